@@ -1,0 +1,39 @@
+package delegation
+
+// Refusal is a request that is turned down: a code for programs, the field that is to blame, one sentence for
+// people and the next step. Text is API where an upstream system fixed it.
+type Refusal struct {
+	Code  Code   `json:"code"`
+	Field string `json:"field,omitempty"`
+	Text  string `json:"-"` // travels as stderr_tail
+	Hint  string `json:"hint,omitempty"`
+}
+
+func (r *Refusal) Error() string { return r.Text }
+
+// Code says why a request was refused or could not be launched. Codes are API: they are added, never renamed.
+type Code string
+
+// The codes of refusals.
+const (
+	CodeNotAFile      Code = "not_a_file"     // a link, FIFO, socket, device, directory or hard link
+	CodeTooBig        Code = "too_big"        // the request file is over its size cap
+	CodeUnparsable    Code = "unparsable"     // not JSON, or not of the form of a request
+	CodeInvalid       Code = "invalid"        // a field has a value that is not allowed
+	CodeBadID         Code = "bad_id"         // an id that is none
+	CodeIDMismatch    Code = "id_mismatch"    // file name and body disagree
+	CodeWorkspace     Code = "workspace"      // outside the roots, missing, a link, or not a directory
+	CodeAnswerFile    Code = "answer_file"    // outside the workspace
+	CodeContext       Code = "context"        // outside the readable roots, missing or a link
+	CodeProfile       Code = "profile"        // not on offer here
+	CodeTaskTooLong   Code = "task_too_long"  // the command takes the task as one argument and it does not fit
+	CodeNotEnforced   Code = "not_enforced"   // the profile demands a guarantee that the launcher cannot give
+	CodeWorkspaceBusy Code = "workspace_busy" // an equal or nested workspace is in use
+	CodeQueueFull     Code = "queue_full"     // the bounded queue has no place
+	CodeIdentity      Code = "identity"       // the workspace's owner may not own a sandbox
+	CodeShuttingDown  Code = "shutting_down"  // the watcher is about to stop
+	CodeLaunch        Code = "launch"         // the launcher failed
+	CodeMountProof    Code = "mount_proof"    // init saw another directory than the one that was pinned
+	CodeLost          Code = "lost"           // the watcher was interrupted while the run was in flight
+	CodeInternal      Code = "internal"       // a fault of ours
+)

@@ -1,0 +1,61 @@
+package delegation
+
+// State is where a run stands. Waiting (for an approval) is reserved.
+type State string
+
+// The states of a run, in order.
+const (
+	StateQueued   State = "queued"
+	StateStarting State = "starting"
+	StateRunning  State = "running"
+	StateWaiting  State = "waiting"
+	StateEnded    State = "ended"
+)
+
+// Reason says why a run ended. The first cause wins.
+type Reason string
+
+// The reasons of an end.
+const (
+	ReasonExited         Reason = "exited"          // the host saw an exit code
+	ReasonSignalled      Reason = "signalled"       // the agent died of a signal that nobody here sent
+	ReasonOutOfMemory    Reason = "out_of_memory"   // the memory limit killed it
+	ReasonWorkspaceLimit Reason = "workspace_limit" // the workspace grew over its limit
+	ReasonDeadline       Reason = "deadline"        // timeout_seconds went by
+	ReasonCancelled      Reason = "cancelled"       // by its client's sentinel
+	ReasonOperator       Reason = "cancelled_by_operator"
+	ReasonSuperseded     Reason = "superseded"  // another request of the same subagent took its place
+	ReasonClientGone     Reason = "client_gone" // the request file went away
+	ReasonRefused        Reason = "refused"     // policy; see the code
+	ReasonLaunchFailed   Reason = "launch_failed"
+	ReasonLost           Reason = "lost" // interrupted by a restart of the watcher
+	ReasonShutdown       Reason = "shutdown"
+)
+
+// Wire is the status of version 1 for a run that ended so. exit counts for ReasonExited only.
+func (r Reason) Wire(exit int) Status {
+	switch r {
+	case ReasonExited:
+		if exit == 0 {
+			return StatusCompleted
+		}
+		return StatusError
+	case ReasonDeadline:
+		return StatusTimeout
+	case ReasonCancelled, ReasonOperator, ReasonSuperseded, ReasonClientGone, ReasonShutdown:
+		return StatusCancelled
+	default:
+		return StatusError
+	}
+}
+
+// Status is one of the four words of wire version 1.
+type Status string
+
+// The statuses of wire version 1.
+const (
+	StatusCompleted Status = "completed"
+	StatusError     Status = "error"
+	StatusTimeout   Status = "timeout"
+	StatusCancelled Status = "cancelled"
+)

@@ -1,0 +1,141 @@
+package delegation
+
+import "time"
+
+// Version is the wire's version.
+const Version = 1
+
+// Request is one request_<id>.json, decoded and valid: every id and token was parsed. What a request may choose ends
+// with these fields; YAMLConfig and Task are data for the agent.
+type Request struct {
+	SubagentID     SubagentID
+	RequestID      RequestID
+	Task           string
+	YAMLConfig     map[string]any
+	AnswerFile     string // the parent's view, absolute or beneath Workspace; "" for none
+	Workspace      string // the parent's view, absolute or beneath the outbox
+	TimeoutSeconds int
+	CreatedAt      time.Time // zero when it was not given
+
+	// What version 1 of others does not have; all optional.
+	Profile      Token
+	Model        Token
+	SessionID    Token
+	ParentID     Token
+	ContextPaths []string // the parent's view
+}
+
+// Response is one response_<id>.json. The first block is version 1 of MassGen; the rest is ours and optional.
+type Response struct {
+	Version     int       `json:"version"`
+	SubagentID  string    `json:"subagent_id"` // as in the file's name, also where that is no id
+	RequestID   string    `json:"request_id"`
+	Status      Status    `json:"status"`
+	ExitCode    int       `json:"exit_code"`
+	StdoutTail  string    `json:"stdout_tail"`
+	StderrTail  string    `json:"stderr_tail"`
+	CompletedAt time.Time `json:"completed_at"`
+
+	Reason    Reason    `json:"reason,omitempty"`
+	Error     *Refusal  `json:"error,omitempty"`
+	Attempt   int       `json:"attempt,omitempty"`
+	StartedAt time.Time `json:"started_at,omitzero"`
+	Timings   *Timings  `json:"timings_ms,omitempty"`
+	Usage     *Usage    `json:"usage,omitempty"`
+	Warnings  []string  `json:"warnings,omitempty"`
+	Launcher  string    `json:"launcher,omitempty"`
+	Profile   string    `json:"profile,omitempty"`
+}
+
+// Timings are milliseconds of a run's phases, each from the end of the one before.
+type Timings struct {
+	Admit  float64 `json:"admit"`  // read, parse, policy, journal
+	Queue  float64 `json:"queue"`  // waiting for a place
+	Create float64 `json:"create"` // pin, mount, create
+	Start  float64 `json:"start"`  // until init's started line
+	Run    float64 `json:"run"`    // the agent
+	Total  float64 `json:"total"`
+}
+
+// Usage is what a run used, where the launcher can tell.
+type Usage struct {
+	PeakMemoryBytes int64   `json:"peak_memory_bytes,omitempty"`
+	CPUSeconds      float64 `json:"cpu_seconds,omitempty"`
+	OutputBytes     int64   `json:"output_bytes,omitempty"`
+}
+
+// RunStatus is one status_<id>.json: where the newest run of a subagent stands.
+type RunStatus struct {
+	Version      int       `json:"version"`
+	SubagentID   string    `json:"subagent_id"`
+	RequestID    string    `json:"request_id"`
+	State        State     `json:"state"`
+	Position     int       `json:"position,omitempty"` // in the queue, from 1
+	Reason       Reason    `json:"reason,omitempty"`   // when ended
+	Attempt      int       `json:"attempt,omitempty"`
+	RunningSince time.Time `json:"running_since,omitzero"`
+	Deadline     time.Time `json:"deadline,omitzero"`
+	UpdatedAt    time.Time `json:"updated_at"`
+}
+
+// Heartbeat is watcher.json: who serves this outbox, what it can do, and that it is alive.
+type Heartbeat struct {
+	Version          int            `json:"version"`
+	Protocol         int            `json:"protocol"`
+	Watcher          string         `json:"watcher"` // its version
+	Outbox           string         `json:"outbox"`  // the outbox's name
+	StartedAt        time.Time      `json:"started_at"`
+	BeatAt           time.Time      `json:"beat_at"`
+	HeartbeatSeconds int            `json:"heartbeat_seconds"` // a client calls it dead after three of them
+	Stopping         bool           `json:"stopping,omitempty"`
+	Features         []string       `json:"features"`
+	Limits           WireLimits     `json:"limits"`
+	Profiles         []ProfileOffer `json:"profiles"`
+	Running          int            `json:"running"`
+	Queued           int            `json:"queued"`
+}
+
+// The features of watcher.json.
+const (
+	FeatureStatus   = "status"
+	FeatureEvents   = "events"
+	FeatureProfiles = "profiles"
+	FeatureContext  = "context_paths"
+)
+
+// WireLimits are what a client should know before it asks.
+type WireLimits struct {
+	RequestBytes      int64 `json:"request_bytes"`
+	Queue             int   `json:"queue"`
+	Running           int   `json:"running"`
+	MaxTimeoutSeconds int   `json:"max_timeout_seconds"`
+}
+
+// ProfileOffer is a profile that requests of this outbox may name; the first one is the default.
+type ProfileOffer struct {
+	Name        string `json:"name"`
+	Description string `json:"description,omitempty"`
+	Launcher    string `json:"launcher,omitempty"`
+}
+
+// Event is one line of an events segment.
+type Event struct {
+	Seq    int64     `json:"seq"` // from 1, no gaps except where Type is "gap"
+	Time   time.Time `json:"time"`
+	Type   EventType `json:"type"`
+	Text   string    `json:"text,omitempty"`   // output as UTF-8
+	Base64 []byte    `json:"base64,omitempty"` // output that is not UTF-8
+	State  State     `json:"state,omitempty"`
+	Reason Reason    `json:"reason,omitempty"`
+}
+
+// EventType tells the lines of a segment apart.
+type EventType string
+
+// The types of events.
+const (
+	EventState  EventType = "state"
+	EventStdout EventType = "stdout"
+	EventStderr EventType = "stderr"
+	EventGap    EventType = "gap" // output was lost or is over the bound
+)

@@ -1,0 +1,106 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"io"
+	"time"
+)
+
+// Launcher turns a Spec into a running sandbox. Every launcher passes the suite of package sandboxtest.
+//
+// A method that fails because of the request (a workspace that is a link, a limit that cannot be had) returns a
+// *delegation.Refusal; ErrNotFound says that a sandbox is gone; every other error is the launcher's own trouble.
+type Launcher interface {
+	// Check says what is enforced, by what, or why not.
+	Check(context.Context) (Guarantees, error)
+	// Create makes the sandbox of a key; nothing of the agent runs yet. Called again for the same key it returns the
+	// sandbox that is there.
+	Create(context.Context, RunKey, Spec) (Handle, error)
+	// Start lets init run. Repeatable.
+	Start(context.Context, Handle) error
+	// Open attaches to a sandbox that was started, the first time from Cursor "", later from the last one seen.
+	Open(context.Context, Handle, Cursor) (Attachment, error)
+	// List returns all sandboxes of this installation.
+	List(context.Context) ([]Handle, error)
+	// Remove kills what runs and removes the sandbox. Repeatable; afterwards no process, mount or cgroup of it is left.
+	Remove(context.Context, Handle) error
+}
+
+// Attachment is a live connection to one sandbox. Only the sandbox's own end or Close ends it.
+type Attachment interface {
+	// Output must be read until it is closed: a stream that nobody reads stops the child. It is closed when the
+	// sandbox has ended and everything was delivered, or after Close.
+	Output() <-chan Chunk
+	// Input is the agent's standard input. Without Process.Stdin it is closed already.
+	Input() io.WriteCloser
+	// Signal sends the signal to the agent's group; Kill ends every process of the sandbox.
+	Signal(context.Context, Signal) error
+	// Wait returns when the last process of the sandbox is gone.
+	Wait(context.Context) (Exit, error)
+	// Close detaches; the sandbox lives on.
+	Close() error
+}
+
+// ErrNotFound says that a sandbox does not exist (any more).
+var ErrNotFound = errors.New("the sandbox does not exist")
+
+// Handle refers to a sandbox. It is plain data and goes into the journal.
+type Handle struct {
+	Launcher string      `json:"launcher"`
+	ID       string      `json:"id"`              // the launcher's own name for it
+	Key      string      `json:"key"`             // RunKey.Hash
+	Slot     int         `json:"slot"`            // which staging directory and identity it has
+	State    HandleState `json:"state,omitempty"` // as List saw it
+	Exit     *Exit       `json:"exit,omitempty"`  // as List saw it, when State is HandleExited
+}
+
+// HandleState is a sandbox's own state, as its launcher sees it.
+type HandleState string
+
+// The states of a sandbox.
+const (
+	HandleCreated HandleState = "created"
+	HandleRunning HandleState = "running"
+	HandleExited  HandleState = "exited"
+)
+
+// Stream is an output stream of the child.
+type Stream string
+
+// The output streams.
+const (
+	Stdout Stream = "stdout"
+	Stderr Stream = "stderr"
+)
+
+// Cursor is a place in a sandbox's output; its form is the launcher's own. "" is the beginning.
+type Cursor string
+
+// Chunk is a piece of output. Bytes are raw: a line, a part of one, or several.
+type Chunk struct {
+	Stream Stream
+	Cursor Cursor // Open with it continues behind this chunk
+	Bytes  []byte
+	Gap    bool // output before this chunk was lost
+}
+
+// Signal is what can be sent to an agent.
+type Signal string
+
+// The signals of the kill ladder.
+const (
+	Interrupt Signal = "INT"
+	Terminate Signal = "TERM"
+	Kill      Signal = "KILL"
+)
+
+// Exit is how a sandbox ended.
+type Exit struct {
+	Code        int           `json:"code"` // 128+n when signal n killed the agent
+	OutOfMemory bool          `json:"out_of_memory,omitempty"`
+	StartedAt   time.Time     `json:"started_at,omitzero"`
+	FinishedAt  time.Time     `json:"finished_at,omitzero"`
+	PeakMemory  int64         `json:"peak_memory,omitempty"` // bytes; 0 when the launcher cannot tell
+	CPUTime     time.Duration `json:"cpu_time,omitempty"`    // 0 when the launcher cannot tell
+}

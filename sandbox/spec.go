@@ -1,0 +1,96 @@
+package sandbox
+
+import (
+	"time"
+)
+
+// Spec is a run fully compiled against its profile: plain data, ready to launch, printable. It has no field for
+// network, privilege, capabilities, devices, host namespaces or the engine's socket: what cannot be said cannot be
+// asked for (invariant I1).
+type Spec struct {
+	Profile string  `json:"profile"`
+	RootFS  RootFS  `json:"rootfs"`
+	Process Process `json:"process"`
+	// Mounts are the workspace and the context, outermost target first: a later one may lie inside an earlier one.
+	Mounts  []Mount       `json:"mounts"`
+	Sockets []Socket      `json:"sockets,omitempty"`
+	Files   []File        `json:"files,omitempty"`
+	Answer  Answer        `json:"answer"`
+	Limits  Limits        `json:"limits"`
+	Timeout time.Duration `json:"timeout"`
+	// Owners are the uids that a workspace may have where the child must run as its owner (no idmapped mounts).
+	// 0 among them counts for nothing.
+	Owners []uint32 `json:"owners,omitempty"`
+	// AtLeast are the guarantees without which the run is refused.
+	AtLeast []GuaranteeKey `json:"at_least,omitempty"`
+}
+
+// RootFS is what the child sees as its system. Exactly one of Host and Image is set.
+type RootFS struct {
+	Host  bool   `json:"host,omitempty"`  // the host's own programs, read-only, on an empty root
+	Image string `json:"image,omitempty"` // an image that the engine has
+	Pull  bool   `json:"pull,omitempty"`  // fetch the image if the engine has not
+}
+
+// Process is what init runs once it has proved the mounts.
+type Process struct {
+	Argv  []string `json:"argv"`
+	Env   []string `json:"env"` // NAME=value, complete: nothing is added from the host
+	Dir   string   `json:"dir"`
+	Umask int      `json:"umask"`
+	// Stdin keeps the agent's standard input open for Attachment.Input; otherwise it is empty.
+	Stdin bool `json:"stdin,omitempty"`
+}
+
+// Source is a place on the host: Rel is opened beneath the held handle of the operator's directory Base, component by
+// component, without following a link. Rel "." is Base itself.
+type Source struct {
+	Base string `json:"base"`
+	Rel  string `json:"rel"`
+}
+
+// Mount is a directory (or, for context, a file) that the child sees at Target.
+type Mount struct {
+	Source Source `json:"source"`
+	// Target is the absolute path in the child, which is the parent's own view of the path.
+	Target string `json:"target"`
+	// Prefix is Target or a directory above it: the place where the sandbox's slot is bound, so that a mount can be
+	// moved in below it even when the sandbox already runs.
+	Prefix    string `json:"prefix"`
+	Workspace bool   `json:"workspace,omitempty"` // the only writable mount; every other one is read-only
+}
+
+// Socket is one of the operator's unix sockets that the child may reach. It comes from the profile, never from a request.
+type Socket struct {
+	Host   string `json:"host"`
+	Target string `json:"target"`
+}
+
+// File is a host-owned file that the child finds, read-only, as Target below RunDir.
+type File struct {
+	Name    string `json:"name"`
+	Content []byte `json:"content"`
+}
+
+// RunDir is where a child finds its host-owned read-only files.
+const RunDir = "/run/torno/run"
+
+// Answer is how the child's answer reaches its parent: through a file in the workspace.
+type Answer struct {
+	Path       string `json:"path"`                  // absolute in the child, inside the workspace; "" for none
+	FromStdout bool   `json:"from_stdout,omitempty"` // init writes the agent's standard output there
+	Max        int64  `json:"max,omitempty"`         // bytes that init writes at most
+}
+
+// Limits bound a sandbox. None of them is optional: a launcher that cannot enforce one says so in its Guarantees.
+type Limits struct {
+	Memory    int64 `json:"memory"`     // bytes, swap included
+	CPUs      int64 `json:"cpus_milli"` // thousandths of a processor
+	Pids      int64 `json:"pids"`
+	OpenFiles int64 `json:"open_files"`
+	FileSize  int64 `json:"file_size"` // bytes of one file
+	Tmp       int64 `json:"tmp"`       // bytes of /tmp
+	Home      int64 `json:"home"`      // bytes of the home directory
+	Shm       int64 `json:"shm"`       // bytes of /dev/shm
+	Log       int64 `json:"log"`       // bytes of output that the engine keeps for a replay
+}
