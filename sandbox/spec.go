@@ -52,8 +52,8 @@ type Source struct {
 // Mount is a directory (or, for context, a file) that the child sees at Target.
 type Mount struct {
 	Source Source `json:"source"`
-	// Engine is the same place as the engine sees it, for a launcher that has to bind by path.
-	Engine string `json:"engine"`
+	// Engine is the same place as the engine sees it, for a launcher that has to bind by path. "" where that is Source.
+	Engine string `json:"engine,omitempty"`
 	// Target is the absolute path in the child, which is the parent's own view of the path.
 	Target string `json:"target"`
 	// Prefix is Target or a directory above it: the place where the sandbox's slot is bound, so that a mount can be
