@@ -1,5 +1,21 @@
-// Package runfile is what a launcher tells sandbox-init: one host-owned file that the sandbox sees read-only. Neither
-// argv nor environment goes through the engine, which cuts them off at 128 KiB without saying so.
+// Package runfile is the whole conversation between a launcher and sandbox-init, which is process 1 of every sandbox.
+//
+// The launcher speaks once. It writes a File where the sandbox sees it, read-only, as Path, and gives init its Nonce as
+// the only argument. Neither the agent's argv nor its environment goes through the engine, which cuts them off at 128
+// KiB without saying so.
+//
+// Init answers with the first line of its standard error, and nothing of any other process comes before that line:
+//
+//	torno-init 1 started <unix nanoseconds>
+//	torno-init 1 failed <code> <one sentence>
+//
+// The first is said when everything in the File is proved and set up. From there on standard error is the agent's, and
+// so is the exit code: n for an exit, 128+n for a death by signal n, 126 for a program that cannot be executed, 127 for
+// one that is not there. Init may add lines of its own that begin with "torno-init: ", but the agent can print the same,
+// so that no byte behind the first line proves anything.
+//
+// The second is said when the agent was not started, and then nothing follows but the exit code FailedExit. An exit
+// code without a started line is not the agent's, whatever it is, and with a started line none is init's.
 package runfile
 
 // Where things are inside every sandbox.
@@ -9,24 +25,22 @@ const (
 	Init = "/run/torno/bin/sandbox-init" // init itself
 )
 
-// What init says. Started is followed by unix nanoseconds and a newline, and is the first thing on standard error:
-// before it no byte is the child's, after it every byte is. Failed is followed by a Failure's code, a space, a sentence
-// and a newline, and then nothing more.
+// Version is the version of the File and of init's first line.
+const Version = 1
+
+// What a File may hold at most.
 const (
-	Started = "torno-init 1 started "
-	Failed  = "torno-init 1 failed "
+	MaxSize   = 16 << 20 // bytes of the whole file
+	MaxAnswer = 64 << 20 // bytes of an answer that init writes; they are in its memory until the agent has ended
 )
 
-// FailedExit is init's own exit code before the started line; behind that line no code is ever init's own.
-const FailedExit = 125
-
-// File is one run, for init. Version is 1.
+// File is one run, for init.
 type File struct {
 	Version int `json:"version"`
-	// Nonce must equal init's first argument, so that init never runs a file that was made for another sandbox.
+	// Nonce must equal init's only argument, so that init never runs a file that was made for another sandbox.
 	Nonce   string   `json:"nonce"`
 	Argv    []string `json:"argv"`
-	Env     []string `json:"env"`
+	Env     []string `json:"env"` // NAME=value, complete: the agent gets exactly this, not even init's own
 	Dir     string   `json:"dir"`
 	Umask   int      `json:"umask"`
 	Rlimits []Rlimit `json:"rlimits"`
@@ -34,34 +48,34 @@ type File struct {
 	Answer  Answer   `json:"answer"`
 }
 
-// Rlimit is one resource limit, hard and soft alike. Name is as in "nofile", "fsize", "core", "nproc".
+// Rlimit is one resource limit, hard and soft alike. Name is one of RlimitNames.
 type Rlimit struct {
 	Name  string `json:"name"`
 	Value uint64 `json:"value"`
 }
 
+// RlimitNames are the limits that can be set: the ones that init itself, which runs under them too, is known to survive.
+var RlimitNames = []string{"core", "fsize", "nofile", "nproc"}
+
 // Mount is a path that must be exactly what the host pinned.
 type Mount struct {
-	Path     string `json:"path"`
-	Device   uint64 `json:"device"`
-	Inode    uint64 `json:"inode"`
-	Writable bool   `json:"writable"` // false: init also makes sure that the mount is read-only
+	Path   string `json:"path"`
+	Device uint64 `json:"device"` // st_dev, as fstat tells it
+	Inode  uint64 `json:"inode"`
+	// Writable says how it must be mounted: init takes a writable mount where a read-only one belongs for an attack,
+	// and the reverse for a mistake.
+	Writable bool `json:"writable"`
+	// Hardened says that it must also be mounted nosuid and nodev. A launcher that binds by path cannot promise that.
+	Hardened bool `json:"hardened,omitempty"`
 }
 
-// Answer says what init does about the answer file.
+// Answer says what init does about the answer file. Whatever lies at Path when the run begins is moved aside, to the
+// same name with PreviousSuffix, so that an old answer is never taken for a new one.
 type Answer struct {
-	Path       string `json:"path"`        // "" for none
-	FromStdout bool   `json:"from_stdout"` // init copies the agent's standard output there
-	Max        int64  `json:"max"`
+	Path       string `json:"path"`        // in a writable mount; "" for none
+	FromStdout bool   `json:"from_stdout"` // init copies the agent's standard output there, when the agent has ended
+	Max        int64  `json:"max"`         // bytes of that copy; the rest is cut off, with a line that says so
 }
 
-// Failure is why init did not start the agent.
-type Failure string
-
-// The failures.
-const (
-	FailureRunFile  Failure = "run_file" // missing, unreadable, or for another sandbox
-	FailureIdentity Failure = "identity" // root, or a capability is left
-	FailureMount    Failure = "mount"    // a path is not what the host pinned
-	FailureSetup    Failure = "setup"    // a limit or a pipe could not be made
-)
+// PreviousSuffix is what the name of a stale answer gets.
+const PreviousSuffix = ".previous"

@@ -1,0 +1,128 @@
+package runfile
+
+import (
+	"bytes"
+	"crypto/subtle"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"unicode/utf8"
+
+	"golang.org/x/sys/unix"
+)
+
+// For says whether the file was made for the sandbox that was given the nonce.
+func (f File) For(nonce string) bool {
+	return subtle.ConstantTimeCompare([]byte(f.Nonce), []byte(nonce)) == 1
+}
+
+// Encode is the file's text. A File that init would refuse is refused here.
+func Encode(f File) ([]byte, error) {
+	if err := f.Validate(); err != nil {
+		return nil, fmt.Errorf("run file: %w", err)
+	}
+	data, err := json.Marshal(f)
+	if err != nil {
+		return nil, fmt.Errorf("run file: %w", err)
+	}
+	if len(data) > MaxSize {
+		return nil, fmt.Errorf("run file: has %d bytes and may have %d", len(data), MaxSize)
+	}
+	return data, nil
+}
+
+// Decode is the reverse of Encode. It refuses fields that it does not know: init obeys a file as a whole or not at all.
+func Decode(data []byte) (File, error) {
+	if len(data) > MaxSize {
+		return File{}, fmt.Errorf("run file: has %d bytes and may have %d", len(data), MaxSize)
+	}
+	if !utf8.Valid(data) {
+		return File{}, errors.New("run file: is not UTF-8")
+	}
+	var f File
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&f); err != nil {
+		return File{}, fmt.Errorf("run file: %w", err)
+	}
+	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
+		return File{}, errors.New("run file: something follows the JSON value")
+	}
+	if err := f.Validate(); err != nil {
+		return File{}, fmt.Errorf("run file: %w", err)
+	}
+	return f, nil
+}
+
+// Write puts the file at path in a directory of the host's own, whole by rename, readable for the sandbox's uid and
+// writable for nobody. It does not wait for the disk: a run file that a crash loses belongs to a sandbox that the
+// crash ended.
+func Write(path string, f File) error {
+	data, err := Encode(f)
+	if err != nil {
+		return err
+	}
+	temp, err := os.CreateTemp(filepath.Dir(path), ".run-*")
+	if err != nil {
+		return fmt.Errorf("run file: %w", err)
+	}
+	_, err = temp.Write(data)
+	err = errors.Join(err, temp.Chmod(0o444), temp.Close())
+	if err == nil {
+		err = os.Rename(temp.Name(), path)
+	}
+	if err != nil {
+		return fmt.Errorf("run file: %w", errors.Join(err, os.Remove(temp.Name())))
+	}
+	return nil
+}
+
+// Read is what init does with the file at path: a regular file, opened without following a link or waiting, read once.
+func Read(path string) (File, error) {
+	data, err := readRegular(path)
+	if err != nil {
+		return File{}, fmt.Errorf("run file %s: %w", path, err)
+	}
+	return Decode(data)
+}
+
+func readRegular(path string) ([]byte, error) {
+	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer unix.Close(fd)
+	var stat unix.Stat_t
+	if err := unix.Fstat(fd, &stat); err != nil {
+		return nil, err
+	}
+	if stat.Mode&unix.S_IFMT != unix.S_IFREG {
+		return nil, errors.New("is not a regular file")
+	}
+	if stat.Size > MaxSize {
+		return nil, fmt.Errorf("has %d bytes and may have %d", stat.Size, MaxSize)
+	}
+	return readAll(fd, int(stat.Size))
+}
+
+// readAll reads to the end, and one byte over the expected size at most: a file that grew meanwhile is refused.
+func readAll(fd, size int) ([]byte, error) {
+	data := make([]byte, size+1)
+	for have := 0; ; {
+		n, err := unix.Read(fd, data[have:])
+		switch {
+		case errors.Is(err, unix.EINTR):
+			continue
+		case err != nil:
+			return nil, err
+		case n == 0:
+			return data[:have], nil
+		}
+		if have += n; have > size {
+			return nil, errors.New("changed while it was read")
+		}
+	}
+}

@@ -1,0 +1,92 @@
+package runfile
+
+import (
+	"errors"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// How init's first line begins. Started is followed by unix nanoseconds, Failed by a Failure, a space and a sentence.
+const (
+	Started = "torno-init 1 started "
+	Failed  = "torno-init 1 failed "
+)
+
+// FailedExit is init's own exit code before the started line; behind that line no code is ever init's own.
+const FailedExit = 125
+
+// Failure is why init did not start the agent.
+type Failure string
+
+// The failures.
+const (
+	FailureRunFile  Failure = "run_file" // missing, unreadable, or for another sandbox
+	FailureIdentity Failure = "identity" // root, a capability or a way to get one is left, or not process 1
+	FailureMount    Failure = "mount"    // a path is not what the host pinned
+	FailureSetup    Failure = "setup"    // the directory could not be entered, or a limit or a pipe not be made
+)
+
+var failures = []Failure{FailureRunFile, FailureIdentity, FailureMount, FailureSetup}
+
+// maxSentence keeps the failed line within what a pipe takes in one piece, whatever paths are in it.
+const maxSentence = 2048
+
+// StartedLine is what init says, as the very first bytes of standard error, when the agent is about to run.
+func StartedLine(at time.Time) []byte {
+	line := strconv.AppendInt([]byte(Started), at.UnixNano(), 10)
+	return append(line, '\n')
+}
+
+// FailedLine is what init says instead. The sentence becomes one line, and a very long one loses its end.
+func FailedLine(why Failure, sentence string) []byte {
+	sentence = strings.ToValidUTF8(strings.Join(strings.Fields(sentence), " "), "\uFFFD")
+	if len(sentence) > maxSentence {
+		end := maxSentence
+		for !utf8.RuneStart(sentence[end]) {
+			end--
+		}
+		sentence = sentence[:end]
+	}
+	return []byte(Failed + string(why) + " " + sentence + "\n")
+}
+
+// NotStarted is a failed line, read by the host.
+type NotStarted struct {
+	Failure  Failure
+	Sentence string
+}
+
+func (n *NotStarted) Error() string { return n.Sentence }
+
+// ErrNotInit says that a line is not one that init writes first.
+var ErrNotInit = errors.New("the first line of standard error is not sandbox-init's")
+
+// ParseFirstLine reads the first line of a sandbox's standard error, without its newline: when the agent was started,
+// a *NotStarted, or ErrNotInit.
+func ParseFirstLine(line string) (time.Time, error) {
+	if rest, ok := strings.CutPrefix(line, Started); ok {
+		return parseNanoseconds(rest)
+	}
+	rest, ok := strings.CutPrefix(line, Failed)
+	if !ok {
+		return time.Time{}, ErrNotInit
+	}
+	code, sentence, _ := strings.Cut(rest, " ")
+	for _, known := range failures {
+		if Failure(code) == known {
+			return time.Time{}, &NotStarted{Failure: known, Sentence: sentence}
+		}
+	}
+	return time.Time{}, ErrNotInit
+}
+
+// parseNanoseconds takes the one spelling that StartedLine writes.
+func parseNanoseconds(digits string) (time.Time, error) {
+	n, err := strconv.ParseInt(digits, 10, 64)
+	if err != nil || n <= 0 || strconv.FormatInt(n, 10) != digits {
+		return time.Time{}, ErrNotInit
+	}
+	return time.Unix(0, n), nil
+}

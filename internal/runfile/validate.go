@@ -1,0 +1,158 @@
+package runfile
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// Shortest and longest nonce. It keeps sandboxes apart; it is no secret.
+const (
+	minNonce = 16
+	maxNonce = 128
+)
+
+// Validate says what is wrong with a File before anything is done with it. The host asks when it writes one, and init
+// asks again when it reads one.
+func (f File) Validate() error {
+	if f.Version != Version {
+		return fmt.Errorf("version is %d and this is version %d", f.Version, Version)
+	}
+	for _, check := range []func() error{
+		f.validateNonce, f.validateArgv, f.validateEnv, f.validateProcess, f.validateMounts, f.validateAnswer,
+	} {
+		if err := check(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (f File) validateNonce() error {
+	if len(f.Nonce) < minNonce || len(f.Nonce) > maxNonce {
+		return fmt.Errorf("nonce has %d characters and may have %d to %d", len(f.Nonce), minNonce, maxNonce)
+	}
+	for _, c := range f.Nonce {
+		if c <= ' ' || c > '~' {
+			return errors.New("nonce has a character that is not printable ASCII")
+		}
+	}
+	return nil
+}
+
+func (f File) validateArgv() error {
+	if len(f.Argv) == 0 || f.Argv[0] == "" {
+		return errors.New("argv names no program")
+	}
+	for i, arg := range f.Argv {
+		if !isText(arg) {
+			return fmt.Errorf("argv[%d] is not text: UTF-8 without a zero byte", i)
+		}
+	}
+	return nil
+}
+
+func (f File) validateEnv() error {
+	seen := make(map[string]bool, len(f.Env))
+	for i, entry := range f.Env {
+		name, _, ok := strings.Cut(entry, "=")
+		switch {
+		case !ok || name == "":
+			return fmt.Errorf("env[%d] is not NAME=value", i)
+		case !isText(entry):
+			return fmt.Errorf("env[%d] (%q) is not text: UTF-8 without a zero byte", i, name)
+		case seen[name]:
+			return fmt.Errorf("env names %s twice", name)
+		}
+		seen[name] = true
+	}
+	return nil
+}
+
+func (f File) validateProcess() error {
+	if err := validatePath("dir", f.Dir); err != nil {
+		return err
+	}
+	if f.Umask < 0 || f.Umask > 0o777 {
+		return fmt.Errorf("umask %#o is not one", f.Umask)
+	}
+	var seen []string
+	for _, limit := range f.Rlimits {
+		if !slices.Contains(RlimitNames, limit.Name) {
+			return fmt.Errorf("rlimit %q is none of %s", limit.Name, strings.Join(RlimitNames, ", "))
+		}
+		if slices.Contains(seen, limit.Name) {
+			return fmt.Errorf("rlimit %s is there twice", limit.Name)
+		}
+		seen = append(seen, limit.Name)
+	}
+	return nil
+}
+
+func (f File) validateMounts() error {
+	seen := make(map[string]bool, len(f.Mounts))
+	for _, m := range f.Mounts {
+		if err := validatePath("mount", m.Path); err != nil {
+			return err
+		}
+		if m.Device == 0 || m.Inode == 0 {
+			return fmt.Errorf("mount %q has no device and inode to compare with", m.Path)
+		}
+		if seen[m.Path] {
+			return fmt.Errorf("mount %q is there twice", m.Path)
+		}
+		seen[m.Path] = true
+	}
+	return nil
+}
+
+func (f File) validateAnswer() error {
+	if f.Answer.Path == "" {
+		if f.Answer.FromStdout {
+			return errors.New("answer has no path to be written to")
+		}
+		return nil
+	}
+	if err := validatePath("answer", f.Answer.Path); err != nil {
+		return err
+	}
+	if i := f.MountOf(f.Answer.Path); i < 0 || !f.Mounts[i].Writable || f.Mounts[i].Path == f.Answer.Path {
+		return fmt.Errorf("answer %q does not lie in a writable mount", f.Answer.Path)
+	}
+	if f.Answer.FromStdout && (f.Answer.Max <= 0 || f.Answer.Max > MaxAnswer) {
+		return fmt.Errorf("answer may have 1 to %d bytes at most, not %d", MaxAnswer, f.Answer.Max)
+	}
+	return nil
+}
+
+// MountOf is the index of the innermost mount that holds the path, or -1.
+func (f File) MountOf(name string) int {
+	best := -1
+	for i, m := range f.Mounts {
+		if Holds(m.Path, name) && (best < 0 || len(m.Path) > len(f.Mounts[best].Path)) {
+			best = i
+		}
+	}
+	return best
+}
+
+// Holds says whether the clean absolute path name is dir or lies below it.
+func Holds(dir, name string) bool {
+	return dir == "/" || name == dir || strings.HasPrefix(name, dir+"/")
+}
+
+// validatePath allows one spelling of a path, so that comparing texts is comparing paths.
+func validatePath(what, name string) error {
+	if !path.IsAbs(name) || path.Clean(name) != name || !isText(name) {
+		return fmt.Errorf("%s %q is not a clean absolute path", what, name)
+	}
+	return nil
+}
+
+// isText says whether the text comes out of JSON as it went in, and fits into an argument of the kernel.
+func isText(s string) bool {
+	return utf8.ValidString(s) && strings.IndexByte(s, 0) < 0
+}
