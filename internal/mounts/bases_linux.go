@@ -1,0 +1,125 @@
+package mounts
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"torno/sandbox"
+)
+
+// Bases are the operator's directories, each held from the start, so that replacing one of them by something else
+// changes nothing. It is safe for concurrent use.
+type Bases struct {
+	held map[string]*os.File
+}
+
+// OpenBases opens each directory once. Symbolic links in these paths are the operator's own and are followed now, and
+// never again. Close lets go of them.
+func OpenBases(paths []string) (*Bases, error) {
+	b := &Bases{held: make(map[string]*os.File, len(paths))}
+	for _, path := range paths {
+		if b.held[path] != nil {
+			continue
+		}
+		if !filepath.IsAbs(path) || filepath.Clean(path) != path {
+			b.Close()
+			return nil, fmt.Errorf("root %q is not a clean absolute path", path)
+		}
+		fd, err := unix.Open(path, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+		if err != nil {
+			b.Close()
+			return nil, &fs.PathError{Op: "open root", Path: path, Err: err}
+		}
+		b.held[path] = os.NewFile(uintptr(fd), path)
+	}
+	return b, nil
+}
+
+// Close lets go of the directories. Pins taken earlier stay good.
+func (b *Bases) Close() error {
+	var errs []error
+	for _, f := range b.held {
+		errs = append(errs, f.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// Bounds of a relative path. The depth bounds how many directories a skeleton has.
+const (
+	maxPath  = unix.PathMax - 1
+	maxDepth = 128
+)
+
+// beneath is how every name of a user's is looked up: downwards, through directories of the one mount.
+const beneath = unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS | unix.RESOLVE_NO_XDEV
+
+// Pin finds the source and holds it. Where the source is not to be had the error is a *PathError.
+//
+// A source in another mount than its base is refused. Clones do not carry what is mounted below them, so letting a
+// name reach through a mount would make the same tree look different depending on where it is entered; and a
+// mount below a root that the operator did not list is something the operator did not think of.
+func (b *Bases) Pin(src sandbox.Source) (*Pin, error) {
+	base := b.held[src.Base]
+	if base == nil {
+		return nil, &PathError{Source: src, Kind: KindEscapes}
+	}
+	if kind := checkRel(src.Rel); kind != "" {
+		return nil, &PathError{Source: src, Kind: kind}
+	}
+	how := unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: beneath}
+	fd, err := openat2(int(base.Fd()), src.Rel, &how)
+	if err != nil {
+		if kind := kindOf(err); kind != "" {
+			return nil, &PathError{Source: src, Kind: kind, Err: err}
+		}
+		return nil, fmt.Errorf("open %q beneath %q: %w", src.Rel, src.Base, err)
+	}
+	return newPin(src, fd)
+}
+
+// checkRel says what is wrong with a relative path as text. What passes has no "..", no ".", no empty element.
+func checkRel(rel string) Kind {
+	switch {
+	case rel == ".." || strings.HasPrefix(rel, "../") || strings.HasPrefix(rel, "/"),
+		strings.Contains(rel, "/../") || strings.HasSuffix(rel, "/.."):
+		return KindEscapes
+	case len(rel) > maxPath, strings.ContainsRune(rel, 0), !fs.ValidPath(rel), strings.Count(rel, "/") >= maxDepth:
+		return KindInvalid
+	}
+	return ""
+}
+
+// kindOf reads the kernel's answer to a lookup with beneath. A path without ".." meets EXDEV only at a mount.
+func kindOf(err error) Kind {
+	switch {
+	case errors.Is(err, unix.ENOENT):
+		return KindMissing
+	case errors.Is(err, unix.ELOOP):
+		return KindLink
+	case errors.Is(err, unix.ENOTDIR):
+		return KindNotDir
+	case errors.Is(err, unix.EXDEV):
+		return KindMountpoint
+	case errors.Is(err, unix.ENAMETOOLONG):
+		return KindInvalid
+	case errors.Is(err, unix.EACCES), errors.Is(err, unix.EPERM):
+		return KindDenied
+	}
+	return ""
+}
+
+// openat2 repeats what a signal interrupted.
+func openat2(dir int, name string, how *unix.OpenHow) (int, error) {
+	for {
+		fd, err := unix.Openat2(dir, name, how)
+		if !errors.Is(err, unix.EINTR) {
+			return fd, err
+		}
+	}
+}

@@ -1,0 +1,32 @@
+// Package mounts brings directories of untrusted users into sandboxes by handle, so that no path is ever looked up
+// twice and nothing that moves on the disk can change what a child sees (I4).
+//
+// The road of one mount:
+//
+//	bases, _ := mounts.OpenBases([]string{"/srv/outbox"})      // once: the operator's directories, held
+//	pin, err := bases.Pin(source)                              // the very directory or file, found without a link
+//	ids, _ := maps.Get(pin.Owner(), mounts.Identity{UID: 2000000001, GID: 2000000001})
+//	tree, err := pin.Clone(mounts.CloneOptions{IDMap: ids})    // a mount of it that lies nowhere yet
+//	slot, err := slots.Acquire()                               // a host-owned staging directory
+//	view, err := slot.ViewDir(0)                               // what the engine binds into the sandbox
+//	err = slot.Place(tree, 0, "project/work")                  // the mount appears below the view
+//	err = slot.Release()                                       // everything is unmounted, the skeleton removed
+//
+// What it promises:
+//
+//   - Pin follows no link, magic or not, leaves its base by no way, enters no other mount, and opens nothing: a FIFO or
+//     a device is recognised without touching it.
+//   - Clone carries exactly one mount. What is mounted below the source, now or later, stays outside.
+//   - With an id map the source's owner and the sandbox's identity are exchanged and every other id stays as it is: a
+//     file that the child makes belongs, on the host, to the owner of the workspace.
+//   - Place creates directories only in the slot, which belongs to the host, never in a user's tree (I6).
+//   - Clear and Release never descend into a mount: while something refuses to be unmounted, nothing below it is touched.
+//
+// How an engine binds a view: recursively, propagation rslave, read-only for the view itself only (the API calls this
+// ReadOnlyNonRecursive where it knows the difference). Then mounts arrive whether they are placed before the sandbox starts
+// or after, and unmounting arrives too. One case needs care: a mount placed at "." covers the view. An engine that binds
+// the view afterwards finds the mount itself and must bind it with the mount's own mode, and does not see it go;
+// placed after the sandbox has started, it arrives like any other.
+//
+// All of it needs Linux 5.12 and, except for Bases and Pin, the right to mount. Elsewhere everything returns ErrNeedsLinux.
+package mounts

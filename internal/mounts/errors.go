@@ -1,0 +1,69 @@
+package mounts
+
+import (
+	"errors"
+	"fmt"
+
+	"torno/sandbox"
+)
+
+// ErrNeedsLinux is what everything here returns on another system.
+var ErrNeedsLinux = errors.New("mounts by handle need Linux")
+
+// ErrNoSlot says that every slot is taken.
+var ErrNoSlot = errors.New("no slot is free")
+
+// ErrSlotInUse says that the slot of this number was handed out already.
+var ErrSlotInUse = errors.New("the slot is in use")
+
+// ErrTaken says that a mount, or something below which one was placed earlier, lies where another one should go.
+var ErrTaken = errors.New("the place is taken; mounts are placed outermost first, each once")
+
+// ErrNoPlace says that a mount should go inside an earlier one, where nothing fits: not there, a link, or of the wrong type.
+var ErrNoPlace = errors.New("the mount around it has no fitting place")
+
+// Kind is what is wrong with a source.
+type Kind string
+
+// The kinds of a PathError.
+const (
+	KindInvalid    Kind = "invalid"    // not a clean relative path
+	KindEscapes    Kind = "escapes"    // leads out of its base, or the base is none of the operator's
+	KindMissing    Kind = "missing"    // does not exist, or was removed
+	KindLink       Kind = "link"       // a symbolic link on the way, or a file with several names
+	KindNotDir     Kind = "notdir"     // something on the way is not a directory
+	KindSpecial    Kind = "special"    // a FIFO, socket or device
+	KindMountpoint Kind = "mountpoint" // lies in another mount than its base
+	KindDenied     Kind = "denied"     // the kernel does not let us
+)
+
+var reasons = map[Kind]string{
+	KindInvalid:    "is not a clean path beneath its root",
+	KindEscapes:    "does not lie beneath a root of the operator's",
+	KindMissing:    "does not exist",
+	KindLink:       "is a link or is reached through one; links are not followed",
+	KindNotDir:     "is reached through something that is not a directory",
+	KindSpecial:    "is neither a directory nor a regular file",
+	KindMountpoint: "lies in a file system that is mounted below its root; that mount must be listed as a root of its own",
+	KindDenied:     "may not be opened by the watcher",
+}
+
+// PathError says why a source cannot be pinned. The fault is the request's, or of whoever moves its files.
+type PathError struct {
+	Source sandbox.Source
+	Kind   Kind
+	Err    error // the kernel's word, if it was asked
+}
+
+func (e *PathError) Error() string {
+	text := fmt.Sprintf("%q beneath %q %s", e.Source.Rel, e.Source.Base, e.Reason())
+	if e.Err != nil {
+		text += fmt.Sprintf(" (%v)", e.Err)
+	}
+	return text
+}
+
+// Reason completes a sentence whose subject is the path, in whichever view the reader knows it.
+func (e *PathError) Reason() string { return reasons[e.Kind] }
+
+func (e *PathError) Unwrap() error { return e.Err }

@@ -1,0 +1,121 @@
+package mounts
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"sync"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// maxIDMaps bounds how many namespaces are kept; making one costs about as much as starting a process.
+const maxIDMaps = 256
+
+// IDMaps makes and keeps user namespaces that say which ids change places. It is safe for concurrent use.
+type IDMaps struct {
+	mu    sync.Mutex
+	held  map[[2]Identity]*os.File
+	order [][2]Identity // oldest first
+}
+
+// NewIDMaps returns an empty cache. Close lets go of what it will hold.
+func NewIDMaps() *IDMaps {
+	return &IDMaps{held: make(map[[2]Identity]*os.File)}
+}
+
+// Get returns a namespace in which owner and child have changed places, users and groups each for themselves, and
+// every other id is itself. The caller closes it.
+func (m *IDMaps) Get(owner, child Identity) (*os.File, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	key := [2]Identity{owner, child}
+	if f := m.held[key]; f != nil {
+		return dup(f)
+	}
+	f, err := makeIDMap(owner, child)
+	if err != nil {
+		return nil, fmt.Errorf("exchange %d:%d and %d:%d: %w", owner.UID, owner.GID, child.UID, child.GID, err)
+	}
+	m.keep(key, f)
+	return dup(f)
+}
+
+// keep remembers a namespace, in place of the oldest one where there are too many.
+func (m *IDMaps) keep(key [2]Identity, f *os.File) {
+	if len(m.order) == maxIDMaps {
+		m.held[m.order[0]].Close()
+		delete(m.held, m.order[0])
+		m.order = m.order[1:]
+	}
+	m.held[key] = f
+	m.order = append(m.order, key)
+}
+
+// Close lets go of all namespaces. Mounts that were made with them stay as they are.
+func (m *IDMaps) Close() error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var errs []error
+	for _, f := range m.held {
+		errs = append(errs, f.Close())
+	}
+	clear(m.held)
+	m.order = nil
+	return errors.Join(errs...)
+}
+
+func makeIDMap(owner, child Identity) (*os.File, error) {
+	uids, err := swapped(owner.UID, child.UID)
+	if err != nil {
+		return nil, err
+	}
+	gids, err := swapped(owner.GID, child.GID)
+	if err != nil {
+		return nil, err
+	}
+	return newUserNamespace(mappings(uids), mappings(gids))
+}
+
+func mappings(extents []extent) []syscall.SysProcIDMap {
+	maps := make([]syscall.SysProcIDMap, 0, len(extents))
+	for _, e := range extents {
+		maps = append(maps, syscall.SysProcIDMap{ContainerID: int(e.inside), HostID: int(e.outside), Size: int(e.size)})
+	}
+	return maps
+}
+
+// newUserNamespace makes a namespace without a process in it. Only a process can be born into a new one, so we start
+// ourselves: traced, it stops before its first instruction, and is killed as soon as the namespace has a handle. The
+// death signal covers the moment in which we ourselves are killed, when a traced process would otherwise run on.
+func newUserNamespace(uids, gids []syscall.SysProcIDMap) (*os.File, error) {
+	runtime.LockOSThread() // the tracer and the parent of whom the signal is about are this thread
+	defer runtime.UnlockOSThread()
+	proc, err := os.StartProcess("/proc/self/exe", []string{"torno-idmap"}, &os.ProcAttr{
+		Env: []string{},
+		Sys: &syscall.SysProcAttr{
+			Cloneflags: syscall.CLONE_NEWUSER, UidMappings: uids, GidMappings: gids,
+			Ptrace: true, Pdeathsig: syscall.SIGKILL,
+		},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("make a user namespace: %w", err)
+	}
+	f, openErr := os.Open(fmt.Sprintf("/proc/%d/ns/user", proc.Pid))
+	killErr := proc.Kill()
+	if _, err := proc.Wait(); err != nil || killErr != nil {
+		f.Close()
+		return nil, fmt.Errorf("end the process that made a user namespace: %w", errors.Join(killErr, err))
+	}
+	return f, openErr
+}
+
+func dup(f *os.File) (*os.File, error) {
+	fd, err := unix.FcntlInt(f.Fd(), unix.F_DUPFD_CLOEXEC, 0)
+	if err != nil {
+		return nil, os.NewSyscallError("dup", err)
+	}
+	return os.NewFile(uintptr(fd), f.Name()), nil
+}

@@ -1,0 +1,84 @@
+package mounts
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// mountInfo is what we need of a line of /proc/self/mountinfo.
+type mountInfo struct {
+	id, parent uint64
+	device     string // major:minor of the file system
+	root       string // which directory of the file system is mounted
+	point      string // where
+	shared     bool
+}
+
+var errMountInfo = errors.New("a line of /proc/self/mountinfo is not of the form that is known")
+
+func readMountInfo() (map[uint64]mountInfo, error) {
+	data, err := os.ReadFile("/proc/self/mountinfo")
+	if err != nil {
+		return nil, err
+	}
+	return parseMountInfo(data)
+}
+
+func parseMountInfo(data []byte) (map[uint64]mountInfo, error) {
+	infos := map[uint64]mountInfo{}
+	for line := range bytes.Lines(data) {
+		fields := strings.Fields(string(line))
+		if len(fields) < 7 {
+			return nil, errMountInfo
+		}
+		id, err1 := strconv.ParseUint(fields[0], 10, 64)
+		parent, err2 := strconv.ParseUint(fields[1], 10, 64)
+		if err1 != nil || err2 != nil {
+			return nil, errMountInfo
+		}
+		info := mountInfo{id: id, parent: parent, device: fields[2], root: unescape(fields[3]), point: unescape(fields[4])}
+		for _, tag := range fields[6:] {
+			if tag == "-" { // the optional fields end here
+				break
+			}
+			info.shared = info.shared || strings.HasPrefix(tag, "shared:")
+		}
+		infos[id] = info
+	}
+	return infos, nil
+}
+
+// unescape undoes the kernel's \ooo for blanks and backslashes.
+func unescape(s string) string {
+	return strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`, `\043`, "#").Replace(s)
+}
+
+// bindsItself says whether the mount is a directory that was bound onto itself.
+func bindsItself(infos map[uint64]mountInfo, id uint64) bool {
+	mount := infos[id]
+	parent, ok := infos[mount.parent]
+	if !ok || mount.id == parent.id || mount.device != parent.device {
+		return false
+	}
+	rel, err := filepath.Rel(parent.point, mount.point)
+	return err == nil && mount.root == filepath.Join(parent.root, rel)
+}
+
+// mountOf says in which mount fd lies, and whether fd is the root of it.
+func mountOf(fd int) (id uint64, isRoot bool, err error) {
+	var st unix.Statx_t
+	if err := unix.Statx(fd, "", unix.AT_EMPTY_PATH, unix.STATX_MNT_ID, &st); err != nil {
+		return 0, false, os.NewSyscallError("statx", err)
+	}
+	if st.Mask&unix.STATX_MNT_ID == 0 || st.Attributes_mask&unix.STATX_ATTR_MOUNT_ROOT == 0 {
+		return 0, false, fmt.Errorf("statx does not name the mount: the kernel is older than 5.8")
+	}
+	return st.Mnt_id, st.Attributes&unix.STATX_ATTR_MOUNT_ROOT != 0, nil
+}

@@ -1,0 +1,53 @@
+//go:build !linux
+
+package mounts
+
+import (
+	"os"
+
+	"torno/sandbox"
+)
+
+// The types of this file only let the rest of the program compile; none of them ever has a value.
+type (
+	Bases  struct{}
+	IDMaps struct{}
+	Slots  struct{}
+	Slot   struct{}
+	// Pin has the fields that others read.
+	Pin struct {
+		Source   sandbox.Source
+		Dev, Ino uint64
+		Dir      bool
+		UID, GID uint32
+	}
+	// Detached has the fields that others read.
+	Detached struct{ Dir bool }
+)
+
+func OpenBases([]string) (*Bases, error)                 { return nil, ErrNeedsLinux }
+func (*Bases) Pin(sandbox.Source) (*Pin, error)          { return nil, ErrNeedsLinux }
+func (*Bases) TryIDMap(string, *IDMaps) error            { return ErrNeedsLinux }
+func (*Bases) Close() error                              { return nil }
+func (p *Pin) Owner() Identity                           { return Identity{UID: p.UID, GID: p.GID} }
+func (*Pin) File() *os.File                              { return nil }
+func (*Pin) HerePath() (string, error)                   { return "", ErrNeedsLinux }
+func (*Pin) Clone(CloneOptions) (*Detached, error)       { return nil, ErrNeedsLinux }
+func (*Pin) Close() error                                { return nil }
+func (*Detached) Close() error                           { return nil }
+func NewIDMaps() *IDMaps                                 { return &IDMaps{} }
+func (*IDMaps) Get(Identity, Identity) (*os.File, error) { return nil, ErrNeedsLinux }
+func (*IDMaps) Close() error                             { return nil }
+func OpenSlots(string, int, bool) (*Slots, error)        { return nil, ErrNeedsLinux }
+func (*Slots) Acquire() (*Slot, error)                   { return nil, ErrNeedsLinux }
+func (*Slots) Claim(int) (*Slot, error)                  { return nil, ErrNeedsLinux }
+func (*Slots) Leftovers() ([]int, error)                 { return nil, ErrNeedsLinux }
+func (*Slots) Sweep(map[int]bool) error                  { return ErrNeedsLinux }
+func (*Slots) Close() error                              { return nil }
+func (*Slot) Number() int                                { return 0 }
+func (*Slot) Path() string                               { return "" }
+func (*Slot) RunDir() string                             { return "" }
+func (*Slot) ViewDir(int) (string, error)                { return "", ErrNeedsLinux }
+func (*Slot) Place(*Detached, int, string) error         { return ErrNeedsLinux }
+func (*Slot) Clear() error                               { return ErrNeedsLinux }
+func (*Slot) Release() error                             { return ErrNeedsLinux }

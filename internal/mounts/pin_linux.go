@@ -1,0 +1,153 @@
+package mounts
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+
+	"golang.org/x/sys/unix"
+
+	"torno/sandbox"
+)
+
+// Pin is one directory or regular file, held. Whatever happens to its name, it stays this one.
+type Pin struct {
+	Source   sandbox.Source
+	Dev, Ino uint64 // what init compares
+	Dir      bool   // a directory; otherwise a regular file with one name
+	UID, GID uint32
+
+	file *os.File
+}
+
+func newPin(src sandbox.Source, fd int) (*Pin, error) {
+	file := os.NewFile(uintptr(fd), src.Rel)
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
+		file.Close()
+		return nil, fmt.Errorf("look at %q beneath %q: %w", src.Rel, src.Base, err)
+	}
+	if kind := kindOfFile(&st); kind != "" {
+		file.Close()
+		return nil, &PathError{Source: src, Kind: kind}
+	}
+	return &Pin{
+		Source: src, Dev: st.Dev, Ino: st.Ino, Dir: st.Mode&unix.S_IFMT == unix.S_IFDIR,
+		UID: st.Uid, GID: st.Gid, file: file,
+	}, nil
+}
+
+// kindOfFile says why a file cannot be a source. A file with a second name may have its first one anywhere.
+func kindOfFile(st *unix.Stat_t) Kind {
+	kind := st.Mode & unix.S_IFMT
+	switch {
+	case kind == unix.S_IFLNK:
+		return KindLink
+	case kind != unix.S_IFDIR && kind != unix.S_IFREG:
+		return KindSpecial
+	case st.Nlink == 0:
+		return KindMissing
+	case kind == unix.S_IFREG && st.Nlink > 1:
+		return KindLink
+	}
+	return ""
+}
+
+// Owner is whom the pinned directory or file belongs to.
+func (p *Pin) Owner() Identity { return Identity{UID: p.UID, GID: p.GID} }
+
+// File is the handle, opened with O_PATH. It belongs to the Pin.
+func (p *Pin) File() *os.File { return p.file }
+
+// HerePath is where the pinned thing is at this moment, for an engine that can only be told a path. It may move again
+// before the engine looks: only init's comparison of Dev and Ino tells.
+func (p *Pin) HerePath() (string, error) {
+	path, err := pathOf(int(p.file.Fd()))
+	if err != nil {
+		return "", fmt.Errorf("find where %q beneath %q is: %w", p.Source.Rel, p.Source.Base, err)
+	}
+	var st unix.Stat_t
+	if err := unix.Lstat(path, &st); err != nil || st.Dev != p.Dev || st.Ino != p.Ino {
+		return "", &PathError{Source: p.Source, Kind: KindMissing, Err: err}
+	}
+	return path, nil
+}
+
+// Close lets go of the handle. Clones taken earlier stay good.
+func (p *Pin) Close() error { return p.file.Close() }
+
+// Clone makes a mount of the pinned thing and of nothing that is mounted below it, attached nowhere.
+func (p *Pin) Clone(o CloneOptions) (*Detached, error) {
+	defer runtime.KeepAlive(o.IDMap)
+	attr := unix.MountAttr{
+		Attr_set:    unix.MOUNT_ATTR_NOSUID | unix.MOUNT_ATTR_NODEV,
+		Propagation: unix.MS_PRIVATE, // what is mounted below the source later stays outside as well
+	}
+	if o.ReadOnly {
+		attr.Attr_set |= unix.MOUNT_ATTR_RDONLY
+	}
+	if o.IDMap != nil {
+		attr.Attr_set |= unix.MOUNT_ATTR_IDMAP
+		attr.Userns_fd = uint64(o.IDMap.Fd())
+	}
+	tree, err := cloneTree(int(p.file.Fd()), &attr)
+	if err != nil {
+		return nil, fmt.Errorf("clone %q beneath %q: %w", p.Source.Rel, p.Source.Base, err)
+	}
+	return &Detached{Dir: p.Dir, file: tree}, nil
+}
+
+// TryIDMap says whether the file system of a base can be mounted with exchanged ids: not every one can.
+func (b *Bases) TryIDMap(base string, maps *IDMaps) error {
+	pin, err := b.Pin(sandbox.Source{Base: base, Rel: "."})
+	if err != nil {
+		return err
+	}
+	defer pin.Close()
+	userns, err := maps.Get(pin.Owner(), Identity{UID: noID - 1, GID: noID - 1})
+	if err != nil {
+		return err
+	}
+	defer userns.Close()
+	tree, err := pin.Clone(CloneOptions{IDMap: userns})
+	if err != nil {
+		return err
+	}
+	return tree.Close()
+}
+
+// Detached is a mount that lies nowhere yet. Unless it is placed, it ends with Close.
+type Detached struct {
+	Dir bool
+
+	file   *os.File
+	placed bool
+}
+
+// Close lets go of the handle; a placed mount stays where it is.
+func (d *Detached) Close() error { return d.file.Close() }
+
+// cloneTree clones the mount at fd alone, and gives it its attributes while nobody can see it.
+func cloneTree(fd int, attr *unix.MountAttr) (*os.File, error) {
+	const flags = unix.OPEN_TREE_CLONE | unix.OPEN_TREE_CLOEXEC | unix.AT_EMPTY_PATH
+	tree, err := unix.OpenTree(fd, "", flags)
+	if err != nil {
+		return nil, os.NewSyscallError("open_tree", err)
+	}
+	if err := unix.MountSetattr(tree, "", unix.AT_EMPTY_PATH, attr); err != nil {
+		unix.Close(tree)
+		return nil, os.NewSyscallError("mount_setattr", err)
+	}
+	return os.NewFile(uintptr(tree), "detached mount"), nil
+}
+
+// moveMount attaches a detached mount to the directory or file at to.
+func moveMount(tree *os.File, to int) error {
+	const flags = unix.MOVE_MOUNT_F_EMPTY_PATH | unix.MOVE_MOUNT_T_EMPTY_PATH
+	return os.NewSyscallError("move_mount", unix.MoveMount(int(tree.Fd()), "", to, "", flags))
+}
+
+// pathOf is the kernel's name for what fd refers to.
+func pathOf(fd int) (string, error) { return os.Readlink(procPath(fd)) }
+
+func procPath(fd int) string { return fmt.Sprintf("/proc/self/fd/%d", fd) }

@@ -1,0 +1,132 @@
+package mounts
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// Place puts the mount below the i-th view, at rel ("." is the view itself; see the package comment). Directories on the
+// way, and an empty file to carry the mount of a file, are made as long as the way leads through the slot. Inside a
+// mount that was placed earlier everything must be there already: nothing is made in a user's tree.
+func (s *Slot) Place(d *Detached, view int, rel string) error {
+	if checkRel(rel) != "" {
+		return fmt.Errorf("place a mount at %q: not a clean relative path", rel)
+	}
+	if d.placed {
+		return fmt.Errorf("place a mount at %q: it has a place already", rel)
+	}
+	if _, err := s.ViewDir(view); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	target, err := s.target(view, rel, d.Dir)
+	if err != nil {
+		return fmt.Errorf("place a mount at %q in slot %d: %w", rel, s.n, err)
+	}
+	defer target.Close()
+	if err := moveMount(d.file, int(target.Fd())); err != nil {
+		return fmt.Errorf("place a mount at %q in slot %d: %w", rel, s.n, err)
+	}
+	d.placed = true
+	return nil
+}
+
+// target walks to the place, each step beneath the last one's handle.
+func (s *Slot) target(view int, rel string, dir bool) (*os.File, error) {
+	at, err := openDir(int(s.dir.Fd()), viewName(view))
+	if err != nil {
+		return nil, err
+	}
+	names := strings.Split(rel, "/")
+	if rel == "." {
+		names = nil
+	}
+	for i, name := range names {
+		next, err := s.step(at, name, dir || i < len(names)-1)
+		at.Close()
+		if err != nil {
+			return nil, fmt.Errorf("%q: %w", strings.Join(names[:i+1], "/"), err)
+		}
+		at = next
+	}
+	if err := s.checkFree(at); err != nil {
+		at.Close()
+		return nil, err
+	}
+	return at, nil
+}
+
+// step opens name, making it if at is ours.
+func (s *Slot) step(at *os.File, name string, dir bool) (*os.File, error) {
+	how := unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: beneath &^ unix.RESOLVE_NO_XDEV}
+	fd, err := openat2(int(at.Fd()), name, &how)
+	if errors.Is(err, unix.ENOENT) {
+		if err = s.makePlace(at, name, dir); err != nil {
+			return nil, err
+		}
+		fd, err = openat2(int(at.Fd()), name, &how)
+	}
+	if kind := kindOf(err); kind == KindLink || kind == KindNotDir {
+		return nil, ErrNoPlace
+	}
+	if err != nil {
+		return nil, err
+	}
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
+		unix.Close(fd)
+		return nil, err
+	}
+	if want := map[bool]uint32{true: unix.S_IFDIR, false: unix.S_IFREG}[dir]; st.Mode&unix.S_IFMT != want {
+		unix.Close(fd)
+		return nil, ErrNoPlace
+	}
+	return os.NewFile(uintptr(fd), name), nil
+}
+
+// makePlace makes a piece of the skeleton, unless at is not part of it.
+func (s *Slot) makePlace(at *os.File, name string, dir bool) error {
+	own, _, err := s.own(at)
+	switch {
+	case err != nil:
+		return err
+	case !own:
+		return ErrNoPlace
+	case dir:
+		return makeDir(int(at.Fd()), name)
+	}
+	return os.NewSyscallError("mknod", unix.Mknodat(int(at.Fd()), name, unix.S_IFREG|0o400, 0))
+}
+
+// own says whether a directory or file is part of the skeleton rather than of something that was placed.
+func (s *Slot) own(f *os.File) (own, isRoot bool, err error) {
+	id, isRoot, err := mountOf(int(f.Fd()))
+	return s.slots.byHandle && id == s.slots.mount, isRoot, err
+}
+
+// checkFree refuses a place that has a mount, or that would hide one.
+func (s *Slot) checkFree(place *os.File) error {
+	own, isRoot, err := s.own(place)
+	if err != nil {
+		return err
+	}
+	if isRoot {
+		return ErrTaken
+	}
+	if !own {
+		return nil
+	}
+	names, err := namesIn(int(place.Fd()))
+	if errors.Is(err, unix.ENOTDIR) {
+		return nil
+	}
+	if err == nil && len(names) > 0 {
+		return ErrTaken
+	}
+	return err
+}

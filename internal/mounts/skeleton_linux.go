@@ -1,0 +1,115 @@
+package mounts
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// What is below is used on directories of our own only. Everything that removes is bound to the mount it began in
+// (RESOLVE_NO_XDEV), and the kernel removes no directory that carries a mount: a user's tree is out of reach even when
+// it cannot be unmounted.
+
+const within = unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS | unix.RESOLVE_NO_XDEV
+
+// makeDir makes a directory that the sandbox's identity may enter, whatever our umask is.
+func makeDir(at int, name string) error {
+	if err := unix.Mkdirat(at, name, 0o755); err != nil {
+		return &os.PathError{Op: "mkdir", Path: name, Err: err}
+	}
+	if err := unix.Fchmodat(at, name, 0o755, 0); err != nil {
+		return &os.PathError{Op: "chmod", Path: name, Err: err}
+	}
+	return nil
+}
+
+// openDir opens a directory for lookups. It does not enter a mount.
+func openDir(at int, name string) (*os.File, error) {
+	fd, err := openat2(at, name, &unix.OpenHow{Flags: unix.O_PATH | unix.O_DIRECTORY | unix.O_CLOEXEC, Resolve: within})
+	if err != nil {
+		return nil, &os.PathError{Op: "open", Path: name, Err: err}
+	}
+	return os.NewFile(uintptr(fd), name), nil
+}
+
+// namesIn lists a directory of which we have only a handle.
+func namesIn(at int) ([]string, error) {
+	fd, err := openat2(at, ".", &unix.OpenHow{Flags: unix.O_RDONLY | unix.O_DIRECTORY | unix.O_CLOEXEC, Resolve: within})
+	if err != nil {
+		return nil, &os.PathError{Op: "open", Path: ".", Err: err}
+	}
+	dir := os.NewFile(uintptr(fd), ".")
+	defer dir.Close()
+	return dir.Readdirnames(-1)
+}
+
+// wipe removes everything in a directory, after unmounting what is mounted there.
+func wipe(at int) error {
+	names, err := namesIn(at)
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		if err := remove(at, name); err != nil {
+			return fmt.Errorf("remove %q: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// remove removes one entry with all that it holds.
+func remove(at int, name string) error {
+	if err := uncover(at, name); err != nil {
+		return err
+	}
+	dir, err := openDir(at, name)
+	if errors.Is(err, unix.ENOTDIR) || errors.Is(err, unix.ELOOP) {
+		return unix.Unlinkat(at, name, 0)
+	}
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	if err := wipe(int(dir.Fd())); err != nil {
+		return err
+	}
+	return unix.Unlinkat(at, name, unix.AT_REMOVEDIR)
+}
+
+// maxStacked bounds how many mounts uncover takes from one place; Place puts at most one there.
+const maxStacked = 16
+
+// uncover unmounts what lies on name, with everything that is mounted below it: detaching the outermost one takes the
+// inner ones along, so that no path is walked through a user's tree.
+func uncover(at int, name string) error {
+	for range maxStacked {
+		fd, err := openat2(at, name, &unix.OpenHow{Flags: unix.O_PATH | unix.O_NOFOLLOW | unix.O_CLOEXEC, Resolve: within})
+		if err == nil {
+			return unix.Close(fd)
+		}
+		if !errors.Is(err, unix.EXDEV) {
+			return err
+		}
+		if err := detachAt(at, name); err != nil {
+			return err
+		}
+	}
+	return fmt.Errorf("%q is still a mount: %w", name, unix.EBUSY)
+}
+
+func detachAt(at int, name string) error {
+	how := unix.OpenHow{Flags: unix.O_PATH | unix.O_NOFOLLOW | unix.O_CLOEXEC, Resolve: within &^ unix.RESOLVE_NO_XDEV}
+	fd, err := openat2(at, name, &how)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	return detach(fd)
+}
+
+// detach unmounts the very mount whose root fd is.
+func detach(fd int) error {
+	return os.NewSyscallError("umount", unix.Unmount(procPath(fd), unix.MNT_DETACH))
+}

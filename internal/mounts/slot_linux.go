@@ -1,0 +1,84 @@
+package mounts
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync"
+
+	"golang.org/x/sys/unix"
+)
+
+// Slot is one staging directory: the host's files for one sandbox, and its views.
+type Slot struct {
+	slots *Slots
+	n     int
+
+	mu  sync.Mutex
+	dir *os.File
+}
+
+const runDir = "run"
+
+// Number tells the slot, and with it the sandbox's identity, from the others of the installation.
+func (s *Slot) Number() int { return s.n }
+
+// Path is the slot's directory.
+func (s *Slot) Path() string { return filepath.Join(s.slots.path, strconv.Itoa(s.n)) }
+
+// RunDir is the directory for the host's own files. The engine binds it read-only.
+func (s *Slot) RunDir() string { return filepath.Join(s.Path(), runDir) }
+
+// ViewDir is the directory that stands for the i-th path prefix of the sandbox, from 0; it is made if it is missing.
+func (s *Slot) ViewDir(i int) (string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	err := makeDir(int(s.dir.Fd()), viewName(i))
+	if err != nil && !errors.Is(err, fs.ErrExist) {
+		return "", fmt.Errorf("make view %d of slot %d: %w", i, s.n, err)
+	}
+	return filepath.Join(s.Path(), viewName(i)), nil
+}
+
+func viewName(i int) string { return "view" + strconv.Itoa(i) }
+
+func (s *Slot) makeRunDir() error {
+	if err := makeDir(int(s.dir.Fd()), runDir); err != nil && !errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("make the run directory of slot %d: %w", s.n, err)
+	}
+	return nil
+}
+
+// Clear unmounts and removes everything in the slot and leaves it as Acquire gave it. It can be repeated until it
+// succeeds; see Release.
+func (s *Slot) Clear() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := wipe(int(s.dir.Fd())); err != nil {
+		return fmt.Errorf("clear slot %d: %w", s.n, err)
+	}
+	return s.makeRunDir()
+}
+
+// Release clears the slot and gives its number back. When it fails the slot stays in use, so that no other sandbox gets
+// the number, and Release can be called again.
+func (s *Slot) Release() error {
+	s.slots.mu.Lock()
+	defer s.slots.mu.Unlock()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.slots.used[s.n] != s {
+		return nil // released before
+	}
+	if err := wipe(int(s.dir.Fd())); err != nil {
+		return fmt.Errorf("release slot %d: %w", s.n, err)
+	}
+	if err := unix.Unlinkat(int(s.slots.root.Fd()), strconv.Itoa(s.n), unix.AT_REMOVEDIR); err != nil {
+		return fmt.Errorf("remove slot %d: %w", s.n, err)
+	}
+	delete(s.slots.used, s.n)
+	return s.dir.Close()
+}
