@@ -1,0 +1,129 @@
+package delegation
+
+import (
+	"fmt"
+	"strings"
+)
+
+// MaxContextPaths is how many context paths one request may name.
+const MaxContextPaths = 64
+
+// DecodeRequest reads a request as hostile text. What it forgives is the table of docs/PROTOCOL.md and nothing else;
+// what it does not is a *Refusal, with the texts of MassGen's watcher where that has one and in its order: parse,
+// validate, then the ids and what version 1 of others does not have. Size is bounded by who reads the file.
+func DecodeRequest(data []byte) (Request, error) {
+	object, err := parseObject(data)
+	if err != nil {
+		return Request{}, unparsable("", err.Error())
+	}
+	body, err := members(object)
+	if err != nil {
+		return Request{}, unparsable("", err.Error())
+	}
+	relax(body)
+	form := form{body: body}
+	version := form.whole("version")
+	subagent, request := form.text("subagent_id"), form.text("request_id")
+	r := Request{
+		Task:           form.text("task"),
+		YAMLConfig:     form.object("yaml_config"),
+		AnswerFile:     form.text("answer_file"),
+		Workspace:      form.text("workspace"),
+		TimeoutSeconds: form.whole("timeout_seconds"),
+		CreatedAt:      form.time("created_at"),
+		ContextPaths:   form.texts("context_paths"),
+	}
+	options := form.options()
+	if form.refusal != nil {
+		return Request{}, form.refusal
+	}
+	if refusal := validate(version, subagent, request, r); refusal != nil {
+		return Request{}, refusal
+	}
+	if refusal := r.parseIDs(subagent, request, options); refusal != nil {
+		return Request{}, refusal
+	}
+	if refusal := r.checkPaths(); refusal != nil {
+		return Request{}, refusal
+	}
+	return r, nil
+}
+
+// MatchesName refuses a request that lies in the file of another subagent. rawID is what ParseName found.
+func (r Request) MatchesName(rawID string) *Refusal {
+	if r.SubagentID.String() == rawID {
+		return nil
+	}
+	return &Refusal{
+		Code: CodeIDMismatch, Field: "subagent_id",
+		Text: fmt.Sprintf("Invalid request: subagent_id %q does not match the file name, which says %.100q", r.SubagentID, rawID),
+		Hint: "name the file request_<subagent_id>.json",
+	}
+}
+
+// validate makes the checks of MassGen's watcher, with its texts, in its order.
+func validate(version int, subagent, request string, r Request) *Refusal {
+	checks := []struct {
+		wrong       bool
+		field, text string
+		hint        string
+	}{
+		{version != Version, "version", fmt.Sprintf("Unsupported delegation protocol version: %d (expected %d)", version, Version),
+			"write version 1"},
+		{subagent == "", "subagent_id", "subagent_id must not be empty", "use the id of the file's name"},
+		{request == "", "request_id", "request_id must not be empty", "use something new for every request, such as 16 random hexadecimal digits"},
+		{r.Task == "", "task", "task must not be empty", "say what the subagent shall do"},
+		{r.Workspace == "", "workspace", "workspace must not be empty", "name a directory beneath an allowed root"},
+		{r.TimeoutSeconds <= 0, "timeout_seconds", fmt.Sprintf("timeout_seconds must be positive, got %d", r.TimeoutSeconds),
+			"give the time of the run in whole seconds"},
+	}
+	for _, c := range checks {
+		if c.wrong {
+			return invalid(CodeInvalid, c.field, c.text, c.hint)
+		}
+	}
+	return nil
+}
+
+// parseIDs turns the ids and the optional words into their types.
+func (r *Request) parseIDs(subagent, request string, options map[string]string) *Refusal {
+	var err error
+	if r.SubagentID, err = ParseSubagentID(subagent); err != nil {
+		return invalid(CodeBadID, "subagent_id", err.Error(), "begin with a letter or a digit; use at most 128 letters, digits and . _ -")
+	}
+	if r.RequestID, err = ParseRequestID(request); err != nil {
+		return invalid(CodeBadID, "request_id", err.Error(), "use printable text of at most 256 bytes")
+	}
+	into := map[string]*Token{"profile": &r.Profile, "model": &r.Model, "session_id": &r.SessionID, "parent_id": &r.ParentID}
+	for _, field := range tokens {
+		if options[field] == "" {
+			continue
+		}
+		if *into[field], err = ParseToken(options[field]); err != nil {
+			return invalid(CodeInvalid, field, field+" "+err.Error(), "begin with a letter or a digit; use at most 128 letters, digits and . _ : / @ -")
+		}
+	}
+	return nil
+}
+
+// checkPaths refuses what can be no path or no argument, wherever it lies.
+func (r *Request) checkPaths() *Refusal {
+	if len(r.ContextPaths) > MaxContextPaths {
+		return invalid(CodeInvalid, "context_paths", fmt.Sprintf("context_paths has %d entries, at most %d are allowed",
+			len(r.ContextPaths), MaxContextPaths), "name a directory that holds them")
+	}
+	named := [][2]string{{"task", r.Task}, {"workspace", r.Workspace}, {"answer_file", r.AnswerFile}}
+	for i, path := range r.ContextPaths {
+		field := fmt.Sprintf("context_paths[%d]", i)
+		if path == "" {
+			return invalid(CodeInvalid, field, field+" must not be empty", "leave it out")
+		}
+		named = append(named, [2]string{field, path})
+	}
+	for _, n := range named {
+		if strings.Contains(n[1], "\x00") {
+			return invalid(CodeInvalid, n[0], n[0]+" must not contain a NUL character", "remove the character U+0000")
+		}
+	}
+	return nil
+}

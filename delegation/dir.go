@@ -1,0 +1,160 @@
+package delegation
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+)
+
+// Dir is an outbox, held open. Every method goes through the held handle and takes the bare name of an entry, so that
+// nothing that happens to the path, or is planted in the directory, leads anywhere else. It may be used by several
+// goroutines at once; Close comes last.
+type Dir struct {
+	path  string
+	root  *os.Root // the same directory twice: a Root for renameio
+	file  *os.File // and a descriptor for what a Root would follow
+	uid   uint32
+	gid   uint32
+	stamp Stamp
+}
+
+// OpenDir opens the outbox at path, which must itself be a directory and not a link to one.
+func OpenDir(path string) (*Dir, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return nil, fmt.Errorf("open outbox: %w", err)
+	}
+	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if errors.Is(err, unix.ENOTDIR) || errors.Is(err, unix.ELOOP) {
+		return nil, fmt.Errorf("outbox %q is not a directory; a link to one must be given as what it points to: %w", path, err)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open outbox %q: %w", path, err)
+	}
+	d := &Dir{path: path, file: os.NewFile(uintptr(fd), path)}
+	if err := d.bind(); err != nil {
+		d.Close()
+		return nil, err
+	}
+	return d, nil
+}
+
+// bind opens the Root and makes sure that it is the directory of the descriptor.
+func (d *Dir) bind() error {
+	var here, there unix.Stat_t
+	if err := unix.Fstat(d.fd(), &here); err != nil {
+		return fmt.Errorf("stat outbox %q: %w", d.path, err)
+	}
+	root, err := os.OpenRoot(d.path)
+	if err != nil {
+		return fmt.Errorf("open outbox %q: %w", d.path, err)
+	}
+	d.root, d.uid, d.gid, d.stamp = root, here.Uid, here.Gid, stampOf(&here)
+	self, err := root.Open(".")
+	if err != nil {
+		return fmt.Errorf("open outbox %q: %w", d.path, err)
+	}
+	defer self.Close()
+	if err := unix.Fstat(int(self.Fd()), &there); err != nil {
+		return fmt.Errorf("stat outbox %q: %w", d.path, err)
+	}
+	if here.Dev != there.Dev || here.Ino != there.Ino {
+		return fmt.Errorf("outbox %q: %w", d.path, ErrMoved)
+	}
+	return nil
+}
+
+// Close lets go of the directory.
+func (d *Dir) Close() error {
+	err := d.file.Close()
+	if d.root != nil {
+		err = errors.Join(err, d.root.Close())
+	}
+	return err
+}
+
+// Path is the absolute path under which the outbox was opened.
+func (d *Dir) Path() string { return d.path }
+
+// Owner is the owner of the outbox at the time it was opened; what is published is given to it.
+func (d *Dir) Owner() (uid, gid uint32) { return d.uid, d.gid }
+
+// Alive fails with ErrMoved when the path no longer leads to the held directory: it was removed, replaced, or something
+// was mounted over it. Files would still be read and written, where nobody sees them.
+func (d *Dir) Alive() error {
+	var now unix.Stat_t
+	err := unix.Lstat(d.path, &now)
+	switch {
+	case errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ENOTDIR):
+		return fmt.Errorf("outbox %q: %w", d.path, ErrMoved)
+	case err != nil:
+		return fmt.Errorf("stat outbox %q: %w", d.path, err)
+	}
+	if s := stampOf(&now); s.Dev != d.stamp.Dev || s.Ino != d.stamp.Ino {
+		return fmt.Errorf("outbox %q: %w", d.path, ErrMoved)
+	}
+	return nil
+}
+
+// Stat describes an entry of any type; a link is described itself.
+func (d *Dir) Stat(name string) (Stamp, error) {
+	if err := checkName(name); err != nil {
+		return Stamp{}, fmt.Errorf("stat %w", err)
+	}
+	var st unix.Stat_t
+	if err := unix.Fstatat(d.fd(), name, &st, unix.AT_SYMLINK_NOFOLLOW); err != nil {
+		return Stamp{}, fmt.Errorf("stat %q: %w", name, err)
+	}
+	return stampOf(&st), nil
+}
+
+// Remove removes an entry that is no directory, whatever else it is. A missing one is fine; a directory in its place
+// is ErrDirectory.
+func (d *Dir) Remove(name string) error {
+	if err := checkName(name); err != nil {
+		return fmt.Errorf("remove %w", err)
+	}
+	err := unix.Unlinkat(d.fd(), name, 0)
+	if err == nil || errors.Is(err, unix.ENOENT) {
+		return nil
+	}
+	if d.isDirectory(name) {
+		err = ErrDirectory
+	}
+	return fmt.Errorf("remove %q: %w", name, err)
+}
+
+// Names lists the outbox in pieces of at most chunk names, in no order, and keeps nothing. An error of each ends it.
+func (d *Dir) Names(ctx context.Context, chunk int, each func([]string) error) error {
+	listing, err := d.root.Open(".")
+	if err != nil {
+		return fmt.Errorf("list outbox %q: %w", d.path, err)
+	}
+	defer listing.Close()
+	for ctx.Err() == nil {
+		names, err := listing.Readdirnames(max(chunk, 1))
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("list outbox %q: %w", d.path, err)
+		}
+		if err := each(names); err != nil {
+			return err
+		}
+	}
+	return ctx.Err()
+}
+
+func (d *Dir) isDirectory(name string) bool {
+	stamp, err := d.Stat(name)
+	return err == nil && stamp.Mode.IsDir()
+}
+
+// fd is valid until Close.
+func (d *Dir) fd() int { return int(d.file.Fd()) }

@@ -1,0 +1,55 @@
+package delegation
+
+import (
+	"fmt"
+	"time"
+	"unicode/utf8"
+)
+
+// requestForm is a request as it is written, in the order of MassGen's client.
+type requestForm struct {
+	Version        int            `json:"version"`
+	SubagentID     SubagentID     `json:"subagent_id"`
+	RequestID      RequestID      `json:"request_id"`
+	Task           string         `json:"task"`
+	YAMLConfig     map[string]any `json:"yaml_config"`
+	AnswerFile     string         `json:"answer_file"`
+	Workspace      string         `json:"workspace"`
+	TimeoutSeconds int            `json:"timeout_seconds"`
+	CreatedAt      time.Time      `json:"created_at,omitzero"`
+	Profile        Token          `json:"profile,omitzero"`
+	Model          Token          `json:"model,omitzero"`
+	SessionID      Token          `json:"session_id,omitzero"`
+	ParentID       Token          `json:"parent_id,omitzero"`
+	ContextPaths   []string       `json:"context_paths,omitempty"`
+}
+
+// Encode writes a request in its one spelling. What DecodeRequest would refuse is refused here already, with the same
+// *Refusal, so that a client need not ask in order to know.
+func (r Request) Encode() ([]byte, error) {
+	for _, text := range append([]string{r.Task, r.AnswerFile, r.Workspace}, r.ContextPaths...) {
+		if !utf8.ValidString(text) {
+			return nil, fmt.Errorf("encode request: %.40q is not valid UTF-8", text)
+		}
+	}
+	form := requestForm{
+		Version: Version, SubagentID: r.SubagentID, RequestID: r.RequestID, Task: r.Task, YAMLConfig: r.YAMLConfig,
+		AnswerFile: r.AnswerFile, Workspace: r.Workspace, TimeoutSeconds: r.TimeoutSeconds, CreatedAt: r.CreatedAt.UTC(),
+		Profile: r.Profile, Model: r.Model, SessionID: r.SessionID, ParentID: r.ParentID, ContextPaths: r.ContextPaths,
+	}
+	if form.YAMLConfig == nil {
+		form.YAMLConfig = map[string]any{}
+	}
+	data, err := encode(form)
+	if err != nil {
+		return nil, fmt.Errorf("encode request: %w", err)
+	}
+	back, err := DecodeRequest(data)
+	if err != nil {
+		return nil, err
+	}
+	if back.TimeoutSeconds != r.TimeoutSeconds {
+		return nil, fmt.Errorf("encode request: timeout_seconds is at most %d, got %d", back.TimeoutSeconds, r.TimeoutSeconds)
+	}
+	return data, nil
+}

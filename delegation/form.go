@@ -1,0 +1,204 @@
+package delegation
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math"
+	"strconv"
+	"time"
+)
+
+// form reads members strictly and keeps the first complaint.
+type form struct {
+	body    map[string]any
+	refusal *Refusal
+}
+
+func (f *form) whole(field string) int {
+	number, ok := f.body[field].(json.Number)
+	if !ok {
+		f.complain(field, "a whole number")
+		return 0
+	}
+	n, err := strconv.ParseInt(number.String(), 10, 32)
+	if err != nil {
+		f.complain(field, "a whole number")
+	}
+	return int(n)
+}
+
+func (f *form) text(field string) string {
+	s, ok := f.body[field].(string)
+	if !ok {
+		f.complain(field, "a text")
+	}
+	return s
+}
+
+// object returns nil for an empty object, so that one request has one value.
+func (f *form) object(field string) map[string]any {
+	object, ok := f.body[field].(map[string]any)
+	if !ok {
+		f.complain(field, "an object")
+		return nil
+	}
+	if err := plainNumbers(object); err != nil && f.refusal == nil {
+		f.refusal = unparsable(field, field+": "+err.Error())
+	}
+	if len(object) == 0 {
+		return nil
+	}
+	return object
+}
+
+func (f *form) texts(field string) []string {
+	if f.body[field] == (absent{}) {
+		return nil
+	}
+	list, ok := f.body[field].([]any)
+	if !ok {
+		f.complain(field, "a list of texts")
+		return nil
+	}
+	var result []string
+	for i, entry := range list {
+		text, ok := entry.(string)
+		if !ok {
+			f.complainOf(entry, fmt.Sprintf("%s[%d]", field, i), "a text")
+		}
+		result = append(result, text)
+	}
+	return result
+}
+
+// time is zero for a member that is absent; the table leaves nothing else that is no time.
+func (f *form) time(field string) time.Time {
+	s, _ := f.body[field].(string)
+	t, err := time.Parse(time.RFC3339, s)
+	if err != nil {
+		return time.Time{}
+	}
+	return t.UTC()
+}
+
+func (f *form) options() map[string]string {
+	given := map[string]string{}
+	for _, field := range tokens {
+		if f.body[field] != (absent{}) {
+			given[field] = f.text(field)
+		}
+	}
+	return given
+}
+
+func (f *form) complain(field, want string) { f.complainOf(f.body[field], field, want) }
+
+func (f *form) complainOf(got any, field, want string) {
+	if f.refusal != nil {
+		return
+	}
+	if got == (absent{}) {
+		f.refusal = unparsable(field, field+" is missing")
+		return
+	}
+	f.refusal = unparsable(field, fmt.Sprintf("%s must be %s, got %s", field, want, typeName(got)))
+}
+
+// members decodes the members that a request may have, with numbers as they are spelled.
+func members(object map[string]json.RawMessage) (map[string]any, error) {
+	body := map[string]any{}
+	for _, field := range requestFields {
+		value, given := object[field]
+		if !given {
+			body[field] = absent{}
+			continue
+		}
+		v, err := decodeValue(value)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", field, err)
+		}
+		body[field] = v
+	}
+	return body, nil
+}
+
+func decodeValue(value json.RawMessage) (v any, err error) {
+	decoder := json.NewDecoder(bytes.NewReader(value))
+	decoder.UseNumber()
+	err = decoder.Decode(&v)
+	return v, err
+}
+
+// plainNumbers turns the numbers below an object into the one type that each has: int64 where it is whole and fits,
+// float64 otherwise. A number keeps its value when the child's configuration is written from it.
+func plainNumbers(object map[string]any) error {
+	for name, value := range object {
+		plain, err := plainValue(value)
+		if err != nil {
+			return err
+		}
+		object[name] = plain
+	}
+	return nil
+}
+
+func plainValue(value any) (any, error) {
+	switch v := value.(type) {
+	case json.Number:
+		return plainNumber(v)
+	case map[string]any:
+		return v, plainNumbers(v)
+	case []any:
+		for i := range v {
+			plain, err := plainValue(v[i])
+			if err != nil {
+				return nil, err
+			}
+			v[i] = plain
+		}
+	}
+	return value, nil
+}
+
+func plainNumber(number json.Number) (any, error) {
+	if n, err := strconv.ParseInt(number.String(), 10, 64); err == nil {
+		return n, nil
+	}
+	f, err := number.Float64()
+	if err != nil {
+		return nil, fmt.Errorf("the number %.40s is out of range", number)
+	}
+	if f == math.Trunc(f) && math.Abs(f) < 1<<63 {
+		return int64(f), nil
+	}
+	return f, nil
+}
+
+// typeName names a decoded value for people.
+func typeName(value any) string {
+	switch value.(type) {
+	case nil:
+		return "null"
+	case bool:
+		return "a boolean"
+	case json.Number:
+		return "a number"
+	case string:
+		return "a text"
+	case []any:
+		return "a list"
+	}
+	return "an object"
+}
+
+func unparsable(field, text string) *Refusal {
+	return &Refusal{
+		Code: CodeUnparsable, Field: field, Text: "Failed to parse request: " + text,
+		Hint: "write the whole request into a temporary file and rename it; docs/PROTOCOL.md lists the fields",
+	}
+}
+
+func invalid(code Code, field, text, hint string) *Refusal {
+	return &Refusal{Code: code, Field: field, Text: "Invalid request: " + text, Hint: hint}
+}

@@ -1,0 +1,125 @@
+package delegation
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+	"unicode/utf8"
+)
+
+// maxDepth is how deeply JSON may be nested, the outermost object included.
+const maxDepth = 64
+
+// parseObject reads one JSON object, member by member: valid UTF-8, bounded depth, each name once, nothing behind it.
+// Names count exactly as they are spelled, which encoding/json does not insist on for structs.
+func parseObject(data []byte) (map[string]json.RawMessage, error) {
+	if !utf8.Valid(data) {
+		return nil, errors.New("not valid UTF-8")
+	}
+	if depthOver(data, maxDepth) {
+		return nil, fmt.Errorf("nested more than %d levels deep", maxDepth)
+	}
+	var whole json.RawMessage
+	if err := json.Unmarshal(data, &whole); err != nil {
+		return nil, err
+	}
+	object := map[string]json.RawMessage{}
+	err := eachMember(data, func(name string, value json.RawMessage) error {
+		if _, twice := object[name]; twice {
+			return fmt.Errorf("%.60q is given twice", name)
+		}
+		object[name] = value
+		return nil
+	})
+	return object, err
+}
+
+// eachMember walks the members of an object for as far as the text is JSON.
+func eachMember(data []byte, visit func(name string, value json.RawMessage) error) error {
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	if first, err := decoder.Token(); err != nil || first != json.Delim('{') {
+		return errors.Join(errors.New("not a JSON object"), err)
+	}
+	for decoder.More() {
+		name, err := decoder.Token()
+		if err != nil {
+			return err
+		}
+		var value json.RawMessage
+		if err := decoder.Decode(&value); err != nil {
+			return err
+		}
+		text, _ := name.(string)
+		if err := visit(text, value); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// depthOver says whether brackets outside of strings nest more than limit deep. It is asked before anything recurses.
+func depthOver(data []byte, limit int) bool {
+	depth, inString := 0, false
+	for i := 0; i < len(data); i++ {
+		switch c := data[i]; {
+		case inString && c == '\\':
+			i++
+		case c == '"':
+			inString = !inString
+		case inString:
+		case c == '{' || c == '[':
+			if depth++; depth > limit {
+				return true
+			}
+		case c == '}' || c == ']':
+			depth--
+		}
+	}
+	return false
+}
+
+// decodeStrict fills the struct behind target from an object: exact names, strict types, unknown members ignored. A
+// member that is null counts as absent; one of those in required must be there.
+func decodeStrict(data []byte, target any, required ...string) error {
+	object, err := parseObject(data)
+	if err != nil {
+		return err
+	}
+	for name, value := range object {
+		if string(value) == "null" {
+			delete(object, name)
+		}
+	}
+	for _, name := range required {
+		if _, ok := object[name]; !ok {
+			return fmt.Errorf("%s is missing", name)
+		}
+	}
+	fields := reflect.ValueOf(target).Elem()
+	for i := range fields.NumField() {
+		name, _, _ := strings.Cut(fields.Type().Field(i).Tag.Get("json"), ",")
+		value, ok := object[name]
+		if !ok {
+			continue
+		}
+		if err := json.Unmarshal(value, fields.Field(i).Addr().Interface()); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// encode spells a value the one way in which this package writes: two blanks of indent, no HTML escapes, a line's end.
+func encode(value any) ([]byte, error) {
+	var buffer bytes.Buffer
+	encoder := json.NewEncoder(&buffer)
+	encoder.SetEscapeHTML(false)
+	encoder.SetIndent("", "  ")
+	if err := encoder.Encode(value); err != nil {
+		return nil, err
+	}
+	return buffer.Bytes(), nil
+}

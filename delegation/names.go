@@ -1,0 +1,120 @@
+package delegation
+
+import (
+	"strconv"
+	"strings"
+)
+
+// HeartbeatName is the file that says who serves an outbox.
+const HeartbeatName = "watcher.json"
+
+// maxName is the longest name of a file, in bytes, on every file system that matters here.
+const maxName = 255
+
+// tempPrefix begins the names of files that are being written. Digits follow and nothing else.
+const tempPrefix = ".torno-"
+
+// Kind tells the files of an outbox apart by their names.
+type Kind int
+
+// The kinds of files. KindOther is everything that the protocol does not know, temporary files among them.
+const (
+	KindOther Kind = iota
+	KindRequest
+	KindResponse
+	KindCancel
+	KindStatus
+	KindEvents
+	KindHeartbeat
+)
+
+func (k Kind) String() string {
+	return [...]string{"other", "request", "response", "cancel", "status", "events", "heartbeat"}[k]
+}
+
+// RequestName is the file in which a subagent is asked for.
+func RequestName(id SubagentID) string { return "request_" + id.s + ".json" }
+
+// ResponseName is the file in which it is answered.
+func ResponseName(id SubagentID) string { return "response_" + id.s + ".json" }
+
+// CancelName is the sentinel whose existence ends the run.
+func CancelName(id SubagentID) string { return "cancel_" + id.s }
+
+// StatusName is the file that says where the newest run stands.
+func StatusName(id SubagentID) string { return "status_" + id.s + ".json" }
+
+// EventsName is segment seq, from 1, of a request's live output.
+func EventsName(id SubagentID, request RequestID, seq int) string {
+	return "events_" + id.s + "." + request.Hash() + "." + strconv.Itoa(seq) + ".jsonl"
+}
+
+// ResponseNameFor is the answer to a request whose name holds a text that need not be an id. It is not ok where that
+// name would be too long for a file.
+func ResponseNameFor(rawID string) (name string, ok bool) {
+	name = "response_" + rawID + ".json"
+	return name, checkName(name) == nil
+}
+
+// ParseName says what kind of file a name is for, and the text in the place of the id, which need not be one.
+func ParseName(name string) (Kind, string) {
+	if name == HeartbeatName {
+		return KindHeartbeat, ""
+	}
+	if id, ok := between(name, "request_", ".json"); ok {
+		return KindRequest, id
+	}
+	if id, ok := between(name, "response_", ".json"); ok {
+		return KindResponse, id
+	}
+	if id, ok := between(name, "status_", ".json"); ok {
+		return KindStatus, id
+	}
+	if id, ok := strings.CutPrefix(name, "cancel_"); ok {
+		return KindCancel, id
+	}
+	if id, _, _, ok := ParseEventsName(name); ok {
+		return KindEvents, id
+	}
+	return KindOther, ""
+}
+
+// ParseEventsName takes the name of an events segment apart. requestHash is RequestID.Hash; seq counts from 1.
+func ParseEventsName(name string) (rawID, requestHash string, seq int, ok bool) {
+	rest, ok := between(name, "events_", ".jsonl")
+	if !ok {
+		return "", "", 0, false
+	}
+	rest, number, _ := cutLast(rest, ".")
+	rawID, requestHash, ok = cutLast(rest, ".")
+	seq, err := strconv.Atoi(number)
+	if !ok || err != nil || seq < 1 || strconv.Itoa(seq) != number || !isHash(requestHash) {
+		return "", "", 0, false
+	}
+	return rawID, requestHash, seq, true
+}
+
+// IsTemp says whether a name is that of a file that Publish writes or, when it is old, that a writer left behind when
+// it was killed. Both sides of the hatch write under such names, so only an old one may be swept away.
+func IsTemp(name string) bool {
+	digits, ok := strings.CutPrefix(name, tempPrefix)
+	return ok && digits != "" && strings.Trim(digits, "0123456789") == ""
+}
+
+func between(name, prefix, suffix string) (string, bool) {
+	if len(name) < len(prefix)+len(suffix) || !strings.HasPrefix(name, prefix) || !strings.HasSuffix(name, suffix) {
+		return "", false
+	}
+	return name[len(prefix) : len(name)-len(suffix)], true
+}
+
+func cutLast(s, sep string) (before, after string, found bool) {
+	if i := strings.LastIndex(s, sep); i >= 0 {
+		return s[:i], s[i+len(sep):], true
+	}
+	return "", s, false
+}
+
+func isHash(s string) bool {
+	return len(s) == 16 && strings.Trim(s, "0123456789abcdef") == ""
+}

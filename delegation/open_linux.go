@@ -1,0 +1,38 @@
+package delegation
+
+import (
+	"errors"
+	"os"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+)
+
+// open pins the entry without opening it (O_PATH), looks at it, and opens exactly what it looked at. Between a look at
+// the name and an open of the name, a device could be swapped in; opening some devices is enough to stop a machine.
+func (d *Dir) open(name string, max int64) (*os.File, Stamp, error) {
+	pin, err := unix.Openat(d.fd(), name, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, Stamp{}, err
+	}
+	defer unix.Close(pin)
+	var st unix.Stat_t
+	if err := unix.Fstat(pin, &st); err != nil {
+		return nil, Stamp{}, err
+	}
+	stamp := stampOf(&st)
+	if err := acceptable(stamp, max); err != nil {
+		return nil, Stamp{}, err
+	}
+	// Non-blocking: whoever holds a write lease on the file could otherwise make this wait.
+	fd, err := unix.Open("/proc/self/fd/"+strconv.Itoa(pin), unix.O_RDONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+	switch {
+	case errors.Is(err, unix.EAGAIN):
+		return nil, Stamp{}, ErrChanged
+	case errors.Is(err, unix.ENOENT): // the pinned file itself cannot go missing
+		return nil, Stamp{}, errors.New("/proc is not mounted, and without it a file cannot be opened safely")
+	case err != nil:
+		return nil, Stamp{}, err
+	}
+	return os.NewFile(uintptr(fd), name), stamp, nil
+}

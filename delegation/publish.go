@@ -1,0 +1,69 @@
+package delegation
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/google/renameio/v2"
+)
+
+// The modes of published files: the outbox's owner and group read them, or everybody where they cannot be given away.
+const (
+	modeGiven fs.FileMode = 0o640
+	modeKept  fs.FileMode = 0o644
+)
+
+// Publish makes data appear under name, whole or not at all, and belong to the outbox's owner. It takes the place of
+// whatever is there, a planted link included, and follows nothing; only a directory is in the way: ErrDirectory.
+//
+// The file is written under a random name that did not exist and is then renamed. It is not flushed to the disk first:
+// after a power cut neither side is alive, and what must survive one is in the watcher's journal.
+func (d *Dir) Publish(name string, data []byte) (err error) {
+	if err := checkName(name); err != nil {
+		return fmt.Errorf("publish %w", err)
+	}
+	temp, err := renameio.NewPendingFile(tempPrefix[1:], renameio.WithRoot(d.root), renameio.WithPermissions(0o600))
+	if err != nil {
+		return fmt.Errorf("publish %q: %w", name, err)
+	}
+	defer func() {
+		if err != nil {
+			temp.Cleanup()
+		}
+	}()
+	if err := d.fill(temp.File, data); err != nil {
+		return fmt.Errorf("publish %q: %w", name, err)
+	}
+	// renameio's own last step would also flush, see above.
+	if err := d.root.Rename(filepath.Base(temp.Name()), name); err != nil {
+		if d.isDirectory(name) {
+			err = ErrDirectory
+		}
+		return fmt.Errorf("publish %q: %w", name, err)
+	}
+	return nil
+}
+
+// fill writes the temporary file, gives it away through its handle and closes it.
+func (d *Dir) fill(temp *os.File, data []byte) error {
+	if _, err := temp.Write(data); err != nil {
+		return err
+	}
+	if err := d.give(temp); err != nil {
+		return err
+	}
+	return temp.Close()
+}
+
+// give hands the file to the outbox's owner. The mode comes first: it cannot be set any more once the file is theirs.
+func (d *Dir) give(temp *os.File) error {
+	if err := temp.Chmod(modeGiven); err != nil {
+		return err
+	}
+	if temp.Chown(int(d.uid), int(d.gid)) == nil {
+		return nil
+	}
+	return temp.Chmod(modeKept)
+}

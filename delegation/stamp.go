@@ -1,0 +1,65 @@
+package delegation
+
+import (
+	"io/fs"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Stamp is what the file system said of an entry itself, never of what a link points to.
+type Stamp struct {
+	Dev, Ino   uint64
+	Size       int64
+	ModTime    time.Time
+	ChangeTime time.Time
+	Mode       fs.FileMode
+	Links      uint64
+}
+
+// SentinelCounts says whether a cancel sentinel speaks of this request: it is a regular file and not older than the
+// request. An older one was meant for the request before.
+func SentinelCounts(request, sentinel Stamp) bool {
+	return sentinel.Mode.IsRegular() && !sentinel.ModTime.Before(request.ModTime)
+}
+
+// same says whether two stamps are of one file with the same content, as far as the file system can tell.
+func (s Stamp) same(other Stamp) bool {
+	return s.Dev == other.Dev && s.Ino == other.Ino && s.Size == other.Size && s.Mode == other.Mode &&
+		s.Links == other.Links && s.ModTime.Equal(other.ModTime) && s.ChangeTime.Equal(other.ChangeTime)
+}
+
+// stampOf converts; the widths of the fields differ among systems.
+func stampOf(st *unix.Stat_t) Stamp {
+	return Stamp{
+		Dev:        uint64(st.Dev),
+		Ino:        uint64(st.Ino),
+		Size:       st.Size,
+		ModTime:    time.Unix(st.Mtim.Unix()),
+		ChangeTime: time.Unix(st.Ctim.Unix()),
+		Mode:       fileMode(uint32(st.Mode)),
+		Links:      uint64(st.Nlink),
+	}
+}
+
+func fileMode(mode uint32) fs.FileMode {
+	result := fs.FileMode(mode & 0o777)
+	switch mode & unix.S_IFMT {
+	case unix.S_IFREG:
+	case unix.S_IFDIR:
+		result |= fs.ModeDir
+	case unix.S_IFLNK:
+		result |= fs.ModeSymlink
+	case unix.S_IFIFO:
+		result |= fs.ModeNamedPipe
+	case unix.S_IFSOCK:
+		result |= fs.ModeSocket
+	case unix.S_IFCHR:
+		result |= fs.ModeDevice | fs.ModeCharDevice
+	case unix.S_IFBLK:
+		result |= fs.ModeDevice
+	default:
+		result |= fs.ModeIrregular
+	}
+	return result
+}
