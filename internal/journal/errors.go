@@ -1,0 +1,74 @@
+package journal
+
+import (
+	"errors"
+	"fmt"
+
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+
+	"torno/delegation"
+)
+
+// What a caller may want to tell apart. Each one is wrapped with what happened to which run or file.
+var (
+	ErrUnknown  = errors.New("the journal has no such run")
+	ErrMoved    = errors.New("the run is in another state by now")
+	ErrIllegal  = errors.New("the journal does not do that") // a mistake of the caller
+	ErrReadOnly = errors.New("the journal was opened for reading only")
+	ErrUnsafe   = errors.New("others could read or change the journal")
+	ErrCorrupt  = errors.New("the journal is damaged")
+	ErrNewer    = errors.New("the journal was written by a newer version")
+	ErrOlder    = errors.New("the journal was written by an older version")
+)
+
+// VersionError is a journal whose schema is not the one of this program. It is ErrNewer or ErrOlder.
+type VersionError struct {
+	Path         string
+	Found, Known int
+}
+
+func (e *VersionError) Error() string {
+	if e.Found > e.Known {
+		return fmt.Sprintf("the journal %s has version %d and this program knows versions up to %d: run the newer program, "+
+			"or move the file away and start anew", e.Path, e.Found, e.Known)
+	}
+	return fmt.Sprintf("the journal %s has version %d and this program needs version %d: start the watcher once, which brings it up to date",
+		e.Path, e.Found, e.Known)
+}
+
+// Is makes errors.Is tell the two directions apart.
+func (e *VersionError) Is(target error) bool {
+	return target == ErrNewer && e.Found > e.Known || target == ErrOlder && e.Found < e.Known
+}
+
+// illegalMove is a pair of states that no run goes through.
+func illegalMove(from, to delegation.State) error {
+	return fmt.Errorf("%w: no run goes from %q to %q", ErrIllegal, from, to)
+}
+
+// damaged names the file and the next step. The file stays as it is: it may be the only record of what ran.
+func damaged(path, what string) error {
+	return fmt.Errorf("%w: %s %s. Keep a copy; then try `sqlite3 %s .recover`, or move it away together with the files "+
+		"%s-wal and %s-shm. Without it requests that still lie in an outbox run again", ErrCorrupt, path, what, path, path, path)
+}
+
+// explain wraps an error of the database with what was being done, and recognises damage.
+func (j *Journal) explain(doing string, err error) error {
+	if err == nil {
+		return nil
+	}
+	if isDamage(err) {
+		return fmt.Errorf("%s: %w", doing, damaged(j.path, "cannot be read ("+err.Error()+")"))
+	}
+	return fmt.Errorf("%s: %w", doing, err)
+}
+
+func isDamage(err error) bool {
+	var e *sqlite.Error
+	if !errors.As(err, &e) {
+		return false
+	}
+	primary := e.Code() & 0xff
+	return primary == sqlite3.SQLITE_CORRUPT || primary == sqlite3.SQLITE_NOTADB
+}

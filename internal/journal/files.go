@@ -1,0 +1,114 @@
+package journal
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"syscall"
+)
+
+// suffixes name the files of one journal: the database, its log and the log's index.
+var suffixes = []string{"", "-wal", "-shm"}
+
+// prepareDirectory makes the directory when it is missing, and demands that nobody else can reach into it.
+func prepareDirectory(dir string) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return fmt.Errorf("make the state directory: %w", err)
+	}
+	return checkDirectory(dir)
+}
+
+// checkDirectory follows a link: what counts is the directory behind it. systemd's StateDirectory may be such a link.
+func checkDirectory(dir string) error {
+	info, err := os.Stat(dir)
+	switch {
+	case err != nil:
+		return fmt.Errorf("look at the state directory: %w", err)
+	case !info.IsDir():
+		return fmt.Errorf("%w: %s is not a directory", ErrUnsafe, dir)
+	case !ours(info):
+		return fmt.Errorf("%w: the directory %s belongs to another user; run as that user or choose another directory", ErrUnsafe, dir)
+	case info.Mode().Perm()&0o077 != 0:
+		return fmt.Errorf("%w: the directory %s has mode %04o; run `chmod 700 %s`", ErrUnsafe, dir, info.Mode().Perm(), dir)
+	}
+	return nil
+}
+
+// checkFiles says whether there is a journal, and refuses one that others could have planted or can read.
+func checkFiles(path string) (found bool, err error) {
+	for _, suffix := range suffixes {
+		info, err := os.Lstat(path + suffix)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return false, fmt.Errorf("look at the journal: %w", err)
+		}
+		if err := checkFile(path+suffix, info); err != nil {
+			return false, err
+		}
+		if suffix == "-wal" && !found && info.Size() > 0 {
+			// SQLite would replay it into whatever takes the place of the missing file.
+			return false, damaged(path, "is missing, although its log "+path+suffix+" is there")
+		}
+		found = found || suffix == ""
+	}
+	return found, nil
+}
+
+func checkFile(path string, info fs.FileInfo) error {
+	switch {
+	case !info.Mode().IsRegular():
+		return fmt.Errorf("%w: %s is not a regular file", ErrUnsafe, path)
+	case !ours(info):
+		return fmt.Errorf("%w: %s belongs to another user", ErrUnsafe, path)
+	case links(info) > 1:
+		return fmt.Errorf("%w: %s has a second name somewhere (a hard link)", ErrUnsafe, path)
+	case info.Mode().Perm()&0o077 != 0:
+		return fmt.Errorf("%w: %s has mode %04o; run `chmod 600 %s`", ErrUnsafe, path, info.Mode().Perm(), path)
+	}
+	return nil
+}
+
+func ours(info fs.FileInfo) bool {
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	return ok && int(stat.Uid) == os.Geteuid()
+}
+
+func links(info fs.FileInfo) uint64 {
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return 0
+	}
+	return uint64(stat.Nlink) //nolint:unconvert // 16 bits on macOS
+}
+
+func missing(path string) error {
+	return fmt.Errorf("open the journal: %w", &fs.PathError{Op: "open", Path: path, Err: fs.ErrNotExist})
+}
+
+// lock keeps a second process out while a journal is made or brought up to date. The file stays: to remove it would
+// let two processes hold a lock on two files of one name.
+func lock(path string) (unlock func(), err error) {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("open the journal's lock: %w", err)
+	}
+	for err = syscall.EINTR; err == syscall.EINTR; {
+		err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX)
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("lock %s: %w", path, err), f.Close())
+	}
+	return func() { f.Close() }, nil
+}
+
+// syncDirectory makes the new name of a file durable.
+func syncDirectory(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}

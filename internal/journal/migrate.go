@@ -1,0 +1,147 @@
+package journal
+
+import (
+	"context"
+	"crypto/rand"
+	"database/sql"
+	"embed"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// Each migration has a number, sets PRAGMA user_version to it, and is never changed once it was released.
+//
+//go:embed migrations/*.sql
+var migrationFiles embed.FS
+
+// application marks the file as ours: "Torn".
+const application = 0x546f726e
+
+// migrations are the SQL texts in order; number n is at n-1.
+func migrations() ([]string, error) {
+	entries, err := fs.ReadDir(migrationFiles, "migrations")
+	if err != nil {
+		return nil, err
+	}
+	var all []string
+	for i, entry := range entries {
+		if n := 0; !scanNumber(entry.Name(), &n) || n != i+1 {
+			return nil, fmt.Errorf("migration %s is not number %d", entry.Name(), i+1)
+		}
+		text, err := migrationFiles.ReadFile("migrations/" + entry.Name())
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, string(text))
+	}
+	return all, nil
+}
+
+func scanNumber(name string, n *int) bool {
+	_, err := fmt.Sscanf(name, "%04d_", n)
+	return err == nil
+}
+
+// inspect decides whether the file may be used, and changes nothing.
+func inspect(ctx context.Context, db *sql.DB, path string, readOnly bool) error {
+	all, err := migrations()
+	if err != nil {
+		return err
+	}
+	var version, owner, objects int
+	err = db.QueryRowContext(ctx, `SELECT (SELECT user_version FROM pragma_user_version),
+		(SELECT application_id FROM pragma_application_id), (SELECT count(*) FROM sqlite_schema)`).Scan(&version, &owner, &objects)
+	switch {
+	case err != nil:
+		return err
+	case owner != application:
+		return damaged(path, "is not a journal of ours")
+	case version < 1 || objects == 0:
+		return damaged(path, "is empty")
+	case version > len(all), readOnly && version < len(all):
+		return &VersionError{Path: path, Found: version, Known: len(all)}
+	}
+	return nil
+}
+
+// migrate applies what is missing, each migration in a transaction of its own.
+func migrate(ctx context.Context, db *sql.DB) error {
+	all, err := migrations()
+	if err != nil {
+		return err
+	}
+	for i, text := range all {
+		if err := apply(ctx, db, text, i+1); err != nil {
+			return fmt.Errorf("migration %d: %w", i+1, err)
+		}
+	}
+	return nil
+}
+
+// apply looks at the version inside the transaction, so that two processes never apply the same migration.
+func apply(ctx context.Context, db *sql.DB, text string, number int) error {
+	tx, err := db.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer tx.Rollback() //nolint:errcheck // after a commit there is nothing to undo, and before it nothing to save
+	version := 0
+	if err := tx.QueryRowContext(ctx, `PRAGMA user_version`).Scan(&version); err != nil || version >= number {
+		return err
+	}
+	if _, err := tx.ExecContext(ctx, text); err != nil {
+		return err
+	}
+	if err := tx.QueryRowContext(ctx, `PRAGMA user_version`).Scan(&version); err != nil {
+		return err
+	}
+	if version != number {
+		return fmt.Errorf("it set version %d", version)
+	}
+	return tx.Commit()
+}
+
+// create makes a journal under another name and moves it to its place complete, so that a journal without schema or
+// installation id is never a new one but always a damaged one. The caller holds the lock.
+func create(ctx context.Context, path string) (err error) {
+	draft := path + ".new"
+	for _, suffix := range suffixes {
+		if err := os.Remove(draft + suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	f, err := os.OpenFile(draft, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(f.Chmod(0o600), f.Close()); err != nil {
+		return err
+	}
+	if err := fill(ctx, draft); err != nil {
+		return err
+	}
+	if err := os.Rename(draft, path); err != nil {
+		return err
+	}
+	return syncDirectory(filepath.Dir(path))
+}
+
+// fill gives the draft its schema and the installation its id. Closing folds the log into the file and syncs it.
+func fill(ctx context.Context, draft string) (err error) {
+	db, err := connect(draft, writing)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	if err := migrate(ctx, db); err != nil {
+		return err
+	}
+	var id [8]byte
+	rand.Read(id[:])
+	_, err = db.ExecContext(ctx, `INSERT INTO installation (one, id) VALUES (1, ?)`, hex.EncodeToString(id[:]))
+	return err
+}

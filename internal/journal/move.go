@@ -1,0 +1,113 @@
+package journal
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"time"
+
+	"torno/delegation"
+	"torno/sandbox"
+)
+
+// Change is what a move writes beside the state. A zero field leaves what is there.
+type Change struct {
+	Handle            *sandbox.Handle
+	Reason            delegation.Reason // with StateEnded, and only with it
+	Code              delegation.Code
+	Field, Hint, Text string
+	ExitCode          *int // with ReasonExited always
+	StdoutTail        string
+	StderrTail        string
+	Warnings          []string
+	Launcher          string
+	Started, Ended    time.Time
+	Timings           *delegation.Timings
+	Usage             *delegation.Usage
+	Answered          bool // with StateEnded: no response is owed
+}
+
+// Move takes a run from one state to the next, and writes the change in the same step. It is ErrMoved when the run is in
+// another state, ErrUnknown when there is none, ErrIllegal when no run goes that way.
+func (j *Journal) Move(ctx context.Context, key string, from, to delegation.State, c Change) error {
+	if !legal(from, to) {
+		return illegalMove(from, to)
+	}
+	ends := to == delegation.StateEnded
+	if ends != (c.Reason != "") || c.Answered && !ends || c.Reason == delegation.ReasonExited && c.ExitCode == nil {
+		return fmt.Errorf("%w: run %s would be %q with the reason %q, answered %v", ErrIllegal, key, to, c.Reason, c.Answered)
+	}
+	return j.update(ctx, "move", key, moveRun, append(c.columns(), to, key, from)...)
+}
+
+const moveRun = `UPDATE runs SET
+	handle = coalesce(?, handle), reason = coalesce(?, reason), code = coalesce(?, code), field = coalesce(?, field),
+	hint = coalesce(?, hint), text = coalesce(?, text), exit_code = coalesce(?, exit_code),
+	stdout_tail = coalesce(?, stdout_tail), stderr_tail = coalesce(?, stderr_tail), warnings = coalesce(?, warnings),
+	launcher = coalesce(?, launcher), started = coalesce(?, started), ended = coalesce(?, ended),
+	timings = coalesce(?, timings), usage = coalesce(?, usage), answered = answered OR ?, state = ?
+	WHERE key = ? AND state = ?`
+
+// columns are the arguments of moveRun up to answered. An absent one is NULL.
+func (c *Change) columns() []any {
+	return []any{
+		given(c.Handle != nil, jsonColumn{&c.Handle}), given(c.Reason != "", c.Reason), given(c.Code != "", c.Code),
+		given(c.Field != "", c.Field), given(c.Hint != "", c.Hint), given(c.Text != "", c.Text), c.ExitCode,
+		given(c.StdoutTail != "", rawColumn{&c.StdoutTail}), given(c.StderrTail != "", rawColumn{&c.StderrTail}),
+		given(c.Warnings != nil, jsonColumn{&c.Warnings}), given(c.Launcher != "", c.Launcher),
+		given(!c.Started.IsZero(), timeColumn{&c.Started}), given(!c.Ended.IsZero(), timeColumn{&c.Ended}),
+		given(c.Timings != nil, jsonColumn{&c.Timings}), given(c.Usage != nil, jsonColumn{&c.Usage}), c.Answered,
+	}
+}
+
+func given(is bool, v any) any {
+	if !is {
+		return nil
+	}
+	return v
+}
+
+// SetHandle notes the sandbox of a run that is starting. It comes after Create and before Start (I9).
+func (j *Journal) SetHandle(ctx context.Context, key string, h sandbox.Handle) error {
+	p := &h
+	return j.update(ctx, "note the sandbox of", key, setHandle, jsonColumn{&p}, h.Launcher, key)
+}
+
+const setHandle = `UPDATE runs SET handle = ?, launcher = ? WHERE key = ? AND state = 'starting'`
+
+// Answered notes that the response of an ended run was published, or is not owed. It may be called again.
+func (j *Journal) Answered(ctx context.Context, key string) error {
+	return j.update(ctx, "note the answer of", key, setAnswered, key)
+}
+
+const setAnswered = `UPDATE runs SET answered = 1 WHERE key = ? AND state = 'ended'`
+
+// update runs a statement that is guarded by the run's state.
+func (j *Journal) update(ctx context.Context, doing, key, statement string, args ...any) error {
+	db, err := j.writer()
+	if err != nil {
+		return err
+	}
+	doing += " run " + key
+	result, err := db.ExecContext(ctx, statement, args...)
+	if err != nil {
+		return j.explain(doing, err)
+	}
+	if changed, err := result.RowsAffected(); err != nil || changed == 1 {
+		return j.explain(doing, err)
+	}
+	return j.explain(doing, whyNot(ctx, db, key))
+}
+
+// whyNot tells a run that is in another state from one that does not exist.
+func whyNot(ctx context.Context, db *sql.DB, key string) error {
+	var state delegation.State
+	switch err := db.QueryRowContext(ctx, `SELECT state FROM runs WHERE key = ?`, key).Scan(&state); err {
+	case nil:
+		return fmt.Errorf("%w: it is %s", ErrMoved, state)
+	case sql.ErrNoRows:
+		return ErrUnknown
+	default:
+		return err
+	}
+}

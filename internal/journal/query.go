@@ -1,0 +1,116 @@
+package journal
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"math"
+
+	"torno/delegation"
+)
+
+// Get returns the run of a key, or ErrUnknown.
+func (j *Journal) Get(ctx context.Context, key string) (Run, error) {
+	r, found, err := j.one(ctx, "read run "+key, getRun, key)
+	if err == nil && !found {
+		err = j.explain("read run "+key, ErrUnknown)
+	}
+	return r, err
+}
+
+const getRun = `SELECT seq, ` + columns + ` FROM runs WHERE key = ?`
+
+// ByFile says whether the journal knows this very file: same outbox, same name, and the same inode, size and times.
+// A file that was replaced or rewritten is another one.
+func (j *Journal) ByFile(ctx context.Context, outbox, fileName string, stamp delegation.Stamp) (Run, bool, error) {
+	r := Run{FileName: fileName, Stamp: stamp}
+	return j.one(ctx, "look up a request file", byFile, outbox, rawColumn{&r.FileName}, inodeColumn{&r.Stamp.Ino},
+		stampColumn{&r.Stamp.ModTime}, stampColumn{&r.Stamp.ChangeTime}, r.Stamp.Size)
+}
+
+const byFile = `SELECT seq, ` + columns + ` FROM runs
+	WHERE outbox = ? AND file_name = ? AND ino = ? AND mtime = ? AND ctime = ? AND size = ? ORDER BY seq DESC LIMIT 1`
+
+// Latest is the newest run of a subagent.
+func (j *Journal) Latest(ctx context.Context, outbox string, subagent delegation.SubagentID) (Run, bool, error) {
+	return j.one(ctx, "look up a subagent", latest, outbox, textColumn{m: &subagent})
+}
+
+const latest = `SELECT seq, ` + columns + ` FROM runs WHERE outbox = ? AND subagent = ? ORDER BY seq DESC LIMIT 1`
+
+// Unfinished are the runs that still need something: an end, or a response. Oldest first.
+func (j *Journal) Unfinished(ctx context.Context) ([]Run, error) {
+	return j.many(ctx, "list what is unfinished", unfinished)
+}
+
+// A run that has not ended is never answered, so one flag finds both.
+const unfinished = `SELECT seq, ` + columns + ` FROM runs WHERE answered = 0 ORDER BY seq`
+
+// DefaultLimit is how many runs List returns when the query does not say.
+const DefaultLimit = 1000
+
+// Query chooses runs for List.
+type Query struct {
+	Outbox     string // "" for all
+	ActiveOnly bool   // only those that have not ended
+	Limit      int    // DefaultLimit for 0
+	Before     int64  // only runs with a smaller Seq: the last one of the page before; 0 for the newest
+}
+
+// List returns runs, newest first.
+func (j *Journal) List(ctx context.Context, q Query) ([]Run, error) {
+	if q.Limit <= 0 {
+		q.Limit = DefaultLimit
+	}
+	if q.Before <= 0 {
+		q.Before = math.MaxInt64
+	}
+	const doing = "list runs"
+	switch {
+	case q.ActiveOnly && q.Outbox != "":
+		return j.many(ctx, doing, listActiveOf, q.Outbox, q.Before, q.Limit)
+	case q.ActiveOnly:
+		return j.many(ctx, doing, listActive, q.Before, q.Limit)
+	case q.Outbox != "":
+		return j.many(ctx, doing, listOf, q.Outbox, q.Before, q.Limit)
+	default:
+		return j.many(ctx, doing, listAll, q.Before, q.Limit)
+	}
+}
+
+const (
+	listAll    = `SELECT seq, ` + columns + ` FROM runs WHERE seq < ? ORDER BY seq DESC LIMIT ?`
+	listOf     = `SELECT seq, ` + columns + ` FROM runs WHERE outbox = ? AND seq < ? ORDER BY seq DESC LIMIT ?`
+	listActive = `SELECT seq, ` + columns + ` FROM runs
+		WHERE answered = 0 AND state <> 'ended' AND seq < ? ORDER BY seq DESC LIMIT ?`
+	listActiveOf = `SELECT seq, ` + columns + ` FROM runs
+		WHERE answered = 0 AND state <> 'ended' AND +outbox = ? AND seq < ? ORDER BY seq DESC LIMIT ?`
+)
+
+func (j *Journal) one(ctx context.Context, doing, query string, args ...any) (Run, bool, error) {
+	r, err := scan(j.read.QueryRowContext(ctx, query, args...))
+	if errors.Is(err, sql.ErrNoRows) {
+		return Run{}, false, nil
+	}
+	if err != nil {
+		return Run{}, false, j.explain(doing, err)
+	}
+	return r, true, nil
+}
+
+func (j *Journal) many(ctx context.Context, doing, query string, args ...any) (_ []Run, err error) {
+	rows, err := j.read.QueryContext(ctx, query, args...)
+	if err != nil {
+		return nil, j.explain(doing, err)
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	var all []Run
+	for rows.Next() {
+		r, err := scan(rows)
+		if err != nil {
+			return nil, j.explain(doing, err)
+		}
+		all = append(all, r)
+	}
+	return all, j.explain(doing, rows.Err())
+}
