@@ -1,0 +1,33 @@
+package version
+
+import (
+	"runtime/debug"
+	"testing"
+)
+
+func TestStringPrefersWhatTheBuildSet(t *testing.T) {
+	defer func(old string) { Version = old }(Version)
+	Version = "v9.8.7"
+	if got := String(); got != "v9.8.7" {
+		t.Errorf("String() = %q", got)
+	}
+	Version = ""
+	if got := String(); got == "" {
+		t.Error("String() is empty")
+	}
+}
+
+func TestFromBuild(t *testing.T) {
+	setting := func(key, value string) debug.BuildSetting { return debug.BuildSetting{Key: key, Value: value} }
+	commit := setting("vcs.revision", "0123456789abcdef0123456789abcdef01234567")
+	for want, info := range map[string]debug.BuildInfo{
+		"v1.2.3":             {Main: debug.Module{Version: "v1.2.3"}, Settings: []debug.BuildSetting{commit}},
+		"0123456789ab":       {Main: debug.Module{Version: "(devel)"}, Settings: []debug.BuildSetting{commit, setting("vcs.modified", "false")}},
+		"0123456789ab-dirty": {Settings: []debug.BuildSetting{setting("vcs.modified", "true"), commit}},
+		"unknown":            {Settings: []debug.BuildSetting{setting("vcs.modified", "true")}},
+	} {
+		if got := fromBuild(&info); got != want {
+			t.Errorf("fromBuild(%+v) = %q, want %q", info, got, want)
+		}
+	}
+}
