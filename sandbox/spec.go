@@ -62,6 +62,16 @@ type Mount struct {
 	Workspace bool   `json:"workspace,omitempty"` // the only writable mount; every other one is read-only
 }
 
+// WorkspaceMount is the mount that the child may write.
+func (s Spec) WorkspaceMount() Mount {
+	for _, m := range s.Mounts {
+		if m.Workspace {
+			return m
+		}
+	}
+	return Mount{}
+}
+
 // Socket is one of the operator's unix sockets that the child may reach. It comes from the profile, never from a request.
 type Socket struct {
 	Host   string `json:"host"`

@@ -1,0 +1,134 @@
+package control
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strconv"
+)
+
+// ErrNoWatcher says that no watcher runs on a state directory.
+var ErrNoWatcher = errors.New("no watcher is running on this state directory")
+
+// Client asks a running watcher. It is a Service.
+type Client struct{ http *http.Client }
+
+var _ Service = (*Client)(nil)
+
+// Dial returns a client of the watcher of a state directory. Whether one runs shows at the first call.
+func Dial(stateDir string) *Client {
+	return &Client{&http.Client{Transport: &http.Transport{
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			path, done, err := reachable(stateDir)
+			if err != nil {
+				return nil, fmt.Errorf("%w: %w", ErrNoWatcher, err)
+			}
+			defer done()
+			conn, err := new(net.Dialer).DialContext(ctx, "unix", path)
+			if err != nil {
+				return nil, fmt.Errorf("%w: %w", ErrNoWatcher, err)
+			}
+			return conn, nil
+		},
+	}}}
+}
+
+// Status asks who serves what.
+func (c *Client) Status(ctx context.Context) (s Status, err error) {
+	return s, c.call(ctx, http.MethodGet, "/v1/status", &s)
+}
+
+// Runs lists runs.
+func (c *Client) Runs(ctx context.Context, q Query) (runs []Run, err error) {
+	form := url.Values{"outbox": {q.Outbox}, "limit": {strconv.Itoa(q.Limit)}}
+	if q.All {
+		form.Set("all", "1")
+	}
+	return runs, c.call(ctx, http.MethodGet, "/v1/runs?"+form.Encode(), &runs)
+}
+
+// Run shows one run.
+func (c *Client) Run(ctx context.Context, ref string) (run Run, err error) {
+	return run, c.call(ctx, http.MethodGet, "/v1/runs/"+escape(ref), &run)
+}
+
+// Cancel ends a run.
+func (c *Client) Cancel(ctx context.Context, ref string) (run Run, err error) {
+	return run, c.call(ctx, http.MethodPost, "/v1/cancel/"+escape(ref), &run)
+}
+
+// Output hands a child's output to emit.
+func (c *Client) Output(ctx context.Context, ref string, follow bool, emit func(Output) error) error {
+	path := "/v1/output/" + escape(ref)
+	if follow {
+		path += "?follow=1"
+	}
+	body, err := c.open(ctx, http.MethodGet, path)
+	if err != nil {
+		return err
+	}
+	defer body.Close()
+	lines := json.NewDecoder(body)
+	for {
+		var o Output
+		if err := lines.Decode(&o); errors.Is(err, io.EOF) {
+			return nil
+		} else if err != nil {
+			return fmt.Errorf("read the output: %w", err)
+		}
+		if err := emit(o); err != nil {
+			return err
+		}
+	}
+}
+
+func (c *Client) call(ctx context.Context, method, path string, into any) error {
+	body, err := c.open(ctx, method, path)
+	if err != nil {
+		return err
+	}
+	defer body.Close()
+	if err := json.NewDecoder(body).Decode(into); err != nil {
+		return fmt.Errorf("read the watcher's answer: %w", err)
+	}
+	return nil
+}
+
+func (c *Client) open(ctx context.Context, method, path string) (io.ReadCloser, error) {
+	request, err := http.NewRequestWithContext(ctx, method, "http://watcher"+path, nil)
+	if err != nil {
+		return nil, err
+	}
+	response, err := c.http.Do(request)
+	if err != nil {
+		return nil, err
+	}
+	if response.StatusCode == http.StatusOK {
+		return response.Body, nil
+	}
+	defer response.Body.Close()
+	var failure Failure
+	if err := json.NewDecoder(response.Body).Decode(&failure); err != nil {
+		failure.Error = response.Status
+	}
+	return nil, remote(response.StatusCode, failure.Error)
+}
+
+// remote gives a failure its type back.
+func remote(status int, text string) error {
+	switch status {
+	case http.StatusNotFound:
+		return fmt.Errorf("%w (%s)", ErrNoRun, text)
+	case http.StatusConflict:
+		return errors.New(text)
+	default:
+		return fmt.Errorf("the watcher says: %s", text)
+	}
+}
+
+func escape(ref string) string { return (&url.URL{Path: ref}).EscapedPath() }

@@ -1,0 +1,146 @@
+package control
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+)
+
+// SocketName is the socket's name in the state directory.
+const SocketName = "control.sock"
+
+// Listen opens the door of a state directory. The caller holds the state's lock, so a socket that is there is a dead one.
+func Listen(stateDir string) (net.Listener, error) {
+	path, done, err := reachable(stateDir)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	if err := os.Remove(filepath.Join(stateDir, SocketName)); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, fmt.Errorf("remove the old control socket: %w", err)
+	}
+	listener, err := net.Listen("unix", path)
+	if err != nil {
+		return nil, fmt.Errorf("open the control socket: %w", err)
+	}
+	listener.(*net.UnixListener).SetUnlinkOnClose(false)
+	if err := os.Chmod(filepath.Join(stateDir, SocketName), 0o600); err != nil {
+		listener.Close()
+		return nil, fmt.Errorf("close the control socket to others: %w", err)
+	}
+	return onlyOperators{listener}, nil
+}
+
+// Serve answers until ctx is done, and removes the socket.
+func Serve(ctx context.Context, listener net.Listener, stateDir string, service Service, log *slog.Logger) error {
+	server := &http.Server{
+		Handler: Handler(service), ReadHeaderTimeout: 10 * time.Second, MaxHeaderBytes: 64 << 10,
+		BaseContext: func(net.Listener) context.Context { return ctx },
+		ErrorLog:    slog.NewLogLogger(log.Handler(), slog.LevelDebug),
+	}
+	stop := context.AfterFunc(ctx, func() { server.Close() })
+	defer stop()
+	err := server.Serve(listener)
+	os.Remove(filepath.Join(stateDir, SocketName))
+	if errors.Is(err, http.ErrServerClosed) {
+		return nil
+	}
+	return fmt.Errorf("serve the control socket: %w", err)
+}
+
+// onlyOperators drops connections of other users. The file's mode keeps them out already; a second lock costs nothing.
+type onlyOperators struct{ net.Listener }
+
+func (l onlyOperators) Accept() (net.Conn, error) {
+	for {
+		conn, err := l.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		if uid, err := peerUID(conn); err == nil && (uid == 0 || uid == os.Geteuid()) {
+			return conn, nil
+		}
+		conn.Close()
+	}
+}
+
+// Handler is the door without its socket.
+func Handler(service Service) http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /v1/status", func(w http.ResponseWriter, r *http.Request) {
+		status, err := service.Status(r.Context())
+		reply(w, status, err)
+	})
+	mux.HandleFunc("GET /v1/runs", func(w http.ResponseWriter, r *http.Request) {
+		limit, _ := strconv.Atoi(r.FormValue("limit"))
+		runs, err := service.Runs(r.Context(), Query{All: r.FormValue("all") == "1", Outbox: r.FormValue("outbox"), Limit: limit})
+		if runs == nil {
+			runs = []Run{}
+		}
+		reply(w, runs, err)
+	})
+	mux.HandleFunc("GET /v1/runs/{ref...}", func(w http.ResponseWriter, r *http.Request) {
+		run, err := service.Run(r.Context(), r.PathValue("ref"))
+		reply(w, run, err)
+	})
+	mux.HandleFunc("POST /v1/cancel/{ref...}", func(w http.ResponseWriter, r *http.Request) {
+		run, err := service.Cancel(r.Context(), r.PathValue("ref"))
+		reply(w, run, err)
+	})
+	mux.HandleFunc("GET /v1/output/{ref...}", func(w http.ResponseWriter, r *http.Request) { output(service, w, r) })
+	return mux
+}
+
+// output streams JSON lines, each flushed at once.
+func output(service Service, w http.ResponseWriter, r *http.Request) {
+	lines := json.NewEncoder(w)
+	flusher := http.NewResponseController(w)
+	begun := false
+	err := service.Output(r.Context(), r.PathValue("ref"), r.FormValue("follow") == "1", func(o Output) error {
+		if !begun {
+			begun = true
+			w.Header().Set("Content-Type", "application/jsonl")
+		}
+		if err := lines.Encode(o); err != nil {
+			return err
+		}
+		return flusher.Flush()
+	})
+	if err != nil && !begun {
+		reply(w, nil, err)
+	}
+}
+
+// Failure is the body of every answer that is not 200.
+type Failure struct {
+	Error string `json:"error"`
+}
+
+func reply(w http.ResponseWriter, body any, err error) {
+	w.Header().Set("Content-Type", "application/json")
+	if err != nil {
+		w.WriteHeader(statusOf(err))
+		body = Failure{err.Error()}
+	}
+	// The reader may be gone; there is nobody else to tell.
+	_ = json.NewEncoder(w).Encode(body)
+}
+
+func statusOf(err error) int {
+	switch {
+	case errors.Is(err, ErrNoRun):
+		return http.StatusNotFound
+	case errors.Is(err, ErrAmbiguous), errors.Is(err, ErrEnded):
+		return http.StatusConflict
+	default:
+		return http.StatusInternalServerError
+	}
+}

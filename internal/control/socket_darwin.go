@@ -1,0 +1,31 @@
+package control
+
+import (
+	"net"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+)
+
+// reachable is the socket's path.
+func reachable(stateDir string) (path string, done func(), err error) {
+	return filepath.Join(stateDir, SocketName), func() {}, nil
+}
+
+// peerUID is the user at the other end of a connection.
+func peerUID(conn net.Conn) (uid int, err error) {
+	raw, err := conn.(*net.UnixConn).SyscallConn()
+	if err != nil {
+		return 0, err
+	}
+	var cred *unix.Xucred
+	if ctrl := raw.Control(func(fd uintptr) {
+		cred, err = unix.GetsockoptXucred(int(fd), unix.SOL_LOCAL, unix.LOCAL_PEERCRED)
+	}); ctrl != nil {
+		return 0, ctrl
+	}
+	if err != nil {
+		return 0, err
+	}
+	return int(cred.Uid), nil
+}

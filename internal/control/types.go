@@ -1,0 +1,114 @@
+package control
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"torno/delegation"
+	"torno/internal/journal"
+	"torno/sandbox"
+)
+
+// Service is what the door gives access to.
+type Service interface {
+	Status(context.Context) (Status, error)
+	Runs(context.Context, Query) ([]Run, error)
+	Run(ctx context.Context, ref string) (Run, error)
+	// Output hands the child's output to emit, and stays until it ends when follow is set.
+	Output(ctx context.Context, ref string, follow bool, emit func(Output) error) error
+	Cancel(ctx context.Context, ref string) (Run, error)
+}
+
+// ErrNoRun says that a reference names no run; ErrAmbiguous that it names several.
+var (
+	ErrNoRun     = errors.New("there is no such run")
+	ErrAmbiguous = errors.New("several runs begin so")
+	ErrEnded     = errors.New("the run has ended already")
+)
+
+// Query chooses runs.
+type Query struct {
+	All    bool   // ended ones too
+	Outbox string // "" for every one
+	Limit  int
+}
+
+// Status is a running watcher.
+type Status struct {
+	Version      string         `json:"version"`
+	Installation string         `json:"installation"`
+	PID          int            `json:"pid"`
+	StartedAt    time.Time      `json:"started_at"`
+	Outboxes     []OutboxStatus `json:"outboxes"`
+	Launchers    []Launcher     `json:"launchers"`
+}
+
+// OutboxStatus is one served outbox.
+type OutboxStatus struct {
+	Name    string `json:"name"`
+	Dir     string `json:"dir"`
+	Running int    `json:"running"`
+	Queued  int    `json:"queued"`
+	Trouble string `json:"trouble,omitempty"`
+}
+
+// Launcher is a launcher in use and what it enforces.
+type Launcher struct {
+	Name       string             `json:"name"`
+	Guarantees sandbox.Guarantees `json:"guarantees"`
+}
+
+// Run is a run as operators see it. Nothing in it was read back from an outbox.
+type Run struct {
+	Key        string              `json:"key"`
+	Outbox     string              `json:"outbox"`
+	Subagent   string              `json:"subagent_id"`
+	Request    string              `json:"request_id"`
+	Attempt    int                 `json:"attempt"`
+	State      delegation.State    `json:"state"`
+	Reason     delegation.Reason   `json:"reason,omitempty"`
+	Error      *delegation.Refusal `json:"error,omitempty"`
+	Text       string              `json:"text,omitempty"`
+	ExitCode   *int                `json:"exit_code,omitempty"`
+	Profile    string              `json:"profile,omitempty"`
+	Launcher   string              `json:"launcher,omitempty"`
+	Sandbox    string              `json:"sandbox,omitempty"`
+	Workspace  string              `json:"workspace,omitempty"`
+	SpecDigest string              `json:"spec_digest,omitempty"`
+	File       string              `json:"file"`
+	Warnings   []string            `json:"warnings,omitempty"`
+	StdoutTail string              `json:"stdout_tail,omitempty"`
+	StderrTail string              `json:"stderr_tail,omitempty"`
+	Created    time.Time           `json:"created"`
+	Started    time.Time           `json:"started,omitzero"`
+	Ended      time.Time           `json:"ended,omitzero"`
+	Timings    *delegation.Timings `json:"timings_ms,omitempty"`
+	Usage      *delegation.Usage   `json:"usage,omitempty"`
+	Answered   bool                `json:"answered"`
+}
+
+// Output is a piece of a child's output.
+type Output struct {
+	Stream sandbox.Stream `json:"stream,omitempty"`
+	Bytes  []byte         `json:"bytes,omitempty"`
+	Gap    bool           `json:"gap,omitempty"`
+}
+
+// FromJournal shows a record.
+func FromJournal(r journal.Run) Run {
+	run := Run{
+		Key: r.Key, Outbox: r.Outbox, Subagent: r.Subagent.String(), Request: r.Request.String(), Attempt: r.Attempt,
+		State: r.State, Reason: r.Reason, Error: r.Refusal(), Text: r.Text, ExitCode: r.ExitCode, Profile: r.Profile,
+		Launcher: r.Launcher, Workspace: r.Workspace, SpecDigest: r.SpecDigest, File: r.FileName, Warnings: r.Warnings,
+		StdoutTail: r.StdoutTail, StderrTail: r.StderrTail, Created: r.Created, Started: r.Started, Ended: r.Ended,
+		Timings: r.Timings, Usage: r.Usage, Answered: r.Answered,
+	}
+	if run.Subagent == "" {
+		run.Subagent = r.SubagentText
+	}
+	if r.Handle != nil {
+		run.Sandbox = r.Handle.ID
+	}
+	return run
+}

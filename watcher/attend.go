@@ -1,0 +1,162 @@
+package watcher
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"torno/delegation"
+	"torno/internal/journal"
+	"torno/sandbox"
+)
+
+// attendance is one attachment to a run's sandbox, from Open to the end of either.
+type attendance struct {
+	w       *Watcher
+	r       *run
+	att     sandbox.Attachment
+	ctx     context.Context // done when the attendance is over
+	exited  chan struct{}   // closed when exit and err are set
+	exit    sandbox.Exit
+	err     error
+	drained chan struct{}  // closed when the output ended
+	started chan time.Time // init's started line
+	work    sync.WaitGroup
+}
+
+// attend attaches to the sandbox and stays until it has ended or the connection broke.
+func (w *Watcher) attend(r *run) (sandbox.Exit, error) {
+	ctx, cancel := context.WithCancel(w.life)
+	defer cancel()
+	att, err := r.launcher.Open(ctx, r.handle, r.out.cursor)
+	if err != nil {
+		return sandbox.Exit{}, err
+	}
+	a := &attendance{
+		w: w, r: r, att: att, ctx: ctx,
+		exited: make(chan struct{}), drained: make(chan struct{}), started: make(chan time.Time, 1),
+	}
+	r.out.onStarted = func(at time.Time) { a.started <- at }
+	if !r.spec.Process.Stdin {
+		att.Input().Close()
+	}
+	a.work.Go(a.read)
+	a.work.Go(a.wait)
+	a.watch()
+	a.drain()
+	err = att.Close()
+	cancel()
+	a.work.Wait()
+	return a.exit, errors.Join(a.err, err)
+}
+
+// read owns the run's output until the stream ends.
+func (a *attendance) read() {
+	defer close(a.drained)
+	flush := time.NewTicker(segmentAge)
+	defer flush.Stop()
+	for {
+		select {
+		case chunk, open := <-a.att.Output():
+			if !open {
+				a.r.out.live.flush()
+				return
+			}
+			a.r.out.take(chunk)
+		case <-flush.C:
+			a.r.out.live.flush()
+		}
+	}
+}
+
+func (a *attendance) wait() {
+	a.exit, a.err = a.att.Wait(a.ctx)
+	close(a.exited)
+}
+
+// watch waits for the end and brings it about when there is a cause.
+func (a *attendance) watch() {
+	poll := time.NewTicker(pollEvery)
+	defer poll.Stop()
+	limit := time.NewTimer(startBudget)
+	defer limit.Stop()
+	ending := a.r.ending.Done()
+	if !a.r.times.started.IsZero() {
+		limit.Reset(time.Until(a.r.times.started.Add(a.r.spec.Timeout)))
+	}
+	for {
+		select {
+		case <-a.exited:
+			return
+		case at := <-a.started:
+			limit.Reset(a.r.spec.Timeout)
+			a.running(at)
+		case <-limit.C:
+			a.tooLong()
+		case <-poll.C:
+			if reason := a.r.box.check(a.r); reason != "" {
+				a.r.end(reason)
+			}
+		case <-ending:
+			ending = nil
+			a.work.Go(a.kill)
+		}
+	}
+}
+
+// running notes that the agent runs. That the journal does not know it yet is no reason to end a run.
+func (a *attendance) running(at time.Time) {
+	a.r.times.started = at
+	if err := a.w.move(a.r, delegation.StateRunning, journal.Change{Started: at}); err != nil {
+		a.r.box.log.Error("the journal does not take that a run has started", "run", a.r.hash, "error", err)
+	}
+}
+
+// tooLong is the end of the time for starting or for running.
+func (a *attendance) tooLong() {
+	if a.r.times.started.IsZero() {
+		a.r.end(delegation.ReasonLaunchFailed)
+		return
+	}
+	a.r.end(delegation.ReasonDeadline)
+}
+
+// kill climbs the ladder, and removes the sandbox when even the last signal does not help.
+func (a *attendance) kill() {
+	err := ladderFor(a.r.cause()).climb(a.ctx, a.att, a.exited, a.r.hurry)
+	timer := time.NewTimer(killBudget)
+	defer timer.Stop()
+	select {
+	case <-a.exited:
+		return
+	case <-a.ctx.Done():
+		return
+	case <-timer.C:
+	}
+	a.r.box.log.Error("a sandbox does not end; removing it", "run", a.r.hash, "error", err)
+	ctx, cancel := context.WithTimeout(a.ctx, removeBudget)
+	defer cancel()
+	if err := a.r.launcher.Remove(ctx, a.r.handle); err != nil {
+		a.r.box.log.Error("a sandbox cannot be removed", "run", a.r.hash, "error", err)
+	}
+}
+
+// drain waits for the last output, not for ever: an engine that does not end the stream must not hold the answer.
+func (a *attendance) drain() {
+	if a.err != nil {
+		return // the connection broke; the rest comes with the next one
+	}
+	timer := time.NewTimer(drainBudget)
+	defer timer.Stop()
+	select {
+	case <-a.drained:
+	case <-timer.C:
+		a.r.box.log.Warn("the last output of a sandbox did not come", "run", a.r.hash)
+	}
+	select {
+	case at := <-a.started: // it ended before watch saw the line
+		a.r.times.started = at
+	default:
+	}
+}

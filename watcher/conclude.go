@@ -1,0 +1,156 @@
+package watcher
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"torno/delegation"
+	"torno/internal/journal"
+)
+
+// conclude writes down how a run ended and answers it: the journal first, then the file. It tries until the journal takes
+// it, since a run whose end is not recorded would be answered twice or never.
+func (w *Watcher) conclude(r *run, v verdict) {
+	defer w.disown(r)
+	r.times.ended = time.Now()
+	change := r.change(v)
+	for try := 1; ; try++ {
+		err := w.move(r, delegation.StateEnded, change)
+		if err == nil {
+			break
+		}
+		r.box.log.Error("the journal does not take the end of a run; trying again", "run", r.hash, "try", try, "error", err)
+		if w.life.Err() != nil {
+			return // the next start answers it
+		}
+		w.pause(time.Duration(min(try, 10)) * time.Second)
+	}
+	r.out.live.flush()
+	r.box.trails.keep(r.trail())
+	r.box.log.Info("run ended", "subagent", r.key.Subagent, "run", r.hash, "reason", v.reason, "exit", v.exit.Code,
+		"total", r.times.ended.Sub(r.seen).Round(time.Millisecond))
+	if !change.Answered {
+		w.answer(r)
+	}
+	r.box.discard(delegation.CancelName(r.key.Subagent))
+}
+
+// answer publishes the response from the journal's own record, the same way as after a restart.
+func (w *Watcher) answer(r *run) {
+	record, err := w.journal.Get(w.life, r.hash)
+	if err == nil {
+		_, err = r.box.respond(r.file, delegation.ResponseName(r.key.Subagent), r.stamp, responseOf(record))
+	}
+	if err == nil {
+		err = w.journal.Answered(w.life, r.hash)
+	}
+	if err != nil {
+		r.box.log.Error("a response cannot be written; it is tried again with the next listing", "run", r.hash, "error", err)
+	}
+}
+
+// change is a verdict as the journal keeps it.
+func (r *run) change(v verdict) journal.Change {
+	c := journal.Change{
+		Reason: v.reason, Started: r.times.started, Ended: r.times.ended, Warnings: r.warnings,
+		StdoutTail: r.out.stdout.String(), StderrTail: r.out.stderr.String(), Timings: r.timings(),
+		Usage:    &delegation.Usage{PeakMemoryBytes: v.exit.PeakMemory, CPUSeconds: v.exit.CPUTime.Seconds(), OutputBytes: r.out.bytes},
+		Answered: v.reason == delegation.ReasonSuperseded || v.reason == delegation.ReasonClientGone,
+	}
+	switch v.reason {
+	case delegation.ReasonExited, delegation.ReasonSignalled, delegation.ReasonOutOfMemory:
+		c.ExitCode = &v.exit.Code
+	}
+	if v.reason == delegation.ReasonLaunchFailed && v.refusal == nil {
+		v.refusal = notStarted(" init did not answer in time", v.exit).refusal
+	}
+	if f := v.refusal; f != nil {
+		c.Code, c.Field, c.Hint, c.Text = f.Code, f.Field, f.Hint, f.Text
+	}
+	return c
+}
+
+func (r *run) timings() *delegation.Timings {
+	t := r.times
+	return &delegation.Timings{
+		Admit: between(r.seen, r.admitted), Queue: between(r.admitted, t.dequeued), Create: between(t.dequeued, t.created),
+		Start: between(t.created, t.started), Run: between(t.started, t.ended), Total: between(r.seen, t.ended),
+	}
+}
+
+// between is the time from one milestone to the next in milliseconds, 0 when either was not reached.
+func between(from, to time.Time) float64 {
+	if from.IsZero() || to.IsZero() || to.Before(from) {
+		return 0
+	}
+	return float64(to.Sub(from).Microseconds()) / 1000
+}
+
+func (r *run) trail() trail {
+	first, last := r.out.live.span()
+	return trail{id: r.key.Subagent, request: r.key.Request, first: first, last: last}
+}
+
+// status is where the run stands, for its client.
+func (r *run) status(position int, reason delegation.Reason) delegation.RunStatus {
+	s := delegation.RunStatus{
+		Version: delegation.Version, SubagentID: r.key.Subagent.String(), RequestID: r.key.Request.String(), State: r.state,
+		Position: position, Reason: reason, Attempt: r.key.Attempt, RunningSince: r.times.started, UpdatedAt: time.Now().UTC(),
+	}
+	if r.state == delegation.StateRunning {
+		s.Deadline = r.times.started.Add(r.spec.Timeout)
+	}
+	return s
+}
+
+// responseOf is a recorded end as the wire says it.
+func responseOf(record journal.Run) delegation.Response {
+	exit := -1
+	if record.ExitCode != nil {
+		exit = *record.ExitCode
+	}
+	resp := delegation.Response{
+		Version: delegation.Version, SubagentID: recordID(record), RequestID: record.Request.String(),
+		Status: record.Reason.Wire(exit), ExitCode: exit, StdoutTail: record.StdoutTail, StderrTail: record.StderrTail,
+		CompletedAt: record.Ended.UTC(), Reason: record.Reason, Error: record.Refusal(), Attempt: record.Attempt,
+		StartedAt: record.Started.UTC(), Timings: record.Timings, Usage: record.Usage, Warnings: record.Warnings,
+		Launcher: record.Launcher, Profile: record.Profile,
+	}
+	if resp.RequestID == "" {
+		resp.RequestID = record.RequestText
+	}
+	if record.Started.IsZero() {
+		resp.StartedAt = time.Time{}
+	}
+	if text := hostText(record); text != "" {
+		resp.StderrTail = text
+	}
+	return resp
+}
+
+// hostText is what the host has to say where the child has not: it travels as stderr_tail, as upstream does it.
+func hostText(record journal.Run) string {
+	switch {
+	case record.Code != "":
+		return record.Text
+	case record.Reason == delegation.ReasonShutdown && record.StderrTail == "":
+		return "The watcher was shut down before this run was done."
+	}
+	return ""
+}
+
+// recordID is the id in the names of a record's files.
+func recordID(record journal.Run) string {
+	if record.Subagent.IsZero() {
+		return record.SubagentText
+	}
+	return record.Subagent.String()
+}
+
+func parseUnixNano(s string) (time.Time, error) {
+	ns, err := strconv.ParseInt(s, 10, 64)
+	return time.Unix(0, ns), err
+}
+
+func cutSpace(s string) (before, after string, found bool) { return strings.Cut(s, " ") }

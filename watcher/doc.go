@@ -1,0 +1,25 @@
+// Package watcher is the host's side of the hatch: it turns request files into sandboxes and sandboxes into response
+// files, and answers for everything in between.
+//
+// # Who owns what
+//
+//	outbox (one goroutine each)          scheduler (one goroutine)         run (one goroutine each)
+//	───────────────────────────          ─────────────────────────         ────────────────────────
+//	inotify, listing ──► look            submit: supersede, busy,          create ► start ► follow ► end
+//	read, decode, compile, journal ────► queue, fairness ────────────────► respond ► remove
+//	sentinel, request gone ────────────► route to the run ───────────────► the first cause wins
+//	                                     ended ◄────────────────────────── done
+//
+// An outbox reads its own files and compiles them, so a flood in one outbox delays only its own parent. The scheduler
+// owns the queue, the slots and the rule that a subagent runs once at a time; it does no input or output, so it never
+// waits. A run owns its sandbox from create to remove. State moves only through the journal, which guards each move.
+//
+// # What can fail
+//
+// Reading fails: the request is refused, with a response (invariant I11). The journal fails: nothing is started, since
+// an effect without a record could be doubled; the outbox is looked at again. The launcher fails: the run ends as
+// launch_failed and whatever it left carries the run's key and is removed. The watcher dies: Recover finds each
+// unfinished run in the journal and each sandbox in the launcher's list, and the same road is taken from there.
+//
+// Nothing here trusts an event: an event names a file, and the file is looked at. A listing stands behind the events.
+package watcher

@@ -1,0 +1,225 @@
+package watcher
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strconv"
+	"time"
+
+	"torno/delegation"
+	"torno/internal/journal"
+	"torno/sandbox"
+)
+
+// look takes one request file from its name to the queue or to a refusal. It returns how long to wait before another
+// look, or 0 when the file is dealt with.
+func (s *scan) look(ctx context.Context, name, rawID string, waited bool) time.Duration {
+	seen := time.Now()
+	stamp, err := s.dir.Stat(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return s.requestGone(rawID, waited)
+	}
+	if err != nil {
+		s.log.Warn("a request cannot be looked at", "file", quoteName(name), "error", err)
+		return settle
+	}
+	known, ok, err := s.w.journal.ByFile(ctx, s.name, name, stamp)
+	switch {
+	case err != nil:
+		return s.journalTrouble(err)
+	case ok && s.w.owns(known.Key):
+		return 0
+	case ok && known.State == delegation.StateEnded:
+		if !known.Answered {
+			s.answerAgain(ctx, known, stamp)
+		}
+		return 0
+	}
+	data, stamp, err := s.dir.Read(name, s.settings.MaxRequestBytes)
+	return s.takeIn(ctx, intake{name: name, rawID: rawID, stamp: stamp, seen: seen, data: data}, err)
+}
+
+// intake is a request file that was read, once.
+type intake struct {
+	name, rawID string
+	stamp       delegation.Stamp
+	seen        time.Time
+	data        []byte
+}
+
+// takeIn decides on the copy that was read.
+func (s *scan) takeIn(ctx context.Context, in intake, readErr error) time.Duration {
+	if refusal := delegation.RefuseEntry(in.name, readErr); refusal != nil {
+		return s.refuse(ctx, in, sandbox.RunKey{}, refusal)
+	}
+	switch {
+	case errors.Is(readErr, fs.ErrNotExist), errors.Is(readErr, delegation.ErrChanged):
+		return settle
+	case readErr != nil:
+		s.log.Warn("a request cannot be read", "file", quoteName(in.name), "error", readErr)
+		return settle
+	}
+	request, err := delegation.DecodeRequest(in.data)
+	var refusal *delegation.Refusal
+	if errors.As(err, &refusal) {
+		if refusal.Code == delegation.CodeUnparsable && time.Since(in.stamp.ModTime) < settle {
+			return settle
+		}
+		return s.refuse(ctx, in, sandbox.RunKey{}, refusal)
+	}
+	if request.SubagentID.String() != in.rawID {
+		return s.refuse(ctx, in, sandbox.RunKey{}, &delegation.Refusal{
+			Code: delegation.CodeIDMismatch, Field: "subagent_id",
+			Text: fmt.Sprintf("Invalid request: the file's name says %s and its subagent_id says %q", quoteName(in.rawID), request.SubagentID),
+			Hint: "Name the file request_<subagent_id>.json.",
+		})
+	}
+	return s.admit(ctx, in, request)
+}
+
+// admit compiles a valid request, records it and hands it to the scheduler.
+func (s *scan) admit(ctx context.Context, in intake, request delegation.Request) time.Duration {
+	key := sandbox.RunKey{Outbox: s.name, Subagent: request.SubagentID, Request: request.RequestID, Attempt: 1}
+	spec, warnings, err := sandbox.Compile(request, s.settings.Policy)
+	var refusal *delegation.Refusal
+	if errors.As(err, &refusal) {
+		return s.refuse(ctx, in, key, refusal)
+	}
+	s.clearStale(request.SubagentID, key)
+	r := s.w.newRun(s.outbox, key, in, spec, warnings)
+	existing, err := s.w.journal.Begin(ctx, r.record())
+	if err != nil {
+		return s.journalTrouble(err)
+	}
+	if existing != nil && existing.State != delegation.StateQueued {
+		s.answerAgain(ctx, *existing, in.stamp)
+		return 0
+	}
+	if s.w.owns(r.hash) {
+		return 0
+	}
+	r.admitted = time.Now()
+	s.w.own(r)
+	if refusal := s.w.scheduler.submit(s.w.life, r); refusal != nil {
+		s.w.conclude(r, verdict{reason: delegation.ReasonRefused, refusal: refusal})
+		return 0
+	}
+	s.log.Info("request admitted", "subagent", request.SubagentID, "run", r.hash, "profile", spec.Profile)
+	return 0
+}
+
+// clearStale removes what an earlier run of the id left behind before its successor can be mistaken for it.
+func (s *scan) clearStale(id delegation.SubagentID, key sandbox.RunKey) {
+	if r := s.w.scheduler.find(s.w.life, subject{s.name, id}); r != nil && r.key == key {
+		return
+	}
+	s.publishing.Lock()
+	defer s.publishing.Unlock()
+	s.discard(delegation.ResponseName(id))
+	s.trails.drop(id)
+}
+
+// refuse records and answers a request that is turned down. Its id may be none: then the file's name stands for it.
+func (s *scan) refuse(ctx context.Context, in intake, key sandbox.RunKey, refusal *delegation.Refusal) time.Duration {
+	response, ok := delegation.ResponseNameFor(in.rawID)
+	if !ok {
+		s.unnamed++
+		s.log.Warn("a request has a name for which no response name fits; it is left alone", "file", quoteName(in.name), "so_far", s.unnamed)
+		return 0
+	}
+	record := s.refusalRecord(in, key, refusal)
+	existing, err := s.w.journal.Begin(ctx, record)
+	if err != nil {
+		return s.journalTrouble(err)
+	}
+	if existing != nil {
+		record = *existing
+	}
+	s.log.Info("request refused", "file", quoteName(in.name), "code", refusal.Code, "field", refusal.Field)
+	s.answer(ctx, record, response, in.stamp)
+	return 0
+}
+
+// refusalRecord is a run that ends as it begins. Without a key of its own it stands for the file.
+func (s *scan) refusalRecord(in intake, key sandbox.RunKey, refusal *delegation.Refusal) journal.Run {
+	record := journal.Run{
+		Key: key.Hash(), Outbox: s.name, Subagent: key.Subagent, Request: key.Request, Attempt: key.Attempt,
+		FileName: in.name, Stamp: in.stamp, State: delegation.StateEnded, Reason: delegation.ReasonRefused,
+		Code: refusal.Code, Field: refusal.Field, Hint: refusal.Hint, Text: refusal.Text,
+		Created: in.seen, Ended: time.Now(),
+	}
+	if key.Attempt == 0 {
+		_, record.RequestText = delegation.PeekIDs(in.data)
+		record.SubagentText = in.rawID
+		record.Key = journal.EntryKey(s.name, in.name, in.stamp)
+	}
+	return record
+}
+
+// answerAgain publishes what the journal holds for a run that has ended, if its response is missing.
+func (s *scan) answerAgain(ctx context.Context, record journal.Run, stamp delegation.Stamp) {
+	response, ok := delegation.ResponseNameFor(recordID(record))
+	if ok && record.State == delegation.StateEnded {
+		s.answer(ctx, record, response, stamp)
+	}
+}
+
+// answer publishes a recorded end and notes that it is published, or not owed any more.
+func (s *scan) answer(ctx context.Context, record journal.Run, response string, stamp delegation.Stamp) {
+	if _, err := s.respond(record.FileName, response, stamp, responseOf(record)); err != nil {
+		s.log.Error("a response cannot be written; it is tried again with the next listing", "error", err)
+		return
+	}
+	if err := s.w.journal.Answered(ctx, record.Key); err != nil {
+		s.log.Error("the journal cannot note an answer", "run", record.Key, "error", err)
+	}
+}
+
+// requestGone ends the run whose request was taken away and clears up behind it, not at once: the client may be about to
+// remove its response itself, and would stumble if it were gone.
+func (s *scan) requestGone(rawID string, waited bool) time.Duration {
+	if r := s.runOf(rawID); r != nil {
+		s.w.scheduler.stop(s.w.life, r, delegation.ReasonClientGone)
+		return clearAfter
+	}
+	if !waited {
+		return clearAfter
+	}
+	s.clear(rawID)
+	return 0
+}
+
+// runOf is the run of a subagent that is not over, or nil.
+func (s *scan) runOf(rawID string) *run {
+	id, err := delegation.ParseSubagentID(rawID)
+	if err != nil {
+		return nil
+	}
+	return s.w.scheduler.find(s.w.life, subject{s.name, id})
+}
+
+// cancelled looks at a sentinel and ends the run that it is for.
+func (s *scan) cancelled(rawID string) {
+	r := s.runOf(rawID)
+	if r == nil {
+		return
+	}
+	if reason := s.check(r); reason != "" {
+		s.w.scheduler.stop(s.w.life, r, reason)
+	}
+}
+
+func (s *scan) journalTrouble(err error) time.Duration {
+	s.log.Error("the journal cannot be used; nothing new is started", "error", err)
+	return time.Second
+}
+
+// quoteName shows a name from an outbox without its control characters, at most 100 bytes of it.
+func quoteName(name string) string {
+	if len(name) > 100 {
+		name = name[:100] + "…"
+	}
+	return strconv.QuoteToASCII(name)
+}

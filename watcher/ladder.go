@@ -1,0 +1,66 @@
+package watcher
+
+import (
+	"context"
+	"time"
+
+	"torno/delegation"
+	"torno/sandbox"
+)
+
+// rung is one step of ending a sandbox: a signal, and how long it may take to help.
+type rung struct {
+	signal sandbox.Signal
+	wait   time.Duration
+}
+
+// ladder is climbed until the sandbox's last process is gone. The last rung is always Kill.
+type ladder []rung
+
+var (
+	// politely gives an agent the time to save what it has.
+	politely = ladder{{sandbox.Interrupt, 10 * time.Second}, {sandbox.Terminate, 5 * time.Second}, {sandbox.Kill, 0}}
+	// firmly is for an agent that has used up its time.
+	firmly = ladder{{sandbox.Terminate, 5 * time.Second}, {sandbox.Kill, 0}}
+)
+
+// ladderFor says how a run is ended for a reason.
+func ladderFor(reason delegation.Reason) ladder {
+	if reason == delegation.ReasonDeadline {
+		return firmly
+	}
+	return politely
+}
+
+// signaller is the part of an attachment that a ladder needs.
+type signaller interface {
+	Signal(context.Context, sandbox.Signal) error
+}
+
+// climb sends one signal after the other until exited is closed or hurry is, which skips to the last rung. It returns
+// the errors of signals that could not be sent: the caller removes the sandbox by force if it still lives.
+func (l ladder) climb(ctx context.Context, to signaller, exited, hurry <-chan struct{}) error {
+	var failed error
+	for i, step := range l {
+		if err := to.Signal(ctx, step.signal); err != nil {
+			failed = err
+		}
+		if i == len(l)-1 {
+			break
+		}
+		timer := time.NewTimer(step.wait)
+		select {
+		case <-exited:
+			timer.Stop()
+			return nil
+		case <-hurry:
+			timer.Stop()
+			return to.Signal(ctx, sandbox.Kill)
+		case <-ctx.Done():
+			timer.Stop()
+			return ctx.Err()
+		case <-timer.C:
+		}
+	}
+	return failed
+}

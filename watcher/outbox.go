@@ -1,0 +1,157 @@
+package watcher
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"sync"
+	"time"
+
+	"torno/delegation"
+	"torno/sandbox"
+)
+
+// Outbox is the configuration of one outbox.
+type Outbox struct {
+	Policy          sandbox.Policy
+	MaxRunning      int
+	Queue           int
+	QueueBusy       bool // a run whose workspace is in use waits instead of being refused
+	MaxRequestBytes int64
+}
+
+// outbox is one served directory. Its goroutine, watch, is the only one that reads requests; writing is done by the runs
+// too and is ordered by publishing.
+type outbox struct {
+	settings Outbox
+	name     string
+	dir      *delegation.Dir
+	w        *Watcher
+	log      *slog.Logger
+
+	// publishing makes looking whether a request is still there and writing its response one step among ourselves.
+	publishing sync.Mutex
+
+	board   *board
+	trails  *trails
+	unnamed int // names for which no response name fits; watch owns it
+}
+
+// check says why a run should end as far as its files tell: another request took its place, its client took the request
+// away, or a sentinel counts. An older sentinel is removed.
+func (o *outbox) check(r *run) delegation.Reason {
+	request, err := o.dir.Stat(r.file)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return delegation.ReasonClientGone
+	case err != nil:
+		return "" // the next look will tell
+	case !sameFile(request, r.stamp):
+		return delegation.ReasonSuperseded
+	}
+	if o.sentinel(r.key.Subagent, request) {
+		return delegation.ReasonCancelled
+	}
+	return ""
+}
+
+// sentinel says whether a cancel sentinel for the request counts. One that does not is removed: it belongs to a request
+// that is gone.
+func (o *outbox) sentinel(id delegation.SubagentID, request delegation.Stamp) bool {
+	name := delegation.CancelName(id)
+	stamp, err := o.dir.Stat(name)
+	if err != nil {
+		return false
+	}
+	if delegation.SentinelCounts(request, stamp) {
+		return true
+	}
+	o.discard(name)
+	return false
+}
+
+// discard removes a file of ours or a spent one of the client's. What cannot be removed is the client's own doing.
+func (o *outbox) discard(name string) {
+	if err := o.dir.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		o.log.Debug("a file of the outbox cannot be removed", "file", name, "error", err)
+	}
+}
+
+// respond publishes the response to the request that was read as stamp, unless that request is gone: a response never
+// outlives its request. It says whether the response is there.
+func (o *outbox) respond(request, response string, stamp delegation.Stamp, body delegation.Response) (bool, error) {
+	data, err := body.Encode()
+	if err != nil {
+		return false, fmt.Errorf("encode the response %s: %w", response, err)
+	}
+	o.publishing.Lock()
+	defer o.publishing.Unlock()
+	if !o.stillThere(request, stamp) {
+		return false, nil
+	}
+	if err := o.dir.Publish(response, data); err != nil {
+		return false, fmt.Errorf("write the response %s: %w", response, err)
+	}
+	if !o.stillThere(request, stamp) {
+		o.discard(response)
+		return false, nil
+	}
+	return true, nil
+}
+
+func (o *outbox) stillThere(request string, stamp delegation.Stamp) bool {
+	now, err := o.dir.Stat(request)
+	return err == nil && sameFile(now, stamp)
+}
+
+// clear removes what a subagent's earlier runs left in the outbox, unless a request is there.
+func (o *outbox) clear(rawID string) {
+	o.publishing.Lock()
+	defer o.publishing.Unlock()
+	if _, err := o.dir.Stat("request_" + rawID + ".json"); !errors.Is(err, fs.ErrNotExist) {
+		return
+	}
+	if name, ok := delegation.ResponseNameFor(rawID); ok {
+		o.discard(name)
+	}
+	id, err := delegation.ParseSubagentID(rawID)
+	if err != nil {
+		return
+	}
+	o.board.drop(id)
+	o.discard(delegation.StatusName(id))
+	o.discard(delegation.CancelName(id))
+	o.trails.drop(id)
+}
+
+// beat writes watcher.json until ctx is done, and once more to say that the watcher stops.
+func (o *outbox) beat(ctx context.Context, tick time.Duration, heartbeat func(stopping bool) delegation.Heartbeat) {
+	ticker := time.NewTicker(tick)
+	defer ticker.Stop()
+	for {
+		o.publishHeartbeat(heartbeat(false))
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			o.publishHeartbeat(heartbeat(true))
+			return
+		}
+	}
+}
+
+func (o *outbox) publishHeartbeat(h delegation.Heartbeat) {
+	data, err := h.Encode()
+	if err == nil {
+		err = o.dir.Publish(delegation.HeartbeatName, data)
+	}
+	if err != nil {
+		o.log.Warn("watcher.json cannot be written; clients will think that nobody serves this outbox", "error", err)
+	}
+}
+
+// sameFile says whether two looks at a name saw the same file with the same content.
+func sameFile(a, b delegation.Stamp) bool {
+	return a.Dev == b.Dev && a.Ino == b.Ino && a.Size == b.Size && a.ModTime.Equal(b.ModTime)
+}

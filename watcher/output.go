@@ -1,0 +1,102 @@
+package watcher
+
+import (
+	"bytes"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"torno/delegation"
+	"torno/internal/runfile"
+	"torno/sandbox"
+)
+
+// tailRunes is how much of each stream a response carries: characters, as upstream counts them.
+const tailRunes = 2000
+
+// maxHead bounds what is kept while init's first line is not complete. A longer one is not init's.
+const maxHead = 4096
+
+// output takes a child's chunks apart: init's first line, the tails, the live segments. It has one owner, the
+// goroutine that reads the attachment.
+type output struct {
+	stdout, stderr tail
+	bytes          int64
+	live           *segments
+	onStarted      func(time.Time)
+
+	cursor  sandbox.Cursor // where a new attachment goes on
+	head    []byte         // standard error until its first line is complete
+	started bool
+	failure string // init's own words when it did not start the agent
+}
+
+// take consumes one chunk.
+func (o *output) take(c sandbox.Chunk) {
+	if c.Gap {
+		o.live.gap()
+	}
+	o.cursor = c.Cursor
+	data := c.Bytes
+	if c.Stream == sandbox.Stderr && !o.started {
+		data = o.takeHead(data)
+	}
+	if len(data) == 0 {
+		return
+	}
+	o.bytes += int64(len(data))
+	if c.Stream == sandbox.Stderr {
+		o.stderr.add(data)
+		o.live.add(delegation.EventStderr, data)
+		return
+	}
+	o.stdout.add(data)
+	o.live.add(delegation.EventStdout, data)
+}
+
+// takeHead looks for init's first line and returns what follows it. Before that line no byte is the child's.
+func (o *output) takeHead(data []byte) []byte {
+	if o.failure != "" {
+		return nil
+	}
+	o.head = append(o.head, data...)
+	line, rest, complete := bytes.Cut(o.head, []byte("\n"))
+	if !complete && len(o.head) < maxHead {
+		return nil
+	}
+	o.head = nil
+	stamp, ok := strings.CutPrefix(string(line), runfile.Started)
+	at, err := parseUnixNano(stamp)
+	if !ok || err != nil || !complete {
+		o.failure = strings.ToValidUTF8(strings.TrimPrefix(string(line), runfile.Failed), "\uFFFD")
+		return nil
+	}
+	o.started = true
+	o.onStarted(at)
+	return rest
+}
+
+// tail keeps the end of a stream in bounded memory.
+type tail struct{ buf []byte }
+
+const maxTail = tailRunes * utf8.UTFMax
+
+func (t *tail) add(data []byte) {
+	if len(data) >= maxTail {
+		t.buf = append(t.buf[:0], data[len(data)-maxTail:]...)
+		return
+	}
+	if over := len(t.buf) + len(data) - maxTail; over > 0 {
+		t.buf = append(t.buf[:0], t.buf[over:]...)
+	}
+	t.buf = append(t.buf, data...)
+}
+
+// String is the last tailRunes characters, with what is not UTF-8 replaced.
+func (t *tail) String() string {
+	runes := []rune(strings.ToValidUTF8(string(t.buf), "\uFFFD"))
+	if len(runes) > tailRunes {
+		runes = runes[len(runes)-tailRunes:]
+	}
+	return string(runes)
+}

@@ -1,0 +1,98 @@
+package watcher
+
+import (
+	"context"
+	"time"
+
+	"torno/delegation"
+	"torno/sandbox"
+)
+
+// beatEvery is the pace of watcher.json. A client calls the watcher dead after three missed beats.
+const beatEvery = 5 * time.Second
+
+// positionsEvery is how often a waiting client sees its place in the queue move.
+const positionsEvery = 500 * time.Millisecond
+
+// publishStatus writes a status file, unless its request is gone.
+func (o *outbox) publishStatus(id delegation.SubagentID, status delegation.RunStatus) {
+	data, err := status.Encode()
+	if err != nil {
+		o.log.Error("a status cannot be encoded", "subagent", id, "error", err)
+		return
+	}
+	o.publishing.Lock()
+	defer o.publishing.Unlock()
+	if _, err := o.dir.Stat(delegation.RequestName(id)); err != nil {
+		return
+	}
+	if err := o.dir.Publish(delegation.StatusName(id), data); err != nil {
+		o.log.Warn("a status cannot be written", "subagent", id, "error", err)
+	}
+}
+
+// newSegments is the live output of a run.
+func (o *outbox) newSegments(key sandbox.RunKey) *segments {
+	name := func(seq int) string { return delegation.EventsName(key.Subagent, key.Request, seq) }
+	return &segments{
+		publish: func(seq int, events []delegation.Event) error {
+			data, err := delegation.EncodeEvents(events)
+			if err != nil {
+				return err
+			}
+			return o.dir.Publish(name(seq), data)
+		},
+		remove: func(seq int) { o.discard(name(seq)) },
+		report: func(err error) { o.log.Warn("live output cannot be written", "run", key, "error", err) },
+	}
+}
+
+// engineOf is the launcher's name of one of the outbox's profiles.
+func (o *outbox) engineOf(profile string) string {
+	for _, p := range o.settings.Policy.Profiles {
+		if p.Name == profile {
+			return p.Sandbox
+		}
+	}
+	return ""
+}
+
+// heartbeatOf makes the outbox's watcher.json.
+func (w *Watcher) heartbeatOf(taking context.Context, box *outbox) func(bool) delegation.Heartbeat {
+	h := delegation.Heartbeat{
+		Version: delegation.Version, Protocol: delegation.Version, Watcher: w.config.Version, Outbox: box.name,
+		StartedAt: w.born.UTC(), HeartbeatSeconds: int(beatEvery / time.Second),
+		Features: []string{delegation.FeatureStatus, delegation.FeatureEvents, delegation.FeatureProfiles, delegation.FeatureContext},
+		Limits: delegation.WireLimits{
+			RequestBytes: box.settings.MaxRequestBytes, Queue: box.settings.Queue,
+			Running: min(box.settings.MaxRunning, w.config.MaxRunning),
+		},
+	}
+	for i, p := range box.settings.Policy.Profiles {
+		if i == 0 {
+			h.Limits.MaxTimeoutSeconds = int(p.Timeout.Max / time.Second)
+		}
+		h.Profiles = append(h.Profiles, delegation.ProfileOffer{Name: p.Name, Description: p.Description, Launcher: p.Sandbox})
+	}
+	return func(stopping bool) delegation.Heartbeat {
+		now := h
+		now.BeatAt = time.Now().UTC()
+		now.Stopping = stopping || taking.Err() != nil
+		now.Running, now.Queued = w.scheduler.load(w.life, box)
+		return now
+	}
+}
+
+// showPositions tells waiting clients where they stand, while anybody waits.
+func (w *Watcher) showPositions(ctx context.Context) {
+	ticker := time.NewTicker(positionsEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+			w.scheduler.showPositions(ctx)
+		}
+	}
+}

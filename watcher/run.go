@@ -1,0 +1,104 @@
+package watcher
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"torno/delegation"
+	"torno/internal/journal"
+	"torno/sandbox"
+)
+
+// run is one admitted request on its way. The fields above the line are set once, at admission; below it each has its
+// owner.
+type run struct {
+	key       sandbox.RunKey
+	hash      string
+	box       *outbox
+	file      string           // the request's name in the outbox
+	stamp     delegation.Stamp // of the file that was read
+	spec      sandbox.Spec
+	launcher  sandbox.Launcher
+	engine    string // the launcher's name
+	workspace string // where it is on the host, for the rule that workspaces are not shared
+	bytes     int64  // what the spec holds in memory while it waits
+	warnings  []string
+	seen      time.Time // when the file was noticed
+	admitted  time.Time // when the journal had it
+
+	ending context.Context // done when the run must end; its cause says why
+	stop   context.CancelCauseFunc
+	hurry  chan struct{} // closed when the ladder should skip to the end
+	rush   sync.Once
+	over   chan struct{} // closed when the last process is gone and the run is answered
+
+	after *run // scheduler: the earlier run of the same subagent, which must be over first
+	place place
+
+	// What follows belongs to the goroutine that carries the run.
+	state  delegation.State
+	handle sandbox.Handle
+	out    *output
+	times  milestones
+}
+
+// milestones are when the phases of a run ended.
+type milestones struct{ dequeued, created, started, ended time.Time }
+
+// place is where the scheduler keeps a run.
+type place int
+
+const (
+	inQueue place = iota
+	inSlot
+	nowhere
+)
+
+// end asks the run to end. The first cause wins; it is safe to call at any time and from anywhere.
+func (r *run) end(reason delegation.Reason) { r.stop(endCause(reason)) }
+
+// endNow asks the run to end without waiting for the agent's manners.
+func (r *run) endNow(reason delegation.Reason) {
+	r.end(reason)
+	r.rush.Do(func() { close(r.hurry) })
+}
+
+// cause is why the run must end, or "" when nobody wants that.
+func (r *run) cause() delegation.Reason {
+	var reason endCause
+	if errors.As(context.Cause(r.ending), &reason) {
+		return delegation.Reason(reason)
+	}
+	return ""
+}
+
+// endCause carries a reason through a context.
+type endCause delegation.Reason
+
+func (e endCause) Error() string { return string(e) }
+
+// verdict is how a run ended, before it is written down.
+type verdict struct {
+	reason  delegation.Reason
+	exit    sandbox.Exit
+	refusal *delegation.Refusal // for refused, launch_failed and lost
+}
+
+// subject is what can have one run at a time.
+type subject struct {
+	outbox   string
+	subagent delegation.SubagentID
+}
+
+func (r *run) subject() subject { return subject{r.key.Outbox, r.key.Subagent} }
+
+// record is the run as the journal first sees it.
+func (r *run) record() journal.Run {
+	return journal.Run{
+		Key: r.hash, Outbox: r.key.Outbox, Subagent: r.key.Subagent, Request: r.key.Request, Attempt: r.key.Attempt,
+		FileName: r.file, Stamp: r.stamp, State: delegation.StateQueued, Profile: r.spec.Profile, Launcher: r.engine,
+		SpecDigest: r.spec.Digest(), Workspace: r.spec.WorkspaceMount().Target, Warnings: r.warnings, Created: r.seen,
+	}
+}

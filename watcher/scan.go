@@ -1,0 +1,177 @@
+package watcher
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"github.com/fsnotify/fsnotify"
+
+	"torno/delegation"
+)
+
+// How an outbox is looked through.
+const (
+	listChunk    = 64                     // names between two looks at the events
+	listAtLeast  = time.Second            // between two listings
+	listShare    = 100                    // a listing costs at most 1/listShare of a core
+	settle       = 250 * time.Millisecond // a file that does not parse may still be being written for so long
+	clearAfter   = time.Second            // a client that takes its request away may be about to remove the response itself
+	maxDelayed   = 1024                   // names that wait for a second look
+	statusesLast = 24 * time.Hour         // after the end of a run
+)
+
+// watch looks at every file that an event or a listing names, until ctx is done.
+func (o *outbox) watch(ctx context.Context) error {
+	notify, err := fsnotify.NewWatcher()
+	if err != nil {
+		return fmt.Errorf("watch the outbox %s: %w (see fs.inotify.max_user_instances)", o.dir.Path(), err)
+	}
+	defer notify.Close()
+	if err := notify.Add(o.dir.Path()); err != nil {
+		return fmt.Errorf("watch the outbox %s: %w", o.dir.Path(), err)
+	}
+	s := &scan{outbox: o, notify: notify, delayed: make(map[string]time.Time)}
+	return s.run(ctx)
+}
+
+// scan is the state of watch.
+type scan struct {
+	*outbox
+	notify  *fsnotify.Watcher
+	delayed map[string]time.Time // names to look at again, and when
+	moved   bool                 // the outbox's directory is not at its path any more
+}
+
+func (s *scan) run(ctx context.Context) error {
+	pause := s.list(ctx)
+	listing := time.NewTimer(pause)
+	defer listing.Stop()
+	again := time.NewTimer(time.Hour)
+	defer again.Stop()
+	for {
+		again.Reset(s.nextDelayed())
+		select {
+		case <-ctx.Done():
+			return nil
+		case event := <-s.notify.Events:
+			s.event(ctx, event)
+		case err := <-s.notify.Errors:
+			s.trouble(err)
+			listing.Reset(0)
+		case <-again.C:
+			s.lookAgain(ctx)
+		case <-listing.C:
+			listing.Reset(s.list(ctx))
+		}
+	}
+}
+
+// trouble is an overflow or a fault of the notifications: a listing follows either.
+func (s *scan) trouble(err error) {
+	if errors.Is(err, fsnotify.ErrEventOverflow) {
+		s.log.Info("more events than the kernel keeps; listing the outbox instead")
+		return
+	}
+	s.log.Warn("notifications of the outbox failed; listing it instead", "error", err)
+}
+
+// event looks at what an event names. The watcher's own files cost nothing here.
+func (s *scan) event(ctx context.Context, event fsnotify.Event) {
+	name := filepath.Base(event.Name)
+	switch kind, raw := delegation.ParseName(name); kind {
+	case delegation.KindRequest:
+		s.lookAt(ctx, name, raw, false)
+	case delegation.KindCancel:
+		s.cancelled(raw)
+	}
+}
+
+// lookAt looks at a request file and notes when to look again.
+func (s *scan) lookAt(ctx context.Context, name, rawID string, waited bool) {
+	delete(s.delayed, name)
+	if again := s.look(ctx, name, rawID, waited); again > 0 && len(s.delayed) < maxDelayed {
+		s.delayed[name] = time.Now().Add(again)
+	}
+}
+
+func (s *scan) lookAgain(ctx context.Context) {
+	now := time.Now()
+	for name, at := range s.delayed {
+		if at.After(now) {
+			continue
+		}
+		_, raw := delegation.ParseName(name)
+		s.lookAt(ctx, name, raw, true)
+	}
+}
+
+// nextDelayed is how long until a delayed name is due.
+func (s *scan) nextDelayed() time.Duration {
+	next := time.Hour
+	for _, at := range s.delayed {
+		next = min(next, max(time.Until(at), 0))
+	}
+	return next
+}
+
+// list goes through the whole outbox, letting events through between chunks, and returns the pause until the next time.
+func (s *scan) list(ctx context.Context) time.Duration {
+	begin := time.Now()
+	s.checkPlace()
+	err := s.dir.Names(ctx, listChunk, func(names []string) error {
+		for _, name := range names {
+			s.listed(ctx, name)
+		}
+		s.drainEvents(ctx)
+		return ctx.Err()
+	})
+	if err != nil && ctx.Err() == nil {
+		s.log.Warn("the outbox cannot be listed", "error", err)
+	}
+	return max(listAtLeast, listShare*time.Since(begin))
+}
+
+// drainEvents handles the events that came during a chunk.
+func (s *scan) drainEvents(ctx context.Context) {
+	for range listChunk {
+		select {
+		case event := <-s.notify.Events:
+			s.event(ctx, event)
+		default:
+			return
+		}
+	}
+}
+
+// listed handles one name of a listing: requests as events do, and what is left behind without its request.
+func (s *scan) listed(ctx context.Context, name string) {
+	switch kind, raw := delegation.ParseName(name); kind {
+	case delegation.KindRequest:
+		if _, waiting := s.delayed[name]; !waiting {
+			s.lookAt(ctx, name, raw, false)
+		}
+	case delegation.KindResponse, delegation.KindStatus, delegation.KindCancel:
+		s.orphan(name, raw)
+	case delegation.KindEvents:
+		s.orphanSegment(name)
+	case delegation.KindOther:
+		s.orphanTemp(name)
+	}
+}
+
+// checkPlace tells when the outbox's directory was moved or replaced: what is there now is not the parent that the
+// operator meant, so it is not served.
+func (s *scan) checkPlace() {
+	err := s.dir.Alive()
+	if moved := err != nil; moved != s.moved {
+		s.moved = moved
+		if moved {
+			s.log.Error("the outbox is not at its path any more; requests there are not seen until it is back", "error", err)
+		} else {
+			s.log.Info("the outbox is back at its path")
+		}
+	}
+}

@@ -1,0 +1,313 @@
+package watcher
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"torno/delegation"
+)
+
+// maxQueuedBytes bounds what the queued runs of one outbox hold in memory.
+const maxQueuedBytes = 64 << 20
+
+// scheduler decides which run goes next. One goroutine, loop, owns its state; the others send it functions. It does no
+// input or output and never waits for anything but the next function.
+type scheduler struct {
+	todo     chan func()
+	capacity int
+	launch   func(*run)                    // takes the run on its road; must not block
+	dismiss  func(*run, delegation.Reason) // ends a run that never left the queue; must not block
+	show     func(r *run, position int)    // tells a waiting client where it stands; must not block
+
+	lanes    []*lane
+	next     int // whose turn it is
+	running  int
+	subjects map[subject]*run // the newest admitted run of each subagent that is not over
+	admitted map[*run]bool    // every run that is not over
+	closed   bool
+	moved    bool // a queue changed since positions was last called
+}
+
+// lane is one outbox's queue.
+type lane struct {
+	box     *outbox
+	queue   []*run
+	bytes   int64
+	running int
+}
+
+func newScheduler(capacity int, boxes []*outbox) *scheduler {
+	s := &scheduler{
+		todo: make(chan func(), 64), capacity: capacity,
+		subjects: make(map[subject]*run), admitted: make(map[*run]bool),
+	}
+	for _, box := range boxes {
+		s.lanes = append(s.lanes, &lane{box: box})
+	}
+	return s
+}
+
+// loop runs until ctx is done.
+func (s *scheduler) loop(ctx context.Context) {
+	for {
+		select {
+		case f := <-s.todo:
+			f()
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// do runs f in the loop and waits for it. It says false when the loop has ended.
+func (s *scheduler) do(ctx context.Context, f func()) bool {
+	done := make(chan struct{})
+	select {
+	case s.todo <- func() { f(); close(done) }:
+	case <-ctx.Done():
+		return false
+	}
+	select {
+	case <-done:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// submit takes an admitted run or says why not. An earlier run of the same subagent is superseded by it.
+func (s *scheduler) submit(ctx context.Context, r *run) *delegation.Refusal {
+	refusal := shuttingDown()
+	s.do(ctx, func() { refusal = s.admit(r) })
+	return refusal
+}
+
+func (s *scheduler) admit(r *run) *delegation.Refusal {
+	if s.closed {
+		return shuttingDown()
+	}
+	l := s.laneOf(r.box)
+	s.supersede(r)
+	if refusal := s.conflict(r); refusal != nil {
+		return refusal
+	}
+	if refusal := l.full(r); refusal != nil {
+		return refusal
+	}
+	l.queue, l.bytes = append(l.queue, r), l.bytes+r.bytes
+	s.subjects[r.subject()], s.admitted[r] = r, true
+	s.moved = true
+	s.dispatch()
+	if r.place == inQueue {
+		s.show(r, len(l.queue))
+	}
+	return nil
+}
+
+// supersede ends the earlier run of r's subagent; r starts when it is over.
+func (s *scheduler) supersede(r *run) {
+	earlier := s.subjects[r.subject()]
+	if earlier == nil {
+		return
+	}
+	r.after = earlier
+	if earlier.place == inQueue {
+		r.after = earlier.after
+		s.drop(earlier, delegation.ReasonSuperseded)
+		return
+	}
+	earlier.end(delegation.ReasonSuperseded)
+}
+
+// conflict refuses a workspace that is in use by another subagent, unless the outbox lets such runs wait.
+func (s *scheduler) conflict(r *run) *delegation.Refusal {
+	if r.box.settings.QueueBusy {
+		return nil
+	}
+	for other := range s.admitted {
+		if other.subject() != r.subject() && nested(other.workspace, r.workspace) {
+			return &delegation.Refusal{
+				Code: delegation.CodeWorkspaceBusy, Field: "workspace",
+				Text: fmt.Sprintf("Workspace is in use by subagent %q.", other.key.Subagent),
+				Hint: "Give each subagent a workspace of its own, or let the outbox queue such requests with `busy: queue`.",
+			}
+		}
+	}
+	return nil
+}
+
+func shuttingDown() *delegation.Refusal {
+	return &delegation.Refusal{Code: delegation.CodeShuttingDown, Text: "The watcher is shutting down.", Hint: "Ask again when it is back."}
+}
+
+func (l *lane) full(r *run) *delegation.Refusal {
+	switch limit := l.box.settings.Queue; {
+	case len(l.queue) >= limit:
+		return &delegation.Refusal{
+			Code: delegation.CodeQueueFull, Text: fmt.Sprintf("The queue is full: %d requests wait already and %d is the limit.", len(l.queue), limit),
+			Hint: "Wait for some of them to end and ask again.",
+		}
+	case l.bytes+r.bytes > maxQueuedBytes && len(l.queue) > 0:
+		return &delegation.Refusal{
+			Code: delegation.CodeQueueFull, Text: fmt.Sprintf("The queue is full: the requests that wait hold %d MiB and %d MiB is the limit.", l.bytes>>20, maxQueuedBytes>>20),
+			Hint: "Wait for some of them to end and ask again.",
+		}
+	}
+	return nil
+}
+
+// dispatch starts what may start, one outbox after the other.
+func (s *scheduler) dispatch() {
+	for idle := 0; s.running < s.capacity && idle < len(s.lanes); {
+		l := s.lanes[s.next]
+		s.next = (s.next + 1) % len(s.lanes)
+		r := s.pick(l)
+		if r == nil {
+			idle++
+			continue
+		}
+		idle = 0
+		r.place, r.after = inSlot, nil
+		l.running++
+		s.running++
+		s.moved = true
+		s.launch(r)
+	}
+}
+
+// pick takes the first run of a lane that may start now.
+func (s *scheduler) pick(l *lane) *run {
+	if l.running >= l.box.settings.MaxRunning {
+		return nil
+	}
+	for i, r := range l.queue {
+		if r.after != nil && s.admitted[r.after] || s.workspaceTaken(r) {
+			continue
+		}
+		l.remove(i)
+		return r
+	}
+	return nil
+}
+
+func (s *scheduler) workspaceTaken(r *run) bool {
+	for other := range s.admitted {
+		if other != r && other.place == inSlot && nested(other.workspace, r.workspace) {
+			return true
+		}
+	}
+	return false
+}
+
+func (l *lane) remove(i int) {
+	l.bytes -= l.queue[i].bytes
+	l.queue = append(l.queue[:i], l.queue[i+1:]...)
+}
+
+// finished frees what a run held.
+func (s *scheduler) finished(ctx context.Context, r *run) {
+	s.do(ctx, func() {
+		if r.place == inSlot {
+			s.laneOf(r.box).running--
+			s.running--
+		}
+		r.place = nowhere
+		s.forget(r)
+		s.dispatch()
+	})
+}
+
+func (s *scheduler) forget(r *run) {
+	delete(s.admitted, r)
+	if s.subjects[r.subject()] == r {
+		delete(s.subjects, r.subject())
+	}
+}
+
+// drop takes a run out of the queue and ends it.
+func (s *scheduler) drop(r *run, reason delegation.Reason) {
+	l := s.laneOf(r.box)
+	for i, queued := range l.queue {
+		if queued == r {
+			l.remove(i)
+			break
+		}
+	}
+	r.place = nowhere
+	s.moved = true
+	s.forget(r)
+	s.dismiss(r, reason)
+}
+
+// find returns the newest run of a subagent that is not over.
+func (s *scheduler) find(ctx context.Context, sub subject) (r *run) {
+	s.do(ctx, func() { r = s.subjects[sub] })
+	return r
+}
+
+// stop ends a run wherever it is.
+func (s *scheduler) stop(ctx context.Context, r *run, reason delegation.Reason) {
+	s.do(ctx, func() {
+		switch r.place {
+		case inQueue:
+			s.drop(r, reason)
+		case inSlot:
+			r.end(reason)
+		}
+	})
+}
+
+// closeDoor refuses what comes from now on and empties the queues. It returns the runs that hold a slot.
+func (s *scheduler) closeDoor(ctx context.Context) (active []*run) {
+	s.do(ctx, func() {
+		s.closed = true
+		for _, l := range s.lanes {
+			for len(l.queue) > 0 {
+				s.drop(l.queue[0], delegation.ReasonShutdown)
+			}
+		}
+		for r := range s.admitted {
+			active = append(active, r)
+		}
+	})
+	return active
+}
+
+// showPositions tells the waiting clients where they stand, if any of that changed.
+func (s *scheduler) showPositions(ctx context.Context) {
+	s.do(ctx, func() {
+		if !s.moved {
+			return
+		}
+		s.moved = false
+		for _, l := range s.lanes {
+			for i, r := range l.queue {
+				s.show(r, i+1)
+			}
+		}
+	})
+}
+
+// load is how much an outbox has running and waiting.
+func (s *scheduler) load(ctx context.Context, box *outbox) (running, queued int) {
+	s.do(ctx, func() {
+		l := s.laneOf(box)
+		running, queued = l.running, len(l.queue)
+	})
+	return running, queued
+}
+
+func (s *scheduler) laneOf(box *outbox) *lane {
+	for _, l := range s.lanes {
+		if l.box == box {
+			return l
+		}
+	}
+	panic("watcher: a run of an outbox that is not served")
+}
+
+// nested says whether one path is the other or lies in it.
+func nested(a, b string) bool {
+	return a == b || strings.HasPrefix(a, b+"/") || strings.HasPrefix(b, a+"/")
+}

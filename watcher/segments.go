@@ -1,0 +1,165 @@
+package watcher
+
+import (
+	"encoding/json"
+	"sync"
+	"time"
+	"unicode/utf8"
+
+	"torno/delegation"
+)
+
+// The bounds of live output. A child that prints faster than segmentPace lets through is shown with gaps; its tails
+// and the engine's log are not affected.
+const (
+	segmentBytes = 32 << 10 // of output; encoded, a segment stays under 64 KiB
+	segmentAge   = 250 * time.Millisecond
+	segmentPace  = 50 * time.Millisecond
+	maxSegments  = 64 // of one run; the oldest goes first
+	pieceCost    = 128
+)
+
+// segments publishes a run's live output as immutable files.
+type segments struct {
+	publish func(seq int, events []delegation.Event) error
+	remove  func(seq int)
+	report  func(error)
+
+	mu sync.Mutex // guards what follows
+
+	seq     int   // of the last segment
+	lines   int64 // of the last event
+	pending []piece
+	size    int
+	flushed time.Time
+}
+
+// piece is an event before it is encoded: neighbours of one stream grow together.
+type piece struct {
+	at     time.Time
+	kind   delegation.EventType
+	data   []byte
+	state  delegation.State
+	reason delegation.Reason
+}
+
+// add appends output to the pending segment.
+func (s *segments) add(kind delegation.EventType, data []byte) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for len(data) > 0 {
+		room := segmentBytes - s.size - pieceCost
+		if room <= utf8.UTFMax {
+			s.flushOrSkip()
+			continue
+		}
+		n := wholeRunes(data, room)
+		s.grow(kind, data[:n])
+		data = data[n:]
+	}
+}
+
+func (s *segments) grow(kind delegation.EventType, data []byte) {
+	s.size += len(data)
+	if last := len(s.pending) - 1; last >= 0 && s.pending[last].kind == kind {
+		s.pending[last].data = append(s.pending[last].data, data...)
+		return
+	}
+	s.push(piece{kind: kind, data: append([]byte(nil), data...)})
+}
+
+func (s *segments) push(p piece) {
+	p.at = time.Now().UTC()
+	s.pending = append(s.pending, p)
+	s.size += pieceCost
+}
+
+// state records a move of the run.
+func (s *segments) state(state delegation.State, reason delegation.Reason) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.push(piece{kind: delegation.EventState, state: state, reason: reason})
+}
+
+// gap records that output was lost.
+func (s *segments) gap() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.push(piece{kind: delegation.EventGap})
+}
+
+// flushOrSkip makes room: by a segment, or by dropping output that came too fast.
+func (s *segments) flushOrSkip() {
+	if time.Since(s.flushed) >= segmentPace {
+		s.write()
+		return
+	}
+	kept := s.pending[:0]
+	for _, p := range s.pending {
+		if p.kind == delegation.EventState {
+			kept = append(kept, p)
+		}
+	}
+	s.pending, s.size = kept, len(kept)*pieceCost
+	s.push(piece{kind: delegation.EventGap})
+}
+
+// flush publishes what is pending.
+func (s *segments) flush() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.write()
+}
+
+// span are the first and the last segment that are still there.
+func (s *segments) span() (first, last int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return max(1, s.seq-maxSegments+1), s.seq
+}
+
+// write publishes what is pending and drops the oldest segment over the bound.
+func (s *segments) write() {
+	if len(s.pending) == 0 {
+		return
+	}
+	events := make([]delegation.Event, 0, len(s.pending))
+	for _, p := range s.pending {
+		s.lines++
+		events = append(events, p.event(s.lines))
+	}
+	s.seq++
+	if err := s.publish(s.seq, events); err != nil {
+		s.report(err)
+	}
+	s.pending, s.size, s.flushed = nil, 0, time.Now()
+	if old := s.seq - maxSegments; old > 0 {
+		s.remove(old)
+	}
+}
+
+// event encodes a piece as text where that is shorter than base64, and as bytes otherwise.
+func (p piece) event(seq int64) delegation.Event {
+	e := delegation.Event{Seq: seq, Time: p.at, Type: p.kind, State: p.state, Reason: p.reason}
+	if utf8.Valid(p.data) {
+		if quoted, err := json.Marshal(string(p.data)); err == nil && len(quoted) <= len(p.data)*4/3+pieceCost {
+			e.Text = string(p.data)
+			return e
+		}
+	}
+	e.Base64 = p.data
+	return e
+}
+
+// wholeRunes is the length of data's longest beginning within limit that does not end inside a character.
+func wholeRunes(data []byte, limit int) int {
+	if len(data) <= limit {
+		return len(data)
+	}
+	for n := limit; n > limit-utf8.UTFMax; n-- {
+		if utf8.RuneStart(data[n]) {
+			return n
+		}
+	}
+	return limit
+}

@@ -1,0 +1,51 @@
+package watcher
+
+import (
+	"time"
+
+	"torno/delegation"
+)
+
+// stopWorking answers everybody within the budget: what waits is answered at once, what runs is drained or ended, and
+// what then still runs is killed.
+func (w *Watcher) stopWorking() {
+	active := w.scheduler.closeDoor(w.life)
+	over := make(chan struct{})
+	go func() {
+		w.runs.Wait()
+		close(over)
+	}()
+	budget := time.NewTimer(w.config.Shutdown.Budget)
+	defer budget.Stop()
+	patience := time.NewTimer(w.patience())
+	defer patience.Stop()
+	for {
+		select {
+		case <-over:
+			return
+		case <-patience.C:
+			for _, r := range active {
+				r.end(delegation.ReasonShutdown)
+			}
+		case <-budget.C:
+			for _, r := range active {
+				r.endNow(delegation.ReasonShutdown)
+			}
+		}
+	}
+}
+
+// patience is how long running children are left alone: long enough before the end of the budget for the ladder.
+func (w *Watcher) patience() time.Duration {
+	if !w.config.Shutdown.Drain {
+		return 0
+	}
+	var climb time.Duration
+	for _, step := range politely {
+		climb += step.wait
+	}
+	if left := w.config.Shutdown.Budget - climb; left > 0 {
+		return left
+	}
+	return w.config.Shutdown.Budget / 2
+}

@@ -1,0 +1,194 @@
+package watcher
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"torno/delegation"
+	"torno/internal/journal"
+	"torno/sandbox"
+)
+
+// Config is all that a watcher is given. The journal and the launchers are opened, and closed, by the caller.
+type Config struct {
+	Outboxes   []Outbox
+	Launchers  map[string]sandbox.Launcher // by the name that profiles use
+	Journal    *journal.Journal
+	MaxRunning int
+	Shutdown   Shutdown
+	Version    string
+	Log        *slog.Logger
+}
+
+// Shutdown says what happens to running children when the watcher is told to stop.
+type Shutdown struct {
+	Drain  bool          // wait for them, as long as the budget lasts
+	Budget time.Duration // after it whatever still runs is killed
+}
+
+// Watcher serves outboxes. New builds it, Run runs it once.
+type Watcher struct {
+	config    Config
+	journal   *journal.Journal
+	boxes     []*outbox
+	scheduler *scheduler
+	log       *slog.Logger
+	born      time.Time
+	ready     chan struct{}
+
+	life    context.Context // done when the watcher stops working, some time after it stopped taking
+	endLife context.CancelFunc
+	runs    sync.WaitGroup // one per run that is on its road
+
+	mu    sync.Mutex
+	owned map[string]*run // by key: every run from admission to its answer
+}
+
+// New opens the outboxes.
+func New(config Config) (*Watcher, error) {
+	w := &Watcher{
+		config: config, journal: config.Journal, log: config.Log, born: time.Now(),
+		ready: make(chan struct{}), owned: make(map[string]*run),
+	}
+	w.life, w.endLife = context.WithCancel(context.Background())
+	for _, settings := range config.Outboxes {
+		box, err := w.openOutbox(settings)
+		if err != nil {
+			w.Close()
+			return nil, err
+		}
+		w.boxes = append(w.boxes, box)
+	}
+	w.scheduler = newScheduler(config.MaxRunning, w.boxes)
+	w.scheduler.launch = func(r *run) { w.runs.Go(func() { w.live(r) }) }
+	w.scheduler.dismiss = func(r *run, reason delegation.Reason) {
+		w.runs.Go(func() { w.conclude(r, verdict{reason: reason}) })
+	}
+	w.scheduler.show = func(r *run, position int) { r.box.board.set(r.key.Subagent, r.status(position, "")) }
+	return w, nil
+}
+
+func (w *Watcher) openOutbox(settings Outbox) (*outbox, error) {
+	dir, err := delegation.OpenDir(settings.Policy.Dir)
+	if err != nil {
+		return nil, fmt.Errorf("open the outbox %q: %w", settings.Policy.Outbox, err)
+	}
+	box := &outbox{settings: settings, name: settings.Policy.Outbox, dir: dir, w: w, log: w.log.With("outbox", settings.Policy.Outbox)}
+	box.board = newBoard(box.publishStatus)
+	box.trails = &trails{remove: box.discard}
+	return box, nil
+}
+
+// Close lets the outboxes go. Run must have returned.
+func (w *Watcher) Close() error {
+	w.endLife()
+	var errs []error
+	for _, box := range w.boxes {
+		errs = append(errs, box.dir.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// Ready is closed when the watcher has recovered and looks at its outboxes.
+func (w *Watcher) Ready() <-chan struct{} { return w.ready }
+
+// Run recovers what an earlier watcher left and serves the outboxes until ctx is done; then it answers everybody and
+// returns.
+func (w *Watcher) Run(ctx context.Context) error {
+	defer w.endLife()
+	if err := w.recover(ctx); err != nil {
+		return err
+	}
+	var background sync.WaitGroup
+	background.Go(func() { w.scheduler.loop(w.life) })
+	writing, endWriting := context.WithCancel(w.life)
+	for _, box := range w.boxes {
+		background.Go(func() { box.board.loop(writing) })
+		background.Go(func() { box.beat(writing, beatEvery, w.heartbeatOf(ctx, box)) })
+	}
+	background.Go(func() { w.showPositions(writing) })
+	err := w.take(ctx)
+	w.stopWorking()
+	endWriting()
+	w.endLife()
+	background.Wait()
+	return err
+}
+
+// take watches all outboxes until ctx is done or one of them cannot be watched.
+func (w *Watcher) take(ctx context.Context) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var scans sync.WaitGroup
+	for _, box := range w.boxes {
+		scans.Go(func() {
+			if err := box.watch(ctx); err != nil {
+				cancel(err)
+			}
+		})
+	}
+	close(w.ready)
+	<-ctx.Done()
+	scans.Wait()
+	if cause := context.Cause(ctx); !errors.Is(cause, context.Canceled) {
+		return cause
+	}
+	return nil
+}
+
+// Hurry kills what still runs; it is for the operator who asks a second time.
+func (w *Watcher) Hurry() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, r := range w.owned {
+		r.endNow(delegation.ReasonShutdown)
+	}
+}
+
+// newRun makes the run of an admitted request.
+func (w *Watcher) newRun(box *outbox, key sandbox.RunKey, in intake, spec sandbox.Spec, warnings []string) *run {
+	engine := box.engineOf(spec.Profile)
+	r := &run{
+		key: key, hash: key.Hash(), box: box, file: in.name, stamp: in.stamp, spec: spec, warnings: warnings,
+		launcher: w.config.Launchers[engine], engine: engine, workspace: workspacePath(spec), bytes: int64(len(in.data)) * 2,
+		seen: in.seen, state: delegation.StateQueued, hurry: make(chan struct{}), over: make(chan struct{}),
+	}
+	r.ending, r.stop = context.WithCancelCause(context.Background())
+	r.out = &output{live: box.newSegments(key)}
+	return r
+}
+
+// workspacePath is where the workspace is on the host.
+func workspacePath(spec sandbox.Spec) string {
+	source := spec.WorkspaceMount().Source
+	if source.Rel == "." || source.Rel == "" {
+		return source.Base
+	}
+	return source.Base + "/" + source.Rel
+}
+
+// own makes the watcher responsible for a run until disown.
+func (w *Watcher) own(r *run) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.owned[r.hash] = r
+}
+
+func (w *Watcher) disown(r *run) {
+	w.mu.Lock()
+	delete(w.owned, r.hash)
+	w.mu.Unlock()
+	r.stop(nil)
+	close(r.over)
+}
+
+// owns says whether the run of a key is on its road.
+func (w *Watcher) owns(key string) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.owned[key] != nil
+}
