@@ -1,0 +1,110 @@
+package sandboxtest
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"sync"
+
+	"torno/sandbox"
+)
+
+// attachment is a fake's connection to a box.
+type attachment struct {
+	fake   *Fake
+	box    *box
+	reader *reader
+	output chan sandbox.Chunk
+	open   context.Context
+	close  context.CancelFunc
+	pumped sync.WaitGroup
+}
+
+func (f *Fake) attach(b *box, cursor sandbox.Cursor) (*attachment, error) {
+	reader, err := b.log.attach(cursor)
+	if err != nil {
+		return nil, err
+	}
+	a := &attachment{fake: f, box: b, reader: reader, output: make(chan sandbox.Chunk)}
+	a.open, a.close = context.WithCancel(context.Background())
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.dead {
+		a.close()
+	}
+	f.attached[a] = true
+	a.pumped.Go(a.pump)
+	return a, nil
+}
+
+// pump delivers the log until its end or Close.
+func (a *attachment) pump() {
+	defer close(a.output)
+	defer a.box.log.detach(a.reader)
+	for {
+		chunk, more := a.box.log.next(a.open, a.reader)
+		if !more {
+			return
+		}
+		select {
+		case a.output <- chunk:
+			a.box.log.took(a.reader, chunk)
+		case <-a.open.Done():
+			return
+		}
+	}
+}
+
+func (a *attachment) Output() <-chan sandbox.Chunk { return a.output }
+
+func (a *attachment) Input() io.WriteCloser { return input{a} }
+
+func (a *attachment) Signal(ctx context.Context, s sandbox.Signal) error {
+	return a.fake.do(ctx, OpSignal, func() error { a.box.signal(s); return nil })
+}
+
+func (a *attachment) Wait(ctx context.Context) (exit sandbox.Exit, err error) {
+	err = a.fake.do(ctx, OpWait, func() error {
+		select {
+		case <-a.box.done:
+		case <-a.open.Done():
+			return fmt.Errorf("%s: the attachment is closed", a.box.id)
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		select {
+		case <-a.box.gone:
+			return fmt.Errorf("%s: %w", a.box.id, sandbox.ErrNotFound)
+		default:
+			exit = *a.box.handle().Exit
+			return nil
+		}
+	})
+	return exit, err
+}
+
+func (a *attachment) Close() error {
+	a.close()
+	a.pumped.Wait()
+	a.fake.mu.Lock()
+	defer a.fake.mu.Unlock()
+	delete(a.fake.attached, a)
+	return nil
+}
+
+// input is the agent's standard input. Closing the attachment leaves it open, as a cut connection does.
+type input struct{ a *attachment }
+
+func (i input) Write(p []byte) (int, error) {
+	if i.a.open.Err() != nil {
+		return 0, io.ErrClosedPipe
+	}
+	return i.a.box.input.Write(p)
+}
+
+func (i input) Close() error {
+	if i.a.open.Err() != nil {
+		return nil
+	}
+	return i.a.box.input.Close()
+}

@@ -1,0 +1,219 @@
+package sandboxtest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"torno/delegation"
+	"torno/sandbox"
+)
+
+// LauncherName is what a fake's handles have in Launcher.
+const LauncherName = "fake"
+
+// ErrCrashed is all that a fake says after Crash.
+var ErrCrashed = errors.New("the fake has crashed")
+
+// Fake is a sandbox.Launcher of one installation in a World.
+type Fake struct {
+	world        *World
+	installation string
+	crashed      chan struct{}
+
+	mu       sync.Mutex
+	dead     bool
+	attached map[*attachment]bool
+}
+
+var _ sandbox.Launcher = (*Fake)(nil)
+
+// Crash is the watcher's `kill -9`: every call of this fake that is under way or still comes fails with ErrCrashed,
+// its attachments break off, its sandboxes live on. World.Launcher makes the next fake of the installation.
+func (f *Fake) Crash() {
+	f.mu.Lock()
+	if !f.dead {
+		f.dead = true
+		close(f.crashed)
+	}
+	attached := maps.Clone(f.attached)
+	f.mu.Unlock()
+	for a := range attached {
+		a.Close()
+	}
+}
+
+// Check says what Enforce made of it; everything is enforced at first.
+func (f *Fake) Check(ctx context.Context) (g sandbox.Guarantees, err error) {
+	err = f.do(ctx, OpCheck, func() error { g = f.world.check(); return nil })
+	return g, err
+}
+
+// Create makes a sandbox of which nothing runs.
+func (f *Fake) Create(ctx context.Context, key sandbox.RunKey, spec sandbox.Spec) (h sandbox.Handle, err error) {
+	err = f.do(ctx, OpCreate, func() error {
+		if err := f.admit(spec); err != nil {
+			return err
+		}
+		own, err := clone(spec)
+		if err != nil {
+			return err
+		}
+		h = f.world.place(newBox(f.world, f.installation, key, own)).handle()
+		return nil
+	})
+	return h, err
+}
+
+// Start runs it, once.
+func (f *Fake) Start(ctx context.Context, h sandbox.Handle) error {
+	return f.do(ctx, OpStart, func() error {
+		b, err := f.find(h)
+		if err == nil {
+			b.start()
+		}
+		return err
+	})
+}
+
+// Open attaches to one that was started.
+func (f *Fake) Open(ctx context.Context, h sandbox.Handle, cursor sandbox.Cursor) (opened sandbox.Attachment, err error) {
+	err = f.do(ctx, OpOpen, func() error {
+		b, err := f.find(h)
+		if err != nil {
+			return err
+		}
+		if b.handle().State == sandbox.HandleCreated {
+			return fmt.Errorf("the sandbox %s was not started", h.ID)
+		}
+		a, err := f.attach(b, cursor)
+		if err == nil {
+			opened = a
+		}
+		return err
+	})
+	return opened, err
+}
+
+// List returns the sandboxes of the installation, by whichever fake they were made, the oldest first.
+func (f *Fake) List(ctx context.Context) (all []sandbox.Handle, err error) {
+	err = f.do(ctx, OpList, func() error {
+		for _, b := range f.world.of(f.installation) {
+			all = append(all, b.handle())
+		}
+		return nil
+	})
+	return all, err
+}
+
+// Remove ends and forgets a sandbox; one that is not there is removed already.
+func (f *Fake) Remove(ctx context.Context, h sandbox.Handle) error {
+	return f.do(ctx, OpRemove, func() error {
+		b, err := f.find(h)
+		if err != nil {
+			return nil
+		}
+		b.end()
+		f.world.forget(b)
+		return nil
+	})
+}
+
+// do is one call with its hooks and faults, as long as this fake lives and the caller waits.
+func (f *Fake) do(ctx context.Context, op Op, effect func() error) error {
+	alive := func() error {
+		select {
+		case <-f.crashed:
+			return ErrCrashed
+		default:
+			return ctx.Err()
+		}
+	}
+	err := f.world.step(op, alive, effect)
+	if errors.Is(alive(), ErrCrashed) {
+		return ErrCrashed
+	}
+	return err
+}
+
+// find is the installation's sandbox of a handle.
+func (f *Fake) find(h sandbox.Handle) (*box, error) {
+	f.world.mu.Lock()
+	defer f.world.mu.Unlock()
+	if b := f.world.boxes[h.ID]; b != nil && b.installation == f.installation {
+		return b, nil
+	}
+	return nil, fmt.Errorf("%s: %w", h.ID, sandbox.ErrNotFound)
+}
+
+// admit refuses what a real launcher refuses.
+func (f *Fake) admit(spec sandbox.Spec) error {
+	if missing := f.world.check().Missing(spec.AtLeast); len(missing) > 0 {
+		return &delegation.Refusal{Code: delegation.CodeNotEnforced, Field: "profile", Text: fmt.Sprintf("not enforced here: %v", missing)}
+	}
+	for _, m := range spec.Mounts {
+		if err := f.pin(m); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// pin looks at a mount's source, component by component, as a real launcher opens it.
+func (f *Fake) pin(m sandbox.Mount) error {
+	code, field := delegation.CodeContext, "context_paths"
+	if m.Workspace {
+		code, field = delegation.CodeWorkspace, "workspace"
+	}
+	host := f.world.host(sandbox.Source{Base: m.Source.Base, Rel: "."})
+	info, err := os.Stat(host)
+	for _, part := range strings.Split(filepath.Clean(m.Source.Rel), "/") {
+		if err == nil {
+			host = filepath.Join(host, part)
+			info, err = os.Lstat(host)
+		}
+		if err != nil || info.Mode()&os.ModeSymlink != 0 {
+			return &delegation.Refusal{Code: code, Field: field, Text: m.Target + " is missing or leads through a link"}
+		}
+	}
+	if m.Workspace && !info.IsDir() {
+		return &delegation.Refusal{Code: code, Field: field, Text: m.Target + " is not a directory"}
+	}
+	return nil
+}
+
+// clone makes the world independent of its caller, and shows that a spec is plain data.
+func clone(spec sandbox.Spec) (own sandbox.Spec, err error) {
+	data, err := json.Marshal(spec)
+	if err != nil {
+		return own, fmt.Errorf("a spec must be plain data: %w", err)
+	}
+	return own, json.Unmarshal(data, &own)
+}
+
+// of are the boxes of an installation in the order of their making.
+func (w *World) of(installation string) []*box {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var all []*box
+	for _, b := range w.boxes {
+		if b.installation == installation {
+			all = append(all, b)
+		}
+	}
+	slices.SortFunc(all, func(a, b *box) int { return a.number - b.number })
+	return all
+}
+
+func (w *World) forget(b *box) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.boxes, b.id)
+}

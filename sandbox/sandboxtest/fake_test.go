@@ -1,0 +1,27 @@
+package sandboxtest_test
+
+import (
+	"testing"
+
+	"torno/sandbox"
+	"torno/sandbox/sandboxtest"
+)
+
+func TestFakeKeepsTheContract(t *testing.T) {
+	t.Parallel()
+	world := sandboxtest.NewWorld(t)
+	sandboxtest.Suite(t, harness(world))
+}
+
+// With chunks of 13 bytes every line is cut somewhere, also init's.
+func TestFakeKeepsTheContractInSmallPieces(t *testing.T) {
+	t.Parallel()
+	world := sandboxtest.NewWorld(t, sandboxtest.ChunkSize(13))
+	sandboxtest.Suite(t, harness(world))
+}
+
+func harness(world *sandboxtest.World) sandboxtest.Harness {
+	return sandboxtest.Harness{
+		New: func(_ *testing.T, installation string) sandbox.Launcher { return world.Launcher(installation) },
+	}
+}

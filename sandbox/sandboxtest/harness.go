@@ -1,0 +1,65 @@
+package sandboxtest
+
+import (
+	"testing"
+
+	"torno/sandbox"
+)
+
+// Harness is what the suite must know of a launcher.
+type Harness struct {
+	// New makes a launcher of an installation. The second one of the same name is what a watcher is after a crash: it
+	// knows nothing of the first but finds its sandboxes. Launchers of two names share the engine and nothing else.
+	New func(t *testing.T, installation string) sandbox.Launcher
+
+	// Real says that argv is run by a kernel. Agents are then scripts of /bin/sh, and the suite also tries from inside
+	// what the launcher says that it enforces. Otherwise argv are words of the fake.
+	Real bool
+
+	// Adjust, when it is there, changes a spec of the suite into one that fits: another root filesystem, for example.
+	Adjust func(t *testing.T, spec *sandbox.Spec)
+}
+
+// The installations of a suite.
+const (
+	ours   = "ours"
+	theirs = "theirs"
+)
+
+// suite is one launcher under test.
+type suite struct {
+	Harness
+	launcher   sandbox.Launcher
+	guarantees sandbox.Guarantees
+}
+
+// testCase is one promise of the contract.
+type testCase struct {
+	name string
+	run  func(*bench)
+}
+
+// Suite is the contract of every launcher. A case uses its own keys, so that all can run at once; `go test -parallel`
+// says how many do.
+func Suite(t *testing.T, h Harness) {
+	s := &suite{Harness: h, launcher: h.New(t, ours)}
+	t.Run("contract", func(t *testing.T) {
+		s.run(t, lifecycleCases, restartCases, outputCases, processCases, mountCases)
+	})
+	t.Run("nothing is left", func(t *testing.T) {
+		if left := s.bench(t).list(s.launcher); len(left) > 0 {
+			t.Errorf("sandboxes that nobody removed: %v", left)
+		}
+	})
+}
+
+func (s *suite) run(t *testing.T, tables ...[]testCase) {
+	for _, table := range tables {
+		for _, c := range table {
+			t.Run(c.name, func(t *testing.T) {
+				t.Parallel()
+				c.run(s.bench(t))
+			})
+		}
+	}
+}

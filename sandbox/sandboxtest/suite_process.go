@@ -1,0 +1,161 @@
+package sandboxtest
+
+import (
+	"fmt"
+	"strings"
+
+	"torno/sandbox"
+)
+
+var processCases = []testCase{
+	{"stdin reaches the agent until it is closed", stdinReaches},
+	{"stdin outlives its attachment", stdinOutlives},
+	{"without stdin it is at its end", stdinAtEnd},
+	{"exit codes are the agent's", exitCodes},
+	{"a program that is none", noProgram},
+	{"a signal of the agent's own", ownSignals},
+	{"signals end the agent", signalsEnd},
+	{"an agent that ignores signals dies by KILL", killEnds},
+	{"a signal after the end is nothing", lateSignal},
+	{"what the agent leaves behind is killed", orphansDie},
+	{"out of memory is said", outOfMemory},
+	{"arguments are whole and go through no shell", argumentsWhole},
+	{"the environment is the spec's", environmentWhole},
+	{"the agent begins in its directory", beginsInDir},
+}
+
+func stdinReaches(b *bench) {
+	spec := b.spec("cat")
+	spec.Process.Stdin = true
+	a := b.open(b.start(spec), "")
+	var seen transcript
+	b.say(a, "one\n")
+	b.read(a, &seen, seen.says("one\n"))
+	b.say(a, "two\n")
+	b.must(a.Input().Close())
+	b.exits(b.end(a, &seen), 0)
+	b.same("stdout", seen.stdout, "one\ntwo\n")
+}
+
+func stdinOutlives(b *bench) {
+	spec := b.spec("cat")
+	spec.Process.Stdin = true
+	h := b.start(spec)
+	a := b.open(h, "")
+	var seen transcript
+	b.say(a, "one\n")
+	b.read(a, &seen, seen.says("one\n"))
+	b.must(a.Close())
+	again := b.open(h, seen.cursor)
+	b.say(again, "two\n")
+	b.must(again.Input().Close())
+	b.exits(b.end(again, &seen), 0)
+	b.same("stdout", seen.stdout, "one\ntwo\n")
+}
+
+// say writes to the agent's standard input.
+func (b *bench) say(a sandbox.Attachment, text string) {
+	b.Helper()
+	_, err := a.Input().Write([]byte(text))
+	b.must(err)
+}
+
+func stdinAtEnd(b *bench) {
+	a := b.open(b.start(b.spec("cat")), "")
+	if _, err := a.Input().Write([]byte("nobody reads this\n")); err == nil {
+		b.Error("Input takes what nobody can read")
+	}
+	b.must(a.Input().Close())
+	r := b.finish(a)
+	b.same("stdout", r.stdout, "")
+	b.exits(r.exit, 0)
+}
+
+// exitCodes has all of init's own codes among its own.
+func exitCodes(b *bench) {
+	for _, code := range []int{0, 1, 42, 125, 126, 127, 137, 143, 255} {
+		e := b.runs(b.spec("exit", fmt.Sprint(code))).exit
+		b.exits(e, code)
+		if e.OutOfMemory || e.StartedAt.IsZero() || e.FinishedAt.Before(e.StartedAt) {
+			b.Errorf("an exit that is not plausible: %+v", e)
+		}
+	}
+}
+
+func noProgram(b *bench) {
+	b.exits(b.runs(b.command("/nonexistent/program")).exit, 127)
+	b.exits(b.runs(b.command(notExecutable)).exit, 126)
+}
+
+func ownSignals(b *bench) {
+	for _, signal := range []int{1, 6, 9, 15} {
+		b.exits(b.runs(b.spec("self-signal", fmt.Sprint(signal))).exit, 128+signal)
+	}
+}
+
+func signalsEnd(b *bench) {
+	for signal, code := range map[sandbox.Signal]int{sandbox.Interrupt: 130, sandbox.Terminate: 143, sandbox.Kill: 137} {
+		a, seen := b.ready(b.spec("sleep"))
+		b.must(a.Signal(b.ctx, signal))
+		e := b.end(a, seen)
+		b.exits(e, code)
+		if e.OutOfMemory {
+			b.Errorf("%s: %+v", signal, e)
+		}
+	}
+}
+
+func killEnds(b *bench) {
+	a, seen := b.ready(b.spec("ignore-term"))
+	for _, signal := range []sandbox.Signal{sandbox.Interrupt, sandbox.Terminate} {
+		b.must(a.Signal(b.ctx, signal))
+		b.read(a, seen, seen.has(strings.Count(string(seen.stdout), "\n")+3))
+	}
+	b.must(a.Signal(b.ctx, sandbox.Kill))
+	b.exits(b.end(a, seen), 137)
+}
+
+func lateSignal(b *bench) {
+	a := b.open(b.start(b.spec("exit", "0")), "")
+	b.finish(a)
+	for _, signal := range []sandbox.Signal{sandbox.Interrupt, sandbox.Terminate, sandbox.Kill} {
+		b.must(a.Signal(b.ctx, signal))
+	}
+	b.exits(b.wait(a), 0)
+}
+
+func orphansDie(b *bench) {
+	r := b.runs(b.spec("orphan", "beats"))
+	b.exits(r.exit, 0)
+	b.still("workspace/beats")
+}
+
+func outOfMemory(b *bench) {
+	spec := b.spec("hog")
+	spec.Limits.Memory = 48 * mib
+	e := b.runs(spec).exit
+	b.exits(e, 137)
+	if !e.OutOfMemory {
+		b.Errorf("it is not said that memory ended it: %+v", e)
+	}
+}
+
+// argumentsWhole has one argument that is nearly as long as Linux takes them; engines cut at less.
+func argumentsWhole(b *bench) {
+	text := long(120_000)
+	b.same("stdout", b.runs(b.spec("echo", text)).stdout, text+"\n")
+}
+
+func environmentWhole(b *bench) {
+	spec := b.spec("env", "SUITE_TEXT")
+	text := long(100_000)
+	spec.Process.Env = append(spec.Process.Env[:len(spec.Process.Env):len(spec.Process.Env)], "SUITE_TEXT="+text)
+	b.same("stdout", b.runs(spec).stdout, text+"\n")
+}
+
+func beginsInDir(b *bench) {
+	b.mkdir("workspace/deeper", owner)
+	spec := b.spec("pwd")
+	spec.Process.Dir = "/workspace/deeper"
+	b.same("stdout", b.runs(spec).stdout, "/workspace/deeper\n")
+}

@@ -1,0 +1,88 @@
+package sandboxtest
+
+import (
+	"fmt"
+
+	"torno/sandbox"
+)
+
+var restartCases = []testCase{
+	{"the next launcher finds everything", nextFinds},
+	{"the next launcher goes on with what was created", nextStarts},
+	{"the next launcher continues the output", nextContinues},
+	{"the next launcher still has what was said", nextReplays},
+	{"another installation sees and removes nothing", othersAreBlind},
+}
+
+// next is the launcher after a crash.
+func (b *bench) next() sandbox.Launcher {
+	b.Helper()
+	return b.suite.New(b.T, ours)
+}
+
+func nextFinds(b *bench) {
+	created := b.create(b.spec("sleep"))
+	running := b.start(b.spec("sleep"))
+	ended := b.start(b.spec("exit", "3"))
+	exit := b.finish(b.open(ended, "")).exit
+	seen := b.list(b.next())
+	for want, h := range map[sandbox.HandleState]sandbox.Handle{
+		sandbox.HandleCreated: created, sandbox.HandleRunning: running, sandbox.HandleExited: ended,
+	} {
+		if got := seen[h.Key]; !sameSandbox(got, h) || got.State != want {
+			b.Errorf("List shows %+v, want the %s %+v", got, want, h)
+		}
+	}
+	if got := seen[ended.Key].Exit; got == nil || got.Code != 3 || !got.FinishedAt.Equal(exit.FinishedAt) {
+		b.Errorf("List shows the exit %+v, want %+v", got, exit)
+	}
+}
+
+func nextStarts(b *bench) {
+	h := b.create(b.spec("echo", "late but whole"))
+	b.launcher = b.next()
+	b.must(b.launcher.Start(b.ctx, h))
+	r := b.finish(b.open(h, ""))
+	b.same("stdout", r.stdout, "late but whole\n")
+	b.goesAway(h)
+}
+
+func nextContinues(b *bench) {
+	h := b.start(b.spec("lines", "20", "0.1"))
+	a := b.open(h, "")
+	var seen transcript
+	b.read(a, &seen, seen.has(3))
+	a.Close()
+	b.launcher = b.next()
+	b.exits(b.end(b.open(h, seen.cursor), &seen), 0)
+	b.same("stdout in two parts", seen.stdout, numbered(20, ""))
+}
+
+func nextReplays(b *bench) {
+	h := b.start(b.spec("both", "100"))
+	before := b.finish(b.open(h, ""))
+	b.launcher = b.next()
+	after := b.finish(b.open(h, ""))
+	b.same("stdout", after.stdout, string(before.stdout))
+	b.same("stderr", after.stderr, string(before.stderr))
+	if after.exit.Code != before.exit.Code || !after.exit.FinishedAt.Equal(before.exit.FinishedAt) {
+		b.Errorf("it ended twice: %+v, %+v", before.exit, after.exit)
+	}
+}
+
+func othersAreBlind(b *bench) {
+	h := b.start(b.spec("lines", "10", "0.1"))
+	stranger := b.suite.New(b.T, theirs)
+	for _, seen := range b.list(stranger) {
+		if seen.ID == h.ID || seen.Key == h.Key {
+			b.Errorf("a stranger sees %+v", seen)
+		}
+	}
+	// Whether it says that there is no such sandbox or that it is gone is the same to us.
+	if err := stranger.Remove(b.ctx, h); err != nil {
+		b.Log(fmt.Errorf("the stranger's Remove: %w", err))
+	}
+	r := b.finish(b.open(h, ""))
+	b.same("stdout", r.stdout, numbered(10, ""))
+	b.exits(r.exit, 0)
+}

@@ -1,0 +1,229 @@
+package sandboxtest
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"torno/sandbox"
+)
+
+// word is one behaviour of an agent, said twice: as the shell script that a real launcher runs and as the program
+// that the fake runs. So one case drives both.
+type word struct {
+	script  string // for /bin/sh -c, with the arguments as $1 and so on
+	program Program
+}
+
+// vocabulary is all that the suite's agents can do. Times are in seconds. A program that stays says "ready" first.
+var vocabulary map[string]word
+
+func init() {
+	vocabulary = map[string]word{
+		"echo":        {`printf '%s\n' "$1"`, echo},
+		"stderr":      {`printf '%s\n' "$1" >&2`, stderr},
+		"both":        {`i=0; while [ $i -lt $1 ]; do i=$((i+1)); echo "line $i"; echo "line $i" >&2; done`, both},
+		"lines":       {`i=0; while [ $i -lt $1 ]; do i=$((i+1)); echo "line $i$3"; [ "$2" = 0 ] || sleep "$2"; done`, lines},
+		"flood":       {`yes 0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcde | head -c "$1"; echo "the end"`, flood},
+		"binary":      {"printf '" + octal(everyByte) + "'", binary},
+		"cat":         {`exec cat`, cat},
+		"show":        {`exec cat -- "$1"`, show},
+		"write":       {`printf '%s\n' "$2" >"$1"`, write},
+		"append":      {`printf '%s\n' "$2" >>"$1"`, appendTo},
+		"env":         {`exec printenv "$1"`, env},
+		"pwd":         {`exec pwd`, pwd},
+		"exit":        {`exit "$1"`, exit},
+		"self-signal": {`kill "-$1" $$; exec sleep 1000000`, selfSignal},
+		"sleep":       {`echo ready; exec sleep 1000000`, sleep},
+		"ignore-term": {`trap '' INT TERM; echo ready; while :; do echo alive; sleep 0.05; done`, ignoreTerm},
+		"hog":         {`exec tail /dev/zero`, hog},
+		"orphan":      {orphanScript, orphan},
+	}
+}
+
+// orphanScript leaves a process behind that ignores signals and appends to the file $1 for as long as it lives; the
+// agent itself goes on for $2 seconds.
+const orphanScript = `
+setsid sh -c 'trap "" HUP INT TERM; while :; do echo beat; sleep 0.01; done >>"$0"' "$1" </dev/null >/dev/null 2>&1 &
+while [ ! -s "$1" ]; do sleep 0.01; done
+echo ready
+exec sleep "${2:-0}"`
+
+// notExecutable is a file of every sandbox that is no program.
+const notExecutable = "/etc/passwd"
+
+// shell is a word as the command line of a real sandbox.
+func shell(name string, args []string) []string {
+	return append([]string{"/bin/sh", "-c", vocabulary[name].script, name}, args...)
+}
+
+// everyByte is every value that a byte can have, in order.
+var everyByte = func() (all []byte) {
+	for i := range 256 {
+		all = append(all, byte(i))
+	}
+	return all
+}()
+
+// octal is bytes as printf(1) wants them.
+func octal(bytes []byte) string {
+	var text strings.Builder
+	for _, b := range bytes {
+		fmt.Fprintf(&text, `\%03o`, b)
+	}
+	return text.String()
+}
+
+func echo(_ context.Context, io ProgramIO) int {
+	fmt.Fprintln(io.Stdout, strings.Join(io.Args, " "))
+	return 0
+}
+
+func stderr(_ context.Context, io ProgramIO) int {
+	fmt.Fprintln(io.Stderr, strings.Join(io.Args, " "))
+	return 0
+}
+
+func both(_ context.Context, io ProgramIO) int {
+	for i := range number(io, 0) {
+		fmt.Fprintf(io.Stdout, "line %d\n", i+1)
+		fmt.Fprintf(io.Stderr, "line %d\n", i+1)
+	}
+	return 0
+}
+
+func lines(ctx context.Context, io ProgramIO) int {
+	tag := strings.Join(io.Args[2:], " ")
+	for i := range number(io, 0) {
+		fmt.Fprintf(io.Stdout, "line %d%s\n", i+1, tag)
+		if pause := seconds(io, 1); pause > 0 && io.Sleep(ctx, pause) != nil {
+			return 1
+		}
+	}
+	return 0
+}
+
+func flood(_ context.Context, io ProgramIO) int {
+	block := bytes.Repeat([]byte("0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcde\n"), 512)
+	for left := number(io, 0); left > 0; left -= len(block) {
+		if _, err := io.Stdout.Write(block[:min(left, len(block))]); err != nil {
+			return 1
+		}
+	}
+	fmt.Fprintln(io.Stdout, "the end")
+	return 0
+}
+
+func binary(_ context.Context, io ProgramIO) int {
+	io.Stdout.Write(everyByte)
+	return 0
+}
+
+func cat(_ context.Context, p ProgramIO) int {
+	if _, err := io.Copy(p.Stdout, p.Stdin); err != nil {
+		return complain(p, err)
+	}
+	return 0
+}
+
+func show(_ context.Context, io ProgramIO) int {
+	content, err := io.ReadFile(io.Args[0])
+	if err != nil {
+		return complain(io, err)
+	}
+	io.Stdout.Write(content)
+	return 0
+}
+
+func write(_ context.Context, io ProgramIO) int {
+	if err := io.WriteFile(io.Args[0], []byte(io.Args[1]+"\n")); err != nil {
+		return complain(io, err)
+	}
+	return 0
+}
+
+func appendTo(_ context.Context, io ProgramIO) int {
+	if err := io.AppendFile(io.Args[0], []byte(io.Args[1]+"\n")); err != nil {
+		return complain(io, err)
+	}
+	return 0
+}
+
+func env(_ context.Context, io ProgramIO) int {
+	i := slices.IndexFunc(io.Env, func(s string) bool { return strings.HasPrefix(s, io.Args[0]+"=") })
+	if i < 0 {
+		return 1
+	}
+	fmt.Fprintln(io.Stdout, io.Env[i][len(io.Args[0])+1:])
+	return 0
+}
+
+func pwd(_ context.Context, io ProgramIO) int {
+	fmt.Fprintln(io.Stdout, io.Dir)
+	return 0
+}
+
+func exit(_ context.Context, io ProgramIO) int { return number(io, 0) }
+
+func selfSignal(_ context.Context, io ProgramIO) int { return 128 + number(io, 0) }
+
+func sleep(ctx context.Context, io ProgramIO) int {
+	fmt.Fprintln(io.Stdout, "ready")
+	<-ctx.Done()
+	return 1
+}
+
+func ignoreTerm(ctx context.Context, io ProgramIO) int {
+	io.Trap(sandbox.Interrupt, sandbox.Terminate)
+	fmt.Fprintln(io.Stdout, "ready")
+	for io.Sleep(ctx, 50*time.Millisecond) == nil {
+		fmt.Fprintln(io.Stdout, "alive")
+	}
+	return 1
+}
+
+func hog(_ context.Context, io ProgramIO) int { return io.OutOfMemory() }
+
+func orphan(ctx context.Context, io ProgramIO) int {
+	began := make(chan struct{})
+	io.Spawn(func(ctx context.Context) {
+		for first := true; ctx.Err() == nil; io.Sleep(ctx, 10*time.Millisecond) {
+			if io.AppendFile(io.Args[0], []byte("beat\n")) == nil && first {
+				first = false
+				close(began)
+			}
+		}
+	})
+	select {
+	case <-began:
+	case <-ctx.Done():
+		return 1
+	}
+	fmt.Fprintln(io.Stdout, "ready")
+	if len(io.Args) > 1 {
+		io.Sleep(ctx, seconds(io, 1))
+	}
+	return 0
+}
+
+// number is an argument of a word of ours; another one there is a mistake in a test.
+func number(io ProgramIO, i int) int {
+	n, err := strconv.Atoi(io.Args[i])
+	if err != nil {
+		panic(err)
+	}
+	return n
+}
+
+func seconds(io ProgramIO, i int) time.Duration {
+	d, err := time.ParseDuration(io.Args[i] + "s")
+	if err != nil {
+		panic(err)
+	}
+	return d
+}

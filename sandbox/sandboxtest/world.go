@@ -1,0 +1,170 @@
+package sandboxtest
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"torno/sandbox"
+)
+
+// World is the engine behind the fakes: what it holds outlives each of them, as containers outlive a watcher.
+// Two fakes of one installation are a watcher before and after a crash; fakes of two installations are strangers.
+type World struct {
+	host  func(sandbox.Source) string
+	chunk int
+
+	mu         sync.Mutex
+	programs   map[string]Program
+	guarantees sandbox.Guarantees
+	boxes      map[string]*box // by id
+	made       int             // how many boxes there ever were
+	fakes      []*Fake
+	calls      map[Op]*calls
+	ledger     ledger
+}
+
+// Option changes a World while it is made.
+type Option func(*World)
+
+// HostDir says where a source lies on this machine. Without it that is Rel beneath Base.
+func HostDir(where func(sandbox.Source) string) Option { return func(w *World) { w.host = where } }
+
+// ChunkSize is how many bytes a chunk of output has at most (default 16 KiB, as Docker). With 1, whoever reads the
+// output must be ready for every cut there is.
+func ChunkSize(bytes int) Option { return func(w *World) { w.chunk = bytes } }
+
+// NewWorld makes an engine without sandboxes. When the test ends, everything in it is killed and waited for.
+func NewWorld(t testing.TB, options ...Option) *World {
+	w := &World{
+		host:       func(s sandbox.Source) string { return filepath.Join(s.Base, s.Rel) },
+		chunk:      16 << 10,
+		programs:   make(map[string]Program),
+		guarantees: make(sandbox.Guarantees),
+		boxes:      make(map[string]*box),
+		calls:      make(map[Op]*calls),
+		ledger:     newLedger(),
+	}
+	for name, word := range vocabulary {
+		w.programs[name] = word.program
+	}
+	w.programs[notExecutable] = func(context.Context, ProgramIO) int { return 126 }
+	for _, key := range sandbox.GuaranteeKeys {
+		w.guarantees[key] = sandbox.Guarantee{Enforced: true, By: "the fake"}
+	}
+	for _, option := range options {
+		option(w)
+	}
+	t.Cleanup(w.close)
+	return w
+}
+
+// Launcher is a new fake of an installation. Its installation's sandboxes are those that earlier fakes left.
+func (w *World) Launcher(installation string) *Fake {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	f := &Fake{world: w, installation: installation, crashed: make(chan struct{}), attached: make(map[*attachment]bool)}
+	w.fakes = append(w.fakes, f)
+	return f
+}
+
+// Register makes a program known under the name that argv[0] calls it by.
+func (w *World) Register(name string, program Program) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.programs[name] = program
+}
+
+// Enforce changes what Check says of a key. A spec that demands what is not enforced is refused.
+func (w *World) Enforce(key sandbox.GuaranteeKey, enforced bool, by string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.guarantees[key] = sandbox.Guarantee{Enforced: enforced, By: by}
+}
+
+// Vanish takes a sandbox away behind its launcher's back, as a person with `docker rm -f` does.
+func (w *World) Vanish(h sandbox.Handle) {
+	w.mu.Lock()
+	b := w.boxes[h.ID]
+	delete(w.boxes, h.ID)
+	w.mu.Unlock()
+	if b != nil {
+		b.vanish()
+	}
+}
+
+// close ends all that runs. Fakes first: a sandbox may wait for an attachment to read.
+func (w *World) close() {
+	w.mu.Lock()
+	fakes, boxes := w.fakes, maps.Clone(w.boxes)
+	w.mu.Unlock()
+	for _, f := range fakes {
+		f.Crash()
+	}
+	for _, b := range boxes {
+		b.end()
+	}
+}
+
+// check is what is enforced now.
+func (w *World) check() sandbox.Guarantees {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return maps.Clone(w.guarantees)
+}
+
+// program finds argv's program. A shell's command line is one more program with arguments, so that a profile whose
+// command is a shell can be given the fake's own words.
+func (w *World) program(argv []string) (Program, []string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if p, known := w.programs[argv[0]]; known {
+		return p, argv[1:]
+	}
+	if words := shellWords(argv); len(words) > 0 {
+		return w.programs[words[0]], words[1:]
+	}
+	return nil, nil
+}
+
+// place enters a box under the next id, unless its key has one already.
+func (w *World) place(b *box) *box {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if there := w.keyed(b.installation, b.key.Hash()); there != nil {
+		return there
+	}
+	w.made++
+	b.number, b.id, b.slot = w.made, fmt.Sprintf("box-%d", w.made), w.freeSlot(b.installation)
+	w.boxes[b.id] = b
+	w.ledger.created[b.key]++
+	return b
+}
+
+// keyed is the box of a key, or nil. The lock is held.
+func (w *World) keyed(installation, hash string) *box {
+	for _, b := range w.boxes {
+		if b.installation == installation && b.key.Hash() == hash {
+			return b
+		}
+	}
+	return nil
+}
+
+// freeSlot is the lowest slot that no box of the installation has. The lock is held.
+func (w *World) freeSlot(installation string) int {
+	taken := make(map[int]bool)
+	for _, b := range w.boxes {
+		if b.installation == installation {
+			taken[b.slot] = true
+		}
+	}
+	slot := 0
+	for taken[slot] {
+		slot++
+	}
+	return slot
+}
