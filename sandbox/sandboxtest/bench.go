@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -265,12 +264,11 @@ func (b *bench) wait(a sandbox.Attachment) sandbox.Exit {
 func (b *bench) afterStarted(stderr []byte) (time.Time, []byte) {
 	b.Helper()
 	line, rest, whole := strings.Cut(string(stderr), "\n")
-	stamp, found := strings.CutPrefix(line, runfile.Started)
-	nanoseconds, err := strconv.ParseInt(stamp, 10, 64)
-	if !whole || !found || err != nil {
-		b.Fatalf("standard error begins with %q, not with init's started line", tail([]byte(line)))
+	at, err := runfile.ParseFirstLine(line)
+	if !whole || err != nil {
+		b.Fatalf("standard error begins with %q, not with init's started line: %v", tail([]byte(line)), err)
 	}
-	return time.Unix(0, nanoseconds), []byte(rest)
+	return at, []byte(rest)
 }
 
 // exits checks a code.

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"sync"
 	"time"
 
@@ -111,96 +110,19 @@ func (b *box) init() int {
 	case b.life.Err() != nil:
 		return 128 + 9
 	case err != nil:
-		fmt.Fprintf(writer{b, b.life, sandbox.Stderr}, "%s%s %s\n", runfile.Failed, failure(err), err)
+		b.say(runfile.FailedLine(failure(err), err.Error()))
 		return runfile.FailedExit
 	}
-	fmt.Fprintf(writer{b, b.life, sandbox.Stderr}, "%s%d\n", runfile.Started, time.Now().UnixNano())
+	b.say(runfile.StartedLine(time.Now()))
 	code := b.runAgent()
 	if err := b.writeAnswer(); err != nil {
-		fmt.Fprintln(writer{b, b.life, sandbox.Stderr}, "the answer could not be written:", err)
+		b.say(fmt.Appendf(nil, "torno-init: the answer was not written: %v\n", err))
 	}
 	return code
 }
 
-// runAgent runs the program that argv names, and tells how it ended as a shell does.
-func (b *box) runAgent() int {
-	program, args := b.world.program(b.spec.Process.Argv)
-	if program == nil {
-		return 127
-	}
-	defer context.AfterFunc(b.agent, func() { b.stdin.CloseWithError(io.ErrClosedPipe) })()
-	code := program(b.agent, ProgramIO{
-		Args:   args,
-		Env:    b.spec.Process.Env,
-		Dir:    b.spec.Process.Dir,
-		Stdin:  b.stdin,
-		Stdout: writer{b, b.agent, sandbox.Stdout},
-		Stderr: writer{b, b.agent, sandbox.Stderr},
-		box:    b,
-	})
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.life.Err() != nil && b.death == 0 {
-		b.death = 9
-	}
-	if b.death != 0 {
-		return 128 + b.death
-	}
-	return code
-}
-
-// signal is what Attachment.Signal does to the agent's group.
-func (b *box) signal(s sandbox.Signal) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.state != sandbox.HandleRunning {
-		return
-	}
-	trap, trapped := b.traps[s]
-	switch {
-	case s == sandbox.Kill:
-		b.die(9, b.kill)
-	case trapped:
-		select {
-		case trap <- s:
-		default:
-		}
-	case s == sandbox.Interrupt:
-		b.die(2, b.killAgent)
-	case s == sandbox.Terminate:
-		b.die(15, b.killAgent)
-	}
-}
-
-// die notes the first deadly signal. The lock is held.
-func (b *box) die(number int, end context.CancelFunc) {
-	if b.death == 0 {
-		b.death = number
-	}
-	end()
-}
-
-func (b *box) trap(signals []sandbox.Signal) <-chan sandbox.Signal {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	caught := make(chan sandbox.Signal, 16)
-	for _, s := range signals {
-		b.traps[s] = caught
-	}
-	return caught
-}
-
-func (b *box) spawn(process func(context.Context)) {
-	b.spawned.Go(func() { process(b.life) })
-}
-
-func (b *box) outOfMemory() int {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.outOfMem = true
-	b.die(9, b.killAgent)
-	return 128 + 9
-}
+// say is init's own word on standard error. Nobody hears it in a sandbox that is being killed.
+func (b *box) say(line []byte) { _, _ = b.log.write(b.life, sandbox.Stderr, line) }
 
 // end kills the box and waits until nothing of it runs. One that was never started never will be.
 func (b *box) end() {
@@ -218,63 +140,6 @@ func (b *box) end() {
 func (b *box) vanish() {
 	b.vanished.Do(func() { close(b.gone) })
 	b.end()
-}
-
-// moveAnswerAside makes room for an answer: what is there is not this run's.
-func (b *box) moveAnswerAside() error {
-	if b.spec.Answer.Path == "" {
-		return nil
-	}
-	host, _, err := b.resolve(b.spec.Answer.Path)
-	if err != nil {
-		return err
-	}
-	if err := os.Rename(host, host+".stale"); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return err
-	}
-	return nil
-}
-
-// writeAnswer writes what was kept of the agent's standard output.
-func (b *box) writeAnswer() error {
-	if !b.spec.Answer.FromStdout {
-		return nil
-	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	host, _, err := b.resolve(b.spec.Answer.Path)
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(host, b.answer.Bytes(), 0o640)
-}
-
-// writer is one output stream, until its context ends.
-type writer struct {
-	box    *box
-	ctx    context.Context
-	stream sandbox.Stream
-}
-
-func (w writer) Write(p []byte) (int, error) {
-	if err := w.ctx.Err(); err != nil {
-		return 0, err
-	}
-	if w.stream == sandbox.Stdout {
-		w.box.keepAnswer(p)
-	}
-	return w.box.log.write(w.ctx, w.stream, p)
-}
-
-// keepAnswer keeps what fits of the standard output.
-func (b *box) keepAnswer(p []byte) {
-	if !b.spec.Answer.FromStdout {
-		return
-	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	room := b.spec.Answer.Max - int64(b.answer.Len())
-	b.answer.Write(p[:max(0, min(room, int64(len(p))))])
 }
 
 // InitError is an error for Fail(OpInit, …) that says which of init's failures it is; without one it is its set-up.

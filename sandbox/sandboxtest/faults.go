@@ -1,7 +1,5 @@
 package sandboxtest
 
-import "slices"
-
 // Op is a step at which a test can stop or fail the fake.
 type Op string
 
@@ -21,7 +19,7 @@ const (
 // calls is what is known and planned of one Op.
 type calls struct {
 	count         int
-	before, after []func()
+	before, after func() // or nil
 	faults        []fault
 }
 
@@ -40,18 +38,18 @@ func (w *World) Fail(op Op, nth int, err error) { w.plan(op, fault{nth, false, e
 func (w *World) FailAfter(op Op, nth int, err error) { w.plan(op, fault{nth, true, err}) }
 
 // Before has hook run in the caller's goroutine at the beginning of every call, before anything was done. A hook that
-// receives from a channel stops the caller there.
+// receives from a channel stops the caller there. Another one takes its place, nil takes it away.
 func (w *World) Before(op Op, hook func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.op(op).before = append(w.op(op).before, hook)
+	w.op(op).before = hook
 }
 
 // After is Before for the moment when the work is done and the caller does not know it yet.
 func (w *World) After(op Op, hook func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.op(op).after = append(w.op(op).after, hook)
+	w.op(op).after = hook
 }
 
 // Calls is how often a step was begun, whatever became of it.
@@ -76,44 +74,51 @@ func (w *World) op(op Op) *calls {
 	return w.calls[op]
 }
 
-// step runs one call with its hooks and faults. alive is asked around the effect: whether the caller still is there.
+// step runs one call with its hooks and faults. alive is asked before the effect: whether the caller still is there.
 func (w *World) step(op Op, alive func() error, effect func() error) error {
-	before, after, early, late := w.count(op)
-	for _, hook := range before {
-		hook()
-	}
+	call := w.count(op)
+	call.before()
 	if err := alive(); err != nil {
 		return err
 	}
-	if early != nil {
-		return early
+	if call.early != nil {
+		return call.early
 	}
 	if err := effect(); err != nil {
 		return err
 	}
-	for _, hook := range after {
-		hook()
-	}
-	if late != nil {
-		return late
-	}
-	return nil
+	call.after()
+	return call.late
 }
 
-// count counts a call and says what is planned for it.
-func (w *World) count(op Op) (before, after []func(), early, late error) {
+// planned is what shall happen in one call.
+type planned struct {
+	before, after func()
+	early, late   error
+}
+
+// count begins a call.
+func (w *World) count(op Op) planned {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	c := w.op(op)
 	c.count++
+	call := planned{before: orNothing(c.before), after: orNothing(c.after)}
 	for _, f := range c.faults {
 		switch {
 		case f.nth != c.count:
 		case f.after:
-			late = f.err
+			call.late = f.err
 		default:
-			early = f.err
+			call.early = f.err
 		}
 	}
-	return slices.Clone(c.before), slices.Clone(c.after), early, late
+	return call
+}
+
+func orNothing(hook func()) func() {
+	if hook == nil {
+		return func() {}
+	}
+	return hook
 }

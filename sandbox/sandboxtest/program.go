@@ -7,9 +7,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path"
-	"path/filepath"
-	"strings"
 	"syscall"
 	"time"
 
@@ -58,17 +55,7 @@ func (p ProgramIO) Sleep(ctx context.Context, d time.Duration) error {
 
 // ReadFile reads what the child sees as name, which is taken from Dir when it is relative.
 func (p ProgramIO) ReadFile(name string) ([]byte, error) {
-	name = p.absolute(name)
-	for _, file := range p.box.spec.Files {
-		if name == path.Join(sandbox.RunDir, file.Name) {
-			return file.Content, nil
-		}
-	}
-	host, _, err := p.box.resolve(name)
-	if err != nil {
-		return nil, err
-	}
-	return os.ReadFile(host)
+	return p.box.readFile(absolute(p.Dir, name))
 }
 
 // WriteFile writes what the child sees as name; only the workspace can be written.
@@ -82,7 +69,7 @@ func (p ProgramIO) AppendFile(name string, content []byte) error {
 }
 
 func (p ProgramIO) write(name string, content []byte, how int) (err error) {
-	host, writable, err := p.box.resolve(p.absolute(name))
+	host, writable, err := p.box.resolve(absolute(p.Dir, name))
 	if err != nil {
 		return err
 	}
@@ -97,36 +84,6 @@ func (p ProgramIO) write(name string, content []byte, how int) (err error) {
 	defer func() { err = errors.Join(err, f.Close()) }()
 	_, err = f.Write(content)
 	return err
-}
-
-func (p ProgramIO) absolute(name string) string {
-	if path.IsAbs(name) {
-		return path.Clean(name)
-	}
-	return path.Join(p.Dir, name)
-}
-
-// resolve says where a path of the child lies on the host. The innermost mount is the last one that fits.
-func (b *box) resolve(name string) (host string, writable bool, err error) {
-	for _, m := range b.spec.Mounts {
-		if beneath(name, m.Target) {
-			host = filepath.Join(b.world.host(m.Source), strings.TrimPrefix(name, m.Target))
-			writable = m.Workspace
-		}
-	}
-	if host == "" {
-		return "", false, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
-	}
-	return host, writable, nil
-}
-
-// shellWords are the words of `sh -c "words"`, or none when argv is something else. Quotes mean nothing.
-func shellWords(argv []string) []string {
-	shell := strings.TrimPrefix(path.Base(argv[0]), "ba") == "sh"
-	if !shell || len(argv) < 3 || argv[1] != "-c" {
-		return nil
-	}
-	return strings.Fields(argv[2])
 }
 
 // complain is the ordinary end of a program that could not do its work.

@@ -116,18 +116,11 @@ func (w *World) check() sandbox.Guarantees {
 	return maps.Clone(w.guarantees)
 }
 
-// program finds argv's program. A shell's command line is one more program with arguments, so that a profile whose
-// command is a shell can be given the fake's own words.
-func (w *World) program(argv []string) (Program, []string) {
+// program is the one of a name, or nil.
+func (w *World) program(name string) Program {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if p, known := w.programs[argv[0]]; known {
-		return p, argv[1:]
-	}
-	if words := shellWords(argv); len(words) > 0 {
-		return w.programs[words[0]], words[1:]
-	}
-	return nil, nil
+	return w.programs[name]
 }
 
 // place enters a box under the next id, unless its key has one already.

@@ -1,0 +1,89 @@
+package sandboxtest
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"torno/internal/runfile"
+	"torno/sandbox"
+)
+
+// resolve says where a path of the child lies on the host. The innermost mount is the last one that fits.
+func (b *box) resolve(name string) (host string, writable bool, err error) {
+	for _, m := range b.spec.Mounts {
+		if beneath(name, m.Target) {
+			host = filepath.Join(b.world.host(m.Source), strings.TrimPrefix(name, m.Target))
+			writable = m.Workspace
+		}
+	}
+	if host == "" {
+		return "", false, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
+	}
+	return host, writable, nil
+}
+
+// absolute is a path of the child that is taken from dir when it is relative.
+func absolute(dir, name string) string {
+	if path.IsAbs(name) {
+		return path.Clean(name)
+	}
+	return path.Join(dir, name)
+}
+
+// readFile reads a file of the child: one of the run's own, or one in a mount.
+func (b *box) readFile(name string) ([]byte, error) {
+	for _, file := range b.spec.Files {
+		if name == path.Join(sandbox.RunDir, file.Name) {
+			return file.Content, nil
+		}
+	}
+	host, _, err := b.resolve(name)
+	if err != nil {
+		return nil, err
+	}
+	return os.ReadFile(host)
+}
+
+// moveAnswerAside makes room for an answer: what is there is not this run's.
+func (b *box) moveAnswerAside() error {
+	if b.spec.Answer.Path == "" {
+		return nil
+	}
+	host, _, err := b.resolve(b.spec.Answer.Path)
+	if err != nil {
+		return err
+	}
+	if err := os.Rename(host, host+runfile.PreviousSuffix); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// writeAnswer writes what was kept of the agent's standard output.
+func (b *box) writeAnswer() error {
+	if !b.spec.Answer.FromStdout {
+		return nil
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	host, _, err := b.resolve(b.spec.Answer.Path)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(host, b.answer.Bytes(), 0o640)
+}
+
+// keepAnswer keeps what fits of the standard output.
+func (b *box) keepAnswer(p []byte) {
+	if !b.spec.Answer.FromStdout {
+		return
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	room := b.spec.Answer.Max - int64(b.answer.Len())
+	b.answer.Write(p[:max(0, min(room, int64(len(p))))])
+}
