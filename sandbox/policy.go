@@ -1,6 +1,11 @@
 package sandbox
 
-import "cmp"
+import (
+	"cmp"
+	"strings"
+
+	"torno/internal/nearest"
+)
 
 // Policy is what the operator allows to the requests of one outbox. The zero Policy allows nothing.
 //
@@ -55,4 +60,20 @@ func (p Policy) readable() []Root {
 		return p.Read
 	}
 	return append(append([]Root(nil), p.Read...), p.Allow...)
+}
+
+// offers is the hint for somebody who asked for a profile that is not there.
+func (p Policy) offers(asked string) string {
+	var names []string
+	for _, profile := range p.Profiles {
+		names = append(names, profile.Name)
+	}
+	if len(names) == 0 {
+		return "no profile is on offer in this outbox; its operator has to add one"
+	}
+	hint := "on offer are: " + strings.Join(names, ", ")
+	if near := nearest.Word(asked, names); near != "" {
+		hint += "; did you mean " + near + "?"
+	}
+	return hint
 }

@@ -1,0 +1,136 @@
+package sandbox_test
+
+import (
+	"encoding/json"
+	"errors"
+	"path"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"torno/delegation"
+	"torno/sandbox"
+)
+
+// hostile is a policy with every twist: roots in and around the outbox, maps within maps, sockets.
+var hostile = sandbox.Policy{
+	Outbox: "main", Dir: "/srv/box",
+	Allow:  []sandbox.Root{"/srv/box/workspaces", "/home/u", "/data"},
+	Read:   []sandbox.Root{"/srv", "/home/u/docs"},
+	Hidden: []string{"/home/u/secret", "/run/docker.sock"},
+	Paths: []sandbox.PathMap{
+		{Parent: "/outbox", Here: "/srv/box"}, {Parent: "/p", Here: "/home/u", Engine: "/e"},
+		{Parent: "/p/x", Here: "/data"}, {Parent: "/usr/w", Here: "/data/w"}, {Parent: "/q", Here: "/srv"},
+	},
+	Owners: []uint32{1000},
+	Profiles: []sandbox.Profile{{
+		Name: "p", Command: []string{"run", "--out={{.AnswerFile}}", "{{.Config}}", "{{.TaskFile}}", "--", "{{.Task}}"},
+		Sockets: []sandbox.Socket{{Host: "/run/model.sock", Target: "/data/model.sock"}},
+	}},
+}
+
+// FuzzCompile tries paths against the promises that every Spec keeps.
+func FuzzCompile(f *testing.F) {
+	for _, workspace := range []string{
+		"/p/ws", "/outbox/workspaces/s1", "workspaces/s1", "/data/ws", "/p/x/ws", "/usr/w/s", "/home/u", "//p//.//ws/", "/p/../etc",
+	} {
+		f.Add("do it", workspace, "answer.txt", "/p", "lib")
+		f.Add("{{.Task}}", workspace, "", "/q/box/workspaces", workspace)
+		f.Add("-x", workspace, workspace+"/out", "/home/u/docs", "/p/x")
+	}
+	f.Fuzz(func(t *testing.T, task, workspace, answer, first, second string) {
+		req := request(t, task)
+		req.Workspace, req.AnswerFile, req.ContextPaths = workspace, answer, []string{first, second}
+		spec, warnings, err := sandbox.Compile(req, hostile)
+		again, _, errAgain := sandbox.Compile(req, hostile)
+		if !reflect.DeepEqual(spec, again) || (err == nil) != (errAgain == nil) {
+			t.Fatal("the same request compiled to something else")
+		}
+		if err != nil {
+			checkRefusal(t, err)
+			return
+		}
+		checkMounts(t, spec)
+		checkProcess(t, req, spec)
+		if len(spec.Mounts)+len(warnings) > 1+2*len(req.ContextPaths) {
+			t.Errorf("%d mounts and %d warnings for two places of context", len(spec.Mounts), len(warnings))
+		}
+	})
+}
+
+func checkRefusal(t *testing.T, err error) {
+	t.Helper()
+	var refusal *delegation.Refusal
+	if !errors.As(err, &refusal) || refusal.Code == "" || refusal.Field == "" || refusal.Text == "" || refusal.Hint == "" {
+		t.Errorf("no whole refusal: %#v", err)
+	}
+	if len(refusal.Text) > 2000 {
+		t.Errorf("a text of %d bytes does not fit into a tail", len(refusal.Text))
+	}
+}
+
+func checkMounts(t *testing.T, spec sandbox.Spec) {
+	t.Helper()
+	workspaces := 0
+	for i, m := range spec.Mounts {
+		here := path.Join(m.Source.Base, m.Source.Rel)
+		roots := hostile.Allow
+		if m.Workspace {
+			workspaces++
+		} else {
+			roots = slices.Concat(hostile.Allow, hostile.Read)
+		}
+		if !slices.ContainsFunc(roots, func(r sandbox.Root) bool { return contains(string(r), here) }) {
+			t.Errorf("%s is under no root", here)
+		}
+		for _, kept := range append(hostile.Hidden, hostile.Dir) {
+			if contains(here, kept) {
+				t.Errorf("%s is or holds %s", here, kept)
+			}
+		}
+		for _, own := range []string{"/", "/usr", "/etc", "/proc", "/run/torno", "/tmp", "/home/agent", "/data/model.sock"} {
+			if contains(m.Target, own) || contains(m.Prefix, own) {
+				t.Errorf("target %s or prefix %s takes the place of %s", m.Target, m.Prefix, own)
+			}
+		}
+		if !contains(m.Prefix, m.Target) || climbs(m.Target) || climbs(m.Source.Rel) {
+			t.Errorf("prefix %s, target %s, source %v", m.Prefix, m.Target, m.Source)
+		}
+		for _, later := range spec.Mounts[i+1:] {
+			if contains(later.Target, m.Target) {
+				t.Errorf("target %s comes before %s", m.Target, later.Target)
+			}
+			if m.Prefix != later.Prefix && (contains(m.Prefix, later.Prefix) || contains(later.Prefix, m.Prefix)) {
+				t.Errorf("prefix %s beside %s", m.Prefix, later.Prefix)
+			}
+		}
+	}
+	if workspaces != 1 {
+		t.Errorf("%d workspaces", workspaces)
+	}
+}
+
+func climbs(p string) bool { return slices.Contains(strings.Split(p, "/"), "..") }
+
+func checkProcess(t *testing.T, req delegation.Request, spec sandbox.Spec) {
+	t.Helper()
+	argv := spec.Process.Argv
+	if len(argv) != 6 || argv[5] != req.Task || argv[4] != "--" {
+		t.Errorf("the task is not one argument behind the \"--\": %q", argv)
+	}
+	if !contains(spec.Process.Dir, spec.Answer.Path) || spec.Answer.Path == spec.Process.Dir {
+		t.Errorf("the answer %s is not in %s", spec.Answer.Path, spec.Process.Dir)
+	}
+	if len(spec.Files) != 3 || string(spec.Files[1].Content) != req.Task {
+		t.Errorf("the files are %+v", spec.Files)
+	}
+	if _, err := json.Marshal(spec); err != nil {
+		t.Error(err)
+	}
+}
+
+// contains is written anew, so that it does not share a mistake with what it checks.
+func contains(dir, p string) bool {
+	return strings.HasPrefix(strings.TrimSuffix(p, "/")+"/", strings.TrimSuffix(dir, "/")+"/")
+}
