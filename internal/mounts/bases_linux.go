@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"golang.org/x/sys/unix"
 
@@ -50,15 +49,6 @@ func (b *Bases) Close() error {
 	return errors.Join(errs...)
 }
 
-// Bounds of a relative path. The depth bounds how many directories a skeleton has.
-const (
-	maxPath  = unix.PathMax - 1
-	maxDepth = 128
-)
-
-// beneath is how every name of a user's is looked up: downwards, through directories of the one mount.
-const beneath = unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS | unix.RESOLVE_NO_XDEV
-
 // Pin finds the source and holds it. Where the source is not to be had the error is a *PathError.
 //
 // A source in another mount than its base is refused. Clones do not carry what is mounted below them, so letting a
@@ -72,8 +62,7 @@ func (b *Bases) Pin(src sandbox.Source) (*Pin, error) {
 	if kind := checkRel(src.Rel); kind != "" {
 		return nil, &PathError{Source: src, Kind: kind}
 	}
-	how := unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: beneath}
-	fd, err := openat2(int(base.Fd()), src.Rel, &how)
+	fd, err := lookup(int(base.Fd()), src.Rel, unix.O_PATH, beneath)
 	if err != nil {
 		if kind := kindOf(err); kind != "" {
 			return nil, &PathError{Source: src, Kind: kind, Err: err}
@@ -81,45 +70,4 @@ func (b *Bases) Pin(src sandbox.Source) (*Pin, error) {
 		return nil, fmt.Errorf("open %q beneath %q: %w", src.Rel, src.Base, err)
 	}
 	return newPin(src, fd)
-}
-
-// checkRel says what is wrong with a relative path as text. What passes has no "..", no ".", no empty element.
-func checkRel(rel string) Kind {
-	switch {
-	case rel == ".." || strings.HasPrefix(rel, "../") || strings.HasPrefix(rel, "/"),
-		strings.Contains(rel, "/../") || strings.HasSuffix(rel, "/.."):
-		return KindEscapes
-	case len(rel) > maxPath, strings.ContainsRune(rel, 0), !fs.ValidPath(rel), strings.Count(rel, "/") >= maxDepth:
-		return KindInvalid
-	}
-	return ""
-}
-
-// kindOf reads the kernel's answer to a lookup with beneath. A path without ".." meets EXDEV only at a mount.
-func kindOf(err error) Kind {
-	switch {
-	case errors.Is(err, unix.ENOENT):
-		return KindMissing
-	case errors.Is(err, unix.ELOOP):
-		return KindLink
-	case errors.Is(err, unix.ENOTDIR):
-		return KindNotDir
-	case errors.Is(err, unix.EXDEV):
-		return KindMountpoint
-	case errors.Is(err, unix.ENAMETOOLONG):
-		return KindInvalid
-	case errors.Is(err, unix.EACCES), errors.Is(err, unix.EPERM):
-		return KindDenied
-	}
-	return ""
-}
-
-// openat2 repeats what a signal interrupted.
-func openat2(dir int, name string, how *unix.OpenHow) (int, error) {
-	for {
-		fd, err := unix.Openat2(dir, name, how)
-		if !errors.Is(err, unix.EINTR) {
-			return fd, err
-		}
-	}
 }

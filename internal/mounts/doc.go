@@ -22,11 +22,14 @@
 //   - Place creates directories only in the slot, which belongs to the host, never in a user's tree (I6).
 //   - Clear and Release never descend into a mount: while something refuses to be unmounted, nothing below it is touched.
 //
-// How an engine binds a view: recursively, propagation rslave, read-only for the view itself only (the API calls this
-// ReadOnlyNonRecursive where it knows the difference). Then mounts arrive whether they are placed before the sandbox starts
-// or after, and unmounting arrives too. One case needs care: a mount placed at "." covers the view. An engine that binds
-// the view afterwards finds the mount itself and must bind it with the mount's own mode, and does not see it go;
-// placed after the sandbox has started, it arrives like any other.
+// How an engine binds a view: recursively, with propagation rslave, and read-only without recursion (an engine that knows
+// the difference must be told). Then a mount arrives whether it is placed before the sandbox starts or after, and its
+// unmounting arrives too.
+//
+// One case differs. A mount at "." covers the view, so an engine that binds the view afterwards finds the mount itself:
+// it must bind it with the mount's own mode, for binding it read-only would make a workspace read-only (and takes nosuid
+// and nodev off a context, which a sandbox without new privileges does not miss); its unmounting does not arrive. Placed
+// after the sandbox has started, a mount at "." is like any other.
 //
 // All of it needs Linux 5.12 and, except for Bases and Pin, the right to mount. Elsewhere everything returns ErrNeedsLinux.
 package mounts

@@ -17,13 +17,14 @@ const maxIDMaps = 256
 // IDMaps makes and keeps user namespaces that say which ids change places. It is safe for concurrent use.
 type IDMaps struct {
 	mu    sync.Mutex
+	max   int
 	held  map[[2]Identity]*os.File
 	order [][2]Identity // oldest first
 }
 
 // NewIDMaps returns an empty cache. Close lets go of what it will hold.
 func NewIDMaps() *IDMaps {
-	return &IDMaps{held: make(map[[2]Identity]*os.File)}
+	return &IDMaps{max: maxIDMaps, held: make(map[[2]Identity]*os.File)}
 }
 
 // Get returns a namespace in which owner and child have changed places, users and groups each for themselves, and
@@ -45,7 +46,7 @@ func (m *IDMaps) Get(owner, child Identity) (*os.File, error) {
 
 // keep remembers a namespace, in place of the oldest one where there are too many.
 func (m *IDMaps) keep(key [2]Identity, f *os.File) {
-	if len(m.order) == maxIDMaps {
+	if len(m.order) == m.max {
 		m.held[m.order[0]].Close()
 		delete(m.held, m.order[0])
 		m.order = m.order[1:]
@@ -100,6 +101,9 @@ func newUserNamespace(uids, gids []syscall.SysProcIDMap) (*os.File, error) {
 			Ptrace: true, Pdeathsig: syscall.SIGKILL,
 		},
 	})
+	if errors.Is(err, unix.ENOSPC) {
+		return nil, fmt.Errorf("make a user namespace: the limit of user.max_user_namespaces is reached: %w", err)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("make a user namespace: %w", err)
 	}

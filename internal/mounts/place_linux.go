@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -16,11 +17,11 @@ func (s *Slot) Place(d *Detached, view int, rel string) error {
 	if checkRel(rel) != "" {
 		return fmt.Errorf("place a mount at %q: not a clean relative path", rel)
 	}
+	if !s.slots.byHandle {
+		return fmt.Errorf("place a mount at %q: the slots were opened for an engine that binds by path", rel)
+	}
 	if d.placed {
 		return fmt.Errorf("place a mount at %q: it has a place already", rel)
-	}
-	if _, err := s.ViewDir(view); err != nil {
-		return err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -38,19 +39,18 @@ func (s *Slot) Place(d *Detached, view int, rel string) error {
 
 // target walks to the place, each step beneath the last one's handle.
 func (s *Slot) target(view int, rel string, dir bool) (*os.File, error) {
-	at, err := openDir(int(s.dir.Fd()), viewName(view))
-	if err != nil {
-		return nil, err
+	names := []string{viewName(view)}
+	if rel != "." {
+		names = append(names, strings.Split(rel, "/")...)
 	}
-	names := strings.Split(rel, "/")
-	if rel == "." {
-		names = nil
-	}
+	at := s.dir
 	for i, name := range names {
 		next, err := s.step(at, name, dir || i < len(names)-1)
-		at.Close()
+		if i > 0 {
+			at.Close()
+		}
 		if err != nil {
-			return nil, fmt.Errorf("%q: %w", strings.Join(names[:i+1], "/"), err)
+			return nil, fmt.Errorf("%q: %w", filepath.Join(names[:i+1]...), err)
 		}
 		at = next
 	}
@@ -63,13 +63,12 @@ func (s *Slot) target(view int, rel string, dir bool) (*os.File, error) {
 
 // step opens name, making it if at is ours.
 func (s *Slot) step(at *os.File, name string, dir bool) (*os.File, error) {
-	how := unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: beneath &^ unix.RESOLVE_NO_XDEV}
-	fd, err := openat2(int(at.Fd()), name, &how)
+	fd, err := lookup(int(at.Fd()), name, unix.O_PATH, across)
 	if errors.Is(err, unix.ENOENT) {
 		if err = s.makePlace(at, name, dir); err != nil {
 			return nil, err
 		}
-		fd, err = openat2(int(at.Fd()), name, &how)
+		fd, err = lookup(int(at.Fd()), name, unix.O_PATH, across)
 	}
 	if kind := kindOf(err); kind == KindLink || kind == KindNotDir {
 		return nil, ErrNoPlace

@@ -9,10 +9,8 @@ import (
 )
 
 // What is below is used on directories of our own only. Everything that removes is bound to the mount it began in
-// (RESOLVE_NO_XDEV), and the kernel removes no directory that carries a mount: a user's tree is out of reach even when
+// (see beneath), and the kernel removes no directory that carries a mount: a user's tree is out of reach even when
 // it cannot be unmounted.
-
-const within = unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS | unix.RESOLVE_NO_XDEV
 
 // makeDir makes a directory that the sandbox's identity may enter, whatever our umask is.
 func makeDir(at int, name string) error {
@@ -27,7 +25,7 @@ func makeDir(at int, name string) error {
 
 // openDir opens a directory for lookups. It does not enter a mount.
 func openDir(at int, name string) (*os.File, error) {
-	fd, err := openat2(at, name, &unix.OpenHow{Flags: unix.O_PATH | unix.O_DIRECTORY | unix.O_CLOEXEC, Resolve: within})
+	fd, err := lookup(at, name, unix.O_PATH|unix.O_DIRECTORY, beneath)
 	if err != nil {
 		return nil, &os.PathError{Op: "open", Path: name, Err: err}
 	}
@@ -36,7 +34,7 @@ func openDir(at int, name string) (*os.File, error) {
 
 // namesIn lists a directory of which we have only a handle.
 func namesIn(at int) ([]string, error) {
-	fd, err := openat2(at, ".", &unix.OpenHow{Flags: unix.O_RDONLY | unix.O_DIRECTORY | unix.O_CLOEXEC, Resolve: within})
+	fd, err := lookup(at, ".", unix.O_RDONLY|unix.O_DIRECTORY, beneath)
 	if err != nil {
 		return nil, &os.PathError{Op: "open", Path: ".", Err: err}
 	}
@@ -85,7 +83,7 @@ const maxStacked = 16
 // inner ones along, so that no path is walked through a user's tree.
 func uncover(at int, name string) error {
 	for range maxStacked {
-		fd, err := openat2(at, name, &unix.OpenHow{Flags: unix.O_PATH | unix.O_NOFOLLOW | unix.O_CLOEXEC, Resolve: within})
+		fd, err := lookup(at, name, unix.O_PATH|unix.O_NOFOLLOW, beneath)
 		if err == nil {
 			return unix.Close(fd)
 		}
@@ -100,8 +98,7 @@ func uncover(at int, name string) error {
 }
 
 func detachAt(at int, name string) error {
-	how := unix.OpenHow{Flags: unix.O_PATH | unix.O_NOFOLLOW | unix.O_CLOEXEC, Resolve: within &^ unix.RESOLVE_NO_XDEV}
-	fd, err := openat2(at, name, &how)
+	fd, err := lookup(at, name, unix.O_PATH|unix.O_NOFOLLOW, across)
 	if err != nil {
 		return err
 	}

@@ -52,15 +52,31 @@ func (s *Slot) makeRunDir() error {
 	return nil
 }
 
-// Clear unmounts and removes everything in the slot and leaves it as Acquire gave it. It can be repeated until it
-// succeeds; see Release.
+// Clear unmounts everything in the slot and empties the views and the run directory. They themselves stay, for an engine
+// may have bound them. It can be repeated until it succeeds.
 func (s *Slot) Clear() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err := wipe(int(s.dir.Fd())); err != nil {
+	names, err := namesIn(int(s.dir.Fd()))
+	for _, name := range names {
+		err = errors.Join(err, s.empty(name))
+	}
+	if err != nil {
 		return fmt.Errorf("clear slot %d: %w", s.n, err)
 	}
-	return s.makeRunDir()
+	return nil
+}
+
+func (s *Slot) empty(name string) error {
+	if err := uncover(int(s.dir.Fd()), name); err != nil {
+		return err
+	}
+	dir, err := openDir(int(s.dir.Fd()), name)
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	return wipe(int(dir.Fd()))
 }
 
 // Release clears the slot and gives its number back. When it fails the slot stays in use, so that no other sandbox gets

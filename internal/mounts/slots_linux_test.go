@@ -1,0 +1,227 @@
+package mounts
+
+import (
+	"bufio"
+	"errors"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"torno/sandbox"
+)
+
+func TestSlotsAreHandedOutOnce(t *testing.T) {
+	w := newWorld(t)
+	var taken []*Slot
+	for want := 1; want <= 4; want++ {
+		slot := w.slot()
+		if slot.Number() != want {
+			t.Errorf("got slot %d, want %d", slot.Number(), want)
+		}
+		taken = append(taken, slot)
+	}
+	if _, err := w.slots.Acquire(); !errors.Is(err, ErrNoSlot) {
+		t.Errorf("a fifth slot: %v", err)
+	}
+	if _, err := w.slots.Claim(2); !errors.Is(err, ErrSlotInUse) {
+		t.Errorf("claiming a slot in use: %v", err)
+	}
+	w.ok(taken[1].Release())
+	w.ok(taken[1].Release()) // again: nothing to do, and not the next one's slot
+	again := w.slot()
+	w.ok(taken[1].Release())
+	if again.Number() != 2 || len(w.inUse()) != 4 {
+		t.Errorf("slot %d came back, %d are in use", again.Number(), len(w.inUse()))
+	}
+}
+
+func TestSlotIsOpenToTheChildAndClosedToOthers(t *testing.T) {
+	old := unix.Umask(0o077)
+	defer unix.Umask(old)
+	w := newWorld(t)
+	w.dir("ws", 0)
+	slot := w.slot()
+	w.ok(slot.Place(w.tree("ws", false), 0, "a/b"))
+	for path, want := range map[string]fs.FileMode{
+		w.slots.path: 0o700, slot.Path(): 0o755, slot.RunDir(): 0o755, view(t, slot, 0, "."): 0o755, view(t, slot, 0, "a"): 0o755,
+	} {
+		info, err := os.Stat(path)
+		w.ok(err)
+		if info.Mode().Perm() != want {
+			t.Errorf("%s has mode %v, want %v", path, info.Mode().Perm(), want)
+		}
+	}
+}
+
+func TestSlotsRefuseAForeignDirectory(t *testing.T) {
+	needRoot(t)
+	dir := t.TempDir()
+	must(t, os.Chown(dir, 1000, 1000))
+	if slots, err := OpenSlots(dir, 1, true); err == nil {
+		slots.Close()
+		t.Error("a directory that another user can change was accepted")
+	}
+}
+
+// After a restart the same mount is used, for sandboxes hang on to it; at the end it goes.
+func TestSlotsFindTheirMountAgain(t *testing.T) {
+	w := newWorld(t)
+	dir := filepath.Join(t.TempDir(), `odd name\with "all"`+"\tof it\n#")
+	first, err := OpenSlots(dir, 2, true)
+	w.ok(err)
+	slot, err := first.Acquire()
+	w.ok(err)
+	w.ok(first.Close()) // a slot is in use: the mount stays
+	if got := len(mountsBelow(t, dir)); got != 1 {
+		t.Fatalf("%d mounts at the directory, want 1", got)
+	}
+	second, err := OpenSlots(dir, 2, true)
+	w.ok(err)
+	if got := len(mountsBelow(t, dir)); got != 1 || second.mount != first.mount {
+		t.Errorf("%d mounts after the second opening, want the one of the first", got)
+	}
+	if next, err := second.Acquire(); err != nil || next.Number() == slot.Number() {
+		t.Errorf("got slot %d (%v), though its directory was left by another life", next.Number(), err)
+	}
+	w.ok(second.Sweep(nil))
+	w.ok(second.inUse(2).Release())
+	w.ok(second.Close())
+	if left := mountsBelow(t, dir); len(left) != 0 {
+		t.Errorf("mounts are left: %q", left)
+	}
+}
+
+func (s *Slots) inUse(n int) *Slot { return s.used[n] }
+
+// A mount that somebody else made shared is used, and is not ours to end.
+func TestSlotsInAMountOfTheOperators(t *testing.T) {
+	needRoot(t)
+	dir := t.TempDir()
+	tmpfs(t, dir)
+	must(t, unix.Mount("", dir, "", unix.MS_SHARED, ""))
+	slots, err := OpenSlots(dir, 1, true)
+	must(t, err)
+	must(t, slots.Close())
+	if got := len(mountsBelow(t, dir)); got != 1 {
+		t.Errorf("%d mounts, want the operator's", got)
+	}
+}
+
+// A private mount of the operator's gets ours on top.
+func TestSlotsOnAPrivateMount(t *testing.T) {
+	w := newWorld(t)
+	dir := t.TempDir()
+	tmpfs(t, dir)
+	w.ok(unix.Mount("", dir, "", unix.MS_PRIVATE, ""))
+	for range 2 {
+		slots, err := OpenSlots(dir, 1, true)
+		w.ok(err)
+		if got := len(mountsBelow(t, dir)); got != 2 {
+			t.Errorf("%d mounts, want the operator's and ours", got)
+		}
+		w.ok(slots.Close())
+	}
+	if got := len(mountsBelow(t, dir)); got != 1 {
+		t.Errorf("%d mounts are left, want the operator's", got)
+	}
+}
+
+func TestSlotsWithoutTheRightToMount(t *testing.T) {
+	dir := t.TempDir()
+	slots, err := OpenSlots(dir, 1, false)
+	must(t, err)
+	defer slots.Close()
+	slot, err := slots.Acquire()
+	must(t, err, os.WriteFile(filepath.Join(slot.RunDir(), "run.json"), nil, 0o644))
+	if err := slot.Place(&Detached{Dir: true}, 0, "ws"); err == nil {
+		t.Error("a mount was placed")
+	}
+	must(t, slot.Release())
+	if names, err := os.ReadDir(dir); err != nil || len(names) != 0 {
+		t.Errorf("left: %v (%v)", names, err)
+	}
+	if left := mountsBelow(t, dir); len(left) != 0 {
+		t.Errorf("mounts were made: %q", left)
+	}
+}
+
+// holdSlot is another process: it places two mounts, one in the other, and waits for its end.
+func holdSlot(dir string) string {
+	bases, err := OpenBases([]string{dir})
+	if err != nil {
+		return err.Error()
+	}
+	slots, err := OpenSlots(filepath.Join(dir, "slots"), 4, true)
+	if err != nil {
+		return err.Error()
+	}
+	for range 2 {
+		slot, err := slots.Acquire()
+		for _, rel := range []string{"ctx", "ctx/ws"} {
+			if err != nil {
+				return err.Error()
+			}
+			var pin *Pin
+			if pin, err = bases.Pin(sandbox.Source{Base: dir, Rel: rel}); err == nil {
+				var tree *Detached
+				if tree, err = pin.Clone(CloneOptions{}); err == nil {
+					err = slot.Place(tree, 0, rel)
+				}
+			}
+		}
+		if err != nil {
+			return err.Error()
+		}
+	}
+	return "held"
+}
+
+func TestAKilledProcessIsSweptUp(t *testing.T) {
+	needRoot(t)
+	dir := t.TempDir()
+	must(t, os.MkdirAll(filepath.Join(dir, "ctx/ws"), 0o755), os.WriteFile(filepath.Join(dir, "ctx/ws/work"), nil, 0o600))
+	cmd := exec.Command("/proc/self/exe")
+	cmd.Env = append(os.Environ(), "TORNO_TEST_HOLD_SLOT="+dir)
+	_, err := cmd.StdinPipe()
+	must(t, err)
+	out, err := cmd.StdoutPipe()
+	must(t, err, cmd.Start())
+	line, err := bufio.NewReader(out).ReadString('\n')
+	must(t, err, cmd.Process.Kill())
+	cmd.Wait() // killed
+	if strings.TrimSpace(line) != "held" {
+		t.Fatal(line)
+	}
+
+	slots, err := OpenSlots(filepath.Join(dir, "slots"), 4, true)
+	must(t, err)
+	left, err := slots.Leftovers()
+	if must(t, err); !slices.Equal(left, []int{1, 2}) {
+		t.Fatalf("left over are %v, want 1 and 2", left)
+	}
+	if got := len(mountsBelow(t, slots.path)); got != 5 {
+		t.Fatalf("%d mounts were left, want our own and two in each slot", got)
+	}
+	must(t, slots.Sweep(map[int]bool{2: true}))
+	if got := len(mountsBelow(t, slots.path)); got != 3 {
+		t.Errorf("%d mounts after the sweep, want our own and the two of the slot that is kept", got)
+	}
+	kept, err := slots.Claim(2)
+	must(t, err)
+	if _, err := os.Stat(view(t, kept, 0, "ctx/ws/work")); err != nil {
+		t.Errorf("the slot that was kept lost its mount: %v", err)
+	}
+	must(t, kept.Release(), slots.Close())
+	if got := mountsBelow(t, slots.path); len(got) != 0 {
+		t.Errorf("mounts are left: %q", got)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "ctx/ws/work")); err != nil {
+		t.Errorf("the user's file is gone: %v", err)
+	}
+}
