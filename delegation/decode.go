@@ -8,20 +8,19 @@ import (
 // MaxContextPaths is how many context paths one request may name.
 const MaxContextPaths = 64
 
+const (
+	hintID    = "begin with a letter or a digit; use at most 128 letters, digits and . _ -"
+	hintToken = "begin with a letter or a digit; use at most 128 letters, digits and . _ : / @ -"
+)
+
 // DecodeRequest reads a request as hostile text. What it forgives is the table of docs/PROTOCOL.md and nothing else;
 // what it does not is a *Refusal, with the texts of MassGen's watcher where that has one and in its order: parse,
 // validate, then the ids and what version 1 of others does not have. Size is bounded by who reads the file.
 func DecodeRequest(data []byte) (Request, error) {
-	object, err := parseObject(data)
-	if err != nil {
-		return Request{}, unparsable("", err.Error())
+	form, refusal := readForm(data)
+	if refusal != nil {
+		return Request{}, refusal
 	}
-	body, err := members(object)
-	if err != nil {
-		return Request{}, unparsable("", err.Error())
-	}
-	relax(body)
-	form := form{body: body}
 	version := form.whole("version")
 	subagent, request := form.text("subagent_id"), form.text("request_id")
 	r := Request{
@@ -71,7 +70,7 @@ func validate(version int, subagent, request string, r Request) *Refusal {
 		{version != Version, "version", fmt.Sprintf("Unsupported delegation protocol version: %d (expected %d)", version, Version),
 			"write version 1"},
 		{subagent == "", "subagent_id", "subagent_id must not be empty", "use the id of the file's name"},
-		{request == "", "request_id", "request_id must not be empty", "use something new for every request, such as 16 random hexadecimal digits"},
+		{request == "", "request_id", "request_id must not be empty", "use 16 random hexadecimal digits, new for every request"},
 		{r.Task == "", "task", "task must not be empty", "say what the subagent shall do"},
 		{r.Workspace == "", "workspace", "workspace must not be empty", "name a directory beneath an allowed root"},
 		{r.TimeoutSeconds <= 0, "timeout_seconds", fmt.Sprintf("timeout_seconds must be positive, got %d", r.TimeoutSeconds),
@@ -89,18 +88,19 @@ func validate(version int, subagent, request string, r Request) *Refusal {
 func (r *Request) parseIDs(subagent, request string, options map[string]string) *Refusal {
 	var err error
 	if r.SubagentID, err = ParseSubagentID(subagent); err != nil {
-		return invalid(CodeBadID, "subagent_id", err.Error(), "begin with a letter or a digit; use at most 128 letters, digits and . _ -")
+		return invalid(CodeBadID, "subagent_id", err.Error(), hintID)
 	}
 	if r.RequestID, err = ParseRequestID(request); err != nil {
 		return invalid(CodeBadID, "request_id", err.Error(), "use printable text of at most 256 bytes")
 	}
 	into := map[string]*Token{"profile": &r.Profile, "model": &r.Model, "session_id": &r.SessionID, "parent_id": &r.ParentID}
 	for _, field := range tokens {
-		if options[field] == "" {
+		text, given := options[field]
+		if !given {
 			continue
 		}
-		if *into[field], err = ParseToken(options[field]); err != nil {
-			return invalid(CodeInvalid, field, field+" "+err.Error(), "begin with a letter or a digit; use at most 128 letters, digits and . _ : / @ -")
+		if *into[field], err = ParseToken(text); err != nil {
+			return invalid(CodeInvalid, field, field+" "+err.Error(), hintToken)
 		}
 	}
 	return nil

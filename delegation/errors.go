@@ -3,44 +3,76 @@ package delegation
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"strings"
 )
 
 // What Dir refuses. Each comes wrapped with the name of the entry; a missing one is fs.ErrNotExist.
 var (
 	ErrNotRegular = errors.New("not a regular file")
-	ErrLinked     = errors.New("the file has more than one name (hard links)")
+	ErrLinked     = errors.New("has more than one name (hard links)")
 	ErrTooBig     = errors.New("over the size limit")
-	ErrChanged    = errors.New("the file is being written")
-	ErrMoved      = errors.New("the outbox is no longer the directory at its path")
+	ErrChanged    = errors.New("is being written")
+	ErrMoved      = errors.New("is no longer the directory at its path")
 	ErrBadName    = errors.New("not the name of a file in an outbox")
 	ErrDirectory  = errors.New("a directory is in the place of the file")
 )
 
-// RefuseEntry turns what Read says of an entry into the refusal that answers it. It returns nil where the entry is not
-// to blame or may be whole at the next look: when it is missing, is being written or cannot be read.
+// RefuseEntry turns what Read says of a request's entry into the refusal that answers it. It returns nil where the
+// entry is not to blame or may be whole at the next look: when it is missing, is being written or cannot be read.
 func RefuseEntry(name string, err error) *Refusal {
+	var entry *entryError
+	if !errors.As(err, &entry) {
+		return nil
+	}
+	refusal := invalid(CodeNotAFile, "", fmt.Sprintf("%.100q: %v", name, entry),
+		"write the request into a new file and rename that into the outbox")
+	if errors.Is(entry, ErrTooBig) {
+		refusal.Code = CodeTooBig
+		refusal.Hint = "limits.request_bytes in watcher.json is the most; put large material into a file of the workspace"
+	}
+	return refusal
+}
+
+// entryError is an entry that will not do however often it is looked at.
+type entryError struct {
+	what   error
+	detail string
+}
+
+func (e *entryError) Error() string { return e.what.Error() + e.detail }
+
+func (e *entryError) Unwrap() error { return e.what }
+
+// acceptable says whether an entry may be opened at all.
+func acceptable(s Stamp, max int64) error {
 	switch {
-	case errors.Is(err, ErrNotRegular):
-		return &Refusal{
-			Code: CodeNotAFile,
-			Text: fmt.Sprintf("Invalid request: %.100q is not a regular file", name),
-			Hint: "write the request into a new file and rename that into the outbox",
-		}
-	case errors.Is(err, ErrLinked):
-		return &Refusal{
-			Code: CodeNotAFile,
-			Text: fmt.Sprintf("Invalid request: %.100q has more than one name (hard links)", name),
-			Hint: "write the request into a new file and rename that into the outbox",
-		}
-	case errors.Is(err, ErrTooBig):
-		return &Refusal{
-			Code: CodeTooBig,
-			Text: fmt.Sprintf("Invalid request: %.100q is over the size limit", name),
-			Hint: "see limits.request_bytes in watcher.json; put large material into a file of the workspace",
-		}
+	case !s.Mode.IsRegular():
+		return &entryError{ErrNotRegular, " but " + typeOf(s.Mode)}
+	case s.Links > 1:
+		return &entryError{ErrLinked, ""}
+	case s.Size > max:
+		return tooBig(s.Size, max)
 	}
 	return nil
+}
+
+func tooBig(size, max int64) error {
+	return &entryError{ErrTooBig, fmt.Sprintf(": %d bytes or more, at most %d are allowed", size, max)}
+}
+
+func typeOf(mode fs.FileMode) string {
+	switch mode.Type() {
+	case fs.ModeDir:
+		return "a directory"
+	case fs.ModeSymlink:
+		return "a symbolic link"
+	case fs.ModeNamedPipe:
+		return "a named pipe"
+	case fs.ModeSocket:
+		return "a socket"
+	}
+	return "a device"
 }
 
 // checkName accepts the name of one entry: it is not empty, not a dot or two, fits and has no slash and no NUL.

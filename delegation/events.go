@@ -76,6 +76,7 @@ func decodeEvent(line []byte, before []Event) (Event, error) {
 			return Event{}, fmt.Errorf("seq %d follows %d", event.Seq, last)
 		}
 	}
+	event.Time = wireTime(event.Time)
 	return event, event.check()
 }
 

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"math"
 	"strconv"
 	"time"
 )
@@ -13,6 +12,20 @@ import (
 type form struct {
 	body    map[string]any
 	refusal *Refusal
+}
+
+// readForm takes the members of a request and relaxes them, which leaves one spelling to read.
+func readForm(data []byte) (*form, *Refusal) {
+	object, err := parseObject(data)
+	if err != nil {
+		return nil, unparsable("", err.Error())
+	}
+	body, err := members(object)
+	if err != nil {
+		return nil, unparsable("", err.Error())
+	}
+	relax(body)
+	return &form{body: body}, nil
 }
 
 func (f *form) whole(field string) int {
@@ -72,12 +85,14 @@ func (f *form) texts(field string) []string {
 	return result
 }
 
-// time is zero for a member that is absent; the table leaves nothing else that is no time.
 func (f *form) time(field string) time.Time {
+	if f.body[field] == (absent{}) {
+		return time.Time{}
+	}
 	s, _ := f.body[field].(string)
 	t, err := time.Parse(time.RFC3339, s)
 	if err != nil {
-		return time.Time{}
+		f.complain(field, "a time")
 	}
 	return t.UTC()
 }
@@ -128,51 +143,6 @@ func decodeValue(value json.RawMessage) (v any, err error) {
 	decoder.UseNumber()
 	err = decoder.Decode(&v)
 	return v, err
-}
-
-// plainNumbers turns the numbers below an object into the one type that each has: int64 where it is whole and fits,
-// float64 otherwise. A number keeps its value when the child's configuration is written from it.
-func plainNumbers(object map[string]any) error {
-	for name, value := range object {
-		plain, err := plainValue(value)
-		if err != nil {
-			return err
-		}
-		object[name] = plain
-	}
-	return nil
-}
-
-func plainValue(value any) (any, error) {
-	switch v := value.(type) {
-	case json.Number:
-		return plainNumber(v)
-	case map[string]any:
-		return v, plainNumbers(v)
-	case []any:
-		for i := range v {
-			plain, err := plainValue(v[i])
-			if err != nil {
-				return nil, err
-			}
-			v[i] = plain
-		}
-	}
-	return value, nil
-}
-
-func plainNumber(number json.Number) (any, error) {
-	if n, err := strconv.ParseInt(number.String(), 10, 64); err == nil {
-		return n, nil
-	}
-	f, err := number.Float64()
-	if err != nil {
-		return nil, fmt.Errorf("the number %.40s is out of range", number)
-	}
-	if f == math.Trunc(f) && math.Abs(f) < 1<<63 {
-		return int64(f), nil
-	}
-	return f, nil
 }
 
 // typeName names a decoded value for people.

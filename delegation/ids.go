@@ -3,7 +3,9 @@ package delegation
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
+	"strings"
 	"unicode"
 	"unicode/utf8"
 )
@@ -45,11 +47,11 @@ type RequestID struct{ s string }
 func ParseRequestID(s string) (RequestID, error) {
 	switch {
 	case s == "":
-		return RequestID{}, fmt.Errorf("request_id must not be empty")
+		return RequestID{}, errors.New("request_id must not be empty")
 	case len(s) > MaxRequestID:
 		return RequestID{}, fmt.Errorf("request_id is %d bytes long, at most %d are allowed", len(s), MaxRequestID)
 	case !utf8.ValidString(s):
-		return RequestID{}, fmt.Errorf("request_id is not valid UTF-8")
+		return RequestID{}, errors.New("request_id is not valid UTF-8")
 	}
 	for _, r := range s {
 		if !unicode.IsPrint(r) {
@@ -113,7 +115,7 @@ func (t *Token) UnmarshalText(b []byte) (err error) {
 func parseName(s, also string) error {
 	switch {
 	case s == "":
-		return fmt.Errorf("must not be empty")
+		return errors.New("must not be empty")
 	case len(s) > 128:
 		return fmt.Errorf("is %d bytes long, at most 128 are allowed", len(s))
 	}
@@ -122,21 +124,13 @@ func parseName(s, also string) error {
 		if 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' {
 			continue
 		}
+		character, _ := utf8.DecodeRuneInString(s[i:])
 		if i == 0 {
-			return fmt.Errorf("must begin with a letter or a digit, not %q", rune(c))
+			return fmt.Errorf("must begin with a letter or a digit, not %q", character)
 		}
-		if !contains(also, c) {
-			return fmt.Errorf("has the character %q at position %d; allowed are letters, digits and %s", rune(c), i+1, also)
+		if strings.IndexByte(also, c) < 0 {
+			return fmt.Errorf("has the character %q at position %d; allowed are letters, digits and %s", character, i+1, also)
 		}
 	}
 	return nil
-}
-
-func contains(set string, c byte) bool {
-	for i := 0; i < len(set); i++ {
-		if set[i] == c {
-			return true
-		}
-	}
-	return false
 }

@@ -21,30 +21,28 @@ func (d *Dir) Read(name string, max int64) ([]byte, Stamp, error) {
 		return nil, Stamp{}, fmt.Errorf("read %q: %w", name, err)
 	}
 	defer file.Close()
-	data, err := readStable(file, before, max)
+	data, err := readStable(file, before)
 	if err != nil {
 		return nil, Stamp{}, fmt.Errorf("read %q: %w", name, err)
 	}
 	return data, before, nil
 }
 
-// readStable reads all of a file and makes sure that it stayed what it was.
-func readStable(file *os.File, before Stamp, max int64) ([]byte, error) {
-	data := make([]byte, 0, before.Size+1)
-	for {
-		n, err := file.Read(data[len(data):cap(data)])
-		data = data[:len(data)+n]
-		switch {
-		case errors.Is(err, io.EOF):
-			return data, stillSame(file, before, int64(len(data)))
-		case err != nil:
-			return nil, err
-		case int64(len(data)) > max:
-			return nil, ErrTooBig
-		case int64(len(data)) > before.Size:
-			return nil, ErrChanged
-		}
+// readStable reads all of a file and makes sure that it stayed what it was. Of a file that grows meanwhile it takes one
+// byte more than was seen.
+func readStable(file *os.File, before Stamp) ([]byte, error) {
+	data := make([]byte, before.Size+1)
+	n, err := io.ReadFull(file, data)
+	if err == nil {
+		return nil, ErrChanged
 	}
+	if !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return nil, err
+	}
+	if err := stillSame(file, before, int64(n)); err != nil {
+		return nil, err
+	}
+	return data[:n], nil
 }
 
 func stillSame(file *os.File, before Stamp, size int64) error {
@@ -54,19 +52,6 @@ func stillSame(file *os.File, before Stamp, size int64) error {
 	}
 	if size != before.Size || !stampOf(&st).same(before) {
 		return ErrChanged
-	}
-	return nil
-}
-
-// acceptable says whether an entry may be opened at all.
-func acceptable(s Stamp, max int64) error {
-	switch {
-	case !s.Mode.IsRegular():
-		return fmt.Errorf("%w (%s)", ErrNotRegular, s.Mode.Type())
-	case s.Links > 1:
-		return ErrLinked
-	case s.Size > max:
-		return fmt.Errorf("%w: %d bytes, at most %d are allowed", ErrTooBig, s.Size, max)
 	}
 	return nil
 }

@@ -1,0 +1,38 @@
+package delegation
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// upstreamError is a sentence of MassGen's protocol, capital letters and all.
+type upstreamError string
+
+func (e upstreamError) Error() string { return string(e) }
+
+func unsupported(version int) error {
+	return upstreamError(fmt.Sprintf("Unsupported delegation protocol version: %d (expected %d)", version, Version))
+}
+
+func checkReason(reason Reason) error {
+	if reason != "" && !isWord(string(reason)) {
+		return fmt.Errorf("reason %.100q is none", reason)
+	}
+	return nil
+}
+
+// isWord accepts what a code or a reason looks like. Newer watchers may have more of them than this package knows.
+func isWord(s string) bool {
+	return s != "" && len(s) <= 64 && strings.Trim(s, "abcdefghijklmnopqrstuvwxyz0123456789_") == ""
+}
+
+// wireTime is a time as the wire has it: UTC, in microseconds, which Python can read. A time that has no such spelling
+// is none.
+func wireTime(t time.Time) time.Time {
+	t = t.UTC().Truncate(time.Microsecond)
+	if t.Year() < 1 || t.Year() > 9999 {
+		return time.Time{}
+	}
+	return t
+}

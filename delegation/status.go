@@ -1,0 +1,45 @@
+package delegation
+
+import "fmt"
+
+// Encode writes a status in its one spelling.
+func (s RunStatus) Encode() ([]byte, error) {
+	s.trim()
+	if err := s.check(); err != nil {
+		return nil, fmt.Errorf("encode status: %w", err)
+	}
+	return encode(s)
+}
+
+// DecodeRunStatus reads a status as hostile text.
+func DecodeRunStatus(data []byte) (RunStatus, error) {
+	var s RunStatus
+	err := decodeStrict(data, &s, "version", "subagent_id", "request_id", "state", "updated_at")
+	if err == nil {
+		err = s.check()
+	}
+	if err != nil {
+		return RunStatus{}, fmt.Errorf("decode status: %w", err)
+	}
+	s.trim()
+	return s, nil
+}
+
+func (s *RunStatus) trim() {
+	s.RunningSince, s.Deadline, s.UpdatedAt = wireTime(s.RunningSince), wireTime(s.Deadline), wireTime(s.UpdatedAt)
+}
+
+func (s RunStatus) check() error {
+	if s.Version != Version {
+		return unsupported(s.Version)
+	}
+	if _, err := ParseSubagentID(s.SubagentID); err != nil {
+		return err
+	}
+	switch s.State {
+	case StateQueued, StateStarting, StateRunning, StateWaiting, StateEnded:
+	default:
+		return fmt.Errorf("state %.100q is none", s.State)
+	}
+	return checkReason(s.Reason)
+}
