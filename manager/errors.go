@@ -1,0 +1,44 @@
+package manager
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Errors that a caller may want to tell apart. A request that is turned down, here or by the host, is a
+// *delegation.Refusal.
+var (
+	ErrNobodyServing = errors.New("nobody is serving the outbox")
+	ErrNoRun         = errors.New("there is no such run")
+	ErrOutstanding   = errors.New("there is a run whose result was not taken")
+	ErrSuperseded    = errors.New("another request of the same subagent took the run's place")
+	ErrGone          = errors.New("the request was withdrawn, or its result was taken by somebody else")
+	ErrOverdue       = errors.New("the watcher lives but gave no response in time")
+)
+
+// NobodyServingError says since when an outbox is not served. It is an ErrNobodyServing.
+type NobodyServingError struct {
+	Outbox   string
+	LastBeat time.Time // zero when no watcher was ever seen
+	Stopping bool      // the watcher is about to stop and takes no more requests
+	Cause    error     // why the heartbeat could not be read, if that is why
+}
+
+func (e *NobodyServingError) Error() string {
+	switch {
+	case e.Stopping:
+		return fmt.Sprintf("the watcher of %s is about to stop", e.Outbox)
+	case e.Cause != nil:
+		return fmt.Sprintf("nobody is known to serve %s: %v", e.Outbox, e.Cause)
+	case e.LastBeat.IsZero():
+		return fmt.Sprintf("nobody is serving %s: it has no heartbeat", e.Outbox)
+	default:
+		return fmt.Sprintf("nobody is serving %s: the last heartbeat was at %s", e.Outbox, e.LastBeat.UTC().Format(time.RFC3339))
+	}
+}
+
+// Is makes errors.Is(err, ErrNobodyServing) true.
+func (e *NobodyServingError) Is(target error) bool { return target == ErrNobodyServing }
+
+func (e *NobodyServingError) Unwrap() error { return e.Cause }

@@ -1,0 +1,115 @@
+package manager
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"torno/delegation"
+)
+
+// MaxItems is how many subagents a listing tells of.
+const MaxItems = 1000
+
+// Item is what the outbox's files say of one subagent.
+type Item struct {
+	SubagentID string
+	RequestID  string
+	State      delegation.State  // "" when the watcher did not say
+	Status     delegation.Status // when there is a response
+	Reason     delegation.Reason
+	ExitCode   int
+	Position   int // in the queue, from 1
+
+	Task         string // its beginning
+	Workspace    string
+	Timeout      time.Duration
+	CreatedAt    time.Time
+	RunningSince time.Time
+	Deadline     time.Time
+}
+
+// Listing is the subagents whose result was not taken yet, oldest first.
+type Listing struct {
+	Items []Item
+	More  bool // there are more than MaxItems
+}
+
+// errEnough ends a listing that is full.
+var errEnough = errors.New("enough")
+
+// List reads the outbox's request files and what belongs to them. A request that is not readable is left out: the host
+// answers it, and nobody here can wait for it.
+func (m *Manager) List(ctx context.Context) (Listing, error) {
+	var list Listing
+	err := m.dir.Names(ctx, 256, func(names []string) error {
+		for _, name := range names {
+			item, ok := m.item(name)
+			if !ok {
+				continue
+			}
+			if len(list.Items) == MaxItems {
+				list.More = true
+				return errEnough
+			}
+			list.Items = append(list.Items, item)
+		}
+		return nil
+	})
+	if err != nil && !errors.Is(err, errEnough) {
+		return Listing{}, err
+	}
+	slices.SortFunc(list.Items, func(a, b Item) int {
+		if c := a.CreatedAt.Compare(b.CreatedAt); c != 0 {
+			return c
+		}
+		return strings.Compare(a.SubagentID, b.SubagentID)
+	})
+	return list, nil
+}
+
+// item reads what there is about the subagent of a request's name.
+func (m *Manager) item(name string) (Item, bool) {
+	kind, id := delegation.ParseName(name)
+	if kind != delegation.KindRequest {
+		return Item{}, false
+	}
+	data, stamp, err := m.read(name, maxRequest)
+	if err != nil {
+		return Item{}, false
+	}
+	req, err := delegation.DecodeRequest(data)
+	if err != nil || req.SubagentID.String() != id {
+		return Item{}, false
+	}
+	run := m.runOf(req)
+	item := Item{
+		SubagentID: id, RequestID: run.RequestID(),
+		Task: beginning(req.Task, 100), Workspace: run.workspace, Timeout: run.timeout, CreatedAt: req.CreatedAt,
+	}
+	if item.CreatedAt.IsZero() {
+		item.CreatedAt = stamp.ModTime
+	}
+	if status, ok := run.status(); ok {
+		item.State, item.Reason, item.Position = status.State, status.Reason, status.Position
+		item.RunningSince, item.Deadline = status.RunningSince, status.Deadline
+	}
+	if response := run.response(); response != nil {
+		item.State = delegation.StateEnded
+		item.Status, item.Reason, item.ExitCode = response.Status, response.Reason, response.ExitCode
+	}
+	return item, true
+}
+
+// beginning is the first n characters of a text.
+func beginning(text string, n int) string {
+	for i := range text {
+		if n == 0 {
+			return text[:i]
+		}
+		n--
+	}
+	return text
+}

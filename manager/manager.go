@@ -1,0 +1,86 @@
+package manager
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"time"
+
+	"torno/delegation"
+)
+
+// What is read from an outbox or a workspace has a size. Each bound is well over what an honest watcher writes.
+const (
+	maxResponse  = 1 << 20
+	maxStatus    = 64 << 10
+	maxHeartbeat = 1 << 20
+	maxRequest   = 64 << 20
+)
+
+// Options are all optional.
+type Options struct {
+	// Poll is how often the outbox is looked at where no notification comes; 250 ms by default.
+	Poll time.Duration
+	// AnswerMax is how much of an answer is read; 1 MiB by default.
+	AnswerMax int64
+	Log       *slog.Logger
+}
+
+// Manager is a client of one outbox. Its methods may be called from several goroutines.
+type Manager struct {
+	dir       *delegation.Dir
+	poll      time.Duration
+	answerMax int64
+	log       *slog.Logger
+	hints     *hints
+}
+
+// New opens an outbox, which must exist: it is the host's to make.
+func New(outbox string, o Options) (*Manager, error) {
+	path, err := filepath.Abs(outbox)
+	if err != nil {
+		return nil, fmt.Errorf("outbox %s: %w", outbox, err)
+	}
+	dir, err := delegation.OpenDir(path)
+	if err != nil {
+		return nil, fmt.Errorf("open outbox %s: %w", path, err)
+	}
+	m := &Manager{
+		dir:       dir,
+		poll:      cmp.Or(o.Poll, 250*time.Millisecond),
+		answerMax: cmp.Or(o.AnswerMax, 1<<20),
+		log:       cmp.Or(o.Log, slog.New(slog.DiscardHandler)),
+	}
+	m.hints = newHints(path, m.log)
+	return m, nil
+}
+
+// Close gives the outbox back. Runs go on without their client.
+func (m *Manager) Close() error {
+	return errors.Join(m.hints.close(), m.dir.Close())
+}
+
+// Outbox is the absolute path of the outbox.
+func (m *Manager) Outbox() string { return m.dir.Path() }
+
+// read reads a file of the outbox. One that was replaced meanwhile is read again: it is whole now.
+func (m *Manager) read(name string, limit int64) (data []byte, stamp delegation.Stamp, err error) {
+	for range 3 {
+		data, stamp, err = m.dir.Read(name, limit)
+		if !errors.Is(err, delegation.ErrChanged) {
+			break
+		}
+	}
+	return data, stamp, err
+}
+
+// root opens the outbox for what lies beneath it: workspaces.
+func (m *Manager) root() (*os.Root, error) {
+	if err := m.dir.Alive(); err != nil {
+		return nil, fmt.Errorf("outbox %s: %w", m.Outbox(), err)
+	}
+	return os.OpenRoot(m.Outbox())
+}

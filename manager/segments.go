@@ -1,0 +1,74 @@
+package manager
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"time"
+
+	"torno/delegation"
+)
+
+// read yields the events of the next segment and says whether it is there. What
+// is in its place but is not whole is a gap.
+func (s *stream) read() (bool, error) {
+	name := delegation.EventsName(s.run.id, s.run.request, s.segment)
+	data, _, err := s.run.m.read(name, delegation.MaxSegment)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	var events []delegation.Event
+	if err == nil {
+		events, err = delegation.DecodeEvents(data)
+	}
+	for _, e := range events {
+		if err := s.pass(e); err != nil {
+			return true, err
+		}
+	}
+	if err != nil {
+		s.run.m.log.Debug("segment not readable", "name", name, "error", err)
+		return true, s.pass(delegation.Event{Seq: s.event, Type: delegation.EventGap})
+	}
+	return true, nil
+}
+
+// pass yields one event, and a gap before it where its number says that others are missing. It ends the stream with
+// errEnough behind the last event and when the caller has enough.
+func (s *stream) pass(e delegation.Event) error {
+	if e.Seq < s.from {
+		return nil
+	}
+	isGap := e.Type == delegation.EventGap
+	if e.Seq > s.event && !isGap && !s.inGap {
+		if !s.yield(delegation.Event{Seq: s.event, Time: e.Time, Type: delegation.EventGap}, nil) {
+			return errEnough
+		}
+	}
+	s.event, s.inGap = max(s.event, e.Seq+1), isGap
+	if !s.yield(e, nil) || e.Type == delegation.EventState && e.State == delegation.StateEnded {
+		return errEnough
+	}
+	return nil
+}
+
+// later finds the first segment behind the one that is missing, or 0. That takes a listing of the outbox, which anybody
+// may have filled, so unless it is the last one it costs two per cent of the time at most.
+func (s *stream) later(ctx context.Context, last bool) (int, error) {
+	began := time.Now()
+	if began.Before(s.relist) && !last {
+		return 0, nil
+	}
+	first := 0
+	err := s.run.m.dir.Names(ctx, 256, func(names []string) error {
+		for _, name := range names {
+			if n, ok := s.number(name); ok && n >= s.segment && (first == 0 || n < first) {
+				first = n
+			}
+		}
+		return nil
+	})
+	now := time.Now()
+	s.relist = now.Add(max(time.Second, 50*now.Sub(began)))
+	return first, err
+}

@@ -1,0 +1,221 @@
+package manager
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"time"
+
+	"torno/delegation"
+)
+
+// DefaultTimeout is how long a child may run unless its parent says otherwise.
+const DefaultTimeout = 5 * time.Minute
+
+// SpawnOptions say what to do. Only Task is required. Paths are as the parent sees them, and absolute.
+type SpawnOptions struct {
+	// ID names the subagent; by default it is sub_ and eight random hexadecimal digits. The same ID again is the
+	// same subagent, with the same default workspace.
+	ID   string
+	Task string
+	// Workspace is the directory that the child may write. By default it is <outbox>/workspaces/<ID>, which is made.
+	Workspace string
+	// Timeout counts from the start of the child, not from the request. It is sent in whole seconds, rounded up.
+	Timeout time.Duration
+	// Profile is one that the watcher offers; by default its first.
+	Profile   string
+	Model     string
+	SessionID string
+	ParentID  string
+	// ContextPaths are what the child may read.
+	ContextPaths []string
+	// YAMLConfig is for agents that are configured so, such as MassGen.
+	YAMLConfig map[string]any
+	// AnswerFile is where the answer is expected, beneath the workspace; by default answer.txt.
+	AnswerFile string
+	// Replace ends an earlier run of the same subagent whose result was not taken. Otherwise there is an ErrOutstanding.
+	Replace bool
+	// CancelOnDone cancels the run and withdraws its request when the context of Wait ends. Otherwise the run
+	// goes on, and Attach finds it again.
+	CancelOnDone bool
+}
+
+// Spawn writes a request and returns its run. It fails early, before anything is written, when nobody is serving the
+// outbox and when the watcher is bound to refuse.
+func (m *Manager) Spawn(ctx context.Context, o SpawnOptions) (*Run, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	beat, err := m.Serving()
+	if err != nil {
+		return nil, err
+	}
+	req, err := m.compose(o)
+	if err != nil {
+		return nil, err
+	}
+	data, err := encode(req, beat)
+	if err != nil {
+		return nil, err
+	}
+	if err := m.makeRoom(req.SubagentID, o.Replace); err != nil {
+		return nil, err
+	}
+	if err := m.publish(req, data, o.Workspace == ""); err != nil {
+		return nil, err
+	}
+	run := m.runOf(req)
+	run.cancelOnDone = o.CancelOnDone
+	return run, nil
+}
+
+// compose makes the request that the options ask for.
+func (m *Manager) compose(o SpawnOptions) (req delegation.Request, err error) {
+	if o.ID == "" {
+		o.ID = "sub_" + randomHex(4)
+	}
+	if req.SubagentID, err = delegation.ParseSubagentID(o.ID); err != nil {
+		return req, refuse(delegation.CodeBadID, "subagent_id", "%v", err)
+	}
+	if req.RequestID, err = delegation.ParseRequestID(randomHex(16)); err != nil {
+		return req, err
+	}
+	if err := parseTokens(&req, o); err != nil {
+		return req, err
+	}
+	req.Workspace = cmp.Or(o.Workspace, filepath.Join(m.Outbox(), Workspaces, o.ID))
+	if !filepath.IsAbs(req.Workspace) {
+		return req, refuse(delegation.CodeWorkspace, "workspace", "workspace %s is not an absolute path", req.Workspace)
+	}
+	answer, err := answerPath(req.Workspace, cmp.Or(o.AnswerFile, "answer.txt"))
+	if err != nil {
+		return req, refuse(delegation.CodeAnswerFile, "answer_file", "%v", err)
+	}
+	req.AnswerFile = filepath.Join(req.Workspace, answer)
+	for _, path := range o.ContextPaths {
+		if !filepath.IsAbs(path) {
+			return req, refuse(delegation.CodeContext, "context_paths", "context path %s is not absolute", path)
+		}
+	}
+	req.Task, req.YAMLConfig, req.ContextPaths = o.Task, o.YAMLConfig, o.ContextPaths
+	req.TimeoutSeconds = int((cmp.Or(o.Timeout, DefaultTimeout) + time.Second - 1) / time.Second)
+	req.CreatedAt = time.Now().UTC()
+	return req, nil
+}
+
+// parseTokens parses the short words of a request.
+func parseTokens(req *delegation.Request, o SpawnOptions) error {
+	for _, t := range []struct {
+		field, text string
+		to          *delegation.Token
+	}{
+		{"profile", o.Profile, &req.Profile},
+		{"model", o.Model, &req.Model},
+		{"session_id", o.SessionID, &req.SessionID},
+		{"parent_id", o.ParentID, &req.ParentID},
+	} {
+		if err := t.to.UnmarshalText([]byte(t.text)); err != nil {
+			return refuse(delegation.CodeInvalid, t.field, "%s %q %v", t.field, t.text, err)
+		}
+	}
+	return nil
+}
+
+// encode writes a request down and checks it against what the watcher reads and offers.
+func encode(req delegation.Request, beat delegation.Heartbeat) ([]byte, error) {
+	if err := checkProfile(req.Profile, beat.Profiles); err != nil {
+		return nil, err
+	}
+	data, err := req.Encode()
+	if err != nil {
+		return nil, err
+	}
+	if limit := beat.Limits.RequestBytes; limit > 0 && int64(len(data)) > limit {
+		refusal := refuse(delegation.CodeTooBig, "task", "the request is %d bytes long, the watcher reads %d", len(data), limit)
+		refusal.Hint = "put long text into a file in the workspace and name the file in the task"
+		return nil, refusal
+	}
+	return data, nil
+}
+
+// checkProfile refuses a profile that is not on offer.
+func checkProfile(profile delegation.Token, offers []delegation.ProfileOffer) error {
+	if profile.IsZero() {
+		return nil
+	}
+	names := make([]string, len(offers))
+	for i, offer := range offers {
+		if offer.Name == profile.String() {
+			return nil
+		}
+		names[i] = offer.Name
+	}
+	refusal := refuse(delegation.CodeProfile, "profile", "the watcher offers no profile %s", profile)
+	refusal.Hint = fmt.Sprintf("on offer: %q", names)
+	return refusal
+}
+
+// makeRoom removes what an earlier run of the subagent left: a late response and an old sentinel must not be there
+// when the new request is. A run whose result nobody took is only replaced on demand.
+func (m *Manager) makeRoom(id delegation.SubagentID, replace bool) error {
+	switch _, err := m.dir.Stat(delegation.RequestName(id)); {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		return fmt.Errorf("look for an earlier request of %s: %w", id, err)
+	case !replace:
+		return fmt.Errorf("subagent %s: %w", id, ErrOutstanding)
+	}
+	for _, name := range []string{delegation.CancelName(id), delegation.ResponseName(id)} {
+		if err := m.dir.Remove(name); err != nil {
+			return fmt.Errorf("remove what an earlier run left: %w", err)
+		}
+	}
+	return nil
+}
+
+// publish makes the workspace if it is ours to make, and then the request: from here on the host may act.
+func (m *Manager) publish(req delegation.Request, data []byte, ours bool) error {
+	fresh, err := m.prepareWorkspace(req, ours)
+	if err != nil {
+		return err
+	}
+	if err = m.dir.Publish(delegation.RequestName(req.SubagentID), data); err == nil {
+		return nil
+	}
+	if fresh {
+		err = errors.Join(err, m.dropWorkspace(req.SubagentID))
+	}
+	return fmt.Errorf("write request of %s: %w", req.SubagentID, err)
+}
+
+// prepareWorkspace makes the default workspace, or checks that the caller's own is there.
+func (m *Manager) prepareWorkspace(req delegation.Request, ours bool) (fresh bool, err error) {
+	if ours {
+		if fresh, err = m.makeWorkspace(req.SubagentID); err != nil {
+			return fresh, fmt.Errorf("make workspace %s: %w", req.Workspace, err)
+		}
+		return fresh, nil
+	}
+	dir, err := m.openWorkspace(req.Workspace)
+	if err != nil {
+		return false, refuse(delegation.CodeWorkspace, "workspace", "workspace %s: %v", req.Workspace, err)
+	}
+	return false, dir.Close()
+}
+
+// refuse is a refusal on this side of the wall.
+func refuse(code delegation.Code, field, format string, args ...any) *delegation.Refusal {
+	return &delegation.Refusal{Code: code, Field: field, Text: fmt.Sprintf(format, args...)}
+}
+
+// randomHex is n random bytes as hexadecimal digits.
+func randomHex(n int) string {
+	b := make([]byte, n)
+	rand.Read(b) // never fails
+	return hex.EncodeToString(b)
+}

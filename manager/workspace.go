@@ -1,0 +1,119 @@
+package manager
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"torno/delegation"
+)
+
+// Workspaces is where the workspaces of an outbox are, unless a caller says otherwise.
+const Workspaces = "workspaces"
+
+// beneath returns path relative to the outbox when it lies in it.
+func (m *Manager) beneath(path string) (string, bool) {
+	rel, err := filepath.Rel(m.Outbox(), path)
+	if err != nil || !filepath.IsLocal(rel) || rel == "." {
+		return "", false
+	}
+	return rel, true
+}
+
+// openWorkspace opens a workspace. Beneath the outbox no component may be a link, since an earlier child may have left
+// one there; elsewhere the caller knows where its directory is, and only the last component is looked at.
+func (m *Manager) openWorkspace(path string) (*os.Root, error) {
+	if rel, ok := m.beneath(path); ok {
+		root, err := m.root()
+		if err != nil {
+			return nil, err
+		}
+		defer root.Close()
+		return descend(root, rel)
+	}
+	parent, err := os.OpenRoot(filepath.Dir(path))
+	if err != nil {
+		return nil, err
+	}
+	defer parent.Close()
+	return step(parent, filepath.Base(path))
+}
+
+// makeWorkspace makes the default workspace of a subagent and says whether it did not exist. Where the subagent ran
+// before, it finds its files again.
+func (m *Manager) makeWorkspace(id delegation.SubagentID) (fresh bool, err error) {
+	root, err := m.root()
+	if err != nil {
+		return false, err
+	}
+	defer root.Close()
+	if _, err := m.makeDir(root, Workspaces, 0o755); err != nil {
+		return false, err
+	}
+	return m.makeDir(root, filepath.Join(Workspaces, id.String()), 0o770)
+}
+
+// makeDir makes one directory beneath the outbox, with the outbox's owner where that is possible, so that the host
+// finds an owner whom it lets in. A directory that is there stays as it is; a link is refused.
+func (m *Manager) makeDir(root *os.Root, rel string, perm os.FileMode) (made bool, err error) {
+	parent, err := descend(root, filepath.Dir(rel))
+	if err != nil {
+		return false, err
+	}
+	defer parent.Close()
+	name := filepath.Base(rel)
+	err = parent.Mkdir(name, perm)
+	if err != nil && !errors.Is(err, fs.ErrExist) {
+		return false, err
+	}
+	made = err == nil
+	dir, err := step(parent, name)
+	if err != nil || !made {
+		return made, closing(dir, err)
+	}
+	if err := dir.Chmod(".", perm); err != nil { // the umask took away some of it
+		return made, closing(dir, err)
+	}
+	uid, gid := m.dir.Owner()
+	if err := dir.Lchown(".", int(uid), int(gid)); err != nil && !errors.Is(err, fs.ErrPermission) {
+		return made, closing(dir, err)
+	}
+	return made, closing(dir, nil)
+}
+
+// closing closes dir, if there is one, and returns err.
+func closing(dir *os.Root, err error) error {
+	if dir == nil {
+		return err
+	}
+	return errors.Join(err, dir.Close())
+}
+
+// dropWorkspace takes an empty default workspace away again.
+func (m *Manager) dropWorkspace(id delegation.SubagentID) error {
+	root, err := m.root()
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	return root.Remove(filepath.Join(Workspaces, id.String()))
+}
+
+// answerPath returns where in the workspace an answer file is, or an error when it is not in it.
+func answerPath(workspace, answer string) (string, error) {
+	rel := answer
+	if filepath.IsAbs(answer) {
+		var err error
+		if rel, err = filepath.Rel(workspace, answer); err != nil {
+			return "", err
+		}
+	}
+	rel = filepath.Clean(rel)
+	if !filepath.IsLocal(rel) || rel == "." || strings.HasSuffix(answer, "/") {
+		return "", fmt.Errorf("answer_file %s is not in the workspace %s", answer, workspace)
+	}
+	return rel, nil
+}
