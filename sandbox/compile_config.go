@@ -101,11 +101,11 @@ func (c *compiler) checkWritten(field string, value any) *delegation.Refusal {
 	if !ok {
 		return refuse("not a path", "make it the text of a path in the workspace, or leave it out")
 	}
-	tidy, err := tidyPath(text)
+	tidy, err := TidyPath(text)
 	if err != nil {
 		return refuse("not in the workspace: "+shown(text), err.Error())
 	}
-	if tidy[0] == '/' && !within(c.workspace.target, tidy) {
+	if tidy[0] == '/' && !Within(c.workspace.target, tidy) {
 		return refuse("not in the workspace: "+shown(text), "name a directory in "+shown(c.workspace.target))
 	}
 	return nil

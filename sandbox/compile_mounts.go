@@ -33,7 +33,7 @@ func (c *compiler) layMounts() *delegation.Refusal {
 
 func (c *compiler) mount(p place, workspace bool) Mount {
 	base := p.root
-	if within(c.policy.Dir, p.here) {
+	if Within(c.policy.Dir, p.here) {
 		base = c.policy.Dir
 	}
 	rel, _ := below(base, p.here)
@@ -44,24 +44,29 @@ func (c *compiler) mount(p place, workspace bool) Mount {
 	return m
 }
 
-// reserved says why the child may not find something of a request at a path, or "".
-func (c *compiler) reserved(target string) string {
+// Reserved says why nothing of a request or of an operator may appear to the child at a path, or "".
+func Reserved(target string) string {
 	for _, dir := range systemDirs {
-		if nested(dir, target) {
+		if Nested(dir, target) {
 			return "it is, holds or lies in " + dir + " of the sandbox's own system"
 		}
 	}
 	for _, dir := range privateDirs {
-		if within(target, dir) {
+		if Within(target, dir) {
 			return "it is or holds " + dir + ", which is the sandbox's own"
 		}
 	}
+	return ""
+}
+
+// reserved also knows the sockets of the profile.
+func (c *compiler) reserved(target string) string {
 	for _, socket := range c.profile.Sockets {
-		if nested(socket.Target, target) {
+		if Nested(socket.Target, target) {
 			return "a socket of profile " + c.profile.Name + " is there"
 		}
 	}
-	return ""
+	return Reserved(target)
 }
 
 // prefix is the root of the place as the parent sees it, so that all that lies below one root arrives through one view.
@@ -97,7 +102,7 @@ func (p Policy) rootFor(found place) string {
 func mergePrefixes(mounts []Mount) {
 	for i := range mounts {
 		for _, other := range mounts {
-			if within(other.Prefix, mounts[i].Prefix) {
+			if Within(other.Prefix, mounts[i].Prefix) {
 				mounts[i].Prefix = other.Prefix
 			}
 		}

@@ -71,7 +71,7 @@ func (c *compiler) findAnswer() *delegation.Refusal {
 // answerInWorkspace says where in the workspace the answer file lies. A relative path is beneath the workspace, an
 // absolute one is the parent's view or, as for a relative workspace, the child's.
 func (c *compiler) answerInWorkspace(text string) (string, error) {
-	tidy, err := tidyPath(text)
+	tidy, err := TidyPath(text)
 	if err != nil {
 		return "", err
 	}
@@ -135,7 +135,7 @@ func (c *compiler) keepContext(p place) *delegation.Refusal {
 		c.warn("context path %s is in the workspace: the child has it at %s and may write it", shown(p.text), shown(at))
 		return nil
 	}
-	if within(c.workspace.target, p.target) {
+	if Within(c.workspace.target, p.target) {
 		return p.refuse("Context path would lie in the workspace, where the host has something else: ",
 			"choose a context path beside or above the workspace")
 	}
@@ -155,7 +155,7 @@ func (c *compiler) keepContext(p place) *delegation.Refusal {
 // locate fills in the views of a place. A relative path is taken beneath the outbox and appears to the child in a
 // directory of ours.
 func (c *compiler) locate(p *place, ours string) error {
-	tidy, err := tidyPath(p.text)
+	tidy, err := TidyPath(p.text)
 	if err != nil {
 		return err
 	}
@@ -172,11 +172,11 @@ func (c *compiler) locate(p *place, ours string) error {
 
 // kept says why a place of the host may not be mounted, or "".
 func (p Policy) kept(here string) string {
-	if within(here, p.Dir) {
+	if Within(here, p.Dir) {
 		return "it is or holds the outbox, where no child may write or read requests"
 	}
 	for _, hidden := range p.Hidden {
-		if nested(here, hidden) {
+		if Nested(here, hidden) {
 			return "it is, holds or lies in a place that the operator keeps from every sandbox"
 		}
 	}

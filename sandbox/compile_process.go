@@ -8,12 +8,12 @@ import (
 	"torno/delegation"
 )
 
-// What Linux hands to a program: one argument or variable with its final zero byte, and all of them together, which is
-// a quarter of the stack; the half of that leaves room for pointers and for a smaller stack.
-const (
-	maxArgument  = 128<<10 - 1
-	maxArguments = 1 << 20
-)
+// MaxArgument is how many bytes Linux hands to a program in one argument or variable, without the zero byte at its end.
+const MaxArgument = 128<<10 - 1
+
+// maxArguments bounds all of them together. Linux takes a quarter of the stack; half of that leaves room for pointers
+// and for a smaller stack.
+const maxArguments = 1 << 20
 
 // The files of a run that a command can name.
 const (
@@ -57,7 +57,7 @@ func (c *compiler) command() []string {
 	switch {
 	case len(c.profile.Command) > 0:
 		return c.profile.Command
-	case len(c.req.Task) > maxArgument:
+	case len(c.req.Task) > MaxArgument:
 		return shellFileCommand
 	default:
 		return shellCommand
@@ -83,7 +83,7 @@ func (c *compiler) arguments(command []string) ([]string, *delegation.Refusal) {
 			return nil, c.badProfile(err)
 		}
 		argument := expand(element, values)
-		if total += len(argument); len(argument) > maxArgument || total > maxArguments {
+		if total += len(argument); len(argument) > MaxArgument || total > maxArguments {
 			return nil, taskTooLong(len(c.req.Task))
 		}
 		if strings.ContainsRune(argument, 0) {
@@ -98,7 +98,7 @@ func taskTooLong(length int) *delegation.Refusal {
 	return &delegation.Refusal{
 		Code: delegation.CodeTaskTooLong, Field: "task",
 		Text: fmt.Sprintf("The task of %d bytes does not fit into the arguments of the command, where one has at most %d bytes and all have %d",
-			length, maxArgument, maxArguments),
+			length, MaxArgument, maxArguments),
 		Hint: "shorten the task, or have the operator use " + taskFilePlaceholder + " in the profile's command",
 	}
 }

@@ -14,10 +14,10 @@ const (
 	maxComponent = 255
 )
 
-// tidyPath gives the one spelling of a path that a stranger wrote: no empty component, no ".", no slash at the end. A
+// TidyPath gives the one spelling of a path that a stranger wrote: no empty component, no ".", no slash at the end. A
 // path that climbs is refused and never cleaned, since what ".." means depends on links that nobody has looked at yet.
 // "." is a relative path without components.
-func tidyPath(text string) (string, error) {
+func TidyPath(text string) (string, error) {
 	switch {
 	case text == "":
 		return "", errors.New("it is empty")
@@ -66,14 +66,14 @@ func below(dir, p string) (rel string, ok bool) {
 	}
 }
 
-// within says whether a tidy path is the directory itself or lies in it.
-func within(dir, p string) bool {
+// Within says whether a tidy path is the directory itself or lies in it.
+func Within(dir, p string) bool {
 	_, ok := below(dir, p)
 	return ok
 }
 
-// nested says whether one of two tidy paths is, or holds, the other.
-func nested(a, b string) bool { return within(a, b) || within(b, a) }
+// Nested says whether one of two tidy paths is, or holds, the other.
+func Nested(a, b string) bool { return Within(a, b) || Within(b, a) }
 
 // here is how the watcher sees a path that its parent named.
 func (p Policy) here(parent string) string {
@@ -106,7 +106,7 @@ func longest(maps []PathMap, p string, side func(PathMap) string) (PathMap, stri
 func outermost(roots []Root, here string) (string, bool) {
 	best, found := "", false
 	for _, root := range roots {
-		if within(string(root), here) && (!found || len(root) < len(best)) {
+		if Within(string(root), here) && (!found || len(root) < len(best)) {
 			best, found = string(root), true
 		}
 	}

@@ -23,16 +23,16 @@ func TestTidyPath(t *testing.T) {
 		`/back\slash:1`:                `/back\slash:1`,
 		"/" + strings.Repeat("x", 255): "/" + strings.Repeat("x", 255),
 	} {
-		if got, err := tidyPath(text); err != nil || got != want {
-			t.Errorf("tidyPath(%q) = %q, %v; want %q", text, got, err, want)
+		if got, err := TidyPath(text); err != nil || got != want {
+			t.Errorf("TidyPath(%q) = %q, %v; want %q", text, got, err, want)
 		}
 	}
 	for _, text := range []string{
 		"", "..", "/..", "a/../b", "/a/..", "../a", "/a\x00b", "/a\nb", "/\x7f", "/" + strings.Repeat("x", 256),
 		strings.Repeat("/x", 2048),
 	} {
-		if got, err := tidyPath(text); err == nil {
-			t.Errorf("tidyPath(%q) = %q, want an error", text, got)
+		if got, err := TidyPath(text); err == nil {
+			t.Errorf("TidyPath(%q) = %q, want an error", text, got)
 		}
 	}
 }
