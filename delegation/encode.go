@@ -51,5 +51,8 @@ func (r Request) Encode() ([]byte, error) {
 	if back.TimeoutSeconds != r.TimeoutSeconds {
 		return nil, fmt.Errorf("encode request: timeout_seconds is at most %d, got %d", back.TimeoutSeconds, r.TimeoutSeconds)
 	}
+	if !back.CreatedAt.Equal(r.CreatedAt) {
+		return nil, fmt.Errorf("encode request: created_at is not within the years 1 to 9999: %v", r.CreatedAt)
+	}
 	return data, nil
 }

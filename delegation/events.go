@@ -77,6 +77,9 @@ func decodeEvent(line []byte, before []Event) (Event, error) {
 		}
 	}
 	event.Time = wireTime(event.Time)
+	if len(event.Base64) == 0 {
+		event.Base64 = nil
+	}
 	return event, event.check()
 }
 

@@ -200,6 +200,7 @@ func TestEncodeRefusesWhatDecodeWould(t *testing.T) {
 		"too many paths":      func(r *Request) { r.ContextPaths = make([]string, MaxContextPaths+1) },
 		"no JSON":             func(r *Request) { r.YAMLConfig = map[string]any{"f": math.Inf(1)} },
 		"more than an answer": func(r *Request) { r.TimeoutSeconds = math.MaxInt32 + 1 },
+		"year 0":              func(r *Request) { r.CreatedAt = time.Date(0, 12, 31, 0, 0, 0, 0, time.UTC) },
 		"year 10000":          func(r *Request) { r.CreatedAt = time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC) },
 	} {
 		r := good
