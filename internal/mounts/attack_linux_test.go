@@ -54,9 +54,9 @@ func TestExchangedForALink(t *testing.T) {
 			swap(t, filepath.Join(w.root, tc.swapped), filepath.Join(w.root, "bait"))
 
 			placed, refused := 0, 0
-			for end := time.Now().Add(20 * time.Second); placed < 20 || refused < 20 || naive.beaten == 0; {
+			for end := time.Now().Add(time.Minute); placed < 20 || refused < 20 || naive.beaten == 0; {
 				if time.Now().After(end) {
-					t.Fatalf("in 20 s: placed %d, refused %d, the naive way beaten %d times", placed, refused, naive.beaten)
+					t.Fatalf("in a minute: placed %d, refused %d, the naive way beaten %d times", placed, refused, naive.beaten)
 				}
 				if w.mountByHandle(slot, tc.rel, ws) {
 					placed++
@@ -126,9 +126,9 @@ func TestThePlaceIsExchangedForALink(t *testing.T) {
 	swap(t, filepath.Join(w.root, "ctx/ws"), filepath.Join(w.root, "ctx/bait"))
 
 	placed, refused, beaten := 0, 0, 0
-	for end := time.Now().Add(20 * time.Second); placed < 20 || refused < 20 || beaten == 0; {
+	for end := time.Now().Add(time.Minute); placed < 20 || refused < 20 || beaten == 0; {
 		if time.Now().After(end) {
-			t.Fatalf("in 20 s: placed %d, refused %d, the naive way beaten %d times", placed, refused, beaten)
+			t.Fatalf("in a minute: placed %d, refused %d, the naive way beaten %d times", placed, refused, beaten)
 		}
 		w.ok(w.mount(slot, "ctx", "ctx", true))
 		switch err := w.mount(slot, "ws", "ctx/ws", false); {

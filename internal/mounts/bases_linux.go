@@ -64,10 +64,20 @@ func (b *Bases) Pin(src sandbox.Source) (*Pin, error) {
 	}
 	fd, err := lookup(int(base.Fd()), src.Rel, unix.O_PATH, beneath)
 	if err != nil {
-		if kind := kindOf(err); kind != "" {
-			return nil, &PathError{Source: src, Kind: kind, Err: err}
-		}
-		return nil, fmt.Errorf("open %q beneath %q: %w", src.Rel, src.Base, err)
+		return nil, lookupError(src, base, err)
 	}
 	return newPin(src, fd)
+}
+
+// lookupError says what the kernel's refusal means.
+func lookupError(src sandbox.Source, base *os.File, err error) error {
+	kind := kindOf(err)
+	if kind == "" {
+		return fmt.Errorf("open %q beneath %q: %w", src.Rel, src.Base, err)
+	}
+	var st unix.Stat_t
+	if kind == KindMissing && unix.Fstat(int(base.Fd()), &st) == nil && st.Nlink == 0 {
+		err = ErrRootGone
+	}
+	return &PathError{Source: src, Kind: kind, Err: err}
 }

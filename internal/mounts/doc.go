@@ -22,6 +22,9 @@
 //   - Place creates directories only in the slot, which belongs to the host, never in a user's tree (I6).
 //   - Clear and Release never descend into a mount: while something refuses to be unmounted, nothing below it is touched.
 //
+// What it cannot promise: nosuid holds in the sandbox only. A child may set the set-user-id bit of its own file, which on
+// the host is a file of the workspace's owner, perhaps root. The launcher's system call filter has to forbid that.
+//
 // How an engine binds a view: recursively, with propagation rslave, and read-only without recursion (an engine that knows
 // the difference must be told). Then a mount arrives whether it is placed before the sandbox starts or after, and its
 // unmounting arrives too.

@@ -26,7 +26,7 @@ func needEngine(t *testing.T) *engine {
 	t.Helper()
 	needRoot(t)
 	if out, err := exec.Command("docker", "version", "--format", "{{.Server.Version}}").CombinedOutput(); err != nil {
-		unproved(t, fmt.Sprintf("no Docker engine answers (%v): %s", err, out))
+		unproved(t, fmt.Sprintf("no Docker engine answers (DOCKER_HOST=%q): %v: %s", os.Getenv("DOCKER_HOST"), err, out))
 	}
 	e := &engine{t: t, image: fmt.Sprintf("torno-mounts-test:%d", os.Getpid())}
 	e.docker(emptyImage(t), "import", "-", e.image)

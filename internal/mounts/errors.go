@@ -16,6 +16,10 @@ var ErrNoSlot = errors.New("no slot is free")
 // ErrSlotInUse says that the slot of this number was handed out already.
 var ErrSlotInUse = errors.New("the slot is in use")
 
+// ErrRootGone is the cause of a PathError when the operator's directory itself was removed after OpenBases: whatever lies
+// at its path now is another directory.
+var ErrRootGone = errors.New("the root was removed since it was opened")
+
 // ErrTaken says that a mount, or something below which one was placed earlier, lies where another one should go.
 var ErrTaken = errors.New("the place is taken; mounts are placed outermost first, each once")
 

@@ -29,7 +29,11 @@ func newPin(src sandbox.Source, fd int) (*Pin, error) {
 	}
 	if kind := kindOfFile(&st); kind != "" {
 		file.Close()
-		return nil, &PathError{Source: src, Kind: kind}
+		refused := &PathError{Source: src, Kind: kind}
+		if src.Rel == "." {
+			refused.Err = ErrRootGone // the one thing that can be wrong with a root
+		}
+		return nil, refused
 	}
 	return &Pin{
 		Source: src, Dev: st.Dev, Ino: st.Ino, Dir: st.Mode&unix.S_IFMT == unix.S_IFDIR,

@@ -3,12 +3,15 @@ package mounts
 import (
 	"bufio"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -39,6 +42,38 @@ func TestSlotsAreHandedOutOnce(t *testing.T) {
 	if again.Number() != 2 || len(w.inUse()) != 4 {
 		t.Errorf("slot %d came back, %d are in use", again.Number(), len(w.inUse()))
 	}
+}
+
+// Many runs begin and end at once; no number is ever in two hands, and each sees its own.
+func TestSlotsInParallel(t *testing.T) {
+	w := newWorld(t)
+	const runs = 4
+	for i := range runs {
+		w.dir(fmt.Sprintf("ws%d", i), 1000)
+	}
+	var held [runs + 1]atomic.Bool
+	var wg sync.WaitGroup
+	for i := range runs {
+		wg.Go(func() {
+			for range 10 {
+				slot, err := w.slots.Acquire()
+				if err != nil || held[slot.Number()].Swap(true) {
+					t.Errorf("slot: %v", err)
+					return
+				}
+				rel := fmt.Sprintf("ws%d", i)
+				err = w.mount(slot, rel, "p/"+rel, false)
+				if _, statErr := os.Stat(filepath.Join(slot.Path(), "view0/p", rel)); err != nil || statErr != nil {
+					t.Errorf("mount: %v, %v", err, statErr)
+				}
+				held[slot.Number()].Store(false)
+				if err := slot.Release(); err != nil {
+					t.Errorf("release: %v", err)
+				}
+			}
+		})
+	}
+	wg.Wait()
 }
 
 func TestSlotIsOpenToTheChildAndClosedToOthers(t *testing.T) {
@@ -90,14 +125,12 @@ func TestSlotsFindTheirMountAgain(t *testing.T) {
 		t.Errorf("got slot %d (%v), though its directory was left by another life", next.Number(), err)
 	}
 	w.ok(second.Sweep(nil))
-	w.ok(second.inUse(2).Release())
+	w.ok(second.used[2].Release())
 	w.ok(second.Close())
 	if left := mountsBelow(t, dir); len(left) != 0 {
 		t.Errorf("mounts are left: %q", left)
 	}
 }
-
-func (s *Slots) inUse(n int) *Slot { return s.used[n] }
 
 // A mount that somebody else made shared is used, and is not ours to end.
 func TestSlotsInAMountOfTheOperators(t *testing.T) {
