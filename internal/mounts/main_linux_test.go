@@ -58,7 +58,7 @@ func newWorld(t testing.TB) *world {
 	var err error
 	w.bases, err = OpenBases([]string{w.root})
 	w.ok(err)
-	w.slots, err = OpenSlots(filepath.Join(t.TempDir(), "slots"), 4, true)
+	w.slots, err = OpenSlots(slotsDir(t, "slots"), 4, true)
 	w.ok(err)
 	t.Cleanup(w.close)
 	return w
@@ -186,6 +186,16 @@ func mountsBelow(t testing.TB, path string) []string {
 		}
 	}
 	return points
+}
+
+// slotsDir is a directory for slots, from which every mount is gone when the test ends, however it ends.
+func slotsDir(t testing.TB, name string) string {
+	dir := filepath.Join(t.TempDir(), name)
+	t.Cleanup(func() {
+		for len(mountsBelow(t, dir)) > 0 && unix.Unmount(dir, unix.MNT_DETACH) == nil {
+		}
+	})
+	return dir
 }
 
 // tmpfs mounts an empty file system at path until the test ends.

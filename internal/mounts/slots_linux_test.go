@@ -107,7 +107,7 @@ func TestSlotsRefuseAForeignDirectory(t *testing.T) {
 // After a restart the same mount is used, for sandboxes hang on to it; at the end it goes.
 func TestSlotsFindTheirMountAgain(t *testing.T) {
 	w := newWorld(t)
-	dir := filepath.Join(t.TempDir(), `odd name\with "all"`+"\tof it\n#")
+	dir := slotsDir(t, `odd name\with "all"`+"\tof it\n#")
 	first, err := OpenSlots(dir, 2, true)
 	w.ok(err)
 	slot, err := first.Acquire()
@@ -217,7 +217,8 @@ func holdSlot(dir string) string {
 
 func TestAKilledProcessIsSweptUp(t *testing.T) {
 	needRoot(t)
-	dir := t.TempDir()
+	slotsPath := slotsDir(t, "slots")
+	dir := filepath.Dir(slotsPath)
 	must(t, os.MkdirAll(filepath.Join(dir, "ctx/ws"), 0o755), os.WriteFile(filepath.Join(dir, "ctx/ws/work"), nil, 0o600))
 	cmd := exec.Command("/proc/self/exe")
 	cmd.Env = append(os.Environ(), "TORNO_TEST_HOLD_SLOT="+dir)
@@ -232,7 +233,7 @@ func TestAKilledProcessIsSweptUp(t *testing.T) {
 		t.Fatal(line)
 	}
 
-	slots, err := OpenSlots(filepath.Join(dir, "slots"), 4, true)
+	slots, err := OpenSlots(slotsPath, 4, true)
 	must(t, err)
 	left, err := slots.Leftovers()
 	if must(t, err); !slices.Equal(left, []int{1, 2}) {
