@@ -176,20 +176,3 @@ func TestTimes(t *testing.T) {
 		t.Errorf("%s", data)
 	}
 }
-
-func TestServing(t *testing.T) {
-	h := fullHeartbeat()
-	h.Stopping = false
-	for after, want := range map[time.Duration]bool{-time.Hour: true, 0: true, 6 * time.Second: true, 6*time.Second + 1: false} {
-		if got := h.Serving(instant.Add(after)); got != want {
-			t.Errorf("after %v: %v", after, got)
-		}
-	}
-	h.Stopping = true
-	if h.Serving(instant) {
-		t.Error("a watcher that stops serves nobody")
-	}
-	if !h.Offers(FeatureEvents) || h.Offers("time travel") {
-		t.Error(h.Features)
-	}
-}

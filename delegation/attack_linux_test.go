@@ -2,6 +2,7 @@ package delegation
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -112,6 +113,19 @@ func naiveReadIsTricked(path string) bool {
 	}
 	data, err := os.ReadFile(path)
 	return err == nil && string(data) == secret
+}
+
+// TestUnreadable reads as a user who may not.
+func TestUnreadable(t *testing.T) {
+	outbox := outboxOf(t, 1000, 1000)
+	write(t, outbox, "request_s1.json", secret)
+	asUser(t, 2000, func() error {
+		data, _, err := outbox.Read("request_s1.json", 100)
+		if refusal := RefuseEntry("request_s1.json", err); data != nil || refusal == nil || refusal.Code != CodeUnparsable {
+			return fmt.Errorf("%q, %w, %+v", data, err, refusal)
+		}
+		return nil
+	})
 }
 
 // TestOwner publishes as root into an outbox of somebody else.

@@ -48,18 +48,6 @@ func DecodeRequest(data []byte) (Request, error) {
 	return r, nil
 }
 
-// MatchesName refuses a request that lies in the file of another subagent. rawID is what ParseName found.
-func (r Request) MatchesName(rawID string) *Refusal {
-	if r.SubagentID.String() == rawID {
-		return nil
-	}
-	return &Refusal{
-		Code: CodeIDMismatch, Field: "subagent_id",
-		Text: fmt.Sprintf("Invalid request: subagent_id %q does not match the file name, which says %.100q", r.SubagentID, rawID),
-		Hint: "name the file request_<subagent_id>.json",
-	}
-}
-
 // validate makes the checks of MassGen's watcher, with its texts, in its order.
 func validate(version int, subagent, request string, r Request) *Refusal {
 	checks := []struct {

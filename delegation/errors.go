@@ -19,8 +19,14 @@ var (
 )
 
 // RefuseEntry turns what Read says of a request's entry into the refusal that answers it. It returns nil where the
-// entry is not to blame or may be whole at the next look: when it is missing, is being written or cannot be read.
+// entry is not to blame or may be whole at the next look, such as one that is missing or is being written.
 func RefuseEntry(name string, err error) *Refusal {
+	if errors.Is(err, fs.ErrPermission) {
+		return &Refusal{
+			Code: CodeUnparsable, Text: fmt.Sprintf("Failed to parse request: the watcher may not read %.100q", name),
+			Hint: "give the file mode 0644 before it gets its name",
+		}
+	}
 	var entry *entryError
 	if !errors.As(err, &entry) {
 		return nil

@@ -5,44 +5,29 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"unicode/utf8"
 )
 
 // MaxSegment is the size of an events segment in bytes, which neither side exceeds.
 const MaxSegment = 64 << 10
 
-// MaxEventOutput is the most output that one event carries. In the worst spelling it grows sixfold and still fits.
-const MaxEventOutput = 8 << 10
-
-// EncodeEvents writes a segment: one line of JSON for each event. Use AppendEvent where the segment grows bit by bit.
+// EncodeEvents writes a segment: one line of JSON for each event.
 func EncodeEvents(events []Event) ([]byte, error) {
-	var segment []byte
-	var err error
+	var segment bytes.Buffer
+	encoder := json.NewEncoder(&segment)
+	encoder.SetEscapeHTML(false)
 	for _, event := range events {
-		if segment, err = AppendEvent(segment, event); err != nil {
-			return nil, err
+		event.Time = wireTime(event.Time)
+		if err := event.check(); err != nil {
+			return nil, fmt.Errorf("encode event %d: %w", event.Seq, err)
+		}
+		if err := encoder.Encode(event); err != nil {
+			return nil, fmt.Errorf("encode event %d: %w", event.Seq, err)
 		}
 	}
-	return segment, nil
-}
-
-// AppendEvent adds the line of an event to a segment. When it does not fit any more, the segment is returned as it was,
-// with ErrTooBig: publish it and begin the next one.
-func AppendEvent(segment []byte, event Event) ([]byte, error) {
-	event.Time = wireTime(event.Time)
-	if err := event.check(); err != nil {
-		return segment, fmt.Errorf("encode event: %w", err)
+	if segment.Len() > MaxSegment {
+		return nil, fmt.Errorf("events segment of %d bytes: %w", segment.Len(), ErrTooBig)
 	}
-	var line bytes.Buffer
-	encoder := json.NewEncoder(&line)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(event); err != nil {
-		return segment, fmt.Errorf("encode event: %w", err)
-	}
-	if len(segment)+line.Len() > MaxSegment {
-		return segment, fmt.Errorf("events segment: %w", ErrTooBig)
-	}
-	return append(segment, line.Bytes()...), nil
+	return segment.Bytes(), nil
 }
 
 // DecodeEvents reads a segment as hostile text. A line that is torn, foreign or out of order is an error that names it;
@@ -104,36 +89,4 @@ func (e Event) Output() []byte {
 		return e.Base64
 	}
 	return []byte(e.Text)
-}
-
-// SplitOutput cuts output into pieces that fit an event each, where it can between characters, and says in which field
-// each travels. The caller adds sequence, time and type.
-func SplitOutput(output []byte) []Event {
-	var events []Event
-	for len(output) > 0 {
-		piece := output[:min(len(output), MaxEventOutput)]
-		if len(piece) < len(output) {
-			piece = piece[:characterEnd(piece)]
-		}
-		if utf8.Valid(piece) {
-			events = append(events, Event{Text: string(piece)})
-		} else {
-			events = append(events, Event{Base64: bytes.Clone(piece)})
-		}
-		output = output[len(piece):]
-	}
-	return events
-}
-
-// characterEnd is the length of piece without a character that is cut off at its end.
-func characterEnd(piece []byte) int {
-	for back := 1; back < utf8.UTFMax && back < len(piece); back++ {
-		if start := len(piece) - back; utf8.RuneStart(piece[start]) {
-			if utf8.FullRune(piece[start:]) {
-				break
-			}
-			return start
-		}
-	}
-	return len(piece)
 }

@@ -1,12 +1,10 @@
 package delegation
 
 import (
-	"bytes"
 	"errors"
 	"reflect"
 	"strings"
 	"testing"
-	"unicode/utf8"
 )
 
 func TestEvents(t *testing.T) {
@@ -70,71 +68,31 @@ func TestHostileEvents(t *testing.T) {
 	}
 }
 
-func TestAppendEventRefuses(t *testing.T) {
-	for name, event := range map[string]Event{
-		"no seq":        {Time: instant, Type: EventGap},
-		"no type":       {Seq: 1, Time: instant},
-		"both outputs":  {Seq: 1, Time: instant, Type: EventStdout, Text: "a", Base64: []byte("b")},
-		"strange cause": {Seq: 1, Time: instant, Type: EventState, Reason: "\n"},
+func TestEncodeEventsRefuses(t *testing.T) {
+	good := Event{Seq: 1, Time: instant, Type: EventStdout, Text: strings.Repeat("x", MaxSegment/2)}
+	for name, events := range map[string][]Event{
+		"no seq":        {{Time: instant, Type: EventGap}},
+		"no type":       {{Seq: 1, Time: instant}},
+		"both outputs":  {{Seq: 1, Time: instant, Type: EventStdout, Text: "a", Base64: []byte("b")}},
+		"strange cause": {{Seq: 1, Time: instant, Type: EventState, Reason: "\n"}},
+		"too much":      {good, {Seq: 2, Time: instant, Type: EventStdout, Text: good.Text}},
 	} {
-		if segment, err := AppendEvent([]byte("before"), event); err == nil || string(segment) != "before" {
-			t.Errorf("%s: %q, %v", name, segment, err)
+		if segment, err := EncodeEvents(events); err == nil {
+			t.Errorf("%s: %d bytes", name, len(segment))
 		}
 	}
-	if _, err := EncodeEvents([]Event{{}}); err == nil {
-		t.Error("a bad event is written")
+	if _, err := EncodeEvents([]Event{good}); err != nil {
+		t.Error(err)
 	}
 }
 
-// TestWorstOutputFits: what SplitOutput cuts is never too big for a segment, however badly it is spelled.
-func TestWorstOutputFits(t *testing.T) {
-	for name, output := range map[string][]byte{
-		"control characters": bytes.Repeat([]byte{1}, 3*MaxEventOutput),
-		"invalid bytes":      bytes.Repeat([]byte{0xff}, 3*MaxEventOutput),
-		"cut characters":     []byte("x" + strings.Repeat("🧪", MaxEventOutput)),
-		"line separators":    []byte(strings.Repeat("\u2028", MaxEventOutput)),
-		"quotes":             bytes.Repeat([]byte(`"`), 2*MaxEventOutput+1),
-	} {
-		var joined []byte
-		for _, event := range SplitOutput(output) {
-			event.Seq, event.Time, event.Type = 1<<62, instant, EventStderr
-			segment, err := AppendEvent(nil, event)
-			if err != nil {
-				t.Fatalf("%s: %v", name, err)
-			}
-			got, err := DecodeEvents(segment)
-			if err != nil || len(got) != 1 {
-				t.Fatalf("%s: %+v, %v", name, got, err)
-			}
-			joined = append(joined, got[0].Output()...)
-			if utf8.Valid(output) && len(got[0].Base64) > 0 {
-				t.Errorf("%s: text is cut inside a character", name)
-			}
-		}
-		if !bytes.Equal(joined, output) {
-			t.Errorf("%s: %d bytes became %d", name, len(output), len(joined))
+func TestEventOutput(t *testing.T) {
+	for _, event := range []Event{{Text: "a\xe9"}, {Base64: []byte("a\xe9")}} {
+		if got := event.Output(); string(got) != "a\xe9" {
+			t.Errorf("%+v: %q", event, got)
 		}
 	}
-	if events := SplitOutput(nil); events != nil {
-		t.Errorf("no output became %+v", events)
+	if got := (Event{Type: EventGap}).Output(); len(got) != 0 {
+		t.Errorf("%q", got)
 	}
-}
-
-func TestSegmentIsFull(t *testing.T) {
-	event := Event{Seq: 1, Time: instant, Type: EventStdout, Text: strings.Repeat("x", MaxEventOutput)}
-	var segment []byte
-	for ; event.Seq < 100; event.Seq++ {
-		longer, err := AppendEvent(segment, event)
-		if errors.Is(err, ErrTooBig) {
-			if !bytes.Equal(longer, segment) || len(segment) < MaxSegment-2*MaxEventOutput {
-				t.Errorf("full at %d bytes", len(segment))
-			}
-			return
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		segment = longer
-	}
-	t.Errorf("never full: %d bytes", len(segment))
 }

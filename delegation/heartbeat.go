@@ -1,10 +1,6 @@
 package delegation
 
-import (
-	"fmt"
-	"slices"
-	"time"
-)
+import "fmt"
 
 // maxHeartbeatSeconds keeps three heartbeats far from any overflow.
 const maxHeartbeatSeconds = 24 * 60 * 60
@@ -48,12 +44,3 @@ func (h Heartbeat) check() error {
 	}
 	return nil
 }
-
-// Serving says whether the watcher that wrote this heartbeat can be taken to be there: it has not said that it stops,
-// and three heartbeats have not gone by since.
-func (h Heartbeat) Serving(now time.Time) bool {
-	return !h.Stopping && now.Sub(h.BeatAt) <= 3*time.Duration(h.HeartbeatSeconds)*time.Second
-}
-
-// Offers says whether a feature is in the heartbeat's list.
-func (h Heartbeat) Offers(feature string) bool { return slices.Contains(h.Features, feature) }

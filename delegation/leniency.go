@@ -60,7 +60,7 @@ var leniencies = []leniency{
 	{"one-context-path", []string{"context_paths"}, `"context_paths": "/p"`, `"context_paths": ["/p"]`,
 		"as in MassGen's tools", takeOnePath},
 	{"time-without-zone", []string{"created_at"}, `"created_at": "2026-11-21T02:14:05"`,
-		`"created_at": "2026-11-21T02:14:05Z"`, "it is taken as UTC", takeTimeWithoutZone},
+		`"created_at": "2026-11-21T02:14:05Z"`, "it is taken as UTC; a blank in place of the T is fine", takeTimeWithoutZone},
 	{"no-time", []string{"created_at"}, `"created_at": "yesterday"`, ``,
 		"nothing is decided by it", takeNoTime},
 	{"unknown-field", nil, `"colour": "blue"`, ``,

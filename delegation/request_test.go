@@ -211,22 +211,6 @@ func TestEncodeRefusesWhatDecodeWould(t *testing.T) {
 	}
 }
 
-func TestMatchesName(t *testing.T) {
-	r, err := DecodeRequest(withMembers(t, ""))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if refusal := r.MatchesName("s1"); refusal != nil {
-		t.Error(refusal)
-	}
-	for _, raw := range []string{"", "S1", "s1 ", "s11", "../s1", "x\n"} {
-		refusal := r.MatchesName(raw)
-		if refusal == nil || refusal.Code != CodeIDMismatch || strings.Contains(refusal.Text, "\n") {
-			t.Errorf("%q: %+v", raw, refusal)
-		}
-	}
-}
-
 func TestPeekIDs(t *testing.T) {
 	long := strings.Repeat("é", 200)
 	for given, want := range map[string][2]string{
