@@ -37,7 +37,10 @@ func (s *scan) look(ctx context.Context, name, rawID string, waited bool) time.D
 		}
 		return 0
 	}
-	data, stamp, err := s.dir.Read(name, s.settings.MaxRequestBytes)
+	data, read, err := s.dir.Read(name, s.settings.MaxRequestBytes)
+	if err == nil {
+		stamp = read
+	}
 	return s.takeIn(ctx, intake{name: name, rawID: rawID, stamp: stamp, seen: seen, data: data}, err)
 }
 

@@ -1,0 +1,284 @@
+package watcher
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"torno/delegation"
+	"torno/internal/journal"
+	"torno/sandbox"
+	"torno/sandbox/sandboxtest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// patience bounds every wait of these tests; none of them needs it.
+const patience = 20 * time.Second
+
+// desk is a parent at one or more outboxes, a watcher behind them, and a fake engine behind that.
+type desk struct {
+	*testing.T
+	state, outbox string
+	world         *sandboxtest.World
+	config        Config
+	journal       *journal.Journal
+	watcher       *Watcher
+	fake          *sandboxtest.Fake
+	stop, kill    func()
+}
+
+// newDesk lays out an outbox; change may alter the configuration before open starts the watcher.
+func newDesk(t *testing.T, change func(*Config)) *desk {
+	t.Helper()
+	d := &desk{T: t, state: filepath.Join(t.TempDir(), "state"), world: sandboxtest.NewWorld(t)}
+	d.outbox = d.newOutbox("main")
+	d.config = Config{
+		Outboxes: []Outbox{d.settings("main", d.outbox)}, MaxRunning: 4, Version: "test",
+		Shutdown: Shutdown{Budget: patience}, Log: slog.New(slog.DiscardHandler),
+	}
+	if testing.Verbose() {
+		d.config.Log = slog.New(slog.NewTextHandler(t.Output(), nil))
+	}
+	if change != nil {
+		change(&d.config)
+	}
+	d.open()
+	return d
+}
+
+func (d *desk) newOutbox(name string) string {
+	dir := filepath.Join(d.TempDir(), name)
+	d.must(os.MkdirAll(filepath.Join(dir, "workspaces"), 0o755))
+	return dir
+}
+
+func (d *desk) settings(name, dir string) Outbox {
+	return Outbox{
+		Policy: sandbox.Policy{
+			Outbox: name, Dir: dir, Allow: []sandbox.Root{sandbox.Root(filepath.Join(dir, "workspaces"))},
+			Profiles: []sandbox.Profile{{
+				Name: "sh", Sandbox: sandboxtest.LauncherName, RootFS: sandbox.RootFS{Host: true},
+				Timeout: sandbox.Timeouts{Default: time.Minute, Min: time.Second, Max: time.Hour},
+			}},
+		},
+		MaxRunning: 4, Queue: 16, MaxRequestBytes: 1 << 20,
+	}
+}
+
+// open starts a watcher on what is there, as after a restart.
+func (d *desk) open() {
+	d.Helper()
+	ctx := context.Background()
+	var err error
+	d.journal, err = journal.Open(ctx, filepath.Join(d.state, "journal.db"))
+	d.must(err)
+	d.fake = d.world.Launcher(d.journal.Installation())
+	d.config.Journal = d.journal
+	d.config.Launchers = map[string]sandbox.Launcher{sandboxtest.LauncherName: d.fake}
+	d.watcher, err = New(d.config)
+	d.must(err)
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan error, 1)
+	go func() { done <- d.watcher.Run(ctx) }()
+	d.stop = sync.OnceFunc(func() {
+		cancel()
+		if err := <-done; err != nil {
+			d.Error("the watcher ended with", err)
+		}
+		d.must(d.watcher.Close())
+		d.must(d.journal.Close())
+	})
+	d.kill = func() {
+		cancel()
+		<-done
+	}
+	d.Cleanup(func() { d.stop() })
+	select {
+	case <-d.watcher.Ready():
+	case err := <-done:
+		d.Fatal("the watcher did not get ready:", err)
+	case <-time.After(patience):
+		d.Fatal("the watcher did not get ready")
+	}
+}
+
+// crash ends the watcher as `kill -9` does, as far as anybody outside can see: nothing more is journalled, launched or
+// written. What it leaves is what a next one finds. release lets go of what a test holds the dead watcher at.
+func (d *desk) crash(release ...func()) {
+	d.Helper()
+	d.must(d.journal.Close())
+	d.fake.Crash()
+	d.watcher.endLife()
+	for _, let := range release {
+		let()
+	}
+	d.kill()
+	d.stop = func() {}
+}
+
+func (d *desk) must(err error) {
+	d.Helper()
+	if err != nil {
+		d.Fatal(err)
+	}
+}
+
+// ask is one request.
+type ask struct {
+	id, request, task, workspace string
+	timeout                      int
+	outbox                       string
+}
+
+// submit writes a request as the real client does: aside, then renamed.
+func (d *desk) submit(a ask) ask {
+	d.Helper()
+	if a.outbox == "" {
+		a.outbox = d.outbox
+	}
+	if a.request == "" {
+		a.request = "r-" + a.id
+	}
+	if a.timeout == 0 {
+		a.timeout = 60
+	}
+	if a.workspace == "" {
+		a.workspace = filepath.Join(a.outbox, "workspaces", a.id)
+		d.must(os.MkdirAll(a.workspace, 0o755))
+	}
+	body, err := json.Marshal(map[string]any{
+		"version": 1, "subagent_id": a.id, "request_id": a.request, "task": a.task, "yaml_config": map[string]any{},
+		"answer_file": filepath.Join(a.workspace, "answer.txt"), "workspace": a.workspace, "timeout_seconds": a.timeout,
+	})
+	d.must(err)
+	d.drop(a.outbox, "request_"+a.id+".json", body)
+	return a
+}
+
+// drop makes a file appear by rename.
+func (d *desk) drop(dir, name string, body []byte) {
+	d.Helper()
+	temp := filepath.Join(dir, name+".tmp")
+	d.must(os.WriteFile(temp, body, 0o644))
+	d.must(os.Rename(temp, filepath.Join(dir, name)))
+}
+
+// eventually polls a condition until it holds.
+func (d *desk) eventually(what string, holds func() bool) {
+	d.Helper()
+	deadline := time.Now().Add(patience)
+	for !holds() {
+		if time.Now().After(deadline) {
+			d.Fatalf("it never came true that %s; the outbox holds %v", what, d.names(d.outbox))
+		}
+		time.Sleep(2 * time.Millisecond)
+	}
+}
+
+func (d *desk) names(dir string) (names []string) {
+	entries, err := os.ReadDir(dir)
+	d.must(err)
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	return names
+}
+
+func (d *desk) exists(name string) bool {
+	_, err := os.Lstat(filepath.Join(d.outbox, name))
+	return !errors.Is(err, fs.ErrNotExist)
+}
+
+// response waits for the answer to a request.
+func (d *desk) response(a ask) (resp delegation.Response) {
+	d.Helper()
+	path := filepath.Join(cmpOr(a.outbox, d.outbox), "response_"+a.id+".json")
+	d.eventually("there is a response to "+a.id+" "+a.request, func() bool {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			return false
+		}
+		resp = delegation.Response{}
+		d.must(json.Unmarshal(data, &resp))
+		return a.request == "" || resp.RequestID == a.request
+	})
+	return resp
+}
+
+func cmpOr(a, b string) string {
+	if a != "" {
+		return a
+	}
+	return b
+}
+
+// started waits until the run of a request is seen to run.
+func (d *desk) started(a ask) {
+	d.Helper()
+	d.eventually("the run of "+a.request+" is running", func() bool {
+		r, ok, err := d.journal.Latest(context.Background(), "main", mustID(d, a.id))
+		d.must(err)
+		return ok && r.Request.String() == a.request && r.State == delegation.StateRunning
+	})
+}
+
+func (d *desk) latest(id string) journal.Run {
+	d.Helper()
+	r, ok, err := d.journal.Latest(context.Background(), "main", mustID(d, id))
+	d.must(err)
+	if !ok {
+		d.Fatal("the journal knows nothing of", id)
+	}
+	return r
+}
+
+// ended waits until the newest run of a subagent has ended and is settled.
+func (d *desk) ended(a ask) (r journal.Run) {
+	d.Helper()
+	d.eventually("the run of "+a.request+" has ended", func() bool {
+		var ok bool
+		var err error
+		r, ok, err = d.journal.Latest(context.Background(), "main", mustID(d, a.id))
+		d.must(err)
+		return ok && r.Request.String() == a.request && r.State == delegation.StateEnded && r.Answered
+	})
+	return r
+}
+
+func mustID(d *desk, id string) delegation.SubagentID {
+	d.Helper()
+	parsed, err := delegation.ParseSubagentID(id)
+	d.must(err)
+	return parsed
+}
+
+// want checks what a client acts on.
+func (d *desk) want(resp delegation.Response, status delegation.Status, reason delegation.Reason, exit int) {
+	d.Helper()
+	if resp.Status != status || resp.Reason != reason || resp.ExitCode != exit {
+		d.Errorf("the response says %s, %s, %d (%q); want %s, %s, %d", resp.Status, resp.Reason, resp.ExitCode, resp.StderrTail, status, reason, exit)
+	}
+}
+
+func (d *desk) touch(name string) {
+	d.Helper()
+	d.must(os.WriteFile(filepath.Join(d.outbox, name), nil, 0o644))
+}
+
+func (d *desk) remove(name string) {
+	d.Helper()
+	d.must(os.Remove(filepath.Join(d.outbox, name)))
+}
+
+func numbered(prefix string, n int) string { return fmt.Sprintf("%s%d", prefix, n) }

@@ -1,0 +1,111 @@
+package watcher
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"torno/delegation"
+	"torno/sandbox/sandboxtest"
+)
+
+func t0() context.Context { return context.Background() }
+
+func TestAfterACrash(t *testing.T) {
+	d := newDesk(t, func(c *Config) { c.MaxRunning = 1 })
+	running := d.submit(ask{id: "running", task: "sleep"})
+	d.started(running)
+	queued := d.submit(ask{id: "queued", task: "echo later"})
+	d.eventually("the second waits", func() bool { return d.exists("status_queued.json") })
+	gone := d.submit(ask{id: "gone", task: "echo never"})
+	d.eventually("the third waits", func() bool { return d.exists("status_gone.json") })
+	d.crash()
+	d.remove("request_gone.json")
+	d.open()
+	d.want(d.response(running), delegation.StatusError, delegation.ReasonLost, -1)
+	d.want(d.response(queued), delegation.StatusCompleted, delegation.ReasonExited, 0)
+	if r := d.ended(gone); r.Reason != delegation.ReasonClientGone {
+		t.Errorf("who took the request away meanwhile is answered: %s", r.Reason)
+	}
+	for _, key := range d.world.Keys() {
+		if d.world.Started(key) > 1 {
+			t.Errorf("%s was started twice", key)
+		}
+	}
+	d.empty()
+}
+
+func TestAnEndThatWasNotAnsweredIsAnsweredAfterACrash(t *testing.T) {
+	d := newDesk(t, nil)
+	reached, never := make(chan struct{}), make(chan struct{})
+	d.world.After(sandboxtest.OpWait, func() { close(reached); <-never })
+	a := d.submit(ask{id: "s1", task: "echo"})
+	<-reached
+	d.world.After(sandboxtest.OpWait, nil)
+	d.crash(func() { close(never) })
+	d.open()
+	resp := d.response(a)
+	if resp.Reason != delegation.ReasonLost || d.world.Started(d.world.Keys()[0]) != 1 {
+		t.Errorf("after a crash between exit and answer: %+v", resp)
+	}
+}
+
+func TestNothingRunsTwiceAfterARestart(t *testing.T) {
+	d := newDesk(t, nil)
+	a := d.submit(ask{id: "s1", task: "echo"})
+	d.response(a)
+	d.stop()
+	d.open()
+	b := d.submit(ask{id: "s2", task: "echo"})
+	d.response(b)
+	if keys := d.world.Keys(); len(keys) != 2 || d.world.Started(keys[0]) != 1 || d.world.Started(keys[1]) != 1 {
+		t.Errorf("sandboxes: %v", keys)
+	}
+}
+
+func TestARequestThatComesTwiceGetsTheSameAnswer(t *testing.T) {
+	d := newDesk(t, nil)
+	a := d.submit(ask{id: "s1", task: "echo once"})
+	first := d.response(a)
+	d.remove("request_s1.json")
+	d.eventually("the response is gone too", func() bool { return !d.exists("response_s1.json") })
+	d.submit(ask{id: "s1", request: a.request, task: "echo once"})
+	again := d.response(a)
+	if !again.CompletedAt.Equal(first.CompletedAt) || d.world.Started(d.world.Keys()[0]) != 1 {
+		t.Errorf("the same request ran again: %+v", again)
+	}
+}
+
+func TestShutdownAnswersEverybody(t *testing.T) {
+	for name, drain := range map[string]bool{"cancel": false, "drain": true} {
+		t.Run(name, func(t *testing.T) {
+			d := newDesk(t, func(c *Config) { c.MaxRunning, c.Shutdown.Drain = 1, drain })
+			d.shortLadders()
+			running := d.submit(ask{id: "running", task: "lines 100 0.01"})
+			d.started(running)
+			queued := d.submit(ask{id: "queued", task: "echo never"})
+			d.eventually("the second waits", func() bool { return d.exists("status_queued.json") })
+			d.stop()
+			resp := d.response(queued)
+			d.want(resp, delegation.StatusCancelled, delegation.ReasonShutdown, -1)
+			if !strings.Contains(resp.StderrTail, "shut down") {
+				t.Errorf("the reason is not said: %q", resp.StderrTail)
+			}
+			if drain {
+				d.want(d.response(running), delegation.StatusCompleted, delegation.ReasonExited, 0)
+			} else {
+				d.want(d.response(running), delegation.StatusCancelled, delegation.ReasonShutdown, -1)
+			}
+			var h delegation.Heartbeat
+			data, err := os.ReadFile(filepath.Join(d.outbox, delegation.HeartbeatName))
+			d.must(err)
+			d.must(json.Unmarshal(data, &h))
+			if !h.Stopping {
+				t.Error("watcher.json does not say that the watcher stopped")
+			}
+		})
+	}
+}
