@@ -153,8 +153,40 @@ func TestOwnerIsMe(t *testing.T) {
 	old := unix.Umask(0o777)
 	defer unix.Umask(old)
 	outbox := openOutbox(t, outboxOf(t, 2000, 2000).Path())
-	asUser(t, 2000, func() error { return outbox.Publish("response_s1.json", []byte("{}")) })
+	asUser(t, 2000, func() error {
+		if err := outbox.Publish("response_s1.json", []byte("{}")); err != nil {
+			return err
+		}
+		_, _, err := outbox.Read("response_s1.json", 2)
+		return err
+	})
 	checkOwner(t, outbox, 2000, 2000, 0o640)
+}
+
+// TestFullDisk publishes where there is no room: the earlier file stays whole, and nothing is left behind.
+func TestFullDisk(t *testing.T) {
+	path := newOutbox(t).Path()
+	if err := unix.Mount("tmpfs", path, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "size=64k"); err != nil {
+		t.Skipf("nothing can be mounted here: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := unix.Unmount(path, unix.MNT_DETACH); err != nil {
+			t.Error(err)
+		}
+	})
+	outbox := openOutbox(t, path)
+	if err := outbox.Publish("response_s1.json", []byte("first")); err != nil {
+		t.Fatal(err)
+	}
+	if err := outbox.Publish("response_s1.json", make([]byte, 1<<20)); !errors.Is(err, unix.ENOSPC) {
+		t.Errorf("got %v, want that the disk is full", err)
+	}
+	if data, _, err := outbox.Read("response_s1.json", 100); err != nil || string(data) != "first" {
+		t.Errorf("%q, %v", data, err)
+	}
+	if left := entries(t, outbox); len(left) != 1 {
+		t.Errorf("left behind: %q", left)
+	}
 }
 
 func outboxOf(t *testing.T, uid, gid int) *Dir {

@@ -57,7 +57,7 @@ func TestParseSubagentID(t *testing.T) {
 
 func TestParseRequestID(t *testing.T) {
 	for _, good := range []string{"9f2c4e1ab0d37755", " ", "a/b", "../..", "é🧪", strings.Repeat("é", 128), `"`} {
-		if id, err := ParseRequestID(good); err != nil || id.String() != good || len(id.Hash()) != 16 {
+		if id, err := ParseRequestID(good); err != nil || id.IsZero() || id.String() != good || len(id.Hash()) != 16 {
 			t.Errorf("%q: %q, %v", good, id, err)
 		}
 	}

@@ -171,6 +171,14 @@ func TestNumbers(t *testing.T) {
 	}
 }
 
+func TestScalarsAsText(t *testing.T) {
+	for given, want := range map[string]string{`true`: "True", `false`: "False", `7`: "7", `-1.50`: "-1.50", `1E2`: "1E2", `" "`: " "} {
+		if r, err := DecodeRequest(withMembers(t, `"task": `+given)); err != nil || r.Task != want {
+			t.Errorf("%s: %q, %v", given, r.Task, err)
+		}
+	}
+}
+
 func TestDepth(t *testing.T) {
 	nested := func(levels int) []byte {
 		return withMembers(t, `"yaml_config": `+strings.Repeat(`{"[":`, levels-1)+"1"+strings.Repeat("}", levels-1))
