@@ -52,9 +52,17 @@ type intake struct {
 	data        []byte
 }
 
+// unsettled says whether what is wrong with a file may still be its writer at work.
+func (in intake) unsettled(refusal *delegation.Refusal) bool {
+	return refusal.Code == delegation.CodeUnparsable && time.Since(in.stamp.ModTime) < settle
+}
+
 // takeIn decides on the copy that was read.
 func (s *scan) takeIn(ctx context.Context, in intake, readErr error) time.Duration {
 	if refusal := delegation.RefuseEntry(in.name, readErr); refusal != nil {
+		if in.unsettled(refusal) {
+			return settle
+		}
 		return s.refuse(ctx, in, sandbox.RunKey{}, refusal)
 	}
 	switch {
@@ -67,7 +75,7 @@ func (s *scan) takeIn(ctx context.Context, in intake, readErr error) time.Durati
 	request, err := delegation.DecodeRequest(in.data)
 	var refusal *delegation.Refusal
 	if errors.As(err, &refusal) {
-		if refusal.Code == delegation.CodeUnparsable && time.Since(in.stamp.ModTime) < settle {
+		if in.unsettled(refusal) {
 			return settle
 		}
 		return s.refuse(ctx, in, sandbox.RunKey{}, refusal)
