@@ -91,34 +91,32 @@ func (b *bench) spec(name string, args ...string) sandbox.Spec {
 	return b.command(argv...)
 }
 
-// command is spec for any command line.
+// command is spec for any command line. It is compiled as the watcher compiles it, so that the agent finds what agents
+// find.
 func (b *bench) command(argv ...string) sandbox.Spec {
-	spec := sandbox.Spec{
-		Profile: "suite",
-		RootFS:  sandbox.RootFS{Host: true},
-		Process: sandbox.Process{Argv: argv, Env: environment, Dir: "/workspace", Umask: 0o022},
-		Mounts: []sandbox.Mount{{
-			Source:    sandbox.Source{Base: b.dir, Rel: "workspace"},
-			Target:    "/workspace",
-			Prefix:    "/workspace",
-			Workspace: true,
+	b.Helper()
+	key := b.key()
+	request := delegation.Request{SubagentID: key.Subagent, RequestID: key.Request, Task: "-", Workspace: "workspace"}
+	spec, _, err := sandbox.Compile(request, sandbox.Policy{
+		Outbox: key.Outbox,
+		Dir:    b.dir,
+		Allow:  []sandbox.Root{sandbox.Root(b.dir)},
+		Owners: []uint32{owner, uint32(os.Geteuid())},
+		Profiles: []sandbox.Profile{{
+			Name: "suite", RootFS: sandbox.RootFS{Host: true}, Command: argv, Answer: sandbox.AnswerNone,
+			Limits: limits, Timeout: sandbox.Timeouts{Default: caseTime}, Umask: 0o022,
 		}},
-		Limits: sandbox.Limits{
-			Memory: 256 * mib, CPUs: 2000, Pids: 128, OpenFiles: 1024, FileSize: 256 * mib,
-			Tmp: 64 * mib, Home: 64 * mib, Shm: 16 * mib, Log: 8 * mib,
-		},
-		Timeout: caseTime,
-		Owners:  []uint32{owner, uint32(os.Geteuid())},
-	}
+	})
+	b.must(err)
 	if b.suite.Adjust != nil {
 		b.suite.Adjust(b.T, &spec)
 	}
 	return spec
 }
 
-// environment is what the suite's agents need to find their programs.
-var environment = []string{
-	"PATH=/usr/bin:/bin", "HOME=/home/agent", "USER=agent", "SHELL=/bin/sh", "TMPDIR=/tmp", "LANG=C.UTF-8", "TZ=UTC",
+var limits = sandbox.Limits{
+	Memory: 512 * mib, CPUs: 2000, Pids: 128, OpenFiles: 1024, FileSize: 256 * mib,
+	Tmp: 64 * mib, Home: 64 * mib, Shm: 16 * mib, Log: 8 * mib,
 }
 
 // requests numbers the requests of all cases, so that no two have one key.

@@ -63,9 +63,9 @@ func (b *box) moveAnswerAside() error {
 	return nil
 }
 
-// writeAnswer writes what was kept of the agent's standard output.
+// writeAnswer writes what was kept of the agent's standard output. KILL leaves nobody to do so.
 func (b *box) writeAnswer() error {
-	if !b.spec.Answer.FromStdout {
+	if !b.spec.Answer.FromStdout || b.life.Err() != nil {
 		return nil
 	}
 	b.mu.Lock()

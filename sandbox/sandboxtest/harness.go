@@ -29,8 +29,8 @@ const (
 // suite is one launcher under test.
 type suite struct {
 	Harness
-	launcher   sandbox.Launcher
-	guarantees sandbox.Guarantees
+	launcher sandbox.Launcher
+	probe    string // the probe's file, for a real launcher
 }
 
 // testCase is one promise of the contract.
@@ -46,6 +46,11 @@ func Suite(t *testing.T, h Harness) {
 	t.Run("contract", func(t *testing.T) {
 		s.run(t, lifecycleCases, restartCases, outputCases, processCases, mountCases)
 	})
+	if h.Real {
+		s.probe = buildProbe(t)
+		t.Run("wall", func(t *testing.T) { s.run(t, wallCases, limitCases, ownerCases) })
+		t.Run("tools", func(t *testing.T) { s.run(t, toolCases) })
+	}
 	t.Run("nothing is left", func(t *testing.T) {
 		if left := s.bench(t).list(s.launcher); len(left) > 0 {
 			t.Errorf("sandboxes that nobody removed: %v", left)

@@ -20,6 +20,7 @@ var mountCases = []testCase{
 	{"the answer is what stdout said", answerFromStdout},
 	{"the answer has a bound", answerBounded},
 	{"an answer of an earlier run is not this run's", staleAnswer},
+	{"a link in the answer's place leads nowhere", plantedAnswer},
 }
 
 func workspaceWritable(b *bench) {
@@ -142,4 +143,14 @@ func staleAnswer(b *bench) {
 	if content, err := os.ReadFile(filepath.Join(b.home, "answer.txt")); !os.IsNotExist(err) {
 		b.Errorf("the answer file says %q (%v), which this run did not", content, err)
 	}
+}
+
+func plantedAnswer(b *bench) {
+	b.put("secret", "keep this\n")
+	b.must(os.Symlink("../secret", filepath.Join(b.home, "answer.txt")))
+	spec := b.spec("echo", "the answer")
+	spec.Answer = sandbox.Answer{Path: "/workspace/answer.txt", FromStdout: true, Max: mib}
+	b.exits(b.runs(spec).exit, 0)
+	b.same("the answer", []byte(b.get("workspace/answer.txt")), "the answer\n")
+	b.same("what the link led to", []byte(b.get("secret")), "keep this\n")
 }

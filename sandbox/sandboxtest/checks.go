@@ -1,0 +1,179 @@
+package sandboxtest
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"torno/sandbox"
+	"torno/sandbox/sandboxtest/inside"
+)
+
+// check is one thing that a report from a sandbox must show. Every one of them is false outside of a sandbox, which a
+// test of ours makes sure of: a check that also passes there would prove nothing.
+type check struct {
+	key  sandbox.GuaranteeKey // "" for what every launcher must give
+	what string
+	ok   func(inside.Report, scene) bool
+}
+
+// scene is what the host knows of the sandbox that the report is from.
+type scene struct {
+	spec       sandbox.Spec
+	namespaces map[string]string // of the host
+}
+
+var checks = []check{
+	{sandbox.NoCapabilities, "the agent has no capability", func(r inside.Report, _ scene) bool { return powerless(r.Agent) }},
+	{sandbox.NoCapabilities, "init has no capability", func(r inside.Report, _ scene) bool { return powerless(r.Init) }},
+	{sandbox.NoNewPrivileges, "nobody gains privileges", func(r inside.Report, _ scene) bool { return r.Agent.NoNewPrivs && r.Init.NoNewPrivs }},
+	{sandbox.SyscallFilter, "agent and init are filtered", func(r inside.Report, _ scene) bool { return r.Agent.Seccomp == 2 && r.Init.Seccomp == 2 }},
+	{sandbox.SyscallFilter, "no call that only harms", func(r inside.Report, _ scene) bool { return allDenied(r.Calls) }},
+	{sandbox.SyscallFilter, "no socket of an unusual family", func(r inside.Report, _ scene) bool { return allDenied(r.Families) }},
+
+	{"", "the agent is not root", func(r inside.Report, _ scene) bool { return ordinary(r.Agent) && ordinary(r.Init) }},
+	{sandbox.OwnIdentity, "the agent is nobody of the host", func(r inside.Report, _ scene) bool { return everyID(r.Agent, 1<<16) }},
+	{"", "the agent has a name, and it is the only one", func(r inside.Report, _ scene) bool {
+		return r.User == "agent" && slices.Equal(r.Users, []string{"agent"})
+	}},
+
+	{"", "process 1 is init", func(r inside.Report, _ scene) bool { return r.InitName == "sandbox-init" }},
+	{"", "process 1 has no secrets for the agent", func(r inside.Report, _ scene) bool { return allDenied(r.InitSecrets) }},
+	{"", "the agent leads its session", func(r inside.Report, _ scene) bool { return r.SessionLeader }},
+	{"", "the environment is the spec's", environmentIsTheSpecs},
+	{"", "nothing is open but the standard streams", func(r inside.Report, _ scene) bool { return len(r.Descriptors) == 0 }},
+	{"", "the directory is the spec's", func(r inside.Report, s scene) bool { return r.Dir == s.spec.Process.Dir }},
+	{"", "the umask is the spec's", func(r inside.Report, s scene) bool { return r.Umask == s.spec.Process.Umask }},
+	{sandbox.Namespaces, "the host's name is hidden", func(r inside.Report, _ scene) bool { return r.Hostname == "sandbox" }},
+	{sandbox.Namespaces, "no namespace is the host's", ownNamespaces},
+
+	{sandbox.NoNetwork, "only the loopback device is up", func(r inside.Report, _ scene) bool { return len(r.Up) == 0 || slices.Equal(r.Up, []string{"lo"}) }},
+	{sandbox.NoNetwork, "no route leads anywhere", func(r inside.Report, _ scene) bool { return len(r.Routes) == 0 }},
+	{sandbox.NoNetwork, "no address can be reached", nothingReached},
+	{sandbox.NoNetwork, "nobody is asked for names", func(r inside.Report, _ scene) bool { return len(r.Nameservers) == 0 }},
+
+	{sandbox.ReadOnlyRoot, "the root is read-only", func(r inside.Report, _ scene) bool { return slices.Contains(r.Mounts["/"].Options, "ro") }},
+	{sandbox.ReadOnlyRoot, "nothing can be written that is not the agent's", onlyPrivateWritable},
+	{"", "no device but the harmless", onlyHarmlessDevices},
+	{"", "nothing that was installed by hand is to be seen", func(r inside.Report, _ scene) bool { return len(r.Listings["/usr/local"]) == 0 }},
+	{"", "no place of the host is to be seen", onlyKnownPlaces},
+	{sandbox.MountsByHandle, "the workspace gives no privileges", workspaceHardened},
+	{sandbox.PrivateTmp, "private file systems are bounded", privateBounded},
+
+	{sandbox.OpenFilesLimit, "open files are bounded", func(r inside.Report, s scene) bool { return r.Rlimits["nofile"] == uint64(s.spec.Limits.OpenFiles) }},
+	{sandbox.FileSizeLimit, "the size of a file is bounded", func(r inside.Report, s scene) bool { return r.Rlimits["fsize"] == uint64(s.spec.Limits.FileSize) }},
+}
+
+func powerless(s inside.Status) bool {
+	return len(s.Capabilities) == 5 && !slices.ContainsFunc(slices.Collect(maps.Values(s.Capabilities)), func(set uint64) bool { return set != 0 })
+}
+
+// allDenied says whether everything that was tried was denied; what failed for another reason was not.
+func allDenied(tried map[string]inside.Outcome) bool {
+	return len(tried) > 0 && len(notDenied(tried)) == 0
+}
+
+func notDenied(tried map[string]inside.Outcome) (names []string) {
+	for name, outcome := range tried {
+		if !outcome.Denied() {
+			names = append(names, name+": "+string(outcome))
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+func ordinary(s inside.Status) bool { return everyID(s, 1) }
+
+// everyID says whether no user or group id is below a bound.
+func everyID(s inside.Status, bound int) bool {
+	all := slices.Concat(s.Uids, s.Gids, s.Groups)
+	return len(all) >= 8 && slices.Min(all) >= bound
+}
+
+func environmentIsTheSpecs(r inside.Report, s scene) bool {
+	return slices.Equal(r.Environ, slices.Sorted(slices.Values(s.spec.Process.Env)))
+}
+
+func ownNamespaces(r inside.Report, s scene) bool {
+	for kind, theirs := range s.namespaces {
+		if r.Namespaces[kind] == theirs {
+			return false
+		}
+	}
+	return len(s.namespaces) > 0
+}
+
+// noWay are the failures of who has no network, or a loopback device where nobody listens.
+var noWay = []inside.Outcome{"ENETUNREACH", "EADDRNOTAVAIL", "EAFNOSUPPORT", "ECONNREFUSED"}
+
+func nothingReached(r inside.Report, _ scene) bool {
+	for _, outcome := range r.Reach {
+		if !slices.Contains(noWay, outcome) {
+			return false
+		}
+	}
+	return len(r.Reach) > 0
+}
+
+// private are the directories that an agent may write.
+var private = []string{"/dev/shm", "/dev/mqueue", "/home/agent", "/tmp", "/workspace"}
+
+// harmless are the devices that an agent may see, and write.
+var harmless = []string{
+	"/dev/console", "/dev/full", "/dev/null", "/dev/ptmx", "/dev/pts/ptmx", "/dev/random", "/dev/tty", "/dev/urandom", "/dev/zero",
+	"/proc/kcore", "/proc/keys", "/proc/latency_stats", "/proc/timer_list", "/proc/sched_debug", // masked with /dev/null
+}
+
+func onlyPrivateWritable(r inside.Report, _ scene) bool {
+	return len(others(r.Writable, append(private, harmless...))) == 0
+}
+
+func onlyHarmlessDevices(r inside.Report, _ scene) bool { return len(others(r.Devices, harmless)) == 0 }
+
+// others are those that are not among the known.
+func others(all, known []string) []string {
+	return slices.DeleteFunc(slices.Clone(all), func(s string) bool { return slices.Contains(known, s) })
+}
+
+// places are what a root may hold. Whatever else is there came from the host.
+var places = []string{
+	".dockerenv", "bin", "dev", "etc", "home", "lib", "lib32", "lib64", "libx32", "proc", "run", "sbin", "sys", "tmp", "usr", "workspace",
+}
+
+func onlyKnownPlaces(r inside.Report, _ scene) bool {
+	return len(others(r.Listings["/"], places)) == 0 && slices.Equal(r.Listings["/home"], []string{"agent"}) &&
+		slices.Equal(r.Listings["/run"], []string{"torno"})
+}
+
+func workspaceHardened(r inside.Report, s scene) bool {
+	m, mounted := r.Mounts[s.spec.WorkspaceMount().Target]
+	return mounted && has(m, "nosuid") && has(m, "nodev") && has(m, "rw")
+}
+
+func has(m inside.Mount, option string) bool { return slices.Contains(m.Options, option) }
+
+func privateBounded(r inside.Report, s scene) bool {
+	for dir, bytes := range map[string]int64{
+		"/tmp": s.spec.Limits.Tmp, "/home/agent": s.spec.Limits.Home, "/dev/shm": s.spec.Limits.Shm,
+	} {
+		m, mounted := r.Mounts[dir]
+		if !mounted || m.Bytes != uint64(bytes) || !has(m, "nosuid") || !has(m, "nodev") || !slices.Contains(r.Writable, dir) {
+			return false
+		}
+	}
+	return true
+}
+
+// found is the part of a report that tells why a check failed.
+func found(r inside.Report) string {
+	lines := []string{
+		"writable: " + strings.Join(others(r.Writable, append(private, harmless...)), " "),
+		"devices: " + strings.Join(others(r.Devices, harmless), " "),
+		"calls: " + strings.Join(notDenied(r.Calls), ", "),
+		"families: " + strings.Join(notDenied(r.Families), ", "),
+		"places: " + strings.Join(slices.Concat(r.Listings["/"], r.Listings["/home"], r.Listings["/run"]), " "),
+		"process 1: " + strings.Join(notDenied(r.InitSecrets), ", "),
+	}
+	return strings.Join(lines, "\n")
+}

@@ -1,0 +1,84 @@
+package sandboxtest
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+var toolCases = []testCase{
+	{"git commits", gitCommits},
+	{"git reads a stranger's repository in the context", gitReadsContext},
+	{"python makes a virtual environment", pythonVenv},
+	{"node runs", nodeRuns},
+	{"npm installs a package of the workspace", npmInstalls},
+}
+
+// needs skips a case whose tool the sandbox does not have.
+func (b *bench) needs(try string) {
+	b.Helper()
+	if b.runs(b.script(try)).exit.Code != 0 {
+		b.Skipf("%q fails in the sandbox: nothing was tried", try)
+	}
+}
+
+// works runs a script in the workspace, wants its last line of output, and that everything belongs to the owner.
+func (b *bench) works(script, last string) {
+	b.Helper()
+	r := b.runs(b.script("set -e\n" + script))
+	lines := strings.Split(strings.TrimSpace(string(r.stdout)), "\n")
+	if r.exit.Code != 0 || lines[len(lines)-1] != last {
+		b.Errorf("exit %d, stdout %q, stderr %q", r.exit.Code, tail(r.stdout), tail(r.errors))
+	}
+	if os.Geteuid() == 0 {
+		b.owns(b.home, owner)
+	}
+}
+
+func gitCommits(b *bench) {
+	b.needs("git --version")
+	b.works(`git init -q repository
+		cd repository
+		echo text >file
+		git add file
+		git commit -q -m "the first"
+		git log --format=%s`, "the first")
+}
+
+func gitReadsContext(b *bench) {
+	b.asRoot()
+	b.needs("git --version")
+	b.works(`git init -q . && echo text >file && git add file && git commit -q -m "by another" && echo done`, "done")
+	const stranger = 4242
+	repository := filepath.Join(b.dir, "repository")
+	b.must(os.Rename(b.home, repository))
+	b.must(filepath.WalkDir(repository, func(path string, _ os.DirEntry, err error) error {
+		b.chown(path, stranger)
+		return err
+	}))
+	b.mkdir("workspace", owner)
+	spec := with(b.script("git -C /parent/repository log --format=%s"), b.context("repository", "/parent/repository", "/parent"))
+	b.same("stdout", b.runs(spec).stdout, "by another\n")
+}
+
+func pythonVenv(b *bench) {
+	b.needs(`python3 -c "import ensurepip"`)
+	b.works(`python3 -m venv v
+		v/bin/pip --version
+		v/bin/python -c "import sys; print(sys.prefix)"`, "/workspace/v")
+}
+
+func nodeRuns(b *bench) {
+	b.needs("node --version")
+	b.works(`node -e "require('fs').writeFileSync('file', 'text'); console.log(6*7)"`, "42")
+}
+
+func npmInstalls(b *bench) {
+	b.needs("npm --version")
+	b.works(`mkdir pkg
+		echo '{"name": "pkg", "version": "1.0.0", "main": "index.js"}' >pkg/package.json
+		echo 'module.exports = "from the package"' >pkg/index.js
+		echo '{"name": "app", "version": "1.0.0"}' >package.json
+		npm install --offline --no-audit --no-fund ./pkg
+		node -e "console.log(require('pkg'))"`, "from the package")
+}

@@ -1,0 +1,380 @@
+package sandboxtest_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"torno/delegation"
+	"torno/internal/runfile"
+	"torno/sandbox"
+	"torno/sandbox/sandboxtest"
+)
+
+// user is somebody with a world and one launcher in it.
+type user struct {
+	*testing.T
+	world *sandboxtest.World
+	fake  *sandboxtest.Fake
+	dir   string
+}
+
+func newUser(t *testing.T, options ...sandboxtest.Option) *user {
+	world := sandboxtest.NewWorld(t, options...)
+	return &user{T: t, world: world, fake: world.Launcher("here"), dir: t.TempDir()}
+}
+
+func (u *user) must(err error) {
+	u.Helper()
+	if err != nil {
+		u.Fatal(err)
+	}
+}
+
+func key(subagent, request string) sandbox.RunKey {
+	id, err := delegation.ParseSubagentID(subagent)
+	if err != nil {
+		panic(err)
+	}
+	r, err := delegation.ParseRequestID(request)
+	if err != nil {
+		panic(err)
+	}
+	return sandbox.RunKey{Outbox: "main", Subagent: id, Request: r, Attempt: 1}
+}
+
+func (u *user) spec(argv ...string) sandbox.Spec {
+	return sandbox.Spec{
+		Process: sandbox.Process{Argv: argv, Dir: "/workspace"},
+		Mounts: []sandbox.Mount{{
+			Source: sandbox.Source{Base: u.dir, Rel: "."}, Target: "/workspace", Prefix: "/workspace", Workspace: true,
+		}},
+	}
+}
+
+// start creates, starts and attaches.
+func (u *user) start(k sandbox.RunKey, spec sandbox.Spec) (sandbox.Handle, sandbox.Attachment) {
+	u.Helper()
+	h, err := u.fake.Create(u.Context(), k, spec)
+	u.must(err)
+	u.must(u.fake.Start(u.Context(), h))
+	a, err := u.fake.Open(u.Context(), h, "")
+	u.must(err)
+	return h, a
+}
+
+// rest is what still comes on a stream.
+func rest(a sandbox.Attachment, stream sandbox.Stream) string {
+	var text strings.Builder
+	for chunk := range a.Output() {
+		if chunk.Stream == stream {
+			text.Write(chunk.Bytes)
+		}
+	}
+	return text.String()
+}
+
+func (u *user) wait(a sandbox.Attachment) sandbox.Exit {
+	u.Helper()
+	exit, err := a.Wait(u.Context())
+	u.must(err)
+	return exit
+}
+
+// step is a call of a launcher.
+type step struct {
+	op   sandboxtest.Op
+	call func() error
+}
+
+// steps are all calls there are, in an order in which all of them can work.
+func (u *user) steps(h sandbox.Handle, a sandbox.Attachment) []step {
+	ctx := context.Background()
+	return []step{
+		{sandboxtest.OpCheck, func() error { _, err := u.fake.Check(ctx); return err }},
+		{sandboxtest.OpCreate, func() error { _, err := u.fake.Create(ctx, key("another", "r"), u.spec("echo")); return err }},
+		{sandboxtest.OpStart, func() error { return u.fake.Start(ctx, h) }},
+		{sandboxtest.OpOpen, func() error { _, err := u.fake.Open(ctx, h, ""); return err }},
+		{sandboxtest.OpList, func() error { _, err := u.fake.List(ctx); return err }},
+		{sandboxtest.OpSignal, func() error { return a.Signal(ctx, sandbox.Terminate) }},
+		{sandboxtest.OpWait, func() error { _, err := a.Wait(ctx); return err }},
+		{sandboxtest.OpRemove, func() error { return u.fake.Remove(ctx, h) }},
+	}
+}
+
+func TestEachStepFailsOnce(t *testing.T) {
+	boom := errors.New("boom")
+	u := newUser(t)
+	h, a := u.start(key("s", "r"), u.spec("exit", "0"))
+	u.wait(a)
+	for _, s := range u.steps(h, a) {
+		u.world.Fail(s.op, 2, boom)
+		before := u.world.Calls(s.op)
+		for nth, want := range []error{nil, boom, nil} {
+			if err := s.call(); !errors.Is(err, want) {
+				t.Errorf("%s, call %d: %v, want %v", s.op, nth+1, err, want)
+			}
+		}
+		if n := u.world.Calls(s.op) - before; n != 3 {
+			t.Errorf("%s was called 3 times and not %d", s.op, n)
+		}
+	}
+}
+
+func TestFailHasNoEffectAndFailAfterHas(t *testing.T) {
+	boom := errors.New("boom")
+	u := newUser(t)
+	u.world.Fail(sandboxtest.OpCreate, 1, boom)
+	u.world.FailAfter(sandboxtest.OpCreate, 2, boom)
+	for nth, want := range []int{0, 1} {
+		if _, err := u.fake.Create(t.Context(), key("s", "r"), u.spec("echo")); !errors.Is(err, boom) {
+			t.Errorf("call %d: %v", nth+1, err)
+		}
+		if n := u.world.Created(key("s", "r")); n != want {
+			t.Errorf("call %d: there are %d sandboxes, want %d", nth+1, n, want)
+		}
+	}
+}
+
+func TestHooksStopACallBeforeAndAfterItsEffect(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		u := newUser(t)
+		arrived, leave := make(chan string), make(chan struct{})
+		stop := func(where string) func() { return func() { arrived <- where; <-leave } }
+		u.world.Before(sandboxtest.OpCreate, stop("before"))
+		u.world.After(sandboxtest.OpCreate, stop("after"))
+		go u.fake.Create(t.Context(), key("s", "r"), u.spec("echo"))
+		for i, where := range []string{"before", "after"} {
+			if got := <-arrived; got != where || u.world.Created(key("s", "r")) != i {
+				t.Errorf("stopped %s the call with %d sandboxes", got, u.world.Created(key("s", "r")))
+			}
+			leave <- struct{}{}
+		}
+		u.world.Before(sandboxtest.OpCreate, nil)
+		u.world.After(sandboxtest.OpCreate, nil)
+		u.start(key("s", "r2"), u.spec("echo"))
+	})
+}
+
+func TestACallThatIsCancelledInItsHookHasNoEffect(t *testing.T) {
+	u := newUser(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	u.world.Before(sandboxtest.OpCreate, cancel)
+	if _, err := u.fake.Create(ctx, key("s", "r"), u.spec("echo")); !errors.Is(err, context.Canceled) || len(u.world.Keys()) != 0 {
+		t.Errorf("%v, and there are %v", err, u.world.Keys())
+	}
+}
+
+func TestCrashBreaksOffEverythingAndEndsNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		u := newUser(t)
+		h, a := u.start(key("s", "r"), u.spec("sleep"))
+		waited := make(chan error)
+		go func() { _, err := a.Wait(context.Background()); waited <- err }()
+		synctest.Wait()
+		u.fake.Crash()
+		if err := <-waited; !errors.Is(err, sandboxtest.ErrCrashed) {
+			t.Errorf("Wait: %v", err)
+		}
+		rest(a, sandbox.Stdout) // ends
+		for _, s := range u.steps(h, a) {
+			if err := s.call(); !errors.Is(err, sandboxtest.ErrCrashed) {
+				t.Errorf("%s: %v", s.op, err)
+			}
+		}
+		u.fake = u.world.Launcher("here")
+		again, err := u.fake.Open(t.Context(), h, "")
+		u.must(err)
+		u.must(again.Signal(t.Context(), sandbox.Terminate))
+		if exit := u.wait(again); exit.Code != 143 {
+			t.Errorf("the sandbox did not live on: %+v", exit)
+		}
+	})
+}
+
+// The engine did what it was asked to, and the watcher did not live to hear it.
+func TestCrashAfterTheEffect(t *testing.T) {
+	u := newUser(t)
+	u.world.After(sandboxtest.OpCreate, u.fake.Crash)
+	if _, err := u.fake.Create(t.Context(), key("s", "r"), u.spec("echo")); !errors.Is(err, sandboxtest.ErrCrashed) {
+		t.Errorf("Create: %v", err)
+	}
+	if left, err := u.world.Launcher("here").List(t.Context()); err != nil || len(left) != 1 {
+		t.Errorf("the next launcher finds %v, %v", left, err)
+	}
+}
+
+func TestVanishedSandbox(t *testing.T) {
+	u := newUser(t)
+	h, a := u.start(key("s", "r"), u.spec("sleep"))
+	u.world.Vanish(h)
+	rest(a, sandbox.Stdout) // ends
+	if _, err := a.Wait(t.Context()); !errors.Is(err, sandbox.ErrNotFound) {
+		t.Errorf("Wait: %v", err)
+	}
+	if _, err := u.fake.Open(t.Context(), h, ""); !errors.Is(err, sandbox.ErrNotFound) {
+		t.Errorf("Open: %v", err)
+	}
+}
+
+func TestInitFails(t *testing.T) {
+	u := newUser(t)
+	u.world.Fail(sandboxtest.OpInit, 1, &sandboxtest.InitError{Failure: runfile.FailureMount, Text: "another directory"})
+	u.world.Fail(sandboxtest.OpInit, 2, errors.New("no pipe"))
+	for i, want := range []string{"torno-init 1 failed mount another directory\n", "torno-init 1 failed setup no pipe\n"} {
+		_, a := u.start(key("s", fmt.Sprint(i)), u.spec("echo", "never"))
+		if got := rest(a, sandbox.Stderr); got != want {
+			t.Errorf("init says %q, want %q", got, want)
+		}
+		if exit := u.wait(a); exit.Code != runfile.FailedExit {
+			t.Errorf("%+v", exit)
+		}
+	}
+}
+
+// A sandbox that dies before init could say anything has no first line at all.
+func TestKilledBeforeTheStartedLine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		u := newUser(t)
+		free := make(chan struct{})
+		u.world.Before(sandboxtest.OpInit, func() { <-free })
+		_, a := u.start(key("s", "r"), u.spec("echo", "never"))
+		u.must(a.Signal(t.Context(), sandbox.Kill))
+		close(free)
+		if got := rest(a, sandbox.Stderr); got != "" {
+			t.Errorf("init says %q", got)
+		}
+		if exit := u.wait(a); exit.Code != 137 {
+			t.Errorf("%+v", exit)
+		}
+	})
+}
+
+func TestShellCommandsAreWords(t *testing.T) {
+	u := newUser(t)
+	for i, argv := range [][]string{
+		{"echo", "two words"},
+		{"sh", "-c", "echo two words"},
+		{"/bin/sh", "-c", "--", "echo two words"},
+		{"/bin/bash", "/run/torno/run/task"},
+		{"/bin/sh", "script"},
+	} {
+		spec := u.spec(argv...)
+		spec.Files = []sandbox.File{{Name: "task", Content: []byte("echo two words")}}
+		u.must(os.WriteFile(filepath.Join(u.dir, "script"), []byte("echo\ntwo words\n"), 0o644))
+		_, a := u.start(key("s", fmt.Sprint(i)), spec)
+		if got := rest(a, sandbox.Stdout); got != "two words\n" {
+			t.Errorf("%q says %q", argv, got)
+		}
+	}
+	_, a := u.start(key("s", "r"), u.spec("/bin/sh", "-c", "unheard of"))
+	if exit := u.wait(a); exit.Code != 127 {
+		t.Errorf("an unknown word: %+v", exit)
+	}
+}
+
+func TestRegisteredProgram(t *testing.T) {
+	u := newUser(t)
+	u.world.Register("claude", func(_ context.Context, p sandboxtest.ProgramIO) int {
+		line, err := io.ReadAll(p.Stdin)
+		fmt.Fprintf(p.Stdout, "%s %q %v", p.Args, line, err)
+		return 5
+	})
+	_, a := u.start(key("s", "r"), u.spec("claude", "-p", "do it"))
+	if got := rest(a, sandbox.Stdout); got != `[-p do it] "" <nil>` || u.wait(a).Code != 5 {
+		t.Errorf("it says %q", got)
+	}
+}
+
+func TestTrappedSignal(t *testing.T) {
+	u := newUser(t)
+	u.world.Register("tidy", func(ctx context.Context, p sandboxtest.ProgramIO) int {
+		signals := p.Trap(sandbox.Terminate)
+		fmt.Fprintln(p.Stdout, "ready")
+		select {
+		case s := <-signals:
+			fmt.Fprintf(p.Stdout, "tidied up after %s\n", s)
+			return 0
+		case <-ctx.Done():
+			return 1
+		}
+	})
+	_, a := u.start(key("s", "r"), u.spec("tidy"))
+	for chunk := range a.Output() {
+		if chunk.Stream == sandbox.Stdout {
+			break
+		}
+	}
+	u.must(a.Signal(t.Context(), sandbox.Terminate))
+	if got, exit := rest(a, sandbox.Stdout), u.wait(a); got != "tidied up after TERM\n" || exit.Code != 0 {
+		t.Errorf("%q, %+v", got, exit)
+	}
+}
+
+// An hour of a child is nothing in a bubble, and who does not read its output stops it there too.
+func TestInABubble(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		u := newUser(t)
+		begin := time.Now()
+		spec := u.spec("lines", "60", "60")
+		spec.Limits.Log = 100
+		_, a := u.start(key("s", "r"), spec)
+		time.Sleep(2 * time.Hour)
+		if list, err := u.fake.List(t.Context()); err != nil || list[0].State != sandbox.HandleRunning {
+			t.Errorf("a stream that nobody reads does not stop the child: %v, %v", list, err)
+		}
+		if lines := strings.Count(rest(a, sandbox.Stdout), "\n"); lines != 60 {
+			t.Errorf("%d lines of 60", lines)
+		}
+		exit := u.wait(a)
+		if took := exit.FinishedAt.Sub(exit.StartedAt); took < time.Hour || !exit.StartedAt.Equal(begin) {
+			t.Errorf("it took %s of the bubble's time", took)
+		}
+	})
+}
+
+func TestLedger(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		u := newUser(t)
+		u.must(os.Mkdir(filepath.Join(u.dir, "inner"), 0o755))
+		inner, beside := u.spec("sleep"), u.spec("sleep")
+		inner.Mounts[0].Source.Rel = "inner"
+		beside.Mounts = nil
+		first, _ := u.start(key("s", "1"), u.spec("sleep"))
+		u.start(key("s", "2"), beside)
+		u.start(key("other", "3"), inner)
+		u.must(u.fake.Remove(t.Context(), first))
+		u.start(key("s", "4"), inner)
+		shared := []sandboxtest.Shared{{Earlier: key("s", "1"), Later: key("other", "3")}, {Earlier: key("other", "3"), Later: key("s", "4")}}
+		if got := u.world.SharedWorkspaces(); !slices.Equal(got, shared) {
+			t.Errorf("shared workspaces: %v, want %v", got, shared)
+		}
+		if a, b, c := u.world.MostAtOnce("main", key("s", "1").Subagent), u.world.MostAtOnce("main", key("other", "3").Subagent), u.world.MostOfAll(); a != 2 || b != 1 || c != 3 {
+			t.Errorf("at once: %d of s, %d of the other, %d of all", a, b, c)
+		}
+		if keys := u.world.Keys(); len(keys) != 4 || u.world.Created(keys[0]) != 1 || u.world.Started(keys[0]) != 1 {
+			t.Errorf("keys: %v", keys)
+		}
+	})
+}
+
+func TestHostDir(t *testing.T) {
+	dir := t.TempDir()
+	u := newUser(t, sandboxtest.HostDir(func(s sandbox.Source) string { return filepath.Join(dir, s.Rel) }))
+	u.dir = "/nowhere"
+	_, a := u.start(key("s", "r"), u.spec("write", "file", "text"))
+	if exit := u.wait(a); exit.Code != 0 {
+		t.Errorf("%+v: %s", exit, rest(a, sandbox.Stderr))
+	}
+	if text, err := os.ReadFile(filepath.Join(dir, "file")); err != nil || string(text) != "text\n" {
+		t.Errorf("%q, %v", text, err)
+	}
+}
