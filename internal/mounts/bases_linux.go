@@ -4,8 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"golang.org/x/sys/unix"
 
@@ -39,6 +41,9 @@ func OpenBases(paths []string) (*Bases, error) {
 	}
 	return b, nil
 }
+
+// Paths are the directories, sorted.
+func (b *Bases) Paths() []string { return slices.Sorted(maps.Keys(b.held)) }
 
 // Close lets go of the directories. Pins taken earlier stay good.
 func (b *Bases) Close() error {

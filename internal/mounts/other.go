@@ -27,6 +27,7 @@ type (
 
 func OpenBases([]string) (*Bases, error)                 { return nil, ErrNeedsLinux }
 func (*Bases) Pin(sandbox.Source) (*Pin, error)          { return nil, ErrNeedsLinux }
+func (*Bases) Paths() []string                           { return nil }
 func (*Bases) TryIDMap(string, *IDMaps) error            { return ErrNeedsLinux }
 func (*Bases) Close() error                              { return nil }
 func (p *Pin) Owner() Identity                           { return Identity{UID: p.UID, GID: p.GID} }
