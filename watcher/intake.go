@@ -32,7 +32,7 @@ func (s *scan) look(ctx context.Context, name, rawID string, waited bool) time.D
 	case ok && s.w.owns(known.Key):
 		return 0
 	case ok && known.State == delegation.StateEnded:
-		if !known.Answered {
+		if !known.Answered || s.first && s.unreadable(known) {
 			s.answerAgain(ctx, known, stamp)
 		}
 		return 0
@@ -175,6 +175,17 @@ func (s *scan) answerAgain(ctx context.Context, record journal.Run, stamp delega
 	if ok && record.State == delegation.StateEnded {
 		s.answer(ctx, record, response, stamp)
 	}
+}
+
+// unreadable says whether a response that was published is missing or empty. A response is not flushed to the disk, so a
+// power cut can take it although the journal knows that it was there: the first listing looks once.
+func (s *scan) unreadable(record journal.Run) bool {
+	response, ok := delegation.ResponseNameFor(recordID(record))
+	if !ok {
+		return false
+	}
+	stamp, err := s.dir.Stat(response)
+	return errors.Is(err, fs.ErrNotExist) || err == nil && stamp.Size == 0
 }
 
 // answer publishes a recorded end and notes that it is published, or not owed any more.

@@ -109,3 +109,18 @@ func TestShutdownAnswersEverybody(t *testing.T) {
 		})
 	}
 }
+
+func TestAPowerCutDoesNotLoseAnAnswer(t *testing.T) {
+	d := newDesk(t, nil)
+	a := d.submit(ask{id: "s1", task: "echo once"})
+	d.response(a)
+	d.ended(a)
+	d.stop()
+	d.must(os.Truncate(filepath.Join(d.outbox, "response_s1.json"), 0))
+	d.open()
+	d.eventually("the answer is there again", func() bool {
+		info, err := os.Stat(filepath.Join(d.outbox, "response_s1.json"))
+		return err == nil && info.Size() > 0
+	})
+	d.want(d.response(a), delegation.StatusCompleted, delegation.ReasonExited, 0)
+}

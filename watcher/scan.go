@@ -43,10 +43,13 @@ type scan struct {
 	notify  *fsnotify.Watcher
 	delayed map[string]time.Time // names to look at again, and when
 	moved   bool                 // the outbox's directory is not at its path any more
+	first   bool                 // the first listing is under way
 }
 
 func (s *scan) run(ctx context.Context) error {
+	s.first = true
 	pause := s.list(ctx)
+	s.first = false
 	listing := time.NewTimer(pause)
 	defer listing.Stop()
 	again := time.NewTimer(time.Hour)
