@@ -45,7 +45,8 @@ type plan struct {
 	Profiles   string // more profiles
 	Shutdown   string
 	Mounts     string
-	Offers     string
+	Offers     string // more profiles on offer, each behind a comma
+	Host       string // the engine's socket, where it is not the usual one
 }
 
 const configuration = `version: 1
@@ -55,6 +56,7 @@ mounts: {{or .Plan.Mounts "auto"}}
 shutdown: {budget: 40s, running: {{or .Plan.Shutdown "cancel"}}}
 log: {format: text, level: debug}
 init: {{.Bin}}/sandbox-init
+{{with .Plan.Host}}docker: {host: "{{.}}"}{{end}}
 profiles:
   sh:
     limits: {memory: 256MiB, tmp: 64MiB, home: 64MiB, log: 1MiB, pids: 128}

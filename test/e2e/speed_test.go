@@ -1,0 +1,145 @@
+package e2e
+
+import (
+	"bytes"
+	"fmt"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"torno/delegation"
+)
+
+// TestTheRoadIsShort holds what can be held on a shared machine: how many calls a cold run costs the engine, and that
+// what the watcher adds before and after is small beside one bare call, measured in turn with it.
+func TestTheRoadIsShort(t *testing.T) {
+	e := needEngine(t)
+	tp := newTap(t, e)
+	h := newHouse(t, plan{Host: "unix://" + tp.socket})
+	const rounds = 15
+	var pickup, answer, bare []time.Duration
+	for i := range rounds {
+		mark := tp.mark()
+		begin, seen := h.timed(ask{id: fmt.Sprint("noop", i), task: "true"})
+		h.eventually("the sandbox is removed", func() bool { return len(h.engine.containers(t, h.installation())) == 0 })
+		calls := tp.since(mark)
+		if len(calls) > 6 {
+			t.Errorf("a cold run cost %d calls: %v", len(calls), calls)
+		}
+		pickup = append(pickup, one(t, calls, "POST containers/create").begin.Sub(begin))
+		answer = append(answer, seen.Sub(one(t, calls, "POST containers/ID/wait").done))
+		bare = append(bare, e.bareCreate(t, h.installation()))
+	}
+	p, a, b := median(pickup), median(answer), median(bare)
+	t.Logf("p50 of %d: request renamed to create called %s, child gone to response visible %s, bare create %s", rounds, p, a, b)
+	t.Logf("p99: pick-up %s, answer %s", slices.Max(pickup), slices.Max(answer))
+	if p > b/2 {
+		t.Errorf("the way to the create call takes %s, more than half of a bare create's %s", p, b)
+	}
+	if a > b/2 {
+		t.Errorf("the way from the exit to the response takes %s, more than half of a bare create's %s", a, b)
+	}
+}
+
+// timed submits and waits, and tells when the request was renamed and when the response was visible.
+func (h *house) timed(a ask) (begin, seen time.Time) {
+	h.Helper()
+	a = h.submit(a)
+	info, err := os.Lstat(h.path("request_" + a.id + ".json"))
+	h.must(err)
+	begin = info.ModTime() // written and renamed at once
+	response := h.path("response_" + a.id + ".json")
+	for deadline := time.Now().Add(patience); ; time.Sleep(200 * time.Microsecond) {
+		if _, err := os.Stat(response); err == nil {
+			seen = time.Now()
+			break
+		}
+		if time.Now().After(deadline) {
+			h.Fatal("there is no response to", a.id)
+		}
+	}
+	h.want(h.response(a), delegation.StatusCompleted, delegation.ReasonExited, 0)
+	return begin, seen
+}
+
+func one(t *testing.T, calls []call, what string) call {
+	t.Helper()
+	for _, c := range calls {
+		if strings.HasPrefix(c.what, what) {
+			return c
+		}
+	}
+	t.Fatalf("no call %q among %v", what, calls)
+	return call{}
+}
+
+// bareCreate times the engine's own create of the simplest container from the same image, and removes it.
+func (e engine) bareCreate(t *testing.T, installation string) time.Duration {
+	t.Helper()
+	var images []struct{ RepoTags []string }
+	e.get(t, "/images/json", &images)
+	image := ""
+	for _, i := range images {
+		for _, tag := range i.RepoTags {
+			if strings.Contains(tag, installation) {
+				image = tag
+			}
+		}
+	}
+	body := fmt.Appendf(nil, `{"Image":%q,"Cmd":["true"],"HostConfig":{"NetworkMode":"none"}}`, image)
+	begin := time.Now()
+	response, err := e.http.Post("http://engine/v1.41/containers/create?name=torno-bare", "application/json", bytes.NewReader(body))
+	took := time.Since(begin)
+	if err != nil {
+		t.Fatal(err)
+	}
+	response.Body.Close()
+	if response.StatusCode != http.StatusCreated {
+		t.Fatalf("bare create of %q: %s", image, response.Status)
+	}
+	request, err := http.NewRequest(http.MethodDelete, "http://engine/v1.41/containers/torno-bare?force=1", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if response, err = e.http.Do(request); err != nil {
+		t.Fatal(err)
+	}
+	response.Body.Close()
+	return took
+}
+
+func median(all []time.Duration) time.Duration {
+	all = slices.Sorted(slices.Values(all))
+	return all[len(all)/2]
+}
+
+func TestAnIdleWatcherIsSmall(t *testing.T) {
+	h := newHouse(t, plan{})
+	h.want(h.run(ask{id: "warm", task: "true"}), delegation.StatusCompleted, delegation.ReasonExited, 0)
+	before := h.cpuTicks()
+	const watched = 4 * time.Second
+	<-time.After(watched)
+	used := h.cpuTicks() - before
+	if memory := h.memory(); memory > 25<<20 {
+		t.Errorf("an idle watcher holds %d MiB", memory>>20)
+	} else {
+		t.Logf("an idle watcher holds %.1f MiB and used %d hundredths of a second in %s", float64(memory)/(1<<20), used, watched)
+	}
+	if used > 4 {
+		t.Errorf("an idle watcher used %d hundredths of a second of the processor in %s", used, watched)
+	}
+}
+
+// cpuTicks is what the watcher has used of the processor, in hundredths of a second.
+func (h *house) cpuTicks() (ticks int) {
+	h.Helper()
+	stat := h.read(fmt.Sprintf("/proc/%d/stat", h.process.Process.Pid))
+	fields := strings.Fields(stat[strings.LastIndexByte(stat, ')')+1:])
+	var user, system int
+	_, err := fmt.Sscan(fields[11]+" "+fields[12], &user, &system)
+	h.must(err)
+	return user + system
+}
