@@ -15,6 +15,7 @@ type attachment struct {
 	box    *box
 	reader *reader
 	output chan sandbox.Chunk
+	input  bool // it has the agent's standard input
 	open   context.Context
 	close  context.CancelFunc
 	pumped sync.WaitGroup
@@ -25,7 +26,7 @@ func (f *Fake) attach(b *box, cursor sandbox.Cursor) (*attachment, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &attachment{fake: f, box: b, reader: reader, output: make(chan sandbox.Chunk)}
+	a := &attachment{fake: f, box: b, reader: reader, output: make(chan sandbox.Chunk), input: b.takeInput()}
 	a.open, a.close = context.WithCancel(context.Background())
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -59,6 +60,15 @@ func (a *attachment) Output() <-chan sandbox.Chunk { return a.output }
 
 func (a *attachment) Input() io.WriteCloser { return input{a} }
 
+// takeInput gives the agent's standard input to the first attachment.
+func (b *box) takeInput() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	first := !b.inputTaken
+	b.inputTaken = true
+	return first
+}
+
 func (a *attachment) Signal(ctx context.Context, s sandbox.Signal) error {
 	return a.fake.do(ctx, OpSignal, func() error { a.box.signal(s); return nil })
 }
@@ -85,6 +95,9 @@ func (a *attachment) Wait(ctx context.Context) (exit sandbox.Exit, err error) {
 
 func (a *attachment) Close() error {
 	a.close()
+	if a.input {
+		a.box.input.Close()
+	}
 	a.pumped.Wait()
 	a.fake.mu.Lock()
 	defer a.fake.mu.Unlock()
@@ -92,18 +105,18 @@ func (a *attachment) Close() error {
 	return nil
 }
 
-// input is the agent's standard input. Closing the attachment leaves it open, as a cut connection does.
+// input is the agent's standard input. It ends with its attachment, as Docker has it.
 type input struct{ a *attachment }
 
 func (i input) Write(p []byte) (int, error) {
-	if i.a.open.Err() != nil {
+	if !i.a.input {
 		return 0, io.ErrClosedPipe
 	}
 	return i.a.box.input.Write(p)
 }
 
 func (i input) Close() error {
-	if i.a.open.Err() != nil {
+	if !i.a.input {
 		return nil
 	}
 	return i.a.box.input.Close()

@@ -19,11 +19,12 @@ import (
 // bench is where one case works: a workspace of its own, a deadline, and clean-up of all it makes.
 type bench struct {
 	*testing.T
-	suite    *suite
-	launcher sandbox.Launcher
-	ctx      context.Context
-	dir      string // the operator's directory on the host
-	home     string // the workspace on the host
+	suite        *suite
+	launcher     sandbox.Launcher
+	installation string
+	ctx          context.Context
+	dir          string // the case's directory on the host
+	home         string // the workspace in it
 }
 
 // owner is whom the suite gives its workspaces, where it may.
@@ -35,12 +36,17 @@ const caseTime = 2 * time.Minute
 func (s *suite) bench(t *testing.T) *bench {
 	ctx, cancel := context.WithTimeout(context.Background(), caseTime)
 	t.Cleanup(cancel)
-	b := &bench{T: t, suite: s, launcher: s.launcher, ctx: ctx, dir: t.TempDir()}
+	b := &bench{T: t, suite: s, launcher: s.launcher, installation: ours, ctx: ctx, dir: filepath.Join(s.base, fmt.Sprintf("case-%d", numbers.Add(1)))}
 	b.home = b.mkdir("workspace", owner)
 	return b
 }
 
-// mkdir makes a directory in the operator's one, of the given owner where we may choose.
+// source is a place in the case's directory.
+func (b *bench) source(rel string) sandbox.Source {
+	return sandbox.Source{Base: b.suite.base, Rel: filepath.Join(filepath.Base(b.dir), rel)}
+}
+
+// mkdir makes a directory in the case's one, of the given owner where we may choose.
 func (b *bench) mkdir(rel string, uid int) string {
 	b.Helper()
 	dir := filepath.Join(b.dir, rel)
@@ -56,7 +62,7 @@ func (b *bench) chown(name string, uid int) {
 	}
 }
 
-// put writes a file of the suite's owner into the operator's directory.
+// put writes a file of the suite's owner into the case's directory.
 func (b *bench) put(rel, content string) {
 	b.Helper()
 	name := filepath.Join(b.dir, rel)
@@ -64,7 +70,7 @@ func (b *bench) put(rel, content string) {
 	b.chown(name, owner)
 }
 
-// get reads a file of the operator's directory.
+// get reads a file of the case's directory.
 func (b *bench) get(rel string) string {
 	b.Helper()
 	content, err := os.ReadFile(filepath.Join(b.dir, rel))
@@ -96,11 +102,11 @@ func (b *bench) spec(name string, args ...string) sandbox.Spec {
 func (b *bench) command(argv ...string) sandbox.Spec {
 	b.Helper()
 	key := b.key()
-	request := delegation.Request{SubagentID: key.Subagent, RequestID: key.Request, Task: "-", Workspace: "workspace"}
+	request := delegation.Request{SubagentID: key.Subagent, RequestID: key.Request, Task: "-", Workspace: b.source("workspace").Rel}
 	spec, _, err := sandbox.Compile(request, sandbox.Policy{
 		Outbox: key.Outbox,
-		Dir:    b.dir,
-		Allow:  []sandbox.Root{sandbox.Root(b.dir)},
+		Dir:    b.suite.base,
+		Allow:  []sandbox.Root{sandbox.Root(b.suite.base)},
 		Owners: []uint32{owner, uint32(os.Geteuid())},
 		Profiles: []sandbox.Profile{{
 			Name: "suite", RootFS: sandbox.RootFS{Host: true}, Command: argv, Answer: sandbox.AnswerNone,
@@ -119,15 +125,15 @@ var limits = sandbox.Limits{
 	Tmp: 64 * mib, Home: 64 * mib, Shm: 16 * mib, Log: 8 * mib,
 }
 
-// requests numbers the requests of all cases, so that no two have one key.
-var requests atomic.Int64
+// numbers are for what must differ between all cases of all suites.
+var numbers atomic.Int64
 
 // key is a run key that no one else has.
 func (b *bench) key() sandbox.RunKey {
 	b.Helper()
 	subagent, err := delegation.ParseSubagentID("case")
 	b.must(err)
-	request, err := delegation.ParseRequestID(fmt.Sprintf("%s %d", b.Name(), requests.Add(1)))
+	request, err := delegation.ParseRequestID(fmt.Sprintf("%s %d", b.Name(), numbers.Add(1)))
 	b.must(err)
 	return sandbox.RunKey{Outbox: "suite", Subagent: subagent, Request: request, Attempt: 1}
 }

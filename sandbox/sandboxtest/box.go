@@ -32,14 +32,15 @@ type box struct {
 	gone         chan struct{} // closed when somebody took the sandbox away
 	spawned      sync.WaitGroup
 
-	mu       sync.Mutex
-	state    sandbox.HandleState
-	death    int // the number of the signal that the agent died of
-	traps    map[sandbox.Signal]chan sandbox.Signal
-	outOfMem bool
-	exit     sandbox.Exit
-	answer   bytes.Buffer
-	vanished sync.Once
+	mu         sync.Mutex
+	state      sandbox.HandleState
+	inputTaken bool // an attachment has the standard input
+	death      int  // the number of the signal that the agent died of
+	traps      map[sandbox.Signal]chan sandbox.Signal
+	outOfMem   bool
+	exit       sandbox.Exit
+	answer     bytes.Buffer
+	vanished   sync.Once
 }
 
 func newBox(w *World, installation string, key sandbox.RunKey, spec sandbox.Spec) *box {

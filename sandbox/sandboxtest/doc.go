@@ -7,22 +7,22 @@
 //	func TestContract(t *testing.T) {
 //		sandboxtest.Suite(t, sandboxtest.Harness{
 //			Real: true,
-//			New: func(t *testing.T, installation string) sandbox.Launcher {
-//				l, err := mylauncher.New(t.Context(), mylauncher.Options{Installation: installation})
+//			New: func(t *testing.T, base, installation string) sandbox.Launcher {
+//				l, err := mylauncher.New(t.Context(), mylauncher.Options{Base: base, Installation: installation})
 //				if err != nil {
 //					t.Fatal(err)
 //				}
 //				t.Cleanup(func() { l.Close() })
 //				return l
 //			},
+//			Crash: func(l sandbox.Launcher) { l.(*mylauncher.Launcher).Close() },
 //		})
 //	}
 //
-// The suite makes its own workspaces and specs, below directories of the testing package; as root it gives them to an
-// ordinary user, so that a launcher must show whose files a child writes. It calls New for the launcher that most
-// cases share, again with the same name wherever a watcher would have crashed, and with another name for a stranger on
-// the same engine. The first launcher is still there when the second one comes: a crash has no chance to tidy up, and
-// New must not wait for it.
+// The suite makes its own workspaces, beneath the directory that New gets as base, and compiles its own specs. As root
+// it gives workspaces to an ordinary user, so that a launcher must show whose files a child writes. It calls New for
+// the launcher that most cases share, with other names for cases in which a launcher crashes, again with the same name
+// after the crash, and once more for a stranger on the same engine.
 //
 // The agents of the suite are words of one vocabulary ("echo", "ignore-term", "orphan"), each said twice: as a script
 // for /bin/sh, which a Real launcher runs, and as a function, which the fake runs. So one case holds for both. With

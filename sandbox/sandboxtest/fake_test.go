@@ -22,6 +22,7 @@ func TestFakeKeepsTheContractInSmallPieces(t *testing.T) {
 
 func harness(world *sandboxtest.World) sandboxtest.Harness {
 	return sandboxtest.Harness{
-		New: func(_ *testing.T, installation string) sandbox.Launcher { return world.Launcher(installation) },
+		New:   func(_ *testing.T, _, installation string) sandbox.Launcher { return world.Launcher(installation) },
+		Crash: func(l sandbox.Launcher) { l.(*sandboxtest.Fake).Crash() },
 	}
 }

@@ -10,7 +10,11 @@ import (
 type Harness struct {
 	// New makes a launcher of an installation. The second one of the same name is what a watcher is after a crash: it
 	// knows nothing of the first but finds its sandboxes. Launchers of two names share the engine and nothing else.
-	New func(t *testing.T, installation string) sandbox.Launcher
+	// All workspaces and context lie beneath the directory base.
+	New func(t *testing.T, base, installation string) sandbox.Launcher
+
+	// Crash ends a launcher as `kill -9` ends its process: connections and locks are gone, nothing was tidied up.
+	Crash func(sandbox.Launcher)
 
 	// Real says that argv is run by a kernel. Agents are then scripts of /bin/sh, and the suite also tries from inside
 	// what the launcher says that it enforces. Otherwise argv are words of the fake.
@@ -20,18 +24,16 @@ type Harness struct {
 	Adjust func(t *testing.T, spec *sandbox.Spec)
 }
 
-// The installations of a suite.
-const (
-	ours   = "ours"
-	theirs = "theirs"
-)
-
 // suite is one launcher under test.
 type suite struct {
 	Harness
+	base     string
 	launcher sandbox.Launcher
 	probe    string // the probe's file, for a real launcher
 }
+
+// ours is the installation of most cases.
+const ours = "ours"
 
 // testCase is one promise of the contract.
 type testCase struct {
@@ -42,7 +44,8 @@ type testCase struct {
 // Suite is the contract of every launcher. A case uses its own keys, so that all can run at once; `go test -parallel`
 // says how many do.
 func Suite(t *testing.T, h Harness) {
-	s := &suite{Harness: h, launcher: h.New(t, ours)}
+	s := &suite{Harness: h, base: t.TempDir()}
+	s.launcher = h.New(t, s.base, ours)
 	t.Run("contract", func(t *testing.T) {
 		s.run(t, lifecycleCases, restartCases, outputCases, processCases, mountCases)
 	})

@@ -30,9 +30,9 @@ func workspaceWritable(b *bench) {
 	b.same("out", []byte(b.get("workspace/out")), "from the agent\n")
 }
 
-// context is a read-only mount of a place in the operator's directory.
+// context is a read-only mount of a place in the case's directory.
 func (b *bench) context(rel, target, prefix string) sandbox.Mount {
-	return sandbox.Mount{Source: sandbox.Source{Base: b.dir, Rel: rel}, Target: target, Prefix: prefix}
+	return sandbox.Mount{Source: b.source(rel), Target: target, Prefix: prefix}
 }
 
 // with puts mounts before the workspace.
@@ -74,7 +74,7 @@ func workspaceInContext(b *bench) {
 	inside := func(name string, args ...string) sandbox.Spec {
 		spec := with(b.spec(name, args...), b.context("parent", "/parent/base", "/parent"))
 		work := &spec.Mounts[len(spec.Mounts)-1]
-		work.Source.Rel, work.Target, work.Prefix = "parent/work", "/parent/base/work", "/parent"
+		work.Source, work.Target, work.Prefix = b.source("parent/work"), "/parent/base/work", "/parent"
 		spec.Process.Dir = work.Target
 		return spec
 	}
@@ -92,7 +92,7 @@ func workspaceRefused(b *bench) {
 	b.mkdir("workspace/inner", owner)
 	for _, rel := range []string{"missing", "file", "link", "link/inner", "file/inner"} {
 		spec := b.spec("exit", "0")
-		spec.Mounts[0].Source.Rel = rel
+		spec.Mounts[0].Source = b.source(rel)
 		b.refused(spec, delegation.CodeWorkspace)
 	}
 }

@@ -9,7 +9,6 @@ import (
 
 var processCases = []testCase{
 	{"stdin reaches the agent until it is closed", stdinReaches},
-	{"stdin outlives its attachment", stdinOutlives},
 	{"without stdin it is at its end", stdinAtEnd},
 	{"exit codes are the agent's", exitCodes},
 	{"a program that is none", noProgram},
@@ -34,22 +33,6 @@ func stdinReaches(b *bench) {
 	b.say(a, "two\n")
 	b.must(a.Input().Close())
 	b.exits(b.end(a, &seen), 0)
-	b.same("stdout", seen.stdout, "one\ntwo\n")
-}
-
-func stdinOutlives(b *bench) {
-	spec := b.spec("cat")
-	spec.Process.Stdin = true
-	h := b.start(spec)
-	a := b.open(h, "")
-	var seen transcript
-	b.say(a, "one\n")
-	b.read(a, &seen, seen.says("one\n"))
-	b.must(a.Close())
-	again := b.open(h, seen.cursor)
-	b.say(again, "two\n")
-	b.must(again.Input().Close())
-	b.exits(b.end(again, &seen), 0)
 	b.same("stdout", seen.stdout, "one\ntwo\n")
 }
 

@@ -14,18 +14,28 @@ var restartCases = []testCase{
 	{"another installation sees and removes nothing", othersAreBlind},
 }
 
-// next is the launcher after a crash.
-func (b *bench) next() sandbox.Launcher {
+// alone gives a case an installation of its own, whose launcher may crash.
+func (b *bench) alone() {
 	b.Helper()
-	return b.suite.New(b.T, ours)
+	b.installation = fmt.Sprintf("alone-%d", numbers.Add(1))
+	b.launcher = b.suite.New(b.T, b.suite.base, b.installation)
+}
+
+// crash puts a new launcher in the place of a dead one.
+func (b *bench) crash() {
+	b.Helper()
+	b.suite.Crash(b.launcher)
+	b.launcher = b.suite.New(b.T, b.suite.base, b.installation)
 }
 
 func nextFinds(b *bench) {
+	b.alone()
 	created := b.create(b.spec("sleep"))
 	running := b.start(b.spec("sleep"))
 	ended := b.start(b.spec("exit", "3"))
 	exit := b.finish(b.open(ended, "")).exit
-	seen := b.list(b.next())
+	b.crash()
+	seen := b.list(b.launcher)
 	for want, h := range map[sandbox.HandleState]sandbox.Handle{
 		sandbox.HandleCreated: created, sandbox.HandleRunning: running, sandbox.HandleExited: ended,
 	} {
@@ -36,32 +46,44 @@ func nextFinds(b *bench) {
 	if got := seen[ended.Key].Exit; got == nil || got.Code != 3 || !got.FinishedAt.Equal(exit.FinishedAt) {
 		b.Errorf("List shows the exit %+v, want %+v", got, exit)
 	}
+	for _, h := range []sandbox.Handle{created, running, ended} {
+		b.goesAway(h)
+	}
 }
 
 func nextStarts(b *bench) {
-	h := b.create(b.spec("echo", "late but whole"))
-	b.launcher = b.next()
+	b.alone()
+	key, spec := b.key(), b.spec("append", "ran", "once")
+	h, err := b.launcher.Create(b.ctx, key, spec)
+	b.must(err)
+	b.crash()
+	again, err := b.launcher.Create(b.ctx, key, spec)
+	b.must(err)
+	if !sameSandbox(again, h) {
+		b.Errorf("Create after a crash: %+v, before it: %+v", again, h)
+	}
 	b.must(b.launcher.Start(b.ctx, h))
-	r := b.finish(b.open(h, ""))
-	b.same("stdout", r.stdout, "late but whole\n")
+	b.exits(b.finish(b.open(h, "")).exit, 0)
+	b.same("the file that each run adds a line to", []byte(b.get("workspace/ran")), "once\n")
 	b.goesAway(h)
 }
 
 func nextContinues(b *bench) {
+	b.alone()
 	h := b.start(b.spec("lines", "20", "0.1"))
 	a := b.open(h, "")
 	var seen transcript
 	b.read(a, &seen, seen.has(3))
-	a.Close()
-	b.launcher = b.next()
+	b.crash()
 	b.exits(b.end(b.open(h, seen.cursor), &seen), 0)
 	b.same("stdout in two parts", seen.stdout, numbered(20, ""))
 }
 
 func nextReplays(b *bench) {
+	b.alone()
 	h := b.start(b.spec("both", "100"))
 	before := b.finish(b.open(h, ""))
-	b.launcher = b.next()
+	b.crash()
 	after := b.finish(b.open(h, ""))
 	b.same("stdout", after.stdout, string(before.stdout))
 	b.same("stderr", after.stderr, string(before.stderr))
@@ -72,7 +94,7 @@ func nextReplays(b *bench) {
 
 func othersAreBlind(b *bench) {
 	h := b.start(b.spec("lines", "10", "0.1"))
-	stranger := b.suite.New(b.T, theirs)
+	stranger := b.suite.New(b.T, b.suite.base, "theirs")
 	for _, seen := range b.list(stranger) {
 		if seen.ID == h.ID || seen.Key == h.Key {
 			b.Errorf("a stranger sees %+v", seen)

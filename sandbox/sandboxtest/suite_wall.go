@@ -76,7 +76,7 @@ func whatAgentFinds(b *bench) {
 
 // targets are addresses that an agent must not reach. Those on the host are alive while the case runs.
 func (b *bench) targets() []string {
-	abstract := fmt.Sprintf("@torno-suite-%d", requests.Add(1))
+	abstract := fmt.Sprintf("@torno-suite-%d", numbers.Add(1))
 	targets := []string{"tcp 1.1.1.1:53", "udp 1.1.1.1:53", "tcp [2606:4700:4700::1111]:53"}
 	for network, address := range map[string]string{"tcp": "127.0.0.1:0", "unix": abstract} {
 		listener, err := net.Listen(network, address)

@@ -378,3 +378,19 @@ func TestHostDir(t *testing.T) {
 		t.Errorf("%q, %v", text, err)
 	}
 }
+
+func TestStdinEndsWithItsAttachment(t *testing.T) {
+	u := newUser(t)
+	spec := u.spec("cat")
+	spec.Process.Stdin = true
+	h, a := u.start(key("s", "r"), spec)
+	second, err := u.fake.Open(t.Context(), h, "")
+	u.must(err)
+	if _, err := second.Input().Write([]byte("x")); err == nil {
+		t.Error("two attachments have the standard input")
+	}
+	u.must(a.Close())
+	if exit := u.wait(second); exit.Code != 0 {
+		t.Errorf("%+v", exit)
+	}
+}
