@@ -1,0 +1,116 @@
+package configs
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"torno/sandbox"
+)
+
+// check reports everything that is wrong with a complete configuration and can be told without looking at the machine.
+func (c *Config) check(r *report) {
+	c.checkInstallation(r)
+	for i := range c.Profiles {
+		checkProfile(r, &c.Profiles[i])
+		c.checkSockets(r, &c.Profiles[i])
+	}
+	if len(c.Outboxes) == 0 {
+		r.problem("outboxes", "there is none; name at least one directory that a parent shares with the watcher")
+	}
+	for i := range c.Outboxes {
+		c.checkOutbox(r, &c.Outboxes[i])
+	}
+	c.checkDirectories(r)
+}
+
+// checkInstallation is about what all outboxes share.
+func (c *Config) checkInstallation(r *report) {
+	switch {
+	case c.State == "" && len(c.Outboxes) > 1:
+		r.problem("state", "is missing; with more than one outbox it cannot be derived, write a directory for the journal")
+	case c.State == "":
+		r.problem("state", "is missing, and neither STATE_DIRECTORY nor XDG_STATE_HOME nor HOME says where it could be")
+	case !isTidy(c.State):
+		r.problem("state", "%q is no absolute path", c.State)
+	}
+	if socket, local := strings.CutPrefix(c.Docker.Host, unixScheme); !local || !isTidy(socket) {
+		source := ""
+		if !r.given("docker.host") {
+			source = " (from DOCKER_HOST)"
+		}
+		r.problem("docker.host", "%q%s is not of the form unix:///run/docker.sock; the engine has to be on this machine",
+			c.Docker.Host, source)
+	}
+	if last := c.UIDs.First + c.UIDs.Count - 1; last > maxUID {
+		r.problem("uids", "the range ends with %d, the last possible uid is %d", last, int64(maxUID))
+	}
+	if c.UIDs.Count < int64(c.MaxRunning) {
+		r.problem("uids.count", "%d uids are too few for max_running %d: each sandbox has its own", c.UIDs.Count, c.MaxRunning)
+	}
+}
+
+func (c *Config) checkOutbox(r *report, o *Outbox) {
+	key := "outboxes." + o.Name
+	if o.Dir == "" {
+		r.problem(key+".dir", "is missing; name the directory that the parent shares with the watcher")
+	}
+	if len(o.Allow) == 0 {
+		r.problem(key+".allow", "is missing or empty: no request could be served; name the directories below which workspaces may lie")
+	}
+	if o.MaxRunning > c.MaxRunning {
+		r.warn(key+".max_running", "%d is more than the %d of all outboxes together", o.MaxRunning, c.MaxRunning)
+	}
+	c.checkOffers(r, key, o)
+	checkPaths(r, key, o.Paths)
+	for i, uid := range o.Owners {
+		if slices.Index(o.Owners, uid) < i {
+			r.problem(fmt.Sprintf("%s.owners[%d]", key, i), "%d is here twice", uid)
+		}
+	}
+}
+
+// checkOffers is about the profiles of an outbox.
+func (c *Config) checkOffers(r *report, key string, o *Outbox) {
+	if len(o.Profiles) == 0 {
+		r.problem(key+".profiles", "is missing or empty; of several profiles say which are on offer here, the default one first")
+	}
+	var known []string
+	for _, p := range c.Profiles {
+		known = append(known, p.Name)
+	}
+	for i, name := range o.Profiles {
+		at := fmt.Sprintf("%s.profiles[%d]", key, i)
+		switch {
+		case !slices.Contains(known, name):
+			r.problem(at, "there is no profile %q%s", name, suggest(name, known))
+		case slices.Index(o.Profiles, name) < i:
+			r.problem(at, "%q is here twice", name)
+		}
+	}
+}
+
+// checkPaths makes sure that a path has one meaning in each of its views.
+func checkPaths(r *report, key string, paths []sandbox.PathMap) {
+	for i, m := range paths {
+		at := fmt.Sprintf("%s.paths[%d]", key, i)
+		if m.Parent == "" {
+			r.problem(at+".parent", "is missing; it is the directory as requests name it")
+			continue
+		}
+		for _, earlier := range paths[:i] {
+			switch {
+			case earlier.Parent == m.Parent:
+				r.problem(at+".parent", "%s is mapped twice", m.Parent)
+			case earlier.Parent != "" && earlier.Here == m.Here && earlier.Engine != m.Engine:
+				r.problem(at+".engine", "%s is already %s for the engine", m.Here, earlier.Engine)
+			}
+		}
+	}
+}
+
+func isTidy(path string) bool {
+	tidy, err := sandbox.TidyPath(path)
+	return err == nil && tidy == path && filepath.IsAbs(path)
+}

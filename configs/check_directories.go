@@ -1,0 +1,109 @@
+package configs
+
+import (
+	"fmt"
+	"path"
+	"slices"
+
+	"torno/sandbox"
+)
+
+// systemTrees are the host's own. No request may name anything that is, holds or lies in one of them.
+var systemTrees = []string{
+	"/bin", "/boot", "/dev", "/etc", "/lib", "/lib32", "/lib64", "/libx32", "/proc", "/sbin", "/sys", "/usr",
+	"/var/lib/containerd", "/var/lib/containers", "/var/lib/docker",
+}
+
+// commonDirs hold what belongs to everybody: below them is fine, as a whole they are not.
+var commonDirs = []string{"/", "/home", "/root", "/run", "/tmp", "/var", "/var/lib", "/var/run", "/var/tmp"}
+
+// wellKnownSockets are kept from sandboxes whether or not an engine listens there today.
+var wellKnownSockets = []string{
+	"/run/docker.sock", "/var/run/docker.sock", "/run/containerd", "/run/podman", "/run/crio", "/run/torno",
+}
+
+// checkDirectories looks at how the directories lie to one another. Paths are compared as they are written; CheckHost
+// compares where they lead.
+func (c *Config) checkDirectories(r *report) {
+	for i := range c.Outboxes {
+		o := &c.Outboxes[i]
+		key := "outboxes." + o.Name
+		c.checkDir(r, key+".dir", o.Dir)
+		for _, other := range c.Outboxes[:i] {
+			if o.Dir != "" && other.Dir != "" && sandbox.Nested(o.Dir, other.Dir) {
+				r.problem(key+".dir", "%s is, holds or lies in outbox %s, %s: each parent has a directory of its own", o.Dir, other.Name, other.Dir)
+			}
+		}
+		for j, root := range o.Allow {
+			c.checkRoot(r, fmt.Sprintf("%s.allow[%d]", key, j), o, root)
+		}
+		for j, root := range o.Read {
+			c.checkRoot(r, fmt.Sprintf("%s.read[%d]", key, j), o, root)
+		}
+		c.warnShared(r, key, i)
+	}
+}
+
+// checkRoot is for one root of an outbox.
+func (c *Config) checkRoot(r *report, key string, o *Outbox, root string) {
+	c.checkDir(r, key, root)
+	if root == o.Dir {
+		r.problem(key, "%s is the outbox itself; name a directory in it, such as %s", root, path.Join(root, "workspaces"))
+	}
+	for _, other := range c.Outboxes {
+		if other.Name != o.Name && other.Dir != "" && sandbox.Within(other.Dir, root) {
+			r.problem(key, "%s lies in outbox %s, which belongs to another parent", root, other.Name)
+		}
+	}
+}
+
+// checkDir is for every directory that a parent reaches.
+func (c *Config) checkDir(r *report, key, dir string) {
+	if dir == "" {
+		return
+	}
+	if !isTidy(dir) {
+		r.problem(key, "%q is no absolute path", dir)
+		return
+	}
+	if slices.Contains(commonDirs, dir) {
+		r.problem(key, "%s belongs to everybody; name a directory in it", dir)
+		return
+	}
+	for _, tree := range systemTrees {
+		if sandbox.Nested(tree, dir) {
+			r.problem(key, "%s is, holds or lies in %s of this machine's system", dir, tree)
+			return
+		}
+	}
+	if c.State != "" && sandbox.Nested(c.State, dir) {
+		r.problem(key, "%s is, holds or lies in the state directory %s", dir, c.State)
+	}
+	for _, socket := range c.sockets() {
+		if sandbox.Nested(dir, socket) {
+			r.problem(key, "%s is, holds or lies at %s, through which one is root on this machine", dir, socket)
+			return
+		}
+	}
+}
+
+// warnShared says which parents can see each other's work.
+func (c *Config) warnShared(r *report, key string, i int) {
+	o := &c.Outboxes[i]
+	for _, other := range c.Outboxes[:i] {
+		for j, root := range o.Allow {
+			if slices.ContainsFunc(other.Allow, func(theirs string) bool { return sandbox.Nested(root, theirs) }) {
+				r.warn(fmt.Sprintf("%s.allow[%d]", key, j), "%s is shared with outbox %s: either parent can change what the other's children work on", root, other.Name)
+			}
+		}
+	}
+}
+
+// sockets are the paths of engines.
+func (c *Config) sockets() []string {
+	all := slices.Clone(wellKnownSockets)
+	if socket := c.EngineSocket(); socket != "" && !slices.Contains(all, socket) {
+		all = append([]string{socket}, all...)
+	}
+	return all
+}

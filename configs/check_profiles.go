@@ -1,0 +1,125 @@
+package configs
+
+import (
+	"fmt"
+	"maps"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"torno/sandbox"
+)
+
+func checkProfile(r *report, p *sandbox.Profile) {
+	key := "profiles." + p.Name
+	checkRootFS(r, key, p.RootFS)
+	checkCommand(r, key, p)
+	checkTimeouts(r, key+".timeout", p.Timeout)
+	checkEnv(r, key+".env", p.Env)
+	if l := p.Limits; l.Tmp+l.Home+l.Shm > l.Memory {
+		r.warn(key+".limits", "tmp, home and shm hold %s together and count as memory, of which there is %s",
+			showSize(l.Tmp+l.Home+l.Shm), showSize(l.Memory))
+	}
+	for i, guarantee := range p.AtLeast {
+		if slices.Index(p.AtLeast, guarantee) < i {
+			r.problem(fmt.Sprintf("%s.at_least[%d]", key, i), "%s is here twice", guarantee)
+		}
+	}
+}
+
+// imageForm is looser than the engine's own grammar and strict about what could be an option.
+var imageForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:/@+-]*$`)
+
+func checkRootFS(r *report, key string, fs sandbox.RootFS) {
+	switch {
+	case fs.Host && fs.Image != "":
+		r.problem(key+".image", "there is rootfs: host too; a sandbox has one root file system")
+	case !fs.Host && !imageForm.MatchString(fs.Image):
+		r.problem(key+".image", "%q is no name of an image", fs.Image)
+	case fs.Host && fs.Pull:
+		r.problem(key+".pull", "there is no image to pull")
+	case fs.Pull && !strings.Contains(fs.Image, "@sha256:"):
+		r.warn(key+".image", "%s may be another image tomorrow; NAME@sha256:DIGEST stays the same", fs.Image)
+	}
+}
+
+func checkCommand(r *report, key string, p *sandbox.Profile) {
+	for i, element := range p.Command {
+		at := fmt.Sprintf("%s.command[%d]", key, i)
+		if err := sandbox.CheckPlaceholders(element); err != nil {
+			r.problem(at, "%v", err)
+		}
+		if i == 0 && element == "" {
+			r.problem(at, "is empty; it is the program")
+		}
+		if p.Answer == sandbox.AnswerNone && strings.Contains(element, "{{.AnswerFile}}") {
+			r.problem(at, "names {{.AnswerFile}}, but answer is none")
+		}
+	}
+	if i := sandbox.TaskMayBeOption(p.Command); i >= 0 {
+		r.warn(fmt.Sprintf("%s.command[%d]", key, i), `a task that begins with "-" may be read as an option here; put "--" before it, or use {{.TaskFile}}`)
+	}
+}
+
+func checkTimeouts(r *report, key string, t sandbox.Timeouts) {
+	switch {
+	case t.Min > t.Max:
+		r.problem(key+".min", "%s is more than max %s", showSpan(t.Min), showSpan(t.Max))
+	case t.Default < t.Min || t.Default > t.Max:
+		r.problem(key+".default", "%s is not between min %s and max %s", showSpan(t.Default), showSpan(t.Min), showSpan(t.Max))
+	}
+}
+
+// secretName finds variables that usually hold what no child should have (I7).
+var secretName = regexp.MustCompile(`(?i)(secret|token|passw|api_?key|private_?key|credential)`)
+
+func checkEnv(r *report, key string, env map[string]string) {
+	for _, name := range slices.Sorted(maps.Keys(env)) {
+		if secretName.MatchString(name) && env[name] != "" {
+			r.warn(key+"."+name, "looks like a secret: every child of this profile can read it and write it into its answer; a socket can give access without one")
+		}
+	}
+}
+
+// engineSockets are names under which engines listen. Whoever reaches one is root on the host.
+var engineSockets = []string{"docker.sock", "containerd.sock", "podman.sock", "crio.sock", "buildkitd.sock"}
+
+func (c *Config) checkSockets(r *report, p *sandbox.Profile) {
+	for i, socket := range p.Sockets {
+		at := fmt.Sprintf("profiles.%s.sockets[%d]", p.Name, i)
+		if socket.Host == "" {
+			r.problem(at+".host", "is missing; it is the socket's path on this machine")
+			continue
+		}
+		if socket.Host == c.EngineSocket() || slices.Contains(engineSockets, path.Base(socket.Host)) {
+			r.problem(at+".host", "%s is the socket of an engine: whoever reaches it is root on this machine", socket.Host)
+		}
+		if why := sandbox.Reserved(socket.Target); why != "" {
+			r.problem(at+".target", "%s is not possible: %s", socket.Target, why)
+		}
+		for _, earlier := range p.Sockets[:i] {
+			if sandbox.Nested(earlier.Target, socket.Target) {
+				r.problem(at+".target", "%s is in the way of %s", socket.Target, earlier.Target)
+			}
+		}
+		for _, o := range c.Outboxes {
+			if why := o.reaches(socket.Host); why != "" {
+				r.problem(at+".host", "%s lies in %s, where a parent can put another one in its place", socket.Host, why)
+			}
+		}
+	}
+}
+
+// reaches says through which of its directories the parent of an outbox can write at a path, or "".
+func (o *Outbox) reaches(p string) string {
+	if sandbox.Within(o.Dir, p) {
+		return "outbox " + o.Name
+	}
+	for _, root := range o.Allow {
+		if sandbox.Within(root, p) {
+			return "the allowed root " + root + " of outbox " + o.Name
+		}
+	}
+	return ""
+}

@@ -1,0 +1,131 @@
+package configs
+
+import (
+	"cmp"
+	"embed"
+	"strings"
+	"time"
+
+	"torno/sandbox"
+)
+
+// Examples holds examples/*.yaml: minimal.yaml, full.yaml with every key explained, and one for each kind of agent.
+//
+//go:embed examples/*.yaml
+var Examples embed.FS
+
+// Config is everything that a watcher is told. All paths are absolute and as the watcher sees them, unless said
+// otherwise. A Config from Parse, Load or Local is complete and valid.
+type Config struct {
+	State      string // the directory of the journal and the control socket
+	MaxRunning int    // of all outboxes together
+	Queue      int    // requests that wait, of one outbox that does not say otherwise
+	UIDs       UIDs
+	Mounts     MountMode
+	Docker     Docker
+	Init       string // sandbox-init for the sandboxes; "" is the one beside the watcher
+	Log        Log
+	Shutdown   Shutdown
+	Profiles   []sandbox.Profile // in the order of the file
+	Outboxes   []Outbox          // in the order of the file
+}
+
+// UIDs is the range from which each sandbox gets a uid and a gid of its own. Nobody else on the host may have one of it.
+type UIDs struct {
+	First int64
+	Count int64
+}
+
+// MountMode says how workspace and context get into a sandbox.
+type MountMode string
+
+// The modes.
+const (
+	MountsAuto     MountMode = "auto"      // by handle where that works, else by path
+	MountsByHandle MountMode = "by-handle" // or the watcher does not start
+	MountsByPath   MountMode = "by-path"
+)
+
+// Docker is how the engine is reached.
+type Docker struct {
+	Host string // unix:///path/of/its/socket
+}
+
+// Log is what the watcher says to its operator.
+type Log struct {
+	Format LogFormat
+	Level  LogLevel
+}
+
+// LogFormat is the form of a log line.
+type LogFormat string
+
+// The formats.
+const (
+	LogAuto LogFormat = "auto" // text on a terminal, else JSON
+	LogText LogFormat = "text"
+	LogJSON LogFormat = "json"
+)
+
+// LogLevel is the least important kind of line that is written.
+type LogLevel string
+
+// The levels.
+const (
+	LevelDebug LogLevel = "debug"
+	LevelInfo  LogLevel = "info"
+	LevelWarn  LogLevel = "warn"
+	LevelError LogLevel = "error"
+)
+
+// Shutdown is what happens to running children when the watcher is told to stop.
+type Shutdown struct {
+	Budget  time.Duration // after it everything is killed
+	Running RunningMode
+}
+
+// RunningMode says whether a shutdown waits for children.
+type RunningMode string
+
+// The modes.
+const (
+	Drain  RunningMode = "drain"  // wait as long as the budget lasts
+	Cancel RunningMode = "cancel" // end them at once, politely
+)
+
+// Outbox is one directory that a parent and the watcher share.
+type Outbox struct {
+	Name  string // its identity in the journal: moving the directory runs nothing again
+	Dir   string
+	Allow []string // roots below which workspaces lie; never empty
+	Read  []string // roots below which context lies
+	// ReadAllowed makes the allowed roots readable roots too.
+	ReadAllowed     bool
+	Profiles        []string // names on offer; the first is for requests that name none
+	MaxRunning      int
+	Queue           int
+	Busy            BusyMode
+	Owners          []uint32 // uids that may own a workspace; empty is the owner of Dir
+	Paths           []sandbox.PathMap
+	MaxRequestBytes int64
+}
+
+// BusyMode says what becomes of a request whose workspace is in use.
+type BusyMode string
+
+// The modes.
+const (
+	BusyRefuse BusyMode = "refuse"
+	BusyQueue  BusyMode = "queue"
+)
+
+// Launchers are the sandboxes that a profile can name.
+var Launchers = []string{"docker"}
+
+// unixScheme begins the only kind of address that an engine may have: it has to be on this machine.
+const unixScheme = "unix://"
+
+// EngineSocket is the path of the engine's socket.
+func (c Config) EngineSocket() string {
+	return strings.TrimPrefix(cmp.Or(c.Docker.Host, defaultSocket), unixScheme)
+}

@@ -1,0 +1,128 @@
+package configs
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+
+	"torno/sandbox"
+)
+
+// defaultSocket is where Docker listens unless somebody says otherwise.
+const defaultSocket = unixScheme + "/var/run/docker.sock"
+
+// hostCPUs is a variable so that a test writes the same on every machine.
+var hostCPUs = runtime.NumCPU
+
+// newConfig has what a file need not say.
+func newConfig() Config {
+	return Config{
+		MaxRunning: 8,
+		Queue:      1000,
+		UIDs:       UIDs{First: 2_000_000_000, Count: 65_536},
+		Mounts:     MountsAuto,
+		Log:        Log{LogAuto, LevelInfo},
+		Shutdown:   Shutdown{30 * time.Second, Drain},
+	}
+}
+
+func newProfile(name string) sandbox.Profile {
+	return sandbox.Profile{
+		Name:      name,
+		Sandbox:   Launchers[0],
+		AnswerMax: sandbox.DefaultAnswerMax,
+		Limits: sandbox.Limits{
+			Memory: 2 * gib, CPUs: 1000 * int64(min(2, hostCPUs())), Pids: 512, OpenFiles: 4096, FileSize: gib,
+			Tmp: 512 * mib, Home: 512 * mib, Shm: 64 * mib, Log: 16 * mib,
+		},
+		Umask: 0o022,
+	}
+}
+
+func newOutbox(name string) Outbox {
+	return Outbox{Name: name, ReadAllowed: true, Busy: BusyRefuse, MaxRequestBytes: 4 * mib}
+}
+
+// complete fills in the defaults that depend on other keys or on the environment.
+func (c *Config) complete(r *report, getenv func(string) string) {
+	if len(c.Profiles) == 0 && !r.given("profiles") {
+		c.Profiles = []sandbox.Profile{newProfile("default")}
+	}
+	for i := range c.Profiles {
+		completeProfile(&c.Profiles[i], r)
+	}
+	for i := range c.Outboxes {
+		c.completeOutbox(&c.Outboxes[i], r)
+	}
+	c.Docker.Host = cmp.Or(c.Docker.Host, getenv("DOCKER_HOST"), defaultSocket)
+	if c.State == "" {
+		c.State = defaultState(c.Outboxes, getenv)
+	}
+}
+
+func completeProfile(p *sandbox.Profile, r *report) {
+	if p.RootFS.Image == "" && !r.given("profiles."+p.Name+".image") {
+		p.RootFS.Host = true
+	}
+	p.Answer = p.AnswerMode()
+	for i, socket := range p.Sockets {
+		p.Sockets[i].Target = cmp.Or(socket.Target, socket.Host)
+	}
+	t := &p.Timeout
+	*t = sandbox.Timeouts{
+		Default: cmp.Or(t.Default, within(5*time.Minute, t.Min, t.Max)),
+		Min:     cmp.Or(t.Min, time.Second),
+		Max:     cmp.Or(t.Max, max(time.Hour, t.Default, t.Min)),
+	}
+}
+
+// within brings a default to bounds that are given; 0 is not given.
+func within(d, low, high time.Duration) time.Duration {
+	if d = max(d, low); high > 0 {
+		d = min(d, high)
+	}
+	return d
+}
+
+func (c *Config) completeOutbox(o *Outbox, r *report) {
+	key := "outboxes." + o.Name
+	if len(o.Profiles) == 0 && !r.given(key+".profiles") && len(c.Profiles) == 1 {
+		o.Profiles = []string{c.Profiles[0].Name}
+	}
+	if !r.given(key + ".max_running") {
+		o.MaxRunning = c.MaxRunning
+	}
+	if !r.given(key + ".queue") {
+		o.Queue = c.Queue
+	}
+	for i, m := range o.Paths {
+		here := cmp.Or(m.Here, m.Parent)
+		o.Paths[i] = sandbox.PathMap{Parent: m.Parent, Here: here, Engine: cmp.Or(m.Engine, here)}
+	}
+}
+
+// defaultState is the directory that the service manager made for us, or one of the user's own for this outbox. Of
+// several outboxes none can give the name: adding one would lose the journal of the others.
+func defaultState(outboxes []Outbox, getenv func(string) string) string {
+	if made, _, _ := strings.Cut(getenv("STATE_DIRECTORY"), ":"); made != "" {
+		return filepath.Clean(made)
+	}
+	base := getenv("XDG_STATE_HOME")
+	if home := getenv("HOME"); base == "" && home != "" {
+		base = filepath.Join(home, ".local", "state")
+	}
+	if len(outboxes) != 1 || outboxes[0].Dir == "" || !filepath.IsAbs(base) {
+		return ""
+	}
+	return filepath.Join(base, "torno", shortHash(outboxes[0].Dir))
+}
+
+// shortHash stands for a directory in a name.
+func shortHash(dir string) string {
+	sum := sha256.Sum256([]byte(dir))
+	return hex.EncodeToString(sum[:8])
+}

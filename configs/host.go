@@ -1,0 +1,128 @@
+package configs
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+)
+
+// CheckHost looks at what a configuration names on this machine. What it says can be wrong a moment later: it is for
+// the operator, and no decision of a run rests on it.
+func (c Config) CheckHost() ([]Warning, error) {
+	r := &report{noLines: true}
+	c.checkState(r)
+	c.checkFiles(r)
+	for i := range c.Outboxes {
+		checkOutboxDirs(r, &c.Outboxes[i])
+	}
+	for _, p := range c.Profiles {
+		if have := 1000 * int64(hostCPUs()); p.Limits.CPUs > have {
+			r.problem("profiles."+p.Name+".limits.cpus", "%g are more than the %d of this machine",
+				float64(p.Limits.CPUs)/1000, hostCPUs())
+		}
+	}
+	if len(r.problems) == 0 {
+		c.resolved().checkDirectories(r)
+	}
+	c.checkUIDs(r, "/etc/passwd", "/etc/subuid")
+	return r.result()
+}
+
+// checkState: a directory that others may write gives them the journal and the control socket.
+func (c *Config) checkState(r *report) {
+	info, err := os.Lstat(c.State)
+	switch {
+	case errors.Is(err, fs.ErrNotExist): // the watcher makes it
+	case err != nil:
+		r.problem("state", "cannot be looked at: %v", err)
+	case !info.IsDir():
+		r.problem("state", "%s is not a directory", c.State)
+	case info.Mode().Perm()&0o077 != 0:
+		r.problem("state", "%s is open to others (%04o); run: chmod 700 %s", c.State, info.Mode().Perm(), c.State)
+	}
+}
+
+// checkFiles is about the sockets, and the init of the sandboxes.
+func (c *Config) checkFiles(r *report) {
+	socket := func(key, path string) {
+		if info, err := os.Stat(path); err != nil {
+			r.problem(key, "cannot be looked at: %v", err)
+		} else if info.Mode().Type() != fs.ModeSocket {
+			r.problem(key, "%s is not a socket", path)
+		}
+	}
+	socket("docker.host", c.EngineSocket())
+	for _, p := range c.Profiles {
+		for i, s := range p.Sockets {
+			socket(fmt.Sprintf("profiles.%s.sockets[%d].host", p.Name, i), s.Host)
+		}
+	}
+	if c.Init == "" {
+		return
+	}
+	if info, err := os.Stat(c.Init); err != nil {
+		r.problem("init", "cannot be looked at: %v", err)
+	} else if !info.Mode().IsRegular() || info.Mode().Perm()&0o111 == 0 {
+		r.problem("init", "%s is not a program", c.Init)
+	}
+}
+
+func checkOutboxDirs(r *report, o *Outbox) {
+	key := "outboxes." + o.Name
+	directory := func(key, dir string) {
+		if info, err := os.Stat(dir); err != nil {
+			r.problem(key, "cannot be looked at: %v", err)
+		} else if !info.IsDir() {
+			r.problem(key, "%s is not a directory", dir)
+		}
+	}
+	directory(key+".dir", o.Dir)
+	if info, err := os.Stat(o.Dir); err == nil && info.Mode().Perm()&0o002 != 0 {
+		r.warn(key+".dir", "%s is writable for everybody, so that everybody is this parent; run: chmod o-w %s", o.Dir, o.Dir)
+	}
+	for i, root := range o.Allow {
+		at := fmt.Sprintf("%s.allow[%d]", key, i)
+		directory(at, root)
+		warnHome(r, at, root)
+	}
+	for i, root := range o.Read {
+		at := fmt.Sprintf("%s.read[%d]", key, i)
+		directory(at, root)
+		warnHome(r, at, root)
+	}
+}
+
+// warnHome finds roots that hold somebody's keys.
+func warnHome(r *report, key, root string) {
+	for _, name := range []string{".ssh", ".aws", ".gnupg", ".kube", ".docker"} {
+		if _, err := os.Lstat(filepath.Join(root, name)); err == nil {
+			r.warn(key, "%s holds %s, which requests could name too; choose a directory without it", root, name)
+			return
+		}
+	}
+}
+
+// resolved has every directory at the place to which its links lead.
+func (c Config) resolved() *Config {
+	resolve := func(path string) string {
+		if real, err := filepath.EvalSymlinks(path); err == nil {
+			return real
+		}
+		return path
+	}
+	c.State, c.Docker.Host = resolve(c.State), unixScheme+resolve(c.EngineSocket())
+	c.Outboxes = slices.Clone(c.Outboxes)
+	for i := range c.Outboxes {
+		o := &c.Outboxes[i]
+		o.Dir, o.Allow, o.Read = resolve(o.Dir), slices.Clone(o.Allow), slices.Clone(o.Read)
+		for _, list := range [][]string{o.Allow, o.Read} {
+			for j := range list {
+				list[j] = resolve(list[j])
+			}
+		}
+	}
+	return &c
+}

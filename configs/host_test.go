@@ -1,0 +1,132 @@
+package configs
+
+import (
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// machine is a configuration whose directories exist.
+func machine(t *testing.T) (Config, string) {
+	t.Helper()
+	emptyEnvironment(t)
+	dir, err := os.MkdirTemp("", "host") // a socket's path is short
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	for name, mode := range map[string]os.FileMode{"box": 0o755, "box/w": 0o755, "read": 0o755, "state": 0o700} {
+		if err := os.Mkdir(filepath.Join(dir, name), mode); err != nil && !os.IsExist(err) {
+			if err := os.MkdirAll(filepath.Join(dir, name), mode); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	listener, err := net.Listen("unix", filepath.Join(dir, "engine.sock"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { listener.Close() })
+	c, _ := parsed(t, strings.ReplaceAll(`
+version: 1
+state: DIR/state
+docker: {host: unix://DIR/engine.sock}
+init: DIR/init
+outboxes: {main: {dir: DIR/box, allow: [DIR/box/w], read: [DIR/read]}}
+`, "DIR", dir))
+	if err := os.WriteFile(c.Init, nil, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return c, dir
+}
+
+func TestCheckHost(t *testing.T) {
+	c, _ := machine(t)
+	if warnings, err := c.CheckHost(); err != nil || len(warnings) > 0 {
+		t.Errorf("warnings %v, error %v", warnings, err)
+	}
+}
+
+// TestCheckHostFinds changes the machine or the configuration, one thing at a time.
+func TestCheckHostFinds(t *testing.T) {
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, test := range map[string]struct {
+		change func(c *Config, dir string)
+		want   string // DIR stands for the directory
+	}{
+		"open state":      {func(c *Config, dir string) { must(os.Chmod(c.State, 0o750)) }, "state: DIR/state is open to others (0750); run: chmod 700 DIR/state"},
+		"state file":      {func(c *Config, dir string) { c.State = c.Init }, "state: DIR/init is not a directory"},
+		"no engine":       {func(c *Config, dir string) { c.Docker.Host += "x" }, "docker.host: cannot be looked at: stat DIR/engine.sockx: no such file"},
+		"engine file":     {func(c *Config, dir string) { c.Docker.Host = unixScheme + c.Init }, "docker.host: DIR/init is not a socket"},
+		"no init":         {func(c *Config, dir string) { must(os.Remove(c.Init)) }, "init: cannot be looked at"},
+		"init no program": {func(c *Config, dir string) { must(os.Chmod(c.Init, 0o644)) }, "init: DIR/init is not a program"},
+		"no root":         {func(c *Config, dir string) { c.Outboxes[0].Allow[0] += "x" }, "outboxes.main.allow[0]: cannot be looked at"},
+		"root file":       {func(c *Config, dir string) { c.Outboxes[0].Read[0] = c.Init }, "outboxes.main.read[0]: DIR/init is not a directory"},
+		"many cpus":       {func(c *Config, dir string) { c.Profiles[0].Limits.CPUs = 4500 }, "profiles.default.limits.cpus: 4.5 are more than the 4 of this machine"},
+		"root is a link to the state": {func(c *Config, dir string) {
+			must(os.Remove(filepath.Join(dir, "read")))
+			must(os.Symlink("state", filepath.Join(dir, "read")))
+		}, "outboxes.main.read[0]: DIR/state is, holds or lies in the state directory DIR/state"},
+		"root is a link to the system": {func(c *Config, dir string) {
+			must(os.Remove(filepath.Join(dir, "read")))
+			must(os.Symlink("/etc", filepath.Join(dir, "read")))
+		}, "outboxes.main.read[0]: /etc is, holds or lies in /etc of this machine's system"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c, dir := machine(t)
+			test.change(&c, dir)
+			_, err := c.CheckHost()
+			if want := strings.ReplaceAll(test.want, "DIR", dir); err == nil || !strings.HasPrefix(err.Error(), want) {
+				t.Errorf("got %v, want %s", err, want)
+			}
+		})
+	}
+}
+
+func TestCheckHostWarns(t *testing.T) {
+	c, dir := machine(t)
+	if err := os.Chmod(c.Outboxes[0].Dir, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(filepath.Join(dir, "read", ".ssh"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	warnings, err := c.CheckHost()
+	if err != nil || len(warnings) != 2 {
+		t.Fatalf("warnings %v, error %v", warnings, err)
+	}
+	if !strings.Contains(warnings[0].Text, "writable for everybody") || !strings.Contains(warnings[1].Text, "holds .ssh") {
+		t.Errorf("got %v", warnings)
+	}
+}
+
+func TestCheckUIDs(t *testing.T) {
+	dir := t.TempDir()
+	passwd, subuid := filepath.Join(dir, "passwd"), filepath.Join(dir, "subuid")
+	if err := os.WriteFile(passwd, []byte("root:x:0:0::/:/bin/sh\nleased:x:500100:1::/:\nbroken\n:\nshort:x\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(subuid, []byte("a:100000:65536\nb:499000:1001\nc:500999:1\nd:501000:9\ne:x:y\nf\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c, r := Config{UIDs: UIDs{500_000, 1000}}, &report{noLines: true}
+	c.checkUIDs(r, passwd, subuid)
+	c.checkUIDs(r, filepath.Join(dir, "none"), filepath.Join(dir, "none"))
+	var got []string
+	for _, w := range r.warnings {
+		got = append(got, w.Text)
+	}
+	want := "user leased has uid 500100, which is in the range of the sandboxes|" +
+		subuid + " of b, 499000 to 500000, is in the range of the sandboxes|" +
+		subuid + " of c, 500999 to 500999, is in the range of the sandboxes"
+	if strings.Join(got, "|") != want {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "|"), want)
+	}
+}

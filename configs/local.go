@@ -1,0 +1,75 @@
+package configs
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"torno/sandbox"
+)
+
+// LocalOptions are the flags of a watcher that has no file: one outbox, one profile.
+type LocalOptions struct {
+	Dir        string   // the outbox
+	Allow      []string // none is Dir/workspaces
+	Read       []string
+	Image      string // "" is the host's own programs
+	State      string
+	MaxRunning int      // 0 is the default
+	Command    []string // none runs the task's text with the shell
+	Sandbox    string   // "" is the default launcher
+}
+
+// Local makes the configuration of a local outbox. Relative paths are taken from the working directory.
+func Local(o LocalOptions) (Config, []Warning, error) {
+	if o.Dir == "" {
+		return Config{}, nil, errors.New("name the outbox: watcher run --dir DIR")
+	}
+	if err := o.absolute(); err != nil {
+		return Config{}, nil, err
+	}
+	c := newConfig()
+	profile := newProfile("default")
+	profile.RootFS, profile.Command = sandbox.RootFS{Host: o.Image == "", Image: o.Image}, o.Command
+	profile.Sandbox = cmp.Or(o.Sandbox, profile.Sandbox)
+	c.MaxRunning = cmp.Or(o.MaxRunning, c.MaxRunning)
+	outbox := newOutbox("local-" + shortHash(o.Dir))
+	outbox.Dir, outbox.Allow, outbox.Read = o.Dir, o.Allow, o.Read
+	if len(o.Allow) == 0 {
+		outbox.Allow = []string{filepath.Join(o.Dir, "workspaces")}
+	}
+	c.State, c.Profiles, c.Outboxes = o.State, []sandbox.Profile{profile}, []Outbox{outbox}
+	c.complete(&report{}, os.Getenv)
+	warnings, err := c.Validate()
+	if err != nil {
+		return Config{}, warnings, err
+	}
+	return c, warnings, nil
+}
+
+// absolute makes every path of the options absolute.
+func (o *LocalOptions) absolute() error {
+	paths := []*string{&o.Dir}
+	if o.State != "" {
+		paths = append(paths, &o.State)
+	}
+	o.Allow, o.Read = append([]string(nil), o.Allow...), append([]string(nil), o.Read...)
+	for _, list := range [][]string{o.Allow, o.Read} {
+		for i := range list {
+			paths = append(paths, &list[i])
+		}
+	}
+	for _, p := range paths {
+		if *p == "" {
+			return errors.New("a directory is named by an empty text")
+		}
+		absolute, err := filepath.Abs(*p)
+		if err != nil {
+			return fmt.Errorf("make %q absolute: %w", *p, err)
+		}
+		*p = absolute
+	}
+	return nil
+}

@@ -1,0 +1,77 @@
+package configs
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestLocal(t *testing.T) {
+	emptyEnvironment(t)
+	t.Chdir(t.TempDir())
+	here, err := filepath.Abs(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, warnings, err := Local(LocalOptions{Dir: "outbox"})
+	if err != nil || len(warnings) > 0 {
+		t.Fatalf("warnings %v, error %v", warnings, err)
+	}
+	o, p := c.Outboxes[0], c.Profiles[0]
+	if o.Dir != filepath.Join(here, "outbox") || !slices.Equal(o.Allow, []string{filepath.Join(here, "outbox/workspaces")}) {
+		t.Errorf("the outbox is %+v", o)
+	}
+	if !p.RootFS.Host || len(p.Command) != 0 || !slices.Equal(o.Profiles, []string{p.Name}) {
+		t.Errorf("the profile is %+v", p)
+	}
+	if want := "/home/operator/.local/state/torno/" + shortHash(o.Dir); c.State != want {
+		t.Errorf("the state is in %s, want %s", c.State, want)
+	}
+	again, _, err := Local(LocalOptions{Dir: here + "/./outbox/"})
+	if err != nil || again.Outboxes[0].Name != o.Name || !nameForm.MatchString(o.Name) {
+		t.Errorf("the name %s is not stable: %s, %v", o.Name, again.Outboxes[0].Name, err)
+	}
+	checkRoundTrip(t, "local", c)
+}
+
+func TestLocalWithEverything(t *testing.T) {
+	emptyEnvironment(t)
+	t.Chdir(t.TempDir())
+	c, _, err := Local(LocalOptions{
+		Dir: "/srv/box", Allow: []string{"w", "/srv/w"}, Read: []string{"r"}, Image: "debian:12", State: "state", MaxRunning: 3,
+		Command: []string{"agent", "--", "{{.Task}}"}, Sandbox: "docker",
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	o, p := c.Outboxes[0], c.Profiles[0]
+	if c.MaxRunning != 3 || o.MaxRunning != 3 || !filepath.IsAbs(c.State) || filepath.Base(c.State) != "state" {
+		t.Errorf("the configuration is %+v", c)
+	}
+	if !filepath.IsAbs(o.Allow[0]) || o.Allow[1] != "/srv/w" || !filepath.IsAbs(o.Read[0]) {
+		t.Errorf("the roots are %v and %v", o.Allow, o.Read)
+	}
+	if p.RootFS.Host || p.RootFS.Image != "debian:12" || strings.Join(p.Command, " ") != "agent -- {{.Task}}" {
+		t.Errorf("the profile is %+v", p)
+	}
+}
+
+func TestLocalRefuses(t *testing.T) {
+	emptyEnvironment(t)
+	for want, options := range map[string]LocalOptions{
+		"name the outbox: watcher run --dir DIR":                   {},
+		"a directory is named by an empty text":                    {Dir: "/srv/box", Allow: []string{""}},
+		"/etc is, holds or lies in /etc of this machine's system":  {Dir: "/srv/box", Allow: []string{"/etc"}},
+		"/srv/box is the outbox itself":                            {Dir: "/srv/box", Allow: []string{"/srv/box"}},
+		"max_running: -1 is out of range; allowed are 1 to 10000":  {Dir: "/srv/box", MaxRunning: -1},
+		`"firecracker" is not allowed; allowed are docker`:         {Dir: "/srv/box", Sandbox: "firecracker"},
+		"unknown placeholder {{.Tsk}}; did you mean {{.Task}}?":    {Dir: "/srv/box", Command: []string{"{{.Tsk}}"}},
+		`profiles.default.image: "-v" is no name of an image`:      {Dir: "/srv/box", Image: "-v"},
+		"/srv/box is, holds or lies in the state directory /srv/b": {Dir: "/srv/box", State: "/srv/box/state"},
+	} {
+		if _, _, err := Local(options); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%+v: got %v, want %s", options, err, want)
+		}
+	}
+}

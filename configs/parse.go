@@ -1,0 +1,136 @@
+package configs
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"regexp"
+	"strconv"
+
+	"gopkg.in/yaml.v3"
+)
+
+// maxFile is how large a configuration may be.
+const maxFile = 1 << 20
+
+// Load reads a configuration file. The error is an *Error unless the file cannot be read.
+func Load(path string) (Config, []Warning, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return Config{}, nil, fmt.Errorf("open the configuration: %w", err)
+	}
+	defer file.Close()
+	data, err := io.ReadAll(io.LimitReader(file, maxFile+1))
+	if err != nil {
+		return Config{}, nil, fmt.Errorf("read the configuration %s: %w", path, err)
+	}
+	return Parse(path, data)
+}
+
+// Parse reads a configuration; name is what problems call it. Where it says nothing of the state directory or of the
+// engine, the environment does: STATE_DIRECTORY, XDG_STATE_HOME, HOME and DOCKER_HOST.
+func Parse(name string, data []byte) (Config, []Warning, error) {
+	return parse(&report{file: name, lines: make(map[string]int)}, data, os.Getenv)
+}
+
+// Validate checks a Config that was made or changed by hand, through the same door as a file.
+func (c Config) Validate() ([]Warning, error) {
+	data, err := c.Marshal()
+	if err != nil {
+		return nil, err
+	}
+	nothing := func(string) string { return "" }
+	_, warnings, err := parse(&report{lines: make(map[string]int), noLines: true}, data, nothing)
+	return warnings, err
+}
+
+func parse(r *report, data []byte, getenv func(string) string) (Config, []Warning, error) {
+	c := newConfig()
+	if root := readDocument(r, data); root != nil {
+		c.schema().read(r, "", root)
+		if !r.given("version") {
+			r.problem("version", "is missing; write version: 1")
+		}
+		c.complete(r, getenv)
+		c.check(r)
+	}
+	warnings, err := r.result()
+	if err != nil {
+		return Config{}, warnings, err
+	}
+	return c, warnings, nil
+}
+
+// readDocument returns the one document of the file, free of everything that makes it say other things than it seems to.
+// It is nil when something was wrong.
+func readDocument(r *report, data []byte) *yaml.Node {
+	if len(data) > maxFile {
+		r.problem("", "is larger than %s", showSize(maxFile))
+		return nil
+	}
+	var document, next yaml.Node
+	decoder := yaml.NewDecoder(bytes.NewReader(data))
+	switch err := decoder.Decode(&document); {
+	case errors.Is(err, io.EOF):
+		r.problem("", "is empty; a configuration begins with version: 1")
+		return nil
+	case err != nil:
+		r.syntax(err)
+		return nil
+	}
+	switch err := decoder.Decode(&next); {
+	case err == nil:
+		r.lines[""] = next.Line
+		r.problem("", "a second document begins here; a configuration is one")
+		return nil
+	case !errors.Is(err, io.EOF):
+		r.syntax(err)
+		return nil
+	}
+	refuseTricks(r, &document)
+	if len(r.problems) > 0 || len(document.Content) == 0 {
+		return nil
+	}
+	root := document.Content[0]
+	r.lines[""] = root.Line
+	if root.Kind != yaml.MappingNode {
+		r.problem("", "%s is no configuration; one begins with version: 1", kindOf(root))
+		return nil
+	}
+	return root
+}
+
+// atLine is how the YAML library says where it stumbled.
+var atLine = regexp.MustCompile(`^yaml: (?:line (\d+): )?(?s:(.*))$`)
+
+func (r *report) syntax(err error) {
+	text := err.Error()
+	if found := atLine.FindStringSubmatch(text); found != nil {
+		r.lines[""], _ = strconv.Atoi(found[1])
+		text = found[2]
+	}
+	r.problem("", "is not YAML: %s", text)
+}
+
+// refuseTricks reports what would make a value appear elsewhere than where it is written.
+func refuseTricks(r *report, n *yaml.Node) {
+	refuse := func(what string) {
+		r.lines[""] = n.Line
+		r.problem("", "%s; write the value out where it is meant", what)
+	}
+	switch {
+	case n.Kind == yaml.AliasNode:
+		refuse("aliases (*" + n.Value + ") are not allowed")
+	case n.Anchor != "":
+		refuse("anchors (&" + n.Anchor + ") are not allowed")
+	case n.ShortTag() == "!!merge":
+		refuse("merge keys (<<) are not allowed")
+	case n.Style&yaml.TaggedStyle != 0:
+		refuse("tags (" + n.Tag + ") are not allowed")
+	}
+	for _, inner := range n.Content {
+		refuseTricks(r, inner)
+	}
+}

@@ -1,0 +1,45 @@
+package configs
+
+import (
+	"slices"
+
+	"torno/sandbox"
+)
+
+// Policies returns what each outbox allows, in the order of Outboxes. An outbox without Owners gets none here: the
+// default is the owner of its directory, which only the machine knows.
+func (c Config) Policies() []sandbox.Policy {
+	policies := make([]sandbox.Policy, len(c.Outboxes))
+	for i, o := range c.Outboxes {
+		policies[i] = sandbox.Policy{
+			Outbox: o.Name, Dir: o.Dir,
+			Allow: roots(o.Allow), Read: roots(o.Read), StrictRead: !o.ReadAllowed,
+			Hidden: c.hidden(o.Name), Paths: slices.Clone(o.Paths), Owners: slices.Clone(o.Owners),
+		}
+		for _, name := range o.Profiles {
+			if at := slices.IndexFunc(c.Profiles, func(p sandbox.Profile) bool { return p.Name == name }); at >= 0 {
+				policies[i].Profiles = append(policies[i].Profiles, c.Profiles[at])
+			}
+		}
+	}
+	return policies
+}
+
+// hidden is what no mount of an outbox may touch: the state, the engines, the outboxes of others.
+func (c Config) hidden(outbox string) []string {
+	hidden := append([]string{c.State}, c.sockets()...)
+	for _, o := range c.Outboxes {
+		if o.Name != outbox {
+			hidden = append(hidden, o.Dir)
+		}
+	}
+	return hidden
+}
+
+func roots(dirs []string) []sandbox.Root {
+	all := make([]sandbox.Root, len(dirs))
+	for i, dir := range dirs {
+		all[i] = sandbox.Root(dir)
+	}
+	return all
+}

@@ -1,0 +1,166 @@
+package configs
+
+import (
+	"time"
+
+	"gopkg.in/yaml.v3"
+
+	"torno/sandbox"
+)
+
+// The schema: every key, where it goes, and its bounds. Reading, writing and the lists of known keys come from here;
+// examples/full.yaml explains it to people.
+
+const (
+	kib = 1 << 10
+	mib = 1 << 20
+	gib = 1 << 30
+	tib = 1 << 40
+)
+
+// Bounds that more than one key has.
+const (
+	maxRuns    = 10_000
+	maxWaiting = 1_000_000
+	maxRoots   = 256
+	maxUID     = 1<<32 - 2 // the one above stands for "no user"
+)
+
+func (c *Config) schema() object {
+	return object{
+		{"version", version{}},
+		{"state", place{&c.State}},
+		{"max_running", number[int]{&c.MaxRunning, 1, maxRuns}},
+		{"queue", number[int]{&c.Queue, 0, maxWaiting}},
+		{"uids", object{
+			{"first", number[int64]{&c.UIDs.First, 100_000, maxUID}},
+			{"count", number[int64]{&c.UIDs.Count, 1, 1_000_000}},
+		}},
+		{"mounts", oneOf(&c.Mounts, MountsAuto, MountsByHandle, MountsByPath)},
+		{"docker", object{{"host", text{&c.Docker.Host, 4096}}}},
+		{"init", place{&c.Init}},
+		{"log", object{
+			{"format", oneOf(&c.Log.Format, LogAuto, LogText, LogJSON)},
+			{"level", oneOf(&c.Log.Level, LevelDebug, LevelInfo, LevelWarn, LevelError)},
+		}},
+		{"shutdown", object{
+			{"budget", span{&c.Shutdown.Budget, time.Second, 24 * time.Hour}},
+			{"running", oneOf(&c.Shutdown.Running, Drain, Cancel)},
+		}},
+		{"profiles", named[sandbox.Profile]{&c.Profiles, newProfile, profileName, profileSchema}},
+		{"outboxes", named[Outbox]{&c.Outboxes, newOutbox, outboxName, outboxSchema}},
+	}
+}
+
+func profileName(p sandbox.Profile) string { return p.Name }
+func outboxName(o Outbox) string           { return o.Name }
+
+func profileSchema(p *sandbox.Profile) object {
+	return object{
+		{"description", text{&p.Description, 200}},
+		{"sandbox", oneOf(&p.Sandbox, Launchers...)},
+		{"rootfs", hostRoot{&p.RootFS}},
+		{"image", text{&p.RootFS.Image, 255}},
+		{"pull", onlyIf{boolean{&p.RootFS.Pull}, &p.RootFS.Pull}},
+		{"command", list[string]{&p.Command, 256, func(s *string) value { return argument{s} }, "; write one element for each argument: nothing is split, no shell is used"}},
+		{"answer", oneOf(&p.Answer, sandbox.AnswerModes...)},
+		{"answer_max", size{&p.AnswerMax, 1, gib}},
+		{"env", literals{&p.Env}},
+		{"limits", limitsSchema(&p.Limits)},
+		{"sockets", list[sandbox.Socket]{&p.Sockets, 16, socketSchema, "; write a list of {host, target}"}},
+		{"at_least", list[sandbox.GuaranteeKey]{&p.AtLeast, len(sandbox.GuaranteeKeys), guaranteeSchema, "; write a list of guarantees"}},
+		{"timeout", object{
+			{"default", span{&p.Timeout.Default, time.Second, maxTimeout}},
+			{"min", span{&p.Timeout.Min, time.Second, maxTimeout}},
+			{"max", span{&p.Timeout.Max, time.Second, maxTimeout}},
+		}},
+		{"umask", mask{&p.Umask}},
+		{"stdin", boolean{&p.Stdin}},
+	}
+}
+
+const maxTimeout = 30 * 24 * time.Hour
+
+// limitsSchema: the lower bounds are what a sandbox needs before the agent does anything.
+func limitsSchema(l *sandbox.Limits) object {
+	return object{
+		{"memory", size{&l.Memory, 16 * mib, 64 * tib}},
+		{"cpus", processors{&l.CPUs}},
+		{"pids", number[int64]{&l.Pids, 32, 4_194_304}},
+		{"open_files", number[int64]{&l.OpenFiles, 64, 1_048_576}},
+		{"file_size", size{&l.FileSize, mib, 64 * tib}},
+		{"tmp", size{&l.Tmp, mib, tib}},
+		{"home", size{&l.Home, mib, tib}},
+		{"shm", size{&l.Shm, 64 * kib, tib}},
+		{"log", size{&l.Log, 64 * kib, gib}},
+	}
+}
+
+func socketSchema(s *sandbox.Socket) value {
+	return object{{"host", place{&s.Host}}, {"target", place{&s.Target}}}
+}
+
+func guaranteeSchema(key *sandbox.GuaranteeKey) value { return oneOf(key, sandbox.GuaranteeKeys...) }
+
+func outboxSchema(o *Outbox) object {
+	paths := func(s *string) value { return place{s} }
+	return object{
+		{"dir", place{&o.Dir}},
+		{"allow", list[string]{&o.Allow, maxRoots, paths, "; write a list of directories"}},
+		{"read", list[string]{&o.Read, maxRoots, paths, "; write a list of directories"}},
+		{"read_allowed", boolean{&o.ReadAllowed}},
+		{"profiles", list[string]{&o.Profiles, maxNamed, func(s *string) value { return text{s, 63} }, "; write a list of profiles, the default one first"}},
+		{"max_running", number[int]{&o.MaxRunning, 1, maxRuns}},
+		{"queue", number[int]{&o.Queue, 0, maxWaiting}},
+		{"busy", oneOf(&o.Busy, BusyRefuse, BusyQueue)},
+		{"owners", list[uint32]{&o.Owners, maxRoots, func(id *uint32) value { return number[uint32]{id, 1, maxUID} }, "; write a list of uids"}},
+		{"paths", list[sandbox.PathMap]{&o.Paths, maxRoots, pathSchema, "; write a list of {parent, here, engine}"}},
+		{"max_request_bytes", size{&o.MaxRequestBytes, 4 * kib, 64 * mib}},
+	}
+}
+
+func pathSchema(m *sandbox.PathMap) value {
+	return object{{"parent", place{&m.Parent}}, {"here", place{&m.Here}}, {"engine", place{&m.Engine}}}
+}
+
+// version is the schema's own number.
+type version struct{}
+
+func (version) read(r *report, key string, n *yaml.Node) {
+	if n.ShortTag() != "!!int" || n.Value != "1" {
+		r.problem(key, "%s is not a version that this watcher reads; write 1", kindOf(n))
+	}
+}
+
+func (version) write() *yaml.Node { return plainNode("1") }
+
+// hostRoot is the word host, for a profile without an image.
+type hostRoot struct{ to *sandbox.RootFS }
+
+func (v hostRoot) read(r *report, key string, n *yaml.Node) {
+	if n.Value != "host" {
+		r.problem(key, "%s is not allowed; write host, or name an image with the key image", kindOf(n))
+		return
+	}
+	v.to.Host = true
+}
+
+func (v hostRoot) write() *yaml.Node {
+	if !v.to.Host {
+		return nil
+	}
+	return plainNode("host")
+}
+
+// onlyIf leaves a key out while it is not set.
+type onlyIf struct {
+	boolean
+	set *bool
+}
+
+func (v onlyIf) write() *yaml.Node {
+	if !*v.set {
+		return nil
+	}
+	return v.boolean.write()
+}

@@ -1,0 +1,157 @@
+package configs
+
+import (
+	"fmt"
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+	"time"
+
+	"gopkg.in/yaml.v3"
+)
+
+// size is a number of bytes: 512MiB, 1GB, 1.5GiB, or plain digits.
+type size struct {
+	to       *int64
+	min, max int64
+}
+
+// units are from the largest, with the binary ones first: they are what limits are written in.
+var units = []struct {
+	name  string
+	bytes int64
+}{
+	{"TiB", 1 << 40}, {"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10},
+	{"TB", 1e12}, {"GB", 1e9}, {"MB", 1e6}, {"KB", 1e3}, {"kB", 1e3}, {"B", 1}, {"", 1},
+}
+
+var sizeForm = regexp.MustCompile(`^([0-9]{1,18}(?:\.[0-9]{1,9})?) ?([A-Za-z]*)$`)
+
+func (v size) read(r *report, key string, n *yaml.Node) {
+	bytes, ok := parseSize(n.Value)
+	switch {
+	case n.Kind != yaml.ScalarNode || !ok:
+		r.problem(key, "%s is not a size; write it as 512MiB, 1GB or a plain number of bytes", kindOf(n))
+	case bytes < v.min || bytes > v.max:
+		r.problem(key, "%s is out of range; allowed are %s to %s", n.Value, showSize(v.min), showSize(v.max))
+	default:
+		*v.to = bytes
+	}
+}
+
+func (v size) write() *yaml.Node { return plainNode(showSize(*v.to)) }
+
+func parseSize(text string) (int64, bool) {
+	form := sizeForm.FindStringSubmatch(text)
+	if form == nil {
+		return 0, false
+	}
+	amount, err := strconv.ParseFloat(form[1], 64)
+	if err != nil {
+		return 0, false
+	}
+	for _, unit := range units {
+		if bytes := amount * float64(unit.bytes); unit.name == form[2] && bytes < math.MaxInt64/2 {
+			return int64(bytes), true
+		}
+	}
+	return 0, false
+}
+
+// showSize uses the largest unit that says the size exactly.
+func showSize(bytes int64) string {
+	for _, unit := range units {
+		if unit.name != "" && unit.name != "B" && bytes != 0 && bytes%unit.bytes == 0 {
+			return strconv.FormatInt(bytes/unit.bytes, 10) + unit.name
+		}
+	}
+	return strconv.FormatInt(bytes, 10)
+}
+
+// span is a length of time: 90s, 5m, 1h30m, or plain digits for seconds.
+type span struct {
+	to       *time.Duration
+	min, max time.Duration
+}
+
+func (v span) read(r *report, key string, n *yaml.Node) {
+	d, ok := parseSpan(n)
+	switch {
+	case !ok:
+		r.problem(key, "%s is not a length of time; write it as 90s, 5m, 1h30m or a plain number of seconds", kindOf(n))
+	case d < v.min || d > v.max:
+		r.problem(key, "%s is out of range; allowed are %s to %s", n.Value, showSpan(v.min), showSpan(v.max))
+	default:
+		*v.to = d
+	}
+}
+
+func (v span) write() *yaml.Node { return plainNode(showSpan(*v.to)) }
+
+func parseSpan(n *yaml.Node) (time.Duration, bool) {
+	if n.Kind != yaml.ScalarNode {
+		return 0, false
+	}
+	if seconds, err := strconv.ParseInt(n.Value, 10, 32); err == nil {
+		return time.Duration(seconds) * time.Second, true
+	}
+	d, err := time.ParseDuration(n.Value)
+	return d, err == nil
+}
+
+var zeroParts = regexp.MustCompile(`([a-z])0[ms]`)
+
+// showSpan leaves out the parts that are zero: 1h, not 1h0m0s.
+func showSpan(d time.Duration) string {
+	return zeroParts.ReplaceAllString(zeroParts.ReplaceAllString(d.String(), "$1"), "$1")
+}
+
+// kindOf is a node as it may stand in an error.
+func kindOf(n *yaml.Node) string {
+	switch {
+	case n.Kind == yaml.MappingNode:
+		return "a mapping"
+	case n.Kind == yaml.SequenceNode:
+		return "a list"
+	case n.ShortTag() == "!!null":
+		return "nothing"
+	case n.ShortTag() == "!!str":
+		return fmt.Sprintf("%.80q", n.Value)
+	default:
+		return fmt.Sprintf("%.80s", n.Value)
+	}
+}
+
+// textOf reads a text. Words that YAML takes for something else have to be in quotes.
+func textOf(r *report, key string, n *yaml.Node) (string, bool) {
+	if n.Kind != yaml.ScalarNode || n.ShortTag() == "!!null" {
+		r.problem(key, "%s is not a text", kindOf(n))
+		return "", false
+	}
+	if n.ShortTag() != "!!str" {
+		r.problem(key, "%s is not a text; put it in quotes", kindOf(n))
+		return "", false
+	}
+	return n.Value, true
+}
+
+// argumentNode keeps any text, an empty one too.
+func argumentNode(s string) *yaml.Node {
+	node := &yaml.Node{}
+	node.SetString(s)
+	if slices.Contains([]string{"", "y", "n", "yes", "no", "on", "off"}, s) {
+		node.Style = yaml.DoubleQuotedStyle
+	}
+	return node
+}
+
+// textNode says nothing of an empty text.
+func textNode(s string) *yaml.Node {
+	if s == "" {
+		return nil
+	}
+	return argumentNode(s)
+}
+
+func plainNode(s string) *yaml.Node { return &yaml.Node{Kind: yaml.ScalarNode, Value: s} }
