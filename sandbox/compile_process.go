@@ -44,7 +44,7 @@ func (c *compiler) buildProcess() *delegation.Refusal {
 
 // setAnswer says how the answer gets into the file that findAnswer found.
 func (c *compiler) setAnswer() {
-	switch c.profile.answerMode() {
+	switch c.profile.AnswerMode() {
 	case AnswerNone:
 		c.spec.Answer = Answer{}
 	case AnswerStdout:

@@ -49,8 +49,8 @@ const (
 // AnswerModes are all modes, in the order in which they are shown.
 var AnswerModes = []AnswerMode{AnswerFile, AnswerStdout, AnswerNone}
 
-// answerMode is Answer with the default applied.
-func (p Profile) answerMode() AnswerMode {
+// AnswerMode is Answer with the default applied.
+func (p Profile) AnswerMode() AnswerMode {
 	switch {
 	case p.Answer != "":
 		return p.Answer
