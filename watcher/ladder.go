@@ -42,7 +42,7 @@ type signaller interface {
 func (l ladder) climb(ctx context.Context, to signaller, exited, hurry <-chan struct{}) error {
 	var failed error
 	for i, step := range l {
-		if err := to.Signal(ctx, step.signal); err != nil {
+		if err := send(ctx, to, step.signal); err != nil {
 			failed = err
 		}
 		if i == len(l)-1 {
@@ -55,7 +55,7 @@ func (l ladder) climb(ctx context.Context, to signaller, exited, hurry <-chan st
 			return nil
 		case <-hurry:
 			timer.Stop()
-			return to.Signal(ctx, sandbox.Kill)
+			return send(ctx, to, sandbox.Kill)
 		case <-ctx.Done():
 			timer.Stop()
 			return ctx.Err()
@@ -63,4 +63,13 @@ func (l ladder) climb(ctx context.Context, to signaller, exited, hurry <-chan st
 		}
 	}
 	return failed
+}
+
+// signalBudget is how long an engine may take to pass a signal on before the next one is tried.
+const signalBudget = 10 * time.Second
+
+func send(ctx context.Context, to signaller, s sandbox.Signal) error {
+	ctx, cancel := context.WithTimeout(ctx, signalBudget)
+	defer cancel()
+	return to.Signal(ctx, s)
 }

@@ -165,14 +165,14 @@ func (s *scan) listed(ctx context.Context, name string) {
 	}
 }
 
-// checkPlace tells when the outbox's directory was moved or replaced: what is there now is not the parent that the
-// operator meant, so it is not served.
+// checkPlace tells when the outbox's directory was moved or replaced. The directory that was opened is served on, wherever
+// it is now; what lies at its path is not the parent that the operator meant.
 func (s *scan) checkPlace() {
 	err := s.dir.Alive()
 	if moved := err != nil; moved != s.moved {
 		s.moved = moved
 		if moved {
-			s.log.Error("the outbox is not at its path any more; requests there are not seen until it is back", "error", err)
+			s.log.Error("another directory is at the outbox's path, and is not served; restart the watcher if that is the outbox now", "error", err)
 		} else {
 			s.log.Info("the outbox is back at its path")
 		}

@@ -25,7 +25,7 @@ const patience = 60 * time.Second
 
 // house is an operator's machine: a watcher process, its state and an outbox.
 type house struct {
-	*testing.T
+	testing.TB
 	engine engine
 	dir    string // everything is in here
 	outbox string
@@ -72,9 +72,9 @@ outboxes:
 `
 
 // newHouse lays everything out and starts a watcher.
-func newHouse(t *testing.T, p plan) *house {
+func newHouse(t testing.TB, p plan) *house {
 	t.Helper()
-	h := &house{T: t, engine: needEngine(t), dir: t.TempDir()}
+	h := &house{TB: t, engine: needEngine(t), dir: t.TempDir()}
 	h.outbox = filepath.Join(h.dir, "outbox")
 	h.mkdir(filepath.Join(h.outbox, "workspaces"))
 	h.mkdir(filepath.Join(h.dir, "shared"))

@@ -65,7 +65,7 @@ func (h *house) timed(a ask) (begin, seen time.Time) {
 	return begin, seen
 }
 
-func one(t *testing.T, calls []call, what string) call {
+func one(t testing.TB, calls []call, what string) call {
 	t.Helper()
 	for _, c := range calls {
 		if strings.HasPrefix(c.what, what) {
@@ -77,7 +77,7 @@ func one(t *testing.T, calls []call, what string) call {
 }
 
 // bareCreate times the engine's own create of the simplest container from the same image, and removes it.
-func (e engine) bareCreate(t *testing.T, installation string) time.Duration {
+func (e engine) bareCreate(t testing.TB, installation string) time.Duration {
 	t.Helper()
 	var images []struct{ RepoTags []string }
 	e.get(t, "/images/json", &images)
