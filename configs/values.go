@@ -84,7 +84,6 @@ func (v place) read(r *report, key string, n *yaml.Node) {
 
 func (v place) write() *yaml.Node { return textNode(*v.to) }
 
-// root is a place of another type.
 func oneOf[T ~string](to *T, allowed ...T) value { return choice[T]{to, allowed} }
 
 // choice is one of a few words.
