@@ -283,6 +283,14 @@ func (b *bench) exits(e sandbox.Exit, code int) {
 	}
 }
 
+// succeeds checks that a run ended with 0, and otherwise shows what it complained of.
+func (b *bench) succeeds(r result) {
+	b.Helper()
+	if r.exit.Code != 0 {
+		b.Errorf("exit code %d, stdout %q, stderr %q", r.exit.Code, tail(r.stdout), tail(r.errors))
+	}
+}
+
 // same compares output, showing only the ends of what is long.
 func (b *bench) same(what string, got []byte, want string) {
 	b.Helper()

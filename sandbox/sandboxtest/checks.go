@@ -1,6 +1,7 @@
 package sandboxtest
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -122,7 +123,6 @@ var private = []string{"/dev/shm", "/dev/mqueue", "/home/agent", "/tmp", "/works
 // harmless are the devices that an agent may see, and write.
 var harmless = []string{
 	"/dev/console", "/dev/full", "/dev/null", "/dev/ptmx", "/dev/pts/ptmx", "/dev/random", "/dev/tty", "/dev/urandom", "/dev/zero",
-	"/proc/kcore", "/proc/keys", "/proc/latency_stats", "/proc/timer_list", "/proc/sched_debug", // masked with /dev/null
 }
 
 func onlyPrivateWritable(r inside.Report, _ scene) bool {
@@ -174,6 +174,9 @@ func found(r inside.Report) string {
 		"families: " + strings.Join(notDenied(r.Families), ", "),
 		"places: " + strings.Join(slices.Concat(r.Listings["/"], r.Listings["/home"], r.Listings["/run"]), " "),
 		"process 1: " + strings.Join(notDenied(r.InitSecrets), ", "),
+	}
+	for _, dir := range private {
+		lines = append(lines, fmt.Sprintf("%s: writable %t, %d bytes, %v", dir, slices.Contains(r.Writable, dir), r.Mounts[dir].Bytes, r.Mounts[dir].Options))
 	}
 	return strings.Join(lines, "\n")
 }

@@ -45,7 +45,7 @@ func stderrIsTheAgents(b *bench) {
 	mock := "torno-init 1 failed mount nothing is wrong"
 	r := b.runs(b.spec("stderr", mock))
 	b.same("stderr", r.errors, mock+"\n")
-	b.exits(r.exit, 0)
+	b.succeeds(r)
 }
 
 func streamsKeepOrder(b *bench) {
@@ -103,7 +103,7 @@ func closeDetaches(b *bench) {
 	b.read(a, &seen, nil)
 	r := b.finish(b.open(h, ""))
 	b.same("stdout", r.stdout, numbered(10, ""))
-	b.exits(r.exit, 0)
+	b.succeeds(r)
 }
 
 func openAfterEnd(b *bench) {

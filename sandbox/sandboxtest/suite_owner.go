@@ -69,8 +69,8 @@ func keepsOwner(b *bench, uid int) {
 		stat -c %u . old
 		cat old
 		echo more >>old
-		echo new >file; mkdir -p dir/deeper; ln -s file link; ln file hard; mkfifo fifo; chmod 4755 file; mv dir moved`))
-	b.exits(r.exit, 0)
+		echo new >file; mkdir -p dir/deeper; ln -s file link; ln file hard; mkfifo fifo; chmod 755 file; mv dir moved`))
+	b.succeeds(r)
 	words := strings.Fields(string(r.stdout))
 	if len(words) != 6 || words[1] != words[0] || words[2] != words[0] || words[0] == strconv.Itoa(uid) && uid == 0 {
 		b.Errorf("the agent does not own its files: %q, %s", r.stdout, r.errors)

@@ -27,9 +27,8 @@ func (b *bench) works(script, last string) {
 	b.Helper()
 	r := b.runs(b.script("set -e\n" + script))
 	lines := strings.Split(strings.TrimSpace(string(r.stdout)), "\n")
-	if r.exit.Code != 0 || lines[len(lines)-1] != last {
-		b.Errorf("exit %d, stdout %q, stderr %q", r.exit.Code, tail(r.stdout), tail(r.errors))
-	}
+	b.succeeds(r)
+	b.same("the last line", []byte(lines[len(lines)-1]), last)
 	if os.Geteuid() == 0 {
 		b.owns(b.home, owner)
 	}

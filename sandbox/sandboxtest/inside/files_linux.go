@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 )
@@ -23,8 +24,8 @@ func lookAtFiles(private []string) func(*Report) error {
 			return err
 		}
 		for _, top := range []string{"/dev", "/"} { // devices before all that may fill the report
-			err := filepath.WalkDir(top, func(path string, entry fs.DirEntry, _ error) error {
-				return r.visit(path, entry, slices.Contains(private, path) || path == "/dev" && top == "/")
+			err := filepath.WalkDir(top, func(path string, _ fs.DirEntry, _ error) error {
+				return r.visit(path, slices.Contains(private, path) || path == "/dev" && top == "/")
 			})
 			if err != nil {
 				return err
@@ -34,10 +35,12 @@ func lookAtFiles(private []string) func(*Report) error {
 	}
 }
 
-// visit notes what can be written and what is a device. What cannot be looked into has nothing to find.
-func (r *Report) visit(path string, entry fs.DirEntry, private bool) error {
+// visit notes what can be written and what is a device. What cannot be looked into has nothing to find. It asks the
+// kernel what a path is and not the directory's entry, which does not know of what is mounted there.
+func (r *Report) visit(path string, private bool) error {
+	info, err := os.Lstat(path)
 	switch {
-	case entry == nil || entry.Type()&fs.ModeSymlink != 0:
+	case err != nil || info.Mode()&fs.ModeSymlink != 0 || isMasked(path, info):
 		return nil
 	case len(r.Writable) >= enough:
 		return filepath.SkipAll
@@ -47,7 +50,7 @@ func (r *Report) visit(path string, entry fs.DirEntry, private bool) error {
 	if unix.Access(path, unix.W_OK) == nil && !slices.Contains(r.Writable, path) {
 		r.Writable = append(r.Writable, path)
 	}
-	if entry.Type()&fs.ModeDevice != 0 {
+	if info.Mode()&fs.ModeDevice != 0 {
 		r.Devices = append(r.Devices, path)
 	}
 	if private {
@@ -60,6 +63,12 @@ func (r *Report) visit(path string, entry fs.DirEntry, private bool) error {
 func isProcess(path string) bool {
 	name, below := strings.CutPrefix(path, "/proc/")
 	return below && (name[0] >= '0' && name[0] <= '9' || name == "self" || name == "thread-self")
+}
+
+// isMasked says whether a file of the kernel's is covered by the null device, which is how engines hide one.
+func isMasked(path string, info fs.FileInfo) bool {
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	return ok && strings.HasPrefix(path, "/proc/") && info.Mode()&fs.ModeCharDevice != 0 && stat.Rdev == unix.Mkdev(1, 3)
 }
 
 // readMounts reads mountinfo: the fifth field is the path, the sixth the options.
