@@ -60,8 +60,7 @@ func (a *attendance) read() {
 		select {
 		case chunk, open := <-a.att.Output():
 			if !open {
-				a.r.out.live.flush()
-				return
+				return // conclude publishes what is pending
 			}
 			a.r.out.take(chunk)
 		case <-flush.C:
