@@ -9,7 +9,6 @@ import (
 	"torno/delegation"
 	"torno/internal/control"
 	"torno/internal/journal"
-	"torno/sandbox"
 )
 
 // Operator is what the control socket gives access to. Without a running watcher it still shows the journal.
@@ -64,33 +63,30 @@ func (o *Operator) Run(ctx context.Context, ref string) (control.Run, error) {
 	return control.FromJournal(record), err
 }
 
-// resolve finds the run of a key, of the beginning of one, of a subagent, or of outbox/subagent.
+// resolve finds the run of a subagent, of outbox/subagent, of a key or of the beginning of one. Of a subagent's runs it
+// is the newest.
 func (o *Operator) resolve(ctx context.Context, ref string) (journal.Run, error) {
 	outbox, name, qualified := strings.Cut(ref, "/")
 	if !qualified {
 		outbox, name = "", ref
 	}
-	recent, err := o.Journal.List(ctx, journal.Query{Outbox: outbox, Limit: 100_000})
-	if err != nil {
+	found, err := o.Journal.Named(ctx, outbox, name)
+	if err == nil && len(found) == 0 && !qualified && len(ref) >= minRef {
+		found, err = o.Journal.WithPrefix(ctx, ref, 2)
+	}
+	switch {
+	case err != nil:
 		return journal.Run{}, err
+	case len(found) == 0:
+		return journal.Run{}, fmt.Errorf("%w: %q", control.ErrNoRun, ref)
+	case len(found) > 1:
+		return journal.Run{}, fmt.Errorf("%w: %q could be %s or %s", control.ErrAmbiguous, ref, referTo(found[0]), referTo(found[1]))
 	}
-	var found *journal.Run
-	for i, r := range recent {
-		switch {
-		case recordID(r) == name:
-			return r, nil
-		case !qualified && len(ref) >= minRef && strings.HasPrefix(r.Key, ref):
-			if found != nil {
-				return journal.Run{}, fmt.Errorf("%w: %q", control.ErrAmbiguous, ref)
-			}
-			found = &recent[i]
-		}
-	}
-	if found == nil {
-		return journal.Run{}, fmt.Errorf("%w: %q; `watcher ps -a` lists them", control.ErrNoRun, ref)
-	}
-	return *found, nil
+	return found[0], nil
 }
+
+// referTo names a run so that nothing else is meant.
+func referTo(r journal.Run) string { return fmt.Sprintf("%s (%s/%s)", r.Key, r.Outbox, recordID(r)) }
 
 // Cancel ends a run as an operator.
 func (o *Operator) Cancel(ctx context.Context, ref string) (control.Run, error) {
@@ -112,57 +108,6 @@ func (o *Operator) Cancel(ctx context.Context, ref string) (control.Run, error) 
 		return control.Run{}, ctx.Err()
 	}
 	return o.Run(ctx, record.Key)
-}
-
-// Output shows a child's output: from the launcher while its sandbox is there, from the record's tails afterwards.
-func (o *Operator) Output(ctx context.Context, ref string, follow bool, emit func(control.Output) error) error {
-	record, err := o.resolve(ctx, ref)
-	if err != nil {
-		return err
-	}
-	if o.Watcher != nil && record.Handle != nil && record.State != delegation.StateEnded {
-		return o.live(ctx, record, follow, emit)
-	}
-	for stream, text := range map[sandbox.Stream]string{sandbox.Stdout: record.StdoutTail, sandbox.Stderr: record.StderrTail} {
-		if text == "" {
-			continue
-		}
-		if err := emit(control.Output{Stream: stream, Bytes: []byte(text)}); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// live shows the output of a sandbox that is there, through an attachment of its own.
-func (o *Operator) live(ctx context.Context, record journal.Run, follow bool, emit func(control.Output) error) error {
-	launcher := o.Watcher.config.Launchers[record.Launcher]
-	if launcher == nil {
-		return fmt.Errorf("the launcher %q of run %s is not in use", record.Launcher, record.Key)
-	}
-	att, err := launcher.Open(ctx, *record.Handle, "")
-	if err != nil {
-		return err
-	}
-	defer att.Close()
-	quiet := newQuiet(follow)
-	defer quiet.stop()
-	for {
-		select {
-		case chunk, open := <-att.Output():
-			if !open {
-				return nil
-			}
-			quiet.reset()
-			if err := emit(control.Output{Stream: chunk.Stream, Bytes: chunk.Bytes, Gap: chunk.Gap}); err != nil {
-				return err
-			}
-		case <-quiet.over():
-			return nil
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
 }
 
 // running is the run of a key while it is on its road.

@@ -77,6 +77,10 @@ func (w *Watcher) openOutbox(settings Outbox) (*outbox, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the outbox %q: %w", settings.Policy.Outbox, err)
 	}
+	if len(settings.Policy.Owners) == 0 {
+		uid, _ := dir.Owner()
+		settings.Policy.Owners = []uint32{uid} // a parent's own files, where a child must run as their owner
+	}
 	box := &outbox{settings: settings, name: settings.Policy.Outbox, dir: dir, w: w, log: w.log.With("outbox", settings.Policy.Outbox)}
 	box.board = newBoard(box.publishStatus)
 	box.trails = &trails{remove: box.discard}
