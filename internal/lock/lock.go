@@ -1,40 +1,46 @@
 // Package lock keeps a second watcher away from an outbox or a state directory.
 //
-// A lock is a file in the runtime directory that is named after the device and inode of the directory it stands for,
-// and is held with flock: it goes with the process, however that ends. It is never in an outbox, where the parent could
-// hold it. Its content says who holds it, for the error of the other one.
+// A lock is a file that is held with flock: it goes with the process, however that ends. Its content says who holds it,
+// for the error of the other one. The lock of a state directory lies in it. The lock of an outbox never does, for there
+// the parent could hold it: it lies in the runtime directory and is named after the outbox's device and inode, so that
+// no other path of the same directory gets around it. Watchers of different users do not see each other's.
 package lock
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
 )
 
-// ErrHeld says that another process holds the lock.
-var ErrHeld = errors.New("another watcher serves this directory")
+// HeldError says that another process holds the lock of a directory.
+type HeldError struct {
+	Dir    string
+	Holder string // what the other one said of itself
+}
+
+func (e *HeldError) Error() string {
+	return fmt.Sprintf("another watcher serves %s: %s", e.Dir, e.Holder)
+}
 
 // Lock is held until Release or the end of the process.
 type Lock struct{ file *os.File }
 
-// RuntimeDir is where locks live: $XDG_RUNTIME_DIR/torno, or /run/torno for root, or a directory of the user's own in
-// the temporary directory.
-func RuntimeDir() string {
-	if dir := os.Getenv("XDG_RUNTIME_DIR"); filepath.IsAbs(dir) {
-		return filepath.Join(dir, "torno")
-	}
-	if os.Geteuid() == 0 {
-		return "/run/torno"
-	}
-	return filepath.Join(os.TempDir(), fmt.Sprintf("torno-%d", os.Geteuid()))
+// stateName is the lock's name in a state directory.
+const stateName = "watcher.lock"
+
+// State locks a state directory, which exists and is closed to others. who is shown to whoever comes second.
+func State(dir, who string) (*Lock, error) {
+	return take(filepath.Join(dir, stateName), dir, who)
 }
 
-// Directory locks dir. who is shown to whoever comes second.
-func Directory(dir, who string) (*Lock, error) {
+// Outbox locks an outbox.
+func Outbox(dir, who string) (*Lock, error) {
 	runtime := RuntimeDir()
 	if err := ownDirectory(runtime); err != nil {
 		return nil, err
@@ -43,24 +49,74 @@ func Directory(dir, who string) (*Lock, error) {
 	if err != nil {
 		return nil, err
 	}
-	file, err := os.OpenFile(filepath.Join(runtime, name), os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW|syscall.O_CLOEXEC, 0o600)
-	if err != nil {
-		return nil, fmt.Errorf("open the lock of %s: %w", dir, err)
-	}
-	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
-		defer file.Close()
-		holder, _ := io.ReadAll(io.LimitReader(file, 256))
-		return nil, fmt.Errorf("%w: %s is held by %s", ErrHeld, dir, strings.TrimSpace(string(holder)))
-	}
-	if err := sign(file, who); err != nil {
-		file.Close()
-		return nil, fmt.Errorf("sign the lock of %s: %w", dir, err)
-	}
-	return &Lock{file}, nil
+	return take(filepath.Join(runtime, name), dir, who)
 }
 
-// Release lets the lock go. Its file stays: removing it would race with whoever waits for it.
-func (l *Lock) Release() error { return l.file.Close() }
+// RuntimeDir is where the locks of outboxes live: /run/torno for root, whatever its environment says, so that a service
+// and a shell agree; for others $XDG_RUNTIME_DIR/torno, or a directory of the user's own in the temporary directory.
+func RuntimeDir() string {
+	uid := os.Geteuid()
+	if uid == 0 {
+		return "/run/torno"
+	}
+	given := os.Getenv("XDG_RUNTIME_DIR")
+	for _, dir := range []string{given, fmt.Sprintf("/run/user/%d", uid)} {
+		if info, err := os.Stat(dir); filepath.IsAbs(dir) && err == nil && info.IsDir() {
+			return filepath.Join(dir, "torno")
+		}
+	}
+	return filepath.Join(os.TempDir(), fmt.Sprintf("torno-%d", uid))
+}
+
+// take holds the file at path. One that its holder removed while we waited to open it is no lock any more.
+func take(path, dir, who string) (*Lock, error) {
+	for {
+		file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW|syscall.O_CLOEXEC, 0o600)
+		if err != nil {
+			return nil, fmt.Errorf("open the lock of %s: %w", dir, err)
+		}
+		if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+			defer file.Close()
+			return nil, held(file, dir, err)
+		}
+		if !isAt(file, path) {
+			file.Close()
+			continue
+		}
+		if err := sign(file, who); err != nil {
+			file.Close()
+			return nil, fmt.Errorf("sign the lock of %s: %w", dir, err)
+		}
+		return &Lock{file}, nil
+	}
+}
+
+func held(file *os.File, dir string, err error) error {
+	if !errors.Is(err, syscall.EWOULDBLOCK) {
+		return fmt.Errorf("lock %s: %w", dir, err)
+	}
+	holder, _ := io.ReadAll(io.LimitReader(file, 256))
+	return &HeldError{Dir: dir, Holder: cmp.Or(strings.TrimSpace(string(holder)), "one that is just starting")}
+}
+
+// isAt says whether the file is still the one of that name.
+func isAt(file *os.File, path string) bool {
+	have, err := file.Stat()
+	if err != nil {
+		return false
+	}
+	there, err := os.Lstat(path)
+	return err == nil && os.SameFile(have, there)
+}
+
+// Release removes the lock and lets it go, in this order: whoever opened the file before sees that it is gone.
+func (l *Lock) Release() error {
+	err := os.Remove(l.file.Name())
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	return errors.Join(err, l.file.Close())
+}
 
 func sign(file *os.File, who string) error {
 	if err := file.Truncate(0); err != nil {
