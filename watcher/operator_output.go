@@ -1,0 +1,105 @@
+package watcher
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"torno/delegation"
+	"torno/internal/control"
+	"torno/internal/journal"
+	"torno/sandbox"
+)
+
+// lookAgain is the pace at which a follower waits for a run that has no sandbox yet.
+const lookAgain = 100 * time.Millisecond
+
+// Output shows a child's output: from the launcher while its sandbox is there, from the record's tails afterwards. A
+// follower of a run that still waits waits with it.
+func (o *Operator) Output(ctx context.Context, ref string, follow bool, emit func(control.Output) error) error {
+	record, err := o.resolve(ctx, ref)
+	for err == nil && record.State != delegation.StateEnded && o.Watcher != nil {
+		if record.Handle != nil && record.State == delegation.StateRunning {
+			if err := o.live(ctx, record, follow, emit); !errors.Is(err, sandbox.ErrNotFound) {
+				return err
+			}
+		}
+		if !follow {
+			break
+		}
+		if err := wait(ctx, lookAgain); err != nil {
+			return err
+		}
+		record, err = o.Journal.Get(ctx, record.Key)
+	}
+	if err != nil {
+		return err
+	}
+	return tails(record, emit)
+}
+
+// tails are what the journal keeps of a run's output.
+func tails(record journal.Run, emit func(control.Output) error) error {
+	for _, kept := range []control.Output{
+		{Stream: sandbox.Stdout, Bytes: []byte(record.StdoutTail)}, {Stream: sandbox.Stderr, Bytes: []byte(record.StderrTail)},
+	} {
+		if len(kept.Bytes) == 0 {
+			continue
+		}
+		if err := emit(kept); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// live shows the output of a sandbox that is there, through an attachment of its own.
+func (o *Operator) live(ctx context.Context, record journal.Run, follow bool, emit func(control.Output) error) error {
+	launcher := o.Watcher.config.Launchers[record.Launcher]
+	if launcher == nil {
+		return fmt.Errorf("the launcher %q of run %s is not in use", record.Launcher, record.Key)
+	}
+	att, err := launcher.Open(ctx, *record.Handle, "")
+	if err != nil {
+		return err
+	}
+	defer att.Close()
+	quiet := newQuiet(follow)
+	defer quiet.stop()
+	head := output{onStarted: func(time.Time) {}} // takes init's line off
+	for {
+		select {
+		case chunk, open := <-att.Output():
+			if !open {
+				return nil
+			}
+			quiet.reset()
+			if chunk.Stream == sandbox.Stderr && !head.started {
+				chunk.Bytes = head.takeHead(chunk.Bytes)
+			}
+			if len(chunk.Bytes) == 0 && !chunk.Gap {
+				continue
+			}
+			if err := emit(control.Output{Stream: chunk.Stream, Bytes: chunk.Bytes, Gap: chunk.Gap}); err != nil {
+				return err
+			}
+		case <-quiet.over():
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// wait waits, unless ctx is done first.
+func wait(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

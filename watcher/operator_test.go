@@ -1,0 +1,100 @@
+package watcher
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"torno/delegation"
+	"torno/internal/control"
+	"torno/sandbox"
+)
+
+func (d *desk) operator() *Operator { return &Operator{Journal: d.journal, Watcher: d.watcher} }
+
+func TestARunIsFoundByEveryOfItsNames(t *testing.T) {
+	d := newDesk(t, nil)
+	d.response(d.submit(ask{id: "s1", request: "r1", task: "echo one"}))
+	d.response(d.submit(ask{id: "s1", request: "r2", task: "echo two"}))
+	newest := d.latest("s1")
+	for _, ref := range []string{"s1", "main/s1", newest.Key, newest.Key[:6]} {
+		if run, err := d.operator().Run(t.Context(), ref); err != nil || run.Key != newest.Key {
+			t.Errorf("%q is %s, %v; want %s", ref, run.Key, err, newest.Key)
+		}
+	}
+	for _, ref := range []string{"", "s2", "other/s1", "main/", newest.Key[:3], newest.Key + "0"} {
+		if run, err := d.operator().Run(t.Context(), ref); !errors.Is(err, control.ErrNoRun) {
+			t.Errorf("%q is %s, %v", ref, run.Key, err)
+		}
+	}
+}
+
+func TestASubagentOfTwoOutboxesIsAmbiguous(t *testing.T) {
+	d := newDesk(t, nil)
+	second := d.newOutbox("second")
+	d.stop()
+	d.config.Outboxes = append(d.config.Outboxes, d.settings("second", second))
+	d.open()
+	d.response(d.submit(ask{id: "s1", task: "echo"}))
+	d.submit(ask{id: "s1", task: "sleep", outbox: second})
+	d.eventually("the second one runs", func() bool {
+		run, err := d.operator().Run(t.Context(), "second/s1")
+		return err == nil && run.State == delegation.StateRunning
+	})
+	_, err := d.operator().Cancel(t.Context(), "s1")
+	if !errors.Is(err, control.ErrAmbiguous) || !strings.Contains(err.Error(), "second/s1") || !strings.Contains(err.Error(), "main/s1") {
+		t.Errorf("cancel s1 is %v", err)
+	}
+	run, err := d.operator().Cancel(t.Context(), "second/s1")
+	if err != nil || run.Reason != delegation.ReasonOperator {
+		t.Errorf("cancel second/s1 is %+v, %v", run, err)
+	}
+}
+
+// heard collects what an operator sees of a run.
+func (d *desk) heard(ctx context.Context, ref string, follow bool) map[sandbox.Stream]string {
+	d.Helper()
+	seen := map[sandbox.Stream]string{}
+	d.must(d.operator().Output(ctx, ref, follow, func(o control.Output) error {
+		seen[o.Stream] += string(o.Bytes)
+		return nil
+	}))
+	return seen
+}
+
+func TestAFollowerWaitsWithARunThatWaits(t *testing.T) {
+	d := newDesk(t, func(c *Config) { c.MaxRunning = 1 })
+	first := d.submit(ask{id: "first", task: "sleep"})
+	d.started(first)
+	d.submit(ask{id: "next", task: "lines 3 0.01"})
+	d.eventually("next waits", func() bool { return d.exists("status_next.json") })
+	if seen := d.heard(t.Context(), "next", false); len(seen) != 0 {
+		t.Errorf("a run that waits has said %v", seen)
+	}
+	go d.touch("cancel_first")
+	seen := d.heard(t.Context(), "next", true)
+	if seen[sandbox.Stdout] != "line 1\nline 2\nline 3\n" || seen[sandbox.Stderr] != "" {
+		t.Errorf("the follower saw %q", seen)
+	}
+	d.eventually("it is recorded", func() bool { return d.latest("next").State == delegation.StateEnded })
+	if again := d.heard(t.Context(), "next", true); again[sandbox.Stdout] != seen[sandbox.Stdout] {
+		t.Errorf("afterwards there is %q", again)
+	}
+}
+
+func TestAFollowerMayLeave(t *testing.T) {
+	d := newDesk(t, nil)
+	d.started(d.submit(ask{id: "s1", task: "sleep"}))
+	ctx, leave := context.WithCancel(t.Context())
+	err := d.operator().Output(ctx, "s1", true, func(o control.Output) error {
+		leave()
+		return nil
+	})
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("it ended with %v", err)
+	}
+	if run := d.latest("s1"); run.State != delegation.StateRunning {
+		t.Errorf("the run is %s", run.State)
+	}
+}
