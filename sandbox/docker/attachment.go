@@ -1,0 +1,231 @@
+package docker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/docker/docker/api/types"
+	"github.com/docker/docker/api/types/container"
+	"github.com/docker/docker/pkg/stdcopy"
+
+	"torno/sandbox"
+)
+
+// attachment follows one sandbox with two goroutines: one reads its output, the other waits for its end.
+type attachment struct {
+	engine *engine
+	handle sandbox.Handle
+	box    *box
+	stream io.ReadCloser
+	output chan sandbox.Chunk
+
+	open  context.Context
+	close context.CancelFunc
+	tasks sync.WaitGroup
+
+	ended chan struct{} // closed when exit and err are final
+	exit  sandbox.Exit
+	err   error
+
+	frames     atomic.Int64 // read so far
+	delivering atomic.Bool  // the reader of the output is being waited for
+}
+
+// bufferedChunks bounds what is held for a slow reader, at up to 32 KiB each.
+const bufferedChunks = 16
+
+// drainTime is how long an engine may be silent about the output of a sandbox that has ended. It says so at
+// once, unless something is broken.
+const drainTime = 10 * time.Second
+
+// errClosed is what Wait returns behind Close.
+var errClosed = errors.New("the attachment is closed")
+
+// newAttachment begins to follow. each gets the frames of the stream, in order.
+func (l *Launcher) newAttachment(h sandbox.Handle, b *box, stream io.ReadCloser, each deliver) *attachment {
+	a := &attachment{
+		engine: l.engine, handle: h, box: b, stream: stream,
+		output: make(chan sandbox.Chunk, bufferedChunks), ended: make(chan struct{}),
+	}
+	a.open, a.close = context.WithCancel(context.Background())
+	pumped := make(chan struct{})
+	a.tasks.Go(func() { a.pump(each, pumped) })
+	a.tasks.Go(func() { a.await(l, pumped) })
+	return a
+}
+
+// deliver turns a frame into a chunk; one without bytes and gap is nothing new.
+type deliver func(stream sandbox.Stream, frame []byte) (sandbox.Chunk, error)
+
+// pump reads the stream to its end. The output ends when both the stream and the sandbox have.
+func (a *attachment) pump(each deliver, pumped chan<- struct{}) {
+	defer close(a.output)
+	_, err := stdcopy.StdCopy(a.sink(sandbox.Stdout, each), a.sink(sandbox.Stderr, each), a.stream)
+	close(pumped)
+	a.stream.Close()
+	<-a.ended
+	if err != nil && a.err == nil {
+		a.send(sandbox.Chunk{Stream: sandbox.Stderr, Gap: true}) // what was not read is lost
+	}
+}
+
+// sink is where frames of one stream go. StdCopy writes each frame whole.
+func (a *attachment) sink(stream sandbox.Stream, each deliver) io.Writer {
+	return writerFunc(func(frame []byte) (int, error) {
+		a.frames.Add(1)
+		chunk, err := each(stream, frame)
+		if err == nil && (len(chunk.Bytes) > 0 || chunk.Gap) {
+			err = a.send(chunk)
+		}
+		return len(frame), err
+	})
+}
+
+type writerFunc func([]byte) (int, error)
+
+func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
+
+func (a *attachment) send(c sandbox.Chunk) error {
+	a.delivering.Store(true)
+	defer a.delivering.Store(false)
+	select {
+	case a.output <- c:
+		return nil
+	case <-a.open.Done():
+		return a.open.Err()
+	}
+}
+
+// await waits for the sandbox's end, and then for that of its output.
+func (a *attachment) await(l *Launcher, pumped <-chan struct{}) {
+	a.exit, a.err = a.awaitExit(l)
+	close(a.ended)
+	for seen := int64(-1); ; {
+		select {
+		case <-pumped:
+			return
+		case <-time.After(drainTime):
+		}
+		if now := a.frames.Load(); now != seen || a.delivering.Load() {
+			seen = now
+			continue
+		}
+		a.stream.Close()
+	}
+}
+
+func (a *attachment) awaitExit(l *Launcher) (sandbox.Exit, error) {
+	code, err := a.engine.wait(a.open, a.handle.ID, container.WaitConditionNotRunning)
+	if a.open.Err() != nil {
+		return sandbox.Exit{}, errClosed
+	}
+	if err != nil {
+		return sandbox.Exit{}, l.wrap(err, "wait for", a.handle)
+	}
+	found, err := a.engine.inspect(a.open, a.handle.ID)
+	switch {
+	case isGone(err):
+		return sandbox.Exit{Code: code}, nil // removed since
+	case a.open.Err() != nil:
+		return sandbox.Exit{}, errClosed
+	case err != nil:
+		return sandbox.Exit{}, l.wrap(err, "look at", a.handle)
+	case found.State.Status == container.StateCreated:
+		return sandbox.Exit{}, fmt.Errorf("container %s was never started", a.handle.ID)
+	}
+	return exitFrom(found.State), nil
+}
+
+func (a *attachment) Output() <-chan sandbox.Chunk { return a.output }
+func (a *attachment) Input() io.WriteCloser        { return agentInput{a} }
+
+// signalNames are the engine's.
+var signalNames = map[sandbox.Signal]string{
+	sandbox.Interrupt: "SIGINT", sandbox.Terminate: "SIGTERM", sandbox.Kill: "SIGKILL",
+}
+
+// Signal goes to init, which hands INT and TERM on to the agent; with KILL the kernel ends all that is in its namespace.
+func (a *attachment) Signal(ctx context.Context, s sandbox.Signal) error {
+	name, ok := signalNames[s]
+	if !ok {
+		return fmt.Errorf("signal %q is none that a sandbox gets", s)
+	}
+	err := a.engine.kill(ctx, a.handle.ID, name)
+	switch {
+	case err == nil || isConflict(err): // it does not run any more
+		return nil
+	case isGone(err):
+		return fmt.Errorf("signal container %s: %w", a.handle.ID, sandbox.ErrNotFound)
+	}
+	return fmt.Errorf("signal container %s: %w", a.handle.ID, err)
+}
+
+func (a *attachment) Wait(ctx context.Context) (sandbox.Exit, error) {
+	select {
+	case <-a.ended:
+		return a.exit, a.err
+	default:
+	}
+	select {
+	case <-a.ended:
+		return a.exit, a.err
+	case <-ctx.Done():
+		return sandbox.Exit{}, ctx.Err()
+	}
+}
+
+func (a *attachment) Close() error {
+	a.close()
+	a.stream.Close() // what is being read is of no use to anybody
+	a.tasks.Wait()
+	return nil
+}
+
+// liveStream is an attached connection as a reader.
+type liveStream struct{ *types.HijackedResponse }
+
+func (s liveStream) Read(p []byte) (int, error) { return s.Reader.Read(p) }
+
+func (s liveStream) Close() error { return s.Conn.Close() }
+
+// agentInput is the agent's standard input, as long as the attachment is open.
+type agentInput struct{ a *attachment }
+
+func (i agentInput) Write(p []byte) (int, error) {
+	conn := i.a.box.inputConn()
+	if conn == nil || i.a.open.Err() != nil {
+		return 0, io.ErrClosedPipe
+	}
+	return conn.Conn.Write(p)
+}
+
+// Close is the end of the agent's input. The engine hands it on when our half of the connection ends.
+func (i agentInput) Close() error {
+	if i.a.open.Err() != nil {
+		return nil
+	}
+	return i.a.box.closeInput()
+}
+
+func (b *box) inputConn() *types.HijackedResponse {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.input
+}
+
+func (b *box) closeInput() error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.input == nil {
+		return nil
+	}
+	err := b.input.CloseWrite()
+	b.input.Close()
+	b.input = nil
+	return err
+}

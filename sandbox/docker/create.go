@@ -1,0 +1,232 @@
+package docker
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"torno/delegation"
+	"torno/internal/mounts"
+	"torno/sandbox"
+)
+
+// order is one sandbox to be made. The trial's is the only one that is no run.
+type order struct {
+	run   string // the key's hash, or a role
+	spec  sandbox.Spec
+	bases *mounts.Bases
+	trial bool
+}
+
+// Create makes the container of a key, or finds the one that is there.
+func (l *Launcher) Create(ctx context.Context, key sandbox.RunKey, spec sandbox.Spec) (sandbox.Handle, error) {
+	if missing := l.guarantees.Missing(spec.AtLeast); len(missing) > 0 {
+		return sandbox.Handle{}, l.notEnforced(spec, missing[0])
+	}
+	return l.create(ctx, order{run: key.Hash(), spec: spec, bases: l.options.Bases})
+}
+
+func (l *Launcher) notEnforced(spec sandbox.Spec, key sandbox.GuaranteeKey) *delegation.Refusal {
+	why := l.guarantees[key].By
+	if why == "" {
+		why = "it is not known here"
+	}
+	return &delegation.Refusal{
+		Code: delegation.CodeNotEnforced, Field: "profile",
+		Text: fmt.Sprintf("Profile %s demands %s, which is not enforced here: %s", spec.Profile, key, why),
+		Hint: "choose another profile, or have the operator take it out of at_least",
+	}
+}
+
+// making is a sandbox on its way into being. What its steps set up is undone in reverse, unless it succeeds.
+type making struct {
+	*Launcher
+	order  order
+	image  knownImage
+	slot   *mounts.Slot
+	pins   []*mounts.Pin // of spec.Mounts, in their order
+	recipe recipe
+	undo   []func() error
+}
+
+func (l *Launcher) create(ctx context.Context, o order) (h sandbox.Handle, err error) {
+	m := &making{Launcher: l, order: o}
+	m.recipe = recipe{
+		nonce: rand.Text(), stdin: o.spec.Process.Stdin, limits: o.spec.Limits, cpus: l.facts.cpus, seccomp: l.seccomp,
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, m.rollBack())
+		}
+	}()
+	defer m.letGo()
+	for _, step := range []func(context.Context) error{
+		m.checkLimits, m.chooseRoot, m.pinMounts, m.takeSlot, m.identify, m.layMounts, m.addSockets, m.writeFiles,
+	} {
+		if err := ctx.Err(); err != nil {
+			return sandbox.Handle{}, err
+		}
+		if err := step(ctx); err != nil {
+			return sandbox.Handle{}, err
+		}
+	}
+	return m.make(ctx)
+}
+
+// rollBack undoes everything, the newest first.
+func (m *making) rollBack() error {
+	var errs []error
+	for i := len(m.undo) - 1; i >= 0; i-- {
+		errs = append(errs, m.undo[i]())
+	}
+	return errors.Join(errs...)
+}
+
+// letGo closes the pins: mounts made from them stand on their own.
+func (m *making) letGo() {
+	for _, pin := range m.pins {
+		pin.Close()
+	}
+}
+
+// checkLimits makes sure that no limit is the engine's word for "none".
+func (m *making) checkLimits(context.Context) error {
+	limits := m.order.spec.Limits
+	for name, value := range map[string]int64{
+		"memory": limits.Memory, "cpus": limits.CPUs, "pids": limits.Pids, "open_files": limits.OpenFiles,
+		"file_size": limits.FileSize, "tmp": limits.Tmp, "home": limits.Home, "shm": limits.Shm, "log": limits.Log,
+	} {
+		if value <= 0 {
+			return fmt.Errorf("limit %s is %d; every sandbox has a positive one", name, value)
+		}
+	}
+	return nil
+}
+
+func (m *making) chooseRoot(ctx context.Context) (err error) {
+	root := m.order.spec.RootFS
+	if root.Host == (root.Image != "") {
+		return errors.New("a sandbox has either the host's programs or an image")
+	}
+	if root.Host {
+		m.recipe.image = m.shared.hostImage
+		m.recipe.mounts = append(m.recipe.mounts, m.shared.hostMounts...)
+		return nil
+	}
+	m.image, err = m.images.find(ctx, root)
+	m.recipe.image, m.recipe.covers = m.image.id, m.image.covers
+	return err
+}
+
+func (m *making) takeSlot(context.Context) (err error) {
+	m.slot, err = m.slots.Acquire()
+	if errors.Is(err, mounts.ErrNoSlot) {
+		return fmt.Errorf("all %d identities for sandboxes are in use: %w", m.options.UIDs.Count, err)
+	}
+	if err != nil {
+		return err
+	}
+	m.undo = append(m.undo, m.slot.Release)
+	profile := m.order.spec.Profile
+	m.recipe.labels = m.names.runLabels(m.order.run, profile, m.slot.Number())
+	return nil
+}
+
+// make asks the engine. Whether it did what it was asked is not known when the call was cut off, so the call has a
+// time of its own, and the caller's wish to cancel is heard when it is over.
+func (m *making) make(ctx context.Context) (sandbox.Handle, error) {
+	calling, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
+	defer cancel()
+	name := m.names.container(m.order.run)
+	config, host := containerConfig(m.recipe)
+	made, err := m.engine.create(calling, name, config, host)
+	switch {
+	case isConflict(err):
+		return m.existing(ctx, name)
+	case isGone(err):
+		m.images.forget(m.order.spec.RootFS.Image)
+		fallthrough
+	case err != nil:
+		m.undo = append(m.undo, func() error { return m.removeMine(ctx, name) })
+		return sandbox.Handle{}, fmt.Errorf("create container %s: %w", name, err)
+	}
+	m.undo = append(m.undo, func() error { return m.removeMine(ctx, made.ID) })
+	if err := m.readWarnings(made.Warnings); err != nil {
+		return sandbox.Handle{}, err
+	}
+	if err := ctx.Err(); err != nil {
+		return sandbox.Handle{}, err
+	}
+	m.remember(made.ID, &box{run: m.order.run, slot: m.slot, stdin: m.recipe.stdin, fresh: true})
+	return sandbox.Handle{Launcher: launcherName, ID: made.ID, Key: m.order.run, Slot: m.slot.Number()}, nil
+}
+
+// existing returns the container that has the name already, if it is this very run's. What was set up for a new one is undone.
+func (m *making) existing(ctx context.Context, name string) (sandbox.Handle, error) {
+	found, err := m.engine.inspect(ctx, name)
+	if err != nil {
+		return sandbox.Handle{}, fmt.Errorf("look at the container that is in the way: %w", err)
+	}
+	labels := found.Config.Labels
+	h, err := m.names.handle(found.ID, labels)
+	if err != nil || labels[labelRun] != m.order.run {
+		return sandbox.Handle{}, fmt.Errorf("a container named %s is in the way and is not this run's; remove it", name)
+	}
+	return h, m.rollBack()
+}
+
+// removeMine removes a container if this very call has made it, which the nonce tells.
+func (m *making) removeMine(ctx context.Context, id string) error {
+	cleanup, cancel := cleanupContext(ctx)
+	defer cancel()
+	found, err := m.engine.inspect(cleanup, id)
+	if isGone(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if len(found.Config.Cmd) != 1 || found.Config.Cmd[0] != m.recipe.nonce {
+		return nil
+	}
+	return m.removeContainer(cleanup, found.ID)
+}
+
+// limitWords are how an engine's warning shows which limit it is about. One about swap speaks of memory too, so the
+// first that fits counts.
+var limitWords = []struct {
+	word string
+	key  sandbox.GuaranteeKey
+}{
+	{"swap", sandbox.SwapLimit}, {"pids", sandbox.PidsLimit}, {"cpu", sandbox.CPULimit}, {"memory", sandbox.MemoryLimit},
+}
+
+// warnedOf is the limit that a warning is about, or "".
+func warnedOf(warning string) sandbox.GuaranteeKey {
+	lower := strings.ToLower(warning)
+	for _, limit := range limitWords {
+		if strings.Contains(lower, limit.word) {
+			return limit.key
+		}
+	}
+	return ""
+}
+
+// readWarnings refuses a container that got less than was asked for (I3). Warnings are text and nothing else; one that
+// speaks of a limit is taken for its loss, unless the loss is known and the profile did not mind.
+func (m *making) readWarnings(warnings []string) error {
+	for _, warning := range warnings {
+		if key := warnedOf(warning); m.facts.limits[key] {
+			return &delegation.Refusal{
+				Code: delegation.CodeNotEnforced, Field: "profile",
+				Text: fmt.Sprintf("The engine does not enforce the limit for %s: %s", key, warning),
+				Hint: "this is for the operator to mend",
+			}
+		}
+		m.options.Log.Info("the engine warned about a sandbox", "run", m.order.run, "warning", warning)
+	}
+	return nil
+}

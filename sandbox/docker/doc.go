@@ -1,0 +1,35 @@
+// Package docker launches sandboxes with a Docker engine. It is the product's only importer of the Docker client.
+//
+//	l, err := docker.New(ctx, docker.Options{
+//		Installation: "0123456789abcdef", // everything on the engine that is ours carries it
+//		StateDir:     "/var/lib/torno",
+//		InitPath:     "/usr/lib/torno/sandbox-init",
+//		Bases:        bases, // the operator's directories, held open
+//	})
+//	defer l.Close() // sandboxes live on
+//
+// What is sandbox.Launcher's is there: Create, Start, Open, List, Remove, Check. Purge takes an installation off an engine.
+//
+// A sandbox is one container. Its configuration comes out of one pure function, containerConfig, which takes a recipe
+// (limits, identity, mounts) and adds constants: no network, no capability, no new privileges, a system call filter of
+// our own, a read-only root, namespaces of its own. There is nothing in a recipe, and so nothing in a Spec, a request
+// or a profile, that could say otherwise (I1); a test holds every field of the engine's types against a table.
+//
+// How it gets its parts:
+//
+//   - Its programs are the host's, read-only, on an empty image that New imports; or those of an image of the operator's.
+//   - sandbox-init is process 1. It comes out of a volume that is named by its content, so that the engine need not see our disk.
+//   - Workspace and context are pinned by handle and moved, as clones with exchanged ids, into the sandbox's slot, which
+//     the engine binds. New tries whether that works here, in a throw-away sandbox. Where it does not, the engine is given
+//     the path, the sandbox runs as the workspace's owner, and init's comparison of device and inode is the guard (I4).
+//   - What the host has to tell is in files of the slot's run directory, never in argv, environment or labels (I7).
+//
+// What a run costs is six calls to the engine: create, attach, start, wait, inspect, remove.
+//
+// The output is attached to before the start and read raw: it is whole, however much it is, and waits for its reader.
+// Whoever opens a sandbox again, after a restart for one, reads the engine's bounded log behind the last cursor and is
+// told of a gap if what was there is gone.
+//
+// Everything can be repeated and survives a crash at any point: the container's name derives from the run's key, its
+// labels say whose it is, New claims the slots of containers that are there and empties all others (I9, I14).
+package docker

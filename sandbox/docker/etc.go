@@ -1,0 +1,192 @@
+package docker
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"torno/internal/runfile"
+	"torno/sandbox"
+)
+
+// hostEtc is what a child sees of the host's /etc, if it is there and if everybody on the host may read it: how to find
+// libraries and programs, whom to trust, and names that are the same everywhere.
+var hostEtc = []string{
+	"alternatives", "ca-certificates", "ca-certificates.conf", "ssl/certs", "ssl/openssl.cnf", "ssl/cert.pem",
+	"pki/ca-trust/extracted", "pki/tls/certs", "pki/tls/cert.pem", "pki/tls/openssl.cnf",
+	"ld.so.cache", "ld.so.conf", "ld.so.conf.d", "localtime", "os-release", "protocols", "services", "mime.types",
+}
+
+// ourEtc is what is the same in every sandbox. There is no name service and no network.
+var ourEtc = map[string]string{
+	"hostname":      hostname + "\n",
+	"hosts":         "127.0.0.1\tlocalhost " + hostname + "\n::1\tlocalhost ip6-localhost ip6-loopback\n",
+	"resolv.conf":   "# A sandbox has no network and no name server.\n",
+	"nsswitch.conf": "passwd: files\ngroup: files\nshadow: files\nhosts: files\nnetworks: files\nprotocols: files\nservices: files\n",
+}
+
+// userEtc differs from sandbox to sandbox. It lies in the sandbox's own run directory, below etc.
+func userEtc(uid, gid uint32) map[string]string {
+	return map[string]string{
+		"passwd": fmt.Sprintf("agent:x:%d:%d:agent:%s:/bin/sh\n", uid, gid, sandbox.Home),
+		"group":  fmt.Sprintf("agent:x:%d:\n", gid),
+	}
+}
+
+// Bounds of what is copied from the host's /etc.
+const (
+	maxEtcFile  = 16 << 20
+	maxEtcTotal = 64 << 20
+)
+
+// stageEtc makes a directory that stands for /etc in sandboxes with the host's programs, beneath dir, and returns
+// its path. It is named by its content: sandboxes of an earlier life may still see an older one.
+func stageEtc(hostRoot, dir string) (string, error) {
+	temp, err := os.MkdirTemp(dir, ".etc-*")
+	if err != nil {
+		return "", fmt.Errorf("stage /etc: %w", err)
+	}
+	defer os.RemoveAll(temp) // after the rename there is nothing to remove
+	s := &etcStage{from: filepath.Join(hostRoot, "etc"), to: temp, sum: sha256.New()}
+	if err := s.fill(); err != nil {
+		return "", fmt.Errorf("stage /etc: %w", err)
+	}
+	final := filepath.Join(dir, "etc-"+hex.EncodeToString(s.sum.Sum(nil)[:8]))
+	if err := os.Rename(temp, final); err != nil && !errors.Is(err, fs.ErrExist) {
+		return "", fmt.Errorf("stage /etc: %w", err)
+	}
+	return final, nil
+}
+
+// etcStage copies; sum is over everything that it has written.
+type etcStage struct {
+	from, to string
+	sum      hash.Hash
+	total    int64
+}
+
+func (s *etcStage) fill() error {
+	if err := os.Chmod(s.to, 0o755); err != nil {
+		return err
+	}
+	for _, name := range hostEtc {
+		if err := s.copy(name); err != nil {
+			return err
+		}
+	}
+	for _, name := range sortedKeys(ourEtc) {
+		if err := s.write(name, strings.NewReader(ourEtc[name])); err != nil {
+			return err
+		}
+	}
+	for _, name := range sortedKeys(userEtc(0, 0)) {
+		if err := s.link(name, filepath.Join(runfile.Dir, "etc", name)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// copy brings over a file, a link as it is, or a directory. What others may not read on the host stays out.
+func (s *etcStage) copy(name string) error {
+	info, err := os.Lstat(filepath.Join(s.from, name))
+	switch {
+	case err != nil:
+		return ignore(err, fs.ErrNotExist)
+	case info.Mode()&fs.ModeSymlink != 0:
+		target, err := os.Readlink(filepath.Join(s.from, name))
+		if err != nil {
+			return err
+		}
+		return s.link(name, target)
+	case info.IsDir() && info.Mode()&0o005 == 0o005:
+		return s.copyDir(name)
+	case info.Mode().IsRegular() && info.Mode()&0o004 != 0 && info.Size() <= maxEtcFile:
+		return s.copyFile(name)
+	}
+	return nil
+}
+
+func (s *etcStage) copyDir(name string) error {
+	entries, err := os.ReadDir(filepath.Join(s.from, name))
+	if err != nil {
+		return err
+	}
+	if err := s.makeDir(name); err != nil {
+		return err
+	}
+	for _, entry := range entries {
+		if err := s.copy(filepath.Join(name, entry.Name())); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *etcStage) copyFile(name string) error {
+	file, err := os.Open(filepath.Join(s.from, name))
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	return s.write(name, io.LimitReader(file, maxEtcFile))
+}
+
+func (s *etcStage) write(name string, content io.Reader) error {
+	if err := s.makeDir(filepath.Dir(name)); err != nil {
+		return err
+	}
+	file, err := os.OpenFile(filepath.Join(s.to, name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(s.sum, "file %s\n", name)
+	n, err := io.Copy(io.MultiWriter(file, s.sum), content)
+	if s.total += n; s.total > maxEtcTotal {
+		err = errors.Join(err, fmt.Errorf("the host's files are over %d MiB", maxEtcTotal>>20))
+	}
+	return errors.Join(err, file.Chmod(0o644), file.Close())
+}
+
+func (s *etcStage) link(name, target string) error {
+	if err := s.makeDir(filepath.Dir(name)); err != nil {
+		return err
+	}
+	fmt.Fprintf(s.sum, "link %s %s\n", name, target)
+	return os.Symlink(target, filepath.Join(s.to, name))
+}
+
+// makeDir makes a directory with all above it, open to everybody whatever our umask is.
+func (s *etcStage) makeDir(name string) error {
+	if name == "." {
+		return nil
+	}
+	if err := s.makeDir(filepath.Dir(name)); err != nil {
+		return err
+	}
+	fmt.Fprintf(s.sum, "dir %s\n", name)
+	path := filepath.Join(s.to, name)
+	if err := os.Mkdir(path, 0o755); err != nil {
+		return ignore(err, fs.ErrExist)
+	}
+	return os.Chmod(path, 0o755)
+}
+
+// ignore takes one kind of error for none.
+func ignore(err, kind error) error {
+	if errors.Is(err, kind) {
+		return nil
+	}
+	return err
+}
+
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -1,0 +1,46 @@
+package docker
+
+import (
+	"fmt"
+
+	"torno/sandbox"
+)
+
+// guarantee is what is enforced here and by what. byPath says why workspaces are not mounted by handle; "" is that they are.
+func (l *Launcher) guarantee(byPath string) sandbox.Guarantees {
+	yes := func(by string) sandbox.Guarantee { return sandbox.Guarantee{Enforced: true, By: by} }
+	g := sandbox.Guarantees{
+		sandbox.NoNetwork:       yes("a network namespace with nothing but loopback, made by the runtime"),
+		sandbox.NoCapabilities:  yes("all capabilities dropped, of the bounding set too"),
+		sandbox.NoNewPrivileges: yes("no_new_privs"),
+		sandbox.SyscallFilter:   yes("seccomp, Torno's own list of allowed system calls"),
+		sandbox.ReadOnlyRoot:    yes("a read-only root file system"),
+		sandbox.PrivateTmp:      yes("bounded tmpfs for /tmp, /dev/shm and the home directory"),
+		sandbox.Namespaces:      yes("pid, ipc, uts, mount and cgroup namespaces of its own"),
+		sandbox.OwnIdentity:     yes(fmt.Sprintf("user and group %d plus the slot, and idmapped mounts", l.options.UIDs.First)),
+		sandbox.MountsByHandle:  yes("clones of held directories, moved into a slot; tried at start"),
+		sandbox.MountProof:      yes("sandbox-init compares device and inode before the agent starts"),
+		sandbox.OpenFilesLimit:  yes("rlimit nofile"),
+		sandbox.FileSizeLimit:   yes("rlimit fsize"),
+		sandbox.LogLimit:        yes("log driver local, two bounded files"),
+		sandbox.KernelIsolation: {By: "containers share the host's kernel; the gvisor launcher does not"},
+	}
+	for key, by := range map[sandbox.GuaranteeKey]string{
+		sandbox.MemoryLimit: "memory cgroup", sandbox.SwapLimit: "memory cgroup, swap counted in",
+		sandbox.CPULimit: "cpu cgroup, CFS quota", sandbox.PidsLimit: "pids cgroup",
+	} {
+		g[key] = yes(by)
+		if !l.facts.limits[key] {
+			g[key] = sandbox.Guarantee{By: "the engine's kernel has no " + by + " (docker info says so)"}
+		}
+	}
+	if l.filter.openat2 {
+		g[sandbox.SyscallFilter] = yes("seccomp, Torno's own list; openat2 is open because this engine's runtime needs it, " +
+			"so that set-id files can be made in a workspace")
+	}
+	if byPath != "" {
+		g[sandbox.MountsByHandle] = sandbox.Guarantee{By: byPath}
+		g[sandbox.OwnIdentity] = sandbox.Guarantee{By: "a sandbox runs as the owner of its workspace: " + byPath}
+	}
+	return g
+}

@@ -1,0 +1,228 @@
+package docker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/docker/docker/api/types"
+	"github.com/docker/docker/api/types/mount"
+
+	"torno/internal/mounts"
+	"torno/sandbox"
+)
+
+// Launcher launches sandboxes with Docker. It is safe for concurrent use.
+type Launcher struct {
+	options Options
+	engine  *engine
+	facts   facts
+	names   naming
+	images  *images
+	idmaps  *mounts.IDMaps
+	shared  shared
+	kept    keptPlaces
+
+	// What the trial found out.
+	slots      *mounts.Slots
+	byHandle   bool
+	filter     filter
+	seccomp    string // the filter as the engine takes it
+	guarantees sandbox.Guarantees
+
+	mu    sync.Mutex
+	boxes map[string]*box // by container id
+}
+
+var _ sandbox.Launcher = (*Launcher)(nil)
+
+// shared is what all sandboxes share; the paths are the engine's.
+type shared struct {
+	hostImage  string
+	hostMounts []mount.Mount
+	initVolume string
+	etc        string
+}
+
+// box is what this process knows of a sandbox.
+type box struct {
+	run   string
+	slot  *mounts.Slot // nil if another sandbox's process has it
+	stdin bool
+
+	mu    sync.Mutex
+	fresh bool                    // made by us and never started
+	live  *types.HijackedResponse // the output from its first byte, until somebody opens it
+	input *types.HijackedResponse // the agent's standard input, until somebody closes it
+}
+
+// cleanupTime bounds what is done after a failure, which has a time of its own.
+const cleanupTime = 30 * time.Second
+
+// cleanupContext goes on when the call that it cleans up after was cancelled.
+func cleanupContext(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.WithoutCancel(ctx), cleanupTime)
+}
+
+// New connects to the engine, gives it what sandboxes share, claims what an earlier life left running, removes what it
+// left unfinished, and tries with a throw-away sandbox how workspaces can be mounted here. Close ends the Launcher;
+// sandboxes live on.
+func New(ctx context.Context, options Options) (_ *Launcher, err error) {
+	options, err = options.checked()
+	if err != nil {
+		return nil, fmt.Errorf("docker launcher: %w", err)
+	}
+	e, err := connect(ctx, options.Host, options.Observe)
+	if err != nil {
+		return nil, err
+	}
+	l := &Launcher{
+		options: options, engine: e, names: naming{options.Installation}, images: newImages(e),
+		idmaps: mounts.NewIDMaps(), boxes: map[string]*box{},
+	}
+	for _, step := range []func(context.Context) error{l.learn, l.sweep, l.prepare, l.settle} {
+		if err := step(ctx); err != nil {
+			return nil, errors.Join(err, l.Close())
+		}
+	}
+	return l, nil
+}
+
+// learn asks the engine what it is.
+func (l *Launcher) learn(ctx context.Context) error {
+	info, err := l.engine.info(ctx)
+	if err != nil {
+		return fmt.Errorf("ask the engine about itself: %w", err)
+	}
+	if l.facts, err = factsOf(info); err != nil {
+		return err
+	}
+	for _, lack := range l.facts.lacks() {
+		l.options.Log.Warn("the engine's runtime is old", "lacks", lack)
+	}
+	l.kept, err = keepPlaces(l.options.StateDir, engineSockets(l.engine.api.DaemonHost()))
+	return err
+}
+
+// sweep removes the containers that are no runs. None of them is in use when a launcher starts.
+func (l *Launcher) sweep(ctx context.Context) error {
+	for _, role := range []string{roleInit, roleTrial} {
+		if err := l.removeContainer(ctx, l.names.container(role)); err != nil {
+			return fmt.Errorf("remove what an earlier start left: %w", err)
+		}
+	}
+	return nil
+}
+
+// prepare makes what all sandboxes share.
+func (l *Launcher) prepare(ctx context.Context) error {
+	dir := l.dir()
+	empty := filepath.Join(dir, "empty")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return fmt.Errorf("make the launcher's directory: %w", err)
+	}
+	if err := makePublicDir(empty); err != nil {
+		return err
+	}
+	layout := readLayout("/")
+	image, err := importEmptyImage(ctx, l.engine, l.names, layout)
+	if err != nil {
+		return err
+	}
+	volume, err := storeInit(ctx, l.engine, l.names, image, l.options.InitPath)
+	if err != nil {
+		return err
+	}
+	etc, err := stageEtc("/", dir)
+	if err != nil {
+		return err
+	}
+	l.shared = shared{hostImage: image, initVolume: volume}
+	if l.shared.etc, err = l.options.EnginePath(etc); err != nil {
+		return err
+	}
+	if empty, err = l.options.EnginePath(empty); err != nil {
+		return err
+	}
+	l.shared.hostMounts = layout.mounts(l.shared.etc, empty)
+	return l.removeOutdated(ctx, filepath.Base(etc))
+}
+
+// dir is where the launcher keeps its own.
+func (l *Launcher) dir() string { return filepath.Join(l.options.StateDir, "docker") }
+
+// makePublicDir makes a directory that a sandbox can look into, whatever our umask is.
+func makePublicDir(path string) error {
+	if err := os.MkdirAll(path, 0o755); err != nil {
+		return fmt.Errorf("make a directory for sandboxes: %w", err)
+	}
+	if err := os.Chmod(path, 0o755); err != nil {
+		return fmt.Errorf("open a directory to sandboxes: %w", err)
+	}
+	return nil
+}
+
+// Check says what is enforced, and that the engine can be reached.
+func (l *Launcher) Check(ctx context.Context) (sandbox.Guarantees, error) {
+	if err := l.engine.negotiate(ctx); err != nil {
+		return nil, err
+	}
+	return maps.Clone(l.guarantees), nil
+}
+
+// Close lets go of the engine and of the slots. Sandboxes that run go on.
+func (l *Launcher) Close() error {
+	l.mu.Lock()
+	boxes := slices.Collect(maps.Values(l.boxes))
+	l.mu.Unlock()
+	for _, b := range boxes {
+		b.hangUp()
+	}
+	errs := []error{l.idmaps.Close(), l.engine.close()}
+	if l.slots != nil {
+		errs = append(errs, l.slots.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// known is what we know of a container, or nil.
+func (l *Launcher) known(id string) *box {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.boxes[id]
+}
+
+func (l *Launcher) remember(id string, b *box) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.boxes[id] = b
+}
+
+func (l *Launcher) forget(id string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.boxes, id)
+}
+
+// hangUp ends the streams that are nobody else's.
+func (b *box) hangUp() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.dropStreams()
+}
+
+// dropStreams is hangUp for who has the lock.
+func (b *box) dropStreams() {
+	for _, stream := range []*types.HijackedResponse{b.live, b.input} {
+		if stream != nil {
+			stream.Close()
+		}
+	}
+	b.live, b.input = nil, nil
+}

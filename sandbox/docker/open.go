@@ -1,0 +1,115 @@
+package docker
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/docker/docker/api/types"
+	"github.com/docker/docker/api/types/container"
+
+	"torno/internal/runfile"
+	"torno/sandbox"
+)
+
+// Open follows a sandbox. The first time that is the stream which Start attached to, raw and whole, at the speed at which
+// it is read. Every other time it is the engine's bounded log, which may have lost its beginning.
+//
+// The agent's standard input stays open from one attachment to the next, until Input is closed or this process ends.
+func (l *Launcher) Open(ctx context.Context, h sandbox.Handle, cursor sandbox.Cursor) (sandbox.Attachment, error) {
+	from, err := parseCursor(cursor)
+	if err != nil {
+		return nil, err
+	}
+	b := l.known(h.ID)
+	if b == nil {
+		b = &box{}
+	}
+	live := b.takeLive()
+	if live != nil && cursor == "" {
+		return l.openLive(h, b, live), nil
+	}
+	if live != nil {
+		live.Close() // from its beginning it is of no use any more
+	}
+	return l.openLog(ctx, h, b, from)
+}
+
+// takeLive is the stream from the beginning, for one taker.
+func (b *box) takeLive() *types.HijackedResponse {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	live := b.live
+	b.live = nil
+	return live
+}
+
+func (l *Launcher) openLive(h sandbox.Handle, b *box, live *types.HijackedResponse) sandbox.Attachment {
+	var at progress
+	return l.newAttachment(h, b, liveStream{live}, func(stream sandbox.Stream, frame []byte) (sandbox.Chunk, error) {
+		m := at.of(stream)
+		*m = mark{bytes: m.bytes + int64(len(frame)), stamp: time.Now().UnixNano(), same: allOfStamp}
+		return sandbox.Chunk{Stream: stream, Cursor: at.cursor(), Bytes: bytes.Clone(frame)}, nil
+	})
+}
+
+func (l *Launcher) openLog(ctx context.Context, h sandbox.Handle, b *box, from progress) (sandbox.Attachment, error) {
+	found, err := l.look(ctx, h)
+	if err != nil {
+		return nil, err
+	}
+	if found.State.Status == container.StateCreated {
+		return nil, fmt.Errorf("container %s was never started", h.ID)
+	}
+	following, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	log, err := l.engine.logs(following, h.ID, container.LogsOptions{
+		ShowStdout: true, ShowStderr: true, Follow: true, Timestamps: true,
+	})
+	if err != nil {
+		cancel()
+		return nil, l.wrap(err, "read the log of", h)
+	}
+	r := newReplay(from, func() (bool, error) { return l.hasFirstLine(following, h) })
+	return l.newAttachment(h, b, logStream{log, cancel}, func(stream sandbox.Stream, frame []byte) (sandbox.Chunk, error) {
+		data, err := r.frame(stream, frame)
+		if err != nil || len(data) == 0 {
+			return sandbox.Chunk{}, err
+		}
+		return sandbox.Chunk{Stream: stream, Cursor: r.place().cursor(), Bytes: bytes.Clone(data), Gap: r.takeGap()}, nil
+	}), nil
+}
+
+// logStream ends the request with the reading.
+type logStream struct {
+	io.ReadCloser
+	cancel context.CancelFunc
+}
+
+func (s logStream) Close() error {
+	s.cancel()
+	return s.ReadCloser.Close()
+}
+
+// frameHeader is what stands before each frame of a stream: one byte that tells which, three of nothing, four for the size.
+const frameHeader = 8
+
+// hasFirstLine reads the beginning of standard error.
+func (l *Launcher) hasFirstLine(ctx context.Context, h sandbox.Handle) (bool, error) {
+	log, err := l.engine.logs(ctx, h.ID, container.LogsOptions{ShowStderr: true})
+	if err != nil {
+		return false, l.wrap(err, "read the log of", h)
+	}
+	defer log.Close()
+	start := make([]byte, frameHeader+len(runfile.Started))
+	n, err := io.ReadFull(log, start)
+	if n <= frameHeader && (errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)) {
+		return false, nil
+	}
+	if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return false, l.wrap(err, "read the log of", h)
+	}
+	return isFirstLine(start[frameHeader:n]), nil
+}

@@ -1,0 +1,118 @@
+package docker
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"math"
+	"path/filepath"
+	"time"
+
+	"torno/internal/mounts"
+)
+
+// Options say what a Launcher works with. Installation, StateDir, InitPath and Bases are required.
+type Options struct {
+	// Installation is 16 hexadecimal digits. Everything that the launcher makes carries it, and what does not carry
+	// it is not touched (I14).
+	Installation string
+	// Host is the engine's address, "unix:///run/docker.sock" for one. Empty means the environment's DOCKER_HOST or the default.
+	Host string
+	// StateDir is a directory of the host's own, which no outbox or root holds. The launcher keeps its slots there.
+	StateDir string
+	// InitPath is the sandbox-init program.
+	InitPath string
+	// Bases are the operator's directories, opened. They stay the caller's.
+	Bases *mounts.Bases
+	// EnginePath is how the engine sees a path of StateDir. Nil means just as we do.
+	EnginePath func(here string) (engine string, err error)
+	// UIDs are the identities of sandboxes.
+	UIDs UIDRange
+	// Mounts is how workspaces reach sandboxes; empty is MountAuto.
+	Mounts MountMode
+	// Log gets what an operator should know. Nil is silence.
+	Log *slog.Logger
+	// Observe is told of every call to the engine once it has returned. It must be quick and may be nil.
+	Observe func(op string, took time.Duration)
+}
+
+// UIDRange is a range of user and group ids of which no user of the host has one. The sandbox in slot n, counted from 1,
+// has First+n as its uid and its gid. Count bounds how many sandboxes there can be at once.
+type UIDRange struct {
+	First uint32
+	Count int
+}
+
+// The range that is taken where the operator names none.
+const (
+	defaultFirstUID = 2_000_000_000
+	defaultUIDCount = 256
+)
+
+// MountMode is how workspaces and context reach a sandbox.
+type MountMode string
+
+// The modes.
+const (
+	MountAuto     MountMode = "auto"      // by handle where a trial shows that it works, otherwise by path
+	MountByHandle MountMode = "by-handle" // by handle or not at all
+	MountByPath   MountMode = "by-path"   // the engine looks the path up, and init proves what it found
+)
+
+// checked is the options with defaults, or what is wrong with them.
+func (o Options) checked() (Options, error) {
+	if !isHex(o.Installation, 16) {
+		return o, fmt.Errorf("installation id %q is not 16 hexadecimal digits", o.Installation)
+	}
+	if !filepath.IsAbs(o.StateDir) {
+		return o, fmt.Errorf("state directory %q is not an absolute path", o.StateDir)
+	}
+	if o.InitPath == "" || o.Bases == nil {
+		return o, errors.New("a launcher needs the path of sandbox-init and the operator's directories")
+	}
+	if o.Mounts == "" {
+		o.Mounts = MountAuto
+	}
+	if o.Mounts != MountAuto && o.Mounts != MountByHandle && o.Mounts != MountByPath {
+		return o, fmt.Errorf("mounts %q is none of %s, %s and %s", o.Mounts, MountAuto, MountByHandle, MountByPath)
+	}
+	if o.EnginePath == nil {
+		o.EnginePath = func(here string) (string, error) { return here, nil }
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Observe == nil {
+		o.Observe = func(string, time.Duration) {}
+	}
+	var err error
+	o.UIDs, err = o.UIDs.checked()
+	return o, err
+}
+
+func (r UIDRange) checked() (UIDRange, error) {
+	if r == (UIDRange{}) {
+		return UIDRange{First: defaultFirstUID, Count: defaultUIDCount}, nil
+	}
+	if r.First == 0 || r.Count < 1 {
+		return r, fmt.Errorf("%d ids from %d are no range for sandboxes: it begins above 0 and has at least one", r.Count, r.First)
+	}
+	// The engine takes no id over the largest signed one.
+	if last := int64(r.First) + int64(r.Count); last > math.MaxInt32 {
+		return r, fmt.Errorf("the ids of sandboxes reach %d, at most %d is possible", last, math.MaxInt32)
+	}
+	return r, nil
+}
+
+// isHex says whether s is exactly n lower-case hexadecimal digits.
+func isHex(s string, n int) bool {
+	if len(s) != n {
+		return false
+	}
+	for _, c := range s {
+		if (c < '0' || c > '9') && (c < 'a' || c > 'f') {
+			return false
+		}
+	}
+	return true
+}

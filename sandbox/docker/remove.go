@@ -1,0 +1,150 @@
+package docker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/docker/docker/api/types/container"
+
+	"torno/sandbox"
+)
+
+// Remove kills what runs, removes the container and empties its slot.
+func (l *Launcher) Remove(ctx context.Context, h sandbox.Handle) error {
+	b := l.known(h.ID)
+	if b == nil {
+		if _, err := l.look(ctx, h); err != nil {
+			return ignore(err, sandbox.ErrNotFound)
+		}
+	}
+	if err := l.removeContainer(ctx, h.ID); err != nil {
+		return l.wrap(err, "remove", h)
+	}
+	if b == nil {
+		return nil
+	}
+	b.hangUp()
+	if b.slot != nil {
+		if err := b.slot.Release(); err != nil {
+			return fmt.Errorf("remove what container %s was given: %w", h.ID, err)
+		}
+	}
+	l.forget(h.ID)
+	return nil
+}
+
+// removeContainer returns when the container is gone, also when it was, or somebody else is at it.
+func (l *Launcher) removeContainer(ctx context.Context, id string) error {
+	err := l.engine.remove(ctx, id)
+	if isConflict(err) {
+		_, err = l.engine.wait(ctx, id, container.WaitConditionRemoved)
+	}
+	if isGone(err) {
+		return nil
+	}
+	return err
+}
+
+// removeOutdated removes what an earlier version of init or of the host's files left, where no sandbox uses it any more.
+func (l *Launcher) removeOutdated(ctx context.Context, etc string) error {
+	volumes, err := l.engine.listVolumes(ctx, l.names.filter())
+	if err != nil {
+		return fmt.Errorf("list volumes: %w", err)
+	}
+	for _, v := range volumes {
+		if v.Name == l.shared.initVolume {
+			continue
+		}
+		if err := l.engine.removeVolume(ctx, v.Name); err != nil && !isConflict(err) && !isGone(err) {
+			return fmt.Errorf("remove volume %s: %w", v.Name, err)
+		}
+	}
+	all, err := l.engine.list(ctx, l.names.filter())
+	if err != nil || len(all) > 0 {
+		return err // a sandbox may still see an older /etc
+	}
+	return l.removeStaged(etc)
+}
+
+// removeStaged removes every staged /etc but one.
+func (l *Launcher) removeStaged(keep string) error {
+	staged, err := filepath.Glob(filepath.Join(l.dir(), "*etc-*"))
+	if err != nil {
+		return err
+	}
+	for _, dir := range staged {
+		if filepath.Base(dir) == keep {
+			continue
+		}
+		if err := os.RemoveAll(dir); err != nil {
+			return fmt.Errorf("remove an old /etc of sandboxes: %w", err)
+		}
+	}
+	return nil
+}
+
+// Purge removes everything of this installation: sandboxes whatever they do, slots, volumes and images. The Launcher is
+// of no use afterwards but for Close.
+func (l *Launcher) Purge(ctx context.Context) error {
+	return errors.Join(l.purgeContainers(ctx), l.purgeSlots(), l.purgeVolumes(ctx), l.purgeImages(ctx), l.removeStaged(""))
+}
+
+func (l *Launcher) purgeContainers(ctx context.Context) error {
+	all, err := l.engine.list(ctx, l.names.filter())
+	if err != nil {
+		return fmt.Errorf("list containers: %w", err)
+	}
+	errs := []error{}
+	for _, c := range all {
+		if err := l.removeContainer(ctx, c.ID); err != nil {
+			errs = append(errs, fmt.Errorf("remove container %s: %w", c.ID, err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (l *Launcher) purgeSlots() error {
+	l.mu.Lock()
+	boxes := l.boxes
+	l.boxes = map[string]*box{}
+	l.mu.Unlock()
+	var errs []error
+	for _, b := range boxes {
+		b.hangUp()
+		if b.slot != nil {
+			errs = append(errs, b.slot.Release())
+		}
+	}
+	return errors.Join(append(errs, l.slots.Sweep(nil))...)
+}
+
+func (l *Launcher) purgeVolumes(ctx context.Context) error {
+	volumes, err := l.engine.listVolumes(ctx, l.names.filter())
+	if err != nil {
+		return fmt.Errorf("list volumes: %w", err)
+	}
+	var errs []error
+	for _, v := range volumes {
+		if err := l.engine.removeVolume(ctx, v.Name); err != nil && !isGone(err) {
+			errs = append(errs, fmt.Errorf("remove volume %s: %w", v.Name, err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (l *Launcher) purgeImages(ctx context.Context) error {
+	found, err := l.engine.listImages(ctx, l.names.filter())
+	if err != nil {
+		return fmt.Errorf("list images: %w", err)
+	}
+	var errs []error
+	for _, image := range found {
+		if err := l.engine.removeImage(ctx, image.ID); err != nil && !isGone(err) {
+			errs = append(errs, fmt.Errorf("remove image %s: %w", image.ID, err))
+		}
+	}
+	return errors.Join(errs...)
+}

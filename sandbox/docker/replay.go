@@ -1,0 +1,150 @@
+package docker
+
+import (
+	"bytes"
+	"errors"
+	"time"
+
+	"torno/internal/runfile"
+	"torno/sandbox"
+)
+
+// replay turns the frames of the engine's log into the output that there was, behind a cursor.
+//
+// The log is bounded: an old part of it may be gone. Init's line is the first thing that any sandbox says, so while the
+// log has that line it has everything, and a cursor's bytes can be counted off. Otherwise the cursor's time is all
+// there is to go by, and unless something from before it is still there, output was lost.
+type replay struct {
+	want     progress // the cursor: what was delivered before
+	now      progress // behind the newest frame
+	began    bool     // the first frame was seen
+	complete bool     // the log has the first line
+	gap      bool     // to be told with the next chunk
+
+	stdout, stderr streamState
+	// hasFirstLine asks the engine whether standard error still begins with init's line.
+	hasFirstLine func() (bool, error)
+}
+
+type streamState struct {
+	passed bool // the cursor was reached, and everything from now on is new
+	cut    bool // the newest frame ended within a line
+}
+
+func newReplay(from progress, hasFirstLine func() (bool, error)) *replay {
+	return &replay{want: from, hasFirstLine: hasFirstLine}
+}
+
+// frame takes one frame, "<time> <bytes>", and returns what is new in it.
+func (r *replay) frame(stream sandbox.Stream, frame []byte) (data []byte, err error) {
+	stamp, data, err := splitFrame(frame)
+	if err != nil {
+		return nil, err
+	}
+	if !r.began {
+		if err := r.begin(stream, stamp, data); err != nil {
+			return nil, err
+		}
+	}
+	data = r.mend(stream, stamp, data)
+	before := r.now.of(stream).bytes
+	r.advance(stream, stamp, int64(len(data)))
+	return r.fresh(stream, before, data), nil
+}
+
+// splitFrame takes the time off a frame.
+func splitFrame(frame []byte) (stamp int64, data []byte, err error) {
+	text, data, found := bytes.Cut(frame, []byte(" "))
+	at, err := time.Parse(time.RFC3339Nano, string(text))
+	if !found || err != nil {
+		return 0, nil, errors.New("the engine's log has a line without a time")
+	}
+	return at.UnixNano(), data, nil
+}
+
+// begin finds out whether the log has its beginning. Usually its first frame is init's line; that the streams are logged
+// side by side may let something of the agent's slip before it.
+func (r *replay) begin(stream sandbox.Stream, stamp int64, data []byte) (err error) {
+	r.began = true
+	if stream == sandbox.Stderr {
+		r.complete = isFirstLine(data)
+	} else if r.complete, err = r.hasFirstLine(); err != nil {
+		return err
+	}
+	if !r.complete {
+		r.now.stdout.bytes, r.now.stderr.bytes = unknown, unknown
+		r.gap = stamp > r.want.of(stream).stamp
+	}
+	return nil
+}
+
+// isFirstLine knows init's line by how it begins.
+func isFirstLine(data []byte) bool {
+	return bytes.HasPrefix(data, []byte(runfile.Started)) || bytes.HasPrefix(data, []byte(runfile.Failed))
+}
+
+// mend gives back the end of a long line. The log keeps such a line in pieces, all with one time and none with a newline;
+// engines before 24 forget it behind the last piece, too. So a frame with another time tells that there was one.
+func (r *replay) mend(stream sandbox.Stream, stamp int64, data []byte) []byte {
+	s := r.state(stream)
+	if s.cut && stamp != r.now.of(stream).stamp {
+		data = append([]byte("\n"), data...)
+	}
+	s.cut = !bytes.HasSuffix(data, []byte("\n"))
+	return data
+}
+
+func (r *replay) advance(stream sandbox.Stream, stamp, size int64) {
+	m := r.now.of(stream)
+	if m.bytes != unknown {
+		m.bytes += size
+	}
+	if m.stamp != stamp {
+		m.stamp, m.same = stamp, 0
+	}
+	m.same++
+}
+
+// fresh is the part of a frame that lies behind the cursor.
+func (r *replay) fresh(stream sandbox.Stream, before int64, data []byte) []byte {
+	s, want, now := r.state(stream), r.want.of(stream), r.now.of(stream)
+	switch {
+	case s.passed:
+		return data
+	case r.complete && want.bytes != unknown:
+		if now.bytes <= want.bytes {
+			return nil
+		}
+		data = data[max(0, want.bytes-before):]
+	case now.stamp < want.stamp || now.stamp == want.stamp && now.same <= want.same:
+		return nil
+	}
+	s.passed = true
+	return data
+}
+
+// place is what is delivered: where a stream has not reached the cursor yet, that is still the cursor.
+func (r *replay) place() progress {
+	p := r.want
+	if r.stdout.passed {
+		p.stdout = r.now.stdout
+	}
+	if r.stderr.passed {
+		p.stderr = r.now.stderr
+	}
+	return p
+}
+
+// takeGap says once that something was lost.
+func (r *replay) takeGap() bool {
+	gap := r.gap
+	r.gap = false
+	return gap
+}
+
+func (r *replay) state(stream sandbox.Stream) *streamState {
+	if stream == sandbox.Stdout {
+		return &r.stdout
+	}
+	return &r.stderr
+}

@@ -1,0 +1,87 @@
+package docker
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/docker/docker/api/types"
+	"github.com/docker/docker/api/types/container"
+
+	"torno/sandbox"
+)
+
+// Start lets init run. The output is attached to before that, so that its first byte is not missed.
+func (l *Launcher) Start(ctx context.Context, h sandbox.Handle) error {
+	b := l.known(h.ID)
+	if b == nil {
+		b = &box{run: h.Key} // from an earlier life; it is remembered if it starts
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if !b.fresh {
+		found, err := l.look(ctx, h)
+		if err != nil {
+			return err
+		}
+		if found.State.Status != container.StateCreated {
+			return nil // a container that ended would run again
+		}
+		b.stdin = found.Config.OpenStdin
+	}
+	return l.startAttached(ctx, h, b)
+}
+
+// startAttached attaches and starts. The lock of b is held. Standard input has a connection of its own, because the
+// engine closes the agent's when that connection ends, and the output's may end earlier.
+func (l *Launcher) startAttached(ctx context.Context, h sandbox.Handle, b *box) error {
+	var err error
+	if b.live, err = l.attach(ctx, h, container.AttachOptions{Stream: true, Stdout: true, Stderr: true}); err != nil {
+		return err
+	}
+	if b.stdin {
+		b.input, err = l.attach(ctx, h, container.AttachOptions{Stream: true, Stdin: true})
+	}
+	if err == nil {
+		if err = l.engine.start(ctx, h.ID); err != nil {
+			err = l.wrap(err, "start", h)
+		}
+	}
+	if err != nil {
+		b.dropStreams()
+		return err
+	}
+	b.fresh = false
+	l.remember(h.ID, b)
+	return nil
+}
+
+func (l *Launcher) attach(ctx context.Context, h sandbox.Handle, o container.AttachOptions) (*types.HijackedResponse, error) {
+	stream, err := l.engine.attach(ctx, h.ID, o)
+	if err == nil {
+		return &stream, nil
+	}
+	if _, gone := l.look(ctx, h); gone != nil {
+		return nil, gone // the client does not tell why it could not attach
+	}
+	return nil, l.wrap(err, "attach to", h)
+}
+
+// look inspects a container, and makes sure that it is a run of this installation (I14).
+func (l *Launcher) look(ctx context.Context, h sandbox.Handle) (container.InspectResponse, error) {
+	found, err := l.engine.inspect(ctx, h.ID)
+	if err != nil {
+		return found, l.wrap(err, "look at", h)
+	}
+	if found.Config == nil || !l.names.isRun(found.Config.Labels) {
+		return found, fmt.Errorf("container %s is not this installation's: %w", h.ID, sandbox.ErrNotFound)
+	}
+	return found, nil
+}
+
+// wrap says what failed, and tells a container that is gone apart.
+func (l *Launcher) wrap(err error, doing string, h sandbox.Handle) error {
+	if isGone(err) {
+		return fmt.Errorf("%s container %s: %w", doing, h.ID, sandbox.ErrNotFound)
+	}
+	return fmt.Errorf("%s container %s: %w", doing, h.ID, err)
+}

@@ -1,0 +1,138 @@
+package docker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strconv"
+
+	"torno/internal/mounts"
+)
+
+// settle finds out how sandboxes are made here: by trying. Mounts by handle come first, and the strict filter comes
+// before the one that runtimes of late need.
+func (l *Launcher) settle(ctx context.Context) error {
+	var byHandle error
+	if l.options.Mounts != MountByPath {
+		if byHandle = l.settleOn(ctx, true); byHandle == nil {
+			l.guarantees = l.guarantee("")
+			return nil
+		}
+		if l.options.Mounts == MountByHandle {
+			return fmt.Errorf("mounts by handle, which the configuration demands, do not work here: %w; run the watcher as root in "+
+				"the engine's own mount namespace (a systemd unit without ProtectSystem, PrivateTmp and the like), or set mounts: auto", byHandle)
+		}
+		l.options.Log.Warn("workspaces are mounted by path", "because", byHandle)
+	}
+	if err := l.settleOn(ctx, false); err != nil {
+		return errors.Join(fmt.Errorf("no sandbox can be made here, tried by path: %w; does the engine see %s? (paths say how it is called there)",
+			err, l.options.StateDir), wrapIf("tried by handle", byHandle))
+	}
+	why := "the configuration says mounts: by-path"
+	if byHandle != nil {
+		why = byHandle.Error()
+	}
+	l.guarantees = l.guarantee(why)
+	return nil
+}
+
+func wrapIf(what string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", what, err)
+}
+
+// settleOn tries one way to mount.
+func (l *Launcher) settleOn(ctx context.Context, byHandle bool) (err error) {
+	l.byHandle = byHandle
+	if byHandle {
+		if err := l.tryIDMaps(); err != nil {
+			return err
+		}
+	}
+	if l.slots, err = mounts.OpenSlots(filepath.Join(l.dir(), "slots"), l.options.UIDs.Count, byHandle); err != nil {
+		return err
+	}
+	if err := l.adopt(ctx); err != nil {
+		return errors.Join(err, l.closeSlots())
+	}
+	if err := l.tryFilters(ctx); err != nil {
+		return errors.Join(err, l.closeSlots())
+	}
+	return nil
+}
+
+func (l *Launcher) closeSlots() error {
+	err := l.slots.Close()
+	l.slots = nil
+	return err
+}
+
+// tryIDMaps asks of every one of the operator's file systems whether it can be mounted with exchanged ids.
+func (l *Launcher) tryIDMaps() error {
+	for _, base := range l.options.Bases.Paths() {
+		if err := l.options.Bases.TryIDMap(base, l.idmaps); err != nil {
+			return fmt.Errorf("%s cannot be mounted with the ids of a sandbox: %w", base, err)
+		}
+	}
+	return nil
+}
+
+// adopt claims the slots of the sandboxes that are there, and empties all others.
+func (l *Launcher) adopt(ctx context.Context) error {
+	found, err := l.engine.list(ctx, l.names.filter())
+	if err != nil {
+		return fmt.Errorf("list containers: %w", err)
+	}
+	for _, c := range found {
+		number, err := strconv.Atoi(c.Labels[labelSlot])
+		if err != nil || !l.names.isRun(c.Labels) {
+			continue
+		}
+		slot, err := l.slots.Claim(number)
+		if err != nil {
+			return fmt.Errorf("claim the slot of container %s: %w", c.ID, err)
+		}
+		l.remember(c.ID, &box{run: c.Labels[labelRun], slot: slot})
+	}
+	if err := l.slots.Sweep(nil); err != nil {
+		return fmt.Errorf("empty the slots that an earlier life left: %w", err)
+	}
+	return nil
+}
+
+// tryFilters finds the strictest filter under which a sandbox starts.
+func (l *Launcher) tryFilters(ctx context.Context) error {
+	var failures []error
+	for _, f := range []filter{{arch: l.facts.arch}, {arch: l.facts.arch, openat2: true}} {
+		profile, err := f.profile()
+		if err != nil {
+			return err
+		}
+		l.filter, l.seccomp = f, profile
+		if err = l.try(ctx); err == nil {
+			return nil
+		}
+		failures = append(failures, err)
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	return oneOf(failures)
+}
+
+// oneOf is the failures, each sentence once.
+func oneOf(failures []error) error {
+	var texts []string
+	for _, err := range failures {
+		if len(texts) == 0 || texts[len(texts)-1] != err.Error() {
+			texts = append(texts, err.Error())
+		}
+	}
+	if len(texts) < len(failures) {
+		return failures[0]
+	}
+	return errors.Join(failures...)
+}
