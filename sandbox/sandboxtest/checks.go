@@ -154,11 +154,11 @@ func workspaceHardened(r inside.Report, s scene) bool {
 func has(m inside.Mount, option string) bool { return slices.Contains(m.Options, option) }
 
 func privateBounded(r inside.Report, s scene) bool {
-	for dir, bytes := range map[string]int64{
+	for dir, size := range map[string]int64{
 		"/tmp": s.spec.Limits.Tmp, "/home/agent": s.spec.Limits.Home, "/dev/shm": s.spec.Limits.Shm,
 	} {
 		m, mounted := r.Mounts[dir]
-		if !mounted || m.Bytes != uint64(bytes) || !has(m, "nosuid") || !has(m, "nodev") || !slices.Contains(r.Writable, dir) {
+		if !mounted || m.Bytes != uint64(size) || !has(m, "nosuid") || !has(m, "nodev") || !slices.Contains(r.Writable, dir) {
 			return false
 		}
 	}

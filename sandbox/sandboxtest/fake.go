@@ -116,12 +116,10 @@ func (f *Fake) List(ctx context.Context) (all []sandbox.Handle, err error) {
 // Remove ends and forgets a sandbox; one that is not there is removed already.
 func (f *Fake) Remove(ctx context.Context, h sandbox.Handle) error {
 	return f.do(ctx, OpRemove, func() error {
-		b, err := f.find(h)
-		if err != nil {
-			return nil
+		if b, err := f.find(h); err == nil {
+			b.end()
+			f.world.forget(b)
 		}
-		b.end()
-		f.world.forget(b)
 		return nil
 	})
 }

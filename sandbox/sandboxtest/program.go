@@ -16,7 +16,7 @@ import (
 // Program is what a fake sandbox runs in place of an agent: argv[0] chooses it, the result is its exit code. It must
 // return soon after its context ends, which is its death: by KILL, or by INT or TERM if it did not trap them. What it
 // returns then does not count.
-type Program func(ctx context.Context, io ProgramIO) int
+type Program func(ctx context.Context, p ProgramIO) int
 
 // ProgramIO is what a Program has of the world.
 type ProgramIO struct {

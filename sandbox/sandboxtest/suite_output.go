@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -197,13 +196,4 @@ func waitEnds(b *bench) {
 	}
 	b.must(a.Signal(b.ctx, sandbox.Kill))
 	b.exits(b.end(a, seen), 137)
-}
-
-// long is n bytes of text in lines, none of which is like another.
-func long(n int) string {
-	var text strings.Builder
-	for i := 0; text.Len() < n; i++ {
-		fmt.Fprintf(&text, "%d bottles of 'beer' on the \"wall\" \\n $HOME\n", i)
-	}
-	return text.String()[:n]
 }

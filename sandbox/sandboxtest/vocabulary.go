@@ -21,29 +21,25 @@ type word struct {
 }
 
 // vocabulary is all that the suite's agents can do. Times are in seconds. A program that stays says "ready" first.
-var vocabulary map[string]word
-
-func init() {
-	vocabulary = map[string]word{
-		"echo":        {`printf '%s\n' "$1"`, echo},
-		"stderr":      {`printf '%s\n' "$1" >&2`, stderr},
-		"both":        {`i=0; while [ $i -lt $1 ]; do i=$((i+1)); echo "line $i"; echo "line $i" >&2; done`, both},
-		"lines":       {`i=0; while [ $i -lt $1 ]; do i=$((i+1)); echo "line $i$3"; [ "$2" = 0 ] || sleep "$2"; done`, lines},
-		"flood":       {`yes 0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcde | head -c "$1"; echo "the end"`, flood},
-		"binary":      {"printf '" + octal(everyByte) + "'", binary},
-		"cat":         {`exec cat`, cat},
-		"show":        {`exec cat -- "$1"`, show},
-		"write":       {`printf '%s\n' "$2" >"$1"`, write},
-		"append":      {`printf '%s\n' "$2" >>"$1"`, appendTo},
-		"env":         {`exec printenv "$1"`, env},
-		"pwd":         {`exec pwd`, pwd},
-		"exit":        {`exit "$1"`, exit},
-		"self-signal": {`kill "-$1" $$; exec sleep 1000000`, selfSignal},
-		"sleep":       {`echo ready; exec sleep 1000000`, sleep},
-		"ignore-term": {`trap '' INT TERM; echo ready; while :; do echo alive; sleep 0.05; done`, ignoreTerm},
-		"hog":         {`exec tail /dev/zero`, hog},
-		"orphan":      {orphanScript, orphan},
-	}
+var vocabulary = map[string]word{
+	"echo":        {`printf '%s\n' "$1"`, echo},
+	"stderr":      {`printf '%s\n' "$1" >&2`, stderr},
+	"both":        {`i=0; while [ $i -lt $1 ]; do i=$((i+1)); echo "line $i"; echo "line $i" >&2; done`, both},
+	"lines":       {`i=0; while [ $i -lt $1 ]; do i=$((i+1)); echo "line $i$3"; [ "$2" = 0 ] || sleep "$2"; done`, lines},
+	"flood":       {`yes 0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcde | head -c "$1"; echo "the end"`, flood},
+	"binary":      {"printf '" + octal(everyByte) + "'", binary},
+	"cat":         {`exec cat`, cat},
+	"show":        {`exec cat -- "$1"`, show},
+	"write":       {`printf '%s\n' "$2" >"$1"`, write},
+	"append":      {`printf '%s\n' "$2" >>"$1"`, appendTo},
+	"env":         {`exec printenv "$1"`, env},
+	"pwd":         {`exec pwd`, pwd},
+	"exit":        {`exit "$1"`, exit},
+	"self-signal": {`kill "-$1" $$; exec sleep 1000000`, selfSignal},
+	"sleep":       {`echo ready; exec sleep 1000000`, sleep},
+	"ignore-term": {`trap '' INT TERM; echo ready; while :; do echo alive; sleep 0.05; done`, ignoreTerm},
+	"hog":         {`exec tail /dev/zero`, hog},
+	"orphan":      {orphanScript, orphan},
 }
 
 // orphanScript leaves a process behind that ignores signals and appends to the file $1 for as long as it lives; the
@@ -71,56 +67,56 @@ var everyByte = func() (all []byte) {
 }()
 
 // octal is bytes as printf(1) wants them.
-func octal(bytes []byte) string {
+func octal(raw []byte) string {
 	var text strings.Builder
-	for _, b := range bytes {
+	for _, b := range raw {
 		fmt.Fprintf(&text, `\%03o`, b)
 	}
 	return text.String()
 }
 
-func echo(_ context.Context, io ProgramIO) int {
-	fmt.Fprintln(io.Stdout, strings.Join(io.Args, " "))
+func echo(_ context.Context, p ProgramIO) int {
+	fmt.Fprintln(p.Stdout, strings.Join(p.Args, " "))
 	return 0
 }
 
-func stderr(_ context.Context, io ProgramIO) int {
-	fmt.Fprintln(io.Stderr, strings.Join(io.Args, " "))
+func stderr(_ context.Context, p ProgramIO) int {
+	fmt.Fprintln(p.Stderr, strings.Join(p.Args, " "))
 	return 0
 }
 
-func both(_ context.Context, io ProgramIO) int {
-	for i := range number(io, 0) {
-		fmt.Fprintf(io.Stdout, "line %d\n", i+1)
-		fmt.Fprintf(io.Stderr, "line %d\n", i+1)
+func both(_ context.Context, p ProgramIO) int {
+	for i := range number(p, 0) {
+		fmt.Fprintf(p.Stdout, "line %d\n", i+1)
+		fmt.Fprintf(p.Stderr, "line %d\n", i+1)
 	}
 	return 0
 }
 
-func lines(ctx context.Context, io ProgramIO) int {
-	tag := strings.Join(io.Args[2:], " ")
-	for i := range number(io, 0) {
-		fmt.Fprintf(io.Stdout, "line %d%s\n", i+1, tag)
-		if pause := seconds(io, 1); pause > 0 && io.Sleep(ctx, pause) != nil {
+func lines(ctx context.Context, p ProgramIO) int {
+	tag := strings.Join(p.Args[2:], " ")
+	for i := range number(p, 0) {
+		fmt.Fprintf(p.Stdout, "line %d%s\n", i+1, tag)
+		if pause := seconds(p, 1); pause > 0 && p.Sleep(ctx, pause) != nil {
 			return 1
 		}
 	}
 	return 0
 }
 
-func flood(_ context.Context, io ProgramIO) int {
+func flood(_ context.Context, p ProgramIO) int {
 	block := bytes.Repeat([]byte("0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcde\n"), 512)
-	for left := number(io, 0); left > 0; left -= len(block) {
-		if _, err := io.Stdout.Write(block[:min(left, len(block))]); err != nil {
+	for left := number(p, 0); left > 0; left -= len(block) {
+		if _, err := p.Stdout.Write(block[:min(left, len(block))]); err != nil {
 			return 1
 		}
 	}
-	fmt.Fprintln(io.Stdout, "the end")
+	fmt.Fprintln(p.Stdout, "the end")
 	return 0
 }
 
-func binary(_ context.Context, io ProgramIO) int {
-	io.Stdout.Write(everyByte)
+func binary(_ context.Context, p ProgramIO) int {
+	p.Stdout.Write(everyByte)
 	return 0
 }
 
@@ -131,69 +127,69 @@ func cat(_ context.Context, p ProgramIO) int {
 	return 0
 }
 
-func show(_ context.Context, io ProgramIO) int {
-	content, err := io.ReadFile(io.Args[0])
+func show(_ context.Context, p ProgramIO) int {
+	content, err := p.ReadFile(p.Args[0])
 	if err != nil {
-		return complain(io, err)
+		return complain(p, err)
 	}
-	io.Stdout.Write(content)
+	p.Stdout.Write(content)
 	return 0
 }
 
-func write(_ context.Context, io ProgramIO) int {
-	if err := io.WriteFile(io.Args[0], []byte(io.Args[1]+"\n")); err != nil {
-		return complain(io, err)
-	}
-	return 0
-}
-
-func appendTo(_ context.Context, io ProgramIO) int {
-	if err := io.AppendFile(io.Args[0], []byte(io.Args[1]+"\n")); err != nil {
-		return complain(io, err)
+func write(_ context.Context, p ProgramIO) int {
+	if err := p.WriteFile(p.Args[0], []byte(p.Args[1]+"\n")); err != nil {
+		return complain(p, err)
 	}
 	return 0
 }
 
-func env(_ context.Context, io ProgramIO) int {
-	i := slices.IndexFunc(io.Env, func(s string) bool { return strings.HasPrefix(s, io.Args[0]+"=") })
+func appendTo(_ context.Context, p ProgramIO) int {
+	if err := p.AppendFile(p.Args[0], []byte(p.Args[1]+"\n")); err != nil {
+		return complain(p, err)
+	}
+	return 0
+}
+
+func env(_ context.Context, p ProgramIO) int {
+	i := slices.IndexFunc(p.Env, func(s string) bool { return strings.HasPrefix(s, p.Args[0]+"=") })
 	if i < 0 {
 		return 1
 	}
-	fmt.Fprintln(io.Stdout, io.Env[i][len(io.Args[0])+1:])
+	fmt.Fprintln(p.Stdout, p.Env[i][len(p.Args[0])+1:])
 	return 0
 }
 
-func pwd(_ context.Context, io ProgramIO) int {
-	fmt.Fprintln(io.Stdout, io.Dir)
+func pwd(_ context.Context, p ProgramIO) int {
+	fmt.Fprintln(p.Stdout, p.Dir)
 	return 0
 }
 
-func exit(_ context.Context, io ProgramIO) int { return number(io, 0) }
+func exit(_ context.Context, p ProgramIO) int { return number(p, 0) }
 
-func selfSignal(_ context.Context, io ProgramIO) int { return 128 + number(io, 0) }
+func selfSignal(_ context.Context, p ProgramIO) int { return 128 + number(p, 0) }
 
-func sleep(ctx context.Context, io ProgramIO) int {
-	fmt.Fprintln(io.Stdout, "ready")
+func sleep(ctx context.Context, p ProgramIO) int {
+	fmt.Fprintln(p.Stdout, "ready")
 	<-ctx.Done()
 	return 1
 }
 
-func ignoreTerm(ctx context.Context, io ProgramIO) int {
-	io.Trap(sandbox.Interrupt, sandbox.Terminate)
-	fmt.Fprintln(io.Stdout, "ready")
-	for io.Sleep(ctx, 50*time.Millisecond) == nil {
-		fmt.Fprintln(io.Stdout, "alive")
+func ignoreTerm(ctx context.Context, p ProgramIO) int {
+	p.Trap(sandbox.Interrupt, sandbox.Terminate)
+	fmt.Fprintln(p.Stdout, "ready")
+	for p.Sleep(ctx, 50*time.Millisecond) == nil {
+		fmt.Fprintln(p.Stdout, "alive")
 	}
 	return 1
 }
 
-func hog(_ context.Context, io ProgramIO) int { return io.OutOfMemory() }
+func hog(_ context.Context, p ProgramIO) int { return p.OutOfMemory() }
 
-func orphan(ctx context.Context, io ProgramIO) int {
+func orphan(ctx context.Context, p ProgramIO) int {
 	began := make(chan struct{})
-	io.Spawn(func(ctx context.Context) {
-		for first := true; ctx.Err() == nil; io.Sleep(ctx, 10*time.Millisecond) {
-			if io.AppendFile(io.Args[0], []byte("beat\n")) == nil && first {
+	p.Spawn(func(ctx context.Context) {
+		for first := true; ctx.Err() == nil; p.Sleep(ctx, 10*time.Millisecond) {
+			if p.AppendFile(p.Args[0], []byte("beat\n")) == nil && first {
 				first = false
 				close(began)
 			}
@@ -204,24 +200,24 @@ func orphan(ctx context.Context, io ProgramIO) int {
 	case <-ctx.Done():
 		return 1
 	}
-	fmt.Fprintln(io.Stdout, "ready")
-	if len(io.Args) > 1 {
-		io.Sleep(ctx, seconds(io, 1))
+	fmt.Fprintln(p.Stdout, "ready")
+	if len(p.Args) > 1 {
+		p.Sleep(ctx, seconds(p, 1))
 	}
 	return 0
 }
 
 // number is an argument of a word of ours; another one there is a mistake in a test.
-func number(io ProgramIO, i int) int {
-	n, err := strconv.Atoi(io.Args[i])
+func number(p ProgramIO, i int) int {
+	n, err := strconv.Atoi(p.Args[i])
 	if err != nil {
 		panic(err)
 	}
 	return n
 }
 
-func seconds(io ProgramIO, i int) time.Duration {
-	d, err := time.ParseDuration(io.Args[i] + "s")
+func seconds(p ProgramIO, i int) time.Duration {
+	d, err := time.ParseDuration(p.Args[i] + "s")
 	if err != nil {
 		panic(err)
 	}

@@ -28,6 +28,7 @@ type user struct {
 }
 
 func newUser(t *testing.T, options ...sandboxtest.Option) *user {
+	t.Helper()
 	world := sandboxtest.NewWorld(t, options...)
 	return &user{T: t, world: world, fake: world.Launcher("here"), dir: t.TempDir()}
 }
@@ -327,7 +328,7 @@ func TestInABubble(t *testing.T) {
 		spec := u.spec("lines", "60", "60")
 		spec.Limits.Log = 100
 		_, a := u.start(key("s", "r"), spec)
-		time.Sleep(2 * time.Hour)
+		<-time.After(2 * time.Hour)
 		if list, err := u.fake.List(t.Context()); err != nil || list[0].State != sandbox.HandleRunning {
 			t.Errorf("a stream that nobody reads does not stop the child: %v, %v", list, err)
 		}

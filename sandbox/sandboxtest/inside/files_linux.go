@@ -38,9 +38,9 @@ func lookAtFiles(private []string) func(*Report) error {
 // visit notes what can be written and what is a device. What cannot be looked into has nothing to find. It asks the
 // kernel what a path is and not the directory's entry, which does not know of what is mounted there.
 func (r *Report) visit(path string, private bool) error {
-	info, err := os.Lstat(path)
+	info, _ := os.Lstat(path)
 	switch {
-	case err != nil || info.Mode()&fs.ModeSymlink != 0 || isMasked(path, info):
+	case info == nil || info.Mode()&fs.ModeSymlink != 0 || isMasked(path, info):
 		return nil
 	case len(r.Writable) >= enough:
 		return filepath.SkipAll

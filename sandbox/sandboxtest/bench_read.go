@@ -1,0 +1,138 @@
+package sandboxtest
+
+import (
+	"bytes"
+	"strings"
+	"time"
+
+	"torno/internal/runfile"
+	"torno/sandbox"
+)
+
+// transcript is what was read of a sandbox's output.
+type transcript struct {
+	stdout, stderr []byte
+	cursor         sandbox.Cursor
+	gap            bool
+}
+
+// read adds output to a transcript until there is enough of it, or its end if enough is nil.
+func (b *bench) read(a sandbox.Attachment, to *transcript, enough func() bool) {
+	b.Helper()
+	for enough == nil || !enough() {
+		select {
+		case chunk, more := <-a.Output():
+			if !more && enough == nil {
+				return
+			}
+			if !more {
+				b.Fatalf("the output ended early; stdout %q, stderr %q", tail(to.stdout), tail(to.stderr))
+			}
+			to.add(chunk)
+		case <-b.ctx.Done():
+			b.Fatalf("no more output came; stdout %q, stderr %q", tail(to.stdout), tail(to.stderr))
+		}
+	}
+}
+
+func (to *transcript) add(c sandbox.Chunk) {
+	to.cursor = c.Cursor
+	to.gap = to.gap || c.Gap
+	if c.Stream == sandbox.Stdout {
+		to.stdout = append(to.stdout, c.Bytes...)
+	} else {
+		to.stderr = append(to.stderr, c.Bytes...)
+	}
+}
+
+// says is for read: until standard output holds text.
+func (to *transcript) says(text string) func() bool {
+	return func() bool { return bytes.Contains(to.stdout, []byte(text)) }
+}
+
+// has is for read: until standard output has n lines.
+func (to *transcript) has(n int) func() bool {
+	return func() bool { return bytes.Count(to.stdout, []byte("\n")) >= n }
+}
+
+// result is a whole run.
+type result struct {
+	transcript
+	started time.Time // as init said
+	errors  []byte    // the agent's own standard error
+	exit    sandbox.Exit
+}
+
+// finish reads and waits to the end of a sandbox that was started.
+func (b *bench) finish(a sandbox.Attachment) (r result) {
+	b.Helper()
+	r.exit = b.end(a, &r.transcript)
+	r.started, r.errors = b.afterStarted(r.stderr)
+	return r
+}
+
+// runs is a whole run of a spec.
+func (b *bench) runs(spec sandbox.Spec) result {
+	b.Helper()
+	return b.finish(b.open(b.start(spec), ""))
+}
+
+// ready starts an agent that stays, and waits until it says so.
+func (b *bench) ready(spec sandbox.Spec) (sandbox.Attachment, *transcript) {
+	b.Helper()
+	a := b.open(b.start(spec), "")
+	var seen transcript
+	b.read(a, &seen, seen.says("ready\n"))
+	return a, &seen
+}
+
+// end reads and waits to the end of what was read in part.
+func (b *bench) end(a sandbox.Attachment, seen *transcript) sandbox.Exit {
+	b.Helper()
+	b.read(a, seen, nil)
+	return b.wait(a)
+}
+
+func (b *bench) wait(a sandbox.Attachment) sandbox.Exit {
+	b.Helper()
+	exit, err := a.Wait(b.ctx)
+	b.must(err)
+	return exit
+}
+
+// afterStarted takes init's line off standard error. Whatever is not that line is a failure.
+func (b *bench) afterStarted(stderr []byte) (time.Time, []byte) {
+	b.Helper()
+	line, rest, whole := strings.Cut(string(stderr), "\n")
+	at, err := runfile.ParseFirstLine(line)
+	if !whole || err != nil {
+		b.Fatalf("standard error begins with %q, not with init's started line: %v", tail([]byte(line)), err)
+	}
+	return at, []byte(rest)
+}
+
+// exits checks a code.
+func (b *bench) exits(e sandbox.Exit, code int) {
+	b.Helper()
+	if e.Code != code {
+		b.Errorf("exit code %d, want %d", e.Code, code)
+	}
+}
+
+// succeeds checks that a run ended with 0, and otherwise shows what it complained of.
+func (b *bench) succeeds(r result) {
+	b.Helper()
+	if r.exit.Code != 0 {
+		b.Errorf("exit code %d, stdout %q, stderr %q", r.exit.Code, tail(r.stdout), tail(r.errors))
+	}
+}
+
+// same compares output, showing only the ends of what is long.
+func (b *bench) same(what string, got []byte, want string) {
+	b.Helper()
+	if string(got) != want {
+		b.Errorf("%s: got %d bytes that end in %q, want %d bytes that end in %q", what, len(got), tail(got), len(want), tail([]byte(want)))
+	}
+}
+
+func tail(b []byte) []byte { return b[max(0, len(b)-300):] }

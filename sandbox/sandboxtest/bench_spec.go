@@ -1,0 +1,82 @@
+package sandboxtest
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"sync/atomic"
+
+	"torno/delegation"
+	"torno/sandbox"
+)
+
+// mib is 1 MiB.
+const mib = 1 << 20
+
+// spec is a run of a word of the vocabulary, with room for anything that a case does.
+func (b *bench) spec(name string, args ...string) sandbox.Spec {
+	argv := append([]string{name}, args...)
+	if b.suite.Real {
+		argv = shell(name, args)
+	}
+	return b.command(argv...)
+}
+
+// command is spec for any command line. It is compiled as the watcher compiles it, so that the agent finds what agents
+// find.
+func (b *bench) command(argv ...string) sandbox.Spec {
+	b.Helper()
+	key := b.key()
+	request := delegation.Request{SubagentID: key.Subagent, RequestID: key.Request, Task: "-", Workspace: b.source("workspace").Rel}
+	spec, _, err := sandbox.Compile(request, sandbox.Policy{
+		Outbox: key.Outbox,
+		Dir:    b.suite.base,
+		Allow:  []sandbox.Root{sandbox.Root(b.suite.base)},
+		Owners: []uint32{owner, uint32(os.Geteuid())},
+		Profiles: []sandbox.Profile{{
+			Name: "suite", RootFS: sandbox.RootFS{Host: true}, Command: argv, Answer: sandbox.AnswerNone,
+			Limits: limits, Timeout: sandbox.Timeouts{Default: caseTime}, Umask: 0o022,
+		}},
+	})
+	b.must(err)
+	if b.suite.Adjust != nil {
+		b.suite.Adjust(b.T, &spec)
+	}
+	return spec
+}
+
+var limits = sandbox.Limits{
+	Memory: 512 * mib, CPUs: 2000, Pids: 128, OpenFiles: 1024, FileSize: 256 * mib,
+	Tmp: 64 * mib, Home: 64 * mib, Shm: 16 * mib, Log: 8 * mib,
+}
+
+// numbers are for what must differ between all cases of all suites.
+var numbers atomic.Int64
+
+// key is a run key that no one else has.
+func (b *bench) key() sandbox.RunKey {
+	b.Helper()
+	subagent, err := delegation.ParseSubagentID("case")
+	b.must(err)
+	request, err := delegation.ParseRequestID(fmt.Sprintf("%s %d", b.Name(), numbers.Add(1)))
+	b.must(err)
+	return sandbox.RunKey{Outbox: "suite", Subagent: subagent, Request: request, Attempt: 1}
+}
+
+// numbered is what the word "lines" prints.
+func numbered(n int, tag string) string {
+	var text strings.Builder
+	for i := range n {
+		fmt.Fprintf(&text, "line %d%s\n", i+1, tag)
+	}
+	return text.String()
+}
+
+// long is n bytes of text in lines, none of which is like another.
+func long(n int) string {
+	var text strings.Builder
+	for i := 0; text.Len() < n; i++ {
+		fmt.Fprintf(&text, "%d bottles of 'beer' on the \"wall\" \\n $HOME\n", i)
+	}
+	return text.String()[:n]
+}
