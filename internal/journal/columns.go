@@ -16,14 +16,29 @@ const columns = `key, outbox, subagent, request, attempt, subagent_text, request
 // columns are pointers that serve both ways: to write a row and to read it.
 func (r *Run) columns() []any {
 	return []any{
-		&r.Key, &r.Outbox, textColumn{&r.Subagent, &r.Subagent}, textColumn{&r.Request, &r.Request}, &r.Attempt,
-		rawColumn{&r.SubagentText}, rawColumn{&r.RequestText}, rawColumn{&r.FileName},
-		inodeColumn{&r.Stamp.Ino}, stampColumn{&r.Stamp.ModTime}, stampColumn{&r.Stamp.ChangeTime}, &r.Stamp.Size,
+		&r.Key, &r.Outbox,
+		textColumn{&r.Subagent, &r.Subagent},
+		textColumn{&r.Request, &r.Request},
+		&r.Attempt,
+		rawColumn{&r.SubagentText},
+		rawColumn{&r.RequestText},
+		rawColumn{&r.FileName},
+		inodeColumn{&r.Stamp.Ino},
+		stampColumn{&r.Stamp.ModTime},
+		stampColumn{&r.Stamp.ChangeTime},
+		&r.Stamp.Size,
 		&r.State, &r.Reason, &r.Code, &r.Field, &r.Hint, &r.Text, &r.ExitCode,
-		rawColumn{&r.StdoutTail}, rawColumn{&r.StderrTail}, jsonColumn{&r.Warnings},
-		&r.Profile, &r.Launcher, &r.SpecDigest, &r.Workspace, jsonColumn{&r.Handle},
-		timeColumn{&r.Created}, timeColumn{&r.Started}, timeColumn{&r.Ended},
-		jsonColumn{&r.Timings}, jsonColumn{&r.Usage}, &r.Answered,
+		rawColumn{&r.StdoutTail},
+		rawColumn{&r.StderrTail},
+		jsonColumn{&r.Warnings},
+		&r.Profile, &r.Launcher, &r.SpecDigest, &r.Workspace,
+		jsonColumn{&r.Handle},
+		timeColumn{&r.Created},
+		timeColumn{&r.Started},
+		timeColumn{&r.Ended},
+		jsonColumn{&r.Timings},
+		jsonColumn{&r.Usage},
+		&r.Answered,
 	}
 }
 

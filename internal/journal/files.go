@@ -81,7 +81,7 @@ func links(info fs.FileInfo) uint64 {
 	if !ok {
 		return 0
 	}
-	return uint64(stat.Nlink) //nolint:unconvert // 16 bits on macOS
+	return uint64(stat.Nlink) // 16 bits on macOS
 }
 
 func missing(path string) error {
@@ -95,7 +95,8 @@ func lock(path string) (unlock func(), err error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the journal's lock: %w", err)
 	}
-	for err = syscall.EINTR; err == syscall.EINTR; {
+	err = syscall.EINTR
+	for errors.Is(err, syscall.EINTR) {
 		err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX)
 	}
 	if err != nil {

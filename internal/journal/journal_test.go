@@ -115,8 +115,10 @@ func TestRowKeepsEveryField(t *testing.T) {
 
 func TestEmptyRowKeepsItsZeroes(t *testing.T) {
 	j := open4test(t, state(t))
-	want := Run{Outbox: "main", FileName: "request_.json", Stamp: stampOf(3), State: delegation.StateEnded,
-		Reason: delegation.ReasonRefused, Created: time.Unix(9, 9).UTC()}
+	want := Run{
+		Outbox: "main", FileName: "request_.json", Stamp: stampOf(3), State: delegation.StateEnded,
+		Reason: delegation.ReasonRefused, Created: time.Unix(9, 9).UTC(),
+	}
 	want.Key = EntryKey(want.Outbox, want.FileName, want.Stamp)
 	begin(t, j, want)
 	want.Seq = 1
@@ -153,8 +155,10 @@ func TestBeginTwiceChangesNothing(t *testing.T) {
 
 func TestBeginCapsTextsThatAreNoIDs(t *testing.T) {
 	j := open4test(t, state(t))
-	r := Run{Outbox: "main", FileName: "request_x.json", SubagentText: strings.Repeat("s", 1<<20), RequestText: strings.Repeat("r", 1<<20),
-		State: delegation.StateEnded, Reason: delegation.ReasonRefused}
+	r := Run{
+		Outbox: "main", FileName: "request_x.json", SubagentText: strings.Repeat("s", 1<<20), RequestText: strings.Repeat("r", 1<<20),
+		State: delegation.StateEnded, Reason: delegation.ReasonRefused,
+	}
 	r.Key = EntryKey(r.Outbox, r.FileName, r.Stamp)
 	begin(t, j, r)
 	got := get(t, j, r.Key)

@@ -162,6 +162,9 @@ func planOf(t *testing.T, j *Journal, query string) string {
 		}
 		plan = append(plan, detail)
 	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
 	return strings.Join(plan, "; ")
 }
 

@@ -1,0 +1,51 @@
+# What one does with Torno's sources. `make` lists it.
+
+GO       ?= go
+BIN      ?= bin
+VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null)
+FUZZTIME ?= 30s
+BENCH    ?= .
+PROGRAMS := watcher subagent sandbox-init
+
+TOOL := $(GO) tool -modfile=tools/go.mod
+
+.DEFAULT_GOAL := help
+.PHONY: help build demo test quick bench fuzz lint format size clean
+
+help: ## list what there is to do
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+build: ## the three programs, static, into bin/
+	@CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w -X torno/internal/version.Version=$(VERSION)' \
+		-o $(BIN)/ $(PROGRAMS:%=./cmd/%)
+
+demo: build ## the whole road once, on a real engine: spawn, answers, cancel, time-out, refusal
+	@PATH="$(CURDIR)/$(BIN):$$PATH" scripts/engine run $(GO) run ./test/demo
+
+test: build size ## all tests, on a real engine, with the race detector
+	@scripts/need git python || test "$$CI" != true
+	@$(GO) vet ./...
+	@scripts/engine run --optional scripts/gotest -timeout 20m $(TESTFLAGS) ./...
+
+quick: ## the tests that need no engine, in less than two minutes
+	@env -u DOCKER_HOST scripts/gotest -short -timeout 5m $(TESTFLAGS) ./...
+
+bench: build ## benchmarks, as ratios to what they run beside
+	@scripts/engine run $(GO) test -run '^$$' -bench '$(BENCH)' -benchmem -timeout 60m $(BENCHFLAGS) ./...
+
+fuzz: ## every fuzz test for FUZZTIME (30s)
+	@scripts/fuzz $(FUZZTIME)
+
+lint: ## form and rules: gofumpt, golangci-lint, staticcheck (built from tools/go.mod; minutes the first time)
+	@unformed=$$($(TOOL) gofumpt -l .); test -z "$$unformed" || { echo "make format would change:"; echo "$$unformed"; exit 1; }
+	@$(TOOL) golangci-lint run ./...
+	@$(TOOL) staticcheck ./...
+
+format: ## bring all sources into form
+	@$(TOOL) gofumpt -w .
+
+size: build ## hold the programs against their bounds
+	@scripts/size $(BIN)
+
+clean: ## remove what was built
+	@rm -rf $(BIN) *.out *.test

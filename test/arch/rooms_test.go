@@ -1,0 +1,153 @@
+package arch
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+const module = "torno"
+
+// room says what the product's code in a package may import beside the standard library: packages of ours by their path
+// below the module, and packages of others. "x/..." is x and everything below it.
+type room struct {
+	ours, theirs []string
+	open         bool // tests and tools of the repository may import anything
+}
+
+// leaves know nothing of Torno but their own subject. Everybody may use them, also the clients.
+var leaves = []string{"internal/nearest", "internal/version"}
+
+const (
+	unix     = "golang.org/x/sys/unix"
+	yaml     = "gopkg.in/yaml.v3"
+	fsnotify = "github.com/fsnotify/fsnotify"
+)
+
+// rooms is the map of the house, from the wire up: cmd → watcher → sandbox → delegation, and manager → delegation.
+var rooms = map[string]room{
+	"delegation":        {theirs: []string{unix, "github.com/google/renameio/v2"}},
+	"manager":           {ours: []string{"delegation"}, theirs: []string{fsnotify}},
+	"sandbox":           {ours: []string{"delegation"}, theirs: []string{yaml}},
+	"internal/nearest":  {},
+	"internal/version":  {},
+	"internal/lock":     {},
+	"internal/cli":      {theirs: []string{unix}},
+	"internal/runfile":  {theirs: []string{unix}},
+	"internal/initproc": {ours: []string{"internal/runfile"}, theirs: []string{unix}},
+	"internal/mounts":   {ours: []string{"sandbox"}, theirs: []string{unix}},
+	"internal/journal":  {ours: []string{"delegation", "sandbox"}, theirs: []string{"modernc.org/sqlite/..."}},
+	"internal/control":  {ours: []string{"delegation", "sandbox", "internal/journal"}, theirs: []string{unix}},
+	"configs":           {ours: []string{"delegation", "sandbox"}, theirs: []string{yaml}},
+	"sandbox/docker": {
+		ours: []string{"delegation", "sandbox", "internal/mounts", "internal/runfile"},
+		theirs: []string{
+			"github.com/docker/docker/...", "github.com/docker/go-units", "github.com/containerd/errdefs",
+			"github.com/opencontainers/image-spec/...", unix,
+		},
+	},
+	"sandbox/sandboxtest/...": {ours: []string{"delegation", "sandbox", "internal/runfile", "sandbox/sandboxtest/..."}, theirs: []string{unix}},
+	"watcher": {
+		ours:   []string{"delegation", "sandbox", "internal/journal", "internal/control", "internal/runfile"},
+		theirs: []string{fsnotify, unix},
+	},
+	"cmd/sandbox-init": {ours: []string{"internal/initproc"}},
+	"cmd/subagent":     {ours: []string{"delegation", "manager", "internal/cli"}},
+	"cmd/watcher": {
+		ours: []string{
+			"delegation", "sandbox", "sandbox/docker", "watcher", "configs", "internal/cli", "internal/control",
+			"internal/journal", "internal/lock", "internal/mounts", "internal/runfile",
+		},
+		theirs: []string{unix, yaml},
+	},
+	"scripts/...": {open: true},
+	"test/...":    {open: true},
+}
+
+// pkg is what the rules look at of a package.
+type pkg struct {
+	path    string // below the module
+	imports []string
+}
+
+// roomOf is the entry of a package: its own, or the one of "x/..." that holds it.
+func roomOf(path string) (room, bool) {
+	if r, ok := rooms[path]; ok {
+		return r, true
+	}
+	for pattern, r := range rooms {
+		if matches(pattern, path) {
+			return r, true
+		}
+	}
+	return room{}, false
+}
+
+func matches(pattern, path string) bool {
+	above, deep := strings.CutSuffix(pattern, "/...")
+	return path == above || deep && strings.HasPrefix(path, above+"/")
+}
+
+func allowed(patterns []string, path string) bool {
+	return slices.ContainsFunc(patterns, func(p string) bool { return matches(p, path) })
+}
+
+// forbiddenImports are the edges that the map does not have.
+func forbiddenImports(all []pkg, standard func(path string) bool) []string {
+	var found []string
+	for _, p := range all {
+		r, ok := roomOf(p.path)
+		if !ok {
+			found = append(found, fmt.Sprintf("%s is not on the map in rooms_test.go", p.path))
+		}
+		if r.open || !ok {
+			continue
+		}
+		for _, path := range p.imports {
+			own, ours := strings.CutPrefix(path, module+"/")
+			switch {
+			case standard(path),
+				ours && allowed(append(leaves, r.ours...), own),
+				!ours && allowed(r.theirs, path):
+			default:
+				found = append(found, fmt.Sprintf("%s may not import %s", p.path, path))
+			}
+		}
+	}
+	return found
+}
+
+// client is a program that is copied into a container that nobody trusts.
+type client struct {
+	program      string
+	systems      []string // where it runs
+	ours, theirs []string // all that it may consist of
+}
+
+var clients = []client{
+	{
+		program: "cmd/subagent",
+		systems: []string{"linux", "darwin"},
+		ours:    append([]string{"cmd/subagent", "delegation", "manager", "internal/cli"}, leaves...),
+		theirs:  []string{"golang.org/x/sys/...", "github.com/google/renameio/v2/...", fsnotify + "/..."},
+	},
+	{
+		program: "cmd/sandbox-init",
+		systems: []string{"linux"},
+		ours:    append([]string{"cmd/sandbox-init", "internal/initproc", "internal/runfile"}, leaves...),
+		theirs:  []string{"golang.org/x/sys/..."},
+	},
+}
+
+// strangers are the packages among all dependencies of a client that it may not contain, directly or not.
+func strangers(c client, deps []string, standard func(path string) bool) []string {
+	var found []string
+	for _, path := range deps {
+		own, ours := strings.CutPrefix(path, module+"/")
+		if standard(path) || ours && allowed(c.ours, own) || !ours && allowed(c.theirs, path) {
+			continue
+		}
+		found = append(found, fmt.Sprintf("%s contains %s", c.program, path))
+	}
+	return found
+}
