@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"time"
 
 	"torno/delegation"
 )
@@ -28,8 +29,13 @@ type Result struct {
 	StderrTail string
 	Error      *delegation.Refusal // why the host turned the request down or could not launch it
 	Warnings   []string
-	Timings    *delegation.Timings
-	Workspace  string
+
+	Attempt     int       // from 1; 0 from a watcher that does not say
+	StartedAt   time.Time // zero when nothing was started
+	CompletedAt time.Time
+	Timings     *delegation.Timings
+	Usage       *delegation.Usage
+	Workspace   string
 }
 
 // Completed says that the child ended by itself with exit code 0.
@@ -46,8 +52,9 @@ func (r *Run) collect(response delegation.Response) Result {
 		SubagentID: r.ID(), RequestID: r.RequestID(),
 		Status: response.Status, Reason: response.Reason, ExitCode: response.ExitCode,
 		StdoutTail: response.StdoutTail, StderrTail: response.StderrTail,
-		Error: response.Error, Warnings: response.Warnings, Timings: response.Timings,
-		Workspace: r.workspace,
+		Error: response.Error, Warnings: response.Warnings,
+		Attempt: response.Attempt, StartedAt: response.StartedAt, CompletedAt: response.CompletedAt,
+		Timings: response.Timings, Usage: response.Usage, Workspace: r.workspace,
 	}
 	if ran(response) {
 		r.readAnswer(&result)

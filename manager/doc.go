@@ -23,6 +23,6 @@
 //
 // # Speed
 //
-// On Linux inotify says at once when a file changes; a poll stands behind it, because inotify is blind on mounts that a
-// virtual machine or gVisor shares with its host. Elsewhere there is only the poll.
+// On Linux inotify says at once when a file changes; a poll stands behind it, because inotify is blind on mounts that
+// a virtual machine or gVisor shares with its host. Elsewhere there is only the poll.
 package manager

@@ -57,7 +57,7 @@ func (s *stream) pump(ctx context.Context, follow bool) error {
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("follow %s: %w", s.run.id, context.Cause(ctx))
+			return fmt.Errorf("follow %s: %w", s.run.id, endOf(ctx))
 		case <-wake:
 		case <-tick.C:
 		}

@@ -108,15 +108,17 @@ func TestEventsThatAreThere(t *testing.T) {
 
 func TestEventsFollowARun(t *testing.T) {
 	for name, c := range map[string]struct {
+		at   time.Duration
 		end  func(h *host, m *Manager, r *Run)
 		want []string
 	}{
-		"until it says that it ended": {func(h *host, _ *Manager, r *Run) { h.segment(r, 3, 3, "ended") }, []string{"1 a", "2 b", "3 state"}},
-		"until it is answered": {func(h *host, _ *Manager, r *Run) {
-			h.segment(r, 7, 3, "c") // the listing behind the response finds it
+		"until it says that it ended": {6 * time.Second, func(h *host, _ *Manager, r *Run) { h.segment(r, 3, 3, "ended") }, []string{"1 a", "2 b", "3 state"}},
+		// The outbox was listed for the segment behind b just before, and is listed all the same.
+		"until it is answered": {4*time.Second + 300*time.Millisecond, func(h *host, _ *Manager, r *Run) {
+			h.segment(r, 7, 3, "c")
 			h.respond(r)
 		}, []string{"1 a", "2 b", "3 c"}},
-		"until it is withdrawn": {func(_ *host, _ *Manager, r *Run) { must(0, r.Withdraw()) }, []string{"1 a", "2 b"}},
+		"until it is withdrawn": {6 * time.Second, func(_ *host, _ *Manager, r *Run) { must(0, r.Withdraw()) }, []string{"1 a", "2 b"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			in(t, func(t *testing.T, h *host) {
@@ -125,7 +127,7 @@ func TestEventsFollowARun(t *testing.T) {
 				run := h.spawn(m, SpawnOptions{ID: "s1"})
 				h.later(2*time.Second, func() { h.segment(run, 1, 1, "a") })
 				h.later(4*time.Second, func() { h.segment(run, 2, 2, "b") })
-				h.later(6*time.Second, func() { c.end(h, m, run) })
+				h.later(c.at, func() { c.end(h, m, run) })
 				got, err := told(t.Context(), run, 1, true)
 				if err != nil || !slices.Equal(got, c.want) {
 					t.Errorf("told %q, want %q, %v", got, c.want, err)

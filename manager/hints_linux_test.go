@@ -33,8 +33,10 @@ func TestHintsAreOnlyAboutWhatIsWanted(t *testing.T) {
 	h := newHints(t.TempDir(), nil)
 	h.start.Do(func() {})
 	wake, unsubscribe := h.subscribe(func(name string) bool { return name == "mine" })
+	if h.tell("other"); len(wake) != 0 {
+		t.Error("a hint about a file of others")
+	}
 	for range 3 {
-		h.tell("other")
 		h.tell("mine")
 	}
 	if len(wake) != 1 {

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"torno/delegation"
@@ -156,7 +157,7 @@ func checkProfile(profile delegation.Token, offers []delegation.ProfileOffer) er
 		names[i] = offer.Name
 	}
 	refusal := refuse(delegation.CodeProfile, "profile", "the watcher offers no profile %s", profile)
-	refusal.Hint = fmt.Sprintf("on offer: %q", names)
+	refusal.Hint = "on offer: " + strings.Join(names, ", ")
 	return refusal
 }
 

@@ -57,7 +57,7 @@ func (r *Run) concerns(name string) bool {
 
 // leave ends a Wait whose context is done.
 func (r *Run) leave(ctx context.Context) error {
-	err := fmt.Errorf("wait for %s: %w", r.id, context.Cause(ctx))
+	err := fmt.Errorf("wait for %s: %w", r.id, endOf(ctx))
 	if !r.cancelOnDone {
 		return err
 	}
@@ -68,6 +68,15 @@ func (r *Run) leave(ctx context.Context) error {
 		r.m.dir.Remove(delegation.ResponseName(r.id)),
 	)
 	return errors.Join(err, cancelled, withdrawn)
+}
+
+// endOf says why a context is done, as what the caller gave for a cause and as what package context calls it.
+func endOf(ctx context.Context) error {
+	err, cause := ctx.Err(), context.Cause(ctx)
+	if errors.Is(cause, err) {
+		return cause
+	}
+	return fmt.Errorf("%w: %w", err, cause)
 }
 
 // giveUp ends a Wait for a response that is overdue. The sentinel makes sure that the child does not run on for ever.
@@ -96,7 +105,10 @@ func (v *vigil) look() (*delegation.Response, error) {
 	if err := v.checkRequest(); err != nil {
 		return nil, err
 	}
-	return nil, v.pulse.feel(v.run.m)
+	if err := v.pulse.feel(v.run.m); err != nil {
+		return nil, fmt.Errorf("subagent %s: %w", v.run.id, err)
+	}
+	return nil, nil
 }
 
 // response returns the run's response if it is there, whole, and this run's. Anything else in its place is not ours to

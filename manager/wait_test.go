@@ -252,6 +252,18 @@ func TestWaitEndsWhenTheRequestIsNoLongerThere(t *testing.T) {
 	}
 }
 
+func TestWaitSaysWhyItsContextEnded(t *testing.T) {
+	in(t, func(t *testing.T, h *host) {
+		why := errors.New("the parent has enough")
+		ctx, cancel := context.WithCancelCause(t.Context())
+		cancel(why)
+		_, err := h.spawn(h.client(Options{}), SpawnOptions{ID: "s1"}).Wait(ctx)
+		if !errors.Is(err, why) || !errors.Is(err, context.Canceled) {
+			t.Errorf("error %v", err)
+		}
+	})
+}
+
 func TestAbandonedRun(t *testing.T) {
 	for name, c := range map[string]struct {
 		cancel bool

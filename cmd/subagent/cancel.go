@@ -1,0 +1,73 @@
+package main
+
+import (
+	"context"
+	"errors"
+
+	"torno/manager"
+)
+
+func (c *cli) cancelCommand() command {
+	var wait bool
+	return command{
+		name: "cancel", operands: "ID…", brief: "end children",
+		about: `
+A child is asked to end and, if it does not, killed: that may take 15 seconds. Cancelled means dead, so with --wait no
+process of the child is left when the command returns. Its result is taken by --wait here, or by subagent wait.`,
+		examples: []string{"subagent cancel sub_1a2b3c4d", "subagent cancel --wait $(subagent list --quiet)"},
+		options: []option{
+			{name: "wait", help: "wait until the child is gone", set: on(&wait)},
+		},
+		run: func(ctx context.Context, operands []string) (int, error) {
+			return c.each(operands, func(m *manager.Manager, id string) (int, error) {
+				return c.cancel(ctx, m, id, wait)
+			})
+		},
+	}
+}
+
+// cancel ends one child. That it ended is success, whatever its end was.
+func (c *cli) cancel(ctx context.Context, m *manager.Manager, id string, wait bool) (int, error) {
+	run, err := m.Attach(id)
+	if err != nil {
+		return 0, err
+	}
+	if err := run.Cancel(ctx); err != nil {
+		return 0, err
+	}
+	if !wait {
+		if _, err := m.Serving(); err != nil && !stopping(err) {
+			return 0, err // the sentinel is written, and counts when somebody serves again
+		}
+		return c.cancelling(run)
+	}
+	result, err := run.Wait(ctx)
+	if err != nil {
+		return 0, err
+	}
+	if c.json {
+		return exitCompleted, c.object(endedOf(result))
+	}
+	if result.Completed() {
+		c.say("%s completed before it was cancelled", id)
+		return exitCompleted, nil
+	}
+	c.say("%s %s", id, describe(result))
+	return exitCompleted, nil
+}
+
+func (c *cli) cancelling(run *manager.Run) (int, error) {
+	if c.json {
+		return exitCompleted, c.object(map[string]any{
+			"subagent_id": run.ID(), "request_id": run.RequestID(), "cancelling": true,
+		})
+	}
+	c.say("cancelling %s", run.ID())
+	return exitCompleted, nil
+}
+
+// stopping says whether the watcher lives but is about to stop: it still ends children.
+func stopping(err error) bool {
+	e, ok := errors.AsType[*manager.NobodyServingError](err)
+	return ok && e.Stopping
+}

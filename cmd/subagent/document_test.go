@@ -1,0 +1,58 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"reflect"
+	"strings"
+	"testing"
+)
+
+// docs/CLIENT.md is what users rely on: it names every command, option, exit code and field.
+func TestTheDocumentIsComplete(t *testing.T) {
+	data, err := os.ReadFile("../../docs/CLIENT.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	document := string(data)
+	var wanted []string
+	c := &cli{}
+	for _, cmd := range c.commands() {
+		wanted = append(wanted, "`subagent "+cmd.name)
+		for _, o := range c.optionsOf(cmd) {
+			wanted = append(wanted, "`--"+o.name)
+		}
+	}
+	for code, meaning := range exitCodes {
+		wanted = append(wanted, fmt.Sprintf("| %d | %s |", code, meaning))
+	}
+	for _, known := range troubles {
+		wanted = append(wanted, "`"+known.code+"`")
+	}
+	for _, shape := range []any{spawned{}, ended{}, listed{}, trouble{}} {
+		for f := range reflect.TypeOf(shape).Fields() {
+			if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name != "" {
+				wanted = append(wanted, "`"+name+"`")
+			}
+		}
+	}
+	for _, want := range wanted {
+		if !strings.Contains(document, want) {
+			t.Errorf("not there: %s", want)
+		}
+	}
+}
+
+// The example in the document is the one that compiles.
+func TestTheExampleOfTheDocumentIsCompiled(t *testing.T) {
+	document, err := os.ReadFile("../../docs/CLIENT.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(document), "```go\n")
+	example, _, ok := strings.Cut(rest, "```")
+	compiled, err := os.ReadFile("../../manager/example_test.go")
+	if err != nil || !ok || !strings.Contains(string(compiled), example) {
+		t.Errorf("the example is another one: %v\n%s", err, example)
+	}
+}

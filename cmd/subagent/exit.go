@@ -1,0 +1,141 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"torno/delegation"
+	"torno/manager"
+)
+
+// The exit codes. They are API.
+const (
+	exitCompleted = iota
+	exitFailed
+	exitUsage
+	exitTimedOut
+	exitCancelled
+	exitRefused
+	exitNobody
+	exitTrouble
+)
+
+// exitCodes explains them, in order.
+var exitCodes = []string{
+	"the child completed, or the command did what it was asked",
+	"the child failed: it exited with another code than 0, was killed, or used up its memory",
+	"a mistake in the arguments",
+	"the child's time was up",
+	"the child was cancelled",
+	"the request was refused",
+	"nobody is serving the outbox",
+	"other trouble: the sandbox did not start, the run was lost, the result is not readable",
+}
+
+// exitCode says how a run ended.
+func exitCode(r manager.Result) int {
+	switch {
+	case r.Completed() && r.AnswerErr == nil:
+		return exitCompleted
+	case r.Status == delegation.StatusTimeout:
+		return exitTimedOut
+	case r.Status == delegation.StatusCancelled:
+		return exitCancelled
+	case r.Refused():
+		return exitRefused
+	}
+	switch r.Reason {
+	case delegation.ReasonExited, delegation.ReasonSignalled, delegation.ReasonOutOfMemory, delegation.ReasonWorkspaceLimit:
+		if !r.Completed() {
+			return exitFailed
+		}
+	case "": // a watcher that gives no reasons answers with -1 what it did not run
+		if r.Status == delegation.StatusError && r.ExitCode != -1 {
+			return exitFailed
+		}
+	}
+	return exitTrouble
+}
+
+// outboxError is an outbox that cannot be opened.
+type outboxError struct {
+	path string
+	err  error
+}
+
+func (e *outboxError) Error() string {
+	if errors.Is(e.err, fs.ErrNotExist) {
+		return fmt.Sprintf("there is no outbox at %s", e.path)
+	}
+	return e.err.Error()
+}
+
+func (e *outboxError) Unwrap() error { return e.err }
+
+// trouble is an error as it is shown: the exit code, a word for programs, and the next step.
+type trouble struct {
+	exit  int
+	Code  string `json:"code"`
+	Field string `json:"field,omitempty"`
+	Text  string `json:"text"`
+	Next  string `json:"next,omitempty"`
+}
+
+// diagnose sorts an error.
+func diagnose(err error) trouble {
+	t := trouble{exit: exitTrouble, Code: "trouble", Text: err.Error()}
+	if e, ok := errors.AsType[*usageError](err); ok {
+		t.exit, t.Code, t.Next = exitUsage, "usage", e.next
+		return t
+	}
+	if e, ok := errors.AsType[*delegation.Refusal](err); ok {
+		t.exit, t.Code, t.Field, t.Next = exitRefused, string(e.Code), e.Field, e.Hint
+		return t
+	}
+	if _, ok := errors.AsType[*outboxError](err); ok {
+		t.exit, t.Code = exitNobody, "no_outbox"
+		t.Next = "name the directory that is shared with the host: --outbox DIR or TORNO_OUTBOX"
+		return t
+	}
+	for _, known := range troubles {
+		if errors.Is(err, known.err) {
+			t.exit, t.Code, t.Next = known.exit, known.code, known.next
+			return t
+		}
+	}
+	return t
+}
+
+// troubles are the errors with a next step.
+var troubles = []struct {
+	err  error
+	exit int
+	code string
+	next string
+}{
+	{manager.ErrNobodyServing, exitNobody, "nobody_serving",
+		"on the host, start `watcher run --dir DIR`, where DIR is this outbox as the host sees it"},
+	{manager.ErrNoRun, exitTrouble, "no_run", "subagent list shows the runs whose result was not taken"},
+	{manager.ErrOutstanding, exitTrouble, "outstanding", "take its result with subagent wait, or spawn with --replace"},
+	{manager.ErrSuperseded, exitCancelled, "superseded", "subagent wait takes the result of the later request"},
+	{manager.ErrGone, exitTrouble, "gone", "spawn again if the result is still needed"},
+	{manager.ErrOverdue, exitTrouble, "overdue", "the run was cancelled; subagent wait waits for its end"},
+	{delegation.ErrMoved, exitNobody, "outbox_moved", "open the outbox again under its present path"},
+	{context.Canceled, exitTrouble, "interrupted", "the child goes on; subagent wait takes its result"},
+}
+
+// fail shows an error and returns its exit code.
+func (c *cli) fail(err error) int {
+	t := diagnose(err)
+	if c.json {
+		_ = c.object(map[string]any{"error": t, "exit": t.exit}) // there is no better place to report to
+		return t.exit
+	}
+	c.line(red, "subagent:", t.Text)
+	if t.Next != "" {
+		c.line(bold, "next:", t.Next)
+	}
+	return t.exit
+}

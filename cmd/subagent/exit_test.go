@@ -1,0 +1,63 @@
+package main
+
+import (
+	"errors"
+	"testing"
+
+	"torno/delegation"
+	"torno/manager"
+)
+
+func TestExitCodeOfEveryEnd(t *testing.T) {
+	for _, c := range []struct {
+		reason delegation.Reason
+		exit   int
+		want   int
+	}{
+		{delegation.ReasonExited, 0, exitCompleted},
+		{delegation.ReasonExited, 1, exitFailed},
+		{delegation.ReasonSignalled, 137, exitFailed},
+		{delegation.ReasonOutOfMemory, 137, exitFailed},
+		{delegation.ReasonWorkspaceLimit, -1, exitFailed},
+		{delegation.ReasonDeadline, -1, exitTimedOut},
+		{delegation.ReasonCancelled, -1, exitCancelled},
+		{delegation.ReasonOperator, -1, exitCancelled},
+		{delegation.ReasonSuperseded, -1, exitCancelled},
+		{delegation.ReasonClientGone, -1, exitCancelled},
+		{delegation.ReasonShutdown, -1, exitCancelled},
+		{delegation.ReasonRefused, -1, exitRefused},
+		{delegation.ReasonLaunchFailed, -1, exitTrouble},
+		{delegation.ReasonLost, -1, exitTrouble},
+		{"of_tomorrow", 1, exitTrouble},
+	} {
+		r := manager.Result{Status: c.reason.Wire(c.exit), Reason: c.reason, ExitCode: c.exit}
+		if got := exitCode(r); got != c.want {
+			t.Errorf("%s %d: exit code %d, want %d", c.reason, c.exit, got, c.want)
+		}
+		if describe(r) == "" {
+			t.Errorf("%s is not described", c.reason)
+		}
+	}
+}
+
+func TestExitCodeWithoutReasons(t *testing.T) {
+	for _, c := range []struct {
+		status delegation.Status
+		exit   int
+		want   int
+	}{
+		{delegation.StatusCompleted, 0, exitCompleted},
+		{delegation.StatusError, 2, exitFailed},
+		{delegation.StatusError, -1, exitTrouble},
+		{delegation.StatusTimeout, -1, exitTimedOut},
+		{delegation.StatusCancelled, -1, exitCancelled},
+	} {
+		if got := exitCode(manager.Result{Status: c.status, ExitCode: c.exit}); got != c.want {
+			t.Errorf("%s %d: exit code %d, want %d", c.status, c.exit, got, c.want)
+		}
+	}
+	trap := manager.Result{Status: delegation.StatusCompleted, Reason: delegation.ReasonExited, AnswerErr: errors.New("a link")}
+	if got := exitCode(trap); got != exitTrouble {
+		t.Errorf("an answer that was not read: exit code %d", got)
+	}
+}

@@ -1,0 +1,122 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf16"
+
+	"torno/delegation"
+	"torno/manager"
+)
+
+// The shapes of --json. Field names are API: they are added, never renamed.
+
+// spawned is what spawn without --wait prints.
+type spawned struct {
+	SubagentID string `json:"subagent_id"`
+	RequestID  string `json:"request_id"`
+	Workspace  string `json:"workspace"`
+	Outbox     string `json:"outbox"`
+}
+
+// ended is a result.
+type ended struct {
+	SubagentID      string              `json:"subagent_id"`
+	RequestID       string              `json:"request_id"`
+	Status          delegation.Status   `json:"status"`
+	Reason          delegation.Reason   `json:"reason,omitempty"`
+	ExitCode        int                 `json:"exit_code"` // the child's
+	Exit            int                 `json:"exit"`      // this command's
+	Answer          string              `json:"answer"`
+	AnswerTruncated bool                `json:"answer_truncated,omitempty"`
+	AnswerError     string              `json:"answer_error,omitempty"`
+	Partial         bool                `json:"partial,omitempty"`
+	StdoutTail      string              `json:"stdout_tail"`
+	StderrTail      string              `json:"stderr_tail"`
+	Error           *trouble            `json:"error,omitempty"`
+	Warnings        []string            `json:"warnings,omitempty"`
+	Attempt         int                 `json:"attempt,omitempty"`
+	StartedAt       time.Time           `json:"started_at,omitzero"`
+	CompletedAt     time.Time           `json:"completed_at,omitzero"`
+	Timings         *delegation.Timings `json:"timings_ms,omitempty"`
+	Usage           *delegation.Usage   `json:"usage,omitempty"`
+	Workspace       string              `json:"workspace"`
+}
+
+func endedOf(r manager.Result) ended {
+	e := ended{
+		SubagentID: r.SubagentID, RequestID: r.RequestID, Status: r.Status, Reason: r.Reason,
+		ExitCode: r.ExitCode, Exit: exitCode(r),
+		Answer: r.Answer, AnswerTruncated: r.AnswerTruncated, Partial: r.Partial,
+		StdoutTail: r.StdoutTail, StderrTail: r.StderrTail,
+		Warnings: r.Warnings, Attempt: r.Attempt, StartedAt: r.StartedAt, CompletedAt: r.CompletedAt,
+		Timings: r.Timings, Usage: r.Usage, Workspace: r.Workspace,
+	}
+	if r.AnswerErr != nil {
+		e.AnswerError = r.AnswerErr.Error()
+	}
+	if r.Error != nil {
+		e.Error = &trouble{Code: string(r.Error.Code), Field: r.Error.Field, Text: r.Error.Text, Next: r.Error.Hint}
+	}
+	return e
+}
+
+// listed is one line of list.
+type listed struct {
+	SubagentID     string            `json:"subagent_id"`
+	RequestID      string            `json:"request_id"`
+	State          delegation.State  `json:"state,omitempty"`
+	Position       int               `json:"position,omitempty"`
+	Status         delegation.Status `json:"status,omitempty"`
+	Reason         delegation.Reason `json:"reason,omitempty"`
+	ExitCode       *int              `json:"exit_code,omitempty"`
+	Task           string            `json:"task"`
+	Workspace      string            `json:"workspace"`
+	TimeoutSeconds int               `json:"timeout_seconds"`
+	CreatedAt      time.Time         `json:"created_at"`
+	RunningSince   time.Time         `json:"running_since,omitzero"`
+	Deadline       time.Time         `json:"deadline,omitzero"`
+}
+
+func listedOf(i manager.Item) listed {
+	l := listed{
+		SubagentID: i.SubagentID, RequestID: i.RequestID, State: i.State, Position: i.Position,
+		Status: i.Status, Reason: i.Reason, Task: i.Task, Workspace: i.Workspace,
+		TimeoutSeconds: int(i.Timeout / time.Second),
+		CreatedAt:      i.CreatedAt, RunningSince: i.RunningSince, Deadline: i.Deadline,
+	}
+	if i.Status != "" {
+		l.ExitCode = &i.ExitCode
+	}
+	return l
+}
+
+// object prints one JSON object on a line of its own.
+func (c *cli) object(v any) error {
+	data, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Errorf("print JSON: %w", err)
+	}
+	_, err = fmt.Fprintln(c.out, escapeHidden(string(data)))
+	return err
+}
+
+// escapeHidden spells the characters of JSON that JSON allows but a terminal obeys: it stays the same JSON.
+func escapeHidden(text string) string {
+	if !strings.ContainsFunc(text, hidden) {
+		return text
+	}
+	var b strings.Builder
+	for _, r := range text {
+		if !hidden(r) {
+			b.WriteRune(r)
+			continue
+		}
+		for _, unit := range utf16.Encode([]rune{r}) {
+			fmt.Fprintf(&b, "\\u%04x", unit)
+		}
+	}
+	return b.String()
+}
