@@ -1,0 +1,223 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"torno/delegation"
+	"torno/manager"
+)
+
+// agent is the parent: a program in a container that has tasks done by children.
+type agent struct {
+	manager *manager.Manager
+	project string // what it shares with its children, who can read it and not write it
+	mu      sync.Mutex
+	out     *json.Encoder
+}
+
+// parent is the whole life of the agent. Everything in it is what any agent could do with its outbox.
+func parent(ctx context.Context, outbox string, out io.Writer) error {
+	m, err := manager.New(outbox, manager.Options{})
+	if err != nil {
+		return err
+	}
+	defer m.Close()
+	a := &agent{manager: m, project: filepath.Join(outbox, manager.Workspaces, "project"), out: json.NewEncoder(out)}
+	for _, act := range []func(context.Context) error{a.lookAround, a.prepare, a.three, a.cancel, a.timeOut, a.refuse} {
+		if err := act(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (a *agent) tell(l line) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.out.Encode(l)
+}
+
+// lookAround tells how the agent itself is shut in.
+func (a *agent) lookAround(context.Context) error {
+	beat, err := a.manager.Serving()
+	if err != nil {
+		return err
+	}
+	c := cage{UID: os.Getuid(), Profile: beat.Profiles[0].Name}
+	interfaces, err := net.Interfaces()
+	if err != nil {
+		return err
+	}
+	for _, i := range interfaces {
+		if i.Flags&net.FlagUp != 0 {
+			c.Interfaces = append(c.Interfaces, i.Name)
+		}
+	}
+	status, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		return err
+	}
+	for field := range strings.Lines(string(status)) {
+		if name, value, _ := strings.Cut(field, ":"); name == "CapBnd" || name == "CapEff" {
+			c.Capabilities = strings.TrimSpace(c.Capabilities + " " + strings.TrimSpace(value))
+		}
+	}
+	for _, path := range []string{"/var/run/docker.sock", "/run/docker.sock", "/run/containerd/containerd.sock"} {
+		if _, err := os.Lstat(path); err == nil {
+			c.Socket = true
+		}
+	}
+	return a.tell(line{Cage: &c})
+}
+
+// prepare writes the numbers that the three children will look through.
+func (a *agent) prepare(context.Context) error {
+	if err := os.MkdirAll(a.project, 0o755); err != nil {
+		return err
+	}
+	for i := range helpers {
+		var numbers strings.Builder
+		for n := i*perHelper + 1; n <= (i+1)*perHelper; n++ {
+			fmt.Fprintln(&numbers, n)
+		}
+		if err := os.WriteFile(a.numbers(i), []byte(numbers.String()), 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (a *agent) numbers(i int) string {
+	return filepath.Join(a.project, fmt.Sprintf("numbers-%d", i+1))
+}
+
+// three has three children work at once. None begins before all of them are there, which is how one can be sure.
+func (a *agent) three(ctx context.Context) error {
+	start := filepath.Join(a.project, "start")
+	work := `echo ready >&2; until test -e %s; do sleep 0.01; done; factor <%s | grep -c '^[0-9]*: [0-9]*$'`
+	runs := make([]started, helpers)
+	for i := range runs {
+		var err error
+		runs[i], err = a.spawn(ctx, manager.SpawnOptions{
+			ID: helper(i), Task: fmt.Sprintf(work, start, a.numbers(i)), ContextPaths: []string{a.project},
+		})
+		if err != nil {
+			return err
+		}
+	}
+	for _, r := range runs {
+		if err := r.says(ctx, "ready"); err != nil {
+			return err
+		}
+	}
+	if err := os.WriteFile(start, nil, 0o644); err != nil {
+		return err
+	}
+	ends := make(chan error, len(runs))
+	for _, r := range runs {
+		go func() { ends <- a.take(ctx, r) }()
+	}
+	var first error
+	for range runs {
+		if err := <-ends; err != nil && first == nil {
+			first = err
+		}
+	}
+	return first
+}
+
+// cancel ends a child that runs. It is asked to stop, and has time for its last words.
+func (a *agent) cancel(ctx context.Context) error {
+	r, err := a.spawn(ctx, manager.SpawnOptions{
+		ID:   digger,
+		Task: `trap 'echo my notes are saved; exit' INT; echo digging >&2; while :; do sleep 0.05; done`,
+	})
+	if err != nil {
+		return err
+	}
+	if err := r.says(ctx, "digging"); err != nil {
+		return err
+	}
+	if err := r.Cancel(ctx); err != nil {
+		return err
+	}
+	return a.take(ctx, r)
+}
+
+// timeOut gives a child less time than it wants.
+func (a *agent) timeOut(ctx context.Context) error {
+	r, err := a.spawn(ctx, manager.SpawnOptions{
+		ID: dawdler, Task: `echo a first draft; exec sleep 600`, Timeout: time.Second,
+	})
+	if err != nil {
+		return err
+	}
+	return a.take(ctx, r)
+}
+
+// refuse asks for what the operator does not share.
+func (a *agent) refuse(ctx context.Context) error {
+	r, err := a.spawn(ctx, manager.SpawnOptions{
+		ID: snooper, Task: `cat /etc/shadow`, ContextPaths: []string{"/etc"},
+	})
+	if err != nil {
+		return err
+	}
+	return a.take(ctx, r)
+}
+
+// started is a run and when it was asked for.
+type started struct {
+	*manager.Run
+	asked time.Time
+}
+
+func (a *agent) spawn(ctx context.Context, o manager.SpawnOptions) (started, error) {
+	asked := time.Now()
+	run, err := a.manager.Spawn(ctx, o)
+	return started{run, asked}, err
+}
+
+// says waits until the child has printed a word.
+func (s started) says(ctx context.Context, word string) error {
+	var seen strings.Builder
+	for event, err := range s.Events(ctx, 1, true) {
+		if err != nil {
+			return err
+		}
+		if event.Type == delegation.EventStderr {
+			seen.WriteString(event.Text)
+		}
+		if strings.Contains(seen.String(), word) {
+			return nil
+		}
+	}
+	return fmt.Errorf("%s ended and never said %q, but %q", s.ID(), word, seen.String())
+}
+
+// take waits for the end of a run and tells it.
+func (a *agent) take(ctx context.Context, s started) error {
+	result, err := s.Wait(ctx)
+	if err != nil {
+		return err
+	}
+	end := ending{
+		Child: s.ID(), Status: result.Status, Reason: result.Reason, Answer: strings.TrimSpace(result.Answer),
+		Refusal: result.Error, Took: time.Since(s.asked), Timings: result.Timings,
+	}
+	if end.Refusal != nil {
+		end.Text = end.Refusal.Text // which travels as stderr_tail and not in the error
+	} else {
+		end.Stderr = strings.TrimSpace(result.StderrTail)
+	}
+	return a.tell(line{Ending: &end})
+}

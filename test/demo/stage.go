@@ -1,0 +1,141 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"time"
+
+	"torno/internal/control"
+)
+
+// stage is everything that the demo sets up, in one temporary directory.
+type stage struct {
+	*page
+	engine  *engine
+	dir     string
+	outbox  string
+	owner   int // whose the outbox is, and who the parent is
+	log     *os.File
+	watcher *exec.Cmd
+	ended   chan error // of the watcher
+	door    *control.Client
+	endings []ending
+	marks   []string // by which our things are known
+	since   time.Time
+}
+
+// perform sets up, plays, and takes everything away again. It returns the marks of all that was made.
+func perform(ctx context.Context, e *engine, p *page) (marks []string, err error) {
+	s := &stage{page: p, engine: e, since: time.Now(), owner: 1000, ended: make(chan error, 1)}
+	if os.Geteuid() != 0 {
+		s.owner = os.Getuid()
+	}
+	if s.dir, err = os.MkdirTemp("", "torno-demo-"); err != nil {
+		return nil, err
+	}
+	s.marks = []string{filepath.Base(s.dir)}
+	defer func() { marks, err = s.marks, errors.Join(err, s.strike(ctx)) }()
+	for _, step := range []func(context.Context) error{s.build, s.layOut, s.startWatcher, s.runParent, s.overlap} {
+		if err := step(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return nil, nil
+}
+
+func (s *stage) path(name string) string { return filepath.Join(s.dir, name) }
+
+// build builds the products as they are shipped, and this program as a static one for the parent's container.
+func (s *stage) build(ctx context.Context) error {
+	for name, pkg := range map[string]string{
+		"watcher": "torno/cmd/watcher", "sandbox-init": "torno/cmd/sandbox-init", "demo": "torno/test/demo",
+	} {
+		command := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags=-s -w", "-o", s.path(name), pkg)
+		command.Env = append(os.Environ(), "CGO_ENABLED=0")
+		if out, err := command.CombinedOutput(); err != nil {
+			return fmt.Errorf("build %s: %w\n%s", name, err, out)
+		}
+	}
+	return nil
+}
+
+// layOut makes the outbox, which is its parent's, and the places that are the watcher's.
+func (s *stage) layOut(context.Context) (err error) {
+	s.outbox = s.path("outbox")
+	for _, dir := range []string{"outbox", "state", "tmp", "run"} {
+		if err := os.Mkdir(s.path(dir), 0o700); err != nil {
+			return err
+		}
+	}
+	if os.Geteuid() == 0 {
+		if err := os.Chown(s.outbox, s.owner, s.owner); err != nil {
+			return err
+		}
+	}
+	s.log, err = os.Create(s.path("watcher.log"))
+	return err
+}
+
+// command is one of the watcher's, with a temporary and a runtime directory of its own.
+func (s *stage) command(ctx context.Context, args ...string) *exec.Cmd {
+	c := exec.CommandContext(ctx, s.path("watcher"), args...)
+	c.Env = append(os.Environ(), "TMPDIR="+s.path("tmp"), "XDG_RUNTIME_DIR="+s.path("run"), "DOCKER_HOST="+s.engine.address)
+	return c
+}
+
+// startWatcher starts the watcher and waits until it serves.
+func (s *stage) startWatcher(ctx context.Context) error {
+	begin := time.Now()
+	s.watcher = s.command(context.WithoutCancel(ctx), "run", "--dir", s.outbox, "--state", s.path("state"))
+	s.watcher.Stdout, s.watcher.Stderr = s.log, s.log
+	if err := s.watcher.Start(); err != nil {
+		s.watcher = nil
+		return err
+	}
+	go func() { s.ended <- s.watcher.Wait() }()
+	s.door = control.Dial(s.path("state"))
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		if status, err := s.door.Status(ctx); err == nil {
+			s.marks = append(s.marks, status.Installation, "torno-"+status.Installation[:8])
+			s.page.watcher(status, time.Since(begin))
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case err := <-s.ended:
+			s.watcher = nil
+			return fmt.Errorf("the watcher ended at once: %w", err)
+		case <-tick.C:
+		}
+	}
+}
+
+// overlap asks the watcher when the three ran, and shows how long each part took.
+func (s *stage) overlap(ctx context.Context) error {
+	var last, first time.Time
+	for i := range helpers {
+		run, err := s.door.Run(ctx, helper(i))
+		if err != nil {
+			return err
+		}
+		if run.Started.After(last) {
+			last = run.Started
+		}
+		if first.IsZero() || run.Ended.Before(first) {
+			first = run.Ended
+		}
+	}
+	if !last.Before(first) {
+		return fmt.Errorf("the last of the three began at %s, when the first had ended at %s", last, first)
+	}
+	s.together(first.Sub(last))
+	s.timings(s.endings)
+	return nil
+}

@@ -1,0 +1,91 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// strike takes away everything that was set up, also when the demo was interrupted.
+func (s *stage) strike(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
+	defer cancel()
+	err := errors.Join(s.removeParent(ctx), s.stopWatcher(ctx), s.purge(ctx), s.rememberContainers(ctx))
+	if err != nil && s.log != nil {
+		if said, readErr := os.ReadFile(s.log.Name()); readErr == nil {
+			err = fmt.Errorf("%w\nthe watcher said:\n%s", err, said)
+		}
+	}
+	return errors.Join(err, s.checkTemp(), os.RemoveAll(s.dir))
+}
+
+// removeParent removes the agent's container and image, where they came to be.
+func (s *stage) removeParent(ctx context.Context) error {
+	repo, tag := s.parentImage()
+	return errors.Join(
+		s.engine.remove(ctx, "/containers/"+filepath.Base(s.dir)+"?force=1&v=1"),
+		s.engine.remove(ctx, "/images/"+repo+":"+tag),
+	)
+}
+
+// stopWatcher ends the watcher as a service manager would.
+func (s *stage) stopWatcher(ctx context.Context) error {
+	if s.watcher == nil {
+		return nil
+	}
+	if err := s.watcher.Process.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		return fmt.Errorf("stop the watcher: %w", err)
+	}
+	select {
+	case err := <-s.ended:
+		if err != nil {
+			return fmt.Errorf("the watcher ended badly: %w", err)
+		}
+		return nil
+	case <-ctx.Done():
+		return errors.Join(errors.New("the watcher did not stop when it was told to"), s.watcher.Process.Kill())
+	}
+}
+
+// purge has the watcher remove what it keeps on the engine between runs.
+func (s *stage) purge(ctx context.Context) error {
+	if s.watcher == nil {
+		return nil
+	}
+	out, err := s.command(ctx, "purge", "--yes", "--dir", s.outbox, "--state", s.path("state")).CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("watcher purge: %w\n%s", err, out)
+	}
+	return nil
+}
+
+// rememberContainers adds every container that the watcher ever made to the marks: cgroups and mounts are named after them.
+func (s *stage) rememberContainers(ctx context.Context) error {
+	if len(s.marks) < 2 {
+		return nil // the watcher never came up
+	}
+	ids, err := s.engine.containersMade(ctx, "torno.installation="+s.marks[1], s.since.Unix(), time.Now().Unix()+1)
+	s.marks = append(s.marks, ids...)
+	return err
+}
+
+// checkTemp says what the watcher left in its temporary and its runtime directory.
+func (s *stage) checkTemp() error {
+	var found []string
+	for _, pattern := range []string{"tmp/*", "run/*", "run/*/*"} {
+		names, err := filepath.Glob(s.path(pattern))
+		if err != nil {
+			return err
+		}
+		found = append(found, names...)
+	}
+	if len(found) > 0 {
+		return fmt.Errorf("the watcher left temporary files: %s", strings.Join(found, ", "))
+	}
+	return nil
+}
