@@ -3,8 +3,10 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"slices"
 
 	"torno/manager"
@@ -100,10 +102,10 @@ func (c *cli) optionsOf(cmd command) []option { return slices.Concat(cmd.options
 func (c *cli) open() (*manager.Manager, error) {
 	path := cmp.Or(c.outbox, c.env("TORNO_OUTBOX"), "/outbox")
 	m, err := manager.New(path, manager.Options{})
-	if err != nil {
-		return nil, &outboxError{path: path, err: err}
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%w at %s", errNoOutbox, path)
 	}
-	return m, nil
+	return m, err
 }
 
 func names(commands []command) []string {

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 
 	"torno/delegation"
@@ -59,20 +58,8 @@ func exitCode(r manager.Result) int {
 	return exitTrouble
 }
 
-// outboxError is an outbox that cannot be opened.
-type outboxError struct {
-	path string
-	err  error
-}
-
-func (e *outboxError) Error() string {
-	if errors.Is(e.err, fs.ErrNotExist) {
-		return fmt.Sprintf("there is no outbox at %s", e.path)
-	}
-	return e.err.Error()
-}
-
-func (e *outboxError) Unwrap() error { return e.err }
+// errNoOutbox is an outbox that does not exist.
+var errNoOutbox = errors.New("there is no outbox")
 
 // trouble is an error as it is shown: the exit code, a word for programs, and the next step.
 type trouble struct {
@@ -94,11 +81,6 @@ func diagnose(err error) trouble {
 		t.exit, t.Code, t.Field, t.Next = exitRefused, string(e.Code), e.Field, e.Hint
 		return t
 	}
-	if _, ok := errors.AsType[*outboxError](err); ok {
-		t.exit, t.Code = exitNobody, "no_outbox"
-		t.Next = "name the directory that is shared with the host: --outbox DIR or TORNO_OUTBOX"
-		return t
-	}
 	for _, known := range troubles {
 		if errors.Is(err, known.err) {
 			t.exit, t.Code, t.Next = known.exit, known.code, known.next
@@ -108,13 +90,15 @@ func diagnose(err error) trouble {
 	return t
 }
 
-// troubles are the errors with a next step.
+// troubles are the errors with a next step. The first that fits counts.
 var troubles = []struct {
 	err  error
 	exit int
 	code string
 	next string
 }{
+	{fs.ErrPermission, exitTrouble, "permission", "run as the owner of the outbox"},
+	{errNoOutbox, exitNobody, "no_outbox", "name the directory that is shared with the host: --outbox DIR or TORNO_OUTBOX"},
 	{manager.ErrNobodyServing, exitNobody, "nobody_serving",
 		"on the host, start `watcher run --dir DIR`, where DIR is this outbox as the host sees it"},
 	{manager.ErrNoRun, exitTrouble, "no_run", "subagent list shows the runs whose result was not taken"},

@@ -2,6 +2,8 @@ package main
 
 import (
 	"errors"
+	"fmt"
+	"io/fs"
 	"testing"
 
 	"torno/delegation"
@@ -59,5 +61,30 @@ func TestExitCodeWithoutReasons(t *testing.T) {
 	trap := manager.Result{Status: delegation.StatusCompleted, Reason: delegation.ReasonExited, AnswerErr: errors.New("a link")}
 	if got := exitCode(trap); got != exitTrouble {
 		t.Errorf("an answer that was not read: exit code %d", got)
+	}
+}
+
+func TestEveryTroubleHasANextStep(t *testing.T) {
+	for _, c := range []struct {
+		err  error
+		exit int
+		code string
+	}{
+		{usage("wrong"), exitUsage, "usage"},
+		{&delegation.Refusal{Code: delegation.CodeProfile, Hint: "another"}, exitRefused, "profile"},
+		{&manager.NobodyServingError{Outbox: "/o"}, exitNobody, "nobody_serving"},
+		{&manager.NobodyServingError{Outbox: "/o", Cause: fs.ErrPermission}, exitTrouble, "permission"},
+		{errNoOutbox, exitNobody, "no_outbox"},
+		{delegation.ErrMoved, exitNobody, "outbox_moved"},
+		{manager.ErrNoRun, exitTrouble, "no_run"},
+		{manager.ErrOutstanding, exitTrouble, "outstanding"},
+		{manager.ErrSuperseded, exitCancelled, "superseded"},
+		{manager.ErrGone, exitTrouble, "gone"},
+		{manager.ErrOverdue, exitTrouble, "overdue"},
+	} {
+		got := diagnose(inCommand("spawn", fmt.Errorf("wrapped: %w", c.err)))
+		if got.exit != c.exit || got.Code != c.code || got.Next == "" {
+			t.Errorf("%v: %+v", c.err, got)
+		}
 	}
 }
