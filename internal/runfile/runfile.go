@@ -34,6 +34,10 @@ const (
 	MaxAnswer = 64 << 20 // bytes of an answer that init writes; they are in its memory until the agent has ended
 )
 
+// Tasks is how many of the sandbox's processes and threads init takes for itself at most. A launcher adds them to the
+// limit that the agent was promised.
+const Tasks = 20
+
 // File is one run, for init.
 type File struct {
 	Version int `json:"version"`

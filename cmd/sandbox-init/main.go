@@ -1,0 +1,20 @@
+//go:build linux
+
+// Sandbox-init is process 1 of every sandbox. Nobody calls it by hand: a launcher starts it with the nonce of the run
+// file that it has put at /run/torno/run/run.json.
+//
+//	sandbox-init NONCE     proves the sandbox, runs the agent, and ends with the agent's exit code
+//	sandbox-init version   prints the version; as an agent it is the one that does nothing
+//
+// Exit codes behind the line "torno-init 1 started …" are the agent's: n for exit n, 128+n for signal n, 126 for a program
+// that cannot be executed, 127 for one that is not there. Without that line the agent was not started; the code is 125
+// and the line "torno-init 1 failed …" says why. Package initproc states what is promised, package runfile the protocol.
+package main
+
+import (
+	"os"
+
+	"torno/internal/initproc"
+)
+
+func main() { os.Exit(initproc.Main(os.Args)) }

@@ -1,0 +1,149 @@
+//go:build linux
+
+package initproc
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"runtime"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// The exit codes of a program that did not run, as every shell has them.
+const (
+	codeNotExecutable = 126
+	codeNotFound      = 127
+)
+
+// cannotRun is why a program did not run, in words and as an exit code.
+type cannotRun struct {
+	code int
+	why  string
+}
+
+func notFound(format string, args ...any) *cannotRun {
+	return &cannotRun{codeNotFound, "cannot run " + fmt.Sprintf(format, args...)}
+}
+
+func notExecutable(format string, args ...any) *cannotRun {
+	return &cannotRun{codeNotExecutable, "cannot run " + fmt.Sprintf(format, args...)}
+}
+
+// start runs the agent in a session of its own, with what prepare has made of this process, and returns its pid.
+func (r *run) start() (int, *cannotRun) {
+	program, cannot := lookUp(r.file.Argv[0], r.file.Env)
+	if cannot != nil {
+		return 0, cannot
+	}
+	stdout := unix.Stdout
+	if r.stdout != nil {
+		stdout = r.stdout.write
+	}
+	pid, err := forkExec(program, r.file.Argv, &syscall.ProcAttr{
+		Env:   r.file.Env,
+		Files: []uintptr{uintptr(unix.Stdin), uintptr(stdout), uintptr(unix.Stderr)},
+		Sys:   &syscall.SysProcAttr{Setsid: true},
+	})
+	if err != nil {
+		return 0, explain(program, r.file.Argv, r.file.Env, err)
+	}
+	if r.stdout != nil {
+		r.stdout.start()
+	}
+	return pid, nil
+}
+
+// forkExec starts a program with an empty signal mask: the child has the mask of the thread that forks.
+func forkExec(program string, argv []string, attr *syscall.ProcAttr) (int, error) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	if err := unix.PthreadSigmask(unix.SIG_SETMASK, &unix.Sigset_t{}, nil); err != nil {
+		return 0, err
+	}
+	return syscall.ForkExec(program, argv, attr)
+}
+
+// lookUp finds the program as a shell would, in the agent's own PATH. Elements of it that are not absolute are passed
+// over: the workspace is no place to look for programs.
+func lookUp(name string, env []string) (string, *cannotRun) {
+	if strings.Contains(name, "/") {
+		return name, executable(name)
+	}
+	var list string
+	for _, entry := range env {
+		if value, ok := strings.CutPrefix(entry, "PATH="); ok {
+			list = value
+		}
+	}
+	cannot := notFound("%q: it is not in the PATH %q", name, list)
+	for dir := range strings.SplitSeq(list, ":") {
+		if !path.IsAbs(dir) {
+			continue
+		}
+		candidate := path.Join(dir, name)
+		switch c := executable(candidate); {
+		case c == nil:
+			return candidate, nil
+		case c.code == codeNotExecutable && cannot.code == codeNotFound:
+			cannot = c
+		}
+	}
+	return "", cannot
+}
+
+// executable says why the kernel need not be asked to run the file, or nil.
+func executable(name string) *cannotRun {
+	var stat unix.Stat_t
+	err := unix.Stat(name, &stat)
+	switch {
+	case errors.Is(err, unix.ENOENT), errors.Is(err, unix.ENOTDIR):
+		return notFound("%q: there is no such file", name)
+	case err == nil && stat.Mode&unix.S_IFMT == unix.S_IFDIR:
+		err = unix.EISDIR
+	case err == nil:
+		err = unix.Access(name, unix.X_OK)
+	}
+	if err != nil {
+		return notExecutable("%q: %v", name, err)
+	}
+	return nil
+}
+
+// maxArgument is the kernel's MAX_ARG_STRLEN, the zero byte at the end included.
+func maxArgument() int { return 32 * os.Getpagesize() }
+
+// explain says in words what the kernel means when it refuses to execute a file that is there.
+func explain(program string, argv, env []string, err error) *cannotRun {
+	switch {
+	case errors.Is(err, unix.E2BIG):
+		return notExecutable("%q: %s: %v", program, tooBig(argv, env), err)
+	case errors.Is(err, unix.ENOENT):
+		return notExecutable("%q: its interpreter or loader is missing: %v", program, err)
+	case errors.Is(err, unix.EAGAIN):
+		return notExecutable("%q: the limit of processes leaves no room: %v", program, err)
+	default:
+		return notExecutable("%q: %v", program, err)
+	}
+}
+
+func tooBig(argv, env []string) string {
+	total := 0
+	for i, arg := range argv {
+		if len(arg) >= maxArgument() {
+			return fmt.Sprintf("argument %d has %d bytes and may have %d", i, len(arg), maxArgument()-1)
+		}
+		total += len(arg) + 1
+	}
+	for _, entry := range env {
+		if name, _, _ := strings.Cut(entry, "="); len(entry) >= maxArgument() {
+			return fmt.Sprintf("the environment's %q has %d bytes and may have %d", name, len(entry), maxArgument()-1)
+		}
+		total += len(entry) + 1
+	}
+	return fmt.Sprintf("arguments and environment have %d bytes together", total)
+}

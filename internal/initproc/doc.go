@@ -1,0 +1,24 @@
+// Package initproc is sandbox-init: process 1 of a sandbox from its first moment to its last.
+//
+// It reads one host-owned run file (package runfile, which also describes what is said on standard error), makes sure
+// that the sandbox is what the host meant it to be, runs the agent, and ends with it. Its promises:
+//
+//   - No instruction of the agent runs in a sandbox that is not the pinned one: as root, with a capability, without
+//     no_new_privs, or with another directory at the place of a mount. It stops before and says which.
+//   - Its first line on standard error comes before every byte of the agent's, and behind a started line every exit code
+//     is the agent's: n for exit n, 128+n for signal n, 126 for a program that cannot be executed, 127 for one that is
+//     not there. Without that line it is runfile.FailedExit.
+//   - INT, TERM, HUP, QUIT, USR1 and USR2 reach the agent's process group. One that comes before the agent runs ends the
+//     run with 128+n. In the first millisecond, while Go's runtime starts, the kernel drops a signal or the runtime ends
+//     the program without a started line.
+//   - The agent starts with nothing of init's: the given environment, default signal actions, an empty signal mask, a
+//     session of its own, and the descriptors 0, 1 and 2.
+//   - Orphans are reaped while the agent runs. When it has ended, everything else in the sandbox is killed, and the exit
+//     is reported when nothing is left.
+//   - The agent, which has the same uid, can neither trace init nor read its memory or environment, nor end it by a
+//     signal. It may lower init's limits, which ends its own sandbox at worst. Init needs no thread and no process that
+//     it has not got when the agent starts, so that an agent may use up the sandbox's process limit.
+//
+// Everything that happens by path goes through handles that were opened component by component without following a
+// link. A plain walk is enough, and works on every kernel and in gVisor.
+package initproc

@@ -1,0 +1,136 @@
+//go:build linux
+
+package initproc
+
+import (
+	"os"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"torno/internal/runfile"
+	"torno/internal/version"
+)
+
+// Main is the whole program. It returns the exit code when nothing but itself is left in the sandbox. With the single
+// argument "version" it prints the version and does nothing else, which makes it an agent that does nothing.
+func Main(args []string) int {
+	if len(args) == 2 && args[1] == "version" {
+		if writeAll(unix.Stdout, []byte("sandbox-init "+version.String()+"\n")) != nil {
+			return 1
+		}
+		return 0
+	}
+	r, err := prepare(args)
+	if err != nil {
+		return sayFailed(err)
+	}
+	return r.run()
+}
+
+// run is one run of an agent. Its owner is the main goroutine.
+type run struct {
+	file     runfile.File
+	signals  <-chan os.Signal
+	answer   *answer  // nil without one
+	stdout   *tee     // nil when the agent writes to ours
+	warnings []string // what went wrong before the started line could be said
+}
+
+// prepare does everything that may fail without a trace of the agent.
+func prepare(args []string) (*run, error) {
+	r := &run{signals: catchSignals()}
+	if len(args) != 2 {
+		return nil, refuse(runfile.FailureRunFile, "takes one argument, the nonce of its run file, and got %d", len(args)-1)
+	}
+	reserveThreads()
+	if err := closeOnExec(); err != nil {
+		return nil, err
+	}
+	if err := setActions(uncaught, byDefault); err != nil {
+		return nil, err
+	}
+	if err := proveIdentity(); err != nil {
+		return nil, err
+	}
+	if err := r.readFile(args[1]); err != nil {
+		return nil, err
+	}
+	return r, r.setUp()
+}
+
+func (r *run) readFile(nonce string) error {
+	var err error
+	if r.file, err = runfile.Read(runfile.Path); err != nil {
+		return &failure{runfile.FailureRunFile, err}
+	}
+	if !r.file.For(nonce) {
+		return refuse(runfile.FailureRunFile, "run file %s: was made for another sandbox", runfile.Path)
+	}
+	return nil
+}
+
+// setUp proves the mounts and lets the process become what the agent will inherit.
+func (r *run) setUp() error {
+	mounts, err := proveMounts(r.file.Mounts)
+	if err != nil {
+		return err
+	}
+	defer mounts.Close()
+	if err := mounts.enter(r.file); err != nil {
+		return err
+	}
+	if err := setLimits(r.file.Umask, r.file.Rlimits); err != nil {
+		return err
+	}
+	if r.file.Answer.Path != "" {
+		if r.answer, err = mounts.answer(r.file); err != nil {
+			return err
+		}
+		r.warnings = r.answer.moveAside(r.warnings)
+	}
+	if r.file.Answer.FromStdout {
+		if r.stdout, err = newTee(r.file.Answer.Max); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// run says the started line, and from there on every road ends with the agent's exit code.
+func (r *run) run() int {
+	_ = writeAll(unix.Stderr, runfile.StartedLine(time.Now())) // who cannot be told will see the exit code
+	for _, warning := range r.warnings {
+		warn("%s", warning)
+	}
+	if sig, ok := pending(r.signals); ok {
+		warn("%s came before the agent was started", unix.SignalName(sig))
+		return 128 + int(sig)
+	}
+	pid, cannot := r.start()
+	if cannot != nil {
+		warn("%s", cannot.why)
+		return cannot.code
+	}
+	if err := setActions(fatal, ignore); err != nil {
+		warn("%v", err)
+	}
+	code := r.supervise(pid)
+	r.finish()
+	return code
+}
+
+// finish hands out what the agent printed. Nobody is left who could touch the workspace from inside.
+func (r *run) finish() {
+	if r.stdout == nil {
+		return
+	}
+	kept := r.stdout.finish()
+	if err := r.answer.publish(kept.chunks); err != nil {
+		warn("the answer was not written to %q: %v", r.answer.path, err)
+		return
+	}
+	if kept.cut {
+		warn("the answer was cut at %d bytes", kept.size)
+	}
+}

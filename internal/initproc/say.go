@@ -1,0 +1,60 @@
+//go:build linux
+
+package initproc
+
+import (
+	"errors"
+	"fmt"
+
+	"golang.org/x/sys/unix"
+
+	"torno/internal/runfile"
+)
+
+// failure is an error with the code that the host is told.
+type failure struct {
+	why runfile.Failure
+	err error
+}
+
+func (f *failure) Error() string { return f.err.Error() }
+func (f *failure) Unwrap() error { return f.err }
+
+func refuse(why runfile.Failure, format string, args ...any) error {
+	return &failure{why, fmt.Errorf(format, args...)}
+}
+
+// sayFailed is init's last word when the agent was not started.
+func sayFailed(err error) int {
+	why := runfile.FailureSetup
+	var f *failure
+	if errors.As(err, &f) {
+		why = f.why
+	}
+	_ = writeAll(unix.Stderr, runfile.FailedLine(why, err.Error())) // the exit code says the same to who is not listening
+	return runfile.FailedExit
+}
+
+// warn says something on the agent's standard error, where the parent will see it. It proves nothing to the host.
+func warn(format string, args ...any) {
+	_ = writeAll(unix.Stderr, fmt.Appendf(nil, "torno-init: "+format+"\n", args...)) // a warning that nobody can hear
+}
+
+// writeAll writes everything, also where the agent has made a descriptor that it shares with us non-blocking.
+func writeAll(fd int, p []byte) error {
+	for len(p) > 0 {
+		n, err := unix.Write(fd, p)
+		switch {
+		case err == nil:
+			p = p[n:]
+		case errors.Is(err, unix.EAGAIN):
+			poll := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLOUT}}
+			if _, err := unix.Poll(poll, -1); err != nil && !errors.Is(err, unix.EINTR) {
+				return err
+			}
+		case !errors.Is(err, unix.EINTR):
+			return err
+		}
+	}
+	return nil
+}

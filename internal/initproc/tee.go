@@ -1,0 +1,112 @@
+//go:build linux
+
+package initproc
+
+import (
+	"errors"
+
+	"golang.org/x/sys/unix"
+
+	"torno/internal/runfile"
+)
+
+const teeBuffer = 64 << 10
+
+// tee stands between the agent's standard output and ours, and keeps its beginning for the answer. What it keeps is in
+// memory until the agent has ended: no disk can hold the agent up, nothing half-written lies in its workspace, and a
+// run that is killed leaves no litter there.
+type tee struct {
+	write int // the agent's end of the pipe
+	read  int // ours; it does not block
+	end   int // readable when every process that could write is gone
+	ended int // the other end of that
+	kept  kept
+	done  chan struct{} // closed when copy has returned
+}
+
+func newTee(limit int64) (*tee, error) {
+	var data, end [2]int
+	err := unix.Pipe2(data[:], unix.O_CLOEXEC)
+	if err == nil {
+		err = unix.Pipe2(end[:], unix.O_CLOEXEC)
+	}
+	if err == nil {
+		err = unix.SetNonblock(data[0], true)
+	}
+	if err != nil {
+		return nil, refuse(runfile.FailureSetup, "a pipe for the standard output: %w", err)
+	}
+	return &tee{
+		read: data[0], write: data[1], end: end[0], ended: end[1],
+		kept: kept{limit: limit}, done: make(chan struct{}),
+	}, nil
+}
+
+// start copies from now on. The agent has its own copy of the pipe's end.
+func (t *tee) start() {
+	unix.Close(t.write)
+	go func() {
+		defer close(t.done)
+		t.copy()
+	}()
+}
+
+// finish returns what was kept when everything that was ever written has been passed on. Nobody who could write may be
+// left in the sandbox; an end that was handed out of it through a socket holds nothing up.
+func (t *tee) finish() kept {
+	unix.Close(t.ended)
+	<-t.done
+	return t.kept
+}
+
+func (t *tee) copy() {
+	buf := make([]byte, teeBuffer)
+	deaf, last := false, false
+	for {
+		n, err := unix.Read(t.read, buf)
+		switch {
+		case n > 0:
+			t.kept.add(buf[:n])
+			if !deaf { // who listened may be gone; the answer is still wanted
+				deaf = writeAll(unix.Stdout, buf[:n]) != nil
+			}
+		case errors.Is(err, unix.EAGAIN) && !last:
+			last = t.wait()
+		case !errors.Is(err, unix.EINTR):
+			return
+		}
+	}
+}
+
+// wait waits for data, and says whether there is no more to come than what is in the pipe already.
+func (t *tee) wait() bool {
+	fds := []unix.PollFd{{Fd: int32(t.read), Events: unix.POLLIN}, {Fd: int32(t.end), Events: unix.POLLIN}}
+	n, err := unix.Poll(fds, -1)
+	return err == nil && n > 0 && fds[1].Revents != 0
+}
+
+// kept is the beginning of a stream, up to limit bytes.
+type kept struct {
+	limit  int64
+	size   int64
+	chunks [][]byte // each but the last one full
+	cut    bool     // there was more
+}
+
+func (k *kept) add(p []byte) {
+	if room := k.limit - k.size; int64(len(p)) > room {
+		p, k.cut = p[:room], true
+	}
+	k.size += int64(len(p))
+	for len(p) > 0 {
+		last := len(k.chunks) - 1
+		if last < 0 || len(k.chunks[last]) == cap(k.chunks[last]) {
+			k.chunks = append(k.chunks, make([]byte, 0, teeBuffer))
+			last++
+		}
+		chunk := k.chunks[last]
+		n := min(len(p), cap(chunk)-len(chunk))
+		k.chunks[last] = append(chunk, p[:n]...)
+		p = p[n:]
+	}
+}
