@@ -193,7 +193,8 @@ type ask struct {
 	id, request, task, workspace, answer, profile string
 	timeout                                       int
 	context                                       []string
-	uid                                           int // who owns the workspace
+	uid                                           int       // who owns the workspace
+	renamed                                       time.Time // set by submit
 }
 
 func (h *house) submit(a ask) ask {
@@ -225,6 +226,7 @@ func (h *house) submit(a ask) ask {
 	h.must(err)
 	final := filepath.Join(h.outbox, "request_"+a.id+".json")
 	h.must(os.WriteFile(final+".tmp", data, 0o644))
+	a.renamed = time.Now()
 	h.must(os.Rename(final+".tmp", final))
 	return a
 }

@@ -196,13 +196,14 @@ func TestMassGenSpawns(t *testing.T) {
 func TestMassGenCancelsAndUsesTheIDAgain(t *testing.T) {
 	m := newMassgen(t)
 	var r struct {
-		Cancelled map[string]any
-		Again     parentResult
+		Cancelled    map[string]any
+		Ended, Again parentResult
 	}
 	m.tell("cancel", &r)
 	if r.Cancelled["success"] != true || r.Cancelled["status"] != "cancelled" {
 		t.Errorf("the client says %v", r.Cancelled)
 	}
+	m.saw(r.Ended, "error", "", "Subagent cancelled")
 	m.saw(r.Again, "completed", "second", "")
 	m.left()
 }

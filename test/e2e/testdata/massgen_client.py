@@ -74,6 +74,8 @@ class Client:
             result = await asyncio.wait_for(self.execute(subagent, task, timeout), timeout)
         except asyncio.TimeoutError:
             result = self.recover(subagent, timeout)
+        except asyncio.CancelledError:
+            result = self.result(subagent, "error", None, "Subagent cancelled")
         result["execution_time_seconds"] = time.monotonic() - begin
         return result
 
@@ -211,9 +213,9 @@ async def story_cancel(client):
     while not (client.workspace("digger") / "running").exists():
         await asyncio.sleep(0.02)
     cancelled = await client.cancel("digger")
-    await running
+    ended = await running
     again = await client.spawn("digger", 'echo second >"$answer"', 60)
-    return {"cancelled": cancelled, "again": again}
+    return {"cancelled": cancelled, "ended": ended, "again": again}
 
 
 async def story_timeout(client):
