@@ -60,27 +60,31 @@ func (s *scheduler) loop(ctx context.Context) {
 	}
 }
 
-// do runs f in the loop and waits for it. It says false when the loop has ended.
-func (s *scheduler) do(ctx context.Context, f func()) bool {
-	done := make(chan struct{})
+// inLoop runs f in the loop and waits for what it returns. Where the loop has ended, or ctx is done first, the answer is
+// otherwise; f may still run then, so it hands its result over and keeps its hands off the caller's variables.
+func inLoop[T any](ctx context.Context, s *scheduler, otherwise T, f func() T) T {
+	answer := make(chan T, 1)
 	select {
-	case s.todo <- func() { f(); close(done) }:
+	case s.todo <- func() { answer <- f() }:
 	case <-ctx.Done():
-		return false
+		return otherwise
 	}
 	select {
-	case <-done:
-		return true
+	case result := <-answer:
+		return result
 	case <-ctx.Done():
-		return false
+		return otherwise
 	}
+}
+
+// do is inLoop for what returns nothing.
+func (s *scheduler) do(ctx context.Context, f func()) {
+	inLoop(ctx, s, struct{}{}, func() struct{} { f(); return struct{}{} })
 }
 
 // submit takes an admitted run or says why not. An earlier run of the same subagent is superseded by it.
 func (s *scheduler) submit(ctx context.Context, r *run) *delegation.Refusal {
-	refusal := shuttingDown()
-	s.do(ctx, func() { refusal = s.admit(r) })
-	return refusal
+	return inLoop(ctx, s, shuttingDown(), func() *delegation.Refusal { return s.admit(r) })
 }
 
 func (s *scheduler) admit(r *run) *delegation.Refusal {
@@ -241,9 +245,8 @@ func (s *scheduler) drop(r *run, reason delegation.Reason) {
 }
 
 // find returns the newest run of a subagent that is not over.
-func (s *scheduler) find(ctx context.Context, sub subject) (r *run) {
-	s.do(ctx, func() { r = s.subjects[sub] })
-	return r
+func (s *scheduler) find(ctx context.Context, sub subject) *run {
+	return inLoop(ctx, s, nil, func() *run { return s.subjects[sub] })
 }
 
 // stop ends a run wherever it is.
@@ -259,8 +262,8 @@ func (s *scheduler) stop(ctx context.Context, r *run, reason delegation.Reason) 
 }
 
 // closeDoor refuses what comes from now on and empties the queues. It returns the runs that hold a slot.
-func (s *scheduler) closeDoor(ctx context.Context) (active []*run) {
-	s.do(ctx, func() {
+func (s *scheduler) closeDoor(ctx context.Context) []*run {
+	return inLoop(ctx, s, nil, func() (active []*run) {
 		s.closed = true
 		for _, l := range s.lanes {
 			for len(l.queue) > 0 {
@@ -270,8 +273,8 @@ func (s *scheduler) closeDoor(ctx context.Context) (active []*run) {
 		for r := range s.admitted {
 			active = append(active, r)
 		}
+		return active
 	})
-	return active
 }
 
 // showPositions tells the waiting clients where they stand, if any of that changed.
@@ -291,11 +294,11 @@ func (s *scheduler) showPositions(ctx context.Context) {
 
 // load is how much an outbox has running and waiting.
 func (s *scheduler) load(ctx context.Context, box *outbox) (running, queued int) {
-	s.do(ctx, func() {
+	now := inLoop(ctx, s, [2]int{}, func() [2]int {
 		l := s.laneOf(box)
-		running, queued = l.running, len(l.queue)
+		return [2]int{l.running, len(l.queue)}
 	})
-	return running, queued
+	return now[0], now[1]
 }
 
 func (s *scheduler) laneOf(box *outbox) *lane {
