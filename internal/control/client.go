@@ -6,14 +6,16 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"net/http"
 	"net/url"
 	"strconv"
+	"syscall"
 )
 
 // ErrNoWatcher says that no watcher runs on a state directory.
-var ErrNoWatcher = errors.New("no watcher is running on this state directory")
+var ErrNoWatcher = errors.New("no watcher is running")
 
 // Client asks a running watcher. It is a Service.
 type Client struct{ http *http.Client }
@@ -24,18 +26,25 @@ var _ Service = (*Client)(nil)
 func Dial(stateDir string) *Client {
 	return &Client{&http.Client{Transport: &http.Transport{
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-			path, done, err := reachable(stateDir)
-			if err != nil {
-				return nil, fmt.Errorf("%w: %w", ErrNoWatcher, err)
+			conn, err := dial(ctx, stateDir)
+			switch {
+			case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ECONNREFUSED):
+				return nil, fmt.Errorf("%w with the state directory %s", ErrNoWatcher, stateDir)
+			case errors.Is(err, fs.ErrPermission):
+				return nil, fmt.Errorf("the state directory %s belongs to another user", stateDir)
 			}
-			defer done()
-			conn, err := new(net.Dialer).DialContext(ctx, "unix", path)
-			if err != nil {
-				return nil, fmt.Errorf("%w: %w", ErrNoWatcher, err)
-			}
-			return conn, nil
+			return conn, err
 		},
 	}}}
+}
+
+func dial(ctx context.Context, stateDir string) (net.Conn, error) {
+	path, done, err := reachable(stateDir)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	return new(net.Dialer).DialContext(ctx, "unix", path)
 }
 
 // Status asks who serves what.
@@ -105,6 +114,9 @@ func (c *Client) open(ctx context.Context, method, path string) (io.ReadCloser, 
 		return nil, err
 	}
 	response, err := c.http.Do(request)
+	if e, ok := errors.AsType[*url.Error](err); ok {
+		return nil, e.Err // it wraps a method and an address that only we know
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -112,23 +124,18 @@ func (c *Client) open(ctx context.Context, method, path string) (io.ReadCloser, 
 		return response.Body, nil
 	}
 	defer response.Body.Close()
-	var failure Failure
+	failure := Failure{Error: "the watcher says " + response.Status}
 	if err := json.NewDecoder(response.Body).Decode(&failure); err != nil {
-		failure.Error = response.Status
+		return nil, fmt.Errorf("%s, and no more: %w", failure.Error, err)
 	}
-	return nil, remote(response.StatusCode, failure.Error)
+	return nil, &remoteError{failure}
 }
 
-// remote gives a failure its type back.
-func remote(status int, text string) error {
-	switch status {
-	case http.StatusNotFound:
-		return fmt.Errorf("%w (%s)", ErrNoRun, text)
-	case http.StatusConflict:
-		return errors.New(text)
-	default:
-		return fmt.Errorf("the watcher says: %s", text)
-	}
-}
+// remoteError is a failure that has its type back.
+type remoteError struct{ failure Failure }
+
+func (e *remoteError) Error() string { return e.failure.Error }
+
+func (e *remoteError) Unwrap() error { return failures[e.failure.Code] }
 
 func escape(ref string) string { return (&url.URL{Path: ref}).EscapedPath() }

@@ -1,6 +1,7 @@
 package control
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -122,25 +123,31 @@ func output(service Service, w http.ResponseWriter, r *http.Request) {
 // Failure is the body of every answer that is not 200.
 type Failure struct {
 	Error string `json:"error"`
+	Code  string `json:"code,omitempty"` // one of failures
 }
+
+// failures are the errors that callers tell apart. The codes are API.
+var failures = map[string]error{"no_run": ErrNoRun, "ambiguous": ErrAmbiguous, "ended": ErrEnded}
+
+var statuses = map[string]int{"no_run": http.StatusNotFound, "ambiguous": http.StatusConflict, "ended": http.StatusConflict}
 
 func reply(w http.ResponseWriter, body any, err error) {
 	w.Header().Set("Content-Type", "application/json")
 	if err != nil {
-		w.WriteHeader(statusOf(err))
-		body = Failure{err.Error()}
+		failure := failureOf(err)
+		w.WriteHeader(cmp.Or(statuses[failure.Code], http.StatusInternalServerError))
+		body = failure
 	}
 	// The reader may be gone; there is nobody else to tell.
 	_ = json.NewEncoder(w).Encode(body)
 }
 
-func statusOf(err error) int {
-	switch {
-	case errors.Is(err, ErrNoRun):
-		return http.StatusNotFound
-	case errors.Is(err, ErrAmbiguous), errors.Is(err, ErrEnded):
-		return http.StatusConflict
-	default:
-		return http.StatusInternalServerError
+func failureOf(err error) Failure {
+	f := Failure{Error: err.Error()}
+	for code, known := range failures {
+		if errors.Is(err, known) {
+			f.Code = code
+		}
 	}
+	return f
 }

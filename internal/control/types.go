@@ -20,10 +20,10 @@ type Service interface {
 	Cancel(ctx context.Context, ref string) (Run, error)
 }
 
-// ErrNoRun says that a reference names no run; ErrAmbiguous that it names several.
+// What goes wrong with a reference. A Client gives these back as they were.
 var (
 	ErrNoRun     = errors.New("there is no such run")
-	ErrAmbiguous = errors.New("several runs begin so")
+	ErrAmbiguous = errors.New("the reference fits several runs")
 	ErrEnded     = errors.New("the run has ended already")
 )
 

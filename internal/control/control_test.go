@@ -1,0 +1,161 @@
+package control
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"torno/sandbox"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// desk is a Service whose answers are set by the test.
+type desk struct {
+	run  Run
+	err  error
+	said []Output
+	seen Query
+	ref  string
+}
+
+func (d *desk) Status(context.Context) (Status, error) {
+	return Status{Version: "v1", PID: 7, Outboxes: []OutboxStatus{{Name: "main"}}}, d.err
+}
+
+func (d *desk) Runs(_ context.Context, q Query) ([]Run, error) {
+	d.seen = q
+	return []Run{d.run}, d.err
+}
+
+func (d *desk) Run(_ context.Context, ref string) (Run, error) { d.ref = ref; return d.run, d.err }
+
+func (d *desk) Cancel(_ context.Context, ref string) (Run, error) { d.ref = ref; return d.run, d.err }
+
+func (d *desk) Output(_ context.Context, ref string, _ bool, emit func(Output) error) error {
+	d.ref = ref
+	for _, o := range d.said {
+		if err := emit(o); err != nil {
+			return err
+		}
+	}
+	return d.err
+}
+
+// open serves a desk on a state directory whose path is longer than a socket's may be.
+func open(t *testing.T, d *desk) (*Client, string) {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), strings.Repeat("long/", 30))
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	listener, err := Listen(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- Serve(ctx, listener, dir, d, slog.New(slog.DiscardHandler)) }()
+	client := Dial(dir)
+	t.Cleanup(func() {
+		client.http.CloseIdleConnections()
+		stop()
+		if err := <-done; err != nil {
+			t.Error("the door ended with", err)
+		}
+		if _, err := os.Lstat(filepath.Join(dir, SocketName)); !os.IsNotExist(err) {
+			t.Error("the socket is left:", err)
+		}
+	})
+	return client, dir
+}
+
+func TestTheDoor(t *testing.T) {
+	d := &desk{run: Run{Key: "k1", Subagent: "s1"}, said: []Output{{Stream: sandbox.Stdout, Bytes: []byte("a\x00\xff")}, {Gap: true}}}
+	client, _ := open(t, d)
+	ctx := t.Context()
+	if s, err := client.Status(ctx); err != nil || s.PID != 7 || s.Outboxes[0].Name != "main" {
+		t.Errorf("Status is %+v, %v", s, err)
+	}
+	want := Query{All: true, Outbox: "a&b c", Limit: 7}
+	if runs, err := client.Runs(ctx, want); err != nil || len(runs) != 1 || runs[0].Key != "k1" || d.seen != want {
+		t.Errorf("Runs is %+v, %v for %+v", runs, err, d.seen)
+	}
+	for _, ref := range []string{"s1", "main/s1", "a b?c#d%2f", "ü"} {
+		if r, err := client.Run(ctx, ref); err != nil || r.Subagent != "s1" || d.ref != ref {
+			t.Errorf("Run(%q) is %+v, %v and asked for %q", ref, r, err, d.ref)
+		}
+		if _, err := client.Cancel(ctx, ref); err != nil || d.ref != ref {
+			t.Errorf("Cancel(%q): %v, asked for %q", ref, err, d.ref)
+		}
+	}
+	var heard []Output
+	err := client.Output(ctx, "s1", true, func(o Output) error { heard = append(heard, o); return nil })
+	if err != nil || len(heard) != 2 || string(heard[0].Bytes) != "a\x00\xff" || !heard[1].Gap {
+		t.Errorf("Output is %+v, %v", heard, err)
+	}
+}
+
+func TestFailuresKeepTheirTypeAndText(t *testing.T) {
+	d := &desk{}
+	client, _ := open(t, d)
+	for _, known := range []error{ErrNoRun, ErrAmbiguous, ErrEnded, errors.New("boom")} {
+		d.err = fmt.Errorf("%w: %q", known, "s1")
+		_, err := client.Run(t.Context(), "s1")
+		if err == nil || err.Error() != d.err.Error() {
+			t.Errorf("%v came back as %v", d.err, err)
+		}
+		for _, other := range failures {
+			if errors.Is(err, other) != errors.Is(d.err, other) {
+				t.Errorf("%v came back as %v: is it %v?", d.err, err, other)
+			}
+		}
+		if err := client.Output(t.Context(), "s1", false, nil); err == nil || err.Error() != d.err.Error() {
+			t.Errorf("Output came back with %v", err)
+		}
+	}
+}
+
+func TestNobodyIsThere(t *testing.T) {
+	client, dir := open(t, &desk{})
+	dead := t.TempDir()
+	listener, err := net.Listen("unix", filepath.Join(dead, SocketName))
+	if err != nil {
+		t.Fatal(err)
+	}
+	listener.(*net.UnixListener).SetUnlinkOnClose(false)
+	listener.Close()
+	for what, state := range map[string]string{"no directory": filepath.Join(dir, "none"), "no socket": t.TempDir(), "a dead socket": dead} {
+		if _, err := Dial(state).Status(t.Context()); !errors.Is(err, ErrNoWatcher) || !strings.Contains(err.Error(), state) || strings.Contains(err.Error(), "/proc/") {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	if _, err := client.Status(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestOnlyTheOwnerMayKnock(t *testing.T) {
+	_, dir := open(t, &desk{})
+	info, err := os.Lstat(filepath.Join(dir, SocketName))
+	if err != nil || info.Mode().Perm() != 0o600 || info.Mode().Type() != os.ModeSocket {
+		t.Errorf("the socket has mode %v, %v", info.Mode(), err)
+	}
+}
+
+func TestADeadSocketIsReplaced(t *testing.T) {
+	_, dir := open(t, &desk{})
+	again, err := Listen(dir)
+	if err != nil {
+		t.Fatal("a socket is in the way:", err)
+	}
+	again.Close()
+}
