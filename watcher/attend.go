@@ -22,6 +22,7 @@ type attendance struct {
 	err     error
 	drained chan struct{}  // closed when the output ended
 	started chan time.Time // init's started line
+	began   chan struct{}  // closed with it
 	work    sync.WaitGroup
 }
 
@@ -35,9 +36,15 @@ func (w *Watcher) attend(r *run) (sandbox.Exit, error) {
 	}
 	a := &attendance{
 		w: w, r: r, att: att, ctx: ctx,
-		exited: make(chan struct{}), drained: make(chan struct{}), started: make(chan time.Time, 1),
+		exited: make(chan struct{}), drained: make(chan struct{}), started: make(chan time.Time, 1), began: make(chan struct{}),
 	}
-	r.out.onStarted = func(at time.Time) { a.started <- at }
+	r.out.onStarted = func(at time.Time) {
+		a.started <- at
+		close(a.began)
+	}
+	if r.out.started {
+		close(a.began)
+	}
 	if !r.spec.Process.Stdin {
 		att.Input().Close()
 	}
@@ -123,6 +130,7 @@ func (a *attendance) tooLong() {
 
 // kill climbs the ladder, and removes the sandbox when even the last signal does not help.
 func (a *attendance) kill() {
+	a.letBegin()
 	err := ladderFor(a.r.cause()).climb(a.ctx, a.att, a.exited, a.r.hurry)
 	timer := time.NewTimer(killBudget)
 	defer timer.Stop()
@@ -138,6 +146,19 @@ func (a *attendance) kill() {
 	defer cancel()
 	if err := a.r.launcher.Remove(ctx, a.r.handle); err != nil {
 		a.r.box.log.Error("a sandbox cannot be removed", "run", a.r.hash, "error", err)
+	}
+}
+
+// letBegin waits until init takes signals: in its very first moments the kernel drops them, and the ladder's first rung
+// would be climbed for nothing.
+func (a *attendance) letBegin() {
+	timer := time.NewTimer(beginBudget)
+	defer timer.Stop()
+	select {
+	case <-a.began:
+	case <-a.exited:
+	case <-a.ctx.Done():
+	case <-timer.C:
 	}
 }
 

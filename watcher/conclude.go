@@ -1,8 +1,7 @@
 package watcher
 
 import (
-	"strconv"
-	"strings"
+	"errors"
 	"time"
 
 	"torno/delegation"
@@ -63,7 +62,7 @@ func (r *run) change(v verdict) journal.Change {
 		c.ExitCode = &v.exit.Code
 	}
 	if v.reason == delegation.ReasonLaunchFailed && v.refusal == nil {
-		v.refusal = notStarted(" init did not answer in time", v.exit).refusal
+		v.refusal = notStarted(errors.New("init did not answer in time"), v.exit).refusal
 	}
 	if f := v.refusal; f != nil {
 		c.Code, c.Field, c.Hint, c.Text = f.Code, f.Field, f.Hint, f.Text
@@ -147,10 +146,3 @@ func recordID(record journal.Run) string {
 	}
 	return record.Subagent.String()
 }
-
-func parseUnixNano(s string) (time.Time, error) {
-	ns, err := strconv.ParseInt(s, 10, 64)
-	return time.Unix(0, ns), err
-}
-
-func cutSpace(s string) (before, after string, found bool) { return strings.Cut(s, " ") }

@@ -16,6 +16,7 @@ import (
 const (
 	createBudget = 2 * time.Minute // an image may have to be fetched
 	startBudget  = time.Minute     // until init's started line
+	beginBudget  = 2 * time.Second // for a run that is to end although init has not said a word
 	removeBudget = time.Minute
 	drainBudget  = 10 * time.Second // for the last output of a sandbox that has ended
 	killBudget   = 30 * time.Second // from the last signal to the end
@@ -134,17 +135,17 @@ func (r *run) judge(exit sandbox.Exit) verdict {
 }
 
 // notStarted explains a sandbox whose init never ran the agent: no exit code of it means anything.
-func notStarted(failure string, exit sandbox.Exit) verdict {
-	kind, text, _ := cutSpace(failure)
+func notStarted(why error, exit sandbox.Exit) verdict {
+	if why == nil {
+		why = fmt.Errorf("it ended with code %d before the agent was started", exit.Code)
+	}
 	code := delegation.CodeLaunch
-	if runfile.Failure(kind) == runfile.FailureMount {
+	var said *runfile.NotStarted
+	if errors.As(why, &said) && said.Failure == runfile.FailureMount {
 		code = delegation.CodeMountProof
 	}
-	if failure == "" {
-		text = fmt.Sprintf("it ended with code %d before the agent was started", exit.Code)
-	}
 	return verdict{reason: delegation.ReasonLaunchFailed, exit: exit, refusal: &delegation.Refusal{
-		Code: code, Text: "The sandbox did not start: " + text, Hint: "The operator finds more with `watcher show` and `watcher check --try`.",
+		Code: code, Text: "The sandbox did not start: " + why.Error(), Hint: "The operator finds more with `watcher show` and `watcher check --try`.",
 	}}
 }
 

@@ -28,7 +28,7 @@ type output struct {
 	cursor  sandbox.Cursor // where a new attachment goes on
 	head    []byte         // standard error until its first line is complete
 	started bool
-	failure string // init's own words when it did not start the agent
+	failure error // why init did not start the agent
 }
 
 // take consumes one chunk.
@@ -56,7 +56,7 @@ func (o *output) take(c sandbox.Chunk) {
 
 // takeHead looks for init's first line and returns what follows it. Before that line no byte is the child's.
 func (o *output) takeHead(data []byte) []byte {
-	if o.failure != "" {
+	if o.failure != nil {
 		return nil
 	}
 	o.head = append(o.head, data...)
@@ -65,10 +65,12 @@ func (o *output) takeHead(data []byte) []byte {
 		return nil
 	}
 	o.head = nil
-	stamp, ok := strings.CutPrefix(string(line), runfile.Started)
-	at, err := parseUnixNano(stamp)
-	if !ok || err != nil || !complete {
-		o.failure = strings.ToValidUTF8(strings.TrimPrefix(string(line), runfile.Failed), "\uFFFD")
+	at, err := runfile.ParseFirstLine(string(line))
+	if err == nil && !complete {
+		err = runfile.ErrNotInit
+	}
+	if err != nil {
+		o.failure = err
 		return nil
 	}
 	o.started = true
