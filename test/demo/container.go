@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 )
 
 // runParent runs the agent's container and checks what it tells.
@@ -27,15 +28,27 @@ func (s *stage) runParent(ctx context.Context) error {
 	if err := s.engine.do(ctx, "POST", "/containers/"+id+"/start"); err != nil {
 		return err
 	}
-	told, tell := io.Pipe()
-	var complaints bytes.Buffer
-	go func() { tell.CloseWithError(s.engine.follow(ctx, id, tell, &complaints)) }()
-	failed := s.listen(told)
-	told.CloseWithError(failed)
-	if code, err := s.engine.exitCode(ctx, id); err != nil || code != 0 {
-		failed = errors.Join(failed, fmt.Errorf("the parent ended with %d: %s", code, bytes.TrimSpace(complaints.Bytes())), err)
+	complaints, failed := s.hear(ctx, id)
+	code, err := s.engine.exitCode(ctx, id)
+	if err == nil && code != 0 {
+		err = fmt.Errorf("the agent ended with %d: %s", code, complaints)
 	}
-	return failed
+	return errors.Join(err, failed)
+}
+
+// hear listens to the agent until it ends or says what it should not.
+func (s *stage) hear(ctx context.Context, id string) (complaints string, failed error) {
+	told, tell := io.Pipe()
+	var stderr strings.Builder
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		tell.CloseWithError(s.engine.follow(ctx, id, tell, &stderr))
+	}()
+	failed = s.listen(told)
+	told.Close() // whoever still tells is not heard
+	<-done
+	return strings.TrimSpace(stderr.String()), failed
 }
 
 // parentImage is the image's name.

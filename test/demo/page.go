@@ -23,21 +23,18 @@ func (p *page) head(text string) { p.say("\n%s", text) }
 
 // item is a line with a name before its text.
 func (p *page) item(name, format string, args ...any) {
-	p.say("  %-15s %s", name, fmt.Sprintf(format, args...))
+	p.say("  %-16s%s", name, fmt.Sprintf(format, args...))
 }
 
 func (p *page) title(e *engine) {
 	p.say("An agent in a container has children. Nothing but files crosses the wall.")
 	p.head("On the host")
-	whose := "which others may use too"
-	if e.private {
-		whose = "started for this demo alone"
-	}
+	whose := either(e.private, "started for this demo alone", "which others may use too")
 	p.item("engine", "Docker %s, %s", e.version, whose)
 }
 
 func (p *page) watcher(status control.Status, ready time.Duration) {
-	p.item("watcher", "%s, ready after %s", status.Version, ms(ready))
+	p.item("watcher", "ready after %s", ms(ready))
 	for _, l := range status.Launchers {
 		missing := []string{}
 		for _, key := range slices.Sorted(maps.Keys(l.Guarantees)) {
@@ -54,11 +51,18 @@ func (p *page) watcher(status control.Status, ready time.Duration) {
 
 func (p *page) cage(c cage) {
 	p.head("The agent, as it sees itself")
-	p.item("network", "%s and nothing else", strings.Join(c.Interfaces, ", "))
-	p.item("capabilities", "%s", map[bool]string{true: "none", false: c.Capabilities}[strings.Trim(c.Capabilities, "0 ") == ""])
-	p.item("engine's socket", "%s", map[bool]string{true: "THERE", false: "not there"}[c.Socket])
+	p.item("network", "%s", strings.Join(c.Interfaces, ", "))
+	p.item("capabilities", "%s", either(c.capable(), c.Capabilities, "none"))
+	p.item("engine's socket", "%s", either(c.Socket, "there", "not there"))
 	p.item("user", "%d", c.UID)
-	p.head("Its children                                                                    request → answer")
+	p.head(fmt.Sprintf("%-76s%s", "Its children", "asked → told"))
+}
+
+func either(is bool, yes, no string) string {
+	if is {
+		return yes
+	}
+	return no
 }
 
 // words are what people call the ends.
@@ -69,7 +73,7 @@ func (p *page) ending(of part, e ending) {
 	if err := of.judge(e); err != nil {
 		mark, word, text = "✗", string(e.Reason), err.Error()
 	}
-	p.say("%s %-10s %-10s %-57s %9s", mark, e.Child, word, text, ms(e.Took))
+	p.say("%s %-10s %-10s %-54s %9s", mark, e.Child, word, text, ms(e.Took))
 }
 
 func (p *page) together(d time.Duration) {
@@ -79,14 +83,14 @@ func (p *page) together(d time.Duration) {
 // timings is the table of who waited for what.
 func (p *page) timings(all []ending) {
 	p.head("How long each part took, in milliseconds")
-	p.say("  %-10s %9s %9s %9s %9s %9s %12s %9s", "", "admit", "queue", "create", "start", "run", "all of it", "parent")
+	p.say("  %-10s %9s %9s %9s %9s %9s %9s %14s", "", "admit", "queue", "create", "start", "run", "in all", "for the agent")
 	for _, e := range all {
 		t := e.Timings
 		if t == nil {
-			p.say("  %-10s %69s %9.1f", e.Child, "no sandbox was made", float64(e.Took)/1e6)
+			p.say("  %-10s %59s %14.1f", e.Child, "refused before a sandbox was made", float64(e.Took)/1e6)
 			continue
 		}
-		p.say("  %-10s %9.1f %9.1f %9.1f %9.1f %9.1f %12.1f %9.1f", e.Child,
+		p.say("  %-10s %9.1f %9.1f %9.1f %9.1f %9.1f %9.1f %14.1f", e.Child,
 			t.Admit, t.Queue, t.Create, t.Start, t.Run, t.Total, float64(e.Took)/1e6)
 	}
 }

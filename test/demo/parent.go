@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -20,7 +21,6 @@ import (
 type agent struct {
 	manager *manager.Manager
 	project string // what it shares with its children, who can read it and not write it
-	mu      sync.Mutex
 	out     *json.Encoder
 }
 
@@ -40,19 +40,9 @@ func parent(ctx context.Context, outbox string, out io.Writer) error {
 	return nil
 }
 
-func (a *agent) tell(l line) error {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.out.Encode(l)
-}
-
 // lookAround tells how the agent itself is shut in.
 func (a *agent) lookAround(context.Context) error {
-	beat, err := a.manager.Serving()
-	if err != nil {
-		return err
-	}
-	c := cage{UID: os.Getuid(), Profile: beat.Profiles[0].Name}
+	c := cage{UID: os.Getuid()}
 	interfaces, err := net.Interfaces()
 	if err != nil {
 		return err
@@ -76,7 +66,7 @@ func (a *agent) lookAround(context.Context) error {
 			c.Socket = true
 		}
 	}
-	return a.tell(line{Cage: &c})
+	return a.out.Encode(line{Cage: &c})
 }
 
 // prepare writes the numbers that the three children will look through.
@@ -122,17 +112,23 @@ func (a *agent) three(ctx context.Context) error {
 	if err := os.WriteFile(start, nil, 0o644); err != nil {
 		return err
 	}
-	ends := make(chan error, len(runs))
-	for _, r := range runs {
-		go func() { ends <- a.take(ctx, r) }()
+	return a.takeAll(ctx, runs)
+}
+
+// takeAll waits for several runs at once, and tells their ends in the given order.
+func (a *agent) takeAll(ctx context.Context, runs []started) error {
+	var wait sync.WaitGroup
+	endings, errs := make([]ending, len(runs)), make([]error, len(runs))
+	for i, r := range runs {
+		wait.Go(func() { endings[i], errs[i] = r.end(ctx) })
 	}
-	var first error
-	for range runs {
-		if err := <-ends; err != nil && first == nil {
-			first = err
+	wait.Wait()
+	for i := range endings {
+		if errs[i] == nil {
+			errs[i] = a.out.Encode(line{Ending: &endings[i]})
 		}
 	}
-	return first
+	return errors.Join(errs...)
 }
 
 // cancel ends a child that runs. It is asked to stop, and has time for its last words.
@@ -150,7 +146,7 @@ func (a *agent) cancel(ctx context.Context) error {
 	if err := r.Cancel(ctx); err != nil {
 		return err
 	}
-	return a.take(ctx, r)
+	return a.takeAll(ctx, []started{r})
 }
 
 // timeOut gives a child less time than it wants.
@@ -161,7 +157,7 @@ func (a *agent) timeOut(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return a.take(ctx, r)
+	return a.takeAll(ctx, []started{r})
 }
 
 // refuse asks for what the operator does not share.
@@ -172,7 +168,7 @@ func (a *agent) refuse(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return a.take(ctx, r)
+	return a.takeAll(ctx, []started{r})
 }
 
 // started is a run and when it was asked for.
@@ -204,20 +200,15 @@ func (s started) says(ctx context.Context, word string) error {
 	return fmt.Errorf("%s ended and never said %q, but %q", s.ID(), word, seen.String())
 }
 
-// take waits for the end of a run and tells it.
-func (a *agent) take(ctx context.Context, s started) error {
+// end waits for the end of a run.
+func (s started) end(ctx context.Context) (ending, error) {
 	result, err := s.Wait(ctx)
-	if err != nil {
-		return err
-	}
-	end := ending{
+	e := ending{
 		Child: s.ID(), Status: result.Status, Reason: result.Reason, Answer: strings.TrimSpace(result.Answer),
-		Refusal: result.Error, Took: time.Since(s.asked), Timings: result.Timings,
+		Refusal: result.Error, Stderr: strings.TrimSpace(result.StderrTail), Took: time.Since(s.asked), Timings: result.Timings,
 	}
-	if end.Refusal != nil {
-		end.Text = end.Refusal.Text // which travels as stderr_tail and not in the error
-	} else {
-		end.Stderr = strings.TrimSpace(result.StderrTail)
+	if e.Refusal != nil {
+		e.Text = e.Refusal.Text // which is not in its JSON
 	}
-	return a.tell(line{Ending: &end})
+	return e, err
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -14,7 +15,6 @@ type cage struct {
 	Capabilities string   `json:"capabilities"` // the bounding set and the effective one, hexadecimal
 	UID          int      `json:"uid"`
 	Socket       bool     `json:"socket"` // whether an engine's socket is to be seen
-	Profile      string   `json:"profile"`
 }
 
 // ending is how one child ended, as the parent was told.
@@ -24,9 +24,9 @@ type ending struct {
 	Reason  delegation.Reason   `json:"reason"`
 	Answer  string              `json:"answer,omitempty"`
 	Refusal *delegation.Refusal `json:"refusal,omitempty"`
-	Text    string              `json:"text,omitempty"` // the refusal's sentence
-	Stderr  string              `json:"stderr,omitempty"`
-	Took    time.Duration       `json:"took"` // from Spawn to the end of Wait, by the parent's clock
+	Text    string              `json:"text,omitempty"`   // the refusal's sentence
+	Stderr  string              `json:"stderr,omitempty"` // its tail, to explain what should not be
+	Took    time.Duration       `json:"took"`             // from Spawn to the end of Wait, by the parent's clock
 	Timings *delegation.Timings `json:"timings,omitempty"`
 }
 
@@ -54,10 +54,9 @@ const (
 
 // The children's names.
 const (
-	digger   = "digger"
-	dawdler  = "dawdler"
-	snooper  = "snooper"
-	allPrime = 3245 // primes below 30,000
+	digger  = "digger"
+	dawdler = "dawdler"
+	snooper = "snooper"
 )
 
 func helper(i int) string { return fmt.Sprintf("counter-%d", i+1) }
@@ -105,9 +104,14 @@ func (p part) judge(e ending) error {
 		p.status, p.reason, p.code, p.answer, e.Status, e.Reason, code, e.Answer, strings.TrimSpace(e.Text+" "+e.Stderr))
 }
 
+// capable says whether the agent has a capability, or does not know.
+func (c cage) capable() bool {
+	return c.Capabilities == "" || strings.Trim(c.Capabilities, "0 ") != ""
+}
+
 // judge says what is wrong with the parent's own container, or nothing.
 func (c cage) judge() error {
-	if len(c.Interfaces) == 1 && c.Interfaces[0] == "lo" && strings.Trim(c.Capabilities, "0 ") == "" && c.UID != 0 && !c.Socket {
+	if slices.Equal(c.Interfaces, []string{"lo"}) && !c.capable() && c.UID != 0 && !c.Socket {
 		return nil
 	}
 	return fmt.Errorf("the parent's container is not as shut as it has to be: %+v", c)

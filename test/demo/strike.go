@@ -33,23 +33,27 @@ func (s *stage) removeParent(ctx context.Context) error {
 	)
 }
 
-// stopWatcher ends the watcher as a service manager would.
+// stopWatcher ends the watcher as a service manager would. Where the play broke off, children may still run that nobody
+// waits for: being told twice, the watcher kills them.
 func (s *stage) stopWatcher(ctx context.Context) error {
 	if s.watcher == nil {
 		return nil
 	}
-	if err := s.watcher.Process.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {
-		return fmt.Errorf("stop the watcher: %w", err)
-	}
-	select {
-	case err := <-s.ended:
-		if err != nil {
-			return fmt.Errorf("the watcher ended badly: %w", err)
+	for range 2 {
+		if err := s.watcher.Process.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {
+			return fmt.Errorf("stop the watcher: %w", err)
 		}
-		return nil
-	case <-ctx.Done():
-		return errors.Join(errors.New("the watcher did not stop when it was told to"), s.watcher.Process.Kill())
+		select {
+		case err := <-s.ended:
+			if err != nil {
+				return fmt.Errorf("the watcher ended badly: %w", err)
+			}
+			return nil
+		case <-time.After(5 * time.Second):
+		case <-ctx.Done():
+		}
 	}
+	return errors.Join(errors.New("the watcher did not stop when it was told to"), s.watcher.Process.Kill(), <-s.ended)
 }
 
 // purge has the watcher remove what it keeps on the engine between runs.
@@ -77,7 +81,7 @@ func (s *stage) rememberContainers(ctx context.Context) error {
 // checkTemp says what the watcher left in its temporary and its runtime directory.
 func (s *stage) checkTemp() error {
 	var found []string
-	for _, pattern := range []string{"tmp/*", "run/*", "run/*/*"} {
+	for _, pattern := range []string{"tmp/*", "run/torno/*"} {
 		names, err := filepath.Glob(s.path(pattern))
 		if err != nil {
 			return err
