@@ -5,6 +5,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"torno/internal/runfile"
 	"torno/sandbox"
 )
 
@@ -64,7 +65,7 @@ func profileSchema(p *sandbox.Profile) object {
 		{"pull", onlyIf{boolean{&p.RootFS.Pull}, &p.RootFS.Pull}},
 		{"command", list[string]{&p.Command, 256, func(s *string) value { return argument{s} }, "; write one element for each argument: nothing is split, no shell is used"}},
 		{"answer", oneOf(&p.Answer, sandbox.AnswerModes...)},
-		{"answer_max", size{&p.AnswerMax, 1, gib}},
+		{"answer_max", size{&p.AnswerMax, 1, runfile.MaxAnswer}},
 		{"env", literals{&p.Env}},
 		{"limits", limitsSchema(&p.Limits)},
 		{"sockets", list[sandbox.Socket]{&p.Sockets, 16, socketSchema, "; write a list of {host, target}"}},
