@@ -1,0 +1,13 @@
+// Package cli is the frame around the commands of a program: one table of commands and options, from which arguments are
+// read, help is written and shell completion is made, so that the three cannot tell different stories.
+//
+//	p := &cli.Program{Name: "watcher", Introduction: "…", Diagnose: diagnose}
+//	p.Commands = []cli.Command{runCommand(p), …}
+//	os.Exit(p.Main(ctx, os.Args[1:], cli.System()))
+//
+// Every program has help, completion and --json beside its own commands. What it promises:
+//
+//   - Standard output carries what was asked for and nothing else; words about it go to standard error.
+//   - A mistake names the nearest word that is known, and every error a next step where there is one.
+//   - Text of strangers cannot rule a terminal: it goes through Visible or OneLine, or, as it is, into a pipe.
+package cli

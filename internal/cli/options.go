@@ -1,0 +1,135 @@
+package cli
+
+import (
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Option is one flag of a command.
+type Option struct {
+	Name  string
+	Short string // one letter, or ""
+	Value string // what it takes, as the help shows it; "" for a switch
+	Help  string
+	Set   func(string) error
+}
+
+// Args are the operands of a command.
+type Args struct {
+	Words  []string
+	Behind []string // what stood behind "--"; nil without one
+}
+
+// All are the operands, wherever they stood.
+func (a Args) All() []string { return slices.Concat(a.Words, a.Behind) }
+
+// parse applies the options among args and returns the operands. Unless interspersed, everything from the first operand
+// on is one.
+func parse(args []string, options []Option, interspersed bool) (found Args, err error) {
+	for len(args) > 0 {
+		arg := args[0]
+		switch {
+		case arg == "--":
+			found.Behind = append([]string{}, args[1:]...)
+			return found, nil
+		case arg != "-" && strings.HasPrefix(arg, "-"):
+			if args, err = apply(args, options); err != nil {
+				return found, err
+			}
+		case !interspersed:
+			found.Words = args
+			return found, nil
+		default:
+			found.Words, args = append(found.Words, arg), args[1:]
+		}
+	}
+	return found, nil
+}
+
+// apply sets the option at the beginning of args and returns what follows it and its value.
+func apply(args []string, options []Option) ([]string, error) {
+	name, value, joined := strings.Cut(args[0], "=")
+	i := slices.IndexFunc(options, func(o Option) bool {
+		return name == "--"+o.Name || o.Short != "" && name == "-"+o.Short
+	})
+	if i < 0 {
+		return nil, Unknown("option", name, dashed(options))
+	}
+	o, rest := options[i], args[1:]
+	switch {
+	case o.Value == "" && joined:
+		return nil, Usage("%s takes no value", name)
+	case o.Value != "" && !joined && (len(rest) == 0 || rest[0] == "--"):
+		return nil, Usage("%s needs a value: %s", name, o.Value)
+	case o.Value != "" && !joined:
+		value, rest = rest[0], rest[1:]
+	}
+	if err := o.Set(value); err != nil {
+		return nil, Usage("%s %q: %v", name, value, err)
+	}
+	return rest, nil
+}
+
+func dashed(options []Option) []string {
+	all := make([]string, len(options))
+	for i, o := range options {
+		all[i] = "--" + o.Name
+	}
+	return all
+}
+
+var errEmpty = errors.New("must not be empty")
+
+// Text, List, On, Number and Duration are values of Option.Set that fill a variable.
+func Text(to *string) func(string) error {
+	return func(s string) error {
+		if s == "" {
+			return errEmpty
+		}
+		*to = s
+		return nil
+	}
+}
+
+// List appends, for an option that may be repeated.
+func List(to *[]string) func(string) error {
+	return func(s string) error {
+		if s == "" {
+			return errEmpty
+		}
+		*to = append(*to, s)
+		return nil
+	}
+}
+
+// On is for a switch.
+func On(to *bool) func(string) error {
+	return func(string) error { *to = true; return nil }
+}
+
+// Number takes whole numbers from 1 on.
+func Number(to *int) func(string) error {
+	return func(s string) error {
+		n, err := strconv.Atoi(s)
+		if err != nil || n < 1 {
+			return errors.New("is not a number from 1 on")
+		}
+		*to = n
+		return nil
+	}
+}
+
+// Duration takes positive ones.
+func Duration(to *time.Duration) func(string) error {
+	return func(s string) error {
+		d, err := time.ParseDuration(s)
+		if err != nil || d <= 0 {
+			return errors.New("is not a positive duration such as 90s, 5m or 1h30m")
+		}
+		*to = d
+		return nil
+	}
+}

@@ -1,0 +1,116 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/sys/unix"
+)
+
+// Output is a stream that knows whether a person looks at it. What a stranger wrote goes through it in one of two ways:
+// as it is into a pipe, and with its control characters made visible onto a terminal, which it could otherwise rule.
+type Output struct {
+	Terminal bool
+	Colour   bool
+
+	to  io.Writer
+	err error // the first one
+}
+
+// NewOutput looks at a stream. NO_COLOR and TERM=dumb are heeded.
+func NewOutput(to io.Writer, env func(string) string) *Output {
+	terminal := IsTerminal(to)
+	return &Output{to: to, Terminal: terminal, Colour: terminal && env("NO_COLOR") == "" && env("TERM") != "dumb"}
+}
+
+// IsTerminal says whether a stream is a terminal.
+func IsTerminal(stream any) bool {
+	file, ok := stream.(*os.File)
+	if !ok {
+		return false
+	}
+	_, err := unix.IoctlGetWinsize(int(file.Fd()), unix.TIOCGWINSZ)
+	return err == nil
+}
+
+func (o *Output) Write(p []byte) (int, error) {
+	n, err := o.to.Write(p)
+	if err != nil && o.err == nil {
+		o.err = err
+	}
+	return n, err
+}
+
+// Foreign writes a stranger's bytes.
+func (o *Output) Foreign(data []byte) {
+	if o.Terminal {
+		data = []byte(Visible(string(data)))
+	}
+	o.Write(data)
+}
+
+// Quoted writes a stranger's text behind bars, so that no line of it passes for one of ours.
+func (o *Output) Quoted(text string) {
+	for line := range strings.Lines(Visible(text)) {
+		fmt.Fprintf(o, "  | %s\n", strings.TrimSuffix(line, "\n"))
+	}
+}
+
+// Paint colours a text of ours.
+func (o *Output) Paint(colour Colour, text string) string {
+	if !o.Colour || colour == "" {
+		return text
+	}
+	return "\x1b[" + string(colour) + "m" + text + "\x1b[0m"
+}
+
+// Colour is a terminal's word for how text looks.
+type Colour string
+
+// The colours in use.
+const (
+	Plain  Colour = ""
+	Bold   Colour = "1"
+	Dim    Colour = "2"
+	Red    Colour = "31"
+	Green  Colour = "32"
+	Yellow Colour = "33"
+)
+
+// Visible shows what a terminal would obey and an eye would miss. Newlines and tabs stay.
+func Visible(text string) string {
+	var b strings.Builder
+	for i, r := range text {
+		switch {
+		case r == utf8.RuneError && !strings.HasPrefix(text[i:], "\uFFFD"):
+			fmt.Fprintf(&b, "\\x%02x", text[i])
+		case r == '\n' || r == '\t' || !Hidden(r):
+			b.WriteRune(r)
+		case r == '\r' && strings.HasPrefix(text[i:], "\r\n"):
+		case r < 0x80:
+			fmt.Fprintf(&b, "\\x%02x", r)
+		default:
+			fmt.Fprintf(&b, "\\u%04x", r)
+		}
+	}
+	return b.String()
+}
+
+// Hidden says whether a character is a control, turns the direction of text, or cannot be seen. Spaces are not.
+func Hidden(r rune) bool { return !unicode.IsPrint(r) && !unicode.Is(unicode.Zs, r) }
+
+// maxLine bounds a text of others within a line of ours, in characters.
+const maxLine = 2000
+
+// OneLine is Visible without newlines and tabs, and not too long: a text of others within a line of ours.
+func OneLine(text string) string {
+	text = strings.NewReplacer("\n", " ", "\t", " ").Replace(Visible(text))
+	if runes := []rune(text); len(runes) > maxLine {
+		text = string(runes[:maxLine]) + "…"
+	}
+	return text
+}

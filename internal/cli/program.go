@@ -1,0 +1,172 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+)
+
+// Program is a program with commands.
+type Program struct {
+	Name         string
+	Introduction string
+	FirstSteps   string   // examples, one on a line
+	ExitCodes    []string // what each code means, from 0 on
+	Commands     []Command
+	Options      []Option // of all commands, beside --json and --help
+	// Diagnose sorts an error into a Trouble. It need not look after usage mistakes and hints.
+	Diagnose func(error) Trouble
+	// References is a shell command that prints what completes operands beginning with REF, one on a line.
+	References string
+
+	System
+	JSON bool // --json was given
+
+	help bool
+}
+
+// System is where a program reads and writes.
+type System struct {
+	Env    func(string) string
+	In     io.Reader
+	Out    *Output
+	Errors *Output
+}
+
+// Process is the System of this process.
+func Process() System {
+	return System{os.Getenv, os.Stdin, NewOutput(os.Stdout, os.Getenv), NewOutput(os.Stderr, os.Getenv)}
+}
+
+// Command is one word that the program understands. Run returns the exit code; with an error, the error decides it.
+type Command struct {
+	Name     string
+	Operands string // as the usage line shows them
+	Brief    string
+	About    string
+	Examples []string
+	Options  []Option
+	Run      func(ctx context.Context, args Args) (int, error)
+}
+
+// Main executes one invocation and returns its exit code.
+func (p *Program) Main(ctx context.Context, args []string, system System) int {
+	p.System = system
+	p.Commands = append(p.Commands, p.completionCommand(), p.helpCommand())
+	p.JSON = slices.Contains(untilDashes(args), "--json") // also when the arguments turn out to be wrong
+	code, err := p.dispatch(ctx, args)
+	if err == nil && p.Out.err != nil {
+		err = fmt.Errorf("write to standard output: %w", p.Out.err) // it was done, and the caller does not know
+	}
+	if err != nil {
+		return p.Fail(err)
+	}
+	return code
+}
+
+// dispatch finds the command and runs it. Options that all commands have may also stand before it.
+func (p *Program) dispatch(ctx context.Context, args []string) (int, error) {
+	rest, err := parse(args, p.common(), false)
+	if err != nil {
+		return 0, err
+	}
+	words := rest.All()
+	if len(words) == 0 {
+		return p.overview(p.help)
+	}
+	if words[0] == "--version" {
+		words[0] = "version"
+	}
+	cmd, err := p.find(words[0])
+	if err != nil {
+		return 0, err
+	}
+	found, err := parse(words[1:], p.optionsOf(cmd), true)
+	if err != nil {
+		return 0, inCommand(p.Name, cmd.Name, err)
+	}
+	if p.help {
+		return p.explain(cmd)
+	}
+	code, err := cmd.Run(ctx, found)
+	return code, inCommand(p.Name, cmd.Name, err)
+}
+
+func (p *Program) find(name string) (Command, error) {
+	i := slices.IndexFunc(p.Commands, func(c Command) bool { return c.Name == name })
+	if i < 0 {
+		return Command{}, Unknown("command", name, p.names())
+	}
+	return p.Commands[i], nil
+}
+
+func (p *Program) names() []string {
+	all := make([]string, len(p.Commands))
+	for i, c := range p.Commands {
+		all[i] = c.Name
+	}
+	return all
+}
+
+// common are the options of all commands.
+func (p *Program) common() []Option {
+	return slices.Concat(p.Options, []Option{
+		{Name: "json", Help: "print JSON, one object per line", Set: On(&p.JSON)},
+		{Name: "help", Short: "h", Help: "explain", Set: On(&p.help)},
+	})
+}
+
+func (p *Program) optionsOf(c Command) []Option { return slices.Concat(c.Options, p.common()) }
+
+func untilDashes(args []string) []string {
+	if i := slices.Index(args, "--"); i >= 0 {
+		return args[:i]
+	}
+	return args
+}
+
+// Say writes one line for people, unless programs listen.
+func (p *Program) Say(format string, args ...any) {
+	p.line(Plain, p.Name+":", fmt.Sprintf(format, args...))
+}
+
+// Warn writes a line that should be noticed.
+func (p *Program) Warn(text string) { p.line(Yellow, "warning:", text) }
+
+// line writes one line for people with a label of ours. Nothing in text can end the line or rule the terminal.
+func (p *Program) line(colour Colour, label, text string) {
+	if !p.JSON {
+		fmt.Fprintln(p.Errors, p.Errors.Paint(colour, label), OneLine(text))
+	}
+}
+
+// Fail shows an error and returns its exit code.
+func (p *Program) Fail(err error) int {
+	t := p.diagnose(err)
+	if p.JSON {
+		_ = p.Out.Object(map[string]any{"error": t, "exit": t.Exit}) // there is no better place to report to
+		return t.Exit
+	}
+	p.line(Red, p.Name+":", t.Text)
+	for _, detail := range t.Details {
+		fmt.Fprintln(p.Errors, " ", OneLine(detail))
+	}
+	if t.Next != "" {
+		p.line(Bold, "next:", t.Next)
+	}
+	return t.Exit
+}
+
+// diagnose adds to the program's own judgement what the frame knows.
+func (p *Program) diagnose(err error) Trouble {
+	if IsUsage(err) {
+		return Trouble{Exit: exitUsage, Code: "usage", Text: err.Error(), Next: NextOf(err)}
+	}
+	t := p.Diagnose(err)
+	if next := NextOf(err); next != "" {
+		t.Next = next
+	}
+	return t
+}

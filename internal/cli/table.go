@@ -1,0 +1,43 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"unicode/utf8"
+)
+
+// Cell is a word of a table and its colour.
+type Cell struct {
+	Text   string
+	Colour Colour
+}
+
+// Row makes cells without a colour.
+func Row(words ...string) []Cell {
+	row := make([]Cell, len(words))
+	for i, word := range words {
+		row[i] = Cell{Text: word}
+	}
+	return row
+}
+
+// Table writes aligned columns. The colours do not count for the width, and the last cell of a row has no space behind it.
+func (o *Output) Table(indent string, rows [][]Cell) {
+	widths := map[int]int{}
+	for _, row := range rows {
+		for i, cell := range row[:max(0, len(row)-1)] {
+			widths[i] = max(widths[i], utf8.RuneCountInString(cell.Text))
+		}
+	}
+	for _, row := range rows {
+		io.WriteString(o, indent)
+		for i, cell := range row {
+			fmt.Fprint(o, o.Paint(cell.Colour, cell.Text))
+			if i < len(row)-1 {
+				fmt.Fprint(o, strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell.Text)+2))
+			}
+		}
+		fmt.Fprintln(o)
+	}
+}
