@@ -38,7 +38,7 @@ var rooms = map[string]room{
 	"internal/mounts":   {ours: []string{"sandbox"}, theirs: []string{unix}},
 	"internal/journal":  {ours: []string{"delegation", "sandbox"}, theirs: []string{"modernc.org/sqlite/..."}},
 	"internal/control":  {ours: []string{"delegation", "sandbox", "internal/journal"}, theirs: []string{unix}},
-	"configs":           {ours: []string{"delegation", "sandbox"}, theirs: []string{yaml}},
+	"configs":           {ours: []string{"delegation", "sandbox", "internal/runfile"}, theirs: []string{yaml}},
 	"sandbox/docker": {
 		ours: []string{"delegation", "sandbox", "internal/mounts", "internal/runfile"},
 		theirs: []string{
@@ -55,11 +55,15 @@ var rooms = map[string]room{
 	"cmd/subagent":     {ours: []string{"delegation", "manager", "internal/cli"}},
 	"cmd/watcher": {
 		ours: []string{
-			"delegation", "sandbox", "sandbox/docker", "watcher", "configs", "internal/cli", "internal/control",
-			"internal/journal", "internal/lock", "internal/mounts", "internal/runfile",
+			"delegation", "sandbox", "watcher", "configs", "internal/cli", "internal/control", "internal/journal",
+			"internal/lock", "internal/serve",
 		},
 		theirs: []string{unix, yaml},
 	},
+	"internal/serve": {ours: []string{
+		"delegation", "sandbox", "sandbox/docker", "watcher", "configs", "internal/control", "internal/journal",
+		"internal/lock", "internal/mounts", "internal/runfile",
+	}},
 	"scripts/...": {open: true},
 	"test/...":    {open: true},
 }
