@@ -60,10 +60,13 @@ var rooms = map[string]room{
 		},
 		theirs: []string{unix, yaml},
 	},
-	"internal/serve": {ours: []string{
-		"delegation", "sandbox", "sandbox/docker", "watcher", "configs", "internal/control", "internal/journal",
-		"internal/lock", "internal/mounts", "internal/runfile",
-	}},
+	"internal/serve": {
+		ours: []string{
+			"delegation", "sandbox", "sandbox/docker", "watcher", "configs", "internal/control", "internal/journal",
+			"internal/lock", "internal/mounts", "internal/runfile",
+		},
+		theirs: []string{unix},
+	},
 	"scripts/...": {open: true},
 	"test/...":    {open: true},
 }
