@@ -34,8 +34,7 @@ type run struct {
 	rush   sync.Once
 	over   chan struct{} // closed when the last process is gone and the run is answered
 
-	after *run // scheduler: the earlier run of the same subagent, which must be over first
-	place place
+	place place // scheduler
 
 	// What follows belongs to the goroutine that carries the run.
 	state  delegation.State
@@ -51,9 +50,9 @@ type milestones struct{ dequeued, created, started, ended time.Time }
 type place int
 
 const (
-	inQueue place = iota
+	nowhere place = iota // not yet, or not any more
+	inQueue
 	inSlot
-	nowhere
 )
 
 // end asks the run to end. The first cause wins; it is safe to call at any time and from anywhere.

@@ -3,6 +3,7 @@ package watcher
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"torno/delegation"
@@ -91,37 +92,26 @@ func (s *scheduler) admit(r *run) *delegation.Refusal {
 	if s.closed {
 		return shuttingDown()
 	}
-	l := s.laneOf(r.box)
-	s.supersede(r)
+	if earlier := s.subjects[r.subject()]; earlier != nil {
+		s.end(earlier, delegation.ReasonSuperseded) // r starts when it is over
+	}
 	if refusal := s.conflict(r); refusal != nil {
 		return refusal
 	}
-	if refusal := l.full(r); refusal != nil {
-		return refusal
-	}
+	l := s.laneOf(r.box)
 	l.queue, l.bytes = append(l.queue, r), l.bytes+r.bytes
 	s.subjects[r.subject()], s.admitted[r] = r, true
-	s.moved = true
+	r.place, s.moved = inQueue, true
 	s.dispatch()
-	if r.place == inQueue {
-		s.show(r, len(l.queue))
+	if r.place != inQueue {
+		return nil
 	}
+	if refusal := l.overfull(); refusal != nil {
+		s.withdraw(r)
+		return refusal
+	}
+	s.show(r, len(l.queue))
 	return nil
-}
-
-// supersede ends the earlier run of r's subagent; r starts when it is over.
-func (s *scheduler) supersede(r *run) {
-	earlier := s.subjects[r.subject()]
-	if earlier == nil {
-		return
-	}
-	r.after = earlier
-	if earlier.place == inQueue {
-		r.after = earlier.after
-		s.drop(earlier, delegation.ReasonSuperseded)
-		return
-	}
-	earlier.end(delegation.ReasonSuperseded)
 }
 
 // conflict refuses a workspace that is in use by another subagent, unless the outbox lets such runs wait.
@@ -145,16 +135,18 @@ func shuttingDown() *delegation.Refusal {
 	return &delegation.Refusal{Code: delegation.CodeShuttingDown, Text: "The watcher is shutting down.", Hint: "Ask again when it is back."}
 }
 
-func (l *lane) full(r *run) *delegation.Refusal {
-	switch limit := l.box.settings.Queue; {
-	case len(l.queue) >= limit:
+// overfull says why the last run of a queue cannot stay. One that starts at once never waits, so even an outbox in which
+// nobody may wait can run.
+func (l *lane) overfull() *delegation.Refusal {
+	switch limit, waiting := l.box.settings.Queue, len(l.queue)-1; {
+	case waiting >= limit:
 		return &delegation.Refusal{
-			Code: delegation.CodeQueueFull, Text: fmt.Sprintf("The queue is full: %d requests wait already and %d is the limit.", len(l.queue), limit),
+			Code: delegation.CodeQueueFull, Text: fmt.Sprintf("The queue is full: %d requests wait already and %d is the limit.", waiting, limit),
 			Hint: "Wait for some of them to end and ask again.",
 		}
-	case l.bytes+r.bytes > maxQueuedBytes && len(l.queue) > 0:
+	case l.bytes > maxQueuedBytes && waiting > 0:
 		return &delegation.Refusal{
-			Code: delegation.CodeQueueFull, Text: fmt.Sprintf("The queue is full: the requests that wait hold %d MiB and %d MiB is the limit.", l.bytes>>20, maxQueuedBytes>>20),
+			Code: delegation.CodeQueueFull, Text: fmt.Sprintf("The queue is full: the requests that wait would hold %d MiB and %d MiB is the limit.", l.bytes>>20, maxQueuedBytes>>20),
 			Hint: "Wait for some of them to end and ask again.",
 		}
 	}
@@ -172,7 +164,7 @@ func (s *scheduler) dispatch() {
 			continue
 		}
 		idle = 0
-		r.place, r.after = inSlot, nil
+		r.place = inSlot
 		l.running++
 		s.running++
 		s.moved = true
@@ -186,7 +178,7 @@ func (s *scheduler) pick(l *lane) *run {
 		return nil
 	}
 	for i, r := range l.queue {
-		if r.after != nil && s.admitted[r.after] || s.workspaceTaken(r) {
+		if s.blocked(r) {
 			continue
 		}
 		l.remove(i)
@@ -195,9 +187,10 @@ func (s *scheduler) pick(l *lane) *run {
 	return nil
 }
 
-func (s *scheduler) workspaceTaken(r *run) bool {
+// blocked says whether a run must wait for one that holds a slot: one of the same subagent, or in the same workspace.
+func (s *scheduler) blocked(r *run) bool {
 	for other := range s.admitted {
-		if other != r && other.place == inSlot && nested(other.workspace, r.workspace) {
+		if other.place == inSlot && (other.subject() == r.subject() || nested(other.workspace, r.workspace)) {
 			return true
 		}
 	}
@@ -206,7 +199,7 @@ func (s *scheduler) workspaceTaken(r *run) bool {
 
 func (l *lane) remove(i int) {
 	l.bytes -= l.queue[i].bytes
-	l.queue = append(l.queue[:i], l.queue[i+1:]...)
+	l.queue = slices.Delete(l.queue, i, i+1)
 }
 
 // finished frees what a run held.
@@ -216,32 +209,32 @@ func (s *scheduler) finished(ctx context.Context, r *run) {
 			s.laneOf(r.box).running--
 			s.running--
 		}
-		r.place = nowhere
 		s.forget(r)
 		s.dispatch()
 	})
 }
 
+// forget lets go of a run. An earlier one of the same subagent may still be on its way out.
 func (s *scheduler) forget(r *run) {
+	r.place = nowhere
 	delete(s.admitted, r)
-	if s.subjects[r.subject()] == r {
-		delete(s.subjects, r.subject())
+	if s.subjects[r.subject()] != r {
+		return
+	}
+	delete(s.subjects, r.subject())
+	for other := range s.admitted {
+		if other.subject() == r.subject() {
+			s.subjects[r.subject()] = other
+		}
 	}
 }
 
-// drop takes a run out of the queue and ends it.
-func (s *scheduler) drop(r *run, reason delegation.Reason) {
+// withdraw takes a run out of its queue.
+func (s *scheduler) withdraw(r *run) {
 	l := s.laneOf(r.box)
-	for i, queued := range l.queue {
-		if queued == r {
-			l.remove(i)
-			break
-		}
-	}
-	r.place = nowhere
+	l.remove(slices.Index(l.queue, r))
 	s.moved = true
 	s.forget(r)
-	s.dismiss(r, reason)
 }
 
 // find returns the newest run of a subagent that is not over.
@@ -251,14 +244,16 @@ func (s *scheduler) find(ctx context.Context, sub subject) *run {
 
 // stop ends a run wherever it is.
 func (s *scheduler) stop(ctx context.Context, r *run, reason delegation.Reason) {
-	s.do(ctx, func() {
-		switch r.place {
-		case inQueue:
-			s.drop(r, reason)
-		case inSlot:
-			r.end(reason)
-		}
-	})
+	s.do(ctx, func() { s.end(r, reason) })
+}
+
+func (s *scheduler) end(r *run, reason delegation.Reason) {
+	if r.place != inQueue {
+		r.end(reason)
+		return
+	}
+	s.withdraw(r)
+	s.dismiss(r, reason)
 }
 
 // closeDoor refuses what comes from now on and empties the queues. It returns the runs that hold a slot.
@@ -267,7 +262,7 @@ func (s *scheduler) closeDoor(ctx context.Context) []*run {
 		s.closed = true
 		for _, l := range s.lanes {
 			for len(l.queue) > 0 {
-				s.drop(l.queue[0], delegation.ReasonShutdown)
+				s.end(l.queue[0], delegation.ReasonShutdown)
 			}
 		}
 		for r := range s.admitted {

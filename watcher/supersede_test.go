@@ -1,0 +1,97 @@
+package watcher
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"torno/delegation"
+	"torno/sandbox"
+)
+
+// TestASuccessorThatGivesUpLetsNobodyPast: the first run is still being ended when its successor's client gives up, and
+// the next request of the same subagent comes, with a workspace of its own.
+func TestASuccessorThatGivesUpLetsNobodyPast(t *testing.T) {
+	d := newDesk(t, nil)
+	first := d.submit(ask{id: "s1", request: "r1", task: "ignore-term"})
+	d.started(first)
+	earlier := d.watcher.running(d.latest("s1").Key)
+	second := d.submit(ask{id: "s1", request: "r2", task: "echo two"})
+	d.eventually("the second waits", func() bool { return d.status("s1").RequestID == "r2" })
+	d.touch("cancel_s1")
+	d.want(d.response(second), delegation.StatusCancelled, delegation.ReasonCancelled, -1)
+	elsewhere := filepath.Join(d.outbox, "workspaces", "elsewhere")
+	d.must(os.MkdirAll(elsewhere, 0o755))
+	third := d.submit(ask{id: "s1", request: "r3", task: "echo three", workspace: elsewhere})
+	d.eventually("the third waits, or has gone past", func() bool {
+		s := d.status("s1")
+		return s.RequestID == "r3" && (s.State == delegation.StateQueued || s.State == delegation.StateEnded)
+	})
+	earlier.endNow(delegation.ReasonSuperseded)
+	d.want(d.response(third), delegation.StatusCompleted, delegation.ReasonExited, 0)
+	if n := d.world.MostAtOnce("main", mustID(d, "s1")); n != 1 {
+		t.Errorf("%d runs of one subagent at once", n)
+	}
+}
+
+// status is what a client finds in its status file, empty while there is none.
+func (d *desk) status(id string) (s delegation.RunStatus) {
+	d.Helper()
+	data, err := os.ReadFile(filepath.Join(d.outbox, "status_"+id+".json"))
+	if err == nil {
+		d.must(json.Unmarshal(data, &s))
+	}
+	return s
+}
+
+func TestAnOutboxWithoutAQueueStillRuns(t *testing.T) {
+	d := newDesk(t, func(c *Config) { c.MaxRunning, c.Outboxes[0].Queue = 1, 0 })
+	a := d.submit(ask{id: "s1", task: "sleep"})
+	d.started(a)
+	full := d.response(d.submit(ask{id: "s2", task: "echo"}))
+	if full.Error == nil || full.Error.Code != delegation.CodeQueueFull {
+		t.Errorf("where nobody may wait, the second is told %+v", full)
+	}
+}
+
+// TestAnAskerWhoLeavesIsNotAnswered: the answer of the loop must not be written where nobody guards it. The race
+// detector is the judge.
+func TestAnAskerWhoLeavesIsNotAnswered(t *testing.T) {
+	box := &outbox{name: "main"}
+	s := newScheduler(1, []*outbox{box})
+	ctx, cancel := context.WithCancel(t.Context())
+	var loop = make(chan struct{})
+	go func() { defer close(loop); s.loop(ctx) }()
+	for range 200 {
+		asking, leave := context.WithTimeout(t.Context(), time.Microsecond)
+		s.load(asking, box)
+		s.find(asking, subject{"main", delegation.SubagentID{}})
+		leave()
+	}
+	cancel()
+	<-loop
+}
+
+// TestAnOperatorMayCancelBeforeTheQueue: a run belongs to the watcher before the scheduler has it.
+func TestAnOperatorMayCancelBeforeTheQueue(t *testing.T) {
+	box := &outbox{name: "main", settings: Outbox{MaxRunning: 1, Queue: 1}}
+	s := newScheduler(1, []*outbox{box})
+	var dismissed, launched int
+	s.dismiss = func(*run, delegation.Reason) { dismissed++ }
+	s.launch = func(*run) { launched++ }
+	ctx, cancel := context.WithCancel(t.Context())
+	var loop = make(chan struct{})
+	go func() { defer close(loop); s.loop(ctx) }()
+	r := &run{box: box, key: sandbox.RunKey{Outbox: "main"}}
+	r.ending, r.stop = context.WithCancelCause(t.Context())
+	s.stop(ctx, r, delegation.ReasonOperator)
+	refusal := s.submit(ctx, r)
+	cancel()
+	<-loop
+	if dismissed != 0 || launched != 1 || refusal != nil || r.cause() != delegation.ReasonOperator {
+		t.Errorf("dismissed %d, launched %d, refused %v, ends for %q", dismissed, launched, refusal, r.cause())
+	}
+}
