@@ -135,6 +135,7 @@ func (m *massgen) tell(story string, into any) {
 func (m *massgen) left() {
 	m.Helper()
 	var names []string
+	installation := m.installation()
 	deadline := time.Now().Add(10 * time.Second)
 	for {
 		names = nil
@@ -145,7 +146,7 @@ func (m *massgen) left() {
 				names = append(names, e.Name())
 			}
 		}
-		sandboxes := len(m.engine.containers(m, m.installation()))
+		sandboxes := len(m.engine.containers(m, installation))
 		if len(names)+sandboxes == 0 {
 			return
 		}
@@ -170,10 +171,10 @@ func (m *massgen) workspace(id string) string {
 
 func TestMassGenSpawns(t *testing.T) {
 	m := newMassgen(t)
-	var r parentResult
-	m.tell("spawn", &r)
+	var reader, failing parentResult
+	m.tell("spawn", &reader)
 	workspace := m.workspace("reader")
-	m.saw(r, "completed", "the parent's notes\n"+workspace, "")
+	m.saw(reader, "completed", "the parent's notes\n"+workspace, "")
 	info, err := os.Stat(filepath.Join(workspace, "made.txt"))
 	m.must(err)
 	if uid := info.Sys().(*syscall.Stat_t).Uid; int(uid) != m.uid {
@@ -188,8 +189,8 @@ func TestMassGenSpawns(t *testing.T) {
 	if want := filepath.Join(workspace, ".massgen", "massgen_logs"); link != want {
 		t.Errorf("live_logs leads to %s, not to %s", link, want)
 	}
-	m.tell("fail", &r)
-	m.saw(r, "error", "", "Delegated subagent failing error (exit_code=7): no luck\n")
+	m.tell("fail", &failing)
+	m.saw(failing, "error", "", "Delegated subagent failing error (exit_code=7): no luck\n")
 	m.left()
 }
 
