@@ -1,0 +1,58 @@
+package serve
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+
+	"torno/internal/version"
+	"torno/sandbox"
+)
+
+// greet says, once the watcher looks at its outboxes, what is served, where, with what, and what is not enforced.
+func (h *host) greet(ctx context.Context) {
+	h.notify.send("READY=1")
+	served := make([]string, len(h.Config.Outboxes))
+	for i, o := range h.Config.Outboxes {
+		served[i] = o.Dir + " (" + o.Name + ")"
+	}
+	about := []any{"version", version.String(), "installation", h.journal.Installation(), "state", h.Config.State}
+	for _, name := range slices.Sorted(maps.Keys(h.launchers)) {
+		guarantees, err := h.launchers[name].Check(ctx)
+		if err != nil {
+			h.Log.Error("a launcher does not say what it enforces", "launcher", name, "error", err)
+			continue
+		}
+		about = append(about, "launcher", name, "not_enforced", strings.Join(missing(guarantees), ","))
+		h.warnDemands(name, guarantees)
+	}
+	h.Log.Info("serving "+strings.Join(served, ", "), about...)
+	if h.MakeOutbox {
+		h.Log.Info("try: subagent --outbox " + h.Config.Outboxes[0].Dir + " spawn --wait -- 'echo hello'")
+	}
+}
+
+// missing are the guarantees that are not given.
+func missing(g sandbox.Guarantees) []string {
+	var words []string
+	for _, key := range sandbox.GuaranteeKeys {
+		if !g[key].Enforced {
+			words = append(words, string(key))
+		}
+	}
+	return words
+}
+
+// warnDemands names the profiles whose requests will be refused because they demand what is not enforced here.
+func (h *host) warnDemands(launcher string, g sandbox.Guarantees) {
+	for _, p := range h.Config.Profiles {
+		if p.Sandbox != launcher {
+			continue
+		}
+		for _, key := range g.Missing(p.AtLeast) {
+			h.Log.Warn("requests for this profile will be refused: it demands what is not enforced here", "profile", p.Name,
+				"demands", string(key), "because", g[key].By)
+		}
+	}
+}

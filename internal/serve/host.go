@@ -1,0 +1,189 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"torno/configs"
+	"torno/internal/control"
+	"torno/internal/journal"
+	"torno/internal/lock"
+	"torno/internal/mounts"
+	"torno/internal/version"
+	"torno/sandbox"
+	"torno/watcher"
+)
+
+// Options are what a host is made of.
+type Options struct {
+	Config configs.Config
+	// MakeOutbox makes the outboxes and the allowed roots in them where they are missing, as a trial on a workstation wants it.
+	MakeOutbox bool
+	Log        *slog.Logger
+	Signals    <-chan os.Signal // INT, TERM and HUP of this process; nil for none
+	Engines    Engines
+}
+
+// JournalName is the journal's name in a state directory.
+const JournalName = "journal.db"
+
+// host is a watcher with all that is around it. Its fields are filled by the steps, in their order.
+type host struct {
+	Options
+	notify    notifier
+	init      string
+	journal   *journal.Journal
+	bases     *mounts.Bases
+	launchers map[string]Launcher
+	watcher   *watcher.Watcher
+	door      net.Listener
+
+	undo []func() error // what the steps have set up, in their order
+}
+
+// Run serves the outboxes of a configuration until a signal or ctx ends it.
+func Run(ctx context.Context, o Options) (err error) {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	h := &host{Options: o, notify: notifierOf(os.Getenv)}
+	if h.Engines, err = o.Engines.inUse(o.Config); err != nil {
+		return err
+	}
+	hurry, quit := h.listen(stop)
+	defer quit()
+	defer func() { err = errors.Join(err, h.close()) }()
+	for _, step := range []func(context.Context) error{
+		h.findInit, h.reachEngines, h.makeOutboxes, h.lookAround, h.lock, h.openJournal, h.holdRoots, h.openLaunchers,
+		h.makeWatcher, h.openDoor,
+	} {
+		if err := step(ctx); err != nil {
+			if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+				return nil // told to stop before it began
+			}
+			return err
+		}
+	}
+	return h.serve(ctx, hurry)
+}
+
+// later is undone when the host closes.
+func (h *host) later(undo func() error) { h.undo = append(h.undo, undo) }
+
+func (h *host) close() error {
+	var errs []error
+	for _, undo := range slices.Backward(h.undo) {
+		errs = append(errs, undo())
+	}
+	return errors.Join(errs...)
+}
+
+func (h *host) findInit(context.Context) (err error) {
+	h.init, err = FindInit(h.Config.Init)
+	return err
+}
+
+func (h *host) reachEngines(ctx context.Context) error { return h.Engines.reach(ctx, h.Config) }
+
+// lookAround looks at what the configuration names on this machine.
+func (h *host) lookAround(context.Context) error {
+	warnings, err := h.Config.CheckHost()
+	for _, w := range warnings {
+		h.Log.Warn(w.String())
+	}
+	return err
+}
+
+// lock keeps other watchers out.
+func (h *host) lock(context.Context) error {
+	if err := os.MkdirAll(h.Config.State, 0o700); err != nil {
+		return fmt.Errorf("make the state directory: %w", err)
+	}
+	who := fmt.Sprintf("watcher %s, process %d, since %s", version.String(), os.Getpid(), time.Now().Format(time.DateTime))
+	held, err := lock.State(h.Config.State, who)
+	if err != nil {
+		return err
+	}
+	h.later(held.Release)
+	for _, o := range h.Config.Outboxes {
+		held, err := lock.Outbox(o.Dir, who)
+		if err != nil {
+			return err
+		}
+		h.later(held.Release)
+	}
+	return nil
+}
+
+func (h *host) openJournal(ctx context.Context) (err error) {
+	if h.journal, err = journal.Open(ctx, filepath.Join(h.Config.State, JournalName)); err == nil {
+		h.later(h.journal.Close)
+	}
+	return err
+}
+
+// holdRoots opens every directory that a parent reaches.
+func (h *host) holdRoots(context.Context) (err error) {
+	if h.bases, err = mounts.OpenBases(roots(h.Config.Outboxes)); err == nil {
+		h.later(h.bases.Close)
+	}
+	return err
+}
+
+// roots are the directories to be held. A root that lies in its outbox is opened beneath it, anew for every run.
+func roots(outboxes []configs.Outbox) []string {
+	var all []string
+	for _, o := range outboxes {
+		all = append(all, o.Dir)
+		for _, root := range slices.Concat(o.Allow, o.Read) {
+			if !sandbox.Within(o.Dir, root) {
+				all = append(all, root)
+			}
+		}
+	}
+	return all
+}
+
+func (h *host) openLaunchers(ctx context.Context) error {
+	open, err := h.Engines.open(ctx, Setting{
+		Config: h.Config, Installation: h.journal.Installation(), StateDir: h.Config.State, Init: h.init, Bases: h.bases, Log: h.Log,
+	})
+	h.launchers = open
+	h.later(func() error { return closeAll(open) })
+	return err
+}
+
+func (h *host) makeWatcher(context.Context) (err error) {
+	h.watcher, err = watcher.New(watcher.Config{
+		Outboxes: h.outboxes(), Launchers: asLaunchers(h.launchers), Journal: h.journal, MaxRunning: h.Config.MaxRunning,
+		Shutdown: watcher.Shutdown{Drain: h.Config.Shutdown.Running == configs.Drain, Budget: h.Config.Shutdown.Budget},
+		Version:  version.String(), Log: h.Log,
+	})
+	if err == nil {
+		h.later(h.watcher.Close)
+	}
+	return err
+}
+
+func (h *host) outboxes() []watcher.Outbox {
+	var all []watcher.Outbox
+	for i, policy := range h.Config.Policies() {
+		o := h.Config.Outboxes[i]
+		all = append(all, watcher.Outbox{
+			Policy: policy, MaxRunning: o.MaxRunning, Queue: o.Queue, QueueBusy: o.Busy == configs.BusyQueue,
+			MaxRequestBytes: o.MaxRequestBytes,
+		})
+	}
+	return all
+}
+
+func (h *host) openDoor(context.Context) (err error) {
+	h.door, err = control.Listen(h.Config.State)
+	return err
+}

@@ -1,0 +1,72 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"torno/configs"
+	"torno/internal/journal"
+	"torno/internal/lock"
+)
+
+// Installation is a state directory that is held, so that no watcher starts on it meanwhile.
+type Installation struct {
+	ID    string
+	State string
+	held  *lock.Lock
+}
+
+// HoldInstallation finds the installation of a state directory on which no watcher runs.
+func HoldInstallation(ctx context.Context, state, who string) (*Installation, error) {
+	held, err := lock.State(state, who)
+	if err != nil {
+		return nil, err
+	}
+	j, err := journal.OpenReadOnly(ctx, filepath.Join(state, JournalName))
+	if err != nil {
+		return nil, errors.Join(err, held.Release())
+	}
+	i := &Installation{ID: j.Installation(), State: state, held: held}
+	if err := j.Close(); err != nil {
+		return nil, errors.Join(err, held.Release())
+	}
+	return i, nil
+}
+
+// Release lets watchers start again.
+func (i *Installation) Release() error { return i.held.Release() }
+
+// Purge removes everything that carries the installation's id: sandboxes, volumes, images, mounts and slots. The journal
+// stays: without it, requests that still lie in an outbox would run again. All engines are asked, since an earlier
+// configuration may have used others than this one.
+func (i *Installation) Purge(ctx context.Context, c configs.Config, engines Engines, log *slog.Logger) error {
+	return engines.purge(ctx, Setting{Config: c, Installation: i.ID, StateDir: i.State, Log: log})
+}
+
+// removeTree removes a directory of ours with all that is in it, unless something is still mounted there: what is behind
+// a mount belongs to others.
+func removeTree(dir string) error {
+	real, err := filepath.EvalSymlinks(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	mounted, err := os.ReadFile("/proc/self/mountinfo")
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	// The kernel writes a space in a path as \040, and so on.
+	written := strings.NewReplacer(" ", `\040`, "\t", `\011`, "\n", `\012`, `\`, `\134`).Replace(real)
+	if strings.Contains(string(mounted), " "+written+" ") || strings.Contains(string(mounted), " "+written+"/") {
+		return fmt.Errorf("%s is left: something is still mounted there", dir)
+	}
+	return os.RemoveAll(real)
+}

@@ -1,0 +1,384 @@
+package serve
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"torno/configs"
+	"torno/delegation"
+	"torno/internal/control"
+	"torno/internal/lock"
+	"torno/sandbox"
+	"torno/sandbox/sandboxtest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// patience bounds every wait of these tests; none of them needs it.
+const patience = 20 * time.Second
+
+// shop is a directory for a host, and a fake engine that takes the place of Docker.
+type shop struct {
+	*testing.T
+	dir     string
+	config  configs.Config
+	world   *sandboxtest.World
+	signals chan os.Signal
+	said    paper
+	openErr error // what opening the launcher fails with
+	purged  []string
+	closed  int
+}
+
+// paper collects what is logged.
+type paper struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (p *paper) Write(line []byte) (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.text.Write(line)
+}
+
+func (p *paper) String() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.text.String()
+}
+
+func newShop(t *testing.T) *shop {
+	t.Helper()
+	s := &shop{T: t, dir: t.TempDir(), world: sandboxtest.NewWorld(t), signals: make(chan os.Signal, 8)}
+	socket := filepath.Join(s.dir, "engine.sock")
+	listener, err := net.Listen("unix", socket)
+	s.must(err)
+	t.Cleanup(func() { listener.Close() })
+	program := filepath.Join(s.dir, "bin", "sandbox-init")
+	s.must(os.Mkdir(filepath.Dir(program), 0o755))
+	s.must(os.WriteFile(program, nil, 0o755))
+	t.Setenv("DOCKER_HOST", "unix://"+socket)
+	t.Setenv("PATH", filepath.Dir(program))
+	s.config, _, err = configs.Local(configs.LocalOptions{Dir: filepath.Join(s.dir, "outbox"), State: filepath.Join(s.dir, "state")})
+	s.must(err)
+	return s
+}
+
+func (s *shop) must(err error) {
+	s.Helper()
+	if err != nil {
+		s.Fatal(err)
+	}
+}
+
+// fake is a launcher of the fake engine.
+type fake struct {
+	*sandboxtest.Fake
+	shop *shop
+}
+
+func (f fake) Close() error { f.shop.closed++; return nil }
+
+func (s *shop) engines() Engines {
+	return Engines{"docker": {
+		Reach: reachDocker,
+		Open: func(_ context.Context, setting Setting) (Launcher, error) {
+			if s.openErr != nil {
+				return nil, s.openErr
+			}
+			return fake{s.world.Launcher(setting.Installation), s}, nil
+		},
+		Purge: func(_ context.Context, setting Setting) error {
+			s.purged = append(s.purged, setting.Installation)
+			return nil
+		},
+	}}
+}
+
+func (s *shop) options() Options {
+	return Options{
+		Config: s.config, MakeOutbox: true, Signals: s.signals, Engines: s.engines(),
+		Log: slog.New(slog.NewTextHandler(&s.said, &slog.HandlerOptions{Level: slog.LevelDebug})),
+	}
+}
+
+// open starts the host and waits until it serves; the result is what Run will return.
+func (s *shop) open() <-chan error {
+	s.Helper()
+	ctx, stop := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() {
+		defer close(ended)
+		ended <- Run(ctx, s.options())
+	}()
+	s.Cleanup(func() {
+		stop()
+		for err := range ended {
+			if err != nil {
+				s.Error("the host ended with", err)
+			}
+		}
+	})
+	s.eventually("it serves", func() bool { return strings.Contains(s.said.String(), "serving ") })
+	return ended
+}
+
+func (s *shop) eventually(what string, holds func() bool) {
+	s.Helper()
+	for deadline := time.Now().Add(patience); !holds(); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			s.Fatalf("it never came true that %s; the log is\n%s", what, &s.said)
+		}
+	}
+}
+
+// end waits for the end.
+func (s *shop) end(ended <-chan error) {
+	s.Helper()
+	select {
+	case err := <-ended:
+		s.must(err)
+	case <-time.After(patience):
+		s.Fatal("it does not end")
+	}
+}
+
+func (s *shop) ask(id, task string) {
+	s.Helper()
+	dir := s.config.Outboxes[0].Dir
+	s.must(os.MkdirAll(filepath.Join(dir, "workspaces", id), 0o755))
+	body, err := json.Marshal(map[string]any{"version": 1, "subagent_id": id, "request_id": "r", "task": task,
+		"yaml_config": map[string]any{}, "answer_file": "", "workspace": filepath.Join(dir, "workspaces", id), "timeout_seconds": 60})
+	s.must(err)
+	s.must(os.WriteFile(filepath.Join(dir, "new"), body, 0o644))
+	s.must(os.Rename(filepath.Join(dir, "new"), filepath.Join(dir, "request_"+id+".json")))
+}
+
+func (s *shop) answer(id string) (r delegation.Response) {
+	s.Helper()
+	s.eventually("there is an answer for "+id, func() bool {
+		data, err := os.ReadFile(filepath.Join(s.config.Outboxes[0].Dir, "response_"+id+".json"))
+		return err == nil && json.Unmarshal(data, &r) == nil
+	})
+	return r
+}
+
+// nothingIsHeld tries to take what a host that has ended must have let go of.
+func (s *shop) nothingIsHeld() {
+	s.Helper()
+	for take, dir := range map[string]string{"state": s.config.State, "outbox": s.config.Outboxes[0].Dir} {
+		held, err := map[string]func(string, string) (*lock.Lock, error){"state": lock.State, "outbox": lock.Outbox}[take](dir, "the test")
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			s.Errorf("the %s is still held: %v", take, err)
+			continue
+		}
+		s.must(held.Release())
+	}
+	if _, err := os.Lstat(filepath.Join(s.config.State, control.SocketName)); err == nil {
+		s.Error("the control socket is left")
+	}
+}
+
+func TestAHost(t *testing.T) {
+	s := newShop(t)
+	ended := s.open()
+	s.ask("s1", "echo hello")
+	if r := s.answer("s1"); r.Status != delegation.StatusCompleted || r.StdoutTail != "hello\n" {
+		t.Errorf("the answer is %+v", r)
+	}
+	client := control.Dial(s.config.State)
+	if status, err := client.Status(t.Context()); err != nil || len(status.Outboxes) != 1 || status.PID != os.Getpid() {
+		t.Errorf("the status is %+v, %v", status, err)
+	}
+	for _, want := range []string{s.config.Outboxes[0].Dir, "launcher=docker", "installation=", "subagent --outbox"} {
+		if !strings.Contains(s.said.String(), want) {
+			t.Errorf("the log does not say %q:\n%s", want, &s.said)
+		}
+	}
+	s.signals <- syscall.SIGHUP
+	s.signals <- syscall.SIGTERM
+	s.end(ended)
+	s.nothingIsHeld()
+	if s.closed != 1 {
+		t.Errorf("the launcher was closed %d times", s.closed)
+	}
+}
+
+func TestTheFirstSignalAnswersEverybodyAndTheSecondKills(t *testing.T) {
+	s := newShop(t)
+	s.config.Shutdown = configs.Shutdown{Budget: patience, Running: configs.Drain}
+	ended := s.open()
+	s.ask("s1", "ignore-term")
+	client := control.Dial(s.config.State)
+	s.eventually("it runs", func() bool {
+		run, err := client.Run(t.Context(), "s1")
+		return err == nil && run.State == delegation.StateRunning
+	})
+	s.signals <- os.Interrupt
+	s.eventually("nothing new is taken", func() bool { return strings.Contains(s.said.String(), "stopping") })
+	if _, err := client.Run(t.Context(), "s1"); err != nil {
+		t.Error("operators are shut out while it drains:", err)
+	}
+	s.signals <- syscall.SIGTERM
+	s.end(ended)
+	if r := s.answer("s1"); r.Reason != delegation.ReasonShutdown {
+		t.Errorf("the answer is %+v", r)
+	}
+	s.nothingIsHeld()
+}
+
+// TestEveryStepUndoesTheOnesBeforeIt fails each step in turn.
+func TestEveryStepUndoesTheOnesBeforeIt(t *testing.T) {
+	for name, c := range map[string]struct {
+		spoil func(*shop)
+		want  func(error) bool
+	}{
+		"no init": {func(s *shop) { s.Setenv("PATH", s.TempDir()) }, is[*NoInitError]},
+		"init is no program": {func(s *shop) {
+			s.config.Init = filepath.Join(s.dir, "file")
+			s.must(os.WriteFile(s.config.Init, nil, 0o644))
+		}, is[*NoInitError]},
+		"no engine":      {func(s *shop) { s.config.Docker.Host = "unix://" + s.dir + "/none" }, is[*UnreachableError]},
+		"engine is dead": {func(s *shop) { s.deadSocket() }, is[*UnreachableError]},
+		"unknown launcher": {func(s *shop) { s.config.Profiles[0].Sandbox = "spell" }, func(err error) bool {
+			return strings.Contains(err.Error(), `"spell"`)
+		}},
+		"outbox is a file": {func(s *shop) { s.must(os.WriteFile(s.config.Outboxes[0].Dir, nil, 0o644)) }, isNotNil},
+		"root is missing":  {func(s *shop) { s.config.Outboxes[0].Allow = []string{filepath.Join(s.dir, "none")} }, is[*configs.Error]},
+		"state is open": {func(s *shop) {
+			s.must(os.Mkdir(s.config.State, 0o755))
+			s.must(os.Chmod(s.config.State, 0o755))
+		}, is[*configs.Error]},
+		"journal is damaged": {func(s *shop) {
+			s.must(os.Mkdir(s.config.State, 0o700))
+			s.must(os.WriteFile(filepath.Join(s.config.State, JournalName), []byte("x"), 0o600))
+		}, isNotNil},
+		"launcher fails": {func(s *shop) { s.openErr = errors.New("boom") }, func(err error) bool {
+			return err.Error() == "prepare docker: boom"
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newShop(t)
+			c.spoil(s)
+			if err := Run(t.Context(), s.options()); err == nil || !c.want(err) {
+				t.Errorf("it ended with %v", err)
+			}
+			s.nothingIsHeld()
+		})
+	}
+}
+
+func is[E error](err error) bool {
+	_, ok := errors.AsType[E](err)
+	return ok
+}
+
+func isNotNil(err error) bool { return err != nil }
+
+// deadSocket is one whose engine was killed.
+func (s *shop) deadSocket() {
+	path := filepath.Join(s.dir, "dead.sock")
+	listener, err := net.Listen("unix", path)
+	s.must(err)
+	listener.(*net.UnixListener).SetUnlinkOnClose(false)
+	s.must(listener.Close())
+	s.config.Docker.Host = "unix://" + path
+}
+
+func TestNothingIsMadeWithoutAnEngine(t *testing.T) {
+	s := newShop(t)
+	s.config.Docker.Host = "unix://" + s.dir + "/none"
+	err := Run(t.Context(), s.options())
+	if e, ok := errors.AsType[*UnreachableError](err); !ok || !strings.Contains(e.Error(), s.dir+"/none") {
+		t.Errorf("it ended with %v", err)
+	}
+	for _, dir := range []string{s.config.State, s.config.Outboxes[0].Dir} {
+		if _, err := os.Lstat(dir); err == nil {
+			t.Errorf("%s was made", dir)
+		}
+	}
+}
+
+func TestTheSecondWatcherIsToldWhoIsFirst(t *testing.T) {
+	s := newShop(t)
+	s.must(os.MkdirAll(filepath.Join(s.config.Outboxes[0].Dir, "workspaces"), 0o755))
+	s.must(os.Mkdir(s.config.State, 0o700))
+	for what, dir := range map[string]string{"state": s.config.State, "outbox": s.config.Outboxes[0].Dir} {
+		take := map[string]func(string, string) (*lock.Lock, error){"state": lock.State, "outbox": lock.Outbox}[what]
+		held, err := take(dir, "the first")
+		s.must(err)
+		err = Run(t.Context(), s.options())
+		if e, ok := errors.AsType[*lock.HeldError](err); !ok || e.Dir != dir || e.Holder != "the first" {
+			t.Errorf("%s: it ended with %v", what, err)
+		}
+		s.must(held.Release())
+		s.nothingIsHeld()
+	}
+}
+
+func TestASignalBeforeItServes(t *testing.T) {
+	s := newShop(t)
+	options := s.options()
+	opening := options.Engines["docker"]
+	opening.Open = func(ctx context.Context, _ Setting) (Launcher, error) {
+		s.signals <- syscall.SIGTERM
+		<-ctx.Done()
+		return nil, fmt.Errorf("open: %w", ctx.Err())
+	}
+	options.Engines["docker"] = opening
+	if err := Run(t.Context(), options); err != nil {
+		t.Errorf("it ended with %v", err)
+	}
+	s.nothingIsHeld()
+}
+
+func TestTheServiceManagerIsTold(t *testing.T) {
+	s := newShop(t)
+	path := filepath.Join(s.dir, "notify")
+	manager, err := net.ListenPacket("unixgram", path)
+	s.must(err)
+	defer manager.Close()
+	t.Setenv("NOTIFY_SOCKET", path)
+	ended := s.open()
+	s.signals <- syscall.SIGTERM
+	s.end(ended)
+	for _, want := range []string{"READY=1", "STOPPING=1"} {
+		s.must(manager.SetReadDeadline(time.Now().Add(patience)))
+		got := make([]byte, 100)
+		n, _, err := manager.ReadFrom(got)
+		s.must(err)
+		if string(got[:n]) != want {
+			t.Errorf("the manager was told %q, want %q", got[:n], want)
+		}
+	}
+}
+
+func TestWhatIsDemandedAndNotEnforcedIsSaid(t *testing.T) {
+	s := newShop(t)
+	s.world.Enforce(sandbox.KernelIsolation, false, "one kernel for all")
+	s.config.Profiles[0].AtLeast = []sandbox.GuaranteeKey{sandbox.NoNetwork, sandbox.KernelIsolation}
+	s.open()
+	for _, want := range []string{"not_enforced=kernel_isolation", "demands=kernel_isolation", `because="one kernel for all"`} {
+		if !strings.Contains(s.said.String(), want) {
+			t.Errorf("the log does not say %q:\n%s", want, &s.said)
+		}
+	}
+}

@@ -1,0 +1,127 @@
+package serve
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"torno/configs"
+	"torno/internal/mounts"
+	"torno/sandbox"
+)
+
+// Trial is an installation that exists to be looked at: with an id and a state of its own, so that it does not touch what
+// a watcher of the same configuration has running, and gone once it is closed.
+type Trial struct {
+	config    configs.Config
+	engines   Engines
+	log       *slog.Logger
+	state     string // of the trial, in the real one, which the engine sees if it sees anything of ours
+	id        string
+	madeState bool // the real state directory was not there
+	bases     *mounts.Bases
+	launchers map[string]Launcher
+}
+
+// OpenTrial prepares every launcher that the configuration uses. Close it, also to remove what it made.
+func OpenTrial(ctx context.Context, c configs.Config, engines Engines, log *slog.Logger) (_ *Trial, err error) {
+	engines, err = engines.inUse(c)
+	if err != nil {
+		return nil, err
+	}
+	init, err := FindInit(c.Init)
+	if err != nil {
+		return nil, err
+	}
+	if err := engines.reach(ctx, c); err != nil {
+		return nil, err
+	}
+	t := &Trial{config: c, engines: engines, log: log, id: randomHex(8)}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, t.Close())
+		}
+	}()
+	if err := t.makeState(); err != nil {
+		return nil, err
+	}
+	if t.bases, err = mounts.OpenBases(existing(roots(c.Outboxes))); err != nil {
+		return nil, err
+	}
+	setting := t.setting()
+	setting.Init, setting.Bases = init, t.bases
+	t.launchers, err = engines.open(ctx, setting)
+	return t, err
+}
+
+func (t *Trial) setting() Setting {
+	return Setting{Config: t.config, Installation: t.id, StateDir: t.state, Log: t.log}
+}
+
+func randomHex(bytes int) string {
+	random := make([]byte, bytes)
+	rand.Read(random)
+	return hex.EncodeToString(random)
+}
+
+func (t *Trial) makeState() error {
+	_, err := os.Lstat(t.config.State)
+	t.madeState = errors.Is(err, fs.ErrNotExist)
+	if err := os.MkdirAll(t.config.State, 0o700); err != nil {
+		return fmt.Errorf("make the state directory: %w", err)
+	}
+	t.state = filepath.Join(t.config.State, "check-"+t.id)
+	return os.Mkdir(t.state, 0o700)
+}
+
+// existing leaves out what a watcher will make or miss.
+func existing(dirs []string) []string {
+	return slices.DeleteFunc(dirs, func(dir string) bool {
+		info, err := os.Stat(dir)
+		return err != nil || !info.IsDir()
+	})
+}
+
+// Guarantees are what each launcher enforces.
+func (t *Trial) Guarantees(ctx context.Context) (map[string]sandbox.Guarantees, error) {
+	all := map[string]sandbox.Guarantees{}
+	for name, l := range t.launchers {
+		g, err := l.Check(ctx)
+		if err != nil {
+			return nil, fmt.Errorf("ask %s what it enforces: %w", name, err)
+		}
+		all[name] = g
+	}
+	return all, nil
+}
+
+// closeTime bounds the clean-up, which goes on when the trial was interrupted.
+const closeTime = time.Minute
+
+// Close removes everything that the trial has made.
+func (t *Trial) Close() error {
+	ctx, cancel := context.WithTimeout(context.Background(), closeTime)
+	defer cancel()
+	errs := []error{closeAll(t.launchers)}
+	if t.bases != nil {
+		errs = append(errs, t.bases.Close())
+	}
+	if t.state == "" {
+		return errors.Join(errs...)
+	}
+	if err := errors.Join(append(errs, t.engines.purge(ctx, t.setting()))...); err != nil {
+		return err
+	}
+	if err := removeTree(t.state); err != nil || !t.madeState {
+		return err
+	}
+	return os.Remove(t.config.State)
+}

@@ -1,0 +1,158 @@
+package serve
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"time"
+
+	"torno/delegation"
+	"torno/internal/runfile"
+	"torno/sandbox"
+)
+
+// Attempt is one run of nothing through a profile.
+type Attempt struct {
+	Outbox, Profile            string
+	Create, Start, Run, Remove time.Duration
+}
+
+// tryTime bounds one attempt; an image may have to be fetched.
+const tryTime = 3 * time.Minute
+
+// Try sends an agent that does nothing through a profile: it is compiled as a request of the outbox, has a workspace of
+// its own in the first allowed root, and is launched, followed and removed as any other.
+func (t *Trial) Try(ctx context.Context, policy sandbox.Policy, profile sandbox.Profile) (a Attempt, err error) {
+	ctx, cancel := context.WithTimeout(ctx, tryTime)
+	defer cancel()
+	a = Attempt{Outbox: policy.Outbox, Profile: profile.Name}
+	workspace, clean, err := makeWorkspace(string(policy.Allow[0]))
+	if err != nil {
+		return a, fmt.Errorf("make a workspace: %w", err)
+	}
+	defer func() { err = errors.Join(err, clean()) }()
+	profile.Command, profile.Answer = []string{runfile.Init, "version"}, sandbox.AnswerNone
+	policy.Profiles = []sandbox.Profile{profile}
+	key, request := nothing(policy, workspace)
+	spec, _, err := sandbox.Compile(request, policy)
+	if err != nil {
+		return a, err
+	}
+	return a, a.run(ctx, t.launchers[profile.Sandbox], key, spec)
+}
+
+// nothing is a request for nothing.
+func nothing(policy sandbox.Policy, workspace string) (sandbox.RunKey, delegation.Request) {
+	subagent, err1 := delegation.ParseSubagentID("check")
+	request, err2 := delegation.ParseRequestID(randomHex(8))
+	if err := errors.Join(err1, err2); err != nil {
+		panic("serve: an id of our own is none: " + err.Error())
+	}
+	return sandbox.RunKey{Outbox: policy.Outbox, Subagent: subagent, Request: request, Attempt: 1},
+		delegation.Request{SubagentID: subagent, RequestID: request, Task: "nothing", Workspace: parentView(policy, workspace)}
+}
+
+// parentView is how the parent of an outbox calls a place of ours.
+func parentView(policy sandbox.Policy, here string) string {
+	best, found := here, ""
+	for _, m := range policy.Paths {
+		if sandbox.Within(m.Here, here) && len(m.Here) > len(found) {
+			best, found = path.Join(m.Parent, here[len(m.Here):]), m.Here
+		}
+	}
+	return best
+}
+
+// makeWorkspace makes a directory in an allowed root that belongs to the root's owner. The parent can write there too, so
+// it is removed without following anything.
+func makeWorkspace(root string) (dir string, clean func() error, err error) {
+	dir = filepath.Join(root, ".torno-check-"+randomHex(8))
+	if err := makeShared(dir); err != nil {
+		return "", nil, err
+	}
+	return dir, func() error {
+		held, err := os.OpenRoot(root)
+		if err != nil {
+			return err
+		}
+		defer held.Close()
+		return held.RemoveAll(filepath.Base(dir))
+	}, nil
+}
+
+// run carries one sandbox from create to remove. The times are those of its phases.
+func (a *Attempt) run(ctx context.Context, l sandbox.Launcher, key sandbox.RunKey, spec sandbox.Spec) (err error) {
+	begun := time.Now()
+	lap := func() time.Duration { since := time.Since(begun); begun = time.Now(); return since }
+	handle, err := l.Create(ctx, key, spec)
+	if err != nil {
+		return err
+	}
+	a.Create = lap()
+	defer func() {
+		lap()
+		cleanup, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTime)
+		defer cancel()
+		err = errors.Join(err, l.Remove(cleanup, handle))
+		a.Remove = lap()
+	}()
+	if err := l.Start(ctx, handle); err != nil {
+		return err
+	}
+	attachment, err := l.Open(ctx, handle, "")
+	if err != nil {
+		return err
+	}
+	defer attachment.Close()
+	if err := started(ctx, attachment); err != nil {
+		return err
+	}
+	a.Start = lap()
+	exit, err := ended(ctx, attachment)
+	a.Run = lap()
+	if err == nil && exit.Code != 0 {
+		err = fmt.Errorf("the agent that does nothing ended with exit code %d", exit.Code)
+	}
+	return err
+}
+
+// started waits for the line with which init hands over to the agent.
+func started(ctx context.Context, attachment sandbox.Attachment) error {
+	var said []byte
+	for {
+		select {
+		case chunk, open := <-attachment.Output():
+			if chunk.Stream == sandbox.Stderr {
+				said = append(said, chunk.Bytes...)
+			}
+			line, _, whole := bytes.Cut(said, []byte("\n"))
+			if whole || !open || len(said) > maxLine {
+				_, err := runfile.ParseFirstLine(string(line))
+				return err
+			}
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// maxLine bounds what is kept while init's line is not complete.
+const maxLine = 8 << 10
+
+// ended waits for the end of the sandbox, and of its output before that.
+func ended(ctx context.Context, attachment sandbox.Attachment) (sandbox.Exit, error) {
+	for {
+		select {
+		case _, open := <-attachment.Output():
+			if !open {
+				return attachment.Wait(ctx)
+			}
+		case <-ctx.Done():
+			return sandbox.Exit{}, ctx.Err()
+		}
+	}
+}
