@@ -1,0 +1,51 @@
+package main
+
+import (
+	"context"
+
+	"torno/internal/cli"
+	"torno/internal/serve"
+)
+
+// app is one invocation.
+type app struct {
+	*cli.Program
+	engines serve.Engines
+	source  source
+}
+
+const introduction = `watcher starts a sandbox for every request file in an outbox and answers with a response file.
+An outbox is a directory that an agent's container shares with this host; nothing else of the host does it see.`
+
+const firstSteps = `watcher run --dir ./outbox                                     serve a directory; the container gets it as a mount
+subagent --outbox ./outbox spawn --wait -- 'echo hello'        have something done, in another terminal
+watcher ps -a                                                  see what was done
+watcher check --dir ./outbox --try                             see what is enforced here, and how fast it is`
+
+// The exit codes. They are API.
+const (
+	exitOK = iota
+	exitFailure
+	exitUsage
+)
+
+// exitCodes explains them, in order.
+var exitCodes = []string{
+	"done; for run: stopped, and everybody was answered",
+	"it failed, or the request was refused",
+	"a mistake in the arguments or in the configuration",
+}
+
+// run executes one invocation and returns its exit code.
+func run(ctx context.Context, args []string, system cli.System, engines serve.Engines) int {
+	a := &app{engines: engines}
+	a.Program = &cli.Program{
+		Name: "watcher", Introduction: introduction, FirstSteps: firstSteps, ExitCodes: exitCodes,
+		Diagnose: diagnose, References: "watcher ps --all --quiet",
+	}
+	a.Commands = []cli.Command{
+		a.runCommand(), a.psCommand(), a.showCommand(), a.logsCommand(), a.cancelCommand(),
+		a.specCommand(), a.checkCommand(), a.purgeCommand(), a.versionCommand(),
+	}
+	return a.Main(ctx, args, system)
+}

@@ -1,0 +1,220 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"os"
+	"os/signal"
+	"slices"
+	"strings"
+	"syscall"
+
+	"torno/configs"
+	"torno/internal/cli"
+	"torno/internal/control"
+	"torno/internal/serve"
+	"torno/sandbox"
+)
+
+func (a *app) checkCommand() cli.Command {
+	var try bool
+	return cli.Command{
+		Name: "check", Operands: "[-- COMMAND…]", Brief: "show what is configured and what is enforced",
+		About: `
+The whole configuration is printed, defaults included, in a form that run --config takes, and behind it, as comments, what
+each launcher enforces here and by what. A running watcher is asked; where none runs, an installation of its own is made
+for a moment and removed again. What is wrong with the configuration, the directories or the engine is an error.
+
+--try sends an agent that does nothing through every profile of every outbox, with a workspace of its own in the first
+allowed root, and shows how long each phase took.`,
+		Examples: []string{"watcher check --config watcher.yaml", "watcher check --dir ./outbox --try", "watcher check --dir ./outbox > watcher.yaml"},
+		Options: append([]cli.Option{
+			{Name: "try", Help: "run nothing through each profile, with times", Set: cli.On(&try)},
+		}, a.source.options()...),
+		Run: func(ctx context.Context, args cli.Args) (int, error) {
+			if err := noWords("check", args); err != nil {
+				return 0, err
+			}
+			ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+			defer stop()
+			config, warnings, err := a.source.load(args)
+			if err != nil {
+				return 0, err
+			}
+			c := &checked{config: config, warnings: warnings}
+			err = errors.Join(c.examine(ctx, a.engines, try), a.printChecked(c))
+			if _, missing := os.Stat(a.source.local.Dir); a.source.local.Dir != "" && missing != nil {
+				err = cli.Hint(err, "watcher run --dir "+a.source.local.Dir+" makes the directory")
+			}
+			return exitOK, err
+		},
+	}
+}
+
+// checked is what check found out.
+type checked struct {
+	config     configs.Config
+	warnings   []configs.Warning
+	asked      string // who said what is enforced
+	guarantees map[string]sandbox.Guarantees
+	tries      []tried
+}
+
+// tried is one attempt and how it failed, if it did.
+type tried struct {
+	serve.Attempt
+	err error
+}
+
+// examine looks at the machine, the launchers and, if wanted, the profiles. It goes on where it can, and returns what
+// the operator should mend first.
+func (c *checked) examine(ctx context.Context, engines serve.Engines, try bool) error {
+	warnings, problems := c.config.CheckHost()
+	c.warnings = append(c.warnings, warnings...)
+	c.askWatcher(ctx)
+	if c.asked != "" && (!try || problems != nil) {
+		return errors.Join(problems, c.unmet())
+	}
+	trial, err := serve.OpenTrial(ctx, c.config, engines, slog.New(slog.DiscardHandler))
+	if err != nil {
+		if _, unreachable := errors.AsType[*serve.UnreachableError](err); !unreachable && problems != nil {
+			return problems
+		}
+		return err
+	}
+	err = c.useTrial(ctx, trial, try && problems == nil)
+	if closeErr := trial.Close(); closeErr != nil {
+		err = errors.Join(err, fmt.Errorf("clean up behind the trial: %w", closeErr))
+	}
+	if problems != nil {
+		return problems
+	}
+	return errors.Join(err, c.unmet())
+}
+
+// askWatcher asks the watcher that runs. Its own mount namespace is what counts, and not ours.
+func (c *checked) askWatcher(ctx context.Context) {
+	status, err := control.Dial(c.config.State).Status(ctx)
+	if err != nil {
+		return
+	}
+	c.asked = fmt.Sprintf("the watcher that runs as process %d", status.PID)
+	c.guarantees = map[string]sandbox.Guarantees{}
+	for _, l := range status.Launchers {
+		c.guarantees[l.Name] = l.Guarantees
+	}
+}
+
+func (c *checked) useTrial(ctx context.Context, trial *serve.Trial, try bool) (err error) {
+	if c.asked == "" {
+		c.asked = "a trial"
+		if c.guarantees, err = trial.Guarantees(ctx); err != nil {
+			return err
+		}
+	}
+	if !try {
+		return nil
+	}
+	var failed []string
+	for _, policy := range serve.Policies(c.config) {
+		for _, profile := range policy.Profiles {
+			attempt, err := trial.Try(ctx, policy, profile)
+			c.tries = append(c.tries, tried{attempt, err})
+			if err != nil {
+				failed = append(failed, policy.Outbox+"/"+profile.Name)
+			}
+		}
+	}
+	if len(failed) > 0 {
+		return fmt.Errorf("%d of %d trials failed: %s", len(failed), len(c.tries), strings.Join(failed, ", "))
+	}
+	return nil
+}
+
+// unmet says which profiles demand what is not enforced.
+func (c *checked) unmet() error {
+	var unmet []string
+	for _, p := range c.config.Profiles {
+		for _, key := range c.guarantees[p.Sandbox].Missing(p.AtLeast) {
+			unmet = append(unmet, fmt.Sprintf("%s demands %s", p.Name, key))
+		}
+	}
+	if len(unmet) == 0 {
+		return nil
+	}
+	return cli.Hint(fmt.Errorf("profiles demand what is not enforced here, so that their requests would be refused: %s", strings.Join(unmet, "; ")),
+		"the table says why it is not enforced; mend that, or take it out of at_least")
+}
+
+func (a *app) printChecked(c *checked) error {
+	text, err := c.config.Marshal()
+	if err != nil {
+		return err
+	}
+	if a.JSON {
+		return a.Out.Object(c.json(string(text)))
+	}
+	for _, w := range c.warnings {
+		a.Warn(w.String())
+	}
+	fmt.Fprint(a.Out, string(text))
+	for _, name := range slices.Sorted(maps.Keys(c.guarantees)) {
+		fmt.Fprintf(a.Out, "\n# What %s enforces here, by the word of %s:\n", name, c.asked)
+		a.Out.Table("#   ", guaranteeRows(c.guarantees[name]))
+	}
+	if len(c.tries) > 0 {
+		fmt.Fprintf(a.Out, "\n# How long nothing takes:\n")
+		a.Out.Table("#   ", tryRows(c.tries))
+	}
+	return nil
+}
+
+func guaranteeRows(g sandbox.Guarantees) (rows [][]cli.Cell) {
+	for _, key := range sandbox.GuaranteeKeys {
+		word := cli.Cell{Text: "yes", Colour: cli.Green}
+		if !g[key].Enforced {
+			word = cli.Cell{Text: "NO", Colour: cli.Red}
+		}
+		rows = append(rows, []cli.Cell{{Text: string(key)}, word, {Text: cli.OneLine(g[key].By)}})
+	}
+	return rows
+}
+
+func tryRows(tries []tried) [][]cli.Cell {
+	rows := [][]cli.Cell{cli.Row("outbox", "profile", "create", "start", "run", "remove", "result")}
+	for _, t := range tries {
+		row := cli.Row(t.Outbox, t.Profile)
+		for _, d := range []float64{t.Create.Seconds(), t.Start.Seconds(), t.Run.Seconds(), t.Remove.Seconds()} {
+			row = append(row, cli.Cell{Text: ms(d * 1000)})
+		}
+		result := cli.Cell{Text: "works", Colour: cli.Green}
+		if t.err != nil {
+			result = cli.Cell{Text: cli.OneLine(t.err.Error()), Colour: cli.Red}
+		}
+		rows = append(rows, append(row, result))
+	}
+	return rows
+}
+
+// json is the same for programs.
+func (c *checked) json(config string) map[string]any {
+	warnings := []string{}
+	for _, w := range c.warnings {
+		warnings = append(warnings, w.String())
+	}
+	tries := []map[string]any{}
+	for _, t := range c.tries {
+		try := map[string]any{"outbox": t.Outbox, "profile": t.Profile, "works": t.err == nil, "timings_ms": map[string]float64{
+			"create": t.Create.Seconds() * 1000, "start": t.Start.Seconds() * 1000,
+			"run": t.Run.Seconds() * 1000, "remove": t.Remove.Seconds() * 1000,
+		}}
+		if t.err != nil {
+			try["error"] = t.err.Error()
+		}
+		tries = append(tries, try)
+	}
+	return map[string]any{"config": config, "warnings": warnings, "asked": c.asked, "guarantees": c.guarantees, "tries": tries}
+}

@@ -1,0 +1,95 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+
+	"torno/configs"
+	"torno/delegation"
+	"torno/internal/cli"
+	"torno/internal/control"
+	"torno/internal/journal"
+	"torno/internal/lock"
+	"torno/internal/serve"
+)
+
+// configError is a configuration that does not load.
+type configError struct {
+	what string // a file, or the flags
+	err  error
+}
+
+func (e *configError) Error() string { return e.err.Error() }
+
+func (e *configError) Unwrap() error { return e.err }
+
+func asConfigError(err error, what string) error {
+	if err == nil {
+		return nil
+	}
+	return &configError{what, err}
+}
+
+// diagnose sorts an error.
+func diagnose(err error) cli.Trouble {
+	t := cli.Trouble{Exit: exitFailure, Code: "failure", Text: err.Error()}
+	if e, ok := errors.AsType[*configError](err); ok {
+		t.Exit, t.Code, t.Next = exitUsage, "configuration", "watcher help run shows the flags, configs/examples/full.yaml every key"
+		t.Text, t.Details = problems(e.what, e.err)
+		return t
+	}
+	if e, ok := errors.AsType[*configs.Error](err); ok {
+		t.Exit, t.Code, t.Next = exitUsage, "host", "mend it and look again with watcher check"
+		_, t.Details = problems("", e)
+		t.Text = "the configuration does not fit this machine:"
+		return t
+	}
+	if e, ok := errors.AsType[*delegation.Refusal](err); ok {
+		t.Code, t.Field, t.Next = string(e.Code), e.Field, e.Hint
+		return t
+	}
+	if e, ok := errors.AsType[*lock.HeldError](err); ok {
+		t.Code, t.Next = "held", fmt.Sprintf("stop that one, or serve another directory than %s", e.Dir)
+		return t
+	}
+	if _, ok := errors.AsType[*serve.UnreachableError](err); ok {
+		t.Code, t.Next = "no_engine", "start Docker, or name its socket: docker.host in the configuration, or DOCKER_HOST=unix:///…"
+		return t
+	}
+	if _, ok := errors.AsType[*serve.NoInitError](err); ok {
+		t.Code, t.Next = "no_init", "put sandbox-init beside the watcher, or name it with the key init of the configuration"
+		return t
+	}
+	for _, known := range troubles {
+		if errors.Is(err, known.err) {
+			t.Code, t.Next = known.code, known.next
+			return t
+		}
+	}
+	return t
+}
+
+// problems are a sentence and a line for each thing that is wrong.
+func problems(what string, err error) (text string, details []string) {
+	e, ok := errors.AsType[*configs.Error](err)
+	if !ok {
+		return err.Error(), nil
+	}
+	for _, p := range e.Problems {
+		details = append(details, p.String())
+	}
+	return what + " cannot be used:", details
+}
+
+// troubles are the errors with a next step.
+var troubles = []struct {
+	err  error
+	code string
+	next string
+}{
+	{control.ErrNoWatcher, "no_watcher", "start it with watcher run"},
+	{control.ErrNoRun, "no_run", "watcher ps -a lists the runs; name one by its subagent, OUTBOX/SUBAGENT or the beginning of its key"},
+	{control.ErrAmbiguous, "ambiguous", "name it by OUTBOX/SUBAGENT or by more of its key"},
+	{control.ErrEnded, "ended", "watcher show shows how it ended"},
+	{journal.ErrOlder, "older_journal", "start this version's watcher once, which brings the journal up to date"},
+}

@@ -1,0 +1,57 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"torno/internal/cli"
+	"torno/internal/control"
+	"torno/sandbox"
+)
+
+func (a *app) logsCommand() cli.Command {
+	var follow bool
+	return cli.Command{
+		Name: "logs", Operands: "REF", Brief: "show what a child prints",
+		About: `
+What the child wrote to its standard output and standard error goes to ours: everything that the engine has kept while
+the child runs, and the ends of both once it has ended. An interrupt leaves the child alone.
+` + reference,
+		Examples: []string{"watcher logs -f sub_1a2b3c4d", "watcher logs 3f0c >out 2>err"},
+		Options: append([]cli.Option{
+			{Name: "follow", Short: "f", Help: "go on until the child ends; wait for it while it waits", Set: cli.On(&follow)},
+		}, a.source.place()...),
+		Run: func(ctx context.Context, args cli.Args) (int, error) {
+			ref, err := oneReference("logs", args)
+			if err != nil {
+				return 0, err
+			}
+			ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+			defer stop()
+			err = a.ask(ctx, func(s control.Service) error { return s.Output(ctx, ref, follow, a.pass) })
+			if errors.Is(err, context.Canceled) && ctx.Err() != nil {
+				err = nil // that is how one ends a look
+			}
+			return exitOK, err
+		},
+	}
+}
+
+// pass hands on a piece of a child's output.
+func (a *app) pass(o control.Output) error {
+	if a.JSON {
+		return a.Out.Object(o)
+	}
+	if o.Gap {
+		a.Say("here some output is missing")
+	}
+	to := a.Out
+	if o.Stream == sandbox.Stderr {
+		to = a.Errors
+	}
+	to.Foreign(o.Bytes)
+	return nil
+}

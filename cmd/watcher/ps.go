@@ -1,0 +1,130 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"torno/delegation"
+	"torno/internal/cli"
+	"torno/internal/control"
+)
+
+func (a *app) psCommand() cli.Command {
+	q := control.Query{Limit: 1000}
+	var quiet bool
+	return cli.Command{
+		Name: "ps", Brief: "list runs",
+		About: `
+The newest run comes first. Without a running watcher the journal is shown.`,
+		Examples: []string{"watcher ps", "watcher ps -a --limit 20", "watcher cancel $(watcher ps --quiet)"},
+		Options: append([]cli.Option{
+			{Name: "all", Short: "a", Help: "also those that have ended", Set: cli.On(&q.All)},
+			{Name: "quiet", Short: "q", Help: "print keys only", Set: cli.On(&quiet)},
+			{Name: "outbox", Value: "NAME", Help: "only those of one outbox", Set: cli.Text(&q.Outbox)},
+			{Name: "limit", Value: "N", Help: "at most so many; by default 1000", Set: cli.Number(&q.Limit)},
+		}, a.source.place()...),
+		Run: func(ctx context.Context, args cli.Args) (int, error) {
+			if err := onlyOptions("ps", args); err != nil {
+				return 0, err
+			}
+			return exitOK, a.ask(ctx, func(s control.Service) error {
+				runs, err := s.Runs(ctx, q)
+				if err != nil {
+					return err
+				}
+				return a.list(runs, q, quiet)
+			})
+		},
+	}
+}
+
+func onlyOptions(command string, args cli.Args) error {
+	if all := args.All(); len(all) > 0 {
+		return cli.Usage("%s takes no operands, but there is %q", command, all[0])
+	}
+	return nil
+}
+
+func (a *app) list(runs []control.Run, q control.Query, quiet bool) error {
+	switch {
+	case a.JSON:
+		for _, r := range runs {
+			if err := a.Out.Object(r); err != nil {
+				return err
+			}
+		}
+	case quiet:
+		for _, r := range runs {
+			fmt.Fprintln(a.Out, r.Key)
+		}
+	case len(runs) == 0 && q.All:
+		a.Say("there are no runs")
+	case len(runs) == 0:
+		a.Say("nothing runs; watcher ps -a shows what has ended")
+	default:
+		a.table(runs, time.Now())
+	}
+	if len(runs) == q.Limit {
+		a.Say("there may be more than %d; see --limit", q.Limit)
+	}
+	return nil
+}
+
+// shownKey is how much of a key is shown: enough to name a run by.
+const shownKey = 12
+
+func (a *app) table(runs []control.Run, now time.Time) {
+	rows := [][]cli.Cell{{
+		{Text: "RUN", Colour: cli.Bold}, {Text: "OUTBOX", Colour: cli.Bold}, {Text: "SUBAGENT", Colour: cli.Bold},
+		{Text: "AGE", Colour: cli.Bold}, {Text: "PROFILE", Colour: cli.Bold}, {Text: "STATE", Colour: cli.Bold},
+	}}
+	for _, r := range runs {
+		row := cli.Row(r.Key[:min(shownKey, len(r.Key))], cli.OneLine(r.Outbox), cli.OneLine(r.Subagent), age(now.Sub(r.Created)), or(r.Profile, "-"))
+		rows = append(rows, append(row, stateOf(r, now)))
+	}
+	a.Out.Table("", rows)
+}
+
+// stateOf says in a few words where a run stands.
+func stateOf(r control.Run, now time.Time) cli.Cell {
+	switch {
+	case r.State == delegation.StateRunning:
+		return cli.Cell{Text: "running for " + age(now.Sub(r.Started))}
+	case r.State != delegation.StateEnded:
+		return cli.Cell{Text: string(r.State), Colour: cli.Dim}
+	case r.Reason == delegation.ReasonExited && r.ExitCode != nil && *r.ExitCode == 0:
+		return cli.Cell{Text: "completed", Colour: cli.Green}
+	}
+	text := strings.ReplaceAll(string(r.Reason), "_", " ")
+	switch {
+	case r.Error != nil:
+		text += ": " + string(r.Error.Code)
+	case r.ExitCode != nil:
+		text += fmt.Sprintf(" %d", *r.ExitCode)
+	}
+	return cli.Cell{Text: text, Colour: cli.Red}
+}
+
+func or(text, otherwise string) string {
+	if text == "" {
+		return otherwise
+	}
+	return cli.OneLine(text)
+}
+
+// age is a time in its largest unit.
+func age(d time.Duration) string {
+	switch {
+	case d < 0:
+		return "0s"
+	case d < time.Minute:
+		return fmt.Sprintf("%ds", d/time.Second)
+	case d < time.Hour:
+		return fmt.Sprintf("%dm", d/time.Minute)
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%dh", d/time.Hour)
+	}
+	return fmt.Sprintf("%dd", d/(24*time.Hour))
+}

@@ -1,0 +1,87 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"torno/internal/cli"
+	"torno/internal/serve"
+	"torno/internal/version"
+)
+
+func (a *app) purgeCommand() cli.Command {
+	var yes bool
+	return cli.Command{
+		Name: "purge", Brief: "remove what an installation has on its engine",
+		About: `
+Everything that carries the installation's id is removed: containers with what runs in them, volumes, images, mounts and
+staging directories. Nothing else is touched. The journal stays, so that no request runs a second time; to forget it too,
+remove the state directory afterwards. While a watcher runs there, nothing is done.`,
+		Examples: []string{"watcher purge --dir ./outbox", "watcher purge --config /etc/torno/watcher.yaml --yes"},
+		Options: append([]cli.Option{
+			{Name: "yes", Help: "do not ask", Set: cli.On(&yes)},
+		}, a.source.place()...),
+		Run: func(ctx context.Context, args cli.Args) (int, error) {
+			if err := onlyOptions("purge", args); err != nil {
+				return 0, err
+			}
+			ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+			defer stop()
+			return exitOK, a.purge(ctx, yes)
+		},
+	}
+}
+
+func (a *app) purge(ctx context.Context, yes bool) (err error) {
+	state, err := a.stateDir(ctx)
+	if err != nil {
+		return err
+	}
+	config, err := a.config()
+	if err != nil {
+		return err
+	}
+	installation, err := serve.HoldInstallation(ctx, state, fmt.Sprintf("watcher purge %s, process %d", version.String(), os.Getpid()))
+	if errors.Is(err, fs.ErrNotExist) {
+		return cli.Hint(fmt.Errorf("no watcher has run with the state directory %s", state), "name another place with --state, --dir or --config")
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, installation.Release()) }()
+	if err := a.confirm(installation, config.EngineSocket(), yes); err != nil {
+		return err
+	}
+	if err := installation.Purge(ctx, config, a.engines, slog.New(slog.DiscardHandler)); err != nil {
+		return cli.Hint(err, fmt.Sprintf("mend it and purge again; docker ps -a --filter label=torno.installation=%s shows what is left", installation.ID))
+	}
+	if a.JSON {
+		return a.Out.Object(map[string]any{"purged": installation.ID, "state": state})
+	}
+	a.Say("nothing of installation %s is left but its journal in %s", installation.ID, state)
+	return nil
+}
+
+// confirm asks, where there is somebody to ask.
+func (a *app) confirm(i *serve.Installation, socket string, yes bool) error {
+	switch {
+	case yes:
+		return nil
+	case !cli.IsTerminal(a.In) || a.JSON:
+		return &cli.UsageError{Text: "purge asks before it removes anything, and nobody is here to answer", Next: "watcher purge --yes"}
+	}
+	fmt.Fprintf(a.Errors, "Remove every container, volume, image and mount of installation %s (%s)\nfrom the engine at %s? [y/N] ", i.ID, i.State, socket)
+	answer, _ := bufio.NewReader(a.In).ReadString('\n')
+	if word := strings.ToLower(strings.TrimSpace(answer)); word == "y" || word == "yes" {
+		return nil
+	}
+	return errors.New("nothing was removed")
+}

@@ -1,0 +1,145 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"torno/delegation"
+	"torno/internal/cli"
+	"torno/internal/control"
+)
+
+// reference is what the commands say about the operands called REF.
+const reference = `
+REF is a subagent, of whose runs it means the newest, OUTBOX/SUBAGENT, or the beginning of a run's key.`
+
+func (a *app) showCommand() cli.Command {
+	return cli.Command{
+		Name: "show", Operands: "REF", Brief: "show all about a run",
+		About:    reference,
+		Examples: []string{"watcher show sub_1a2b3c4d", "watcher show --json main/sub_1a2b3c4d"},
+		Options:  a.source.place(),
+		Run: func(ctx context.Context, args cli.Args) (int, error) {
+			ref, err := oneReference("show", args)
+			if err != nil {
+				return 0, err
+			}
+			return exitOK, a.ask(ctx, func(s control.Service) error {
+				r, err := s.Run(ctx, ref)
+				if err != nil {
+					return err
+				}
+				if a.JSON {
+					return a.Out.Object(r)
+				}
+				a.show(r)
+				return nil
+			})
+		},
+	}
+}
+
+func oneReference(command string, args cli.Args) (string, error) {
+	all := args.All()
+	if len(all) != 1 {
+		return "", cli.Usage("%s takes one run", command)
+	}
+	return all[0], nil
+}
+
+// show prints a run for people. What a stranger wrote is on one line, or behind bars.
+func (a *app) show(r control.Run) {
+	a.Out.Table("", facts(r))
+	for _, stream := range []struct{ name, text string }{{"standard output", r.StdoutTail}, {"standard error", r.StderrTail}} {
+		if text := strings.TrimRight(stream.text, "\n"); text != "" {
+			fmt.Fprintf(a.Out, "the end of its %s:\n", stream.name)
+			a.Out.Quoted(text + "\n")
+		}
+	}
+}
+
+func facts(r control.Run) (rows [][]cli.Cell) {
+	add := func(name, text string) {
+		if text != "" {
+			rows = append(rows, []cli.Cell{{Text: name, Colour: cli.Dim}, {Text: cli.OneLine(text)}})
+		}
+	}
+	state := stateOf(r, time.Now())
+	add("run", r.Key)
+	rows = append(rows, []cli.Cell{{Text: "state", Colour: cli.Dim}, state})
+	if r.Error != nil {
+		add("because", r.Text)
+		add("field", r.Error.Field)
+		add("next", r.Error.Hint)
+	}
+	add("outbox", r.Outbox)
+	add("subagent", r.Subagent)
+	add("request", r.Request)
+	if r.Attempt > 1 {
+		add("attempt", fmt.Sprint(r.Attempt))
+	}
+	add("profile", r.Profile)
+	add("launcher", r.Launcher)
+	add("sandbox", r.Sandbox)
+	add("workspace", r.Workspace)
+	add("spec", r.SpecDigest)
+	add("file", r.File)
+	add("noticed", moment(r.Created))
+	add("started", moment(r.Started))
+	add("ended", moment(r.Ended))
+	add("took", phases(r.Timings))
+	add("used", usage(r.Usage))
+	for _, w := range r.Warnings {
+		add("warning", w)
+	}
+	if r.State == delegation.StateEnded && !r.Answered {
+		add("answer", "not yet written")
+	}
+	return rows
+}
+
+func moment(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.Local().Format("2006-01-02 15:04:05.000 -07:00")
+}
+
+func phases(t *delegation.Timings) string {
+	if t == nil {
+		return ""
+	}
+	return fmt.Sprintf("%s: admit %s, queue %s, create %s, start %s, run %s",
+		ms(t.Total), ms(t.Admit), ms(t.Queue), ms(t.Create), ms(t.Start), ms(t.Run))
+}
+
+// ms is a number of milliseconds as people read it.
+func ms(milliseconds float64) string {
+	d := time.Duration(milliseconds * float64(time.Millisecond))
+	switch {
+	case d < 10*time.Millisecond:
+		return d.Round(10 * time.Microsecond).String()
+	case d < time.Second:
+		return d.Round(time.Millisecond).String()
+	}
+	return d.Round(100 * time.Millisecond).String()
+}
+
+func usage(u *delegation.Usage) string {
+	if u == nil {
+		return ""
+	}
+	var parts []string
+	if u.PeakMemoryBytes > 0 {
+		parts = append(parts, fmt.Sprintf("%.1f MiB of memory at most", float64(u.PeakMemoryBytes)/(1<<20)))
+	}
+	if u.CPUSeconds > 0 {
+		parts = append(parts, fmt.Sprintf("%.2f s of processor", u.CPUSeconds))
+	}
+	if u.OutputBytes > 0 {
+		parts = append(parts, fmt.Sprintf("%d bytes of output", u.OutputBytes))
+	}
+	return strings.Join(parts, ", ")
+}

@@ -1,0 +1,90 @@
+package main
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"torno/configs"
+	"torno/internal/cli"
+)
+
+// source is where the configuration comes from: a file, or flags for one directory.
+type source struct {
+	config string
+	local  configs.LocalOptions
+}
+
+// options are those of commands that need a configuration.
+func (s *source) options() []cli.Option {
+	return append(s.place(), []cli.Option{
+		{Name: "allow", Value: "ROOT", Help: "with --dir: workspaces may lie below it; by default DIR/workspaces; may be repeated", Set: cli.List(&s.local.Allow)},
+		{Name: "read", Value: "ROOT", Help: "with --dir: context may lie below it; may be repeated", Set: cli.List(&s.local.Read)},
+		{Name: "sandbox", Value: "NAME", Help: "with --dir: the launcher, which is docker", Set: cli.Text(&s.local.Sandbox)},
+		{Name: "image", Value: "REF", Help: "with --dir: an image that the engine has; by default this host's own programs", Set: cli.Text(&s.local.Image)},
+		{Name: "max-running", Value: "N", Help: "with --dir: how many children may run at once", Set: cli.Number(&s.local.MaxRunning)},
+	}...)
+}
+
+// place are the options that tell which installation is meant.
+func (s *source) place() []cli.Option {
+	return []cli.Option{
+		{Name: "config", Value: "FILE", Help: "the configuration", Set: cli.Text(&s.config)},
+		{Name: "dir", Value: "DIR", Help: "one outbox, without a configuration", Set: cli.Text(&s.local.Dir)},
+		{Name: "state", Value: "DIR", Help: "the state directory", Set: cli.Text(&s.local.State)},
+	}
+}
+
+// flagsOfDir are given although a file says all of that.
+func (s *source) flagsOfDir() string {
+	given := map[string]bool{
+		"--allow": s.local.Allow != nil, "--read": s.local.Read != nil, "--sandbox": s.local.Sandbox != "",
+		"--image": s.local.Image != "", "--max-running": s.local.MaxRunning != 0, "--state": s.local.State != "",
+		"COMMAND": s.local.Command != nil,
+	}
+	var names []string
+	for name, is := range given {
+		if is {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return strings.Join(names, ", ")
+}
+
+// load reads the configuration. What follows "--" is the command of --dir's only profile.
+func (s *source) load(args cli.Args) (configs.Config, []configs.Warning, error) {
+	s.local.Command = args.Behind
+	switch {
+	case s.config == "" && s.local.Dir == "":
+		return configs.Config{}, nil, &cli.UsageError{Text: "what is to be served?", Next: "name a directory with --dir DIR, or a configuration with --config FILE"}
+	case s.config == "":
+		c, warnings, err := configs.Local(s.local)
+		return c, warnings, asConfigError(err, "these flags")
+	case s.local.Dir != "":
+		return configs.Config{}, nil, cli.Usage("--config and --dir are two ways to say the same; use one of them")
+	case s.flagsOfDir() != "":
+		return configs.Config{}, nil, cli.Usage("%s: this goes with --dir; the configuration %s says it itself", s.flagsOfDir(), s.config)
+	}
+	c, warnings, err := configs.Load(s.config)
+	return c, warnings, asConfigError(err, s.config)
+}
+
+// noWords is for commands whose only operands stand behind "--".
+func noWords(command string, args cli.Args) error {
+	if len(args.Words) == 0 {
+		return nil
+	}
+	return &cli.UsageError{
+		Text: "there is an operand too many: " + cli.OneLine(args.Words[0]),
+		Next: "the outbox is named with --dir, and the child's command stands behind --: watcher " + command + " --dir DIR -- COMMAND…",
+	}
+}
+
+// absolute is a path as it is from here.
+func absolute(path string) (string, error) {
+	if path == "" {
+		return "", nil
+	}
+	return filepath.Abs(path)
+}

@@ -1,0 +1,114 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path/filepath"
+
+	"torno/configs"
+	"torno/delegation"
+	"torno/internal/cli"
+	"torno/internal/serve"
+	"torno/sandbox"
+)
+
+func (a *app) specCommand() cli.Command {
+	var outbox string
+	return cli.Command{
+		Name: "spec", Operands: "REQUEST.json [-- COMMAND…]", Brief: "print what a request would become",
+		About: `
+The request is read and compiled as the watcher does it, and the sandbox that it would get is printed as JSON; nothing is
+started, and no path of the request is looked at. A request that would be refused is explained. - reads standard input.`,
+		Examples: []string{
+			"watcher spec --config watcher.yaml outbox/request_sub_1.json",
+			"watcher spec --dir ./outbox request.json | jq .mounts",
+		},
+		Options: append([]cli.Option{
+			{Name: "outbox", Value: "NAME", Help: "in which outbox the request would lie; needed where there are several", Set: cli.Text(&outbox)},
+		}, a.source.options()...),
+		Run: func(_ context.Context, args cli.Args) (int, error) {
+			if len(args.Words) != 1 {
+				return 0, cli.Usage("spec takes one request file")
+			}
+			config, _, err := a.source.load(args)
+			if err != nil {
+				return 0, err
+			}
+			return exitOK, a.spec(config, outbox, args.Words[0])
+		},
+	}
+}
+
+func (a *app) spec(config configs.Config, outbox, file string) error {
+	i, err := outboxNamed(config, outbox)
+	if err != nil {
+		return err
+	}
+	data, err := a.readRequest(file, config.Outboxes[i].MaxRequestBytes)
+	if err != nil {
+		return err
+	}
+	request, err := delegation.DecodeRequest(data)
+	if err != nil {
+		return err
+	}
+	spec, warnings, err := sandbox.Compile(request, serve.Policies(config)[i])
+	if err != nil {
+		return err
+	}
+	for _, w := range warnings {
+		a.Warn(w)
+	}
+	if a.JSON {
+		return a.Out.Object(spec)
+	}
+	text, err := json.MarshalIndent(spec, "", "  ")
+	if err != nil {
+		return fmt.Errorf("print the spec: %w", err)
+	}
+	_, err = fmt.Fprintln(a.Out, string(text))
+	return err
+}
+
+// outboxNamed is the number of an outbox; "" names the only one.
+func outboxNamed(config configs.Config, name string) (int, error) {
+	var names []string
+	for i, o := range config.Outboxes {
+		if o.Name == name || name == "" && len(config.Outboxes) == 1 {
+			return i, nil
+		}
+		names = append(names, o.Name)
+	}
+	if name == "" {
+		return 0, cli.Usage("in which outbox would the request lie? say --outbox NAME")
+	}
+	return 0, cli.Unknown("outbox", name, names)
+}
+
+// readRequest reads a file as the watcher does: only a regular one, and not more of it than is allowed.
+func (a *app) readRequest(file string, limit int64) ([]byte, error) {
+	if file == "-" {
+		data, err := io.ReadAll(io.LimitReader(a.In, limit+1))
+		if err == nil && int64(len(data)) > limit {
+			err = delegation.RefuseEntry("standard input", delegation.ErrTooBig)
+		}
+		return data, err
+	}
+	dir, err := delegation.OpenDir(filepath.Dir(file))
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
+	data, _, err := dir.Read(filepath.Base(file), limit)
+	if refusal := delegation.RefuseEntry(filepath.Base(file), err); refusal != nil {
+		return nil, refusal
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, cli.Hint(fmt.Errorf("there is no file %s", file), "name a request file, or - for standard input")
+	}
+	return data, err
+}

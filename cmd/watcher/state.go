@@ -1,0 +1,119 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"torno/configs"
+	"torno/internal/cli"
+	"torno/internal/control"
+	"torno/internal/journal"
+	"torno/internal/serve"
+	"torno/watcher"
+)
+
+// systemState is where the unit in contrib has its state.
+const systemState = "/var/lib/torno"
+
+// stateDir is the installation that a command is about: the named one, or the only one there is.
+func (a *app) stateDir(ctx context.Context) (string, error) {
+	switch s := a.source; {
+	case s.local.State != "":
+		return absolute(s.local.State)
+	case s.config != "" || s.local.Dir != "":
+		c, _, err := s.load(cli.Args{})
+		return c.State, err
+	}
+	if made, _, _ := strings.Cut(a.Env("STATE_DIRECTORY"), ":"); made != "" {
+		return absolute(made)
+	}
+	return a.onlyState(ctx)
+}
+
+// onlyState looks where states usually are. A watcher that runs counts more than ones that once ran.
+func (a *app) onlyState(ctx context.Context) (string, error) {
+	var live, all []string
+	for _, dir := range a.usualStates() {
+		_, err := os.Stat(filepath.Join(dir, serve.JournalName))
+		if err != nil && !errors.Is(err, fs.ErrPermission) {
+			continue
+		}
+		all = append(all, dir)
+		if a.isLive(ctx, dir) {
+			live = append(live, dir)
+		}
+	}
+	if len(live) > 0 {
+		all = live
+	}
+	switch len(all) {
+	case 0:
+		return "", cli.Hint(errors.New("no watcher has run here"), "watcher run --dir ./outbox starts one; name another place with --state, --dir or --config")
+	case 1:
+		return all[0], nil
+	}
+	return "", cli.Hint(fmt.Errorf("several watchers have a state here: %s", strings.Join(all, ", ")), "say which one with --state, --dir or --config")
+}
+
+func (a *app) usualStates() []string {
+	base := a.Env("XDG_STATE_HOME")
+	if home := a.Env("HOME"); base == "" && home != "" {
+		base = filepath.Join(home, ".local", "state")
+	}
+	found := []string{systemState}
+	if entries, err := os.ReadDir(filepath.Join(base, "torno")); base != "" && err == nil {
+		for _, entry := range entries {
+			found = append(found, filepath.Join(base, "torno", entry.Name()))
+		}
+	}
+	return found
+}
+
+// isLive asks whoever may be there for nothing.
+func (a *app) isLive(ctx context.Context, dir string) bool {
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	_, err := control.Dial(dir).Runs(ctx, control.Query{Limit: 1})
+	return err == nil
+}
+
+// ask does something with the watcher that runs, or else, read-only, with the journal.
+func (a *app) ask(ctx context.Context, do func(control.Service) error) error {
+	state, err := a.stateDir(ctx)
+	if err != nil {
+		return err
+	}
+	dead := do(control.Dial(state))
+	if !errors.Is(dead, control.ErrNoWatcher) {
+		return dead
+	}
+	j, err := journal.OpenReadOnly(ctx, filepath.Join(state, serve.JournalName))
+	if errors.Is(err, fs.ErrNotExist) {
+		return cli.Hint(fmt.Errorf("no watcher has run with the state directory %s", state), "name another place with --state, --dir or --config")
+	}
+	if err != nil {
+		return err
+	}
+	defer j.Close()
+	a.Say("no watcher is running; this is what %s holds", filepath.Join(state, serve.JournalName))
+	return do(&watcher.Operator{Journal: j})
+}
+
+// config is the configuration if one is named, and otherwise what is needed to reach the engine.
+func (a *app) config() (configs.Config, error) {
+	if a.source.config == "" && a.source.local.Dir == "" {
+		return configs.Config{Docker: configs.Docker{Host: a.Env("DOCKER_HOST")}}, nil
+	}
+	s := a.source
+	if s.config != "" {
+		s.local.State = "" // it names the installation, and the file the engine
+	}
+	c, _, err := s.load(cli.Args{})
+	return c, err
+}

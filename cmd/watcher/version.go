@@ -1,0 +1,28 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+
+	"torno/delegation"
+	"torno/internal/cli"
+	"torno/internal/version"
+)
+
+func (a *app) versionCommand() cli.Command {
+	return cli.Command{
+		Name: "version", Brief: "print the version",
+		Run: func(_ context.Context, args cli.Args) (int, error) {
+			if len(args.All()) > 0 {
+				return 0, cli.Usage("version takes no operands")
+			}
+			if a.JSON {
+				return exitOK, a.Out.Object(map[string]any{"version": version.String(), "protocol": delegation.Version})
+			}
+			_, err := fmt.Fprintf(a.Out, "watcher %s, protocol %d, %s %s/%s\n",
+				version.String(), delegation.Version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+			return exitOK, err
+		},
+	}
+}
