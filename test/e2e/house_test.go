@@ -45,8 +45,9 @@ type plan struct {
 	Profiles   string // more profiles
 	Shutdown   string
 	Mounts     string
-	Offers     string // more profiles on offer, each behind a comma
-	Host       string // the engine's socket, where it is not the usual one
+	Offers     string   // more profiles on offer, each behind a comma
+	Dirs       []string // to be made first
+	Host       string   // the engine's socket, where it is not the usual one
 }
 
 const configuration = `version: 1
@@ -79,6 +80,9 @@ func newHouse(t testing.TB, p plan) *house {
 	h.mkdir(filepath.Join(h.outbox, "workspaces"))
 	h.mkdir(filepath.Join(h.dir, "shared"))
 	h.must(os.Mkdir(filepath.Join(h.dir, "state"), 0o700))
+	for _, dir := range p.Dirs {
+		h.mkdir(dir)
+	}
 	h.config = filepath.Join(h.dir, "torno.yaml")
 	var text bytes.Buffer
 	h.must(template.Must(template.New("").Parse(configuration)).Execute(&text, map[string]any{
