@@ -29,17 +29,16 @@ func (w *Watcher) conclude(r *run, v verdict) {
 	r.box.trails.keep(r.trail())
 	r.box.log.Info("run ended", "subagent", r.key.Subagent, "run", r.hash, "reason", v.reason, "exit", v.exit.Code,
 		"total", r.times.ended.Sub(r.seen).Round(time.Millisecond))
-	if !change.Answered {
-		w.answer(r)
-	}
-	r.box.discard(delegation.CancelName(r.key.Subagent))
+	r.box.spendSentinel(r) // first: who has the answer may ask, and cancel, again
+	w.answer(r)
 }
 
-// answer publishes the response from the journal's own record, the same way as after a restart.
+// answer publishes the response from the journal's own record, the same way as after a restart. Where the request is
+// gone or another one is in its place, none is owed.
 func (w *Watcher) answer(r *run) {
 	record, err := w.journal.Get(w.life, r.hash)
 	if err == nil {
-		_, err = r.box.respond(r.file, delegation.ResponseName(r.key.Subagent), r.stamp, responseOf(record))
+		_, err = r.box.respond(r.file, delegation.ResponseName(r.key.Subagent), *r.seenAs.Load(), responseOf(record))
 	}
 	if err == nil {
 		err = w.journal.Answered(w.life, r.hash)
@@ -54,8 +53,7 @@ func (r *run) change(v verdict) journal.Change {
 	c := journal.Change{
 		Reason: v.reason, Started: r.times.started, Ended: r.times.ended, Warnings: r.warnings,
 		StdoutTail: r.out.stdout.String(), StderrTail: r.out.stderr.String(), Timings: r.timings(),
-		Usage:    &delegation.Usage{PeakMemoryBytes: v.exit.PeakMemory, CPUSeconds: v.exit.CPUTime.Seconds(), OutputBytes: r.out.bytes},
-		Answered: v.reason == delegation.ReasonSuperseded || v.reason == delegation.ReasonClientGone,
+		Usage: &delegation.Usage{PeakMemoryBytes: v.exit.PeakMemory, CPUSeconds: v.exit.CPUTime.Seconds(), OutputBytes: r.out.bytes},
 	}
 	switch v.reason {
 	case delegation.ReasonExited, delegation.ReasonSignalled, delegation.ReasonOutOfMemory:

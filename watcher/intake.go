@@ -25,12 +25,13 @@ func (s *scan) look(ctx context.Context, name, rawID string, waited bool) time.D
 		s.log.Warn("a request cannot be looked at", "file", quoteName(name), "error", err)
 		return settle
 	}
+	if r := s.runOf(rawID); r != nil && sameFile(stamp, *r.seenAs.Load()) {
+		return 0
+	}
 	known, ok, err := s.w.journal.ByFile(ctx, s.name, name, stamp)
 	switch {
 	case err != nil:
 		return s.journalTrouble(err)
-	case ok && s.w.owns(known.Key):
-		return 0
 	case ok && known.State == delegation.StateEnded:
 		if !known.Answered || s.first && s.unreadable(known) {
 			s.answerAgain(ctx, known, stamp)
@@ -52,9 +53,10 @@ type intake struct {
 	data        []byte
 }
 
-// unsettled says whether what is wrong with a file may still be its writer at work.
+// unsettled says whether what is wrong with a file may still be its writer at work. A time that lies ahead is no excuse:
+// its writer can set it.
 func (in intake) unsettled(refusal *delegation.Refusal) bool {
-	return refusal.Code == delegation.CodeUnparsable && time.Since(in.stamp.ModTime) < settle
+	return refusal.Code == delegation.CodeUnparsable && time.Since(in.stamp.ModTime).Abs() < settle
 }
 
 // takeIn decides on the copy that was read.
@@ -93,23 +95,24 @@ func (s *scan) takeIn(ctx context.Context, in intake, readErr error) time.Durati
 // admit compiles a valid request, records it and hands it to the scheduler.
 func (s *scan) admit(ctx context.Context, in intake, request delegation.Request) time.Duration {
 	key := sandbox.RunKey{Outbox: s.name, Subagent: request.SubagentID, Request: request.RequestID, Attempt: 1}
+	if r := s.w.running(key.Hash()); r != nil {
+		return s.sameAgain(ctx, r, in)
+	}
 	spec, warnings, err := sandbox.Compile(request, s.settings.Policy)
 	var refusal *delegation.Refusal
 	if errors.As(err, &refusal) {
 		return s.refuse(ctx, in, key, refusal)
 	}
-	s.clearStale(request.SubagentID, key)
+	s.supersede(in.rawID, nil)
 	r := s.w.newRun(s.outbox, key, in, spec, warnings)
 	existing, err := s.w.journal.Begin(ctx, r.record())
-	if err != nil {
-		return s.journalTrouble(err)
-	}
-	if existing != nil && existing.State != delegation.StateQueued {
+	if existing != nil && existing.State == delegation.StateEnded {
 		s.answerAgain(ctx, *existing, in.stamp)
 		return 0
 	}
-	if s.w.owns(r.hash) {
-		return 0
+	s.clearStale(request.SubagentID)
+	if err != nil {
+		return s.journalTrouble(err)
 	}
 	r.admitted = time.Now()
 	s.w.own(r)
@@ -121,11 +124,29 @@ func (s *scan) admit(ctx context.Context, in intake, request delegation.Request)
 	return 0
 }
 
-// clearStale removes what an earlier run of the id left behind before its successor can be mistaken for it.
-func (s *scan) clearStale(id delegation.SubagentID, key sandbox.RunKey) {
-	if r := s.w.scheduler.find(s.w.life, subject{s.name, id}); r != nil && r.key == key {
-		return
+// sameAgain gives a run the file in which its client has written the same request again. The run goes first: if it ends
+// meanwhile, the journal does not take the file, and the next look answers it.
+func (s *scan) sameAgain(ctx context.Context, r *run, in intake) time.Duration {
+	s.supersede(in.rawID, r)
+	r.seenAs.Store(&in.stamp)
+	switch err := s.w.journal.Refile(ctx, r.hash, in.stamp, false); {
+	case errors.Is(err, journal.ErrMoved):
+		return settle
+	case err != nil:
+		return s.journalTrouble(err)
 	}
+	return 0
+}
+
+// supersede ends the run of a subagent whose request has that of another one, or of none, in its place.
+func (s *scan) supersede(rawID string, by *run) {
+	if r := s.runOf(rawID); r != nil && r != by {
+		s.w.scheduler.stop(s.w.life, r, delegation.ReasonSuperseded)
+	}
+}
+
+// clearStale removes what an earlier run of the id left behind before its successor can be mistaken for it.
+func (s *scan) clearStale(id delegation.SubagentID) {
 	s.publishing.Lock()
 	defer s.publishing.Unlock()
 	s.discard(delegation.ResponseName(id))
@@ -140,17 +161,33 @@ func (s *scan) refuse(ctx context.Context, in intake, key sandbox.RunKey, refusa
 		s.log.Warn("a request has a name for which no response name fits; it is left alone", "file", quoteName(in.name), "so_far", s.unnamed)
 		return 0
 	}
-	record := s.refusalRecord(in, key, refusal)
-	existing, err := s.w.journal.Begin(ctx, record)
+	s.supersede(in.rawID, nil)
+	record, err := s.recordRefusal(ctx, s.refusalRecord(in, key, refusal))
 	if err != nil {
 		return s.journalTrouble(err)
-	}
-	if existing != nil {
-		record = *existing
 	}
 	s.log.Info("request refused", "file", quoteName(in.name), "code", refusal.Code, "field", refusal.Field)
 	s.answer(ctx, record, response, in.stamp)
 	return 0
+}
+
+// recordRefusal returns what the journal has of the run afterwards: an earlier end stays, and what an earlier watcher
+// admitted and today's policy does not ends now.
+func (s *scan) recordRefusal(ctx context.Context, record journal.Run) (journal.Run, error) {
+	existing, err := s.w.journal.Begin(ctx, record)
+	switch {
+	case err != nil || existing == nil:
+		return record, err
+	case existing.State == delegation.StateEnded:
+		return *existing, nil
+	}
+	err = s.w.journal.Move(ctx, record.Key, existing.State, delegation.StateEnded, journal.Change{
+		Reason: record.Reason, Code: record.Code, Field: record.Field, Hint: record.Hint, Text: record.Text, Ended: record.Ended,
+	})
+	if err != nil {
+		return record, err
+	}
+	return s.w.journal.Get(ctx, record.Key)
 }
 
 // refusalRecord is a run that ends as it begins. Without a key of its own it stands for the file.
@@ -171,8 +208,7 @@ func (s *scan) refusalRecord(in intake, key sandbox.RunKey, refusal *delegation.
 
 // answerAgain publishes what the journal holds for a run that has ended, if its response is missing.
 func (s *scan) answerAgain(ctx context.Context, record journal.Run, stamp delegation.Stamp) {
-	response, ok := delegation.ResponseNameFor(recordID(record))
-	if ok && record.State == delegation.StateEnded {
+	if response, ok := delegation.ResponseNameFor(recordID(record)); ok {
 		s.answer(ctx, record, response, stamp)
 	}
 }
@@ -194,7 +230,14 @@ func (s *scan) answer(ctx context.Context, record journal.Run, response string, 
 		s.log.Error("a response cannot be written; it is tried again with the next listing", "error", err)
 		return
 	}
-	if err := s.w.journal.Answered(ctx, record.Key); err != nil {
+	var err error
+	if !sameFile(record.Stamp, stamp) || !record.Stamp.ChangeTime.Equal(stamp.ChangeTime) {
+		err = s.w.journal.Refile(ctx, record.Key, stamp, true)
+	}
+	if err == nil {
+		err = s.w.journal.Answered(ctx, record.Key)
+	}
+	if err != nil {
 		s.log.Error("the journal cannot note an answer", "run", record.Key, "error", err)
 	}
 }

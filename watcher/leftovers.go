@@ -8,8 +8,8 @@ import (
 	"torno/delegation"
 )
 
-// orphan removes a response, status or sentinel whose request is gone, and statuses that nobody fetched. It waits until
-// the file has some age: its client may be at work.
+// orphan removes a response, status or sentinel whose request is gone, and statuses that nobody fetched; a run whose
+// request is gone ends. It waits until the file has some age: its client may be at work.
 func (s *scan) orphan(name, rawID string) {
 	stamp, err := s.dir.Stat(name)
 	if err != nil || time.Since(stamp.ChangeTime) < clearAfter {
@@ -17,7 +17,7 @@ func (s *scan) orphan(name, rawID string) {
 	}
 	request := "request_" + rawID + ".json"
 	if _, err := s.dir.Stat(request); errors.Is(err, fs.ErrNotExist) {
-		s.clear(rawID)
+		s.requestGone(rawID, true)
 		return
 	}
 	if kind, _ := delegation.ParseName(name); kind == delegation.KindStatus && time.Since(stamp.ModTime) > statusesLast && s.runOf(rawID) == nil {

@@ -39,17 +39,15 @@ type outbox struct {
 	unnamed int // names for which no response name fits; watch owns it
 }
 
-// check says why a run should end as far as its files tell: another request took its place, its client took the request
-// away, or a sentinel counts. An older sentinel is removed.
+// check says why a run should end as far as its files tell: its client took the request away, or a sentinel counts. An
+// older sentinel is removed. Whether another file is another request, only who reads it can tell.
 func (o *outbox) check(r *run) delegation.Reason {
 	request, err := o.dir.Stat(r.file)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return delegation.ReasonClientGone
-	case err != nil:
+	case err != nil, !sameFile(request, *r.seenAs.Load()):
 		return "" // the next look will tell
-	case !sameFile(request, r.stamp):
-		return delegation.ReasonSuperseded
 	}
 	if o.sentinel(r.key.Subagent, request) {
 		return delegation.ReasonCancelled
@@ -70,6 +68,13 @@ func (o *outbox) sentinel(id delegation.SubagentID, request delegation.Stamp) bo
 	}
 	o.discard(name)
 	return false
+}
+
+// spendSentinel removes the sentinel of a run that has ended, and none that a client has written for the next request.
+func (o *outbox) spendSentinel(r *run) {
+	if o.stillThere(r.file, *r.seenAs.Load()) {
+		o.discard(delegation.CancelName(r.key.Subagent))
+	}
 }
 
 // discard removes a file of ours or a spent one of the client's. What cannot be removed is the client's own doing.

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"torno/delegation"
+	"torno/sandbox"
 	"torno/sandbox/sandboxtest"
 )
 
@@ -123,4 +124,32 @@ func TestAPowerCutDoesNotLoseAnAnswer(t *testing.T) {
 		return err == nil && info.Size() > 0
 	})
 	d.want(d.response(a), delegation.StatusCompleted, delegation.ReasonExited, 0)
+}
+
+func TestADirectoryInTheWayOfAnAnswerDoesNotStopAStart(t *testing.T) {
+	d := newDesk(t, nil)
+	a := d.submit(ask{id: "s1", task: "sleep"})
+	d.started(a)
+	d.must(os.MkdirAll(filepath.Join(d.outbox, "response_s1.json", "full"), 0o755))
+	d.crash()
+	d.open()
+	d.must(os.RemoveAll(filepath.Join(d.outbox, "response_s1.json")))
+	d.want(d.response(a), delegation.StatusError, delegation.ReasonLost, -1)
+}
+
+func TestWhatWaitedIsRefusedWhenThePolicyHasChanged(t *testing.T) {
+	d := newDesk(t, func(c *Config) { c.MaxRunning = 1 })
+	d.started(d.submit(ask{id: "first", task: "sleep"}))
+	a := d.submit(ask{id: "s1", task: "echo"})
+	d.eventually("it waits", func() bool { return d.exists("status_s1.json") })
+	d.crash()
+	d.config.Outboxes[0].Policy.Allow = []sandbox.Root{sandbox.Root(filepath.Join(d.outbox, "elsewhere"))}
+	d.must(os.MkdirAll(filepath.Join(d.outbox, "elsewhere"), 0o755))
+	d.open()
+	resp := d.response(a)
+	d.want(resp, delegation.StatusError, delegation.ReasonRefused, -1)
+	if resp.Error == nil || resp.Error.Code == "" {
+		t.Errorf("it is not said why: %+v", resp)
+	}
+	d.ended(a)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"torno/delegation"
@@ -17,8 +18,7 @@ type run struct {
 	key       sandbox.RunKey
 	hash      string
 	box       *outbox
-	file      string           // the request's name in the outbox
-	stamp     delegation.Stamp // of the file that was read
+	file      string // the request's name in the outbox
 	spec      sandbox.Spec
 	launcher  sandbox.Launcher
 	engine    string // the launcher's name
@@ -35,6 +35,8 @@ type run struct {
 	over   chan struct{} // closed when the last process is gone and the run is answered
 
 	place place // scheduler
+
+	seenAs atomic.Pointer[delegation.Stamp] // the request's file; another one when the client wrote the same request again
 
 	// What follows belongs to the goroutine that carries the run.
 	state  delegation.State
@@ -97,7 +99,7 @@ func (r *run) subject() subject { return subject{r.key.Outbox, r.key.Subagent} }
 func (r *run) record() journal.Run {
 	return journal.Run{
 		Key: r.hash, Outbox: r.key.Outbox, Subagent: r.key.Subagent, Request: r.key.Request, Attempt: r.key.Attempt,
-		FileName: r.file, Stamp: r.stamp, State: delegation.StateQueued, Profile: r.spec.Profile, Launcher: r.engine,
+		FileName: r.file, Stamp: *r.seenAs.Load(), State: delegation.StateQueued, Profile: r.spec.Profile, Launcher: r.engine,
 		SpecDigest: r.spec.Digest(), Workspace: r.spec.WorkspaceMount().Target, Warnings: r.warnings, Created: r.seen,
 	}
 }

@@ -156,7 +156,10 @@ func (s *scan) listed(ctx context.Context, name string) {
 		if _, waiting := s.delayed[name]; !waiting {
 			s.lookAt(ctx, name, raw, false)
 		}
-	case delegation.KindResponse, delegation.KindStatus, delegation.KindCancel:
+	case delegation.KindCancel:
+		s.cancelled(raw)
+		s.orphan(name, raw)
+	case delegation.KindResponse, delegation.KindStatus:
 		s.orphan(name, raw)
 	case delegation.KindEvents:
 		s.orphanSegment(name)

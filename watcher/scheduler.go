@@ -83,7 +83,7 @@ func (s *scheduler) do(ctx context.Context, f func()) {
 	inLoop(ctx, s, struct{}{}, func() struct{} { f(); return struct{}{} })
 }
 
-// submit takes an admitted run or says why not. An earlier run of the same subagent is superseded by it.
+// submit takes an admitted run or says why not. It starts when every earlier run of its subagent is over.
 func (s *scheduler) submit(ctx context.Context, r *run) *delegation.Refusal {
 	return inLoop(ctx, s, shuttingDown(), func() *delegation.Refusal { return s.admit(r) })
 }
@@ -91,9 +91,6 @@ func (s *scheduler) submit(ctx context.Context, r *run) *delegation.Refusal {
 func (s *scheduler) admit(r *run) *delegation.Refusal {
 	if s.closed {
 		return shuttingDown()
-	}
-	if earlier := s.subjects[r.subject()]; earlier != nil {
-		s.end(earlier, delegation.ReasonSuperseded) // r starts when it is over
 	}
 	if refusal := s.conflict(r); refusal != nil {
 		return refusal

@@ -157,10 +157,11 @@ func (w *Watcher) Hurry() {
 func (w *Watcher) newRun(box *outbox, key sandbox.RunKey, in intake, spec sandbox.Spec, warnings []string) *run {
 	engine := box.engineOf(spec.Profile)
 	r := &run{
-		key: key, hash: key.Hash(), box: box, file: in.name, stamp: in.stamp, spec: spec, warnings: warnings,
+		key: key, hash: key.Hash(), box: box, file: in.name, spec: spec, warnings: warnings,
 		launcher: w.config.Launchers[engine], engine: engine, workspace: workspacePath(spec), bytes: int64(len(in.data)) * 2,
 		seen: in.seen, state: delegation.StateQueued, hurry: make(chan struct{}), over: make(chan struct{}),
 	}
+	r.seenAs.Store(&in.stamp)
 	r.ending, r.stop = context.WithCancelCause(context.Background())
 	r.out = &output{live: box.newSegments(key)}
 	return r
@@ -188,11 +189,4 @@ func (w *Watcher) disown(r *run) {
 	w.mu.Unlock()
 	r.stop(nil)
 	close(r.over)
-}
-
-// owns says whether the run of a key is on its road.
-func (w *Watcher) owns(key string) bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.owned[key] != nil
 }

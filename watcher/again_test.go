@@ -1,0 +1,165 @@
+package watcher
+
+import (
+	"context"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"torno/delegation"
+	"torno/sandbox"
+	"torno/sandbox/sandboxtest"
+)
+
+// untilTold registers a program that ends well when tell is called.
+func (d *desk) untilTold() (tell func()) {
+	told := make(chan struct{})
+	d.world.Register("until-told", func(ctx context.Context, _ sandboxtest.ProgramIO) int {
+		select {
+		case <-told:
+			return 0
+		case <-ctx.Done():
+			return 1
+		}
+	})
+	return func() { close(told) }
+}
+
+// filed waits until the journal knows the request file as it is now.
+func (d *desk) filed(a ask) {
+	d.Helper()
+	name := "request_" + a.id + ".json"
+	d.eventually("the journal knows the new file of "+a.id, func() bool {
+		stamp, err := d.watcher.boxes[0].dir.Stat(name)
+		d.must(err)
+		r, ok, err := d.journal.ByFile(t0(), "main", name, stamp)
+		d.must(err)
+		return ok && r.Request.String() == a.request
+	})
+}
+
+func TestARequestThatIsWrittenAgainRunsOn(t *testing.T) {
+	d := newDesk(t, nil)
+	tell := d.untilTold()
+	a := d.submit(ask{id: "s1", task: "until-told"})
+	d.started(a)
+	d.submit(a)
+	d.filed(a)
+	forbidden := a
+	forbidden.workspace = d.outbox
+	d.submit(forbidden)
+	d.filed(a)
+	if r := d.latest("s1"); r.State != delegation.StateRunning {
+		t.Errorf("the same request again made of a running run one that is %s, %s", r.State, r.Reason)
+	}
+	tell()
+	d.want(d.response(a), delegation.StatusCompleted, delegation.ReasonExited, 0)
+	if keys := d.world.Keys(); len(keys) != 1 || d.world.Started(keys[0]) != 1 {
+		t.Errorf("it ran as %v", keys)
+	}
+}
+
+func TestAnAnsweredRequestThatIsWrittenAgainIsAnsweredOnce(t *testing.T) {
+	d := newDesk(t, nil)
+	a := d.submit(ask{id: "s1", task: "echo"})
+	d.response(a)
+	d.ended(a)
+	d.submit(a)
+	d.filed(a)
+	d.want(d.response(a), delegation.StatusCompleted, delegation.ReasonExited, 0)
+}
+
+func TestARequestThatComesBackBehindAnotherIsAnswered(t *testing.T) {
+	d := newDesk(t, nil)
+	d.shortLadders()
+	a := d.submit(ask{id: "s1", request: "r1", task: "ignore-term"})
+	d.started(a)
+	d.submit(ask{id: "s1", request: "r2", task: "sleep"})
+	d.eventually("the second waits or runs", func() bool { return d.status("s1").RequestID == "r2" })
+	d.submit(a)
+	resp := d.response(a)
+	d.want(resp, delegation.StatusCancelled, delegation.ReasonSuperseded, -1)
+	d.eventually("the second has ended", func() bool {
+		r := d.latest("s1")
+		return r.Request.String() == "r2" && r.State == delegation.StateEnded
+	})
+}
+
+func TestANonsenseSuccessorEndsTheRun(t *testing.T) {
+	d := newDesk(t, nil)
+	a := d.submit(ask{id: "s1", task: "sleep"})
+	d.started(a)
+	key := d.latest("s1").Key
+	d.drop(d.outbox, "request_s1.json", []byte("nonsense"))
+	if resp := d.response(ask{id: "s1"}); resp.Error == nil || resp.Error.Code != delegation.CodeUnparsable {
+		t.Errorf("nonsense is answered %+v", resp)
+	}
+	d.eventually("the run has ended", func() bool {
+		r, err := d.journal.Get(t0(), key)
+		d.must(err)
+		return r.Reason == delegation.ReasonSuperseded
+	})
+}
+
+func TestNonsenseFromTheFutureIsAnswered(t *testing.T) {
+	d := newDesk(t, nil)
+	temp := filepath.Join(d.outbox, "aside")
+	d.must(os.WriteFile(temp, []byte("nonsense"), 0o644))
+	ahead := time.Now().Add(time.Hour)
+	d.must(os.Chtimes(temp, ahead, ahead))
+	d.must(os.Rename(temp, filepath.Join(d.outbox, "request_s1.json")))
+	if resp := d.response(ask{id: "s1"}); resp.Error == nil || resp.Error.Code != delegation.CodeUnparsable {
+		t.Errorf("it is answered %+v", resp)
+	}
+}
+
+// TestAListingFindsASentinel: no event speaks of it while there is a run, as where notifications are lost.
+func TestAListingFindsASentinel(t *testing.T) {
+	d := newDesk(t, func(c *Config) { c.MaxRunning = 1 })
+	d.started(d.submit(ask{id: "first", task: "sleep"}))
+	d.touch("cancel_s1")
+	ahead := time.Now().Add(time.Hour)
+	d.must(os.Chtimes(filepath.Join(d.outbox, "cancel_s1"), ahead, ahead))
+	d.want(d.response(d.submit(ask{id: "s1", task: "echo"})), delegation.StatusCancelled, delegation.ReasonCancelled, -1)
+}
+
+func TestASentinelIsSpentByItsOwnRunOnly(t *testing.T) {
+	path := t.TempDir()
+	dir, err := delegation.OpenDir(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer dir.Close()
+	box := &outbox{dir: dir, log: slog.New(slog.DiscardHandler)}
+	id, err := delegation.ParseSubagentID("s1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &run{box: box, key: sandbox.RunKey{Subagent: id}, file: delegation.RequestName(id)}
+	write := func(name string) delegation.Stamp {
+		if err := os.WriteFile(filepath.Join(path, name), []byte(name), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		stamp, err := dir.Stat(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return stamp
+	}
+	own := write(r.file)
+	write("cancel_s1")
+	another := own
+	another.Ino++
+	r.seenAs.Store(&another)
+	box.spendSentinel(r)
+	if _, err := dir.Stat("cancel_s1"); err != nil {
+		t.Error("the sentinel of the next request was taken away:", err)
+	}
+	r.seenAs.Store(&own)
+	box.spendSentinel(r)
+	if _, err := dir.Stat("cancel_s1"); err == nil {
+		t.Error("its own sentinel is left")
+	}
+}
