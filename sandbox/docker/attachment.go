@@ -138,7 +138,26 @@ func (a *attachment) awaitExit(l *Launcher) (sandbox.Exit, error) {
 	case found.State.Status == container.StateCreated:
 		return sandbox.Exit{}, fmt.Errorf("container %s was never started", a.handle.ID)
 	}
-	return exitFrom(found.State), nil
+	exit := exitFrom(found.State)
+	exit.OutOfMemory = exit.OutOfMemory || a.wasMemory(exit)
+	return exit, nil
+}
+
+// oomPatience is how long the news of memory may come behind that of the end.
+const oomPatience = 300 * time.Millisecond
+
+// killedCode is the exit code of an agent that a KILL ended.
+const killedCode = 128 + 9
+
+// wasMemory asks again where a KILL ended the agent that was none of ours. The engine notes in a container's state that
+// memory ended it only when that news overtakes the end itself, which on a busy machine one in a hundred does not.
+func (a *attachment) wasMemory(exit sandbox.Exit) bool {
+	if exit.Code != killedCode || a.box.killed.Load() {
+		return false
+	}
+	patient, cancel := context.WithTimeout(a.open, oomPatience)
+	defer cancel()
+	return a.engine.ranOutOfMemory(patient, a.handle.ID, exit.StartedAt)
 }
 
 func (a *attachment) Output() <-chan sandbox.Chunk { return a.output }
@@ -154,6 +173,9 @@ func (a *attachment) Signal(ctx context.Context, s sandbox.Signal) error {
 	name, ok := signalNames[s]
 	if !ok {
 		return fmt.Errorf("signal %q is none that a sandbox gets", s)
+	}
+	if s == sandbox.Kill {
+		a.box.killed.Store(true)
 	}
 	err := a.engine.kill(ctx, a.handle.ID, name)
 	switch {

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"torno/delegation"
 	"torno/internal/mounts"
@@ -26,7 +25,23 @@ func (l *Launcher) Create(ctx context.Context, key sandbox.RunKey, spec sandbox.
 	if missing := l.guarantees.Missing(spec.AtLeast); len(missing) > 0 {
 		return sandbox.Handle{}, l.notEnforced(spec, missing[0])
 	}
+	if h, err := l.again(ctx, key.Hash()); !errors.Is(err, sandbox.ErrNotFound) {
+		return h, err
+	}
 	return l.create(ctx, order{run: key.Hash(), spec: spec, bases: l.options.Bases})
+}
+
+// again finds a sandbox of ours by its run, if the engine still has it.
+func (l *Launcher) again(ctx context.Context, run string) (sandbox.Handle, error) {
+	id := l.idOf(run)
+	if id == "" {
+		return sandbox.Handle{}, sandbox.ErrNotFound
+	}
+	found, err := l.look(ctx, sandbox.Handle{ID: id})
+	if err != nil {
+		return sandbox.Handle{}, err
+	}
+	return l.names.handle(id, found.Config.Labels)
 }
 
 func (l *Launcher) notEnforced(spec sandbox.Spec, key sandbox.GuaranteeKey) *delegation.Refusal {
@@ -135,10 +150,9 @@ func (m *making) takeSlot(context.Context) (err error) {
 	return nil
 }
 
-// make asks the engine. Whether it did what it was asked is not known when the call was cut off, so the call has a
-// time of its own, and the caller's wish to cancel is heard when it is over.
+// make asks the engine, and hears of the caller's wish to cancel when it has answered.
 func (m *making) make(ctx context.Context) (sandbox.Handle, error) {
-	calling, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
+	calling, cancel := callContext(ctx)
 	defer cancel()
 	name := m.names.container(m.order.run)
 	config, host := containerConfig(m.recipe)

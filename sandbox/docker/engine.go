@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 	"time"
 
 	"github.com/containerd/errdefs"
 	"github.com/docker/docker/api/types"
 	"github.com/docker/docker/api/types/container"
+	"github.com/docker/docker/api/types/events"
 	"github.com/docker/docker/api/types/filters"
 	"github.com/docker/docker/api/types/image"
 	"github.com/docker/docker/api/types/system"
@@ -113,6 +115,22 @@ func (e *engine) wait(ctx context.Context, id string, until container.WaitCondit
 func (e *engine) inspect(ctx context.Context, id string) (container.InspectResponse, error) {
 	defer e.timed("inspect")()
 	return e.api.ContainerInspect(ctx, id)
+}
+
+// ranOutOfMemory says whether the engine tells that memory ended something in the container, before the context ends.
+func (e *engine) ranOutOfMemory(ctx context.Context, id string, since time.Time) bool {
+	defer e.timed("events")()
+	told, failed := e.api.Events(ctx, events.ListOptions{
+		Since: strconv.FormatInt(since.Unix(), 10),
+		Filters: filters.NewArgs(filters.Arg("type", string(events.ContainerEventType)),
+			filters.Arg("container", id), filters.Arg("event", string(events.ActionOOM))),
+	})
+	select {
+	case <-told:
+		return true
+	case <-failed:
+		return false
+	}
 }
 
 func (e *engine) kill(ctx context.Context, id, signal string) error {

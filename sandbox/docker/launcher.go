@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/docker/docker/api/types"
@@ -53,8 +54,10 @@ type shared struct {
 // box is what this process knows of a sandbox.
 type box struct {
 	run   string
-	slot  *mounts.Slot // nil if another sandbox's process has it
+	slot  *mounts.Slot // nil where this process did not claim it
 	stdin bool
+
+	killed atomic.Bool // by us
 
 	mu    sync.Mutex
 	fresh bool                    // made by us and never started
@@ -62,8 +65,17 @@ type box struct {
 	input *types.HijackedResponse // the agent's standard input, until somebody closes it
 }
 
-// cleanupTime bounds what is done after a failure, which has a time of its own.
-const cleanupTime = 30 * time.Second
+// What a call that changes something may take, and what is done after a failure.
+const (
+	callTime    = 2 * time.Minute
+	cleanupTime = 30 * time.Second
+)
+
+// callContext is for calls that change something. Whether the engine did what it was asked is not known when the call is
+// cut off, so it is not, and has a time of its own.
+func callContext(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.WithoutCancel(ctx), callTime)
+}
 
 // cleanupContext goes on when the call that it cleans up after was cancelled.
 func cleanupContext(ctx context.Context) (context.Context, context.CancelFunc) {
@@ -196,6 +208,18 @@ func (l *Launcher) known(id string) *box {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.boxes[id]
+}
+
+// idOf is the container of a run, or "".
+func (l *Launcher) idOf(run string) string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for id, b := range l.boxes {
+		if b.run == run {
+			return id
+		}
+	}
+	return ""
 }
 
 func (l *Launcher) remember(id string, b *box) {

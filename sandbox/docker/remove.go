@@ -20,6 +20,9 @@ func (l *Launcher) Remove(ctx context.Context, h sandbox.Handle) error {
 			return ignore(err, sandbox.ErrNotFound)
 		}
 	}
+	if b != nil {
+		b.killed.Store(true)
+	}
 	if err := l.removeContainer(ctx, h.ID); err != nil {
 		return l.wrap(err, "remove", h)
 	}

@@ -2,6 +2,7 @@ package docker
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/docker/docker/api/types"
@@ -42,15 +43,15 @@ func (l *Launcher) startAttached(ctx context.Context, h sandbox.Handle, b *box) 
 		b.input, err = l.attach(ctx, h, container.AttachOptions{Stream: true, Stdin: true})
 	}
 	if err == nil {
-		if err = l.engine.start(ctx, h.ID); err != nil {
-			err = l.wrap(err, "start", h)
-		}
+		calling, cancel := callContext(ctx)
+		defer cancel()
+		b.fresh = false // even a call that failed may have started it
+		err = l.engine.start(calling, h.ID)
 	}
 	if err != nil {
 		b.dropStreams()
-		return err
+		return l.wrap(err, "start", h)
 	}
-	b.fresh = false
 	l.remember(h.ID, b)
 	return nil
 }
@@ -63,7 +64,7 @@ func (l *Launcher) attach(ctx context.Context, h sandbox.Handle, o container.Att
 	if _, gone := l.look(ctx, h); gone != nil {
 		return nil, gone // the client does not tell why it could not attach
 	}
-	return nil, l.wrap(err, "attach to", h)
+	return nil, fmt.Errorf("attach: %w", err)
 }
 
 // look inspects a container, and makes sure that it is a run of this installation (I14).
@@ -80,6 +81,9 @@ func (l *Launcher) look(ctx context.Context, h sandbox.Handle) (container.Inspec
 
 // wrap says what failed, and tells a container that is gone apart.
 func (l *Launcher) wrap(err error, doing string, h sandbox.Handle) error {
+	if errors.Is(err, sandbox.ErrNotFound) {
+		return err
+	}
 	if isGone(err) {
 		return fmt.Errorf("%s container %s: %w", doing, h.ID, sandbox.ErrNotFound)
 	}

@@ -103,36 +103,18 @@ func (l *Launcher) adopt(ctx context.Context) error {
 	return nil
 }
 
-// tryFilters finds the strictest filter under which a sandbox starts.
-func (l *Launcher) tryFilters(ctx context.Context) error {
-	var failures []error
+// tryFilters finds the strictest filter under which a sandbox starts. Another failure than that of the start has nothing
+// to do with filters.
+func (l *Launcher) tryFilters(ctx context.Context) (err error) {
 	for _, f := range []filter{{arch: l.facts.arch}, {arch: l.facts.arch, openat2: true}} {
-		profile, err := f.profile()
-		if err != nil {
+		l.filter = f
+		if l.seccomp, err = f.profile(); err != nil {
 			return err
 		}
-		l.filter, l.seccomp = f, profile
-		if err = l.try(ctx); err == nil {
-			return nil
-		}
-		failures = append(failures, err)
-		if ctx.Err() != nil {
-			break
+		var notStarted *startError
+		if err = l.try(ctx); !errors.As(err, &notStarted) || ctx.Err() != nil {
+			return err
 		}
 	}
-	return oneOf(failures)
-}
-
-// oneOf is the failures, each sentence once.
-func oneOf(failures []error) error {
-	var texts []string
-	for _, err := range failures {
-		if len(texts) == 0 || texts[len(texts)-1] != err.Error() {
-			texts = append(texts, err.Error())
-		}
-	}
-	if len(texts) < len(failures) {
-		return failures[0]
-	}
-	return errors.Join(failures...)
+	return err
 }

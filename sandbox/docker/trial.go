@@ -41,9 +41,15 @@ func (l *Launcher) try(ctx context.Context) error {
 	return errors.Join(err, l.Remove(cleanup, h))
 }
 
+// startError says that the engine did not start a trial's sandbox.
+type startError struct{ err error }
+
+func (e *startError) Error() string { return "trial: " + e.err.Error() }
+func (e *startError) Unwrap() error { return e.err }
+
 func (l *Launcher) runTrial(ctx context.Context, h sandbox.Handle) error {
 	if err := l.Start(ctx, h); err != nil {
-		return fmt.Errorf("trial: %w", err)
+		return &startError{err}
 	}
 	a, err := l.Open(ctx, h, "")
 	if err != nil {

@@ -1,0 +1,114 @@
+package docker
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	dockersystem "github.com/docker/docker/api/types/system"
+
+	"torno/delegation"
+	"torno/sandbox"
+)
+
+func fitEngine() dockersystem.Info {
+	return dockersystem.Info{
+		ServerVersion: "20.10.24", Architecture: "x86_64", NCPU: 2, MemoryLimit: true, SwapLimit: true, CPUCfsPeriod: true,
+		CPUCfsQuota: true, PidsLimit: true, SecurityOptions: []string{"name=seccomp,profile=default", "name=apparmor"},
+		Plugins: dockersystem.PluginsInfo{Log: []string{"json-file", "local"}}, RuncCommit: dockersystem.Commit{ID: "1.1.5+ds1-1+deb12u1"},
+	}
+}
+
+func TestFactsOfAFitEngine(t *testing.T) {
+	f, err := factsOf(fitEngine())
+	if err != nil || f.arch != "amd64" || f.cpus != 2000 {
+		t.Fatalf("%+v, %v", f, err)
+	}
+	for key, has := range f.limits {
+		if !has {
+			t.Errorf("%s is missing", key)
+		}
+	}
+}
+
+func TestEnginesThatHoldNoSandbox(t *testing.T) {
+	for want, spoil := range map[string]func(*dockersystem.Info){
+		"riscv64":  func(i *dockersystem.Info) { i.Architecture = "riscv64" },
+		"seccomp":  func(i *dockersystem.Info) { i.SecurityOptions = []string{"name=seccompX"} },
+		"rootless": func(i *dockersystem.Info) { i.SecurityOptions = append(i.SecurityOptions, "name=rootless") },
+		"remaps":   func(i *dockersystem.Info) { i.SecurityOptions = append(i.SecurityOptions, "name=userns") },
+		`"local"`:  func(i *dockersystem.Info) { i.Plugins.Log = []string{"json-file"} },
+	} {
+		info := fitEngine()
+		spoil(&info)
+		if _, err := factsOf(info); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", want, err)
+		}
+	}
+}
+
+func TestWhatRuntimesLack(t *testing.T) {
+	for version, want := range map[string]int{
+		"1.1.5+ds1-1+deb12u1": 2, "v1.1.11-0-g4bccb38": 2, "v1.1.12-0-g51d5e94": 1, "1.1.15": 1, "1.2.7": 1, "1.2.8": 0, "1.3.2": 1,
+		"1.3.3": 0, "1.4.0": 0, "2.0.0": 0, "": 0, "crun": 0,
+	} {
+		if lacks := (facts{runc: version}).lacks(); len(lacks) != want {
+			t.Errorf("runc %q lacks %q, want %d", version, lacks, want)
+		}
+	}
+}
+
+// TestWarningsAboutLimits has the texts of engines of several versions.
+func TestWarningsAboutLimits(t *testing.T) {
+	for warning, want := range map[string]sandbox.GuaranteeKey{
+		"Your kernel does not support memory limit capabilities or the cgroup is not mounted. Limitation discarded.":           sandbox.MemoryLimit,
+		"Your kernel does not support swap limit capabilities or the cgroup is not mounted. Memory limited without swap.":      sandbox.SwapLimit,
+		"Your kernel does not support PIDs limit capabilities or the cgroup is not mounted. PIDs limit discarded.":             sandbox.PidsLimit,
+		"Your kernel does not support CPU CFS scheduler or the cgroup is not mounted. Period discarded.":                       sandbox.CPULimit,
+		"The requested image's platform (linux/arm64) does not match the detected host platform (linux/amd64) and no specific": "",
+	} {
+		if got := warnedOf(warning); got != want {
+			t.Errorf("%q is about %q, want %q", warning, got, want)
+		}
+	}
+}
+
+func TestLostLimitsAreRefused(t *testing.T) {
+	m := &making{Launcher: &Launcher{}, order: order{spec: sandbox.Spec{Profile: "p"}}}
+	m.options, _ = Options{Installation: "0123456789abcdef", StateDir: "/s", InitPath: "i"}.checked()
+	m.options.Log = quiet
+	m.facts.limits = map[sandbox.GuaranteeKey]bool{sandbox.MemoryLimit: true}
+	swap, memory := "no swap limit. Memory limited without swap.", "no memory limit"
+	if err := m.readWarnings([]string{swap}); err != nil {
+		t.Errorf("a loss that is known: %v", err)
+	}
+	err := m.readWarnings([]string{swap, memory})
+	if refusal, ok := err.(*delegation.Refusal); !ok || refusal.Code != delegation.CodeNotEnforced || !strings.Contains(refusal.Text, memory) {
+		t.Errorf("a loss that is not: %v", err)
+	}
+}
+
+func TestGuaranteesSayWhy(t *testing.T) {
+	l := &Launcher{}
+	l.facts.limits = map[sandbox.GuaranteeKey]bool{sandbox.MemoryLimit: true}
+	byHandle, byPath := l.guarantee(""), l.guarantee("there is a reason")
+	for _, key := range sandbox.GuaranteeKeys {
+		if byHandle[key].By == "" || byPath[key].By == "" {
+			t.Errorf("nothing is said of %s", key)
+		}
+	}
+	missing := byPath.Missing(sandbox.GuaranteeKeys)
+	want := []sandbox.GuaranteeKey{
+		sandbox.CPULimit, sandbox.KernelIsolation, sandbox.MountsByHandle, sandbox.OwnIdentity, sandbox.PidsLimit, sandbox.SwapLimit,
+	}
+	if slices.Sort(want); !slices.Equal(missing, want) {
+		t.Errorf("missing are %v, want %v", missing, want)
+	}
+	if !strings.Contains(byPath[sandbox.MountsByHandle].By, "there is a reason") || !byHandle[sandbox.OwnIdentity].Enforced {
+		t.Errorf("by path %v, by handle %v", byPath[sandbox.MountsByHandle], byHandle[sandbox.OwnIdentity])
+	}
+	l.filter.openat2 = true
+	if by := l.guarantee("")[sandbox.SyscallFilter].By; !strings.Contains(by, "openat2") {
+		t.Errorf("the weaker filter is not told of: %s", by)
+	}
+}

@@ -1,0 +1,187 @@
+package docker_test
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+
+	"torno/sandbox"
+	"torno/sandbox/docker"
+)
+
+// flaky stands between a launcher and its engine, and spoils one call when it is told to.
+type flaky struct {
+	proxy *httputil.ReverseProxy
+
+	mu    sync.Mutex
+	op    string
+	after bool // the engine does what it was asked, and nobody hears of it
+	fired int
+}
+
+// routes are the calls of the API that a run makes.
+var routes = map[string]*regexp.Regexp{
+	"create":  regexp.MustCompile(`^POST /v[0-9.]+/containers/create$`),
+	"attach":  regexp.MustCompile(`^POST /v[0-9.]+/containers/[0-9a-f]+/attach$`),
+	"start":   regexp.MustCompile(`^POST /v[0-9.]+/containers/[0-9a-f]+/start$`),
+	"wait":    regexp.MustCompile(`^POST /v[0-9.]+/containers/[0-9a-f]+/wait$`),
+	"inspect": regexp.MustCompile(`^GET /v[0-9.]+/containers/[^/]+/json$`),
+	"remove":  regexp.MustCompile(`^DELETE /v[0-9.]+/containers/[0-9a-f]+$`),
+}
+
+// newFlaky listens at a socket of its own.
+func newFlaky(t *testing.T, engine string) (*flaky, string) {
+	t.Helper()
+	f := &flaky{proxy: &httputil.ReverseProxy{
+		Rewrite: func(r *httputil.ProxyRequest) { r.Out.URL.Scheme, r.Out.URL.Host = "http", "engine" },
+		Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return (&net.Dialer{}).DialContext(ctx, "unix", engine)
+		}},
+		FlushInterval: -1,
+	}}
+	dir, err := os.MkdirTemp("", "flaky-*") // the path of a socket is short
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	listener, err := net.Listen("unix", filepath.Join(dir, "s"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewUnstartedServer(f)
+	server.Listener.Close()
+	server.Listener = listener
+	server.Start()
+	t.Cleanup(func() {
+		server.CloseClientConnections()
+		server.Close()
+		f.proxy.Transport.(*http.Transport).CloseIdleConnections()
+	})
+	return f, "unix://" + listener.Addr().String()
+}
+
+// spoil arms one fault.
+func (f *flaky) spoil(op string, after bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.op, f.after, f.fired = op, after, 0
+}
+
+// strikes says whether this request is the one, which is then over.
+func (f *flaky) strikes(r *http.Request) (strikes, after bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.op == "" || !routes[f.op].MatchString(r.Method+" "+r.URL.Path) {
+		return false, false
+	}
+	f.op = ""
+	f.fired++
+	return true, f.after
+}
+
+func (f *flaky) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	strikes, after := f.strikes(r)
+	switch {
+	case !strikes:
+		f.proxy.ServeHTTP(w, r)
+	case after:
+		f.proxy.ServeHTTP(httptest.NewRecorder(), r)
+		fallthrough
+	default:
+		http.Error(w, `{"message":"spoiled"}`, http.StatusInternalServerError)
+	}
+}
+
+// TestEachCallFailsOnce spoils every kind of call of a run, before and after the engine has done its part. Whoever tries
+// again gets the run, whole and once, and nothing is left of it.
+func TestEachCallFailsOnce(t *testing.T) {
+	engine, local := strings.CutPrefix(needEngine(t).DaemonHost(), "unix://")
+	if !local {
+		t.Skip("the engine has no socket here to stand in front of")
+	}
+	between, host := newFlaky(t, engine)
+	f := &field{TB: t, base: t.TempDir(), calls: &calls{}, ctx: t.Context()}
+	f.house = newHouse(t, func(o *docker.Options) { o.Host = host })
+	f.Launcher = f.house.launch(f.base, "ours")
+	f.mkdir("workspace")
+	for op := range routes {
+		for _, after := range []bool{false, true} {
+			if after && (op == "attach" || op == "wait") {
+				continue // an answer that is a stream cannot come and be lost
+			}
+			t.Run(op+map[bool]string{false: " is not done", true: " is done and not said"}[after], func(t *testing.T) {
+				f := &field{TB: t, Launcher: f.Launcher, house: f.house, base: f.base, calls: f.calls, ctx: t.Context()}
+				between.spoil(op, after)
+				f.persist()
+				if between.fired != 1 {
+					t.Errorf("the fault was met %d times", between.fired)
+				}
+			})
+		}
+	}
+}
+
+// persist makes a run and repeats what fails.
+func (f *field) persist() {
+	f.Helper()
+	marks := filepath.Join(f.base, "workspace", "marks")
+	f.must(os.RemoveAll(marks))
+	spec, key := f.spec("/bin/sh", "-c", "echo ran >>marks; echo said"), f.key()
+	var h sandbox.Handle
+	f.twice("Create", func() (err error) { h, err = f.Create(f.ctx, key, spec); return err })
+	f.twice("Start", func() error { return f.Start(f.ctx, h) })
+	var said string
+	var cursor sandbox.Cursor
+	f.twice("a run", func() error {
+		a, err := f.Open(f.ctx, h, cursor)
+		if err != nil {
+			return err
+		}
+		defer a.Close()
+		for chunk := range a.Output() {
+			if cursor = chunk.Cursor; chunk.Stream == sandbox.Stdout {
+				said += string(chunk.Bytes)
+			}
+		}
+		_, err = a.Wait(f.ctx)
+		return err
+	})
+	f.twice("Remove", func() error { return f.Remove(f.ctx, h) })
+	if content, err := os.ReadFile(marks); err != nil || string(content) != "ran\n" {
+		f.Errorf("the agent's marks are %q, %v", content, err)
+	}
+	if said != "said\n" {
+		f.Errorf("the agent said %q", said)
+	}
+	f.nothingLeft()
+}
+
+func (f *field) twice(what string, do func() error) {
+	f.Helper()
+	if err := do(); err != nil {
+		f.Logf("%s: %v", what, err)
+		if err := do(); err != nil {
+			f.Fatalf("%s, again: %v", what, err)
+		}
+	}
+}
+
+// nothingLeft of any run.
+func (f *field) nothingLeft() {
+	f.Helper()
+	all, err := f.List(f.ctx)
+	f.must(err)
+	dir, _ := f.house.state("ours")
+	slots, err := os.ReadDir(filepath.Join(dir, "docker", "slots"))
+	if err != nil || len(all)+len(slots) > 0 {
+		f.Errorf("left are the sandboxes %v and the slots %v, %v", all, slots, err)
+	}
+}

@@ -1,0 +1,96 @@
+package docker_test
+
+import (
+	"archive/tar"
+	"bytes"
+	"context"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/docker/docker/api/types/image"
+
+	"torno/sandbox"
+	"torno/sandbox/docker"
+)
+
+// importImage makes an image of one program, with everything in it that an image can say of how it is to be run.
+func (f *field) importImage(ref string, changes ...string) {
+	f.Helper()
+	api := needEngine(f.TB)
+	f.build("alive")
+	program, err := os.ReadFile(filepath.Join(f.base, "workspace", "alive"))
+	f.must(err)
+	var content bytes.Buffer
+	w := tar.NewWriter(&content)
+	f.must(w.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: "alive", Mode: 0o755, Size: int64(len(program))}))
+	_, err = w.Write(program)
+	f.must(err)
+	f.must(w.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: "etc/passwd", Mode: 0o644, Size: 2}))
+	_, err = w.Write([]byte("x\n"))
+	f.must(err)
+	f.must(w.Close())
+	body, err := api.ImageImport(f.ctx, image.ImportSource{Source: &content, SourceName: "-"}, ref, image.ImportOptions{Changes: changes})
+	f.must(err)
+	_, err = io.Copy(io.Discard, body)
+	f.must(err)
+	f.must(body.Close())
+	f.Cleanup(func() {
+		if _, err := api.ImageRemove(context.WithoutCancel(f.ctx), ref, image.RemoveOptions{Force: true}); err != nil {
+			f.Errorf("remove the test's image: %v", err)
+		}
+	})
+}
+
+// TestImage runs a program of an image that wants to be run otherwise.
+func TestImage(t *testing.T) {
+	f := newField(t, docker.MountAuto)
+	api := needEngine(t)
+	_, id := f.house.state("ours")
+	ref := "torno-test/" + id + ":alive"
+	f.importImage(ref, "VOLUME /data /tmp", "ENV LEAK=1", "USER 0", `ENTRYPOINT ["/nonexistent"]`, "WORKDIR /nowhere",
+		`HEALTHCHECK CMD /nonexistent`, "EXPOSE 80", "LABEL torno.run=stolen")
+	spec := f.spec("/alive", "/data", "/tmp", "/home/agent", "/workspace", "/", "/etc")
+	spec.RootFS = sandbox.RootFS{Image: ref}
+	h := f.create(spec)
+	seen, err := api.ContainerInspect(f.ctx, h.ID)
+	f.must(err)
+	e := f.finish(f.start(h))
+	want := "alive\n/data true\n/tmp true\n/home/agent true\n/workspace true\n/ false\n/etc false\nagent true sandbox true\nPATH=/usr/bin:/bin\n"
+	if string(e.stdout) != want || e.exit.Code != 0 {
+		t.Errorf("exit %d, stdout %q, want %q, stderr %q", e.exit.Code, e.stdout, want, e.stderr)
+	}
+	for _, m := range seen.Mounts {
+		if m.Type == "volume" && !strings.HasPrefix(m.Name, "torno-"+id[:8]) {
+			t.Errorf("the image's volume %s is on the host's disk, at %s", m.Name, m.Destination)
+		}
+	}
+	if len(seen.HostConfig.PortBindings) > 0 || seen.Config.StopSignal != "SIGTERM" || seen.Config.Labels["torno.run"] != h.Key {
+		t.Errorf("the image had its way: %+v", seen.Config)
+	}
+	f.remove(h)
+	if again := f.run(spec); string(again.stdout) != want {
+		t.Errorf("the second run of the image: %q", again.stdout)
+	}
+}
+
+func TestImagesThatCannotBe(t *testing.T) {
+	f := newField(t, docker.MountAuto)
+	_, id := f.house.state("ours")
+	ref := "torno-test/" + id + ":volume"
+	f.importImage(ref, "VOLUME /run")
+	for what, root := range map[string]sandbox.RootFS{
+		"torno-test/missing:1": {Image: "torno-test/missing:1"},
+		"VOLUME":               {Image: ref},
+		"either":               {},
+		"has either":           {Host: true, Image: ref},
+	} {
+		spec := f.spec("/alive")
+		spec.RootFS = root
+		if h, err := f.Create(f.ctx, f.key(), spec); err == nil || !strings.Contains(err.Error(), what) {
+			t.Errorf("%s: %+v, %v", what, h, err)
+		}
+	}
+}

@@ -1,0 +1,168 @@
+package docker_test
+
+import (
+	"errors"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"torno/delegation"
+	"torno/sandbox"
+	"torno/sandbox/docker"
+)
+
+// TestMountsAtManyPlaces has a workspace in a context, contexts beside it, below /tmp and in the home directory, and a file.
+func TestMountsAtManyPlaces(t *testing.T) {
+	for _, mode := range []docker.MountMode{docker.MountByHandle, docker.MountByPath} {
+		t.Run(string(mode), func(t *testing.T) {
+			f := newField(t, mode)
+			for _, dir := range []string{"outer", "outer/ws", "tmp", "home"} {
+				f.mkdir(dir)
+				f.must(os.WriteFile(filepath.Join(f.base, dir, "note"), []byte(dir+"\n"), 0o644))
+			}
+			mount := func(rel, target, prefix string) sandbox.Mount {
+				return sandbox.Mount{Source: sandbox.Source{Base: f.base, Rel: rel}, Target: target, Prefix: prefix}
+			}
+			spec := f.spec("/bin/sh", "-c", `cat /p/note /p/ws/note /tmp/deep/note /home/agent/in/note /single
+				echo new >/p/ws/new && for d in /p /tmp/deep /home/agent/in; do echo x >$d/x && echo "$d can be written"; done 2>/dev/null; exit 0`)
+			spec.Mounts = []sandbox.Mount{
+				mount("home", "/home/agent/in", "/home/agent/in"), mount("outer", "/p", "/p"), mount("outer/ws", "/p/ws", "/p"),
+				mount("tmp/note", "/single", "/single"), mount("tmp", "/tmp/deep", "/tmp/deep"),
+			}
+			spec.Mounts[2].Workspace = true
+			spec.Process.Dir = "/p/ws"
+			e := f.run(spec)
+			if want := "outer\nouter/ws\ntmp\nhome\ntmp\n"; string(e.stdout) != want || e.exit.Code != 0 {
+				t.Errorf("exit %d, stdout %q, want %q, stderr %q", e.exit.Code, e.stdout, want, e.stderr)
+			}
+			if content, err := os.ReadFile(filepath.Join(f.base, "outer", "ws", "new")); err != nil || string(content) != "new\n" {
+				t.Errorf("what was written: %q, %v", content, err)
+			}
+		})
+	}
+}
+
+// refused is the code of a refusal.
+func (f *field) refused(spec sandbox.Spec) delegation.Code {
+	f.Helper()
+	h, err := f.Create(f.ctx, f.key(), spec)
+	if err == nil {
+		f.remove(h)
+		return ""
+	}
+	var refusal *delegation.Refusal
+	if !errors.As(err, &refusal) {
+		f.Fatalf("no refusal: %v", err)
+	}
+	if refusal.Hint == "" || refusal.Field == "" {
+		f.Errorf("a refusal that does not help: %+v", refusal)
+	}
+	return refusal.Code
+}
+
+// TestKeptPlaces asks for Torno's own state in every way that a root would allow.
+func TestKeptPlaces(t *testing.T) {
+	f := newField(t, docker.MountAuto)
+	state, _ := f.house.state("above")
+	f.Launcher = f.house.launch(filepath.Dir(state), "above") // a root that holds its own state
+	for rel, want := range map[string]delegation.Code{
+		".": delegation.CodeWorkspace, "above": delegation.CodeWorkspace, "above/docker": delegation.CodeWorkspace,
+		"above/docker/trial": delegation.CodeWorkspace, "beside": "",
+	} {
+		f.must(os.MkdirAll(filepath.Join(filepath.Dir(state), "beside"), 0o755))
+		spec := f.spec("/bin/true")
+		spec.Mounts[0].Source = sandbox.Source{Base: filepath.Dir(state), Rel: rel}
+		if got := f.refused(spec); got != want {
+			t.Errorf("%s as a workspace: %q, want %q", rel, got, want)
+		}
+	}
+}
+
+// TestEnginesSocketIsNobodys: not as a profile's socket, and not in a directory.
+func TestEnginesSocketIsNobodys(t *testing.T) {
+	f := newField(t, docker.MountAuto)
+	api := needEngine(t)
+	engine, ok := strings.CutPrefix(api.DaemonHost(), "unix://")
+	if !ok {
+		t.Skipf("the engine at %s has no socket here", api.DaemonHost())
+	}
+	link := filepath.Join(f.base, "link")
+	f.must(os.Symlink(engine, link))
+	for _, host := range []string{engine, link, filepath.Join(f.base, "workspace"), "/nonexistent"} {
+		spec := f.spec("/bin/true")
+		spec.Sockets = []sandbox.Socket{{Host: host, Target: "/run/x"}}
+		if h, err := f.Create(f.ctx, f.key(), spec); err == nil || !strings.Contains(err.Error(), "socket of the profile") {
+			t.Errorf("%s: %+v, %v", host, h, err)
+		}
+	}
+	f.Launcher = f.house.launch(filepath.Dir(engine), "with the socket")
+	spec := f.spec("/bin/true")
+	spec.Mounts[0].Source = sandbox.Source{Base: filepath.Dir(engine), Rel: "."}
+	if got := f.refused(spec); got != delegation.CodeWorkspace {
+		t.Errorf("the socket's directory as a workspace: %q", got)
+	}
+}
+
+// TestHardLinkOfTheEnginesSocket is the same socket by another name.
+func TestHardLinkOfTheEnginesSocket(t *testing.T) {
+	f := &field{TB: t, base: t.TempDir(), calls: &calls{}, ctx: t.Context()}
+	api := needEngine(t)
+	engine, ok := strings.CutPrefix(api.DaemonHost(), "unix://")
+	other := filepath.Join(f.base, "other")
+	if err := os.Link(engine, other); !ok || err != nil {
+		t.Skipf("there can be no second name: %v", err)
+	}
+	f.house = newHouse(t, func(*docker.Options) {})
+	f.Launcher = f.house.launch(f.base, "ours")
+	f.mkdir("workspace")
+	spec := f.spec("/bin/true")
+	spec.Sockets = []sandbox.Socket{{Host: other, Target: "/run/x"}}
+	if h, err := f.Create(f.ctx, f.key(), spec); err == nil || !strings.Contains(err.Error(), "engine's own") {
+		t.Errorf("%+v, %v", h, err)
+	}
+}
+
+// TestOwnersByPath: by path a sandbox is its workspace's owner, who must be somebody that it may be.
+func TestOwnersByPath(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root can give directories to others: nothing was tried")
+	}
+	f := newField(t, docker.MountByPath)
+	workspace := filepath.Join(f.base, "workspace")
+	for _, c := range []struct {
+		uid, gid int
+		want     delegation.Code
+	}{
+		{0, 0, delegation.CodeIdentity},
+		{0, workspaceOwner, delegation.CodeIdentity},
+		{workspaceOwner, 0, delegation.CodeIdentity},
+		{4242, workspaceOwner, delegation.CodeIdentity},
+		{workspaceOwner, workspaceOwner, ""},
+	} {
+		f.must(os.Chown(workspace, c.uid, c.gid))
+		spec := f.spec("/bin/true")
+		spec.Owners = []uint32{0, workspaceOwner}
+		if got := f.refused(spec); got != c.want {
+			t.Errorf("a workspace of %d:%d: %q, want %q", c.uid, c.gid, got, c.want)
+		}
+	}
+	if e := f.run(f.spec("/bin/sh", "-c", "id -u; id -g; id -G")); string(e.stdout) != "1000\n1000\n1000\n" {
+		t.Errorf("it runs as %q", e.stdout)
+	}
+}
+
+// TestSocketOfTheProfile is there to be used and not to be removed.
+func TestSocketOfTheProfile(t *testing.T) {
+	f := newField(t, docker.MountAuto)
+	path := filepath.Join(f.base, "socket")
+	listener, err := net.Listen("unix", path)
+	f.must(err)
+	defer listener.Close()
+	spec := f.spec("/bin/sh", "-c", "test -S /run/model/socket && ! rm /run/model/socket 2>/dev/null && echo there")
+	spec.Sockets = []sandbox.Socket{{Host: path, Target: "/run/model/socket"}}
+	if e := f.run(spec); string(e.stdout) != "there\n" {
+		t.Errorf("stdout %q, stderr %q", e.stdout, e.stderr)
+	}
+}
