@@ -38,7 +38,7 @@ func (w *Watcher) conclude(r *run, v verdict) {
 func (w *Watcher) answer(r *run) {
 	record, err := w.journal.Get(w.life, r.hash)
 	if err == nil {
-		_, err = r.box.respond(r.file, delegation.ResponseName(r.key.Subagent), *r.seenAs.Load(), responseOf(record))
+		err = r.box.respond(r.file, delegation.ResponseName(r.key.Subagent), *r.seenAs.Load(), responseOf(record))
 	}
 	if err == nil {
 		err = w.journal.Answered(w.life, r.hash)

@@ -177,12 +177,10 @@ func (d *desk) drop(dir, name string, body []byte) {
 // eventually polls a condition until it holds.
 func (d *desk) eventually(what string, holds func() bool) {
 	d.Helper()
-	deadline := time.Now().Add(patience)
-	for !holds() {
+	for deadline := time.Now().Add(patience); !holds(); time.Sleep(2 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			d.Fatalf("it never came true that %s; the outbox holds %v", what, d.names(d.outbox))
 		}
-		time.Sleep(2 * time.Millisecond)
 	}
 }
 

@@ -226,7 +226,7 @@ func (s *scan) unreadable(record journal.Run) bool {
 
 // answer publishes a recorded end and notes that it is published, or not owed any more.
 func (s *scan) answer(ctx context.Context, record journal.Run, response string, stamp delegation.Stamp) {
-	if _, err := s.respond(record.FileName, response, stamp, responseOf(record)); err != nil {
+	if err := s.respond(record.FileName, response, stamp, responseOf(record)); err != nil {
 		s.log.Error("a response cannot be written; it is tried again with the next listing", "error", err)
 		return
 	}

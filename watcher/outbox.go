@@ -85,25 +85,25 @@ func (o *outbox) discard(name string) {
 }
 
 // respond publishes the response to the request that was read as stamp, unless that request is gone: a response never
-// outlives its request. It says whether the response is there.
-func (o *outbox) respond(request, response string, stamp delegation.Stamp, body delegation.Response) (bool, error) {
+// outlives its request.
+func (o *outbox) respond(request, response string, stamp delegation.Stamp, body delegation.Response) error {
 	data, err := body.Encode()
 	if err != nil {
-		return false, fmt.Errorf("encode the response %s: %w", response, err)
+		return fmt.Errorf("encode the response %s: %w", response, err)
 	}
 	o.publishing.Lock()
 	defer o.publishing.Unlock()
 	if !o.stillThere(request, stamp) {
-		return false, nil
+		return nil
 	}
 	if err := o.dir.Publish(response, data); err != nil {
-		return false, fmt.Errorf("write the response %s: %w", response, err)
+		return fmt.Errorf("write the response %s: %w", response, err)
 	}
 	if !o.stillThere(request, stamp) {
 		o.discard(response)
-		return false, nil
+		return nil
 	}
-	return true, nil
+	return nil
 }
 
 func (o *outbox) stillThere(request string, stamp delegation.Stamp) bool {

@@ -151,7 +151,7 @@ func TestSegmentsOfAFloodAreBoundedAndSayWhatIsMissing(t *testing.T) {
 				gaps := 0
 				for range 200 {
 					live.add(delegation.EventStdout, bytes.Repeat([]byte(line), 10_000))
-					time.Sleep(10 * time.Millisecond)
+					<-time.After(10 * time.Millisecond) // of the bubble's clock
 				}
 				live.flush()
 				for _, events := range shelf.segments {

@@ -76,7 +76,7 @@ func (w *Watcher) answerRecord(ctx context.Context, box *outbox, key string) err
 		return err
 	}
 	if name, ok := delegation.ResponseNameFor(recordID(record)); ok && box != nil {
-		if _, err := box.respond(record.FileName, name, record.Stamp, responseOf(record)); err != nil {
+		if err := box.respond(record.FileName, name, record.Stamp, responseOf(record)); err != nil {
 			w.log.Error("a response cannot be written; it is tried again with each listing", "run", key, "error", err)
 			return nil // whatever lies in its way is the client's, and must not keep the watcher from starting
 		}

@@ -183,12 +183,10 @@ func (h *house) tearDown() {
 // eventually polls a condition until it holds.
 func (h *house) eventually(what string, holds func() bool) {
 	h.Helper()
-	deadline := time.Now().Add(patience)
-	for !holds() {
+	for deadline := time.Now().Add(patience); !holds(); time.Sleep(3 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			h.Fatalf("it never came true that %s", what)
 		}
-		time.Sleep(3 * time.Millisecond)
 	}
 }
 

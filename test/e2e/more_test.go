@@ -20,8 +20,7 @@ func TestTwoOutboxes(t *testing.T) {
 	// The same id in both, at the same time: an id is its parent's own.
 	a := h.submit(ask{id: "s1", task: "echo ready; while ! test -e go; do sleep 0.02; done; echo first"})
 	h.says(a, "ready")
-	other := *h
-	other.outbox = second
+	other := &house{TB: t, engine: h.engine, dir: h.dir, outbox: second, client: h.client}
 	resp := other.run(ask{id: "s1", task: "echo second"})
 	h.want(resp, delegation.StatusCompleted, delegation.ReasonExited, 0)
 	if resp.StdoutTail != "second\n" {
