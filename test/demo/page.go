@@ -55,7 +55,7 @@ func (p *page) cage(c cage) {
 	p.item("capabilities", "%s", either(c.capable(), c.Capabilities, "none"))
 	p.item("engine's socket", "%s", either(c.Socket, "there", "not there"))
 	p.item("user", "%d", c.UID)
-	p.head(fmt.Sprintf("%-76s%s", "Its children", "asked → told"))
+	p.head(fmt.Sprintf("%-72s%s", "Its children", "request → answer"))
 }
 
 func either(is bool, yes, no string) string {
