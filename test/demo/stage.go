@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -38,7 +37,7 @@ func perform(ctx context.Context, e *engine, p *page) (marks []string, err error
 		return nil, err
 	}
 	s.marks = []string{filepath.Base(s.dir)}
-	defer func() { marks, err = s.marks, errors.Join(err, s.strike(ctx)) }()
+	defer func() { err = s.strike(ctx, err); marks = s.marks }()
 	for _, step := range []func(context.Context) error{s.build, s.layOut, s.startWatcher, s.runParent, s.overlap} {
 		if err := step(ctx); err != nil {
 			return nil, err
@@ -90,13 +89,13 @@ func (s *stage) command(ctx context.Context, args ...string) *exec.Cmd {
 // startWatcher starts the watcher and waits until it serves.
 func (s *stage) startWatcher(ctx context.Context) error {
 	begin := time.Now()
-	s.watcher = s.command(context.WithoutCancel(ctx), "run", "--dir", s.outbox, "--state", s.path("state"))
-	s.watcher.Stdout, s.watcher.Stderr = s.log, s.log
-	if err := s.watcher.Start(); err != nil {
-		s.watcher = nil
+	watcher := s.command(context.WithoutCancel(ctx), "run", "--dir", s.outbox, "--state", s.path("state"))
+	watcher.Stdout, watcher.Stderr = s.log, s.log
+	if err := watcher.Start(); err != nil {
 		return err
 	}
-	go func() { s.ended <- s.watcher.Wait() }()
+	s.watcher = watcher
+	go func() { s.ended <- watcher.Wait() }()
 	s.door = control.Dial(s.path("state"))
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()

@@ -11,17 +11,17 @@ import (
 	"time"
 )
 
-// strike takes away everything that was set up, also when the demo was interrupted.
-func (s *stage) strike(ctx context.Context) error {
+// strike takes away everything that was set up, also when the demo was interrupted. It adds what fails to what already did.
+func (s *stage) strike(ctx context.Context, failed error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
 	defer cancel()
-	err := errors.Join(s.removeParent(ctx), s.stopWatcher(ctx), s.purge(ctx), s.rememberContainers(ctx))
-	if err != nil && s.log != nil {
-		if said, readErr := os.ReadFile(s.log.Name()); readErr == nil {
-			err = fmt.Errorf("%w\nthe watcher said:\n%s", err, said)
+	failed = errors.Join(failed, s.removeParent(ctx), s.stopWatcher(ctx), s.purge(ctx), s.rememberContainers(ctx))
+	if failed != nil && s.log != nil {
+		if said, err := os.ReadFile(s.log.Name()); err == nil {
+			failed = fmt.Errorf("%w\nthe watcher said:\n%s", failed, said)
 		}
 	}
-	return errors.Join(err, s.checkTemp(), os.RemoveAll(s.dir))
+	return errors.Join(failed, s.checkTemp(), os.RemoveAll(s.dir))
 }
 
 // removeParent removes the agent's container and image, where they came to be.
