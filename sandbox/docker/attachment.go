@@ -70,7 +70,7 @@ func (a *attachment) pump(each deliver, pumped chan<- struct{}) {
 	a.stream.Close()
 	<-a.ended
 	if err != nil && a.err == nil {
-		a.send(sandbox.Chunk{Stream: sandbox.Stderr, Gap: true}) // what was not read is lost
+		_ = a.send(sandbox.Chunk{Stream: sandbox.Stderr, Gap: true}) // what was not read is lost; after Close nobody minds
 	}
 }
 
@@ -121,7 +121,7 @@ func (a *attachment) await(l *Launcher, pumped <-chan struct{}) {
 
 func (a *attachment) awaitExit(l *Launcher) (sandbox.Exit, error) {
 	code, err := a.engine.wait(a.open, a.handle.ID, container.WaitConditionNotRunning)
-	if a.open.Err() != nil {
+	if a.isClosed() {
 		return sandbox.Exit{}, errClosed
 	}
 	if err != nil {
@@ -131,7 +131,7 @@ func (a *attachment) awaitExit(l *Launcher) (sandbox.Exit, error) {
 	switch {
 	case isGone(err):
 		return sandbox.Exit{Code: code}, nil // removed since
-	case a.open.Err() != nil:
+	case a.isClosed():
 		return sandbox.Exit{}, errClosed
 	case err != nil:
 		return sandbox.Exit{}, l.wrap(err, "look at", a.handle)
@@ -159,6 +159,8 @@ func (a *attachment) wasMemory(exit sandbox.Exit) bool {
 	defer cancel()
 	return a.engine.ranOutOfMemory(patient, a.handle.ID, exit.StartedAt)
 }
+
+func (a *attachment) isClosed() bool { return a.open.Err() != nil }
 
 func (a *attachment) Output() <-chan sandbox.Chunk { return a.output }
 func (a *attachment) Input() io.WriteCloser        { return agentInput{a} }
@@ -220,7 +222,7 @@ type agentInput struct{ a *attachment }
 
 func (i agentInput) Write(p []byte) (int, error) {
 	conn := i.a.box.inputConn()
-	if conn == nil || i.a.open.Err() != nil {
+	if conn == nil || i.a.isClosed() {
 		return 0, io.ErrClosedPipe
 	}
 	return conn.Conn.Write(p)
@@ -228,7 +230,7 @@ func (i agentInput) Write(p []byte) (int, error) {
 
 // Close is the end of the agent's input. The engine hands it on when our half of the connection ends.
 func (i agentInput) Close() error {
-	if i.a.open.Err() != nil {
+	if i.a.isClosed() {
 		return nil
 	}
 	return i.a.box.closeInput()

@@ -128,8 +128,8 @@ func (e *engine) ranOutOfMemory(ctx context.Context, id string, since time.Time)
 	select {
 	case <-told:
 		return true
-	case <-failed:
-		return false
+	case err := <-failed:
+		return err == nil // it is never nil: the context ended, or the engine cannot say
 	}
 }
 
@@ -193,11 +193,6 @@ func (e *engine) removeImage(ctx context.Context, ref string) error {
 	defer e.timed("remove-image")()
 	_, err := e.api.ImageRemove(ctx, ref, image.RemoveOptions{Force: true})
 	return err
-}
-
-func (e *engine) inspectVolume(ctx context.Context, name string) (volume.Volume, error) {
-	defer e.timed("inspect-volume")()
-	return e.api.VolumeInspect(ctx, name)
 }
 
 func (e *engine) createVolume(ctx context.Context, name string, labels map[string]string) error {

@@ -98,8 +98,10 @@ func TestStrangerInTheWay(t *testing.T) {
 	_, id := f.house.state("ours")
 	key := f.key()
 	name := "torno-" + id[:8] + "-" + key.Hash()[:20]
-	made, err := api.ContainerCreate(f.ctx, &container.Config{Image: f.labelled(api, id).images[0], Cmd: []string{"x"},
-		Labels: map[string]string{"torno.installation": "of somebody else"}},
+	made, err := api.ContainerCreate(f.ctx, &container.Config{
+		Image: f.labelled(api, id).images[0], Cmd: []string{"x"},
+		Labels: map[string]string{"torno.installation": "of somebody else"},
+	},
 		&container.HostConfig{NetworkMode: "none"}, nil, nil, name)
 	f.must(err)
 	defer func() { f.must(api.ContainerRemove(f.ctx, made.ID, container.RemoveOptions{Force: true})) }()

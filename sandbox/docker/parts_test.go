@@ -228,7 +228,9 @@ func TestFileNames(t *testing.T) {
 
 func TestViews(t *testing.T) {
 	wanted := []sandbox.Mount{
-		{Target: "/p", Prefix: "/p"}, {Target: "/context/a", Prefix: "/context"}, {Target: "/p/x/ws", Prefix: "/p"},
+		{Target: "/p", Prefix: "/p"},
+		{Target: "/context/a", Prefix: "/context"},
+		{Target: "/p/x/ws", Prefix: "/p"},
 		{Target: "/context/b", Prefix: "/context"},
 	}
 	views := viewsOf(wanted)

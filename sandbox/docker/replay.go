@@ -84,7 +84,7 @@ func isFirstLine(data []byte) bool {
 }
 
 // mend gives back the end of a long line. The log keeps such a line in pieces, all with one time and none with a newline;
-// engines before 24 forget it behind the last piece, too. So a frame with another time tells that there was one.
+// some engines (20.10 is one) forget it behind the last piece, too. So a frame with another time tells that there was one.
 func (r *replay) mend(stream sandbox.Stream, stamp int64, data []byte) []byte {
 	s := r.state(stream)
 	if s.cut && stamp != r.now.of(stream).stamp {

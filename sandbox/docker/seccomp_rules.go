@@ -12,8 +12,8 @@ const (
 // calls splits a list that is easier to read as a text.
 func calls(text string) []string { return strings.Fields(text) }
 
-// is and without are the two conditions that the rules need.
-func is(index uint, value uint64) []argument     { return []argument{{index, allBits, value}} }
+// first and without are the conditions that the rules need.
+func first(value uint64) []argument              { return []argument{{0, allBits, value}} }
 func without(index uint, bits uint64) []argument { return []argument{{index, bits, 0}} }
 
 // seccompRules are the filter. It lets in what ordinary programs need and nothing because it was asked for once; each
@@ -36,19 +36,19 @@ var seccompRules = []rule{
 	// A set-user-id file in the workspace would, on the host, run with the rights of the workspace's owner, and the
 	// parent or any user who can reach it could run it. nosuid is only about our own mount. openat2 and io_uring hide
 	// the mode from this filter, so they are not to be had.
-	{reason: "files are opened", names: calls(`openat`), args: without(2, makesFile)},
-	{reason: "and made without the set-id bits", names: calls(`openat`), args: without(3, setID)},
-	{reason: "and made without the set-id bits", names: calls(`mknodat`), args: without(2, setID)},
-	{reason: "modes are changed without the set-id bits", names: calls(`fchmod`), args: without(1, setID)},
-	{reason: "modes are changed without the set-id bits", names: calls(`fchmodat fchmodat2`), args: without(2, setID)},
-	{reason: "the same, by its older names", arch: "amd64", names: calls(`open`), args: without(1, makesFile)},
-	{reason: "the same, by its older names", arch: "amd64", names: calls(`open`), args: without(2, setID)},
-	{reason: "the same, by its older names", arch: "amd64", names: calls(`creat chmod mknod`), args: without(1, setID)},
+	{reason: "opening what is there: no O_CREAT, no O_TMPFILE", names: calls(`openat`), args: without(2, makesFile)},
+	{reason: "making files, with a mode that has no set-id bits", names: calls(`openat`), args: without(3, setID)},
+	{reason: "making FIFOs and the like, with a mode that has no set-id bits", names: calls(`mknodat`), args: without(2, setID)},
+	{reason: "changing modes to ones that have no set-id bits", names: calls(`fchmod`), args: without(1, setID)},
+	{reason: "changing modes to ones that have no set-id bits", names: calls(`fchmodat fchmodat2`), args: without(2, setID)},
+	{reason: "opening what is there, by its older name", arch: "amd64", names: calls(`open`), args: without(1, makesFile)},
+	{reason: "making files without set-id bits, by its older name", arch: "amd64", names: calls(`open`), args: without(2, setID)},
+	{reason: "making and changing files without set-id bits, by their older names", arch: "amd64", names: calls(`creat chmod mknod`), args: without(1, setID)},
 
 	{reason: "memory of one's own", names: calls(`
 		brk mmap mprotect munmap mremap madvise mincore msync mlock mlock2 mlockall munlock munlockall memfd_create
 		pkey_alloc pkey_free pkey_mprotect membarrier mseal remap_file_pages`)},
-	{reason: "processes and threads, in the namespaces that there are", names: calls(`clone`), args: without(0, namespaces)},
+	{reason: "processes and threads, with no flag for a new namespace", names: calls(`clone`), args: without(0, namespaces)},
 	{reason: "processes and threads", names: calls(`
 		execve execveat exit exit_group wait4 waitid getpid getppid gettid getpgid setpgid getsid setsid kill tkill tgkill
 		pidfd_open pidfd_send_signal prctl set_tid_address rseq set_robust_list get_robust_list prlimit64 getrlimit
@@ -79,10 +79,10 @@ var seccompRules = []rule{
 
 	// A sandbox has a network namespace of its own with nothing but loopback in it. Other families, AF_VSOCK above
 	// all, do not care about it, or are known for their holes.
-	{reason: "sockets of the unix family", names: calls(`socket socketpair`), args: is(0, 1)},
-	{reason: "sockets of the internet, which reach the loopback", names: calls(`socket`), args: is(0, 2)},
-	{reason: "sockets of the internet, which reach the loopback", names: calls(`socket`), args: is(0, 10)},
-	{reason: "asking for the interfaces, as getifaddrs does", names: calls(`socket`), args: []argument{{0, allBits, 16}, {2, allBits, 0}}},
+	{reason: "sockets of the unix family (AF_UNIX)", names: calls(`socket socketpair`), args: first(1)},
+	{reason: "sockets of the internet (AF_INET), which reach the loopback", names: calls(`socket`), args: first(2)},
+	{reason: "sockets of the internet (AF_INET6), which reach the loopback", names: calls(`socket`), args: first(10)},
+	{reason: "asking for the interfaces, as getifaddrs does (AF_NETLINK with NETLINK_ROUTE)", names: calls(`socket`), args: []argument{{0, allBits, 16}, {2, allBits, 0}}},
 	{reason: "using a socket", names: calls(`
 		bind connect listen accept accept4 getsockname getpeername getsockopt setsockopt sendto recvfrom sendmsg recvmsg
 		sendmmsg recvmmsg shutdown`)},
@@ -93,9 +93,9 @@ var seccompRules = []rule{
 	{reason: "facts that are the same for everybody", names: calls(`uname sysinfo getrandom`)},
 	{reason: "locking oneself in further, as sandboxes within an agent do", names: calls(`
 		seccomp landlock_create_ruleset landlock_add_rule landlock_restrict_self`)},
-	{reason: "the personalities of a Linux program, and asking for the present one", names: calls(`personality`), args: is(0, 0)},
-	{reason: "the same, showing the older version scheme", names: calls(`personality`), args: is(0, 0x0020000)},
-	{reason: "the same, asked for", names: calls(`personality`), args: is(0, 0xFFFFFFFF)},
+	{reason: "the personality of a Linux program (0)", names: calls(`personality`), args: first(0)},
+	{reason: "the same, showing the older version scheme (0x20000)", names: calls(`personality`), args: first(0x0020000)},
+	{reason: "asking for the present personality (0xffffffff)", names: calls(`personality`), args: first(0xFFFFFFFF)},
 
 	{reason: "programs know what to do on a kernel without them, and with EPERM they would give up", errno: enosys, names: calls(`
 		clone3 io_uring_setup io_uring_enter io_uring_register statmount listmount lsm_get_self_attr
