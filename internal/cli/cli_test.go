@@ -19,7 +19,7 @@ type bakery struct {
 	out, errors bytes.Buffer
 	flour       string
 	kinds       []string
-	hot         bool
+	hot, quiet  bool
 	loaves      int
 	time        time.Duration
 	args        Args
@@ -43,6 +43,7 @@ func newBakery() *bakery {
 			{Name: "flour", Value: "NAME", Help: "which", Set: Text(&b.flour)},
 			{Name: "kind", Value: "FILE", Help: "what; it's repeated", Set: List(&b.kinds)},
 			{Name: "hot", Short: "w", Help: "serve it so", Set: On(&b.hot)},
+			{Name: "quiet", Short: "q", Help: "say little", Set: On(&b.quiet)},
 			{Name: "loaves", Short: "n", Value: "N", Help: "how many", Set: Number(&b.loaves)},
 			{Name: "time", Value: "TIME", Help: "how long", Set: Duration(&b.time)},
 		}},
@@ -65,6 +66,10 @@ func TestOptionsAndOperands(t *testing.T) {
 	if fmt.Sprint(b.args) != "{[a b] [--flour --]}" || len(b.args.All()) != 4 {
 		t.Errorf("the operands are %q", b.args)
 	}
+	b = newBakery()
+	if code := b.run("bake", "-qw", "x"); code != 0 || !b.hot || !b.quiet || len(b.args.Words) != 1 {
+		t.Errorf("switches together: exit %d, %+v", code, b)
+	}
 	for _, args := range [][]string{{"eat", "x"}, {"--json", "eat", "x"}, {"eat", "x", "--"}} {
 		b := newBakery()
 		if code := b.run(args...); code != 0 || len(b.args.Words) != 1 || (b.args.Behind != nil) != (args[len(args)-1] == "--") {
@@ -83,6 +88,8 @@ func TestMistakesNameTheNextStep(t *testing.T) {
 		"bake --flour":       "--flour needs a value: NAME",
 		"bake --flour -- x":  "--flour needs a value: NAME",
 		"bake --flour=":      `--flour "": must not be empty`,
+		"bake -qx":           `unknown option "-qx"`,
+		"bake -qn 3":         `unknown option "-qn"`,
 		"bake --hot=yes":     "--hot takes no value",
 		"bake -n 0":          "from 1 on",
 		"bake -n many":       "from 1 on",

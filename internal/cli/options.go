@@ -36,7 +36,7 @@ func parse(args []string, options []Option, interspersed bool) (found Args, err 
 			found.Behind = append([]string{}, args[1:]...)
 			return found, nil
 		case arg != "-" && strings.HasPrefix(arg, "-"):
-			if args, err = apply(args, options); err != nil {
+			if args, err = apply(apart(args, options), options); err != nil {
 				return found, err
 			}
 		case !interspersed:
@@ -47,6 +47,22 @@ func parse(args []string, options []Option, interspersed bool) (found Args, err 
 		}
 	}
 	return found, nil
+}
+
+// apart takes letters that stand together, as in -aq, apart, where each of them is a switch.
+func apart(args []string, options []Option) []string {
+	letters := strings.TrimPrefix(args[0], "-")
+	if len(letters) < 2 || strings.HasPrefix(letters, "-") {
+		return args
+	}
+	var switches []string
+	for _, letter := range letters {
+		if !slices.ContainsFunc(options, func(o Option) bool { return o.Short == string(letter) && o.Value == "" }) {
+			return args
+		}
+		switches = append(switches, "-"+string(letter))
+	}
+	return append(switches, args[1:]...)
 }
 
 // apply sets the option at the beginning of args and returns what follows it and its value.

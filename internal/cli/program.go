@@ -68,6 +68,9 @@ func (p *Program) Main(ctx context.Context, args []string, system System) int {
 
 // dispatch finds the command and runs it. Options that all commands have may also stand before it.
 func (p *Program) dispatch(ctx context.Context, args []string) (int, error) {
+	if len(args) > 0 && args[0] == "--version" {
+		args = append([]string{"version"}, args[1:]...)
+	}
 	rest, err := parse(args, p.common(), false)
 	if err != nil {
 		return 0, err
@@ -75,9 +78,6 @@ func (p *Program) dispatch(ctx context.Context, args []string) (int, error) {
 	words := rest.All()
 	if len(words) == 0 {
 		return p.overview(p.help)
-	}
-	if words[0] == "--version" {
-		words[0] = "version"
 	}
 	cmd, err := p.find(words[0])
 	if err != nil {
