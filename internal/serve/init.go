@@ -10,10 +10,15 @@ import (
 
 const initName = "sandbox-init"
 
-// NoInitError says that there is no sandbox-init, or not where the configuration says.
-type NoInitError struct{ Err error }
+// NoInitError says that there is no sandbox-init, or that it cannot be run.
+type NoInitError struct {
+	Where string // where it was looked for
+	Err   error
+}
 
-func (e *NoInitError) Error() string { return fmt.Sprintf("there is no %s: %v", initName, e.Err) }
+func (e *NoInitError) Error() string {
+	return fmt.Sprintf("there is no %s to be run %s: %v", initName, e.Where, e.Err)
+}
 
 func (e *NoInitError) Unwrap() error { return e.Err }
 
@@ -21,20 +26,23 @@ func (e *NoInitError) Unwrap() error { return e.Err }
 // program, or else in PATH.
 func FindInit(configured string) (string, error) {
 	if configured != "" {
-		return configured, program(configured)
+		if err := program(configured); err != nil {
+			return "", &NoInitError{"where the configuration says", err}
+		}
+		return configured, nil
 	}
 	own, err := os.Executable()
 	if err != nil {
 		return "", fmt.Errorf("find our own program: %w", err)
 	}
 	beside := filepath.Join(filepath.Dir(own), initName)
-	besideErr := program(beside)
-	if besideErr == nil {
+	missing := program(beside)
+	if missing == nil {
 		return beside, nil
 	}
 	found, err := exec.LookPath(initName)
 	if err != nil {
-		return "", &NoInitError{fmt.Errorf("%w, and %w", besideErr, err)}
+		return "", &NoInitError{"beside this program or in PATH", missing}
 	}
 	return filepath.Abs(found)
 }
@@ -44,9 +52,9 @@ func program(path string) error {
 	info, err := os.Stat(path)
 	switch {
 	case err != nil:
-		return &NoInitError{err}
+		return err
 	case !info.Mode().IsRegular() || info.Mode().Perm()&0o111 == 0:
-		return &NoInitError{&fs.PathError{Op: "run", Path: path, Err: fs.ErrPermission}}
+		return &fs.PathError{Op: "run", Path: path, Err: fs.ErrPermission}
 	}
 	return nil
 }
