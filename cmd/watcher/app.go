@@ -38,6 +38,10 @@ var exitCodes = []string{
 
 // run executes one invocation and returns its exit code.
 func run(ctx context.Context, args []string, system cli.System, engines serve.Engines) int {
+	return newApp(engines).Main(ctx, args, system)
+}
+
+func newApp(engines serve.Engines) *app {
 	a := &app{engines: engines}
 	a.Program = &cli.Program{
 		Name: "watcher", Introduction: introduction, FirstSteps: firstSteps, ExitCodes: exitCodes,
@@ -47,5 +51,5 @@ func run(ctx context.Context, args []string, system cli.System, engines serve.En
 		a.runCommand(), a.psCommand(), a.showCommand(), a.logsCommand(), a.cancelCommand(),
 		a.specCommand(), a.checkCommand(), a.purgeCommand(), a.versionCommand(),
 	}
-	return a.Main(ctx, args, system)
+	return a
 }

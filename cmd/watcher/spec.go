@@ -94,7 +94,9 @@ func (a *app) readRequest(file string, limit int64) ([]byte, error) {
 	if file == "-" {
 		data, err := io.ReadAll(io.LimitReader(a.In, limit+1))
 		if err == nil && int64(len(data)) > limit {
-			err = delegation.RefuseEntry("standard input", delegation.ErrTooBig)
+			return nil, &delegation.Refusal{
+				Code: delegation.CodeTooBig, Text: fmt.Sprintf("Invalid request: on standard input there are over %d bytes", limit),
+			}
 		}
 		return data, err
 	}
