@@ -2,6 +2,7 @@ package watcher
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -13,12 +14,13 @@ import (
 	"torno/sandbox/sandboxtest"
 )
 
-// untilTold registers a program that ends well when tell is called.
+// untilTold registers a program that says so and ends well when tell is called.
 func (d *desk) untilTold() (tell func()) {
 	told := make(chan struct{})
-	d.world.Register("until-told", func(ctx context.Context, _ sandboxtest.ProgramIO) int {
+	d.world.Register("until-told", func(ctx context.Context, p sandboxtest.ProgramIO) int {
 		select {
 		case <-told:
+			fmt.Fprintln(p.Stdout, "told")
 			return 0
 		case <-ctx.Done():
 			return 1

@@ -55,7 +55,21 @@ func (w *Watcher) attend(r *run) (sandbox.Exit, error) {
 	err = att.Close()
 	cancel()
 	a.work.Wait()
+	a.lateStart()
 	return a.exit, errors.Join(a.err, err)
+}
+
+// lateStart takes a started line that came when watch had gone: the sandbox has ended since, or the next attachment will
+// not see that line again.
+func (a *attendance) lateStart() {
+	select {
+	case at := <-a.started:
+		a.r.times.started = at
+		if a.err != nil {
+			a.running(at)
+		}
+	default:
+	}
 }
 
 // read owns the run's output until the stream ends.
@@ -78,6 +92,9 @@ func (a *attendance) read() {
 
 func (a *attendance) wait() {
 	a.exit, a.err = a.att.Wait(a.ctx)
+	if a.err == nil {
+		a.r.stop(nil) // it has ended: nobody is the first cause any more
+	}
 	close(a.exited)
 }
 
@@ -106,7 +123,9 @@ func (a *attendance) watch() {
 			}
 		case <-ending:
 			ending = nil
-			a.work.Go(a.kill)
+			if a.r.cause() != "" {
+				a.work.Go(a.kill)
+			}
 		}
 	}
 }
@@ -173,10 +192,5 @@ func (a *attendance) drain() {
 	case <-a.drained:
 	case <-timer.C:
 		a.r.box.log.Warn("the last output of a sandbox did not come", "run", a.r.hash)
-	}
-	select {
-	case at := <-a.started: // it ended before watch saw the line
-		a.r.times.started = at
-	default:
 	}
 }

@@ -8,22 +8,12 @@ import (
 	"torno/internal/journal"
 )
 
-// conclude writes down how a run ended and answers it: the journal first, then the file. It tries until the journal takes
-// it, since a run whose end is not recorded would be answered twice or never.
+// conclude writes down how a run ended and answers it: the journal first, then the file.
 func (w *Watcher) conclude(r *run, v verdict) {
 	defer w.disown(r)
 	r.times.ended = time.Now()
-	change := r.change(v)
-	for try := 1; ; try++ {
-		err := w.move(r, delegation.StateEnded, change)
-		if err == nil {
-			break
-		}
-		r.box.log.Error("the journal does not take the end of a run; trying again", "run", r.hash, "try", try, "error", err)
-		if w.life.Err() != nil {
-			return // the next start answers it
-		}
-		w.pause(time.Duration(min(try, 10)) * time.Second)
+	if !w.writeDown(r, v) {
+		return // the next start answers it
 	}
 	r.out.live.flush()
 	r.box.trails.keep(r.trail())
@@ -31,6 +21,29 @@ func (w *Watcher) conclude(r *run, v verdict) {
 		"total", r.times.ended.Sub(r.seen).Round(time.Millisecond))
 	r.box.spendSentinel(r) // first: who has the answer may ask, and cancel, again
 	w.answer(r)
+}
+
+// writeDown tries until the journal takes the end or the watcher stops working: a run whose end is not recorded would be
+// answered twice or never. A move can be made although its call failed, so the journal is asked where the run stands.
+func (w *Watcher) writeDown(r *run, v verdict) bool {
+	change := r.change(v)
+	for try := 1; ; try++ {
+		err := w.move(r, delegation.StateEnded, change)
+		if err == nil {
+			return true
+		}
+		r.box.log.Error("the journal does not take the end of a run; trying again", "run", r.hash, "try", try, "error", err)
+		if w.life.Err() != nil {
+			return false
+		}
+		w.pause(time.Duration(min(try, 10)) * time.Second)
+		if record, err := w.journal.Get(w.life, r.hash); err == nil {
+			r.state = record.State
+		}
+		if r.state == delegation.StateEnded {
+			return true
+		}
+	}
 }
 
 // answer publishes the response from the journal's own record, the same way as after a restart. Where the request is

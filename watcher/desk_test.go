@@ -36,6 +36,7 @@ type desk struct {
 	watcher       *Watcher
 	fake          *sandboxtest.Fake
 	stop, kill    func()
+	wrap          func(sandbox.Launcher) sandbox.Launcher // what the watcher is given in the fake's place, or nil
 }
 
 // newDesk lays out an outbox; change may alter the configuration before open starts the watcher.
@@ -86,6 +87,9 @@ func (d *desk) open() {
 	d.fake = d.world.Launcher(d.journal.Installation())
 	d.config.Journal = d.journal
 	d.config.Launchers = map[string]sandbox.Launcher{sandboxtest.LauncherName: d.fake}
+	if d.wrap != nil {
+		d.config.Launchers[sandboxtest.LauncherName] = d.wrap(d.fake)
+	}
 	d.watcher, err = New(d.config)
 	d.must(err)
 	ctx, cancel := context.WithCancel(ctx)

@@ -117,7 +117,7 @@ func (s *scan) admit(ctx context.Context, in intake, request delegation.Request)
 	r.admitted = time.Now()
 	s.w.own(r)
 	if refusal := s.w.scheduler.submit(s.w.life, r); refusal != nil {
-		s.w.conclude(r, verdict{reason: delegation.ReasonRefused, refusal: refusal})
+		s.w.dismiss(r, verdict{reason: delegation.ReasonRefused, refusal: refusal})
 		return 0
 	}
 	s.log.Info("request admitted", "subagent", request.SubagentID, "run", r.hash, "profile", spec.Profile)

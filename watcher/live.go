@@ -29,7 +29,11 @@ func (w *Watcher) live(r *run) {
 	v := w.carry(r)
 	if v.reason == delegation.ReasonLost || v.reason == delegation.ReasonLaunchFailed {
 		w.remove(r) // dead before it is said
+		if reason := r.cause(); reason != "" && r.handle.ID == "" {
+			v = verdict{reason: reason} // somebody wanted the end before it went wrong
+		}
 	}
+	w.scheduler.leave(w.life, r)
 	w.conclude(r, v)
 	w.remove(r)
 	w.scheduler.finished(w.life, r)

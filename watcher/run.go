@@ -55,7 +55,11 @@ const (
 	nowhere place = iota // not yet, or not any more
 	inQueue
 	inSlot
+	leaving // dead, and holding its slot and its workspace until the sandbox is removed
 )
+
+// held says whether the run has a slot.
+func (p place) held() bool { return p == inSlot || p == leaving }
 
 // end asks the run to end. The first cause wins; it is safe to call at any time and from anywhere.
 func (r *run) end(reason delegation.Reason) { r.stop(endCause(reason)) }

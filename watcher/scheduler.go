@@ -117,7 +117,7 @@ func (s *scheduler) conflict(r *run) *delegation.Refusal {
 		return nil
 	}
 	for other := range s.admitted {
-		if other.subject() != r.subject() && nested(other.workspace, r.workspace) {
+		if other.place != leaving && other.subject() != r.subject() && nested(other.workspace, r.workspace) {
 			return &delegation.Refusal{
 				Code: delegation.CodeWorkspaceBusy, Field: "workspace",
 				Text: fmt.Sprintf("Workspace is in use by subagent %q.", other.key.Subagent),
@@ -187,7 +187,7 @@ func (s *scheduler) pick(l *lane) *run {
 // blocked says whether a run must wait for one that holds a slot: one of the same subagent, or in the same workspace.
 func (s *scheduler) blocked(r *run) bool {
 	for other := range s.admitted {
-		if other.place == inSlot && (other.subject() == r.subject() || nested(other.workspace, r.workspace)) {
+		if other.place.held() && (other.subject() == r.subject() || nested(other.workspace, r.workspace)) {
 			return true
 		}
 	}
@@ -199,10 +199,20 @@ func (l *lane) remove(i int) {
 	l.queue = slices.Delete(l.queue, i, i+1)
 }
 
+// leave notes that a run's last process is gone. Its client may ask for another run in the same workspace as soon as it
+// is answered, and must not be told that the workspace is busy.
+func (s *scheduler) leave(ctx context.Context, r *run) {
+	s.do(ctx, func() {
+		if r.place == inSlot {
+			r.place = leaving
+		}
+	})
+}
+
 // finished frees what a run held.
 func (s *scheduler) finished(ctx context.Context, r *run) {
 	s.do(ctx, func() {
-		if r.place == inSlot {
+		if r.place.held() {
 			s.laneOf(r.box).running--
 			s.running--
 		}

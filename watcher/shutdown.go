@@ -6,8 +6,11 @@ import (
 	"torno/delegation"
 )
 
+// lastBudget is for what is left when the budget is used up: killing, removing, writing down.
+var lastBudget = time.Minute
+
 // stopWorking answers everybody within the budget: what waits is answered at once, what runs is drained or ended, and
-// what then still runs is killed.
+// what then still runs is killed. Where even that does not help, as with a full disk, the next start answers.
 func (w *Watcher) stopWorking() {
 	active := w.scheduler.closeDoor(w.life)
 	over := make(chan struct{})
@@ -19,6 +22,7 @@ func (w *Watcher) stopWorking() {
 	defer budget.Stop()
 	patience := time.NewTimer(w.patience())
 	defer patience.Stop()
+	var last <-chan time.Time
 	for {
 		select {
 		case <-over:
@@ -31,6 +35,10 @@ func (w *Watcher) stopWorking() {
 			for _, r := range active {
 				r.endNow(delegation.ReasonShutdown)
 			}
+			last = time.After(lastBudget)
+		case <-last:
+			w.log.Error("not everything can be ended and written down; the next start will answer it")
+			w.endLife()
 		}
 	}
 }

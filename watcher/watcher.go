@@ -65,9 +65,7 @@ func New(config Config) (*Watcher, error) {
 	}
 	w.scheduler = newScheduler(config.MaxRunning, w.boxes)
 	w.scheduler.launch = func(r *run) { w.runs.Go(func() { w.live(r) }) }
-	w.scheduler.dismiss = func(r *run, reason delegation.Reason) {
-		w.runs.Go(func() { w.conclude(r, verdict{reason: reason}) })
-	}
+	w.scheduler.dismiss = func(r *run, reason delegation.Reason) { w.dismiss(r, verdict{reason: reason}) }
 	w.scheduler.show = func(r *run, position int) { r.box.board.set(r.key.Subagent, r.status(position, "")) }
 	return w, nil
 }
@@ -182,6 +180,9 @@ func (w *Watcher) own(r *run) {
 	defer w.mu.Unlock()
 	w.owned[r.hash] = r
 }
+
+// dismiss concludes a run that never had a sandbox. Whoever asks for it is not held up by a journal in trouble.
+func (w *Watcher) dismiss(r *run, v verdict) { w.runs.Go(func() { w.conclude(r, v) }) }
 
 func (w *Watcher) disown(r *run) {
 	w.mu.Lock()

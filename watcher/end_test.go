@@ -1,0 +1,136 @@
+package watcher
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"torno/delegation"
+	"torno/internal/journal"
+	"torno/sandbox"
+	"torno/sandbox/sandboxtest"
+)
+
+// TestAnEndThatWasSeenIsTheFirstCause: the host has seen exit 0, and while the last output is still being read somebody
+// wants the run to end.
+func TestAnEndThatWasSeenIsTheFirstCause(t *testing.T) {
+	d := newDesk(t, nil)
+	tell := d.untilTold()
+	a := d.submit(ask{id: "s1", task: "until-told"})
+	d.started(a)
+	r := d.watcher.running(d.latest("s1").Key)
+	r.out.live.mu.Lock() // the reader of the output stops here
+	tell()
+	d.eventually("the end is seen", func() bool { return r.ending.Err() != nil })
+	r.end(delegation.ReasonCancelled)
+	r.out.live.mu.Unlock()
+	d.want(d.response(a), delegation.StatusCompleted, delegation.ReasonExited, 0)
+}
+
+func TestACancelThatMakesTheSandboxVanishIsACancel(t *testing.T) {
+	d := newDesk(t, nil)
+	a := d.submit(ask{id: "s1", task: "ignore-term"})
+	d.started(a)
+	d.world.Before(sandboxtest.OpSignal, func() { d.world.Vanish(*d.latest("s1").Handle) })
+	d.touch("cancel_s1")
+	d.want(d.response(a), delegation.StatusCancelled, delegation.ReasonCancelled, -1)
+	d.empty()
+}
+
+// TestAMoveThatWasMadeAlthoughItFailed: the journal is ahead of what the run knows of itself.
+func TestAMoveThatWasMadeAlthoughItFailed(t *testing.T) {
+	d := newDesk(t, nil)
+	var once atomic.Bool
+	d.world.Before(sandboxtest.OpStart, func() {
+		if once.CompareAndSwap(false, true) {
+			d.must(d.journal.Move(t0(), d.latest("s1").Key, delegation.StateStarting, delegation.StateRunning, journal.Change{}))
+		}
+	})
+	a := d.submit(ask{id: "s1", task: "echo"})
+	d.want(d.response(a), delegation.StatusCompleted, delegation.ReasonExited, 0)
+}
+
+func TestAJournalThatFailsDoesNotHoldAShutdown(t *testing.T) {
+	saved := lastBudget
+	lastBudget = 10 * time.Millisecond
+	d := newDesk(t, func(c *Config) { c.Shutdown.Budget = 10 * time.Millisecond })
+	d.Cleanup(func() { d.stop(); lastBudget = saved })
+	d.started(d.submit(ask{id: "s1", task: "sleep"}))
+	d.must(d.journal.Close())
+	stopped := make(chan struct{})
+	go func() { defer close(stopped); d.stop() }()
+	select {
+	case <-stopped:
+	case <-time.After(patience):
+		t.Error("the watcher waits for ever")
+		d.watcher.endLife()
+		<-stopped
+	}
+}
+
+func TestAWorkspaceIsFreeWhenItsRunIsAnswered(t *testing.T) {
+	d := newDesk(t, nil)
+	hold := make(chan struct{})
+	d.world.Before(sandboxtest.OpRemove, func() { <-hold })
+	a := d.submit(ask{id: "s1", task: "echo one"})
+	d.response(a)
+	b := d.submit(ask{id: "s2", task: "echo two", workspace: a.workspace})
+	d.eventually("the second waits or is refused", func() bool { return d.exists("status_s2.json") })
+	close(hold)
+	d.want(d.response(b), delegation.StatusCompleted, delegation.ReasonExited, 0)
+	if shared := d.world.SharedWorkspaces(); len(shared) != 0 {
+		t.Errorf("workspaces were shared: %v", shared)
+	}
+}
+
+// lateLine is a launcher whose first attachment breaks before it delivers anything, and delivers init's line while it is
+// being closed.
+type lateLine struct {
+	sandbox.Launcher
+	opened atomic.Bool
+}
+
+func (l *lateLine) Open(ctx context.Context, h sandbox.Handle, c sandbox.Cursor) (sandbox.Attachment, error) {
+	att, err := l.Launcher.Open(ctx, h, c)
+	if err != nil || !l.opened.CompareAndSwap(false, true) {
+		return att, err
+	}
+	return &lateAttachment{att, make(chan sandbox.Chunk)}, nil
+}
+
+type lateAttachment struct {
+	sandbox.Attachment
+	output chan sandbox.Chunk
+}
+
+func (a *lateAttachment) Output() <-chan sandbox.Chunk { return a.output }
+
+func (a *lateAttachment) Wait(context.Context) (sandbox.Exit, error) {
+	return sandbox.Exit{}, errors.New("the connection broke")
+}
+
+func (a *lateAttachment) Close() error {
+	defer close(a.output)
+	for chunk := range a.Attachment.Output() {
+		a.output <- chunk
+		if bytes.Contains(chunk.Bytes, []byte("\n")) {
+			break
+		}
+	}
+	return a.Attachment.Close()
+}
+
+func TestAStartThatIsSeenAtTheLastMoment(t *testing.T) {
+	d := newDesk(t, nil)
+	d.stop()
+	d.wrap = func(l sandbox.Launcher) sandbox.Launcher { return &lateLine{Launcher: l} }
+	d.open()
+	a := d.submit(ask{id: "s1", task: "sleep", timeout: 3600})
+	d.started(a)
+	if d.latest("s1").Started.IsZero() {
+		t.Error("nobody knows since when it runs")
+	}
+}
