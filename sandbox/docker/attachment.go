@@ -135,8 +135,6 @@ func (a *attachment) awaitExit(l *Launcher) (sandbox.Exit, error) {
 		return sandbox.Exit{}, errClosed
 	case err != nil:
 		return sandbox.Exit{}, l.wrap(err, "look at", a.handle)
-	case found.State.Status == container.StateCreated:
-		return sandbox.Exit{}, fmt.Errorf("container %s was never started", a.handle.ID)
 	}
 	exit := exitFrom(found.State)
 	exit.OutOfMemory = exit.OutOfMemory || a.wasMemory(exit)

@@ -2,6 +2,7 @@ package docker_test
 
 import (
 	"context"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -9,9 +10,12 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/docker/docker/api/types/container"
 
 	"torno/sandbox"
 	"torno/sandbox/docker"
@@ -25,6 +29,7 @@ type flaky struct {
 	op    string
 	after bool // the engine does what it was asked, and nobody hears of it
 	fired int
+	lie   *strings.Replacer // changes what the engine answers to an inspection
 }
 
 // routes are the calls of the API that a run makes.
@@ -47,6 +52,7 @@ func newFlaky(t *testing.T, engine string) (*flaky, string) {
 		}},
 		FlushInterval: -1,
 	}}
+	f.proxy.ModifyResponse = f.change
 	dir, err := os.MkdirTemp("", "flaky-*") // the path of a socket is short
 	if err != nil {
 		t.Fatal(err)
@@ -66,6 +72,22 @@ func newFlaky(t *testing.T, engine string) (*flaky, string) {
 		f.proxy.Transport.(*http.Transport).CloseIdleConnections()
 	})
 	return f, "unix://" + listener.Addr().String()
+}
+
+// change has the engine say something else of a container than it knows.
+func (f *flaky) change(r *http.Response) error {
+	f.mu.Lock()
+	lie := f.lie
+	f.mu.Unlock()
+	if lie == nil || !routes["inspect"].MatchString(r.Request.Method+" "+r.Request.URL.Path) {
+		return nil
+	}
+	defer r.Body.Close()
+	text, err := io.ReadAll(r.Body)
+	changed := lie.Replace(string(text))
+	r.Body, r.ContentLength = io.NopCloser(strings.NewReader(changed)), int64(len(changed))
+	r.Header.Set("Content-Length", strconv.Itoa(len(changed)))
+	return err
 }
 
 // spoil arms one fault.
@@ -100,18 +122,52 @@ func (f *flaky) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// TestEachCallFailsOnce spoils every kind of call of a run, before and after the engine has done its part. Whoever tries
-// again gets the run, whole and once, and nothing is left of it.
-func TestEachCallFailsOnce(t *testing.T) {
+// newFlakyField is a field with something between it and its engine.
+func newFlakyField(t *testing.T) (*field, *flaky) {
 	engine, local := strings.CutPrefix(needEngine(t).DaemonHost(), "unix://")
 	if !local {
 		t.Skip("the engine has no socket here to stand in front of")
 	}
 	between, host := newFlaky(t, engine)
 	f := &field{TB: t, base: t.TempDir(), calls: &calls{}, ctx: t.Context()}
-	f.house = newHouse(t, func(o *docker.Options) { o.Host = host })
+	f.house = newHouse(t, func(o *docker.Options) { o.Host, o.Observe = host, f.calls.observe })
 	f.Launcher = f.house.launch(f.base, "ours")
 	f.mkdir("workspace")
+	return f, between
+}
+
+// TestNewsOfMemoryThatComesLate has an engine whose state of a container does not say that memory ended it, as it is on a
+// busy machine when that news comes behind that of the end. Its events say it.
+func TestNewsOfMemoryThatComesLate(t *testing.T) {
+	f, between := newFlakyField(t)
+	between.mu.Lock()
+	between.lie = strings.NewReplacer(`"OOMKilled":true`, `"OOMKilled":false`)
+	between.mu.Unlock()
+	hog := f.spec("/usr/bin/tail", "/dev/zero")
+	hog.Limits.Memory = 48 << 20
+	if e := f.run(hog); !e.exit.OutOfMemory || e.exit.Code != 137 {
+		t.Errorf("memory ended it: %+v", e.exit)
+	}
+	f.calls.take()
+	if e := f.run(f.spec("/bin/sh", "-c", "kill -KILL $$")); e.exit.OutOfMemory || e.exit.Code != 137 {
+		t.Errorf("it ended itself: %+v", e.exit)
+	}
+	if asked := f.calls.take(); asked["other"] != 1 {
+		t.Errorf("the engine's events were not asked: %v", asked)
+	}
+	h := f.create(f.spec("/bin/sleep", "1000000"))
+	defer f.remove(h)
+	a := f.start(h)
+	f.must(a.Signal(f.ctx, sandbox.Kill))
+	if e := f.finish(a); e.exit.OutOfMemory || e.exit.Code != 137 || f.calls.take()["other"] != 0 {
+		t.Errorf("we ended it: %+v", e.exit)
+	}
+}
+
+// TestEachCallFailsOnce spoils every kind of call of a run, before and after the engine has done its part. Whoever tries
+// again gets the run, whole and once, and nothing is left of it.
+func TestEachCallFailsOnce(t *testing.T) {
+	f, between := newFlakyField(t)
 	for op := range routes {
 		for _, after := range []bool{false, true} {
 			if after && (op == "attach" || op == "wait") {
@@ -137,7 +193,13 @@ func (f *field) persist() {
 	spec, key := f.spec("/bin/sh", "-c", "echo ran >>marks; echo said"), f.key()
 	var h sandbox.Handle
 	f.twice("Create", func() (err error) { h, err = f.Create(f.ctx, key, spec); return err })
-	f.twice("Start", func() error { return f.Start(f.ctx, h) })
+	f.twice("Start", func() error {
+		err := f.Start(f.ctx, h)
+		if err != nil {
+			f.awaitEnd(h) // if it was started after all it has ended by the next try, which must not start it again
+		}
+		return err
+	})
 	var said string
 	var cursor sandbox.Cursor
 	f.twice("a run", func() error {
@@ -162,6 +224,17 @@ func (f *field) persist() {
 		f.Errorf("the agent said %q", said)
 	}
 	f.nothingLeft()
+}
+
+// awaitEnd returns when a container does not run, which is at once if it never did.
+func (f *field) awaitEnd(h sandbox.Handle) {
+	f.Helper()
+	ended, failed := needEngine(f.TB).ContainerWait(f.ctx, h.ID, container.WaitConditionNotRunning)
+	select {
+	case <-ended:
+	case err := <-failed:
+		f.Fatal(err)
+	}
 }
 
 func (f *field) twice(what string, do func() error) {

@@ -117,6 +117,20 @@ func TestStrangerInTheWay(t *testing.T) {
 	}
 }
 
+// TestOpenBeforeTheStart has nothing to follow.
+func TestOpenBeforeTheStart(t *testing.T) {
+	f := newField(t, docker.MountAuto)
+	h := f.create(f.spec("/bin/true"))
+	defer f.remove(h)
+	if a, err := f.Open(f.ctx, h, ""); err == nil {
+		a.Close()
+		t.Error("it can be opened")
+	}
+	if e := f.finish(f.start(h)); e.exit.Code != 0 {
+		t.Errorf("afterwards it ended with %+v", e.exit)
+	}
+}
+
 // TestRemoveFromManySides removes one sandbox several times at once.
 func TestRemoveFromManySides(t *testing.T) {
 	f := newField(t, docker.MountAuto)

@@ -22,6 +22,10 @@ func TestSeenFromOutside(t *testing.T) {
 	api := needEngine(t)
 	spec := f.spec("/bin/sh", "-c", "echo ready; exec sleep 1000000")
 	spec.Process.Env = append(spec.Process.Env, "SECRET=of the profile")
+	f.mkdir("notes")
+	spec.Mounts = append(spec.Mounts, sandbox.Mount{
+		Source: sandbox.Source{Base: f.base, Rel: "notes"}, Target: "/parent/notes", Prefix: "/parent",
+	})
 	h := f.create(spec)
 	defer f.remove(h)
 	a := f.start(h)
