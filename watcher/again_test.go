@@ -1,11 +1,14 @@
 package watcher
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -164,4 +167,39 @@ func TestASentinelIsSpentByItsOwnRunOnly(t *testing.T) {
 	if _, err := dir.Stat("cancel_s1"); err == nil {
 		t.Error("its own sentinel is left")
 	}
+}
+
+// TestNamesThatCannotBeAnsweredAreReportedOnce and not with every listing. A response without a request shows when one
+// has been.
+func TestNamesThatCannotBeAnsweredAreReportedOnce(t *testing.T) {
+	var said counter
+	d := newDesk(t, func(c *Config) { c.Log = slog.New(slog.NewTextHandler(&said, nil)) })
+	long := "request_" + strings.Repeat("x", 255-len("request_.json")) + ".json"
+	d.must(os.WriteFile(filepath.Join(d.outbox, long), nil, 0o644))
+	d.eventually("it is reported", func() bool { return said.times("response name") > 0 })
+	for range 2 {
+		d.touch("response_none.json")
+		d.eventually("there was a listing", func() bool { return !d.exists("response_none.json") })
+	}
+	if n := said.times("response name"); n != 1 {
+		t.Errorf("it is reported %d times", n)
+	}
+}
+
+// counter is a log in which a test looks for words.
+type counter struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (c *counter) Write(p []byte) (int, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.buf.Write(p)
+}
+
+func (c *counter) times(words string) int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return strings.Count(c.buf.String(), words)
 }

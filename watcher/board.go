@@ -10,33 +10,26 @@ import (
 // board keeps the newest status of each run and writes the status files in the background, the newest only: a client
 // that looks away misses steps, never the state.
 type board struct {
-	write func(delegation.SubagentID, delegation.RunStatus)
+	write func(*run, delegation.RunStatus)
 	wake  chan struct{}
 
 	mu    sync.Mutex
-	dirty map[delegation.SubagentID]delegation.RunStatus
+	dirty map[*run]delegation.RunStatus
 }
 
-func newBoard(write func(delegation.SubagentID, delegation.RunStatus)) *board {
-	return &board{write: write, wake: make(chan struct{}, 1), dirty: make(map[delegation.SubagentID]delegation.RunStatus)}
+func newBoard(write func(*run, delegation.RunStatus)) *board {
+	return &board{write: write, wake: make(chan struct{}, 1), dirty: make(map[*run]delegation.RunStatus)}
 }
 
-// set makes status the newest of its subagent.
-func (b *board) set(id delegation.SubagentID, status delegation.RunStatus) {
+// set makes status the newest of a run.
+func (b *board) set(r *run, status delegation.RunStatus) {
 	b.mu.Lock()
-	b.dirty[id] = status
+	b.dirty[r] = status
 	b.mu.Unlock()
 	select {
 	case b.wake <- struct{}{}:
 	default:
 	}
-}
-
-// drop forgets what was not written yet.
-func (b *board) drop(id delegation.SubagentID) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	delete(b.dirty, id)
 }
 
 // loop writes until ctx is done, and then what is left.
@@ -55,9 +48,9 @@ func (b *board) loop(ctx context.Context) {
 func (b *board) flush() {
 	b.mu.Lock()
 	batch := b.dirty
-	b.dirty = make(map[delegation.SubagentID]delegation.RunStatus)
+	b.dirty = make(map[*run]delegation.RunStatus)
 	b.mu.Unlock()
-	for id, status := range batch {
-		b.write(id, status)
+	for r, status := range batch {
+		b.write(r, status)
 	}
 }

@@ -17,6 +17,9 @@ import (
 // look, or 0 when the file is dealt with.
 func (s *scan) look(ctx context.Context, name, rawID string, waited bool) time.Duration {
 	seen := time.Now()
+	if _, ok := delegation.ResponseNameFor(rawID); !ok {
+		return 0
+	}
 	stamp, err := s.dir.Stat(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return s.requestGone(rawID, waited)
@@ -38,6 +41,7 @@ func (s *scan) look(ctx context.Context, name, rawID string, waited bool) time.D
 		}
 		return 0
 	}
+	defer s.spend(seen)
 	data, read, err := s.dir.Read(name, s.settings.MaxRequestBytes)
 	if err == nil {
 		stamp = read
@@ -155,12 +159,7 @@ func (s *scan) clearStale(id delegation.SubagentID) {
 
 // refuse records and answers a request that is turned down. Its id may be none: then the file's name stands for it.
 func (s *scan) refuse(ctx context.Context, in intake, key sandbox.RunKey, refusal *delegation.Refusal) time.Duration {
-	response, ok := delegation.ResponseNameFor(in.rawID)
-	if !ok {
-		s.unnamed++
-		s.log.Warn("a request has a name for which no response name fits; it is left alone", "file", quoteName(in.name), "so_far", s.unnamed)
-		return 0
-	}
+	response, _ := delegation.ResponseNameFor(in.rawID)
 	s.supersede(in.rawID, nil)
 	record, err := s.recordRefusal(ctx, s.refusalRecord(in, key, refusal))
 	if err != nil {

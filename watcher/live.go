@@ -194,7 +194,7 @@ func (w *Watcher) move(r *run, to delegation.State, change journal.Change) error
 	}
 	r.state = to
 	r.out.live.state(to, change.Reason)
-	r.box.board.set(r.key.Subagent, r.status(0, change.Reason))
+	r.box.board.set(r, r.status(0, change.Reason))
 	return nil
 }
 

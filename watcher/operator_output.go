@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"torno/delegation"
@@ -64,17 +65,20 @@ func (o *Operator) live(ctx context.Context, record journal.Run, follow bool, em
 	if err != nil {
 		return err
 	}
+	chunks, wait := keepReading(att.Output())
+	defer wait()
 	defer att.Close()
 	quiet := newQuiet(follow)
 	defer quiet.stop()
 	head := output{onStarted: func(time.Time) {}} // takes init's line off
 	for {
 		select {
-		case chunk, open := <-att.Output():
+		case chunk, open := <-chunks:
 			if !open {
 				return nil
 			}
 			quiet.reset()
+			head.started = head.started || chunk.Gap // init's line is gone already
 			if chunk.Stream == sandbox.Stderr && !head.started {
 				chunk.Bytes = head.takeHead(chunk.Bytes)
 			}
@@ -90,6 +94,30 @@ func (o *Operator) live(ctx context.Context, record journal.Run, follow bool, em
 			return ctx.Err()
 		}
 	}
+}
+
+// maxUnread is how many chunks a reader of live output may be behind.
+const maxUnread = 64
+
+// keepReading reads on when nobody takes what was read: a stream that is not read stops the child, and an operator's
+// terminal must not. What is not taken in time is a gap. wait returns when output has ended.
+func keepReading(output <-chan sandbox.Chunk) (chunks <-chan sandbox.Chunk, wait func()) {
+	kept := make(chan sandbox.Chunk, maxUnread)
+	var reading sync.WaitGroup
+	reading.Go(func() {
+		defer close(kept)
+		lost := false
+		for chunk := range output {
+			chunk.Gap = chunk.Gap || lost
+			select {
+			case kept <- chunk:
+				lost = false
+			default:
+				lost = true
+			}
+		}
+	})
+	return kept, reading.Wait
 }
 
 // wait waits, unless ctx is done first.

@@ -1,14 +1,18 @@
 package watcher
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"strings"
+	"sync"
 	"testing"
 
 	"torno/delegation"
 	"torno/internal/control"
 	"torno/sandbox"
+	"torno/sandbox/sandboxtest"
 )
 
 func (d *desk) operator() *Operator { return &Operator{Journal: d.journal, Watcher: d.watcher} }
@@ -97,4 +101,45 @@ func TestAFollowerMayLeave(t *testing.T) {
 	if run := d.latest("s1"); run.State != delegation.StateRunning {
 		t.Errorf("the run is %s", run.State)
 	}
+}
+
+// TestAnOperatorWhoDoesNotReadStopsNobody: one follower is stuck at its first line, and the child's output goes on, past
+// what the engine keeps. Who comes then sees what is left, and that something is missing.
+func TestAnOperatorWhoDoesNotReadStopsNobody(t *testing.T) {
+	d := newDesk(t, nil)
+	told, stuck, free := make(chan struct{}), make(chan struct{}), make(chan struct{})
+	d.world.Register("flood-when-told", func(ctx context.Context, p sandboxtest.ProgramIO) int {
+		fmt.Fprintln(p.Stdout, "ready")
+		<-told
+		p.Stdout.Write(bytes.Repeat([]byte("0123456789abcde\n"), 1<<19))
+		fmt.Fprintln(p.Stderr, "the end")
+		<-ctx.Done()
+		return 1
+	})
+	d.started(d.submit(ask{id: "s1", task: "flood-when-told"}))
+	ctx, leave := context.WithCancel(t.Context())
+	left := make(chan struct{})
+	var once sync.Once
+	go func() {
+		defer close(left)
+		d.operator().Output(ctx, "s1", true, func(control.Output) error {
+			once.Do(func() { close(stuck) })
+			<-free
+			return nil
+		})
+	}()
+	<-stuck
+	close(told)
+	d.eventually("the end is heard", func() bool { return d.heard(t.Context(), "s1", false)[sandbox.Stderr] == "the end\n" })
+	var gap bool
+	d.must(d.operator().Output(t.Context(), "s1", false, func(o control.Output) error {
+		gap = gap || o.Gap
+		return nil
+	}))
+	if !gap {
+		t.Error("nobody says that something is missing")
+	}
+	leave()
+	close(free)
+	<-left
 }

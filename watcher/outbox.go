@@ -34,9 +34,8 @@ type outbox struct {
 	// publishing makes looking whether a request is still there and writing its response one step among ourselves.
 	publishing sync.Mutex
 
-	board   *board
-	trails  *trails
-	unnamed int // names for which no response name fits; watch owns it
+	board  *board
+	trails *trails
 }
 
 // check says why a run should end as far as its files tell: its client took the request away, or a sentinel counts. An
@@ -125,7 +124,6 @@ func (o *outbox) clear(rawID string) {
 	if err != nil {
 		return
 	}
-	o.board.drop(id)
 	o.discard(delegation.StatusName(id))
 	o.discard(delegation.CancelName(id))
 	o.trails.drop(id)

@@ -14,8 +14,9 @@ const beatEvery = 5 * time.Second
 // positionsEvery is how often a waiting client sees its place in the queue move.
 const positionsEvery = 500 * time.Millisecond
 
-// publishStatus writes a status file, unless its request is gone.
-func (o *outbox) publishStatus(id delegation.SubagentID, status delegation.RunStatus) {
+// publishStatus writes the status file of a run, unless its request is gone or another one is in its place.
+func (o *outbox) publishStatus(r *run, status delegation.RunStatus) {
+	id := r.key.Subagent
 	data, err := status.Encode()
 	if err != nil {
 		o.log.Error("a status cannot be encoded", "subagent", id, "error", err)
@@ -23,7 +24,7 @@ func (o *outbox) publishStatus(id delegation.SubagentID, status delegation.RunSt
 	}
 	o.publishing.Lock()
 	defer o.publishing.Unlock()
-	if _, err := o.dir.Stat(delegation.RequestName(id)); err != nil {
+	if !o.stillThere(r.file, *r.seenAs.Load()) {
 		return
 	}
 	if err := o.dir.Publish(delegation.StatusName(id), data); err != nil {

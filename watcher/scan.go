@@ -44,7 +44,13 @@ type scan struct {
 	delayed map[string]time.Time // names to look at again, and when
 	moved   bool                 // the outbox's directory is not at its path any more
 	first   bool                 // the first listing is under way
+
+	elsewhere         time.Duration // of the last listing: what was spent on requests and not on listing
+	unnamed, reported int           // requests for whose name no response name fits: in this listing, and when last said
 }
+
+// spend notes that the time since begin is none of the listing's cost.
+func (s *scan) spend(begin time.Time) { s.elsewhere += time.Since(begin) }
 
 func (s *scan) run(ctx context.Context) error {
 	s.first = true
@@ -123,18 +129,29 @@ func (s *scan) nextDelayed() time.Duration {
 // list goes through the whole outbox, letting events through between chunks, and returns the pause until the next time.
 func (s *scan) list(ctx context.Context) time.Duration {
 	begin := time.Now()
+	s.elsewhere, s.unnamed = 0, 0
 	s.checkPlace()
 	err := s.dir.Names(ctx, listChunk, func(names []string) error {
 		for _, name := range names {
 			s.listed(ctx, name)
 		}
+		s.lookAgain(ctx)
 		s.drainEvents(ctx)
 		return ctx.Err()
 	})
 	if err != nil && ctx.Err() == nil {
 		s.log.Warn("the outbox cannot be listed", "error", err)
 	}
-	return max(listAtLeast, listShare*time.Since(begin))
+	s.reportUnnamed()
+	return max(listAtLeast, listShare*(time.Since(begin)-s.elsewhere))
+}
+
+// reportUnnamed says how many requests cannot be answered, once and not with every listing.
+func (s *scan) reportUnnamed() {
+	if s.unnamed > s.reported {
+		s.log.Warn("requests have names for which no response name fits; they are left alone", "requests", s.unnamed)
+	}
+	s.reported = s.unnamed
 }
 
 // drainEvents handles the events that came during a chunk.
@@ -153,6 +170,10 @@ func (s *scan) drainEvents(ctx context.Context) {
 func (s *scan) listed(ctx context.Context, name string) {
 	switch kind, raw := delegation.ParseName(name); kind {
 	case delegation.KindRequest:
+		if _, ok := delegation.ResponseNameFor(raw); !ok {
+			s.unnamed++
+			return
+		}
 		if _, waiting := s.delayed[name]; !waiting {
 			s.lookAt(ctx, name, raw, false)
 		}

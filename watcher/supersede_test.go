@@ -95,3 +95,27 @@ func TestAnOperatorMayCancelBeforeTheQueue(t *testing.T) {
 		t.Errorf("dismissed %d, launched %d, refused %v, ends for %q", dismissed, launched, refusal, r.cause())
 	}
 }
+
+// TestTheStatusIsThatOfTheRequestThatIsThere: the successor waits for a workspace that another run has, and says so also
+// when the run before it has ended.
+func TestTheStatusIsThatOfTheRequestThatIsThere(t *testing.T) {
+	d := newDesk(t, func(c *Config) { c.Outboxes[0].QueueBusy = true })
+	other := d.submit(ask{id: "other", task: "sleep"})
+	d.started(other)
+	first := d.submit(ask{id: "s1", request: "r1", task: "sleep"})
+	d.started(first)
+	key := d.latest("s1").Key
+	d.submit(ask{id: "s1", request: "r2", task: "echo", workspace: other.workspace})
+	d.eventually("the first is over", func() bool {
+		r, err := d.journal.Get(t0(), key)
+		d.must(err)
+		return r.Answered
+	})
+	for _, id := range []string{"a", "b"} { // two rounds of writing later
+		d.submit(ask{id: id, task: "echo", workspace: other.workspace})
+		d.eventually("a status is written", func() bool { return d.exists("status_" + id + ".json") })
+	}
+	if s := d.status("s1"); s.RequestID != "r2" || s.State != delegation.StateQueued {
+		t.Errorf("the status is that of %s, %s", s.RequestID, s.State)
+	}
+}

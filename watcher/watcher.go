@@ -66,7 +66,7 @@ func New(config Config) (*Watcher, error) {
 	w.scheduler = newScheduler(config.MaxRunning, w.boxes)
 	w.scheduler.launch = func(r *run) { w.runs.Go(func() { w.live(r) }) }
 	w.scheduler.dismiss = func(r *run, reason delegation.Reason) { w.dismiss(r, verdict{reason: reason}) }
-	w.scheduler.show = func(r *run, position int) { r.box.board.set(r.key.Subagent, r.status(position, "")) }
+	w.scheduler.show = func(r *run, position int) { r.box.board.set(r, r.status(position, "")) }
 	return w, nil
 }
 
