@@ -3,7 +3,6 @@ package mounts
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -20,8 +19,8 @@ type Bases struct {
 	held map[string]*os.File
 }
 
-// OpenBases opens each directory once. Symbolic links in these paths are the operator's own and are followed now, and
-// never again. Close lets go of them.
+// OpenBases opens each directory once. Symbolic links in these paths are followed now, and never again, and only those
+// which are root's or our own: whoever else could exchange one would decide what is mounted. Close lets go of them.
 func OpenBases(paths []string) (*Bases, error) {
 	b := &Bases{held: make(map[string]*os.File, len(paths))}
 	for _, path := range paths {
@@ -32,12 +31,12 @@ func OpenBases(paths []string) (*Bases, error) {
 			b.Close()
 			return nil, fmt.Errorf("root %q is not a clean absolute path", path)
 		}
-		fd, err := unix.Open(path, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+		root, err := holdRoot(path)
 		if err != nil {
 			b.Close()
-			return nil, &fs.PathError{Op: "open root", Path: path, Err: err}
+			return nil, err
 		}
-		b.held[path] = os.NewFile(uintptr(fd), path)
+		b.held[path] = root
 	}
 	return b, nil
 }

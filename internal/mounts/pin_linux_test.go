@@ -183,3 +183,32 @@ func TestOpenBasesRefuses(t *testing.T) {
 		}
 	}
 }
+
+// A link that somebody else can exchange leads to whatever they like, and what it leads to is mounted with its owner's rights.
+func TestOpenBasesRefusesTheLinkOfAnother(t *testing.T) {
+	needRoot(t)
+	dir := t.TempDir()
+	ours, theirs, target := filepath.Join(dir, "ours"), filepath.Join(dir, "theirs"), filepath.Join(dir, "target")
+	must(t, os.Mkdir(ours, 0o755), os.Mkdir(theirs, 0o755), os.MkdirAll(filepath.Join(target, "ws"), 0o755))
+	for _, link := range []string{"ours/root", "ours/their", "theirs/root", "theirs/their"} {
+		must(t, os.Symlink(target, filepath.Join(dir, link)))
+	}
+	must(t, os.Symlink("theirs/their", filepath.Join(dir, "through")), os.Symlink("../target/./", filepath.Join(ours, "up")), os.Symlink("round", filepath.Join(dir, "round")))
+	for _, path := range []string{"theirs", "ours/their", "theirs/their"} {
+		must(t, os.Lchown(filepath.Join(dir, path), int(child.UID), int(child.GID)))
+	}
+	for path, want := range map[string]string{
+		"ours/root": "", "ours/root/ws": "", "ours/up": "", "ours/up/ws": "",
+		"ours/their": "another user", "ours/their/ws": "another user", "theirs/their": "another user", "through": "another user",
+		"theirs/root": "another user", "theirs/root/ws": "another user", // by rename they choose among the links of root
+		"round": "too many levels",
+	} {
+		bases, err := OpenBases([]string{filepath.Join(dir, path)})
+		if err == nil {
+			bases.Close()
+		}
+		if (want == "") != (err == nil) || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v, want %q", path, err, want)
+		}
+	}
+}

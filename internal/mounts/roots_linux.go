@@ -1,0 +1,101 @@
+package mounts
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// maxLinks is how many links a path may lead through, as in the kernel.
+const maxLinks = 40
+
+// holdRoot opens a directory of the operator's, step by step. It follows the links that only root and we ourselves could
+// have put there. A root may lie in the directory of the very user whose agents it is for, and the link of such a user
+// would lead to a place that is closed to them, which their sandbox would then enter as its owner.
+func holdRoot(path string) (*os.File, error) {
+	left, links := elements(path), 0
+	var at *os.File
+	for len(left) > 0 {
+		next, link, err := stepOrLink(at, left[0])
+		if link != "" {
+			if links++; links > maxLinks {
+				err = unix.ELOOP
+			}
+		}
+		if err != nil {
+			closeIf(at)
+			return nil, &fs.PathError{Op: "open root", Path: path, Err: err}
+		}
+		left = append(elements(link), left[1:]...)
+		if next != nil {
+			closeIf(at)
+			at = next
+		}
+	}
+	return at, nil
+}
+
+// elements of a path; the first one of an absolute path is the root.
+func elements(path string) []string {
+	names := strings.Split(path, "/")
+	if strings.HasPrefix(path, "/") {
+		names[0] = "/"
+	}
+	return slices.DeleteFunc(names, func(name string) bool { return name == "" })
+}
+
+// stepOrLink opens a directory in another one, or reads the link that is in its place.
+func stepOrLink(at *os.File, name string) (next *os.File, link string, err error) {
+	const flags = unix.O_PATH | unix.O_NOFOLLOW | unix.O_CLOEXEC
+	in := unix.AT_FDCWD
+	if at != nil {
+		in = int(at.Fd())
+	}
+	fd, err := unix.Openat(in, name, flags|unix.O_DIRECTORY, 0)
+	if err == nil {
+		return os.NewFile(uintptr(fd), name), "", nil
+	}
+	if !errors.Is(err, unix.ENOTDIR) || at == nil {
+		return nil, "", err
+	}
+	if fd, err = unix.Openat(in, name, flags, 0); err != nil {
+		return nil, "", err
+	}
+	defer unix.Close(fd)
+	link, err = readTrusted(in, fd, name)
+	return nil, link, err
+}
+
+// readTrusted reads the link fd in the directory at. Both must be root's or ours: who owns the directory can put any other
+// link of root's into its place.
+func readTrusted(at, fd int, name string) (string, error) {
+	var around, link unix.Stat_t
+	if err := errors.Join(unix.Fstat(at, &around), unix.Fstat(fd, &link)); err != nil {
+		return "", err
+	}
+	if link.Mode&unix.S_IFMT != unix.S_IFLNK {
+		return "", unix.ENOTDIR
+	}
+	for _, uid := range []uint32{around.Uid, link.Uid} {
+		if uid != 0 && uid != uint32(os.Geteuid()) {
+			return "", fmt.Errorf("another user, %d, decides where the link %q leads; name the place itself", uid, name)
+		}
+	}
+	target := make([]byte, unix.PathMax)
+	n, err := unix.Readlinkat(fd, "", target)
+	if err == nil && n == 0 {
+		err = unix.ENOENT
+	}
+	return string(target[:max(n, 0)]), err
+}
+
+func closeIf(f *os.File) {
+	if f != nil {
+		f.Close()
+	}
+}
