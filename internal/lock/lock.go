@@ -137,7 +137,7 @@ func ownDirectory(dir string) error {
 	}
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	if !info.IsDir() || !ok || int(stat.Uid) != os.Geteuid() || info.Mode().Perm()&0o022 != 0 {
-		return fmt.Errorf("the runtime directory %s is not ours alone; remove it or set XDG_RUNTIME_DIR", dir)
+		return fmt.Errorf("the runtime directory %s is not ours alone; give it to this user with mode 0700", dir)
 	}
 	return nil
 }
