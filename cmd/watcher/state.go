@@ -18,8 +18,11 @@ import (
 	"torno/watcher"
 )
 
-// systemState is where the unit in contrib has its state. It is a variable so that stories do not meet a real one.
-var systemState = "/var/lib/torno"
+// unitState is where the unit in contrib has its state.
+const unitState = "/var/lib/torno"
+
+// systemState is a variable so that stories do not meet a real one.
+var systemState = unitState
 
 // stateDir is the installation that a command is about: the named one, or the only one there is.
 func (a *app) stateDir(ctx context.Context) (string, error) {
