@@ -53,10 +53,25 @@ func (l *Launcher) newAttachment(h sandbox.Handle, b *box, stream io.ReadCloser,
 		output: make(chan sandbox.Chunk, bufferedChunks), ended: make(chan struct{}),
 	}
 	a.open, a.close = context.WithCancel(context.Background())
+	l.follows(a)
 	pumped := make(chan struct{})
 	a.tasks.Go(func() { a.pump(each, pumped) })
 	a.tasks.Go(func() { a.await(l, pumped) })
 	return a
+}
+
+// follows remembers an attachment that Close must end.
+func (l *Launcher) follows(a *attachment) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.attached[a] = true
+}
+
+// unfollows forgets one that has come to its end.
+func (l *Launcher) unfollows(a *attachment) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.attached, a)
 }
 
 // deliver turns a frame into a chunk; one without bytes and gap is nothing new.
@@ -103,6 +118,7 @@ func (a *attachment) send(c sandbox.Chunk) error {
 
 // await waits for the sandbox's end, and then for that of its output.
 func (a *attachment) await(l *Launcher, pumped <-chan struct{}) {
+	defer l.unfollows(a)
 	a.exit, a.err = a.awaitExit(l)
 	close(a.ended)
 	for seen := int64(-1); ; {

@@ -9,6 +9,7 @@ import (
 
 	"torno/delegation"
 	"torno/internal/mounts"
+	"torno/internal/runfile"
 	"torno/sandbox"
 )
 
@@ -65,6 +66,8 @@ type making struct {
 	pins   []*mounts.Pin // of spec.Mounts, in their order
 	recipe recipe
 	undo   []func() error
+
+	sockets []runfile.Mount // the profile's, as they were found
 }
 
 func (l *Launcher) create(ctx context.Context, o order) (h sandbox.Handle, err error) {

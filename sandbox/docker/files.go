@@ -99,5 +99,6 @@ func (m *making) runFile() runfile.File {
 			Path: wanted.Target, Device: m.pins[i].Dev, Inode: m.pins[i].Ino, Writable: wanted.Workspace, Hardened: m.byHandle,
 		})
 	}
+	file.Mounts = append(file.Mounts, m.sockets...)
 	return file
 }

@@ -106,21 +106,19 @@ func (k keptPlaces) why(pin *mounts.Pin) string {
 	return ""
 }
 
-// checkSocket refuses what is no socket, and the engine's: with that a child would be root on the host.
-func (k keptPlaces) checkSocket(s sandbox.Socket) error {
-	info, err := os.Lstat(s.Host)
-	if err != nil {
-		return fmt.Errorf("socket of the profile: %w", err)
+// checkSocket refuses what is no socket, and the engine's: with that a child would be root on the host. The engine will
+// look the path up again, so what was found here is for init to compare with.
+func (k keptPlaces) checkSocket(s sandbox.Socket) (place, error) {
+	var st unix.Stat_t
+	if err := unix.Lstat(s.Host, &st); err != nil {
+		return place{}, fmt.Errorf("socket of the profile: %w", &fs.PathError{Op: "look at", Path: s.Host, Err: err})
 	}
-	if info.Mode()&fs.ModeSocket == 0 {
-		return fmt.Errorf("socket of the profile: %s is not a unix socket (links are not followed)", s.Host)
+	if st.Mode&unix.S_IFMT != unix.S_IFSOCK {
+		return place{}, fmt.Errorf("socket of the profile: %s is not a unix socket (links are not followed)", s.Host)
 	}
-	at, err := placeOf(s.Host)
-	if err != nil {
-		return err
-	}
+	at := place{uint64(st.Dev), st.Ino}
 	if engine := k.sockets[at]; engine != "" {
-		return fmt.Errorf("socket of the profile: %s is the engine's own socket %s, which no sandbox gets", s.Host, engine)
+		return place{}, fmt.Errorf("socket of the profile: %s is the engine's own socket %s, which no sandbox gets", s.Host, engine)
 	}
-	return nil
+	return at, nil
 }

@@ -37,8 +37,9 @@ type Launcher struct {
 	seccomp    string // the filter as the engine takes it
 	guarantees sandbox.Guarantees
 
-	mu    sync.Mutex
-	boxes map[string]*box // by container id
+	mu       sync.Mutex
+	boxes    map[string]*box // by container id
+	attached map[*attachment]bool
 }
 
 var _ sandbox.Launcher = (*Launcher)(nil)
@@ -96,7 +97,7 @@ func New(ctx context.Context, options Options) (_ *Launcher, err error) {
 	}
 	l := &Launcher{
 		options: options, engine: e, names: naming{options.Installation}, images: newImages(e),
-		idmaps: mounts.NewIDMaps(), boxes: map[string]*box{},
+		idmaps: mounts.NewIDMaps(), boxes: map[string]*box{}, attached: map[*attachment]bool{},
 	}
 	for _, step := range []func(context.Context) error{l.learn, l.sweep, l.prepare, l.settle} {
 		if err := step(ctx); err != nil {
@@ -188,11 +189,14 @@ func (l *Launcher) Check(ctx context.Context) (sandbox.Guarantees, error) {
 	return maps.Clone(l.guarantees), nil
 }
 
-// Close lets go of the engine and of the slots. Sandboxes that run go on.
+// Close ends all attachments and lets go of the engine and of the slots. Sandboxes that run go on.
 func (l *Launcher) Close() error {
 	l.mu.Lock()
-	boxes := slices.Collect(maps.Values(l.boxes))
+	boxes, attached := slices.Collect(maps.Values(l.boxes)), slices.Collect(maps.Keys(l.attached))
 	l.mu.Unlock()
+	for _, a := range attached {
+		a.Close()
+	}
 	for _, b := range boxes {
 		b.hangUp()
 	}

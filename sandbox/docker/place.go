@@ -224,9 +224,11 @@ func (m *making) bindView(number int, v view) (mount.Mount, error) {
 // addSockets adds the profile's sockets and what every sandbox has.
 func (m *making) addSockets(context.Context) error {
 	for _, socket := range m.order.spec.Sockets {
-		if err := m.kept.checkSocket(socket); err != nil {
+		found, err := m.kept.checkSocket(socket)
+		if err != nil {
 			return err
 		}
+		m.sockets = append(m.sockets, runfile.Mount{Path: socket.Target, Device: found.dev, Inode: found.ino})
 		source, err := m.options.EnginePath(socket.Host)
 		if err != nil {
 			return err

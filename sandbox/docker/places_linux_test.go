@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"torno/delegation"
+	"torno/internal/runfile"
 	"torno/sandbox"
 	"torno/sandbox/docker"
 )
@@ -164,5 +165,26 @@ func TestSocketOfTheProfile(t *testing.T) {
 	spec.Sockets = []sandbox.Socket{{Host: path, Target: "/run/model/socket"}}
 	if e := f.run(spec); string(e.stdout) != "there\n" {
 		t.Errorf("stdout %q, stderr %q", e.stdout, e.stderr)
+	}
+}
+
+// TestSocketThatIsExchanged between our look and the engine's is not the one that the operator meant: who owns the
+// directory could put a link to the engine's own there.
+func TestSocketThatIsExchanged(t *testing.T) {
+	f := newField(t, docker.MountAuto)
+	path := filepath.Join(f.base, "socket")
+	for _, name := range []string{path, path + ".other"} {
+		listener, err := net.Listen("unix", name)
+		f.must(err)
+		defer listener.Close()
+	}
+	spec := f.spec("/bin/echo", "reached")
+	spec.Sockets = []sandbox.Socket{{Host: path, Target: "/run/model/socket"}}
+	h := f.create(spec)
+	defer f.remove(h)
+	f.must(os.Remove(path))
+	f.must(os.Symlink(path+".other", path))
+	if e := f.finish(f.start(h)); len(e.stdout) > 0 || e.exit.Code != runfile.FailedExit || !strings.Contains(string(e.stderr), "/run/model/socket") {
+		t.Errorf("stdout %q, stderr %q, exit %d", e.stdout, e.stderr, e.exit.Code)
 	}
 }
