@@ -44,6 +44,7 @@ func OpenTrial(ctx context.Context, c configs.Config, engines Engines, log *slog
 	if err := engines.reach(ctx, c); err != nil {
 		return nil, err
 	}
+	c.UIDs = lastOf(c.UIDs)
 	t := &Trial{config: c, engines: engines, log: log, id: randomHex(8)}
 	defer func() {
 		if err != nil {
@@ -60,6 +61,17 @@ func OpenTrial(ctx context.Context, c configs.Config, engines Engines, log *slog
 	setting.Init, setting.Bases = init, t.bases
 	t.launchers, err = engines.open(ctx, setting)
 	return t, err
+}
+
+// trialUIDs are as many as a trial needs, and a few to spare.
+const trialUIDs = 4
+
+// lastOf is the end of a range, for a watcher that runs takes from its beginning: no child shares an id with a trial.
+func lastOf(all configs.UIDs) configs.UIDs {
+	if all.Count <= trialUIDs {
+		return all
+	}
+	return configs.UIDs{First: all.First + all.Count - trialUIDs, Count: trialUIDs}
 }
 
 func (t *Trial) setting() Setting {

@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"testing"
 
+	"torno/configs"
 	"torno/delegation"
 	"torno/internal/runfile"
 	"torno/sandbox"
@@ -114,6 +115,17 @@ func TestAnAgentThatCannotDoNothingFails(t *testing.T) {
 	}
 	if left, _ := filepath.Glob(s.config.Outboxes[0].Allow[0] + "/.*"); len(left) > 0 {
 		t.Errorf("workspaces are left: %v", left)
+	}
+}
+
+func TestATrialHasUIDsOfItsOwn(t *testing.T) {
+	for all, want := range map[configs.UIDs]configs.UIDs{
+		{First: 100_000, Count: 65_536}: {First: 165_532, Count: 4}, {First: 100_000, Count: 5}: {First: 100_001, Count: 4},
+		{First: 100_000, Count: 3}: {First: 100_000, Count: 3},
+	} {
+		if got := lastOf(all); got != want {
+			t.Errorf("of %+v a trial gets %+v, want %+v", all, got, want)
+		}
 	}
 }
 
