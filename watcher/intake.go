@@ -276,6 +276,9 @@ func (s *scan) cancelled(rawID string) {
 }
 
 func (s *scan) journalTrouble(err error) time.Duration {
+	if errors.Is(err, context.Canceled) {
+		return 0 // told to stop in the middle; the next start looks again
+	}
 	s.log.Error("the journal cannot be used; nothing new is started", "error", err)
 	return time.Second
 }
