@@ -46,7 +46,11 @@ func moveAside(dir int, name string) error {
 	case stat.Mode&unix.S_IFMT == unix.S_IFDIR:
 		return errors.New("a directory has its name")
 	}
-	return unix.Renameat(dir, name, dir, name+runfile.PreviousSuffix)
+	err = unix.Renameat(dir, name, dir, name+runfile.PreviousSuffix)
+	if errors.Is(err, unix.EISDIR) { // an earlier child wanted it to stay
+		err = unix.Unlinkat(dir, name, 0)
+	}
+	return err
 }
 
 // publish makes the chunks the answer, whole or not at all.
