@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"syscall"
 	"time"
 
 	"torno/configs"
@@ -90,8 +91,23 @@ func (t *Trial) makeState() error {
 	if err := os.MkdirAll(t.config.State, 0o700); err != nil {
 		return fmt.Errorf("make the state directory: %w", err)
 	}
+	if err := ownState(t.config.State); err != nil {
+		return err
+	}
 	t.state = filepath.Join(t.config.State, "check-"+t.id)
 	return os.Mkdir(t.state, 0o700)
+}
+
+// ownState refuses the state of another user, who could exchange what a trial makes there. A watcher has the journal to do so.
+func ownState(dir string) error {
+	info, err := os.Stat(dir)
+	if err != nil {
+		return fmt.Errorf("look at the state directory: %w", err)
+	}
+	if stat, ok := info.Sys().(*syscall.Stat_t); !ok || int(stat.Uid) != os.Geteuid() {
+		return fmt.Errorf("the state directory %s belongs to another user; run as that user or choose another directory", dir)
+	}
+	return nil
 }
 
 // existing leaves out what a watcher will make or miss.
