@@ -134,9 +134,9 @@ func (o *outbox) beat(ctx context.Context, tick time.Duration, heartbeat func(st
 	ticker := time.NewTicker(tick)
 	defer ticker.Stop()
 	for {
-		o.publishHeartbeat(heartbeat(false))
 		select {
 		case <-ticker.C:
+			o.publishHeartbeat(heartbeat(false))
 		case <-ctx.Done():
 			o.publishHeartbeat(heartbeat(true))
 			return

@@ -110,7 +110,9 @@ func (w *Watcher) Run(ctx context.Context) error {
 	writing, endWriting := context.WithCancel(w.life)
 	for _, box := range w.boxes {
 		background.Go(func() { box.board.loop(writing) })
-		background.Go(func() { box.beat(writing, beatEvery, w.heartbeatOf(ctx, box)) })
+		heartbeat := w.heartbeatOf(ctx, box)
+		box.publishHeartbeat(heartbeat(false)) // who finds the watcher ready finds a served outbox
+		background.Go(func() { box.beat(writing, beatEvery, heartbeat) })
 	}
 	background.Go(func() { w.showPositions(writing) })
 	err := w.take(ctx)

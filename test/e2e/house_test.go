@@ -123,7 +123,7 @@ func (h *house) start() {
 		default:
 		}
 		_, err := h.client.Status(h.Context())
-		return err == nil
+		return err == nil && h.exists(delegation.HeartbeatName)
 	})
 }
 
@@ -183,7 +183,12 @@ func (h *house) tearDown() {
 // eventually polls a condition until it holds.
 func (h *house) eventually(what string, holds func() bool) {
 	h.Helper()
-	for deadline := time.Now().Add(patience); !holds(); time.Sleep(3 * time.Millisecond) {
+	h.within(patience, what, holds)
+}
+
+func (h *house) within(limit time.Duration, what string, holds func() bool) {
+	h.Helper()
+	for deadline := time.Now().Add(limit); !holds(); time.Sleep(3 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			h.Fatalf("it never came true that %s", what)
 		}

@@ -90,7 +90,9 @@ func TestATaskOfAMegabyte(t *testing.T) {
 func TestAGigabyteOfOutput(t *testing.T) {
 	h := newHouse(t, plan{})
 	before := h.memory()
-	resp := h.run(ask{id: "flood", task: "yes 0123456789abcdef0123456789abcdef | head -c 1073741824; echo; echo the end", timeout: 250})
+	a := h.submit(ask{id: "flood", task: "yes 0123456789abcdef0123456789abcdef | head -c 1073741824; echo; echo the end", timeout: 250})
+	h.within(4*time.Minute, "the flood is over", func() bool { return h.exists("response_flood.json") }) // the engine is what takes long
+	resp := h.response(a)
 	h.want(resp, delegation.StatusCompleted, delegation.ReasonExited, 0)
 	if !strings.HasSuffix(resp.StdoutTail, "the end\n") {
 		t.Errorf("the end is lost: %q", resp.StdoutTail[max(0, len(resp.StdoutTail)-60):])
