@@ -5,9 +5,9 @@
 //
 //	outbox (one goroutine each)          scheduler (one goroutine)         run (one goroutine each)
 //	───────────────────────────          ─────────────────────────         ────────────────────────
-//	inotify, listing ──► look            submit: supersede, busy,          create ► start ► follow ► end
+//	inotify, listing ──► look            submit: busy, full,               create ► start ► follow ► end
 //	read, decode, compile, journal ────► queue, fairness ────────────────► respond ► remove
-//	sentinel, request gone ────────────► route to the run ───────────────► the first cause wins
+//	superseded, sentinel, gone ────────► route to the run ───────────────► the first cause wins
 //	                                     ended ◄────────────────────────── done
 //
 // An outbox reads its own files and compiles them, so a flood in one outbox delays only its own parent. The scheduler

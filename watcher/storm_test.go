@@ -28,6 +28,7 @@ func TestAStorm(t *testing.T) {
 	for _, c := range clients { // what they leave would hold the slots
 		d.must(os.RemoveAll(filepath.Join(d.outbox, "request_"+c.id+".json")))
 		d.must(os.RemoveAll(filepath.Join(d.outbox, "response_"+c.id+".json")))
+		d.must(os.RemoveAll(filepath.Join(d.outbox, "cancel_"+c.id))) // of the same tick of the clock it would count
 	}
 	for _, c := range clients {
 		id := c.id

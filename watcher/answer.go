@@ -1,0 +1,96 @@
+package watcher
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"time"
+
+	"torno/delegation"
+	"torno/internal/journal"
+	"torno/sandbox"
+)
+
+// refuse records and answers a request that is turned down. Its id may be none: then the file's name stands for it.
+func (s *scan) refuse(ctx context.Context, in intake, key sandbox.RunKey, refusal *delegation.Refusal) time.Duration {
+	response, _ := delegation.ResponseNameFor(in.rawID)
+	s.supersede(in.rawID, nil)
+	record, err := s.recordRefusal(ctx, s.refusalRecord(in, key, refusal))
+	if err != nil {
+		return s.journalTrouble(err)
+	}
+	s.log.Info("request refused", "file", quoteName(in.name), "code", refusal.Code, "field", refusal.Field)
+	s.answer(ctx, record, response, in.stamp)
+	return 0
+}
+
+// recordRefusal returns what the journal has of the run afterwards: an earlier end stays, and what an earlier watcher
+// admitted and today's policy does not ends now.
+func (s *scan) recordRefusal(ctx context.Context, record journal.Run) (journal.Run, error) {
+	existing, err := s.w.journal.Begin(ctx, record)
+	switch {
+	case err != nil || existing == nil:
+		return record, err
+	case existing.State == delegation.StateEnded:
+		return *existing, nil
+	}
+	err = s.w.journal.Move(ctx, record.Key, existing.State, delegation.StateEnded, journal.Change{
+		Reason: record.Reason, Code: record.Code, Field: record.Field, Hint: record.Hint, Text: record.Text, Ended: record.Ended,
+	})
+	if err != nil {
+		return record, err
+	}
+	return s.w.journal.Get(ctx, record.Key)
+}
+
+// refusalRecord is a run that ends as it begins. Without a key of its own it stands for the file.
+func (s *scan) refusalRecord(in intake, key sandbox.RunKey, refusal *delegation.Refusal) journal.Run {
+	record := journal.Run{
+		Key: key.Hash(), Outbox: s.name, Subagent: key.Subagent, Request: key.Request, Attempt: key.Attempt,
+		FileName: in.name, Stamp: in.stamp, State: delegation.StateEnded, Reason: delegation.ReasonRefused,
+		Code: refusal.Code, Field: refusal.Field, Hint: refusal.Hint, Text: refusal.Text,
+		Created: in.seen, Ended: time.Now(),
+	}
+	if key.Attempt == 0 {
+		_, record.RequestText = delegation.PeekIDs(in.data)
+		record.SubagentText = in.rawID
+		record.Key = journal.EntryKey(s.name, in.name, in.stamp)
+	}
+	return record
+}
+
+// answerAgain publishes what the journal holds for a run that has ended, if its response is missing.
+func (s *scan) answerAgain(ctx context.Context, record journal.Run, stamp delegation.Stamp) {
+	if response, ok := delegation.ResponseNameFor(recordID(record)); ok {
+		s.answer(ctx, record, response, stamp)
+	}
+}
+
+// unreadable says whether a response that was published is missing or empty. A response is not flushed to the disk, so a
+// power cut can take it although the journal knows that it was there: the first listing looks once.
+func (s *scan) unreadable(record journal.Run) bool {
+	response, ok := delegation.ResponseNameFor(recordID(record))
+	if !ok {
+		return false
+	}
+	stamp, err := s.dir.Stat(response)
+	return errors.Is(err, fs.ErrNotExist) || err == nil && stamp.Size == 0
+}
+
+// answer publishes a recorded end and notes that it is published, or not owed any more.
+func (s *scan) answer(ctx context.Context, record journal.Run, response string, stamp delegation.Stamp) {
+	if err := s.respond(record.FileName, response, stamp, responseOf(record)); err != nil {
+		s.log.Error("a response cannot be written; it is tried again with the next listing", "error", err)
+		return
+	}
+	var err error
+	if !sameFile(record.Stamp, stamp) || !record.Stamp.ChangeTime.Equal(stamp.ChangeTime) {
+		err = s.w.journal.Refile(ctx, record.Key, stamp, true)
+	}
+	if err == nil {
+		err = s.w.journal.Answered(ctx, record.Key)
+	}
+	if err != nil {
+		s.log.Error("the journal cannot note an answer", "run", record.Key, "error", err)
+	}
+}
