@@ -4,21 +4,23 @@ import (
 	"context"
 	"errors"
 
+	"torno/internal/cli"
 	"torno/manager"
 )
 
-func (c *cli) cancelCommand() command {
+func (c *app) cancelCommand() cli.Command {
 	var wait bool
-	return command{
-		name: "cancel", operands: "ID…", brief: "end children",
-		about: `
+	return cli.Command{
+		Name: "cancel", Operands: "ID…", Brief: "end children",
+		About: `
 A child is asked to end and, if it does not, killed: that may take 15 seconds. Cancelled means dead, so with --wait no
 process of the child is left when the command returns. Its result is taken by --wait here, or by subagent wait.`,
-		examples: []string{"subagent cancel sub_1a2b3c4d", "subagent cancel --wait $(subagent list --quiet)"},
-		options: []option{
-			{name: "wait", help: "wait until the child is gone", set: on(&wait)},
+		Examples: []string{"subagent cancel sub_1a2b3c4d", "subagent cancel --wait $(subagent list --quiet)"},
+		Options: []cli.Option{
+			{Name: "wait", Help: "wait until the child is gone", Set: cli.On(&wait)},
 		},
-		run: func(ctx context.Context, operands []string) (int, error) {
+		Run: func(ctx context.Context, args cli.Args) (int, error) {
+			operands := args.All()
 			return c.each(operands, func(m *manager.Manager, id string) (int, error) {
 				return c.cancel(ctx, m, id, wait)
 			})
@@ -27,7 +29,7 @@ process of the child is left when the command returns. Its result is taken by --
 }
 
 // cancel ends one child. That it ended is success, whatever its end was.
-func (c *cli) cancel(ctx context.Context, m *manager.Manager, id string, wait bool) (int, error) {
+func (c *app) cancel(ctx context.Context, m *manager.Manager, id string, wait bool) (int, error) {
 	run, err := m.Attach(id)
 	if err != nil {
 		return 0, err
@@ -45,24 +47,24 @@ func (c *cli) cancel(ctx context.Context, m *manager.Manager, id string, wait bo
 	if err != nil {
 		return 0, err
 	}
-	if c.json {
-		return exitCompleted, c.object(endedOf(result))
+	if c.JSON {
+		return exitCompleted, c.Out.Object(endedOf(result))
 	}
 	if result.Completed() {
-		c.say("%s completed before it was cancelled", id)
+		c.Say("%s completed before it was cancelled", id)
 		return exitCompleted, nil
 	}
-	c.say("%s %s", id, describe(result))
+	c.Say("%s %s", id, describe(result))
 	return exitCompleted, nil
 }
 
-func (c *cli) cancelling(run *manager.Run) (int, error) {
-	if c.json {
-		return exitCompleted, c.object(map[string]any{
+func (c *app) cancelling(run *manager.Run) (int, error) {
+	if c.JSON {
+		return exitCompleted, c.Out.Object(map[string]any{
 			"subagent_id": run.ID(), "request_id": run.RequestID(), "cancelling": true,
 		})
 	}
-	c.say("cancelling %s", run.ID())
+	c.Say("cancelling %s", run.ID())
 	return exitCompleted, nil
 }
 

@@ -6,6 +6,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"torno/internal/cli"
 )
 
 // docs/CLIENT.md is what users rely on: it names every command, option, exit code and field.
@@ -16,11 +18,11 @@ func TestTheDocumentIsComplete(t *testing.T) {
 	}
 	document := string(data)
 	var wanted []string
-	c := &cli{}
-	for _, cmd := range c.commands() {
-		wanted = append(wanted, "`subagent "+cmd.name)
-		for _, o := range c.optionsOf(cmd) {
-			wanted = append(wanted, "`--"+o.name)
+	c := newApp()
+	for _, cmd := range c.All() {
+		wanted = append(wanted, "`subagent "+cmd.Name)
+		for _, o := range c.OptionsOf(cmd) {
+			wanted = append(wanted, "`--"+o.Name)
 		}
 	}
 	for code, meaning := range exitCodes {
@@ -29,9 +31,10 @@ func TestTheDocumentIsComplete(t *testing.T) {
 	for _, known := range troubles {
 		wanted = append(wanted, "`"+known.code+"`")
 	}
-	for _, shape := range []any{spawned{}, ended{}, listed{}, trouble{}} {
+	for _, shape := range []any{spawned{}, ended{}, listed{}, cli.Trouble{}} {
 		for f := range reflect.TypeOf(shape).Fields() {
-			if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name != "" {
+			// Details are for configurations, which this program has none of.
+			if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name != "" && name != "-" && name != "details" {
 				wanted = append(wanted, "`"+name+"`")
 			}
 		}

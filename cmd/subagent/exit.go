@@ -6,6 +6,7 @@ import (
 	"io/fs"
 
 	"torno/delegation"
+	"torno/internal/cli"
 	"torno/manager"
 )
 
@@ -61,29 +62,16 @@ func exitCode(r manager.Result) int {
 // errNoOutbox is an outbox that does not exist.
 var errNoOutbox = errors.New("there is no outbox")
 
-// trouble is an error as it is shown: the exit code, a word for programs, and the next step.
-type trouble struct {
-	exit  int
-	Code  string `json:"code"`
-	Field string `json:"field,omitempty"`
-	Text  string `json:"text"`
-	Next  string `json:"next,omitempty"`
-}
-
 // diagnose sorts an error.
-func diagnose(err error) trouble {
-	t := trouble{exit: exitTrouble, Code: "trouble", Text: err.Error()}
-	if e, ok := errors.AsType[*usageError](err); ok {
-		t.exit, t.Code, t.Next = exitUsage, "usage", e.next
-		return t
-	}
+func diagnose(err error) cli.Trouble {
+	t := cli.Trouble{Exit: exitTrouble, Code: "trouble", Text: err.Error()}
 	if e, ok := errors.AsType[*delegation.Refusal](err); ok {
-		t.exit, t.Code, t.Field, t.Next = exitRefused, string(e.Code), e.Field, e.Hint
+		t.Exit, t.Code, t.Field, t.Next = exitRefused, string(e.Code), e.Field, e.Hint
 		return t
 	}
 	for _, known := range troubles {
 		if errors.Is(err, known.err) {
-			t.exit, t.Code, t.Next = known.exit, known.code, known.next
+			t.Exit, t.Code, t.Next = known.exit, known.code, known.next
 			return t
 		}
 	}
@@ -108,18 +96,4 @@ var troubles = []struct {
 	{manager.ErrOverdue, exitTrouble, "overdue", "the run was cancelled; subagent wait waits for its end"},
 	{delegation.ErrMoved, exitNobody, "outbox_moved", "open the outbox again under its present path"},
 	{context.Canceled, exitTrouble, "interrupted", "the child goes on; subagent wait takes its result"},
-}
-
-// fail shows an error and returns its exit code.
-func (c *cli) fail(err error) int {
-	t := diagnose(err)
-	if c.json {
-		_ = c.object(map[string]any{"error": t, "exit": t.exit}) // there is no better place to report to
-		return t.exit
-	}
-	c.line(red, "subagent:", t.Text)
-	if t.Next != "" {
-		c.line(bold, "next:", t.Next)
-	}
-	return t.exit
 }

@@ -70,7 +70,6 @@ func TestEveryTroubleHasANextStep(t *testing.T) {
 		exit int
 		code string
 	}{
-		{usage("wrong"), exitUsage, "usage"},
 		{&delegation.Refusal{Code: delegation.CodeProfile, Hint: "another"}, exitRefused, "profile"},
 		{&manager.NobodyServingError{Outbox: "/o"}, exitNobody, "nobody_serving"},
 		{&manager.NobodyServingError{Outbox: "/o", Cause: fs.ErrPermission}, exitTrouble, "permission"},
@@ -82,8 +81,8 @@ func TestEveryTroubleHasANextStep(t *testing.T) {
 		{manager.ErrGone, exitTrouble, "gone"},
 		{manager.ErrOverdue, exitTrouble, "overdue"},
 	} {
-		got := diagnose(inCommand("spawn", fmt.Errorf("wrapped: %w", c.err)))
-		if got.exit != c.exit || got.Code != c.code || got.Next == "" {
+		got := diagnose(fmt.Errorf("wrapped: %w", c.err))
+		if got.Exit != c.exit || got.Code != c.code || got.Next == "" {
 			t.Errorf("%v: %+v", c.err, got)
 		}
 	}

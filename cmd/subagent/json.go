@@ -1,13 +1,10 @@
 package main
 
 import (
-	"encoding/json"
-	"fmt"
-	"strings"
 	"time"
-	"unicode/utf16"
 
 	"torno/delegation"
+	"torno/internal/cli"
 	"torno/manager"
 )
 
@@ -35,7 +32,7 @@ type ended struct {
 	Partial         bool                `json:"partial,omitempty"`
 	StdoutTail      string              `json:"stdout_tail"`
 	StderrTail      string              `json:"stderr_tail"`
-	Error           *trouble            `json:"error,omitempty"`
+	Error           *cli.Trouble        `json:"error,omitempty"`
 	Warnings        []string            `json:"warnings,omitempty"`
 	Attempt         int                 `json:"attempt,omitempty"`
 	StartedAt       time.Time           `json:"started_at,omitzero"`
@@ -58,7 +55,7 @@ func endedOf(r manager.Result) ended {
 		e.AnswerError = r.AnswerErr.Error()
 	}
 	if r.Error != nil {
-		e.Error = &trouble{Code: string(r.Error.Code), Field: r.Error.Field, Text: r.Error.Text, Next: r.Error.Hint}
+		e.Error = &cli.Trouble{Code: string(r.Error.Code), Field: r.Error.Field, Text: r.Error.Text, Next: r.Error.Hint}
 	}
 	return e
 }
@@ -91,32 +88,4 @@ func listedOf(i manager.Item) listed {
 		l.ExitCode = &i.ExitCode
 	}
 	return l
-}
-
-// object prints one JSON object on a line of its own.
-func (c *cli) object(v any) error {
-	data, err := json.Marshal(v)
-	if err != nil {
-		return fmt.Errorf("print JSON: %w", err)
-	}
-	_, err = fmt.Fprintln(c.out, escapeHidden(string(data)))
-	return err
-}
-
-// escapeHidden spells the characters of JSON that JSON allows but a terminal obeys: it stays the same JSON.
-func escapeHidden(text string) string {
-	if !strings.ContainsFunc(text, hidden) {
-		return text
-	}
-	var b strings.Builder
-	for _, r := range text {
-		if !hidden(r) {
-			b.WriteRune(r)
-			continue
-		}
-		for _, unit := range utf16.Encode([]rune{r}) {
-			fmt.Fprintf(&b, "\\u%04x", unit)
-		}
-	}
-	return b.String()
 }

@@ -4,25 +4,27 @@ import (
 	"context"
 
 	"torno/delegation"
+	"torno/internal/cli"
 	"torno/manager"
 )
 
-func (c *cli) logsCommand() command {
+func (c *app) logsCommand() cli.Command {
 	var follow bool
 	from := int64(1)
-	return command{
-		name: "logs", operands: "ID", brief: "show what a child prints",
-		about: `
+	return cli.Command{
+		Name: "logs", Operands: "ID", Brief: "show what a child prints",
+		About: `
 What the child wrote to its standard output and standard error goes to ours. The host keeps a part of it for as long as
 the result was not taken; where some is missing, that is said. With --json each event is an object on a line.`,
-		examples: []string{"subagent logs -f sub_1a2b3c4d"},
-		options: []option{
-			{name: "follow", short: "f", help: "go on until the child ends", set: on(&follow)},
-			{name: "from", value: "N", help: "begin with event number N", set: number(&from)},
+		Examples: []string{"subagent logs -f sub_1a2b3c4d"},
+		Options: []cli.Option{
+			{Name: "follow", Short: "f", Help: "go on until the child ends", Set: cli.On(&follow)},
+			{Name: "from", Value: "N", Help: "begin with event number N", Set: cli.Number(&from)},
 		},
-		run: func(ctx context.Context, operands []string) (int, error) {
+		Run: func(ctx context.Context, args cli.Args) (int, error) {
+			operands := args.All()
 			if len(operands) != 1 {
-				return 0, usage("logs takes one id")
+				return 0, cli.Usage("logs takes one id")
 			}
 			m, err := c.open()
 			if err != nil {
@@ -38,23 +40,23 @@ the result was not taken; where some is missing, that is said. With --json each 
 	}
 }
 
-func (c *cli) logs(ctx context.Context, run *manager.Run, from int64, follow bool) error {
+func (c *app) logs(ctx context.Context, run *manager.Run, from int64, follow bool) error {
 	for event, err := range run.Events(ctx, from, follow) {
 		switch {
 		case err != nil:
 			return err
-		case c.out.err != nil:
-			return c.out.err
-		case c.json:
-			if err := c.object(event); err != nil {
+		case c.Out.Err() != nil:
+			return c.Out.Err()
+		case c.JSON:
+			if err := c.Out.Object(event); err != nil {
 				return err
 			}
 		case event.Type == delegation.EventStdout:
-			c.out.foreign(event.Output())
+			c.Out.Foreign(event.Output())
 		case event.Type == delegation.EventStderr:
-			c.errors.foreign(event.Output())
+			c.Errors.Foreign(event.Output())
 		case event.Type == delegation.EventGap:
-			c.say("some output is missing here")
+			c.Say("some output is missing here")
 		}
 	}
 	return nil

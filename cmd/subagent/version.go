@@ -6,20 +6,22 @@ import (
 	"runtime"
 
 	"torno/delegation"
+	"torno/internal/cli"
 	"torno/internal/version"
 )
 
-func (c *cli) versionCommand() command {
-	return command{
-		name: "version", brief: "print the version",
-		run: func(_ context.Context, operands []string) (int, error) {
+func (c *app) versionCommand() cli.Command {
+	return cli.Command{
+		Name: "version", Brief: "print the version",
+		Run: func(_ context.Context, args cli.Args) (int, error) {
+			operands := args.All()
 			if len(operands) > 0 {
-				return 0, usage("version takes no operands")
+				return 0, cli.Usage("version takes no operands")
 			}
-			if c.json {
-				return exitCompleted, c.object(map[string]any{"version": version.String(), "protocol": delegation.Version})
+			if c.JSON {
+				return exitCompleted, c.Out.Object(map[string]any{"version": version.String(), "protocol": delegation.Version})
 			}
-			_, err := fmt.Fprintf(c.out, "subagent %s, protocol %d, %s %s/%s\n",
+			_, err := fmt.Fprintf(c.Out, "subagent %s, protocol %d, %s %s/%s\n",
 				version.String(), delegation.Version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 			return exitCompleted, err
 		},

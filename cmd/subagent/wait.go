@@ -6,21 +6,23 @@ import (
 	"strings"
 
 	"torno/delegation"
+	"torno/internal/cli"
 	"torno/manager"
 )
 
-func (c *cli) waitCommand() command {
-	return command{
-		name: "wait", operands: "ID…", brief: "wait for children and print their answers",
-		about: `
+func (c *app) waitCommand() cli.Command {
+	return cli.Command{
+		Name: "wait", Operands: "ID…", Brief: "wait for children and print their answers",
+		About: `
 A result is taken once: afterwards nothing of the run is left in the outbox, except its workspace. Of several children
 the results come in the given order, and the exit code is that of the first that did not complete. An interrupt leaves
 the children alone.`,
-		examples: []string{
+		Examples: []string{
 			"subagent wait sub_1a2b3c4d",
 			"subagent wait --json $(subagent list --quiet)",
 		},
-		run: func(ctx context.Context, operands []string) (int, error) {
+		Run: func(ctx context.Context, args cli.Args) (int, error) {
+			operands := args.All()
 			return c.each(operands, func(m *manager.Manager, id string) (int, error) {
 				run, err := m.Attach(id)
 				if err != nil {
@@ -30,8 +32,8 @@ the children alone.`,
 				if err != nil {
 					return 0, err
 				}
-				if len(operands) > 1 && !c.json {
-					fmt.Fprintln(c.out, c.out.paint(bold, id+":"))
+				if len(operands) > 1 && !c.JSON {
+					fmt.Fprintln(c.Out, c.Out.Paint(cli.Bold, id+":"))
 					return c.showQuoted(result)
 				}
 				return c.show(result)
@@ -42,9 +44,9 @@ the children alone.`,
 
 // each does something for every id. One that fails does not keep the others from being done; the exit code is the
 // first that is not 0.
-func (c *cli) each(ids []string, do func(m *manager.Manager, id string) (int, error)) (int, error) {
+func (c *app) each(ids []string, do func(m *manager.Manager, id string) (int, error)) (int, error) {
 	if len(ids) == 0 {
-		return 0, usage("which subagent? an id is missing")
+		return 0, cli.Usage("which subagent? an id is missing")
 	}
 	m, err := c.open()
 	if err != nil {
@@ -55,7 +57,7 @@ func (c *cli) each(ids []string, do func(m *manager.Manager, id string) (int, er
 	for _, id := range ids {
 		code, err := do(m, id)
 		if err != nil {
-			code = c.fail(err)
+			code = c.Fail(err)
 		}
 		if first == exitCompleted {
 			first = code
@@ -65,45 +67,45 @@ func (c *cli) each(ids []string, do func(m *manager.Manager, id string) (int, er
 }
 
 // show prints a result: the answer on standard output, everything else on standard error.
-func (c *cli) show(r manager.Result) (int, error) {
-	if c.json {
-		return exitCode(r), c.object(endedOf(r))
+func (c *app) show(r manager.Result) (int, error) {
+	if c.JSON {
+		return exitCode(r), c.Out.Object(endedOf(r))
 	}
-	c.out.foreign([]byte(r.Answer))
-	if c.out.terminal && r.Answer != "" && !strings.HasSuffix(r.Answer, "\n") {
-		fmt.Fprintln(c.out)
+	c.Out.Foreign([]byte(r.Answer))
+	if c.Out.Terminal && r.Answer != "" && !strings.HasSuffix(r.Answer, "\n") {
+		fmt.Fprintln(c.Out)
 	}
 	c.explainEnd(r)
 	return exitCode(r), nil
 }
 
 // showQuoted prints a result among others, where an answer could pass for the next one's beginning.
-func (c *cli) showQuoted(r manager.Result) (int, error) {
-	c.out.quoted(r.Answer)
+func (c *app) showQuoted(r manager.Result) (int, error) {
+	c.Out.Quoted(r.Answer)
 	c.explainEnd(r)
 	return exitCode(r), nil
 }
 
 // explainEnd says what is not in the answer.
-func (c *cli) explainEnd(r manager.Result) {
+func (c *app) explainEnd(r manager.Result) {
 	for _, warning := range r.Warnings {
-		c.line(dim, "warning:", warning)
+		c.Line(cli.Dim, "warning:", warning)
 	}
 	switch {
 	case r.AnswerErr != nil:
-		c.line(red, "subagent:", fmt.Sprintf("the answer was not read: %v", r.AnswerErr))
+		c.Line(cli.Red, "subagent:", fmt.Sprintf("the answer was not read: %v", r.AnswerErr))
 	case r.AnswerTruncated:
-		c.say("the answer is longer than what is shown; all of it is in %s", r.Workspace)
+		c.Say("the answer is longer than what is shown; all of it is in %s", r.Workspace)
 	}
 	if r.Completed() {
 		return
 	}
-	c.line(red, "subagent:", r.SubagentID+" "+describe(r))
+	c.Line(cli.Red, "subagent:", r.SubagentID+" "+describe(r))
 	if r.Partial {
-		c.say("its answer may be incomplete")
+		c.Say("its answer may be incomplete")
 	}
 	if r.Error != nil && r.Error.Hint != "" {
-		c.line(bold, "next:", r.Error.Hint)
+		c.Line(cli.Bold, "next:", r.Error.Hint)
 	}
 	if r.Error != nil {
 		return // the tail is the sentence of the refusal
@@ -115,10 +117,10 @@ func (c *cli) explainEnd(r manager.Result) {
 }
 
 // tail shows the end of what the child printed.
-func (c *cli) tail(stream, text string) {
+func (c *app) tail(stream, text string) {
 	if text = strings.TrimRight(text, "\n"); text != "" {
-		c.say("the end of its %s:", stream)
-		c.errors.quoted(text)
+		c.Say("the end of its %s:", stream)
+		c.Errors.Quoted(text)
 	}
 }
 

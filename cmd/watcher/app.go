@@ -45,7 +45,7 @@ func newApp(engines serve.Engines) *app {
 	a := &app{engines: engines}
 	a.Program = &cli.Program{
 		Name: "watcher", Introduction: introduction, FirstSteps: firstSteps, ExitCodes: exitCodes,
-		Diagnose: diagnose, References: "watcher ps --all --quiet",
+		Diagnose: diagnose, Reference: "REF", References: "watcher ps --all --quiet",
 	}
 	a.Commands = []cli.Command{
 		a.runCommand(), a.psCommand(), a.showCommand(), a.logsCommand(), a.cancelCommand(),

@@ -26,7 +26,7 @@ func said(t *testing.T, args ...string) string {
 // TestEveryCommandIsShown: what there is can be found, in the help and by pressing Tab.
 func TestEveryCommandIsShown(t *testing.T) {
 	overview := said(t, "help")
-	for _, cmd := range newApp(serve.Product).Commands {
+	for _, cmd := range newApp(serve.Product).All() {
 		if !strings.Contains(overview, "\n  "+cmd.Name+" ") || cmd.Brief == "" {
 			t.Errorf("help does not show %s", cmd.Name)
 		}

@@ -76,12 +76,9 @@ func (a *app) list(runs []control.Run, q control.Query, quiet bool) error {
 const shownKey = 12
 
 func (a *app) table(runs []control.Run, now time.Time) {
-	rows := [][]cli.Cell{{
-		{Text: "RUN", Colour: cli.Bold}, {Text: "OUTBOX", Colour: cli.Bold}, {Text: "SUBAGENT", Colour: cli.Bold},
-		{Text: "AGE", Colour: cli.Bold}, {Text: "PROFILE", Colour: cli.Bold}, {Text: "STATE", Colour: cli.Bold},
-	}}
+	rows := [][]cli.Cell{cli.Head("RUN", "OUTBOX", "SUBAGENT", "AGE", "PROFILE", "STATE")}
 	for _, r := range runs {
-		row := cli.Row(r.Key[:min(shownKey, len(r.Key))], cli.OneLine(r.Outbox), cli.OneLine(r.Subagent), age(now.Sub(r.Created)), or(r.Profile, "-"))
+		row := cli.Row(r.Key[:min(shownKey, len(r.Key))], cli.OneLine(r.Outbox), cli.OneLine(r.Subagent), cli.Age(now.Sub(r.Created)), or(r.Profile, "-"))
 		rows = append(rows, append(row, stateOf(r, now)))
 	}
 	a.Out.Table("", rows)
@@ -91,7 +88,7 @@ func (a *app) table(runs []control.Run, now time.Time) {
 func stateOf(r control.Run, now time.Time) cli.Cell {
 	switch {
 	case r.State == delegation.StateRunning:
-		return cli.Cell{Text: "running for " + age(now.Sub(r.Started))}
+		return cli.Cell{Text: "running for " + cli.Age(now.Sub(r.Started))}
 	case r.State != delegation.StateEnded:
 		return cli.Cell{Text: string(r.State), Colour: cli.Dim}
 	case r.Reason == delegation.ReasonExited && r.ExitCode != nil && *r.ExitCode == 0:
@@ -112,19 +109,4 @@ func or(text, otherwise string) string {
 		return otherwise
 	}
 	return cli.OneLine(text)
-}
-
-// age is a time in its largest unit.
-func age(d time.Duration) string {
-	switch {
-	case d < 0:
-		return "0s"
-	case d < time.Minute:
-		return fmt.Sprintf("%ds", d/time.Second)
-	case d < time.Hour:
-		return fmt.Sprintf("%dm", d/time.Minute)
-	case d < 48*time.Hour:
-		return fmt.Sprintf("%dh", d/time.Hour)
-	}
-	return fmt.Sprintf("%dd", d/(24*time.Hour))
 }

@@ -30,8 +30,8 @@ func newBakery() *bakery {
 	b := &bakery{}
 	b.Program = &Program{
 		Name: "bakery", Introduction: "bakery bakes.", FirstSteps: "bakery bake\nbakery eat REF", ExitCodes: []string{"baked", "burnt", "a mistake"},
-		Diagnose:   func(err error) Trouble { return Trouble{Exit: 1, Code: "burnt", Text: err.Error()} },
-		References: "bakery list --quiet",
+		Diagnose:  func(err error) Trouble { return Trouble{Exit: 1, Code: "burnt", Text: err.Error()} },
+		Reference: "REF", References: "bakery list --quiet",
 	}
 	run := func(_ context.Context, args Args) (int, error) {
 		b.args = args
@@ -150,7 +150,7 @@ func TestHelpAndCompletionKnowEverything(t *testing.T) {
 	if overview != said("--help") {
 		t.Error("help and --help differ")
 	}
-	for _, cmd := range newBakeryCommands() {
+	for _, cmd := range newBakery().All() {
 		if !strings.Contains(overview, "\n  "+cmd.Name) {
 			t.Errorf("help does not show %s", cmd.Name)
 		}
@@ -172,12 +172,6 @@ func TestHelpAndCompletionKnowEverything(t *testing.T) {
 			}
 		}
 	}
-}
-
-func newBakeryCommands() []Command {
-	b := newBakery()
-	b.run("help")
-	return b.Commands
 }
 
 // TestCompletionScriptsAreScripts has each shell that is installed read its own.

@@ -12,6 +12,7 @@ var shells = []string{"bash", "zsh", "fish"}
 func (p *Program) completionCommand() Command {
 	return Command{
 		Name: "completion", Operands: strings.Join(shells, "|"), Brief: "print a completion script for a shell",
+		About: p.completesReferences(),
 		Examples: []string{
 			fmt.Sprintf(`eval "$(%s completion bash)"      in ~/.bashrc`, p.Name),
 			fmt.Sprintf(`eval "$(%s completion zsh)"       in ~/.zshrc, behind compinit`, p.Name),
@@ -33,21 +34,30 @@ func (p *Program) completionCommand() Command {
 	}
 }
 
+func (p *Program) completesReferences() string {
+	if p.Reference == "" {
+		return ""
+	}
+	return fmt.Sprintf("%s is completed too, with what %s prints.", p.Reference, p.References)
+}
+
 // candidates are what may follow a command: its options, and words for its operands.
 func (p *Program) candidates(cmd Command) string {
-	words := dashed(p.optionsOf(cmd))
+	words := dashed(p.OptionsOf(cmd))
 	switch {
 	case cmd.Name == "help":
 		words = append(words, p.names()...)
 	case cmd.Name == "completion":
 		words = append(words, shells...)
-	case cmd.takesReferences():
+	case p.takesReferences(cmd):
 		words = append(words, "$("+p.References+" 2>/dev/null)")
 	}
 	return strings.Join(words, " ")
 }
 
-func (c Command) takesReferences() bool { return strings.HasPrefix(c.Operands, "REF") }
+func (p *Program) takesReferences(c Command) bool {
+	return p.Reference != "" && strings.HasPrefix(c.Operands, p.Reference)
+}
 
 // takesPath says whether files complete the value of an option.
 func (o Option) takesPath() bool {
@@ -57,8 +67,8 @@ func (o Option) takesPath() bool {
 // paths are all options whose value is a path, as a pattern of a shell.
 func (p *Program) paths() string {
 	var all []string
-	for _, cmd := range p.Commands {
-		for _, o := range p.optionsOf(cmd) {
+	for _, cmd := range p.All() {
+		for _, o := range p.OptionsOf(cmd) {
 			if o.takesPath() && !slices.Contains(all, "--"+o.Name) {
 				all = append(all, "--"+o.Name)
 			}
@@ -69,7 +79,7 @@ func (p *Program) paths() string {
 
 func (p *Program) bash() string {
 	var cases strings.Builder
-	for _, cmd := range p.Commands {
+	for _, cmd := range p.All() {
 		fmt.Fprintf(&cases, "    %s) words=\"%s\" ;;\n", cmd.Name, p.candidates(cmd))
 	}
 	return fmt.Sprintf(`_%[1]s() {
@@ -89,7 +99,7 @@ complete -o bashdefault -F _%[1]s %[1]s
 
 func (p *Program) zsh() string {
 	var commands, cases strings.Builder
-	for _, cmd := range p.Commands {
+	for _, cmd := range p.All() {
 		fmt.Fprintf(&commands, "      '%s:%s'\n", cmd.Name, shellQuoted(cmd.Brief))
 		fmt.Fprintf(&cases, "    %s) items=(%s) ;;\n", cmd.Name, p.candidates(cmd))
 	}
@@ -116,14 +126,14 @@ compdef _%[1]s %[1]s
 func (p *Program) fish() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "complete -c %s -f\n", p.Name)
-	for _, cmd := range p.Commands {
+	for _, cmd := range p.All() {
 		fmt.Fprintf(&b, "complete -c %s -n __fish_use_subcommand -a %s -d '%s'\n", p.Name, cmd.Name, shellQuoted(cmd.Brief))
 		seen := fmt.Sprintf("complete -c %s -n '__fish_seen_subcommand_from %s'", p.Name, cmd.Name)
-		for _, o := range p.optionsOf(cmd) {
+		for _, o := range p.OptionsOf(cmd) {
 			fmt.Fprintf(&b, "%s -l %s%s -d '%s'\n", seen, o.Name, o.fish(), shellQuoted(o.Help))
 		}
 		switch {
-		case cmd.takesReferences():
+		case p.takesReferences(cmd):
 			fmt.Fprintf(&b, "%s -a '(%s 2>/dev/null)'\n", seen, p.References)
 		case cmd.Name == "completion":
 			fmt.Fprintf(&b, "%s -a '%s'\n", seen, strings.Join(shells, " "))

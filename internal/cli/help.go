@@ -32,17 +32,21 @@ func (p *Program) overview(asked bool) (int, error) {
 		to, code = p.Errors, exitUsage
 	}
 	fmt.Fprintf(to, "%s\n\nusage: %s COMMAND [OPTION…] [OPERAND…]\n\n%s\n", p.Introduction, p.Name, to.Paint(Bold, "commands:"))
-	for _, cmd := range p.Commands {
+	for _, cmd := range p.All() {
 		fmt.Fprintf(to, "  %-12s%s\n", cmd.Name, cmd.Brief)
 	}
 	fmt.Fprintf(to, "\n%s\n", to.Paint(Bold, "options of all commands:"))
 	writeOptions(to, p.common())
 	fmt.Fprintf(to, "\n%s\n%s\n", to.Paint(Bold, "first steps:"), indented(p.FirstSteps))
+	p.writeExitCodes(to)
+	return code, nil
+}
+
+func (p *Program) writeExitCodes(to *Output) {
 	fmt.Fprintf(to, "\n%s\n", to.Paint(Bold, "exit codes:"))
 	for code, meaning := range p.ExitCodes {
 		fmt.Fprintf(to, "  %d  %s\n", code, meaning)
 	}
-	return code, nil
 }
 
 // explain writes the help of one command.
@@ -53,10 +57,11 @@ func (p *Program) explain(cmd Command) (int, error) {
 		fmt.Fprintf(p.Out, "\n%s\n", strings.TrimSpace(cmd.About))
 	}
 	fmt.Fprintf(p.Out, "\n%s\n", p.Out.Paint(Bold, "options:"))
-	writeOptions(p.Out, p.optionsOf(cmd))
+	writeOptions(p.Out, p.OptionsOf(cmd))
 	if len(cmd.Examples) > 0 {
 		fmt.Fprintf(p.Out, "\n%s\n%s\n", p.Out.Paint(Bold, "examples:"), indented(strings.Join(cmd.Examples, "\n")))
 	}
+	p.writeExitCodes(p.Out)
 	return exitOK, nil
 }
 

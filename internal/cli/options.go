@@ -127,13 +127,13 @@ func On(to *bool) func(string) error {
 }
 
 // Number takes whole numbers from 1 on.
-func Number(to *int) func(string) error {
+func Number[T int | int64](to *T) func(string) error {
 	return func(s string) error {
-		n, err := strconv.Atoi(s)
+		n, err := strconv.ParseInt(s, 10, 64)
 		if err != nil || n < 1 {
 			return errors.New("is not a number from 1 on")
 		}
-		*to = n
+		*to = T(n)
 		return nil
 	}
 }

@@ -45,6 +45,9 @@ func (o *Output) Write(p []byte) (int, error) {
 	return n, err
 }
 
+// Err is the first error of writing.
+func (o *Output) Err() error { return o.err }
+
 // Foreign writes a stranger's bytes.
 func (o *Output) Foreign(data []byte) {
 	if o.Terminal {

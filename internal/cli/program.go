@@ -18,8 +18,9 @@ type Program struct {
 	Options      []Option // of all commands, beside --json and --help
 	// Diagnose sorts an error into a Trouble. It need not look after usage mistakes and hints.
 	Diagnose func(error) Trouble
-	// References is a shell command that prints what completes operands beginning with REF, one on a line.
-	References string
+	// References is a shell command that prints what completes operands that begin with Reference, one on a line. What it
+	// prints must hold no character of a shell.
+	Reference, References string
 
 	System
 	JSON bool // --json was given
@@ -54,11 +55,10 @@ type Command struct {
 // Main executes one invocation and returns its exit code.
 func (p *Program) Main(ctx context.Context, args []string, system System) int {
 	p.System = system
-	p.Commands = append(p.Commands, p.completionCommand(), p.helpCommand())
 	p.JSON = slices.Contains(untilDashes(args), "--json") // also when the arguments turn out to be wrong
 	code, err := p.dispatch(ctx, args)
-	if err == nil && p.Out.err != nil {
-		err = fmt.Errorf("write to standard output: %w", p.Out.err) // it was done, and the caller does not know
+	if err == nil && p.Out.Err() != nil {
+		err = fmt.Errorf("write to standard output: %w", p.Out.Err()) // it was done, and the caller does not know
 	}
 	if err != nil {
 		return p.Fail(err)
@@ -83,7 +83,7 @@ func (p *Program) dispatch(ctx context.Context, args []string) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	found, err := parse(words[1:], p.optionsOf(cmd), true)
+	found, err := parse(words[1:], p.OptionsOf(cmd), true)
 	if err != nil {
 		return 0, inCommand(p.Name, cmd.Name, err)
 	}
@@ -94,18 +94,23 @@ func (p *Program) dispatch(ctx context.Context, args []string) (int, error) {
 	return code, inCommand(p.Name, cmd.Name, err)
 }
 
+// All are the program's own commands and those that every program has.
+func (p *Program) All() []Command {
+	return slices.Concat(p.Commands, []Command{p.completionCommand(), p.helpCommand()})
+}
+
 func (p *Program) find(name string) (Command, error) {
-	i := slices.IndexFunc(p.Commands, func(c Command) bool { return c.Name == name })
+	all := p.All()
+	i := slices.IndexFunc(all, func(c Command) bool { return c.Name == name })
 	if i < 0 {
 		return Command{}, Unknown("command", name, p.names())
 	}
-	return p.Commands[i], nil
+	return all[i], nil
 }
 
-func (p *Program) names() []string {
-	all := make([]string, len(p.Commands))
-	for i, c := range p.Commands {
-		all[i] = c.Name
+func (p *Program) names() (all []string) {
+	for _, c := range p.All() {
+		all = append(all, c.Name)
 	}
 	return all
 }
@@ -118,7 +123,8 @@ func (p *Program) common() []Option {
 	})
 }
 
-func (p *Program) optionsOf(c Command) []Option { return slices.Concat(c.Options, p.common()) }
+// OptionsOf are all options of a command.
+func (p *Program) OptionsOf(c Command) []Option { return slices.Concat(c.Options, p.common()) }
 
 func untilDashes(args []string) []string {
 	if i := slices.Index(args, "--"); i >= 0 {
@@ -129,14 +135,14 @@ func untilDashes(args []string) []string {
 
 // Say writes one line for people, unless programs listen.
 func (p *Program) Say(format string, args ...any) {
-	p.line(Plain, p.Name+":", fmt.Sprintf(format, args...))
+	p.Line(Plain, p.Name+":", fmt.Sprintf(format, args...))
 }
 
 // Warn writes a line that should be noticed.
-func (p *Program) Warn(text string) { p.line(Yellow, "warning:", text) }
+func (p *Program) Warn(text string) { p.Line(Yellow, "warning:", text) }
 
-// line writes one line for people with a label of ours. Nothing in text can end the line or rule the terminal.
-func (p *Program) line(colour Colour, label, text string) {
+// Line writes one line for people with a label of ours. Nothing in text can end the line or rule the terminal.
+func (p *Program) Line(colour Colour, label, text string) {
 	if !p.JSON {
 		fmt.Fprintln(p.Errors, p.Errors.Paint(colour, label), OneLine(text))
 	}
@@ -149,12 +155,12 @@ func (p *Program) Fail(err error) int {
 		_ = p.Out.Object(map[string]any{"error": t, "exit": t.Exit}) // there is no better place to report to
 		return t.Exit
 	}
-	p.line(Red, p.Name+":", t.Text)
+	p.Line(Red, p.Name+":", t.Text)
 	for _, detail := range t.Details {
 		fmt.Fprintln(p.Errors, " ", OneLine(detail))
 	}
 	if t.Next != "" {
-		p.line(Bold, "next:", t.Next)
+		p.Line(Bold, "next:", t.Next)
 	}
 	return t.Exit
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
 	"unicode/utf8"
 )
 
@@ -20,6 +21,30 @@ func Row(words ...string) []Cell {
 		row[i] = Cell{Text: word}
 	}
 	return row
+}
+
+// Head makes the first row of a table.
+func Head(words ...string) []Cell {
+	row := Row(words...)
+	for i := range row {
+		row[i].Colour = Bold
+	}
+	return row
+}
+
+// Age is a time in its largest unit.
+func Age(d time.Duration) string {
+	switch {
+	case d < 0:
+		return "0s"
+	case d < time.Minute:
+		return fmt.Sprintf("%ds", d/time.Second)
+	case d < time.Hour:
+		return fmt.Sprintf("%dm", d/time.Minute)
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%dh", d/time.Hour)
+	}
+	return fmt.Sprintf("%dd", d/(24*time.Hour))
 }
 
 // Table writes aligned columns. The colours do not count for the width, and the last cell of a row has no space behind it.

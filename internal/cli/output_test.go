@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"encoding/json"
@@ -22,8 +22,8 @@ func TestVisible(t *testing.T) {
 		"\x7f\x00":                    `\x7f\x00`,
 		"wide\u3000space":             "wide\u3000space",
 	} {
-		if got := visible(text); got != want {
-			t.Errorf("visible(%q) = %q, want %q", text, got, want)
+		if got := Visible(text); got != want {
+			t.Errorf("Visible(%q) = %q, want %q", text, got, want)
 		}
 	}
 }
@@ -33,19 +33,19 @@ func FuzzHidden(f *testing.F) {
 	f.Add("\x1b[2J\u202e\xff")
 	f.Add("\U000e0041\u2028")
 	f.Fuzz(func(t *testing.T, text string) {
-		shown := visible(text)
+		shown := Visible(text)
 		if strings.ContainsFunc(shown, func(r rune) bool { return r != '\n' && r != '\t' && unicode.In(r, unicode.Cc, unicode.Cf) }) {
-			t.Errorf("visible(%q) = %q", text, shown)
+			t.Errorf("Visible(%q) = %q", text, shown)
 		}
-		if line := oneLine(text); strings.ContainsAny(line, "\n\t") {
-			t.Errorf("oneLine(%q) = %q", text, line)
+		if line := OneLine(text); strings.ContainsAny(line, "\n\t") {
+			t.Errorf("OneLine(%q) = %q", text, line)
 		}
 		data, err := json.Marshal(text)
 		if err != nil {
 			t.Fatal(err)
 		}
 		escaped := escapeHidden(string(data))
-		if strings.ContainsFunc(escaped, hidden) {
+		if strings.ContainsFunc(escaped, Hidden) {
 			t.Errorf("escapeHidden(%q) = %q", data, escaped)
 		}
 		var before, after string
@@ -57,8 +57,8 @@ func FuzzHidden(f *testing.F) {
 
 func TestQuotedLinesStayBehindTheirBars(t *testing.T) {
 	var b strings.Builder
-	o := newOutput(&b, func(string) string { return "" })
-	o.quoted("one\nsubagent: forged\r\n\x1b[1A\nlast")
+	o := NewOutput(&b, func(string) string { return "" })
+	o.Quoted("one\nsubagent: forged\r\n\x1b[1A\nlast")
 	want := "  | one\n  | subagent: forged\n  | \\x1b[1A\n  | last\n"
 	if b.String() != want {
 		t.Errorf("got %q", b.String())
