@@ -110,10 +110,10 @@ func TestCheckHostWarns(t *testing.T) {
 func TestCheckUIDs(t *testing.T) {
 	dir := t.TempDir()
 	passwd, subuid := filepath.Join(dir, "passwd"), filepath.Join(dir, "subuid")
-	if err := os.WriteFile(passwd, []byte("root:x:0:0::/:/bin/sh\nleased:x:500100:1::/:\nbroken\n:\nshort:x\n"), 0o600); err != nil {
+	if err := os.WriteFile(passwd, []byte("root:x:0:0::/:/bin/sh\nleased:x:500100:1::/:\nlast:x:501000:1::/:\nnext:x:501001:1::/:\nbroken\n:\nshort:x\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(subuid, []byte("a:100000:65536\nb:499000:1001\nc:500999:1\nd:501000:9\ne:x:y\nf\n"), 0o600); err != nil {
+	if err := os.WriteFile(subuid, []byte("a:100000:65536\nb:499000:1001\nc:500999:1\nd:501001:9\ne:x:y\nf\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	c, r := Config{UIDs: UIDs{500_000, 1000}}, &report{noLines: true}
@@ -124,6 +124,7 @@ func TestCheckUIDs(t *testing.T) {
 		got = append(got, w.Text)
 	}
 	want := "user leased has uid 500100, which is in the range of the sandboxes|" +
+		"user last has uid 501000, which is in the range of the sandboxes|" +
 		subuid + " of b, 499000 to 500000, is in the range of the sandboxes|" +
 		subuid + " of c, 500999 to 500999, is in the range of the sandboxes"
 	if strings.Join(got, "|") != want {

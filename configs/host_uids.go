@@ -10,7 +10,7 @@ import (
 // checkUIDs warns of users, and of ranges of subordinate users, that have uids of ours. passwd and subuid are files in
 // the forms of passwd(5) and subuid(5); a machine without one of them has no such users.
 func (c *Config) checkUIDs(r *report, passwd, subuid string) {
-	last := c.UIDs.First + c.UIDs.Count - 1
+	last := c.UIDs.First + c.UIDs.Count // the sandbox in slot n, counted from 1, has First+n
 	eachRecord(passwd, func(name string, fields []string) {
 		if len(fields) < 2 {
 			return
