@@ -76,7 +76,9 @@ func (c *app) table(items []manager.Item, now time.Time) {
 	rows := [][]cli.Cell{cli.Head("SUBAGENT", "STATE", "AGE", "TASK")}
 	for _, item := range items {
 		rows = append(rows, []cli.Cell{
-			{Text: item.SubagentID}, stateOf(item), {Text: cli.Age(now.Sub(item.CreatedAt))},
+			{Text: item.SubagentID},
+			stateOf(item),
+			{Text: cli.Age(now.Sub(item.CreatedAt))},
 			{Text: strings.TrimSpace(cli.OneLine(item.Task))},
 		})
 	}

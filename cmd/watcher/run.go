@@ -47,7 +47,7 @@ func (a *app) serve(ctx context.Context, args cli.Args) error {
 	}
 	log := newLog(a.Errors, config.Log)
 	for _, w := range warnings {
-		log.Warn(w.String())
+		log.Warn("look at the configuration", "warning", w.String())
 	}
 	return serve.Run(ctx, serve.Options{
 		Config: config, MakeOutbox: a.source.local.Dir != "", Log: log, Signals: signals, Engines: a.engines,

@@ -99,7 +99,7 @@ func dashed(options []Option) []string {
 
 var errEmpty = errors.New("must not be empty")
 
-// Text, List, On, Number and Duration are values of Option.Set that fill a variable.
+// Text is an Option.Set that fills a variable; so are List, On, Number and Duration.
 func Text(to *string) func(string) error {
 	return func(s string) error {
 		if s == "" {

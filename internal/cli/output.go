@@ -53,7 +53,7 @@ func (o *Output) Foreign(data []byte) {
 	if o.Terminal {
 		data = []byte(Visible(string(data)))
 	}
-	o.Write(data)
+	_, _ = o.Write(data) // Err keeps the error
 }
 
 // Quoted writes a stranger's text behind bars, so that no line of it passes for one of ours.

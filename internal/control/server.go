@@ -28,7 +28,7 @@ func Listen(stateDir string) (net.Listener, error) {
 	if err := os.Remove(filepath.Join(stateDir, SocketName)); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, fmt.Errorf("remove the old control socket: %w", err)
 	}
-	listener, err := net.Listen("unix", path)
+	listener, err := new(net.ListenConfig).Listen(context.Background(), "unix", path)
 	if err != nil {
 		return nil, fmt.Errorf("open the control socket: %w", err)
 	}

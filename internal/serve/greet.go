@@ -17,7 +17,7 @@ func (h *host) greet(ctx context.Context) {
 	for i, o := range h.Config.Outboxes {
 		served[i] = o.Dir + " (" + o.Name + ")"
 	}
-	about := []any{"version", version.String(), "installation", h.journal.Installation(), "state", h.Config.State}
+	about := []any{"outboxes", strings.Join(served, ", "), "version", version.String(), "installation", h.journal.Installation(), "state", h.Config.State}
 	for _, name := range slices.Sorted(maps.Keys(h.launchers)) {
 		guarantees, err := h.launchers[name].Check(ctx)
 		if err != nil {
@@ -27,9 +27,9 @@ func (h *host) greet(ctx context.Context) {
 		about = append(about, "launcher", name, "not_enforced", strings.Join(missing(guarantees), ","))
 		h.warnDemands(name, guarantees)
 	}
-	h.Log.Info("serving "+strings.Join(served, ", "), about...)
+	h.Log.Info("serving", about...)
 	if h.MakeOutbox {
-		h.Log.Info("try: subagent --outbox " + h.Config.Outboxes[0].Dir + " spawn --wait -- 'echo hello'")
+		h.Log.Info("try", "next", "subagent --outbox "+h.Config.Outboxes[0].Dir+" spawn --wait -- 'echo hello'")
 	}
 }
 

@@ -95,7 +95,7 @@ func (h *host) reachEngines(ctx context.Context) error { return h.Engines.reach(
 func (h *host) lookAround(context.Context) error {
 	warnings, err := h.Config.CheckHost()
 	for _, w := range warnings {
-		h.Log.Warn(w.String())
+		h.Log.Warn("look at the configuration", "warning", w.String())
 	}
 	return err
 }

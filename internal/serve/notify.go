@@ -1,6 +1,9 @@
 package serve
 
-import "net"
+import (
+	"context"
+	"net"
+)
 
 // notifier tells a service manager how far we are, as sd_notify(3) does.
 type notifier struct{ socket string }
@@ -13,7 +16,7 @@ func (n notifier) send(state string) {
 	if n.socket == "" {
 		return
 	}
-	conn, err := net.Dial("unixgram", n.socket)
+	conn, err := new(net.Dialer).DialContext(context.Background(), "unixgram", n.socket)
 	if err != nil {
 		return
 	}

@@ -134,7 +134,7 @@ func (s *shop) open() <-chan error {
 			}
 		}
 	})
-	s.eventually("it serves", func() bool { return strings.Contains(s.said.String(), "serving ") })
+	s.eventually("it serves", func() bool { return strings.Contains(s.said.String(), "msg=serving ") })
 	return ended
 }
 

@@ -1,0 +1,81 @@
+package main
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"torno/internal/cli"
+	"torno/sandbox"
+)
+
+// printChecked prints the configuration as one, and everything else as comments behind it.
+func (a *app) printChecked(c *checked) error {
+	text, err := c.config.Marshal()
+	if err != nil {
+		return err
+	}
+	if a.JSON {
+		return a.Out.Object(c.json(string(text)))
+	}
+	for _, w := range c.warnings {
+		a.Warn(w.String())
+	}
+	fmt.Fprint(a.Out, string(text))
+	for _, name := range slices.Sorted(maps.Keys(c.guarantees)) {
+		fmt.Fprintf(a.Out, "\n# What %s enforces here, by the word of %s:\n", name, c.asked)
+		a.Out.Table("#   ", guaranteeRows(c.guarantees[name]))
+	}
+	if len(c.tries) > 0 {
+		fmt.Fprintf(a.Out, "\n# How long nothing takes:\n")
+		a.Out.Table("#   ", tryRows(c.tries))
+	}
+	return nil
+}
+
+func guaranteeRows(g sandbox.Guarantees) (rows [][]cli.Cell) {
+	for _, key := range sandbox.GuaranteeKeys {
+		word := cli.Cell{Text: "yes", Colour: cli.Green}
+		if !g[key].Enforced {
+			word = cli.Cell{Text: "NO", Colour: cli.Red}
+		}
+		rows = append(rows, []cli.Cell{{Text: string(key)}, word, {Text: cli.OneLine(g[key].By)}})
+	}
+	return rows
+}
+
+func tryRows(tries []tried) [][]cli.Cell {
+	rows := [][]cli.Cell{cli.Row("outbox", "profile", "create", "start", "run", "remove", "result")}
+	for _, t := range tries {
+		row := cli.Row(t.Outbox, t.Profile)
+		for _, d := range []float64{t.Create.Seconds(), t.Start.Seconds(), t.Run.Seconds(), t.Remove.Seconds()} {
+			row = append(row, cli.Cell{Text: ms(d * 1000)})
+		}
+		result := cli.Cell{Text: "works", Colour: cli.Green}
+		if t.err != nil {
+			result = cli.Cell{Text: cli.OneLine(t.err.Error()), Colour: cli.Red}
+		}
+		rows = append(rows, append(row, result))
+	}
+	return rows
+}
+
+// json is the same for programs.
+func (c *checked) json(config string) map[string]any {
+	warnings := []string{}
+	for _, w := range c.warnings {
+		warnings = append(warnings, w.String())
+	}
+	tries := []map[string]any{}
+	for _, t := range c.tries {
+		try := map[string]any{"outbox": t.Outbox, "profile": t.Profile, "works": t.err == nil, "timings_ms": map[string]float64{
+			"create": t.Create.Seconds() * 1000, "start": t.Start.Seconds() * 1000,
+			"run": t.Run.Seconds() * 1000, "remove": t.Remove.Seconds() * 1000,
+		}}
+		if t.err != nil {
+			try["error"] = t.err.Error()
+		}
+		tries = append(tries, try)
+	}
+	return map[string]any{"config": config, "warnings": warnings, "asked": c.asked, "guarantees": c.guarantees, "tries": tries}
+}
