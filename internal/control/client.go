@@ -31,7 +31,7 @@ func Dial(stateDir string) *Client {
 			case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ECONNREFUSED):
 				return nil, fmt.Errorf("%w with the state directory %s", ErrNoWatcher, stateDir)
 			case errors.Is(err, fs.ErrPermission):
-				return nil, fmt.Errorf("the state directory %s belongs to another user", stateDir)
+				return nil, fmt.Errorf("the watcher of %s belongs to another user: %w", stateDir, fs.ErrPermission)
 			}
 			return conn, err
 		},
@@ -85,9 +85,12 @@ func (c *Client) Output(ctx context.Context, ref string, follow bool, emit func(
 	lines := json.NewDecoder(body)
 	for {
 		var o Output
-		if err := lines.Decode(&o); errors.Is(err, io.EOF) {
+		switch err := lines.Decode(&o); {
+		case errors.Is(err, io.EOF):
 			return nil
-		} else if err != nil {
+		case errors.Is(err, io.ErrUnexpectedEOF):
+			return errors.New("the output broke off: the watcher stopped, or it cannot follow the sandbox any more")
+		case err != nil:
 			return fmt.Errorf("read the output: %w", err)
 		}
 		if err := emit(o); err != nil {

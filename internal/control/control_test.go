@@ -124,6 +124,16 @@ func TestFailuresKeepTheirTypeAndText(t *testing.T) {
 	}
 }
 
+func TestOutputThatBreaksOffDoesNotEndWell(t *testing.T) {
+	d := &desk{said: []Output{{Bytes: []byte("half")}}, err: errors.New("boom")}
+	client, _ := open(t, d)
+	heard := 0
+	err := client.Output(t.Context(), "s1", true, func(Output) error { heard++; return nil })
+	if err == nil || !strings.Contains(err.Error(), "broke off") || heard != 1 {
+		t.Errorf("%d pieces, then %v", heard, err)
+	}
+}
+
 func TestNobodyIsThere(t *testing.T) {
 	client, dir := open(t, &desk{})
 	dead := t.TempDir()

@@ -115,7 +115,10 @@ func output(service Service, w http.ResponseWriter, r *http.Request) {
 		}
 		return flusher.Flush()
 	})
-	if err != nil && !begun {
+	switch {
+	case err != nil && begun:
+		panic(http.ErrAbortHandler) // an end that is none must not look like one
+	case err != nil:
 		reply(w, nil, err)
 	}
 }
