@@ -44,9 +44,23 @@ func (i *Installation) Release() error { return i.held.Release() }
 
 // Purge removes everything that carries the installation's id: sandboxes, volumes, images, mounts and slots. The journal
 // stays: without it, requests that still lie in an outbox would run again. All engines are asked, since an earlier
-// configuration may have used others than this one.
+// configuration may have used others than this one. Trials that were killed are part of it.
 func (i *Installation) Purge(ctx context.Context, c configs.Config, engines Engines, log *slog.Logger) error {
-	return engines.purge(ctx, Setting{Config: c, Installation: i.ID, StateDir: i.State, Log: log})
+	setting := Setting{Config: c, Installation: i.ID, StateDir: i.State, Log: log}
+	errs := []error{engines.purge(ctx, setting)}
+	left, err := filepath.Glob(filepath.Join(i.State, trialPrefix+"*"))
+	if err != nil {
+		errs = append(errs, err)
+	}
+	for _, dir := range left {
+		setting.Installation, setting.StateDir = strings.TrimPrefix(filepath.Base(dir), trialPrefix), dir
+		err := engines.purge(ctx, setting)
+		if err == nil {
+			err = removeTree(dir)
+		}
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
 }
 
 // removeTree removes a directory of ours with all that is in it, unless something is still mounted there: what is behind

@@ -85,6 +85,9 @@ func randomHex(bytes int) string {
 	return hex.EncodeToString(random)
 }
 
+// trialPrefix and the trial's id are the name of its state in the real one, so that what a killed one has left can be found.
+const trialPrefix = "check-"
+
 func (t *Trial) makeState() error {
 	_, err := os.Lstat(t.config.State)
 	t.madeState = errors.Is(err, fs.ErrNotExist)
@@ -94,7 +97,7 @@ func (t *Trial) makeState() error {
 	if err := ownState(t.config.State); err != nil {
 		return err
 	}
-	t.state = filepath.Join(t.config.State, "check-"+t.id)
+	t.state = filepath.Join(t.config.State, trialPrefix+t.id)
 	return os.Mkdir(t.state, 0o700)
 }
 

@@ -213,8 +213,13 @@ func TestPurge(t *testing.T) {
 	s.must(os.MkdirAll(filepath.Join(s.config.State, "docker", "slots"), 0o700))
 	i, err := HoldInstallation(t.Context(), s.config.State, "the test")
 	s.must(err)
+	killed := filepath.Join(s.config.State, "check-0123456789abcdef")
+	s.must(os.MkdirAll(filepath.Join(killed, "docker"), 0o700))
 	s.must(i.Purge(t.Context(), s.config, s.engines(), quiet))
-	if len(s.purged) != 1 || s.purged[0] != i.ID || !strings.Contains(s.said.String(), "installation="+i.ID) {
+	if _, err := os.Lstat(killed); err == nil {
+		t.Error("a trial that was killed is left")
+	}
+	if len(s.purged) != 2 || s.purged[0] != i.ID || s.purged[1] != "0123456789abcdef" || !strings.Contains(s.said.String(), "installation="+i.ID) {
 		t.Errorf("purged are %v, the installation is %s", s.purged, i.ID)
 	}
 	if err := Run(t.Context(), s.options()); err == nil {
