@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 
 	"torno/configs"
 	"torno/delegation"
@@ -91,5 +92,6 @@ var troubles = []struct {
 	{control.ErrNoRun, "no_run", "watcher ps -a lists the runs; name one by its subagent, OUTBOX/SUBAGENT or the beginning of its key"},
 	{control.ErrAmbiguous, "ambiguous", "name it by OUTBOX/SUBAGENT or by more of its key"},
 	{control.ErrEnded, "ended", "watcher show shows how it ended"},
+	{fs.ErrPermission, "permission", "run it as the user of the watcher, or as root"},
 	{journal.ErrOlder, "older_journal", "start this version's watcher once, which brings the journal up to date"},
 }
