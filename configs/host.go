@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+
+	"torno/sandbox"
 )
 
 // CheckHost looks at what a configuration names on this machine. What it says can be wrong a moment later: it is for
@@ -26,6 +28,7 @@ func (c Config) CheckHost() ([]Warning, error) {
 	}
 	if len(r.problems) == 0 {
 		c.resolved().checkDirectories(r)
+		c.checkAliases(r)
 	}
 	c.checkUIDs(r, "/etc/passwd", "/etc/subuid")
 	return r.result()
@@ -101,6 +104,29 @@ func warnHome(r *report, key, root string) {
 		if _, err := os.Lstat(filepath.Join(root, name)); err == nil {
 			r.warn(key, "%s holds %s, which requests could name too; choose a directory without it", root, name)
 			return
+		}
+	}
+}
+
+// checkAliases finds roots through which an outbox has a second name. What a request may not name is compared by its path,
+// so that a child could be given the outbox, and write requests as its parent.
+func (c Config) checkAliases(r *report) {
+	real := c.resolved()
+	for i, o := range c.Outboxes {
+		c.checkNames(r, "outboxes."+o.Name+".allow", o.Allow, real, real.Outboxes[i].Allow)
+		c.checkNames(r, "outboxes."+o.Name+".read", o.Read, real, real.Outboxes[i].Read)
+	}
+}
+
+// checkNames is for a list of roots and the places to which they lead.
+func (c Config) checkNames(r *report, key string, roots []string, real *Config, places []string) {
+	for i, place := range places {
+		for j, o := range c.Outboxes {
+			dir := real.Outboxes[j].Dir
+			if sandbox.Within(place, dir) && roots[i]+dir[len(place):] != o.Dir {
+				r.problem(fmt.Sprintf("%s[%d]", key, i), "%s holds outbox %s by another name than %s; write both without links",
+					roots[i], o.Name, o.Dir)
+			}
 		}
 	}
 }

@@ -74,6 +74,19 @@ func TestCheckHostFinds(t *testing.T) {
 			must(os.Remove(filepath.Join(dir, "read")))
 			must(os.Symlink("state", filepath.Join(dir, "read")))
 		}, "outboxes.main.read[0]: DIR/state is, holds or lies in the state directory DIR/state"},
+		"root is a link to what holds an outbox": {func(c *Config, dir string) {
+			must(os.Mkdir(filepath.Join(dir, "all"), 0o755))
+			must(os.Rename(filepath.Join(dir, "box"), filepath.Join(dir, "all", "box")))
+			must(os.Remove(filepath.Join(dir, "read")))
+			must(os.Symlink("all", filepath.Join(dir, "read")))
+			c.Outboxes[0].Dir, c.Outboxes[0].Allow = filepath.Join(dir, "all", "box"), []string{filepath.Join(dir, "all", "box", "w")}
+		}, "outboxes.main.read[0]: DIR/read holds outbox main by another name than DIR/all/box; write both without links"},
+		"root holds an outbox that has another name": {func(c *Config, dir string) {
+			must(os.Mkdir(filepath.Join(dir, "read", "real"), 0o755))
+			must(os.Rename(filepath.Join(dir, "box"), filepath.Join(dir, "read", "real", "box")))
+			must(os.Symlink("real", filepath.Join(dir, "read", "link")))
+			c.Outboxes[0].Dir, c.Outboxes[0].Allow = filepath.Join(dir, "read", "link", "box"), []string{filepath.Join(dir, "read", "link", "box", "w")}
+		}, "outboxes.main.read[0]: DIR/read holds outbox main by another name than DIR/read/link/box; write both without links"},
 		"root is a link to the system": {func(c *Config, dir string) {
 			must(os.Remove(filepath.Join(dir, "read")))
 			must(os.Symlink("/etc", filepath.Join(dir, "read")))
