@@ -130,8 +130,10 @@ func TestHostileAnswers(t *testing.T) {
 		{response, head + `"status":"error","exit_code":0,"error":{}}`, "error.code "},
 		{response, head + `"status":"completed","exit_code":0,"stdout_tail":"` + "\xff" + `"}`, "not valid UTF-8"},
 		{response, head + `"status":"completed","exit_code":0,"x":` + strings.Repeat("[", 64) + strings.Repeat("]", 64) + `}`, "nested more than"},
-		{response, head + `"status":"done","exit_code":0}`,
-			"Invalid delegation status: 'done'. Must be one of: ['cancelled', 'completed', 'error', 'timeout']"},
+		{
+			response, head + `"status":"done","exit_code":0}`,
+			"Invalid delegation status: 'done'. Must be one of: ['cancelled', 'completed', 'error', 'timeout']",
+		},
 		{response, strings.Replace(head, "1", "2", 1) + `"status":"completed","exit_code":0}`, "Unsupported delegation protocol version: 2 (expected 1)"},
 		{status, head + `"state":"paused","updated_at":"2026-11-21T02:15:11Z"}`, `state "paused" is none`},
 		{status, head + `"updated_at":"2026-11-21T02:15:11Z"}`, "state is missing"},

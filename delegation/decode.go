@@ -55,14 +55,18 @@ func validate(version int, subagent, request string, r Request) *Refusal {
 		field, text string
 		hint        string
 	}{
-		{version != Version, "version", fmt.Sprintf("Unsupported delegation protocol version: %d (expected %d)", version, Version),
-			"write version 1"},
+		{
+			version != Version, "version", fmt.Sprintf("Unsupported delegation protocol version: %d (expected %d)", version, Version),
+			"write version 1",
+		},
 		{subagent == "", "subagent_id", "subagent_id must not be empty", "use the id of the file's name"},
 		{request == "", "request_id", "request_id must not be empty", "use 16 random hexadecimal digits, new for every request"},
 		{r.Task == "", "task", "task must not be empty", "say what the subagent shall do"},
 		{r.Workspace == "", "workspace", "workspace must not be empty", "name a directory beneath an allowed root"},
-		{r.TimeoutSeconds <= 0, "timeout_seconds", fmt.Sprintf("timeout_seconds must be positive, got %d", r.TimeoutSeconds),
-			"give the time of the run in whole seconds"},
+		{
+			r.TimeoutSeconds <= 0, "timeout_seconds", fmt.Sprintf("timeout_seconds must be positive, got %d", r.TimeoutSeconds),
+			"give the time of the run in whole seconds",
+		},
 	}
 	for _, c := range checks {
 		if c.wrong {

@@ -39,34 +39,72 @@ var (
 
 // leniencies is every difference that DecodeRequest forgives, in the order in which it applies them.
 var leniencies = []leniency{
-	{"numeric-string", wholeNumbers, `"timeout_seconds": "30"`, `"timeout_seconds": 30`,
-		"MassGen's watcher takes a whole number in quotes", takeNumericString},
-	{"fraction", wholeNumbers, `"timeout_seconds": 1.9`, `"timeout_seconds": 1`,
-		"MassGen's watcher cuts fractions off", takeFraction},
-	{"huge-number", wholeNumbers, `"timeout_seconds": 1e300`, `"timeout_seconds": 2147483647`,
-		"the profile's maximum is applied later, with a warning", takeHugeNumber},
-	{"number-as-text", texts, `"request_id": 42`, `"request_id": "42"`,
-		"counters make fine ids; the text is the number as it is spelled", takeNumberAsText},
-	{"boolean-as-text", texts, `"task": true`, `"task": "True"`,
-		"as MassGen's watcher spells it", takeBooleanAsText},
-	{"no-yaml-config", []string{"yaml_config"}, `"yaml_config": null`, `"yaml_config": {}`,
-		"only MassGen children need one; absent is the same", takeNoObject},
-	{"no-answer-file", []string{"answer_file"}, ``, `"answer_file": ""`,
-		"not every child writes one; null is the same", takeNoText},
-	{"null-option", options, `"profile": null`, ``,
-		"an optional field that is null was not given", takeNull},
-	{"empty-option", tokens, `"model": ""`, ``,
-		"an optional field that is empty was not given", takeEmpty},
-	{"one-context-path", []string{"context_paths"}, `"context_paths": "/p"`, `"context_paths": ["/p"]`,
-		"as in MassGen's tools", takeOnePath},
-	{"time-without-zone", []string{"created_at"}, `"created_at": "2026-11-21T02:14:05"`,
-		`"created_at": "2026-11-21T02:14:05Z"`, "it is taken as UTC; a blank in place of the T is fine", takeTimeWithoutZone},
-	{"no-time", []string{"created_at"}, `"created_at": "yesterday"`, ``,
-		"nothing is decided by it", takeNoTime},
-	{"unknown-field", nil, `"colour": "blue"`, ``,
-		"newer clients may say more; names are compared exactly", nil},
-	{"lone-surrogate", texts, `"task": "\ud800"`, `"task": "\ufffd"`,
-		"it is not Unicode and has no spelling of its own", nil},
+	{
+		"numeric-string", wholeNumbers, `"timeout_seconds": "30"`, `"timeout_seconds": 30`,
+		"MassGen's watcher takes a whole number in quotes", takeNumericString,
+	},
+	{
+		"fraction", wholeNumbers, `"timeout_seconds": 1.9`, `"timeout_seconds": 1`,
+		"MassGen's watcher cuts fractions off", takeFraction,
+	},
+	{
+		"huge-number", wholeNumbers, `"timeout_seconds": 1e300`, `"timeout_seconds": 2147483647`,
+		"the profile's maximum is applied later, with a warning", takeHugeNumber,
+	},
+	{
+		"number-as-text", texts, `"request_id": 42`, `"request_id": "42"`,
+		"counters make fine ids; the text is the number as it is spelled", takeNumberAsText,
+	},
+	{
+		"boolean-as-text", texts, `"task": true`, `"task": "True"`,
+		"as MassGen's watcher spells it", takeBooleanAsText,
+	},
+	{
+		"no-yaml-config",
+		[]string{"yaml_config"},
+		`"yaml_config": null`, `"yaml_config": {}`,
+		"only MassGen children need one; absent is the same", takeNoObject,
+	},
+	{
+		"no-answer-file",
+		[]string{"answer_file"},
+		``, `"answer_file": ""`,
+		"not every child writes one; null is the same", takeNoText,
+	},
+	{
+		"null-option", options, `"profile": null`, ``,
+		"an optional field that is null was not given", takeNull,
+	},
+	{
+		"empty-option", tokens, `"model": ""`, ``,
+		"an optional field that is empty was not given", takeEmpty,
+	},
+	{
+		"one-context-path",
+		[]string{"context_paths"},
+		`"context_paths": "/p"`, `"context_paths": ["/p"]`,
+		"as in MassGen's tools", takeOnePath,
+	},
+	{
+		"time-without-zone",
+		[]string{"created_at"},
+		`"created_at": "2026-11-21T02:14:05"`,
+		`"created_at": "2026-11-21T02:14:05Z"`, "it is taken as UTC; a blank in place of the T is fine", takeTimeWithoutZone,
+	},
+	{
+		"no-time",
+		[]string{"created_at"},
+		`"created_at": "yesterday"`, ``,
+		"nothing is decided by it", takeNoTime,
+	},
+	{
+		"unknown-field", nil, `"colour": "blue"`, ``,
+		"newer clients may say more; names are compared exactly", nil,
+	},
+	{
+		"lone-surrogate", texts, `"task": "\ud800"`, `"task": "\ufffd"`,
+		"it is not Unicode and has no spelling of its own", nil,
+	},
 }
 
 // relax applies every leniency to the members of a request.

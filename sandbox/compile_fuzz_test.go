@@ -20,8 +20,11 @@ var hostile = sandbox.Policy{
 	Read:   []sandbox.Root{"/srv", "/home/u/docs"},
 	Hidden: []string{"/home/u/secret", "/run/docker.sock"},
 	Paths: []sandbox.PathMap{
-		{Parent: "/outbox", Here: "/srv/box"}, {Parent: "/p", Here: "/home/u", Engine: "/e"},
-		{Parent: "/p/x", Here: "/data"}, {Parent: "/usr/w", Here: "/data/w"}, {Parent: "/q", Here: "/srv"},
+		{Parent: "/outbox", Here: "/srv/box"},
+		{Parent: "/p", Here: "/home/u", Engine: "/e"},
+		{Parent: "/p/x", Here: "/data"},
+		{Parent: "/usr/w", Here: "/data/w"},
+		{Parent: "/q", Here: "/srv"},
 	},
 	Owners: []uint32{1000},
 	Profiles: []sandbox.Profile{{

@@ -63,7 +63,7 @@ func TestAnAskerWhoLeavesIsNotAnswered(t *testing.T) {
 	box := &outbox{name: "main"}
 	s := newScheduler(1, []*outbox{box})
 	ctx, cancel := context.WithCancel(t.Context())
-	var loop = make(chan struct{})
+	loop := make(chan struct{})
 	go func() { defer close(loop); s.loop(ctx) }()
 	for range 200 {
 		asking, leave := context.WithTimeout(t.Context(), time.Microsecond)
@@ -83,7 +83,7 @@ func TestAnOperatorMayCancelBeforeTheQueue(t *testing.T) {
 	s.dismiss = func(*run, delegation.Reason) { dismissed++ }
 	s.launch = func(*run) { launched++ }
 	ctx, cancel := context.WithCancel(t.Context())
-	var loop = make(chan struct{})
+	loop := make(chan struct{})
 	go func() { defer close(loop); s.loop(ctx) }()
 	r := &run{box: box, key: sandbox.RunKey{Outbox: "main"}}
 	r.ending, r.stop = context.WithCancelCause(t.Context())

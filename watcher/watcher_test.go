@@ -95,8 +95,10 @@ func TestAHalfWrittenRequestIsReadAgain(t *testing.T) {
 	d := newDesk(t, nil)
 	workspace := filepath.Join(d.outbox, "workspaces", "cp")
 	d.must(os.MkdirAll(workspace, 0o755))
-	body, err := json.Marshal(map[string]any{"version": 1, "subagent_id": "cp", "request_id": "r", "task": "echo whole",
-		"yaml_config": map[string]any{}, "answer_file": "", "workspace": workspace, "timeout_seconds": 5})
+	body, err := json.Marshal(map[string]any{
+		"version": 1, "subagent_id": "cp", "request_id": "r", "task": "echo whole",
+		"yaml_config": map[string]any{}, "answer_file": "", "workspace": workspace, "timeout_seconds": 5,
+	})
 	d.must(err)
 	file, err := os.Create(filepath.Join(d.outbox, "request_cp.json"))
 	d.must(err)

@@ -87,8 +87,10 @@ var troubles = []struct {
 }{
 	{fs.ErrPermission, exitTrouble, "permission", "run as the owner of the outbox"},
 	{errNoOutbox, exitNobody, "no_outbox", "name the directory that is shared with the host: --outbox DIR or TORNO_OUTBOX"},
-	{manager.ErrNobodyServing, exitNobody, "nobody_serving",
-		"on the host, start `watcher run --dir DIR`, where DIR is this outbox as the host sees it"},
+	{
+		manager.ErrNobodyServing, exitNobody, "nobody_serving",
+		"on the host, start `watcher run --dir DIR`, where DIR is this outbox as the host sees it",
+	},
 	{manager.ErrNoRun, exitTrouble, "no_run", "subagent list shows the runs whose result was not taken"},
 	{manager.ErrOutstanding, exitTrouble, "outstanding", "take its result with subagent wait, or spawn with --replace"},
 	{manager.ErrSuperseded, exitCancelled, "superseded", "subagent wait takes the result of the later request"},

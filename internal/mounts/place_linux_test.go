@@ -67,13 +67,29 @@ func TestPlaceRefuses(t *testing.T) {
 		source, rel string
 		want        error
 	}{
-		{"ws", "ctx/missing", ErrNoPlace}, {"ws", "ctx/missing/ws", ErrNoPlace}, {"file", "ctx/missing", ErrNoPlace},
-		{"ws", "ctx/link", ErrNoPlace}, {"ws", "ctx/link/ws", ErrNoPlace}, {"file", "ctx/link", ErrNoPlace},
-		{"ws", "ctx/file", ErrNoPlace}, {"file", "ctx/ws", ErrNoPlace}, {"ws", "ctx/file/ws", ErrNoPlace}, {"ws", "ctx/fifo", ErrNoPlace},
-		{"ws", "f/ws", ErrNoPlace}, {"file", "a", ErrNoPlace},
-		{"ws", "ctx", ErrTaken}, {"ws", "a/b/c", ErrTaken}, {"file", "f", ErrTaken},
-		{"ws", "a", ErrTaken}, {"ws", "a/b", ErrTaken}, {"ws", ".", ErrTaken}, // would hide what is below
-		{"ws", "../x", nil}, {"ws", "/x", nil}, {"ws", "ctx/../x", nil}, {"ws", "", nil}, {"ws", "x/", nil},
+		{"ws", "ctx/missing", ErrNoPlace},
+		{"ws", "ctx/missing/ws", ErrNoPlace},
+		{"file", "ctx/missing", ErrNoPlace},
+		{"ws", "ctx/link", ErrNoPlace},
+		{"ws", "ctx/link/ws", ErrNoPlace},
+		{"file", "ctx/link", ErrNoPlace},
+		{"ws", "ctx/file", ErrNoPlace},
+		{"file", "ctx/ws", ErrNoPlace},
+		{"ws", "ctx/file/ws", ErrNoPlace},
+		{"ws", "ctx/fifo", ErrNoPlace},
+		{"ws", "f/ws", ErrNoPlace},
+		{"file", "a", ErrNoPlace},
+		{"ws", "ctx", ErrTaken},
+		{"ws", "a/b/c", ErrTaken},
+		{"file", "f", ErrTaken},
+		{"ws", "a", ErrTaken},
+		{"ws", "a/b", ErrTaken},
+		{"ws", ".", ErrTaken}, // would hide what is below
+		{"ws", "../x", nil},
+		{"ws", "/x", nil},
+		{"ws", "ctx/../x", nil},
+		{"ws", "", nil},
+		{"ws", "x/", nil},
 	} {
 		err := slot.Place(w.tree(tc.source, false), 0, tc.rel)
 		if err == nil || tc.want != nil && !errors.Is(err, tc.want) {

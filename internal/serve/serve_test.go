@@ -162,8 +162,10 @@ func (s *shop) ask(id, task string) {
 	s.Helper()
 	dir := s.config.Outboxes[0].Dir
 	s.must(os.MkdirAll(filepath.Join(dir, "workspaces", id), 0o755))
-	body, err := json.Marshal(map[string]any{"version": 1, "subagent_id": id, "request_id": "r", "task": task,
-		"yaml_config": map[string]any{}, "answer_file": "", "workspace": filepath.Join(dir, "workspaces", id), "timeout_seconds": 60})
+	body, err := json.Marshal(map[string]any{
+		"version": 1, "subagent_id": id, "request_id": "r", "task": task,
+		"yaml_config": map[string]any{}, "answer_file": "", "workspace": filepath.Join(dir, "workspaces", id), "timeout_seconds": 60,
+	})
 	s.must(err)
 	s.must(os.WriteFile(filepath.Join(dir, "new"), body, 0o644))
 	s.must(os.Rename(filepath.Join(dir, "new"), filepath.Join(dir, "request_"+id+".json")))
