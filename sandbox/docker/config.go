@@ -34,8 +34,9 @@ const hostname = "sandbox"
 // each version, are here in full, so that an old engine hides what a new one does.
 var (
 	maskedPaths = []string{
-		"/proc/acpi", "/proc/asound", "/proc/interrupts", "/proc/kcore", "/proc/keys", "/proc/latency_stats",
-		"/proc/pressure", "/proc/sched_debug", "/proc/scsi", "/proc/timer_list", "/proc/timer_stats",
+		"/proc/acpi", "/proc/asound", "/proc/cmdline", "/proc/config.gz", "/proc/interrupts", "/proc/kcore",
+		"/proc/key-users", "/proc/keys", "/proc/latency_stats", "/proc/locks", "/proc/pressure", "/proc/sched_debug",
+		"/proc/scsi", "/proc/timer_list", "/proc/timer_stats",
 		"/sys/devices/virtual/powercap", "/sys/firmware",
 	}
 	readOnlyPaths = []string{"/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger"}

@@ -16,6 +16,12 @@ func calls(text string) []string { return strings.Fields(text) }
 func first(value uint64) []argument              { return []argument{{0, allBits, value}} }
 func without(index uint, bits uint64) []argument { return []argument{{index, bits, 0}} }
 
+// inet is a family of the internet with one of its two usual protocols, or with 0, which chooses between them by the
+// socket's type. The others (SCTP, MPTCP, L2TP and more) load modules of the kernel that no sandbox needs.
+func inet(family, protocol uint64) []argument {
+	return []argument{{0, allBits, family}, {2, allBits, protocol}}
+}
+
 // seccompRules are the filter. It lets in what ordinary programs need and nothing because it was asked for once; each
 // group says why it may be there.
 var seccompRules = []rule{
@@ -80,8 +86,12 @@ var seccompRules = []rule{
 	// A sandbox has a network namespace of its own with nothing but loopback in it. Other families, AF_VSOCK above
 	// all, do not care about it, or are known for their holes.
 	{reason: "sockets of the unix family (AF_UNIX)", names: calls(`socket socketpair`), args: first(1)},
-	{reason: "sockets of the internet (AF_INET), which reach the loopback", names: calls(`socket`), args: first(2)},
-	{reason: "sockets of the internet (AF_INET6), which reach the loopback", names: calls(`socket`), args: first(10)},
+	{reason: "sockets of the internet (AF_INET), which reach the loopback", names: calls(`socket`), args: inet(2, 0)},
+	{reason: "the same, TCP by name", names: calls(`socket`), args: inet(2, 6)},
+	{reason: "the same, UDP by name", names: calls(`socket`), args: inet(2, 17)},
+	{reason: "sockets of the internet (AF_INET6), which reach the loopback", names: calls(`socket`), args: inet(10, 0)},
+	{reason: "the same, TCP by name", names: calls(`socket`), args: inet(10, 6)},
+	{reason: "the same, UDP by name", names: calls(`socket`), args: inet(10, 17)},
 	{reason: "asking for the interfaces, as getifaddrs does (AF_NETLINK with NETLINK_ROUTE)", names: calls(`socket`), args: []argument{{0, allBits, 16}, {2, allBits, 0}}},
 	{reason: "using a socket", names: calls(`
 		bind connect listen accept accept4 getsockname getpeername getsockopt setsockopt sendto recvfrom sendmsg recvmsg

@@ -136,8 +136,7 @@ func (m *massgen) left() {
 	m.Helper()
 	var names []string
 	installation := m.installation()
-	deadline := time.Now().Add(10 * time.Second)
-	for {
+	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) {
 		names = nil
 		entries, err := os.ReadDir(m.delegation)
 		m.must(err)
@@ -153,7 +152,6 @@ func (m *massgen) left() {
 		if time.Now().After(deadline) {
 			m.Fatalf("%d sandboxes and these files are left: %v", sandboxes, names)
 		}
-		time.Sleep(10 * time.Millisecond)
 	}
 }
 

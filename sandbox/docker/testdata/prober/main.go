@@ -136,6 +136,8 @@ func sockets() map[string]probe {
 		"netlink uevent":         socket(unix.AF_NETLINK, unix.SOCK_RAW, unix.NETLINK_KOBJECT_UEVENT),
 		"netlink generic":        socket(unix.AF_NETLINK, unix.SOCK_RAW, unix.NETLINK_GENERIC),
 		"family with high bits":  highFamily,
+		"multipath tcp":          socket(unix.AF_INET, unix.SOCK_STREAM, unix.IPPROTO_MPTCP),
+		"udp lite":               socket(unix.AF_INET6, unix.SOCK_DGRAM, unix.IPPROTO_UDPLITE),
 		"socketpair of internet": call(unix.SYS_SOCKETPAIR, unix.AF_INET, unix.SOCK_STREAM, 0, 1),
 	}
 	for name, family := range map[string]int{
@@ -227,6 +229,8 @@ func allowed() map[string]probe {
 	probes := map[string]probe{
 		"allowed: unix socket":        socket(unix.AF_UNIX, unix.SOCK_STREAM, 0),
 		"allowed: internet socket":    socket(unix.AF_INET, unix.SOCK_STREAM, 0),
+		"allowed: tcp by name":        socket(unix.AF_INET6, unix.SOCK_STREAM, unix.IPPROTO_TCP),
+		"allowed: udp by name":        socket(unix.AF_INET, unix.SOCK_DGRAM, unix.IPPROTO_UDP),
 		"allowed: internet 6 socket":  socket(unix.AF_INET6, unix.SOCK_DGRAM, 0),
 		"allowed: netlink route":      socket(unix.AF_NETLINK, unix.SOCK_RAW, unix.NETLINK_ROUTE),
 		"allowed: asking personality": call(unix.SYS_PERSONALITY, 0xFFFFFFFF),
