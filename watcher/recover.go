@@ -37,7 +37,7 @@ func (w *Watcher) removeAll(ctx context.Context, name string, launcher sandbox.L
 		return fmt.Errorf("list the sandboxes of %s: %w", name, err)
 	}
 	for _, h := range handles {
-		w.log.Info("removing a sandbox that an earlier watcher left", "launcher", name, "sandbox", h.ID, "run", h.Key)
+		w.log.Info("removing a sandbox of an earlier watcher", "launcher", name, "sandbox", h.ID, "run", h.Key)
 		if err := launcher.Remove(ctx, h); err != nil && !errors.Is(err, sandbox.ErrNotFound) {
 			return fmt.Errorf("remove the sandbox %s: %w", h.ID, err)
 		}
