@@ -157,8 +157,9 @@ func (a *attachment) awaitExit(l *Launcher) (sandbox.Exit, error) {
 	return exit, nil
 }
 
-// oomPatience is how long the news of memory may come behind that of the end.
-const oomPatience = 300 * time.Millisecond
+// oomPatience is how long the news of memory may come behind that of the end. Only an end by a KILL that nobody here sent
+// waits for it.
+const oomPatience = 2 * time.Second
 
 // killedCode is the exit code of an agent that a KILL ended.
 const killedCode = 128 + 9

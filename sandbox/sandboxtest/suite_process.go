@@ -113,14 +113,20 @@ func orphansDie(b *bench) {
 	b.still("workspace/beats")
 }
 
+// outOfMemory asks three times at most: an engine can lose the news that memory ended a sandbox when the end itself
+// overtakes it, and a busy machine makes that likelier. That it is never said is a fault.
 func outOfMemory(b *bench) {
-	spec := b.spec("hog")
-	spec.Limits.Memory = 48 * mib
-	e := b.runs(spec).exit
-	b.exits(e, 137)
-	if !e.OutOfMemory {
-		b.Errorf("it is not said that memory ended it: %+v", e)
+	for range 3 {
+		spec := b.spec("hog")
+		spec.Limits.Memory = 48 * mib
+		e := b.runs(spec).exit
+		b.exits(e, 137)
+		if e.OutOfMemory {
+			return
+		}
+		b.Logf("the engine lost the news of memory: %+v", e)
 	}
+	b.Error("it is never said that memory ended a sandbox")
 }
 
 // argumentsWhole has one argument that is nearly as long as Linux takes them; engines cut at less.
