@@ -276,7 +276,7 @@ func TestAbandonedRun(t *testing.T) {
 			in(t, func(t *testing.T, h *host) {
 				h.live()
 				run := h.spawn(h.client(Options{}), SpawnOptions{ID: "s1", CancelOnDone: c.cancel})
-				ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+				ctx, cancel := context.WithTimeout(t.Context(), 11*time.Second) // between two beats
 				defer cancel()
 				if _, err := run.Wait(ctx); !errors.Is(err, context.DeadlineExceeded) {
 					t.Errorf("error %v", err)
