@@ -98,7 +98,7 @@ type Answer struct {
 type Limits struct {
 	Memory    int64 `json:"memory"`     // bytes, swap included
 	CPUs      int64 `json:"cpus_milli"` // thousandths of a processor
-	Pids      int64 `json:"pids"`
+	Pids      int64 `json:"pids"`       // processes and threads of the agent; init adds its own
 	OpenFiles int64 `json:"open_files"`
 	FileSize  int64 `json:"file_size"` // bytes of one file
 	Tmp       int64 `json:"tmp"`       // bytes of /tmp

@@ -84,11 +84,12 @@ func containerConfig(r recipe) (*container.Config, *container.HostConfig) {
 }
 
 func resources(r recipe) container.Resources {
+	pids := r.limits.Pids + runfile.Tasks // what was promised is the agent's
 	return container.Resources{
 		Memory:     r.limits.Memory,
 		MemorySwap: r.limits.Memory, // both together: no swap
 		NanoCPUs:   min(r.limits.CPUs, r.cpus) * 1_000_000,
-		PidsLimit:  &r.limits.Pids,
+		PidsLimit:  &pids,
 		Ulimits: []*container.Ulimit{
 			{Name: "core", Soft: 0, Hard: 0},
 			{Name: "fsize", Soft: r.limits.FileSize, Hard: r.limits.FileSize},

@@ -133,7 +133,7 @@ func byKernel(t *testing.T, seen container.InspectResponse, spec sandbox.Spec) {
 	}{
 		"memory": {"memory", "memory.limit_in_bytes", "memory.max", fmt.Sprint(spec.Limits.Memory), fmt.Sprint(spec.Limits.Memory)},
 		"swap":   {"memory", "memory.memsw.limit_in_bytes", "memory.swap.max", fmt.Sprint(spec.Limits.Memory), "0"},
-		"pids":   {"pids", "pids.max", "pids.max", fmt.Sprint(spec.Limits.Pids), fmt.Sprint(spec.Limits.Pids)},
+		"pids":   {"pids", "pids.max", "pids.max", fmt.Sprint(spec.Limits.Pids + runfile.Tasks), fmt.Sprint(spec.Limits.Pids + runfile.Tasks)},
 		"cpu":    {"cpu", "cpu.cfs_quota_us", "cpu.max", fmt.Sprint(spec.Limits.CPUs * 100), fmt.Sprint(spec.Limits.CPUs*100) + " 100000"},
 	} {
 		file, want := filepath.Join("/sys/fs/cgroup", limit.controller, groups[limit.controller], limit.v1), limit.want1

@@ -177,20 +177,16 @@ func TestCancel(t *testing.T) {
 	h.eventually("the sentinels are spent", func() bool { return !h.exists("cancel_running") && !h.exists("cancel_queued") })
 }
 
+// TestCancelOfOneThatIsEnding cancels a run whose time is up and whose agent is on its way out: the first cause wins.
 func TestCancelOfOneThatIsEnding(t *testing.T) {
 	h := newHouse(t, plan{})
-	a := h.submit(ask{id: "s1", task: "echo ready; sleep 0.3"})
-	h.says(a, "ready")
-	h.eventually("it is ending or over", func() bool { return h.exists("response_s1.json") || time.Now().UnixNano()%7 == 0 })
+	a := h.submit(ask{id: "s1", timeout: 1, task: "trap 'echo ending; while ! test -e go; do sleep 0.02; done; exit 0' TERM; while :; do sleep 0.05; done"})
+	h.says(a, "ending")
 	h.touch("cancel_s1")
-	resp := h.response(a)
-	if resp.Status != delegation.StatusCompleted && resp.Status != delegation.StatusCancelled {
-		t.Errorf("the response says %s, %s", resp.Status, resp.Reason)
-	}
-	h.eventually("the sentinel does not outlive the request", func() bool {
-		os.Remove(h.path("request_s1.json"))
-		return !h.exists("cancel_s1")
-	})
+	h.must(os.WriteFile(filepath.Join(a.workspace, "go"), nil, 0o644))
+	h.want(h.response(a), delegation.StatusTimeout, delegation.ReasonDeadline, -1)
+	h.must(os.Remove(h.path("request_s1.json")))
+	h.eventually("the sentinel does not outlive the request", func() bool { return !h.exists("cancel_s1") && !h.exists("response_s1.json") })
 }
 
 func TestTheSameIDTenTimes(t *testing.T) {
