@@ -8,27 +8,28 @@ import (
 	"net/url"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"testing"
 	"time"
+
+	"torno/test/house"
 )
 
 // BenchmarkColdRun times a whole no-op run, request renamed to response visible, in turn with `docker run --rm --network
 // none` of a no-op, and reports the ratio of the medians. Times on a shared machine are noise; the ratio is not.
 func BenchmarkColdRun(b *testing.B) {
-	e := needEngine(b)
+	e := house.NeedEngine(b)
 	if _, err := exec.LookPath("docker"); err != nil {
 		b.Skip("NOT SHOWN HERE: there is no docker command to compare with")
 	}
-	h := newHouse(b, plan{})
-	image := e.importNoop(b)
-	h.run(ask{id: "warm", task: "true"})
+	h := house.New(b, house.Plan{})
+	image := importNoop(b, e)
+	h.Run(house.Ask{ID: "warm", Task: "true"})
 	var ours, theirs, answer []time.Duration
 	for i := 0; b.Loop(); i++ {
-		begin, seen := h.timed(ask{id: fmt.Sprint("noop", i), task: "true"})
+		begin, seen := timed(h, house.Ask{ID: fmt.Sprint("noop", i), Task: "true"})
 		ours = append(ours, seen.Sub(begin))
-		run, err := h.client.Run(b.Context(), fmt.Sprint("noop", i))
-		h.must(err)
+		run, err := h.Client.Run(b.Context(), fmt.Sprint("noop", i))
+		h.Must(err)
 		answer = append(answer, seen.Sub(run.Ended))
 		begin = time.Now()
 		if out, err := exec.Command("docker", "run", "--rm", "--network", "none", image).CombinedOutput(); err != nil {
@@ -43,9 +44,9 @@ func BenchmarkColdRun(b *testing.B) {
 }
 
 // importNoop makes an image that holds one static program, which does nothing and says so.
-func (e engine) importNoop(b *testing.B) string {
+func importNoop(b *testing.B, e house.Engine) string {
 	b.Helper()
-	program, err := os.ReadFile(filepath.Join(bin, "sandbox-init"))
+	program, err := os.ReadFile(house.Program("sandbox-init"))
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -62,7 +63,7 @@ func (e engine) importNoop(b *testing.B) string {
 	}
 	const name = "torno-bench-noop:latest"
 	query := url.Values{"fromSrc": {"-"}, "repo": {"torno-bench-noop"}, "tag": {"latest"}, "changes": {`CMD ["/noop","version"]`}}
-	response, err := e.http.Post("http://engine/v1.41/images/create?"+query.Encode(), "application/x-tar", &archive)
+	response, err := e.HTTP.Post("http://engine/v1.41/images/create?"+query.Encode(), "application/x-tar", &archive)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -76,7 +77,7 @@ func (e engine) importNoop(b *testing.B) string {
 			b.Error(err)
 			return
 		}
-		if response, err := e.http.Do(request); err == nil {
+		if response, err := e.HTTP.Do(request); err == nil {
 			response.Body.Close()
 		}
 	})

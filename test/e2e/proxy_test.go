@@ -10,6 +10,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"torno/test/house"
 )
 
 // tap stands between a watcher and the engine and notes each call: what, when it came, when its answer was complete.
@@ -25,7 +27,7 @@ type call struct {
 }
 
 // newTap listens on a socket of its own in front of the engine.
-func newTap(t testing.TB, e engine) *tap {
+func newTap(t testing.TB, e house.Engine) *tap {
 	t.Helper()
 	tp := &tap{socket: filepath.Join(t.TempDir(), "tap.sock")}
 	listener, err := net.Listen("unix", tp.socket)
@@ -34,7 +36,7 @@ func newTap(t testing.TB, e engine) *tap {
 	}
 	proxy := &httputil.ReverseProxy{
 		Rewrite:       func(r *httputil.ProxyRequest) { r.Out.URL.Scheme, r.Out.URL.Host = "http", "engine" },
-		Transport:     e.http.Transport,
+		Transport:     e.HTTP.Transport,
 		FlushInterval: -1,
 		ErrorHandler:  func(w http.ResponseWriter, _ *http.Request, _ error) { w.WriteHeader(http.StatusBadGateway) },
 	}

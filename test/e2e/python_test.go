@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"torno/delegation"
+	"torno/test/house"
 )
 
 // massgenProfile stands for MassGen: it gets what MassGen gets and writes its answer itself. Its task is a script.
@@ -32,7 +33,7 @@ const massgenProfile = `  massgen:
 
 // massgen is a house with an outbox, and a parent in it, that lie where MassGen has them.
 type massgen struct {
-	*house
+	*house.House
 	python, script               string
 	delegation, workspaces, logs string
 	uid                          int
@@ -50,7 +51,7 @@ type parentResult struct {
 
 func newMassgen(t *testing.T) *massgen {
 	t.Helper()
-	needEngine(t)
+	house.NeedEngine(t)
 	m := &massgen{python: needPython(t), uid: os.Getuid()}
 	root := t.TempDir()
 	if m.uid == 0 { // an agent in a container is not root
@@ -66,12 +67,12 @@ func newMassgen(t *testing.T) *massgen {
 		}
 	}
 	m.give(t, root)
-	m.house = newHouse(t, plan{Profiles: massgenProfile, Extra: fmt.Sprintf(
+	m.House = house.New(t, house.Plan{Profiles: massgenProfile, Extra: fmt.Sprintf(
 		"  massgen:\n    dir: %s\n    allow: [%s]\n    profiles: [massgen]\n", m.delegation, project)})
 	script, err := os.ReadFile("testdata/massgen_client.py")
-	m.must(err)
+	m.Must(err)
 	m.script = filepath.Join(root, "massgen_client.py")
-	m.must(os.WriteFile(m.script, script, 0o644))
+	m.Must(os.WriteFile(m.script, script, 0o644))
 	return m
 }
 
@@ -135,17 +136,17 @@ func (m *massgen) tell(story string, into any) {
 func (m *massgen) left() {
 	m.Helper()
 	var names []string
-	installation := m.installation()
+	installation := m.Installation()
 	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) {
 		names = nil
 		entries, err := os.ReadDir(m.delegation)
-		m.must(err)
+		m.Must(err)
 		for _, e := range entries {
 			if e.Name() != delegation.HeartbeatName {
 				names = append(names, e.Name())
 			}
 		}
-		sandboxes := len(m.engine.containers(m, installation))
+		sandboxes := len(m.Engine.Containers(m, installation))
 		if len(names)+sandboxes == 0 {
 			return
 		}
@@ -174,16 +175,16 @@ func TestMassGenSpawns(t *testing.T) {
 	workspace := m.workspace("reader")
 	m.saw(reader, "completed", "the parent's notes\n"+workspace, "")
 	info, err := os.Stat(filepath.Join(workspace, "made.txt"))
-	m.must(err)
+	m.Must(err)
 	if uid := info.Sys().(*syscall.Stat_t).Uid; int(uid) != m.uid {
 		t.Errorf("what the child made belongs to %d, not to its parent", uid)
 	}
-	seen := m.read(filepath.Join(workspace, "config.seen"))
+	seen := m.Read(filepath.Join(workspace, "config.seen"))
 	if strings.Contains(seen, "command_line_docker_") || !strings.Contains(seen, "command_line_execution_mode") {
 		t.Errorf("the child's configuration is not cleaned:\n%s", seen)
 	}
 	link, err := os.Readlink(filepath.Join(m.logs, "subagents", "reader", "live_logs"))
-	m.must(err)
+	m.Must(err)
 	if want := filepath.Join(workspace, ".massgen", "massgen_logs"); link != want {
 		t.Errorf("live_logs leads to %s, not to %s", link, want)
 	}

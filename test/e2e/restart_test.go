@@ -7,26 +7,27 @@ import (
 	"time"
 
 	"torno/delegation"
+	"torno/test/house"
 )
 
 func TestKilledBetweenLaunchAndResponse(t *testing.T) {
-	h := newHouse(t, plan{})
+	h := house.New(t, house.Plan{})
 	since := time.Now().Unix()
-	a := h.submit(ask{id: "s1", task: "echo ready; exec sleep 1000"})
-	h.says(a, "ready")
-	installation := h.installation()
-	h.signal(syscall.SIGKILL)
-	if n := len(h.engine.containers(t, installation)); n != 1 {
+	a := h.Submit(house.Ask{ID: "s1", Task: "echo ready; exec sleep 1000"})
+	h.Says(a, "ready")
+	installation := h.Installation()
+	h.Signal(syscall.SIGKILL)
+	if n := len(h.Engine.Containers(t, installation)); n != 1 {
 		t.Fatalf("%d containers after the kill, want the orphan", n)
 	}
-	h.start()
-	h.want(h.response(a), delegation.StatusError, delegation.ReasonLost, -1)
-	if left := h.engine.containers(t, installation); len(left) != 0 {
+	h.Start()
+	h.Want(h.Response(a), delegation.StatusError, delegation.ReasonLost, -1)
+	if left := h.Engine.Containers(t, installation); len(left) != 0 {
 		t.Errorf("orphans: %v", left)
 	}
-	h.want(h.run(ask{id: "s2", task: "true"}), delegation.StatusCompleted, delegation.ReasonExited, 0)
+	h.Want(h.Run(house.Ask{ID: "s2", Task: "true"}), delegation.StatusCompleted, delegation.ReasonExited, 0)
 	creates := 0
-	for run, actions := range h.engine.events(t, installation, since, time.Now().Unix()+1) {
+	for run, actions := range h.Engine.Events(t, installation, since, time.Now().Unix()+1) {
 		if len(run) == 32 && slices.Contains(actions, "create") { // a key; the trials of a start carry none
 			creates++
 		}
@@ -37,29 +38,29 @@ func TestKilledBetweenLaunchAndResponse(t *testing.T) {
 }
 
 func TestTwoInstallationsOnOneEngine(t *testing.T) {
-	one, two := newHouse(t, plan{}), newHouse(t, plan{})
-	a := one.submit(ask{id: "s1", task: "echo ready; while ! test -e go; do sleep 0.02; done; echo survived"})
-	one.says(a, "ready")
-	two.want(two.run(ask{id: "s1", task: "echo mine"}), delegation.StatusCompleted, delegation.ReasonExited, 0)
-	two.signal(syscall.SIGKILL)
-	two.start()
-	one.touch("workspaces/s1/go")
-	resp := one.response(a)
-	one.want(resp, delegation.StatusCompleted, delegation.ReasonExited, 0)
-	if one.installation() == two.installation() {
+	one, two := house.New(t, house.Plan{}), house.New(t, house.Plan{})
+	a := one.Submit(house.Ask{ID: "s1", Task: "echo ready; while ! test -e go; do sleep 0.02; done; echo survived"})
+	one.Says(a, "ready")
+	two.Want(two.Run(house.Ask{ID: "s1", Task: "echo mine"}), delegation.StatusCompleted, delegation.ReasonExited, 0)
+	two.Signal(syscall.SIGKILL)
+	two.Start()
+	one.Touch("workspaces/s1/go")
+	resp := one.Response(a)
+	one.Want(resp, delegation.StatusCompleted, delegation.ReasonExited, 0)
+	if one.Installation() == two.Installation() {
 		t.Error("two installations have one id")
 	}
 }
 
 func TestShutdownAnswersEverybody(t *testing.T) {
-	h := newHouse(t, plan{MaxRunning: 1})
-	running := h.submit(ask{id: "running", task: "echo ready; exec sleep 1000"})
-	h.says(running, "ready")
-	queued := h.submit(ask{id: "queued", task: "echo never"})
-	h.eventually("the second waits", func() bool { return h.exists("status_queued.json") })
-	if err := h.signal(syscall.SIGTERM); err != nil {
+	h := house.New(t, house.Plan{MaxRunning: 1})
+	running := h.Submit(house.Ask{ID: "running", Task: "echo ready; exec sleep 1000"})
+	h.Says(running, "ready")
+	queued := h.Submit(house.Ask{ID: "queued", Task: "echo never"})
+	h.Eventually("the second waits", func() bool { return h.Exists("status_queued.json") })
+	if err := h.Signal(syscall.SIGTERM); err != nil {
 		t.Errorf("the watcher ended with %v", err)
 	}
-	h.want(h.response(running), delegation.StatusCancelled, delegation.ReasonShutdown, -1)
-	h.want(h.response(queued), delegation.StatusCancelled, delegation.ReasonShutdown, -1)
+	h.Want(h.Response(running), delegation.StatusCancelled, delegation.ReasonShutdown, -1)
+	h.Want(h.Response(queued), delegation.StatusCancelled, delegation.ReasonShutdown, -1)
 }

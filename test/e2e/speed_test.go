@@ -11,28 +11,29 @@ import (
 	"time"
 
 	"torno/delegation"
+	"torno/test/house"
 )
 
 // TestTheRoadIsShort holds what can be held on a shared machine: how many calls a cold run costs the engine, and that
 // what the watcher adds before and after is small beside one bare call, measured in turn with it.
 func TestTheRoadIsShort(t *testing.T) {
-	e := needEngine(t)
+	e := house.NeedEngine(t)
 	tp := newTap(t, e)
-	h := newHouse(t, plan{Host: "unix://" + tp.socket})
-	installation := h.installation()
+	h := house.New(t, house.Plan{Host: "unix://" + tp.socket})
+	installation := h.Installation()
 	const rounds = 15
 	var pickup, answer, bare []time.Duration
 	for i := range rounds {
 		mark := tp.mark()
-		begin, seen := h.timed(ask{id: fmt.Sprint("noop", i), task: "true"})
-		h.eventually("the sandbox is removed", func() bool { return len(e.containers(t, installation)) == 0 })
+		begin, seen := timed(h, house.Ask{ID: fmt.Sprint("noop", i), Task: "true"})
+		h.Eventually("the sandbox is removed", func() bool { return len(e.Containers(t, installation)) == 0 })
 		calls := tp.since(mark)
 		if len(calls) > 6 {
 			t.Errorf("a cold run cost %d calls: %v", len(calls), calls)
 		}
 		pickup = append(pickup, one(t, calls, "POST containers/create").begin.Sub(begin))
 		answer = append(answer, seen.Sub(one(t, calls, "POST containers/ID/wait").done))
-		bare = append(bare, e.bareCreate(t, installation))
+		bare = append(bare, bareCreate(t, e, installation))
 	}
 	p, a, b := median(pickup), median(answer), median(bare)
 	t.Logf("p50 of %d: request renamed to create called %s, child gone to response visible %s, bare create %s", rounds, p, a, b)
@@ -46,21 +47,21 @@ func TestTheRoadIsShort(t *testing.T) {
 }
 
 // timed submits and waits, and tells when the request was renamed and when the response was visible.
-func (h *house) timed(a ask) (begin, seen time.Time) {
+func timed(h *house.House, a house.Ask) (begin, seen time.Time) {
 	h.Helper()
-	a = h.submit(a)
-	response := h.path("response_" + a.id + ".json")
-	for deadline := time.Now().Add(patience); ; time.Sleep(200 * time.Microsecond) {
+	a = h.Submit(a)
+	response := h.Path("response_" + a.ID + ".json")
+	for deadline := time.Now().Add(house.Patience); ; time.Sleep(200 * time.Microsecond) {
 		if _, err := os.Stat(response); err == nil {
 			seen = time.Now()
 			break
 		}
 		if time.Now().After(deadline) {
-			h.Fatal("there is no response to", a.id)
+			h.Fatal("there is no response to", a.ID)
 		}
 	}
-	h.want(h.response(a), delegation.StatusCompleted, delegation.ReasonExited, 0)
-	return a.renamed, seen
+	h.Want(h.Response(a), delegation.StatusCompleted, delegation.ReasonExited, 0)
+	return a.Renamed, seen
 }
 
 func one(t testing.TB, calls []call, what string) call {
@@ -75,10 +76,10 @@ func one(t testing.TB, calls []call, what string) call {
 }
 
 // bareCreate times the engine's own create of the simplest container from the same image, and removes it.
-func (e engine) bareCreate(t testing.TB, installation string) time.Duration {
+func bareCreate(t testing.TB, e house.Engine, installation string) time.Duration {
 	t.Helper()
 	var images []struct{ RepoTags []string }
-	e.get(t, "/images/json", &images)
+	e.Get(t, "/images/json", &images)
 	image := ""
 	for _, i := range images {
 		for _, tag := range i.RepoTags {
@@ -89,7 +90,7 @@ func (e engine) bareCreate(t testing.TB, installation string) time.Duration {
 	}
 	body := fmt.Appendf(nil, `{"Image":%q,"Cmd":["true"],"HostConfig":{"NetworkMode":"none"}}`, image)
 	begin := time.Now()
-	response, err := e.http.Post("http://engine/v1.41/containers/create?name=torno-bare", "application/json", bytes.NewReader(body))
+	response, err := e.HTTP.Post("http://engine/v1.41/containers/create?name=torno-bare", "application/json", bytes.NewReader(body))
 	took := time.Since(begin)
 	if err != nil {
 		t.Fatal(err)
@@ -102,7 +103,7 @@ func (e engine) bareCreate(t testing.TB, installation string) time.Duration {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if response, err = e.http.Do(request); err != nil {
+	if response, err = e.HTTP.Do(request); err != nil {
 		t.Fatal(err)
 	}
 	response.Body.Close()
@@ -115,13 +116,13 @@ func median(all []time.Duration) time.Duration {
 }
 
 func TestAnIdleWatcherIsSmall(t *testing.T) {
-	h := newHouse(t, plan{})
-	h.want(h.run(ask{id: "warm", task: "true"}), delegation.StatusCompleted, delegation.ReasonExited, 0)
-	before := h.cpuTicks()
+	h := house.New(t, house.Plan{})
+	h.Want(h.Run(house.Ask{ID: "warm", Task: "true"}), delegation.StatusCompleted, delegation.ReasonExited, 0)
+	before := cpuTicks(h)
 	const watched = 4 * time.Second
 	<-time.After(watched)
-	used := h.cpuTicks() - before
-	if memory := h.memory(); memory > 25<<20 {
+	used := cpuTicks(h) - before
+	if memory := h.Memory(); memory > 25<<20 {
 		t.Errorf("an idle watcher holds %d MiB", memory>>20)
 	} else {
 		t.Logf("an idle watcher holds %.1f MiB and used %d hundredths of a second in %s", float64(memory)/(1<<20), used, watched)
@@ -132,12 +133,12 @@ func TestAnIdleWatcherIsSmall(t *testing.T) {
 }
 
 // cpuTicks is what the watcher has used of the processor, in hundredths of a second.
-func (h *house) cpuTicks() (ticks int) {
+func cpuTicks(h *house.House) (ticks int) {
 	h.Helper()
-	stat := h.read(fmt.Sprintf("/proc/%d/stat", h.process.Process.Pid))
+	stat := h.Read(fmt.Sprintf("/proc/%d/stat", h.PID()))
 	fields := strings.Fields(stat[strings.LastIndexByte(stat, ')')+1:])
 	var user, system int
 	_, err := fmt.Sscan(fields[11]+" "+fields[12], &user, &system)
-	h.must(err)
+	h.Must(err)
 	return user + system
 }

@@ -1,4 +1,4 @@
-package e2e
+package house
 
 import (
 	"bytes"
@@ -14,11 +14,11 @@ import (
 	"testing"
 )
 
-// engine asks the Docker engine over its socket, without the product's client.
-type engine struct{ http *http.Client }
+// Engine asks the Docker engine over its socket, without the product's client.
+type Engine struct{ HTTP *http.Client }
 
-// needEngine skips loudly where no engine answers, and fails in CI.
-func needEngine(t testing.TB) engine {
+// NeedEngine skips loudly where no engine answers, and fails in CI.
+func NeedEngine(t testing.TB) Engine {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("NOT SHOWN HERE: -short leaves the real engine out")
@@ -27,10 +27,10 @@ func needEngine(t testing.TB) engine {
 	if host, ok := strings.CutPrefix(os.Getenv("DOCKER_HOST"), "unix://"); ok {
 		socket = host
 	}
-	e := engine{&http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+	e := Engine{&http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return new(net.Dialer).DialContext(ctx, "unix", socket)
 	}}}}
-	response, err := e.http.Get("http://engine/_ping")
+	response, err := e.HTTP.Get("http://engine/_ping")
 	switch {
 	case err == nil:
 		response.Body.Close()
@@ -42,10 +42,10 @@ func needEngine(t testing.TB) engine {
 	return e
 }
 
-// get decodes an answer of the engine.
-func (e engine) get(t testing.TB, path string, into any) {
+// Get decodes an answer of the engine.
+func (e Engine) Get(t testing.TB, path string, into any) {
 	t.Helper()
-	response, err := e.http.Get("http://engine/v1.41" + path)
+	response, err := e.HTTP.Get("http://engine/v1.41" + path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,31 +55,31 @@ func (e engine) get(t testing.TB, path string, into any) {
 	}
 }
 
-// container is one line of the engine's list.
-type container struct {
+// Container is one line of the engine's list.
+type Container struct {
 	ID     string `json:"Id"`
 	Names  []string
 	State  string
 	Labels map[string]string
 }
 
-// containers are those of an installation, or all that carry any installation's label for "".
-func (e engine) containers(t testing.TB, installation string) (found []container) {
+// Containers are those of an installation, or all that carry any installation's label for "".
+func (e Engine) Containers(t testing.TB, installation string) (found []Container) {
 	t.Helper()
 	label := "torno.installation"
 	if installation != "" {
 		label += "=" + installation
 	}
 	filters := fmt.Sprintf(`{"label":[%q]}`, label)
-	e.get(t, "/containers/json?all=1&filters="+url.QueryEscape(filters), &found)
+	e.Get(t, "/containers/json?all=1&filters="+url.QueryEscape(filters), &found)
 	return found
 }
 
-// events reads the engine's own record of what happened to an installation's containers since a time.
-func (e engine) events(t testing.TB, installation string, since, until int64) (actions map[string][]string) {
+// Events reads the engine's own record of what happened to an installation's containers since a time.
+func (e Engine) Events(t testing.TB, installation string, since, until int64) (actions map[string][]string) {
 	t.Helper()
 	filters := fmt.Sprintf(`{"type":["container"],"label":["torno.installation=%s"]}`, installation)
-	response, err := e.http.Get(fmt.Sprintf("http://engine/v1.41/events?since=%d&until=%d&filters=%s", since, until, url.QueryEscape(filters)))
+	response, err := e.HTTP.Get(fmt.Sprintf("http://engine/v1.41/events?since=%d&until=%d&filters=%s", since, until, url.QueryEscape(filters)))
 	if err != nil {
 		t.Fatal(err)
 	}

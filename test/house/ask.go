@@ -1,0 +1,110 @@
+package house
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"torno/delegation"
+	"torno/internal/control"
+)
+
+// Ask is one request; zero fields get what the real client would write.
+type Ask struct {
+	ID, Request, Task, Workspace, Answer, Profile string
+
+	Timeout int
+	Context []string
+	UID     int       // who owns the workspace
+	Renamed time.Time // set by Submit
+}
+
+// Submit writes the request, and makes its workspace if it names none.
+func (h *House) Submit(a Ask) Ask {
+	h.Helper()
+	if a.Request == "" {
+		a.Request = "req " + a.ID
+	}
+	if a.Timeout == 0 {
+		a.Timeout = 30
+	}
+	if a.Workspace == "" {
+		a.Workspace = h.Mkdir(filepath.Join(h.Outbox, "workspaces", a.ID))
+		h.Must(os.Chown(a.Workspace, a.UID, a.UID))
+	}
+	if a.Answer == "" {
+		a.Answer = filepath.Join(a.Workspace, "answer.txt")
+	}
+	body := map[string]any{
+		"version": 1, "subagent_id": a.ID, "request_id": a.Request, "task": a.Task, "yaml_config": map[string]any{},
+		"answer_file": a.Answer, "workspace": a.Workspace, "timeout_seconds": a.Timeout,
+	}
+	if a.Profile != "" {
+		body["profile"] = a.Profile
+	}
+	if a.Context != nil {
+		body["context_paths"] = a.Context
+	}
+	data, err := json.Marshal(body)
+	h.Must(err)
+	final := filepath.Join(h.Outbox, "request_"+a.ID+".json")
+	h.Must(os.WriteFile(final+".tmp", data, 0o644))
+	a.Renamed = time.Now()
+	h.Must(os.Rename(final+".tmp", final))
+	return a
+}
+
+// Response waits for the answer.
+func (h *House) Response(a Ask) (resp delegation.Response) {
+	h.Helper()
+	h.Eventually("there is a response to "+a.Request, func() bool {
+		data, err := os.ReadFile(h.Path("response_" + a.ID + ".json"))
+		if err != nil {
+			return false
+		}
+		resp = delegation.Response{}
+		h.Must(json.Unmarshal(data, &resp))
+		return resp.RequestID == a.Request
+	})
+	return resp
+}
+
+// Run submits and waits.
+func (h *House) Run(a Ask) delegation.Response {
+	h.Helper()
+	return h.Response(h.Submit(a))
+}
+
+// Says waits until the child of a request has printed a text.
+func (h *House) Says(a Ask, text string) {
+	h.Helper()
+	var seen bytes.Buffer
+	h.Eventually(a.Request+" says "+text, func() bool {
+		ctx, cancel := context.WithTimeout(h.Context(), Patience)
+		defer cancel()
+		seen.Reset()
+		stop := errors.New("seen")
+		err := h.Client.Output(ctx, "main/"+a.ID, true, func(o control.Output) error {
+			seen.Write(o.Bytes)
+			if strings.Contains(seen.String(), text) {
+				return stop
+			}
+			return nil
+		})
+		return errors.Is(err, stop)
+	})
+}
+
+// Want checks what a client acts on.
+func (h *House) Want(resp delegation.Response, status delegation.Status, reason delegation.Reason, exit int) {
+	h.Helper()
+	if resp.Status != status || resp.Reason != reason || resp.ExitCode != exit {
+		h.Errorf("%s: the response says %s, %s, %d (stdout %q, stderr %q); want %s, %s, %d",
+			resp.RequestID, resp.Status, resp.Reason, resp.ExitCode, resp.StdoutTail, resp.StderrTail, status, reason, exit)
+	}
+}

@@ -1,0 +1,10 @@
+// Package house is an operator's machine for tests: the programs as they are shipped, a configuration, an outbox, a watcher
+// process, and the real engine asked beside them. A test's TestMain calls Main, and each story starts with New:
+//
+//	h := house.New(t, house.Plan{})
+//	resp := h.Run(house.Ask{ID: "s1", Task: "echo hello"})
+//	h.Want(resp, delegation.StatusCompleted, delegation.ReasonExited, 0)
+//
+// Everything that a story sees, a client or an operator could see: files in the outbox, the control socket, the log, and
+// the engine's own list.
+package house

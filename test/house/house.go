@@ -1,0 +1,92 @@
+package house
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"text/template"
+
+	"torno/internal/control"
+)
+
+// House is an operator's machine: a watcher process, its state and an outbox.
+type House struct {
+	testing.TB
+	Engine Engine
+	Dir    string // everything is in here
+	Outbox string // the directory of the outbox "main"
+	Config string // the configuration's file
+	Client *control.Client
+	Env    []string // more environment for the watchers that Start starts
+
+	mu      sync.Mutex
+	log     bytes.Buffer
+	process *exec.Cmd
+	exited  chan error
+}
+
+// New lays everything out and starts a watcher. When the test ends the watcher is told to end, and nothing of its
+// installation may be left on the engine or mounted.
+func New(t testing.TB, p Plan) *House {
+	t.Helper()
+	h := &House{TB: t, Engine: NeedEngine(t), Dir: t.TempDir()}
+	h.Outbox = filepath.Join(h.Dir, "outbox")
+	h.Mkdir(filepath.Join(h.Outbox, "workspaces"))
+	h.Mkdir(filepath.Join(h.Dir, "shared"))
+	h.Must(os.Mkdir(filepath.Join(h.Dir, "state"), 0o700))
+	for _, dir := range p.Dirs {
+		h.Mkdir(dir)
+	}
+	h.Config = filepath.Join(h.Dir, "torno.yaml")
+	var text bytes.Buffer
+	h.Must(template.Must(template.New("").Parse(configuration)).Execute(&text, map[string]any{
+		"Dir": h.Dir, "Outbox": h.Outbox, "Bin": bin, "Plan": p,
+	}))
+	h.Must(os.WriteFile(h.Config, text.Bytes(), 0o600))
+	h.Client = control.Dial(filepath.Join(h.Dir, "state"))
+	h.Start()
+	t.Cleanup(h.tearDown)
+	return h
+}
+
+// Beside is the view of another parent, whose outbox is served by the same watcher.
+func (h *House) Beside(outbox string) *House {
+	return &House{TB: h.TB, Engine: h.Engine, Dir: h.Dir, Outbox: outbox, Client: h.Client}
+}
+
+// Installation is the id that everything the watcher makes carries.
+func (h *House) Installation() string {
+	h.Helper()
+	status, err := h.Client.Status(h.Context())
+	h.Must(err)
+	return status.Installation
+}
+
+// tearDown ends the watcher, purges, and demands that nothing is left on the engine.
+func (h *House) tearDown() {
+	if h.process != nil {
+		if err := h.Signal(syscall.SIGTERM); err != nil {
+			h.Errorf("the watcher ended with %v", err)
+		}
+	}
+	if out, err := exec.Command(Program("watcher"), "purge", "--yes", "--config", h.Config).CombinedOutput(); err != nil {
+		h.Errorf("purge: %v\n%s", err, out)
+	}
+	for _, c := range h.Engine.Containers(h, "") {
+		if strings.Contains(h.Said(), c.Labels["torno.installation"]) {
+			h.Errorf("the container %v is left", c.Names)
+		}
+	}
+	mounts, err := os.ReadFile("/proc/self/mountinfo")
+	if err == nil && bytes.Contains(mounts, []byte(h.Dir)) {
+		h.Errorf("mounts are left below %s", h.Dir)
+	}
+	if h.Failed() {
+		h.Logf("the watcher said:\n%s", h.Said())
+	}
+}

@@ -1,0 +1,73 @@
+package house
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"syscall"
+	"time"
+
+	"torno/delegation"
+)
+
+// Start runs the watcher and waits until its door answers.
+func (h *House) Start() {
+	h.Helper()
+	h.process = exec.Command(Program("watcher"), "run", "--config", h.Config)
+	h.process.Env = append(os.Environ(), h.Env...)
+	h.process.Stderr, h.process.Stdout = (*log)(h), (*log)(h)
+	h.Must(h.process.Start())
+	h.exited = make(chan error, 1)
+	go func(p *exec.Cmd, exited chan<- error) { exited <- p.Wait() }(h.process, h.exited)
+	h.Eventually("the watcher answers", func() bool {
+		select {
+		case err := <-h.exited:
+			h.Fatalf("the watcher ended: %v\n%s", err, h.Said())
+		default:
+		}
+		_, err := h.Client.Status(h.Context())
+		return err == nil && h.Exists(delegation.HeartbeatName)
+	})
+}
+
+// log collects what the watcher says.
+type log House
+
+func (l *log) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.log.Write(p)
+}
+
+// Said is all that the watchers of this house have logged.
+func (h *House) Said() string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.log.String()
+}
+
+// Signal sends the watcher a signal and waits for its end.
+func (h *House) Signal(s syscall.Signal) error {
+	h.Helper()
+	h.Must(h.process.Process.Signal(s))
+	select {
+	case err := <-h.exited:
+		h.process = nil
+		return err
+	case <-time.After(Patience):
+		h.Fatalf("the watcher did not end after %s\n%s", s, h.Said())
+		return nil
+	}
+}
+
+// PID is the watcher's process.
+func (h *House) PID() int { return h.process.Process.Pid }
+
+// Memory is what the watcher holds, in bytes.
+func (h *House) Memory() (bytes int64) {
+	h.Helper()
+	var pages, resident int64
+	_, err := fmt.Sscan(h.Read(fmt.Sprintf("/proc/%d/statm", h.PID())), &pages, &resident)
+	h.Must(err)
+	return resident * int64(os.Getpagesize())
+}
