@@ -10,7 +10,7 @@ PROGRAMS := watcher subagent sandbox-init
 TOOL := $(GO) tool -modfile=tools/go.mod
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test quick bench fuzz lint format size clean
+.PHONY: help build demo test quick attack bench fuzz lint format size clean
 
 help: ## list what there is to do
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -29,6 +29,10 @@ test: build size ## all tests, on a real engine, with the race detector
 
 quick: ## the tests that need no engine, in less than two minutes
 	@env -u DOCKER_HOST scripts/gotest -short -timeout 5m $(TESTFLAGS) ./...
+
+attack: build ## everything that can be tried against Torno, at length, and one table of what held
+	@scripts/need git python
+	@CI=true scripts/engine run $(GO) run ./test/attack/long
 
 bench: build ## benchmarks, as ratios to what they run beside
 	@scripts/engine run $(GO) test -run '^$$' -bench '$(BENCH)' -benchmem -timeout 60m $(BENCHFLAGS) ./...
