@@ -1,9 +1,7 @@
 package e2e
 
 import (
-	"bytes"
 	"fmt"
-	"net/http"
 	"os"
 	"slices"
 	"strings"
@@ -78,35 +76,14 @@ func one(t testing.TB, calls []call, what string) call {
 // bareCreate times the engine's own create of the simplest container from the same image, and removes it.
 func bareCreate(t testing.TB, e house.Engine, installation string) time.Duration {
 	t.Helper()
-	var images []struct{ RepoTags []string }
-	e.Get(t, "/images/json", &images)
-	image := ""
-	for _, i := range images {
-		for _, tag := range i.RepoTags {
-			if strings.Contains(tag, installation) {
-				image = tag
-			}
-		}
-	}
-	body := fmt.Appendf(nil, `{"Image":%q,"Cmd":["true"],"HostConfig":{"NetworkMode":"none"}}`, image)
+	body := fmt.Appendf(nil, `{"Image":%q,"Cmd":["true"],"HostConfig":{"NetworkMode":"none"}}`, e.ImageOf(t, installation))
 	begin := time.Now()
-	response, err := e.HTTP.Post("http://engine/v1.41/containers/create?name=torno-bare", "application/json", bytes.NewReader(body))
+	id, err := e.Create("torno-bare", body)
 	took := time.Since(begin)
 	if err != nil {
 		t.Fatal(err)
 	}
-	response.Body.Close()
-	if response.StatusCode != http.StatusCreated {
-		t.Fatalf("bare create of %q: %s", image, response.Status)
-	}
-	request, err := http.NewRequest(http.MethodDelete, "http://engine/v1.41/containers/torno-bare?force=1", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if response, err = e.HTTP.Do(request); err != nil {
-		t.Fatal(err)
-	}
-	response.Body.Close()
+	e.Remove(t, id)
 	return took
 }
 

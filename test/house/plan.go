@@ -3,9 +3,10 @@ package house
 // Plan is what stories change in the configuration.
 type Plan struct {
 	MaxRunning int
-	Extra      string // more of the default outbox
-	Top        string // more keys of the configuration
-	Profiles   string // more profiles
+	Allow      []string // more roots for workspaces
+	Extra      string   // more of the default outbox
+	Top        string   // more keys of the configuration
+	Profiles   string   // more profiles
 	Shutdown   string
 	Mounts     string
 	Offers     string   // more profiles on offer, each behind a comma
@@ -30,7 +31,7 @@ profiles:
 outboxes:
   main:
     dir: {{.Outbox}}
-    allow: [{{.Outbox}}/workspaces]
+    allow: [{{.Outbox}}/workspaces{{range .Plan.Allow}}, {{.}}{{end}}]
     read: [{{.Dir}}/shared]
     profiles: [sh{{.Plan.Offers}}]
 {{.Plan.Extra}}
