@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -34,8 +35,9 @@ func readMountInfo() (map[uint64]mountInfo, error) {
 func parseMountInfo(data []byte) (map[uint64]mountInfo, error) {
 	infos := map[uint64]mountInfo{}
 	for line := range bytes.Lines(data) {
-		fields := strings.Fields(string(line))
-		if len(fields) < 7 {
+		// One blank is between two fields. Other space is not escaped, so it is part of a name.
+		fields := strings.Split(strings.TrimSuffix(string(line), "\n"), " ")
+		if len(fields) < 7 || slices.Contains(fields[:7], "") {
 			return nil, errMountInfo
 		}
 		id, err1 := strconv.ParseUint(fields[0], 10, 64)
