@@ -3,32 +3,142 @@ package delegation
 import (
 	"bytes"
 	"encoding/json"
-	"os"
-	"path/filepath"
+	"math"
 	"reflect"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+	"unicode"
+	"unicode/utf8"
 )
 
-// FuzzDecodeRequest: no text makes it panic, and what is taken has one spelling that is read as the same value.
+// FuzzDecodeRequest: a text is refused with a whole refusal of a known code, or taken as a request whose every part was
+// parsed, that has one spelling, and that no torn or doubled text is taken for. Reading costs memory in proportion.
 func FuzzDecodeRequest(f *testing.F) {
 	addFiles(f, "testdata/refused/*.json")
 	addFiles(f, "testdata/golden/*request*")
-	for _, row := range leniencies {
-		f.Add([]byte(`{"version":1,"subagent_id":"s1","task":"t","workspace":"w",` + row.Given + `}`))
-	}
+	addHostileRequests(f)
 	f.Fuzz(func(t *testing.T, data []byte) {
-		PeekIDs(data)
-		got, err := DecodeRequest(data)
+		var got Request
+		var err error
+		if took := allocated(func() { got, err = DecodeRequest(data) }); took > mostAllocated(len(data)) {
+			t.Errorf("%d bytes took %d of memory", len(data), took)
+		}
+		subagent, request := PeekIDs(data)
+		if len(subagent) > MaxRequestID || len(request) > MaxRequestID {
+			t.Errorf("ids of %d and %d bytes were found", len(subagent), len(request))
+		}
 		if err != nil {
-			if refusal, ok := err.(*Refusal); !ok || refusal.Code == "" || refusal.Text == "" || refusal.Hint == "" {
-				t.Fatalf("%#v is no refusal", err)
-			}
+			checkRefusal(t, err)
 			return
 		}
+		if subagent != got.SubagentID.String() || request != got.RequestID.String() {
+			t.Errorf("the ids are %q and %q to whoever only peeks, not %q and %q", subagent, request, got.SubagentID, got.RequestID)
+		}
+		checkRequest(t, got)
+		checkWhole(t, data, got)
 		roundTrip(t, got)
 	})
+}
+
+var (
+	reference = map[string]*regexp.Regexp{
+		"id": regexp.MustCompile(`\A[A-Za-z0-9][A-Za-z0-9._-]{0,127}\z`), "token": regexp.MustCompile(`\A[A-Za-z0-9][A-Za-z0-9._:/@-]{0,127}\z`),
+	}
+	fieldForm = regexp.MustCompile(`\A[a-z_]*(\[[0-9]+\])?\z`)
+)
+
+// printable is what ParseRequestID promises, from Unicode's tables.
+func printable(s string) bool {
+	graphic := []*unicode.RangeTable{unicode.L, unicode.M, unicode.N, unicode.P, unicode.S}
+	return utf8.ValidString(s) && s != "" && len(s) <= 256 &&
+		!strings.ContainsFunc(s, func(r rune) bool { return r != ' ' && !unicode.In(r, graphic...) })
+}
+
+func checkRefusal(t *testing.T, err error) {
+	t.Helper()
+	refusal, ok := err.(*Refusal)
+	if !ok || refusal.Text == "" || refusal.Hint == "" || !slices.Contains([]Code{CodeUnparsable, CodeInvalid, CodeBadID}, refusal.Code) {
+		t.Fatalf("%#v is no refusal of a request's text", err)
+	}
+	if !fieldForm.MatchString(refusal.Field) || refusal.Code != CodeUnparsable && refusal.Field == "" {
+		t.Errorf("the field to blame is %q", refusal.Field)
+	}
+	if len(refusal.Text) > 1000 || !utf8.ValidString(refusal.Text) || strings.ContainsFunc(refusal.Text, unicode.IsControl) {
+		t.Errorf("this is no sentence: %.2000q", refusal.Text)
+	}
+}
+
+// checkRequest has the promises about a request, written down a second time.
+func checkRequest(t *testing.T, r Request) {
+	t.Helper()
+	for _, token := range []Token{r.Profile, r.Model, r.SessionID, r.ParentID} {
+		if !token.IsZero() && !reference["token"].MatchString(token.String()) {
+			t.Errorf("%q is taken for a token", token)
+		}
+	}
+	paths := append([]string{r.Task, r.Workspace}, r.ContextPaths...)
+	texts := strings.Join(append(paths, r.AnswerFile), "")
+	created := r.CreatedAt.IsZero() || r.CreatedAt.Year() >= 1 && r.CreatedAt.Year() <= 9999 && r.CreatedAt.Location() == time.UTC
+	for what, ok := range map[string]bool{
+		"subagent_id":     reference["id"].MatchString(r.SubagentID.String()),
+		"request_id":      printable(r.RequestID.String()),
+		"timeout_seconds": r.TimeoutSeconds >= 1 && r.TimeoutSeconds <= math.MaxInt32,
+		"created_at":      created,
+		"context_paths":   len(r.ContextPaths) <= 64,
+		"yaml_config":     checkJSON(r.YAMLConfig, 64),
+		"an empty text":   !slices.Contains(paths, ""),
+		"a NUL":           !strings.ContainsRune(texts, 0),
+		"UTF-8":           utf8.ValidString(texts),
+	} {
+		if !ok {
+			t.Errorf("%s: %#v was taken", what, r)
+		}
+	}
+}
+
+// checkJSON says whether a value has the types that are promised, and is nested no deeper than it may be.
+func checkJSON(value any, depth int) bool {
+	switch value := value.(type) {
+	case map[string]any:
+		for name, inner := range value {
+			if !utf8.ValidString(name) || !checkJSON(inner, depth-1) {
+				return false
+			}
+		}
+		return depth > 0
+	case []any:
+		return depth > 0 && !slices.ContainsFunc(value, func(inner any) bool { return !checkJSON(inner, depth-1) })
+	case string:
+		return utf8.ValidString(value)
+	case nil, bool, int64, float64:
+		return true
+	}
+	return false
+}
+
+// checkWhole changes a text that was taken: no part of it may be taken, nor it with a member twice, nor with more behind
+// it; a member that nobody knows changes nothing.
+func checkWhole(t *testing.T, data []byte, r Request) {
+	t.Helper()
+	text := strings.TrimRight(string(data), " \t\r\n")
+	body := strings.TrimLeft(text, " \t\r\n")[1:]
+	for what, bad := range map[string]string{
+		"a third": text[:len(text)/3], "half": text[:len(text)/2], "all but the end": text[:len(text)-1],
+		"a task twice": `{"task":"x",` + body, "a text behind it": text + "x", "itself behind it": text + text, "a byte of no text": text[:1] + "\xff" + text[1:],
+	} {
+		if got, err := DecodeRequest([]byte(bad)); err == nil {
+			t.Errorf("%s of %q was taken as %#v", what, text, got)
+		}
+	}
+	if strings.Contains(text, "of no meaning") {
+		return
+	}
+	if got, err := DecodeRequest([]byte(`{"of no meaning":[{}],` + body)); err != nil || !reflect.DeepEqual(got, r) {
+		t.Errorf("with another member it is %#v, %v", got, err)
+	}
 }
 
 // FuzzRequestRoundTrip begins with values instead of text.
@@ -36,6 +146,9 @@ func FuzzRequestRoundTrip(f *testing.F) {
 	f.Add("s1", "r1", "task", "/w", "/w/answer.txt", "small", "/c", 60, int64(1), `{"a":[1,2.5,"x",null,true]}`)
 	f.Add("a.b", "é", "--help", "w", "", "", "", 1, int64(-62135596800), `{}`)
 	f.Add("s", "r", "\u2028<&>\x7f", "\\", "\"", "a:b", "~", 2147483647, int64(253402300799), `{"n":1e300,"m":-0.0,"k":9007199254740993}`)
+	for _, id := range hostileIDs {
+		f.Add("s1", id, id, id, id, id, id, 1, int64(0), `{"`+id+`":"`+id+`"}`)
+	}
 	f.Fuzz(func(t *testing.T, subagent, request, task, workspace, answer, profile, path string, seconds int, created int64, yaml string) {
 		r := Request{Task: task, Workspace: workspace, AnswerFile: answer, TimeoutSeconds: seconds, CreatedAt: time.Unix(created, 7).UTC()}
 		if r.SubagentID.UnmarshalText([]byte(subagent)) != nil || r.RequestID.UnmarshalText([]byte(request)) != nil ||
@@ -51,6 +164,7 @@ func FuzzRequestRoundTrip(f *testing.F) {
 			return
 		}
 		if _, err := r.Encode(); err == nil {
+			checkRequest(t, r)
 			roundTrip(t, r)
 		}
 	})
@@ -83,87 +197,5 @@ func roundTrip(t *testing.T, r Request) {
 	}
 	if second, err := again.Encode(); err != nil || !bytes.Equal(first, second) {
 		t.Fatalf("%v: two spellings:\n%s\n%s", err, first, second)
-	}
-}
-
-// FuzzDecodeResponse does the same for everything that a client reads.
-func FuzzDecodeResponse(f *testing.F) {
-	addFiles(f, "testdata/golden/*")
-	f.Fuzz(func(t *testing.T, data []byte) {
-		if got, err := DecodeResponse(data); err == nil {
-			oneSpelling(t, got, DecodeResponse)
-		}
-		if got, err := DecodeRunStatus(data); err == nil {
-			oneSpelling(t, got, DecodeRunStatus)
-		}
-		if got, err := DecodeHeartbeat(data); err == nil {
-			oneSpelling(t, got, DecodeHeartbeat)
-		}
-		if got, err := DecodeEvents(data); err == nil {
-			first, err := EncodeEvents(got)
-			if err != nil {
-				return // spelled out, the segment is longer than it may be
-			}
-			if again, err := DecodeEvents(first); err != nil || !reflect.DeepEqual(again, got) {
-				t.Fatalf("%s\nis read as %+v, %v\nnot as     %+v", first, again, err, got)
-			}
-		}
-	})
-}
-
-func oneSpelling[T interface{ Encode() ([]byte, error) }](t *testing.T, got T, decode func([]byte) (T, error)) {
-	t.Helper()
-	first, err := got.Encode()
-	if err != nil {
-		t.Fatalf("%+v cannot be written: %v", got, err)
-	}
-	again, err := decode(first)
-	if err != nil {
-		t.Fatalf("%s cannot be read: %v", first, err)
-	}
-	if second, err := again.Encode(); err != nil || !bytes.Equal(first, second) {
-		t.Fatalf("%v: two spellings:\n%s\n%s", err, first, second)
-	}
-}
-
-// FuzzParseName: a name means one thing, and that thing has this name.
-func FuzzParseName(f *testing.F) {
-	for _, name := range []string{
-		"watcher.json", "request_s1.json", "response_.json", "status_a.b.json", "cancel_x", "events_a.0123456789abcdef.1.jsonl", ".torno-1", "x",
-	} {
-		f.Add(name)
-	}
-	f.Fuzz(func(t *testing.T, name string) {
-		kind, raw := ParseName(name)
-		forms := map[Kind]string{
-			KindRequest: "request_" + raw + ".json", KindResponse: "response_" + raw + ".json", KindStatus: "status_" + raw + ".json",
-			KindCancel: "cancel_" + raw, KindHeartbeat: HeartbeatName, KindOther: name,
-			KindEvents: "events_" + raw + strings.TrimPrefix(name, "events_"+raw),
-		}
-		if forms[kind] != name || kind == KindOther && raw != "" {
-			t.Errorf("%q: %v of %q", name, kind, raw)
-		}
-		if IsTemp(name) && kind != KindOther {
-			t.Errorf("%q is temporary and a %v", name, kind)
-		}
-		id, err := ParseSubagentID(raw)
-		if response, ok := ResponseNameFor(raw); err == nil && (!ok || response != ResponseName(id)) {
-			t.Errorf("%q: %q, %v", raw, response, ok)
-		}
-	})
-}
-
-func addFiles(f *testing.F, pattern string) {
-	f.Helper()
-	paths, err := filepath.Glob(pattern)
-	if err != nil || len(paths) == 0 {
-		f.Fatalf("%s: %d files, %v", pattern, len(paths), err)
-	}
-	for _, path := range paths {
-		data, err := os.ReadFile(path)
-		if err != nil {
-			f.Fatal(err)
-		}
-		f.Add(data)
 	}
 }
