@@ -34,6 +34,10 @@ var GuaranteeKeys = []GuaranteeKey{
 	KernelIsolation,
 }
 
+// Acceptable are the keys that every start of a watcher demands and that its operator may do without: the limits without
+// which one child can take the machine down. Walls are not among them.
+var Acceptable = []GuaranteeKey{MemoryLimit, PidsLimit}
+
 // Guarantee is what a launcher says of one key.
 type Guarantee struct {
 	Enforced bool   `json:"enforced"`
