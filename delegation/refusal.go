@@ -16,24 +16,26 @@ type Code string
 
 // The codes of refusals.
 const (
-	CodeNotAFile      Code = "not_a_file"     // a link, FIFO, socket, device, directory or hard link
-	CodeTooBig        Code = "too_big"        // the request file is over its size cap
-	CodeUnparsable    Code = "unparsable"     // not JSON, or not of the form of a request
-	CodeInvalid       Code = "invalid"        // a field has a value that is not allowed
-	CodeBadID         Code = "bad_id"         // an id that is none
-	CodeIDMismatch    Code = "id_mismatch"    // file name and body disagree
-	CodeWorkspace     Code = "workspace"      // outside the roots, missing, a link, or not a directory
-	CodeAnswerFile    Code = "answer_file"    // outside the workspace
-	CodeContext       Code = "context"        // outside the readable roots, missing or a link
-	CodeProfile       Code = "profile"        // not on offer here
-	CodeTaskTooLong   Code = "task_too_long"  // the command takes the task as one argument and it does not fit
-	CodeNotEnforced   Code = "not_enforced"   // the profile demands a guarantee that the launcher cannot give
-	CodeWorkspaceBusy Code = "workspace_busy" // an equal or nested workspace is in use
-	CodeQueueFull     Code = "queue_full"     // the bounded queue has no place
-	CodeIdentity      Code = "identity"       // the workspace's owner may not own a sandbox
-	CodeShuttingDown  Code = "shutting_down"  // the watcher is about to stop
-	CodeLaunch        Code = "launch"         // the launcher failed
-	CodeMountProof    Code = "mount_proof"    // init saw another directory than the one that was pinned
-	CodeLost          Code = "lost"           // the watcher was interrupted while the run was in flight
-	CodeInternal      Code = "internal"       // a fault of ours
+	CodeNotAFile       Code = "not_a_file"      // a link, FIFO, socket, device, directory or hard link
+	CodeTooBig         Code = "too_big"         // the request file is over its size cap
+	CodeUnparsable     Code = "unparsable"      // not JSON, or not of the form of a request
+	CodeInvalid        Code = "invalid"         // a field has a value that is not allowed
+	CodeBadID          Code = "bad_id"          // an id that is none
+	CodeIDMismatch     Code = "id_mismatch"     // file name and body disagree
+	CodeWorkspace      Code = "workspace"       // outside the roots, missing, a link, or not a directory
+	CodeAnswerFile     Code = "answer_file"     // outside the workspace
+	CodeContext        Code = "context"         // outside the readable roots, missing or a link
+	CodeProfile        Code = "profile"         // not on offer here
+	CodeTaskTooLong    Code = "task_too_long"   // the command takes the task as one argument and it does not fit
+	CodeNotEnforced    Code = "not_enforced"    // the profile demands a guarantee that the launcher cannot give
+	CodeWorkspaceBusy  Code = "workspace_busy"  // an equal or nested workspace is in use
+	CodeQueueFull      Code = "queue_full"      // the bounded queue has no place
+	CodeIdentity       Code = "identity"        // the workspace's owner may not own a sandbox
+	CodeShuttingDown   Code = "shutting_down"   // the watcher is about to stop
+	CodeDiskFull       Code = "disk_full"       // the file system of the workspace has too little space left
+	CodeLaunch         Code = "launch"          // the launcher failed
+	CodeMountProof     Code = "mount_proof"     // init saw another directory than the one that was pinned
+	CodeWorkspaceLimit Code = "workspace_limit" // the workspace holds more than it may
+	CodeLost           Code = "lost"            // the watcher was interrupted while the run was in flight
+	CodeInternal       Code = "internal"        // a fault of ours
 )

@@ -134,7 +134,7 @@ func describe(r manager.Result) string {
 	case delegation.ReasonOutOfMemory:
 		return "used up its memory and was killed"
 	case delegation.ReasonWorkspaceLimit:
-		return "filled its workspace over the limit and was ended"
+		return "was ended because of what it wrote: " + refusalText(r)
 	case delegation.ReasonDeadline:
 		return "ran out of time and was ended"
 	case delegation.ReasonCancelled:

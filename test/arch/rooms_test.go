@@ -36,11 +36,13 @@ var rooms = map[string]room{
 	"internal/runfile":  {theirs: []string{unix}},
 	"internal/initproc": {ours: []string{"internal/runfile"}, theirs: []string{unix}},
 	"internal/mounts":   {ours: []string{"sandbox"}, theirs: []string{unix}},
+	"internal/tree":     {theirs: []string{unix}},
+	"internal/doctor":   {ours: []string{"sandbox", "internal/mounts"}, theirs: []string{unix}},
 	"internal/journal":  {ours: []string{"delegation", "sandbox"}, theirs: []string{"modernc.org/sqlite/..."}},
 	"internal/control":  {ours: []string{"delegation", "sandbox", "internal/journal"}, theirs: []string{unix}},
 	"configs":           {ours: []string{"delegation", "sandbox", "internal/runfile"}, theirs: []string{yaml}},
 	"sandbox/docker": {
-		ours: []string{"delegation", "sandbox", "internal/mounts", "internal/runfile"},
+		ours: []string{"delegation", "sandbox", "internal/doctor", "internal/mounts", "internal/runfile"},
 		theirs: []string{
 			"github.com/docker/docker/...", "github.com/docker/go-units", "github.com/containerd/errdefs",
 			"github.com/opencontainers/image-spec/...", unix,
@@ -48,22 +50,22 @@ var rooms = map[string]room{
 	},
 	"sandbox/sandboxtest/...": {ours: []string{"delegation", "sandbox", "internal/runfile", "sandbox/sandboxtest/..."}, theirs: []string{unix}},
 	"watcher": {
-		ours:   []string{"delegation", "sandbox", "internal/journal", "internal/control", "internal/runfile"},
+		ours:   []string{"delegation", "sandbox", "internal/journal", "internal/control", "internal/runfile", "internal/tree"},
 		theirs: []string{fsnotify, unix},
 	},
 	"cmd/sandbox-init": {ours: []string{"internal/initproc"}},
 	"cmd/subagent":     {ours: []string{"delegation", "manager", "internal/cli"}},
 	"cmd/watcher": {
 		ours: []string{
-			"delegation", "sandbox", "watcher", "configs", "internal/cli", "internal/control", "internal/journal",
-			"internal/lock", "internal/serve",
+			"delegation", "sandbox", "watcher", "configs", "internal/cli", "internal/control", "internal/doctor",
+			"internal/journal", "internal/lock", "internal/serve",
 		},
 		theirs: []string{unix, yaml},
 	},
 	"internal/serve": {
 		ours: []string{
-			"delegation", "sandbox", "sandbox/docker", "watcher", "configs", "internal/control", "internal/journal",
-			"internal/lock", "internal/mounts", "internal/runfile",
+			"delegation", "sandbox", "sandbox/docker", "watcher", "configs", "internal/control", "internal/doctor",
+			"internal/journal", "internal/lock", "internal/mounts", "internal/runfile", "internal/tree",
 		},
 		theirs: []string{unix},
 	},

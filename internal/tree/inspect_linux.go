@@ -1,0 +1,180 @@
+package tree
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// Inspect measures the directory, takes the set-id bits off its files, and finds what its parent should know of. own are
+// the paths under which others know the directory: an absolute link to below one of them stays inside.
+func (d *Dir) Inspect(ctx context.Context, bounds Bounds, own ...string) (Findings, error) {
+	m := newMeter(bounds)
+	i := inspection{own: own, several: make(map[ID]*several)}
+	w := walk{ctx: ctx, bounds: bounds, full: m.full}
+	i.walk = &w
+	w.visit = func(e entry) {
+		m.count(e.stat)
+		i.look(e)
+	}
+	err := m.time(func() (err error) {
+		m.root(d)
+		m.Seen, err = w.run(d)
+		return err
+	})
+	i.settle()
+	i.found.Usage = m.Usage
+	return i.found, err
+}
+
+// inspection is what an Inspect has come by.
+type inspection struct {
+	walk    *walk
+	own     []string
+	found   Findings
+	several map[ID]*several
+}
+
+// several is a set-id file with several names. Only when all of them were seen in the directory is it nobody else's.
+type several struct {
+	first string
+	seen  uint32
+}
+
+const (
+	setIDs     = unix.S_ISUID | unix.S_ISGID
+	maxSeveral = 1024
+)
+
+func (i *inspection) look(e entry) {
+	switch e.stat.Mode & unix.S_IFMT {
+	case unix.S_IFREG:
+		if e.stat.Mode&setIDs != 0 {
+			i.setID(e)
+		}
+	case unix.S_IFBLK, unix.S_IFCHR:
+		i.note(&i.found.Devices, e)
+	case unix.S_IFIFO:
+		i.note(&i.found.FIFOs, e)
+	case unix.S_IFSOCK:
+		i.note(&i.found.Sockets, e)
+	case unix.S_IFLNK:
+		if i.leadsOut(e) {
+			i.note(&i.found.Links, e)
+		}
+	}
+}
+
+func (i *inspection) note(f *Finding, e entry) { f.add(i.walk.path(e.name)) }
+
+// add counts, and names the first few.
+func (f *Finding) add(name string) {
+	if len(f.Names) < MaxNames {
+		f.Names = append(f.Names, name)
+	}
+	f.Count++
+}
+
+// setID clears the bits of a file, at the last of its names.
+func (i *inspection) setID(e entry) {
+	if e.stat.Nlink > 1 && !i.lastName(e) {
+		return
+	}
+	if clearSetID(e) == nil {
+		i.note(&i.found.Cleared, e)
+	} else {
+		i.note(&i.found.SetID, e)
+	}
+}
+
+// lastName says whether all names of a file were seen by now.
+func (i *inspection) lastName(e entry) bool {
+	id := statID(e.stat)
+	file := i.several[id]
+	if file == nil {
+		if len(i.several) == maxSeveral {
+			i.note(&i.found.SetID, e)
+			return false
+		}
+		file = &several{first: i.walk.path(e.name)}
+		i.several[id] = file
+	}
+	if file.seen++; file.seen < e.stat.Nlink {
+		return false
+	}
+	delete(i.several, id)
+	return true
+}
+
+// settle tells of the files that have names which were not seen.
+func (i *inspection) settle() {
+	for _, file := range i.several {
+		i.found.SetID.add(file.first)
+	}
+}
+
+// clearSetID changes the very file that was looked at, if it is what it was: beneath its directory, through no link,
+// without opening it.
+func clearSetID(e entry) error {
+	fd, err := open(e.in.fd, e.name, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, beneath)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	var now unix.Stat_t
+	if err := unix.Fstat(fd, &now); err != nil {
+		return err
+	}
+	if now.Ino != e.stat.Ino || now.Mode&unix.S_IFMT != unix.S_IFREG || now.Nlink > uint64(e.stat.Nlink) {
+		return unix.ESTALE
+	}
+	return retry(func() error { return unix.Chmod(fmt.Sprintf("/proc/self/fd/%d", fd), now.Mode&0o7777&^setIDs) })
+}
+
+// leadsOut says whether a link may lead out of the directory. Up first and then down stays inside, if it does not go up
+// by more than it lies deep, since any other link on its way is looked at too; up after down can be anywhere.
+func (i *inspection) leadsOut(e entry) bool {
+	var buf [unix.PathMax]byte
+	n, err := unix.Readlinkat(e.in.fd, e.name, buf[:])
+	if err != nil {
+		return true
+	}
+	target, depth := string(buf[:n]), len(i.walk.levels)-1
+	if strings.HasPrefix(target, "/") {
+		rel, inside := below(i.own, target)
+		if !inside {
+			return true
+		}
+		target, depth = rel, 0
+	}
+	return goesUp(target, depth)
+}
+
+// below is a path as seen from the directory, if it begins with a name of the directory.
+func below(own []string, target string) (string, bool) {
+	for _, name := range own {
+		if rel, ok := strings.CutPrefix(target, name); ok && (rel == "" || rel[0] == '/') {
+			return rel, true
+		}
+	}
+	return "", false
+}
+
+// goesUp says whether a path goes up by more than depth, or after it has gone down.
+func goesUp(path string, depth int) bool {
+	down := false
+	for part := range strings.SplitSeq(path, "/") {
+		switch part {
+		case "", ".":
+		case "..":
+			if depth--; down || depth < 0 {
+				return true
+			}
+		default:
+			down = true
+		}
+	}
+	return false
+}

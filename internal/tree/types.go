@@ -1,0 +1,70 @@
+package tree
+
+import (
+	"errors"
+	"time"
+)
+
+// ErrNeedsLinux is what everything here returns on another system.
+var ErrNeedsLinux = errors.New("looking at workspaces by handle needs Linux")
+
+// ID says which directory or file it is.
+type ID struct{ Dev, Ino uint64 }
+
+// Space is what is free on a file system for whoever is not root.
+type Space struct {
+	Dev   uint64
+	Bytes int64
+	Files int64 // -1 where the file system has no fixed number of them
+}
+
+// Bounds end a walk. A bound of 0 is none, except that the depth is always bounded.
+type Bounds struct {
+	Bytes   int64 // a walk that has found more than this
+	Entries int64 // or has looked at more than this many names
+	Time    time.Duration
+	Since   time.Time // what changed since then counts as Fresh
+}
+
+// Seen is what a walk has covered.
+type Seen struct {
+	Entries int64
+	Stopped bool  // a bound was reached, and there may be more
+	Missed  int64 // directories that could not be looked into
+	Deep    bool  // something lies deeper than MaxDepth, and was not looked at
+}
+
+// Whole says whether everything was seen.
+func (s Seen) Whole() bool { return !s.Stopped && s.Missed == 0 && !s.Deep }
+
+// MaxDepth is how many levels of directories are looked at. No path can name a file below that many.
+const MaxDepth = 2048
+
+// Usage is how much a directory holds.
+type Usage struct {
+	Seen
+	Bytes int64         // what is allocated, once for each file however many names it has
+	Fresh int64         // the part of it in files that changed since Bounds.Since
+	Cost  time.Duration // what the walk used of a processor
+}
+
+// Finding counts files of one kind and names the first few, as paths below the directory. The names are the child's: quote
+// them.
+type Finding struct {
+	Count int64
+	Names []string
+}
+
+// MaxNames is how many of them a Finding names.
+const MaxNames = 5
+
+// Findings are what a child has left that its parent should know of.
+type Findings struct {
+	Usage
+	Cleared Finding // files that had set-id bits
+	SetID   Finding // files that still have them: they have a name outside, or we may not
+	Devices Finding
+	FIFOs   Finding
+	Sockets Finding
+	Links   Finding // symbolic links that lead out of the directory, or may
+}
