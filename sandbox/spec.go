@@ -105,4 +105,8 @@ type Limits struct {
 	Home      int64 `json:"home"`      // bytes of the home directory
 	Shm       int64 `json:"shm"`       // bytes of /dev/shm
 	Log       int64 `json:"log"`       // bytes of output that the engine keeps for a replay
+	// What the workspace may hold, with all that is in it already. The watcher looks at it while the child runs, so a
+	// launcher has nothing to do with these.
+	Workspace      int64 `json:"workspace"`       // bytes that are allocated
+	WorkspaceFiles int64 `json:"workspace_files"` // names in it, at every depth
 }
