@@ -8,6 +8,9 @@ import (
 	"os"
 	"regexp"
 	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"gopkg.in/yaml.v3"
 )
@@ -77,7 +80,7 @@ func readDocument(r *report, data []byte) *yaml.Node {
 		r.problem("", "is empty; a configuration begins with version: 1")
 		return nil
 	case err != nil:
-		r.syntax(err)
+		r.syntax(data, err)
 		return nil
 	}
 	switch err := decoder.Decode(&next); {
@@ -86,7 +89,7 @@ func readDocument(r *report, data []byte) *yaml.Node {
 		r.problem("", "a second document begins here; a configuration is one")
 		return nil
 	case !errors.Is(err, io.EOF):
-		r.syntax(err)
+		r.syntax(data, err)
 		return nil
 	}
 	refuseTricks(r, &document)
@@ -105,13 +108,27 @@ func readDocument(r *report, data []byte) *yaml.Node {
 // atLine is how the YAML library says where it stumbled.
 var atLine = regexp.MustCompile(`^yaml: (?:line (\d+): )?(?s:(.*))$`)
 
-func (r *report) syntax(err error) {
+func (r *report) syntax(data []byte, err error) {
 	text := err.Error()
+	r.lines[""] = unreadable(data)
 	if found := atLine.FindStringSubmatch(text); found != nil {
-		r.lines[""], _ = strconv.Atoi(found[1])
+		if line, err := strconv.Atoi(found[1]); err == nil {
+			r.lines[""] = line
+		}
 		text = found[2]
 	}
 	r.problem("", "is not YAML: %s", text)
+}
+
+// unreadable is the line of the first byte that is no text, or the first line: the library names neither.
+func unreadable(data []byte) int {
+	for i, c := range string(data) {
+		_, size := utf8.DecodeRune(data[i:])
+		if c == utf8.RuneError && size == 1 || unicode.IsControl(c) && !strings.ContainsRune("\t\n\r\u0085", c) {
+			return 1 + bytes.Count(data[:i], []byte("\n"))
+		}
+	}
+	return 1
 }
 
 // refuseTricks reports what would make a value appear elsewhere than where it is written.

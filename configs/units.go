@@ -3,6 +3,7 @@ package configs
 import (
 	"fmt"
 	"math"
+	"math/big"
 	"regexp"
 	"slices"
 	"strconv"
@@ -51,19 +52,20 @@ func (v size) read(r *report, key string, n *yaml.Node) {
 
 func (v size) write() *yaml.Node { return plainNode(showSize(*v.to)) }
 
+// parseSize is exact, and cuts off what is less than a byte: 1.001KB has no exact floating-point number.
 func parseSize(text string) (int64, bool) {
 	form := sizeForm.FindStringSubmatch(text)
 	if form == nil {
 		return 0, false
 	}
-	amount, err := strconv.ParseFloat(form[1], 64)
-	if err != nil {
-		return 0, false
-	}
+	amount, ok := new(big.Rat).SetString(form[1])
 	for _, unit := range units {
-		if bytes := amount * float64(unit.bytes); unit.name == form[2] && bytes < math.MaxInt64/2 {
-			return int64(bytes), true
+		if !ok || unit.name != form[2] {
+			continue
 		}
+		amount.Mul(amount, new(big.Rat).SetInt64(unit.bytes))
+		bytes := new(big.Int).Quo(amount.Num(), amount.Denom())
+		return bytes.Int64(), bytes.Cmp(big.NewInt(math.MaxInt64/2)) <= 0
 	}
 	return 0, false
 }
