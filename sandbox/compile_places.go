@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"slices"
 
 	"torno/delegation"
 )
@@ -45,6 +46,9 @@ func (c *compiler) findWorkspace() *delegation.Refusal {
 	}
 	if why := c.policy.kept(w.here); why != "" {
 		return w.refuse("Workspace path is kept from sandboxes: ", why)
+	}
+	if why := c.policy.notForWriting(w.here); why != "" {
+		return w.refuse("Workspace path is not for writing: ", why)
 	}
 	w.root = root
 	c.workspace = w
@@ -168,6 +172,27 @@ func (c *compiler) locate(p *place, ours string) error {
 		return fmt.Errorf("it becomes %d bytes long, at most %d are allowed", longest, maxPath)
 	}
 	return nil
+}
+
+// notForWriting says why a place below an allowed root is no workspace, or "". A root is the parent of workspaces and none
+// itself. Of roots that lie in one another the innermost counts, so that what is for reading in a place for writing stays
+// as it is.
+func (p Policy) notForWriting(here string) string {
+	if slices.Contains(p.Allow, Root(here)) {
+		return "it is an allowed root; name a directory in it, another one for each subagent"
+	}
+	innermost := ""
+	for _, root := range p.Allow {
+		if Within(string(root), here) && len(root) > len(innermost) {
+			innermost = string(root)
+		}
+	}
+	for _, root := range p.Read {
+		if len(root) > len(innermost) && Nested(string(root), here) {
+			return "it is, holds or lies in a root that is for reading only"
+		}
+	}
+	return ""
 }
 
 // kept says why a place of the host may not be mounted, or "".
