@@ -54,6 +54,8 @@ func yamlNode(value any) *yaml.Node {
 		return textNode(value)
 	case json.Number:
 		return numberNode(value.String())
+	case int64:
+		return numberNode(strconv.FormatInt(value, 10))
 	case float64:
 		if value == math.Trunc(value) && math.Abs(value) < 1<<53 {
 			return numberNode(strconv.FormatInt(int64(value), 10))
@@ -61,8 +63,10 @@ func yamlNode(value any) *yaml.Node {
 		return numberNode(strconv.FormatFloat(value, 'g', -1, 64))
 	case bool:
 		return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!bool", Value: strconv.FormatBool(value)}
-	default:
+	case nil:
 		return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!null", Value: "null"}
+	default:
+		panic(fmt.Sprintf("sandbox: a %T is nothing that a request can hold", value))
 	}
 }
 
