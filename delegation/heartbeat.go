@@ -28,7 +28,9 @@ func DecodeHeartbeat(data []byte) (Heartbeat, error) {
 	return h, nil
 }
 
-func (h *Heartbeat) trim() { h.StartedAt, h.BeatAt = wireTime(h.StartedAt), wireTime(h.BeatAt) }
+func (h *Heartbeat) trim() {
+	h.StartedAt, h.BeatAt, h.Notices = wireTime(h.StartedAt), wireTime(h.BeatAt), h.Notices.tidy()
+}
 
 func (h Heartbeat) check() error {
 	if h.Version != Version {

@@ -93,6 +93,7 @@ type Heartbeat struct {
 	Profiles         []ProfileOffer `json:"profiles"`
 	Running          int            `json:"running"`
 	Queued           int            `json:"queued"`
+	Notices          Notices        `json:"notices,omitempty"` // what keeps it from its work, while something does
 }
 
 // The features of watcher.json.

@@ -1,0 +1,91 @@
+package delegation
+
+import (
+	"encoding/json"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Notice is something that keeps a watcher, alive as it is, from doing its work, so that a client that waits can say
+// what it waits for. It is a courtesy: nothing is decided by it.
+type Notice struct {
+	Code  NoticeCode `json:"code"`
+	Text  string     `json:"text"`           // one sentence for people
+	Since time.Time  `json:"since,omitzero"` // by the host's clock
+}
+
+// NoticeCode tells notices apart. Newer watchers may have more of them than this package knows.
+type NoticeCode string
+
+// The codes of notices.
+const (
+	NoticeEngine      NoticeCode = "engine"      // the engine does not answer, or answers with errors
+	NoticeDisk        NoticeCode = "disk"        // there is too little free space, on the host or for the engine
+	NoticeJournal     NoticeCode = "journal"     // the journal cannot be written, so nothing is started
+	NoticeDescriptors NoticeCode = "descriptors" // the watcher is out of file descriptors
+	NoticeImage       NoticeCode = "image"       // a profile's image or root file system is missing
+	NoticeOutbox      NoticeCode = "outbox"      // the outbox cannot be listed, or takes some files and not others
+)
+
+// What a heartbeat holds of notices. More is left out.
+const (
+	maxNotices    = 16
+	maxNoticeText = 500 // bytes
+)
+
+// Notices are what a watcher has to say beside its heartbeat, the most important first. What is no notice among them is
+// left out, since a watcher that is alive must not look dead for a word that is not understood.
+type Notices []Notice
+
+// UnmarshalJSON takes what it can and never fails.
+func (n *Notices) UnmarshalJSON(data []byte) error {
+	*n = nil
+	var list []json.RawMessage
+	if json.Unmarshal(data, &list) != nil {
+		return nil
+	}
+	for _, entry := range list[:min(len(list), 4*maxNotices)] {
+		var notice Notice
+		if decodeStrict(entry, &notice, "code", "text") == nil {
+			*n = append(*n, notice)
+		}
+	}
+	*n = n.tidy()
+	return nil
+}
+
+// tidy is the one spelling of a list: valid entries, one line each, bounded.
+func (n Notices) tidy() Notices {
+	var kept Notices
+	for _, notice := range n {
+		notice.Text, notice.Since = oneLine(notice.Text), wireTime(notice.Since)
+		if isWord(string(notice.Code)) && notice.Text != "" && len(kept) < maxNotices {
+			kept = append(kept, notice)
+		}
+	}
+	return kept
+}
+
+// oneLine is a text without line breaks and other controls, cut to maxNoticeText.
+func oneLine(text string) string {
+	text = strings.Map(func(r rune) rune {
+		if unicode.IsSpace(r) {
+			return ' '
+		}
+		if !unicode.IsPrint(r) {
+			return utf8.RuneError
+		}
+		return r
+	}, atMost(text, maxNoticeText))
+	return strings.TrimSpace(atMost(text, maxNoticeText)) // a character that was replaced may be longer now
+}
+
+// atMost is the beginning of a text in whole characters.
+func atMost(text string, bytes int) string {
+	if len(text) <= bytes {
+		return text
+	}
+	return strings.ToValidUTF8(text[:bytes], "")
+}
