@@ -11,16 +11,15 @@ import (
 	"golang.org/x/sys/unix"
 
 	"torno/internal/mounts"
-	"torno/internal/runfile"
 	"torno/sandbox"
 )
 
-// keptPlaces are what no sandbox may see: our own state and the engine's sockets. They are known by device and inode,
-// so that no spelling, link or second mount of a path gets around them (B8).
+// keptPlaces are what no sandbox may see: our own state, the outboxes and the engine's sockets. They are known by device
+// and inode, so that no spelling, link or second mount of a path gets around them.
 type keptPlaces struct {
-	stateDir string
-	holders  map[place]string // directories that hold a kept place, and what that is
-	sockets  map[place]string
+	state   place
+	holders map[place]string // directories that hold a kept place, and what that is
+	sockets map[place]string
 }
 
 type place struct{ dev, ino uint64 }
@@ -39,7 +38,7 @@ func engineSockets(host string) []string {
 	return append([]string{own}, usualSockets...)
 }
 
-func keepPlaces(stateDir string, sockets []string) (keptPlaces, error) {
+func keepPlaces(stateDir string, outboxes, sockets []string) (keptPlaces, error) {
 	if err := os.MkdirAll(stateDir, 0o700); err != nil {
 		return keptPlaces{}, fmt.Errorf("make the state directory: %w", err)
 	}
@@ -47,9 +46,17 @@ func keepPlaces(stateDir string, sockets []string) (keptPlaces, error) {
 	if err != nil {
 		return keptPlaces{}, fmt.Errorf("find the state directory: %w", err)
 	}
-	k := keptPlaces{stateDir: real, holders: map[place]string{}, sockets: map[place]string{}}
+	k := keptPlaces{holders: map[place]string{}, sockets: map[place]string{}}
+	if k.state, err = placeOf(real); err != nil {
+		return keptPlaces{}, err
+	}
 	if err := k.keep(real, "Torno's own state"); err != nil {
 		return keptPlaces{}, err
+	}
+	for _, outbox := range outboxes {
+		if err := k.keepOutbox(outbox); err != nil {
+			return keptPlaces{}, err
+		}
 	}
 	for _, socket := range sockets {
 		if err := k.keepSocket(socket); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -72,6 +79,15 @@ func (k keptPlaces) keep(path, what string) error {
 		}
 		path = filepath.Dir(path)
 	}
+}
+
+// keepOutbox keeps an outbox from every child: whoever writes in it asks as its parent. What lies in it may be a workspace.
+func (k keptPlaces) keepOutbox(path string) error {
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return fmt.Errorf("find the outbox: %w", err)
+	}
+	return k.keep(real, "an outbox, where no child may write or read requests")
 }
 
 func (k keptPlaces) keepSocket(path string) error {
@@ -100,10 +116,21 @@ func (k keptPlaces) why(pin *mounts.Pin) string {
 	if what := k.holders[place{pin.Dev, pin.Ino}]; what != "" {
 		return "it is or holds " + what
 	}
-	if path, err := pin.HerePath(); err == nil && runfile.Holds(k.stateDir, path) {
+	if k.inState(pin) {
 		return "it lies in Torno's own state"
 	}
 	return ""
+}
+
+// inState climbs from where the pinned thing is. A parent cannot move what is ours, so nothing changes on the way.
+func (k keptPlaces) inState(pin *mounts.Pin) bool {
+	path, err := pin.HerePath()
+	for ; err == nil && path != "/"; path = filepath.Dir(path) {
+		if at, err := placeOf(path); err == nil && at == k.state {
+			return true
+		}
+	}
+	return false
 }
 
 // checkSocket refuses what is no socket, and the engine's: with that a child would be root on the host. The engine will

@@ -119,7 +119,7 @@ func (l *Launcher) learn(ctx context.Context) error {
 	for _, lack := range l.facts.lacks() {
 		l.options.Log.Warn("the engine's runtime is old", "lacks", lack)
 	}
-	l.kept, err = keepPlaces(l.options.StateDir, engineSockets(l.engine.api.DaemonHost()))
+	l.kept, err = keepPlaces(l.options.StateDir, l.options.Outboxes, engineSockets(l.engine.api.DaemonHost()))
 	return err
 }
 

@@ -20,6 +20,8 @@ type Options struct {
 	Host string
 	// StateDir is a directory of the host's own, which no outbox or root holds. The launcher keeps its slots there.
 	StateDir string
+	// Outboxes are the directories of the parents. No sandbox gets one of them, or what holds one.
+	Outboxes []string
 	// InitPath is the sandbox-init program.
 	InitPath string
 	// Bases are the operator's directories, opened. They stay the caller's.

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"torno/delegation"
 	"torno/internal/runfile"
 	"torno/sandbox"
@@ -75,6 +77,33 @@ func TestKeptPlaces(t *testing.T) {
 		f.must(os.MkdirAll(filepath.Join(filepath.Dir(state), "beside"), 0o755))
 		spec := f.spec("/bin/true")
 		spec.Mounts[0].Source = sandbox.Source{Base: filepath.Dir(state), Rel: rel}
+		if got := f.refused(spec); got != want {
+			t.Errorf("%s as a workspace: %q, want %q", rel, got, want)
+		}
+	}
+}
+
+// TestKeptPlacesByAnotherMount: a root through which our state and an outbox have a second name.
+func TestKeptPlacesByAnotherMount(t *testing.T) {
+	f := newField(t, docker.MountAuto)
+	tree, alias := filepath.Join(f.base, "tree"), filepath.Join(f.base, "alias")
+	for _, dir := range []string{"tree/box/workspaces/s1", "tree/beside", "alias"} {
+		f.must(os.MkdirAll(filepath.Join(f.base, dir), 0o755))
+	}
+	f.house = newHouse(t, func(o *docker.Options) {
+		o.Outboxes, o.StateDir = []string{filepath.Join(tree, "box")}, filepath.Join(tree, "state")
+	})
+	if err := unix.Mount(tree, alias, "", unix.MS_BIND, ""); err != nil {
+		t.Skip("nothing can be mounted:", err)
+	}
+	t.Cleanup(func() { f.must(unix.Unmount(alias, unix.MNT_DETACH)) })
+	f.Launcher = f.house.launch(alias, "ours")
+	for rel, want := range map[string]delegation.Code{
+		"state": delegation.CodeWorkspace, "state/docker": delegation.CodeWorkspace, "box": delegation.CodeWorkspace,
+		".": delegation.CodeWorkspace, "box/workspaces/s1": "", "beside": "",
+	} {
+		spec := f.spec("/bin/true")
+		spec.Mounts[0].Source = sandbox.Source{Base: alias, Rel: rel}
 		if got := f.refused(spec); got != want {
 			t.Errorf("%s as a workspace: %q, want %q", rel, got, want)
 		}
