@@ -102,7 +102,7 @@ func (v list[T]) read(r *report, key string, n *yaml.Node) {
 		r.problem(key, "has %d entries, at most %d are allowed", len(n.Content), v.max)
 		return
 	}
-	*v.to = make([]T, len(n.Content))
+	*v.to = slices.Grow([]T(nil), len(n.Content))[:len(n.Content)] // none is nil, as it is where nothing is written
 	for i, inner := range n.Content {
 		at := fmt.Sprintf("%s[%d]", key, i)
 		r.lines[at] = inner.Line
@@ -183,7 +183,10 @@ func (v literals) read(r *report, key string, n *yaml.Node) {
 		r.problem(key, "%s is not a mapping from names of variables to texts", kindOf(n))
 		return
 	}
-	*v.to = make(map[string]string)
+	*v.to = nil
+	if len(n.Content) > 0 {
+		*v.to = make(map[string]string)
+	}
 	eachPair(r, key, n, func(name, at string, inner *yaml.Node) {
 		switch {
 		case !variableForm.MatchString(name):

@@ -7,6 +7,7 @@ import (
 	"math/big"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -32,7 +33,17 @@ func FuzzParse(f *testing.F) {
 		}
 		checkRoundTrip(t, "fuzz.yaml", c)
 		checkPolicies(t, c)
+		var document yaml.Node
+		if err := yaml.Unmarshal(data, &document); err != nil || tricky(&document) {
+			t.Errorf("%q loads (%v), and says something elsewhere than where it stands", data, err)
+		}
 	})
+}
+
+// tricky says whether there is an anchor, an alias, a merge key or a tag of somebody's own.
+func tricky(n *yaml.Node) bool {
+	return n.Kind == yaml.AliasNode || n.Anchor != "" || n.Tag == "!!merge" || n.Style&yaml.TaggedStyle != 0 ||
+		slices.ContainsFunc(n.Content, tricky)
 }
 
 func addConfigurations(f *testing.F) {
@@ -61,6 +72,10 @@ func addConfigurations(f *testing.F) {
 		good, "version: [1\n", "a\tb: 1\n", "\x00", "version: 1\n\n\x07\n", "version: 1\n\xff", "\xff\xfev\x00", "\ufeff" + good, "{" + strings.Repeat("a: {", 5000),
 		strings.Repeat("- ", 20_000), "&a [*a]", "a: &a [x,x]\nb: &b [*a,*a]\nc: &c [*b,*b]\n", "<<: {version: 1}\n" + good, "!!binary x: y\n", "? [a]\n: b\n",
 		good + "? {x: y}\n: z\n", good + "version: 1\n", good + "---\n", good + "...\n", good + "outboxes.o: {}\n", good + "\"a\\nb\": c\n",
+		strings.Replace(good, "/s\n", "&s /s\n", 1), strings.Replace(good, "/s\n", "!!str /s\n", 1), strings.Replace(good, "/srv/o,", "&o /srv/o, <<: {queue: 7},", 1),
+		strings.Replace(good, "/srv/w]", "/srv/w], read: [], owners: [], paths: []", 1) + "profiles: {p: {command: [], env: {}, sockets: [], at_least: [], image: ''}}\n",
+		strings.Replace(good, "/srv/w]", "/srv/w], profiles: []", 1), good + "profiles: {}\n", good + "profiles: {p: {}, q: {}}\n",
+		"version: 1\nstate: &s /s\noutboxes: {o: {dir: /srv/o, allow: [/srv/w], read: [*s]}}\n",
 		strings.Replace(good, "/srv/w", "/srv/../etc", 1), strings.Replace(good, "/srv/w", "/", 1), strings.Replace(good, "[/srv/w]", "[]", 1),
 		strings.Replace(good, "/srv/w", "/srv/o", 1), strings.Replace(good, "state: /s", "state: /srv/w/state", 1), strings.Replace(good, "version: 1", "version: 0x1", 1),
 		good + "profiles: {p: {limits: {memory: 1.001KB, cpus: .inf}, env: {A: 1, B: yes, C: \"\\0\"}, umask: 0o77}}\n",
@@ -82,6 +97,14 @@ func TestSyntaxErrorsNameTheirLine(t *testing.T) {
 			t.Errorf("%q: %v, want line %d", text, err, line)
 		}
 	}
+}
+
+// TestWhatIsEmptyIsNotThere: an empty list or mapping is written as nothing, so it has to be read as nothing.
+func TestWhatIsEmptyIsNotThere(t *testing.T) {
+	const text = "version: 1\nstate: /s\noutboxes: {o: {dir: /srv/o, allow: [/srv/w], read: [], owners: [], paths: []}}\n" +
+		"profiles: {p: {command: [], env: {}, sockets: [], at_least: []}}\n"
+	c, _ := parsed(t, text)
+	checkRoundTrip(t, text, c)
 }
 
 // checkProblems: of a file that has a line, every problem names one.
