@@ -48,7 +48,7 @@ var rooms = map[string]room{
 			"github.com/opencontainers/image-spec/...", unix,
 		},
 	},
-	"sandbox/sandboxtest/...": {ours: []string{"delegation", "sandbox", "internal/runfile", "sandbox/sandboxtest/..."}, theirs: []string{unix}},
+	"sandbox/sandboxtest/...": {ours: []string{"delegation", "sandbox", "internal/runfile", "sandbox/sandboxtest/...", "test/attack", "test/prober/..."}, theirs: []string{unix}},
 	"watcher": {
 		ours:   []string{"delegation", "sandbox", "internal/journal", "internal/control", "internal/runfile", "internal/tree"},
 		theirs: []string{fsnotify, unix},

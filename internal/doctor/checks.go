@@ -1,0 +1,102 @@
+package doctor
+
+// check looks at one thing. What it returns gets its name and its group.
+type check struct {
+	group Group
+	name  string
+	look  func(System) []Finding
+}
+
+// engineChecks are about what an engine says of itself. A launcher asks them before it makes anything.
+var engineChecks = []check{
+	{EngineGroup, "engine", lookAtEngine},
+	{EngineGroup, "architecture", lookAtArchitecture},
+	{EngineGroup, "seccomp", lookAtSeccomp},
+	{EngineGroup, "user_remapping", lookAtRemapping},
+	{EngineGroup, "log_driver", lookAtLogDriver},
+	{EngineGroup, "security_module", lookAtSecurityModule},
+	{EngineGroup, "cgroups", lookAtCgroups},
+	{EngineGroup, "runtime", lookAtRuntime},
+	{EngineGroup, "advisories", lookAtAdvisories},
+}
+
+// startChecks are about what is enforced with a configuration. A watcher asks them when its launchers are open.
+var startChecks = []check{
+	{Machine, "uids", lookAtUIDs},
+	{Sandboxes, "walls", lookAtWalls},
+	{Sandboxes, "bounds", lookAtBounds},
+	{Sandboxes, "demands", lookAtDemands},
+	{Sandboxes, "owners", lookAtOwners},
+}
+
+// otherChecks are worth knowing, and refuse nothing.
+var otherChecks = []check{
+	{Configuration, "configuration", lookAtConfiguration},
+	{Machine, "kernel", lookAtKernel},
+	{Machine, "user_namespaces", lookAtUserNamespaces},
+	{Machine, "unprivileged_namespaces", lookAtUnprivileged},
+	{Machine, "core_pattern", lookAtCorePattern},
+	{Machine, "inotify", lookAtInotify},
+	{Machine, "swap", lookAtSwap},
+	{Sandboxes, "mounting", lookAtMounting},
+	{Sandboxes, "reach", lookAtReach},
+	{Roots, "idmap", lookAtIDMaps},
+	{Roots, "space", lookAtSpace},
+	{Roots, "quota", lookAtQuotas},
+	{LeftBehind, "left_behind", lookAtLeftovers},
+}
+
+// groups are all of them, in their order.
+var groups = []Group{Configuration, Machine, EngineGroup, Sandboxes, Roots, LeftBehind}
+
+// Examine goes through all checks, group by group.
+func Examine(s System) []Finding {
+	var all []Finding
+	for _, group := range groups {
+		for _, checks := range [][]check{engineChecks, startChecks, otherChecks} {
+			for _, c := range checks {
+				if c.group == group {
+					all = append(all, c.findings(s)...)
+				}
+			}
+		}
+	}
+	return all
+}
+
+// Unfit is a *RefusedError if no sandbox can be held by the engine, and otherwise nil.
+func Unfit(e Engine) error { return refusal(run(engineChecks, System{Engine: &e})) }
+
+// Start is a *RefusedError if a watcher must not start with these facts, and otherwise nil. It needs no engine and no
+// host: the launchers are open, so that their engines were fit.
+func Start(s System) error { return refusal(run(startChecks, s)) }
+
+// Advisories are the findings about versions that are known to be broken.
+func Advisories(s System) []Finding {
+	return check{EngineGroup, "advisories", lookAtAdvisories}.findings(s)
+}
+
+func run(checks []check, s System) (all []Finding) {
+	for _, c := range checks {
+		all = append(all, c.findings(s)...)
+	}
+	return all
+}
+
+func (c check) findings(s System) []Finding {
+	found := c.look(s)
+	for i := range found {
+		found[i].Group, found[i].Name = c.group, c.name
+	}
+	return found
+}
+
+// Names are the findings that there can be, in the order of the lists.
+func Names() (names []string) {
+	for _, checks := range [][]check{engineChecks, startChecks, otherChecks} {
+		for _, c := range checks {
+			names = append(names, c.name)
+		}
+	}
+	return names
+}

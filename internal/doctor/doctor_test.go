@@ -1,0 +1,228 @@
+package doctor
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"torno/sandbox"
+)
+
+// fit is a machine with nothing to be said against it.
+func fit() System {
+	return System{
+		Host: Host{
+			Kernel: "6.1.0-18-amd64", MayMount: true, MaxUserNamespaces: "1000", CorePattern: "core", InotifyInstances: "128",
+		},
+		Engine: &Engine{
+			Socket: "/run/docker.sock", Version: "29.5.1", API: "1.51", Machine: "x86_64", Arch: "amd64", Runtime: "runc",
+			Components: []Component{{Name: "engine", Version: "29.5.1"}, {Name: "runc", Version: "1.4.3", Build: "v1.4.3-0-g1234567"}},
+			Seccomp:    true, AppArmor: true, Cgroups: "2", BoundedLogs: true,
+		},
+		Launchers: map[string]sandbox.Guarantees{"docker": all(sandbox.GuaranteeKeys)},
+		Asked:     "the test",
+		Profiles:  []Profile{{Name: "p", Launcher: "docker", AtLeast: []sandbox.GuaranteeKey{sandbox.MemoryLimit}}},
+		Outboxes:  []Outbox{{Name: "o", Profiles: []string{"p"}, Owners: []uint32{1000}}},
+		UIDs:      UIDs{First: 2_000_000_000, Last: 2_000_000_256},
+		Reaches:   []Reach{{Profile: "p", Address: "unix:/run/docker.sock", What: "the engine's socket", Child: "no such file"}},
+		Roots:     []Root{{Path: "/srv/o", FileSystem: "ext4", Free: 50 << 30, Size: 100 << 30, Quota: true}},
+		Left:      []Leftover{{Installation: "0123456789abcdef", State: "/s", Fate: Alive, Volumes: 1}},
+	}
+}
+
+func all(keys []sandbox.GuaranteeKey) sandbox.Guarantees {
+	g := sandbox.Guarantees{}
+	for _, key := range keys {
+		g[key] = sandbox.Guarantee{Enforced: true, By: "the test"}
+	}
+	return g
+}
+
+// without makes a launcher that does not enforce a key.
+func without(s *System, keys ...sandbox.GuaranteeKey) {
+	for _, key := range keys {
+		s.Launchers["docker"][key] = sandbox.Guarantee{By: "there is a reason"}
+	}
+}
+
+func TestNothingIsSaidAgainstAFitMachine(t *testing.T) {
+	s := fit()
+	found := Examine(s)
+	for _, f := range found {
+		if f.Verdict != OK || f.Refuses || f.Seen == "" || f.Means == "" || f.Group == "" {
+			t.Errorf("%+v", f)
+		}
+	}
+	for _, name := range Names() {
+		if !slices.ContainsFunc(found, func(f Finding) bool { return f.Name == name }) {
+			t.Errorf("nothing is said of %s", name)
+		}
+	}
+	if IsBad(found) || Unfit(*s.Engine) != nil || Start(s) != nil {
+		t.Errorf("it is refused: %v, %v", Unfit(*s.Engine), Start(s))
+	}
+}
+
+// complaint is what the doctor has to say of one thing that is wrong.
+type complaint struct {
+	check   string
+	verdict Verdict
+	says    string // in what was seen, what it means or what to do
+	refuses bool
+	spoil   func(*System)
+}
+
+var complaints = map[string]complaint{
+	"no engine":         {"engine", Bad, "nobody listens", true, func(s *System) { s.Engine, s.EngineError = nil, "nobody listens" }},
+	"another processor": {"architecture", Bad, "riscv64", true, func(s *System) { s.Engine.Arch, s.Engine.Machine = "", "riscv64" }},
+	"no seccomp":        {"seccomp", Bad, "filters no system calls", true, func(s *System) { s.Engine.Seccomp = false }},
+	"rootless":          {"user_remapping", Bad, "rootless", true, func(s *System) { s.Engine.Rootless = true }},
+	"userns-remap":      {"user_remapping", Bad, "foreign owners", true, func(s *System) { s.Engine.Remapped = true }},
+	"endless logs":      {"log_driver", Bad, "fill the disk", true, func(s *System) { s.Engine.BoundedLogs = false }},
+	"no module":         {"security_module", Warn, "neither AppArmor nor SELinux", false, func(s *System) { s.Engine.AppArmor = false }},
+	"SELinux":           {"security_module", OK, "container_file_t", false, func(s *System) { s.Engine.AppArmor, s.Engine.SELinux = false, true }},
+	"no cgroups":        {"cgroups", Unknown, `"none"`, false, func(s *System) { s.Engine.Cgroups = "none" }},
+	"another runtime":   {"runtime", Unknown, "kata", false, func(s *System) { s.Engine.Runtime = "kata" }},
+	"gVisor":            {"runtime", Unknown, "few months", false, func(s *System) { s.Engine.Runtime = "runsc" }},
+
+	"a user in the range":   {"uids", Bad, "user x has uid 5", true, func(s *System) { s.UIDs.Users = []string{"user x has uid 5"} }},
+	"a user, by path":       {"uids", Warn, "no child gets one of them", false, func(s *System) { s.UIDs.Users = []string{"user x"}; without(s, sandbox.OwnIdentity) }},
+	"a range in the range":  {"uids", Warn, "subuid of x", false, func(s *System) { s.UIDs.Ranges = []string{"subuid of x"} }},
+	"a network":             {"walls", Bad, "no_network: there is a reason", true, func(s *System) { without(s, sandbox.NoNetwork) }},
+	"no filter":             {"walls", Bad, "syscall_filter", true, func(s *System) { without(s, sandbox.SyscallFilter) }},
+	"no pids limit":         {"bounds", Bad, "--accept pids", true, func(s *System) { without(s, sandbox.PidsLimit) }},
+	"no memory limit":       {"bounds", Bad, "accept: [memory]", true, func(s *System) { without(s, sandbox.MemoryLimit); s.Accept = []sandbox.GuaranteeKey{sandbox.PidsLimit} }},
+	"it is accepted":        {"bounds", Bad, "accepts that", false, func(s *System) { without(s, sandbox.PidsLimit); s.Accept = []sandbox.GuaranteeKey{sandbox.PidsLimit} }},
+	"a demand":              {"demands", Bad, "profile q demands cpu: there is a reason", false, func(s *System) { demand(s, "q"); s.Outboxes[0].Profiles = []string{"p", "q"} }},
+	"an outbox for nobody":  {"demands", Bad, "nothing could ever run", true, func(s *System) { demand(s, "q"); s.Outboxes[0].Profiles = []string{"q"} }},
+	"by path":               {"owners", Warn, "as user 1000: there is a reason", false, func(s *System) { without(s, sandbox.OwnIdentity) }},
+	"by path, as root":      {"owners", Bad, "no child runs as root", true, func(s *System) { without(s, sandbox.OwnIdentity); s.Outboxes[0].Owners = []uint32{0} }},
+	"by path, not yet":      {"owners", Unknown, "not there yet", false, func(s *System) { without(s, sandbox.OwnIdentity); s.Outboxes[0].Owners = nil }},
+	"nothing is known":      {"walls", Unknown, "it broke", false, func(s *System) { s.Launchers, s.LauncherError = nil, "it broke" }},
+	"mounts do not arrive":  {"mounting", Warn, "we may mount; there is a reason", false, func(s *System) { without(s, sandbox.MountsByHandle) }},
+	"we may not mount":      {"mounting", Warn, "we may not mount", false, func(s *System) { s.Host.MayMount = false; without(s, sandbox.MountsByHandle) }},
+	"a hole":                {"reach", Bad, "the wall has a hole", false, func(s *System) { s.Reaches[0].Child = "" }},
+	"a dead oracle":         {"reach", OK, "proves little", false, func(s *System) { s.Reaches[0].Host = "connection refused" }},
+	"no child":              {"reach", Unknown, "it broke", false, func(s *System) { s.Reaches[0].Error = "it broke" }},
+	"nobody tried":          {"reach", Unknown, "no child has tried", false, func(s *System) { s.Reaches = nil }},
+	"a wrong configuration": {"configuration", Bad, "outboxes.o.dir: is gone", false, func(s *System) { s.Problems = []string{"outboxes.o.dir: is gone"} }},
+	"an odd configuration":  {"configuration", Warn, "holds .ssh", false, func(s *System) { s.Warnings = []string{"holds .ssh"} }},
+
+	"an old kernel":       {"kernel", Warn, "5.12", false, func(s *System) { s.Host.Kernel = "5.10.0-28-amd64" }},
+	"an odd kernel":       {"kernel", Unknown, `"next"`, false, func(s *System) { s.Host.Kernel = "next" }},
+	"no namespaces":       {"user_namespaces", Warn, "= 0", false, func(s *System) { s.Host.MaxUserNamespaces = "0" }},
+	"hidden namespaces":   {"user_namespaces", Unknown, "cannot be read", false, func(s *System) { s.Host.MaxUserNamespaces = "" }},
+	"Debian's switch":     {"unprivileged_namespaces", OK, "unprivileged_userns_clone = 0", false, func(s *System) { s.Host.UnprivilegedUserns = "0" }},
+	"Ubuntu's switch":     {"unprivileged_namespaces", OK, "apparmor_restrict", false, func(s *System) { s.Host.AppArmorUserns = "1" }},
+	"a crash handler":     {"core_pattern", Warn, "apport", false, func(s *System) { s.Host.CorePattern = "|/usr/share/apport/apport" }},
+	"a hidden pattern":    {"core_pattern", Unknown, "cannot be read", false, func(s *System) { s.Host.CorePattern = "" }},
+	"inotify by path":     {"inotify", Warn, "128, by path", false, func(s *System) { without(s, sandbox.OwnIdentity) }},
+	"hidden inotify":      {"inotify", Unknown, "unknown", false, func(s *System) { s.Host.InotifyInstances = "" }},
+	"swap":                {"swap", Warn, "1024 MiB of swap", false, func(s *System) { without(s, sandbox.SwapLimit); s.Host.SwapKiB = 1 << 20 }},
+	"no swap to count":    {"swap", OK, "has no swap", false, func(s *System) { without(s, sandbox.SwapLimit) }},
+	"swap and nobody":     {"swap", Unknown, "no launcher", false, func(s *System) { s.Launchers, s.Host.SwapKiB = nil, 1 }},
+	"no idmap":            {"idmap", Warn, "mount_setattr: invalid argument", false, func(s *System) { s.Roots[0].IDMap = "mount_setattr: invalid argument" }},
+	"idmap not tried":     {"idmap", Unknown, "was not tried", false, func(s *System) { s.Roots[0].NotTried = true }},
+	"a root is missing":   {"space", Unknown, "not there yet", false, func(s *System) { s.Roots[0].Missing = true }},
+	"a root is shut":      {"quota", Unknown, "permission denied", false, func(s *System) { s.Roots[0].Error = "permission denied" }},
+	"little space":        {"space", Warn, "0.5 GiB", false, func(s *System) { s.Roots[0].Free, s.Roots[0].Size = 512<<20, 2<<30 }},
+	"a small share":       {"space", Warn, "can fill", false, func(s *System) { s.Roots[0].Free = 4 << 30 }},
+	"no quota":            {"quota", OK, "prjquota", false, func(s *System) { s.Roots[0].Quota = false }},
+	"quotas out of sight": {"quota", Unknown, "btrfs", false, func(s *System) { s.Roots[0].FileSystem = "btrfs" }},
+	"a lost installation": {"left_behind", Warn, "docker -H 'unix:///run/docker.sock' volume rm $(", false, func(s *System) { s.Left[0].Fate = Gone }},
+	"a replaced one":      {"left_behind", Warn, "belongs to another installation", false, func(s *System) { s.Left[0].Fate = Replaced }},
+	"an unclear one":      {"left_behind", Unknown, "watcher purge --state DIR", false, func(s *System) { s.Left[0].Fate = Unclear }},
+	"nobody was asked":    {"left_behind", Unknown, "no engine", false, func(s *System) { s.Engine, s.Left = nil, nil }},
+}
+
+// demand adds a profile that demands what is not enforced.
+func demand(s *System, name string) {
+	s.Profiles = append(s.Profiles, Profile{Name: name, Launcher: "docker", AtLeast: []sandbox.GuaranteeKey{sandbox.CPULimit}})
+	without(s, sandbox.CPULimit)
+}
+
+func TestComplaints(t *testing.T) {
+	for name, want := range complaints {
+		t.Run(name, func(t *testing.T) {
+			s := fit()
+			want.spoil(&s)
+			found := slices.DeleteFunc(Examine(s), func(f Finding) bool { return f.Name != want.check || f.Verdict != want.verdict })
+			i := slices.IndexFunc(found, func(f Finding) bool { return strings.Contains(f.Seen+"\n"+f.Means+"\n"+f.Do+"\n"+f.Accept, want.says) })
+			if i < 0 {
+				t.Fatalf("%s is not %s for %q: %+v", want.check, want.verdict, want.says, found)
+			}
+			f := found[i]
+			if f.Refuses != want.refuses || f.Means == "" || f.Do == "" && (f.Verdict == Bad || f.Verdict == Warn) {
+				t.Errorf("%+v", f)
+			}
+			var refused *RefusedError
+			isRefused := errors.As(Start(s), &refused) || s.Engine != nil && errors.As(Unfit(*s.Engine), &refused)
+			if isRefused != (want.refuses && s.Engine != nil) {
+				t.Errorf("a start is refused: %v, %v", isRefused, refused)
+			}
+		})
+	}
+}
+
+// TestEveryVerdictIsTried: a check without a complaint would be one that nobody has seen complain.
+func TestEveryVerdictIsTried(t *testing.T) {
+	for _, name := range Names() {
+		tried := name == "advisories" // they have a test of their own
+		for _, c := range complaints {
+			tried = tried || c.check == name
+		}
+		if !tried {
+			t.Errorf("nothing is ever wrong with %s", name)
+		}
+	}
+	names := slices.Sorted(slices.Values(Names()))
+	if len(slices.Compact(names)) != len(Names()) {
+		t.Errorf("a name is there twice: %v", names)
+	}
+}
+
+// TestNoSwitchTakesAWallDown: what can be accepted is limits.
+func TestNoSwitchTakesAWallDown(t *testing.T) {
+	for _, key := range walls {
+		s := fit()
+		s.Accept = append(slices.Clone(sandbox.GuaranteeKeys), key)
+		without(&s, key)
+		var refused *RefusedError
+		if !errors.As(Start(s), &refused) || strings.Contains(refused.Next(), "accept") || refused.Findings[0].Accept != "" {
+			t.Errorf("%s: %v", key, refused)
+		}
+		if slices.Contains(sandbox.Acceptable, key) {
+			t.Errorf("%s is a wall and can be done without", key)
+		}
+	}
+}
+
+func TestARefusalSaysWhatToDo(t *testing.T) {
+	s := fit()
+	without(&s, sandbox.PidsLimit, sandbox.MemoryLimit)
+	var refused *RefusedError
+	if !errors.As(Start(s), &refused) {
+		t.Fatal("it starts")
+	}
+	const limit = "one child can take the whole machine down (bounds: docker does not enforce a limit for memory: there is a reason)"
+	if text := refused.Error(); !strings.Contains(text, limit) || !strings.Contains(text, "limit for pids") {
+		t.Errorf("it says %q", text)
+	}
+	if next := refused.Next(); !strings.Contains(next, "switch the cgroup controller on") || !strings.Contains(next, "--accept memory") || !strings.Contains(next, "--accept pids") {
+		t.Errorf("next is %q", next)
+	}
+}
+
+func TestLeftoversAreCounted(t *testing.T) {
+	l := Leftover{Installation: "i", State: "/s", Fate: Gone, Containers: 3, Running: 1, Volumes: 2, Images: 1, Slots: []string{"1", "4"}}
+	f := l.judge(&Engine{Socket: "/a b/it's.sock"})
+	if want := "installation i has 3 containers, 2 volumes, 1 images, 1 of them running, in slots 1 4"; f.Seen != want {
+		t.Errorf("seen is %q", f.Seen)
+	}
+	for _, command := range []string{`docker -H 'unix:///a b/it'\''s.sock' rm -fv $(`, "volume rm $(", " && ", "rmi $(", "label=torno.installation=i)"} {
+		if !strings.Contains(f.Do, command) {
+			t.Errorf("%q is not in %q", command, f.Do)
+		}
+	}
+}

@@ -1,0 +1,134 @@
+package doctor
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// one is a single finding, of an engine that answers.
+func one(s System, judge func(Engine) Finding) []Finding {
+	if s.Engine == nil {
+		return nil
+	}
+	return []Finding{judge(*s.Engine)}
+}
+
+func lookAtEngine(s System) []Finding {
+	if s.Engine == nil {
+		return []Finding{{
+			Verdict: Bad, Refuses: true, Seen: s.EngineError, Means: "without an engine there are no sandboxes",
+			Do: "start Docker, or name its socket: docker.host in the configuration, or DOCKER_HOST=unix:///…",
+		}}
+	}
+	return []Finding{{
+		Verdict: OK, Seen: fmt.Sprintf("Docker %s, API %s, at %s", s.Engine.Version, s.Engine.API, s.Engine.Socket),
+		Means: "it answers, and it is new enough",
+	}}
+}
+
+func lookAtArchitecture(s System) []Finding {
+	return one(s, func(e Engine) Finding {
+		if e.Arch == "" {
+			return Finding{
+				Verdict: Bad, Refuses: true, Seen: "the engine's machine is " + e.Machine,
+				Means: "the list of allowed system calls exists for amd64 and arm64 only", Do: "use such a machine",
+			}
+		}
+		return Finding{Verdict: OK, Seen: e.Arch, Means: "there is a list of allowed system calls for it"}
+	})
+}
+
+func lookAtSeccomp(s System) []Finding {
+	return one(s, func(e Engine) Finding {
+		if !e.Seccomp {
+			return Finding{
+				Verdict: Bad, Refuses: true, Seen: "the engine does not name seccomp among its security options",
+				Means: "the engine filters no system calls (seccomp is missing or switched off), and no sandbox goes without",
+				Do:    "use a kernel and an engine with seccomp",
+			}
+		}
+		return Finding{Verdict: OK, Seen: "the engine has seccomp", Means: "every child gets Torno's own list of allowed system calls"}
+	})
+}
+
+func lookAtRemapping(s System) []Finding {
+	return one(s, func(e Engine) Finding {
+		f := Finding{Verdict: Bad, Refuses: true}
+		switch {
+		case e.Rootless:
+			f.Seen, f.Means = "the engine is rootless", "it cannot give a sandbox an identity of its own"
+			f.Do = "use an engine that runs as root"
+		case e.Remapped:
+			f.Seen, f.Means = "the engine remaps users (userns-remap)", "files in a workspace would get foreign owners"
+			f.Do = "use an engine without userns-remap; a child is no root without it either"
+		default:
+			return Finding{Verdict: OK, Seen: "neither rootless nor userns-remap", Means: "a child's uid is the one that Torno gives it"}
+		}
+		return f
+	})
+}
+
+func lookAtLogDriver(s System) []Finding {
+	return one(s, func(e Engine) Finding {
+		if !e.BoundedLogs {
+			return Finding{
+				Verdict: Bad, Refuses: true, Seen: `the engine has no log driver "local"`,
+				Means: "a child's output could fill the disk", Do: "use an engine that has it, as Docker does from 18.09 on",
+			}
+		}
+		return Finding{Verdict: OK, Seen: `the engine has the log driver "local"`, Means: "what it keeps of a child's output is bounded"}
+	})
+}
+
+func lookAtSecurityModule(s System) []Finding {
+	return one(s, func(e Engine) Finding {
+		switch {
+		case e.AppArmor:
+			return Finding{Verdict: OK, Seen: "AppArmor", Means: "containers have the engine's profile as one more fence"}
+		case e.SELinux:
+			return Finding{
+				Verdict: OK, Seen: "SELinux", Means: "containers have labels as one more fence; a workspace needs one that they may use",
+				Do: "where a child may not touch its workspace, label the workspace container_file_t",
+			}
+		}
+		return Finding{
+			Verdict: Warn, Seen: "neither AppArmor nor SELinux",
+			Means: "a child that gets around namespaces and seccomp meets no further fence",
+			Do:    "switch on the one that your distribution has; Torno's own walls do not need it",
+		}
+	})
+}
+
+func lookAtCgroups(s System) []Finding {
+	return one(s, func(e Engine) Finding {
+		switch e.Cgroups {
+		case "1", "2":
+			return Finding{Verdict: OK, Seen: "version " + e.Cgroups, Means: "limits are enforced with either version; a child has a cgroup namespace of its own"}
+		}
+		return Finding{
+			Verdict: Unknown, Seen: fmt.Sprintf("the engine says version %q", e.Cgroups), Means: "how limits are enforced is not known",
+			Do: "see bounds, which is what the engine says that it enforces",
+		}
+	})
+}
+
+// triedRuntimes are those that Torno's tests run.
+var triedRuntimes = []string{"runc", "io.containerd.runc.v2"}
+
+func lookAtRuntime(s System) []Finding {
+	return one(s, func(e Engine) Finding {
+		if slices.Contains(triedRuntimes, e.Runtime) {
+			return Finding{Verdict: OK, Seen: e.Runtime, Means: "it is the runtime that Torno's walls are tried with"}
+		}
+		f := Finding{
+			Verdict: Unknown, Seen: e.Runtime, Means: "Torno's walls are tried with runc only",
+			Do: "watcher check --try shows whether sandboxes start; set default-runtime to runc where that matters",
+		}
+		if strings.Contains(e.Runtime, "runsc") {
+			f.Means += "; gVisor publishes fixes as releases and no advisories by number, so that its age says nothing here"
+			f.Do += "; keep runsc younger than a few months"
+		}
+		return f
+	})
+}

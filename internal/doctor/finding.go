@@ -1,0 +1,85 @@
+package doctor
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Verdict is what to think of a finding.
+type Verdict string
+
+// The verdicts.
+const (
+	OK      Verdict = "ok"
+	Warn    Verdict = "warn"    // it works, and could be better
+	Bad     Verdict = "bad"     // a wall or a limit is not there, or nothing can run
+	Unknown Verdict = "unknown" // it could not be seen from here
+)
+
+// Group is what a finding is about.
+type Group string
+
+// The groups, in the order in which they are shown.
+const (
+	Configuration Group = "configuration"
+	Machine       Group = "machine"
+	EngineGroup   Group = "engine"
+	Sandboxes     Group = "sandboxes"
+	Roots         Group = "roots"
+	LeftBehind    Group = "left behind"
+)
+
+// Finding is one thing that was looked at.
+type Finding struct {
+	Group   Group   `json:"group"`
+	Name    string  `json:"name"`
+	Verdict Verdict `json:"verdict"`
+	Seen    string  `json:"seen"`
+	Means   string  `json:"means"`
+	Do      string  `json:"do,omitempty"` // what to do about it; "" where there is nothing to be done
+	// Refuses says that no watcher starts here because of it.
+	Refuses bool `json:"refuses,omitempty"`
+	// Accept is the switch with which a watcher starts all the same.
+	Accept string `json:"accept,omitempty"`
+}
+
+// RefusedError says why no sandbox can be had here, or none that is safe.
+type RefusedError struct{ Findings []Finding }
+
+func (e *RefusedError) Error() string {
+	sentences := make([]string, len(e.Findings))
+	for i, f := range e.Findings {
+		sentences[i] = fmt.Sprintf("%s (%s: %s)", f.Means, f.Name, f.Seen)
+	}
+	return strings.Join(sentences, "; ")
+}
+
+// Next is what to do about it, and the switch that accepts less where there is one.
+func (e *RefusedError) Next() string {
+	var steps []string
+	for _, f := range e.Findings {
+		step := f.Do
+		if f.Accept != "" {
+			step += ", or start with " + f.Accept
+		}
+		if !slices.Contains(steps, step) {
+			steps = append(steps, step)
+		}
+	}
+	return strings.Join(steps, "; ")
+}
+
+// refusal is an error of the findings that refuse, or nil.
+func refusal(findings []Finding) error {
+	refusing := slices.DeleteFunc(findings, func(f Finding) bool { return !f.Refuses })
+	if len(refusing) == 0 {
+		return nil
+	}
+	return &RefusedError{refusing}
+}
+
+// IsBad says whether any finding is.
+func IsBad(findings []Finding) bool {
+	return slices.ContainsFunc(findings, func(f Finding) bool { return f.Verdict == Bad })
+}

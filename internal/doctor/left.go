@@ -1,0 +1,86 @@
+package doctor
+
+import (
+	"fmt"
+	"strings"
+)
+
+func lookAtLeftovers(s System) (found []Finding) {
+	alive := 0
+	for _, l := range s.Left {
+		if l.Fate == Alive {
+			alive++
+			continue
+		}
+		found = append(found, l.judge(s.Engine))
+	}
+	switch {
+	case len(found) > 0:
+		return found
+	case s.Engine == nil:
+		return []Finding{{Verdict: Unknown, Seen: "no engine was asked", Means: "what earlier installations left is not known"}}
+	}
+	return []Finding{{Verdict: OK, Seen: fmt.Sprintf("%d installations have something on the engine", alive), Means: "the state directory of each is there"}}
+}
+
+func (l Leftover) judge(e *Engine) Finding {
+	f := Finding{Verdict: Warn, Seen: fmt.Sprintf("installation %s has %s", l.Installation, l.has()), Do: l.removal(e)}
+	switch l.Fate {
+	case Gone:
+		f.Means = fmt.Sprintf("its state directory %s is gone, so that no watcher will ever remove it", l.State)
+	case Replaced:
+		f.Means = fmt.Sprintf("its state directory %s belongs to another installation by now, so that no watcher will ever remove it", l.State)
+	default:
+		f.Verdict = Unknown
+		f.Means = "where its state is, if it is, cannot be told from here" + in(l.State)
+		f.Do = "if you know its state directory: watcher purge --state DIR; if it is gone: " + f.Do
+	}
+	return f
+}
+
+func in(state string) string {
+	if state == "" {
+		return ""
+	}
+	return " (" + state + ")"
+}
+
+// has is what an installation has on the engine.
+func (l Leftover) has() string {
+	var parts []string
+	for _, part := range []struct {
+		n    int
+		what string
+	}{{l.Containers, "containers"}, {l.Volumes, "volumes"}, {l.Images, "images"}} {
+		if part.n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", part.n, part.what))
+		}
+	}
+	if l.Running > 0 {
+		parts = append(parts, fmt.Sprintf("%d of them running", l.Running))
+	}
+	if len(l.Slots) > 0 {
+		parts = append(parts, "in slots "+strings.Join(l.Slots, " "))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// removal are the engine's own commands that remove it.
+func (l Leftover) removal(e *Engine) string {
+	docker := "docker"
+	if e != nil && e.Socket != "" {
+		docker += " -H 'unix://" + strings.ReplaceAll(e.Socket, "'", `'\''`) + "'"
+	}
+	filter := "--filter label=torno.installation=" + l.Installation
+	var commands []string
+	if l.Containers > 0 {
+		commands = append(commands, fmt.Sprintf("%s rm -fv $(%s ps -aq %s)", docker, docker, filter))
+	}
+	if l.Volumes > 0 {
+		commands = append(commands, fmt.Sprintf("%s volume rm $(%s volume ls -q %s)", docker, docker, filter))
+	}
+	if l.Images > 0 {
+		commands = append(commands, fmt.Sprintf("%s rmi $(%s images -q %s)", docker, docker, filter))
+	}
+	return strings.Join(commands, " && ")
+}

@@ -1,0 +1,140 @@
+package doctor
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"torno/sandbox"
+)
+
+func lookAtConfiguration(s System) (found []Finding) {
+	for _, p := range s.Problems {
+		found = append(found, Finding{Verdict: Bad, Seen: p, Means: "the configuration does not fit this machine; no watcher starts with it", Do: "mend it"})
+	}
+	for _, w := range s.Warnings {
+		found = append(found, Finding{Verdict: Warn, Seen: w, Means: "it works, and is probably not what was meant", Do: "look at it"})
+	}
+	if len(found) == 0 {
+		found = []Finding{{Verdict: OK, Seen: "what it names is there", Means: "it fits this machine"}}
+	}
+	return found
+}
+
+// idmapKernel is the first one with idmapped mounts.
+var idmapKernel = version{5, 12, 0, released}
+
+func lookAtKernel(s System) []Finding {
+	have, _, ok := parseVersion(s.Host.Kernel)
+	switch {
+	case !ok:
+		return []Finding{{Verdict: Unknown, Seen: fmt.Sprintf("its release is %q", s.Host.Kernel), Means: "mounts by handle need Linux 5.12", Do: "see mounting, which is tried"}}
+	case slices.Compare(have[:], idmapKernel[:]) < 0:
+		return []Finding{{
+			Verdict: Warn, Seen: "Linux " + s.Host.Kernel, Means: "mounts by handle need 5.12: children run as the owners of their workspaces",
+			Do: "update the kernel",
+		}}
+	}
+	return []Finding{{
+		Verdict: OK, Seen: "Linux " + s.Host.Kernel,
+		Means: "it has what mounts by handle need; children share it, so its updates are part of the wall",
+	}}
+}
+
+func lookAtUserNamespaces(s System) []Finding {
+	limit, err := strconv.Atoi(s.Host.MaxUserNamespaces)
+	switch {
+	case err != nil:
+		return []Finding{{Verdict: Unknown, Seen: "user.max_user_namespaces cannot be read", Means: "exchanged ids need user namespaces", Do: "see idmap, which is tried"}}
+	case limit == 0:
+		return []Finding{{
+			Verdict: Warn, Seen: "user.max_user_namespaces = 0", Means: "ids cannot be exchanged: children run as the owners of their workspaces",
+			Do: "sysctl -w user.max_user_namespaces=1024, and in /etc/sysctl.d",
+		}}
+	}
+	return []Finding{{Verdict: OK, Seen: fmt.Sprintf("user.max_user_namespaces = %d", limit), Means: "the watcher can exchange ids for mounts by handle"}}
+}
+
+func lookAtUnprivileged(s System) []Finding {
+	f := Finding{Verdict: OK, Seen: "every user may make them", Means: "a child may not, whoever may here: its list of system calls has no way to one"}
+	switch {
+	case s.Host.UnprivilegedUserns == "0":
+		f.Seen = "kernel.unprivileged_userns_clone = 0"
+	case s.Host.AppArmorUserns == "1":
+		f.Seen = "kernel.apparmor_restrict_unprivileged_userns = 1"
+	case s.Host.MaxUserNamespaces == "0":
+		f.Seen = "user.max_user_namespaces = 0"
+	}
+	return []Finding{f}
+}
+
+func lookAtCorePattern(s System) []Finding {
+	pattern := s.Host.CorePattern
+	switch {
+	case pattern == "":
+		return []Finding{{Verdict: Unknown, Seen: "kernel.core_pattern cannot be read", Means: "a program of the host could be given the memory of a child that crashes"}}
+	case strings.HasPrefix(pattern, "|"):
+		return []Finding{{
+			Verdict: Warn, Seen: fmt.Sprintf("kernel.core_pattern = %q", pattern),
+			Means: "the memory of a child that crashes is given to this program, which runs on the host as root; that a child's core limit is 0 does not prevent it",
+			Do:    "sysctl -w kernel.core_pattern=core, or keep a handler that you trust with hostile input",
+		}}
+	}
+	return []Finding{{Verdict: OK, Seen: fmt.Sprintf("kernel.core_pattern = %q", pattern), Means: "a child that crashes leaves no core: its limit is 0"}}
+}
+
+func lookAtInotify(s System) []Finding {
+	seen := "fs.inotify.max_user_instances = " + or(s.Host.InotifyInstances, "unknown")
+	by, _ := s.byPath()
+	switch {
+	case len(s.Launchers) == 0 || s.Host.InotifyInstances == "":
+		return []Finding{{Verdict: Unknown, Seen: seen, Means: "Linux counts them for each user; by handle each child is one, by path it is its workspace's owner"}}
+	case len(by) > 0:
+		return []Finding{{
+			Verdict: Warn, Seen: seen + ", by path", Means: "a child shares them with its workspace's owner and can use them up: editors of that user stop seeing changes",
+			Do: "get mounts by handle to work, or raise the limit",
+		}}
+	}
+	return []Finding{{Verdict: OK, Seen: seen, Means: "each child has them for itself: it is a user that nobody else is"}}
+}
+
+func lookAtSwap(s System) []Finding {
+	bounded := len(s.Launchers) > 0
+	for _, name := range s.launchers() {
+		bounded = bounded && s.Launchers[name][sandbox.SwapLimit].Enforced
+	}
+	switch {
+	case bounded:
+		return []Finding{{Verdict: OK, Seen: "swap is counted", Means: "a child's memory limit holds with swap"}}
+	case s.Host.SwapKiB == 0:
+		return []Finding{{Verdict: OK, Seen: "this machine has no swap", Means: "a child's memory limit cannot be gone around with swap"}}
+	case len(s.Launchers) == 0:
+		return []Finding{{Verdict: Unknown, Seen: "no launcher says whether swap is counted", Means: "a child could have swap beyond its memory limit"}}
+	}
+	return []Finding{{
+		Verdict: Warn, Seen: fmt.Sprintf("this machine has %d MiB of swap, and it is not counted", s.Host.SwapKiB>>10),
+		Means: "a child can fill it beyond its memory limit", Do: "boot with swapaccount=1, or demand swap in at_least of a profile",
+	}}
+}
+
+func lookAtMounting(s System) []Finding {
+	found := s.noLauncher()
+	who := map[bool]string{true: "we may mount", false: "we may not mount"}[s.Host.MayMount]
+	for _, name := range s.launchers() {
+		g := s.Launchers[name][sandbox.MountsByHandle]
+		if g.Enforced {
+			found = append(found, Finding{
+				Verdict: OK, Seen: fmt.Sprintf("%s; mounts arrive in a sandbox of %s, by the word of %s", who, name, or(s.Asked, "the launcher")),
+				Means: "the directory that was checked is the one that a child gets",
+			})
+			continue
+		}
+		found = append(found, Finding{
+			Verdict: Warn, Seen: fmt.Sprintf("%s; %s", who, or(g.By, "nothing is known")),
+			Means: "workspaces are mounted by path: sandbox-init notices an exchange before the agent starts, and children share their owner's uid",
+			Do:    "run as root in the engine's mount namespace (a unit without ProtectSystem, PrivateTmp and the like), on file systems that know idmapped mounts",
+		})
+	}
+	return found
+}

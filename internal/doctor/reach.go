@@ -1,0 +1,37 @@
+package doctor
+
+import "fmt"
+
+// lookAtReach judges what children found that tried to get out.
+func lookAtReach(s System) (found []Finding) {
+	if len(s.Reaches) == 0 {
+		return []Finding{{Verdict: Unknown, Seen: "no child has tried", Means: "what a child reaches is not known", Do: "see walls"}}
+	}
+	for _, r := range s.Reaches {
+		found = append(found, r.judge())
+	}
+	return found
+}
+
+func (r Reach) judge() Finding {
+	switch {
+	case r.Error != "":
+		return Finding{
+			Verdict: Unknown, Seen: fmt.Sprintf("no child of profile %s could try: %s", r.Profile, r.Error),
+			Means: "what it would reach is not known", Do: "watcher check --try shows more",
+		}
+	case r.Child == "":
+		return Finding{
+			Verdict: Bad, Seen: fmt.Sprintf("a child of profile %s reaches %s at %s", r.Profile, r.What, r.Address),
+			Means: "the wall has a hole", Do: "serve nobody with this profile; see its sockets and its image, and report it",
+		}
+	}
+	f := Finding{
+		Verdict: OK, Seen: fmt.Sprintf("a child of profile %s does not reach %s at %s: %s", r.Profile, r.What, r.Address, r.Child),
+		Means: "outside of a sandbox the same program reaches it",
+	}
+	if r.Host != "" {
+		f.Means = "nothing answers there outside of a sandbox either (" + r.Host + "), so that this proves little"
+	}
+	return f
+}

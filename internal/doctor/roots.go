@@ -1,0 +1,67 @@
+package doctor
+
+import "fmt"
+
+// eachRoot judges the roots that could be looked at. One that is missing is told of by the configuration.
+func eachRoot(s System, judge func(Root) Finding) (found []Finding) {
+	for _, r := range s.Roots {
+		switch {
+		case r.Missing:
+			found = append(found, Finding{Verdict: Unknown, Seen: r.Path + " is not there yet", Means: "its file system is not known", Do: "make it, or start the watcher with --dir, which does"})
+		case r.Error != "":
+			found = append(found, Finding{Verdict: Unknown, Seen: r.Path + ": " + r.Error, Means: "its file system is not known", Do: "see to it that the watcher may open it"})
+		default:
+			found = append(found, judge(r))
+		}
+	}
+	return found
+}
+
+func lookAtIDMaps(s System) []Finding {
+	return eachRoot(s, func(r Root) Finding {
+		seen := fmt.Sprintf("%s (%s)", r.Path, r.FileSystem)
+		switch {
+		case r.NotTried:
+			return Finding{Verdict: Unknown, Seen: seen + " was not tried: we may not mount", Means: "only who may mount can try it", Do: "run this as root"}
+		case r.IDMap != "":
+			return Finding{
+				Verdict: Warn, Seen: seen + " was not mounted with exchanged ids: " + r.IDMap,
+				Means: "one such root is enough for all mounts to be by path", Do: "keep workspaces and context on ext4, xfs, btrfs, or tmpfs from Linux 6.3 on",
+			}
+		}
+		return Finding{Verdict: OK, Seen: seen + " was mounted with exchanged ids", Means: "files that a child makes belong to the workspace's owner"}
+	})
+}
+
+// What is little space: the watcher and everybody else need some.
+const (
+	littleFree  = 1 << 30
+	littleShare = 20 // one in so many
+)
+
+func lookAtSpace(s System) []Finding {
+	return eachRoot(s, func(r Root) Finding {
+		f := Finding{Verdict: OK, Seen: fmt.Sprintf("%s has %s of %s free", r.Path, inGiB(r.Free), inGiB(r.Size)), Means: "there is room"}
+		if r.Free < littleFree || r.Free < r.Size/littleShare {
+			f.Verdict, f.Means, f.Do = Warn, "children can fill what is left; whoever else writes there will feel it", "make room, or move the root to a file system of its own"
+		}
+		return f
+	})
+}
+
+func lookAtQuotas(s System) []Finding {
+	return eachRoot(s, func(r Root) Finding {
+		switch {
+		case r.FileSystem == "btrfs" || r.FileSystem == "zfs":
+			return Finding{Verdict: Unknown, Seen: r.Path + " is on " + r.FileSystem, Means: "its quotas are not visible in its mount", Do: "see btrfs qgroup show, or zfs get quota"}
+		case r.Quota:
+			return Finding{Verdict: OK, Seen: r.Path + " is on a file system with quotas", Means: "what you set there bounds children too"}
+		}
+		return Finding{
+			Verdict: OK, Seen: r.Path + " is on a file system without quotas", Means: "the limits of a profile alone bound what a child leaves there",
+			Do: "where that is not enough, mount it with prjquota or give it a file system of its own",
+		}
+	})
+}
+
+func inGiB(bytes uint64) string { return fmt.Sprintf("%.1f GiB", float64(bytes)/(1<<30)) }

@@ -1,0 +1,107 @@
+package doctor
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"torno/internal/mounts"
+)
+
+// LookAtRoots looks at the file systems of directories. Who may mount tries on a clone, which nobody sees, whether ids can
+// be exchanged there.
+func LookAtRoots(paths []string, mayMount bool) []Root {
+	maps := mounts.NewIDMaps()
+	defer maps.Close()
+	quotas := quotaMounts()
+	var all []Root
+	for _, path := range paths {
+		r := Root{Path: path, NotTried: !mayMount}
+		if err := r.look(quotas); errors.Is(err, fs.ErrNotExist) {
+			r.Missing = true
+		} else if err != nil {
+			r.Error = err.Error()
+		} else if mayMount {
+			r.IDMap = tryIDMap(path, maps)
+		}
+		all = append(all, r)
+	}
+	return all
+}
+
+// look fills in what the file system says.
+func (r *Root) look(quotas map[uint64]bool) error {
+	var fsys unix.Statfs_t
+	var file unix.Stat_t
+	if err := unix.Stat(r.Path, &file); err != nil {
+		return &fs.PathError{Op: "look at", Path: r.Path, Err: err}
+	}
+	if err := unix.Statfs(r.Path, &fsys); err != nil {
+		return &fs.PathError{Op: "look at the file system of", Path: r.Path, Err: err}
+	}
+	r.FileSystem, r.Quota = kindOf(int64(fsys.Type)), quotas[file.Dev]
+	r.Free, r.Size = fsys.Bavail*uint64(fsys.Bsize), fsys.Blocks*uint64(fsys.Bsize)
+	return nil
+}
+
+// tryIDMap says why a directory cannot be mounted with exchanged ids, or "".
+func tryIDMap(path string, maps *mounts.IDMaps) string {
+	bases, err := mounts.OpenBases([]string{path})
+	if err != nil {
+		return err.Error()
+	}
+	defer bases.Close()
+	if err := bases.TryIDMap(path, maps); err != nil {
+		return err.Error()
+	}
+	return ""
+}
+
+// kinds are the file systems that people have workspaces on.
+var kinds = map[int64]string{
+	unix.EXT4_SUPER_MAGIC: "ext4", unix.XFS_SUPER_MAGIC: "xfs", unix.BTRFS_SUPER_MAGIC: "btrfs", unix.TMPFS_MAGIC: "tmpfs",
+	unix.OVERLAYFS_SUPER_MAGIC: "overlay", unix.NFS_SUPER_MAGIC: "nfs", unix.FUSE_SUPER_MAGIC: "fuse", unix.F2FS_SUPER_MAGIC: "f2fs",
+	unix.V9FS_MAGIC: "9p", 0x2fc12fc1: "zfs",
+}
+
+func kindOf(magic int64) string {
+	if name, ok := kinds[magic]; ok {
+		return name
+	}
+	return fmt.Sprintf("file system %#x", magic)
+}
+
+// quotaMounts are the devices of file systems that are mounted with quotas.
+func quotaMounts() map[uint64]bool {
+	found := map[uint64]bool{}
+	data, err := os.ReadFile("/proc/self/mountinfo")
+	if err != nil {
+		return found
+	}
+	for entry := range strings.Lines(string(data)) {
+		var id, parent int
+		var major, minor uint32
+		if _, err := fmt.Sscanf(entry, "%d %d %d:%d ", &id, &parent, &major, &minor); err == nil && hasQuota(entry) {
+			found[unix.Mkdev(major, minor)] = true
+		}
+	}
+	return found
+}
+
+// quotaWords are the options of ext4, xfs and f2fs.
+var quotaWords = []string{"prjquota", "pquota", "usrquota", "uquota", "grpquota", "gquota", "usrjquota", "grpjquota"}
+
+func hasQuota(entry string) bool {
+	_, super, _ := strings.Cut(entry, " - ")
+	for option := range strings.FieldsFuncSeq(super, func(c rune) bool { return c == ',' || c == ' ' || c == '\n' }) {
+		if name, _, _ := strings.Cut(option, "="); slices.Contains(quotaWords, name) {
+			return true
+		}
+	}
+	return false
+}

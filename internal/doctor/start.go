@@ -1,0 +1,197 @@
+package doctor
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"torno/sandbox"
+)
+
+// walls are what no sandbox goes without. There is no switch.
+var walls = []sandbox.GuaranteeKey{
+	sandbox.NoNetwork, sandbox.NoCapabilities, sandbox.NoNewPrivileges, sandbox.SyscallFilter, sandbox.ReadOnlyRoot, sandbox.Namespaces,
+}
+
+// launchers are their names, sorted.
+func (s System) launchers() []string { return slices.Sorted(maps.Keys(s.Launchers)) }
+
+// noLauncher is what is said where nothing is known of any.
+func (s System) noLauncher() []Finding {
+	if len(s.Launchers) > 0 {
+		return nil
+	}
+	return []Finding{{
+		Verdict: Unknown, Seen: "no sandbox could be tried: " + or(s.LauncherError, "there is no launcher"),
+		Means: "nothing is known of what would be enforced", Do: "mend that first",
+	}}
+}
+
+func lookAtWalls(s System) []Finding {
+	found := s.noLauncher()
+	for _, name := range s.launchers() {
+		g := s.Launchers[name]
+		missing := g.Missing(walls)
+		if len(missing) == 0 {
+			found = append(found, Finding{
+				Verdict: OK, Seen: fmt.Sprintf("%s enforces %s, by the word of %s", name, listed(walls), or(s.Asked, "the launcher")),
+				Means: "the walls stand",
+			})
+		}
+		for _, key := range missing {
+			found = append(found, Finding{
+				Verdict: Bad, Refuses: true, Seen: fmt.Sprintf("%s does not enforce %s: %s", name, key, or(g[key].By, "it does not say why")),
+				Means: "no sandbox goes without it", Do: "mend that, or use another launcher",
+			})
+		}
+	}
+	return found
+}
+
+func lookAtBounds(s System) []Finding {
+	found := s.noLauncher()
+	for _, name := range s.launchers() {
+		g := s.Launchers[name]
+		missing := g.Missing(sandbox.Acceptable)
+		if len(missing) == 0 {
+			found = append(found, Finding{
+				Verdict: OK, Seen: fmt.Sprintf("%s enforces limits for %s", name, listed(sandbox.Acceptable)), Means: "a child cannot take the machine down with them",
+			})
+		}
+		for _, key := range missing {
+			found = append(found, s.unbounded(name, key, g[key].By))
+		}
+	}
+	return found
+}
+
+// unbounded is for a limit without which one child can take the machine down.
+func (s System) unbounded(launcher string, key sandbox.GuaranteeKey, why string) Finding {
+	f := Finding{
+		Verdict: Bad, Refuses: true, Seen: fmt.Sprintf("%s does not enforce a limit for %s: %s", launcher, key, why),
+		Means: "one child can take the whole machine down", Do: "switch the cgroup controller on (on a Raspberry Pi: cgroup_enable=memory)",
+		Accept: fmt.Sprintf("accept: [%s] in the configuration, or --accept %s", key, key),
+	}
+	if slices.Contains(s.Accept, key) {
+		f.Refuses, f.Accept, f.Seen = false, "", f.Seen+"; the configuration accepts that"
+	}
+	return f
+}
+
+func lookAtDemands(s System) (found []Finding) {
+	for _, p := range s.Profiles {
+		g, known := s.Launchers[p.Launcher]
+		if !known {
+			continue
+		}
+		for _, key := range g.Missing(p.AtLeast) {
+			found = append(found, Finding{
+				Verdict: Bad, Seen: fmt.Sprintf("profile %s demands %s: %s", p.Name, key, or(g[key].By, "it is not known here")),
+				Means: "every request for the profile is refused", Do: "mend that, or take " + string(key) + " out of at_least of profile " + p.Name,
+			})
+		}
+	}
+	if len(found) == 0 && len(s.Launchers) > 0 {
+		found = append(found, Finding{Verdict: OK, Seen: "what profiles demand is enforced", Means: "at_least refuses nobody"})
+	}
+	return append(found, s.idleOutboxes()...)
+}
+
+// idleOutboxes are those none of whose profiles is enforced: a watcher would refuse everything that comes in.
+func (s System) idleOutboxes() (found []Finding) {
+	cannot := map[string]bool{}
+	for _, p := range s.Profiles {
+		g, known := s.Launchers[p.Launcher]
+		cannot[p.Name] = known && len(g.Missing(p.AtLeast)) > 0
+	}
+	for _, o := range s.Outboxes {
+		if len(o.Profiles) > 0 && !slices.ContainsFunc(o.Profiles, func(name string) bool { return !cannot[name] }) {
+			found = append(found, Finding{
+				Verdict: Bad, Refuses: true, Seen: fmt.Sprintf("outbox %s offers %s", o.Name, strings.Join(o.Profiles, ", ")),
+				Means: "each of its profiles demands what is not enforced here, so that nothing could ever run",
+				Do:    "take the demand out of at_least, or offer another profile",
+			})
+		}
+	}
+	return found
+}
+
+// byPath are the launchers that do not give a child an identity of its own, and why.
+func (s System) byPath() (names []string, why string) {
+	for _, name := range s.launchers() {
+		if g := s.Launchers[name][sandbox.OwnIdentity]; !g.Enforced {
+			names, why = append(names, name), g.By
+		}
+	}
+	return names, why
+}
+
+func lookAtOwners(s System) (found []Finding) {
+	if found := s.noLauncher(); found != nil {
+		return found
+	}
+	by, why := s.byPath()
+	if len(by) == 0 {
+		return []Finding{{Verdict: OK, Seen: "mounts are by handle", Means: "it does not matter to whom workspaces belong"}}
+	}
+	for _, o := range s.Outboxes {
+		f := Finding{
+			Verdict: Warn, Seen: fmt.Sprintf("children of outbox %s run as user %s: %s", o.Name, ids(o.Owners), why),
+			Means: "they share it with whatever else that user runs here; namespaces keep them apart", Do: "get mounts by handle to work",
+		}
+		switch {
+		case len(o.Owners) == 0:
+			f.Verdict, f.Seen = Unknown, fmt.Sprintf("outbox %s is not there yet; its owner is whom its children run as: %s", o.Name, why)
+		case !slices.ContainsFunc(o.Owners, func(uid uint32) bool { return uid != 0 }):
+			f.Verdict, f.Refuses = Bad, len(by) == len(s.Launchers)
+			f.Means = "no child runs as root, so that nothing could ever run"
+			f.Do = "give the outbox to an ordinary user (chown), name the owner of workspaces in owners, or get mounts by handle to work"
+		}
+		found = append(found, f)
+	}
+	return found
+}
+
+func lookAtUIDs(s System) []Finding {
+	seen := fmt.Sprintf("%d to %d", s.UIDs.First, s.UIDs.Last)
+	by, _ := s.byPath()
+	unused := len(s.Launchers) > 0 && len(by) == len(s.Launchers)
+	switch {
+	case len(s.UIDs.Users)+len(s.UIDs.Ranges) == 0:
+		return []Finding{{Verdict: OK, Seen: seen, Means: "no user and no range in /etc/subuid has one of them; users from elsewhere were not looked at"}}
+	case len(s.UIDs.Users) > 0:
+		f := Finding{
+			Verdict: Bad, Refuses: !unused, Seen: fmt.Sprintf("%s, and %s", seen, strings.Join(s.UIDs.Users, ", ")),
+			Means: "a child would run as a user of this machine", Do: "choose another range: uids in the configuration",
+		}
+		if unused {
+			f.Verdict, f.Means = Warn, "mounts are by path and no child gets one of them now; by handle one would run as a user of this machine"
+		}
+		return []Finding{f}
+	}
+	return []Finding{{
+		Verdict: Warn, Seen: fmt.Sprintf("%s, and %s", seen, strings.Join(s.UIDs.Ranges, ", ")),
+		Means: "rootless containers of that user can share a uid with a child, and then send it signals",
+		Do:    "choose another range: uids in the configuration",
+	}}
+}
+
+func listed(keys []sandbox.GuaranteeKey) string {
+	words := make([]string, len(keys))
+	for i, key := range keys {
+		words[i] = string(key)
+	}
+	return strings.Join(words, ", ")
+}
+
+func ids(uids []uint32) string {
+	return strings.ReplaceAll(strings.Trim(fmt.Sprint(uids), "[]"), " ", " or ")
+}
+
+func or(text, otherwise string) string {
+	if text == "" {
+		return otherwise
+	}
+	return text
+}

@@ -1,0 +1,137 @@
+package doctor
+
+import "torno/sandbox"
+
+// System is what was seen. What nobody has looked at is left out.
+type System struct {
+	Host Host
+
+	Engine      *Engine // nil where none answers
+	EngineError string  // why none does
+
+	// Launchers is what each launcher enforces, and Asked by whose word.
+	Launchers     map[string]sandbox.Guarantees
+	Asked         string
+	LauncherError string // why there is no launcher
+
+	// What is configured.
+	Profiles []Profile
+	Outboxes []Outbox
+	Accept   []sandbox.GuaranteeKey // what the operator does without
+	UIDs     UIDs
+	Problems []string // of the configuration, on this machine
+	Warnings []string
+
+	Reaches []Reach
+	Roots   []Root
+	Left    []Leftover
+}
+
+// Host is the machine. Settings of the kernel are as they are written, and "" where the kernel does not have them.
+type Host struct {
+	Kernel       string // its release
+	Root         bool   // we are root
+	MayMount     bool   // we have the capability
+	Distribution string // by its own name
+
+	MaxUserNamespaces  string // user.max_user_namespaces
+	UnprivilegedUserns string // kernel.unprivileged_userns_clone, of Debian and its kin
+	AppArmorUserns     string // kernel.apparmor_restrict_unprivileged_userns
+	CorePattern        string // kernel.core_pattern
+	InotifyInstances   string // fs.inotify.max_user_instances
+	SwapKiB            int64
+
+	Packages Packages
+}
+
+// Engine is what an engine says of itself.
+type Engine struct {
+	Socket      string
+	Version     string
+	API         string
+	Machine     string // as the kernel calls it
+	Arch        string // as Go does; "" where there are no sandboxes for it
+	Runtime     string // that it takes unless told otherwise
+	Components  []Component
+	Seccomp     bool
+	AppArmor    bool
+	SELinux     bool
+	Rootless    bool
+	Remapped    bool // userns-remap
+	Cgroups     string
+	SwapLimit   bool
+	BoundedLogs bool // it has the log driver "local"
+	Warnings    []string
+}
+
+// Component is a program with a version: the engine itself, or what it runs.
+type Component struct {
+	Name    string // engine, containerd, runc, crun, runsc
+	Version string
+	Build   string // the commit; distributions write their package's version here
+}
+
+// Profile and Outbox are what the operator offers.
+type (
+	Profile struct {
+		Name, Launcher string
+		AtLeast        []sandbox.GuaranteeKey
+	}
+	Outbox struct {
+		Name     string
+		Profiles []string
+		Owners   []uint32 // of workspaces, as which a child runs by path
+	}
+)
+
+// UIDs is the range of the sandboxes, and who else has ids of it.
+type UIDs struct {
+	First, Last int64
+	Users       []string // as in passwd(5)
+	Ranges      []string // as in subuid(5)
+}
+
+// Reach is what a child found at an address.
+type Reach struct {
+	Profile string
+	Address string // "unix:/path" or "tcp:1.2.3.4:80"
+	What    string // is there
+	Child   string // why the child did not reach it; "" is that it did
+	Host    string // the same of the same program outside of a sandbox; "" is the oracle
+	Error   string // why no child could try
+}
+
+// Root is a directory of the operator's.
+type Root struct {
+	Path       string
+	Missing    bool
+	FileSystem string // its kind
+	IDMap      string // why it cannot be mounted with exchanged ids; "" is that it was
+	NotTried   bool   // whether it can: we may not mount
+	Free, Size uint64 // bytes
+	Quota      bool
+	Error      string // why nothing else is known
+}
+
+// Leftover is an installation's part of an engine.
+type Leftover struct {
+	Installation string
+	State        string // the directory, as the label says
+	Fate         Fate
+	Containers   int
+	Running      int
+	Volumes      int
+	Images       int
+	Slots        []string
+}
+
+// Fate is what became of an installation.
+type Fate string
+
+// The fates.
+const (
+	Alive    Fate = "alive"    // its state is there
+	Gone     Fate = "gone"     // its state is not
+	Replaced Fate = "replaced" // another installation has its state directory
+	Unclear  Fate = "unclear"  // nobody says where its state was, or we may not look
+)
