@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 	"syscall"
 )
 
@@ -141,4 +142,6 @@ func (e *remoteError) Error() string { return e.failure.Error }
 
 func (e *remoteError) Unwrap() error { return failures[e.failure.Code] }
 
-func escape(ref string) string { return (&url.URL{Path: ref}).EscapedPath() }
+// escape makes one element of a path, also of a reference with slashes and dots in it: the server tidies paths before it
+// looks at them, and would take a/../b for b.
+func escape(ref string) string { return strings.ReplaceAll(url.PathEscape(ref), ".", "%2E") }

@@ -89,7 +89,7 @@ func TestTheDoor(t *testing.T) {
 	if runs, err := client.Runs(ctx, want); err != nil || len(runs) != 1 || runs[0].Key != "k1" || d.seen != want {
 		t.Errorf("Runs is %+v, %v for %+v", runs, err, d.seen)
 	}
-	for _, ref := range []string{"s1", "main/s1", "a b?c#d%2f", "ü"} {
+	for _, ref := range []string{"s1", "main/s1", "a b?c#d%2f", "ü", "a/../b", "main/..", "//."} {
 		if r, err := client.Run(ctx, ref); err != nil || r.Subagent != "s1" || d.ref != ref {
 			t.Errorf("Run(%q) is %+v, %v and asked for %q", ref, r, err, d.ref)
 		}
