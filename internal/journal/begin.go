@@ -2,6 +2,8 @@ package journal
 
 import (
 	"context"
+	"database/sql"
+	"errors"
 	"fmt"
 	"time"
 
@@ -9,15 +11,12 @@ import (
 )
 
 // Begin writes a run that is queued, or ended at once because it is refused. When the key is known, it changes nothing
-// and returns the run that is there; existing is nil when the run was written.
+// and returns the run that is there; existing is nil when the run was written. When there was a run of the key and its
+// row is gone by now, or when that cannot be told any more, it is ErrForgotten.
 //
 // A request whose body disagrees with its file's name is an entry without valid ids: it must not use up a key that a
 // good request may still need.
 func (j *Journal) Begin(ctx context.Context, r Run) (existing *Run, err error) {
-	db, err := j.writer()
-	if err != nil {
-		return nil, err
-	}
 	if err := r.check(); err != nil {
 		return nil, err
 	}
@@ -25,19 +24,32 @@ func (j *Journal) Begin(ctx context.Context, r Run) (existing *Run, err error) {
 	if r.Created.IsZero() {
 		r.Created = time.Now()
 	}
-	result, err := db.ExecContext(ctx, insertRun, r.columns()...)
-	if err != nil {
-		return nil, j.explain("begin run "+r.Key, err)
+	doing, forgotten := "begin run "+r.Key, false
+	err = j.order(ctx, doing, flush(r.State == delegation.StateEnded), func(tx *transaction) error {
+		existing, forgotten = nil, false
+		if written, err := tx.exec(insertRun, r.columns()...); err != nil || written == 1 {
+			return err
+		}
+		known, err := scan(tx.row(getRun, r.Key))
+		if forgotten = errors.Is(err, sql.ErrNoRows); forgotten {
+			return nil
+		}
+		existing = &known
+		return err
+	})
+	if err == nil && forgotten {
+		err = j.explain(doing, ErrForgotten)
 	}
-	if written, err := result.RowsAffected(); err != nil || written == 1 {
-		return nil, j.explain("begin run "+r.Key, err)
-	}
-	known, err := j.Get(ctx, r.Key)
-	return &known, err
+	return existing, err
 }
 
+// A request whose time is that of one whose key was dropped, or earlier, may be that one. What stands for an entry
+// without valid ids never ran and may begin again.
 const insertRun = `INSERT INTO runs (` + columns + `)
-	VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+	SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24,
+		?25, ?26, ?27, ?28, ?29, ?30, ?31, ?32, ?33, ?34, ?35, ?36
+	WHERE ?5 = 0 OR NOT EXISTS (SELECT 1 FROM forgotten WHERE key = unhex(?1))
+		AND NOT EXISTS (SELECT 1 FROM horizons WHERE outbox = ?2 AND asked >= ?10)
 	ON CONFLICT (key) DO NOTHING`
 
 // check refuses what no caller may want to write.

@@ -22,7 +22,7 @@ type mode struct {
 // The writer syncs its log on every commit; on macOS only a full fsync reaches the disk. A reader cannot write.
 var (
 	writing = mode{
-		dsn: "?mode=rw&_txlock=immediate&_pragma=busy_timeout(5000)&_pragma=journal_mode(wal)&_pragma=synchronous(full)" +
+		dsn: "?mode=rw&_txlock=immediate&_pragma=busy_timeout(5000)&_pragma=auto_vacuum(incremental)&_pragma=journal_mode(wal)&_pragma=synchronous(full)" +
 			"&_pragma=fullfsync(1)&_pragma=foreign_keys(1)&_pragma=journal_size_limit(16777216)",
 		demands: `SELECT (SELECT journal_mode = 'wal' FROM pragma_journal_mode), (SELECT synchronous = 2 FROM pragma_synchronous),
 			(SELECT foreign_keys = 1 FROM pragma_foreign_keys)`,

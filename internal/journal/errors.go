@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -12,14 +13,16 @@ import (
 
 // What a caller may want to tell apart. Each one is wrapped with what happened to which run or file.
 var (
-	ErrUnknown  = errors.New("the journal has no such run")
-	ErrMoved    = errors.New("the run is in another state by now")
-	ErrIllegal  = errors.New("the journal does not do that") // a mistake of the caller
-	ErrReadOnly = errors.New("the journal was opened for reading only")
-	ErrUnsafe   = errors.New("others could read or change the journal")
-	ErrCorrupt  = errors.New("the journal is damaged")
-	ErrNewer    = errors.New("the journal was written by a newer version")
-	ErrOlder    = errors.New("the journal was written by an older version")
+	ErrUnknown   = errors.New("the journal has no such run")
+	ErrForgotten = errors.New("there was a run of this key, or may have been, and its record is gone")
+	ErrMoved     = errors.New("the run is in another state by now")
+	ErrIllegal   = errors.New("the journal does not do that") // a mistake of the caller
+	ErrReadOnly  = errors.New("the journal was opened for reading only")
+	ErrClosed    = errors.New("the journal is closed")
+	ErrUnsafe    = errors.New("others could read or change the journal")
+	ErrCorrupt   = errors.New("the journal is damaged")
+	ErrNewer     = errors.New("the journal was written by a newer version")
+	ErrOlder     = errors.New("the journal was written by an older version")
 )
 
 // VersionError is a journal whose schema is not the one of this program. It is ErrNewer or ErrOlder.
@@ -30,8 +33,8 @@ type VersionError struct {
 
 func (e *VersionError) Error() string {
 	if e.Found > e.Known {
-		return fmt.Sprintf("the journal %s has version %d and this program knows versions up to %d: run the newer program, "+
-			"or move the file away and start anew", e.Path, e.Found, e.Known)
+		return fmt.Sprintf("the journal %s has version %d and this program knows versions up to %d: run the newer program. "+
+			"It was not changed; without it requests that still lie in an outbox would run again", e.Path, e.Found, e.Known)
 	}
 	return fmt.Sprintf("the journal %s has version %d and this program needs version %d: start the watcher once, which brings it up to date",
 		e.Path, e.Found, e.Known)
@@ -49,8 +52,17 @@ func illegalMove(from, to delegation.State) error {
 
 // damaged names the file and the next step. The file stays as it is: it may be the only record of what ran.
 func damaged(path, what string) error {
-	return fmt.Errorf("%w: %s %s. Keep a copy; then try `sqlite3 %s .recover`, or move it away together with the files "+
-		"%s-wal and %s-shm. Without it requests that still lie in an outbox run again", ErrCorrupt, path, what, path, path, path)
+	return fmt.Errorf("%w: %s %s. Keep a copy; then try `sqlite3 %s .recover`, or move it away together with its "+
+		"-wal, -shm and .open. Without it requests that still lie in an outbox run again", ErrCorrupt, path, what, path)
+}
+
+// unreadable explains a row that could not be read: when it is neither the database nor the caller who says so, it holds
+// what was never written.
+func (j *Journal) unreadable(ctx context.Context, doing string, err error) error {
+	if ctx.Err() == nil && primary(err) == 0 {
+		err = damaged(j.path, "holds a row that was never written ("+err.Error()+")")
+	}
+	return j.explain(doing, err)
 }
 
 // explain wraps an error of the database with what was being done, and recognises damage.
@@ -65,10 +77,17 @@ func (j *Journal) explain(doing string, err error) error {
 }
 
 func isDamage(err error) bool {
+	code := primary(err)
+	return code == sqlite3.SQLITE_CORRUPT || code == sqlite3.SQLITE_NOTADB
+}
+
+func isFull(err error) bool { return primary(err) == sqlite3.SQLITE_FULL }
+
+// primary is the general one of SQLite's two codes, 0 for what is no error of SQLite's.
+func primary(err error) int {
 	var e *sqlite.Error
 	if !errors.As(err, &e) {
-		return false
+		return 0
 	}
-	primary := e.Code() & 0xff
-	return primary == sqlite3.SQLITE_CORRUPT || primary == sqlite3.SQLITE_NOTADB
+	return e.Code() & 0xff
 }

@@ -35,6 +35,17 @@ func checkDirectory(dir string) error {
 	return nil
 }
 
+// check says whether there is a journal that may be opened, as far as its files tell. It changes nothing.
+func check(path string) (found bool, err error) {
+	if found, err = checkFiles(path); err != nil {
+		return false, err
+	}
+	if err := checkUse(path, found); err != nil {
+		return false, err
+	}
+	return found, checkLog(path)
+}
+
 // checkFiles says whether there is a journal, and refuses one that others could have planted or can read.
 func checkFiles(path string) (found bool, err error) {
 	for _, suffix := range suffixes {

@@ -15,8 +15,9 @@ const readers = 4
 type Journal struct {
 	path         string
 	installation string
-	write        *sql.DB // one connection; nil when opened for reading only
-	read         *sql.DB
+	read         *reader
+	write        *sql.DB // one connection; nil when opened for reading only, as is the writer on it
+	writer       *writer
 }
 
 // Open opens the journal at path, and makes it when there is none. The directory must be ours and closed to others; it
@@ -34,7 +35,7 @@ func Open(ctx context.Context, path string) (_ *Journal, err error) {
 		return nil, err
 	}
 	defer unlock()
-	found, err := checkFiles(path)
+	found, err := check(path)
 	if err != nil {
 		return nil, err
 	}
@@ -73,23 +74,20 @@ func open(ctx context.Context, path string, readOnly bool) (_ *Journal, err erro
 			err = errors.Join(j.explain("open the journal", err), j.Close())
 		}
 	}()
-	if j.read, err = connect(path, reading); err != nil {
+	db, err := connect(path, reading)
+	if err != nil {
 		return nil, err
 	}
-	if err := inspect(ctx, j.read, path, readOnly); err != nil {
+	j.read = newReader(db)
+	if err := inspect(ctx, db, path, readOnly); err != nil {
 		return nil, err
-	}
-	if !readOnly {
-		if j.write, err = connect(path, writing); err != nil {
-			return nil, err
-		}
-		if err := migrate(ctx, j.write); err != nil {
-			return nil, err
-		}
 	}
 	err = j.read.QueryRowContext(ctx, `SELECT id FROM installation WHERE one = 1`).Scan(&j.installation)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = damaged(path, "has lost its installation id")
+	}
+	if err == nil && !readOnly {
+		err = j.openWriter(ctx)
 	}
 	return j, err
 }
@@ -98,21 +96,48 @@ func open(ctx context.Context, path string, readOnly bool) (_ *Journal, err erro
 // them, so that it never touches what another installation made (I14).
 func (j *Journal) Installation() string { return j.installation }
 
-// Close ends all connections. It may be called again.
+// openWriter brings the journal up to date and takes orders from then on.
+func (j *Journal) openWriter(ctx context.Context) (err error) {
+	if j.write, err = connect(j.path, writing); err != nil {
+		return err
+	}
+	if err := migrate(ctx, j.write); err != nil {
+		return err
+	}
+	if err := makeShrinkable(ctx, j.write); err != nil {
+		return err
+	}
+	if j.writer, err = newWriter(j.write); err != nil {
+		return err
+	}
+	return markUse(j.path, markOpen)
+}
+
+// Close lets what is being written end, and ends all connections. It may be called again.
 func (j *Journal) Close() error {
 	var errs []error
-	for _, db := range []*sql.DB{j.read, j.write} { // the writer last: it folds the log into the file
-		if db != nil {
-			errs = append(errs, db.Close())
-		}
+	if j.read != nil {
+		errs = append(errs, j.read.Close())
+	}
+	if j.write != nil {
+		errs = append(errs, j.closeWriter())
 	}
 	return errors.Join(errs...)
 }
 
-// writer is the connection that writes.
-func (j *Journal) writer() (*sql.DB, error) {
-	if j.write == nil {
-		return nil, ErrReadOnly
+// closeWriter comes last: it folds the log into the file.
+func (j *Journal) closeWriter() error {
+	if j.writer == nil || j.writer.isClosed() {
+		return j.write.Close()
 	}
-	return j.write, nil
+	j.writer.stop()
+	return errors.Join(markUse(j.path, markClosing), j.write.Close(), unmarkUse(j.path))
+}
+
+// order has the writer carry out a write.
+func (j *Journal) order(ctx context.Context, doing string, flush flush, do func(*transaction) error) error {
+	if j.writer == nil {
+		return ErrReadOnly
+	}
+	return j.explain(doing, j.writer.carryOut(ctx, flush, do))
 }

@@ -90,6 +90,7 @@ func full(t *testing.T) Run {
 	r.Profile, r.Launcher, r.SpecDigest, r.Workspace = "p", "docker", "sha256:1", "/w/\x00x"
 	r.Handle = &sandbox.Handle{Launcher: "docker", ID: "c1", Key: r.Key, Slot: 4}
 	r.Created, r.Started, r.Ended = time.Unix(1, 1).UTC(), time.Unix(2, 2).UTC(), time.Unix(3, 3).UTC()
+	r.Starting, r.Made, r.AnsweredAt = time.Unix(1, 5).UTC(), time.Unix(1, 7).UTC(), time.Unix(4, 4).UTC()
 	r.Timings = &delegation.Timings{Admit: 0.5, Total: 12}
 	r.Usage = &delegation.Usage{PeakMemoryBytes: 5, CPUSeconds: 0.25}
 	r.Answered = true

@@ -37,24 +37,26 @@ func (j *Journal) Move(ctx context.Context, key string, from, to delegation.Stat
 	if ends != (c.Reason != "") || c.Answered && !ends || c.Reason == delegation.ReasonExited && c.ExitCode == nil {
 		return fmt.Errorf("%w: run %s would be %q with the reason %q, answered %v", ErrIllegal, key, to, c.Reason, c.Answered)
 	}
-	return j.update(ctx, "move", key, moveRun, append(c.columns(), to, key, from)...)
+	return j.update(ctx, "move", key, flush(ends), moveRun, append(c.columns(to == delegation.StateStarting), to, key, from)...)
 }
 
 const moveRun = `UPDATE runs SET
 	handle = coalesce(?, handle), reason = coalesce(?, reason), code = coalesce(?, code), field = coalesce(?, field),
 	hint = coalesce(?, hint), text = coalesce(?, text), exit_code = coalesce(?, exit_code),
 	stdout_tail = coalesce(?, stdout_tail), stderr_tail = coalesce(?, stderr_tail), warnings = coalesce(?, warnings),
-	launcher = coalesce(?, launcher), started = coalesce(?, started), ended = coalesce(?, ended),
-	timings = coalesce(?, timings), usage = coalesce(?, usage), answered = answered OR ?, state = ?
+	launcher = coalesce(?, launcher), starting = coalesce(?, starting), started = coalesce(?, started),
+	ended = coalesce(?, ended), timings = coalesce(?, timings), usage = coalesce(?, usage), answered = answered OR ?, state = ?
 	WHERE key = ? AND state = ?`
 
 // columns are the arguments of moveRun up to answered. An absent one is NULL.
-func (c *Change) columns() []any {
+func (c *Change) columns(starts bool) []any {
+	now := time.Now()
 	return []any{
 		given(c.Handle != nil, jsonColumn{&c.Handle}), given(c.Reason != "", c.Reason), given(c.Code != "", c.Code),
 		given(c.Field != "", c.Field), given(c.Hint != "", c.Hint), given(c.Text != "", c.Text), c.ExitCode,
 		given(c.StdoutTail != "", rawColumn{&c.StdoutTail}), given(c.StderrTail != "", rawColumn{&c.StderrTail}),
 		given(c.Warnings != nil, jsonColumn{&c.Warnings}), given(c.Launcher != "", c.Launcher),
+		given(starts, timeColumn{&now}),
 		given(!c.Started.IsZero(), timeColumn{&c.Started}), given(!c.Ended.IsZero(), timeColumn{&c.Ended}),
 		given(c.Timings != nil, jsonColumn{&c.Timings}), given(c.Usage != nil, jsonColumn{&c.Usage}), c.Answered,
 	}
@@ -69,45 +71,48 @@ func given(is bool, v any) any {
 
 // SetHandle notes the sandbox of a run that is starting. It comes after Create and before Start (I9).
 func (j *Journal) SetHandle(ctx context.Context, key string, h sandbox.Handle) error {
-	p := &h
-	return j.update(ctx, "note the sandbox of", key, setHandle, jsonColumn{&p}, h.Launcher, key)
+	p, now := &h, time.Now()
+	return j.update(ctx, "note the sandbox of", key, onDisk, setHandle, jsonColumn{&p}, h.Launcher, timeColumn{&now}, key)
 }
 
-const setHandle = `UPDATE runs SET handle = ?, launcher = ? WHERE key = ? AND state = 'starting'`
+const setHandle = `UPDATE runs SET handle = ?, launcher = ?, made = ? WHERE key = ? AND state = 'starting'`
 
 // Answered notes that the response of an ended run was published, or is not owed. It may be called again.
 func (j *Journal) Answered(ctx context.Context, key string) error {
-	return j.update(ctx, "note the answer of", key, setAnswered, key)
+	now := time.Now()
+	return j.update(ctx, "note the answer of", key, withKernel, setAnswered, timeColumn{&now}, key)
 }
 
-const setAnswered = `UPDATE runs SET answered = 1 WHERE key = ? AND state = 'ended'`
+const setAnswered = `UPDATE runs SET answered_at = iif(answered, answered_at, ?), answered = 1 WHERE key = ? AND state = 'ended'`
 
 // update runs a statement that is guarded by the run's state.
-func (j *Journal) update(ctx context.Context, doing, key, statement string, args ...any) error {
-	db, err := j.writer()
-	if err != nil {
+func (j *Journal) update(ctx context.Context, doing, key string, flush flush, statement string, args ...any) error {
+	var outcome error
+	err := j.order(ctx, doing+" run "+key, flush, func(tx *transaction) (err error) {
+		outcome = nil
+		changed, err := tx.exec(statement, args...)
+		if err == nil && changed == 0 {
+			outcome, err = whyNot(tx, key)
+		}
 		return err
+	})
+	if err == nil {
+		err = j.explain(doing+" run "+key, outcome)
 	}
-	doing += " run " + key
-	result, err := db.ExecContext(ctx, statement, args...)
-	if err != nil {
-		return j.explain(doing, err)
-	}
-	if changed, err := result.RowsAffected(); err != nil || changed == 1 {
-		return j.explain(doing, err)
-	}
-	return j.explain(doing, whyNot(ctx, db, key))
+	return err
 }
 
 // whyNot tells a run that is in another state from one that does not exist.
-func whyNot(ctx context.Context, db *sql.DB, key string) error {
+func whyNot(tx *transaction, key string) (outcome, err error) {
 	var state delegation.State
-	switch err := db.QueryRowContext(ctx, `SELECT state FROM runs WHERE key = ?`, key).Scan(&state); err {
+	switch err := tx.row(getState, key).Scan(&state); err {
 	case nil:
-		return fmt.Errorf("%w: it is %s", ErrMoved, state)
+		return fmt.Errorf("%w: it is %s", ErrMoved, state), nil
 	case sql.ErrNoRows:
-		return ErrUnknown
+		return ErrUnknown, nil
 	default:
-		return err
+		return nil, err
 	}
 }
+
+const getState = `SELECT state FROM runs WHERE key = ?`

@@ -184,7 +184,10 @@ func TestMoveWritesWhatIsGivenAndKeepsTheRest(t *testing.T) {
 	want.Code, want.Field, want.Hint, want.Text = last.Code, "f", "h", "t"
 	want.Timings, want.Usage, want.Answered, want.Handle, want.Launcher = last.Timings, last.Usage, true, &handle, "docker"
 	got := get(t, j, r.Key)
-	want.Created = got.Created
+	want.Created, want.Starting, want.Made = got.Created, got.Starting, got.Made
+	if got.Starting.Before(got.Created) || got.Made.Before(got.Starting) || !got.AnsweredAt.IsZero() {
+		t.Errorf("queued %v, starting %v, made %v, answered %v", got.Created, got.Starting, got.Made, got.AnsweredAt)
+	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("the row is\n%+v, want\n%+v", got, want)
 	}

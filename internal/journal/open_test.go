@@ -5,6 +5,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -60,7 +61,7 @@ func TestFilesAreClosedToOthers(t *testing.T) {
 	j := open4test(t, path)
 	begin(t, j, queued(t, "main", "a", "r1"))
 	names, err := os.ReadDir(filepath.Dir(path))
-	if err != nil || len(names) != 4 { // database, log, index, lock
+	if err != nil || len(names) != 5 { // database, log, index, lock, mark of use
 		t.Fatalf("the directory holds %v, %v", names, err)
 	}
 	for _, name := range names {
@@ -151,7 +152,7 @@ func TestNewerJournalIsNamedAndNotTouched(t *testing.T) {
 		if !errors.Is(err, ErrNewer) || errors.Is(err, ErrOlder) || !errors.As(err, &version) {
 			t.Fatalf("%s = %v, want ErrNewer", what, err)
 		}
-		if version.Found != 99 || version.Known != 1 || !strings.Contains(err.Error(), "99") || !strings.Contains(err.Error(), path) {
+		if version.Found != 99 || version.Known != 2 || !strings.Contains(err.Error(), "99") || !strings.Contains(err.Error(), path) {
 			t.Errorf("%s = %v, want both versions and the file", what, err)
 		}
 	}
@@ -302,26 +303,26 @@ func TestMigrationsAreNumberedAndAppliedOnce(t *testing.T) {
 	if err != nil || len(all) == 0 {
 		t.Fatalf("migrations: %d, %v", len(all), err)
 	}
-	path := state(t)
-	j := open4test(t, path)
+	next := len(all) + 1
+	sets := func(n int) string { return fmt.Sprintf("; PRAGMA user_version = %d", n) }
+	j := open4test(t, state(t))
 	must(t, migrate(ctx, j.write))
-	const next = `ALTER TABLE runs ADD COLUMN note TEXT NOT NULL DEFAULT ''; PRAGMA user_version = 2`
 	for range 2 {
-		must(t, apply(ctx, j.write, next, 2))
+		must(t, apply(ctx, j.write, `ALTER TABLE runs ADD COLUMN note TEXT NOT NULL DEFAULT ''`+sets(next), next))
 	}
 	begin(t, j, queued(t, "main", "a", "r1"))
 
 	for what, bad := range map[string]string{
-		"that fails half-way":        `ALTER TABLE runs ADD COLUMN more TEXT; CREATE TABLE runs (x); PRAGMA user_version = 3`,
+		"that fails half-way":        `ALTER TABLE runs ADD COLUMN more TEXT; CREATE TABLE runs (x)` + sets(next+1),
 		"that forgets its number":    `ALTER TABLE runs ADD COLUMN more TEXT`,
-		"that sets another's number": `ALTER TABLE runs ADD COLUMN more TEXT; PRAGMA user_version = 4`,
+		"that sets another's number": `ALTER TABLE runs ADD COLUMN more TEXT` + sets(next+2),
 	} {
-		if err := apply(ctx, j.write, bad, 3); err == nil {
+		if err := apply(ctx, j.write, bad, next+1); err == nil {
 			t.Errorf("a migration %s was applied", what)
 		}
 		var version, columns int
 		row := j.write.QueryRow(`SELECT (SELECT user_version FROM pragma_user_version), (SELECT count(*) FROM pragma_table_info('runs') WHERE name = 'more')`)
-		if err := row.Scan(&version, &columns); err != nil || version != 2 || columns != 0 {
+		if err := row.Scan(&version, &columns); err != nil || version != next || columns != 0 {
 			t.Errorf("a migration %s left version %d and %d columns, %v", what, version, columns, err)
 		}
 	}

@@ -88,27 +88,39 @@ const (
 )
 
 func (j *Journal) one(ctx context.Context, doing, query string, args ...any) (Run, bool, error) {
-	r, err := scan(j.read.QueryRowContext(ctx, query, args...))
+	statement, err := j.read.prepared(query)
+	if err != nil {
+		return Run{}, false, j.explain(doing, err)
+	}
+	r, err := scan(statement.QueryRowContext(ctx, args...))
 	if errors.Is(err, sql.ErrNoRows) {
 		return Run{}, false, nil
 	}
 	if err != nil {
-		return Run{}, false, j.explain(doing, err)
+		return Run{}, false, j.unreadable(ctx, doing, err)
 	}
 	return r, true, nil
 }
 
-func (j *Journal) many(ctx context.Context, doing, query string, args ...any) (_ []Run, err error) {
-	rows, err := j.read.QueryContext(ctx, query, args...)
+func (j *Journal) many(ctx context.Context, doing, query string, args ...any) ([]Run, error) {
+	return many(ctx, j, doing, query, scan, args...)
+}
+
+// many reads all rows of a query, each with read.
+func many[T any](ctx context.Context, j *Journal, doing, query string, read func(scanner) (T, error), args ...any) (all []T, err error) {
+	statement, err := j.read.prepared(query)
+	if err != nil {
+		return nil, j.explain(doing, err)
+	}
+	rows, err := statement.QueryContext(ctx, args...)
 	if err != nil {
 		return nil, j.explain(doing, err)
 	}
 	defer func() { err = errors.Join(err, rows.Close()) }()
-	var all []Run
 	for rows.Next() {
-		r, err := scan(rows)
+		r, err := read(rows)
 		if err != nil {
-			return nil, j.explain(doing, err)
+			return nil, j.unreadable(ctx, doing, err)
 		}
 		all = append(all, r)
 	}

@@ -10,7 +10,7 @@ import (
 // when the run has ended and the caller thinks otherwise, or the other way round: the answer of an ended run must look at
 // the new file, and one that has not ended is answered later.
 func (j *Journal) Refile(ctx context.Context, key string, stamp delegation.Stamp, ended bool) error {
-	return j.update(ctx, "note another file of", key, refile, inodeColumn{&stamp.Ino}, stampColumn{&stamp.ModTime},
+	return j.update(ctx, "note another file of", key, withKernel, refile, inodeColumn{&stamp.Ino}, stampColumn{&stamp.ModTime},
 		stampColumn{&stamp.ChangeTime}, stamp.Size, key, ended)
 }
 

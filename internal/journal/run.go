@@ -39,11 +39,14 @@ type Run struct {
 	SpecDigest        string
 	Workspace         string // the parent's view
 	Handle            *sandbox.Handle
-	Created           time.Time // now, where Begin is given none
+	Created           time.Time // when it was queued or refused; now, where Begin is given none
+	Starting          time.Time // when its turn came; set by the journal, as are Made and AnsweredAt
+	Made              time.Time // when it had a sandbox
 	Started, Ended    time.Time
 	Timings           *delegation.Timings
 	Usage             *delegation.Usage
 	Answered          bool // the response was published, or is not owed
+	AnsweredAt        time.Time
 }
 
 // RunKey names the run to a launcher. It is meaningless for an entry without valid ids.

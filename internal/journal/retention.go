@@ -1,0 +1,163 @@
+package journal
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"time"
+
+	"torno/delegation"
+)
+
+// Retention bounds what a journal keeps of what is over. A zero bound is none.
+type Retention struct {
+	Age           time.Duration // since the end of a run
+	Runs          int           // of each outbox, the newest
+	Size          int64         // of the file
+	MaxRequestAge time.Duration // how long the key of a pruned run is remembered, counted from its request
+}
+
+// maxKeys bounds how many keys of pruned runs are remembered for one outbox, about 100 MB. It is what a flood that never
+// ends leaves; the oldest go first, and with them older requests are refused. A test has a smaller one.
+var maxKeys = 1_000_000
+
+// maxSkew is how far ahead of its arrival a request's time may lie. Clocks of guests and of file servers differ.
+const maxSkew = 24 * time.Hour
+
+// Over is a row that may be pruned if its request is gone.
+type Over struct {
+	Key      string
+	FileName string
+	Stamp    delegation.Stamp // as in Run
+	ended    int64
+	seq      int64
+}
+
+// OverSince is the time such that the runs of an outbox that ended earlier are over the bounds. It is the zero time when
+// none is.
+func (j *Journal) OverSince(ctx context.Context, outbox string, r Retention, now time.Time) (since time.Time, err error) {
+	if r.Age > 0 {
+		since = now.Add(-r.Age)
+	}
+	if r.Runs > 0 {
+		if since, err = j.later(ctx, since, beyondCount, outbox, r.Runs-1); err != nil {
+			return since, err
+		}
+	}
+	if size, err := j.Size(ctx); err != nil || r.Size == 0 || size.Used <= r.Size {
+		return since, err
+	}
+	return j.later(ctx, since, oldestShare, outbox, outbox)
+}
+
+const (
+	beyondCount = `SELECT ended FROM runs WHERE outbox = ? AND answered = 1 ORDER BY ended DESC LIMIT 1 OFFSET ?`
+	// A sixteenth at a time: what is pruned is measured again before more is.
+	oldestShare = `SELECT ended + 1 FROM runs WHERE outbox = ? AND answered = 1 ORDER BY ended LIMIT 1
+		OFFSET (SELECT count(*) FROM runs WHERE outbox = ? AND answered = 1) / 16`
+)
+
+// later is the time that a query finds, or since where that is later or nothing is found.
+func (j *Journal) later(ctx context.Context, since time.Time, query string, args ...any) (time.Time, error) {
+	var found time.Time
+	statement, err := j.read.prepared(query)
+	if err == nil {
+		err = statement.QueryRowContext(ctx, args...).Scan(timeColumn{&found})
+	}
+	if errors.Is(err, sql.ErrNoRows) {
+		err = nil
+	}
+	if since.After(found) {
+		found = since
+	}
+	return found, j.explain("look for what is over", err)
+}
+
+// ListOver returns answered runs of an outbox that ended earlier than a time, the earliest first, behind the one that
+// was the last of the list before.
+func (j *Journal) ListOver(ctx context.Context, outbox string, before time.Time, after Over, limit int) ([]Over, error) {
+	return many(ctx, j, "list what is over", listOver, scanOver, outbox, before.UnixNano(), after.ended, after.seq, limit)
+}
+
+const listOver = `SELECT key, file_name, ino, mtime, ctime, size, ended, seq FROM runs
+	WHERE outbox = ? AND answered = 1 AND ended < ? AND (ended, seq) > (?, ?) ORDER BY ended, seq LIMIT ?`
+
+func scanOver(row scanner) (o Over, err error) {
+	err = row.Scan(&o.Key, rawColumn{&o.FileName}, inodeColumn{&o.Stamp.Ino}, stampColumn{&o.Stamp.ModTime},
+		stampColumn{&o.Stamp.ChangeTime}, &o.Stamp.Size, &o.ended, &o.seq)
+	return o, err
+}
+
+// Forget prunes rows and remembers their keys, in one step. A row whose run has been given another file since it was
+// listed stays. The caller has seen that the requests are gone (I10).
+func (j *Journal) Forget(ctx context.Context, rows []Over) error {
+	return j.order(ctx, "prune runs", withKernel, func(tx *transaction) error {
+		for _, o := range rows {
+			file := []any{o.Key, inodeColumn{&o.Stamp.Ino}, stampColumn{&o.Stamp.ChangeTime}}
+			if _, err := tx.exec(keepKey, append(file, maxSkew)...); err != nil {
+				return err
+			}
+			if _, err := tx.exec(deleteRun, file...); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// A request may be written before it is noticed and, as far as its times tell, a little later. Whatever comes back with
+// the times that it had is not newer than asked.
+const (
+	keepKey = `INSERT INTO forgotten (key, outbox, asked)
+		SELECT unhex(key), outbox, max(created, min(mtime, created + ?4)) FROM runs
+		WHERE key = ?1 AND ino = ?2 AND ctime = ?3 AND answered = 1 AND attempt > 0
+		ON CONFLICT (key) DO NOTHING`
+	deleteRun = `DELETE FROM runs WHERE key = ? AND ino = ? AND ctime = ? AND answered = 1`
+)
+
+// KeysSince is the time such that the keys of an outbox whose requests were asked earlier may be dropped: they are older
+// than a request may be, or too many.
+func (j *Journal) KeysSince(ctx context.Context, outbox string, r Retention, now time.Time) (time.Time, error) {
+	return j.later(ctx, now.Add(-r.MaxRequestAge), beyondKeys, outbox, maxKeys-1)
+}
+
+const beyondKeys = `SELECT asked FROM forgotten WHERE outbox = ? ORDER BY asked DESC LIMIT 1 OFFSET ?`
+
+// DropKeys drops keys of an outbox whose requests were asked before a time, at most limit at once, and says whether there
+// were any. In the same step the outbox's horizon moves to the newest of them: from then on no request that is not newer
+// begins, whatever the clock says (I10).
+func (j *Journal) DropKeys(ctx context.Context, outbox string, before time.Time, limit int) (dropped bool, err error) {
+	err = j.order(ctx, "drop keys", withKernel, func(tx *transaction) error {
+		var horizon sql.NullInt64
+		err := tx.row(oldestKeys, outbox, before.UnixNano(), limit).Scan(&horizon)
+		if dropped = horizon.Valid; err != nil || !dropped {
+			return err
+		}
+		if _, err := tx.exec(raiseHorizon, outbox, horizon.Int64); err != nil {
+			return err
+		}
+		_, err = tx.exec(dropKeys, outbox, horizon.Int64)
+		return err
+	})
+	return dropped, err
+}
+
+const (
+	oldestKeys   = `SELECT max(asked) FROM (SELECT asked FROM forgotten WHERE outbox = ? AND asked < ? ORDER BY asked LIMIT ?)`
+	raiseHorizon = `INSERT INTO horizons (outbox, asked) VALUES (?, ?)
+		ON CONFLICT (outbox) DO UPDATE SET asked = max(asked, excluded.asked)`
+	dropKeys = `DELETE FROM forgotten WHERE outbox = ? AND asked <= ?`
+)
+
+// OutboxesWithKeys are the outboxes of which keys are remembered, also those that are not served any more.
+func (j *Journal) OutboxesWithKeys(ctx context.Context) ([]string, error) {
+	return many(ctx, j, "list remembered keys", outboxesWithKeys, func(row scanner) (name string, err error) {
+		return name, row.Scan(&name)
+	})
+}
+
+// One step of the index for each outbox, not one for each key.
+const outboxesWithKeys = `WITH RECURSIVE o (name) AS (
+		SELECT min(outbox) FROM forgotten
+		UNION ALL SELECT (SELECT min(outbox) FROM forgotten WHERE outbox > name) FROM o WHERE name IS NOT NULL)
+	SELECT name FROM o WHERE name IS NOT NULL`

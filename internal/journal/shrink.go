@@ -1,0 +1,71 @@
+package journal
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+)
+
+// Pages that are free stay in the file for what is written next, as far as they are few.
+const (
+	freePages   = 256 // about 1 MB
+	shrinkPages = 64  // at once, so that nobody waits for long
+)
+
+// Size is how large the journal is, in bytes.
+type Size struct{ Used, Free int64 }
+
+// Size asks the database. The log beside it, at most 16 MB when nobody reads for long, is not counted.
+func (j *Journal) Size(ctx context.Context) (s Size, err error) {
+	var page int64
+	statement, err := j.read.prepared(sizes)
+	if err == nil {
+		err = statement.QueryRowContext(ctx).Scan(&page, &s.Used, &s.Free)
+	}
+	return Size{Used: (s.Used - s.Free) * page, Free: s.Free * page}, j.explain("measure the journal", err)
+}
+
+const sizes = `SELECT (SELECT page_size FROM pragma_page_size), (SELECT page_count FROM pragma_page_count),
+	(SELECT freelist_count FROM pragma_freelist_count)`
+
+// Shrink gives some free pages back to the file system, and says whether there are more to give.
+func (j *Journal) Shrink(ctx context.Context) (more bool, err error) {
+	var free int64
+	err = j.order(ctx, "shrink the journal", withKernel, func(tx *transaction) error {
+		if err := tx.row(freeCount).Scan(&free); err != nil || free <= freePages {
+			return err
+		}
+		_, err := tx.exec(shrink)
+		return err
+	})
+	return free > freePages+shrinkPages, err
+}
+
+var shrink = fmt.Sprintf(`PRAGMA incremental_vacuum(%d)`, shrinkPages)
+
+const freeCount = `SELECT freelist_count FROM pragma_freelist_count`
+
+// makeShrinkable rewrites a journal that was made before journals could shrink. It needs as much room again for a moment;
+// where there is none the journal works, and is rewritten when there is.
+func makeShrinkable(ctx context.Context, db *sql.DB) error {
+	var vacuums int
+	if err := db.QueryRowContext(ctx, `PRAGMA auto_vacuum`).Scan(&vacuums); err != nil || vacuums == incremental {
+		return err
+	}
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	_, err = conn.ExecContext(ctx, fmt.Sprintf(`PRAGMA auto_vacuum = %d`, incremental))
+	if err == nil {
+		_, err = conn.ExecContext(ctx, `VACUUM`)
+	}
+	if isFull(err) {
+		err = nil
+	}
+	return err
+}
+
+// incremental is SQLite's number for a file that shrinks when it is told to.
+const incremental = 2

@@ -1,0 +1,63 @@
+package journal
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// The mark of use lies beside a journal while it is open for writing. SQLite takes a log that is gone for one that never
+// was, and would forget without a word what it held; the mark remembers that there is one.
+const (
+	markSuffix  = ".open"
+	markOpen    = "open\n"
+	markClosing = "closing\n" // the log may be gone or not
+)
+
+// checkUse refuses a journal that was in use and whose file or log was taken away since.
+func checkUse(path string, found bool) error {
+	info, err := os.Lstat(path + markSuffix)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("look at the journal: %w", err)
+	}
+	if err := checkFile(path+markSuffix, info); err != nil {
+		return err
+	}
+	mark, err := os.ReadFile(path + markSuffix)
+	if err != nil || string(mark) != markOpen {
+		return err
+	}
+	if !found {
+		return damaged(path, "is missing, although it was in use when the last watcher was stopped ("+path+markSuffix+" says so)")
+	}
+	if _, err := os.Lstat(path + "-wal"); errors.Is(err, fs.ErrNotExist) {
+		return damaged(path, "was in use when the last watcher was stopped, and its log "+path+"-wal is missing: the newest runs are not in it")
+	}
+	return nil
+}
+
+// markUse is called when the log is there. With the mark, the log's name becomes durable.
+func markUse(path, mark string) error {
+	f, err := os.OpenFile(path+markSuffix, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = strings.NewReader(mark).WriteTo(f)
+	if err := errors.Join(err, f.Chmod(0o600), f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	return syncDirectory(filepath.Dir(path))
+}
+
+func unmarkUse(path string) error {
+	if err := os.Remove(path + markSuffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}

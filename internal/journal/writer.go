@@ -1,0 +1,256 @@
+package journal
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// maxBatch bounds how many writes share a transaction: the first of them waits for the last.
+const maxBatch = 64
+
+// writer carries out all writes, one transaction after the other, on the one connection that writes. While a transaction
+// is flushed to the disk, whoever wants to write waits at the door; then all of them go together, and one flush serves
+// them all. Nobody who needs the flush is told that a write is done before it is.
+//
+// A transaction in which nobody needs it is committed without: it survives kill -9, since it is with the kernel, and it
+// reaches the disk with the next one that is flushed, since the log is one file.
+type writer struct {
+	db         *sql.DB
+	statements map[string]*sql.Stmt // all that there are: none can be prepared in the middle of a transaction
+	todo       chan *order          // unbuffered: what was handed over is answered
+	closed     chan struct{}
+	close      func()
+	loop       sync.WaitGroup
+
+	unflushed bool // what SQLite was told last; a new connection flushes
+	flushes   tally
+	waiting   atomic.Int64 // callers who are not answered yet
+}
+
+// order is one caller's write. do reports what the database refuses; what the journal itself refuses is the caller's
+// business and spoils nobody's transaction. It may be called again, in another transaction, when the first one failed.
+type order struct {
+	ctx   context.Context
+	flush flush
+	do    func(*transaction) error
+	done  chan error
+}
+
+// flush says when an order is done.
+type flush bool
+
+const (
+	onDisk     flush = true  // it survives a loss of power
+	withKernel flush = false // it survives the end of the process
+)
+
+// writes are the statements that orders consist of.
+var writes = []string{synchronous, insertRun, getRun, getState, moveRun, setHandle, setAnswered, refile, keepKey, deleteRun, oldestKeys, raiseHorizon, dropKeys, freeCount, shrink}
+
+func newWriter(db *sql.DB) (*writer, error) {
+	w := &writer{db: db, statements: make(map[string]*sql.Stmt), todo: make(chan *order), closed: make(chan struct{})}
+	for _, query := range writes {
+		statement, err := db.PrepareContext(context.Background(), query)
+		if err != nil {
+			return nil, err
+		}
+		w.statements[query] = statement // it is closed with the database
+	}
+	w.close = sync.OnceFunc(func() { close(w.closed) })
+	w.loop.Go(w.run)
+	return w, nil
+}
+
+// carryOut hands a write over and waits until it is done or has failed.
+func (w *writer) carryOut(ctx context.Context, flush flush, do func(*transaction) error) error {
+	o := &order{ctx: ctx, flush: flush, do: do, done: make(chan error, 1)}
+	w.waiting.Add(1)
+	defer w.waiting.Add(-1)
+	select {
+	case w.todo <- o:
+		return <-o.done
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-w.closed:
+		return ErrClosed
+	}
+}
+
+func (w *writer) isClosed() bool {
+	select {
+	case <-w.closed:
+		return true
+	default:
+		return false
+	}
+}
+
+// stop waits for what was handed over.
+func (w *writer) stop() {
+	w.close()
+	w.loop.Wait()
+}
+
+func (w *writer) run() {
+	for {
+		select {
+		case o := <-w.todo:
+			w.settle(w.gather(o))
+		case <-w.closed:
+			return
+		}
+	}
+}
+
+// gather takes everybody who waits by now, and turns away those who gave up.
+func (w *writer) gather(o *order) (batch []*order) {
+	for {
+		if err := o.ctx.Err(); err != nil {
+			o.done <- err
+		} else {
+			batch = append(batch, o)
+		}
+		if len(batch) == maxBatch {
+			return batch
+		}
+		select {
+		case o = <-w.todo:
+		default:
+			return batch
+		}
+	}
+}
+
+// settle carries out a batch and tells everybody. When one order cannot be carried out, each gets a transaction of its
+// own, so that nobody pays for another's mistake. When the commit fails, nobody knows what is on the disk: all are told.
+func (w *writer) settle(batch []*order) {
+	err := w.together(batch)
+	for _, o := range batch {
+		if errors.As(err, new(spoilt)) && len(batch) > 1 {
+			o.done <- w.together([]*order{o})
+			continue
+		}
+		o.done <- err
+	}
+}
+
+// spoilt is the error of an order in a transaction that was rolled back because of it.
+type spoilt struct{ error }
+
+func (e spoilt) Unwrap() error { return e.error }
+
+// together carries out orders in one transaction. It is not the callers' contexts that end it.
+func (w *writer) together(batch []*order) error {
+	if len(batch) == 0 {
+		return nil
+	}
+	needed := withKernel
+	for _, o := range batch {
+		needed = needed || o.flush
+	}
+	if err := w.set(needed); err != nil {
+		return err
+	}
+	tx, err := w.db.BeginTx(context.Background(), nil)
+	if err != nil {
+		return err
+	}
+	defer tx.Rollback() //nolint:errcheck // after a commit there is nothing to undo, and before it nothing to save
+	for _, o := range batch {
+		if err := o.do(&transaction{tx, w.statements}); err != nil {
+			return spoilt{err}
+		}
+	}
+	return w.commit(tx, needed)
+}
+
+// set has SQLite flush the next transaction or not. That can only be said between two of them.
+func (w *writer) set(needed flush) error {
+	if w.unflushed == !bool(needed) {
+		return nil
+	}
+	level := `PRAGMA synchronous = normal`
+	if needed {
+		level = `PRAGMA synchronous = full`
+	}
+	_, err := w.db.ExecContext(context.Background(), level)
+	if err == nil {
+		w.unflushed = !bool(needed)
+	}
+	return err
+}
+
+// commit asks SQLite what it is going to do before it believes that something is on the disk.
+func (w *writer) commit(tx *sql.Tx, needed flush) error {
+	if !needed {
+		return tx.Commit()
+	}
+	level := 0
+	if err := tx.Stmt(w.statements[synchronous]).QueryRow().Scan(&level); err != nil || level != everyCommit {
+		return fmt.Errorf("SQLite would not flush what has to be on the disk (%d, %w)", level, err)
+	}
+	begin := time.Now()
+	err := tx.Commit()
+	w.flushes.add(time.Since(begin))
+	return err
+}
+
+const (
+	synchronous = `SELECT synchronous FROM pragma_synchronous`
+	everyCommit = 2 // SQLite's number for a flush with every commit
+)
+
+// tally counts flushes and keeps how long the last ones took.
+type tally struct {
+	mu    sync.Mutex
+	count int
+	last  [1024]time.Duration
+}
+
+func (t *tally) add(took time.Duration) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.last[t.count%len(t.last)] = took
+	t.count++
+}
+
+// Flushes are how often this journal had something flushed to the disk since it was opened, and how long that usually
+// takes (the median of the last ones). Without a flush the time is 0.
+func (j *Journal) Flushes() (count int, usual time.Duration) {
+	if j.writer == nil {
+		return 0, 0
+	}
+	t := &j.writer.flushes
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	last := slices.Sorted(slices.Values(t.last[:min(t.count, len(t.last))]))
+	if len(last) == 0 {
+		return 0, 0
+	}
+	return t.count, last[len(last)/2]
+}
+
+// transaction is what an order works with.
+type transaction struct {
+	tx         *sql.Tx
+	statements map[string]*sql.Stmt
+}
+
+// exec runs one of writes and says how many rows it changed.
+func (t *transaction) exec(query string, args ...any) (changed int64, err error) {
+	result, err := t.tx.Stmt(t.statements[query]).Exec(args...)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
+func (t *transaction) row(query string, args ...any) *sql.Row {
+	return t.tx.Stmt(t.statements[query]).QueryRow(args...)
+}
