@@ -10,7 +10,8 @@ import (
 // Launcher turns a Spec into a running sandbox. Every launcher passes the suite of package sandboxtest.
 //
 // A method that fails because of the request (a workspace that is a link, a limit that cannot be had) returns a
-// *delegation.Refusal; ErrNotFound says that a sandbox is gone; every other error is the launcher's own trouble.
+// *delegation.Refusal; ErrNotFound says that a sandbox is gone, ErrUnavailable that nothing is known; every other error is
+// the launcher's own trouble.
 type Launcher interface {
 	// Check says what is enforced, by what, or why not.
 	Check(context.Context) (Guarantees, error)
@@ -45,6 +46,10 @@ type Attachment interface {
 // ErrNotFound says that a sandbox does not exist (any more).
 var ErrNotFound = errors.New("the sandbox does not exist")
 
+// ErrUnavailable says that what makes sandboxes does not answer. The call may be made again, and says nothing of the
+// sandbox: it may live on.
+var ErrUnavailable = errors.New("the engine does not answer")
+
 // Handle refers to a sandbox. It is plain data and goes into the journal.
 type Handle struct {
 	Launcher string      `json:"launcher"`
@@ -53,6 +58,9 @@ type Handle struct {
 	Slot     int         `json:"slot"`            // which staging directory and identity it has
 	State    HandleState `json:"state,omitempty"` // as List saw it
 	Exit     *Exit       `json:"exit,omitempty"`  // as List saw it, when State is HandleExited
+	// Which directory Create has mounted as the workspace. 0 and 0 where the launcher does not say.
+	Device uint64 `json:"device,omitempty"`
+	Inode  uint64 `json:"inode,omitempty"`
 }
 
 // HandleState is a sandbox's own state, as its launcher sees it.

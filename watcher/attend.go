@@ -50,6 +50,7 @@ func (w *Watcher) attend(r *run) (sandbox.Exit, error) {
 	}
 	a.work.Go(a.read)
 	a.work.Go(a.wait)
+	a.work.Go(func() { w.watchWorkspace(a.ctx, r, a.began) })
 	a.watch()
 	a.drain()
 	err = att.Close()
@@ -133,6 +134,9 @@ func (a *attendance) watch() {
 // running notes that the agent runs. That the journal does not know it yet is no reason to end a run.
 func (a *attendance) running(at time.Time) {
 	a.r.times.started = at
+	if a.r.state == delegation.StateRunning {
+		return // an earlier watcher has noted it
+	}
 	if err := a.w.move(a.r, delegation.StateRunning, journal.Change{Started: at}); err != nil {
 		a.r.box.log.Error("the journal does not take that a run has started", "run", a.r.hash, "error", err)
 	}

@@ -3,28 +3,50 @@ package watcher
 import (
 	"context"
 	"sync"
+	"time"
 
 	"torno/delegation"
 )
 
+// A status is a courtesy and a file of its own, so that a flood of runs could keep a disk busy with files that live for
+// milliseconds. What statuses may cost is a share of a core; what does not fit is late, or is never written because the
+// run is over.
+const (
+	statusShare = 8                      // they cost at most 1/statusShare of a core
+	statusBurst = 100 * time.Millisecond // of that share may be saved up: a few statuses are written at once
+	boardBehind = 16                     // runs whose statuses wait make the board late
+)
+
 // board keeps the newest status of each run and writes the status files in the background, the newest only: a client
-// that looks away misses steps, never the state.
+// that looks away misses steps, never the state. Runs that move go first, runs that wait in a queue after them.
 type board struct {
 	write func(*run, delegation.RunStatus)
 	wake  chan struct{}
 
-	mu    sync.Mutex
-	dirty map[*run]delegation.RunStatus
+	mu             sync.Mutex
+	newest         map[*run]delegation.RunStatus // not written yet
+	moved, waiting []*run                        // whose turn it is; a run that is not in newest any more is passed over
+	shown          map[*run]bool                 // runs that are not over and of which there is a status
 }
 
 func newBoard(write func(*run, delegation.RunStatus)) *board {
-	return &board{write: write, wake: make(chan struct{}, 1), dirty: make(map[*run]delegation.RunStatus)}
+	return &board{
+		write: write, wake: make(chan struct{}, 1),
+		newest: make(map[*run]delegation.RunStatus), shown: make(map[*run]bool),
+	}
 }
 
 // set makes status the newest of a run.
 func (b *board) set(r *run, status delegation.RunStatus) {
 	b.mu.Lock()
-	b.dirty[r] = status
+	before, known := b.newest[r]
+	b.newest[r] = status
+	switch waits := status.State == delegation.StateQueued; {
+	case waits && !known:
+		b.waiting = append(b.waiting, r)
+	case !waits && (!known || before.State == delegation.StateQueued):
+		b.moved = append(b.moved, r)
+	}
 	b.mu.Unlock()
 	select {
 	case b.wake <- struct{}{}:
@@ -34,23 +56,61 @@ func (b *board) set(r *run, status delegation.RunStatus) {
 
 // loop writes until ctx is done, and then what is left.
 func (b *board) loop(ctx context.Context) {
+	thrift := thrift{share: statusShare, burst: statusBurst}
 	for {
-		select {
-		case <-b.wake:
-			b.flush()
-		case <-ctx.Done():
-			b.flush()
+		r, status, found := b.next()
+		switch {
+		case found:
+			begin := time.Now()
+			b.write(r, status)
+			thrift.spent(ctx, begin)
+		case ctx.Err() != nil:
 			return
+		default:
+			select {
+			case <-b.wake:
+			case <-ctx.Done():
+			}
 		}
 	}
 }
 
-func (b *board) flush() {
+// next takes the status that is to be written now. Where the board is late, a run that is over before anybody saw a
+// status of it needs none: it has a response.
+func (b *board) next() (*run, delegation.RunStatus, bool) {
 	b.mu.Lock()
-	batch := b.dirty
-	b.dirty = make(map[*run]delegation.RunStatus)
-	b.mu.Unlock()
-	for r, status := range batch {
-		b.write(r, status)
+	defer b.mu.Unlock()
+	for {
+		r, found := b.turn()
+		if !found {
+			return nil, delegation.RunStatus{}, false
+		}
+		status, known := b.newest[r]
+		if !known {
+			continue
+		}
+		late := len(b.newest) > boardBehind
+		delete(b.newest, r)
+		over, shown := status.State == delegation.StateEnded, b.shown[r]
+		if b.shown[r] = true; over {
+			delete(b.shown, r)
+		}
+		if !over || shown || !late {
+			return r, status, true
+		}
 	}
+}
+
+// turn takes the run whose turn it is.
+func (b *board) turn() (r *run, found bool) {
+	from := &b.moved
+	if len(*from) == 0 {
+		from = &b.waiting
+	}
+	if len(*from) == 0 {
+		b.moved, b.waiting = nil, nil // lets go of what the slices hold
+		return nil, false
+	}
+	r, *from = (*from)[0], (*from)[1:]
+	return r, true
 }

@@ -15,6 +15,8 @@ func (w *Watcher) conclude(r *run, v verdict) {
 	if !w.writeDown(r, v) {
 		return // the next start answers it
 	}
+	r.out.live.note = nil
+	w.notes.drop(r.hash)
 	r.out.live.flush()
 	r.box.trails.keep(r.trail())
 	r.box.log.Info("run ended", "subagent", r.key.Subagent, "run", r.hash, "reason", v.reason, "exit", v.exit.Code,
@@ -36,7 +38,7 @@ func (w *Watcher) writeDown(r *run, v verdict) bool {
 		if w.life.Err() != nil {
 			return false
 		}
-		w.pause(time.Duration(min(try, 10)) * time.Second)
+		w.pause(backoff(try))
 		if record, err := w.journal.Get(w.life, r.hash); err == nil {
 			r.state = record.State
 		}

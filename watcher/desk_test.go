@@ -45,8 +45,8 @@ func newDesk(t *testing.T, change func(*Config)) *desk {
 	d := &desk{T: t, state: filepath.Join(t.TempDir(), "state"), world: sandboxtest.NewWorld(t)}
 	d.outbox = d.newOutbox("main")
 	d.config = Config{
-		Outboxes: []Outbox{d.settings("main", d.outbox)}, MaxRunning: 4, Version: "test",
-		Shutdown: Shutdown{Budget: patience}, Log: slog.New(slog.DiscardHandler),
+		Outboxes: []Outbox{d.settings("main", d.outbox)}, MaxRunning: 4, Version: "test", Notes: d.notes(),
+		Shutdown: Shutdown{Budget: patience}, Log: slog.New(slog.DiscardHandler), Workspaces: heldByName,
 	}
 	if testing.Verbose() {
 		d.config.Log = slog.New(slog.NewTextHandler(t.Output(), nil))
@@ -58,6 +58,13 @@ func newDesk(t *testing.T, change func(*Config)) *desk {
 	return d
 }
 
+// notes is where running children's progress is kept.
+func (d *desk) notes() string {
+	dir := filepath.Join(d.state, "runs")
+	d.must(os.MkdirAll(dir, 0o700))
+	return dir
+}
+
 func (d *desk) newOutbox(name string) string {
 	dir := filepath.Join(d.TempDir(), name)
 	d.must(os.MkdirAll(filepath.Join(dir, "workspaces"), 0o755))
@@ -65,7 +72,11 @@ func (d *desk) newOutbox(name string) string {
 }
 
 func (d *desk) settings(name, dir string) Outbox {
+	held, err := delegation.OpenDir(dir)
+	d.must(err)
+	d.Cleanup(func() { held.Close() })
 	return Outbox{
+		Dir: held,
 		Policy: sandbox.Policy{
 			Outbox: name, Dir: dir, Allow: []sandbox.Root{sandbox.Root(filepath.Join(dir, "workspaces"))},
 			Profiles: []sandbox.Profile{{
@@ -90,8 +101,7 @@ func (d *desk) open() {
 	if d.wrap != nil {
 		d.config.Launchers[sandboxtest.LauncherName] = d.wrap(d.fake)
 	}
-	d.watcher, err = New(d.config)
-	d.must(err)
+	d.watcher = New(d.config)
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan error, 1)
 	go func() { done <- d.watcher.Run(ctx) }()
@@ -100,7 +110,6 @@ func (d *desk) open() {
 		if err := <-done; err != nil {
 			d.Error("the watcher ended with", err)
 		}
-		d.must(d.watcher.Close())
 		d.must(d.journal.Close())
 	})
 	d.kill = func() {

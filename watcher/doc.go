@@ -18,8 +18,10 @@
 //
 // Reading fails: the request is refused, with a response (invariant I11). The journal fails: nothing is started, since
 // an effect without a record could be doubled; the outbox is looked at again. The launcher fails: the run ends as
-// launch_failed and whatever it left carries the run's key and is removed. The watcher dies: Recover finds each
-// unfinished run in the journal and each sandbox in the launcher's list, and the same road is taken from there.
+// launch_failed and whatever it left carries the run's key and is removed. The engine does not answer: every call is made
+// again, ever more slowly, until it does or the run must end; nothing is said of a sandbox that nobody could look at. The
+// watcher dies: the next one finds each unfinished run in the journal and each sandbox in the launcher's list, and takes
+// the same road from there. A sandbox that lives is adopted.
 //
 // Nothing here trusts an event: an event names a file, and the file is looked at. A listing stands behind the events.
 package watcher

@@ -118,6 +118,9 @@ func (s *scan) admit(ctx context.Context, in intake, request delegation.Request)
 	if err != nil {
 		return s.journalTrouble(err)
 	}
+	if existing != nil {
+		r.state = existing.State // an earlier watcher has got so far, and launched nothing
+	}
 	r.admitted = time.Now()
 	s.w.own(r)
 	if refusal := s.w.scheduler.submit(s.w.life, r); refusal != nil {

@@ -22,14 +22,20 @@ var (
 	politely = ladder{{sandbox.Interrupt, 10 * time.Second}, {sandbox.Terminate, 5 * time.Second}, {sandbox.Kill, 0}}
 	// firmly is for an agent that has used up its time.
 	firmly = ladder{{sandbox.Terminate, 5 * time.Second}, {sandbox.Kill, 0}}
+	// outright is for one that fills the disk: every moment costs.
+	outright = ladder{{sandbox.Kill, 0}}
 )
 
 // ladderFor says how a run is ended for a reason.
 func ladderFor(reason delegation.Reason) ladder {
-	if reason == delegation.ReasonDeadline {
+	switch reason {
+	case delegation.ReasonDeadline:
 		return firmly
+	case delegation.ReasonWorkspaceLimit:
+		return outright
+	default:
+		return politely
 	}
-	return politely
 }
 
 // signaller is the part of an attachment that a ladder needs.

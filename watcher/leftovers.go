@@ -26,7 +26,10 @@ func (s *scan) orphan(name, rawID string) {
 }
 
 // orphanSegment removes live output that belongs to no run of this watcher: an earlier one left it.
-func (s *scan) orphanSegment(name string) {
+func (s *scan) orphanSegment(name, rawID string) {
+	if s.runOf(rawID) != nil {
+		return // an adopted run goes on behind it
+	}
 	stamp, err := s.dir.Stat(name)
 	if err == nil && stamp.ModTime.Before(s.w.born) {
 		s.discard(name)

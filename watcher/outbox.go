@@ -15,6 +15,7 @@ import (
 
 // Outbox is the configuration of one outbox.
 type Outbox struct {
+	Dir             *delegation.Dir // open
 	Policy          sandbox.Policy
 	MaxRunning      int
 	Queue           int

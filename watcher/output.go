@@ -2,6 +2,7 @@ package watcher
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -28,6 +29,7 @@ type output struct {
 	cursor  sandbox.Cursor // where a new attachment goes on
 	head    []byte         // standard error until its first line is complete
 	started bool
+	known   bool  // the journal says that the agent was started: a beginning without init's line is a lost one
 	failure error // why init did not start the agent
 }
 
@@ -68,6 +70,10 @@ func (o *output) takeHead(data []byte) []byte {
 	at, err := runfile.ParseFirstLine(string(line))
 	if err == nil && !complete {
 		err = runfile.ErrNotInit
+	}
+	if err != nil && o.known {
+		o.started = true
+		return slices.Concat(line, []byte("\n"), rest)
 	}
 	if err != nil {
 		o.failure = err

@@ -78,7 +78,7 @@ func (w *Watcher) heartbeatOf(taking context.Context, box *outbox) func(bool) de
 	return func(stopping bool) delegation.Heartbeat {
 		now := h
 		now.BeatAt = time.Now().UTC()
-		now.Stopping = stopping || taking.Err() != nil
+		now.Stopping, now.Stopped = stopping || taking.Err() != nil, stopping
 		now.Running, now.Queued = w.scheduler.load(w.life, box)
 		return now
 	}

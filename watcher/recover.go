@@ -2,7 +2,6 @@ package watcher
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -11,60 +10,106 @@ import (
 	"torno/sandbox"
 )
 
-// recover settles what an earlier watcher left: its sandboxes are removed, its runs in flight are answered as lost, what
-// it had ended without answering is answered. What only waited is taken up again by the first listing.
+// recover takes up what an earlier watcher left. The journal says what was meant to be, each launcher's list says what is,
+// and the outbox says who still wants it:
+//
+//	the run ended, no response        it is answered
+//	its request is gone or replaced   its sandbox is removed, nobody is owed an answer
+//	it has a sandbox                  it is adopted: output goes on behind the cursor, deadline and limits go on
+//	it had one, and that is gone      it is lost, or attempted again where its profile says so
+//	it never had one                  nothing was launched: it goes through the door again
+//
+// A sandbox that belongs to none of these is removed. Adoption is the same road that a request takes when it is new, from
+// the file on; only what is done already is not done again.
 func (w *Watcher) recover(ctx context.Context) error {
-	for name, launcher := range w.config.Launchers {
-		if err := w.removeAll(ctx, name, launcher); err != nil {
-			return err
-		}
+	left, err := w.listLeft(ctx)
+	if err != nil {
+		return err
 	}
 	unfinished, err := w.journal.Unfinished(ctx)
 	if err != nil {
 		return fmt.Errorf("recover: %w", err)
 	}
 	for _, record := range unfinished {
-		if err := w.settle(ctx, record); err != nil {
+		handle, there := left[record.Key]
+		delete(left, record.Key)
+		if err := w.settle(ctx, record, handle, there); err != nil {
 			return fmt.Errorf("recover run %s: %w", record.Key, err)
 		}
 	}
-	return nil
-}
-
-func (w *Watcher) removeAll(ctx context.Context, name string, launcher sandbox.Launcher) error {
-	handles, err := launcher.List(ctx)
-	if err != nil {
-		return fmt.Errorf("list the sandboxes of %s: %w", name, err)
-	}
-	for _, h := range handles {
-		w.log.Info("removing a sandbox of an earlier watcher", "launcher", name, "sandbox", h.ID, "run", h.Key)
-		if err := launcher.Remove(ctx, h); err != nil && !errors.Is(err, sandbox.ErrNotFound) {
-			return fmt.Errorf("remove the sandbox %s: %w", h.ID, err)
-		}
+	w.notes.sweep(func(key string) bool { return w.running(key) != nil })
+	for _, h := range left {
+		w.log.Info("removing a sandbox that belongs to no run", "launcher", h.Launcher, "sandbox", h.ID, "run", h.Key)
+		w.removeLater(h)
 	}
 	return nil
 }
 
-// settle brings one unfinished record to its end.
-func (w *Watcher) settle(ctx context.Context, record journal.Run) error {
-	box := w.boxNamed(record.Outbox)
-	switch record.State {
-	case delegation.StateQueued:
-		if box != nil && box.stillThere(record.FileName, record.Stamp) {
-			return nil // the listing takes it up
-		}
-		return w.journal.Move(ctx, record.Key, record.State, delegation.StateEnded, journal.Change{
-			Reason: delegation.ReasonClientGone, Ended: time.Now(), Answered: true,
-		})
-	case delegation.StateEnded:
-	default:
-		err := w.journal.Move(ctx, record.Key, record.State, delegation.StateEnded, journal.Change{
-			Reason: delegation.ReasonLost, Ended: time.Now(), Code: delegation.CodeLost,
-			Text: "The run was interrupted by a restart of the watcher.", Hint: "Ask again with a new request_id.",
-		})
+// listLeft are the sandboxes of all launchers, by the key of their run.
+func (w *Watcher) listLeft(ctx context.Context) (map[string]sandbox.Handle, error) {
+	left := make(map[string]sandbox.Handle)
+	for name, launcher := range w.config.Launchers {
+		handles, err := launcher.List(ctx)
 		if err != nil {
-			return err
+			return nil, fmt.Errorf("list the sandboxes of %s: %w", name, err)
 		}
+		for _, h := range handles {
+			left[h.Key] = h
+		}
+	}
+	return left, nil
+}
+
+// removeLater removes a sandbox that no run waits for. One that cannot be removed does not keep the watcher from its work.
+func (w *Watcher) removeLater(h sandbox.Handle) {
+	launcher := w.config.Launchers[h.Launcher]
+	w.runs.Go(func() {
+		err := w.insistAlways("remove a sandbox", func(ctx context.Context) error { return launcher.Remove(ctx, h) })
+		if err != nil {
+			w.log.Error("a sandbox is left; the next start removes it", "sandbox", h.ID, "error", err)
+		}
+	})
+}
+
+// settle brings one unfinished record on its way.
+func (w *Watcher) settle(ctx context.Context, record journal.Run, h sandbox.Handle, there bool) error {
+	box := w.boxNamed(record.Outbox)
+	if record.State == delegation.StateEnded {
+		if there {
+			w.removeLater(h)
+		}
+		return w.answerRecord(ctx, box, record.Key)
+	}
+	if box != nil && box.stillThere(record.FileName, record.Stamp) {
+		switch {
+		case there:
+			return w.adopt(ctx, box, record, h)
+		case record.Handle == nil:
+			return nil // the first listing takes it up: nothing of it was launched
+		}
+		return w.lose(ctx, box, record)
+	}
+	if there {
+		w.removeLater(h)
+	}
+	return w.journal.Move(ctx, record.Key, record.State, delegation.StateEnded, journal.Change{
+		Reason: delegation.ReasonClientGone, Ended: time.Now(), Answered: true,
+	})
+}
+
+// lose ends a run whose sandbox is gone, and attempts it again where its profile says so.
+func (w *Watcher) lose(ctx context.Context, box *outbox, record journal.Run) error {
+	change := journal.Change{
+		Reason: delegation.ReasonLost, Ended: time.Now(), Code: delegation.CodeLost,
+		Text: "The run's sandbox was gone when the watcher was started again.", Hint: "Ask again with a new request_id.",
+	}
+	return w.end(ctx, box, record, change)
+}
+
+// end writes an end down and answers it.
+func (w *Watcher) end(ctx context.Context, box *outbox, record journal.Run, change journal.Change) error {
+	if err := w.journal.Move(ctx, record.Key, record.State, delegation.StateEnded, change); err != nil {
+		return err
 	}
 	return w.answerRecord(ctx, box, record.Key)
 }

@@ -36,11 +36,15 @@ type run struct {
 
 	place place // scheduler
 
+	tooMuch atomic.Pointer[delegation.Refusal] // why it is ended because of its workspace
+
 	seenAs atomic.Pointer[delegation.Stamp] // the request's file; another one when the client wrote the same request again
 
 	// What follows belongs to the goroutine that carries the run.
 	state  delegation.State
 	handle sandbox.Handle
+	held   *workspace
+	unheld error // why there is none
 	out    *output
 	times  milestones
 }

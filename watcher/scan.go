@@ -183,7 +183,7 @@ func (s *scan) listed(ctx context.Context, name string) {
 	case delegation.KindResponse, delegation.KindStatus:
 		s.orphan(name, raw)
 	case delegation.KindEvents:
-		s.orphanSegment(name)
+		s.orphanSegment(name, raw)
 	case delegation.KindOther:
 		s.orphanTemp(name)
 	}

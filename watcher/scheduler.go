@@ -111,6 +111,17 @@ func (s *scheduler) admit(r *run) *delegation.Refusal {
 	return nil
 }
 
+// adopt takes a run that has a sandbox already. It holds a slot from now on, even where that is one too many.
+func (s *scheduler) adopt(ctx context.Context, r *run) {
+	s.do(ctx, func() {
+		s.subjects[r.subject()], s.admitted[r] = r, true
+		r.place = inSlot
+		s.laneOf(r.box).running++
+		s.running++
+		s.launch(r)
+	})
+}
+
 // conflict refuses a workspace that is in use by another subagent, unless the outbox lets such runs wait.
 func (s *scheduler) conflict(r *run) *delegation.Refusal {
 	if r.box.settings.QueueBusy {

@@ -21,6 +21,7 @@ const (
 
 // segments publishes a run's live output as immutable files.
 type segments struct {
+	note    func() // called before a segment is published, or nil
 	publish func(seq int, events []delegation.Event) error
 	remove  func(seq int)
 	report  func(error)
@@ -28,6 +29,7 @@ type segments struct {
 	mu sync.Mutex // guards what follows
 
 	seq     int   // of the last segment
+	inside  bool  // a chunk is being taken
 	lines   int64 // of the last event
 	pending []piece
 	size    int
@@ -47,6 +49,8 @@ type piece struct {
 func (s *segments) add(kind delegation.EventType, data []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.inside = true
+	defer func() { s.inside = false }()
 	for len(data) > 0 {
 		room := segmentBytes - s.size - pieceCost
 		if room <= utf8.UTFMax {
@@ -129,6 +133,9 @@ func (s *segments) write() {
 		events = append(events, p.event(s.lines))
 	}
 	s.seq++
+	if s.note != nil {
+		s.note()
+	}
 	if err := s.publish(s.seq, events); err != nil {
 		s.report(err)
 	}

@@ -3,7 +3,6 @@ package watcher
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"sync"
 	"time"
@@ -13,11 +12,14 @@ import (
 	"torno/sandbox"
 )
 
-// Config is all that a watcher is given. The journal and the launchers are opened, and closed, by the caller.
+// Config is all that a watcher is given. The outboxes, the journal and the launchers are opened, and closed, by the caller.
 type Config struct {
 	Outboxes   []Outbox
 	Launchers  map[string]sandbox.Launcher // by the name that profiles use
 	Journal    *journal.Journal
+	Notes      string                                  // a directory of ours for how far the output of running children was taken
+	Workspaces func(sandbox.Source) (Workspace, error) // holds the workspace of a run
+	Disk       Disk
 	MaxRunning int
 	Shutdown   Shutdown
 	Version    string
@@ -34,8 +36,10 @@ type Shutdown struct {
 type Watcher struct {
 	config    Config
 	journal   *journal.Journal
+	notes     notes
 	boxes     []*outbox
 	scheduler *scheduler
+	disks     *disks
 	log       *slog.Logger
 	born      time.Time
 	ready     chan struct{}
@@ -48,51 +52,32 @@ type Watcher struct {
 	owned map[string]*run // by key: every run from admission to its answer
 }
 
-// New opens the outboxes.
-func New(config Config) (*Watcher, error) {
+// New prepares everything and touches nothing.
+func New(config Config) *Watcher {
 	w := &Watcher{
-		config: config, journal: config.Journal, log: config.Log, born: time.Now(),
-		ready: make(chan struct{}), owned: make(map[string]*run),
+		config: config, journal: config.Journal, notes: notes{config.Notes}, log: config.Log, born: time.Now(),
+		ready: make(chan struct{}), owned: make(map[string]*run), disks: newDisks(config.Disk),
 	}
 	w.life, w.endLife = context.WithCancel(context.Background())
 	for _, settings := range config.Outboxes {
-		box, err := w.openOutbox(settings)
-		if err != nil {
-			w.Close()
-			return nil, err
-		}
-		w.boxes = append(w.boxes, box)
+		w.boxes = append(w.boxes, w.newOutbox(settings))
 	}
 	w.scheduler = newScheduler(config.MaxRunning, w.boxes)
 	w.scheduler.launch = func(r *run) { w.runs.Go(func() { w.live(r) }) }
 	w.scheduler.dismiss = func(r *run, reason delegation.Reason) { w.dismiss(r, verdict{reason: reason}) }
 	w.scheduler.show = func(r *run, position int) { r.box.board.set(r, r.status(position, "")) }
-	return w, nil
+	return w
 }
 
-func (w *Watcher) openOutbox(settings Outbox) (*outbox, error) {
-	dir, err := delegation.OpenDir(settings.Policy.Dir)
-	if err != nil {
-		return nil, fmt.Errorf("open the outbox %q: %w", settings.Policy.Outbox, err)
-	}
+func (w *Watcher) newOutbox(settings Outbox) *outbox {
 	if len(settings.Policy.Owners) == 0 {
-		uid, _ := dir.Owner()
+		uid, _ := settings.Dir.Owner()
 		settings.Policy.Owners = []uint32{uid} // a parent's own files, where a child must run as their owner
 	}
-	box := &outbox{settings: settings, name: settings.Policy.Outbox, dir: dir, w: w, log: w.log.With("outbox", settings.Policy.Outbox)}
+	box := &outbox{settings: settings, name: settings.Policy.Outbox, dir: settings.Dir, w: w, log: w.log.With("outbox", settings.Policy.Outbox)}
 	box.board = newBoard(box.publishStatus)
 	box.trails = &trails{remove: box.discard}
-	return box, nil
-}
-
-// Close lets the outboxes go. Run must have returned.
-func (w *Watcher) Close() error {
-	w.endLife()
-	var errs []error
-	for _, box := range w.boxes {
-		errs = append(errs, box.dir.Close())
-	}
-	return errors.Join(errs...)
+	return box
 }
 
 // Ready is closed when the watcher has recovered and looks at its outboxes.
@@ -101,12 +86,17 @@ func (w *Watcher) Ready() <-chan struct{} { return w.ready }
 // Run recovers what an earlier watcher left and serves the outboxes until ctx is done; then it answers everybody and
 // returns.
 func (w *Watcher) Run(ctx context.Context) error {
-	defer w.endLife()
+	var background sync.WaitGroup
+	defer func() {
+		w.endLife()
+		w.runs.Wait()
+		background.Wait()
+	}()
+	background.Go(func() { w.scheduler.loop(w.life) })
+	background.Go(func() { w.disks.loop(w.life) })
 	if err := w.recover(ctx); err != nil {
 		return err
 	}
-	var background sync.WaitGroup
-	background.Go(func() { w.scheduler.loop(w.life) })
 	writing, endWriting := context.WithCancel(w.life)
 	for _, box := range w.boxes {
 		background.Go(func() { box.board.loop(writing) })
@@ -118,8 +108,6 @@ func (w *Watcher) Run(ctx context.Context) error {
 	err := w.take(ctx)
 	w.stopWorking()
 	endWriting()
-	w.endLife()
-	background.Wait()
 	return err
 }
 
@@ -164,6 +152,7 @@ func (w *Watcher) newRun(box *outbox, key sandbox.RunKey, in intake, spec sandbo
 	r.seenAs.Store(&in.stamp)
 	r.ending, r.stop = context.WithCancelCause(context.Background())
 	r.out = &output{live: box.newSegments(key)}
+	r.out.live.note = func() { w.notes.save(r.hash, r.out.progress()) }
 	return r
 }
 

@@ -13,12 +13,11 @@ import (
 	"torno/sandbox"
 )
 
-// order is one sandbox to be made. The trial's is the only one that is no run.
+// order is one sandbox to be made.
 type order struct {
 	run   string // the key's hash, or a role
 	spec  sandbox.Spec
 	bases *mounts.Bases
-	trial bool
 }
 
 // Create makes the container of a key, or finds the one that is there.
@@ -26,6 +25,7 @@ func (l *Launcher) Create(ctx context.Context, key sandbox.RunKey, spec sandbox.
 	if missing := l.guarantees.Missing(spec.AtLeast); len(missing) > 0 {
 		return sandbox.Handle{}, l.notEnforced(spec, missing[0])
 	}
+	l.undoRest()
 	if h, err := l.again(ctx, key.Hash()); !errors.Is(err, sandbox.ErrNotFound) {
 		return h, err
 	}
@@ -77,7 +77,8 @@ func (l *Launcher) create(ctx context.Context, o order) (h sandbox.Handle, err e
 	}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, m.rollBack())
+			err = errors.Join(away(err), m.rollBack())
+			l.keepUndo(m)
 		}
 	}()
 	defer m.letGo()
@@ -92,15 +93,6 @@ func (l *Launcher) create(ctx context.Context, o order) (h sandbox.Handle, err e
 		}
 	}
 	return m.make(ctx)
-}
-
-// rollBack undoes everything, the newest first.
-func (m *making) rollBack() error {
-	var errs []error
-	for i := len(m.undo) - 1; i >= 0; i-- {
-		errs = append(errs, m.undo[i]())
-	}
-	return errors.Join(errs...)
 }
 
 // letGo closes the pins: mounts made from them stand on their own.
@@ -178,7 +170,7 @@ func (m *making) make(ctx context.Context) (sandbox.Handle, error) {
 		return sandbox.Handle{}, err
 	}
 	m.remember(made.ID, &box{run: m.order.run, slot: m.slot, stdin: m.recipe.stdin, fresh: true})
-	return sandbox.Handle{Launcher: launcherName, ID: made.ID, Key: m.order.run, Slot: m.slot.Number()}, nil
+	return m.handle(made.ID), nil
 }
 
 // existing returns the container that has the name already, if it is this very run's. What was set up for a new one is undone.

@@ -28,7 +28,6 @@ type Launcher struct {
 	images  *images
 	idmaps  *mounts.IDMaps
 	shared  shared
-	kept    keptPlaces
 
 	// What the trial found out.
 	slots      *mounts.Slots
@@ -40,6 +39,7 @@ type Launcher struct {
 	mu       sync.Mutex
 	boxes    map[string]*box // by container id
 	attached map[*attachment]bool
+	undone   []*making // launches that failed and could not be undone
 }
 
 var _ sandbox.Launcher = (*Launcher)(nil)
@@ -96,7 +96,7 @@ func New(ctx context.Context, options Options) (_ *Launcher, err error) {
 		return nil, err
 	}
 	l := &Launcher{
-		options: options, engine: e, names: naming{options.Installation}, images: newImages(e),
+		options: options, engine: e, names: naming{options.Installation, options.StateDir}, images: newImages(e),
 		idmaps: mounts.NewIDMaps(), boxes: map[string]*box{}, attached: map[*attachment]bool{},
 	}
 	for _, step := range []func(context.Context) error{l.learn, l.sweep, l.prepare, l.settle} {
@@ -116,11 +116,7 @@ func (l *Launcher) learn(ctx context.Context) error {
 	if l.facts, err = factsOf(info); err != nil {
 		return err
 	}
-	for _, lack := range l.facts.lacks() {
-		l.options.Log.Warn("the engine's runtime is old", "lacks", lack)
-	}
-	l.kept, err = keepPlaces(l.options.StateDir, l.options.Outboxes, engineSockets(l.engine.api.DaemonHost()))
-	return err
+	return keepPlaces(l.options.Bases, l.options.StateDir, engineSockets(l.engine.api.DaemonHost()))
 }
 
 // sweep removes the containers that are no runs. None of them is in use when a launcher starts.

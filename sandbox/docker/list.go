@@ -13,9 +13,10 @@ import (
 
 // List is every run of this installation that has a container.
 func (l *Launcher) List(ctx context.Context) ([]sandbox.Handle, error) {
+	l.undoRest()
 	found, err := l.engine.list(ctx, l.names.filter())
 	if err != nil {
-		return nil, fmt.Errorf("list containers: %w", err)
+		return nil, away(fmt.Errorf("list containers: %w", err))
 	}
 	var all []sandbox.Handle
 	for _, c := range found {

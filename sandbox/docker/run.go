@@ -64,7 +64,7 @@ func (l *Launcher) attach(ctx context.Context, h sandbox.Handle, o container.Att
 	if _, gone := l.look(ctx, h); gone != nil {
 		return nil, gone // the client does not tell why it could not attach
 	}
-	return nil, fmt.Errorf("attach: %w", err)
+	return nil, away(fmt.Errorf("attach: %w", err))
 }
 
 // look inspects a container, and makes sure that it is a run of this installation (I14).
@@ -87,5 +87,5 @@ func (l *Launcher) wrap(err error, doing string, h sandbox.Handle) error {
 	if isGone(err) {
 		return fmt.Errorf("%s container %s: %w", doing, h.ID, sandbox.ErrNotFound)
 	}
-	return fmt.Errorf("%s container %s: %w", doing, h.ID, err)
+	return away(fmt.Errorf("%s container %s: %w", doing, h.ID, err))
 }

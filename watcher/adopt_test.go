@@ -1,0 +1,231 @@
+package watcher
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"torno/delegation"
+	"torno/sandbox"
+	"torno/sandbox/sandboxtest"
+)
+
+// gate makes a program "gated" known, which prints a line, waits until it is let on, prints another one, and ends.
+func (d *desk) gate() (release func()) {
+	open := make(chan struct{})
+	release = sync.OnceFunc(func() { close(open) })
+	d.world.Register("gated", func(ctx context.Context, p sandboxtest.ProgramIO) int {
+		io.WriteString(p.Stdout, "before\n")
+		select {
+		case <-open:
+			io.WriteString(p.Stdout, "after\n")
+			return 0
+		case <-ctx.Done():
+			return 1
+		}
+	})
+	d.Cleanup(release)
+	return release
+}
+
+// onceEach wants every key to have been started once.
+func (d *desk) onceEach() {
+	d.Helper()
+	for _, key := range d.world.Keys() {
+		if d.world.Created(key) != 1 || d.world.Started(key) != 1 {
+			d.Errorf("%s was created %d times and started %d times", key, d.world.Created(key), d.world.Started(key))
+		}
+	}
+}
+
+// live is the text of a run's live output, and how many gaps it has.
+func (d *desk) live(id string) (text string, gaps int) {
+	d.Helper()
+	files, err := filepath.Glob(filepath.Join(d.outbox, "events_"+id+".*.jsonl"))
+	d.must(err)
+	for _, file := range files { // at most nine of them: by name is by number
+		data, err := os.ReadFile(file)
+		d.must(err)
+		for line := range strings.Lines(string(data)) {
+			var e delegation.Event
+			d.must(json.Unmarshal([]byte(line), &e))
+			if e.Type == delegation.EventGap {
+				gaps++
+			}
+			text += e.Text
+		}
+	}
+	return text, gaps
+}
+
+// printed waits until a run's live output shows a text.
+func (d *desk) printed(id, want string) {
+	d.Helper()
+	d.eventually("the live output shows "+want, func() bool { text, _ := d.live(id); return strings.Contains(text, want) })
+}
+
+func TestAnAdoptedRunGoesOnWhereItWas(t *testing.T) {
+	for name, c := range map[string]struct {
+		forget bool // the note of how far its output was taken
+		gaps   int
+	}{
+		"with its note": {}, "without": {forget: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newDesk(t, nil)
+			release := d.gate()
+			a := d.submit(ask{id: "s1", task: "gated"})
+			d.started(a)
+			d.printed("s1", "before\n")
+			d.crash()
+			if c.forget {
+				d.must(os.RemoveAll(d.config.Notes))
+				d.must(os.Mkdir(d.config.Notes, 0o700))
+			}
+			d.open()
+			release()
+			resp := d.response(a)
+			d.want(resp, delegation.StatusCompleted, delegation.ReasonExited, 0)
+			if resp.StdoutTail != "before\nafter\n" || resp.Attempt != 1 {
+				t.Errorf("the response: %+v", resp)
+			}
+			if text, gaps := d.live("s1"); text != "before\nafter\n" || gaps != c.gaps {
+				t.Errorf("the live output is %q with %d gaps", text, gaps)
+			}
+			d.onceEach()
+			d.empty()
+		})
+	}
+}
+
+func TestASegmentThatWasNotPublishedIsAGap(t *testing.T) {
+	d := newDesk(t, nil)
+	release := d.gate()
+	a := d.submit(ask{id: "s1", task: "gated"})
+	d.started(a)
+	d.printed("s1", "before\n")
+	d.crash()
+	files, err := filepath.Glob(filepath.Join(d.outbox, "events_*.jsonl"))
+	d.must(err)
+	d.must(os.Remove(files[len(files)-1])) // as if the crash had come between the note and the file
+	d.open()
+	release()
+	d.response(a)
+	if text, gaps := d.live("s1"); gaps != 1 || !strings.HasSuffix(text, "after\n") {
+		t.Errorf("the live output is %q with %d gaps", text, gaps)
+	}
+}
+
+func TestAnAdoptedRunCanBeCancelled(t *testing.T) {
+	d := newDesk(t, nil)
+	a := d.submit(ask{id: "s1", task: "sleep"})
+	d.started(a)
+	d.crash()
+	d.touch("cancel_s1") // while nobody is there to see it
+	d.open()
+	d.want(d.response(a), delegation.StatusCancelled, delegation.ReasonCancelled, -1)
+	d.onceEach()
+	d.empty()
+}
+
+func TestTheDeadlineOfAnAdoptedRunGoesOn(t *testing.T) {
+	d := newDesk(t, func(c *Config) { c.Outboxes[0].Policy.Profiles[0].Timeout.Min = time.Millisecond })
+	d.shortLadders()
+	a := d.submit(ask{id: "s1", task: "sleep", timeout: 1})
+	d.started(a)
+	started := d.latest("s1").Started
+	d.crash()
+	for begin := started; time.Since(begin) < time.Second; time.Sleep(3 * time.Millisecond) {
+		continue // the deadline passes while nobody is there
+	}
+	d.open()
+	begin := time.Now()
+	d.want(d.response(a), delegation.StatusTimeout, delegation.ReasonDeadline, -1)
+	if took := time.Since(begin); took > patience/2 {
+		t.Errorf("the time began anew: it took %s", took)
+	}
+}
+
+func TestARequestThatIsGoneOrReplacedMeanwhile(t *testing.T) {
+	for name, replaced := range map[string]bool{"gone": false, "replaced": true} {
+		t.Run(name, func(t *testing.T) {
+			d := newDesk(t, nil)
+			a := d.submit(ask{id: "s1", task: "sleep"})
+			d.started(a)
+			d.crash()
+			d.remove("request_s1.json")
+			if replaced {
+				next := d.submit(ask{id: "s1", request: "another", task: "echo next"})
+				d.open()
+				d.want(d.response(next), delegation.StatusCompleted, delegation.ReasonExited, 0)
+			} else {
+				d.open()
+			}
+			d.eventually("the sandbox is gone", func() bool { handles, err := d.fake.List(t0()); d.must(err); return len(handles) == 0 })
+			if d.exists("response_s1.json") != replaced {
+				t.Error("somebody was answered who had left, or the other way round")
+			}
+			d.onceEach()
+		})
+	}
+}
+
+func TestAPolicyThatForbidsAnAdoptedRunEndsIt(t *testing.T) {
+	d := newDesk(t, nil)
+	a := d.submit(ask{id: "s1", task: "sleep"})
+	d.started(a)
+	d.crash()
+	d.config.Outboxes[0].Policy.Allow = []sandbox.Root{sandbox.Root(filepath.Join(d.outbox, "elsewhere"))}
+	d.must(os.MkdirAll(filepath.Join(d.outbox, "elsewhere"), 0o755))
+	d.open()
+	resp := d.response(a)
+	d.want(resp, delegation.StatusError, delegation.ReasonRefused, -1)
+	if resp.Error == nil || resp.Error.Code != delegation.CodeWorkspace {
+		t.Errorf("it is not said why: %+v", resp.Error)
+	}
+	d.empty()
+}
+
+// TestACrashBetweenTheStepsOfALaunch holds the watcher at each step of the fake, kills it there, and wants one sandbox, one
+// start and one answer.
+func TestACrashBetweenTheStepsOfALaunch(t *testing.T) {
+	for name, at := range map[string]struct {
+		op    sandboxtest.Op
+		after bool
+	}{
+		"before create": {sandboxtest.OpCreate, false}, "after create": {sandboxtest.OpCreate, true},
+		"before start": {sandboxtest.OpStart, false}, "after start": {sandboxtest.OpStart, true},
+		"before open": {sandboxtest.OpOpen, false}, "after open": {sandboxtest.OpOpen, true},
+		"before wait": {sandboxtest.OpWait, false}, "after wait": {sandboxtest.OpWait, true},
+		"before remove": {sandboxtest.OpRemove, false}, "after remove": {sandboxtest.OpRemove, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newDesk(t, nil)
+			reached, never := make(chan struct{}), make(chan struct{})
+			hook := d.world.Before
+			if at.after {
+				hook = d.world.After
+			}
+			var once sync.Once
+			hook(at.op, func() { once.Do(func() { close(reached) }); <-never })
+			a := d.submit(ask{id: "s1", task: "echo hello"})
+			<-reached
+			hook(at.op, nil)
+			d.crash(func() { close(never) })
+			d.open()
+			resp := d.response(a)
+			d.want(resp, delegation.StatusCompleted, delegation.ReasonExited, 0)
+			if resp.StdoutTail != "hello\n" {
+				t.Errorf("the output is %q", resp.StdoutTail)
+			}
+			d.onceEach()
+			d.empty()
+		})
+	}
+}

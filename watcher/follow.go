@@ -1,0 +1,60 @@
+package watcher
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"torno/delegation"
+	"torno/sandbox"
+)
+
+const (
+	steady   = time.Minute // an attachment that held so long breaks for the first time again
+	stubborn = 8           // so often a sandbox is attached to again that the engine has, and does not let watch
+)
+
+// follow watches a started sandbox until it has ended, attaching again whenever the connection breaks: a run is not lost
+// because its engine is away for a while. It is lost when the sandbox is gone, and when it can neither be watched nor be
+// left alone any longer, it is removed. The verdict is empty when the watcher stops working first.
+func (w *Watcher) follow(r *run) verdict {
+	for try := 1; ; try++ {
+		begin := time.Now()
+		exit, err := w.attend(r)
+		if err == nil {
+			return r.judge(exit)
+		}
+		if errors.Is(err, sandbox.ErrNotFound) {
+			r.handle = sandbox.Handle{}
+			return r.vanished(err)
+		}
+		if w.life.Err() != nil {
+			return verdict{}
+		}
+		if time.Since(begin) > steady {
+			try = 1
+		}
+		w.warnOf("watch a sandbox", try, err)
+		if (r.overdue() || try >= stubborn && !unavailable(err)) && w.once(removeBudget, func(ctx context.Context) error { return r.launcher.Remove(ctx, r.handle) }) == nil {
+			r.handle = sandbox.Handle{}
+			return r.vanished(err)
+		}
+		w.pause(backoff(try))
+	}
+}
+
+// overdue says whether a run that cannot be watched must end.
+func (r *run) overdue() bool {
+	if started := r.times.started; !started.IsZero() && time.Since(started) > r.spec.Timeout {
+		r.end(delegation.ReasonDeadline)
+	}
+	return r.cause() != ""
+}
+
+// vanished is the end of a run whose sandbox is gone: somebody may have wanted its end.
+func (r *run) vanished(err error) verdict {
+	if reason := r.cause(); reason != "" {
+		return verdict{reason: reason}
+	}
+	return lost(err)
+}

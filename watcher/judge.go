@@ -1,0 +1,58 @@
+package watcher
+
+import (
+	"errors"
+	"fmt"
+
+	"torno/delegation"
+	"torno/internal/runfile"
+	"torno/sandbox"
+)
+
+// judge says how a run ended from what the host saw. The first cause wins.
+func (r *run) judge(exit sandbox.Exit) verdict {
+	v := verdict{exit: exit}
+	switch reason := r.cause(); {
+	case reason != "":
+		v.reason = reason
+	case !r.out.started:
+		return notStarted(r.out.failure, exit)
+	case exit.OutOfMemory && exit.Code != 0:
+		v.reason = delegation.ReasonOutOfMemory
+	case exit.Code > 128 && exit.Code <= 128+64:
+		v.reason = delegation.ReasonSignalled
+	default:
+		v.reason = delegation.ReasonExited
+		if exit.OutOfMemory {
+			r.warnings = append(r.warnings, "A process of the run was killed because the memory limit was reached.")
+		}
+	}
+	return v
+}
+
+// notStarted explains a sandbox whose init never ran the agent: no exit code of it means anything.
+func notStarted(why error, exit sandbox.Exit) verdict {
+	if why == nil {
+		why = fmt.Errorf("it ended with code %d before the agent was started", exit.Code)
+	}
+	code := delegation.CodeLaunch
+	var said *runfile.NotStarted
+	if errors.As(why, &said) && said.Failure == runfile.FailureMount {
+		code = delegation.CodeMountProof
+	}
+	return verdict{reason: delegation.ReasonLaunchFailed, exit: exit, refusal: &delegation.Refusal{
+		Code: code, Text: "The sandbox did not start: " + why.Error(), Hint: "The operator finds more with `watcher show` and `watcher check --try`.",
+	}}
+}
+
+func failed(code delegation.Code, err error) verdict {
+	return verdict{reason: delegation.ReasonLaunchFailed, refusal: &delegation.Refusal{
+		Code: code, Text: "The sandbox could not be launched: " + err.Error(), Hint: "The operator finds more in the watcher's log.",
+	}}
+}
+
+func lost(err error) verdict {
+	return verdict{reason: delegation.ReasonLost, refusal: &delegation.Refusal{
+		Code: delegation.CodeLost, Text: "The sandbox was lost: " + err.Error(), Hint: "Ask again with a new request_id.",
+	}}
+}

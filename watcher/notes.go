@@ -1,0 +1,91 @@
+package watcher
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+
+	"torno/sandbox"
+)
+
+// progress is how far the output of a run was taken: what a next watcher needs to go on without doubling anything.
+type progress struct {
+	Cursor         sandbox.Cursor
+	Segment        int   // the one that was about to be published
+	Lines          int64 // events in all of them
+	Bytes          int64
+	Stdout, Stderr []byte // the tails
+	Inside         bool   // a chunk was published in part
+}
+
+// notes are the progress of running children, a file for each. They are written without a flush: a sandbox does not
+// outlive a power cut either, and a watcher's sudden death takes nothing that was written.
+type notes struct{ dir string }
+
+// save writes the progress of a run. Without it a next watcher starts over at the beginning of the engine's log.
+func (n notes) save(key string, p progress) {
+	if n.dir == "" {
+		return
+	}
+	data, err := json.Marshal(p)
+	if err != nil {
+		return
+	}
+	temp := n.path(key) + ".tmp"
+	if os.WriteFile(temp, data, 0o600) == nil {
+		_ = os.Rename(temp, n.path(key)) // what is lost with it is a position in a stream that can be read again
+	}
+}
+
+// load is the progress of a run, zero where there is none.
+func (n notes) load(key string) (p progress) {
+	data, err := os.ReadFile(n.path(key))
+	if err != nil || json.Unmarshal(data, &p) != nil {
+		return progress{}
+	}
+	return p
+}
+
+func (n notes) drop(key string) {
+	if n.dir != "" {
+		_ = os.Remove(n.path(key)) // the next start sweeps
+	}
+}
+
+// sweep removes the notes of runs that are not wanted.
+func (n notes) sweep(wanted func(key string) bool) {
+	entries, err := os.ReadDir(n.dir)
+	if err != nil {
+		return
+	}
+	for _, e := range entries {
+		if !wanted(e.Name()) {
+			n.drop(e.Name())
+		}
+	}
+}
+
+func (n notes) path(key string) string { return filepath.Join(n.dir, key) }
+
+// progress is where the output stands.
+func (o *output) progress() progress {
+	return progress{
+		Cursor: o.cursor, Segment: o.live.seq, Lines: o.live.lines, Bytes: o.bytes,
+		Stdout: o.stdout.buf, Stderr: o.stderr.buf, Inside: o.live.inside,
+	}
+}
+
+// resume goes on where an earlier watcher stopped. known says that the journal has seen the agent start; published, that
+// a file is in the outbox.
+func (o *output) resume(p progress, known bool, published func(seq int) bool) {
+	o.known = known
+	if p.Segment == 0 {
+		return
+	}
+	o.started, o.cursor, o.bytes = true, p.Cursor, p.Bytes
+	o.stdout.buf, o.stderr.buf = p.Stdout, p.Stderr
+	o.live.seq, o.live.lines = p.Segment, p.Lines
+	if p.Inside || !published(p.Segment) {
+		o.live.gap()
+	}
+}

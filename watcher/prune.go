@@ -1,0 +1,166 @@
+package watcher
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"log/slog"
+	"time"
+
+	"torno/internal/journal"
+)
+
+// How the journal is kept within its bounds.
+const (
+	pruneEvery = time.Minute
+	pruneBatch = 32  // rows, or keys a fourth of a thousand, in one transaction: a few milliseconds
+	pruneShare = 20  // pruning costs at most 1/pruneShare of a core
+	keyBatch   = 256 // keys are smaller
+)
+
+// archive is what pruning needs of a journal.
+type archive interface {
+	OverSince(ctx context.Context, outbox string, r journal.Retention, now time.Time) (time.Time, error)
+	ListOver(ctx context.Context, outbox string, before time.Time, after journal.Over, limit int) ([]journal.Over, error)
+	Forget(ctx context.Context, rows []journal.Over) error
+	OutboxesWithKeys(ctx context.Context) ([]string, error)
+	KeysSince(ctx context.Context, outbox string, r journal.Retention, now time.Time) (time.Time, error)
+	DropKeys(ctx context.Context, outbox string, before time.Time, limit int) (bool, error)
+	Shrink(ctx context.Context) (bool, error)
+}
+
+// pruner keeps a journal within its retention. One goroutine, loop, does all of it, in small pieces with rests between
+// them: whoever admits or ends a run meanwhile waits for one piece at most. It may be cut off anywhere, as each piece is
+// whole, and goes on with the next round. Rows of outboxes that are not served stay: nobody can look whether their
+// requests are still there.
+type pruner struct {
+	archive  archive
+	bounds   journal.Retention
+	outboxes []string
+	gone     func(ctx context.Context, outbox string, row journal.Over) (bool, error)
+	log      *slog.Logger
+
+	thrift thrift
+}
+
+func (w *Watcher) newPruner() *pruner {
+	p := &pruner{
+		archive: w.journal, bounds: w.config.Retention, gone: w.requestIsGone, log: w.log,
+		thrift: thrift{share: pruneShare, burst: 0},
+	}
+	for _, box := range w.boxes {
+		p.outboxes = append(p.outboxes, box.name)
+	}
+	return p
+}
+
+// loop prunes until ctx is done.
+func (p *pruner) loop(ctx context.Context) {
+	ticker := time.NewTicker(pruneEvery)
+	defer ticker.Stop()
+	for {
+		if err := p.round(ctx); err != nil && ctx.Err() == nil {
+			p.log.Warn("the journal cannot be pruned; trying again in a while", "error", err)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+	}
+}
+
+// round goes once through everything that is over.
+func (p *pruner) round(ctx context.Context) error {
+	for _, outbox := range p.outboxes {
+		if err := p.rows(ctx, outbox); err != nil {
+			return err
+		}
+	}
+	names, err := p.archive.OutboxesWithKeys(ctx)
+	if err != nil {
+		return err
+	}
+	for _, outbox := range names {
+		if err := p.keys(ctx, outbox); err != nil {
+			return err
+		}
+	}
+	return p.repeat(ctx, func() (bool, error) { return p.archive.Shrink(ctx) })
+}
+
+// rows prunes what is over in an outbox and whose request is gone (invariant I10).
+func (p *pruner) rows(ctx context.Context, outbox string) error {
+	since, err := p.archive.OverSince(ctx, outbox, p.bounds, time.Now())
+	if err != nil || since.IsZero() {
+		return err
+	}
+	var last journal.Over
+	return p.repeat(ctx, func() (bool, error) {
+		rows, err := p.archive.ListOver(ctx, outbox, since, last, pruneBatch)
+		if err != nil || len(rows) == 0 {
+			return false, err
+		}
+		last = rows[len(rows)-1]
+		return true, p.forget(ctx, outbox, rows)
+	})
+}
+
+func (p *pruner) forget(ctx context.Context, outbox string, rows []journal.Over) error {
+	var gone []journal.Over
+	for _, row := range rows {
+		is, err := p.gone(ctx, outbox, row)
+		if err != nil {
+			return err
+		}
+		if is {
+			gone = append(gone, row)
+		}
+	}
+	if len(gone) == 0 {
+		return nil
+	}
+	return p.archive.Forget(ctx, gone)
+}
+
+// keys drops the keys that are not needed any more to refuse an old request.
+func (p *pruner) keys(ctx context.Context, outbox string) error {
+	since, err := p.archive.KeysSince(ctx, outbox, p.bounds, time.Now())
+	if err != nil {
+		return err
+	}
+	return p.repeat(ctx, func() (bool, error) { return p.archive.DropKeys(ctx, outbox, since, keyBatch) })
+}
+
+// repeat does one piece after the other, with its rests, as long as there is more.
+func (p *pruner) repeat(ctx context.Context, piece func() (more bool, err error)) error {
+	for {
+		begin := time.Now()
+		more, err := piece()
+		if err != nil || !more {
+			return err
+		}
+		p.thrift.spent(ctx, begin)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+	}
+}
+
+// requestIsGone says whether the request of a row is not in its outbox any more: there is no file of its name, or the one
+// that is there is known to be another one. What cannot be looked at may still be it.
+func (w *Watcher) requestIsGone(ctx context.Context, outbox string, row journal.Over) (bool, error) {
+	box := w.boxNamed(outbox)
+	if box == nil {
+		return false, nil
+	}
+	stamp, err := box.dir.Stat(row.FileName)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return true, nil
+	case err != nil || sameFile(stamp, row.Stamp):
+		return false, nil
+	}
+	other, known, err := w.journal.ByFile(ctx, outbox, row.FileName, stamp)
+	return known && other.Key != row.Key, err
+}

@@ -1,0 +1,150 @@
+package watcher
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"torno/delegation"
+	"torno/internal/tree"
+	"torno/sandbox"
+)
+
+// Workspace is a run's workspace, held: whatever is at its path by now, this is the directory that the run has.
+type Workspace interface {
+	ID() tree.ID
+	Space() (tree.Space, error)
+	Measure(context.Context, tree.Bounds) (tree.Usage, error)
+	Inspect(ctx context.Context, bounds tree.Bounds, own ...string) (tree.Findings, error)
+	Close() error
+}
+
+// Disk is what stays free on each file system that workspaces lie on. The zero Disk lets them fill up.
+type Disk struct {
+	Floor      int64 // bytes
+	FloorFiles int64 // inodes, where the file system counts them
+}
+
+// crossed says whether less is free.
+func (d Disk) crossed(s tree.Space) bool {
+	return s.Bytes < d.Floor || s.Files >= 0 && s.Files < d.FloorFiles
+}
+
+// workspace is what a run's goroutine holds of it, from before the sandbox is made until after the answer.
+type workspace struct {
+	Workspace
+	since time.Time // what changed later is the run's doing
+	// asked is for who wants to know at once how much the run has written; the answer may not come.
+	asked chan chan<- growth
+
+	mu      sync.Mutex
+	written int64 // by the newest look
+}
+
+// growth is how much a run has written.
+type growth struct {
+	run   *run
+	bytes int64
+}
+
+// holdWorkspace holds the workspace of a run. What is wrong with one that cannot be held is for the launcher to say, which
+// looks at it next.
+func (w *Watcher) holdWorkspace(r *run) {
+	held, err := w.config.Workspaces(r.spec.WorkspaceMount().Source)
+	if err != nil {
+		r.unheld = err
+		return
+	}
+	r.held = &workspace{Workspace: held, since: time.Now(), asked: make(chan chan<- growth)}
+}
+
+// findRoom turns a run down where the disk is full.
+func (w *Watcher) findRoom(r *run) (verdict, bool) {
+	if r.held == nil {
+		return verdict{}, true
+	}
+	space, err := r.held.Space()
+	switch {
+	case err != nil:
+		return failed(delegation.CodeInternal, err), false
+	case w.config.Disk.crossed(space):
+		return verdict{reason: delegation.ReasonRefused, refusal: w.config.Disk.refuse(space)}, false
+	}
+	return verdict{}, true
+}
+
+// proveWorkspace makes sure that the launcher has mounted what is held, before anything runs in it. Where something runs in
+// it already, whoever watches it ends it.
+func (r *run) proveWorkspace() (verdict, bool) {
+	mounted := tree.ID{Dev: r.handle.Device, Ino: r.handle.Inode}
+	if r.held != nil && mounted != (tree.ID{}) && mounted != r.held.ID() {
+		r.letGo()
+		r.unheld = errReplaced
+	}
+	if r.held == nil && (r.handle.State == "" || r.handle.State == sandbox.HandleCreated) {
+		return failed(delegation.CodeMountProof, fmt.Errorf("hold its workspace: %w", r.unheld)), false
+	}
+	return verdict{}, true
+}
+
+var errReplaced = errors.New("it was replaced by another directory meanwhile")
+
+// letGo lets the workspace go.
+func (r *run) letGo() {
+	if r.held != nil {
+		r.held.Close()
+		r.held = nil
+	}
+}
+
+// refuse is the answer to a request for which there is no room. It does not wait: when there will be room nobody knows,
+// and who asked may have something to delete.
+func (d Disk) refuse(s tree.Space) *delegation.Refusal {
+	return &delegation.Refusal{
+		Code: delegation.CodeDiskFull, Field: "workspace", Text: "There is no room for a run: " + d.short(s),
+		Hint: "Delete what is not needed and ask again with a new request_id, or tell the operator.",
+	}
+}
+
+// short says what is missing.
+func (d Disk) short(s tree.Space) string {
+	if s.Bytes < d.Floor {
+		return fmt.Sprintf("the workspace's file system has %s left, and %s must stay free.", showBytes(s.Bytes), showBytes(d.Floor))
+	}
+	return fmt.Sprintf("the workspace's file system has %d inodes left, and %d must stay free.", s.Files, d.FloorFiles)
+}
+
+// overLimit ends the run because of what is in its workspace.
+func (r *run) overLimit(why *delegation.Refusal) {
+	r.tooMuch.CompareAndSwap(nil, why)
+	r.box.log.Warn("a run is ended because of its workspace", "run", r.hash, "because", why.Text)
+	r.end(delegation.ReasonWorkspaceLimit)
+}
+
+// explained adds to a verdict what the workspace has to do with it.
+func (r *run) explained(v verdict) verdict {
+	if v.reason == delegation.ReasonWorkspaceLimit {
+		v.refusal = r.tooMuch.Load()
+	}
+	return v
+}
+
+// limitsOf are the limits of a run's workspace.
+func limitsOf(l sandbox.Limits) tree.Bounds {
+	return tree.Bounds{Bytes: l.Workspace, Entries: l.WorkspaceFiles}
+}
+
+// showBytes is a size for people.
+func showBytes(n int64) string {
+	for _, unit := range []struct {
+		bytes int64
+		name  string
+	}{{1 << 30, "GiB"}, {1 << 20, "MiB"}} {
+		if n >= unit.bytes {
+			return fmt.Sprintf("%.4g %s", float64(n)/float64(unit.bytes), unit.name)
+		}
+	}
+	return fmt.Sprintf("%d bytes", n)
+}

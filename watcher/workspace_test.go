@@ -1,0 +1,195 @@
+package watcher
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"torno/delegation"
+	"torno/internal/tree"
+	"torno/sandbox"
+	"torno/sandbox/sandboxtest"
+)
+
+// heldByName holds what lies at a source, as one may who trusts the directories around it.
+func heldByName(src sandbox.Source) (Workspace, error) {
+	f, err := os.Open(filepath.Join(src.Base, src.Rel))
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return tree.Hold(f)
+}
+
+const mib = 1 << 20
+
+// limited gives the desk's only profile limits for workspaces.
+func limited(bytes, files int64) func(*Config) {
+	return func(c *Config) {
+		c.Outboxes[0].Policy.Profiles[0].Limits = sandbox.Limits{Workspace: bytes, WorkspaceFiles: files}
+	}
+}
+
+// hoarder is a program that does something in its workspace and stays until it is killed.
+func (d *desk) hoarder(write func(dir string)) {
+	d.world.Register("hoard", func(ctx context.Context, io sandboxtest.ProgramIO) int {
+		io.Trap(sandbox.Interrupt, sandbox.Terminate)
+		write(filepath.Join(d.outbox, "workspaces", filepath.Base(io.Dir)))
+		<-ctx.Done()
+		return 0
+	})
+}
+
+func (d *desk) write(path string, bytes int) {
+	d.Helper()
+	d.must(os.MkdirAll(filepath.Dir(path), 0o755))
+	d.must(os.WriteFile(path, make([]byte, bytes), 0o644))
+}
+
+func TestARunOverItsLimitOfBytesIsEnded(t *testing.T) {
+	d := newDesk(t, limited(mib, 100))
+	d.hoarder(func(dir string) { d.write(filepath.Join(dir, "a/b/big"), 2*mib) })
+	resp := d.response(d.submit(ask{id: "s1", task: "hoard"}))
+	d.want(resp, delegation.StatusError, delegation.ReasonWorkspaceLimit, -1)
+	if resp.Error == nil || resp.Error.Code != delegation.CodeWorkspaceLimit || !strings.Contains(resp.StderrTail, "it holds 2") || !strings.Contains(resp.StderrTail, "1 MiB is the limit") {
+		t.Errorf("it says %q, %+v", resp.StderrTail, resp.Error)
+	}
+	if signals := d.world.Calls(sandboxtest.OpSignal); signals != 1 {
+		t.Errorf("it took %d signals; what fills the disk is killed by the first", signals)
+	}
+}
+
+func TestARunOverItsLimitOfFilesIsEnded(t *testing.T) {
+	d := newDesk(t, limited(100*mib, 20))
+	d.hoarder(func(dir string) {
+		for i := range 30 {
+			d.write(filepath.Join(dir, numbered("f", i)), 0)
+		}
+	})
+	resp := d.response(d.submit(ask{id: "s1", task: "hoard"}))
+	d.want(resp, delegation.StatusError, delegation.ReasonWorkspaceLimit, -1)
+	if !strings.Contains(resp.StderrTail, "more than 20 files") {
+		t.Errorf("it says %q", resp.StderrTail)
+	}
+}
+
+// TestOneLookIsNotBelieved: what was renamed during a look may have been counted twice.
+func TestOneLookIsNotBelieved(t *testing.T) {
+	f := &fakeWorkspace{usages: []tree.Usage{{Bytes: 9}, {Bytes: 3}, {Bytes: 9}, {Bytes: 8}}}
+	p := pace{limits: tree.Bounds{Bytes: 5}}
+	ws := &workspace{Workspace: f}
+	if why := p.look(t.Context(), ws); why != nil {
+		t.Errorf("ended by one look: %v", why)
+	}
+	f.space.Bytes++
+	if why := p.look(t.Context(), ws); why == nil {
+		t.Error("two looks agree, and it is not ended")
+	}
+}
+
+// fakeWorkspace shows what it is told to. Measurements come one by one, the last one for ever.
+type fakeWorkspace struct {
+	mu     sync.Mutex
+	id     tree.ID
+	space  tree.Space
+	usages []tree.Usage
+	looks  int
+	closed bool
+}
+
+func (f *fakeWorkspace) ID() tree.ID { return f.id }
+
+func (f *fakeWorkspace) Space() (tree.Space, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.space, nil
+}
+
+func (f *fakeWorkspace) Measure(context.Context, tree.Bounds) (tree.Usage, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.looks++
+	u := f.usages[0]
+	if len(f.usages) > 1 {
+		f.usages = f.usages[1:]
+	}
+	return u, nil
+}
+
+func (f *fakeWorkspace) Inspect(context.Context, tree.Bounds, ...string) (tree.Findings, error) {
+	return tree.Findings{}, nil
+}
+
+func (f *fakeWorkspace) Close() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.closed = true
+	return nil
+}
+
+func (f *fakeWorkspace) set(change func(*fakeWorkspace)) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	change(f)
+}
+
+// swapped is a launcher that mounts another directory than the one that was there when the run was let in.
+type swapped struct {
+	sandbox.Launcher
+	removed atomic.Int32
+}
+
+func (s *swapped) Create(ctx context.Context, key sandbox.RunKey, spec sandbox.Spec) (sandbox.Handle, error) {
+	h, err := s.Launcher.Create(ctx, key, spec)
+	h.Device, h.Inode = 1, 1
+	return h, err
+}
+
+func (s *swapped) Remove(ctx context.Context, h sandbox.Handle) error {
+	s.removed.Add(1)
+	return s.Launcher.Remove(ctx, h)
+}
+
+func TestAWorkspaceThatIsNotTheMountedOneStartsNothing(t *testing.T) {
+	d := newDesk(t, nil)
+	d.stop()
+	launcher := &swapped{}
+	d.wrap = func(l sandbox.Launcher) sandbox.Launcher { launcher.Launcher = l; return launcher }
+	d.open()
+	resp := d.response(d.submit(ask{id: "s1", task: "echo"}))
+	d.want(resp, delegation.StatusError, delegation.ReasonLaunchFailed, -1)
+	if resp.Error == nil || resp.Error.Code != delegation.CodeMountProof || launcher.removed.Load() == 0 {
+		t.Errorf("it says %+v; removed %d", resp.Error, launcher.removed.Load())
+	}
+}
+
+func TestAWorkspaceThatCannotBeHeldStartsNothing(t *testing.T) {
+	d := newDesk(t, func(c *Config) {
+		c.Workspaces = func(sandbox.Source) (Workspace, error) { return nil, errors.New("no more handles") }
+	})
+	resp := d.response(d.submit(ask{id: "s1", task: "echo"}))
+	d.want(resp, delegation.StatusError, delegation.ReasonLaunchFailed, -1)
+	if !strings.Contains(resp.StderrTail, "no more handles") {
+		t.Errorf("it says %q", resp.StderrTail)
+	}
+}
+
+// heldOn holds what lies at a source, on a disk of our making.
+func heldOn(disk *fakeWorkspace) func(sandbox.Source) (Workspace, error) {
+	return func(src sandbox.Source) (Workspace, error) {
+		held, err := heldByName(src)
+		return onFake{held, disk}, err
+	}
+}
+
+type onFake struct {
+	Workspace
+	disk *fakeWorkspace
+}
+
+func (o onFake) Space() (tree.Space, error) { return o.disk.Space() }
