@@ -19,7 +19,7 @@ var update = flag.Bool("update", false, "write the golden files anew")
 // recipes are two sandboxes that differ in everything in which two can.
 var recipes = map[string]recipe{
 	"host": {
-		labels: naming{"0123456789abcdef"}.labels("aaaa"), image: "torno/x:host-1", nonce: "NONCEONE", uid: 2000000001, gid: 2000000001,
+		labels: naming{"0123456789abcdef", "/var/lib/torno"}.labels("aaaa"), image: "torno/x:host-1", nonce: "NONCEONE", uid: 2000000001, gid: 2000000001,
 		limits:  sandbox.Limits{Memory: 1 << 30, CPUs: 1500, Pids: 256, OpenFiles: 1024, FileSize: 1 << 28, Tmp: 1 << 27, Home: 1 << 26, Shm: 1 << 25, Log: 1 << 24},
 		cpus:    2000,
 		seccomp: `{"one":1}`,
@@ -30,7 +30,7 @@ var recipes = map[string]recipe{
 			}),
 	},
 	"image": {
-		labels: naming{"fedcba9876543210"}.runLabels("bbbb", "big", 7), image: "sha256:2", nonce: "NONCETWO", uid: 1000, gid: 100, stdin: true,
+		labels: naming{"fedcba9876543210", "/var/lib/torno"}.runLabels("bbbb", "big", 7), image: "sha256:2", nonce: "NONCETWO", uid: 1000, gid: 100, stdin: true,
 		limits:  sandbox.Limits{Memory: 1 << 31, CPUs: 8000, Pids: 1, OpenFiles: 2, FileSize: 3, Tmp: 4, Home: 5, Shm: 6, Log: 7},
 		cpus:    4000,
 		seccomp: `{"two":2}`,

@@ -77,6 +77,11 @@ func (e *engine) info(ctx context.Context) (system.Info, error) {
 	return e.api.Info(ctx)
 }
 
+func (e *engine) version(ctx context.Context) (types.Version, error) {
+	defer e.timed("version")()
+	return e.api.ServerVersion(ctx)
+}
+
 func (e *engine) create(ctx context.Context, name string, c *container.Config, h *container.HostConfig) (container.CreateResponse, error) {
 	defer e.timed("create")()
 	return e.api.ContainerCreate(ctx, c, h, nil, nil, name)

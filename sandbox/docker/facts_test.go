@@ -5,9 +5,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/docker/docker/api/types"
 	dockersystem "github.com/docker/docker/api/types/system"
 
 	"torno/delegation"
+	"torno/internal/doctor"
 	"torno/sandbox"
 )
 
@@ -47,13 +49,23 @@ func TestEnginesThatHoldNoSandbox(t *testing.T) {
 	}
 }
 
-func TestWhatRuntimesLack(t *testing.T) {
-	for version, want := range map[string]int{
-		"1.1.5+ds1-1+deb12u1": 2, "v1.1.11-0-g4bccb38": 2, "v1.1.12-0-g51d5e94": 1, "1.1.15": 1, "1.2.7": 1, "1.2.8": 0, "1.3.2": 1,
-		"1.3.3": 0, "1.4.0": 0, "2.0.0": 0, "": 0, "crun": 0,
+// TestComponents has the answers of Debian's engine and of Docker's own.
+func TestComponents(t *testing.T) {
+	info := fitEngine()
+	version := types.Version{Components: []types.ComponentVersion{{Name: "Engine", Version: "x"}, {Name: "runc", Version: "1.1.5+ds1"}}}
+	for _, test := range []struct {
+		byDefault, commit string
+		want              doctor.Component
+	}{
+		{"runc", "1.1.5+ds1-1+deb12u1", doctor.Component{Name: "runc", Version: "1.1.5+ds1", Build: "1.1.5+ds1-1+deb12u1"}},
+		{"crun", "1.14.1", doctor.Component{Name: "crun", Version: "1.14.1", Build: "1.14.1"}},
+		{"runsc", "", doctor.Component{Name: "runsc"}},
 	} {
-		if lacks := (facts{runc: version}).lacks(); len(lacks) != want {
-			t.Errorf("runc %q lacks %q, want %d", version, lacks, want)
+		info.DefaultRuntime, info.RuncCommit.ID = test.byDefault, test.commit
+		got := componentsOf(info, version)
+		want := []doctor.Component{{Name: "engine", Version: "20.10.24"}, test.want}
+		if !slices.Equal(got, want) {
+			t.Errorf("%+v, want %+v", got, want)
 		}
 	}
 }

@@ -11,10 +11,11 @@ import (
 // launcherName is what handles call us.
 const launcherName = "docker"
 
-// The labels. None of them holds a secret, a path or a word of a request (I7).
+// The labels. None of them holds a secret or a word of a request (I7).
 const (
 	labelInstallation = "torno.installation"
-	labelRun          = "torno.run" // the hash of the run's key, or one of the roles below
+	labelState        = "torno.state" // the installation's state directory, so that what outlives it can be told
+	labelRun          = "torno.run"   // the hash of the run's key, or one of the roles below
 	labelSlot         = "torno.slot"
 	labelVersion      = "torno.version" // the Torno that made it
 	labelProfile      = "torno.profile"
@@ -27,7 +28,7 @@ const (
 )
 
 // naming gives what we make its names and labels.
-type naming struct{ installation string }
+type naming struct{ installation, state string }
 
 // filter is the label that everything of this installation has, and nothing else.
 func (n naming) filter() string { return labelInstallation + "=" + n.installation }
@@ -45,7 +46,9 @@ func (n naming) hostImage(digest string) string {
 
 // labels are for what belongs to no run.
 func (n naming) labels(role string) map[string]string {
-	return map[string]string{labelInstallation: n.installation, labelRun: role, labelVersion: version.String()}
+	return map[string]string{
+		labelInstallation: n.installation, labelState: n.state, labelRun: role, labelVersion: version.String(),
+	}
 }
 
 func (n naming) runLabels(run, profile string, slot int) map[string]string {

@@ -48,7 +48,7 @@ func TestOptions(t *testing.T) {
 }
 
 func TestNames(t *testing.T) {
-	n := naming{"0123456789abcdef"}
+	n := naming{"0123456789abcdef", "/var/lib/torno"}
 	run := strings.Repeat("ab", 16)
 	if got := n.container(run); got != "torno-01234567-abababababababababab" {
 		t.Errorf("a run's container is %s", got)
@@ -58,7 +58,7 @@ func TestNames(t *testing.T) {
 	if want := (sandbox.Handle{Launcher: "docker", ID: "id", Key: run, Slot: 7}); err != nil || h != want {
 		t.Errorf("handle %+v, %v", h, err)
 	}
-	if len(labels) != 5 {
+	if len(labels) != 6 || labels[labelState] != "/var/lib/torno" {
 		t.Errorf("a container has the labels %v", labels)
 	}
 	for what, spoil := range map[string]func(map[string]string){

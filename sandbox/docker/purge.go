@@ -26,7 +26,7 @@ func Purge(ctx context.Context, options Options) (err error) {
 		return err
 	}
 	l := &Launcher{
-		options: options, engine: e, names: naming{options.Installation}, idmaps: mounts.NewIDMaps(), boxes: map[string]*box{},
+		options: options, engine: e, names: naming{options.Installation, options.StateDir}, idmaps: mounts.NewIDMaps(), boxes: map[string]*box{},
 	}
 	defer func() { err = errors.Join(err, l.Close()) }()
 	if _, err := os.Stat(l.dir()); errors.Is(err, fs.ErrNotExist) {

@@ -1,0 +1,113 @@
+package docker
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"torno/internal/doctor"
+)
+
+// Survey asks an engine about itself, and about what installations of Torno have on it. Nothing is made, and what became
+// of the installations is for others to find out.
+func Survey(ctx context.Context, host string) (doctor.Engine, []doctor.Leftover, error) {
+	e, err := connect(ctx, host, func(string, time.Duration) {})
+	if err != nil {
+		return doctor.Engine{}, nil, err
+	}
+	defer e.close()
+	info, err := e.info(ctx)
+	if err != nil {
+		return doctor.Engine{}, nil, fmt.Errorf("ask the engine about itself: %w", err)
+	}
+	version, err := e.version(ctx)
+	if err != nil {
+		return doctor.Engine{}, nil, fmt.Errorf("ask the engine for its version: %w", err)
+	}
+	about := engineOf(info, version)
+	about.Socket = strings.TrimPrefix(e.api.DaemonHost(), "unix://")
+	left, err := e.installations(ctx)
+	return about, left, err
+}
+
+// census counts by installation.
+type census map[string]*doctor.Leftover
+
+// of is the entry of the installation that labels name, or nil where they are not ours.
+func (c census) of(labels map[string]string) *doctor.Leftover {
+	id := labels[labelInstallation]
+	if !isHex(id, 16) {
+		return nil
+	}
+	if c[id] == nil {
+		c[id] = &doctor.Leftover{Installation: id}
+	}
+	c[id].State = cmp.Or(c[id].State, labels[labelState])
+	return c[id]
+}
+
+// installations are all that have something on the engine, by their ids.
+func (e *engine) installations(ctx context.Context) ([]doctor.Leftover, error) {
+	found := census{}
+	for _, count := range []func(context.Context, census) error{e.countContainers, e.countVolumes, e.countImages} {
+		if err := count(ctx, found); err != nil {
+			return nil, err
+		}
+	}
+	var all []doctor.Leftover
+	for _, id := range sortedKeys(found) {
+		slices.Sort(found[id].Slots)
+		all = append(all, *found[id])
+	}
+	return all, nil
+}
+
+func (e *engine) countContainers(ctx context.Context, found census) error {
+	containers, err := e.list(ctx, labelInstallation)
+	if err != nil {
+		return fmt.Errorf("list containers: %w", err)
+	}
+	for _, c := range containers {
+		l := found.of(c.Labels)
+		if l == nil {
+			continue
+		}
+		l.Containers++
+		if c.State == "running" {
+			l.Running++
+		}
+		if slot := c.Labels[labelSlot]; slot != "" {
+			l.Slots = append(l.Slots, slot)
+		}
+	}
+	return nil
+}
+
+func (e *engine) countVolumes(ctx context.Context, found census) error {
+	volumes, err := e.listVolumes(ctx, labelInstallation)
+	if err != nil {
+		return fmt.Errorf("list volumes: %w", err)
+	}
+	for _, v := range volumes {
+		if l := found.of(v.Labels); l != nil {
+			l.Volumes++
+		}
+	}
+	return nil
+}
+
+func (e *engine) countImages(ctx context.Context, found census) error {
+	images, err := e.listImages(ctx, labelInstallation)
+	if err != nil {
+		return fmt.Errorf("list images: %w", err)
+	}
+	for _, i := range images {
+		if l := found.of(i.Labels); l != nil {
+			l.Images++
+		}
+	}
+	return nil
+}
