@@ -13,8 +13,12 @@ import (
 )
 
 // Main is the whole program. It returns the exit code when nothing but itself is left in the sandbox. With the single
-// argument "version" it prints the version and does nothing else, which makes it an agent that does nothing.
+// argument "version" it prints the version and does nothing else, which makes it an agent that does nothing. With "reach"
+// and addresses it is an agent that tries to get out.
 func Main(args []string) int {
+	if len(args) > 2 && args[1] == "reach" {
+		return reach(args[2:])
+	}
 	if len(args) == 2 && args[1] == "version" {
 		if writeAll(unix.Stdout, []byte("sandbox-init "+version.String()+"\n")) != nil {
 			return 1

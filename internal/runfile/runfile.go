@@ -28,6 +28,10 @@ const (
 // Version is the version of the File and of init's first line.
 const Version = 1
 
+// Reached is what init says of an address that it could connect to, when it is run with "reach" and addresses instead of
+// a nonce. Of another address it says why it could not.
+const Reached = "reached"
+
 // What a File may hold at most.
 const (
 	MaxSize   = 16 << 20 // bytes of the whole file
