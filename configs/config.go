@@ -22,6 +22,7 @@ type Config struct {
 	Queue      int    // requests that wait, of one outbox that does not say otherwise
 	UIDs       UIDs
 	Mounts     MountMode
+	Accept     []sandbox.GuaranteeKey // limits that a start demands and that this operator does without
 	Docker     Docker
 	Init       string // sandbox-init for the sandboxes; "" is the one beside the watcher
 	Log        Log

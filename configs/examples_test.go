@@ -131,7 +131,7 @@ func TestFullExampleShowsDefaults(t *testing.T) {
 	if !reflect.DeepEqual(shell, minimal.Profiles[0]) {
 		t.Errorf("the profile shell is\n%+v\nthe default is\n%+v", shell, minimal.Profiles[0])
 	}
-	full.State, full.Init = minimal.State, minimal.Init
+	full.State, full.Init, full.Accept = minimal.State, minimal.Init, minimal.Accept
 	full.Profiles, full.Outboxes = minimal.Profiles, minimal.Outboxes
 	if !reflect.DeepEqual(full, minimal) {
 		t.Errorf("full.yaml has\n%+v\nthe defaults are\n%+v", full, minimal)

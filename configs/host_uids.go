@@ -2,21 +2,26 @@ package configs
 
 import (
 	"bufio"
+	"fmt"
 	"os"
 	"strconv"
 	"strings"
 )
 
-// checkUIDs warns of users, and of ranges of subordinate users, that have uids of ours. passwd and subuid are files in
-// the forms of passwd(5) and subuid(5); a machine without one of them has no such users.
-func (c *Config) checkUIDs(r *report, passwd, subuid string) {
+// TakenUIDs are the users, and the ranges of subordinate users, of this machine that have uids of the sandboxes.
+func (c Config) TakenUIDs() (users, ranges []string) {
+	return c.takenUIDs("/etc/passwd", "/etc/subuid")
+}
+
+// takenUIDs reads files in the forms of passwd(5) and subuid(5); a machine without one of them has no such users.
+func (c *Config) takenUIDs(passwd, subuid string) (users, ranges []string) {
 	last := c.UIDs.First + c.UIDs.Count // the sandbox in slot n, counted from 1, has First+n
 	eachRecord(passwd, func(name string, fields []string) {
 		if len(fields) < 2 {
 			return
 		}
 		if uid, err := strconv.ParseInt(fields[1], 10, 64); err == nil && uid >= c.UIDs.First && uid <= last {
-			r.warn("uids", "user %s has uid %d, which is in the range of the sandboxes", name, uid)
+			users = append(users, fmt.Sprintf("user %s has uid %d", name, uid))
 		}
 	})
 	eachRecord(subuid, func(name string, fields []string) {
@@ -26,9 +31,21 @@ func (c *Config) checkUIDs(r *report, passwd, subuid string) {
 		first, err := strconv.ParseInt(fields[0], 10, 64)
 		count, errCount := strconv.ParseInt(fields[1], 10, 64)
 		if err == nil && errCount == nil && first <= last && first+count > c.UIDs.First {
-			r.warn("uids", "%s of %s, %d to %d, is in the range of the sandboxes", subuid, name, first, first+count-1)
+			ranges = append(ranges, fmt.Sprintf("%s of %s, %d to %d", subuid, name, first, first+count-1))
 		}
 	})
+	return users, ranges
+}
+
+// checkUIDs warns of them.
+func (c *Config) checkUIDs(r *report, passwd, subuid string) {
+	users, ranges := c.takenUIDs(passwd, subuid)
+	for _, user := range users {
+		r.warn("uids", "%s, which is in the range of the sandboxes", user)
+	}
+	for _, ids := range ranges {
+		r.warn("uids", "%s, is in the range of the sandboxes", ids)
+	}
 }
 
 // eachRecord goes over lines of fields with colons between them.

@@ -20,6 +20,7 @@ type LocalOptions struct {
 	MaxRunning int      // 0 is the default
 	Command    []string // none runs the task's text with the shell
 	Sandbox    string   // "" is the default launcher
+	Accept     []string // limits that are done without
 }
 
 // Local makes the configuration of a local outbox. Relative paths are taken from the working directory.
@@ -35,6 +36,9 @@ func Local(o LocalOptions) (Config, []Warning, error) {
 	profile.RootFS, profile.Command = sandbox.RootFS{Host: o.Image == "", Image: o.Image}, o.Command
 	profile.Sandbox = cmp.Or(o.Sandbox, profile.Sandbox)
 	c.MaxRunning = cmp.Or(o.MaxRunning, c.MaxRunning)
+	for _, key := range o.Accept {
+		c.Accept = append(c.Accept, sandbox.GuaranteeKey(key))
+	}
 	outbox := newOutbox("local-" + shortHash(o.Dir))
 	outbox.Dir, outbox.Allow, outbox.Read = o.Dir, o.Allow, o.Read
 	if len(o.Allow) == 0 {

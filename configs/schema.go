@@ -38,6 +38,7 @@ func (c *Config) schema() object {
 			{"count", number[int64]{&c.UIDs.Count, 1, 1_000_000}},
 		}},
 		{"mounts", oneOf(&c.Mounts, MountsAuto, MountsByHandle, MountsByPath)},
+		{"accept", list[sandbox.GuaranteeKey]{&c.Accept, len(sandbox.Acceptable), acceptSchema, "; write a list of limits"}},
 		{"docker", object{{"host", text{&c.Docker.Host, 4096}}}},
 		{"init", place{&c.Init}},
 		{"log", object{
@@ -100,6 +101,8 @@ func limitsSchema(l *sandbox.Limits) object {
 func socketSchema(s *sandbox.Socket) value {
 	return object{{"host", place{&s.Host}}, {"target", place{&s.Target}}}
 }
+
+func acceptSchema(key *sandbox.GuaranteeKey) value { return oneOf(key, sandbox.Acceptable...) }
 
 func guaranteeSchema(key *sandbox.GuaranteeKey) value { return oneOf(key, sandbox.GuaranteeKeys...) }
 

@@ -23,6 +23,7 @@ func (s *source) options() []cli.Option {
 		{Name: "sandbox", Value: "NAME", Help: "with --dir: the launcher, which is docker", Set: cli.Text(&s.local.Sandbox)},
 		{Name: "image", Value: "REF", Help: "with --dir: an image that the engine has; by default this host's own programs", Set: cli.Text(&s.local.Image)},
 		{Name: "max-running", Value: "N", Help: "with --dir: how many children may run at once", Set: cli.Number(&s.local.MaxRunning)},
+		{Name: "accept", Value: "LIMIT", Help: "with --dir: start although this machine does not enforce it: memory or pids; may be repeated", Set: cli.List(&s.local.Accept)},
 	}...)
 }
 
@@ -39,7 +40,7 @@ func (s *source) place() []cli.Option {
 func (s *source) flagsOfDir() string {
 	given := map[string]bool{
 		"--allow": s.local.Allow != nil, "--read": s.local.Read != nil, "--sandbox": s.local.Sandbox != "",
-		"--image": s.local.Image != "", "--max-running": s.local.MaxRunning != 0, "--state": s.local.State != "",
+		"--image": s.local.Image != "", "--max-running": s.local.MaxRunning != 0, "--accept": s.local.Accept != nil, "--state": s.local.State != "",
 		"COMMAND": s.local.Command != nil,
 	}
 	var names []string
