@@ -32,7 +32,7 @@ func fullStatus() RunStatus {
 
 func fullHeartbeat() Heartbeat {
 	return Heartbeat{
-		Version: 1, Protocol: 1, Watcher: "1.0", Outbox: "main", StartedAt: instant, BeatAt: instant, HeartbeatSeconds: 2, Stopping: true,
+		Version: 1, Protocol: 1, Watcher: "1.0", Outbox: "main", StartedAt: instant, BeatAt: instant, HeartbeatSeconds: 2, Stopping: true, Stopped: true,
 		Features: []string{FeatureStatus, FeatureEvents, FeatureProfiles, FeatureContext},
 		Limits:   WireLimits{RequestBytes: 1 << 20, Queue: 64, Running: 4, MaxTimeoutSeconds: 600},
 		Profiles: []ProfileOffer{{Name: "small", Description: "a shell", Launcher: "docker"}}, Running: 1, Queued: 2,

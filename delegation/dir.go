@@ -84,6 +84,12 @@ func (d *Dir) Path() string { return d.path }
 // Owner is the owner of the outbox at the time it was opened; what is published is given to it.
 func (d *Dir) Owner() (uid, gid uint32) { return d.uid, d.gid }
 
+// Info describes the held directory itself, wherever it is.
+func (d *Dir) Info() (os.FileInfo, error) { return d.file.Stat() }
+
+// OpenRoot opens the held directory once more, for what lies in directories beneath it.
+func (d *Dir) OpenRoot() (*os.Root, error) { return d.root.OpenRoot(".") }
+
 // Alive fails with ErrMoved when the path no longer leads to the held directory: it was removed, replaced, or something
 // was mounted over it. Files would still be read and written, where nobody sees them.
 func (d *Dir) Alive() error {
