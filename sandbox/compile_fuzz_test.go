@@ -3,7 +3,9 @@ package sandbox_test
 import (
 	"encoding/json"
 	"errors"
+	"os"
 	"path"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -42,6 +44,7 @@ func FuzzCompile(f *testing.F) {
 		f.Add("{{.Task}}", workspace, "", "/q/box/workspaces", workspace)
 		f.Add("-x", workspace, workspace+"/out", "/home/u/docs", "/p/x")
 	}
+	addFixtures(f)
 	f.Fuzz(func(t *testing.T, task, workspace, answer, first, second string) {
 		req := request(t, task)
 		req.Workspace, req.AnswerFile, req.ContextPaths = workspace, answer, []string{first, second}
@@ -62,10 +65,40 @@ func FuzzCompile(f *testing.F) {
 	})
 }
 
+// addFixtures takes the places of every refusal and every spec that is written down, and attacks of docs/THREATS.md.
+func addFixtures(f *testing.F) {
+	names, err := filepath.Glob("testdata/*/*.json")
+	if err != nil || len(names) < 50 {
+		f.Fatalf("%d fixtures, %v", len(names), err)
+	}
+	for _, name := range names {
+		data, err := os.ReadFile(name)
+		if err != nil {
+			f.Fatal(err)
+		}
+		var fixture struct{ Request map[string]any }
+		if err := json.Unmarshal(data, &fixture); err != nil {
+			f.Fatal(err)
+		}
+		text := func(key string) string { value, _ := fixture.Request[key].(string); return value }
+		f.Add("t", text("workspace"), text("answer_file"), text("workspace"), text("answer_file"))
+		f.Add(text("task"), "/p/ws", text("answer_file"), text("workspace"), text("context_paths"))
+	}
+	for _, place := range []string{
+		"/p/" + strings.Repeat("d/", 2040), "/\u0440/ws", "/p/\uff0e\uff0e/ws", "/pa", "/outboxx/s", "/proc/self/root", "/run/torno/run", "/usr/w", "/tmp", "/home/agent/..", "/srv/box",
+		"/p/secret", "/p/secret/x", "/home/u/secret/..", "/data/model.sock", "/data", "/var/run/x", "/q/box/workspaces/../request_x", "/home/u/docs", "./workspaces", "workspaces/..", "/", ".", "/e/ws",
+	} {
+		f.Add("--help", place, "-x", place, "--")
+	}
+}
+
 func checkRefusal(t *testing.T, err error) {
 	t.Helper()
+	known := []delegation.Code{
+		delegation.CodeWorkspace, delegation.CodeAnswerFile, delegation.CodeContext, delegation.CodeInvalid, delegation.CodeTaskTooLong,
+	}
 	var refusal *delegation.Refusal
-	if !errors.As(err, &refusal) || refusal.Code == "" || refusal.Field == "" || refusal.Text == "" || refusal.Hint == "" {
+	if !errors.As(err, &refusal) || !slices.Contains(known, refusal.Code) || refusal.Field == "" || refusal.Text == "" || refusal.Hint == "" {
 		t.Errorf("no whole refusal: %#v", err)
 	}
 	if len(refusal.Text) > 2000 {
