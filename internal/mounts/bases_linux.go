@@ -3,10 +3,12 @@ package mounts
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 
 	"golang.org/x/sys/unix"
 
@@ -16,13 +18,15 @@ import (
 // Bases are the operator's directories, each held from the start, so that replacing one of them by something else
 // changes nothing. It is safe for concurrent use.
 type Bases struct {
-	held map[string]*os.File
+	mu   sync.RWMutex
+	held map[string]*anchor
+	kept []*keeper
 }
 
 // OpenBases opens each directory once. Symbolic links in these paths are followed now, and never again, and only those
 // which are root's or our own: whoever else could exchange one would decide what is mounted. Close lets go of them.
 func OpenBases(paths []string) (*Bases, error) {
-	b := &Bases{held: make(map[string]*os.File, len(paths))}
+	b := &Bases{held: make(map[string]*anchor, len(paths))}
 	for _, path := range paths {
 		if b.held[path] != nil {
 			continue
@@ -31,7 +35,7 @@ func OpenBases(paths []string) (*Bases, error) {
 			b.Close()
 			return nil, fmt.Errorf("root %q is not a clean absolute path", path)
 		}
-		root, err := holdRoot(path)
+		root, err := holdBase(path)
 		if err != nil {
 			b.Close()
 			return nil, err
@@ -41,14 +45,42 @@ func OpenBases(paths []string) (*Bases, error) {
 	return b, nil
 }
 
+func holdBase(path string) (*anchor, error) {
+	root, err := holdRoot(path)
+	if err != nil {
+		return nil, err
+	}
+	return newAnchor(root)
+}
+
 // Paths are the directories, sorted.
-func (b *Bases) Paths() []string { return slices.Sorted(maps.Keys(b.held)) }
+func (b *Bases) Paths() []string {
+	b.mu.RLock()
+	defer b.mu.RUnlock()
+	return b.paths()
+}
+
+func (b *Bases) paths() []string { return slices.Sorted(maps.Keys(b.held)) }
+
+// Is says whether a base is the directory that somebody else has open.
+func (b *Bases) Is(path string, other fs.FileInfo) bool {
+	b.mu.RLock()
+	defer b.mu.RUnlock()
+	base := b.held[path]
+	if base == nil {
+		return false
+	}
+	info, err := base.file.Stat()
+	return err == nil && os.SameFile(info, other)
+}
 
 // Close lets go of the directories. Pins taken earlier stay good.
 func (b *Bases) Close() error {
-	var errs []error
-	for _, f := range b.held {
-		errs = append(errs, f.Close())
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	errs := closeKeepers(b.kept)
+	for _, base := range b.held {
+		errs = append(errs, base.file.Close())
 	}
 	return errors.Join(errs...)
 }
@@ -58,7 +90,22 @@ func (b *Bases) Close() error {
 // A source in another mount than its base is refused. Clones do not carry what is mounted below them, so letting a
 // name reach through a mount would make the same tree look different depending on where it is entered; and a
 // mount below a root that the operator did not list is something the operator did not think of.
+//
+// So is a source that is part of a kept place, see Keep.
 func (b *Bases) Pin(src sandbox.Source) (*Pin, error) {
+	pin, err := b.pin(src)
+	if errors.Is(err, errDetached) && b.holdAgain(src.Base) == nil {
+		pin, err = b.pin(src)
+	}
+	if errors.Is(err, errDetached) {
+		err = &PathError{Source: src, Kind: KindMissing, Err: err}
+	}
+	return pin, err
+}
+
+func (b *Bases) pin(src sandbox.Source) (*Pin, error) {
+	b.mu.RLock()
+	defer b.mu.RUnlock()
 	base := b.held[src.Base]
 	if base == nil {
 		return nil, &PathError{Source: src, Kind: KindEscapes}
@@ -66,11 +113,53 @@ func (b *Bases) Pin(src sandbox.Source) (*Pin, error) {
 	if kind := checkRel(src.Rel); kind != "" {
 		return nil, &PathError{Source: src, Kind: kind}
 	}
+	pin, err := find(src, base.file)
+	if err != nil {
+		return nil, err
+	}
+	if err := b.refuseKept(pin, base); err != nil {
+		pin.Close()
+		return nil, err
+	}
+	return pin, nil
+}
+
+// find pins a source, whatever it is part of.
+func find(src sandbox.Source, base *os.File) (*Pin, error) {
 	fd, err := lookup(int(base.Fd()), src.Rel, unix.O_PATH, beneath)
 	if err != nil {
 		return nil, lookupError(src, base, err)
 	}
 	return newPin(src, fd)
+}
+
+// pinBase pins a base itself, which may hold what is kept from its parent.
+func (b *Bases) pinBase(path string) (*Pin, error) {
+	b.mu.RLock()
+	defer b.mu.RUnlock()
+	src := sandbox.Source{Base: path, Rel: "."}
+	base := b.held[path]
+	if base == nil {
+		return nil, &PathError{Source: src, Kind: KindEscapes}
+	}
+	return find(src, base.file)
+}
+
+// holdAgain is for a base that was unmounted. If the very same directory is mounted at its path again, that is held.
+func (b *Bases) holdAgain(path string) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	again, err := holdBase(path)
+	if err != nil {
+		return err
+	}
+	if !again.sameAs(b.held[path]) {
+		again.file.Close()
+		return ErrRootGone
+	}
+	b.held[path].file.Close()
+	b.held[path] = again
+	return nil
 }
 
 // lookupError says what the kernel's refusal means.

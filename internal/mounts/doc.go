@@ -4,6 +4,7 @@
 // The road of one mount:
 //
 //	bases, _ := mounts.OpenBases([]string{"/srv/outbox"})      // once: the operator's directories, held
+//	_ = bases.Keep(mounts.Kept{Path: state, What: "our state"}) // and what no child may see, wherever it lies
 //	pin, err := bases.Pin(source)                              // the very directory or file, found without a link
 //	ids, _ := maps.Get(pin.Owner(), mounts.Identity{UID: 2000000001, GID: 2000000001})
 //	tree, err := pin.Clone(mounts.CloneOptions{IDMap: ids})    // a mount of it that lies nowhere yet
@@ -16,6 +17,8 @@
 //
 //   - Pin follows no link, magic or not, leaves its base by no way, enters no other mount, and opens nothing: a FIFO or
 //     a device is recognised without touching it.
+//   - Pin refuses what is, holds or lies in a kept place, also where a bind mount gives that a second name: places are
+//     compared by where they are in their file system, not by the paths that lead there.
 //   - Clone carries exactly one mount. What is mounted below the source, now or later, stays outside.
 //   - With an id map the source's owner and the sandbox's identity are exchanged and every other id stays as it is: a
 //     file that the child makes belongs, on the host, to the owner of the workspace.

@@ -3,6 +3,7 @@
 package mounts
 
 import (
+	"io/fs"
 	"os"
 
 	"torno/sandbox"
@@ -25,10 +26,14 @@ type (
 	Detached struct{ Dir bool }
 )
 
+func HoldDir(string) (*os.File, error)                   { return nil, ErrNeedsLinux }
 func OpenBases([]string) (*Bases, error)                 { return nil, ErrNeedsLinux }
 func (*Bases) Pin(sandbox.Source) (*Pin, error)          { return nil, ErrNeedsLinux }
 func (*Bases) Paths() []string                           { return nil }
 func (*Bases) TryIDMap(string, *IDMaps) error            { return ErrNeedsLinux }
+func (*Bases) Keep(Kept) error                           { return ErrNeedsLinux }
+func (*Bases) Check() error                              { return ErrNeedsLinux }
+func (*Bases) Is(string, fs.FileInfo) bool               { return false }
 func (*Bases) Close() error                              { return nil }
 func (p *Pin) Owner() Identity                           { return Identity{UID: p.UID, GID: p.GID} }
 func (*Pin) File() *os.File                              { return nil }

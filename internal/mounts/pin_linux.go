@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"strconv"
 
 	"golang.org/x/sys/unix"
 
@@ -103,7 +104,7 @@ func (p *Pin) Clone(o CloneOptions) (*Detached, error) {
 
 // TryIDMap says whether the file system of a base can be mounted with exchanged ids: not every one can.
 func (b *Bases) TryIDMap(base string, maps *IDMaps) error {
-	pin, err := b.Pin(sandbox.Source{Base: base, Rel: "."})
+	pin, err := b.pinBase(base)
 	if err != nil {
 		return err
 	}
@@ -154,4 +155,4 @@ func moveMount(tree *os.File, to int) error {
 // pathOf is the kernel's name for what fd refers to.
 func pathOf(fd int) (string, error) { return os.Readlink(procPath(fd)) }
 
-func procPath(fd int) string { return fmt.Sprintf("/proc/self/fd/%d", fd) }
+func procPath(fd int) string { return "/proc/self/fd/" + strconv.Itoa(fd) }

@@ -14,6 +14,9 @@ import (
 // maxLinks is how many links a path may lead through, as in the kernel.
 const maxLinks = 40
 
+// HoldDir opens a directory of the operator's for lookups, as OpenBases does. path is absolute.
+func HoldDir(path string) (*os.File, error) { return holdRoot(path) }
+
 // holdRoot opens a directory of the operator's, step by step. It follows the links that only root and we ourselves could
 // have put there. A root may lie in the directory of the very user whose agents it is for, and the link of such a user
 // would lead to a place that is closed to them, which their sandbox would then enter as its owner.

@@ -47,12 +47,8 @@ func reachDocker(ctx context.Context, c configs.Config) error {
 }
 
 func openDocker(ctx context.Context, s Setting) (Launcher, error) {
-	var outboxes []string
-	for _, o := range s.Config.Outboxes {
-		outboxes = append(outboxes, o.Dir)
-	}
 	return docker.New(ctx, docker.Options{
-		Outboxes: outboxes, Installation: s.Installation, Host: s.Config.Docker.Host, StateDir: s.StateDir, InitPath: s.Init, Bases: s.Bases,
+		Installation: s.Installation, Host: s.Config.Docker.Host, StateDir: s.StateDir, InitPath: s.Init, Bases: s.Bases,
 		UIDs:   docker.UIDRange{First: uint32(s.Config.UIDs.First), Count: int(s.Config.UIDs.Count)},
 		Mounts: docker.MountMode(s.Config.Mounts), Log: s.Log,
 		Observe: func(op string, took time.Duration) { s.Log.Debug("engine call", "op", op, "took", took) },

@@ -20,11 +20,10 @@ type Options struct {
 	Host string
 	// StateDir is a directory of the host's own, which no outbox or root holds. The launcher keeps its slots there.
 	StateDir string
-	// Outboxes are the directories of the parents. No sandbox gets one of them, or what holds one.
-	Outboxes []string
 	// InitPath is the sandbox-init program.
 	InitPath string
-	// Bases are the operator's directories, opened. They stay the caller's.
+	// Bases are the operator's directories, opened. They stay the caller's; the launcher keeps its own state and the
+	// engine's sockets from them.
 	Bases *mounts.Bases
 	// EnginePath is how the engine sees a path of StateDir. Nil means just as we do.
 	EnginePath func(here string) (engine string, err error)

@@ -24,16 +24,13 @@ func (m *making) pinMounts(context.Context) error {
 		var wrong *mounts.PathError
 		switch {
 		case errors.As(err, &wrong):
-			return refuse(wanted, wrong.Reason(), hintFor(wrong.Kind))
+			return refuse(wanted, wrong.Reason(), hintFor(wrong))
 		case err != nil:
 			return err
 		}
 		m.pins = append(m.pins, pin)
 		if wanted.Workspace && !pin.Dir {
 			return refuse(wanted, "is not a directory", "name a directory")
-		}
-		if why := m.kept.why(pin); why != "" && !m.order.trial {
-			return refuse(wanted, "is kept from sandboxes", why)
 		}
 	}
 	return nil
@@ -51,8 +48,10 @@ func refuse(m sandbox.Mount, why, hint string) *delegation.Refusal {
 	}
 }
 
-func hintFor(kind mounts.Kind) string {
-	switch kind {
+func hintFor(wrong *mounts.PathError) string {
+	switch wrong.Kind {
+	case mounts.KindKept:
+		return wrong.Err.Error()
 	case mounts.KindMissing:
 		return "create it before the request is written"
 	case mounts.KindLink:
@@ -224,7 +223,7 @@ func (m *making) bindView(number int, v view) (mount.Mount, error) {
 // addSockets adds the profile's sockets and what every sandbox has.
 func (m *making) addSockets(context.Context) error {
 	for _, socket := range m.order.spec.Sockets {
-		found, err := m.kept.checkSocket(socket)
+		found, err := m.checkSocket(socket)
 		if err != nil {
 			return err
 		}

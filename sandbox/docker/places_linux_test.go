@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"torno/delegation"
+	"torno/internal/mounts"
 	"torno/internal/runfile"
 	"torno/sandbox"
 	"torno/sandbox/docker"
@@ -91,7 +92,10 @@ func TestKeptPlacesByAnotherMount(t *testing.T) {
 		f.must(os.MkdirAll(filepath.Join(f.base, dir), 0o755))
 	}
 	f.house = newHouse(t, func(o *docker.Options) {
-		o.Outboxes, o.StateDir = []string{filepath.Join(tree, "box")}, filepath.Join(tree, "state")
+		o.StateDir = filepath.Join(tree, "state")
+		if err := o.Bases.Keep(mounts.Kept{Path: filepath.Join(tree, "box"), What: "an outbox", Inside: []string{alias}}); err != nil {
+			t.Error(err)
+		}
 	})
 	if err := unix.Mount(tree, alias, "", unix.MS_BIND, ""); err != nil {
 		t.Skip("nothing can be mounted:", err)

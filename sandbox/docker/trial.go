@@ -31,7 +31,7 @@ func (l *Launcher) try(ctx context.Context) error {
 		return fmt.Errorf("open the directory for the trial: %w", err)
 	}
 	defer bases.Close()
-	h, err := l.create(ctx, order{run: roleTrial, spec: scratch.spec(), bases: bases, trial: true})
+	h, err := l.create(ctx, order{run: roleTrial, spec: scratch.spec(), bases: bases})
 	if err != nil {
 		return fmt.Errorf("trial: %w", err)
 	}

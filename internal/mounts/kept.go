@@ -1,0 +1,29 @@
+package mounts
+
+import "fmt"
+
+// Kept is a place that no source may be part of, by whatever name a mount gives it.
+type Kept struct {
+	Path string // a directory, or a socket
+	What string // for the refusal: "the outbox"
+	// Socket says that Path is a socket, there or not: no source may be or hold the directory that it is in, or the one
+	// that it comes from where it is bound to its place.
+	Socket bool
+	// Inside are the bases beneath which directories in the place may be sources all the same. The place itself may not,
+	// nor the files that lie directly in it.
+	Inside []string
+	// Apart says that no base may hold the place either. Check looks at it.
+	Apart bool
+}
+
+// KeptError says which kept place a source is part of. It is the cause of a PathError.
+type KeptError struct{ What, How string }
+
+// How a source is part of a kept place.
+const (
+	howHolds = "is or holds"
+	howIn    = "lies in"
+	howFile  = "is one of the files of"
+)
+
+func (e *KeptError) Error() string { return fmt.Sprintf("it %s %s", e.How, e.What) }

@@ -1,0 +1,149 @@
+package mounts
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"golang.org/x/sys/unix"
+)
+
+// keeper is a place that is kept, held.
+type keeper struct {
+	Kept
+	at   *anchor
+	name string // of a socket in the directory at
+}
+
+// Keep keeps a place from being a source, from the next Pin on, until Close. It may be called at any time. A directory
+// has to exist. Links in the path are followed, since it is the operator's.
+func (b *Bases) Keep(k Kept) error {
+	keepers, err := holdKept(k)
+	if err != nil {
+		return fmt.Errorf("keep %s from sandboxes: %w", k.What, err)
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.kept = append(b.kept, keepers...)
+	return nil
+}
+
+// holdKept opens a place. A socket is kept where it is and, if a mount brings it there from elsewhere, there too.
+func holdKept(k Kept) ([]*keeper, error) {
+	if !k.Socket {
+		return newKeepers(k, k.Path, "")
+	}
+	real, err := filepath.EvalSymlinks(k.Path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return newKeepers(k, filepath.Dir(k.Path), filepath.Base(k.Path))
+	}
+	if err != nil {
+		return nil, err
+	}
+	all, err := newKeepers(k, filepath.Dir(real), filepath.Base(real))
+	if err != nil {
+		return nil, err
+	}
+	source, err := newKeepers(k, real, "")
+	if err != nil {
+		closeKeepers(all)
+		return nil, err
+	}
+	return append(all, source...), nil
+}
+
+func newKeepers(k Kept, path, name string) ([]*keeper, error) {
+	fd, err := unix.Open(path, unix.O_PATH|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, &fs.PathError{Op: "open", Path: path, Err: err}
+	}
+	at, err := newAnchor(os.NewFile(uintptr(fd), path))
+	if err != nil {
+		return nil, err
+	}
+	if _, err := at.spot(); err != nil {
+		at.file.Close()
+		return nil, err
+	}
+	return []*keeper{{Kept: k, at: at, name: name}}, nil
+}
+
+func closeKeepers(all []*keeper) (errs []error) {
+	for _, k := range all {
+		errs = append(errs, k.at.file.Close())
+	}
+	return errs
+}
+
+// spot is where the place is, or was before it was unmounted: that does not free it.
+func (k *keeper) spot() spot {
+	here, _ := k.at.spot()
+	if k.name != "" {
+		here.path = filepath.Join(here.path, k.name)
+	}
+	return here
+}
+
+// why says how a source at a spot is part of the place, or nil.
+func (k *keeper) why(at spot, dir bool, base string) error {
+	own, inside := k.spot(), slices.Contains(k.Inside, base)
+	switch {
+	case at.holds(own):
+		return &KeptError{k.What, howHolds}
+	case k.Socket || !own.holds(at) || inside && dir:
+		return nil
+	case inside && filepath.Dir(at.path) != own.path:
+		return nil
+	case inside:
+		return &KeptError{k.What, howFile}
+	}
+	return &KeptError{k.What, howIn}
+}
+
+// refuseKept refuses a pin that is part of a kept place, or of which nobody can tell. Who holds the lock calls it.
+func (b *Bases) refuseKept(pin *Pin, base *anchor) error {
+	at, err := base.spotOf(pin.file)
+	if err != nil {
+		return err
+	}
+	for _, k := range b.kept {
+		if k.at.device != at.device {
+			continue // most are told apart without asking the kernel
+		}
+		if err := k.why(at, pin.Dir, pin.Source.Base); err != nil {
+			return &PathError{Source: pin.Source, Kind: KindKept, Err: err}
+		}
+	}
+	return nil
+}
+
+// Check fails if a base is or lies in a kept place, or holds one that is to be apart: an operator's mistake that no text
+// shows, since a mount has given one of them a second name.
+func (b *Bases) Check() error {
+	b.mu.RLock()
+	defer b.mu.RUnlock()
+	for _, path := range b.paths() {
+		at, err := b.held[path].spot()
+		if err != nil {
+			return fmt.Errorf("find where root %q is: %w", path, err)
+		}
+		for _, k := range b.kept {
+			if err := k.clash(at, path); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (k *keeper) clash(at spot, base string) error {
+	own := k.spot()
+	inside, outside := own.holds(at), at.holds(own)
+	if slices.Contains(k.Inside, base) || !inside && (!outside || !k.Apart) {
+		return nil
+	}
+	return fmt.Errorf("%q is, holds or lies in %s, %q, by another name that a mount gives it; choose another directory", base, k.What, k.Path)
+}
