@@ -21,27 +21,41 @@ var errMoved = errors.New("changed while it was opened")
 // os.Root follows a link that stays inside, even with O_NOFOLLOW, so each step looks first, opens without blocking, and
 // compares what it got with what it saw.
 func readFile(root *os.Root, rel string, limit int64) (data []byte, more bool, err error) {
-	dir, name := filepath.Split(rel)
-	parent, err := descend(root, dir)
-	if err != nil {
-		return nil, false, err
-	}
-	defer parent.Close()
-	seen, err := parent.Lstat(name)
-	if err != nil {
-		return nil, false, err
-	}
-	if err := plain(seen); err != nil {
-		return nil, false, fmt.Errorf("%s %w", rel, err)
-	}
-	f, err := parent.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW, 0)
+	f, _, err := openFile(root, rel)
 	if err != nil {
 		return nil, false, err
 	}
 	defer f.Close()
-	if err := same(f, seen); err != nil {
-		return nil, false, fmt.Errorf("%s %w", rel, err)
+	return readUpTo(f, limit)
+}
+
+func openFile(root *os.Root, rel string) (*os.File, os.FileInfo, error) {
+	dir, name := filepath.Split(rel)
+	parent, err := descend(root, dir)
+	if err != nil {
+		return nil, nil, err
 	}
+	defer parent.Close()
+	seen, err := parent.Lstat(name)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := plain(seen); err != nil {
+		return nil, nil, fmt.Errorf("%s %w", rel, err)
+	}
+	f, err := parent.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW, 0)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := same(f, seen); err != nil {
+		f.Close()
+		return nil, nil, fmt.Errorf("%s %w", rel, err)
+	}
+	return f, seen, nil
+}
+
+// readUpTo reads the beginning of a file and says whether there is more.
+func readUpTo(f *os.File, limit int64) (data []byte, more bool, err error) {
 	data, err = io.ReadAll(io.LimitReader(f, limit+1))
 	if int64(len(data)) > limit {
 		return data[:limit], true, err

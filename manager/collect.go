@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"time"
 
 	"torno/delegation"
@@ -77,7 +78,7 @@ func (r *Run) readAnswer(result *Result) {
 		return
 	}
 	data, more, err := r.answerFile()
-	if errors.Is(err, fs.ErrNotExist) {
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, errStale) {
 		return
 	}
 	if err != nil {
@@ -94,7 +95,18 @@ func (r *Run) answerFile() (data []byte, more bool, err error) {
 		return nil, false, err
 	}
 	defer workspace.Close()
-	return readFile(workspace, r.answer, r.m.answerMax)
+	if here, err := workspace.Stat("."); err != nil || r.before.workspace != nil && !os.SameFile(here, r.before.workspace) {
+		return nil, false, errors.Join(fmt.Errorf("%s is another directory than the one that the run was given", r.workspace), err)
+	}
+	f, seen, err := openFile(workspace, r.answer)
+	if err != nil {
+		return nil, false, err
+	}
+	defer f.Close()
+	if r.before.holds(seen) {
+		return nil, false, errStale
+	}
+	return readUpTo(f, r.m.answerMax)
 }
 
 // take removes the run's files unless another request has taken the place.

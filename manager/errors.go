@@ -21,12 +21,15 @@ var (
 type NobodyServingError struct {
 	Outbox   string
 	LastBeat time.Time // zero when no watcher was ever seen
-	Stopping bool      // the watcher is about to stop and takes no more requests
+	Stopping bool      // the watcher lives, but is about to stop and takes no more requests
+	Stopped  bool      // the watcher has stopped, and said so
 	Cause    error     // why the heartbeat could not be read, if that is why
 }
 
 func (e *NobodyServingError) Error() string {
 	switch {
+	case e.Stopped:
+		return fmt.Sprintf("nobody is serving %s: its watcher stopped at %s", e.Outbox, e.LastBeat.UTC().Format(time.RFC3339))
 	case e.Stopping:
 		return fmt.Sprintf("the watcher of %s is about to stop", e.Outbox)
 	case e.Cause != nil:
@@ -36,6 +39,11 @@ func (e *NobodyServingError) Error() string {
 	default:
 		return fmt.Sprintf("nobody is serving %s: the last heartbeat was at %s", e.Outbox, e.LastBeat.UTC().Format(time.RFC3339))
 	}
+}
+
+// silent says that the watcher is only believed dead, because its last heartbeat is old.
+func (e *NobodyServingError) silent() bool {
+	return !e.LastBeat.IsZero() && !e.Stopped && !e.Stopping && e.Cause == nil
 }
 
 // Is makes errors.Is(err, ErrNobodyServing) true.

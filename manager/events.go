@@ -69,14 +69,17 @@ func (s *stream) concerns(name string) bool {
 	if s.run.concerns(name) {
 		return true
 	}
-	_, ok := s.number(name)
+	_, ok := s.run.segment(name)
 	return ok
 }
 
-// number is which of the run's segments a file is.
-func (s *stream) number(name string) (int, bool) {
+// lastSegment is far behind any that a host writes. Counting does not go beyond it, whatever files claim.
+const lastSegment = 1 << 30
+
+// segment is which of the run's segments a file is.
+func (r *Run) segment(name string) (int, bool) {
 	id, hash, number, ok := delegation.ParseEventsName(name)
-	return number, ok && id == s.run.ID() && hash == s.run.request.Hash()
+	return number, ok && number <= lastSegment && id == r.ID() && hash == r.request.Hash()
 }
 
 // over says whether no more segments will come.

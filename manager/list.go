@@ -44,9 +44,13 @@ var errEnough = errors.New("enough")
 // answers it, and nobody here can wait for it.
 func (m *Manager) List(ctx context.Context) (Listing, error) {
 	var list Listing
+	limit := m.requestLimit()
 	err := m.dir.Names(ctx, 256, func(names []string) error {
 		for _, name := range names {
-			item, ok := m.item(name)
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			item, ok := m.item(name, limit)
 			if !ok {
 				continue
 			}
@@ -70,13 +74,22 @@ func (m *Manager) List(ctx context.Context) (Listing, error) {
 	return list, nil
 }
 
+// requestLimit is how long a request is that the watcher reads: a longer one has no run, whoever planted it.
+func (m *Manager) requestLimit() int64 {
+	beat, err := m.heartbeat()
+	if limit := beat.Limits.RequestBytes; err == nil && limit > 0 {
+		return min(limit, maxRequest)
+	}
+	return usualRequest
+}
+
 // item reads what there is about the subagent of a request's name.
-func (m *Manager) item(name string) (Item, bool) {
+func (m *Manager) item(name string, limit int64) (Item, bool) {
 	kind, id := delegation.ParseName(name)
 	if kind != delegation.KindRequest {
 		return Item{}, false
 	}
-	data, stamp, err := m.read(name, maxRequest)
+	data, stamp, err := m.read(name, limit)
 	if err != nil {
 		return Item{}, false
 	}
@@ -96,7 +109,7 @@ func (m *Manager) item(name string) (Item, bool) {
 		item.State, item.Reason, item.Position = status.State, status.Reason, status.Position
 		item.RunningSince, item.Deadline = status.RunningSince, status.Deadline
 	}
-	if response := run.response(); response != nil {
+	if response, _ := run.response(); response != nil {
 		item.State = delegation.StateEnded
 		item.Status, item.Reason, item.ExitCode = response.Status, response.Reason, response.ExitCode
 	}

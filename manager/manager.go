@@ -17,13 +17,19 @@ const (
 	maxResponse  = 1 << 20
 	maxStatus    = 64 << 10
 	maxHeartbeat = 1 << 20
-	maxRequest   = 64 << 20
+	maxRequest   = 64 << 20 // the most that a watcher can be told to read
+	usualRequest = 4 << 20  // what it reads unless it is told
 )
+
+// DefaultPatience is how long a Wait goes on while nobody serves the outbox: a watcher that is restarted is back by then.
+const DefaultPatience = time.Minute
 
 // Options are all optional.
 type Options struct {
 	// Poll is how often the outbox is looked at where no notification comes; 250 ms by default.
 	Poll time.Duration
+	// Patience is how long a Wait goes on while nobody serves the outbox; by default DefaultPatience, below zero not at all.
+	Patience time.Duration
 	// AnswerMax is how much of an answer is read; 1 MiB by default.
 	AnswerMax int64
 	Log       *slog.Logger
@@ -33,6 +39,7 @@ type Options struct {
 type Manager struct {
 	dir       *delegation.Dir
 	poll      time.Duration
+	patience  time.Duration
 	answerMax int64
 	log       *slog.Logger
 	hints     *hints
@@ -51,6 +58,7 @@ func New(outbox string, o Options) (*Manager, error) {
 	m := &Manager{
 		dir:       dir,
 		poll:      cmp.Or(o.Poll, 250*time.Millisecond),
+		patience:  max(cmp.Or(o.Patience, DefaultPatience), 0),
 		answerMax: cmp.Or(o.AnswerMax, 1<<20),
 		log:       cmp.Or(o.Log, slog.New(slog.DiscardHandler)),
 	}
@@ -82,5 +90,5 @@ func (m *Manager) root() (*os.Root, error) {
 	if err := m.dir.Alive(); err != nil {
 		return nil, fmt.Errorf("outbox %s: %w", m.Outbox(), err)
 	}
-	return os.OpenRoot(m.Outbox())
+	return m.dir.OpenRoot()
 }

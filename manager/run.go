@@ -20,6 +20,7 @@ type Run struct {
 	answer       string // beneath the workspace; "" for none
 	timeout      time.Duration
 	cancelOnDone bool
+	before       place
 }
 
 // runOf is the run of a valid request.
@@ -54,7 +55,7 @@ func (m *Manager) Attach(id string) (*Run, error) {
 	if err != nil {
 		return nil, refuse(delegation.CodeBadID, "subagent_id", "%v", err)
 	}
-	data, _, err := m.read(delegation.RequestName(subagent), maxRequest)
+	data, _, err := m.read(delegation.RequestName(subagent), m.requestLimit())
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("subagent %s in %s: %w", id, m.Outbox(), ErrNoRun)
 	}
@@ -62,7 +63,9 @@ func (m *Manager) Attach(id string) (*Run, error) {
 		return nil, fmt.Errorf("request of %s: %w", id, err)
 	}
 	if req, err := delegation.DecodeRequest(data); err == nil && req.SubagentID == subagent {
-		return m.runOf(req), nil
+		run := m.runOf(req)
+		run.before.workspace = run.place().workspace // the answer may be there already, and be the run's own
+		return run, nil
 	}
 	request, err := peek(data)
 	if err != nil {
@@ -101,7 +104,7 @@ func (r *Run) Withdraw() error {
 
 // holds says whether the request file is still this run's.
 func (r *Run) holds() error {
-	data, _, err := r.m.read(delegation.RequestName(r.id), maxRequest)
+	data, _, err := r.m.read(delegation.RequestName(r.id), r.m.requestLimit())
 	if errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("subagent %s: %w", r.id, ErrGone)
 	}
@@ -114,13 +117,34 @@ func (r *Run) holds() error {
 	return nil
 }
 
-// remove takes away the run's files, the request first: while it is there, the host may still write a response.
+// remove takes away the run's files, the request first: while it is there, the host may still write a response. Live
+// output is the host's to remove, which takes no listing there, unless there is no host.
 func (r *Run) remove() error {
-	return errors.Join(
+	err := errors.Join(
 		r.m.dir.Remove(delegation.RequestName(r.id)),
 		r.m.dir.Remove(delegation.ResponseName(r.id)),
 		r.m.dir.Remove(delegation.CancelName(r.id)),
+		r.m.dir.Remove(delegation.StatusName(r.id)),
 	)
+	if _, nobody := r.m.Serving(); nobody != nil {
+		err = errors.Join(err, r.sweep())
+	}
+	return err
+}
+
+// sweep removes the segments of the run's live output.
+func (r *Run) sweep() error {
+	return r.m.dir.Names(context.Background(), 256, func(names []string) error {
+		for _, name := range names {
+			if _, ours := r.segment(name); !ours {
+				continue
+			}
+			if err := r.m.dir.Remove(name); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
 // Cancel asks the host to end the newest run of a subagent; see Run.Cancel.

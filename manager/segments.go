@@ -12,6 +12,9 @@ import (
 // read yields the events of the next segment and says whether it is there. What
 // is in its place but is not whole is a gap.
 func (s *stream) read() (bool, error) {
+	if s.segment > lastSegment {
+		return false, nil
+	}
 	name := delegation.EventsName(s.run.id, s.run.request, s.segment)
 	data, _, err := s.run.m.read(name, delegation.MaxSegment)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -62,7 +65,7 @@ func (s *stream) later(ctx context.Context, last bool) (int, error) {
 	first := 0
 	err := s.run.m.dir.Names(ctx, 256, func(names []string) error {
 		for _, name := range names {
-			if n, ok := s.number(name); ok && n >= s.segment && (first == 0 || n < first) {
+			if n, ok := s.run.segment(name); ok && n >= s.segment && (first == 0 || n < first) {
 				first = n
 			}
 		}

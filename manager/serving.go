@@ -2,6 +2,7 @@ package manager
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"io/fs"
 	"time"
@@ -14,23 +15,61 @@ const (
 	deadBeats       = 3
 	maxInterval     = 5 * time.Minute
 	defaultInterval = 5 * time.Second // before any beat was seen
+	maxSecondLook   = 5500 * time.Millisecond
 )
 
 // Serving returns the watcher's heartbeat, or a *NobodyServingError when there is none that is alive. The beat is
 // compared with our clock, so that the answer comes at once.
 func (m *Manager) Serving() (delegation.Heartbeat, error) {
 	beat, err := m.heartbeat()
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return beat, &NobodyServingError{Outbox: m.Outbox()}
-	case err != nil:
-		return beat, &NobodyServingError{Outbox: m.Outbox(), Cause: err}
-	case time.Since(beat.BeatAt) > deadBeats*interval(beat):
-		return beat, &NobodyServingError{Outbox: m.Outbox(), LastBeat: beat.BeatAt}
-	case beat.Stopping:
-		return beat, &NobodyServingError{Outbox: m.Outbox(), LastBeat: beat.BeatAt, Stopping: true}
+	if absence := m.absence(beat, err, time.Since(beat.BeatAt)); absence != nil {
+		return beat, absence
 	}
 	return beat, nil
+}
+
+// served is Serving for a caller who has time. A beat that looks old may be one of a clock that jumped, so it is given
+// the time to beat again.
+func (m *Manager) served(ctx context.Context) (delegation.Heartbeat, error) {
+	beat, err := m.Serving()
+	if nobody, ok := errors.AsType[*NobodyServingError](err); !ok || !nobody.silent() {
+		return beat, err
+	}
+	tick := time.NewTicker(min(m.poll, maxSecondLook/10))
+	defer tick.Stop()
+	for until := time.Now().Add(secondLook(beat)); time.Now().Before(until); {
+		select {
+		case <-ctx.Done():
+			return beat, endOf(ctx)
+		case <-tick.C:
+		}
+		next, unread := m.heartbeat()
+		if unread == nil && !next.BeatAt.Equal(beat.BeatAt) {
+			if absence := m.absence(next, nil, 0); absence != nil {
+				return next, absence
+			}
+			return next, nil
+		}
+	}
+	return beat, err
+}
+
+// absence says why nobody serves the outbox, as far as a heartbeat of some age tells, or nil.
+func (m *Manager) absence(beat delegation.Heartbeat, err error, age time.Duration) *NobodyServingError {
+	dead := age > deadBeats*interval(beat)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return &NobodyServingError{Outbox: m.Outbox()}
+	case err != nil:
+		return &NobodyServingError{Outbox: m.Outbox(), Cause: err}
+	case beat.Stopped || beat.Stopping && dead:
+		return &NobodyServingError{Outbox: m.Outbox(), LastBeat: beat.BeatAt, Stopped: true}
+	case dead:
+		return &NobodyServingError{Outbox: m.Outbox(), LastBeat: beat.BeatAt}
+	case beat.Stopping:
+		return &NobodyServingError{Outbox: m.Outbox(), LastBeat: beat.BeatAt, Stopping: true}
+	}
+	return nil
 }
 
 func (m *Manager) heartbeat() (delegation.Heartbeat, error) {
@@ -46,29 +85,8 @@ func interval(beat delegation.Heartbeat) time.Duration {
 	return min(cmp.Or(time.Duration(beat.HeartbeatSeconds)*time.Second, defaultInterval), maxInterval)
 }
 
-// pulse follows a heartbeat over time. It trusts a beat that changes and never the clock of the other side, which may
-// be another machine's: a beat from the future that stands still is as dead as an old one.
-type pulse struct {
-	beat  delegation.Heartbeat
-	moved time.Time // by our clock
-}
-
-// feel looks at the heartbeat and says whether it is alive. The first look believes the beat's own age.
-func (p *pulse) feel(m *Manager) error {
-	beat, err := m.heartbeat()
-	now := time.Now()
-	switch {
-	case p.moved.IsZero():
-		p.beat, p.moved = beat, now
-		if err == nil && now.Sub(beat.BeatAt) > deadBeats*interval(beat) || errors.Is(err, fs.ErrNotExist) {
-			return &NobodyServingError{Outbox: m.Outbox(), LastBeat: beat.BeatAt}
-		}
-		return nil
-	case err == nil && !beat.BeatAt.Equal(p.beat.BeatAt):
-		p.beat, p.moved = beat, now
-		return nil
-	case now.Sub(p.moved) > deadBeats*interval(p.beat):
-		return &NobodyServingError{Outbox: m.Outbox(), LastBeat: p.beat.BeatAt}
-	}
-	return nil
+// secondLook is how long to look at a beat that seems to stand still. A watcher that claims to beat more rarely than
+// ours does is called dead too early, which is better than to wait for it.
+func secondLook(beat delegation.Heartbeat) time.Duration {
+	return min(interval(beat)*11/10, maxSecondLook)
 }

@@ -41,8 +41,8 @@ type SpawnOptions struct {
 	AnswerFile string
 	// Replace ends an earlier run of the same subagent whose result was not taken. Otherwise there is an ErrOutstanding.
 	Replace bool
-	// CancelOnDone cancels the run and withdraws its request when the context of Wait ends. Otherwise the run
-	// goes on, and Attach finds it again.
+	// CancelOnDone withdraws the request when the context of Wait ends, so that the host ends the run and nothing of it
+	// stays in the outbox but its workspace. Otherwise the run goes on, and Attach finds it again.
 	CancelOnDone bool
 }
 
@@ -52,7 +52,7 @@ func (m *Manager) Spawn(ctx context.Context, o SpawnOptions) (*Run, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	beat, err := m.Serving()
+	beat, err := m.served(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -67,11 +67,11 @@ func (m *Manager) Spawn(ctx context.Context, o SpawnOptions) (*Run, error) {
 	if err := m.makeRoom(req.SubagentID, o.Replace); err != nil {
 		return nil, err
 	}
-	if err := m.publish(req, data, o.Workspace == ""); err != nil {
-		return nil, err
-	}
 	run := m.runOf(req)
 	run.cancelOnDone = o.CancelOnDone
+	if err := run.publish(data, o.Workspace == ""); err != nil {
+		return nil, err
+	}
 	return run, nil
 }
 
@@ -180,31 +180,32 @@ func (m *Manager) makeRoom(id delegation.SubagentID, replace bool) error {
 }
 
 // publish makes the workspace if it is ours to make, and then the request: from here on the host may act.
-func (m *Manager) publish(req delegation.Request, data []byte, ours bool) error {
-	fresh, err := m.prepareWorkspace(req, ours)
+func (r *Run) publish(data []byte, ours bool) error {
+	fresh, err := r.prepareWorkspace(ours)
 	if err != nil {
 		return err
 	}
-	if err = m.dir.Publish(delegation.RequestName(req.SubagentID), data); err == nil {
+	r.before = r.place()
+	if err = r.m.dir.Publish(delegation.RequestName(r.id), data); err == nil {
 		return nil
 	}
 	if fresh {
-		err = errors.Join(err, m.dropWorkspace(req.SubagentID))
+		err = errors.Join(err, r.m.dropWorkspace(r.id))
 	}
-	return fmt.Errorf("write request of %s: %w", req.SubagentID, err)
+	return fmt.Errorf("write request of %s: %w", r.id, err)
 }
 
 // prepareWorkspace makes the default workspace, or checks that the caller's own is there.
-func (m *Manager) prepareWorkspace(req delegation.Request, ours bool) (fresh bool, err error) {
+func (r *Run) prepareWorkspace(ours bool) (fresh bool, err error) {
 	if ours {
-		if fresh, err = m.makeWorkspace(req.SubagentID); err != nil {
-			return fresh, fmt.Errorf("make workspace %s: %w", req.Workspace, err)
+		if fresh, err = r.m.makeWorkspace(r.id); err != nil {
+			return fresh, fmt.Errorf("make workspace %s: %w", r.workspace, err)
 		}
 		return fresh, nil
 	}
-	dir, err := m.openWorkspace(req.Workspace)
+	dir, err := r.m.openWorkspace(r.workspace)
 	if err != nil {
-		return false, refuse(delegation.CodeWorkspace, "workspace", "workspace %s: %v", req.Workspace, err)
+		return false, refuse(delegation.CodeWorkspace, "workspace", "workspace %s: %v", r.workspace, err)
 	}
 	return false, dir.Close()
 }

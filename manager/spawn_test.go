@@ -77,21 +77,32 @@ func TestSpawnWhereNobodyServes(t *testing.T) {
 			return h.rewrite(func(b *delegation.Heartbeat) { b.BeatAt = time.Now().Add(-time.Hour) })
 		}, "the last heartbeat was at"},
 		"about to stop": {func(h *host) error { return h.rewrite(func(b *delegation.Heartbeat) { b.Stopping = true }) }, "about to stop"},
-		"nonsense":      {func(h *host) error { return os.WriteFile(h.join("watcher.json"), []byte("{"), 0o600) }, "nobody is known to serve"},
+		"stopped": {func(h *host) error {
+			return h.rewrite(func(b *delegation.Heartbeat) { b.Stopping, b.Stopped = true, true })
+		}, "its watcher stopped at"},
+		"stopped, by an earlier watcher": {func(h *host) error {
+			return h.rewrite(func(b *delegation.Heartbeat) { b.Stopping, b.BeatAt = true, time.Now().Add(-time.Minute) })
+		}, "its watcher stopped at"},
+		"nonsense": {func(h *host) error { return os.WriteFile(h.join("watcher.json"), []byte("{"), 0o600) }, "nobody is known to serve"},
 		"a FIFO": {func(h *host) error {
 			return errors.Join(os.Remove(h.join("watcher.json")), mkfifo(h.join("watcher.json")))
 		}, "not a regular file"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			h := newHost(t)
-			if err := c.spoil(h); err != nil {
-				t.Fatal(err)
-			}
-			_, err := h.client(Options{}).Spawn(t.Context(), SpawnOptions{ID: "s1", Task: "true"})
-			if !errors.Is(err, ErrNobodyServing) || !strings.Contains(err.Error(), c.says) {
-				t.Errorf("error %v", err)
-			}
-			h.untouched()
+			in(t, func(t *testing.T, h *host) {
+				if err := c.spoil(h); err != nil {
+					t.Fatal(err)
+				}
+				began := time.Now()
+				_, err := h.client(Options{}).Spawn(t.Context(), SpawnOptions{ID: "s1", Task: "true"})
+				if !errors.Is(err, ErrNobodyServing) || !strings.Contains(err.Error(), c.says) {
+					t.Errorf("error %v", err)
+				}
+				if waited := time.Since(began); waited > 6*time.Second {
+					t.Errorf("it took %v to say so", waited)
+				}
+				h.untouched()
+			})
 		})
 	}
 }
