@@ -39,7 +39,7 @@ func FuzzResolve(f *testing.F) {
 	})
 }
 
-// ground is a tree with the policy of an outbox in it.
+// ground is a tree with the policy of an outbox in it. A root for reading lies in one for writing.
 type ground struct {
 	t      *testing.T
 	root   string
@@ -48,7 +48,7 @@ type ground struct {
 }
 
 // groundDirs are there from the start: roots, a neighbour whose name begins like a root's, and places that are kept.
-var groundDirs = []string{"allow", "allow/kept", "box", "box/workspaces", "read", "hidden", "outside", "allow-not", "allow/a", "box/workspaces/a"}
+var groundDirs = []string{"allow", "allow/kept", "box", "box/workspaces", "read", "hidden", "outside", "allow-not", "allow/a", "box/workspaces/a", "allow/docs"}
 
 func newGround(t *testing.T, tree []byte) *ground {
 	root := filepath.Join(t.TempDir(), "g")
@@ -62,7 +62,7 @@ func newGround(t *testing.T, tree []byte) *ground {
 	at := func(dir string) string { return filepath.Join(root, dir) }
 	w := &ground{t: t, root: root, policy: sandbox.Policy{
 		Outbox: "main", Dir: at("box"), Hidden: []string{at("hidden"), at("allow/kept")},
-		Allow: []sandbox.Root{sandbox.Root(at("allow")), sandbox.Root(at("box/workspaces"))}, Read: []sandbox.Root{sandbox.Root(at("read"))},
+		Allow: []sandbox.Root{sandbox.Root(at("allow")), sandbox.Root(at("box/workspaces"))}, Read: []sandbox.Root{sandbox.Root(at("read")), sandbox.Root(at("allow/docs"))},
 		Paths:    []sandbox.PathMap{{Parent: "/p", Here: at("allow")}, {Parent: "/p/r", Here: at("read")}, {Parent: "/outbox", Here: at("box")}},
 		Profiles: []sandbox.Profile{{Name: "p"}},
 	}}
@@ -94,7 +94,7 @@ func plant(root string, dirs []string, tree []byte) {
 		case 4:
 			err = os.Symlink([]string{"..", "/", ".", "/proc/self/root", "/proc/self/cwd", "nowhere"}[int(tree[3])%6], path)
 		case 5:
-			err = os.WriteFile(path, nil, 0o600)
+			err = unix.Mknod(path, unix.S_IFREG|0o600, 0) // never what is there already
 		case 6:
 			err = os.Link(filepath.Join(root, "outside/secret"), path)
 		case 7:
@@ -138,8 +138,8 @@ func (w *ground) checkMount(m sandbox.Mount, text string) {
 	if !w.inside(here, roots) {
 		w.t.Errorf("%q was pinned as %s, which is in no root", text, here)
 	}
-	if w.kept(here) {
-		w.t.Errorf("%q was pinned as %s, which is kept", text, here)
+	if w.kept(here) || m.Workspace && (w.isRoot(here) || w.nested(here, w.root+"/allow/docs")) {
+		w.t.Errorf("%q was pinned as %s, which is kept, a root itself or for reading", text, here)
 	}
 }
 
@@ -229,14 +229,21 @@ func (w *ground) inside(path string, roots []sandbox.Root) bool {
 	return slices.ContainsFunc(roots, func(root sandbox.Root) bool { return slices.Contains(chain, w.upwards(string(root))[0]) })
 }
 
+func (w *ground) isRoot(path string) bool {
+	at := w.upwards(path)[0]
+	return slices.ContainsFunc(w.policy.Allow, func(root sandbox.Root) bool { return w.upwards(string(root))[0] == at })
+}
+
 // kept says whether a path is or holds the outbox, or is, holds or lies in a hidden place.
 func (w *ground) kept(path string) bool {
-	chain := w.upwards(path)
-	if slices.Contains(w.upwards(w.policy.Dir), chain[0]) {
+	if slices.Contains(w.upwards(w.policy.Dir), w.upwards(path)[0]) {
 		return true
 	}
-	return slices.ContainsFunc(w.policy.Hidden, func(hidden string) bool {
-		around := w.upwards(hidden)
-		return slices.Contains(around, chain[0]) || slices.Contains(chain, around[0])
-	})
+	return slices.ContainsFunc(w.policy.Hidden, func(hidden string) bool { return w.nested(path, hidden) })
+}
+
+// nested says whether one of two paths is or holds the other.
+func (w *ground) nested(a, b string) bool {
+	aroundA, aroundB := w.upwards(a), w.upwards(b)
+	return slices.Contains(aroundA, aroundB[0]) || slices.Contains(aroundB, aroundA[0])
 }

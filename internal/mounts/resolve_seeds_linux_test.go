@@ -20,7 +20,7 @@ const (
 
 	nameA, nameB, nameC, nameR, nameS1 = 0, 1, 2, 3, 8
 	// the first directory that a tree adds
-	added = 10
+	added = 11
 )
 
 // What plant can make.
@@ -43,13 +43,20 @@ var hostilePlaces = []hostilePlace{
 	{"P4", nil, "/p/" + strings.Repeat("d/", 2040), "/p/" + strings.Repeat("n", 256)},
 	{"P4", nil, "/p" + strings.Repeat("/a", 129), ""},
 	{"P5", nil, "/p", "@/allow"},
-	{"P5", nil, "@/box/workspaces", "@"},
-	{"P6", nil, "/outbox", "@/box"},
+	{"P5", nil, "@/box/workspaces", ""},
+	{"P5", nil, "/p/a", "@"},
+	{"P6", nil, "/outbox", ""},
+	{"P6", nil, "/p/a", "@/box"},
 	{"P6", nil, "/", "/outbox/."},
-	{"P7", nil, "@/hidden", "@/hidden/a"},
-	{"P8", nil, "/p/kept", "/p/kept/a"},
+	{"P7", nil, "@/hidden", ""},
+	{"P7", nil, "/p/a", "@/hidden"},
+	{"P8", nil, "/p/kept", ""},
+	{"P8", nil, "/p/a", "/p/kept/a"},
 	{"P9", nil, "/p/a", "/p/r/a"},
 	{"P9", []byte{directory, inAllow, nameR, 0}, "/p/r", "@/allow/r"},
+	{"P9", nil, "/p/docs", "/p/docs"},
+	{"P9", []byte{directory, 10, nameA, 0}, "/p/docs/a", "@/allow/docs/a"},
+	{"P9", []byte{directory, 10, nameA, 0}, "/p/a", "/p/docs/a"},
 	{"P10", nil, "/pa", "/p-not/a"},
 	{"P10", nil, "@/allow-not", "@/allow-not/a"},
 	{"P10", nil, "/outboxworkspaces", "/p/rx"},
