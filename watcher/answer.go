@@ -17,6 +17,9 @@ func (s *scan) refuse(ctx context.Context, in intake, key sandbox.RunKey, refusa
 	s.supersede(in.rawID, nil)
 	record, err := s.recordRefusal(ctx, s.refusalRecord(in, key, refusal))
 	if err != nil {
+	if errors.Is(err, journal.ErrForgotten) && key.Attempt > 0 {
+		return s.refuse(ctx, in, sandbox.RunKey{}, refusal) // the file stands for it
+	}
 		return s.journalTrouble(err)
 	}
 	s.log.Info("request refused", "file", quoteName(in.name), "code", refusal.Code, "field", refusal.Field)

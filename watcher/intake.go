@@ -103,6 +103,11 @@ func (s *scan) admit(ctx context.Context, in intake, request delegation.Request)
 		return s.sameAgain(ctx, r, in)
 	}
 	spec, warnings, err := sandbox.Compile(request, s.settings.Policy)
+	if refusal, err := s.tooOld(ctx, in, key); err != nil {
+		return s.journalTrouble(err)
+	} else if refusal != nil {
+		return s.refuse(ctx, in, key, refusal)
+	}
 	var refusal *delegation.Refusal
 	if errors.As(err, &refusal) {
 		return s.refuse(ctx, in, key, refusal)
@@ -112,6 +117,9 @@ func (s *scan) admit(ctx context.Context, in intake, request delegation.Request)
 	existing, err := s.w.journal.Begin(ctx, r.record())
 	if existing != nil && existing.State == delegation.StateEnded {
 		s.answerAgain(ctx, *existing, in.stamp)
+	if errors.Is(err, journal.ErrForgotten) {
+		return s.refuse(ctx, in, sandbox.RunKey{}, forgotten())
+	}
 		return 0
 	}
 	s.clearStale(request.SubagentID)

@@ -21,6 +21,7 @@ type Config struct {
 	Workspaces func(sandbox.Source) (Workspace, error) // holds the workspace of a run
 	Disk       Disk
 	MaxRunning int
+	Retention  journal.Retention
 	Shutdown   Shutdown
 	Version    string
 	Log        *slog.Logger
@@ -106,6 +107,7 @@ func (w *Watcher) Run(ctx context.Context) error {
 	}
 	background.Go(func() { w.showPositions(writing) })
 	err := w.take(ctx)
+	background.Go(func() { w.newPruner().loop(writing) })
 	w.stopWorking()
 	endWriting()
 	return err

@@ -1,0 +1,41 @@
+package watcher
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"torno/delegation"
+	"torno/internal/journal"
+	"torno/sandbox"
+)
+
+// tooOld refuses a request whose time is further away than keys are remembered, unless the journal knows it: then it
+// waited here, however long. The time is that of the last writing. It is the client's word, and a good one: what comes
+// out of a backup has its old time, and whoever sets a new one could as well have chosen a new id. The time of the last
+// change, which nobody can set, would say nothing: it is new whenever a file comes back.
+func (s *scan) tooOld(ctx context.Context, in intake, key sandbox.RunKey) (*delegation.Refusal, error) {
+	limit, age := s.w.config.Retention.MaxRequestAge, in.seen.Sub(in.stamp.ModTime)
+	if limit == 0 || age <= limit && age >= -journal.MaxSkew {
+		return nil, nil
+	}
+	if _, err := s.w.journal.Get(ctx, key.Hash()); !errors.Is(err, journal.ErrUnknown) {
+		return nil, err
+	}
+	text := fmt.Sprintf("The request was written %s ago, and %s is the limit.", age.Round(time.Second), limit)
+	if age < 0 {
+		text = fmt.Sprintf("The time of the request's file lies %s ahead.", -age.Round(time.Second))
+	}
+	return &delegation.Refusal{Code: delegation.CodeStale, Text: text, Hint: askAnew}, nil
+}
+
+const askAnew = "Write the request anew, with a new request_id."
+
+// forgotten is the answer to a request that ran, or may have, so long ago that its record is gone.
+func forgotten() *delegation.Refusal {
+	return &delegation.Refusal{
+		Code: delegation.CodeStale, Hint: askAnew,
+		Text: "The request may have been answered long ago; there is no record of that any more, and nothing runs twice.",
+	}
+}
