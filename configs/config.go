@@ -27,6 +27,7 @@ type Config struct {
 	Init       string // sandbox-init for the sandboxes; "" is the one beside the watcher
 	Log        Log
 	Shutdown   Shutdown
+	Retention  Retention
 	Profiles   []sandbox.Profile // in the order of the file
 	Outboxes   []Outbox          // in the order of the file
 }
@@ -86,6 +87,14 @@ type Shutdown struct {
 }
 
 // RunningMode says whether a shutdown waits for children.
+// Retention bounds what is kept of runs that are over. A run whose request still lies in its outbox is kept.
+type Retention struct {
+	Age           time.Duration // since the end
+	Runs          int           // of each outbox
+	Size          int64         // of the journal
+	MaxRequestAge time.Duration // how long the rest is remembered: that a request was there
+}
+
 type RunningMode string
 
 // The modes.

@@ -100,7 +100,7 @@ func TestSizes(t *testing.T) {
 func TestSpansAreShownShort(t *testing.T) {
 	for d, want := range map[time.Duration]string{
 		time.Hour: "1h", 90 * time.Minute: "1h30m", time.Hour + time.Second: "1h1s", 10 * time.Second: "10s", 10 * time.Minute: "10m",
-		720 * time.Hour: "720h", 1500 * time.Millisecond: "1.5s", 100 * time.Millisecond: "100ms", time.Minute: "1m",
+		720 * time.Hour: "30d", 24 * time.Hour: "24h", 49 * time.Hour: "49h", 1500 * time.Millisecond: "1.5s", 100 * time.Millisecond: "100ms", time.Minute: "1m",
 	} {
 		if got := showSpan(d); got != want {
 			t.Errorf("%v is shown as %s, want %s", d, got, want)

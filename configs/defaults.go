@@ -27,6 +27,7 @@ func newConfig() Config {
 		Mounts:     MountsAuto,
 		Log:        Log{LogAuto, LevelInfo},
 		Shutdown:   Shutdown{30 * time.Second, Drain},
+		Retention:  Retention{Age: 30 * day, Runs: 100_000, Size: gib, MaxRequestAge: 7 * day},
 	}
 }
 

@@ -17,6 +17,7 @@ const (
 	mib = 1 << 20
 	gib = 1 << 30
 	tib = 1 << 40
+	day = 24 * time.Hour
 )
 
 // Bounds that more than one key has.
@@ -48,6 +49,12 @@ func (c *Config) schema() object {
 		{"shutdown", object{
 			{"budget", span{&c.Shutdown.Budget, time.Second, 24 * time.Hour}},
 			{"running", oneOf(&c.Shutdown.Running, Drain, Cancel)},
+		}},
+		{"retention", object{
+			{"age", span{&c.Retention.Age, time.Hour, 3650 * day}},
+			{"runs", number[int]{&c.Retention.Runs, 100, 10_000_000}},
+			{"size", size{&c.Retention.Size, 16 * mib, tib}},
+			{"max_request_age", span{&c.Retention.MaxRequestAge, time.Hour, 365 * day}},
 		}},
 		{"profiles", named[sandbox.Profile]{&c.Profiles, newProfile, profileName, profileSchema}},
 		{"outboxes", named[Outbox]{&c.Outboxes, newOutbox, outboxName, outboxSchema}},

@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"gopkg.in/yaml.v3"
@@ -80,7 +81,7 @@ func showSize(bytes int64) string {
 	return strconv.FormatInt(bytes, 10)
 }
 
-// span is a length of time: 90s, 5m, 1h30m, or plain digits for seconds.
+// span is a length of time: 90s, 5m, 1h30m, 30d, or plain digits for seconds.
 type span struct {
 	to       *time.Duration
 	min, max time.Duration
@@ -90,7 +91,7 @@ func (v span) read(r *report, key string, n *yaml.Node) {
 	d, ok := parseSpan(n)
 	switch {
 	case !ok:
-		r.problem(key, "%s is not a length of time; write it as 90s, 5m, 1h30m or a plain number of seconds", kindOf(n))
+		r.problem(key, "%s is not a length of time; write it as 90s, 5m, 1h30m, 30d or a plain number of seconds", kindOf(n))
 	case d < v.min || d > v.max:
 		r.problem(key, "%s is out of range; allowed are %s to %s", n.Value, showSpan(v.min), showSpan(v.max))
 	default:
@@ -107,14 +108,20 @@ func parseSpan(n *yaml.Node) (time.Duration, bool) {
 	if seconds, err := strconv.ParseInt(n.Value, 10, 32); err == nil {
 		return time.Duration(seconds) * time.Second, true
 	}
+	if days, err := strconv.ParseUint(strings.TrimSuffix(n.Value, "d"), 10, 16); err == nil {
+		return time.Duration(days) * day, true
+	}
 	d, err := time.ParseDuration(n.Value)
 	return d, err == nil
 }
 
 var zeroParts = regexp.MustCompile(`([a-z])0[ms]`)
 
-// showSpan leaves out the parts that are zero: 1h, not 1h0m0s.
+// showSpan leaves out the parts that are zero, 1h and not 1h0m0s, and counts days where there are several.
 func showSpan(d time.Duration) string {
+	if d >= 2*day && d%day == 0 {
+		return strconv.FormatInt(int64(d/day), 10) + "d"
+	}
 	return zeroParts.ReplaceAllString(zeroParts.ReplaceAllString(d.String(), "$1"), "$1")
 }
 
