@@ -18,6 +18,7 @@ process of the child is left when the command returns. Its result is taken by --
 		Examples: []string{"subagent cancel sub_1a2b3c4d", "subagent cancel --wait $(subagent list --quiet)"},
 		Options: []cli.Option{
 			{Name: "wait", Help: "wait until the child is gone", Set: cli.On(&wait)},
+			c.patienceOption(),
 		},
 		Run: func(ctx context.Context, args cli.Args) (int, error) {
 			operands := args.All()
@@ -43,7 +44,7 @@ func (c *app) cancel(ctx context.Context, m *manager.Manager, id string, wait bo
 		}
 		return c.cancelling(run)
 	}
-	result, err := run.Wait(ctx)
+	result, err := run.WaitTelling(ctx, c.progress(run))
 	if err != nil {
 		return 0, err
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"time"
 
 	"torno/internal/cli"
 	"torno/manager"
@@ -22,7 +23,8 @@ subagent list                                see what is going on`
 // app is one invocation.
 type app struct {
 	*cli.Program
-	outbox string
+	outbox   string
+	patience time.Duration
 }
 
 func newApp() *app {
@@ -46,10 +48,17 @@ func run(ctx context.Context, args []string, system cli.System) int {
 	return newApp().Main(ctx, args, system)
 }
 
+// patienceOption is of the commands that wait.
+func (c *app) patienceOption() cli.Option {
+	return cli.Option{
+		Name: "patience", Value: "TIME", Help: "how long to wait while nobody serves the outbox; by default 1m", Set: cli.Duration(&c.patience),
+	}
+}
+
 // open opens the outbox.
 func (c *app) open() (*manager.Manager, error) {
 	path := cmp.Or(c.outbox, c.Env("TORNO_OUTBOX"), "/outbox")
-	m, err := manager.New(path, manager.Options{})
+	m, err := manager.New(path, manager.Options{Patience: c.patience})
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%w at %s", errNoOutbox, path)
 	}

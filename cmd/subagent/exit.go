@@ -85,6 +85,7 @@ var troubles = []struct {
 	code string
 	next string
 }{
+	{errWithdrawn, exitCancelled, "withdrawn", "the host ends the child; what it wrote is in its workspace"},
 	{fs.ErrPermission, exitTrouble, "permission", "run as the owner of the outbox"},
 	{errNoOutbox, exitNobody, "no_outbox", "name the directory that is shared with the host: --outbox DIR or TORNO_OUTBOX"},
 	{

@@ -15,8 +15,10 @@ import (
 
 // hostMain is a watcher by hand, for stories:
 //
-//	host beat [stopping | old]                      say that the outbox is served
+//	host beat [stopping | stopped | old | TEXT]     say that the outbox is served, with a notice
+//	host serve                                      say so again and again, until it is killed
 //	host await NAME                                 wait for a file of the outbox
+//	host hears FILE TEXT                            wait for a text in a file
 //	host queued ID N | host running ID              say where the run stands
 //	host output ID stdout|stderr TEXT               publish live output, the first time as segment 1
 //	host end ID STATUS REASON EXIT [ANSWER] [TAIL]  answer the run
@@ -44,8 +46,12 @@ func hostDo(outbox, verb string, args []string) error {
 	switch verb {
 	case "beat":
 		return h.beat(args)
+	case "serve":
+		return h.serve()
 	case "await":
 		return h.await(args[0])
+	case "hears":
+		return hears(args[0], args[1])
 	}
 	request, err := h.request(args[0])
 	if err != nil {
@@ -75,14 +81,40 @@ func (h hostDir) beat(args []string) error {
 		Version: 1, Protocol: 1, Watcher: "test", BeatAt: time.Now(), HeartbeatSeconds: 600,
 		Limits: delegation.WireLimits{RequestBytes: 4096}, Profiles: []delegation.ProfileOffer{{Name: "shell"}},
 	}
-	switch strings.Join(args, " ") {
+	switch text := strings.Join(args, " "); text {
+	case "":
 	case "stopping":
 		beat.Stopping = true
+	case "stopped":
+		beat.Stopping, beat.Stopped = true, true
 	case "old":
-		beat.BeatAt = beat.BeatAt.Add(-24 * time.Hour)
+		beat.BeatAt, beat.HeartbeatSeconds = beat.BeatAt.Add(-24*time.Hour), 1
+	case "serving":
+		beat.HeartbeatSeconds = 1
+	default:
+		beat.Notices = delegation.Notices{{Code: delegation.NoticeEngine, Text: unescape(text)}}
 	}
 	data, err := beat.Encode()
 	return errors.Join(err, h.Publish(delegation.HeartbeatName, data))
+}
+
+// serve beats every second.
+func (h hostDir) serve() error {
+	for tick := time.NewTicker(time.Second); ; <-tick.C {
+		if err := h.beat([]string{"serving"}); err != nil {
+			return err
+		}
+	}
+}
+
+// hears polls, as await does.
+func hears(file, text string) error {
+	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(2 * time.Millisecond) {
+		if data, err := os.ReadFile(file); err == nil && strings.Contains(string(data), text) {
+			return nil
+		}
+	}
+	return fmt.Errorf("%q did not come into %s", text, file)
 }
 
 // await polls, since it stands for another process; the deadline is for a broken client.

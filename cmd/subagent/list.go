@@ -56,10 +56,20 @@ func (c *app) list(ctx context.Context, quiet bool) (int, error) {
 	if found.More {
 		c.Say("there are more than %d", len(found.Items))
 	}
-	if _, dead := m.Serving(); dead != nil && !quiet {
-		c.Say("%v", dead)
+	if !quiet {
+		c.watcher(m)
 	}
 	return exitCompleted, err
+}
+
+// watcher says what is the matter with the one who serves, or that there is none.
+func (c *app) watcher(m *manager.Manager) {
+	beat, nobody := m.Serving()
+	if nobody != nil {
+		c.Say("%v", nobody)
+		return
+	}
+	c.notices(beat.Notices, nil)
 }
 
 func (c *app) listJSON(items []manager.Item) error {
@@ -94,10 +104,10 @@ func stateOf(i manager.Item) cli.Cell {
 		return cli.Cell{Text: string(i.Reason), Colour: cli.Red}
 	case i.Status != "":
 		return cli.Cell{Text: string(i.Status), Colour: cli.Red}
-	case i.State == delegation.StateQueued && i.Position > 0:
-		return cli.Cell{Text: fmt.Sprintf("queued, %d.", i.Position), Colour: cli.Dim}
-	case i.State == "":
-		return cli.Cell{Text: "unnoticed", Colour: cli.Dim}
 	}
-	return cli.Cell{Text: string(i.State)}
+	where := cli.Cell{Text: standing(manager.Progress{State: i.State, Position: i.Position})}
+	if i.State == "" || i.State == delegation.StateQueued {
+		where.Colour = cli.Dim
+	}
+	return where
 }

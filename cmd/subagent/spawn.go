@@ -2,12 +2,10 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"torno/internal/cli"
 	"torno/manager"
@@ -15,9 +13,6 @@ import (
 
 // maxTask is how much of a task is read from standard input. The watcher's own limit is lower and is what counts.
 const maxTask = 64 << 20
-
-// interruptGrace is how long spawn --wait waits for the end of a child that it cancelled.
-const interruptGrace = time.Minute
 
 func (c *app) spawnCommand() cli.Command {
 	var o manager.SpawnOptions
@@ -30,7 +25,7 @@ begins with a dash. What a task is depends on the profile: a shell command, or a
 
 The child writes only into its workspace, reads only what --context names, and has no network. Without --wait its id is
 printed, and subagent wait takes its result later. With --wait its answer is printed; an interrupt cancels the child
-and waits for its end, a second one leaves at once.`,
+and waits for its end, a second one withdraws the request and leaves at once.`,
 		Examples: []string{
 			"subagent spawn --wait -- 'go test ./...'",
 			"subagent spawn --context /src --timeout 20m -- 'cp -r /src/app . && make -C app'",
@@ -47,6 +42,7 @@ and waits for its end, a second one leaves at once.`,
 			{Name: "parent", Value: "ID", Help: "who asks, for the records", Set: cli.Text(&o.ParentID)},
 			{Name: "answer", Value: "FILE", Help: "where in the workspace the answer will be; by default answer.txt", Set: cli.Text(&o.AnswerFile)},
 			{Name: "id", Value: "ID", Help: "the subagent; by default a new one", Set: cli.Text(&o.ID)},
+			c.patienceOption(),
 			{Name: "replace", Help: "end an earlier run of the same subagent", Set: cli.On(&o.Replace)},
 		},
 		Run: func(ctx context.Context, args cli.Args) (int, error) {
@@ -124,19 +120,4 @@ func (c *app) spawn(ctx context.Context, o manager.SpawnOptions, wait bool) (int
 		_, err := fmt.Fprintln(c.Out, run.ID())
 		return exitCompleted, err
 	}
-}
-
-// waitOrCancel waits; an interrupt cancels the child, whose end is then waited for.
-func (c *app) waitOrCancel(ctx context.Context, run *manager.Run) (manager.Result, error) {
-	result, err := run.Wait(ctx)
-	if err == nil || !errors.Is(err, context.Canceled) {
-		return result, err
-	}
-	c.Say("cancelling %s; interrupt again to leave at once", run.ID())
-	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), interruptGrace)
-	defer stop()
-	if err := run.Cancel(ctx); err != nil {
-		return result, err
-	}
-	return run.Wait(ctx)
 }

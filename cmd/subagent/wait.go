@@ -21,6 +21,7 @@ the children alone.`,
 			"subagent wait sub_1a2b3c4d",
 			"subagent wait --json $(subagent list --quiet)",
 		},
+		Options: []cli.Option{c.patienceOption()},
 		Run: func(ctx context.Context, args cli.Args) (int, error) {
 			operands := args.All()
 			return c.each(operands, func(m *manager.Manager, id string) (int, error) {
@@ -28,7 +29,7 @@ the children alone.`,
 				if err != nil {
 					return 0, err
 				}
-				result, err := run.Wait(ctx)
+				result, err := run.WaitTelling(ctx, c.progress(run))
 				if err != nil {
 					return 0, err
 				}

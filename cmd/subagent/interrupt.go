@@ -1,0 +1,68 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"sync"
+	"syscall"
+	"time"
+
+	"torno/manager"
+)
+
+// interruptGrace is how long spawn --wait waits for the end of a child that it cancelled.
+const interruptGrace = time.Minute
+
+// errWithdrawn is a child that was left before its end was seen.
+var errWithdrawn = errors.New("the request was withdrawn before the child had ended")
+
+// waitOrCancel waits; an interrupt cancels the child, whose end is then waited for. When that is interrupted too, or
+// takes too long, the request is withdrawn: the child belongs to this command, and nobody would take its result.
+func (c *app) waitOrCancel(ctx context.Context, run *manager.Run) (manager.Result, error) {
+	again, stop := secondInterrupt(ctx)
+	defer stop()
+	result, err := run.WaitTelling(ctx, c.progress(run))
+	if err == nil || !errors.Is(err, context.Canceled) {
+		return result, err
+	}
+	c.Say("cancelling %s; interrupt again to leave at once", run.ID())
+	ctx, done := context.WithTimeout(again, interruptGrace)
+	defer done()
+	if err = run.Cancel(ctx); err == nil {
+		result, err = run.WaitTelling(ctx, c.progress(run))
+	}
+	if err == nil || errors.Is(err, manager.ErrGone) || errors.Is(err, manager.ErrSuperseded) {
+		return result, err
+	}
+	return result, errors.Join(fmt.Errorf("subagent %s: %w (%w)", run.ID(), errWithdrawn, err), run.Withdraw())
+}
+
+// secondInterrupt returns a context that ends with the second interrupt; the first one ends ctx.
+func secondInterrupt(ctx context.Context) (context.Context, func()) {
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	left := 2
+	if ctx.Err() != nil {
+		left = 1
+	}
+	again, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	var counting sync.WaitGroup
+	counting.Go(func() {
+		for ; left > 0; left-- {
+			select {
+			case <-signals:
+			case <-again.Done():
+				return
+			}
+		}
+		cancel()
+	})
+	return again, func() {
+		signal.Stop(signals)
+		cancel()
+		counting.Wait()
+	}
+}
