@@ -28,6 +28,8 @@ type argument struct {
 const (
 	allBits = 1<<64 - 1
 	enosys  = 38
+
+	eopnotsupp = 95
 )
 
 // architectures are those the profile is written for. Only the native one is allowed: the 32-bit entries of the kernel

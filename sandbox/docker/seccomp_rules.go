@@ -7,6 +7,7 @@ const (
 	makesFile  = 0o100 | 0o20000000 // O_CREAT, O_TMPFILE: only then does open look at its mode
 	setID      = 0o6000             // the set-user-id and set-group-id bits of a mode
 	namespaces = 0x7E020000         // CLONE_NEWNS, CGROUP, UTS, IPC, USER, PID, NET
+	punchHole  = 2                  // FALLOC_FL_PUNCH_HOLE
 )
 
 // calls splits a list that is easier to read as a text.
@@ -15,6 +16,14 @@ func calls(text string) []string { return strings.Fields(text) }
 // first and without are the conditions that the rules need.
 func first(value uint64) []argument              { return []argument{{0, allBits, value}} }
 func without(index uint, bits uint64) []argument { return []argument{{index, bits, 0}} }
+
+// request is a request of ioctl, and driver all those of one driver. The kernel looks at the lower half of the argument
+// only, so these do too.
+func request(number uint64) []argument { return []argument{{1, 0xFFFFFFFF, number}} }
+func driver(letter uint64) []argument  { return []argument{{1, 0xFF00, letter << 8}} }
+
+// node is a mode of one type of file, without the set-id bits.
+func node(index uint, kind uint64) []argument { return []argument{{index, 0o170000 | setID, kind}} }
 
 // inet is a family of the internet with one of its two usual protocols, or with 0, which chooses between them by the
 // socket's type. The others (SCTP, MPTCP, L2TP and more) load modules of the kernel that no sandbox needs.
@@ -27,8 +36,29 @@ func inet(family, protocol uint64) []argument {
 var seccompRules = []rule{
 	{reason: "bytes go in and out of what is open", names: calls(`
 		read readv pread64 preadv preadv2 write writev pwrite64 pwritev pwritev2 lseek close close_range dup dup3
-		fcntl flock fsync fdatasync sync syncfs sync_file_range fadvise64 readahead fallocate ftruncate truncate
-		sendfile splice tee vmsplice copy_file_range ioctl cachestat`)},
+		fcntl flock fsync fdatasync sync syncfs sync_file_range fadvise64 readahead ftruncate truncate
+		sendfile splice tee vmsplice copy_file_range cachestat`)},
+
+	// Space is taken by writing, which takes its time, so that the watcher sees a disk that fills up. Programs know file
+	// systems that have no fallocate, and so does the C library.
+	{reason: "giving space back (FALLOC_FL_PUNCH_HOLE)", names: calls(`fallocate`), args: []argument{{1, punchHole, punchHole}}},
+	{reason: "taking space without writing", names: calls(`fallocate`), args: without(1, punchHole), errno: eopnotsupp},
+
+	// What is not here changes a file system, or gives a file what outlives the run: a project, flags, a generation, a
+	// key, a subvolume.
+	{reason: "terminals, and what any open file is asked (driver T)", names: calls(`ioctl`), args: driver('T')},
+	{reason: "sockets (driver 0x89)", names: calls(`ioctl`), args: driver(0x89)},
+	{reason: "epoll (driver 0x8A)", names: calls(`ioctl`), args: driver(0x8A)},
+	{reason: "which namespace it is (driver 0xB7)", names: calls(`ioctl`), args: driver(0xB7)},
+	{reason: "which process it is (driver 0xFF)", names: calls(`ioctl`), args: driver(0xFF)},
+	{reason: "the size of a block (FIGETBSZ)", names: calls(`ioctl`), args: request(0x00000002)},
+	{reason: "where a file has holes (FIEMAP)", names: calls(`ioctl`), args: request(0xC020660B)},
+	{reason: "reading a file's flags (FS_IOC_GETFLAGS)", names: calls(`ioctl`), args: request(0x80086601)},
+	{reason: "reading a file's project (FS_IOC_FSGETXATTR)", names: calls(`ioctl`), args: request(0x801C581F)},
+	{reason: "reading a file's generation (FS_IOC_GETVERSION)", names: calls(`ioctl`), args: request(0x80087601)},
+	{reason: "sharing blocks with a copy (FICLONE)", names: calls(`ioctl`), args: request(0x40049409)},
+	{reason: "the same, of a part (FICLONERANGE)", names: calls(`ioctl`), args: request(0x4020940D)},
+	{reason: "the same, of equal parts (FIDEDUPERANGE)", names: calls(`ioctl`), args: request(0xC0189436)},
 	{reason: "names, directories and what is said about files; the mounts decide what can be reached", names: calls(`
 		faccessat faccessat2 fstat newfstatat statx statfs fstatfs getcwd chdir fchdir getdents64 readlinkat mkdirat
 		renameat renameat2 linkat unlinkat symlinkat fchown fchownat utimensat umask
@@ -44,12 +74,20 @@ var seccompRules = []rule{
 	// the mode from this filter, so they are not to be had.
 	{reason: "opening what is there: no O_CREAT, no O_TMPFILE", names: calls(`openat`), args: without(2, makesFile)},
 	{reason: "making files, with a mode that has no set-id bits", names: calls(`openat`), args: without(3, setID)},
-	{reason: "making FIFOs and the like, with a mode that has no set-id bits", names: calls(`mknodat`), args: without(2, setID)},
+	// No devices: also not the one without a number, which overlay file systems take for a sign that a file is gone.
+	{reason: "making FIFOs without set-id bits", names: calls(`mknodat`), args: node(2, 0o010000)},
+	{reason: "the same, sockets", names: calls(`mknodat`), args: node(2, 0o140000)},
+	{reason: "the same, plain files", names: calls(`mknodat`), args: node(2, 0o100000)},
+	{reason: "the same, plain files that have no type", names: calls(`mknodat`), args: node(2, 0)},
 	{reason: "changing modes to ones that have no set-id bits", names: calls(`fchmod`), args: without(1, setID)},
 	{reason: "changing modes to ones that have no set-id bits", names: calls(`fchmodat fchmodat2`), args: without(2, setID)},
 	{reason: "opening what is there, by its older name", arch: "amd64", names: calls(`open`), args: without(1, makesFile)},
 	{reason: "making files without set-id bits, by its older name", arch: "amd64", names: calls(`open`), args: without(2, setID)},
-	{reason: "making and changing files without set-id bits, by their older names", arch: "amd64", names: calls(`creat chmod mknod`), args: without(1, setID)},
+	{reason: "making and changing files without set-id bits, by their older names", arch: "amd64", names: calls(`creat chmod`), args: without(1, setID)},
+	{reason: "making FIFOs without set-id bits, by its older name", arch: "amd64", names: calls(`mknod`), args: node(1, 0o010000)},
+	{reason: "the same, sockets", arch: "amd64", names: calls(`mknod`), args: node(1, 0o140000)},
+	{reason: "the same, plain files", arch: "amd64", names: calls(`mknod`), args: node(1, 0o100000)},
+	{reason: "the same, plain files that have no type", arch: "amd64", names: calls(`mknod`), args: node(1, 0)},
 
 	{reason: "memory of one's own", names: calls(`
 		brk mmap mprotect munmap mremap madvise mincore msync mlock mlock2 mlockall munlock munlockall memfd_create

@@ -17,7 +17,7 @@ var never = calls(`
 
 // guarded may be allowed with conditions only.
 var guarded = calls(`
-	chmod clone creat fchmod fchmodat fchmodat2 mknod mknodat open openat personality socket socketpair`)
+	chmod clone creat fallocate fchmod fchmodat fchmodat2 ioctl mknod mknodat open openat personality socket socketpair`)
 
 func TestSeccompAllowsNothingThatHarms(t *testing.T) {
 	for arch := range architectures {
@@ -99,5 +99,52 @@ func TestSeccompArm64HasNoOlderNames(t *testing.T) {
 				t.Errorf("arm64 has no %s", older)
 			}
 		}
+	}
+}
+
+// allowed does what the kernel does with the rules.
+func allowed(rules []rule, name string, args ...uint64) bool {
+	return slices.ContainsFunc(rules, func(r rule) bool {
+		return r.errno == 0 && slices.Contains(r.names, name) && !slices.ContainsFunc(r.args, func(a argument) bool {
+			return args[a.index]&a.mask != a.value
+		})
+	})
+}
+
+// TestNothingThatOutlivesARunCanBeGivenToAFile: the second half of the numbers is what the kernel does not look at.
+func TestNothingThatOutlivesARunCanBeGivenToAFile(t *testing.T) {
+	rules := filter{arch: "amd64"}.rules()
+	for name, number := range map[string]uint64{
+		"FS_IOC_SETFLAGS": 0x40086602, "FS_IOC_FSSETXATTR": 0x401C5820, "FS_IOC_SETVERSION": 0x40087602,
+		"FS_IOC_ENABLE_VERITY": 0x40806685, "FS_IOC_SET_ENCRYPTION_POLICY": 0x800C6613, "EXT4_IOC_RESIZE_FS": 0x40086610,
+		"EXT4_IOC_SWAP_BOOT": 0x6611, "XFS_IOC_ALLOCSP": 0x4030580A, "FIFREEZE": 0xC0045877, "BTRFS_IOC_SUBVOL_CREATE": 0x5000940E,
+		"BTRFS_IOC_SUBVOL_SETFLAGS": 0x4008941A, "F2FS_IOC_START_ATOMIC_WRITE": 0xF501, "UFFDIO_API": 0xC018AA3F,
+	} {
+		for _, number := range []uint64{number, number | 1<<32, number | 0xFFFFFFFF<<32} {
+			if allowed(rules, "ioctl", 3, number, 0) {
+				t.Errorf("%s is allowed as %#x", name, number)
+			}
+		}
+	}
+	for name, number := range map[string]uint64{
+		"TCGETS": 0x5401, "TIOCGWINSZ": 0x5413, "FIONREAD": 0x541B, "FIONBIO": 0x5421, "FIOCLEX": 0x5451, "TIOCGPTN": 0x80045430,
+		"SIOCGIFCONF": 0x8912, "FICLONE": 0x40049409, "FIEMAP": 0xC020660B, "FS_IOC_GETFLAGS": 0x80086601,
+	} {
+		if !allowed(rules, "ioctl", 3, number, 0) {
+			t.Errorf("%s is not allowed", name)
+		}
+	}
+}
+
+func TestSpaceIsTakenByWriting(t *testing.T) {
+	rules := filter{arch: "arm64"}.rules()
+	const keepSize, zeroRange = 1, 0x10
+	for _, mode := range []uint64{0, keepSize, zeroRange, zeroRange | keepSize} {
+		if allowed(rules, "fallocate", 3, mode, 0, 1<<40) {
+			t.Errorf("fallocate with mode %#x takes space", mode)
+		}
+	}
+	if !allowed(rules, "fallocate", 3, punchHole|keepSize, 0, 1<<20) {
+		t.Error("holes cannot be punched")
 	}
 }
