@@ -107,8 +107,13 @@ func listen(ts *testscript.TestScript, _ bool, args []string) {
 
 // hold takes the lock of a directory: hold state|outbox DIR WHO
 func hold(ts *testscript.TestScript, _ bool, args []string) {
-	take := map[string]func(dir, who string) (*lock.Lock, error){"state": lock.State, "outbox": lock.Outbox}[args[0]]
-	held, err := take(ts.MkAbs(args[1]), args[2])
+	dir := ts.MkAbs(args[1])
+	info, err := os.Stat(dir)
+	ts.Check(err)
+	held, err := lock.Outbox(dir, info, args[2])
+	if args[0] == "state" {
+		held, err = lock.State(dir, args[2])
+	}
 	ts.Check(err)
 	ts.Defer(func() { ts.Check(held.Release()) })
 }

@@ -39,15 +39,15 @@ func State(dir, who string) (*Lock, error) {
 	return take(filepath.Join(dir, stateName), dir, who)
 }
 
-// Outbox locks an outbox.
-func Outbox(dir, who string) (*Lock, error) {
+// Outbox locks an outbox that is open. opened is what the open one says of itself: its path may lead elsewhere by now.
+func Outbox(dir string, opened fs.FileInfo, who string) (*Lock, error) {
 	runtime := RuntimeDir()
 	if err := ownDirectory(runtime); err != nil {
 		return nil, err
 	}
-	name, err := nameOf(dir)
+	name, err := nameOf(opened)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("lock %s: %w", dir, err)
 	}
 	return take(filepath.Join(runtime, name), dir, who)
 }
@@ -142,14 +142,10 @@ func ownDirectory(dir string) error {
 	return nil
 }
 
-func nameOf(dir string) (string, error) {
-	info, err := os.Stat(dir)
-	if err != nil {
-		return "", fmt.Errorf("look at %s: %w", dir, err)
-	}
+func nameOf(info fs.FileInfo) (string, error) {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {
-		return "", fmt.Errorf("look at %s: the system tells no inode", dir)
+		return "", errors.New("the system tells no inode")
 	}
 	return fmt.Sprintf("%x-%x.lock", stat.Dev, stat.Ino), nil
 }

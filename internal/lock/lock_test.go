@@ -10,7 +10,16 @@ import (
 	"testing"
 )
 
-var kinds = map[string]func(dir, who string) (*Lock, error){"state": State, "outbox": Outbox}
+var kinds = map[string]func(dir, who string) (*Lock, error){"state": State, "outbox": outbox}
+
+// outbox locks the outbox to which a path leads.
+func outbox(dir, who string) (*Lock, error) {
+	info, err := os.Stat(dir)
+	if err != nil {
+		return nil, err
+	}
+	return Outbox(dir, info, who)
+}
 
 func TestTheSecondIsToldWhoIsFirst(t *testing.T) {
 	for name, take := range kinds {
@@ -38,8 +47,8 @@ func TestAnotherPathOfTheSameOutbox(t *testing.T) {
 	if err := os.Symlink(dir, link); err != nil {
 		t.Fatal(err)
 	}
-	defer must(t, Outbox, dir).Release()
-	if lock, err := Outbox(link, "the test"); err == nil {
+	defer must(t, outbox, dir).Release()
+	if lock, err := outbox(link, "the test"); err == nil {
 		lock.Release()
 		t.Error("a link to the outbox gets around the lock")
 	}
@@ -47,7 +56,7 @@ func TestAnotherPathOfTheSameOutbox(t *testing.T) {
 
 func TestNothingIsLeft(t *testing.T) {
 	dir := t.TempDir()
-	lock := must(t, Outbox, dir)
+	lock := must(t, outbox, dir)
 	path := lock.file.Name()
 	if filepath.Dir(path) == dir {
 		t.Errorf("the lock lies in the outbox: %s", path)

@@ -12,12 +12,12 @@ import (
 	"time"
 
 	"torno/configs"
+	"torno/delegation"
 	"torno/internal/control"
 	"torno/internal/journal"
 	"torno/internal/lock"
 	"torno/internal/mounts"
 	"torno/internal/version"
-	"torno/sandbox"
 	"torno/watcher"
 )
 
@@ -39,6 +39,7 @@ type host struct {
 	Options
 	notify    notifier
 	init      string
+	dirs      []*delegation.Dir // of the outboxes
 	journal   *journal.Journal
 	bases     *mounts.Bases
 	launchers map[string]Launcher
@@ -60,7 +61,7 @@ func Run(ctx context.Context, o Options) (err error) {
 	defer quit()
 	defer func() { err = errors.Join(err, h.close()) }()
 	for _, step := range []func(context.Context) error{
-		h.findInit, h.reachEngines, h.makeOutboxes, h.lookAround, h.lock, h.openJournal, h.holdRoots, h.openLaunchers,
+		h.findInit, h.reachEngines, h.makeOutboxes, h.lookAround, h.openOutboxes, h.lock, h.openJournal, h.holdRoots, h.openLaunchers,
 		h.makeWatcher, h.openDoor,
 	} {
 		if err := step(ctx); err != nil {
@@ -105,14 +106,21 @@ func (h *host) lock(context.Context) error {
 	if err := os.MkdirAll(h.Config.State, 0o700); err != nil {
 		return fmt.Errorf("make the state directory: %w", err)
 	}
+	if err := ownState(h.Config.State); err != nil {
+		return err
+	}
 	who := fmt.Sprintf("watcher %s, process %d, since %s", version.String(), os.Getpid(), time.Now().Format(time.DateTime))
 	held, err := lock.State(h.Config.State, who)
 	if err != nil {
 		return err
 	}
 	h.later(held.Release)
-	for _, o := range h.Config.Outboxes {
-		held, err := lock.Outbox(o.Dir, who)
+	for _, dir := range h.dirs {
+		info, err := dir.Info()
+		if err != nil {
+			return fmt.Errorf("look at the outbox: %w", err)
+		}
+		held, err := lock.Outbox(dir.Path(), info, who)
 		if err != nil {
 			return err
 		}
@@ -128,28 +136,6 @@ func (h *host) openJournal(ctx context.Context) (err error) {
 	return err
 }
 
-// holdRoots opens every directory that a parent reaches.
-func (h *host) holdRoots(context.Context) (err error) {
-	if h.bases, err = mounts.OpenBases(roots(h.Config.Outboxes)); err == nil {
-		h.later(h.bases.Close)
-	}
-	return err
-}
-
-// roots are the directories to be held. A root that lies in its outbox is opened beneath it, anew for every run.
-func roots(outboxes []configs.Outbox) []string {
-	var all []string
-	for _, o := range outboxes {
-		all = append(all, o.Dir)
-		for _, root := range slices.Concat(o.Allow, o.Read) {
-			if !sandbox.Within(o.Dir, root) {
-				all = append(all, root)
-			}
-		}
-	}
-	return all
-}
-
 func (h *host) openLaunchers(ctx context.Context) error {
 	open, err := h.Engines.open(ctx, Setting{
 		Config: h.Config, Installation: h.journal.Installation(), StateDir: h.Config.State, Init: h.init, Bases: h.bases, Log: h.Log,
@@ -159,16 +145,13 @@ func (h *host) openLaunchers(ctx context.Context) error {
 	return err
 }
 
-func (h *host) makeWatcher(context.Context) (err error) {
-	h.watcher, err = watcher.New(watcher.Config{
+func (h *host) makeWatcher(context.Context) error {
+	h.watcher = watcher.New(watcher.Config{
 		Outboxes: h.outboxes(), Launchers: asLaunchers(h.launchers), Journal: h.journal, MaxRunning: h.Config.MaxRunning,
 		Shutdown: watcher.Shutdown{Drain: h.Config.Shutdown.Running == configs.Drain, Budget: h.Config.Shutdown.Budget},
 		Version:  version.String(), Log: h.Log,
 	})
-	if err == nil {
-		h.later(h.watcher.Close)
-	}
-	return err
+	return nil
 }
 
 func (h *host) outboxes() []watcher.Outbox {
@@ -176,7 +159,7 @@ func (h *host) outboxes() []watcher.Outbox {
 	for i, policy := range h.Config.Policies() {
 		o := h.Config.Outboxes[i]
 		all = append(all, watcher.Outbox{
-			Policy: policy, MaxRunning: o.MaxRunning, Queue: o.Queue, QueueBusy: o.Busy == configs.BusyQueue,
+			Dir: h.dirs[i], Policy: policy, MaxRunning: o.MaxRunning, Queue: o.Queue, QueueBusy: o.Busy == configs.BusyQueue,
 			MaxRequestBytes: o.MaxRequestBytes,
 		})
 	}

@@ -4,18 +4,19 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 
-	"golang.org/x/sys/unix"
-
+	"torno/internal/mounts"
 	"torno/sandbox"
 )
 
-// outboxMode keeps an outbox to its owner and group: tasks and answers are in it.
-const outboxMode = 0o770
+// Modes of what is made. An outbox is kept to its owner and group: tasks and answers are in it.
+const (
+	outboxMode = 0o770
+	onTheWay   = 0o755
+)
 
 // makeOutboxes makes the outboxes and the allowed roots in them, if that was asked for.
 func (h *host) makeOutboxes(context.Context) error {
@@ -39,45 +40,29 @@ func (h *host) makeOutboxes(context.Context) error {
 }
 
 // makeShared makes a directory, unless it is there, that belongs to whom the directory around it belongs: what root makes
-// in a user's project is the user's.
+// in a user's project is the user's. Directories that are missing on the way are made likewise.
 func makeShared(path string) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return err
-	}
-	around, err := os.Open(filepath.Dir(path))
+	made, err := makeBelow(path, outboxMode)
 	if err != nil {
 		return err
 	}
-	defer around.Close()
-	name := filepath.Base(path)
-	if err := unix.Mkdirat(int(around.Fd()), name, 0o700); errors.Is(err, fs.ErrExist) {
-		return nil
-	} else if err != nil {
-		return &fs.PathError{Op: "mkdir", Path: path, Err: err}
-	}
-	fd, err := unix.Openat(int(around.Fd()), name, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return &fs.PathError{Op: "open", Path: path, Err: err}
-	}
-	made := os.NewFile(uintptr(fd), path)
-	defer made.Close()
-	return giveAway(made, around)
+	return made.Close()
 }
 
-// giveAway hands a new directory to its owner. The owner of the directory around it may have put another one in its
-// place meanwhile, which must gain them nothing: only an empty one of ours is given.
-func giveAway(made, around *os.File) error {
-	var have, owner unix.Stat_t
-	if err := errors.Join(unix.Fstat(int(made.Fd()), &have), unix.Fstat(int(around.Fd()), &owner)); err != nil {
-		return fmt.Errorf("look at %s: %w", made.Name(), err)
+// makeBelow goes down by handle, so that nobody through whose directories the way leads can lead it elsewhere. Links are
+// followed where only root or we ourselves could have put them.
+func makeBelow(path string, mode uint32) (*os.File, error) {
+	held, err := mounts.HoldDir(path)
+	if !errors.Is(err, fs.ErrNotExist) || path == "/" {
+		return held, err
 	}
-	if _, err := made.Readdirnames(1); int(have.Uid) != os.Geteuid() || !errors.Is(err, io.EOF) {
-		return fmt.Errorf("%s was replaced while it was made", made.Name())
+	around, err := makeBelow(filepath.Dir(path), onTheWay)
+	if err != nil {
+		return nil, err
 	}
-	if os.Geteuid() == 0 {
-		if err := made.Chown(int(owner.Uid), int(owner.Gid)); err != nil {
-			return err
-		}
+	defer around.Close()
+	if err := makeFor(around, filepath.Base(path), mode); err != nil && !errors.Is(err, fs.ErrExist) {
+		return nil, &fs.PathError{Op: "mkdir", Path: path, Err: err}
 	}
-	return made.Chmod(outboxMode)
+	return mounts.HoldDir(path)
 }

@@ -180,11 +180,23 @@ func (s *shop) answer(id string) (r delegation.Response) {
 	return r
 }
 
+// lockers lock what lies at a path, as another watcher does.
+var lockers = map[string]func(dir, who string) (*lock.Lock, error){
+	"state": lock.State,
+	"outbox": func(dir, who string) (*lock.Lock, error) {
+		info, err := os.Stat(dir)
+		if err != nil {
+			return nil, err
+		}
+		return lock.Outbox(dir, info, who)
+	},
+}
+
 // nothingIsHeld tries to take what a host that has ended must have let go of.
 func (s *shop) nothingIsHeld() {
 	s.Helper()
 	for take, dir := range map[string]string{"state": s.config.State, "outbox": s.config.Outboxes[0].Dir} {
-		held, err := map[string]func(string, string) (*lock.Lock, error){"state": lock.State, "outbox": lock.Outbox}[take](dir, "the test")
+		held, err := lockers[take](dir, "the test")
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
@@ -324,8 +336,7 @@ func TestTheSecondWatcherIsToldWhoIsFirst(t *testing.T) {
 	s.must(os.MkdirAll(filepath.Join(s.config.Outboxes[0].Dir, "workspaces"), 0o755))
 	s.must(os.Mkdir(s.config.State, 0o700))
 	for what, dir := range map[string]string{"state": s.config.State, "outbox": s.config.Outboxes[0].Dir} {
-		take := map[string]func(string, string) (*lock.Lock, error){"state": lock.State, "outbox": lock.Outbox}[what]
-		held, err := take(dir, "the first")
+		held, err := lockers[what](dir, "the first")
 		s.must(err)
 		err = Run(t.Context(), s.options())
 		if e, ok := errors.AsType[*lock.HeldError](err); !ok || e.Dir != dir || e.Holder != "the first" {

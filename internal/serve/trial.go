@@ -55,7 +55,7 @@ func OpenTrial(ctx context.Context, c configs.Config, engines Engines, log *slog
 	if err := t.makeState(); err != nil {
 		return nil, err
 	}
-	if t.bases, err = mounts.OpenBases(existing(roots(c.Outboxes))); err != nil {
+	if t.bases, err = openBases(c, existing(roots(c.Outboxes))); err != nil {
 		return nil, err
 	}
 	setting := t.setting()
@@ -101,7 +101,7 @@ func (t *Trial) makeState() error {
 	return os.Mkdir(t.state, 0o700)
 }
 
-// ownState refuses the state of another user, who could exchange what a trial makes there. A watcher has the journal to do so.
+// ownState refuses the state of another user, who could exchange what is made there.
 func ownState(dir string) error {
 	info, err := os.Stat(dir)
 	if err != nil {

@@ -1,0 +1,99 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+
+	"torno/configs"
+	"torno/delegation"
+	"torno/internal/lock"
+	"torno/internal/mounts"
+	"torno/sandbox"
+)
+
+// openOutboxes opens each outbox, once: the lock, the watcher and the launchers get what was opened here, and not whatever
+// is at its path when they come to look.
+func (h *host) openOutboxes(context.Context) error {
+	for _, o := range h.Config.Outboxes {
+		dir, err := delegation.OpenDir(o.Dir)
+		if err != nil {
+			return err
+		}
+		h.later(dir.Close)
+		h.dirs = append(h.dirs, dir)
+	}
+	return nil
+}
+
+// holdRoots opens every directory that a parent reaches.
+func (h *host) holdRoots(context.Context) (err error) {
+	if h.bases, err = openBases(h.Config, roots(h.Config.Outboxes)); err != nil {
+		return err
+	}
+	h.later(h.bases.Close)
+	for _, dir := range h.dirs {
+		info, err := dir.Info()
+		if err != nil {
+			return fmt.Errorf("look at the outbox: %w", err)
+		}
+		if !h.bases.Is(dir.Path(), info) {
+			return fmt.Errorf("outbox %q %w: it was replaced while the watcher started; start it again", dir.Path(), delegation.ErrMoved)
+		}
+	}
+	return nil
+}
+
+// roots are the directories to be held. A root that lies in its outbox is opened beneath it, anew for every run.
+func roots(outboxes []configs.Outbox) []string {
+	var all []string
+	for _, o := range outboxes {
+		all = append(all, o.Dir)
+		for _, root := range slices.Concat(o.Allow, o.Read) {
+			if !sandbox.Within(o.Dir, root) {
+				all = append(all, root)
+			}
+		}
+	}
+	return all
+}
+
+// openBases opens the directories of parents, from which everything of ours and the outboxes themselves are kept, by
+// whatever name. One that is part of those is the operator's mistake.
+func openBases(c configs.Config, paths []string) (*mounts.Bases, error) {
+	bases, err := mounts.OpenBases(paths)
+	if err != nil {
+		return nil, err
+	}
+	for _, place := range keptPlaces(c) {
+		if err := bases.Keep(place); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, errors.Join(err, bases.Close())
+		}
+	}
+	if err := bases.Check(); err != nil {
+		return nil, errors.Join(err, bases.Close())
+	}
+	return bases, nil
+}
+
+// keptPlaces are those of which no child may see anything. The launchers know more of their own.
+func keptPlaces(c configs.Config) []mounts.Kept {
+	places := []mounts.Kept{
+		{Path: c.State, What: "Torno's own state", Apart: true},
+		{Path: lock.RuntimeDir(), What: "Torno's own locks"},
+	}
+	for i, o := range c.Outboxes {
+		places = append(places, mounts.Kept{
+			Path: o.Dir, What: "an outbox, where no child may write or read requests", Inside: basesOf(c.Outboxes, i),
+		})
+	}
+	return places
+}
+
+// basesOf are the bases that one outbox has for itself. What lies in an outbox is reached through them only.
+func basesOf(outboxes []configs.Outbox, i int) []string {
+	others := roots(slices.Delete(slices.Clone(outboxes), i, i+1))
+	return slices.DeleteFunc(roots(outboxes[i:i+1]), func(path string) bool { return slices.Contains(others, path) })
+}

@@ -1,0 +1,92 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"torno/delegation"
+	"torno/internal/lock"
+	"torno/test/attack"
+)
+
+// swap puts another directory, with all that an outbox has, in the outbox's place. The real one lies beside it then.
+func (s *shop) swap() {
+	s.Helper()
+	dir := s.config.Outboxes[0].Dir
+	s.must(os.Rename(dir, dir+".real"))
+	s.must(os.MkdirAll(filepath.Join(dir, "workspaces"), 0o770))
+}
+
+// TestTheOutboxIsSwappedWhileAWatcherStarts: the lock, the roots and the watcher are of one directory, or there is no
+// start. The oracle looks the path up each time, as it was done once.
+func TestTheOutboxIsSwappedWhileAWatcherStarts(t *testing.T) {
+	trial := attack.Trial{Row: "O23", Where: "fake, at the start"}
+
+	s := newShop(t)
+	h := &host{Options: s.options()}
+	defer func() { s.must(h.close()) }()
+	s.must(h.makeOutboxes(t.Context()))
+	s.must(h.openOutboxes(t.Context()))
+	s.swap()
+	trial.Tried++
+	if err := h.holdRoots(t.Context()); errors.Is(err, delegation.ErrMoved) {
+		trial.Held++
+	} else {
+		t.Errorf("the roots of another directory are held: %v", err)
+	}
+	bases, err := openBases(h.Config, roots(h.Config.Outboxes))
+	s.must(err)
+	defer bases.Close()
+	swapped, err := os.Stat(s.config.Outboxes[0].Dir)
+	s.must(err)
+	trial.Oracle = bases.Is(s.config.Outboxes[0].Dir, swapped)
+
+	trial.Tried++
+	if s.servesTheRealOne() {
+		trial.Held++
+	}
+	attack.Record(t, trial)
+}
+
+// servesTheRealOne swaps when everything but the watcher is there, and says whether what lies at the path then is left
+// alone.
+func (s *shop) servesTheRealOne() bool {
+	s.Helper()
+	dir := s.config.Outboxes[0].Dir
+	s.must(errors.Join(os.RemoveAll(dir), os.RemoveAll(dir+".real")))
+	options := s.options()
+	opening := options.Engines["docker"]
+	open := opening.Open
+	opening.Open = func(ctx context.Context, setting Setting) (Launcher, error) {
+		s.swap()
+		return open(ctx, setting)
+	}
+	options.Engines["docker"] = opening
+	ended := make(chan error)
+	go func() { ended <- Run(s.Context(), options) }()
+	s.eventually("it serves", func() bool { return strings.Contains(s.said.String(), "msg=serving ") })
+	s.signals <- syscall.SIGTERM
+	s.must(<-ended)
+	_, err := os.Lstat(filepath.Join(dir, delegation.HeartbeatName))
+	return errors.Is(err, fs.ErrNotExist)
+}
+
+// TestTheSecondWatcherOfASecondName is for H1 without a mount: see TestSecondNamesOfTheHost for those with one.
+func TestTheSecondWatcherOfASecondName(t *testing.T) {
+	s := newShop(t)
+	s.must(os.MkdirAll(filepath.Join(s.config.Outboxes[0].Dir, "workspaces"), 0o755))
+	link := filepath.Join(s.dir, "link")
+	s.must(os.Symlink(filepath.Dir(s.config.Outboxes[0].Dir), link))
+	held, err := lockers["outbox"](filepath.Join(link, "outbox"), "the first")
+	s.must(err)
+	defer held.Release()
+	if _, ok := errors.AsType[*lock.HeldError](Run(t.Context(), s.options())); !ok {
+		t.Error("another path of the same outbox gets around the lock")
+	}
+}
