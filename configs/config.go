@@ -23,11 +23,12 @@ type Config struct {
 	UIDs       UIDs
 	Mounts     MountMode
 	Accept     []sandbox.GuaranteeKey // limits that a start demands and that this operator does without
+	Disk       Disk
 	Docker     Docker
 	Init       string // sandbox-init for the sandboxes; "" is the one beside the watcher
 	Log        Log
-	Shutdown   Shutdown
 	Retention  Retention
+	Shutdown   Shutdown
 	Profiles   []sandbox.Profile // in the order of the file
 	Outboxes   []Outbox          // in the order of the file
 }
@@ -47,6 +48,12 @@ const (
 	MountsByHandle MountMode = "by-handle" // or the watcher does not start
 	MountsByPath   MountMode = "by-path"
 )
+
+// Disk is what has to stay free on every file system that workspaces lie on. Where it does not, runs are ended.
+type Disk struct {
+	Floor      int64 // bytes
+	FloorFiles int64 // inodes, where the file system has a fixed number of them
+}
 
 // Docker is how the engine is reached.
 type Docker struct {
@@ -80,13 +87,6 @@ const (
 	LevelError LogLevel = "error"
 )
 
-// Shutdown is what happens to running children when the watcher is told to stop.
-type Shutdown struct {
-	Budget  time.Duration // after it everything is killed
-	Running RunningMode
-}
-
-// RunningMode says whether a shutdown waits for children.
 // Retention bounds what is kept of runs that are over. A run whose request still lies in its outbox is kept.
 type Retention struct {
 	Age           time.Duration // since the end
@@ -95,6 +95,13 @@ type Retention struct {
 	MaxRequestAge time.Duration // how long the rest is remembered: that a request was there
 }
 
+// Shutdown is what happens to running children when the watcher is told to stop.
+type Shutdown struct {
+	Budget  time.Duration // after it everything is killed
+	Running RunningMode
+}
+
+// RunningMode says whether a shutdown waits for children.
 type RunningMode string
 
 // The modes.

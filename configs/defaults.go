@@ -25,9 +25,10 @@ func newConfig() Config {
 		Queue:      1000,
 		UIDs:       UIDs{First: 2_000_000_000, Count: 65_536},
 		Mounts:     MountsAuto,
+		Disk:       Disk{Floor: gib, FloorFiles: 10_000},
 		Log:        Log{LogAuto, LevelInfo},
-		Shutdown:   Shutdown{30 * time.Second, Drain},
 		Retention:  Retention{Age: 30 * day, Runs: 100_000, Size: gib, MaxRequestAge: 7 * day},
+		Shutdown:   Shutdown{30 * time.Second, Drain},
 	}
 }
 
@@ -39,6 +40,7 @@ func newProfile(name string) sandbox.Profile {
 		Limits: sandbox.Limits{
 			Memory: 2 * gib, CPUs: 1000 * int64(min(2, hostCPUs())), Pids: 512, OpenFiles: 4096, FileSize: gib,
 			Tmp: 512 * mib, Home: 512 * mib, Shm: 64 * mib, Log: 16 * mib,
+			Workspace: 16 * gib, WorkspaceFiles: 1_000_000,
 		},
 		Umask: 0o022,
 	}

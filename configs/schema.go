@@ -40,21 +40,25 @@ func (c *Config) schema() object {
 		}},
 		{"mounts", oneOf(&c.Mounts, MountsAuto, MountsByHandle, MountsByPath)},
 		{"accept", list[sandbox.GuaranteeKey]{&c.Accept, len(sandbox.Acceptable), acceptSchema, "; write a list of limits"}},
+		{"disk", object{
+			{"floor", size{&c.Disk.Floor, mib, 64 * tib}},
+			{"floor_files", number[int64]{&c.Disk.FloorFiles, 1, 1_000_000_000}},
+		}},
 		{"docker", object{{"host", text{&c.Docker.Host, 4096}}}},
 		{"init", place{&c.Init}},
 		{"log", object{
 			{"format", oneOf(&c.Log.Format, LogAuto, LogText, LogJSON)},
 			{"level", oneOf(&c.Log.Level, LevelDebug, LevelInfo, LevelWarn, LevelError)},
 		}},
-		{"shutdown", object{
-			{"budget", span{&c.Shutdown.Budget, time.Second, 24 * time.Hour}},
-			{"running", oneOf(&c.Shutdown.Running, Drain, Cancel)},
-		}},
 		{"retention", object{
 			{"age", span{&c.Retention.Age, time.Hour, 3650 * day}},
 			{"runs", number[int]{&c.Retention.Runs, 100, 10_000_000}},
 			{"size", size{&c.Retention.Size, 16 * mib, tib}},
 			{"max_request_age", span{&c.Retention.MaxRequestAge, time.Hour, 365 * day}},
+		}},
+		{"shutdown", object{
+			{"budget", span{&c.Shutdown.Budget, time.Second, 24 * time.Hour}},
+			{"running", oneOf(&c.Shutdown.Running, Drain, Cancel)},
 		}},
 		{"profiles", named[sandbox.Profile]{&c.Profiles, newProfile, profileName, profileSchema}},
 		{"outboxes", named[Outbox]{&c.Outboxes, newOutbox, outboxName, outboxSchema}},
@@ -102,6 +106,8 @@ func limitsSchema(l *sandbox.Limits) object {
 		{"home", size{&l.Home, mib, tib}},
 		{"shm", size{&l.Shm, 64 * kib, tib}},
 		{"log", size{&l.Log, 64 * kib, gib}},
+		{"workspace", size{&l.Workspace, mib, 1024 * tib}},
+		{"workspace_files", number[int64]{&l.WorkspaceFiles, 16, 1_000_000_000}},
 	}
 }
 
