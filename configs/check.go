@@ -43,7 +43,7 @@ func (c *Config) checkInstallation(r *report) {
 		r.problem("docker.host", "%q%s is not of the form unix:///run/docker.sock; the engine has to be on this machine",
 			c.Docker.Host, source)
 	}
-	if last := c.UIDs.First + c.UIDs.Count - 1; last > maxUID {
+	if last := c.UIDs.last(); last > maxUID {
 		r.problem("uids", "the range ends with %d, the last possible uid is %d", last, int64(maxUID))
 	}
 	if c.UIDs.Count < int64(c.MaxRunning) {

@@ -39,6 +39,9 @@ type UIDs struct {
 	Count int64
 }
 
+// last is the last one that a sandbox can have: that in slot n, counted from 1, has First+n.
+func (u UIDs) last() int64 { return u.First + u.Count }
+
 // MountMode says how workspace and context get into a sandbox.
 type MountMode string
 

@@ -25,7 +25,7 @@ const (
 	maxRuns    = 10_000
 	maxWaiting = 1_000_000
 	maxRoots   = 256
-	maxUID     = 1<<32 - 2 // the one above stands for "no user"
+	maxUID     = 1<<31 - 1 // engines take no more
 )
 
 func (c *Config) schema() object {
