@@ -38,10 +38,10 @@ var hostile = sandbox.Policy{
 // FuzzCompile tries paths against the promises that every Spec keeps.
 func FuzzCompile(f *testing.F) {
 	for _, workspace := range []string{
-		"/p/ws", "/outbox/workspaces/s1", "workspaces/s1", "/data/ws", "/p/x/ws", "/usr/w/s", "/home/u", "//p//.//ws/", "/p/../etc",
+		"/p/ws", "/outbox/workspaces/s1", "workspaces/s1", "/data/ws", "/data/model.sock/x", "/p/x/ws", "/usr/w/s", "/home/u", "//p//.//ws/", "/p/../etc",
 	} {
 		f.Add("do it", workspace, "answer.txt", "/p", "lib")
-		f.Add("{{.Task}}", workspace, "", "/q/box/workspaces", workspace)
+		f.Add("{{.Task}} {{.Workspace}}", workspace, "", "/q/box/workspaces", workspace)
 		f.Add("-x", workspace, workspace+"/out", "/home/u/docs", "/p/x")
 	}
 	addFixtures(f)
@@ -86,9 +86,10 @@ func addFixtures(f *testing.F) {
 	}
 	for _, place := range []string{
 		"/p/" + strings.Repeat("d/", 2040), "/\u0440/ws", "/p/\uff0e\uff0e/ws", "/pa", "/outboxx/s", "/proc/self/root", "/run/torno/run", "/usr/w", "/tmp", "/home/agent/..", "/srv/box",
-		"/p/secret", "/p/secret/x", "/home/u/secret/..", "/data/model.sock", "/data", "/var/run/x", "/q/box/workspaces/../request_x", "/home/u/docs", "./workspaces", "workspaces/..", "/", ".", "/e/ws",
+		"/p/secret", "/p/secret/x", "/home/u/secret/..", "/data/model.sock", "/data", "/var/run/x", "/q/box/workspaces/../request_x", "/home/u/docs", "./workspaces", "workspaces/..", "/", ".", "/e/ws", "/q", "/q/box", "/q/box/.",
 	} {
 		f.Add("--help", place, "-x", place, "--")
+		f.Add("--", "/p/ws", "", place, "lib")
 	}
 }
 
@@ -128,6 +129,11 @@ func checkMounts(t *testing.T, spec sandbox.Spec) {
 		for _, own := range []string{"/", "/usr", "/etc", "/proc", "/run/torno", "/tmp", "/home/agent", "/data/model.sock"} {
 			if contains(m.Target, own) || contains(m.Prefix, own) {
 				t.Errorf("target %s or prefix %s takes the place of %s", m.Target, m.Prefix, own)
+			}
+		}
+		for _, system := range []string{"/usr", "/etc", "/proc", "/sys", "/dev", "/run/torno", "/var/run", "/data/model.sock"} {
+			if contains(system, m.Target) || contains(system, m.Prefix) {
+				t.Errorf("target %s or prefix %s lies in %s", m.Target, m.Prefix, system)
 			}
 		}
 		if !contains(m.Prefix, m.Target) || climbs(m.Target) || climbs(m.Source.Rel) {
