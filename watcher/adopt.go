@@ -3,70 +3,70 @@ package watcher
 import (
 	"context"
 	"errors"
-	"fmt"
-	"time"
+	"io/fs"
 
 	"torno/delegation"
+	"torno/internal/crash"
 	"torno/internal/journal"
 	"torno/sandbox"
 )
 
-// adopt takes a sandbox over. The request is read once more, as hostile as ever; where today's policy does not allow it
-// any more, the run ends.
+// adopt takes a sandbox over, to follow it to its end, or to bring that about where the request is gone or today's policy
+// does not allow it any more.
 func (w *Watcher) adopt(ctx context.Context, box *outbox, record journal.Run, h sandbox.Handle) error {
 	if record.Handle == nil { // the crash came between the sandbox and its note; nothing of it was started
+		crash.At("adopt.noted")
 		if err := w.journal.SetHandle(ctx, record.Key, h); err != nil {
 			return err
 		}
 	}
-	r, err := box.readAgain(record)
-	if err != nil {
-		w.log.Warn("a run that an earlier watcher started is not allowed any more", "run", record.Key, "error", err)
-		w.removeLater(h)
-		return w.end(ctx, box, record, withdrawn(err))
+	r, reason := box.takeUp(record)
+	if record.Handle != nil {
+		h.Device, h.Inode = record.Handle.Device, record.Handle.Inode
 	}
+	r.launcher, r.engine = w.config.Launchers[h.Launcher], h.Launcher
 	r.handle, r.state, r.admitted = h, record.State, record.Created
 	r.times.created, r.times.started = record.Created, record.Started
-	r.warnings = record.Warnings
 	r.out.resume(w.notes.load(r.hash), !record.Started.IsZero(), box.hasSegment(r.key))
-	w.log.Info("adopted a run of an earlier watcher", "outbox", box.name, "subagent", r.key.Subagent, "run", r.hash, "sandbox", h.State)
+	if reason != "" {
+		r.end(reason)
+	}
+	w.log.Info("adopted a run of an earlier watcher", "outbox", box.name, "subagent", r.key.Subagent, "run", r.hash,
+		"sandbox", h.State, "to_end", reason)
 	w.own(r)
 	w.scheduler.adopt(w.life, r)
 	return nil
 }
 
-// readAgain makes a run of a record's request, as it is now.
-func (o *outbox) readAgain(record journal.Run) (*run, error) {
-	data, stamp, err := o.dir.Read(record.FileName, o.settings.MaxRequestBytes)
-	if err != nil {
-		return nil, err
+// takeUp makes a run of a record, from the request as it is now. The reason is why it must end, "" when it may go on.
+func (o *outbox) takeUp(record journal.Run) (r *run, reason delegation.Reason) {
+	in, reason := o.stillAsked(record)
+	if reason == "" {
+		spec, _, err := sandbox.Compile(in.request, o.settings.Policy) // what it warns of is in the record
+		if err == nil {
+			return o.w.newRun(o, record.RunKey(), in, spec, record.Warnings), ""
+		}
+		reason = delegation.ReasonOperator
+		record.Warnings = append(record.Warnings, "The watcher was started again and does not allow this run any more: "+err.Error())
 	}
-	request, err := delegation.DecodeRequest(data)
-	if err != nil {
-		return nil, err
-	}
-	spec, warnings, err := sandbox.Compile(request, o.settings.Policy)
-	if err != nil {
-		return nil, err
-	}
-	if request.SubagentID != record.Subagent || request.RequestID != record.Request {
-		return nil, fmt.Errorf("%s holds another request than it did", record.FileName)
-	}
-	in := intake{name: record.FileName, stamp: stamp, seen: record.Created, data: data}
-	return o.w.newRun(o, record.RunKey(), in, spec, warnings), nil
+	known := sandbox.Spec{Profile: record.Profile, Mounts: []sandbox.Mount{{Target: record.Workspace, Workspace: true}}}
+	return o.w.newRun(o, record.RunKey(), in, known, record.Warnings), reason
 }
 
-// withdrawn is the end of a run that may not go on.
-func withdrawn(err error) journal.Change {
-	change := journal.Change{
-		Reason: delegation.ReasonRefused, Code: delegation.CodeInternal, Ended: time.Now(),
-		Text: "The run was ended when the watcher was started again: " + err.Error(), Hint: "Ask the operator what has changed.",
+// stillAsked reads the request of a record once more, as hostile as ever. The reason is why nobody waits for the run any
+// more, "" when somebody does. The same request may lie in another file by now.
+func (o *outbox) stillAsked(record journal.Run) (in intake, reason delegation.Reason) {
+	in = intake{name: record.FileName, stamp: record.Stamp, seen: record.Created}
+	data, stamp, err := o.dir.Read(record.FileName, o.settings.MaxRequestBytes)
+	if errors.Is(err, fs.ErrNotExist) {
+		return in, delegation.ReasonClientGone
 	}
-	var refusal *delegation.Refusal
-	if errors.As(err, &refusal) {
-		change.Code, change.Field, change.Hint = refusal.Code, refusal.Field, refusal.Hint
+	request, decodeErr := delegation.DecodeRequest(data)
+	if err != nil || decodeErr != nil || request.SubagentID != record.Subagent || request.RequestID != record.Request {
+		return in, delegation.ReasonSuperseded
 	}
-	return change
+	in.stamp, in.data, in.request = stamp, data, request
+	return in, ""
 }
 
 // hasSegment says whether a run's live output was published up to a segment.

@@ -185,9 +185,9 @@ func TestAPolicyThatForbidsAnAdoptedRunEndsIt(t *testing.T) {
 	d.must(os.MkdirAll(filepath.Join(d.outbox, "elsewhere"), 0o755))
 	d.open()
 	resp := d.response(a)
-	d.want(resp, delegation.StatusError, delegation.ReasonRefused, -1)
-	if resp.Error == nil || resp.Error.Code != delegation.CodeWorkspace {
-		t.Errorf("it is not said why: %+v", resp.Error)
+	d.want(resp, delegation.StatusCancelled, delegation.ReasonOperator, -1)
+	if len(resp.Warnings) != 1 || !strings.Contains(resp.Warnings[0], "allow") {
+		t.Errorf("it is not said why: %q", resp.Warnings)
 	}
 	d.empty()
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"torno/delegation"
+	"torno/internal/crash"
 	"torno/internal/journal"
 	"torno/sandbox"
 )
@@ -16,10 +17,10 @@ func (s *scan) refuse(ctx context.Context, in intake, key sandbox.RunKey, refusa
 	response, _ := delegation.ResponseNameFor(in.rawID)
 	s.supersede(in.rawID, nil)
 	record, err := s.recordRefusal(ctx, s.refusalRecord(in, key, refusal))
-	if err != nil {
 	if errors.Is(err, journal.ErrForgotten) && key.Attempt > 0 {
 		return s.refuse(ctx, in, sandbox.RunKey{}, refusal) // the file stands for it
 	}
+	if err != nil {
 		return s.journalTrouble(err)
 	}
 	s.log.Info("request refused", "file", quoteName(in.name), "code", refusal.Code, "field", refusal.Field)
@@ -30,6 +31,7 @@ func (s *scan) refuse(ctx context.Context, in intake, key sandbox.RunKey, refusa
 // recordRefusal returns what the journal has of the run afterwards: an earlier end stays, and what an earlier watcher
 // admitted and today's policy does not ends now.
 func (s *scan) recordRefusal(ctx context.Context, record journal.Run) (journal.Run, error) {
+	crash.At("refuse.recorded")
 	existing, err := s.w.journal.Begin(ctx, record)
 	switch {
 	case err != nil || existing == nil:
@@ -37,6 +39,7 @@ func (s *scan) recordRefusal(ctx context.Context, record journal.Run) (journal.R
 	case existing.State == delegation.StateEnded:
 		return *existing, nil
 	}
+	crash.At("refuse.ended")
 	err = s.w.journal.Move(ctx, record.Key, existing.State, delegation.StateEnded, journal.Change{
 		Reason: record.Reason, Code: record.Code, Field: record.Field, Hint: record.Hint, Text: record.Text, Ended: record.Ended,
 	})
@@ -88,9 +91,11 @@ func (s *scan) answer(ctx context.Context, record journal.Run, response string, 
 	}
 	var err error
 	if !sameFile(record.Stamp, stamp) || !record.Stamp.ChangeTime.Equal(stamp.ChangeTime) {
+		crash.At("answer.filed")
 		err = s.w.journal.Refile(ctx, record.Key, stamp, true)
 	}
 	if err == nil {
+		crash.At("answer.noted")
 		err = s.w.journal.Answered(ctx, record.Key)
 	}
 	if err != nil {

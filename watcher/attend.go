@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"torno/delegation"
+	"torno/internal/crash"
 	"torno/internal/journal"
 	"torno/sandbox"
 )
@@ -30,6 +31,7 @@ type attendance struct {
 func (w *Watcher) attend(r *run) (sandbox.Exit, error) {
 	ctx, cancel := context.WithCancel(w.life)
 	defer cancel()
+	crash.At("run.opened")
 	att, err := r.launcher.Open(ctx, r.handle, r.out.cursor)
 	if err != nil {
 		return sandbox.Exit{}, err
@@ -167,6 +169,7 @@ func (a *attendance) kill() {
 	a.r.box.log.Error("a sandbox does not end; removing it", "run", a.r.hash, "error", err)
 	ctx, cancel := context.WithTimeout(a.ctx, removeBudget)
 	defer cancel()
+	crash.At("run.forced")
 	if err := a.r.launcher.Remove(ctx, a.r.handle); err != nil {
 		a.r.box.log.Error("a sandbox cannot be removed", "run", a.r.hash, "error", err)
 	}

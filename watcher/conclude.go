@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"torno/delegation"
+	"torno/internal/crash"
 	"torno/internal/journal"
 )
 
@@ -16,6 +17,7 @@ func (w *Watcher) conclude(r *run, v verdict) {
 		return // the next start answers it
 	}
 	r.out.live.note = nil
+	crash.At("end.forgotten")
 	w.notes.drop(r.hash)
 	r.out.live.flush()
 	r.box.trails.keep(r.trail())
@@ -56,6 +58,7 @@ func (w *Watcher) answer(r *run) {
 		err = r.box.respond(r.file, delegation.ResponseName(r.key.Subagent), *r.seenAs.Load(), responseOf(record))
 	}
 	if err == nil {
+		crash.At("end.noted")
 		err = w.journal.Answered(w.life, r.hash)
 	}
 	if err != nil {

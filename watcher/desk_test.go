@@ -28,7 +28,7 @@ const patience = 20 * time.Second
 
 // desk is a parent at one or more outboxes, a watcher behind them, and a fake engine behind that.
 type desk struct {
-	*testing.T
+	testing.TB
 	state, outbox string
 	world         *sandboxtest.World
 	config        Config
@@ -40,9 +40,9 @@ type desk struct {
 }
 
 // newDesk lays out an outbox; change may alter the configuration before open starts the watcher.
-func newDesk(t *testing.T, change func(*Config)) *desk {
+func newDesk(t testing.TB, change func(*Config)) *desk {
 	t.Helper()
-	d := &desk{T: t, state: filepath.Join(t.TempDir(), "state"), world: sandboxtest.NewWorld(t)}
+	d := &desk{TB: t, state: filepath.Join(t.TempDir(), "state"), world: sandboxtest.NewWorld(t)}
 	d.outbox = d.newOutbox("main")
 	d.config = Config{
 		Outboxes: []Outbox{d.settings("main", d.outbox)}, MaxRunning: 4, Version: "test", Notes: d.notes(),

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"torno/delegation"
+	"torno/internal/crash"
 	"torno/sandbox"
 )
 
@@ -35,12 +36,24 @@ func (w *Watcher) follow(r *run) verdict {
 			try = 1
 		}
 		w.warnOf("watch a sandbox", try, err)
-		if (r.overdue() || try >= stubborn && !unavailable(err)) && w.once(removeBudget, func(ctx context.Context) error { return r.launcher.Remove(ctx, r.handle) }) == nil {
-			r.handle = sandbox.Handle{}
+		if (r.overdue() || try >= stubborn && !unavailable(err)) && w.force(r) {
 			return r.vanished(err)
 		}
 		w.pause(backoff(try))
 	}
+}
+
+// force removes a sandbox that cannot be watched.
+func (w *Watcher) force(r *run) bool {
+	err := w.once(removeBudget, func(ctx context.Context) error {
+		crash.At("follow.forced")
+		return r.launcher.Remove(ctx, r.handle)
+	})
+	if err != nil {
+		return false
+	}
+	r.handle = sandbox.Handle{}
+	return true
 }
 
 // overdue says whether a run that cannot be watched must end.

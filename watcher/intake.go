@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"torno/delegation"
+	"torno/internal/crash"
 	"torno/internal/journal"
 	"torno/sandbox"
 )
@@ -55,6 +56,7 @@ type intake struct {
 	stamp       delegation.Stamp
 	seen        time.Time
 	data        []byte
+	request     delegation.Request // what data says, where that is known
 }
 
 // unsettled says whether what is wrong with a file may still be its writer at work. A time that lies ahead is no excuse:
@@ -102,24 +104,25 @@ func (s *scan) admit(ctx context.Context, in intake, request delegation.Request)
 	if r := s.w.running(key.Hash()); r != nil {
 		return s.sameAgain(ctx, r, in)
 	}
-	spec, warnings, err := sandbox.Compile(request, s.settings.Policy)
 	if refusal, err := s.tooOld(ctx, in, key); err != nil {
 		return s.journalTrouble(err)
 	} else if refusal != nil {
 		return s.refuse(ctx, in, key, refusal)
 	}
+	spec, warnings, err := sandbox.Compile(request, s.settings.Policy)
 	var refusal *delegation.Refusal
 	if errors.As(err, &refusal) {
 		return s.refuse(ctx, in, key, refusal)
 	}
 	s.supersede(in.rawID, nil)
 	r := s.w.newRun(s.outbox, key, in, spec, warnings)
+	crash.At("admit.recorded")
 	existing, err := s.w.journal.Begin(ctx, r.record())
-	if existing != nil && existing.State == delegation.StateEnded {
-		s.answerAgain(ctx, *existing, in.stamp)
 	if errors.Is(err, journal.ErrForgotten) {
 		return s.refuse(ctx, in, sandbox.RunKey{}, forgotten())
 	}
+	if existing != nil && existing.State == delegation.StateEnded {
+		s.answerAgain(ctx, *existing, in.stamp)
 		return 0
 	}
 	s.clearStale(request.SubagentID)
@@ -144,6 +147,7 @@ func (s *scan) admit(ctx context.Context, in intake, request delegation.Request)
 func (s *scan) sameAgain(ctx context.Context, r *run, in intake) time.Duration {
 	s.supersede(in.rawID, r)
 	r.seenAs.Store(&in.stamp)
+	crash.At("again.filed")
 	switch err := s.w.journal.Refile(ctx, r.hash, in.stamp, false); {
 	case errors.Is(err, journal.ErrMoved):
 		return settle

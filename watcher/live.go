@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"torno/delegation"
+	"torno/internal/crash"
 	"torno/internal/journal"
 	"torno/sandbox"
 )
@@ -62,6 +63,9 @@ func (w *Watcher) carry(r *run) verdict {
 		return v
 	}
 	if r.handle.State != sandbox.HandleRunning && r.handle.State != sandbox.HandleExited {
+		if reason := r.cause(); reason != "" {
+			return verdict{reason: reason}
+		}
 		if v, ok := w.start(r); !ok {
 			return v
 		}
@@ -85,13 +89,7 @@ func (w *Watcher) make(r *run) (verdict, bool) {
 			return failed(delegation.CodeInternal, err), false
 		}
 	}
-	if v, ok := w.create(r); !ok {
-		return v, false
-	}
-	if reason := r.cause(); reason != "" {
-		return verdict{reason: reason}, false
-	}
-	return verdict{}, true
+	return w.create(r)
 }
 
 // create makes the sandbox and puts its handle into the journal before anything of the run reaches it. A cancel does not
@@ -99,6 +97,7 @@ func (w *Watcher) make(r *run) (verdict, bool) {
 func (w *Watcher) create(r *run) (verdict, bool) {
 	var handle sandbox.Handle
 	err := w.insist(r, "create the sandbox", createBudget, func(ctx context.Context) (err error) {
+		crash.At("launch.created")
 		handle, err = r.launcher.Create(ctx, r.key, r.spec)
 		return err
 	})
@@ -111,6 +110,7 @@ func (w *Watcher) create(r *run) (verdict, bool) {
 		return failed(delegation.CodeLaunch, fmt.Errorf("create the sandbox: %w", err)), false
 	}
 	r.handle, r.times.created = handle, time.Now()
+	crash.At("launch.noted")
 	if err := w.journal.SetHandle(w.life, r.hash, handle); err != nil {
 		return failed(delegation.CodeInternal, err), false
 	}
@@ -119,6 +119,7 @@ func (w *Watcher) create(r *run) (verdict, bool) {
 
 func (w *Watcher) start(r *run) (verdict, bool) {
 	err := w.insist(r, "start the sandbox", startBudget, func(ctx context.Context) error {
+		crash.At("launch.started")
 		return r.launcher.Start(ctx, r.handle)
 	})
 	if err != nil {
@@ -146,7 +147,10 @@ func (w *Watcher) remove(r *run) {
 	if r.handle.ID == "" {
 		return
 	}
-	err := w.insistAlways("remove a sandbox", func(ctx context.Context) error { return r.launcher.Remove(ctx, r.handle) })
+	err := w.insistAlways("remove a sandbox", func(ctx context.Context) error {
+		crash.At("end.removed")
+		return r.launcher.Remove(ctx, r.handle)
+	})
 	if err != nil {
 		r.box.log.Error("a sandbox is left; the next start removes it", "run", r.hash, "sandbox", r.handle.ID, "error", err)
 		return
@@ -156,6 +160,7 @@ func (w *Watcher) remove(r *run) {
 
 // move moves the run in the journal and tells its client.
 func (w *Watcher) move(r *run, to delegation.State, change journal.Change) error {
+	crash.At("move." + string(to))
 	if err := w.journal.Move(w.life, r.hash, r.state, to, change); err != nil {
 		return err
 	}

@@ -4,31 +4,32 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
+	"runtime"
 	"testing"
 	"time"
 
 	"torno/delegation"
 )
 
-// TestAThousandAtOnce drops requests in faster than they can run: none is lost, none runs twice, none shares.
+// TestAThousandAtOnce drops requests in faster than they can run: none is lost, none runs twice, none shares. What it may
+// cost is counted, and held against a bare loop that makes the same files and flushes on the same disk.
 func TestAThousandAtOnce(t *testing.T) {
 	n := 1000
 	if testing.Short() {
 		n = 200
 	}
-	d := newDesk(t, func(c *Config) { c.MaxRunning, c.Outboxes[0].MaxRunning, c.Outboxes[0].Queue = 8, 8, n })
-	begin := time.Now()
-	for i := range n {
-		d.submit(ask{id: numbered("s", i), task: "echo"})
+	d := newFlood(t, n)
+	took := d.pour(n)
+	bare := bareLoop(t, d.outbox, n)
+	flushes, usual := d.journal.Flushes()
+	t.Logf("%d runs in %s, %.0f a second; %.2f flushes a run, one takes %s; %.1f times a bare loop (%s)", n, took.Round(time.Millisecond),
+		float64(n)/took.Seconds(), float64(flushes)/float64(n), usual, float64(took)/float64(bare), bare.Round(time.Millisecond))
+	if flushes > 2*n {
+		t.Errorf("%d flushes for %d runs: each has to be on the disk twice, and some share", flushes, n)
 	}
-	for i := range n {
-		a := ask{id: numbered("s", i), request: "r-" + numbered("s", i)}
-		if resp := d.response(a); resp.Status != delegation.StatusCompleted {
-			t.Fatalf("%s: %+v %+v", a.id, resp, resp.Error)
-		}
+	if most := 40 * bare; took > most {
+		t.Errorf("it took %s, a bare loop %s", took, bare)
 	}
-	t.Logf("%d runs in %s", n, time.Since(begin).Round(time.Millisecond))
 	keys := d.world.Keys()
 	if len(keys) != n {
 		t.Errorf("%d runs for %d requests", len(keys), n)
@@ -43,36 +44,139 @@ func TestAThousandAtOnce(t *testing.T) {
 	}
 }
 
-// TestJunkDoesNotSlowTheDoor compares the pick-up behind a great many files that mean nothing, and behind as many that
-// are answered, with that of an empty outbox.
-func TestJunkDoesNotSlowTheDoor(t *testing.T) {
-	n := 20_000
+// BenchmarkFlood is the way of a request through journal and outbox when a thousand come at once.
+func BenchmarkFlood(b *testing.B) {
+	const n = 1000
+	var took, bare time.Duration
+	var flushes int
+	var usual time.Duration
+	for range b.N {
+		d := newFlood(b, n)
+		took += d.pour(n)
+		bare += bareLoop(b, d.outbox, n)
+		now, each := d.journal.Flushes()
+		flushes, usual = flushes+now, each
+		d.stop()
+	}
+	runs := float64(b.N) * n
+	b.ReportMetric(runs/took.Seconds(), "runs/s")
+	b.ReportMetric(float64(flushes)/runs, "flushes/run")
+	b.ReportMetric(float64(usual.Microseconds()), "µs/flush")
+	b.ReportMetric(float64(took)/float64(bare), "of-bare-loop")
+}
+
+// TestMemoryStaysFlat lets requests come and go and compares what is held after the first and after the last of them.
+func TestMemoryStaysFlat(t *testing.T) {
+	n := 1000
 	if testing.Short() {
-		n = 2_000
+		n = 200
 	}
-	d := newDesk(t, nil)
-	empty := d.pickUp("empty")
+	d := newFlood(t, n)
+	d.pour(n / 10)
+	before := held()
 	for i := range n {
-		d.must(os.WriteFile(filepath.Join(d.outbox, numbered("junk", i)), nil, 0o644))
+		d.submit(ask{id: numbered("more", i), task: "echo"})
 	}
-	junk := d.pickUp("junk")
-	t.Logf("admission behind nothing %s, behind %d junk files %s", empty, n, junk)
-	if junk > 3*empty+5*time.Millisecond {
-		t.Errorf("junk slows the door from %s to %s", empty, junk)
+	most := held()
+	for i := range n {
+		d.response(ask{id: numbered("more", i), request: "r-" + numbered("more", i)})
+		if i%100 == 0 {
+			most = max(most, held())
+		}
+	}
+	t.Logf("%.1f MB before, %.1f MB at most", float64(before)/1e6, float64(most)/1e6)
+	if most > before+20e6 {
+		t.Errorf("%d runs hold %d bytes more than those before", n, most-before)
 	}
 }
 
-// pickUp is the median time from a rename to the journal's record.
-func (d *desk) pickUp(name string) time.Duration {
+// held is what the program holds after what nobody needs is gone.
+func held() uint64 {
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+	return m.HeapInuse
+}
+
+// newFlood is a desk with eight slots and a queue for n.
+func newFlood(t testing.TB, n int) *desk {
+	return newDesk(t, func(c *Config) { c.MaxRunning, c.Outboxes[0].MaxRunning, c.Outboxes[0].Queue = 8, 8, n })
+}
+
+// pour writes n requests beside the outbox, moves them all in, and returns how long it is until all are answered.
+func (d *desk) pour(n int) time.Duration {
 	d.Helper()
-	var all []time.Duration
-	for i := range 15 {
-		a := d.submit(ask{id: fmt.Sprint(name, i), task: "echo"})
-		info, err := os.Stat(filepath.Join(d.outbox, "request_"+a.id+".json"))
-		d.must(err)
-		r := d.ended(a)
-		all = append(all, r.Created.Sub(info.ModTime()))
+	aside := d.TempDir()
+	asks := make([]ask, n)
+	for i := range asks {
+		workspace := filepath.Join(d.outbox, "workspaces", numbered("s", i))
+		d.must(os.MkdirAll(workspace, 0o755))
+		asks[i] = d.submit(ask{id: numbered("s", i), task: "echo", outbox: aside, workspace: workspace})
 	}
-	slices.Sort(all)
-	return all[len(all)/2]
+	begin := time.Now()
+	for _, a := range asks {
+		name := "request_" + a.id + ".json"
+		d.must(os.Rename(filepath.Join(aside, name), filepath.Join(d.outbox, name)))
+	}
+	for _, a := range asks {
+		a.outbox = d.outbox
+		d.settled(a)
+	}
+	took := time.Since(begin)
+	for _, a := range asks {
+		a.outbox = d.outbox
+		if resp := d.response(a); resp.Status != delegation.StatusCompleted {
+			d.Fatalf("%s: %+v %+v", a.id, resp, resp.Error)
+		}
+	}
+	return took
+}
+
+// settled waits until there is a response. It looks seldom, as clients do that are many.
+func (d *desk) settled(a ask) {
+	d.Helper()
+	path := filepath.Join(a.outbox, "response_"+a.id+".json")
+	for deadline := time.Now().Add(5 * time.Minute); ; time.Sleep(3 * time.Millisecond) {
+		if _, err := os.Lstat(path); err == nil {
+			return
+		}
+		if time.Now().After(deadline) {
+			d.Fatalf("%s is not answered", a.id)
+		}
+	}
+}
+
+// bareLoop makes, n times, what a run leaves (a response, a piece of live output, the agent's answer), each by a rename,
+// and flushes twice. It is what a program would need that did nothing else.
+func bareLoop(t testing.TB, dir string, n int) time.Duration {
+	t.Helper()
+	log, err := os.Create(filepath.Join(t.TempDir(), "log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer log.Close()
+	page, begin := make([]byte, 4096), time.Now()
+	for i := range n {
+		for _, name := range []string{"response", "events", "answer"} {
+			if err := bareFile(filepath.Join(dir, fmt.Sprint("bare-", name, i)), page[:600]); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for range 2 {
+			if _, err := log.Write(page); err != nil {
+				t.Fatal(err)
+			}
+			if err := log.Sync(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	return time.Since(begin)
+}
+
+func bareFile(path string, data []byte) error {
+	if err := os.WriteFile(path+".tmp", data, 0o640); err != nil {
+		return err
+	}
+	return os.Rename(path+".tmp", path)
 }

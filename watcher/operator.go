@@ -32,7 +32,7 @@ func (o *Operator) Status(ctx context.Context) (control.Status, error) {
 	for _, box := range w.boxes {
 		status := control.OutboxStatus{Name: box.name, Dir: box.dir.Path()}
 		status.Running, status.Queued = w.scheduler.load(ctx, box)
-		if err := box.dir.Alive(); err != nil {
+		if err := box.whole(); err != nil {
 			status.Trouble = err.Error()
 		}
 		s.Outboxes = append(s.Outboxes, status)

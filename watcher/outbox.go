@@ -7,9 +7,11 @@ import (
 	"io/fs"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"torno/delegation"
+	"torno/internal/crash"
 	"torno/sandbox"
 )
 
@@ -35,6 +37,7 @@ type outbox struct {
 	// publishing makes looking whether a request is still there and writing its response one step among ourselves.
 	publishing sync.Mutex
 
+	away   atomic.Bool // it is not served at the moment
 	board  *board
 	trails *trails
 }
@@ -79,6 +82,7 @@ func (o *outbox) spendSentinel(r *run) {
 
 // discard removes a file of ours or a spent one of the client's. What cannot be removed is the client's own doing.
 func (o *outbox) discard(name string) {
+	crash.At("outbox.cleared")
 	if err := o.dir.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		o.log.Debug("a file of the outbox cannot be removed", "file", name, "error", err)
 	}
@@ -96,7 +100,8 @@ func (o *outbox) respond(request, response string, stamp delegation.Stamp, body 
 	if !o.stillThere(request, stamp) {
 		return nil
 	}
-	if err := o.dir.Publish(response, data); err != nil {
+	crash.At("outbox.responded")
+	if err := o.publish(response, data); err != nil {
 		return fmt.Errorf("write the response %s: %w", response, err)
 	}
 	if !o.stillThere(request, stamp) {
@@ -148,9 +153,10 @@ func (o *outbox) beat(ctx context.Context, tick time.Duration, heartbeat func(st
 func (o *outbox) publishHeartbeat(h delegation.Heartbeat) {
 	data, err := h.Encode()
 	if err == nil {
-		err = o.dir.Publish(delegation.HeartbeatName, data)
+		crash.At("outbox.beat")
+		err = o.publish(delegation.HeartbeatName, data)
 	}
-	if err != nil {
+	if err != nil && !o.expendable(err) {
 		o.log.Warn("watcher.json cannot be written; clients will think that nobody serves this outbox", "error", err)
 	}
 }

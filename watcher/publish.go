@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"torno/delegation"
+	"torno/internal/crash"
 	"torno/sandbox"
 )
 
@@ -27,7 +28,8 @@ func (o *outbox) publishStatus(r *run, status delegation.RunStatus) {
 	if !o.stillThere(r.file, *r.seenAs.Load()) {
 		return
 	}
-	if err := o.dir.Publish(delegation.StatusName(id), data); err != nil {
+	crash.At("outbox.status")
+	if err := o.publish(delegation.StatusName(id), data); err != nil && !o.expendable(err) {
 		o.log.Warn("a status cannot be written", "subagent", id, "error", err)
 	}
 }
@@ -41,7 +43,11 @@ func (o *outbox) newSegments(key sandbox.RunKey) *segments {
 			if err != nil {
 				return err
 			}
-			return o.dir.Publish(name(seq), data)
+			crash.At("outbox.segment")
+			if err := o.publish(name(seq), data); err != nil && !o.expendable(err) {
+				return err
+			}
+			return nil
 		},
 		remove: func(seq int) { o.discard(name(seq)) },
 		report: func(err error) { o.log.Warn("live output cannot be written", "run", key, "error", err) },

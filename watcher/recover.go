@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"torno/delegation"
+	"torno/internal/crash"
 	"torno/internal/journal"
 	"torno/sandbox"
 )
@@ -14,10 +15,10 @@ import (
 // and the outbox says who still wants it:
 //
 //	the run ended, no response        it is answered
-//	its request is gone or replaced   its sandbox is removed, nobody is owed an answer
-//	it has a sandbox                  it is adopted: output goes on behind the cursor, deadline and limits go on
+//	it has a sandbox                  it is adopted: output goes on behind the cursor, deadline and limits go on;
+//	                                  where nobody wants it any more, it is adopted to be ended
 //	it had one, and that is gone      it is lost, or attempted again where its profile says so
-//	it never had one                  nothing was launched: it goes through the door again
+//	it never had one                  nothing was launched: it goes through the door again, if somebody still asks
 //
 // A sandbox that belongs to none of these is removed. Adoption is the same road that a request takes when it is new, from
 // the file on; only what is done already is not done again.
@@ -64,7 +65,10 @@ func (w *Watcher) listLeft(ctx context.Context) (map[string]sandbox.Handle, erro
 func (w *Watcher) removeLater(h sandbox.Handle) {
 	launcher := w.config.Launchers[h.Launcher]
 	w.runs.Go(func() {
-		err := w.insistAlways("remove a sandbox", func(ctx context.Context) error { return launcher.Remove(ctx, h) })
+		err := w.insistAlways("remove a sandbox", func(ctx context.Context) error {
+			crash.At("recover.removed")
+			return launcher.Remove(ctx, h)
+		})
 		if err != nil {
 			w.log.Error("a sandbox is left; the next start removes it", "sandbox", h.ID, "error", err)
 		}
@@ -74,27 +78,42 @@ func (w *Watcher) removeLater(h sandbox.Handle) {
 // settle brings one unfinished record on its way.
 func (w *Watcher) settle(ctx context.Context, record journal.Run, h sandbox.Handle, there bool) error {
 	box := w.boxNamed(record.Outbox)
-	if record.State == delegation.StateEnded {
+	switch {
+	case record.State == delegation.StateEnded:
 		if there {
 			w.removeLater(h)
 		}
 		return w.answerRecord(ctx, box, record.Key)
-	}
-	if box != nil && box.stillThere(record.FileName, record.Stamp) {
-		switch {
-		case there:
-			return w.adopt(ctx, box, record, h)
-		case record.Handle == nil:
-			return nil // the first listing takes it up: nothing of it was launched
+	case box == nil:
+		if there {
+			w.removeLater(h)
 		}
-		return w.lose(ctx, box, record)
+		return w.unserved(ctx, record)
+	case there:
+		return w.adopt(ctx, box, record, h)
 	}
-	if there {
-		w.removeLater(h)
+	_, reason := box.stillAsked(record)
+	switch {
+	case reason != "":
+		return w.leave(ctx, record, reason)
+	case record.Handle == nil:
+		return nil // the first listing takes it up: nothing of it was launched
 	}
+	return w.lose(ctx, box, record)
+}
+
+// leave ends a run that has no sandbox and that nobody waits for.
+func (w *Watcher) leave(ctx context.Context, record journal.Run, reason delegation.Reason) error {
+	crash.At("recover.gone")
 	return w.journal.Move(ctx, record.Key, record.State, delegation.StateEnded, journal.Change{
-		Reason: delegation.ReasonClientGone, Ended: time.Now(), Answered: true,
+		Reason: reason, Ended: time.Now(), Answered: true,
 	})
+}
+
+// unserved ends a run of an outbox that is not served any more.
+func (w *Watcher) unserved(ctx context.Context, record journal.Run) error {
+	w.log.Warn("a run is ended because its outbox is not served any more", "outbox", record.Outbox, "run", record.Key)
+	return w.leave(ctx, record, delegation.ReasonOperator)
 }
 
 // lose ends a run whose sandbox is gone, and attempts it again where its profile says so.
@@ -108,6 +127,7 @@ func (w *Watcher) lose(ctx context.Context, box *outbox, record journal.Run) err
 
 // end writes an end down and answers it.
 func (w *Watcher) end(ctx context.Context, box *outbox, record journal.Run, change journal.Change) error {
+	crash.At("recover.ended")
 	if err := w.journal.Move(ctx, record.Key, record.State, delegation.StateEnded, change); err != nil {
 		return err
 	}
@@ -126,6 +146,7 @@ func (w *Watcher) answerRecord(ctx context.Context, box *outbox, key string) err
 			return nil // whatever lies in its way is the client's, and must not keep the watcher from starting
 		}
 	}
+	crash.At("recover.answered")
 	return w.journal.Answered(ctx, key)
 }
 

@@ -14,9 +14,12 @@ import (
 
 // How an outbox is looked through.
 const (
-	listChunk    = 64                     // names between two looks at the events
+	listChunk    = 64                     // names that are read at once, and events that are handled behind them
+	listYield    = 2                      // events that are handled behind each name
 	listAtLeast  = time.Second            // between two listings
 	listShare    = 100                    // a listing costs at most 1/listShare of a core
+	eventShare   = 2                      // what a parent can bring about at will costs at most 1/eventShare of a core
+	eventBurst   = 5 * time.Second        // after so much work at once: a thousand requests do not wait
 	settle       = 250 * time.Millisecond // a file that does not parse may still be being written for so long
 	clearAfter   = time.Second            // a client that takes its request away may be about to remove the response itself
 	maxDelayed   = 1024                   // names that wait for a second look
@@ -33,7 +36,7 @@ func (o *outbox) watch(ctx context.Context) error {
 	if err := notify.Add(o.dir.Path()); err != nil {
 		return fmt.Errorf("watch the outbox %s: %w", o.dir.Path(), err)
 	}
-	s := &scan{outbox: o, notify: notify, delayed: make(map[string]time.Time)}
+	s := &scan{outbox: o, notify: notify, delayed: make(map[string]time.Time), thrift: thrift{share: eventShare, burst: eventBurst}}
 	return s.run(ctx)
 }
 
@@ -42,10 +45,10 @@ type scan struct {
 	*outbox
 	notify  *fsnotify.Watcher
 	delayed map[string]time.Time // names to look at again, and when
-	moved   bool                 // the outbox's directory is not at its path any more
 	first   bool                 // the first listing is under way
+	thrift  thrift               // for events: a parent makes them faster than they can be looked at
 
-	elsewhere         time.Duration // of the last listing: what was spent on requests and not on listing
+	elsewhere, cost   time.Duration // of the last listing: what was spent on requests, and on listing
 	unnamed, reported int           // requests for whose name no response name fits: in this listing, and when last said
 }
 
@@ -60,22 +63,38 @@ func (s *scan) run(ctx context.Context) error {
 	defer listing.Stop()
 	again := time.NewTimer(time.Hour)
 	defer again.Stop()
+	place := time.NewTicker(awayEvery)
+	defer place.Stop()
 	for {
 		again.Reset(s.nextDelayed())
 		select {
 		case <-ctx.Done():
 			return nil
 		case event := <-s.notify.Events:
-			s.event(ctx, event)
+			s.calmly(ctx, func() { s.event(ctx, event) })
 		case err := <-s.notify.Errors:
-			s.trouble(err)
+			s.calmly(ctx, func() { s.trouble(err) })
 			listing.Reset(0)
 		case <-again.C:
-			s.lookAgain(ctx)
+			s.calmly(ctx, func() { s.lookAgain(ctx) })
+		case <-place.C:
+			if s.checkPlace() {
+				listing.Reset(0)
+			}
 		case <-listing.C:
 			listing.Reset(s.list(ctx))
+			s.thrift.spent(ctx, time.Now().Add(-s.cost)) // overflows bring about as many as there are
 		}
 	}
+}
+
+// calmly does what a parent can bring about as often as it likes, and rests in proportion. The rest is none of a listing's
+// cost.
+func (s *scan) calmly(ctx context.Context, do func()) {
+	begin := time.Now()
+	do()
+	defer s.spend(time.Now())
+	s.thrift.spent(ctx, begin)
 }
 
 // trouble is an overflow or a fault of the notifications: a listing follows either.
@@ -89,6 +108,9 @@ func (s *scan) trouble(err error) {
 
 // event looks at what an event names. The watcher's own files cost nothing here.
 func (s *scan) event(ctx context.Context, event fsnotify.Event) {
+	if s.away.Load() {
+		return
+	}
 	name := filepath.Base(event.Name)
 	switch kind, raw := delegation.ParseName(name); kind {
 	case delegation.KindRequest:
@@ -130,20 +152,24 @@ func (s *scan) nextDelayed() time.Duration {
 func (s *scan) list(ctx context.Context) time.Duration {
 	begin := time.Now()
 	s.elsewhere, s.unnamed = 0, 0
-	s.checkPlace()
+	if s.checkPlace(); s.away.Load() {
+		return listAtLeast
+	}
 	err := s.dir.Names(ctx, listChunk, func(names []string) error {
 		for _, name := range names {
 			s.listed(ctx, name)
+			s.drainEvents(ctx, listYield)
 		}
-		s.lookAgain(ctx)
-		s.drainEvents(ctx)
-		return ctx.Err()
+		s.calmly(ctx, func() { s.lookAgain(ctx) })
+		s.drainEvents(ctx, listChunk)
+		return s.stop(ctx)
 	})
-	if err != nil && ctx.Err() == nil {
+	if err != nil && ctx.Err() == nil && !s.away.Load() {
 		s.log.Warn("the outbox cannot be listed", "error", err)
 	}
 	s.reportUnnamed()
-	return max(listAtLeast, listShare*(time.Since(begin)-s.elsewhere))
+	s.cost = time.Since(begin) - s.elsewhere
+	return max(listAtLeast, listShare*s.cost)
 }
 
 // reportUnnamed says how many requests cannot be answered, once and not with every listing.
@@ -154,12 +180,12 @@ func (s *scan) reportUnnamed() {
 	s.reported = s.unnamed
 }
 
-// drainEvents handles the events that came during a chunk.
-func (s *scan) drainEvents(ctx context.Context) {
-	for range listChunk {
+// drainEvents handles events that came meanwhile, a bounded number, so that a flood of them does not end the listing.
+func (s *scan) drainEvents(ctx context.Context, most int) {
+	for range most {
 		select {
 		case event := <-s.notify.Events:
-			s.event(ctx, event)
+			s.calmly(ctx, func() { s.event(ctx, event) })
 		default:
 			return
 		}
@@ -186,19 +212,5 @@ func (s *scan) listed(ctx context.Context, name string) {
 		s.orphanSegment(name, raw)
 	case delegation.KindOther:
 		s.orphanTemp(name)
-	}
-}
-
-// checkPlace tells when the outbox's directory was moved or replaced. The directory that was opened is served on, wherever
-// it is now; what lies at its path is not the parent that the operator meant.
-func (s *scan) checkPlace() {
-	err := s.dir.Alive()
-	if moved := err != nil; moved != s.moved {
-		s.moved = moved
-		if moved {
-			s.log.Error("another directory is at the outbox's path, and is not served; restart the watcher if that is the outbox now", "error", err)
-		} else {
-			s.log.Info("the outbox is back at its path")
-		}
 	}
 }

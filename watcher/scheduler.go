@@ -128,7 +128,7 @@ func (s *scheduler) conflict(r *run) *delegation.Refusal {
 		return nil
 	}
 	for other := range s.admitted {
-		if other.place != leaving && other.subject() != r.subject() && nested(other.workspace, r.workspace) {
+		if other.place != leaving && other.subject() != r.subject() && other.meets(r) {
 			return &delegation.Refusal{
 				Code: delegation.CodeWorkspaceBusy, Field: "workspace",
 				Text: fmt.Sprintf("Workspace is in use by subagent %q.", other.key.Subagent),
@@ -198,7 +198,7 @@ func (s *scheduler) pick(l *lane) *run {
 // blocked says whether a run must wait for one that holds a slot: one of the same subagent, or in the same workspace.
 func (s *scheduler) blocked(r *run) bool {
 	for other := range s.admitted {
-		if other.place.held() && (other.subject() == r.subject() || nested(other.workspace, r.workspace)) {
+		if other.place.held() && (other.subject() == r.subject() || other.meets(r)) {
 			return true
 		}
 	}
@@ -321,6 +321,15 @@ func (s *scheduler) laneOf(box *outbox) *lane {
 		}
 	}
 	panic("watcher: a run of an outbox that is not served")
+}
+
+// meets says whether two runs have a workspace, or a part of one, in common. Of a run that was adopted to be ended only its
+// parent's view is known.
+func (r *run) meets(other *run) bool {
+	if r.workspace != "" && other.workspace != "" {
+		return nested(r.workspace, other.workspace)
+	}
+	return r.box == other.box && nested(r.spec.WorkspaceMount().Target, other.spec.WorkspaceMount().Target)
 }
 
 // nested says whether one path is the other or lies in it.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"torno/delegation"
+	"torno/internal/crash"
 	"torno/internal/journal"
 	"torno/sandbox"
 )
@@ -20,8 +21,8 @@ type Config struct {
 	Notes      string                                  // a directory of ours for how far the output of running children was taken
 	Workspaces func(sandbox.Source) (Workspace, error) // holds the workspace of a run
 	Disk       Disk
-	MaxRunning int
 	Retention  journal.Retention
+	MaxRunning int
 	Shutdown   Shutdown
 	Version    string
 	Log        *slog.Logger
@@ -106,8 +107,8 @@ func (w *Watcher) Run(ctx context.Context) error {
 		background.Go(func() { box.beat(writing, beatEvery, heartbeat) })
 	}
 	background.Go(func() { w.showPositions(writing) })
-	err := w.take(ctx)
 	background.Go(func() { w.newPruner().loop(writing) })
+	err := w.take(ctx)
 	w.stopWorking()
 	endWriting()
 	return err
@@ -154,7 +155,10 @@ func (w *Watcher) newRun(box *outbox, key sandbox.RunKey, in intake, spec sandbo
 	r.seenAs.Store(&in.stamp)
 	r.ending, r.stop = context.WithCancelCause(context.Background())
 	r.out = &output{live: box.newSegments(key)}
-	r.out.live.note = func() { w.notes.save(r.hash, r.out.progress()) }
+	r.out.live.note = func() {
+		crash.At("segment.noted")
+		w.notes.save(r.hash, r.out.progress())
+	}
 	return r
 }
 

@@ -210,10 +210,11 @@ func TestTheQueue(t *testing.T) {
 
 func TestWorkspacesAreNotShared(t *testing.T) {
 	d := newDesk(t, nil)
-	a := d.submit(ask{id: "s1", task: "sleep"})
-	d.started(a)
-	below := filepath.Join(a.workspace, "below")
+	within := filepath.Join(d.outbox, "workspaces", "project", "s1")
+	below := filepath.Join(within, "below")
 	d.must(os.MkdirAll(below, 0o755))
+	a := d.submit(ask{id: "s1", task: "sleep", workspace: within})
+	d.started(a)
 	for id, workspace := range map[string]string{"same": a.workspace, "below": below, "above": filepath.Dir(a.workspace)} {
 		resp := d.response(d.submit(ask{id: id, task: "echo", workspace: workspace}))
 		if resp.Error == nil || resp.Error.Code != delegation.CodeWorkspaceBusy {

@@ -32,6 +32,7 @@ var rooms = map[string]room{
 	"internal/nearest":  {},
 	"internal/version":  {},
 	"internal/lock":     {},
+	"internal/crash":    {},
 	"internal/cli":      {theirs: []string{unix}},
 	"internal/runfile":  {theirs: []string{unix}},
 	"internal/initproc": {ours: []string{"internal/runfile"}, theirs: []string{unix}},
@@ -50,7 +51,7 @@ var rooms = map[string]room{
 	},
 	"sandbox/sandboxtest/...": {ours: []string{"delegation", "sandbox", "internal/runfile", "sandbox/sandboxtest/...", "test/attack", "test/prober/..."}, theirs: []string{unix}},
 	"watcher": {
-		ours:   []string{"delegation", "sandbox", "internal/journal", "internal/control", "internal/runfile", "internal/tree"},
+		ours:   []string{"delegation", "sandbox", "internal/crash", "internal/journal", "internal/control", "internal/runfile", "internal/tree"},
 		theirs: []string{fsnotify, unix},
 	},
 	"cmd/sandbox-init": {ours: []string{"internal/initproc"}},

@@ -10,22 +10,25 @@ import (
 	"torno/test/house"
 )
 
-func TestKilledBetweenLaunchAndResponse(t *testing.T) {
+func TestARunOutlivesItsWatcher(t *testing.T) {
 	h := house.New(t, house.Plan{})
 	since := time.Now().Unix()
-	a := h.Submit(house.Ask{ID: "s1", Task: "echo ready; exec sleep 1000"})
+	a := h.Submit(house.Ask{ID: "s1", Task: "echo ready; while ! test -e go; do sleep 0.02; done; echo done"})
 	h.Says(a, "ready")
 	installation := h.Installation()
 	h.Signal(syscall.SIGKILL)
 	if n := len(h.Engine.Containers(t, installation)); n != 1 {
-		t.Fatalf("%d containers after the kill, want the orphan", n)
+		t.Fatalf("%d containers after the kill, want the child's", n)
 	}
 	h.Start()
-	h.Want(h.Response(a), delegation.StatusError, delegation.ReasonLost, -1)
-	if left := h.Engine.Containers(t, installation); len(left) != 0 {
-		t.Errorf("orphans: %v", left)
+	h.Touch("workspaces/s1/go")
+	resp := h.Response(a)
+	h.Want(resp, delegation.StatusCompleted, delegation.ReasonExited, 0)
+	if resp.StdoutTail != "ready\ndone\n" || h.Read(a.Answer) != "ready\ndone\n" {
+		t.Errorf("the tail is %q, the answer %q", resp.StdoutTail, h.Read(a.Answer))
 	}
 	h.Want(h.Run(house.Ask{ID: "s2", Task: "true"}), delegation.StatusCompleted, delegation.ReasonExited, 0)
+	h.Eventually("no sandbox is left", func() bool { return len(h.Engine.Containers(t, installation)) == 0 })
 	creates := 0
 	for run, actions := range h.Engine.Events(t, installation, since, time.Now().Unix()+1) {
 		if len(run) == 32 && slices.Contains(actions, "create") { // a key; the trials of a start carry none
@@ -35,6 +38,19 @@ func TestKilledBetweenLaunchAndResponse(t *testing.T) {
 	if creates != 2 {
 		t.Errorf("the engine created %d containers for two runs", creates)
 	}
+}
+
+func TestASandboxThatIsGoneWhenTheWatcherComesBackIsLost(t *testing.T) {
+	h := house.New(t, house.Plan{})
+	a := h.Submit(house.Ask{ID: "s1", Task: "echo ready; exec sleep 1000"})
+	h.Says(a, "ready")
+	left := h.Engine.Containers(t, h.Installation())
+	h.Signal(syscall.SIGKILL)
+	for _, c := range left {
+		h.Engine.Remove(t, c.ID)
+	}
+	h.Start()
+	h.Want(h.Response(a), delegation.StatusError, delegation.ReasonLost, -1)
 }
 
 func TestTwoInstallationsOnOneEngine(t *testing.T) {

@@ -5,14 +5,15 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
 // bin is where the programs are, built as they are shipped.
 var bin string
 
-// Main is for a package's TestMain: it builds the programs, runs the tests and returns their exit code.
-func Main(m *testing.M) int {
+// Main is for a package's TestMain: it builds the programs, with the given tags, runs the tests and returns their exit code.
+func Main(m *testing.M, tags ...string) int {
 	dir, err := os.MkdirTemp("", "torno-house-")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -21,7 +22,7 @@ func Main(m *testing.M) int {
 	defer os.RemoveAll(dir)
 	bin = dir
 	for _, name := range []string{"watcher", "subagent", "sandbox-init"} {
-		command := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", Program(name), "torno/cmd/"+name)
+		command := exec.Command("go", "build", "-trimpath", "-tags", strings.Join(tags, ","), "-ldflags=-s -w", "-o", Program(name), "torno/cmd/"+name)
 		command.Env = append(os.Environ(), "CGO_ENABLED=0")
 		if out, err := command.CombinedOutput(); err != nil {
 			fmt.Fprintf(os.Stderr, "build %s: %v\n%s", name, err, out)

@@ -49,8 +49,10 @@ func New(t testing.TB, p Plan) *House {
 	}))
 	h.Must(os.WriteFile(h.Config, text.Bytes(), 0o600))
 	h.Client = control.Dial(filepath.Join(h.Dir, "state"))
-	h.Start()
 	t.Cleanup(h.tearDown)
+	if !p.Later {
+		h.Start()
+	}
 	return h
 }
 

@@ -12,6 +12,7 @@ type Plan struct {
 	Offers     string   // more profiles on offer, each behind a comma
 	Dirs       []string // to be made first
 	Host       string   // the engine's socket, where it is not the usual one
+	Later      bool     // the story starts the watcher itself
 }
 
 const configuration = `version: 1

@@ -13,21 +13,42 @@ import (
 // Start runs the watcher and waits until its door answers.
 func (h *House) Start() {
 	h.Helper()
-	h.process = exec.Command(Program("watcher"), "run", "--config", h.Config)
-	h.process.Env = append(os.Environ(), h.Env...)
-	h.process.Stderr, h.process.Stdout = (*log)(h), (*log)(h)
-	h.Must(h.process.Start())
-	h.exited = make(chan error, 1)
-	go func(p *exec.Cmd, exited chan<- error) { exited <- p.Wait() }(h.process, h.exited)
+	h.Launch()
 	h.Eventually("the watcher answers", func() bool {
 		select {
 		case err := <-h.exited:
+			h.process = nil
 			h.Fatalf("the watcher ended: %v\n%s", err, h.Said())
 		default:
 		}
 		_, err := h.Client.Status(h.Context())
 		return err == nil && h.Exists(delegation.HeartbeatName)
 	})
+}
+
+// Launch runs the watcher and does not wait for it.
+func (h *House) Launch() {
+	h.Helper()
+	h.process = exec.Command(Program("watcher"), "run", "--config", h.Config)
+	h.process.Env = append(os.Environ(), h.Env...)
+	h.process.Stderr, h.process.Stdout = (*log)(h), (*log)(h)
+	h.Must(h.process.Start())
+	h.exited = make(chan error, 1)
+	go func(p *exec.Cmd, exited chan<- error) { exited <- p.Wait() }(h.process, h.exited)
+}
+
+// Killed waits until the watcher has died of a KILL that nobody here sent.
+func (h *House) Killed() {
+	h.Helper()
+	select {
+	case <-h.exited:
+	case <-time.After(Patience):
+		h.Fatalf("the watcher does not die\n%s", h.Said())
+	}
+	if status, ok := h.process.ProcessState.Sys().(syscall.WaitStatus); !ok || status.Signal() != syscall.SIGKILL {
+		h.Fatalf("the watcher ended otherwise: %s\n%s", h.process.ProcessState, h.Said())
+	}
+	h.process = nil
 }
 
 // log collects what the watcher says.

@@ -1,0 +1,164 @@
+package crash
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// effects are the calls that change something outside of the watcher: receiver and method, as they are written.
+var effects = []string{
+	"journal.Begin", "journal.Move", "journal.SetHandle", "journal.Answered", "journal.Refile", "journal.Retry",
+	"launcher.Create", "launcher.Start", "launcher.Open", "launcher.Remove", "dir.Publish", "dir.Remove", "notes.save", "notes.drop",
+}
+
+// exempt are calls that no run depends on, and why.
+var exempt = map[string]string{
+	"operator_output.go: launcher.Open": "an operator looks on",
+	"recover.go: notes.drop":            "a sweep of notes that belong to no run",
+}
+
+// source is what was found in the watcher's sources.
+type source struct {
+	points    []string // names, each once
+	pointless []string // effects that no point stands before
+}
+
+func readSource(t *testing.T) (s source) {
+	t.Helper()
+	files, err := filepath.Glob("../../watcher/*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range files {
+		if strings.HasSuffix(path, "_test.go") {
+			continue
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.add(filepath.Base(path), file)
+	}
+	return s
+}
+
+// add notes, in the order of the text, whether a point stands before each effect with no other effect between.
+func (s *source) add(name string, file *ast.File) {
+	for _, d := range file.Decls {
+		f, ok := d.(*ast.FuncDecl)
+		if !ok || f.Body == nil {
+			continue
+		}
+		guarded := false
+		ast.Inspect(f.Body, func(n ast.Node) bool {
+			call, ok := n.(*ast.CallExpr)
+			if !ok {
+				return true
+			}
+			switch what := callee(call); {
+			case what == "crash.At":
+				guarded = true
+				s.addPoint(call.Args[0])
+			case slices.Contains(effects, what) && exempt[name+": "+what] == "":
+				if !guarded {
+					s.pointless = append(s.pointless, name+": "+f.Name.Name+": "+what)
+				}
+				guarded = false
+			}
+			return true
+		})
+	}
+}
+
+// callee is "receiver.method" of a call, with the last part of the receiver only.
+func callee(call *ast.CallExpr) string {
+	selector, ok := call.Fun.(*ast.SelectorExpr)
+	if !ok {
+		return ""
+	}
+	switch x := selector.X.(type) {
+	case *ast.Ident:
+		return x.Name + "." + selector.Sel.Name
+	case *ast.SelectorExpr:
+		return x.Sel.Name + "." + selector.Sel.Name
+	}
+	return ""
+}
+
+// addPoint notes a point's name. One that is put together has a text for its beginning and a state behind it.
+func (s *source) addPoint(arg ast.Expr) {
+	names := []string{}
+	switch x := arg.(type) {
+	case *ast.BasicLit:
+		names = append(names, text(x))
+	case *ast.BinaryExpr:
+		if first, ok := x.X.(*ast.BasicLit); ok {
+			for _, state := range []string{"starting", "running", "ended"} {
+				names = append(names, text(first)+state)
+			}
+		}
+	}
+	for _, name := range names {
+		if !slices.Contains(s.points, name) {
+			s.points = append(s.points, name)
+		}
+	}
+}
+
+func text(literal *ast.BasicLit) string {
+	s, err := strconv.Unquote(literal.Value)
+	if err != nil {
+		panic(err)
+	}
+	return s
+}
+
+func TestEveryEffectHasAPoint(t *testing.T) {
+	s := readSource(t)
+	for _, effect := range s.pointless {
+		t.Errorf("%s: no crash.At stands between this effect and the one before", effect)
+	}
+	if len(s.points) < 20 {
+		t.Errorf("only %d points were found", len(s.points))
+	}
+	for _, point := range s.points {
+		if stories[point] == nil {
+			t.Errorf("the point %s is in no story, so that nobody was ever killed there", point)
+		}
+	}
+	for point := range stories {
+		if !slices.Contains(s.points, point) {
+			t.Errorf("there is a story of %s, which is no point", point)
+		}
+	}
+}
+
+// TestAnEffectWithoutAPointIsFound: the test above would say so.
+func TestAnEffectWithoutAPointIsFound(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.go")
+	const code = `package x
+func f() {
+	crash.At("a")
+	w.journal.Move(1)
+	w.journal.Answered(2)
+}`
+	if err := os.WriteFile(path, []byte(code), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	file, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var s source
+	s.add("x.go", file)
+	if !slices.Equal(s.points, []string{"a"}) || !slices.Equal(s.pointless, []string{"x.go: f: journal.Answered"}) {
+		t.Errorf("found %+v", s)
+	}
+}

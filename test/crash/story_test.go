@@ -1,0 +1,185 @@
+package crash
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"torno/delegation"
+	"torno/test/house"
+)
+
+// story is how a point is reached and what must come of it. Each has its own house, whose watcher is told to die at the
+// point; done looks at the end, when another watcher has taken over.
+type story struct {
+	// before brings the house to where the watcher that is to die is started. nil: nothing has to be.
+	before func(*scene)
+	// during makes the watcher come to the point.
+	during func(*scene)
+	// after is what happens while nobody is there. nil: nothing.
+	after func(*scene)
+	// done says what must be true in the end.
+	done func(*scene)
+}
+
+// scene is a story that is being told.
+type scene struct {
+	*house.House
+	ask   house.Ask
+	kills int64
+}
+
+// die waits until the watcher is dead.
+func (s *scene) die() {
+	s.Helper()
+	s.Killed()
+	s.kills++
+}
+
+const (
+	hello = "echo hello"
+	// long prints, waits for a file and prints again.
+	long = "echo hello; while ! test -e go; do sleep 0.02; done; echo there"
+)
+
+func submit(task string) func(*scene) {
+	return func(s *scene) { s.ask = s.Submit(house.Ask{ID: "s1", Task: task}) }
+}
+
+// letOn lets the long task end.
+func letOn(s *scene) { s.Touch("workspaces/s1/go") }
+
+// says wants the run to have completed with the output.
+func says(want string) func(*scene) {
+	return func(s *scene) {
+		s.Helper()
+		resp := s.Response(s.ask)
+		s.Want(resp, delegation.StatusCompleted, delegation.ReasonExited, 0)
+		if resp.StdoutTail != want || s.Read(s.ask.Answer) != want {
+			s.Errorf("the tail is %q, the answer %q, want %q", resp.StdoutTail, s.Read(s.ask.Answer), want)
+		}
+	}
+}
+
+// ends wants a reason, and a status.
+func ends(status delegation.Status, reason delegation.Reason) func(*scene) {
+	return func(s *scene) { s.Helper(); s.Want(s.Response(s.ask), status, reason, -1) }
+}
+
+// killedInTheMiddle leaves a long run behind whose watcher is dead.
+func killedInTheMiddle(s *scene) {
+	s.Helper()
+	s.Start()
+	submit(long)(s)
+	s.Says(s.ask, "hello")
+	if err := s.Signal(syscall.SIGKILL); err == nil {
+		s.Fatal("the watcher ended well when it was killed")
+	}
+	s.kills++
+}
+
+// killedAt leaves a run behind whose watcher died at another point.
+func killedAt(point, task string) func(*scene) {
+	return func(s *scene) {
+		s.Helper()
+		s.Env = []string{"TORNO_CRASH=" + point}
+		s.Launch()
+		submit(task)(s)
+		s.die()
+	}
+}
+
+// takeAway removes the request.
+func takeAway(s *scene) { s.Must(os.Remove(s.Path("request_s1.json"))) }
+
+// removeSandboxes removes what the installation has on the engine.
+func removeSandboxes(s *scene) {
+	for _, c := range s.Engine.Containers(s, "") {
+		if strings.Contains(s.Said(), c.Labels["torno.installation"]) {
+			s.Engine.Remove(s, c.ID)
+		}
+	}
+}
+
+// writeAgain writes the same request once more, as another file.
+func writeAgain(s *scene) {
+	name := s.Path("request_s1.json")
+	data, err := os.ReadFile(name)
+	s.Must(err)
+	s.Must(os.WriteFile(name+".tmp", data, 0o644))
+	s.Must(os.Rename(name+".tmp", name))
+}
+
+// nonsense is a request that is refused, with ids.
+func nonsense(s *scene) {
+	s.ask = house.Ask{ID: "s1", Request: "req s1"}
+	data, err := json.Marshal(map[string]any{
+		"version": 1, "subagent_id": "s1", "request_id": "req s1", "task": "true", "yaml_config": map[string]any{},
+		"answer_file": "/etc/answer", "workspace": "/etc", "timeout_seconds": 30,
+	})
+	s.Must(err)
+	s.Must(os.WriteFile(s.Path("request_s1.json.tmp"), data, 0o644))
+	s.Must(os.Rename(s.Path("request_s1.json.tmp"), s.Path("request_s1.json")))
+}
+
+// forbid takes the workspace's root out of the configuration.
+func (s *scene) forbid() {
+	text := strings.Replace(s.Read(s.Config), s.Outbox+"/workspaces", s.Dir+"/shared", 1)
+	s.Must(os.WriteFile(s.Config, []byte(text), 0o600))
+}
+
+// nobodyIsAnswered wants no trace of a run whose request is gone.
+func nobodyIsAnswered(s *scene) {
+	s.Helper()
+	s.Eventually("nothing of the request is left", func() bool {
+		left, err := filepath.Glob(s.Path("*s1*"))
+		s.Must(err)
+		return len(left) == 0
+	})
+}
+
+// stories are told by the point at which the watcher dies.
+var stories = map[string]*story{
+	"admit.recorded":   {during: submit(hello), done: says("hello\n")},
+	"move.starting":    {during: submit(hello), done: says("hello\n")},
+	"launch.created":   {during: submit(hello), done: says("hello\n")},
+	"launch.noted":     {during: submit(hello), done: says("hello\n")},
+	"launch.started":   {during: submit(hello), done: says("hello\n")},
+	"run.opened":       {during: submit(hello), done: says("hello\n")},
+	"move.running":     {during: submit(hello), done: says("hello\n")},
+	"move.ended":       {during: submit(hello), done: says("hello\n")},
+	"end.forgotten":    {during: submit(hello), done: says("hello\n")},
+	"outbox.responded": {during: submit(hello), done: says("hello\n")},
+	"end.noted":        {during: submit(hello), done: says("hello\n")},
+	"end.removed":      {during: submit(hello), done: says("hello\n")},
+	"outbox.status":    {during: submit(hello), done: says("hello\n")},
+	"outbox.cleared":   {during: submit(hello), done: says("hello\n")},
+	"outbox.beat":      {during: func(*scene) {}, after: submit(hello), done: says("hello\n")},
+	"segment.noted":    {during: submit(long), after: letOn, done: says("hello\nthere\n")},
+	"outbox.segment":   {during: submit(long), after: letOn, done: says("hello\nthere\n")},
+	"adopt.noted":      {before: killedAt("launch.noted", hello), during: func(*scene) {}, done: says("hello\n")},
+	"again.filed": {
+		during: func(s *scene) { submit(long)(s); s.Says(s.ask, "hello"); writeAgain(s) },
+		after:  letOn, done: says("hello\nthere\n"),
+	},
+	"answer.filed": {
+		during: func(s *scene) { submit(hello)(s); s.Response(s.ask); writeAgain(s) }, done: says("hello\n"),
+	},
+	"answer.noted":    {during: nonsense, done: ends(delegation.StatusError, delegation.ReasonRefused)},
+	"refuse.recorded": {during: nonsense, done: ends(delegation.StatusError, delegation.ReasonRefused)},
+	"recover.gone": {
+		before: func(s *scene) { killedAt("launch.created", hello)(s); takeAway(s) }, during: func(*scene) {}, done: nobodyIsAnswered,
+	},
+	"recover.removed": {before: killedAt("end.removed", hello), during: func(*scene) {}, done: says("hello\n")},
+	"recover.ended": {
+		before: func(s *scene) { killedInTheMiddle(s); removeSandboxes(s) }, during: func(*scene) {},
+		done: ends(delegation.StatusError, delegation.ReasonLost),
+	},
+	"refuse.ended": {
+		before: func(s *scene) { killedAt("launch.created", hello)(s); s.forbid() }, during: func(*scene) {},
+		done: ends(delegation.StatusError, delegation.ReasonRefused),
+	},
+	"recover.answered": {before: killedAt("end.noted", hello), during: func(*scene) {}, done: says("hello\n")},
+}
