@@ -8,15 +8,17 @@ import (
 	"torno/sandbox/sandboxtest"
 )
 
-func TestContractByHandle(t *testing.T) { contract(t, docker.MountByHandle) }
+func TestContractByHandle(t *testing.T) { contract(t, "docker by handle", docker.MountByHandle) }
 
-func TestContractByPath(t *testing.T) { contract(t, docker.MountByPath) }
+func TestContractByPath(t *testing.T) { contract(t, "docker by path", docker.MountByPath) }
 
-func contract(t *testing.T, mode docker.MountMode) {
+func contract(t *testing.T, name string, mode docker.MountMode) {
 	h := newHouse(t, func(o *docker.Options) { o.Mounts = mode })
 	sandboxtest.Suite(t, sandboxtest.Harness{
-		New:   func(_ *testing.T, base, installation string) sandbox.Launcher { return h.launch(base, installation) },
-		Crash: func(l sandbox.Launcher) { h.crash(l.(*docker.Launcher)) },
-		Real:  true,
+		Name:     name,
+		New:      func(_ *testing.T, base, installation string) sandbox.Launcher { return h.launch(base, installation) },
+		Crash:    func(l sandbox.Launcher) { h.crash(l.(*docker.Launcher)) },
+		Controls: controls(h),
+		Real:     true,
 	})
 }

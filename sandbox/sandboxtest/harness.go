@@ -4,10 +4,15 @@ import (
 	"testing"
 
 	"torno/sandbox"
+	"torno/test/prober/inside"
+	"torno/test/prober/verdict"
 )
 
 // Harness is what the suite must know of a launcher.
 type Harness struct {
+	// Name is the launcher and its way, as in "docker by handle". The first word is its column in test/prober/verdicts.md.
+	Name string
+
 	// New makes a launcher of an installation. The second one of the same name is what a watcher is after a crash: it
 	// knows nothing of the first but finds its sandboxes. Launchers of two names share the engine and nothing else.
 	// All workspaces and context lie beneath the directory base.
@@ -20,8 +25,20 @@ type Harness struct {
 	// what the launcher says that it enforces. Otherwise argv are words of the fake.
 	Real bool
 
+	// Controls are for a Real launcher: places without its walls, in which the prober shows that its probes are alive.
+	// Each of them sees the host's directory dir at its own path, and the workspace in it at /workspace.
+	Controls func(t *testing.T, dir string) Controls
+
 	// Adjust, when it is there, changes a spec of the suite into one that fits: another root filesystem, for example.
 	Adjust func(t *testing.T, spec *sandbox.Spec)
+}
+
+// Controls are the weak places of a case.
+type Controls struct {
+	// Ground is where the engine is, and a neighbour that stays there until the test ends.
+	Ground inside.Ground
+	// Try runs the prober in every place, and tells what came of it by what is taken away there.
+	Try func(ground string) map[string][]inside.Outcome
 }
 
 // suite is one launcher under test.
@@ -29,7 +46,7 @@ type suite struct {
 	Harness
 	base     string
 	launcher sandbox.Launcher
-	probe    string // the probe's file, for a real launcher
+	prober   string // its file, for a real launcher
 }
 
 // ours is the installation of most cases.
@@ -50,7 +67,7 @@ func Suite(t *testing.T, h Harness) {
 		s.run(t, lifecycleCases, restartCases, outputCases, processCases, mountCases)
 	})
 	if h.Real {
-		s.probe = buildProbe(t)
+		s.prober = verdict.Build(t)
 		t.Run("wall", func(t *testing.T) { s.run(t, wallCases, limitCases, ownerCases) })
 		t.Run("tools", func(t *testing.T) { s.run(t, toolCases) })
 	}

@@ -3,63 +3,56 @@ package sandboxtest
 import (
 	"bufio"
 	"encoding/json"
-	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"torno/sandbox"
-	"torno/sandbox/sandboxtest/inside"
+	"torno/test/prober/inside"
+	"torno/test/prober/verdict"
 )
 
 var wallCases = []testCase{
 	{"what an agent finds", whatAgentFinds},
+	{"what an agent tries", whatAgentTries},
 	{"init cannot be harmed", initUnharmed},
 	{"user namespaces and mounts are denied to tools", toolsDenied},
 	{"a workspace that is swapped before the start", swappedWorkspace},
 	{"a socket of the operator's can be used", socketUsable},
 }
 
-// buildProbe compiles the probe for the sandboxes of a real launcher.
-func buildProbe(t *testing.T) string {
-	t.Helper()
-	file := filepath.Join(t.TempDir(), "probe")
-	build := exec.Command("go", "build", "-trimpath", "-o", file, "torno/sandbox/sandboxtest/probe")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("the probe cannot be built: %v\n%s", err, out)
-	}
-	return file
-}
-
-// probe is a run of the probe, which lies in the workspace.
+// probe is a run of the prober, which lies in the workspace.
 func (b *bench) probe(args ...string) sandbox.Spec {
 	b.Helper()
-	content, err := os.ReadFile(b.suite.probe)
+	b.chown(b.plant("prober", 0o755), owner)
+	return b.command(append([]string{"/workspace/prober"}, args...)...)
+}
+
+// plant copies the prober into the workspace.
+func (b *bench) plant(name string, mode fs.FileMode) string {
+	b.Helper()
+	content, err := os.ReadFile(b.suite.prober)
 	b.must(err)
-	file := filepath.Join(b.home, "probe")
+	file := filepath.Join(b.home, name)
 	b.must(os.WriteFile(file, content, 0o755))
-	b.chown(file, owner)
-	return b.command(append([]string{"/workspace/probe"}, args...)...)
+	b.must(os.Chmod(file, mode))
+	return file
 }
 
 // whatAgentFinds has the agent look at everything, and try everything, once.
 func whatAgentFinds(b *bench) {
-	spec := b.probe(append(append([]string{"look"}, private...), b.targets()...)...)
+	spec := b.probe(append([]string{"look"}, private...)...)
 	spec.Process.Umask = 0o027
 	spec.Limits.Tmp, spec.Limits.Home, spec.Limits.Shm = 8*mib, 16*mib, 4*mib
 	spec.Limits.OpenFiles, spec.Limits.FileSize = 333, 64*mib
 	r := b.runs(spec)
 	var report inside.Report
 	if err := json.Unmarshal(r.stdout, &report); err != nil || r.exit.Code != 0 {
-		b.Fatalf("the probe failed: %v, exit %d, %s", err, r.exit.Code, tail(r.errors))
-	}
-	if report.Loopback != inside.Done {
-		b.Errorf("an agent cannot talk to itself: %s", report.Loopback)
+		b.Fatalf("the prober failed: %v, exit %d, %s", err, r.exit.Code, tail(r.errors))
 	}
 	enforced, scene := b.check(), scene{spec: spec, namespaces: hostNamespaces(b.T)}
 	for _, c := range checks {
@@ -74,17 +67,34 @@ func whatAgentFinds(b *bench) {
 	}
 }
 
-// targets are addresses that an agent must not reach. Those on the host are alive while the case runs.
-func (b *bench) targets() []string {
-	abstract := fmt.Sprintf("@torno-suite-%d", numbers.Add(1))
-	targets := []string{"tcp 1.1.1.1:53", "udp 1.1.1.1:53", "tcp [2606:4700:4700::1111]:53"}
-	for network, address := range map[string]string{"tcp": "127.0.0.1:0", "unix": abstract} {
-		listener, err := net.Listen(network, address)
-		b.must(err)
-		b.Cleanup(func() { listener.Close() })
-		targets = append(targets, network+" "+listener.Addr().String())
+// whatAgentTries has the agent try everything that it must not be able to do, and some of what it must, and the same tried
+// where the walls are down.
+func whatAgentTries(b *bench) {
+	spec := b.probe("try", "")
+	b.plant("set-uid", 0o755|fs.ModeSetuid)
+	b.put("secret", "the host's\n")
+	b.mkdir("workspace/strong", owner)
+	b.must(os.Chmod(b.mkdir("workspace/weak", owner), 0o777))
+
+	controls := b.suite.Controls(b.T, b.dir)
+	ground := controls.Ground
+	ground.Dir, ground.SetUID, ground.Secret = "/workspace/strong", "/workspace/set-uid", filepath.Join(b.dir, "secret")
+	spec.Process.Argv[2] = encode(b, ground)
+	r := b.runs(spec)
+	var strong []inside.Outcome
+	if err := json.Unmarshal(r.stdout, &strong); err != nil || r.exit.Code != 0 {
+		b.Fatalf("the prober failed: %v, exit %d, %s", err, r.exit.Code, tail(r.errors))
 	}
-	return targets
+	ground.Dir = "/workspace/weak"
+	column, _, _ := strings.Cut(b.suite.Name, " ")
+	verdict.Judge(b.T, verdict.Case{Where: b.suite.Name, Column: column, Strong: strong, Weak: controls.Try(encode(b, ground))})
+}
+
+func encode(b *bench, ground inside.Ground) string {
+	b.Helper()
+	text, err := json.Marshal(ground)
+	b.must(err)
+	return string(text)
 }
 
 // hostNamespaces are those of this process, by kind.

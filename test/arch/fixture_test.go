@@ -36,7 +36,7 @@ func TestRuleFindsForbiddenImports(t *testing.T) {
 		"a similar name":              {pkg{path: "sandbox/docker", imports: []string{"github.com/docker/dockerfile"}}, []string{"sandbox/docker may not import github.com/docker/dockerfile"}},
 		"a library nobody chose":      {pkg{path: "delegation", imports: []string{"github.com/pkg/errors"}}, []string{"delegation may not import github.com/pkg/errors"}},
 		"C":                           {pkg{path: "sandbox", imports: []string{"C"}}, []string{"sandbox may not import C"}},
-		"a room below a room":         {pkg{path: "sandbox/sandboxtest/probe", imports: []string{"torno/sandbox/sandboxtest/inside"}}, nil},
+		"a room below a room":         {pkg{path: "sandbox/sandboxtest/below", imports: []string{"torno/sandbox/sandboxtest/inside"}}, nil},
 		"a room that nobody knows":    {pkg{path: "internal/attic"}, []string{"internal/attic is not on the map in rooms_test.go"}},
 		"a tool":                      {pkg{path: "test/e2e", imports: []string{"torno/watcher", "example.org/x"}}, nil},
 	} {

@@ -84,7 +84,7 @@ func (r *Report) readMounts() error {
 		m := Mount{Options: strings.Split(fields[5], ",")}
 		var stat unix.Statfs_t
 		if unix.Statfs(path, &stat) == nil {
-			m.Bytes = stat.Blocks * uint64(stat.Bsize)
+			m.Bytes, m.Files = stat.Blocks*uint64(stat.Bsize), stat.Files
 		}
 		r.Mounts[path] = m
 	}

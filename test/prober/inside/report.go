@@ -1,14 +1,12 @@
-// Package inside looks around in a sandbox, as a curious agent would, and writes down what it finds. It judges nothing:
-// the suite does, and what it would say of the host itself, outside of every sandbox, shows whether its judgement is
-// worth anything.
+// Package inside is what the prober does in a sandbox. Look goes around as a curious agent would and writes down what
+// it finds; Try attempts whatever an agent must not be able to do, one small probe for each thing. Neither judges: the
+// contract suite holds a report against the spec, and package verdict holds outcomes against the page of verdicts.
 package inside
 
 // Report is what Look found.
 type Report struct {
 	Agent, Init Status
 	InitName    string
-	// InitSecrets is what came of opening the environment, the memory and the descriptors of process 1.
-	InitSecrets map[string]Outcome
 
 	User          string   // the name of the agent's uid
 	Users         []string // all names there are
@@ -24,27 +22,11 @@ type Report struct {
 	Up          []string // network interfaces
 	Routes      []string
 	Nameservers []string
-	Reach       map[string]Outcome // connecting to the given addresses
-	Loopback    Outcome            // connecting to a listener of its own
-	Families    map[string]Outcome // opening a socket of an unusual family
-
-	Calls map[string]Outcome // system calls with arguments that are nonsense to who may make them
 
 	Listings map[string][]string // of directories
 	Mounts   map[string]Mount    // by path; of several the uppermost
 	Writable []string            // files and directories, of private ones only the top
 	Devices  []string            // device nodes
-}
-
-// Outcome is Done or the name of an error, as in "EPERM".
-type Outcome string
-
-// Done says that it worked.
-const Done Outcome = "done"
-
-// Denied says that it was forbidden, rather than wrong.
-func (o Outcome) Denied() bool {
-	return o == "EPERM" || o == "EACCES" || o == "ENOSYS" || o == "EAFNOSUPPORT"
 }
 
 // Status is a part of /proc/PID/status.
@@ -60,4 +42,5 @@ type Status struct {
 type Mount struct {
 	Options []string
 	Bytes   uint64 // its size
+	Files   uint64 // how many it can hold; 0 is no bound
 }

@@ -1,5 +1,0 @@
-//go:build !amd64
-
-package main
-
-func legacy() map[string]probe { return nil }

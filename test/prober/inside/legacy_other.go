@@ -1,0 +1,5 @@
+//go:build linux && !amd64
+
+package inside
+
+func legacyProbes() []probe { return nil }

@@ -1,0 +1,239 @@
+package inside
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// Exhaust takes each thing in turn, in a process of its own, so that what was taken is given back, and so that a process
+// that is killed for it tells how far it came.
+func Exhaust(wanted []Taking) []Taking {
+	var all []Taking
+	for _, w := range wanted {
+		cmd := exec.Command("/proc/self/exe", "take", w.What, fmt.Sprint(w.Most))
+		out, err := cmd.Output()
+		w.Got, w.Stop = progress(out)
+		var ended *exec.ExitError
+		if errors.As(err, &ended) && w.Stop == "" {
+			w.Stop = ended.String()
+		}
+		all = append(all, w)
+	}
+	return all
+}
+
+// progress reads what Take wrote: numbers, and at last a word.
+func progress(out []byte) (got int64, stop string) {
+	for line := range strings.Lines(string(out)) {
+		if _, err := fmt.Sscan(line, &got); err != nil {
+			stop = strings.TrimSpace(line)
+		}
+	}
+	return got, stop
+}
+
+// Take takes as much of something as there is, up to most, holds it, and writes down how much that is as it goes.
+func Take(w io.Writer, what string, most int64) error {
+	t, ok := takings()[what]
+	if !ok {
+		return fmt.Errorf("nobody knows how to take %q", what)
+	}
+	for got := int64(0); got < most; {
+		n, err := t()
+		if err != nil {
+			_, err = fmt.Fprintln(w, unix.ErrnoName(errnoOf(err)), err)
+			return err
+		}
+		got += n
+		if _, err := fmt.Fprintln(w, got); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func errnoOf(err error) (errno syscall.Errno) {
+	errors.As(err, &errno)
+	return errno
+}
+
+// Takes are the names of all things that Take knows.
+func Takes() (names []string) {
+	for name := range takings() {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+const mib = 1 << 20
+
+// takings are steps: each takes a little more and says how much.
+func takings() map[string]func() (int64, error) {
+	return map[string]func() (int64, error){
+		"processes":      func() (int64, error) { return 1, fork(false) },
+		"zombies":        func() (int64, error) { return 1, fork(true) },
+		"heap":           heap,
+		"memfd":          filler(func() (int, error) { return unix.MemfdCreate("fill", unix.MFD_CLOEXEC) }),
+		"open files":     func() (int64, error) { return one(unix.Open("/dev/null", unix.O_RDONLY|unix.O_CLOEXEC, 0)) },
+		"pipe buffers":   pipeBuffer,
+		"socket buffers": socketBuffer,
+		"inotify":        func() (int64, error) { return one(unix.InotifyInit1(unix.IN_CLOEXEC)) },
+		"timers":         timer,
+		"signals":        queuedSignal,
+		"message queues": messageQueue,
+		"/tmp":           fillDir("/tmp"),
+		"/home/agent":    fillDir("/home/agent"),
+		"/dev/shm":       fillDir("/dev/shm"),
+		"files in /tmp":  manyFiles("/tmp"),
+		"page cache":     pageCache("."),
+	}
+}
+
+func one(_ int, err error) (int64, error) { return 1, err }
+
+// fork makes a process that does nothing, for ever or not even that. It is as bare as it is because the Go runtime, of
+// which it is a copy with one thread, must not run in it.
+func fork(ends bool) error {
+	pid, _, errno := syscall.RawSyscall(unix.SYS_CLONE, uintptr(unix.SIGCHLD), 0, 0)
+	if errno != 0 {
+		return errno
+	}
+	for pid == 0 {
+		if ends {
+			syscall.RawSyscall(unix.SYS_EXIT_GROUP, 0, 0, 0)
+		}
+		syscall.RawSyscall6(unix.SYS_PPOLL, 0, 0, 0, 0, 0, 0)
+	}
+	return nil
+}
+
+func heap() (int64, error) {
+	memory, err := unix.Mmap(-1, 0, mib, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON|unix.MAP_POPULATE)
+	return int64(len(memory)), err
+}
+
+// filler writes into a file that is opened once.
+func filler(open func() (int, error)) func() (int64, error) {
+	fd, zeros := -1, make([]byte, mib/4)
+	return func() (n int64, err error) {
+		if fd < 0 {
+			if fd, err = open(); err != nil {
+				return 0, err
+			}
+		}
+		written, err := unix.Write(fd, zeros)
+		return int64(written), err
+	}
+}
+
+// fillDir fills a file system with one file that has no name, so that it goes with us.
+func fillDir(dir string) func() (int64, error) {
+	return filler(func() (int, error) { return unix.Open(dir, unix.O_TMPFILE|unix.O_RDWR|unix.O_CLOEXEC, 0o600) })
+}
+
+// manyFiles makes empty files, all of which go again with the next who takes.
+func manyFiles(dir string) func() (int64, error) {
+	number, in := 0, filepath.Join(dir, "many")
+	return func() (int64, error) {
+		if number == 0 {
+			if err := errors.Join(os.RemoveAll(in), os.Mkdir(in, 0o700)); err != nil {
+				return 0, err
+			}
+		}
+		number++
+		return 1, closed(unix.Open(fmt.Sprintf("%s/%d", in, number), unix.O_CREAT|unix.O_WRONLY|unix.O_CLOEXEC, 0o600))
+	}
+}
+
+// pageCache writes files of moderate size, one after another, and keeps none: what stays is what the kernel remembers.
+func pageCache(dir string) func() (int64, error) {
+	return func() (int64, error) {
+		fd, err := unix.Open(dir, unix.O_TMPFILE|unix.O_RDWR|unix.O_CLOEXEC, 0o600)
+		if err != nil {
+			return 0, err
+		}
+		n, err := unix.Write(fd, make([]byte, mib))
+		return int64(n), err
+	}
+}
+
+// pipeBuffer fills a new pipe, as big as one may be.
+func pipeBuffer() (int64, error) {
+	var ends [2]int
+	if err := unix.Pipe2(ends[:], unix.O_CLOEXEC|unix.O_NONBLOCK); err != nil {
+		return 0, err
+	}
+	_, _ = unix.FcntlInt(uintptr(ends[1]), unix.F_SETPIPE_SZ, mib) // else it is of the usual size
+	n, err := unix.Write(ends[1], make([]byte, mib))
+	return int64(n), err
+}
+
+func socketBuffer() (int64, error) {
+	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
+	if err != nil {
+		return 0, err
+	}
+	n, err := unix.Write(pair[0], make([]byte, mib))
+	return int64(n), err
+}
+
+// timer makes one that never runs out; the kernel sets a signal aside for it.
+func timer() (int64, error) {
+	var id int32
+	_, _, errno := unix.Syscall(unix.SYS_TIMER_CREATE, unix.CLOCK_MONOTONIC, 0, pointer(&id))
+	return 1, orNil(errno)
+}
+
+// queuedSignal sends ourselves a signal that is never taken.
+func queuedSignal() (int64, error) {
+	const realTime = 40
+	blocked := unix.Sigset_t{}
+	blocked.Val[0] = 1 << (realTime - 1)
+	if err := unix.PthreadSigmask(unix.SIG_BLOCK, &blocked, nil); err != nil {
+		return 0, err
+	}
+	info := [128]byte{8: 0xFF, 9: 0xFF, 10: 0xFF, 11: 0xFF} // its code is SI_QUEUE
+	_, _, errno := unix.RawSyscall6(unix.SYS_RT_TGSIGQUEUEINFO, uintptr(os.Getpid()), uintptr(unix.Gettid()), realTime, pointer(&info), 0, 0)
+	return 1, orNil(errno)
+}
+
+var queues int
+
+func messageQueue() (int64, error) {
+	queues++
+	name, err := unix.BytePtrFromString(fmt.Sprintf("torno-%d-%d", os.Getpid(), queues))
+	if err != nil {
+		return 0, err
+	}
+	_, _, errno := unix.Syscall6(unix.SYS_MQ_OPEN, pointer(name), unix.O_CREAT|unix.O_RDWR|unix.O_EXCL, 0o600, 0, 0, 0)
+	_, _, _ = unix.Syscall(unix.SYS_MQ_UNLINK, pointer(name), 0, 0) // it lives on while it is open
+	return 1, orNil(errno)
+}
+
+func orNil(errno syscall.Errno) error {
+	if errno != 0 {
+		return errno
+	}
+	return nil
+}
+
+// Peak is the most memory that the sandbox ever had, by its own reading.
+func Peak() (peak int64) {
+	for _, file := range []string{"/sys/fs/cgroup/memory/memory.max_usage_in_bytes", "/sys/fs/cgroup/memory.peak"} {
+		if text, err := os.ReadFile(file); err == nil {
+			_ = json.Unmarshal(text, &peak)
+		}
+	}
+	return peak
+}

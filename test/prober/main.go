@@ -1,0 +1,210 @@
+//go:build linux
+
+// Prober is what tests run in a sandbox where a shell's script would not do. It is static and needs nothing of the
+// sandbox but its own file.
+//
+//	prober look DIR…        what is to be seen here, as an inside.Report; DIRs are private, so what is in them does not count
+//	prober try GROUND       everything that must not work, as inside.Outcomes; GROUND is an inside.Ground
+//	prober network GROUND   the same, in a network that is made open before
+//	prober stay             be a neighbour: say how to be reached, as an inside.Neighbour, and stay
+//	prober exhaust TAKINGS  take as much of each of inside.Takings as there is, as an inside.Exhausted
+//	prober beat             start programs, and say how long that takes, as inside.Beats
+//
+// Everything is JSON. What came of it is judged outside, by the contract suite and by package verdict.
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/signal"
+	"runtime"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"torno/test/prober/inside"
+)
+
+func main() {
+	if err := run(os.Args[1], os.Args[2:]); err != nil {
+		fmt.Fprintln(os.Stderr, "prober:", err)
+		os.Exit(1)
+	}
+}
+
+func run(what string, args []string) error {
+	switch what {
+	case "look":
+		return look(args)
+	case "try":
+		return try(args[0])
+	case "network":
+		return tryInNetwork(args[0])
+	case "stay":
+		return stay()
+	case "exhaust":
+		return exhaust(args[0])
+	case "take":
+		return take(args[0], args[1])
+	case "hold":
+		if err := take(args[0], args[1]); err != nil {
+			return err
+		}
+		return wait()
+	case "bomb":
+		inside.Bomb()
+	case "beat":
+		inside.Beat(func(b inside.Beats) { json.NewEncoder(os.Stdout).Encode(b) })
+	case "flood":
+		return flood(args[0])
+	case "burn":
+		return burn()
+	case "talk":
+		return talk(args[0])
+	case "whoami":
+		_, err := fmt.Println(os.Geteuid())
+		return err
+	case "nothing":
+		return nil
+	}
+	return fmt.Errorf("unknown command %q", what)
+}
+
+func look(private []string) error {
+	report, err := inside.Look(private)
+	if err != nil {
+		return err
+	}
+	return json.NewEncoder(os.Stdout).Encode(report)
+}
+
+func try(text string) error {
+	var ground inside.Ground
+	if err := json.Unmarshal([]byte(text), &ground); err != nil {
+		return err
+	}
+	return json.NewEncoder(os.Stdout).Encode(inside.Try(&ground))
+}
+
+func tryInNetwork(ground string) error {
+	held, err := inside.OpenNetwork()
+	if err == nil {
+		err = try(ground)
+	}
+	runtime.KeepAlive(held)
+	return err
+}
+
+// stay listens on the machine's own loopback and at a name that only its network namespace has.
+func stay() error {
+	tcp, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	abstract, err := net.Listen("unix", fmt.Sprintf("@torno-prober-%d", tcp.Addr().(*net.TCPAddr).Port))
+	if err != nil {
+		return err
+	}
+	name, err := os.Hostname()
+	if err != nil {
+		return err
+	}
+	n := inside.Neighbour{Hostname: name, TCP: tcp.Addr().String(), Abstract: abstract.Addr().String()}
+	if err := json.NewEncoder(os.Stdout).Encode(n); err != nil {
+		return err
+	}
+	for {
+		conn, err := tcp.Accept()
+		if err != nil {
+			return err
+		}
+		conn.Close()
+	}
+}
+
+// exhaust prints what came of takings.
+func exhaust(text string) error {
+	var wanted []inside.Taking
+	if err := json.Unmarshal([]byte(text), &wanted); err != nil {
+		return err
+	}
+	return json.NewEncoder(os.Stdout).Encode(inside.Exhausted{Takings: inside.Exhaust(wanted), Peak: inside.Peak()})
+}
+
+// take takes one thing, up to a number.
+func take(what, text string) error {
+	most, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		return err
+	}
+	return inside.Take(os.Stdout, what, most)
+}
+
+// wait says that it holds what it has, and waits for the end.
+func wait() error {
+	if _, err := fmt.Println("holding"); err != nil {
+		return err
+	}
+	ended := make(chan os.Signal, 1)
+	signal.Notify(ended, unix.SIGTERM)
+	<-ended
+	return nil
+}
+
+// flood prints lines, a mebibyte at a time.
+func flood(text string) error {
+	mebibytes, err := strconv.Atoi(text)
+	if err != nil {
+		return err
+	}
+	line := []byte(strings.Repeat("all work and no play\n", 1<<20/21))
+	for range mebibytes {
+		if _, err := os.Stdout.Write(line); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// burn prints how many processors it got for itself in a while of trying to get them all.
+func burn() error {
+	begin := time.Now()
+	end := begin.Add(2 * time.Second)
+	done := make(chan struct{})
+	for range runtime.NumCPU() {
+		go func() {
+			for time.Now().Before(end) {
+			}
+			done <- struct{}{}
+		}()
+	}
+	for range runtime.NumCPU() {
+		<-done
+	}
+	var usage unix.Rusage
+	if err := unix.Getrusage(unix.RUSAGE_SELF, &usage); err != nil {
+		return err
+	}
+	used := time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
+	_, err := fmt.Printf("%.2f\n", used.Seconds()/time.Since(begin).Seconds())
+	return err
+}
+
+// talk says hello to a unix socket and prints the answer.
+func talk(path string) error {
+	conn, err := net.Dial("unix", path)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	if _, err := fmt.Fprintln(conn, "hello"); err != nil {
+		return err
+	}
+	_, err = io.Copy(os.Stdout, conn)
+	return err
+}

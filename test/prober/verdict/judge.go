@@ -1,0 +1,113 @@
+package verdict
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"testing"
+
+	"torno/test/attack"
+	"torno/test/prober/inside"
+)
+
+// Case is what was found in one sandbox, and in weak places beside it.
+type Case struct {
+	Where  string // for the score: "docker by handle"
+	Column string // of the page: "docker"
+	Strong []inside.Outcome
+	Weak   map[string][]inside.Outcome // by what is taken away
+}
+
+// Judge fails the test for every verdict that is not the page's and for every probe that is dead, and keeps the score.
+func Judge(t *testing.T, c Case) {
+	t.Helper()
+	page, err := ReadPage()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Contains(page.Launchers, c.Column) {
+		t.Fatalf("test/prober/verdicts.md has no column %q", c.Column)
+	}
+	j := c.judge(page)
+	for _, fault := range j.faults {
+		t.Error(fault)
+	}
+	for _, name := range j.unproved {
+		t.Logf("NOTHING WAS PROVED by %q: this machine has none", name)
+	}
+	for _, row := range slices.Sorted(maps.Keys(j.trials)) {
+		attack.Record(t, *j.trials[row])
+	}
+}
+
+// judgement is what a case came to.
+type judgement struct {
+	faults   []string
+	unproved []string
+	trials   map[string]*attack.Trial // by row
+}
+
+func (c Case) judge(page Page) *judgement {
+	j := &judgement{trials: map[string]*attack.Trial{}}
+	strong := byName(c.Strong)
+	for _, e := range page.Lines {
+		found, tried := strong[e.Name]
+		switch {
+		case !e.here():
+		case !tried:
+			j.faults = append(j.faults, e.Name+": it was not tried")
+		case slices.Contains(e.Words[c.Column], inside.Done):
+			if found.Word != inside.Done {
+				j.faults = append(j.faults, fmt.Sprintf("%s: %s (%s), and must be done", e.Name, found.Word, found.Detail))
+			}
+		default:
+			j.weigh(e, found, c)
+		}
+	}
+	return j
+}
+
+// weigh is for what must not work: it must have failed as expected, and worked where it can.
+func (j *judgement) weigh(e Expected, found inside.Outcome, c Case) {
+	held := slices.Contains(e.Words[c.Column], found.Word)
+	if !held {
+		j.faults = append(j.faults, fmt.Sprintf("%s: %s (%s), and must be %v", e.Name, found.Word, found.Detail, e.Words[c.Column]))
+	}
+	said, alive, possible := c.elsewhere(e.Name)
+	switch {
+	case !possible && held:
+		j.unproved = append(j.unproved, e.Name)
+		return
+	case !alive:
+		j.faults = append(j.faults, fmt.Sprintf("%s: the probe is dead: %s", e.Name, said))
+	}
+	trial := j.trials[e.Row]
+	if trial == nil {
+		trial = &attack.Trial{Row: e.Row, Where: c.Where, Oracle: true, Note: "the prober"}
+		j.trials[e.Row] = trial
+	}
+	trial.Tried++
+	trial.Oracle = trial.Oracle && alive
+	if held {
+		trial.Held++
+	}
+}
+
+// elsewhere is what came of a probe in the weak places: whether it worked in one, and whether this machine can know.
+func (c Case) elsewhere(name string) (said string, alive, possible bool) {
+	for _, place := range slices.Sorted(maps.Keys(c.Weak)) {
+		o := byName(c.Weak[place])[name]
+		said += fmt.Sprintf("%s: %s (%s); ", place, o.Word, o.Detail)
+		alive = alive || o.Word == inside.Done
+		possible = possible || o.Word != inside.Missing && (o.Word != inside.Absent || !o.Optional)
+	}
+	return said, alive, possible
+}
+
+func byName(all []inside.Outcome) map[string]inside.Outcome {
+	names := make(map[string]inside.Outcome, len(all))
+	for _, o := range all {
+		names[o.Name] = o
+	}
+	return names
+}
