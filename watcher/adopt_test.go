@@ -229,3 +229,30 @@ func TestACrashBetweenTheStepsOfALaunch(t *testing.T) {
 		})
 	}
 }
+
+func TestAWatcherThatKeepsItsRunsLeavesThemToTheNext(t *testing.T) {
+	d := newDesk(t, func(c *Config) { c.MaxRunning, c.Shutdown.Keep = 1, true })
+	release := d.gate()
+	running := d.submit(ask{id: "running", task: "gated"})
+	d.started(running)
+	d.printed("running", "before\n")
+	queued := d.submit(ask{id: "queued", task: "echo later"})
+	d.eventually("the second waits", func() bool { return d.exists("status_queued.json") })
+	d.stop()
+	if d.exists("response_running.json") || d.exists("response_queued.json") {
+		t.Error("a run that was to be kept was answered")
+	}
+	meanwhile := d.submit(ask{id: "meanwhile", task: "echo too"})
+	d.open()
+	release()
+	resp := d.response(running)
+	d.want(resp, delegation.StatusCompleted, delegation.ReasonExited, 0)
+	if text, gaps := d.live("running"); text != "before\nafter\n" || gaps != 0 {
+		t.Errorf("the live output is %q with %d gaps", text, gaps)
+	}
+	for _, a := range []ask{queued, meanwhile} {
+		d.want(d.response(a), delegation.StatusCompleted, delegation.ReasonExited, 0)
+	}
+	d.onceEach()
+	d.empty()
+}

@@ -290,6 +290,14 @@ func (s *scheduler) closeDoor(ctx context.Context) []*run {
 	})
 }
 
+// rest closes the door and leaves everything as it is. It returns how many runs are not over.
+func (s *scheduler) rest(ctx context.Context) int {
+	return inLoop(ctx, s, 0, func() int {
+		s.closed, s.capacity = true, 0
+		return len(s.admitted)
+	})
+}
+
 // showPositions tells the waiting clients where they stand, if any of that changed.
 func (s *scheduler) showPositions(ctx context.Context) {
 	s.do(ctx, func() {

@@ -12,6 +12,10 @@ var lastBudget = time.Minute
 // stopWorking answers everybody within the budget: what waits is answered at once, what runs is drained or ended, and
 // what then still runs is killed. Where even that does not help, as with a full disk, the next start answers.
 func (w *Watcher) stopWorking() {
+	if w.config.Shutdown.Keep {
+		w.leaveAll()
+		return
+	}
 	active := w.scheduler.closeDoor(w.life)
 	over := make(chan struct{})
 	go func() {
@@ -41,6 +45,12 @@ func (w *Watcher) stopWorking() {
 			w.endLife()
 		}
 	}
+}
+
+// leaveAll stops without ending anything: what waits waits for the next watcher, and what runs is adopted by it.
+func (w *Watcher) leaveAll() {
+	w.log.Info("leaving what runs to the next watcher", "runs", w.scheduler.rest(w.life))
+	w.endLife()
 }
 
 // patience is how long running children are left alone: long enough before the end of the budget for the ladder.

@@ -30,6 +30,7 @@ type Config struct {
 
 // Shutdown says what happens to running children when the watcher is told to stop.
 type Shutdown struct {
+	Keep   bool          // leave them, and what waits, to the next watcher
 	Drain  bool          // wait for them, as long as the budget lasts
 	Budget time.Duration // after it whatever still runs is killed
 }
