@@ -49,7 +49,7 @@ func newApp(engines serve.Engines) *app {
 	}
 	a.Commands = []cli.Command{
 		a.runCommand(), a.psCommand(), a.showCommand(), a.logsCommand(), a.cancelCommand(),
-		a.specCommand(), a.checkCommand(), a.purgeCommand(), a.versionCommand(),
+		a.specCommand(), a.checkCommand(), a.doctorCommand(), a.purgeCommand(), a.versionCommand(),
 	}
 	return a
 }

@@ -9,6 +9,7 @@ import (
 	"torno/delegation"
 	"torno/internal/cli"
 	"torno/internal/control"
+	"torno/internal/doctor"
 	"torno/internal/journal"
 	"torno/internal/lock"
 	"torno/internal/serve"
@@ -51,6 +52,10 @@ func diagnose(err error) cli.Trouble {
 	}
 	if e, ok := errors.AsType[*lock.HeldError](err); ok {
 		t.Code, t.Next = "held", fmt.Sprintf("stop that one, or serve another directory than %s", e.Dir)
+		return t
+	}
+	if e, ok := errors.AsType[*doctor.RefusedError](err); ok {
+		t.Code, t.Next = "unfit", e.Next()
 		return t
 	}
 	if _, ok := errors.AsType[*serve.UnreachableError](err); ok {

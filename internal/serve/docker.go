@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"torno/configs"
+	"torno/internal/doctor"
 	"torno/sandbox/docker"
 )
 
@@ -53,6 +54,18 @@ func openDocker(ctx context.Context, s Setting) (Launcher, error) {
 		Mounts: docker.MountMode(s.Config.Mounts), Log: s.Log,
 		Observe: func(op string, took time.Duration) { s.Log.Debug("engine call", "op", op, "took", took) },
 	})
+}
+
+// surveyTime bounds how long an engine may take to tell about itself.
+const surveyTime = 10 * time.Second
+
+func surveyDocker(ctx context.Context, c configs.Config) (doctor.Engine, []doctor.Leftover, error) {
+	if err := reachDocker(ctx, c); err != nil {
+		return doctor.Engine{}, nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, surveyTime)
+	defer cancel()
+	return docker.Survey(ctx, "unix://"+c.EngineSocket())
 }
 
 func purgeDocker(ctx context.Context, s Setting) error {

@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"torno/configs"
+	"torno/internal/doctor"
 	"torno/internal/mounts"
 	"torno/sandbox"
 )
@@ -35,6 +36,8 @@ type Engine struct {
 	// Reach says quickly, and without making anything, whether there is an engine to talk to.
 	Reach func(context.Context, configs.Config) error
 	Open  func(context.Context, Setting) (Launcher, error)
+	// Survey asks the engine about itself and about what installations have on it.
+	Survey func(context.Context, configs.Config) (doctor.Engine, []doctor.Leftover, error)
 	// Purge removes everything of an installation but its own files. It needs no Init and no Bases.
 	Purge func(context.Context, Setting) error
 }
@@ -43,7 +46,7 @@ type Engine struct {
 type Engines map[string]Engine
 
 // Product are those that users have.
-var Product = Engines{"docker": {Reach: reachDocker, Open: openDocker, Purge: purgeDocker}}
+var Product = Engines{"docker": {Reach: reachDocker, Open: openDocker, Survey: surveyDocker, Purge: purgeDocker}}
 
 // names are all of them, sorted.
 func (e Engines) names() []string { return slices.Sorted(maps.Keys(e)) }

@@ -62,7 +62,7 @@ func Run(ctx context.Context, o Options) (err error) {
 	defer func() { err = errors.Join(err, h.close()) }()
 	for _, step := range []func(context.Context) error{
 		h.findInit, h.reachEngines, h.makeOutboxes, h.lookAround, h.openOutboxes, h.lock, h.openJournal, h.holdRoots, h.openLaunchers,
-		h.makeWatcher, h.openDoor,
+		h.demand, h.makeWatcher, h.openDoor,
 	} {
 		if err := step(ctx); err != nil {
 			if ctx.Err() != nil && errors.Is(err, context.Canceled) {

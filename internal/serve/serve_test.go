@@ -21,6 +21,7 @@ import (
 	"torno/configs"
 	"torno/delegation"
 	"torno/internal/control"
+	"torno/internal/doctor"
 	"torno/internal/lock"
 	"torno/sandbox"
 	"torno/sandbox/sandboxtest"
@@ -40,6 +41,8 @@ type shop struct {
 	signals chan os.Signal
 	said    paper
 	openErr error // what opening the launcher fails with
+	engine  doctor.Engine
+	left    []doctor.Leftover
 	purged  []string
 	closed  int
 }
@@ -102,6 +105,9 @@ func (s *shop) engines() Engines {
 				return nil, s.openErr
 			}
 			return fake{s.world.Launcher(setting.Installation), s}, nil
+		},
+		Survey: func(context.Context, configs.Config) (doctor.Engine, []doctor.Leftover, error) {
+			return s.engine, s.left, nil
 		},
 		Purge: func(_ context.Context, setting Setting) error {
 			s.purged = append(s.purged, setting.Installation)
@@ -387,7 +393,9 @@ func TestTheServiceManagerIsTold(t *testing.T) {
 func TestWhatIsDemandedAndNotEnforcedIsSaid(t *testing.T) {
 	s := newShop(t)
 	s.world.Enforce(sandbox.KernelIsolation, false, "one kernel for all")
+	s.config.Profiles = append(s.config.Profiles, s.config.Profiles[0])
 	s.config.Profiles[0].AtLeast = []sandbox.GuaranteeKey{sandbox.NoNetwork, sandbox.KernelIsolation}
+	s.config.Profiles[1].Name, s.config.Outboxes[0].Profiles = "modest", []string{"default", "modest"}
 	s.open()
 	for _, want := range []string{"not_enforced=kernel_isolation", "demands=kernel_isolation", `because="one kernel for all"`} {
 		if !strings.Contains(s.said.String(), want) {

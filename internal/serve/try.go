@@ -19,6 +19,8 @@ import (
 type Attempt struct {
 	Outbox, Profile            string
 	Create, Start, Run, Remove time.Duration
+
+	said []byte // on standard output
 }
 
 // tryTime bounds one attempt; an image may have to be fetched.
@@ -26,7 +28,12 @@ const tryTime = 3 * time.Minute
 
 // Try sends an agent that does nothing through a profile: it is compiled as a request of the outbox, has a workspace of
 // its own in the first allowed root, and is launched, followed and removed as any other.
-func (t *Trial) Try(ctx context.Context, policy sandbox.Policy, profile sandbox.Profile) (a Attempt, err error) {
+func (t *Trial) Try(ctx context.Context, policy sandbox.Policy, profile sandbox.Profile) (Attempt, error) {
+	return t.send(ctx, policy, profile, "version")
+}
+
+// send has init as its agent, with words that it understands.
+func (t *Trial) send(ctx context.Context, policy sandbox.Policy, profile sandbox.Profile, words ...string) (a Attempt, err error) {
 	ctx, cancel := context.WithTimeout(ctx, tryTime)
 	defer cancel()
 	a = Attempt{Outbox: policy.Outbox, Profile: profile.Name}
@@ -35,14 +42,15 @@ func (t *Trial) Try(ctx context.Context, policy sandbox.Policy, profile sandbox.
 		return a, fmt.Errorf("make a workspace: %w", err)
 	}
 	defer func() { err = errors.Join(err, clean()) }()
-	profile.Command, profile.Answer = []string{runfile.Init, "version"}, sandbox.AnswerNone
+	profile.Command, profile.Answer = append([]string{runfile.Init}, words...), sandbox.AnswerNone
 	policy.Profiles = []sandbox.Profile{profile}
 	key, request := nothing(policy, workspace)
 	spec, _, err := sandbox.Compile(request, policy)
 	if err != nil {
 		return a, err
 	}
-	return a, a.run(ctx, t.launchers[profile.Sandbox], key, spec)
+	err = a.run(ctx, t.launchers[profile.Sandbox], key, spec)
+	return a, err
 }
 
 // nothing is a request for nothing.
@@ -108,11 +116,11 @@ func (a *Attempt) run(ctx context.Context, l sandbox.Launcher, key sandbox.RunKe
 		return err
 	}
 	defer attachment.Close()
-	if err := started(ctx, attachment); err != nil {
+	if err := a.started(ctx, attachment); err != nil {
 		return err
 	}
 	a.Start = lap()
-	exit, err := ended(ctx, attachment)
+	exit, err := a.ended(ctx, attachment)
 	a.Run = lap()
 	if err == nil && exit.Code != 0 {
 		err = fmt.Errorf("the agent that does nothing ended with exit code %d", exit.Code)
@@ -121,7 +129,7 @@ func (a *Attempt) run(ctx context.Context, l sandbox.Launcher, key sandbox.RunKe
 }
 
 // started waits for the line with which init hands over to the agent.
-func started(ctx context.Context, attachment sandbox.Attachment) error {
+func (a *Attempt) started(ctx context.Context, attachment sandbox.Attachment) error {
 	var said []byte
 	for {
 		select {
@@ -129,6 +137,7 @@ func started(ctx context.Context, attachment sandbox.Attachment) error {
 			if chunk.Stream == sandbox.Stderr {
 				said = append(said, chunk.Bytes...)
 			}
+			a.hear(chunk)
 			line, _, whole := bytes.Cut(said, []byte("\n"))
 			if whole || !open || len(said) > maxLine {
 				_, err := runfile.ParseFirstLine(string(line))
@@ -140,17 +149,25 @@ func started(ctx context.Context, attachment sandbox.Attachment) error {
 	}
 }
 
-// maxLine bounds what is kept while init's line is not complete.
+// maxLine bounds what is kept of each stream.
 const maxLine = 8 << 10
 
+// hear keeps the beginning of what the agent says on standard output.
+func (a *Attempt) hear(chunk sandbox.Chunk) {
+	if chunk.Stream == sandbox.Stdout {
+		a.said = append(a.said, chunk.Bytes[:min(len(chunk.Bytes), maxLine-len(a.said))]...)
+	}
+}
+
 // ended waits for the end of the sandbox, and of its output before that.
-func ended(ctx context.Context, attachment sandbox.Attachment) (sandbox.Exit, error) {
+func (a *Attempt) ended(ctx context.Context, attachment sandbox.Attachment) (sandbox.Exit, error) {
 	for {
 		select {
-		case _, open := <-attachment.Output():
+		case chunk, open := <-attachment.Output():
 			if !open {
 				return attachment.Wait(ctx)
 			}
+			a.hear(chunk)
 		case <-ctx.Done():
 			return sandbox.Exit{}, ctx.Err()
 		}

@@ -1,0 +1,105 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"torno/internal/cli"
+	"torno/internal/doctor"
+	"torno/internal/serve"
+)
+
+func (a *app) doctorCommand() cli.Command {
+	return cli.Command{
+		Name: "doctor", Brief: "examine this machine, and say what to do",
+		About: `
+The machine, the engine, the sandboxes, the roots and what earlier installations left are looked at. A line for each
+finding says what was seen; where it is not ok, what it means and what to do stand below it. Known holes of the engine and
+its runtime are held against what the distribution's package says it has mended. A child is sent through each profile and
+tries to reach the engine's sockets, the metadata address and a port of this machine; the same program tries it outside.
+
+Nothing is changed: an installation is made for a moment and removed again. What watcher run refuses to start with is
+marked. The exit code is 1 if anything is bad.`,
+		Examples: []string{"watcher doctor --dir ./outbox", "watcher doctor --config /etc/torno/watcher.yaml --json"},
+		Options:  a.source.options(),
+		Run: func(ctx context.Context, args cli.Args) (int, error) {
+			if err := onlyOptions("doctor", args); err != nil {
+				return 0, err
+			}
+			ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+			defer stop()
+			return a.doctor(ctx)
+		},
+	}
+}
+
+func (a *app) doctor(ctx context.Context) (int, error) {
+	config, warnings, err := a.source.load(cli.Args{})
+	if err != nil {
+		return 0, err
+	}
+	system, err := serve.Examine(ctx, config, a.engines)
+	for _, w := range warnings {
+		system.Warnings = append(system.Warnings, w.String())
+	}
+	findings := doctor.Examine(system)
+	if a.JSON {
+		if err := a.Out.Object(map[string]any{"findings": findings, "bad": doctor.IsBad(findings)}); err != nil {
+			return 0, err
+		}
+	} else {
+		a.printFindings(findings)
+	}
+	if err != nil {
+		return 0, fmt.Errorf("clean up behind the trial: %w", err)
+	}
+	if doctor.IsBad(findings) {
+		return exitFailure, nil
+	}
+	return exitOK, nil
+}
+
+var verdictColours = map[doctor.Verdict]cli.Colour{
+	doctor.OK: cli.Green, doctor.Warn: cli.Yellow, doctor.Bad: cli.Red, doctor.Unknown: cli.Dim,
+}
+
+// printFindings prints one table, with a heading for each group.
+func (a *app) printFindings(findings []doctor.Finding) {
+	var rows [][]cli.Cell
+	var group doctor.Group
+	for _, f := range findings {
+		if f.Group != group {
+			rows = append(rows, cli.Head(string(f.Group)))
+			group = f.Group
+		}
+		rows = append(rows, findingRows(f)...)
+	}
+	a.Out.Table("", rows)
+}
+
+// findingRows are the finding and, where it is not ok, what to think of it and what to do.
+func findingRows(f doctor.Finding) [][]cli.Cell {
+	seen, below := cli.OneLine(f.Seen), []string{}
+	if f.Verdict == doctor.OK {
+		seen += "; " + cli.OneLine(f.Means)
+	} else {
+		below = append(below, cli.OneLine(f.Means))
+	}
+	if f.Refuses {
+		below = append(below, "watcher run does not start with it")
+	}
+	if f.Do != "" {
+		below = append(below, "→ "+cli.OneLine(f.Do))
+	}
+	if f.Accept != "" {
+		below = append(below, "→ or accept less: "+cli.OneLine(f.Accept))
+	}
+	rows := [][]cli.Cell{{{Text: "  " + string(f.Verdict), Colour: verdictColours[f.Verdict]}, {Text: f.Name}, {Text: seen}}}
+	for _, text := range below {
+		rows = append(rows, []cli.Cell{{}, {}, {Text: text, Colour: cli.Dim}})
+	}
+	return rows
+}

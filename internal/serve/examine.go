@@ -1,0 +1,135 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"torno/configs"
+	"torno/internal/control"
+	"torno/internal/doctor"
+	"torno/internal/journal"
+	"torno/sandbox"
+)
+
+// Examine looks at everything that the doctor judges: the machine, the engine, what is enforced, and what a child reaches.
+// It makes an installation of its own for a moment, and removes it. What cannot be seen is left out, with the reason.
+func Examine(ctx context.Context, c configs.Config, engines Engines) (s doctor.System, err error) {
+	s = configured(c)
+	s.Host = doctor.LookAtHost(os.DirFS("/"))
+	s.Roots = doctor.LookAtRoots(roots(c.Outboxes), s.Host.MayMount)
+	look(&s, c)
+	surveyAll(ctx, &s, c, engines)
+	for i := range s.Left {
+		s.Left[i].Fate = fateOf(ctx, s.Left[i])
+	}
+	askWatcher(ctx, &s, c)
+	return s, tryAll(ctx, &s, c, engines)
+}
+
+// configured is what the operator says.
+func configured(c configs.Config) doctor.System {
+	s := doctor.System{Accept: c.Accept, UIDs: doctor.UIDs{First: c.UIDs.First, Last: c.UIDs.First + c.UIDs.Count}}
+	s.UIDs.Users, s.UIDs.Ranges = c.TakenUIDs()
+	for _, p := range c.Profiles {
+		s.Profiles = append(s.Profiles, doctor.Profile{Name: p.Name, Launcher: p.Sandbox, AtLeast: p.AtLeast})
+	}
+	for i, policy := range Policies(c) {
+		s.Outboxes = append(s.Outboxes, doctor.Outbox{Name: policy.Outbox, Profiles: c.Outboxes[i].Profiles, Owners: policy.Owners})
+	}
+	return s
+}
+
+// look has the configuration compared with the machine. Ids are a finding of their own.
+func look(s *doctor.System, c configs.Config) {
+	warnings, err := c.CheckHost()
+	for _, w := range warnings {
+		if w.Key != "uids" {
+			s.Warnings = append(s.Warnings, w.String())
+		}
+	}
+	if wrong, ok := errors.AsType[*configs.Error](err); ok {
+		for _, p := range wrong.Problems {
+			s.Problems = append(s.Problems, p.String())
+		}
+	}
+}
+
+// surveyAll asks the engines about themselves.
+func surveyAll(ctx context.Context, s *doctor.System, c configs.Config, engines Engines) {
+	for _, name := range engines.names() {
+		about, left, err := engines[name].Survey(ctx, c)
+		if err != nil {
+			s.EngineError = err.Error()
+			continue
+		}
+		s.Engine = &about
+		for _, l := range left {
+			s.Left = append(s.Left, l)
+		}
+	}
+}
+
+// fateOf looks for the state of an installation.
+func fateOf(ctx context.Context, l doctor.Leftover) doctor.Fate {
+	if l.State == "" {
+		return doctor.Unclear
+	}
+	proof := filepath.Join(l.State, JournalName)
+	if filepath.Base(l.State) == trialPrefix+l.Installation {
+		proof = l.State // a trial has no journal
+	}
+	switch _, err := os.Stat(proof); {
+	case errors.Is(err, fs.ErrNotExist):
+		return doctor.Gone
+	case err != nil:
+		return doctor.Unclear
+	case proof == l.State:
+		return doctor.Alive
+	}
+	j, err := journal.OpenReadOnly(ctx, proof)
+	if err != nil {
+		return doctor.Unclear
+	}
+	defer j.Close()
+	if j.Installation() != l.Installation {
+		return doctor.Replaced
+	}
+	return doctor.Alive
+}
+
+// askWatcher asks the watcher that runs: its mount namespace is what counts, and not ours.
+func askWatcher(ctx context.Context, s *doctor.System, c configs.Config) {
+	status, err := control.Dial(c.State).Status(ctx)
+	if err != nil {
+		return
+	}
+	s.Asked, s.Launchers = "the watcher that runs", map[string]sandbox.Guarantees{}
+	for _, l := range status.Launchers {
+		s.Launchers[l.Name] = l.Guarantees
+	}
+}
+
+// tryAll opens a trial. That it cannot be opened is a finding, and that it cannot be closed an error.
+func tryAll(ctx context.Context, s *doctor.System, c configs.Config, engines Engines) error {
+	trial, err := OpenTrial(ctx, c, engines, slog.New(slog.DiscardHandler))
+	if err != nil {
+		s.LauncherError = strings.ReplaceAll(err.Error(), "\n", "; ")
+		return nil
+	}
+	if s.Launchers == nil {
+		s.Asked = "a trial"
+		if s.Launchers, err = trial.Guarantees(ctx); err != nil {
+			s.LauncherError = err.Error()
+		}
+	}
+	init, err := FindInit(c.Init)
+	if err == nil {
+		s.Reaches = trial.reaches(ctx, init)
+	}
+	return errors.Join(err, trial.Close())
+}

@@ -1,0 +1,138 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os/exec"
+	"slices"
+	"strings"
+	"time"
+
+	"torno/configs"
+	"torno/internal/doctor"
+	"torno/internal/runfile"
+	"torno/sandbox"
+)
+
+// target is a place that no child may reach.
+type target struct{ address, what string }
+
+// metadataAddress is where clouds tell a machine its secrets.
+const metadataAddress = "tcp:169.254.169.254:80"
+
+// usualSockets are where engines listen, beside the one that is configured.
+var usualSockets = []string{"/run/docker.sock", "/run/containerd/containerd.sock", "/run/podman/podman.sock"}
+
+// targets are the places that exist here, and the metadata address, which may.
+func targets(c configs.Config) []target {
+	all := []target{{"unix:" + c.EngineSocket(), "the engine's socket"}}
+	for _, socket := range usualSockets {
+		if socket != c.EngineSocket() {
+			all = append(all, target{"unix:" + socket, "an engine's socket"})
+		}
+	}
+	return append(all, target{metadataAddress, "the metadata address"})
+}
+
+// bait is a port of this machine that answers: the oracle of the network, which needs no cloud.
+func bait(ctx context.Context) (found []target, closeAll func()) {
+	addresses, err := net.InterfaceAddrs()
+	if err != nil {
+		return nil, func() {}
+	}
+	for _, a := range addresses {
+		ip, ok := a.(*net.IPNet)
+		if !ok || ip.IP.IsLoopback() || ip.IP.IsLinkLocalUnicast() {
+			continue
+		}
+		listener, err := new(net.ListenConfig).Listen(ctx, "tcp", net.JoinHostPort(ip.IP.String(), "0"))
+		if err == nil {
+			return []target{{"tcp:" + listener.Addr().String(), "a port of this machine"}}, func() { listener.Close() }
+		}
+	}
+	return nil, func() {}
+}
+
+// reaches sends a child through each profile that is on offer, and has it try every target.
+func (t *Trial) reaches(ctx context.Context, init string) (all []doctor.Reach) {
+	baits, end := bait(ctx)
+	defer end()
+	wanted := append(targets(t.config), baits...)
+	words := []string{"reach"}
+	for _, w := range wanted {
+		words = append(words, w.address)
+	}
+	oracle := outside(ctx, init, words)
+	seen := map[string]bool{}
+	for _, policy := range Policies(t.config) {
+		for _, profile := range policy.Profiles {
+			if !seen[profile.Name] {
+				all = append(all, t.reachesOf(ctx, policy, profile, wanted, words, oracle)...)
+			}
+			seen[profile.Name] = true
+		}
+	}
+	return all
+}
+
+func (t *Trial) reachesOf(ctx context.Context, p sandbox.Policy, profile sandbox.Profile, wanted []target, words, oracle []string) (all []doctor.Reach) {
+	attempt, err := t.send(ctx, p, profile, words...)
+	said := lines(attempt.said)
+	if err == nil && len(said) != len(wanted) {
+		err = fmt.Errorf("it said %q", attempt.said)
+	}
+	if err != nil {
+		return []doctor.Reach{{Profile: profile.Name, Error: err.Error()}}
+	}
+	for i, w := range wanted {
+		if isUsual(w) && said[i] == oracle[i] {
+			continue // there is no such engine here, neither within nor without
+		}
+		all = append(all, doctor.Reach{
+			Profile: profile.Name, Address: w.address, What: w.what, Child: unless(said[i], runfile.Reached), Host: oracle[i],
+		})
+	}
+	return all
+}
+
+// isUsual says whether a target may as well not be there.
+func isUsual(w target) bool {
+	return slices.ContainsFunc(usualSockets, func(socket string) bool { return w.address == "unix:"+socket })
+}
+
+// outsideTime bounds the same attempts outside of a sandbox.
+const outsideTime = 20 * time.Second
+
+// outside runs the child's program on the host. Why each address was not reached comes back, "" where it was.
+func outside(ctx context.Context, init string, words []string) []string {
+	ctx, cancel := context.WithTimeout(ctx, outsideTime)
+	defer cancel()
+	command := exec.CommandContext(ctx, init, words...)
+	command.Env = []string{}
+	out, err := command.Output()
+	said := lines(out)
+	if err == nil && len(said) != len(words)-1 {
+		err = errors.New("it said something else")
+	}
+	why := make([]string, len(words)-1)
+	for i := range why {
+		if err != nil {
+			why[i] = "the attempt itself failed: " + err.Error()
+			continue
+		}
+		why[i] = unless(said[i], runfile.Reached)
+	}
+	return why
+}
+
+func lines(said []byte) []string { return strings.Split(strings.TrimSuffix(string(said), "\n"), "\n") }
+
+// unless is a text, or "" if it is the other one.
+func unless(text, other string) string {
+	if text == other {
+		return ""
+	}
+	return text
+}
