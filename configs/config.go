@@ -111,6 +111,7 @@ type RunningMode string
 const (
 	Drain  RunningMode = "drain"  // wait as long as the budget lasts
 	Cancel RunningMode = "cancel" // end them at once, politely
+	Keep   RunningMode = "keep"   // leave them to the next watcher
 )
 
 // Outbox is one directory that a parent and the watcher share.

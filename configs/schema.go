@@ -58,7 +58,7 @@ func (c *Config) schema() object {
 		}},
 		{"shutdown", object{
 			{"budget", span{&c.Shutdown.Budget, time.Second, 24 * time.Hour}},
-			{"running", oneOf(&c.Shutdown.Running, Drain, Cancel)},
+			{"running", oneOf(&c.Shutdown.Running, Drain, Cancel, Keep)},
 		}},
 		{"profiles", named[sandbox.Profile]{&c.Profiles, newProfile, profileName, profileSchema}},
 		{"outboxes", named[Outbox]{&c.Outboxes, newOutbox, outboxName, outboxSchema}},
