@@ -81,11 +81,14 @@ type Run struct {
 	StdoutTail string              `json:"stdout_tail,omitempty"`
 	StderrTail string              `json:"stderr_tail,omitempty"`
 	Created    time.Time           `json:"created"`
+	Starting   time.Time           `json:"starting,omitzero"`
+	Made       time.Time           `json:"sandbox_made,omitzero"`
 	Started    time.Time           `json:"started,omitzero"`
 	Ended      time.Time           `json:"ended,omitzero"`
 	Timings    *delegation.Timings `json:"timings_ms,omitempty"`
 	Usage      *delegation.Usage   `json:"usage,omitempty"`
 	Answered   bool                `json:"answered"`
+	AnsweredAt time.Time           `json:"answered_at,omitzero"`
 }
 
 // Output is a piece of a child's output.
@@ -103,6 +106,7 @@ func FromJournal(r journal.Run) Run {
 		Launcher: r.Launcher, Workspace: r.Workspace, SpecDigest: r.SpecDigest, File: r.FileName, Warnings: r.Warnings,
 		StdoutTail: r.StdoutTail, StderrTail: r.StderrTail, Created: r.Created, Started: r.Started, Ended: r.Ended,
 		Timings: r.Timings, Usage: r.Usage, Answered: r.Answered,
+		Starting: r.Starting, Made: r.Made, AnsweredAt: r.AnsweredAt,
 	}
 	if run.Subagent == "" {
 		run.Subagent = r.SubagentText

@@ -77,7 +77,7 @@ func get(t testing.TB, j *Journal, key string) Run {
 }
 
 // full has a value in every field.
-func full(t *testing.T) Run {
+func full(t testing.TB) Run {
 	r := queued(t, "main", "helper-1", "req \"1\" ü")
 	exit := 3
 	r.SubagentText, r.RequestText = "a\x00b\xff", "c\x00d\xfe"

@@ -129,7 +129,7 @@ func first(j *Journal, err error) *Journal {
 	return j
 }
 
-func must(t *testing.T, err error) {
+func must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)

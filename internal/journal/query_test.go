@@ -138,6 +138,14 @@ func TestQueriesUseTheirIndex(t *testing.T) {
 		listActiveOf: "USING INDEX runs_unanswered (seq<?)",
 		moveRun:      "USING INDEX sqlite_autoindex_runs_1 (key=?)",
 		setHandle:    "USING INDEX sqlite_autoindex_runs_1 (key=?)",
+		listOver:     "USING INDEX runs_over (outbox=? AND ended>? AND ended<?)",
+		beyondCount:  "USING COVERING INDEX runs_over (outbox=?)",
+		oldestShare:  "USING COVERING INDEX runs_over (outbox=?)",
+		oldestKeys:   "USING COVERING INDEX forgotten_by_age (outbox=? AND asked<?)",
+		dropKeys:     "USING COVERING INDEX forgotten_by_age (outbox=? AND asked<?)",
+		beyondKeys:   "USING COVERING INDEX forgotten_by_age (outbox=?)",
+		deleteRun:    "USING INDEX sqlite_autoindex_runs_1 (key=?)",
+		keepKey:      "USING INDEX sqlite_autoindex_runs_1 (key=?)",
 		setAnswered:  "USING INDEX sqlite_autoindex_runs_1 (key=?)",
 	} {
 		if plan := planOf(t, j, query); !strings.Contains(plan, want) || strings.Contains(plan, "TEMP B-TREE") {
@@ -169,7 +177,7 @@ func planOf(t *testing.T, j *Journal, query string) string {
 }
 
 // multiply copies the only row until there are n, which are all ended and answered.
-func multiply(t *testing.T, j *Journal, n int) {
+func multiply(t testing.TB, j *Journal, n int) {
 	t.Helper()
 	all := strings.Replace(columns, "key, ", "", 1)
 	_, err := j.write.Exec(`WITH RECURSIVE n (i) AS (SELECT 2 UNION ALL SELECT i + 1 FROM n WHERE i < ?)

@@ -21,8 +21,8 @@ type Retention struct {
 // ends leaves; the oldest go first, and with them older requests are refused. A test has a smaller one.
 var maxKeys = 1_000_000
 
-// maxSkew is how far ahead of its arrival a request's time may lie. Clocks of guests and of file servers differ.
-const maxSkew = 24 * time.Hour
+// MaxSkew is how far ahead of its arrival a request's time may lie. Clocks of guests and of file servers differ.
+const MaxSkew = 24 * time.Hour
 
 // Over is a row that may be pruned if its request is gone.
 type Over struct {
@@ -94,7 +94,7 @@ func (j *Journal) Forget(ctx context.Context, rows []Over) error {
 	return j.order(ctx, "prune runs", withKernel, func(tx *transaction) error {
 		for _, o := range rows {
 			file := []any{o.Key, inodeColumn{&o.Stamp.Ino}, stampColumn{&o.Stamp.ChangeTime}}
-			if _, err := tx.exec(keepKey, append(file, maxSkew)...); err != nil {
+			if _, err := tx.exec(keepKey, append(file, MaxSkew)...); err != nil {
 				return err
 			}
 			if _, err := tx.exec(deleteRun, file...); err != nil {

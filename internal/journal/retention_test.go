@@ -32,22 +32,15 @@ func prune(t testing.TB, j *Journal, outbox string, r Retention, now time.Time) 
 	t.Helper()
 	ctx := context.Background()
 	since, err := j.OverSince(ctx, outbox, r, now)
-	must2(t, err)
+	must(t, err)
 	for last := (Over{}); ; {
 		rows, err := j.ListOver(ctx, outbox, since, last, 3)
-		must2(t, err)
+		must(t, err)
 		if len(rows) == 0 {
 			return n
 		}
-		must2(t, j.Forget(ctx, rows))
+		must(t, j.Forget(ctx, rows))
 		n, last = n+len(rows), rows[len(rows)-1]
-	}
-}
-
-func must2(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
 	}
 }
 
@@ -147,10 +140,10 @@ func TestARequestFromTheFutureIsRememberedAsOfToday(t *testing.T) {
 	r.Stamp.ModTime = noon.AddDate(100, 0, 0)
 	begin(t, j, r)
 	prune(t, j, "main", Retention{Age: time.Minute}, noon.Add(time.Hour))
-	if dropped, err := j.DropKeys(ctx, "main", noon.Add(maxSkew), 10); err != nil || dropped {
+	if dropped, err := j.DropKeys(ctx, "main", noon.Add(MaxSkew), 10); err != nil || dropped {
 		t.Errorf("a key was dropped too early: %v, %v", dropped, err)
 	}
-	if dropped, err := j.DropKeys(ctx, "main", noon.Add(maxSkew+1), 10); err != nil || !dropped {
+	if dropped, err := j.DropKeys(ctx, "main", noon.Add(MaxSkew+1), 10); err != nil || !dropped {
 		t.Errorf("a key was not dropped: %v, %v", dropped, err)
 	}
 }
