@@ -31,6 +31,9 @@ func (e *HeldError) Error() string {
 // Lock is held until Release or the end of the process.
 type Lock struct{ file *os.File }
 
+// maxHolder is how much of what a holder says of itself is shown: a version, a process, a path.
+const maxHolder = 8 << 10
+
 // stateName is the lock's name in a state directory.
 const stateName = "watcher.lock"
 
@@ -95,7 +98,7 @@ func held(file *os.File, dir string, err error) error {
 	if !errors.Is(err, syscall.EWOULDBLOCK) {
 		return fmt.Errorf("lock %s: %w", dir, err)
 	}
-	holder, _ := io.ReadAll(io.LimitReader(file, 256))
+	holder, _ := io.ReadAll(io.LimitReader(file, maxHolder))
 	return &HeldError{Dir: dir, Holder: cmp.Or(strings.TrimSpace(string(holder)), "one that is just starting")}
 }
 

@@ -109,7 +109,8 @@ func (h *host) lock(context.Context) error {
 	if err := ownState(h.Config.State); err != nil {
 		return err
 	}
-	who := fmt.Sprintf("watcher %s, process %d, since %s", version.String(), os.Getpid(), time.Now().Format(time.DateTime))
+	who := fmt.Sprintf("watcher %s, process %d, since %s, with the state %s", version.String(), os.Getpid(),
+		time.Now().Format(time.DateTime), h.Config.State)
 	held, err := lock.State(h.Config.State, who)
 	if err != nil {
 		return err
