@@ -17,9 +17,12 @@ func FuzzReadAnswer(f *testing.F) {
 		nil, {0, 1, 6, 2}, {link, 0}, {link, 0, 0, 1, 6, 2}, {linkUp, 0}, {linkUp, 1, 6, 2}, {hard, 2}, {fifo, 2}, {sparse, 2}, {0, 0, 6, 1},
 		{0, 2}, {6, 0}, {0, 0, link, 1}, {0, 0, hard, 1}, {7, 0, 6, 1}, {7, 0, 0, 1, 6, 1}, {7, 1},
 	} {
-		for _, rel := range []string{"a/b", "a", "answer.txt", "a/../answer.txt", "..", "../secret", "./a//b/", "a/b/c", "", "/", "a\x00b", "ü"} {
+		for _, rel := range []string{"a/b", "a", "answer.txt", "../secret"} {
 			f.Add(tree, rel, int64(4))
 		}
+	}
+	for _, rel := range []string{"a/../answer.txt", "..", "./a//b/", "a/b/c", "", "/", "a\x00b", "ü"} {
+		f.Add([]byte{6, 2, 0, 0, 6, 1}, rel, int64(4))
 	}
 	f.Fuzz(func(t *testing.T, tree []byte, rel string, limit int64) {
 		limit = max(0, limit%(1<<16))
@@ -55,6 +58,9 @@ func litter(t *testing.T, tree []byte) string {
 	}
 	for at := dir; len(tree) >= 2 && len(at) < 1000; tree = tree[2:] {
 		path := filepath.Join(at, []string{"a", "b", "answer.txt", "c"}[tree[1]%4])
+		if _, err := os.Lstat(path); err == nil {
+			continue
+		}
 		switch tree[0] % 9 {
 		case 0:
 			if os.Mkdir(path, 0o700) == nil {
