@@ -12,7 +12,7 @@ var lastBudget = time.Minute
 // stopWorking answers everybody within the budget: what waits is answered at once, what runs is drained or ended, and
 // what then still runs is killed. Where even that does not help, as with a full disk, the next start answers.
 func (w *Watcher) stopWorking() {
-	if w.config.Shutdown.Keep {
+	if w.config.Shutdown.Keep || w.keep.Load() {
 		w.leaveAll()
 		return
 	}
@@ -46,6 +46,9 @@ func (w *Watcher) stopWorking() {
 		}
 	}
 }
+
+// Keep has the watcher leave what runs and what waits to the next one when it stops, whatever its configuration says.
+func (w *Watcher) Keep() { w.keep.Store(true) }
 
 // leaveAll stops without ending anything: what waits waits for the next watcher, and what runs is adopted by it.
 func (w *Watcher) leaveAll() {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"torno/delegation"
@@ -46,6 +47,7 @@ type Watcher struct {
 	log       *slog.Logger
 	born      time.Time
 	ready     chan struct{}
+	keep      atomic.Bool
 
 	life    context.Context // done when the watcher stops working, some time after it stopped taking
 	endLife context.CancelFunc

@@ -2,15 +2,18 @@ package main
 
 import (
 	"context"
+	"log/slog"
 	"os"
 	"os/signal"
 	"syscall"
 
+	"torno/configs"
 	"torno/internal/cli"
 	"torno/internal/serve"
 )
 
 func (a *app) runCommand() cli.Command {
+	var keep bool
 	return cli.Command{
 		Name: "run", Operands: "[-- COMMAND…]", Brief: "serve outboxes",
 		About: `
@@ -20,36 +23,53 @@ workspaces may lie in DIR/workspaces unless --allow says otherwise. COMMAND is w
 each put in as it is, never through a shell. Without COMMAND the task is run with /bin/sh -c.
 
 TERM or INT: nothing new is taken, children are drained or ended as shutdown says, everybody is answered. Once more: what
-still runs is killed. HUP changes nothing.`,
+still runs is killed. With --keep-running, or shutdown.running: keep, children outlive the watcher and the next one takes
+them over, for an upgrade. HUP: the configuration is read again; what changed is said, no run is lost, and a configuration
+with a mistake changes nothing.`,
 		Examples: []string{
 			"watcher run --dir ./outbox",
 			"watcher run --dir ./outbox --read ~/src --image python:3.13-slim --max-running 4",
 			"watcher run --dir ./outbox -- massgen --automation --output-file '{{.AnswerFile}}' -- '{{.Task}}'",
 			"watcher run --config /etc/torno/watcher.yaml",
 		},
-		Options: a.source.options(),
+		Options: append(a.source.options(), cli.Option{
+			Name: "keep-running", Help: "when told to stop, leave children to the next watcher", Set: cli.On(&keep),
+		}),
 		Run: func(ctx context.Context, args cli.Args) (int, error) {
 			if err := noWords("run", args); err != nil {
 				return 0, err
 			}
-			return exitOK, a.serve(ctx, args)
+			return exitOK, a.serve(ctx, args, keep)
 		},
 	}
 }
 
-func (a *app) serve(ctx context.Context, args cli.Args) error {
+func (a *app) serve(ctx context.Context, args cli.Args, keep bool) error {
 	signals := make(chan os.Signal, 8)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer signal.Stop(signals)
-	config, warnings, err := a.source.load(args)
+	read := func() (configs.Config, *slog.Logger, error) { return a.read(args, keep) }
+	config, log, err := read()
 	if err != nil {
 		return err
+	}
+	return serve.Run(ctx, serve.Options{
+		Config: config, MakeOutbox: a.source.local.Dir != "", Log: log, Signals: signals, Engines: a.engines, Reload: read,
+	})
+}
+
+// read reads the configuration, at the start and for every HUP.
+func (a *app) read(args cli.Args, keep bool) (configs.Config, *slog.Logger, error) {
+	config, warnings, err := a.source.load(args)
+	if err != nil {
+		return configs.Config{}, nil, err
+	}
+	if keep {
+		config.Shutdown.Running = configs.Keep
 	}
 	log := newLog(a.Errors, config.Log)
 	for _, w := range warnings {
 		log.Warn("look at the configuration", "warning", w.String())
 	}
-	return serve.Run(ctx, serve.Options{
-		Config: config, MakeOutbox: a.source.local.Dir != "", Log: log, Signals: signals, Engines: a.engines,
-	})
+	return config, log, nil
 }

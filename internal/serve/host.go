@@ -29,6 +29,8 @@ type Options struct {
 	Log        *slog.Logger
 	Signals    <-chan os.Signal // INT, TERM and HUP of this process; nil for none
 	Engines    Engines
+	// Reload reads the configuration again, for HUP; nil where there is none to read.
+	Reload func() (configs.Config, *slog.Logger, error)
 }
 
 // JournalName is the journal's name in a state directory.
@@ -49,29 +51,43 @@ type host struct {
 	undo []func() error // what the steps have set up, in their order
 }
 
-// Run serves the outboxes of a configuration until a signal or ctx ends it.
-func Run(ctx context.Context, o Options) (err error) {
-	ctx, stop := context.WithCancel(ctx)
-	defer stop()
-	h := &host{Options: o, notify: notifierOf(os.Getenv)}
-	if h.Engines, err = o.Engines.inUse(o.Config); err != nil {
-		return err
-	}
-	hurry, quit := h.listen(stop)
+// Run serves the outboxes of a configuration until a signal or ctx ends it. HUP has it read again.
+func Run(ctx context.Context, o Options) error {
+	asked, quit := listen(ctx, o.Signals)
 	defer quit()
-	defer func() { err = errors.Join(err, h.close()) }()
+	h, err := open(asked.stopping, o)
+	for h != nil && err == nil {
+		var next *Options
+		next, err = h.serve(asked)
+		err = errors.Join(err, h.close())
+		if next == nil || err != nil {
+			return err
+		}
+		h, err = h.replace(context.WithoutCancel(ctx), *next)
+	}
+	return err
+}
+
+// open takes all steps up to serving. The host is nil when it was told to stop before it began.
+func open(ctx context.Context, o Options) (h *host, err error) {
+	h = &host{Options: o, notify: notifierOf(os.Getenv)}
+	if h.Engines, err = o.Engines.inUse(o.Config); err != nil {
+		return nil, err
+	}
 	for _, step := range []func(context.Context) error{
 		h.findInit, h.reachEngines, h.makeOutboxes, h.lookAround, h.openOutboxes, h.lock, h.openJournal, h.holdRoots, h.openLaunchers,
 		h.demand, h.makeWatcher, h.openDoor,
 	} {
-		if err := step(ctx); err != nil {
-			if ctx.Err() != nil && errors.Is(err, context.Canceled) {
-				return nil // told to stop before it began
-			}
-			return err
+		err := step(ctx)
+		if err == nil {
+			continue
 		}
+		if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+			err = nil
+		}
+		return nil, errors.Join(err, h.close())
 	}
-	return h.serve(ctx, hurry)
+	return h, nil
 }
 
 // later is undone when the host closes.
@@ -131,11 +147,17 @@ func (h *host) lock(context.Context) error {
 }
 
 func (h *host) openJournal(ctx context.Context) (err error) {
+	if err := os.MkdirAll(h.notes(), 0o700); err != nil {
+		return fmt.Errorf("make the directory for running children: %w", err)
+	}
 	if h.journal, err = journal.Open(ctx, filepath.Join(h.Config.State, JournalName)); err == nil {
 		h.later(h.journal.Close)
 	}
 	return err
 }
+
+// notes is where the watcher keeps how far it has taken the output of running children.
+func (h *host) notes() string { return filepath.Join(h.Config.State, "runs") }
 
 func (h *host) openLaunchers(ctx context.Context) error {
 	open, err := h.Engines.open(ctx, Setting{
@@ -148,9 +170,12 @@ func (h *host) openLaunchers(ctx context.Context) error {
 
 func (h *host) makeWatcher(context.Context) error {
 	h.watcher = watcher.New(watcher.Config{
-		Outboxes: h.outboxes(), Launchers: asLaunchers(h.launchers), Journal: h.journal, MaxRunning: h.Config.MaxRunning,
-		Shutdown: watcher.Shutdown{Drain: h.Config.Shutdown.Running == configs.Drain, Budget: h.Config.Shutdown.Budget},
-		Version:  version.String(), Log: h.Log,
+		Outboxes: h.outboxes(), Launchers: asLaunchers(h.launchers), Journal: h.journal, Notes: h.notes(), MaxRunning: h.Config.MaxRunning,
+		Workspaces: h.holdWorkspace, Disk: watcher.Disk(h.Config.Disk), Retention: journal.Retention(h.Config.Retention),
+		Shutdown: watcher.Shutdown{
+			Keep: h.Config.Shutdown.Running == configs.Keep, Drain: h.Config.Shutdown.Running == configs.Drain, Budget: h.Config.Shutdown.Budget,
+		},
+		Version: version.String(), Log: h.Log,
 	})
 	return nil
 }

@@ -2,17 +2,19 @@ package serve
 
 import (
 	"context"
-	"os"
 	"sync"
-	"syscall"
 
+	"torno/configs"
 	"torno/internal/control"
 	"torno/watcher"
 )
 
-// serve runs the watcher. The door is open as long as it works, which is longer than it takes requests.
-func (h *host) serve(ctx context.Context, hurry <-chan struct{}) error {
-	open, shut := context.WithCancel(context.WithoutCancel(ctx))
+// serve runs the watcher. The door is open as long as it works, which is longer than it takes requests. next is the host
+// that is to take its place, nil when there is to be none.
+func (h *host) serve(a asked) (next *Options, err error) {
+	taking, leave := context.WithCancel(a.stopping)
+	defer leave()
+	open, shut := context.WithCancel(context.Background())
 	var around sync.WaitGroup
 	around.Go(func() {
 		operator := &watcher.Operator{Journal: h.journal, Watcher: h.watcher}
@@ -27,54 +29,44 @@ func (h *host) serve(ctx context.Context, hurry <-chan struct{}) error {
 		case <-open.Done():
 		}
 	})
+	around.Go(func() { h.sayStop(open, a) })
 	around.Go(func() {
-		select {
-		case <-hurry:
-			h.watcher.Hurry()
-		case <-open.Done():
+		if next = h.awaitReload(open, a); next != nil {
+			h.watcher.Keep()
+			leave()
 		}
 	})
-	err := h.watcher.Run(ctx)
+	err = h.watcher.Run(taking)
 	shut()
 	around.Wait()
-	if err == nil {
-		h.Log.Info("stopped; everybody is answered")
+	if err == nil && next == nil {
+		h.sayStopped()
 	}
-	return err
+	return next, err
 }
 
-// listen reacts to signals until quit is called: the first TERM or INT calls stop, the second closes hurry.
-func (h *host) listen(stop func()) (hurry <-chan struct{}, quit func()) {
-	second, done := make(chan struct{}), make(chan struct{})
-	var listening sync.WaitGroup
-	listening.Go(func() {
-		heard := 0
-		for {
-			select {
-			case <-done:
-				return
-			case s := <-h.Signals:
-				if s == syscall.SIGHUP {
-					h.Log.Info("SIGHUP changes nothing; restart the watcher for a new configuration")
-					continue
-				}
-				heard++
-				h.obey(s, heard, stop, second)
-			}
-		}
-	})
-	return second, sync.OnceFunc(func() { close(done); listening.Wait() })
+// sayStop tells what the first and the second signal to stop do.
+func (h *host) sayStop(open context.Context, a asked) {
+	select {
+	case <-a.stopping.Done():
+	case <-open.Done():
+		return
+	}
+	h.notify.send("STOPPING=1")
+	h.Log.Info("stopping: nothing new is taken; once more kills what still runs",
+		"running", h.Config.Shutdown.Running, "budget", h.Config.Shutdown.Budget)
+	select {
+	case <-a.hurry:
+		h.Log.Warn("killing what still runs")
+		h.watcher.Hurry()
+	case <-open.Done():
+	}
 }
 
-func (h *host) obey(s os.Signal, heard int, stop func(), second chan struct{}) {
-	switch heard {
-	case 1:
-		h.notify.send("STOPPING=1")
-		h.Log.Info("stopping: nothing new is taken; once more kills what still runs", "signal", s.String(),
-			"running", h.Config.Shutdown.Running, "budget", h.Config.Shutdown.Budget)
-		stop()
-	case 2:
-		h.Log.Warn("killing what still runs", "signal", s.String())
-		close(second)
+func (h *host) sayStopped() {
+	if h.Config.Shutdown.Running == configs.Keep {
+		h.Log.Info("stopped; what runs and what waits is left to the next watcher")
+		return
 	}
+	h.Log.Info("stopped; everybody is answered")
 }

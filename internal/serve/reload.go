@@ -1,0 +1,84 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"torno/configs"
+)
+
+// awaitReload waits until a new configuration is asked for and found good, and returns the host that it is for. What is
+// wrong with one is said, and the old one stays.
+func (h *host) awaitReload(open context.Context, a asked) *Options {
+	for {
+		select {
+		case <-open.Done():
+			return nil
+		case <-a.stopping.Done():
+			return nil
+		case <-a.reload:
+		}
+		next, err := h.reread()
+		switch {
+		case err != nil:
+			h.Log.Error("the configuration is not reloaded: nothing of it is taken, and the old one stays", "error", err)
+		case next != nil:
+			h.notify.send(fmt.Sprintf("RELOADING=1\nMONOTONIC_USEC=%d", time.Since(boot).Microseconds()))
+			return next
+		}
+	}
+}
+
+// boot stands for the beginning of the monotonic clock, which a service manager compares only with itself.
+var boot = time.Now()
+
+// reread reads the configuration again. The result is nil when nothing has changed.
+func (h *host) reread() (*Options, error) {
+	if h.Reload == nil {
+		return nil, errors.New("there is no file that could be read again")
+	}
+	config, log, err := h.Reload()
+	if err != nil {
+		return nil, err
+	}
+	changes := h.Config.Changes(config)
+	if len(changes) == 0 {
+		h.Log.Info("the configuration is as it was")
+		return nil, nil
+	}
+	if err := h.mayBecome(config); err != nil {
+		return nil, err
+	}
+	for _, change := range changes {
+		h.Log.Info("reloading the configuration", "change", change)
+	}
+	next := h.Options
+	next.Config, next.Log = config, log
+	return &next, nil
+}
+
+// mayBecome says why a watcher with children cannot go on under another configuration.
+func (h *host) mayBecome(c configs.Config) error {
+	switch {
+	case c.State != h.Config.State:
+		return fmt.Errorf("state would be %s and is %s; restart the watcher for that", c.State, h.Config.State)
+	case c.EngineSocket() != h.Config.EngineSocket():
+		return fmt.Errorf("docker.host would be %s and is %s; restart the watcher for that", c.EngineSocket(), h.Config.EngineSocket())
+	}
+	_, err := c.CheckHost()
+	return err
+}
+
+// replace opens the host of a new configuration in the place of this one, which has left its runs to it. Where that fails,
+// the old configuration serves on.
+func (h *host) replace(ctx context.Context, next Options) (*host, error) {
+	replaced, err := open(ctx, next)
+	if err == nil {
+		return replaced, nil
+	}
+	h.Log.Error("the new configuration cannot be served, and the old one stays", "error", err)
+	previous := h.Options
+	return open(ctx, previous)
+}
