@@ -107,6 +107,14 @@ func (d *Dir) Alive() error {
 	return nil
 }
 
+// Writable fails where nothing can be published: on a file system that was made read-only, or without the right.
+func (d *Dir) Writable() error {
+	if err := unix.Faccessat(d.fd(), ".", unix.W_OK, 0); err != nil {
+		return fmt.Errorf("outbox %q cannot be written: %w", d.path, err)
+	}
+	return nil
+}
+
 // Stat describes an entry of any type; a link is described itself.
 func (d *Dir) Stat(name string) (Stamp, error) {
 	if err := checkName(name); err != nil {

@@ -1,0 +1,67 @@
+package watcher
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"torno/delegation"
+)
+
+// awayEvery is how often an outbox is looked for at its path.
+const awayEvery = 500 * time.Millisecond
+
+// whole says what keeps an outbox from being served: its directory is not at its path any more, or cannot be written. The
+// held one could still be read and written, wherever it is now; but who is at its path then is not the parent that the
+// operator meant, and who moved it may have moved it under another's eyes.
+func (o *outbox) whole() error {
+	return errors.Join(o.dir.Alive(), o.dir.Writable())
+}
+
+// publish writes a file of ours, unless the outbox is away: what is due then is written when it is back.
+func (o *outbox) publish(name string, data []byte) error {
+	if err := o.dir.Alive(); err != nil {
+		return err
+	}
+	return o.dir.Publish(name, data)
+}
+
+// expendable says whether a file that could not be written is not worth a word: the trouble was said, and what the file
+// would have told is old when the outbox is back.
+func (o *outbox) expendable(err error) bool {
+	return o.away.Load() || errors.Is(err, delegation.ErrMoved)
+}
+
+// checkPlace notices when the outbox goes away and when it is back, and says so, once. Nothing is taken in meanwhile: the
+// listing that follows finds what came.
+func (s *scan) checkPlace() (back bool) {
+	err := s.whole()
+	was := s.away.Swap(err != nil)
+	switch {
+	case err != nil && !was:
+		clear(s.delayed)
+		s.log.Error("the outbox is not served until its directory is back at its path and can be written; if another one is the "+
+			"outbox now, restart the watcher", "error", err)
+	case err == nil && was:
+		s.log.Info("the outbox is served again")
+		s.watchAgain()
+		return true
+	}
+	return false
+}
+
+// watchAgain asks for notifications anew: those of a directory that went away have ended.
+func (s *scan) watchAgain() {
+	s.notify.Remove(s.dir.Path()) // it may have ended by itself
+	if err := s.notify.Add(s.dir.Path()); err != nil {
+		s.trouble(err)
+	}
+}
+
+// stop ends a listing of an outbox that goes away under it.
+func (s *scan) stop(ctx context.Context) error {
+	if s.checkPlace(); s.away.Load() {
+		return delegation.ErrMoved
+	}
+	return ctx.Err()
+}

@@ -1,0 +1,225 @@
+package watcher
+
+import (
+	"bytes"
+	"errors"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"torno/delegation"
+	"torno/test/attack"
+)
+
+// notebook is a log that a test reads while it is written.
+type notebook struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (n *notebook) Write(line []byte) (int, error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.text.Write(line)
+}
+
+func (n *notebook) count(text string) int {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return strings.Count(n.text.String(), text)
+}
+
+// absence is a way for an outbox to go away while it is served, and to come back. real is where the directory is
+// meanwhile, "" where nowhere.
+type absence struct {
+	row      string
+	mount    bool // it needs the right to
+	own      bool // nothing of others is at the path meanwhile
+	prepare  func(d *desk)
+	leave    func(d *desk) (real string)
+	comeBack func(d *desk)
+}
+
+// bait is a directory in which a request waits for whoever looks there.
+func (d *desk) bait(dir string) string {
+	d.Helper()
+	d.must(os.MkdirAll(filepath.Join(dir, "workspaces"), 0o755))
+	d.submit(ask{id: "bait", task: "echo bait", outbox: dir})
+	return dir
+}
+
+func moveAway(d *desk) string {
+	d.must(os.Rename(d.outbox, d.outbox+".real"))
+	return d.outbox + ".real"
+}
+
+func moveBack(d *desk) {
+	d.must(errors.Join(os.RemoveAll(d.outbox), os.Rename(d.outbox+".real", d.outbox)))
+}
+
+// onItsOwn mounts a file system at the outbox, and keeps another name of it.
+func onItsOwn(d *desk) {
+	d.bait(d.outbox)
+	d.remove(delegation.HeartbeatName)
+	for _, dir := range []string{d.outbox, d.outbox + ".kept"} {
+		d.must(os.MkdirAll(dir, 0o755))
+	}
+	d.must(unix.Mount("torno-test", d.outbox, "tmpfs", 0, "size=4m"))
+	d.must(unix.Mount(d.outbox, d.outbox+".kept", "", unix.MS_BIND, ""))
+	d.must(os.Mkdir(filepath.Join(d.outbox, "workspaces"), 0o755))
+	d.Cleanup(func() {
+		for _, dir := range []string{d.outbox, d.outbox + ".kept"} {
+			unix.Unmount(dir, unix.MNT_DETACH)
+		}
+	})
+}
+
+var absences = map[string]absence{
+	"moved": {row: "O24", own: true, leave: moveAway, comeBack: moveBack},
+	"replaced by a link": {row: "O23", comeBack: moveBack, leave: func(d *desk) string {
+		real := moveAway(d)
+		d.must(os.Symlink(d.bait(d.outbox+".bait"), d.outbox))
+		return real
+	}},
+	"replaced by a directory": {row: "O23", comeBack: moveBack, leave: func(d *desk) string {
+		real := moveAway(d)
+		d.bait(d.outbox)
+		return real
+	}},
+	"unmounted": {
+		row: "O24", mount: true, prepare: onItsOwn,
+		leave: func(d *desk) string {
+			d.must(unix.Unmount(d.outbox, unix.MNT_DETACH))
+			return d.outbox + ".kept"
+		},
+		comeBack: func(d *desk) { d.must(unix.Mount(d.outbox+".kept", d.outbox, "", unix.MS_BIND, "")) },
+	},
+	"mounted over": {
+		row: "O24", mount: true,
+		leave: func(d *desk) string {
+			d.must(unix.Mount("torno-test", d.outbox, "tmpfs", 0, "size=4m"))
+			d.Cleanup(func() { unix.Unmount(d.outbox, unix.MNT_DETACH) })
+			d.bait(d.outbox)
+			return ""
+		},
+		comeBack: func(d *desk) { d.must(unix.Unmount(d.outbox, unix.MNT_DETACH)) },
+	},
+	"made read-only": {
+		row: "O24", mount: true, own: true, prepare: onItsOwn,
+		leave: func(d *desk) string {
+			d.must(unix.Mount("", d.outbox, "", unix.MS_REMOUNT|unix.MS_BIND|unix.MS_RDONLY, ""))
+			return d.outbox + ".kept"
+		},
+		comeBack: func(d *desk) { d.must(unix.Mount("", d.outbox, "", unix.MS_REMOUNT|unix.MS_BIND, "")) },
+	},
+}
+
+// TestTheOutboxGoesAway while it is served. It is noticed and said once; what lies at its path meanwhile is left alone,
+// what lies in the real one is not taken in; and when it is back it is served as if nothing had been. The oracle goes by
+// the path, and writes elsewhere.
+func TestTheOutboxGoesAway(t *testing.T) {
+	trials := map[string]*attack.Trial{"O23": {Row: "O23", Where: "fake"}, "O24": {Row: "O24", Where: "fake"}}
+	for name, c := range absences {
+		if c.mount && os.Geteuid() != 0 {
+			t.Logf("NOT SHOWN HERE: only root may mount (%s)", name)
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			trial := trials[c.row]
+			trial.Tried++
+			byPath := c.goes(t)
+			trial.Oracle = trial.Oracle || byPath
+			if !t.Failed() {
+				trial.Held++
+			}
+		})
+	}
+	for _, trial := range trials {
+		attack.Record(t, *trial)
+	}
+}
+
+// goes says whether who goes by the path writes elsewhere meanwhile.
+func (c absence) goes(t *testing.T) (byPath bool) {
+	said := &notebook{}
+	d := newDesk(t, func(config *Config) { config.Log = slog.New(slog.NewTextHandler(said, nil)) })
+	if c.prepare != nil {
+		d.restartOn(c.prepare)
+	}
+	d.response(d.submit(ask{id: "before", task: "echo before"}))
+	real := c.leave(d)
+	const away = "is not served until"
+	d.eventually("the absence is noticed", func() bool { return said.count(away) == 1 })
+	status, err := (&Operator{Journal: d.journal, Watcher: d.watcher}).Status(t.Context())
+	if d.must(err); status.Outboxes[0].Trouble == "" {
+		t.Error("the status does not say it")
+	}
+	if real != "" {
+		d.submit(ask{id: "during", task: "echo during", outbox: real, workspace: "workspaces/before"})
+	}
+	d.nothingHappens(c, real)
+	if n := said.count("level=WARN") + said.count("level=ERROR"); n != 1 {
+		t.Errorf("%d complaints about one absence:\n%s", n, &said.text)
+	}
+	os.MkdirAll(d.outbox, 0o755)
+	byPath = os.WriteFile(filepath.Join(d.outbox, "by path"), nil, 0o644) == nil
+	c.comeBack(d)
+	d.eventually("it is served again", func() bool { return said.count("is served again") == 1 })
+	if real != "" {
+		d.response(ask{id: "during"})
+	}
+	d.want(d.response(d.submit(ask{id: "after", task: "echo after"})), delegation.StatusCompleted, delegation.ReasonExited, 0)
+	return byPath
+}
+
+// restartOn starts the watcher again on an outbox that was changed.
+func (d *desk) restartOn(change func(*desk)) {
+	d.Helper()
+	d.stop()
+	change(d)
+	policy := d.config.Outboxes[0].Policy
+	d.config.Outboxes[0] = d.settings(policy.Outbox, policy.Dir)
+	d.open()
+}
+
+// nothingHappens for longer than two listings take, and it takes next to no time of a processor.
+func (d *desk) nothingHappens(c absence, real string) {
+	d.Helper()
+	forbidden := []string{filepath.Join(real, "response_during.json"), filepath.Join(real, "status_during.json")}
+	if !c.own {
+		for _, name := range []string{"response_bait.json", "status_bait.json", delegation.HeartbeatName} {
+			forbidden = append(forbidden, filepath.Join(d.outbox, name))
+		}
+	}
+	written := func() string {
+		for _, file := range forbidden {
+			if _, err := os.Lstat(file); err == nil {
+				return file
+			}
+		}
+		return ""
+	}
+	before := d.spent()
+	for deadline := time.Now().Add(2200 * time.Millisecond); written() == "" && time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+	}
+	if file := written(); file != "" {
+		d.Errorf("%s was written", file)
+	}
+	if used := d.spent() - before; used > 700*time.Millisecond {
+		d.Errorf("doing nothing took %v of a processor", used)
+	}
+}
+
+// spent is the time that this process has had of processors.
+func (d *desk) spent() time.Duration {
+	d.Helper()
+	var usage unix.Rusage
+	d.must(unix.Getrusage(unix.RUSAGE_SELF, &usage))
+	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
+}
