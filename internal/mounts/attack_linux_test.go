@@ -8,6 +8,9 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"torno/sandbox"
+	"torno/test/attack"
 )
 
 // swap exchanges two names over and over, until the test ends. While one of them carries a mount that we see it is busy;
@@ -148,6 +151,31 @@ func TestThePlaceIsExchangedForALink(t *testing.T) {
 		}
 	}
 	t.Logf("placed %d, refused %d; the naive way was beaten %d times", placed, refused, beaten)
+}
+
+// TestTheWorkspacesAreALink: a root that lies in the outbox is the parent's to replace, before a run and between two. It is
+// opened beneath the outbox each time. The oracle goes by the path.
+func TestTheWorkspacesAreALink(t *testing.T) {
+	outbox, bases := openRoot(t)
+	victim, workspaces := t.TempDir(), filepath.Join(outbox, "workspaces")
+	trial := attack.Trial{Row: "O25", Where: "pin", Oracle: true}
+	must(t, os.Mkdir(filepath.Join(victim, "s1"), 0o755), os.Symlink(victim, filepath.Join(outbox, "around")))
+	for _, target := range []string{victim, "../" + filepath.Base(victim), "around", outbox + "/around"} {
+		os.RemoveAll(workspaces)
+		must(t, os.MkdirAll(filepath.Join(workspaces, "s1"), 0o755))
+		pin, err := bases.Pin(sandbox.Source{Base: outbox, Rel: "workspaces/s1"})
+		must(t, err, pin.Close(), os.RemoveAll(workspaces), os.Symlink(target, workspaces))
+		trial.Tried++
+		_, err = bases.Pin(sandbox.Source{Base: outbox, Rel: "workspaces/s1"})
+		if wantKind(t, err, KindLink); err != nil {
+			trial.Held++
+		}
+		held, err := os.Stat(filepath.Join(victim, "s1"))
+		must(t, err)
+		byPath, err := os.Stat(filepath.Join(workspaces, "s1"))
+		trial.Oracle = trial.Oracle && err == nil && os.SameFile(held, byPath)
+	}
+	attack.Record(t, trial)
 }
 
 // naivePlace mounts at a path that it has looked at, and says whether it hit the victim.
