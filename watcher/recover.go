@@ -55,6 +55,7 @@ func (w *Watcher) listLeft(ctx context.Context) (map[string]sandbox.Handle, erro
 			return nil, fmt.Errorf("list the sandboxes of %s: %w", name, err)
 		}
 		for _, h := range handles {
+			h.Launcher = name // as profiles call it
 			left[h.Key] = h
 		}
 	}

@@ -20,13 +20,14 @@ func (h *host) demand(ctx context.Context) error {
 		}
 		s.Launchers[name] = g
 	}
+	h.warnOld(ctx)
 	return doctor.Start(s)
 }
 
 // warnOld says which programs of the engines have known holes, or may have.
 func (h *host) warnOld(ctx context.Context) {
 	s := doctor.System{Host: doctor.LookAtHost(os.DirFS("/"))}
-	surveyAll(ctx, &s, h.Config, h.Engines)
+	askEngines(ctx, &s, h.Config, h.Engines)
 	for _, f := range doctor.Advisories(s) {
 		if f.Verdict != doctor.OK {
 			h.Log.Warn("the engine or its runtime is old", "seen", f.Seen, "means", f.Means, "next", f.Do)

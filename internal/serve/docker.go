@@ -56,16 +56,22 @@ func openDocker(ctx context.Context, s Setting) (Launcher, error) {
 	})
 }
 
-// surveyTime bounds how long an engine may take to tell about itself.
-const surveyTime = 10 * time.Second
+// tellTime bounds how long an engine may take to tell about itself.
+const tellTime = 10 * time.Second
 
-func surveyDocker(ctx context.Context, c configs.Config) (doctor.Engine, []doctor.Leftover, error) {
+func aboutDocker(ctx context.Context, c configs.Config) (doctor.Engine, error) {
 	if err := reachDocker(ctx, c); err != nil {
-		return doctor.Engine{}, nil, err
+		return doctor.Engine{}, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, surveyTime)
+	ctx, cancel := context.WithTimeout(ctx, tellTime)
 	defer cancel()
-	return docker.Survey(ctx, "unix://"+c.EngineSocket())
+	return docker.About(ctx, "unix://"+c.EngineSocket())
+}
+
+func leftInDocker(ctx context.Context, c configs.Config) ([]doctor.Leftover, error) {
+	ctx, cancel := context.WithTimeout(ctx, tellTime)
+	defer cancel()
+	return docker.Installations(ctx, "unix://"+c.EngineSocket())
 }
 
 func purgeDocker(ctx context.Context, s Setting) error {

@@ -36,8 +36,9 @@ type Engine struct {
 	// Reach says quickly, and without making anything, whether there is an engine to talk to.
 	Reach func(context.Context, configs.Config) error
 	Open  func(context.Context, Setting) (Launcher, error)
-	// Survey asks the engine about itself and about what installations have on it.
-	Survey func(context.Context, configs.Config) (doctor.Engine, []doctor.Leftover, error)
+	// About asks the engine about itself, and Left about what installations have on it.
+	About func(context.Context, configs.Config) (doctor.Engine, error)
+	Left  func(context.Context, configs.Config) ([]doctor.Leftover, error)
 	// Purge removes everything of an installation but its own files. It needs no Init and no Bases.
 	Purge func(context.Context, Setting) error
 }
@@ -46,7 +47,9 @@ type Engine struct {
 type Engines map[string]Engine
 
 // Product are those that users have.
-var Product = Engines{"docker": {Reach: reachDocker, Open: openDocker, Survey: surveyDocker, Purge: purgeDocker}}
+var Product = Engines{
+	"docker": {Reach: reachDocker, Open: openDocker, About: aboutDocker, Left: leftInDocker, Purge: purgeDocker},
+}
 
 // names are all of them, sorted.
 func (e Engines) names() []string { return slices.Sorted(maps.Keys(e)) }

@@ -23,10 +23,8 @@ func Examine(ctx context.Context, c configs.Config, engines Engines) (s doctor.S
 	s.Host = doctor.LookAtHost(os.DirFS("/"))
 	s.Roots = doctor.LookAtRoots(roots(c.Outboxes), s.Host.MayMount)
 	look(&s, c)
-	surveyAll(ctx, &s, c, engines)
-	for i := range s.Left {
-		s.Left[i].Fate = fateOf(ctx, s.Left[i])
-	}
+	askEngines(ctx, &s, c, engines)
+	findLeft(ctx, &s, c, engines)
 	askWatcher(ctx, &s, c)
 	return s, tryAll(ctx, &s, c, engines)
 }
@@ -59,16 +57,30 @@ func look(s *doctor.System, c configs.Config) {
 	}
 }
 
-// surveyAll asks the engines about themselves.
-func surveyAll(ctx context.Context, s *doctor.System, c configs.Config, engines Engines) {
+// askEngines asks the engines about themselves.
+func askEngines(ctx context.Context, s *doctor.System, c configs.Config, engines Engines) {
 	for _, name := range engines.names() {
-		about, left, err := engines[name].Survey(ctx, c)
+		about, err := engines[name].About(ctx, c)
 		if err != nil {
 			s.EngineError = err.Error()
 			continue
 		}
 		s.Engine = &about
+	}
+}
+
+// findLeft asks the engines that answer what installations have on them, and looks for the state of each.
+func findLeft(ctx context.Context, s *doctor.System, c configs.Config, engines Engines) {
+	if s.Engine == nil {
+		return
+	}
+	for _, name := range engines.names() {
+		left, err := engines[name].Left(ctx, c)
+		if err != nil {
+			s.LeftError = err.Error()
+		}
 		for _, l := range left {
+			l.Fate = fateOf(ctx, l)
 			s.Left = append(s.Left, l)
 		}
 	}

@@ -28,7 +28,6 @@ func (h *host) greet(ctx context.Context) {
 		h.warnDemands(name, guarantees)
 	}
 	h.Log.Info("serving", about...)
-	h.warnOld(ctx)
 	if h.MakeOutbox {
 		h.Log.Info("try", "next", "subagent --outbox "+h.Config.Outboxes[0].Dir+" spawn --wait -- 'echo hello'")
 	}

@@ -45,6 +45,9 @@ type shop struct {
 	left    []doctor.Leftover
 	purged  []string
 	closed  int
+
+	reload     func() (configs.Config, *slog.Logger, error)
+	beforeOpen func() error // called when a launcher is opened
 }
 
 // paper collects what is logged.
@@ -63,6 +66,12 @@ func (p *paper) String() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.text.String()
+}
+
+func (p *paper) reset() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.text.Reset()
 }
 
 func newShop(t *testing.T) *shop {
@@ -104,11 +113,15 @@ func (s *shop) engines() Engines {
 			if s.openErr != nil {
 				return nil, s.openErr
 			}
+			if s.beforeOpen != nil {
+				if err := s.beforeOpen(); err != nil {
+					return nil, err
+				}
+			}
 			return fake{s.world.Launcher(setting.Installation), s}, nil
 		},
-		Survey: func(context.Context, configs.Config) (doctor.Engine, []doctor.Leftover, error) {
-			return s.engine, s.left, nil
-		},
+		About: func(context.Context, configs.Config) (doctor.Engine, error) { return s.engine, nil },
+		Left:  func(context.Context, configs.Config) ([]doctor.Leftover, error) { return s.left, nil },
 		Purge: func(_ context.Context, setting Setting) error {
 			s.purged = append(s.purged, setting.Installation)
 			return nil
@@ -118,7 +131,7 @@ func (s *shop) engines() Engines {
 
 func (s *shop) options() Options {
 	return Options{
-		Config: s.config, MakeOutbox: true, Signals: s.signals, Engines: s.engines(),
+		Config: s.config, MakeOutbox: true, Signals: s.signals, Engines: s.engines(), Reload: s.reload,
 		Log: slog.New(slog.NewTextHandler(&s.said, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	}
 }

@@ -1,7 +1,9 @@
 package e2e
 
 import (
+	"os"
 	"slices"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -79,4 +81,42 @@ func TestShutdownAnswersEverybody(t *testing.T) {
 	}
 	h.Want(h.Response(running), delegation.StatusCancelled, delegation.ReasonShutdown, -1)
 	h.Want(h.Response(queued), delegation.StatusCancelled, delegation.ReasonShutdown, -1)
+}
+
+func TestAnUpgradeCostsNoRun(t *testing.T) {
+	h := house.New(t, house.Plan{Shutdown: "keep"})
+	a := h.Submit(house.Ask{ID: "s1", Task: "echo ready; while ! test -e go; do sleep 0.02; done; echo done"})
+	h.Says(a, "ready")
+	if err := h.Signal(syscall.SIGTERM); err != nil {
+		t.Errorf("the watcher ended with %v", err)
+	}
+	if h.Exists("response_s1.json") {
+		t.Error("a run that was kept was answered")
+	}
+	h.Start()
+	h.Touch("workspaces/s1/go")
+	resp := h.Response(a)
+	h.Want(resp, delegation.StatusCompleted, delegation.ReasonExited, 0)
+	if resp.StdoutTail != "ready\ndone\n" {
+		t.Errorf("the tail is %q", resp.StdoutTail)
+	}
+}
+
+func TestANewConfigurationCostsNoRun(t *testing.T) {
+	h := house.New(t, house.Plan{})
+	a := h.Submit(house.Ask{ID: "s1", Task: "echo ready; while ! test -e go; do sleep 0.02; done; echo done"})
+	h.Says(a, "ready")
+	was := h.Read(h.Config)
+	for _, c := range []struct{ text, says string }{
+		{strings.Replace(was, "max_running: 4", "max_runing: 5", 1), "max_running"}, // a mistake
+		{strings.Replace(was, "max_running: 4", "max_running: 5", 1), "max_running: 4 → 5"},
+	} {
+		h.Must(os.WriteFile(h.Config, []byte(c.text), 0o600))
+		h.Must(syscall.Kill(h.PID(), syscall.SIGHUP))
+		h.Eventually("the watcher says "+c.says, func() bool { return strings.Contains(h.Said(), c.says) })
+	}
+	h.Eventually("it has taken the run over", func() bool { return strings.Contains(h.Said(), "adopted a run") })
+	h.Want(h.Run(house.Ask{ID: "s2", Task: "true"}), delegation.StatusCompleted, delegation.ReasonExited, 0)
+	h.Touch("workspaces/s1/go")
+	h.Want(h.Response(a), delegation.StatusCompleted, delegation.ReasonExited, 0)
 }
