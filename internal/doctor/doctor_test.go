@@ -133,6 +133,7 @@ var complaints = map[string]complaint{
 	"a lost installation": {"left_behind", Warn, "docker -H 'unix:///run/docker.sock' volume rm $(", false, func(s *System) { s.Left[0].Fate = Gone }},
 	"a replaced one":      {"left_behind", Warn, "belongs to another installation", false, func(s *System) { s.Left[0].Fate = Replaced }},
 	"an unclear one":      {"left_behind", Unknown, "watcher purge --state DIR", false, func(s *System) { s.Left[0].Fate = Unclear }},
+	"nobody answers":      {"left_behind", Unknown, "it broke", false, func(s *System) { s.Left, s.LeftError = nil, "it broke" }},
 	"nobody was asked":    {"left_behind", Unknown, "no engine", false, func(s *System) { s.Engine, s.Left = nil, nil }},
 }
 

@@ -17,8 +17,8 @@ func lookAtLeftovers(s System) (found []Finding) {
 	switch {
 	case len(found) > 0:
 		return found
-	case s.Engine == nil:
-		return []Finding{{Verdict: Unknown, Seen: "no engine was asked", Means: "what earlier installations left is not known"}}
+	case s.Engine == nil || s.LeftError != "":
+		return []Finding{{Verdict: Unknown, Seen: or(s.LeftError, "no engine was asked"), Means: "what earlier installations left is not known"}}
 	}
 	return []Finding{{Verdict: OK, Seen: fmt.Sprintf("%d installations have something on the engine", alive), Means: "the state directory of each is there"}}
 }

@@ -25,6 +25,8 @@ type System struct {
 	Reaches []Reach
 	Roots   []Root
 	Left    []Leftover
+
+	LeftError string // why nothing is known of what is left
 }
 
 // Host is the machine. Settings of the kernel are as they are written, and "" where the kernel does not have them.

@@ -11,26 +11,34 @@ import (
 	"torno/internal/doctor"
 )
 
-// Survey asks an engine about itself, and about what installations of Torno have on it. Nothing is made, and what became
-// of the installations is for others to find out.
-func Survey(ctx context.Context, host string) (doctor.Engine, []doctor.Leftover, error) {
+// About asks an engine about itself.
+func About(ctx context.Context, host string) (doctor.Engine, error) {
 	e, err := connect(ctx, host, func(string, time.Duration) {})
 	if err != nil {
-		return doctor.Engine{}, nil, err
+		return doctor.Engine{}, err
 	}
 	defer e.close()
 	info, err := e.info(ctx)
 	if err != nil {
-		return doctor.Engine{}, nil, fmt.Errorf("ask the engine about itself: %w", err)
+		return doctor.Engine{}, fmt.Errorf("ask the engine about itself: %w", err)
 	}
 	version, err := e.version(ctx)
 	if err != nil {
-		return doctor.Engine{}, nil, fmt.Errorf("ask the engine for its version: %w", err)
+		return doctor.Engine{}, fmt.Errorf("ask the engine for its version: %w", err)
 	}
 	about := engineOf(info, version)
 	about.Socket = strings.TrimPrefix(e.api.DaemonHost(), "unix://")
-	left, err := e.installations(ctx)
-	return about, left, err
+	return about, nil
+}
+
+// Installations are all that have something on an engine, by their ids. What became of each is for others to find out.
+func Installations(ctx context.Context, host string) ([]doctor.Leftover, error) {
+	e, err := connect(ctx, host, func(string, time.Duration) {})
+	if err != nil {
+		return nil, err
+	}
+	defer e.close()
+	return e.installations(ctx)
 }
 
 // census counts by installation.
@@ -49,7 +57,7 @@ func (c census) of(labels map[string]string) *doctor.Leftover {
 	return c[id]
 }
 
-// installations are all that have something on the engine, by their ids.
+// installations asks for containers, volumes and images.
 func (e *engine) installations(ctx context.Context) ([]doctor.Leftover, error) {
 	found := census{}
 	for _, count := range []func(context.Context, census) error{e.countContainers, e.countVolumes, e.countImages} {

@@ -15,7 +15,9 @@ func TestSurvey(t *testing.T) {
 	state, id := f.house.state("ours")
 	mine := func() (doctor.Engine, *doctor.Leftover) {
 		t.Helper()
-		about, all, err := docker.Survey(f.ctx, "")
+		about, err := docker.About(f.ctx, "")
+		f.must(err)
+		all, err := docker.Installations(f.ctx, "")
 		f.must(err)
 		i := slices.IndexFunc(all, func(l doctor.Leftover) bool { return l.Installation == id })
 		if i < 0 {
