@@ -14,6 +14,12 @@ import (
 // adopt takes a sandbox over, to follow it to its end, or to bring that about where the request is gone or today's policy
 // does not allow it any more.
 func (w *Watcher) adopt(ctx context.Context, box *outbox, record journal.Run, h sandbox.Handle) error {
+	if record.State == delegation.StateQueued { // the power went, and with it a move that is not flushed
+		if err := w.journal.Move(ctx, record.Key, record.State, delegation.StateStarting, journal.Change{}); err != nil {
+			return err
+		}
+		record.State = delegation.StateStarting
+	}
 	if record.Handle == nil { // the crash came between the sandbox and its note; nothing of it was started
 		crash.At("adopt.noted")
 		if err := w.journal.SetHandle(ctx, record.Key, h); err != nil {
