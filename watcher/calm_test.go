@@ -1,0 +1,93 @@
+package watcher
+
+import (
+	"context"
+	"log/slog"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/fsnotify/fsnotify"
+
+	"torno/delegation"
+)
+
+// TestAStormOfEventsLeavesTheCoreToOthers sends events, and then overflows, as fast as they are taken, in a time in which
+// each costs ten milliseconds: those of a scheduler, or of a log, that take their time.
+func TestAStormOfEventsLeavesTheCoreToOthers(t *testing.T) {
+	for name, send := range map[string]func(context.Context, *fsnotify.Watcher){
+		"events": func(ctx context.Context, w *fsnotify.Watcher) {
+			select {
+			case w.Events <- fsnotify.Event{Name: "request_s1.json"}:
+			case <-ctx.Done():
+			}
+		},
+		"overflows": func(ctx context.Context, w *fsnotify.Watcher) {
+			select {
+			case w.Errors <- fsnotify.ErrEventOverflow:
+			case <-ctx.Done():
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) { synctest.Test(t, func(t *testing.T) { sendFor(t, time.Minute, send) }) })
+	}
+}
+
+func sendFor(t *testing.T, long time.Duration, send func(context.Context, *fsnotify.Watcher)) {
+	dir, err := delegation.OpenDir(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer dir.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), long)
+	defer cancel()
+	costs := new(slow)
+	notify := &fsnotify.Watcher{Events: make(chan fsnotify.Event), Errors: make(chan error)}
+	w := &Watcher{scheduler: newScheduler(1, nil), life: ctx}
+	box := &outbox{dir: dir, w: w, log: slog.New(costs), trails: &trails{}}
+	s := &scan{outbox: box, notify: notify, delayed: map[string]time.Time{}, thrift: thrift{share: eventShare, burst: eventBurst}}
+	go func() {
+		for ctx.Err() == nil {
+			send(ctx, notify)
+		}
+	}()
+	go func() {
+		for ctx.Err() == nil {
+			select {
+			case f := <-w.scheduler.todo:
+				costs.take()
+				f()
+			case <-ctx.Done():
+			}
+		}
+	}()
+	if err := s.run(ctx); err != nil {
+		t.Error(err)
+	}
+	synctest.Wait()
+	if spent := costs.spent(); spent > long/eventShare+eventBurst || spent < long/eventShare {
+		t.Errorf("they cost %s of a minute", spent)
+	}
+}
+
+// slow takes its time, and is a log.
+type slow struct{ times atomic.Int64 }
+
+const slowness = 10 * time.Millisecond
+
+func (l *slow) take() {
+	l.times.Add(1)
+	<-time.After(slowness)
+}
+
+func (l *slow) spent() time.Duration { return time.Duration(l.times.Load()) * slowness }
+
+func (l *slow) Enabled(context.Context, slog.Level) bool { return true }
+func (l *slow) WithAttrs([]slog.Attr) slog.Handler       { return l }
+func (l *slow) WithGroup(string) slog.Handler            { return l }
+
+func (l *slow) Handle(context.Context, slog.Record) error {
+	l.take()
+	return nil
+}
