@@ -14,6 +14,7 @@ import (
 type pulse struct {
 	beat   delegation.Heartbeat
 	err    error     // why the last look saw no beat
+	never  bool      // there was nothing at the first look, nor since
 	first  time.Time // of our looks
 	moved  time.Time // when the beat was last seen to move; at the first look its age is believed
 	nobody *NobodyServingError
@@ -27,6 +28,7 @@ func (p *pulse) feel(m *Manager) {
 	case p.first.IsZero():
 		p.begin(beat, now)
 	case err == nil:
+		p.never = false
 		if !beat.BeatAt.Equal(p.beat.BeatAt) {
 			p.moved = now
 		}
@@ -38,7 +40,7 @@ func (p *pulse) feel(m *Manager) {
 // begin takes the first look. A beat that is neither old nor new leaves the watcher the time for one more: it may have
 // died right after it.
 func (p *pulse) begin(beat delegation.Heartbeat, now time.Time) {
-	p.beat, p.first, p.moved = beat, now, now
+	p.beat, p.first, p.moved, p.never = beat, now, now, errors.Is(p.err, fs.ErrNotExist)
 	if p.err != nil {
 		return
 	}
@@ -51,7 +53,7 @@ func (p *pulse) begin(beat delegation.Heartbeat, now time.Time) {
 
 // judge says why nobody serves, or nil while somebody does. One who is about to stop still works.
 func (p *pulse) judge(m *Manager, now time.Time) *NobodyServingError {
-	if p.beat.BeatAt.IsZero() && errors.Is(p.err, fs.ErrNotExist) {
+	if p.never {
 		return m.absence(p.beat, p.err, 0)
 	}
 	still := now.Sub(p.moved)
@@ -71,10 +73,10 @@ func (p *pulse) lost(patience time.Duration) bool {
 	switch {
 	case p.nobody == nil:
 		return false
-	case p.beat.BeatAt.IsZero() && errors.Is(p.err, fs.ErrNotExist):
-		return true // nobody ever did
+	case p.never:
+		return true
 	case p.nobody.silent() && now.Sub(p.first) < secondLook(p.beat):
 		return false
 	}
-	return now.Sub(p.moved) > patience
+	return now.Sub(p.moved) >= patience
 }

@@ -212,3 +212,17 @@ func TestSpawnThatLooksTwiceEndsWithItsContext(t *testing.T) {
 		h.untouched()
 	})
 }
+
+// The heartbeat is missing for a moment, after something else stood in its place.
+func TestWaitDoesNotMistakeAGapForNobody(t *testing.T) {
+	in(t, func(t *testing.T, h *host) {
+		run := h.spawn(h.client(Options{}), SpawnOptions{ID: "s1"})
+		must(0, errors.Join(os.Remove(h.join("watcher.json")), os.Mkdir(h.join("watcher.json"), 0o700)))
+		h.later(2*time.Second, func() { must(0, os.Remove(h.join("watcher.json"))) })
+		h.later(4*time.Second, func() { h.pulse(); h.live() })
+		h.later(40*time.Second, func() { h.respond(run) })
+		if d, _, err := h.wait(run); err != nil || len(d.lines) != 1 {
+			t.Errorf("told %q, %v", d.lines, err)
+		}
+	})
+}
