@@ -42,7 +42,7 @@ func newProfile(name string) sandbox.Profile {
 			Tmp: 512 * mib, Home: 512 * mib, Shm: 64 * mib, Log: 16 * mib,
 			Workspace: 16 * gib, WorkspaceFiles: 1_000_000,
 		},
-		Umask: 0o022,
+		Umask: 0o022, Attempts: 1,
 	}
 }
 

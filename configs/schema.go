@@ -87,6 +87,7 @@ func profileSchema(p *sandbox.Profile) object {
 			{"min", span{&p.Timeout.Min, time.Second, maxTimeout}},
 			{"max", span{&p.Timeout.Max, time.Second, maxTimeout}},
 		}},
+		{"attempts", number[int]{&p.Attempts, 1, 5}},
 		{"umask", mask{&p.Umask}},
 		{"stdin", boolean{&p.Stdin}},
 	}

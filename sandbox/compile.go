@@ -79,7 +79,7 @@ func (c *compiler) setTimeout() *delegation.Refusal {
 		timeout = bounds.Min
 		c.warn("timeout_seconds %d is less than profile %s allows; it is %s", asked, c.profile.Name, timeout)
 	}
-	c.spec.Timeout = timeout
+	c.spec.Timeout, c.spec.Attempts = timeout, c.profile.Attempts
 	return nil
 }
 

@@ -22,6 +22,8 @@ type Profile struct {
 	Sockets []Socket
 	AtLeast []GuaranteeKey
 	Timeout Timeouts
+	// Attempts is how often a run may be tried in all when its sandbox is lost; 0 and 1 are once.
+	Attempts int
 	Umask   int
 	Stdin   bool // keep the agent's standard input open
 }

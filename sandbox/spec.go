@@ -18,6 +18,8 @@ type Spec struct {
 	Answer  Answer        `json:"answer"`
 	Limits  Limits        `json:"limits"`
 	Timeout time.Duration `json:"timeout"`
+	// Attempts is how often the run may be tried in all when its sandbox is lost; 0 and 1 are once.
+	Attempts int `json:"attempts,omitempty"`
 	// Owners are the uids that a workspace may have where the child must run as its owner (no idmapped mounts).
 	// 0 among them counts for nothing.
 	Owners []uint32 `json:"owners,omitempty"`

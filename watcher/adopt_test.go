@@ -44,6 +44,14 @@ func (d *desk) onceEach() {
 	}
 }
 
+// text is the content of a file in the outbox.
+func (d *desk) text(name string) string {
+	d.Helper()
+	data, err := os.ReadFile(filepath.Join(d.outbox, name))
+	d.must(err)
+	return string(data)
+}
+
 // live is the text of a run's live output, and how many gaps it has.
 func (d *desk) live(id string) (text string, gaps int) {
 	d.Helper()
@@ -255,4 +263,57 @@ func TestAWatcherThatKeepsItsRunsLeavesThemToTheNext(t *testing.T) {
 	}
 	d.onceEach()
 	d.empty()
+}
+
+func TestALostRunIsAttemptedAgain(t *testing.T) {
+	for name, restart := range map[string]bool{"while a watcher is there": false, "while none is": true} {
+		t.Run(name, func(t *testing.T) {
+			d := newDesk(t, func(c *Config) { c.Outboxes[0].Policy.Profiles[0].Attempts = 2 })
+			release := d.gate()
+			a := d.submit(ask{id: "s1", task: "gated"})
+			d.started(a)
+			handle := *d.latest("s1").Handle
+			if restart {
+				d.crash()
+			}
+			d.world.Vanish(handle)
+			if restart {
+				d.open()
+			}
+			d.eventually("the second attempt runs", func() bool {
+				r := d.latest("s1")
+				return r.Attempt == 2 && r.State == delegation.StateRunning
+			})
+			d.drop(d.outbox, "request_s1.json", []byte(d.text("request_s1.json"))) // the same request in another file
+			release()
+			resp := d.response(a)
+			d.want(resp, delegation.StatusCompleted, delegation.ReasonExited, 0)
+			if resp.Attempt != 2 || len(resp.Warnings) != 1 || !strings.Contains(resp.Warnings[0], "Attempt 1 was lost") {
+				t.Errorf("the attempts are not counted: %+v", resp)
+			}
+			d.onceEach()
+			if n := len(d.world.Keys()); n != 2 {
+				t.Errorf("%d sandboxes, want 2", n)
+			}
+			d.empty()
+		})
+	}
+}
+
+func TestTheLastAttemptIsTheLast(t *testing.T) {
+	d := newDesk(t, func(c *Config) { c.Outboxes[0].Policy.Profiles[0].Attempts = 2 })
+	a := d.submit(ask{id: "s1", task: "sleep"})
+	d.started(a)
+	for attempt := 1; attempt <= 2; attempt++ {
+		d.eventually("it runs", func() bool {
+			r := d.latest("s1")
+			return r.Attempt == attempt && r.State == delegation.StateRunning
+		})
+		d.world.Vanish(*d.latest("s1").Handle)
+	}
+	resp := d.response(a)
+	d.want(resp, delegation.StatusError, delegation.ReasonLost, -1)
+	if resp.Attempt != 2 {
+		t.Errorf("the response is of attempt %d", resp.Attempt)
+	}
 }

@@ -100,7 +100,11 @@ func (s *scan) takeIn(ctx context.Context, in intake, readErr error) time.Durati
 
 // admit compiles a valid request, records it and hands it to the scheduler.
 func (s *scan) admit(ctx context.Context, in intake, request delegation.Request) time.Duration {
-	key := sandbox.RunKey{Outbox: s.name, Subagent: request.SubagentID, Request: request.RequestID, Attempt: 1}
+	attempts, err := s.w.journal.Attempts(ctx, s.name, request.SubagentID, request.RequestID)
+	if err != nil {
+		return s.journalTrouble(err)
+	}
+	key := sandbox.RunKey{Outbox: s.name, Subagent: request.SubagentID, Request: request.RequestID, Attempt: max(1, attempts)}
 	if r := s.w.running(key.Hash()); r != nil {
 		return s.sameAgain(ctx, r, in)
 	}

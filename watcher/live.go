@@ -38,6 +38,11 @@ func (w *Watcher) live(r *run) {
 		w.disown(r)
 		return
 	}
+	if w.attemptAgain(r, v) {
+		w.disown(r)
+		w.scheduler.finished(w.life, r)
+		return
+	}
 	v = r.explained(v)
 	more := w.inspect(r, v.reason)
 	w.scheduler.leave(w.life, r)

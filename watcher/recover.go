@@ -64,8 +64,10 @@ func (w *Watcher) listLeft(ctx context.Context) (map[string]sandbox.Handle, erro
 
 // removeLater removes a sandbox that no run waits for. One that cannot be removed does not keep the watcher from its work.
 func (w *Watcher) removeLater(h sandbox.Handle) {
-	launcher := w.config.Launchers[h.Launcher]
+	launcher, gone := w.config.Launchers[h.Launcher], make(chan struct{})
+	w.removing.Store(h.Key, gone)
 	w.runs.Go(func() {
+		defer close(gone)
 		err := w.insistAlways("remove a sandbox", func(ctx context.Context) error {
 			crash.At("recover.removed")
 			return launcher.Remove(ctx, h)
@@ -122,6 +124,9 @@ func (w *Watcher) lose(ctx context.Context, box *outbox, record journal.Run) err
 	change := journal.Change{
 		Reason: delegation.ReasonLost, Ended: time.Now(), Code: delegation.CodeLost,
 		Text: "The run's sandbox was gone when the watcher was started again.", Hint: "Ask again with a new request_id.",
+	}
+	if again, err := w.attemptLost(ctx, box, record, change); again || err != nil {
+		return err
 	}
 	return w.end(ctx, box, record, change)
 }

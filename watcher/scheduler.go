@@ -122,6 +122,18 @@ func (s *scheduler) adopt(ctx context.Context, r *run) {
 	})
 }
 
+// first puts the next attempt of a run before all others of its outbox. It was admitted with the first one, so no limit of
+// the queue turns it away.
+func (s *scheduler) first(ctx context.Context, r *run) {
+	s.do(ctx, func() {
+		l := s.laneOf(r.box)
+		l.queue, l.bytes = slices.Insert(l.queue, 0, r), l.bytes+r.bytes
+		s.subjects[r.subject()], s.admitted[r] = r, true
+		r.place, s.moved = inQueue, true
+		s.dispatch()
+	})
+}
+
 // conflict refuses a workspace that is in use by another subagent, unless the outbox lets such runs wait.
 func (s *scheduler) conflict(r *run) *delegation.Refusal {
 	if r.box.settings.QueueBusy {

@@ -48,6 +48,7 @@ type Watcher struct {
 	born      time.Time
 	ready     chan struct{}
 	keep      atomic.Bool
+	removing  sync.Map // by key: a channel that is closed when a sandbox that belongs to no run is gone
 
 	life    context.Context // done when the watcher stops working, some time after it stopped taking
 	endLife context.CancelFunc

@@ -145,6 +145,8 @@ func (a *attachment) awaitExit(l *Launcher) (sandbox.Exit, error) {
 	}
 	found, err := a.engine.inspect(a.open, a.handle.ID)
 	switch {
+	case isGone(err) && code == killedCode && !a.box.killed.Load():
+		return sandbox.Exit{}, l.wrap(err, "look at", a.handle) // somebody else removed it, and what ran in it
 	case isGone(err):
 		return sandbox.Exit{Code: code}, nil // removed since
 	case a.isClosed():

@@ -30,7 +30,9 @@ func TestKilledAtEveryPoint(t *testing.T) {
 
 // tell kills the watcher at a point, starts another one and looks at what came of it. It returns how many were killed.
 func (told *story) tell(t *testing.T, point string) (kills int64) {
-	h := house.New(t, house.Plan{Later: true})
+	h := house.New(t, house.Plan{
+		Later: true, Offers: ", again", Profiles: "  again:\n    attempts: 2\n    timeout: {default: 30s, min: 1s, max: 5m}",
+	})
 	s := &scene{House: h}
 	since := time.Now().Unix()
 	if told.before != nil {

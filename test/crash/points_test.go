@@ -14,7 +14,7 @@ import (
 
 // effects are the calls that change something outside of the watcher: receiver and method, as they are written.
 var effects = []string{
-	"journal.Begin", "journal.Move", "journal.SetHandle", "journal.Answered", "journal.Refile", "journal.Retry",
+	"journal.Begin", "journal.Move", "journal.SetHandle", "journal.Answered", "journal.Refile", "journal.Again",
 	"launcher.Create", "launcher.Start", "launcher.Open", "launcher.Remove", "dir.Publish", "dir.Remove", "notes.save", "notes.drop",
 }
 

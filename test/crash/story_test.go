@@ -44,8 +44,10 @@ const (
 	long = "echo hello; while ! test -e go; do sleep 0.02; done; echo there"
 )
 
-func submit(task string) func(*scene) {
-	return func(s *scene) { s.ask = s.Submit(house.Ask{ID: "s1", Task: task}) }
+func submit(task string) func(*scene) { return submitTo("", task) }
+
+func submitTo(profile, task string) func(*scene) {
+	return func(s *scene) { s.ask = s.Submit(house.Ask{ID: "s1", Task: task, Profile: profile}) }
 }
 
 // letOn lets the long task end.
@@ -69,15 +71,19 @@ func ends(status delegation.Status, reason delegation.Reason) func(*scene) {
 }
 
 // killedInTheMiddle leaves a long run behind whose watcher is dead.
-func killedInTheMiddle(s *scene) {
-	s.Helper()
-	s.Start()
-	submit(long)(s)
-	s.Says(s.ask, "hello")
-	if err := s.Signal(syscall.SIGKILL); err == nil {
-		s.Fatal("the watcher ended well when it was killed")
+func killedInTheMiddle(s *scene) { killedInTheMiddleOf("")(s) }
+
+func killedInTheMiddleOf(profile string) func(*scene) {
+	return func(s *scene) {
+		s.Helper()
+		s.Start()
+		submitTo(profile, long)(s)
+		s.Says(s.ask, "hello")
+		if err := s.Signal(syscall.SIGKILL); err == nil {
+			s.Fatal("the watcher ended well when it was killed")
+		}
+		s.kills++
 	}
-	s.kills++
 }
 
 // killedAt leaves a run behind whose watcher died at another point.
@@ -180,6 +186,13 @@ var stories = map[string]*story{
 	"refuse.ended": {
 		before: func(s *scene) { killedAt("launch.created", hello)(s); s.forbid() }, during: func(*scene) {},
 		done: ends(delegation.StatusError, delegation.ReasonRefused),
+	},
+	"attempt.recorded": {
+		during: func(s *scene) { submitTo("again", long)(s); s.Says(s.ask, "hello"); removeSandboxes(s) }, after: letOn, done: says("hello\nthere\n"),
+	},
+	"recover.attempted": {
+		before: func(s *scene) { killedInTheMiddleOf("again")(s); removeSandboxes(s) }, during: func(*scene) {}, after: letOn,
+		done: says("hello\nthere\n"),
 	},
 	"recover.answered": {before: killedAt("end.noted", hello), during: func(*scene) {}, done: says("hello\n")},
 }

@@ -1,0 +1,47 @@
+package journal
+
+import (
+	"context"
+	"fmt"
+
+	"torno/delegation"
+)
+
+// Again ends a run that is lost and begins its next attempt, in one step: nobody ever finds the request without a run
+// that somebody will answer for. No response is owed for the earlier one.
+func (j *Journal) Again(ctx context.Context, key string, from delegation.State, c Change, next Run) error {
+	c.Answered = true
+	if c.Reason != delegation.ReasonLost || next.State != delegation.StateQueued || next.Attempt < 2 || !legal(from, delegation.StateEnded) {
+		return fmt.Errorf("%w: run %s ended as %q and attempt %d begins as %q", ErrIllegal, key, c.Reason, next.Attempt, next.State)
+	}
+	if err := next.check(); err != nil {
+		return err
+	}
+	doing, taken := "attempt run "+key+" again", true
+	err := j.order(ctx, doing, onDisk, func(tx *transaction) error {
+		moved, err := tx.exec(moveRun, append(c.columns(false), delegation.StateEnded, key, from)...)
+		if taken = moved == 1; err != nil || !taken {
+			return err
+		}
+		begun, err := tx.exec(insertRun, next.columns()...)
+		if err == nil && begun != 1 {
+			err = fmt.Errorf("attempt %d is there already", next.Attempt)
+		}
+		return err
+	})
+	if err == nil && !taken {
+		err = j.explain(doing, ErrMoved)
+	}
+	return err
+}
+
+// Attempts is how often a request was attempted so far.
+func (j *Journal) Attempts(ctx context.Context, outbox string, subagent delegation.SubagentID, request delegation.RequestID) (n int, err error) {
+	query, err := j.read.prepared(attempts)
+	if err == nil {
+		err = query.QueryRowContext(ctx, outbox, textColumn{m: &subagent}, textColumn{m: &request}).Scan(&n)
+	}
+	return n, j.explain("count the attempts of a request", err)
+}
+
+const attempts = `SELECT coalesce(max(attempt), 0) FROM runs WHERE outbox = ? AND subagent = ? AND request = ?`
