@@ -80,6 +80,7 @@ func (w *Watcher) carry(r *run) verdict {
 
 // make brings a run from the queue to a sandbox of which nothing runs.
 func (w *Watcher) make(r *run) (verdict, bool) {
+	w.awaitRemoval(r.hash)
 	if reason := r.box.check(r); reason != "" {
 		r.end(reason)
 	}

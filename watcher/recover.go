@@ -78,6 +78,19 @@ func (w *Watcher) removeLater(h sandbox.Handle) {
 	})
 }
 
+// awaitRemoval waits until no sandbox of the key is being removed: a power cut can leave one of which the journal has lost
+// the row, and its request begins anew.
+func (w *Watcher) awaitRemoval(key string) {
+	gone, ok := w.removing.Load(key)
+	if !ok {
+		return
+	}
+	select {
+	case <-gone.(chan struct{}):
+	case <-w.life.Done():
+	}
+}
+
 // settle brings one unfinished record on its way.
 func (w *Watcher) settle(ctx context.Context, record journal.Run, h sandbox.Handle, there bool) error {
 	box := w.boxNamed(record.Outbox)
