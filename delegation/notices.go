@@ -41,11 +41,9 @@ type Notices []Notice
 
 // UnmarshalJSON takes what it can and never fails.
 func (n *Notices) UnmarshalJSON(data []byte) error {
-	*n = nil
 	var list []json.RawMessage
-	if json.Unmarshal(data, &list) != nil {
-		return nil
-	}
+	_ = json.Unmarshal(data, &list) // what is no list has no entries
+	*n = nil
 	for _, entry := range list[:min(len(list), 4*maxNotices)] {
 		var notice Notice
 		if decodeStrict(entry, &notice, "code", "text") == nil {

@@ -86,7 +86,7 @@ type Heartbeat struct {
 	Outbox           string         `json:"outbox"`  // the outbox's name
 	StartedAt        time.Time      `json:"started_at"`
 	BeatAt           time.Time      `json:"beat_at"`
-	HeartbeatSeconds int            `json:"heartbeat_seconds"` // a client calls it dead after three of them
+	HeartbeatSeconds int            `json:"heartbeat_seconds"`  // a client calls it dead after three of them
 	Stopping         bool           `json:"stopping,omitempty"` // it takes no more requests
 	Stopped          bool           `json:"stopped,omitempty"`  // and this is its last word
 	Features         []string       `json:"features"`

@@ -132,8 +132,13 @@ func TestWaitWhereNobodyServesAnyMore(t *testing.T) {
 		want  time.Duration
 	}{
 		"never there": {func(h *host) error { return os.Remove(h.join("watcher.json")) }, 0},
-		"stopped":     {func(h *host) error { time.Sleep(10 * time.Minute); stops(h); time.Sleep(10 * time.Minute); return nil }, 0},
-		"dead":        {func(*host) error { time.Sleep(10 * time.Minute); return nil }, 5500 * time.Millisecond},
+		"stopped": {func(h *host) error {
+			<-time.After(10 * time.Minute)
+			stops(h)
+			<-time.After(10 * time.Minute)
+			return nil
+		}, 0},
+		"dead": {func(*host) error { <-time.After(10 * time.Minute); return nil }, 5500 * time.Millisecond},
 	} {
 		t.Run(name, func(t *testing.T) {
 			in(t, func(t *testing.T, h *host) {
@@ -155,7 +160,7 @@ func TestWaitWhereNobodyServesAnyMore(t *testing.T) {
 func TestWaitBelievesTheAgeOfABeat(t *testing.T) {
 	in(t, func(t *testing.T, h *host) {
 		run := h.spawn(h.client(Options{Patience: -1}), SpawnOptions{ID: "s1"})
-		time.Sleep(9 * time.Second) // since the only beat
+		<-time.After(9 * time.Second) // since the only beat
 		began := time.Now()
 		if _, err := run.Wait(t.Context()); !errors.Is(err, ErrNobodyServing) {
 			t.Errorf("error %v", err)
@@ -203,7 +208,7 @@ func TestClocksThatJump(t *testing.T) {
 
 func TestSpawnThatLooksTwiceEndsWithItsContext(t *testing.T) {
 	in(t, func(t *testing.T, h *host) {
-		time.Sleep(time.Hour)
+		<-time.After(time.Hour)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		if _, err := h.client(Options{}).Spawn(ctx, SpawnOptions{Task: "true"}); !errors.Is(err, context.DeadlineExceeded) {
