@@ -25,7 +25,7 @@ func (s *scan) tooOld(ctx context.Context, in intake, key sandbox.RunKey) (*dele
 	}
 	text := fmt.Sprintf("The request was written %s ago, and %s is the limit.", age.Round(time.Second), limit)
 	if age < 0 {
-		text = fmt.Sprintf("The time of the request's file lies %s ahead.", -age.Round(time.Second))
+		text = fmt.Sprintf("The time of the request's file, %s, lies ahead.", in.stamp.ModTime.UTC().Format(time.RFC3339))
 	}
 	return &delegation.Refusal{Code: delegation.CodeStale, Text: text, Hint: askAnew}, nil
 }

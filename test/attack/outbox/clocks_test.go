@@ -3,6 +3,7 @@ package outbox
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -13,7 +14,23 @@ import (
 // clocks are times that cannot be. The machine's own clock is not turned here: what a run's time is counted with is tried
 // where the clock can be, in the tests of the watcher.
 var clocks = []attempt{
-	atTime("in the year 2400", 13_600_000_000), atTime("in 1901", -2_170_000_000), atTime("at the beginning", 0),
+	stale("in the year 2400", 13_600_000_000, "2400-12-19T09:46:40Z, lies ahead"), stale("in 1901", -2_170_000_000, "ago"), stale("at the beginning", 0, "ago"),
+	{
+		Row: "O29", name: "a request written in an hour",
+		plant: func(s *scene) { s.dropAt("request_"+s.id+".json", s.body(counting), time.Now().Add(time.Hour).Unix()) },
+		judge: func(s *scene) {
+			s.ran()
+			s.answeredOnce()
+			if got := s.Read(filepath.Join(s.workspace(), "count")); got != "once\n" {
+				s.Errorf("it ran: %q", got)
+			}
+		},
+		naive: func(s *scene) bool { // takes what is newer than its last look for new, again and again
+			info, err := os.Stat(s.request())
+			s.Must(err)
+			return info.ModTime().After(time.Now())
+		},
+	},
 	{
 		Row: "O29", name: "nonsense from the future", code: delegation.CodeUnparsable,
 		plant: func(s *scene) { s.dropAt("request_"+s.id+".json", []byte("nonsense"), 4_000_000_000) },
@@ -43,29 +60,33 @@ var clocks = []attempt{
 	},
 }
 
-// atTime is a request that was written at another time. It runs once, and is answered once.
-func atTime(name string, seconds int64) attempt {
+// stale is a request that was written at another time. It is not run: what ran then may be forgotten by now.
+func stale(name string, seconds int64, says string) attempt {
 	return attempt{
-		Row: "O29", name: "a request written " + name,
+		Row: "O29", name: "a request written " + name, code: delegation.CodeStale,
 		plant: func(s *scene) { s.dropAt("request_"+s.id+".json", s.body(counting), seconds) },
 		judge: func(s *scene) {
-			s.ran()
-			first, err := os.Stat(s.Path("response_" + s.id + ".json"))
-			s.Must(err)
-			s.Touch("request_none-" + s.id + ".json") // an entry behind it, in a later listing
-			s.Eventually("that is answered", func() bool { return s.Exists("response_none-" + s.id + ".json") })
-			second, err := os.Stat(s.Path("response_" + s.id + ".json"))
-			if s.Must(err); !os.SameFile(first, second) {
-				s.Error("it is answered again and again")
+			if text := s.answer().StderrTail; !strings.Contains(text, says) {
+				s.Errorf("it says %q", text)
 			}
-			if got := s.Read(filepath.Join(s.workspace(), "count")); got != "once\n" {
-				s.Errorf("it ran: %q", got)
-			}
+			s.answeredOnce()
 		},
-		naive: func(s *scene) bool { // takes what is newer than the last look, and no older than an hour
-			age := time.Since(time.Unix(seconds, 0))
-			return age < 0 || age > time.Hour
+		naive: func(s *scene) bool { // runs it, as ours does where the time is of today
+			return s.response(s.also("fresh", counting)).Reason == delegation.ReasonExited
 		},
+	}
+}
+
+// answeredOnce wants that a later listing does not write the response anew.
+func (s *scene) answeredOnce() {
+	s.Helper()
+	first, err := os.Stat(s.Path("response_" + s.id + ".json"))
+	s.Must(err)
+	s.Touch("request_none-" + s.id + ".json") // an entry behind it
+	s.Eventually("that is answered", func() bool { return s.Exists("response_none-" + s.id + ".json") })
+	second, err := os.Stat(s.Path("response_" + s.id + ".json"))
+	if s.Must(err); !os.SameFile(first, second) {
+		s.Error("it is answered again and again")
 	}
 }
 
