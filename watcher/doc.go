@@ -14,6 +14,10 @@
 // owns the queue, the slots and the rule that a subagent runs once at a time; it does no input or output, so it never
 // waits. A run owns its sandbox from create to remove. State moves only through the journal, which guards each move.
 //
+// A run also holds its workspace, from before the sandbox is made until after the answer. While the agent runs, one
+// goroutine of the run looks at how much is in it; when the last process is gone, the run itself looks at what is left. One
+// goroutine, disks, asks for the free space below all workspaces, and ends runs that take the last of it.
+//
 // # What can fail
 //
 // Reading fails: the request is refused, with a response (invariant I11). The journal fails: nothing is started, since
@@ -22,6 +26,9 @@
 // again, ever more slowly, until it does or the run must end; nothing is said of a sandbox that nobody could look at. The
 // watcher dies: the next one finds each unfinished run in the journal and each sandbox in the launcher's list, and takes
 // the same road from there. A sandbox that lives is adopted.
+//
+// A workspace cannot be looked at: nothing is started in it, and what runs in it is ended. It is replaced between our look
+// and the launcher's: the same, since the launcher says which directory it has mounted.
 //
 // Nothing here trusts an event: an event names a file, and the file is looked at. A listing stands behind the events.
 package watcher
