@@ -83,6 +83,13 @@ func containerConfig(r recipe) (*container.Config, *container.HostConfig) {
 	return config, host
 }
 
+// The kernel counts these by user. A sandbox that runs as the owner of its workspace may take a part of what the owner has,
+// and leaves the rest: engines give much more of both.
+const (
+	pendingSignals = 1024      // also timers
+	messageBytes   = 400 << 10 // in POSIX message queues
+)
+
 func resources(r recipe) container.Resources {
 	pids := r.limits.Pids + runfile.Tasks // what was promised is the agent's
 	return container.Resources{
@@ -94,6 +101,8 @@ func resources(r recipe) container.Resources {
 			{Name: "core", Soft: 0, Hard: 0},
 			{Name: "fsize", Soft: r.limits.FileSize, Hard: r.limits.FileSize},
 			{Name: "nofile", Soft: r.limits.OpenFiles, Hard: r.limits.OpenFiles},
+			{Name: "msgqueue", Soft: messageBytes, Hard: messageBytes},
+			{Name: "sigpending", Soft: pendingSignals, Hard: pendingSignals},
 		},
 	}
 }
@@ -110,10 +119,12 @@ func logConfig(size int64) container.LogConfig {
 
 // privateDirs are the sandbox's own writable file systems, in its memory. Programs may be run from them: builds and
 // package managers do, and what can be written to the workspace can be run from there all the same. They belong to the
-// child, because runtimes give them the mode of the directory that they cover.
+// child, because runtimes give them the mode of the directory that they cover. A file without a byte takes memory, too, so
+// there are only as many as there are pages.
 func privateDirs(r recipe) map[string]string {
+	const page = 4096
 	private := func(mode string, size int64) string {
-		return fmt.Sprintf("rw,exec,nosuid,nodev,mode=%s,uid=%d,gid=%d,size=%d", mode, r.uid, r.gid, size)
+		return fmt.Sprintf("rw,exec,nosuid,nodev,mode=%s,uid=%d,gid=%d,size=%d,nr_inodes=%d", mode, r.uid, r.gid, size, max(size/page, 2))
 	}
 	dirs := map[string]string{"/tmp": private("1777", r.limits.Tmp), sandbox.Home: private("0700", r.limits.Home)}
 	for _, target := range r.covers {
