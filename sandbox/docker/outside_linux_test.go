@@ -36,10 +36,9 @@ func TestSeenFromOutside(t *testing.T) {
 	t.Run("by the kernel", func(t *testing.T) { byKernel(t, seen, spec) })
 }
 
-// hear reads until standard output ends with text.
-func (f *field) hear(a sandbox.Attachment, text string) {
+// hear reads until standard output ends with text, and returns it.
+func (f *field) hear(a sandbox.Attachment, text string) (heard string) {
 	f.Helper()
-	var heard string
 	for !strings.HasSuffix(heard, text) {
 		select {
 		case chunk, more := <-a.Output():
@@ -53,6 +52,7 @@ func (f *field) hear(a sandbox.Attachment, text string) {
 			f.Fatalf("it said %q and no more", heard)
 		}
 	}
+	return heard
 }
 
 func byEngine(t *testing.T, f *field, seen container.InspectResponse, spec sandbox.Spec) {

@@ -107,10 +107,10 @@ func (w weak) must(err error) {
 	}
 }
 
-// run is a whole run of one.
-func (w weak) run(host *container.HostConfig, argv ...string) (stdout string, code int) {
+// ended is one that has run to its end.
+func (w weak) ended(host *container.HostConfig, argv ...string) (id string, code int) {
 	w.Helper()
-	id := w.begin(host, argv...)
+	id = w.begin(host, argv...)
 	done, failed := w.api.ContainerWait(w.Context(), id, container.WaitConditionNotRunning)
 	select {
 	case result := <-done:
@@ -118,6 +118,13 @@ func (w weak) run(host *container.HostConfig, argv ...string) (stdout string, co
 	case err := <-failed:
 		w.Fatal(err)
 	}
+	return id, code
+}
+
+// run is a whole run of one.
+func (w weak) run(host *container.HostConfig, argv ...string) (stdout string, code int) {
+	w.Helper()
+	id, code := w.ended(host, argv...)
 	log, err := w.api.ContainerLogs(w.Context(), id, container.LogsOptions{ShowStdout: true, ShowStderr: true})
 	w.must(err)
 	defer log.Close()

@@ -6,7 +6,9 @@
 //
 //	func TestContract(t *testing.T) {
 //		sandboxtest.Suite(t, sandboxtest.Harness{
-//			Real: true,
+//			Name:     "mine by handle",
+//			Real:     true,
+//			Controls: weakPlaces,
 //			New: func(t *testing.T, base, installation string) sandbox.Launcher {
 //				l, err := mylauncher.New(t.Context(), mylauncher.Options{Base: base, Installation: installation})
 //				if err != nil {
@@ -27,7 +29,9 @@
 // The agents of the suite are words of one vocabulary ("echo", "ignore-term", "orphan"), each said twice: as a script
 // for /bin/sh, which a Real launcher runs, and as a function, which the fake runs. So one case holds for both. With
 // Real the suite goes on to try, from inside the sandbox, what the launcher's Check says that it enforces, and whether
-// git, python, node and npm work there. What it takes the engine's own tools to see belongs into the launcher's tests.
+// git, python, node and npm work there. It runs the prober there, holds what came of it against the launcher's column of
+// test/prober/verdicts.md, and has Controls run it where the walls are down: a probe that fails there too is dead. What it
+// takes the engine's own tools to see belongs into the launcher's tests.
 //
 // Cases run at once, as many as `go test -parallel` says; each has keys, a workspace and a deadline of its own. None
 // sleeps: where time must go by, it is that of an agent which prints a line every tenth of a second.

@@ -7,7 +7,7 @@
 //	prober try GROUND       everything that must not work, as inside.Outcomes; GROUND is an inside.Ground
 //	prober network GROUND   the same, in a network that is made open before
 //	prober stay             be a neighbour: say how to be reached, as an inside.Neighbour, and stay
-//	prober exhaust TAKINGS  take as much of each of inside.Takings as there is, as an inside.Exhausted
+//	prober exhaust TAKINGS  take as much of each of inside.Takings as there is, one after another
 //	prober beat             start programs, and say how long that takes, as inside.Beats
 //
 // Everything is JSON. What came of it is judged outside, by the contract suite and by package verdict.
@@ -133,7 +133,8 @@ func exhaust(text string) error {
 	if err := json.Unmarshal([]byte(text), &wanted); err != nil {
 		return err
 	}
-	return json.NewEncoder(os.Stdout).Encode(inside.Exhausted{Takings: inside.Exhaust(wanted), Peak: inside.Peak()})
+	inside.Exhaust(wanted, func(t inside.Taking) { json.NewEncoder(os.Stdout).Encode(t) })
+	return nil
 }
 
 // take takes one thing, up to a number.

@@ -43,12 +43,6 @@ type Taking struct {
 	Stop string // what ended it before that: an error, or a signal
 }
 
-// Exhausted is what a prober that exhausted a sandbox says.
-type Exhausted struct {
-	Takings []Taking
-	Peak    int64 // of memory, if the sandbox knows
-}
-
 // Beats is how long it took to start a program, of ten that were started one after another.
 type Beats struct {
 	Median, Worst time.Duration

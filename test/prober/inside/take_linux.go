@@ -8,7 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
+	"runtime"
 	"strings"
 	"syscall"
 
@@ -16,20 +16,41 @@ import (
 )
 
 // Exhaust takes each thing in turn, in a process of its own, so that what was taken is given back, and so that a process
-// that is killed for it tells how far it came.
-func Exhaust(wanted []Taking) []Taking {
-	var all []Taking
+// that is killed for it tells how far it came. The last that each hears of is the most memory that the sandbox ever had.
+func Exhaust(wanted []Taking, each func(Taking)) {
 	for _, w := range wanted {
-		cmd := exec.Command("/proc/self/exe", "take", w.What, fmt.Sprint(w.Most))
-		out, err := cmd.Output()
+		out, err := inGroup(exec.Command("/proc/self/exe", "take", w.What, fmt.Sprint(w.Most)))
 		w.Got, w.Stop = progress(out)
-		var ended *exec.ExitError
-		if errors.As(err, &ended) && w.Stop == "" {
-			w.Stop = ended.String()
+		if err != nil && w.Stop == "" {
+			w.Stop = err.Error()
 		}
-		all = append(all, w)
+		each(w)
 	}
-	return all
+	each(Taking{What: "memory at its most", Got: peak()})
+}
+
+// inGroup runs a command whose processes all go with it, and returns what they printed.
+func inGroup(cmd *exec.Cmd) (out []byte, err error) {
+	reader, writer, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	defer reader.Close()
+	cmd.Stdout, cmd.SysProcAttr = writer, &syscall.SysProcAttr{Setpgid: true}
+	err = errors.Join(cmd.Start(), writer.Close())
+	if err != nil {
+		return nil, err
+	}
+	read := make(chan []byte)
+	go func() {
+		all, _ := io.ReadAll(reader) // what was read counts
+		read <- all
+	}()
+	err = cmd.Wait()
+	if killed := unix.Kill(-cmd.Process.Pid, unix.SIGKILL); killed != nil && !errors.Is(killed, unix.ESRCH) {
+		err = errors.Join(err, killed)
+	}
+	return <-read, err
 }
 
 // progress reads what Take wrote: numbers, and at last a word.
@@ -67,15 +88,6 @@ func errnoOf(err error) (errno syscall.Errno) {
 	return errno
 }
 
-// Takes are the names of all things that Take knows.
-func Takes() (names []string) {
-	for name := range takings() {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
-}
-
 const mib = 1 << 20
 
 // takings are steps: each takes a little more and says how much.
@@ -83,6 +95,7 @@ func takings() map[string]func() (int64, error) {
 	return map[string]func() (int64, error){
 		"processes":      func() (int64, error) { return 1, fork(false) },
 		"zombies":        func() (int64, error) { return 1, fork(true) },
+		"threads":        thread,
 		"heap":           heap,
 		"memfd":          filler(func() (int, error) { return unix.MemfdCreate("fill", unix.MFD_CLOEXEC) }),
 		"open files":     func() (int64, error) { return one(unix.Open("/dev/null", unix.O_RDONLY|unix.O_CLOEXEC, 0)) },
@@ -96,7 +109,7 @@ func takings() map[string]func() (int64, error) {
 		"/home/agent":    fillDir("/home/agent"),
 		"/dev/shm":       fillDir("/dev/shm"),
 		"files in /tmp":  manyFiles("/tmp"),
-		"page cache":     pageCache("."),
+		"page cache":     pageCache("/workspace"),
 	}
 }
 
@@ -118,6 +131,18 @@ func fork(ends bool) error {
 	return nil
 }
 
+// thread makes one that sleeps for ever. When there are no more, the Go runtime ends the process.
+func thread() (int64, error) {
+	begun := make(chan bool)
+	go func() {
+		runtime.LockOSThread()
+		begun <- true
+		_, _ = unix.Ppoll(nil, nil, nil)
+	}()
+	<-begun
+	return 1, nil
+}
+
 func heap() (int64, error) {
 	memory, err := unix.Mmap(-1, 0, mib, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON|unix.MAP_POPULATE)
 	return int64(len(memory)), err
@@ -137,9 +162,19 @@ func filler(open func() (int, error)) func() (int64, error) {
 	}
 }
 
-// fillDir fills a file system with one file that has no name, so that it goes with us.
+// fillDir fills a file system with one file.
 func fillDir(dir string) func() (int64, error) {
-	return filler(func() (int, error) { return unix.Open(dir, unix.O_TMPFILE|unix.O_RDWR|unix.O_CLOEXEC, 0o600) })
+	return filler(func() (int, error) { return nameless(dir) })
+}
+
+// nameless is a file that goes with us.
+func nameless(dir string) (int, error) {
+	name := filepath.Join(dir, fmt.Sprintf("fill-%d", os.Getpid()))
+	fd, err := unix.Open(name, unix.O_CREAT|unix.O_EXCL|unix.O_RDWR|unix.O_CLOEXEC, 0o600)
+	if err == nil {
+		err = unix.Unlink(name)
+	}
+	return fd, err
 }
 
 // manyFiles makes empty files, all of which go again with the next who takes.
@@ -156,10 +191,10 @@ func manyFiles(dir string) func() (int64, error) {
 	}
 }
 
-// pageCache writes files of moderate size, one after another, and keeps none: what stays is what the kernel remembers.
+// pageCache writes one file after another on a disk: what it holds of memory the kernel can take back.
 func pageCache(dir string) func() (int64, error) {
 	return func() (int64, error) {
-		fd, err := unix.Open(dir, unix.O_TMPFILE|unix.O_RDWR|unix.O_CLOEXEC, 0o600)
+		fd, err := nameless(dir)
 		if err != nil {
 			return 0, err
 		}
@@ -228,8 +263,8 @@ func orNil(errno syscall.Errno) error {
 	return nil
 }
 
-// Peak is the most memory that the sandbox ever had, by its own reading.
-func Peak() (peak int64) {
+// peak is by the sandbox's own reading.
+func peak() (peak int64) {
 	for _, file := range []string{"/sys/fs/cgroup/memory/memory.max_usage_in_bytes", "/sys/fs/cgroup/memory.peak"} {
 		if text, err := os.ReadFile(file); err == nil {
 			_ = json.Unmarshal(text, &peak)
