@@ -93,8 +93,7 @@ func TestAnAdoptedRunGoesOnWhereItWas(t *testing.T) {
 			d.printed("s1", "before\n")
 			d.crash()
 			if c.forget {
-				d.must(os.RemoveAll(d.config.Notes))
-				d.must(os.Mkdir(d.config.Notes, 0o700))
+				notes{d.config.Notes}.sweep(func(string) bool { return false })
 			}
 			d.open()
 			release()

@@ -59,10 +59,13 @@ func newDesk(t testing.TB, change func(*Config)) *desk {
 }
 
 // notes is where running children's progress is kept.
-func (d *desk) notes() string {
+func (d *desk) notes() *os.Root {
 	dir := filepath.Join(d.state, "runs")
 	d.must(os.MkdirAll(dir, 0o700))
-	return dir
+	root, err := os.OpenRoot(dir)
+	d.must(err)
+	d.Cleanup(func() { root.Close() })
+	return root
 }
 
 func (d *desk) newOutbox(name string) string {

@@ -2,8 +2,8 @@ package watcher
 
 import (
 	"encoding/json"
+	"io/fs"
 	"os"
-	"path/filepath"
 
 	"torno/sandbox"
 )
@@ -18,28 +18,30 @@ type progress struct {
 	Inside         bool   // a chunk was published in part
 }
 
-// notes are the progress of running children, a file for each. They are written without a flush: a sandbox does not
-// outlive a power cut either, and a watcher's sudden death takes nothing that was written.
-type notes struct{ dir string }
+// notes are the progress of running children, a file for each in a directory of the host's. They are written without a
+// flush: a sandbox does not outlive a power cut either, and a watcher's sudden death takes nothing that was written.
+type notes struct{ dir *os.Root } // nil: none are kept
 
 // save writes the progress of a run. Without it a next watcher starts over at the beginning of the engine's log.
 func (n notes) save(key string, p progress) {
-	if n.dir == "" {
+	if n.dir == nil {
 		return
 	}
 	data, err := json.Marshal(p)
 	if err != nil {
 		return
 	}
-	temp := n.path(key) + ".tmp"
-	if os.WriteFile(temp, data, 0o600) == nil {
-		_ = os.Rename(temp, n.path(key)) // what is lost with it is a position in a stream that can be read again
+	if n.dir.WriteFile(key+".tmp", data, 0o600) == nil {
+		_ = n.dir.Rename(key+".tmp", key) // what is lost with it is a position in a stream that can be read again
 	}
 }
 
 // load is the progress of a run, zero where there is none.
 func (n notes) load(key string) (p progress) {
-	data, err := os.ReadFile(n.path(key))
+	if n.dir == nil {
+		return progress{}
+	}
+	data, err := n.dir.ReadFile(key)
 	if err != nil || json.Unmarshal(data, &p) != nil {
 		return progress{}
 	}
@@ -47,14 +49,17 @@ func (n notes) load(key string) (p progress) {
 }
 
 func (n notes) drop(key string) {
-	if n.dir != "" {
-		_ = os.Remove(n.path(key)) // the next start sweeps
+	if n.dir != nil {
+		_ = n.dir.Remove(key) // the next start sweeps
 	}
 }
 
 // sweep removes the notes of runs that are not wanted.
 func (n notes) sweep(wanted func(key string) bool) {
-	entries, err := os.ReadDir(n.dir)
+	if n.dir == nil {
+		return
+	}
+	entries, err := fs.ReadDir(n.dir.FS(), ".")
 	if err != nil {
 		return
 	}
@@ -64,8 +69,6 @@ func (n notes) sweep(wanted func(key string) bool) {
 		}
 	}
 }
-
-func (n notes) path(key string) string { return filepath.Join(n.dir, key) }
 
 // progress is where the output stands.
 func (o *output) progress() progress {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"os"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -19,7 +20,7 @@ type Config struct {
 	Outboxes   []Outbox
 	Launchers  map[string]sandbox.Launcher // by the name that profiles use
 	Journal    *journal.Journal
-	Notes      string                                  // a directory of ours for how far the output of running children was taken
+	Notes      *os.Root                                // a directory of ours for how far the output of running children was taken; nil for none
 	Workspaces func(sandbox.Source) (Workspace, error) // holds the workspace of a run
 	Disk       Disk
 	Retention  journal.Retention
@@ -41,6 +42,7 @@ type Watcher struct {
 	config    Config
 	journal   *journal.Journal
 	notes     notes
+	notices   *notices
 	boxes     []*outbox
 	scheduler *scheduler
 	disks     *disks
@@ -63,8 +65,10 @@ func New(config Config) *Watcher {
 	w := &Watcher{
 		config: config, journal: config.Journal, notes: notes{config.Notes}, log: config.Log, born: time.Now(),
 		ready: make(chan struct{}), owned: make(map[string]*run), disks: newDisks(config.Disk),
+		notices: newNotices(config.Log),
 	}
 	w.life, w.endLife = context.WithCancel(context.Background())
+	w.notices.changed = w.beatNow
 	for _, settings := range config.Outboxes {
 		w.boxes = append(w.boxes, w.newOutbox(settings))
 	}
@@ -81,6 +85,8 @@ func (w *Watcher) newOutbox(settings Outbox) *outbox {
 		settings.Policy.Owners = []uint32{uid} // a parent's own files, where a child must run as their owner
 	}
 	box := &outbox{settings: settings, name: settings.Policy.Outbox, dir: settings.Dir, w: w, log: w.log.With("outbox", settings.Policy.Outbox)}
+	box.gone, box.files = w.notices.newHold(box.name), &hurdle{hold: w.notices.newHold(box.name)}
+	box.wake = make(chan struct{}, 1)
 	box.board = newBoard(box.publishStatus)
 	box.trails = &trails{remove: box.discard}
 	return box
@@ -173,6 +179,16 @@ func workspacePath(spec sandbox.Spec) string {
 		return source.Base
 	}
 	return source.Base + "/" + source.Rel
+}
+
+// beatNow has every outbox's clients told the news.
+func (w *Watcher) beatNow() {
+	for _, box := range w.boxes {
+		select {
+		case box.wake <- struct{}{}:
+		default:
+		}
+	}
 }
 
 // own makes the watcher responsible for a run until disown.

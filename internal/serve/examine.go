@@ -120,9 +120,8 @@ func askWatcher(ctx context.Context, s *doctor.System, c configs.Config) {
 	if err != nil {
 		return
 	}
-	s.Asked, s.Launchers = "the watcher that runs", map[string]sandbox.Guarantees{}
-	for _, l := range status.Launchers {
-		s.Launchers[l.Name] = l.Guarantees
+	if enforced, ok := status.Enforced(); ok {
+		s.Asked, s.Launchers = "the watcher that runs", enforced
 	}
 }
 

@@ -43,6 +43,7 @@ type host struct {
 	init      string
 	dirs      []*delegation.Dir // of the outboxes
 	journal   *journal.Journal
+	notes     *os.Root
 	bases     *mounts.Bases
 	launchers map[string]Launcher
 	watcher   *watcher.Watcher
@@ -75,7 +76,7 @@ func open(ctx context.Context, o Options) (h *host, err error) {
 		return nil, err
 	}
 	for _, step := range []func(context.Context) error{
-		h.findInit, h.reachEngines, h.makeOutboxes, h.lookAround, h.openOutboxes, h.lock, h.openJournal, h.holdRoots, h.openLaunchers,
+		h.findInit, h.reachEngines, h.makeOutboxes, h.lookAround, h.openOutboxes, h.lock, h.openJournal, h.openNotes, h.holdRoots, h.openLaunchers,
 		h.demand, h.makeWatcher, h.openDoor,
 	} {
 		err := step(ctx)
@@ -147,17 +148,25 @@ func (h *host) lock(context.Context) error {
 }
 
 func (h *host) openJournal(ctx context.Context) (err error) {
-	if err := os.MkdirAll(h.notes(), 0o700); err != nil {
-		return fmt.Errorf("make the directory for running children: %w", err)
-	}
 	if h.journal, err = journal.Open(ctx, filepath.Join(h.Config.State, JournalName)); err == nil {
 		h.later(h.journal.Close)
 	}
 	return err
 }
 
-// notes is where the watcher keeps how far it has taken the output of running children.
-func (h *host) notes() string { return filepath.Join(h.Config.State, "runs") }
+// NotesName is the name, in a state directory, of the place for how far the output of running children was taken.
+const NotesName = "runs"
+
+func (h *host) openNotes(context.Context) (err error) {
+	dir := filepath.Join(h.Config.State, NotesName)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return fmt.Errorf("make the directory for running children: %w", err)
+	}
+	if h.notes, err = os.OpenRoot(dir); err == nil {
+		h.later(h.notes.Close)
+	}
+	return err
+}
 
 func (h *host) openLaunchers(ctx context.Context) error {
 	open, err := h.Engines.open(ctx, Setting{
@@ -170,7 +179,7 @@ func (h *host) openLaunchers(ctx context.Context) error {
 
 func (h *host) makeWatcher(context.Context) error {
 	h.watcher = watcher.New(watcher.Config{
-		Outboxes: h.outboxes(), Launchers: asLaunchers(h.launchers), Journal: h.journal, Notes: h.notes(), MaxRunning: h.Config.MaxRunning,
+		Outboxes: h.outboxes(), Launchers: asLaunchers(h.launchers), Journal: h.journal, Notes: h.notes, MaxRunning: h.Config.MaxRunning,
 		Workspaces: h.holdWorkspace, Disk: watcher.Disk(h.Config.Disk), Retention: journal.Retention(h.Config.Retention),
 		Shutdown: watcher.Shutdown{
 			Keep: h.Config.Shutdown.Running == configs.Keep, Drain: h.Config.Shutdown.Running == configs.Drain, Budget: h.Config.Shutdown.Budget,

@@ -47,7 +47,7 @@ func (i *Installation) Release() error { return i.held.Release() }
 // configuration may have used others than this one. Trials that were killed are part of it.
 func (i *Installation) Purge(ctx context.Context, c configs.Config, engines Engines, log *slog.Logger) error {
 	setting := Setting{Config: c, Installation: i.ID, StateDir: i.State, Log: log}
-	errs := []error{engines.purge(ctx, setting)}
+	errs := []error{engines.purge(ctx, setting), removeTree(filepath.Join(i.State, NotesName))}
 	left, err := filepath.Glob(filepath.Join(i.State, trialPrefix+"*"))
 	if err != nil {
 		errs = append(errs, err)
