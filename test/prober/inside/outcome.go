@@ -27,6 +27,15 @@ const (
 // Allowed is how the names of probes begin that must work everywhere, so that the wall is none for honest programs.
 const Allowed = "allowed: "
 
+// Ground is where the probes are tried, and at what.
+type Ground struct {
+	Dir    string // a directory that is ours to write
+	SetUID string // a copy of the prober that belongs to root and is set-user-id, planted by the host
+	Secret string // a file of the host's, by the host's path
+	Socket string // the engine's, by the engine's path
+	Neighbour
+}
+
 // Neighbour is what a process outside of the sandbox, on the same machine and in none of its own namespaces, tells about
 // itself. It is what the prober tries to reach.
 type Neighbour struct {

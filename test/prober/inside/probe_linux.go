@@ -16,15 +16,6 @@ type probe struct {
 	run       func(*Ground) error
 }
 
-// Ground is where the probes are tried, and at what.
-type Ground struct {
-	Dir    string // a directory that is ours to write
-	SetUID string // a copy of the prober that belongs to root and is set-user-id, planted by the host
-	Secret string // a file of the host's, by the host's path
-	Socket string // the engine's, by the engine's path
-	Neighbour
-}
-
 // Try tries everything, each probe on a thread that ends with it and with whatever the probe did to it.
 func Try(g *Ground) []Outcome {
 	var all []Outcome
