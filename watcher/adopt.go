@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"time"
 
 	"torno/delegation"
 	"torno/internal/crash"
@@ -32,7 +33,7 @@ func (w *Watcher) adopt(ctx context.Context, box *outbox, record journal.Run, h 
 	}
 	r.launcher, r.engine = w.config.Launchers[h.Launcher], h.Launcher
 	r.handle, r.state, r.admitted = h, record.State, record.Created
-	r.times.created, r.times.started = record.Created, record.Started
+	r.times.created, r.times.started = record.Created, notAhead(record.Started)
 	r.out.resume(w.notes.load(r.hash), !record.Started.IsZero(), box.hasSegment(r.key))
 	if reason != "" {
 		r.end(reason)
@@ -81,4 +82,12 @@ func (o *outbox) hasSegment(key sandbox.RunKey) func(seq int) bool {
 		_, err := o.dir.Stat(delegation.EventsName(key.Subagent, key.Request, seq))
 		return err == nil
 	}
+}
+
+// notAhead is a time that was noted, or now where the clock was put back since: a run's time must not grow by that.
+func notAhead(noted time.Time) time.Time {
+	if now := time.Now(); noted.After(now) {
+		return now
+	}
+	return noted
 }
