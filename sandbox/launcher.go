@@ -61,6 +61,8 @@ type Handle struct {
 	// Which directory Create has mounted as the workspace. 0 and 0 where the launcher does not say.
 	Device uint64 `json:"device,omitempty"`
 	Inode  uint64 `json:"inode,omitempty"`
+	// Workspace is where on the host that directory was to be found. It is for who launches, and no launcher sets it.
+	Workspace string `json:"workspace,omitempty"`
 }
 
 // HandleState is a sandbox's own state, as its launcher sees it.

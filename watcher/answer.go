@@ -23,6 +23,7 @@ func (s *scan) refuse(ctx context.Context, in intake, key sandbox.RunKey, refusa
 	if err != nil {
 		return s.journalTrouble(err)
 	}
+	s.journalWorks()
 	s.log.Info("request refused", "file", quoteName(in.name), "code", refusal.Code, "field", refusal.Field)
 	s.answer(ctx, record, response, in.stamp)
 	return 0
@@ -86,7 +87,7 @@ func (s *scan) unreadable(record journal.Run) bool {
 // answer publishes a recorded end and notes that it is published, or not owed any more.
 func (s *scan) answer(ctx context.Context, record journal.Run, response string, stamp delegation.Stamp) {
 	if err := s.respond(record.FileName, response, stamp, responseOf(record)); err != nil {
-		s.log.Error("a response cannot be written; it is tried again with the next listing", "error", err)
+		s.stumble("write a response", err) // it is tried again with the next listing
 		return
 	}
 	var err error
@@ -99,6 +100,6 @@ func (s *scan) answer(ctx context.Context, record journal.Run, response string, 
 		err = s.w.journal.Answered(ctx, record.Key)
 	}
 	if err != nil {
-		s.log.Error("the journal cannot note an answer", "run", record.Key, "error", err)
+		s.journalTrouble(err)
 	}
 }

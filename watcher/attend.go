@@ -18,7 +18,8 @@ type attendance struct {
 	r       *run
 	att     sandbox.Attachment
 	ctx     context.Context // done when the attendance is over
-	exited  chan struct{}   // closed when exit and err are set
+	leave   context.CancelFunc
+	exited  chan struct{} // closed when exit and err are set
 	exit    sandbox.Exit
 	err     error
 	drained chan struct{}  // closed when the output ended
@@ -27,17 +28,18 @@ type attendance struct {
 	work    sync.WaitGroup
 }
 
-// attend attaches to the sandbox and stays until it has ended or the connection broke.
-func (w *Watcher) attend(r *run) (sandbox.Exit, error) {
-	ctx, cancel := context.WithCancel(w.life)
-	defer cancel()
-	crash.At("run.opened")
-	att, err := r.launcher.Open(ctx, r.handle, r.out.cursor)
+// attend attaches to the sandbox and stays until it has ended or the connection broke. Who was held up because it could
+// not be attached to is so no more.
+func (w *Watcher) attend(r *run, held *hold) (sandbox.Exit, error) {
+	att, err := w.attach(r, held)
 	if err != nil {
 		return sandbox.Exit{}, err
 	}
+	held.end()
+	ctx, cancel := context.WithCancel(w.life)
+	defer cancel()
 	a := &attendance{
-		w: w, r: r, att: att, ctx: ctx,
+		w: w, r: r, att: att, ctx: ctx, leave: cancel,
 		exited: make(chan struct{}), drained: make(chan struct{}), started: make(chan time.Time, 1), began: make(chan struct{}),
 	}
 	r.out.onStarted = func(at time.Time) {
@@ -60,6 +62,15 @@ func (w *Watcher) attend(r *run) (sandbox.Exit, error) {
 	a.work.Wait()
 	a.lateStart()
 	return a.exit, errors.Join(a.err, err)
+}
+
+func (w *Watcher) attach(r *run, held *hold) (att sandbox.Attachment, err error) {
+	err = w.once(held, openBudget, func(ctx context.Context) (err error) {
+		crash.At("run.opened")
+		att, err = r.launcher.Open(ctx, r.handle, r.out.cursor)
+		return err
+	})
+	return att, err
 }
 
 // lateStart takes a started line that came when watch had gone: the sandbox has ended since, or the next attachment will
@@ -153,26 +164,48 @@ func (a *attendance) tooLong() {
 	a.r.end(delegation.ReasonDeadline)
 }
 
-// kill climbs the ladder, and removes the sandbox when even the last signal does not help.
+// kill climbs the ladder, and removes the sandbox when even the last signal does not help. An engine that cannot even do
+// that is asked until it can. Where it still does not tell of the end then, the attachment is broken off: the next one
+// finds no sandbox.
 func (a *attendance) kill() {
 	a.letBegin()
 	err := ladderFor(a.r.cause()).climb(a.ctx, a.att, a.exited, a.r.hurry)
-	timer := time.NewTimer(killBudget)
+	if a.ends(killBudget) {
+		return
+	}
+	a.r.box.log.Error("a sandbox does not end; removing it", "run", a.r.hash, "error", err)
+	held := a.w.notices.newHold("")
+	defer held.close()
+	for try := 1; ; try++ {
+		err := a.w.once(held, removeBudget, func(ctx context.Context) error {
+			crash.At("run.forced")
+			return a.r.launcher.Remove(ctx, a.r.handle)
+		})
+		if err == nil {
+			break
+		}
+		held.begin(delegation.NoticeEngine, err)
+		a.w.warnOf("remove a sandbox that does not end", try, err)
+		if a.ends(backoff(try)) {
+			return
+		}
+	}
+	if !a.ends(goneBudget) {
+		a.leave()
+	}
+}
+
+// ends says whether the sandbox ends, or the attendance does, in some time.
+func (a *attendance) ends(within time.Duration) bool {
+	timer := time.NewTimer(within)
 	defer timer.Stop()
 	select {
 	case <-a.exited:
-		return
 	case <-a.ctx.Done():
-		return
 	case <-timer.C:
+		return false
 	}
-	a.r.box.log.Error("a sandbox does not end; removing it", "run", a.r.hash, "error", err)
-	ctx, cancel := context.WithTimeout(a.ctx, removeBudget)
-	defer cancel()
-	crash.At("run.forced")
-	if err := a.r.launcher.Remove(ctx, a.r.handle); err != nil {
-		a.r.box.log.Error("a sandbox cannot be removed", "run", a.r.hash, "error", err)
-	}
+	return true
 }
 
 // letBegin waits until init takes signals: in its very first moments the kernel drops them, and the ladder's first rung

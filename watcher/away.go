@@ -40,9 +40,11 @@ func (s *scan) checkPlace() (back bool) {
 	switch {
 	case err != nil && !was:
 		clear(s.delayed)
+		s.gone.begin(delegation.NoticeOutbox, nil)
 		s.log.Error("the outbox is not served until its directory is back at its path and can be written; if another one is the "+
 			"outbox now, restart the watcher", "error", err)
 	case err == nil && was:
+		s.gone.end()
 		s.log.Info("the outbox is served again")
 		s.watchAgain()
 		return true

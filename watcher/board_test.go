@@ -71,11 +71,13 @@ func TestAFloodIsNotShownInFull(t *testing.T) {
 		defer cancel()
 		go p.board.loop(ctx)
 		time.Sleep(time.Second)
+		synctest.Wait()
 		if n := len(p.written); n < 100 || n > 150 {
 			t.Errorf("%d statuses of a millisecond each in a second", n)
 		}
 		cancel()
 		time.Sleep(time.Minute)
+		synctest.Wait()
 		if len(p.written) != 2000 {
 			t.Errorf("%d statuses were written in the end", len(p.written))
 		}

@@ -28,26 +28,13 @@ func (w *Watcher) conclude(r *run, v verdict) {
 }
 
 // writeDown tries until the journal takes the end or the watcher stops working: a run whose end is not recorded would be
-// answered twice or never. A move can be made although its call failed, so the journal is asked where the run stands.
+// answered twice or never.
 func (w *Watcher) writeDown(r *run, v verdict) bool {
-	change := r.change(v)
-	for try := 1; ; try++ {
-		err := w.move(r, delegation.StateEnded, change)
-		if err == nil {
-			return true
-		}
-		r.box.log.Error("the journal does not take the end of a run; trying again", "run", r.hash, "try", try, "error", err)
-		if w.life.Err() != nil {
-			return false
-		}
-		w.pause(backoff(try))
-		if record, err := w.journal.Get(w.life, r.hash); err == nil {
-			r.state = record.State
-		}
-		if r.state == delegation.StateEnded {
-			return true
-		}
+	err := w.moveTo(r, delegation.StateEnded, r.change(v), w.life)
+	if err != nil {
+		r.box.log.Error("the journal does not take the end of a run; the next start answers it", "run", r.hash, "error", err)
 	}
+	return err == nil
 }
 
 // answer publishes the response from the journal's own record, the same way as after a restart. Where the request is
@@ -55,7 +42,9 @@ func (w *Watcher) writeDown(r *run, v verdict) bool {
 func (w *Watcher) answer(r *run) {
 	record, err := w.journal.Get(w.life, r.hash)
 	if err == nil {
-		err = r.box.respond(r.file, delegation.ResponseName(r.key.Subagent), *r.seenAs.Load(), responseOf(record))
+		if err = r.box.respond(r.file, delegation.ResponseName(r.key.Subagent), *r.seenAs.Load(), responseOf(record)); err != nil {
+			r.box.stumble("write a response", err)
+		}
 	}
 	if err == nil {
 		crash.At("end.noted")

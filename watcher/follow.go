@@ -19,12 +19,16 @@ const (
 // because its engine is away for a while. It is lost when the sandbox is gone, and when it can neither be watched nor be
 // left alone any longer, it is removed. The verdict is empty when the watcher stops working first.
 func (w *Watcher) follow(r *run) verdict {
+	held := w.notices.newHold("")
+	defer held.close()
+	r.unseen = r.handle.State == sandbox.HandleExited
 	for try := 1; ; try++ {
 		begin := time.Now()
-		exit, err := w.attend(r)
+		exit, err := w.attend(r, held)
 		if err == nil {
 			return r.judge(exit)
 		}
+		r.unseen = true
 		if errors.Is(err, sandbox.ErrNotFound) {
 			r.handle = sandbox.Handle{}
 			return r.vanished(err)
@@ -35,17 +39,18 @@ func (w *Watcher) follow(r *run) verdict {
 		if time.Since(begin) > steady {
 			try = 1
 		}
+		held.begin(delegation.NoticeEngine, err)
 		w.warnOf("watch a sandbox", try, err)
-		if (r.overdue() || try >= stubborn && !unavailable(err)) && w.force(r) {
+		if (r.overdue() || try >= stubborn && !unavailable(err)) && w.force(r, held) {
 			return r.vanished(err)
 		}
-		w.pause(backoff(try))
+		w.pause(w.life, backoff(try))
 	}
 }
 
 // force removes a sandbox that cannot be watched.
-func (w *Watcher) force(r *run) bool {
-	err := w.once(removeBudget, func(ctx context.Context) error {
+func (w *Watcher) force(r *run, held *hold) bool {
+	err := w.once(held, removeBudget, func(ctx context.Context) error {
 		crash.At("follow.forced")
 		return r.launcher.Remove(ctx, r.handle)
 	})

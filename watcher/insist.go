@@ -6,14 +6,22 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"torno/delegation"
+	"torno/internal/journal"
 	"torno/sandbox"
 )
 
 // How long to wait before a call that failed is made again: twice as long each time, and never in step with others.
 const (
 	firstPause = 100 * time.Millisecond
-	lastPause  = 15 * time.Second
+	lastPause  = 10 * time.Second // who waits for an engine that is back waits no longer than that
 )
+
+// slowly is how long a call may take before somebody is told that it is waited for.
+const slowly = 5 * time.Second
+
+// errSlow is what is told then.
+var errSlow = errors.New("a call takes very long")
 
 // backoff is the pause before the next try, the first one having been number 1.
 func backoff(try int) time.Duration {
@@ -30,58 +38,94 @@ func unavailable(err error) bool {
 }
 
 // insist makes a call of a launcher again for as long as its engine does not answer, and returns what came of it. It gives
-// up when the run must end (none for nil) or the watcher stops working.
+// up when the run must end or the watcher stops working.
 func (w *Watcher) insist(r *run, what string, budget time.Duration, call func(context.Context) error) error {
+	held := w.notices.newHold("")
+	defer held.close()
 	for try := 1; ; try++ {
-		err := w.once(budget, call)
-		if !unavailable(err) || w.life.Err() != nil || r != nil && r.cause() != "" {
+		err := w.once(held, budget, call)
+		if !unavailable(err) || w.life.Err() != nil || r.cause() != "" {
 			return err
 		}
+		held.begin(delegation.NoticeEngine, err)
 		w.warnOf(what, try, err)
-		w.pause(backoff(try))
+		w.pause(r.ending, backoff(try))
 	}
 }
 
 // insistAlways makes a call again whatever is wrong with it, until it is done or the watcher stops working.
 func (w *Watcher) insistAlways(what string, call func(context.Context) error) error {
+	held := w.notices.newHold("")
+	defer held.close()
 	for try := 1; ; try++ {
-		err := w.once(removeBudget, call)
+		err := w.once(held, removeBudget, call)
 		if err == nil || errors.Is(err, sandbox.ErrNotFound) {
 			return nil
 		}
 		if w.life.Err() != nil {
 			return err
 		}
+		held.begin(delegation.NoticeEngine, err)
 		w.warnOf(what, try, err)
-		w.pause(backoff(try))
+		w.pause(w.life, backoff(try))
 	}
 }
 
 // grace is how long a call may go on when the watcher stops working, so that what a launcher is making gets done.
 const grace = 5 * time.Second
 
-// once makes a call.
-func (w *Watcher) once(budget time.Duration, call func(context.Context) error) error {
+// once makes a call, and says so if it takes long.
+func (w *Watcher) once(held *hold, budget time.Duration, call func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(w.life), budget)
 	defer cancel()
 	release := context.AfterFunc(w.life, func() { time.AfterFunc(grace, cancel) })
 	defer release()
+	slow := time.AfterFunc(slowly, func() { held.begin(delegation.NoticeEngine, errSlow) })
+	defer slow.Stop()
 	return call(ctx)
 }
 
 // warnOf logs the first failure and then ever fewer of them.
 func (w *Watcher) warnOf(what string, try int, err error) {
 	if try&(try-1) == 0 {
-		w.log.Warn("a launcher's call failed; trying again", "call", what, "try", try, "error", err)
+		w.log.Warn("a call failed; trying again", "call", what, "try", try, "error", err)
 	}
 }
 
-// pause waits unless the watcher stops working.
-func (w *Watcher) pause(d time.Duration) {
+// pause waits, unless the watcher stops working or there is nothing more to wait for.
+func (w *Watcher) pause(until context.Context, d time.Duration) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
+	case <-until.Done():
 	case <-w.life.Done():
 	}
+}
+
+// record has the journal take a step of a run, again and again: what it does not know must not happen, and what has
+// happened must be known. It gives up when the journal is sure that it does not take it, when the watcher stops working,
+// and when until is done.
+func (w *Watcher) record(until context.Context, what string, step func() error) error {
+	held := w.notices.newHold("")
+	defer held.close()
+	for try := 1; ; try++ {
+		err := step()
+		if err == nil || certain(err) || w.life.Err() != nil || until.Err() != nil {
+			return err
+		}
+		held.begin(delegation.NoticeJournal, err)
+		w.warnOf(what, try, err)
+		w.pause(until, backoff(try))
+	}
+}
+
+// certain says whether an error of the journal stays the same however often it is asked.
+func certain(err error) bool {
+	for _, sure := range []error{journal.ErrMoved, journal.ErrUnknown, journal.ErrIllegal, journal.ErrClosed, journal.ErrReadOnly} {
+		if errors.Is(err, sure) {
+			return true
+		}
+	}
+	return false
 }

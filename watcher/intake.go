@@ -26,11 +26,14 @@ func (s *scan) look(ctx context.Context, name, rawID string, waited bool) time.D
 		return s.requestGone(rawID, waited)
 	}
 	if err != nil {
-		s.log.Warn("a request cannot be looked at", "file", quoteName(name), "error", err)
+		s.stumble("look at a request", err)
 		return settle
 	}
 	if r := s.runOf(rawID); r != nil && sameFile(stamp, *r.seenAs.Load()) {
 		return 0
+	}
+	if pause := s.gate.wait(); pause > 0 {
+		return pause
 	}
 	known, ok, err := s.w.journal.ByFile(ctx, s.name, name, stamp)
 	switch {
@@ -77,7 +80,7 @@ func (s *scan) takeIn(ctx context.Context, in intake, readErr error) time.Durati
 	case errors.Is(readErr, fs.ErrNotExist), errors.Is(readErr, delegation.ErrChanged):
 		return settle
 	case readErr != nil:
-		s.log.Warn("a request cannot be read", "file", quoteName(in.name), "error", readErr)
+		s.stumble("read a request", readErr)
 		return settle
 	}
 	request, err := delegation.DecodeRequest(in.data)
@@ -133,6 +136,7 @@ func (s *scan) admit(ctx context.Context, in intake, request delegation.Request)
 	if err != nil {
 		return s.journalTrouble(err)
 	}
+	s.journalWorks()
 	if existing != nil {
 		r.state = existing.State // an earlier watcher has got so far, and launched nothing
 	}
@@ -208,14 +212,6 @@ func (s *scan) cancelled(rawID string) {
 	if reason := s.check(r); reason != "" {
 		s.w.scheduler.stop(s.w.life, r, reason)
 	}
-}
-
-func (s *scan) journalTrouble(err error) time.Duration {
-	if errors.Is(err, context.Canceled) {
-		return 0 // told to stop in the middle; the next start looks again
-	}
-	s.log.Error("the journal cannot be used; nothing new is started", "error", err)
-	return time.Second
 }
 
 // quoteName shows a name from an outbox without its control characters, at most 100 bytes of it.

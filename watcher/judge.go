@@ -9,6 +9,12 @@ import (
 	"torno/sandbox"
 )
 
+// unknownCode is what an engine says of a sandbox that ended while the engine itself was dead, as after a power cut. Of one
+// whose end nobody saw, it proves nothing.
+const unknownCode = 255
+
+var errUnknownEnd = errors.New("nobody saw how it ended")
+
 // judge says how a run ended from what the host saw. The first cause wins.
 func (r *run) judge(exit sandbox.Exit) verdict {
 	v := verdict{exit: exit}
@@ -17,6 +23,8 @@ func (r *run) judge(exit sandbox.Exit) verdict {
 		v.reason = reason
 	case !r.out.started:
 		return notStarted(r.out.failure, exit)
+	case r.unseen && exit.Code == unknownCode:
+		return lost(errUnknownEnd)
 	case exit.OutOfMemory && exit.Code != 0:
 		v.reason = delegation.ReasonOutOfMemory
 	case exit.Code > 128 && exit.Code <= 128+64:

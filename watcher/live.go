@@ -16,10 +16,12 @@ import (
 const (
 	createBudget = 2 * time.Minute // an image may have to be fetched
 	startBudget  = time.Minute     // until init's started line
+	openBudget   = time.Minute
 	beginBudget  = 2 * time.Second // for a run that is to end although init has not said a word
 	removeBudget = time.Minute
 	drainBudget  = 10 * time.Second // for the last output of a sandbox that has ended
 	killBudget   = 30 * time.Second // from the last signal to the end
+	goneBudget   = 10 * time.Second // from the removal to the news of the end
 	pollEvery    = 500 * time.Millisecond
 )
 
@@ -91,8 +93,8 @@ func (w *Watcher) make(r *run) (verdict, bool) {
 		return v, false
 	}
 	if r.state == delegation.StateQueued { // otherwise an earlier watcher got so far, and no further
-		if err := w.move(r, delegation.StateStarting, journal.Change{}); err != nil {
-			return failed(delegation.CodeInternal, err), false
+		if v, ok := w.noted(r, w.moveTo(r, delegation.StateStarting, journal.Change{}, r.ending)); !ok {
+			return v, false
 		}
 	}
 	return w.create(r)
@@ -115,9 +117,20 @@ func (w *Watcher) create(r *run) (verdict, bool) {
 		w.findStray(r)
 		return failed(delegation.CodeLaunch, fmt.Errorf("create the sandbox: %w", err)), false
 	}
+	handle.Workspace = r.workspace
 	r.handle, r.times.created = handle, time.Now()
 	crash.At("launch.noted")
-	if err := w.journal.SetHandle(w.life, r.hash, handle); err != nil {
+	return w.noted(r, w.record(r.ending, "note a sandbox in the journal", func() error {
+		return w.journal.SetHandle(w.life, r.hash, handle)
+	}))
+}
+
+// noted is what becomes of a run when the journal was asked to take a step of it, which did not happen with an error.
+func (w *Watcher) noted(r *run, err error) (verdict, bool) {
+	if reason := r.cause(); err != nil && reason != "" {
+		return verdict{reason: reason}, false
+	}
+	if err != nil {
 		return failed(delegation.CodeInternal, err), false
 	}
 	return verdict{}, true
@@ -136,7 +149,7 @@ func (w *Watcher) start(r *run) (verdict, bool) {
 
 // findStray finds what a failed create may have left: the engine can succeed although the call failed.
 func (w *Watcher) findStray(r *run) {
-	_ = w.insist(nil, "look for what a failed launch left", removeBudget, func(ctx context.Context) error { // it fails only when nothing works any more
+	_ = w.insistAlways("look for what a failed launch left", func(ctx context.Context) error { // it fails only when nothing works any more
 		handles, err := r.launcher.List(ctx)
 		for _, h := range handles {
 			if h.Key == r.hash {
@@ -174,4 +187,23 @@ func (w *Watcher) move(r *run, to delegation.State, change journal.Change) error
 	r.out.live.state(to, change.Reason)
 	r.box.board.set(r, r.status(0, change.Reason))
 	return nil
+}
+
+// moveTo is move until the journal takes it. A move can be made although its call failed, so the journal is asked where
+// the run stands.
+func (w *Watcher) moveTo(r *run, to delegation.State, change journal.Change, until context.Context) error {
+	return w.record(until, "move a run to "+string(to), func() error {
+		err := w.move(r, to, change)
+		if err == nil {
+			return nil
+		}
+		known, unknown := w.journal.Get(w.life, r.hash)
+		if unknown != nil || known.State == r.state {
+			return err
+		}
+		if r.state = known.State; r.state == to {
+			return nil
+		}
+		return w.move(r, to, change)
+	})
 }

@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"time"
 
 	"torno/delegation"
 	"torno/internal/control"
 	"torno/internal/journal"
+	"torno/sandbox"
 )
 
 // Operator is what the control socket gives access to. Without a running watcher it still shows the journal.
@@ -32,19 +34,30 @@ func (o *Operator) Status(ctx context.Context) (control.Status, error) {
 	for _, box := range w.boxes {
 		status := control.OutboxStatus{Name: box.name, Dir: box.dir.Path()}
 		status.Running, status.Queued = w.scheduler.load(ctx, box)
+		status.Notices = w.notices.of(box.name)
 		if err := box.whole(); err != nil {
 			status.Trouble = err.Error()
 		}
 		s.Outboxes = append(s.Outboxes, status)
 	}
 	for name, launcher := range w.config.Launchers {
-		guarantees, err := launcher.Check(ctx)
-		if err != nil {
-			return s, fmt.Errorf("ask %s what it enforces: %w", name, err)
-		}
-		s.Launchers = append(s.Launchers, control.Launcher{Name: name, Guarantees: guarantees})
+		s.Launchers = append(s.Launchers, askLauncher(ctx, name, launcher))
 	}
 	return s, nil
+}
+
+// checkBudget is how long an operator waits for an engine.
+const checkBudget = 2 * time.Second
+
+// askLauncher asks a launcher what it enforces. That its engine does not answer is an answer too.
+func askLauncher(ctx context.Context, name string, launcher sandbox.Launcher) control.Launcher {
+	ctx, cancel := context.WithTimeout(ctx, checkBudget)
+	defer cancel()
+	guarantees, err := launcher.Check(ctx)
+	if err != nil {
+		return control.Launcher{Name: name, Trouble: err.Error()}
+	}
+	return control.Launcher{Name: name, Guarantees: guarantees}
 }
 
 // Runs lists runs, newest first.

@@ -38,6 +38,9 @@ type outbox struct {
 	publishing sync.Mutex
 
 	away   atomic.Bool // it is not served at the moment
+	gone   *hold       // by that
+	files  hurdle
+	wake   chan struct{} // a heartbeat is due
 	board  *board
 	trails *trails
 }
@@ -141,6 +144,9 @@ func (o *outbox) beat(ctx context.Context, tick time.Duration, heartbeat func(st
 	defer ticker.Stop()
 	for {
 		select {
+		case <-o.wake:
+			o.w.pause(ctx, beatBehind) // more may come, or this be over
+			o.publishHeartbeat(heartbeat(false))
 		case <-ticker.C:
 			o.publishHeartbeat(heartbeat(false))
 		case <-ctx.Done():
@@ -156,8 +162,8 @@ func (o *outbox) publishHeartbeat(h delegation.Heartbeat) {
 		crash.At("outbox.beat")
 		err = o.publish(delegation.HeartbeatName, data)
 	}
-	if err != nil && !o.expendable(err) {
-		o.log.Warn("watcher.json cannot be written; clients will think that nobody serves this outbox", "error", err)
+	if err != nil {
+		o.stumble("write watcher.json", err)
 	}
 }
 

@@ -12,6 +12,9 @@ import (
 // beatEvery is the pace of watcher.json. A client calls the watcher dead after three missed beats.
 const beatEvery = 5 * time.Second
 
+// beatBehind is how far behind the news a heartbeat comes that is sent because of them.
+const beatBehind = 200 * time.Millisecond
+
 // positionsEvery is how often a waiting client sees its place in the queue move.
 const positionsEvery = 500 * time.Millisecond
 
@@ -29,8 +32,8 @@ func (o *outbox) publishStatus(r *run, status delegation.RunStatus) {
 		return
 	}
 	crash.At("outbox.status")
-	if err := o.publish(delegation.StatusName(id), data); err != nil && !o.expendable(err) {
-		o.log.Warn("a status cannot be written", "subagent", id, "error", err)
+	if err := o.publish(delegation.StatusName(id), data); err != nil {
+		o.stumble("write a status", err)
 	}
 }
 
@@ -86,6 +89,7 @@ func (w *Watcher) heartbeatOf(taking context.Context, box *outbox) func(bool) de
 		now.BeatAt = time.Now().UTC()
 		now.Stopping, now.Stopped = stopping || taking.Err() != nil, stopping
 		now.Running, now.Queued = w.scheduler.load(w.life, box)
+		now.Notices = w.notices.of(box.name)
 		return now
 	}
 }

@@ -46,6 +46,7 @@ type run struct {
 	held   *workspace
 	unheld error // why there is none
 	out    *output
+	unseen bool // the sandbox was out of sight, or had ended before anybody looked
 	times  milestones
 }
 

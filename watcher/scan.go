@@ -36,7 +36,10 @@ func (o *outbox) watch(ctx context.Context) error {
 	if err := notify.Add(o.dir.Path()); err != nil {
 		return fmt.Errorf("watch the outbox %s: %w", o.dir.Path(), err)
 	}
-	s := &scan{outbox: o, notify: notify, delayed: make(map[string]time.Time), thrift: thrift{share: eventShare, burst: eventBurst}}
+	s := &scan{
+		outbox: o, notify: notify, delayed: make(map[string]time.Time), thrift: thrift{share: eventShare, burst: eventBurst},
+		held: o.w.notices.newHold(""),
+	}
 	return s.run(ctx)
 }
 
@@ -46,6 +49,8 @@ type scan struct {
 	notify  *fsnotify.Watcher
 	delayed map[string]time.Time // names to look at again, and when
 	first   bool                 // the first listing is under way
+	gate    gate                 // before the journal
+	held    *hold                // by the journal
 	thrift  thrift               // for events: a parent makes them faster than they can be looked at
 
 	elsewhere, cost   time.Duration // of the last listing: what was spent on requests, and on listing
@@ -165,9 +170,10 @@ func (s *scan) list(ctx context.Context) time.Duration {
 		return s.stop(ctx)
 	})
 	if err != nil && ctx.Err() == nil && !s.away.Load() {
-		s.log.Warn("the outbox cannot be listed", "error", err)
+		s.stumble("list the outbox", err)
 	}
 	s.reportUnnamed()
+	s.pass()
 	s.cost = time.Since(begin) - s.elsewhere
 	return max(listAtLeast, listShare*s.cost)
 }

@@ -52,12 +52,26 @@ type growth struct {
 // holdWorkspace holds the workspace of a run. What is wrong with one that cannot be held is for the launcher to say, which
 // looks at it next.
 func (w *Watcher) holdWorkspace(r *run) {
-	held, err := w.config.Workspaces(r.spec.WorkspaceMount().Source)
+	held, err := w.openWorkspace(r)
 	if err != nil {
 		r.unheld = err
 		return
 	}
 	r.held = &workspace{Workspace: held, since: time.Now(), asked: make(chan chan<- growth)}
+}
+
+// openWorkspace waits for a file descriptor if there is none to spare.
+func (w *Watcher) openWorkspace(r *run) (held Workspace, err error) {
+	waits := w.notices.newHold("")
+	defer waits.close()
+	for try := 1; ; try++ {
+		held, err = w.config.Workspaces(r.spec.WorkspaceMount().Source)
+		if err == nil || codeOf(err, "") != delegation.NoticeDescriptors || r.ending.Err() != nil || w.life.Err() != nil {
+			return held, err
+		}
+		waits.begin(delegation.NoticeDescriptors, err)
+		w.pause(r.ending, backoff(try))
+	}
 }
 
 // findRoom turns a run down where the disk is full.

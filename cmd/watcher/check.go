@@ -99,10 +99,8 @@ func (c *checked) askWatcher(ctx context.Context) {
 	if err != nil {
 		return
 	}
-	c.asked = fmt.Sprintf("the watcher that runs as process %d", status.PID)
-	c.guarantees = map[string]sandbox.Guarantees{}
-	for _, l := range status.Launchers {
-		c.guarantees[l.Name] = l.Guarantees
+	if enforced, ok := status.Enforced(); ok {
+		c.asked, c.guarantees = fmt.Sprintf("the watcher that runs as process %d", status.PID), enforced
 	}
 }
 

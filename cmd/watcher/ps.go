@@ -34,7 +34,11 @@ The newest run comes first. Without a running watcher the journal is shown.`,
 				if err != nil {
 					return err
 				}
-				return a.list(runs, q, quiet)
+				if err := a.list(runs, q, quiet); err != nil || quiet || a.JSON {
+					return err
+				}
+				a.sayNotices(ctx, s)
+				return nil
 			})
 		},
 	}
@@ -70,6 +74,19 @@ func (a *app) list(runs []control.Run, q control.Query, quiet bool) error {
 		a.Say("there may be more than %d; see --limit", q.Limit)
 	}
 	return nil
+}
+
+// sayNotices says what keeps a running watcher from its work.
+func (a *app) sayNotices(ctx context.Context, s control.Service) {
+	status, err := s.Status(ctx)
+	if err != nil {
+		return // none runs; the journal was shown
+	}
+	for _, box := range status.Outboxes {
+		for _, notice := range box.Notices {
+			a.Say("outbox %s, since %s: %s", cli.OneLine(box.Name), notice.Since.Local().Format(time.TimeOnly), notice.Text)
+		}
+	}
 }
 
 // shownKey is how much of a key is shown: enough to name a run by.

@@ -51,12 +51,27 @@ type OutboxStatus struct {
 	Running int    `json:"running"`
 	Queued  int    `json:"queued"`
 	Trouble string `json:"trouble,omitempty"`
+	// Notices are what keeps the watcher from serving it, as its parent is told.
+	Notices delegation.Notices `json:"notices,omitempty"`
 }
 
-// Launcher is a launcher in use and what it enforces.
+// Launcher is a launcher in use and what it enforces, or why that cannot be asked now.
 type Launcher struct {
 	Name       string             `json:"name"`
-	Guarantees sandbox.Guarantees `json:"guarantees"`
+	Guarantees sandbox.Guarantees `json:"guarantees,omitempty"`
+	Trouble    string             `json:"trouble,omitempty"`
+}
+
+// Enforced is what each launcher enforces. It is not ok where one of them cannot be asked.
+func (s Status) Enforced() (all map[string]sandbox.Guarantees, ok bool) {
+	all = map[string]sandbox.Guarantees{}
+	for _, l := range s.Launchers {
+		if l.Trouble != "" {
+			return nil, false
+		}
+		all[l.Name] = l.Guarantees
+	}
+	return all, true
 }
 
 // Run is a run as operators see it. Nothing in it was read back from an outbox.

@@ -13,7 +13,6 @@ import (
 	"torno/internal/control"
 	"torno/internal/doctor"
 	"torno/internal/journal"
-	"torno/sandbox"
 )
 
 // Examine looks at everything that the doctor judges: the machine, the engine, what is enforced, and what a child reaches.
