@@ -152,6 +152,11 @@ func (m *making) make(ctx context.Context) (sandbox.Handle, error) {
 	name := m.names.container(m.order.run)
 	config, host := containerConfig(m.recipe)
 	made, err := m.engine.create(calling, name, config, host)
+	if isGone(err) && m.order.spec.RootFS.Host {
+		if _, lost := m.restore(calling); lost == nil {
+			made, err = m.engine.create(calling, name, config, host)
+		}
+	}
 	switch {
 	case isConflict(err):
 		return m.existing(ctx, name)

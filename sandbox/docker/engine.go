@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/containerd/errdefs"
@@ -210,6 +211,18 @@ func (e *engine) listVolumes(ctx context.Context, label string) ([]*volume.Volum
 	defer e.timed("list-volumes")()
 	all, err := e.api.VolumeList(ctx, volume.ListOptions{Filters: filters.NewArgs(filters.Arg("label", label))})
 	return all.Volumes, err
+}
+
+// volumesNamed are those whose name begins so.
+func (e *engine) volumesNamed(ctx context.Context, prefix string) (names []string, err error) {
+	defer e.timed("list-volumes")()
+	all, err := e.api.VolumeList(ctx, volume.ListOptions{Filters: filters.NewArgs(filters.Arg("name", prefix))})
+	for _, v := range all.Volumes {
+		if strings.HasPrefix(v.Name, prefix) {
+			names = append(names, v.Name)
+		}
+	}
+	return names, err
 }
 
 func (e *engine) removeVolume(ctx context.Context, name string) error {

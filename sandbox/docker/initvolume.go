@@ -26,36 +26,37 @@ func initMount(volume string) mount.Mount {
 	}
 }
 
-// storeInit sees to it that the engine has init in a volume named by its content, and returns the volume's name.
+// storeInit sees to it that the engine has init in a volume named by its content, and returns the volume's name, and whether
+// it was not there.
 // A volume that a crash left half-filled is made anew: the program in it must have the right size, and it is written last.
-func storeInit(ctx context.Context, e *engine, n naming, image, path string) (string, error) {
+func storeInit(ctx context.Context, e *engine, n naming, image, path string) (volume string, missing bool, err error) {
 	program, err := os.ReadFile(path)
 	if err != nil {
-		return "", fmt.Errorf("read sandbox-init (build it with make, or name it with --init): %w", err)
+		return "", false, fmt.Errorf("read sandbox-init (build it with make, or name it with --init): %w", err)
 	}
-	volume := n.initVolume(digest(program))
+	volume = n.initVolume(digest(program))
 	if err := e.createVolume(ctx, volume, n.labels(roleInit)); err != nil {
-		return "", fmt.Errorf("make the volume for sandbox-init: %w", err)
+		return "", false, fmt.Errorf("make the volume for sandbox-init: %w", err)
 	}
-	if err := fillInit(ctx, e, n, image, volume, program); err != nil {
-		return "", fmt.Errorf("put sandbox-init into volume %s: %w", volume, err)
+	if missing, err = fillInit(ctx, e, n, image, volume, program); err != nil {
+		return "", false, fmt.Errorf("put sandbox-init into volume %s: %w", volume, err)
 	}
-	return volume, nil
+	return volume, missing, nil
 }
 
-// fillInit writes the program through a container that is made for this and never runs.
-func fillInit(ctx context.Context, e *engine, n naming, image, volume string, program []byte) (err error) {
+// fillInit writes the program, if it is missing, through a container that is made for this and never runs.
+func fillInit(ctx context.Context, e *engine, n naming, image, volume string, program []byte) (missing bool, err error) {
 	mounted := initMount(volume)
 	mounted.ReadOnly = false
 	name := n.container(roleInit)
 	if err := e.remove(ctx, name); err != nil && !isGone(err) {
-		return err
+		return false, err
 	}
 	made, err := e.create(ctx, name, &container.Config{
 		Image: image, NetworkDisabled: true, Entrypoint: []string{runfile.Init}, Labels: n.labels(roleInit),
 	}, &container.HostConfig{NetworkMode: "none", Mounts: []mount.Mount{mounted}})
 	if err != nil {
-		return err
+		return false, err
 	}
 	defer func() {
 		cleanup, cancel := cleanupContext(ctx)
@@ -63,20 +64,20 @@ func fillInit(ctx context.Context, e *engine, n naming, image, volume string, pr
 		err = errors.Join(err, e.remove(cleanup, made.ID))
 	}()
 	if stat, err := e.stat(ctx, made.ID, runfile.Init); err == nil && stat.Size == int64(len(program)) {
-		return nil
+		return false, nil
 	}
 	content, err := initTar(program)
 	if err != nil {
-		return err
+		return false, err
 	}
 	if err := e.put(ctx, made.ID, initDir, bytes.NewReader(content)); err != nil {
-		return err
+		return false, err
 	}
 	stat, err := e.stat(ctx, made.ID, runfile.Init)
 	if err == nil && (stat.Size != int64(len(program)) || !stat.Mode.IsRegular()) {
 		err = fmt.Errorf("it has %d bytes there and not %d", stat.Size, len(program))
 	}
-	return err
+	return true, err
 }
 
 func initTar(program []byte) ([]byte, error) {

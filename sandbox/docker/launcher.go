@@ -36,6 +36,8 @@ type Launcher struct {
 	seccomp    string // the filter as the engine takes it
 	guarantees sandbox.Guarantees
 
+	restoring sync.Mutex
+
 	mu       sync.Mutex
 	boxes    map[string]*box // by container id
 	attached map[*attachment]bool
@@ -144,7 +146,7 @@ func (l *Launcher) prepare(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	volume, err := storeInit(ctx, l.engine, l.names, image, l.options.InitPath)
+	volume, _, err := storeInit(ctx, l.engine, l.names, image, l.options.InitPath)
 	if err != nil {
 		return err
 	}

@@ -124,15 +124,16 @@ func (l *Launcher) purgeSlots() error {
 	return errors.Join(append(errs, l.slots.Sweep(nil))...)
 }
 
+// purgeVolumes goes by the name: a volume that the engine made anew, behind somebody who removed ours, has no label.
 func (l *Launcher) purgeVolumes(ctx context.Context) error {
-	volumes, err := l.engine.listVolumes(ctx, l.names.filter())
+	names, err := l.engine.volumesNamed(ctx, l.names.prefix()+"init-")
 	if err != nil {
 		return fmt.Errorf("list volumes: %w", err)
 	}
 	var errs []error
-	for _, v := range volumes {
-		if err := l.engine.removeVolume(ctx, v.Name); err != nil && !isGone(err) {
-			errs = append(errs, fmt.Errorf("remove volume %s: %w", v.Name, err))
+	for _, name := range names {
+		if err := l.engine.removeVolume(ctx, name); err != nil && !isGone(err) {
+			errs = append(errs, fmt.Errorf("remove volume %s: %w", name, err))
 		}
 	}
 	return errors.Join(errs...)

@@ -32,10 +32,23 @@ func (l *Launcher) Start(ctx context.Context, h sandbox.Handle) error {
 	return l.startAttached(ctx, h, b)
 }
 
-// startAttached attaches and starts. The lock of b is held. Standard input has a connection of its own, because the
-// engine closes the agent's when that connection ends, and the output's may end earlier.
+// startAttached attaches and starts. The lock of b is held. Where the engine cannot start it because somebody has removed
+// init from the engine meanwhile, that is brought back first.
 func (l *Launcher) startAttached(ctx context.Context, h sandbox.Handle, b *box) error {
-	var err error
+	err := l.attachAndStart(ctx, h, b)
+	if l.lacksInit(ctx, err) {
+		err = l.attachAndStart(ctx, h, b)
+	}
+	if err != nil {
+		return l.wrap(err, "start", h)
+	}
+	l.remember(h.ID, b)
+	return nil
+}
+
+// attachAndStart gives standard input a connection of its own, because the engine closes the agent's when that connection
+// ends, and the output's may end earlier.
+func (l *Launcher) attachAndStart(ctx context.Context, h sandbox.Handle, b *box) (err error) {
 	if b.live, err = l.attach(ctx, h, container.AttachOptions{Stream: true, Stdout: true, Stderr: true}); err != nil {
 		return err
 	}
@@ -50,10 +63,8 @@ func (l *Launcher) startAttached(ctx context.Context, h sandbox.Handle, b *box) 
 	}
 	if err != nil {
 		b.dropStreams()
-		return l.wrap(err, "start", h)
 	}
-	l.remember(h.ID, b)
-	return nil
+	return err
 }
 
 func (l *Launcher) attach(ctx context.Context, h sandbox.Handle, o container.AttachOptions) (*types.HijackedResponse, error) {
