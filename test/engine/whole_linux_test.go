@@ -1,0 +1,86 @@
+package engine
+
+import (
+	"strings"
+	"testing"
+
+	"torno/delegation"
+	"torno/test/house"
+)
+
+// with is a house with an engine of its own.
+func with(t *testing.T, plan house.PrivatePlan) (*house.House, *house.Private) {
+	t.Helper()
+	t.Parallel()
+	engine := house.NewPrivate(t, plan)
+	return house.New(t, house.Plan{Engine: &engine.Engine, Host: engine.Host()}), engine
+}
+
+var living = house.PrivatePlan{Flags: []string{"--live-restore"}}
+
+// TestTheEngineIsRestarted takes the engine away in the middle of a run, and brings it back. What waits waits; what ran goes
+// on where the engine keeps its containers, and otherwise ends as it was ended.
+func TestTheEngineIsRestarted(t *testing.T) {
+	stop, kill, cut := (*house.Private).Stop, (*house.Private).Kill, (*house.Private).CutPower
+	back := func(p *house.Private) { p.Launch(); p.Await() }
+	for name, c := range map[string]struct {
+		plan       house.PrivatePlan
+		down, back func(*house.Private)
+		want       delegation.Reason
+	}{
+		"stopped":                   {house.PrivatePlan{}, stop, back, delegation.ReasonSignalled},
+		"killed":                    {house.PrivatePlan{}, kill, back, delegation.ReasonSignalled},
+		"power cut":                 {house.PrivatePlan{}, cut, (*house.Private).PowerUp, delegation.ReasonLost},
+		"stopped with live-restore": {living, stop, back, delegation.ReasonExited},
+		"killed with live-restore":  {living, kill, back, delegation.ReasonExited},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h, engine := with(t, c.plan)
+			running := h.Submit(house.Ask{ID: "running", Task: until})
+			h.Says(running, "ready")
+			c.down(engine)
+			waiting := h.Submit(house.Ask{ID: "waiting", Task: "echo late"})
+			told(h, delegation.NoticeEngine)
+			c.back(engine)
+			if c.want == delegation.ReasonExited {
+				finished(h, running)
+			} else if resp := h.Response(running); resp.Reason != c.want || resp.Status != delegation.StatusError || resp.StdoutTail != "ready\n" {
+				t.Errorf("what ran ended as %s, %s (%q, %q), want %s", resp.Status, resp.Reason, resp.StdoutTail, resp.StderrTail, c.want)
+			}
+			h.Want(h.Response(waiting), delegation.StatusCompleted, delegation.ReasonExited, 0)
+			calm(h)
+		})
+	}
+}
+
+func TestTheEngineHangs(t *testing.T) {
+	h, engine := with(t, house.PrivatePlan{})
+	running := h.Submit(house.Ask{ID: "running", Task: until})
+	h.Says(running, "ready")
+	letOnEngine := engine.Hang()
+	waiting := h.Submit(house.Ask{ID: "waiting", Task: "echo late"})
+	told(h, delegation.NoticeEngine)
+	if status, err := h.Client.Status(h.Context()); err != nil || status.Launchers[0].Trouble == "" {
+		t.Errorf("the operator is not told what is the matter: %+v, %v", status.Launchers, err)
+	}
+	letOnEngine()
+	h.Want(h.Response(waiting), delegation.StatusCompleted, delegation.ReasonExited, 0)
+	finished(h, running)
+	calm(h)
+}
+
+// TestTheEnginesDiskIsFull: what runs is not harmed, what is to start is not launched and is told why, and when there is
+// room again everything works.
+func TestTheEnginesDiskIsFull(t *testing.T) {
+	h, engine := with(t, house.PrivatePlan{Size: "64m"})
+	running := h.Submit(house.Ask{ID: "running", Task: until})
+	h.Says(running, "ready")
+	free := house.Fill(t, engine.Dir+"/data")
+	resp := h.Run(house.Ask{ID: "s1", Request: "r1", Task: "true"})
+	if resp.Reason != delegation.ReasonLaunchFailed || !strings.Contains(resp.StderrTail, "no space left on device") {
+		t.Errorf("it ended as %s: %s", resp.Reason, resp.StderrTail)
+	}
+	finished(h, running)
+	free()
+	h.Want(h.Run(house.Ask{ID: "s1", Request: "r2", Task: "true"}), delegation.StatusCompleted, delegation.ReasonExited, 0)
+}
