@@ -16,21 +16,21 @@ import (
 // what the watcher adds before and after is small beside one bare call, measured in turn with it.
 func TestTheRoadIsShort(t *testing.T) {
 	e := house.NeedEngine(t)
-	tp := newTap(t, e)
-	h := house.New(t, house.Plan{Host: "unix://" + tp.socket})
+	tap := house.NewProxy(t, e)
+	h := house.New(t, house.Plan{Host: tap.Host()})
 	installation := h.Installation()
 	const rounds = 15
 	var pickup, answer, bare []time.Duration
 	for i := range rounds {
-		mark := tp.mark()
+		since := time.Now()
 		begin, seen := timed(h, house.Ask{ID: fmt.Sprint("noop", i), Task: "true"})
 		h.Eventually("the sandbox is removed", func() bool { return len(e.Containers(t, installation)) == 0 })
-		calls := tp.since(mark)
+		calls := tap.Calls("", since)
 		if len(calls) > 6 {
 			t.Errorf("a cold run cost %d calls: %v", len(calls), calls)
 		}
-		pickup = append(pickup, one(t, calls, "POST containers/create").begin.Sub(begin))
-		answer = append(answer, seen.Sub(one(t, calls, "POST containers/ID/wait").done))
+		pickup = append(pickup, one(t, calls, "POST containers/create").Begin.Sub(begin))
+		answer = append(answer, seen.Sub(one(t, calls, "POST containers/ID/wait").Done))
 		bare = append(bare, bareCreate(t, e, installation))
 	}
 	p, a, b := median(pickup), median(answer), median(bare)
@@ -62,15 +62,15 @@ func timed(h *house.House, a house.Ask) (begin, seen time.Time) {
 	return a.Renamed, seen
 }
 
-func one(t testing.TB, calls []call, what string) call {
+func one(t testing.TB, calls []house.Call, what string) house.Call {
 	t.Helper()
 	for _, c := range calls {
-		if strings.HasPrefix(c.what, what) {
+		if strings.HasPrefix(c.What, what) {
 			return c
 		}
 	}
 	t.Fatalf("no call %q among %v", what, calls)
-	return call{}
+	return house.Call{}
 }
 
 // bareCreate times the engine's own create of the simplest container from the same image, and removes it.
@@ -95,10 +95,10 @@ func median(all []time.Duration) time.Duration {
 func TestAnIdleWatcherIsSmall(t *testing.T) {
 	h := house.New(t, house.Plan{})
 	h.Want(h.Run(house.Ask{ID: "warm", Task: "true"}), delegation.StatusCompleted, delegation.ReasonExited, 0)
-	before := cpuTicks(h)
+	before := h.Ticks()
 	const watched = 4 * time.Second
 	<-time.After(watched)
-	used := cpuTicks(h) - before
+	used := h.Ticks() - before
 	if memory := h.Memory(); memory > 25<<20 {
 		t.Errorf("an idle watcher holds %d MiB", memory>>20)
 	} else {
@@ -107,15 +107,4 @@ func TestAnIdleWatcherIsSmall(t *testing.T) {
 	if used > 4 {
 		t.Errorf("an idle watcher used %d hundredths of a second of the processor in %s", used, watched)
 	}
-}
-
-// cpuTicks is what the watcher has used of the processor, in hundredths of a second.
-func cpuTicks(h *house.House) (ticks int) {
-	h.Helper()
-	stat := h.Read(fmt.Sprintf("/proc/%d/stat", h.PID()))
-	fields := strings.Fields(stat[strings.LastIndexByte(stat, ')')+1:])
-	var user, system int
-	_, err := fmt.Sscan(fields[11]+" "+fields[12], &user, &system)
-	h.Must(err)
-	return user + system
 }

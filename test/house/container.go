@@ -55,6 +55,18 @@ func (e Engine) Finish(t testing.TB, id string) string {
 	return string(said)
 }
 
+// Delete removes what is at a path.
+func (e Engine) Delete(t testing.TB, path string) {
+	t.Helper()
+	want := http.StatusNoContent
+	if strings.HasPrefix(path, "/images/") {
+		want = http.StatusOK
+	}
+	if _, err := e.send(http.MethodDelete, path, nil, want); err != nil {
+		t.Error(err)
+	}
+}
+
 // Remove removes a container, whatever it does.
 func (e Engine) Remove(t testing.TB, id string) {
 	t.Helper()

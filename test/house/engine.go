@@ -27,9 +27,7 @@ func NeedEngine(t testing.TB) Engine {
 	if host, ok := strings.CutPrefix(os.Getenv("DOCKER_HOST"), "unix://"); ok {
 		socket = host
 	}
-	e := Engine{&http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-		return new(net.Dialer).DialContext(ctx, "unix", socket)
-	}}}}
+	e := EngineAt(socket)
 	response, err := e.HTTP.Get("http://engine/_ping")
 	switch {
 	case err == nil:
@@ -40,6 +38,13 @@ func NeedEngine(t testing.TB) Engine {
 		t.Skip("NOT SHOWN HERE: no engine answers:", err)
 	}
 	return e
+}
+
+// EngineAt is the engine behind a socket.
+func EngineAt(socket string) Engine {
+	return Engine{&http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, "unix", socket)
+	}}}}
 }
 
 // Get decodes an answer of the engine.

@@ -2,6 +2,7 @@ package house
 
 import (
 	"bytes"
+	"cmp"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -20,6 +21,7 @@ type House struct {
 	Engine Engine
 	Dir    string // everything is in here
 	Outbox string // the directory of the outbox "main"
+	State  string // the state directory
 	Config string // the configuration's file
 	Client *control.Client
 	Env    []string // more environment for the watchers that Start starts
@@ -34,21 +36,30 @@ type House struct {
 // installation may be left on the engine or mounted.
 func New(t testing.TB, p Plan) *House {
 	t.Helper()
-	h := &House{TB: t, Engine: NeedEngine(t), Dir: t.TempDir()}
-	h.Outbox = filepath.Join(h.Dir, "outbox")
+	h := &House{TB: t, Dir: t.TempDir()}
+	if p.Engine != nil {
+		h.Engine = *p.Engine
+	} else {
+		h.Engine = NeedEngine(t)
+	}
+	h.Outbox = cmp.Or(p.Outbox, filepath.Join(h.Dir, "outbox"))
 	h.Mkdir(filepath.Join(h.Outbox, "workspaces"))
 	h.Mkdir(filepath.Join(h.Dir, "shared"))
-	h.Must(os.Mkdir(filepath.Join(h.Dir, "state"), 0o700))
+	h.State = p.State
+	if h.State == "" {
+		h.State = filepath.Join(h.Dir, "state")
+		h.Must(os.Mkdir(h.State, 0o700))
+	}
 	for _, dir := range p.Dirs {
 		h.Mkdir(dir)
 	}
 	h.Config = filepath.Join(h.Dir, "torno.yaml")
 	var text bytes.Buffer
 	h.Must(template.Must(template.New("").Parse(configuration)).Execute(&text, map[string]any{
-		"Dir": h.Dir, "Outbox": h.Outbox, "Bin": bin, "Plan": p,
+		"Dir": h.Dir, "State": h.State, "Outbox": h.Outbox, "Bin": bin, "Plan": p,
 	}))
 	h.Must(os.WriteFile(h.Config, text.Bytes(), 0o600))
-	h.Client = control.Dial(filepath.Join(h.Dir, "state"))
+	h.Client = control.Dial(h.State)
 	t.Cleanup(h.tearDown)
 	if !p.Later {
 		h.Start()

@@ -12,11 +12,14 @@ type Plan struct {
 	Offers     string   // more profiles on offer, each behind a comma
 	Dirs       []string // to be made first
 	Host       string   // the engine's socket, where it is not the usual one
+	Engine     *Engine  // what is behind that socket, where it is not the usual one either
+	State      string   // the state directory, where it is not in Dir
+	Outbox     string   // the outbox, where it is not in Dir
 	Later      bool     // the story starts the watcher itself
 }
 
 const configuration = `version: 1
-state: {{.Dir}}/state
+state: {{.State}}
 max_running: {{or .Plan.MaxRunning 4}}
 mounts: {{or .Plan.Mounts "auto"}}
 shutdown: {budget: 40s, running: {{or .Plan.Shutdown "cancel"}}}

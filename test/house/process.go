@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"strings"
 	"syscall"
 	"time"
 
@@ -91,4 +92,23 @@ func (h *House) Memory() (bytes int64) {
 	_, err := fmt.Sscan(h.Read(fmt.Sprintf("/proc/%d/statm", h.PID())), &pages, &resident)
 	h.Must(err)
 	return resident * int64(os.Getpagesize())
+}
+
+// Files is how many files the watcher has open.
+func (h *House) Files() int {
+	h.Helper()
+	open, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", h.PID()))
+	h.Must(err)
+	return len(open)
+}
+
+// Ticks is what the watcher has used of the processor, in hundredths of a second.
+func (h *House) Ticks() (ticks int) {
+	h.Helper()
+	stat := h.Read(fmt.Sprintf("/proc/%d/stat", h.PID()))
+	fields := strings.Fields(stat[strings.LastIndexByte(stat, ')')+1:])
+	var user, system int
+	_, err := fmt.Sscan(fields[11]+" "+fields[12], &user, &system)
+	h.Must(err)
+	return user + system
 }

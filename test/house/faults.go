@@ -1,0 +1,57 @@
+package house
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"sync"
+)
+
+// Answer has the calls of a pattern answered with a status, without the engine having heard of them.
+func (p *Proxy) Answer(pattern string, status int) (mend func()) {
+	return p.plan(pattern, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(status)
+		w.Write([]byte(`{"message":"the proxy was told to answer so"}`))
+	})
+}
+
+// Drop ends the connection of the calls of a pattern, without the engine having heard of them.
+func (p *Proxy) Drop(pattern string) (mend func()) {
+	return p.plan(pattern, func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
+}
+
+// Lose has the engine do what it is asked, and loses its answer.
+func (p *Proxy) Lose(pattern string) (mend func()) {
+	return p.plan(pattern, func(_ http.ResponseWriter, r *http.Request) {
+		p.engine.ServeHTTP(httptest.NewRecorder(), r)
+		panic(http.ErrAbortHandler)
+	})
+}
+
+// Hold keeps the calls of a pattern waiting; mended, they are made.
+func (p *Proxy) Hold(pattern string) (mend func()) {
+	free := make(chan struct{})
+	forget := p.plan(pattern, func(w http.ResponseWriter, r *http.Request) {
+		select {
+		case <-free:
+			p.engine.ServeHTTP(w, r)
+		case <-r.Context().Done():
+			panic(http.ErrAbortHandler)
+		}
+	})
+	return sync.OnceFunc(func() { forget(); close(free) })
+}
+
+// plan has a fault happen until it is mended. Of several that fit, the last one counts.
+func (p *Proxy) plan(pattern string, handle http.HandlerFunc) (mend func()) {
+	f := &fault{pattern, handle}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.faults = append(p.faults, f)
+	return func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.faults = slices.DeleteFunc(p.faults, func(other *fault) bool { return other == f })
+	}
+}
