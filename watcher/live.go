@@ -20,7 +20,7 @@ const (
 	beginBudget  = 2 * time.Second // for a run that is to end although init has not said a word
 	removeBudget = time.Minute
 	drainBudget  = 10 * time.Second // for the last output of a sandbox that has ended
-	killBudget   = 30 * time.Second // from the last signal to the end
+	killBudget   = 10 * time.Second // from the last signal to the end
 	goneBudget   = 10 * time.Second // from the removal to the news of the end
 	pollEvery    = 500 * time.Millisecond
 )

@@ -30,10 +30,11 @@ func TestKilledAtEveryPoint(t *testing.T) {
 
 // tell kills the watcher at a point, starts another one and looks at what came of it. It returns how many were killed.
 func (told *story) tell(t *testing.T, point string) (kills int64) {
+	proxy := house.NewProxy(t, house.NeedEngine(t))
 	h := house.New(t, house.Plan{
-		Later: true, Offers: ", again", Profiles: "  again:\n    attempts: 2\n    timeout: {default: 30s, min: 1s, max: 5m}",
+		Host: proxy.Host(), Later: true, Offers: ", again", Profiles: "  again:\n    attempts: 2\n    timeout: {default: 30s, min: 1s, max: 5m}",
 	})
-	s := &scene{House: h}
+	s := &scene{House: h, proxy: proxy}
 	since := time.Now().Unix()
 	if told.before != nil {
 		told.before(s)

@@ -2,6 +2,7 @@ package crash
 
 import (
 	"encoding/json"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -27,6 +28,8 @@ type story struct {
 // scene is a story that is being told.
 type scene struct {
 	*house.House
+	proxy *house.Proxy
+	mend  func() // what is wrong with the engine
 	ask   house.Ask
 	kills int64
 }
@@ -69,6 +72,19 @@ func says(want string) func(*scene) {
 func ends(status delegation.Status, reason delegation.Reason) func(*scene) {
 	return func(s *scene) { s.Helper(); s.Want(s.Response(s.ask), status, reason, -1) }
 }
+
+// unstoppable has a run reach its deadline while the engine does not do a thing that is needed to end it.
+func unstoppable(call string) func(*scene) {
+	return func(s *scene) {
+		s.Helper()
+		s.ask = s.Submit(house.Ask{ID: "s1", Task: long, Timeout: 2})
+		s.Says(s.ask, "hello")
+		s.mend = s.proxy.Answer(call, http.StatusInternalServerError)
+		s.proxy.Cut("POST containers/ID/wait")
+	}
+}
+
+func mended(s *scene) { s.mend() }
 
 // killedInTheMiddle leaves a long run behind whose watcher is dead.
 func killedInTheMiddle(s *scene) { killedInTheMiddleOf("")(s) }
@@ -165,7 +181,6 @@ var stories = map[string]*story{
 	"outbox.beat":      {during: func(*scene) {}, after: submit(hello), done: says("hello\n")},
 	"segment.noted":    {during: submit(long), after: letOn, done: says("hello\nthere\n")},
 	"outbox.segment":   {during: submit(long), after: letOn, done: says("hello\nthere\n")},
-	"adopt.noted":      {before: killedAt("launch.noted", hello), during: func(*scene) {}, done: says("hello\n")},
 	"again.filed": {
 		during: func(s *scene) { submit(long)(s); s.Says(s.ask, "hello"); writeAgain(s) },
 		after:  letOn, done: says("hello\nthere\n"),
@@ -193,6 +208,12 @@ var stories = map[string]*story{
 	"recover.attempted": {
 		before: func(s *scene) { killedInTheMiddleOf("again")(s); removeSandboxes(s) }, during: func(*scene) {}, after: letOn,
 		done: says("hello\nthere\n"),
+	},
+	"run.forced": {
+		during: unstoppable("POST containers/ID/kill"), after: mended, done: ends(delegation.StatusTimeout, delegation.ReasonDeadline),
+	},
+	"follow.forced": {
+		during: unstoppable("POST containers/ID/wait"), after: mended, done: ends(delegation.StatusTimeout, delegation.ReasonDeadline),
 	},
 	"recover.answered": {before: killedAt("end.noted", hello), during: func(*scene) {}, done: says("hello\n")},
 }
