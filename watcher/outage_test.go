@@ -1,0 +1,235 @@
+package watcher
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"torno/delegation"
+	"torno/internal/journal"
+	"torno/sandbox"
+	"torno/sandbox/sandboxtest"
+)
+
+// errAway is what a launcher says whose engine does not answer.
+var errAway = fmt.Errorf("in the way: %w", sandbox.ErrUnavailable)
+
+// outages are the ways in which a step of the fake goes wrong.
+var outages = map[string]func(*sandboxtest.World, sandboxtest.Op, int){
+	"the engine does not answer":                  func(w *sandboxtest.World, op sandboxtest.Op, nth int) { w.Fail(op, nth, errAway) },
+	"the engine has done it and does not say so":  func(w *sandboxtest.World, op sandboxtest.Op, nth int) { w.FailAfter(op, nth, errAway) },
+	"it takes too long":                           func(w *sandboxtest.World, op sandboxtest.Op, nth int) { w.Fail(op, nth, context.DeadlineExceeded) },
+	"it has taken too long and is done by itself": func(w *sandboxtest.World, op sandboxtest.Op, nth int) { w.FailAfter(op, nth, context.DeadlineExceeded) },
+}
+
+func TestAnOutageAtEachStepIsWaitedOut(t *testing.T) {
+	for name, fail := range outages {
+		for _, op := range []sandboxtest.Op{sandboxtest.OpCreate, sandboxtest.OpStart, sandboxtest.OpOpen, sandboxtest.OpWait, sandboxtest.OpRemove} {
+			t.Run(name+"/"+string(op), func(t *testing.T) {
+				t.Parallel()
+				d := newDesk(t, nil)
+				fail(d.world, op, 1)
+				fail(d.world, op, 2)
+				a := d.submit(ask{id: "s1", task: "echo hello"})
+				resp := d.response(a)
+				d.want(resp, delegation.StatusCompleted, delegation.ReasonExited, 0)
+				if resp.StdoutTail != "hello\n" {
+					t.Errorf("the output is %q", resp.StdoutTail)
+				}
+				d.onceEach()
+				d.eventually("the step is done", func() bool { return d.world.Calls(op) >= 3 })
+				d.empty()
+				if n := d.world.Calls(op); n > 4 {
+					t.Errorf("%d calls to %s", n, op)
+				}
+				d.eventually("nobody is told of trouble", func() bool { return len(d.watcher.notices.of("main")) == 0 })
+			})
+		}
+	}
+}
+
+// TestWhoeverWaitsForAnEngineIsHeard: a cancel and a deadline count while the engine is away, and nothing is said before the
+// sandbox is known to be gone.
+func TestWhoeverWaitsForAnEngineIsHeard(t *testing.T) {
+	d := newDesk(t, nil)
+	for nth := range 8 {
+		d.world.Fail(sandboxtest.OpCreate, nth+1, errAway)
+	}
+	reached, free := make(chan struct{}, 64), make(chan struct{})
+	d.world.Before(sandboxtest.OpList, func() { reached <- struct{}{}; <-free })
+	a := d.submit(ask{id: "s1", task: "echo never"})
+	d.eventually("it waits", func() bool { return slices.ContainsFunc(d.watcher.notices.of("main"), isEngine) })
+	d.touch("cancel_s1")
+	<-reached // it gave up, and looks for what the calls may have left
+	if d.exists("response_s1.json") {
+		t.Error("it is answered although nobody knows what runs")
+	}
+	close(free)
+	d.want(d.response(a), delegation.StatusCancelled, delegation.ReasonCancelled, -1)
+	d.empty()
+}
+
+func isEngine(n delegation.Notice) bool { return n.Code == delegation.NoticeEngine }
+
+// TestAnEndThatNobodySawProvesNothing: 255 is also what an engine says that does not know.
+func TestAnEndThatNobodySawProvesNothing(t *testing.T) {
+	for _, c := range []struct {
+		code   int
+		unseen bool
+		want   delegation.Reason
+	}{
+		{255, false, delegation.ReasonExited}, {255, true, delegation.ReasonLost},
+		{3, true, delegation.ReasonExited}, {0, true, delegation.ReasonExited}, {143, true, delegation.ReasonSignalled},
+	} {
+		r := &run{out: &output{started: true}, unseen: c.unseen}
+		r.ending, r.stop = context.WithCancelCause(t.Context())
+		if v := r.judge(sandbox.Exit{Code: c.code}); v.reason != c.want {
+			t.Errorf("%+v: %s", c, v.reason)
+		}
+	}
+}
+
+// TestWaitingGetsSlower: hours of an outage cost a few calls a minute, never in step, and the news comes once.
+func TestWaitingGetsSlower(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := waiting(t)
+		r := &run{}
+		r.ending, r.stop = context.WithCancelCause(t.Context())
+		calls, over := 0, time.Now().Add(time.Hour)
+		var pauses []time.Duration
+		last := time.Now()
+		err := w.insist(r, "try", time.Minute, func(context.Context) error {
+			calls++
+			pauses, last = append(pauses, time.Since(last)), time.Now()
+			if time.Now().After(over) {
+				return nil
+			}
+			return errAway
+		})
+		if err != nil || calls < 360 || calls > 800 {
+			t.Errorf("%d calls in an hour, %v", calls, err)
+		}
+		if slices.Max(pauses) > lastPause || pauses[100] == pauses[101] && pauses[101] == pauses[102] {
+			t.Errorf("pauses %v", pauses[:103])
+		}
+	})
+}
+
+// TestASlowCallIsSaid although it has not failed, and not any more when it is done.
+func TestASlowCallIsSaid(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := waiting(t)
+		held := w.notices.newHold("")
+		err := w.once(held, time.Minute, func(ctx context.Context) error {
+			time.Sleep(slowly + time.Second)
+			if len(w.notices.of("main")) != 1 {
+				t.Error("a slow call is not said")
+			}
+			<-ctx.Done()
+			return ctx.Err()
+		})
+		if !errors.Is(err, context.DeadlineExceeded) {
+			t.Error(err)
+		}
+		held.close()
+		held.begin(delegation.NoticeEngine, errSlow) // too late
+		if n := w.notices.of("main"); len(n) != 0 {
+			t.Errorf("it is still said: %v", n)
+		}
+	})
+}
+
+// waiting is a watcher of which only the waiting is used.
+func waiting(t *testing.T) *Watcher {
+	w := New(Config{Log: slog.New(slog.DiscardHandler)})
+	t.Cleanup(w.endLife)
+	return w
+}
+
+func TestNoticesAreOfWhomeverTheyConcern(t *testing.T) {
+	n := newNotices(slog.New(slog.DiscardHandler))
+	told := 0
+	n.changed = func() { told++ }
+	one, two, other, all := n.newHold("one"), n.newHold("one"), n.newHold("two"), n.newHold("")
+	one.begin(delegation.NoticeOutbox, errors.New("x"))
+	two.begin(delegation.NoticeOutbox, errors.New("y"))
+	two.begin(delegation.NoticeOutbox, syscall.ENOSPC) // it is the disk after all
+	other.begin(delegation.NoticeOutbox, syscall.EMFILE)
+	all.begin(delegation.NoticeEngine, errAway)
+	codes := func(outbox string) (codes []delegation.NoticeCode) {
+		for _, notice := range n.of(outbox) {
+			codes = append(codes, notice.Code)
+			if notice.Since.IsZero() || notice.Text == "" {
+				t.Errorf("half a notice: %+v", notice)
+			}
+		}
+		return codes
+	}
+	if got := codes("one"); !slices.Equal(got, []delegation.NoticeCode{delegation.NoticeEngine, delegation.NoticeDisk, delegation.NoticeOutbox}) {
+		t.Errorf("one is told %v", got)
+	}
+	if got := codes("two"); !slices.Equal(got, []delegation.NoticeCode{delegation.NoticeEngine, delegation.NoticeDescriptors}) {
+		t.Errorf("two is told %v", got)
+	}
+	for _, h := range []*hold{one, two, other, all} {
+		h.end()
+		h.end()
+	}
+	if len(n.held) != 0 || told != 8 {
+		t.Errorf("%v are left, and somebody was told %d times", n.held, told)
+	}
+}
+
+// TestAJournalInTroubleIsTriedByOne: however many requests wait, it is asked as often as one would.
+func TestAJournalInTroubleIsTriedByOne(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := waiting(t)
+		s := &scan{outbox: &outbox{w: w, name: "main"}, held: w.notices.newHold("")}
+		tries := 0
+		for over := time.Now().Add(10 * time.Minute); time.Now().Before(over); time.Sleep(50 * time.Millisecond) {
+			for range 100 {
+				if s.gate.wait() == 0 {
+					tries++
+					s.journalTrouble(errors.New("full"))
+				}
+			}
+		}
+		if tries < 60 || tries > 140 {
+			t.Errorf("%d tries in ten minutes", tries)
+		}
+		if s.journalTrouble(context.Canceled) != 0 {
+			t.Error("who is told to stop waits")
+		}
+		time.Sleep(lastPause + 2*lingers)
+		if s.pass(); len(w.notices.of("main")) != 0 || s.gate.wait() != 0 {
+			t.Error("what nobody meets any more is still said")
+		}
+	})
+}
+
+func TestWhatTheJournalIsSureOfIsNotAskedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := waiting(t)
+		for _, c := range []struct {
+			err   error
+			tries int
+		}{{journal.ErrMoved, 1}, {journal.ErrClosed, 1}, {errors.New("the disk is full"), 3}} {
+			tries := 0
+			err := w.record(t.Context(), "note", func() error {
+				if tries++; tries == 3 {
+					return nil
+				}
+				return c.err
+			})
+			if tries != c.tries || (err == nil) != (c.tries == 3) {
+				t.Errorf("%v: %d tries, %v", c.err, tries, err)
+			}
+		}
+	})
+}
