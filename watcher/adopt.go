@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"torno/delegation"
-	"torno/internal/crash"
 	"torno/internal/journal"
 	"torno/sandbox"
 )
@@ -21,16 +20,8 @@ func (w *Watcher) adopt(ctx context.Context, box *outbox, record journal.Run, h 
 		}
 		record.State = delegation.StateStarting
 	}
-	if record.Handle == nil { // the crash came between the sandbox and its note; nothing of it was started
-		crash.At("adopt.noted")
-		if err := w.journal.SetHandle(ctx, record.Key, h); err != nil {
-			return err
-		}
-	}
 	r, reason := box.takeUp(record)
-	if record.Handle != nil {
-		h.Device, h.Inode = record.Handle.Device, record.Handle.Inode
-	}
+	h.Device, h.Inode, h.Workspace = record.Handle.Device, record.Handle.Inode, record.Handle.Workspace
 	r.launcher, r.engine = w.config.Launchers[h.Launcher], h.Launcher
 	r.handle, r.state, r.admitted = h, record.State, record.Created
 	r.times.created, r.times.started = record.Created, notAhead(record.Started)
@@ -45,19 +36,30 @@ func (w *Watcher) adopt(ctx context.Context, box *outbox, record journal.Run, h 
 	return nil
 }
 
-// takeUp makes a run of a record, from the request as it is now. The reason is why it must end, "" when it may go on.
+// takeUp makes a run of a record, from the request as it is now. The reason is why it must end, "" when it may go on. Its
+// parent may have changed the request since, but not what the sandbox was made for: the profile is that of the record,
+// and a request for another workspace is not the run's.
 func (o *outbox) takeUp(record journal.Run) (r *run, reason delegation.Reason) {
 	in, reason := o.stillAsked(record)
 	if reason == "" {
+		in.request.Profile, _ = delegation.ParseToken(record.Profile)  // an operator's name that is no token is the default's
 		spec, _, err := sandbox.Compile(in.request, o.settings.Policy) // what it warns of is in the record
-		if err == nil {
+		at := record.Handle.Workspace
+		switch {
+		case err != nil:
+			reason = delegation.ReasonOperator
+			record.Warnings = append(record.Warnings, "The watcher was started again and does not allow this run any more: "+err.Error())
+		case at != "" && at != workspacePath(spec):
+			reason = delegation.ReasonSuperseded
+			record.Warnings = append(record.Warnings, "The request was changed while no watcher was there, and asks for another workspace now.")
+		default:
 			return o.w.newRun(o, record.RunKey(), in, spec, record.Warnings), ""
 		}
-		reason = delegation.ReasonOperator
-		record.Warnings = append(record.Warnings, "The watcher was started again and does not allow this run any more: "+err.Error())
 	}
 	known := sandbox.Spec{Profile: record.Profile, Mounts: []sandbox.Mount{{Target: record.Workspace, Workspace: true}}}
-	return o.w.newRun(o, record.RunKey(), in, known, record.Warnings), reason
+	r = o.w.newRun(o, record.RunKey(), in, known, record.Warnings)
+	r.workspace = record.Handle.Workspace
+	return r, reason
 }
 
 // stillAsked reads the request of a record once more, as hostile as ever. The reason is why nobody waits for the run any

@@ -27,8 +27,8 @@ func (s *scan) orphan(name, rawID string) {
 
 // orphanSegment removes live output that belongs to no run of this watcher: an earlier one left it.
 func (s *scan) orphanSegment(name, rawID string) {
-	if s.runOf(rawID) != nil {
-		return // an adopted run goes on behind it
+	if s.runOf(rawID) != nil || s.trails.has(rawID, name) {
+		return // an adopted run goes on behind it, or did
 	}
 	stamp, err := s.dir.Stat(name)
 	if err == nil && stamp.ModTime.Before(s.w.born) {

@@ -81,11 +81,11 @@ func (o *output) progress() progress {
 // resume goes on where an earlier watcher stopped. known says that the journal has seen the agent start; published, that
 // a file is in the outbox.
 func (o *output) resume(p progress, known bool, published func(seq int) bool) {
-	o.known = known
+	o.started, o.known = known, known
 	if p.Segment == 0 {
 		return
 	}
-	o.started, o.cursor, o.bytes = true, p.Cursor, p.Bytes
+	o.started, o.known, o.cursor, o.bytes = true, false, p.Cursor, p.Bytes
 	o.stdout.buf, o.stderr.buf = p.Stdout, p.Stderr
 	o.live.seq, o.live.lines = p.Segment, p.Lines
 	if p.Inside || !published(p.Segment) {

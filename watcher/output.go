@@ -29,7 +29,7 @@ type output struct {
 	cursor  sandbox.Cursor // where a new attachment goes on
 	head    []byte         // standard error until its first line is complete
 	started bool
-	known   bool  // the journal says that the agent was started: a beginning without init's line is a lost one
+	known   bool  // the journal has said so: a beginning without init's line is a lost one
 	failure error // why init did not start the agent
 }
 
@@ -40,7 +40,7 @@ func (o *output) take(c sandbox.Chunk) {
 	}
 	o.cursor = c.Cursor
 	data := c.Bytes
-	if c.Stream == sandbox.Stderr && !o.started {
+	if c.Stream == sandbox.Stderr && (!o.started || o.known) {
 		data = o.takeHead(data)
 	}
 	if len(data) == 0 {
@@ -71,16 +71,19 @@ func (o *output) takeHead(data []byte) []byte {
 	if err == nil && !complete {
 		err = runfile.ErrNotInit
 	}
-	if err != nil && o.known {
-		o.started = true
-		return slices.Concat(line, []byte("\n"), rest)
-	}
-	if err != nil {
+	switch {
+	case o.known:
+		o.known = false // it is asked once
+		if err != nil {
+			return slices.Concat(line, []byte("\n"), rest)
+		}
+	case err != nil:
 		o.failure = err
 		return nil
+	default:
+		o.started = true
+		o.onStarted(notAhead(at)) // in a log that has lost its beginning the line may be the child's
 	}
-	o.started = true
-	o.onStarted(at)
 	return rest
 }
 

@@ -17,6 +17,7 @@ import (
 //	the run ended, no response        it is answered
 //	it has a sandbox                  it is adopted: output goes on behind the cursor, deadline and limits go on;
 //	                                  where nobody wants it any more, it is adopted to be ended
+//	it has one that nobody noted      that is removed: nothing of it ran, and nobody knows what it has mounted
 //	it had one, and that is gone      it is lost, or attempted again where its profile says so
 //	it never had one                  nothing was launched: it goes through the door again, if somebody still asks
 //
@@ -78,15 +79,20 @@ func (w *Watcher) removeLater(h sandbox.Handle) {
 	})
 }
 
-// awaitRemoval waits until no sandbox of the key is being removed: a power cut can leave one of which the journal has lost
-// the row, and its request begins anew.
+// awaitRemoval waits until no sandbox of the key is being removed: a crash can leave one that nobody noted, and its request
+// begins anew.
 func (w *Watcher) awaitRemoval(key string) {
 	gone, ok := w.removing.Load(key)
 	if !ok {
 		return
 	}
+	ending := w.life
+	if r := w.running(key); r != nil {
+		ending = r.ending
+	}
 	select {
 	case <-gone.(chan struct{}):
+	case <-ending.Done():
 	case <-w.life.Done():
 	}
 }
@@ -105,8 +111,10 @@ func (w *Watcher) settle(ctx context.Context, record journal.Run, h sandbox.Hand
 			w.removeLater(h)
 		}
 		return w.unserved(ctx, record)
-	case there:
+	case there && record.Handle != nil:
 		return w.adopt(ctx, box, record, h)
+	case there:
+		w.removeLater(h)
 	}
 	_, reason := box.stillAsked(record)
 	switch {

@@ -123,9 +123,17 @@ func (s *scheduler) adopt(ctx context.Context, r *run) {
 }
 
 // first puts the next attempt of a run before all others of its outbox. It was admitted with the first one, so no limit of
-// the queue turns it away.
-func (s *scheduler) first(ctx context.Context, r *run) {
+// the queue turns it away. It shares the fate of the earlier one: whoever wanted the end of that, or of all, wants this one's.
+func (s *scheduler) first(ctx context.Context, earlier, r *run) {
 	s.do(ctx, func() {
+		reason := earlier.cause()
+		if reason == "" && s.closed && s.capacity > 0 {
+			reason = delegation.ReasonShutdown
+		}
+		if reason != "" {
+			s.dismiss(r, reason)
+			return
+		}
 		l := s.laneOf(r.box)
 		l.queue, l.bytes = slices.Insert(l.queue, 0, r), l.bytes+r.bytes
 		s.subjects[r.subject()], s.admitted[r] = r, true
@@ -343,8 +351,8 @@ func (s *scheduler) laneOf(box *outbox) *lane {
 	panic("watcher: a run of an outbox that is not served")
 }
 
-// meets says whether two runs have a workspace, or a part of one, in common. Of a run that was adopted to be ended only its
-// parent's view is known.
+// meets says whether two runs have a workspace, or a part of one, in common. Of a run that an older watcher has made and
+// that was adopted to be ended only its parent's view is known.
 func (r *run) meets(other *run) bool {
 	if r.workspace != "" && other.workspace != "" {
 		return nested(r.workspace, other.workspace)

@@ -37,6 +37,23 @@ func (t *trails) keep(tr trail) {
 	}
 }
 
+// has says whether a file is a segment of a subagent's ended runs.
+func (t *trails) has(rawID, name string) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, tr := range t.ended {
+		if tr.id.String() != rawID {
+			continue
+		}
+		for seq := tr.first; seq <= tr.last; seq++ {
+			if delegation.EventsName(tr.id, tr.request, seq) == name {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // drop removes the segments of a subagent's ended runs.
 func (t *trails) drop(id delegation.SubagentID) {
 	t.mu.Lock()

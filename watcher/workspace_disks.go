@@ -165,10 +165,10 @@ func (d *disks) greediest(ctx context.Context, dev uint64) (most growth) {
 	runs := d.on(dev)
 	answers := make(chan growth, len(runs))
 	waiting := 0
-	for _, r := range runs {
-		take(growth{r, r.held.note(tree.Usage{Seen: tree.Seen{Stopped: true}})})
+	for r, held := range runs {
+		take(growth{r, held.note(tree.Usage{Seen: tree.Seen{Stopped: true}})})
 		select {
-		case r.held.asked <- answers:
+		case held.asked <- answers:
 			waiting++
 		default:
 		}
@@ -188,13 +188,14 @@ func (d *disks) greediest(ctx context.Context, dev uint64) (most growth) {
 	return most
 }
 
-// on are the runs on a file system that are not ending.
-func (d *disks) on(dev uint64) (runs []*run) {
+// on are the runs on a file system that are not ending, and what they hold: they may let it go as soon as this returns.
+func (d *disks) on(dev uint64) map[*run]*workspace {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	runs := make(map[*run]*workspace)
 	for r := range d.runs {
 		if r.held.ID().Dev == dev && r.ending.Err() == nil {
-			runs = append(runs, r)
+			runs[r] = r.held
 		}
 	}
 	return runs

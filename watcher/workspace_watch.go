@@ -7,6 +7,7 @@ import (
 
 	"torno/delegation"
 	"torno/internal/tree"
+	"torno/sandbox"
 )
 
 // How a workspace is watched. Looking through it costs time, so the pause behind a look is a hundred times as long as the
@@ -30,6 +31,9 @@ func (w *Watcher) watchWorkspace(ctx context.Context, r *run, began <-chan struc
 	case <-began:
 	case <-ctx.Done():
 		return
+	}
+	if r.held == nil && r.handle.State == sandbox.HandleExited {
+		return // nothing writes there any more
 	}
 	if r.held == nil {
 		r.overLimit(&delegation.Refusal{

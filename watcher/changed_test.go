@@ -1,0 +1,187 @@
+package watcher
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"torno/delegation"
+	"torno/internal/runfile"
+	"torno/sandbox"
+	"torno/sandbox/sandboxtest"
+)
+
+// TestARequestThatIsChangedWhileNobodyLooks has a parent put another workspace under the ids of a run whose watcher is
+// dead. The run must not pass for one in the other workspace: a second one would be let into its own.
+func TestARequestThatIsChangedWhileNobodyLooks(t *testing.T) {
+	d := newDesk(t, nil)
+	release := d.gate()
+	defer release()
+	a := d.submit(ask{id: "s1", task: "gated"})
+	d.started(a)
+	d.crash()
+	changed := a
+	changed.workspace = filepath.Join(d.outbox, "workspaces", "elsewhere")
+	d.must(os.MkdirAll(changed.workspace, 0o755))
+	d.submit(changed)
+	d.open()
+	resp := d.response(a)
+	d.want(resp, delegation.StatusCancelled, delegation.ReasonSuperseded, -1)
+	if len(resp.Warnings) != 1 || !strings.Contains(resp.Warnings[0], "another workspace") {
+		t.Errorf("it is not said why: %q", resp.Warnings)
+	}
+	d.onceEach()
+	d.empty()
+}
+
+// TestADoomedRunKeepsItsWorkspace: what is adopted to be ended is still at work, so nobody else gets its workspace.
+func TestADoomedRunKeepsItsWorkspace(t *testing.T) {
+	d := newDesk(t, nil)
+	d.shortLadders()
+	busy, over := make(chan struct{}), make(chan struct{})
+	d.world.Register("stubborn", func(ctx context.Context, p sandboxtest.ProgramIO) int {
+		p.Trap(sandbox.Interrupt, sandbox.Terminate)
+		close(busy)
+		<-ctx.Done()
+		close(over)
+		return 0
+	})
+	d.world.Register("look", func(context.Context, sandboxtest.ProgramIO) int {
+		select {
+		case <-over:
+			return 0
+		default:
+			return 9
+		}
+	})
+	a := d.submit(ask{id: "s1", task: "stubborn", workspace: d.relative("shared")})
+	<-busy
+	d.started(a)
+	d.crash()
+	d.remove("request_s1.json")
+	next := d.submit(ask{id: "s2", task: "look", workspace: filepath.Join(d.outbox, "workspaces", "shared")})
+	d.config.Outboxes[0].QueueBusy = true
+	d.open()
+	d.want(d.response(next), delegation.StatusCompleted, delegation.ReasonExited, 0)
+}
+
+// relative makes a workspace and names it as a parent may, beneath the outbox.
+func (d *desk) relative(name string) string {
+	d.must(os.MkdirAll(filepath.Join(d.outbox, "workspaces", name), 0o755))
+	return filepath.Join("workspaces", name)
+}
+
+// TestASandboxThatNobodyNotedIsMadeAnew: between it and its note the watcher died, and its request is another one since.
+func TestASandboxThatNobodyNotedIsMadeAnew(t *testing.T) {
+	d := newDesk(t, nil)
+	reached, never := make(chan struct{}, 1), make(chan struct{})
+	d.world.After(sandboxtest.OpCreate, func() { reached <- struct{}{}; <-never })
+	a := d.submit(ask{id: "s1", task: "echo first"})
+	<-reached
+	d.world.After(sandboxtest.OpCreate, nil)
+	d.crash(func() { close(never) })
+	changed := a
+	changed.task, changed.workspace = "echo second", filepath.Join(d.outbox, "workspaces", "elsewhere")
+	d.must(os.MkdirAll(changed.workspace, 0o755))
+	d.submit(changed)
+	d.open()
+	resp := d.response(a)
+	if resp.StdoutTail != "second\n" {
+		t.Errorf("it ran what the request does not say: %+v", resp)
+	}
+	d.startedOnce(2)
+	d.empty()
+}
+
+// TestNoAttemptBeginsBehindAClosedDoor: a run that is lost while the watcher waits for it to end is not attempted again.
+func TestNoAttemptBeginsBehindAClosedDoor(t *testing.T) {
+	d := newDesk(t, func(c *Config) {
+		c.Outboxes[0].Policy.Profiles[0].Attempts = 2
+		c.Shutdown.Drain, c.Shutdown.Budget = true, time.Hour
+	})
+	a := d.submit(ask{id: "s1", task: "sleep"})
+	d.started(a)
+	handle := *d.latest("s1").Handle
+	stopped := make(chan struct{})
+	go func() { defer close(stopped); d.stop() }()
+	d.eventually("the door is closed", func() bool {
+		return inLoop(d.watcher.life, d.watcher.scheduler, false, func() bool { return d.watcher.scheduler.closed })
+	})
+	d.world.Vanish(handle)
+	select {
+	case <-stopped:
+	case <-time.After(patience):
+		t.Error("the watcher waits for an attempt that nobody asked it for")
+		d.watcher.endLife()
+		<-stopped
+	}
+	d.want(d.response(a), delegation.StatusCancelled, delegation.ReasonShutdown, -1)
+	if keys := d.world.Keys(); len(keys) != 1 {
+		t.Errorf("it was launched as %v", keys)
+	}
+}
+
+// TestARunThatIsKnownToHaveStarted: its note is gone, and its log has lost the line that init wrote.
+func TestARunThatIsKnownToHaveStarted(t *testing.T) {
+	o := output{live: &segments{}, onStarted: func(time.Time) { t.Error("it started again") }}
+	o.resume(progress{}, true, nil)
+	if !o.started {
+		t.Error("nobody looks at its workspace, and its end is taken for a failed start")
+	}
+	o.take(sandbox.Chunk{Stream: sandbox.Stderr, Bytes: []byte("torno-init: "), Gap: true})
+	o.take(sandbox.Chunk{Stream: sandbox.Stderr, Bytes: []byte("hello\nthere\n")})
+	if o.stderr.String() != "torno-init: hello\nthere\n" {
+		t.Errorf("its output is %q", o.stderr.String())
+	}
+}
+
+// TestAStartThatIsToCome is a child's forgery: init never looks ahead.
+func TestAStartThatIsToCome(t *testing.T) {
+	var at time.Time
+	o := output{live: &segments{}, onStarted: func(t time.Time) { at = t }}
+	o.take(sandbox.Chunk{Stream: sandbox.Stderr, Bytes: runfile.StartedLine(time.Now().Add(time.Hour))})
+	if at.IsZero() || time.Until(at) > time.Minute {
+		t.Errorf("the run's time begins at %s", at)
+	}
+}
+
+// TestAWorkspaceThatGoesAwayBehindARun: what had ended by then did nothing wrong.
+func TestAWorkspaceThatGoesAwayBehindARun(t *testing.T) {
+	for state, want := range map[sandbox.HandleState]delegation.Reason{
+		sandbox.HandleExited: "", sandbox.HandleRunning: delegation.ReasonWorkspaceLimit,
+	} {
+		d := newDesk(t, nil)
+		r := d.watcher.newRun(d.watcher.boxes[0], sandbox.RunKey{}, intake{}, sandbox.Spec{}, nil)
+		r.handle.State, r.unheld = state, errReplaced
+		began := make(chan struct{})
+		close(began)
+		d.watcher.watchWorkspace(t.Context(), r, began)
+		if got := r.cause(); got != want {
+			t.Errorf("what is %s is ended as %q, want %q", state, got, want)
+		}
+	}
+}
+
+// TestTheOutputOfAnAdoptedRunStaysBehindItsEnd: what an earlier watcher has published of it is no more left over than the rest.
+func TestTheOutputOfAnAdoptedRunStaysBehindItsEnd(t *testing.T) {
+	d := newDesk(t, nil)
+	release := d.gate()
+	a := d.submit(ask{id: "s1", task: "gated"})
+	d.started(a)
+	d.printed("s1", "before\n")
+	d.crash()
+	d.open()
+	release()
+	d.response(a)
+	d.ended(a)
+	for range 2 {
+		d.touch("response_none.json")
+		d.eventually("there was a listing", func() bool { return !d.exists("response_none.json") })
+	}
+	if text, gaps := d.live("s1"); text != "before\nafter\n" || gaps != 0 {
+		t.Errorf("the live output is %q with %d gaps", text, gaps)
+	}
+}
