@@ -3,6 +3,7 @@ package watcher
 import (
 	"context"
 	"log/slog"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -47,12 +48,13 @@ func sendFor(t *testing.T, long time.Duration, send func(context.Context, *fsnot
 	w := &Watcher{scheduler: newScheduler(1, nil), life: ctx}
 	box := &outbox{dir: dir, w: w, log: slog.New(costs), trails: &trails{}}
 	s := &scan{outbox: box, notify: notify, delayed: map[string]time.Time{}, thrift: thrift{share: eventShare, burst: eventBurst}}
-	go func() {
+	var others sync.WaitGroup
+	others.Go(func() {
 		for ctx.Err() == nil {
 			send(ctx, notify)
 		}
-	}()
-	go func() {
+	})
+	others.Go(func() {
 		for ctx.Err() == nil {
 			select {
 			case f := <-w.scheduler.todo:
@@ -61,11 +63,11 @@ func sendFor(t *testing.T, long time.Duration, send func(context.Context, *fsnot
 			case <-ctx.Done():
 			}
 		}
-	}()
+	})
 	if err := s.run(ctx); err != nil {
 		t.Error(err)
 	}
-	synctest.Wait()
+	others.Wait()
 	if spent := costs.spent(); spent > long/eventShare+eventBurst || spent < long/eventShare {
 		t.Errorf("they cost %s of a minute", spent)
 	}
