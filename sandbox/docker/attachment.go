@@ -155,7 +155,25 @@ func (a *attachment) awaitExit(l *Launcher) (sandbox.Exit, error) {
 		return sandbox.Exit{}, l.wrap(err, "look at", a.handle)
 	}
 	exit := exitFrom(found.State)
-	exit.OutOfMemory = exit.OutOfMemory || a.wasMemory(exit)
+	if exit.OutOfMemory || exit.Code != killedCode || a.box.killed.Load() {
+		return exit, nil
+	}
+	return a.whoKilled(l, exit)
+}
+
+// whoKilled looks again where a KILL ended the agent that was none of ours. The engine notes in a container's state that
+// memory ended it only when that news overtakes the end itself, which on a busy machine one in a hundred does not. And
+// whoever removes a container by force has the engine kill it first: then it is not the agent that was ended, but all of it.
+func (a *attachment) whoKilled(l *Launcher, exit sandbox.Exit) (sandbox.Exit, error) {
+	patient, cancel := context.WithTimeout(a.open, oomPatience)
+	defer cancel()
+	exit.OutOfMemory = a.engine.ranOutOfMemory(patient, a.handle.ID, exit.StartedAt)
+	if exit.OutOfMemory {
+		return exit, nil
+	}
+	if _, err := a.engine.inspect(a.open, a.handle.ID); isGone(err) && !a.box.killed.Load() {
+		return sandbox.Exit{}, l.wrap(err, "look at", a.handle)
+	}
 	return exit, nil
 }
 
@@ -165,17 +183,6 @@ const oomPatience = 2 * time.Second
 
 // killedCode is the exit code of an agent that a KILL ended.
 const killedCode = 128 + 9
-
-// wasMemory asks again where a KILL ended the agent that was none of ours. The engine notes in a container's state that
-// memory ended it only when that news overtakes the end itself, which on a busy machine one in a hundred does not.
-func (a *attachment) wasMemory(exit sandbox.Exit) bool {
-	if exit.Code != killedCode || a.box.killed.Load() {
-		return false
-	}
-	patient, cancel := context.WithTimeout(a.open, oomPatience)
-	defer cancel()
-	return a.engine.ranOutOfMemory(patient, a.handle.ID, exit.StartedAt)
-}
 
 func (a *attachment) isClosed() bool { return a.open.Err() != nil }
 
