@@ -164,6 +164,12 @@ func (a *attendance) tooLong() {
 	a.r.end(delegation.ReasonDeadline)
 }
 
+// How long an engine may take.
+var (
+	killBudget = 10 * time.Second // from the last signal to the end
+	goneBudget = 10 * time.Second // from the removal to the news of the end
+)
+
 // kill climbs the ladder, and removes the sandbox when even the last signal does not help. An engine that cannot even do
 // that is asked until it can. Where it still does not tell of the end then, the attachment is broken off: the next one
 // finds no sandbox.

@@ -20,8 +20,6 @@ const (
 	beginBudget  = 2 * time.Second // for a run that is to end although init has not said a word
 	removeBudget = time.Minute
 	drainBudget  = 10 * time.Second // for the last output of a sandbox that has ended
-	killBudget   = 10 * time.Second // from the last signal to the end
-	goneBudget   = 10 * time.Second // from the removal to the news of the end
 	pollEvery    = 500 * time.Millisecond
 )
 
@@ -141,7 +139,10 @@ func (w *Watcher) start(r *run) (verdict, bool) {
 		crash.At("launch.started")
 		return r.launcher.Start(ctx, r.handle)
 	})
-	if err != nil {
+	switch {
+	case errors.Is(err, sandbox.ErrUncertain):
+		return lost(err), false // to start it could be to start it twice
+	case err != nil:
 		return failed(delegation.CodeLaunch, fmt.Errorf("start the sandbox: %w", err)), false
 	}
 	return verdict{}, true

@@ -58,7 +58,7 @@ func (n *notices) begin(t trouble, why error) {
 		return
 	}
 	if why != nil {
-		n.log.Warn("the watcher is held up", "by", t.code, "outbox", t.outbox, "error", why)
+		n.log.Warn("held up", "by", t.code, "outbox", t.outbox, "error", why)
 	}
 	n.changed()
 }
@@ -71,7 +71,7 @@ func (n *notices) end(t trouble) {
 	last := known && len(n.holders(t)) == 0
 	n.mu.Unlock()
 	if last {
-		n.log.Info("the watcher is not held up any more", "by", t.code, "outbox", t.outbox, "for", time.Since(since).Round(time.Millisecond))
+		n.log.Info("not held up any more", "by", t.code, "outbox", t.outbox, "for", time.Since(since).Round(time.Millisecond))
 		n.changed()
 	}
 }

@@ -233,3 +233,52 @@ func TestWhatTheJournalIsSureOfIsNotAskedAgain(t *testing.T) {
 		}
 	})
 }
+
+// TestARunEndsHoweverLongItCannotBeEnded: no signal arrives, and the sandbox can be removed only after some time. The news
+// of its end may not come either.
+func TestARunEndsHoweverLongItCannotBeEnded(t *testing.T) {
+	for name, silent := range map[string]bool{"the end is seen": false, "nobody tells of the end": true} {
+		t.Run(name, func(t *testing.T) {
+			d := newDesk(t, nil)
+			d.shortLadders()
+			kill, gone := killBudget, goneBudget
+			killBudget, goneBudget = 20*time.Millisecond, 20*time.Millisecond
+			d.Cleanup(func() { d.stop(); killBudget, goneBudget = kill, gone })
+			if silent {
+				d.wrap = func(l sandbox.Launcher) sandbox.Launcher { return deaf{l} }
+				d.stop()
+				d.open()
+			}
+			a := d.submit(ask{id: "s1", task: "sleep"})
+			d.started(a)
+			for nth := range 5 {
+				d.world.Fail(sandboxtest.OpSignal, nth+1, errAway)
+				d.world.Fail(sandboxtest.OpRemove, nth+1, errAway)
+			}
+			d.touch("cancel_s1")
+			d.want(d.response(a), delegation.StatusCancelled, delegation.ReasonCancelled, -1)
+			if n := d.world.Calls(sandboxtest.OpRemove); n < 6 {
+				t.Errorf("it was removed with %d calls", n)
+			}
+			d.empty()
+		})
+	}
+}
+
+// deaf is a launcher whose attachments never tell of the end.
+type deaf struct{ sandbox.Launcher }
+
+func (l deaf) Open(ctx context.Context, h sandbox.Handle, c sandbox.Cursor) (sandbox.Attachment, error) {
+	a, err := l.Launcher.Open(ctx, h, c)
+	if err != nil {
+		return nil, err
+	}
+	return deafTo{a}, nil
+}
+
+type deafTo struct{ sandbox.Attachment }
+
+func (deafTo) Wait(ctx context.Context) (sandbox.Exit, error) {
+	<-ctx.Done()
+	return sandbox.Exit{}, ctx.Err()
+}
