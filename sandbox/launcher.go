@@ -18,7 +18,7 @@ type Launcher interface {
 	// Create makes the sandbox of a key; nothing of the agent runs yet. Called again for the same key it returns the
 	// sandbox that is there.
 	Create(context.Context, RunKey, Spec) (Handle, error)
-	// Start lets init run. Repeatable.
+	// Start lets init run. Repeatable; where nobody can tell any more whether it ran, it is ErrUncertain, and nothing is started.
 	Start(context.Context, Handle) error
 	// Open attaches to a sandbox that was started, the first time from Cursor "", later from the last one seen.
 	Open(context.Context, Handle, Cursor) (Attachment, error)
@@ -49,6 +49,9 @@ var ErrNotFound = errors.New("the sandbox does not exist")
 // ErrUnavailable says that what makes sandboxes does not answer. The call may be made again, and says nothing of the
 // sandbox: it may live on.
 var ErrUnavailable = errors.New("the engine does not answer")
+
+// ErrUncertain says that a sandbox may have run, and that what launched it does not know it.
+var ErrUncertain = errors.New("nobody knows whether the sandbox has run")
 
 // Handle refers to a sandbox. It is plain data and goes into the journal.
 type Handle struct {
