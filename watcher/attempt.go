@@ -2,6 +2,7 @@ package watcher
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -57,5 +58,9 @@ func (w *Watcher) attemptLost(ctx context.Context, box *outbox, record journal.R
 	}
 	r := w.newRun(box, record.RunKey(), in, spec, record.Warnings)
 	crash.At("recover.attempted")
-	return true, w.journal.Again(ctx, record.Key, record.State, lost, r.nextAttempt().record())
+	err = w.journal.Again(ctx, record.Key, record.State, lost, r.nextAttempt().record())
+	if errors.Is(err, journal.ErrForgotten) {
+		return false, nil // its parent has made the request so old
+	}
+	return true, err
 }

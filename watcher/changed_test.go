@@ -185,3 +185,35 @@ func TestTheOutputOfAnAdoptedRunStaysBehindItsEnd(t *testing.T) {
 		t.Errorf("the live output is %q with %d gaps", text, gaps)
 	}
 }
+
+// TestALostRunWhoseRequestIsMadeOld: a run of that age could be one that was forgotten, so it is not attempted again; and
+// no parent keeps the watcher from starting by that.
+func TestALostRunWhoseRequestIsMadeOld(t *testing.T) {
+	for name, restart := range map[string]bool{"while a watcher is there": false, "while none is": true} {
+		t.Run(name, func(t *testing.T) {
+			d := newDesk(t, func(c *Config) { c.Outboxes[0].Policy.Profiles[0].Attempts = 2 })
+			d.response(d.submit(ask{id: "s2", task: "echo"}))
+			d.ended(ask{id: "s2", request: "r-s2"})
+			d.remove("request_s2.json")
+			d.pruneNow()
+			_, err := d.journal.DropKeys(t.Context(), "main", time.Now().Add(time.Hour), 10)
+			d.must(err)
+			a := d.submit(ask{id: "s1", task: "sleep"})
+			d.started(a)
+			handle := *d.latest("s1").Handle
+			if restart {
+				d.crash()
+			}
+			then := time.Now().Add(-time.Hour)
+			d.must(os.Chtimes(filepath.Join(d.outbox, "request_s1.json"), then, then))
+			if !restart {
+				d.filed(a)
+			}
+			d.world.Vanish(handle)
+			if restart {
+				d.open()
+			}
+			d.want(d.response(a), delegation.StatusError, delegation.ReasonLost, -1)
+		})
+	}
+}

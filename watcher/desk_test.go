@@ -123,6 +123,7 @@ func (d *desk) open() {
 	select {
 	case <-d.watcher.Ready():
 	case err := <-done:
+		done <- nil // it has ended, and who stops it must not wait
 		d.Fatal("the watcher did not get ready:", err)
 	case <-time.After(patience):
 		d.Fatal("the watcher did not get ready")

@@ -8,7 +8,8 @@ import (
 )
 
 // Again ends a run that is lost and begins its next attempt, in one step: nobody ever finds the request without a run
-// that somebody will answer for. No response is owed for the earlier one.
+// that somebody will answer for. No response is owed for the earlier one. Where there may have been such an attempt long
+// ago, as the time of the request says, nothing changes and it is ErrForgotten.
 func (j *Journal) Again(ctx context.Context, key string, from delegation.State, c Change, next Run) error {
 	c.Answered = true
 	if c.Reason != delegation.ReasonLost || next.State != delegation.StateQueued || next.Attempt < 2 || !legal(from, delegation.StateEnded) {
@@ -25,7 +26,7 @@ func (j *Journal) Again(ctx context.Context, key string, from delegation.State, 
 		}
 		begun, err := tx.exec(insertRun, next.columns()...)
 		if err == nil && begun != 1 {
-			err = fmt.Errorf("attempt %d is there already", next.Attempt)
+			err = fmt.Errorf("begin attempt %d: %w", next.Attempt, ErrForgotten)
 		}
 		return err
 	})
