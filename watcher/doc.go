@@ -23,7 +23,8 @@
 // Reading fails: the request is refused, with a response (invariant I11). The journal fails: nothing is started, since
 // an effect without a record could be doubled; the outbox is looked at again. The launcher fails: the run ends as
 // launch_failed and whatever it left carries the run's key and is removed. The engine does not answer: every call is made
-// again, ever more slowly, until it does or the run must end; nothing is said of a sandbox that nobody could look at. The
+// again, ever more slowly, until it does or the run must end; nothing is said of a sandbox that nobody could look at, and
+// what may have run is not started again: such a run is lost. The
 // watcher dies: the next one finds each unfinished run in the journal and each sandbox in the launcher's list, and takes
 // the same road from there. A sandbox that lives is adopted.
 //

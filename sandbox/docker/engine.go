@@ -139,6 +139,26 @@ func (e *engine) ranOutOfMemory(ctx context.Context, id string, since time.Time)
 	}
 }
 
+// remembersCreating says whether the engine has seen a container made: it forgets that when it dies, and after a few hundred
+// other things.
+func (e *engine) remembersCreating(ctx context.Context, id string, made time.Time) (bool, error) {
+	defer e.timed("events")()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	now := time.Now()
+	told, failed := e.api.Events(ctx, events.ListOptions{
+		Since: strconv.FormatInt(made.Unix()-1, 10), Until: fmt.Sprintf("%d.%09d", now.Unix(), now.Nanosecond()),
+		Filters: filters.NewArgs(filters.Arg("type", string(events.ContainerEventType)),
+			filters.Arg("container", id), filters.Arg("event", string(events.ActionCreate))),
+	})
+	select {
+	case <-told:
+		return true, nil
+	case err := <-failed:
+		return false, ignore(err, io.EOF)
+	}
+}
+
 func (e *engine) kill(ctx context.Context, id, signal string) error {
 	defer e.timed("kill")()
 	return e.api.ContainerKill(ctx, id, signal)

@@ -60,7 +60,8 @@ type box struct {
 	slot  *mounts.Slot // nil where this process did not claim it
 	stdin bool
 
-	killed atomic.Bool // by us
+	killed  atomic.Bool // by us
+	doubted atomic.Bool // the engine may believe that it never ran, and be wrong
 
 	mu    sync.Mutex
 	fresh bool                    // made by us and never started

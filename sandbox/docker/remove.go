@@ -29,6 +29,11 @@ func (l *Launcher) Remove(ctx context.Context, h sandbox.Handle) error {
 	if b == nil {
 		return nil
 	}
+	if b.doubted.Load() {
+		if err := l.endForgotten(ctx, h.ID); err != nil {
+			return err
+		}
+	}
 	b.hangUp()
 	if b.slot != nil {
 		if err := b.slot.Release(); err != nil {
@@ -102,7 +107,11 @@ func (l *Launcher) purgeContainers(ctx context.Context) error {
 	}
 	errs := []error{}
 	for _, c := range all {
-		if err := l.removeContainer(ctx, c.ID); err != nil {
+		err := l.removeContainer(ctx, c.ID)
+		if err == nil && c.State == container.StateCreated {
+			err = l.endForgotten(ctx, c.ID)
+		}
+		if err != nil {
 			errs = append(errs, fmt.Errorf("remove container %s: %w", c.ID, err))
 		}
 	}

@@ -15,7 +15,7 @@ import (
 func (l *Launcher) Start(ctx context.Context, h sandbox.Handle) error {
 	b := l.known(h.ID)
 	if b == nil {
-		b = &box{run: h.Key} // from an earlier life; it is remembered if it starts
+		b = &box{run: h.Key} // from an earlier life
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -26,6 +26,9 @@ func (l *Launcher) Start(ctx context.Context, h sandbox.Handle) error {
 		}
 		if found.State.Status != container.StateCreated {
 			return nil // a container that ended would run again
+		}
+		if err := l.proveUnstarted(ctx, h, found.Created); err != nil {
+			return err
 		}
 		b.stdin = found.Config.OpenStdin
 	}
@@ -39,10 +42,10 @@ func (l *Launcher) startAttached(ctx context.Context, h sandbox.Handle, b *box) 
 	if l.lacksInit(ctx, err) {
 		err = l.attachAndStart(ctx, h, b)
 	}
+	l.remember(h.ID, b)
 	if err != nil {
 		return l.wrap(err, "start", h)
 	}
-	l.remember(h.ID, b)
 	return nil
 }
 
@@ -59,7 +62,9 @@ func (l *Launcher) attachAndStart(ctx context.Context, h sandbox.Handle, b *box)
 		calling, cancel := callContext(ctx)
 		defer cancel()
 		b.fresh = false // even a call that failed may have started it
-		err = l.engine.start(calling, h.ID)
+		if err = l.engine.start(calling, h.ID); err != nil {
+			b.doubted.Store(true)
+		}
 	}
 	if err != nil {
 		b.dropStreams()

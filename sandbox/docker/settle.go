@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strconv"
 
+	"github.com/docker/docker/api/types/container"
+
 	"torno/internal/mounts"
 )
 
@@ -95,7 +97,9 @@ func (l *Launcher) adopt(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("claim the slot of container %s: %w", c.ID, err)
 		}
-		l.remember(c.ID, &box{run: c.Labels[labelRun], slot: slot})
+		b := &box{run: c.Labels[labelRun], slot: slot}
+		b.doubted.Store(c.State == container.StateCreated)
+		l.remember(c.ID, b)
 	}
 	if err := l.slots.Sweep(nil); err != nil {
 		return fmt.Errorf("empty the slots that an earlier life left: %w", err)

@@ -1,0 +1,29 @@
+package watcher
+
+import (
+	"fmt"
+	"testing"
+
+	"torno/delegation"
+	"torno/sandbox"
+	"torno/sandbox/sandboxtest"
+)
+
+// TestWhatMayHaveRunIsNotStartedAgain: the engine does not answer to a start, and does not know afterwards what it did.
+func TestWhatMayHaveRunIsNotStartedAgain(t *testing.T) {
+	for attempts, want := range map[int]delegation.Reason{1: delegation.ReasonLost, 2: delegation.ReasonExited} {
+		t.Run(fmt.Sprint("attempts ", attempts), func(t *testing.T) {
+			d := newDesk(t, func(c *Config) { c.Outboxes[0].Policy.Profiles[0].Attempts = attempts })
+			d.world.Fail(sandboxtest.OpStart, 1, errAway)
+			d.world.Fail(sandboxtest.OpStart, 2, fmt.Errorf("in the way: %w", sandbox.ErrUncertain))
+			resp := d.response(d.submit(ask{id: "s1", task: "echo hello"}))
+			if resp.Reason != want || resp.Attempt != attempts {
+				t.Errorf("it ended as %s in attempt %d, want %s in %d: %s", resp.Reason, resp.Attempt, want, attempts, resp.StderrTail)
+			}
+			if n := d.world.Calls(sandboxtest.OpStart); n != attempts+1 {
+				t.Errorf("%d calls to start", n)
+			}
+			d.empty()
+		})
+	}
+}
