@@ -24,9 +24,8 @@
 // an effect without a record could be doubled; the outbox is looked at again. The launcher fails: the run ends as
 // launch_failed and whatever it left carries the run's key and is removed. The engine does not answer: every call is made
 // again, ever more slowly, until it does or the run must end; nothing is said of a sandbox that nobody could look at, and
-// what may have run is not started again: such a run is lost. The
-// watcher dies: the next one finds each unfinished run in the journal and each sandbox in the launcher's list, and takes
-// the same road from there. A sandbox that lives is adopted.
+// what may have run is not started again: such a run is lost. The watcher dies: the next one finds each unfinished run in
+// the journal and each sandbox in the launcher's list, and takes the same road from there. A sandbox that lives is adopted.
 //
 // A workspace cannot be looked at: nothing is started in it, and what runs in it is ended. It is replaced between our look
 // and the launcher's: the same, since the launcher says which directory it has mounted.
