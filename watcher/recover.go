@@ -23,7 +23,12 @@ import (
 //
 // A sandbox that belongs to none of these is removed. Adoption is the same road that a request takes when it is new, from
 // the file on; only what is done already is not done again.
+//
+// Whoever is told to stop meanwhile gets this done first, in the time that there is for stopping: what was not taken up
+// would run on with nobody to end it.
 func (w *Watcher) recover(ctx context.Context) error {
+	ctx, cancel := outlive(ctx, w.config.Shutdown.Budget)
+	defer cancel()
 	left, err := w.listLeft(ctx)
 	if err != nil {
 		return err
@@ -45,6 +50,13 @@ func (w *Watcher) recover(ctx context.Context) error {
 		w.removeLater(h)
 	}
 	return nil
+}
+
+// outlive is a context that ends some time after another one.
+func outlive(ctx context.Context, budget time.Duration) (context.Context, context.CancelFunc) {
+	longer, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() { time.AfterFunc(budget, cancel) })
+	return longer, func() { stop(); cancel() }
 }
 
 // listLeft are the sandboxes of all launchers, by the key of their run.

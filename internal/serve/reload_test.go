@@ -165,3 +165,28 @@ func TestWhatIsKeptIsNotAnswered(t *testing.T) {
 	}
 	s.stop(ended)
 }
+
+// TestAStopInTheMiddleOfAReload comes when the old watcher has left its run and the new one has not taken it up.
+func TestAStopInTheMiddleOfAReload(t *testing.T) {
+	s := newShop(t)
+	s.config.Shutdown.Running = configs.Cancel
+	next := s.config
+	next.MaxRunning++
+	opened := 0
+	s.beforeOpen = func() error {
+		if opened++; opened == 2 {
+			s.signals <- syscall.SIGTERM
+			s.signals <- syscall.SIGHUP // once this is heard, so is the other
+			s.eventually("both are heard", func() bool { return len(s.signals) == 0 })
+		}
+		return nil
+	}
+	ended := s.reloads(func() (configs.Config, error) { return next, nil })
+	defer s.running("s1")()
+	s.signals <- syscall.SIGHUP
+	s.end(ended)
+	if r := s.answer("s1"); r.Reason != delegation.ReasonShutdown {
+		t.Errorf("the run that was there: %+v", r)
+	}
+	s.nothingIsHeld()
+}

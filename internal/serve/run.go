@@ -57,8 +57,17 @@ func (h *host) sayStop(open context.Context, a asked) {
 		"running", h.Config.Shutdown.Running, "budget", h.Config.Shutdown.Budget)
 	select {
 	case <-a.hurry:
+		h.awaitReady(open)
 		h.Log.Warn("killing what still runs")
 		h.watcher.Hurry()
+	case <-open.Done():
+	}
+}
+
+// awaitReady waits until the watcher has what an earlier one left: what it has not taken up it cannot kill.
+func (h *host) awaitReady(open context.Context) {
+	select {
+	case <-h.watcher.Ready():
 	case <-open.Done():
 	}
 }
