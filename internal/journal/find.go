@@ -6,15 +6,19 @@ import "context"
 // valid ids goes by the name that its file has. Newest first.
 func (j *Journal) Named(ctx context.Context, outbox, name string) ([]Run, error) {
 	raw := Run{SubagentText: name}
-	return j.many(ctx, "look up a subagent", named, outbox, outbox, name, name, rawColumn{&raw.SubagentText})
+	return j.many(ctx, "look up a subagent", named, name, rawColumn{&raw.SubagentText}, outbox, outbox)
 }
 
-// The list of outboxes makes the index of subagents usable without naming one.
-const named = `SELECT seq, ` + columns + ` FROM runs WHERE seq IN (
-		SELECT max(seq) FROM runs
-		WHERE outbox IN (SELECT DISTINCT outbox FROM runs WHERE ? = '' OR outbox = ?)
-			AND subagent IN (?, '') AND (subagent = ? OR subagent_text = ?)
-		GROUP BY outbox)
+// It goes from each outbox to the next in the index, and to the last run of the subagent in each: what is asked for by
+// name must not take longer with each run that there ever was.
+const named = `WITH RECURSIVE boxes (name) AS (
+		SELECT min(outbox) FROM runs
+		UNION ALL SELECT (SELECT min(outbox) FROM runs WHERE outbox > name) FROM boxes WHERE name IS NOT NULL)
+	SELECT seq, ` + columns + ` FROM runs WHERE seq IN (
+		SELECT max(
+			coalesce((SELECT max(seq) FROM runs WHERE outbox = name AND subagent = ?), 0),
+			coalesce((SELECT max(seq) FROM runs WHERE outbox = name AND subagent = '' AND subagent_text = ?), 0))
+		FROM boxes WHERE ? = '' OR name = ?)
 	ORDER BY seq DESC`
 
 // WithPrefix returns runs whose key begins so, at most limit. A prefix is hexadecimal, as keys are.

@@ -202,7 +202,7 @@ func best(t *testing.T, j *Journal, q Query) time.Duration {
 }
 
 func TestListDoesNotGrowWithTheHistory(t *testing.T) {
-	few, many := 1_000, 100_000
+	few, many := 1_000, 20_000
 	if testing.Short() {
 		many = 10_000
 	}
