@@ -3,7 +3,6 @@ package crash
 import (
 	"os"
 	"path/filepath"
-	"slices"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -76,17 +75,22 @@ func (s *scene) nothingIsLeft() {
 	})
 }
 
-// onceEach asks the engine's own record: one sandbox and one start for each key.
+// onceEach asks the engine's own record: no key was started more than once. A sandbox that was made and never noted may be
+// made anew, since nothing of it ran.
 func (s *scene) onceEach(since int64) {
 	s.Helper()
 	for run, actions := range s.Engine.Events(s, s.Installation(), since, time.Now().Unix()+1) {
 		if len(run) != 32 {
 			continue // the trials of a start carry no key
 		}
-		for _, action := range []string{"create", "start"} {
-			if n := len(actions) - len(slices.DeleteFunc(slices.Clone(actions), func(a string) bool { return a == action })); n > 1 {
-				s.Errorf("run %s: %d times %s", run, n, action)
+		starts := 0
+		for _, action := range actions {
+			if action == "start" {
+				starts++
 			}
+		}
+		if starts > 1 {
+			s.Errorf("run %s was started %d times: %v", run, starts, actions)
 		}
 	}
 }
