@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
+	"sync/atomic"
 
 	"torno/delegation"
 	"torno/internal/mounts"
@@ -26,6 +28,9 @@ func (l *Launcher) Create(ctx context.Context, key sandbox.RunKey, spec sandbox.
 		return sandbox.Handle{}, l.notEnforced(spec, missing[0])
 	}
 	l.undoRest()
+	if err := l.checkUndone(key.Hash()); err != nil {
+		return sandbox.Handle{}, err
+	}
 	if h, err := l.again(ctx, key.Hash()); !errors.Is(err, sandbox.ErrNotFound) {
 		return h, err
 	}
@@ -66,6 +71,9 @@ type making struct {
 	pins   []*mounts.Pin // of spec.Mounts, in their order
 	recipe recipe
 	undo   []func() error
+
+	undoing sync.Mutex  // held by who undoes what could not be undone at once
+	unsure  atomic.Bool // a container of it may be there
 
 	sockets []runfile.Mount // the profile's, as they were found
 }
@@ -164,10 +172,10 @@ func (m *making) make(ctx context.Context) (sandbox.Handle, error) {
 		m.images.forget(m.order.spec.RootFS.Image)
 		fallthrough
 	case err != nil:
-		m.undo = append(m.undo, func() error { return m.removeMine(ctx, name) })
+		m.undoContainer(func() error { return m.removeMine(ctx, name) })
 		return sandbox.Handle{}, fmt.Errorf("create container %s: %w", name, err)
 	}
-	m.undo = append(m.undo, func() error { return m.removeMine(ctx, made.ID) })
+	m.undoContainer(func() error { return m.removeMine(ctx, made.ID) })
 	if err := m.readWarnings(made.Warnings); err != nil {
 		return sandbox.Handle{}, err
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"slices"
 	"syscall"
 
 	"github.com/containerd/errdefs"
@@ -41,6 +42,17 @@ func (m *making) rollBack() error {
 	return nil
 }
 
+// undoContainer has a container that may be there removed first. As long as that was not done, its name is in the way of
+// whoever tries again.
+func (m *making) undoContainer(remove func() error) {
+	m.unsure.Store(true)
+	m.undo = append(m.undo, func() error {
+		err := remove()
+		m.unsure.Store(err != nil)
+		return err
+	})
+}
+
 // keepUndo remembers what could not be undone.
 func (l *Launcher) keepUndo(m *making) {
 	if len(m.undo) == 0 {
@@ -55,13 +67,33 @@ func (l *Launcher) keepUndo(m *making) {
 // one finds by its labels.
 func (l *Launcher) undoRest() {
 	l.mu.Lock()
-	rest := l.undone
-	l.undone = nil
+	rest := slices.Clone(l.undone)
 	l.mu.Unlock()
 	for _, m := range rest {
-		if err := m.rollBack(); err != nil {
-			l.options.Log.Debug("what a failed launch left cannot be undone yet", "run", m.order.run, "error", err)
+		if !m.undoing.TryLock() {
+			continue // somebody is at it
 		}
-		l.keepUndo(m)
+		err := m.rollBack()
+		m.undoing.Unlock()
+		if err != nil {
+			l.options.Log.Debug("what a failed launch left cannot be undone yet", "run", m.order.run, "error", err)
+			continue
+		}
+		l.mu.Lock()
+		l.undone = slices.DeleteFunc(l.undone, func(other *making) bool { return other == m })
+		l.mu.Unlock()
 	}
+}
+
+// checkUndone keeps a run waiting while a container of an earlier try may be there: whoever undoes that try would remove
+// it under the run.
+func (l *Launcher) checkUndone(run string) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, m := range l.undone {
+		if m.order.run == run && m.unsure.Load() {
+			return fmt.Errorf("%w: what an earlier try has made is not removed yet", sandbox.ErrUnavailable)
+		}
+	}
+	return nil
 }

@@ -1,0 +1,38 @@
+package docker
+
+import (
+	"errors"
+	"log/slog"
+	"testing"
+
+	"torno/sandbox"
+)
+
+// TestNobodyGetsWhatIsBeingUndone has one run's Create undo what another's has left, and that other one try again
+// meanwhile: it must not find the container which is on its way out, nor go on while nobody knows whether there is one.
+func TestNobodyGetsWhatIsBeingUndone(t *testing.T) {
+	key := sandbox.RunKey{Outbox: "main", Attempt: 1}
+	l := &Launcher{options: Options{Log: slog.New(slog.DiscardHandler)}}
+	tries, reached, answer := 0, make(chan struct{}), make(chan error)
+	m := &making{Launcher: l, order: order{run: key.Hash()}}
+	m.undoContainer(func() error { tries++; reached <- struct{}{}; return <-answer })
+	l.keepUndo(m)
+	try := func() error { _, err := l.Create(t.Context(), key, sandbox.Spec{}); return err }
+
+	other := make(chan struct{})
+	go func() { defer close(other); l.undoRest() }()
+	<-reached
+	if err := try(); !errors.Is(err, sandbox.ErrUnavailable) {
+		t.Error("while it is being removed:", err)
+	}
+	answer <- errors.New("the engine is away")
+	<-other
+	go func() { <-reached; answer <- errors.New("the engine is away") }()
+	if err := try(); !errors.Is(err, sandbox.ErrUnavailable) {
+		t.Error("while it may be there:", err)
+	}
+	go func() { <-reached; answer <- nil }()
+	if err := try(); errors.Is(err, sandbox.ErrUnavailable) || len(l.undone) != 0 || tries != 3 {
+		t.Errorf("when it is gone: %v, with %d left, at try %d", err, len(l.undone), tries)
+	}
+}
