@@ -18,6 +18,7 @@ func (w *Watcher) attemptAgain(r *run, v verdict) bool {
 	if v.reason != delegation.ReasonLost || r.key.Attempt >= r.spec.Attempts || r.handle.ID != "" || r.box.check(r) != "" {
 		return false
 	}
+	r.times.ended = time.Now()
 	next := r.nextAttempt()
 	crash.At("attempt.recorded")
 	if err := w.journal.Again(w.life, r.hash, r.state, r.change(v), next.record()); err != nil {

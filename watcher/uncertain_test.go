@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"torno/delegation"
+	"torno/internal/journal"
 	"torno/sandbox"
 	"torno/sandbox/sandboxtest"
 )
@@ -24,6 +25,13 @@ func TestWhatMayHaveRunIsNotStartedAgain(t *testing.T) {
 				t.Errorf("%d calls to start", n)
 			}
 			d.empty()
+			runs, err := d.journal.List(t0(), journal.Query{})
+			d.must(err)
+			for _, r := range runs {
+				if r.Ended.Before(r.Created) {
+					t.Errorf("attempt %d began at %s and ended at %s", r.Attempt, r.Created, r.Ended)
+				}
+			}
 		})
 	}
 }
