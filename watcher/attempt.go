@@ -26,6 +26,7 @@ func (w *Watcher) attemptAgain(r *run, v verdict) bool {
 		return false
 	}
 	r.box.log.Warn("a run was lost and is attempted again", "run", r.hash, "attempt", next.key.Attempt, "of", r.spec.Attempts)
+	crash.At("attempt.forgotten")
 	w.notes.drop(r.hash)
 	w.own(next)
 	w.scheduler.first(w.life, r, next)

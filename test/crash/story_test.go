@@ -205,6 +205,9 @@ var stories = map[string]*story{
 	"attempt.recorded": {
 		during: func(s *scene) { submitTo("again", long)(s); s.Says(s.ask, "hello"); removeSandboxes(s) }, after: letOn, done: says("hello\nthere\n"),
 	},
+	"attempt.forgotten": {
+		during: func(s *scene) { submitTo("again", long)(s); s.Says(s.ask, "hello"); removeSandboxes(s) }, after: letOn, done: says("hello\nthere\n"),
+	},
 	"recover.attempted": {
 		before: func(s *scene) { killedInTheMiddleOf("again")(s); removeSandboxes(s) }, during: func(*scene) {}, after: letOn,
 		done: says("hello\nthere\n"),
