@@ -189,6 +189,9 @@ func (m *making) make(ctx context.Context) (sandbox.Handle, error) {
 // existing returns the container that has the name already, if it is this very run's. What was set up for a new one is undone.
 func (m *making) existing(ctx context.Context, name string) (sandbox.Handle, error) {
 	found, err := m.engine.inspect(ctx, name)
+	if isGone(err) {
+		return sandbox.Handle{}, fmt.Errorf("%w: it makes a container named %s still, or removes it", sandbox.ErrUnavailable, name)
+	}
 	if err != nil {
 		return sandbox.Handle{}, fmt.Errorf("look at the container that is in the way: %w", err)
 	}
@@ -196,6 +199,10 @@ func (m *making) existing(ctx context.Context, name string) (sandbox.Handle, err
 	h, err := m.names.handle(found.ID, labels)
 	if err != nil || labels[labelRun] != m.order.run {
 		return sandbox.Handle{}, fmt.Errorf("a container named %s is in the way and is not this run's; remove it", name)
+	}
+	if m.known(found.ID) == nil { // it came when nobody waited for it any more, and its slot may be another's by now
+		late := fmt.Errorf("%w: it was late with container %s", sandbox.ErrUnavailable, name)
+		return sandbox.Handle{}, errors.Join(late, m.removeContainer(ctx, found.ID))
 	}
 	return h, m.rollBack()
 }

@@ -4,11 +4,13 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
 
 	"github.com/docker/docker/api/types/container"
+	"github.com/docker/docker/client"
 
 	"torno/delegation"
 	"torno/sandbox"
@@ -114,6 +116,42 @@ func TestStrangerInTheWay(t *testing.T) {
 	}
 	if all, err := f.List(f.ctx); err != nil || len(all) > 0 {
 		t.Errorf("List shows %v, %v", all, err)
+	}
+}
+
+// late makes a container of a run as an engine does that nobody waits for any more: its slot is that of another one by now.
+func (f *field) late(api *client.Client, key sandbox.RunKey, other sandbox.Handle) {
+	f.Helper()
+	_, id := f.house.state("ours")
+	_, err := api.ContainerCreate(f.ctx, &container.Config{
+		Image: f.labelled(api, id).images[0], Cmd: []string{"x"},
+		Labels: map[string]string{"torno.installation": id, "torno.run": key.Hash(), "torno.slot": strconv.Itoa(other.Slot)},
+	}, &container.HostConfig{NetworkMode: "none"}, nil, nil, "torno-"+id[:8]+"-"+key.Hash()[:20])
+	f.must(err)
+}
+
+// TestALateContainer is neither used by the next try, nor does it keep a launcher from starting.
+func TestALateContainer(t *testing.T) {
+	f := newField(t, docker.MountAuto)
+	api := needEngine(t)
+	key, running := f.key(), f.create(f.spec("/bin/sleep", "1000000"))
+	f.must(f.Start(f.ctx, running))
+	defer f.remove(running)
+	f.late(api, key, running)
+	if h, err := f.Create(f.ctx, key, f.spec("/bin/true")); !errors.Is(err, sandbox.ErrUnavailable) {
+		t.Errorf("the try that met it: %+v, %v", h, err)
+	}
+	h, err := f.Create(f.ctx, key, f.spec("/bin/true"))
+	if err != nil || h.Slot == running.Slot {
+		t.Errorf("the try behind it: %+v, %v", h, err)
+	}
+	f.remove(h)
+
+	f.late(api, f.key(), running)
+	f.house.crash(f.Launcher)
+	f.Launcher = f.house.launch(f.base, "ours")
+	if all, err := f.List(f.ctx); err != nil || len(all) != 1 || all[0].ID != running.ID {
+		t.Errorf("after the start there are %v, %v", all, err)
 	}
 }
 

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/docker/docker/api/types/container"
 
@@ -82,18 +84,27 @@ func (l *Launcher) tryIDMaps() error {
 	return nil
 }
 
-// adopt claims the slots of the sandboxes that are there, and empties all others.
+// adopt claims the slots of the sandboxes that are there, and empties all others. An engine that makes a container long
+// after nobody waited for it any more makes it for a slot that another one has by then: of that nothing ever ran.
 func (l *Launcher) adopt(ctx context.Context) error {
 	found, err := l.engine.list(ctx, l.names.filter())
 	if err != nil {
 		return fmt.Errorf("list containers: %w", err)
 	}
+	neverRan := func(c container.Summary) int { return strings.Count(c.State, container.StateCreated) }
+	slices.SortStableFunc(found, func(a, b container.Summary) int { return neverRan(a) - neverRan(b) })
 	for _, c := range found {
 		number, err := strconv.Atoi(c.Labels[labelSlot])
 		if err != nil || !l.names.isRun(c.Labels) {
 			continue
 		}
 		slot, err := l.slots.Claim(number)
+		if errors.Is(err, mounts.ErrSlotInUse) && c.State == container.StateCreated {
+			if err := l.removeContainer(ctx, c.ID); err != nil {
+				return fmt.Errorf("remove container %s, whose slot is another's: %w", c.ID, err)
+			}
+			continue
+		}
 		if err != nil {
 			return fmt.Errorf("claim the slot of container %s: %w", c.ID, err)
 		}
