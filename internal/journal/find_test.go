@@ -73,7 +73,7 @@ func TestWithPrefix(t *testing.T) {
 func TestLookupsUseAnIndex(t *testing.T) {
 	j := open4test(t, state(t))
 	for query, args := range map[string][]any{
-		named: {"", "", "a", "a", []byte("a")}, withPrefix: {"ab", "ab", 2},
+		named: {"a", []byte("a"), "", ""}, withPrefix: {"ab", "ab", 2},
 	} {
 		rows, err := j.read.Query("EXPLAIN QUERY PLAN "+query, args...)
 		must(t, err)
@@ -82,7 +82,7 @@ func TestLookupsUseAnIndex(t *testing.T) {
 			var id, parent, unused int
 			var detail string
 			must(t, rows.Scan(&id, &parent, &unused, &detail))
-			if strings.HasPrefix(detail, "SCAN") && !strings.Contains(detail, "COVERING INDEX") {
+			if strings.HasPrefix(detail, "SCAN") && detail != "SCAN boxes" && !strings.Contains(detail, "COVERING INDEX") {
 				t.Errorf("%s: %s", query, detail)
 			}
 		}
