@@ -33,16 +33,8 @@ func (w *Watcher) recover(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	unfinished, err := w.journal.Unfinished(ctx)
-	if err != nil {
-		return fmt.Errorf("recover: %w", err)
-	}
-	for _, record := range unfinished {
-		handle, there := left[record.Key]
-		delete(left, record.Key)
-		if err := w.settle(ctx, record, handle, there); err != nil {
-			return fmt.Errorf("recover run %s: %w", record.Key, err)
-		}
+	if err := w.settleAll(ctx, left); err != nil {
+		return err
 	}
 	w.notes.sweep(func(key string) bool { return w.running(key) != nil })
 	for _, h := range left {
@@ -50,6 +42,27 @@ func (w *Watcher) recover(ctx context.Context) error {
 		w.removeLater(h)
 	}
 	return nil
+}
+
+// settled is how many unfinished records are in memory at once.
+const settled = 256
+
+// settleAll brings every unfinished record on its way, and takes its sandbox from those that are left.
+func (w *Watcher) settleAll(ctx context.Context, left map[string]sandbox.Handle) error {
+	for after := int64(0); ; {
+		unfinished, err := w.journal.Unfinished(ctx, after, settled)
+		if err != nil || len(unfinished) == 0 {
+			return err
+		}
+		for _, record := range unfinished {
+			handle, there := left[record.Key]
+			delete(left, record.Key)
+			if err := w.settle(ctx, record, handle, there); err != nil {
+				return fmt.Errorf("recover run %s: %w", record.Key, err)
+			}
+			after = record.Seq
+		}
+	}
 }
 
 // outlive is a context that ends some time after another one.
@@ -181,8 +194,8 @@ func (w *Watcher) answerRecord(ctx context.Context, box *outbox, key string) err
 	}
 	if name, ok := delegation.ResponseNameFor(recordID(record)); ok && box != nil {
 		if err := box.respond(record.FileName, name, record.Stamp, responseOf(record)); err != nil {
-			w.log.Error("a response cannot be written; it is tried again with each listing", "run", key, "error", err)
-			return nil // whatever lies in its way is the client's, and must not keep the watcher from starting
+			box.stumble("write a response", err) // it is tried again with each listing
+			return nil                           // whatever lies in its way is the client's, and must not keep the watcher from starting
 		}
 	}
 	crash.At("recover.answered")

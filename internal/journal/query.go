@@ -38,13 +38,14 @@ func (j *Journal) Latest(ctx context.Context, outbox string, subagent delegation
 
 const latest = `SELECT seq, ` + columns + ` FROM runs WHERE outbox = ? AND subagent = ? ORDER BY seq DESC LIMIT 1`
 
-// Unfinished are the runs that still need something: an end, or a response. Oldest first.
-func (j *Journal) Unfinished(ctx context.Context) ([]Run, error) {
-	return j.many(ctx, "list what is unfinished", unfinished)
+// Unfinished are the runs that still need something: an end, or a response. Oldest first, at most limit of those behind
+// the Seq after: a parent can have as many as it likes, by what it puts where their responses belong.
+func (j *Journal) Unfinished(ctx context.Context, after int64, limit int) ([]Run, error) {
+	return j.many(ctx, "list what is unfinished", unfinished, after, limit)
 }
 
 // A run that has not ended is never answered, so one flag finds both.
-const unfinished = `SELECT seq, ` + columns + ` FROM runs WHERE answered = 0 ORDER BY seq`
+const unfinished = `SELECT seq, ` + columns + ` FROM runs WHERE answered = 0 AND seq > ? ORDER BY seq LIMIT ?`
 
 // DefaultLimit is how many runs List returns when the query does not say.
 const DefaultLimit = 1000
