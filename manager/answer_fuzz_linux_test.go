@@ -14,8 +14,23 @@ import (
 func FuzzReadAnswer(f *testing.F) {
 	const link, linkUp, hard, fifo, sparse = 1, 2, 3, 4, 5
 	for _, tree := range [][]byte{
-		nil, {0, 1, 6, 2}, {link, 0}, {link, 0, 0, 1, 6, 2}, {linkUp, 0}, {linkUp, 1, 6, 2}, {hard, 2}, {fifo, 2}, {sparse, 2}, {0, 0, 6, 1},
-		{0, 2}, {6, 0}, {0, 0, link, 1}, {0, 0, hard, 1}, {7, 0, 6, 1}, {7, 0, 0, 1, 6, 1}, {7, 1},
+		nil,
+		{0, 1, 6, 2},
+		{link, 0},
+		{link, 0, 0, 1, 6, 2},
+		{linkUp, 0},
+		{linkUp, 1, 6, 2},
+		{hard, 2},
+		{fifo, 2},
+		{sparse, 2},
+		{0, 0, 6, 1},
+		{0, 2},
+		{6, 0},
+		{0, 0, link, 1},
+		{0, 0, hard, 1},
+		{7, 0, 6, 1},
+		{7, 0, 0, 1, 6, 1},
+		{7, 1},
 	} {
 		for _, rel := range []string{"a/b", "a", "answer.txt", "../secret"} {
 			f.Add(tree, rel, int64(4))

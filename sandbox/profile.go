@@ -24,8 +24,8 @@ type Profile struct {
 	Timeout Timeouts
 	// Attempts is how often a run may be tried in all when its sandbox is lost; 0 and 1 are once.
 	Attempts int
-	Umask   int
-	Stdin   bool // keep the agent's standard input open
+	Umask    int
+	Stdin    bool // keep the agent's standard input open
 }
 
 // DefaultAnswerMax is how many bytes of standard output become an answer.

@@ -66,7 +66,7 @@ func (o *outbox) takeUp(record journal.Run) (r *run, reason delegation.Reason) {
 // more, "" when somebody does. The same request may lie in another file by now.
 func (o *outbox) stillAsked(record journal.Run) (in intake, reason delegation.Reason) {
 	in = intake{name: record.FileName, stamp: record.Stamp, seen: record.Created}
-	data, stamp, err := o.dir.Read(record.FileName, o.settings.MaxRequestBytes)
+	data, stamp, err := o.readSettled(record.FileName)
 	if errors.Is(err, fs.ErrNotExist) {
 		return in, delegation.ReasonClientGone
 	}
@@ -76,6 +76,26 @@ func (o *outbox) stillAsked(record journal.Run) (in intake, reason delegation.Re
 	}
 	in.stamp, in.data, in.request = stamp, data, request
 	return in, ""
+}
+
+// settleTries bounds how often a request that is in doubt is read again: its writer may be at work, or this process short
+// of something for a moment.
+const settleTries = 5
+
+// readSettled reads a request, again where it does not tell yet what it is.
+func (o *outbox) readSettled(name string) (data []byte, stamp delegation.Stamp, err error) {
+	for try := 1; ; try++ {
+		data, stamp, err = o.dir.Read(name, o.settings.MaxRequestBytes)
+		doubtful := err != nil && delegation.RefuseEntry(name, err) == nil && !errors.Is(err, fs.ErrNotExist)
+		if err == nil {
+			_, unread := delegation.DecodeRequest(data)
+			doubtful = unread != nil && time.Since(stamp.ModTime).Abs() < settle
+		}
+		if !doubtful || try == settleTries {
+			return data, stamp, err
+		}
+		o.w.pause(o.w.life, settle/2)
+	}
 }
 
 // hasSegment says whether a run's live output was published up to a segment.

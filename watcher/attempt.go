@@ -55,7 +55,7 @@ func (w *Watcher) attemptLost(ctx context.Context, box *outbox, record journal.R
 		return false, nil
 	}
 	spec, _, err := sandbox.Compile(in.request, box.settings.Policy)
-	if err != nil || record.Attempt >= spec.Attempts {
+	if allowed := err == nil; !allowed || record.Attempt >= spec.Attempts {
 		return false, nil // the record is answered as it is
 	}
 	r := w.newRun(box, record.RunKey(), in, spec, record.Warnings)

@@ -30,7 +30,7 @@ func (w *Watcher) conclude(r *run, v verdict) {
 // writeDown tries until the journal takes the end or the watcher stops working: a run whose end is not recorded would be
 // answered twice or never.
 func (w *Watcher) writeDown(r *run, v verdict) bool {
-	err := w.moveTo(r, delegation.StateEnded, r.change(v), w.life)
+	err := w.moveTo(w.life, r, delegation.StateEnded, r.change(v))
 	if err != nil {
 		r.box.log.Error("the journal does not take the end of a run; the next start answers it", "run", r.hash, "error", err)
 	}

@@ -91,7 +91,7 @@ func (w *Watcher) make(r *run) (verdict, bool) {
 		return v, false
 	}
 	if r.state == delegation.StateQueued { // otherwise an earlier watcher got so far, and no further
-		if v, ok := w.noted(r, w.moveTo(r, delegation.StateStarting, journal.Change{}, r.ending)); !ok {
+		if v, ok := w.noted(r, w.moveTo(r.ending, r, delegation.StateStarting, journal.Change{})); !ok {
 			return v, false
 		}
 	}
@@ -192,7 +192,7 @@ func (w *Watcher) move(r *run, to delegation.State, change journal.Change) error
 
 // moveTo is move until the journal takes it. A move can be made although its call failed, so the journal is asked where
 // the run stands.
-func (w *Watcher) moveTo(r *run, to delegation.State, change journal.Change, until context.Context) error {
+func (w *Watcher) moveTo(until context.Context, r *run, to delegation.State, change journal.Change) error {
 	return w.record(until, "move a run to "+string(to), func() error {
 		err := w.move(r, to, change)
 		if err == nil {

@@ -84,8 +84,11 @@ func TestAnEndThatNobodySawProvesNothing(t *testing.T) {
 		unseen bool
 		want   delegation.Reason
 	}{
-		{255, false, delegation.ReasonExited}, {255, true, delegation.ReasonLost},
-		{3, true, delegation.ReasonExited}, {0, true, delegation.ReasonExited}, {143, true, delegation.ReasonSignalled},
+		{255, false, delegation.ReasonExited},
+		{255, true, delegation.ReasonLost},
+		{3, true, delegation.ReasonExited},
+		{0, true, delegation.ReasonExited},
+		{143, true, delegation.ReasonSignalled},
 	} {
 		r := &run{out: &output{started: true}, unseen: c.unseen}
 		r.ending, r.stop = context.WithCancelCause(t.Context())

@@ -104,6 +104,15 @@ func (w *Watcher) removeLater(h sandbox.Handle) {
 	})
 }
 
+// removeNow removes a sandbox before anything new begins: its outbox may be served under another name, and its workspace be
+// asked for again. One that cannot be removed at once is removed later.
+func (w *Watcher) removeNow(h sandbox.Handle) {
+	crash.At("recover.dropped")
+	if err := w.once(w.notices.newHold(""), removeBudget, func(ctx context.Context) error { return w.config.Launchers[h.Launcher].Remove(ctx, h) }); err != nil {
+		w.removeLater(h)
+	}
+}
+
 // awaitRemoval waits until no sandbox of the key is being removed: a crash can leave one that nobody noted, and its request
 // begins anew.
 func (w *Watcher) awaitRemoval(key string) {
@@ -133,7 +142,7 @@ func (w *Watcher) settle(ctx context.Context, record journal.Run, h sandbox.Hand
 		return w.answerRecord(ctx, box, record.Key)
 	case box == nil:
 		if there {
-			w.removeLater(h)
+			w.removeNow(h)
 		}
 		return w.unserved(ctx, record)
 	case there && record.Handle != nil:

@@ -132,7 +132,7 @@ func (p *pace) due(space tree.Space, since time.Duration) bool {
 	case p.limits.Bytes > 0 && lost > p.limits.Bytes-p.usage.Bytes, p.limits.Entries > 0 && gone > p.limits.Entries-p.usage.Entries:
 		share = hurryShare
 	}
-	return since >= share*p.usage.Cost
+	return since >= share*p.usage.Cost //nolint:durationcheck // share is a number, in the type of what it is a share of
 }
 
 // passed says which limit the newest look has seen passed.

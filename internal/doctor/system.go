@@ -73,12 +73,13 @@ type Component struct {
 	Build   string // the commit; distributions write their package's version here
 }
 
-// Profile and Outbox are what the operator offers.
 type (
+	// Profile is a recipe that the operator offers.
 	Profile struct {
 		Name, Launcher string
 		AtLeast        []sandbox.GuaranteeKey
 	}
+	// Outbox is a directory that the operator has served.
 	Outbox struct {
 		Name     string
 		Profiles []string

@@ -192,7 +192,7 @@ func (w *writer) commit(tx *sql.Tx, needed flush) error {
 		return tx.Commit()
 	}
 	level := 0
-	if err := tx.Stmt(w.statements[synchronous]).QueryRow().Scan(&level); err != nil || level != everyCommit {
+	if err := tx.StmtContext(context.Background(), w.statements[synchronous]).QueryRowContext(context.Background()).Scan(&level); err != nil || level != everyCommit {
 		return fmt.Errorf("SQLite would not flush what has to be on the disk (%d, %w)", level, err)
 	}
 	begin := time.Now()
@@ -244,7 +244,7 @@ type transaction struct {
 
 // exec runs one of writes and says how many rows it changed.
 func (t *transaction) exec(query string, args ...any) (changed int64, err error) {
-	result, err := t.tx.Stmt(t.statements[query]).Exec(args...)
+	result, err := t.tx.StmtContext(context.Background(), t.statements[query]).ExecContext(context.Background(), args...)
 	if err != nil {
 		return 0, err
 	}
@@ -252,5 +252,5 @@ func (t *transaction) exec(query string, args ...any) (changed int64, err error)
 }
 
 func (t *transaction) row(query string, args ...any) *sql.Row {
-	return t.tx.Stmt(t.statements[query]).QueryRow(args...)
+	return t.tx.StmtContext(context.Background(), t.statements[query]).QueryRowContext(context.Background(), args...)
 }

@@ -40,7 +40,7 @@ func become(uid, gid uint32) error {
 	}
 	// Neither call says whether it did anything; asked for what is impossible, it tells who we are.
 	if now, err := unix.SetfsuidRetUid(-1); err != nil || now != int(uid) {
-		return fmt.Errorf("become user %d: %v", uid, err)
+		return fmt.Errorf("become user %d: %w", uid, err)
 	}
 	return nil
 }

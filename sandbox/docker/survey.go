@@ -17,7 +17,7 @@ func About(ctx context.Context, host string) (doctor.Engine, error) {
 	if err != nil {
 		return doctor.Engine{}, err
 	}
-	defer e.close()
+	defer func() { _ = e.close() }() // nothing was written
 	info, err := e.info(ctx)
 	if err != nil {
 		return doctor.Engine{}, fmt.Errorf("ask the engine about itself: %w", err)
@@ -37,7 +37,7 @@ func Installations(ctx context.Context, host string) ([]doctor.Leftover, error) 
 	if err != nil {
 		return nil, err
 	}
-	defer e.close()
+	defer func() { _ = e.close() }() // nothing was written
 	return e.installations(ctx)
 }
 

@@ -152,6 +152,12 @@ func (s *scene) forbid() {
 	s.Must(os.WriteFile(s.Config, []byte(text), 0o600))
 }
 
+// rename gives the outbox another name, so that it is another parent's, and takes the request away.
+func (s *scene) rename() {
+	s.Must(os.WriteFile(s.Config, []byte(strings.Replace(s.Read(s.Config), "  main:\n", "  other:\n", 1)), 0o600))
+	takeAway(s)
+}
+
 // nobodyIsAnswered wants no trace of a run whose request is gone.
 func nobodyIsAnswered(s *scene) {
 	s.Helper()
@@ -192,6 +198,9 @@ var stories = map[string]*story{
 	"refuse.recorded": {during: nonsense, done: ends(delegation.StatusError, delegation.ReasonRefused)},
 	"recover.gone": {
 		before: func(s *scene) { killedAt("launch.created", hello)(s); takeAway(s) }, during: func(*scene) {}, done: nobodyIsAnswered,
+	},
+	"recover.dropped": {
+		before: func(s *scene) { killedInTheMiddle(s); s.rename() }, during: func(*scene) {}, done: func(*scene) {},
 	},
 	"recover.removed": {before: killedAt("end.removed", hello), during: func(*scene) {}, done: says("hello\n")},
 	"recover.ended": {

@@ -108,7 +108,7 @@ func TestANewConfigurationCostsNoRun(t *testing.T) {
 	h.Says(a, "ready")
 	was := h.Read(h.Config)
 	for _, c := range []struct{ text, says string }{
-		{strings.Replace(was, "max_running: 4", "max_runing: 5", 1), "max_running"}, // a mistake
+		{strings.Replace(was, "max_running: 4", "max_runninq: 5", 1), "max_running"}, // a mistake
 		{strings.Replace(was, "max_running: 4", "max_running: 5", 1), "max_running: 4 → 5"},
 	} {
 		h.Must(os.WriteFile(h.Config, []byte(c.text), 0o600))

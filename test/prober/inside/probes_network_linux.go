@@ -111,8 +111,9 @@ func familyProbes() []probe {
 func socket(family, kind, protocol int) func(*Ground) error {
 	return func(*Ground) error {
 		err := closed(unix.Socket(family, kind|unix.SOCK_CLOEXEC, protocol))
-		if errors.Is(err, unix.ESOCKTNOSUPPORT) || errors.Is(err, unix.EINVAL) {
-			return reached{err.(syscall.Errno)}
+		var number syscall.Errno
+		if errors.As(err, &number) && (number == unix.ESOCKTNOSUPPORT || number == unix.EINVAL) {
+			return reached{number}
 		}
 		return err
 	}

@@ -57,7 +57,7 @@ var ways = map[string]func(file string, mode uint32) error{
 func afterwards(file string, change func(fd int) error) error {
 	fd, err := unix.Openat(unix.AT_FDCWD, file, unix.O_CREAT|unix.O_RDWR|unix.O_CLOEXEC, 0o644)
 	if err != nil {
-		return fmt.Errorf("an ordinary file cannot be made: %v", err)
+		return fmt.Errorf("an ordinary file cannot be made: %w", err)
 	}
 	defer unix.Close(fd)
 	return change(fd)
