@@ -10,7 +10,7 @@ PROGRAMS := watcher subagent sandbox-init
 TOOL := $(GO) tool -modfile=tools/go.mod
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test quick attack bench fuzz lint format size clean
+.PHONY: help build demo test quick attack soak bench fuzz lint format size clean
 
 help: ## list what there is to do
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -33,6 +33,9 @@ quick: ## the tests that need no engine, in less than two minutes
 attack: build ## everything that can be tried against Torno, at length, and one table of what held
 	@scripts/need git python
 	@CI=true scripts/engine run $(GO) run ./test/attack/long
+
+soak: ## clients and fate let loose on private engines, for SOAK (1h); SOAK_SEED=n has the decisions of a round again
+	@CI=true SOAK=$(or $(SOAK),1h) scripts/gotest -count=1 -v -timeout 0 -run TestSoak ./test/soak
 
 bench: build ## benchmarks, as ratios to what they run beside
 	@scripts/engine run $(GO) test -run '^$$' -bench '$(BENCH)' -benchmem -timeout 60m $(BENCHFLAGS) ./...

@@ -1,0 +1,321 @@
+package soak
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"strings"
+	"syscall"
+	"time"
+
+	"torno/test/house"
+)
+
+// fate does to a scene what was decided.
+type fate struct {
+	*scene
+	points []string
+	text   string // the configuration as it was written first
+	among  []weighted[deed]
+
+	settled settings
+	live    bool // the engine's containers survive it
+	doomed  bool // the watcher dies at a point, if it comes there
+	alive   time.Time
+	began   int64 // what the watcher held when it had begun
+	deaths  int
+	done    map[deed]int
+}
+
+// strike does what it likes until ctx is done, and puts everything back then.
+func (f *fate) strike(ctx context.Context, d dice) {
+	for {
+		next := nextStroke(d, f.among, len(f.points))
+		for deadline := time.After(next.wait); f.linger(ctx, nil); {
+			select {
+			case <-deadline:
+				deadline = nil
+			case <-time.After(20 * time.Millisecond):
+			case <-ctx.Done():
+			}
+			if f.mourn(); deadline == nil {
+				break
+			}
+		}
+		if ctx.Err() != nil {
+			break
+		}
+		f.do(next)
+	}
+	f.mourn()
+	f.end(stroke{deed: deedKill, settled: settings{running: 4, shutdown: "cancel", extra: true}, point: -1})
+}
+
+// mourn starts another watcher where one has died at its point.
+func (f *fate) mourn() {
+	if !f.gone() {
+		f.alive = time.Now()
+		return
+	}
+	f.deaths++
+	f.rise(stroke{settled: f.settled, point: -1})
+	f.felt(span{deed: deedDown, begin: f.alive, kept: true})
+}
+
+// gone says whether the watcher has died by itself. Where it was not to, that is a fault.
+func (f *fate) gone() bool {
+	state, dead := f.Dead()
+	if dead && !(f.doomed && killed(state)) {
+		f.note(func() { f.odd = append(f.odd, "the watcher ended by itself: "+state.String()) })
+	}
+	return dead
+}
+
+func killed(state *os.ProcessState) bool {
+	status, ok := state.Sys().(syscall.WaitStatus)
+	return ok && status.Signal() == syscall.SIGKILL
+}
+
+// felt notes what was done, until now.
+func (f *fate) felt(s span) {
+	s.end = time.Now()
+	f.note(func() { f.spans = append(f.spans, s) })
+	f.alive = s.end
+}
+
+func (f *fate) do(n stroke) {
+	f.done[n.deed]++
+	begin := time.Now()
+	switch n.deed {
+	case deedKill, deedTerm, deedHurry, deedUpset:
+		f.end(n)
+	case deedReload:
+		f.reload(n)
+	case deedStop, deedSlay, deedPower, deedBoth:
+		f.outage(n)
+	case deedHang:
+		letOn := f.power.Hang()
+		<-time.After(2 * n.down)
+		letOn()
+		f.felt(span{deed: n.deed, begin: begin, kept: true})
+	case deedRemove:
+		f.removeOne(n.which)
+	case deedOperator:
+		f.cancelOne(n.which)
+	}
+}
+
+// end ends the watcher, one way or the other, and starts another one.
+func (f *fate) end(n stroke) {
+	s := span{deed: n.deed, begin: time.Now(), kept: n.deed == deedKill || n.deed == deedUpset || f.settled.shutdown == "keep"}
+	f.flat()
+	switch n.deed {
+	case deedHurry:
+		f.send(syscall.SIGTERM)
+	case deedUpset:
+		f.configure(n.settled)
+		f.send(syscall.SIGHUP)
+	}
+	if n.deed != deedKill {
+		<-time.After(n.down / 8)
+	}
+	if n.deed == deedTerm || n.deed == deedHurry {
+		f.stop(syscall.SIGTERM)
+	} else {
+		f.stop(syscall.SIGKILL)
+	}
+	<-time.After(n.down)
+	f.rise(n)
+	f.felt(s)
+}
+
+// send has the watcher hear a signal, if it lives.
+func (f *fate) send(signal syscall.Signal) {
+	if err := syscall.Kill(f.PID(), signal); err != nil && !errors.Is(err, syscall.ESRCH) {
+		f.Error(err)
+	}
+}
+
+// stop sends a signal and waits for the end. A point may come first.
+func (f *fate) stop(signal syscall.Signal) {
+	f.send(signal)
+	for deadline := time.Now().Add(house.Patience); ; time.Sleep(3 * time.Millisecond) {
+		state, dead := f.Dead()
+		switch {
+		case dead && signal != syscall.SIGKILL && !state.Success() && !(f.doomed && killed(state)):
+			f.note(func() {
+				f.odd = append(f.odd, fmt.Sprintf("told to stop with %s, the watcher ended with %s", signal, state))
+			})
+			return
+		case dead:
+			return
+		case time.Now().After(deadline):
+			f.Fatalf("the watcher does not end after %s\n%s", signal, f.Said())
+		}
+	}
+}
+
+// rise starts a watcher that serves. One that is to die at a point may do so before.
+func (f *fate) rise(n stroke) {
+	f.configure(n.settled)
+	for f.Env = f.doom(n); ; f.Env = f.doom(stroke{point: -1}) {
+		f.Launch()
+		if f.up(time.Time{}) {
+			f.began = f.held()
+			return
+		}
+		if f.deaths++; !f.doomed {
+			f.Fatalf("the watcher does not start\n%s", f.Said())
+		}
+	}
+}
+
+// doom is the environment of a watcher that is to die at a point.
+func (f *fate) doom(n stroke) []string {
+	if f.doomed = n.point >= 0; !f.doomed {
+		return nil
+	}
+	return []string{fmt.Sprintf("TORNO_CRASH=%s:%d", f.points[n.point], n.pass)}
+}
+
+// up waits until a watcher serves that began later than another one, or has died.
+func (f *fate) up(after time.Time) bool {
+	for deadline := time.Now().Add(house.Patience); ; time.Sleep(3 * time.Millisecond) {
+		if f.gone() {
+			return false
+		}
+		status, err := f.Client.Status(f.Context())
+		if err == nil && status.StartedAt.After(after) {
+			return true
+		}
+		if time.Now().After(deadline) {
+			f.Fatalf("the watcher does not serve: %v\n%s", err, f.Said())
+		}
+	}
+}
+
+// configure writes the configuration.
+func (f *fate) configure(now settings) {
+	text := strings.NewReplacer(
+		"max_running: 4", fmt.Sprint("max_running: ", now.running), "running: cancel", "running: "+now.shutdown, "level: debug", "level: info",
+	).Replace(f.text)
+	if !now.extra {
+		text = strings.ReplaceAll(text, ", extra]", "]")
+	}
+	f.Must(os.WriteFile(f.Config, []byte(text), 0o600))
+	f.settled = now
+}
+
+// reload has the watcher read another configuration.
+func (f *fate) reload(n stroke) {
+	begin := time.Now()
+	status, err := f.Client.Status(f.Context())
+	if err != nil || f.settled == n.settled {
+		return // dead at its point, or there is nothing new
+	}
+	f.configure(n.settled)
+	f.send(syscall.SIGHUP)
+	if !f.up(status.StartedAt) {
+		f.deaths++
+		f.rise(stroke{settled: n.settled, point: -1})
+	}
+	f.felt(span{deed: n.deed, begin: begin, kept: true})
+}
+
+// outage ends the engine, one way or the other, and starts it again.
+func (f *fate) outage(n stroke) {
+	s := span{deed: n.deed, begin: time.Now(), kept: f.live && n.live && n.deed != deedPower}
+	switch n.deed {
+	case deedStop:
+		f.power.Stop()
+	case deedSlay, deedBoth:
+		f.power.Kill()
+	case deedPower:
+		f.power.CutPower()
+	}
+	if n.deed == deedBoth {
+		f.stop(syscall.SIGKILL)
+	}
+	<-time.After(n.down)
+	f.engineKeeps(n.live)
+	if n.deed == deedPower {
+		f.power.PowerUp()
+	} else {
+		f.power.Launch()
+		f.power.Await()
+	}
+	if n.deed == deedBoth {
+		f.rise(n)
+	}
+	f.felt(s)
+}
+
+// engineKeeps says whether the containers of the engine's next life survive its end.
+func (f *fate) engineKeeps(live bool) {
+	f.Must(os.WriteFile(f.power.Dir+"/daemon.json", fmt.Appendf(nil, `{"live-restore": %t}`, live), 0o600))
+	f.live = live
+}
+
+// removeOne removes a container by hand.
+func (f *fate) removeOne(which int) {
+	all := f.power.Containers(f, "")
+	if len(all) == 0 {
+		return
+	}
+	c := all[which%len(all)]
+	s := span{deed: deedRemove, begin: time.Now(), token: f.tokenOf(c.Labels["torno.run"])}
+	request, err := http.NewRequestWithContext(f.Context(), http.MethodDelete, "http://engine/v1.41/containers/"+c.ID+"?force=1", nil)
+	f.Must(err)
+	response, err := f.power.HTTP.Do(request)
+	f.Must(err)
+	response.Body.Close() // the watcher may have been first
+	f.felt(s)
+}
+
+// tokenOf is the request of a key.
+func (f *fate) tokenOf(key string) (token string) {
+	f.note(func() {
+		for _, a := range f.asks {
+			for attempt := range a.attempts {
+				if keyOf(a, attempt+1) == key {
+					token = a.token()
+				}
+			}
+		}
+	})
+	return token
+}
+
+// cancelOne has an operator end a run, and not wait for that.
+func (f *fate) cancelOne(which int) {
+	who := subjects[which%len(subjects)]
+	s := span{deed: deedOperator, begin: time.Now(), who: &who}
+	ctx, cancel := context.WithTimeout(f.Context(), 200*time.Millisecond)
+	defer cancel()
+	_, _ = f.Client.Cancel(ctx, who.String()) // there may be nothing to end, and nobody who could
+	f.felt(s)
+}
+
+// held is how many bytes the watcher holds, 0 when it is dead.
+func (f *fate) held() int64 {
+	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", f.PID()))
+	if err != nil {
+		return 0
+	}
+	var pages, resident int64
+	if _, err := fmt.Sscan(string(data), &pages, &resident); err != nil {
+		f.Error(err)
+	}
+	return resident * int64(os.Getpagesize())
+}
+
+// flat wants the watcher to hold little more than when it began.
+func (f *fate) flat() {
+	if now := f.held(); now > f.began+20<<20 {
+		f.note(func() {
+			f.odd = append(f.odd, fmt.Sprintf("the watcher held %d MiB and holds %d", f.began>>20, now>>20))
+		})
+	}
+}

@@ -1,0 +1,205 @@
+package soak
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"torno/delegation"
+	"torno/internal/control"
+	"torno/test/house"
+)
+
+// epoch is when the histories of these tests begin.
+var epoch = time.Now().Add(-time.Hour)
+
+func at(seconds float64) time.Time { return epoch.Add(time.Duration(seconds * float64(time.Second))) }
+
+// honest is a history in which all is well: one request that was answered, and one that was taken away.
+func honest() *history {
+	done := &ask{
+		Ask:     house.Ask{ID: "a", Request: "a.1", Workspace: "/w", Timeout: plenty},
+		subject: subject{"main", "a"}, kind: &kind{name: "quick", ticks: 1}, attempts: 1,
+		written: []time.Time{at(0)},
+		answers: []*answer{{
+			Response: delegation.Response{
+				Status: delegation.StatusCompleted, Reason: delegation.ReasonExited, RequestID: "a.1", Attempt: 1, StartedAt: at(1), CompletedAt: at(2),
+			},
+			written: at(2.1), seen: at(2.2),
+		}},
+	}
+	gone := &ask{
+		Ask:     house.Ask{ID: "b", Request: "b.2", Workspace: "/w", Timeout: plenty},
+		subject: subject{"main", "b"}, kind: &kind{name: "long", ticks: 50}, attempts: 1,
+		written: []time.Time{at(3)}, left: []time.Time{at(5)},
+	}
+	return &history{
+		asks: []*ask{done, gone},
+		lives: []*life{
+			{token: "a.1", workspace: "/w", born: at(1), last: at(2), starts: 1, ends: 1},
+			{token: "b.2", workspace: "/w", born: at(4), last: at(5.5), starts: 1},
+		},
+		runs: []control.Run{
+			{Outbox: "main", Subagent: "a", Request: "a.1", Attempt: 1, State: delegation.StateEnded, Reason: delegation.ReasonExited, Created: at(0), Ended: at(2), Answered: true},
+			{Outbox: "main", Subagent: "b", Request: "b.2", Attempt: 1, State: delegation.StateEnded, Reason: delegation.ReasonClientGone, Created: at(3), Ended: at(6), Answered: true},
+		},
+		engine: map[string][]deedOfEngine{keyOf(done, 1): {{action: "create"}, {action: "start"}}},
+	}
+}
+
+// ended has the first request of a history end otherwise, as everybody agrees.
+func ended(h *history, status delegation.Status, reason delegation.Reason, code int) {
+	n := h.asks[0].answers[0]
+	n.Status, n.Reason, n.ExitCode = status, reason, code
+	h.runs[0].Reason = reason
+}
+
+// did has the engine do something for the first request once more.
+func (h *history) did(action string) {
+	key := keyOf(h.asks[0], 1)
+	h.engine[key] = append(h.engine[key], deedOfEngine{action: action})
+}
+
+// lies make a history in which a rule is broken, the one of their name.
+var lies = map[string]map[string]func(*history){
+	"who waits is answered": {
+		"silence":              func(h *history) { h.asks[0].answers = nil },
+		"asked again, silence": func(h *history) { h.asks[1].written = append(h.asks[1].written, at(20)) },
+	},
+	"an answer never changes": {
+		"another one": func(h *history) { h.asks[0].answers = append(h.asks[0].answers, h.asks[0].answers[0]) },
+	},
+	"nonsense is refused": {
+		"it ran": func(h *history) { h.asks[0].nonsense = true },
+	},
+	"no attempt is made twice": {
+		"two children": func(h *history) {
+			again := *h.lives[0]
+			again.born, again.last = at(2), at(2)
+			h.lives = append(h.lives, &again)
+		},
+		"one child, twice":    func(h *history) { h.lives[0].starts = 2 },
+		"more than was noted": func(h *history) { h.runs = h.runs[1:] },
+		"attempts not made":   func(h *history) { h.asks[0].answers[0].Attempt = 2 },
+	},
+	"an exit is an exit": {
+		"without its end":    func(h *history) { h.lives[0].ends = 0 },
+		"without a child":    func(h *history) { h.lives = h.lives[1:] },
+		"with another code":  func(h *history) { ended(h, delegation.StatusError, delegation.ReasonExited, 7) },
+		"completed and lost": func(h *history) { ended(h, delegation.StatusCompleted, delegation.ReasonLost, -1) },
+		"an error with 0":    func(h *history) { ended(h, delegation.StatusError, delegation.ReasonExited, 0) },
+	},
+	"an end has a reason": {
+		"lost":      func(h *history) { ended(h, delegation.StatusError, delegation.ReasonLost, -1) },
+		"cancelled": func(h *history) { ended(h, delegation.StatusCancelled, delegation.ReasonCancelled, -1) },
+		"deadline":  func(h *history) { ended(h, delegation.StatusTimeout, delegation.ReasonDeadline, -1) },
+		"signalled": func(h *history) { ended(h, delegation.StatusError, delegation.ReasonSignalled, 137) },
+		"refused":   func(h *history) { ended(h, delegation.StatusError, delegation.ReasonRefused, -1) },
+		"unheard":   func(h *history) { ended(h, delegation.StatusError, "bored", -1) },
+		"lost, and another's container was removed": func(h *history) {
+			ended(h, delegation.StatusError, delegation.ReasonLost, -1)
+			h.spans = []span{{deed: deedRemove, begin: at(1), end: at(1.5), token: "b.2"}}
+		},
+		"lost, and the containers were kept": func(h *history) {
+			ended(h, delegation.StatusError, delegation.ReasonLost, -1)
+			h.spans = []span{{deed: deedStop, begin: at(1), end: at(1.5), kept: true}} // and it has lived on
+		},
+		"shut down, and the runs were kept": func(h *history) {
+			ended(h, delegation.StatusCancelled, delegation.ReasonShutdown, -1)
+			h.spans = []span{{deed: deedTerm, begin: at(1), end: at(1.5), kept: true}}
+		},
+	},
+	"dead before it is answered": {
+		"a tick behind it": func(h *history) { h.lives[0].last = at(2.15) },
+	},
+	"one at a time": {
+		"in a workspace": func(h *history) { h.lives[0].last = at(4.5); h.asks[0].answers[0].written = at(5) },
+		"of a subagent": func(h *history) {
+			h.lives[1].workspace = "/x"
+			h.asks[1].subject = h.asks[0].subject
+			h.lives[1].born = at(1.5)
+		},
+		"at the very end": func(h *history) { h.lives[1].born = at(1.999) },
+	},
+	"what is not wanted ends": {
+		"taken away": func(h *history) { h.lives[1].last = at(5).Add(soon + time.Second) },
+		"cancelled":  func(h *history) { h.asks[1].left, h.asks[1].cancelled = nil, h.asks[1].left; h.lives[1].last = at(15) },
+	},
+	"time is up when it is up": {
+		"too late": func(h *history) {
+			h.asks[1].Timeout = 1
+			h.asks[1].left = []time.Time{at(19)}
+			h.lives[1].last = at(20)
+		},
+		"too early": func(h *history) {
+			h.asks[0].kind.timeout = 1
+			ended(h, delegation.StatusTimeout, delegation.ReasonDeadline, -1)
+		},
+	},
+	"output is whole": {
+		"a line too much": func(h *history) { h.asks[0].answers[0].StdoutTail = "what?\n" },
+		"a line too few":  func(h *history) { h.asks[0].kind.says = true },
+	},
+	"the journal knows": {
+		"nothing":          func(h *history) { h.runs = nil; h.lives = nil },
+		"no end":           func(h *history) { h.runs[1].State = delegation.StateRunning },
+		"no answer":        func(h *history) { h.runs[0].Answered = false },
+		"another reason":   func(h *history) { h.runs[0].Reason = delegation.ReasonLost },
+		"another time":     func(h *history) { h.runs[0].Ended = at(9) },
+		"no time":          func(h *history) { h.runs[1].Ended = time.Time{} },
+		"a second attempt": func(h *history) { h.runs = append(h.runs, h.runs[0]); h.runs[2].Attempt = 2 },
+	},
+	"the engine did it once": {
+		"two containers": func(h *history) { h.did("create") },
+		"two starts":     func(h *history) { h.did("start") },
+	},
+}
+
+// TestEveryRuleFindsItsLies: a rule that finds nothing would make the soak a walk in the rain.
+func TestEveryRuleFindsItsLies(t *testing.T) {
+	for _, r := range rules {
+		if len(lies[r.name]) == 0 {
+			t.Errorf("there is no lie that the rule %q could find", r.name)
+		}
+		for name, lie := range lies[r.name] {
+			h := honest()
+			lie(h)
+			if found := strings.Join(h.faults(), ""); !strings.Contains(found, r.name+": ") {
+				t.Errorf("%s: %s is not found, but %q", r.name, name, found)
+			}
+		}
+	}
+}
+
+func TestAnHonestHistoryHasNoFaults(t *testing.T) {
+	if faults := honest().faults(); len(faults) > 0 {
+		t.Errorf("%q", faults)
+	}
+}
+
+// TestWhatHappenedExplainsAnEnd: the same ends, with their causes.
+func TestWhatHappenedExplainsAnEnd(t *testing.T) {
+	who := subject{"main", "a"}
+	for name, c := range map[string]struct {
+		status delegation.Status
+		reason delegation.Reason
+		why    func(*history)
+	}{
+		"removed":   {delegation.StatusError, delegation.ReasonLost, func(h *history) { h.spans = []span{{deed: deedRemove, begin: at(1), end: at(1.1), token: "a.1"}} }},
+		"powerless": {delegation.StatusError, delegation.ReasonLost, func(h *history) { h.spans = []span{{deed: deedPower, begin: at(1), end: at(3)}} }},
+		"stopped":   {delegation.StatusError, delegation.ReasonSignalled, func(h *history) { h.spans = []span{{deed: deedStop, begin: at(1), end: at(3)}} }},
+		"cancelled": {delegation.StatusCancelled, delegation.ReasonCancelled, func(h *history) { h.asks[0].cancelled = []time.Time{at(1.5)} }},
+		"operator":  {delegation.StatusCancelled, delegation.ReasonOperator, func(h *history) { h.spans = []span{{deed: deedOperator, begin: at(1), end: at(3), who: &who}} }},
+		"shut down": {delegation.StatusCancelled, delegation.ReasonShutdown, func(h *history) { h.spans = []span{{deed: deedTerm, begin: at(1), end: at(3)}} }},
+	} {
+		h := honest()
+		ended(h, c.status, c.reason, -1)
+		h.asks[0].answers[0].ExitCode = -1
+		if len(h.faults()) == 0 {
+			t.Errorf("%s: nothing explains it, and it is believed", name)
+		}
+		if c.why(h); len(h.faults()) > 0 {
+			t.Errorf("%s: %q", name, h.faults())
+		}
+	}
+}

@@ -1,0 +1,175 @@
+package soak
+
+import (
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"testing"
+	"time"
+)
+
+// dice are where all decisions of a round come from.
+type dice struct{ *rand.Rand }
+
+// throw gives clients and fate dice of their own, so that neither's decisions depend on how often the other decided.
+func throw(seed uint64, player uint64) dice { return dice{rand.New(rand.NewPCG(seed, player))} }
+
+const (
+	clientsDice = 1
+	fatesDice   = 2
+)
+
+// between is a time from a range.
+func (d dice) between(from, to time.Duration) time.Duration {
+	return from + time.Duration(d.Int64N(int64(to-from)+1))
+}
+
+// weighted is a choice and how often it is made, in proportion to others.
+type weighted[T any] struct {
+	of     T
+	weight int
+}
+
+func choose[T any](d dice, among []weighted[T]) T {
+	sum := 0
+	for _, w := range among {
+		sum += w.weight
+	}
+	n := d.IntN(sum)
+	for _, w := range among {
+		if n -= w.weight; n < 0 {
+			return w.of
+		}
+	}
+	panic("unreachable")
+}
+
+// act is what a client does with one of its subagents.
+type act string
+
+const (
+	actAsk       act = "ask"
+	actSupersede act = "supersede"
+	actCancel    act = "cancel"
+	actTakeAway  act = "take away"
+	actAgain     act = "again"
+	actNonsense  act = "nonsense"
+	actCollect   act = "collect"
+)
+
+var acts = []weighted[act]{
+	{actAsk, 40}, {actCollect, 30}, {actCancel, 8}, {actSupersede, 6}, {actTakeAway, 6}, {actAgain, 6}, {actNonsense, 4},
+}
+
+// step is one decision of the clients. Where it does not fit what is there, nothing is done.
+type step struct {
+	wait    time.Duration
+	act     act
+	who     int // of the subjects
+	kind    *kind
+	place   place
+	profile string
+	which   int // of whatever there is to choose among
+}
+
+// place is where a run's workspace is.
+type place int
+
+const (
+	placeOwn    place = iota
+	placeShared       // with other subagents of the outbox
+	placeCommon       // with other outboxes
+)
+
+var (
+	places   = []weighted[place]{{placeOwn, 8}, {placeShared, 1}, {placeCommon, 1}}
+	profiles = []weighted[string]{{"", 6}, {profileAgain, 3}, {profileExtra, 1}}
+)
+
+const (
+	profileAgain = "again" // a lost run is attempted a second time
+	profileExtra = "extra" // comes and goes with the configuration
+)
+
+func nextStep(d dice) step {
+	return step{
+		wait: d.between(5*time.Millisecond, 200*time.Millisecond), act: choose(d, acts), who: d.IntN(len(subjects)),
+		kind: choose(d, kinds), place: choose(d, places), profile: choose(d, profiles), which: d.IntN(1 << 20),
+	}
+}
+
+// deed is what fate does.
+type deed string
+
+const (
+	deedKill     deed = "kill the watcher"
+	deedTerm     deed = "tell the watcher to stop"
+	deedHurry    deed = "tell the watcher to stop, twice"
+	deedReload   deed = "have the watcher reload"
+	deedUpset    deed = "kill the watcher while it reloads"
+	deedStop     deed = "stop the engine"
+	deedSlay     deed = "kill the engine"
+	deedHang     deed = "hang the engine"
+	deedPower    deed = "cut the power"
+	deedBoth     deed = "kill the engine and the watcher"
+	deedRemove   deed = "remove a container"
+	deedOperator deed = "cancel as an operator"
+	deedDown     deed = "the watcher was down" // noted, not chosen
+)
+
+var (
+	watchersFate = []weighted[deed]{{deedKill, 5}, {deedTerm, 2}, {deedHurry, 1}, {deedReload, 2}, {deedUpset, 1}, {deedOperator, 1}, {deedRemove, 1}}
+	enginesFate  = []weighted[deed]{{deedStop, 3}, {deedSlay, 4}, {deedHang, 2}, {deedPower, 1}, {deedRemove, 5}}
+	tempers      = [][]weighted[deed]{
+		watchersFate, enginesFate, append(append([]weighted[deed]{{deedBoth, 4}}, watchersFate...), enginesFate...),
+	}
+)
+
+// stroke is one decision of fate.
+type stroke struct {
+	wait    time.Duration
+	deed    deed
+	down    time.Duration // how long what was ended stays so
+	live    bool          // from then on the engine's containers survive it
+	settled settings      // from then on
+	point   int           // at which the next watcher dies, -1 for none
+	pass    int           // when it comes there for the pass-th time
+	which   int
+}
+
+// settings are what changes in the configuration.
+type settings struct {
+	running  int
+	shutdown string
+	extra    bool
+}
+
+var shutdowns = []weighted[string]{{"keep", 2}, {"cancel", 1}, {"drain", 1}}
+
+func nextStroke(d dice, among []weighted[deed], points int) stroke {
+	s := stroke{
+		wait: d.between(200*time.Millisecond, 4*time.Second), deed: choose(d, among), down: d.between(0, 1500*time.Millisecond),
+		live:    d.IntN(2) == 0,
+		settled: settings{running: 2 + d.IntN(3), shutdown: choose(d, shutdowns), extra: d.IntN(3) > 0},
+		point:   d.IntN(2*points) - points, pass: 1 + d.IntN(6), which: d.IntN(1 << 20),
+	}
+	s.point = max(s.point, -1)
+	return s
+}
+
+// TestDecisionsFollowFromTheSeed: what is decided for one seed is decided again, and for another one is not.
+func TestDecisionsFollowFromTheSeed(t *testing.T) {
+	decide := func(seed uint64) (all []any) {
+		c, f := throw(seed, clientsDice), throw(seed, fatesDice)
+		for range 100 {
+			all = append(all, nextStep(c), nextStroke(f, tempers[2], 30))
+		}
+		return all
+	}
+	if !reflect.DeepEqual(decide(7), decide(7)) {
+		t.Error("a seed decides differently the second time")
+	}
+	if slices.EqualFunc(decide(7), decide(8), func(a, b any) bool { return reflect.DeepEqual(a, b) }) {
+		t.Error("two seeds decide the same")
+	}
+}

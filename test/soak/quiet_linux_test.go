@@ -1,0 +1,68 @@
+package soak
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+
+	"torno/delegation"
+)
+
+// settle waits until everybody who waits is answered, and has their response where they left it.
+func (s *scene) settle() {
+	s.Helper()
+	for _, who := range subjects {
+		a := s.lying(who)
+		if a == nil {
+			continue
+		}
+		s.Eventually("there is a response to "+who.String()+" "+a.token(), func() bool {
+			return s.answered(a) && (a.dropped.After(a.written[len(a.written)-1]) || s.boxes[who.outbox].Exists("response_"+who.id+".json"))
+		})
+	}
+}
+
+// nothingIsLeft has all clients clean up, and then wants nothing of them anywhere.
+func (s *scene) nothingIsLeft(places []string) {
+	s.Helper()
+	for _, who := range subjects {
+		s.tidy(who, s.lying(who), 2)
+	}
+	s.Eventually("no sandbox is left", func() bool { return len(s.power.Containers(s, "")) == 0 })
+	for _, name := range outboxes {
+		var left []string
+		s.Eventually("the outbox "+name+" is empty", func() bool {
+			left = s.filesOf(name)
+			return len(left) == 0
+		})
+	}
+	notes, err := os.ReadDir(filepath.Join(s.State, "runs"))
+	s.Must(err)
+	if len(notes) > 0 {
+		s.Errorf("notes are left: %v", notes)
+	}
+	var now []string
+	s.Eventually("nothing is mounted that was not before", func() bool { now = s.mounts(); return len(now) <= len(places) })
+}
+
+// filesOf is what lies in an outbox and should not.
+func (s *scene) filesOf(name string) (left []string) {
+	entries, err := os.ReadDir(s.boxes[name].Outbox)
+	s.Must(err)
+	for _, e := range entries {
+		if e.Name() != "workspaces" && e.Name() != delegation.HeartbeatName {
+			left = append(left, e.Name())
+		}
+	}
+	return left
+}
+
+// mounts are those below the house, and those of the engine's containers.
+func (s *scene) mounts() (found []string) {
+	for _, line := range strings.Split(s.Read("/proc/self/mountinfo"), "\n") {
+		if strings.Contains(line, s.Dir) || strings.Contains(line, s.power.Dir) {
+			found = append(found, line)
+		}
+	}
+	return found
+}

@@ -1,0 +1,98 @@
+package soak
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"torno/delegation"
+)
+
+var engineDeeds = []deed{deedStop, deedSlay, deedHang, deedPower, deedBoth}
+
+// plausible says for each reason what must have happened, so that a run may have ended for it.
+var plausible = map[delegation.Reason]func(*history, *ask) bool{
+	delegation.ReasonExited:    func(*history, *ask) bool { return true }, // the rule of exits says more
+	delegation.ReasonSignalled: func(h *history, a *ask) bool { return h.sandboxHurt(a) || len(h.felt(a, engineDeeds...)) > 0 },
+	delegation.ReasonDeadline: func(h *history, a *ask) bool {
+		return a.kind.timeout > 0 || len(h.felt(a, engineDeeds...)) > 0
+	},
+	delegation.ReasonCancelled: func(_ *history, a *ask) bool { return len(a.cancelled) > 0 },
+	delegation.ReasonOperator: func(h *history, a *ask) bool {
+		asked := slices.ContainsFunc(h.felt(a, deedOperator), func(s span) bool { return *s.who == a.subject })
+		return asked || a.Profile == profileExtra && h.configured(a)
+	},
+	delegation.ReasonSuperseded: func(_ *history, a *ask) bool { return len(a.left) > 0 },
+	delegation.ReasonClientGone: func(_ *history, a *ask) bool { return len(a.left) > 0 },
+	delegation.ReasonRefused:    refusalsArePlausible,
+	delegation.ReasonLaunchFailed: func(h *history, a *ask) bool {
+		return h.sandboxHurt(a) || len(h.felt(a, engineDeeds...)) > 0
+	},
+	delegation.ReasonLost: func(h *history, a *ask) bool { return h.sandboxHurt(a) || h.unseen(a) },
+	delegation.ReasonShutdown: func(h *history, a *ask) bool {
+		return slices.ContainsFunc(h.felt(a, deedTerm, deedHurry), func(s span) bool { return !s.kept })
+	},
+}
+
+func reasonsArePlausible(h *history, a *ask) string {
+	if len(a.answers) == 0 || a.nonsense {
+		return ""
+	}
+	n := a.answers[0]
+	if possible := plausible[n.Reason]; possible == nil || !possible(h, a) {
+		return fmt.Sprintf("%s (%s), and nothing that happened explains it", n.Reason, n.StderrTail)
+	}
+	return ""
+}
+
+// sandboxHurt says whether an ask's container was removed by hand, or ended with its engine.
+func (h *history) sandboxHurt(a *ask) bool {
+	return slices.ContainsFunc(h.felt(a, append(engineDeeds, deedRemove)...), func(s span) bool {
+		return s.deed == deedRemove && s.token == a.token() || s.deed != deedRemove && s.deed != deedHang && !s.kept
+	})
+}
+
+// unseen says whether an ask's container may have begun, or has ended, while its engine was dead and saw nothing.
+func (h *history) unseen(a *ask) bool {
+	lives := h.livesOf(a)
+	return slices.ContainsFunc(h.felt(a, engineDeeds...), func(s span) bool {
+		return s.deed != deedHang && (a.answers[0].StartedAt.IsZero() || len(lives) > 0 && lives[len(lives)-1].last.Before(s.end))
+	})
+}
+
+// configured says whether the configuration has changed since an ask was written, or might just have.
+func (h *history) configured(a *ask) bool {
+	return len(h.within(a.born().Add(-time.Hour), a.over(), disturbed...)) > 0
+}
+
+// refusalsArePlausible: each code has its cause.
+func refusalsArePlausible(h *history, a *ask) bool {
+	e := a.answers[0].Error
+	if e == nil {
+		return false
+	}
+	switch e.Code {
+	case delegation.CodeWorkspaceBusy:
+		return a.outbox == busyRefused && h.busy(a)
+	case delegation.CodeQueueFull:
+		return a.outbox == queueShort
+	case delegation.CodeProfile:
+		return a.Profile == profileExtra && h.configured(a)
+	case delegation.CodeShuttingDown:
+		return len(h.felt(a, deedTerm, deedHurry)) > 0
+	}
+	return false
+}
+
+// The outboxes are different in these.
+const (
+	busyRefused = "main"   // a workspace in use is a refusal; in the others it is waited for
+	queueShort  = "second" // few may wait
+)
+
+// busy says whether another subagent had to do with an ask's workspace at that time.
+func (h *history) busy(a *ask) bool {
+	return slices.ContainsFunc(h.asks, func(b *ask) bool {
+		return b.subject != a.subject && b.Workspace == a.Workspace && !b.born().After(a.over()) && b.over().Add(soon).After(a.born())
+	})
+}

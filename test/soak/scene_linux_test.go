@@ -1,0 +1,93 @@
+package soak
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"torno/test/house"
+)
+
+// scene is a round under way: a house with three parents on an engine of its own, and what was seen of them.
+type scene struct {
+	*house.House
+	power  *house.Private
+	common string                  // a root of all of them
+	boxes  map[string]*house.House // each parent's view
+
+	mu sync.Mutex // guards what follows
+	history
+	in    map[subject]*ask // whose request lies in the outbox
+	count int
+	odd   []string // what was seen and is nobody's
+}
+
+func newScene(t *testing.T) *scene {
+	power := house.NewPrivate(t, house.PrivatePlan{})
+	s := &scene{power: power, in: map[subject]*ask{}, boxes: map[string]*house.House{}}
+	common := filepath.Join(t.TempDir(), "common")
+	plan := house.Plan{
+		Engine: &power.Engine, Host: power.Host(), Later: true, Allow: []string{common}, Dirs: []string{common},
+		Offers: ", again, extra", Extra: "    queue: 100\n    busy: refuse",
+		Profiles: "  again:\n    attempts: 2\n    timeout: {default: 30s, min: 1s, max: 5m}\n  extra:\n    timeout: {default: 30s, min: 1s, max: 5m}\n",
+	}
+	beside := t.TempDir()
+	for _, name := range outboxes[1:] {
+		dir := filepath.Join(beside, name)
+		queue := 100
+		if name == queueShort {
+			queue = 2
+		}
+		plan.Extra += fmt.Sprintf("\n  %[1]s:\n    dir: %[2]s\n    allow: [%[2]s/workspaces, %[3]s]\n    profiles: [sh, again, extra]\n    queue: %[4]d\n    busy: queue",
+			name, dir, common, queue)
+		plan.Dirs = append(plan.Dirs, filepath.Join(dir, "workspaces"))
+	}
+	s.House = house.New(t, plan)
+	s.boxes["main"] = s.House
+	for _, name := range outboxes[1:] {
+		s.boxes[name] = s.Beside(filepath.Join(beside, name))
+	}
+	s.common = common
+	return s
+}
+
+// note changes what is known.
+func (s *scene) note(change func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	change()
+}
+
+// lying is whose request lies in the outbox for a subagent, nil for nobody's.
+func (s *scene) lying(who subject) *ask {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.in[who]
+}
+
+func (s *scene) answered(a *ask) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(a.answers) > 0
+}
+
+func (s *scene) next() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.count++
+	return s.count
+}
+
+// linger waits for a time, or not at all, and says whether to go on.
+func (s *scene) linger(ctx context.Context, until <-chan time.Time) bool {
+	if until != nil {
+		select {
+		case <-until:
+		case <-ctx.Done():
+		}
+	}
+	return ctx.Err() == nil
+}

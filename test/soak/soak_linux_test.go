@@ -1,0 +1,116 @@
+package soak
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"torno/delegation"
+)
+
+// TestSoak lets a house be soaked, round by round, for as long as SOAK says.
+func TestSoak(t *testing.T) {
+	if testing.Short() {
+		t.Skip("NOT SHOWN HERE: -short leaves the soak out")
+	}
+	whole, seed := 2*time.Minute, rand.Uint64N(1_000_000)
+	var err error
+	if text := os.Getenv("SOAK"); text != "" {
+		if whole, err = time.ParseDuration(text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if text := os.Getenv("SOAK_SEED"); text != "" {
+		if seed, err = strconv.ParseUint(text, 10, 64); err != nil {
+			t.Fatal(err)
+		}
+	}
+	round := min(max(whole/time.Duration(len(tempers)), 40*time.Second), 3*time.Minute, whole)
+	for deadline := time.Now().Add(whole - round/2); time.Now().Before(deadline) && !t.Failed(); seed++ {
+		t.Run(fmt.Sprint("seed=", seed), func(t *testing.T) { soak(t, seed, round) })
+	}
+}
+
+// soak is one round.
+func soak(t *testing.T, seed uint64, length time.Duration) {
+	t.Logf("to have the same decisions again: SOAK_SEED=%d SOAK=%s", seed, length)
+	s := newScene(t)
+	s.engine = map[string][]deedOfEngine{}
+	f := &fate{
+		scene: s, points: crashPoints(t), text: s.Read(s.Config), among: tempers[seed%uint64(len(tempers))], done: map[deed]int{},
+	}
+	f.engineKeeps(false)
+	f.rise(stroke{settled: settings{running: 4, shutdown: "cancel", extra: true}, point: -1})
+	places := s.mounts()
+	watching, lookAway := context.WithCancel(t.Context())
+	defer lookAway()
+	acting, stop := context.WithTimeout(t.Context(), length)
+	defer stop()
+	var seeing, players sync.WaitGroup
+	seeing.Go(func() { s.witness(watching) })
+	seeing.Go(func() { s.listen(watching) })
+	players.Go(func() { s.clients(acting, throw(seed, clientsDice)) })
+	players.Go(func() { f.strike(acting, throw(seed, fatesDice)) })
+	players.Wait()
+	s.settle()
+	s.nothingIsLeft(places)
+	lookAway()
+	seeing.Wait()
+	s.gather()
+	for _, what := range slices.Concat(s.odd, s.faults()) {
+		t.Error(what)
+	}
+	s.summarize(f)
+}
+
+// crashPoints are all points at which a watcher can be made to die.
+func crashPoints(t *testing.T) (points []string) {
+	files, err := filepath.Glob("../../watcher/*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := map[string]bool{}
+	for _, path := range files {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, match := range regexp.MustCompile(`crash\.At\("([a-z.]+)"(.)`).FindAllSubmatch(data, -1) {
+			if string(match[2]) == ")" {
+				found[string(match[1])] = true
+			}
+		}
+	}
+	for _, state := range []delegation.State{delegation.StateStarting, delegation.StateRunning, delegation.StateEnded} {
+		found["move."+string(state)] = true
+	}
+	for point := range found {
+		points = append(points, point)
+	}
+	slices.Sort(points)
+	return points
+}
+
+// summarize says what there was, so that a soak in which nothing happened shows.
+func (s *scene) summarize(f *fate) {
+	ends := map[string]int{}
+	for _, a := range s.asks {
+		switch {
+		case len(a.answers) == 0:
+			ends["no answer owed"]++
+		case a.answers[0].Error != nil:
+			ends[fmt.Sprint(a.answers[0].Reason, " ", a.answers[0].Error.Code)]++
+		default:
+			ends[string(a.answers[0].Reason)]++
+		}
+	}
+	s.Logf("%d requests, %d children, %d deaths at points; fate: %v; ends: %v", len(s.asks), len(s.lives), f.deaths, f.done, ends)
+}
