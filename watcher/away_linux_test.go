@@ -164,8 +164,9 @@ func (c absence) goes(t *testing.T) (byPath bool) {
 		d.submit(ask{id: "during", task: "echo during", outbox: real, workspace: "workspaces/before"})
 	}
 	d.nothingHappens(c, real)
-	if n := said.count("level=WARN") + said.count("level=ERROR"); n != 1 {
-		t.Errorf("%d complaints about one absence:\n%s", n, &said.text)
+	// A file that was about to be written when the outbox went may have met it first, and says so once.
+	if errors, warnings := said.count("level=ERROR"), said.count("level=WARN"); errors != 1 || warnings > 1 {
+		t.Errorf("%d errors and %d warnings about one absence:\n%s", errors, warnings, &said.text)
 	}
 	os.MkdirAll(d.outbox, 0o755)
 	byPath = os.WriteFile(filepath.Join(d.outbox, "by path"), nil, 0o644) == nil
