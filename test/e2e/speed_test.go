@@ -99,7 +99,11 @@ func TestAnIdleWatcherIsSmall(t *testing.T) {
 	const watched = 4 * time.Second
 	<-time.After(watched)
 	used := h.Ticks() - before
-	if memory := h.Memory(); memory > 25<<20 {
+	memory := h.Memory()
+	for deadline := time.Now().Add(house.Patience / 2); memory > 25<<20 && time.Now().Before(deadline); time.Sleep(200 * time.Millisecond) {
+		memory = h.Memory() // what a start has needed is given back little by little
+	}
+	if memory > 25<<20 {
 		t.Errorf("an idle watcher holds %d MiB", memory>>20)
 	} else {
 		t.Logf("an idle watcher holds %.1f MiB and used %d hundredths of a second in %s", float64(memory)/(1<<20), used, watched)
