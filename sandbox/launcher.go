@@ -110,7 +110,8 @@ const (
 
 // Exit is how a sandbox ended.
 type Exit struct {
-	Code        int           `json:"code"` // 128+n when signal n killed the agent
+	Code        int           `json:"code"`              // 128+n when signal n killed the agent
+	Unknown     bool          `json:"unknown,omitempty"` // nobody knows the code, only that it has ended
 	OutOfMemory bool          `json:"out_of_memory,omitempty"`
 	StartedAt   time.Time     `json:"started_at,omitzero"`
 	FinishedAt  time.Time     `json:"finished_at,omitzero"`

@@ -21,6 +21,8 @@ func (r *run) judge(exit sandbox.Exit) verdict {
 	switch reason := r.cause(); {
 	case reason != "":
 		v.reason = reason
+	case exit.Unknown:
+		return lost(errUnknownEnd)
 	case !r.out.started:
 		return notStarted(r.out.failure, exit)
 	case r.unseen && exit.Code == unknownCode:

@@ -29,11 +29,19 @@ func TestStartedLineComesFirst(t *testing.T) {
 }
 
 func TestExitCodesAreTheAgents(t *testing.T) {
-	for _, code := range []int{0, 1, 2, 10, 124, 125, 126, 127, 128, 137, 143, 254, 255} {
+	for _, code := range []int{0, 1, 2, 10, 124, 125, 126, 127, 128, 137, 143, 253, 255} {
 		newBox(t, fmt.Sprintf("exit %d", code)).run(t).exits(t, code)
 	}
 	for _, sig := range []unix.Signal{unix.SIGKILL, unix.SIGTERM, unix.SIGSEGV, unix.SIGPIPE} {
 		newBox(t, fmt.Sprintf("kill -%d $$", sig)).run(t).exits(t, 128+int(sig))
+	}
+}
+
+// TestTheCodeThatIsGivenUp: init needs one for success.
+func TestTheCodeThatIsGivenUp(t *testing.T) {
+	r := newBox(t, "exit 254").run(t)
+	if said := r.agentSaid(t); r.status.ExitStatus() != 253 || said != "torno-init: the exit code 254 is told as 253\n" {
+		t.Errorf("status %#x, %q", r.status, said)
 	}
 }
 

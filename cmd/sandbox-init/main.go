@@ -7,8 +7,9 @@
 //	sandbox-init version   prints the version; as an agent it is the one that does nothing
 //
 // Exit codes behind the line "torno-init 1 started …" are the agent's: n for exit n, 128+n for signal n, 126 for a program
-// that cannot be executed, 127 for one that is not there. Without that line the agent was not started; the code is 125
-// and the line "torno-init 1 failed …" says why. Package initproc states what is promised, package runfile the protocol.
+// that cannot be executed, 127 for one that is not there; but 254 for 0, which an engine may make up. Without that line
+// the agent was not started; the code is 125 and the line "torno-init 1 failed …" says why. Package initproc states what
+// is promised, package runfile the protocol.
 package main
 
 import (

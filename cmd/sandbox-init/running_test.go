@@ -112,7 +112,7 @@ func (r result) agentSaid(t *testing.T) string {
 // exits checks how the agent ended, and that init said nothing of its own.
 func (r result) exits(t *testing.T, code int) {
 	t.Helper()
-	if said := r.agentSaid(t); !r.status.Exited() || r.status.ExitStatus() != code || said != "" {
+	if said := r.agentSaid(t); !r.status.Exited() || r.status.ExitStatus() != runfile.ExitFor(code) || said != "" {
 		t.Fatalf("status %#x instead of exit %d; stdout %q, stderr %q", r.status, code, r.stdout, said)
 	}
 }

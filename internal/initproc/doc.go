@@ -6,8 +6,8 @@
 //   - No instruction of the agent runs in a sandbox that is not the pinned one: as root, with a capability, without
 //     no_new_privs, or with another directory at the place of a mount. It stops before and says which.
 //   - Its first line on standard error comes before every byte of the agent's, and behind a started line every exit code
-//     is the agent's: n for exit n, 128+n for signal n, 126 for a program that cannot be executed, 127 for one that is
-//     not there. Without that line it is runfile.FailedExit.
+//     is the agent's, as runfile.ExitFor spells it: n for exit n, 128+n for signal n, 126 for a program that cannot be
+//     executed, 127 for one that is not there. Without that line it is runfile.FailedExit.
 //   - INT, TERM, HUP, QUIT, USR1 and USR2 reach the agent's process group. One that comes before the agent runs ends the
 //     run with 128+n. In the first millisecond, while Go's runtime starts, the kernel drops a signal or the runtime ends
 //     the program without a started line.

@@ -121,7 +121,11 @@ func (r *run) run() int {
 	}
 	code := r.supervise(pid)
 	r.finish()
-	return code
+	told := runfile.ExitFor(code)
+	if seen, _ := runfile.AgentExit(told); seen != code {
+		warn("the exit code %d is told as %d", code, seen)
+	}
+	return told
 }
 
 // finish hands out what the agent printed. Nobody is left who could touch the workspace from inside.

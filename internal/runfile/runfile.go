@@ -11,8 +11,8 @@
 //
 // The first is said when everything in the File is proved and set up. From there on standard error is the agent's, and
 // so is the exit code: n for an exit, 128+n for a death by signal n, 126 for a program that cannot be executed, 127 for
-// one that is not there. Init may add lines of its own that begin with "torno-init: ", but the agent can print the same,
-// so that no byte behind the first line proves anything.
+// one that is not there, each as ExitFor spells it. Init may add lines of its own that begin with "torno-init: ", but the
+// agent can print the same, so that no byte behind the first line proves anything.
 //
 // The second is said when the agent was not started, and then nothing follows but the exit code FailedExit. An exit
 // code without a started line is not the agent's, whatever it is, and with a started line none is init's.

@@ -17,6 +17,36 @@ const (
 // FailedExit is init's own exit code before the started line; behind that line no code is ever init's own.
 const FailedExit = 125
 
+// An engine that was killed while a sandbox ended may believe, when it is back, that it ended with 0. So init never ends
+// with 0: it says success otherwise, and no engine makes that up. The code that is given up for it is told as its neighbour.
+const (
+	succeeded = 254
+	neighbour = 253
+)
+
+// ExitFor is init's own exit code behind the started line, for the agent's.
+func ExitFor(agent int) int {
+	switch agent {
+	case 0:
+		return succeeded
+	case succeeded:
+		return neighbour
+	}
+	return agent
+}
+
+// AgentExit is the agent's exit code, read by the host from what an engine says of init's. It is not known when it is one
+// with which init does not end.
+func AgentExit(init int) (code int, known bool) {
+	switch init {
+	case 0:
+		return 0, false
+	case succeeded:
+		return 0, true
+	}
+	return init, true
+}
+
 // Failure is why init did not start the agent.
 type Failure string
 

@@ -52,3 +52,18 @@ func TestNotInitsFirstLine(t *testing.T) {
 		}
 	}
 }
+
+// TestExitCodes: whatever the agent's code is, init does not end with the one that an engine may make up, and all but one
+// are read as they were.
+func TestExitCodes(t *testing.T) {
+	for agent := range 256 {
+		told := runfile.ExitFor(agent)
+		code, known := runfile.AgentExit(told)
+		if told == 0 || !known || code != agent && agent != 254 || agent == 254 && code != 253 {
+			t.Errorf("%d is told as %d and read as %d, %t", agent, told, code, known)
+		}
+	}
+	if _, known := runfile.AgentExit(0); known {
+		t.Error("what init never says is believed")
+	}
+}

@@ -148,7 +148,7 @@ func (a *attachment) awaitExit(l *Launcher) (sandbox.Exit, error) {
 	case isGone(err) && code == killedCode && !a.box.killed.Load():
 		return sandbox.Exit{}, l.wrap(err, "look at", a.handle) // somebody else removed it, and what ran in it
 	case isGone(err):
-		return sandbox.Exit{Code: code}, nil // removed since
+		return exitWith(code), nil // removed since
 	case a.isClosed():
 		return sandbox.Exit{}, errClosed
 	case err != nil:

@@ -70,7 +70,9 @@ func TestExhaustion(t *testing.T) {
 	if cache.Got != cache.Most || cache.Stop != "" {
 		t.Errorf("a program that writes more than its memory holds got %d of %d, and %q", cache.Got, cache.Most, cache.Stop)
 	}
-	if peak.Got <= 0 || peak.Got > spec.Limits.Memory {
+	// A charge that the kernel cannot refuse goes over the limit for a moment, by pages.
+	const forced = 64 << 10
+	if peak.Got <= 0 || peak.Got > spec.Limits.Memory+forced {
 		t.Errorf("the sandbox had %d bytes of memory", peak.Got)
 	}
 }

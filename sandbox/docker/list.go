@@ -8,6 +8,7 @@ import (
 
 	"github.com/docker/docker/api/types/container"
 
+	"torno/internal/runfile"
 	"torno/sandbox"
 )
 
@@ -65,14 +66,19 @@ func (l *Launcher) exitOf(ctx context.Context, h sandbox.Handle) (*sandbox.Exit,
 
 // exitFrom reads a container's state. What it used at most the engine does not keep.
 func exitFrom(state *container.State) sandbox.Exit {
-	exit := sandbox.Exit{
-		Code: state.ExitCode, OutOfMemory: state.OOMKilled,
-		StartedAt: engineTime(state.StartedAt), FinishedAt: engineTime(state.FinishedAt),
-	}
+	exit := exitWith(state.ExitCode)
+	exit.OutOfMemory = state.OOMKilled
+	exit.StartedAt, exit.FinishedAt = engineTime(state.StartedAt), engineTime(state.FinishedAt)
 	if exit.StartedAt.After(exit.FinishedAt) {
 		exit.StartedAt = exit.FinishedAt // the engine notes the start when its call returns; a quick agent has ended by then
 	}
 	return exit
+}
+
+// exitWith is an end with init's exit code, as the engine says it.
+func exitWith(init int) sandbox.Exit {
+	code, known := runfile.AgentExit(init)
+	return sandbox.Exit{Code: code, Unknown: !known}
 }
 
 // engineTime is a time as the engine writes it, or the zero time.

@@ -84,6 +84,20 @@ func TestWhatTheEngineForgotIsAttemptedAgain(t *testing.T) {
 	nothingMore(h, a, 2)
 }
 
+// TestTheEngineForgetsHowItEnded has a child killed and cleaned away behind its engine's back, as when the engine is killed
+// between the end of a child and the note of that. The engine says then that it ended with 0.
+func TestTheEngineForgetsHowItEnded(t *testing.T) {
+	h, engine := with(t, living)
+	a := h.Submit(house.Ask{ID: "s1", Task: until})
+	h.Says(a, "ready")
+	id := engine.Containers(t, h.Installation())[0].ID
+	engine.Kill()
+	engine.CleanAway(id)
+	engine.Launch()
+	engine.Await()
+	h.Want(h.Response(a), delegation.StatusError, delegation.ReasonLost, -1)
+}
+
 func missing(path string) bool {
 	_, err := os.Stat(path)
 	return os.IsNotExist(err)

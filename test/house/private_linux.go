@@ -167,6 +167,17 @@ func (p *Private) PowerUp() {
 	p.Await()
 }
 
+// CleanAway kills a container and removes every trace of it beneath the daemon, which is dead.
+func (p *Private) CleanAway(container string) {
+	p.Helper()
+	for _, args := range [][]string{{"task", "rm", "--force", container}, {"container", "rm", container}} {
+		args = append([]string{"--address", p.path("containerd.sock"), "--namespace", "moby"}, args...)
+		if out, err := exec.Command(which("ctr"), args...).CombinedOutput(); err != nil {
+			p.Fatalf("ctr %v: %v\n%s", args, err, out)
+		}
+	}
+}
+
 // Hang stops the daemon in the middle of whatever it does, until it is let on.
 func (p *Private) Hang() (letOn func()) {
 	p.Helper()

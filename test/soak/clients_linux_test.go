@@ -14,12 +14,14 @@ import (
 
 // clients lets them do what they like until ctx is done.
 func (s *scene) clients(ctx context.Context, d dice) {
-	for s.linger(ctx, nil) {
+	for {
 		next := nextStep(d)
-		if !s.linger(ctx, time.After(next.wait)) {
+		select {
+		case <-ctx.Done():
 			return
+		case <-time.After(next.wait):
+			s.take(next)
 		}
-		s.take(next)
 	}
 }
 

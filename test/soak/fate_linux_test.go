@@ -31,26 +31,28 @@ type fate struct {
 
 // strike does what it likes until ctx is done, and puts everything back then.
 func (f *fate) strike(ctx context.Context, d dice) {
-	for {
-		next := nextStroke(d, f.among, len(f.points))
-		for deadline := time.After(next.wait); f.linger(ctx, nil); {
-			select {
-			case <-deadline:
-				deadline = nil
-			case <-time.After(20 * time.Millisecond):
-			case <-ctx.Done():
-			}
-			if f.mourn(); deadline == nil {
-				break
-			}
-		}
-		if ctx.Err() != nil {
-			break
-		}
+	for next := nextStroke(d, f.among, len(f.points)); f.rest(ctx, next.wait); next = nextStroke(d, f.among, len(f.points)) {
 		f.do(next)
 	}
 	f.mourn()
 	f.end(stroke{deed: deedKill, settled: settings{running: 4, shutdown: "cancel", extra: true}, point: -1})
+}
+
+// rest waits, while the watcher may die, and says whether to go on.
+func (f *fate) rest(ctx context.Context, wait time.Duration) bool {
+	over := time.After(wait)
+	look := time.NewTicker(20 * time.Millisecond)
+	defer look.Stop()
+	for {
+		f.mourn()
+		select {
+		case <-over:
+			return true
+		case <-ctx.Done():
+			return false
+		case <-look.C:
+		}
+	}
 }
 
 // mourn starts another watcher where one has died at its point.

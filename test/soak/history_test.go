@@ -109,8 +109,8 @@ type history struct {
 
 // deedOfEngine is an entry in the engine's own record.
 type deedOfEngine struct {
-	action, container string
-	at                time.Time
+	action, container, code string // a code where something ended
+	at                      time.Time
 }
 
 // count is how often the engine did something for a key.
@@ -186,7 +186,7 @@ func (h *history) tell(a *ask) string {
 	}
 	for attempt := range a.attempts {
 		for _, d := range h.engine[keyOf(a, attempt+1)] {
-			fmt.Fprintf(&story, "  %s the engine: %s %.12s for attempt %d\n", show(d.at), d.action, d.container, attempt+1)
+			fmt.Fprintf(&story, "  %s the engine: %s %s %.12s for attempt %d\n", show(d.at), d.action, d.code, d.container, attempt+1)
 		}
 	}
 	for _, n := range a.answers {

@@ -151,7 +151,7 @@ func nextStroke(d dice, among []weighted[deed], points int) stroke {
 		wait: d.between(200*time.Millisecond, 4*time.Second), deed: choose(d, among), down: d.between(0, 1500*time.Millisecond),
 		live:    d.IntN(2) == 0,
 		settled: settings{running: 2 + d.IntN(3), shutdown: choose(d, shutdowns), extra: d.IntN(3) > 0},
-		point:   d.IntN(2*points) - points, pass: 1 + d.IntN(6), which: d.IntN(1 << 20),
+		point:   d.IntN(2*points) - points, pass: 1 + d.IntN(4), which: d.IntN(1 << 20),
 	}
 	s.point = max(s.point, -1)
 	return s

@@ -1,12 +1,10 @@
 package soak
 
 import (
-	"context"
 	"fmt"
 	"path/filepath"
 	"sync"
 	"testing"
-	"time"
 
 	"torno/test/house"
 )
@@ -79,15 +77,4 @@ func (s *scene) next() int {
 	defer s.mu.Unlock()
 	s.count++
 	return s.count
-}
-
-// linger waits for a time, or not at all, and says whether to go on.
-func (s *scene) linger(ctx context.Context, until <-chan time.Time) bool {
-	if until != nil {
-		select {
-		case <-until:
-		case <-ctx.Done():
-		}
-	}
-	return ctx.Err() == nil
 }

@@ -115,7 +115,9 @@ func (s *scene) hear(ctx context.Context, since time.Time) time.Time {
 		since = time.Unix(0, event.TimeNano+1)
 		s.note(func() {
 			key := event.Actor.Attributes["torno.run"]
-			s.engine[key] = append(s.engine[key], deedOfEngine{event.Action, event.Actor.ID, time.Unix(0, event.TimeNano)})
+			s.engine[key] = append(s.engine[key], deedOfEngine{
+				event.Action, event.Actor.ID, event.Actor.Attributes["exitCode"], time.Unix(0, event.TimeNano),
+			})
 		})
 	}
 }
