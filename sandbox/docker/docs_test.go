@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"torno/internal/seccomp"
 	"torno/sandbox"
 )
 
@@ -50,15 +51,15 @@ func TestDocumented(t *testing.T) {
 func table() string {
 	var b strings.Builder
 	b.WriteString("\n| because | calls |\n|---|---|\n")
-	for _, r := range (filter{}).rules() {
-		if r.errno != 0 {
+	for _, r := range (seccomp.Filter{}).Rules() {
+		if r.Errno != 0 {
 			continue
 		}
 		where := ""
-		if r.arch != "" {
-			where = " (" + r.arch + ")"
+		if r.Arch != "" {
+			where = " (" + r.Arch + ")"
 		}
-		fmt.Fprintf(&b, "| %s%s | `%s` |\n", r.reason, where, strings.Join(r.names, "` `"))
+		fmt.Fprintf(&b, "| %s%s | `%s` |\n", r.Reason, where, strings.Join(r.Names, "` `"))
 	}
 	b.WriteString("\n")
 	return b.String()

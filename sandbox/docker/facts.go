@@ -11,6 +11,11 @@ import (
 	"torno/sandbox"
 )
 
+// engineArchitectures are the names that engines have for those that there is a filter for.
+var engineArchitectures = map[string]string{
+	"x86_64": "amd64", "amd64": "amd64", "aarch64": "arm64", "arm64": "arm64",
+}
+
 // facts are what the engine says of itself, as far as sandboxes are made by it.
 type facts struct {
 	arch string

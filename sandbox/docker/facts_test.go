@@ -119,7 +119,7 @@ func TestGuaranteesSayWhy(t *testing.T) {
 	if !strings.Contains(byPath[sandbox.MountsByHandle].By, "there is a reason") || !byHandle[sandbox.OwnIdentity].Enforced {
 		t.Errorf("by path %v, by handle %v", byPath[sandbox.MountsByHandle], byHandle[sandbox.OwnIdentity])
 	}
-	l.filter.openat2 = true
+	l.filter.Openat2 = true
 	if by := l.guarantee("")[sandbox.SyscallFilter].By; !strings.Contains(by, "openat2") {
 		t.Errorf("the weaker filter is not told of: %s", by)
 	}

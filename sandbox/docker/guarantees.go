@@ -34,7 +34,7 @@ func (l *Launcher) guarantee(byPath string) sandbox.Guarantees {
 			g[key] = sandbox.Guarantee{By: "the engine's kernel has no " + by + " (docker info says so)"}
 		}
 	}
-	if l.filter.openat2 {
+	if l.filter.Openat2 {
 		g[sandbox.SyscallFilter] = yes("seccomp, Torno's own list; openat2 is open because this engine's runtime needs it, " +
 			"so that set-id files can be made in a workspace")
 	}

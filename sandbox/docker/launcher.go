@@ -16,6 +16,7 @@ import (
 	"github.com/docker/docker/api/types/mount"
 
 	"torno/internal/mounts"
+	"torno/internal/seccomp"
 	"torno/sandbox"
 )
 
@@ -32,7 +33,7 @@ type Launcher struct {
 	// What the trial found out.
 	slots      *mounts.Slots
 	byHandle   bool
-	filter     filter
+	filter     seccomp.Filter
 	seccomp    string // the filter as the engine takes it
 	guarantees sandbox.Guarantees
 

@@ -12,6 +12,7 @@ import (
 	"github.com/docker/docker/api/types/container"
 
 	"torno/internal/mounts"
+	"torno/internal/seccomp"
 )
 
 // settle finds out how sandboxes are made here: by trying. Mounts by handle come first, and the strict filter comes
@@ -121,9 +122,9 @@ func (l *Launcher) adopt(ctx context.Context) error {
 // tryFilters finds the strictest filter under which a sandbox starts. Another failure than that of the start has nothing
 // to do with filters.
 func (l *Launcher) tryFilters(ctx context.Context) (err error) {
-	for _, f := range []filter{{arch: l.facts.arch}, {arch: l.facts.arch, openat2: true}} {
+	for _, f := range []seccomp.Filter{{Arch: l.facts.arch}, {Arch: l.facts.arch, Openat2: true}} {
 		l.filter = f
-		if l.seccomp, err = f.profile(); err != nil {
+		if l.seccomp, err = filterText(f); err != nil {
 			return err
 		}
 		var notStarted *startError

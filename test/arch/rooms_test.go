@@ -37,13 +37,14 @@ var rooms = map[string]room{
 	"internal/runfile":  {theirs: []string{unix}},
 	"internal/initproc": {ours: []string{"internal/runfile"}, theirs: []string{unix}},
 	"internal/mounts":   {ours: []string{"sandbox"}, theirs: []string{unix}},
+	"internal/seccomp":  {},
 	"internal/tree":     {theirs: []string{unix}},
 	"internal/doctor":   {ours: []string{"sandbox", "internal/mounts"}, theirs: []string{unix}},
 	"internal/journal":  {ours: []string{"delegation", "sandbox"}, theirs: []string{"modernc.org/sqlite/..."}},
 	"internal/control":  {ours: []string{"delegation", "sandbox", "internal/journal"}, theirs: []string{unix}},
 	"configs":           {ours: []string{"delegation", "sandbox", "internal/runfile"}, theirs: []string{yaml}},
 	"sandbox/docker": {
-		ours: []string{"delegation", "sandbox", "internal/doctor", "internal/mounts", "internal/runfile"},
+		ours: []string{"delegation", "sandbox", "internal/doctor", "internal/mounts", "internal/runfile", "internal/seccomp"},
 		theirs: []string{
 			"github.com/docker/docker/...", "github.com/docker/go-units", "github.com/containerd/errdefs",
 			"github.com/opencontainers/image-spec/...", unix,

@@ -1,4 +1,4 @@
-package docker
+package seccomp
 
 import (
 	"encoding/json"
@@ -19,37 +19,37 @@ var never = calls(`
 var guarded = calls(`
 	chmod clone creat fallocate fchmod fchmodat fchmodat2 ioctl mknod mknodat open openat personality socket socketpair`)
 
-func TestSeccompAllowsNothingThatHarms(t *testing.T) {
+func TestNothingThatHarmsIsAllowed(t *testing.T) {
 	for arch := range architectures {
-		for _, r := range (filter{arch: arch}).rules() {
-			if r.reason == "" {
-				t.Errorf("nobody says why %v may be there", r.names)
+		for _, r := range (Filter{Arch: arch}).Rules() {
+			if r.Reason == "" {
+				t.Errorf("nobody says why %v may be there", r.Names)
 			}
-			for _, name := range r.names {
+			for _, name := range r.Names {
 				switch {
-				case r.errno != 0:
+				case r.Errno != 0:
 				case slices.Contains(never, name):
-					t.Errorf("%s: %s is allowed (%s)", arch, name, r.reason)
-				case slices.Contains(guarded, name) && len(r.args) == 0:
-					t.Errorf("%s: %s is allowed whatever its arguments (%s)", arch, name, r.reason)
+					t.Errorf("%s: %s is allowed (%s)", arch, name, r.Reason)
+				case slices.Contains(guarded, name) && len(r.Args) == 0:
+					t.Errorf("%s: %s is allowed whatever its arguments (%s)", arch, name, r.Reason)
 				}
 			}
 		}
 	}
 }
 
-// TestSeccompNamesEachCallInOneWay finds a call that one rule allows and another one refuses, or allows twice.
-func TestSeccompNamesEachCallInOneWay(t *testing.T) {
+// TestEachCallIsNamedInOneWay finds a call that one rule allows and another one refuses, or allows twice.
+func TestEachCallIsNamedInOneWay(t *testing.T) {
 	for arch := range architectures {
 		for _, openat2 := range []bool{false, true} {
-			seen := map[string]rule{}
-			for _, r := range (filter{arch: arch, openat2: openat2}).rules() {
-				if r.arch != "" && r.arch != arch {
+			seen := map[string]Rule{}
+			for _, r := range (Filter{Arch: arch, Openat2: openat2}).Rules() {
+				if r.Arch != "" && r.Arch != arch {
 					continue
 				}
-				for _, name := range r.names {
-					if other, twice := seen[name]; twice && (len(r.args) == 0 || len(other.args) == 0) {
-						t.Errorf("%s: %s is there for %q and for %q", arch, name, other.reason, r.reason)
+				for _, name := range r.Names {
+					if other, twice := seen[name]; twice && (len(r.Args) == 0 || len(other.Args) == 0) {
+						t.Errorf("%s: %s is there for %q and for %q", arch, name, other.Reason, r.Reason)
 					}
 					seen[name] = r
 				}
@@ -58,17 +58,13 @@ func TestSeccompNamesEachCallInOneWay(t *testing.T) {
 	}
 }
 
-func TestSeccompProfileAsTheEngineTakesIt(t *testing.T) {
-	strict, err := filter{arch: "amd64"}.profile()
+func TestProfile(t *testing.T) {
+	p, err := Filter{Arch: "amd64"}.Profile()
 	if err != nil {
 		t.Fatal(err)
 	}
-	var p profileJSON
-	if err := json.Unmarshal([]byte(strict), &p); err != nil {
-		t.Fatal(err)
-	}
 	if p.DefaultAction != "SCMP_ACT_ERRNO" || p.DefaultErrnoRet != 1 || !slices.Equal(p.Architectures, []string{"SCMP_ARCH_X86_64"}) {
-		t.Errorf("the frame is %+v", profileJSON{p.DefaultAction, p.DefaultErrnoRet, p.Architectures, nil})
+		t.Errorf("the frame is %+v", Profile{p.DefaultAction, p.DefaultErrnoRet, p.Architectures, nil})
 	}
 	actions := map[string]string{}
 	for _, s := range p.Syscalls {
@@ -79,18 +75,31 @@ func TestSeccompProfileAsTheEngineTakesIt(t *testing.T) {
 	if actions["read"] != "SCMP_ACT_ALLOW" || actions["openat2"] != "SCMP_ACT_ERRNO" || actions["mount"] != "" {
 		t.Errorf("read %q, openat2 %q, mount %q", actions["read"], actions["openat2"], actions["mount"])
 	}
-	if _, err := (filter{arch: "riscv64"}).profile(); err == nil {
+	if _, err := (Filter{Arch: "riscv64"}).Profile(); err == nil {
 		t.Error("an architecture that nobody has thought about has a profile")
 	}
 }
 
-func TestSeccompArm64HasNoOlderNames(t *testing.T) {
-	profile, err := filter{arch: "arm64"}.profile()
-	if err != nil {
-		t.Fatal(err)
+// TestProfileAsEnginesAndRuntimesReadIt: of what they do not know they say nothing, and do without.
+func TestProfileAsEnginesAndRuntimesReadIt(t *testing.T) {
+	var p Profile
+	for _, r := range []Rule{
+		{Names: calls("a b"), Args: []Arg{{1, allBits, 7}, {2, 0xFF, 5}}}, {Names: calls("c"), Errno: enosys},
+	} {
+		p.Syscalls = append(p.Syscalls, r.syscall())
 	}
-	var p profileJSON
-	if err := json.Unmarshal([]byte(profile), &p); err != nil {
+	text, err := json.Marshal(p)
+	want := `{"defaultAction":"","defaultErrnoRet":0,"architectures":null,"syscalls":[` +
+		`{"names":["a","b"],"action":"SCMP_ACT_ALLOW","args":[{"index":1,"value":7,"valueTwo":0,"op":"SCMP_CMP_EQ"},` +
+		`{"index":2,"value":255,"valueTwo":5,"op":"SCMP_CMP_MASKED_EQ"}]},{"names":["c"],"action":"SCMP_ACT_ERRNO","errnoRet":38}]}`
+	if err != nil || string(text) != want {
+		t.Errorf("%s, %v", text, err)
+	}
+}
+
+func TestArm64HasNoOlderNames(t *testing.T) {
+	p, err := Filter{Arch: "arm64"}.Profile()
+	if err != nil {
 		t.Fatal(err)
 	}
 	for _, s := range p.Syscalls {
@@ -103,17 +112,17 @@ func TestSeccompArm64HasNoOlderNames(t *testing.T) {
 }
 
 // allowed does what the kernel does with the rules.
-func allowed(rules []rule, name string, args ...uint64) bool {
-	return slices.ContainsFunc(rules, func(r rule) bool {
-		return r.errno == 0 && slices.Contains(r.names, name) && !slices.ContainsFunc(r.args, func(a argument) bool {
-			return args[a.index]&a.mask != a.value
+func allowed(rules []Rule, name string, args ...uint64) bool {
+	return slices.ContainsFunc(rules, func(r Rule) bool {
+		return r.Errno == 0 && slices.Contains(r.Names, name) && !slices.ContainsFunc(r.Args, func(a Arg) bool {
+			return args[a.Index]&a.Mask != a.Value
 		})
 	})
 }
 
 // TestNothingThatOutlivesARunCanBeGivenToAFile: the second half of the numbers is what the kernel does not look at.
 func TestNothingThatOutlivesARunCanBeGivenToAFile(t *testing.T) {
-	rules := filter{arch: "amd64"}.rules()
+	rules := Filter{Arch: "amd64"}.Rules()
 	for name, number := range map[string]uint64{
 		"FS_IOC_SETFLAGS": 0x40086602, "FS_IOC_FSSETXATTR": 0x401C5820, "FS_IOC_SETVERSION": 0x40087602,
 		"FS_IOC_ENABLE_VERITY": 0x40806685, "FS_IOC_SET_ENCRYPTION_POLICY": 0x800C6613, "EXT4_IOC_RESIZE_FS": 0x40086610,
@@ -137,7 +146,7 @@ func TestNothingThatOutlivesARunCanBeGivenToAFile(t *testing.T) {
 }
 
 func TestSpaceIsTakenByWriting(t *testing.T) {
-	rules := filter{arch: "arm64"}.rules()
+	rules := Filter{Arch: "arm64"}.Rules()
 	const keepSize, zeroRange = 1, 0x10
 	for _, mode := range []uint64{0, keepSize, zeroRange, zeroRange | keepSize} {
 		if allowed(rules, "fallocate", 3, mode, 0, 1<<40) {
