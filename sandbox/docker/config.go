@@ -7,6 +7,7 @@ import (
 	"github.com/docker/docker/api/types/container"
 	"github.com/docker/docker/api/types/mount"
 
+	"torno/internal/hostroot"
 	"torno/internal/runfile"
 	"torno/sandbox"
 )
@@ -27,9 +28,6 @@ type recipe struct {
 	covers  []string // the image's VOLUMEs, which would otherwise be unbounded directories on the host
 }
 
-// hostname is every sandbox's: the host's name is no business of a child's.
-const hostname = "sandbox"
-
 // maskedPaths tell of the host and are hidden; readOnlyPaths reach into it. The engine's own lists, longer with
 // each version, are here in full, so that an old engine hides what a new one does.
 var (
@@ -46,7 +44,7 @@ var (
 // field of the engine's types against a table of which is which.
 func containerConfig(r recipe) (*container.Config, *container.HostConfig) {
 	config := &container.Config{
-		Hostname: hostname,
+		Hostname: hostroot.Hostname,
 		User:     fmt.Sprintf("%d:%d", r.uid, r.gid),
 		// No network is set up at all. The runtime still makes a namespace with nothing but loopback in it, and does it
 		// in half the time that the engine needs for its network "none".

@@ -253,3 +253,11 @@ func (e *engine) removeVolume(ctx context.Context, name string) error {
 // isGone and isConflict read the engine's typed answers.
 func isGone(err error) bool     { return errdefs.IsNotFound(err) }
 func isConflict(err error) bool { return errdefs.IsConflict(err) }
+
+// ignore takes one kind of error for none.
+func ignore(err, kind error) error {
+	if errors.Is(err, kind) {
+		return nil
+	}
+	return err
+}

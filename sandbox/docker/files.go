@@ -2,28 +2,26 @@ package docker
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io/fs"
-	"os"
+	"maps"
 	"path/filepath"
+	"slices"
 	"strings"
 
+	"torno/internal/hostroot"
 	"torno/internal/runfile"
 	"torno/sandbox"
 )
 
-// userDir is the part of the run directory that stands for the files of /etc which differ between sandboxes.
-const userDir = "etc"
-
 // writeFiles fills the slot's run directory, which belongs to the host, and binds it with what else the host gives.
 func (m *making) writeFiles(context.Context) error {
 	dir := m.slot.RunDir()
-	if err := makePublicDir(filepath.Join(dir, userDir)); err != nil {
+	if err := hostroot.MakeDir(filepath.Join(dir, hostroot.UserDir)); err != nil {
 		return err
 	}
-	for name, content := range userEtc(m.recipe.uid, m.recipe.gid) {
-		if err := writePublic(filepath.Join(dir, userDir, name), []byte(content)); err != nil {
+	for name, content := range hostroot.UserEtc(m.recipe.uid, m.recipe.gid) {
+		if err := hostroot.WriteFile(filepath.Join(dir, hostroot.UserDir, name), []byte(content)); err != nil {
 			return err
 		}
 	}
@@ -31,7 +29,7 @@ func (m *making) writeFiles(context.Context) error {
 		if err := checkFileName(file.Name); err != nil {
 			return err
 		}
-		if err := writePublic(filepath.Join(dir, file.Name), file.Content); err != nil {
+		if err := hostroot.WriteFile(filepath.Join(dir, file.Name), file.Content); err != nil {
 			return err
 		}
 	}
@@ -43,21 +41,8 @@ func (m *making) writeFiles(context.Context) error {
 
 // checkFileName keeps a file of the spec out of the way of ours.
 func checkFileName(name string) error {
-	if !fs.ValidPath(name) || strings.Contains(name, "/") || name == "." || name == userDir || name == filepath.Base(runfile.Path) {
+	if !fs.ValidPath(name) || strings.Contains(name, "/") || name == "." || name == hostroot.UserDir || name == filepath.Base(runfile.Path) {
 		return fmt.Errorf("file name %q cannot be had in %s", name, sandbox.RunDir)
-	}
-	return nil
-}
-
-// writePublic writes a file that is new and that every sandbox's user can read, whatever our umask is.
-func writePublic(path string, content []byte) error {
-	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o444)
-	if err != nil {
-		return fmt.Errorf("write a file for the sandbox: %w", err)
-	}
-	_, err = file.Write(content)
-	if err := errors.Join(err, file.Chmod(0o444), file.Close()); err != nil {
-		return fmt.Errorf("write %s for the sandbox: %w", filepath.Base(path), err)
 	}
 	return nil
 }
@@ -72,8 +57,8 @@ func (m *making) bindFiles(dir string) error {
 	if m.order.spec.RootFS.Host {
 		return nil // the staged /etc has them, or links to them
 	}
-	for _, name := range sortedKeys(userEtc(0, 0)) {
-		m.recipe.mounts = append(m.recipe.mounts, readOnlyBind(filepath.Join(run, userDir, name), "/etc/"+name))
+	for _, name := range slices.Sorted(maps.Keys(hostroot.UserEtc(0, 0))) {
+		m.recipe.mounts = append(m.recipe.mounts, readOnlyBind(filepath.Join(run, hostroot.UserDir, name), "/etc/"+name))
 	}
 	for _, name := range []string{"hostname", "hosts", "resolv.conf"} {
 		m.recipe.mounts = append(m.recipe.mounts, readOnlyBind(filepath.Join(m.shared.etc, name), "/etc/"+name))

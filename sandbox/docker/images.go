@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"path"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -81,7 +83,7 @@ func (m *images) look(ctx context.Context, root sandbox.RootFS) (knownImage, err
 	}
 	known := knownImage{id: found.ID, seen: m.now()}
 	if found.Config != nil {
-		known.covers, err = coversOf(sortedKeys(found.Config.Volumes))
+		known.covers, err = coversOf(slices.Sorted(maps.Keys(found.Config.Volumes)))
 	}
 	if err != nil {
 		return knownImage{}, fmt.Errorf("image %s: %w", root.Image, err)

@@ -15,6 +15,7 @@ import (
 	"github.com/docker/docker/api/types"
 	"github.com/docker/docker/api/types/mount"
 
+	"torno/internal/hostroot"
 	"torno/internal/mounts"
 	"torno/internal/seccomp"
 	"torno/sandbox"
@@ -140,10 +141,10 @@ func (l *Launcher) prepare(ctx context.Context) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return fmt.Errorf("make the launcher's directory: %w", err)
 	}
-	if err := makePublicDir(empty); err != nil {
+	if err := hostroot.MakeDir(empty); err != nil {
 		return err
 	}
-	layout := readLayout("/")
+	layout := hostroot.Read("/")
 	image, err := importEmptyImage(ctx, l.engine, l.names, layout)
 	if err != nil {
 		return err
@@ -152,7 +153,7 @@ func (l *Launcher) prepare(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	etc, err := stageEtc("/", dir)
+	etc, err := hostroot.StageEtc("/", dir)
 	if err != nil {
 		return err
 	}
@@ -163,23 +164,12 @@ func (l *Launcher) prepare(ctx context.Context) error {
 	if empty, err = l.options.EnginePath(empty); err != nil {
 		return err
 	}
-	l.shared.hostMounts = layout.mounts(l.shared.etc, empty)
+	l.shared.hostMounts = readOnlyBinds(layout.Binds(l.shared.etc, empty))
 	return l.removeOutdated(ctx, filepath.Base(etc))
 }
 
 // dir is where the launcher keeps its own.
 func (l *Launcher) dir() string { return filepath.Join(l.options.StateDir, "docker") }
-
-// makePublicDir makes a directory that a sandbox can look into, whatever our umask is.
-func makePublicDir(path string) error {
-	if err := os.MkdirAll(path, 0o755); err != nil {
-		return fmt.Errorf("make a directory for sandboxes: %w", err)
-	}
-	if err := os.Chmod(path, 0o755); err != nil {
-		return fmt.Errorf("open a directory to sandboxes: %w", err)
-	}
-	return nil
-}
 
 // Check says what is enforced, and that the engine can be reached.
 func (l *Launcher) Check(ctx context.Context) (sandbox.Guarantees, error) {

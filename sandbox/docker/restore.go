@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"torno/internal/hostroot"
 	"torno/sandbox"
 )
 
@@ -21,7 +22,7 @@ func (l *Launcher) lacksInit(ctx context.Context, err error) bool {
 func (l *Launcher) restore(ctx context.Context) (missing bool, err error) {
 	l.restoring.Lock()
 	defer l.restoring.Unlock()
-	image, err := importEmptyImage(ctx, l.engine, l.names, readLayout("/"))
+	image, err := importEmptyImage(ctx, l.engine, l.names, hostroot.Read("/"))
 	if err != nil {
 		return false, err
 	}

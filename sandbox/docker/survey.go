@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -66,7 +67,7 @@ func (e *engine) installations(ctx context.Context) ([]doctor.Leftover, error) {
 		}
 	}
 	var all []doctor.Leftover
-	for _, id := range sortedKeys(found) {
+	for _, id := range slices.Sorted(maps.Keys(found)) {
 		slices.Sort(found[id].Slots)
 		all = append(all, *found[id])
 	}

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"torno/internal/hostroot"
 	"torno/internal/mounts"
 	"torno/internal/runfile"
 	"torno/sandbox"
@@ -103,7 +104,7 @@ type scratch struct {
 // makeScratch makes it. By path its owner is whom the sandbox runs as, which is never root.
 func (l *Launcher) makeScratch() (scratch, error) {
 	s := scratch{dir: filepath.Join(l.dir(), "trial"), owner: uint32(os.Geteuid())}
-	if err := makePublicDir(s.dir); err != nil {
+	if err := hostroot.MakeDir(s.dir); err != nil {
 		return s, err
 	}
 	if s.owner != 0 || l.byHandle {

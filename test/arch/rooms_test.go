@@ -37,6 +37,7 @@ var rooms = map[string]room{
 	"internal/runfile":  {theirs: []string{unix}},
 	"internal/initproc": {ours: []string{"internal/runfile"}, theirs: []string{unix}},
 	"internal/mounts":   {ours: []string{"sandbox"}, theirs: []string{unix}},
+	"internal/hostroot": {ours: []string{"sandbox", "internal/runfile"}},
 	"internal/seccomp":  {},
 	"internal/tree":     {theirs: []string{unix}},
 	"internal/doctor":   {ours: []string{"sandbox", "internal/mounts"}, theirs: []string{unix}},
@@ -44,7 +45,7 @@ var rooms = map[string]room{
 	"internal/control":  {ours: []string{"delegation", "sandbox", "internal/journal"}, theirs: []string{unix}},
 	"configs":           {ours: []string{"delegation", "sandbox", "internal/runfile"}, theirs: []string{yaml}},
 	"sandbox/docker": {
-		ours: []string{"delegation", "sandbox", "internal/doctor", "internal/mounts", "internal/runfile", "internal/seccomp"},
+		ours: []string{"delegation", "sandbox", "internal/doctor", "internal/hostroot", "internal/mounts", "internal/runfile", "internal/seccomp"},
 		theirs: []string{
 			"github.com/docker/docker/...", "github.com/docker/go-units", "github.com/containerd/errdefs",
 			"github.com/opencontainers/image-spec/...", unix,

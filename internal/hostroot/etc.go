@@ -1,4 +1,4 @@
-package docker
+package hostroot
 
 import (
 	"crypto/sha256"
@@ -26,16 +26,22 @@ var hostEtc = []string{
 	"ld.so.cache", "ld.so.conf", "ld.so.conf.d", "localtime", "os-release", "protocols", "services", "mime.types",
 }
 
+// Hostname is every sandbox's: the host's name is no business of a child's.
+const Hostname = "sandbox"
+
 // ourEtc is what is the same in every sandbox. There is no name service and no network.
 var ourEtc = map[string]string{
-	"hostname":      hostname + "\n",
-	"hosts":         "127.0.0.1\tlocalhost " + hostname + "\n::1\tlocalhost ip6-localhost ip6-loopback\n",
+	"hostname":      Hostname + "\n",
+	"hosts":         "127.0.0.1\tlocalhost " + Hostname + "\n::1\tlocalhost ip6-localhost ip6-loopback\n",
 	"resolv.conf":   "# A sandbox has no network and no name server.\n",
 	"nsswitch.conf": "passwd: files\ngroup: files\nshadow: files\nhosts: files\nnetworks: files\nprotocols: files\nservices: files\n",
 }
 
-// userEtc differs from sandbox to sandbox. It lies in the sandbox's own run directory, below etc.
-func userEtc(uid, gid uint32) map[string]string {
+// UserDir is the part of the run directory that stands for the files of /etc which differ between sandboxes.
+const UserDir = "etc"
+
+// UserEtc are those files by their names: the only user and the only group.
+func UserEtc(uid, gid uint32) map[string]string {
 	return map[string]string{
 		"passwd": fmt.Sprintf("agent:x:%d:%d:agent:%s:/bin/sh\n", uid, gid, sandbox.Home),
 		"group":  fmt.Sprintf("agent:x:%d:\n", gid),
@@ -48,9 +54,9 @@ const (
 	maxEtcTotal = 64 << 20
 )
 
-// stageEtc makes a directory that stands for /etc in sandboxes with the host's programs, beneath dir, and returns
+// StageEtc makes a directory that stands for /etc in sandboxes with the host's programs, beneath dir, and returns
 // its path. It is named by its content: sandboxes of an earlier life may still see an older one.
-func stageEtc(hostRoot, dir string) (string, error) {
+func StageEtc(hostRoot, dir string) (string, error) {
 	temp, err := os.MkdirTemp(dir, ".etc-*")
 	if err != nil {
 		return "", fmt.Errorf("stage /etc: %w", err)
@@ -83,13 +89,13 @@ func (s *etcStage) fill() error {
 			return err
 		}
 	}
-	for _, name := range sortedKeys(ourEtc) {
+	for _, name := range slices.Sorted(maps.Keys(ourEtc)) {
 		if err := s.write(name, strings.NewReader(ourEtc[name])); err != nil {
 			return err
 		}
 	}
-	for _, name := range sortedKeys(userEtc(0, 0)) {
-		if err := s.link(name, filepath.Join(runfile.Dir, "etc", name)); err != nil {
+	for _, name := range slices.Sorted(maps.Keys(UserEtc(0, 0))) {
+		if err := s.link(name, filepath.Join(runfile.Dir, UserDir, name)); err != nil {
 			return err
 		}
 	}
@@ -188,5 +194,3 @@ func ignore(err, kind error) error {
 	}
 	return err
 }
-
-func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -1,0 +1,15 @@
+// Package hostroot is what a sandbox with the host's programs sees as its system: an empty root, with the host's
+// programs over it, read-only, and a directory of our own in place of the host's /etc.
+//
+//	layout := hostroot.Read("/")
+//	err := layout.Make(root)                     // the empty root; for an engine, layout.Entries() go into an image
+//	etc, err := hostroot.StageEtc("/", stateDir) // named by its content
+//	for _, bind := range layout.Binds(etc, empty) { … } // each read-only, and without what is mounted below it
+//
+// The files of /etc that differ from sandbox to sandbox (UserEtc) are links there, which lead into the sandbox's own run
+// directory.
+//
+// What it promises: nothing of the host's /etc that not everybody on the host may read, and of the rest only what is on
+// a list; nothing that an administrator has put into /usr/local; no link out of where programs are; and no file, nor
+// anything that belongs to a user, in the empty root.
+package hostroot

@@ -1,0 +1,120 @@
+package hostroot
+
+import (
+	"cmp"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"torno/sandbox"
+)
+
+// Layout is where a host keeps its programs: everything in /usr and links to it, or directories of their own.
+type Layout struct {
+	Links map[string]string
+	Dirs  []string
+}
+
+// programDirs are the places beside /usr that a host has programs and libraries in.
+var programDirs = []string{"bin", "sbin", "lib", "lib32", "lib64", "libx32"}
+
+// Read looks at a root directory. A link that leads anywhere but to where programs are is left out.
+func Read(root string) Layout {
+	layout := Layout{Links: map[string]string{}}
+	for _, name := range programDirs {
+		info, err := os.Lstat(filepath.Join(root, name))
+		switch {
+		case err != nil:
+		case info.IsDir():
+			layout.Dirs = append(layout.Dirs, name)
+		case info.Mode()&os.ModeSymlink != 0:
+			if target, err := os.Readlink(filepath.Join(root, name)); err == nil && leadsToPrograms(target) {
+				layout.Links[name] = target
+			}
+		}
+	}
+	return layout
+}
+
+func leadsToPrograms(target string) bool {
+	rel := strings.TrimPrefix(path.Clean(target), "/")
+	for _, dir := range append([]string{"usr"}, programDirs...) {
+		if rel == dir || strings.HasPrefix(rel, dir+"/") {
+			return true
+		}
+	}
+	return false
+}
+
+// emptyDirs are the directories of the empty root. The sandbox's mounts land on them.
+var emptyDirs = []string{
+	"dev", "etc", "home", strings.TrimPrefix(sandbox.Home, "/"), "proc", "run", "run/torno", "run/torno/bin",
+	"run/torno/run", "sys", "tmp", "usr",
+}
+
+// modes of those directories that are not open to be read only.
+var modes = map[string]fs.FileMode{"tmp": fs.ModeSticky | 0o777, strings.TrimPrefix(sandbox.Home, "/"): 0o700}
+
+// Entry is a directory of the empty root, or a link.
+type Entry struct {
+	Name string // relative to the root
+	Mode fs.FileMode
+	Link string // where it leads; "" for a directory
+}
+
+// Entries are all that the empty root consists of: what holds others first, and always in the same order.
+func (l Layout) Entries() []Entry {
+	var all []Entry
+	for _, dir := range slices.Concat(emptyDirs, l.Dirs) {
+		all = append(all, Entry{Name: dir, Mode: fs.ModeDir | cmp.Or(modes[dir], 0o755)})
+	}
+	for _, name := range slices.Sorted(maps.Keys(l.Links)) {
+		all = append(all, Entry{Name: name, Mode: fs.ModeSymlink | 0o777, Link: l.Links[name]})
+	}
+	return all
+}
+
+// Make makes the empty root in dir, which is made if it is missing. What is there already of it may stay.
+func (l Layout) Make(dir string) error {
+	if err := MakeDir(dir); err != nil {
+		return err
+	}
+	for _, e := range l.Entries() {
+		if err := e.make(filepath.Join(dir, e.Name)); err != nil {
+			return fmt.Errorf("make an empty root for sandboxes: %w", err)
+		}
+	}
+	return nil
+}
+
+func (e Entry) make(path string) error {
+	if e.Link == "" {
+		if err := ignore(os.Mkdir(path, 0o700), fs.ErrExist); err != nil {
+			return err
+		}
+		return os.Chmod(path, e.Mode&^fs.ModeType)
+	}
+	err := os.Symlink(e.Link, path)
+	if there, _ := os.Readlink(path); there == e.Link {
+		return nil
+	}
+	return err
+}
+
+// Bind is a place of the host that a sandbox sees, read-only and without what is mounted below it.
+type Bind struct{ Source, Target string }
+
+// Binds are the host's programs, and the directory etc in place of the host's. What the administrator put into
+// /usr/local is not the system's and is covered by empty. A later one may lie in an earlier one.
+func (l Layout) Binds(etc, empty string) []Bind {
+	all := []Bind{{"/usr", "/usr"}, {empty, "/usr/local"}, {etc, "/etc"}}
+	for _, dir := range l.Dirs {
+		all = append(all, Bind{"/" + dir, "/" + dir})
+	}
+	return all
+}

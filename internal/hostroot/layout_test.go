@@ -1,0 +1,80 @@
+package hostroot
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+)
+
+func TestLayoutOfHosts(t *testing.T) {
+	merged, split := t.TempDir(), t.TempDir()
+	for name, target := range map[string]string{"bin": "usr/bin", "lib64": "/usr/lib64", "sbin": "../etc", "lib": "bin/../../x"} {
+		if err := os.Symlink(target, filepath.Join(merged, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range []string{"bin", "lib"} {
+		if err := os.Mkdir(filepath.Join(split, name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if l := Read(merged); len(l.Links) != 2 || l.Links["bin"] != "usr/bin" || l.Links["lib64"] != "/usr/lib64" || len(l.Dirs) != 0 {
+		t.Errorf("merged: %+v", l)
+	}
+	l := Read(split)
+	if len(l.Links) != 0 || !slices.Equal(l.Dirs, []string{"bin", "lib"}) {
+		t.Errorf("split: %+v", l)
+	}
+	if all := l.Binds("/etc-1", "/empty"); len(all) != 5 || all[1] != (Bind{"/empty", "/usr/local"}) || all[4] != (Bind{"/lib", "/lib"}) {
+		t.Errorf("the binds of a split host are %+v", all)
+	}
+}
+
+// TestEmptyRoot makes it twice, and over a link of somebody else's.
+func TestEmptyRoot(t *testing.T) {
+	root := filepath.Join(t.TempDir(), "root")
+	layout := Layout{Links: map[string]string{"bin": "usr/bin"}, Dirs: []string{"lib"}}
+	for range 2 {
+		if err := layout.Make(root); err != nil {
+			t.Fatal(err)
+		}
+	}
+	made := modesIn(t, root)
+	for name, want := range map[string]fs.FileMode{
+		".": 0o755 | fs.ModeDir, "tmp": 0o777 | fs.ModeDir | fs.ModeSticky, "home/agent": 0o700 | fs.ModeDir,
+		"usr": 0o755 | fs.ModeDir, "lib": 0o755 | fs.ModeDir, "bin": 0o777 | fs.ModeSymlink, "var": 0,
+	} {
+		if made[name] != want {
+			t.Errorf("%s has mode %v, want %v", name, made[name], want)
+		}
+	}
+	if target, err := os.Readlink(filepath.Join(root, "bin")); target != "usr/bin" || len(made) != len(layout.Entries())+1 {
+		t.Errorf("bin leads to %q, %v; there are %v", target, err, made)
+	}
+	layout.Links["bin"] = "usr/sbin"
+	if err := layout.Make(root); err == nil {
+		t.Error("a link that leads elsewhere was taken for ours")
+	}
+}
+
+func modesIn(t *testing.T, root string) map[string]fs.FileMode {
+	t.Helper()
+	modes := map[string]fs.FileMode{}
+	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		info, err := entry.Info()
+		if err == nil {
+			rel, _ := filepath.Rel(root, path)
+			modes[rel] = info.Mode()
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return modes
+}
