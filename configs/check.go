@@ -3,6 +3,7 @@ package configs
 import (
 	"fmt"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -15,6 +16,7 @@ func (c *Config) check(r *report) {
 	for i := range c.Profiles {
 		checkProfile(r, &c.Profiles[i])
 		c.checkSockets(r, &c.Profiles[i])
+		c.checkPlaces(r, &c.Profiles[i])
 	}
 	if len(c.Outboxes) == 0 {
 		r.problem("outboxes", "there is none; name at least one directory that a parent shares with the watcher")
@@ -43,6 +45,9 @@ func (c *Config) checkInstallation(r *report) {
 		r.problem("docker.host", "%q%s is not of the form unix:///run/docker.sock; the engine has to be on this machine",
 			c.Docker.Host, source)
 	}
+	if c.Docker.Runtime != "" && !runtimeForm.MatchString(c.Docker.Runtime) {
+		r.problem("docker.runtime", "%q is no name of a runtime; docker info lists those that the engine has", c.Docker.Runtime)
+	}
 	if last := c.UIDs.last(); last > maxUID {
 		r.problem("uids", "the range ends with %d, the last possible uid is %d", last, int64(maxUID))
 	}
@@ -50,6 +55,9 @@ func (c *Config) checkInstallation(r *report) {
 		r.problem("uids.count", "%d uids are too few for max_running %d: each sandbox has its own", c.UIDs.Count, c.MaxRunning)
 	}
 }
+
+// runtimeForm is how engines call their runtimes.
+var runtimeForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]*$`)
 
 func (c *Config) checkOutbox(r *report, o *Outbox) {
 	key := "outboxes." + o.Name

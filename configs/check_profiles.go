@@ -13,7 +13,7 @@ import (
 
 func checkProfile(r *report, p *sandbox.Profile) {
 	key := "profiles." + p.Name
-	checkRootFS(r, key, p.RootFS)
+	checkRootFS(r, key, p)
 	checkCommand(r, key, p)
 	checkTimeouts(r, key+".timeout", p.Timeout)
 	checkEnv(r, key+".env", p.Env)
@@ -25,22 +25,6 @@ func checkProfile(r *report, p *sandbox.Profile) {
 		if slices.Index(p.AtLeast, guarantee) < i {
 			r.problem(fmt.Sprintf("%s.at_least[%d]", key, i), "%s is here twice", guarantee)
 		}
-	}
-}
-
-// imageForm is looser than the engine's own grammar and strict about what could be an option.
-var imageForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:/@+-]*$`)
-
-func checkRootFS(r *report, key string, fs sandbox.RootFS) {
-	switch {
-	case fs.Host && fs.Image != "":
-		r.problem(key+".image", "there is rootfs: host too; a sandbox has one root file system")
-	case !fs.Host && !imageForm.MatchString(fs.Image):
-		r.problem(key+".image", "%q is no name of an image", fs.Image)
-	case fs.Host && fs.Pull:
-		r.problem(key+".pull", "there is no image to pull")
-	case fs.Pull && !strings.Contains(fs.Image, "@sha256:"):
-		r.warn(key+".image", "%s may be another image tomorrow; NAME@sha256:DIGEST stays the same", fs.Image)
 	}
 }
 

@@ -25,6 +25,7 @@ type Config struct {
 	Accept     []sandbox.GuaranteeKey // limits that a start demands and that this operator does without
 	Disk       Disk
 	Docker     Docker
+	GVisor     GVisor
 	Init       string // sandbox-init for the sandboxes; "" is the one beside the watcher
 	Log        Log
 	Retention  Retention
@@ -60,7 +61,15 @@ type Disk struct {
 
 // Docker is how the engine is reached.
 type Docker struct {
-	Host string // unix:///path/of/its/socket
+	Host    string // unix:///path/of/its/socket
+	Runtime string // by the engine's own name for it; "" is its default
+}
+
+// GVisor is what its launcher works with.
+type GVisor struct {
+	Runsc  string // the program; "" is the one that is found
+	Keeper string // sandbox-keeper, which stays beside each sandbox; "" is the one beside the watcher
+	Cache  int64  // bytes of unpacked images that are kept
 }
 
 // Log is what the watcher says to its operator.
@@ -140,8 +149,15 @@ const (
 	BusyQueue  BusyMode = "queue"
 )
 
+// What a profile says of its launcher.
+const (
+	SandboxDocker = "docker"
+	SandboxGVisor = "gvisor"
+	SandboxAuto   = "auto" // Docker where an engine answers, otherwise gVisor, and never less than at_least
+)
+
 // Launchers are the sandboxes that a profile can name.
-var Launchers = []string{"docker"}
+var Launchers = []string{SandboxDocker, SandboxGVisor, SandboxAuto}
 
 // unixScheme begins the only kind of address that an engine may have: it has to be on this machine.
 const unixScheme = "unix://"

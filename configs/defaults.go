@@ -26,6 +26,7 @@ func newConfig() Config {
 		UIDs:       UIDs{First: 2_000_000_000, Count: 65_536},
 		Mounts:     MountsAuto,
 		Disk:       Disk{Floor: gib, FloorFiles: 10_000},
+		GVisor:     GVisor{Cache: 20 * gib},
 		Log:        Log{LogAuto, LevelInfo},
 		Retention:  Retention{Age: 30 * day, Runs: 100_000, Size: gib, MaxRequestAge: 7 * day},
 		Shutdown:   Shutdown{30 * time.Second, Drain},
@@ -35,7 +36,7 @@ func newConfig() Config {
 func newProfile(name string) sandbox.Profile {
 	return sandbox.Profile{
 		Name:      name,
-		Sandbox:   Launchers[0],
+		Sandbox:   SandboxDocker,
 		AnswerMax: sandbox.DefaultAnswerMax,
 		Limits: sandbox.Limits{
 			Memory: 2 * gib, CPUs: 1000 * int64(min(2, hostCPUs())), Pids: 512, OpenFiles: 4096, FileSize: gib,

@@ -80,6 +80,9 @@ func addConfigurations(f *testing.F) {
 		strings.Replace(good, "/srv/w", "/srv/o", 1), strings.Replace(good, "state: /s", "state: /srv/w/state", 1), strings.Replace(good, "version: 1", "version: 0x1", 1),
 		good + "profiles: {p: {limits: {memory: 1.001KB, cpus: .inf}, env: {A: 1, B: yes, C: \"\\0\"}, umask: 0o77}}\n",
 		good + "profiles: {p: {command: [\"\", ' ', \"\\u2028\", '# x', '{{.Task}}', '{{.Nope}}', on, 1e3, ~]}}\n",
+		good + "profiles: {p: {sandbox: auto, rootfs: 'dir:/srv/r'}, q: {sandbox: gvisor, rootfs: 'oci:/l@sha256:0'}, s: {rootfs: archive:/a}}\n",
+		good + "profiles: {p: {rootfs: 'dir:/srv/r', image: ''}, q: {image: 'dir:/x', rootfs: host}, s: {rootfs: 'dir:/\\0', sandbox: gvisor}}\n",
+		good + "docker: {runtime: runsc}\ngvisor: {runsc: /r, keeper: /k, cache: 1TiB}\nprofiles: {p: {sandbox: gvisor, image: 'a@sha256:b', pull: true}}\n",
 		good + "profiles: {p: {timeout: {default: 1h, min: 1ns, max: 2562047h47m16.854775807s}}}\n",
 	} {
 		f.Add([]byte(text))

@@ -48,7 +48,8 @@ func (c *Config) checkState(r *report) {
 	}
 }
 
-// checkFiles is about the sockets, and the init of the sandboxes.
+// checkFiles is about the sockets, the programs, and the root file systems. Whether an engine is there that may as well not
+// be, is found out by who chooses.
 func (c *Config) checkFiles(r *report) {
 	socket := func(key, path string) {
 		if info, err := os.Stat(path); err != nil {
@@ -57,19 +58,45 @@ func (c *Config) checkFiles(r *report) {
 			r.problem(key, "%s is not a socket", path)
 		}
 	}
-	socket("docker.host", c.EngineSocket())
+	if slices.ContainsFunc(c.Profiles, func(p sandbox.Profile) bool { return p.Sandbox == SandboxDocker }) {
+		socket("docker.host", c.EngineSocket())
+	}
 	for _, p := range c.Profiles {
 		for i, s := range p.Sockets {
 			socket(fmt.Sprintf("profiles.%s.sockets[%d].host", p.Name, i), s.Host)
 		}
+		checkPlace(r, "profiles."+p.Name+".rootfs", p.RootFS)
 	}
-	if c.Init == "" {
+	checkProgram(r, "init", c.Init)
+	checkProgram(r, "gvisor.runsc", c.GVisor.Runsc)
+	checkProgram(r, "gvisor.keeper", c.GVisor.Keeper)
+}
+
+// checkProgram is for a program that is named; others are found when they are needed.
+func checkProgram(r *report, key, path string) {
+	if path == "" {
 		return
 	}
-	if info, err := os.Stat(c.Init); err != nil {
-		r.problem("init", "cannot be looked at: %v", err)
+	if info, err := os.Stat(path); err != nil {
+		r.problem(key, "cannot be looked at: %v", err)
 	} else if !info.Mode().IsRegular() || info.Mode().Perm()&0o111 == 0 {
-		r.problem("init", "%s is not a program", c.Init)
+		r.problem(key, "%s is not a program", path)
+	}
+}
+
+// checkPlace is for a root file system that lies on this machine.
+func checkPlace(r *report, key string, fs sandbox.RootFS) {
+	form, path, placed := fs.Place()
+	if !placed {
+		return
+	}
+	switch info, err := os.Stat(path); {
+	case err != nil:
+		r.problem(key, "cannot be looked at: %v", err)
+	case form == "archive" && !info.Mode().IsRegular():
+		r.problem(key, "%s is not a file", path)
+	case form != "archive" && !info.IsDir():
+		r.problem(key, "%s is not a directory", path)
 	}
 }
 

@@ -15,11 +15,11 @@ type LocalOptions struct {
 	Dir        string   // the outbox
 	Allow      []string // none is Dir/workspaces
 	Read       []string
-	Image      string // "" is the host's own programs
+	Image      string // or a place, as in rootfs; "" is the host's own programs
 	State      string
 	MaxRunning int      // 0 is the default
 	Command    []string // none runs the task's text with the shell
-	Sandbox    string   // "" is the default launcher
+	Sandbox    string   // "" is auto
 	Accept     []string // limits that are done without
 }
 
@@ -34,7 +34,7 @@ func Local(o LocalOptions) (Config, []Warning, error) {
 	c := newConfig()
 	profile := newProfile("default")
 	profile.RootFS, profile.Command = sandbox.RootFS{Host: o.Image == "", Image: o.Image}, o.Command
-	profile.Sandbox = cmp.Or(o.Sandbox, profile.Sandbox)
+	profile.Sandbox = cmp.Or(o.Sandbox, SandboxAuto)
 	c.MaxRunning = cmp.Or(o.MaxRunning, c.MaxRunning)
 	for _, key := range o.Accept {
 		c.Accept = append(c.Accept, sandbox.GuaranteeKey(key))

@@ -22,7 +22,7 @@ func TestLocal(t *testing.T) {
 	if o.Dir != filepath.Join(here, "outbox") || !slices.Equal(o.Allow, []string{filepath.Join(here, "outbox/workspaces")}) {
 		t.Errorf("the outbox is %+v", o)
 	}
-	if !p.RootFS.Host || len(p.Command) != 0 || !slices.Equal(o.Profiles, []string{p.Name}) {
+	if !p.RootFS.Host || p.Sandbox != SandboxAuto || len(p.Command) != 0 || !slices.Equal(o.Profiles, []string{p.Name}) {
 		t.Errorf("the profile is %+v", p)
 	}
 	if want := "/home/operator/.local/state/torno/" + shortHash(o.Dir); c.State != want {
@@ -54,6 +54,23 @@ func TestLocalWithEverything(t *testing.T) {
 	}
 	if p.RootFS.Host || p.RootFS.Image != "debian:12" || strings.Join(p.Command, " ") != "agent -- {{.Task}}" {
 		t.Errorf("the profile is %+v", p)
+	}
+}
+
+// TestAPlaceIsAnImageToo: --image takes what rootfs does, and --sandbox what can be done with it.
+func TestAPlaceIsAnImageToo(t *testing.T) {
+	emptyEnvironment(t)
+	c, _, err := Local(LocalOptions{Dir: "/srv/box", Image: "dir:/srv/root"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if form, path, ok := c.Profiles[0].RootFS.Place(); !ok || form != "dir" || path != "/srv/root" {
+		t.Errorf("the root file system is %+v", c.Profiles[0].RootFS)
+	}
+	checkRoundTrip(t, "local", c)
+	_, _, err = Local(LocalOptions{Dir: "/srv/box", Image: "dir:/srv/root", Sandbox: SandboxDocker})
+	if err == nil || !strings.Contains(err.Error(), "gVisor alone") {
+		t.Errorf("with Docker: %v", err)
 	}
 }
 

@@ -44,7 +44,12 @@ func (c *Config) schema() object {
 			{"floor", size{&c.Disk.Floor, mib, 64 * tib}},
 			{"floor_files", number[int64]{&c.Disk.FloorFiles, 1, 1_000_000_000}},
 		}},
-		{"docker", object{{"host", text{&c.Docker.Host, 4096}}}},
+		{"docker", object{{"host", text{&c.Docker.Host, 4096}}, {"runtime", text{&c.Docker.Runtime, 128}}}},
+		{"gvisor", object{
+			{"runsc", place{&c.GVisor.Runsc}},
+			{"keeper", place{&c.GVisor.Keeper}},
+			{"cache", size{&c.GVisor.Cache, 256 * mib, 64 * tib}},
+		}},
 		{"init", place{&c.Init}},
 		{"log", object{
 			{"format", oneOf(&c.Log.Format, LogAuto, LogText, LogJSON)},
@@ -72,8 +77,8 @@ func profileSchema(p *sandbox.Profile) object {
 	return object{
 		{"description", text{&p.Description, 200}},
 		{"sandbox", oneOf(&p.Sandbox, Launchers...)},
-		{"rootfs", hostRoot{&p.RootFS}},
-		{"image", text{&p.RootFS.Image, 255}},
+		{"rootfs", root{&p.RootFS}},
+		{"image", image{&p.RootFS}},
 		{"pull", onlyIf{boolean{&p.RootFS.Pull}, &p.RootFS.Pull}},
 		{"command", list[string]{&p.Command, 256, func(s *string) value { return argument{s} }, "; write one element for each argument: nothing is split, no shell is used"}},
 		{"answer", oneOf(&p.Answer, sandbox.AnswerModes...)},
@@ -151,24 +156,6 @@ func (version) read(r *report, key string, n *yaml.Node) {
 }
 
 func (version) write() *yaml.Node { return plainNode("1") }
-
-// hostRoot is the word host, for a profile without an image.
-type hostRoot struct{ to *sandbox.RootFS }
-
-func (v hostRoot) read(r *report, key string, n *yaml.Node) {
-	if n.Value != "host" {
-		r.problem(key, "%s is not allowed; write host, or name an image with the key image", kindOf(n))
-		return
-	}
-	v.to.Host = true
-}
-
-func (v hostRoot) write() *yaml.Node {
-	if !v.to.Host {
-		return nil
-	}
-	return plainNode("host")
-}
 
 // onlyIf leaves a key out while it is not set.
 type onlyIf struct {

@@ -29,9 +29,10 @@ type Spec struct {
 
 // RootFS is what the child sees as its system. Exactly one of Host and Image is set.
 type RootFS struct {
-	Host  bool   `json:"host,omitempty"`  // the host's own programs, read-only, on an empty root
-	Image string `json:"image,omitempty"` // an image that the engine has
-	Pull  bool   `json:"pull,omitempty"`  // fetch the image if the engine has not
+	Host bool `json:"host,omitempty"` // the host's own programs, read-only, on an empty root
+	// Image is the name of an image, or a place on this machine, see Place. Which of them a launcher knows is its own.
+	Image string `json:"image,omitempty"`
+	Pull  bool   `json:"pull,omitempty"` // fetch the image where it is missing
 }
 
 // Process is what init runs once it has proved the mounts.

@@ -1,0 +1,119 @@
+package configs
+
+import (
+	"fmt"
+	"regexp"
+
+	"gopkg.in/yaml.v3"
+
+	"torno/sandbox"
+)
+
+// root is where a sandbox has its system from, unless that is an image by its name: the word host, or a place.
+type root struct{ to *sandbox.RootFS }
+
+const rootForms = "host, dir:/PATH, oci:/PATH or archive:/PATH"
+
+func (v root) read(r *report, key string, n *yaml.Node) {
+	s, ok := textOf(r, key, n)
+	if !ok {
+		return
+	}
+	if s == "host" {
+		v.to.Host = true
+		return
+	}
+	given := sandbox.RootFS{Image: s}
+	switch _, path, ok := given.Place(); {
+	case !ok:
+		r.problem(key, "%s is not allowed; write %s, or name an image with the key image", kindOf(n), rootForms)
+	case !isTidy(path) || path == "/":
+		r.problem(key, "%q is no absolute path of a root file system", path)
+	case v.to.Image != "":
+		r.problem(key, "there is image: %s too; a sandbox has one root file system", v.to.Image)
+	default:
+		v.to.Image = s
+	}
+}
+
+func (v root) write() *yaml.Node {
+	_, _, placed := v.to.Place()
+	switch {
+	case v.to.Host:
+		return plainNode("host")
+	case placed:
+		return argumentNode(v.to.Image)
+	}
+	return nil
+}
+
+// image is a root file system that is an image by its name.
+type image struct{ to *sandbox.RootFS }
+
+func (v image) read(r *report, key string, n *yaml.Node) {
+	var name string
+	text{&name, 255}.read(r, key, n)
+	switch _, _, placed := (sandbox.RootFS{Image: name}).Place(); {
+	case placed:
+		r.problem(key, "%q is no name of an image; write rootfs: %s", name, name)
+	case v.to.Image != "":
+		r.problem(key, "there is rootfs: %s too; a sandbox has one root file system", v.to.Image)
+	default:
+		v.to.Image = name
+	}
+}
+
+func (v image) write() *yaml.Node {
+	if _, _, placed := v.to.Place(); placed {
+		return nil
+	}
+	return textNode(v.to.Image)
+}
+
+// imageForm is looser than the engine's own grammar and strict about what could be an option.
+var imageForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:/@+-]*$`)
+
+func checkRootFS(r *report, key string, p *sandbox.Profile) {
+	fs := p.RootFS
+	_, _, placed := fs.Place()
+	at := key + ".image"
+	if placed {
+		at = key + ".rootfs"
+	}
+	switch {
+	case fs.Host && fs.Image != "":
+		r.problem(at, "there is rootfs: host too; a sandbox has one root file system")
+	case !fs.Host && !placed && !imageForm.MatchString(fs.Image):
+		r.problem(at, "%q is no name of an image", fs.Image)
+	case fs.Pull && (fs.Host || placed):
+		r.problem(key+".pull", "there is no image to pull")
+	case Unsuited(p.Sandbox, fs) != "":
+		r.problem(at, "%s", Unsuited(p.Sandbox, fs))
+	case fs.Pull && !fs.Pinned():
+		r.warn(at, "%s may be another image tomorrow; NAME@sha256:DIGEST stays the same", fs.Image)
+	}
+}
+
+// Unsuited says why a launcher cannot give a sandbox that root file system, and what to write, or "".
+func Unsuited(launcher string, fs sandbox.RootFS) string {
+	form, _, placed := fs.Place()
+	switch {
+	case fs.Host:
+		return ""
+	case launcher == SandboxDocker && placed:
+		return fmt.Sprintf("%s: is a root file system that gVisor alone can use; write sandbox: gvisor or sandbox: auto, or name an image of the engine", form)
+	case launcher == SandboxGVisor && !placed && !fs.Pinned():
+		return fmt.Sprintf("%s may be anything, and gVisor has images by their digest; write NAME@sha256:DIGEST, or rootfs: with dir:, oci: or archive:", fs.Image)
+	}
+	return ""
+}
+
+// checkPlaces keeps root file systems out of the reach of parents.
+func (c *Config) checkPlaces(r *report, p *sandbox.Profile) {
+	_, path, placed := p.RootFS.Place()
+	for _, o := range c.Outboxes {
+		if why := o.reaches(path); placed && why != "" {
+			r.problem("profiles."+p.Name+".rootfs", "%s lies in %s, where a parent can put another one in its place", path, why)
+		}
+	}
+}
