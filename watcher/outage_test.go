@@ -54,6 +54,48 @@ func TestAnOutageAtEachStepIsWaitedOut(t *testing.T) {
 	}
 }
 
+// TestAnOutageWhileAWatcherStartsIsWaitedOut: what an earlier watcher left is not known before the engine has said it.
+func TestAnOutageWhileAWatcherStartsIsWaitedOut(t *testing.T) {
+	for name, fail := range outages {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := newDesk(t, nil)
+			release := d.gate()
+			a := d.submit(ask{id: "s1", task: "gated"})
+			d.started(a)
+			d.crash()
+			asked := d.world.Calls(sandboxtest.OpList)
+			fail(d.world, sandboxtest.OpList, 1)
+			fail(d.world, sandboxtest.OpList, 2)
+			d.open()
+			if n := d.world.Calls(sandboxtest.OpList) - asked; n != 3 {
+				t.Errorf("the list was asked for %d times", n)
+			}
+			release()
+			d.want(d.response(a), delegation.StatusCompleted, delegation.ReasonExited, 0)
+			d.onceEach()
+		})
+	}
+}
+
+// TestAWatcherThatWaitsForItsEngineCanBeStopped: it says then why it has taken up nothing.
+func TestAWatcherThatWaitsForItsEngineCanBeStopped(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		begin := time.Now()
+		_, err := waiting(t).list(ctx, "fake", absent{})
+		if !errors.Is(err, sandbox.ErrUnavailable) || time.Since(begin) != time.Hour {
+			t.Errorf("%v after %s", err, time.Since(begin))
+		}
+	})
+}
+
+// absent is a launcher whose engine does not come back.
+type absent struct{ sandbox.Launcher }
+
+func (absent) List(context.Context) ([]sandbox.Handle, error) { return nil, errAway }
+
 // TestWhoeverWaitsForAnEngineIsHeard: a cancel and a deadline count while the engine is away, and nothing is said before the
 // sandbox is known to be gone.
 func TestWhoeverWaitsForAnEngineIsHeard(t *testing.T) {

@@ -72,11 +72,14 @@ func outlive(ctx context.Context, budget time.Duration) (context.Context, contex
 	return longer, func() { stop(); cancel() }
 }
 
+// listBudget is how long an engine may take to say what there is.
+const listBudget = time.Minute
+
 // listLeft are the sandboxes of all launchers, by the key of their run.
 func (w *Watcher) listLeft(ctx context.Context) (map[string]sandbox.Handle, error) {
 	left := make(map[string]sandbox.Handle)
 	for name, launcher := range w.config.Launchers {
-		handles, err := launcher.List(ctx)
+		handles, err := w.list(ctx, name, launcher)
 		if err != nil {
 			return nil, fmt.Errorf("list the sandboxes of %s: %w", name, err)
 		}
@@ -86,6 +89,23 @@ func (w *Watcher) listLeft(ctx context.Context) (map[string]sandbox.Handle, erro
 		}
 	}
 	return left, nil
+}
+
+// list asks a launcher until its engine answers: it may have gone away since the launcher was opened.
+func (w *Watcher) list(ctx context.Context, name string, launcher sandbox.Launcher) ([]sandbox.Handle, error) {
+	held := w.notices.newHold("")
+	defer held.close()
+	for try := 1; ; try++ {
+		asking, cancel := context.WithTimeout(ctx, listBudget)
+		handles, err := launcher.List(asking)
+		cancel()
+		if !unavailable(err) || ctx.Err() != nil {
+			return handles, err
+		}
+		held.begin(delegation.NoticeEngine, err)
+		w.warnOf("list the sandboxes of "+name, try, err)
+		w.pause(ctx, backoff(try))
+	}
 }
 
 // removeLater removes a sandbox that no run waits for. One that cannot be removed does not keep the watcher from its work.
