@@ -12,7 +12,7 @@ import (
 	"torno/internal/runfile"
 )
 
-// mounts are handles on the run file's mounts, in its order, each proved to be what the host pinned.
+// mounts are handles on the run file's mounts, in its order, each proved to be what the host pinned, as far as can be.
 type mounts []int
 
 // proveMounts opens every mount and compares it.
@@ -40,7 +40,7 @@ func prove(fd int, m runfile.Mount) error {
 	if stat.Mode&unix.S_IFMT == unix.S_IFLNK {
 		return errors.New("is a link")
 	}
-	if dev := uint64(stat.Dev); dev != m.Device || stat.Ino != m.Inode { // narrower on some processors
+	if dev := uint64(stat.Dev); !m.Unnumbered && (dev != m.Device || stat.Ino != m.Inode) { // narrower on some processors
 		return fmt.Errorf("is device %d inode %d, and the host pinned device %d inode %d", dev, stat.Ino, m.Device, m.Inode)
 	}
 	var fs unix.Statfs_t

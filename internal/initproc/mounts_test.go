@@ -54,21 +54,30 @@ func TestProveMounts(t *testing.T) {
 		}
 		return runfile.Mount{Path: path, Device: uint64(stat.Dev), Inode: stat.Ino, Writable: true} // narrower on some processors
 	}
-	good := []runfile.Mount{expect(dir+"/a", dir+"/a"), expect(dir+"/b", dir+"/b")}
+	unnumbered := func(path string, writable bool) runfile.Mount {
+		return runfile.Mount{Path: path, Unnumbered: true, Writable: writable}
+	}
+	good := []runfile.Mount{expect(dir+"/a", dir+"/a"), expect(dir+"/b", dir+"/b"), unnumbered(dir, true)}
 	proved, err := proveMounts(good)
-	if err != nil || len(proved) != 2 || !same(t, proved[1], dir+"/b") {
+	if err != nil || len(proved) != 3 || !same(t, proved[1], dir+"/b") {
 		t.Errorf("%v, %v", proved, err)
 	}
 	proved.Close()
-	for says, bad := range map[string]runfile.Mount{
-		"and the host pinned": expect(dir+"/a", dir+"/b"),
-		"is a link":           expect(dir+"/link", dir+"/link"),
-		"no such file":        expect(dir+"/none", dir+"/b"),
+	for _, test := range []struct {
+		bad  runfile.Mount
+		says string
+	}{
+		{expect(dir+"/a", dir+"/b"), "and the host pinned"},
+		{expect(dir+"/link", dir+"/link"), "is a link"},
+		{expect(dir+"/none", dir+"/b"), "no such file"},
+		{unnumbered(dir+"/b", false), "is writable"},
+		{unnumbered(dir+"/link", true), "is a link"},
+		{unnumbered(dir+"/none", true), "no such file"},
 	} {
-		_, err := proveMounts(append(good, bad))
+		_, err := proveMounts(append(good, test.bad))
 		var f *failure
-		if !errors.As(err, &f) || f.why != runfile.FailureMount || !strings.Contains(err.Error(), says) {
-			t.Errorf("%v; it does not say %q", err, says)
+		if !errors.As(err, &f) || f.why != runfile.FailureMount || !strings.Contains(err.Error(), test.says) {
+			t.Errorf("%v; it does not say %q", err, test.says)
 		}
 	}
 }

@@ -26,7 +26,7 @@ func FuzzDecode(f *testing.F) {
 	text := string(good)
 	for from, to := range map[string]string{
 		"": "", `"version":1`: `"version":2`, `"nonce":"0123456789abcdef"`: `"nonce":"0123456789abcde\n"`, "/p/ws/out/answer.txt": "/p/ws/../../etc/passwd",
-		`"dir":"/p/ws"`: `"dir":"/p/ws/"`, `"inode":12`: `"inode":0`, `"umask":18`: `"umask":-1`, "nofile": "as", "PATH=/usr/bin:/bin": "=", `"path":"/p/ws",`: `"path":"/p",`,
+		`"dir":"/p/ws"`: `"dir":"/p/ws/"`, `"inode":12`: `"inode":0`, `"unnumbered":true`: `"unnumbered":false`, `"umask":18`: `"umask":-1`, "nofile": "as", "PATH=/usr/bin:/bin": "=", `"path":"/p/ws",`: `"path":"/p",`,
 		"EMPTY=": "PATH=/x", `"writable":true`: `"WRITABLE":true`, `"argv":[`: `"argv":[null,`, `"env":[`: `"env":null,"x":[`, "done": `\u0000`, `"max":1048576`: `"max":1e99`,
 	} {
 		f.Add([]byte(strings.Replace(text, from, to, 1)))
@@ -69,8 +69,8 @@ func checkFile(t *testing.T, f runfile.File) {
 	places := []string{f.Dir}
 	for _, m := range f.Mounts {
 		places = append(places, m.Path)
-		if m.Device == 0 || m.Inode == 0 {
-			t.Errorf("nothing to compare with: %+v", m)
+		if m.Unnumbered != (m.Device == 0) || m.Unnumbered != (m.Inode == 0) {
+			t.Errorf("something and nothing to compare with: %+v", m)
 		}
 	}
 	if f.Answer.Path != "" {

@@ -70,6 +70,9 @@ type Mount struct {
 	Path   string `json:"path"`
 	Device uint64 `json:"device"` // st_dev, as fstat tells it
 	Inode  uint64 `json:"inode"`
+	// Unnumbered says that the sandbox's kernel numbers files in its own way: Device and Inode are 0, and only the flags
+	// are compared. What is mounted is then for the launcher to prove, where nobody else can change it.
+	Unnumbered bool `json:"unnumbered,omitempty"`
 	// Writable says how it must be mounted: init takes a writable mount where a read-only one belongs for an attack,
 	// and the reverse for a mistake.
 	Writable bool `json:"writable"`

@@ -24,6 +24,7 @@ func whole() runfile.File {
 		Mounts: []runfile.Mount{
 			{Path: "/p", Device: 7, Inode: 11},
 			{Path: "/p/ws", Device: 7, Inode: 12, Writable: true, Hardened: true},
+			{Path: "/run/socket", Unnumbered: true},
 		},
 		Answer: runfile.Answer{Path: "/p/ws/out/answer.txt", FromStdout: true, Max: 1 << 20},
 	}
@@ -80,6 +81,8 @@ func TestRefused(t *testing.T) {
 		{func(f *runfile.File) { f.Mounts[0].Path = "/p/" }, `mount "/p/" is not a clean`},
 		{func(f *runfile.File) { f.Mounts[0].Inode = 0 }, "no device and inode"},
 		{func(f *runfile.File) { f.Mounts[0].Device = 0 }, "no device and inode"},
+		{func(f *runfile.File) { f.Mounts[0].Unnumbered = true }, "is unnumbered and has"},
+		{func(f *runfile.File) { f.Mounts[0] = runfile.Mount{Path: "/p", Inode: 11, Unnumbered: true} }, "is unnumbered and has"},
 		{func(f *runfile.File) { f.Mounts[0].Path = "/p/ws" }, "is there twice"},
 		{func(f *runfile.File) { f.Answer.Path = "" }, "no path"},
 		{func(f *runfile.File) { f.Answer.Path = "/p/ws/../x" }, "not a clean"},

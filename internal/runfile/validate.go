@@ -98,7 +98,10 @@ func (f File) validateMounts() error {
 		if err := validatePath("mount", m.Path); err != nil {
 			return err
 		}
-		if m.Device == 0 || m.Inode == 0 {
+		switch {
+		case m.Unnumbered && (m.Device != 0 || m.Inode != 0):
+			return fmt.Errorf("mount %q is unnumbered and has a device or an inode", m.Path)
+		case !m.Unnumbered && (m.Device == 0 || m.Inode == 0):
 			return fmt.Errorf("mount %q has no device and inode to compare with", m.Path)
 		}
 		if seen[m.Path] {
