@@ -2,6 +2,7 @@ package docker_test
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net"
 	"net/http"
@@ -14,6 +15,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/docker/docker/api/types/container"
 
@@ -29,6 +31,7 @@ type flaky struct {
 	op    string
 	after bool // the engine does what it was asked, and nobody hears of it
 	fired int
+	mute  *regexp.Regexp    // calls that are never answered
 	lie   *strings.Replacer // changes what the engine answers to an inspection
 }
 
@@ -109,9 +112,17 @@ func (f *flaky) strikes(r *http.Request) (strikes, after bool) {
 	return true, f.after
 }
 
+func (f *flaky) silent(r *http.Request) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.mute != nil && f.mute.MatchString(r.Method+" "+r.URL.Path)
+}
+
 func (f *flaky) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	strikes, after := f.strikes(r)
 	switch {
+	case f.silent(r):
+		<-r.Context().Done()
 	case !strikes:
 		f.proxy.ServeHTTP(w, r)
 	case after:
@@ -161,6 +172,31 @@ func TestNewsOfMemoryThatComesLate(t *testing.T) {
 	f.must(a.Signal(f.ctx, sandbox.Kill))
 	if e := f.finish(a); e.exit.OutOfMemory || e.exit.Code != 137 || f.calls.take()["other"] != 0 {
 		t.Errorf("we ended it: %+v", e.exit)
+	}
+}
+
+// TestALogThatIsNotHandedOutIsNotWaitedFor has an engine that hangs when it is asked for the log of a sandbox.
+func TestALogThatIsNotHandedOutIsNotWaitedFor(t *testing.T) {
+	f, between := newFlakyField(t)
+	h := f.create(f.spec("/bin/sleep", "1000000"))
+	defer f.remove(h)
+	a := f.start(h)
+	seen := <-a.Output()
+	f.must(a.Close())
+	between.mu.Lock()
+	between.mute = regexp.MustCompile(`^GET /v[0-9.]+/containers/[0-9a-f]+/logs$`)
+	between.mu.Unlock()
+	ctx, cancel := context.WithTimeout(f.ctx, 200*time.Millisecond)
+	defer cancel()
+	over := make(chan error, 1)
+	go func() { _, err := f.Open(ctx, h, seen.Cursor); over <- err }()
+	select {
+	case err := <-over:
+		if !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("it ended with %v", err)
+		}
+	case <-time.After(20 * time.Second):
+		t.Error("it is waited for beyond its time")
 	}
 }
 

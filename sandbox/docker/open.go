@@ -65,9 +65,7 @@ func (l *Launcher) openLog(ctx context.Context, h sandbox.Handle, b *box, from p
 		return nil, fmt.Errorf("container %s was never started", h.ID)
 	}
 	following, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	log, err := l.engine.logs(following, h.ID, container.LogsOptions{
-		ShowStdout: true, ShowStderr: true, Follow: true, Timestamps: true,
-	})
+	log, err := l.askLog(ctx, following, cancel, h)
 	if err != nil {
 		cancel()
 		return nil, l.wrap(err, "read the log of", h)
@@ -80,6 +78,21 @@ func (l *Launcher) openLog(ctx context.Context, h sandbox.Handle, b *box, from p
 		}
 		return sandbox.Chunk{Stream: stream, Cursor: r.place().cursor(), Bytes: bytes.Clone(data), Gap: r.takeGap()}, nil
 	}), nil
+}
+
+// askLog has the engine hand out a log for as long as it is followed, and gives up when ctx is done before it has begun to.
+func (l *Launcher) askLog(ctx, following context.Context, giveUp func(), h sandbox.Handle) (io.ReadCloser, error) {
+	begun := context.AfterFunc(ctx, giveUp)
+	log, err := l.engine.logs(following, h.ID, container.LogsOptions{
+		ShowStdout: true, ShowStderr: true, Follow: true, Timestamps: true,
+	})
+	if begun() {
+		return log, err
+	}
+	if err == nil {
+		log.Close()
+	}
+	return nil, ctx.Err()
 }
 
 // logStream ends the request with the reading.
