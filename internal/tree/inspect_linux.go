@@ -127,7 +127,8 @@ func clearSetID(e entry) error {
 	if err := unix.Fstat(fd, &now); err != nil {
 		return err
 	}
-	if now.Ino != e.stat.Ino || now.Mode&unix.S_IFMT != unix.S_IFREG || now.Nlink > uint64(e.stat.Nlink) {
+	links := uint64(now.Nlink) // it is that on some processors already
+	if now.Ino != e.stat.Ino || now.Mode&unix.S_IFMT != unix.S_IFREG || links > uint64(e.stat.Nlink) {
 		return unix.ESTALE
 	}
 	return retry(func() error { return unix.Chmod(fmt.Sprintf("/proc/self/fd/%d", fd), now.Mode&0o7777&^setIDs) })
