@@ -5,7 +5,14 @@ BIN      ?= bin
 VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null)
 FUZZTIME ?= 30s
 BENCH    ?= .
-PROGRAMS := watcher subagent sandbox-init
+
+# What works on Linux alone is left out elsewhere. gVisor knows two processors.
+GOOS     := $(shell $(GO) env GOOS)
+GOARCH   := $(shell $(GO) env GOARCH)
+ALL      := watcher subagent sandbox-init
+PROGRAMS := $(if $(filter linux,$(GOOS)),$(ALL),watcher subagent)
+RUNSC    := $(if $(filter linux/amd64 linux/arm64,$(GOOS)/$(GOARCH)),runsc)
+LEFT_OUT := $(filter-out $(PROGRAMS) $(RUNSC),$(ALL) runsc)
 
 TOOL := $(GO) tool -modfile=tools/go.mod
 
@@ -15,9 +22,11 @@ TOOL := $(GO) tool -modfile=tools/go.mod
 help: ## list what there is to do
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-build: ## the three programs, static, into bin/
+build: ## the programs, static, into bin/; gVisor's runsc among them takes two minutes, once
 	@CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w -X torno/internal/version.Version=$(VERSION)' \
 		-o $(BIN)/ $(PROGRAMS:%=./cmd/%)
+	@$(if $(RUNSC),GO='$(GO)' scripts/runsc $(BIN))
+	@$(if $(LEFT_OUT),echo '$(GOOS)/$(GOARCH): left out what does not work there: $(LEFT_OUT)')
 
 demo: build ## the whole road once, on a real engine: spawn, answers, cancel, time-out, refusal
 	@PATH="$(CURDIR)/$(BIN):$$PATH" scripts/engine run $(GO) run ./test/demo
@@ -52,7 +61,7 @@ format: ## bring all sources into form
 	@$(TOOL) gofumpt -w .
 
 size: build ## hold the programs against their bounds
-	@scripts/size $(BIN)
+	@scripts/size $(BIN) $(PROGRAMS) $(RUNSC)
 
 clean: ## remove what was built
 	@rm -rf $(BIN) *.out *.test

@@ -15,7 +15,7 @@ import (
 )
 
 // layout are the directories at the top. A stranger reads them first.
-var layout = []string{"cmd", "configs", "contrib", "delegation", "docs", "internal", "manager", "sandbox", "scripts", "test", "tools", "watcher"}
+var layout = []string{"cmd", "configs", "contrib", "delegation", "docs", "internal", "manager", "runsc", "sandbox", "scripts", "test", "tools", "watcher"}
 
 func TestLayout(t *testing.T) {
 	entries, err := os.ReadDir(root(t))
