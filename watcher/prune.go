@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"time"
 
+	"torno/internal/crash"
 	"torno/internal/journal"
 )
 
@@ -86,7 +87,10 @@ func (p *pruner) round(ctx context.Context) error {
 			return err
 		}
 	}
-	return p.repeat(ctx, func() (bool, error) { return p.archive.Shrink(ctx) })
+	return p.repeat(ctx, func() (bool, error) {
+		crash.At("prune.shrunk")
+		return p.archive.Shrink(ctx)
+	})
 }
 
 // rows prunes what is over in an outbox and whose request is gone (invariant I10).
@@ -120,6 +124,7 @@ func (p *pruner) forget(ctx context.Context, outbox string, rows []journal.Over)
 	if len(gone) == 0 {
 		return nil
 	}
+	crash.At("prune.forgotten")
 	return p.archive.Forget(ctx, gone)
 }
 
@@ -129,7 +134,10 @@ func (p *pruner) keys(ctx context.Context, outbox string) error {
 	if err != nil {
 		return err
 	}
-	return p.repeat(ctx, func() (bool, error) { return p.archive.DropKeys(ctx, outbox, since, keyBatch) })
+	return p.repeat(ctx, func() (bool, error) {
+		crash.At("prune.dropped")
+		return p.archive.DropKeys(ctx, outbox, since, keyBatch)
+	})
 }
 
 // repeat does one piece after the other, with its rests, as long as there is more.

@@ -1,6 +1,7 @@
 package crash
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"sync/atomic"
@@ -38,7 +39,7 @@ func (told *story) tell(t *testing.T, point string) (kills int64) {
 	if told.before != nil {
 		told.before(s)
 	}
-	s.Env = []string{"TORNO_CRASH=" + point}
+	s.Env = []string{fmt.Sprintf("TORNO_CRASH=%s:%d", point, max(told.pass, 1))}
 	if told.before != nil {
 		told.during(s) // what is to be found is there before the watcher is
 		s.Launch()

@@ -16,6 +16,7 @@ import (
 var effects = []string{
 	"journal.Begin", "journal.Move", "journal.SetHandle", "journal.Answered", "journal.Refile", "journal.Again",
 	"launcher.Create", "launcher.Start", "launcher.Open", "launcher.Remove", "dir.Publish", "o.publish", "box.publish", "s.publish", "dir.Remove", "notes.save", "notes.drop",
+	"archive.Forget", "archive.DropKeys", "archive.Shrink",
 }
 
 // exempt are calls that no run depends on, and why.

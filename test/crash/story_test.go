@@ -2,6 +2,7 @@ package crash
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -9,6 +10,7 @@ import (
 	"syscall"
 
 	"torno/delegation"
+	"torno/internal/control"
 	"torno/test/house"
 )
 
@@ -23,6 +25,8 @@ type story struct {
 	after func(*scene)
 	// done says what must be true in the end.
 	done func(*scene)
+	// pass is how often the watcher comes by before it dies; 0 is as good as 1.
+	pass int
 }
 
 // scene is a story that is being told.
@@ -137,13 +141,19 @@ func writeAgain(s *scene) {
 // nonsense is a request that is refused, with ids.
 func nonsense(s *scene) {
 	s.ask = house.Ask{ID: "s1", Request: "req s1"}
+	s.refusable("s1")
+}
+
+func (s *scene) refusable(id string) {
+	s.Helper()
 	data, err := json.Marshal(map[string]any{
-		"version": 1, "subagent_id": "s1", "request_id": "req s1", "task": "true", "yaml_config": map[string]any{},
+		"version": 1, "subagent_id": id, "request_id": "req " + id, "task": "true", "yaml_config": map[string]any{},
 		"answer_file": "/etc/answer", "workspace": "/etc", "timeout_seconds": 30,
 	})
 	s.Must(err)
-	s.Must(os.WriteFile(s.Path("request_s1.json.tmp"), data, 0o644))
-	s.Must(os.Rename(s.Path("request_s1.json.tmp"), s.Path("request_s1.json")))
+	final := s.Path("request_" + id + ".json")
+	s.Must(os.WriteFile(final+".tmp", data, 0o644))
+	s.Must(os.Rename(final+".tmp", final))
 }
 
 // forbid takes the workspace's root out of the configuration.
@@ -156,6 +166,48 @@ func (s *scene) forbid() {
 func (s *scene) rename() {
 	s.Must(os.WriteFile(s.Config, []byte(strings.Replace(s.Read(s.Config), "  main:\n", "  other:\n", 1)), 0o600))
 	takeAway(s)
+}
+
+// kept is how many runs the journal keeps when it has to be pruned, in pieces of 32.
+const kept = 100
+
+// tooMany leaves a run behind, and more behind it than are kept, all of them answered and taken away.
+func tooMany(s *scene) {
+	s.Helper()
+	s.Start()
+	submit(hello)(s)
+	s.Response(s.ask)
+	for i := range kept + 40 {
+		s.refusable(fmt.Sprint("n", i))
+	}
+	for i := range kept + 40 {
+		s.Eventually("all are answered", func() bool { return s.Exists(fmt.Sprintf("response_n%d.json", i)) })
+		s.Must(os.Remove(s.Path(fmt.Sprintf("request_n%d.json", i))))
+	}
+	takeAway(s)
+	nobodyIsAnswered(s)
+	if err := s.Signal(syscall.SIGKILL); err == nil {
+		s.Fatal("the watcher ended well when it was killed")
+	}
+	s.kills++
+	text := strings.Replace(s.Read(s.Config), "\nlog:", fmt.Sprintf("\nretention: {runs: %d}\nlog:", kept), 1)
+	s.Must(os.WriteFile(s.Config, []byte(text), 0o600))
+}
+
+// pruned wants what was pruned to be known as such: what comes back does not run again.
+func pruned(s *scene) {
+	s.Helper()
+	s.Eventually("only what is to be kept is left", func() bool {
+		runs, err := s.Client.Runs(s.Context(), control.Query{All: true, Limit: 2 * kept})
+		s.Must(err)
+		return len(runs) == kept
+	})
+	s.Submit(s.ask)
+	resp := s.Response(s.ask)
+	s.Want(resp, delegation.StatusError, delegation.ReasonRefused, -1)
+	if resp.Error == nil || resp.Error.Code != delegation.CodeStale {
+		s.Errorf("what ran long ago is answered %+v", resp.Error)
+	}
 }
 
 // nobodyIsAnswered wants no trace of a run whose request is gone.
@@ -228,4 +280,7 @@ var stories = map[string]*story{
 		during: unstoppable("POST containers/ID/wait"), after: mended, done: ends(delegation.StatusTimeout, delegation.ReasonDeadline),
 	},
 	"recover.answered": {before: killedAt("end.noted", hello), during: func(*scene) {}, done: says("hello\n")},
+	"prune.forgotten":  {before: tooMany, during: func(*scene) {}, pass: 2, done: pruned}, // between one piece and the next
+	"prune.dropped":    {before: tooMany, during: func(*scene) {}, done: pruned},
+	"prune.shrunk":     {before: tooMany, during: func(*scene) {}, done: pruned},
 }
