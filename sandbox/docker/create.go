@@ -12,6 +12,7 @@ import (
 	"torno/delegation"
 	"torno/internal/mounts"
 	"torno/internal/runfile"
+	"torno/internal/stage"
 	"torno/sandbox"
 )
 
@@ -24,8 +25,8 @@ type order struct {
 
 // Create makes the container of a key, or finds the one that is there.
 func (l *Launcher) Create(ctx context.Context, key sandbox.RunKey, spec sandbox.Spec) (sandbox.Handle, error) {
-	if missing := l.guarantees.Missing(spec.AtLeast); len(missing) > 0 {
-		return sandbox.Handle{}, l.notEnforced(spec, missing[0])
+	if err := stage.CheckGuarantees(spec, l.guarantees); err != nil {
+		return sandbox.Handle{}, err
 	}
 	l.undoRest()
 	if err := l.checkUndone(key.Hash()); err != nil {
@@ -50,25 +51,13 @@ func (l *Launcher) again(ctx context.Context, run string) (sandbox.Handle, error
 	return l.names.handle(id, found.Config.Labels)
 }
 
-func (l *Launcher) notEnforced(spec sandbox.Spec, key sandbox.GuaranteeKey) *delegation.Refusal {
-	why := l.guarantees[key].By
-	if why == "" {
-		why = "it is not known here"
-	}
-	return &delegation.Refusal{
-		Code: delegation.CodeNotEnforced, Field: "profile",
-		Text: fmt.Sprintf("Profile %s demands %s, which is not enforced here: %s", spec.Profile, key, why),
-		Hint: "choose another profile, or have the operator take it out of at_least",
-	}
-}
-
 // making is a sandbox on its way into being. What its steps set up is undone in reverse, unless it succeeds.
 type making struct {
 	*Launcher
 	order  order
 	image  knownImage
 	slot   *mounts.Slot
-	pins   []*mounts.Pin // of spec.Mounts, in their order
+	pins   stage.Pins
 	recipe recipe
 	undo   []func() error
 
@@ -89,7 +78,7 @@ func (l *Launcher) create(ctx context.Context, o order) (h sandbox.Handle, err e
 			l.keepUndo(m)
 		}
 	}()
-	defer m.letGo()
+	defer func() { m.pins.Close() }()
 	for _, step := range []func(context.Context) error{
 		m.checkLimits, m.chooseRoot, m.pinMounts, m.takeSlot, m.identify, m.layMounts, m.addSockets, m.writeFiles,
 	} {
@@ -103,25 +92,11 @@ func (l *Launcher) create(ctx context.Context, o order) (h sandbox.Handle, err e
 	return m.make(ctx)
 }
 
-// letGo closes the pins: mounts made from them stand on their own.
-func (m *making) letGo() {
-	for _, pin := range m.pins {
-		pin.Close()
-	}
-}
+func (m *making) checkLimits(context.Context) error { return stage.CheckLimits(m.order.spec.Limits) }
 
-// checkLimits makes sure that no limit is the engine's word for "none".
-func (m *making) checkLimits(context.Context) error {
-	limits := m.order.spec.Limits
-	for name, value := range map[string]int64{
-		"memory": limits.Memory, "cpus": limits.CPUs, "pids": limits.Pids, "open_files": limits.OpenFiles,
-		"file_size": limits.FileSize, "tmp": limits.Tmp, "home": limits.Home, "shm": limits.Shm, "log": limits.Log,
-	} {
-		if value <= 0 {
-			return fmt.Errorf("limit %s is %d; every sandbox has a positive one", name, value)
-		}
-	}
-	return nil
+func (m *making) pinMounts(context.Context) (err error) {
+	m.pins, err = stage.Pin(m.order.bases, m.order.spec.Mounts)
+	return err
 }
 
 func (m *making) chooseRoot(ctx context.Context) (err error) {
@@ -140,11 +115,7 @@ func (m *making) chooseRoot(ctx context.Context) (err error) {
 }
 
 func (m *making) takeSlot(context.Context) (err error) {
-	m.slot, err = m.slots.Acquire()
-	if errors.Is(err, mounts.ErrNoSlot) {
-		return fmt.Errorf("all %d identities for sandboxes are in use: %w", m.options.UIDs.Count, err)
-	}
-	if err != nil {
+	if m.slot, err = stage.Acquire(m.slots, m.options.UIDs); err != nil {
 		return err
 	}
 	m.undo = append(m.undo, m.slot.Release)

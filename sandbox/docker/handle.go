@@ -5,10 +5,6 @@ import "torno/sandbox"
 // handle is the sandbox that was made, and which directory is its workspace.
 func (m *making) handle(id string) sandbox.Handle {
 	h := sandbox.Handle{Launcher: launcherName, ID: id, Key: m.order.run, Slot: m.slot.Number()}
-	for i, wanted := range m.order.spec.Mounts {
-		if wanted.Workspace {
-			h.Device, h.Inode = m.pins[i].Dev, m.pins[i].Ino
-		}
-	}
+	h.Device, h.Inode = m.pins.Workspace()
 	return h
 }

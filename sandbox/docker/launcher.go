@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -18,6 +19,7 @@ import (
 	"torno/internal/hostroot"
 	"torno/internal/mounts"
 	"torno/internal/seccomp"
+	"torno/internal/stage"
 	"torno/sandbox"
 )
 
@@ -121,7 +123,15 @@ func (l *Launcher) learn(ctx context.Context) error {
 	if l.facts, err = factsOf(info); err != nil {
 		return err
 	}
-	return keepPlaces(l.options.Bases, l.options.StateDir, engineSockets(l.engine.api.DaemonHost()))
+	return stage.Keep(l.options.Bases, l.options.StateDir, engineSockets(l.engine.api.DaemonHost()))
+}
+
+// engineSockets are the one that we use ourselves and the usual ones.
+func engineSockets(host string) []string {
+	if own, ok := strings.CutPrefix(host, "unix://"); ok {
+		return stage.EngineSockets(own)
+	}
+	return stage.EngineSockets()
 }
 
 // sweep removes the containers that are no runs. None of them is in use when a launcher starts.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"torno/internal/stage"
 	"torno/internal/version"
 	"torno/sandbox"
 )
@@ -23,8 +24,8 @@ const (
 
 // The containers that are no run's. Start-up removes what a crash left of them.
 const (
-	roleInit  = "init"  // carries init into its volume, and never runs
-	roleTrial = "trial" // shows what works here
+	roleInit  = "init"          // carries init into its volume, and never runs
+	roleTrial = stage.TrialName // shows what works here
 )
 
 // naming gives what we make its names and labels.

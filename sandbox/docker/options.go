@@ -4,11 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math"
 	"path/filepath"
 	"time"
 
 	"torno/internal/mounts"
+	"torno/internal/stage"
 )
 
 // Options say what a Launcher works with. Installation, StateDir, InitPath and Bases are required.
@@ -37,18 +37,8 @@ type Options struct {
 	Observe func(op string, took time.Duration)
 }
 
-// UIDRange is a range of user and group ids of which no user of the host has one. The sandbox in slot n, counted from 1,
-// has First+n as its uid and its gid. Count bounds how many sandboxes there can be at once.
-type UIDRange struct {
-	First uint32
-	Count int
-}
-
-// The range that is taken where the operator names none.
-const (
-	defaultFirstUID = 2_000_000_000
-	defaultUIDCount = 256
-)
+// UIDRange is a range of user and group ids for sandboxes.
+type UIDRange = stage.UIDRange
 
 // MountMode is how workspaces and context reach a sandbox.
 type MountMode string
@@ -87,22 +77,8 @@ func (o Options) checked() (Options, error) {
 		o.Observe = func(string, time.Duration) {}
 	}
 	var err error
-	o.UIDs, err = o.UIDs.checked()
+	o.UIDs, err = o.UIDs.Checked()
 	return o, err
-}
-
-func (r UIDRange) checked() (UIDRange, error) {
-	if r == (UIDRange{}) {
-		return UIDRange{First: defaultFirstUID, Count: defaultUIDCount}, nil
-	}
-	if r.First == 0 || r.Count < 1 {
-		return r, fmt.Errorf("%d ids from %d are no range for sandboxes: it begins above 0 and has at least one", r.Count, r.First)
-	}
-	// The engine takes no id over the largest signed one.
-	if last := int64(r.First) + int64(r.Count); last > math.MaxInt32 {
-		return r, fmt.Errorf("the ids of sandboxes reach %d, at most %d is possible", last, math.MaxInt32)
-	}
-	return r, nil
 }
 
 // isHex says whether s is exactly n lower-case hexadecimal digits.

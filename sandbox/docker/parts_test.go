@@ -115,41 +115,6 @@ func TestCoversOfVolumes(t *testing.T) {
 	}
 }
 
-func TestFileNames(t *testing.T) {
-	for name, want := range map[string]bool{
-		"task": true, "config.yaml": true, "": false, ".": false, "..": false, "a/b": false, "etc": false, "run.json": false, "/x": false,
-	} {
-		if err := checkFileName(name); (err == nil) != want {
-			t.Errorf("%q: %v", name, err)
-		}
-	}
-}
-
-func TestViews(t *testing.T) {
-	wanted := []sandbox.Mount{
-		{Target: "/p", Prefix: "/p"},
-		{Target: "/context/a", Prefix: "/context"},
-		{Target: "/p/x/ws", Prefix: "/p"},
-		{Target: "/context/b", Prefix: "/context"},
-	}
-	views := viewsOf(wanted)
-	if len(views) != 2 || views[0].root != onPrefix || views[1].root != "." ||
-		!slices.Equal(views[0].mounts, []int{0, 2}) || !slices.Equal(views[1].mounts, []int{1, 3}) {
-		t.Fatalf("%+v", views)
-	}
-	for target, want := range map[string]string{"/p": "self", "/p/x/ws": "self/x/ws"} {
-		if rel, err := views[0].rel(target); err != nil || rel != want {
-			t.Errorf("%s lies at %q, %v", target, rel, err)
-		}
-	}
-	if rel, err := views[1].rel("/context/b"); err != nil || rel != "b" {
-		t.Errorf("/context/b lies at %q, %v", rel, err)
-	}
-	if rel, err := views[0].rel("/pp"); err == nil {
-		t.Errorf("/pp lies at %q", rel)
-	}
-}
-
 func TestProgressOfThePull(t *testing.T) {
 	for text, fails := range map[string]bool{
 		"":                       false,

@@ -13,6 +13,7 @@ import (
 
 	"torno/internal/mounts"
 	"torno/internal/seccomp"
+	"torno/internal/stage"
 )
 
 // settle finds out how sandboxes are made here: by trying. Mounts by handle come first, and the strict filter comes
@@ -127,7 +128,7 @@ func (l *Launcher) tryFilters(ctx context.Context) (err error) {
 		if l.seccomp, err = filterText(f); err != nil {
 			return err
 		}
-		var notStarted *startError
+		var notStarted *stage.StartError
 		if err = l.try(ctx); !errors.As(err, &notStarted) || ctx.Err() != nil {
 			return err
 		}

@@ -44,11 +44,15 @@ var rooms = map[string]room{
 	"internal/journal":  {ours: []string{"delegation", "sandbox"}, theirs: []string{"modernc.org/sqlite/..."}},
 	"internal/control":  {ours: []string{"delegation", "sandbox", "internal/journal"}, theirs: []string{unix}},
 	"configs":           {ours: []string{"delegation", "sandbox", "internal/runfile"}, theirs: []string{yaml}},
+	"internal/stage": {
+		ours:   []string{"delegation", "sandbox", "internal/hostroot", "internal/mounts", "internal/runfile"},
+		theirs: []string{unix},
+	},
 	"sandbox/docker": {
-		ours: []string{"delegation", "sandbox", "internal/doctor", "internal/hostroot", "internal/mounts", "internal/runfile", "internal/seccomp"},
+		ours: []string{"delegation", "sandbox", "internal/doctor", "internal/hostroot", "internal/mounts", "internal/runfile", "internal/seccomp", "internal/stage"},
 		theirs: []string{
 			"github.com/docker/docker/...", "github.com/docker/go-units", "github.com/containerd/errdefs",
-			"github.com/opencontainers/image-spec/...", unix,
+			"github.com/opencontainers/image-spec/...",
 		},
 	},
 	"sandbox/sandboxtest/...": {ours: []string{"delegation", "sandbox", "internal/runfile", "sandbox/sandboxtest/...", "test/attack", "test/prober/..."}, theirs: []string{unix}},

@@ -1,0 +1,52 @@
+package stage
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"torno/internal/mounts"
+)
+
+// UIDRange is a range of user and group ids of which no user of the host has one. The sandbox in slot n, counted from 1,
+// has First+n as its uid and its gid. Count bounds how many sandboxes there can be at once.
+type UIDRange struct {
+	First uint32
+	Count int
+}
+
+// The range that is taken where the operator names none.
+const (
+	defaultFirstUID = 2_000_000_000
+	defaultUIDCount = 256
+)
+
+// Checked is the range, the usual one where it is empty, or what is wrong with it.
+func (r UIDRange) Checked() (UIDRange, error) {
+	if r == (UIDRange{}) {
+		return UIDRange{First: defaultFirstUID, Count: defaultUIDCount}, nil
+	}
+	if r.First == 0 || r.Count < 1 {
+		return r, fmt.Errorf("%d ids from %d are no range for sandboxes: it begins above 0 and has at least one", r.Count, r.First)
+	}
+	// Engines take no id over the largest signed one.
+	if last := int64(r.First) + int64(r.Count); last > math.MaxInt32 {
+		return r, fmt.Errorf("the ids of sandboxes reach %d, at most %d is possible", last, math.MaxInt32)
+	}
+	return r, nil
+}
+
+// Of is the identity of the sandbox in a slot.
+func (r UIDRange) Of(slot *mounts.Slot) mounts.Identity {
+	id := r.First + uint32(slot.Number())
+	return mounts.Identity{UID: id, GID: id}
+}
+
+// Acquire takes a free slot, and with it an identity of the range.
+func Acquire(slots *mounts.Slots, r UIDRange) (*mounts.Slot, error) {
+	slot, err := slots.Acquire()
+	if errors.Is(err, mounts.ErrNoSlot) {
+		return nil, fmt.Errorf("all %d identities for sandboxes are in use: %w", r.Count, err)
+	}
+	return slot, err
+}

@@ -1,0 +1,53 @@
+package stage
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+
+	"torno/internal/hostroot"
+	"torno/internal/runfile"
+)
+
+// StoreInit copies sandbox-init into a directory beneath dir that is named by its content, and returns that directory,
+// which holds nothing else. The program is put there whole; sandboxes of an earlier life may still run another one.
+func StoreInit(program, dir string) (string, error) {
+	content, err := os.ReadFile(program)
+	if err != nil {
+		return "", fmt.Errorf("read sandbox-init (build it with make, or name it with --init): %w", err)
+	}
+	sum := sha256.Sum256(content)
+	stored := filepath.Join(dir, "init-"+hex.EncodeToString(sum[:8]))
+	if err := hostroot.MakeDir(stored); err != nil {
+		return "", err
+	}
+	place := filepath.Join(stored, path.Base(runfile.Init))
+	if there, err := os.ReadFile(place); err == nil && bytes.Equal(there, content) {
+		return stored, os.Chmod(place, programMode)
+	}
+	if err := writeProgram(dir, place, content); err != nil {
+		return "", fmt.Errorf("put sandbox-init into %s: %w", stored, err)
+	}
+	return stored, nil
+}
+
+const programMode = 0o555
+
+// writeProgram writes beside, in temp, and renames.
+func writeProgram(temp, place string, content []byte) error {
+	file, err := os.CreateTemp(temp, ".init-*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(file.Name()) // after the rename there is nothing to remove
+	_, err = file.Write(content)
+	if err := errors.Join(err, file.Chmod(programMode), file.Close()); err != nil {
+		return err
+	}
+	return os.Rename(file.Name(), place)
+}

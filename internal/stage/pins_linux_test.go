@@ -1,0 +1,172 @@
+package stage
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"torno/delegation"
+	"torno/internal/mounts"
+	"torno/sandbox"
+)
+
+// world is a root of the operator's.
+type world struct {
+	testing.TB
+	base  string
+	bases *mounts.Bases
+}
+
+func newWorld(t testing.TB) *world {
+	w := &world{TB: t, base: t.TempDir()}
+	var err error
+	w.bases, err = mounts.OpenBases([]string{w.base})
+	w.must(err)
+	t.Cleanup(func() { w.must(w.bases.Close()) })
+	return w
+}
+
+func (w *world) must(errs ...error) {
+	w.Helper()
+	if err := errors.Join(errs...); err != nil {
+		w.Fatal(err)
+	}
+}
+
+func (w *world) at(rel string) string { return filepath.Join(w.base, rel) }
+
+func (w *world) mount(rel, target, prefix string) sandbox.Mount {
+	return sandbox.Mount{Source: sandbox.Source{Base: w.base, Rel: rel}, Target: target, Prefix: prefix}
+}
+
+func (w *world) workspace(rel, target, prefix string) sandbox.Mount {
+	m := w.mount(rel, target, prefix)
+	m.Workspace = true
+	return m
+}
+
+func (w *world) pin(wanted ...sandbox.Mount) Pins {
+	w.Helper()
+	pins, err := Pin(w.bases, wanted)
+	w.must(err)
+	w.Cleanup(pins.Close)
+	return pins
+}
+
+// TestRefusalsHelp: each says what is wrong with which path of the parent's, and what to do.
+func TestRefusalsHelp(t *testing.T) {
+	w := newWorld(t)
+	w.must(
+		os.MkdirAll(w.at("kept/in"), 0o755), os.Mkdir(w.at("ws"), 0o755), os.WriteFile(w.at("file"), nil, 0o644),
+		os.Symlink("ws", w.at("link")), unix.Mkfifo(w.at("fifo"), 0o644), os.Mkdir(w.at("state"), 0o755),
+		Keep(w.bases, w.at("state"), []string{w.at("kept/in/engine.sock")}),
+	)
+	for rel, says := range map[string]string{
+		"none": "create it before", "link": "name the real path", "fifo": "name a directory", "file": "name a directory", "file/x": "name a directory",
+		"../x": "under a root", "state": "Torno's own state", ".": "it is or holds", "kept/in": "an engine's socket", "kept": "an engine's socket",
+	} {
+		for _, m := range []sandbox.Mount{w.workspace(rel, "/p/x", "/p"), w.mount(rel, "/p/x", "/p")} {
+			_, err := Pin(w.bases, []sandbox.Mount{w.workspace("ws", "/ws", "/ws"), m})
+			if rel == "file" && !m.Workspace {
+				w.must(err)
+				continue
+			}
+			want := map[bool]delegation.Code{true: delegation.CodeWorkspace, false: delegation.CodeContext}[m.Workspace]
+			var refusal *delegation.Refusal
+			if !errors.As(err, &refusal) || refusal.Code != want || !strings.Contains(refusal.Hint, says) || !strings.Contains(refusal.Text, `"/p/x"`) {
+				t.Errorf("%s: %+v; it does not say %q", rel, err, says)
+			}
+		}
+	}
+}
+
+// TestPinsTellWhatTheyHold also when it has moved.
+func TestPinsTellWhatTheyHold(t *testing.T) {
+	w := newWorld(t)
+	w.must(os.Mkdir(w.at("ctx"), 0o755), os.Mkdir(w.at("ws"), 0o755))
+	elsewhere := w.mount("ctx", "/c", "/c")
+	elsewhere.Engine = "/engine/ctx"
+	pins := w.pin(elsewhere, w.workspace("ws", "/ws", "/ws"))
+	w.must(os.Rename(w.at("ws"), w.at("moved")))
+	paths, err := pins.Paths()
+	if err != nil || !slices.Equal(paths, []string{"/engine/ctx", w.at("moved")}) {
+		t.Errorf("the engine is told %q, %v", paths, err)
+	}
+	var st unix.Stat_t
+	w.must(unix.Stat(w.at("moved"), &st))
+	dev, ino := pins.Workspace()
+	expected := pins.Expected(true)
+	if dev != st.Dev || ino != st.Ino || expected[1].Device != dev || expected[1].Inode != ino || !expected[1].Writable || expected[0].Writable || !expected[0].Hardened {
+		t.Errorf("workspace %d:%d, init expects %+v", dev, ino, expected)
+	}
+	for i, m := range Unnumbered(expected) {
+		if m.Device != 0 || m.Inode != 0 || !m.Unnumbered || m.Writable != expected[i].Writable || expected[i].Device == 0 {
+			t.Errorf("without numbers %+v, before %+v", m, expected[i])
+		}
+	}
+	if who, err := pins.Owner([]uint32{st.Uid}); st.Uid != 0 && (err != nil || who.UID != st.Uid) || st.Uid == 0 && err == nil {
+		t.Errorf("it would run as %+v, %v", who, err)
+	}
+	if _, err := w.pin(elsewhere).Owner(nil); err == nil {
+		t.Error("nobody is somebody")
+	}
+}
+
+// TestPlaces has a workspace in a context and a file, in two views, with ids exchanged and without.
+func TestPlaces(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("NOT PROVED HERE: only root may mount")
+	}
+	for what, idmaps := range map[string]*mounts.IDMaps{"exchanged": mounts.NewIDMaps(), "as they are": nil} {
+		t.Run(what, func(t *testing.T) { testPlaces(newWorld(t), idmaps) })
+	}
+}
+
+func testPlaces(w *world, idmaps *mounts.IDMaps) {
+	if idmaps != nil {
+		defer func() { w.must(idmaps.Close()) }()
+	}
+	w.must(os.MkdirAll(w.at("ctx/ws"), 0o755), os.Chown(w.at("ctx/ws"), 1000, 1000), os.WriteFile(w.at("note"), []byte("hello"), 0o644))
+	pins := w.pin(w.mount("ctx", "/p", "/p"), w.mount("note", "/c/deep/note", "/c"), w.workspace("ctx/ws", "/p/ws", "/p"))
+	slots, err := mounts.OpenSlots(filepath.Join(w.TempDir(), "slots"), 1, true)
+	w.must(err)
+	defer func() { w.must(slots.Close()) }()
+	ids := UIDRange{First: 2_000_000_000, Count: 1}
+	slot, err := Acquire(slots, ids)
+	w.must(err)
+	defer func() { w.must(slot.Release()) }()
+	if _, err := Acquire(slots, ids); !errors.Is(err, mounts.ErrNoSlot) {
+		w.Errorf("a second slot of one: %v", err)
+	}
+	w.must(pins.Place(slot, ids.Of(slot), idmaps))
+	places, err := pins.In(slot)
+	w.must(err)
+	owner := map[bool]uint32{true: ids.First + 1, false: 1000}[idmaps != nil]
+	for i, place := range places {
+		var st unix.Stat_t
+		w.must(unix.Stat(place, &st))
+		if want := pins.Expected(true)[i]; st.Dev != want.Device || st.Ino != want.Inode {
+			w.Errorf("at %s is %d:%d, want %+v", place, st.Dev, st.Ino, want)
+		}
+		if i == 2 && (st.Uid != owner || st.Gid != owner) {
+			w.Errorf("the workspace belongs to %d:%d there, want %d", st.Uid, st.Gid, owner)
+		}
+	}
+	if err := os.WriteFile(places[0]+"/x", nil, 0o644); !errors.Is(err, unix.EROFS) {
+		w.Errorf("the context can be written: %v", err)
+	}
+	w.must(os.WriteFile(places[2]+"/x", nil, 0o644))
+	view := Views(pins.wanted)[0]
+	if source, err := view.Source(slot); err != nil || source != places[0] {
+		w.Errorf("an engine binds %s, %v, and the mount is at %s", source, err, places[0])
+	}
+	var refusal *delegation.Refusal
+	if err := pins.Place(slot, ids.Of(slot), idmaps); !errors.As(err, &refusal) || refusal.Code != delegation.CodeContext {
+		w.Errorf("a place was taken twice: %v", err)
+	}
+}

@@ -1,0 +1,66 @@
+package stage
+
+import (
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"strings"
+
+	"torno/internal/hostroot"
+	"torno/internal/mounts"
+	"torno/internal/runfile"
+	"torno/sandbox"
+)
+
+// Run is what a sandbox's run directory is written from.
+type Run struct {
+	Nonce  string
+	Who    mounts.Identity
+	Spec   sandbox.Spec
+	Mounts []runfile.Mount // what init proves
+}
+
+// Write fills the run directory, which belongs to the host, and is empty.
+func (r Run) Write(dir string) error {
+	if err := hostroot.MakeDir(filepath.Join(dir, hostroot.UserDir)); err != nil {
+		return err
+	}
+	for name, content := range hostroot.UserEtc(r.Who.UID, r.Who.GID) {
+		if err := hostroot.WriteFile(filepath.Join(dir, hostroot.UserDir, name), []byte(content)); err != nil {
+			return err
+		}
+	}
+	for _, file := range r.Spec.Files {
+		if err := checkFileName(file.Name); err != nil {
+			return err
+		}
+		if err := hostroot.WriteFile(filepath.Join(dir, file.Name), file.Content); err != nil {
+			return err
+		}
+	}
+	return runfile.Write(filepath.Join(dir, filepath.Base(runfile.Path)), r.file())
+}
+
+// checkFileName keeps a file of the spec out of the way of ours.
+func checkFileName(name string) error {
+	if !fs.ValidPath(name) || strings.Contains(name, "/") || name == "." || name == hostroot.UserDir || name == filepath.Base(runfile.Path) {
+		return fmt.Errorf("file name %q cannot be had in %s", name, sandbox.RunDir)
+	}
+	return nil
+}
+
+// file is what init is told.
+func (r Run) file() runfile.File {
+	process, answer := r.Spec.Process, r.Spec.Answer
+	return runfile.File{
+		Version: runfile.Version, Nonce: r.Nonce,
+		Argv: process.Argv, Env: process.Env, Dir: process.Dir, Umask: process.Umask,
+		Rlimits: []runfile.Rlimit{
+			{Name: "core", Value: 0},
+			{Name: "fsize", Value: uint64(r.Spec.Limits.FileSize)},
+			{Name: "nofile", Value: uint64(r.Spec.Limits.OpenFiles)},
+		},
+		Mounts: r.Mounts,
+		Answer: runfile.Answer{Path: answer.Path, FromStdout: answer.FromStdout, Max: answer.Max},
+	}
+}

@@ -1,0 +1,111 @@
+package stage
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+
+	"torno/internal/hostroot"
+	"torno/internal/runfile"
+	"torno/sandbox"
+)
+
+// TrialName is the profile of a trial, and what stands for its run's key.
+const TrialName = "trial"
+
+// Trial is a sandbox as any other, whose agent is init printing its version: a launcher finds out with it whether
+// sandboxes work here.
+type Trial struct {
+	Dir   string // the workspace, and a base of its own
+	Owner uint32
+}
+
+// MakeTrial makes the workspace, for an owner who is not always ourselves.
+func MakeTrial(dir string, owner uint32) (Trial, error) {
+	t := Trial{Dir: dir, Owner: owner}
+	if err := hostroot.MakeDir(dir); err != nil || owner == uint32(os.Geteuid()) {
+		return t, err
+	}
+	return t, os.Chown(dir, int(owner), int(owner))
+}
+
+// Spec is what is to be made.
+func (t Trial) Spec() sandbox.Spec {
+	const mib = 1 << 20
+	return sandbox.Spec{
+		Profile: TrialName,
+		RootFS:  sandbox.RootFS{Host: true},
+		Process: sandbox.Process{Argv: []string{runfile.Init, "version"}, Env: []string{"PATH=/usr/bin:/bin"}, Dir: "/workspace"},
+		Mounts: []sandbox.Mount{{
+			Source: sandbox.Source{Base: t.Dir, Rel: "."}, Target: "/workspace", Prefix: "/workspace", Workspace: true,
+		}},
+		Limits: sandbox.Limits{
+			Memory: 64 * mib, CPUs: 1000, Pids: 64, OpenFiles: 256, FileSize: mib, Tmp: mib, Home: mib, Shm: mib, Log: mib,
+		},
+		Owners: []uint32{t.Owner},
+	}
+}
+
+// StartError says that a trial's sandbox was not started at all.
+type StartError struct{ Err error }
+
+func (e *StartError) Error() string { return "trial: " + e.Err.Error() }
+func (e *StartError) Unwrap() error { return e.Err }
+
+// starter is what a trial needs of a launcher.
+type starter interface {
+	Start(context.Context, sandbox.Handle) error
+	Open(context.Context, sandbox.Handle, sandbox.Cursor) (sandbox.Attachment, error)
+}
+
+// RunTrial starts a trial's sandbox, and takes init's own word that the workspace arrived.
+func RunTrial(ctx context.Context, l starter, h sandbox.Handle) error {
+	if err := l.Start(ctx, h); err != nil {
+		return &StartError{err}
+	}
+	a, err := l.Open(ctx, h, "")
+	if err != nil {
+		return fmt.Errorf("trial: %w", err)
+	}
+	defer a.Close()
+	said, exit, err := follow(ctx, a)
+	if err != nil {
+		return fmt.Errorf("trial: %w", err)
+	}
+	line, _, _ := bytes.Cut(said, []byte("\n"))
+	if _, err := runfile.ParseFirstLine(string(line)); err != nil {
+		return fmt.Errorf("trial: init did not start its agent: %w (exit code %d)", err, exit.Code)
+	}
+	if exit.Code != 0 {
+		return fmt.Errorf("trial: the agent ended with exit code %d and said %q", exit.Code, said)
+	}
+	return nil
+}
+
+func follow(ctx context.Context, a sandbox.Attachment) (said []byte, exit sandbox.Exit, err error) {
+	if said, err = listen(ctx, a); err == nil {
+		exit, err = a.Wait(ctx)
+	}
+	return said, exit, err
+}
+
+// maxSaid bounds what is kept of a trial's words.
+const maxSaid = 4 << 10
+
+// listen reads standard error to the end of all output.
+func listen(ctx context.Context, a sandbox.Attachment) (said []byte, err error) {
+	for {
+		select {
+		case chunk, more := <-a.Output():
+			if !more {
+				return said, nil
+			}
+			if chunk.Stream == sandbox.Stderr && len(said) < maxSaid {
+				said = append(said, chunk.Bytes...)
+			}
+		case <-ctx.Done():
+			return said, ctx.Err()
+		}
+	}
+}
