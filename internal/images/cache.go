@@ -1,0 +1,125 @@
+package images
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"sync"
+	"time"
+
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+)
+
+// Options say how a cache works. Only Dir is needed.
+type Options struct {
+	Dir    string // 0700 and of this user; made if it is not there
+	Limits Limits
+
+	// Progress is told how much of an image was fetched, packed, of how much. It is called by one goroutine for each
+	// image, at most once for each MiB and at the end, and must not block.
+	Progress func(image string, done, total int64)
+
+	// Patience is how long a registry may bring next to nothing: 30 seconds by default.
+	Patience time.Duration
+
+	// Transport carries requests to registries; by default one that heeds the environment's proxy.
+	Transport http.RoundTripper
+}
+
+// Cache unpacks each image once. It is safe for concurrent use, and other processes may use its directory too.
+type Cache struct {
+	store   store
+	options Options
+
+	mu      sync.Mutex // guards what is below
+	flights map[flightKey]*flight
+}
+
+// Open makes or takes a directory, and sweeps it.
+func Open(ctx context.Context, options Options) (*Cache, error) {
+	s, err := openStore(options.Dir)
+	if err != nil {
+		return nil, err
+	}
+	options.Limits = options.Limits.withDefaults()
+	if options.Patience <= 0 {
+		options.Patience = defaultPatience
+	}
+	if options.Progress == nil {
+		options.Progress = func(string, int64, int64) {}
+	}
+	if err := s.sweepLocked(ctx); err != nil {
+		return nil, fmt.Errorf("sweep the image cache: %w", err)
+	}
+	return &Cache{store: s, options: options, flights: map[flightKey]*flight{}}, nil
+}
+
+// Get brings an image, held. Those who want the same one wait together; each has its own hold, and its own ctx.
+func (c *Cache) Get(ctx context.Context, ref Ref) (*Image, error) {
+	image, err := c.get(ctx, ref)
+	if err == nil {
+		return image, nil
+	}
+	if e, ok := errors.AsType[*Error](err); ok && ctx.Err() == nil {
+		named := *e // the error of a flight is shared
+		named.Image = ref.text
+		return nil, &named
+	}
+	return nil, fmt.Errorf("image %s: %w", ref.text, err)
+}
+
+func (c *Cache) get(ctx context.Context, ref Ref) (*Image, error) {
+	if ref.kind == fromDir {
+		return directoryImage(ref)
+	}
+	if !ref.Pinned() && !ref.pull {
+		e := problem(Unpinned, "the tag can lead to anything")
+		e.Next = "write name@sha256:…, or allow this image to be pulled by its tag"
+		return nil, e
+	}
+	f := c.board(ctx, ref)
+	defer c.leave(ref, f)
+	select {
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	case <-f.done:
+	}
+	if f.err != nil {
+		return nil, f.err
+	}
+	image, err := c.Use(ctx, f.image.Digest)
+	if err != nil {
+		return nil, err
+	}
+	image.Reference = f.image.Reference
+	return image, nil
+}
+
+// Use holds an image that is in the cache, by its Digest: for a sandbox that is still there after a restart.
+func (c *Cache) Use(ctx context.Context, digest string) (*Image, error) {
+	hash, err := v1.NewHash(digest)
+	if err != nil {
+		return nil, badRef(digest, "not the digest of an image")
+	}
+	image, err := c.store.use(ctx, hash.Hex)
+	if err == nil && image == nil {
+		err = &Error{Code: NotFound, Image: digest, What: "it is not in the cache", Next: next[NotFound]}
+	}
+	return image, err
+}
+
+// directoryImage is a directory of the operator's, used where it lies.
+func directoryImage(ref Ref) (*Image, error) {
+	info, err := os.Stat(ref.path)
+	if err != nil {
+		return nil, unreadable(err, "the directory cannot be used")
+	}
+	if !info.IsDir() {
+		e := problem(Malformed, "it is no directory")
+		e.Next = "an image in a file is archive:/path"
+		return nil, e
+	}
+	return &Image{Dir: ref.path, Reference: ref.text}, nil
+}

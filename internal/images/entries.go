@@ -1,0 +1,190 @@
+package images
+
+import (
+	"archive/tar"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// What stays of an entry's mode: nobody but the owner may write, no set-id, no sticky bit.
+const (
+	keptBits  = 0o755
+	fileBits  = 0o400
+	directory = 0o700
+)
+
+func traits(header *tar.Header) *dirTraits {
+	return &dirTraits{mode: fs.FileMode(header.Mode)&keptBits | directory, time: timeOf(header)}
+}
+
+// timeOf keeps a time within what every file system can keep.
+func timeOf(header *tar.Header) time.Time {
+	const latest = 1<<32 - 1
+	return time.Unix(min(max(header.ModTime.Unix(), 0), latest), int64(header.ModTime.Nanosecond()))
+}
+
+// directory makes a directory, or takes the one that is there.
+func (u *unpacker) directory(base string, header *tar.Header) error {
+	here := u.at.dir()
+	if info, err := here.Lstat(base); err != nil || !info.IsDir() {
+		if err := u.clear(base); err != nil {
+			return err
+		}
+		if err := here.Mkdir(base, 0o755); err != nil {
+			return hostile(err, base)
+		}
+	}
+	return u.note(u.at.full(base), traits(header))
+}
+
+// leaf makes what is no directory, in the place of whatever is there.
+func (u *unpacker) leaf(base string, header *tar.Header, content io.Reader) error {
+	if err := u.clear(base); err != nil {
+		return err
+	}
+	u.facts.Files++
+	full := u.at.full(base)
+	var err error
+	switch header.Typeflag {
+	case tar.TypeReg, tar.TypeGNUSparse, tar.TypeCont:
+		err = u.file(base, header, content)
+	case tar.TypeSymlink:
+		err = u.at.dir().Symlink(header.Linkname, base)
+	case tar.TypeLink:
+		err = u.link(header.Linkname, full)
+	default:
+		u.facts.Skipped++
+	}
+	if err != nil {
+		return hostile(err, full)
+	}
+	return u.note(full, nil)
+}
+
+// clear removes what is in the way.
+func (u *unpacker) clear(base string) error {
+	if err := u.at.dir().RemoveAll(base); err != nil {
+		return hostile(err, base)
+	}
+	delete(u.mine, u.at.full(base))
+	return nil
+}
+
+func (u *unpacker) file(base string, header *tar.Header, content io.Reader) error {
+	if header.Size > u.limits.Bytes {
+		return tooManyBytes()
+	}
+	file, err := u.at.dir().OpenFile(base, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	n, err := io.Copy(file, content)
+	u.limits.Bytes -= n // a sparse file is more than what its stream holds
+	u.facts.Disk += (n + blockSize - 1) / blockSize * blockSize
+	err = errors.Join(err, file.Chmod(fs.FileMode(header.Mode)&keptBits|fileBits), file.Close())
+	if err != nil {
+		return err
+	}
+	return u.at.dir().Chtimes(base, timeOf(header), timeOf(header))
+}
+
+func tooManyBytes() *Error { return problem(TooLarge, "its layers hold too many bytes") }
+
+// link gives a file that is there one more name. It must be a file or a link: directories have one name.
+func (u *unpacker) link(old, full string) error {
+	name, err := entryName(old)
+	if err != nil {
+		return err
+	}
+	parent, base := path.Split(name)
+	if err := u.at.enter(parent, false); err != nil {
+		return err
+	}
+	info, err := u.at.dir().Lstat(base)
+	if err != nil {
+		return err
+	}
+	if t := info.Mode().Type(); t != 0 && t != fs.ModeSymlink {
+		return problem(Malformed, "a layer links to %s, which is no file", quoted(old))
+	}
+	return u.at.stack[0].dir.Link(u.at.full(base), full)
+}
+
+// hostile turns what the system says about a name that a stranger wrote into an error about the image.
+func hostile(err error, name string) error {
+	if _, ok := errors.AsType[*Error](err); ok {
+		return err
+	}
+	for _, is := range []error{syscall.ENAMETOOLONG, fs.ErrNotExist, fs.ErrInvalid, syscall.EINVAL, syscall.EMLINK, syscall.ENOTDIR, syscall.ELOOP} {
+		if errors.Is(err, is) {
+			return because(is, Malformed, "a layer holds %s, which cannot be made", quoted(name))
+		}
+	}
+	return badStream(err)
+}
+
+// whiteout removes what lower layers have brought, never what this one has.
+func (u *unpacker) whiteout(parent, base string) error {
+	gone := strings.TrimPrefix(base, whiteout)
+	if base != opaque && (gone == "" || gone == "." || gone == "..") {
+		return problem(Malformed, "a layer takes %s away", quoted(path.Join(parent, base)))
+	}
+	if err := u.at.enter(parent, false); err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		return err
+	}
+	if base == opaque {
+		return u.purgeAll(u.at.dir(), u.at.full(""))
+	}
+	return u.purge(u.at.dir(), gone, u.at.full(gone))
+}
+
+// purge removes a file or a tree, but not what this layer has brought.
+func (u *unpacker) purge(in *os.Root, name, full string) error {
+	info, err := in.Lstat(name)
+	if err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		return hostile(err, full)
+	}
+	_, mine := u.mine[full]
+	if info.IsDir() {
+		down, err := in.OpenRoot(name)
+		if err != nil {
+			return err
+		}
+		defer down.Close()
+		if err := u.purgeAll(down, full); err != nil {
+			return err
+		}
+	}
+	if mine {
+		return nil
+	}
+	if err := in.Remove(name); err != nil && !errors.Is(err, syscall.ENOTEMPTY) {
+		return err
+	}
+	return nil
+}
+
+func (u *unpacker) purgeAll(dir *os.Root, full string) error {
+	opened, err := dir.Open(".")
+	if err != nil {
+		return err
+	}
+	names, err := opened.Readdirnames(-1)
+	opened.Close()
+	for _, name := range names {
+		err = errors.Join(err, u.purge(dir, name, path.Join(full, name)))
+	}
+	return err
+}

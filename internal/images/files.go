@@ -1,0 +1,150 @@
+package images
+
+import (
+	"archive/tar"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+)
+
+// files is a layout of the operator's: a directory, or an archive of one.
+type files interface {
+	open(name string) (io.ReadCloser, int64, error) // fs.ErrNotExist if there is none
+	Close() error
+}
+
+// folder is a layout in a directory. It is the operator's, but its index may not lead out of it.
+type folder struct{ root *os.Root }
+
+func openFolder(at string) (*folder, error) {
+	root, err := os.OpenRoot(at)
+	if err != nil {
+		return nil, unreadable(err, "the directory cannot be opened")
+	}
+	return &folder{root}, nil
+}
+
+func (f *folder) Close() error { return f.root.Close() }
+
+func (f *folder) open(name string) (io.ReadCloser, int64, error) {
+	if info, err := f.root.Stat(name); err != nil {
+		return nil, 0, err
+	} else if !info.Mode().IsRegular() {
+		return nil, 0, problem(Malformed, "%s is no regular file", quoted(name))
+	}
+	file, err := f.root.Open(name)
+	if err != nil {
+		return nil, 0, err
+	}
+	info, err := file.Stat()
+	if err != nil {
+		file.Close()
+		return nil, 0, err
+	}
+	return file, info.Size(), nil
+}
+
+// member is where a file of an archive lies in it.
+type member struct {
+	offset, size int64
+	link         string // of a symbolic link: what it leads to
+}
+
+// archive is an archive whose members are read in place, in any order.
+type archive struct {
+	file    *os.File
+	members map[string]member
+}
+
+func openArchive(at string) (*archive, error) {
+	info, err := os.Stat(at)
+	if err != nil {
+		return nil, unreadable(err, "the archive cannot be opened")
+	}
+	if !info.Mode().IsRegular() {
+		return nil, problem(Malformed, "the archive is no regular file")
+	}
+	file, err := os.Open(at)
+	if err != nil {
+		return nil, unreadable(err, "the archive cannot be opened")
+	}
+	a := &archive{file: file, members: map[string]member{}}
+	if err := a.index(); err != nil {
+		file.Close()
+		return nil, err
+	}
+	return a, nil
+}
+
+// index notes where each member is. The tar reader reads a block at a time, so after a header the file is at the content.
+func (a *archive) index() error {
+	reader := tar.NewReader(a.file)
+	for {
+		header, err := reader.Next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			e := because(err, Malformed, "the file is no whole tar archive")
+			e.Next = "save the image again; an archive that is compressed must be unpacked with gunzip first"
+			return e
+		}
+		if len(a.members) == maxMembers {
+			return problem(TooLarge, "the archive holds more than %d files", maxMembers)
+		}
+		offset, err := a.file.Seek(0, io.SeekCurrent)
+		if err != nil {
+			return err
+		}
+		a.note(header, offset)
+	}
+}
+
+func (a *archive) note(header *tar.Header, offset int64) {
+	name := path.Clean(header.Name)
+	switch header.Typeflag {
+	case tar.TypeReg:
+		a.members[name] = member{offset: offset, size: header.Size}
+	case tar.TypeSymlink:
+		a.members[name] = member{link: path.Join(path.Dir(name), header.Linkname)}
+	case tar.TypeLink:
+		a.members[name] = member{link: path.Clean(header.Linkname)}
+	}
+}
+
+func (a *archive) Close() error { return a.file.Close() }
+
+func (a *archive) open(name string) (io.ReadCloser, int64, error) {
+	m, ok := a.members[path.Clean(name)]
+	if ok && m.link != "" { // old versions of docker save a layer once and link to it
+		m, ok = a.members[m.link]
+	}
+	if !ok || m.link != "" {
+		return nil, 0, fs.ErrNotExist
+	}
+	return io.NopCloser(io.NewSectionReader(a.file, m.offset, m.size)), m.size, nil
+}
+
+// unreadable says why a path of the operator's is of no use.
+func unreadable(err error, what string) *Error {
+	e := because(err, NotFound, "%s", what)
+	if errors.Is(err, fs.ErrPermission) {
+		e.Code, e.Next = Denied, "let the user of the watcher read it"
+	}
+	return e
+}
+
+// small reads a whole file that has to be small.
+func small(from files, name string) ([]byte, error) {
+	r, size, err := from.open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	if size > maxDocument {
+		return nil, problem(TooLarge, "%s has %d bytes, more than %d", quoted(name), size, int64(maxDocument))
+	}
+	return io.ReadAll(io.LimitReader(r, maxDocument))
+}

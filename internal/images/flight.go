@@ -1,0 +1,60 @@
+package images
+
+import (
+	"context"
+	"fmt"
+)
+
+// flight is one making of an image for all who wait for it.
+type flight struct {
+	end     context.CancelCauseFunc
+	done    chan struct{}
+	image   *Image // held until the last one left, so that it is still there for each
+	err     error
+	waiting int // guarded by Cache.mu
+}
+
+var errNobodyWaits = fmt.Errorf("nobody waits for the image any more: %w", context.Canceled)
+
+// board joins the flight of a reference, or begins it.
+func (c *Cache) board(ctx context.Context, ref Ref) *flight {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	key := flightKey{ref.text, ref.pull}
+	f := c.flights[key]
+	if f == nil {
+		f = &flight{done: make(chan struct{})}
+		ctx, f.end = context.WithCancelCause(context.WithoutCancel(ctx))
+		c.flights[key] = f
+		go func() {
+			defer close(f.done)
+			f.image, f.err = c.bring(ctx, ref)
+		}()
+	}
+	f.waiting++
+	return f
+}
+
+// leave ends the flight with its last passenger, and waits until it has ended.
+func (c *Cache) leave(ref Ref, f *flight) {
+	c.mu.Lock()
+	f.waiting--
+	last := f.waiting == 0
+	if last {
+		delete(c.flights, flightKey{ref.text, ref.pull})
+	}
+	c.mu.Unlock()
+	if !last {
+		return
+	}
+	f.end(errNobodyWaits)
+	<-f.done
+	if f.image != nil {
+		f.image.Release()
+	}
+}
+
+type flightKey struct {
+	text string
+	pull bool
+}

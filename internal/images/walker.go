@@ -1,0 +1,115 @@
+package images
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path"
+	"strings"
+)
+
+// level is a directory that is held on the way down.
+type level struct {
+	name string
+	dir  *os.Root
+}
+
+// walker goes about in a tree by handle. Links are followed as if the tree's root were the system's, so that none leads
+// out, and each handle is an os.Root, which would refuse if one did.
+//
+// The stack holds the directories from the root to where the walker is. Entries that follow each other in a layer mostly
+// lie near each other, so most of it can stay. Only what lies in the lowest directory is ever removed, never a level.
+type walker struct {
+	stack []level
+	made  func() error // counts a directory that had to be made
+}
+
+func (w *walker) dir() *os.Root { return w.stack[len(w.stack)-1].dir }
+
+// full is the name, from the root, of what lies where the walker is.
+func (w *walker) full(base string) string {
+	parts := make([]string, 0, len(w.stack))
+	for _, l := range w.stack[1:] {
+		parts = append(parts, l.name)
+	}
+	return path.Join(append(parts, base)...)
+}
+
+// cut closes what is deeper than n levels.
+func (w *walker) cut(n int) {
+	for len(w.stack) > n {
+		w.dir().Close()
+		w.stack = w.stack[:len(w.stack)-1]
+	}
+}
+
+// enter goes from the root to a directory, which is made if it may be.
+func (w *walker) enter(dir string, create bool) error {
+	rest, depth, links := split(dir), 0, 0
+	for len(rest) > 0 {
+		name := rest[0]
+		rest = rest[1:]
+		switch {
+		case name == "..":
+			depth = max(depth-1, 0)
+			continue
+		case depth+1 < len(w.stack) && w.stack[depth+1].name == name:
+			depth++
+			continue
+		}
+		w.cut(depth + 1)
+		target, err := w.step(name, create)
+		if err != nil {
+			return err
+		}
+		if target == "" {
+			depth++
+			continue
+		}
+		if links++; links > maxLinks {
+			return problem(Malformed, "a layer holds links that lead in circles, at %s", quoted(dir))
+		}
+		if path.IsAbs(target) {
+			depth = 0
+		}
+		rest = append(split(target), rest...)
+	}
+	w.cut(depth + 1)
+	return nil
+}
+
+// step goes down by one name, or says where the link of that name leads.
+func (w *walker) step(name string, create bool) (target string, err error) {
+	here := w.dir()
+	info, err := here.Lstat(name)
+	if errors.Is(err, fs.ErrNotExist) && create {
+		if err := w.made(); err != nil {
+			return "", err
+		}
+		if err := here.Mkdir(name, 0o755); err != nil {
+			return "", hostile(err, name)
+		}
+		info, err = here.Lstat(name)
+	}
+	switch {
+	case err != nil:
+		return "", hostile(err, name)
+	case info.Mode().Type() == fs.ModeSymlink:
+		target, err = here.Readlink(name)
+		return target, err
+	case !info.IsDir():
+		return "", problem(Malformed, "a layer holds a file in %s, which is no directory", quoted(w.full(name)))
+	case len(w.stack) > maxDepth || len(w.full(name)) > maxPath:
+		return "", problem(Malformed, "a layer holds directories deeper than %d or longer than %d bytes", maxDepth, maxPath)
+	}
+	down, err := here.OpenRoot(name)
+	if err != nil {
+		return "", err
+	}
+	w.stack = append(w.stack, level{name, down})
+	return "", nil
+}
+
+func split(dir string) []string {
+	return strings.FieldsFunc(dir, func(r rune) bool { return r == '/' })
+}
