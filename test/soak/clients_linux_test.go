@@ -140,14 +140,15 @@ func (s *scene) again(who subject, now *ask, which int) {
 	}
 }
 
-// tidy removes what a client that has its answer removes, in one order or the other. Some leave the request.
+// tidy removes what a client that has its answer removes, in one order or the other. Some leave the request, where it does
+// not keep the next one out.
 func (s *scene) tidy(who subject, now *ask, which int) {
 	if now == nil {
 		return
 	}
 	h := s.boxes[who.outbox]
 	request, response := h.Path("request_"+who.id+".json"), h.Path("response_"+who.id+".json")
-	if which%4 == 0 {
+	if which%4 == 0 && !now.dir {
 		s.note(func() { now.dropped = time.Now() })
 		s.vanish(response)
 		return
