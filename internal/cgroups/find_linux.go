@@ -1,0 +1,200 @@
+package cgroups
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// Tree is where groups can be made.
+type Tree struct {
+	dirs map[string]string // by controller
+	swap bool              // swapping can be ruled out
+}
+
+// Find looks for the controllers. Root makes groups beneath the top of each hierarchy, everybody else beneath the group
+// that was delegated to them, which only version 2 can.
+func Find() (Tree, error) { return find("/proc/self", os.Geteuid() == 0) }
+
+func find(proc string, root bool) (Tree, error) {
+	mounted, err := os.ReadFile(filepath.Join(proc, "mountinfo"))
+	if err != nil {
+		return Tree{}, fmt.Errorf("%w: %w", ErrNone, err)
+	}
+	own, err := os.ReadFile(filepath.Join(proc, "cgroup"))
+	if err != nil {
+		return Tree{}, fmt.Errorf("%w: %w", ErrNone, err)
+	}
+	tops := topsOf(string(mounted))
+	if tree, ok := version1(tops); ok {
+		if !root {
+			return Tree{}, fmt.Errorf("%w: version 1 cannot be delegated; run the watcher as root, or boot with version 2", ErrNone)
+		}
+		return tree, tree.writable()
+	}
+	return version2(tops[unified], ownGroup(string(own)), root)
+}
+
+// topsOf are the mount points of the hierarchies, by controller.
+func topsOf(mountinfo string) map[string]string {
+	tops := map[string]string{}
+	for line := range strings.Lines(mountinfo) {
+		before, after, ok := strings.Cut(line, " - ")
+		fields, kind := strings.Fields(before), strings.Fields(after)
+		if !ok || len(fields) < 5 || len(kind) < 3 {
+			continue
+		}
+		switch kind[0] {
+		case "cgroup2":
+			tops[unified] = fields[4]
+		case "cgroup":
+			for option := range strings.SplitSeq(kind[2], ",") {
+				tops[option] = fields[4]
+			}
+		}
+	}
+	return tops
+}
+
+// ownGroup is this process's group in version 2.
+func ownGroup(groups string) string {
+	for line := range strings.Lines(groups) {
+		if path, ok := strings.CutPrefix(strings.TrimSpace(line), "0::"); ok {
+			return path
+		}
+	}
+	return "/"
+}
+
+// version1 is a tree whose controllers all have hierarchies of version 1.
+func version1(tops map[string]string) (Tree, bool) {
+	tree := Tree{dirs: map[string]string{}}
+	for _, controller := range []string{memory, processes, processors, accounting} {
+		top, ok := tops[controller]
+		if !ok {
+			return Tree{}, false
+		}
+		tree.dirs[controller] = top
+	}
+	_, err := os.Stat(filepath.Join(tree.dirs[memory], memswap))
+	tree.swap = err == nil
+	return tree, true
+}
+
+// version2 is a tree of version 2. Not at the top, a group that has processes can have no groups with limits, so what runs
+// in the one that was delegated moves one down first.
+func version2(top, own string, root bool) (Tree, error) {
+	if top == "" {
+		return Tree{}, fmt.Errorf("%w: none are mounted", ErrNone)
+	}
+	dir := top
+	if !root {
+		dir = filepath.Join(top, own)
+	}
+	tree := Tree{dirs: map[string]string{unified: dir}, swap: true}
+	if err := tree.writable(); err != nil {
+		return Tree{}, err
+	}
+	err := enable(dir)
+	if errors.Is(err, unix.EBUSY) {
+		if err = moveDown(dir); err == nil {
+			err = enable(dir)
+		}
+	}
+	if err != nil {
+		return Tree{}, fmt.Errorf("%w beneath %s: %w; delegate the memory, pids and cpu controllers (systemd: Delegate=yes)", ErrNone, dir, err)
+	}
+	return tree, nil
+}
+
+// writable says whether groups can be made at all.
+func (t Tree) writable() error {
+	for _, dir := range t.dirs {
+		if err := unix.Access(dir, unix.W_OK); err != nil {
+			return fmt.Errorf("%w beneath %s: %w", ErrNone, dir, err)
+		}
+	}
+	return nil
+}
+
+// enable lets the groups beneath a directory have limits.
+func enable(dir string) error {
+	offered, err := os.ReadFile(filepath.Join(dir, "cgroup.controllers"))
+	if err != nil {
+		return err
+	}
+	for _, controller := range []string{memory, processes, processors} {
+		if !slices.Contains(strings.Fields(string(offered)), controller) {
+			return fmt.Errorf("the controller %s is not there", controller)
+		}
+	}
+	return write(dir, "cgroup.subtree_control", "+memory +pids +cpu")
+}
+
+// watchersGroup is where the processes of a delegated group go.
+const watchersGroup = "torno-watcher"
+
+func moveDown(dir string) error {
+	down := filepath.Join(dir, watchersGroup)
+	if err := os.Mkdir(down, 0o755); err != nil && !errors.Is(err, os.ErrExist) {
+		return err
+	}
+	inside, err := os.ReadFile(filepath.Join(dir, procs))
+	if err != nil {
+		return err
+	}
+	for _, pid := range bytes.Fields(inside) {
+		if err := write(down, procs, string(pid)); err != nil && !errors.Is(err, unix.ESRCH) {
+			return err
+		}
+	}
+	return nil
+}
+
+// Swap says whether memory that is bounded here cannot be swapped out instead.
+func (t Tree) Swap() bool { return t.swap }
+
+// Version is 1 or 2.
+func (t Tree) Version() int {
+	if t.dirs[unified] != "" {
+		return 2
+	}
+	return 1
+}
+
+// Plan is a group of a name, which may have slashes.
+func (t Tree) Plan(name string, limits Limits) Plan {
+	plan := Plan{Dirs: map[string]string{}, Limits: limits}
+	for controller, dir := range t.dirs {
+		plan.Dirs[controller] = filepath.Join(dir, name)
+	}
+	return plan
+}
+
+// Left are the groups in one of a name that are there: what an earlier life left.
+func (t Tree) Left(name string) ([]string, error) {
+	found := map[string]bool{}
+	for _, dir := range t.dirs {
+		entries, err := os.ReadDir(filepath.Join(dir, name))
+		if err != nil && !errors.Is(err, os.ErrNotExist) {
+			return nil, err
+		}
+		for _, entry := range entries {
+			if entry.IsDir() {
+				found[entry.Name()] = true
+			}
+		}
+	}
+	names := []string{}
+	for entry := range found {
+		names = append(names, entry)
+	}
+	slices.Sort(names)
+	return names, nil
+}

@@ -1,0 +1,238 @@
+package cgroups
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	procs   = "cgroup.procs"
+	memswap = "memory.memsw.limit_in_bytes"
+	period  = 100_000 // microseconds, of which a group has its part
+)
+
+// Group is a group that was made.
+type Group struct{ plan Plan }
+
+// Make makes the group, if it is not there, and sets its limits.
+func (p Plan) Make() (*Group, error) {
+	if p.Limits.Memory <= 0 || p.Limits.CPUs <= 0 || p.Limits.Pids <= 0 {
+		return nil, fmt.Errorf("a group has positive limits: %+v", p.Limits)
+	}
+	g := &Group{p}
+	for _, controller := range g.controllers() {
+		dir := p.Dirs[controller]
+		if err := makeAll(dir, controller == unified); err != nil {
+			return g, fmt.Errorf("make the control group %s: %w", dir, err)
+		}
+		if err := g.limit(controller, dir); err != nil {
+			return g, fmt.Errorf("limit the control group %s: %w", dir, err)
+		}
+	}
+	return g, nil
+}
+
+// Group is the plan's group, made or not.
+func (p Plan) Group() *Group { return &Group{p} }
+
+func (g *Group) controllers() []string { return slices.Sorted(maps.Keys(g.plan.Dirs)) }
+
+// makeAll makes a directory and those above it. In version 2 those above hand the controllers down.
+func makeAll(dir string, hand bool) error {
+	err := os.Mkdir(dir, 0o755)
+	if errors.Is(err, fs.ErrExist) {
+		return nil
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		above := filepath.Dir(dir)
+		if err := makeAll(above, hand); err != nil {
+			return err
+		}
+		if hand {
+			if err := enable(above); err != nil {
+				return err
+			}
+		}
+		err = os.Mkdir(dir, 0o755)
+	}
+	if errors.Is(err, fs.ErrExist) { // somebody else was quicker
+		return nil
+	}
+	return err
+}
+
+// limit sets what one controller bounds.
+func (g *Group) limit(controller, dir string) error {
+	l := g.plan.Limits
+	quota := l.CPUs * period / 1000
+	switch controller {
+	case memory:
+		return errors.Join(
+			write(dir, "memory.limit_in_bytes", strconv.FormatInt(l.Memory, 10)),
+			writeIfThere(dir, memswap, strconv.FormatInt(l.Memory, 10)))
+	case processes:
+		return write(dir, "pids.max", strconv.FormatInt(l.Pids, 10))
+	case processors:
+		return errors.Join(
+			write(dir, "cpu.cfs_period_us", strconv.Itoa(period)),
+			write(dir, "cpu.cfs_quota_us", strconv.FormatInt(quota, 10)))
+	case unified:
+		return errors.Join(
+			write(dir, "memory.max", strconv.FormatInt(l.Memory, 10)),
+			writeIfThere(dir, "memory.swap.max", "0"),
+			write(dir, "pids.max", strconv.FormatInt(l.Pids, 10)),
+			write(dir, "cpu.max", fmt.Sprintf("%d %d", quota, period)))
+	}
+	return nil
+}
+
+// Start calls a function whose thread is in the group, and so is whatever it forks there. In version 2 only whole processes
+// can be in a group: then fork is given the group's directory, to fork into it.
+func (g *Group) Start(fork func(dir *os.File) error) error {
+	if top, ok := g.plan.Dirs[unified]; ok {
+		dir, err := os.Open(top)
+		if err != nil {
+			return err
+		}
+		defer dir.Close()
+		return fork(dir)
+	}
+	gone := make(chan error, 1)
+	go func() {
+		runtime.LockOSThread() // and never unlocked: the thread ends with the goroutine, so it need not leave the group
+		gone <- g.enterAnd(fork)
+	}()
+	return <-gone
+}
+
+func (g *Group) enterAnd(fork func(dir *os.File) error) error {
+	for _, controller := range g.controllers() {
+		if err := write(g.plan.Dirs[controller], "tasks", strconv.Itoa(unix.Gettid())); err != nil {
+			return fmt.Errorf("enter the control group %s: %w", g.plan.Dirs[controller], err)
+		}
+	}
+	return fork(nil)
+}
+
+// Use reads what the group has used. What cannot be read is 0.
+func (g *Group) Use() Use {
+	if dir, ok := g.plan.Dirs[unified]; ok {
+		return Use{
+			PeakMemory: number(dir, "memory.peak"), Killed: entry(dir, "memory.events", "oom_kill"),
+			CPUTime: time.Duration(entry(dir, "cpu.stat", "usage_usec")) * time.Microsecond,
+		}
+	}
+	return Use{
+		PeakMemory: number(g.plan.Dirs[memory], "memory.max_usage_in_bytes"),
+		Killed:     entry(g.plan.Dirs[memory], "memory.oom_control", "oom_kill"),
+		CPUTime:    time.Duration(number(g.plan.Dirs[accounting], "cpuacct.usage")),
+	}
+}
+
+// Kill kills every process of the group.
+func (g *Group) Kill() error {
+	var errs []error
+	for _, dir := range g.plan.Dirs {
+		inside, err := os.ReadFile(filepath.Join(dir, procs))
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENODEV) {
+			continue
+		}
+		errs = append(errs, err)
+		for _, pid := range bytes.Fields(inside) {
+			if n, err := strconv.Atoi(string(pid)); err == nil && n > 1 {
+				errs = append(errs, ignore(unix.Kill(n, unix.SIGKILL), unix.ESRCH))
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// Empty says whether no process is in the group.
+func (g *Group) Empty() bool {
+	for _, dir := range g.plan.Dirs {
+		if inside, err := os.ReadFile(filepath.Join(dir, procs)); err == nil && len(inside) > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// removePause is between two tries: the kernel does not tell when a process that was killed has left.
+const removePause = 2 * time.Millisecond
+
+// Remove kills what is left in the group and removes it. It can be repeated.
+func (g *Group) Remove(ctx context.Context) error {
+	for {
+		err := g.Kill()
+		for _, dir := range g.plan.Dirs {
+			err = errors.Join(err, ignore(unix.Rmdir(dir), unix.ENOENT))
+		}
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("remove a control group: %w", err)
+		case <-time.After(removePause):
+		}
+	}
+}
+
+func write(dir, name, value string) error {
+	file, err := os.OpenFile(filepath.Join(dir, name), os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	_, err = file.WriteString(value)
+	return errors.Join(err, file.Close())
+}
+
+func writeIfThere(dir, name, value string) error {
+	return ignore(write(dir, name, value), fs.ErrNotExist)
+}
+
+// number is the only one in a file.
+func number(dir, name string) int64 {
+	text, err := os.ReadFile(filepath.Join(dir, name))
+	if err != nil {
+		return 0
+	}
+	n, _ := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64)
+	return n
+}
+
+// entry is the number behind a word.
+func entry(dir, name, word string) int64 {
+	text, err := os.ReadFile(filepath.Join(dir, name))
+	if err != nil {
+		return 0
+	}
+	for line := range strings.Lines(string(text)) {
+		if fields := strings.Fields(line); len(fields) == 2 && fields[0] == word {
+			n, _ := strconv.ParseInt(fields[1], 10, 64)
+			return n
+		}
+	}
+	return 0
+}
+
+// ignore takes one kind of error for none.
+func ignore(err, kind error) error {
+	if errors.Is(err, kind) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,66 @@
+package keeper
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// Kind is what a frame is.
+type Kind byte
+
+// The frames of a keeper, and those of whoever is attached.
+const (
+	Stdout  Kind = 'o'
+	Stderr  Kind = 'e'
+	Running Kind = 'r' // the runtime has started the sandbox
+	Ended   Kind = 'x' // the last one; an End
+	Input   Kind = 'i' // for the agent's standard input
+	Shut    Kind = 'c' // the end of its standard input
+)
+
+// Frame is a piece of output with its place in its stream, or a word between keeper and watcher.
+type Frame struct {
+	Kind   Kind
+	Offset int64
+	Bytes  []byte
+}
+
+const (
+	headerSize = 1 + 8 + 4
+	maxFrame   = 32 << 10
+)
+
+// errFrame says that what was read is no frame.
+var errFrame = errors.New("no frame")
+
+func (f Frame) write(w io.Writer) error {
+	_, err := w.Write(f.encode())
+	return err
+}
+
+func (f Frame) encode() []byte {
+	data := make([]byte, headerSize, headerSize+len(f.Bytes))
+	data[0] = byte(f.Kind)
+	binary.BigEndian.PutUint64(data[1:], uint64(f.Offset))
+	binary.BigEndian.PutUint32(data[9:], uint32(len(f.Bytes)))
+	return append(data, f.Bytes...)
+}
+
+func readFrame(r io.Reader) (Frame, error) {
+	var header [headerSize]byte
+	if _, err := io.ReadFull(r, header[:]); err != nil {
+		return Frame{}, err
+	}
+	size := binary.BigEndian.Uint32(header[9:])
+	f := Frame{Kind: Kind(header[0]), Offset: int64(binary.BigEndian.Uint64(header[1:]))}
+	if size > maxFrame || f.Offset < 0 {
+		return Frame{}, fmt.Errorf("%w: %d bytes at %d", errFrame, size, f.Offset)
+	}
+	f.Bytes = make([]byte, size)
+	if _, err := io.ReadFull(r, f.Bytes); err != nil {
+		return Frame{}, fmt.Errorf("%w: %w", errFrame, err)
+	}
+	return f, nil
+}

@@ -1,0 +1,250 @@
+package keeper
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+// record is a box's output: segments, of which there are two at most, each of half the bound. A segment is dropped when
+// the next but one begins, but not while somebody who follows has not read it.
+type record struct {
+	box  *os.Root
+	half int64
+
+	mu      sync.Mutex
+	changed chan struct{} // closed at every change, and replaced
+	first   int           // the oldest segment that is there
+	last    int
+	size    int64 // of the last one
+	file    *os.File
+	next    Place
+	closed  bool // nothing more will come
+	readers map[*reader]bool
+}
+
+func segmentName(n int) string { return "log." + strconv.Itoa(n) }
+
+// newRecord begins one.
+func newRecord(box *os.Root, bound int64) (*record, error) {
+	r := &record{box: box, half: max(bound/2, maxFrame+headerSize), changed: make(chan struct{}), readers: map[*reader]bool{}}
+	return r, r.begin(0)
+}
+
+// oldRecord is one to which nothing is added any more.
+func oldRecord(box *os.Root) (*record, error) {
+	dir, err := box.Open(".")
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
+	names, err := dir.Readdirnames(-1)
+	if err != nil {
+		return nil, err
+	}
+	var segments []int
+	for _, name := range names {
+		if n, err := strconv.Atoi(strings.TrimPrefix(name, "log.")); err == nil && segmentName(n) == name {
+			segments = append(segments, n)
+		}
+	}
+	r := &record{box: box, closed: true, changed: make(chan struct{}), readers: map[*reader]bool{}}
+	if len(segments) > 0 {
+		r.first, r.last = slices.Min(segments), slices.Max(segments)
+		info, err := box.Stat(segmentName(r.last))
+		if err != nil {
+			return nil, err
+		}
+		r.size = info.Size()
+	}
+	return r, nil
+}
+
+// begin makes a segment the last one.
+func (r *record) begin(n int) error {
+	file, err := r.box.OpenFile(segmentName(n), os.O_WRONLY|os.O_CREATE|os.O_TRUNC|os.O_APPEND, 0o600)
+	if err != nil {
+		return fmt.Errorf("begin a piece of the log: %w", err)
+	}
+	if r.file != nil {
+		r.file.Close()
+	}
+	r.file, r.last, r.size = file, n, 0
+	return nil
+}
+
+// add puts a piece of output behind what is there. What cannot be written is missing, and everybody will see that it is.
+func (r *record) add(ctx context.Context, kind Kind, data []byte) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	f := Frame{Kind: kind, Offset: *r.next.of(kind), Bytes: data}
+	*r.next.of(kind) += int64(len(data))
+	if r.size > 0 && r.size+int64(headerSize+len(data)) > r.half {
+		if err := r.turn(ctx); err != nil {
+			return err
+		}
+	}
+	n, err := r.file.Write(f.encode())
+	if err != nil && n > 0 {
+		err = errors.Join(err, r.file.Truncate(r.size)) // no half frames
+	} else {
+		r.size += int64(n)
+	}
+	r.change()
+	return err
+}
+
+// turn begins the next segment, when whoever follows has read the one that is dropped for it.
+func (r *record) turn(ctx context.Context) error {
+	for r.last > r.first && r.isRead(r.first) {
+		if err := r.wait(ctx); err != nil {
+			return err
+		}
+	}
+	if r.last > r.first {
+		if err := r.box.Remove(segmentName(r.first)); err != nil {
+			return err
+		}
+		r.first++
+	}
+	return r.begin(r.last + 1)
+}
+
+func (r *record) isRead(segment int) bool {
+	for reader := range r.readers {
+		if reader.segment <= segment {
+			return true
+		}
+	}
+	return false
+}
+
+// wait waits for a change. The lock is held, and let go meanwhile.
+func (r *record) wait(ctx context.Context) error {
+	changed := r.changed
+	r.mu.Unlock()
+	defer r.mu.Lock()
+	select {
+	case <-changed:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// change wakes everybody who waits. The lock is held.
+func (r *record) change() {
+	close(r.changed)
+	r.changed = make(chan struct{})
+}
+
+// end says that nothing more will come.
+func (r *record) end() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.closed = true
+	r.change()
+}
+
+// reader follows a record. It has one owner.
+type reader struct {
+	record  *record
+	segment int
+	at      int64
+	file    *os.File
+}
+
+// follow reads from the oldest frame that is there.
+func (r *record) follow() *reader {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	f := &reader{record: r, segment: r.first}
+	r.readers[f] = true
+	return f
+}
+
+// read is the next frame, io.EOF at the end of all.
+func (f *reader) read(ctx context.Context) (Frame, error) {
+	more, err := f.find(ctx)
+	if err != nil {
+		return Frame{}, err
+	}
+	if f.file == nil {
+		if f.file, err = f.record.box.Open(segmentName(f.segment)); err != nil {
+			return Frame{}, err
+		}
+	}
+	frame, err := readFrame(io.NewSectionReader(f.file, f.at, more))
+	if errors.Is(err, errFrame) || errors.Is(err, io.ErrUnexpectedEOF) { // a keeper was killed while it wrote
+		return Frame{}, io.EOF
+	}
+	f.at += int64(headerSize + len(frame.Bytes))
+	return frame, err
+}
+
+// find waits until there is something to read, and says how much.
+func (f *reader) find(ctx context.Context) (int64, error) {
+	r := f.record
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for {
+		size, err := r.sizeOf(f.segment)
+		switch {
+		case err != nil:
+			return 0, err
+		case f.at < size:
+			return size - f.at, nil
+		case f.segment < r.last:
+			f.turn()
+		case r.closed:
+			return 0, io.EOF
+		default:
+			if err := r.wait(ctx); err != nil {
+				return 0, err
+			}
+		}
+	}
+}
+
+// sizeOf is how much of a segment there is. The lock is held.
+func (r *record) sizeOf(segment int) (int64, error) {
+	if segment == r.last {
+		return r.size, nil
+	}
+	info, err := r.box.Stat(segmentName(segment))
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	return info.Size(), nil
+}
+
+// turn goes on to the next segment. The record's lock is held.
+func (f *reader) turn() {
+	if f.file != nil {
+		f.file.Close()
+	}
+	f.file, f.at = nil, 0
+	f.segment++
+	f.record.change()
+}
+
+// close lets the record drop what it likes.
+func (f *reader) close() {
+	f.record.mu.Lock()
+	defer f.record.mu.Unlock()
+	delete(f.record.readers, f)
+	if f.file != nil {
+		f.file.Close()
+	}
+	f.record.change()
+}

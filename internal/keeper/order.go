@@ -1,0 +1,95 @@
+package keeper
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"torno/internal/cgroups"
+)
+
+// Order is what a keeper is to start.
+type Order struct {
+	// Argv is the runtime with its arguments. It starts the sandbox, writes the sentry's pid into PidName and ends.
+	Argv []string `json:"argv"`
+	// Trouble are files in which the runtime says what went wrong.
+	Trouble []string `json:"trouble"`
+	// Log is how many bytes of output are kept.
+	Log int64 `json:"log"`
+	// Stdin leaves the agent's standard input open.
+	Stdin bool `json:"stdin,omitempty"`
+	// Group bounds the sandbox; nil where nothing can.
+	Group *cgroups.Plan `json:"group,omitempty"`
+}
+
+// End is how a sandbox ended.
+type End struct {
+	Code   int  `json:"code"`             // of the sentry, which ends as init does
+	Signal int  `json:"signal,omitempty"` // the one that killed the sentry
+	Asked  bool `json:"asked,omitempty"`  // it was killed because a watcher asked for it
+	// Trouble is what the runtime says, when it did not start the sandbox or broke down in it.
+	Trouble    string      `json:"trouble,omitempty"`
+	StartedAt  time.Time   `json:"started_at"`
+	FinishedAt time.Time   `json:"finished_at"`
+	Use        cgroups.Use `json:"use"`
+}
+
+// The names in a box.
+const (
+	OrderName   = "order.json"
+	PidName     = "pid"
+	lockName    = "lock"
+	startedName = "started"
+	socketName  = "socket"
+	endName     = "end.json"
+	logName     = "keeper.log" // what the keeper says of itself
+)
+
+// WriteOrder puts an order into a box that nobody looks at yet.
+func WriteOrder(dir string, o Order) error {
+	box, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer box.Close()
+	return writeJSON(box, OrderName, o)
+}
+
+// writeJSON writes a file whole, by rename.
+func writeJSON(box *os.Root, name string, v any) error {
+	data, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	temp := "." + name
+	if err := box.WriteFile(temp, data, 0o600); err != nil {
+		return fmt.Errorf("write %s: %w", name, err)
+	}
+	return box.Rename(temp, name)
+}
+
+func readJSON(box *os.Root, name string, v any) error {
+	data, err := box.ReadFile(name)
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(data, v); err != nil {
+		return fmt.Errorf("read %s: %w", name, err)
+	}
+	return nil
+}
+
+// note makes an empty file, once, and sees to it that it is there after a power cut: a box without it would be started.
+func note(box *os.Root, name string) error {
+	file, err := box.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	dir, err := box.Open(".")
+	if err != nil {
+		return errors.Join(err, file.Close())
+	}
+	return errors.Join(file.Sync(), file.Close(), dir.Sync(), dir.Close())
+}

@@ -1,0 +1,193 @@
+package gvisor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"sync"
+	"time"
+
+	"torno/internal/keeper"
+	"torno/internal/runfile"
+	"torno/sandbox"
+)
+
+// attachment follows one sandbox. Two goroutines are its own: one reads the output, one waits for the end.
+type attachment struct {
+	launcher *Launcher
+	id       string
+	line     *keeper.Line
+	stdin    bool
+
+	open   context.Context // until Close
+	close  context.CancelFunc
+	output chan sandbox.Chunk
+	tasks  sync.WaitGroup
+
+	ended chan struct{} // closed when exit and err are there
+	exit  sandbox.Exit
+	err   error
+}
+
+func (l *Launcher) newAttachment(id string, line *keeper.Line, stdin bool) *attachment {
+	a := &attachment{
+		launcher: l, id: id, line: line, stdin: stdin, output: make(chan sandbox.Chunk), ended: make(chan struct{}),
+	}
+	a.open, a.close = context.WithCancel(context.Background())
+	l.follows(a)
+	a.tasks.Go(a.pump)
+	a.tasks.Go(a.await)
+	return a
+}
+
+// pump hands the output on until there is no more.
+func (a *attachment) pump() {
+	defer close(a.output)
+	for {
+		out, err := a.line.Read(a.open)
+		if err != nil {
+			return
+		}
+		stream := sandbox.Stdout
+		if out.Kind == keeper.Stderr {
+			stream = sandbox.Stderr
+		}
+		select {
+		case a.output <- sandbox.Chunk{Stream: stream, Cursor: sandbox.Cursor(out.Place.String()), Bytes: out.Bytes, Gap: out.Gap}:
+		case <-a.open.Done():
+			return
+		}
+	}
+}
+
+func (a *attachment) await() {
+	defer a.launcher.unfollows(a)
+	defer close(a.ended)
+	end, err := a.launcher.boxes.keeper(a.id).AwaitEnd(a.open)
+	switch {
+	case a.open.Err() != nil:
+		a.err = errClosed
+	case errors.Is(err, keeper.ErrGone):
+		a.exit, a.err = a.launcher.afterKeeper(a.open, a.id)
+	case err != nil:
+		a.err = fmt.Errorf("wait for sandbox %s: %w", a.id, err)
+	default:
+		a.exit = exitOf(end)
+	}
+}
+
+var errClosed = errors.New("the attachment was closed")
+
+// killedCode is the exit code of an agent that a KILL ended.
+const killedCode = 128 + 9
+
+// exitOf reads an end. The sentry ends as init does; what else can happen to it is not the child's doing, unless that took
+// more memory than it has.
+func exitOf(end keeper.End) sandbox.Exit {
+	exit := sandbox.Exit{
+		StartedAt: end.StartedAt, FinishedAt: end.FinishedAt, PeakMemory: end.Use.PeakMemory, CPUTime: end.Use.CPUTime,
+		OutOfMemory: end.Use.Killed > 0,
+	}
+	switch {
+	case end.Trouble != "":
+		exit.Unknown, exit.Why = true, "gVisor broke down: "+end.Trouble
+	case end.Signal != 0 && (end.Asked || exit.OutOfMemory):
+		exit.Code = killedCode
+	case end.Signal != 0:
+		exit.Unknown, exit.Why = true, fmt.Sprintf("gVisor itself was killed by signal %d", end.Signal)
+	default:
+		code, known := runfile.AgentExit(end.Code)
+		exit.Code, exit.Unknown = code, !known
+	}
+	return exit
+}
+
+func (a *attachment) Output() <-chan sandbox.Chunk { return a.output }
+
+func (a *attachment) Input() io.WriteCloser { return agentInput{a} }
+
+// signalTime bounds one execution of runsc.
+const signalTime = 20 * time.Second
+
+// Signal goes to init, which hands INT and TERM on to the agent. KILL is the keeper's, which kills the sentry, in which all
+// processes of the sandbox live.
+func (a *attachment) Signal(ctx context.Context, s sandbox.Signal) error {
+	box := a.launcher.boxes.keeper(a.id)
+	state, err := box.State()
+	if err != nil {
+		return fmt.Errorf("signal sandbox %s: %w", a.id, sandbox.ErrNotFound)
+	}
+	if state != keeper.Live {
+		return nil // it does not run any more
+	}
+	if s == sandbox.Kill {
+		err = box.Kill(ctx)
+	} else {
+		err = a.launcher.signal(ctx, a.id, s)
+	}
+	if err == nil {
+		return nil
+	}
+	if state, stateErr := box.State(); stateErr != nil || state != keeper.Live {
+		return nil
+	}
+	return fmt.Errorf("signal sandbox %s: %w", a.id, err)
+}
+
+// signal has runsc send a signal to init.
+func (l *Launcher) signal(ctx context.Context, id string, s sandbox.Signal) error {
+	if s != sandbox.Interrupt && s != sandbox.Terminate {
+		return fmt.Errorf("signal %q is none that a sandbox gets", s)
+	}
+	ctx, cancel := context.WithTimeout(ctx, signalTime)
+	defer cancel()
+	command := exec.CommandContext(ctx, l.options.Runsc, stateFlag, "kill", id, string(s))
+	command.Dir, command.Env = l.boxes.path(id), []string{}
+	if out, err := command.CombinedOutput(); err != nil {
+		return fmt.Errorf("runsc kill: %w: %s", err, out)
+	}
+	return nil
+}
+
+func (a *attachment) Wait(ctx context.Context) (sandbox.Exit, error) {
+	select {
+	case <-a.ended:
+		return a.exit, a.err
+	default:
+	}
+	select {
+	case <-a.ended:
+		return a.exit, a.err
+	case <-ctx.Done():
+		return sandbox.Exit{}, ctx.Err()
+	}
+}
+
+func (a *attachment) Close() error {
+	a.close()
+	err := a.line.Close() // what is being read is of no use to anybody
+	a.tasks.Wait()
+	return err
+}
+
+// agentInput is the agent's standard input.
+type agentInput struct{ a *attachment }
+
+func (i agentInput) Write(p []byte) (int, error) {
+	if !i.a.stdin || i.a.open.Err() != nil {
+		return 0, io.ErrClosedPipe
+	}
+	if err := i.a.line.Input(p); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
+
+func (i agentInput) Close() error {
+	if !i.a.stdin || i.a.open.Err() != nil {
+		return nil
+	}
+	return i.a.line.Shut()
+}

@@ -1,0 +1,102 @@
+package gvisor
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"torno/internal/keeper"
+	"torno/sandbox"
+)
+
+// record is what a box says of itself, for whoever finds it.
+type record struct {
+	Run     string    `json:"run"` // the key's hash
+	Slot    int       `json:"slot"`
+	Profile string    `json:"profile"`
+	Made    time.Time `json:"made"`
+	Image   string    `json:"image,omitempty"` // the digest of its image
+	Device  uint64    `json:"device"`          // of the workspace
+	Inode   uint64    `json:"inode"`
+	Stdin   bool      `json:"stdin,omitempty"`
+}
+
+const (
+	recordName = "box.json"
+	bundleName = "config.json"
+	// unfinished is before the name of a box that is being made or removed.
+	unfinished = "."
+)
+
+// boxes are all boxes of an installation.
+type boxes struct{ dir string }
+
+func (b boxes) path(id string) string { return filepath.Join(b.dir, id) }
+
+func (b boxes) keeper(id string) keeper.Box { return keeper.Box{Dir: b.path(id)} }
+
+// isID says whether a text is the name that a box can have: anything else never becomes part of a path.
+func isID(text string) bool {
+	return len(text) == 32 && strings.Trim(text, "0123456789abcdef") == ""
+}
+
+// read reads the record of a box; sandbox.ErrNotFound where there is none.
+func (b boxes) read(id string) (record, error) {
+	if !isID(id) {
+		return record{}, fmt.Errorf("%q is no sandbox's id: %w", id, sandbox.ErrNotFound)
+	}
+	text, err := os.ReadFile(filepath.Join(b.path(id), recordName))
+	if errors.Is(err, fs.ErrNotExist) {
+		return record{}, fmt.Errorf("sandbox %s: %w", id, sandbox.ErrNotFound)
+	}
+	if err != nil {
+		return record{}, err
+	}
+	var r record
+	if err := json.Unmarshal(text, &r); err != nil || r.Run != id {
+		return record{}, fmt.Errorf("the record of sandbox %s says nothing of it: %q", id, text)
+	}
+	return r, nil
+}
+
+// all are the ids of the finished boxes, and the names of the unfinished ones.
+func (b boxes) all() (ids, rest []string, err error) {
+	entries, err := os.ReadDir(b.dir)
+	for _, entry := range entries {
+		if isID(entry.Name()) {
+			ids = append(ids, entry.Name())
+		} else {
+			rest = append(rest, entry.Name())
+		}
+	}
+	return ids, rest, err
+}
+
+// remove takes a box away at once, and its files after that.
+func (b boxes) remove(id string) error {
+	gone := b.path(unfinished + "gone-" + id)
+	if err := os.Rename(b.path(id), gone); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return os.RemoveAll(gone)
+}
+
+func (r record) handle() sandbox.Handle {
+	return sandbox.Handle{Launcher: Name, ID: r.Run, Key: r.Run, Slot: r.Slot, Device: r.Device, Inode: r.Inode}
+}
+
+// Name is what handles call this launcher.
+const Name = "gvisor"
+
+func writeJSON(path string, v any) error {
+	data, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(path, data, 0o600)
+}

@@ -1,0 +1,147 @@
+package gvisor
+
+import (
+	"cmp"
+	"fmt"
+	"runtime"
+
+	"github.com/opencontainers/runtime-spec/specs-go"
+
+	"torno/internal/runfile"
+	"torno/internal/seccomp"
+	"torno/sandbox"
+)
+
+// recipe is what a bundle is made from. Everything else in it is constant: a bundle has no network, no capability and no
+// device that is not gVisor's own, because nothing here could say so (I1).
+type recipe struct {
+	root     string // directories and files that lie under all mounts
+	nonce    string
+	uid, gid uint32
+	mounts   []bind // what the host gives, outermost first
+	covers   []string
+	limits   sandbox.Limits
+	filter   *specs.LinuxSeccomp
+}
+
+// bind is a place of the host's, without what is mounted below it.
+type bind struct {
+	source, target string
+	writable       bool
+}
+
+// hostname is every sandbox's.
+const hostname = "sandbox"
+
+// bundle is the runtime's configuration of a sandbox.
+func bundle(r recipe) *specs.Spec {
+	return &specs.Spec{
+		Version:  specs.Version,
+		Hostname: hostname,
+		Root:     &specs.Root{Path: r.root, Readonly: true},
+		Process:  process(r),
+		Mounts:   append(ownMounts(r), hostMounts(r.mounts)...),
+		Linux: &specs.Linux{
+			Namespaces: []specs.LinuxNamespace{
+				{Type: specs.PIDNamespace}, {Type: specs.NetworkNamespace}, {Type: specs.IPCNamespace},
+				{Type: specs.UTSNamespace}, {Type: specs.MountNamespace}, {Type: specs.CgroupNamespace},
+			},
+			Seccomp: r.filter,
+		},
+	}
+}
+
+func process(r recipe) *specs.Process {
+	return &specs.Process{
+		Args: []string{runfile.Init, r.nonce},
+		Env:  []string{}, // init has none; the agent's is in the run file
+		Cwd:  "/",
+		User: specs.User{UID: r.uid, GID: r.gid},
+		// Empty sets, and not none: without them a runtime may have a default.
+		Capabilities:    &specs.LinuxCapabilities{},
+		NoNewPrivileges: true,
+		Rlimits: []specs.POSIXRlimit{
+			rlimit("RLIMIT_CORE", 0),
+			rlimit("RLIMIT_FSIZE", r.limits.FileSize),
+			rlimit("RLIMIT_NOFILE", r.limits.OpenFiles),
+			rlimit("RLIMIT_NPROC", r.limits.Pids+runfile.Tasks),
+			rlimit("RLIMIT_MSGQUEUE", messageBytes),
+			rlimit("RLIMIT_SIGPENDING", pendingSignals),
+		},
+	}
+}
+
+// What is counted by user, beside processes.
+const (
+	pendingSignals = 1024
+	messageBytes   = 400 << 10
+)
+
+func rlimit(name string, value int64) specs.POSIXRlimit {
+	return specs.POSIXRlimit{Type: name, Hard: uint64(value), Soft: uint64(value)}
+}
+
+// ownMounts are file systems that the sandbox's kernel makes itself.
+func ownMounts(r recipe) []specs.Mount {
+	own := []specs.Mount{
+		{Destination: "/proc", Type: "proc", Source: "proc", Options: []string{"nosuid", "nodev", "noexec"}},
+		{Destination: "/dev", Type: "tmpfs", Source: "tmpfs", Options: []string{"nosuid", "noexec"}},
+		{Destination: "/sys", Type: "sysfs", Source: "sysfs", Options: []string{"nosuid", "nodev", "noexec", "ro"}},
+		private(r, "/dev/shm", 0o1777, r.limits.Shm),
+		private(r, "/tmp", 0o1777, r.limits.Tmp),
+		private(r, sandbox.Home, 0o700, r.limits.Home),
+	}
+	for _, target := range r.covers {
+		own = append(own, private(r, target, 0o700, r.limits.Tmp))
+	}
+	return own
+}
+
+// private is a writable file system in the sandbox's memory. A file without a byte takes memory, too, so there are only as
+// many as there are pages.
+func private(r recipe, target string, mode int, size int64) specs.Mount {
+	const page = 4096
+	return specs.Mount{Destination: target, Type: "tmpfs", Source: "tmpfs", Options: []string{
+		"nosuid", "nodev", fmt.Sprintf("mode=%04o", mode), fmt.Sprintf("uid=%d", r.uid), fmt.Sprintf("gid=%d", r.gid),
+		fmt.Sprintf("size=%d", size), fmt.Sprintf("nr_inodes=%d", max(size/page, 2)),
+	}}
+}
+
+func hostMounts(binds []bind) []specs.Mount {
+	var all []specs.Mount
+	for _, b := range binds {
+		mode := "ro"
+		if b.writable {
+			mode = "rw"
+		}
+		all = append(all, specs.Mount{
+			Destination: b.target, Type: "bind", Source: b.source, Options: []string{"bind", "nosuid", "nodev", mode},
+		})
+	}
+	return all
+}
+
+// filterOf is our system call filter in the runtime's words. gVisor refuses with EPERM only, and what callers have to hear
+// is not there, its kernel does not have, or may do.
+func filterOf(p seccomp.Profile) *specs.LinuxSeccomp {
+	filter := &specs.LinuxSeccomp{DefaultAction: specs.LinuxSeccompAction(p.DefaultAction)}
+	for _, rule := range p.Syscalls {
+		call := specs.LinuxSyscall{Names: rule.Names, Action: specs.LinuxSeccompAction(rule.Action), ErrnoRet: rule.ErrnoRet}
+		for _, a := range rule.Args {
+			call.Args = append(call.Args, specs.LinuxSeccompArg{
+				Index: a.Index, Value: a.Value, ValueTwo: a.ValueTwo, Op: specs.LinuxSeccompOperator(a.Op),
+			})
+		}
+		filter.Syscalls = append(filter.Syscalls, call)
+	}
+	return filter
+}
+
+// profile is the filter for this machine.
+func profile() (*specs.LinuxSeccomp, error) {
+	p, err := seccomp.Filter{Arch: cmp.Or(runtime.GOARCH)}.Profile()
+	if err != nil {
+		return nil, err
+	}
+	return filterOf(p), nil
+}

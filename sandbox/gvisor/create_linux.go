@@ -1,0 +1,196 @@
+package gvisor
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"torno/internal/keeper"
+	"torno/internal/mounts"
+	"torno/internal/runfile"
+	"torno/internal/stage"
+	"torno/sandbox"
+)
+
+// Create makes the box of a key, or finds the one that is there.
+func (l *Launcher) Create(ctx context.Context, key sandbox.RunKey, spec sandbox.Spec) (sandbox.Handle, error) {
+	if err := stage.CheckGuarantees(spec, l.guarantees); err != nil {
+		return sandbox.Handle{}, err
+	}
+	unlock, err := l.lock(ctx, key.Hash())
+	if err != nil {
+		return sandbox.Handle{}, err
+	}
+	defer unlock()
+	if r, err := l.boxes.read(key.Hash()); !errors.Is(err, sandbox.ErrNotFound) {
+		return r.handle(), err
+	}
+	return l.create(ctx, order{run: key.Hash(), spec: spec, bases: l.options.Bases})
+}
+
+// order is one sandbox to be made.
+type order struct {
+	run   string // the key's hash, or the trial's
+	spec  sandbox.Spec
+	bases *mounts.Bases
+}
+
+// making is a box on its way into being. What its steps set up is undone in reverse, unless it succeeds.
+type making struct {
+	*Launcher
+	order
+	pins    stage.Pins
+	slot    *mounts.Slot
+	who     mounts.Identity
+	recipe  recipe
+	record  record
+	sockets []runfile.Mount // the profile's, as they were found
+	undo    []func() error
+}
+
+func (l *Launcher) create(ctx context.Context, o order) (h sandbox.Handle, err error) {
+	m := &making{Launcher: l, order: o}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, m.rollBack())
+		}
+	}()
+	defer func() { m.pins.Close() }()
+	for _, step := range []func(context.Context) error{
+		m.checkLimits, m.pinMounts, m.takeSlot, m.layRoot, m.layMounts, m.addSockets, m.writeFiles, m.finish,
+	} {
+		if err := ctx.Err(); err != nil {
+			return sandbox.Handle{}, err
+		}
+		if err := step(ctx); err != nil {
+			return sandbox.Handle{}, err
+		}
+	}
+	return m.record.handle(), nil
+}
+
+func (m *making) rollBack() error {
+	var errs []error
+	for _, undo := range slices.Backward(m.undo) {
+		errs = append(errs, undo())
+	}
+	return errors.Join(errs...)
+}
+
+func (m *making) checkLimits(context.Context) error { return stage.CheckLimits(m.spec.Limits) }
+
+func (m *making) pinMounts(context.Context) (err error) {
+	m.pins, err = stage.Pin(m.bases, m.spec.Mounts)
+	return err
+}
+
+func (m *making) takeSlot(context.Context) (err error) {
+	if m.slot, err = stage.Acquire(m.slots, m.options.UIDs); err != nil {
+		return err
+	}
+	m.undo = append(m.undo, m.slot.Release)
+	m.who = m.options.UIDs.Of(m.slot)
+	m.recipe = recipe{nonce: rand.Text(), uid: m.who.UID, gid: m.who.GID, limits: m.spec.Limits, filter: m.filter}
+	return nil
+}
+
+// layMounts moves the mounts into the slot, and shows each of them by itself: what the sandbox's kernel may write it is
+// told mount by mount.
+func (m *making) layMounts(context.Context) error {
+	if err := m.pins.Place(m.slot, m.who, m.idmaps); err != nil {
+		return err
+	}
+	places, err := m.pins.In(m.slot)
+	if err != nil {
+		return err
+	}
+	for i, wanted := range m.spec.Mounts {
+		m.recipe.mounts = append(m.recipe.mounts, bind{places[i], wanted.Target, wanted.Workspace})
+	}
+	return nil
+}
+
+func (m *making) addSockets(context.Context) error {
+	for _, socket := range m.spec.Sockets {
+		found, err := stage.CheckSocket(socket, stage.EngineSockets())
+		if err != nil {
+			return err
+		}
+		m.sockets = append(m.sockets, found)
+		m.recipe.mounts = append(m.recipe.mounts, bind{source: socket.Host, target: socket.Target})
+	}
+	return nil
+}
+
+// writeFiles fills the run directory, and shows it beside init.
+func (m *making) writeFiles(context.Context) error {
+	dir := m.slot.RunDir()
+	m.recipe.mounts = append(m.recipe.mounts,
+		bind{source: dir, target: runfile.Dir}, bind{source: m.shared.init, target: path.Dir(runfile.Init)})
+	expected := append(m.pins.Expected(false), m.sockets...)
+	return stage.Run{Nonce: m.recipe.nonce, Who: m.who, Spec: m.spec, Mounts: stage.Unnumbered(expected)}.Write(dir)
+}
+
+// finish writes the box and lets it be seen, by one rename.
+func (m *making) finish(context.Context) error {
+	m.record = record{
+		Run: m.run, Slot: m.slot.Number(), Profile: m.spec.Profile, Made: time.Now(), Stdin: m.spec.Process.Stdin,
+	}
+	m.record.Device, m.record.Inode = m.pins.Workspace()
+	temp, final := m.boxes.path(unfinished+m.run), m.boxes.path(m.run)
+	if err := os.RemoveAll(temp); err != nil {
+		return err
+	}
+	if err := os.Mkdir(temp, 0o700); err != nil {
+		return fmt.Errorf("make a box: %w", err)
+	}
+	m.undo = append(m.undo, func() error { return os.RemoveAll(temp) })
+	err := errors.Join(
+		writeJSON(filepath.Join(temp, recordName), m.record),
+		writeJSON(filepath.Join(temp, bundleName), bundle(m.recipe)),
+		keeper.WriteOrder(temp, m.keeperOrder(final)))
+	if err != nil {
+		return fmt.Errorf("write a box: %w", err)
+	}
+	if err := os.Rename(temp, final); err != nil {
+		return fmt.Errorf("let a box be seen: %w", err)
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.held[m.run] = m.slot
+	return nil
+}
+
+// stateFlag has runsc keep its state beside the boxes, seen from one: paths of sockets have to be short.
+const stateFlag = "--root=../../runsc"
+
+// keeperOrder is how the runtime is called. It makes no network and no control group, gives files only as they are asked
+// for, and leaves no file behind in a root.
+func (m *making) keeperOrder(box string) keeper.Order {
+	uds := "none"
+	if len(m.spec.Sockets) > 0 {
+		uds = "open"
+	}
+	return keeper.Order{
+		Argv: []string{
+			m.options.Runsc, stateFlag, "--platform=systrap", "--network=none", "--ignore-cgroups", "--overlay2=none",
+			"--directfs=false", "--host-uds=" + uds, "--host-fifo=none", "--oci-seccomp", "--file-access-mounts=shared",
+			"--log=" + runtimeLog, "--panic-log=" + panicLog,
+			"run", "--detach", "--pid-file=" + keeper.PidName, "--bundle=" + box, m.run,
+		},
+		Trouble: []string{panicLog, runtimeLog}, Log: m.spec.Limits.Log, Stdin: m.spec.Process.Stdin,
+		Group: m.groups.plan(m.run, m.spec.Limits),
+	}
+}
+
+// What the runtime writes into a box when something goes wrong.
+const (
+	runtimeLog = "runsc.log"
+	panicLog   = "panic.log"
+)

@@ -1,0 +1,185 @@
+package gvisor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+
+	"github.com/opencontainers/runtime-spec/specs-go"
+	"golang.org/x/sys/unix"
+
+	"torno/internal/hostroot"
+	"torno/internal/keeper"
+	"torno/internal/mounts"
+	"torno/internal/stage"
+	"torno/sandbox"
+)
+
+// Launcher launches sandboxes with gVisor. It is safe for concurrent use.
+type Launcher struct {
+	options Options
+	boxes   boxes
+	slots   *mounts.Slots
+	idmaps  *mounts.IDMaps
+	groups  groups
+	filter  *specs.LinuxSeccomp
+	shared  shared
+
+	guarantees sandbox.Guarantees
+
+	mu       sync.Mutex
+	busy     map[string]bool         // ids that are being made, started or removed
+	freed    chan struct{}           // closed when one of them is done, and replaced
+	held     map[string]*mounts.Slot // by id
+	lines    map[string]*keeper.Line // of sandboxes that nobody has opened yet
+	attached map[*attachment]bool
+}
+
+var _ sandbox.Launcher = (*Launcher)(nil)
+
+// shared is what all sandboxes share.
+type shared struct {
+	layout     hostroot.Layout
+	etc, empty string
+	init       string // the directory of sandbox-init
+}
+
+// New prepares what sandboxes share, takes up what an earlier life has left, removes what that left unfinished, and tries
+// with a throw-away sandbox that all of it works here. Close ends the Launcher; sandboxes live on.
+func New(ctx context.Context, options Options) (_ *Launcher, err error) {
+	options, err = options.checked()
+	if err != nil {
+		return nil, fmt.Errorf("gvisor launcher: %w", err)
+	}
+	l := &Launcher{
+		options: options, boxes: boxes{filepath.Join(options.StateDir, Name, "boxes")}, idmaps: mounts.NewIDMaps(),
+		groups: findGroups(options.Installation), busy: map[string]bool{}, freed: make(chan struct{}),
+		held: map[string]*mounts.Slot{}, lines: map[string]*keeper.Line{}, attached: map[*attachment]bool{},
+	}
+	l.guarantees = guaranteesOf(l.groups)
+	for _, step := range []func(context.Context) error{l.prepare, l.openSlots, l.sweep, l.try} {
+		if err := step(ctx); err != nil {
+			return nil, errors.Join(err, l.Close())
+		}
+	}
+	return l, nil
+}
+
+// dir is where the launcher keeps its own.
+func (l *Launcher) dir() string { return filepath.Join(l.options.StateDir, Name) }
+
+// prepare makes what all sandboxes share.
+func (l *Launcher) prepare(context.Context) (err error) {
+	if err := os.MkdirAll(l.boxes.dir, 0o700); err != nil {
+		return fmt.Errorf("make the launcher's directory: %w", err)
+	}
+	if err := stage.Keep(l.options.Bases, l.options.StateDir, stage.EngineSockets()); err != nil {
+		return err
+	}
+	if l.filter, err = profile(); err != nil {
+		return err
+	}
+	l.shared = shared{layout: hostroot.Read("/"), empty: filepath.Join(l.dir(), "empty")}
+	if err := hostroot.MakeDir(l.shared.empty); err != nil {
+		return err
+	}
+	if l.shared.etc, err = hostroot.StageEtc("/", l.dir()); err != nil {
+		return err
+	}
+	l.shared.init, err = stage.StoreInit(l.options.InitPath, l.dir())
+	return err
+}
+
+func (l *Launcher) openSlots(context.Context) (err error) {
+	l.slots, err = mounts.OpenSlots(filepath.Join(l.dir(), "slots"), l.options.UIDs.Count, true)
+	return err
+}
+
+// Check says what is enforced, and that the runtime is there.
+func (l *Launcher) Check(context.Context) (sandbox.Guarantees, error) {
+	if _, err := os.Stat(l.options.Runsc); err != nil {
+		return nil, fmt.Errorf("look for gVisor: %w", err)
+	}
+	return maps.Clone(l.guarantees), nil
+}
+
+// Close ends all attachments and lets go of the slots. Sandboxes that run go on.
+func (l *Launcher) Close() error {
+	l.mu.Lock()
+	attached, lines := slices.Collect(maps.Keys(l.attached)), slices.Collect(maps.Values(l.lines))
+	l.lines = map[string]*keeper.Line{}
+	l.mu.Unlock()
+	for _, a := range attached {
+		a.Close()
+	}
+	for _, line := range lines {
+		line.Close()
+	}
+	errs := []error{l.idmaps.Close(), l.dropNamespace()}
+	if l.slots != nil {
+		errs = append(errs, l.slots.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// dropNamespace takes away the network namespace without an interface that runsc mounts into its directory, once for all
+// sandboxes. It stays as long as there are any.
+func (l *Launcher) dropNamespace() error {
+	ids, _, err := l.boxes.all()
+	if len(ids) > 0 || errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	place := filepath.Join(l.dir(), "runsc", "null-netns")
+	if err := unix.Unmount(place, unix.MNT_DETACH); err != nil && !errors.Is(err, unix.EINVAL) && !errors.Is(err, unix.ENOENT) {
+		return fmt.Errorf("unmount %s: %w", place, err)
+	}
+	if err := os.Remove(place); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return err
+}
+
+func (l *Launcher) follows(a *attachment) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.attached[a] = true
+}
+
+func (l *Launcher) unfollows(a *attachment) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.attached, a)
+}
+
+// lock keeps others from making, starting or removing the same sandbox meanwhile.
+func (l *Launcher) lock(ctx context.Context, id string) (unlock func(), err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for l.busy[id] {
+		freed := l.freed
+		l.mu.Unlock()
+		select {
+		case <-freed:
+		case <-ctx.Done():
+			err = ctx.Err()
+		}
+		l.mu.Lock()
+		if err != nil {
+			return nil, err
+		}
+	}
+	l.busy[id] = true
+	return func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		delete(l.busy, id)
+		close(l.freed)
+		l.freed = make(chan struct{})
+	}, nil
+}

@@ -1,0 +1,44 @@
+package gvisor
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+
+	"torno/internal/mounts"
+	"torno/internal/stage"
+)
+
+// Options say what a Launcher works with. Installation, StateDir, InitPath, KeeperPath, Runsc and Bases are required.
+type Options struct {
+	// Installation is 16 hexadecimal digits. Control groups carry it; everything else is in StateDir.
+	Installation string
+	// StateDir is a directory of the host's own, which no outbox or root holds.
+	StateDir string
+	// InitPath and KeeperPath are the programs sandbox-init and sandbox-keeper, and Runsc is gVisor's.
+	InitPath, KeeperPath, Runsc string
+	// Bases are the operator's directories, opened. They stay the caller's; the launcher keeps its own state from them.
+	Bases *mounts.Bases
+	// UIDs are the identities of sandboxes, where the watcher may give them some.
+	UIDs stage.UIDRange
+	// ImageCache bounds what unpacked images take on the disk; 0 is the default.
+	ImageCache int64
+	// Log gets what an operator should know. Nil is silence.
+	Log *slog.Logger
+}
+
+func (o Options) checked() (Options, error) {
+	if len(o.Installation) != 16 || !filepath.IsAbs(o.StateDir) {
+		return o, fmt.Errorf("installation %q and state directory %q are not both given", o.Installation, o.StateDir)
+	}
+	if o.InitPath == "" || o.KeeperPath == "" || o.Runsc == "" || o.Bases == nil {
+		return o, errors.New("a launcher needs sandbox-init, sandbox-keeper, runsc and the operator's directories")
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	var err error
+	o.UIDs, err = o.UIDs.Checked()
+	return o, err
+}

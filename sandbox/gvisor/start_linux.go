@@ -1,0 +1,94 @@
+package gvisor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"syscall"
+	"time"
+
+	"torno/internal/keeper"
+	"torno/sandbox"
+)
+
+// startTime bounds the start of a sandbox. A caller's wish to cancel is heard before and after it.
+const startTime = 2 * time.Minute
+
+// Start starts a keeper, which starts the sandbox. The first attachment is there before that, so that no output is missed.
+func (l *Launcher) Start(ctx context.Context, h sandbox.Handle) error {
+	unlock, err := l.lock(ctx, h.ID)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	if _, err := l.boxes.read(h.ID); err != nil {
+		return err
+	}
+	state, err := l.boxes.keeper(h.ID).State()
+	switch {
+	case err != nil:
+		return fmt.Errorf("look at sandbox %s: %w", h.ID, err)
+	case state == keeper.Lost:
+		return fmt.Errorf("start sandbox %s: %w", h.ID, sandbox.ErrUncertain)
+	case state != keeper.Created:
+		return nil
+	}
+	return l.start(ctx, h.ID)
+}
+
+func (l *Launcher) start(ctx context.Context, id string) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), startTime)
+	defer cancel()
+	line, err := l.boxes.keeper(id).Start(ctx, l.options.KeeperPath, &syscall.SysProcAttr{Setsid: true})
+	if errors.Is(err, keeper.ErrGone) {
+		return fmt.Errorf("start sandbox %s: %w: %w", id, sandbox.ErrUncertain, err)
+	}
+	if err != nil {
+		return fmt.Errorf("start sandbox %s: %w", id, err)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.lines[id] = line
+	return nil
+}
+
+// Open follows a sandbox. The first time that is the line from which nothing is missing; later it is the keeper's log, or
+// what a keeper that is gone has left of it.
+func (l *Launcher) Open(ctx context.Context, h sandbox.Handle, cursor sandbox.Cursor) (sandbox.Attachment, error) {
+	from, err := keeper.ParsePlace(string(cursor))
+	if err != nil {
+		return nil, err
+	}
+	r, err := l.boxes.read(h.ID)
+	if err != nil {
+		return nil, err
+	}
+	box := l.boxes.keeper(h.ID)
+	state, err := box.State()
+	if err != nil {
+		return nil, fmt.Errorf("look at sandbox %s: %w", h.ID, err)
+	}
+	if state == keeper.Created {
+		return nil, fmt.Errorf("sandbox %s was never started", h.ID)
+	}
+	line := l.takeLine(h.ID)
+	if line != nil && cursor != "" {
+		line.Close()
+		line = nil
+	}
+	if line == nil {
+		if line, err = box.Attach(ctx, from); err != nil {
+			return nil, fmt.Errorf("open sandbox %s: %w", h.ID, err)
+		}
+	}
+	return l.newAttachment(h.ID, line, r.Stdin), nil
+}
+
+// takeLine is the line from the beginning, for one taker.
+func (l *Launcher) takeLine(id string) *keeper.Line {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	line := l.lines[id]
+	delete(l.lines, id)
+	return line
+}
