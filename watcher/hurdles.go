@@ -72,6 +72,7 @@ func (s *scan) journalWorks() {
 // pass takes back what has not been met for a while: who met it may have gone.
 func (s *scan) pass() {
 	s.files.pass()
+	s.room.pass()
 	if s.gate.tries > 0 && time.Since(s.gate.shut) > lingers {
 		s.journalWorks()
 	}

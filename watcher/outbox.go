@@ -40,6 +40,7 @@ type outbox struct {
 	away   atomic.Bool // it is not served at the moment
 	gone   *hold       // by that
 	files  hurdle
+	room   hurdle
 	wake   chan struct{} // a heartbeat is due
 	board  *board
 	trails *trails

@@ -85,7 +85,7 @@ func (w *Watcher) newOutbox(settings Outbox) *outbox {
 		settings.Policy.Owners = []uint32{uid} // a parent's own files, where a child must run as their owner
 	}
 	box := &outbox{settings: settings, name: settings.Policy.Outbox, dir: settings.Dir, w: w, log: w.log.With("outbox", settings.Policy.Outbox)}
-	box.gone, box.files.hold = w.notices.newHold(box.name), w.notices.newHold(box.name)
+	box.gone, box.files.hold, box.room.hold = w.notices.newHold(box.name), w.notices.newHold(box.name), w.notices.newHold(box.name)
 	box.wake = make(chan struct{}, 1)
 	box.board = newBoard(box.publishStatus)
 	box.trails = &trails{remove: box.discard}

@@ -84,6 +84,7 @@ func (w *Watcher) findRoom(r *run) (verdict, bool) {
 	case err != nil:
 		return failed(delegation.CodeInternal, err), false
 	case w.config.Disk.crossed(space):
+		r.box.room.meet(delegation.NoticeDisk, errors.New(w.config.Disk.short(space)))
 		return verdict{reason: delegation.ReasonRefused, refusal: w.config.Disk.refuse(space)}, false
 	}
 	return verdict{}, true

@@ -2,6 +2,7 @@ package watcher
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
@@ -88,11 +89,27 @@ func (d *disks) look(ctx context.Context) (pause time.Duration, any bool) {
 			continue
 		}
 		pause = closeLook
+		d.tell(dev, s)
 		if d.worse(dev, s) {
 			d.endOne(ctx, dev, s)
 		}
 	}
 	return max(pause, closeLook), any
+}
+
+// tell has everybody who has something running on a file system know that the floor is reached there.
+func (d *disks) tell(dev uint64, s tree.Space) {
+	boxes := make(map[*outbox]bool)
+	d.mu.Lock()
+	for r := range d.runs {
+		if r.held.ID().Dev == dev {
+			boxes[r.box] = true
+		}
+	}
+	d.mu.Unlock()
+	for box := range boxes {
+		box.room.meet(delegation.NoticeDisk, errors.New(d.floor.short(s)))
+	}
 }
 
 // spaces is what is free, by file system.

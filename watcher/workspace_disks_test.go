@@ -3,6 +3,7 @@ package watcher
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -144,6 +145,31 @@ func TestFewInodesAreAFloorToo(t *testing.T) {
 	}
 }
 
+// TestAFullDiskIsSaid to whoever has something running there, for as long as it is full.
+func TestAFullDiskIsSaid(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, d := waiting(t), watched(t, Disk{Floor: gib})
+		disk := &fakeWorkspace{space: tree.Space{Bytes: 2 * gib, Files: -1}}
+		r := onDisk(disk, 5)
+		r.box.room.hold = w.notices.newHold("here")
+		defer d.join(r)()
+		for _, c := range []struct {
+			free int64
+			told bool
+		}{{2 * gib, false}, {gib - 1, true}, {2 * gib, false}} {
+			disk.set(func(f *fakeWorkspace) { f.space.Bytes = c.free })
+			time.Sleep(wideLook + 2*lingers)
+			if r.box.room.pass(); tellsOfDisk(w, "here") != c.told || tellsOfDisk(w, "elsewhere") {
+				t.Errorf("with %d bytes left: %v", c.free, w.notices.of("here"))
+			}
+		}
+	})
+}
+
+func tellsOfDisk(w *Watcher, outbox string) bool {
+	return slices.ContainsFunc(w.notices.of(outbox), func(n delegation.Notice) bool { return n.Code == delegation.NoticeDisk })
+}
+
 // below gives a desk a disk that is full for the runs that begin while full is set.
 func below(ws *fakeWorkspace) func(*Config) {
 	return func(c *Config) {
@@ -163,6 +189,9 @@ func TestNothingStartsOnAFullDisk(t *testing.T) {
 	}
 	if d.world.Calls(sandboxtest.OpCreate) != 0 {
 		t.Error("a sandbox was made")
+	}
+	if !tellsOfDisk(d.watcher, "main") {
+		t.Error("nobody is told why")
 	}
 	full.set(func(f *fakeWorkspace) { f.space.Bytes = gib })
 	d.remove("request_s1.json")

@@ -191,6 +191,11 @@ func TestNoRunCrossesTheFloor(t *testing.T) {
 		trial.Held++
 	}
 	attack.Record(t, trial)
+	h.Eventually("clients are told", func() bool {
+		beat, err := delegation.DecodeHeartbeat([]byte(h.Read(h.Path(delegation.HeartbeatName))))
+		h.Must(err)
+		return len(beat.Notices) == 1 && beat.Notices[0].Code == delegation.NoticeDisk
+	})
 	h.Must(os.RemoveAll(hog.Workspace))
 	h.Must(os.WriteFile(filepath.Join(modest.Workspace, "done"), nil, 0o644))
 	h.Want(h.Response(modest), delegation.StatusCompleted, delegation.ReasonExited, 0)
