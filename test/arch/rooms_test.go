@@ -40,6 +40,7 @@ var rooms = map[string]room{
 	"internal/hostroot": {ours: []string{"sandbox", "internal/runfile"}},
 	"internal/seccomp":  {},
 	"internal/tree":     {theirs: []string{unix}},
+	"internal/runsc":    {},
 	"internal/images":   {theirs: []string{"github.com/google/go-containerregistry/...", "github.com/klauspost/compress/zstd", unix}},
 	"internal/doctor":   {ours: []string{"sandbox", "internal/mounts"}, theirs: []string{unix}},
 	"internal/journal":  {ours: []string{"delegation", "sandbox"}, theirs: []string{"modernc.org/sqlite/..."}},

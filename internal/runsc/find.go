@@ -1,0 +1,98 @@
+package runsc
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"time"
+)
+
+const name = "runsc"
+
+// Program is a runsc that nobody else can exchange. Find makes one.
+type Program struct {
+	Path  string // absolute, and without links
+	Where string // how it was found: "named by the configuration", "beside this program", "in PATH"
+
+	patience time.Duration // for an answer; 0 is answerTime
+}
+
+// Find finds the program: where the configuration says, or else beside our own program, or else in PATH. What is found
+// first is it: one that may not be used is an error, and no other is taken instead.
+func Find(configured string) (Program, error) {
+	if runtime.GOOS != "linux" {
+		return Program{}, &Error{Reason: NeedsLinux, What: fmt.Sprintf("gVisor works on Linux only, and this is %s", runtime.GOOS)}
+	}
+	own, err := os.Executable()
+	if err != nil {
+		return Program{}, &Error{Reason: Missing, What: "our own program, beside which runsc would be, cannot be found", Err: err}
+	}
+	return find(configured, own)
+}
+
+func find(configured, own string) (Program, error) {
+	if configured != "" {
+		return trusted(configured, "named by the configuration", own)
+	}
+	beside := filepath.Join(filepath.Dir(own), name)
+	if _, err := os.Lstat(beside); !errors.Is(err, fs.ErrNotExist) {
+		return trusted(beside, "beside this program", own)
+	}
+	found, err := exec.LookPath(name)
+	if err != nil {
+		return Program{}, &Error{Reason: Missing, What: fmt.Sprintf("there is no %s beside this program (%s) or in PATH", name, filepath.Dir(own))}
+	}
+	return trusted(found, "in PATH", own)
+}
+
+// trusted looks at what the path leads to, which from now on is the path.
+func trusted(path, where, own string) (Program, error) {
+	absolute, err := filepath.Abs(path)
+	if err != nil {
+		return Program{}, &Error{Reason: Missing, Path: path, What: "(" + where + ") cannot be found", Err: err}
+	}
+	real, err := filepath.EvalSymlinks(absolute)
+	if err != nil {
+		return Program{}, &Error{Reason: Missing, Path: path, What: "(" + where + ") cannot be looked at", Err: reason(err)}
+	}
+	if err := executable(real); err != nil {
+		return Program{}, err
+	}
+	if err := ownersOf(own).hold(real); err != nil {
+		return Program{}, err
+	}
+	return Program{Path: real, Where: where}, nil
+}
+
+// executable is about mistakes, before anything is about danger.
+func executable(path string) error {
+	info, err := os.Lstat(path)
+	switch {
+	case err != nil:
+		return &Error{Reason: Missing, Path: path, What: "cannot be looked at", Err: reason(err)}
+	case !info.Mode().IsRegular():
+		return &Error{Reason: Missing, Path: path, What: "is not a program but " + kind(info.Mode())}
+	case info.Mode().Perm()&0o111 == 0:
+		return &Error{Reason: Missing, Path: path, What: "is not executable"}
+	}
+	return nil
+}
+
+func kind(mode fs.FileMode) string {
+	if mode.IsDir() {
+		return "a directory"
+	}
+	return "a special file"
+}
+
+// reason is an error without the path, which the sentence has already.
+func reason(err error) error {
+	if e, ok := errors.AsType[*fs.PathError](err); ok {
+		return e.Err
+	}
+	return err
+}
