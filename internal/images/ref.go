@@ -2,6 +2,7 @@ package images
 
 import (
 	"path"
+	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -103,17 +104,24 @@ func layoutRef(text, rest string) (Ref, error) {
 	if strings.HasSuffix(text, ":") || strings.HasSuffix(text, "@") {
 		return Ref{}, badRef(text, "the tag or digest is empty")
 	}
-	if ref.tag = tag; digest != "" {
-		ref.digest, err = parseDigest(text, digest)
+	if ref.tag = tag; digest == "" {
+		return ref, nil
 	}
-	return ref, err
+	if ref.digest, err = parseDigest(text, digest); err != nil {
+		return Ref{}, err
+	}
+	return ref, nil
 }
+
+// imageName is how registries and images are called. The library takes more, and it becomes part of a URL.
+var imageName = regexp.MustCompile(`^(?:(?:[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?|\[[0-9a-fA-F:]+\])(?::[0-9]{1,5})?/)?` +
+	`[a-z0-9]+(?:(?:\.|__?|-+)[a-z0-9]+)*(?:/[a-z0-9]+(?:(?:\.|__?|-+)[a-z0-9]+)*)*(?::[A-Za-z0-9_][A-Za-z0-9_.-]{0,127})?$`)
 
 func registryRef(text string) (Ref, error) {
 	ref := Ref{text: text, kind: fromRegistry}
 	before, digest, pinned := strings.Cut(text, "@")
 	parsed, err := name.NewTag(before, name.WeakValidation)
-	if err != nil {
+	if err != nil || !imageName.MatchString(before) {
 		return Ref{}, badRef(text, "not the name of an image")
 	}
 	ref.repo, ref.tag = parsed.Repository, parsed.TagStr()
