@@ -9,7 +9,7 @@ BENCH    ?= .
 # What works on Linux alone is left out elsewhere. gVisor knows two processors.
 GOOS     := $(shell $(GO) env GOOS)
 GOARCH   := $(shell $(GO) env GOARCH)
-ALL      := watcher subagent sandbox-init
+ALL      := watcher subagent sandbox-init sandbox-keeper
 PROGRAMS := $(if $(filter linux,$(GOOS)),$(ALL),watcher subagent)
 RUNSC    := $(if $(filter linux/amd64 linux/arm64,$(GOOS)/$(GOARCH)),runsc)
 LEFT_OUT := $(filter-out $(PROGRAMS) $(RUNSC),$(ALL) runsc)
