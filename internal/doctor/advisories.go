@@ -49,13 +49,12 @@ var advisories = []advisory{
 
 // lookAtAdvisories holds every component against the list.
 func lookAtAdvisories(s System) (found []Finding) {
-	if s.Engine == nil {
-		return nil
-	}
-	for _, c := range s.Engine.Components {
-		known := slices.DeleteFunc(slices.Clone(advisories), func(a advisory) bool { return a.component != c.Name })
-		if len(known) > 0 {
-			found = append(found, c.judge(known, s.Host.Packages)...)
+	for _, e := range s.Engines {
+		for _, c := range e.Components {
+			known := slices.DeleteFunc(slices.Clone(advisories), func(a advisory) bool { return a.component != c.Name })
+			if len(known) > 0 {
+				found = append(found, c.judge(known, s.Host.Packages)...)
+			}
 		}
 	}
 	return found

@@ -89,7 +89,7 @@ func TestOldRuntimesAreReported(t *testing.T) {
 // verdictOn is what is said of an advisory, or "".
 func verdictOn(c Component, p Packages, id string) Verdict {
 	s := fit()
-	s.Engine.Components, s.Host.Packages = []Component{c}, p
+	s.Engines[0].Components, s.Host.Packages = []Component{c}, p
 	for _, f := range Advisories(s) {
 		if strings.Contains(f.Seen, id) {
 			return f.Verdict

@@ -38,6 +38,7 @@ var otherChecks = []check{
 	{Machine, "core_pattern", lookAtCorePattern},
 	{Machine, "inotify", lookAtInotify},
 	{Machine, "swap", lookAtSwap},
+	{Sandboxes, "choice", lookAtChoice},
 	{Sandboxes, "mounting", lookAtMounting},
 	{Sandboxes, "reach", lookAtReach},
 	{Roots, "idmap", lookAtIDMaps},
@@ -65,7 +66,7 @@ func Examine(s System) []Finding {
 }
 
 // Unfit is a *RefusedError if no sandbox can be held by the engine, and otherwise nil.
-func Unfit(e Engine) error { return refusal(run(engineChecks, System{Engine: &e})) }
+func Unfit(e Engine) error { return refusal(run(engineChecks, System{Engines: []Engine{e}})) }
 
 // Start is a *RefusedError if a watcher must not start with these facts, and otherwise nil. It needs no engine and no
 // host: the launchers are open, so that their engines were fit.

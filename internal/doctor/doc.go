@@ -1,7 +1,7 @@
 // Package doctor judges a machine: is it fit to hold sandboxes, what does it do less well than it could, and what should
 // its operator do about it.
 //
-//	system := doctor.System{Host: doctor.LookAtHost(os.DirFS("/")), Engine: &engine, Launchers: guarantees, …}
+//	system := doctor.System{Host: doctor.LookAtHost(os.DirFS("/")), Engines: engines, Launchers: guarantees, …}
 //	for _, f := range doctor.Examine(system) {
 //		fmt.Println(f.Verdict, f.Name, f.Seen, f.Means, f.Do)
 //	}

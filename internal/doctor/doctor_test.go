@@ -15,11 +15,11 @@ func fit() System {
 		Host: Host{
 			Kernel: "6.1.0-18-amd64", MayMount: true, MaxUserNamespaces: "1000", CorePattern: "core", InotifyInstances: "128",
 		},
-		Engine: &Engine{
+		Engines: []Engine{{
 			Socket: "/run/docker.sock", Version: "29.5.1", API: "1.51", Machine: "x86_64", Arch: "amd64", Runtime: "runc",
 			Components: []Component{{Name: "engine", Version: "29.5.1"}, {Name: "runc", Version: "1.4.3", Build: "v1.4.3-0-g1234567"}},
 			Seccomp:    true, AppArmor: true, Cgroups: "2", BoundedLogs: true,
-		},
+		}},
 		Launchers: map[string]sandbox.Guarantees{"docker": all(sandbox.GuaranteeKeys)},
 		Asked:     "the test",
 		Profiles:  []Profile{{Name: "p", Launcher: "docker", AtLeast: []sandbox.GuaranteeKey{sandbox.MemoryLimit}}},
@@ -59,8 +59,8 @@ func TestNothingIsSaidAgainstAFitMachine(t *testing.T) {
 			t.Errorf("nothing is said of %s", name)
 		}
 	}
-	if IsBad(found) || Unfit(*s.Engine) != nil || Start(s) != nil {
-		t.Errorf("it is refused: %v, %v", Unfit(*s.Engine), Start(s))
+	if IsBad(found) || Unfit(s.Engines[0]) != nil || Start(s) != nil {
+		t.Errorf("it is refused: %v, %v", Unfit(s.Engines[0]), Start(s))
 	}
 }
 
@@ -74,17 +74,36 @@ type complaint struct {
 }
 
 var complaints = map[string]complaint{
-	"no engine":         {"engine", Bad, "nobody listens", true, func(s *System) { s.Engine, s.EngineError = nil, "nobody listens" }},
-	"another processor": {"architecture", Bad, "riscv64", true, func(s *System) { s.Engine.Arch, s.Engine.Machine = "", "riscv64" }},
-	"no seccomp":        {"seccomp", Bad, "filters no system calls", true, func(s *System) { s.Engine.Seccomp = false }},
-	"rootless":          {"user_remapping", Bad, "rootless", true, func(s *System) { s.Engine.Rootless = true }},
-	"userns-remap":      {"user_remapping", Bad, "foreign owners", true, func(s *System) { s.Engine.Remapped = true }},
-	"endless logs":      {"log_driver", Bad, "fill the disk", true, func(s *System) { s.Engine.BoundedLogs = false }},
-	"no module":         {"security_module", Warn, "neither AppArmor nor SELinux", false, func(s *System) { s.Engine.AppArmor = false }},
-	"SELinux":           {"security_module", OK, "container_file_t", false, func(s *System) { s.Engine.AppArmor, s.Engine.SELinux = false, true }},
-	"no cgroups":        {"cgroups", Unknown, `"none"`, false, func(s *System) { s.Engine.Cgroups = "none" }},
-	"another runtime":   {"runtime", Unknown, "kata", false, func(s *System) { s.Engine.Runtime = "kata" }},
-	"gVisor":            {"runtime", Unknown, "few months", false, func(s *System) { s.Engine.Runtime = "runsc" }},
+	"no engine": {"engine", Bad, "nobody listens", true, func(s *System) { s.Engines[0] = Engine{Trouble: "nobody listens"} }},
+	"no spare engine": {"engine", OK, "nobody listens", false, func(s *System) {
+		s.Engines = append(s.Engines, gVisor(""))
+		s.Engines[0] = Engine{Trouble: "nobody listens", Spare: true}
+	}},
+	"a spare engine too many": {"engine", OK, "gVisor release-20260901.0, at /usr/bin/runsc", false, func(s *System) { s.Engines = append(s.Engines, gVisor("")) }},
+	"neither engine": {"engine", Bad, "there is no runsc", true, func(s *System) {
+		s.Engines = []Engine{{Trouble: "nobody listens", Spare: true}, gVisor("there is no runsc")}
+	}},
+	"no gVisor":        {"engine", Bad, "launched by Docker", true, func(s *System) { s.Engines[0] = Engine{Launcher: "gvisor", Trouble: "there is no runsc"} }},
+	"gVisor elsewhere": {"architecture", Bad, "riscv64", true, func(s *System) { s.Engines[0] = Engine{Launcher: "gvisor", Machine: "riscv64"} }},
+	"an old gVisor":    {"runtime", OK, "few months", false, func(s *System) { s.Engines = []Engine{gVisor("")} }},
+	"gVisor is taken": {"choice", OK, "profile p takes gvisor: no Docker engine answers", false, func(s *System) {
+		s.Profiles[0].Launcher, s.Profiles[0].Chosen = "gvisor", "no Docker engine answers"
+	}},
+	"neither will do": {"demands", Bad, "offers q (docker does not enforce cpu; gvisor does not enforce cpu)", true, func(s *System) {
+		demand(s, "q")
+		s.Profiles[1].Chosen, s.Outboxes[0].Profiles = "docker does not enforce cpu; gvisor does not enforce cpu", []string{"q"}
+	}},
+	"what gVisor has left": {"left_behind", Warn, "kill it", false, func(s *System) { s.Left[0].Fate, s.Left[0].Removal = Gone, "kill it" }},
+	"another processor":    {"architecture", Bad, "riscv64", true, func(s *System) { s.Engines[0].Arch, s.Engines[0].Machine = "", "riscv64" }},
+	"no seccomp":           {"seccomp", Bad, "filters no system calls", true, func(s *System) { s.Engines[0].Seccomp = false }},
+	"rootless":             {"user_remapping", Bad, "rootless", true, func(s *System) { s.Engines[0].Rootless = true }},
+	"userns-remap":         {"user_remapping", Bad, "foreign owners", true, func(s *System) { s.Engines[0].Remapped = true }},
+	"endless logs":         {"log_driver", Bad, "fill the disk", true, func(s *System) { s.Engines[0].BoundedLogs = false }},
+	"no module":            {"security_module", Warn, "neither AppArmor nor SELinux", false, func(s *System) { s.Engines[0].AppArmor = false }},
+	"SELinux":              {"security_module", OK, "container_file_t", false, func(s *System) { s.Engines[0].AppArmor, s.Engines[0].SELinux = false, true }},
+	"no cgroups":           {"cgroups", Unknown, `"none"`, false, func(s *System) { s.Engines[0].Cgroups = "none" }},
+	"another runtime":      {"runtime", Unknown, "kata", false, func(s *System) { s.Engines[0].Runtime = "kata" }},
+	"gVisor":               {"runtime", Unknown, "few months", false, func(s *System) { s.Engines[0].Runtime = "runsc" }},
 
 	"a user in the range":   {"uids", Bad, "user x has uid 5", true, func(s *System) { s.UIDs.Users = []string{"user x has uid 5"} }},
 	"a user, by path":       {"uids", Warn, "no child gets one of them", false, func(s *System) { s.UIDs.Users = []string{"user x"}; without(s, sandbox.OwnIdentity) }},
@@ -134,7 +153,15 @@ var complaints = map[string]complaint{
 	"a replaced one":      {"left_behind", Warn, "belongs to another installation", false, func(s *System) { s.Left[0].Fate = Replaced }},
 	"an unclear one":      {"left_behind", Unknown, "watcher purge --state DIR", false, func(s *System) { s.Left[0].Fate = Unclear }},
 	"nobody answers":      {"left_behind", Unknown, "it broke", false, func(s *System) { s.Left, s.LeftError = nil, "it broke" }},
-	"nobody was asked":    {"left_behind", Unknown, "no engine", false, func(s *System) { s.Engine, s.Left = nil, nil }},
+	"nobody was asked":    {"left_behind", Unknown, "no engine", false, func(s *System) { s.Engines, s.Left = nil, nil }},
+}
+
+// gVisor is an engine without a daemon.
+func gVisor(trouble string) Engine {
+	if trouble != "" {
+		return Engine{Launcher: "gvisor", Trouble: trouble, Spare: true}
+	}
+	return Engine{Launcher: "gvisor", Socket: "/usr/bin/runsc", Version: "release-20260901.0", Arch: "amd64", Spare: true}
 }
 
 // demand adds a profile that demands what is not enforced.
@@ -158,8 +185,8 @@ func TestComplaints(t *testing.T) {
 				t.Errorf("%+v", f)
 			}
 			var refused *RefusedError
-			isRefused := errors.As(Start(s), &refused) || s.Engine != nil && errors.As(Unfit(*s.Engine), &refused)
-			if isRefused != (want.refuses && s.Engine != nil) {
+			isRefused := errors.As(Start(s), &refused) || len(s.Engines) > 0 && s.Engines[0].Trouble == "" && errors.As(Unfit(s.Engines[0]), &refused)
+			if isRefused != (want.refuses && len(s.Engines) > 0 && s.Engines[0].Trouble == "") {
 				t.Errorf("a start is refused: %v, %v", isRefused, refused)
 			}
 		})
@@ -217,7 +244,7 @@ func TestARefusalSaysWhatToDo(t *testing.T) {
 
 func TestLeftoversAreCounted(t *testing.T) {
 	l := Leftover{Installation: "i", State: "/s", Fate: Gone, Containers: 3, Running: 1, Volumes: 2, Images: 1, Slots: []string{"1", "4"}}
-	f := l.judge(&Engine{Socket: "/a b/it's.sock"})
+	f := l.judge(Engine{Socket: "/a b/it's.sock"})
 	if want := "installation i has 3 containers, 2 volumes, 1 images, 1 of them running, in slots 1 4"; f.Seen != want {
 		t.Errorf("seen is %q", f.Seen)
 	}

@@ -6,32 +6,66 @@ import (
 	"strings"
 )
 
-// one is a single finding, of an engine that answers.
-func one(s System, judge func(Engine) Finding) []Finding {
-	if s.Engine == nil {
-		return nil
+// each judges the engines that can be used.
+func each(s System, judge func(Engine) Finding) (found []Finding) {
+	for _, e := range s.Engines {
+		if e.Trouble == "" {
+			found = append(found, judge(e))
+		}
 	}
-	return []Finding{judge(*s.Engine)}
+	return found
 }
 
-func lookAtEngine(s System) []Finding {
-	if s.Engine == nil {
-		return []Finding{{
-			Verdict: Bad, Refuses: true, Seen: s.EngineError, Means: "without an engine there are no sandboxes",
-			Do: "start Docker, or name its socket: docker.host in the configuration, or DOCKER_HOST=unix:///…",
-		}}
+// one judges the daemon, if it answers. gVisor's program has nothing of the sort to be judged.
+func one(s System, judge func(Engine) Finding) []Finding {
+	s.Engines = slices.DeleteFunc(slices.Clone(s.Engines), Engine.isGVisor)
+	return each(s, judge)
+}
+
+func (e Engine) isGVisor() bool { return e.Launcher == "gvisor" }
+
+func (e Engine) works() bool { return e.Trouble == "" }
+
+func lookAtEngine(s System) (found []Finding) {
+	for _, e := range s.Engines {
+		found = append(found, e.judge(slices.ContainsFunc(s.Engines, Engine.works)))
 	}
-	return []Finding{{
-		Verdict: OK, Seen: fmt.Sprintf("Docker %s, API %s, at %s", s.Engine.Version, s.Engine.API, s.Engine.Socket),
-		Means: "it answers, and it is new enough",
-	}}
+	if len(s.Engines) == 0 {
+		found = []Finding{{Verdict: Unknown, Seen: "nobody was asked", Means: "whether there can be sandboxes is not known"}}
+	}
+	return found
+}
+
+// judge says what an engine is, or what it means that it cannot be used. another says that some engine can.
+func (e Engine) judge(another bool) Finding {
+	switch {
+	case e.Trouble != "" && e.Spare && another:
+		return Finding{Verdict: OK, Seen: e.Trouble, Means: "the profiles that take what there is have another launcher; see choice"}
+	case e.Trouble != "":
+		return Finding{
+			Verdict: Bad, Refuses: true, Seen: e.Trouble, Means: "without an engine there are no sandboxes", Do: e.remedy(),
+		}
+	case e.isGVisor():
+		return Finding{Verdict: OK, Seen: fmt.Sprintf("gVisor %s, at %s", e.Version, e.Socket), Means: "it needs no engine, and it is new enough"}
+	}
+	return Finding{
+		Verdict: OK, Seen: fmt.Sprintf("Docker %s, API %s, at %s", e.Version, e.API, e.Socket), Means: "it answers, and it is new enough",
+	}
+}
+
+// remedy is what to do about an engine that cannot be used.
+func (e Engine) remedy() string {
+	if e.isGVisor() {
+		return "mend that, or have profiles launched by Docker"
+	}
+	return "start Docker, or name its socket: docker.host in the configuration, or DOCKER_HOST=unix:///…"
 }
 
 func lookAtArchitecture(s System) []Finding {
-	return one(s, func(e Engine) Finding {
+	return each(s, func(e Engine) Finding {
 		if e.Arch == "" {
 			return Finding{
-				Verdict: Bad, Refuses: true, Seen: "the engine's machine is " + e.Machine,
+				Verdict: Bad, Refuses: true, Seen: "the machine is " + e.Machine,
 				Means: "the list of allowed system calls exists for amd64 and arm64 only", Do: "use such a machine",
 			}
 		}
@@ -117,7 +151,13 @@ func lookAtCgroups(s System) []Finding {
 var triedRuntimes = []string{"runc", "io.containerd.runc.v2"}
 
 func lookAtRuntime(s System) []Finding {
-	return one(s, func(e Engine) Finding {
+	return each(s, func(e Engine) Finding {
+		if e.isGVisor() {
+			return Finding{
+				Verdict: OK, Seen: "runsc " + e.Version,
+				Means: "it is the runtime itself; gVisor publishes fixes as releases and no advisories by number: keep it younger than a few months",
+			}
+		}
 		if slices.Contains(triedRuntimes, e.Runtime) {
 			return Finding{Verdict: OK, Seen: e.Runtime, Means: "it is the runtime that Torno's walls are tried with"}
 		}

@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -12,18 +13,28 @@ func lookAtLeftovers(s System) (found []Finding) {
 			alive++
 			continue
 		}
-		found = append(found, l.judge(s.Engine))
+		found = append(found, l.judge(s.daemon()))
 	}
 	switch {
 	case len(found) > 0:
 		return found
-	case s.Engine == nil || s.LeftError != "":
+	case !slices.ContainsFunc(s.Engines, Engine.works) || s.LeftError != "":
 		return []Finding{{Verdict: Unknown, Seen: or(s.LeftError, "no engine was asked"), Means: "what earlier installations left is not known"}}
 	}
 	return []Finding{{Verdict: OK, Seen: fmt.Sprintf("%d installations have something on the engine", alive), Means: "the state directory of each is there"}}
 }
 
-func (l Leftover) judge(e *Engine) Finding {
+// daemon is the engine that takes commands, if it answers.
+func (s System) daemon() (e Engine) {
+	for _, e := range s.Engines {
+		if e.works() && !e.isGVisor() {
+			return e
+		}
+	}
+	return e
+}
+
+func (l Leftover) judge(e Engine) Finding {
 	f := Finding{Verdict: Warn, Seen: fmt.Sprintf("installation %s has %s", l.Installation, l.has()), Do: l.removal(e)}
 	switch l.Fate {
 	case Gone:
@@ -66,9 +77,12 @@ func (l Leftover) has() string {
 }
 
 // removal are the engine's own commands that remove it.
-func (l Leftover) removal(e *Engine) string {
+func (l Leftover) removal(e Engine) string {
+	if l.Removal != "" {
+		return l.Removal
+	}
 	docker := "docker"
-	if e != nil && e.Socket != "" {
+	if e.Socket != "" {
 		docker += " -H 'unix://" + strings.ReplaceAll(e.Socket, "'", `'\''`) + "'"
 	}
 	filter := "--filter label=torno.installation=" + l.Installation

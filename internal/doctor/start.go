@@ -87,7 +87,7 @@ func lookAtDemands(s System) (found []Finding) {
 		}
 		for _, key := range g.Missing(p.AtLeast) {
 			found = append(found, Finding{
-				Verdict: Bad, Seen: fmt.Sprintf("profile %s demands %s: %s", p.Name, key, or(g[key].By, "it is not known here")),
+				Verdict: Bad, Seen: fmt.Sprintf("profile %s demands %s: %s%s", p.Name, key, or(g[key].By, "it is not known here"), p.inFull()),
 				Means: "every request for the profile is refused", Do: "mend that, or take " + string(key) + " out of at_least of profile " + p.Name,
 			})
 		}
@@ -96,6 +96,30 @@ func lookAtDemands(s System) (found []Finding) {
 		found = append(found, Finding{Verdict: OK, Seen: "what profiles demand is enforced", Means: "at_least refuses nobody"})
 	}
 	return append(found, s.idleOutboxes()...)
+}
+
+// inFull is what was said of every launcher, where one was chosen.
+func (p Profile) inFull() string {
+	if p.Chosen == "" {
+		return ""
+	}
+	return " (" + p.Chosen + ")"
+}
+
+// lookAtChoice tells what became of the profiles that take what there is.
+func lookAtChoice(s System) (found []Finding) {
+	for _, p := range s.Profiles {
+		if p.Chosen != "" {
+			found = append(found, Finding{
+				Verdict: OK, Seen: fmt.Sprintf("profile %s takes %s: %s", p.Name, p.Launcher, p.Chosen),
+				Means: "it is chosen when a watcher starts, and stays until it is started again",
+			})
+		}
+	}
+	if found == nil {
+		found = []Finding{{Verdict: OK, Seen: "every profile names its launcher", Means: "there is nothing to choose"}}
+	}
+	return found
 }
 
 // idleOutboxes are those none of whose profiles is enforced: a watcher would refuse everything that comes in.
@@ -108,13 +132,27 @@ func (s System) idleOutboxes() (found []Finding) {
 	for _, o := range s.Outboxes {
 		if len(o.Profiles) > 0 && !slices.ContainsFunc(o.Profiles, func(name string) bool { return !cannot[name] }) {
 			found = append(found, Finding{
-				Verdict: Bad, Refuses: true, Seen: fmt.Sprintf("outbox %s offers %s", o.Name, strings.Join(o.Profiles, ", ")),
+				Verdict: Bad, Refuses: true, Seen: fmt.Sprintf("outbox %s offers %s%s", o.Name, strings.Join(o.Profiles, ", "), s.whyOf(o.Profiles)),
 				Means: "each of its profiles demands what is not enforced here, so that nothing could ever run",
 				Do:    "take the demand out of at_least, or offer another profile",
 			})
 		}
 	}
 	return found
+}
+
+// whyOf is what was said of the launchers of profiles that were chosen, each sentence once.
+func (s System) whyOf(profiles []string) string {
+	var said []string
+	for _, p := range s.Profiles {
+		if slices.Contains(profiles, p.Name) && p.Chosen != "" && !slices.Contains(said, p.Chosen) {
+			said = append(said, p.Chosen)
+		}
+	}
+	if said == nil {
+		return ""
+	}
+	return " (" + strings.Join(said, "; ") + ")"
 }
 
 // byPath are the launchers that do not give a child an identity of its own, and why.

@@ -6,8 +6,7 @@ import "torno/sandbox"
 type System struct {
 	Host Host
 
-	Engine      *Engine // nil where none answers
-	EngineError string  // why none does
+	Engines []Engine // what the profiles need, or may take
 
 	// Launchers is what each launcher enforces, and Asked by whose word.
 	Launchers     map[string]sandbox.Guarantees
@@ -46,8 +45,12 @@ type Host struct {
 	Packages Packages
 }
 
-// Engine is what an engine says of itself.
+// Engine is what makes the sandboxes of a launcher, by its own word: a daemon, or a program.
 type Engine struct {
+	Launcher string // that works with it; "" is docker
+	Trouble  string // why it cannot be used; nothing else is known then
+	Spare    bool   // no profile names its launcher: some take what there is
+
 	Socket      string
 	Version     string
 	API         string
@@ -77,6 +80,7 @@ type (
 	// Profile is a recipe that the operator offers.
 	Profile struct {
 		Name, Launcher string
+		Chosen         string // why it is this launcher, where the operator has left it to the watcher
 		AtLeast        []sandbox.GuaranteeKey
 	}
 	// Outbox is a directory that the operator has served.
@@ -126,6 +130,7 @@ type Leftover struct {
 	Volumes      int
 	Images       int
 	Slots        []string
+	Removal      string // what removes it; "" is the engine's own commands
 }
 
 // Fate is what became of an installation.
