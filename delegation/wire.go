@@ -118,6 +118,7 @@ type ProfileOffer struct {
 	Name        string `json:"name"`
 	Description string `json:"description,omitempty"`
 	Launcher    string `json:"launcher,omitempty"`
+	Chosen      string `json:"chosen,omitempty"` // why it is this launcher, where the host has chosen
 }
 
 // Event is one line of an events segment.

@@ -10,6 +10,7 @@ type Profile struct {
 	Name        string
 	Description string // for people who choose a profile
 	Sandbox     string // the launcher's name
+	Chosen      string // why it is this one, for everybody to read; "" where the operator says so
 	RootFS      RootFS
 	// Command is the argument list, with placeholders (see Placeholders). An empty one runs the task's text with the
 	// shell.

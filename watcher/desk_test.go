@@ -37,6 +37,7 @@ type desk struct {
 	fake          *sandboxtest.Fake
 	stop, kill    func()
 	wrap          func(sandbox.Launcher) sandbox.Launcher // what the watcher is given in the fake's place, or nil
+	other         *sandboxtest.World                      // behind a second launcher, called "other", or nil
 }
 
 // newDesk lays out an outbox; change may alter the configuration before open starts the watcher.
@@ -103,6 +104,9 @@ func (d *desk) open() {
 	d.config.Launchers = map[string]sandbox.Launcher{sandboxtest.LauncherName: d.fake}
 	if d.wrap != nil {
 		d.config.Launchers[sandboxtest.LauncherName] = d.wrap(d.fake)
+	}
+	if d.other != nil {
+		d.config.Launchers["other"] = d.other.Launcher(d.journal.Installation())
 	}
 	d.watcher = New(d.config)
 	ctx, cancel := context.WithCancel(ctx)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"torno/delegation"
@@ -110,17 +111,28 @@ func (w *Watcher) create(r *run) (verdict, bool) {
 	var refusal *delegation.Refusal
 	switch {
 	case errors.As(err, &refusal):
-		return verdict{reason: delegation.ReasonRefused, refusal: refusal}, false
+		return verdict{reason: delegation.ReasonRefused, refusal: r.inFull(refusal)}, false
 	case err != nil:
 		w.findStray(r)
 		return failed(delegation.CodeLaunch, fmt.Errorf("create the sandbox: %w", err)), false
 	}
-	handle.Workspace = r.workspace
+	handle.Launcher, handle.Workspace = r.engine, r.workspace // as profiles call it
 	r.handle, r.times.created = handle, time.Now()
 	crash.At("launch.noted")
 	return w.noted(r, w.record(r.ending, "note a sandbox in the journal", func() error {
 		return w.journal.SetHandle(w.life, r.hash, handle)
 	}))
+}
+
+// inFull adds what every launcher lacks, where none enforces what the profile demands.
+func (r *run) inFull(refusal *delegation.Refusal) *delegation.Refusal {
+	profile, _ := r.box.settings.Policy.Profile(r.spec.Profile)
+	if refusal.Code != delegation.CodeNotEnforced || profile.Chosen == "" {
+		return refusal
+	}
+	full := *refusal
+	full.Text = strings.TrimSuffix(full.Text, ".") + " (" + profile.Chosen + ")"
+	return &full
 }
 
 // noted is what becomes of a run when the journal was asked to take a step of it, which did not happen with an error.

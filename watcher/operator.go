@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -43,7 +44,21 @@ func (o *Operator) Status(ctx context.Context) (control.Status, error) {
 	for name, launcher := range w.config.Launchers {
 		s.Launchers = append(s.Launchers, askLauncher(ctx, name, launcher))
 	}
+	s.Profiles = w.profiles()
 	return s, nil
+}
+
+// profiles are those on offer, each once.
+func (w *Watcher) profiles() (all []control.Profile) {
+	for _, box := range w.boxes {
+		for _, p := range box.settings.Policy.Profiles {
+			offered := control.Profile{Name: p.Name, Launcher: p.Sandbox, Chosen: p.Chosen}
+			if !slices.Contains(all, offered) {
+				all = append(all, offered)
+			}
+		}
+	}
+	return all
 }
 
 // checkBudget is how long an operator waits for an engine.

@@ -82,7 +82,7 @@ func (w *Watcher) heartbeatOf(taking context.Context, box *outbox) func(bool) de
 		if i == 0 {
 			h.Limits.MaxTimeoutSeconds = int(p.Timeout.Max / time.Second)
 		}
-		h.Profiles = append(h.Profiles, delegation.ProfileOffer{Name: p.Name, Description: p.Description, Launcher: p.Sandbox})
+		h.Profiles = append(h.Profiles, delegation.ProfileOffer{Name: p.Name, Description: p.Description, Launcher: p.Sandbox, Chosen: p.Chosen})
 	}
 	return func(stopping bool) delegation.Heartbeat {
 		now := h

@@ -37,9 +37,11 @@ func (w *Watcher) recover(ctx context.Context) error {
 		return err
 	}
 	w.notes.sweep(func(key string) bool { return w.running(key) != nil })
-	for _, h := range left {
-		w.log.Info("removing a sandbox that belongs to no run", "launcher", h.Launcher, "sandbox", h.ID, "run", h.Key)
-		w.removeLater(h)
+	for _, handles := range left {
+		for _, h := range handles {
+			w.log.Info("removing a sandbox that belongs to no run", "launcher", h.Launcher, "sandbox", h.ID, "run", h.Key)
+			w.removeLater(h)
+		}
 	}
 	return nil
 }
@@ -48,15 +50,14 @@ func (w *Watcher) recover(ctx context.Context) error {
 const settled = 256
 
 // settleAll brings every unfinished record on its way, and takes its sandbox from those that are left.
-func (w *Watcher) settleAll(ctx context.Context, left map[string]sandbox.Handle) error {
+func (w *Watcher) settleAll(ctx context.Context, left remains) error {
 	for after := int64(0); ; {
 		unfinished, err := w.journal.Unfinished(ctx, after, settled)
 		if err != nil || len(unfinished) == 0 {
 			return err
 		}
 		for _, record := range unfinished {
-			handle, there := left[record.Key]
-			delete(left, record.Key)
+			handle, there := left.take(record)
 			if err := w.settle(ctx, record, handle, there); err != nil {
 				return fmt.Errorf("recover run %s: %w", record.Key, err)
 			}
@@ -75,17 +76,18 @@ func outlive(ctx context.Context, budget time.Duration) (context.Context, contex
 // listBudget is how long an engine may take to say what there is.
 const listBudget = time.Minute
 
-// listLeft are the sandboxes of all launchers, by the key of their run.
-func (w *Watcher) listLeft(ctx context.Context) (map[string]sandbox.Handle, error) {
-	left := make(map[string]sandbox.Handle)
+// listLeft asks all launchers.
+func (w *Watcher) listLeft(ctx context.Context) (remains, error) {
+	left := make(remains)
 	for name, launcher := range w.config.Launchers {
 		handles, err := w.list(ctx, name, launcher)
 		if err != nil {
 			return nil, fmt.Errorf("list the sandboxes of %s: %w", name, err)
 		}
+		left[name] = make(map[string]sandbox.Handle)
 		for _, h := range handles {
 			h.Launcher = name // as profiles call it
-			left[h.Key] = h
+			left[name][h.Key] = h
 		}
 	}
 	return left, nil

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -23,7 +24,7 @@ func (a *app) checkCommand() cli.Command {
 		Name: "check", Operands: "[-- COMMAND…]", Brief: "show what is configured and what is enforced",
 		About: `
 The whole configuration is printed, defaults included, in a form that run --config takes, and behind it, as comments, what
-each launcher enforces here and by what. A running watcher is asked; where none runs, an installation of its own is made
+each launcher enforces here and by what, and what was chosen where a profile leaves that to the watcher. A running watcher is asked; where none runs, an installation of its own is made
 for a moment and removed again. What is wrong with the configuration, the directories or the engine is an error.
 
 --try sends an agent that does nothing through every profile of every outbox, with a workspace of its own in the first
@@ -42,7 +43,7 @@ allowed root, and shows how long each phase took.`,
 			if err != nil {
 				return 0, err
 			}
-			c := &checked{config: config, warnings: warnings}
+			c := &checked{config: config, warnings: warnings, profiles: slices.Clone(config.Profiles)}
 			err = errors.Join(c.examine(ctx, a.engines, try), a.printChecked(c))
 			if _, missing := os.Stat(a.source.local.Dir); a.source.local.Dir != "" && missing != nil {
 				err = cli.Hint(err, "watcher run --dir "+a.source.local.Dir+" makes the directory")
@@ -58,6 +59,7 @@ type checked struct {
 	warnings   []configs.Warning
 	asked      string // who said what is enforced
 	guarantees map[string]sandbox.Guarantees
+	profiles   []sandbox.Profile // with the launchers that they have here
 	tries      []tried
 }
 
@@ -101,12 +103,15 @@ func (c *checked) askWatcher(ctx context.Context) {
 	}
 	if enforced, ok := status.Enforced(); ok {
 		c.asked, c.guarantees = fmt.Sprintf("the watcher that runs as process %d", status.PID), enforced
+		for i, p := range c.profiles {
+			c.profiles[i].Sandbox, c.profiles[i].Chosen = status.LauncherOf(p.Name, p.Sandbox)
+		}
 	}
 }
 
 func (c *checked) useTrial(ctx context.Context, trial *serve.Trial, try bool) (err error) {
 	if c.asked == "" {
-		c.asked = "a trial"
+		c.asked, c.profiles = "a trial", trial.Config().Profiles
 		if c.guarantees, err = trial.Guarantees(ctx); err != nil {
 			return err
 		}
@@ -115,7 +120,7 @@ func (c *checked) useTrial(ctx context.Context, trial *serve.Trial, try bool) (e
 		return nil
 	}
 	var failed []string
-	for _, policy := range serve.Policies(c.config) {
+	for _, policy := range serve.Policies(trial.Config()) {
 		for _, profile := range policy.Profiles {
 			attempt, err := trial.Try(ctx, policy, profile)
 			c.tries = append(c.tries, tried{attempt, err})
@@ -133,9 +138,9 @@ func (c *checked) useTrial(ctx context.Context, trial *serve.Trial, try bool) (e
 // unmet says which profiles demand what is not enforced.
 func (c *checked) unmet() error {
 	var unmet []string
-	for _, p := range c.config.Profiles {
+	for _, p := range c.profiles {
 		for _, key := range c.guarantees[p.Sandbox].Missing(p.AtLeast) {
-			unmet = append(unmet, fmt.Sprintf("%s demands %s", p.Name, key))
+			unmet = append(unmet, strings.TrimSuffix(fmt.Sprintf("%s demands %s (%s)", p.Name, key, p.Chosen), " ()"))
 		}
 	}
 	if len(unmet) == 0 {

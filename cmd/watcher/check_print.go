@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"torno/internal/cli"
+	"torno/internal/control"
 	"torno/sandbox"
 )
 
@@ -22,6 +23,11 @@ func (a *app) printChecked(c *checked) error {
 		a.Warn(w.String())
 	}
 	fmt.Fprint(a.Out, string(text))
+	for _, p := range c.profiles {
+		if p.Chosen != "" {
+			fmt.Fprintf(a.Out, "\n# Profile %s is launched by %s: %s.\n", p.Name, p.Sandbox, p.Chosen)
+		}
+	}
 	for _, name := range slices.Sorted(maps.Keys(c.guarantees)) {
 		fmt.Fprintf(a.Out, "\n# What %s enforces here, by the word of %s:\n", name, c.asked)
 		a.Out.Table("#   ", guaranteeRows(c.guarantees[name]))
@@ -77,5 +83,16 @@ func (c *checked) json(config string) map[string]any {
 		}
 		tries = append(tries, try)
 	}
-	return map[string]any{"config": config, "warnings": warnings, "asked": c.asked, "guarantees": c.guarantees, "tries": tries}
+	return map[string]any{
+		"config": config, "warnings": warnings, "asked": c.asked, "profiles": c.launchers(), "guarantees": c.guarantees, "tries": tries,
+	}
+}
+
+// launchers are those that profiles have here, as the status of a watcher tells them.
+func (c *checked) launchers() []control.Profile {
+	all := []control.Profile{}
+	for _, p := range c.profiles {
+		all = append(all, control.Profile{Name: p.Name, Launcher: p.Sandbox, Chosen: p.Chosen})
+	}
+	return all
 }

@@ -58,6 +58,14 @@ func diagnose(err error) cli.Trouble {
 		t.Code, t.Next = "unfit", e.Next()
 		return t
 	}
+	if e, ok := errors.AsType[*serve.StrandedError](err); ok {
+		t.Code, t.Next = "stranded", fmt.Sprintf("get %s to work once more, so that they are followed to their end; where it is gone for good, see State in docs/OPERATIONS.md", e.Launcher)
+		return t
+	}
+	if _, ok := errors.AsType[*serve.NoLauncherError](err); ok {
+		t.Code, t.Next = "no_launcher", "start Docker, or put runsc and sandbox-keeper beside the watcher; watcher doctor looks at both"
+		return t
+	}
 	if _, ok := errors.AsType[*serve.UnreachableError](err); ok {
 		t.Code, t.Next = "no_engine", "start Docker, or name its socket: docker.host in the configuration, or DOCKER_HOST=unix:///…"
 		return t

@@ -20,9 +20,9 @@ import (
 func (a *app) purgeCommand() cli.Command {
 	var yes bool
 	return cli.Command{
-		Name: "purge", Brief: "remove what an installation has on its engine",
+		Name: "purge", Brief: "remove what an installation has with its launchers",
 		About: `
-Everything that carries the installation's id is removed: containers with what runs in them, volumes, images, mounts and
+Everything that carries the installation's id is removed: sandboxes with what runs in them, volumes, images, mounts and
 staging directories. Nothing else is touched. The journal stays, so that no request runs a second time; to forget it too,
 remove the state directory afterwards. While a watcher runs there, nothing is done.`,
 		Examples: []string{"watcher purge --dir ./outbox", "watcher purge --config /etc/torno/watcher.yaml --yes"},
@@ -57,7 +57,7 @@ func (a *app) purge(ctx context.Context, yes bool) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, installation.Release()) }()
-	if err := a.confirm(installation, config.EngineSocket(), yes); err != nil {
+	if err := a.confirm(installation, yes); err != nil {
 		return err
 	}
 	if err := installation.Purge(ctx, config, a.engines, slog.New(slog.DiscardHandler)); err != nil {
@@ -71,14 +71,14 @@ func (a *app) purge(ctx context.Context, yes bool) (err error) {
 }
 
 // confirm asks, where there is somebody to ask.
-func (a *app) confirm(i *serve.Installation, socket string, yes bool) error {
+func (a *app) confirm(i *serve.Installation, yes bool) error {
 	switch {
 	case yes:
 		return nil
 	case !cli.IsTerminal(a.In) || a.JSON:
 		return &cli.UsageError{Text: "purge asks before it removes anything, and nobody is here to answer", Next: "watcher purge --yes"}
 	}
-	fmt.Fprintf(a.Errors, "Remove every container, volume, image and mount of installation %s (%s)\nfrom the engine at %s? [y/N] ", i.ID, i.State, socket)
+	fmt.Fprintf(a.Errors, "Remove every sandbox, volume, image and mount of installation %s\n(%s) with every launcher? [y/N] ", i.ID, i.State)
 	answer, _ := bufio.NewReader(a.In).ReadString('\n')
 	if word := strings.ToLower(strings.TrimSpace(answer)); word == "y" || word == "yes" {
 		return nil

@@ -20,8 +20,8 @@ func (s *source) options() []cli.Option {
 	return append(s.place(), []cli.Option{
 		{Name: "allow", Value: "ROOT", Help: "with --dir: workspaces may lie below it; by default DIR/workspaces; may be repeated", Set: cli.List(&s.local.Allow)},
 		{Name: "read", Value: "ROOT", Help: "with --dir: context may lie below it; may be repeated", Set: cli.List(&s.local.Read)},
-		{Name: "sandbox", Value: "NAME", Help: "with --dir: the launcher, which is docker", Set: cli.Text(&s.local.Sandbox)},
-		{Name: "image", Value: "REF", Help: "with --dir: an image that the engine has; by default this host's own programs", Set: cli.Text(&s.local.Image)},
+		{Name: "sandbox", Value: "NAME", Help: "with --dir: docker, gvisor, or auto, which is the default", Set: cli.Text(&s.local.Sandbox)},
+		{Name: "image", Value: "REF", Help: "with --dir: an image, or with gvisor dir:/PATH, oci:/PATH or archive:/PATH; by default this host's own programs", Set: cli.Text(&s.local.Image)},
 		{Name: "max-running", Value: "N", Help: "with --dir: how many children may run at once", Set: cli.Number(&s.local.MaxRunning)},
 		{Name: "accept", Value: "LIMIT", Help: "with --dir: start although this machine does not enforce it: memory or pids; may be repeated", Set: cli.List(&s.local.Accept)},
 	}...)

@@ -42,6 +42,24 @@ type Status struct {
 	StartedAt    time.Time      `json:"started_at"`
 	Outboxes     []OutboxStatus `json:"outboxes"`
 	Launchers    []Launcher     `json:"launchers"`
+	Profiles     []Profile      `json:"profiles,omitempty"`
+}
+
+// Profile is a profile that is on offer and what launches it.
+type Profile struct {
+	Name     string `json:"name"`
+	Launcher string `json:"launcher"`
+	Chosen   string `json:"chosen,omitempty"` // why it is this one, where the operator has left it to the watcher
+}
+
+// LauncherOf is what launches a profile, and why it was chosen. One that is not on offer has what the configuration says.
+func (s Status) LauncherOf(profile, otherwise string) (launcher, chosen string) {
+	for _, p := range s.Profiles {
+		if p.Name == profile {
+			return p.Launcher, p.Chosen
+		}
+	}
+	return otherwise, ""
 }
 
 // OutboxStatus is one served outbox.

@@ -11,10 +11,14 @@ import (
 // demand refuses to serve where the doctor would have it refused: a wall that does not stand, a limit that is missing and
 // not accepted, an outbox that could serve nobody, ids that belong to somebody.
 func (h *host) demand(ctx context.Context) error {
-	s := configured(h.Config)
+	s := configured(h.decided)
 	s.Launchers = map[string]sandbox.Guarantees{}
-	for name, l := range h.launchers {
-		g, err := l.Check(ctx)
+	for _, p := range h.decided.Profiles { // what an earlier watcher has left is not held to it
+		name := p.Sandbox
+		if s.Launchers[name] != nil {
+			continue
+		}
+		g, err := h.launchers[name].Check(ctx)
 		if err != nil {
 			return err
 		}
@@ -27,7 +31,9 @@ func (h *host) demand(ctx context.Context) error {
 // warnOld says which programs of the engines have known holes, or may have.
 func (h *host) warnOld(ctx context.Context) {
 	s := doctor.System{Host: doctor.LookAtHost(os.DirFS("/"))}
-	askEngines(ctx, &s, h.Config, h.Engines)
+	for name := range h.launchers {
+		s.Engines = append(s.Engines, askEngine(ctx, name, h.Engines[name], h.Config))
+	}
 	for _, f := range doctor.Advisories(s) {
 		if f.Verdict != doctor.OK {
 			h.Log.Warn("the engine or its runtime is old", "seen", f.Seen, "means", f.Means, "next", f.Do)

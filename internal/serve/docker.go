@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -65,7 +66,9 @@ func aboutDocker(ctx context.Context, c configs.Config) (doctor.Engine, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, tellTime)
 	defer cancel()
-	return docker.About(ctx, "unix://"+c.EngineSocket())
+	about, err := docker.About(ctx, "unix://"+c.EngineSocket())
+	about.Runtime = cmp.Or(c.Docker.Runtime, about.Runtime)
+	return about, err
 }
 
 func leftInDocker(ctx context.Context, c configs.Config) ([]doctor.Leftover, error) {

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 
@@ -54,50 +56,79 @@ var Product = Engines{
 // names are all of them, sorted.
 func (e Engines) names() []string { return slices.Sorted(maps.Keys(e)) }
 
-// inUse are those that some profile of a configuration names.
-func (e Engines) inUse(c configs.Config) (Engines, error) {
-	used := Engines{}
-	for _, p := range c.Profiles {
-		engine, ok := e[p.Sandbox]
-		if !ok {
-			return nil, fmt.Errorf("profile %s is for the launcher %q, which this watcher does not have", p.Name, p.Sandbox)
-		}
-		used[p.Sandbox] = engine
+// only are those of some names.
+func (e Engines) only(names []string) Engines {
+	some := Engines{}
+	for _, name := range names {
+		some[name] = e[name]
 	}
-	return used, nil
+	return some
 }
 
+// choices are those that auto chooses among.
+func (e Engines) choices() (names []string) {
+	for _, name := range preferred {
+		if _, ok := e[name]; ok {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// wanted are those that profiles name, and those that profiles with auto may come to have.
+func (e Engines) wanted(c configs.Config) (named, spare []string, err error) {
+	for _, p := range c.Profiles {
+		_, known := e[p.Sandbox]
+		switch {
+		case p.Sandbox == configs.SandboxAuto:
+			spare = e.choices()
+		case !known:
+			return nil, nil, fmt.Errorf("profile %s is for the launcher %q, which this watcher does not have", p.Name, p.Sandbox)
+		case !slices.Contains(named, p.Sandbox):
+			named = append(named, p.Sandbox)
+		}
+	}
+	spare = slices.DeleteFunc(spare, func(name string) bool { return slices.Contains(named, name) })
+	slices.Sort(named)
+	return named, spare, nil
+}
+
+// reach makes sure that there is somebody to talk to: every engine that is named, and any of those that will do.
 func (e Engines) reach(ctx context.Context, c configs.Config) error {
-	for _, name := range e.names() {
+	named, spare, err := e.wanted(c)
+	if err != nil {
+		return err
+	}
+	for _, name := range named {
 		if err := e[name].Reach(ctx, c); err != nil {
 			return err
 		}
 	}
-	return nil
-}
-
-// open opens all. Those that are open when one fails are returned with its error.
-func (e Engines) open(ctx context.Context, s Setting) (map[string]Launcher, error) {
-	opened := map[string]Launcher{}
-	log := s.Log
-	for _, name := range e.names() {
-		s.Log = log.With("launcher", name)
-		launcher, err := e[name].Open(ctx, s)
-		if err != nil {
-			return opened, fmt.Errorf("prepare %s: %w", name, err)
+	var errs []error
+	for _, name := range spare {
+		err := e[name].Reach(ctx, c)
+		if err == nil {
+			return nil
 		}
-		opened[name] = launcher
+		errs = append(errs, err)
 	}
-	return opened, nil
+	if len(named) > 0 || len(errs) == 0 {
+		return nil
+	}
+	return lone(errs)
 }
 
-// purge removes what an installation has.
+// purge removes what an installation has. Who was never used and cannot be asked now has nothing.
 func (e Engines) purge(ctx context.Context, s Setting) error {
 	var errs []error
 	for _, name := range e.names() {
+		dir := filepath.Join(s.StateDir, name)
+		if _, missing := os.Lstat(dir); errors.Is(missing, fs.ErrNotExist) && e[name].Reach(ctx, s.Config) != nil {
+			continue
+		}
 		err := e[name].Purge(ctx, s)
 		if err == nil {
-			err = removeTree(filepath.Join(s.StateDir, name))
+			err = removeTree(dir)
 		}
 		if err != nil {
 			errs = append(errs, fmt.Errorf("remove what %s has of installation %s: %w", name, s.Installation, err))

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"torno/configs"
@@ -32,13 +33,18 @@ func Examine(ctx context.Context, c configs.Config, engines Engines) (s doctor.S
 func configured(c configs.Config) doctor.System {
 	s := doctor.System{Accept: c.Accept, UIDs: doctor.UIDs{First: c.UIDs.First, Last: c.UIDs.First + c.UIDs.Count}}
 	s.UIDs.Users, s.UIDs.Ranges = c.TakenUIDs()
-	for _, p := range c.Profiles {
-		s.Profiles = append(s.Profiles, doctor.Profile{Name: p.Name, Launcher: p.Sandbox, AtLeast: p.AtLeast})
-	}
+	s.Profiles = profiles(c)
 	for i, policy := range Policies(c) {
 		s.Outboxes = append(s.Outboxes, doctor.Outbox{Name: policy.Outbox, Profiles: c.Outboxes[i].Profiles, Owners: policy.Owners})
 	}
 	return s
+}
+
+func profiles(c configs.Config) (all []doctor.Profile) {
+	for _, p := range c.Profiles {
+		all = append(all, doctor.Profile{Name: p.Name, Launcher: p.Sandbox, Chosen: p.Chosen, AtLeast: p.AtLeast})
+	}
+	return all
 }
 
 // look has the configuration compared with the machine. Ids are a finding of their own.
@@ -58,23 +64,33 @@ func look(s *doctor.System, c configs.Config) {
 
 // askEngines asks the engines about themselves.
 func askEngines(ctx context.Context, s *doctor.System, c configs.Config, engines Engines) {
-	for _, name := range engines.names() {
-		about, err := engines[name].About(ctx, c)
-		if err != nil {
-			s.EngineError = err.Error()
-			continue
-		}
-		s.Engine = &about
+	named, spare, err := engines.wanted(c)
+	if err != nil {
+		return // whoever tries it will say so
 	}
+	for _, name := range append(named, spare...) {
+		about := askEngine(ctx, name, engines[name], c)
+		about.Spare = slices.Contains(spare, name)
+		s.Engines = append(s.Engines, about)
+	}
+}
+
+func askEngine(ctx context.Context, name string, e Engine, c configs.Config) doctor.Engine {
+	about, err := e.About(ctx, c)
+	if err != nil {
+		about.Trouble = err.Error()
+	}
+	about.Launcher = name
+	return about
 }
 
 // findLeft asks the engines that answer what installations have on them, and looks for the state of each.
 func findLeft(ctx context.Context, s *doctor.System, c configs.Config, engines Engines) {
-	if s.Engine == nil {
-		return
-	}
-	for _, name := range engines.names() {
-		left, err := engines[name].Left(ctx, c)
+	for _, e := range s.Engines {
+		if e.Trouble != "" {
+			continue
+		}
+		left, err := engines[e.Launcher].Left(ctx, c)
 		if err != nil {
 			s.LeftError = err.Error()
 		}
@@ -121,6 +137,9 @@ func askWatcher(ctx context.Context, s *doctor.System, c configs.Config) {
 	}
 	if enforced, ok := status.Enforced(); ok {
 		s.Asked, s.Launchers = "the watcher that runs", enforced
+		for i, p := range s.Profiles {
+			s.Profiles[i].Launcher, s.Profiles[i].Chosen = status.LauncherOf(p.Name, p.Launcher)
+		}
 	}
 }
 
@@ -132,7 +151,7 @@ func tryAll(ctx context.Context, s *doctor.System, c configs.Config, engines Eng
 		return nil
 	}
 	if s.Launchers == nil {
-		s.Asked = "a trial"
+		s.Asked, s.Profiles = "a trial", profiles(trial.Config())
 		if s.Launchers, err = trial.Guarantees(ctx); err != nil {
 			s.LauncherError = err.Error()
 		}

@@ -39,7 +39,7 @@ func TestExamineLeavesNothing(t *testing.T) {
 	if after := s.lookedAt(); !slices.Equal(before, after) {
 		t.Errorf("there was %v and is %v", before, after)
 	}
-	if system.Asked != "a trial" || !system.Launchers["docker"][sandbox.NoNetwork].Enforced || system.Engine == nil || system.LauncherError != "" {
+	if system.Asked != "a trial" || !system.Launchers["docker"][sandbox.NoNetwork].Enforced || len(system.Engines) != 1 || system.Engines[0].Trouble != "" || system.LauncherError != "" {
 		t.Errorf("what is enforced is %v, by %s; %s", system.Launchers, system.Asked, system.LauncherError)
 	}
 	if len(system.Profiles) != 1 || len(system.Outboxes) != 1 || len(system.Outboxes[0].Owners) != 1 || len(system.Roots) != 1 || len(system.Problems) > 0 {

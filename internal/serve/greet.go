@@ -46,13 +46,13 @@ func missing(g sandbox.Guarantees) []string {
 
 // warnDemands names the profiles whose requests will be refused because they demand what is not enforced here.
 func (h *host) warnDemands(launcher string, g sandbox.Guarantees) {
-	for _, p := range h.Config.Profiles {
+	for _, p := range h.decided.Profiles {
 		if p.Sandbox != launcher {
 			continue
 		}
 		for _, key := range g.Missing(p.AtLeast) {
 			h.Log.Warn("requests for this profile will be refused: it demands what is not enforced here", "profile", p.Name,
-				"demands", string(key), "because", g[key].By)
+				"demands", string(key), "because", g[key].By, "launchers", p.Chosen)
 		}
 	}
 }

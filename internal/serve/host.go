@@ -39,6 +39,7 @@ const JournalName = "journal.db"
 // host is a watcher with all that is around it. Its fields are filled by the steps, in their order.
 type host struct {
 	Options
+	decided   configs.Config // Config, with a launcher for each profile that has left it to us
 	notify    notifier
 	init      string
 	dirs      []*delegation.Dir // of the outboxes
@@ -72,9 +73,6 @@ func Run(ctx context.Context, o Options) error {
 // open takes all steps up to serving. The host is nil when it was told to stop before it began.
 func open(ctx context.Context, o Options) (h *host, err error) {
 	h = &host{Options: o, notify: notifierOf(os.Getenv)}
-	if h.Engines, err = o.Engines.inUse(o.Config); err != nil {
-		return nil, err
-	}
 	for _, step := range []func(context.Context) error{
 		h.findInit, h.reachEngines, h.makeOutboxes, h.lookAround, h.openOutboxes, h.lock, h.openJournal, h.openNotes, h.holdRoots, h.openLaunchers,
 		h.demand, h.makeWatcher, h.openDoor,
@@ -168,13 +166,17 @@ func (h *host) openNotes(context.Context) (err error) {
 	return err
 }
 
-func (h *host) openLaunchers(ctx context.Context) error {
-	open, err := h.Engines.open(ctx, Setting{
+// openLaunchers opens those that the profiles have, and those that what an earlier watcher has left belongs to.
+func (h *host) openLaunchers(ctx context.Context) (err error) {
+	o := newOpener(h.Engines, Setting{
 		Config: h.Config, Installation: h.journal.Installation(), StateDir: h.Config.State, Init: h.init, Bases: h.bases, Log: h.Log,
 	})
-	h.launchers = open
-	h.later(func() error { return closeAll(open) })
-	return err
+	h.launchers = o.launched
+	h.later(o.close)
+	if h.decided, err = o.decide(ctx, h.Config); err != nil {
+		return err
+	}
+	return h.openUnfinished(ctx, o)
 }
 
 func (h *host) makeWatcher(context.Context) error {
@@ -191,7 +193,7 @@ func (h *host) makeWatcher(context.Context) error {
 
 func (h *host) outboxes() []watcher.Outbox {
 	var all []watcher.Outbox
-	for i, policy := range h.Config.Policies() {
+	for i, policy := range h.decided.Policies() {
 		o := h.Config.Outboxes[i]
 		all = append(all, watcher.Outbox{
 			Dir: h.dirs[i], Policy: policy, MaxRunning: o.MaxRunning, Queue: o.Queue, QueueBusy: o.Busy == configs.BusyQueue,

@@ -43,6 +43,7 @@ type shop struct {
 	openErr error // what opening the launcher fails with
 	engine  doctor.Engine
 	left    []doctor.Leftover
+	gvisor  spare
 	purged  []string
 	closed  int
 
@@ -86,7 +87,9 @@ func newShop(t *testing.T) *shop {
 	s.must(os.WriteFile(program, nil, 0o755))
 	t.Setenv("DOCKER_HOST", "unix://"+socket)
 	t.Setenv("PATH", filepath.Dir(program))
-	s.config, _, err = configs.Local(configs.LocalOptions{Dir: filepath.Join(s.dir, "outbox"), State: filepath.Join(s.dir, "state")})
+	s.config, _, err = configs.Local(configs.LocalOptions{
+		Dir: filepath.Join(s.dir, "outbox"), State: filepath.Join(s.dir, "state"), Sandbox: configs.SandboxDocker,
+	})
 	s.must(err)
 	return s
 }
@@ -107,7 +110,7 @@ type fake struct {
 func (f fake) Close() error { f.shop.closed++; return nil }
 
 func (s *shop) engines() Engines {
-	return Engines{"docker": {
+	all := Engines{"docker": {
 		Reach: reachDocker,
 		Open: func(_ context.Context, setting Setting) (Launcher, error) {
 			if s.openErr != nil {
@@ -127,6 +130,10 @@ func (s *shop) engines() Engines {
 			return nil
 		},
 	}}
+	if s.gvisor.world != nil {
+		all["gvisor"] = s.gvisor.engine(s)
+	}
+	return all
 }
 
 func (s *shop) options() Options {

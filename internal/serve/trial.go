@@ -22,22 +22,17 @@ import (
 // Trial is an installation that exists to be looked at: with an id and a state of its own, so that it does not touch what
 // a watcher of the same configuration has running, and gone once it is closed.
 type Trial struct {
-	config    configs.Config
-	engines   Engines
+	config    configs.Config // with a launcher for each profile, once it is open
 	log       *slog.Logger
 	state     string // of the trial, in the real one, which the engine sees if it sees anything of ours
 	id        string
 	madeState bool // the real state directory was not there
 	bases     *mounts.Bases
-	launchers map[string]Launcher
+	opener    *opener
 }
 
 // OpenTrial prepares every launcher that the configuration uses. Close it, also to remove what it made.
 func OpenTrial(ctx context.Context, c configs.Config, engines Engines, log *slog.Logger) (_ *Trial, err error) {
-	engines, err = engines.inUse(c)
-	if err != nil {
-		return nil, err
-	}
 	init, err := FindInit(c.Init)
 	if err != nil {
 		return nil, err
@@ -46,7 +41,7 @@ func OpenTrial(ctx context.Context, c configs.Config, engines Engines, log *slog
 		return nil, err
 	}
 	c.UIDs = lastOf(c.UIDs)
-	t := &Trial{config: c, engines: engines, log: log, id: randomHex(8)}
+	t := &Trial{config: c, log: log, id: randomHex(8)}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, t.Close())
@@ -60,9 +55,13 @@ func OpenTrial(ctx context.Context, c configs.Config, engines Engines, log *slog
 	}
 	setting := t.setting()
 	setting.Init, setting.Bases = init, t.bases
-	t.launchers, err = engines.open(ctx, setting)
+	t.opener = newOpener(engines, setting)
+	t.config, err = t.opener.decide(ctx, c)
 	return t, err
 }
+
+// Config is what is tried: the configuration with a launcher for each profile, and uids of the trial's own.
+func (t *Trial) Config() configs.Config { return t.config }
 
 // trialUIDs are as many as a trial needs, and a few to spare.
 const trialUIDs = 4
@@ -124,10 +123,10 @@ func existing(dirs []string) []string {
 // Guarantees are what each launcher enforces.
 func (t *Trial) Guarantees(ctx context.Context) (map[string]sandbox.Guarantees, error) {
 	all := map[string]sandbox.Guarantees{}
-	for name, l := range t.launchers {
-		g, err := l.Check(ctx)
+	for name := range t.opener.launched {
+		g, err := t.opener.enforced(ctx, name)
 		if err != nil {
-			return nil, fmt.Errorf("ask %s what it enforces: %w", name, err)
+			return nil, err
 		}
 		all[name] = g
 	}
@@ -141,14 +140,18 @@ const closeTime = time.Minute
 func (t *Trial) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), closeTime)
 	defer cancel()
-	errs := []error{closeAll(t.launchers)}
+	var errs []error
+	var touched Engines
+	if t.opener != nil {
+		errs, touched = append(errs, t.opener.close()), t.opener.engines.only(t.opener.touched)
+	}
 	if t.bases != nil {
 		errs = append(errs, t.bases.Close())
 	}
 	if t.state == "" {
 		return errors.Join(errs...)
 	}
-	if err := errors.Join(append(errs, t.engines.purge(ctx, t.setting()))...); err != nil {
+	if err := errors.Join(append(errs, touched.purge(ctx, t.setting()))...); err != nil {
 		return err
 	}
 	if err := removeTree(t.state); err != nil || !t.madeState {

@@ -49,8 +49,7 @@ func (t *Trial) send(ctx context.Context, policy sandbox.Policy, profile sandbox
 	if err != nil {
 		return a, err
 	}
-	err = a.run(ctx, t.launchers[profile.Sandbox], key, spec)
-	return a, err
+	return a, a.run(ctx, t.opener.launched[profile.Sandbox], key, spec)
 }
 
 // nothing is a request for nothing.

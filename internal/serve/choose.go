@@ -1,0 +1,136 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"torno/configs"
+	"torno/internal/doctor"
+	"torno/sandbox"
+)
+
+// preferred are the launchers that auto chooses among, in this order. An engine that is there is what this machine's
+// operator runs anyway.
+var preferred = []string{configs.SandboxDocker, configs.SandboxGVisor}
+
+// NoLauncherError says why none can be had for the profiles that take what there is.
+type NoLauncherError struct{ Why []error }
+
+func (e *NoLauncherError) Error() string {
+	all := make([]string, len(e.Why))
+	for i, err := range e.Why {
+		all[i] = err.Error()
+	}
+	return "there is nothing to launch sandboxes with: " + strings.Join(all, "; ")
+}
+
+func (e *NoLauncherError) Unwrap() []error { return e.Why }
+
+// obstacle is why a launcher is not taken for a profile.
+type obstacle struct {
+	weight weight
+	says   string // for everybody, also for the parent of an outbox: nothing of the host is in it
+	err    error  // for the operator
+}
+
+// weight tells what of several obstacles is the least.
+type weight int
+
+const (
+	none    weight = iota
+	lesser         // it does not enforce all that the profile demands, so that its requests would be refused
+	unfit          // it lacks what every start demands, so that none would be
+	without        // it cannot be had, or not with this root file system
+)
+
+// decide gives every profile a launcher, and opens all that are used. The configuration comes back with the names of
+// launchers where it had auto, which hold for the life of the host.
+func (o *opener) decide(ctx context.Context, c configs.Config) (configs.Config, error) {
+	c.Profiles = append([]sandbox.Profile(nil), c.Profiles...)
+	for i := range c.Profiles {
+		p := &c.Profiles[i]
+		err := error(nil)
+		if p.Sandbox == configs.SandboxAuto {
+			err = o.choose(ctx, p)
+		} else {
+			_, err = o.open(ctx, p.Sandbox)
+		}
+		if err != nil {
+			return c, err
+		}
+	}
+	return c, nil
+}
+
+// choose takes the first launcher that nothing speaks against, and otherwise the one with the least against it: at_least
+// holds whatever is chosen, and the refusals tell what each of them lacks.
+func (o *opener) choose(ctx context.Context, p *sandbox.Profile) error {
+	taken, least := "", without
+	var said []string
+	var errs []error
+	for _, name := range o.engines.choices() {
+		against := o.against(ctx, name, *p)
+		if ctx.Err() != nil {
+			return against.err
+		}
+		if against.weight < least {
+			taken, least = name, against.weight
+		}
+		if against.weight == none {
+			break
+		}
+		said, errs = append(said, against.says), append(errs, against.err)
+	}
+	if taken == "" {
+		return lone(errs)
+	}
+	if p.Sandbox, p.Chosen = taken, strings.Join(said, "; "); len(said) == 0 {
+		p.Chosen = taken + " can be used, and is the first choice"
+	}
+	o.setting.Log.Info("chose a launcher", "profile", p.Name, "launcher", taken, "because", p.Chosen, "errors", errors.Join(errs...))
+	return nil
+}
+
+// lone is an error as it is where there is no other.
+func lone(errs []error) error {
+	if len(errs) == 1 {
+		return errs[0]
+	}
+	return &NoLauncherError{errs}
+}
+
+// against is what speaks against a launcher for a profile.
+func (o *opener) against(ctx context.Context, name string, p sandbox.Profile) obstacle {
+	if why := configs.Unsuited(name, p.RootFS); why != "" {
+		return obstacle{without, name + " cannot use this root file system", fmt.Errorf("profile %s with %s: %s", p.Name, name, why)}
+	}
+	g, err := o.enforced(ctx, name)
+	if err != nil {
+		return obstacle{without, absence(name, err), err}
+	}
+	if err := doctor.Start(doctor.System{Launchers: map[string]sandbox.Guarantees{name: g}, Accept: o.setting.Config.Accept}); err != nil {
+		return obstacle{unfit, name + " lacks what no sandbox goes without", err}
+	}
+	missing := g.Missing(p.AtLeast)
+	if len(missing) == 0 {
+		return obstacle{}
+	}
+	words, reasons := make([]string, len(missing)), make([]string, len(missing))
+	for i, key := range missing {
+		words[i], reasons[i] = string(key), fmt.Sprintf("%s: %s", key, g[key].By)
+	}
+	return obstacle{
+		lesser, name + " does not enforce " + strings.Join(words, ", "),
+		fmt.Errorf("%s does not enforce what profile %s demands: %s", name, p.Name, strings.Join(reasons, "; ")),
+	}
+}
+
+// absence is what everybody may know of a launcher that cannot be had.
+func absence(name string, err error) string {
+	if _, ok := errors.AsType[*UnreachableError](err); ok {
+		return "no Docker engine answers"
+	}
+	return name + " cannot be used on this machine"
+}

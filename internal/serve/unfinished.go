@@ -1,0 +1,94 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"torno/delegation"
+	"torno/internal/doctor"
+)
+
+// StrandedError says that runs which have not ended have sandboxes of a launcher that cannot be had.
+type StrandedError struct {
+	Launcher string
+	Runs     int
+	Err      error
+}
+
+func (e *StrandedError) Error() string {
+	return fmt.Sprintf("%d runs that have not ended have sandboxes of %s, and it cannot be had: %v", e.Runs, e.Launcher, e.Err)
+}
+
+func (e *StrandedError) Unwrap() error { return e.Err }
+
+// openUnfinished opens the launchers that no profile uses any more and that runs of an earlier watcher have sandboxes of: in
+// the meantime auto may have come to another choice, or a profile have another launcher. A run is only lost when its sandbox
+// is known to be gone, and without its launcher nobody knows. So one that cannot be had is what an engine is that is away
+// when its runs are taken up: an error, before anything is answered.
+func (h *host) openUnfinished(ctx context.Context, o *opener) error {
+	runs, err := h.unfinished(ctx)
+	if err != nil {
+		return err
+	}
+	for _, name := range slices.Sorted(maps.Keys(runs)) {
+		if _, err := o.open(ctx, name); err != nil {
+			return &StrandedError{name, runs[name], err}
+		}
+	}
+	for _, name := range o.engines.names() {
+		h.openLeft(ctx, o, name)
+	}
+	return nil
+}
+
+// rows is how many records of the journal are in memory at once.
+const rows = 256
+
+// unfinished counts the runs that have a sandbox, by launcher.
+func (h *host) unfinished(ctx context.Context) (map[string]int, error) {
+	runs := map[string]int{}
+	for after := int64(0); ; {
+		page, err := h.journal.Unfinished(ctx, after, rows)
+		if err != nil || len(page) == 0 {
+			return runs, err
+		}
+		for _, r := range page {
+			if r.Handle != nil && r.State != delegation.StateEnded {
+				runs[r.Handle.Launcher]++
+			}
+			after = r.Seq
+		}
+	}
+}
+
+// openLeft opens a launcher that still has sandboxes of ours although no run needs them: a crash can leave some that the
+// journal does not know, or whose runs have ended. Nothing of them runs on its own, so that it need not succeed.
+func (h *host) openLeft(ctx context.Context, o *opener, name string) {
+	if _, open := o.launched[name]; open || o.failed[name] != nil || h.neverUsed(name) {
+		return
+	}
+	engine := h.Engines[name]
+	if engine.Reach(ctx, h.Config) != nil {
+		return
+	}
+	left, err := engine.Left(ctx, h.Config)
+	ours := func(l doctor.Leftover) bool { return l.Installation == h.journal.Installation() && l.Containers > 0 }
+	if err == nil && slices.ContainsFunc(left, ours) {
+		_, err = o.open(ctx, name)
+	}
+	if err != nil {
+		h.Log.Warn("sandboxes may be left; the next start looks again", "launcher", name, "error", err)
+	}
+}
+
+// neverUsed says whether a launcher has never been open on this state: it makes its directory before anything else.
+func (h *host) neverUsed(name string) bool {
+	_, err := os.Lstat(filepath.Join(h.Config.State, name))
+	return errors.Is(err, fs.ErrNotExist)
+}

@@ -1,0 +1,153 @@
+package serve
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"torno/configs"
+	"torno/delegation"
+	"torno/internal/doctor"
+	"torno/sandbox/sandboxtest"
+)
+
+// strand leaves a run behind that goes on with gVisor, while an engine comes up that auto would take now.
+func (s *shop) strand() (release func()) {
+	s.Helper()
+	here := s.config.Docker.Host
+	s.noDocker()
+	s.config.Shutdown.Running = configs.Keep
+	ended := s.open()
+	docker := s.world
+	s.world = s.gvisor.world // whose programs the run is to have
+	release = s.running("s1")
+	s.world = docker
+	s.signals <- syscall.SIGTERM
+	s.end(ended)
+	s.said.reset()
+	s.signals = make(chan os.Signal, 8)
+	s.config.Docker.Host = here
+	return release
+}
+
+// TestRunsAreTakenUpWhereTheyAre: after another choice the runs of the old one are found, and new ones go the new way.
+func TestRunsAreTakenUpWhereTheyAre(t *testing.T) {
+	s := newAutoShop(t)
+	release := s.strand()
+	ended := s.open()
+	if !strings.Contains(s.said.String(), "launcher=docker because=") || !strings.Contains(s.said.String(), "adopted a run") {
+		t.Errorf("the log is\n%s", &s.said)
+	}
+	s.ask("s2", "echo new")
+	if r := s.answer("s2"); r.Launcher != "docker" || r.Status != delegation.StatusCompleted {
+		t.Errorf("a new run: %+v", r)
+	}
+	release()
+	if r := s.answer("s1"); r.Launcher != "gvisor" || r.Status != delegation.StatusCompleted || r.StdoutTail != "before\n" {
+		t.Errorf("the run that was there: %+v", r)
+	}
+	for _, world := range []*sandboxtest.World{s.world, s.gvisor.world} {
+		for _, key := range world.Keys() {
+			if world.Started(key) != 1 {
+				t.Errorf("%s was started %d times", key, world.Started(key))
+			}
+		}
+	}
+	s.stop(ended)
+}
+
+// TestRunsWithoutTheirLauncherAreNotLost: nobody knows what became of them, so nothing is said of them and nothing served.
+func TestRunsWithoutTheirLauncherAreNotLost(t *testing.T) {
+	s := newAutoShop(t)
+	release := s.strand()
+	s.gvisor.absent = errors.New("there is no runsc any more")
+	err := Run(t.Context(), s.options())
+	if e, ok := errors.AsType[*StrandedError](err); !ok || e.Launcher != "gvisor" || e.Runs != 1 || !strings.Contains(e.Error(), "no runsc any more") {
+		t.Errorf("it ended with %v", err)
+	}
+	s.nothingIsHeld()
+	if _, err := os.Lstat(filepath.Join(s.config.Outboxes[0].Dir, "response_s1.json")); err == nil {
+		t.Error("the run was answered")
+	}
+	s.gvisor.absent = nil
+	ended := s.open()
+	release()
+	if r := s.answer("s1"); r.Status != delegation.StatusCompleted {
+		t.Errorf("with its launcher it is answered %+v", r)
+	}
+	s.stop(ended)
+}
+
+// TestSandboxesThatNobodyNotedAreFound: where a launcher says that it has some of ours, it is opened for them alone.
+func TestSandboxesThatNobodyNotedAreFound(t *testing.T) {
+	s := newAutoShop(t)
+	s.stop(s.open())
+	i, err := HoldInstallation(t.Context(), s.config.State, "the test")
+	s.must(err)
+	s.must(i.Release())
+	s.must(os.Mkdir(filepath.Join(s.config.State, "gvisor"), 0o700))
+	for name, c := range map[string]struct {
+		left   doctor.Leftover
+		opened int
+	}{
+		"another's": {doctor.Leftover{Installation: "0123456789abcdef", Containers: 1}, 0},
+		"an image":  {doctor.Leftover{Installation: i.ID, Images: 1}, 0},
+		"ours":      {doctor.Leftover{Installation: i.ID, Containers: 1}, 1},
+	} {
+		s.gvisor.left, s.gvisor.opened = []doctor.Leftover{c.left}, 0
+		s.said.reset()
+		s.stop(s.open())
+		if s.gvisor.opened != c.opened {
+			t.Errorf("%s: it was opened %d times", name, s.gvisor.opened)
+		}
+	}
+	s.gvisor.broken = errors.New("boom")
+	s.said.reset()
+	s.stop(s.open())
+	if !strings.Contains(s.said.String(), "sandboxes may be left") {
+		t.Errorf("that it cannot be opened is not said:\n%s", &s.said)
+	}
+}
+
+// TestAReloadBringsALauncher: one that was not in use before is opened, and the runs of the old one go on.
+func TestAReloadBringsALauncher(t *testing.T) {
+	s := newAutoShop(t)
+	s.config.Profiles[0].Sandbox = configs.SandboxDocker
+	next := s.config
+	next.Profiles = append(next.Profiles[:0:0], s.config.Profiles...)
+	next.Profiles[0].Sandbox = configs.SandboxGVisor
+	ended := s.reloads(func() (configs.Config, error) { return next, nil })
+	release := s.running("s1")
+	s.signals <- syscall.SIGHUP
+	s.eventually("the new configuration serves", func() bool { return strings.Count(s.said.String(), "msg=serving ") == 2 })
+	s.ask("s2", "echo new")
+	if r := s.answer("s2"); r.Launcher != "gvisor" || r.Status != delegation.StatusCompleted {
+		t.Errorf("a request under the new configuration: %+v", r)
+	}
+	release()
+	if r := s.answer("s1"); r.Launcher != "docker" || r.Status != delegation.StatusCompleted {
+		t.Errorf("the run that was there: %+v", r)
+	}
+	s.stop(ended)
+}
+
+// TestPurgeAsksWhoEverHadSomething: an engine that is away matters only where it was used.
+func TestPurgeAsksWhoEverHadSomething(t *testing.T) {
+	s := newAutoShop(t)
+	s.stop(s.open())
+	i, err := HoldInstallation(t.Context(), s.config.State, "the test")
+	s.must(err)
+	defer func() { s.must(i.Release()) }()
+	s.gvisor.absent = errors.New("there is no runsc")
+	s.must(i.Purge(t.Context(), s.config, s.engines(), quiet))
+	s.must(os.Mkdir(filepath.Join(s.config.State, "gvisor"), 0o700))
+	if err := i.Purge(t.Context(), s.config, s.engines(), quiet); !errors.Is(err, s.gvisor.absent) {
+		t.Errorf("what it had is forgotten: %v", err)
+	}
+	if _, err := os.Lstat(filepath.Join(s.config.State, "gvisor")); err != nil {
+		t.Error("its files are gone:", err)
+	}
+}
