@@ -50,7 +50,7 @@ func reachDocker(ctx context.Context, c configs.Config) error {
 
 func openDocker(ctx context.Context, s Setting) (Launcher, error) {
 	return docker.New(ctx, docker.Options{
-		Installation: s.Installation, Host: s.Config.Docker.Host, StateDir: s.StateDir, InitPath: s.Init, Bases: s.Bases,
+		Installation: s.Installation, Host: s.Config.Docker.Host, Runtime: s.Config.Docker.Runtime, StateDir: s.StateDir, InitPath: s.Init, Bases: s.Bases,
 		UIDs:   docker.UIDRange{First: uint32(s.Config.UIDs.First), Count: int(s.Config.UIDs.Count)},
 		Mounts: docker.MountMode(s.Config.Mounts), Log: s.Log,
 		Observe: func(op string, took time.Duration) { s.Log.Debug("engine call", "op", op, "took", took) },

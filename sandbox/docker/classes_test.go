@@ -89,7 +89,7 @@ var classes = map[string]class{
 	"HostConfig.UsernsMode":      unset, // "host" would switch off the engine's own
 	"HostConfig.ShmSize":         limit,
 	"HostConfig.Sysctls":         unset,
-	"HostConfig.Runtime":         unset, // the operator's default
+	"HostConfig.Runtime":         ours, // the operator's choice
 	"HostConfig.Isolation":       unset,
 	"HostConfig.Mounts":          ours,
 	"HostConfig.MaskedPaths":     constant,

@@ -17,6 +17,7 @@ import (
 type recipe struct {
 	labels  map[string]string
 	image   string
+	runtime string
 	nonce   string
 	uid     uint32
 	gid     uint32
@@ -62,6 +63,7 @@ func containerConfig(r recipe) (*container.Config, *container.HostConfig) {
 		Labels:      r.labels,
 	}
 	host := &container.HostConfig{
+		Runtime:        r.runtime,
 		NetworkMode:    "none",
 		CapDrop:        []string{"ALL"},
 		SecurityOpt:    []string{"no-new-privileges", "seccomp=" + r.seccomp},

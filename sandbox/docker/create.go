@@ -71,6 +71,7 @@ func (l *Launcher) create(ctx context.Context, o order) (h sandbox.Handle, err e
 	m := &making{Launcher: l, order: o}
 	m.recipe = recipe{
 		nonce: rand.Text(), stdin: o.spec.Process.Stdin, limits: o.spec.Limits, cpus: l.facts.cpus, seccomp: l.seccomp,
+		runtime: l.options.Runtime,
 	}
 	defer func() {
 		if err != nil {

@@ -21,14 +21,20 @@ type facts struct {
 	arch string
 	cpus int64 // thousandths
 	// limits are those that the kernel and the engine may or may not have.
-	limits map[sandbox.GuaranteeKey]bool
+	limits  map[sandbox.GuaranteeKey]bool
+	runtime runtime
 }
 
-// factsOf reads the engine's answer, and refuses an engine that cannot hold a sandbox at all.
-func factsOf(info dockersystem.Info) (facts, error) {
+// factsOf reads the engine's answer, and refuses an engine that cannot hold a sandbox at all, or not with that runtime.
+func factsOf(info dockersystem.Info, wanted string) (facts, error) {
+	runtime, err := runtimeOf(info, wanted)
+	if err != nil {
+		return facts{}, err
+	}
 	about := engineOf(info, types.Version{})
 	return facts{
-		arch: about.Arch, cpus: int64(info.NCPU) * 1000,
+		runtime: runtime,
+		arch:    about.Arch, cpus: int64(info.NCPU) * 1000,
 		limits: map[sandbox.GuaranteeKey]bool{
 			sandbox.MemoryLimit: info.MemoryLimit, sandbox.SwapLimit: info.SwapLimit,
 			sandbox.CPULimit: info.CPUCfsQuota && info.CPUCfsPeriod, sandbox.PidsLimit: info.PidsLimit,

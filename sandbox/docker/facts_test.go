@@ -22,7 +22,7 @@ func fitEngine() dockersystem.Info {
 }
 
 func TestFactsOfAFitEngine(t *testing.T) {
-	f, err := factsOf(fitEngine())
+	f, err := factsOf(fitEngine(), "")
 	if err != nil || f.arch != "amd64" || f.cpus != 2000 {
 		t.Fatalf("%+v, %v", f, err)
 	}
@@ -43,7 +43,7 @@ func TestEnginesThatHoldNoSandbox(t *testing.T) {
 	} {
 		info := fitEngine()
 		spoil(&info)
-		if _, err := factsOf(info); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := factsOf(info, ""); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", want, err)
 		}
 	}

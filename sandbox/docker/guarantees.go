@@ -38,6 +38,7 @@ func (l *Launcher) guarantee(byPath string) sandbox.Guarantees {
 		g[sandbox.SyscallFilter] = yes("seccomp, Torno's own list; openat2 is open because this engine's runtime needs it, " +
 			"so that set-id files can be made in a workspace")
 	}
+	l.facts.runtime.refine(g)
 	if byPath != "" {
 		g[sandbox.MountsByHandle] = sandbox.Guarantee{By: byPath}
 		g[sandbox.OwnIdentity] = sandbox.Guarantee{By: "a sandbox runs as the owner of its workspace: " + byPath}

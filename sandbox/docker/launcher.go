@@ -120,7 +120,7 @@ func (l *Launcher) learn(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("ask the engine about itself: %w", err)
 	}
-	if l.facts, err = factsOf(info); err != nil {
+	if l.facts, err = factsOf(info, l.options.Runtime); err != nil {
 		return err
 	}
 	return stage.Keep(l.options.Bases, l.options.StateDir, engineSockets(l.engine.api.DaemonHost()))

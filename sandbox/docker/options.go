@@ -18,6 +18,8 @@ type Options struct {
 	Installation string
 	// Host is the engine's address, "unix:///run/docker.sock" for one. Empty means the environment's DOCKER_HOST or the default.
 	Host string
+	// Runtime is what the engine starts sandboxes with, by its own name for it. Empty is the engine's default.
+	Runtime string
 	// StateDir is a directory of the host's own, which no outbox or root holds. The launcher keeps its slots there.
 	StateDir string
 	// InitPath is the sandbox-init program.
