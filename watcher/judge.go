@@ -22,7 +22,7 @@ func (r *run) judge(exit sandbox.Exit) verdict {
 	case reason != "":
 		v.reason = reason
 	case exit.Unknown:
-		return lost(errUnknownEnd)
+		return lost(whyUnknown(exit))
 	case !r.out.started:
 		return notStarted(r.out.failure, exit)
 	case r.unseen && exit.Code == unknownCode:
@@ -38,6 +38,13 @@ func (r *run) judge(exit sandbox.Exit) verdict {
 		}
 	}
 	return v
+}
+
+func whyUnknown(exit sandbox.Exit) error {
+	if exit.Why == "" {
+		return errUnknownEnd
+	}
+	return errors.New(exit.Why)
 }
 
 // notStarted explains a sandbox whose init never ran the agent: no exit code of it means anything.

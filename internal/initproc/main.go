@@ -87,6 +87,9 @@ func (r *run) setUp() error {
 	if err := setLimits(r.file.Umask, r.file.Rlimits); err != nil {
 		return err
 	}
+	if err := hideCalls(r.file.Absent); err != nil {
+		return err
+	}
 	if r.file.Answer.Path != "" {
 		if r.answer, err = mounts.answer(r.file); err != nil {
 			return err

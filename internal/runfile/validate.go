@@ -22,10 +22,25 @@ func (f File) Validate() error {
 		return fmt.Errorf("version is %d and this is version %d", f.Version, Version)
 	}
 	for _, check := range []func() error{
-		f.validateNonce, f.validateArgv, f.validateEnv, f.validateProcess, f.validateMounts, f.validateAnswer,
+		f.validateNonce, f.validateArgv, f.validateEnv, f.validateProcess, f.validateMounts, f.validateAnswer, f.validateAbsent,
 	} {
 		if err := check(); err != nil {
 			return err
+		}
+	}
+	return nil
+}
+
+// maxAbsent bounds a filter that has a step for each.
+const maxAbsent = 64
+
+func (f File) validateAbsent() error {
+	if len(f.Absent) > maxAbsent {
+		return fmt.Errorf("%d system calls are absent and at most %d may be", len(f.Absent), maxAbsent)
+	}
+	for _, number := range f.Absent {
+		if number < 0 || number > 1<<16 {
+			return fmt.Errorf("%d is no number of a system call", number)
 		}
 	}
 	return nil

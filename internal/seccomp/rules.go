@@ -157,3 +157,25 @@ var (
 	openat2Refused = Rule{Reason: "its mode cannot be looked at", Names: calls(`openat2`), Errno: enosys}
 	openat2Allowed = Rule{Reason: "the engine's runtime uses it behind the filter", Names: calls(`openat2`)}
 )
+
+// numbers are those of the calls that are said to be missing. They are the same on every architecture.
+var numbers = map[string]int{
+	"io_uring_setup": 425, "io_uring_enter": 426, "io_uring_register": 427, "clone3": 435, "openat2": 437, "statmount": 457,
+	"listmount": 458, "lsm_get_self_attr": 459, "lsm_set_self_attr": 460, "lsm_list_modules": 461, "file_getattr": 468,
+	"file_setattr": 469,
+}
+
+// Absent are the numbers of the calls of which programs have to hear that there are none, for a runtime whose filter knows
+// no other refusal than EPERM.
+func (f Filter) Absent() []int {
+	var all []int
+	for _, r := range f.Rules() {
+		if r.Errno != enosys {
+			continue
+		}
+		for _, name := range r.Names {
+			all = append(all, numbers[name])
+		}
+	}
+	return all
+}

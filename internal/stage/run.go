@@ -18,6 +18,7 @@ type Run struct {
 	Who    mounts.Identity
 	Spec   sandbox.Spec
 	Mounts []runfile.Mount // what init proves
+	Absent []int           // system calls that init says are missing
 }
 
 // Write fills the run directory, which belongs to the host, and is empty.
@@ -60,7 +61,7 @@ func (r Run) file() runfile.File {
 			{Name: "fsize", Value: uint64(r.Spec.Limits.FileSize)},
 			{Name: "nofile", Value: uint64(r.Spec.Limits.OpenFiles)},
 		},
-		Mounts: r.Mounts,
+		Mounts: r.Mounts, Absent: r.Absent,
 		Answer: runfile.Answer{Path: answer.Path, FromStdout: answer.FromStdout, Max: answer.Max},
 	}
 }

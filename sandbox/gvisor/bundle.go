@@ -1,9 +1,9 @@
 package gvisor
 
 import (
-	"cmp"
 	"fmt"
 	"runtime"
+	"syscall"
 
 	"github.com/opencontainers/runtime-spec/specs-go"
 
@@ -81,6 +81,9 @@ func rlimit(name string, value int64) specs.POSIXRlimit {
 	return specs.POSIXRlimit{Type: name, Hard: uint64(value), Soft: uint64(value)}
 }
 
+// hidden are directories of gVisor's own that no agent needs: a device for tunnels, and how to save the sandbox.
+var hidden = []string{"/dev/net", "/proc/gvisor"}
+
 // ownMounts are file systems that the sandbox's kernel makes itself.
 func ownMounts(r recipe) []specs.Mount {
 	own := []specs.Mount{
@@ -90,6 +93,9 @@ func ownMounts(r recipe) []specs.Mount {
 		private(r, "/dev/shm", 0o1777, r.limits.Shm),
 		private(r, "/tmp", 0o1777, r.limits.Tmp),
 		private(r, sandbox.Home, 0o700, r.limits.Home),
+	}
+	for _, target := range hidden {
+		own = append(own, specs.Mount{Destination: target, Type: "tmpfs", Source: "tmpfs", Options: []string{"ro", "mode=0000", "size=4096"}})
 	}
 	for _, target := range r.covers {
 		own = append(own, private(r, target, 0o700, r.limits.Tmp))
@@ -121,12 +127,22 @@ func hostMounts(binds []bind) []specs.Mount {
 	return all
 }
 
-// filterOf is our system call filter in the runtime's words. gVisor refuses with EPERM only, and what callers have to hear
-// is not there, its kernel does not have, or may do.
-func filterOf(p seccomp.Profile) *specs.LinuxSeccomp {
+// ourFilter is what the agent may ask of its kernel.
+var ourFilter = seccomp.Filter{Arch: runtime.GOARCH}
+
+// filterOf is a filter in the runtime's words. gVisor refuses with EPERM only, so calls of which programs have to hear that
+// there are none pass here, and init's own filter says so (seccomp.Filter.Absent).
+func filterOf(f seccomp.Filter) (*specs.LinuxSeccomp, error) {
+	p, err := f.Profile()
+	if err != nil {
+		return nil, err
+	}
 	filter := &specs.LinuxSeccomp{DefaultAction: specs.LinuxSeccompAction(p.DefaultAction)}
 	for _, rule := range p.Syscalls {
 		call := specs.LinuxSyscall{Names: rule.Names, Action: specs.LinuxSeccompAction(rule.Action), ErrnoRet: rule.ErrnoRet}
+		if rule.ErrnoRet != nil && *rule.ErrnoRet == uint(syscall.ENOSYS) {
+			call.Action, call.ErrnoRet = specs.ActAllow, nil
+		}
 		for _, a := range rule.Args {
 			call.Args = append(call.Args, specs.LinuxSeccompArg{
 				Index: a.Index, Value: a.Value, ValueTwo: a.ValueTwo, Op: specs.LinuxSeccompOperator(a.Op),
@@ -134,14 +150,5 @@ func filterOf(p seccomp.Profile) *specs.LinuxSeccomp {
 		}
 		filter.Syscalls = append(filter.Syscalls, call)
 	}
-	return filter
-}
-
-// profile is the filter for this machine.
-func profile() (*specs.LinuxSeccomp, error) {
-	p, err := seccomp.Filter{Arch: cmp.Or(runtime.GOARCH)}.Profile()
-	if err != nil {
-		return nil, err
-	}
-	return filterOf(p), nil
+	return filter, nil
 }

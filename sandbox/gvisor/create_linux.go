@@ -131,10 +131,15 @@ func (m *making) addSockets(context.Context) error {
 // writeFiles fills the run directory, and shows it beside init.
 func (m *making) writeFiles(context.Context) error {
 	dir := m.slot.RunDir()
-	m.recipe.mounts = append(m.recipe.mounts,
-		bind{source: dir, target: runfile.Dir}, bind{source: m.shared.init, target: path.Dir(runfile.Init)})
+	m.recipe.mounts = append(m.recipe.mounts, bind{source: m.shared.nothing, target: "/dev/fuse"}) // gVisor's own, for nobody
+	err := errors.Join(m.slot.Show(dir, inRoot(runfile.Dir)), m.slot.Show(m.shared.init, inRoot(path.Dir(runfile.Init))))
+	if err != nil {
+		return err
+	}
 	expected := append(m.pins.Expected(false), m.sockets...)
-	return stage.Run{Nonce: m.recipe.nonce, Who: m.who, Spec: m.spec, Mounts: stage.Unnumbered(expected)}.Write(dir)
+	return stage.Run{
+		Nonce: m.recipe.nonce, Who: m.who, Spec: m.spec, Mounts: stage.Unnumbered(expected), Absent: ourFilter.Absent(),
+	}.Write(dir)
 }
 
 // finish writes the box and lets it be seen, by one rename.

@@ -47,6 +47,7 @@ var _ sandbox.Launcher = (*Launcher)(nil)
 type shared struct {
 	layout     hostroot.Layout
 	etc, empty string
+	nothing    string // a file without a byte, which nobody may read
 	init       string // the directory of sandbox-init
 }
 
@@ -82,10 +83,13 @@ func (l *Launcher) prepare(context.Context) (err error) {
 	if err := stage.Keep(l.options.Bases, l.options.StateDir, stage.EngineSockets()); err != nil {
 		return err
 	}
-	if l.filter, err = profile(); err != nil {
+	if l.filter, err = filterOf(ourFilter); err != nil {
 		return err
 	}
-	l.shared = shared{layout: hostroot.Read("/"), empty: filepath.Join(l.dir(), "empty")}
+	l.shared = shared{layout: hostroot.Read("/"), empty: filepath.Join(l.dir(), "empty"), nothing: filepath.Join(l.dir(), "nothing")}
+	if err := os.WriteFile(l.shared.nothing, nil, 0o000); err != nil {
+		return fmt.Errorf("make the launcher's files: %w", err)
+	}
 	if err := hostroot.MakeDir(l.shared.empty); err != nil {
 		return err
 	}

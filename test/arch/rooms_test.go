@@ -36,6 +36,8 @@ var rooms = map[string]room{
 	"internal/cli":      {theirs: []string{unix}},
 	"internal/runfile":  {theirs: []string{unix}},
 	"internal/initproc": {ours: []string{"internal/runfile"}, theirs: []string{unix}},
+	"internal/cgroups":  {theirs: []string{unix}},
+	"internal/keeper":   {ours: []string{"internal/cgroups"}, theirs: []string{unix}},
 	"internal/mounts":   {ours: []string{"sandbox"}, theirs: []string{unix}},
 	"internal/hostroot": {ours: []string{"sandbox", "internal/runfile"}},
 	"internal/seccomp":  {},
@@ -57,17 +59,25 @@ var rooms = map[string]room{
 			"github.com/opencontainers/image-spec/...",
 		},
 	},
+	"sandbox/gvisor": {
+		ours: []string{
+			"delegation", "sandbox", "internal/cgroups", "internal/doctor", "internal/hostroot", "internal/images", "internal/keeper",
+			"internal/mounts", "internal/runfile", "internal/runsc", "internal/seccomp", "internal/stage",
+		},
+		theirs: []string{unix, "github.com/opencontainers/runtime-spec/..."},
+	},
 	"sandbox/sandboxtest/...": {ours: []string{"delegation", "sandbox", "internal/runfile", "sandbox/sandboxtest/...", "test/attack", "test/prober/..."}, theirs: []string{unix}},
 	"watcher": {
 		ours:   []string{"delegation", "sandbox", "internal/crash", "internal/journal", "internal/control", "internal/runfile", "internal/tree"},
 		theirs: []string{fsnotify, unix},
 	},
-	"cmd/sandbox-init": {ours: []string{"internal/initproc"}},
-	"cmd/subagent":     {ours: []string{"delegation", "manager", "internal/cli"}},
+	"cmd/sandbox-keeper": {ours: []string{"internal/keeper"}},
+	"cmd/sandbox-init":   {ours: []string{"internal/initproc"}},
+	"cmd/subagent":       {ours: []string{"delegation", "manager", "internal/cli"}},
 	"cmd/watcher": {
 		ours: []string{
 			"delegation", "sandbox", "watcher", "configs", "internal/cli", "internal/control", "internal/doctor",
-			"internal/journal", "internal/lock", "internal/serve",
+			"internal/journal", "internal/lock", "internal/runsc", "internal/serve",
 		},
 		theirs: []string{unix, yaml},
 	},
