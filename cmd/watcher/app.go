@@ -27,6 +27,7 @@ const (
 	exitOK = iota
 	exitFailure
 	exitUsage
+	exitNoLauncher
 )
 
 // exitCodes explains them, in order.
@@ -34,6 +35,7 @@ var exitCodes = []string{
 	"done; for run: stopped, and everybody was answered",
 	"it failed, or the request was refused",
 	"a mistake in the arguments or in the configuration",
+	"nothing that makes sandboxes works on this machine",
 }
 
 // run executes one invocation and returns its exit code.

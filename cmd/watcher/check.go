@@ -72,6 +72,9 @@ type tried struct {
 // examine looks at the machine, the launchers and, if wanted, the profiles. It goes on where it can, and returns what
 // the operator should mend first.
 func (c *checked) examine(ctx context.Context, engines serve.Engines, try bool) error {
+	if err := onLinux(); err != nil {
+		return err
+	}
 	warnings, problems := c.config.CheckHost()
 	c.warnings = append(c.warnings, warnings...)
 	c.askWatcher(ctx)

@@ -37,6 +37,9 @@ marked. The exit code is 1 if anything is bad.`,
 }
 
 func (a *app) doctor(ctx context.Context) (int, error) {
+	if err := onLinux(); err != nil {
+		return 0, err
+	}
 	config, warnings, err := a.source.load(cli.Args{})
 	if err != nil {
 		return 0, err

@@ -12,6 +12,7 @@ import (
 	"torno/internal/doctor"
 	"torno/internal/journal"
 	"torno/internal/lock"
+	"torno/internal/runsc"
 	"torno/internal/serve"
 )
 
@@ -62,12 +63,8 @@ func diagnose(err error) cli.Trouble {
 		t.Code, t.Next = "stranded", fmt.Sprintf("get %s to work once more, so that they are followed to their end; where it is gone for good, see State in docs/OPERATIONS.md", e.Launcher)
 		return t
 	}
-	if _, ok := errors.AsType[*serve.NoLauncherError](err); ok {
-		t.Code, t.Next = "no_launcher", "start Docker, or put runsc and sandbox-keeper beside the watcher; watcher doctor looks at both"
-		return t
-	}
-	if _, ok := errors.AsType[*serve.UnreachableError](err); ok {
-		t.Code, t.Next = "no_engine", "start Docker, or name its socket: docker.host in the configuration, or DOCKER_HOST=unix:///…"
+	if code, next := noLauncher(err); code != "" {
+		t.Exit, t.Code, t.Next = exitNoLauncher, code, next
 		return t
 	}
 	if _, ok := errors.AsType[*serve.NoInitError](err); ok {
@@ -81,6 +78,23 @@ func diagnose(err error) cli.Trouble {
 		}
 	}
 	return t
+}
+
+// noLauncher sorts the errors of a machine on which nothing can launch sandboxes; of others the code is "".
+func noLauncher(err error) (code, next string) {
+	if _, ok := errors.AsType[*serve.NoLauncherError](err); ok {
+		return "no_launcher", "start Docker, or put runsc and sandbox-keeper beside the watcher; watcher doctor looks at both"
+	}
+	if e, ok := errors.AsType[*platformError](err); ok {
+		return "platform", e.Next()
+	}
+	if e, ok := errors.AsType[*runsc.Error](err); ok {
+		return "no_runsc", e.Next()
+	}
+	if _, ok := errors.AsType[*serve.UnreachableError](err); ok {
+		return "no_engine", "start Docker, or name its socket: docker.host in the configuration, or DOCKER_HOST=unix:///…"
+	}
+	return "", ""
 }
 
 // problems are a sentence and a line for each thing that is wrong.

@@ -22,6 +22,9 @@ import (
 // The stories run the real main.
 func TestMain(m *testing.M) {
 	systemState = "/nonexistent/torno"
+	if other := os.Getenv("TORNO_STORY_PLATFORM"); other != "" {
+		platform = other
+	}
 	testscript.Main(m, map[string]func(){"watcher": main})
 }
 

@@ -41,6 +41,9 @@ remove the state directory afterwards. While a watcher runs there, nothing is do
 }
 
 func (a *app) purge(ctx context.Context, yes bool) (err error) {
+	if err := onLinux(); err != nil {
+		return err
+	}
 	state, err := a.stateDir(ctx)
 	if err != nil {
 		return err

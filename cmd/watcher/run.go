@@ -45,6 +45,9 @@ with a mistake changes nothing.`,
 }
 
 func (a *app) serve(ctx context.Context, args cli.Args, keep bool) error {
+	if err := onLinux(); err != nil {
+		return err
+	}
 	signals := make(chan os.Signal, 8)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer signal.Stop(signals)
