@@ -26,6 +26,7 @@ func (w *Watcher) adopt(ctx context.Context, box *outbox, record journal.Run, h 
 	r.handle, r.state, r.admitted = h, record.State, record.Created
 	r.times.created, r.times.started = record.Created, notAhead(record.Started)
 	r.out.resume(w.notes.load(r.hash), !record.Started.IsZero(), box.hasSegment(r.key))
+	r.goOnEnding(w.notes.ending(r.hash))
 	if reason != "" {
 		r.end(reason)
 	}

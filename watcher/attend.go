@@ -175,6 +175,7 @@ var (
 // finds no sandbox.
 func (a *attendance) kill() {
 	a.letBegin()
+	a.w.noteEnding(a.r)
 	err := ladderFor(a.r.cause()).climb(a.ctx, a.att, a.exited, a.r.hurry)
 	if a.ends(killBudget) {
 		return

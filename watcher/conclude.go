@@ -1,7 +1,6 @@
 package watcher
 
 import (
-	"errors"
 	"time"
 
 	"torno/delegation"
@@ -66,8 +65,8 @@ func (r *run) change(v verdict) journal.Change {
 	case delegation.ReasonExited, delegation.ReasonSignalled, delegation.ReasonOutOfMemory:
 		c.ExitCode = &v.exit.Code
 	}
-	if v.reason == delegation.ReasonLaunchFailed && v.refusal == nil {
-		v.refusal = notStarted(errors.New("init did not answer in time"), v.exit).refusal
+	if v.refusal == nil {
+		v.refusal = r.whyEnded(v.reason)
 	}
 	if f := v.refusal; f != nil {
 		c.Code, c.Field, c.Hint, c.Text = f.Code, f.Field, f.Hint, f.Text

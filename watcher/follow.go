@@ -50,6 +50,9 @@ func (w *Watcher) follow(r *run) verdict {
 
 // force removes a sandbox that cannot be watched.
 func (w *Watcher) force(r *run, held *hold) bool {
+	if r.cause() != "" {
+		w.noteEnding(r)
+	}
 	err := w.once(held, removeBudget, func(ctx context.Context) error {
 		crash.At("follow.forced")
 		return r.launcher.Remove(ctx, r.handle)

@@ -44,7 +44,6 @@ func (w *Watcher) live(r *run) {
 		w.scheduler.finished(w.life, r)
 		return
 	}
-	v = r.explained(v)
 	more := w.inspect(r, v.reason)
 	w.scheduler.leave(w.life, r)
 	w.conclude(r, v)

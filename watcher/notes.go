@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"io/fs"
 	"os"
+	"strings"
 
 	"torno/sandbox"
 )
@@ -18,21 +19,22 @@ type progress struct {
 	Inside         bool   // a chunk was published in part
 }
 
-// notes are the progress of running children, a file for each in a directory of the host's. They are written without a
-// flush: a sandbox does not outlive a power cut either, and a watcher's sudden death takes nothing that was written.
+// notes are the progress of running children, and why they are being ended: files in a directory of the host's. They are
+// written without a flush: a sandbox does not outlive a power cut either, and a watcher's sudden death takes nothing that
+// was written.
 type notes struct{ dir *os.Root } // nil: none are kept
 
 // save writes the progress of a run. Without it a next watcher starts over at the beginning of the engine's log.
 func (n notes) save(key string, p progress) {
-	if n.dir == nil {
-		return
+	if data, err := json.Marshal(p); err == nil {
+		n.write(key, data)
 	}
-	data, err := json.Marshal(p)
-	if err != nil {
-		return
-	}
-	if n.dir.WriteFile(key+".tmp", data, 0o600) == nil {
-		_ = n.dir.Rename(key+".tmp", key) // what is lost with it is a position in a stream that can be read again
+}
+
+// write writes a note. What is lost with one is a position in a stream that can be read again, or who wanted an end.
+func (n notes) write(name string, data []byte) {
+	if n.dir != nil && n.dir.WriteFile(name+".tmp", data, 0o600) == nil {
+		_ = n.dir.Rename(name+".tmp", name)
 	}
 }
 
@@ -48,9 +50,11 @@ func (n notes) load(key string) (p progress) {
 	return p
 }
 
+// drop removes what was noted of a run. The next start sweeps what is left.
 func (n notes) drop(key string) {
 	if n.dir != nil {
-		_ = n.dir.Remove(key) // the next start sweeps
+		_ = n.dir.Remove(key)
+		_ = n.dir.Remove(key + endingSuffix)
 	}
 }
 
@@ -64,7 +68,7 @@ func (n notes) sweep(wanted func(key string) bool) {
 		return
 	}
 	for _, e := range entries {
-		if !wanted(e.Name()) {
+		if !wanted(strings.TrimSuffix(e.Name(), endingSuffix)) {
 			n.drop(e.Name())
 		}
 	}

@@ -196,8 +196,12 @@ func (w *Watcher) unserved(ctx context.Context, record journal.Run) error {
 	return w.leave(ctx, record, delegation.ReasonOperator)
 }
 
-// lose ends a run whose sandbox is gone, and attempts it again where its profile says so.
+// lose ends a run whose sandbox is gone, for the reason for which it was being ended if it was, and otherwise attempts it
+// again where its profile says so.
 func (w *Watcher) lose(ctx context.Context, box *outbox, record journal.Run) error {
+	if e := w.notes.ending(record.Key); e.Reason != "" {
+		return w.end(ctx, box, record, e.change())
+	}
 	change := journal.Change{
 		Reason: delegation.ReasonLost, Ended: time.Now(), Code: delegation.CodeLost,
 		Text: "The run's sandbox was gone when the watcher was started again.", Hint: "Ask again with a new request_id.",

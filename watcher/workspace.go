@@ -138,14 +138,6 @@ func (r *run) overLimit(why *delegation.Refusal) {
 	r.end(delegation.ReasonWorkspaceLimit)
 }
 
-// explained adds to a verdict what the workspace has to do with it.
-func (r *run) explained(v verdict) verdict {
-	if v.reason == delegation.ReasonWorkspaceLimit {
-		v.refusal = r.tooMuch.Load()
-	}
-	return v
-}
-
 // limitsOf are the limits of a run's workspace.
 func limitsOf(l sandbox.Limits) tree.Bounds {
 	return tree.Bounds{Bytes: l.Workspace, Entries: l.WorkspaceFiles}

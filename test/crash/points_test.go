@@ -15,7 +15,7 @@ import (
 // effects are the calls that change something outside of the watcher: receiver and method, as they are written.
 var effects = []string{
 	"journal.Begin", "journal.Move", "journal.SetHandle", "journal.Answered", "journal.Refile", "journal.Again",
-	"launcher.Create", "launcher.Start", "launcher.Open", "launcher.Remove", "dir.Publish", "o.publish", "box.publish", "s.publish", "dir.Remove", "notes.save", "notes.drop",
+	"launcher.Create", "launcher.Start", "launcher.Open", "launcher.Remove", "dir.Publish", "o.publish", "box.publish", "s.publish", "dir.Remove", "notes.save", "notes.saveEnding", "notes.drop",
 	"archive.Forget", "archive.DropKeys", "archive.Shrink",
 }
 

@@ -273,6 +273,10 @@ var stories = map[string]*story{
 		before: func(s *scene) { killedInTheMiddleOf("again")(s); removeSandboxes(s) }, during: func(*scene) {}, after: letOn,
 		done: says("hello\nthere\n"),
 	},
+	"run.ending": {
+		during: func(s *scene) { submit(long)(s); s.Says(s.ask, "hello"); s.Touch("cancel_s1") },
+		done:   ends(delegation.StatusCancelled, delegation.ReasonCancelled),
+	},
 	"run.forced": {
 		during: unstoppable("POST containers/ID/kill"), after: mended, done: ends(delegation.StatusTimeout, delegation.ReasonDeadline),
 	},

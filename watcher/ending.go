@@ -1,0 +1,78 @@
+package watcher
+
+import (
+	"encoding/json"
+	"errors"
+	"time"
+
+	"torno/delegation"
+	"torno/internal/crash"
+	"torno/internal/journal"
+	"torno/sandbox"
+)
+
+// ending is why a run is being ended. It is noted before anything is done for that: a child that was signalled and a
+// sandbox that was removed do not tell a next watcher who wanted it.
+type ending struct {
+	Reason            delegation.Reason
+	Code              delegation.Code
+	Field, Text, Hint string
+}
+
+// endingSuffix is what the note of an ending has behind the run's key.
+const endingSuffix = ".ending"
+
+func (n notes) saveEnding(key string, e ending) {
+	if data, err := json.Marshal(e); err == nil {
+		n.write(key+endingSuffix, data)
+	}
+}
+
+// ending is why a run was being ended; the reason is "" where nobody had begun to.
+func (n notes) ending(key string) (e ending) {
+	if n.dir == nil {
+		return ending{}
+	}
+	data, err := n.dir.ReadFile(key + endingSuffix)
+	if err != nil || json.Unmarshal(data, &e) != nil {
+		return ending{}
+	}
+	return e
+}
+
+// noteEnding notes why a run is about to be ended.
+func (w *Watcher) noteEnding(r *run) {
+	e := ending{Reason: r.cause()}
+	if why := r.whyEnded(e.Reason); why != nil {
+		e.Code, e.Field, e.Text, e.Hint = why.Code, why.Field, why.Text, why.Hint
+	}
+	crash.At("run.ending")
+	w.notes.saveEnding(r.hash, e)
+}
+
+// whyEnded is what there is to say about a reason.
+func (r *run) whyEnded(reason delegation.Reason) *delegation.Refusal {
+	switch reason {
+	case delegation.ReasonWorkspaceLimit:
+		return r.tooMuch.Load()
+	case delegation.ReasonLaunchFailed:
+		return notStarted(errors.New("init did not answer in time"), sandbox.Exit{}).refusal
+	}
+	return nil
+}
+
+// change is an ending as the journal keeps it, where nothing is left to go on with.
+func (e ending) change() journal.Change {
+	return journal.Change{Reason: e.Reason, Ended: time.Now(), Code: e.Code, Field: e.Field, Text: e.Text, Hint: e.Hint}
+}
+
+// goOnEnding has a run end for the reason for which an earlier watcher was ending it.
+func (r *run) goOnEnding(e ending) {
+	if e.Reason == "" {
+		return
+	}
+	if e.Reason == delegation.ReasonWorkspaceLimit {
+		r.tooMuch.Store(&delegation.Refusal{Code: e.Code, Field: e.Field, Text: e.Text, Hint: e.Hint})
+	}
+	r.end(e.Reason)
+}
