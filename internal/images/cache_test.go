@@ -1,11 +1,9 @@
 package images
 
 import (
-	"bufio"
+	"bytes"
 	"context"
 	"errors"
-	"fmt"
-	"io/fs"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -17,79 +15,9 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/types"
 )
-
-const childDir, childRef, childDo = "IMAGES_TEST_DIR", "IMAGES_TEST_REF", "IMAGES_TEST_DO"
-
-// TestMain is also what the child processes of these tests do.
-func TestMain(m *testing.M) {
-	if os.Getenv(childDo) != "" {
-		if err := child(os.Getenv(childDo)); err != nil {
-			fmt.Println(err)
-			os.Exit(1)
-		}
-		return
-	}
-	os.Setenv("DOCKER_CONFIG", "/nonexistent")
-	goleak.VerifyTestMain(m)
-}
-
-// child gets an image and holds it, or stops in the midst of it, until it is killed.
-func child(do string) error {
-	stop := func(where string) {
-		fmt.Println(where)
-		select {}
-	}
-	o := Options{Dir: os.Getenv(childDir)}
-	if do == "stop" {
-		o.Progress = func(string, int64, int64) { stop("stopped") }
-	}
-	ctx := context.Background()
-	cache, err := Open(ctx, o)
-	if err != nil {
-		return err
-	}
-	ref, err := Parse(os.Getenv(childRef))
-	if err != nil {
-		return err
-	}
-	image, err := cache.Get(ctx, ref)
-	if err != nil {
-		return err
-	}
-	if do == "hold" {
-		stop("held")
-	}
-	image.Release()
-	if _, err := cache.Collect(ctx, 0); err != nil {
-		return err
-	}
-	_, err = os.Lstat(image.Dir)
-	fmt.Println("collected:", errors.Is(err, fs.ErrNotExist))
-	return nil
-}
-
-// start starts a child and waits for its first line.
-func start(t *testing.T, dir, ref, do string, as *syscall.Credential) (*exec.Cmd, string) {
-	t.Helper()
-	cmd := exec.Command("/proc/self/exe")
-	cmd.Env = []string{childDir + "=" + dir, childRef + "=" + ref, childDo + "=" + do, "GORACE=atexit_sleep_ms=0"}
-	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: as}
-	out, err := cmd.StdoutPipe()
-	if err == nil {
-		err = cmd.Start()
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		cmd.Process.Kill()
-		cmd.Wait()
-	})
-	line, _ := bufio.NewReader(out).ReadString('\n')
-	return cmd, strings.TrimSpace(line)
-}
 
 func testLayers(t *testing.T) made {
 	return makeImage(t, tarOf(t, folderEntry("etc"), file("etc/x", "1"), file("etc/y", "2")), tarOf(t, file("etc/.wh.x", "")))
@@ -155,6 +83,33 @@ func TestADamagedImage(t *testing.T) {
 			unharmed(t, c, 1)
 		})
 	}
+}
+
+func TestAManifestThatIsWrongAboutASize(t *testing.T) {
+	for _, by := range []int64{-1, 1} {
+		image := testLayers(t)
+		m, err := v1.ParseManifest(bytes.NewReader(image.blobs[image.manifest]))
+		if err != nil {
+			t.Fatal(err)
+		}
+		m.Layers[1].Size += by
+		image.manifest = image.add(toJSON(t, m), types.OCIManifestSchema1).Digest
+		c := openCache(t, Options{})
+		_, err = c.Get(t.Context(), mustParse(t, "oci:"+layoutDir(t, layoutFiles(t, map[string]made{"": image}))))
+		wants(t, err, Mismatch)
+		unharmed(t, c, 0)
+	}
+}
+
+func TestASavedLayerThatWasChanged(t *testing.T) {
+	image := makeImage(t, tarOf(t, file("f", "what was saved")))
+	found := savedFiles(t, image)
+	layer := digestOf(image.plain[0]).Hex + "/layer.tar"
+	found[layer] = bytes.Replace(found[layer], []byte("what was saved"), []byte("what is there."), 1)
+	c := openCache(t, Options{})
+	_, err := c.Get(t.Context(), mustParse(t, "archive:"+archiveOf(t, found)))
+	wants(t, err, Mismatch)
+	unharmed(t, c, 0)
 }
 
 func flip(found map[string][]byte, name string) { found[name][len(found[name])-1] ^= 1 }

@@ -55,6 +55,8 @@ func TestLayers(t *testing.T) {
 func TestLayersThatNoBuilderMakes(t *testing.T) {
 	long, deep := strings.Repeat("n", 256), strings.Repeat("d/", maxDepth+1)
 	cases := map[string][]entry{
+		"a name that leads upwards":           {file("a/../b", "x")},
+		"a link to a name that leads upwards": {file("b", "x"), hardlink("a", "x/../b")},
 		"a file that is the root":             {file(".", "x")},
 		"a link that is the root":             {symlink("/", "x")},
 		"a file where a directory should be":  {file("f", "x"), file("f/n", "x")},
