@@ -20,6 +20,9 @@ func (h *host) awaitReload(open context.Context, a asked) *Options {
 			return nil
 		case <-a.reload:
 		}
+		if a.stopping.Err() != nil {
+			return nil // both at once, and what was reloaded would only be stopped
+		}
 		next, err := h.reread()
 		switch {
 		case err != nil:

@@ -85,6 +85,23 @@ func TestAReloadLosesNoRun(t *testing.T) {
 	s.stop(ended)
 }
 
+// TestAStopComesBeforeAReload when both are asked for at once.
+func TestAStopComesBeforeAReload(t *testing.T) {
+	h := &host{Options: Options{Log: slog.New(slog.DiscardHandler), Reload: func() (configs.Config, *slog.Logger, error) {
+		t.Error("the configuration is read again although the watcher is told to stop")
+		return configs.Config{}, nil, errors.New("not now")
+	}}}
+	stopping, stop := context.WithCancel(t.Context())
+	stop()
+	for range 20 { // whoever is ready first is chance
+		a := asked{stopping: stopping, reload: make(chan struct{}, 1)}
+		a.askReload()
+		if next := h.awaitReload(t.Context(), a); next != nil {
+			t.Errorf("it goes on as %+v", next)
+		}
+	}
+}
+
 func TestAReloadThatIsRefusedChangesNothing(t *testing.T) {
 	good := func(c configs.Config) configs.Config { return c }
 	for name, c := range map[string]struct {
