@@ -2,60 +2,51 @@ package main
 
 import (
 	"archive/tar"
-	"bufio"
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
 )
 
-// runParent runs the agent's container and checks what it tells.
-func (s *stage) runParent(ctx context.Context) error {
+// container is the agent's home on an engine.
+type container struct{ *stage }
+
+// live runs the agent in a container.
+func (s container) live(ctx context.Context, told, complaints io.Writer) (code int, err error) {
 	if err := s.importParent(ctx); err != nil {
-		return fmt.Errorf("make the parent's image: %w", err)
+		return 0, fmt.Errorf("make the parent's image: %w", err)
 	}
 	id, err := s.engine.create(ctx, filepath.Base(s.dir), s.parentConfig())
 	if err != nil {
-		return err
+		return 0, err
 	}
 	s.marks = append(s.marks, id)
 	if err := s.engine.do(ctx, "POST", "/containers/"+id+"/start"); err != nil {
-		return err
+		return 0, err
 	}
-	complaints, failed := s.hear(ctx, id)
-	code, err := s.engine.exitCode(ctx, id)
-	if err == nil && code != 0 {
-		err = fmt.Errorf("the agent ended with %d: %s", code, complaints)
+	if err := s.engine.follow(ctx, id, told, complaints); err != nil {
+		return 0, err
 	}
-	return errors.Join(err, failed)
+	return s.engine.exitCode(ctx, id)
 }
 
-// hear listens to the agent until it ends or says what it should not.
-func (s *stage) hear(ctx context.Context, id string) (complaints string, failed error) {
-	told, tell := io.Pipe()
-	var stderr strings.Builder
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		tell.CloseWithError(s.engine.follow(ctx, id, tell, &stderr))
-	}()
-	failed = s.listen(told)
-	told.Close() // whoever still tells is not heard
-	<-done
-	return strings.TrimSpace(stderr.String()), failed
+// leave removes the agent's container and image, where they came to be.
+func (s container) leave(ctx context.Context) error {
+	repo, tag := s.parentImage()
+	return errors.Join(
+		s.engine.remove(ctx, "/containers/"+filepath.Base(s.dir)+"?force=1&v=1"),
+		s.engine.remove(ctx, "/images/"+repo+":"+tag),
+	)
 }
 
 // parentImage is the image's name.
-func (s *stage) parentImage() (repo, tag string) { return "torno-demo", filepath.Base(s.dir) }
+func (s container) parentImage() (repo, tag string) { return "torno-demo", filepath.Base(s.dir) }
 
 // importParent makes an image with nothing but the agent in it.
-func (s *stage) importParent(ctx context.Context) error {
+func (s container) importParent(ctx context.Context) error {
 	program, err := os.ReadFile(s.path("demo"))
 	if err != nil {
 		return err
@@ -76,7 +67,7 @@ func (s *stage) importParent(ctx context.Context) error {
 }
 
 // parentConfig is how one shuts in an agent that has an outbox.
-func (s *stage) parentConfig() any {
+func (s container) parentConfig() any {
 	type object = map[string]any
 	repo, tag := s.parentImage()
 	return object{
@@ -88,33 +79,4 @@ func (s *stage) parentConfig() any {
 			"Mounts": []object{{"Type": "bind", "Source": s.outbox, "Target": s.outbox}},
 		},
 	}
-}
-
-// listen reads what the parent tells, shows it, and says what is not as it has to be.
-func (s *stage) listen(told io.Reader) error {
-	parts := play()
-	var wrong error
-	for lines := bufio.NewScanner(told); lines.Scan(); {
-		var l line
-		if err := json.Unmarshal(lines.Bytes(), &l); err != nil {
-			return fmt.Errorf("the parent says %q: %w", lines.Text(), err)
-		}
-		if l.Cage != nil {
-			s.cage(*l.Cage)
-			wrong = errors.Join(wrong, l.Cage.judge())
-		}
-		if l.Ending != nil {
-			i := slices.IndexFunc(parts, func(p part) bool { return p.child == l.Ending.Child })
-			if i < 0 {
-				return fmt.Errorf("nobody is called %q", l.Ending.Child)
-			}
-			s.ending(parts[i], *l.Ending)
-			s.endings = append(s.endings, *l.Ending)
-			wrong = errors.Join(wrong, parts[i].judge(*l.Ending))
-		}
-	}
-	if len(s.endings) != len(parts) {
-		wrong = errors.Join(wrong, fmt.Errorf("%d of %d children came to an end", len(s.endings), len(parts)))
-	}
-	return wrong
 }

@@ -23,6 +23,14 @@ type engine struct {
 	private bool // nobody else uses it, so everything new on it is ours
 }
 
+// host is the engine's address; none answers at that of no engine.
+func (e *engine) host() string {
+	if e == nil {
+		return "unix:///nonexistent/docker.sock"
+	}
+	return e.address
+}
+
 // dialEngine finds the engine of DOCKER_HOST and asks for its version.
 func dialEngine(ctx context.Context) (*engine, error) {
 	e := &engine{address: os.Getenv("DOCKER_HOST"), private: os.Getenv("TORNO_ENGINE") == "private"}
@@ -38,7 +46,7 @@ func dialEngine(ctx context.Context) (*engine, error) {
 	}}}
 	var version struct{ Version string }
 	if err := e.get(ctx, "/version", &version); err != nil {
-		return nil, fmt.Errorf("no engine answers (`make demo` starts one where it may): %w", err)
+		return nil, fmt.Errorf("no engine answers: %w", err)
 	}
 	e.version = version.Version
 	return e, nil

@@ -13,7 +13,7 @@ import (
 )
 
 // kinds are what is looked at, in the order in which it is shown.
-var kinds = []string{"containers", "volumes", "images", "mounts", "cgroups", "temporary files"}
+var kinds = []string{"containers", "volumes", "images", "mounts", "cgroups", "processes", "temporary files"}
 
 // onEngine are the kinds that an engine has.
 var onEngine = kinds[:3]
@@ -24,8 +24,11 @@ type sight map[string]map[string]bool
 func look(ctx context.Context, e *engine) (sight, error) {
 	s := sight{}
 	for i, see := range []func(context.Context, *engine, func(string)) error{
-		containers, volumes, images, mounts, cgroups, temporaryFiles,
+		containers, volumes, images, mounts, cgroups, processes, temporaryFiles,
 	} {
+		if e == nil && slices.Contains(onEngine, kinds[i]) {
+			continue
+		}
 		things := map[string]bool{}
 		if err := see(ctx, e, func(thing string) { things[thing] = true }); err != nil {
 			return nil, fmt.Errorf("look at the %s: %w", kinds[i], err)
@@ -108,6 +111,17 @@ func cgroups(_ context.Context, _ *engine, see func(string)) error {
 		}
 		return nil // what cannot be read just went away
 	})
+}
+
+// processes are known by their command lines, which name our directory.
+func processes(_ context.Context, _ *engine, see func(string)) error {
+	all, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	for _, path := range all {
+		if line, err := os.ReadFile(path); err == nil && len(line) > 0 { // others are the kernel's, or just went away
+			see(filepath.Base(filepath.Dir(path)) + " " + strings.ReplaceAll(string(line), "\x00", " "))
+		}
+	}
+	return err
 }
 
 // temporaryFiles are looked at by name only. What the watcher itself makes there, it makes in a directory of the demo's.

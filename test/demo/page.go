@@ -26,9 +26,13 @@ func (p *page) item(name, format string, args ...any) {
 	p.say("  %-16s%s", name, fmt.Sprintf(format, args...))
 }
 
-func (p *page) title(e *engine) {
-	p.say("An agent in a container has children. Nothing but files crosses the wall.")
+func (p *page) title(e *engine, away error) {
+	p.say("An agent that is shut in has children. Nothing but files crosses the wall.")
 	p.head("On the host")
+	if e == nil {
+		p.item("engine", "%v", away)
+		return
+	}
 	whose := either(e.private, "started for this demo alone", "which others may use too")
 	p.item("engine", "Docker %s, %s", e.version, whose)
 }
@@ -101,6 +105,9 @@ func (p *page) compare(before, after sight, marks []string, private bool) error 
 	p.say("  %-16s %9s %9s %9s", "", "before", "after", "of ours")
 	var all []string
 	for _, kind := range kinds {
+		if before[kind] == nil && after[kind] == nil {
+			continue // there is no engine that could have any
+		}
 		found := left(before, after, kind, marks, private)
 		p.say("  %-16s %9d %9d %9d", kind, len(before[kind]), len(after[kind]), len(found))
 		for _, thing := range found {

@@ -14,7 +14,8 @@ import (
 // stage is everything that the demo sets up, in one temporary directory.
 type stage struct {
 	*page
-	engine  *engine
+	engine  *engine // nil where none answers
+	home    home
 	dir     string
 	outbox  string
 	owner   int // whose the outbox is, and who the parent is
@@ -36,6 +37,9 @@ func perform(ctx context.Context, e *engine, p *page) (marks []string, err error
 	if s.dir, err = os.MkdirTemp("", "torno-demo-"); err != nil {
 		return nil, err
 	}
+	if s.home = (container{s}); e == nil {
+		s.home = box{s}
+	}
 	s.marks = []string{filepath.Base(s.dir)}
 	defer func() { err = s.strike(ctx, err); marks = s.marks }()
 	for _, step := range []func(context.Context) error{s.build, s.layOut, s.startWatcher, s.runParent, s.overlap} {
@@ -48,10 +52,11 @@ func perform(ctx context.Context, e *engine, p *page) (marks []string, err error
 
 func (s *stage) path(name string) string { return filepath.Join(s.dir, name) }
 
-// build builds the products as they are shipped, and this program as a static one for the parent's container.
+// build builds the products as they are shipped, and this program as a static one for the parent.
 func (s *stage) build(ctx context.Context) error {
 	for name, pkg := range map[string]string{
-		"watcher": "torno/cmd/watcher", "sandbox-init": "torno/cmd/sandbox-init", "demo": "torno/test/demo",
+		"watcher": "torno/cmd/watcher", "sandbox-init": "torno/cmd/sandbox-init", "sandbox-keeper": "torno/cmd/sandbox-keeper",
+		"demo": "torno/test/demo",
 	} {
 		command := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags=-s -w", "-o", s.path(name), pkg)
 		command.Env = append(os.Environ(), "CGO_ENABLED=0")
@@ -82,7 +87,7 @@ func (s *stage) layOut(context.Context) (err error) {
 // command is one of the watcher's, with a temporary and a runtime directory of its own.
 func (s *stage) command(ctx context.Context, args ...string) *exec.Cmd {
 	c := exec.CommandContext(ctx, s.path("watcher"), args...)
-	c.Env = append(os.Environ(), "TMPDIR="+s.path("tmp"), "XDG_RUNTIME_DIR="+s.path("run"), "DOCKER_HOST="+s.engine.address)
+	c.Env = append(os.Environ(), "TMPDIR="+s.path("tmp"), "XDG_RUNTIME_DIR="+s.path("run"), "DOCKER_HOST="+s.engine.host())
 	return c
 }
 

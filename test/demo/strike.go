@@ -15,22 +15,13 @@ import (
 func (s *stage) strike(ctx context.Context, failed error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
 	defer cancel()
-	failed = errors.Join(failed, s.removeParent(ctx), s.stopWatcher(ctx), s.purge(ctx), s.rememberContainers(ctx))
+	failed = errors.Join(failed, s.home.leave(ctx), s.stopWatcher(ctx), s.purge(ctx), s.rememberContainers(ctx))
 	if failed != nil && s.log != nil {
 		if said, err := os.ReadFile(s.log.Name()); err == nil {
 			failed = fmt.Errorf("%w\nthe watcher said:\n%s", failed, said)
 		}
 	}
 	return errors.Join(failed, s.checkTemp(), os.RemoveAll(s.dir))
-}
-
-// removeParent removes the agent's container and image, where they came to be.
-func (s *stage) removeParent(ctx context.Context) error {
-	repo, tag := s.parentImage()
-	return errors.Join(
-		s.engine.remove(ctx, "/containers/"+filepath.Base(s.dir)+"?force=1&v=1"),
-		s.engine.remove(ctx, "/images/"+repo+":"+tag),
-	)
 }
 
 // stopWatcher ends the watcher as a service manager would. Where the play broke off, children may still run that nobody
@@ -56,7 +47,7 @@ func (s *stage) stopWatcher(ctx context.Context) error {
 	return errors.Join(errors.New("the watcher did not stop when it was told to"), s.watcher.Process.Kill(), <-s.ended)
 }
 
-// purge has the watcher remove what it keeps on the engine between runs.
+// purge has the watcher remove what it keeps between runs.
 func (s *stage) purge(ctx context.Context) error {
 	if s.watcher == nil {
 		return nil
@@ -70,8 +61,8 @@ func (s *stage) purge(ctx context.Context) error {
 
 // rememberContainers adds every container that the watcher ever made to the marks: cgroups and mounts are named after them.
 func (s *stage) rememberContainers(ctx context.Context) error {
-	if len(s.marks) < 2 {
-		return nil // the watcher never came up
+	if len(s.marks) < 2 || s.engine == nil {
+		return nil // the watcher never came up, or had no containers
 	}
 	ids, err := s.engine.containersMade(ctx, "torno.installation="+s.marks[1], s.since.Unix(), time.Now().Unix()+1)
 	s.marks = append(s.marks, ids...)
