@@ -1,3 +1,5 @@
+//go:build linux
+
 package gvisor
 
 import (
@@ -89,9 +91,6 @@ func (b boxes) remove(id string) error {
 func (r record) handle() sandbox.Handle {
 	return sandbox.Handle{Launcher: Name, ID: r.Run, Key: r.Run, Slot: r.Slot, Device: r.Device, Inode: r.Inode}
 }
-
-// Name is what handles call this launcher.
-const Name = "gvisor"
 
 func writeJSON(path string, v any) error {
 	data, err := json.Marshal(v)

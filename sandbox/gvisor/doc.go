@@ -19,3 +19,6 @@
 // next New. Start fails with runsc's own words. A keeper that was killed leaves a sandbox of which nobody knows how it ended:
 // it is killed when it is found, and its exit is Unknown. What cannot be removed is found again by List.
 package gvisor
+
+// Name is what handles call this launcher.
+const Name = "gvisor"

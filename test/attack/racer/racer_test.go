@@ -1,3 +1,5 @@
+//go:build linux
+
 // Package racer is a parent that exchanges directories for links as fast as it can while its requests are served: its
 // workspace, a directory on the way to it, its context, and a component of the root itself. No child may ever see a byte
 // that is not of the directory that was asked for, or write one elsewhere.
