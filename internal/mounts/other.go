@@ -56,6 +56,7 @@ func (*Slot) RunDir() string                             { return "" }
 func (*Slot) ViewDir(int) (string, error)                { return "", ErrNeedsLinux }
 func (*Slot) RootDir() string                            { return "" }
 func (*Slot) Show(string, string) error                  { return ErrNeedsLinux }
+func (*Slot) Stack(string, string) error                 { return ErrNeedsLinux }
 func (*Slot) Place(*Detached, int, string) error         { return ErrNeedsLinux }
 func (*Slot) Clear() error                               { return ErrNeedsLinux }
 func (*Slot) Release() error                             { return ErrNeedsLinux }

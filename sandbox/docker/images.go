@@ -7,21 +7,17 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"path"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
-	"torno/internal/runfile"
+	"torno/internal/stage"
 	"torno/sandbox"
 )
 
 // imageMemory is how long an image that was looked at is taken for what it was. A tag that moves is noticed after that.
 const imageMemory = time.Minute
-
-// maxVolumes bounds how many VOLUMEs of an image are covered, since each cover has memory of its own.
-const maxVolumes = 8
 
 // images remembers what was found out about images, so that a run need not ask.
 type images struct {
@@ -83,33 +79,12 @@ func (m *images) look(ctx context.Context, root sandbox.RootFS) (knownImage, err
 	}
 	known := knownImage{id: found.ID, seen: m.now()}
 	if found.Config != nil {
-		known.covers, err = coversOf(slices.Sorted(maps.Keys(found.Config.Volumes)))
+		known.covers, err = stage.Covers(slices.Sorted(maps.Keys(found.Config.Volumes)))
 	}
 	if err != nil {
 		return knownImage{}, fmt.Errorf("image %s: %w", root.Image, err)
 	}
 	return known, nil
-}
-
-// coversOf are the volumes that need a cover: all but those which have one.
-func coversOf(volumes []string) ([]string, error) {
-	var covers []string
-	for _, target := range volumes {
-		clean := path.Clean(target)
-		switch {
-		case !path.IsAbs(clean) || clean == "/":
-			return nil, fmt.Errorf("its VOLUME %q is no path that can be covered", target)
-		case clean == "/tmp" || clean == sandbox.Home:
-			continue
-		case runfile.Holds(clean, runfile.Dir) || runfile.Holds("/run/torno", clean):
-			return nil, fmt.Errorf("its VOLUME %q is in the way of the sandbox's own files", target)
-		}
-		covers = append(covers, clean)
-	}
-	if len(covers) > maxVolumes {
-		return nil, fmt.Errorf("it has %d VOLUMEs, at most %d can be covered", len(covers), maxVolumes)
-	}
-	return covers, nil
 }
 
 // drain reads the engine's progress report to its end, which may be that it failed.

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"io"
 	"log/slog"
-	"slices"
 	"strings"
 	"testing"
 
@@ -97,21 +96,6 @@ func TestEmptyImage(t *testing.T) {
 	}
 	if seen["tmp/"] != 0o1777 || seen["usr/"] != 0o755 || seen["bin"] == 0 || seen["lib/"] == 0 || seen["var/"] != 0 {
 		t.Errorf("the image has %v", seen)
-	}
-}
-
-func TestCoversOfVolumes(t *testing.T) {
-	covers, err := coversOf([]string{"/data/", "/home/agent", "/tmp", "/var/lib/x"})
-	if err != nil || !slices.Equal(covers, []string{"/data", "/var/lib/x"}) {
-		t.Errorf("%v, %v", covers, err)
-	}
-	for _, bad := range []string{"/", "data", "/run", "/run/torno", "/run/torno/bin", "/run/torno/run/x"} {
-		if covers, err := coversOf([]string{bad}); err == nil {
-			t.Errorf("%s is covered by %v", bad, covers)
-		}
-	}
-	if _, err := coversOf(strings.Split("/1 /2 /3 /4 /5 /6 /7 /8 /9", " ")); err == nil {
-		t.Error("there is no end to volumes")
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"time"
 
+	"torno/internal/images"
 	"torno/internal/keeper"
 	"torno/internal/mounts"
 	"torno/internal/runfile"
@@ -50,6 +51,7 @@ type making struct {
 	who     mounts.Identity
 	recipe  recipe
 	record  record
+	image   *images.Image   // nil with the host's programs
 	sockets []runfile.Mount // the profile's, as they were found
 	undo    []func() error
 }
@@ -63,7 +65,7 @@ func (l *Launcher) create(ctx context.Context, o order) (h sandbox.Handle, err e
 	}()
 	defer func() { m.pins.Close() }()
 	for _, step := range []func(context.Context) error{
-		m.checkLimits, m.pinMounts, m.takeSlot, m.layRoot, m.layMounts, m.addSockets, m.writeFiles, m.finish,
+		m.checkLimits, m.pinMounts, m.takeSlot, m.layMounts, m.addSockets, m.layRoot, m.writeFiles, m.finish,
 	} {
 		if err := ctx.Err(); err != nil {
 			return sandbox.Handle{}, err
@@ -113,6 +115,7 @@ func (m *making) layMounts(context.Context) error {
 	for i, wanted := range m.spec.Mounts {
 		m.recipe.mounts = append(m.recipe.mounts, bind{places[i], wanted.Target, wanted.Workspace})
 	}
+	m.recipe.mounts = append(m.recipe.mounts, bind{source: m.shared.nothing, target: "/dev/fuse"}) // gVisor's own, for nobody
 	return nil
 }
 
@@ -131,7 +134,6 @@ func (m *making) addSockets(context.Context) error {
 // writeFiles fills the run directory, and shows it beside init.
 func (m *making) writeFiles(context.Context) error {
 	dir := m.slot.RunDir()
-	m.recipe.mounts = append(m.recipe.mounts, bind{source: m.shared.nothing, target: "/dev/fuse"}) // gVisor's own, for nobody
 	err := errors.Join(m.slot.Show(dir, inRoot(runfile.Dir)), m.slot.Show(m.shared.init, inRoot(path.Dir(runfile.Init))))
 	if err != nil {
 		return err
@@ -144,9 +146,8 @@ func (m *making) writeFiles(context.Context) error {
 
 // finish writes the box and lets it be seen, by one rename.
 func (m *making) finish(context.Context) error {
-	m.record = record{
-		Run: m.run, Slot: m.slot.Number(), Profile: m.spec.Profile, Made: time.Now(), Stdin: m.spec.Process.Stdin,
-	}
+	m.record.Run, m.record.Slot, m.record.Profile = m.run, m.slot.Number(), m.spec.Profile
+	m.record.Made, m.record.Stdin = time.Now(), m.spec.Process.Stdin
 	m.record.Device, m.record.Inode = m.pins.Workspace()
 	temp, final := m.boxes.path(unfinished+m.run), m.boxes.path(m.run)
 	if err := os.RemoveAll(temp); err != nil {
@@ -168,7 +169,7 @@ func (m *making) finish(context.Context) error {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.held[m.run] = m.slot
+	m.held[m.run] = holding{m.slot, m.image}
 	return nil
 }
 

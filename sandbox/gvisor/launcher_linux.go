@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"torno/internal/hostroot"
+	"torno/internal/images"
 	"torno/internal/keeper"
 	"torno/internal/mounts"
 	"torno/internal/stage"
@@ -25,6 +26,7 @@ import (
 type Launcher struct {
 	options Options
 	boxes   boxes
+	images  *images.Cache
 	slots   *mounts.Slots
 	idmaps  *mounts.IDMaps
 	groups  groups
@@ -36,12 +38,30 @@ type Launcher struct {
 	mu       sync.Mutex
 	busy     map[string]bool         // ids that are being made, started or removed
 	freed    chan struct{}           // closed when one of them is done, and replaced
-	held     map[string]*mounts.Slot // by id
+	held     map[string]holding // by id
+	seen     map[string]bool    // images that were there when they were asked for last
 	lines    map[string]*keeper.Line // of sandboxes that nobody has opened yet
 	attached map[*attachment]bool
 }
 
 var _ sandbox.Launcher = (*Launcher)(nil)
+
+// holding is what a sandbox has of what there is only once.
+type holding struct {
+	slot  *mounts.Slot
+	image *images.Image // nil with the host's programs
+}
+
+// release gives it back. It can be repeated until it succeeds.
+func (h holding) release() error {
+	if err := h.slot.Release(); err != nil {
+		return err
+	}
+	if h.image == nil {
+		return nil
+	}
+	return h.image.Release()
+}
 
 // shared is what all sandboxes share.
 type shared struct {
@@ -61,10 +81,10 @@ func New(ctx context.Context, options Options) (_ *Launcher, err error) {
 	l := &Launcher{
 		options: options, boxes: boxes{filepath.Join(options.StateDir, Name, "boxes")}, idmaps: mounts.NewIDMaps(),
 		groups: findGroups(options.Installation), busy: map[string]bool{}, freed: make(chan struct{}),
-		held: map[string]*mounts.Slot{}, lines: map[string]*keeper.Line{}, attached: map[*attachment]bool{},
+		held: map[string]holding{}, seen: map[string]bool{}, lines: map[string]*keeper.Line{}, attached: map[*attachment]bool{},
 	}
 	l.guarantees = guaranteesOf(l.groups)
-	for _, step := range []func(context.Context) error{l.prepare, l.openSlots, l.sweep, l.try} {
+	for _, step := range []func(context.Context) error{l.prepare, l.openImages, l.openSlots, l.sweep, l.try} {
 		if err := step(ctx); err != nil {
 			return nil, errors.Join(err, l.Close())
 		}
@@ -98,6 +118,30 @@ func (l *Launcher) prepare(context.Context) (err error) {
 	}
 	l.shared.init, err = stage.StoreInit(l.options.InitPath, l.dir())
 	return err
+}
+
+// openImages opens the cache, which tells of what takes long.
+func (l *Launcher) openImages(ctx context.Context) (err error) {
+	l.images, err = images.Open(ctx, images.Options{Dir: filepath.Join(l.dir(), "images"), Progress: l.tellProgress})
+	return err
+}
+
+// tellProgress tells of every tenth of an image. It is called for every MiB, and at the end.
+func (l *Launcher) tellProgress(image string, done, total int64) {
+	const step = 1 << 20
+	if total <= 0 || done < total && done*10/total == (done-step)*10/total {
+		return
+	}
+	l.options.Log.Info("fetching an image", "image", image, "percent", done*100/total, "bytes", total)
+}
+
+// isNews says whether an image was not asked for before, so that it may have been brought just now.
+func (l *Launcher) isNews(digest string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	news := digest != "" && !l.seen[digest]
+	l.seen[digest] = true
+	return news
 }
 
 func (l *Launcher) openSlots(context.Context) (err error) {

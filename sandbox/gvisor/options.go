@@ -28,12 +28,17 @@ type Options struct {
 	Log *slog.Logger
 }
 
+const defaultImageCache = 20 << 30
+
 func (o Options) checked() (Options, error) {
 	if len(o.Installation) != 16 || !filepath.IsAbs(o.StateDir) {
 		return o, fmt.Errorf("installation %q and state directory %q are not both given", o.Installation, o.StateDir)
 	}
 	if o.InitPath == "" || o.KeeperPath == "" || o.Runsc == "" || o.Bases == nil {
 		return o, errors.New("a launcher needs sandbox-init, sandbox-keeper, runsc and the operator's directories")
+	}
+	if o.ImageCache <= 0 {
+		o.ImageCache = defaultImageCache
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)

@@ -160,7 +160,7 @@ func isSentry(pid int, box string) bool {
 // discard removes what there is of a sandbox in which nothing runs: its slot first, so that a box without one is what a
 // crash leaves, and not a slot that nobody knows.
 func (l *Launcher) discard(r record) error {
-	if err := l.releaseSlot(r); err != nil {
+	if err := l.release(r); err != nil {
 		return err
 	}
 	if err := l.forgetState(r.Run); err != nil {
@@ -178,14 +178,14 @@ func (l *Launcher) forgetState(id string) error {
 	return err
 }
 
-func (l *Launcher) releaseSlot(r record) error {
+func (l *Launcher) release(r record) error {
 	l.mu.Lock()
-	slot := l.held[r.Run]
+	held, ok := l.held[r.Run]
 	l.mu.Unlock()
-	if slot == nil {
+	if !ok {
 		return nil
 	}
-	if err := slot.Release(); err != nil {
+	if err := held.release(); err != nil {
 		return err
 	}
 	l.mu.Lock()
@@ -202,7 +202,7 @@ func (l *Launcher) sweep(ctx context.Context) error {
 	}
 	kept := map[string]bool{}
 	for _, id := range ids {
-		if err := l.takeUp(id); err != nil {
+		if err := l.takeUp(ctx, id); err != nil {
 			return fmt.Errorf("take up sandbox %s: %w", id, err)
 		}
 		kept[id] = true
@@ -221,19 +221,24 @@ func (l *Launcher) sweep(ctx context.Context) error {
 	return errors.Join(l.slots.Sweep(nil), l.sweepGroups(ctx, kept))
 }
 
-// takeUp claims the slot of a sandbox.
-func (l *Launcher) takeUp(id string) error {
+// takeUp claims the slot of a sandbox, and holds its image.
+func (l *Launcher) takeUp(ctx context.Context, id string) error {
 	r, err := l.boxes.read(id)
 	if err != nil {
 		return err
 	}
-	slot, err := l.slots.Claim(r.Slot)
-	if err != nil {
+	var held holding
+	if held.slot, err = l.slots.Claim(r.Slot); err != nil {
 		return err
+	}
+	if r.Image != "" {
+		if held.image, err = l.images.Use(ctx, r.Image); err != nil { // it lives on with what it has mounted
+			l.options.Log.Warn("a sandbox's image is not in the cache any more", "sandbox", id, "error", err)
+		}
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.held[id] = slot
+	l.held[id] = held
 	return nil
 }
 

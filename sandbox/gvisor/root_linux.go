@@ -3,22 +3,141 @@ package gvisor
 import (
 	"context"
 	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
+
+	"torno/internal/hostroot"
+	"torno/internal/images"
+	"torno/internal/runfile"
+	"torno/internal/stage"
 )
 
 // layRoot makes the sandbox's root in the slot. What the host gives lies in it as mounts of the host's, and not as mounts
 // of the sandbox's kernel: those are asked anew whenever a file is opened, and a root is not.
-func (m *making) layRoot(context.Context) error {
+func (m *making) layRoot(ctx context.Context) error {
 	root := m.spec.RootFS
 	if root.Host == (root.Image != "") {
 		return errors.New("a sandbox has either the host's programs or an image")
 	}
 	m.recipe.root = m.slot.RootDir()
+	if root.Host {
+		return m.layHost()
+	}
+	return m.layImage(ctx)
+}
+
+// layHost shows the host's programs on an empty root.
+func (m *making) layHost() error {
 	if err := m.shared.layout.Make(m.recipe.root); err != nil {
 		return err
 	}
 	for _, b := range m.shared.layout.Binds(m.shared.etc, m.shared.empty) {
 		if err := m.slot.Show(b.Source, inRoot(b.Target)); err != nil {
+			return err
+		}
+	}
+	return m.makePlaces(m.recipe.root)
+}
+
+// layImage shows an image, with places for mounts and our own files of /etc in a layer over it. Nobody writes to either.
+func (m *making) layImage(ctx context.Context) (err error) {
+	if m.image, err = m.getImage(ctx); err != nil {
+		return err
+	}
+	m.undo = append(m.undo, m.image.Release)
+	m.record.Image = m.image.Digest
+	if m.recipe.covers, err = stage.Covers(m.image.Volumes); err != nil {
+		return fmt.Errorf("image %s: %w", m.spec.RootFS.Image, err)
+	}
+	layer := filepath.Join(m.slot.Path(), "layer")
+	if err := (hostroot.Layout{}).Make(layer); err != nil {
+		return err
+	}
+	if err := errors.Join(m.makePlaces(layer), m.putEtc(filepath.Join(layer, "etc"))); err != nil {
+		return err
+	}
+	return m.slot.Stack(layer, m.image.Dir)
+}
+
+// getImage finds an image, or brings it where it may.
+func (m *making) getImage(ctx context.Context) (*images.Image, error) {
+	ref, err := images.Parse(m.spec.RootFS.Image)
+	if err != nil {
+		return nil, err
+	}
+	if m.spec.RootFS.Pull {
+		ref = ref.Pulling()
+	}
+	image, err := m.images.Get(ctx, ref)
+	if err != nil {
+		return nil, err
+	}
+	if m.isNews(image.Digest) {
+		if _, err := m.images.Collect(ctx, m.options.ImageCache); err != nil {
+			m.options.Log.Warn("make room among the images", "error", err)
+		}
+	}
+	return image, nil
+}
+
+// makePlaces makes the places of mounts, so that the runtime need not: what it makes others cannot always enter.
+func (m *making) makePlaces(dir string) error {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	for _, target := range m.recipe.covers {
+		if err := makePlace(root, inRoot(target), true); err != nil {
+			return err
+		}
+	}
+	for _, b := range m.recipe.mounts {
+		info, err := os.Lstat(b.source)
+		if err != nil {
+			return fmt.Errorf("look at what is to be mounted: %w", err)
+		}
+		if err := makePlace(root, inRoot(b.target), info.IsDir()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// makePlace makes a directory, or an empty file, with the directories above it. One that is there may stay; one that lies
+// in an earlier mount is there already, or the mount would not have been placed.
+func makePlace(root *os.Root, rel string, dir bool) error {
+	if !dir {
+		if err := root.MkdirAll(filepath.Dir(rel), 0o755); err != nil {
+			return fmt.Errorf("make a place for a mount: %w", err)
+		}
+		file, err := root.OpenFile(rel, os.O_WRONLY|os.O_CREATE, 0o444)
+		if err != nil {
+			return fmt.Errorf("make a place for a mount: %w", err)
+		}
+		return file.Close()
+	}
+	if err := root.MkdirAll(rel, 0o755); err != nil {
+		return fmt.Errorf("make a place for a mount: %w", err)
+	}
+	return nil
+}
+
+// putEtc puts our own files of /etc over those of an image.
+func (m *making) putEtc(etc string) error {
+	for name := range hostroot.UserEtc(0, 0) {
+		if err := os.Symlink(filepath.Join(runfile.Dir, hostroot.UserDir, name), filepath.Join(etc, name)); err != nil {
+			return err
+		}
+	}
+	for _, name := range []string{"hostname", "hosts", "resolv.conf"} {
+		content, err := os.ReadFile(filepath.Join(m.shared.etc, name))
+		if err != nil {
+			return err
+		}
+		if err := hostroot.WriteFile(filepath.Join(etc, name), content); err != nil {
 			return err
 		}
 	}
