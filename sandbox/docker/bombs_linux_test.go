@@ -12,13 +12,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/docker/docker/api/types/container"
-	"github.com/docker/docker/pkg/stdcopy"
-
 	"torno/internal/runfile"
 	"torno/sandbox"
 	"torno/sandbox/docker"
 	"torno/test/attack"
+	"torno/test/weak"
 )
 
 // TestForkBomb has every process of a sandbox fork as fast as it can, and ends them all.
@@ -63,7 +61,7 @@ func numberIn(t *testing.T, text, before string) int64 {
 // TestMemoryInFiles: what lies in files that are no process's own counts all the same, and ends the sandbox.
 func TestMemoryInFiles(t *testing.T) {
 	f := newProberField(t, docker.MountAuto)
-	w := newWeak(t, f.house, "ours", f.base)
+	w := weak.New(t, f.base)
 	beside := f.witness()
 	trial := attack.Trial{Row: "X2", Where: "docker, in files", Oracle: true}
 	for _, what := range []string{"memfd", "/tmp", "/dev/shm"} {
@@ -80,9 +78,9 @@ func TestMemoryInFiles(t *testing.T) {
 			t.Errorf("%s: exit %+v with %d bytes of %d", what, e.exit, got, spec.Limits.Memory)
 		}
 		trial.Note += fmt.Sprintf("%s: %d of %d; ", what, got, spec.Limits.Memory)
-		free := w.unwalled()
+		free := w.Unwalled()
 		free.ShmSize = 2 * most
-		text, code := w.run(free, spec.Process.Argv...)
+		text, code := w.Run(free, spec.Process.Argv...)
 		if code != 0 || lastNumber(text) < most {
 			t.Errorf("%s without limits: exit %d with %d bytes", what, code, lastNumber(text))
 			trial.Oracle = false
@@ -107,7 +105,7 @@ func lastNumber(text string) (n int64) {
 // TestFlood prints much more than the engine keeps, and has it read.
 func TestFlood(t *testing.T) {
 	f := newProberField(t, docker.MountAuto)
-	w := newWeak(t, f.house, "ours", f.base)
+	w := weak.New(t, f.base)
 	beside := f.witness()
 	mebibytes := attack.Times(8, 256)
 	spec := f.prober("flood", strconv.Itoa(mebibytes))
@@ -122,48 +120,29 @@ func TestFlood(t *testing.T) {
 			read += int64(len(chunk.Bytes))
 		}
 	}
-	took, kept := time.Since(begin), w.log(h.ID)
+	took, kept := time.Since(begin), w.Log(h.ID)
 	trial := attack.Trial{Row: "X5", Where: "docker", Tried: 1}
 	if read == printed && kept <= spec.Limits.Log {
 		trial.Held = 1
 	}
-	unbounded, _ := w.ended(w.unwalled(), spec.Process.Argv...)
-	free := w.log(unbounded)
+	unbounded, _ := w.Ended(w.Unwalled(), spec.Process.Argv...)
+	free := w.Log(unbounded)
 	trial.Oracle = free == printed
 	trial.Note = fmt.Sprintf("%d bytes read of %d in %s; the engine kept %d of %d, without a limit %d; %s", read, printed,
 		took.Round(time.Millisecond), kept, spec.Limits.Log, free, beside.says())
 	attack.Record(t, trial)
 }
 
-// log is how much of a container's standard output the engine has kept.
-func (w weak) log(id string) int64 {
-	w.Helper()
-	log, err := w.api.ContainerLogs(w.Context(), id, container.LogsOptions{ShowStdout: true})
-	w.must(err)
-	defer log.Close()
-	var kept counter
-	_, err = stdcopy.StdCopy(&kept, io.Discard, log)
-	w.must(err)
-	return int64(kept)
-}
-
-type counter int64
-
-func (c *counter) Write(p []byte) (int, error) {
-	*c += counter(len(p))
-	return len(p), nil
-}
-
 // TestProcessorTime has a program try to get every processor for itself.
 func TestProcessorTime(t *testing.T) {
 	f := newProberField(t, docker.MountAuto)
-	w := newWeak(t, f.house, "ours", f.base)
+	w := weak.New(t, f.base)
 	spec := f.prober("burn")
 	spec.Limits.CPUs = 50
 	beside := f.witness()
 	got := processors(t, string(f.run(spec).stdout))
 	note := beside.says()
-	text, _ := w.run(w.unwalled(), spec.Process.Argv...)
+	text, _ := w.Run(w.Unwalled(), spec.Process.Argv...)
 	free := processors(t, text)
 	trial := attack.Trial{Row: "X10", Where: "docker", Tried: 1, Oracle: free > 0.15}
 	if got > 0 && got < 0.12 {

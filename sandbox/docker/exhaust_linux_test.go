@@ -11,6 +11,7 @@ import (
 	"torno/sandbox/docker"
 	"torno/test/attack"
 	"torno/test/prober/inside"
+	"torno/test/weak"
 )
 
 // mib is 1 MiB.
@@ -55,10 +56,10 @@ func TestExhaustion(t *testing.T) {
 	spec := f.prober("exhaust", encode(f, wanted))
 	spec.Limits.Memory, spec.Limits.FileSize, spec.Limits.Pids = 160*mib, 512*mib, 48
 
-	w := newWeak(t, f.house, "ours", f.base)
-	unbounded := w.unwalled()
+	w := weak.New(t, f.base)
+	unbounded := w.Unwalled()
 	unbounded.ShmSize = 128 * mib
-	text, code := w.run(unbounded, spec.Process.Argv...)
+	text, code := w.Run(unbounded, spec.Process.Argv...)
 	weak := exhausted(f, text, code)
 
 	beside := f.witness()

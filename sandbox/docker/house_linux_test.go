@@ -16,31 +16,16 @@ import (
 
 	"torno/internal/mounts"
 	"torno/sandbox/docker"
+	"torno/test/weak"
 )
 
 // engineTime bounds what a test asks of the engine outside of a case.
 const engineTime = time.Minute
 
-// needEngine skips a test where no engine answers. Where one is promised, as in CI, that is a failure.
+// needEngine is the engine, without which a test is skipped, or fails in CI.
 func needEngine(t testing.TB) *client.Client {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("the quick tests use no engine")
-	}
-	api, err := client.NewClientWithOpts(client.FromEnv, client.WithAPIVersionNegotiation())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { api.Close() })
-	ctx, cancel := context.WithTimeout(context.Background(), engineTime)
-	defer cancel()
-	if _, err := api.Ping(ctx); err != nil {
-		if os.Getenv("CI") == "true" {
-			t.Fatalf("no engine answers, and in CI one must: %v", err)
-		}
-		t.Skipf("NOTHING WAS TESTED: no Docker engine answers at %s (set DOCKER_HOST, or run scripts/engine): %v", api.DaemonHost(), err)
-	}
-	return api
+	return weak.Engine(t)
 }
 
 // built says that there is a program to be removed.

@@ -9,6 +9,7 @@ import (
 
 	"torno/sandbox/docker"
 	"torno/test/attack"
+	"torno/test/weak"
 )
 
 // build compiles a program of testdata into the workspace, statically.
@@ -31,8 +32,8 @@ func TestForeignArchitectureIsKilled(t *testing.T) {
 	if err != nil && !errors.As(err, &broken) {
 		t.Skipf("this kernel runs no 32-bit programs: %v", err)
 	}
-	w := newWeak(t, f.house, "ours", f.base)
-	if text, code := w.run(w.unwalled(), "/workspace/alive"); text != "alive\n" || code != 0 {
+	w := weak.New(t, f.base)
+	if text, code := w.Run(w.Unwalled(), "/workspace/alive"); text != "alive\n" || code != 0 {
 		t.Fatalf("the probe is dead: %q and exit %d outside, %q here", text, code, here)
 	}
 	const killedBySIGSYS = 128 + 31

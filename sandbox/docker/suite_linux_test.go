@@ -6,6 +6,7 @@ import (
 	"torno/sandbox"
 	"torno/sandbox/docker"
 	"torno/sandbox/sandboxtest"
+	"torno/test/weak"
 )
 
 func TestContractByHandle(t *testing.T) { contract(t, "docker by handle", docker.MountByHandle) }
@@ -18,7 +19,7 @@ func contract(t *testing.T, name string, mode docker.MountMode) {
 		Name:     name,
 		New:      func(_ *testing.T, base, installation string) sandbox.Launcher { return h.launch(base, installation) },
 		Crash:    func(l sandbox.Launcher) { h.crash(l.(*docker.Launcher)) },
-		Controls: controls(h),
+		Controls: weak.Controls,
 		Real:     true,
 	})
 }

@@ -1,0 +1,54 @@
+package weak
+
+import (
+	"encoding/json"
+	"io"
+	"testing"
+
+	"github.com/docker/docker/api/types/container"
+	"github.com/docker/docker/pkg/stdcopy"
+
+	"torno/sandbox/sandboxtest"
+	"torno/test/prober/inside"
+)
+
+// Controls are the weak places of the contract's prober, whatever launcher it tries.
+func Controls(t *testing.T, dir string) sandboxtest.Controls {
+	p := New(t, dir)
+	return sandboxtest.Controls{
+		Ground: inside.Ground{Socket: p.socket(), Neighbour: p.neighbour()},
+		Try: func(ground string) map[string][]inside.Outcome {
+			return map[string][]inside.Outcome{
+				"no filter, every power": p.outcomes(p.Unwalled(), "try", ground),
+				"on the host":            p.outcomes(p.OnHost(), "try", ground),
+				"an open network":        p.outcomes(p.Unwalled(), "network", ground),
+			}
+		},
+	}
+}
+
+// neighbour starts one on the host that can be reached from where no wall is.
+func (p Places) neighbour() (n inside.Neighbour) {
+	p.Helper()
+	id := p.begin(p.OnHost(), "/workspace/prober", "stay")
+	log, err := p.API.ContainerLogs(p.Context(), id, container.LogsOptions{ShowStdout: true, Follow: true})
+	p.must(err)
+	defer log.Close()
+	reader, writer := io.Pipe()
+	go func() {
+		_, err := stdcopy.StdCopy(writer, io.Discard, log)
+		writer.CloseWithError(err)
+	}()
+	defer reader.Close()
+	p.must(json.NewDecoder(reader).Decode(&n))
+	return n
+}
+
+func (p Places) outcomes(host *container.HostConfig, args ...string) (all []inside.Outcome) {
+	p.Helper()
+	text, code := p.Run(host, append([]string{"/workspace/prober"}, args...)...)
+	if err := json.Unmarshal([]byte(text), &all); err != nil || code != 0 {
+		p.Errorf("the prober failed in a weak container: %v, exit %d, %q", err, code, text)
+	}
+	return all
+}
