@@ -5,6 +5,7 @@ import "fmt"
 // Reason is what is wrong with a program, for programs.
 type Reason string
 
+// The reasons.
 const (
 	Missing    Reason = "missing"     // there is none, or none that can be executed
 	Unsafe     Reason = "unsafe"      // somebody else could exchange it
