@@ -15,8 +15,11 @@ type groups struct {
 
 func findGroups(installation string) groups {
 	tree, err := cgroups.Find()
-	return groups{tree: tree, name: "torno/" + installation, err: err}
+	return groups{tree: tree, name: groupName + "/" + installation, err: err}
 }
+
+// groupName is the group in which each installation has one.
+const groupName = "torno"
 
 // What gVisor needs for itself. Memory is that of the sentry and the gofer at rest, and what they need to know of a
 // sandbox that is full; processes are the sentry's threads, and one on the host for each thread in the sandbox at least.

@@ -18,6 +18,7 @@ import (
 	"torno/internal/images"
 	"torno/internal/keeper"
 	"torno/internal/mounts"
+	"torno/internal/runsc"
 	"torno/internal/stage"
 	"torno/sandbox"
 )
@@ -38,8 +39,8 @@ type Launcher struct {
 	mu       sync.Mutex
 	busy     map[string]bool         // ids that are being made, started or removed
 	freed    chan struct{}           // closed when one of them is done, and replaced
-	held     map[string]holding // by id
-	seen     map[string]bool    // images that were there when they were asked for last
+	held     map[string]holding      // by id
+	seen     map[string]bool         // images that were there when they were asked for last
 	lines    map[string]*keeper.Line // of sandboxes that nobody has opened yet
 	attached map[*attachment]bool
 }
@@ -78,13 +79,9 @@ func New(ctx context.Context, options Options) (_ *Launcher, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("gvisor launcher: %w", err)
 	}
-	l := &Launcher{
-		options: options, boxes: boxes{filepath.Join(options.StateDir, Name, "boxes")}, idmaps: mounts.NewIDMaps(),
-		groups: findGroups(options.Installation), busy: map[string]bool{}, freed: make(chan struct{}),
-		held: map[string]holding{}, seen: map[string]bool{}, lines: map[string]*keeper.Line{}, attached: map[*attachment]bool{},
-	}
+	l := newLauncher(options)
 	l.guarantees = guaranteesOf(l.groups)
-	for _, step := range []func(context.Context) error{l.prepare, l.openImages, l.openSlots, l.sweep, l.try} {
+	for _, step := range []func(context.Context) error{l.findRuntime, l.prepare, l.openImages, l.openSlots, l.sweep, l.try} {
 		if err := step(ctx); err != nil {
 			return nil, errors.Join(err, l.Close())
 		}
@@ -92,8 +89,36 @@ func New(ctx context.Context, options Options) (_ *Launcher, err error) {
 	return l, nil
 }
 
+// newLauncher has nothing on the machine yet.
+func newLauncher(options Options) *Launcher {
+	return &Launcher{
+		options: options, boxes: boxes{filepath.Join(options.StateDir, Name, "boxes")}, idmaps: mounts.NewIDMaps(),
+		groups: findGroups(options.Installation), busy: map[string]bool{}, freed: make(chan struct{}),
+		held: map[string]holding{}, seen: map[string]bool{}, lines: map[string]*keeper.Line{}, attached: map[*attachment]bool{},
+	}
+}
+
 // dir is where the launcher keeps its own.
 func (l *Launcher) dir() string { return filepath.Join(l.options.StateDir, Name) }
+
+func (l *Launcher) slotsDir() string { return filepath.Join(l.dir(), "slots") }
+
+// findRuntime finds runsc and looks at its version.
+func (l *Launcher) findRuntime(ctx context.Context) error {
+	program, err := runsc.Find(l.options.Runsc)
+	if err != nil {
+		return err
+	}
+	version, err := program.Version(ctx)
+	if err != nil {
+		return err
+	}
+	if warning := version.Warning(); warning != "" {
+		l.options.Log.Warn("use another gVisor than the one that is tested", "warning", warning)
+	}
+	l.options.Runsc = program.Path
+	return mayUnshare()
+}
 
 // prepare makes what all sandboxes share.
 func (l *Launcher) prepare(context.Context) (err error) {
@@ -145,7 +170,7 @@ func (l *Launcher) isNews(digest string) bool {
 }
 
 func (l *Launcher) openSlots(context.Context) (err error) {
-	l.slots, err = mounts.OpenSlots(filepath.Join(l.dir(), "slots"), l.options.UIDs.Count, true)
+	l.slots, err = mounts.OpenSlots(l.slotsDir(), l.options.UIDs.Count, true)
 	return err
 }
 

@@ -5,18 +5,20 @@ import (
 	"fmt"
 	"log/slog"
 	"path/filepath"
+	"strings"
 
 	"torno/internal/mounts"
 	"torno/internal/stage"
 )
 
-// Options say what a Launcher works with. Installation, StateDir, InitPath, KeeperPath, Runsc and Bases are required.
+// Options say what a Launcher works with. Installation, StateDir, InitPath, KeeperPath and Bases are required.
 type Options struct {
 	// Installation is 16 hexadecimal digits. Control groups carry it; everything else is in StateDir.
 	Installation string
 	// StateDir is a directory of the host's own, which no outbox or root holds.
 	StateDir string
-	// InitPath and KeeperPath are the programs sandbox-init and sandbox-keeper, and Runsc is gVisor's.
+	// InitPath and KeeperPath are the programs sandbox-init and sandbox-keeper. Runsc is gVisor's, which is looked for beside
+	// our own program and in PATH where it is not given.
 	InitPath, KeeperPath, Runsc string
 	// Bases are the operator's directories, opened. They stay the caller's; the launcher keeps its own state from them.
 	Bases *mounts.Bases
@@ -31,11 +33,11 @@ type Options struct {
 const defaultImageCache = 20 << 30
 
 func (o Options) checked() (Options, error) {
-	if len(o.Installation) != 16 || !filepath.IsAbs(o.StateDir) {
+	if !isInstallation(o.Installation) || !filepath.IsAbs(o.StateDir) {
 		return o, fmt.Errorf("installation %q and state directory %q are not both given", o.Installation, o.StateDir)
 	}
-	if o.InitPath == "" || o.KeeperPath == "" || o.Runsc == "" || o.Bases == nil {
-		return o, errors.New("a launcher needs sandbox-init, sandbox-keeper, runsc and the operator's directories")
+	if o.InitPath == "" || o.KeeperPath == "" || o.Bases == nil {
+		return o, errors.New("a launcher needs sandbox-init, sandbox-keeper and the operator's directories")
 	}
 	if o.ImageCache <= 0 {
 		o.ImageCache = defaultImageCache
@@ -46,4 +48,9 @@ func (o Options) checked() (Options, error) {
 	var err error
 	o.UIDs, err = o.UIDs.Checked()
 	return o, err
+}
+
+// isInstallation says whether an id can be part of a path and of the name of a control group.
+func isInstallation(id string) bool {
+	return len(id) == 16 && strings.Trim(id, "0123456789abcdef") == ""
 }

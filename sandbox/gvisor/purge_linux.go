@@ -1,0 +1,46 @@
+package gvisor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+
+	"torno/internal/mounts"
+	"torno/sandbox"
+)
+
+// Purge removes everything of an installation but its files, also where no sandbox can be made any more. Of the options it
+// needs Installation and StateDir.
+func Purge(ctx context.Context, options Options) (err error) {
+	if !isInstallation(options.Installation) || !filepath.IsAbs(options.StateDir) {
+		return fmt.Errorf("purge installation %q in %q: both are needed", options.Installation, options.StateDir)
+	}
+	if options.Log == nil {
+		options.Log = slog.New(slog.DiscardHandler)
+	}
+	l := newLauncher(options)
+	if _, err := os.Stat(l.dir()); errors.Is(err, fs.ErrNotExist) {
+		return l.sweepGroups(ctx, nil)
+	}
+	if l.slots, err = mounts.OpenSlots(l.slotsDir(), 0, os.Geteuid() == 0); err != nil {
+		return fmt.Errorf("open the slots: %w", err)
+	}
+	defer func() { err = errors.Join(err, l.Close()) }()
+	return l.purge(ctx)
+}
+
+func (l *Launcher) purge(ctx context.Context) error {
+	ids, _, err := l.boxes.all()
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	errs := []error{err}
+	for _, id := range ids {
+		errs = append(errs, l.Remove(ctx, sandbox.Handle{ID: id}))
+	}
+	return errors.Join(errors.Join(errs...), l.slots.Sweep(nil), l.sweepGroups(ctx, nil))
+}

@@ -1,0 +1,56 @@
+package gvisor_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"torno/delegation"
+	"torno/internal/doctor"
+	"torno/sandbox"
+	"torno/sandbox/gvisor"
+)
+
+// TestPurge: what runs is dead, and nothing of an installation is on the machine but its files.
+func TestPurge(t *testing.T) {
+	h := newHouse(t)
+	base := workshop(t)
+	l := h.launch(base, "ours")
+	subagent, _ := delegation.ParseSubagentID("s")
+	request, _ := delegation.ParseRequestID("r")
+	spec := specOf(base, "", "/bin/sleep", "1000")
+	spec.RootFS = sandbox.RootFS{Host: true}
+	made, err := l.Create(t.Context(), sandbox.RunKey{Outbox: "o", Subagent: subagent, Request: request, Attempt: 1}, spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Start(t.Context(), made); err != nil {
+		t.Fatal(err)
+	}
+	o := h.options(base, "ours")
+	defer o.Bases.Close()
+	if left, err := gvisor.Left(); err != nil || !strings.Contains(strings.Join(ids(left), " "), o.Installation) {
+		t.Fatalf("the oracle is dead: %v, %v", left, err)
+	}
+	h.crash(l)
+	if err := gvisor.Purge(t.Context(), gvisor.Options{Installation: o.Installation, StateDir: o.StateDir}); err != nil {
+		t.Fatal(err)
+	}
+	if left, err := gvisor.Left(); err != nil || strings.Contains(strings.Join(ids(left), " "), o.Installation) {
+		t.Errorf("%v, %v", left, err)
+	}
+	if mounted, err := os.ReadFile("/proc/self/mountinfo"); err != nil || strings.Contains(string(mounted), o.StateDir) {
+		t.Errorf("something is mounted still, or %v", err)
+	}
+	if err := os.RemoveAll(filepath.Join(o.StateDir, gvisor.Name)); err != nil {
+		t.Error(err)
+	}
+}
+
+func ids(left []doctor.Leftover) (all []string) {
+	for _, l := range left {
+		all = append(all, l.Installation)
+	}
+	return all
+}

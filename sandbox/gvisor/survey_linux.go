@@ -1,0 +1,96 @@
+package gvisor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"torno/internal/cgroups"
+	"torno/internal/doctor"
+	"torno/internal/runsc"
+)
+
+// Reach says quickly, and without making anything, whether there may be sandboxes here.
+func Reach(o Options) error {
+	if _, err := runsc.Find(o.Runsc); err != nil {
+		return err
+	}
+	return mayUnshare()
+}
+
+// mayUnshare says whether gVisor gets the user namespace that it shuts itself into.
+func mayUnshare() error {
+	most, err := os.ReadFile("/proc/sys/user/max_user_namespaces")
+	if err == nil && strings.TrimSpace(string(most)) == "0" {
+		return errors.New("gVisor needs user namespaces, and user.max_user_namespaces is 0: set it to some thousands with sysctl")
+	}
+	allowed, err := os.ReadFile("/proc/sys/kernel/unprivileged_userns_clone")
+	if err == nil && strings.TrimSpace(string(allowed)) == "0" && os.Geteuid() != 0 {
+		return errors.New("gVisor needs user namespaces, and kernel.unprivileged_userns_clone is 0: " +
+			"set it to 1 with sysctl, or run the watcher as root")
+	}
+	return nil
+}
+
+// About is the program in the words of the doctor.
+func About(ctx context.Context, o Options) (doctor.Engine, error) {
+	program, err := runsc.Find(o.Runsc)
+	if err != nil {
+		return doctor.Engine{}, err
+	}
+	version, err := program.Version(ctx)
+	if err != nil {
+		return doctor.Engine{}, err
+	}
+	about := doctor.Engine{
+		Launcher: Name, Socket: program.Path, Version: version.Text, Machine: machine(), Arch: runtime.GOARCH, Runtime: "runsc",
+		Components: []doctor.Component{{Name: "runsc", Version: version.Text}}, Seccomp: true, BoundedLogs: true, Rootless: os.Geteuid() != 0,
+	}
+	if warning := version.Warning(); warning != "" {
+		about.Warnings = append(about.Warnings, warning)
+	}
+	if groups := findGroups(""); groups.err == nil {
+		about.Cgroups, about.SwapLimit = fmt.Sprint(groups.tree.Version()), groups.tree.Swap()
+	}
+	return about, nil
+}
+
+func machine() string {
+	var name unix.Utsname
+	if unix.Uname(&name) != nil {
+		return runtime.GOARCH
+	}
+	return unix.ByteSliceToString(name.Machine[:])
+}
+
+// Left are the installations whose sandboxes have control groups on this machine. Where their state is, nothing says.
+func Left() ([]doctor.Leftover, error) {
+	tree, err := cgroups.Find()
+	if err != nil {
+		return nil, nil // without groups nothing of ours can be told from others'
+	}
+	installations, err := tree.Left(groupName)
+	if err != nil {
+		return nil, err
+	}
+	var all []doctor.Leftover
+	for _, id := range installations {
+		sandboxes, err := tree.Left(filepath.Join(groupName, id))
+		if err != nil {
+			return nil, err
+		}
+		if len(sandboxes) > 0 {
+			all = append(all, doctor.Leftover{
+				Installation: id, Containers: len(sandboxes), Running: len(sandboxes),
+				Removal: "kill the processes of the control groups below " + groupName + "/" + id + ", and remove these groups",
+			})
+		}
+	}
+	return all, nil
+}
