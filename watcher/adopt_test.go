@@ -271,7 +271,7 @@ func TestALostRunIsAttemptedAgain(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			d := newDesk(t, func(c *Config) { c.Outboxes[0].Policy.Profiles[0].Attempts = 2 })
 			release := d.gate()
-			a := d.submit(ask{id: "s1", task: "gated"})
+			a := d.submit(ask{id: "s1", task: "gated", timeout: 7200}) // of which it is told that it is too long
 			d.started(a)
 			handle := *d.latest("s1").Handle
 			if restart {
@@ -289,7 +289,7 @@ func TestALostRunIsAttemptedAgain(t *testing.T) {
 			release()
 			resp := d.response(a)
 			d.want(resp, delegation.StatusCompleted, delegation.ReasonExited, 0)
-			if resp.Attempt != 2 || len(resp.Warnings) != 1 || !strings.Contains(resp.Warnings[0], "Attempt 1 was lost") {
+			if resp.Attempt != 2 || len(resp.Warnings) != 2 || !strings.Contains(resp.Warnings[1], "Attempt 1 was lost") {
 				t.Errorf("the attempts are not counted: %+v", resp)
 			}
 			d.onceEach()

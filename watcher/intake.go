@@ -101,7 +101,7 @@ func (s *scan) takeIn(ctx context.Context, in intake, readErr error) time.Durati
 	return s.admit(ctx, in, request)
 }
 
-// admit compiles a valid request, records it and hands it to the scheduler.
+// admit compiles a valid request, unless it is that of a run that is on its way or one that is too old.
 func (s *scan) admit(ctx context.Context, in intake, request delegation.Request) time.Duration {
 	attempts, err := s.w.journal.Attempts(ctx, s.name, request.SubagentID, request.RequestID)
 	if err != nil {
@@ -121,8 +121,15 @@ func (s *scan) admit(ctx context.Context, in intake, request delegation.Request)
 	if errors.As(err, &refusal) {
 		return s.refuse(ctx, in, key, refusal)
 	}
+	for lost := 1; lost < key.Attempt; lost++ {
+		warnings = append(warnings, lostWarning(lost))
+	}
 	s.supersede(in.rawID, nil)
-	r := s.w.newRun(s.outbox, key, in, spec, warnings)
+	return s.begin(ctx, in, s.w.newRun(s.outbox, key, in, spec, warnings))
+}
+
+// begin records a run and hands it to the scheduler. An earlier watcher may have got so far too, or to the run's end.
+func (s *scan) begin(ctx context.Context, in intake, r *run) time.Duration {
 	crash.At("admit.recorded")
 	existing, err := s.w.journal.Begin(ctx, r.record())
 	if errors.Is(err, journal.ErrForgotten) {
@@ -132,13 +139,13 @@ func (s *scan) admit(ctx context.Context, in intake, request delegation.Request)
 		s.answerAgain(ctx, *existing, in.stamp)
 		return 0
 	}
-	s.clearStale(request.SubagentID)
+	s.clearStale(r.key.Subagent)
 	if err != nil {
 		return s.journalTrouble(err)
 	}
 	s.journalWorks()
 	if existing != nil {
-		r.state = existing.State // an earlier watcher has got so far, and launched nothing
+		r.state = existing.State // and nothing was launched
 	}
 	r.admitted = time.Now()
 	s.w.own(r)
@@ -146,7 +153,7 @@ func (s *scan) admit(ctx context.Context, in intake, request delegation.Request)
 		s.w.dismiss(r, verdict{reason: delegation.ReasonRefused, refusal: refusal})
 		return 0
 	}
-	s.log.Info("request admitted", "subagent", request.SubagentID, "run", r.hash, "profile", spec.Profile)
+	s.log.Info("request admitted", "subagent", r.key.Subagent, "run", r.hash, "profile", r.spec.Profile)
 	return 0
 }
 

@@ -10,9 +10,10 @@ import (
 	"torno/delegation"
 )
 
-// Begin writes a run that is queued, or ended at once because it is refused. When the key is known, it changes nothing
-// and returns the run that is there; existing is nil when the run was written. When there was a run of the key and its
-// row is gone by now, or when that cannot be told any more, it is ErrForgotten.
+// Begin writes a run that is queued, or ended at once because it is refused. When the key is known, it returns the run that
+// is there, and changes only what that is about to be made of, where it is to begin again and has no sandbox yet: its
+// profile, launcher and workspace may be others by now. existing is nil when the run was written. When there was a run of
+// the key and its row is gone by now, or when that cannot be told any more, it is ErrForgotten.
 //
 // A request whose body disagrees with its file's name is an entry without valid ids: it must not use up a key that a
 // good request may still need.
@@ -29,6 +30,11 @@ func (j *Journal) Begin(ctx context.Context, r Run) (existing *Run, err error) {
 		existing, forgotten = nil, false
 		if written, err := tx.exec(insertRun, r.columns()...); err != nil || written == 1 {
 			return err
+		}
+		if r.State == delegation.StateQueued {
+			if _, err := tx.exec(renewRun, jsonColumn{&r.Warnings}, r.Profile, r.Launcher, r.SpecDigest, r.Workspace, r.Key); err != nil {
+				return err
+			}
 		}
 		known, err := scan(tx.row(getRun, r.Key))
 		if forgotten = errors.Is(err, sql.ErrNoRows); forgotten {
@@ -51,6 +57,9 @@ const insertRun = `INSERT INTO runs (` + columns + `)
 	WHERE ?5 = 0 OR NOT EXISTS (SELECT 1 FROM forgotten WHERE key = unhex(?1))
 		AND NOT EXISTS (SELECT 1 FROM horizons WHERE outbox = ?2 AND asked >= ?10)
 	ON CONFLICT (key) DO NOTHING`
+
+const renewRun = `UPDATE runs SET warnings = ?, profile = ?, launcher = ?, spec_digest = ?, workspace = ?
+	WHERE key = ? AND handle = 'null' AND state IN ('queued', 'starting')`
 
 // check refuses what no caller may want to write.
 func (r Run) check() error {

@@ -9,7 +9,8 @@
 //
 //   - What a method reported as done survives kill -9. What something outside of this host rests on survives a loss of
 //     power too, see below.
-//   - A key is begun once. To begin it again changes nothing and returns the run that is there, or is ErrForgotten (I10).
+//   - A key is begun once. To begin it again returns the run that is there, or is ErrForgotten (I10). What it is made of
+//     may change as long as it has no sandbox.
 //   - A run moves only along legal pairs of states, and only when it is in the state that the caller believes. Of two
 //     callers that move the same run, exactly one succeeds; the other one gets ErrMoved.
 //   - A row that says "exited" has an exit code: nothing is completed that the host did not see (I12).

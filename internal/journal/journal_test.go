@@ -131,26 +131,34 @@ func TestEmptyRowKeepsItsZeroes(t *testing.T) {
 	}
 }
 
-func TestBeginTwiceChangesNothing(t *testing.T) {
-	ctx := context.Background()
+// TestBeginTwice: what begins again is told as what it is about to be, until there is a sandbox of it.
+func TestBeginTwice(t *testing.T) {
 	j := open4test(t, state(t))
 	first := queued(t, "main", "a", "r1")
-	first.Profile = "first"
+	first.Profile, first.Launcher, first.SpecDigest, first.Workspace = "first", "one", "d1", "/w1"
 	begin(t, j, first)
-	if err := j.Move(ctx, first.Key, delegation.StateQueued, delegation.StateStarting, Change{}); err != nil {
-		t.Fatal(err)
-	}
 	second := first
-	second.Profile, second.Stamp = "second", stampOf(99)
-	existing, err := j.Begin(ctx, second)
-	if err != nil {
-		t.Fatal(err)
+	second.Profile, second.Launcher, second.SpecDigest, second.Workspace = "second", "two", "d2", "/w2"
+	second.Stamp = stampOf(99)
+	wantBegun(t, j, second, delegation.StateQueued, second)
+	must(t, j.Move(t.Context(), first.Key, delegation.StateQueued, delegation.StateStarting, Change{}))
+	wantBegun(t, j, first, delegation.StateStarting, first)
+	must(t, j.SetHandle(t.Context(), first.Key, sandbox.Handle{ID: "x", Launcher: "one"}))
+	wantBegun(t, j, second, delegation.StateStarting, first)
+	if _, found, err := j.ByFile(t.Context(), "main", first.FileName, stampOf(99)); err != nil || found {
+		t.Errorf("ByFile of the second stamp = %v, %v: the row has another file", found, err)
 	}
-	if existing == nil || existing.State != delegation.StateStarting || existing.Profile != "first" {
-		t.Errorf("Begin returned %+v, want the run that is starting", existing)
+}
+
+// wantBegun begins a run that is there, and wants it to be made of what another one is.
+func wantBegun(t *testing.T, j *Journal, again Run, state delegation.State, of Run) {
+	t.Helper()
+	got, err := j.Begin(t.Context(), again)
+	if err != nil || got == nil || got.State != state {
+		t.Fatalf("Begin returned %+v, %v, want the run that is %s", got, err, state)
 	}
-	if _, found, err := j.ByFile(ctx, "main", first.FileName, stampOf(99)); err != nil || found {
-		t.Errorf("ByFile of the second stamp = %v, %v: the first row was changed", found, err)
+	if got.Profile != of.Profile || got.Launcher != of.Launcher || got.SpecDigest != of.SpecDigest || got.Workspace != of.Workspace {
+		t.Errorf("it is made of %s, %s, %s, %s", got.Profile, got.Launcher, got.SpecDigest, got.Workspace)
 	}
 }
 
