@@ -69,15 +69,16 @@ func (f *fate) mourn() {
 // gone says whether the watcher has died by itself. Where it was not to, that is a fault.
 func (f *fate) gone() bool {
 	state, dead := f.Dead()
-	if dead && !(f.doomed && killed(state)) {
+	if dead && !f.meant(state) {
 		f.note(func() { f.odd = append(f.odd, "the watcher ended by itself: "+state.String()) })
 	}
 	return dead
 }
 
-func killed(state *os.ProcessState) bool {
+// meant says whether a watcher has died at its point.
+func (f *fate) meant(state *os.ProcessState) bool {
 	status, ok := state.Sys().(syscall.WaitStatus)
-	return ok && status.Signal() == syscall.SIGKILL
+	return f.doomed && ok && status.Signal() == syscall.SIGKILL
 }
 
 // felt notes what was done, until now.
@@ -146,7 +147,7 @@ func (f *fate) stop(signal syscall.Signal) {
 	for deadline := time.Now().Add(house.Patience); ; time.Sleep(3 * time.Millisecond) {
 		state, dead := f.Dead()
 		switch {
-		case dead && signal != syscall.SIGKILL && !state.Success() && !(f.doomed && killed(state)):
+		case dead && signal != syscall.SIGKILL && !state.Success() && !f.meant(state):
 			f.note(func() {
 				f.odd = append(f.odd, fmt.Sprintf("told to stop with %s, the watcher ended with %s", signal, state))
 			})

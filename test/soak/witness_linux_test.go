@@ -19,7 +19,9 @@ import (
 // witness looks at every response that appears, until ctx is done.
 func (s *scene) witness(ctx context.Context) {
 	seen := map[subject]time.Time{} // which file was looked at
-	for ; ctx.Err() == nil; time.Sleep(3 * time.Millisecond) {
+	next := time.NewTicker(3 * time.Millisecond)
+	defer next.Stop()
+	for ; ctx.Err() == nil; <-next.C {
 		for _, who := range subjects {
 			s.look(who, seen)
 		}
@@ -85,7 +87,9 @@ func (s *scene) known(a *ask, n *answer) bool {
 // record only while it lives.
 func (s *scene) listen(ctx context.Context) {
 	since := time.Now()
-	for ; ctx.Err() == nil; time.Sleep(3 * time.Millisecond) {
+	next := time.NewTicker(3 * time.Millisecond)
+	defer next.Stop()
+	for ; ctx.Err() == nil; <-next.C {
 		since = s.hear(ctx, since)
 	}
 }
