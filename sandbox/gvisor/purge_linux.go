@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"torno/internal/cgroups"
 	"torno/internal/mounts"
 	"torno/sandbox"
 )
@@ -24,7 +25,7 @@ func Purge(ctx context.Context, options Options) (err error) {
 	}
 	l := newLauncher(options)
 	if _, err := os.Stat(l.dir()); errors.Is(err, fs.ErrNotExist) {
-		return l.sweepGroups(ctx, nil)
+		return l.dropGroups(ctx)
 	}
 	if l.slots, err = mounts.OpenSlots(l.slotsDir(), 0, os.Geteuid() == 0); err != nil {
 		return fmt.Errorf("open the slots: %w", err)
@@ -42,5 +43,13 @@ func (l *Launcher) purge(ctx context.Context) error {
 	for _, id := range ids {
 		errs = append(errs, l.Remove(ctx, sandbox.Handle{ID: id}))
 	}
-	return errors.Join(errors.Join(errs...), l.slots.Sweep(nil), l.sweepGroups(ctx, nil))
+	return errors.Join(errors.Join(errs...), l.slots.Sweep(nil), l.dropGroups(ctx))
+}
+
+// dropGroups removes all control groups of the installation, and the one that they are in.
+func (l *Launcher) dropGroups(ctx context.Context) error {
+	if err := l.sweepGroups(ctx, nil); err != nil || l.groups.err != nil {
+		return err
+	}
+	return l.groups.tree.Plan(l.groups.name, cgroups.Limits{}).Group().Remove(ctx)
 }

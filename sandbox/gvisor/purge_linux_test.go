@@ -40,6 +40,9 @@ func TestPurge(t *testing.T) {
 	if left, err := gvisor.Left(); err != nil || strings.Contains(strings.Join(ids(left), " "), o.Installation) {
 		t.Errorf("%v, %v", left, err)
 	}
+	if groups, err := filepath.Glob("/sys/fs/cgroup/*/torno/" + o.Installation); err != nil || len(groups) > 0 {
+		t.Errorf("groups are left: %v, %v", groups, err)
+	}
 	if mounted, err := os.ReadFile("/proc/self/mountinfo"); err != nil || strings.Contains(string(mounted), o.StateDir) {
 		t.Errorf("something is mounted still, or %v", err)
 	}
