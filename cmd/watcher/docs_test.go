@@ -37,7 +37,7 @@ func TestOperationsPageIsTrue(t *testing.T) {
 			t.Errorf("exit code %d is not there as %q", code, want)
 		}
 	}
-	codes := []string{"usage", "configuration", "host", "no_engine", "no_launcher", "no_runsc", "platform", "stranded", "no_init", "held", "failure"}
+	codes := []string{"usage", "configuration", "host", "no_engine", "no_launcher", "no_runsc", "no_gvisor", "platform", "stranded", "no_init", "held", "failure"}
 	for _, known := range troubles {
 		codes = append(codes, known.code)
 	}

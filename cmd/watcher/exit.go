@@ -67,7 +67,7 @@ func diagnose(err error) cli.Trouble {
 		t.Exit, t.Code, t.Next = exitNoLauncher, code, next
 		return t
 	}
-	if _, ok := errors.AsType[*serve.NoInitError](err); ok {
+	if _, ok := errors.AsType[*serve.NoProgramError](err); ok {
 		t.Code, t.Next = "no_init", "put sandbox-init beside the watcher, or name it with the key init of the configuration"
 		return t
 	}
@@ -90,6 +90,9 @@ func noLauncher(err error) (code, next string) {
 	}
 	if e, ok := errors.AsType[*runsc.Error](err); ok {
 		return "no_runsc", e.Next()
+	}
+	if e, ok := errors.AsType[*serve.NoGVisorError](err); ok {
+		return "no_gvisor", e.Next()
 	}
 	if _, ok := errors.AsType[*serve.UnreachableError](err); ok {
 		return "no_engine", "start Docker, or name its socket: docker.host in the configuration, or DOCKER_HOST=unix:///…"

@@ -38,7 +38,7 @@ func lookAtKernel(s System) []Finding {
 	}
 	return []Finding{{
 		Verdict: OK, Seen: "Linux " + s.Host.Kernel,
-		Means: "it has what mounts by handle need; children share it, so its updates are part of the wall",
+		Means: "it has what mounts by handle need; children share it unless they have gVisor's, so its updates are part of the wall",
 	}}
 }
 

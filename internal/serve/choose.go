@@ -89,8 +89,17 @@ func (o *opener) choose(ctx context.Context, p *sandbox.Profile) error {
 	if p.Sandbox, p.Chosen = taken, strings.Join(said, "; "); len(said) == 0 {
 		p.Chosen = taken + " can be used, and is the first choice"
 	}
-	o.setting.Log.Info("chose a launcher", "profile", p.Name, "launcher", taken, "because", p.Chosen, "errors", errors.Join(errs...))
+	o.tell(*p, errs)
 	return nil
+}
+
+// tell tells the operator what was chosen, and more of why than everybody may know.
+func (o *opener) tell(p sandbox.Profile, errs []error) {
+	about := []any{"profile", p.Name, "launcher", p.Sandbox, "because", p.Chosen}
+	if len(errs) > 0 {
+		about = append(about, "errors", errors.Join(errs...))
+	}
+	o.setting.Log.Info("chose a launcher", about...)
 }
 
 // lone is an error as it is where there is no other.

@@ -51,6 +51,7 @@ type Engines map[string]Engine
 // Product are those that users have.
 var Product = Engines{
 	"docker": {Reach: reachDocker, Open: openDocker, About: aboutDocker, Left: leftInDocker, Purge: purgeDocker},
+	"gvisor": {Reach: reachGVisor, Open: openGVisor, About: aboutGVisor, Left: leftInGVisor, Purge: purgeGVisor},
 }
 
 // names are all of them, sorted.

@@ -95,6 +95,9 @@ func findLeft(ctx context.Context, s *doctor.System, c configs.Config, engines E
 			s.LeftError = err.Error()
 		}
 		for _, l := range left {
+			if own := (doctor.Leftover{Installation: l.Installation, State: c.State}); l.State == "" && fateOf(ctx, own) == doctor.Alive {
+				l.State = c.State // where a launcher cannot say it
+			}
 			l.Fate = fateOf(ctx, l)
 			s.Left = append(s.Left, l)
 		}

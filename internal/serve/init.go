@@ -10,24 +10,27 @@ import (
 
 const initName = "sandbox-init"
 
-// NoInitError says that there is no sandbox-init, or that it cannot be run.
-type NoInitError struct {
+// NoProgramError says that one of our own programs is not there, or cannot be run.
+type NoProgramError struct {
+	Name  string
 	Where string // where it was looked for
 	Err   error
 }
 
-func (e *NoInitError) Error() string {
-	return fmt.Sprintf("there is no %s to be run %s: %v", initName, e.Where, e.Err)
+func (e *NoProgramError) Error() string {
+	return fmt.Sprintf("there is no %s to be run %s: %v", e.Name, e.Where, e.Err)
 }
 
-func (e *NoInitError) Unwrap() error { return e.Err }
+func (e *NoProgramError) Unwrap() error { return e.Err }
 
 // FindInit finds the program that is process 1 of every sandbox: where the configuration says, or else beside our own
 // program, or else in PATH.
-func FindInit(configured string) (string, error) {
+func FindInit(configured string) (string, error) { return findProgram(initName, configured) }
+
+func findProgram(name, configured string) (string, error) {
 	if configured != "" {
 		if err := program(configured); err != nil {
-			return "", &NoInitError{"where the configuration says", err}
+			return "", &NoProgramError{name, "where the configuration says", err}
 		}
 		return configured, nil
 	}
@@ -35,14 +38,14 @@ func FindInit(configured string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("find our own program: %w", err)
 	}
-	beside := filepath.Join(filepath.Dir(own), initName)
+	beside := filepath.Join(filepath.Dir(own), name)
 	missing := program(beside)
 	if missing == nil {
 		return beside, nil
 	}
-	found, err := exec.LookPath(initName)
+	found, err := exec.LookPath(name)
 	if err != nil {
-		return "", &NoInitError{"beside this program or in PATH", missing}
+		return "", &NoProgramError{name, "beside this program or in PATH", missing}
 	}
 	return filepath.Abs(found)
 }

@@ -23,7 +23,7 @@ func (h *host) awaitReload(open context.Context, a asked) *Options {
 		if a.stopping.Err() != nil {
 			return nil // both at once, and what was reloaded would only be stopped
 		}
-		next, err := h.reread()
+		next, err := h.reread(open)
 		switch {
 		case err != nil:
 			h.Log.Error("the configuration is not reloaded: nothing of it is taken, and the old one stays", "error", err)
@@ -38,7 +38,7 @@ func (h *host) awaitReload(open context.Context, a asked) *Options {
 var boot = time.Now()
 
 // reread reads the configuration again. The result is nil when nothing has changed.
-func (h *host) reread() (*Options, error) {
+func (h *host) reread(ctx context.Context) (*Options, error) {
 	if h.Reload == nil {
 		return nil, errors.New("there is no file that could be read again")
 	}
@@ -51,7 +51,7 @@ func (h *host) reread() (*Options, error) {
 		h.Log.Info("the configuration is as it was")
 		return nil, nil
 	}
-	if err := h.mayBecome(config); err != nil {
+	if err := h.mayBecome(ctx, config); err != nil {
 		return nil, err
 	}
 	for _, change := range changes {
@@ -62,16 +62,19 @@ func (h *host) reread() (*Options, error) {
 	return &next, nil
 }
 
-// mayBecome says why a watcher with children cannot go on under another configuration.
-func (h *host) mayBecome(c configs.Config) error {
+// mayBecome says why a watcher with children cannot go on under another configuration. Without its engine none starts, and
+// this one would be gone by then.
+func (h *host) mayBecome(ctx context.Context, c configs.Config) error {
 	switch {
 	case c.State != h.Config.State:
 		return fmt.Errorf("state would be %s and is %s; restart the watcher for that", c.State, h.Config.State)
 	case c.EngineSocket() != h.Config.EngineSocket():
 		return fmt.Errorf("docker.host would be %s and is %s; restart the watcher for that", c.EngineSocket(), h.Config.EngineSocket())
 	}
-	_, err := c.CheckHost()
-	return err
+	if _, err := c.CheckHost(); err != nil {
+		return err
+	}
+	return h.Engines.reach(ctx, c)
 }
 
 // replace opens the host of a new configuration in the place of this one, which has left its runs to it. Where that fails,

@@ -120,6 +120,11 @@ func TestAReloadThatIsRefusedChangesNothing(t *testing.T) {
 			c.Outboxes[0].Read = []string{"/nowhere/at/all"}
 			return c
 		}, nil, "/nowhere/at/all"},
+		"an engine that is away": {func(c configs.Config) configs.Config {
+			c.MaxRunning++
+			os.Remove(c.EngineSocket()) // where it is still there the reload succeeds
+			return c
+		}, nil, "there is no socket"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newShop(t)

@@ -291,11 +291,11 @@ func TestEveryStepUndoesTheOnesBeforeIt(t *testing.T) {
 		spoil func(*shop)
 		want  func(error) bool
 	}{
-		"no init": {func(s *shop) { s.Setenv("PATH", s.TempDir()) }, is[*NoInitError]},
+		"no init": {func(s *shop) { s.Setenv("PATH", s.TempDir()) }, is[*NoProgramError]},
 		"init is no program": {func(s *shop) {
 			s.config.Init = filepath.Join(s.dir, "file")
 			s.must(os.WriteFile(s.config.Init, nil, 0o644))
-		}, is[*NoInitError]},
+		}, is[*NoProgramError]},
 		"no engine":      {func(s *shop) { s.config.Docker.Host = "unix://" + s.dir + "/none" }, is[*UnreachableError]},
 		"engine is dead": {func(s *shop) { s.deadSocket() }, is[*UnreachableError]},
 		"unknown launcher": {func(s *shop) { s.config.Profiles[0].Sandbox = "spell" }, func(err error) bool {

@@ -37,7 +37,8 @@ var rooms = map[string]room{
 	"internal/runfile":  {theirs: []string{unix}},
 	"internal/initproc": {ours: []string{"internal/runfile"}, theirs: []string{unix}},
 	"internal/cgroups":  {theirs: []string{unix}},
-	"internal/keeper":   {ours: []string{"internal/cgroups"}, theirs: []string{unix}},
+	"internal/ground":   {ours: []string{"sandbox", "internal/mounts"}, theirs: []string{unix}},
+	"internal/keeper":   {ours: []string{"internal/cgroups", "internal/ground"}, theirs: []string{unix}},
 	"internal/mounts":   {ours: []string{"sandbox"}, theirs: []string{unix}},
 	"internal/hostroot": {ours: []string{"sandbox", "internal/runfile"}},
 	"internal/seccomp":  {},
@@ -61,7 +62,7 @@ var rooms = map[string]room{
 	},
 	"sandbox/gvisor": {
 		ours: []string{
-			"delegation", "sandbox", "internal/cgroups", "internal/doctor", "internal/hostroot", "internal/images", "internal/keeper",
+			"delegation", "sandbox", "internal/cgroups", "internal/doctor", "internal/ground", "internal/hostroot", "internal/images", "internal/keeper",
 			"internal/mounts", "internal/runfile", "internal/runsc", "internal/seccomp", "internal/stage",
 		},
 		theirs: []string{unix, "github.com/opencontainers/runtime-spec/..."},
@@ -83,8 +84,8 @@ var rooms = map[string]room{
 	},
 	"internal/serve": {
 		ours: []string{
-			"delegation", "sandbox", "sandbox/docker", "watcher", "configs", "internal/control", "internal/doctor",
-			"internal/journal", "internal/lock", "internal/mounts", "internal/runfile", "internal/tree",
+			"delegation", "sandbox", "sandbox/docker", "sandbox/gvisor", "watcher", "configs", "internal/control", "internal/doctor",
+			"internal/journal", "internal/lock", "internal/mounts", "internal/runfile", "internal/runsc", "internal/tree",
 		},
 		theirs: []string{unix},
 	},
