@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"net"
 	"os"
 	"strings"
 	"sync"
@@ -122,9 +123,9 @@ func TestAReloadThatIsRefusedChangesNothing(t *testing.T) {
 		}, nil, "/nowhere/at/all"},
 		"an engine that is away": {func(c configs.Config) configs.Config {
 			c.MaxRunning++
-			os.Remove(c.EngineSocket()) // where it is still there the reload succeeds
+			deaden(c.EngineSocket())
 			return c
-		}, nil, "there is no socket"},
+		}, nil, "nobody listens"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newShop(t)
@@ -141,6 +142,16 @@ func TestAReloadThatIsRefusedChangesNothing(t *testing.T) {
 			}
 			s.stop(ended)
 		})
+	}
+}
+
+// deaden leaves a socket behind at which nobody listens, as an engine does that was killed.
+func deaden(socket string) {
+	os.Remove(socket)
+	listener, err := net.ListenUnix("unix", &net.UnixAddr{Name: socket})
+	if err == nil {
+		listener.SetUnlinkOnClose(false)
+		listener.Close()
 	}
 }
 
