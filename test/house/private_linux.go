@@ -36,7 +36,7 @@ var footprints = []string{"/etc/docker/key.json", "/etc/docker", "/run/docker/pl
 // NewPrivate starts an engine. It goes with the test; scripts/engine cleans up behind it, also when the test is killed.
 func NewPrivate(t testing.TB, plan PrivatePlan) *Private {
 	t.Helper()
-	needPrivate(t)
+	NeedPrivate(t)
 	dir, err := os.MkdirTemp("", "torno-engine.")
 	if err != nil {
 		t.Fatal(err)
@@ -74,7 +74,8 @@ disabled_plugins = ["io.containerd.grpc.v1.cri", "io.containerd.snapshotter.v1.a
   path = "%[1]s/containerd/opt"
 `
 
-func needPrivate(t testing.TB) {
+// NeedPrivate skips loudly where no engine can be started, and fails in CI.
+func NeedPrivate(t testing.TB) {
 	t.Helper()
 	switch {
 	case testing.Short():

@@ -9,8 +9,11 @@
 //	SOAK=1h go test -timeout 2h ./test/soak           // how long
 //	SOAK_SEED=1723 SOAK=1m go test ./test/soak        // the decisions of a round again
 //
-// A round's decisions follow from its seed and from nothing else. What they meet does not, so that a fault may take
-// several rounds of a seed to show again.
+// A seed is not a replay. A round's decisions follow from it and from nothing else: who asks for what and when, what fate
+// does, and at which point a watcher dies. What they meet is the machine's: how long an engine takes to come back, and so
+// how many decisions fit into a round, and what was under way in that moment. Seed 101, played twice, came to 116 requests
+// and 71 children, and to 122 and 91. So a fault may take several rounds of its seed to show again, and what a round says
+// of it, the story of the request as everybody saw it and all that the watchers logged, has to be enough without that.
 //
 // What must be true of a round stands in rules, and for each rule there is a lie that it finds.
 package soak

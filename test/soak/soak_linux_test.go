@@ -14,13 +14,13 @@ import (
 	"time"
 
 	"torno/delegation"
+	"torno/test/house"
 )
 
-// TestSoak lets a house be soaked, round by round, for as long as SOAK says.
+// TestSoak lets a house be soaked, round by round, for two minutes or as long as SOAK says. The seed is in the name of a
+// round.
 func TestSoak(t *testing.T) {
-	if os.Getenv("SOAK") == "" {
-		t.Skip("NOT SHOWN HERE: `make soak` runs it; it is not a part of `make test` before it has held for hours")
-	}
+	house.NeedPrivate(t)
 	whole, seed := 2*time.Minute, rand.Uint64N(1_000_000)
 	var err error
 	if text := os.Getenv("SOAK"); text != "" {
