@@ -13,17 +13,18 @@ import (
 
 // Where a filter finds the number of a call, and what it answers.
 const (
-	numberAt  = 0
-	letPass   = 0x7fff0000 // SECCOMP_RET_ALLOW
-	isMissing = 0x00050000 | uint32(unix.ENOSYS)
+	numberAt = 0
+	letPass  = unix.SECCOMP_RET_ALLOW
+	refusal  = unix.SECCOMP_RET_ERRNO // and the error
 )
 
-// hideCalls has the kernel say of system calls, to init and to all that it starts, that there are none.
-func hideCalls(numbers []int) error {
-	if len(numbers) == 0 {
+// hideCalls has the kernel say of system calls, to init and to all that it starts, that there are none, or with which
+// error it refuses them.
+func hideCalls(calls map[int]int) error {
+	if len(calls) == 0 {
 		return nil
 	}
-	program := hidingProgram(numbers)
+	program := hidingProgram(calls)
 	filter := unix.SockFprog{Len: uint16(len(program)), Filter: &program[0]}
 	_, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, unix.SECCOMP_FILTER_FLAG_TSYNC,
 		uintptr(unsafe.Pointer(&filter)))
@@ -34,15 +35,13 @@ func hideCalls(numbers []int) error {
 	return nil
 }
 
-// hidingProgram compares the number of a call with each, and jumps to the last line, which refuses.
-func hidingProgram(numbers []int) []unix.SockFilter {
+// hidingProgram compares the number of a call with each, and answers with its error, or goes on behind that.
+func hidingProgram(calls map[int]int) []unix.SockFilter {
 	program := []unix.SockFilter{{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: numberAt}}
-	for i, number := range numbers {
-		program = append(program, unix.SockFilter{
-			Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, Jt: uint8(len(numbers) - i), K: uint32(number),
-		})
+	for number, errno := range calls {
+		program = append(program,
+			unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, Jf: 1, K: uint32(number)},
+			unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K, K: refusal | uint32(errno)})
 	}
-	return append(program,
-		unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K, K: letPass},
-		unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K, K: isMissing})
+	return append(program, unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K, K: letPass})
 }

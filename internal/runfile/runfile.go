@@ -54,9 +54,9 @@ type File struct {
 	Rlimits []Rlimit `json:"rlimits"`
 	Mounts  []Mount  `json:"mounts"`
 	Answer  Answer   `json:"answer"`
-	// Absent are numbers of system calls of which the agent hears that its kernel has none, for launchers whose own filter
-	// cannot say so.
-	Absent []int `json:"absent,omitempty"`
+	// Absent are system calls of which the agent hears that its kernel has none, or does not support them: by number, the
+	// error that it hears. It is for launchers whose own filter cannot say so.
+	Absent map[int]int `json:"absent,omitempty"`
 }
 
 // Rlimit is one resource limit, hard and soft alike. Name is one of RlimitNames.

@@ -63,6 +63,9 @@ func TestRefused(t *testing.T) {
 	}{
 		{func(f *runfile.File) { f.Version = 2 }, "version is 2"},
 		{func(f *runfile.File) { f.Nonce = "short" }, "nonce has 5 characters"},
+		{func(f *runfile.File) { f.Absent = map[int]int{-1: 38} }, "no number of a system call"},
+		{func(f *runfile.File) { f.Absent = map[int]int{435: 0} }, "no error"},
+		{func(f *runfile.File) { f.Absent = map[int]int{435: 4096} }, "no error"},
 		{func(f *runfile.File) { f.Nonce = "0123456789abcde\n" }, "not printable"},
 		{func(f *runfile.File) { f.Argv = nil }, "names no program"},
 		{func(f *runfile.File) { f.Argv[0] = "" }, "names no program"},

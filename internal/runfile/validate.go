@@ -31,16 +31,19 @@ func (f File) Validate() error {
 	return nil
 }
 
-// maxAbsent bounds a filter that has a step for each.
-const maxAbsent = 64
+// maxAbsent bounds a filter that has two steps for each, and maxErrno is the highest error that a kernel has.
+const (
+	maxAbsent = 64
+	maxErrno  = 4095
+)
 
 func (f File) validateAbsent() error {
 	if len(f.Absent) > maxAbsent {
 		return fmt.Errorf("%d system calls are absent and at most %d may be", len(f.Absent), maxAbsent)
 	}
-	for _, number := range f.Absent {
-		if number < 0 || number > 1<<16 {
-			return fmt.Errorf("%d is no number of a system call", number)
+	for number, errno := range f.Absent {
+		if number < 0 || number > 1<<16 || errno <= 0 || errno > maxErrno {
+			return fmt.Errorf("%d is no number of a system call, or %d no error", number, errno)
 		}
 	}
 	return nil

@@ -36,6 +36,8 @@ type Filter struct {
 	Arch string // as Go calls it
 	// Openat2 is for a runtime that cannot do without it behind the filter. It opens a hole: set-id files can be made.
 	Openat2 bool
+	// Unknown are calls that the runtime has no name for, so that it cannot let them in, nor say that there are none.
+	Unknown []string
 }
 
 // Rules are all that count, of every architecture.

@@ -120,6 +120,19 @@ func allowed(rules []Rule, name string, args ...uint64) bool {
 	})
 }
 
+// TestAbsentCalls: what a runtime has no name for is absent, with the number that it has here.
+func TestAbsentCalls(t *testing.T) {
+	for arch, fallocate := range map[string]int{"amd64": 285, "arm64": 47} {
+		all := Filter{Arch: arch, Unknown: []string{"fchmodat2", "mount"}}.Absent()
+		if all[452] != enosys || all[435] != enosys || all[fallocate] != eopnotsupp || all[0] != 0 {
+			t.Errorf("%s: absent are %v", arch, all)
+		}
+		if (Filter{Arch: arch}).Absent()[452] != 0 {
+			t.Errorf("%s: a call that the runtime knows is absent", arch)
+		}
+	}
+}
+
 // TestNothingThatOutlivesARunCanBeGivenToAFile: the second half of the numbers is what the kernel does not look at.
 func TestNothingThatOutlivesARunCanBeGivenToAFile(t *testing.T) {
 	rules := Filter{Arch: "amd64"}.Rules()

@@ -18,7 +18,7 @@ type Run struct {
 	Who    mounts.Identity
 	Spec   sandbox.Spec
 	Mounts []runfile.Mount // what init proves
-	Absent []int           // system calls that init says are missing
+	Absent map[int]int     // system calls that init says are missing
 }
 
 // Write fills the run directory, which belongs to the host, and is empty.

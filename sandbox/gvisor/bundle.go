@@ -5,6 +5,7 @@ package gvisor
 import (
 	"fmt"
 	"runtime"
+	"strings"
 	"syscall"
 
 	"github.com/opencontainers/runtime-spec/specs-go"
@@ -130,10 +131,15 @@ func hostMounts(binds []bind) []specs.Mount {
 }
 
 // ourFilter is what the agent may ask of its kernel.
-var ourFilter = seccomp.Filter{Arch: runtime.GOARCH}
+var ourFilter = seccomp.Filter{Arch: runtime.GOARCH, Unknown: unknown}
+
+// unknown are calls that gVisor has no name for. The C library takes EPERM of fchmodat2 for the file's, and gives up.
+var unknown = strings.Fields(`cachestat fchmodat2 futex_requeue futex_wait futex_waitv futex_wake getxattrat landlock_add_rule
+	landlock_create_ruleset landlock_restrict_self listxattrat mseal process_mrelease removexattrat setxattrat`)
 
 // filterOf is a filter in the runtime's words. gVisor refuses with EPERM only, so calls of which programs have to hear that
-// there are none pass here, and init's own filter says so (seccomp.Filter.Absent).
+// there are none pass here, and init's own filter says so (seccomp.Filter.Absent). The error of the filter that came last
+// is the one that counts.
 func filterOf(f seccomp.Filter) (*specs.LinuxSeccomp, error) {
 	p, err := f.Profile()
 	if err != nil {
