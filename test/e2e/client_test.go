@@ -72,7 +72,12 @@ const untilGo = "echo ready; while ! test -e go; do sleep 0.05; done; echo went"
 // The watcher is killed while one child runs and another one waits, and the client of the first is killed too.
 func TestClientsOutliveTheirWatcher(t *testing.T) {
 	t.Parallel() // most of it is waiting for three heartbeats
-	h := house.New(t, house.Plan{MaxRunning: 1})
+	house.Each(t, clientsOutliveTheirWatcher)
+}
+
+func clientsOutliveTheirWatcher(t *testing.T, sandbox string) {
+	t.Parallel()
+	h := house.New(t, house.Plan{Sandbox: sandbox, MaxRunning: 1})
 	running := parent(h, "spawn", "--wait", "--id", "running", "--", untilGo)
 	h.Says(house.Ask{ID: "running", Request: "running"}, "ready")
 	queued := parent(h, "spawn", "--wait", "--id", "queued", "--", "echo queued")
@@ -105,8 +110,10 @@ func TestClientsOutliveTheirWatcher(t *testing.T) {
 }
 
 // A later client cancels what an earlier one asked for; a second interrupt leaves at once, and leaves nothing.
-func TestClientsThatLeave(t *testing.T) {
-	h := house.New(t, house.Plan{})
+func TestClientsThatLeave(t *testing.T) { house.Each(t, clientsThatLeave) }
+
+func clientsThatLeave(t *testing.T, sandbox string) {
+	h := house.New(t, house.Plan{Sandbox: sandbox})
 	parent(h, "spawn", "--id", "s1", "--", "echo ready; exec sleep 1000").done(h, 0)
 	h.Says(house.Ask{ID: "s1"}, "ready")
 	parent(h, "cancel", "--wait", "s1").done(h, 0)
@@ -125,8 +132,10 @@ func TestClientsThatLeave(t *testing.T) {
 }
 
 // Clients whose contexts end at any moment of their runs leave nothing, whatever the watcher is writing just then.
-func TestClientsThatLeaveAtAnyMoment(t *testing.T) {
-	h := house.New(t, house.Plan{MaxRunning: 2})
+func TestClientsThatLeaveAtAnyMoment(t *testing.T) { house.Each(t, clientsThatLeaveAtAnyMoment) }
+
+func clientsThatLeaveAtAnyMoment(t *testing.T, sandbox string) {
+	h := house.New(t, house.Plan{Sandbox: sandbox, MaxRunning: 2})
 	client, err := manager.New(h.Outbox, manager.Options{})
 	h.Must(err)
 	defer client.Close()
@@ -163,7 +172,12 @@ func TestClientsThatLeaveAtAnyMoment(t *testing.T) {
 
 func TestClientsAreToldThatNobodyServes(t *testing.T) {
 	t.Parallel() // most of it is waiting for three heartbeats
-	h := house.New(t, house.Plan{})
+	house.Each(t, clientsAreToldThatNobodyServes)
+}
+
+func clientsAreToldThatNobodyServes(t *testing.T, sandbox string) {
+	t.Parallel()
+	h := house.New(t, house.Plan{Sandbox: sandbox})
 	h.Must(h.Signal(syscall.SIGTERM))
 	parent(h, "spawn", "--wait", "--", "true").done(h, 6)
 	stopped := parent(h, "list")
@@ -196,7 +210,6 @@ func TestClientsAreToldThatNobodyServes(t *testing.T) {
 // nothingIsLeft wants an outbox with nothing in it but the heartbeat and the workspaces, and no sandbox.
 func nothingIsLeft(h *house.House) {
 	h.Helper()
-	installation := h.Installation()
 	h.Eventually("nothing is left", func() bool {
 		entries, err := os.ReadDir(h.Outbox)
 		h.Must(err)
@@ -205,6 +218,6 @@ func nothingIsLeft(h *house.House) {
 				return false
 			}
 		}
-		return len(h.Engine.Containers(h, installation)) == 0
+		return len(h.Sandboxes()) == 0
 	})
 }

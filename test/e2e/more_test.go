@@ -15,9 +15,11 @@ import (
 	"torno/test/house"
 )
 
-func TestTwoOutboxes(t *testing.T) {
+func TestTwoOutboxes(t *testing.T) { house.Each(t, twoOutboxes) }
+
+func twoOutboxes(t *testing.T, sandbox string) {
 	second := filepath.Join(t.TempDir(), "second")
-	h := house.New(t, house.Plan{Extra: "  second:\n    dir: " + second + "\n    allow: [" + second + "/workspaces]\n    profiles: [sh]", Dirs: []string{second + "/workspaces"}})
+	h := house.New(t, house.Plan{Sandbox: sandbox, Extra: "  second:\n    dir: " + second + "\n    allow: [" + second + "/workspaces]\n    profiles: [sh]", Dirs: []string{second + "/workspaces"}})
 	// The same id in both, at the same time: an id is its parent's own.
 	a := h.Submit(house.Ask{ID: "s1", Task: "echo ready; while ! test -e go; do sleep 0.02; done; echo first"})
 	h.Says(a, "ready")
@@ -36,7 +38,11 @@ func TestTwoOutboxes(t *testing.T) {
 }
 
 func TestARequestThatIsStillBeingWritten(t *testing.T) {
-	h := house.New(t, house.Plan{})
+	house.Each(t, aRequestThatIsStillBeingWritten)
+}
+
+func aRequestThatIsStillBeingWritten(t *testing.T, sandbox string) {
+	h := house.New(t, house.Plan{Sandbox: sandbox})
 	a := h.Submit(house.Ask{ID: "whole", Task: "echo whole"})
 	h.Response(a)
 	body := bytes.ReplaceAll([]byte(h.Read(h.Path("request_whole.json"))), []byte("whole"), []byte("parts"))
@@ -102,8 +108,10 @@ func subagent(h *house.House, args ...string) (stdout, stderr string, code int) 
 	return out.String(), errs.String(), command.ProcessState.ExitCode()
 }
 
-func TestTheParentsCommand(t *testing.T) {
-	h := house.New(t, house.Plan{})
+func TestTheParentsCommand(t *testing.T) { house.Each(t, theParentsCommand) }
+
+func theParentsCommand(t *testing.T, sandbox string) {
+	h := house.New(t, house.Plan{Sandbox: sandbox})
 	out, errs, code := subagent(h, "spawn", "--wait", "--", "echo hello; echo there >file")
 	if code != 0 || out != "hello\n" {
 		t.Errorf("spawn --wait: %d, %q, %q", code, out, errs)

@@ -49,9 +49,9 @@ type parentResult struct {
 	Subagent string  `json:"subagent_id"`
 }
 
-func newMassgen(t *testing.T) *massgen {
+func newMassgen(t *testing.T, sandbox string) *massgen {
 	t.Helper()
-	house.NeedEngine(t)
+	house.Need(t, sandbox)
 	m := &massgen{python: needPython(t), uid: os.Getuid()}
 	root := t.TempDir()
 	if m.uid == 0 { // an agent in a container is not root
@@ -67,7 +67,7 @@ func newMassgen(t *testing.T) *massgen {
 		}
 	}
 	m.give(t, root)
-	m.House = house.New(t, house.Plan{Profiles: massgenProfile, Extra: fmt.Sprintf(
+	m.House = house.New(t, house.Plan{Sandbox: sandbox, Profiles: massgenProfile, Extra: fmt.Sprintf(
 		"  massgen:\n    dir: %s\n    allow: [%s]\n    profiles: [massgen]\n", m.delegation, project)})
 	script, err := os.ReadFile("testdata/massgen_client.py")
 	m.Must(err)
@@ -136,7 +136,6 @@ func (m *massgen) tell(story string, into any) {
 func (m *massgen) left() {
 	m.Helper()
 	var names []string
-	installation := m.Installation()
 	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) {
 		names = nil
 		entries, err := os.ReadDir(m.delegation)
@@ -146,7 +145,7 @@ func (m *massgen) left() {
 				names = append(names, e.Name())
 			}
 		}
-		sandboxes := len(m.Engine.Containers(m, installation))
+		sandboxes := len(m.Sandboxes())
 		if len(names)+sandboxes == 0 {
 			return
 		}
@@ -168,8 +167,10 @@ func (m *massgen) workspace(id string) string {
 	return filepath.Join(m.workspaces, "subagents", id, "workspace")
 }
 
-func TestMassGenSpawns(t *testing.T) {
-	m := newMassgen(t)
+func TestMassGenSpawns(t *testing.T) { house.Each(t, massGenSpawns) }
+
+func massGenSpawns(t *testing.T, sandbox string) {
+	m := newMassgen(t, sandbox)
 	var reader, failing parentResult
 	m.tell("spawn", &reader)
 	workspace := m.workspace("reader")
@@ -194,7 +195,11 @@ func TestMassGenSpawns(t *testing.T) {
 }
 
 func TestMassGenCancelsAndUsesTheIDAgain(t *testing.T) {
-	m := newMassgen(t)
+	house.Each(t, massGenCancelsAndUsesTheIDAgain)
+}
+
+func massGenCancelsAndUsesTheIDAgain(t *testing.T, sandbox string) {
+	m := newMassgen(t, sandbox)
 	var r struct {
 		Cancelled    map[string]any
 		Ended, Again parentResult
@@ -208,8 +213,10 @@ func TestMassGenCancelsAndUsesTheIDAgain(t *testing.T) {
 	m.left()
 }
 
-func TestMassGenGivesUpAtItsTimeout(t *testing.T) {
-	m := newMassgen(t)
+func TestMassGenGivesUpAtItsTimeout(t *testing.T) { house.Each(t, massGenGivesUpAtItsTimeout) }
+
+func massGenGivesUpAtItsTimeout(t *testing.T, sandbox string) {
+	m := newMassgen(t, sandbox)
 	var r struct{ Late, Silent, Done parentResult }
 	m.tell("timeout", &r)
 	m.saw(r.Late, "partial", "draft", "Subagent exceeded timeout of 3 seconds")
@@ -221,8 +228,10 @@ func TestMassGenGivesUpAtItsTimeout(t *testing.T) {
 	m.left()
 }
 
-func TestMassGenSpawnsThreeInParallel(t *testing.T) {
-	m := newMassgen(t)
+func TestMassGenSpawnsThreeInParallel(t *testing.T) { house.Each(t, massGenSpawnsThreeInParallel) }
+
+func massGenSpawnsThreeInParallel(t *testing.T, sandbox string) {
+	m := newMassgen(t, sandbox)
 	var all []parentResult
 	m.tell("parallel", &all)
 	if len(all) != 3 {

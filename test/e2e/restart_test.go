@@ -2,25 +2,23 @@ package e2e
 
 import (
 	"os"
-	"slices"
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"torno/delegation"
 	"torno/test/house"
 )
 
-func TestARunOutlivesItsWatcher(t *testing.T) {
-	h := house.New(t, house.Plan{})
-	since := time.Now().Unix()
+func TestARunOutlivesItsWatcher(t *testing.T) { house.Each(t, aRunOutlivesItsWatcher) }
+
+func aRunOutlivesItsWatcher(t *testing.T, sandbox string) {
+	h := house.New(t, house.Plan{Sandbox: sandbox})
 	a := h.Submit(house.Ask{ID: "s1", Task: "echo ready; while ! test -e go; do sleep 0.02; done; echo done"})
 	h.Says(a, "ready")
-	installation := h.Installation()
 	h.Signal(syscall.SIGKILL)
-	if n := len(h.Engine.Containers(t, installation)); n != 1 {
-		t.Fatalf("%d containers after the kill, want the child's", n)
+	if n := len(h.Sandboxes()); n != 1 {
+		t.Fatalf("%d sandboxes after the kill, want the child's", n)
 	}
 	h.Start()
 	h.Touch("workspaces/s1/go")
@@ -30,33 +28,38 @@ func TestARunOutlivesItsWatcher(t *testing.T) {
 		t.Errorf("the tail is %q, the answer %q", resp.StdoutTail, h.Read(a.Answer))
 	}
 	h.Want(h.Run(house.Ask{ID: "s2", Task: "true"}), delegation.StatusCompleted, delegation.ReasonExited, 0)
-	h.Eventually("no sandbox is left", func() bool { return len(h.Engine.Containers(t, installation)) == 0 })
-	creates := 0
-	for run, actions := range h.Engine.Events(t, installation, since, time.Now().Unix()+1) {
-		if len(run) == 32 && slices.Contains(actions, "create") { // a key; the trials of a start carry none
-			creates++
-		}
+	h.Eventually("no sandbox is left", func() bool { return len(h.Sandboxes()) == 0 })
+	starts := h.Starts()
+	if len(starts) != 2 {
+		t.Errorf("two runs are %d keys: %v", len(starts), starts)
 	}
-	if creates != 2 {
-		t.Errorf("the engine created %d containers for two runs", creates)
+	for run, n := range starts {
+		if n != 1 {
+			t.Errorf("run %s was started %d times", run, n)
+		}
 	}
 }
 
 func TestASandboxThatIsGoneWhenTheWatcherComesBackIsLost(t *testing.T) {
-	h := house.New(t, house.Plan{})
+	house.Each(t, aSandboxThatIsGoneWhenTheWatcherComesBackIsLost)
+}
+
+func aSandboxThatIsGoneWhenTheWatcherComesBackIsLost(t *testing.T, sandbox string) {
+	h := house.New(t, house.Plan{Sandbox: sandbox})
 	a := h.Submit(house.Ask{ID: "s1", Task: "echo ready; exec sleep 1000"})
 	h.Says(a, "ready")
-	left := h.Engine.Containers(t, h.Installation())
 	h.Signal(syscall.SIGKILL)
-	for _, c := range left {
-		h.Engine.Remove(t, c.ID)
+	for _, s := range h.Sandboxes() {
+		h.RemoveSandbox(s)
 	}
 	h.Start()
 	h.Want(h.Response(a), delegation.StatusError, delegation.ReasonLost, -1)
 }
 
-func TestTwoInstallationsOnOneEngine(t *testing.T) {
-	one, two := house.New(t, house.Plan{}), house.New(t, house.Plan{})
+func TestTwoInstallationsOnOneEngine(t *testing.T) { house.Each(t, twoInstallationsOnOneEngine) }
+
+func twoInstallationsOnOneEngine(t *testing.T, sandbox string) {
+	one, two := house.New(t, house.Plan{Sandbox: sandbox}), house.New(t, house.Plan{Sandbox: sandbox})
 	a := one.Submit(house.Ask{ID: "s1", Task: "echo ready; while ! test -e go; do sleep 0.02; done; echo survived"})
 	one.Says(a, "ready")
 	two.Want(two.Run(house.Ask{ID: "s1", Task: "echo mine"}), delegation.StatusCompleted, delegation.ReasonExited, 0)
@@ -70,8 +73,10 @@ func TestTwoInstallationsOnOneEngine(t *testing.T) {
 	}
 }
 
-func TestShutdownAnswersEverybody(t *testing.T) {
-	h := house.New(t, house.Plan{MaxRunning: 1})
+func TestShutdownAnswersEverybody(t *testing.T) { house.Each(t, shutdownAnswersEverybody) }
+
+func shutdownAnswersEverybody(t *testing.T, sandbox string) {
+	h := house.New(t, house.Plan{Sandbox: sandbox, MaxRunning: 1})
 	running := h.Submit(house.Ask{ID: "running", Task: "echo ready; exec sleep 1000"})
 	h.Says(running, "ready")
 	queued := h.Submit(house.Ask{ID: "queued", Task: "echo never"})
@@ -83,8 +88,10 @@ func TestShutdownAnswersEverybody(t *testing.T) {
 	h.Want(h.Response(queued), delegation.StatusCancelled, delegation.ReasonShutdown, -1)
 }
 
-func TestAnUpgradeCostsNoRun(t *testing.T) {
-	h := house.New(t, house.Plan{Shutdown: "keep"})
+func TestAnUpgradeCostsNoRun(t *testing.T) { house.Each(t, anUpgradeCostsNoRun) }
+
+func anUpgradeCostsNoRun(t *testing.T, sandbox string) {
+	h := house.New(t, house.Plan{Sandbox: sandbox, Shutdown: "keep"})
 	a := h.Submit(house.Ask{ID: "s1", Task: "echo ready; while ! test -e go; do sleep 0.02; done; echo done"})
 	h.Says(a, "ready")
 	if err := h.Signal(syscall.SIGTERM); err != nil {
@@ -102,8 +109,10 @@ func TestAnUpgradeCostsNoRun(t *testing.T) {
 	}
 }
 
-func TestANewConfigurationCostsNoRun(t *testing.T) {
-	h := house.New(t, house.Plan{})
+func TestANewConfigurationCostsNoRun(t *testing.T) { house.Each(t, aNewConfigurationCostsNoRun) }
+
+func aNewConfigurationCostsNoRun(t *testing.T, sandbox string) {
+	h := house.New(t, house.Plan{Sandbox: sandbox})
 	a := h.Submit(house.Ask{ID: "s1", Task: "echo ready; while ! test -e go; do sleep 0.02; done; echo done"})
 	h.Says(a, "ready")
 	was := h.Read(h.Config)

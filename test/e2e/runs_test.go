@@ -14,8 +14,10 @@ import (
 	"torno/test/house"
 )
 
-func TestThreeAtOnce(t *testing.T) {
-	h := house.New(t, house.Plan{})
+func TestThreeAtOnce(t *testing.T) { house.Each(t, threeAtOnce) }
+
+func threeAtOnce(t *testing.T, sandbox string) {
+	h := house.New(t, house.Plan{Sandbox: sandbox})
 	var asks []house.Ask
 	for i := range 3 {
 		// Each waits until all three are there, so they prove that they run at the same time.
@@ -41,11 +43,13 @@ func TestThreeAtOnce(t *testing.T) {
 			}
 		}
 	}
-	h.Eventually("the sandboxes are removed", func() bool { return len(h.Engine.Containers(t, h.Installation())) == 0 })
+	h.Eventually("the sandboxes are removed", func() bool { return len(h.Sandboxes()) == 0 })
 }
 
-func TestHowARunCanEnd(t *testing.T) {
-	h := house.New(t, house.Plan{})
+func TestHowARunCanEnd(t *testing.T) { house.Each(t, howARunCanEnd) }
+
+func howARunCanEnd(t *testing.T, sandbox string) {
+	h := house.New(t, house.Plan{Sandbox: sandbox})
 	for name, c := range map[string]struct {
 		task   string
 		status delegation.Status
@@ -71,8 +75,10 @@ func TestHowARunCanEnd(t *testing.T) {
 }
 
 // TestOutOfMemory asks three times at most: the engine can lose the news when the end overtakes it.
-func TestOutOfMemory(t *testing.T) {
-	h := house.New(t, house.Plan{})
+func TestOutOfMemory(t *testing.T) { house.Each(t, outOfMemory) }
+
+func outOfMemory(t *testing.T, sandbox string) {
+	h := house.New(t, house.Plan{Sandbox: sandbox})
 	for i := range 3 {
 		resp := h.Run(house.Ask{ID: fmt.Sprint("hog", i), Task: "exec tail /dev/zero"})
 		if resp.Reason == delegation.ReasonOutOfMemory {
@@ -84,8 +90,10 @@ func TestOutOfMemory(t *testing.T) {
 	t.Error("no response says that memory ended the run")
 }
 
-func TestATaskOfAMegabyte(t *testing.T) {
-	h := house.New(t, house.Plan{})
+func TestATaskOfAMegabyte(t *testing.T) { house.Each(t, aTaskOfAMegabyte) }
+
+func aTaskOfAMegabyte(t *testing.T, sandbox string) {
+	h := house.New(t, house.Plan{Sandbox: sandbox})
 	task := "echo begin\n" + strings.Repeat("# "+strings.Repeat("x", 1021)+"\n", 1024) + "echo end\n"
 	resp := h.Run(house.Ask{ID: "big", Task: task})
 	h.Want(resp, delegation.StatusCompleted, delegation.ReasonExited, 0)
@@ -94,8 +102,10 @@ func TestATaskOfAMegabyte(t *testing.T) {
 	}
 }
 
-func TestAGigabyteOfOutput(t *testing.T) {
-	h := house.New(t, house.Plan{})
+func TestAGigabyteOfOutput(t *testing.T) { house.Each(t, aGigabyteOfOutput) }
+
+func aGigabyteOfOutput(t *testing.T, sandbox string) {
+	h := house.New(t, house.Plan{Sandbox: sandbox})
 	before := h.Memory()
 	a := h.Submit(house.Ask{ID: "flood", Task: "yes 0123456789abcdef0123456789abcdef | head -c 1073741824; echo; echo the end", Timeout: 250})
 	h.Within(4*time.Minute, "the flood is over", func() bool { return h.Exists("response_flood.json") }) // the engine is what takes long
@@ -128,8 +138,10 @@ func TestAGigabyteOfOutput(t *testing.T) {
 	}
 }
 
-func TestDeadline(t *testing.T) {
-	h := house.New(t, house.Plan{})
+func TestDeadline(t *testing.T) { house.Each(t, deadline) }
+
+func deadline(t *testing.T, sandbox string) {
+	h := house.New(t, house.Plan{Sandbox: sandbox})
 	begin := time.Now()
 	resp := h.Run(house.Ask{ID: "late", Task: "echo begun; exec sleep 1000", Timeout: 1})
 	h.Want(resp, delegation.StatusTimeout, delegation.ReasonDeadline, -1)
@@ -140,8 +152,10 @@ func TestDeadline(t *testing.T) {
 	h.Want(stubborn, delegation.StatusTimeout, delegation.ReasonDeadline, -1)
 }
 
-func TestCancel(t *testing.T) {
-	h := house.New(t, house.Plan{MaxRunning: 1})
+func TestCancel(t *testing.T) { house.Each(t, cancel) }
+
+func cancel(t *testing.T, sandbox string) {
+	h := house.New(t, house.Plan{Sandbox: sandbox, MaxRunning: 1})
 	running := h.Submit(house.Ask{ID: "running", Task: "trap 'echo saved; exit 0' INT; echo ready; while :; do sleep 0.05; done"})
 	h.Says(running, "ready")
 	queued := h.Submit(house.Ask{ID: "queued", Task: "echo never"})
@@ -154,17 +168,19 @@ func TestCancel(t *testing.T) {
 	if !strings.Contains(resp.StdoutTail, "saved") {
 		t.Errorf("the agent had no time to save: %q", resp.StdoutTail)
 	}
-	for _, c := range h.Engine.Containers(t, h.Installation()) {
-		if c.State == "running" {
-			t.Errorf("cancelled is said while %v runs", c.Names)
+	for _, s := range h.Sandboxes() {
+		if s.Running {
+			t.Errorf("cancelled is said while %s runs", s.ID)
 		}
 	}
 	h.Eventually("the sentinels are spent", func() bool { return !h.Exists("cancel_running") && !h.Exists("cancel_queued") })
 }
 
 // TestCancelOfOneThatIsEnding cancels a run whose time is up and whose agent is on its way out: the first cause wins.
-func TestCancelOfOneThatIsEnding(t *testing.T) {
-	h := house.New(t, house.Plan{})
+func TestCancelOfOneThatIsEnding(t *testing.T) { house.Each(t, cancelOfOneThatIsEnding) }
+
+func cancelOfOneThatIsEnding(t *testing.T, sandbox string) {
+	h := house.New(t, house.Plan{Sandbox: sandbox})
 	a := h.Submit(house.Ask{ID: "s1", Timeout: 1, Task: "trap 'echo ending; while ! test -e go; do sleep 0.02; done; exit 0' TERM; while :; do sleep 0.05; done"})
 	h.Says(a, "ending")
 	h.Touch("cancel_s1")
@@ -174,8 +190,10 @@ func TestCancelOfOneThatIsEnding(t *testing.T) {
 	h.Eventually("the sentinel does not outlive the request", func() bool { return !h.Exists("cancel_s1") && !h.Exists("response_s1.json") })
 }
 
-func TestTheSameIDTenTimes(t *testing.T) {
-	h := house.New(t, house.Plan{})
+func TestTheSameIDTenTimes(t *testing.T) { house.Each(t, theSameIDTenTimes) }
+
+func theSameIDTenTimes(t *testing.T, sandbox string) {
+	h := house.New(t, house.Plan{Sandbox: sandbox})
 	first := h.Submit(house.Ask{ID: "s1", Request: "r0", Task: "echo ready; exec sleep 1000"})
 	h.Says(first, "ready")
 	for i := 1; i < 10; i++ {
@@ -188,8 +206,10 @@ func TestTheSameIDTenTimes(t *testing.T) {
 	}
 }
 
-func TestContextAndWorkspaceFromOutside(t *testing.T) {
-	h := house.New(t, house.Plan{})
+func TestContextAndWorkspaceFromOutside(t *testing.T) { house.Each(t, contextAndWorkspaceFromOutside) }
+
+func contextAndWorkspaceFromOutside(t *testing.T, sandbox string) {
+	h := house.New(t, house.Plan{Sandbox: sandbox})
 	shared := filepath.Join(h.Dir, "shared")
 	h.Must(os.WriteFile(filepath.Join(shared, "notes"), []byte("remember\n"), 0o644))
 	resp := h.Run(house.Ask{ID: "reader", Context: []string{shared}, Task: fmt.Sprintf("cat %[1]s/notes; touch %[1]s/x 2>/dev/null && echo WRITABLE; pwd", shared)})
@@ -213,8 +233,10 @@ func TestContextAndWorkspaceFromOutside(t *testing.T) {
 	}
 }
 
-func TestTheClientGoesAway(t *testing.T) {
-	h := house.New(t, house.Plan{})
+func TestTheClientGoesAway(t *testing.T) { house.Each(t, theClientGoesAway) }
+
+func theClientGoesAway(t *testing.T, sandbox string) {
+	h := house.New(t, house.Plan{Sandbox: sandbox})
 	a := h.Submit(house.Ask{ID: "s1", Task: "echo ready; exec sleep 1000"})
 	h.Says(a, "ready")
 	h.Must(os.Remove(h.Path("request_s1.json")))
@@ -226,7 +248,7 @@ func TestTheClientGoesAway(t *testing.T) {
 				return false
 			}
 		}
-		return len(h.Engine.Containers(t, h.Installation())) == 0
+		return len(h.Sandboxes()) == 0
 	})
 	run, err := h.Client.Run(t.Context(), "s1")
 	h.Must(err)
@@ -235,8 +257,10 @@ func TestTheClientGoesAway(t *testing.T) {
 	}
 }
 
-func TestOutputIsSeenLive(t *testing.T) {
-	h := house.New(t, house.Plan{})
+func TestOutputIsSeenLive(t *testing.T) { house.Each(t, outputIsSeenLive) }
+
+func outputIsSeenLive(t *testing.T, sandbox string) {
+	h := house.New(t, house.Plan{Sandbox: sandbox})
 	a := h.Submit(house.Ask{ID: "s1", Task: "echo one; while ! test -e go; do sleep 0.02; done; echo two"})
 	h.Eventually("a segment shows it", func() bool {
 		names, err := filepath.Glob(h.Path("events_s1.*.jsonl"))

@@ -21,7 +21,7 @@ func Main(m *testing.M, tags ...string) int {
 	}
 	defer os.RemoveAll(dir)
 	bin = dir
-	for _, name := range []string{"watcher", "subagent", "sandbox-init"} {
+	for _, name := range []string{"watcher", "subagent", "sandbox-init", Keeper} {
 		command := exec.Command("go", "build", "-trimpath", "-tags", strings.Join(tags, ","), "-ldflags=-s -w", "-o", Program(name), "torno/cmd/"+name)
 		command.Env = append(os.Environ(), "CGO_ENABLED=0")
 		if out, err := command.CombinedOutput(); err != nil {
@@ -29,7 +29,23 @@ func Main(m *testing.M, tags ...string) int {
 			return 1
 		}
 	}
+	if err := linkRunsc(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
 	return m.Run()
+}
+
+// linkRunsc has gVisor beside the others, where it was built: that takes minutes.
+func linkRunsc() error {
+	built, err := filepath.Abs(filepath.Join("..", "..", "bin", runsc))
+	if err != nil {
+		return err
+	}
+	if _, err := os.Stat(built); err != nil {
+		return nil // NeedGVisor says so
+	}
+	return os.Symlink(built, Program(runsc))
 }
 
 // Program is the path of a program that Main has built.

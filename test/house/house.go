@@ -6,11 +6,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"sync"
 	"syscall"
 	"testing"
-	"text/template"
 
 	"torno/internal/control"
 )
@@ -26,6 +24,7 @@ type House struct {
 	Client *control.Client
 	Env    []string // more environment for the watchers that Start starts
 
+	yard    yard
 	mu      sync.Mutex
 	log     bytes.Buffer
 	process *exec.Cmd
@@ -33,15 +32,11 @@ type House struct {
 }
 
 // New lays everything out and starts a watcher. When the test ends the watcher is told to end, and nothing of its
-// installation may be left on the engine or mounted.
+// installation may be left on the machine.
 func New(t testing.TB, p Plan) *House {
 	t.Helper()
 	h := &House{TB: t, Dir: t.TempDir()}
-	if p.Engine != nil {
-		h.Engine = *p.Engine
-	} else {
-		h.Engine = NeedEngine(t)
-	}
+	h.needYard(p)
 	h.Outbox = cmp.Or(p.Outbox, filepath.Join(h.Dir, "outbox"))
 	h.Mkdir(filepath.Join(h.Outbox, "workspaces"))
 	h.Mkdir(filepath.Join(h.Dir, "shared"))
@@ -54,11 +49,7 @@ func New(t testing.TB, p Plan) *House {
 		h.Mkdir(dir)
 	}
 	h.Config = filepath.Join(h.Dir, "torno.yaml")
-	var text bytes.Buffer
-	h.Must(template.Must(template.New("").Parse(configuration)).Execute(&text, map[string]any{
-		"Dir": h.Dir, "State": h.State, "Outbox": h.Outbox, "Bin": bin, "Plan": p,
-	}))
-	h.Must(os.WriteFile(h.Config, text.Bytes(), 0o600))
+	h.Must(os.WriteFile(h.Config, h.configure(p), 0o600))
 	h.Client = control.Dial(h.State)
 	t.Cleanup(h.tearDown)
 	if !p.Later {
@@ -69,18 +60,10 @@ func New(t testing.TB, p Plan) *House {
 
 // Beside is the view of another parent, whose outbox is served by the same watcher.
 func (h *House) Beside(outbox string) *House {
-	return &House{TB: h.TB, Engine: h.Engine, Dir: h.Dir, Outbox: outbox, Client: h.Client}
+	return &House{TB: h.TB, Engine: h.Engine, Dir: h.Dir, Outbox: outbox, Client: h.Client, yard: h.yard}
 }
 
-// Installation is the id that everything the watcher makes carries.
-func (h *House) Installation() string {
-	h.Helper()
-	status, err := h.Client.Status(h.Context())
-	h.Must(err)
-	return status.Installation
-}
-
-// tearDown ends the watcher, purges, and demands that nothing is left on the engine.
+// tearDown ends the watcher, purges, and demands that nothing is left on the machine.
 func (h *House) tearDown() {
 	if h.process != nil {
 		if err := h.Signal(syscall.SIGTERM); err != nil {
@@ -90,10 +73,8 @@ func (h *House) tearDown() {
 	if out, err := exec.Command(Program("watcher"), "purge", "--yes", "--config", h.Config).CombinedOutput(); err != nil {
 		h.Errorf("purge: %v\n%s", err, out)
 	}
-	for _, c := range h.Engine.Containers(h, "") {
-		if strings.Contains(h.Said(), c.Labels["torno.installation"]) {
-			h.Errorf("the container %v is left", c.Names)
-		}
+	for _, what := range h.yard.left() {
+		h.Errorf("left behind: %s", what)
 	}
 	mounts, err := os.ReadFile("/proc/self/mountinfo")
 	if err == nil && bytes.Contains(mounts, []byte(h.Dir)) {

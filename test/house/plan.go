@@ -1,7 +1,15 @@
 package house
 
+import (
+	"bytes"
+	"cmp"
+	"regexp"
+	"text/template"
+)
+
 // Plan is what stories change in the configuration.
 type Plan struct {
+	Sandbox    string // the launcher of all profiles; "" is Docker
 	MaxRunning int
 	Allow      []string // more roots for workspaces
 	Extra      string   // more of the default outbox
@@ -27,11 +35,13 @@ log: {format: text, level: debug}
 init: {{.Bin}}/sandbox-init
 {{.Plan.Top}}
 {{with .Plan.Host}}docker: {host: "{{.}}"}{{end}}
+{{with .Keeper}}gvisor: {keeper: "{{.}}"}{{end}}
 profiles:
   sh:
+    sandbox: {{.Sandbox}}
     limits: {memory: 256MiB, tmp: 64MiB, home: 64MiB, log: 1MiB, pids: 128}
     timeout: {default: 30s, min: 1s, max: 5m}
-{{.Plan.Profiles}}
+{{.Profiles}}
 outboxes:
   main:
     dir: {{.Outbox}}
@@ -40,3 +50,21 @@ outboxes:
     profiles: [sh{{.Plan.Offers}}]
 {{.Plan.Extra}}
 `
+
+// profile is where one begins, among other keys of the configuration.
+var profile = regexp.MustCompile(`(?m)^  [a-z]+:$`)
+
+// configure writes the configuration of a plan.
+func (h *House) configure(p Plan) []byte {
+	h.Helper()
+	sandbox, keeper := cmp.Or(p.Sandbox, Docker), ""
+	if boxes, ok := h.yard.(*boxYard); ok {
+		keeper = boxes.count()
+	}
+	var text bytes.Buffer
+	h.Must(template.Must(template.New("").Parse(configuration)).Execute(&text, map[string]any{
+		"Dir": h.Dir, "State": h.State, "Outbox": h.Outbox, "Bin": bin, "Plan": p, "Sandbox": sandbox, "Keeper": keeper,
+		"Profiles": profile.ReplaceAllString(p.Profiles, "$0\n    sandbox: "+sandbox),
+	}))
+	return text.Bytes()
+}

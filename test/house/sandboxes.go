@@ -1,0 +1,117 @@
+package house
+
+import (
+	"os"
+	"regexp"
+	"runtime"
+	"testing"
+)
+
+// The launchers that a plan can name.
+const (
+	Docker = "docker"
+	GVisor = "gvisor"
+)
+
+// Each tells a story with every launcher. One that this machine cannot have is skipped loudly.
+func Each(t *testing.T, story func(t *testing.T, sandbox string)) {
+	t.Helper()
+	for _, sandbox := range []string{Docker, GVisor} {
+		t.Run(sandbox, func(t *testing.T) { story(t, sandbox) })
+	}
+}
+
+// Sandbox is what an installation has of one run.
+type Sandbox struct {
+	ID      string // the engine's, or the box's
+	Run     string // the key's hash
+	Running bool
+}
+
+// yard is where the sandboxes of a house are. It is looked at from outside, without the product's launchers.
+type yard interface {
+	// sandboxes are all that there are, whatever became of them.
+	sandboxes() []Sandbox
+	// remove takes one away, as somebody does who does not ask the watcher.
+	remove(Sandbox)
+	// starts are how often each key was started.
+	starts() map[string]int
+	// left says what is there that a purge should have removed.
+	left() []string
+}
+
+// Sandboxes are those that the installation has.
+func (h *House) Sandboxes() []Sandbox { h.Helper(); return h.yard.sandboxes() }
+
+// RemoveSandbox takes one away behind the watcher's back.
+func (h *House) RemoveSandbox(s Sandbox) { h.Helper(); h.yard.remove(s) }
+
+// Starts are how often each key was started, as those have seen it who did.
+func (h *House) Starts() map[string]int { h.Helper(); return h.yard.starts() }
+
+var greeting = regexp.MustCompile(`installation=([0-9a-f]{16})\b`)
+
+// Installation is the id that everything the watcher makes carries.
+func (h *House) Installation() (id string) {
+	h.Helper()
+	h.Eventually("the watcher says what it serves", func() bool { id = h.installation(); return id != "" })
+	return id
+}
+
+// installation is "" when no watcher has come as far as to say it.
+func (h *House) installation() string {
+	if found := greeting.FindStringSubmatch(h.Said()); found != nil {
+		return found[1]
+	}
+	return ""
+}
+
+// needYard makes sure that there can be sandboxes.
+func (h *House) needYard(p Plan) {
+	h.Helper()
+	if p.Sandbox == GVisor {
+		NeedGVisor(h)
+		h.yard = &boxYard{House: h}
+		return
+	}
+	if p.Engine != nil {
+		h.Engine = *p.Engine
+	} else {
+		h.Engine = NeedEngine(h)
+	}
+	h.yard = newEngineYard(h)
+}
+
+// Need skips loudly where a launcher cannot be had, and fails in CI.
+func Need(t testing.TB, sandbox string) {
+	t.Helper()
+	if sandbox == GVisor {
+		NeedGVisor(t)
+	} else {
+		NeedEngine(t)
+	}
+}
+
+// NeedGVisor skips loudly where there is no gVisor, and fails in CI.
+func NeedGVisor(t testing.TB) {
+	t.Helper()
+	switch why := noGVisor(); {
+	case testing.Short():
+		t.Skip("NOT SHOWN HERE: -short leaves real sandboxes out")
+	case why == "":
+	case os.Getenv("CI") == "true":
+		t.Fatal("in CI nothing that matters is skipped:", why)
+	default:
+		t.Skip("NOT SHOWN HERE:", why)
+	}
+}
+
+func noGVisor() string {
+	if runtime.GOOS != "linux" {
+		return "gVisor works on Linux only"
+	}
+	if _, err := os.Stat(Program(runsc)); err != nil {
+		return "there is no bin/runsc; `make build` makes it"
+	}
+	return ""
+}
