@@ -6,14 +6,16 @@ import (
 	"torno/sandbox"
 	"torno/sandbox/gvisor"
 	"torno/sandbox/sandboxtest"
+	"torno/test/weak"
 )
 
 func TestContract(t *testing.T) {
 	h := newHouse(t)
 	sandboxtest.Suite(t, sandboxtest.Harness{
-		Name:  "gvisor by handle",
-		New:   func(_ *testing.T, base, installation string) sandbox.Launcher { return h.launch(base, installation) },
-		Crash: func(l sandbox.Launcher) { h.crash(l.(*gvisor.Launcher)) },
-		Real:  true,
+		Name:     "gvisor by handle",
+		New:      func(_ *testing.T, base, installation string) sandbox.Launcher { return h.launch(base, installation) },
+		Crash:    func(l sandbox.Launcher) { h.crash(l.(*gvisor.Launcher)) },
+		Controls: weak.Controls,
+		Real:     true,
 	})
 }

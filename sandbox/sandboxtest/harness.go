@@ -39,6 +39,8 @@ type Controls struct {
 	Ground inside.Ground
 	// Try runs the prober in every place, and tells what came of it by what is taken away there.
 	Try func(ground string) map[string][]inside.Outcome
+	// Run runs the prober in the place that has every power and no filter.
+	Run func(args ...string)
 }
 
 // suite is one launcher under test.

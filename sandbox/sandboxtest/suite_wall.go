@@ -19,6 +19,8 @@ import (
 var wallCases = []testCase{
 	{"what an agent finds", whatAgentFinds},
 	{"what an agent tries", whatAgentTries},
+	{"what an agent leaves on the host", whatAgentLeaves},
+	{"whose kernel answers", whoseKernel},
 	{"init cannot be harmed", initUnharmed},
 	{"user namespaces and mounts are denied to tools", toolsDenied},
 	{"a workspace that is swapped before the start", swappedWorkspace},
@@ -87,7 +89,9 @@ func whatAgentTries(b *bench) {
 	}
 	ground.Dir = "/workspace/weak"
 	column, _, _ := strings.Cut(b.suite.Name, " ")
-	verdict.Judge(b.T, verdict.Case{Where: b.suite.Name, Column: column, Strong: strong, Weak: controls.Try(encode(b, ground))})
+	verdict.Judge(b.T, verdict.Case{
+		Where: b.suite.Name, Column: column, OwnKernel: b.ownKernel(), Strong: strong, Weak: controls.Try(encode(b, ground)),
+	})
 }
 
 func encode(b *bench, ground inside.Ground) string {

@@ -6,6 +6,7 @@
 //	prober look DIR…        what is to be seen here, as an inside.Report; DIRs are private, so what is in them does not count
 //	prober try GROUND       everything that must not work, as inside.Outcomes; GROUND is an inside.Ground
 //	prober network GROUND   the same, in a network that is made open before
+//	prober leave DIR        try to leave there what the host should not find
 //	prober stay             be a neighbour: say how to be reached, as an inside.Neighbour, and stay
 //	prober exhaust TAKINGS  take as much of each of inside.Takings as there is, one after another
 //	prober beat             start programs, and say how long that takes, as inside.Beats
@@ -45,6 +46,8 @@ func run(what string, args []string) error {
 		return try(args[0])
 	case "network":
 		return tryInNetwork(args[0])
+	case "leave":
+		return inside.Leave(args[0])
 	case "stay":
 		return stay()
 	case "exhaust":

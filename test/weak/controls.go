@@ -17,6 +17,11 @@ func Controls(t *testing.T, dir string) sandboxtest.Controls {
 	p := New(t, dir)
 	return sandboxtest.Controls{
 		Ground: inside.Ground{Socket: p.socket(), Neighbour: p.neighbour()},
+		Run: func(args ...string) {
+			if said, code := p.Run(p.Unwalled(), append([]string{"/workspace/prober"}, args...)...); code != 0 {
+				p.Errorf("the prober failed in a weak container: exit %d, %q", code, said)
+			}
+		},
 		Try: func(ground string) map[string][]inside.Outcome {
 			return map[string][]inside.Outcome{
 				"no filter, every power": p.outcomes(p.Unwalled(), "try", ground),

@@ -71,6 +71,9 @@ func typeIn(*Ground) error {
 	return onTerminal(func(terminal uintptr) error {
 		character := []byte{0}
 		_, _, errno := unix.Syscall(unix.SYS_IOCTL, terminal, unix.TIOCSTI, uintptr(unsafe.Pointer(&character[0])))
+		if errno == unix.ENOTTY { // a kernel that has no such thing
+			return errno
+		}
 		return verdictOf(errno)
 	})
 }

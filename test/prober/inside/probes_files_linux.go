@@ -37,6 +37,7 @@ func fileProbes() []probe {
 		}},
 		{"C19", "the host's passwords", optional(opens(unix.O_RDONLY, "/etc/shadow", "/etc/gshadow"))},
 		{"C19", "the host's own directories", lists("/root", "/var", "/opt", "/srv", "/boot", "/mnt", "/media")},
+		{"X7", "space in the workspace without writing", onFile(func(fd int) error { return unix.Fallocate(fd, 0, 0, 1<<16) })},
 		{"C19", "write the system's programs", write("/usr/bin/env", "/bin/sh", "/usr/bin", "/etc/passwd")},
 		{"C19", "make a file beside the workspace", makes("/torno-probe", "/usr/torno-probe", "/etc/torno-probe", "/run/torno-probe", "/var/torno-probe")},
 	}

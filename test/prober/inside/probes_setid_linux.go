@@ -10,9 +10,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+var setIDModes = map[string]uint32{"setuid": unix.S_ISUID, "setgid": unix.S_ISGID, "both": unix.S_ISUID | unix.S_ISGID}
+
 // setIDProbes are the ways to a file that runs with its owner's rights.
 func setIDProbes() (all []probe) {
-	for name, mode := range map[string]uint32{"setuid": unix.S_ISUID, "setgid": unix.S_ISGID, "both": unix.S_ISUID | unix.S_ISGID} {
+	for name, mode := range setIDModes {
 		for way, make := range ways {
 			all = append(all, probe{"C23", way + " " + name, modeBy(make, 0o755|mode)})
 		}

@@ -14,6 +14,9 @@ import (
 type Case struct {
 	Where  string // for the score: "docker by handle"
 	Column string // of the page: "docker"
+	// OwnKernel is for a launcher whose sandboxes do not talk to the host's kernel, and which enforces that.
+	OwnKernel bool
+
 	Strong []inside.Outcome
 	Weak   map[string][]inside.Outcome // by what is taken away
 }
@@ -35,6 +38,9 @@ func Judge(t *testing.T, c Case) {
 	for _, name := range j.unproved {
 		t.Logf("NOTHING WAS PROVED by %q: this machine has none", name)
 	}
+	for _, name := range j.own {
+		t.Logf("%q is done, and reaches the sandbox's own kernel only", name)
+	}
 	for _, row := range slices.Sorted(maps.Keys(j.trials)) {
 		attack.Record(t, *j.trials[row])
 	}
@@ -44,6 +50,7 @@ func Judge(t *testing.T, c Case) {
 type judgement struct {
 	faults   []string
 	unproved []string
+	own      []string
 	trials   map[string]*attack.Trial // by row
 }
 
@@ -52,14 +59,17 @@ func (c Case) judge(page Page) *judgement {
 	strong := byName(c.Strong)
 	for _, e := range page.Lines {
 		found, tried := strong[e.Name]
+		words := e.Words[c.Column]
 		switch {
 		case !e.here():
 		case !tried:
 			j.faults = append(j.faults, e.Name+": it was not tried")
-		case slices.Contains(e.Words[c.Column], inside.Done):
-			if found.Word != inside.Done {
-				j.faults = append(j.faults, fmt.Sprintf("%s: %s (%s), and must be done", e.Name, found.Word, found.Detail))
+		case e.honest(), slices.Contains(words, inside.Done):
+			if !slices.Contains(words, found.Word) {
+				j.faults = append(j.faults, e.unlike(found, words))
 			}
+		case found.Word == inside.Done && c.OwnKernel && slices.Contains(words, own):
+			j.own = append(j.own, e.Name)
 		default:
 			j.weigh(e, found, c)
 		}
@@ -67,11 +77,15 @@ func (c Case) judge(page Page) *judgement {
 	return j
 }
 
+func (e Expected) unlike(found inside.Outcome, words []inside.Word) string {
+	return fmt.Sprintf("%s: %s (%s), and must be %v", e.Name, found.Word, found.Detail, words)
+}
+
 // weigh is for what must not work: it must have failed as expected, and worked where it can.
 func (j *judgement) weigh(e Expected, found inside.Outcome, c Case) {
 	held := slices.Contains(e.Words[c.Column], found.Word)
 	if !held {
-		j.faults = append(j.faults, fmt.Sprintf("%s: %s (%s), and must be %v", e.Name, found.Word, found.Detail, e.Words[c.Column]))
+		j.faults = append(j.faults, e.unlike(found, e.Words[c.Column]))
 	}
 	said, alive, possible := c.elsewhere(e.Name)
 	switch {

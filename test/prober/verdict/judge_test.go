@@ -17,7 +17,7 @@ const table = `
 `
 
 // Rows of a page of threats that is not ours.
-const held, open, unknown = "C1", "C9", "C7"
+const held, kernel, open, unknown = "C1", "C8", "C9", "C7"
 
 func TestBadPages(t *testing.T) {
 	for text, want := range map[string]string{
@@ -33,21 +33,26 @@ func TestBadPages(t *testing.T) {
 }
 
 func TestFaults(t *testing.T) {
-	threats := attack.Page{Rows: []attack.Row{{ID: held, Verdict: attack.Held}, {ID: open, Verdict: attack.Open}}}
+	threats := attack.Page{Rows: []attack.Row{{ID: held, Verdict: attack.Held}, {ID: kernel, Verdict: attack.Held}, {ID: open, Verdict: attack.Open}}}
 	steal, lend := inside.Outcome{Row: held, Name: "steal"}, inside.Outcome{Row: held, Name: "allowed: lend"}
 	for name, c := range map[string]struct {
 		add    string
 		probes []inside.Outcome
 		want   string
 	}{
-		"all is well":             {"", []inside.Outcome{steal, lend}, ""},
-		"a probe without a line":  {"", []inside.Outcome{steal, lend, {Row: held, Name: "lie"}}, "lie: the probe is not on the page"},
-		"a line without a probe":  {"", []inside.Outcome{steal}, "allowed: lend: no probe has the name"},
-		"two of one name":         {"", []inside.Outcome{steal, lend, steal}, "steal: two probes"},
-		"another row":             {"", []inside.Outcome{{Row: open, Name: "steal"}, lend}, "steal: row C1 on the page, and C9"},
-		"a row that is not there": {"| lie | C7 | refused |", []inside.Outcome{steal, lend, {Row: unknown, Name: "lie"}}, "no row C7"},
-		"done where it is held":   {"| lie | C1 | done |", []inside.Outcome{steal, lend, {Row: held, Name: "lie"}}, "where row C1 is held"},
-		"held where it is open":   {"| lie | C9 | refused |", []inside.Outcome{steal, lend, {Row: open, Name: "lie"}}, "where row C9 is open"},
+		"all is well":              {"", []inside.Outcome{steal, lend}, ""},
+		"a probe without a line":   {"", []inside.Outcome{steal, lend, {Row: held, Name: "lie"}}, "lie: the probe is not on the page"},
+		"a line without a probe":   {"", []inside.Outcome{steal}, "allowed: lend: no probe has the name"},
+		"two of one name":          {"", []inside.Outcome{steal, lend, steal}, "steal: two probes"},
+		"another row":              {"", []inside.Outcome{{Row: open, Name: "steal"}, lend}, "steal: row C1 on the page, and C9"},
+		"a row that is not there":  {"| lie | C7 | refused |", []inside.Outcome{steal, lend, {Row: unknown, Name: "lie"}}, "no row C7"},
+		"done where it is held":    {"| lie | C1 | done |", []inside.Outcome{steal, lend, {Row: held, Name: "lie"}}, "row C1 is held"},
+		"held where it is open":    {"| lie | C9 | refused |", []inside.Outcome{steal, lend, {Row: open, Name: "lie"}}, "row C9 is open"},
+		"one's own":                {"| lie | C8 | own |", []inside.Outcome{steal, lend, {Row: kernel, Name: "lie"}}, ""},
+		"the host's for one's own": {"| lie | C1 | own |", []inside.Outcome{steal, lend, {Row: held, Name: "lie"}}, "not about a kernel"},
+		"honest for one's own":     {"| allowed: x | C8 | own |", []inside.Outcome{steal, lend, {Row: kernel, Name: "allowed: x"}}, "not about a kernel"},
+		"honest and refused":       {"| allowed: x | C8 | refused |", []inside.Outcome{steal, lend, {Row: kernel, Name: "allowed: x"}}, "must be done"},
+		"honest and nowhere":       {"| allowed: x | C8 | missing |", []inside.Outcome{steal, lend, {Row: kernel, Name: "allowed: x"}}, "works nowhere"},
 	} {
 		page, err := parse(table + c.add)
 		if err != nil {
@@ -97,6 +102,23 @@ func TestJudgement(t *testing.T) {
 		}
 		if got.Tried != c.trial.Tried || got.Held != c.trial.Held || got.Oracle != c.trial.Oracle {
 			t.Errorf("%s: %+v, want %+v", name, got, c.trial)
+		}
+	}
+}
+
+// TestAKernelOfItsOwn: what a child does to that counts neither for a launcher nor against it, if it promises one.
+func TestAKernelOfItsOwn(t *testing.T) {
+	page, err := parse(strings.ReplaceAll(table, "refused or absent", "own"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for promised, fault := range map[bool]string{true: "", false: "steal: done"} {
+		strong := []inside.Outcome{{Row: held, Name: "steal", Word: inside.Done}, {Row: held, Name: "allowed: lend", Word: inside.Done}}
+		weak := map[string][]inside.Outcome{"here": strong}
+		j := Case{Column: "tin", Strong: strong, Weak: weak, OwnKernel: promised}.judge(page)
+		found := strings.Join(j.faults, "; ")
+		if !strings.Contains(found, fault) || fault == "" && (found != "" || len(j.own) != 1 || len(j.trials) > 0) {
+			t.Errorf("promised %t: found %q, %+v", promised, found, j)
 		}
 	}
 }
