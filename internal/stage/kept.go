@@ -38,12 +38,16 @@ func Keep(bases *mounts.Bases, stateDir string, sockets []string) error {
 		places = append(places, mounts.Kept{Path: dir, What: "an engine's own directory"})
 	}
 	for _, place := range places {
-		if err := bases.Keep(place); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := bases.Keep(place); err != nil && !errors.Is(err, fs.ErrNotExist) && !closed(err) {
 			return err
 		}
 	}
 	return nil
 }
+
+// closed says that we may not even look: an ordinary user cannot bring into a sandbox what is shut for that user, and
+// neither can anybody in there, where the sandbox has no more rights than we have.
+func closed(err error) bool { return errors.Is(err, fs.ErrPermission) && os.Geteuid() != 0 }
 
 // CheckSocket refuses what is no socket, and an engine's: with that a child would be root on the host. Whoever makes the
 // sandbox will look the path up again, so what was found here is for init to compare with.

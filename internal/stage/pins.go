@@ -52,6 +52,9 @@ func (p Pins) Close() {
 	}
 }
 
+// Held are the mounts as they were found, in the spec's order. They stay ours.
+func (p Pins) Held() []*mounts.Pin { return p.held }
+
 // workspace is the pin of what the sandbox may write, or nil.
 func (p Pins) workspace() *mounts.Pin {
 	for i, wanted := range p.wanted {

@@ -1,0 +1,98 @@
+package ground
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"torno/internal/mounts"
+)
+
+// Apart is how a process is started that is to lay a ground: in a session and in namespaces of its own, where it is still
+// who we are, and may mount.
+func Apart() *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{
+		Setsid:      true,
+		Cloneflags:  unix.CLONE_NEWUSER | unix.CLONE_NEWNS,
+		UidMappings: []syscall.SysProcIDMap{{ContainerID: os.Geteuid(), HostID: os.Geteuid(), Size: 1}},
+		GidMappings: []syscall.SysProcIDMap{{ContainerID: os.Getegid(), HostID: os.Getegid(), Size: 1}},
+		AmbientCaps: []uintptr{unix.CAP_SYS_ADMIN},
+	}
+}
+
+// ErrNoNamespace says that an ordinary user gets no namespace here in which it may mount.
+var ErrNoNamespace = errors.New("this machine gives ordinary users no namespace to mount in: allow it " +
+	"(user.max_user_namespaces, kernel.unprivileged_userns_clone, kernel.apparmor_restrict_unprivileged_userns), or run the watcher as root")
+
+// Lay mounts everything that was planned, and gives up the right to mount. It is called once, by a process that was
+// started Apart and has the handles of Mounts from the descriptor first on. They are closed.
+func (p Plan) Lay(first int) error {
+	err := p.lay(first)
+	if errors.Is(err, unix.EPERM) {
+		err = fmt.Errorf("%w: %w", ErrNoNamespace, err)
+	}
+	return errors.Join(err, dropCapabilities())
+}
+
+func (p Plan) lay(first int) error {
+	slots, err := mounts.OpenSlots(p.Slots, p.Slot, true)
+	if err != nil {
+		return err
+	}
+	defer slots.Close() // its mount stays, since a slot is in use
+	slot, err := slots.Claim(p.Slot)
+	if err != nil {
+		return err
+	}
+	for i, m := range p.Mounts {
+		if err := m.place(os.NewFile(uintptr(first+i), "held by the launcher"), slot); err != nil {
+			return err
+		}
+	}
+	if p.Layers != nil {
+		if err := slot.Stack(p.Layers.Upper, p.Layers.Lower); err != nil {
+			return err
+		}
+	}
+	for _, shown := range p.Shown {
+		if err := slot.Show(shown.Source, shown.Rel); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// place finds what the launcher holds and places a clone of it.
+func (m Mount) place(held *os.File, slot *mounts.Slot) error {
+	defer held.Close()
+	pin, err := mounts.FindAgain(held)
+	if err != nil {
+		return err
+	}
+	defer pin.Close()
+	if pin.Dev != m.Device || pin.Ino != m.Inode {
+		return fmt.Errorf("%q beneath %q was moved: where it was is device %d inode %d, and it is device %d inode %d",
+			m.Source.Rel, m.Source.Base, pin.Dev, pin.Ino, m.Device, m.Inode)
+	}
+	tree, err := pin.Clone(mounts.CloneOptions{ReadOnly: !m.Writable})
+	if err != nil {
+		return err
+	}
+	defer tree.Close()
+	return slot.Place(tree, m.View, m.Rel)
+}
+
+// dropCapabilities is for all threads, whichever of them starts a program.
+func dropCapabilities() error {
+	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+	var none [2]unix.CapUserData
+	_, _, errno := syscall.AllThreadsSyscall(unix.SYS_CAPSET, uintptr(unsafe.Pointer(&header)), uintptr(unsafe.Pointer(&none[0])), 0)
+	if errno != 0 {
+		return os.NewSyscallError("capset", errno)
+	}
+	return nil
+}
