@@ -116,6 +116,7 @@ func orphansDie(b *bench) {
 // outOfMemory asks three times at most: an engine can lose the news that memory ended a sandbox when the end itself
 // overtakes it, and a busy machine makes that likelier. That it is never said is a fault.
 func outOfMemory(b *bench) {
+	b.enforced(sandbox.MemoryLimit)
 	for range 3 {
 		spec := b.spec("hog")
 		spec.Limits.Memory = 48 * mib
