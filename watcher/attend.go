@@ -175,6 +175,9 @@ var (
 // finds no sandbox.
 func (a *attendance) kill() {
 	a.letBegin()
+	if a.ctx.Err() != nil {
+		return // whoever watches it next finds out what is wanted
+	}
 	a.w.noteEnding(a.r)
 	err := ladderFor(a.r.cause()).climb(a.ctx, a.att, a.exited, a.r.hurry)
 	if a.ends(killBudget) {

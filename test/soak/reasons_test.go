@@ -29,8 +29,8 @@ var plausible = map[delegation.Reason]func(*history, *ask) bool{
 		return h.sandboxHurt(a) || len(h.felt(a, engineDeeds...)) > 0
 	},
 	delegation.ReasonLost: func(h *history, a *ask) bool { return h.sandboxHurt(a) || h.unseen(a) },
-	delegation.ReasonShutdown: func(h *history, a *ask) bool {
-		return slices.ContainsFunc(h.felt(a, deedTerm, deedHurry), func(s span) bool { return !s.kept })
+	delegation.ReasonShutdown: func(h *history, a *ask) bool { // who is asked twice keeps nothing
+		return slices.ContainsFunc(h.felt(a, deedTerm, deedHurry), func(s span) bool { return s.deed == deedHurry || !s.kept })
 	},
 }
 
