@@ -53,9 +53,14 @@ func (c *calls) take() map[string]int64 {
 // workspaceOwner owns the workspace where we may choose.
 const workspaceOwner = 1000
 
-func newField(t testing.TB, mode docker.MountMode) *field {
+func newField(t testing.TB, mode docker.MountMode, more ...func(*docker.Options)) *field {
 	f := &field{TB: t, base: t.TempDir(), calls: &calls{}}
-	f.house = newHouse(t, func(o *docker.Options) { o.Mounts, o.Observe = mode, f.calls.observe })
+	f.house = newHouse(t, func(o *docker.Options) {
+		o.Mounts, o.Observe = mode, f.calls.observe
+		for _, change := range more {
+			change(o)
+		}
+	})
 	f.Launcher = f.house.launch(f.base, "ours")
 	f.ctx = t.Context()
 	f.mkdir("workspace")

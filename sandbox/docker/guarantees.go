@@ -41,6 +41,7 @@ func (l *Launcher) guarantee(byPath string) sandbox.Guarantees {
 	l.facts.runtime.refine(g)
 	if byPath != "" {
 		g[sandbox.MountsByHandle] = sandbox.Guarantee{By: byPath}
+		l.facts.runtime.refineByPath(g)
 		g[sandbox.OwnIdentity] = sandbox.Guarantee{By: "a sandbox runs as the owner of its workspace: " + byPath}
 	}
 	return g

@@ -50,9 +50,17 @@ func (r runtime) refine(g sandbox.Guarantees) {
 		return
 	}
 	g[sandbox.KernelIsolation] = sandbox.Guarantee{Enforced: true, By: "gVisor's kernel of its own, by the engine's runtime " + r.name}
+	g[sandbox.MountProof] = sandbox.Guarantee{Enforced: true, By: "nobody else can change where the mounts lie; init proves its run file and the flags"}
 	if !r.filters {
 		g[sandbox.SyscallFilter] = sandbox.Guarantee{
 			By: "the engine's runtime " + r.name + " leaves Torno's list of system calls aside; give it --oci-seccomp (runtimeArgs in daemon.json)",
 		}
+	}
+}
+
+// refineByPath is the same where the engine looks workspaces up by their paths.
+func (r runtime) refineByPath(g sandbox.Guarantees) {
+	if r.gVisor {
+		g[sandbox.MountProof] = sandbox.Guarantee{By: "gVisor numbers files in its own way, so init cannot tell what the engine found"}
 	}
 }

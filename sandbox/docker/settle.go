@@ -123,7 +123,7 @@ func (l *Launcher) adopt(ctx context.Context) error {
 // tryFilters finds the strictest filter under which a sandbox starts. Another failure than that of the start has nothing
 // to do with filters.
 func (l *Launcher) tryFilters(ctx context.Context) (err error) {
-	for _, f := range []seccomp.Filter{{Arch: l.facts.arch}, {Arch: l.facts.arch, Openat2: true}} {
+	for _, f := range l.filters() {
 		l.filter = f
 		if l.seccomp, err = filterText(f); err != nil {
 			return err
@@ -134,4 +134,12 @@ func (l *Launcher) tryFilters(ctx context.Context) (err error) {
 		}
 	}
 	return err
+}
+
+// filters are those that come into question, the strictest first.
+func (l *Launcher) filters() []seccomp.Filter {
+	if l.facts.runtime.gVisor {
+		return []seccomp.Filter{seccomp.GVisor(l.facts.arch)}
+	}
+	return []seccomp.Filter{{Arch: l.facts.arch}, {Arch: l.facts.arch, Openat2: true}}
 }
