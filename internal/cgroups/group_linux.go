@@ -110,12 +110,17 @@ func (g *Group) Start(fork func(dir *os.File) error) error {
 		defer dir.Close()
 		return fork(dir)
 	}
-	gone := make(chan error, 1)
+	done := make(chan error, 1)
 	go func() {
-		runtime.LockOSThread() // and never unlocked: the thread ends with the goroutine, so it need not leave the group
-		gone <- g.enterAnd(fork)
+		runtime.LockOSThread()
+		if unix.Gettid() == os.Getpid() { // the first thread of a process cannot end before the others
+			defer runtime.UnlockOSThread()
+			done <- g.Start(fork) // on another, since this one is taken
+			return
+		}
+		done <- g.enterAnd(fork) // and never unlocked: the thread ends with the goroutine, so it need not leave the group
 	}()
-	return <-gone
+	return <-done
 }
 
 func (g *Group) enterAnd(fork func(dir *os.File) error) error {
@@ -142,32 +147,60 @@ func (g *Group) Use() Use {
 	}
 }
 
-// Kill kills every process of the group.
+// Kill kills every process of the group but the caller's own, of which a thread may be leaving it.
 func (g *Group) Kill() error {
 	var errs []error
 	for _, dir := range g.plan.Dirs {
-		inside, err := os.ReadFile(filepath.Join(dir, procs))
-		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENODEV) {
-			continue
+		err := write(dir, "cgroup.kill", "1") // version 2, Linux 5.14
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
+			err = killInside(dir)
 		}
-		errs = append(errs, err)
-		for _, pid := range bytes.Fields(inside) {
-			if n, err := strconv.Atoi(string(pid)); err == nil && n > 1 {
-				errs = append(errs, ignore(unix.Kill(n, unix.SIGKILL), unix.ESRCH))
-			}
+		if !errors.Is(err, unix.ENODEV) {
+			errs = append(errs, err)
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// Empty says whether no process is in the group.
-func (g *Group) Empty() bool {
-	for _, dir := range g.plan.Dirs {
-		if inside, err := os.ReadFile(filepath.Join(dir, procs)); err == nil && len(inside) > 0 {
-			return false
+// killInside kills by handle: whoever is still in the group once there is a handle is the one that it is a handle of.
+func killInside(dir string) error {
+	handles := map[int]int{}
+	defer func() {
+		for _, handle := range handles {
+			unix.Close(handle)
+		}
+	}()
+	inside, err := pidsIn(dir)
+	for _, pid := range inside {
+		if handle, err := unix.PidfdOpen(pid, 0); err == nil {
+			handles[pid] = handle
 		}
 	}
-	return true
+	if err != nil || len(handles) == 0 {
+		return err
+	}
+	inside, err = pidsIn(dir)
+	for _, pid := range inside {
+		if handle, ok := handles[pid]; ok {
+			err = errors.Join(err, ignore(unix.PidfdSendSignal(handle, unix.SIGKILL, nil, 0), unix.ESRCH))
+		}
+	}
+	return err
+}
+
+// pidsIn are the processes of a group, without our own.
+func pidsIn(dir string) ([]int, error) {
+	text, err := os.ReadFile(filepath.Join(dir, procs))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	var pids []int
+	for _, field := range bytes.Fields(text) {
+		if pid, err := strconv.Atoi(string(field)); err == nil && pid > 1 && pid != os.Getpid() {
+			pids = append(pids, pid)
+		}
+	}
+	return pids, err
 }
 
 // removePause is between two tries: the kernel does not tell when a process that was killed has left.
@@ -178,7 +211,9 @@ func (g *Group) Remove(ctx context.Context) error {
 	for {
 		err := g.Kill()
 		for _, dir := range g.plan.Dirs {
-			err = errors.Join(err, ignore(unix.Rmdir(dir), unix.ENOENT))
+			if rmErr := ignore(unix.Rmdir(dir), unix.ENOENT); rmErr != nil {
+				err = errors.Join(err, fmt.Errorf("%s: %w", dir, rmErr))
+			}
 		}
 		if err == nil {
 			return nil
