@@ -18,7 +18,7 @@
 // process has no capability any more, not even in its own namespace.
 //
 // What differs from root's mounts: there are no others' ids in the namespace, so no id is exchanged; what is mounted below a
-// directory cannot be left out, so a request for such a directory is refused (BelowError), and what is mounted below the
+// directory cannot be left out, so a request for such a directory is refused (mounts.ErrBelow), and what is mounted below the
 // host's programs is covered by what is empty.
 //
 // What can fail: a machine that gives ordinary users no namespaces, or no rights in them; then nothing was started.

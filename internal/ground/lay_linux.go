@@ -59,7 +59,7 @@ func (p Plan) lay(first int) error {
 		}
 	}
 	for _, shown := range p.Shown {
-		if err := slot.Show(shown.Source, shown.Rel); err != nil {
+		if err := slot.ShowCovered(shown.Source, shown.Rel, p.Covers); err != nil {
 			return err
 		}
 	}

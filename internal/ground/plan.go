@@ -3,16 +3,18 @@ package ground
 import (
 	"errors"
 
+	"torno/internal/mounts"
 	"torno/sandbox"
 )
 
 // Plan is what is to be mounted in a slot: first the mounts of the request, outermost first, then the root.
 type Plan struct {
-	Slots  string  `json:"slots"` // the directory of all slots
-	Slot   int     `json:"slot"`
-	Mounts []Mount `json:"mounts"`
-	Layers *Layers `json:"layers,omitempty"`
-	Shown  []Place `json:"shown"`
+	Slots  string        `json:"slots"` // the directory of all slots
+	Slot   int           `json:"slot"`
+	Mounts []Mount       `json:"mounts"`
+	Layers *Layers       `json:"layers,omitempty"`
+	Shown  []Place       `json:"shown"`
+	Covers mounts.Covers `json:"covers"` // for what is mounted below what is shown
 }
 
 // Mount is a directory or file of a request, as the launcher has found it.

@@ -16,6 +16,12 @@ type CloneOptions struct {
 	IDMap *os.File
 }
 
+// Covers are a directory and a file of the host's own with nothing in them.
+type Covers struct {
+	Dir  string `json:"dir"`
+	File string `json:"file"`
+}
+
 // noID is the one number that is no user and no group.
 const noID = math.MaxUint32
 

@@ -1,6 +1,7 @@
 package mounts
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"runtime"
@@ -136,6 +137,9 @@ func (d *Detached) Close() error { return d.file.Close() }
 func cloneTree(fd int, attr *unix.MountAttr) (*os.File, error) {
 	const flags = unix.OPEN_TREE_CLONE | unix.OPEN_TREE_CLOEXEC | unix.AT_EMPTY_PATH
 	tree, err := unix.OpenTree(fd, "", flags)
+	if errors.Is(err, unix.EINVAL) && os.Geteuid() != 0 {
+		return nil, fmt.Errorf("open_tree: %w", ErrBelow)
+	}
 	if err != nil {
 		return nil, os.NewSyscallError("open_tree", err)
 	}
