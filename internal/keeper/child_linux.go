@@ -5,137 +5,118 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
+	"path/filepath"
 	"strconv"
-	"sync"
 	"syscall"
 
 	"golang.org/x/sys/unix"
 )
 
 // start executes the runtime, and returns when it has started the sandbox. What it leaves behind is ours to wait for.
-func (k *keeper) start(ctx context.Context) (*sync.WaitGroup, error) {
+func (k *keeper) start(ctx context.Context) error {
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
-		return nil, fmt.Errorf("become the parent of what the runtime leaves: %w", err)
+		return fmt.Errorf("become the parent of what the runtime leaves: %w", err)
 	}
 	pipes, err := newPipes(k.order.Stdin)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	k.stdin = pipes.input
-	pid, err := k.fork(pipes)
+	err = k.fork(pipes)
 	pipes.closeTheirs()
 	if err != nil {
 		pipes.closeOurs()
-		return nil, fmt.Errorf("start the runtime %s: %w", k.order.Argv[0], err)
+		return fmt.Errorf("start the runtime %s: %w", k.order.Argv[0], err)
 	}
-	pumped := k.pump(ctx, pipes)
-	if err := k.awaitRuntime(pid); err != nil {
-		k.killAll()
-		reapAll()
-		pumped.Wait()
-		return nil, err
-	}
-	return pumped, nil
+	k.stdin = pipes.input
+	k.pump(ctx, pipes)
+	return k.awaitRuntime()
 }
 
-// pipes are the agent's standard streams: our ends, and those of the runtime.
-type pipes struct {
-	input, output, errors       *os.File
-	theirIn, theirOut, theirErr *os.File
-}
+// errAsked says that there was no need to start any more.
+var errAsked = errors.New("it was to end before it ran")
 
-func newPipes(stdin bool) (p pipes, err error) {
-	if p.theirIn, err = os.Open(os.DevNull); err == nil && stdin {
-		p.theirIn.Close()
-		p.theirIn, p.input, err = os.Pipe()
+// fork starts the runtime in the sandbox's group. Whoever wants to kill it waits until there is something to kill.
+func (k *keeper) fork(p pipes) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.asked {
+		return errAsked
 	}
-	if err == nil {
-		p.output, p.theirOut, err = os.Pipe()
-	}
-	if err == nil {
-		p.errors, p.theirErr, err = os.Pipe()
-	}
-	return p, err
-}
-
-func (p pipes) closeTheirs() { closeFiles(p.theirIn, p.theirOut, p.theirErr) }
-func (p pipes) closeOurs()   { closeFiles(p.input, p.output, p.errors) }
-
-func closeFiles(files ...*os.File) {
-	for _, f := range files {
-		if f != nil {
-			f.Close()
-		}
-	}
-}
-
-// fork starts the runtime in the sandbox's group.
-func (k *keeper) fork(p pipes) (pid int, err error) {
 	attr := &syscall.ProcAttr{
 		Env: []string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin"}, Files: []uintptr{p.theirIn.Fd(), p.theirOut.Fd(), p.theirErr.Fd()},
 		Sys: &syscall.SysProcAttr{Setsid: true},
 	}
-	run := func(group *os.File) error {
+	run := func(group *os.File) (err error) {
 		if group != nil {
 			attr.Sys.UseCgroupFD, attr.Sys.CgroupFD = true, int(group.Fd())
 		}
-		pid, err = syscall.ForkExec(k.order.Argv[0], k.order.Argv, attr)
+		k.child, err = syscall.ForkExec(k.order.Argv[0], k.order.Argv, attr)
 		return err
 	}
 	if k.order.Group == nil {
-		return pid, run(nil)
+		return run(nil)
 	}
 	group, err := k.order.Group.Make()
 	if err != nil {
-		return 0, err
+		return err
 	}
-	return pid, group.Start(run)
+	return group.Start(run)
 }
 
 // awaitRuntime waits for the runtime's own end, and learns who the sentry is.
-func (k *keeper) awaitRuntime(pid int) error {
-	status, err := wait(pid)
+func (k *keeper) awaitRuntime() error {
+	status, err := k.await()
+	switch {
+	case err != nil:
+		return err
+	case status.Signaled():
+		return fmt.Errorf("the runtime was killed by signal %d", status.Signal())
+	case status != 0:
+		return fmt.Errorf("the runtime ended with %d", status.ExitStatus())
+	}
+	sentry, err := k.readPid()
 	if err != nil {
 		return err
 	}
-	if status != 0 {
-		return fmt.Errorf("the runtime ended with %d", status.ExitStatus())
-	}
-	text, err := k.box.ReadFile(PidName)
-	if err != nil {
-		return fmt.Errorf("the runtime did not say what it started: %w", err)
-	}
-	sentry, err := strconv.Atoi(string(bytes.TrimSpace(text)))
-	if err != nil || sentry <= 1 {
-		return fmt.Errorf("the runtime says that it started %q", text)
-	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.sentry = sentry
+	k.child = sentry
 	if k.asked {
 		return ignore(unix.Kill(sentry, unix.SIGKILL), unix.ESRCH)
 	}
 	return nil
 }
 
-// awaitSentry waits for the process that all of the sandbox's live in.
-func (k *keeper) awaitSentry() syscall.WaitStatus {
+// readPid reads who the sentry is, and sees that it is a child of ours: any other number is not ours to kill.
+func (k *keeper) readPid() (int, error) {
+	text, err := k.box.ReadFile(PidName)
+	if err != nil {
+		return 0, fmt.Errorf("the runtime did not say what it started: %w", err)
+	}
+	text = text[:min(len(text), 32)]
+	pid, err := strconv.Atoi(string(bytes.TrimSpace(text)))
+	if err != nil || pid <= 1 {
+		return 0, fmt.Errorf("the runtime says that it started %q", text)
+	}
+	if err := waitID(pid, unix.WNOHANG); err != nil {
+		return 0, fmt.Errorf("the runtime says that it started process %d, which is none of its own: %w", pid, err)
+	}
+	return pid, nil
+}
+
+// await waits for the child, which is nobody's to kill when its number may be another's.
+func (k *keeper) await() (syscall.WaitStatus, error) {
 	k.mu.Lock()
-	pid := k.sentry
+	pid := k.child
 	k.mu.Unlock()
-	if err := waitID(pid); err != nil {
-		return syscall.WaitStatus(unix.SIGKILL)
+	if err := waitID(pid, 0); err != nil {
+		return 0, fmt.Errorf("wait for process %d: %w", pid, err)
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.sentry = 0 // from here on its number may be another's
-	status, err := wait(pid)
-	if err != nil {
-		return syscall.WaitStatus(unix.SIGKILL)
-	}
-	return status
+	k.child = 0
+	return wait(pid)
 }
 
 // kill ends the sandbox at once.
@@ -143,70 +124,42 @@ func (k *keeper) kill() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.asked = true
-	if k.sentry != 0 {
-		_ = unix.Kill(k.sentry, unix.SIGKILL) // only that it is dead already can be wrong
+	if k.child != 0 {
+		_ = unix.Kill(k.child, unix.SIGKILL) // only that it is dead already can be wrong
 	}
 }
 
-// killAll kills what a runtime that failed has left.
-func (k *keeper) killAll() {
-	if k.order.Group != nil {
-		_ = k.order.Group.Group().Kill() // the group is removed later, which says what is wrong
-	}
-	for _, pid := range children() {
-		_ = unix.Kill(pid, unix.SIGKILL)
+// endRest kills and reaps whatever is left of the sandbox. What loses its parent becomes a child of ours.
+func (k *keeper) endRest() {
+	for {
+		if k.order.Group != nil {
+			_ = k.order.Group.Group().Kill() // the group is removed later, which says what is wrong
+		}
+		for _, pid := range children() {
+			_ = unix.Kill(pid, unix.SIGKILL)
+		}
+		if _, err := wait(-1); err != nil {
+			return
+		}
 	}
 }
 
-// children are the processes that have us for a parent now.
+// children are the processes that have us for a parent now. Each is some thread's of ours.
 func children() []int {
-	text, err := os.ReadFile("/proc/self/task/" + strconv.Itoa(os.Getpid()) + "/children")
-	if err != nil {
-		return nil
-	}
+	lists, _ := filepath.Glob("/proc/self/task/*/children")
 	var pids []int
-	for _, field := range bytes.Fields(text) {
-		if pid, err := strconv.Atoi(string(field)); err == nil {
-			pids = append(pids, pid)
+	for _, list := range lists {
+		text, err := os.ReadFile(list)
+		if err != nil {
+			continue // the thread has ended, and another has its children
+		}
+		for _, field := range bytes.Fields(text) {
+			if pid, err := strconv.Atoi(string(field)); err == nil {
+				pids = append(pids, pid)
+			}
 		}
 	}
 	return pids
-}
-
-// pump brings the agent's output into the log. A log that cannot be written loses output, and says so by its offsets.
-func (k *keeper) pump(ctx context.Context, p pipes) *sync.WaitGroup {
-	var pumping sync.WaitGroup
-	for kind, pipe := range map[Kind]*os.File{Stdout: p.output, Stderr: p.errors} {
-		pumping.Go(func() {
-			defer pipe.Close()
-			buffer := make([]byte, maxFrame)
-			for {
-				n, err := pipe.Read(buffer)
-				if n > 0 {
-					_ = k.record.add(ctx, kind, buffer[:n])
-				}
-				if err != nil {
-					return
-				}
-			}
-		})
-	}
-	return &pumping
-}
-
-// input writes to the agent. One that does not read holds up whoever writes.
-func (k *keeper) input(data []byte) error {
-	if k.stdin == nil {
-		return io.ErrClosedPipe
-	}
-	_, err := k.stdin.Write(data)
-	return err
-}
-
-func (k *keeper) shutInput() {
-	if k.stdin != nil {
-		k.stdin.Close()
-	}
 }
 
 // wait reaps one child.
@@ -220,20 +173,11 @@ func wait(pid int) (status syscall.WaitStatus, err error) {
 }
 
 // waitID waits for a child's end without reaping it.
-func waitID(pid int) error {
+func waitID(pid, options int) error {
 	for {
-		err := unix.Waitid(unix.P_PID, pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
+		err := unix.Waitid(unix.P_PID, pid, nil, unix.WEXITED|unix.WNOWAIT|options, nil)
 		if !errors.Is(err, unix.EINTR) {
 			return err
-		}
-	}
-}
-
-// reapAll waits for every process that is left.
-func reapAll() {
-	for {
-		if _, err := wait(-1); err != nil {
-			return
 		}
 	}
 }

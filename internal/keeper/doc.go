@@ -3,17 +3,22 @@
 // A box is a directory of the host's own:
 //
 //	order.json   what the keeper is to start; written by the launcher, whole
-//	lock         held by the keeper as long as it lives
+//	lock         held by the keeper as long as it lives, and by the launcher while it removes the box
 //	started      made before the runtime is executed; behind it nothing is started again
 //	pid          the sentry's, written by the runtime
 //	log.N        the output, bounded: at most two of these files, frame by frame
 //	socket       where watchers attach
-//	end.json     how the sandbox ended; written when its last process is gone
+//	end.json     how the sandbox ended
+//	keeper.log   what the keeper says of itself
 //
-// The keeper is the parent of all that the runtime leaves behind, so it sees how the sentry ended, and nobody has to ask.
+// The keeper is the parent of all that the runtime leaves behind, so it sees how the sentry ended, and nobody has to ask. It
+// kills what is left then, and writes the end down when the last process is gone and before anybody is told, into a place
+// that was reserved for it: a disk that is full loses output, and no end.
+//
 // Everything that the agent prints goes into the log, and from there to whoever is attached. An attached watcher that does
 // not read stops the agent, when the log is full of what it has not had; a log that nobody reads drops its oldest half.
 //
-// What can be lost: with a keeper that is killed, how its sandbox ended. Then the box has started and no end, and nobody
-// holds its lock; Box.State says Lost once the sandbox is dead.
+// What fails before the start is noted leaves a box that was never started. After that every failure is an end. What can be
+// lost: with a keeper that is killed, how its sandbox ended. Then the box has started and no end, and nobody holds its lock;
+// Box.State says Lost, and what still runs is the launcher's to kill. Output that was in the log is read from there.
 package keeper

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 )
 
 // Kind is what a frame is.
@@ -16,6 +17,7 @@ const (
 	Stderr  Kind = 'e'
 	Running Kind = 'r' // the runtime has started the sandbox
 	Ended   Kind = 'x' // the last one; an End
+	Done    Kind = 'd' // what was asked for on a line of its own was done
 	Input   Kind = 'i' // for the agent's standard input
 	Shut    Kind = 'c' // the end of its standard input
 )
@@ -36,15 +38,14 @@ const (
 var errFrame = errors.New("no frame")
 
 func (f Frame) write(w io.Writer) error {
-	_, err := w.Write(f.encode())
+	_, err := w.Write(f.append(nil))
 	return err
 }
 
-func (f Frame) encode() []byte {
-	data := make([]byte, headerSize, headerSize+len(f.Bytes))
-	data[0] = byte(f.Kind)
-	binary.BigEndian.PutUint64(data[1:], uint64(f.Offset))
-	binary.BigEndian.PutUint32(data[9:], uint32(len(f.Bytes)))
+func (f Frame) append(data []byte) []byte {
+	data = append(data, byte(f.Kind))
+	data = binary.BigEndian.AppendUint64(data, uint64(f.Offset))
+	data = binary.BigEndian.AppendUint32(data, uint32(len(f.Bytes)))
 	return append(data, f.Bytes...)
 }
 
@@ -55,7 +56,7 @@ func readFrame(r io.Reader) (Frame, error) {
 	}
 	size := binary.BigEndian.Uint32(header[9:])
 	f := Frame{Kind: Kind(header[0]), Offset: int64(binary.BigEndian.Uint64(header[1:]))}
-	if size > maxFrame || f.Offset < 0 {
+	if size > maxFrame || f.Offset < 0 || f.Offset > math.MaxInt64-maxFrame {
 		return Frame{}, fmt.Errorf("%w: %d bytes at %d", errFrame, size, f.Offset)
 	}
 	f.Bytes = make([]byte, size)
@@ -64,3 +65,6 @@ func readFrame(r io.Reader) (Frame, error) {
 	}
 	return f, nil
 }
+
+// isOutput says whether a frame can be one of a log.
+func (f Frame) isOutput() bool { return (f.Kind == Stdout || f.Kind == Stderr) && len(f.Bytes) > 0 }

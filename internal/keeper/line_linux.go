@@ -1,11 +1,14 @@
 package keeper
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
 	"io"
 	"net"
+	"os"
+	"sync"
 )
 
 // Output is a piece of output. Place is behind it.
@@ -18,6 +21,33 @@ type Output struct {
 
 // ErrGone says that the keeper is gone and has left no end.
 var ErrGone = errors.New("the sandbox's keeper is gone")
+
+// Line is a connection to a keeper, and then the log that it has left. Read has one caller; the others may come at any time.
+type Line struct {
+	box   Box
+	place Place
+	conn  net.Conn // nil when there was no keeper any more
+	in    *bufio.Reader
+	lost  bool // the connection has ended
+	end   End
+
+	mu     sync.Mutex
+	left   *leavings
+	closed bool
+}
+
+// leavings are what a keeper has left.
+type leavings struct {
+	box    *os.Root
+	reader *reader
+}
+
+func (b Box) newLine(conn net.Conn, from Place) (*Line, error) {
+	if _, err := io.WriteString(conn, from.String()+"\n"); err != nil {
+		return nil, errors.Join(err, conn.Close())
+	}
+	return &Line{box: b, conn: conn, in: bufio.NewReaderSize(conn, maxFrame+headerSize), place: from}, nil
+}
 
 // awaitRunning is the first word of a keeper. Output before it is the runtime's, which says there why it failed, too.
 func (l *Line) awaitRunning(ctx context.Context) error {
@@ -37,45 +67,86 @@ func (l *Line) awaitRunning(ctx context.Context) error {
 		if err := l.take(f); err != nil {
 			return err
 		}
-		return &StartError{l.end.Trouble}
+		return l.end.NotStarted()
 	}
 }
 
-// Read is the next output, io.EOF when there is no more and End is known.
+// Read is the next output, io.EOF when there is no more and End is known. What a keeper that was killed has not sent any
+// more comes from the log.
 func (l *Line) Read(ctx context.Context) (Output, error) {
 	for {
 		f, err := l.next(ctx)
 		if err != nil {
 			return Output{}, err
 		}
-		if f.Kind == Running {
-			continue
-		}
-		if f.Kind == Ended {
+		switch f.Kind {
+		case Stdout, Stderr:
+			if fresh, gap := l.place.take(f); len(fresh) > 0 {
+				return Output{Kind: f.Kind, Bytes: fresh, Place: l.place, Gap: gap}, nil
+			}
+		case Ended:
 			if err := l.take(f); err != nil {
 				return Output{}, err
 			}
 			return Output{}, io.EOF
-		}
-		if fresh, gap := l.place.take(f); len(fresh) > 0 {
-			return Output{Kind: f.Kind, Bytes: fresh, Place: l.place, Gap: gap}, nil
 		}
 	}
 }
 
 // next is the next frame, from wherever they come.
 func (l *Line) next(ctx context.Context) (Frame, error) {
-	if l.old == nil {
+	if l.conn != nil && !l.lost {
 		f, err := readFrame(l.in)
-		if err != nil {
-			return Frame{}, ErrGone
+		if err == nil {
+			return f, nil
 		}
-		return f, nil
+		l.lost = true
 	}
-	f, err := l.old.read(ctx)
-	if !errors.Is(err, io.EOF) {
-		return f, err
+	if err := l.open(ctx); err != nil {
+		return Frame{}, err
 	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		return Frame{}, net.ErrClosed
+	}
+	f, err := l.left.reader.read(ctx)
+	if errors.Is(err, io.EOF) {
+		return l.left.end()
+	}
+	return f, err
+}
+
+// open opens what the keeper has left, as soon as it has left it.
+func (l *Line) open(ctx context.Context) error {
+	l.mu.Lock()
+	done := l.left != nil || l.closed
+	l.mu.Unlock()
+	if done {
+		return nil
+	}
+	if err := l.box.awaitOver(ctx); err != nil {
+		return err
+	}
+	box, err := os.OpenRoot(l.box.Dir)
+	if err != nil {
+		return errors.Join(ErrGone, err)
+	}
+	record, err := oldRecord(box)
+	if err != nil {
+		return errors.Join(err, box.Close())
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		return box.Close()
+	}
+	l.left = &leavings{box, record.follow()}
+	return nil
+}
+
+// end is the last frame.
+func (l *leavings) end() (Frame, error) {
 	text, err := l.box.ReadFile(endName)
 	if err != nil {
 		return Frame{}, ErrGone
@@ -88,14 +159,13 @@ func (l *Line) take(f Frame) error {
 	if err := json.Unmarshal(f.Bytes, &l.end); err != nil {
 		return ErrGone
 	}
-	l.ended = true
 	return nil
 }
 
 // End is how the sandbox ended, once Read has returned io.EOF.
 func (l *Line) End() End { return l.end }
 
-// Input sends data to the agent's standard input.
+// Input sends data to the agent's standard input. Each frame is one write, so that of several callers none comes between.
 func (l *Line) Input(data []byte) error {
 	for len(data) > 0 {
 		n := min(len(data), maxFrame)
@@ -114,16 +184,22 @@ func (l *Line) say(f Frame) error {
 	if l.conn == nil {
 		return io.ErrClosedPipe
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
 	return f.write(l.conn)
 }
 
-// Close lets go. The sandbox lives on.
+// Close lets go. The sandbox lives on. It can be repeated.
 func (l *Line) Close() error {
+	var err error
 	if l.conn != nil {
-		return ignore(l.conn.Close(), net.ErrClosed) // whoever waits with a context may have closed it
+		err = ignore(l.conn.Close(), net.ErrClosed) // whoever waits with a context may have closed it
 	}
-	l.old.close()
-	return l.box.Close()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.closed = true
+	if l.left != nil {
+		l.left.reader.close()
+		err = errors.Join(err, l.left.box.Close())
+		l.left = nil
+	}
+	return err
 }

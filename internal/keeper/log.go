@@ -25,6 +25,7 @@ type record struct {
 	last    int
 	size    int64 // of the last one
 	file    *os.File
+	buffer  []byte // of the frame that is being written
 	next    Place
 	closed  bool // nothing more will come
 	readers map[*reader]bool
@@ -69,7 +70,7 @@ func oldRecord(box *os.Root) (*record, error) {
 
 // begin makes a segment the last one.
 func (r *record) begin(n int) error {
-	file, err := r.box.OpenFile(segmentName(n), os.O_WRONLY|os.O_CREATE|os.O_TRUNC|os.O_APPEND, 0o600)
+	file, err := r.box.OpenFile(segmentName(n), os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return fmt.Errorf("begin a piece of the log: %w", err)
 	}
@@ -86,27 +87,30 @@ func (r *record) add(ctx context.Context, kind Kind, data []byte) error {
 	defer r.mu.Unlock()
 	f := Frame{Kind: kind, Offset: *r.next.of(kind), Bytes: data}
 	*r.next.of(kind) += int64(len(data))
-	if r.size > 0 && r.size+int64(headerSize+len(data)) > r.half {
-		if err := r.turn(ctx); err != nil {
-			return err
-		}
+	if err := r.turn(ctx, int64(headerSize+len(data))); err != nil {
+		return err
 	}
-	n, err := r.file.Write(f.encode())
+	r.buffer = f.append(r.buffer[:0])
+	n, err := r.file.WriteAt(r.buffer, r.size)
 	if err != nil && n > 0 {
 		err = errors.Join(err, r.file.Truncate(r.size)) // no half frames
-	} else {
+	} else if err == nil {
 		r.size += int64(n)
 	}
 	r.change()
 	return err
 }
 
-// turn begins the next segment, when whoever follows has read the one that is dropped for it.
-func (r *record) turn(ctx context.Context) error {
-	for r.last > r.first && r.isRead(r.first) {
+// turn begins the next segment where so many bytes have no place in the last one, when whoever follows has read the one that
+// is dropped for it. Both streams may wait for that; the first that goes on makes place for the other.
+func (r *record) turn(ctx context.Context, size int64) error {
+	for r.size > 0 && r.size+size > r.half && r.last > r.first && r.isRead(r.first) {
 		if err := r.wait(ctx); err != nil {
 			return err
 		}
+	}
+	if r.size == 0 || r.size+size <= r.half {
+		return nil
 	}
 	if r.last > r.first {
 		if err := r.box.Remove(segmentName(r.first)); err != nil {
@@ -182,8 +186,8 @@ func (f *reader) read(ctx context.Context) (Frame, error) {
 		}
 	}
 	frame, err := readFrame(io.NewSectionReader(f.file, f.at, more))
-	if errors.Is(err, errFrame) || errors.Is(err, io.ErrUnexpectedEOF) { // a keeper was killed while it wrote
-		return Frame{}, io.EOF
+	if errors.Is(err, errFrame) || errors.Is(err, io.ErrUnexpectedEOF) || err == nil && !frame.isOutput() {
+		return Frame{}, io.EOF // a keeper was killed while it wrote, or the disk has kept only a part
 	}
 	f.at += int64(headerSize + len(frame.Bytes))
 	return frame, err

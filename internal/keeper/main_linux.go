@@ -5,10 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"net"
 	"os"
 	"os/signal"
-	"path/filepath"
+	"runtime/debug"
 	"sync"
 	"syscall"
 	"time"
@@ -22,12 +23,16 @@ func Main(args []string) int {
 		fmt.Fprintln(os.Stderr, "sandbox-keeper: takes one argument, the box; the watcher starts it")
 		return 64
 	}
+	debug.SetGCPercent(gcPercent)
 	if err := keep(args[1], inherited()); err != nil {
 		fmt.Fprintln(os.Stderr, "sandbox-keeper:", err)
 		return 1
 	}
 	return 0
 }
+
+// gcPercent keeps a keeper small: there is one for each sandbox, and it has little to do.
+const gcPercent = 25
 
 // firstFD is where the watcher that starts a keeper is attached.
 const firstFD = 3
@@ -47,23 +52,30 @@ func inherited() net.Conn {
 
 // keeper keeps one sandbox. Its main goroutine owns the runtime and reaps; every pipe and every watcher has one of its own.
 type keeper struct {
-	box    *os.Root
-	order  Order
-	record *record
-	stdin  *os.File // our end; nil without one
+	box      *os.Root
+	order    Order
+	record   *record
+	listener *net.UnixListener
+	pumping  sync.WaitGroup
+	serving  sync.WaitGroup
+	stop     context.CancelFunc // cuts all watchers off
 
 	running chan struct{} // closed when the runtime has started the sandbox
+	stdin   *os.File      // our end; nil without one, and before it runs
 	ended   chan struct{} // closed when the end is written down
 	end     End
 
-	mu     sync.Mutex
-	sentry int // its pid while it is ours to wait for; else 0
-	asked  bool
+	mu    sync.Mutex
+	child int // the runtime's pid and then the sentry's, while it is ours to wait for; else 0
+	asked bool
 }
 
 // keep takes one box from its order to its end.
 func keep(dir string, first net.Conn) error {
 	ignoreSignals()
+	if err := unix.CloseRange(firstFD, math.MaxInt32, unix.CLOSE_RANGE_CLOEXEC); err != nil {
+		return fmt.Errorf("keep descriptors from the runtime: %w", err)
+	}
 	if err := os.Chdir(dir); err != nil { // sockets have short names
 		return err
 	}
@@ -78,13 +90,7 @@ func keep(dir string, first net.Conn) error {
 	}
 	defer lock.Close()
 	k := &keeper{box: box, running: make(chan struct{}), ended: make(chan struct{})}
-	if err := readJSON(box, OrderName, &k.order); err != nil {
-		return err
-	}
-	if err := note(box, startedName); err != nil {
-		return fmt.Errorf("the sandbox was started before: %w", err)
-	}
-	if k.record, err = newRecord(box, k.order.Log); err != nil {
+	if err := k.prepare(); err != nil {
 		return err
 	}
 	return k.live(first)
@@ -96,93 +102,107 @@ func ignoreSignals() {
 	signal.Notify(make(chan os.Signal, 1), unix.SIGINT, unix.SIGTERM, unix.SIGHUP, unix.SIGQUIT, unix.SIGPIPE)
 }
 
-// lockBox keeps other keepers out, and tells the watcher that this one lives.
-func lockBox(box *os.Root) (*os.File, error) {
-	file, err := box.OpenFile(lockName, os.O_RDWR|os.O_CREATE, 0o600)
-	if err != nil {
-		return nil, err
+// prepare does all that can fail while it is still known that nothing was started, and notes the start.
+func (k *keeper) prepare() (err error) {
+	if there(k.box, startedName) {
+		return errors.New("the sandbox was started before")
 	}
-	if err := unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
-		file.Close()
-		return nil, fmt.Errorf("the box has a keeper: %w", err)
-	}
-	return file, nil
-}
-
-// live runs the sandbox and serves watchers until it has ended and everybody has had everything.
-func (k *keeper) live(first net.Conn) error {
-	listener, err := net.ListenUnix("unix", &net.UnixAddr{Name: socketName, Net: "unix"})
-	if err != nil {
+	if err := readJSON(k.box, OrderName, &k.order); err != nil {
 		return err
 	}
-	var serving sync.WaitGroup
-	ctx, stop := context.WithCancel(context.Background())
-	if first != nil {
-		serving.Go(func() { k.serve(ctx, first) })
+	if k.order.Ground != nil {
+		if err := k.order.Ground.Lay(firstFD + 1); err != nil {
+			return fmt.Errorf("lay what the sandbox stands on: %w", err)
+		}
 	}
-	serving.Go(func() { k.accept(ctx, listener, &serving) })
-
-	k.run(ctx)
-	err = k.tidy()
-	listener.Close()
-	late := time.AfterFunc(farewell, stop) // a watcher that is stopped reads nothing
-	defer late.Stop()
-	serving.Wait()
-	stop()
-	return err
+	if err := reserveEnd(k.box); err != nil {
+		return fmt.Errorf("reserve the place of the end: %w", err)
+	}
+	if k.record, err = newRecord(k.box, k.order.Log); err != nil {
+		return err
+	}
+	if err := k.box.Remove(socketName); err != nil && !errors.Is(err, fs.ErrNotExist) { // of a keeper that died here
+		return err
+	}
+	if k.listener, err = net.ListenUnix("unix", &net.UnixAddr{Name: socketName, Net: "unix"}); err != nil {
+		return err
+	}
+	return note(k.box, startedName)
 }
 
 // farewell is how long a watcher may take to read the rest when all is over. It finds it in the log afterwards, too.
 const farewell = time.Minute
 
-// run starts the runtime, and returns when nothing of the agent runs any more and all output is in the log. The end is
-// told before that: the output may wait for somebody who reads.
-func (k *keeper) run(ctx context.Context) {
-	defer k.record.end()
-	end := End{StartedAt: time.Now()}
-	pumped, err := k.start(ctx)
-	if err != nil {
-		end.Trouble, end.FinishedAt = k.trouble(err), time.Now()
-		k.conclude(end)
-		return
+// live runs the sandbox and serves watchers until it has ended and everybody has had everything.
+func (k *keeper) live(first net.Conn) error {
+	ctx, stop := context.WithCancel(context.Background())
+	defer stop()
+	k.stop = stop
+	if first != nil {
+		if attend := k.greet(first); attend != nil { // before there is output, so that it misses none
+			k.serving.Go(func() { attend(ctx) })
+		}
 	}
-	close(k.running)
-	end.StartedAt = time.Now()
-	status := k.awaitSentry()
-	end.FinishedAt = time.Now()
-	k.judge(&end, status)
-	k.conclude(end)
-	pumped.Wait()
+	k.serving.Go(func() { k.accept(ctx) })
+	k.run(ctx)
+	late := time.AfterFunc(farewell, stop) // a watcher that is stopped reads nothing
+	defer late.Stop()
+	k.pumping.Wait()
+	k.record.end()
+	err := k.tidy()
+	k.listener.Close()
+	k.serving.Wait()
+	return err
 }
 
-// conclude writes the end down before anybody is told.
-func (k *keeper) conclude(end End) {
-	if err := writeJSON(k.box, endName, end); err != nil {
-		end.Trouble = "its end could not be written down: " + err.Error()
+// run starts the runtime, and returns when nothing of the sandbox runs any more and that is written down. Output may wait
+// for somebody who reads after that.
+func (k *keeper) run(ctx context.Context) {
+	end := End{StartedAt: time.Now()}
+	var status syscall.WaitStatus
+	err := k.start(ctx)
+	if err == nil {
+		end.Started, end.StartedAt = true, time.Now()
+		close(k.running)
+		status, err = k.await()
 	}
-	k.end = end
-	close(k.ended)
+	end.FinishedAt = time.Now()
+	k.endRest()
+	k.judge(&end, status, err)
+	k.conclude(end)
 }
 
 // judge reads how the sentry ended.
-func (k *keeper) judge(end *End, status syscall.WaitStatus) {
+func (k *keeper) judge(end *End, status syscall.WaitStatus, err error) {
 	if k.order.Group != nil {
 		end.Use = k.order.Group.Group().Use()
 	}
 	k.mu.Lock()
 	end.Asked = k.asked
 	k.mu.Unlock()
-	if status.Signaled() {
+	switch {
+	case err != nil && end.Asked:
+		end.Signal = int(unix.SIGKILL)
+	case err != nil:
+		end.Trouble = k.trouble(err)
+	case status.Signaled():
 		end.Signal = int(status.Signal())
-		return
+	default:
+		end.Code, end.Trouble = status.ExitStatus(), k.said()
 	}
-	end.Code = status.ExitStatus()
-	end.Trouble = k.said()
 }
 
-// tidy removes the group, when everything in it is dead.
+// conclude writes the end down before anybody is told.
+func (k *keeper) conclude(end End) {
+	if err := writeEnd(k.box, end); err != nil {
+		end.Trouble = "its end could not be written down: " + err.Error()
+	}
+	k.end = end
+	close(k.ended)
+}
+
+// tidy removes the group, in which nothing runs any more.
 func (k *keeper) tidy() error {
-	reapAll()
 	if k.order.Group == nil {
 		return nil
 	}
@@ -199,20 +219,12 @@ func (k *keeper) trouble(err error) string {
 	return err.Error()
 }
 
-// maxSaid bounds what of the runtime's own words is told on.
-const maxSaid = 2 << 10
-
 // said is the end of the runtime's own words.
 func (k *keeper) said() string {
 	for _, name := range k.order.Trouble {
-		data, err := os.ReadFile(filepath.Clean(name))
-		if errors.Is(err, fs.ErrNotExist) || err == nil && len(data) == 0 {
-			continue
+		if text := tail(name); text != "" {
+			return text
 		}
-		if err != nil {
-			return err.Error()
-		}
-		return string(data[max(len(data)-maxSaid, 0):])
 	}
 	return ""
 }

@@ -8,10 +8,13 @@ import (
 	"time"
 
 	"torno/internal/cgroups"
+	"torno/internal/ground"
 )
 
 // Order is what a keeper is to start.
 type Order struct {
+	// Ground is what the keeper mounts before; nil where the launcher has mounted everything.
+	Ground *ground.Plan `json:"ground,omitempty"`
 	// Argv is the runtime with its arguments. It starts the sandbox, writes the sentry's pid into PidName and ends.
 	Argv []string `json:"argv"`
 	// Trouble are files in which the runtime says what went wrong.
@@ -26,9 +29,10 @@ type Order struct {
 
 // End is how a sandbox ended.
 type End struct {
-	Code   int  `json:"code"`             // of the sentry, which ends as init does
-	Signal int  `json:"signal,omitempty"` // the one that killed the sentry
-	Asked  bool `json:"asked,omitempty"`  // it was killed because a watcher asked for it
+	Started bool `json:"started"`          // the runtime has started the sandbox
+	Code    int  `json:"code"`             // of the sentry, which ends as init does
+	Signal  int  `json:"signal,omitempty"` // the one that killed the sentry
+	Asked   bool `json:"asked,omitempty"`  // it was killed because a watcher asked for it
 	// Trouble is what the runtime says, when it did not start the sandbox or broke down in it.
 	Trouble    string      `json:"trouble,omitempty"`
 	StartedAt  time.Time   `json:"started_at"`
@@ -57,18 +61,19 @@ func WriteOrder(dir string, o Order) error {
 	return writeJSON(box, OrderName, o)
 }
 
-// writeJSON writes a file whole, by rename.
 func writeJSON(box *os.Root, name string, v any) error {
 	data, err := json.Marshal(v)
 	if err != nil {
 		return err
 	}
-	temp := "." + name
-	if err := box.WriteFile(temp, data, 0o600); err != nil {
+	if err := box.WriteFile(name, data, 0o600); err != nil {
 		return fmt.Errorf("write %s: %w", name, err)
 	}
-	return box.Rename(temp, name)
+	return nil
 }
+
+// errNonsense says that a file is there and does not say what it should.
+var errNonsense = errors.New("nonsense")
 
 func readJSON(box *os.Root, name string, v any) error {
 	data, err := box.ReadFile(name)
@@ -76,7 +81,7 @@ func readJSON(box *os.Root, name string, v any) error {
 		return err
 	}
 	if err := json.Unmarshal(data, v); err != nil {
-		return fmt.Errorf("read %s: %w", name, err)
+		return fmt.Errorf("read %s: %w: %w", name, errNonsense, err)
 	}
 	return nil
 }

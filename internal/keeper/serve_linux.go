@@ -9,73 +9,95 @@ import (
 	"net"
 	"strings"
 	"sync"
+	"time"
 )
 
 // accept takes watchers until the listener is closed.
-func (k *keeper) accept(ctx context.Context, listener net.Listener, serving *sync.WaitGroup) {
+func (k *keeper) accept(ctx context.Context) {
 	for {
-		conn, err := listener.Accept()
+		conn, err := k.listener.Accept()
 		if err != nil {
 			return
 		}
-		serving.Go(func() { k.serve(ctx, conn) })
+		k.serving.Go(func() {
+			if attend := k.greet(conn); attend != nil {
+				attend(ctx)
+			}
+		})
 	}
 }
 
-// maxHello bounds the line with which a watcher says what it has had, or what it wants.
-const maxHello = 64
+// What bounds the line with which a watcher says what it has had, or what it wants.
+const (
+	maxHello  = 256
+	helloTime = 10 * time.Second
+)
 
 // What a watcher says that wants no output. It comes on a line of its own, since others may be full of input or unread.
 const (
-	killHello = "kill\n" // end the sandbox
-	endHello  = "end\n"  // tell how it ended, when it has
+	killHello  = "kill\n"  // end the sandbox
+	leaveHello = "leave\n" // and let nobody keep you from going
+	endHello   = "end\n"   // tell how it ended, when it has
 )
 
-// serve sends one watcher everything behind the place that it names, and takes its words.
-func (k *keeper) serve(ctx context.Context, conn net.Conn) {
-	defer conn.Close()
-	in := bufio.NewReaderSize(conn, maxFrame)
-	hello, err := in.ReadString('\n')
-	if err != nil || len(hello) > maxHello {
-		return
-	}
-	switch hello {
-	case killHello:
-		k.kill()
-		return
-	case endHello:
-		_ = k.sendEnd(ctx, conn)
-		return
-	}
-	place, err := ParsePlace(strings.TrimSuffix(hello, "\n"))
+// greet reads what a watcher wants. What remains to be done for it is returned.
+func (k *keeper) greet(conn net.Conn) (attend func(context.Context)) {
+	in := bufio.NewReaderSize(conn, maxHello)
+	_ = conn.SetReadDeadline(time.Now().Add(helloTime))
+	hello, err := in.ReadSlice('\n')
+	_ = conn.SetReadDeadline(time.Time{})
 	if err != nil {
-		return
+		conn.Close()
+		return nil
 	}
-	ctx, stop := context.WithCancel(ctx)
-	var listening sync.WaitGroup
-	listening.Go(func() {
-		k.listen(in)
-		stop() // the watcher is gone, so it holds nobody up any more
-	})
-	reader := k.record.follow()
-	_ = k.send(ctx, conn, reader, place) // whoever does not hear the end finds it in the box
-	reader.close()
-	stop()
-	conn.Close()
-	listening.Wait()
+	switch text := string(hello); text {
+	case killHello, leaveHello:
+		k.kill()
+		_ = Frame{Kind: Done}.write(conn)
+		conn.Close()
+		if text == leaveHello {
+			k.stop()
+		}
+		return nil
+	case endHello:
+		return k.attend(conn, in, func(ctx context.Context) error { return k.sendEnd(ctx, conn) })
+	default:
+		place, err := ParsePlace(strings.TrimSuffix(text, "\n"))
+		if err != nil {
+			conn.Close()
+			return nil
+		}
+		reader := k.record.follow()
+		return k.attend(conn, in, func(ctx context.Context) error {
+			defer reader.close()
+			return k.send(ctx, conn, reader, place)
+		})
+	}
+}
+
+// attend talks to a watcher, and listens to it meanwhile. One that is gone holds nobody up.
+func (k *keeper) attend(conn net.Conn, in io.Reader, talk func(context.Context) error) func(context.Context) {
+	return func(ctx context.Context) {
+		ctx, stop := context.WithCancel(ctx)
+		defer context.AfterFunc(ctx, func() { conn.Close() })()
+		var listening sync.WaitGroup
+		listening.Go(func() {
+			k.listen(ctx, in)
+			stop()
+		})
+		_ = talk(ctx) // whoever does not hear the end finds it in the box
+		stop()
+		conn.Close()
+		listening.Wait()
+	}
 }
 
 // send is the watcher's view: that it runs, the output, the end.
 func (k *keeper) send(ctx context.Context, conn net.Conn, reader *reader, place Place) error {
-	defer context.AfterFunc(ctx, func() { conn.Close() })()
-	select {
-	case <-k.running:
+	if k.awaitStart(ctx) {
 		if err := (Frame{Kind: Running}).write(conn); err != nil {
 			return err
 		}
-	case <-k.ended:
-	case <-ctx.Done():
-		return ctx.Err()
 	}
 	for {
 		f, err := reader.read(ctx)
@@ -97,7 +119,6 @@ func (k *keeper) send(ctx context.Context, conn net.Conn, reader *reader, place 
 
 // sendEnd waits for the end and tells it.
 func (k *keeper) sendEnd(ctx context.Context, conn net.Conn) error {
-	defer context.AfterFunc(ctx, func() { conn.Close() })()
 	select {
 	case <-k.ended:
 	case <-ctx.Done():
@@ -111,7 +132,7 @@ func (k *keeper) sendEnd(ctx context.Context, conn net.Conn) error {
 }
 
 // listen obeys a watcher until it goes.
-func (k *keeper) listen(in io.Reader) {
+func (k *keeper) listen(ctx context.Context, in io.Reader) {
 	for {
 		f, err := readFrame(in)
 		if err != nil {
@@ -119,9 +140,9 @@ func (k *keeper) listen(in io.Reader) {
 		}
 		switch f.Kind {
 		case Input:
-			_ = k.input(f.Bytes) // an agent that has closed its input does not want it
+			_ = k.input(ctx, f.Bytes) // an agent that has closed its input does not want it
 		case Shut:
-			k.shutInput()
+			k.shutInput(ctx)
 		}
 	}
 }

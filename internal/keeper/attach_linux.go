@@ -1,0 +1,83 @@
+package keeper
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+)
+
+// Attach continues behind a place with the keeper that lives, or, when there is none any more, with what it has left.
+func (b Box) Attach(ctx context.Context, from Place) (*Line, error) {
+	var line *Line
+	_, err := b.retry(ctx, func() error {
+		conn, err := b.dial(ctx)
+		if err == nil {
+			line, err = b.newLine(conn, from)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	if line == nil {
+		line = &Line{box: b, place: from}
+	}
+	return line, nil
+}
+
+// dial reaches the keeper by a name that is short enough, however long the path of the box is.
+func (b Box) dial(ctx context.Context) (net.Conn, error) {
+	dir, err := os.Open(b.Dir)
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
+	return new(net.Dialer).DialContext(ctx, "unix", fmt.Sprintf("/proc/self/fd/%d/%s", dir.Fd(), socketName))
+}
+
+// Kill has the keeper end the sandbox. Without a keeper there is nothing that it could do.
+func (b Box) Kill(ctx context.Context) error {
+	_, err := b.retry(ctx, func() error { return b.ask(ctx, killHello) })
+	return err
+}
+
+// Leave has the keeper end the sandbox, and go without waiting for anybody who has not read all output yet.
+func (b Box) Leave(ctx context.Context) error {
+	_, err := b.retry(ctx, func() error { return b.ask(ctx, leaveHello) })
+	return err
+}
+
+// AwaitEnd waits until the sandbox has ended, and says how. Where nobody knows, that is ErrGone.
+func (b Box) AwaitEnd(ctx context.Context) (End, error) {
+	_, err := b.retry(ctx, func() error {
+		if err := b.ask(ctx, endHello); err != nil {
+			return err
+		}
+		return errHeld // what is written down is what counts
+	})
+	if err != nil {
+		return End{}, err
+	}
+	return b.End()
+}
+
+// ask says a word to the keeper, and returns when that has answered.
+func (b Box) ask(ctx context.Context, word string) error {
+	conn, err := b.dial(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	defer context.AfterFunc(ctx, func() { conn.Close() })()
+	if _, err := io.WriteString(conn, word); err != nil {
+		return err
+	}
+	answer, err := io.ReadAll(io.LimitReader(conn, headerSize+maxFrame))
+	if err == nil && len(answer) == 0 {
+		err = errors.New("the keeper has not answered")
+	}
+	return err
+}

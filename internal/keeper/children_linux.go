@@ -1,0 +1,38 @@
+package keeper
+
+import (
+	"os/exec"
+	"sync"
+)
+
+// Children are the keepers that this process has started. Each outlives whoever waits for it, so nobody does: it is reaped
+// when its box is taken, which is possible only when it is gone.
+type Children struct {
+	mu    sync.Mutex
+	byBox map[string][]*exec.Cmd
+}
+
+func (c *Children) add(box string, keeper *exec.Cmd) {
+	if c == nil {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.byBox == nil {
+		c.byBox = map[string][]*exec.Cmd{}
+	}
+	c.byBox[box] = append(c.byBox[box], keeper)
+}
+
+func (c *Children) reap(box string) {
+	if c == nil {
+		return
+	}
+	c.mu.Lock()
+	keepers := c.byBox[box]
+	delete(c.byBox, box)
+	c.mu.Unlock()
+	for _, keeper := range keepers {
+		_ = keeper.Wait() // what it had to say is in the box
+	}
+}

@@ -1,0 +1,222 @@
+package keeper
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+func TestALife(t *testing.T) {
+	box := newBox(t, 1<<20, "run", "echo one; echo two >&2; echo three; exit 5")
+	wantState(t, box, Created)
+	line := start(t, box)
+	if stdout, stderr, gaps := readAll(t, line); stdout != "one\nthree\n" || stderr != "two\n" || gaps != 0 {
+		t.Errorf("%q, %q, %d gaps", stdout, stderr, gaps)
+	}
+	end, err := box.AwaitEnd(t.Context())
+	if err != nil || end != line.End() {
+		t.Fatalf("%+v, %v; the line says %+v", end, err, line.End())
+	}
+	if end.Code != 5 || !end.Started || end.Asked || end.Signal != 0 || end.Trouble != "" || end.FinishedAt.Before(end.StartedAt) {
+		t.Errorf("%+v", end)
+	}
+	wantState(t, box, Over)
+}
+
+// TestTheEndIsWrittenBeforeItIsTold: whoever hears it finds it.
+func TestTheEndIsWrittenBeforeItIsTold(t *testing.T) {
+	for range 20 {
+		box := newBox(t, 1<<20, "run", "exit 3")
+		line := start(t, box)
+		for {
+			f, err := readFrame(line.in)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if f.Kind == Ended {
+				break
+			}
+		}
+		if end, err := box.End(); err != nil || end.Code != 3 {
+			t.Fatalf("%+v, %v", end, err)
+		}
+	}
+}
+
+// TestEndedAtOnce: a sandbox that is over before anybody looks has run all the same.
+func TestEndedAtOnce(t *testing.T) {
+	for range 30 {
+		box := newBox(t, 1<<20, "run", "exit 0")
+		if stdout, _, _ := readAll(t, start(t, box)); stdout != "" {
+			t.Errorf("%q", stdout)
+		}
+	}
+}
+
+func TestKill(t *testing.T) {
+	box := newBox(t, 1<<20, "run", "trap '' INT TERM; echo up; sleep 300 & wait")
+	line := start(t, box)
+	if out, err := line.Read(t.Context()); err != nil || string(out.Bytes) != "up\n" {
+		t.Fatalf("%q, %v", out.Bytes, err)
+	}
+	for range 2 { // also when it is over
+		if err := box.Kill(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if end, err := box.AwaitEnd(t.Context()); err != nil || end.Signal != int(unix.SIGKILL) || !end.Asked {
+		t.Fatalf("%+v, %v", end, err)
+	}
+	if err := box.Kill(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestKilledByAStranger(t *testing.T) {
+	box := newBox(t, 1<<20, "run", "echo up; exec sleep 300")
+	line := start(t, box)
+	if _, err := line.Read(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.Kill(sentryOf(t, box), unix.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	if end, err := box.AwaitEnd(t.Context()); err != nil || end.Signal != int(unix.SIGKILL) || end.Asked {
+		t.Fatalf("%+v, %v", end, err)
+	}
+}
+
+func sentryOf(t testing.TB, box Box) int {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(box.Dir, PidName))
+	if err != nil {
+		t.Fatal(err)
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pid
+}
+
+// TestNothingIsLeft: what the sentry leaves, dead or alive and with or without a group, ends before the end is told.
+func TestNothingIsLeft(t *testing.T) {
+	script := "(trap '' HUP TERM; setsid setsid sleep 300 & setsid sleep 300) & sleep 300 & echo $!; exit 4"
+	for _, grouped := range []bool{false, true} {
+		t.Run(strconv.FormatBool(grouped), func(t *testing.T) {
+			order := Order{Argv: standInArgv("run", script), Log: 1 << 20}
+			if grouped {
+				order = inGroup(t, order)
+			}
+			box := boxIn(t, t.TempDir(), order)
+			line := start(t, box)
+			keeper := keeperOf(t, box)
+			if _, err := box.AwaitEnd(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if left := descendants(keeper); len(left) > 0 {
+				t.Errorf("of the sandbox there are left %v", left)
+			}
+			readAll(t, line)
+			if grouped && !waitUntil(func() bool { _, err := os.Stat(firstDir(order)); return errors.Is(err, os.ErrNotExist) }) {
+				t.Error("the group is left")
+			}
+		})
+	}
+}
+
+func firstDir(order Order) string {
+	for _, dir := range order.Group.Dirs {
+		return dir
+	}
+	return ""
+}
+
+// descendants are the children of a process, by what every process says of its parent.
+func descendants(parent int) (pids []int) {
+	stats, _ := filepath.Glob("/proc/[0-9]*/stat")
+	for _, name := range stats {
+		text, err := os.ReadFile(name)
+		_, after, ok := strings.Cut(string(text), ") ")
+		fields := strings.Fields(after)
+		if err == nil && ok && len(fields) > 1 && fields[1] == strconv.Itoa(parent) {
+			pid, _ := strconv.Atoi(strings.Split(name, "/")[2])
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
+func TestOnlyKillEndsAKeeper(t *testing.T) {
+	box := newBox(t, 1<<20, "run", "echo up; read line; echo $line")
+	line := start(t, box)
+	if _, err := line.Read(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	keeper := keeperOf(t, box)
+	for _, signal := range []syscall.Signal{unix.SIGINT, unix.SIGTERM, unix.SIGHUP, unix.SIGQUIT, unix.SIGPIPE, unix.SIGUSR1, unix.SIGALRM} {
+		if err := unix.Kill(keeper, signal); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if end, err := box.AwaitEnd(t.Context()); err != nil || end.Code != 0 { // its input is empty, so it ends by itself
+		t.Fatalf("%+v, %v", end, err)
+	}
+}
+
+// TestTheRuntimeHasThreeDescriptors: no socket, lock or log of ours reaches it.
+func TestTheRuntimeHasThreeDescriptors(t *testing.T) {
+	leaked, err := unix.Dup(0) // as a careless shell does with those that it starts
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(leaked)
+	box := newBox(t, 1<<20, "descriptors")
+	stdout, _, _ := readAll(t, start(t, box))
+	for _, secret := range []string{"socket:", box.Dir, "eventpoll", "eventfd", "pidfd"} {
+		if strings.Contains(strings.ReplaceAll(stdout, "/fd\n", ""), secret) {
+			t.Errorf("the runtime has a %s", secret)
+		}
+	}
+	if n := strings.Count(stdout, " -> "); n != 4 { // ls has opened the directory itself
+		t.Errorf("%d descriptors:\n%s", n, stdout)
+	}
+}
+
+func TestThePathMayBeLong(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), strings.Repeat("d", 200), strings.Repeat("e", 200))
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	box := boxIn(t, dir, Order{Argv: standInArgv("run", "echo up; exec sleep 300"), Log: 1 << 20})
+	line := start(t, box)
+	line.Close()
+	again, err := box.Attach(t.Context(), Place{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer again.Close()
+	if out, err := again.Read(t.Context()); err != nil || string(out.Bytes) != "up\n" {
+		t.Fatalf("%q, %v", out.Bytes, err)
+	}
+}
+
+func TestAGroupBoundsTheSandbox(t *testing.T) {
+	order := inGroup(t, Order{Argv: shArgv("exec tail /dev/zero"), Log: 1 << 20})
+	order.Group.Limits.Memory = 16 << 20
+	box := boxIn(t, t.TempDir(), order)
+	line := start(t, box)
+	readAll(t, line)
+	if end := line.End(); end.Signal != int(unix.SIGKILL) || end.Asked || end.Use.Killed != 1 || end.Use.PeakMemory < 1<<20 {
+		t.Errorf("%+v", end)
+	}
+	if text, err := os.ReadFile(filepath.Join(box.Dir, logName)); err != nil || len(text) > 0 {
+		t.Errorf("the keeper says %q (%v)", text, err)
+	}
+}

@@ -1,0 +1,92 @@
+package keeper
+
+import (
+	"context"
+	"io"
+	"os"
+)
+
+// pipes are the agent's standard streams: our ends, and those of the runtime.
+type pipes struct {
+	input, output, errors       *os.File
+	theirIn, theirOut, theirErr *os.File
+}
+
+func newPipes(stdin bool) (p pipes, err error) {
+	if stdin {
+		p.theirIn, p.input, err = os.Pipe()
+	} else {
+		p.theirIn, err = os.Open(os.DevNull)
+	}
+	if err == nil {
+		p.output, p.theirOut, err = os.Pipe()
+	}
+	if err == nil {
+		p.errors, p.theirErr, err = os.Pipe()
+	}
+	if err != nil {
+		p.closeOurs()
+		p.closeTheirs()
+	}
+	return p, err
+}
+
+func (p pipes) closeTheirs() { closeFiles(p.theirIn, p.theirOut, p.theirErr) }
+func (p pipes) closeOurs()   { closeFiles(p.input, p.output, p.errors) }
+
+func closeFiles(files ...*os.File) {
+	for _, f := range files {
+		if f != nil {
+			f.Close()
+		}
+	}
+}
+
+// pump brings the agent's output into the log. A log that cannot be written loses output, and says so by its offsets.
+func (k *keeper) pump(ctx context.Context, p pipes) {
+	for kind, pipe := range map[Kind]*os.File{Stdout: p.output, Stderr: p.errors} {
+		k.pumping.Go(func() {
+			defer pipe.Close()
+			buffer := make([]byte, maxFrame)
+			for {
+				n, err := pipe.Read(buffer)
+				if n > 0 {
+					_ = k.record.add(ctx, kind, buffer[:n])
+				}
+				if err != nil {
+					return
+				}
+			}
+		})
+	}
+}
+
+// input writes to the agent, once it runs. One that does not read holds up whoever writes.
+func (k *keeper) input(ctx context.Context, data []byte) error {
+	if !k.awaitStart(ctx) || k.stdin == nil {
+		return io.ErrClosedPipe
+	}
+	_, err := k.stdin.Write(data)
+	return err
+}
+
+func (k *keeper) shutInput(ctx context.Context) {
+	if k.awaitStart(ctx) && k.stdin != nil {
+		k.stdin.Close()
+	}
+}
+
+// awaitStart waits until the sandbox runs, or never will, and says which.
+func (k *keeper) awaitStart(ctx context.Context) bool {
+	select {
+	case <-k.running:
+	case <-k.ended:
+	case <-ctx.Done():
+	}
+	select {
+	case <-k.running: // also where it has ended since
+		return true
+	default:
+		return false
+	}
+}
