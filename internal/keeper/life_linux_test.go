@@ -31,7 +31,7 @@ func TestALife(t *testing.T) {
 
 // TestTheEndIsWrittenBeforeItIsTold: whoever hears it finds it.
 func TestTheEndIsWrittenBeforeItIsTold(t *testing.T) {
-	for range 20 {
+	for range 5 {
 		box := newBox(t, 1<<20, "run", "exit 3")
 		line := start(t, box)
 		for {
@@ -51,7 +51,7 @@ func TestTheEndIsWrittenBeforeItIsTold(t *testing.T) {
 
 // TestEndedAtOnce: a sandbox that is over before anybody looks has run all the same.
 func TestEndedAtOnce(t *testing.T) {
-	for range 30 {
+	for range 10 {
 		box := newBox(t, 1<<20, "run", "exit 0")
 		if stdout, _, _ := readAll(t, start(t, box)); stdout != "" {
 			t.Errorf("%q", stdout)

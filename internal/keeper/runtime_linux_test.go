@@ -10,7 +10,6 @@ import (
 	"strings"
 	"syscall"
 	"time"
-
 )
 
 // standIn is a runtime: `run SCRIPT` starts a shell as the sentry and ends, as runsc does. The other words are how a runtime
@@ -21,12 +20,12 @@ func standIn(args []string) int {
 	case "run":
 		return leaveBehind(script, func(pid int) string { return strconv.Itoa(pid) + "\n" })
 	case "lie": // names another than it has started
-		return leaveBehind("exec sleep 300", func(int) string { return script })
+		return leaveBehind("exec sleep 86321", func(int) string { return script })
 	case "say-nothing":
-		return leaveBehind("exec sleep 300", nil)
+		return leaveBehind("exec sleep 86321", nil)
 	case "fail":
 		fmt.Fprintln(os.Stderr, "output of a runtime that fails")
-		leaveBehind("exec sleep 300", nil)
+		leaveBehind("exec sleep 86321", nil)
 		if err := os.WriteFile("runtime.log", []byte(script), 0o600); err != nil {
 			return 98
 		}
@@ -35,7 +34,7 @@ func standIn(args []string) int {
 		if err := os.WriteFile("hangs", []byte(strconv.Itoa(os.Getpid())), 0o600); err != nil {
 			return 98
 		}
-		leaveBehind("exec sleep 300", nil)
+		leaveBehind("exec sleep 86321", nil)
 		select {}
 	case "yes": // as an agent
 		return yes(script)
@@ -117,4 +116,3 @@ func waitUntil(cond func() bool) bool {
 
 // apart is how the launcher starts a keeper.
 func apart() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }
-

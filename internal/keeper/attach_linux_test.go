@@ -1,0 +1,283 @@
+package keeper
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// TestOutputIsWhole: a hundred MiB of which every byte is known, through a log of one and a reader that is slower.
+func TestOutputIsWhole(t *testing.T) {
+	const mebibytes = 100
+	box := newBox(t, 1<<20, "run", "exec "+self(t)+" "+asRuntime+" yes 100")
+	line := start(t, box)
+	expected := &counting{}
+	at := 0
+	for {
+		out, err := line.Read(t.Context())
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil || out.Gap || out.Kind != Stdout {
+			t.Fatalf("at %d: %v, %c, gap %v", at, err, out.Kind, out.Gap)
+		}
+		whole := make([]byte, (len(out.Bytes)+at%4+3)/4*4)
+		expected.at = uint32(at / 4)
+		expected.Read(whole)
+		if !bytes.Equal(out.Bytes, whole[at%4:at%4+len(out.Bytes)]) {
+			t.Fatalf("the bytes at %d are others", at)
+		}
+		at += len(out.Bytes)
+		if out.Place.Out != int64(at) {
+			t.Fatalf("the place is %v at %d", out.Place, at)
+		}
+	}
+	if at != mebibytes<<20 || line.End().Code != 0 {
+		t.Errorf("%d bytes, %+v", at, line.End())
+	}
+}
+
+// TestAttachBeforeWhileAndAfter: from every place that was seen, by whoever asks, in whatever state.
+func TestAttachBeforeWhileAndAfter(t *testing.T) {
+	box := boxIn(t, t.TempDir(), Order{Argv: standInArgv("run", "echo one; read x; echo $x; exit 2"), Stdin: true, Log: 1 << 20})
+	first := start(t, box)
+	one, err := first.Read(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	second, err := box.Attach(t.Context(), one.Place)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer second.Close()
+	if err := second.Input([]byte("two\n")); err != nil {
+		t.Fatal(err)
+	}
+	for what, line := range map[string]*Line{"first": first, "second": second} {
+		if stdout, _, gaps := readAll(t, line); stdout != "two\n" || gaps != 0 || line.End().Code != 2 {
+			t.Errorf("%s: %q, %d gaps, %+v", what, stdout, gaps, line.End())
+		}
+	}
+	if !waitUntil(func() bool { held, err := box.Held(); return err == nil && !held }) {
+		t.Fatal("the keeper does not go")
+	}
+	for from, want := range map[Place]string{{}: "one\ntwo\n", one.Place: "two\n", {Out: 6}: "o\n", {Out: 8}: "", {Out: 900}: ""} {
+		line, err := box.Attach(t.Context(), from)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if stdout, _, gaps := readAll(t, line); stdout != want || gaps != 0 || line.End().Code != 2 {
+			t.Errorf("from %v: %q, %d gaps, %+v", from, stdout, gaps, line.End())
+		}
+		if err := errors.Join(line.Close(), line.Close()); err != nil {
+			t.Error(err)
+		}
+		if _, err := line.Read(t.Context()); !errors.Is(err, net.ErrClosed) {
+			t.Errorf("a line that is closed says %v", err)
+		}
+	}
+}
+
+func TestInputEnds(t *testing.T) {
+	box := boxIn(t, t.TempDir(), Order{Argv: standInArgv("run", "wc -c"), Stdin: true, Log: 1 << 20})
+	line := start(t, box)
+	if err := errors.Join(line.Input(make([]byte, 300_000)), line.Shut()); err != nil {
+		t.Fatal(err)
+	}
+	if stdout, _, _ := readAll(t, line); stdout != "300000\n" {
+		t.Errorf("%q", stdout)
+	}
+}
+
+// TestInputBeforeItRuns waits for the agent.
+func TestInputBeforeItRuns(t *testing.T) {
+	box := boxIn(t, t.TempDir(), Order{Argv: standInArgv("run", "cat"), Stdin: true, Log: 1 << 20})
+	line, theirs, err := box.newPair()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer line.Close()
+	if err := errors.Join(line.Input([]byte("early")), line.Shut(), box.execute(self(t), apart(), []*os.File{theirs}), theirs.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if stdout, _, _ := readAll(t, line); stdout != "early" {
+		t.Errorf("%q", stdout)
+	}
+}
+
+// TestAKeeperThatIsKilled: what it had in the log is read all the same, and then it is gone.
+func TestAKeeperThatIsKilled(t *testing.T) {
+	box := newBox(t, 1<<20, "run", "for i in $(seq 1000); do echo $i; done; echo done; exec sleep 86322")
+	line := start(t, box)
+	sentry := sentryOf(t, box)
+	defer unix.Kill(sentry, unix.SIGKILL)
+	if !waitUntil(func() bool {
+		text, _ := os.ReadFile(filepath.Join(box.Dir, segmentName(0)))
+		return bytes.Contains(text, []byte("done\n"))
+	}) {
+		t.Fatal("the agent prints nothing")
+	}
+	killKeeper(t, box)
+	wantState(t, box, Lost)
+	stdout := ""
+	var err error
+	for err == nil {
+		var out Output
+		out, err = line.Read(t.Context())
+		stdout += string(out.Bytes)
+	}
+	if !errors.Is(err, ErrGone) || !strings.HasSuffix(stdout, "1000\ndone\n") {
+		t.Errorf("%v after %d bytes", err, len(stdout))
+	}
+	if _, err := box.AwaitEnd(t.Context()); !errors.Is(err, ErrGone) {
+		t.Errorf("%v", err)
+	}
+	if err := box.Kill(t.Context()); err != nil {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestAWatcherThatStopsReading holds the agent until it goes, or until somebody has the keeper leave.
+func TestAWatcherThatStopsReading(t *testing.T) {
+	for _, goes := range []bool{true, false} {
+		box := newBox(t, 1, "run", "head -c 2000000 /dev/zero; echo done >&2; exec sleep 86322")
+		line := start(t, box) // nobody reads it
+		isDone := func() bool {
+			names, _ := filepath.Glob(filepath.Join(box.Dir, "log.*"))
+			return slices.ContainsFunc(names, func(name string) bool {
+				text, _ := os.ReadFile(name)
+				return bytes.Contains(text, []byte("done\n"))
+			})
+		}
+		if goes {
+			line.Close()
+			if !waitUntil(isDone) {
+				t.Error("a watcher that is gone holds the agent")
+			}
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		defer cancel()
+		if !goes && isDone() {
+			t.Error("the agent was not held")
+		}
+		if err := box.Leave(ctx); err != nil {
+			t.Error(err)
+		}
+		if !waitUntil(func() bool { held, err := box.Held(); return err == nil && !held }) {
+			t.Error("a watcher that does not read holds a keeper that is to leave")
+		}
+	}
+}
+
+// TestNonsense: what says nothing, or nothing that makes sense, costs neither memory nor the end.
+func TestNonsense(t *testing.T) {
+	box := newBox(t, 1<<20, "run", "echo up; exec sleep 86322")
+	line := start(t, box)
+	if _, err := line.Read(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	keeper := keeperOf(t, box)
+	before := len(descriptors(t, keeper))
+	for _, hello := range []string{"", "\n\x00", "nonsense\n", "-1.0\n", "0.0\nnonsense that is long enough for a frame", "end\nend\nend\n", strings.Repeat("x", 1<<20)} {
+		conn, err := box.dial(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		conn.SetDeadline(time.Now().Add(5 * time.Second))
+		io.WriteString(conn, hello)
+		if hello == "" {
+			conn.Close()
+		}
+		io.Copy(io.Discard, conn)
+		conn.Close()
+	}
+	silent, err := box.dial(t.Context()) // until the end
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer silent.Close()
+	if !waitUntil(func() bool { return len(descriptors(t, keeper)) <= before+1 }) {
+		t.Errorf("it had %d descriptors, and has %v", before, descriptors(t, keeper))
+	}
+	if err := box.Leave(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if !waitUntil(func() bool { return !isAlive(keeper) }) {
+		t.Error("a watcher that says nothing holds a keeper that is to leave")
+	}
+}
+
+func descriptors(t testing.TB, pid int) []string {
+	t.Helper()
+	names, err := filepath.Glob("/proc/" + strconv.Itoa(pid) + "/fd/*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return names
+}
+
+// TestCallersAreHeard by calls that wait for a keeper that is stopped.
+func TestCallersAreHeard(t *testing.T) {
+	box := newBox(t, 1<<20, "run", "echo up; exec sleep 86322")
+	line := start(t, box)
+	if _, err := line.Read(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	keeper := keeperOf(t, box)
+	if err := unix.Kill(keeper, unix.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Kill(keeper, unix.SIGCONT)
+	for what, call := range map[string]func(context.Context) error{
+		"Kill": box.Kill, "Leave": box.Leave, "AwaitEnd": func(ctx context.Context) error { _, err := box.AwaitEnd(ctx); return err },
+	} {
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+		if err := call(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("%s: %v", what, err)
+		}
+		cancel()
+	}
+}
+
+// TestAKeeperThatDoesNotListenYet is waited for, and not taken for dead.
+func TestAKeeperThatDoesNotListenYet(t *testing.T) {
+	box := newBox(t, 1<<20, "run", "exit 0")
+	begins, err := box.Take() // as it does before all else
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 2)
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() { _, err := box.AwaitEnd(ctx); ended <- err }()
+	go func() {
+		line, err := box.Attach(ctx, Place{})
+		if err == nil {
+			line.Close()
+		}
+		ended <- err
+	}()
+	select {
+	case err := <-ended:
+		t.Errorf("a keeper that begins is taken for dead: %v", err)
+		ended <- err
+	case <-time.After(50 * retryPause):
+	}
+	cancel()
+	for range 2 {
+		if err := <-ended; !errors.Is(err, context.Canceled) {
+			t.Error(err)
+		}
+	}
+	begins.Close()
+}

@@ -1,0 +1,336 @@
+package keeper
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+)
+
+const half = maxFrame + headerSize // of the smallest log
+
+func newTestRecord(t testing.TB, bound int64) (*record, *os.Root) {
+	t.Helper()
+	box, err := os.OpenRoot(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := newRecord(box, bound)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		r.file.Close()
+		box.Close()
+	})
+	return r, box
+}
+
+func put(t testing.TB, r *record, kind Kind, size int) {
+	t.Helper()
+	if err := r.add(t.Context(), kind, bytes.Repeat([]byte{byte(kind)}, size)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// rest reads a reader to its end.
+func rest(t testing.TB, f *reader) (frames []Frame) {
+	t.Helper()
+	for {
+		frame, err := f.read(t.Context())
+		if errors.Is(err, io.EOF) {
+			return frames
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		frames = append(frames, frame)
+	}
+}
+
+// TestALogThatNobodyReads drops its oldest half, and never has more than it may; what is missing is told exactly.
+func TestALogThatNobodyReads(t *testing.T) {
+	r, box := newTestRecord(t, 2*half)
+	for range 50 {
+		put(t, r, Stdout, 10_000)
+		if size := logSize(t, box.Name()); size > 2*half {
+			t.Fatalf("the log has %d bytes, and may have %d", size, 2*half)
+		}
+	}
+	r.end()
+	frames := rest(t, r.follow())
+	if len(frames) < 4 || len(frames) > 6 {
+		t.Fatalf("%d frames are left", len(frames))
+	}
+	var place Place
+	for i, f := range frames {
+		fresh, gap := place.take(f)
+		if gap != (i == 0) || len(fresh) != 10_000 {
+			t.Errorf("frame %d: %d bytes, gap %v", i, len(fresh), gap)
+		}
+	}
+	if place.Out != 500_000 {
+		t.Errorf("the place at the end is %v", place)
+	}
+}
+
+func logSize(t testing.TB, dir string) (size int64) {
+	t.Helper()
+	names, err := filepath.Glob(filepath.Join(dir, "log.*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range names {
+		info, err := os.Stat(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		size += info.Size()
+	}
+	return size
+}
+
+// TestAReaderThatStopsHoldsTheWriter until it goes on, or goes.
+func TestAReaderThatStopsHoldsTheWriter(t *testing.T) {
+	for what, release := range map[string]func(*reader){
+		"reads": func(f *reader) {
+			for range 5 {
+				f.read(t.Context())
+			}
+		},
+		"goes": func(f *reader) { f.close() },
+	} {
+		t.Run(what, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r, _ := newTestRecord(t, 2*half)
+				follower := r.follow()
+				written := 0
+				go func() {
+					for range 8 {
+						if err := r.add(context.Background(), Stdout, make([]byte, 10_000)); err != nil {
+							t.Error(err)
+						}
+						written++
+					}
+				}()
+				synctest.Wait()
+				if written != 6 {
+					t.Fatalf("%d pieces were written before the reader reads", written)
+				}
+				release(follower)
+				synctest.Wait()
+				if written != 8 {
+					t.Fatalf("%d pieces were written after it", written)
+				}
+			})
+		})
+	}
+}
+
+// TestTwoThatWaitDropOneHalf: both streams wait for the same reader, and when it goes only as much is dropped as has to be.
+func TestTwoThatWaitDropOneHalf(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, _ := newTestRecord(t, 2*half)
+		follower := r.follow()
+		for range 6 {
+			put(t, r, Stdout, 10_000)
+		}
+		for _, kind := range []Kind{Stdout, Stderr} {
+			go r.add(context.Background(), kind, make([]byte, 10_000))
+		}
+		synctest.Wait()
+		follower.close()
+		synctest.Wait()
+		if r.first != 1 || r.last != 2 {
+			t.Errorf("the log has the pieces %d to %d, want 1 to 2", r.first, r.last)
+		}
+	})
+}
+
+func TestAWaitThatIsGivenUp(t *testing.T) {
+	r, _ := newTestRecord(t, 2*half)
+	r.follow()
+	for range 6 {
+		put(t, r, Stdout, 10_000)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := r.add(ctx, Stdout, make([]byte, 10_000)); !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+}
+
+// TestATornFrame: a keeper that was killed in the middle of a write leaves all before it.
+func TestATornFrame(t *testing.T) {
+	r, box := newTestRecord(t, 4*half)
+	for range 3 {
+		put(t, r, Stderr, 1000)
+	}
+	name := filepath.Join(box.Name(), segmentName(0))
+	for cut := range int64(headerSize + 1000) {
+		if cut > 20 && cut < 1000 {
+			continue
+		}
+		if err := os.Truncate(name, 3*(headerSize+1000)-cut-1); err != nil {
+			t.Fatal(err)
+		}
+		old, err := oldRecord(box)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f := old.follow()
+		if frames := rest(t, f); len(frames) != 2 {
+			t.Fatalf("%d bytes short: %d frames", cut+1, len(frames))
+		}
+		f.close()
+	}
+}
+
+// TestAPieceThatCannotBeWritten is missing, and nothing behind it is.
+func TestAPieceThatCannotBeWritten(t *testing.T) {
+	r, box := newTestRecord(t, 4*half)
+	put(t, r, Stdout, 100)
+	whole := r.file
+	broken, err := box.Open(segmentName(0)) // only to read
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.file = broken
+	if err := r.add(t.Context(), Stdout, make([]byte, 50)); err == nil {
+		t.Fatal("it was written")
+	}
+	r.file = whole
+	broken.Close()
+	put(t, r, Stdout, 10)
+	r.end()
+	var place Place
+	frames := rest(t, r.follow())
+	if len(frames) != 2 {
+		t.Fatalf("%d frames", len(frames))
+	}
+	place.take(frames[0])
+	if fresh, gap := place.take(frames[1]); len(fresh) != 10 || !gap || place.Out != 160 {
+		t.Errorf("%d bytes, gap %v, place %v", len(fresh), gap, place)
+	}
+}
+
+func TestPlaces(t *testing.T) {
+	for text, want := range map[string]Place{"": {}, "0.0": {}, "12.5": {12, 5}, "9223372036854775807.0": {9223372036854775807, 0}} {
+		if got, err := ParsePlace(text); err != nil || got != want {
+			t.Errorf("%q: %v, %v", text, got, err)
+		}
+	}
+	for _, text := range []string{"1", ".", "1.", ".1", "-1.0", "+1.0", "01.0", "1.0.0", "1.0 ", "9223372036854775808.0", "a.b", "kill"} {
+		if got, err := ParsePlace(text); err == nil {
+			t.Errorf("%q is %v", text, got)
+		}
+	}
+}
+
+func FuzzPlace(f *testing.F) {
+	for _, seed := range []string{"", "0.0", "12.5", "9223372036854775807.1", "-1.0", "01.0", "1"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		place, err := ParsePlace(text)
+		if err == nil && text != "" && place.String() != text {
+			t.Errorf("%q is %v", text, place)
+		}
+	})
+}
+
+// FuzzFrame: whatever is read is bounded, and what is a frame is written as it was read.
+func FuzzFrame(f *testing.F) {
+	for _, frame := range []Frame{{Kind: Running}, {Kind: Stdout, Offset: 7, Bytes: []byte("seven")}, {Kind: Input, Bytes: make([]byte, maxFrame)}} {
+		f.Add(frame.append(nil))
+	}
+	f.Add(bytes.Repeat([]byte{0xff}, 20))
+	f.Add([]byte{})
+	f.Fuzz(func(t *testing.T, data []byte) {
+		frame, err := readFrame(bytes.NewReader(data))
+		if err != nil {
+			return
+		}
+		if again := frame.append(nil); !bytes.HasPrefix(data, again) {
+			t.Errorf("%q was read, and %q is written", data, again)
+		}
+		var place Place
+		place.take(frame)
+		if place.Out < 0 || place.Err < 0 {
+			t.Errorf("frame %d+%d moves to %v", frame.Offset, len(frame.Bytes), place)
+		}
+	})
+}
+
+// FuzzRecord: whatever the pieces of a log hold, it is read to an end, in order.
+func FuzzRecord(f *testing.F) {
+	one := Frame{Kind: Stdout, Bytes: []byte("one")}.append(nil)
+	two := Frame{Kind: Stderr, Offset: 5, Bytes: []byte("two")}.append(nil)
+	f.Add(one, two)
+	f.Add(append(one, two...), two[:7])
+	f.Add(make([]byte, 64), one)
+	f.Add([]byte{}, []byte{})
+	dir := f.TempDir()
+	f.Fuzz(func(t *testing.T, first, second []byte) {
+		box, err := os.OpenRoot(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer box.Close()
+		for n, text := range [][]byte{first, second} {
+			if err := box.WriteFile(segmentName(n+3), text, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		old, err := oldRecord(box)
+		if err != nil {
+			t.Fatal(err)
+		}
+		follower := old.follow()
+		defer follower.close()
+		var place Place
+		for _, frame := range rest(t, follower) {
+			if !frame.isOutput() {
+				t.Errorf("%+v is no output", frame)
+			}
+			before := place
+			place.take(frame)
+			if place.Out < before.Out || place.Err < before.Err {
+				t.Errorf("%+v moves from %v to %v", frame, before, place)
+			}
+		}
+	})
+}
+
+func TestAnEndIsWhole(t *testing.T) {
+	box, err := os.OpenRoot(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer box.Close()
+	if err := reserveEnd(box); err != nil {
+		t.Fatal(err)
+	}
+	want := End{Code: 3, Trouble: strings.Repeat("\x01", maxSaid)} // the longest
+	if err := writeEnd(box, want); err != nil {
+		t.Fatal(err)
+	}
+	info, err := box.Stat(endName)
+	if err != nil || info.Size() != maxEnd {
+		t.Errorf("it takes %v bytes and %d were reserved (%v)", info.Size(), maxEnd, err)
+	}
+	for _, nonsense := range []string{"", "\x00\x00\x00", "{", fmt.Sprint(want)} {
+		if err := box.WriteFile(endName, []byte(nonsense), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := (Box{Dir: box.Name()}).End(); !errors.Is(err, ErrGone) {
+			t.Errorf("%.20q: %v", nonsense, err)
+		}
+	}
+}
