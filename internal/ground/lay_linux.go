@@ -91,8 +91,11 @@ func dropCapabilities() error {
 	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 	var none [2]unix.CapUserData
 	_, _, errno := syscall.AllThreadsSyscall(unix.SYS_CAPSET, uintptr(unsafe.Pointer(&header)), uintptr(unsafe.Pointer(&none[0])), 0)
-	if errno != 0 {
-		return os.NewSyscallError("capset", errno)
+	switch errno {
+	case 0:
+		return nil
+	case unix.ENOTSUP:
+		return errors.New("give up the right to mount: this program was built with cgo; make build builds it without")
 	}
-	return nil
+	return os.NewSyscallError("capset", errno)
 }

@@ -3,7 +3,6 @@ package ground_test
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -18,38 +17,6 @@ import (
 	"torno/sandbox"
 )
 
-// planned names the variable with which a test runs this program again as what a keeper is.
-const planned = "TORNO_TEST_PLAN"
-
-func TestMain(m *testing.M) {
-	if text := os.Getenv(planned); text != "" {
-		os.Exit(lay(text, os.Args[1:]))
-	}
-	os.Exit(m.Run())
-}
-
-// lay is a keeper: it lays the ground, and then runs a script on it, in the slot.
-func lay(text string, script []string) int {
-	var plan ground.Plan
-	err := json.Unmarshal([]byte(text), &plan)
-	if err == nil {
-		err = plan.Lay(3)
-	}
-	if errors.Is(err, ground.ErrNoNamespace) {
-		fmt.Print("no namespace: ")
-	}
-	if err != nil {
-		fmt.Print(err)
-		return 1
-	}
-	command := exec.Command("/bin/sh", append([]string{"-c"}, script...)...)
-	command.Dir, command.Stdout, command.Stderr = filepath.Join(plan.Slots, fmt.Sprint(plan.Slot)), os.Stdout, os.Stdout
-	if command.Run() != nil {
-		return 2
-	}
-	return 0
-}
-
 // ordinary is a user without any right, whom this machine need not know.
 const ordinary = 54321
 
@@ -57,7 +24,7 @@ const ordinary = 54321
 type scene struct {
 	*testing.T
 	dir  string // the user's own
-	self string // this program, where everybody may execute it
+	lay  string // what lays a plan; without cgo, as the keeper is
 	plan ground.Plan
 	held []*os.File
 }
@@ -69,11 +36,13 @@ func newScene(t *testing.T) *scene {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
-	s := &scene{T: t, dir: dir, self: filepath.Join(dir, "tests")}
-	self, err := os.Executable()
-	s.must(err)
-	content, err := os.ReadFile(self)
-	s.must(errors.Join(err, os.WriteFile(s.self, content, 0o755), os.Chmod(dir, 0o755)))
+	s := &scene{T: t, dir: dir, lay: filepath.Join(dir, "lay")}
+	build := exec.CommandContext(t.Context(), "go", "build", "-o", s.lay, "./testdata/lay")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("build what lays a plan: %v\n%s", err, out)
+	}
+	s.must(os.Chmod(dir, 0o755))
 	s.put("nothing", "")
 	s.plan = ground.Plan{
 		Slots: s.mkdir("slots"), Slot: 1, Covers: mounts.Covers{Dir: s.mkdir("empty"), File: filepath.Join(dir, "nothing")},
@@ -144,12 +113,11 @@ func (s *scene) lays(attr *syscall.SysProcAttr, script string) (said string, ok 
 	s.Helper()
 	text, err := json.Marshal(s.plan)
 	s.must(err)
-	command := exec.CommandContext(s.Context(), s.self, script)
-	command.Env = append(os.Environ(), planned+"="+string(text), "GORACE=atexit_sleep_ms=0")
+	command := exec.CommandContext(s.Context(), s.lay, string(text), script)
 	command.ExtraFiles, command.SysProcAttr = s.held, attr
 	out, err := command.CombinedOutput()
-	if broken, ended := errors.AsType[*exec.ExitError](err); err != nil && !ended {
-		s.Fatal(err, broken)
+	if _, ended := errors.AsType[*exec.ExitError](err); err != nil && !ended {
+		s.Fatal(err)
 	}
 	return string(out), err == nil
 }
