@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"torno/test/house"
 )
@@ -15,27 +14,24 @@ func TestMain(m *testing.M) { os.Exit(house.Main(m, "crashpoints")) }
 
 // TestKilledAtEveryPoint kills the watcher once at each point, and at some of them a second one that was recovering.
 func TestKilledAtEveryPoint(t *testing.T) {
-	house.NeedEngine(t)
-	var kills atomic.Int64
-	t.Run("at", func(t *testing.T) {
-		for point, told := range stories {
-			t.Run(point, func(t *testing.T) {
-				t.Parallel()
-				kills.Add(told.tell(t, point))
-			})
-		}
+	house.Each(t, func(t *testing.T, sandbox string) {
+		house.Need(t, sandbox)
+		var kills atomic.Int64
+		t.Run("at", func(t *testing.T) {
+			for point, told := range stories {
+				t.Run(point, func(t *testing.T) {
+					t.Parallel()
+					kills.Add(told.tell(t, point, sandbox))
+				})
+			}
+		})
+		t.Logf("%d points, and %d watchers killed at them", len(stories), kills.Load())
 	})
-	t.Logf("%d points, and %d watchers killed at them", len(stories), kills.Load())
 }
 
 // tell kills the watcher at a point, starts another one and looks at what came of it. It returns how many were killed.
-func (told *story) tell(t *testing.T, point string) (kills int64) {
-	proxy := house.NewProxy(t, house.NeedEngine(t))
-	h := house.New(t, house.Plan{
-		Host: proxy.Host(), Later: true, Offers: ", again", Profiles: "  again:\n    attempts: 2\n    timeout: {default: 30s, min: 1s, max: 5m}",
-	})
-	s := &scene{House: h, proxy: proxy}
-	since := time.Now().Unix()
+func (told *story) tell(t *testing.T, point, sandbox string) (kills int64) {
+	s := newScene(t, sandbox)
 	if told.before != nil {
 		told.before(s)
 	}
@@ -55,15 +51,30 @@ func (told *story) tell(t *testing.T, point string) (kills int64) {
 	s.Start()
 	told.done(s)
 	s.nothingIsLeft()
-	s.onceEach(since)
+	s.onceEach()
 	return s.kills
+}
+
+// newScene has no watcher yet.
+func newScene(t *testing.T, sandbox string) *scene {
+	t.Helper()
+	plan := house.Plan{
+		Sandbox: sandbox, Later: true, Offers: ", again", Profiles: "  again:\n    attempts: 2\n    timeout: {default: 30s, min: 1s, max: 5m}",
+	}
+	s := &scene{}
+	if sandbox == house.Docker {
+		s.proxy = house.NewProxy(t, house.NeedEngine(t))
+		plan.Host = s.proxy.Host()
+	}
+	s.House = house.New(t, plan)
+	return s
 }
 
 // nothingIsLeft wants no sandbox, no temporary file and no note of a run.
 func (s *scene) nothingIsLeft() {
 	s.Helper()
-	installation := s.Installation()
-	s.Eventually("no sandbox is left", func() bool { return len(s.Engine.Containers(s, installation)) == 0 })
+	s.Eventually("no sandbox is left", func() bool { return len(s.Sandboxes()) == 0 })
+	s.Eventually("nothing of any sandbox is left", func() bool { return len(s.Remains()) == 0 })
 	notes, err := os.ReadDir(filepath.Join(s.Dir, "state", "runs"))
 	s.Must(err)
 	if len(notes) > 0 {
@@ -76,22 +87,13 @@ func (s *scene) nothingIsLeft() {
 	})
 }
 
-// onceEach asks the engine's own record: no key was started more than once. A sandbox that was made and never noted may be
+// onceEach asks who starts sandboxes: no key was started more than once. A sandbox that was made and never noted may be
 // made anew, since nothing of it ran.
-func (s *scene) onceEach(since int64) {
+func (s *scene) onceEach() {
 	s.Helper()
-	for run, actions := range s.Engine.Events(s, s.Installation(), since, time.Now().Unix()+1) {
-		if len(run) != 32 {
-			continue // the trials of a start carry no key
-		}
-		starts := 0
-		for _, action := range actions {
-			if action == "start" {
-				starts++
-			}
-		}
+	for run, starts := range s.Starts() {
 		if starts > 1 {
-			s.Errorf("run %s was started %d times: %v", run, starts, actions)
+			s.Errorf("run %s was started %d times", run, starts)
 		}
 	}
 }

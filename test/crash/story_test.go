@@ -32,8 +32,8 @@ type story struct {
 // scene is a story that is being told.
 type scene struct {
 	*house.House
-	proxy *house.Proxy
-	mend  func() // what is wrong with the engine
+	proxy *house.Proxy // before the engine; nil where there is none
+	mend  func()       // what is wrong with whoever launches
 	ask   house.Ask
 	kills int64
 }
@@ -77,15 +77,46 @@ func ends(status delegation.Status, reason delegation.Reason) func(*scene) {
 	return func(s *scene) { s.Helper(); s.Want(s.Response(s.ask), status, reason, -1) }
 }
 
-// unstoppable has a run reach its deadline while the engine does not do a thing that is needed to end it.
-func unstoppable(call string) func(*scene) {
-	return func(s *scene) {
-		s.Helper()
-		s.ask = s.Submit(house.Ask{ID: "s1", Task: long, Timeout: 2})
-		s.Says(s.ask, "hello")
-		s.mend = s.proxy.Answer(call, http.StatusInternalServerError)
-		s.proxy.Cut("POST containers/ID/wait")
+// late has a run reach its deadline while something is wrong.
+func late(s *scene) {
+	s.Helper()
+	s.ask = s.Submit(house.Ask{ID: "s1", Task: long, Timeout: 2})
+	s.Says(s.ask, "hello")
+}
+
+// unstoppable is a run that nobody can end.
+func unstoppable(s *scene) {
+	s.Helper()
+	late(s)
+	if s.proxy != nil {
+		s.refuse("POST containers/ID/kill")
+		return
 	}
+	id := s.Sandboxes()[0].ID
+	s.Strike(id, house.Keeper, syscall.SIGSTOP)
+	s.mend = func() { s.Strike(id, house.Keeper, syscall.SIGCONT) }
+}
+
+// unwatchable is a run that nobody can follow.
+func unwatchable(s *scene) {
+	s.Helper()
+	late(s)
+	if s.proxy != nil {
+		s.refuse("POST containers/ID/wait")
+		return
+	}
+	id := s.Sandboxes()[0].ID
+	record := filepath.Join(s.State, house.GVisor, "boxes", id, "box.json")
+	text := s.Read(record)
+	s.Must(os.WriteFile(record, []byte("{}"), 0o600))
+	s.mend = func() { s.Must(os.WriteFile(record, []byte(text), 0o600)) }
+	s.Strike(id, house.Keeper, syscall.SIGKILL)
+}
+
+// refuse has the engine not do a thing, and nobody told how a container ends.
+func (s *scene) refuse(call string) {
+	s.mend = s.proxy.Answer(call, http.StatusInternalServerError)
+	s.proxy.Cut("POST containers/ID/wait")
 }
 
 func mended(s *scene) { s.mend() }
@@ -120,12 +151,10 @@ func killedAt(point, task string) func(*scene) {
 // takeAway removes the request.
 func takeAway(s *scene) { s.Must(os.Remove(s.Path("request_s1.json"))) }
 
-// removeSandboxes removes what the installation has on the engine.
+// removeSandboxes removes what the installation has.
 func removeSandboxes(s *scene) {
-	for _, c := range s.Engine.Containers(s, "") {
-		if strings.Contains(s.Said(), c.Labels["torno.installation"]) {
-			s.Engine.Remove(s, c.ID)
-		}
+	for _, found := range s.Sandboxes() {
+		s.RemoveSandbox(found)
 	}
 }
 
@@ -278,10 +307,10 @@ var stories = map[string]*story{
 		done:   ends(delegation.StatusCancelled, delegation.ReasonCancelled),
 	},
 	"run.forced": {
-		during: unstoppable("POST containers/ID/kill"), after: mended, done: ends(delegation.StatusTimeout, delegation.ReasonDeadline),
+		during: unstoppable, after: mended, done: ends(delegation.StatusTimeout, delegation.ReasonDeadline),
 	},
 	"follow.forced": {
-		during: unstoppable("POST containers/ID/wait"), after: mended, done: ends(delegation.StatusTimeout, delegation.ReasonDeadline),
+		during: unwatchable, after: mended, done: ends(delegation.StatusTimeout, delegation.ReasonDeadline),
 	},
 	"recover.answered": {before: killedAt("end.noted", hello), during: func(*scene) {}, done: says("hello\n")},
 	"prune.forgotten":  {before: tooMany, during: func(*scene) {}, pass: 2, done: pruned}, // between one piece and the next

@@ -1,3 +1,3 @@
-// Package e2e drives the three binaries as their users do, on a real engine: a watcher process behind an outbox, requests
-// as files, and the engine asked behind everybody's back what is really there.
+// Package e2e drives the binaries as their users do, with each launcher: a watcher process behind an outbox, requests as
+// files, and the engine or the machine asked behind everybody's back what is really there.
 package e2e

@@ -1,5 +1,5 @@
 // Package house is an operator's machine for tests: the programs as they are shipped, a configuration, an outbox, a watcher
-// process, and the real engine asked beside them. A test's TestMain calls Main, and each story starts with New:
+// process, and the real engine, or gVisor, asked beside them. A test's TestMain calls Main, and each story starts with New:
 //
 //	h := house.New(t, house.Plan{})
 //	resp := h.Run(house.Ask{ID: "s1", Task: "echo hello"})

@@ -36,6 +36,8 @@ type yard interface {
 	remove(Sandbox)
 	// starts are how often each key was started.
 	starts() map[string]int
+	// remains says what is there that belongs to no sandbox.
+	remains() []string
 	// left says what is there that a purge should have removed.
 	left() []string
 }
@@ -48,6 +50,9 @@ func (h *House) RemoveSandbox(s Sandbox) { h.Helper(); h.yard.remove(s) }
 
 // Starts are how often each key was started, as those have seen it who did.
 func (h *House) Starts() map[string]int { h.Helper(); return h.yard.starts() }
+
+// Remains say what there is of sandboxes that are gone, or are going: processes, control groups and mounts.
+func (h *House) Remains() []string { h.Helper(); return h.yard.remains() }
 
 var greeting = regexp.MustCompile(`installation=([0-9a-f]{16})\b`)
 

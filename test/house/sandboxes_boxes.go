@@ -64,26 +64,25 @@ func (h *House) Processes(id, name string) (pids []int) {
 	return pids
 }
 
-// Kill kills all processes of a sandbox that have a name, and waits until they are dead.
-func (h *House) Kill(id, name string) {
+// Strike sends a signal to the processes of a sandbox that have a name, and returns how many there were.
+func (h *House) Strike(id, name string, signal syscall.Signal) int {
 	h.Helper()
-	killed := h.Processes(id, name)
-	if len(killed) == 0 {
-		h.Fatalf("sandbox %s has no process %s", id, name)
-	}
-	for _, pid := range killed {
-		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil && !errors.Is(err, syscall.ESRCH) {
+	struck := h.Processes(id, name)
+	for _, pid := range struck {
+		if err := syscall.Kill(pid, signal); err != nil && !errors.Is(err, syscall.ESRCH) {
 			h.Fatal(err)
 		}
 	}
-	h.Eventually(name+" is dead", func() bool { return len(h.Processes(id, name)) == 0 })
+	return len(struck)
 }
 
 // remove kills the keeper first, so that nobody notes how the rest ended.
 func (y *boxYard) remove(s Sandbox) {
 	y.Helper()
-	y.Kill(s.ID, Keeper)
-	y.Kill(s.ID, Sentry)
+	for _, name := range []string{Keeper, Sentry} {
+		y.Strike(s.ID, name, syscall.SIGKILL)
+		y.Eventually(name+" is dead", func() bool { return len(y.Processes(s.ID, name)) == 0 })
+	}
 	y.Must(os.RemoveAll(y.box(s.ID)))
 }
 
@@ -115,19 +114,40 @@ func (y *boxYard) starts() map[string]int {
 	return counts
 }
 
+func (y *boxYard) remains() (words []string) {
+	y.Helper()
+	for _, pid := range y.Processes("", "") {
+		line, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+		words = append(words, fmt.Sprintf("the process %d: %s", pid, bytes.ReplaceAll(line, []byte{0}, []byte{' '})))
+	}
+	for line := range strings.Lines(y.Read("/proc/self/mountinfo")) {
+		if strings.Contains(line, filepath.Join(y.dir(), "slots")+"/") {
+			words = append(words, "the mount "+line)
+		}
+	}
+	return append(words, y.groups("/*")...)
+}
+
 func (y *boxYard) left() (words []string) {
+	y.Helper()
 	if _, err := os.Lstat(y.dir()); !errors.Is(err, fs.ErrNotExist) {
 		words = append(words, "the directory "+y.dir())
 	}
-	for _, pid := range y.Processes("", "") {
-		words = append(words, fmt.Sprintf("the process %d: %s", pid, strings.ReplaceAll(y.Read(fmt.Sprintf("/proc/%d/cmdline", pid)), "\x00", " ")))
-	}
-	if id := y.installation(); id != "" {
-		for _, place := range []string{"/sys/fs/cgroup/torno/", "/sys/fs/cgroup/*/torno/"} {
-			groups, err := filepath.Glob(place + id)
-			y.Must(err)
-			words = append(words, groups...)
+	return append(append(words, y.remains()...), y.groups("")...)
+}
+
+// groups are control groups of the installation, in either version.
+func (y *boxYard) groups(below string) (found []string) {
+	y.Helper()
+	id := y.installation()
+	for _, place := range []string{"/sys/fs/cgroup/torno/", "/sys/fs/cgroup/*/torno/"} {
+		groups, err := filepath.Glob(place + id + below)
+		y.Must(err)
+		for _, group := range groups {
+			if info, err := os.Stat(group); id != "" && err == nil && info.IsDir() {
+				found = append(found, group)
+			}
 		}
 	}
-	return words
+	return found
 }

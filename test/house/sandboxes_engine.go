@@ -34,6 +34,9 @@ func (y engineYard) starts() map[string]int {
 	return counts
 }
 
+// remains are the engine's own affair.
+func (y engineYard) remains() []string { return nil }
+
 func (y engineYard) left() (words []string) {
 	installation := y.installation()
 	if installation == "" {

@@ -1,0 +1,95 @@
+package crash
+
+import (
+	"fmt"
+	"strings"
+	"syscall"
+	"testing"
+
+	"torno/delegation"
+	"torno/test/house"
+)
+
+// The processes that stand beside a sandbox of gVisor are killed by strangers, or by nobody that anybody knows. The run is
+// lost, which its response says with the reason, and nothing of it lives on.
+
+// strike starts a run, kills some of its sandbox's processes and returns the sandbox.
+func strike(s *scene, names ...string) (id string) {
+	s.Helper()
+	submit(long)(s)
+	s.Says(s.ask, "hello")
+	id = s.Sandboxes()[0].ID
+	for _, name := range names {
+		if s.Strike(id, name, syscall.SIGKILL) != 1 {
+			s.Fatalf("the sandbox has no process %s", name)
+		}
+	}
+	return id
+}
+
+func (s *scene) isLost(why string) {
+	s.Helper()
+	resp := s.Response(s.ask)
+	s.Want(resp, delegation.StatusError, delegation.ReasonLost, -1)
+	if resp.Error == nil || !strings.Contains(resp.StderrTail, why) {
+		s.Errorf("the response says %+v and %q, and not %q", resp.Error, resp.StderrTail, why)
+	}
+	s.nothingIsLeft()
+	s.onceEach()
+}
+
+func TestAKilledKeeper(t *testing.T) {
+	for why, names := range map[string][]string{
+		"its keeper was killed":                {house.Keeper},
+		"gVisor itself was killed by signal 9": {house.Sentry},
+	} {
+		t.Run(names[0], func(t *testing.T) {
+			t.Parallel()
+			s := newScene(t, house.GVisor)
+			s.Start()
+			strike(s, names...)
+			s.isLost(why)
+		})
+	}
+}
+
+// TestAKilledKeeperOfADeadWatcher: what neither of them sees any more is ended by the next watcher.
+func TestAKilledKeeperOfADeadWatcher(t *testing.T) {
+	s := newScene(t, house.GVisor)
+	s.Start()
+	id := strike(s)
+	s.Must(syscall.Kill(s.PID(), syscall.SIGKILL))
+	s.Strike(id, house.Keeper, syscall.SIGKILL)
+	s.die()
+	s.Eventually("the keeper is dead", func() bool { return len(s.Processes(id, house.Keeper)) == 0 })
+	if len(s.Processes(id, house.Sentry)) != 1 {
+		t.Fatal("the sandbox does not outlive its keeper: nothing is shown")
+	}
+	s.Start()
+	s.isLost("its keeper was killed")
+}
+
+// TestOutputGoesOnBehindADeadWatcher kills watchers while a child prints: not a line is missing, and none is there twice.
+func TestOutputGoesOnBehindADeadWatcher(t *testing.T) {
+	house.Each(t, func(t *testing.T, sandbox string) {
+		s := newScene(t, sandbox)
+		s.Start()
+		submit(`i=0; while test $i -lt 3000; do echo line $i; i=$((i + 1)); test $((i % 10)) != 0 || sleep 0.01; done`)(s)
+		for _, line := range []string{"line 200\n", "line 900\n"} {
+			s.Says(s.ask, line)
+			s.Must(syscall.Kill(s.PID(), syscall.SIGKILL))
+			s.die()
+			s.Start()
+		}
+		var whole strings.Builder
+		for i := range 3000 {
+			fmt.Fprintln(&whole, "line", i)
+		}
+		s.Want(s.Response(s.ask), delegation.StatusCompleted, delegation.ReasonExited, 0)
+		if got := s.Read(s.ask.Answer); got != whole.String() {
+			t.Errorf("the output has %d bytes, and %d were printed", len(got), whole.Len())
+		}
+		s.nothingIsLeft()
+		s.onceEach()
+	})
+}
