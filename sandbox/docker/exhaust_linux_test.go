@@ -1,129 +1,84 @@
 package docker_test
 
 import (
+	"context"
 	"encoding/json"
-	"fmt"
-	"strings"
 	"testing"
+
+	"github.com/docker/docker/api/types/container"
 
 	"torno/internal/runfile"
 	"torno/sandbox"
 	"torno/sandbox/docker"
 	"torno/test/attack"
-	"torno/test/prober/inside"
+	"torno/test/exhaust"
 	"torno/test/weak"
 )
 
-// mib is 1 MiB.
-const mib = 1 << 20
-
-// exhaustion is something that a child takes all of.
-type exhaustion struct {
-	row, what string
-	most      int64 // more than there is for it; where nothing bounds it, this is what it gets
-	bound     func(sandbox.Limits) int64
+// newExhaust is a field for whoever takes all that there is. Beside it the engine is asked.
+func newExhaust(t *testing.T, mode docker.MountMode) *exhaust.Field {
+	f := newField(t, mode)
+	api := needEngine(t)
+	return exhaust.New(t, exhaust.Launcher{
+		Launcher: f.Launcher, Where: "docker", Base: f.base, Owner: workspaceOwner,
+		Asked: "the engine",
+		Ask: func(ctx context.Context, neighbour sandbox.Handle) error {
+			_, err := api.ContainerInspect(ctx, neighbour.ID)
+			return err
+		},
+		Tasks: func(h sandbox.Handle) int64 {
+			answer, err := api.ContainerStatsOneShot(f.ctx, h.ID)
+			f.must(err)
+			defer answer.Body.Close()
+			var stats container.StatsResponse
+			f.must(json.NewDecoder(answer.Body).Decode(&stats))
+			return int64(stats.PidsStats.Current)
+		},
+		MostTasks: func(l sandbox.Limits) int64 { return l.Pids + runfile.Tasks },
+	})
 }
 
-var exhaustions = []exhaustion{
-	{"X1", "processes", 300, tasks},
-	{"X1", "zombies", 300, tasks},
-	{"X1", "threads", 300, tasks},
-	{"X2", "heap", 256 * mib, memory},
-	{"X2", "pipe buffers", 256 * mib, memory},
-	{"X2", "socket buffers", 256 * mib, memory},
-	{"X3", "open files", 3000, func(l sandbox.Limits) int64 { return l.OpenFiles }},
-	{"X6", "/tmp", 64 * mib, func(l sandbox.Limits) int64 { return l.Tmp }},
-	{"X6", "/home/agent", 64 * mib, func(l sandbox.Limits) int64 { return l.Home }},
-	{"X6", "/dev/shm", 64 * mib, func(l sandbox.Limits) int64 { return l.Shm }},
-	{"X6", "files in /tmp", 10_000, func(l sandbox.Limits) int64 { return l.Tmp / 4096 }},
-	{"X13", "timers", 3000, func(sandbox.Limits) int64 { return 1024 }},
-	{"X13", "signals", 3000, func(sandbox.Limits) int64 { return 1024 }},
-	{"X13", "message queues", 8, func(sandbox.Limits) int64 { return 4 }},
+func TestExhaustion(t *testing.T) { exhaust.Everything(newExhaust(t, docker.MountAuto)) }
+
+func TestForkBomb(t *testing.T) {
+	exhaust.Bomb(newExhaust(t, docker.MountAuto), attack.Trial{Row: "X1", Where: "docker, a bomb"})
 }
 
-func tasks(l sandbox.Limits) int64  { return l.Pids + runfile.Tasks }
-func memory(l sandbox.Limits) int64 { return l.Memory }
-
-// TestExhaustion has one sandbox take all that there is of everything, one thing after another, with another sandbox and the
-// engine beside it. A container without limits gets as much as it wants.
-func TestExhaustion(t *testing.T) {
-	f := newProberField(t, docker.MountAuto)
-	var wanted []inside.Taking
-	for _, e := range exhaustions {
-		wanted = append(wanted, inside.Taking{What: e.what, Most: e.most})
-	}
-	wanted = append(wanted, inside.Taking{What: "page cache", Most: 320 * mib})
-	spec := f.prober("exhaust", encode(f, wanted))
-	spec.Limits.Memory, spec.Limits.FileSize, spec.Limits.Pids = 160*mib, 512*mib, 48
-
-	w := weak.New(t, f.base)
-	unbounded := w.Unwalled()
-	unbounded.ShmSize = 128 * mib
-	text, code := w.Run(unbounded, spec.Process.Argv...)
-	weak := exhausted(f, text, code)
-
-	beside := f.witness()
-	e := f.run(spec)
-	strong, note := exhausted(f, string(e.stdout), e.exit.Code), beside.says()
-	score(t, spec.Limits, strong, weak, note)
-
-	cache, peak := strong[len(exhaustions)], strong[len(exhaustions)+1]
-	if cache.Got != cache.Most || cache.Stop != "" {
-		t.Errorf("a program that writes more than its memory holds got %d of %d, and %q", cache.Got, cache.Most, cache.Stop)
-	}
-	// A charge that the kernel cannot refuse goes over the limit for a moment, by pages.
-	const forced = 64 << 10
-	if peak.Got <= 0 || peak.Got > spec.Limits.Memory+forced {
-		t.Errorf("the sandbox had %d bytes of memory", peak.Got)
-	}
+func TestMemoryInFiles(t *testing.T) {
+	exhaust.MemoryInFiles(newExhaust(t, docker.MountAuto), attack.Trial{Row: "X2", Where: "docker, in files"})
 }
 
-func encode(f *field, v any) string {
-	f.Helper()
-	text, err := json.Marshal(v)
-	f.must(err)
-	return string(text)
+func TestFlood(t *testing.T) {
+	f := newExhaust(t, docker.MountAuto)
+	exhaust.Flood(f, attack.Trial{Row: "X5", Where: "docker"}, func(h sandbox.Handle) int64 {
+		return weak.New(t, f.Base).Log(h.ID)
+	})
 }
 
-// exhausted is what was taken of each, of the page cache, and of memory at its most.
-func exhausted(f *field, text string, code int) (all []inside.Taking) {
-	f.Helper()
-	for line := range strings.Lines(text) {
-		var taking inside.Taking
-		f.must(json.Unmarshal([]byte(line), &taking))
-		all = append(all, taking)
-	}
-	if code != 0 || len(all) != len(exhaustions)+2 {
-		f.Fatalf("the prober failed with exit %d, and said %s", code, text)
-	}
-	return all
+func TestProcessorTime(t *testing.T) {
+	exhaust.ProcessorTime(newExhaust(t, docker.MountAuto), attack.Trial{Row: "X10", Where: "docker"})
 }
 
-// score records, row by row, what was taken.
-func score(t *testing.T, limits sandbox.Limits, strong, weak []inside.Taking, note string) {
-	trials := map[string]*attack.Trial{}
-	for i, e := range exhaustions {
-		trial := trials[e.row]
-		if trial == nil {
-			trial = &attack.Trial{Row: e.row, Where: "docker", Oracle: true}
-			trials[e.row] = trial
-		}
-		got, free := strong[i], weak[i]
-		trial.Tried++
-		trial.Note += fmt.Sprintf("%s: %d of %d; ", e.what, got.Got, e.bound(limits))
-		if got.Got > 0 && got.Got <= e.bound(limits) && got.Stop != "" {
-			trial.Held++
-		} else {
-			t.Errorf("%s: got %d of %d, and %q", e.what, got.Got, e.bound(limits), got.Stop)
-		}
-		if free.Got < e.most {
-			t.Errorf("%s without limits: got %d of %d, and %q", e.what, free.Got, e.most, free.Stop)
-			trial.Oracle = false
-		}
-		t.Logf("%s: %d (%s), without limits %d (%s)", e.what, got.Got, got.Stop, free.Got, free.Stop)
+func TestInotifyByHandle(t *testing.T) {
+	taken := exhaust.Inotify(newExhaust(t, docker.MountByHandle))
+	trial := attack.Trial{Row: "X4", Where: "docker by handle", Tried: 2, Note: taken.String()}
+	if taken.Neighbour > 0 {
+		trial.Held++
 	}
-	for _, trial := range trials {
-		trial.Note += note
-		attack.Record(t, *trial)
+	if taken.Owner > 0 {
+		trial.Held++
 	}
+	shared := exhaust.Inotify(newExhaust(t, docker.MountByPath))
+	trial.Oracle = taken.Child > 0 && shared.Owner == 0 && shared.Neighbour == 0
+	attack.Record(t, trial)
+}
+
+// TestInotifyByPath holds what docs/SANDBOXES.md says of it: the quota is shared, and no more than the quota is.
+func TestInotifyByPath(t *testing.T) {
+	taken := exhaust.Inotify(newExhaust(t, docker.MountByPath))
+	trial := attack.Trial{Row: "X4", Where: "docker by path", Tried: 1, Oracle: taken.Owner == 0, Note: taken.String()}
+	if taken.Child <= taken.Quota && taken.Stranger > 0 {
+		trial.Held = 1
+	}
+	attack.Record(t, trial)
 }

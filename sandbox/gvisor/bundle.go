@@ -106,13 +106,12 @@ func ownMounts(r recipe) []specs.Mount {
 	return own
 }
 
-// private is a writable file system in the sandbox's memory. A file without a byte takes memory, too, so there are only as
-// many as there are pages.
+// private is a writable file system in the sandbox's memory. How many files it holds runsc takes no bound for: a file
+// without a byte takes memory, too, and that of the sandbox is bounded.
 func private(r recipe, target string, mode int, size int64) specs.Mount {
-	const page = 4096
 	return specs.Mount{Destination: target, Type: "tmpfs", Source: "tmpfs", Options: []string{
 		"nosuid", "nodev", fmt.Sprintf("mode=%04o", mode), fmt.Sprintf("uid=%d", r.uid), fmt.Sprintf("gid=%d", r.gid),
-		fmt.Sprintf("size=%d", size), fmt.Sprintf("nr_inodes=%d", max(size/page, 2)),
+		fmt.Sprintf("size=%d", size),
 	}}
 }
 

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"torno/test/attack"
 )
 
 // bin is where the programs are, built as they are shipped.
@@ -38,10 +40,7 @@ func Main(m *testing.M, tags ...string) int {
 
 // linkRunsc has gVisor beside the others, where it was built: that takes minutes.
 func linkRunsc() error {
-	built, err := filepath.Abs(filepath.Join("..", "..", "bin", runsc))
-	if err != nil {
-		return err
-	}
+	built := filepath.Join(attack.Root(), "bin", runsc)
 	if _, err := os.Stat(built); err != nil {
 		return nil // NeedGVisor says so
 	}

@@ -49,21 +49,21 @@ func Engine(t testing.TB) *client.Client {
 type Places struct {
 	testing.TB
 	API   *client.Client
-	image string
+	Image string // without a file in it
 	dir   string // of the host, at its own path, and with the workspace in it
 }
 
 // New makes places beside a test that has a directory with a workspace in it.
 func New(t testing.TB, dir string) Places {
 	t.Helper()
-	p := Places{TB: t, API: Engine(t), image: "torno-test/weak:" + strings.ToLower(rand.Text()), dir: dir}
-	body, err := p.API.ImageImport(t.Context(), image.ImportSource{Source: p.root(), SourceName: "-"}, p.image, image.ImportOptions{})
+	p := Places{TB: t, API: Engine(t), Image: "torno-test/weak:" + strings.ToLower(rand.Text()), dir: dir}
+	body, err := p.API.ImageImport(t.Context(), image.ImportSource{Source: p.root(), SourceName: "-"}, p.Image, image.ImportOptions{})
 	p.must(err)
 	defer body.Close()
 	p.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), engineTime)
 		defer cancel()
-		if _, err := p.API.ImageRemove(ctx, p.image, image.RemoveOptions{Force: true}); err != nil {
+		if _, err := p.API.ImageRemove(ctx, p.Image, image.RemoveOptions{Force: true}); err != nil {
 			p.Errorf("remove the weak containers' image: %v", err)
 		}
 	})

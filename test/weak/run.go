@@ -13,7 +13,7 @@ import (
 func (p Places) begin(host *container.HostConfig, argv ...string) (id string) {
 	p.Helper()
 	made, err := p.API.ContainerCreate(p.Context(), &container.Config{
-		Image: p.image, Entrypoint: argv, Env: []string{"ENGINE_ID=" + strings.Repeat("ab", 32)},
+		Image: p.Image, Entrypoint: argv, Env: []string{"ENGINE_ID=" + strings.Repeat("ab", 32)},
 	}, host, nil, nil, "")
 	p.must(err)
 	p.Cleanup(func() {

@@ -16,13 +16,13 @@ import (
 // It is the oracle: a race that it wins every time would be none.
 type naive struct {
 	*house.House
-	path          string
+	engine        house.Engine
+	image, path   string
 	tried, fallen int
 }
 
 // run tries until the time is over, and until it has fallen.
 func (n *naive) run(end time.Time) {
-	image := n.Engine.ImageOf(n, n.Installation())
 	for i := 0; time.Now().Before(end) || n.fallen == 0; i++ {
 		if time.Now().After(end.Add(house.Patience)) {
 			return
@@ -30,24 +30,24 @@ func (n *naive) run(end time.Time) {
 		if real, err := filepath.EvalSymlinks(n.path); err != nil || real != n.path {
 			continue // the check
 		}
-		n.try(image, fmt.Sprint("torno-racer-", filepath.Base(n.Dir), i))
+		n.try(fmt.Sprint("torno-racer-", filepath.Base(n.Dir), i))
 	}
 }
 
-func (n *naive) try(image, name string) {
+func (n *naive) try(name string) {
 	body, err := json.Marshal(map[string]any{
-		"Image": image, "Cmd": []string{"/bin/cat", "/workspace/canary"}, "NetworkDisabled": true,
+		"Image": n.image, "Cmd": []string{"/bin/cat", "/workspace/canary"}, "NetworkDisabled": true,
 		"HostConfig": map[string]any{
 			"NetworkMode": "none", "Binds": []string{"/usr:/usr:ro", n.path + ":/workspace"},
 		},
 	})
 	n.Must(err)
-	id, err := n.Engine.Create(name, body)
+	id, err := n.engine.Create(name, body)
 	if err != nil {
 		return // the engine saw the link at a moment when it does not mind saying so
 	}
-	defer n.Engine.Remove(n, id)
-	said := n.Engine.Finish(n, id)
+	defer n.engine.Remove(n, id)
+	said := n.engine.Finish(n, id)
 	n.tried++
 	if strings.Contains(said, strings.TrimSpace(secret)) {
 		n.fallen++

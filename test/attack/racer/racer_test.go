@@ -17,6 +17,7 @@ import (
 	"torno/delegation"
 	"torno/test/attack"
 	"torno/test/house"
+	"torno/test/weak"
 )
 
 func TestMain(m *testing.M) { os.Exit(house.Main(m)) }
@@ -48,13 +49,17 @@ func TestRacerByHandle(t *testing.T) {
 	race(t, attack.Trial{Row: "M1", Where: "docker by handle"}, house.Plan{Mounts: "by-handle"})
 }
 
+func TestRacerInGVisor(t *testing.T) {
+	race(t, attack.Trial{Row: "M1", Where: "gvisor by handle"}, house.Plan{Mounts: "by-handle", Sandbox: house.GVisor})
+}
+
 func TestRacerByPath(t *testing.T) {
 	race(t, attack.Trial{Row: "M2", Where: "docker by path, with init's proof"}, house.Plan{Mounts: "by-path", Extra: "    owners: [1000]"})
 }
 
 // race drives all lanes until enough was served and refused on the whole, and the way without a proof has fallen.
 func race(t *testing.T, trial attack.Trial, plan house.Plan) {
-	house.NeedEngine(t)
+	engine := house.NeedEngine(t) // also without one of its own: the naive way is that of an engine
 	base, lanes := t.TempDir(), slices.Clone(lanes)
 	lanes[len(lanes)-1].unseen = plan.Mounts == "by-handle"
 	for _, l := range lanes {
@@ -73,7 +78,7 @@ func race(t *testing.T, trial attack.Trial, plan house.Plan) {
 		exchangers[i] = exchange(t, filepath.Join(base, "parent", l.name, l.swapped), filepath.Join(base, "victim", l.name, l.swapped))
 		racing.Go(func() { tallies[i] = l.run(h, filepath.Join(base, "parent", l.name), i, end) })
 	}
-	naive := &naive{House: h, path: filepath.Join(base, "parent", lanes[0].name, lanes[0].workspace)}
+	naive := &naive{House: h, engine: engine, image: weak.New(t, base).Image, path: filepath.Join(base, "parent", lanes[0].name, lanes[0].workspace)}
 	naive.run(end)
 	racing.Wait()
 	var swaps int64

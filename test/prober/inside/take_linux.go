@@ -20,7 +20,7 @@ import (
 func Exhaust(wanted []Taking, each func(Taking)) {
 	for _, w := range wanted {
 		out, err := inGroup(exec.Command("/proc/self/exe", "take", w.What, fmt.Sprint(w.Most)))
-		w.Got, w.Stop = progress(out)
+		w.Got, w.Stop = Progress(string(out))
 		if err != nil && w.Stop == "" {
 			w.Stop = err.Error()
 		}
@@ -53,9 +53,9 @@ func inGroup(cmd *exec.Cmd) (out []byte, err error) {
 	return <-read, err
 }
 
-// progress reads what Take wrote: numbers, and at last a word.
-func progress(out []byte) (got int64, stop string) {
-	for line := range strings.Lines(string(out)) {
+// Progress reads what Take wrote: numbers, and at last a word.
+func Progress(text string) (got int64, stop string) {
+	for line := range strings.Lines(text) {
 		if _, err := fmt.Sscan(line, &got); err != nil {
 			stop = strings.TrimSpace(line)
 		}

@@ -1,49 +1,24 @@
-package docker_test
+//go:build linux
+
+package exhaust
 
 import (
 	"context"
 	"encoding/json"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"slices"
 	"sync"
-	"testing"
 	"time"
 
-	"github.com/docker/docker/client"
-
 	"torno/sandbox"
-	"torno/sandbox/docker"
 	"torno/test/prober/inside"
-	"torno/test/prober/verdict"
 )
 
-// patience is how long a neighbour or the engine may be kept waiting by a sandbox that takes all it can get. It is
-// generous, for machines that do much else at the time; what was measured is in the notes.
-const patience = 15 * time.Second
-
-// newProberField is a field with the prober in its workspace.
-func newProberField(t testing.TB, mode docker.MountMode) *field {
-	f := newField(t, mode)
-	content, err := os.ReadFile(verdict.Build(t))
-	f.must(err)
-	f.must(os.WriteFile(filepath.Join(f.base, "workspace", "prober"), content, 0o755))
-	return f
-}
-
-// prober is a run of it.
-func (f *field) prober(args ...string) sandbox.Spec {
-	return f.spec(append([]string{"/workspace/prober"}, args...)...)
-}
-
-// witness is who sees whether others have to suffer: a second sandbox that starts programs, and a client of the engine.
+// witness is who sees whether others have to suffer: a second sandbox that starts programs, and who asks and is answered.
 type witness struct {
-	*field
+	*Field
 	handle sandbox.Handle
-	api    *client.Client
-	begun  time.Time
 	stop   context.CancelFunc
 	tasks  sync.WaitGroup
 	first  chan struct{} // closed when the neighbour has told something
@@ -54,26 +29,24 @@ type witness struct {
 	faults  []string
 }
 
-func (f *field) witness() *witness {
+// waiting is how long a neighbour may take to say anything at all.
+const waiting = time.Minute
+
+func (f *Field) witness() *witness {
 	f.Helper()
-	w := &witness{field: f, api: needEngine(f.TB), begun: time.Now(), first: make(chan struct{})}
+	w := &witness{Field: f, first: make(chan struct{})}
 	w.handle = f.create(f.prober("beat"))
 	a := f.start(w.handle)
-	ctx, stop := context.WithCancel(f.ctx)
+	ctx, stop := context.WithCancel(f.Context())
 	w.stop = stop
 	w.tasks.Go(func() { w.hear(a) })
 	w.tasks.Go(func() { w.ask(ctx) })
-	f.await("the neighbour's first word", w.first)
-	return w
-}
-
-func (f *field) await(what string, done <-chan struct{}) {
-	f.Helper()
 	select {
-	case <-done:
-	case <-time.After(engineTime):
-		f.Fatalf("%s does not come", what)
+	case <-w.first:
+	case <-time.After(waiting):
+		f.Fatal("the neighbour's first word does not come")
 	}
+	return w
 }
 
 // hear notes what the neighbour tells, to its end.
@@ -107,11 +80,11 @@ func (w *witness) note(what func()) {
 	what()
 }
 
-// ask has the engine tell of the neighbour, over and over.
+// ask asks over and over.
 func (w *witness) ask(ctx context.Context) {
 	for ctx.Err() == nil {
 		begin := time.Now()
-		_, err := w.api.ContainerInspect(ctx, w.handle.ID)
+		err := w.Ask(ctx, w.handle)
 		w.note(func() {
 			if err == nil {
 				w.answers = append(w.answers, time.Since(begin))
@@ -134,7 +107,7 @@ func (w *witness) beaten(n int) {
 		return told
 	}
 	want := count() + n
-	for deadline := time.Now().Add(engineTime); count() < want; time.Sleep(3 * time.Millisecond) {
+	for deadline := time.Now().Add(waiting); count() < want; time.Sleep(3 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			w.Fatalf("the neighbour has told %d times and not %d", count(), want)
 		}
@@ -156,15 +129,15 @@ func (w *witness) says() string {
 		}
 	}
 	for _, fault := range w.faults {
-		w.Errorf("the engine could not answer: %s", fault)
+		w.Errorf("%s could not answer: %s", w.Asked, fault)
 	}
 	if len(w.answers) == 0 || len(w.beats) == 0 {
-		w.Fatalf("the neighbour told %d times, the engine %d", len(w.beats), len(w.answers))
+		w.Fatalf("the neighbour told %d times, and %s answered %d times", len(w.beats), w.Asked, len(w.answers))
 	}
 	slowest := w.answers[len(w.answers)-1]
 	if worst.Worst > patience || slowest > patience {
-		w.Errorf("the neighbour waited %s, and the engine's client %s", worst.Worst, slowest)
+		w.Errorf("the neighbour waited %s, and who asked %s %s", worst.Worst, w.Asked, slowest)
 	}
-	return fmt.Sprintf("beside it %d programs started, %s; the engine answered %d times, worst %s", 10*len(w.beats), worst,
-		len(w.answers), slowest.Round(time.Millisecond))
+	return fmt.Sprintf("beside it %d programs started, %s; %s answered %d times, worst %s", 10*len(w.beats), worst,
+		w.Asked, len(w.answers), slowest.Round(time.Millisecond))
 }
