@@ -7,8 +7,17 @@ import (
 	"testing"
 )
 
-// Programs names a directory with programs that were built before, for tests that can build none.
+// Programs names a directory with programs that were built before, for tests that can build none. The directory home in it is
+// theirs.
 const Programs = "TORNO_TEST_PROGRAMS"
+
+// SetUID is a prober that is root's and set-user-id, for a test of an ordinary user's, who can move it; "" without Programs.
+func SetUID() string {
+	if dir := os.Getenv(Programs); dir != "" {
+		return filepath.Join(dir, "home", "set-uid")
+	}
+	return ""
+}
 
 // Build compiles the prober for a sandbox into a directory of the test's, and returns its path.
 func Build(t testing.TB) string {
