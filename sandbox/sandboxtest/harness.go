@@ -41,6 +41,9 @@ type Controls struct {
 	Try func(ground string) map[string][]inside.Outcome
 	// Run runs the prober in the place that has every power and no filter.
 	Run func(args ...string)
+	// Open starts a container that shows directories at their own paths, with all that is and will be mounted below them.
+	// It returns where its root is.
+	Open func(dirs ...string) (root string)
 }
 
 // suite is one launcher under test.

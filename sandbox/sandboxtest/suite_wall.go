@@ -21,6 +21,7 @@ var wallCases = []testCase{
 	{"what an agent tries", whatAgentTries},
 	{"what an agent leaves on the host", whatAgentLeaves},
 	{"whose kernel answers", whoseKernel},
+	{"what is mounted below a workspace", submountsHidden},
 	{"init cannot be harmed", initUnharmed},
 	{"user namespaces and mounts are denied to tools", toolsDenied},
 	{"a workspace that is swapped before the start", swappedWorkspace},

@@ -2,10 +2,12 @@ package weak
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"testing"
 
 	"github.com/docker/docker/api/types/container"
+	"github.com/docker/docker/api/types/mount"
 	"github.com/docker/docker/pkg/stdcopy"
 
 	"torno/sandbox/sandboxtest"
@@ -17,6 +19,7 @@ func Controls(t *testing.T, dir string) sandboxtest.Controls {
 	p := New(t, dir)
 	return sandboxtest.Controls{
 		Ground: inside.Ground{Socket: p.socket(), Neighbour: p.neighbour()},
+		Open: p.open,
 		Run: func(args ...string) {
 			if said, code := p.Run(p.Unwalled(), append([]string{"/workspace/prober"}, args...)...); code != 0 {
 				p.Errorf("the prober failed in a weak container: exit %d, %q", code, said)
@@ -30,6 +33,20 @@ func Controls(t *testing.T, dir string) sandboxtest.Controls {
 			}
 		},
 	}
+}
+
+// open starts a container that shows directories with what is mounted below them, and leads to its root.
+func (p Places) open(dirs ...string) (root string) {
+	p.Helper()
+	host := p.Unwalled()
+	for _, dir := range dirs {
+		m := bind(dir, dir)
+		m.BindOptions = &mount.BindOptions{Propagation: mount.PropagationRSlave}
+		host.Mounts = append(host.Mounts, m)
+	}
+	running, err := p.API.ContainerInspect(p.Context(), p.begin(host, "/workspace/prober", "stay"))
+	p.must(err)
+	return fmt.Sprintf("/proc/%d/root", running.State.Pid)
 }
 
 // neighbour starts one on the host that can be reached from where no wall is.
