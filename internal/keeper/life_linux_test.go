@@ -32,16 +32,21 @@ func TestALife(t *testing.T) {
 // TestTheEndIsWrittenBeforeItIsTold: whoever hears it finds it.
 func TestTheEndIsWrittenBeforeItIsTold(t *testing.T) {
 	for range 5 {
-		box := newBox(t, 1<<20, "run", "exit 3")
+		box := boxIn(t, t.TempDir(), Order{Argv: standInArgv("run", "read x; exit 3"), Stdin: true, Log: 1 << 20})
 		line := start(t, box)
-		for {
-			f, err := readFrame(line.in)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if f.Kind == Ended {
-				break
-			}
+		conn, err := box.dial(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		if _, err := conn.Write([]byte(endHello)); err != nil {
+			t.Fatal(err)
+		}
+		if err := line.Shut(); err != nil {
+			t.Fatal(err)
+		}
+		if f, err := readFrame(conn); err != nil || f.Kind != Ended {
+			t.Fatalf("%c, %v", f.Kind, err)
 		}
 		if end, err := box.End(); err != nil || end.Code != 3 {
 			t.Fatalf("%+v, %v", end, err)
@@ -107,16 +112,19 @@ func sentryOf(t testing.TB, box Box) int {
 
 // TestNothingIsLeft: what the sentry leaves, dead or alive and with or without a group, ends before the end is told.
 func TestNothingIsLeft(t *testing.T) {
-	script := "(trap '' HUP TERM; setsid setsid sleep 300 & setsid sleep 300) & sleep 300 & echo $!; exit 4"
+	script := "(trap '' HUP TERM; setsid setsid sleep 300 & setsid sleep 300) & sleep 300 & read x; exit 4"
 	for _, grouped := range []bool{false, true} {
 		t.Run(strconv.FormatBool(grouped), func(t *testing.T) {
-			order := Order{Argv: standInArgv("run", script), Log: 1 << 20}
+			order := Order{Argv: standInArgv("run", script), Stdin: true, Log: 1 << 20}
 			if grouped {
 				order = inGroup(t, order)
 			}
 			box := boxIn(t, t.TempDir(), order)
 			line := start(t, box)
 			keeper := keeperOf(t, box)
+			if err := line.Shut(); err != nil {
+				t.Fatal(err)
+			}
 			if _, err := box.AwaitEnd(t.Context()); err != nil {
 				t.Fatal(err)
 			}
@@ -154,7 +162,7 @@ func descendants(parent int) (pids []int) {
 }
 
 func TestOnlyKillEndsAKeeper(t *testing.T) {
-	box := newBox(t, 1<<20, "run", "echo up; read line; echo $line")
+	box := boxIn(t, t.TempDir(), Order{Argv: standInArgv("run", "echo up; read x; exit 4"), Stdin: true, Log: 1 << 20})
 	line := start(t, box)
 	if _, err := line.Read(t.Context()); err != nil {
 		t.Fatal(err)
@@ -165,7 +173,10 @@ func TestOnlyKillEndsAKeeper(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if end, err := box.AwaitEnd(t.Context()); err != nil || end.Code != 0 { // its input is empty, so it ends by itself
+	if err := line.Shut(); err != nil {
+		t.Fatal(err)
+	}
+	if end, err := box.AwaitEnd(t.Context()); err != nil || end.Code != 4 {
 		t.Fatalf("%+v, %v", end, err)
 	}
 }

@@ -139,7 +139,7 @@ func (k *keeper) live(first net.Conn) error {
 	defer stop()
 	k.stop = stop
 	if first != nil {
-		if attend := k.greet(first); attend != nil { // before there is output, so that it misses none
+		if attend := k.greet(ctx, first); attend != nil { // before there is output, so that it misses none
 			k.serving.Go(func() { attend(ctx) })
 		}
 	}

@@ -20,7 +20,7 @@ func (k *keeper) accept(ctx context.Context) {
 			return
 		}
 		k.serving.Go(func() {
-			if attend := k.greet(conn); attend != nil {
+			if attend := k.greet(ctx, conn); attend != nil {
 				attend(ctx)
 			}
 		})
@@ -41,7 +41,8 @@ const (
 )
 
 // greet reads what a watcher wants. What remains to be done for it is returned.
-func (k *keeper) greet(conn net.Conn) (attend func(context.Context)) {
+func (k *keeper) greet(ctx context.Context, conn net.Conn) (attend func(context.Context)) {
+	defer context.AfterFunc(ctx, func() { conn.Close() })() // nobody waits for one that says nothing
 	in := bufio.NewReaderSize(conn, maxHello)
 	_ = conn.SetReadDeadline(time.Now().Add(helloTime))
 	hello, err := in.ReadSlice('\n')

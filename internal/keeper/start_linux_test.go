@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -173,14 +174,14 @@ func TestKilledAtEveryPoint(t *testing.T) {
 
 // TestLooksDoNotDisturb: a keeper that begins while somebody looks whether there is one begins all the same.
 func TestLooksDoNotDisturb(t *testing.T) {
-	for range 10 {
-		box := boxIn(t, t.TempDir(), Order{Argv: shArgv("exit 0"), Log: 1 << 20})
-		if err := os.WriteFile(filepath.Join(box.Dir, lockName), nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		done, looked := make(chan struct{}), make(chan struct{})
-		go func() {
-			defer close(looked)
+	box := Box{Dir: t.TempDir()}
+	if err := os.WriteFile(filepath.Join(box.Dir, lockName), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan struct{})
+	var looking sync.WaitGroup
+	for range 4 {
+		looking.Go(func() {
 			for {
 				select {
 				case <-done:
@@ -189,15 +190,18 @@ func TestLooksDoNotDisturb(t *testing.T) {
 					box.State()
 				}
 			}
-		}()
-		line, err := box.Start(t.Context(), self(t), apart())
-		close(done)
-		<-looked
-		if err != nil {
-			t.Fatal(err)
-		}
-		line.Close()
+		})
 	}
+	for range 20_000 {
+		taken, err := box.Take()
+		if err != nil {
+			t.Error(err)
+			break
+		}
+		taken.Close()
+	}
+	close(done)
+	looking.Wait()
 }
 
 // TestABoxThatIsTakenIsNotStarted: who removes a box is not overtaken by a keeper that comes late.
@@ -242,8 +246,15 @@ func TestFullDisk(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { unix.Unmount(dir, unix.MNT_DETACH) })
-	box := boxIn(t, dir, Order{Argv: standInArgv("run", "head -c 4000000 /dev/zero; exit 9"), Log: 8 << 20})
+	box := boxIn(t, dir, Order{Argv: standInArgv("run", "head -c 4000000 /dev/zero; read x; exit 9"), Stdin: true, Log: 8 << 20})
 	line := start(t, box)
+	full := false
+	for n := 0; !full; n++ { // also by others than the agent
+		full = os.WriteFile(filepath.Join(dir, "filler"+strconv.Itoa(n)), make([]byte, 4096), 0o600) != nil
+	}
+	if err := line.Shut(); err != nil {
+		t.Fatal(err)
+	}
 	line.Close()
 	if end, err := box.AwaitEnd(t.Context()); err != nil || end.Code != 9 || end.Trouble != "" {
 		t.Fatalf("%+v, %v", end, err)
