@@ -30,7 +30,7 @@ type recipe struct {
 // bind is a place of the host's, without what is mounted below it.
 type bind struct {
 	source, target string
-	writable       bool
+	writable, dir  bool
 }
 
 // hostname is every sandbox's.
@@ -46,8 +46,12 @@ func bundle(r recipe) *specs.Spec {
 		Mounts:   append(ownMounts(r), hostMounts(r.mounts)...),
 		Linux: &specs.Linux{
 			Namespaces: []specs.LinuxNamespace{
-				{Type: specs.PIDNamespace}, {Type: specs.NetworkNamespace}, {Type: specs.IPCNamespace},
-				{Type: specs.UTSNamespace}, {Type: specs.MountNamespace}, {Type: specs.CgroupNamespace},
+				{Type: specs.PIDNamespace},
+				{Type: specs.NetworkNamespace},
+				{Type: specs.IPCNamespace},
+				{Type: specs.UTSNamespace},
+				{Type: specs.MountNamespace},
+				{Type: specs.CgroupNamespace},
 			},
 			Seccomp: r.filter,
 		},

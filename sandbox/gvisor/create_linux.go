@@ -11,6 +11,7 @@ import (
 	"slices"
 	"time"
 
+	"torno/internal/ground"
 	"torno/internal/images"
 	"torno/internal/keeper"
 	"torno/internal/mounts"
@@ -48,6 +49,8 @@ type making struct {
 	order
 	pins    stage.Pins
 	slot    *mounts.Slot
+	scene   scene
+	ground  *ground.Plan // nil where the launcher mounts by itself
 	who     mounts.Identity
 	recipe  recipe
 	record  record
@@ -97,7 +100,9 @@ func (m *making) takeSlot(context.Context) (err error) {
 		return err
 	}
 	m.undo = append(m.undo, m.slot.Release)
-	m.who = m.options.UIDs.Of(m.slot)
+	if err := m.identify(); err != nil {
+		return err
+	}
 	m.recipe = recipe{nonce: rand.Text(), uid: m.who.UID, gid: m.who.GID, limits: m.spec.Limits, filter: m.filter}
 	return nil
 }
@@ -105,7 +110,7 @@ func (m *making) takeSlot(context.Context) (err error) {
 // layMounts moves the mounts into the slot, and shows each of them by itself: what the sandbox's kernel may write it is
 // told mount by mount.
 func (m *making) layMounts(context.Context) error {
-	if err := m.pins.Place(m.slot, m.who, m.idmaps); err != nil {
+	if err := m.place(); err != nil {
 		return err
 	}
 	places, err := m.pins.In(m.slot)
@@ -113,7 +118,7 @@ func (m *making) layMounts(context.Context) error {
 		return err
 	}
 	for i, wanted := range m.spec.Mounts {
-		m.recipe.mounts = append(m.recipe.mounts, bind{places[i], wanted.Target, wanted.Workspace})
+		m.recipe.mounts = append(m.recipe.mounts, bind{places[i], wanted.Target, wanted.Workspace, m.pins.Held()[i].Dir})
 	}
 	m.recipe.mounts = append(m.recipe.mounts, bind{source: m.shared.nothing, target: "/dev/fuse"}) // gVisor's own, for nobody
 	return nil
@@ -134,7 +139,7 @@ func (m *making) addSockets(context.Context) error {
 // writeFiles fills the run directory, and shows it beside init.
 func (m *making) writeFiles(context.Context) error {
 	dir := m.slot.RunDir()
-	err := errors.Join(m.slot.Show(dir, inRoot(runfile.Dir)), m.slot.Show(m.shared.init, inRoot(path.Dir(runfile.Init))))
+	err := errors.Join(m.scene.Show(dir, inRoot(runfile.Dir)), m.scene.Show(m.shared.init, inRoot(path.Dir(runfile.Init))))
 	if err != nil {
 		return err
 	}
@@ -159,7 +164,7 @@ func (m *making) finish(context.Context) error {
 	m.undo = append(m.undo, func() error { return os.RemoveAll(temp) })
 	err := errors.Join(
 		writeJSON(filepath.Join(temp, recordName), m.record),
-		writeJSON(filepath.Join(temp, bundleName), bundle(m.recipe)),
+		writeJSON(filepath.Join(temp, bundleName), m.bundle()),
 		keeper.WriteOrder(temp, m.keeperOrder(final)))
 	if err != nil {
 		return fmt.Errorf("write a box: %w", err)
@@ -170,6 +175,7 @@ func (m *making) finish(context.Context) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.held[m.run] = holding{m.slot, m.image}
+	m.keepPins()
 	return nil
 }
 
@@ -191,7 +197,7 @@ func (m *making) keeperOrder(box string) keeper.Order {
 			"run", "--detach", "--pid-file=" + keeper.PidName, "--bundle=" + box, m.run,
 		},
 		Trouble: []string{panicLog, runtimeLog}, Log: m.spec.Limits.Log, Stdin: m.spec.Process.Stdin,
-		Group: m.groups.plan(m.run, m.spec.Limits),
+		Ground: m.ground, Group: m.groups.plan(m.run, m.spec.Limits),
 	}
 }
 

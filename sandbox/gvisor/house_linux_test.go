@@ -11,6 +11,7 @@ import (
 
 	"torno/internal/mounts"
 	"torno/sandbox/gvisor"
+	"torno/test/prober/verdict"
 )
 
 // house is a machine with installations on it, as a test has it.
@@ -35,6 +36,9 @@ func newHouse(t testing.TB) *house {
 // build makes them, once for all tests.
 func build(t testing.TB) tools {
 	t.Helper()
+	if dir := os.Getenv(verdict.Programs); dir != "" {
+		return tools{filepath.Join(dir, "sandbox-init"), filepath.Join(dir, "sandbox-keeper"), filepath.Join(dir, "runsc")}
+	}
 	dir, err := buildOnce()
 	if err != nil {
 		t.Fatal(err)

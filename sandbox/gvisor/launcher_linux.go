@@ -25,14 +25,15 @@ import (
 
 // Launcher launches sandboxes with gVisor. It is safe for concurrent use.
 type Launcher struct {
-	options Options
-	boxes   boxes
-	images  *images.Cache
-	slots   *mounts.Slots
-	idmaps  *mounts.IDMaps
-	groups  groups
-	filter  *specs.LinuxSeccomp
-	shared  shared
+	options  Options
+	rootless bool // an ordinary user's
+	boxes    boxes
+	images   *images.Cache
+	slots    *mounts.Slots
+	idmaps   *mounts.IDMaps
+	groups   groups
+	filter   *specs.LinuxSeccomp
+	shared   shared
 
 	guarantees sandbox.Guarantees
 
@@ -42,6 +43,7 @@ type Launcher struct {
 	held     map[string]holding      // by id
 	seen     map[string]bool         // images that were there when they were asked for last
 	lines    map[string]*keeper.Line // of sandboxes that nobody has opened yet
+	pins     map[string]stage.Pins   // of sandboxes whose keeper will mount
 	attached map[*attachment]bool
 }
 
@@ -68,7 +70,7 @@ func (h holding) release() error {
 type shared struct {
 	layout     hostroot.Layout
 	etc, empty string
-	nothing    string // a file without a byte, which nobody may read
+	nothing    string // a file without a byte, which is nobody else's
 	init       string // the directory of sandbox-init
 }
 
@@ -81,6 +83,9 @@ func New(ctx context.Context, options Options) (_ *Launcher, err error) {
 	}
 	l := newLauncher(options)
 	l.guarantees = guaranteesOf(l.groups)
+	if l.rootless {
+		ordinary(l.guarantees)
+	}
 	for _, step := range []func(context.Context) error{l.findRuntime, l.prepare, l.openImages, l.openSlots, l.sweep, l.try} {
 		if err := step(ctx); err != nil {
 			return nil, errors.Join(err, l.Close())
@@ -92,9 +97,9 @@ func New(ctx context.Context, options Options) (_ *Launcher, err error) {
 // newLauncher has nothing on the machine yet.
 func newLauncher(options Options) *Launcher {
 	return &Launcher{
-		options: options, boxes: boxes{filepath.Join(options.StateDir, Name, "boxes")}, idmaps: mounts.NewIDMaps(),
+		options: options, rootless: os.Geteuid() != 0, boxes: boxes{filepath.Join(options.StateDir, Name, "boxes")}, idmaps: mounts.NewIDMaps(),
 		groups: findGroups(options.Installation), busy: map[string]bool{}, freed: make(chan struct{}),
-		held: map[string]holding{}, seen: map[string]bool{}, lines: map[string]*keeper.Line{}, attached: map[*attachment]bool{},
+		held: map[string]holding{}, seen: map[string]bool{}, lines: map[string]*keeper.Line{}, pins: map[string]stage.Pins{}, attached: map[*attachment]bool{},
 	}
 }
 
@@ -132,7 +137,7 @@ func (l *Launcher) prepare(context.Context) (err error) {
 		return err
 	}
 	l.shared = shared{layout: hostroot.Read("/"), empty: filepath.Join(l.dir(), "empty"), nothing: filepath.Join(l.dir(), "nothing")}
-	if err := os.WriteFile(l.shared.nothing, nil, 0o000); err != nil {
+	if err := os.WriteFile(l.shared.nothing, nil, 0o600); err != nil {
 		return fmt.Errorf("make the launcher's files: %w", err)
 	}
 	if err := hostroot.MakeDir(l.shared.empty); err != nil {
@@ -170,7 +175,7 @@ func (l *Launcher) isNews(digest string) bool {
 }
 
 func (l *Launcher) openSlots(context.Context) (err error) {
-	l.slots, err = mounts.OpenSlots(l.slotsDir(), l.options.UIDs.Count, true)
+	l.slots, err = mounts.OpenSlots(l.slotsDir(), l.options.UIDs.Count, !l.rootless)
 	return err
 }
 
@@ -188,6 +193,7 @@ func (l *Launcher) Close() error {
 	attached, lines := slices.Collect(maps.Keys(l.attached)), slices.Collect(maps.Values(l.lines))
 	l.lines = map[string]*keeper.Line{}
 	l.mu.Unlock()
+	l.dropPins()
 	for _, a := range attached {
 		a.Close()
 	}

@@ -92,6 +92,7 @@ func (l *Launcher) Remove(ctx context.Context, h sandbox.Handle) error {
 	if line := l.takeLine(h.ID); line != nil {
 		line.Close()
 	}
+	l.takePins(h.ID).Close()
 	if err := l.end(ctx, h.ID); err != nil {
 		return fmt.Errorf("end sandbox %s: %w", h.ID, err)
 	}

@@ -34,7 +34,7 @@ func (m *making) layHost() error {
 		return err
 	}
 	for _, b := range m.shared.layout.Binds(m.shared.etc, m.shared.empty) {
-		if err := m.slot.Show(b.Source, inRoot(b.Target)); err != nil {
+		if err := m.scene.Show(b.Source, inRoot(b.Target)); err != nil {
 			return err
 		}
 	}
@@ -58,7 +58,7 @@ func (m *making) layImage(ctx context.Context) (err error) {
 	if err := errors.Join(m.makePlaces(layer), m.putEtc(filepath.Join(layer, "etc"))); err != nil {
 		return err
 	}
-	return m.slot.Stack(layer, m.image.Dir)
+	return m.scene.Stack(layer, m.image.Dir)
 }
 
 // getImage finds an image, or brings it where it may.
@@ -95,11 +95,7 @@ func (m *making) makePlaces(dir string) error {
 		}
 	}
 	for _, b := range m.recipe.mounts {
-		info, err := os.Lstat(b.source)
-		if err != nil {
-			return fmt.Errorf("look at what is to be mounted: %w", err)
-		}
-		if err := makePlace(root, inRoot(b.target), info.IsDir()); err != nil {
+		if err := makePlace(root, inRoot(b.target), b.dir); err != nil {
 			return err
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"syscall"
 	"time"
 
 	"torno/internal/keeper"
@@ -39,7 +38,7 @@ func (l *Launcher) Start(ctx context.Context, h sandbox.Handle) error {
 func (l *Launcher) start(ctx context.Context, id string) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), startTime)
 	defer cancel()
-	line, err := l.boxes.keeper(id).Start(ctx, l.options.KeeperPath, &syscall.SysProcAttr{Setsid: true})
+	line, err := l.startKeeper(ctx, id)
 	if errors.Is(err, keeper.ErrGone) {
 		return fmt.Errorf("start sandbox %s: %w: %w", id, sandbox.ErrUncertain, err)
 	}

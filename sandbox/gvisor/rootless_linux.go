@@ -1,0 +1,172 @@
+package gvisor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"syscall"
+
+	"github.com/opencontainers/runtime-spec/specs-go"
+	"golang.org/x/sys/unix"
+
+	"torno/delegation"
+	"torno/internal/ground"
+	"torno/internal/keeper"
+	"torno/internal/mounts"
+	"torno/internal/stage"
+	"torno/sandbox"
+)
+
+// A watcher that is an ordinary user's can neither mount where others see it nor give its sandboxes users of their own. So
+// what root's launcher mounts by itself, a plan has the keeper mount in namespaces that are the sandbox's; and the
+// sandbox runs as the watcher's user, which is the only one there.
+
+// scene is where the host's own places are shown to a sandbox: the slot at once, or the plan for its keeper.
+type scene interface {
+	Show(source, rel string) error
+	Stack(upper, lower string) error
+}
+
+// identify decides as whom the sandbox runs, and who mounts for it.
+func (m *making) identify() (err error) {
+	m.scene, m.who = m.slot, m.options.UIDs.Of(m.slot)
+	if m.rootless {
+		m.ground = &ground.Plan{Slots: m.slotsDir(), Slot: m.slot.Number(), Covers: mounts.Covers{Dir: m.shared.empty, File: m.shared.nothing}}
+		m.scene = m.ground
+		m.who, err = ourselves(m.pins, m.spec.Owners)
+	}
+	return err
+}
+
+// ourselves is the watcher's user, to whom a workspace has to belong: no other could be written there.
+func ourselves(pins stage.Pins, owners []uint32) (mounts.Identity, error) {
+	we := mounts.Identity{UID: uint32(os.Geteuid()), GID: uint32(os.Getegid())}
+	who, err := pins.Owner(owners)
+	if err == nil && who.UID != we.UID {
+		err = &delegation.Refusal{
+			Code: delegation.CodeIdentity, Field: "workspace",
+			Text: fmt.Sprintf("The workspace belongs to user %d, and a watcher that is not root runs sandboxes as itself, user %d", who.UID, we.UID),
+			Hint: "give the workspace to the watcher's user, or have the operator run the watcher as root",
+		}
+	}
+	return we, err
+}
+
+// place brings the mounts of the request into the slot, or into the plan.
+func (m *making) place() error {
+	if m.ground == nil {
+		return m.pins.Place(m.slot, m.who, m.idmaps)
+	}
+	held := m.pins.Held()
+	m.ground.Mounts = make([]ground.Mount, len(held)) // in the order of their handles
+	for _, v := range stage.Views(m.spec.Mounts) {
+		for _, i := range v.Mounts {
+			wanted := m.spec.Mounts[i]
+			rel, err := v.Rel(wanted.Target)
+			if err != nil {
+				return err
+			}
+			m.ground.Mounts[i] = ground.Mount{
+				Source: wanted.Source, Device: held[i].Dev, Inode: held[i].Ino, View: v.Number, Rel: rel, Writable: wanted.Workspace,
+			}
+		}
+	}
+	return nil
+}
+
+// bundle is the runtime's configuration. An ordinary user's sandbox has a user namespace in which there is nobody else. A
+// mount that was placed in another one cannot be left out there when that is bound again.
+func (m *making) bundle() *specs.Spec {
+	spec := bundle(m.recipe)
+	if m.ground != nil {
+		spec.Linux.Namespaces = append(spec.Linux.Namespaces, specs.LinuxNamespace{Type: specs.UserNamespace})
+		spec.Linux.UIDMappings = []specs.LinuxIDMapping{{ContainerID: m.who.UID, HostID: m.who.UID, Size: 1}}
+		spec.Linux.GIDMappings = []specs.LinuxIDMapping{{ContainerID: m.who.GID, HostID: m.who.GID, Size: 1}}
+		for _, mount := range spec.Mounts {
+			if at := slices.Index(mount.Options, "bind"); at >= 0 {
+				mount.Options[at] = "rbind"
+			}
+		}
+	}
+	return spec
+}
+
+// ordinary takes out of a launcher's guarantees what an ordinary user cannot give.
+func ordinary(all sandbox.Guarantees) {
+	all[sandbox.OwnIdentity] = sandbox.Guarantee{By: "a watcher that is not root can run sandboxes as itself only"}
+	all[sandbox.MountsByHandle] = sandbox.Guarantee{
+		Enforced: true, By: "clones of directories that the keeper finds again, by handle, in a mount namespace of its own",
+	}
+	all[sandbox.MountProof] = sandbox.Guarantee{
+		Enforced: true, By: "the keeper compares device and inode with what was found; init proves its run file and the flags",
+	}
+}
+
+// keepPins holds what was found until the keeper has mounted it: nothing else can get its device and inode meanwhile. Who
+// calls it has the lock.
+func (m *making) keepPins() {
+	if m.ground != nil {
+		m.Launcher.pins[m.run], m.pins = m.pins, stage.Pins{}
+	}
+}
+
+// takePins are those of a sandbox, for one taker.
+func (l *Launcher) takePins(id string) stage.Pins {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	pins := l.pins[id]
+	delete(l.pins, id)
+	return pins
+}
+
+func (l *Launcher) dropPins() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, pins := range l.pins {
+		pins.Close()
+	}
+	clear(l.pins)
+}
+
+// startKeeper starts a keeper apart from our terminal, and where it may mount if we may not.
+func (l *Launcher) startKeeper(ctx context.Context, id string) (*keeper.Line, error) {
+	box := l.boxes.keeper(id)
+	if !l.rootless {
+		return box.Start(ctx, l.options.KeeperPath, &syscall.SysProcAttr{Setsid: true})
+	}
+	pins := l.takePins(id)
+	if len(pins.Held()) == 0 {
+		var err error
+		if pins, err = l.pinAgain(box); err != nil {
+			return nil, err
+		}
+	}
+	defer pins.Close()
+	var handles []*os.File
+	for _, pin := range pins.Held() {
+		handles = append(handles, pin.File())
+	}
+	line, err := box.Start(ctx, l.options.KeeperPath, ground.Apart(), handles...)
+	if errors.Is(err, unix.EPERM) || errors.Is(err, unix.ENOSPC) {
+		err = fmt.Errorf("%w: %w", ground.ErrNoNamespace, err)
+	}
+	return line, err
+}
+
+// pinAgain finds what an earlier life of the watcher has found. It need not be the same: the keeper compares.
+func (l *Launcher) pinAgain(box keeper.Box) (stage.Pins, error) {
+	order, err := box.Order()
+	if err != nil {
+		return stage.Pins{}, err
+	}
+	if order.Ground == nil {
+		return stage.Pins{}, errors.New("it was made by root, whose mounts it has; have root start it, or remove it")
+	}
+	var wanted []sandbox.Mount
+	for _, m := range order.Ground.Mounts {
+		wanted = append(wanted, sandbox.Mount{Source: m.Source, Workspace: m.Writable})
+	}
+	return stage.Pin(l.options.Bases, wanted)
+}
