@@ -41,6 +41,13 @@ func find(proc string, root bool) (Tree, error) {
 	return version2(tops[unified], ownGroup(string(own)), root)
 }
 
+// keep notes a mount point. The first counts: others are what somebody has shown elsewhere, and may be gone soon.
+func keep(tops map[string]string, controller, top string) {
+	if _, ok := tops[controller]; !ok {
+		tops[controller] = strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`).Replace(top)
+	}
+}
+
 // topsOf are the mount points of the hierarchies, by controller.
 func topsOf(mountinfo string) map[string]string {
 	tops := map[string]string{}
@@ -52,10 +59,10 @@ func topsOf(mountinfo string) map[string]string {
 		}
 		switch kind[0] {
 		case "cgroup2":
-			tops[unified] = fields[4]
+			keep(tops, unified, fields[4])
 		case "cgroup":
 			for option := range strings.SplitSeq(kind[2], ",") {
-				tops[option] = fields[4]
+				keep(tops, option, fields[4])
 			}
 		}
 	}
@@ -95,7 +102,7 @@ func version2(top, own string, root bool) (Tree, error) {
 	}
 	dir := top
 	if !root {
-		dir = filepath.Join(top, own)
+		dir = filepath.Join(top, strings.TrimSuffix(own, "/"+watchersGroup)) // where this process may have moved itself
 	}
 	tree := Tree{dirs: map[string]string{unified: dir}, swap: true}
 	if err := tree.writable(); err != nil {
