@@ -69,7 +69,7 @@ func TestAttachBeforeWhileAndAfter(t *testing.T) {
 			t.Errorf("%s: %q, %d gaps, %+v", what, stdout, gaps, line.End())
 		}
 	}
-	if !waitUntil(func() bool { held, err := box.Held(); return err == nil && !held }) {
+	if !waitUntil(func() bool { lives, err := held(box); return err == nil && !lives }) {
 		t.Fatal("the keeper does not go")
 	}
 	for from, want := range map[Place]string{{}: "one\ntwo\n", one.Place: "two\n", {Out: 6}: "o\n", {Out: 8}: "", {Out: 900}: ""} {
@@ -174,7 +174,7 @@ func TestAWatcherThatStopsReading(t *testing.T) {
 		if err := box.Leave(ctx); err != nil {
 			t.Error(err)
 		}
-		if !waitUntil(func() bool { held, err := box.Held(); return err == nil && !held }) {
+		if !waitUntil(func() bool { lives, err := held(box); return err == nil && !lives }) {
 			t.Error("a watcher that does not read holds a keeper that is to leave")
 		}
 	}

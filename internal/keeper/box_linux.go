@@ -70,16 +70,6 @@ func (b Box) Take() (io.Closer, error) {
 	return lock, nil
 }
 
-// Held says whether a keeper lives.
-func (b Box) Held() (bool, error) {
-	box, err := os.OpenRoot(b.Dir)
-	if err != nil {
-		return false, err
-	}
-	defer box.Close()
-	return isHeld(box)
-}
-
 // IsHeld says whether Take has failed because a keeper lives.
 func IsHeld(err error) bool { return errors.Is(err, errHeld) }
 

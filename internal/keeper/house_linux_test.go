@@ -169,3 +169,13 @@ func inGroup(t testing.TB, order Order) Order {
 	})
 	return order
 }
+
+// held says whether a keeper lives.
+func held(box Box) (bool, error) {
+	root, err := os.OpenRoot(box.Dir)
+	if err != nil {
+		return false, err
+	}
+	defer root.Close()
+	return isHeld(root)
+}

@@ -63,7 +63,6 @@ func (a *attachment) pump() {
 }
 
 func (a *attachment) await() {
-	defer a.launcher.unfollows(a)
 	defer close(a.ended)
 	end, err := a.launcher.boxes.keeper(a.id).AwaitEnd(a.open)
 	switch {
@@ -169,6 +168,7 @@ func (a *attachment) Close() error {
 	a.close()
 	err := a.line.Close() // what is being read is of no use to anybody
 	a.tasks.Wait()
+	a.launcher.unfollows(a)
 	return err
 }
 

@@ -36,11 +36,14 @@ const (
 )
 
 // boxes are all boxes of an installation.
-type boxes struct{ dir string }
+type boxes struct {
+	dir     string
+	keepers *keeper.Children
+}
 
 func (b boxes) path(id string) string { return filepath.Join(b.dir, id) }
 
-func (b boxes) keeper(id string) keeper.Box { return keeper.Box{Dir: b.path(id)} }
+func (b boxes) keeper(id string) keeper.Box { return keeper.Box{Dir: b.path(id), Children: b.keepers} }
 
 // isID says whether a text is the name that a box can have: anything else never becomes part of a path.
 func isID(text string) bool {
@@ -61,10 +64,16 @@ func (b boxes) read(id string) (record, error) {
 	}
 	var r record
 	if err := json.Unmarshal(text, &r); err != nil || r.Run != id {
-		return record{}, fmt.Errorf("the record of sandbox %s says nothing of it: %q", id, text)
+		return record{Run: id}, fmt.Errorf("%w: the record of sandbox %s is %q", errDamaged, id, text[:min(len(text), maxQuoted)])
 	}
 	return r, nil
 }
+
+// errDamaged says that a box does not say what it is, as one may that was written just before the power failed.
+var errDamaged = errors.New("a sandbox's directory is damaged")
+
+// maxQuoted is what is quoted of a record that makes no sense.
+const maxQuoted = 100
 
 // all are the ids of the finished boxes, and the names of the unfinished ones.
 func (b boxes) all() (ids, rest []string, err error) {
@@ -82,6 +91,9 @@ func (b boxes) all() (ids, rest []string, err error) {
 // remove takes a box away at once, and its files after that.
 func (b boxes) remove(id string) error {
 	gone := b.path(unfinished + "gone-" + id)
+	if err := os.RemoveAll(gone); err != nil { // of an earlier try
+		return err
+	}
 	if err := os.Rename(b.path(id), gone); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}

@@ -97,7 +97,7 @@ func New(ctx context.Context, options Options) (_ *Launcher, err error) {
 // newLauncher has nothing on the machine yet.
 func newLauncher(options Options) *Launcher {
 	return &Launcher{
-		options: options, rootless: os.Geteuid() != 0, boxes: boxes{filepath.Join(options.StateDir, Name, "boxes")}, idmaps: mounts.NewIDMaps(),
+		options: options, rootless: os.Geteuid() != 0, boxes: boxes{filepath.Join(options.StateDir, Name, "boxes"), new(keeper.Children)}, idmaps: mounts.NewIDMaps(),
 		groups: findGroups(options.Installation), busy: map[string]bool{}, freed: make(chan struct{}),
 		held: map[string]holding{}, seen: map[string]bool{}, lines: map[string]*keeper.Line{}, pins: map[string]stage.Pins{}, attached: map[*attachment]bool{},
 	}

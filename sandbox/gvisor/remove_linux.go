@@ -1,16 +1,13 @@
 package gvisor
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
-	"strconv"
 	"time"
-
-	"golang.org/x/sys/unix"
 
 	"torno/internal/keeper"
 	"torno/sandbox"
@@ -69,6 +66,9 @@ func (l *Launcher) afterKeeper(ctx context.Context, id string) (sandbox.Exit, er
 	if err == nil {
 		return exitOf(end), nil
 	}
+	if !errors.Is(err, keeper.ErrGone) {
+		return sandbox.Exit{}, fmt.Errorf("read how sandbox %s ended: %w", id, err)
+	}
 	if err := l.killRest(ctx, id); err != nil {
 		return sandbox.Exit{}, fmt.Errorf("end sandbox %s, whose keeper was killed: %w", id, err)
 	}
@@ -86,76 +86,58 @@ func (l *Launcher) Remove(ctx context.Context, h sandbox.Handle) error {
 	if errors.Is(err, sandbox.ErrNotFound) {
 		return nil
 	}
-	if err != nil {
+	if err != nil && !errors.Is(err, errDamaged) {
 		return err
 	}
 	if line := l.takeLine(h.ID); line != nil {
 		line.Close()
 	}
 	l.takePins(h.ID).Close()
-	if err := l.end(ctx, h.ID); err != nil {
+	taken, err := l.end(ctx, h.ID)
+	if err != nil {
 		return fmt.Errorf("end sandbox %s: %w", h.ID, err)
 	}
+	defer taken.Close()
 	return l.discard(r)
 }
 
-// end kills the sandbox and waits until its keeper is gone.
-func (l *Launcher) end(ctx context.Context, id string) error {
+// end kills the sandbox and waits until its keeper is gone. The box is taken, so that no other can begin.
+func (l *Launcher) end(ctx context.Context, id string) (io.Closer, error) {
 	box := l.boxes.keeper(id)
 	for {
-		held, err := box.Held()
-		if err != nil {
-			return err
+		taken, err := box.Take()
+		if err == nil {
+			return taken, l.killRest(ctx, id)
 		}
-		if !held {
-			return l.killRest(ctx, id)
+		if !keeper.IsHeld(err) {
+			return nil, err
 		}
-		_ = box.Kill(ctx) // a keeper that tidies up does not listen any more
+		if err := box.Leave(ctx); err != nil {
+			return nil, err
+		}
 		select {
 		case <-ctx.Done():
-			return ctx.Err()
+			return nil, ctx.Err()
 		case <-time.After(endPause):
 		}
 	}
 }
 
-// endPause is between two looks at a keeper that has been told to end.
+// endPause is between two looks at what has been told to end.
 const endPause = 2 * time.Millisecond
 
-// killRest kills what is left of a sandbox without a keeper, and removes its control group.
+// killRest kills what is left of a sandbox without a keeper, and removes its control group. One of which a keeper has written
+// down the end is dead. Another need not have been started in a group, if the machine has been changed since.
 func (l *Launcher) killRest(ctx context.Context, id string) error {
 	if plan := l.groups.plan(id, sandbox.Limits{}); plan != nil {
-		return plan.Group().Remove(ctx)
-	}
-	return killSentry(ctx, l.boxes.path(id))
-}
-
-// killSentry kills the sentry of a box, if the process of its number is one: the box is in its command line.
-func killSentry(ctx context.Context, box string) error {
-	text, err := os.ReadFile(filepath.Join(box, keeper.PidName))
-	if err != nil {
-		return nil // none was started
-	}
-	pid, err := strconv.Atoi(string(bytes.TrimSpace(text)))
-	if err != nil || pid <= 1 {
-		return fmt.Errorf("the sentry's pid is %q", text)
-	}
-	for isSentry(pid, box) {
-		if err := unix.Kill(pid, unix.SIGKILL); err != nil && !errors.Is(err, unix.ESRCH) {
+		if err := plan.Group().Remove(ctx); err != nil {
 			return err
 		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(endPause):
-		}
 	}
-	return nil
-}
-
-func isSentry(pid int, box string) bool {
-	line, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "cmdline"))
-	return err == nil && bytes.Contains(line, []byte(box))
+	if state, err := l.boxes.keeper(id).State(); err != nil || state != keeper.Lost {
+		return nil
+	}
+	return killRuntime(ctx, l.boxes.path(id))
 }
 
 // discard removes what there is of a sandbox in which nothing runs: its slot first, so that a box without one is what a
@@ -203,7 +185,15 @@ func (l *Launcher) sweep(ctx context.Context) error {
 	}
 	kept := map[string]bool{}
 	for _, id := range ids {
-		if err := l.takeUp(ctx, id); err != nil {
+		err := l.takeUp(ctx, id)
+		if errors.Is(err, errDamaged) {
+			l.options.Log.Warn("a sandbox is removed, of which nobody knows what it was", "error", err)
+			if err := l.Remove(ctx, sandbox.Handle{ID: id}); err != nil {
+				return err
+			}
+			continue
+		}
+		if err != nil {
 			return fmt.Errorf("take up sandbox %s: %w", id, err)
 		}
 		kept[id] = true

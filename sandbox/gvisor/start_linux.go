@@ -23,16 +23,26 @@ func (l *Launcher) Start(ctx context.Context, h sandbox.Handle) error {
 	if _, err := l.boxes.read(h.ID); err != nil {
 		return err
 	}
-	state, err := l.boxes.keeper(h.ID).State()
+	box := l.boxes.keeper(h.ID)
+	state, err := box.State()
 	switch {
 	case err != nil:
 		return fmt.Errorf("look at sandbox %s: %w", h.ID, err)
+	case state == keeper.Created:
+		return l.start(ctx, h.ID)
 	case state == keeper.Lost:
 		return fmt.Errorf("start sandbox %s: %w", h.ID, sandbox.ErrUncertain)
-	case state != keeper.Created:
+	case state == keeper.Live:
 		return nil
 	}
-	return l.start(ctx, h.ID)
+	end, err := box.End()
+	if err == nil {
+		err = end.NotStarted()
+	}
+	if err != nil {
+		return fmt.Errorf("start sandbox %s: %w", h.ID, err)
+	}
+	return nil
 }
 
 func (l *Launcher) start(ctx context.Context, id string) error {
