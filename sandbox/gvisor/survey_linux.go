@@ -50,7 +50,7 @@ func About(ctx context.Context, o Options) (doctor.Engine, error) {
 	}
 	about := doctor.Engine{
 		Launcher: Name, Socket: program.Path, Version: version.Text, Machine: machine(), Arch: runtime.GOARCH, Runtime: "runsc",
-		Components: []doctor.Component{{Name: "runsc", Version: version.Text}}, Seccomp: true, BoundedLogs: true, Rootless: os.Geteuid() != 0,
+		Components: []doctor.Component{{Name: "runsc", Version: version.Text}}, Seccomp: true, BoundedLogs: true,
 	}
 	if warning := version.Warning(); warning != "" {
 		about.Warnings = append(about.Warnings, warning)
