@@ -17,11 +17,17 @@ import (
 // BenchmarkColdRun times a whole no-op run, request renamed to response visible, in turn with `docker run --rm --network
 // none` of a no-op, and reports the ratio of the medians. Times on a shared machine are noise; the ratio is not.
 func BenchmarkColdRun(b *testing.B) {
+	for _, sandbox := range house.Launchers {
+		b.Run(sandbox, func(b *testing.B) { coldRun(b, sandbox) })
+	}
+}
+
+func coldRun(b *testing.B, sandbox string) {
 	e := house.NeedEngine(b)
 	if _, err := exec.LookPath("docker"); err != nil {
 		b.Skip("NOT SHOWN HERE: there is no docker command to compare with")
 	}
-	h := house.New(b, house.Plan{})
+	h := house.New(b, house.Plan{Sandbox: sandbox, Uncounted: true})
 	image := importNoop(b, e)
 	h.Run(house.Ask{ID: "warm", Task: "true"})
 	var ours, theirs, answer []time.Duration

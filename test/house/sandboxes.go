@@ -13,10 +13,13 @@ const (
 	GVisor = "gvisor"
 )
 
+// Launchers are all of them.
+var Launchers = []string{Docker, GVisor}
+
 // Each tells a story with every launcher. One that this machine cannot have is skipped loudly.
 func Each(t *testing.T, story func(t *testing.T, sandbox string)) {
 	t.Helper()
-	for _, sandbox := range []string{Docker, GVisor} {
+	for _, sandbox := range Launchers {
 		t.Run(sandbox, func(t *testing.T) { story(t, sandbox) })
 	}
 }

@@ -125,7 +125,7 @@ func (y *boxYard) remains() (words []string) {
 			words = append(words, "the mount "+line)
 		}
 	}
-	return append(words, y.groups("/*")...)
+	return append(words, y.Groups("*")...)
 }
 
 func (y *boxYard) left() (words []string) {
@@ -133,16 +133,16 @@ func (y *boxYard) left() (words []string) {
 	if _, err := os.Lstat(y.dir()); !errors.Is(err, fs.ErrNotExist) {
 		words = append(words, "the directory "+y.dir())
 	}
-	return append(append(words, y.remains()...), y.groups("")...)
+	return append(append(words, y.remains()...), y.Groups("")...)
 }
 
-// groups are control groups of the installation, in either version.
-func (y *boxYard) groups(below string) (found []string) {
-	y.Helper()
-	id := y.installation()
-	for _, place := range []string{"/sys/fs/cgroup/torno/", "/sys/fs/cgroup/*/torno/"} {
-		groups, err := filepath.Glob(place + id + below)
-		y.Must(err)
+// Groups are the control groups of a sandbox of gVisor, in either version, or those of the installation for "".
+func (h *House) Groups(sandbox string) (found []string) {
+	h.Helper()
+	id := h.installation()
+	for _, top := range []string{"/sys/fs/cgroup/torno", "/sys/fs/cgroup/*/torno"} {
+		groups, err := filepath.Glob(filepath.Join(top, id, sandbox))
+		h.Must(err)
 		for _, group := range groups {
 			if info, err := os.Stat(group); id != "" && err == nil && info.IsDir() {
 				found = append(found, group)
