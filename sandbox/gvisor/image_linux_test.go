@@ -104,6 +104,7 @@ func run(t *testing.T, l sandbox.Launcher, spec sandbox.Spec) (out, errs string,
 
 func specOf(base, image string, argv ...string) sandbox.Spec {
 	return sandbox.Spec{
+		Owners:  []uint32{uint32(os.Geteuid())},
 		Profile: "p", RootFS: sandbox.RootFS{Image: image},
 		Process: sandbox.Process{Argv: argv, Env: []string{"PATH=/bin"}, Dir: "/workspace"},
 		Mounts: []sandbox.Mount{{

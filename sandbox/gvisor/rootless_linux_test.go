@@ -41,7 +41,7 @@ func TestAsAnOrdinaryUser(t *testing.T) {
 	u.installs("sandbox-init", programs.init)
 	u.installs("sandbox-keeper", programs.keeper)
 	u.installs("runsc", programs.runsc)
-	u.runs("^(TestContract|TestOrdinary.*)$")
+	u.runs("^(TestContract|TestOrdinary.*|TestImageFromALayout)$")
 }
 
 // user is an ordinary one, who can neither build anything nor read what is root's.
