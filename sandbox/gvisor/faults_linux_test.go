@@ -116,8 +116,8 @@ func (y *yard) listed(h sandbox.Handle) (sandbox.Handle, bool) {
 	return sandbox.Handle{}, false
 }
 
-// running are the processes that have a sandbox's name in their command line, by that of the program.
-func running(t *testing.T, id string) map[int]string {
+// running are the processes that have a box in their command line, by that of the program.
+func running(t *testing.T, box string) map[int]string {
 	t.Helper()
 	lines, err := filepath.Glob("/proc/[0-9]*/cmdline")
 	if err != nil {
@@ -126,7 +126,7 @@ func running(t *testing.T, id string) map[int]string {
 	found := map[int]string{}
 	for _, name := range lines {
 		line, err := os.ReadFile(name)
-		if err == nil && bytes.Contains(line, []byte(id)) {
+		if err == nil && bytes.Contains(line, []byte(box)) {
 			pid, _ := strconv.Atoi(strings.Split(name, "/")[2])
 			program, _, _ := bytes.Cut(line, []byte{0})
 			found[pid] = filepath.Base(string(program))
@@ -136,10 +136,10 @@ func running(t *testing.T, id string) map[int]string {
 }
 
 // kill kills what goes by a name, and waits until it is dead.
-func kill(t *testing.T, id, program string) {
+func kill(t *testing.T, box, program string) {
 	t.Helper()
 	killed := 0
-	for pid, name := range running(t, id) {
+	for pid, name := range running(t, box) {
 		if name == program {
 			if err := unix.Kill(pid, unix.SIGKILL); err != nil {
 				t.Fatal(err)
@@ -148,16 +148,16 @@ func kill(t *testing.T, id, program string) {
 		}
 	}
 	if killed == 0 {
-		t.Fatalf("there is no %s among %v", program, running(t, id))
+		t.Fatalf("there is no %s among %v", program, running(t, box))
 	}
-	for deadline := time.Now().Add(10 * time.Second); running(t, id)[killed] != "" && time.Now().Before(deadline); time.Sleep(3 * time.Millisecond) {
+	for deadline := time.Now().Add(10 * time.Second); running(t, box)[killed] != "" && time.Now().Before(deadline); time.Sleep(3 * time.Millisecond) {
 	}
 }
 
 // nothingOf looks for what no sandbox leaves.
 func (y *yard) nothingOf(id string) {
 	y.t.Helper()
-	if left := running(y.t, id); len(left) > 0 {
+	if left := running(y.t, y.box(id)); len(left) > 0 {
 		y.t.Errorf("processes are left: %v", left)
 	}
 	if groups, err := filepath.Glob("/sys/fs/cgroup/*/torno/" + y.options.Installation + "/" + id); err != nil || len(groups) > 0 {
@@ -189,8 +189,8 @@ func TestKeeperIsKilled(t *testing.T) {
 			if !watched {
 				y.again()
 			}
-			kill(t, h.ID, "sandbox-keeper")
-			if left := running(t, h.ID); len(left) == 0 {
+			kill(t, y.box(h.ID), "sandbox-keeper")
+			if left := running(t, y.box(h.ID)); len(left) == 0 {
 				t.Fatal("the oracle is dead: the sandbox has gone with its keeper")
 			}
 			if watched {
@@ -217,7 +217,7 @@ func TestKeeperIsKilled(t *testing.T) {
 func TestSentryIsKilled(t *testing.T) {
 	y := newYard(t)
 	h := y.sleeper()
-	kill(t, h.ID, "runsc-sandbox")
+	kill(t, y.box(h.ID), "runsc-sandbox")
 	if exit := y.wait(h); !exit.Unknown || !strings.Contains(exit.Why, "killed by signal 9") {
 		t.Errorf("%+v", exit)
 	}
