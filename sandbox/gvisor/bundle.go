@@ -5,8 +5,6 @@ package gvisor
 import (
 	"fmt"
 	"runtime"
-	"strings"
-	"syscall"
 
 	"github.com/opencontainers/runtime-spec/specs-go"
 
@@ -134,15 +132,9 @@ func hostMounts(binds []bind) []specs.Mount {
 }
 
 // ourFilter is what the agent may ask of its kernel.
-var ourFilter = seccomp.Filter{Arch: runtime.GOARCH, Unknown: unknown}
+var ourFilter = seccomp.GVisor(runtime.GOARCH)
 
-// unknown are calls that gVisor has no name for. The C library takes EPERM of fchmodat2 for the file's, and gives up.
-var unknown = strings.Fields(`cachestat fchmodat2 futex_requeue futex_wait futex_waitv futex_wake getxattrat landlock_add_rule
-	landlock_create_ruleset landlock_restrict_self listxattrat mseal process_mrelease removexattrat setxattrat`)
-
-// filterOf is a filter in the runtime's words. gVisor refuses with EPERM only, so calls of which programs have to hear that
-// there are none pass here, and init's own filter says so (seccomp.Filter.Absent). The error of the filter that came last
-// is the one that counts.
+// filterOf is a filter in the runtime's words.
 func filterOf(f seccomp.Filter) (*specs.LinuxSeccomp, error) {
 	p, err := f.Profile()
 	if err != nil {
@@ -151,9 +143,6 @@ func filterOf(f seccomp.Filter) (*specs.LinuxSeccomp, error) {
 	filter := &specs.LinuxSeccomp{DefaultAction: specs.LinuxSeccompAction(p.DefaultAction)}
 	for _, rule := range p.Syscalls {
 		call := specs.LinuxSyscall{Names: rule.Names, Action: specs.LinuxSeccompAction(rule.Action), ErrnoRet: rule.ErrnoRet}
-		if rule.ErrnoRet != nil && *rule.ErrnoRet == uint(syscall.ENOSYS) {
-			call.Action, call.ErrnoRet = specs.ActAllow, nil
-		}
 		for _, a := range rule.Args {
 			call.Args = append(call.Args, specs.LinuxSeccompArg{
 				Index: a.Index, Value: a.Value, ValueTwo: a.ValueTwo, Op: specs.LinuxSeccompOperator(a.Op),
