@@ -43,7 +43,7 @@ attack: build ## everything that can be tried against Torno, at length, and one 
 	@scripts/need git python
 	@CI=true scripts/engine run $(GO) run ./test/attack/long
 
-soak: ## clients and fate let loose on private engines, for SOAK (1h); SOAK_SEED=n has the decisions of a round again
+soak: build ## clients and fate let loose on private engines and on gVisor, for SOAK (1h); SOAK_SEED=n has the decisions of a round again
 	@CI=true SOAK=$(or $(SOAK),1h) scripts/gotest -count=1 -v -timeout 0 -run TestSoak ./test/soak
 
 bench: build ## benchmarks, as ratios to what they run beside

@@ -1,13 +1,16 @@
 // Package soak lets clients and fate do what they like for a while, by the throw of dice, and then compares what clients
-// saw with what ran, with the journal and with the engine's own record.
+// saw with what ran, with the journal and with the record of what makes sandboxes: the engine's own, or what gVisor's keepers
+// have left. Each of the two has its half of the time.
 //
 // Clients are hostile and honest: they ask, cancel, take away, supersede, write the same again, write nonsense, and
 // remove responses at odd times. Fate kills watchers, also at crash points, ends and reloads them, stops, kills and hangs
-// a private engine, cuts its power and removes containers by hand. Each child proves in a ledger in its workspace how
-// often it ran, and until when.
+// a private engine, cuts its power and removes containers by hand. Where there is no engine, it kills keepers and sentries,
+// one or both of a sandbox, alone or with the watcher, or all that there are. Each child proves in a ledger in its
+// workspace how often it ran, and until when.
 //
 //	SOAK=1h go test -timeout 2h ./test/soak           // how long
-//	SOAK_SEED=1723 SOAK=1m go test ./test/soak        // the decisions of a round again
+//	SOAK_SANDBOX=gvisor go test ./test/soak           // for one launcher
+//	SOAK_SANDBOX=docker SOAK_SEED=1723 SOAK=1m go test ./test/soak // the decisions of a round again
 //
 // A seed is not a replay. A round's decisions follow from it and from nothing else: who asks for what and when, what fate
 // does, and at which point a watcher dies. What they meet is the machine's: how long an engine takes to come back, and so

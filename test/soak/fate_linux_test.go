@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"os"
 	"strings"
 	"syscall"
@@ -21,7 +20,6 @@ type fate struct {
 	among  []weighted[deed]
 
 	settled settings
-	live    bool // the engine's containers survive it
 	doomed  bool // the watcher dies at a point, if it comes there
 	alive   time.Time
 	began   int64 // what the watcher held when it had begun
@@ -90,23 +88,15 @@ func (f *fate) felt(s span) {
 
 func (f *fate) do(n stroke) {
 	f.done[n.deed]++
-	begin := time.Now()
 	switch n.deed {
 	case deedKill, deedTerm, deedHurry, deedUpset:
 		f.end(n)
 	case deedReload:
 		f.reload(n)
-	case deedStop, deedSlay, deedPower, deedBoth:
-		f.outage(n)
-	case deedHang:
-		letOn := f.power.Hang()
-		<-time.After(2 * n.down)
-		letOn()
-		f.felt(span{deed: n.deed, begin: begin, kept: true})
-	case deedRemove:
-		f.removeOne(n.which)
 	case deedOperator:
 		f.cancelOne(n.which)
+	default:
+		f.power.strike(f, n)
 	}
 }
 
@@ -225,56 +215,6 @@ func (f *fate) reload(n stroke) {
 		f.rise(stroke{settled: n.settled, point: -1})
 	}
 	f.felt(span{deed: n.deed, begin: begin, kept: true})
-}
-
-// outage ends the engine, one way or the other, and starts it again.
-func (f *fate) outage(n stroke) {
-	s := span{deed: n.deed, begin: time.Now(), kept: f.live && n.live && n.deed != deedPower}
-	switch n.deed {
-	case deedStop:
-		f.power.Stop()
-	case deedSlay, deedBoth:
-		f.power.Kill()
-	case deedPower:
-		f.power.CutPower()
-	}
-	if n.deed == deedBoth {
-		f.stop(syscall.SIGKILL)
-	}
-	<-time.After(n.down)
-	f.engineKeeps(n.live)
-	if n.deed == deedPower {
-		f.power.PowerUp()
-	} else {
-		f.power.Launch()
-		f.power.Await()
-	}
-	if n.deed == deedBoth {
-		f.rise(n)
-	}
-	f.felt(s)
-}
-
-// engineKeeps says whether the containers of the engine's next life survive its end.
-func (f *fate) engineKeeps(live bool) {
-	f.Must(os.WriteFile(f.power.Dir+"/daemon.json", fmt.Appendf(nil, `{"live-restore": %t}`, live), 0o600))
-	f.live = live
-}
-
-// removeOne removes a container by hand.
-func (f *fate) removeOne(which int) {
-	all := f.power.Containers(f, "")
-	if len(all) == 0 {
-		return
-	}
-	c := all[which%len(all)]
-	s := span{deed: deedRemove, begin: time.Now(), token: f.tokenOf(c.Labels["torno.run"])}
-	request, err := http.NewRequestWithContext(f.Context(), http.MethodDelete, "http://engine/v1.41/containers/"+c.ID+"?force=1", nil)
-	f.Must(err)
-	response, err := f.power.HTTP.Do(request)
-	f.Must(err)
-	response.Body.Close() // the watcher may have been first
-	f.felt(s)
 }
 
 // tokenOf is the request of a key.

@@ -107,7 +107,10 @@ type history struct {
 	engine map[string][]deedOfEngine // by key
 }
 
-// deedOfEngine is an entry in the engine's own record.
+// actionEnded is a deed of a keeper's: it has seen its sandbox end by itself, and written that down.
+const actionEnded = "ended"
+
+// deedOfEngine is an entry in the engine's own record, or in what keepers leave.
 type deedOfEngine struct {
 	action, container, code string // a code where something ended
 	at                      time.Time

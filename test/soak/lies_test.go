@@ -94,8 +94,16 @@ var lies = map[string]map[string]func(*history){
 		"cancelled": func(h *history) { ended(h, delegation.StatusCancelled, delegation.ReasonCancelled, -1) },
 		"deadline":  func(h *history) { ended(h, delegation.StatusTimeout, delegation.ReasonDeadline, -1) },
 		"signalled": func(h *history) { ended(h, delegation.StatusError, delegation.ReasonSignalled, 137) },
-		"refused":   func(h *history) { ended(h, delegation.StatusError, delegation.ReasonRefused, -1) },
-		"unheard":   func(h *history) { ended(h, delegation.StatusError, "bored", -1) },
+		"lost, and another's keeper was killed": func(h *history) {
+			ended(h, delegation.StatusError, delegation.ReasonLost, -1)
+			h.spans = []span{{deed: deedKeeper, begin: at(1), end: at(1.5), token: "b.2"}}
+		},
+		"signalled, and its sentry was killed": func(h *history) {
+			ended(h, delegation.StatusError, delegation.ReasonSignalled, 137)
+			h.spans = []span{{deed: deedSentry, begin: at(1), end: at(1.5), token: "a.1"}}
+		},
+		"refused": func(h *history) { ended(h, delegation.StatusError, delegation.ReasonRefused, -1) },
+		"unheard": func(h *history) { ended(h, delegation.StatusError, "bored", -1) },
 		"lost, and another's container was removed": func(h *history) {
 			ended(h, delegation.StatusError, delegation.ReasonLost, -1)
 			h.spans = []span{{deed: deedRemove, begin: at(1), end: at(1.5), token: "b.2"}}
@@ -149,6 +157,9 @@ var lies = map[string]map[string]func(*history){
 		"no time":          func(h *history) { h.runs[1].Ended = time.Time{} },
 		"a second attempt": func(h *history) { h.runs = append(h.runs, h.runs[0]); h.runs[2].Attempt = 2 },
 	},
+	"an end is believed": {
+		"it ended, and is lost": func(h *history) { ended(h, delegation.StatusError, delegation.ReasonLost, -1); h.did(actionEnded) },
+	},
 	"the engine did it once": {
 		"two containers": func(h *history) { h.did("create") },
 		"two starts":     func(h *history) { h.did("start") },
@@ -186,6 +197,7 @@ func TestWhatHappenedExplainsAnEnd(t *testing.T) {
 		why    func(*history)
 	}{
 		"removed":   {delegation.StatusError, delegation.ReasonLost, func(h *history) { h.spans = []span{{deed: deedRemove, begin: at(1), end: at(1.1), token: "a.1"}} }},
+		"orphaned":  {delegation.StatusError, delegation.ReasonLost, func(h *history) { h.spans = []span{{deed: deedOrphan, begin: at(1), end: at(1.1), token: "a.1"}} }},
 		"powerless": {delegation.StatusError, delegation.ReasonLost, func(h *history) { h.spans = []span{{deed: deedPower, begin: at(1), end: at(3)}} }},
 		"stopped":   {delegation.StatusError, delegation.ReasonSignalled, func(h *history) { h.spans = []span{{deed: deedStop, begin: at(1), end: at(3)}} }},
 		"cancelled": {delegation.StatusCancelled, delegation.ReasonCancelled, func(h *history) { h.asks[0].cancelled = []time.Time{at(1.5)} }},

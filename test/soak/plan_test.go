@@ -6,6 +6,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"torno/test/house"
 )
 
 // dice are where all decisions of a round come from.
@@ -112,6 +114,10 @@ const (
 	deedHang     deed = "hang the engine"
 	deedPower    deed = "cut the power"
 	deedBoth     deed = "kill the engine and the watcher"
+	deedKeeper   deed = "kill a keeper"
+	deedSentry   deed = "kill a sentry"
+	deedPair     deed = "kill a keeper and its sentry"
+	deedOrphan   deed = "kill a keeper and the watcher"
 	deedRemove   deed = "remove a container"
 	deedOperator deed = "cancel as an operator"
 	deedDown     deed = "the watcher was down" // noted, not chosen
@@ -120,8 +126,11 @@ const (
 var (
 	watchersFate = []weighted[deed]{{deedKill, 5}, {deedTerm, 2}, {deedHurry, 1}, {deedReload, 2}, {deedUpset, 1}, {deedOperator, 1}, {deedRemove, 1}}
 	enginesFate  = []weighted[deed]{{deedStop, 3}, {deedSlay, 4}, {deedHang, 2}, {deedPower, 1}, {deedRemove, 5}}
-	tempers      = [][]weighted[deed]{
-		watchersFate, enginesFate, append(append([]weighted[deed]{{deedBoth, 4}}, watchersFate...), enginesFate...),
+	keepersFate  = []weighted[deed]{{deedKeeper, 4}, {deedSentry, 4}, {deedPair, 2}, {deedOrphan, 3}, {deedPower, 1}}
+	besideThem   = []weighted[deed]{{deedKill, 5}, {deedTerm, 2}, {deedHurry, 1}, {deedReload, 2}, {deedUpset, 1}, {deedOperator, 1}, {deedPair, 1}}
+	tempers      = map[string][][]weighted[deed]{
+		house.Docker: {watchersFate, enginesFate, slices.Concat([]weighted[deed]{{deedBoth, 4}}, watchersFate, enginesFate)},
+		house.GVisor: {besideThem, keepersFate, slices.Concat(besideThem, keepersFate)},
 	}
 )
 
@@ -130,7 +139,7 @@ type stroke struct {
 	wait    time.Duration
 	deed    deed
 	down    time.Duration // how long what was ended stays so
-	live    bool          // from then on the engine's containers survive it
+	live    bool          // from then on the engine's containers survive it; of two that are killed, the watcher is first
 	settled settings      // from then on
 	point   int           // at which the next watcher dies, -1 for none
 	pass    int           // when it comes there for the pass-th time
@@ -162,7 +171,7 @@ func TestDecisionsFollowFromTheSeed(t *testing.T) {
 	decide := func(seed uint64) (all []any) {
 		c, f := throw(seed, clientsDice), throw(seed, fatesDice)
 		for range 100 {
-			all = append(all, nextStep(c), nextStroke(f, tempers[2], 30))
+			all = append(all, nextStep(c), nextStroke(f, tempers[house.Docker][2], 30))
 		}
 		return all
 	}

@@ -28,7 +28,7 @@ func (s *scene) nothingIsLeft(places []string) {
 	for _, who := range subjects {
 		s.tidy(who, s.lying(who), 2)
 	}
-	s.Eventually("no sandbox is left", func() bool { return len(s.power.Containers(s, "")) == 0 })
+	s.Eventually("no sandbox is left", func() bool { return len(s.power.left(s)) == 0 })
 	for _, name := range outboxes {
 		var left []string
 		s.Eventually("the outbox "+name+" is empty", func() bool {
@@ -57,10 +57,10 @@ func (s *scene) filesOf(name string) (left []string) {
 	return left
 }
 
-// mounts are those below the house, and those of the engine's containers.
+// mounts are those below the house, and those of what makes sandboxes.
 func (s *scene) mounts() (found []string) {
 	for _, line := range strings.Split(s.Read("/proc/self/mountinfo"), "\n") {
-		if strings.Contains(line, s.Dir) || strings.Contains(line, s.power.Dir) {
+		if strings.Contains(line, s.Dir) || strings.Contains(line, s.power.dir(s)) {
 			found = append(found, line)
 		}
 	}

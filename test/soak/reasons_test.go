@@ -10,10 +10,13 @@ import (
 
 var engineDeeds = []deed{deedStop, deedSlay, deedHang, deedPower, deedBoth}
 
+// sandboxDeeds are each done to one sandbox.
+var sandboxDeeds = []deed{deedRemove, deedKeeper, deedSentry, deedPair, deedOrphan}
+
 // plausible says for each reason what must have happened, so that a run may have ended for it.
 var plausible = map[delegation.Reason]func(*history, *ask) bool{
 	delegation.ReasonExited:    func(*history, *ask) bool { return true }, // the rule of exits says more
-	delegation.ReasonSignalled: func(h *history, a *ask) bool { return h.sandboxHurt(a) || len(h.felt(a, engineDeeds...)) > 0 },
+	delegation.ReasonSignalled: func(h *history, a *ask) bool { return h.removed(a) || len(h.felt(a, engineDeeds...)) > 0 },
 	delegation.ReasonDeadline: func(h *history, a *ask) bool {
 		return a.kind.timeout > 0 || len(h.felt(a, engineDeeds...)) > 0
 	},
@@ -45,11 +48,19 @@ func reasonsArePlausible(h *history, a *ask) string {
 	return ""
 }
 
-// sandboxHurt says whether an ask's container was removed by hand, or ended with its engine.
+// sandboxHurt says whether an ask's sandbox was removed or killed by hand, or ended with its engine.
 func (h *history) sandboxHurt(a *ask) bool {
-	return slices.ContainsFunc(h.felt(a, append(engineDeeds, deedRemove)...), func(s span) bool {
-		return s.deed == deedRemove && s.token == a.token() || s.deed != deedRemove && s.deed != deedHang && !s.kept
+	return slices.ContainsFunc(h.felt(a, slices.Concat(engineDeeds, sandboxDeeds)...), func(s span) bool {
+		if slices.Contains(sandboxDeeds, s.deed) {
+			return s.token == a.token()
+		}
+		return s.deed != deedHang && !s.kept
 	})
+}
+
+// removed says whether an ask's container was removed by hand. A keeper tells the child's own signal from its sentry's.
+func (h *history) removed(a *ask) bool {
+	return slices.ContainsFunc(h.felt(a, deedRemove), func(s span) bool { return s.token == a.token() })
 }
 
 // unseen says whether an ask's container may have begun, or has ended, while its engine was dead and saw nothing.

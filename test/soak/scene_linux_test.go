@@ -9,10 +9,10 @@ import (
 	"torno/test/house"
 )
 
-// scene is a round under way: a house with three parents on an engine of its own, and what was seen of them.
+// scene is a round under way: a house with three parents, and what was seen of them.
 type scene struct {
 	*house.House
-	power  *house.Private
+	power  power
 	common string                  // a root of all of them
 	boxes  map[string]*house.House // each parent's view
 
@@ -23,15 +23,13 @@ type scene struct {
 	odd   []string // what was seen and is nobody's
 }
 
-func newScene(t *testing.T) *scene {
-	power := house.NewPrivate(t, house.PrivatePlan{})
+func newScene(t *testing.T, power power) *scene {
 	s := &scene{power: power, in: map[subject]*ask{}, boxes: map[string]*house.House{}}
 	common := filepath.Join(t.TempDir(), "common")
-	plan := house.Plan{
-		Engine: &power.Engine, Host: power.Host(), Later: true, Allow: []string{common}, Dirs: []string{common},
-		Offers: ", again, extra", Extra: "    queue: 100\n    busy: refuse",
-		Profiles: "  again:\n    attempts: 2\n    timeout: {default: 30s, min: 1s, max: 5m}\n  extra:\n    timeout: {default: 30s, min: 1s, max: 5m}\n",
-	}
+	plan := power.plan()
+	plan.Later, plan.Allow, plan.Dirs = true, []string{common}, []string{common}
+	plan.Offers, plan.Extra = ", again, extra", "    queue: 100\n    busy: refuse"
+	plan.Profiles = "  again:\n    attempts: 2\n    timeout: {default: 30s, min: 1s, max: 5m}\n  extra:\n    timeout: {default: 30s, min: 1s, max: 5m}\n"
 	beside := t.TempDir()
 	for _, name := range outboxes[1:] {
 		dir := filepath.Join(beside, name)

@@ -17,10 +17,9 @@ import (
 	"torno/test/house"
 )
 
-// TestSoak lets a house be soaked, round by round, for two minutes or as long as SOAK says. The seed is in the name of a
-// round.
+// TestSoak lets houses be soaked, round by round, for two minutes or as long as SOAK says, shared among the launchers. The
+// seed is in the name of a round.
 func TestSoak(t *testing.T) {
-	house.NeedPrivate(t)
 	whole, seed := 2*time.Minute, rand.Uint64N(1_000_000)
 	var err error
 	if text := os.Getenv("SOAK"); text != "" {
@@ -33,12 +32,28 @@ func TestSoak(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	among := house.Launchers
+	if text := os.Getenv("SOAK_SANDBOX"); text != "" {
+		among = []string{text}
+	}
+	for _, sandbox := range among {
+		t.Run(sandbox, func(t *testing.T) { rounds(t, sandbox, seed, whole/time.Duration(len(among))) })
+	}
+}
+
+// rounds are those of one launcher.
+func rounds(t *testing.T, sandbox string, seed uint64, whole time.Duration) {
+	power, ok := powers[sandbox]
+	if !ok {
+		t.Fatalf("SOAK_SANDBOX is one of %v", house.Launchers)
+	}
+	power.need(t)
 	round := min(whole, longest)
 	if os.Getenv("SOAK_SEED") == "" {
-		round = min(max(whole/time.Duration(len(tempers)), 40*time.Second), round) // each temper has its turn
+		round = min(max(whole/time.Duration(len(tempers[sandbox])), 20*time.Second), round) // each temper has its turn
 	}
 	for deadline := time.Now().Add(whole - round/2); time.Now().Before(deadline) && !t.Failed(); seed++ {
-		t.Run(fmt.Sprint("seed=", seed), func(t *testing.T) { soak(t, seed, round) })
+		t.Run(fmt.Sprint("seed=", seed), func(t *testing.T) { soak(t, sandbox, seed, round, power.begin(t)) })
 	}
 }
 
@@ -46,14 +61,14 @@ func TestSoak(t *testing.T) {
 const longest = 3 * time.Minute
 
 // soak is one round.
-func soak(t *testing.T, seed uint64, length time.Duration) {
-	t.Logf("to have the same decisions again: SOAK_SEED=%d SOAK=%s", seed, length)
-	s := newScene(t)
+func soak(t *testing.T, sandbox string, seed uint64, length time.Duration, power power) {
+	t.Logf("to have the same decisions again: SOAK_SANDBOX=%s SOAK_SEED=%d SOAK=%s", sandbox, seed, length)
+	s := newScene(t, power)
 	s.engine = map[string][]deedOfEngine{}
+	moods := tempers[sandbox]
 	f := &fate{
-		scene: s, points: crashPoints(t), text: s.Read(s.Config), among: tempers[seed%uint64(len(tempers))], done: map[deed]int{},
+		scene: s, points: crashPoints(t), text: s.Read(s.Config), among: moods[seed%uint64(len(moods))], done: map[deed]int{},
 	}
-	f.engineKeeps(false)
 	f.rise(stroke{settled: settings{running: 4, shutdown: "cancel", extra: true}, point: -1})
 	places := s.mounts()
 	watching, lookAway := context.WithCancel(t.Context())
@@ -62,7 +77,7 @@ func soak(t *testing.T, seed uint64, length time.Duration) {
 	defer stop()
 	var seeing, players sync.WaitGroup
 	seeing.Go(func() { s.witness(watching) })
-	seeing.Go(func() { s.listen(watching) })
+	seeing.Go(func() { power.listen(watching, s) })
 	players.Go(func() { s.clients(acting, throw(seed, clientsDice)) })
 	players.Go(func() { f.strike(acting, throw(seed, fatesDice)) })
 	players.Wait()

@@ -2,11 +2,8 @@ package soak
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
-	"net/http"
-	"net/url"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -81,49 +78,6 @@ func (s *scene) known(a *ask, n *answer) bool {
 		}
 	}
 	return false
-}
-
-// listen notes what the engine does, and begins again whenever the engine was away. What happened meanwhile is in its
-// record only while it lives.
-func (s *scene) listen(ctx context.Context) {
-	since := time.Now()
-	next := time.NewTicker(3 * time.Millisecond)
-	defer next.Stop()
-	for ; ctx.Err() == nil; <-next.C {
-		since = s.hear(ctx, since)
-	}
-}
-
-func (s *scene) hear(ctx context.Context, since time.Time) time.Time {
-	filters := url.QueryEscape(`{"type":["container"],"label":["torno.installation"],"event":["create","start","die","destroy"]}`)
-	query := fmt.Sprintf("http://engine/v1.41/events?since=%d.%09d&filters=%s", since.Unix(), since.Nanosecond(), filters)
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, query, nil)
-	s.Must(err)
-	response, err := s.power.HTTP.Do(request)
-	if err != nil {
-		return since
-	}
-	defer response.Body.Close()
-	for decoder := json.NewDecoder(response.Body); ; {
-		var event struct {
-			Action   string
-			TimeNano int64
-			Actor    struct {
-				ID         string
-				Attributes map[string]string
-			}
-		}
-		if decoder.Decode(&event) != nil {
-			return since
-		}
-		since = time.Unix(0, event.TimeNano+1)
-		s.note(func() {
-			key := event.Actor.Attributes["torno.run"]
-			s.engine[key] = append(s.engine[key], deedOfEngine{
-				event.Action, event.Actor.ID, event.Actor.Attributes["exitCode"], time.Unix(0, event.TimeNano),
-			})
-		})
-	}
 }
 
 // gather reads what children, and the watcher, have written.

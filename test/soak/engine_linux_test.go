@@ -1,0 +1,141 @@
+package soak
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"syscall"
+	"testing"
+	"time"
+
+	"torno/test/house"
+)
+
+// engine is a private one.
+type engine struct {
+	*house.Private
+	live bool // its containers survive it
+}
+
+func newEngine(t testing.TB) power { return &engine{Private: house.NewPrivate(t, house.PrivatePlan{})} }
+
+func (e *engine) plan() house.Plan { return house.Plan{Engine: &e.Engine, Host: e.Host()} }
+
+func (e *engine) dir(*scene) string { return e.Dir }
+
+func (e *engine) left(s *scene) (left []string) {
+	for _, c := range e.Containers(s, "") {
+		left = append(left, "the container "+c.ID)
+	}
+	return left
+}
+
+func (e *engine) strike(f *fate, n stroke) {
+	switch n.deed {
+	case deedStop, deedSlay, deedPower, deedBoth:
+		e.outage(f, n)
+	case deedHang:
+		begin := time.Now()
+		letOn := e.Hang()
+		<-time.After(2 * n.down)
+		letOn()
+		f.felt(span{deed: n.deed, begin: begin, kept: true})
+	case deedRemove:
+		e.removeOne(f, n.which)
+	}
+}
+
+// outage ends the engine, one way or the other, and starts it again.
+func (e *engine) outage(f *fate, n stroke) {
+	s := span{deed: n.deed, begin: time.Now(), kept: e.live && n.live && n.deed != deedPower}
+	switch n.deed {
+	case deedStop:
+		e.Stop()
+	case deedSlay, deedBoth:
+		e.Kill()
+	case deedPower:
+		e.CutPower()
+	}
+	if n.deed == deedBoth {
+		f.stop(syscall.SIGKILL)
+	}
+	<-time.After(n.down)
+	e.keeps(f, n.live)
+	if n.deed == deedPower {
+		e.PowerUp()
+	} else {
+		e.Launch()
+		e.Await()
+	}
+	if n.deed == deedBoth {
+		f.rise(n)
+	}
+	f.felt(s)
+}
+
+// keeps says whether the containers of the engine's next life survive its end.
+func (e *engine) keeps(f *fate, live bool) {
+	f.Must(os.WriteFile(e.Dir+"/daemon.json", fmt.Appendf(nil, `{"live-restore": %t}`, live), 0o600))
+	e.live = live
+}
+
+// removeOne removes a container by hand.
+func (e *engine) removeOne(f *fate, which int) {
+	all := e.Containers(f, "")
+	if len(all) == 0 {
+		return
+	}
+	c := all[which%len(all)]
+	s := span{deed: deedRemove, begin: time.Now(), token: f.tokenOf(c.Labels["torno.run"])}
+	request, err := http.NewRequestWithContext(f.Context(), http.MethodDelete, "http://engine/v1.41/containers/"+c.ID+"?force=1", nil)
+	f.Must(err)
+	response, err := e.HTTP.Do(request)
+	f.Must(err)
+	response.Body.Close() // the watcher may have been first
+	f.felt(s)
+}
+
+// listen begins again whenever the engine was away. What happened meanwhile is in its record only while it lives.
+func (e *engine) listen(ctx context.Context, s *scene) {
+	since := time.Now()
+	next := time.NewTicker(3 * time.Millisecond)
+	defer next.Stop()
+	for ; ctx.Err() == nil; <-next.C {
+		since = e.hear(ctx, s, since)
+	}
+}
+
+func (e *engine) hear(ctx context.Context, s *scene, since time.Time) time.Time {
+	filters := url.QueryEscape(`{"type":["container"],"label":["torno.installation"],"event":["create","start","die","destroy"]}`)
+	query := fmt.Sprintf("http://engine/v1.41/events?since=%d.%09d&filters=%s", since.Unix(), since.Nanosecond(), filters)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, query, nil)
+	s.Must(err)
+	response, err := e.HTTP.Do(request)
+	if err != nil {
+		return since
+	}
+	defer response.Body.Close()
+	for decoder := json.NewDecoder(response.Body); ; {
+		var event struct {
+			Action   string
+			TimeNano int64
+			Actor    struct {
+				ID         string
+				Attributes map[string]string
+			}
+		}
+		if decoder.Decode(&event) != nil {
+			return since
+		}
+		since = time.Unix(0, event.TimeNano+1)
+		s.note(func() {
+			key := event.Actor.Attributes["torno.run"]
+			s.engine[key] = append(s.engine[key], deedOfEngine{
+				event.Action, event.Actor.ID, event.Actor.Attributes["exitCode"], time.Unix(0, event.TimeNano),
+			})
+		})
+	}
+}
