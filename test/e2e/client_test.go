@@ -110,10 +110,8 @@ func clientsOutliveTheirWatcher(t *testing.T, sandbox string) {
 }
 
 // A later client cancels what an earlier one asked for; a second interrupt leaves at once, and leaves nothing.
-func TestClientsThatLeave(t *testing.T) { house.Each(t, clientsThatLeave) }
-
-func clientsThatLeave(t *testing.T, sandbox string) {
-	h := house.New(t, house.Plan{Sandbox: sandbox})
+func TestClientsThatLeave(t *testing.T) {
+	h := house.New(t, house.Plan{})
 	parent(h, "spawn", "--id", "s1", "--", "echo ready; exec sleep 1000").done(h, 0)
 	h.Says(house.Ask{ID: "s1"}, "ready")
 	parent(h, "cancel", "--wait", "s1").done(h, 0)
@@ -172,12 +170,7 @@ func clientsThatLeaveAtAnyMoment(t *testing.T, sandbox string) {
 
 func TestClientsAreToldThatNobodyServes(t *testing.T) {
 	t.Parallel() // most of it is waiting for three heartbeats
-	house.Each(t, clientsAreToldThatNobodyServes)
-}
-
-func clientsAreToldThatNobodyServes(t *testing.T, sandbox string) {
-	t.Parallel()
-	h := house.New(t, house.Plan{Sandbox: sandbox})
+	h := house.New(t, house.Plan{})
 	h.Must(h.Signal(syscall.SIGTERM))
 	parent(h, "spawn", "--wait", "--", "true").done(h, 6)
 	stopped := parent(h, "list")

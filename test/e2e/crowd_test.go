@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -76,7 +77,8 @@ func weigh(h *house.House, s house.Sandbox, shares map[string]int64) (peak int64
 		proc := fmt.Sprintf("/proc/%d/", pid)
 		for line := range strings.Lines(h.Read(proc + "smaps_rollup")) {
 			if fields := strings.Fields(line); fields[0] == "Pss:" {
-				shares[strings.TrimSpace(h.Read(proc+"comm"))] += number(h, fields[1]) << 10
+				program, _, _ := strings.Cut(h.Read(proc+"cmdline"), "\x00")
+				shares[cmp.Or(program[strings.LastIndexByte(program, '/')+1:], "stubs")] += number(h, fields[1]) << 10
 			}
 		}
 	}
