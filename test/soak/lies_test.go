@@ -1,6 +1,7 @@
 package soak
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -178,6 +179,11 @@ func TestEveryRuleFindsItsLies(t *testing.T) {
 			if found := strings.Join(h.faults(), ""); !strings.Contains(found, r.name+": ") {
 				t.Errorf("%s: %s is not found, but %q", r.name, name, found)
 			}
+		}
+	}
+	for name := range lies {
+		if !slices.ContainsFunc(rules, func(r rule) bool { return r.name == name }) {
+			t.Errorf("there is no rule %q that could find these lies", name)
 		}
 	}
 }
