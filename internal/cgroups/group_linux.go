@@ -226,6 +226,18 @@ func (g *Group) Remove(ctx context.Context) error {
 	}
 }
 
+// RemoveIfEmpty removes the group if it has neither processes nor groups.
+func (g *Group) RemoveIfEmpty() error {
+	var errs []error
+	for _, dir := range g.plan.Dirs {
+		err := unix.Rmdir(dir)
+		if err != nil && !errors.Is(err, unix.EBUSY) && !errors.Is(err, unix.ENOTEMPTY) && !errors.Is(err, unix.ENOENT) {
+			errs = append(errs, fmt.Errorf("remove the control group %s: %w", dir, err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
 func write(dir, name, value string) error {
 	file, err := os.OpenFile(filepath.Join(dir, name), os.O_WRONLY, 0)
 	if err != nil {

@@ -39,3 +39,11 @@ func (g groups) plan(id string, l sandbox.Limits) *cgroups.Plan {
 	})
 	return &plan
 }
+
+// dropEmpty removes the installation's own group, unless there is a sandbox in it.
+func (g groups) dropEmpty() error {
+	if g.err != nil {
+		return nil
+	}
+	return g.tree.Plan(g.name, cgroups.Limits{}).Group().RemoveIfEmpty()
+}

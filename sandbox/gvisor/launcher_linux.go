@@ -200,7 +200,7 @@ func (l *Launcher) Close() error {
 	for _, line := range lines {
 		line.Close()
 	}
-	errs := []error{l.idmaps.Close(), l.dropNamespace()}
+	errs := []error{l.idmaps.Close(), l.dropNamespace(), l.groups.dropEmpty()}
 	if l.slots != nil {
 		errs = append(errs, l.slots.Close())
 	}
