@@ -73,6 +73,9 @@ func RunTrial(ctx context.Context, l starter, h sandbox.Handle) error {
 	if err != nil {
 		return fmt.Errorf("trial: %w", err)
 	}
+	if exit.Unknown {
+		return fmt.Errorf("trial: nobody knows how it ended: %s", exit.Why)
+	}
 	line, _, _ := bytes.Cut(said, []byte("\n"))
 	if _, err := runfile.ParseFirstLine(string(line)); err != nil {
 		return fmt.Errorf("trial: init did not start its agent: %w (exit code %d)", err, exit.Code)

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"sync"
 
@@ -36,6 +37,7 @@ type Launcher struct {
 	shared   shared
 
 	guarantees sandbox.Guarantees
+	turns      chan struct{} // of sandboxes that start
 
 	mu       sync.Mutex
 	busy     map[string]bool         // ids that are being made, started or removed
@@ -99,7 +101,8 @@ func newLauncher(options Options) *Launcher {
 	return &Launcher{
 		options: options, rootless: os.Geteuid() != 0, boxes: boxes{filepath.Join(options.StateDir, Name, "boxes"), new(keeper.Children)}, idmaps: mounts.NewIDMaps(),
 		groups: findGroups(options.Installation), busy: map[string]bool{}, freed: make(chan struct{}),
-		held: map[string]holding{}, seen: map[string]bool{}, lines: map[string]*keeper.Line{}, pins: map[string]stage.Pins{}, attached: map[*attachment]bool{},
+		turns: make(chan struct{}, startsEach*runtime.NumCPU()),
+		held:  map[string]holding{}, seen: map[string]bool{}, lines: map[string]*keeper.Line{}, pins: map[string]stage.Pins{}, attached: map[*attachment]bool{},
 	}
 }
 

@@ -45,7 +45,17 @@ func (l *Launcher) Start(ctx context.Context, h sandbox.Handle) error {
 	return nil
 }
 
+// startsEach is how many sandboxes start at once for each processor. More would all be slower, and none sooner.
+const startsEach = 2
+
+// start waits for its turn.
 func (l *Launcher) start(ctx context.Context, id string) error {
+	select {
+	case l.turns <- struct{}{}:
+		defer func() { <-l.turns }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), startTime)
 	defer cancel()
 	line, err := l.startKeeper(ctx, id)
