@@ -12,7 +12,7 @@ import (
 // Attach continues behind a place with the keeper that lives, or, when there is none any more, with what it has left.
 func (b Box) Attach(ctx context.Context, from Place) (*Line, error) {
 	var line *Line
-	_, err := b.retry(ctx, func() error {
+	err := b.retry(ctx, func() error {
 		conn, err := b.dial(ctx)
 		if err == nil {
 			line, err = b.newLine(conn, from)
@@ -40,19 +40,17 @@ func (b Box) dial(ctx context.Context) (net.Conn, error) {
 
 // Kill has the keeper end the sandbox. Without a keeper there is nothing that it could do.
 func (b Box) Kill(ctx context.Context) error {
-	_, err := b.retry(ctx, func() error { return b.ask(ctx, killHello) })
-	return err
+	return b.retry(ctx, func() error { return b.ask(ctx, killHello) })
 }
 
 // Leave has the keeper end the sandbox, and go without waiting for anybody who has not read all output yet.
 func (b Box) Leave(ctx context.Context) error {
-	_, err := b.retry(ctx, func() error { return b.ask(ctx, leaveHello) })
-	return err
+	return b.retry(ctx, func() error { return b.ask(ctx, leaveHello) })
 }
 
 // AwaitEnd waits until the sandbox has ended, and says how. Where nobody knows, that is ErrGone.
 func (b Box) AwaitEnd(ctx context.Context) (End, error) {
-	_, err := b.retry(ctx, func() error {
+	err := b.retry(ctx, func() error {
 		if err := b.ask(ctx, endHello); err != nil {
 			return err
 		}

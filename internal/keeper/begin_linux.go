@@ -37,7 +37,7 @@ func (b Box) execute(program string, attr *syscall.SysProcAttr, files []*os.File
 		return err
 	}
 	defer log.Close()
-	command := exec.Command(program, b.Dir) // not of a context: it outlives us
+	command := exec.Command(program, b.Dir) //nolint:noctx // it outlives us
 	command.Env, command.Stderr, command.ExtraFiles = []string{}, log, files
 	command.SysProcAttr = attr
 	if err := command.Start(); err != nil {

@@ -98,20 +98,19 @@ func (b Box) End() (End, error) {
 // retryPause is between two tries to reach a keeper that begins or tidies up, which takes it milliseconds.
 const retryPause = 2 * time.Millisecond
 
-// retry calls a function until it is done, while a keeper lives that may have to be asked again. It returns false when the
-// function has nobody to ask any more.
-func (b Box) retry(ctx context.Context, ask func() error) (bool, error) {
+// retry calls a function until it is done, while a keeper lives that may have to be asked again.
+func (b Box) retry(ctx context.Context, ask func() error) error {
 	for {
 		if ask() == nil {
-			return true, nil
+			return nil
 		}
 		state, err := b.State()
 		if err != nil || state != Live {
-			return false, err
+			return err
 		}
 		select {
 		case <-ctx.Done():
-			return false, ctx.Err()
+			return ctx.Err()
 		case <-time.After(retryPause):
 		}
 	}
@@ -119,8 +118,7 @@ func (b Box) retry(ctx context.Context, ask func() error) (bool, error) {
 
 // awaitOver returns when the end is written down, or no keeper lives that could do so.
 func (b Box) awaitOver(ctx context.Context) error {
-	_, err := b.retry(ctx, func() error { return errHeld })
-	return err
+	return b.retry(ctx, func() error { return errHeld })
 }
 
 // readEnd is how a sandbox ended. An end of which the disk has kept only a part says nothing.

@@ -46,9 +46,10 @@ func clearBox(t testing.TB, box Box) {
 	if _, err := os.Stat(box.Dir); err != nil {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	const patience = 10 * time.Second
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	for {
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(retryPause) {
 		taken, err := box.Take()
 		if err == nil {
 			taken.Close()
@@ -61,7 +62,6 @@ func clearBox(t testing.TB, box Box) {
 			t.Errorf("end the keeper of %s: %v", box.Dir, err)
 			return
 		}
-		time.Sleep(retryPause)
 	}
 }
 

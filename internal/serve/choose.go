@@ -51,7 +51,7 @@ func (o *opener) decide(ctx context.Context, c configs.Config) (configs.Config, 
 	c.Profiles = append([]sandbox.Profile(nil), c.Profiles...)
 	for i := range c.Profiles {
 		p := &c.Profiles[i]
-		err := error(nil)
+		var err error
 		if p.Sandbox == configs.SandboxAuto {
 			err = o.choose(ctx, p)
 		} else {

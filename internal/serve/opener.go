@@ -3,8 +3,6 @@ package serve
 import (
 	"context"
 	"fmt"
-	"maps"
-	"slices"
 
 	"torno/sandbox"
 )
@@ -69,8 +67,5 @@ func (o *opener) enforced(ctx context.Context, name string) (sandbox.Guarantees,
 	}
 	return g, nil
 }
-
-// opened are the engines of what is open.
-func (o *opener) opened() Engines { return o.engines.only(slices.Collect(maps.Keys(o.launched))) }
 
 func (o *opener) close() error { return closeAll(o.launched) }

@@ -130,7 +130,7 @@ func (a *attachment) Signal(ctx context.Context, s sandbox.Signal) error {
 		return nil
 	}
 	if state, stateErr := box.State(); stateErr != nil || state != keeper.Live {
-		return nil
+		return nil //nolint:nilerr // it has ended, or was removed, meanwhile
 	}
 	return fmt.Errorf("signal sandbox %s: %w", a.id, err)
 }
@@ -187,7 +187,7 @@ func (i agentInput) Write(p []byte) (int, error) {
 
 func (i agentInput) Close() error {
 	if !i.a.stdin || i.a.open.Err() != nil {
-		return nil
+		return nil //nolint:nilerr // whoever has let go has closed it
 	}
 	return i.a.line.Shut()
 }

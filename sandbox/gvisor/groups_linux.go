@@ -43,7 +43,7 @@ func (g groups) plan(id string, l sandbox.Limits) *cgroups.Plan {
 // dropEmpty removes the installation's own group, unless there is a sandbox in it.
 func (g groups) dropEmpty() error {
 	if g.err != nil {
-		return nil
+		return nil //nolint:nilerr // there are none
 	}
 	return g.tree.Plan(g.name, cgroups.Limits{}).Group().RemoveIfEmpty()
 }

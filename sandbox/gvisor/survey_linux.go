@@ -73,7 +73,7 @@ func machine() string {
 func Left() ([]doctor.Leftover, error) {
 	tree, err := cgroups.Find()
 	if err != nil {
-		return nil, nil // without groups nothing of ours can be told from others'
+		return nil, nil //nolint:nilerr // without groups nothing of ours can be told from others'
 	}
 	installations, err := tree.Left(groupName)
 	if err != nil {

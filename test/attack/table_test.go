@@ -7,8 +7,10 @@ import (
 
 func TestTheTable(t *testing.T) {
 	page := Page{Rows: []Row{
-		{ID: "O1", Attack: "a request that is a link", Verdict: Held}, {ID: "M1", Attack: "a race", Verdict: Held},
-		{ID: "C1", Attack: "a way out", Verdict: Held}, {ID: "N1", Attack: "the kernel", Verdict: Open},
+		{ID: "O1", Attack: "a request that is a link", Verdict: Held},
+		{ID: "M1", Attack: "a race", Verdict: Held},
+		{ID: "C1", Attack: "a way out", Verdict: Held},
+		{ID: "N1", Attack: "the kernel", Verdict: Open},
 	}}
 	good := []Trial{{Row: "M1", Where: "by path", Tried: 7, Held: 7, Oracle: true}, {Row: "O1", Where: "docker", Tried: 3, Held: 3, Oracle: true}}
 	for name, c := range map[string]struct {

@@ -31,7 +31,7 @@ func (s box) live(ctx context.Context, told, complaints io.Writer) (code int, er
 // leave ends the agent, where it still lives, and what is around it.
 func (s box) leave(ctx context.Context) error {
 	if _, err := os.Lstat(s.path("agent")); err != nil {
-		return nil // it never came to be
+		return nil //nolint:nilerr // it never came to be
 	}
 	err := s.runsc(ctx, io.Discard, os.Stderr, "delete", "-force", filepath.Base(s.dir)).Run()
 	// As root runsc keeps an empty network there for the next sandbox.

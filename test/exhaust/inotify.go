@@ -43,7 +43,7 @@ func Inotify(f *Field) (taken Instances) {
 	few, _ := f.run(f.prober("take", "inotify", "3"))
 	taken.Neighbour = lastNumber(few)
 	const somebody = 1_999_999_999
-	taken.Owner, taken.Stranger = f.instancesOf(f.Launcher.Owner, 3), f.instancesOf(somebody, 3)
+	taken.Owner, taken.Stranger = f.instancesOf(f.Owner, 3), f.instancesOf(somebody, 3)
 	return taken
 }
 

@@ -42,7 +42,7 @@ func Main(m *testing.M, tags ...string) int {
 func linkRunsc() error {
 	built := filepath.Join(attack.Root(), "bin", runsc)
 	if _, err := os.Stat(built); err != nil {
-		return nil // NeedGVisor says so
+		return nil //nolint:nilerr // NeedGVisor says so
 	}
 	return os.Symlink(built, Program(runsc))
 }

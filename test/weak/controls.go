@@ -19,7 +19,7 @@ func Controls(t *testing.T, dir string) sandboxtest.Controls {
 	p := New(t, dir)
 	return sandboxtest.Controls{
 		Ground: inside.Ground{Socket: p.socket(), Neighbour: p.neighbour()},
-		Open: p.open,
+		Open:   p.open,
 		Run: func(args ...string) {
 			if said, code := p.Run(p.Unwalled(), append([]string{"/workspace/prober"}, args...)...); code != 0 {
 				p.Errorf("the prober failed in a weak container: exit %d, %q", code, said)
