@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"syscall"
 	"testing"
 	"time"
@@ -38,16 +39,25 @@ var victims = map[deed][]string{
 	deedPower:  {house.Keeper, house.Sentry},
 }
 
-// strike kills processes of one sandbox, or all of them and the watcher.
+// strike kills processes of one sandbox, or of all of them, and perhaps the watcher.
 func (k keepers) strike(f *fate, n stroke) {
+	struck := k.choose(f, n)
 	s := span{deed: n.deed, begin: time.Now()}
 	with := n.deed == deedOrphan || n.deed == deedPower
 	if with && n.live {
 		f.stop(syscall.SIGKILL)
 	}
-	struck := k.struck(f, n)
-	if n.deed != deedPower && len(struck) > 0 {
-		s.token = f.tokenOf(struck[0])
+	hit := 0
+	for _, box := range struck {
+		for _, name := range victims[n.deed] {
+			hit += f.Strike(box.ID, name, syscall.SIGKILL)
+		}
+		if n.deed != deedPower {
+			s.token = f.tokenOf(box.Run)
+		}
+	}
+	if hit == 0 {
+		f.done[n.deed+", and there was none"]++
 	}
 	if with {
 		if !n.live {
@@ -59,23 +69,22 @@ func (k keepers) strike(f *fate, n stroke) {
 	f.felt(s)
 }
 
-// struck are the sandboxes of which a process was killed.
-func (keepers) struck(f *fate, n stroke) (ids []string) {
+// choose is whom a stroke is for: a sandbox in whatever state, or every second time one that runs, if there soon is one.
+func (keepers) choose(f *fate, n stroke) []house.Sandbox {
 	all := f.Sandboxes()
-	if n.deed != deedPower && len(all) > 0 {
-		which := n.which % len(all)
-		all = all[which : which+1]
+	if n.deed == deedPower {
+		return all
 	}
-	for _, box := range all {
-		count := 0
-		for _, name := range victims[n.deed] {
-			count += f.Strike(box.ID, name, syscall.SIGKILL)
-		}
-		if count > 0 {
-			ids = append(ids, box.ID)
-		}
+	idle := func(s house.Sandbox) bool { return n.pass%2 == 0 && !s.Running }
+	all = slices.DeleteFunc(all, idle)
+	for deadline := time.Now().Add(2 * time.Second); len(all) == 0 && time.Now().Before(deadline); time.Sleep(3 * time.Millisecond) {
+		all = slices.DeleteFunc(f.Sandboxes(), idle)
 	}
-	return ids
+	if len(all) == 0 {
+		return nil
+	}
+	which := n.which % len(all)
+	return all[which : which+1]
 }
 
 // listen reads what the counting keepers have noted, and the ends in boxes as long as those are there.

@@ -4,8 +4,10 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"torno/delegation"
+	"torno/test/house"
 )
 
 // settle waits until everybody who waits is answered, and has their response where they left it.
@@ -28,21 +30,32 @@ func (s *scene) nothingIsLeft(places []string) {
 	for _, who := range subjects {
 		s.tidy(who, s.lying(who), 2)
 	}
-	s.Eventually("no sandbox is left", func() bool { return len(s.power.left(s)) == 0 })
+	s.gone("of sandboxes", func() []string { return s.power.left(s) })
 	for _, name := range outboxes {
-		var left []string
-		s.Eventually("the outbox "+name+" is empty", func() bool {
-			left = s.filesOf(name)
-			return len(left) == 0
-		})
+		s.gone("in the outbox "+name, func() []string { return s.filesOf(name) })
 	}
 	notes, err := os.ReadDir(filepath.Join(s.State, "runs"))
 	s.Must(err)
 	if len(notes) > 0 {
 		s.Errorf("notes are left: %v", notes)
 	}
-	var now []string
-	s.Eventually("nothing is mounted that was not before", func() bool { now = s.mounts(); return len(now) <= len(places) })
+	s.gone("as mounts", func() []string {
+		now := s.mounts()
+		if len(now) <= len(places) {
+			return nil
+		}
+		return append(now, "where there were:", strings.Join(places, "\n"))
+	})
+}
+
+// gone waits until nothing is found, and says what is found for too long.
+func (s *scene) gone(where string, find func() []string) {
+	s.Helper()
+	for deadline := time.Now().Add(house.Patience); len(find()) > 0; time.Sleep(3 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			s.Fatalf("left %s:\n%s", where, strings.Join(find(), "\n"))
+		}
+	}
 }
 
 // filesOf is what lies in an outbox and should not.
