@@ -151,7 +151,7 @@ func TestAKeeperThatIsKilled(t *testing.T) {
 // TestAWatcherThatStopsReading holds the agent until it goes, or until somebody has the keeper leave.
 func TestAWatcherThatStopsReading(t *testing.T) {
 	for _, goes := range []bool{true, false} {
-		box := newBox(t, 1, "run", "head -c 2000000 /dev/zero; echo done >&2; exec sleep 86322")
+		box := newBox(t, 1, "run", "head -c 2000000 /dev/zero; echo done; exec sleep 86322")
 		line := start(t, box) // nobody reads it
 		isDone := func() bool {
 			names, _ := filepath.Glob(filepath.Join(box.Dir, "log.*"))
