@@ -14,7 +14,9 @@ import (
 // clocks are times that cannot be. The machine's own clock is not turned here: what a run's time is counted with is tried
 // where the clock can be, in the tests of the watcher.
 var clocks = []attempt{
-	stale("in the year 2400", 13_600_000_000, "2400-12-19T09:46:40Z, lies ahead"), stale("in 1901", -2_170_000_000, "ago"), stale("at the beginning", 0, "ago"),
+	stale("O29", "in the year 2400", 13_600_000_000, "2400-12-19T09:46:40Z, lies ahead"),
+	stale("O29", "in 1901", -2_170_000_000, "ago"),
+	stale("O34", "long ago, and come back", 1_000_000_000, "ago"),
 	{
 		Row: "O29", name: "a request written in an hour",
 		plant: func(s *scene) { s.dropAt("request_"+s.id+".json", s.body(counting), time.Now().Add(time.Hour).Unix()) },
@@ -61,9 +63,9 @@ var clocks = []attempt{
 }
 
 // stale is a request that was written at another time. It is not run: what ran then may be forgotten by now.
-func stale(name string, seconds int64, says string) attempt {
+func stale(row, name string, seconds int64, says string) attempt {
 	return attempt{
-		Row: "O29", name: "a request written " + name, code: delegation.CodeStale,
+		Row: row, name: "a request written " + name, code: delegation.CodeStale,
 		plant: func(s *scene) { s.dropAt("request_"+s.id+".json", s.body(counting), seconds) },
 		judge: func(s *scene) {
 			if text := s.answer().StderrTail; !strings.Contains(text, says) {
