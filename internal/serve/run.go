@@ -2,6 +2,7 @@ package serve
 
 import (
 	"context"
+	"runtime/debug"
 	"sync"
 
 	"torno/configs"
@@ -26,6 +27,7 @@ func (h *host) serve(a asked) (next *Options, err error) {
 		select {
 		case <-h.watcher.Ready():
 			h.greet(open)
+			debug.FreeOSMemory() // a start needs more than what comes after it, perhaps for days
 		case <-open.Done():
 		}
 	})

@@ -70,9 +70,13 @@ func (s *scene) filesOf(name string) (left []string) {
 	return left
 }
 
-// mounts are those below the house, and those of what makes sandboxes.
+// mounts are those below the house, and those of what makes sandboxes. An engine that was killed while it made a container
+// forgets what it had mounted to prepare the container's root; no sandbox has that.
 func (s *scene) mounts() (found []string) {
 	for _, line := range strings.Split(s.Read("/proc/self/mountinfo"), "\n") {
+		if strings.Contains(line, "-init/merged ") {
+			continue
+		}
 		if strings.Contains(line, s.Dir) || strings.Contains(line, s.power.dir(s)) {
 			found = append(found, line)
 		}
