@@ -104,7 +104,7 @@ func TestSandboxesThatNobodyNotedAreFound(t *testing.T) {
 			t.Errorf("%s: it was opened %d times", name, s.gvisor.opened)
 		}
 	}
-	s.gvisor.broken = errors.New("boom")
+	s.gvisor.left, s.gvisor.broken = []doctor.Leftover{{Installation: i.ID, Containers: 1}}, errors.New("boom")
 	s.said.reset()
 	s.stop(s.open())
 	if !strings.Contains(s.said.String(), "sandboxes may be left") {
