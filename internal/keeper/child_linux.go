@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"syscall"
 
@@ -43,10 +44,12 @@ func (k *keeper) fork(p pipes) error {
 	if k.asked {
 		return errAsked
 	}
-	attr := &syscall.ProcAttr{
-		Env: []string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin"}, Files: []uintptr{p.theirIn.Fd(), p.theirOut.Fd(), p.theirErr.Fd()},
-		Sys: &syscall.SysProcAttr{Setsid: true},
+	files, free, err := p.handedOver()
+	if err != nil {
+		return err
 	}
+	defer free()
+	attr := &syscall.ProcAttr{Env: []string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin"}, Files: files, Sys: &syscall.SysProcAttr{Setsid: true}}
 	run := func(group *os.File) (err error) {
 		if group != nil {
 			attr.Sys.UseCgroupFD, attr.Sys.CgroupFD = true, int(group.Fd())
@@ -62,6 +65,22 @@ func (k *keeper) fork(p pipes) error {
 		return err
 	}
 	return group.Start(run)
+}
+
+// roomy is the number of a descriptor that makes a process's table of them large enough for 256. A table that has to grow
+// while threads share it waits for every processor to notice, 10 ms and more, and gVisor's kernel and its file server both
+// would come to that in every start.
+const roomy = 200
+
+// handedOver are the descriptors of the runtime: the streams, and one which is nothing but a high number.
+func (p pipes) handedOver() (files []uintptr, free func(), err error) {
+	nothing, err := unix.Open(os.DevNull, unix.O_PATH|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, nil, fmt.Errorf("open %s: %w", os.DevNull, err)
+	}
+	files = slices.Repeat([]uintptr{^uintptr(0)}, roomy+1) // what ForkExec closes
+	files[0], files[1], files[2], files[roomy] = p.theirIn.Fd(), p.theirOut.Fd(), p.theirErr.Fd(), uintptr(nothing)
+	return files, func() { unix.Close(nothing) }, nil
 }
 
 // awaitRuntime waits for the runtime's own end, and learns who the sentry is.

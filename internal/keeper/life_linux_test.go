@@ -181,8 +181,9 @@ func TestOnlyKillEndsAKeeper(t *testing.T) {
 	}
 }
 
-// TestTheRuntimeHasThreeDescriptors: no socket, lock or log of ours reaches it.
-func TestTheRuntimeHasThreeDescriptors(t *testing.T) {
+// TestTheRuntimeHasItsStreamsAlone: no socket, lock or log of ours reaches it, and what it starts need not make room for
+// descriptors.
+func TestTheRuntimeHasItsStreamsAlone(t *testing.T) {
 	leaked, err := unix.Dup(0) // as a careless shell does with those that it starts
 	if err != nil {
 		t.Fatal(err)
@@ -195,8 +196,11 @@ func TestTheRuntimeHasThreeDescriptors(t *testing.T) {
 			t.Errorf("the runtime has a %s", secret)
 		}
 	}
-	if n := strings.Count(stdout, " -> "); n != 4 { // ls has opened the directory itself
+	if n := strings.Count(stdout, " -> "); n != 5 || !strings.Contains(stdout, " 200 -> /dev/null\n") { // ls has opened the directory itself
 		t.Errorf("%d descriptors:\n%s", n, stdout)
+	}
+	if !strings.Contains(stdout, "FDSize:\t256\n") {
+		t.Errorf("there is room for few descriptors:\n%s", stdout)
 	}
 }
 
