@@ -89,7 +89,7 @@ func (e *engine) removeOne(f *fate, which int) {
 		return
 	}
 	c := all[which%len(all)]
-	s := span{deed: deedRemove, begin: time.Now(), token: f.tokenOf(c.Labels["torno.run"])}
+	s := span{deed: deedRemove, begin: time.Now(), keys: []string{c.Labels["torno.run"]}}
 	request, err := http.NewRequestWithContext(f.Context(), http.MethodDelete, "http://engine/v1.41/containers/"+c.ID+"?force=1", nil)
 	f.Must(err)
 	response, err := e.HTTP.Do(request)

@@ -217,20 +217,6 @@ func (f *fate) reload(n stroke) {
 	f.felt(span{deed: n.deed, begin: begin, kept: true})
 }
 
-// tokenOf is the request of a key.
-func (f *fate) tokenOf(key string) (token string) {
-	f.note(func() {
-		for _, a := range f.asks {
-			for attempt := range a.attempts {
-				if keyOf(a, attempt+1) == key {
-					token = a.token()
-				}
-			}
-		}
-	})
-	return token
-}
-
 // cancelOne has an operator end a run, and not wait for that.
 func (f *fate) cancelOne(which int) {
 	who := subjects[which%len(subjects)]

@@ -77,15 +77,15 @@ type answer struct {
 type span struct {
 	deed       deed
 	begin, end time.Time
-	token      string   // whose container it was
+	keys       []string // of the attempts whose sandboxes were struck
 	who        *subject // whose run an operator ended
 	kept       bool     // the engine's containers outlived it, or the watcher's runs did
 }
 
 func (s span) String() string {
 	text := fmt.Sprintf("%s to %s: %s", show(s.begin), show(s.end), s.deed)
-	if s.token != "" {
-		text += " of " + s.token
+	for _, key := range s.keys {
+		text += fmt.Sprintf(" %.8s", key)
 	}
 	if s.who != nil {
 		text += " " + s.who.String()
@@ -107,8 +107,11 @@ type history struct {
 	engine map[string][]deedOfEngine // by key
 }
 
-// actionEnded is a deed of a keeper's: it has seen its sandbox end by itself, and written that down.
-const actionEnded = "ended"
+// What tells how a sandbox has ended.
+const (
+	actionEnded = "ended" // a keeper has written it down
+	actionDied  = "die"   // an engine has seen it, and will write it down
+)
 
 // deedOfEngine is an entry in the engine's own record, or in what keepers leave.
 type deedOfEngine struct {

@@ -4,13 +4,16 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
 
+	"torno/internal/runfile"
 	"torno/test/house"
 )
 
@@ -36,27 +39,27 @@ var victims = map[deed][]string{
 	deedSentry: {house.Sentry},
 	deedPair:   {house.Keeper, house.Sentry},
 	deedOrphan: {house.Keeper},
-	deedPower:  {house.Keeper, house.Sentry},
+	deedAll:    {house.Keeper, house.Sentry},
 }
 
 // strike kills processes of one sandbox, or of all of them, and perhaps the watcher.
 func (k keepers) strike(f *fate, n stroke) {
 	struck := k.choose(f, n)
 	s := span{deed: n.deed, begin: time.Now()}
-	with := n.deed == deedOrphan || n.deed == deedPower
+	with := n.deed == deedOrphan || n.deed == deedAll
 	if with && n.live {
 		f.stop(syscall.SIGKILL)
 	}
-	hit := 0
 	for _, box := range struck {
+		hit := 0
 		for _, name := range victims[n.deed] {
 			hit += f.Strike(box.ID, name, syscall.SIGKILL)
 		}
-		if n.deed != deedPower {
-			s.token = f.tokenOf(box.Run)
+		if hit > 0 {
+			s.keys = append(s.keys, box.Run)
 		}
 	}
-	if hit == 0 {
+	if len(s.keys) == 0 {
 		f.done[n.deed+", and there was none"]++
 	}
 	if with {
@@ -72,7 +75,7 @@ func (k keepers) strike(f *fate, n stroke) {
 // choose is whom a stroke is for: a sandbox in whatever state, or every second time one that runs, if there soon is one.
 func (keepers) choose(f *fate, n stroke) []house.Sandbox {
 	all := f.Sandboxes()
-	if n.deed == deedPower {
+	if n.deed == deedAll {
 		return all
 	}
 	idle := func(s house.Sandbox) bool { return n.pass%2 == 0 && !s.Running }
@@ -87,44 +90,65 @@ func (keepers) choose(f *fate, n stroke) []house.Sandbox {
 	return all[which : which+1]
 }
 
-// listen reads what the counting keepers have noted, and the ends in boxes as long as those are there.
+// listen reads what the counting keepers have noted. It holds the place that each keeper has reserved for the end, so that no
+// end is missed, however soon its box is removed.
 func (k keepers) listen(ctx context.Context, s *scene) {
-	known, starts := map[string]bool{}, map[string]int{}
+	starts, held := map[string]int{}, map[string]*os.File{}
 	next := time.NewTicker(3 * time.Millisecond)
 	defer next.Stop()
-	for ; ctx.Err() == nil; <-next.C {
+	for over := false; !over; <-next.C {
+		over = ctx.Err() != nil // what has happened by then is seen
 		for key, now := range s.Starts() {
 			for ; starts[key] < now; starts[key]++ {
 				k.saw(s, key, "start", "")
 			}
 		}
-		ends, err := filepath.Glob(filepath.Join(s.State, house.GVisor, "boxes", "*", "end.json"))
-		s.Must(err)
-		for _, path := range ends {
-			if key := filepath.Base(filepath.Dir(path)); !known[key] {
-				known[key] = k.sawEnd(s, key, path)
+		for key, place := range held {
+			if k.sawEnd(s, key, place) {
+				place.Close()
+				delete(held, key)
 			}
+		}
+		k.hold(s, held)
+	}
+}
+
+// hold opens the places that are reserved and not held yet.
+func (keepers) hold(s *scene, held map[string]*os.File) {
+	places, err := filepath.Glob(filepath.Join(s.State, house.GVisor, "boxes", "[0-9a-f]*", ".end.json"))
+	s.Must(err)
+	for _, path := range places {
+		key := filepath.Base(filepath.Dir(path))
+		if held[key] != nil {
+			continue
+		}
+		if place, err := os.Open(path); err == nil { // else its box was removed, or it has ended
+			held[key] = place
 		}
 	}
 }
 
-// sawEnd says whether it has read how a sandbox ended. One that was never started has not.
-func (k keepers) sawEnd(s *scene, key, path string) bool {
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return false // its box was removed
+// sawEnd says whether a place has come to what it was for, which its name tells, or was removed.
+func (k keepers) sawEnd(s *scene, key string, place *os.File) bool {
+	name, err := os.Readlink(fmt.Sprintf("/proc/self/fd/%d", place.Fd()))
+	s.Must(err)
+	name, removed := strings.CutSuffix(name, " (deleted)")
+	if filepath.Base(name) != "end.json" {
+		return removed
 	}
+	data, err := io.ReadAll(place)
+	s.Must(err)
 	var end struct {
-		Started      bool
-		Code, Signal int
-		Trouble      string
+		Started, Asked bool
+		Code, Signal   int
+		Trouble        string
 	}
 	s.Must(json.Unmarshal(data, &end))
-	switch {
-	case !end.Started || end.Signal != 0 || end.Trouble != "":
-		k.saw(s, key, "broke", fmt.Sprintf("%+v", end))
-	default:
+	_, known := runfile.AgentExit(end.Code)
+	if end.Started && end.Trouble == "" && (end.Signal == 0 && known || end.Asked) {
 		k.saw(s, key, actionEnded, fmt.Sprint(end.Code))
+	} else {
+		k.saw(s, key, "broke", fmt.Sprintf("%+v", end))
 	}
 	return true
 }

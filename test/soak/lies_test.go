@@ -56,9 +56,33 @@ func ended(h *history, status delegation.Status, reason delegation.Reason, code 
 }
 
 // did has the engine do something for the first request once more.
-func (h *history) did(action string) {
+func (h *history) did(action string) { h.told(action, "") }
+
+// told has it tell a code, too.
+func (h *history) told(action, code string) {
 	key := keyOf(h.asks[0], 1)
-	h.engine[key] = append(h.engine[key], deedOfEngine{action: action})
+	h.engine[key] = append(h.engine[key], deedOfEngine{action: action, code: code, at: at(1.1)})
+}
+
+// keysOf are those of an ask's attempts.
+func (h *history) keysOf(i int) (keys []string) {
+	for attempt := range h.asks[i].attempts {
+		keys = append(keys, keyOf(h.asks[i], attempt+1))
+	}
+	return keys
+}
+
+// lose has the first attempt of the first request be lost: the only one, or one that is made again.
+func (h *history) lose(again bool) {
+	if !again {
+		ended(h, delegation.StatusError, delegation.ReasonLost, -1)
+		return
+	}
+	h.asks[0].attempts, h.asks[0].answers[0].Attempt = 2, 2
+	second := h.runs[0]
+	second.Attempt, second.Starting = 2, at(1.2)
+	h.runs = append(h.runs, second)
+	h.runs[0].Reason, h.runs[0].Ended = delegation.ReasonLost, at(1.2)
 }
 
 // lies make a history in which a rule is broken, the one of their name.
@@ -91,28 +115,19 @@ var lies = map[string]map[string]func(*history){
 		"an error with 0":    func(h *history) { ended(h, delegation.StatusError, delegation.ReasonExited, 0) },
 	},
 	"an end has a reason": {
-		"lost":      func(h *history) { ended(h, delegation.StatusError, delegation.ReasonLost, -1) },
 		"cancelled": func(h *history) { ended(h, delegation.StatusCancelled, delegation.ReasonCancelled, -1) },
 		"deadline":  func(h *history) { ended(h, delegation.StatusTimeout, delegation.ReasonDeadline, -1) },
 		"signalled": func(h *history) { ended(h, delegation.StatusError, delegation.ReasonSignalled, 137) },
-		"lost, and another's keeper was killed": func(h *history) {
-			ended(h, delegation.StatusError, delegation.ReasonLost, -1)
-			h.spans = []span{{deed: deedKeeper, begin: at(1), end: at(1.5), token: "b.2"}}
-		},
 		"signalled, and its sentry was killed": func(h *history) {
 			ended(h, delegation.StatusError, delegation.ReasonSignalled, 137)
-			h.spans = []span{{deed: deedSentry, begin: at(1), end: at(1.5), token: "a.1"}}
+			h.spans = []span{{deed: deedSentry, begin: at(1), end: at(1.5), keys: h.keysOf(0)}}
+		},
+		"launch failed, and another's sentry was killed": func(h *history) {
+			ended(h, delegation.StatusError, delegation.ReasonLaunchFailed, -1)
+			h.spans = []span{{deed: deedSentry, begin: at(1), end: at(1.5), keys: h.keysOf(1)}}
 		},
 		"refused": func(h *history) { ended(h, delegation.StatusError, delegation.ReasonRefused, -1) },
 		"unheard": func(h *history) { ended(h, delegation.StatusError, "bored", -1) },
-		"lost, and another's container was removed": func(h *history) {
-			ended(h, delegation.StatusError, delegation.ReasonLost, -1)
-			h.spans = []span{{deed: deedRemove, begin: at(1), end: at(1.5), token: "b.2"}}
-		},
-		"lost, and the containers were kept": func(h *history) {
-			ended(h, delegation.StatusError, delegation.ReasonLost, -1)
-			h.spans = []span{{deed: deedStop, begin: at(1), end: at(1.5), kept: true}} // and it has lived on
-		},
 		"shut down, and the runs were kept": func(h *history) {
 			ended(h, delegation.StatusCancelled, delegation.ReasonShutdown, -1)
 			h.spans = []span{{deed: deedTerm, begin: at(1), end: at(1.5), kept: true}}
@@ -158,8 +173,61 @@ var lies = map[string]map[string]func(*history){
 		"no time":          func(h *history) { h.runs[1].Ended = time.Time{} },
 		"a second attempt": func(h *history) { h.runs = append(h.runs, h.runs[0]); h.runs[2].Attempt = 2 },
 	},
+	"what is lost was taken": {
+		"by nobody":                 func(h *history) { h.lose(false) },
+		"by nobody, and made again": func(h *history) { h.lose(true) },
+		"its watcher was killed": func(h *history) {
+			h.lose(false)
+			h.spans = []span{{deed: deedKill, begin: at(0.5), end: at(1.9), kept: true}}
+		},
+		"another's keeper was killed": func(h *history) {
+			h.lose(false)
+			h.spans = []span{{deed: deedKeeper, begin: at(1), end: at(1.5), keys: h.keysOf(1)}}
+		},
+		"another's container was removed": func(h *history) {
+			h.lose(false)
+			h.spans = []span{{deed: deedRemove, begin: at(1), end: at(1.5), keys: h.keysOf(1)}}
+		},
+		"the keeper of its next attempt was killed": func(h *history) {
+			h.lose(true)
+			h.spans = []span{{deed: deedKeeper, begin: at(1), end: at(1.5), keys: h.keysOf(0)[1:]}}
+		},
+		"the engine was killed before it": func(h *history) {
+			h.lose(false)
+			h.runs[0].Starting = at(0.6)
+			h.spans = []span{{deed: deedSlay, begin: at(0.1), end: at(0.5)}}
+		},
+		"the engine was hung": func(h *history) {
+			h.lose(false)
+			h.spans = []span{{deed: deedHang, begin: at(1), end: at(1.5), kept: true}}
+		},
+		"the engine was killed, and it has lived on": func(h *history) {
+			h.lose(false)
+			h.runs[0].Started = at(1)
+			h.spans = []span{{deed: deedStop, begin: at(1), end: at(1.5), kept: true}}
+		},
+	},
 	"an end is believed": {
-		"it ended, and is lost": func(h *history) { ended(h, delegation.StatusError, delegation.ReasonLost, -1); h.did(actionEnded) },
+		"its keeper has seen it, and was killed": func(h *history) {
+			h.lose(false)
+			h.told(actionEnded, "0")
+			h.spans = []span{{deed: deedKeeper, begin: at(1), end: at(1.5), keys: h.keysOf(0)}}
+		},
+		"its keeper has seen it, and it is made again": func(h *history) {
+			h.lose(true)
+			h.told(actionEnded, "0")
+			h.spans = []span{{deed: deedPair, begin: at(1), end: at(1.5), keys: h.keysOf(0)}}
+		},
+		"its engine has seen it, and was killed much later": func(h *history) {
+			h.lose(false)
+			h.told(actionDied, "0")
+			h.spans = []span{{deed: deedSlay, begin: at(1.1).Add(2 * written), end: at(9)}}
+		},
+		"its engine has seen it, and another's was removed": func(h *history) {
+			h.lose(false)
+			h.told(actionDied, "0")
+			h.spans = []span{{deed: deedRemove, begin: at(1), end: at(1.5), keys: h.keysOf(1)}}
+		},
 	},
 	"the engine did it once": {
 		"two containers": func(h *history) { h.did("create") },
@@ -202,8 +270,22 @@ func TestWhatHappenedExplainsAnEnd(t *testing.T) {
 		reason delegation.Reason
 		why    func(*history)
 	}{
-		"removed":   {delegation.StatusError, delegation.ReasonLost, func(h *history) { h.spans = []span{{deed: deedRemove, begin: at(1), end: at(1.1), token: "a.1"}} }},
-		"orphaned":  {delegation.StatusError, delegation.ReasonLost, func(h *history) { h.spans = []span{{deed: deedOrphan, begin: at(1), end: at(1.1), token: "a.1"}} }},
+		"removed":    {delegation.StatusError, delegation.ReasonLost, func(h *history) { h.spans = []span{{deed: deedRemove, begin: at(1), end: at(1.1), keys: h.keysOf(0)}} }},
+		"orphaned":   {delegation.StatusError, delegation.ReasonLost, func(h *history) { h.spans = []span{{deed: deedOrphan, begin: at(1), end: at(1.1), keys: h.keysOf(0)}} }},
+		"all killed": {delegation.StatusError, delegation.ReasonLost, func(h *history) { h.spans = []span{{deed: deedAll, begin: at(1), end: at(1.1), keys: h.keysOf(0)}} }},
+		"unseen":     {delegation.StatusError, delegation.ReasonLost, func(h *history) { h.spans = []span{{deed: deedSlay, begin: at(1), end: at(3), kept: true}} }},
+		"forgotten": {delegation.StatusError, delegation.ReasonLost, func(h *history) {
+			h.told(actionDied, "0")
+			h.spans = []span{{deed: deedSlay, begin: at(1.1).Add(written / 2), end: at(3)}}
+		}},
+		"removed behind its end": {delegation.StatusError, delegation.ReasonLost, func(h *history) {
+			h.told(actionDied, "0")
+			h.spans = []span{{deed: deedRemove, begin: at(1.9), end: at(2.5), keys: h.keysOf(0)}}
+		}},
+		"unknown to the engine": {delegation.StatusError, delegation.ReasonLost, func(h *history) {
+			h.told(actionDied, unknownCode)
+			h.spans = []span{{deed: deedPower, begin: at(0.5), end: at(1)}}
+		}},
 		"powerless": {delegation.StatusError, delegation.ReasonLost, func(h *history) { h.spans = []span{{deed: deedPower, begin: at(1), end: at(3)}} }},
 		"stopped":   {delegation.StatusError, delegation.ReasonSignalled, func(h *history) { h.spans = []span{{deed: deedStop, begin: at(1), end: at(3)}} }},
 		"cancelled": {delegation.StatusCancelled, delegation.ReasonCancelled, func(h *history) { h.asks[0].cancelled = []time.Time{at(1.5)} }},

@@ -118,6 +118,7 @@ const (
 	deedSentry   deed = "kill a sentry"
 	deedPair     deed = "kill a keeper and its sentry"
 	deedOrphan   deed = "kill a keeper and the watcher"
+	deedAll      deed = "kill all keepers and their sentries"
 	deedRemove   deed = "remove a container"
 	deedOperator deed = "cancel as an operator"
 	deedDown     deed = "the watcher was down" // noted, not chosen
@@ -126,7 +127,7 @@ const (
 var (
 	watchersFate = []weighted[deed]{{deedKill, 5}, {deedTerm, 2}, {deedHurry, 1}, {deedReload, 2}, {deedUpset, 1}, {deedOperator, 1}, {deedRemove, 1}}
 	enginesFate  = []weighted[deed]{{deedStop, 3}, {deedSlay, 4}, {deedHang, 2}, {deedPower, 1}, {deedRemove, 5}}
-	keepersFate  = []weighted[deed]{{deedKeeper, 4}, {deedSentry, 4}, {deedPair, 2}, {deedOrphan, 3}, {deedPower, 1}}
+	keepersFate  = []weighted[deed]{{deedKeeper, 4}, {deedSentry, 4}, {deedPair, 2}, {deedOrphan, 3}, {deedAll, 1}}
 	besideThem   = []weighted[deed]{{deedKill, 5}, {deedTerm, 2}, {deedHurry, 1}, {deedReload, 2}, {deedUpset, 1}, {deedOperator, 1}, {deedPair, 1}}
 	tempers      = map[string][][]weighted[deed]{
 		house.Docker: {watchersFate, enginesFate, slices.Concat([]weighted[deed]{{deedBoth, 4}}, watchersFate, enginesFate)},

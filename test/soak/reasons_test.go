@@ -10,8 +10,8 @@ import (
 
 var engineDeeds = []deed{deedStop, deedSlay, deedHang, deedPower, deedBoth}
 
-// sandboxDeeds are each done to one sandbox.
-var sandboxDeeds = []deed{deedRemove, deedKeeper, deedSentry, deedPair, deedOrphan}
+// sandboxDeeds are done to the sandboxes that they name.
+var sandboxDeeds = []deed{deedRemove, deedKeeper, deedSentry, deedPair, deedOrphan, deedAll}
 
 // plausible says for each reason what must have happened, so that a run may have ended for it.
 var plausible = map[delegation.Reason]func(*history, *ask) bool{
@@ -31,7 +31,7 @@ var plausible = map[delegation.Reason]func(*history, *ask) bool{
 	delegation.ReasonLaunchFailed: func(h *history, a *ask) bool {
 		return h.sandboxHurt(a) || len(h.felt(a, engineDeeds...)) > 0
 	},
-	delegation.ReasonLost: func(h *history, a *ask) bool { return h.sandboxHurt(a) || h.unseen(a) },
+	delegation.ReasonLost: func(*history, *ask) bool { return true }, // the rules of losses say more
 	delegation.ReasonShutdown: func(h *history, a *ask) bool { // who is asked twice keeps nothing
 		return slices.ContainsFunc(h.felt(a, deedTerm, deedHurry), func(s span) bool { return s.deed == deedHurry || !s.kept })
 	},
@@ -52,7 +52,7 @@ func reasonsArePlausible(h *history, a *ask) string {
 func (h *history) sandboxHurt(a *ask) bool {
 	return slices.ContainsFunc(h.felt(a, slices.Concat(engineDeeds, sandboxDeeds)...), func(s span) bool {
 		if slices.Contains(sandboxDeeds, s.deed) {
-			return s.token == a.token()
+			return s.struck(a)
 		}
 		return s.deed != deedHang && !s.kept
 	})
@@ -60,14 +60,18 @@ func (h *history) sandboxHurt(a *ask) bool {
 
 // removed says whether an ask's container was removed by hand. A keeper tells the child's own signal from its sentry's.
 func (h *history) removed(a *ask) bool {
-	return slices.ContainsFunc(h.felt(a, deedRemove), func(s span) bool { return s.token == a.token() })
+	return slices.ContainsFunc(h.felt(a, deedRemove), func(s span) bool { return s.struck(a) })
 }
 
-// unseen says whether an ask's container may have begun, or has ended, while its engine was dead and saw nothing.
-func (h *history) unseen(a *ask) bool {
-	lives := h.livesOf(a)
-	return slices.ContainsFunc(h.felt(a, engineDeeds...), func(s span) bool {
-		return s.deed != deedHang && (a.answers[0].StartedAt.IsZero() || len(lives) > 0 && lives[len(lives)-1].last.Before(s.end))
+// struck says whether a sandbox of an ask's was among those that something was done to.
+func (s span) struck(a *ask) bool {
+	return slices.ContainsFunc(s.keys, func(key string) bool {
+		for attempt := range a.attempts {
+			if keyOf(a, attempt+1) == key {
+				return true
+			}
+		}
+		return false
 	})
 }
 

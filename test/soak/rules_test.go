@@ -59,6 +59,7 @@ var rules = []rule{
 	{"output is whole", outputIsWhole},
 	{"the journal knows", journalAgrees},
 	{"the engine did it once", engineAgrees},
+	{"what is lost was taken", lossesHaveCauses},
 	{"an end is believed", endsAreBelieved},
 }
 
@@ -130,7 +131,7 @@ func oneAtATime(h *history, a *ask) string {
 
 // disturbed are spans in which nothing can be expected of anybody.
 var disturbed = []deed{
-	deedDown, deedKill, deedTerm, deedHurry, deedReload, deedUpset, deedBoth, deedOrphan, deedStop, deedSlay, deedHang, deedPower,
+	deedDown, deedKill, deedTerm, deedHurry, deedReload, deedUpset, deedBoth, deedOrphan, deedStop, deedSlay, deedHang, deedPower, deedAll,
 }
 
 // later is a time with all that was disturbed on the way added.
@@ -226,17 +227,6 @@ func engineAgrees(h *history, a *ask) string {
 		if started > 1 || created > 1 && len(h.felt(a, disturbed...)) == 0 {
 			return fmt.Sprintf("for attempt %d the engine has created %d containers and started %d", attempt+1, created, started)
 		}
-	}
-	return ""
-}
-
-// endsAreBelieved: what a keeper has written down of its sandbox's end is told to the client, also when the keeper dies then.
-func endsAreBelieved(h *history, a *ask) string {
-	if len(a.answers) == 0 || a.answers[0].Reason != delegation.ReasonLost {
-		return ""
-	}
-	if key := keyOf(a, max(a.answers[0].Attempt, 1)); h.count(key, actionEnded) > 0 {
-		return "its keeper has written down how it ended, and it is lost"
 	}
 	return ""
 }

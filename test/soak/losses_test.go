@@ -1,0 +1,80 @@
+package soak
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"torno/delegation"
+	"torno/internal/control"
+)
+
+// An attempt is lost when nobody can know how it ended. A watcher that is killed knows nothing that the next one could not
+// find out, so that is never a cause; and what was written down is known, whatever was killed since.
+
+// lossesHaveCauses: something was done to the sandbox of that attempt, or to what made it.
+func lossesHaveCauses(h *history, a *ask) string {
+	for _, r := range h.runsOf(a) {
+		if r.Reason == delegation.ReasonLost && !h.taken(a, r) {
+			return fmt.Sprintf("attempt %d is lost (%s), and nothing was taken that knew of its end", r.Attempt, r.Text)
+		}
+	}
+	return ""
+}
+
+// endsAreBelieved: an end that was written down is told, and the attempt is not made again.
+func endsAreBelieved(h *history, a *ask) string {
+	for _, r := range h.runsOf(a) {
+		key := keyOf(a, r.Attempt)
+		for _, d := range h.engine[key] {
+			if r.Reason == delegation.ReasonLost && d.tellsEnd() && !h.forgotten(key, d) {
+				return fmt.Sprintf("attempt %d is lost, and at %s its end was known, with code %s", r.Attempt, show(d.at), d.code)
+			}
+		}
+	}
+	return ""
+}
+
+// taken says whether something was done to an attempt's sandbox, while there may have been one, that ends it unseen.
+func (h *history) taken(a *ask, r control.Run) bool {
+	key, begin := keyOf(a, r.Attempt), cmp.Or(r.Starting, r.Created)
+	return slices.ContainsFunc(h.within(begin, r.Ended, slices.Concat(engineDeeds, sandboxDeeds)...), func(s span) bool {
+		switch {
+		case slices.Contains(sandboxDeeds, s.deed):
+			return slices.Contains(s.keys, key)
+		case s.deed == deedHang:
+			return false
+		}
+		return !s.kept || h.unseen(a, r, s)
+	})
+}
+
+// unseen says whether an attempt's container may have begun, or has ended, while its engine was dead and saw nothing.
+func (h *history) unseen(a *ask, r control.Run, s span) bool {
+	return r.Started.IsZero() || slices.ContainsFunc(h.livesOf(a), func(l *life) bool {
+		return !l.born.Before(cmp.Or(r.Starting, r.Created)) && l.last.Before(s.end)
+	})
+}
+
+// unknownCode is an engine's for a container that has ended while the engine was dead.
+const unknownCode = "255"
+
+// tellsEnd says whether somebody knows from then on how a sandbox has ended.
+func (d deedOfEngine) tellsEnd() bool {
+	return d.action == actionEnded || d.action == actionDied && d.code != unknownCode
+}
+
+// written is how long an engine, on a busy machine, may take to write down an end that it has told.
+const written = time.Second
+
+// forgotten says whether an end that was known is not known any more: the engine was killed before it had written it down,
+// or somebody has removed the container, and what the engine knew with it. What a keeper has told, it has written.
+func (h *history) forgotten(key string, d deedOfEngine) bool {
+	return d.action == actionDied && slices.ContainsFunc(h.spans, func(s span) bool {
+		if s.deed == deedRemove {
+			return slices.Contains(s.keys, key)
+		}
+		return slices.Contains(engineDeeds, s.deed) && s.deed != deedHang && s.begin.Before(d.at.Add(written)) && d.at.Before(s.end)
+	})
+}
