@@ -1,0 +1,87 @@
+package units
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"torno/delegation"
+	"torno/test/house"
+)
+
+// parent is the user to whom the outbox and the workspaces belong, and to whom nobody else's rights extend.
+const parent = 1000
+
+func TestTheServiceServes(t *testing.T) {
+	house.Each(t, func(t *testing.T, sandbox string) { serves(t, service(t), sandbox) })
+}
+
+// serves is the whole road, for a parent who is not root and lets nobody else in.
+func serves(t testing.TB, unit Unit, sandbox string) {
+	p := plan(sandbox)
+	p.Mounts = "by-handle"
+	h := open(t, unit, p)
+	h.Must(os.Chown(h.Outbox, parent, 0))
+	h.Must(os.Chmod(h.Outbox, 0o770))
+	set := filepath.Join(h.Mkdir(filepath.Join(h.Outbox, "workspaces", "s1")), "set-id")
+	h.Must(os.WriteFile(set, nil, 0o700))
+	h.Must(os.Chown(set, parent, parent))
+	h.Must(os.Chmod(set, 0o700|os.ModeSetuid))
+	h.Start()
+	a := house.Ask{ID: "s1", Workspace: filepath.Dir(set), Task: "echo made >file; cat file"}
+	h.Must(os.Chown(a.Workspace, parent, parent))
+	h.Must(os.Chmod(a.Workspace, 0o700))
+	resp := h.Run(a)
+	h.Want(resp, delegation.StatusCompleted, delegation.ReasonExited, 0)
+	if resp.StdoutTail != "made\n" {
+		h.Errorf("the child printed %q", resp.StdoutTail)
+	}
+	for _, path := range []string{h.Path("response_s1.json"), filepath.Join(a.Workspace, "file")} {
+		if owner := ownerOf(h, path); owner != parent {
+			h.Errorf("%s belongs to %d", path, owner)
+		}
+	}
+	if info, err := os.Stat(set); err != nil || info.Mode()&os.ModeSetuid != 0 {
+		h.Errorf("a set-id file is as it was: %v, %v", info.Mode(), err)
+	}
+}
+
+func ownerOf(h *house.House, path string) uint32 {
+	h.Helper()
+	info, err := os.Stat(path)
+	h.Must(err)
+	return info.Sys().(*syscall.Stat_t).Uid
+}
+
+// onlyFor are capabilities that one launcher could do without.
+var onlyFor = map[string]string{"CAP_SYS_CHROOT": house.GVisor}
+
+// TestEveryCapabilityIsNeeded takes one after the other from the unit, and sees the road broken. What breaks no road has no
+// place in the unit.
+func TestEveryCapabilityIsNeeded(t *testing.T) {
+	for _, name := range service(t).settings["CapabilityBoundingSet"] {
+		for _, sandbox := range house.Launchers {
+			t.Run(name+"/"+sandbox, func(t *testing.T) {
+				house.Need(t, sandbox)
+				said := judge(t, func(t testing.TB) { serves(t, service(t).Without("CapabilityBoundingSet", name), sandbox) })
+				if needed := onlyFor[name] == "" || onlyFor[name] == sandbox; needed != (said != "") {
+					t.Errorf("needed: %t, and without it the story says %q", needed, said)
+				}
+				t.Log(said)
+			})
+		}
+	}
+}
+
+// TestWhatTheUnitLeavesOut shows that it could not have it.
+func TestWhatTheUnitLeavesOut(t *testing.T) {
+	house.Each(t, func(t *testing.T, sandbox string) {
+		house.Need(t, sandbox)
+		said := judge(t, func(t testing.TB) { serves(t, service(t).With("RestrictSUIDSGID", "yes"), sandbox) })
+		if !strings.Contains(said, "function not implemented") {
+			t.Errorf("with RestrictSUIDSGID the story says %q", said)
+		}
+	})
+}

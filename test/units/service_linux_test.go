@@ -1,0 +1,81 @@
+package units
+
+import (
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"torno/test/house"
+)
+
+const contrib = "../../contrib/systemd/"
+
+// service is the unit as it is installed, with drop-ins beside it.
+func service(t testing.TB, dropIns ...string) Unit {
+	t.Helper()
+	var texts []string
+	for _, name := range append([]string{"torno-watcher.service"}, dropIns...) {
+		text, err := os.ReadFile(contrib + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		texts = append(texts, string(text))
+	}
+	unit, err := Parse(texts...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return unit
+}
+
+// standIn puts this program in the watcher's place, once.
+var standIn = sync.OnceValue(func() error {
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	watcher := house.Program("watcher")
+	if err := os.Rename(watcher, filepath.Join(filepath.Dir(watcher), proper)); err != nil {
+		return err
+	}
+	return os.Symlink(self, watcher)
+})
+
+// open is a house whose watchers are services of the unit. None is started yet.
+func open(t testing.TB, unit Unit, p house.Plan) *house.House {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		t.Skip("NOT SHOWN HERE: a unit of the system is root's, and so is what it is tried by")
+	}
+	if err := standIn(); err != nil {
+		t.Fatal(err)
+	}
+	p.Later = true
+	h := house.New(t, p)
+	confine(h, unit)
+	return h
+}
+
+// confine has the next watchers start behind a unit's walls.
+func confine(h *house.House, unit Unit) {
+	h.Helper()
+	walls, err := unit.Walls()
+	h.Must(err)
+	text, err := json.Marshal(walls)
+	h.Must(err)
+	h.Env = []string{wallsAre + "=" + string(text)}
+}
+
+// plan is a story's, with the unit's own way to end.
+func plan(sandbox string) house.Plan {
+	return house.Plan{Sandbox: sandbox, Uncounted: true}
+}
+
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return !errors.Is(err, fs.ErrNotExist)
+}
