@@ -97,7 +97,7 @@ func TestAProfileFromElsewhereIsRefused(t *testing.T) {
 // subagent runs the parent's command and returns its output and exit code.
 func subagent(h *house.House, args ...string) (stdout, stderr string, code int) {
 	h.Helper()
-	command := exec.Command(house.Program("subagent"), append([]string{"--outbox", h.Outbox}, args...)...)
+	command := h.Command("subagent", append([]string{"--outbox", h.Outbox}, args...)...)
 	var out, errs bytes.Buffer
 	command.Stdout, command.Stderr = &out, &errs
 	err := command.Run()
@@ -108,7 +108,7 @@ func subagent(h *house.House, args ...string) (stdout, stderr string, code int) 
 	return out.String(), errs.String(), command.ProcessState.ExitCode()
 }
 
-func TestTheParentsCommand(t *testing.T) { house.Each(t, theParentsCommand) }
+func TestTheParentsCommand(t *testing.T) { house.Everybody(t, theParentsCommand) }
 
 func theParentsCommand(t *testing.T, sandbox string) {
 	h := house.New(t, house.Plan{Sandbox: sandbox})

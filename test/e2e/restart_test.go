@@ -10,7 +10,7 @@ import (
 	"torno/test/house"
 )
 
-func TestARunOutlivesItsWatcher(t *testing.T) { house.Each(t, aRunOutlivesItsWatcher) }
+func TestARunOutlivesItsWatcher(t *testing.T) { house.Everybody(t, aRunOutlivesItsWatcher) }
 
 func aRunOutlivesItsWatcher(t *testing.T, sandbox string) {
 	h := house.New(t, house.Plan{Sandbox: sandbox})
@@ -41,7 +41,7 @@ func aRunOutlivesItsWatcher(t *testing.T, sandbox string) {
 }
 
 func TestASandboxThatIsGoneWhenTheWatcherComesBackIsLost(t *testing.T) {
-	house.Each(t, aSandboxThatIsGoneWhenTheWatcherComesBackIsLost)
+	house.Everybody(t, aSandboxThatIsGoneWhenTheWatcherComesBackIsLost)
 }
 
 func aSandboxThatIsGoneWhenTheWatcherComesBackIsLost(t *testing.T, sandbox string) {
@@ -73,7 +73,7 @@ func twoInstallationsOnOneEngine(t *testing.T, sandbox string) {
 	}
 }
 
-func TestShutdownAnswersEverybody(t *testing.T) { house.Each(t, shutdownAnswersEverybody) }
+func TestShutdownAnswersEverybody(t *testing.T) { house.Everybody(t, shutdownAnswersEverybody) }
 
 func shutdownAnswersEverybody(t *testing.T, sandbox string) {
 	h := house.New(t, house.Plan{Sandbox: sandbox, MaxRunning: 1})
@@ -88,7 +88,7 @@ func shutdownAnswersEverybody(t *testing.T, sandbox string) {
 	h.Want(h.Response(queued), delegation.StatusCancelled, delegation.ReasonShutdown, -1)
 }
 
-func TestAnUpgradeCostsNoRun(t *testing.T) { house.Each(t, anUpgradeCostsNoRun) }
+func TestAnUpgradeCostsNoRun(t *testing.T) { house.Everybody(t, anUpgradeCostsNoRun) }
 
 func anUpgradeCostsNoRun(t *testing.T, sandbox string) {
 	h := house.New(t, house.Plan{Sandbox: sandbox, Shutdown: "keep"})

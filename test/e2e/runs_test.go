@@ -14,7 +14,7 @@ import (
 	"torno/test/house"
 )
 
-func TestThreeAtOnce(t *testing.T) { house.Each(t, threeAtOnce) }
+func TestThreeAtOnce(t *testing.T) { house.Everybody(t, threeAtOnce) }
 
 func threeAtOnce(t *testing.T, sandbox string) {
 	h := house.New(t, house.Plan{Sandbox: sandbox})
@@ -22,7 +22,7 @@ func threeAtOnce(t *testing.T, sandbox string) {
 	for i := range 3 {
 		// Each waits until all three are there, so they prove that they run at the same time.
 		shared := h.Mkdir(filepath.Join(h.Outbox, "workspaces", fmt.Sprint("s", i)))
-		h.Must(os.Chown(shared, 1000, 1000))
+		h.Must(os.Chown(shared, h.OwnerOf(1000), h.OwnerOf(1000)))
 		asks = append(asks, h.Submit(house.Ask{ID: fmt.Sprint("s", i), UID: 1000, Task: fmt.Sprintf("echo up >up; while ! test -e go; do sleep 0.02; done; echo child %d", i)}))
 	}
 	for i := range asks {
@@ -38,7 +38,7 @@ func threeAtOnce(t *testing.T, sandbox string) {
 		for _, name := range []string{"up", "answer.txt"} {
 			info, err := os.Stat(filepath.Join(a.Workspace, name))
 			h.Must(err)
-			if uid := info.Sys().(*syscall.Stat_t).Uid; uid != 1000 {
+			if uid := info.Sys().(*syscall.Stat_t).Uid; uid != uint32(h.OwnerOf(1000)) {
 				t.Errorf("%s belongs to %d, not to the workspace's owner", name, uid)
 			}
 		}
@@ -46,7 +46,7 @@ func threeAtOnce(t *testing.T, sandbox string) {
 	h.Eventually("the sandboxes are removed", func() bool { return len(h.Sandboxes()) == 0 })
 }
 
-func TestHowARunCanEnd(t *testing.T) { house.Each(t, howARunCanEnd) }
+func TestHowARunCanEnd(t *testing.T) { house.Everybody(t, howARunCanEnd) }
 
 func howARunCanEnd(t *testing.T, sandbox string) {
 	h := house.New(t, house.Plan{Sandbox: sandbox})
@@ -90,7 +90,7 @@ func outOfMemory(t *testing.T, sandbox string) {
 	t.Error("no response says that memory ended the run")
 }
 
-func TestATaskOfAMegabyte(t *testing.T) { house.Each(t, aTaskOfAMegabyte) }
+func TestATaskOfAMegabyte(t *testing.T) { house.Everybody(t, aTaskOfAMegabyte) }
 
 func aTaskOfAMegabyte(t *testing.T, sandbox string) {
 	h := house.New(t, house.Plan{Sandbox: sandbox})
@@ -106,6 +106,9 @@ func TestAGigabyteOfOutput(t *testing.T) { flood(t, house.Docker, 1<<30) }
 
 // TestAFloodOfOutput is less of it, since all of it costs the processor twice: gVisor is where the child prints.
 func TestAFloodOfOutput(t *testing.T) { flood(t, house.GVisor, 128<<20) }
+
+// TestAFloodOfOutputForAnOrdinaryUser: there nothing but the watcher's reading holds the child back.
+func TestAFloodOfOutputForAnOrdinaryUser(t *testing.T) { flood(t, house.Ordinary, 32<<20) }
 
 func flood(t *testing.T, sandbox string, size int) {
 	h := house.New(t, house.Plan{Sandbox: sandbox})
@@ -141,7 +144,7 @@ func flood(t *testing.T, sandbox string, size int) {
 	}
 }
 
-func TestDeadline(t *testing.T) { house.Each(t, deadline) }
+func TestDeadline(t *testing.T) { house.Everybody(t, deadline) }
 
 func deadline(t *testing.T, sandbox string) {
 	h := house.New(t, house.Plan{Sandbox: sandbox})
@@ -155,7 +158,7 @@ func deadline(t *testing.T, sandbox string) {
 	h.Want(stubborn, delegation.StatusTimeout, delegation.ReasonDeadline, -1)
 }
 
-func TestCancel(t *testing.T) { house.Each(t, cancel) }
+func TestCancel(t *testing.T) { house.Everybody(t, cancel) }
 
 func cancel(t *testing.T, sandbox string) {
 	h := house.New(t, house.Plan{Sandbox: sandbox, MaxRunning: 1})
@@ -209,7 +212,9 @@ func theSameIDTenTimes(t *testing.T, sandbox string) {
 	}
 }
 
-func TestContextAndWorkspaceFromOutside(t *testing.T) { house.Each(t, contextAndWorkspaceFromOutside) }
+func TestContextAndWorkspaceFromOutside(t *testing.T) {
+	house.Everybody(t, contextAndWorkspaceFromOutside)
+}
 
 func contextAndWorkspaceFromOutside(t *testing.T, sandbox string) {
 	h := house.New(t, house.Plan{Sandbox: sandbox})

@@ -35,7 +35,8 @@ func (h *House) Submit(a Ask) Ask {
 	}
 	if a.Workspace == "" {
 		a.Workspace = h.Mkdir(filepath.Join(h.Outbox, "workspaces", a.ID))
-		h.Must(os.Chown(a.Workspace, a.UID, a.UID))
+		owner := h.OwnerOf(a.UID)
+		h.Must(os.Chown(a.Workspace, owner, owner))
 	}
 	if a.Answer == "" {
 		a.Answer = filepath.Join(a.Workspace, "answer.txt")

@@ -1,7 +1,9 @@
 package house
 
 import (
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -16,7 +18,7 @@ var bin string
 
 // Main is for a package's TestMain: it builds the programs, with the given tags, runs the tests and returns their exit code.
 func Main(m *testing.M, tags ...string) int {
-	dir, err := os.MkdirTemp("", "torno-house-")
+	dir, err := openDir()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
@@ -31,20 +33,26 @@ func Main(m *testing.M, tags ...string) int {
 			return 1
 		}
 	}
-	if err := linkRunsc(); err != nil {
+	if err := copyRunsc(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
 	return m.Run()
 }
 
-// linkRunsc has gVisor beside the others, where it was built: that takes minutes.
-func linkRunsc() error {
-	built := filepath.Join(attack.Root(), "bin", runsc)
-	if _, err := os.Stat(built); err != nil {
+// copyRunsc has gVisor beside the others, where every user can run it, if it was built: that takes minutes.
+func copyRunsc() error {
+	built, err := os.Open(filepath.Join(attack.Root(), "bin", runsc))
+	if err != nil {
 		return nil //nolint:nilerr // NeedGVisor says so
 	}
-	return os.Symlink(built, Program(runsc))
+	defer built.Close()
+	here, err := os.OpenFile(Program(runsc), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o755)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(here, built)
+	return errors.Join(err, here.Close())
 }
 
 // Program is the path of a program that Main has built.

@@ -5,6 +5,9 @@
 //	resp := h.Run(house.Ask{ID: "s1", Task: "echo hello"})
 //	h.Want(resp, delegation.StatusCompleted, delegation.ReasonExited, 0)
 //
+// With Sandbox: Ordinary the machine is a user's without root, whom the house makes: the watcher, the directories and the
+// commands are that user's, and what looks at them is root.
+//
 // Everything that a story sees, a client or an operator could see: files in the outbox, the control socket, the log, and
 // the engine's own list.
 package house

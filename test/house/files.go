@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 )
 
 // Must ends the test on an error.
@@ -15,10 +16,13 @@ func (h *House) Must(err error) {
 	}
 }
 
-// Mkdir makes a directory with all above it, and returns its path.
+// Mkdir makes a directory with all above it, and returns its path. In the house they are its user's.
 func (h *House) Mkdir(dir string) string {
 	h.Helper()
 	h.Must(os.MkdirAll(dir, 0o755))
+	for at := dir; strings.HasPrefix(at, h.Dir+"/"); at = filepath.Dir(at) {
+		h.own(at)
+	}
 	return dir
 }
 

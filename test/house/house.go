@@ -24,6 +24,7 @@ type House struct {
 	Client *control.Client
 	Env    []string // more environment for the watchers that Start starts
 
+	user    int // whose house it is, where it is not ours
 	yard    yard
 	mu      sync.Mutex
 	log     bytes.Buffer
@@ -35,8 +36,9 @@ type House struct {
 // installation may be left on the machine.
 func New(t testing.TB, p Plan) *House {
 	t.Helper()
-	h := &House{TB: t, Dir: t.TempDir()}
+	h := &House{TB: t}
 	h.needYard(p)
+	h.Dir = h.home()
 	h.Outbox = cmp.Or(p.Outbox, filepath.Join(h.Dir, "outbox"))
 	h.Mkdir(filepath.Join(h.Outbox, "workspaces"))
 	h.Mkdir(filepath.Join(h.Dir, "shared"))
@@ -44,12 +46,14 @@ func New(t testing.TB, p Plan) *House {
 	if h.State == "" {
 		h.State = filepath.Join(h.Dir, "state")
 		h.Must(os.Mkdir(h.State, 0o700))
+		h.own(h.State)
 	}
 	for _, dir := range p.Dirs {
 		h.Mkdir(dir)
 	}
 	h.Config = filepath.Join(h.Dir, "torno.yaml")
 	h.Must(os.WriteFile(h.Config, h.configure(p), 0o600))
+	h.own(h.Config)
 	h.Client = control.Dial(h.State)
 	t.Cleanup(h.tearDown)
 	if !p.Later {
@@ -60,7 +64,7 @@ func New(t testing.TB, p Plan) *House {
 
 // Beside is the view of another parent, whose outbox is served by the same watcher.
 func (h *House) Beside(outbox string) *House {
-	return &House{TB: h.TB, Engine: h.Engine, Dir: h.Dir, Outbox: outbox, Client: h.Client, yard: h.yard}
+	return &House{TB: h.TB, Engine: h.Engine, Dir: h.Dir, Outbox: outbox, Client: h.Client, user: h.user, yard: h.yard}
 }
 
 // tearDown ends the watcher, purges, and demands that nothing is left on the machine.
@@ -70,7 +74,7 @@ func (h *House) tearDown() {
 			h.Errorf("the watcher ended with %v", err)
 		}
 	}
-	if out, err := exec.Command(Program("watcher"), "purge", "--yes", "--config", h.Config).CombinedOutput(); err != nil {
+	if out, err := h.Command("watcher", "purge", "--yes", "--config", h.Config).CombinedOutput(); err != nil {
 		h.Errorf("purge: %v\n%s", err, out)
 	}
 	for _, what := range h.yard.left() {

@@ -9,7 +9,7 @@ import (
 
 // Plan is what stories change in the configuration.
 type Plan struct {
-	Sandbox    string // the launcher of all profiles; "" is Docker
+	Sandbox    string // the launcher of all profiles, or Ordinary; "" is Docker
 	MaxRunning int
 	Allow      []string // more roots for workspaces
 	Extra      string   // more of the default outbox
@@ -34,6 +34,7 @@ mounts: {{or .Plan.Mounts "auto"}}
 shutdown: {budget: 40s, running: {{or .Plan.Shutdown "cancel"}}}
 log: {format: text, level: debug}
 init: {{.Bin}}/sandbox-init
+{{with .Accept}}accept: [{{.}}]{{end}}
 {{.Plan.Top}}
 {{with .Plan.Host}}docker: {host: "{{.}}"}{{end}}
 {{with .Keeper}}gvisor: {keeper: "{{.}}"}{{end}}
@@ -58,13 +59,16 @@ var profile = regexp.MustCompile(`(?m)^  [a-z]+:$`)
 // configure writes the configuration of a plan.
 func (h *House) configure(p Plan) []byte {
 	h.Helper()
-	sandbox, keeper := cmp.Or(p.Sandbox, Docker), ""
+	sandbox, keeper, accept := cmp.Or(p.Sandbox, Docker), "", ""
+	if h.user != 0 {
+		sandbox, accept = GVisor, "memory, pids" // what needs control groups, of which such a user has none
+	}
 	if boxes, ok := h.yard.(*boxYard); ok && !p.Uncounted {
 		keeper = boxes.count()
 	}
 	var text bytes.Buffer
 	h.Must(template.Must(template.New("").Parse(configuration)).Execute(&text, map[string]any{
-		"Dir": h.Dir, "State": h.State, "Outbox": h.Outbox, "Bin": bin, "Plan": p, "Sandbox": sandbox, "Keeper": keeper,
+		"Dir": h.Dir, "State": h.State, "Outbox": h.Outbox, "Bin": bin, "Plan": p, "Sandbox": sandbox, "Keeper": keeper, "Accept": accept,
 		"Profiles": profile.ReplaceAllString(p.Profiles, "$0\n    sandbox: "+sandbox),
 	}))
 	return text.Bytes()

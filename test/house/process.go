@@ -30,8 +30,7 @@ func (h *House) Start() {
 // Launch runs the watcher and does not wait for it.
 func (h *House) Launch() {
 	h.Helper()
-	h.process = exec.Command(Program("watcher"), "run", "--config", h.Config)
-	h.process.Env = append(os.Environ(), h.Env...)
+	h.process = h.Command("watcher", "run", "--config", h.Config)
 	h.process.Stderr, h.process.Stdout = (*log)(h), (*log)(h)
 	h.Must(h.process.Start())
 	h.exited = make(chan error, 1)

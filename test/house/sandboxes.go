@@ -13,7 +13,7 @@ const (
 	GVisor = "gvisor"
 )
 
-// Launchers are all of them.
+// Launchers are all that root has.
 var Launchers = []string{Docker, GVisor}
 
 // Each tells a story with every launcher. One that this machine cannot have is skipped loudly.
@@ -77,8 +77,12 @@ func (h *House) installation() string {
 // needYard makes sure that there can be sandboxes.
 func (h *House) needYard(p Plan) {
 	h.Helper()
-	if p.Sandbox == GVisor {
-		NeedGVisor(h)
+	switch p.Sandbox {
+	case Ordinary:
+		h.user = ordinary
+		fallthrough
+	case GVisor:
+		Need(h, p.Sandbox)
 		h.yard = &boxYard{House: h}
 		return
 	}
@@ -93,9 +97,12 @@ func (h *House) needYard(p Plan) {
 // Need skips loudly where a launcher cannot be had, and fails in CI.
 func Need(t testing.TB, sandbox string) {
 	t.Helper()
-	if sandbox == GVisor {
+	switch sandbox {
+	case Ordinary:
+		needOrdinary(t)
+	case GVisor:
 		NeedGVisor(t)
-	} else {
+	default:
 		NeedEngine(t)
 	}
 }

@@ -98,6 +98,7 @@ func (y *boxYard) count() (program string) {
 	program = filepath.Join(y.Dir, "counting-keeper")
 	y.Must(os.WriteFile(program, fmt.Appendf(nil, countingKeeper, y.counts(), Program(Keeper)), 0o755))
 	y.Must(os.WriteFile(y.counts(), nil, 0o600))
+	y.own(y.counts())
 	return program
 }
 

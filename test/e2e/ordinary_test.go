@@ -1,0 +1,93 @@
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"torno/delegation"
+	"torno/sandbox"
+	"torno/test/house"
+)
+
+// What differs where the watcher is an ordinary user's. Everybody has the stories that do not.
+
+// TestOrdinaryUserIsAll: such a watcher, all that stands beside its sandboxes and the child are one user, who is nobody
+// else anywhere.
+func TestOrdinaryUserIsAll(t *testing.T) {
+	h := house.New(t, house.Plan{Sandbox: house.Ordinary})
+	a := h.Submit(house.Ask{ID: "s1", Task: "id -u; id -G; echo mine >file; while ! test -e go; do sleep 0.05; done"})
+	user := fmt.Sprint(h.OwnerOf(0))
+	h.Says(a, user+"\n"+user+"\n")
+	id := h.Sandboxes()[0].ID
+	watched := []int{h.PID()}
+	for _, name := range []string{house.Keeper, house.Sentry, house.Gofer} {
+		pids := h.Processes(id, name)
+		if len(pids) != 1 {
+			t.Errorf("there are %d of %s", len(pids), name)
+		}
+		watched = append(watched, pids...)
+	}
+	for _, pid := range watched {
+		status := h.Read(fmt.Sprintf("/proc/%d/status", pid))
+		for _, who := range []string{"Uid", "Gid"} {
+			if want := who + strings.Repeat("\t"+user, 4) + "\n"; !strings.Contains(strings.Replace(status, who+":", who, 1), want) {
+				t.Errorf("process %d is not the user's:\n%s", pid, status)
+			}
+		}
+	}
+	h.Touch("workspaces/s1/go")
+	h.Want(h.Response(a), delegation.StatusCompleted, delegation.ReasonExited, 0)
+	info, err := os.Stat(filepath.Join(a.Workspace, "file"))
+	h.Must(err)
+	if uid := house.Owner(info); uid != h.OwnerOf(0) {
+		t.Errorf("what the child made belongs to %d", uid)
+	}
+}
+
+// TestOrdinaryWorkspaces: what is another user's is refused, also where the operator's owners allow it.
+func TestOrdinaryWorkspaces(t *testing.T) {
+	h := house.New(t, house.Plan{Sandbox: house.Ordinary, Extra: "    owners: [54321, 4242]"})
+	for id, owner := range map[string]int{"roots": 0, "strangers": 4242} {
+		dir := h.Mkdir(h.Path("workspaces/" + id))
+		h.Must(os.Chown(dir, owner, owner))
+		h.Must(os.Chmod(dir, 0o777))
+		resp := h.Run(house.Ask{ID: id, Workspace: dir, Task: "echo never"})
+		h.Want(resp, delegation.StatusError, delegation.ReasonRefused, -1)
+		if resp.Error == nil || resp.Error.Code != delegation.CodeIdentity {
+			t.Errorf("a workspace of user %d: %+v", owner, resp.Error)
+		}
+	}
+}
+
+// TestOrdinaryPromises asks for each guarantee: what cannot be given is refused by name, and the rest runs.
+func TestOrdinaryPromises(t *testing.T) {
+	without := []sandbox.GuaranteeKey{
+		sandbox.OwnIdentity, sandbox.MemoryLimit, sandbox.SwapLimit, sandbox.CPULimit, sandbox.PidsLimit,
+	}
+	var profiles, offers strings.Builder
+	var given []string
+	for _, key := range sandbox.GuaranteeKeys {
+		if !slices.Contains(without, key) {
+			given = append(given, string(key))
+			continue
+		}
+		name := strings.ReplaceAll(string(key), "_", "")
+		fmt.Fprintf(&profiles, "  %s:\n    at_least: [%s]\n", name, key)
+		fmt.Fprintf(&offers, ", %s", name)
+	}
+	fmt.Fprintf(&profiles, "  given:\n    at_least: [%s]\n", strings.Join(given, ", "))
+	h := house.New(t, house.Plan{Sandbox: house.Ordinary, Profiles: profiles.String(), Offers: offers.String() + ", given"})
+	h.Want(h.Run(house.Ask{ID: "given", Profile: "given", Task: "true"}), delegation.StatusCompleted, delegation.ReasonExited, 0)
+	for _, key := range without {
+		name := strings.ReplaceAll(string(key), "_", "")
+		resp := h.Run(house.Ask{ID: name, Profile: name, Task: "echo never"})
+		h.Want(resp, delegation.StatusError, delegation.ReasonRefused, -1)
+		if resp.Error == nil || resp.Error.Code != delegation.CodeNotEnforced || !strings.Contains(resp.StderrTail, string(key)) {
+			t.Errorf("a demand of %s: %+v, %q", key, resp.Error, resp.StderrTail)
+		}
+	}
+}

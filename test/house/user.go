@@ -1,0 +1,92 @@
+package house
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"testing"
+)
+
+// Ordinary is gVisor with a watcher that is an ordinary user's, whom the test makes: without root, without groups, with a
+// home of its own, and with programs that are root's.
+const Ordinary = "ordinary"
+
+// ordinary is a user without any right, whom this machine need not know.
+const ordinary = 54321
+
+// Everybody tells a story as Each does, and once more for an ordinary user.
+func Everybody(t *testing.T, story func(t *testing.T, sandbox string)) {
+	t.Helper()
+	Each(t, story)
+	t.Run(Ordinary, func(t *testing.T) { story(t, Ordinary) })
+}
+
+// OwnerOf is who owns a workspace that is to be somebody's: whomever the story wants, where the watcher may choose.
+func (h *House) OwnerOf(wanted int) int {
+	if h.user != 0 {
+		return h.user
+	}
+	return wanted
+}
+
+// own gives what the test has made to the user whose house it is.
+func (h *House) own(path string) {
+	h.Helper()
+	if h.user != 0 {
+		h.Must(os.Lchown(path, h.user, h.user))
+	}
+}
+
+// Command is a program of ours, run by the user whose house it is.
+func (h *House) Command(program string, args ...string) *exec.Cmd {
+	command := exec.Command(Program(program), args...)
+	command.Env = append(os.Environ(), h.Env...)
+	if h.user != 0 {
+		id := uint32(h.user)
+		command.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: id, Gid: id}}
+		command.Dir = h.Dir
+		command.Env = append([]string{"HOME=" + h.Dir, "PATH=" + os.Getenv("PATH")}, h.Env...)
+	}
+	return command
+}
+
+// home is where everything of the house is.
+func (h *House) home() string {
+	h.Helper()
+	if h.user == 0 {
+		return h.TempDir()
+	}
+	open, err := openDir()
+	h.Must(err)
+	h.Cleanup(func() { h.Must(os.RemoveAll(open)) })
+	dir := filepath.Join(open, "home")
+	h.Must(os.Mkdir(dir, 0o700))
+	h.own(dir)
+	return dir
+}
+
+// openDir makes a directory that every user can enter. The one for temporary files may be root's alone.
+func openDir() (string, error) {
+	dir, err := os.MkdirTemp("/tmp", "torno-house-")
+	if err != nil {
+		return "", err
+	}
+	return dir, os.Chmod(dir, 0o755)
+}
+
+// needOrdinary skips loudly where no ordinary user can be made, and fails in CI.
+func needOrdinary(t testing.TB) {
+	t.Helper()
+	NeedGVisor(t)
+	switch {
+	case os.Geteuid() == 0:
+	case os.Getenv("CI") == "true":
+		t.Fatal("in CI nothing that matters is skipped: only root can make an ordinary user")
+	default:
+		t.Skip("NOT SHOWN HERE: only root can make an ordinary user")
+	}
+}
+
+// Owner is to whom a file belongs.
+func Owner(info os.FileInfo) int { return int(info.Sys().(*syscall.Stat_t).Uid) }
