@@ -2,11 +2,14 @@ package crash
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync/atomic"
 	"testing"
 
+	"torno/test/attack"
 	"torno/test/house"
 )
 
@@ -14,19 +17,37 @@ func TestMain(m *testing.M) { os.Exit(house.Main(m, "crashpoints")) }
 
 // TestKilledAtEveryPoint kills the watcher once at each point, and at some of them a second one that was recovering.
 func TestKilledAtEveryPoint(t *testing.T) {
-	house.Each(t, func(t *testing.T, sandbox string) {
-		house.Need(t, sandbox)
-		var kills atomic.Int64
-		t.Run("at", func(t *testing.T) {
-			for point, told := range stories {
-				t.Run(point, func(t *testing.T) {
-					t.Parallel()
-					kills.Add(told.tell(t, point, sandbox))
-				})
-			}
-		})
-		t.Logf("%d points, and %d watchers killed at them", len(stories), kills.Load())
+	house.Each(t, func(t *testing.T, sandbox string) { killAt(t, sandbox, slices.Collect(maps.Keys(stories))) })
+}
+
+// launching are the points beside what an ordinary user's launcher does otherwise than root's: it mounts when it starts, and
+// holds for that what it found when it made the sandbox.
+var launching = []string{
+	"launch.created", "launch.noted", "launch.started", "recover.gone", "attempt.recorded", "run.ending",
+	"follow.forced", "end.removed", "recover.removed",
+}
+
+// TestKilledForAnOrdinaryUser kills it there, and at length everywhere.
+func TestKilledForAnOrdinaryUser(t *testing.T) {
+	points := launching
+	if attack.Long() {
+		points = slices.Collect(maps.Keys(stories))
+	}
+	killAt(t, house.Ordinary, points)
+}
+
+func killAt(t *testing.T, sandbox string, points []string) {
+	house.Need(t, sandbox)
+	var kills atomic.Int64
+	t.Run("at", func(t *testing.T) {
+		for _, point := range points {
+			t.Run(point, func(t *testing.T) {
+				t.Parallel()
+				kills.Add(stories[point].tell(t, point, sandbox))
+			})
+		}
 	})
+	t.Logf("%d points, and %d watchers killed at them", len(points), kills.Load())
 }
 
 // tell kills the watcher at a point, starts another one and looks at what came of it. It returns how many were killed.

@@ -42,14 +42,23 @@ func (s *scene) isLost(why string) {
 	s.onceEach()
 }
 
-func TestAKilledKeeper(t *testing.T) {
+// onGVisor tells a story with gVisor, and once more for an ordinary user.
+func onGVisor(t *testing.T, story func(t *testing.T, sandbox string)) {
+	for _, sandbox := range []string{house.GVisor, house.Ordinary} {
+		t.Run(sandbox, func(t *testing.T) { story(t, sandbox) })
+	}
+}
+
+func TestAKilledKeeper(t *testing.T) { onGVisor(t, aKilledKeeper) }
+
+func aKilledKeeper(t *testing.T, sandbox string) {
 	for why, names := range map[string][]string{
 		"its keeper was killed":                {house.Keeper},
 		"gVisor itself was killed by signal 9": {house.Sentry},
 	} {
 		t.Run(names[0], func(t *testing.T) {
 			t.Parallel()
-			s := newScene(t, house.GVisor)
+			s := newScene(t, sandbox)
 			s.Start()
 			strike(s, names...)
 			s.isLost(why)
@@ -58,8 +67,10 @@ func TestAKilledKeeper(t *testing.T) {
 }
 
 // TestAKilledKeeperOfADeadWatcher: what neither of them sees any more is ended by the next watcher.
-func TestAKilledKeeperOfADeadWatcher(t *testing.T) {
-	s := newScene(t, house.GVisor)
+func TestAKilledKeeperOfADeadWatcher(t *testing.T) { onGVisor(t, aKilledKeeperOfADeadWatcher) }
+
+func aKilledKeeperOfADeadWatcher(t *testing.T, sandbox string) {
+	s := newScene(t, sandbox)
 	s.Start()
 	id := strike(s)
 	s.Must(syscall.Kill(s.PID(), syscall.SIGKILL))
