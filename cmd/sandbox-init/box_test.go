@@ -8,10 +8,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"syscall"
 	"testing"
 
 	"torno/internal/runfile"
+	"torno/internal/seccomp"
 )
 
 // The places inside every box, and its nonce.
@@ -59,6 +61,10 @@ func newBox(t *testing.T, script string) *box {
 			pinned(t, b.context, runfile.Mount{Path: ctx, Hardened: true}),
 			pinned(t, b.workspace, runfile.Mount{Path: ws, Hardened: true, Writable: true}),
 		},
+	}
+	var err error
+	if b.file.Filter, err = (seccomp.Filter{Arch: runtime.GOARCH}).Program(); err != nil {
+		t.Fatal(err)
 	}
 	return b
 }

@@ -5,6 +5,9 @@
 //
 //   - No instruction of the agent runs in a sandbox that is not the pinned one: as root, with a capability, without
 //     no_new_privs, or with another directory at the place of a mount. It stops before and says which.
+//   - No instruction of the agent runs unfiltered. Where the sandbox was not made with a filter of system calls the run file
+//     has one, which init installs in all its threads. What it does before that is not filtered, and nothing of the agent
+//     runs then. A filter that cannot be installed, or none at all, ends the run.
 //   - Its first line on standard error comes before every byte of the agent's, and behind a started line every exit code
 //     is the agent's, as runfile.ExitFor spells it: n for exit n, 128+n for signal n, 126 for a program that cannot be
 //     executed, 127 for one that is not there. Without that line it is runfile.FailedExit.

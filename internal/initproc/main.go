@@ -87,7 +87,7 @@ func (r *run) setUp() error {
 	if err := setLimits(r.file.Umask, r.file.Rlimits); err != nil {
 		return err
 	}
-	if err := hideCalls(r.file.Absent); err != nil {
+	if err := applyFilter(r.file.Filter); err != nil {
 		return err
 	}
 	if r.file.Answer.Path != "" {

@@ -27,7 +27,7 @@ func FuzzDecode(f *testing.F) {
 	for from, to := range map[string]string{
 		"": "", `"version":1`: `"version":2`, `"nonce":"0123456789abcdef"`: `"nonce":"0123456789abcde\n"`, "/p/ws/out/answer.txt": "/p/ws/../../etc/passwd",
 		`"dir":"/p/ws"`: `"dir":"/p/ws/"`, `"inode":12`: `"inode":0`, `"unnumbered":true`: `"unnumbered":false`, `"umask":18`: `"umask":-1`, "nofile": "as", "PATH=/usr/bin:/bin": "=", `"path":"/p/ws",`: `"path":"/p",`,
-		"EMPTY=": "PATH=/x", `"writable":true`: `"WRITABLE":true`, `"argv":[`: `"argv":[null,`, `"env":[`: `"env":null,"x":[`, "done": `\u0000`, `"max":1048576`: `"max":1e99`,
+		"EMPTY=": "PATH=/x", `"writable":true`: `"WRITABLE":true`, `"argv":[`: `"argv":[null,`, `"env":[`: `"env":null,"x":[`, "done": `\u0000`, `"filter":"`: `"filter":"AAAA`, `"max":1048576`: `"max":1e99`,
 	} {
 		f.Add([]byte(strings.Replace(text, from, to, 1)))
 	}
@@ -88,6 +88,9 @@ func checkFile(t *testing.T, f runfile.File) {
 	odd := func(entry string) bool { return strings.IndexByte(entry, '=') < 1 }
 	if !utf8.ValidString(texts) || strings.ContainsRune(texts, 0) || !nonceForm.MatchString(f.Nonce) || slices.ContainsFunc(f.Env, odd) {
 		t.Errorf("%+v was taken", f)
+	}
+	if steps := len(f.Filter) / 8; f.Filter != nil && (steps == 0 || steps > 4096) || len(f.Filter)%8 != 0 {
+		t.Errorf("a filter of %d bytes was taken", len(f.Filter))
 	}
 	if f.Version != 1 || len(f.Argv) == 0 || f.Argv[0] == "" || f.Umask&^0o777 != 0 || len(f.Rlimits) > len(runfile.RlimitNames) {
 		t.Errorf("%+v was taken", f)

@@ -36,7 +36,11 @@ const Reached = "reached"
 const (
 	MaxSize   = 16 << 20 // bytes of the whole file
 	MaxAnswer = 64 << 20 // bytes of an answer that init writes; they are in its memory until the agent has ended
+	MaxSteps  = 4096     // steps of a filter; the kernel takes no more (BPF_MAXINSNS)
 )
+
+// StepSize is how many bytes a step of a filter has.
+const StepSize = 8
 
 // Tasks is how many of the sandbox's processes and threads init takes for itself at most. A launcher adds them to the
 // limit that the agent was promised.
@@ -54,9 +58,10 @@ type File struct {
 	Rlimits []Rlimit `json:"rlimits"`
 	Mounts  []Mount  `json:"mounts"`
 	Answer  Answer   `json:"answer"`
-	// Absent are system calls of which the agent hears that its kernel has none, or does not support them: by number, the
-	// error that it hears. It is for launchers whose own filter cannot say so.
-	Absent map[int]int `json:"absent,omitempty"`
+	// Filter is a program of the kernel's for system calls (struct sock_filter, one after the other), which init puts
+	// itself under, and with it the agent. Nil is for a sandbox that is made with a filter: init refuses to go on in one
+	// that has none.
+	Filter []byte `json:"filter,omitempty"`
 }
 
 // Rlimit is one resource limit, hard and soft alike. Name is one of RlimitNames.

@@ -27,6 +27,7 @@ func whole() runfile.File {
 			{Path: "/run/socket", Unnumbered: true},
 		},
 		Answer: runfile.Answer{Path: "/p/ws/out/answer.txt", FromStdout: true, Max: 1 << 20},
+		Filter: []byte("\x20\x00\x00\x00\x00\x00\x00\x00\x06\x00\x00\x00\x00\x00\xFF\x7F"),
 	}
 }
 
@@ -63,9 +64,9 @@ func TestRefused(t *testing.T) {
 	}{
 		{func(f *runfile.File) { f.Version = 2 }, "version is 2"},
 		{func(f *runfile.File) { f.Nonce = "short" }, "nonce has 5 characters"},
-		{func(f *runfile.File) { f.Absent = map[int]int{-1: 38} }, "no number of a system call"},
-		{func(f *runfile.File) { f.Absent = map[int]int{435: 0} }, "no error"},
-		{func(f *runfile.File) { f.Absent = map[int]int{435: 4096} }, "no error"},
+		{func(f *runfile.File) { f.Filter = f.Filter[:15] }, "no number of steps"},
+		{func(f *runfile.File) { f.Filter = []byte{} }, "may have 1 to 4096"},
+		{func(f *runfile.File) { f.Filter = make([]byte, 8*4097) }, "has 4097 steps"},
 		{func(f *runfile.File) { f.Nonce = "0123456789abcde\n" }, "not printable"},
 		{func(f *runfile.File) { f.Argv = nil }, "names no program"},
 		{func(f *runfile.File) { f.Argv[0] = "" }, "names no program"},
@@ -106,6 +107,16 @@ func TestRefused(t *testing.T) {
 	}
 	if err := whole().Validate(); err != nil {
 		t.Errorf("the file that all these start from is refused: %v", err)
+	}
+}
+
+func TestOtherFilters(t *testing.T) {
+	for _, filter := range [][]byte{nil, make([]byte, 8), make([]byte, 8*4096)} {
+		f := whole()
+		f.Filter = filter
+		if err := f.Validate(); err != nil {
+			t.Errorf("%d bytes: %v", len(filter), err)
+		}
 	}
 }
 

@@ -22,7 +22,7 @@ func (f File) Validate() error {
 		return fmt.Errorf("version is %d and this is version %d", f.Version, Version)
 	}
 	for _, check := range []func() error{
-		f.validateNonce, f.validateArgv, f.validateEnv, f.validateProcess, f.validateMounts, f.validateAnswer, f.validateAbsent,
+		f.validateNonce, f.validateArgv, f.validateEnv, f.validateProcess, f.validateMounts, f.validateAnswer, f.validateFilter,
 	} {
 		if err := check(); err != nil {
 			return err
@@ -31,20 +31,14 @@ func (f File) Validate() error {
 	return nil
 }
 
-// maxAbsent bounds a filter that has two steps for each, and maxErrno is the highest error that a kernel has.
-const (
-	maxAbsent = 64
-	maxErrno  = 4095
-)
-
-func (f File) validateAbsent() error {
-	if len(f.Absent) > maxAbsent {
-		return fmt.Errorf("%d system calls are absent and at most %d may be", len(f.Absent), maxAbsent)
-	}
-	for number, errno := range f.Absent {
-		if number < 0 || number > 1<<16 || errno <= 0 || errno > maxErrno {
-			return fmt.Errorf("%d is no number of a system call, or %d no error", number, errno)
-		}
+func (f File) validateFilter() error {
+	switch {
+	case f.Filter == nil:
+		return nil
+	case len(f.Filter)%StepSize != 0:
+		return fmt.Errorf("filter has %d bytes, which is no number of steps", len(f.Filter))
+	case len(f.Filter) == 0 || len(f.Filter) > MaxSteps*StepSize:
+		return fmt.Errorf("filter has %d steps and may have 1 to %d", len(f.Filter)/StepSize, MaxSteps)
 	}
 	return nil
 }

@@ -1,9 +1,6 @@
 package seccomp
 
-import (
-	"slices"
-	"strings"
-)
+import "strings"
 
 // Bits of arguments, the same on both architectures.
 const (
@@ -160,37 +157,3 @@ var (
 	openat2Refused = Rule{Reason: "its mode cannot be looked at", Names: calls(`openat2`), Errno: enosys}
 	openat2Allowed = Rule{Reason: "the engine's runtime uses it behind the filter", Names: calls(`openat2`)}
 )
-
-// numbers are those of calls that can be said to be missing, and are the same on every architecture.
-var numbers = map[string]int{
-	"io_uring_setup": 425, "io_uring_enter": 426, "io_uring_register": 427, "clone3": 435, "openat2": 437,
-	"landlock_create_ruleset": 444, "landlock_add_rule": 445, "landlock_restrict_self": 446, "process_mrelease": 448,
-	"futex_waitv": 449, "cachestat": 451, "fchmodat2": 452, "futex_wake": 454, "futex_wait": 455, "futex_requeue": 456,
-	"statmount": 457, "listmount": 458, "lsm_get_self_attr": 459, "lsm_set_self_attr": 460, "lsm_list_modules": 461,
-	"mseal": 462, "setxattrat": 463, "getxattrat": 464, "listxattrat": 465, "removexattrat": 466, "file_getattr": 468,
-	"file_setattr": 469,
-}
-
-// Absent are calls of which programs have to hear that there are none, or that they are not supported: by number, the error
-// that they hear. It is for a runtime whose filter knows no other refusal than EPERM, at which many programs give up.
-func (f Filter) Absent() map[int]int {
-	all := map[int]int{}
-	for _, r := range f.Rules() {
-		for _, name := range r.Names {
-			switch {
-			case r.Errno != 0:
-				all[f.number(name)] = int(r.Errno)
-			case slices.Contains(f.Unknown, name):
-				all[f.number(name)] = enosys
-			}
-		}
-	}
-	return all
-}
-
-func (f Filter) number(name string) int {
-	if name == "fallocate" {
-		return map[string]int{"amd64": 285, "arm64": 47}[f.Arch]
-	}
-	return numbers[name]
-}

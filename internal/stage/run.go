@@ -18,7 +18,7 @@ type Run struct {
 	Who    mounts.Identity
 	Spec   sandbox.Spec
 	Mounts []runfile.Mount // what init proves
-	Absent map[int]int     // system calls that init says are missing
+	Filter []byte          // what init puts itself under; nil where the sandbox is made with a filter
 }
 
 // Write fills the run directory, which belongs to the host, and is empty.
@@ -61,7 +61,7 @@ func (r Run) file() runfile.File {
 			{Name: "fsize", Value: uint64(r.Spec.Limits.FileSize)},
 			{Name: "nofile", Value: uint64(r.Spec.Limits.OpenFiles)},
 		},
-		Mounts: r.Mounts, Absent: r.Absent,
+		Mounts: r.Mounts, Filter: r.Filter,
 		Answer: runfile.Answer{Path: answer.Path, FromStdout: answer.FromStdout, Max: answer.Max},
 	}
 }

@@ -18,7 +18,7 @@ func TestRunDirectory(t *testing.T) {
 	spec.Files = []sandbox.File{{Name: "task", Content: []byte("do it")}}
 	spec.Answer = sandbox.Answer{Path: "/workspace/answer", FromStdout: true, Max: 7}
 	expected := []runfile.Mount{{Path: "/workspace", Device: 1, Inode: 2, Writable: true, Hardened: true}}
-	run := Run{Nonce: "0123456789abcdef", Who: mounts.Identity{UID: 7, GID: 8}, Spec: spec, Mounts: expected}
+	run := Run{Nonce: "0123456789abcdef", Who: mounts.Identity{UID: 7, GID: 8}, Spec: spec, Mounts: expected, Filter: []byte("8 bytes.")}
 	if err := run.Write(dir); err != nil {
 		t.Fatal(err)
 	}
@@ -27,7 +27,7 @@ func TestRunDirectory(t *testing.T) {
 		t.Errorf("init is told %+v, %v", file, err)
 	}
 	limits := []runfile.Rlimit{{Name: "core"}, {Name: "fsize", Value: 1 << 20}, {Name: "nofile", Value: 256}}
-	if file.Answer != (runfile.Answer{Path: "/workspace/answer", FromStdout: true, Max: 7}) || !reflect.DeepEqual(file.Rlimits, limits) {
+	if file.Answer != (runfile.Answer{Path: "/workspace/answer", FromStdout: true, Max: 7}) || !reflect.DeepEqual(file.Rlimits, limits) || string(file.Filter) != "8 bytes." {
 		t.Errorf("init is told %+v", file)
 	}
 	for name, want := range map[string]string{

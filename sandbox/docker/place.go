@@ -127,7 +127,7 @@ func (m *making) writeFiles(context.Context) error {
 	}
 	if m.facts.runtime.gVisor { // which numbers files in its own way, and knows no nodev
 		run.Mounts = stage.Unnumbered(append(m.pins.Expected(false), m.sockets...))
-		run.Absent = m.filter.Absent()
+		run.Filter = m.program
 	}
 	if err := run.Write(m.slot.RunDir()); err != nil {
 		return err

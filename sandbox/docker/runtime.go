@@ -15,9 +15,8 @@ import (
 
 // runtime is what an engine starts containers with.
 type runtime struct {
-	name    string
-	gVisor  bool
-	filters bool // it applies the list of system calls that it is given
+	name   string
+	gVisor bool
 }
 
 // runtimeOf finds the runtime of a name among those that the engine has; "" is the engine's own default. A name with dots is
@@ -28,15 +27,7 @@ func runtimeOf(info dockersystem.Info, wanted string) (runtime, error) {
 	if !ok && wanted != "" && !strings.HasPrefix(wanted, "io.containerd.") {
 		return runtime{}, fmt.Errorf("the engine has no runtime %q; it has %s", wanted, strings.Join(slices.Sorted(maps.Keys(info.Runtimes)), ", "))
 	}
-	r := runtime{name: name, filters: true}
-	r.gVisor = slices.ContainsFunc([]string{name, known.Path, known.Type}, isRunsc)
-	if r.gVisor {
-		r.filters = slices.ContainsFunc(known.Args, func(arg string) bool {
-			option, value, given := strings.Cut(strings.TrimLeft(arg, "-"), "=")
-			return option == "oci-seccomp" && (!given || value == "true")
-		})
-	}
-	return r, nil
+	return runtime{name: name, gVisor: slices.ContainsFunc([]string{name, known.Path, known.Type}, isRunsc)}, nil
 }
 
 // isRunsc knows gVisor's runtime by its name, its path and the name of its shim.
@@ -51,11 +42,7 @@ func (r runtime) refine(g sandbox.Guarantees) {
 	}
 	g[sandbox.KernelIsolation] = sandbox.Guarantee{Enforced: true, By: "gVisor's kernel of its own, by the engine's runtime " + r.name}
 	g[sandbox.MountProof] = sandbox.Guarantee{Enforced: true, By: "nobody else can change where the mounts lie; init proves its run file and the flags"}
-	if !r.filters {
-		g[sandbox.SyscallFilter] = sandbox.Guarantee{
-			By: "the engine's runtime " + r.name + " leaves Torno's list of system calls aside; give it --oci-seccomp (runtimeArgs in daemon.json)",
-		}
-	}
+	g[sandbox.SyscallFilter] = sandbox.Guarantee{Enforced: true, By: "seccomp in gVisor's kernel, Torno's own list of allowed system calls; sandbox-init installs it before the agent starts"}
 }
 
 // refineByPath is the same where the engine looks workspaces up by their paths.

@@ -124,8 +124,7 @@ func (l *Launcher) adopt(ctx context.Context) error {
 // to do with filters.
 func (l *Launcher) tryFilters(ctx context.Context) (err error) {
 	for _, f := range l.filters() {
-		l.filter = f
-		if l.seccomp, err = filterText(f); err != nil {
+		if err = l.useFilter(f); err != nil {
 			return err
 		}
 		var notStarted *stage.StartError
@@ -139,7 +138,7 @@ func (l *Launcher) tryFilters(ctx context.Context) (err error) {
 // filters are those that come into question, the strictest first.
 func (l *Launcher) filters() []seccomp.Filter {
 	if l.facts.runtime.gVisor {
-		return []seccomp.Filter{seccomp.GVisor(l.facts.arch)}
+		return []seccomp.Filter{{Arch: l.facts.arch}}
 	}
 	return []seccomp.Filter{{Arch: l.facts.arch}, {Arch: l.facts.arch, Openat2: true}}
 }

@@ -4,12 +4,10 @@ package gvisor
 
 import (
 	"fmt"
-	"runtime"
 
 	"github.com/opencontainers/runtime-spec/specs-go"
 
 	"torno/internal/runfile"
-	"torno/internal/seccomp"
 	"torno/sandbox"
 )
 
@@ -22,7 +20,6 @@ type recipe struct {
 	mounts   []bind // what the host gives, outermost first
 	covers   []string
 	limits   sandbox.Limits
-	filter   *specs.LinuxSeccomp
 }
 
 // bind is a place of the host's, without what is mounted below it.
@@ -34,7 +31,8 @@ type bind struct {
 // hostname is every sandbox's.
 const hostname = "sandbox"
 
-// bundle is the runtime's configuration of a sandbox.
+// bundle is the runtime's configuration of a sandbox. It has no filter of system calls: gVisor's way with a list costs
+// every start some hundredths of a second, so init brings the program, and refuses to go on without one.
 func bundle(r recipe) *specs.Spec {
 	return &specs.Spec{
 		Version:  specs.Version,
@@ -51,7 +49,6 @@ func bundle(r recipe) *specs.Spec {
 				{Type: specs.MountNamespace},
 				{Type: specs.CgroupNamespace},
 			},
-			Seccomp: r.filter,
 		},
 	}
 }
@@ -129,26 +126,4 @@ func hostMounts(binds []bind) []specs.Mount {
 		})
 	}
 	return all
-}
-
-// ourFilter is what the agent may ask of its kernel.
-var ourFilter = seccomp.GVisor(runtime.GOARCH)
-
-// filterOf is a filter in the runtime's words.
-func filterOf(f seccomp.Filter) (*specs.LinuxSeccomp, error) {
-	p, err := f.Profile()
-	if err != nil {
-		return nil, err
-	}
-	filter := &specs.LinuxSeccomp{DefaultAction: specs.LinuxSeccompAction(p.DefaultAction)}
-	for _, rule := range p.Syscalls {
-		call := specs.LinuxSyscall{Names: rule.Names, Action: specs.LinuxSeccompAction(rule.Action), ErrnoRet: rule.ErrnoRet}
-		for _, a := range rule.Args {
-			call.Args = append(call.Args, specs.LinuxSeccompArg{
-				Index: a.Index, Value: a.Value, ValueTwo: a.ValueTwo, Op: specs.LinuxSeccompOperator(a.Op),
-			})
-		}
-		filter.Syscalls = append(filter.Syscalls, call)
-	}
-	return filter, nil
 }

@@ -103,7 +103,7 @@ func (m *making) takeSlot(context.Context) (err error) {
 	if err := m.identify(); err != nil {
 		return err
 	}
-	m.recipe = recipe{nonce: rand.Text(), uid: m.who.UID, gid: m.who.GID, limits: m.spec.Limits, filter: m.filter}
+	m.recipe = recipe{nonce: rand.Text(), uid: m.who.UID, gid: m.who.GID, limits: m.spec.Limits}
 	return nil
 }
 
@@ -145,7 +145,7 @@ func (m *making) writeFiles(context.Context) error {
 	}
 	expected := append(m.pins.Expected(false), m.sockets...)
 	return stage.Run{
-		Nonce: m.recipe.nonce, Who: m.who, Spec: m.spec, Mounts: stage.Unnumbered(expected), Absent: ourFilter.Absent(),
+		Nonce: m.recipe.nonce, Who: m.who, Spec: m.spec, Mounts: stage.Unnumbered(expected), Filter: m.filter,
 	}.Write(dir)
 }
 
@@ -192,7 +192,7 @@ func (m *making) keeperOrder(box string) keeper.Order {
 	return keeper.Order{
 		Argv: []string{
 			m.options.Runsc, stateFlag, "--platform=systrap", "--network=none", "--ignore-cgroups", "--overlay2=none",
-			"--directfs=false", "--host-uds=" + uds, "--host-fifo=none", "--oci-seccomp", "--file-access-mounts=shared",
+			"--directfs=false", "--host-uds=" + uds, "--host-fifo=none", "--file-access-mounts=shared",
 			"--log=" + runtimeLog, "--panic-log=" + panicLog,
 			"run", "--detach", "--pid-file=" + keeper.PidName, "--bundle=" + box, m.run,
 		},

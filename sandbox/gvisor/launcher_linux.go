@@ -12,7 +12,6 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/opencontainers/runtime-spec/specs-go"
 	"golang.org/x/sys/unix"
 
 	"torno/internal/hostroot"
@@ -20,6 +19,7 @@ import (
 	"torno/internal/keeper"
 	"torno/internal/mounts"
 	"torno/internal/runsc"
+	"torno/internal/seccomp"
 	"torno/internal/stage"
 	"torno/sandbox"
 )
@@ -33,7 +33,7 @@ type Launcher struct {
 	slots    *mounts.Slots
 	idmaps   *mounts.IDMaps
 	groups   groups
-	filter   *specs.LinuxSeccomp
+	filter   []byte // of system calls, for init
 	shared   shared
 
 	guarantees sandbox.Guarantees
@@ -136,7 +136,7 @@ func (l *Launcher) prepare(context.Context) (err error) {
 	if err := stage.Keep(l.options.Bases, l.options.StateDir, stage.EngineSockets()); err != nil {
 		return err
 	}
-	if l.filter, err = filterOf(ourFilter); err != nil {
+	if l.filter, err = (seccomp.Filter{Arch: runtime.GOARCH}).Program(); err != nil {
 		return err
 	}
 	l.shared = shared{layout: hostroot.Read("/"), empty: filepath.Join(l.dir(), "empty"), nothing: filepath.Join(l.dir(), "nothing")}
