@@ -30,7 +30,7 @@ func FuzzMountInfo(f *testing.F) {
 		before := "27 1 254:0 / / rw - ext4 /dev/vda rw\n"
 		line := fmt.Sprintf("30 27 0:25 %s %s rw,relatime%s - ext4 %s rw\n", mangled(root), mangled(point), tag, mangled(device))
 		infos, err := parseMountInfo([]byte(before + line + strings.Replace(before, "27", "31", 1)))
-		want := mountInfo{id: 30, parent: 27, device: "0:25", root: root, point: point, shared: shared}
+		want := mountInfo{id: 30, parent: 27, device: "0:25", root: root, point: point, shared: shared, kind: "ext4", source: device}
 		if err != nil || len(infos) != 3 || infos[30] != want {
 			t.Errorf("%s is read as %+v, %v", line, infos, err)
 		}

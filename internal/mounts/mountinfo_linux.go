@@ -20,6 +20,8 @@ type mountInfo struct {
 	root       string // which directory of the file system is mounted
 	point      string // where
 	shared     bool
+	kind       string // of the file system
+	source     string // what it was made from, in its maker's words
 }
 
 var errMountInfo = errors.New("a line of /proc/self/mountinfo is not of the form that is known")
@@ -46,8 +48,9 @@ func parseMountInfo(data []byte) (map[uint64]mountInfo, error) {
 			return nil, errMountInfo
 		}
 		info := mountInfo{id: id, parent: parent, device: fields[2], root: unescape(fields[3]), point: unescape(fields[4])}
-		for _, tag := range fields[6:] {
+		for i, tag := range fields[6:] {
 			if tag == "-" { // the optional fields end here
+				info.kind, info.source = fileSystem(fields[6+i+1:])
 				break
 			}
 			info.shared = info.shared || strings.HasPrefix(tag, "shared:")
@@ -55,6 +58,13 @@ func parseMountInfo(data []byte) (map[uint64]mountInfo, error) {
 		infos[id] = info
 	}
 	return infos, nil
+}
+
+func fileSystem(fields []string) (kind, source string) {
+	if len(fields) < 2 {
+		return "", ""
+	}
+	return fields[0], unescape(fields[1])
 }
 
 // unescape undoes the kernel's \ooo for blanks and backslashes.

@@ -22,7 +22,7 @@ type Slots struct {
 	byHandle bool
 	root     *os.File // the directory; by handle, the root of its own mount
 	mount    uint64   // that mount
-	ours     bool     // it is a bind of the directory onto itself, so that Close may end it
+	ours     bool     // we made it, so that Close may end it
 
 	mu   sync.Mutex
 	used map[int]*Slot
@@ -83,12 +83,10 @@ func (s *Slots) mountItself() error {
 		return err
 	}
 	if isRoot && infos[id].shared {
-		s.mount, s.ours = id, bindsItself(infos, id)
+		s.mount, s.ours = id, bindsItself(infos, id) || isOurMemory(infos[id])
 		return nil
 	}
-	tree, err := cloneTree(int(s.root.Fd()), &unix.MountAttr{
-		Attr_set: unix.MOUNT_ATTR_NOSUID | unix.MOUNT_ATTR_NODEV, Propagation: unix.MS_PRIVATE,
-	})
+	tree, err := s.newRoot()
 	if err != nil {
 		return err
 	}
@@ -102,7 +100,22 @@ func (s *Slots) mountItself() error {
 	return err
 }
 
-// attach makes the clone of the root shared, apart from whatever the original was shared with, and puts it on top.
+// newRoot is a file system in memory: what lies in slots is made for each sandbox, and gone with the machine. Where an
+// earlier life has left something in the directory, it is the directory once more, so that it can be swept.
+func (s *Slots) newRoot() (*os.File, error) {
+	left, err := namesIn(int(s.root.Fd()))
+	switch {
+	case err != nil:
+		return nil, err
+	case len(left) == 0:
+		return newMemory()
+	}
+	return cloneTree(int(s.root.Fd()), &unix.MountAttr{
+		Attr_set: unix.MOUNT_ATTR_NOSUID | unix.MOUNT_ATTR_NODEV, Propagation: unix.MS_PRIVATE,
+	})
+}
+
+// attach makes the new root shared, apart from whatever the original was shared with, and puts it on top.
 func (s *Slots) attach(tree *os.File) error {
 	shared := unix.MountAttr{Propagation: unix.MS_SHARED}
 	if err := unix.MountSetattr(int(tree.Fd()), "", unix.AT_EMPTY_PATH, &shared); err != nil {

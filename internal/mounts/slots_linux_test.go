@@ -132,6 +132,44 @@ func TestSlotsFindTheirMountAgain(t *testing.T) {
 	}
 }
 
+// What is made for one sandbox goes with the machine, and costs no disk.
+func TestSlotsLieInMemory(t *testing.T) {
+	needRoot(t)
+	dir := t.TempDir()
+	slots, err := OpenSlots(dir, 1, true)
+	must(t, err)
+	slot, err := slots.Acquire()
+	must(t, err)
+	var fs unix.Statfs_t
+	must(t, unix.Statfs(slot.RunDir(), &fs))
+	if fs.Type != unix.TMPFS_MAGIC || fs.Flags&unix.ST_NOSUID == 0 || fs.Flags&unix.ST_NODEV == 0 {
+		t.Errorf("slots lie in %x, with flags %x", fs.Type, fs.Flags)
+	}
+	if info, err := os.Stat(dir); err != nil || info.Mode().Perm() != 0o700 {
+		t.Errorf("others may enter: %v, %v", info.Mode(), err)
+	}
+	must(t, slot.Release(), slots.Close())
+	if left := mountsBelow(t, dir); len(left) != 0 {
+		t.Errorf("mounts are left: %q", left)
+	}
+}
+
+// What a life without the right to mount, or an older version, has left on the disk is found.
+func TestSlotsThatAreLeftOnTheDisk(t *testing.T) {
+	needRoot(t)
+	dir := t.TempDir()
+	must(t, os.MkdirAll(filepath.Join(dir, "3", "run"), 0o755), os.WriteFile(filepath.Join(dir, "3", "run", "run.json"), nil, 0o644))
+	slots, err := OpenSlots(dir, 4, true)
+	must(t, err)
+	if left, err := slots.Leftovers(); err != nil || !slices.Equal(left, []int{3}) {
+		t.Errorf("left are %v, %v", left, err)
+	}
+	must(t, slots.Sweep(nil), slots.Close())
+	if names, err := os.ReadDir(dir); err != nil || len(names) != 0 {
+		t.Errorf("left on the disk: %v, %v", names, err)
+	}
+}
+
 // A mount that somebody else made shared is used, and is not ours to end.
 func TestSlotsInAMountOfTheOperators(t *testing.T) {
 	needRoot(t)

@@ -1,0 +1,36 @@
+package mounts
+
+import (
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// memorySource tells a file system of ours from others in memory.
+const memorySource = "torno"
+
+func isOurMemory(info mountInfo) bool {
+	return info.kind == "tmpfs" && info.source == memorySource && info.root == "/"
+}
+
+// newMemory is an empty file system in memory, which nobody but us may enter, and a mount of it that lies nowhere yet.
+func newMemory() (*os.File, error) {
+	fs, err := unix.Fsopen("tmpfs", unix.FSOPEN_CLOEXEC)
+	if err != nil {
+		return nil, os.NewSyscallError("fsopen", err)
+	}
+	defer unix.Close(fs)
+	for key, value := range map[string]string{"source": memorySource, "mode": "0700"} {
+		if err := unix.FsconfigSetString(fs, key, value); err != nil {
+			return nil, os.NewSyscallError("fsconfig", err)
+		}
+	}
+	if err := unix.FsconfigCreate(fs); err != nil {
+		return nil, os.NewSyscallError("fsconfig", err)
+	}
+	mount, err := unix.Fsmount(fs, unix.FSMOUNT_CLOEXEC, unix.MOUNT_ATTR_NOSUID|unix.MOUNT_ATTR_NODEV)
+	if err != nil {
+		return nil, os.NewSyscallError("fsmount", err)
+	}
+	return os.NewFile(uintptr(mount), "detached mount"), nil
+}
