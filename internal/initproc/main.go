@@ -47,7 +47,6 @@ func prepare(args []string) (*run, error) {
 	if len(args) != 2 {
 		return nil, refuse(runfile.FailureRunFile, "takes one argument, the nonce of its run file, and got %d", len(args)-1)
 	}
-	reserveThreads()
 	if err := closeOnExec(); err != nil {
 		return nil, err
 	}
@@ -60,6 +59,11 @@ func prepare(args []string) (*run, error) {
 	if err := r.readFile(args[1]); err != nil {
 		return nil, err
 	}
+	// While there are few threads: gVisor goes through the filter for each of them.
+	if err := applyFilter(r.file.Filter); err != nil {
+		return nil, err
+	}
+	reserveThreads()
 	return r, r.setUp()
 }
 
@@ -85,9 +89,6 @@ func (r *run) setUp() error {
 		return err
 	}
 	if err := setLimits(r.file.Umask, r.file.Rlimits); err != nil {
-		return err
-	}
-	if err := applyFilter(r.file.Filter); err != nil {
 		return err
 	}
 	if r.file.Answer.Path != "" {
