@@ -1,6 +1,7 @@
 package units
 
 import (
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -29,7 +30,11 @@ func serves(t testing.TB, unit Unit, sandbox string) {
 	h.Must(os.WriteFile(set, nil, 0o700))
 	h.Must(os.Chown(set, parent, parent))
 	h.Must(os.Chmod(set, 0o700|os.ModeSetuid))
+	ready := listen(h)
 	h.Start()
+	if word := <-ready; word != "READY=1" {
+		h.Errorf("systemd was told %q", word)
+	}
 	a := house.Ask{ID: "s1", Workspace: filepath.Dir(set), Task: "echo made >file; cat file"}
 	h.Must(os.Chown(a.Workspace, parent, parent))
 	h.Must(os.Chmod(a.Workspace, 0o700))
@@ -46,6 +51,26 @@ func serves(t testing.TB, unit Unit, sandbox string) {
 	if info, err := os.Stat(set); err != nil || info.Mode()&os.ModeSetuid != 0 {
 		h.Errorf("a set-id file is as it was: %v, %v", info.Mode(), err)
 	}
+}
+
+// listen is where systemd hears how far a service is: its first word.
+func listen(h *house.House) <-chan string {
+	h.Helper()
+	path := filepath.Join(h.Dir, "notify")
+	conn, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: path, Net: "unixgram"})
+	h.Must(err)
+	h.Cleanup(func() { conn.Close() })
+	h.Env = append(h.Env, "NOTIFY_SOCKET="+path)
+	words := make(chan string, 1)
+	go func() {
+		word := make([]byte, 64)
+		n, err := conn.Read(word)
+		if err != nil {
+			n = copy(word, err.Error())
+		}
+		words <- string(word[:n])
+	}()
+	return words
 }
 
 func ownerOf(h *house.House, path string) uint32 {

@@ -2,8 +2,6 @@ package units
 
 import (
 	"encoding/json"
-	"errors"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"sync"
@@ -11,26 +9,6 @@ import (
 
 	"torno/test/house"
 )
-
-const contrib = "../../contrib/systemd/"
-
-// service is the unit as it is installed, with drop-ins beside it.
-func service(t testing.TB, dropIns ...string) Unit {
-	t.Helper()
-	var texts []string
-	for _, name := range append([]string{"torno-watcher.service"}, dropIns...) {
-		text, err := os.ReadFile(contrib + name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		texts = append(texts, string(text))
-	}
-	unit, err := Parse(texts...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return unit
-}
 
 // standIn puts this program in the watcher's place, once.
 var standIn = sync.OnceValue(func() error {
@@ -73,9 +51,4 @@ func confine(h *house.House, unit Unit) {
 // plan is a story's, with the unit's own way to end.
 func plan(sandbox string) house.Plan {
 	return house.Plan{Sandbox: sandbox, Uncounted: true}
-}
-
-func exists(path string) bool {
-	_, err := os.Lstat(path)
-	return !errors.Is(err, fs.ErrNotExist)
 }

@@ -33,7 +33,7 @@ func judge(t testing.TB, story func(testing.TB)) string {
 }
 
 func (v *verdict) Errorf(format string, args ...any) {
-	v.TB.Helper()
+	v.Helper()
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.told {
@@ -43,12 +43,12 @@ func (v *verdict) Errorf(format string, args ...any) {
 	v.said = append(v.said, fmt.Sprintf(format, args...))
 }
 
-func (v *verdict) Error(args ...any) { v.TB.Helper(); v.Errorf("%s", fmt.Sprintln(args...)) }
+func (v *verdict) Error(args ...any) { v.Helper(); v.Errorf("%s", fmt.Sprintln(args...)) }
 
 func (v *verdict) Fatalf(format string, args ...any) {
-	v.TB.Helper()
+	v.Helper()
 	v.Errorf(format, args...)
 	runtime.Goexit()
 }
 
-func (v *verdict) Fatal(args ...any) { v.TB.Helper(); v.Fatalf("%s", fmt.Sprintln(args...)) }
+func (v *verdict) Fatal(args ...any) { v.Helper(); v.Fatalf("%s", fmt.Sprintln(args...)) }

@@ -86,8 +86,8 @@ func bound(names []string) error {
 	}
 	for c := uintptr(0); ; c++ {
 		there, err := unix.PrctlRetInt(unix.PR_CAPBSET_READ, c, 0, 0, 0)
-		if err != nil { // the kernel knows no more
-			return nil
+		if err != nil {
+			return nil //nolint:nilerr // the kernel knows no more of them
 		}
 		if there == 0 || slices.Contains(keep, c) {
 			continue
