@@ -47,7 +47,7 @@ func newBox(t *testing.T, script string) *box {
 		t.Fatal(err)
 	}
 	b.plan = plan{
-		UID: uid, GID: uid, Args: []string{"sandbox-init", nonce}, Env: []string{"SECRET=of-the-engine"},
+		UID: uid, GID: uid, Args: []string{"sandbox-init", nonce}, Env: []string{"SECRET=of-the-engine", runfile.InitEnv},
 		Binds: []bind{
 			{Source: b.context, Target: ctx, ReadOnly: true, Hardened: true},
 			{Source: b.workspace, Target: ws, Hardened: true},

@@ -7,11 +7,11 @@ import (
 	"sync"
 )
 
-// Three goroutines have something to do, and each of them can run or wait in the kernel: main, which the receiver of
-// signals wakes, the reaper and the tee.
+// Four goroutines can wait in the kernel at once: main, the receiver of signals, the reaper and the tee. One thread more runs
+// what is ready.
 const (
-	processors = 3
-	threads    = 2 * processors
+	processors = 1
+	threads    = 4 + processors
 )
 
 // reserveThreads makes all the threads that will ever be needed. Later there may be no more to be had: when the agent has

@@ -46,6 +46,10 @@ const StepSize = 8
 // limit that the agent was promised.
 const Tasks = 20
 
+// InitEnv is init's own environment. Its runtime then makes no thread for each processor of the machine: in gVisor each costs
+// as much as a process.
+const InitEnv = "GOMAXPROCS=1"
+
 // File is one run, for init.
 type File struct {
 	Version int `json:"version"`

@@ -57,7 +57,7 @@ func containerConfig(r recipe) (*container.Config, *container.HostConfig) {
 		Entrypoint:      []string{runfile.Init},
 		Cmd:             []string{r.nonce},
 		// What an image says about its environment is in init's; the agent gets that of the run file and no other.
-		Env:         []string{},
+		Env:         []string{runfile.InitEnv},
 		Healthcheck: &container.HealthConfig{Test: []string{"NONE"}},
 		StopSignal:  "SIGTERM",
 		Labels:      r.labels,

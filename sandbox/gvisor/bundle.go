@@ -56,7 +56,7 @@ func bundle(r recipe) *specs.Spec {
 func process(r recipe) *specs.Process {
 	return &specs.Process{
 		Args: []string{runfile.Init, r.nonce},
-		Env:  []string{}, // init has none; the agent's is in the run file
+		Env:  []string{runfile.InitEnv}, // the agent's is in the run file
 		Cwd:  "/",
 		User: specs.User{UID: r.uid, GID: r.gid},
 		// Empty sets, and not none: without them a runtime may have a default.
