@@ -46,6 +46,18 @@ func without(s *System, keys ...sandbox.GuaranteeKey) {
 	}
 }
 
+// byPath makes a launcher that mounts by path, and shares the host's kernel with its children.
+func byPath(s *System) {
+	without(s, sandbox.OwnIdentity, sandbox.MountsByHandle, sandbox.KernelIsolation)
+}
+
+// ordinary makes the watcher an ordinary user's, user 1000's, with gVisor.
+func ordinary(s *System) {
+	s.Host.MayMount, s.Roots[0].NotTried, s.User = false, true, 1000
+	s.Engines = []Engine{gVisor("")}
+	without(s, sandbox.OwnIdentity)
+}
+
 func TestNothingIsSaidAgainstAFitMachine(t *testing.T) {
 	s := fit()
 	found := Examine(s)
@@ -106,7 +118,7 @@ var complaints = map[string]complaint{
 	"gVisor":               {"runtime", Unknown, "few months", false, func(s *System) { s.Engines[0].Runtime = "runsc" }},
 
 	"a user in the range":   {"uids", Bad, "user x has uid 5", true, func(s *System) { s.UIDs.Users = []string{"user x has uid 5"} }},
-	"a user, by path":       {"uids", Warn, "no child gets one of them", false, func(s *System) { s.UIDs.Users = []string{"user x"}; without(s, sandbox.OwnIdentity) }},
+	"a user, by path":       {"uids", Warn, "no child gets one of them", false, func(s *System) { s.UIDs.Users = []string{"user x"}; byPath(s) }},
 	"a range in the range":  {"uids", Warn, "subuid of x", false, func(s *System) { s.UIDs.Ranges = []string{"subuid of x"} }},
 	"a network":             {"walls", Bad, "no_network: there is a reason", true, func(s *System) { without(s, sandbox.NoNetwork) }},
 	"no filter":             {"walls", Bad, "syscall_filter", true, func(s *System) { without(s, sandbox.SyscallFilter) }},
@@ -115,9 +127,18 @@ var complaints = map[string]complaint{
 	"it is accepted":        {"bounds", Bad, "accepts that", false, func(s *System) { without(s, sandbox.PidsLimit); s.Accept = []sandbox.GuaranteeKey{sandbox.PidsLimit} }},
 	"a demand":              {"demands", Bad, "profile q demands cpu: there is a reason", false, func(s *System) { demand(s, "q"); s.Outboxes[0].Profiles = []string{"p", "q"} }},
 	"an outbox for nobody":  {"demands", Bad, "nothing could ever run", true, func(s *System) { demand(s, "q"); s.Outboxes[0].Profiles = []string{"q"} }},
-	"by path":               {"owners", Warn, "as user 1000: there is a reason", false, func(s *System) { without(s, sandbox.OwnIdentity) }},
-	"by path, as root":      {"owners", Bad, "no child runs as root", true, func(s *System) { without(s, sandbox.OwnIdentity); s.Outboxes[0].Owners = []uint32{0} }},
-	"by path, not yet":      {"owners", Unknown, "not there yet", false, func(s *System) { without(s, sandbox.OwnIdentity); s.Outboxes[0].Owners = nil }},
+	"by path":               {"owners", Warn, "as user 1000: there is a reason", false, byPath},
+	"by path, as root":      {"owners", Bad, "no child runs as root", true, func(s *System) { byPath(s); s.Outboxes[0].Owners = []uint32{0} }},
+	"by path, not yet":      {"owners", Unknown, "not there yet", false, func(s *System) { byPath(s); s.Outboxes[0].Owners = nil }},
+	"not root":              {"owners", Warn, "as a user who has nothing else here", false, ordinary},
+	"not root, not yet":     {"owners", Warn, "as user 1000", false, func(s *System) { ordinary(s); s.Outboxes[0].Owners = nil }},
+	"not root, nor owner":   {"owners", Bad, "give the outbox to user 1000", true, func(s *System) { ordinary(s); s.Outboxes[0].Owners = []uint32{0, 7} }},
+	"one of two is not":     {"owners", Bad, "give the outbox to user 1000", false, oneOfTwo},
+	"not root, no groups":   {"bounds", Bad, "Delegate=yes", true, func(s *System) { ordinary(s); without(s, sandbox.MemoryLimit) }},
+	"not root, no idmaps":   {"idmap", OK, "no ids are exchanged", false, ordinary},
+	"not root, inotify":     {"inotify", OK, "a kernel of its own", false, ordinary},
+	"not root, namespaces":  {"user_namespaces", OK, "for each sandbox of gVisor", false, ordinary},
+	"not root, and none":    {"unprivileged_namespaces", Warn, "apparmor_restrict", false, func(s *System) { ordinary(s); s.Host.AppArmorUserns = "1" }},
 	"nothing is known":      {"walls", Unknown, "it broke", false, func(s *System) { s.Launchers, s.LauncherError = nil, "it broke" }},
 	"mounts do not arrive":  {"mounting", Warn, "we may mount; there is a reason", false, func(s *System) { without(s, sandbox.MountsByHandle) }},
 	"we may not mount":      {"mounting", Warn, "we may not mount", false, func(s *System) { s.Host.MayMount = false; without(s, sandbox.MountsByHandle) }},
@@ -136,7 +157,7 @@ var complaints = map[string]complaint{
 	"Ubuntu's switch":     {"unprivileged_namespaces", OK, "apparmor_restrict", false, func(s *System) { s.Host.AppArmorUserns = "1" }},
 	"a crash handler":     {"core_pattern", Warn, "apport", false, func(s *System) { s.Host.CorePattern = "|/usr/share/apport/apport" }},
 	"a hidden pattern":    {"core_pattern", Unknown, "cannot be read", false, func(s *System) { s.Host.CorePattern = "" }},
-	"inotify by path":     {"inotify", Warn, "128, by path", false, func(s *System) { without(s, sandbox.OwnIdentity) }},
+	"inotify by path":     {"inotify", Warn, "128, by path", false, byPath},
 	"hidden inotify":      {"inotify", Unknown, "unknown", false, func(s *System) { s.Host.InotifyInstances = "" }},
 	"swap":                {"swap", Warn, "1024 MiB of swap", false, func(s *System) { without(s, sandbox.SwapLimit); s.Host.SwapKiB = 1 << 20 }},
 	"no swap to count":    {"swap", OK, "has no swap", false, func(s *System) { without(s, sandbox.SwapLimit) }},
@@ -162,6 +183,13 @@ func gVisor(trouble string) Engine {
 		return Engine{Launcher: "gvisor", Trouble: trouble, Spare: true}
 	}
 	return Engine{Launcher: "gvisor", Socket: "/usr/bin/runsc", Version: "release-20260901.0", Arch: "amd64", Spare: true}
+}
+
+// oneOfTwo is an outbox that Docker can have children for, and gVisor cannot.
+func oneOfTwo(s *System) {
+	ordinary(s)
+	s.Outboxes[0].Owners = []uint32{7}
+	s.Launchers["gvisor"], s.Launchers["docker"] = s.Launchers["docker"], all(sandbox.GuaranteeKeys)
 }
 
 // demand adds a profile that demands what is not enforced.

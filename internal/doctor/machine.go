@@ -53,7 +53,11 @@ func lookAtUserNamespaces(s System) []Finding {
 			Do: "sysctl -w user.max_user_namespaces=1024, and in /etc/sysctl.d",
 		}}
 	}
-	return []Finding{{Verdict: OK, Seen: fmt.Sprintf("user.max_user_namespaces = %d", limit), Means: "the watcher can exchange ids for mounts by handle"}}
+	means := "the watcher can exchange ids for mounts by handle"
+	if !s.Host.MayMount {
+		means = "a watcher that may not mount here can have one for each sandbox of gVisor, in which it may"
+	}
+	return []Finding{{Verdict: OK, Seen: fmt.Sprintf("user.max_user_namespaces = %d", limit), Means: means}}
 }
 
 func lookAtUnprivileged(s System) []Finding {
@@ -65,6 +69,12 @@ func lookAtUnprivileged(s System) []Finding {
 		f.Seen = "kernel.apparmor_restrict_unprivileged_userns = 1"
 	case s.Host.MaxUserNamespaces == "0":
 		f.Seen = "user.max_user_namespaces = 0"
+	default:
+		return []Finding{f}
+	}
+	if !s.Host.MayMount && slices.ContainsFunc(s.Engines, Engine.isGVisor) {
+		f.Verdict, f.Means = Warn, "a watcher that is not root mounts in one, and has no sandboxes of gVisor without"
+		f.Do = "allow them (sysctl -w), or run the watcher as root"
 	}
 	return []Finding{f}
 }
@@ -86,17 +96,21 @@ func lookAtCorePattern(s System) []Finding {
 
 func lookAtInotify(s System) []Finding {
 	seen := "fs.inotify.max_user_instances = " + or(s.Host.InotifyInstances, "unknown")
-	by, _ := s.byPath()
 	switch {
 	case len(s.Launchers) == 0 || s.Host.InotifyInstances == "":
 		return []Finding{{Verdict: Unknown, Seen: seen, Means: "Linux counts them for each user; by handle each child is one, by path it is its workspace's owner"}}
-	case len(by) > 0:
+	case !s.every(countsForItself):
 		return []Finding{{
 			Verdict: Warn, Seen: seen + ", by path", Means: "a child shares them with its workspace's owner and can use them up: editors of that user stop seeing changes",
 			Do: "get mounts by handle to work, or raise the limit",
 		}}
 	}
-	return []Finding{{Verdict: OK, Seen: seen, Means: "each child has them for itself: it is a user that nobody else is"}}
+	return []Finding{{Verdict: OK, Seen: seen, Means: "each child has them for itself: it is a user that nobody else is, or has a kernel of its own"}}
+}
+
+// countsForItself says whether what Linux counts by user is counted for each child.
+func countsForItself(g sandbox.Guarantees) bool {
+	return ownIdentity(g) || g[sandbox.KernelIsolation].Enforced
 }
 
 func lookAtSwap(s System) []Finding {

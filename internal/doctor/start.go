@@ -73,6 +73,9 @@ func (s System) unbounded(launcher string, key sandbox.GuaranteeKey, why string)
 		Means: "one child can take the whole machine down", Do: "switch the cgroup controller on (on a Raspberry Pi: cgroup_enable=memory)",
 		Accept: fmt.Sprintf("accept: [%s] in the configuration, or --accept %s", key, key),
 	}
+	if ourselves(s.Launchers[launcher]) {
+		f.Do = "have control groups of version 2 delegated to the watcher (systemd: Delegate=yes), or run it as root"
+	}
 	if slices.Contains(s.Accept, key) {
 		f.Refuses, f.Accept, f.Seen = false, "", f.Seen+"; the configuration accepts that"
 	}
@@ -155,76 +158,12 @@ func (s System) whyOf(profiles []string) string {
 	return " (" + strings.Join(said, "; ") + ")"
 }
 
-// byPath are the launchers that do not give a child an identity of its own, and why.
-func (s System) byPath() (names []string, why string) {
-	for _, name := range s.launchers() {
-		if g := s.Launchers[name][sandbox.OwnIdentity]; !g.Enforced {
-			names, why = append(names, name), g.By
-		}
-	}
-	return names, why
-}
-
-func lookAtOwners(s System) (found []Finding) {
-	if found := s.noLauncher(); found != nil {
-		return found
-	}
-	by, why := s.byPath()
-	if len(by) == 0 {
-		return []Finding{{Verdict: OK, Seen: "mounts are by handle", Means: "it does not matter to whom workspaces belong"}}
-	}
-	for _, o := range s.Outboxes {
-		f := Finding{
-			Verdict: Warn, Seen: fmt.Sprintf("children of outbox %s run as user %s: %s", o.Name, ids(o.Owners), why),
-			Means: "they share it with whatever else that user runs here; namespaces keep them apart", Do: "get mounts by handle to work",
-		}
-		switch {
-		case len(o.Owners) == 0:
-			f.Verdict, f.Seen = Unknown, fmt.Sprintf("outbox %s is not there yet; its owner is whom its children run as: %s", o.Name, why)
-		case !slices.ContainsFunc(o.Owners, func(uid uint32) bool { return uid != 0 }):
-			f.Verdict, f.Refuses = Bad, len(by) == len(s.Launchers)
-			f.Means = "no child runs as root, so that nothing could ever run"
-			f.Do = "give the outbox to an ordinary user (chown), name the owner of workspaces in owners, or get mounts by handle to work"
-		}
-		found = append(found, f)
-	}
-	return found
-}
-
-func lookAtUIDs(s System) []Finding {
-	seen := fmt.Sprintf("%d to %d", s.UIDs.First, s.UIDs.Last)
-	by, _ := s.byPath()
-	unused := len(s.Launchers) > 0 && len(by) == len(s.Launchers)
-	switch {
-	case len(s.UIDs.Users)+len(s.UIDs.Ranges) == 0:
-		return []Finding{{Verdict: OK, Seen: seen, Means: "no user and no range in /etc/subuid has one of them; users from elsewhere were not looked at"}}
-	case len(s.UIDs.Users) > 0:
-		f := Finding{
-			Verdict: Bad, Refuses: !unused, Seen: fmt.Sprintf("%s, and %s", seen, strings.Join(s.UIDs.Users, ", ")),
-			Means: "a child would run as a user of this machine", Do: "choose another range: uids in the configuration",
-		}
-		if unused {
-			f.Verdict, f.Means = Warn, "mounts are by path and no child gets one of them now; by handle one would run as a user of this machine"
-		}
-		return []Finding{f}
-	}
-	return []Finding{{
-		Verdict: Warn, Seen: fmt.Sprintf("%s, and %s", seen, strings.Join(s.UIDs.Ranges, ", ")),
-		Means: "rootless containers of that user can share a uid with a child, and then send it signals",
-		Do:    "choose another range: uids in the configuration",
-	}}
-}
-
 func listed(keys []sandbox.GuaranteeKey) string {
 	words := make([]string, len(keys))
 	for i, key := range keys {
 		words[i] = string(key)
 	}
 	return strings.Join(words, ", ")
-}
-
-func ids(uids []uint32) string {
-	return strings.ReplaceAll(strings.Trim(fmt.Sprint(uids), "[]"), " ", " or ")
 }
 
 func or(text, otherwise string) string {

@@ -14,6 +14,7 @@ type System struct {
 	LauncherError string // why there is no launcher
 
 	// What is configured.
+	User     uint32 // as whom the watcher runs
 	Profiles []Profile
 	Outboxes []Outbox
 	Accept   []sandbox.GuaranteeKey // what the operator does without
@@ -87,7 +88,7 @@ type (
 	Outbox struct {
 		Name     string
 		Profiles []string
-		Owners   []uint32 // of workspaces, as which a child runs by path
+		Owners   []uint32 // of workspaces
 	}
 )
 

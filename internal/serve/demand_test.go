@@ -113,12 +113,27 @@ func TestChildrenAreNotRoots(t *testing.T) {
 	}
 	s := newShop(t)
 	s.world.Enforce(sandbox.OwnIdentity, false, "by path")
+	s.world.Enforce(sandbox.MountsByHandle, false, "by path")
 	if err := s.start(); err == nil || !strings.Contains(err.Error(), "no child runs as root") {
 		t.Fatalf("it ends with %v", err)
 	}
 	s.config.Outboxes[0].Owners = []uint32{1000}
 	if !s.serves() {
 		t.Error("another owner does not help")
+	}
+}
+
+// TestChildrenOfASelf: where children are the watcher's own user, an outbox of somebody else's could serve nobody.
+func TestChildrenOfASelf(t *testing.T) {
+	s := newShop(t)
+	s.world.Enforce(sandbox.OwnIdentity, false, "we are not root")
+	s.config.Outboxes[0].Owners = []uint32{4242}
+	if err := s.start(); err == nil || !strings.Contains(err.Error(), "no workspace could be written") {
+		t.Fatalf("it ends with %v", err)
+	}
+	s.config.Outboxes[0].Owners = append(s.config.Outboxes[0].Owners, uint32(os.Geteuid()))
+	if !s.serves() {
+		t.Error("that we are an owner does not help")
 	}
 }
 

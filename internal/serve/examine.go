@@ -31,7 +31,7 @@ func Examine(ctx context.Context, c configs.Config, engines Engines) (s doctor.S
 
 // configured is what the operator says.
 func configured(c configs.Config) doctor.System {
-	s := doctor.System{Accept: c.Accept, UIDs: doctor.UIDs{First: c.UIDs.First, Last: c.UIDs.First + c.UIDs.Count}}
+	s := doctor.System{User: uint32(os.Geteuid()), Accept: c.Accept, UIDs: doctor.UIDs{First: c.UIDs.First, Last: c.UIDs.First + c.UIDs.Count}}
 	s.UIDs.Users, s.UIDs.Ranges = c.TakenUIDs()
 	s.Profiles = profiles(c)
 	for i, policy := range Policies(c) {
@@ -140,6 +140,7 @@ func askWatcher(ctx context.Context, s *doctor.System, c configs.Config) {
 	}
 	if enforced, ok := status.Enforced(); ok {
 		s.Asked, s.Launchers = "the watcher that runs", enforced
+		s.User = userOf(c.State, s.User)
 		for i, p := range s.Profiles {
 			s.Profiles[i].Launcher, s.Profiles[i].Chosen = status.LauncherOf(p.Name, p.Launcher)
 		}

@@ -112,6 +112,16 @@ func ownState(dir string) error {
 	return nil
 }
 
+// userOf is to whom a directory belongs, or whom it would where it cannot be seen.
+func userOf(dir string, otherwise uint32) uint32 {
+	if info, err := os.Stat(dir); err == nil {
+		if stat, ok := info.Sys().(*syscall.Stat_t); ok {
+			return stat.Uid
+		}
+	}
+	return otherwise
+}
+
 // existing leaves out what a watcher will make or miss.
 func existing(dirs []string) []string {
 	return slices.DeleteFunc(dirs, func(dir string) bool {

@@ -1,6 +1,8 @@
 package e2e
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -9,6 +11,7 @@ import (
 	"testing"
 
 	"torno/delegation"
+	"torno/internal/doctor"
 	"torno/sandbox"
 	"torno/test/house"
 )
@@ -88,6 +91,31 @@ func TestOrdinaryPromises(t *testing.T) {
 		h.Want(resp, delegation.StatusError, delegation.ReasonRefused, -1)
 		if resp.Error == nil || resp.Error.Code != delegation.CodeNotEnforced || !strings.Contains(resp.StderrTail, string(key)) {
 			t.Errorf("a demand of %s: %+v, %q", key, resp.Error, resp.StderrTail)
+		}
+	}
+}
+
+// TestOrdinaryOperator: what such a user is told fits it. All that is bad is what the configuration accepts.
+func TestOrdinaryOperator(t *testing.T) {
+	h := house.New(t, house.Plan{Sandbox: house.Ordinary})
+	try, err := h.Command("watcher", "check", "--config", h.Config, "--try").CombinedOutput()
+	if err != nil || !bytes.Contains(try, []byte("works")) {
+		t.Errorf("check --try: %v\n%s", err, try)
+	}
+	said, _ := h.Command("watcher", "doctor", "--config", h.Config, "--json").Output() // it fails, since something is bad
+	var examined struct{ Findings []doctor.Finding }
+	h.Must(json.Unmarshal(said, &examined))
+	if len(examined.Findings) < len(doctor.Names()) {
+		t.Errorf("the doctor said %s", said)
+	}
+	for _, f := range examined.Findings {
+		if f.Refuses || f.Verdict == doctor.Bad && f.Name != "bounds" {
+			t.Errorf("it says of a watcher that runs: %+v", f)
+		}
+		for _, wrong := range []string{"by path", "mounts by handle to work", "run this as root"} {
+			if strings.Contains(f.Seen+f.Means+f.Do, wrong) {
+				t.Errorf("it says %q: %+v", wrong, f)
+			}
 		}
 	}
 }

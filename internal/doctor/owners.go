@@ -1,0 +1,113 @@
+package doctor
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"torno/sandbox"
+)
+
+// ownIdentity says whether a launcher has an identity for each child that nobody else has. Without one a child is, by
+// path, its workspace's owner, and by handle the watcher's own user: then the watcher is not root, and can be nobody else.
+func ownIdentity(g sandbox.Guarantees) bool { return g[sandbox.OwnIdentity].Enforced }
+
+// ourselves says whether a launcher's children are the watcher's own user.
+func ourselves(g sandbox.Guarantees) bool { return !ownIdentity(g) && g[sandbox.MountsByHandle].Enforced }
+
+// every says whether something is true of all launchers, of which there is at least one.
+func (s System) every(is func(sandbox.Guarantees) bool) bool {
+	return len(s.Launchers) > 0 && !slices.ContainsFunc(slices.Collect(maps.Values(s.Launchers)), func(g sandbox.Guarantees) bool { return !is(g) })
+}
+
+func lookAtOwners(s System) (found []Finding) {
+	if found := s.noLauncher(); found != nil {
+		return found
+	}
+	if s.every(ownIdentity) {
+		return []Finding{{Verdict: OK, Seen: "mounts are by handle", Means: "it does not matter to whom workspaces belong"}}
+	}
+	for _, o := range s.Outboxes {
+		found = append(found, s.ownersOf(o)...)
+	}
+	return found
+}
+
+// ownersOf judges as whom the children of an outbox run. No watcher starts where no launcher has a child for it.
+func (s System) ownersOf(o Outbox) (found []Finding) {
+	for _, name := range s.launchers() {
+		switch g := s.Launchers[name]; {
+		case ownIdentity(g):
+		case ourselves(g):
+			found = append(found, s.asOurselves(o, g[sandbox.OwnIdentity].By))
+		default:
+			found = append(found, asOwner(o, g[sandbox.OwnIdentity].By))
+		}
+	}
+	if len(found) == len(s.Launchers) && !slices.ContainsFunc(found, func(f Finding) bool { return f.Verdict != Bad }) {
+		for i := range found {
+			found[i].Refuses = true
+		}
+	}
+	return found
+}
+
+// asOwner is for children that run as the owner of their workspace.
+func asOwner(o Outbox, why string) Finding {
+	f := Finding{
+		Verdict: Warn, Seen: fmt.Sprintf("children of outbox %s run as user %s: %s", o.Name, ids(o.Owners), why),
+		Means: "they share it with whatever else that user runs here; namespaces keep them apart", Do: "get mounts by handle to work",
+	}
+	switch {
+	case len(o.Owners) == 0:
+		f.Verdict, f.Seen = Unknown, fmt.Sprintf("outbox %s is not there yet; its owner is whom its children run as: %s", o.Name, why)
+	case !slices.ContainsFunc(o.Owners, func(uid uint32) bool { return uid != 0 }):
+		f.Verdict, f.Means = Bad, "no child runs as root, so that nothing could ever run"
+		f.Do = "give the outbox to an ordinary user (chown), name the owner of workspaces in owners, or get mounts by handle to work"
+	}
+	return f
+}
+
+// asOurselves is for children that run as the watcher's user, to whom their workspaces have to belong.
+func (s System) asOurselves(o Outbox, why string) Finding {
+	f := Finding{
+		Verdict: Warn, Seen: fmt.Sprintf("children of outbox %s run as user %d: %s", o.Name, s.User, why),
+		Means: "to the machine they are that user; a kernel of their own keeps them apart from all else of that user's",
+		Do:    "run the watcher as a user who has nothing else here, or as root",
+	}
+	if len(o.Owners) > 0 && !slices.Contains(o.Owners, s.User) {
+		f.Verdict = Bad
+		f.Seen = fmt.Sprintf("workspaces of outbox %s belong to user %s, and its children run as user %d: %s", o.Name, ids(o.Owners), s.User, why)
+		f.Means = "no workspace could be written, so that nothing could ever run"
+		f.Do = fmt.Sprintf("give the outbox to user %d (chown), name that user in owners, or run the watcher as root", s.User)
+	}
+	return f
+}
+
+func lookAtUIDs(s System) []Finding {
+	seen := fmt.Sprintf("%d to %d", s.UIDs.First, s.UIDs.Last)
+	unused := s.every(func(g sandbox.Guarantees) bool { return !ownIdentity(g) })
+	switch {
+	case len(s.UIDs.Users)+len(s.UIDs.Ranges) == 0:
+		return []Finding{{Verdict: OK, Seen: seen, Means: "no user and no range in /etc/subuid has one of them; users from elsewhere were not looked at"}}
+	case len(s.UIDs.Users) > 0:
+		f := Finding{
+			Verdict: Bad, Refuses: !unused, Seen: fmt.Sprintf("%s, and %s", seen, strings.Join(s.UIDs.Users, ", ")),
+			Means: "a child would run as a user of this machine", Do: "choose another range: uids in the configuration",
+		}
+		if unused {
+			f.Verdict, f.Means = Warn, "no child gets one of them now; one that did would run as a user of this machine"
+		}
+		return []Finding{f}
+	}
+	return []Finding{{
+		Verdict: Warn, Seen: fmt.Sprintf("%s, and %s", seen, strings.Join(s.UIDs.Ranges, ", ")),
+		Means: "rootless containers of that user can share a uid with a child, and then send it signals",
+		Do:    "choose another range: uids in the configuration",
+	}}
+}
+
+func ids(uids []uint32) string {
+	return strings.ReplaceAll(strings.Trim(fmt.Sprint(uids), "[]"), " ", " or ")
+}
