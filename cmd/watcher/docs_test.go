@@ -190,9 +190,42 @@ func TestTheSidecarFits(t *testing.T) {
 	if wait, err := time.ParseDuration(compose.Services["watcher"].StopFor); err != nil || wait < 2*config.Shutdown.Budget {
 		t.Errorf("compose waits %v, %v", wait, err)
 	}
-	docker := read(t, "contrib/sidecar/Dockerfile")
-	if !strings.Contains(docker, `CMD ["run", "--config", "/etc/torno/watcher.yaml"]`) || seen["/etc/torno/watcher.yaml"] == "" {
+	if !strings.Contains(read(t, "contrib/sidecar/Dockerfile"), `CMD ["run", "--config", "/etc/torno/watcher.yaml"]`) || seen["/etc/torno/watcher.yaml"] == "" {
 		t.Error("the image does not run what compose mounts")
+	}
+	for _, p := range config.Profiles {
+		if p.Sandbox != configs.SandboxDocker {
+			t.Errorf("the profile %s is for %s, which the container cannot have", p.Name, p.Sandbox)
+		}
+	}
+}
+
+// TestTheSidecarHasAllPrograms holds what the image takes from bin/ against what lies there: all but the parent's own.
+func TestTheSidecarHasAllPrograms(t *testing.T) {
+	copied := regexp.MustCompile(`(?m)^COPY (.*) /usr/local/bin/$`).FindStringSubmatch(read(t, "contrib/sidecar/Dockerfile"))
+	built := regexp.MustCompile(`(?m)^ALL +:= (.*)$`).FindStringSubmatch(read(t, "Makefile"))
+	if copied == nil || built == nil {
+		t.Fatalf("nothing was found: %q, %q", copied, built)
+	}
+	want := append(slices.DeleteFunc(strings.Fields(built[1]), func(name string) bool { return name == "subagent" }), "runsc")
+	if got := strings.Fields(copied[1]); !slices.Equal(got, want) {
+		t.Errorf("the image has %v, want %v", got, want)
+	}
+}
+
+// TestTheSidecarHasTheServicesCapabilities but the one that is gVisor's, which does not work in there by default.
+func TestTheSidecarHasTheServicesCapabilities(t *testing.T) {
+	unit := regexp.MustCompile(`(?m)^CapabilityBoundingSet=(.*)$`).FindStringSubmatch(read(t, "contrib/systemd/torno-watcher.service"))
+	sidecar := regexp.MustCompile(`(?m)^    cap_add: \[(.*)\]$`).FindStringSubmatch(read(t, "contrib/sidecar/compose.yaml"))
+	if unit == nil || sidecar == nil {
+		t.Fatalf("nothing was found: %q, %q", unit, sidecar)
+	}
+	want := strings.Fields(strings.ReplaceAll(unit[1], "CAP_", ""))
+	got := append(strings.Split(sidecar[1], ", "), "SYS_CHROOT")
+	slices.Sort(want)
+	slices.Sort(got)
+	if !slices.Equal(got, want) {
+		t.Errorf("with gVisor's the sidecar has %v, and the service %v", got, want)
 	}
 }
 
