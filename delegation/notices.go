@@ -27,6 +27,7 @@ const (
 	NoticeDescriptors NoticeCode = "descriptors" // the watcher is out of file descriptors
 	NoticeImage       NoticeCode = "image"       // a profile's image or root file system is missing
 	NoticeOutbox      NoticeCode = "outbox"      // the outbox cannot be listed, or takes some files and not others
+	NoticeReload      NoticeCode = "reload"      // a new configuration waits for an engine that hangs; the old one is served
 )
 
 // What a heartbeat holds of notices. More is left out.

@@ -37,6 +37,7 @@ var noticeTexts = []delegation.Notice{
 	{Code: delegation.NoticeJournal, Text: "The journal cannot be written; nothing new is started, and what has ended is answered later."},
 	{Code: delegation.NoticeDisk, Text: "There is too little free space; what needs some is refused, ended or waits."},
 	{Code: delegation.NoticeDescriptors, Text: "The watcher has too many files open; what needs one more waits."},
+	{Code: delegation.NoticeReload, Text: "A new configuration waits for an engine that does not answer; until then the old one is served."},
 	{Code: delegation.NoticeOutbox, Text: "The outbox cannot be listed, or does not take every file; what is due is written later."},
 }
 
@@ -98,6 +99,13 @@ func (n *notices) of(outbox string) (now delegation.Notices) {
 		}
 	}
 	return now
+}
+
+// ReloadWaits tells clients and operators that a new configuration waits, until over is called.
+func (w *Watcher) ReloadWaits(why error) (over func()) {
+	held := w.notices.newHold("")
+	held.begin(delegation.NoticeReload, why)
+	return held.close
 }
 
 // codeOf is what an error of the system tells of, and otherwise what its caller thinks.

@@ -10,6 +10,7 @@
 //   - A step that fails undoes the ones before it, and says which thing of the configuration it was about.
 //   - Nothing is made before the engine has answered and the directories were looked at.
 //   - One watcher for each state directory and each outbox; the second one is told who the first is.
+//   - A reload waits for an engine that hangs, while the old configuration is served on.
 //   - The first TERM or INT ends the taking and answers everybody within the configured budget, the next one kills.
 //     Operators reach the watcher until it has ended.
 package serve

@@ -65,7 +65,7 @@ func Run(ctx context.Context, o Options) error {
 		if next == nil || err != nil {
 			return err
 		}
-		h, err = h.replace(context.WithoutCancel(ctx), *next)
+		h, err = h.replace(context.WithoutCancel(ctx), asked, *next)
 	}
 	return err
 }

@@ -160,7 +160,7 @@ func TestANewConfigurationThatCannotBeServedLeavesTheOldOne(t *testing.T) {
 	next := s.config
 	next.MaxRunning++
 	opened := 0
-	s.beforeOpen = func() error {
+	s.beforeOpen = func(context.Context) error {
 		if opened++; opened == 2 {
 			return errors.New("the engine does not like it")
 		}
@@ -206,7 +206,7 @@ func TestAStopInTheMiddleOfAReload(t *testing.T) {
 	next := s.config
 	next.MaxRunning++
 	opened := 0
-	s.beforeOpen = func() error {
+	s.beforeOpen = func(context.Context) error {
 		if opened++; opened == 2 {
 			s.signals <- syscall.SIGTERM
 			s.signals <- syscall.SIGHUP // once this is heard, so is the other

@@ -48,7 +48,8 @@ type shop struct {
 	closed  int
 
 	reload     func() (configs.Config, *slog.Logger, error)
-	beforeOpen func() error // called when a launcher is opened
+	beforeOpen func(context.Context) error // called when a launcher is opened
+	about      func(context.Context) error // called when the engine is asked about itself
 }
 
 // paper collects what is logged.
@@ -112,19 +113,24 @@ func (f fake) Close() error { f.shop.closed++; return nil }
 func (s *shop) engines() Engines {
 	all := Engines{"docker": {
 		Reach: reachDocker,
-		Open: func(_ context.Context, setting Setting) (Launcher, error) {
+		Open: func(ctx context.Context, setting Setting) (Launcher, error) {
 			if s.openErr != nil {
 				return nil, s.openErr
 			}
 			if s.beforeOpen != nil {
-				if err := s.beforeOpen(); err != nil {
+				if err := s.beforeOpen(ctx); err != nil {
 					return nil, err
 				}
 			}
 			return fake{s.world.Launcher(setting.Installation), s}, nil
 		},
-		About: func(context.Context, configs.Config) (doctor.Engine, error) { return s.engine, nil },
-		Left:  func(context.Context, configs.Config) ([]doctor.Leftover, error) { return s.left, nil },
+		About: func(ctx context.Context, _ configs.Config) (doctor.Engine, error) {
+			if s.about != nil {
+				return s.engine, s.about(ctx)
+			}
+			return s.engine, nil
+		},
+		Left: func(context.Context, configs.Config) ([]doctor.Leftover, error) { return s.left, nil },
 		Purge: func(_ context.Context, setting Setting) error {
 			s.purged = append(s.purged, setting.Installation)
 			return nil

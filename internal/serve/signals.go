@@ -41,6 +41,20 @@ func listen(ctx context.Context, signals <-chan os.Signal) (a asked, quit func()
 	return a, sync.OnceFunc(func() { close(done); listening.Wait(); stop() })
 }
 
+// unhurried is a context that is done at the second TERM or INT.
+func (a asked) unhurried(ctx context.Context) (context.Context, func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	var waiting sync.WaitGroup
+	waiting.Go(func() {
+		select {
+		case <-a.hurry:
+			cancel()
+		case <-ctx.Done():
+		}
+	})
+	return ctx, func() { cancel(); waiting.Wait() }
+}
+
 func (a asked) askReload() {
 	select {
 	case a.reload <- struct{}{}:
