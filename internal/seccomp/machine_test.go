@@ -26,9 +26,9 @@ func obey(program []byte, c call) uint32 {
 		operand := binary.LittleEndian.Uint32(program[at+4:])
 		jumps := func(condition bool) { at += 8 * int(program[at+3-truth(condition)]) }
 		switch code := binary.LittleEndian.Uint16(program[at:]); code {
-		case 0x00 | 0x00 | 0x20: // BPF_LD, BPF_W, BPF_ABS
+		case 0x20: // BPF_LD, BPF_W, BPF_ABS
 			register = binary.LittleEndian.Uint32(memory[operand:])
-		case 0x04 | 0x50: // BPF_ALU, BPF_AND
+		case 0x04 | 0x50: // BPF_AND
 			register &= operand
 		case 0x05: // BPF_JMP, BPF_JA
 			at += 8 * int(operand)
