@@ -67,7 +67,7 @@ func TestTheServiceIsKilled(t *testing.T) {
 		{house.GVisor, "control-group", delegation.ReasonLost},
 	} {
 		t.Run(c.sandbox+"/"+c.mode, func(t *testing.T) {
-			house.Need(t, c.sandbox)
+			need(t, c.sandbox)
 			g := newGroup(t)
 			h := open(t, service(t), plan(c.sandbox))
 			h.Env = append(h.Env, groupFile+"="+g.procs())

@@ -34,10 +34,11 @@ func TestMain(m *testing.M) {
 	os.Exit(house.Main(m))
 }
 
-// execute becomes another program, behind the walls that the environment asks for.
+// execute becomes another program; a service behind the walls that the environment asks for, all else as it is.
 func execute(program string) error {
 	runtime.LockOSThread()
-	if text := os.Getenv(wallsAre); text != "" {
+	service := len(os.Args) > 1 && os.Args[1] == "run"
+	if text := os.Getenv(wallsAre); service && text != "" {
 		var walls Walls
 		if err := json.Unmarshal([]byte(text), &walls); err != nil {
 			return err

@@ -15,7 +15,7 @@ import (
 // TestRegistriesNeedTheDropIn: with gVisor it is the watcher that fetches images. As it is installed the service reaches no
 // registry, and says why; with the drop-in it does. That there is no such image is all that this one has to say.
 func TestRegistriesNeedTheDropIn(t *testing.T) {
-	house.NeedGVisor(t)
+	need(t, house.GVisor)
 	var asked atomic.Int64
 	registry := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		asked.Add(1)

@@ -16,7 +16,10 @@ import (
 const parent = 1000
 
 func TestTheServiceServes(t *testing.T) {
-	house.Each(t, func(t *testing.T, sandbox string) { serves(t, service(t), sandbox) })
+	house.Each(t, func(t *testing.T, sandbox string) {
+		need(t, sandbox)
+		serves(t, service(t), sandbox)
+	})
 }
 
 // serves is the whole road, for a parent who is not root and lets nobody else in.
@@ -89,7 +92,7 @@ func TestEveryCapabilityIsNeeded(t *testing.T) {
 	for _, name := range service(t).settings["CapabilityBoundingSet"] {
 		for _, sandbox := range house.Launchers {
 			t.Run(name+"/"+sandbox, func(t *testing.T) {
-				house.Need(t, sandbox)
+				need(t, sandbox)
 				said := judge(t, func(t testing.TB) { serves(t, service(t).Without("CapabilityBoundingSet", name), sandbox) })
 				if needed := onlyFor[name] == "" || onlyFor[name] == sandbox; needed != (said != "") {
 					t.Errorf("needed: %t, and without it the story says %q", needed, said)
@@ -103,7 +106,7 @@ func TestEveryCapabilityIsNeeded(t *testing.T) {
 // TestWhatTheUnitLeavesOut shows that it could not have it.
 func TestWhatTheUnitLeavesOut(t *testing.T) {
 	house.Each(t, func(t *testing.T, sandbox string) {
-		house.Need(t, sandbox)
+		need(t, sandbox)
 		said := judge(t, func(t testing.TB) { serves(t, service(t).With("RestrictSUIDSGID", "yes"), sandbox) })
 		if !strings.Contains(said, "function not implemented") {
 			t.Errorf("with RestrictSUIDSGID the story says %q", said)

@@ -23,12 +23,18 @@ var standIn = sync.OnceValue(func() error {
 	return os.Symlink(self, watcher)
 })
 
-// open is a house whose watchers are services of the unit. None is started yet.
-func open(t testing.TB, unit Unit, p house.Plan) *house.House {
+// need skips loudly where a service with sandboxes of a launcher cannot be tried.
+func need(t *testing.T, sandbox string) {
 	t.Helper()
 	if os.Geteuid() != 0 {
 		t.Skip("NOT SHOWN HERE: a unit of the system is root's, and so is what it is tried by")
 	}
+	house.Need(t, sandbox)
+}
+
+// open is a house whose watchers are services of the unit. None is started yet.
+func open(t testing.TB, unit Unit, p house.Plan) *house.House {
+	t.Helper()
 	if err := standIn(); err != nil {
 		t.Fatal(err)
 	}

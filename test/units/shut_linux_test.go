@@ -70,7 +70,7 @@ func processes(t *testing.T, unit Unit, child string) map[string]held {
 // TestGVisorIsNotWeakerInTheService compares it with one that a watcher without walls has started: what runsc cannot do it
 // leaves out, sometimes without a word. A child that minds no signal is killed, by a service that has no capability to kill.
 func TestGVisorIsNotWeakerInTheService(t *testing.T) {
-	house.NeedGVisor(t)
+	need(t, house.GVisor)
 	free, shut := processes(t, Unit{}, "echo ready; sleep 1000"), processes(t, service(t), "trap '' TERM INT; echo ready; while :; do sleep 0.02; done")
 	if free[house.Sentry] != shut[house.Sentry] || !strings.Contains(shut[house.Sentry].can, "CapPrm 0000000000000000") {
 		t.Errorf("in the service the sentry is %+v, otherwise %+v", shut[house.Sentry], free[house.Sentry])

@@ -43,7 +43,7 @@ func behind(t *testing.T, text string) (said map[string]string) {
 			t.Fatal(err)
 		}
 	}
-	command := exec.Command(filepath.Join(dir, "watcher"))
+	command := exec.Command(filepath.Join(dir, "watcher"), "run")
 	command.Env = append(os.Environ(), wallsAre+"="+string(environment))
 	command.Stderr = os.Stderr
 	out, err := command.Output()
