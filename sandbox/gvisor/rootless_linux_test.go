@@ -26,7 +26,7 @@ const (
 	stranger = 4242
 )
 
-// TestAsAnOrdinaryUser runs the contract, and what is special without root, in a process of an ordinary user's.
+// TestAsAnOrdinaryUser runs the contract, exhaustion, and what is special without root, in a process of an ordinary user's.
 func TestAsAnOrdinaryUser(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("an ordinary user runs these tests already")
@@ -41,7 +41,7 @@ func TestAsAnOrdinaryUser(t *testing.T) {
 	u.installs("sandbox-init", programs.init)
 	u.installs("sandbox-keeper", programs.keeper)
 	u.installs("runsc", programs.runsc)
-	u.runs("^(TestContract|TestOrdinary.*|TestImageFromALayout)$")
+	u.runs("^(TestContract|TestOrdinary.*|TestImageFromALayout|TestExhaustion|TestForkBomb|TestFlood)$")
 }
 
 // user is an ordinary one, who can neither build anything nor read what is root's.

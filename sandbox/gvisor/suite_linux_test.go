@@ -12,7 +12,7 @@ import (
 func TestContract(t *testing.T) {
 	h := newHouse(t)
 	sandboxtest.Suite(t, sandboxtest.Harness{
-		Name:     "gvisor by handle",
+		Name:     where() + " by handle",
 		New:      func(_ *testing.T, base, installation string) sandbox.Launcher { return h.launch(base, installation) },
 		Crash:    func(l sandbox.Launcher) { h.crash(l.(*gvisor.Launcher)) },
 		Controls: weak.Controls,

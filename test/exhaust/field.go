@@ -68,6 +68,14 @@ func (f *Field) must(err error) {
 	}
 }
 
+// bounds says whether the launcher says that it enforces a limit.
+func (f *Field) bounds(key sandbox.GuaranteeKey) bool {
+	f.Helper()
+	g, err := f.Check(f.Context())
+	f.must(err)
+	return g[key].Enforced
+}
+
 // prober is a run of it.
 func (f *Field) prober(args ...string) sandbox.Spec {
 	return sandbox.Spec{
