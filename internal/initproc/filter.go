@@ -22,8 +22,11 @@ func applyFilter(filter []byte) error {
 		}
 	}
 	mode, err := unix.PrctlRetInt(unix.PR_GET_SECCOMP, 0, 0, 0, 0)
-	if err != nil || mode != unix.SECCOMP_MODE_FILTER {
-		return refuse(runfile.FailureSetup, "has no filter of system calls (mode %d, %v)", mode, err)
+	switch {
+	case err != nil:
+		return refuse(runfile.FailureSetup, "whether there is a filter of system calls: %w", err)
+	case mode != unix.SECCOMP_MODE_FILTER:
+		return refuse(runfile.FailureSetup, "has no filter of system calls: neither the engine nor the run file brings one")
 	}
 	return nil
 }
