@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+
+	"torno/internal/crash"
 )
 
 // maxEnd is the most that an end takes: what the runtime says is cut, and no byte of it becomes more than six in JSON.
@@ -31,6 +33,7 @@ func writeEnd(box *os.Root, end End) error {
 	if err := errors.Join(err, file.Close()); err != nil {
 		return err
 	}
+	crash.At("keeper.written")
 	return box.Rename("."+endName, endName)
 }
 

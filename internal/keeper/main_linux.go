@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"torno/internal/crash"
 )
 
 // Main is the whole program: `sandbox-keeper BOX`. Descriptor 3, if it is there, is the first watcher, attached.
@@ -127,6 +129,7 @@ func (k *keeper) prepare() (err error) {
 	if k.listener, err = net.ListenUnix("unix", &net.UnixAddr{Name: socketName, Net: "unix"}); err != nil {
 		return err
 	}
+	crash.At("keeper.noted")
 	return note(k.box, startedName)
 }
 
@@ -144,6 +147,7 @@ func (k *keeper) live(first net.Conn) error {
 		}
 	}
 	k.serving.Go(func() { k.accept(ctx) })
+	crash.At("keeper.started")
 	k.run(ctx)
 	late := time.AfterFunc(farewell, stop) // a watcher that is stopped reads nothing
 	defer late.Stop()
@@ -163,10 +167,12 @@ func (k *keeper) run(ctx context.Context) {
 	err := k.start(ctx)
 	if err == nil {
 		end.Started, end.StartedAt = true, time.Now()
+		crash.At("keeper.told")
 		close(k.running)
 		status, err = k.await()
 	}
 	end.FinishedAt = time.Now()
+	crash.At("keeper.cleared")
 	k.endRest()
 	k.judge(&end, status, err)
 	k.conclude(end)
@@ -194,10 +200,12 @@ func (k *keeper) judge(end *End, status syscall.WaitStatus, err error) {
 
 // conclude writes the end down before anybody is told.
 func (k *keeper) conclude(end End) {
+	crash.At("keeper.ended")
 	if err := writeEnd(k.box, end); err != nil {
 		end.Trouble = "its end could not be written down: " + err.Error()
 	}
 	k.end = end
+	crash.At("keeper.concluded")
 	close(k.ended)
 }
 
@@ -208,6 +216,7 @@ func (k *keeper) tidy() error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), farewell)
 	defer cancel()
+	crash.At("keeper.tidied")
 	return k.order.Group.Group().Remove(ctx)
 }
 

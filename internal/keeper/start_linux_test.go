@@ -102,6 +102,45 @@ func TestKillWhileStarting(t *testing.T) {
 	}
 }
 
+// TestKilledWhileTheRuntimeStarts: nobody knows what that comes to, so the box is lost, and its runtime the launcher's to kill.
+func TestKilledWhileTheRuntimeStarts(t *testing.T) {
+	box := newBox(t, 1<<20, "hang", "")
+	failed := make(chan error)
+	go func() {
+		line, err := box.Start(t.Context(), self(t), apart())
+		if err == nil {
+			line.Close()
+		}
+		failed <- err
+	}()
+	hangs := filepath.Join(box.Dir, "hangs")
+	if !waitUntil(func() bool { _, err := os.Stat(hangs); return err == nil }) {
+		t.Fatal("the runtime does not come so far")
+	}
+	killKeeper(t, box)
+	if err := <-failed; !errors.Is(err, ErrGone) {
+		t.Errorf("%v", err)
+	}
+	wantState(t, box, Lost)
+	if err := startFails(t, box); !errors.Is(err, ErrGone) {
+		t.Errorf("the second time: %v", err)
+	}
+	text, err := os.ReadFile(hangs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	runtime, err := strconv.Atoi(string(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !isAlive(runtime) {
+		t.Error("the runtime has ended with its keeper: nothing is shown")
+	}
+	for _, pid := range append(living("sleep\x0086321"), runtime) {
+		unix.Kill(pid, unix.SIGKILL)
+	}
+}
+
 // TestABoxIsStartedOnce: whatever becomes of the first keeper, no second starts anything.
 func TestABoxIsStartedOnce(t *testing.T) {
 	for what, end := range map[string]func(Box){
