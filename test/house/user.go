@@ -30,6 +30,14 @@ func (h *House) OwnerOf(wanted int) int {
 	return wanted
 }
 
+// OwnerWith is OwnerOf before there is a house.
+func OwnerWith(sandbox string, wanted int) int {
+	if sandbox == Ordinary {
+		return ordinary
+	}
+	return wanted
+}
+
 // own gives what the test has made to the user whose house it is.
 func (h *House) own(path string) {
 	h.Helper()
@@ -57,16 +65,28 @@ func (h *House) home() string {
 	if h.user == 0 {
 		return h.TempDir()
 	}
-	open, err := openDir()
-	h.Must(err)
-	h.Cleanup(func() { h.Must(os.RemoveAll(open)) })
-	dir := filepath.Join(open, "home")
+	dir := filepath.Join(OpenDir(h), "home")
 	h.Must(os.Mkdir(dir, 0o700))
 	h.own(dir)
 	return dir
 }
 
-// openDir makes a directory that every user can enter. The one for temporary files may be root's alone.
+// OpenDir makes a directory that every user can enter, for as long as the test.
+func OpenDir(t testing.TB) string {
+	t.Helper()
+	dir, err := openDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := os.RemoveAll(dir); err != nil {
+			t.Error(err)
+		}
+	})
+	return dir
+}
+
+// openDir is for whoever removes it. The usual place for temporary files may be root's alone.
 func openDir() (string, error) {
 	dir, err := os.MkdirTemp("/tmp", "torno-house-")
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 )
 
 // lay makes a lane's directories, each with a file that says whose it is.
-func (l lane) lay(t *testing.T, dir, says string) {
+func (l lane) lay(t *testing.T, dir, says string, owner int) {
 	t.Helper()
 	for _, place := range []string{l.workspace, l.context} {
 		place = filepath.Join(dir, place)

@@ -25,7 +25,7 @@ func TestMain(m *testing.M) { os.Exit(house.Main(m)) }
 const (
 	mine   = "mine\n"   // what a child may see
 	secret = "secret\n" // what it may not
-	owner  = 1000       // of the workspaces
+	owner  = 1000       // of the workspaces, where the watcher is root's
 )
 
 // lane is one way to attack: requests are served along it one after the other, while two directories are exchanged. All
@@ -53,6 +53,11 @@ func TestRacerInGVisor(t *testing.T) {
 	race(t, attack.Trial{Row: "M1", Where: "gvisor by handle"}, house.Plan{Mounts: "by-handle", Sandbox: house.GVisor})
 }
 
+// TestRacerForAnOrdinaryUser: there a keeper finds again what the watcher holds, by a name that may lead elsewhere by then.
+func TestRacerForAnOrdinaryUser(t *testing.T) {
+	race(t, attack.Trial{Row: "M1", Where: "gvisor not root"}, house.Plan{Sandbox: house.Ordinary, Mounts: "by-handle"})
+}
+
 func TestRacerByPath(t *testing.T) {
 	race(t, attack.Trial{Row: "M2", Where: "docker by path, with init's proof"}, house.Plan{Mounts: "by-path", Extra: "    owners: [1000]"})
 }
@@ -60,11 +65,12 @@ func TestRacerByPath(t *testing.T) {
 // race drives all lanes until enough was served and refused on the whole, and the way without a proof has fallen.
 func race(t *testing.T, trial attack.Trial, plan house.Plan) {
 	engine := house.NeedEngine(t) // also without one of its own: the naive way is that of an engine
-	base, lanes := t.TempDir(), slices.Clone(lanes)
+	house.Need(t, plan.Sandbox)
+	base, lanes, owner := house.OpenDir(t), slices.Clone(lanes), house.OwnerWith(plan.Sandbox, owner)
 	lanes[len(lanes)-1].unseen = plan.Mounts == "by-handle"
 	for _, l := range lanes {
-		l.lay(t, filepath.Join(base, "parent", l.name), mine)
-		l.lay(t, filepath.Join(base, "victim", l.name), secret)
+		l.lay(t, filepath.Join(base, "parent", l.name), mine, owner)
+		l.lay(t, filepath.Join(base, "victim", l.name), secret, owner)
 		plan.Allow = append(plan.Allow, filepath.Join(base, "parent", l.name, l.root))
 	}
 	h := house.New(t, plan)
