@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -34,23 +36,32 @@ func TestMain(m *testing.M) {
 	os.Exit(house.Main(m))
 }
 
-// execute becomes another program; a service behind the walls that the environment asks for, all else as it is.
+// execute becomes another program: a service with the environment of one, behind the walls that are asked for, and all else as
+// it is.
 func execute(program string) error {
-	runtime.LockOSThread()
-	service := len(os.Args) > 1 && os.Args[1] == "run"
-	if text := os.Getenv(wallsAre); service && text != "" {
-		var walls Walls
-		if err := json.Unmarshal([]byte(text), &walls); err != nil {
-			return err
-		}
-		if err := enterGroup(os.Getenv(groupFile)); err != nil {
-			return err
-		}
-		if err := walls.Enter(); err != nil {
-			return err
-		}
+	arguments, environment := append([]string{program}, os.Args[1:]...), os.Environ()
+	text := os.Getenv(wallsAre)
+	if len(os.Args) < 2 || os.Args[1] != "run" || text == "" {
+		return syscall.Exec(program, arguments, environment)
 	}
-	return syscall.Exec(program, append([]string{program}, os.Args[1:]...), os.Environ())
+	runtime.LockOSThread()
+	var walls Walls
+	if err := json.Unmarshal([]byte(text), &walls); err != nil {
+		return err
+	}
+	if err := enterGroup(os.Getenv(groupFile)); err != nil {
+		return err
+	}
+	if err := walls.Enter(); err != nil {
+		return err
+	}
+	return syscall.Exec(program, arguments, slices.DeleteFunc(environment, isOurs))
+}
+
+// isOurs says whether a variable is one that a service would not have.
+func isOurs(variable string) bool {
+	name, _, _ := strings.Cut(variable, "=")
+	return !slices.Contains([]string{"PATH", "DOCKER_HOST", "NOTIFY_SOCKET"}, name)
 }
 
 func enterGroup(file string) error {

@@ -40,21 +40,15 @@ func open(t testing.TB, unit Unit, p house.Plan) *house.House {
 	}
 	p.Later = true
 	h := house.New(t, p)
-	confine(h, unit)
-	return h
-}
-
-// confine has the next watchers start behind a unit's walls.
-func confine(h *house.House, unit Unit) {
-	h.Helper()
 	walls, err := unit.Walls()
 	h.Must(err)
 	text, err := json.Marshal(walls)
 	h.Must(err)
 	h.Env = []string{wallsAre + "=" + string(text)}
+	return h
 }
 
-// plan is a story's, with the unit's own way to end.
+// plan is a story's. Nobody asks how often something was started.
 func plan(sandbox string) house.Plan {
 	return house.Plan{Sandbox: sandbox, Uncounted: true}
 }
