@@ -148,6 +148,11 @@ var lies = map[string]map[string]func(*history){
 	"what is not wanted ends": {
 		"taken away": func(h *history) { h.lives[1].last = at(5).Add(soon + time.Second) },
 		"cancelled":  func(h *history) { h.asks[1].left, h.asks[1].cancelled = nil, h.asks[1].left; h.lives[1].last = at(15) },
+		"born later": func(h *history) { h.lives[1].born, h.lives[1].last = at(11), at(11.1) },
+		"while it began": func(h *history) {
+			h.engine = map[string][]deedOfEngine{keyOf(h.asks[1], 1): {{action: "start", at: at(4)}}}
+			h.lives[1].born, h.lives[1].last = at(11), at(11.1).Add(soon)
+		},
 	},
 	"time is up when it is up": {
 		"too late": func(h *history) {

@@ -153,12 +153,28 @@ func unwantedEnds(h *history, a *ask) string {
 			continue
 		}
 		for _, l := range h.livesOf(a) {
-			if l.last.After(h.later(at, soon)) {
+			from := at
+			if l.born.After(at) && h.wasStarting(a, at) { // what begins is not cut off in the middle
+				from = l.born
+			}
+			if l.last.After(h.later(from, soon)) {
 				return fmt.Sprintf("nobody wants it since %s, and a child has lived until %s", show(at), show(l.last))
 			}
 		}
 	}
 	return ""
+}
+
+// wasStarting says whether the launcher had been told before to start a sandbox of the ask.
+func (h *history) wasStarting(a *ask, at time.Time) bool {
+	for attempt := range a.attempts {
+		for _, d := range h.engine[keyOf(a, attempt+1)] {
+			if d.action == "start" && d.at.Before(at) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // unwantedSince says whether nothing has been written since a time: a request that is written again is wanted again.
