@@ -133,6 +133,9 @@ func (l *Launcher) prepare(context.Context) (err error) {
 	if err := os.MkdirAll(l.boxes.dir, 0o700); err != nil {
 		return fmt.Errorf("make the launcher's directory: %w", err)
 	}
+	if err := mayExecute(l.dir()); err != nil {
+		return err
+	}
 	if err := stage.Keep(l.options.Bases, l.options.StateDir, stage.EngineSockets()); err != nil {
 		return err
 	}

@@ -38,6 +38,22 @@ func mayUnshare() error {
 	return nil
 }
 
+// noExec is the flag of a file system whose programs do not run, as statfs(2) has it.
+const noExec = 0x8
+
+// mayExecute says whether programs that lie in a directory run. Those of a sandbox's init and of images lie in the state.
+func mayExecute(dir string) error {
+	var fs unix.Statfs_t
+	if err := unix.Statfs(dir, &fs); err != nil {
+		return fmt.Errorf("look at the launcher's directory: %w", &os.PathError{Op: "statfs", Path: dir, Err: err})
+	}
+	if fs.Flags&noExec != 0 {
+		return fmt.Errorf("the programs of sandboxes would lie in %s, whose file system is mounted noexec: "+
+			"have the state directory elsewhere (--state, or state in the configuration)", dir)
+	}
+	return nil
+}
+
 // About is the program in the words of the doctor.
 func About(ctx context.Context, o Options) (doctor.Engine, error) {
 	program, err := runsc.Find(o.Runsc)
