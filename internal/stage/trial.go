@@ -3,10 +3,13 @@ package stage
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
+	"time"
 
 	"torno/internal/hostroot"
+	"torno/internal/mounts"
 	"torno/internal/runfile"
 	"torno/sandbox"
 )
@@ -21,13 +24,49 @@ type Trial struct {
 	Owner uint32
 }
 
-// MakeTrial makes the workspace, for an owner who is not always ourselves.
-func MakeTrial(dir string, owner uint32) (Trial, error) {
-	t := Trial{Dir: dir, Owner: owner}
-	if err := hostroot.MakeDir(dir); err != nil || owner == uint32(os.Geteuid()) {
-		return t, err
+// What a trial may take on a slow machine, and its removal after that.
+const (
+	trialTime = time.Minute
+	clearTime = 30 * time.Second
+)
+
+// trier is what a trial needs of a launcher.
+type trier interface {
+	starter
+	Remove(context.Context, sandbox.Handle) error
+}
+
+// Make makes a trial's sandbox in a launcher's own way: it belongs to no run, and its workspace is below bases of its own.
+type Make func(context.Context, sandbox.Spec, *mounts.Bases) (sandbox.Handle, error)
+
+// Run makes the sandbox of a trial, runs it and removes it.
+func (t Trial) Run(ctx context.Context, l trier, create Make) error {
+	ctx, cancel := context.WithTimeout(ctx, trialTime)
+	defer cancel()
+	if err := t.layOut(); err != nil {
+		return fmt.Errorf("make a directory for the trial: %w", err)
 	}
-	return t, os.Chown(dir, int(owner), int(owner))
+	bases, err := mounts.OpenBases([]string{t.Dir})
+	if err != nil {
+		return fmt.Errorf("open the directory for the trial: %w", err)
+	}
+	defer bases.Close()
+	h, err := create(ctx, t.Spec(), bases)
+	if err != nil {
+		return fmt.Errorf("trial: %w", err)
+	}
+	err = hear(ctx, l, h)
+	clearing, cancelClearing := context.WithTimeout(context.WithoutCancel(ctx), clearTime)
+	defer cancelClearing()
+	return errors.Join(err, l.Remove(clearing, h))
+}
+
+// layOut makes the workspace, for an owner who is not always ourselves.
+func (t Trial) layOut() error {
+	if err := hostroot.MakeDir(t.Dir); err != nil || t.Owner == uint32(os.Geteuid()) {
+		return err
+	}
+	return os.Chown(t.Dir, int(t.Owner), int(t.Owner))
 }
 
 // Spec is what is to be made.
@@ -53,14 +92,14 @@ type StartError struct{ Err error }
 func (e *StartError) Error() string { return "trial: " + e.Err.Error() }
 func (e *StartError) Unwrap() error { return e.Err }
 
-// starter is what a trial needs of a launcher.
+// starter starts a sandbox that is made.
 type starter interface {
 	Start(context.Context, sandbox.Handle) error
 	Open(context.Context, sandbox.Handle, sandbox.Cursor) (sandbox.Attachment, error)
 }
 
-// RunTrial starts a trial's sandbox, and takes init's own word that the workspace arrived.
-func RunTrial(ctx context.Context, l starter, h sandbox.Handle) error {
+// hear starts a trial's sandbox, and takes init's own word that the workspace arrived.
+func hear(ctx context.Context, l starter, h sandbox.Handle) error {
 	if err := l.Start(ctx, h); err != nil {
 		return &StartError{err}
 	}

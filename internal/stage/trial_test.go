@@ -4,9 +4,13 @@ import (
 	"context"
 	"errors"
 	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
+	"torno/internal/mounts"
 	"torno/internal/runfile"
 	"torno/sandbox"
 )
@@ -16,7 +20,10 @@ type scripted struct {
 	started error
 	output  chan sandbox.Chunk
 	code    int
+	removed func(context.Context, sandbox.Handle) error
 }
+
+func (s scripted) Remove(ctx context.Context, h sandbox.Handle) error { return s.removed(ctx, h) }
 
 func saying(text string, code int) scripted {
 	s := scripted{output: make(chan sandbox.Chunk, 2), code: code}
@@ -52,8 +59,55 @@ func TestTrialTakesInitsWordOnly(t *testing.T) {
 		"another program's word": {saying("all is well\n", 0), false},
 		"one that says nothing":  {saying("", 0), false},
 	} {
-		if err := RunTrial(t.Context(), test.l, sandbox.Handle{}); (err == nil) != test.good {
+		if err := hear(t.Context(), test.l, sandbox.Handle{}); (err == nil) != test.good {
 			t.Errorf("%s: %v", what, err)
+		}
+	}
+}
+
+// TestTrialLeavesNothing: what was made is removed, whatever came of it and whoever has waited enough, and nothing else is.
+func TestTrialLeavesNothing(t *testing.T) {
+	started := string(runfile.StartedLine(time.Unix(1, 0)))
+	inTheMiddle := errors.New("in the middle")
+	for what, test := range map[string]struct {
+		l    scripted
+		made error
+		want error
+	}{
+		"a good one":            {l: saying(started, 0)},
+		"one that is too late":  {l: scripted{}, want: context.Canceled},
+		"one that was not made": {made: inTheMiddle, want: inTheMiddle},
+		"one that stays":        {l: saying(started, 0), want: fs.ErrPermission},
+	} {
+		ctx, end := context.WithCancel(t.Context())
+		made, removed := 0, 0
+		test.l.removed = func(ctx context.Context, h sandbox.Handle) error {
+			if removed++; h.ID != "made" || ctx.Err() != nil {
+				t.Errorf("%s: %q is removed (%v)", what, h.ID, ctx.Err())
+			}
+			if errors.Is(test.want, fs.ErrPermission) {
+				return test.want
+			}
+			return nil
+		}
+		trial := Trial{Dir: filepath.Join(t.TempDir(), TrialName), Owner: uint32(os.Geteuid())}
+		err := trial.Run(ctx, test.l, func(_ context.Context, spec sandbox.Spec, bases *mounts.Bases) (sandbox.Handle, error) {
+			pins, err := Pin(bases, spec.Mounts)
+			if err != nil {
+				t.Errorf("%s: the workspace is not below the bases: %v", what, err)
+			}
+			pins.Close()
+			if test.made == nil {
+				made++
+			}
+			if errors.Is(test.want, context.Canceled) {
+				end()
+			}
+			return sandbox.Handle{ID: "made"}, test.made
+		})
+		end()
+		if !errors.Is(err, test.want) || made != removed {
+			t.Errorf("%s: %v; %d were made and %d removed", what, err, made, removed)
 		}
 	}
 }
@@ -62,15 +116,15 @@ func TestTrialTakesInitsWordOnly(t *testing.T) {
 func TestTrialThatDoesNotStart(t *testing.T) {
 	cause := errors.New("no")
 	var notStarted *StartError
-	if err := RunTrial(t.Context(), scripted{started: cause}, sandbox.Handle{}); !errors.As(err, &notStarted) || !errors.Is(err, cause) {
+	if err := hear(t.Context(), scripted{started: cause}, sandbox.Handle{}); !errors.As(err, &notStarted) || !errors.Is(err, cause) {
 		t.Errorf("%v", err)
 	}
-	if err := RunTrial(t.Context(), saying("", 0), sandbox.Handle{}); errors.As(err, &notStarted) {
+	if err := hear(t.Context(), saying("", 0), sandbox.Handle{}); errors.As(err, &notStarted) {
 		t.Errorf("one that has started: %v", err)
 	}
 	ended, end := context.WithCancel(t.Context())
 	end()
-	if err := RunTrial(ended, scripted{}, sandbox.Handle{}); !errors.Is(err, context.Canceled) {
+	if err := hear(ended, scripted{}, sandbox.Handle{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("one that never ends: %v", err)
 	}
 }
