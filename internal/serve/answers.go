@@ -55,11 +55,13 @@ func (h *host) askEngines(ctx context.Context, c configs.Config) (hangs bool, er
 	if err != nil {
 		return false, err
 	}
-	needed := append(named, slices.Sorted(maps.Keys(runs))...)
-	for _, name := range append(needed, spare...) {
+	needed := slices.AppendSeq(named, maps.Keys(runs))
+	slices.Sort(needed)
+	needed = slices.Compact(needed)
+	for _, name := range slices.Concat(needed, spare) {
 		asking, cancel := context.WithTimeout(ctx, answerTime)
 		_, err := h.Engines[name].About(asking, c)
-		hangs := asking.Err() != nil
+		hangs := err != nil && asking.Err() != nil
 		cancel()
 		if hangs || err != nil && slices.Contains(needed, name) {
 			return hangs, fmt.Errorf("%s does not answer: %w", name, err)
