@@ -2,6 +2,7 @@ package mounts
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"strings"
 
@@ -20,9 +21,17 @@ func lookup(at int, name string, flags, resolve uint64) (int, error) {
 	for {
 		fd, err := unix.Openat2(at, name, &how)
 		if !errors.Is(err, unix.EINTR) {
-			return fd, err
+			return fd, whereHidden(err)
 		}
 	}
+}
+
+// whereHidden says why there may be no openat2: it is not the caller who is wrong then.
+func whereHidden(err error) error {
+	if errors.Is(err, unix.ENOSYS) {
+		return fmt.Errorf("openat2: %w: Linux is older than 5.6, or something hides the call, as RestrictSUIDSGID of systemd and filters of containers do", err)
+	}
+	return err
 }
 
 // Bounds of a relative path. The depth bounds how many directories a skeleton has.

@@ -212,3 +212,15 @@ func TestOpenBasesRefusesTheLinkOfAnother(t *testing.T) {
 		}
 	}
 }
+
+// A machine that hides openat2 is told from one on which a name is wrong.
+func TestACallThatIsHidden(t *testing.T) {
+	if err := whereHidden(unix.ENOSYS); !errors.Is(err, unix.ENOSYS) || !strings.Contains(err.Error(), "RestrictSUIDSGID") {
+		t.Error(err)
+	}
+	for _, err := range []error{nil, unix.ENOENT, unix.EPERM} {
+		if got := whereHidden(err); got != err {
+			t.Errorf("%v became %v", err, got)
+		}
+	}
+}
