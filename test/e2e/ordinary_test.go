@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -48,6 +49,25 @@ func TestOrdinaryUserIsAll(t *testing.T) {
 	h.Must(err)
 	if uid := house.Owner(info); uid != h.OwnerOf(0) {
 		t.Errorf("what the child made belongs to %d", uid)
+	}
+}
+
+// TestOrdinaryGroups: what the user may read because of a group, a child of it may not.
+func TestOrdinaryGroups(t *testing.T) {
+	h := house.New(t, house.Plan{Sandbox: house.Ordinary})
+	shared := filepath.Join(h.Dir, "shared")
+	secret := filepath.Join(shared, "secret")
+	h.Must(os.WriteFile(secret, []byte("of the group\n"), 0o640))
+	h.Must(os.Chown(secret, 0, house.Group))
+	user := exec.Command("cat", secret)
+	user.SysProcAttr = h.Command("watcher").SysProcAttr
+	if said, err := user.Output(); err != nil || string(said) != "of the group\n" {
+		t.Fatalf("the user itself cannot read it: %q, %v", said, err)
+	}
+	resp := h.Run(house.Ask{ID: "s1", Context: []string{shared}, Task: "id -G; cat " + secret})
+	h.Want(resp, delegation.StatusError, delegation.ReasonExited, 1)
+	if resp.StdoutTail != fmt.Sprintln(h.OwnerOf(0)) || !strings.Contains(resp.StderrTail, "Permission denied") {
+		t.Errorf("the child says %q, %q", resp.StdoutTail, resp.StderrTail)
 	}
 }
 

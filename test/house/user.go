@@ -8,12 +8,15 @@ import (
 	"testing"
 )
 
-// Ordinary is gVisor with a watcher that is an ordinary user's, whom the test makes: without root, without groups, with a
-// home of its own, and with programs that are root's.
+// Ordinary is gVisor with a watcher that is an ordinary user's, whom the test makes: without root, in one more group than
+// its own, with a home, and with programs that are root's.
 const Ordinary = "ordinary"
 
 // ordinary is a user without any right, whom this machine need not know.
 const ordinary = 54321
+
+// Group is the group that the ordinary user is in as well.
+const Group = 54322
 
 // Everybody tells a story as Each does, and once more for an ordinary user.
 func Everybody(t *testing.T, story func(t *testing.T, sandbox string)) {
@@ -52,7 +55,7 @@ func (h *House) Command(program string, args ...string) *exec.Cmd {
 	command.Env = append(os.Environ(), h.Env...)
 	if h.user != 0 {
 		id := uint32(h.user)
-		command.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: id, Gid: id}}
+		command.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: id, Gid: id, Groups: []uint32{Group}}}
 		command.Dir = h.Dir
 		command.Env = append([]string{"HOME=" + h.Dir, "PATH=" + os.Getenv("PATH")}, h.Env...)
 	}
