@@ -31,7 +31,7 @@ type scene struct {
 
 func newScene(t *testing.T) *scene {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "torno-ground-")
+	dir, err := os.MkdirTemp("/tmp", "torno-ground-")
 	if err != nil {
 		t.Fatal(err)
 	}

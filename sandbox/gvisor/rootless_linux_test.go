@@ -17,6 +17,7 @@ import (
 	"torno/internal/stage"
 	"torno/sandbox"
 	"torno/sandbox/gvisor"
+	"torno/test/attack"
 	"torno/test/prober/verdict"
 )
 
@@ -41,6 +42,10 @@ func TestAsAnOrdinaryUser(t *testing.T) {
 	u.installs("sandbox-init", programs.init)
 	u.installs("sandbox-keeper", programs.keeper)
 	u.installs("runsc", programs.runsc)
+	for _, page := range []string{"docs/THREATS.md", "test/prober/verdicts.md"} {
+		u.must(os.MkdirAll(filepath.Join(u.dir, filepath.Dir(page)), 0o755))
+		u.installs(page, filepath.Join(attack.Root(), page))
+	}
 	u.runs("^(TestContract|TestOrdinary.*|TestImageFromALayout|TestExhaustion|TestForkBomb|TestFlood)$")
 }
 
@@ -53,7 +58,7 @@ type user struct {
 
 func newUser(t *testing.T) *user {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "torno-ordinary-")
+	dir, err := os.MkdirTemp("/tmp", "torno-ordinary-")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,7 +88,7 @@ func (u *user) self() string {
 	return self
 }
 
-// installs copies a program to where the user can execute it.
+// installs copies a file to where the user can read and execute it.
 func (u *user) installs(name, from string) {
 	u.Helper()
 	content, err := os.ReadFile(from)
@@ -95,7 +100,7 @@ func (u *user) runs(pattern string) {
 	u.Helper()
 	command := exec.CommandContext(u.Context(), filepath.Join(u.dir, "tests"), "-test.run="+pattern, fmt.Sprintf("-test.v=%t", testing.Verbose()))
 	command.Dir = u.home
-	command.Env = append(os.Environ(), "HOME="+u.home, "TMPDIR="+u.home, verdict.Programs+"="+u.dir, "DOCKER_HOST="+u.engine())
+	command.Env = append(os.Environ(), "HOME="+u.home, "TMPDIR="+u.home, verdict.Programs+"="+u.dir, attack.RootVariable+"="+u.dir, "DOCKER_HOST="+u.engine())
 	command.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: ordinary, Gid: ordinary}, Pdeathsig: syscall.SIGKILL}
 	out, err := command.CombinedOutput()
 	u.Logf("%s", out)
