@@ -265,7 +265,7 @@ func TestARefusalSaysWhatToDo(t *testing.T) {
 	if text := refused.Error(); !strings.Contains(text, limit) || !strings.Contains(text, "limit for pids") {
 		t.Errorf("it says %q", text)
 	}
-	if next := refused.Next(); !strings.Contains(next, "switch the cgroup controller on") || !strings.Contains(next, "--accept memory") || !strings.Contains(next, "--accept pids") {
+	if next := refused.Next(); strings.Count(next, "switch the cgroup controller on") != 1 || !strings.Contains(next, "--accept memory") || !strings.Contains(next, "--accept pids") {
 		t.Errorf("next is %q", next)
 	}
 }

@@ -55,16 +55,21 @@ func (e *RefusedError) Error() string {
 	return strings.Join(sentences, "; ")
 }
 
-// Next is what to do about it, and the switch that accepts less where there is one.
+// Next is what to do about it, each thing once, and the switches that accept less where there are any.
 func (e *RefusedError) Next() string {
 	var steps []string
+	switches := map[string][]string{}
 	for _, f := range e.Findings {
-		step := f.Do
-		if f.Accept != "" {
-			step += ", or start with " + f.Accept
+		if !slices.Contains(steps, f.Do) {
+			steps = append(steps, f.Do)
 		}
-		if !slices.Contains(steps, step) {
-			steps = append(steps, step)
+		if f.Accept != "" {
+			switches[f.Do] = append(switches[f.Do], f.Accept)
+		}
+	}
+	for i, step := range steps {
+		if switches[step] != nil {
+			steps[i] += ", or start with " + strings.Join(switches[step], ", and with ")
 		}
 	}
 	return strings.Join(steps, "; ")
