@@ -44,7 +44,7 @@ func Main(m *testing.M, tags ...string) int {
 func copyRunsc() error {
 	built, err := os.Open(filepath.Join(attack.Root(), "bin", runsc))
 	if err != nil {
-		return nil //nolint:nilerr // NeedGVisor says so
+		return nil // NeedGVisor says so
 	}
 	defer built.Close()
 	here, err := os.OpenFile(Program(runsc), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o755)
