@@ -57,7 +57,7 @@ func (h *House) Command(program string, args ...string) *exec.Cmd {
 		id := uint32(h.user)
 		command.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: id, Gid: id, Groups: []uint32{Group}}}
 		command.Dir = h.Dir
-		command.Env = append([]string{"HOME=" + h.Dir, "PATH=" + os.Getenv("PATH")}, h.Env...)
+		command.Env = append([]string{"HOME=" + h.Dir, "TMPDIR=" + h.Dir, "PATH=" + os.Getenv("PATH")}, h.Env...)
 	}
 	return command
 }
