@@ -58,6 +58,8 @@ type user struct {
 
 func newUser(t *testing.T) *user {
 	t.Helper()
+	before := syscall.Umask(0o022)
+	t.Cleanup(func() { syscall.Umask(before) })
 	dir, err := os.MkdirTemp("/tmp", "torno-ordinary-")
 	if err != nil {
 		t.Fatal(err)

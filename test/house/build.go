@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"torno/test/attack"
@@ -18,6 +19,7 @@ var bin string
 
 // Main is for a package's TestMain: it builds the programs, with the given tags, runs the tests and returns their exit code.
 func Main(m *testing.M, tags ...string) int {
+	syscall.Umask(0o022) // an ordinary user has to execute what is made here
 	dir, err := openDir()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
