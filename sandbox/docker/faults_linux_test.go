@@ -32,6 +32,7 @@ type flaky struct {
 	after bool // the engine does what it was asked, and nobody hears of it
 	fired int
 	mute  *regexp.Regexp    // calls that are never answered
+	dead  *regexp.Regexp    // calls that come when the engine is removing the container
 	lie   *strings.Replacer // changes what the engine answers to an inspection
 }
 
@@ -112,17 +113,20 @@ func (f *flaky) strikes(r *http.Request) (strikes, after bool) {
 	return true, f.after
 }
 
-func (f *flaky) silent(r *http.Request) bool {
+// among says whether this request is one of the calls, if there are any.
+func (f *flaky) among(calls **regexp.Regexp, r *http.Request) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.mute != nil && f.mute.MatchString(r.Method+" "+r.URL.Path)
+	return *calls != nil && (*calls).MatchString(r.Method+" "+r.URL.Path)
 }
 
 func (f *flaky) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	strikes, after := f.strikes(r)
 	switch {
-	case f.silent(r):
+	case f.among(&f.mute, r):
 		<-r.Context().Done()
+	case f.among(&f.dead, r):
+		http.Error(w, `{"message":"can not get logs from container which is dead or marked for removal"}`, http.StatusConflict)
 	case !strikes:
 		f.proxy.ServeHTTP(w, r)
 	case after:
@@ -175,6 +179,23 @@ func TestNewsOfMemoryThatComesLate(t *testing.T) {
 	}
 }
 
+// asksForLog is the call for the log of a sandbox.
+var asksForLog = regexp.MustCompile(`^GET /v[0-9.]+/containers/[0-9a-f]+/logs$`)
+
+// TestALogThatGoesWithItsSandbox asks for the log of a sandbox that the engine is removing.
+func TestALogThatGoesWithItsSandbox(t *testing.T) {
+	f, between := newFlakyField(t)
+	h := f.create(f.spec("/bin/sleep", "1000000"))
+	defer f.remove(h)
+	f.must(f.start(h).Close())
+	between.mu.Lock()
+	between.dead = asksForLog
+	between.mu.Unlock()
+	if _, err := f.Open(f.ctx, h, ""); !errors.Is(err, sandbox.ErrNotFound) {
+		t.Errorf("whoever asks hears %v", err)
+	}
+}
+
 // TestALogThatIsNotHandedOutIsNotWaitedFor has an engine that hangs when it is asked for the log of a sandbox.
 func TestALogThatIsNotHandedOutIsNotWaitedFor(t *testing.T) {
 	f, between := newFlakyField(t)
@@ -184,7 +205,7 @@ func TestALogThatIsNotHandedOutIsNotWaitedFor(t *testing.T) {
 	seen := <-a.Output()
 	f.must(a.Close())
 	between.mu.Lock()
-	between.mute = regexp.MustCompile(`^GET /v[0-9.]+/containers/[0-9a-f]+/logs$`)
+	between.mute = asksForLog
 	between.mu.Unlock()
 	ctx, cancel := context.WithTimeout(f.ctx, 200*time.Millisecond)
 	defer cancel()

@@ -68,6 +68,9 @@ func (l *Launcher) openLog(ctx context.Context, h sandbox.Handle, b *box, from p
 	log, err := l.askLog(ctx, following, cancel, h)
 	if err != nil {
 		cancel()
+		if isConflict(err) { // it is dead, or being removed, and its log can be had no more
+			err = sandbox.ErrNotFound
+		}
 		return nil, l.wrap(err, "read the log of", h)
 	}
 	r := newReplay(from, func() (bool, error) { return l.hasFirstLine(following, h) })
