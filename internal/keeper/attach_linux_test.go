@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -97,6 +98,33 @@ func TestInputEnds(t *testing.T) {
 	}
 	if stdout, _, _ := readAll(t, line); stdout != "300000\n" {
 		t.Errorf("%q", stdout)
+	}
+}
+
+// TestLastWords: what a watcher says before it dies is heard, also where the keeper notices first that it cannot be told
+// anything any more.
+func TestLastWords(t *testing.T) {
+	script := "head -c 4000000 /dev/zero; until [ -e go ]; do sleep 0.01; done; wc -c >heard; exit 9"
+	box := boxIn(t, t.TempDir(), Order{Argv: standInArgv("run", script), Stdin: true, Log: 8 << 20})
+	line := start(t, box)
+	const said = 100_000 // more than a pipe holds
+	if err := errors.Join(line.Input(make([]byte, said)), line.Shut(), line.Close()); err != nil {
+		t.Fatal(err)
+	}
+	again, err := box.Attach(t.Context(), Place{}) // by then the keeper knows
+	if err == nil {
+		_, err = again.Read(t.Context())
+	}
+	if err = errors.Join(err, again.Close(), os.WriteFile(filepath.Join(box.Dir, "go"), nil, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	if end, err := box.AwaitEnd(ctx); err != nil || end.Code != 9 {
+		t.Fatalf("%+v, %v", end, err)
+	}
+	if heard, err := os.ReadFile(filepath.Join(box.Dir, "heard")); err != nil || strings.TrimSpace(string(heard)) != strconv.Itoa(said) {
+		t.Errorf("%s of %d bytes were heard, %v", heard, said, err)
 	}
 }
 

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // accept takes watchers until the listener is closed.
@@ -86,12 +88,17 @@ func (k *keeper) attend(conn net.Conn, in io.Reader, talk func(context.Context) 
 			k.listen(ctx, in)
 			stop()
 		})
-		_ = talk(ctx) // whoever does not hear the end finds it in the box
-		stop()
+		if isGone(talk(ctx)) {
+			listening.Wait() // what it has said before is heard to the end
+		}
+		stop() // whoever does not hear the end finds it in the box
 		conn.Close()
 		listening.Wait()
 	}
 }
+
+// isGone says whether a write failed because nobody is there any more.
+func isGone(err error) bool { return errors.Is(err, unix.EPIPE) || errors.Is(err, unix.ECONNRESET) }
 
 // send is the watcher's view: that it runs, the output, the end.
 func (k *keeper) send(ctx context.Context, conn net.Conn, reader *reader, place Place) error {
