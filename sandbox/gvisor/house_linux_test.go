@@ -36,6 +36,9 @@ func newHouse(t testing.TB) *house {
 // build makes them, once for all tests.
 func build(t testing.TB) tools {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("NOT SHOWN HERE: -short leaves real sandboxes out")
+	}
 	if dir := os.Getenv(verdict.Programs); dir != "" {
 		return tools{filepath.Join(dir, "sandbox-init"), filepath.Join(dir, "sandbox-keeper"), filepath.Join(dir, "runsc")}
 	}
