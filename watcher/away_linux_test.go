@@ -124,6 +124,9 @@ var absences = map[string]absence{
 // what lies in the real one is not taken in; and when it is back it is served as if nothing had been. The oracle goes by
 // the path, and writes elsewhere.
 func TestTheOutboxGoesAway(t *testing.T) {
+	if testing.Short() {
+		t.Skip("NOT SHOWN HERE: -short leaves out what takes long")
+	}
 	trials := map[string]*attack.Trial{"O23": {Row: "O23", Where: "fake"}, "O24": {Row: "O24", Where: "fake"}}
 	for name, c := range absences {
 		if c.mount && os.Geteuid() != 0 {

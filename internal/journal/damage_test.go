@@ -133,6 +133,9 @@ func TestWhatAPowerCutTakesIsFine(t *testing.T) {
 // TestFlippedBits flips bits all over a closed journal. Whatever is then said of it is what to do, or nothing was hit
 // that anybody reads; and a journal that does not open is as it was.
 func TestFlippedBits(t *testing.T) {
+	if testing.Short() {
+		t.Skip("NOT SHOWN HERE: -short leaves out what takes long")
+	}
 	ctx := context.Background()
 	from := state(t)
 	j := first(Open(ctx, from))

@@ -223,6 +223,9 @@ func TestWhatIsNotSettledIsNeverOver(t *testing.T) {
 
 // TestTheFileShrinks fills a journal, prunes nearly everything and looks at the file itself.
 func TestTheFileShrinks(t *testing.T) {
+	if testing.Short() {
+		t.Skip("NOT SHOWN HERE: -short leaves out what takes long")
+	}
 	ctx := context.Background()
 	path := state(t)
 	j := open4test(t, path)
