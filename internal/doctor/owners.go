@@ -14,7 +14,9 @@ import (
 func ownIdentity(g sandbox.Guarantees) bool { return g[sandbox.OwnIdentity].Enforced }
 
 // ourselves says whether a launcher's children are the watcher's own user.
-func ourselves(g sandbox.Guarantees) bool { return !ownIdentity(g) && g[sandbox.MountsByHandle].Enforced }
+func ourselves(g sandbox.Guarantees) bool {
+	return !ownIdentity(g) && g[sandbox.MountsByHandle].Enforced
+}
 
 // every says whether something is true of all launchers, of which there is at least one.
 func (s System) every(is func(sandbox.Guarantees) bool) bool {
