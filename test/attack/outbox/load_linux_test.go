@@ -94,22 +94,26 @@ func lookAtAll(h *house.House) time.Duration {
 func storm(t *testing.T, h, other *house.House) {
 	begin, before := time.Now(), cpu(h)
 	renames, stop := rename(h)
-	slowest := time.Duration(0)
+	var others, own time.Duration // the slowest honest request, elsewhere and behind the storm
 	for i := range attack.Times(3, 20) {
-		for _, parent := range []*house.House{other, h} {
-			asked := time.Now()
-			h.Want(parent.Run(house.Ask{ID: fmt.Sprint("honest", i), Task: "true"}), delegation.StatusCompleted, delegation.ReasonExited, 0)
-			slowest = max(slowest, time.Since(asked))
-		}
+		others = max(others, honest(other, i))
+		own = max(own, honest(h, i))
 	}
 	stop()
 	spent, took := cpu(h)-before, time.Since(begin)
 	naive := time.Duration(renames.Load()) * lookAtAll(h)
 	attack.Record(t, attack.Trial{
-		Row: "O27", Where: "docker", Tried: 1, Held: count(slowest < patienceOfTheHonest && spent < took), Oracle: naive > took,
-		Note: fmt.Sprintf("%d renames in %s cost %.0f %% of a core; the slowest honest request took %s", renames.Load(), took.Round(time.Second),
-			percent(spent, took), slowest.Round(time.Millisecond)),
+		Row: "O27", Where: "docker", Tried: 1, Held: count(others < patienceOfTheHonest && own < 3*patienceOfTheHonest && spent < took), Oracle: naive > took,
+		Note: fmt.Sprintf("%d renames in %s cost %.0f %% of a core; the slowest honest request took %s, and %s in the outbox of the storm",
+			renames.Load(), took.Round(time.Second), percent(spent, took), others.Round(time.Millisecond), own.Round(time.Millisecond)),
 	})
+}
+
+// honest is how long a request takes that is one.
+func honest(parent *house.House, i int) time.Duration {
+	begin := time.Now()
+	parent.Want(parent.Run(house.Ask{ID: fmt.Sprint("honest", i), Task: "true"}), delegation.StatusCompleted, delegation.ReasonExited, 0)
+	return time.Since(begin)
 }
 
 // rename goes on until it is stopped: nonsense from one request's name to another's, and a sentinel. A third file, as large
