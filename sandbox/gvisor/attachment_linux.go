@@ -72,6 +72,9 @@ func (a *attachment) await() {
 		a.exit, a.err = a.launcher.afterKeeper(a.open, a.id)
 	case err != nil:
 		a.err = fmt.Errorf("wait for sandbox %s: %w", a.id, err)
+		if _, gone := a.launcher.boxes.read(a.id); errors.Is(gone, sandbox.ErrNotFound) {
+			a.err = gone // it was removed meanwhile
+		}
 	default:
 		a.exit = exitOf(end)
 	}
