@@ -213,6 +213,29 @@ func TestKeeperIsKilled(t *testing.T) {
 	}
 }
 
+// TestTheBoxGoesWhileItIsWaitedFor: whoever waits hears that the sandbox is gone, and of no directory.
+func TestTheBoxGoesWhileItIsWaitedFor(t *testing.T) {
+	y := newYard(t)
+	h := y.sleeper()
+	a, err := y.Open(t.Context(), h, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close()
+	box, aside := y.box(h.ID), filepath.Join(t.TempDir(), "box")
+	if err := os.Rename(box, aside); err != nil {
+		t.Fatal(err)
+	}
+	kill(t, box, "sandbox-keeper")
+	if exit, err := a.Wait(t.Context()); !errors.Is(err, sandbox.ErrNotFound) {
+		t.Errorf("%+v, %v", exit, err)
+	}
+	if err := errors.Join(os.Rename(aside, box), y.Remove(t.Context(), h)); err != nil {
+		t.Fatal(err)
+	}
+	y.removed(h.ID)
+}
+
 // TestSentryIsKilled: that is gVisor's end, and not the child's.
 func TestSentryIsKilled(t *testing.T) {
 	y := newYard(t)
