@@ -25,6 +25,7 @@ type House struct {
 	Env    []string // more environment for the watchers that Start starts
 
 	user    int // whose house it is, where it is not ours
+	plan    Plan
 	yard    yard
 	mu      sync.Mutex
 	log     bytes.Buffer
@@ -36,7 +37,7 @@ type House struct {
 // installation may be left on the machine.
 func New(t testing.TB, p Plan) *House {
 	t.Helper()
-	h := &House{TB: t}
+	h := &House{TB: t, plan: p}
 	h.needYard(p)
 	h.Dir = h.home()
 	h.Outbox = cmp.Or(p.Outbox, filepath.Join(h.Dir, "outbox"))
@@ -64,7 +65,7 @@ func New(t testing.TB, p Plan) *House {
 
 // Beside is the view of another parent, whose outbox is served by the same watcher.
 func (h *House) Beside(outbox string) *House {
-	return &House{TB: h.TB, Engine: h.Engine, Dir: h.Dir, Outbox: outbox, Client: h.Client, user: h.user, yard: h.yard}
+	return &House{TB: h.TB, Engine: h.Engine, Dir: h.Dir, Outbox: outbox, Client: h.Client, user: h.user, plan: h.plan, yard: h.yard}
 }
 
 // tearDown ends the watcher, purges, and demands that nothing is left on the machine.

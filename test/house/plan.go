@@ -3,6 +3,7 @@ package house
 import (
 	"bytes"
 	"cmp"
+	"os/exec"
 	"regexp"
 	"text/template"
 )
@@ -25,6 +26,9 @@ type Plan struct {
 	Outbox     string   // the outbox, where it is not in Dir
 	Later      bool     // the story starts the watcher itself
 	Uncounted  bool     // nobody asks for Starts; with gVisor counting takes a shell for each
+
+	Delegated string          // the directory of a control group that is the watcher's to change
+	Enter     func(*exec.Cmd) // has a command begin where the story wants it
 }
 
 const configuration = `version: 1
@@ -61,7 +65,10 @@ func (h *House) configure(p Plan) []byte {
 	h.Helper()
 	sandbox, keeper, accept := cmp.Or(p.Sandbox, Docker), "", ""
 	if h.user != 0 {
-		sandbox, accept = GVisor, "memory, pids" // what needs control groups, of which such a user has none
+		sandbox = GVisor
+	}
+	if h.user != 0 && p.Delegated == "" {
+		accept = "memory, pids" // what needs control groups, of which such a user has none
 	}
 	if boxes, ok := h.yard.(*boxYard); ok && !p.Uncounted {
 		keeper = boxes.count()

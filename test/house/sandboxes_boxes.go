@@ -141,7 +141,11 @@ func (y *boxYard) left() (words []string) {
 func (h *House) Groups(sandbox string) (found []string) {
 	h.Helper()
 	id := h.installation()
-	for _, top := range []string{"/sys/fs/cgroup/torno", "/sys/fs/cgroup/*/torno"} {
+	tops := []string{"/sys/fs/cgroup/torno", "/sys/fs/cgroup/*/torno"}
+	if h.plan.Delegated != "" {
+		tops = append(tops, filepath.Join(h.plan.Delegated, "torno"))
+	}
+	for _, top := range tops {
 		groups, err := filepath.Glob(filepath.Join(top, id, sandbox))
 		h.Must(err)
 		for _, group := range groups {

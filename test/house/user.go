@@ -61,6 +61,9 @@ func (h *House) Command(program string, args ...string) *exec.Cmd {
 		command.Dir = h.Dir
 		command.Env = append([]string{"HOME=" + h.Dir, "TMPDIR=" + h.Dir, "PATH=" + os.Getenv("PATH")}, h.Env...)
 	}
+	if h.plan.Enter != nil {
+		h.plan.Enter(command)
+	}
 	return command
 }
 
