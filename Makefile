@@ -32,7 +32,7 @@ demo: build ## the whole road once, with Docker or else gVisor: spawn, answers, 
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(GO) run ./test/demo
 
 test: build size ## all tests, on a real engine, with the race detector
-	@scripts/need git python || test "$$CI" != true
+	@scripts/need git python machine || test "$$CI" != true
 	@$(GO) vet ./...
 	@scripts/engine run --optional scripts/gotest -timeout 20m $(TESTFLAGS) ./...
 
