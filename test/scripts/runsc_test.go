@@ -1,9 +1,11 @@
 package scripts
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -11,10 +13,25 @@ import (
 // compiler plays go: it answers what it is asked, notes each build, and writes a program that everybody may change.
 const compiler = `#!/bin/sh
 case $1 in
-env) echo "${GOOS-linux} ${GOARCH-amd64} go1.26.8" ;;
+env)
+	shift
+	for name; do
+		case $name in
+		GOHOSTOS | GOOS) echo linux ;;
+		GOHOSTARCH) echo amd64 ;;
+		GOARCH) echo "${GOARCH-amd64}" ;;
+		GOVERSION) echo go1.26.8 ;;
+		esac
+	done
+	;;
 list) echo v1.2.3 ;;
+run)
+	[ -z "$UNCOMPILED" ] || exit 1
+	echo "the filters of $2"
+	;;
 build)
 	echo "$CGO_ENABLED $*" >>"$NOTES"
+	[ "$3" != -overlay ] || cat "${4%overlay.json}filters.go" "$4" >>"$NOTES"
 	while [ "$1" != -o ]; do shift; done
 	[ -z "$BROKEN" ] || exit 1
 	echo program >"$2" && chmod 777 "$2"
@@ -31,7 +48,7 @@ type builder struct {
 func newBuilder(t *testing.T) builder {
 	t.Helper()
 	b := builder{t, t.TempDir()}
-	for _, name := range []string{"scripts/runsc", "runsc/go.mod", "runsc/go.sum"} {
+	for _, name := range []string{"scripts/runsc", "runsc/go.mod", "runsc/go.sum", "runsc/filters.go", "runsc/precompile/main.go"} {
 		data, err := os.ReadFile(filepath.Join("../..", name))
 		if err != nil {
 			t.Fatal(err)
@@ -102,14 +119,34 @@ func TestRunscIsBuiltAsItIsUsed(t *testing.T) {
 	if err != nil || !strings.Contains(said, "v1.2.3: two minutes") {
 		t.Errorf("it said %q, %v", said, err)
 	}
-	want := "0 build -trimpath -ldflags -s -w -X gvisor.dev/gvisor/runsc/version.version=v1.2.3 -o " +
-		filepath.Join(b.dir, "bin", "runsc") + " gvisor.dev/gvisor/runsc"
-	if compiled[0] != want {
+	flags, overlay, _ := strings.Cut(compiled[0], " -overlay ")
+	overlay, rest, _ := strings.Cut(overlay, " ")
+	want := "-ldflags -s -w -X gvisor.dev/gvisor/runsc/version.version=v1.2.3 -o " + filepath.Join(b.dir, "bin", "runsc") + " ."
+	if flags != "0 build -trimpath" || rest != want {
 		t.Errorf("it was built with\n%s, want\n%s", compiled[0], want)
+	}
+	with := fmt.Sprintf(`{"Replace": {"%s": "%s"}}`, filepath.Join(b.dir, "runsc", "filters.go"), filepath.Join(filepath.Dir(overlay), "filters.go"))
+	if filters := compiled[1:]; !slices.Equal(filters, []string{"the filters of ./precompile", with}) {
+		t.Errorf("it was built with the filters %q", filters)
+	}
+	if _, err := os.Stat(overlay); err == nil {
+		t.Errorf("%s was left behind", overlay)
 	}
 	info, err := os.Stat(filepath.Join(b.dir, "bin", "runsc"))
 	if err != nil || info.Mode().Perm() != 0o755 {
 		t.Errorf("%v, %v", info.Mode(), err)
+	}
+}
+
+// TestFiltersAreThoseOfTheirProcessor: what cannot be compiled for another one here is compiled there, at each start; what
+// fails fails.
+func TestFiltersAreThoseOfTheirProcessor(t *testing.T) {
+	b := newBuilder(t)
+	if said, compiled, err := b.build("GOARCH=arm64"); err != nil || len(compiled) != 1 || strings.Contains(compiled[0], "overlay") {
+		t.Errorf("%q, %v\n%s", compiled, err, said)
+	}
+	if said, compiled, err := b.build("UNCOMPILED=yes"); err == nil {
+		t.Errorf("%q\n%s", compiled, said)
 	}
 }
 
