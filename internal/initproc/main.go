@@ -35,15 +35,17 @@ func Main(args []string) int {
 // run is one run of an agent. Its owner is the main goroutine.
 type run struct {
 	file     runfile.File
-	signals  <-chan os.Signal
-	answer   *answer  // nil without one
-	stdout   *tee     // nil when the agent writes to ours
-	warnings []string // what went wrong before the started line could be said
+	signals  <-chan os.Signal // for the agent
+	children <-chan os.Signal // some have ended
+	answer   *answer          // nil without one
+	stdout   *tee             // nil when the agent writes to ours
+	warnings []string         // what went wrong before the started line could be said
 }
 
 // prepare does everything that may fail without a trace of the agent.
 func prepare(args []string) (*run, error) {
-	r := &run{signals: catchSignals()}
+	r := &run{}
+	r.signals, r.children = catchSignals()
 	if len(args) != 2 {
 		return nil, refuse(runfile.FailureRunFile, "takes one argument, the nonce of its run file, and got %d", len(args)-1)
 	}

@@ -36,11 +36,13 @@ const (
 	ignore    uint64 = 1 // SIG_IGN
 )
 
-// catchSignals comes first of all: process 1 loses every signal that it has no handler for.
-func catchSignals() <-chan os.Signal {
-	signals := make(chan os.Signal, 16)
-	signal.Notify(signals, forwarded...)
-	return signals
+// catchSignals comes first of all: process 1 loses every signal that it has no handler for. Those of children that ended
+// are as good as one, so that one place is enough for them.
+func catchSignals() (signals, children <-chan os.Signal) {
+	forward, ended := make(chan os.Signal, 16), make(chan os.Signal, 1)
+	signal.Notify(forward, forwarded...)
+	signal.Notify(ended, unix.SIGCHLD)
+	return forward, ended
 }
 
 // setActions sets what a signal does, beneath the runtime.

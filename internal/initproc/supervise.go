@@ -15,47 +15,52 @@ const killed = 10 * time.Second
 
 // supervise reaps and forwards until the agent has ended, then ends everything else, and returns the agent's exit code.
 func (r *run) supervise(agent int) int {
-	status := make(chan unix.WaitStatus, 1)
-	gone := make(chan struct{})
-	go func() {
-		defer close(gone)
-		reap(agent, status)
-	}()
 	for {
 		select {
 		case sig := <-r.signals:
 			if number, ok := sig.(syscall.Signal); ok {
 				_ = unix.Kill(-agent, number) // an agent that has just ended needs none
 			}
-		case end := <-status:
-			killRest(gone)
-			return exitCode(end)
+		case <-r.children:
+			if end, ended, _ := reap(agent); ended {
+				r.killRest()
+				return exitCode(end)
+			}
 		}
 	}
 }
 
-// reap waits for every process that has init as its parent, as orphans have, until none is left.
-func reap(agent int, status chan<- unix.WaitStatus) {
+// reap takes every process that has ended and has init as its parent, as orphans have. It says how the agent ended, if it
+// was among them, and whether init is alone.
+func reap(agent int) (end unix.WaitStatus, ended, alone bool) {
 	for {
-		var end unix.WaitStatus
-		pid, err := unix.Wait4(-1, &end, 0, nil)
-		switch {
+		var status unix.WaitStatus
+		switch pid, err := unix.Wait4(-1, &status, unix.WNOHANG, nil); {
 		case errors.Is(err, unix.EINTR):
 		case err != nil:
-			return
+			return end, ended, true
+		case pid == 0:
+			return end, ended, false
 		case pid == agent:
-			status <- end
+			end, ended = status, true
 		}
 	}
 }
 
 // killRest kills whatever is left in the sandbox. The kernel lets no process be born while it goes through them.
-func killRest(gone <-chan struct{}) {
+func (r *run) killRest() {
 	_ = unix.Kill(-1, unix.SIGKILL) // ESRCH: nothing is left
-	select {
-	case <-gone:
-	case <-time.After(killed):
-		warn("a process cannot be killed; it is left to the kernel")
+	late := time.After(killed)
+	for {
+		if _, _, alone := reap(0); alone {
+			return
+		}
+		select {
+		case <-r.children:
+		case <-late:
+			warn("a process cannot be killed; it is left to the kernel")
+			return
+		}
 	}
 }
 

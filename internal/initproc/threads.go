@@ -7,11 +7,11 @@ import (
 	"sync"
 )
 
-// Four goroutines can wait in the kernel at once: main, the receiver of signals, the reaper and the tee. One thread more runs
-// what is ready.
+// Three goroutines can wait in the kernel at once: main, the receiver of signals and the tee. One thread more runs what is
+// ready. Each costs a start on gVisor more than a millisecond.
 const (
 	processors = 1
-	threads    = 4 + processors
+	threads    = 3 + processors
 )
 
 // reserveThreads makes all the threads that will ever be needed. Later there may be no more to be had: when the agent has
@@ -21,7 +21,7 @@ func reserveThreads() {
 	runtime.GOMAXPROCS(processors)
 	var ready, done sync.WaitGroup
 	release := make(chan struct{})
-	for range threads {
+	for range threads - 1 { // main has one when all the others have theirs
 		ready.Add(1)
 		done.Go(func() {
 			runtime.LockOSThread() // a thread of its own, which goes back to the others at the end

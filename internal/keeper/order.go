@@ -87,6 +87,7 @@ func readJSON(box *os.Root, name string, v any) error {
 }
 
 // note makes an empty file, once, and sees to it that it is there after a power cut: a box without it would be started.
+// What is to be kept of it is its name, and that is the directory's.
 func note(box *os.Root, name string) error {
 	file, err := box.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
@@ -96,5 +97,5 @@ func note(box *os.Root, name string) error {
 	if err != nil {
 		return errors.Join(err, file.Close())
 	}
-	return errors.Join(file.Sync(), file.Close(), dir.Sync(), dir.Close())
+	return errors.Join(file.Close(), dir.Sync(), dir.Close())
 }
