@@ -44,6 +44,9 @@ func TestForkBomb(t *testing.T) {
 	exhaust.Bomb(newExhaust(t, docker.MountAuto), attack.Trial{Row: "X1", Where: "docker, a bomb"})
 }
 
+// TestThreads: init takes no thread that it had not got before the agent.
+func TestThreads(t *testing.T) { exhaust.Threads(newExhaust(t, docker.MountAuto)) }
+
 func TestMemoryInFiles(t *testing.T) {
 	exhaust.MemoryInFiles(newExhaust(t, docker.MountAuto), attack.Trial{Row: "X2", Where: "docker, in files"})
 }

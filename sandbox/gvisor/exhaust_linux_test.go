@@ -105,6 +105,9 @@ func TestForkBomb(t *testing.T) {
 	exhaust.Bomb(newExhaust(t), attack.Trial{Row: "X1", Where: where() + ", a bomb"})
 }
 
+// TestThreads: init takes no thread that it had not got before the agent.
+func TestThreads(t *testing.T) { exhaust.Threads(newExhaust(t)) }
+
 func TestMemoryInFiles(t *testing.T) {
 	exhaust.MemoryInFiles(newExhaust(t), attack.Trial{Row: "X2", Where: "gvisor, in files"})
 }

@@ -46,7 +46,7 @@ func TestAsAnOrdinaryUser(t *testing.T) {
 		u.must(os.MkdirAll(filepath.Join(u.dir, filepath.Dir(page)), 0o755))
 		u.installs(page, filepath.Join(attack.Root(), page))
 	}
-	u.runs("^(TestContract|TestOrdinary.*|TestImageFromALayout|TestExhaustion|TestForkBomb|TestFlood)$")
+	u.runs("^(TestContract|TestOrdinary.*|TestImageFromALayout|TestExhaustion|TestForkBomb|TestThreads|TestFlood)$")
 }
 
 // user is an ordinary one, who can neither build anything nor read what is root's.
