@@ -1,12 +1,7 @@
 package e2e
 
 import (
-	"archive/tar"
-	"bytes"
 	"fmt"
-	"net/http"
-	"net/url"
-	"os"
 	"os/exec"
 	"testing"
 	"time"
@@ -15,7 +10,8 @@ import (
 )
 
 // BenchmarkColdRun times a whole no-op run, request renamed to response visible, in turn with `docker run --rm --network
-// none` of a no-op, and reports the ratio of the medians. Times on a shared machine are noise; the ratio is not.
+// none` of the same program in the same root, and reports the ratio of the medians. Times on a shared machine are noise;
+// the ratio is not.
 func BenchmarkColdRun(b *testing.B) {
 	for _, sandbox := range house.Launchers {
 		b.Run(sandbox, func(b *testing.B) { coldRun(b, sandbox) })
@@ -27,12 +23,19 @@ func coldRun(b *testing.B, sandbox string) {
 	if _, err := exec.LookPath("docker"); err != nil {
 		b.Skip("NOT SHOWN HERE: there is no docker command to compare with")
 	}
-	h := house.New(b, house.Plan{Sandbox: sandbox, Uncounted: true})
-	image := importNoop(b, e)
-	h.Run(house.Ask{ID: "warm", Task: "true"})
+	root := noopRoot(b)
+	image := importNoop(b, e, root)
+	noop := map[string]string{house.Docker: "image: " + image, house.GVisor: "rootfs: dir:" + root}[sandbox]
+	h := house.New(b, house.Plan{Sandbox: sandbox, Uncounted: true, Offers: ", noop", Profiles: `  noop:
+    ` + noop + `
+    command: [/noop]
+    limits: {memory: 256MiB, tmp: 64MiB, home: 64MiB, log: 1MiB, pids: 128}
+    timeout: {default: 30s, min: 1s, max: 5m}
+`})
+	h.Run(house.Ask{ID: "warm", Task: "nothing", Profile: "noop"})
 	var ours, theirs, answer []time.Duration
 	for i := 0; b.Loop(); i++ {
-		begin, seen := timed(h, house.Ask{ID: fmt.Sprint("noop", i), Task: "true"})
+		begin, seen := timed(h, house.Ask{ID: fmt.Sprint("noop", i), Task: "nothing", Profile: "noop"})
 		ours = append(ours, seen.Sub(begin))
 		run, err := h.Client.Run(b.Context(), fmt.Sprint("noop", i))
 		h.Must(err)
@@ -47,45 +50,4 @@ func coldRun(b *testing.B, sandbox string) {
 	b.ReportMetric(float64(median(ours).Microseconds())/1000, "ms-ours")
 	b.ReportMetric(float64(median(theirs).Microseconds())/1000, "ms-docker-run")
 	b.ReportMetric(float64(median(answer).Microseconds())/1000, "ms-end-to-response")
-}
-
-// importNoop makes an image that holds one static program, which does nothing and says so.
-func importNoop(b *testing.B, e house.Engine) string {
-	b.Helper()
-	program, err := os.ReadFile(house.Program("sandbox-init"))
-	if err != nil {
-		b.Fatal(err)
-	}
-	var archive bytes.Buffer
-	w := tar.NewWriter(&archive)
-	if err := w.WriteHeader(&tar.Header{Name: "noop", Mode: 0o755, Size: int64(len(program))}); err != nil {
-		b.Fatal(err)
-	}
-	if _, err := w.Write(program); err != nil {
-		b.Fatal(err)
-	}
-	if err := w.Close(); err != nil {
-		b.Fatal(err)
-	}
-	const name = "torno-bench-noop:latest"
-	query := url.Values{"fromSrc": {"-"}, "repo": {"torno-bench-noop"}, "tag": {"latest"}, "changes": {`CMD ["/noop","version"]`}}
-	response, err := e.HTTP.Post("http://engine/v1.41/images/create?"+query.Encode(), "application/x-tar", &archive)
-	if err != nil {
-		b.Fatal(err)
-	}
-	response.Body.Close()
-	if response.StatusCode != http.StatusOK {
-		b.Fatal("import the no-op image:", response.Status)
-	}
-	b.Cleanup(func() {
-		request, err := http.NewRequest(http.MethodDelete, "http://engine/v1.41/images/"+name+"?force=1", nil)
-		if err != nil {
-			b.Error(err)
-			return
-		}
-		if response, err := e.HTTP.Do(request); err == nil {
-			response.Body.Close()
-		}
-	})
-	return name
 }
