@@ -17,84 +17,77 @@ const (
 	end         = 0x06 // with an answer
 )
 
-const (
-	stepSize = 8
-	maxSteps = 4096 // that the kernel takes (BPF_MAXINSNS)
-	reach    = 255  // steps that a conditional jump can leave out
-)
-
-// step is one instruction, struct sock_filter.
-type step struct {
-	code    uint16
-	yes, no uint8 // how many steps a conditional jump leaves out
-	value   uint32
-}
+const reach = 255 // steps that a conditional jump can leave out
 
 // place is a step, as the number of steps from it to the end.
 type place int
 
+// step is one instruction, and where the program goes on: a conditional jump in one of two ways.
+type step struct {
+	code    uint16
+	value   uint32
+	yes, no place
+}
+
 // assembly is a program that is written from its end to its beginning. Jumps go forward only, so that what one leads to
-// is always there already.
+// is always there already. Often the step itself is, too: those that do the same and go on in the same way are one.
 type assembly struct {
-	steps   []step           // the last one first
-	answers map[uint32]place // the nearest of each
+	steps []step // the last one first
+	known map[step]place
 }
 
-func newAssembly() *assembly { return &assembly{answers: map[uint32]place{}} }
+func newAssembly() *assembly { return &assembly{known: map[step]place{}} }
 
-// put writes a step, behind which the program goes on with the step that was put before.
+// put writes a step, unless it is there.
 func (a *assembly) put(s step) place {
-	a.steps = append(a.steps, s)
-	return place(len(a.steps))
-}
-
-func (a *assembly) load(at uint32) place { return a.put(step{code: load, value: at}) }
-
-func (a *assembly) mask(mask uint32) {
-	if mask != 1<<32-1 {
-		a.put(step{code: and, value: mask})
+	if _, ok := a.known[s]; !ok {
+		a.steps = append(a.steps, s)
+		a.known[s] = place(len(a.steps))
 	}
+	return a.known[s]
 }
 
 // answer is a place that ends the program.
-func (a *assembly) answer(value uint32) place {
-	if _, ok := a.answers[value]; !ok {
-		a.answers[value] = a.put(step{code: end, value: value})
-	}
-	return a.answers[value]
-}
+func (a *assembly) answer(value uint32) place { return a.put(step{code: end, value: value}) }
 
 func (a *assembly) branch(code uint16, value uint32, yes, no place) place {
-	yes = a.near(yes, reach-1) // no may take a step
-	no = a.near(no, reach)
-	return a.put(step{code, uint8(a.between(yes)), uint8(a.between(no)), value})
+	return a.put(step{code, value, yes, no})
 }
 
-// between is how many steps the next one leaves out to get to a place.
-func (a *assembly) between(to place) int { return len(a.steps) - int(to) }
+// before changes the register and goes on at a place, which such a step cannot jump to: it has to be the next one.
+func (a *assembly) before(next place, code uint16, value uint32) place {
+	s := step{code: code, value: value, yes: next}
+	if _, ok := a.known[s]; !ok && int(next) != len(a.steps) {
+		a.repeat(next)
+	}
+	return a.put(s)
+}
 
-// near is a place within reach of the next step that leads to the same: an answer once more, or a jump without a
-// condition, which has no such bound.
-func (a *assembly) near(to place, reach int) place {
-	if a.between(to) <= reach {
-		return to
+// repeat writes a step once more, or a jump to it where it has to have a next one itself.
+func (a *assembly) repeat(at place) {
+	s := a.steps[at-1]
+	if s.code == load || s.code == and {
+		s = step{code: jump, yes: at}
 	}
-	if s := a.steps[to-1]; s.code == end {
-		a.answers[s.value] = a.put(s)
-		return a.answers[s.value]
-	}
-	return a.put(step{code: jump, value: uint32(a.between(to))})
+	a.steps = append(a.steps, s)
 }
 
 // program is what was written, as the kernel has it in memory.
 func (a *assembly) program() ([]byte, error) {
-	if len(a.steps) > maxSteps {
-		return nil, fmt.Errorf("the system call filter has %d steps, and the kernel takes %d", len(a.steps), maxSteps)
+	if len(a.steps) > reach {
+		return nil, fmt.Errorf("the system call filter has %d steps, and its jumps reach over %d", len(a.steps), reach)
 	}
 	var all []byte
-	for _, s := range slices.Backward(a.steps) {
+	for i, s := range slices.Backward(a.steps) {
+		yes, no := byte(i-int(s.yes)), byte(i-int(s.no))
+		switch s.code {
+		case load, and, end:
+			yes, no = 0, 0
+		case jump:
+			s.value, yes, no = uint32(yes), 0, 0
+		}
 		all = binary.LittleEndian.AppendUint16(all, s.code)
-		all = append(all, s.yes, s.no)
+		all = append(all, yes, no)
 		all = binary.LittleEndian.AppendUint32(all, s.value)
 	}
 	return all, nil

@@ -11,6 +11,8 @@
 // A Profile is the same in other words: those of the OCI's runtime specification. Its JSON is what Docker's API takes as
 // a security option. A program is what the kernel itself takes (struct sock_filter), so that nobody has to translate it
 // at the start of a sandbox. It finds a call's number by halves, and then looks at arguments, where there is a condition.
+// It is short, because gVisor asks it about every number whenever a process begins, and what tests have in common is
+// there once.
 //
 // What it promises: no rule lets in a way out of the sandbox, to see others or to harm the host, nor one to leave
 // anything on the host's files that outlives the run, such as a set-user-id bit. Tests hold lists of both against it, and

@@ -13,9 +13,15 @@ type call struct {
 	args         [6]uint64
 }
 
-// obey runs a program as the kernel does. Its instructions are looked up in the kernel's own header (linux/bpf_common.h),
-// and not in the assembler. A program that leaves its bounds panics.
+// obey is what a program says about a call.
 func obey(program []byte, c call) uint32 {
+	said, _ := run(program, c)
+	return said
+}
+
+// run obeys a program as the kernel does, and counts the steps that it takes. The instructions are looked up in the kernel's own header (linux/bpf_common.h),
+// and not in the assembler. A program that leaves its bounds panics.
+func run(program []byte, c call) (said uint32, steps int) {
 	memory := binary.LittleEndian.AppendUint32(make([]byte, 0, 64), c.number)
 	memory = binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint32(memory, c.arch), c.place)
 	for _, arg := range c.args {
@@ -23,6 +29,7 @@ func obey(program []byte, c call) uint32 {
 	}
 	register := uint32(0)
 	for at := 0; ; at += 8 {
+		steps++
 		operand := binary.LittleEndian.Uint32(program[at+4:])
 		jumps := func(condition bool) { at += 8 * int(program[at+3-truth(condition)]) }
 		switch code := binary.LittleEndian.Uint16(program[at:]); code {
@@ -39,7 +46,7 @@ func obey(program []byte, c call) uint32 {
 		case 0x05 | 0x40: // BPF_JSET
 			jumps(register&operand != 0)
 		case 0x06: // BPF_RET
-			return operand
+			return operand, steps
 		default:
 			panic(code)
 		}

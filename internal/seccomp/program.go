@@ -1,10 +1,6 @@
 package seccomp
 
-import (
-	"fmt"
-	"maps"
-	"slices"
-)
+import "fmt"
 
 // What a program answers about a call. A refusal has the error in its lower half.
 const (
@@ -33,11 +29,13 @@ func (f Filter) Program() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	return assemble(machines[f.Arch], rules)
+}
+
+func assemble(machine uint32, rules map[uint32][]Rule) ([]byte, error) {
 	a := newAssembly()
-	a.search(spansOf(rules))
-	known := a.load(numberAt)
-	a.branch(jumpEqual, machines[f.Arch], known, a.answer(kill))
-	a.load(archAt)
+	known := a.before(a.search(a.spansOf(rules), asked), load, numberAt)
+	a.before(a.branch(jumpEqual, machine, known, a.answer(kill)), load, archAt)
 	return a.program()
 }
 
@@ -61,98 +59,4 @@ func (f Filter) byNumber() (map[uint32][]Rule, error) {
 		}
 	}
 	return all, nil
-}
-
-// span is a range of numbers, up to the next one, about which the same is to be said.
-type span struct {
-	first uint32
-	rules []Rule // in the order in which they are tried; where none fits, the call is refused
-}
-
-// constant is the answer of rules that need not look at the arguments.
-func (s span) constant() (answer uint32, ok bool) {
-	switch {
-	case len(s.rules) == 0:
-		return refuse | eperm, true
-	case len(s.rules[0].Args) == 0:
-		return s.rules[0].answer(), true
-	}
-	return 0, false
-}
-
-// spansOf cover all numbers there are. The last one is everything above the rules.
-func spansOf(rules map[uint32][]Rule) []span {
-	var all []span
-	for number := range slices.Max(slices.Collect(maps.Keys(rules))) + 2 {
-		if next := (span{number, rules[number]}); len(all) == 0 || !all[len(all)-1].covers(next) {
-			all = append(all, next)
-		}
-	}
-	return all
-}
-
-// covers says that of the next span nothing else is to be said.
-func (s span) covers(next span) bool {
-	answer, constant := s.constant()
-	same, too := next.constant()
-	return constant && too && answer == same
-}
-
-func (r Rule) answer() uint32 {
-	if r.Errno == 0 {
-		return pass
-	}
-	return refuse | uint32(r.Errno)
-}
-
-// search finds the span of the number that is loaded, by halves.
-func (a *assembly) search(spans []span) place {
-	if len(spans) == 1 {
-		return a.decide(spans[0])
-	}
-	middle := len(spans) / 2
-	above := a.search(spans[middle:])
-	return a.branch(jumpAtLeast, spans[middle].first, above, a.search(spans[:middle]))
-}
-
-// decide tries one rule after the other.
-func (a *assembly) decide(s span) place {
-	if answer, ok := s.constant(); ok {
-		return a.answer(answer)
-	}
-	next := a.answer(refuse | eperm)
-	for _, r := range slices.Backward(s.rules) {
-		next = a.rule(r, next)
-	}
-	return next
-}
-
-// rule answers if all of its conditions hold.
-func (a *assembly) rule(r Rule, otherwise place) place {
-	next := a.answer(r.answer())
-	for _, arg := range slices.Backward(r.Args) {
-		next = a.condition(arg, next, otherwise)
-	}
-	return next
-}
-
-// condition looks at an argument by its halves, the lower of which comes first in memory.
-func (a *assembly) condition(arg Arg, yes, no place) place {
-	at := argsAt + argSize*uint32(arg.Index)
-	yes = a.half(at+argSize/2, uint32(arg.Mask>>32), uint32(arg.Value>>32), yes, no)
-	return a.half(at, uint32(arg.Mask), uint32(arg.Value), yes, no)
-}
-
-// half compares with a jump that looks at single bits where all of them are to be 0.
-func (a *assembly) half(at, mask, value uint32, yes, no place) place {
-	switch {
-	case mask == 0 && value == 0:
-		return yes
-	case value == 0:
-		a.branch(jumpAnyBit, mask, no, yes)
-	default:
-		a.branch(jumpEqual, value, yes, no)
-		a.mask(mask)
-	}
-	return a.load(at)
 }

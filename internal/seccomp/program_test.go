@@ -141,37 +141,19 @@ func TestNoWayOutInTheProgram(t *testing.T) {
 	}
 }
 
-// TestLongWays: conditional jumps reach 255 steps, and a program may be longer.
-func TestLongWays(t *testing.T) {
-	for _, steps := range []int{0, 250, 253, 254, 255, 256, 257, 1000, maxSteps - 8} {
-		for _, turned := range []bool{false, true} {
-			a := newAssembly()
-			a.put(step{code: end, value: 7})
-			far, near := a.load(numberAt), a.answer(8)
-			a.put(step{code: end, value: 9})
-			for range steps {
-				a.put(step{code: and})
-			}
-			if turned {
-				a.branch(jumpEqual, 6, near, far)
-			} else {
-				a.branch(jumpEqual, 5, far, near)
-			}
-			a.load(numberAt)
-			program, err := a.program()
-			if err != nil {
-				t.Fatal(err)
-			}
-			if yes, no := obey(program, call{number: 5}), obey(program, call{number: 6}); yes != 7 || no != 8 {
-				t.Errorf("%d steps, %v: %d and %d", steps, turned, yes, no)
-			}
+// TestProgramIsShort: gVisor asks it about each of so many numbers for every process and thread that begins, and every
+// time it takes memory for a mark at each step.
+func TestProgramIsShort(t *testing.T) {
+	everyFilter(func(f Filter) {
+		program, all := programOf(t, f), 0
+		for number := range uint32(2001) {
+			_, steps := run(program, call{number: number, arch: audits[f.Arch]})
+			all += steps
 		}
-	}
-	a := newAssembly()
-	for range maxSteps + 1 {
-		a.put(step{code: end})
-	}
-	if _, err := a.program(); err == nil {
-		t.Error("a program was written that no kernel takes")
-	}
+		length, mean := len(program)/8, float64(all)/2001
+		t.Logf("%+v: %d steps, of which a call takes %.2f", f, length, mean)
+		if length > 144 || mean > 7 {
+			t.Errorf("%+v: %d steps, of which a call takes %.2f", f, length, mean)
+		}
+	})
 }

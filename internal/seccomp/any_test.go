@@ -1,0 +1,81 @@
+package seccomp
+
+import (
+	"math/rand/v2"
+	"testing"
+)
+
+// TestAnyRules holds programs of rules that nobody would write against what they mean: halves and bits of arguments in
+// every mixture, conditions that contradict each other, that never or always hold, and numbers in any order.
+func TestAnyRules(t *testing.T) {
+	for range 500 {
+		rules := map[uint32][]Rule{}
+		for range 1 + rand.IntN(12) {
+			rules[rand.Uint32N(16)] = anyRules()
+		}
+		program, err := assemble(1, rules)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for number := range uint32(18) {
+			for range 40 {
+				args := anyArgs(rules[number])
+				said, meant := obey(program, call{number: number, arch: 1, args: args}), judge(rules[number], "", "it", args)
+				if said != meant {
+					t.Fatalf("%+v: %d %x: the program says %#x, and the rules mean %#x", rules, number, args, said, meant)
+				}
+			}
+		}
+	}
+}
+
+func anyRules() []Rule {
+	masks := []uint64{allBits, 0xFFFFFFFF, 0xFFFFFFFF << 32, 0xFF00, 0x0F00, 2, 1 << 32, 3<<32 | 3, 0}
+	var all []Rule
+	for range 1 + rand.IntN(4) {
+		r := Rule{Names: calls("it"), Errno: rand.UintN(3)}
+		for range rand.IntN(4) {
+			mask := masks[rand.IntN(len(masks))]
+			value := mask & (rand.Uint64N(4)<<32 | rand.Uint64N(4)<<8 | rand.Uint64N(4))
+			if rand.IntN(16) == 0 {
+				value++ // which may be out of the mask
+			}
+			r.Args = append(r.Args, Arg{rand.UintN(2), mask, value})
+		}
+		all = append(all, r)
+	}
+	return all
+}
+
+// anyArgs are near to what rules ask for.
+func anyArgs(rules []Rule) (args [6]uint64) {
+	for _, i := range rand.Perm(len(rules)) {
+		for _, a := range rules[i].Args {
+			if values := near(a); rand.IntN(3) > 0 {
+				args[a.Index] = values[rand.IntN(min(len(values), 3+rand.IntN(len(values))))]
+			}
+		}
+	}
+	return args
+}
+
+// TestReach: jumps leave out 255 steps at most, so that longer programs are refused.
+func TestReach(t *testing.T) {
+	for steps, fits := range map[int]bool{10: true, 255: true, 256: false} {
+		a := newAssembly()
+		for i := range steps - 2 {
+			a.answer(uint32(i))
+		}
+		a.before(a.branch(jumpEqual, 5, 1, place(steps-2)), load, numberAt)
+		program, err := a.program()
+		if (err == nil) != fits {
+			t.Errorf("%d steps: %v", steps, err)
+		}
+		if !fits {
+			continue
+		}
+		if yes, no := obey(program, call{number: 5}), obey(program, call{number: 6}); yes != 0 || no != uint32(steps-3) {
+			t.Errorf("%d steps: %d and %d", steps, yes, no)
+		}
+	}
+}
