@@ -19,8 +19,8 @@ func obey(program []byte, c call) uint32 {
 	return said
 }
 
-// run obeys a program as the kernel does, and counts the steps that it takes. The instructions are looked up in the kernel's own header (linux/bpf_common.h),
-// and not in the assembler. A program that leaves its bounds panics.
+// run obeys a program as the kernel does, and counts the steps that it takes. The instructions are looked up in the
+// kernel's own header (linux/bpf_common.h), and not in the assembler. A program that leaves its bounds panics.
 func run(program []byte, c call) (said uint32, steps int) {
 	memory := binary.LittleEndian.AppendUint32(make([]byte, 0, 64), c.number)
 	memory = binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint32(memory, c.arch), c.place)
