@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"syscall"
@@ -163,19 +162,14 @@ func (k *keeper) endRest() {
 	}
 }
 
-// children are the processes that have us for a parent now. Each is some thread's of ours.
+// children are the processes that have us for a parent now. What loses its parent is given to the first thread, which lives
+// as long as we do; what we have started ourselves is reaped already.
 func children() []int {
-	lists, _ := filepath.Glob("/proc/self/task/*/children")
+	text, _ := os.ReadFile(fmt.Sprintf("/proc/self/task/%d/children", os.Getpid()))
 	var pids []int
-	for _, list := range lists {
-		text, err := os.ReadFile(list)
-		if err != nil {
-			continue // the thread has ended, and another has its children
-		}
-		for _, field := range bytes.Fields(text) {
-			if pid, err := strconv.Atoi(string(field)); err == nil {
-				pids = append(pids, pid)
-			}
+	for field := range bytes.FieldsSeq(text) {
+		if pid, err := strconv.Atoi(string(field)); err == nil {
+			pids = append(pids, pid)
 		}
 	}
 	return pids
