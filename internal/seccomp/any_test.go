@@ -79,3 +79,25 @@ func TestReach(t *testing.T) {
 		}
 	}
 }
+
+// TestNextSteps: a step that changes the register goes on with the next one, also where that one is already elsewhere,
+// or has been jumped to before.
+func TestNextSteps(t *testing.T) {
+	a := newAssembly()
+	shared := a.before(a.branch(jumpEqual, 6, a.answer(8), a.answer(9)), and, 7)
+	a.answer(1)
+	first := a.before(shared, load, archAt)
+	a.answer(2)
+	a.before(a.branch(jumpAtLeast, 20, first, a.before(shared, load, numberAt)), load, numberAt)
+	program, err := a.program()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for c, want := range map[call]uint32{
+		{number: 6}: 8, {number: 15}: 9, {number: 14}: 8, {number: 20, arch: 14}: 8, {number: 22, arch: 7}: 9,
+	} {
+		if said := obey(program, c); said != want {
+			t.Errorf("%+v: %d", c, said)
+		}
+	}
+}

@@ -54,22 +54,14 @@ func (a *assembly) branch(code uint16, value uint32, yes, no place) place {
 	return a.put(step{code, value, yes, no})
 }
 
-// before changes the register and goes on at a place, which such a step cannot jump to: it has to be the next one.
+// before changes the register and goes on at a place, to which such a step cannot jump: without another one it goes on
+// with the next.
 func (a *assembly) before(next place, code uint16, value uint32) place {
 	s := step{code: code, value: value, yes: next}
 	if _, ok := a.known[s]; !ok && int(next) != len(a.steps) {
-		a.repeat(next)
+		a.steps = append(a.steps, step{code: jump, yes: next})
 	}
 	return a.put(s)
-}
-
-// repeat writes a step once more, or a jump to it where it has to have a next one itself.
-func (a *assembly) repeat(at place) {
-	s := a.steps[at-1]
-	if s.code == load || s.code == and {
-		s = step{code: jump, yes: at}
-	}
-	a.steps = append(a.steps, s)
 }
 
 // program is what was written, as the kernel has it in memory.
