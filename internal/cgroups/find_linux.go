@@ -16,6 +16,7 @@ import (
 type Tree struct {
 	dirs map[string]string // by controller
 	swap bool              // swapping can be ruled out
+	free bool              // time on processors cannot be bounded
 }
 
 // Find looks for the controllers. Root makes groups beneath the top of each hierarchy, everybody else beneath the group
@@ -108,17 +109,21 @@ func version2(top, own string, root bool) (Tree, error) {
 	if err := tree.writable(); err != nil {
 		return Tree{}, err
 	}
-	err := enable(dir)
-	if errors.Is(err, unix.EBUSY) {
+	cpu, err := enable(dir)
+	for tries := 0; errors.Is(err, unix.EBUSY) && tries < moves; tries++ {
 		if err = moveDown(dir); err == nil {
-			err = enable(dir)
+			cpu, err = enable(dir)
 		}
 	}
 	if err != nil {
 		return Tree{}, fmt.Errorf("%w beneath %s: %w; delegate the memory, pids and cpu controllers (systemd: Delegate=yes)", ErrNone, dir, err)
 	}
+	tree.free = !cpu
 	return tree, nil
 }
+
+// moves is how often processes are moved down, in case that some have begun meanwhile.
+const moves = 10
 
 // writable says whether groups can be made at all.
 func (t Tree) writable() error {
@@ -130,18 +135,24 @@ func (t Tree) writable() error {
 	return nil
 }
 
-// enable lets the groups beneath a directory have limits.
-func enable(dir string) error {
-	offered, err := os.ReadFile(filepath.Join(dir, "cgroup.controllers"))
+// enable lets the groups beneath a directory have limits. That of processors need not be there: service managers of users long
+// were given memory and pids alone (systemd before 252).
+func enable(dir string) (cpu bool, err error) {
+	text, err := os.ReadFile(filepath.Join(dir, "cgroup.controllers"))
 	if err != nil {
-		return err
+		return false, err
 	}
-	for _, controller := range []string{memory, processes, processors} {
-		if !slices.Contains(strings.Fields(string(offered)), controller) {
-			return fmt.Errorf("the controller %s is not there", controller)
+	offered := strings.Fields(string(text))
+	for _, controller := range []string{memory, processes} {
+		if !slices.Contains(offered, controller) {
+			return false, fmt.Errorf("the controller %s is not there", controller)
 		}
 	}
-	return write(dir, "cgroup.subtree_control", "+memory +pids +cpu")
+	wanted := "+memory +pids"
+	if cpu = slices.Contains(offered, processors); cpu {
+		wanted += " +cpu"
+	}
+	return cpu, write(dir, "cgroup.subtree_control", wanted)
 }
 
 // watchersGroup is where the processes of a delegated group go.
@@ -167,6 +178,9 @@ func moveDown(dir string) error {
 // Swap says whether memory that is bounded here cannot be swapped out instead.
 func (t Tree) Swap() bool { return t.swap }
 
+// CPU says whether time on processors can be bounded here.
+func (t Tree) CPU() bool { return !t.free }
+
 // Version is 1 or 2.
 func (t Tree) Version() int {
 	if t.dirs[unified] != "" {
@@ -177,7 +191,7 @@ func (t Tree) Version() int {
 
 // Plan is a group of a name, which may have slashes.
 func (t Tree) Plan(name string, limits Limits) Plan {
-	plan := Plan{Dirs: map[string]string{}, Limits: limits}
+	plan := Plan{Dirs: map[string]string{}, Limits: limits, Free: t.free}
 	for controller, dir := range t.dirs {
 		plan.Dirs[controller] = filepath.Join(dir, name)
 	}

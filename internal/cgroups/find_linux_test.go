@@ -60,6 +60,30 @@ func TestVersion2(t *testing.T) {
 	}
 }
 
+// TestWithoutCPU: where time on processors cannot be bounded all else is.
+func TestWithoutCPU(t *testing.T) {
+	f := newFake(t, mounted2, "0::/ours.service\n")
+	f.group(t, "ours.service", "memory pids\n")
+	tree, err := find(f.proc, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text, err := os.ReadFile(filepath.Join(f.top, "ours.service/cgroup.subtree_control")); err != nil || string(text) != "+memory +pids" {
+		t.Errorf("%q, %v", text, err)
+	}
+	plan := tree.Plan("group", roomy)
+	for _, name := range []string{"memory.max", "pids.max"} {
+		f.put(t, filepath.Join(f.top, "ours.service/group", name), "")
+	}
+	if _, err := plan.Make(); tree.CPU() || err != nil {
+		t.Errorf("bounded: %t, %v", tree.CPU(), err)
+	}
+	plan.Free = false
+	if _, err := plan.Make(); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the oracle is dead: a limit that was promised is left out: %v", err)
+	}
+}
+
 // TestNoGroups: each reason names what is missing, and what to do.
 func TestNoGroups(t *testing.T) {
 	one := "30 1 0:26 / TOP rw - cgroup cgroup rw,memory,pids,cpu,cpuacct\n"

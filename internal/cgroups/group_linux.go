@@ -48,6 +48,15 @@ func (p Plan) Make() (*Group, error) {
 // Group is the plan's group, made or not.
 func (p Plan) Group() *Group { return &Group{p} }
 
+// Above is the group that the plan's is in.
+func (p Plan) Above() Plan {
+	above := Plan{Dirs: map[string]string{}, Free: p.Free}
+	for controller, dir := range p.Dirs {
+		above.Dirs[controller] = filepath.Dir(dir)
+	}
+	return above
+}
+
 func (g *Group) controllers() []string { return slices.Sorted(maps.Keys(g.plan.Dirs)) }
 
 // makeAll makes a directory and those above it. In version 2 those above hand the controllers down.
@@ -62,7 +71,7 @@ func makeAll(dir string, hand bool) error {
 			return err
 		}
 		if hand {
-			if err := enable(above); err != nil {
+			if _, err := enable(above); err != nil {
 				return err
 			}
 		}
@@ -94,9 +103,16 @@ func (g *Group) limit(controller, dir string) error {
 			write(dir, "memory.max", strconv.FormatInt(l.Memory, 10)),
 			writeIfThere(dir, "memory.swap.max", "0"),
 			write(dir, "pids.max", strconv.FormatInt(l.Pids, 10)),
-			write(dir, "cpu.max", fmt.Sprintf("%d %d", quota, period)))
+			g.limitCPU(dir, fmt.Sprintf("%d %d", quota, period)))
 	}
 	return nil
+}
+
+func (g *Group) limitCPU(dir, most string) error {
+	if g.plan.Free {
+		return nil
+	}
+	return write(dir, "cpu.max", most)
 }
 
 // Start calls a function whose thread is in the group, and so is whatever it forks there. In version 2 only whole processes

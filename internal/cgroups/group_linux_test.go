@@ -15,13 +15,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// delegated says to an ordinary user's tests that the group which they are in is theirs to change.
-const delegated = "TORNO_TEST_DELEGATED"
+// isDelegated says to an ordinary user's tests that the group which they are in is theirs to change.
+const isDelegated = "TORNO_TEST_DELEGATED"
 
 // realTree is the machine's own, where a test may make groups.
 func realTree(t *testing.T) Tree {
 	t.Helper()
-	if os.Geteuid() != 0 && os.Getenv(delegated) == "" {
+	if os.Geteuid() != 0 && os.Getenv(isDelegated) == "" {
 		t.Skip("groups are made by root")
 	}
 	tree, err := Find()
@@ -75,6 +75,9 @@ func run(t *testing.T, g *Group, script string) *exec.Cmd {
 func TestLimitsArrive(t *testing.T) {
 	g := newGroup(t, roomy)
 	want := map[string]string{"memory.max": "67108864", "pids.max": "50", "cpu.max": "150000 100000"}
+	if g.plan.Free { // what is not there is read as nothing
+		want["cpu.max"] = ""
+	}
 	if g.plan.Dirs[unified] == "" {
 		want = map[string]string{"memory.limit_in_bytes": "67108864", "pids.max": "50", "cpu.cfs_quota_us": "150000"}
 	}
@@ -157,6 +160,22 @@ func TestMemoryKillIsCounted(t *testing.T) {
 	}
 	if use := g.Use(); use.Killed != 1 || use.PeakMemory < 10<<20 || use.PeakMemory > 17<<20 || use.CPUTime <= 0 {
 		t.Fatalf("%+v", use)
+	}
+}
+
+// TestProcessesAreBounded: a shell that cannot begin a process says so and ends.
+func TestProcessesAreBounded(t *testing.T) {
+	for pids, bounded := range map[int64]bool{20: false, 5: true} {
+		limits := roomy
+		limits.Pids = pids
+		g := newGroup(t, limits)
+		err := run(t, g, "for i in 1 2 3 4 5 6 7 8 9; do sleep 60 & done; exit 0").Wait()
+		if _, failed := errors.AsType[*exec.ExitError](err); failed != bounded || err != nil && !failed {
+			t.Errorf("a shell that begins ten processes in a group for %d: %v", pids, err)
+		}
+		if err := g.Remove(t.Context()); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 

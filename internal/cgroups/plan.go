@@ -17,6 +17,8 @@ type Plan struct {
 	// Dirs are its directories by controller. In version 2 there is one, under unified.
 	Dirs   map[string]string `json:"dirs"`
 	Limits Limits            `json:"limits"`
+	// Free says that time on processors cannot be bounded where it is made, so that this limit is left out.
+	Free bool `json:"free,omitempty"`
 }
 
 // Use is what a group has used.

@@ -43,6 +43,8 @@ func (g groups) guarantee(key sandbox.GuaranteeKey, by string) sandbox.Guarantee
 		return sandbox.Guarantee{By: g.err.Error()}
 	case key == sandbox.SwapLimit && !g.tree.Swap():
 		return sandbox.Guarantee{By: "the kernel does not count swap"}
+	case key == sandbox.CPULimit && !g.tree.CPU():
+		return sandbox.Guarantee{By: "the controller cpu is not among those that were delegated"}
 	case key == sandbox.MemoryLimit:
 		by = fmt.Sprintf(by, memoryReserve>>20)
 	}
