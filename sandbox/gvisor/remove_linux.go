@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"time"
@@ -129,15 +130,32 @@ const endPause = 2 * time.Millisecond
 // killRest kills what is left of a sandbox without a keeper, and removes its control group. One of which a keeper has written
 // down the end is dead. Another need not have been started in a group, if the machine has been changed since.
 func (l *Launcher) killRest(ctx context.Context, id string) error {
-	if plan := l.groups.plan(id, sandbox.Limits{}); plan != nil {
-		if err := plan.Group().Remove(ctx); err != nil {
-			return err
-		}
+	if err := l.removeGroup(ctx, id); err != nil {
+		return err
 	}
 	if state, err := l.boxes.keeper(id).State(); err != nil || state != keeper.Lost {
 		return nil //nolint:nilerr // a box that cannot be read says of no process that it is its own
 	}
 	return killRuntime(ctx, l.boxes.path(id))
+}
+
+// removeGroup removes the group of a sandbox: ours, and the one that it was made for by a watcher that had others, as one that an
+// ordinary user has started by another unit.
+func (l *Launcher) removeGroup(ctx context.Context, id string) error {
+	ours := l.groups.plan(id, sandbox.Limits{})
+	if ours != nil {
+		if err := ours.Group().Remove(ctx); err != nil {
+			return err
+		}
+	}
+	order, err := l.boxes.keeper(id).Order()
+	if err != nil || order.Group == nil || ours != nil && maps.Equal(ours.Dirs, order.Group.Dirs) {
+		return nil //nolint:nilerr // a box that cannot be read names none
+	}
+	if err := order.Group.Group().Remove(ctx); err != nil {
+		return err
+	}
+	return order.Group.Above().Group().RemoveIfEmpty()
 }
 
 // discard removes what there is of a sandbox in which nothing runs: its slot first, so that a box without one is what a
