@@ -72,7 +72,7 @@ func TestLauncher(t *testing.T) { passes(t, "TestLauncherOfRoot") }
 func TestWatcherOfRoot(t *testing.T) { passes(t, "TestWatcherOfRoot") }
 
 func TestWatcherDelegated(t *testing.T) {
-	passes(t, "TestWatcherDelegatedBySystem", "TestWatcherDelegatedByUser")
+	passes(t, "TestWatcherDelegatedBySystem", "TestWatcherDelegatedByUser", "TestWatcherElsewhere")
 }
 
 func TestCommands(t *testing.T) { passes(t, "TestCommands", "TestCommandsWithoutDelegation") }

@@ -39,6 +39,7 @@ func run(tests []string) error {
 	}
 	defer line.Close()
 	for _, test := range tests {
+		fmt.Println("guest:", test)
 		if err := report.Write(line, one(test)); err != nil {
 			return err
 		}
@@ -92,6 +93,9 @@ var environment = []string{
 	"PATH=/usr/sbin:/usr/bin", "HOME=/root", "TMPDIR=/tmp", "CI=true", "TORNO_TEST_PROGRAMS=/programs", "TORNO_TEST_ROOT=/programs",
 }
 
+// patience bounds one test. It is less than a machine's life, so that what it waits for is told.
+const patience = "80s"
+
 // maxOutput is how much of a test's output is reported.
 const maxOutput = 256 << 10
 
@@ -104,7 +108,7 @@ func one(test string) report.Result {
 		return r
 	}
 	defer output.Close()
-	pid, err := syscall.ForkExec("/programs/inside.test", []string{"inside.test", "-test.v", "-test.run=^" + test + "$"}, &syscall.ProcAttr{
+	pid, err := syscall.ForkExec("/programs/inside.test", []string{"inside.test", "-test.v", "-test.run=^" + test + "$", "-test.timeout=" + patience}, &syscall.ProcAttr{
 		Env: environment, Dir: "/root", Files: []uintptr{0, output.Fd(), output.Fd()}, Sys: &syscall.SysProcAttr{Setsid: true},
 	})
 	if err != nil {

@@ -18,15 +18,18 @@ const ordinary = 54321
 type place struct {
 	group string
 	given string // the group that is given to the user, with all below it; "" is none
+	free  bool   // there is no controller of processors
 }
+
+// users is what systemd gives to a user's own service manager.
+const users = "user.slice/user-54321.slice/user@54321.service"
 
 // places are those in which an ordinary user's watcher may have control groups.
 var places = map[string]place{
-	// `User=` and `Delegate=yes` in a unit of the system's.
-	"a service of the system": {"system.slice/torno.service", "system.slice/torno.service"},
-	// `Delegate=yes` in a unit of the user's, whose service manager has made all below what it was given itself.
-	"a service of a user": {
-		"user.slice/user-54321.slice/user@54321.service/app.slice/torno.service", "user.slice/user-54321.slice/user@54321.service",
+	"a service of the system": {group: "system.slice/torno.service", given: "system.slice/torno.service"}, // with User=
+	"a service of a user":     {group: users + "/app.slice/torno.service", given: users},
+	"a service of a user, systemd 249": {
+		group: "user.slice/user-4.slice/user@4.service/app.slice/torno.service", given: "user.slice/user-4.slice/user@4.service", free: true,
 	},
 }
 
@@ -35,8 +38,8 @@ var undelegated = map[string]struct {
 	place
 	says string
 }{
-	"a login":                    {place{"user.slice/user-54321.slice/session-1.scope", ""}, "permission denied"},
-	"a service without Delegate": {place{"system.slice/other.service", ""}, "permission denied"},
+	"a login":                            {place{group: "user.slice/user-54321.slice/session-1.scope"}, "permission denied"},
+	"a service of the system, not given": {place{group: "system.slice/other.service"}, "permission denied"},
 }
 
 // makeGroup makes a place, in which controllers are to be had, and returns its directory. It goes with the test, and whatever is in
@@ -45,26 +48,37 @@ func makeGroup(t *testing.T, p place) string {
 	t.Helper()
 	dir := top
 	for name := range strings.SplitSeq(p.group, "/") {
-		must(t, os.WriteFile(filepath.Join(dir, "cgroup.subtree_control"), []byte("+memory +pids +cpu"), 0))
+		controllers := "+memory +pids +cpu"
+		if p.free && dir != top {
+			controllers = "+memory +pids"
+		}
+		must(t, os.WriteFile(filepath.Join(dir, "cgroup.subtree_control"), []byte(controllers), 0))
 		dir = filepath.Join(dir, name)
 		if err := os.Mkdir(dir, 0o755); err != nil && !errors.Is(err, os.ErrExist) {
 			t.Fatal(err)
 		}
-		switch rel := strings.TrimPrefix(dir, top+"/"); {
-		case p.given == "" || !strings.HasPrefix(rel+"/", p.given+"/"):
-		case rel == p.given:
-			give(t, dir, "cgroup.procs", "cgroup.threads", "cgroup.subtree_control")
-		default:
-			all, err := filepath.Glob(filepath.Join(dir, "*"))
-			must(t, err)
-			for i := range all {
-				all[i] = filepath.Base(all[i])
-			}
-			give(t, dir, all...)
-		}
+		p.giveOf(t, dir)
 	}
 	t.Cleanup(func() { removeGroup(t, dir) })
 	return dir
+}
+
+// giveOf gives the user what of a place is its own: all that its service manager has made, and of the group in which that is itself
+// what it needs.
+func (p place) giveOf(t *testing.T, dir string) {
+	t.Helper()
+	switch rel := strings.TrimPrefix(dir, top+"/"); {
+	case p.given == "" || !strings.HasPrefix(rel+"/", p.given+"/"):
+	case rel == p.given:
+		give(t, dir, "cgroup.procs", "cgroup.threads", "cgroup.subtree_control")
+	default:
+		all, err := filepath.Glob(filepath.Join(dir, "*"))
+		must(t, err)
+		for i := range all {
+			all[i] = filepath.Base(all[i])
+		}
+		give(t, dir, all...)
+	}
 }
 
 // give makes a directory and files in it the user's.

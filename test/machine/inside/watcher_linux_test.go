@@ -35,6 +35,25 @@ func watcherDelegated(t *testing.T, name string) {
 	watcher(t, house.Plan{Sandbox: house.Ordinary, Profiles: demanding, Offers: ", demanding", Delegated: dir, Enter: within(t, dir)})
 }
 
+// TestWatcherElsewhere: the group of a sandbox goes also if the watcher that removes it has others than the one that made it, as when
+// a user starts the next one by another unit.
+func TestWatcherElsewhere(t *testing.T) {
+	first, second := makeGroup(t, places["a service of a user"]), makeGroup(t, places["a service of the system"])
+	begin := within(t, first)
+	h := house.New(t, house.Plan{Sandbox: house.Ordinary, Delegated: first, Enter: func(c *exec.Cmd) { begin(c) }})
+	a := h.Submit(house.Ask{ID: "s1", Task: "echo ready; exec sleep 1000"})
+	h.Says(a, "ready")
+	if len(h.Groups("?*")) != 1 {
+		t.Fatalf("the oracle is dead: there are the groups %v", h.Groups("*"))
+	}
+	h.Signal(syscall.SIGKILL)
+	h.Strike("", house.Keeper, syscall.SIGKILL)
+	begin = within(t, second)
+	h.Start()
+	h.Want(h.Response(a), delegation.StatusError, delegation.ReasonLost, -1)
+	h.Eventually("the group is gone", func() bool { return len(h.Groups("?*")) == 0 })
+}
+
 // watchersGroup is where a watcher has moved itself, so that the group which was delegated may have others with limits. A
 // process can begin only there afterwards, and is told so by DelegateSubgroup= of the unit.
 const watchersGroup = "torno-watcher"
