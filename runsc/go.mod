@@ -3,6 +3,7 @@ module torno/runsc
 go 1.26.5
 
 require (
+	early v0.0.0
 	github.com/google/subcommands v1.0.2-0.20190508160503-636abe8753b8
 	golang.org/x/sys v0.43.0
 	gvisor.dev/gvisor v0.0.0-20260905035102-160fafc42237
@@ -28,3 +29,5 @@ require (
 	google.golang.org/protobuf v1.36.11 // indirect
 	gopkg.in/check.v1 v1.0.0-20201130134442-10cb98267c6c // indirect
 )
+
+replace early => ./early

@@ -6,6 +6,7 @@
 //   - The sentry gives up its rights in place. Without directfs gVisor has it execute itself once more for that, 10 ms. See
 //     sentry.go.
 //   - The first garbage collection waits. See heap.go.
+//   - The helper that unmounts the sentry's /proc is done before gVisor begins. See early.
 //   - It is 35 MB and not 83: what saves and restores sandboxes is left out.
 //   - Go's runtime does not look at the host's control groups: the sentry is told how many processors it has, and should not
 //     hold files of the host's open.
@@ -14,6 +15,8 @@
 package main
 
 import (
+	_ "early"
+
 	"gvisor.dev/gvisor/runsc/cli"
 	"gvisor.dev/gvisor/runsc/cmd"
 	"gvisor.dev/gvisor/runsc/cmd/sentry/sentrycmd"

@@ -48,7 +48,7 @@ type builder struct {
 func newBuilder(t *testing.T) builder {
 	t.Helper()
 	b := builder{t, t.TempDir()}
-	for _, name := range []string{"scripts/runsc", "runsc/go.mod", "runsc/go.sum", "runsc/filters.go", "runsc/precompile/main.go"} {
+	for _, name := range []string{"scripts/runsc", "runsc/go.mod", "runsc/go.sum", "runsc/filters.go", "runsc/early/umount.go", "runsc/precompile/main.go"} {
 		data, err := os.ReadFile(filepath.Join("../..", name))
 		if err != nil {
 			t.Fatal(err)
