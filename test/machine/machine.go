@@ -1,12 +1,14 @@
 package machine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -15,11 +17,32 @@ import (
 	"torno/test/machine/report"
 )
 
-// arch is the machine's processor, and emulator the program that is one.
-const (
-	arch     = "amd64"
-	emulator = "qemu-system-x86_64"
-)
+// kind is a kind of machine, by its processor.
+type kind struct {
+	emulator string
+	flags    []string
+	files    string // where kernel, busybox and runsc lie
+	runsc    string
+	console  string
+	reports  []string // the second serial line; it lacks the file
+	line     string   // its name in the machine
+	slow     int      // how much longer than the others it may take
+}
+
+var kinds = map[string]kind{
+	"amd64": {
+		emulator: "qemu-system-x86_64", files: "bin/machine", runsc: "bin/runsc", console: "ttyS0", line: "/dev/ttyS1",
+		reports: []string{"-device", "isa-serial,chardev=reports,index=1"}, slow: 1,
+	},
+	// For a trial by hand, with TORNO_MACHINE=arm64: nobody fetches what it takes.
+	"arm64": {
+		emulator: "qemu-system-aarch64", flags: []string{"-M", "virt"}, files: "bin/machine-arm64", runsc: "bin/machine-arm64/runsc",
+		console: "ttyAMA0", line: "/dev/ttyS0", reports: []string{"-device", "pci-serial,chardev=reports"}, slow: 5,
+	},
+}
+
+// arch is the machine's processor.
+var arch = cmp.Or(os.Getenv("TORNO_MACHINE"), "amd64")
 
 // parts are what a machine is made of, by path.
 type parts struct{ qemu, mke2fs, kernel, busybox, runsc string }
@@ -34,10 +57,10 @@ func findParts() (p parts, err error) {
 			}
 		}
 	}
-	look(&p.qemu, emulator)
+	look(&p.qemu, kinds[arch].emulator)
 	look(&p.mke2fs, "mke2fs")
 	for into, pattern := range map[*string]string{
-		&p.kernel: "bin/machine/boot/vmlinuz-*", &p.busybox: "bin/machine/bin/busybox", &p.runsc: "bin/runsc",
+		&p.kernel: kinds[arch].files + "/boot/vmlinuz-*", &p.busybox: kinds[arch].files + "/bin/busybox", &p.runsc: kinds[arch].runsc,
 	} {
 		found, _ := filepath.Glob(filepath.Join(attack.Root(), pattern))
 		if len(found) == 0 {
@@ -79,8 +102,11 @@ var ErrMissing = errors.New("no machine can be had")
 // Close removes what there is.
 func (w *Workshop) Close() error { return os.RemoveAll(w.dir) }
 
-// lifetime bounds a machine: it is emulated, and so are its timers.
-const lifetime = 4 * time.Minute
+// What bounds a machine, and each test in it, so that what a test waits for is told before the machine is gone.
+const (
+	lifetime = 4 * time.Minute
+	patience = 80 * time.Second
+)
 
 // Run starts a machine that runs tests of package inside, and returns what came of them when it has ended. What is missing has
 // not been run. The console is for whoever has to find out why.
@@ -88,12 +114,9 @@ func (w *Workshop) Run(t testing.TB, tests ...string) (results []report.Result, 
 	t.Helper()
 	dir := t.TempDir()
 	reports, log := filepath.Join(dir, "reports"), filepath.Join(dir, "console")
-	ctx, cancel := context.WithTimeout(t.Context(), lifetime)
+	ctx, cancel := context.WithTimeout(t.Context(), lifetime*time.Duration(kinds[arch].slow))
 	defer cancel()
-	machine := exec.CommandContext(ctx, w.qemu, "-nodefaults", "-no-user-config", "-nographic", "-no-reboot", "-accel", "tcg", "-cpu", "max",
-		"-m", "2048", "-smp", "2", "-kernel", w.kernel, "-snapshot", "-drive", "file="+w.disk+",format=raw,if=none,id=disk",
-		"-device", "nvme,serial=disk,drive=disk", "-serial", "file:"+log, "-serial", "file:"+reports,
-		"-append", "console=ttyS0 quiet panic=-1 root=/dev/nvme0n1 rootfstype=ext4 rw init=/guest -- "+strings.Join(tests, " "))
+	machine := exec.CommandContext(ctx, w.qemu, w.flags(log, reports, tests)...)
 	machine.Env = append(os.Environ(), "TMPDIR="+dir) // of the copy that is the machine's own
 	out, err := machine.CombinedOutput()
 	said, _ := os.ReadFile(log)
@@ -110,4 +133,18 @@ func (w *Workshop) Run(t testing.TB, tests ...string) (results []report.Result, 
 		t.Errorf("%v\n%s", err, console)
 	}
 	return results, console
+}
+
+// flags are those of the emulator. What the kernel does not know of its command line is process 1's environment, and behind "--" its
+// arguments.
+func (w *Workshop) flags(console, reports string, tests []string) []string {
+	k := kinds[arch]
+	return slices.Concat(k.flags, []string{
+		"-nodefaults", "-no-user-config", "-nographic", "-no-reboot", "-accel", "tcg", "-cpu", "max", "-m", "2048", "-smp", "2",
+		"-snapshot", "-drive", "file=" + w.disk + ",format=raw,if=none,id=disk", "-device", "nvme,serial=disk,drive=disk",
+		"-serial", "file:" + console, "-chardev", "file,id=reports,path=" + reports,
+	}, k.reports, []string{
+		"-kernel", w.kernel, "-append", "console=" + k.console + " quiet panic=-1 root=/dev/nvme0n1 rootfstype=ext4 rw init=/guest " +
+			"REPORTS=" + k.line + " PATIENCE=" + (patience * time.Duration(k.slow)).String() + " -- " + strings.Join(tests, " "),
+	})
 }

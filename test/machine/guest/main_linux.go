@@ -25,15 +25,19 @@ func main() {
 	fmt.Fprintln(os.Stderr, "guest: the machine cannot be ended:", unix.Reboot(unix.LINUX_REBOOT_CMD_RESTART)) // there is no second start
 }
 
-// reports is the serial line that nothing but process 1 writes to.
-const reports = "/dev/ttyS1"
+// What the kernel's command line says: reports names the serial line that nothing but process 1 writes to, and patience bounds
+// each test.
+const (
+	reports  = "REPORTS"
+	patience = "PATIENCE"
+)
 
 func run(tests []string) error {
 	syscall.Umask(0o022)
 	if err := errors.Join(mountAll(), ownAll("/")); err != nil {
 		return err
 	}
-	line, err := os.OpenFile(reports, os.O_WRONLY, 0)
+	line, err := os.OpenFile(os.Getenv(reports), os.O_WRONLY, 0)
 	if err != nil {
 		return err
 	}
@@ -93,9 +97,6 @@ var environment = []string{
 	"PATH=/usr/sbin:/usr/bin", "HOME=/root", "TMPDIR=/tmp", "CI=true", "TORNO_TEST_PROGRAMS=/programs", "TORNO_TEST_ROOT=/programs",
 }
 
-// patience bounds one test. It is less than a machine's life, so that what it waits for is told.
-const patience = "80s"
-
 // maxOutput is how much of a test's output is reported.
 const maxOutput = 256 << 10
 
@@ -108,7 +109,7 @@ func one(test string) report.Result {
 		return r
 	}
 	defer output.Close()
-	pid, err := syscall.ForkExec("/programs/inside.test", []string{"inside.test", "-test.v", "-test.run=^" + test + "$", "-test.timeout=" + patience}, &syscall.ProcAttr{
+	pid, err := syscall.ForkExec("/programs/inside.test", []string{"inside.test", "-test.v", "-test.run=^" + test + "$", "-test.timeout=" + os.Getenv(patience)}, &syscall.ProcAttr{
 		Env: environment, Dir: "/root", Files: []uintptr{0, output.Fd(), output.Fd()}, Sys: &syscall.SysProcAttr{Setsid: true},
 	})
 	if err != nil {
