@@ -102,10 +102,11 @@ var ErrMissing = errors.New("no machine can be had")
 // Close removes what there is.
 func (w *Workshop) Close() error { return os.RemoveAll(w.dir) }
 
-// What bounds a machine, and each test in it, so that what a test waits for is told before the machine is gone.
+// What bounds each test on a machine, and how much longer the machine may live than all of them, so that what a test waits for is told
+// before it is gone.
 const (
-	lifetime = 4 * time.Minute
-	patience = 80 * time.Second
+	patience = 150 * time.Second
+	rest     = 30 * time.Second
 )
 
 // Run starts a machine that runs tests of package inside, and returns what came of them when it has ended. What is missing has
@@ -114,7 +115,7 @@ func (w *Workshop) Run(t testing.TB, tests ...string) (results []report.Result, 
 	t.Helper()
 	dir := t.TempDir()
 	reports, log := filepath.Join(dir, "reports"), filepath.Join(dir, "console")
-	ctx, cancel := context.WithTimeout(t.Context(), lifetime*time.Duration(kinds[arch].slow))
+	ctx, cancel := context.WithTimeout(t.Context(), (patience*time.Duration(len(tests))+rest)*time.Duration(kinds[arch].slow))
 	defer cancel()
 	machine := exec.CommandContext(ctx, w.qemu, w.flags(log, reports, tests)...)
 	machine.Env = append(os.Environ(), "TMPDIR="+dir) // of the copy that is the machine's own

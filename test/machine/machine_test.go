@@ -64,7 +64,7 @@ func passes(t *testing.T, tests ...string) {
 }
 
 func TestGroups(t *testing.T) {
-	passes(t, "TestTheMachine", "TestGroupsOfRoot", "TestGroupsDelegated", "TestGroupsNotDelegated")
+	passes(t, "TestTheMachine", "TestGroupsOfRoot", "TestGroupsInAContainer", "TestGroupsDelegated", "TestGroupsNotDelegated")
 }
 
 func TestLauncher(t *testing.T) { passes(t, "TestLauncherOfRoot") }

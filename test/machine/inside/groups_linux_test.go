@@ -14,6 +14,13 @@ var groupTests = tests{program: "cgroups.test", pattern: ".", skips: []string{"T
 
 func TestGroupsOfRoot(t *testing.T) { run(t, groupTests) }
 
+// TestGroupsInAContainer: root's top is a group like others there, in which processes are.
+func TestGroupsInAContainer(t *testing.T) {
+	all := groupTests
+	all.group, all.own = makeGroup(t, place{group: "system.slice/container.scope"}), true
+	run(t, all)
+}
+
 func TestGroupsDelegated(t *testing.T) {
 	for name, place := range places {
 		t.Run(name, func(t *testing.T) {

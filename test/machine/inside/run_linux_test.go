@@ -19,6 +19,7 @@ type tests struct {
 	skips            []string // those that may be
 	user             uint32
 	group            string // the control group that they begin in; "" is our own
+	own              bool   // they see no other, as in a container
 	env              []string
 }
 
@@ -56,6 +57,9 @@ func start(t *testing.T, s tests) (string, error) {
 		command.Dir = home
 		command.Env = append(command.Env, "HOME="+home, "TMPDIR="+home)
 		command.SysProcAttr.Credential = &syscall.Credential{Uid: s.user, Gid: s.user}
+	}
+	if s.own {
+		command.Path, command.Args = "/proc/self/exe", append([]string{container}, command.Args...)
 	}
 	if s.group != "" {
 		dir, err := os.Open(s.group)
