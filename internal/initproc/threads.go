@@ -14,6 +14,10 @@ const (
 	threads    = 3 + processors
 )
 
+// waiting are those that wait already: the receiver of signals began when they were first asked for, and with one processor
+// it comes before whatever is begun later.
+const waiting = 1
+
 // reserveThreads makes all the threads that will ever be needed. Later there may be no more to be had: when the agent has
 // used up the sandbox's process limit, Go's runtime could not make a thread, would end init with an exit code of its own,
 // and with init the sandbox.
@@ -21,7 +25,7 @@ func reserveThreads() {
 	runtime.GOMAXPROCS(processors)
 	var ready, done sync.WaitGroup
 	release := make(chan struct{})
-	for range threads - 1 { // main has one when all the others have theirs
+	for range threads - waiting - 1 { // main has one when all the others have theirs
 		ready.Add(1)
 		done.Go(func() {
 			runtime.LockOSThread() // a thread of its own, which goes back to the others at the end
