@@ -9,6 +9,7 @@ import (
 	"github.com/google/subcommands"
 	"golang.org/x/sys/unix"
 	"gvisor.dev/gvisor/pkg/seccomp/precompiledseccomp"
+	"gvisor.dev/gvisor/pkg/sentry/seccheck"
 	"gvisor.dev/gvisor/runsc/boot/filter"
 	"gvisor.dev/gvisor/runsc/cmd/sentry/sentrycmd"
 	"gvisor.dev/gvisor/runsc/cmd/util"
@@ -27,6 +28,7 @@ func (s *sentry) Execute(ctx context.Context, f *flag.FlagSet, args ...any) subc
 		}
 	}
 	registerFilters()
+	go seccheck.Initialize() // 2 ms, for which boot would wait; it does when it comes to that
 	return s.Boot.Execute(ctx, f, args...)
 }
 
