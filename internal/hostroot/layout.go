@@ -18,6 +18,7 @@ import (
 type Layout struct {
 	Links map[string]string
 	Dirs  []string
+	Local bool // there is a /usr/local, which is to be covered
 }
 
 // programDirs are the places beside /usr that a host has programs and libraries in.
@@ -25,7 +26,8 @@ var programDirs = []string{"bin", "sbin", "lib", "lib32", "lib64", "libx32"}
 
 // Read looks at a root directory. A link that leads anywhere but to where programs are is left out.
 func Read(root string) Layout {
-	layout := Layout{Links: map[string]string{}}
+	local, err := os.Lstat(filepath.Join(root, "usr/local"))
+	layout := Layout{Links: map[string]string{}, Local: err == nil && local.IsDir()} // a link leads to what is shown anyway, or nowhere
 	for _, name := range programDirs {
 		info, err := os.Lstat(filepath.Join(root, name))
 		switch {
@@ -112,7 +114,11 @@ type Bind struct{ Source, Target string }
 // Binds are the host's programs, and the directory etc in place of the host's. What the administrator put into
 // /usr/local is not the system's and is covered by empty. A later one may lie in an earlier one.
 func (l Layout) Binds(etc, empty string) []Bind {
-	all := []Bind{{"/usr", "/usr"}, {empty, "/usr/local"}, {etc, "/etc"}}
+	all := []Bind{{"/usr", "/usr"}}
+	if l.Local {
+		all = append(all, Bind{empty, "/usr/local"})
+	}
+	all = append(all, Bind{etc, "/etc"})
 	for _, dir := range l.Dirs {
 		all = append(all, Bind{"/" + dir, "/" + dir})
 	}

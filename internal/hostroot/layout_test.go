@@ -10,18 +10,23 @@ import (
 
 func TestLayoutOfHosts(t *testing.T) {
 	merged, split := t.TempDir(), t.TempDir()
-	for name, target := range map[string]string{"bin": "usr/bin", "lib64": "/usr/lib64", "sbin": "../etc", "lib": "bin/../../x"} {
+	for name, target := range map[string]string{"bin": "usr/bin", "lib64": "/usr/lib64", "sbin": "../etc", "lib": "bin/../../x", "usr/local": "../var/local"} {
+		if err := os.MkdirAll(filepath.Join(merged, "usr"), 0o755); err != nil {
+			t.Fatal(err)
+		}
 		if err := os.Symlink(target, filepath.Join(merged, name)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	for _, name := range []string{"bin", "lib"} {
-		if err := os.Mkdir(filepath.Join(split, name), 0o755); err != nil {
+	for _, name := range []string{"bin", "lib", "usr/local"} {
+		if err := os.MkdirAll(filepath.Join(split, name), 0o755); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if l := Read(merged); len(l.Links) != 2 || l.Links["bin"] != "usr/bin" || l.Links["lib64"] != "/usr/lib64" || len(l.Dirs) != 0 {
 		t.Errorf("merged: %+v", l)
+	} else if all := l.Binds("/etc-1", "/empty"); !slices.Equal(all, []Bind{{"/usr", "/usr"}, {"/etc-1", "/etc"}}) {
+		t.Errorf("where /usr/local is a link, the binds are %+v", all)
 	}
 	l := Read(split)
 	if len(l.Links) != 0 || !slices.Equal(l.Dirs, []string{"bin", "lib"}) {

@@ -24,7 +24,7 @@ var recipes = map[string]recipe{
 		limits:  sandbox.Limits{Memory: 1 << 30, CPUs: 1500, Pids: 256, OpenFiles: 1024, FileSize: 1 << 28, Tmp: 1 << 27, Home: 1 << 26, Shm: 1 << 25, Log: 1 << 24},
 		cpus:    2000,
 		seccomp: `{"one":1}`,
-		mounts: append(readOnlyBinds(hostroot.Layout{Dirs: []string{"lib64"}}.Binds("/state/etc-1", "/state/empty")),
+		mounts: append(readOnlyBinds(hostroot.Layout{Dirs: []string{"lib64"}, Local: true}.Binds("/state/etc-1", "/state/empty")),
 			readOnlyBind("/state/slots/1/run", "/run/torno/run"), initMount("torno-01234567-init-1"), mount.Mount{
 				Type: mount.TypeBind, Source: "/state/slots/1/view0/self", Target: "/workspace",
 				BindOptions: &mount.BindOptions{Propagation: mount.PropagationRSlave},
