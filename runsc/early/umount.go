@@ -2,9 +2,9 @@
 //
 // A sentry that has gone into its own root leaves it to a process, this program once more, to unmount /proc when it is told.
 // As all of gVisor that takes 7 ms of processor time, most of it for packages that are initialized for nothing. Go
-// initializes packages in the order of their import paths, as soon as what they import is: this one comes before all of
-// github.com and gvisor.dev, which is why it is a module with such a short name. Should that change, gVisor's own command
-// does the same.
+// initializes packages in the order of their import paths, as soon as what they import is: this one comes before what costs
+// time of github.com and gvisor.dev, which is why it is a module with such a short name. Should that change, gVisor's own
+// command does the same.
 package early
 
 import (

@@ -1,50 +1,142 @@
 // Program precompile prints, as runsc's filters.go, the filters of gVisor's own kernel, compiled by gVisor for the processor
 // it runs on: of systrap without a network and without devices, with directfs and without.
+//
+// What they allow depends on what is known only in a sentry. Most of it gVisor's Precompile finds in a program. But its
+// process id gVisor's rules take from the process that asks. So the programs are compiled by two processes, and where their
+// ids are, the sentry's belongs.
 package main
 
 import (
+	"encoding/json"
 	"fmt"
+	"io"
 	"os"
-	"strings"
+	"os/exec"
+	"slices"
 
-	"gvisor.dev/gvisor/runsc/boot/filter/config"
+	"gvisor.dev/gvisor/pkg/bpf"
+	"gvisor.dev/gvisor/pkg/seccomp/precompiledseccomp"
 )
 
+// compileOnly is the argument of the two processes.
+const compileOnly = "compile"
+
 func main() {
-	programs, err := config.PrecompiledPrograms()
+	var err error
+	if len(os.Args) > 1 && os.Args[1] == compileOnly {
+		err = print(os.Stdout)
+	} else {
+		err = run(os.Stdout)
+	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "precompile:", err)
 		os.Exit(1)
 	}
-	fmt.Print(header)
-	found := 0
-	for _, p := range programs {
-		if wanted(p.Name) {
-			found++
-			fmt.Printf("\t\t%s,\n", p.Expr("\t\t", "precompiledseccomp"))
-		}
-	}
-	fmt.Print("\t}\n}\n")
-	if found != 2 {
-		fmt.Fprintf(os.Stderr, "precompile: %d of gVisor's filters have the names that were expected, and not 2\n", found)
-		os.Exit(1)
-	}
 }
 
-const header = `package main
+func print(w io.Writer) error {
+	programs, err := compile()
+	if err != nil {
+		return err
+	}
+	return json.NewEncoder(w).Encode(programs)
+}
 
-import "gvisor.dev/gvisor/pkg/seccomp/precompiledseccomp"
+// attempts is how often two processes are asked. A process id may happen to be another number of the program, too.
+const attempts = 8
 
-func compiledFilters() []precompiledseccomp.Program {
-	return []precompiledseccomp.Program{
-`
-
-// wanted is whether a filter, by the settings in its name, is one that sandboxes here have.
-func wanted(name string) bool {
-	for _, setting := range []string{`Platform="systrap" `, "HostNetwork=false ", "NVProxy=false ", "TPUProxy=false ", "RDMAProxy=false "} {
-		if !strings.Contains(name, setting) {
-			return false
+func run(w io.Writer) error {
+	var programs []precompiledseccomp.Program
+	var err error
+	for range attempts {
+		if programs, err = withoutID(); err == nil {
+			break
 		}
 	}
-	return true
+	if err != nil {
+		return err
+	}
+	_, err = io.WriteString(w, source(programs))
+	return err
+}
+
+// withoutID are the programs with a place for the process id.
+func withoutID() ([]precompiledseccomp.Program, error) {
+	programs, id, err := ask()
+	if err != nil {
+		return nil, err
+	}
+	others, otherID, err := ask()
+	if err != nil {
+		return nil, err
+	}
+	for i := range programs {
+		if err := mark(&programs[i], others[i], uint32(id), uint32(otherID)); err != nil {
+			return nil, fmt.Errorf("%s: %w", programs[i].Name, err)
+		}
+	}
+	return programs, nil
+}
+
+// ask has another process compile.
+func ask() (programs []precompiledseccomp.Program, id int, err error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, 0, err
+	}
+	command := exec.Command(self, compileOnly)
+	command.Stderr = os.Stderr
+	text, err := command.Output()
+	if err == nil {
+		err = json.Unmarshal(text, &programs)
+	}
+	if err != nil {
+		return nil, 0, err
+	}
+	return programs, command.Process.Pid, nil
+}
+
+// The names that gVisor has for the halves of the process id.
+const (
+	idLow  = "self_pid_low32bits"
+	idHigh = "self_pid_high32bits"
+)
+
+// mark notes in a program where its process id is: where another one's is in that of another process. Nothing else may
+// differ. A violation has to kill, also where this is built by a kernel that does not know how.
+func mark(p *precompiledseccomp.Program, other precompiledseccomp.Program, id, otherID uint32) error {
+	if len(p.Bytecode32) != len(other.Bytecode32) {
+		return fmt.Errorf("two processes have programs of %d and %d words", len(p.Bytecode32), len(other.Bytecode32))
+	}
+	var places []int
+	for at, word := range p.Bytecode32 {
+		switch {
+		case word == other.Bytecode32[at]:
+		case at%2 == 1 && word == id && other.Bytecode32[at] == otherID:
+			places = append(places, at)
+		default:
+			return fmt.Errorf("two processes have %#x and %#x at word %d, which are not their ids", word, other.Bytecode32[at], at)
+		}
+	}
+	if all := answers(p.Bytecode32); !slices.Contains(all, killProcess) {
+		return fmt.Errorf("its answers are %#x, and none of them kills: is it the host's kernel that builds?", all)
+	}
+	for _, at := range places {
+		p.Bytecode32[at] = 0 // so that every build is the same
+	}
+	p.VarOffsets[idLow], p.VarOffsets[idHigh] = places, nil
+	return nil
+}
+
+// killProcess is the kernel's SECCOMP_RET_KILL_PROCESS.
+const killProcess = 0x80000000
+
+// answers are what a program can end with. A step is two words, of which the second is its number.
+func answers(program []uint32) (all []uint32) {
+	for step := range slices.Chunk(program, 2) {
+		if step[0]&0xffff == bpf.Ret|bpf.K {
+			all = append(all, step[1])
+		}
+	}
+	return all
 }
