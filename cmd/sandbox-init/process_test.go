@@ -110,6 +110,18 @@ func TestNoNewThreads(t *testing.T) {
 	}
 }
 
+// TestNoNewThreadsAtTheEnd leaves init a crowd to reap when it may make no thread any more. That takes long enough for Go's
+// runtime to look for one that goes on in the meantime.
+func TestNoNewThreadsAtTheEnd(t *testing.T) {
+	for range 8 {
+		b := newBox(t, "n=0; while [ $n -lt 500 ]; do sleep 1000 & n=$((n+1)); done; echo crowd; prlimit --pid 1 --nproc=1:1; exit 9").answer(1 << 20)
+		b.run(t).exits(t, 9)
+		if got := b.read(t, "answer.txt"); got != "crowd\n" {
+			t.Errorf("the answer is %q", got)
+		}
+	}
+}
+
 func tasks(t *testing.T, pid int) int {
 	t.Helper()
 	threads, err := os.ReadDir("/proc/" + strconv.Itoa(pid) + "/task")

@@ -7,11 +7,11 @@ import (
 	"sync"
 )
 
-// Three goroutines can wait in the kernel at once: main, the receiver of signals and the tee. One thread more runs what is
-// ready. Each costs a start on gVisor more than a millisecond.
+// Four threads can wait in the kernel at once: main's, that of the receiver of signals, the tee's, and one that waits for
+// Go's timers. One more runs what is ready. Each costs a start on gVisor more than a millisecond.
 const (
 	processors = 1
-	threads    = 3 + processors
+	threads    = 4 + processors
 )
 
 // waiting are those that wait already: the receiver of signals began when they were first asked for, and with one processor
