@@ -67,7 +67,7 @@ func TestTheSentryHoldsNothingOfTheHosts(t *testing.T) {
 		t.Fatalf("%q, %v", held, err)
 	}
 	// The gofer's files are below the sandbox's root, as it sees it. Two more are where the sentry may complain.
-	fine := regexp.MustCompile(`^(socket|pipe|anon_inode):|^/memfd:|^/dev/null$|^/root/(usr|bin|lib|lib64|etc|run)/|^` +
+	fine := regexp.MustCompile(`^(socket|pipe):|^anon_inode:\[?(eventfd|eventpoll|seccomp|pidfd)|^/memfd:|^/dev/null$|^/root/(usr|bin|lib|lib64|etc|run)/|^` +
 		regexp.QuoteMeta(box) + `/(panic|runsc)\.log$`)
 	for _, one := range held {
 		target, err := os.Readlink(one)
@@ -77,7 +77,20 @@ func TestTheSentryHoldsNothingOfTheHosts(t *testing.T) {
 		if info, err := os.Stat(one); !fine.MatchString(target) || err == nil && info.IsDir() {
 			t.Errorf("it holds %s", target)
 		}
+		if strings.Contains(target, "pidfd") && !holds(t, one, "\nPid:\t-1\n") { // that of the helper that is gone
+			t.Error("it holds a process")
+		}
 	}
+}
+
+// holds is whether the kernel says something of a descriptor.
+func holds(t *testing.T, fd, words string) bool {
+	t.Helper()
+	info, err := os.ReadFile(strings.Replace(fd, "/fd/", "/fdinfo/", 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.Contains(string(info), words)
 }
 
 // sentryOf is where the kernel tells of the sentry whose command line has a box, or its name.
