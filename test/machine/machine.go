@@ -1,6 +1,7 @@
 package machine
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -109,32 +110,65 @@ const (
 	rest     = 30 * time.Second
 )
 
+// boot is how long a machine may take until its process 1 says a word: 3 s when nothing else runs here.
+const boot = time.Minute
+
 // Run starts a machine that runs tests of package inside, and returns what came of them when it has ended. What is missing has
-// not been run. The console is for whoever has to find out why.
+// not been run. The console is for whoever has to find out why. An emulated kernel that does not come to process 1, which was
+// seen once in a while, is given a second chance, because nothing of ours has run.
 func (w *Workshop) Run(t testing.TB, tests ...string) (results []report.Result, console string) {
+	t.Helper()
+	results, console, begun := w.once(t, tests)
+	if !begun {
+		t.Logf("the machine's kernel did not come to process 1; once more. It said\n%s", console)
+		if results, console, begun = w.once(t, tests); !begun {
+			t.Errorf("nor did it the second time\n%s", console)
+		}
+	}
+	return results, console
+}
+
+// once says also whether process 1 has begun.
+func (w *Workshop) once(t testing.TB, tests []string) (results []report.Result, console string, begun bool) {
 	t.Helper()
 	dir := t.TempDir()
 	reports, log := filepath.Join(dir, "reports"), filepath.Join(dir, "console")
-	ctx, cancel := context.WithTimeout(t.Context(), (patience*time.Duration(len(tests))+rest)*time.Duration(kinds[arch].slow))
+	slow := time.Duration(kinds[arch].slow)
+	ctx, cancel := context.WithTimeout(t.Context(), (patience*time.Duration(len(tests))+rest)*slow)
 	defer cancel()
+	hasBegun := func() bool {
+		said, _ := os.ReadFile(log)
+		return bytes.Contains(said, []byte(guestSays))
+	}
+	defer time.AfterFunc(boot*slow, func() {
+		if !hasBegun() {
+			cancel()
+		}
+	}).Stop()
 	machine := exec.CommandContext(ctx, w.qemu, w.flags(log, reports, tests)...)
 	machine.Env = append(os.Environ(), "TMPDIR="+dir) // of the copy that is the machine's own
 	out, err := machine.CombinedOutput()
 	said, _ := os.ReadFile(log)
-	console = fmt.Sprintf("%s%s", out, said)
+	console, begun = fmt.Sprintf("%s%s", out, said), hasBegun()
+	if !begun {
+		return nil, console, false
+	}
 	if err != nil {
 		t.Errorf("the machine: %v (%v)\n%s", err, ctx.Err(), console)
 	}
 	file, err := os.Open(reports)
 	if err != nil {
-		t.Fatalf("the machine has not begun: %v\n%s", err, console)
+		t.Fatalf("the machine reports nothing: %v\n%s", err, console)
 	}
 	defer file.Close()
 	if results, err = report.Read(file); err != nil {
 		t.Errorf("%v\n%s", err, console)
 	}
-	return results, console
+	return results, console, true
 }
+
+// guestSays is how each line of process 1 on the console begins.
+const guestSays = "guest: "
 
 // flags are those of the emulator. What the kernel does not know of its command line is process 1's environment, and behind "--" its
 // arguments.
