@@ -11,9 +11,11 @@
 // the agent was not started; the code is 125 and the line "torno-init 1 failed …" says why. Package initproc states what
 // is promised, package runfile the protocol.
 //
-// Go's runtime need not look at the control groups: init has one processor. In gVisor that costs a start a millisecond.
+// Go's runtime need not look at the control groups, since init has one processor, nor give its mappings names: in gVisor
+// that would cost each start more than a millisecond.
 //
 //go:debug containermaxprocs=0
+//go:debug decoratemappings=0
 package main
 
 import (
