@@ -1,0 +1,18 @@
+// Package attest looks from outside at the processes of a finished sandbox, before its agent runs (I24).
+//
+//	p, err := attest.Open(pid)                       // a handle: it never shows another process
+//	defer p.Close()
+//	var look attest.Look
+//	err = p.CheckIdentity(&look, attest.Identity{UID: 2000000001, GID: 2000000001, Filtered: true})
+//	err = p.CheckNamespaces(&look)
+//	mounts, err := p.Mounts()
+//	err = p.CheckPlace(&look, mounts, attest.Place{Target: "/workspace", Device: dev, Inode: ino, Writable: true})
+//	attestation, err := look.Attestation()           // a *sandbox.DifferenceError where anything differs
+//
+// What it promises: a Process is the one that had the number when it was opened. Whether that is the right one its caller finds
+// out by what nobody in the sandbox can choose: its control group (InGroup) and its program (Program). Everything else is read
+// through the same handle, and fails when that process has ended.
+//
+// What can fail: a watcher that is no root's, has no right to trace (CAP_SYS_PTRACE), or sees other processes than the host's,
+// cannot look. Then the error is ErrCannotLook, and the caller says so instead of attesting.
+package attest

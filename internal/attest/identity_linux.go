@@ -1,0 +1,99 @@
+package attest
+
+import (
+	"fmt"
+	"os"
+	"strings"
+)
+
+// capabilitySets are all that a process has.
+var capabilitySets = []string{"CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"}
+
+// status is /proc/<pid>/status by its keys.
+func (p *Process) status() (map[string]string, error) {
+	text, err := p.read("status")
+	if err != nil {
+		return nil, err
+	}
+	fields := map[string]string{}
+	for line := range strings.Lines(string(text)) {
+		key, value, _ := strings.Cut(line, ":")
+		fields[key] = strings.Join(strings.Fields(value), " ")
+	}
+	return fields, nil
+}
+
+// CheckIdentity compares who the process is and what it may do.
+func (p *Process) CheckIdentity(look *Look, want Identity) error {
+	status, err := p.status()
+	if err != nil {
+		return err
+	}
+	four := func(id uint32) string { return strings.TrimSpace(strings.Repeat(fmt.Sprint(id)+" ", 4)) }
+	look.Compare("user ids", four(want.UID), status["Uid"])
+	look.Compare("group ids", four(want.GID), status["Gid"])
+	if groups := status["Groups"]; groups != fmt.Sprint(want.GID) { // a runtime may list the group itself
+		look.Compare("supplementary groups", "", groups)
+	}
+	p.checkPowers(look, status)
+	if want.Filtered {
+		look.Compare("seccomp mode", "2", status["Seccomp"])
+	}
+	return nil
+}
+
+// checkPowers compares what a process of ours never has.
+func (p *Process) checkPowers(look *Look, status map[string]string) {
+	for _, set := range capabilitySets {
+		look.Compare(set, strings.Repeat("0", 16), status[set])
+	}
+	look.Compare("no_new_privs", "1", status["NoNewPrivs"])
+}
+
+// CheckNamespaces compares the process's namespaces with ours: none of those that are named may be the same.
+func (p *Process) CheckNamespaces(look *Look, kinds ...string) error {
+	for _, kind := range kinds {
+		theirs, err := p.Namespace(kind)
+		if err != nil {
+			return err
+		}
+		ours, err := os.Readlink("/proc/self/ns/" + kind)
+		if err != nil {
+			return err
+		}
+		look.See(kind+" namespace", theirs)
+		if theirs == ours {
+			look.Differ(kind+" namespace", "another one than the host's", theirs)
+		}
+	}
+	return nil
+}
+
+// Namespace names the process's namespace of a kind.
+func (p *Process) Namespace(kind string) (string, error) {
+	name, err := p.readlink("ns/" + kind)
+	if err != nil {
+		return "", p.explain("ns/"+kind, err)
+	}
+	return name, nil
+}
+
+// CheckNetwork compares the network devices that the process sees: a loopback, or none at all.
+func (p *Process) CheckNetwork(look *Look) error {
+	text, err := p.read("net/dev")
+	if err != nil {
+		return err
+	}
+	var devices []string
+	for line := range strings.Lines(string(text)) {
+		if name, _, ok := strings.Cut(line, ":"); ok {
+			devices = append(devices, strings.TrimSpace(name))
+		}
+	}
+	seen := strings.Join(devices, " ")
+	look.See("network devices", seen)
+	if seen != "" && seen != "lo" {
+		look.Differ("network devices", "lo", seen)
+	}
+	return nil
+}

@@ -1,0 +1,42 @@
+package attest
+
+import (
+	"errors"
+
+	"torno/sandbox"
+)
+
+// ErrCannotLook says that the host cannot see into a process. It says nothing of the sandbox.
+var ErrCannotLook = errors.New("the host cannot look into the sandbox")
+
+// Look collects what is seen of a sandbox, and what differs from its Spec.
+type Look struct {
+	seen        []sandbox.Observation
+	differences []sandbox.Difference
+}
+
+// See notes what was seen.
+func (l *Look) See(what, value string) {
+	l.seen = append(l.seen, sandbox.Observation{What: what, Value: value})
+}
+
+// Differ notes a difference.
+func (l *Look) Differ(what, want, got string) {
+	l.differences = append(l.differences, sandbox.Difference{What: what, Want: want, Got: got})
+}
+
+// Compare notes what was seen, and a difference where it is not what is wanted.
+func (l *Look) Compare(what, want, got string) {
+	l.See(what, got)
+	if got != want {
+		l.Differ(what, want, got)
+	}
+}
+
+// Attestation is what came of the look.
+func (l *Look) Attestation() (sandbox.Attestation, error) {
+	if len(l.differences) > 0 {
+		return sandbox.Attestation{}, &sandbox.DifferenceError{Differences: l.differences}
+	}
+	return sandbox.Attestation{Attested: true, Seen: l.seen}, nil
+}

@@ -1,0 +1,109 @@
+package attest
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// Mount is a mount that a process sees.
+type Mount struct {
+	ID      uint64
+	Root    string // which directory of its file system is mounted
+	Point   string
+	Options []string // of the mount itself
+	Kind    string   // of the file system
+}
+
+// Has says whether the mount has an option, as "ro" or "nosuid".
+func (m Mount) Has(option string) bool { return slices.Contains(m.Options, option) }
+
+func (m Mount) String() string {
+	return fmt.Sprintf("%s at %s (%s)", m.Kind, m.Point, strings.Join(m.Options, ","))
+}
+
+// Mounts are all that the process sees below its root, in the kernel's order.
+func (p *Process) Mounts() ([]Mount, error) {
+	text, err := p.read("mountinfo")
+	if err != nil {
+		return nil, err
+	}
+	var all []Mount
+	for line := range strings.Lines(string(text)) {
+		before, after, ok := strings.Cut(strings.TrimSuffix(line, "\n"), " - ")
+		fields, kind := strings.Split(before, " "), strings.Split(after, " ")
+		if !ok || len(fields) < 6 {
+			return nil, fmt.Errorf("look at process %d: a line of its mounts is %q", p.pid, line)
+		}
+		id, err := strconv.ParseUint(fields[0], 10, 64)
+		if err != nil {
+			return nil, fmt.Errorf("look at process %d: a line of its mounts is %q", p.pid, line)
+		}
+		all = append(all, Mount{
+			ID: id, Root: unescape(fields[3]), Point: unescape(fields[4]), Options: strings.Split(fields[5], ","), Kind: kind[0],
+		})
+	}
+	return all, nil
+}
+
+// unescape undoes the kernel's \ooo for blanks and backslashes.
+var unescape = strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`, `\043`, "#").Replace
+
+// Root is the process's root directory, held.
+func (p *Process) Root() (*os.File, error) {
+	fd, err := unix.Openat(int(p.dir.Fd()), "root", unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, p.explain("root", err)
+	}
+	return os.NewFile(uintptr(fd), "root"), nil
+}
+
+// CheckPlace compares what lies at a path below a root, found without a link, with what should be there, and the flags of the
+// mount that it lies in, which must begin there.
+func CheckPlace(look *Look, root *os.File, mounts []Mount, want Place) error {
+	how := unix.OpenHow{
+		Flags:   unix.O_PATH | unix.O_CLOEXEC,
+		Resolve: unix.RESOLVE_IN_ROOT | unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS,
+	}
+	fd, err := unix.Openat2(int(root.Fd()), want.Target, &how)
+	if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ELOOP) || errors.Is(err, unix.ENOTDIR) {
+		look.Differ(want.Target, want.String(), "not there ("+err.Error()+")")
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("look at %s in the sandbox: %w", want.Target, err)
+	}
+	defer unix.Close(fd)
+	var st unix.Statx_t
+	if err := unix.Statx(fd, "", unix.AT_EMPTY_PATH, unix.STATX_INO|unix.STATX_MNT_ID, &st); err != nil {
+		return fmt.Errorf("look at %s in the sandbox: %w", want.Target, err)
+	}
+	got := Place{Target: want.Target, Device: unix.Mkdev(st.Dev_major, st.Dev_minor), Inode: st.Ino}
+	if want.Device == 0 && want.Inode == 0 {
+		got.Device, got.Inode = 0, 0
+	}
+	at := slices.IndexFunc(mounts, func(m Mount) bool { return m.ID == st.Mnt_id })
+	if at < 0 || mounts[at].Point != want.Target {
+		look.Differ(want.Target, "a mount", "a part of another one")
+		return nil
+	}
+	got.Writable = !mounts[at].Has("ro")
+	got.Hardened = want.Hardened && mounts[at].Has("nosuid") && mounts[at].Has("nodev")
+	look.Compare(want.Target, want.String(), got.String())
+	return nil
+}
+
+// readlink reads a link of the process's directory.
+func (p *Process) readlink(name string) (string, error) {
+	var buffer [unix.PathMax]byte
+	n, err := unix.Readlinkat(int(p.dir.Fd()), name, buffer[:])
+	if err != nil {
+		return "", err
+	}
+	return string(buffer[:n]), nil
+}

@@ -1,0 +1,148 @@
+package attest
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// Process is a process that is looked at, by a handle on its directory in /proc.
+type Process struct {
+	pid int
+	dir *os.File
+}
+
+// Open takes hold of a process. It may be gone by now: then everything that is asked of it fails.
+func Open(pid int) (*Process, error) {
+	dir, err := os.OpenFile("/proc/"+strconv.Itoa(pid), unix.O_PATH|unix.O_DIRECTORY, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%w: it sees no process %d; it needs the host's process ids", ErrCannotLook, pid)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &Process{pid: pid, dir: dir}, nil
+}
+
+// Pid is the process's number.
+func (p *Process) Pid() int { return p.pid }
+
+// Close lets go of the process.
+func (p *Process) Close() error { return p.dir.Close() }
+
+// maxText bounds what is read of one file of a process.
+const maxText = 4 << 20
+
+// read reads a file of the process's directory.
+func (p *Process) read(name string) ([]byte, error) {
+	fd, err := unix.Openat(int(p.dir.Fd()), name, unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, p.explain(name, err)
+	}
+	file := os.NewFile(uintptr(fd), name)
+	defer file.Close()
+	text, err := io.ReadAll(io.LimitReader(file, maxText))
+	if err != nil {
+		return nil, p.explain(name, err)
+	}
+	return text, nil
+}
+
+// explain tells a process that may not be looked at apart.
+func (p *Process) explain(name string, err error) error {
+	if errors.Is(err, fs.ErrPermission) {
+		return fmt.Errorf("%w: /proc/%d/%s is closed to it; it needs the right to trace (CAP_SYS_PTRACE)", ErrCannotLook, p.pid, name)
+	}
+	return fmt.Errorf("look at process %d: %w", p.pid, &fs.PathError{Op: "open", Path: name, Err: err})
+}
+
+// File is what tells one file from another, and one state of it from the next.
+type File struct {
+	Device, Inode uint64
+	Size          int64
+	Changed       unix.Timespec
+}
+
+// Program is the file that the process executes, opened.
+func (p *Process) Program() (File, *os.File, error) {
+	fd, err := unix.Openat(int(p.dir.Fd()), "exe", unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return File{}, nil, p.explain("exe", err)
+	}
+	program := os.NewFile(uintptr(fd), "exe")
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
+		program.Close()
+		return File{}, nil, p.explain("exe", err)
+	}
+	return File{Device: uint64(st.Dev), Inode: st.Ino, Size: st.Size, Changed: st.Ctim}, program, nil
+}
+
+// Groups are the process's control groups as the kernel lists them: "controllers" to path, "" for version 2.
+func (p *Process) Groups() (map[string]string, error) {
+	text, err := p.read("cgroup")
+	if err != nil {
+		return nil, err
+	}
+	groups := map[string]string{}
+	for line := range strings.Lines(string(text)) {
+		parts := strings.SplitN(strings.TrimSuffix(line, "\n"), ":", 3)
+		if len(parts) != 3 {
+			return nil, fmt.Errorf("look at process %d: its control groups are %q", p.pid, text)
+		}
+		for controller := range strings.SplitSeq(parts[1], ",") {
+			groups[controller] = parts[2]
+		}
+	}
+	return groups, nil
+}
+
+// InGroup says whether one of the process's control groups has an element of that name in its path. A process cannot leave
+// its groups.
+func (p *Process) InGroup(is func(element string) bool) (bool, error) {
+	groups, err := p.Groups()
+	if err != nil {
+		return false, err
+	}
+	for _, path := range groups {
+		if slices.ContainsFunc(strings.Split(path, "/"), is) {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// Children are the processes that have this one for a parent.
+func (p *Process) Children() ([]int, error) {
+	text, err := p.read(filepath.Join("task", strconv.Itoa(p.pid), "children"))
+	if err != nil {
+		return nil, err
+	}
+	var pids []int
+	for field := range bytes.FieldsSeq(text) {
+		pid, err := strconv.Atoi(string(field))
+		if err != nil {
+			return nil, fmt.Errorf("look at process %d: its children are %q", p.pid, text)
+		}
+		pids = append(pids, pid)
+	}
+	return pids, nil
+}
+
+// Arguments are the process's own words of what it is. They prove nothing.
+func (p *Process) Arguments() ([]string, error) {
+	text, err := p.read("cmdline")
+	if err != nil {
+		return nil, err
+	}
+	return strings.Split(strings.TrimSuffix(string(text), "\x00"), "\x00"), nil
+}
