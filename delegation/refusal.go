@@ -37,6 +37,7 @@ const (
 	CodeLaunch         Code = "launch"          // the launcher failed
 	CodeMountProof     Code = "mount_proof"     // init saw another directory than the one that was pinned
 	CodeWorkspaceLimit Code = "workspace_limit" // the workspace holds more than it may
+	CodeAttestation    Code = "attestation"     // the host saw that the sandbox is not what was asked for, or could not look
 	CodeLost           Code = "lost"            // the watcher was interrupted while the run was in flight
 	CodeInternal       Code = "internal"        // a fault of ours
 )

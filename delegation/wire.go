@@ -44,6 +44,7 @@ type Response struct {
 	Usage     *Usage    `json:"usage,omitempty"`
 	Warnings  []string  `json:"warnings,omitempty"`
 	Launcher  string    `json:"launcher,omitempty"`
+	Attested  *bool     `json:"attested,omitempty"` // the host looked at the sandbox before the agent ran; nil where none ran
 	Profile   string    `json:"profile,omitempty"`
 }
 

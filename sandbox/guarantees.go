@@ -25,13 +25,14 @@ const (
 	FileSizeLimit   GuaranteeKey = "file_size"
 	LogLimit        GuaranteeKey = "log"
 	KernelIsolation GuaranteeKey = "kernel_isolation" // the child does not talk to the host's kernel
+	Attested        GuaranteeKey = "attested"         // the host looks at the finished sandbox before the agent runs
 )
 
 // GuaranteeKeys are all keys, in the order in which they are shown.
 var GuaranteeKeys = []GuaranteeKey{
 	NoNetwork, NoCapabilities, NoNewPrivileges, SyscallFilter, ReadOnlyRoot, PrivateTmp, Namespaces, OwnIdentity,
 	MountsByHandle, MountProof, MemoryLimit, SwapLimit, CPULimit, PidsLimit, OpenFilesLimit, FileSizeLimit, LogLimit,
-	KernelIsolation,
+	KernelIsolation, Attested,
 }
 
 // Acceptable are the keys that every start of a watcher demands and that its operator may do without: the limits without

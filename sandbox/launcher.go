@@ -15,25 +15,32 @@ import (
 type Launcher interface {
 	// Check says what is enforced, by what, or why not.
 	Check(context.Context) (Guarantees, error)
-	// Create makes the sandbox of a key; nothing of the agent runs yet. Called again for the same key it returns the
-	// sandbox that is there.
-	Create(context.Context, RunKey, Spec) (Handle, error)
-	// Start lets init run. Repeatable; where nobody can tell any more whether it ran, it is ErrUncertain, and nothing is started.
+	// Create makes the sandbox of an id; nothing in it runs yet. Called again for the same id it returns the sandbox that
+	// is there.
+	Create(context.Context, SandboxID, Spec) (Handle, error)
+	// Start lets init begin. Init says runfile.Holding and waits for its release; until then it reads nothing of the run.
+	// Repeatable. Where the launcher cannot tell any more whether init began, it is ErrUncertain, and nothing is started.
 	Start(context.Context, Handle) error
 	// Open attaches to a sandbox that was started, the first time from Cursor "", later from the last one seen.
 	Open(context.Context, Handle, Cursor) (Attachment, error)
+	// Attest looks from outside at a sandbox that holds, and compares what was built with its Spec. A difference is a
+	// *DifferenceError. Where Check says that nothing is attested here, the Attestation says why, and that is no error.
+	Attest(context.Context, Handle) (Attestation, error)
 	// List returns all sandboxes of this installation.
 	List(context.Context) ([]Handle, error)
 	// Remove kills what runs and removes the sandbox. Repeatable; afterwards no process, mount or cgroup of it is left.
 	Remove(context.Context, Handle) error
 }
 
-// Attachment is a live connection to one sandbox. Only the sandbox's own end or Close ends it.
+// Attachment is a live connection to one sandbox. Only the sandbox's own end or Close ends it. When the attachment that could
+// release a sandbox ends before it has, init ends too.
 type Attachment interface {
+	// Release gives init the word to go on and run the agent. It is the first attachment's, once; otherwise ErrNotHeld.
+	Release(context.Context) error
 	// Output must be read until it is closed: a stream that nobody reads stops the child. It is closed when the
 	// sandbox has ended and everything was delivered, or after Close.
 	Output() <-chan Chunk
-	// Input is the agent's standard input. Without Process.Stdin it is closed already.
+	// Input is the agent's standard input, from Release on. Without Process.Stdin it is closed already.
 	Input() io.WriteCloser
 	// Signal sends the signal to the agent's group; Kill ends every process of the sandbox.
 	Signal(context.Context, Signal) error
@@ -56,8 +63,8 @@ var ErrUncertain = errors.New("nobody knows whether the sandbox has run")
 // Handle refers to a sandbox. It is plain data and goes into the journal.
 type Handle struct {
 	Launcher string      `json:"launcher"`
-	ID       string      `json:"id"`              // the launcher's own name for it
-	Key      string      `json:"key"`             // RunKey.Hash
+	ID       string      `json:"id"` // the launcher's own name for it
+	Sandbox  SandboxID   `json:"sandbox"`
 	Slot     int         `json:"slot"`            // which staging directory and identity it has
 	State    HandleState `json:"state,omitempty"` // as List saw it
 	Exit     *Exit       `json:"exit,omitempty"`  // as List saw it, when State is HandleExited

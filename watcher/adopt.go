@@ -24,6 +24,8 @@ func (w *Watcher) adopt(ctx context.Context, box *outbox, record journal.Run, h 
 	h.Device, h.Inode, h.Workspace = record.Handle.Device, record.Handle.Inode, record.Handle.Workspace
 	r.launcher, r.engine = w.config.Launchers[h.Launcher], h.Launcher
 	r.handle, r.state, r.admitted = h, record.State, record.Created
+	r.sandbox, r.attested = record.Sandbox, record.Attestation
+	r.released.Store(true)
 	r.times.created, r.times.started = record.Created, notAhead(record.Started)
 	r.out.resume(w.notes.load(r.hash), !record.Started.IsZero(), box.hasSegment(r.key))
 	r.goOnEnding(w.notes.ending(r.hash))

@@ -17,30 +17,32 @@ type attendance struct {
 	w       *Watcher
 	r       *run
 	att     sandbox.Attachment
+	held    *hold
 	ctx     context.Context // done when the attendance is over
 	leave   context.CancelFunc
 	exited  chan struct{} // closed when exit and err are set
 	exit    sandbox.Exit
 	err     error
 	drained chan struct{}  // closed when the output ended
+	holding chan struct{}  // closed when init holds
 	started chan time.Time // init's started line
 	began   chan struct{}  // closed with it
 	work    sync.WaitGroup
 }
 
-// attend attaches to the sandbox and stays until it has ended or the connection broke. Who was held up because it could
-// not be attached to is so no more.
+// attend attaches to the sandbox, releases it where that is still to be done, and stays until it has ended or the connection
+// broke.
 func (w *Watcher) attend(r *run, held *hold) (sandbox.Exit, error) {
 	att, err := w.attach(r, held)
 	if err != nil {
 		return sandbox.Exit{}, err
 	}
-	held.end()
+	held.end() // attaching succeeded
 	ctx, cancel := context.WithCancel(w.life)
 	defer cancel()
 	a := &attendance{
-		w: w, r: r, att: att, ctx: ctx, leave: cancel,
-		exited: make(chan struct{}), drained: make(chan struct{}), started: make(chan time.Time, 1), began: make(chan struct{}),
+		w: w, r: r, att: att, held: held, ctx: ctx, leave: cancel,
+		exited: make(chan struct{}), drained: make(chan struct{}), holding: make(chan struct{}), started: make(chan time.Time, 1), began: make(chan struct{}),
 	}
 	r.out.onStarted = func(at time.Time) {
 		a.started <- at
@@ -49,19 +51,31 @@ func (w *Watcher) attend(r *run, held *hold) (sandbox.Exit, error) {
 	if r.out.started {
 		close(a.began)
 	}
-	if !r.spec.Process.Stdin {
-		att.Input().Close()
-	}
+	r.out.onHolding = sync.OnceFunc(func() { close(a.holding) })
 	a.work.Go(a.read)
 	a.work.Go(a.wait)
-	a.work.Go(func() { w.watchWorkspace(a.ctx, r, a.began) })
-	a.watch()
-	a.drain()
-	err = att.Close()
+	if !r.released.Load() {
+		err = a.release()
+	}
+	if err == nil {
+		err = a.stay()
+	}
+	err = errors.Join(err, att.Close())
 	cancel()
 	a.work.Wait()
 	a.lateStart()
-	return a.exit, errors.Join(a.err, err)
+	return a.exit, err
+}
+
+// stay follows the agent to its end.
+func (a *attendance) stay() error {
+	if !a.r.spec.Process.Stdin {
+		a.att.Input().Close()
+	}
+	a.work.Go(func() { a.w.watchWorkspace(a.ctx, a.r, a.began) })
+	a.watch()
+	a.drain()
+	return a.err
 }
 
 func (w *Watcher) attach(r *run, held *hold) (att sandbox.Attachment, err error) {
@@ -106,8 +120,8 @@ func (a *attendance) read() {
 
 func (a *attendance) wait() {
 	a.exit, a.err = a.att.Wait(a.ctx)
-	if a.err == nil {
-		a.r.stop(nil) // it has ended: nobody is the first cause any more
+	if a.err == nil && a.r.released.Load() {
+		a.r.stop(nil) // the agent has ended: a later cause does not count
 	}
 	close(a.exited)
 }

@@ -74,8 +74,8 @@ func (d *desk) relative(name string) string {
 	return filepath.Join("workspaces", name)
 }
 
-// TestASandboxThatNobodyNotedIsMadeAnew: between it and its note the watcher died, and its request is another one since.
-func TestASandboxThatNobodyNotedIsMadeAnew(t *testing.T) {
+// TestASandboxThatWasNotReleasedIsMadeAnew: between its making and its release the watcher died, and its request is another one since.
+func TestASandboxThatWasNotReleasedIsMadeAnew(t *testing.T) {
 	d := newDesk(t, nil)
 	reached, never := make(chan struct{}, 1), make(chan struct{})
 	d.world.After(sandboxtest.OpCreate, func() { reached <- struct{}{}; <-never })
@@ -92,7 +92,10 @@ func TestASandboxThatNobodyNotedIsMadeAnew(t *testing.T) {
 	if resp.StdoutTail != "second\n" {
 		t.Errorf("it ran what the request does not say: %+v", resp)
 	}
-	d.startedOnce(2)
+	if all := d.world.Sandboxes(); len(all) != 2 {
+		t.Errorf("its sandboxes are %v", all)
+	}
+	d.onceEach()
 	d.empty()
 }
 
@@ -119,8 +122,8 @@ func TestNoAttemptBeginsBehindAClosedDoor(t *testing.T) {
 		<-stopped
 	}
 	d.want(d.response(a), delegation.StatusCancelled, delegation.ReasonShutdown, -1)
-	if keys := d.world.Keys(); len(keys) != 1 {
-		t.Errorf("it was launched as %v", keys)
+	if all := d.world.Sandboxes(); len(all) != 1 {
+		t.Errorf("it was launched as %v", all)
 	}
 }
 

@@ -20,15 +20,15 @@ func TestARunIsTakenUpWhereItRan(t *testing.T) {
 	d.started(a)
 	d.crash()
 	d.other = sandboxtest.NewWorld(t)
-	stray, key := d.other.Launcher(d.journal.Installation()), d.world.Keys()[0]
-	_, err := stray.Create(t.Context(), key, sandbox.Spec{Process: sandbox.Process{Argv: []string{"gated"}}})
+	stray, bound := d.other.Launcher(d.journal.Installation()), d.world.Sandboxes()[0]
+	_, err := stray.Create(t.Context(), bound, sandbox.Spec{Process: sandbox.Process{Argv: []string{"gated"}}})
 	d.must(err)
 	d.open()
 	release()
 	resp := d.response(a)
 	d.want(resp, delegation.StatusCompleted, delegation.ReasonExited, 0)
-	if resp.Launcher != sandboxtest.LauncherName || d.other.Started(key) != 0 {
-		t.Errorf("it is answered by %s, and the other one was started %d times", resp.Launcher, d.other.Started(key))
+	if resp.Launcher != sandboxtest.LauncherName || len(d.other.Released()) != 0 {
+		t.Errorf("it is answered by %s, and the other one ran %d times", resp.Launcher, len(d.other.Released()))
 	}
 	d.eventually("the other one is removed", func() bool {
 		left, err := stray.List(t.Context())
@@ -43,17 +43,17 @@ func TestOnlyTheNotedSandboxIsARuns(t *testing.T) {
 	}
 	for _, launcher := range []string{"one", "two"} {
 		left := both()
-		h, there := left.take(journal.Run{Key: "k", Handle: &sandbox.Handle{Launcher: launcher}})
-		if _, again := left.take(journal.Run{Key: "k", Handle: &sandbox.Handle{Launcher: launcher}}); !there || h.Launcher != launcher || again {
+		h, there := left.take(journal.Run{Sandbox: "k", Handle: &sandbox.Handle{Launcher: launcher}})
+		if _, again := left.take(journal.Run{Sandbox: "k", Handle: &sandbox.Handle{Launcher: launcher}}); !there || h.Launcher != launcher || again {
 			t.Errorf("of %s it is %+v, %t, and there again: %t", launcher, h, there, again)
 		}
 	}
 	left := both()
-	if _, there := left.take(journal.Run{Key: "k", Handle: &sandbox.Handle{Launcher: "three"}}); there {
+	if _, there := left.take(journal.Run{Sandbox: "k", Handle: &sandbox.Handle{Launcher: "three"}}); there {
 		t.Error("another launcher's sandbox is taken for it")
 	}
 	for range 2 {
-		if _, there := left.take(journal.Run{Key: "k"}); !there {
+		if _, there := left.take(journal.Run{Sandbox: "k"}); !there {
 			t.Error("what nobody noted is not found")
 		}
 	}

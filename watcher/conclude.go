@@ -123,6 +123,10 @@ func responseOf(record journal.Run) delegation.Response {
 	if resp.RequestID == "" {
 		resp.RequestID = record.RequestText
 	}
+	if !record.Released.IsZero() {
+		attested := record.Attestation != nil && record.Attestation.Attested
+		resp.Attested = &attested
+	}
 	if record.Started.IsZero() {
 		resp.StartedAt = time.Time{}
 	}

@@ -44,7 +44,7 @@ func TestACancelThatMakesTheSandboxVanishIsACancel(t *testing.T) {
 func TestAMoveThatWasMadeAlthoughItFailed(t *testing.T) {
 	d := newDesk(t, nil)
 	var once atomic.Bool
-	d.world.Before(sandboxtest.OpStart, func() {
+	d.world.Before(sandboxtest.OpInit, func() {
 		if once.CompareAndSwap(false, true) {
 			d.must(d.journal.Move(t0(), d.latest("s1").Key, delegation.StateStarting, delegation.StateRunning, journal.Change{}))
 		}

@@ -17,24 +17,31 @@ const (
 
 // follow watches a started sandbox until it has ended, attaching again whenever the connection breaks: a run is not lost
 // because its engine is away for a while. It is lost when the sandbox is gone, and when it can neither be watched nor be
-// left alone any longer, it is removed. The verdict is empty when the watcher stops working first.
-func (w *Watcher) follow(r *run) verdict {
+// left alone any longer, it is removed. The verdict is empty when the watcher stops working first, and where the sandbox ended in
+// its hold: then broken says how.
+func (w *Watcher) follow(r *run) (v verdict, broken error) {
 	held := w.notices.newHold("")
 	defer held.close()
 	r.unseen = r.handle.State == sandbox.HandleExited
 	for try := 1; ; try++ {
 		begin := time.Now()
 		exit, err := w.attend(r, held)
-		if err == nil {
-			return r.judge(exit)
+		var unreleased *unreleasedError
+		switch {
+		case err == nil:
+			return r.judge(exit), nil
+		case errors.As(err, &unreleased):
+			return unreleased.verdict, unreleased.broken
+		case !r.released.Load():
+			return r.brokenHold(err)
 		}
 		r.unseen = true
 		if errors.Is(err, sandbox.ErrNotFound) {
 			r.handle = sandbox.Handle{}
-			return r.vanished(err)
+			return r.vanished(err), nil
 		}
 		if w.life.Err() != nil {
-			return verdict{}
+			return verdict{}, nil
 		}
 		if time.Since(begin) > steady {
 			try = 1
@@ -42,7 +49,7 @@ func (w *Watcher) follow(r *run) verdict {
 		held.begin(delegation.NoticeEngine, err)
 		w.warnOf("watch a sandbox", try, err)
 		if (r.overdue() || try >= stubborn && !unavailable(err)) && w.force(r, held) {
-			return r.vanished(err)
+			return r.vanished(err), nil
 		}
 		w.pause(w.life, backoff(try))
 	}

@@ -15,6 +15,8 @@ const unknownCode = 255
 
 var errUnknownEnd = errors.New("nobody saw how it ended")
 
+var errAbandoned = errors.New("the watcher was stopped in the moment in which it released the sandbox")
+
 // judge says how a run ended from what the host saw. The first cause wins.
 func (r *run) judge(exit sandbox.Exit) verdict {
 	v := verdict{exit: exit}
@@ -23,6 +25,8 @@ func (r *run) judge(exit sandbox.Exit) verdict {
 		v.reason = reason
 	case exit.Unknown:
 		return lost(whyUnknown(exit))
+	case !r.out.started && exit.Code == runfile.AbandonedExit:
+		return lost(errAbandoned)
 	case !r.out.started:
 		return notStarted(r.out.failure, exit)
 	case r.unseen && exit.Code == unknownCode:

@@ -29,7 +29,7 @@ const (
 func (w *Watcher) live(r *run) {
 	defer r.letGo()
 	v := w.carry(r)
-	if v.reason == delegation.ReasonLost || v.reason == delegation.ReasonLaunchFailed {
+	if v.reason == delegation.ReasonLost || v.reason == delegation.ReasonLaunchFailed || !r.released.Load() {
 		w.remove(r) // dead before it is said
 		if reason := r.cause(); reason != "" && r.handle.ID == "" {
 			v = verdict{reason: reason} // somebody wanted the end before it went wrong
@@ -54,32 +54,66 @@ func (w *Watcher) live(r *run) {
 	w.scheduler.finished(w.life, r)
 }
 
-// carry creates, starts and follows the run's sandbox, and says how it ended. A run that was adopted has its sandbox
-// already. The verdict is empty when the watcher stops working first.
+// carry launches and follows the run's sandbox, and says how it ended. The verdict is empty when the watcher stops working
+// first.
+//
+// A sandbox that ends in its hold ran nothing. It is removed, and another one is made for the same attempt.
 func (w *Watcher) carry(r *run) verdict {
 	r.times.dequeued = time.Now()
 	w.holdWorkspace(r)
-	if r.handle.ID == "" {
-		if v, ok := w.make(r); !ok {
+	if r.released.Load() {
+		return w.goOn(r)
+	}
+	for try := 1; ; try++ {
+		v, broken := w.launch(r)
+		if broken == nil {
 			return v
 		}
+		if w.life.Err() != nil {
+			return verdict{}
+		}
+		if try == stubborn {
+			return failed(delegation.CodeLaunch, fmt.Errorf("it ended %d times before it was released: %w", try, broken))
+		}
+		w.warnOf("hold a sandbox", try, broken)
+		w.remove(r)
+		r.out.begin()
+		w.pause(r.ending, backoff(try))
 	}
+}
+
+// goOn follows the sandbox of a run that was adopted. One that was released and never began is an earlier version's, and may
+// have run all the same.
+func (w *Watcher) goOn(r *run) verdict {
 	if v, ok := r.proveWorkspace(); !ok {
 		return v
 	}
-	if r.handle.State != sandbox.HandleRunning && r.handle.State != sandbox.HandleExited {
-		if reason := r.cause(); reason != "" {
-			return verdict{reason: reason}
-		}
-		if v, ok := w.start(r); !ok {
-			return v
-		}
+	if r.handle.State == sandbox.HandleCreated {
+		return lost(sandbox.ErrUncertain)
+	}
+	v, _ := w.follow(r)
+	return v
+}
+
+// launch makes a sandbox, starts it and follows it. Where it ended in its hold, broken says how.
+func (w *Watcher) launch(r *run) (v verdict, broken error) {
+	if v, ok := w.prepare(r); !ok {
+		return v, nil
+	}
+	if v, ok := r.proveWorkspace(); !ok {
+		return v, nil
+	}
+	if reason := r.cause(); reason != "" {
+		return verdict{reason: reason}, nil
+	}
+	if v, broken, ok := w.start(r); !ok {
+		return v, broken
 	}
 	return w.follow(r)
 }
 
-// make brings a run from the queue to a sandbox of which nothing runs.
-func (w *Watcher) make(r *run) (verdict, bool) {
+// prepare brings a run from the queue to a sandbox of which nothing runs.
+func (w *Watcher) prepare(r *run) (verdict, bool) {
 	w.awaitRemoval(r.hash)
 	if reason := r.box.check(r); reason != "" {
 		r.end(reason)
@@ -90,21 +124,29 @@ func (w *Watcher) make(r *run) (verdict, bool) {
 	if v, ok := w.findRoom(r); !ok {
 		return v, false
 	}
-	if r.state == delegation.StateQueued { // otherwise an earlier watcher got so far, and no further
-		if v, ok := w.noted(r, w.moveTo(r.ending, r, delegation.StateStarting, journal.Change{})); !ok {
-			return v, false
-		}
+	if v, ok := w.noted(r, w.bind(r)); !ok {
+		return v, false
 	}
 	return w.create(r)
 }
 
-// create makes the sandbox and puts its handle into the journal before anything of the run reaches it. A cancel does not
-// cut the launcher off in the middle: what it is making could not be found again.
+// bind gives the run a sandbox that is new, before it is made, so that the journal knows whose it is.
+func (w *Watcher) bind(r *run) error {
+	r.sandbox = sandbox.NewSandboxID()
+	if r.state == delegation.StateQueued {
+		return w.moveTo(r.ending, r, delegation.StateStarting, journal.Change{Sandbox: r.sandbox})
+	}
+	return w.record(r.ending, "bind a sandbox to a run", func() error {
+		return w.journal.Bind(w.life, r.hash, r.sandbox)
+	})
+}
+
+// create makes the sandbox. A cancel does not cut the launcher off in the middle: what it is making could not be found again.
 func (w *Watcher) create(r *run) (verdict, bool) {
 	var handle sandbox.Handle
 	err := w.insist(r, "create the sandbox", createBudget, func(ctx context.Context) (err error) {
 		crash.At("launch.created")
-		handle, err = r.launcher.Create(ctx, r.key, r.spec)
+		handle, err = r.launcher.Create(ctx, r.sandbox, r.spec)
 		return err
 	})
 	var refusal *delegation.Refusal
@@ -117,10 +159,7 @@ func (w *Watcher) create(r *run) (verdict, bool) {
 	}
 	handle.Launcher, handle.Workspace = r.engine, r.workspace // as profiles call it
 	r.handle, r.times.created = handle, time.Now()
-	crash.At("launch.noted")
-	return w.noted(r, w.record(r.ending, "note a sandbox in the journal", func() error {
-		return w.journal.SetHandle(w.life, r.hash, handle)
-	}))
+	return verdict{}, true
 }
 
 // inFull adds what every launcher lacks, where none enforces what the profile demands.
@@ -145,18 +184,20 @@ func (w *Watcher) noted(r *run, err error) (verdict, bool) {
 	return verdict{}, true
 }
 
-func (w *Watcher) start(r *run) (verdict, bool) {
+// start lets init begin. Where it is uncertain whether it did, nothing of the agent ran, and another sandbox is made.
+func (w *Watcher) start(r *run) (v verdict, broken error, ok bool) {
 	err := w.insist(r, "start the sandbox", startBudget, func(ctx context.Context) error {
 		crash.At("launch.started")
 		return r.launcher.Start(ctx, r.handle)
 	})
 	switch {
-	case errors.Is(err, sandbox.ErrUncertain):
-		return lost(err), false // to start it could be to start it twice
+	case errors.Is(err, sandbox.ErrUncertain), errors.Is(err, sandbox.ErrNotFound):
+		v, broken = r.brokenHold(err)
+		return v, broken, false
 	case err != nil:
-		return failed(delegation.CodeLaunch, fmt.Errorf("start the sandbox: %w", err)), false
+		return failed(delegation.CodeLaunch, fmt.Errorf("start the sandbox: %w", err)), nil, false
 	}
-	return verdict{}, true
+	return verdict{}, nil, true
 }
 
 // findStray finds what a failed create may have left: the engine can succeed although the call failed.
@@ -164,7 +205,7 @@ func (w *Watcher) findStray(r *run) {
 	_ = w.insistAlways("look for what a failed launch left", func(ctx context.Context) error { // it fails only when nothing works any more
 		handles, err := r.launcher.List(ctx)
 		for _, h := range handles {
-			if h.Key == r.hash {
+			if h.Sandbox == r.sandbox {
 				r.handle = h
 			}
 		}

@@ -24,6 +24,7 @@ type output struct {
 	stdout, stderr tail
 	bytes          int64
 	live           *segments
+	onHolding      func()
 	onStarted      func(time.Time)
 
 	cursor  sandbox.Cursor // where a new attachment goes on
@@ -56,7 +57,10 @@ func (o *output) take(c sandbox.Chunk) {
 	o.live.add(delegation.EventStdout, data)
 }
 
-// takeHead looks for init's first line and returns what follows it. Before that line no byte is the child's.
+// begin forgets what a sandbox said that was never released: another one is in its place.
+func (o *output) begin() { o.cursor, o.head, o.failure = "", nil, nil }
+
+// takeHead looks for init's lines and returns what follows them. Before the started line no byte is the child's.
 func (o *output) takeHead(data []byte) []byte {
 	if o.failure != nil {
 		return nil
@@ -67,6 +71,12 @@ func (o *output) takeHead(data []byte) []byte {
 		return nil
 	}
 	o.head = nil
+	if complete && runfile.IsHolding(string(line)) {
+		if o.onHolding != nil {
+			o.onHolding()
+		}
+		return o.takeHead(rest)
+	}
 	at, err := runfile.ParseFirstLine(string(line))
 	if err == nil && !complete {
 		err = runfile.ErrNotInit

@@ -17,9 +17,9 @@ import (
 //	the run ended, no response        it is answered
 //	it has a sandbox                  it is adopted: output goes on behind the cursor, deadline and limits go on;
 //	                                  where nobody wants it any more, it is adopted to be ended
-//	it has one that nobody noted      that is removed: nothing of it ran, and nobody knows what it has mounted
+//	it has one that was not released  that is removed: nothing of it ran; the run goes through the door again
 //	it had one, and that is gone      it is lost, or attempted again where its profile says so
-//	it never had one                  nothing was launched: it goes through the door again, if somebody still asks
+//	none was ever released            nothing was launched: it goes through the door again, if somebody still asks
 //
 // A sandbox that belongs to none of these is removed. Adoption is the same road that a request takes when it is new, from
 // the file on; only what is done already is not done again.
@@ -39,8 +39,8 @@ func (w *Watcher) recover(ctx context.Context) error {
 	w.notes.sweep(func(key string) bool { return w.running(key) != nil })
 	for _, handles := range left {
 		for _, h := range handles {
-			w.log.Info("removing a sandbox that belongs to no run", "launcher", h.Launcher, "sandbox", h.ID, "run", h.Key)
-			w.removeLater(h)
+			w.log.Info("removing a sandbox that belongs to no run", "launcher", h.Launcher, "sandbox", h.ID, "id", h.Sandbox)
+			w.removeLater("", h)
 		}
 	}
 	return nil
@@ -84,10 +84,10 @@ func (w *Watcher) listLeft(ctx context.Context) (remains, error) {
 		if err != nil {
 			return nil, fmt.Errorf("list the sandboxes of %s: %w", name, err)
 		}
-		left[name] = make(map[string]sandbox.Handle)
+		left[name] = make(map[sandbox.SandboxID]sandbox.Handle)
 		for _, h := range handles {
 			h.Launcher = name // as profiles call it
-			left[name][h.Key] = h
+			left[name][h.Sandbox] = h
 		}
 	}
 	return left, nil
@@ -110,10 +110,13 @@ func (w *Watcher) list(ctx context.Context, name string, launcher sandbox.Launch
 	}
 }
 
-// removeLater removes a sandbox that no run waits for. One that cannot be removed does not keep the watcher from its work.
-func (w *Watcher) removeLater(h sandbox.Handle) {
+// removeLater removes a sandbox that no run waits for; key is of the run that it was made for, "" where nobody knows. One that
+// cannot be removed does not keep the watcher from its work.
+func (w *Watcher) removeLater(key string, h sandbox.Handle) {
 	launcher, gone := w.config.Launchers[h.Launcher], make(chan struct{})
-	w.removing.Store(h.Key, gone)
+	if key != "" {
+		w.removing.Store(key, gone)
+	}
 	w.runs.Go(func() {
 		defer close(gone)
 		err := w.insistAlways("remove a sandbox", func(ctx context.Context) error {
@@ -128,10 +131,10 @@ func (w *Watcher) removeLater(h sandbox.Handle) {
 
 // removeNow removes a sandbox before anything new begins: its outbox may be served under another name, and its workspace be
 // asked for again. One that cannot be removed at once is removed later.
-func (w *Watcher) removeNow(h sandbox.Handle) {
+func (w *Watcher) removeNow(key string, h sandbox.Handle) {
 	crash.At("recover.dropped")
 	if err := w.once(w.notices.newHold(""), removeBudget, func(ctx context.Context) error { return w.config.Launchers[h.Launcher].Remove(ctx, h) }); err != nil {
-		w.removeLater(h)
+		w.removeLater(key, h)
 	}
 }
 
@@ -159,18 +162,18 @@ func (w *Watcher) settle(ctx context.Context, record journal.Run, h sandbox.Hand
 	switch {
 	case record.State == delegation.StateEnded:
 		if there {
-			w.removeLater(h)
+			w.removeLater(record.Key, h)
 		}
 		return w.answerRecord(ctx, box, record.Key)
 	case box == nil:
 		if there {
-			w.removeNow(h)
+			w.removeNow(record.Key, h)
 		}
 		return w.unserved(ctx, record)
 	case there && record.Handle != nil:
 		return w.adopt(ctx, box, record, h)
 	case there:
-		w.removeLater(h)
+		w.removeLater(record.Key, h)
 	}
 	_, reason := box.stillAsked(record)
 	switch {

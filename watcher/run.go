@@ -36,18 +36,22 @@ type run struct {
 
 	place place // scheduler
 
+	released atomic.Bool // the journal says that its agent may run
+
 	tooMuch atomic.Pointer[delegation.Refusal] // why it is ended because of its workspace
 
 	seenAs atomic.Pointer[delegation.Stamp] // the request's file; another one when the client wrote the same request again
 
 	// What follows belongs to the goroutine that carries the run.
-	state  delegation.State
-	handle sandbox.Handle
-	held   *workspace
-	unheld error // why there is none
-	out    *output
-	unseen bool // the sandbox was out of sight, or had ended before anybody looked
-	times  milestones
+	state    delegation.State
+	sandbox  sandbox.SandboxID // the one that is bound to the run
+	handle   sandbox.Handle
+	attested *sandbox.Attestation
+	held     *workspace
+	unheld   error // why there is none
+	out      *output
+	unseen   bool // the sandbox was out of sight, or had ended before anybody looked
+	times    milestones
 }
 
 // milestones are when the phases of a run ended.

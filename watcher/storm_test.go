@@ -33,15 +33,11 @@ func TestAStorm(t *testing.T) {
 	for _, c := range clients {
 		id := c.id
 		d.want(d.response(d.submit(ask{id: id, request: "last", task: "echo"})), delegation.StatusCompleted, delegation.ReasonExited, 0)
-		if n := d.world.MostAtOnce("main", mustID(d, id)); n > 1 {
+		if n := d.world.MostAtOnce(id); n > 1 {
 			t.Errorf("%d runs of %s at once", n, id)
 		}
 	}
-	for _, key := range d.world.Keys() {
-		if d.world.Started(key) > 1 {
-			t.Errorf("%s was started twice", key)
-		}
-	}
+	d.onceEach()
 	if shared := d.world.SharedWorkspaces(); len(shared) != 0 {
 		t.Errorf("workspaces were shared: %v", shared)
 	}

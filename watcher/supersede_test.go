@@ -32,7 +32,7 @@ func TestASuccessorThatGivesUpLetsNobodyPast(t *testing.T) {
 	})
 	earlier.endNow(delegation.ReasonSuperseded)
 	d.want(d.response(third), delegation.StatusCompleted, delegation.ReasonExited, 0)
-	if n := d.world.MostAtOnce("main", mustID(d, "s1")); n != 1 {
+	if n := d.world.MostAtOnce("s1"); n != 1 {
 		t.Errorf("%d runs of one subagent at once", n)
 	}
 }

@@ -70,8 +70,8 @@ func TestRefusals(t *testing.T) {
 			t.Errorf("%s: %+v %+v", name, resp, resp.Error)
 		}
 	}
-	if keys := d.world.Keys(); len(keys) != 0 {
-		t.Errorf("refused requests were launched: %v", keys)
+	if all := d.world.Sandboxes(); len(all) != 0 {
+		t.Errorf("refused requests were launched: %v", all)
 	}
 }
 
@@ -170,7 +170,7 @@ func TestTheSameIDTenTimes(t *testing.T) {
 	if resp.StdoutTail != "last\n" {
 		t.Errorf("the answer is another one's: %q", resp.StdoutTail)
 	}
-	if n := d.world.MostAtOnce("main", mustID(d, "s1")); n != 1 {
+	if n := d.world.MostAtOnce("s1"); n != 1 {
 		t.Errorf("%d runs of one subagent at once", n)
 	}
 }
@@ -257,7 +257,7 @@ func TestOneOutboxCannotStarveAnother(t *testing.T) {
 	})
 	d.touch("cancel_first")
 	d.want(d.response(other), delegation.StatusCompleted, delegation.ReasonExited, 0)
-	if n := len(d.world.Keys()); n > 3 {
+	if n := len(d.world.Sandboxes()); n > 3 {
 		t.Errorf("%d runs of the flood went first", n-2)
 	}
 	d.shortLadders()
@@ -274,7 +274,7 @@ func TestALaunchThatFails(t *testing.T) {
 			if resp.Error == nil || resp.StderrTail == "" {
 				t.Errorf("nothing is said: %+v", resp)
 			}
-			if n := len(d.world.Keys()); n != wantKeys {
+			if n := len(d.world.Sandboxes()); n != wantKeys {
 				t.Errorf("%d sandboxes were made", n)
 			}
 			d.empty()

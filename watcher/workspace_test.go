@@ -144,8 +144,8 @@ type swapped struct {
 	removed atomic.Int32
 }
 
-func (s *swapped) Create(ctx context.Context, key sandbox.RunKey, spec sandbox.Spec) (sandbox.Handle, error) {
-	h, err := s.Launcher.Create(ctx, key, spec)
+func (s *swapped) Create(ctx context.Context, id sandbox.SandboxID, spec sandbox.Spec) (sandbox.Handle, error) {
+	h, err := s.Launcher.Create(ctx, id, spec)
 	h.Device, h.Inode = 1, 1
 	return h, err
 }

@@ -181,7 +181,7 @@ func TestAgentIsShutOut(t *testing.T) {
 
 func TestStandardInputIsTheAgents(t *testing.T) {
 	b := newBox(t, "cat")
-	b.stdin = strings.NewReader("for the agent\n")
+	b.stdin, b.file.Stdin = strings.NewReader("for the agent\n"), true
 	r := b.run(t)
 	r.exits(t, 0)
 	if r.stdout != "for the agent\n" {

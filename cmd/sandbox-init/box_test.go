@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -29,7 +30,8 @@ type box struct {
 	file runfile.File
 
 	init      string // the binary
-	stdin     io.Reader
+	word      string    // what init is told in its hold
+	stdin     io.Reader // what follows the word, for the agent
 	stderr    *os.File                // instead of one that the test collects
 	workspace string                  // on the host
 	context   string                  // on the host
@@ -42,7 +44,7 @@ func newBox(t *testing.T, script string) *box {
 	t.Helper()
 	needRoot(t)
 	uid := nextUID()
-	b := &box{init: product, workspace: t.TempDir(), context: t.TempDir(), runDir: t.TempDir()}
+	b := &box{init: product, word: runfile.Release, workspace: t.TempDir(), context: t.TempDir(), runDir: t.TempDir()}
 	if err := os.Chown(b.workspace, uid, uid); err != nil {
 		t.Fatal(err)
 	}
@@ -114,7 +116,10 @@ func (b *box) start(t *testing.T) *running {
 		t.Fatal(err)
 	}
 	cmd := exec.Command(self)
-	cmd.Stdin = b.stdin
+	cmd.Stdin = strings.NewReader(b.word)
+	if b.stdin != nil {
+		cmd.Stdin = io.MultiReader(cmd.Stdin, b.stdin)
+	}
 	if b.stderr != nil {
 		cmd.Stderr = b.stderr
 	}

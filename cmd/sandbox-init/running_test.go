@@ -35,6 +35,7 @@ type running struct {
 type result struct {
 	status         syscall.WaitStatus
 	stdout, stderr string
+	held           bool // init said that it holds, which stderr is without
 }
 
 func launch(t *testing.T, cmd *exec.Cmd, p plan) *running {
@@ -92,7 +93,9 @@ func (r *running) wait(t *testing.T) result {
 	}
 	<-r.stdout.ended
 	<-r.stderr.ended
-	res := result{r.cmd.ProcessState.Sys().(syscall.WaitStatus), r.stdout.text(), r.stderr.text()}
+	res := result{status: r.cmd.ProcessState.Sys().(syscall.WaitStatus), stdout: r.stdout.text()}
+	before, said, held := strings.Cut(r.stderr.text(), runfile.Holding)
+	res.stderr, res.held = before+said, held // before is what a test has put there
 	if res.status.ExitStatus() == boxFailed {
 		t.Fatalf("the box could not be made: %s", res.stderr)
 	}

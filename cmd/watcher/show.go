@@ -9,6 +9,7 @@ import (
 	"torno/delegation"
 	"torno/internal/cli"
 	"torno/internal/control"
+	"torno/sandbox"
 )
 
 // reference is what the commands say about the operands called REF.
@@ -94,10 +95,29 @@ func facts(r control.Run) (rows [][]cli.Cell) {
 	for _, w := range r.Warnings {
 		add("warning", w)
 	}
+	if !r.Released.IsZero() {
+		add("attested", attested(r.Attestation))
+	}
+	if r.Attestation != nil {
+		for _, seen := range r.Attestation.Seen {
+			add("  "+seen.What, seen.Value)
+		}
+	}
 	if r.State == delegation.StateEnded && !r.Answered {
 		add("answer", "not yet written")
 	}
 	return rows
+}
+
+// attested says whether the host looked at the sandbox before the agent ran. What it saw is listed behind.
+func attested(a *sandbox.Attestation) string {
+	switch {
+	case a == nil:
+		return "no: an earlier version of the watcher made it"
+	case !a.Attested:
+		return "no: " + a.Why
+	}
+	return "yes, by the host; what follows is what it saw before the agent ran"
 }
 
 func moment(t time.Time) string {

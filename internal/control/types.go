@@ -94,34 +94,37 @@ func (s Status) Enforced() (all map[string]sandbox.Guarantees, ok bool) {
 
 // Run is a run as operators see it. Nothing in it was read back from an outbox.
 type Run struct {
-	Key        string              `json:"key"`
-	Outbox     string              `json:"outbox"`
-	Subagent   string              `json:"subagent_id"`
-	Request    string              `json:"request_id"`
-	Attempt    int                 `json:"attempt"`
-	State      delegation.State    `json:"state"`
-	Reason     delegation.Reason   `json:"reason,omitempty"`
-	Error      *delegation.Refusal `json:"error,omitempty"`
-	Text       string              `json:"text,omitempty"`
-	ExitCode   *int                `json:"exit_code,omitempty"`
-	Profile    string              `json:"profile,omitempty"`
-	Launcher   string              `json:"launcher,omitempty"`
-	Sandbox    string              `json:"sandbox,omitempty"`
-	Workspace  string              `json:"workspace,omitempty"`
-	SpecDigest string              `json:"spec_digest,omitempty"`
-	File       string              `json:"file"`
-	Warnings   []string            `json:"warnings,omitempty"`
-	StdoutTail string              `json:"stdout_tail,omitempty"`
-	StderrTail string              `json:"stderr_tail,omitempty"`
-	Created    time.Time           `json:"created"`
-	Starting   time.Time           `json:"starting,omitzero"`
-	Made       time.Time           `json:"sandbox_made,omitzero"`
-	Started    time.Time           `json:"started,omitzero"`
-	Ended      time.Time           `json:"ended,omitzero"`
-	Timings    *delegation.Timings `json:"timings_ms,omitempty"`
-	Usage      *delegation.Usage   `json:"usage,omitempty"`
-	Answered   bool                `json:"answered"`
-	AnsweredAt time.Time           `json:"answered_at,omitzero"`
+	Key      string              `json:"key"`
+	Outbox   string              `json:"outbox"`
+	Subagent string              `json:"subagent_id"`
+	Request  string              `json:"request_id"`
+	Attempt  int                 `json:"attempt"`
+	State    delegation.State    `json:"state"`
+	Reason   delegation.Reason   `json:"reason,omitempty"`
+	Error    *delegation.Refusal `json:"error,omitempty"`
+	Text     string              `json:"text,omitempty"`
+	ExitCode *int                `json:"exit_code,omitempty"`
+	Profile  string              `json:"profile,omitempty"`
+	Launcher string              `json:"launcher,omitempty"`
+	Sandbox  string              `json:"sandbox,omitempty"`
+	// Attestation is what the host saw of the sandbox before the agent ran; nil where it did not look.
+	Attestation *sandbox.Attestation `json:"attestation,omitempty"`
+	Workspace   string               `json:"workspace,omitempty"`
+	SpecDigest  string               `json:"spec_digest,omitempty"`
+	File        string               `json:"file"`
+	Warnings    []string             `json:"warnings,omitempty"`
+	StdoutTail  string               `json:"stdout_tail,omitempty"`
+	StderrTail  string               `json:"stderr_tail,omitempty"`
+	Created     time.Time            `json:"created"`
+	Starting    time.Time            `json:"starting,omitzero"`
+	Made        time.Time            `json:"sandbox_made,omitzero"`
+	Released    time.Time            `json:"released,omitzero"`
+	Started     time.Time            `json:"started,omitzero"`
+	Ended       time.Time            `json:"ended,omitzero"`
+	Timings     *delegation.Timings  `json:"timings_ms,omitempty"`
+	Usage       *delegation.Usage    `json:"usage,omitempty"`
+	Answered    bool                 `json:"answered"`
+	AnsweredAt  time.Time            `json:"answered_at,omitzero"`
 }
 
 // Output is a piece of a child's output.
@@ -139,7 +142,7 @@ func FromJournal(r journal.Run) Run {
 		Launcher: r.Launcher, Workspace: r.Workspace, SpecDigest: r.SpecDigest, File: r.FileName, Warnings: r.Warnings,
 		StdoutTail: r.StdoutTail, StderrTail: r.StderrTail, Created: r.Created, Started: r.Started, Ended: r.Ended,
 		Timings: r.Timings, Usage: r.Usage, Answered: r.Answered,
-		Starting: r.Starting, Made: r.Made, AnsweredAt: r.AnsweredAt,
+		Starting: r.Starting, Made: r.Made, Released: r.Released, Attestation: r.Attestation, AnsweredAt: r.AnsweredAt,
 	}
 	if run.Subagent == "" {
 		run.Subagent = r.SubagentText

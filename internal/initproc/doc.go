@@ -1,14 +1,17 @@
 // Package initproc is sandbox-init: process 1 of a sandbox from its first moment to its last.
 //
-// It reads one host-owned run file (package runfile, which also describes what is said on standard error), makes sure
-// that the sandbox is what the host meant it to be, runs the agent, and ends with it. Its promises:
+// It holds until the host has looked at the sandbox and releases it. Then it reads one host-owned run file (package runfile,
+// which also describes what is said on standard error), makes sure that the sandbox is what the host meant it to be, runs the
+// agent, and ends with it. Its promises:
 //
+//   - Before the release it reads nothing of the run and stays dumpable, so that the host can look at it. When its input ends
+//     without a release, it ends with runfile.AbandonedExit, and no agent ran.
 //   - No instruction of the agent runs in a sandbox that is not the pinned one: as root, with a capability, without
 //     no_new_privs, or with another directory at the place of a mount. It stops before and says which.
 //   - No instruction of the agent runs unfiltered. Where the sandbox was not made with a filter of system calls the run file
 //     has one, which init installs in all its threads. What it does before that is not filtered, and nothing of the agent
 //     runs then. A filter that cannot be installed, or none at all, ends the run.
-//   - Its first line on standard error comes before every byte of the agent's, and behind a started line every exit code
+//   - Its lines on standard error come before every byte of the agent's, and behind a started line every exit code
 //     is the agent's, as runfile.ExitFor spells it: n for exit n, 128+n for signal n, 126 for a program that cannot be
 //     executed, 127 for one that is not there. Without that line it is runfile.FailedExit.
 //   - INT, TERM, HUP, QUIT, USR1 and USR2 reach the agent's process group. One that comes before the agent runs ends the

@@ -3,6 +3,7 @@
 package initproc
 
 import (
+	"errors"
 	"os"
 	"time"
 
@@ -26,6 +27,9 @@ func Main(args []string) int {
 		return 0
 	}
 	r, err := prepare(args)
+	if errors.Is(err, errAbandoned) {
+		return runfile.AbandonedExit
+	}
 	if err != nil {
 		return sayFailed(err)
 	}
@@ -42,10 +46,13 @@ type run struct {
 	warnings []string         // what went wrong before the started line could be said
 }
 
-// prepare does everything that may fail without a trace of the agent.
+// prepare does everything that may fail without a trace of the agent. It holds first of all.
 func prepare(args []string) (*run, error) {
 	r := &run{}
 	r.signals, r.children = catchSignals()
+	if err := hold(); err != nil {
+		return nil, err
+	}
 	if len(args) != 2 {
 		return nil, refuse(runfile.FailureRunFile, "takes one argument, the nonce of its run file, and got %d", len(args)-1)
 	}
@@ -92,6 +99,11 @@ func (r *run) setUp() error {
 	}
 	if err := setLimits(r.file.Umask, r.file.Rlimits); err != nil {
 		return err
+	}
+	if !r.file.Stdin {
+		if err := closeInput(); err != nil {
+			return err
+		}
 	}
 	if r.file.Answer.Path != "" {
 		if r.answer, err = mounts.answer(r.file); err != nil {

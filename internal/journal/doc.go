@@ -1,8 +1,8 @@
 // Package journal is the host's durable record of every run: an SQLite file that is written before anything happens
 // and asked before anything is done again.
 //
-// Open it once per process. Begin a run before it is queued, Move it as it goes on, SetHandle before its sandbox is
-// started, and call Answered once its response is published or no longer owed. After a crash Unfinished says what is
+// Open it once per process. Begin a run before it is queued, Move it as it goes on, binding it to a sandbox before that is
+// made, Release it before its agent runs, and call Answered once its response is published or no longer owed. After a crash Unfinished says what is
 // still to be settled, and ByFile says of a request file whether it was dealt with already.
 //
 // # What it promises
@@ -10,7 +10,7 @@
 //   - What a method reported as done survives kill -9. What something outside of this host rests on survives a loss of
 //     power too, see below.
 //   - A key is begun once. To begin it again returns the run that is there, or is ErrForgotten (I10). What it is made of
-//     may change as long as it has no sandbox.
+//     may change as long as it was not released.
 //   - A run moves only along legal pairs of states, and only when it is in the state that the caller believes. Of two
 //     callers that move the same run, exactly one succeeds; the other one gets ErrMoved.
 //   - A row that says "exited" has an exit code: nothing is completed that the host did not see (I12).
@@ -24,8 +24,8 @@
 //
 //	step              flushed  because
 //	begun, queued     no       nothing was done yet; the request still lies in its outbox and is begun again
-//	starting          no       a sandbox that was only created ran nothing; it is removed, or used by the next attempt
-//	sandbox noted     yes      now the agent may run, and must not run again (I9, I10)
+//	starting, bound   no       a sandbox that was not released ran nothing; it is removed
+//	released          yes      now the agent may run, and must not run again (I9, I10)
 //	running           no       the power that is lost is the agent's too, and the row says already that it may have run
 //	ended             yes      the client is about to read it, and must never read anything else
 //	refused           yes      the same

@@ -88,7 +88,9 @@ func full(t testing.TB) Run {
 	r.ExitCode, r.StdoutTail, r.StderrTail = &exit, "out\x00\xff", "err\x00\xfe"
 	r.Warnings = []string{"one", "two\x00"}
 	r.Profile, r.Launcher, r.SpecDigest, r.Workspace = "p", "docker", "sha256:1", "/w/\x00x"
-	r.Handle = &sandbox.Handle{Launcher: "docker", ID: "c1", Key: r.Key, Slot: 4}
+	r.Handle = &sandbox.Handle{Launcher: "docker", ID: "c1", Sandbox: "a1", Slot: 4}
+	r.Sandbox, r.Released = "a1", time.Unix(4, 9).UTC()
+	r.Attestation = &sandbox.Attestation{Attested: true, Seen: []sandbox.Observation{{What: "ids", Value: "7"}}}
 	r.Created, r.Started, r.Ended = time.Unix(1, 1).UTC(), time.Unix(2, 2).UTC(), time.Unix(3, 3).UTC()
 	r.Starting, r.Made, r.AnsweredAt = time.Unix(1, 5).UTC(), time.Unix(1, 7).UTC(), time.Unix(4, 4).UTC()
 	r.Timings = &delegation.Timings{Admit: 0.5, Total: 12}
@@ -131,7 +133,7 @@ func TestEmptyRowKeepsItsZeroes(t *testing.T) {
 	}
 }
 
-// TestBeginTwice: what begins again is told as what it is about to be, until there is a sandbox of it.
+// TestBeginTwice: what begins again is told as what it is about to be, until it is released.
 func TestBeginTwice(t *testing.T) {
 	j := open4test(t, state(t))
 	first := queued(t, "main", "a", "r1")
@@ -143,7 +145,7 @@ func TestBeginTwice(t *testing.T) {
 	wantBegun(t, j, second, delegation.StateQueued, second)
 	must(t, j.Move(t.Context(), first.Key, delegation.StateQueued, delegation.StateStarting, Change{}))
 	wantBegun(t, j, first, delegation.StateStarting, first)
-	must(t, j.SetHandle(t.Context(), first.Key, sandbox.Handle{ID: "x", Launcher: "one"}))
+	must(t, j.Release(t.Context(), first.Key, sandbox.Handle{ID: "x", Launcher: "one"}, time.Now(), sandbox.Attestation{}))
 	wantBegun(t, j, second, delegation.StateStarting, first)
 	if _, found, err := j.ByFile(t.Context(), "main", first.FileName, stampOf(99)); err != nil || found {
 		t.Errorf("ByFile of the second stamp = %v, %v: the row has another file", found, err)

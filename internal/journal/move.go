@@ -12,7 +12,7 @@ import (
 
 // Change is what a move writes beside the state. A zero field leaves what is there.
 type Change struct {
-	Handle            *sandbox.Handle
+	Sandbox           sandbox.SandboxID // with StateStarting: the one that will be made
 	Reason            delegation.Reason // with StateEnded, and only with it
 	Code              delegation.Code
 	Field, Hint, Text string
@@ -41,7 +41,7 @@ func (j *Journal) Move(ctx context.Context, key string, from, to delegation.Stat
 }
 
 const moveRun = `UPDATE runs SET
-	handle = coalesce(?, handle), reason = coalesce(?, reason), code = coalesce(?, code), field = coalesce(?, field),
+	sandbox = coalesce(?, sandbox), reason = coalesce(?, reason), code = coalesce(?, code), field = coalesce(?, field),
 	hint = coalesce(?, hint), text = coalesce(?, text), exit_code = coalesce(?, exit_code),
 	stdout_tail = coalesce(?, stdout_tail), stderr_tail = coalesce(?, stderr_tail), warnings = coalesce(?, warnings),
 	launcher = coalesce(?, launcher), starting = coalesce(?, starting), started = coalesce(?, started),
@@ -52,7 +52,7 @@ const moveRun = `UPDATE runs SET
 func (c *Change) columns(starts bool) []any {
 	now := time.Now()
 	return []any{
-		given(c.Handle != nil, jsonColumn{&c.Handle}), given(c.Reason != "", c.Reason), given(c.Code != "", c.Code),
+		given(c.Sandbox != "", c.Sandbox), given(c.Reason != "", c.Reason), given(c.Code != "", c.Code),
 		given(c.Field != "", c.Field), given(c.Hint != "", c.Hint), given(c.Text != "", c.Text), c.ExitCode,
 		given(c.StdoutTail != "", rawColumn{&c.StdoutTail}), given(c.StderrTail != "", rawColumn{&c.StderrTail}),
 		given(c.Warnings != nil, jsonColumn{&c.Warnings}), given(c.Launcher != "", c.Launcher),
@@ -69,13 +69,23 @@ func given(is bool, v any) any {
 	return v
 }
 
-// SetHandle notes the sandbox of a run that is starting. It comes after Create and before Start (I9).
-func (j *Journal) SetHandle(ctx context.Context, key string, h sandbox.Handle) error {
-	p, now := &h, time.Now()
-	return j.update(ctx, "note the sandbox of", key, onDisk, setHandle, jsonColumn{&p}, h.Launcher, timeColumn{&now}, key)
+// Bind binds another sandbox to a run that is starting and was not released. It comes before the sandbox is made.
+func (j *Journal) Bind(ctx context.Context, key string, id sandbox.SandboxID) error {
+	return j.update(ctx, "bind a sandbox to", key, withKernel, bind, id, key)
 }
 
-const setHandle = `UPDATE runs SET handle = ?, launcher = ?, made = ? WHERE key = ? AND state = 'starting'`
+const bind = `UPDATE runs SET sandbox = ? WHERE key = ? AND state = 'starting' AND released = 0`
+
+// Release notes the sandbox of a run that is starting, and what the host saw of it, and that its agent may run from now on. It
+// comes before the word to init (I9). A key is released for one sandbox (I10): for that one it may be called again.
+func (j *Journal) Release(ctx context.Context, key string, h sandbox.Handle, made time.Time, seen sandbox.Attestation) error {
+	handle, attestation, now := &h, &seen, time.Now()
+	return j.update(ctx, "release", key, onDisk, release, jsonColumn{&handle}, h.Launcher, timeColumn{&made}, timeColumn{&now},
+		jsonColumn{&attestation}, key, h.Sandbox)
+}
+
+const release = `UPDATE runs SET handle = ?, launcher = ?, made = ?, released = ?, attestation = ?
+	WHERE key = ? AND sandbox = ? AND state = 'starting'`
 
 // Answered notes that the response of an ended run was published, or is not owed. It may be called again.
 func (j *Journal) Answered(ctx context.Context, key string) error {

@@ -158,11 +158,12 @@ func TestMoveWritesWhatIsGivenAndKeepsTheRest(t *testing.T) {
 	r := queued(t, "main", "a", "r1")
 	r.Warnings, r.Profile = []string{"clamped"}, "default"
 	begin(t, j, r)
-	if err := j.Move(ctx, r.Key, delegation.StateQueued, delegation.StateStarting, Change{Launcher: "fake"}); err != nil {
+	if err := j.Move(ctx, r.Key, delegation.StateQueued, delegation.StateStarting, Change{Launcher: "fake", Sandbox: "a1"}); err != nil {
 		t.Fatal(err)
 	}
-	handle := sandbox.Handle{Launcher: "docker", ID: "c1", Key: r.Key, Slot: 2}
-	if err := j.SetHandle(ctx, r.Key, handle); err != nil {
+	handle, made := sandbox.Handle{Launcher: "docker", ID: "c1", Sandbox: "a1", Slot: 2}, time.Now().UTC()
+	seen := sandbox.Attestation{Why: "it is dark"}
+	if err := j.Release(ctx, r.Key, handle, made, seen); err != nil {
 		t.Fatal(err)
 	}
 	started := time.Unix(5, 6).UTC()
@@ -183,10 +184,11 @@ func TestMoveWritesWhatIsGivenAndKeepsTheRest(t *testing.T) {
 	want.StdoutTail, want.StderrTail, want.Started, want.Ended = "out", "err", started, last.Ended
 	want.Code, want.Field, want.Hint, want.Text = last.Code, "f", "h", "t"
 	want.Timings, want.Usage, want.Answered, want.Handle, want.Launcher = last.Timings, last.Usage, true, &handle, "docker"
+	want.Sandbox, want.Attestation, want.Made = "a1", &seen, made
 	got := get(t, j, r.Key)
-	want.Created, want.Starting, want.Made = got.Created, got.Starting, got.Made
-	if got.Starting.Before(got.Created) || got.Made.Before(got.Starting) || !got.AnsweredAt.IsZero() {
-		t.Errorf("queued %v, starting %v, made %v, answered %v", got.Created, got.Starting, got.Made, got.AnsweredAt)
+	want.Created, want.Starting, want.Released = got.Created, got.Starting, got.Released
+	if got.Starting.Before(got.Created) || got.Released.Before(got.Made) || !got.AnsweredAt.IsZero() {
+		t.Errorf("queued %v, starting %v, made %v, released %v, answered %v", got.Created, got.Starting, got.Made, got.Released, got.AnsweredAt)
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("the row is\n%+v, want\n%+v", got, want)
@@ -214,15 +216,15 @@ func TestMoveRefusesMistakes(t *testing.T) {
 	}
 }
 
-func TestHandleAndAnswerHaveTheirTime(t *testing.T) {
+func TestReleaseAndAnswerHaveTheirTime(t *testing.T) {
 	ctx := context.Background()
 	j := open4test(t, state(t))
 	for _, at := range allStates {
 		r := begin(t, j, queued(t, "main", "a", string(at)))
 		bring(t, j, r.Key, at)
-		if err := j.SetHandle(ctx, r.Key, sandbox.Handle{ID: "x"}); (err == nil) != (at == delegation.StateStarting) ||
+		if err := j.Release(ctx, r.Key, sandbox.Handle{ID: "x"}, time.Now(), sandbox.Attestation{}); (err == nil) != (at == delegation.StateStarting) ||
 			err != nil && !errors.Is(err, ErrMoved) {
-			t.Errorf("SetHandle of a run that is %s: %v", at, err)
+			t.Errorf("Release of a run that is %s: %v", at, err)
 		}
 		if got := get(t, j, r.Key).Handle; (got != nil) != (at == delegation.StateStarting) {
 			t.Errorf("a run that is %s has the handle %v", at, got)
@@ -239,7 +241,36 @@ func TestHandleAndAnswerHaveTheirTime(t *testing.T) {
 	if err := j.Answered(ctx, "none"); !errors.Is(err, ErrUnknown) {
 		t.Errorf("Answered of an unknown run: %v", err)
 	}
-	if err := j.SetHandle(ctx, "none", sandbox.Handle{}); !errors.Is(err, ErrUnknown) {
-		t.Errorf("SetHandle of an unknown run: %v", err)
+	if err := j.Release(ctx, "none", sandbox.Handle{}, time.Now(), sandbox.Attestation{}); !errors.Is(err, ErrUnknown) {
+		t.Errorf("Release of an unknown run: %v", err)
+	}
+}
+
+// TestARunIsReleasedForTheSandboxThatItIsBoundTo, and may be bound to another one only before.
+func TestARunIsReleasedForTheSandboxThatItIsBoundTo(t *testing.T) {
+	ctx := context.Background()
+	j := open4test(t, state(t))
+	r := begin(t, j, queued(t, "main", "a", "r1"))
+	if err := j.Bind(ctx, r.Key, "b1"); !errors.Is(err, ErrMoved) {
+		t.Errorf("a run that is queued was bound: %v", err)
+	}
+	must(t, j.Move(ctx, r.Key, delegation.StateQueued, delegation.StateStarting, Change{Sandbox: "a1"}))
+	must(t, j.Bind(ctx, r.Key, "b1"))
+	release := func(id sandbox.SandboxID) error {
+		return j.Release(ctx, r.Key, sandbox.Handle{ID: "c", Sandbox: id}, time.Now(), sandbox.Attestation{})
+	}
+	if err := release("a1"); !errors.Is(err, ErrMoved) {
+		t.Errorf("a run was released for a sandbox that it is not bound to any more: %v", err)
+	}
+	must(t, release("b1"))
+	must(t, release("b1")) // a call that failed may have been made
+	if err := j.Bind(ctx, r.Key, "c1"); !errors.Is(err, ErrMoved) {
+		t.Errorf("a run that was released was bound to another sandbox: %v", err)
+	}
+	if err := release("c1"); !errors.Is(err, ErrMoved) {
+		t.Errorf("a run was released twice: %v", err)
+	}
+	if got := get(t, j, r.Key); got.Sandbox != "b1" || got.Handle == nil || got.Released.IsZero() {
+		t.Errorf("the row is %+v", got)
 	}
 }

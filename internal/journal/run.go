@@ -37,11 +37,14 @@ type Run struct {
 	Warnings          []string
 	Profile, Launcher string
 	SpecDigest        string
-	Workspace         string // the parent's view
-	Handle            *sandbox.Handle
-	Created           time.Time // when it was queued or refused; now, where Begin is given none
-	Starting          time.Time // when its turn came; set by the journal, as are Made and AnsweredAt
-	Made              time.Time // when it had a sandbox
+	Workspace         string               // the parent's view
+	Sandbox           sandbox.SandboxID    // the one that is, or was last, bound to the run
+	Handle            *sandbox.Handle      // nil until it is released
+	Attestation       *sandbox.Attestation // what the host saw of it before; nil where it did not look
+	Created           time.Time            // when it was queued or refused; now, where Begin is given none
+	Starting          time.Time            // when its turn came; set by the journal, as are Made and AnsweredAt
+	Made              time.Time            // when it had a sandbox
+	Released          time.Time            // when its agent was allowed to run
 	Started, Ended    time.Time
 	Timings           *delegation.Timings
 	Usage             *delegation.Usage

@@ -51,7 +51,7 @@ const (
 )
 
 // writes are the statements that orders consist of.
-var writes = []string{synchronous, insertRun, renewRun, getRun, getState, moveRun, setHandle, setAnswered, refile, keepKey, deleteRun, oldestKeys, raiseHorizon, dropKeys, freeCount, shrink}
+var writes = []string{synchronous, insertRun, renewRun, getRun, getState, moveRun, bind, release, setAnswered, refile, keepKey, deleteRun, oldestKeys, raiseHorizon, dropKeys, freeCount, shrink}
 
 func newWriter(db *sql.DB) (*writer, error) {
 	w := &writer{db: db, statements: make(map[string]*sql.Stmt), todo: make(chan *order), closed: make(chan struct{})}

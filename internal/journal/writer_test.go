@@ -28,7 +28,10 @@ func TestWhatIsFlushed(t *testing.T) {
 	}{
 		{"begin", 0, func() error { _, err := j.Begin(ctx, r); return err }},
 		{"starting", 0, func() error { return j.Move(ctx, r.Key, "queued", "starting", Change{}) }},
-		{"sandbox", 1, func() error { return j.SetHandle(ctx, r.Key, sandbox.Handle{ID: "c"}) }},
+		{"bound", 0, func() error { return j.Bind(ctx, r.Key, "a1") }},
+		{"released", 1, func() error {
+			return j.Release(ctx, r.Key, sandbox.Handle{ID: "c", Sandbox: "a1"}, time.Now(), sandbox.Attestation{})
+		}},
 		{"running", 0, func() error { return j.Move(ctx, r.Key, "starting", "running", Change{}) }},
 		{"end", 1, func() error {
 			return j.Move(ctx, r.Key, "running", "ended", Change{Reason: delegation.ReasonExited, ExitCode: &zero})
@@ -53,8 +56,8 @@ func TestAFlushThatWouldNotBeIsAnError(t *testing.T) {
 	_, err := j.write.Exec(`PRAGMA synchronous = normal`)
 	must(t, err)
 	j.writer.unflushed = false
-	if err := j.SetHandle(ctx, r.Key, sandbox.Handle{ID: "c"}); err == nil {
-		t.Error("a handle was noted, and SQLite would not have flushed it")
+	if err := j.Release(ctx, r.Key, sandbox.Handle{ID: "c"}, time.Now(), sandbox.Attestation{}); err == nil {
+		t.Error("a release was noted, and SQLite would not have flushed it")
 	}
 	if h := get(t, j, r.Key).Handle; h != nil {
 		t.Errorf("the handle %+v is there", h)
@@ -75,7 +78,7 @@ func TestWhoWaitsGoesTogether(t *testing.T) {
 	for i := range n {
 		key := queued(t, "main", "a", fmt.Sprint(i)).Key
 		all.Go(func() {
-			if err := j.SetHandle(context.Background(), key, sandbox.Handle{ID: key}); err != nil {
+			if err := j.Release(context.Background(), key, sandbox.Handle{ID: key}, time.Now(), sandbox.Attestation{}); err != nil {
 				t.Error(err)
 			}
 		})

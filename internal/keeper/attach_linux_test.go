@@ -284,6 +284,9 @@ func TestCallersAreHeard(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer unix.Kill(keeper, unix.SIGCONT)
+	if err := waitStopped(keeper); err != nil {
+		t.Fatal(err)
+	}
 	for what, call := range map[string]func(context.Context) error{
 		"Kill": box.Kill, "Leave": box.Leave, "AwaitEnd": func(ctx context.Context) error { _, err := box.AwaitEnd(ctx); return err },
 	} {
@@ -292,6 +295,16 @@ func TestCallersAreHeard(t *testing.T) {
 			t.Errorf("%s: %v", what, err)
 		}
 		cancel()
+	}
+}
+
+// waitStopped waits until a child has stopped: the signal alone does not stop its threads at once.
+func waitStopped(pid int) error {
+	for {
+		err := unix.Waitid(unix.P_PID, pid, nil, unix.WSTOPPED|unix.WNOWAIT, nil)
+		if !errors.Is(err, unix.EINTR) {
+			return err
+		}
 	}
 }
 
@@ -325,4 +338,47 @@ func TestAKeeperThatDoesNotListenYet(t *testing.T) {
 		}
 	}
 	begins.Close()
+}
+
+// TestAWatcherThatGoesWithoutAReleaseEndsTheHold: the input of what holds ends, and a later watcher cannot give the word any more.
+func TestAWatcherThatGoesWithoutAReleaseEndsTheHold(t *testing.T) {
+	box := boxIn(t, t.TempDir(), Order{Argv: standInArgv("run", `read word || exit 7; echo "$word"`), Word: "go\n", Log: 1 << 20})
+	line, err := box.Start(t.Context(), self(t), apart())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := line.Close(); err != nil {
+		t.Fatal(err)
+	}
+	later, err := box.Attach(t.Context(), Place{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer later.Close()
+	_ = later.Release() // it is not the first watcher; the keeper may be gone
+	stdout, _, _ := readAll(t, later)
+	if end := later.End(); end.Code != 7 || stdout != "" {
+		t.Errorf("it ended with %+v and said %q", end, stdout)
+	}
+}
+
+// TestTheWordComesBeforeTheInput, once, and where there is no input nothing comes behind it.
+func TestTheWordComesBeforeTheInput(t *testing.T) {
+	for _, stdin := range []bool{true, false} {
+		box := boxIn(t, t.TempDir(), Order{Argv: standInArgv("run", `read word; echo "$word"; cat`), Word: "go\n", Stdin: stdin, Log: 1 << 20})
+		line := start(t, box)
+		want := "go\n"
+		if err := line.Release(); err != nil {
+			t.Fatal(err)
+		}
+		if stdin {
+			want += "rest\n"
+			if err := errors.Join(line.Input([]byte("rest\n")), line.Shut()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if stdout, _, _ := readAll(t, line); stdout != want {
+			t.Errorf("stdin %t: %q, want %q", stdin, stdout, want)
+		}
+	}
 }

@@ -18,7 +18,7 @@ func (k *keeper) start(ctx context.Context) error {
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("become the parent of what the runtime leaves: %w", err)
 	}
-	pipes, err := newPipes(k.order.Stdin)
+	pipes, err := newPipes()
 	if err != nil {
 		return err
 	}

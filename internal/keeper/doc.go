@@ -18,6 +18,9 @@
 // Everything that the agent prints goes into the log, and from there to whoever is attached. An attached watcher that does
 // not read stops the agent, when the log is full of what it has not had; a log that nobody reads drops its oldest half.
 //
+// The sandbox's init holds. The watcher that started the keeper releases it, over the keeper. When that watcher goes without a
+// release, the keeper ends init's input, and init ends.
+//
 // What fails before the start is noted leaves a box that was never started. After that every failure is an end. What can be
 // lost: with a keeper that is killed, how its sandbox ended. Then the box has started and no end, and nobody holds its lock;
 // Box.State says Lost, and what still runs is the launcher's to kill. Output that was in the log is read from there.

@@ -20,6 +20,7 @@ const (
 	Done    Kind = 'd' // what was asked for on a line of its own was done
 	Input   Kind = 'i' // for the agent's standard input
 	Shut    Kind = 'c' // the end of its standard input
+	Release Kind = 'g' // the word for which init waits
 )
 
 // Frame is a piece of output with its place in its stream, or a word between keeper and watcher.

@@ -81,6 +81,9 @@ func start(t testing.TB, box Box) *Line {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { line.Close() })
+	if err := line.Release(); err != nil && !errors.Is(err, unix.EPIPE) {
+		t.Fatal(err)
+	}
 	return line
 }
 

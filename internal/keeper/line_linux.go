@@ -165,6 +165,9 @@ func (l *Line) take(f Frame) error {
 // End is how the sandbox ended, once Read has returned io.EOF.
 func (l *Line) End() End { return l.end }
 
+// Release has the keeper give init the word for which it waits.
+func (l *Line) Release() error { return l.say(Frame{Kind: Release}) }
+
 // Input sends data to the agent's standard input. Each frame is one write, so that of several callers none comes between.
 func (l *Line) Input(data []byte) error {
 	for len(data) > 0 {

@@ -11,6 +11,7 @@ import (
 	"os/signal"
 	"runtime/debug"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -63,9 +64,11 @@ type keeper struct {
 	stop     context.CancelFunc // cuts all watchers off
 
 	running chan struct{} // closed when the runtime has started the sandbox
-	stdin   *os.File      // our end; nil without one, and before it runs
+	stdin   *os.File      // our end; nil before it runs
 	ended   chan struct{} // closed when the end is written down
 	end     End
+
+	released atomic.Bool // init was given its word, or will never be
 
 	mu    sync.Mutex
 	child int // the runtime's pid and then the sentry's, while it is ours to wait for; else 0
@@ -142,8 +145,11 @@ func (k *keeper) live(first net.Conn) error {
 	defer stop()
 	k.stop = stop
 	if first != nil {
-		if attend := k.greet(ctx, first); attend != nil { // before there is output, so that it misses none
-			k.serving.Go(func() { attend(ctx) })
+		if attend := k.greet(ctx, first, true); attend != nil { // before there is output, so that it misses none
+			k.serving.Go(func() {
+				attend(ctx)
+				k.abandon(ctx)
+			})
 		}
 	}
 	k.serving.Go(func() { k.accept(ctx) })

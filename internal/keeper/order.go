@@ -21,7 +21,10 @@ type Order struct {
 	Trouble []string `json:"trouble"`
 	// Log is how many bytes of output are kept.
 	Log int64 `json:"log"`
-	// Stdin leaves the agent's standard input open.
+	// Word is what init waits for on its standard input. The watcher that starts the keeper gives the release; when it goes
+	// without, the input ends.
+	Word string `json:"word"`
+	// Stdin leaves the agent's standard input open behind the word.
 	Stdin bool `json:"stdin,omitempty"`
 	// Group bounds the sandbox; nil where nothing can.
 	Group *cgroups.Plan `json:"group,omitempty"`

@@ -4,6 +4,8 @@ import (
 	"context"
 	"io"
 	"os"
+
+	"torno/internal/crash"
 )
 
 // pipes are the agent's standard streams: our ends, and those of the runtime.
@@ -12,12 +14,8 @@ type pipes struct {
 	theirIn, theirOut, theirErr *os.File
 }
 
-func newPipes(stdin bool) (p pipes, err error) {
-	if stdin {
-		p.theirIn, p.input, err = os.Pipe()
-	} else {
-		p.theirIn, err = os.Open(os.DevNull)
-	}
+func newPipes() (p pipes, err error) {
+	p.theirIn, p.input, err = os.Pipe()
 	if err == nil {
 		p.output, p.theirOut, err = os.Pipe()
 	}
@@ -58,6 +56,25 @@ func (k *keeper) pump(ctx context.Context, p pipes) {
 				}
 			}
 		})
+	}
+}
+
+// release gives init its word, once. An agent without an input gets nothing behind it.
+func (k *keeper) release(ctx context.Context) {
+	if !k.released.CompareAndSwap(false, true) {
+		return
+	}
+	crash.At("keeper.released")
+	_ = k.input(ctx, []byte(k.order.Word)) // an init that has ended does not want it
+	if !k.order.Stdin {
+		k.shutInput(ctx)
+	}
+}
+
+// abandon ends an init that was not released: the watcher that could have done so is gone.
+func (k *keeper) abandon(ctx context.Context) {
+	if k.released.CompareAndSwap(false, true) {
+		k.shutInput(ctx)
 	}
 }
 

@@ -22,7 +22,7 @@ func (k *keeper) accept(ctx context.Context) {
 			return
 		}
 		k.serving.Go(func() {
-			if attend := k.greet(ctx, conn); attend != nil {
+			if attend := k.greet(ctx, conn, false); attend != nil {
 				attend(ctx)
 			}
 		})
@@ -42,8 +42,9 @@ const (
 	endHello   = "end\n"   // tell how it ended, when it has
 )
 
-// greet reads what a watcher wants. What remains to be done for it is returned.
-func (k *keeper) greet(ctx context.Context, conn net.Conn) (attend func(context.Context)) {
+// greet reads what a watcher wants. What remains to be done for it is returned. The first watcher, which started the keeper, is
+// the only one that may release the sandbox.
+func (k *keeper) greet(ctx context.Context, conn net.Conn, first bool) (attend func(context.Context)) {
 	defer context.AfterFunc(ctx, func() { conn.Close() })() // nobody waits for one that says nothing
 	in := bufio.NewReaderSize(conn, maxHello)
 	_ = conn.SetReadDeadline(time.Now().Add(helloTime))
@@ -63,7 +64,7 @@ func (k *keeper) greet(ctx context.Context, conn net.Conn) (attend func(context.
 		}
 		return nil
 	case endHello:
-		return k.attend(conn, in, func(ctx context.Context) error { return k.sendEnd(ctx, conn) })
+		return k.attend(conn, in, first, func(ctx context.Context) error { return k.sendEnd(ctx, conn) })
 	default:
 		place, err := ParsePlace(strings.TrimSuffix(text, "\n"))
 		if err != nil {
@@ -71,7 +72,7 @@ func (k *keeper) greet(ctx context.Context, conn net.Conn) (attend func(context.
 			return nil
 		}
 		reader := k.record.follow()
-		return k.attend(conn, in, func(ctx context.Context) error {
+		return k.attend(conn, in, first, func(ctx context.Context) error {
 			defer reader.close()
 			return k.send(ctx, conn, reader, place)
 		})
@@ -79,13 +80,13 @@ func (k *keeper) greet(ctx context.Context, conn net.Conn) (attend func(context.
 }
 
 // attend talks to a watcher, and listens to it meanwhile. One that is gone holds nobody up.
-func (k *keeper) attend(conn net.Conn, in io.Reader, talk func(context.Context) error) func(context.Context) {
+func (k *keeper) attend(conn net.Conn, in io.Reader, first bool, talk func(context.Context) error) func(context.Context) {
 	return func(ctx context.Context) {
 		ctx, stop := context.WithCancel(ctx)
 		defer context.AfterFunc(ctx, func() { conn.Close() })()
 		var listening sync.WaitGroup
 		listening.Go(func() {
-			k.listen(ctx, in)
+			k.listen(ctx, in, first)
 			stop()
 		})
 		if isGone(talk(ctx)) {
@@ -140,7 +141,7 @@ func (k *keeper) sendEnd(ctx context.Context, conn net.Conn) error {
 }
 
 // listen obeys a watcher until it goes.
-func (k *keeper) listen(ctx context.Context, in io.Reader) {
+func (k *keeper) listen(ctx context.Context, in io.Reader, first bool) {
 	for {
 		f, err := readFrame(in)
 		if err != nil {
@@ -151,6 +152,10 @@ func (k *keeper) listen(ctx context.Context, in io.Reader) {
 			_ = k.input(ctx, f.Bytes) // an agent that has closed its input does not want it
 		case Shut:
 			k.shutInput(ctx)
+		case Release:
+			if first {
+				k.release(ctx)
+			}
 		}
 	}
 }

@@ -1,10 +1,15 @@
 // Package runfile is the whole conversation between a launcher and sandbox-init, which is process 1 of every sandbox.
 //
-// The launcher speaks once. It writes a File where the sandbox sees it, read-only, as Path, and gives init its Nonce as
-// the only argument. Neither the agent's argv nor its environment goes through the engine, which cuts them off at 128
-// KiB without saying so.
+// The launcher writes a File where the sandbox sees it, read-only, as Path, and gives init its Nonce as the only argument.
+// Neither the agent's argv nor its environment goes through the engine, which cuts them off at 128 KiB without saying so.
 //
-// Init answers with the first line of its standard error, and nothing of any other process comes before that line:
+// Init begins by holding. It says so as the first bytes of its standard error, and waits for the release on its standard
+// input:
+//
+//	torno-init 2 holding
+//
+// Until the release init reads nothing of the run. When its input ends before, it ends with AbandonedExit. Behind the release
+// it says one of these lines, and nothing of any other process comes before it:
 //
 //	torno-init 1 started <unix nanoseconds>
 //	torno-init 1 failed <code> <one sentence>
@@ -12,7 +17,7 @@
 // The first is said when everything in the File is proved and set up. From there on standard error is the agent's, and
 // so is the exit code: n for an exit, 128+n for a death by signal n, 126 for a program that cannot be executed, 127 for
 // one that is not there, each as ExitFor spells it. Init may add lines of its own that begin with "torno-init: ", but the
-// agent can print the same, so that no byte behind the first line proves anything.
+// agent can print the same, so that no byte behind the started line proves anything.
 //
 // The second is said when the agent was not started, and then nothing follows but the exit code FailedExit. An exit
 // code without a started line is not the agent's, whatever it is, and with a started line none is init's.
@@ -54,10 +59,12 @@ const InitEnv = "GOMAXPROCS=1"
 type File struct {
 	Version int `json:"version"`
 	// Nonce must equal init's only argument, so that init never runs a file that was made for another sandbox.
-	Nonce   string   `json:"nonce"`
-	Argv    []string `json:"argv"`
-	Env     []string `json:"env"` // NAME=value, complete: the agent gets exactly this, not even init's own
-	Dir     string   `json:"dir"`
+	Nonce string   `json:"nonce"`
+	Argv  []string `json:"argv"`
+	Env   []string `json:"env"` // NAME=value, complete: the agent gets exactly this, not even init's own
+	Dir   string   `json:"dir"`
+	// Stdin leaves what follows the release on init's input to the agent. Otherwise the agent's input is /dev/null.
+	Stdin   bool     `json:"stdin,omitempty"`
 	Umask   int      `json:"umask"`
 	Rlimits []Rlimit `json:"rlimits"`
 	Mounts  []Mount  `json:"mounts"`

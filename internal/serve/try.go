@@ -12,6 +12,7 @@ import (
 
 	"torno/delegation"
 	"torno/internal/runfile"
+	"torno/internal/stage"
 	"torno/sandbox"
 )
 
@@ -19,6 +20,8 @@ import (
 type Attempt struct {
 	Outbox, Profile            string
 	Create, Start, Run, Remove time.Duration
+
+	Seen sandbox.Attestation // what the host saw before the agent ran
 
 	said []byte // on standard output
 }
@@ -44,23 +47,21 @@ func (t *Trial) send(ctx context.Context, policy sandbox.Policy, profile sandbox
 	defer func() { err = errors.Join(err, clean()) }()
 	profile.Command, profile.Answer = append([]string{runfile.Init}, words...), sandbox.AnswerNone
 	policy.Profiles = []sandbox.Profile{profile}
-	key, request := nothing(policy, workspace)
-	spec, _, err := sandbox.Compile(request, policy)
+	spec, _, err := sandbox.Compile(nothing(policy, workspace), policy)
 	if err != nil {
 		return a, err
 	}
-	return a, a.run(ctx, t.opener.launched[profile.Sandbox], key, spec)
+	return a, a.run(ctx, t.opener.launched[profile.Sandbox], spec)
 }
 
 // nothing is a request for nothing.
-func nothing(policy sandbox.Policy, workspace string) (sandbox.RunKey, delegation.Request) {
+func nothing(policy sandbox.Policy, workspace string) delegation.Request {
 	subagent, err1 := delegation.ParseSubagentID("check")
 	request, err2 := delegation.ParseRequestID(randomHex(8))
 	if err := errors.Join(err1, err2); err != nil {
 		panic("serve: an id of our own is none: " + err.Error())
 	}
-	return sandbox.RunKey{Outbox: policy.Outbox, Subagent: subagent, Request: request, Attempt: 1},
-		delegation.Request{SubagentID: subagent, RequestID: request, Task: "nothing", Workspace: parentView(policy, workspace)}
+	return delegation.Request{SubagentID: subagent, RequestID: request, Task: "nothing", Workspace: parentView(policy, workspace)}
 }
 
 // parentView is how the parent of an outbox calls a place of ours.
@@ -92,10 +93,10 @@ func makeWorkspace(root string) (dir string, clean func() error, err error) {
 }
 
 // run carries one sandbox from create to remove. The times are those of its phases.
-func (a *Attempt) run(ctx context.Context, l sandbox.Launcher, key sandbox.RunKey, spec sandbox.Spec) (err error) {
+func (a *Attempt) run(ctx context.Context, l sandbox.Launcher, spec sandbox.Spec) (err error) {
 	begun := time.Now()
 	lap := func() time.Duration { since := time.Since(begun); begun = time.Now(); return since }
-	handle, err := l.Create(ctx, key, spec)
+	handle, err := l.Create(ctx, sandbox.NewSandboxID(), spec)
 	if err != nil {
 		return err
 	}
@@ -115,6 +116,9 @@ func (a *Attempt) run(ctx context.Context, l sandbox.Launcher, key sandbox.RunKe
 		return err
 	}
 	defer attachment.Close()
+	if a.Seen, err = stage.Release(ctx, l, handle, attachment); err != nil {
+		return err
+	}
 	if err := a.started(ctx, attachment); err != nil {
 		return err
 	}

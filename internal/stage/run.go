@@ -55,7 +55,7 @@ func (r Run) file() runfile.File {
 	process, answer := r.Spec.Process, r.Spec.Answer
 	return runfile.File{
 		Version: runfile.Version, Nonce: r.Nonce,
-		Argv: process.Argv, Env: process.Env, Dir: process.Dir, Umask: process.Umask,
+		Argv: process.Argv, Env: process.Env, Dir: process.Dir, Umask: process.Umask, Stdin: process.Stdin,
 		Rlimits: []runfile.Rlimit{
 			{Name: "core", Value: 0},
 			{Name: "fsize", Value: uint64(r.Spec.Limits.FileSize)},

@@ -96,9 +96,10 @@ func (e *StartError) Unwrap() error { return e.Err }
 type starter interface {
 	Start(context.Context, sandbox.Handle) error
 	Open(context.Context, sandbox.Handle, sandbox.Cursor) (sandbox.Attachment, error)
+	Attester
 }
 
-// hear starts a trial's sandbox, and takes init's own word that the workspace arrived.
+// hear starts a trial's sandbox, looks at it, and takes init's own word that the workspace arrived.
 func hear(ctx context.Context, l starter, h sandbox.Handle) error {
 	if err := l.Start(ctx, h); err != nil {
 		return &StartError{err}
@@ -108,7 +109,14 @@ func hear(ctx context.Context, l starter, h sandbox.Handle) error {
 		return fmt.Errorf("trial: %w", err)
 	}
 	defer a.Close()
-	said, exit, err := follow(ctx, a)
+	if _, err := Release(ctx, l, h, a); err != nil {
+		return fmt.Errorf("trial: %w", err)
+	}
+	said, err := listen(ctx, a, func([]byte) bool { return false })
+	if err != nil {
+		return fmt.Errorf("trial: %w", err)
+	}
+	exit, err := a.Wait(ctx)
 	if err != nil {
 		return fmt.Errorf("trial: %w", err)
 	}
@@ -123,31 +131,4 @@ func hear(ctx context.Context, l starter, h sandbox.Handle) error {
 		return fmt.Errorf("trial: the agent ended with exit code %d and said %q", exit.Code, said)
 	}
 	return nil
-}
-
-func follow(ctx context.Context, a sandbox.Attachment) (said []byte, exit sandbox.Exit, err error) {
-	if said, err = listen(ctx, a); err == nil {
-		exit, err = a.Wait(ctx)
-	}
-	return said, exit, err
-}
-
-// maxSaid bounds what is kept of a trial's words.
-const maxSaid = 4 << 10
-
-// listen reads standard error to the end of all output.
-func listen(ctx context.Context, a sandbox.Attachment) (said []byte, err error) {
-	for {
-		select {
-		case chunk, more := <-a.Output():
-			if !more {
-				return said, nil
-			}
-			if chunk.Stream == sandbox.Stderr && len(said) < maxSaid {
-				said = append(said, chunk.Bytes...)
-			}
-		case <-ctx.Done():
-			return said, ctx.Err()
-		}
-	}
 }

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -17,7 +18,8 @@ import (
 
 // scripted is a launcher, and its sandbox, which says what it is told to on standard error.
 type scripted struct {
-	started error
+	started, attested error
+
 	output  chan sandbox.Chunk
 	code    int
 	removed func(context.Context, sandbox.Handle) error
@@ -26,7 +28,11 @@ type scripted struct {
 func (s scripted) Remove(ctx context.Context, h sandbox.Handle) error { return s.removed(ctx, h) }
 
 func saying(text string, code int) scripted {
-	s := scripted{output: make(chan sandbox.Chunk, 2), code: code}
+	s := scripted{output: make(chan sandbox.Chunk, 3), code: code}
+	text, holds := strings.CutPrefix(text, runfile.Holding)
+	if holds { // it says no more before it is released
+		s.output <- sandbox.Chunk{Stream: sandbox.Stderr, Bytes: []byte(runfile.Holding)}
+	}
 	s.output <- sandbox.Chunk{Stream: sandbox.Stdout, Bytes: []byte("noise\n")}
 	s.output <- sandbox.Chunk{Stream: sandbox.Stderr, Bytes: []byte(text)}
 	close(s.output)
@@ -41,21 +47,36 @@ func (s scripted) Open(context.Context, sandbox.Handle, sandbox.Cursor) (sandbox
 
 func (s scripted) Output() <-chan sandbox.Chunk { return s.output }
 
+func (s scripted) Attest(context.Context, sandbox.Handle) (sandbox.Attestation, error) {
+	return sandbox.Attestation{}, s.attested
+}
+
+func (s scripted) Release(context.Context) error { return nil }
+
 func (s scripted) Wait(context.Context) (sandbox.Exit, error) { return sandbox.Exit{Code: s.code}, nil }
 
-func (s scripted) Input() io.WriteCloser                        { return nil }
+func (s scripted) Input() io.WriteCloser                        { return noInput{} }
 func (s scripted) Signal(context.Context, sandbox.Signal) error { return nil }
 func (s scripted) Close() error                                 { return nil }
 
+// noInput is an agent's input that is not wanted.
+type noInput struct{ io.Writer }
+
+func (noInput) Close() error { return nil }
+
 func TestTrialTakesInitsWordOnly(t *testing.T) {
-	started := string(runfile.StartedLine(time.Unix(1, 0)))
+	started := runfile.Holding + string(runfile.StartedLine(time.Unix(1, 0)))
+	different := saying(started, 0)
+	different.attested = &sandbox.DifferenceError{}
 	for what, test := range map[string]struct {
 		l    scripted
 		good bool
 	}{
 		"a good one":             {saying(started+"more", 0), true},
 		"an agent that fails":    {saying(started, 1), false},
-		"an init that refuses":   {saying(string(runfile.FailedLine(runfile.FailureMount, "x")), runfile.FailedExit), false},
+		"one that differs":       {different, false},
+		"one that does not hold": {saying(string(runfile.StartedLine(time.Unix(1, 0))), 0), false},
+		"an init that refuses":   {saying(runfile.Holding+string(runfile.FailedLine(runfile.FailureMount, "x")), runfile.FailedExit), false},
 		"another program's word": {saying("all is well\n", 0), false},
 		"one that says nothing":  {saying("", 0), false},
 	} {
@@ -67,7 +88,7 @@ func TestTrialTakesInitsWordOnly(t *testing.T) {
 
 // TestTrialLeavesNothing: what was made is removed, whatever came of it and whoever has waited enough, and nothing else is.
 func TestTrialLeavesNothing(t *testing.T) {
-	started := string(runfile.StartedLine(time.Unix(1, 0)))
+	started := runfile.Holding + string(runfile.StartedLine(time.Unix(1, 0)))
 	inTheMiddle := errors.New("in the middle")
 	for what, test := range map[string]struct {
 		l    scripted

@@ -13,6 +13,7 @@ import (
 	"github.com/docker/docker/api/types/container"
 	"github.com/docker/docker/pkg/stdcopy"
 
+	"torno/internal/runfile"
 	"torno/sandbox"
 )
 
@@ -22,6 +23,7 @@ type attachment struct {
 	handle sandbox.Handle
 	box    *box
 	stream io.ReadCloser
+	first  bool // it has the stream that Start has made, and may release the sandbox
 	output chan sandbox.Chunk
 
 	open  context.Context
@@ -47,9 +49,9 @@ const drainTime = 10 * time.Second
 var errClosed = errors.New("the attachment is closed")
 
 // newAttachment begins to follow. each gets the frames of the stream, in order.
-func (l *Launcher) newAttachment(h sandbox.Handle, b *box, stream io.ReadCloser, each deliver) *attachment {
+func (l *Launcher) newAttachment(h sandbox.Handle, b *box, stream io.ReadCloser, first bool, each deliver) *attachment {
 	a := &attachment{
-		engine: l.engine, handle: h, box: b, stream: stream,
+		engine: l.engine, handle: h, box: b, stream: stream, first: first,
 		output: make(chan sandbox.Chunk, bufferedChunks), ended: make(chan struct{}),
 	}
 	a.open, a.close = context.WithCancel(context.Background())
@@ -227,7 +229,28 @@ func (a *attachment) Wait(ctx context.Context) (sandbox.Exit, error) {
 	}
 }
 
+// Release gives init its word on the connection that Start has made.
+func (a *attachment) Release(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	a.box.mu.Lock()
+	defer a.box.mu.Unlock()
+	if !a.first || !a.box.held || a.isClosed() {
+		return fmt.Errorf("release container %s: %w", a.handle.ID, sandbox.ErrNotHeld)
+	}
+	a.box.held = false
+	if _, err := io.WriteString(a.box.input.Conn, runfile.Release); err != nil {
+		return away(fmt.Errorf("release container %s: %w", a.handle.ID, err))
+	}
+	return nil
+}
+
+// Close lets go of a sandbox. One that holds is let go of for good: its init ends with its input.
 func (a *attachment) Close() error {
+	if a.first {
+		a.box.abandon()
+	}
 	a.close()
 	a.stream.Close() // what is being read is of no use to anybody
 	a.tasks.Wait()
@@ -245,7 +268,7 @@ func (s liveStream) Close() error { return s.Conn.Close() }
 type agentInput struct{ a *attachment }
 
 func (i agentInput) Write(p []byte) (int, error) {
-	conn := i.a.box.inputConn()
+	conn := i.a.box.agentInput()
 	if conn == nil || i.a.isClosed() {
 		return 0, io.ErrClosedPipe
 	}
@@ -260,16 +283,29 @@ func (i agentInput) Close() error {
 	return i.a.box.closeInput()
 }
 
-func (b *box) inputConn() *types.HijackedResponse {
+// agentInput is the agent's standard input, nil before the release.
+func (b *box) agentInput() *types.HijackedResponse {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if b.held {
+		return nil
+	}
 	return b.input
+}
+
+// abandon ends the input of an init that holds.
+func (b *box) abandon() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.held {
+		b.dropStreams()
+	}
 }
 
 func (b *box) closeInput() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.input == nil {
+	if b.input == nil || b.held {
 		return nil
 	}
 	err := b.input.CloseWrite()

@@ -21,7 +21,6 @@ type recipe struct {
 	nonce   string
 	uid     uint32
 	gid     uint32
-	stdin   bool
 	limits  sandbox.Limits
 	cpus    int64 // thousandths that the engine's machine has; it refuses to be asked for more
 	seccomp string
@@ -50,8 +49,8 @@ func containerConfig(r recipe) (*container.Config, *container.HostConfig) {
 		// No network is set up at all. The runtime still makes a namespace with nothing but loopback in it, and does it
 		// in half the time that the engine needs for its network "none".
 		NetworkDisabled: true,
-		OpenStdin:       r.stdin,
-		StdinOnce:       r.stdin, // the end of our stream is the end of the agent's input
+		OpenStdin:       true, // the release comes on it
+		StdinOnce:       true, // the end of our stream is the end of init's input, and of the agent's
 		Image:           r.image,
 		WorkingDir:      "/",
 		Entrypoint:      []string{runfile.Init},

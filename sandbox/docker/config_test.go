@@ -31,7 +31,7 @@ var recipes = map[string]recipe{
 			}),
 	},
 	"image": {
-		labels: naming{"fedcba9876543210", "/var/lib/torno"}.runLabels("bbbb", "big", 7), image: "sha256:2", runtime: "runsc", nonce: "NONCETWO", uid: 1000, gid: 100, stdin: true,
+		labels: naming{"fedcba9876543210", "/var/lib/torno"}.sandboxLabels("bbbb", "big", 7), image: "sha256:2", runtime: "runsc", nonce: "NONCETWO", uid: 1000, gid: 100,
 		limits:  sandbox.Limits{Memory: 1 << 31, CPUs: 8000, Pids: 1, OpenFiles: 2, FileSize: 3, Tmp: 4, Home: 5, Shm: 6, Log: 7},
 		cpus:    4000,
 		seccomp: `{"two":2}`,

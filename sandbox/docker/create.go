@@ -18,37 +18,40 @@ import (
 
 // order is one sandbox to be made.
 type order struct {
-	run   string // the key's hash, or a role
+	id    sandbox.SandboxID // or a role
 	spec  sandbox.Spec
 	bases *mounts.Bases
 }
 
-// Create makes the container of a key, or finds the one that is there.
-func (l *Launcher) Create(ctx context.Context, key sandbox.RunKey, spec sandbox.Spec) (sandbox.Handle, error) {
+// Create makes the container of a sandbox, or finds the one that is there.
+func (l *Launcher) Create(ctx context.Context, id sandbox.SandboxID, spec sandbox.Spec) (sandbox.Handle, error) {
+	if _, err := sandbox.ParseSandboxID(string(id)); err != nil {
+		return sandbox.Handle{}, err
+	}
 	if err := stage.CheckGuarantees(spec, l.guarantees); err != nil {
 		return sandbox.Handle{}, err
 	}
 	l.undoRest()
-	if err := l.checkUndone(key.Hash()); err != nil {
+	if err := l.checkUndone(id); err != nil {
 		return sandbox.Handle{}, err
 	}
-	if h, err := l.again(ctx, key.Hash()); !errors.Is(err, sandbox.ErrNotFound) {
+	if h, err := l.again(ctx, id); !errors.Is(err, sandbox.ErrNotFound) {
 		return h, err
 	}
-	return l.create(ctx, order{run: key.Hash(), spec: spec, bases: l.options.Bases})
+	return l.create(ctx, order{id: id, spec: spec, bases: l.options.Bases})
 }
 
-// again finds a sandbox of ours by its run, if the engine still has it.
-func (l *Launcher) again(ctx context.Context, run string) (sandbox.Handle, error) {
-	id := l.idOf(run)
-	if id == "" {
+// again finds a sandbox of ours, if the engine still has it.
+func (l *Launcher) again(ctx context.Context, id sandbox.SandboxID) (sandbox.Handle, error) {
+	container := l.containerOf(id)
+	if container == "" {
 		return sandbox.Handle{}, sandbox.ErrNotFound
 	}
-	found, err := l.look(ctx, sandbox.Handle{ID: id})
+	found, err := l.look(ctx, sandbox.Handle{ID: container})
 	if err != nil {
 		return sandbox.Handle{}, err
 	}
-	return l.names.handle(id, found.Config.Labels)
+	return l.names.handle(container, found.Config.Labels)
 }
 
 // making is a sandbox on its way into being. What its steps set up is undone in reverse, unless it succeeds.
@@ -70,7 +73,7 @@ type making struct {
 func (l *Launcher) create(ctx context.Context, o order) (h sandbox.Handle, err error) {
 	m := &making{Launcher: l, order: o}
 	m.recipe = recipe{
-		nonce: rand.Text(), stdin: o.spec.Process.Stdin, limits: o.spec.Limits, cpus: l.facts.cpus, seccomp: l.seccomp,
+		nonce: rand.Text(), limits: o.spec.Limits, cpus: l.facts.cpus, seccomp: l.seccomp,
 		runtime: l.options.Runtime,
 	}
 	defer func() {
@@ -121,7 +124,7 @@ func (m *making) takeSlot(context.Context) (err error) {
 	}
 	m.undo = append(m.undo, m.slot.Release)
 	profile := m.order.spec.Profile
-	m.recipe.labels = m.names.runLabels(m.order.run, profile, m.slot.Number())
+	m.recipe.labels = m.names.sandboxLabels(m.order.id, profile, m.slot.Number())
 	return nil
 }
 
@@ -129,7 +132,7 @@ func (m *making) takeSlot(context.Context) (err error) {
 func (m *making) make(ctx context.Context) (sandbox.Handle, error) {
 	calling, cancel := callContext(ctx)
 	defer cancel()
-	name := m.names.container(m.order.run)
+	name := m.names.container(m.order.id)
 	config, host := containerConfig(m.recipe)
 	made, err := m.engine.create(calling, name, config, host)
 	if isGone(err) && m.order.spec.RootFS.Host {
@@ -154,11 +157,15 @@ func (m *making) make(ctx context.Context) (sandbox.Handle, error) {
 	if err := ctx.Err(); err != nil {
 		return sandbox.Handle{}, err
 	}
-	m.remember(made.ID, &box{run: m.order.run, slot: m.slot, stdin: m.recipe.stdin, fresh: true})
+	want, err := m.wanted()
+	if err != nil {
+		return sandbox.Handle{}, err
+	}
+	m.remember(made.ID, &box{id: m.order.id, slot: m.slot, wanted: want, fresh: true})
 	return m.handle(made.ID), nil
 }
 
-// existing returns the container that has the name already, if it is this very run's. What was set up for a new one is undone.
+// existing returns the container that has the name already, if it is this very sandbox's. What was set up for a new one is undone.
 func (m *making) existing(ctx context.Context, name string) (sandbox.Handle, error) {
 	found, err := m.engine.inspect(ctx, name)
 	if isGone(err) {
@@ -169,8 +176,8 @@ func (m *making) existing(ctx context.Context, name string) (sandbox.Handle, err
 	}
 	labels := found.Config.Labels
 	h, err := m.names.handle(found.ID, labels)
-	if err != nil || labels[labelRun] != m.order.run {
-		return sandbox.Handle{}, fmt.Errorf("a container named %s is in the way and is not this run's; remove it", name)
+	if err != nil || h.Sandbox != m.order.id {
+		return sandbox.Handle{}, fmt.Errorf("a container named %s is in the way and is not this sandbox's; remove it", name)
 	}
 	if m.known(found.ID) == nil { // it came when nobody waited for it any more, and its slot may be another's by now
 		late := fmt.Errorf("%w: it was late with container %s", sandbox.ErrUnavailable, name)
@@ -227,7 +234,7 @@ func (m *making) readWarnings(warnings []string) error {
 				Hint: "this is for the operator to mend",
 			}
 		}
-		m.options.Log.Info("the engine warned about a sandbox", "run", m.order.run, "warning", warning)
+		m.options.Log.Info("the engine warned about a sandbox", "sandbox", m.order.id, "warning", warning)
 	}
 	return nil
 }

@@ -24,12 +24,16 @@
 //     the path, the sandbox runs as the workspace's owner, and init's comparison of device and inode is the guard (I4).
 //   - What the host has to tell is in files of the slot's run directory, never in argv, environment or labels (I7).
 //
-// What a run costs is six calls to the engine: create, attach, start, wait, inspect, remove.
+// What a run costs is eight calls to the engine: create, attach twice (for the output and for the input), start, inspect (which
+// process to attest), wait, inspect, remove.
+//
+// Start lets init begin, and hold. Attest looks at it from outside: mounts, identity, namespaces, filter, limits, program. What
+// the look compares with is in memory, so a sandbox that an earlier life made is not attested: the watcher makes another one.
 //
 // The output is attached to before the start and read raw: it is whole, however much it is, and waits for its reader.
 // Whoever opens a sandbox again, after a restart for one, reads the engine's bounded log behind the last cursor and is
 // told of a gap if what was there is gone.
 //
-// Everything can be repeated and survives a crash at any point: the container's name derives from the run's key, its
+// Everything can be repeated and survives a crash at any point: the container's name derives from the sandbox's id, its
 // labels say whose it is, New claims the slots of containers that are there and empties all others (I9, I14).
 package docker

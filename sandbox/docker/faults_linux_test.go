@@ -17,8 +17,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/docker/docker/api/types/container"
-
+	"torno/internal/stage"
 	"torno/sandbox"
 	"torno/sandbox/docker"
 )
@@ -247,20 +246,26 @@ func (f *field) persist() {
 	f.Helper()
 	marks := filepath.Join(f.base, "workspace", "marks")
 	f.must(os.RemoveAll(marks))
-	spec, key := f.spec("/bin/sh", "-c", "echo ran >>marks; echo said"), f.key()
+	spec := f.spec("/bin/sh", "-c", "echo ran >>marks; echo said")
 	var h sandbox.Handle
-	f.twice("Create", func() (err error) { h, err = f.Create(f.ctx, key, spec); return err })
-	f.twice("Start", func() error {
-		err := f.Start(f.ctx, h)
-		if err != nil {
-			f.awaitEnd(h) // if it was started after all it has ended by the next try, which must not start it again
+	var a sandbox.Attachment
+	id := sandbox.NewSandboxID()
+	f.twice("a launch", func() (err error) {
+		if h, err = f.Create(f.ctx, id, spec); err != nil {
+			return err
+		}
+		if a, err = f.launchOnce(h); err != nil { // it held, at most
+			f.twice("Remove", func() error { return f.Remove(f.ctx, h) })
+			id = sandbox.NewSandboxID()
 		}
 		return err
 	})
 	var said string
 	var cursor sandbox.Cursor
-	f.twice("a run", func() error {
-		a, err := f.Open(f.ctx, h, cursor)
+	f.twice("a run", func() (err error) {
+		if cursor != "" {
+			a, err = f.Open(f.ctx, h, cursor)
+		}
 		if err != nil {
 			return err
 		}
@@ -283,15 +288,19 @@ func (f *field) persist() {
 	f.nothingLeft()
 }
 
-// awaitEnd returns when a container does not run, which is at once if it never did.
-func (f *field) awaitEnd(h sandbox.Handle) {
-	f.Helper()
-	ended, failed := needEngine(f.TB).ContainerWait(f.ctx, h.ID, container.WaitConditionNotRunning)
-	select {
-	case <-ended:
-	case err := <-failed:
-		f.Fatal(err)
+// launchOnce starts, opens and releases a sandbox.
+func (f *field) launchOnce(h sandbox.Handle) (sandbox.Attachment, error) {
+	if err := f.Start(f.ctx, h); err != nil {
+		return nil, err
 	}
+	a, err := f.Open(f.ctx, h, "")
+	if err != nil {
+		return nil, err
+	}
+	if _, err := stage.Release(f.ctx, f, h, a); err != nil {
+		return nil, errors.Join(err, a.Close())
+	}
+	return a, nil
 }
 
 func (f *field) twice(what string, do func() error) {

@@ -2,14 +2,13 @@ package docker_test
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"path/filepath"
 	"sync/atomic"
 	"testing"
 	"time"
 
-	"torno/delegation"
+	"torno/internal/stage"
 	"torno/sandbox"
 	"torno/sandbox/docker"
 )
@@ -103,26 +102,24 @@ func (f *field) spec(argv ...string) sandbox.Spec {
 	}
 }
 
-var keys atomic.Int64
-
-func (f *field) key() sandbox.RunKey {
-	f.Helper()
-	subagent, err := delegation.ParseSubagentID("test")
-	f.must(err)
-	request, err := delegation.ParseRequestID(fmt.Sprintf("%s %d", f.Name(), keys.Add(1)))
-	f.must(err)
-	return sandbox.RunKey{Outbox: "test", Subagent: subagent, Request: request, Attempt: 1}
-}
-
 func (f *field) create(spec sandbox.Spec) sandbox.Handle {
 	f.Helper()
-	h, err := f.Create(f.ctx, f.key(), spec)
+	h, err := f.Create(f.ctx, sandbox.NewSandboxID(), spec)
 	f.must(err)
 	return h
 }
 
-// start starts and opens.
+// start starts, opens and releases.
 func (f *field) start(h sandbox.Handle) sandbox.Attachment {
+	f.Helper()
+	a := f.begin(h)
+	_, err := stage.Release(f.ctx, f, h, a)
+	f.must(err)
+	return a
+}
+
+// begin starts and opens.
+func (f *field) begin(h sandbox.Handle) sandbox.Attachment {
 	f.Helper()
 	f.must(f.Start(f.ctx, h))
 	a, err := f.Open(f.ctx, h, "")

@@ -38,6 +38,10 @@ func (l *Launcher) guarantee(byPath string) sandbox.Guarantees {
 		g[sandbox.SyscallFilter] = yes("seccomp, Torno's own list; openat2 is open because this engine's runtime needs it, " +
 			"so that set-id files can be made in a workspace")
 	}
+	g[sandbox.Attested] = yes("the host compares init's mounts, identity, namespaces, filter and limits from outside before the agent runs")
+	if l.unattested != nil {
+		g[sandbox.Attested] = sandbox.Guarantee{By: l.unattested.Error()}
+	}
 	l.facts.runtime.refine(g)
 	if byPath != "" {
 		g[sandbox.MountsByHandle] = sandbox.Guarantee{By: byPath}

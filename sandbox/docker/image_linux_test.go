@@ -51,7 +51,7 @@ func TestImage(t *testing.T) {
 	_, id := f.house.state("ours")
 	ref := "torno-test/" + id + ":alive"
 	f.importImage(ref, "VOLUME /data /tmp", "ENV LEAK=1", "USER 0", `ENTRYPOINT ["/nonexistent"]`, "WORKDIR /nowhere",
-		`HEALTHCHECK CMD /nonexistent`, "EXPOSE 80", "LABEL torno.run=stolen")
+		`HEALTHCHECK CMD /nonexistent`, "EXPOSE 80", "LABEL torno.sandbox=stolen")
 	spec := f.spec("/alive", "/data", "/tmp", "/home/agent", "/workspace", "/", "/etc")
 	spec.RootFS = sandbox.RootFS{Image: ref}
 	h := f.create(spec)
@@ -67,7 +67,7 @@ func TestImage(t *testing.T) {
 			t.Errorf("the image's volume %s is on the host's disk, at %s", m.Name, m.Destination)
 		}
 	}
-	if len(seen.HostConfig.PortBindings) > 0 || seen.Config.StopSignal != "SIGTERM" || seen.Config.Labels["torno.run"] != h.Key {
+	if len(seen.HostConfig.PortBindings) > 0 || seen.Config.StopSignal != "SIGTERM" || seen.Config.Labels["torno.sandbox"] != string(h.Sandbox) {
 		t.Errorf("the image had its way: %+v", seen.Config)
 	}
 	f.remove(h)
@@ -89,7 +89,7 @@ func TestImagesThatCannotBe(t *testing.T) {
 	} {
 		spec := f.spec("/alive")
 		spec.RootFS = root
-		if h, err := f.Create(f.ctx, f.key(), spec); err == nil || !strings.Contains(err.Error(), what) {
+		if h, err := f.Create(f.ctx, sandbox.NewSandboxID(), spec); err == nil || !strings.Contains(err.Error(), what) {
 			t.Errorf("%s: %+v, %v", what, h, err)
 		}
 	}

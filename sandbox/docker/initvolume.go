@@ -26,22 +26,22 @@ func initMount(volume string) mount.Mount {
 	}
 }
 
-// storeInit sees to it that the engine has init in a volume named by its content, and returns the volume's name, and whether
-// it was not there.
+// storeInit sees to it that the engine has init in a volume named by its content, and returns the volume's name, the program,
+// and whether it was not there.
 // A volume that a crash left half-filled is made anew: the program in it must have the right size, and it is written last.
-func storeInit(ctx context.Context, e *engine, n naming, image, path string) (volume string, missing bool, err error) {
-	program, err := os.ReadFile(path)
+func storeInit(ctx context.Context, e *engine, n naming, image, path string) (volume string, program []byte, missing bool, err error) {
+	program, err = os.ReadFile(path)
 	if err != nil {
-		return "", false, fmt.Errorf("read sandbox-init (build it with make, or name it with --init): %w", err)
+		return "", nil, false, fmt.Errorf("read sandbox-init (build it with make, or name it with --init): %w", err)
 	}
 	volume = n.initVolume(digest(program))
 	if err := e.createVolume(ctx, volume, n.labels(roleInit)); err != nil {
-		return "", false, fmt.Errorf("make the volume for sandbox-init: %w", err)
+		return "", nil, false, fmt.Errorf("make the volume for sandbox-init: %w", err)
 	}
 	if missing, err = fillInit(ctx, e, n, image, volume, program); err != nil {
-		return "", false, fmt.Errorf("put sandbox-init into volume %s: %w", volume, err)
+		return "", nil, false, fmt.Errorf("put sandbox-init into volume %s: %w", volume, err)
 	}
-	return volume, missing, nil
+	return volume, program, missing, nil
 }
 
 // fillInit writes the program, if it is missing, through a container that is made for this and never runs.

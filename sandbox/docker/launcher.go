@@ -16,6 +16,7 @@ import (
 	"github.com/docker/docker/api/types"
 	"github.com/docker/docker/api/types/mount"
 
+	"torno/internal/attest"
 	"torno/internal/hostroot"
 	"torno/internal/mounts"
 	"torno/internal/seccomp"
@@ -32,6 +33,7 @@ type Launcher struct {
 	images  *images
 	idmaps  *mounts.IDMaps
 	shared  shared
+	init    *attest.Program
 
 	// What the trial found out.
 	slots      *mounts.Slots
@@ -40,6 +42,7 @@ type Launcher struct {
 	seccomp    string // the filter as the engine takes it
 	program    []byte // the filter as init takes it, where the engine takes none
 	guarantees sandbox.Guarantees
+	unattested error // why the host cannot look into sandboxes
 
 	restoring sync.Mutex
 
@@ -55,15 +58,17 @@ var _ sandbox.Launcher = (*Launcher)(nil)
 type shared struct {
 	hostImage  string
 	hostMounts []mount.Mount
+	hostPlaces []attest.Place // the same, for the look from outside
 	initVolume string
 	etc        string
 }
 
 // box is what this process knows of a sandbox.
 type box struct {
-	run   string
-	slot  *mounts.Slot // nil where this process did not claim it
-	stdin bool
+	id   sandbox.SandboxID
+	slot *mounts.Slot // nil where this process did not claim it
+	// wanted is what the finished sandbox should be; nil for one of an earlier life.
+	wanted *wanted
 
 	killed  atomic.Bool // by us
 	doubted atomic.Bool // the engine may believe that it never ran, and be wrong
@@ -71,7 +76,8 @@ type box struct {
 	mu    sync.Mutex
 	fresh bool                    // made by us and never started
 	live  *types.HijackedResponse // the output from its first byte, until somebody opens it
-	input *types.HijackedResponse // the agent's standard input, until somebody closes it
+	input *types.HijackedResponse // init's standard input, and from the release on the agent's, until it is closed
+	held  bool                    // init was started and not released
 }
 
 // What a call that changes something may take, and what is done after a failure.
@@ -135,9 +141,9 @@ func engineSockets(host string) []string {
 	return stage.EngineSockets()
 }
 
-// sweep removes the containers that are no runs. None of them is in use when a launcher starts.
+// sweep removes the containers that are no sandboxes of runs. None of them is in use when a launcher starts.
 func (l *Launcher) sweep(ctx context.Context) error {
-	for _, role := range []string{roleInit, roleTrial} {
+	for _, role := range []sandbox.SandboxID{roleInit, roleTrial} {
 		if err := l.removeContainer(ctx, l.names.container(role)); err != nil {
 			return fmt.Errorf("remove what an earlier start left: %w", err)
 		}
@@ -160,10 +166,11 @@ func (l *Launcher) prepare(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	volume, _, err := storeInit(ctx, l.engine, l.names, image, l.options.InitPath)
+	volume, program, _, err := storeInit(ctx, l.engine, l.names, image, l.options.InitPath)
 	if err != nil {
 		return err
 	}
+	l.init = attest.KnownProgram(program)
 	etc, err := hostroot.StageEtc("/", dir)
 	if err != nil {
 		return err
@@ -171,6 +178,13 @@ func (l *Launcher) prepare(ctx context.Context) error {
 	l.shared = shared{hostImage: image, initVolume: volume}
 	if l.shared.etc, err = l.options.EnginePath(etc); err != nil {
 		return err
+	}
+	for _, bind := range layout.Binds(etc, empty) {
+		place, err := placeOf(bind.Source, bind.Target)
+		if err != nil {
+			return fmt.Errorf("look at the host's programs: %w", err)
+		}
+		l.shared.hostPlaces = append(l.shared.hostPlaces, place)
 	}
 	if empty, err = l.options.EnginePath(empty); err != nil {
 		return err
@@ -215,13 +229,13 @@ func (l *Launcher) known(id string) *box {
 	return l.boxes[id]
 }
 
-// idOf is the container of a run, or "".
-func (l *Launcher) idOf(run string) string {
+// containerOf is the container of a sandbox, or "".
+func (l *Launcher) containerOf(id sandbox.SandboxID) string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for id, b := range l.boxes {
-		if b.run == run {
-			return id
+	for container, b := range l.boxes {
+		if b.id == id {
+			return container
 		}
 	}
 	return ""
@@ -253,5 +267,5 @@ func (b *box) dropStreams() {
 			stream.Close()
 		}
 	}
-	b.live, b.input = nil, nil
+	b.live, b.input, b.held = nil, nil, false
 }

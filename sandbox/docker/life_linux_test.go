@@ -13,6 +13,8 @@ import (
 	"github.com/docker/docker/client"
 
 	"torno/delegation"
+	"torno/internal/runfile"
+	"torno/internal/stage"
 	"torno/sandbox"
 	"torno/sandbox/docker"
 )
@@ -22,7 +24,7 @@ func TestPurgeLeavesNothing(t *testing.T) {
 	f := newField(t, docker.MountAuto)
 	api := needEngine(t)
 	other := f.house.launch(f.base, "theirs")
-	theirs, err := other.Create(f.ctx, f.key(), f.spec("/bin/sleep", "1000000"))
+	theirs, err := other.Create(f.ctx, sandbox.NewSandboxID(), f.spec("/bin/sleep", "1000000"))
 	f.must(err)
 	f.must(other.Start(f.ctx, theirs))
 	running := f.create(f.spec("/bin/sleep", "1000000"))
@@ -71,7 +73,7 @@ func TestStartAfterACrash(t *testing.T) {
 	for _, role := range []string{"trial", "init"} {
 		image := f.labelled(api, id).images[0]
 		_, err := api.ContainerCreate(f.ctx, &container.Config{
-			Image: image, Cmd: []string{"x"}, Labels: map[string]string{"torno.installation": id, "torno.run": role},
+			Image: image, Cmd: []string{"x"}, Labels: map[string]string{"torno.installation": id, "torno.sandbox": role},
 		}, &container.HostConfig{NetworkMode: "none"}, nil, nil, "torno-"+id[:8]+"-"+role)
 		f.must(err)
 	}
@@ -84,7 +86,13 @@ func TestStartAfterACrash(t *testing.T) {
 		t.Errorf("the slot of a sandbox that never was: %v", err)
 	}
 	f.must(os.WriteFile(filepath.Join(f.base, "workspace", "note"), []byte("still here\n"), 0o644))
-	if e := f.finish(f.start(kept)); string(e.stdout) != "still here\n" {
+	a := f.begin(kept)
+	if _, err := stage.Release(f.ctx, f, kept, a); !errors.Is(err, sandbox.ErrUncertain) {
+		t.Errorf("what an earlier life has made was attested: %v", err)
+	}
+	f.must(a.Release(f.ctx))
+	f.must(a.Input().Close())
+	if e := f.finish(a); string(e.stdout) != "still here\n" {
 		t.Errorf("the sandbox from before: %q, %q", e.stdout, e.stderr)
 	}
 	f.remove(kept)
@@ -98,8 +106,8 @@ func TestStrangerInTheWay(t *testing.T) {
 	f := newField(t, docker.MountAuto)
 	api := needEngine(t)
 	_, id := f.house.state("ours")
-	key := f.key()
-	name := "torno-" + id[:8] + "-" + key.Hash()[:20]
+	key := sandbox.NewSandboxID()
+	name := "torno-" + id[:8] + "-" + string(key[:20])
 	made, err := api.ContainerCreate(f.ctx, &container.Config{
 		Image: f.labelled(api, id).images[0], Cmd: []string{"x"},
 		Labels: map[string]string{"torno.installation": "of somebody else"},
@@ -120,13 +128,13 @@ func TestStrangerInTheWay(t *testing.T) {
 }
 
 // late makes a container of a run as an engine does that nobody waits for any more: its slot is that of another one by now.
-func (f *field) late(api *client.Client, key sandbox.RunKey, other sandbox.Handle) {
+func (f *field) late(api *client.Client, key sandbox.SandboxID, other sandbox.Handle) {
 	f.Helper()
 	_, id := f.house.state("ours")
 	_, err := api.ContainerCreate(f.ctx, &container.Config{
 		Image: f.labelled(api, id).images[0], Cmd: []string{"x"},
-		Labels: map[string]string{"torno.installation": id, "torno.run": key.Hash(), "torno.slot": strconv.Itoa(other.Slot)},
-	}, &container.HostConfig{NetworkMode: "none"}, nil, nil, "torno-"+id[:8]+"-"+key.Hash()[:20])
+		Labels: map[string]string{"torno.installation": id, "torno.sandbox": string(key), "torno.slot": strconv.Itoa(other.Slot)},
+	}, &container.HostConfig{NetworkMode: "none"}, nil, nil, "torno-"+id[:8]+"-"+string(key[:20]))
 	f.must(err)
 }
 
@@ -134,7 +142,7 @@ func (f *field) late(api *client.Client, key sandbox.RunKey, other sandbox.Handl
 func TestALateContainer(t *testing.T) {
 	f := newField(t, docker.MountAuto)
 	api := needEngine(t)
-	key, running := f.key(), f.create(f.spec("/bin/sleep", "1000000"))
+	key, running := sandbox.NewSandboxID(), f.create(f.spec("/bin/sleep", "1000000"))
 	f.must(f.Start(f.ctx, running))
 	defer f.remove(running)
 	f.late(api, key, running)
@@ -147,7 +155,7 @@ func TestALateContainer(t *testing.T) {
 	}
 	f.remove(h)
 
-	f.late(api, f.key(), running)
+	f.late(api, sandbox.NewSandboxID(), running)
 	f.house.crash(f.Launcher)
 	f.Launcher = f.house.launch(f.base, "ours")
 	if all, err := f.List(f.ctx); err != nil || len(all) != 1 || all[0].ID != running.ID {
@@ -193,7 +201,7 @@ func TestIdentitiesRunOut(t *testing.T) {
 	f.Launcher = f.house.launch(f.base, "ours")
 	f.mkdir("workspace")
 	h := f.create(f.spec("/bin/true"))
-	_, err := f.Create(f.ctx, f.key(), f.spec("/bin/true"))
+	_, err := f.Create(f.ctx, sandbox.NewSandboxID(), f.spec("/bin/true"))
 	var refusal *delegation.Refusal
 	if err == nil || errors.As(err, &refusal) {
 		t.Errorf("a second sandbox of one identity: %v", err)
@@ -213,7 +221,7 @@ func TestLimitsArePositive(t *testing.T) {
 	} {
 		spec := f.spec("/bin/true")
 		spoil(&spec.Limits)
-		if _, err := f.Create(f.ctx, f.key(), spec); err == nil || !strings.Contains(err.Error(), "limit "+name) {
+		if _, err := f.Create(f.ctx, sandbox.NewSandboxID(), spec); err == nil || !strings.Contains(err.Error(), "limit "+name) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -231,7 +239,7 @@ func TestLinesLongerThanTheEnginesBuffer(t *testing.T) {
 	}
 	again, err := f.Open(f.ctx, h, "")
 	f.must(err)
-	if whole := f.finish(again); string(whole.stdout) != string(first.stdout) || string(whole.stderr) != string(first.stderr) {
+	if whole := f.finish(again); string(whole.stdout) != string(first.stdout) || string(whole.stderr) != runfile.Holding+string(first.stderr) {
 		t.Errorf("the log has %d bytes of %d", len(whole.stdout), len(first.stdout))
 	}
 	at := 0

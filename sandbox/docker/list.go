@@ -12,7 +12,7 @@ import (
 	"torno/sandbox"
 )
 
-// List is every run of this installation that has a container.
+// List is every sandbox of this installation that has a container.
 func (l *Launcher) List(ctx context.Context) ([]sandbox.Handle, error) {
 	l.undoRest()
 	found, err := l.engine.list(ctx, l.names.filter())
@@ -21,7 +21,7 @@ func (l *Launcher) List(ctx context.Context) ([]sandbox.Handle, error) {
 	}
 	var all []sandbox.Handle
 	for _, c := range found {
-		if !l.names.isRun(c.Labels) {
+		if !l.names.isSandbox(c.Labels) {
 			continue
 		}
 		h, err := l.names.handle(c.ID, c.Labels)

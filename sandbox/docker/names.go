@@ -15,14 +15,15 @@ const launcherName = "docker"
 // The labels. None of them holds a secret or a word of a request (I7).
 const (
 	labelInstallation = "torno.installation"
-	labelState        = "torno.state" // the installation's state directory, so that what outlives it can be told
-	labelRun          = "torno.run"   // the hash of the run's key, or one of the roles below
+	labelState        = "torno.state"   // the installation's state directory, so that what outlives it can be told
+	labelSandbox      = "torno.sandbox" // the sandbox's id, or one of the roles below
+	labelBefore       = "torno.run"     // what version 0.1's first sandboxes have in its place; their init does not hold
 	labelSlot         = "torno.slot"
 	labelVersion      = "torno.version" // the Torno that made it
 	labelProfile      = "torno.profile"
 )
 
-// The containers that are no run's. Start-up removes what a crash left of them.
+// The containers that are no sandbox's. Start-up removes what a crash left of them.
 const (
 	roleInit  = "init"          // carries init into its volume, and never runs
 	roleTrial = stage.TrialName // shows what works here
@@ -36,8 +37,10 @@ func (n naming) filter() string { return labelInstallation + "=" + n.installatio
 
 func (n naming) prefix() string { return "torno-" + n.installation[:8] + "-" }
 
-// container is the name of a run's container; it is what makes Create repeatable.
-func (n naming) container(run string) string { return n.prefix() + run[:min(20, len(run))] }
+// container is the name of a sandbox's container; it is what makes Create repeatable.
+func (n naming) container(id sandbox.SandboxID) string {
+	return n.prefix() + string(id[:min(20, len(id))])
+}
 
 func (n naming) initVolume(digest string) string { return n.prefix() + "init-" + digest[:16] }
 
@@ -45,30 +48,45 @@ func (n naming) hostImage(digest string) string {
 	return "torno/" + n.installation + ":host-" + digest[:16]
 }
 
-// labels are for what belongs to no run.
-func (n naming) labels(role string) map[string]string {
+// labels are for what is no sandbox, and the beginning of one's.
+func (n naming) labels(role sandbox.SandboxID) map[string]string {
 	return map[string]string{
-		labelInstallation: n.installation, labelState: n.state, labelRun: role, labelVersion: version.String(),
+		labelInstallation: n.installation, labelState: n.state, labelSandbox: string(role), labelVersion: version.String(),
 	}
 }
 
-func (n naming) runLabels(run, profile string, slot int) map[string]string {
-	labels := n.labels(run)
+func (n naming) sandboxLabels(id sandbox.SandboxID, profile string, slot int) map[string]string {
+	labels := n.labels(id)
 	labels[labelProfile] = profile
 	labels[labelSlot] = strconv.Itoa(slot)
 	return labels
 }
 
-// isRun says whether the labels are those of a run of this installation.
-func (n naming) isRun(labels map[string]string) bool {
-	return labels[labelInstallation] == n.installation && isHex(labels[labelRun], 32)
+// sandboxOf is the sandbox of this installation to which the labels belong, if they belong to one.
+func (n naming) sandboxOf(labels map[string]string) (sandbox.SandboxID, bool) {
+	text, ok := labels[labelSandbox]
+	if !ok {
+		text = labels[labelBefore]
+	}
+	id, err := sandbox.ParseSandboxID(text)
+	return id, err == nil && labels[labelInstallation] == n.installation
 }
 
-// handle refers to the container of a run.
-func (n naming) handle(id string, labels map[string]string) (sandbox.Handle, error) {
+// isSandbox says whether the labels are those of a sandbox of this installation.
+func (n naming) isSandbox(labels map[string]string) bool {
+	_, ok := n.sandboxOf(labels)
+	return ok
+}
+
+// holds says whether the sandbox's init holds before it runs the agent.
+func holds(labels map[string]string) bool { return labels[labelSandbox] != "" }
+
+// handle refers to the container of a sandbox.
+func (n naming) handle(container string, labels map[string]string) (sandbox.Handle, error) {
 	slot, err := strconv.Atoi(labels[labelSlot])
-	if err != nil || !n.isRun(labels) {
-		return sandbox.Handle{}, fmt.Errorf("container %s has labels that are not ours: %v", id, labels)
+	id, ok := n.sandboxOf(labels)
+	if err != nil || !ok {
+		return sandbox.Handle{}, fmt.Errorf("container %s has labels that are not ours: %v", container, labels)
 	}
-	return sandbox.Handle{Launcher: launcherName, ID: id, Key: labels[labelRun], Slot: slot}, nil
+	return sandbox.Handle{Launcher: launcherName, ID: container, Sandbox: id, Slot: slot}, nil
 }

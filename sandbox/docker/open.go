@@ -49,7 +49,7 @@ func (b *box) takeLive() *types.HijackedResponse {
 
 func (l *Launcher) openLive(h sandbox.Handle, b *box, live *types.HijackedResponse) sandbox.Attachment {
 	var at progress
-	return l.newAttachment(h, b, liveStream{live}, func(stream sandbox.Stream, frame []byte) (sandbox.Chunk, error) {
+	return l.newAttachment(h, b, liveStream{live}, true, func(stream sandbox.Stream, frame []byte) (sandbox.Chunk, error) {
 		m := at.of(stream)
 		*m = mark{bytes: m.bytes + int64(len(frame)), stamp: time.Now().UnixNano(), same: allOfStamp}
 		return sandbox.Chunk{Stream: stream, Cursor: at.cursor(), Bytes: bytes.Clone(frame)}, nil
@@ -74,7 +74,7 @@ func (l *Launcher) openLog(ctx context.Context, h sandbox.Handle, b *box, from p
 		return nil, l.wrap(err, "read the log of", h)
 	}
 	r := newReplay(from, func() (bool, error) { return l.hasFirstLine(following, h) })
-	return l.newAttachment(h, b, logStream{log, cancel}, func(stream sandbox.Stream, frame []byte) (sandbox.Chunk, error) {
+	return l.newAttachment(h, b, logStream{log, cancel}, false, func(stream sandbox.Stream, frame []byte) (sandbox.Chunk, error) {
 		data, err := r.frame(stream, frame)
 		if err != nil || len(data) == 0 {
 			return sandbox.Chunk{}, err
@@ -119,7 +119,7 @@ func (l *Launcher) hasFirstLine(ctx context.Context, h sandbox.Handle) (bool, er
 		return false, l.wrap(err, "read the log of", h)
 	}
 	defer log.Close()
-	start := make([]byte, frameHeader+len(runfile.Started))
+	start := make([]byte, frameHeader+max(len(runfile.Holding), len(runfile.Started), len(runfile.Failed)))
 	n, err := io.ReadFull(log, start)
 	if n <= frameHeader && (errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)) {
 		return false, nil

@@ -46,24 +46,30 @@ func TestOptions(t *testing.T) {
 
 func TestNames(t *testing.T) {
 	n := naming{"0123456789abcdef", "/var/lib/torno"}
-	run := strings.Repeat("ab", 16)
-	if got := n.container(run); got != "torno-01234567-abababababababababab" {
-		t.Errorf("a run's container is %s", got)
+	id := sandbox.SandboxID(strings.Repeat("ab", 16))
+	if got := n.container(id); got != "torno-01234567-abababababababababab" {
+		t.Errorf("a sandbox's container is %s", got)
 	}
-	labels := n.runLabels(run, "p", 7)
+	labels := n.sandboxLabels(id, "p", 7)
 	h, err := n.handle("id", labels)
-	if want := (sandbox.Handle{Launcher: "docker", ID: "id", Key: run, Slot: 7}); err != nil || h != want {
+	if want := (sandbox.Handle{Launcher: "docker", ID: "id", Sandbox: id, Slot: 7}); err != nil || h != want {
 		t.Errorf("handle %+v, %v", h, err)
 	}
 	if len(labels) != 6 || labels[labelState] != "/var/lib/torno" {
 		t.Errorf("a container has the labels %v", labels)
 	}
+	before := n.sandboxLabels(id, "p", 7)
+	delete(before, labelSandbox)
+	before[labelBefore] = string(id)
+	if h, err := n.handle("id", before); err != nil || h.Sandbox != id || holds(before) || !holds(labels) {
+		t.Errorf("of the first version: %+v, %v, holds %t", h, err, holds(before))
+	}
 	for what, spoil := range map[string]func(map[string]string){
 		"another installation": func(l map[string]string) { l[labelInstallation] = "fedcba9876543210" },
-		"a role":               func(l map[string]string) { l[labelRun] = roleTrial },
+		"a role":               func(l map[string]string) { l[labelSandbox] = roleTrial },
 		"no slot":              func(l map[string]string) { delete(l, labelSlot) },
 	} {
-		spoiled := n.runLabels(run, "p", 7)
+		spoiled := n.sandboxLabels(id, "p", 7)
 		spoil(spoiled)
 		if h, err := n.handle("id", spoiled); err == nil {
 			t.Errorf("%s: %+v", what, h)

@@ -13,6 +13,7 @@ import (
 	"torno/delegation"
 	"torno/internal/mounts"
 	"torno/internal/runfile"
+	"torno/internal/stage"
 	"torno/sandbox"
 	"torno/sandbox/docker"
 )
@@ -51,7 +52,7 @@ func TestMountsAtManyPlaces(t *testing.T) {
 // refused is the code of a refusal.
 func (f *field) refused(spec sandbox.Spec) delegation.Code {
 	f.Helper()
-	h, err := f.Create(f.ctx, f.key(), spec)
+	h, err := f.Create(f.ctx, sandbox.NewSandboxID(), spec)
 	if err == nil {
 		f.remove(h)
 		return ""
@@ -127,7 +128,7 @@ func TestEnginesSocketIsNobodys(t *testing.T) {
 	for _, host := range []string{engine, link, filepath.Join(f.base, "workspace"), "/nonexistent"} {
 		spec := f.spec("/bin/true")
 		spec.Sockets = []sandbox.Socket{{Host: host, Target: "/run/x"}}
-		if h, err := f.Create(f.ctx, f.key(), spec); err == nil || !strings.Contains(err.Error(), "socket of the profile") {
+		if h, err := f.Create(f.ctx, sandbox.NewSandboxID(), spec); err == nil || !strings.Contains(err.Error(), "socket of the profile") {
 			t.Errorf("%s: %+v, %v", host, h, err)
 		}
 	}
@@ -153,7 +154,7 @@ func TestHardLinkOfTheEnginesSocket(t *testing.T) {
 	f.mkdir("workspace")
 	spec := f.spec("/bin/true")
 	spec.Sockets = []sandbox.Socket{{Host: other, Target: "/run/x"}}
-	if h, err := f.Create(f.ctx, f.key(), spec); err == nil || !strings.Contains(err.Error(), "engine's own") {
+	if h, err := f.Create(f.ctx, sandbox.NewSandboxID(), spec); err == nil || !strings.Contains(err.Error(), "engine's own") {
 		t.Errorf("%+v, %v", h, err)
 	}
 }
@@ -217,7 +218,14 @@ func TestSocketThatIsExchanged(t *testing.T) {
 	defer f.remove(h)
 	f.must(os.Remove(path))
 	f.must(os.Symlink(path+".other", path))
-	if e := f.finish(f.start(h)); len(e.stdout) > 0 || e.exit.Code != runfile.FailedExit || !strings.Contains(string(e.stderr), "/run/model/socket") {
+	a := f.begin(h)
+	var different *sandbox.DifferenceError
+	if _, err := stage.Release(f.ctx, f, h, a); !errors.As(err, &different) || !strings.Contains(err.Error(), "/run/model/socket") {
+		t.Errorf("the host saw nothing: %v", err)
+	}
+	f.must(a.Release(f.ctx)) // init is the last word
+	f.must(a.Input().Close())
+	if e := f.finish(a); len(e.stdout) > 0 || e.exit.Code != runfile.FailedExit || !strings.Contains(string(e.stderr), "/run/model/socket") {
 		t.Errorf("stdout %q, stderr %q, exit %d", e.stdout, e.stderr, e.exit.Code)
 	}
 }

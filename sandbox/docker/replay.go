@@ -78,9 +78,15 @@ func (r *replay) begin(stream sandbox.Stream, stamp int64, data []byte) (err err
 	return nil
 }
 
-// isFirstLine knows init's line by how it begins.
+// isFirstLine knows init's first line by how it begins: the one with which it holds or, in a sandbox of an earlier version, the
+// one with which the agent was started.
 func isFirstLine(data []byte) bool {
-	return bytes.HasPrefix(data, []byte(runfile.Started)) || bytes.HasPrefix(data, []byte(runfile.Failed))
+	for _, line := range []string{runfile.Holding, runfile.Started, runfile.Failed} {
+		if bytes.HasPrefix(data, []byte(line)) {
+			return true
+		}
+	}
+	return false
 }
 
 // mend gives back the end of a long line. The log keeps such a line in pieces, all with one time and none with a newline;

@@ -26,7 +26,7 @@ func (l *Launcher) restore(ctx context.Context) (missing bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	_, missing, err = storeInit(ctx, l.engine, l.names, image, l.options.InitPath)
+	_, _, missing, err = storeInit(ctx, l.engine, l.names, image, l.options.InitPath)
 	if err == nil && missing {
 		l.options.Log.Warn("the volume with sandbox-init was gone from the engine, and is there again")
 	}

@@ -11,11 +11,11 @@ import (
 	"torno/sandbox"
 )
 
-// Start lets init run. The output is attached to before that, so that its first byte is not missed.
+// Start lets init begin, and hold. The output is attached to before that, so that its first byte is not missed.
 func (l *Launcher) Start(ctx context.Context, h sandbox.Handle) error {
 	b := l.known(h.ID)
 	if b == nil {
-		b = &box{run: h.Key} // from an earlier life
+		b = &box{id: h.Sandbox} // from an earlier life
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -27,10 +27,12 @@ func (l *Launcher) Start(ctx context.Context, h sandbox.Handle) error {
 		if found.State.Status != container.StateCreated {
 			return nil // a container that ended would run again
 		}
+		if !holds(found.Config.Labels) {
+			return fmt.Errorf("start container %s, whose init does not hold: %w", h.ID, sandbox.ErrUncertain)
+		}
 		if err := l.proveUnstarted(ctx, h, found.Created); err != nil {
 			return err
 		}
-		b.stdin = found.Config.OpenStdin
 	}
 	return l.startAttached(ctx, h, b)
 }
@@ -49,19 +51,16 @@ func (l *Launcher) startAttached(ctx context.Context, h sandbox.Handle, b *box) 
 	return nil
 }
 
-// attachAndStart gives standard input a connection of its own, because the engine closes the agent's when that connection
+// attachAndStart gives standard input a connection of its own, because the engine closes init's when that connection
 // ends, and the output's may end earlier.
 func (l *Launcher) attachAndStart(ctx context.Context, h sandbox.Handle, b *box) (err error) {
 	if b.live, err = l.attach(ctx, h, container.AttachOptions{Stream: true, Stdout: true, Stderr: true}); err != nil {
 		return err
 	}
-	if b.stdin {
-		b.input, err = l.attach(ctx, h, container.AttachOptions{Stream: true, Stdin: true})
-	}
-	if err == nil {
+	if b.input, err = l.attach(ctx, h, container.AttachOptions{Stream: true, Stdin: true}); err == nil {
 		calling, cancel := callContext(ctx)
 		defer cancel()
-		b.fresh = false // even a call that failed may have started it
+		b.fresh, b.held = false, true // even a call that failed may have started it
 		if err = l.engine.start(calling, h.ID); err != nil {
 			b.doubted.Store(true)
 		}
@@ -83,13 +82,13 @@ func (l *Launcher) attach(ctx context.Context, h sandbox.Handle, o container.Att
 	return nil, away(fmt.Errorf("attach: %w", err))
 }
 
-// look inspects a container, and makes sure that it is a run of this installation (I14).
+// look inspects a container, and makes sure that it is a sandbox of this installation (I14).
 func (l *Launcher) look(ctx context.Context, h sandbox.Handle) (container.InspectResponse, error) {
 	found, err := l.engine.inspect(ctx, h.ID)
 	if err != nil {
 		return found, l.wrap(err, "look at", h)
 	}
-	if found.Config == nil || !l.names.isRun(found.Config.Labels) {
+	if found.Config == nil || !l.names.isSandbox(found.Config.Labels) {
 		return found, fmt.Errorf("container %s is not this installation's: %w", h.ID, sandbox.ErrNotFound)
 	}
 	return found, nil

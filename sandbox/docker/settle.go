@@ -97,7 +97,8 @@ func (l *Launcher) adopt(ctx context.Context) error {
 	slices.SortStableFunc(found, func(a, b container.Summary) int { return neverRan(a) - neverRan(b) })
 	for _, c := range found {
 		number, err := strconv.Atoi(c.Labels[labelSlot])
-		if err != nil || !l.names.isRun(c.Labels) {
+		id, ok := l.names.sandboxOf(c.Labels)
+		if err != nil || !ok {
 			continue
 		}
 		slot, err := l.slots.Claim(number)
@@ -110,7 +111,7 @@ func (l *Launcher) adopt(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("claim the slot of container %s: %w", c.ID, err)
 		}
-		b := &box{run: c.Labels[labelRun], slot: slot}
+		b := &box{id: id, slot: slot}
 		b.doubted.Store(c.State == container.StateCreated)
 		l.remember(c.ID, b)
 	}

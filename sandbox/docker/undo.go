@@ -76,7 +76,7 @@ func (l *Launcher) undoRest() {
 		err := m.rollBack()
 		m.undoing.Unlock()
 		if err != nil {
-			l.options.Log.Debug("what a failed launch left cannot be undone yet", "run", m.order.run, "error", err)
+			l.options.Log.Debug("what a failed launch left cannot be undone yet", "sandbox", m.order.id, "error", err)
 			continue
 		}
 		l.mu.Lock()
@@ -85,13 +85,13 @@ func (l *Launcher) undoRest() {
 	}
 }
 
-// checkUndone keeps a run waiting while a container of an earlier try may be there: whoever undoes that try would remove
-// it under the run.
-func (l *Launcher) checkUndone(run string) error {
+// checkUndone keeps a sandbox waiting while a container of an earlier try may be there: whoever undoes that try would remove
+// it under its user.
+func (l *Launcher) checkUndone(id sandbox.SandboxID) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, m := range l.undone {
-		if m.order.run == run && m.unsure.Load() {
+		if m.order.id == id && m.unsure.Load() {
 			return fmt.Errorf("%w: what an earlier try has made is not removed yet", sandbox.ErrUnavailable)
 		}
 	}

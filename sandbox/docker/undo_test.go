@@ -8,16 +8,16 @@ import (
 	"torno/sandbox"
 )
 
-// TestNobodyGetsWhatIsBeingUndone has one run's Create undo what another's has left, and that other one try again
+// TestNobodyGetsWhatIsBeingUndone has one sandbox's Create undo what another's has left, and that other one try again
 // meanwhile: it must not find the container which is on its way out, nor go on while nobody knows whether there is one.
 func TestNobodyGetsWhatIsBeingUndone(t *testing.T) {
-	key := sandbox.RunKey{Outbox: "main", Attempt: 1}
+	id := sandbox.NewSandboxID()
 	l := &Launcher{options: Options{Log: slog.New(slog.DiscardHandler)}}
 	tries, reached, answer := 0, make(chan struct{}), make(chan error)
-	m := &making{Launcher: l, order: order{run: key.Hash()}}
+	m := &making{Launcher: l, order: order{id: id}}
 	m.undoContainer(func() error { tries++; reached <- struct{}{}; return <-answer })
 	l.keepUndo(m)
-	try := func() error { _, err := l.Create(t.Context(), key, sandbox.Spec{}); return err }
+	try := func() error { _, err := l.Create(t.Context(), id, sandbox.Spec{}); return err }
 
 	other := make(chan struct{})
 	go func() { defer close(other); l.undoRest() }()

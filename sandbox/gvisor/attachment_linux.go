@@ -7,6 +7,7 @@ import (
 	"io"
 	"os/exec"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"torno/internal/keeper"
@@ -20,6 +21,7 @@ type attachment struct {
 	id       string
 	line     *keeper.Line
 	stdin    bool
+	holds    atomic.Bool // this attachment can release the sandbox
 
 	open   context.Context // until Close
 	close  context.CancelFunc
@@ -31,10 +33,11 @@ type attachment struct {
 	err   error
 }
 
-func (l *Launcher) newAttachment(id string, line *keeper.Line, stdin bool) *attachment {
+func (l *Launcher) newAttachment(id string, line *keeper.Line, first, stdin bool) *attachment {
 	a := &attachment{
 		launcher: l, id: id, line: line, stdin: stdin, output: make(chan sandbox.Chunk), ended: make(chan struct{}),
 	}
+	a.holds.Store(first)
 	a.open, a.close = context.WithCancel(context.Background())
 	l.follows(a)
 	a.tasks.Go(a.pump)
@@ -104,6 +107,20 @@ func exitOf(end keeper.End) sandbox.Exit {
 		exit.Code, exit.Unknown = code, !known
 	}
 	return exit
+}
+
+// Release has the keeper give init its word.
+func (a *attachment) Release(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if a.open.Err() != nil || !a.holds.CompareAndSwap(true, false) {
+		return fmt.Errorf("release sandbox %s: %w", a.id, sandbox.ErrNotHeld)
+	}
+	if err := a.line.Release(); err != nil {
+		return fmt.Errorf("release sandbox %s: %w", a.id, err)
+	}
+	return nil
 }
 
 func (a *attachment) Output() <-chan sandbox.Chunk { return a.output }
@@ -179,7 +196,7 @@ func (a *attachment) Close() error {
 type agentInput struct{ a *attachment }
 
 func (i agentInput) Write(p []byte) (int, error) {
-	if !i.a.stdin || i.a.open.Err() != nil {
+	if !i.a.stdin || i.a.holds.Load() || i.a.open.Err() != nil {
 		return 0, io.ErrClosedPipe
 	}
 	if err := i.a.line.Input(p); err != nil {

@@ -9,7 +9,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"torno/internal/keeper"
@@ -18,14 +17,16 @@ import (
 
 // record is what a box says of itself, for whoever finds it.
 type record struct {
-	Run     string    `json:"run"` // the key's hash
-	Slot    int       `json:"slot"`
-	Profile string    `json:"profile"`
-	Made    time.Time `json:"made"`
-	Image   string    `json:"image,omitempty"` // the digest of its image
-	Device  uint64    `json:"device"`          // of the workspace
-	Inode   uint64    `json:"inode"`
-	Stdin   bool      `json:"stdin,omitempty"`
+	Sandbox sandbox.SandboxID `json:"sandbox"`
+	// Before is what the first version had in Sandbox's place. Its init did not hold.
+	Before  sandbox.SandboxID `json:"run,omitempty"`
+	Slot    int               `json:"slot"`
+	Profile string            `json:"profile"`
+	Made    time.Time         `json:"made"`
+	Image   string            `json:"image,omitempty"` // the digest of its image
+	Device  uint64            `json:"device"`          // of the workspace
+	Inode   uint64            `json:"inode"`
+	Stdin   bool              `json:"stdin,omitempty"`
 }
 
 const (
@@ -47,8 +48,12 @@ func (b boxes) keeper(id string) keeper.Box { return keeper.Box{Dir: b.path(id),
 
 // isID says whether a text is the name that a box can have: anything else never becomes part of a path.
 func isID(text string) bool {
-	return len(text) == 32 && strings.Trim(text, "0123456789abcdef") == ""
+	_, err := sandbox.ParseSandboxID(text)
+	return err == nil
 }
+
+// holds says whether the sandbox's init holds before it runs the agent.
+func (r record) holds() bool { return r.Before == "" }
 
 // read reads the record of a box; sandbox.ErrNotFound where there is none.
 func (b boxes) read(id string) (record, error) {
@@ -63,8 +68,12 @@ func (b boxes) read(id string) (record, error) {
 		return record{}, err
 	}
 	var r record
-	if err := json.Unmarshal(text, &r); err != nil || r.Run != id {
-		return record{Run: id}, fmt.Errorf("%w: the record of sandbox %s is %q", errDamaged, id, text[:min(len(text), maxQuoted)])
+	err = json.Unmarshal(text, &r)
+	if r.Before != "" {
+		r.Sandbox = r.Before
+	}
+	if err != nil || string(r.Sandbox) != id {
+		return record{Sandbox: sandbox.SandboxID(id)}, fmt.Errorf("%w: the record of sandbox %s is %q", errDamaged, id, text[:min(len(text), maxQuoted)])
 	}
 	return r, nil
 }
@@ -101,7 +110,7 @@ func (b boxes) remove(id string) error {
 }
 
 func (r record) handle() sandbox.Handle {
-	return sandbox.Handle{Launcher: Name, ID: r.Run, Key: r.Run, Slot: r.Slot, Device: r.Device, Inode: r.Inode}
+	return sandbox.Handle{Launcher: Name, ID: string(r.Sandbox), Sandbox: r.Sandbox, Slot: r.Slot, Device: r.Device, Inode: r.Inode}
 }
 
 func writeJSON(path string, v any) error {

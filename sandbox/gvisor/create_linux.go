@@ -20,25 +20,28 @@ import (
 	"torno/sandbox"
 )
 
-// Create makes the box of a key, or finds the one that is there.
-func (l *Launcher) Create(ctx context.Context, key sandbox.RunKey, spec sandbox.Spec) (sandbox.Handle, error) {
+// Create makes the box of a sandbox, or finds the one that is there.
+func (l *Launcher) Create(ctx context.Context, id sandbox.SandboxID, spec sandbox.Spec) (sandbox.Handle, error) {
+	if _, err := sandbox.ParseSandboxID(string(id)); err != nil {
+		return sandbox.Handle{}, err
+	}
 	if err := stage.CheckGuarantees(spec, l.guarantees); err != nil {
 		return sandbox.Handle{}, err
 	}
-	unlock, err := l.lock(ctx, key.Hash())
+	unlock, err := l.lock(ctx, string(id))
 	if err != nil {
 		return sandbox.Handle{}, err
 	}
 	defer unlock()
-	if r, err := l.boxes.read(key.Hash()); !errors.Is(err, sandbox.ErrNotFound) {
+	if r, err := l.boxes.read(string(id)); !errors.Is(err, sandbox.ErrNotFound) {
 		return r.handle(), err
 	}
-	return l.create(ctx, order{run: key.Hash(), spec: spec, bases: l.options.Bases})
+	return l.create(ctx, order{id: string(id), spec: spec, bases: l.options.Bases})
 }
 
 // order is one sandbox to be made.
 type order struct {
-	run   string // the key's hash, or the trial's
+	id    string // the sandbox's, or the trial's
 	spec  sandbox.Spec
 	bases *mounts.Bases
 }
@@ -151,10 +154,10 @@ func (m *making) writeFiles(context.Context) error {
 
 // finish writes the box and lets it be seen, by one rename.
 func (m *making) finish(context.Context) error {
-	m.record.Run, m.record.Slot, m.record.Profile = m.run, m.slot.Number(), m.spec.Profile
+	m.record.Sandbox, m.record.Slot, m.record.Profile = sandbox.SandboxID(m.id), m.slot.Number(), m.spec.Profile
 	m.record.Made, m.record.Stdin = time.Now(), m.spec.Process.Stdin
 	m.record.Device, m.record.Inode = m.pins.Workspace()
-	temp, final := m.boxes.path(unfinished+m.run), m.boxes.path(m.run)
+	temp, final := m.boxes.path(unfinished+m.id), m.boxes.path(m.id)
 	if err := os.RemoveAll(temp); err != nil {
 		return err
 	}
@@ -174,7 +177,7 @@ func (m *making) finish(context.Context) error {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.held[m.run] = holding{m.slot, m.image}
+	m.held[m.id] = holding{m.slot, m.image}
 	m.keepPins()
 	return nil
 }
@@ -195,10 +198,10 @@ func (m *making) keeperOrder(box string) keeper.Order {
 			"--directfs=false", "--host-uds=" + uds, "--host-fifo=none", "--file-access-mounts=shared",
 			"--host-settings=ignore", // what could be quicker takes 2 ms to find, and what has to be fails without it
 			"--log=" + runtimeLog, "--panic-log=" + panicLog,
-			"run", "--detach", "--pid-file=" + keeper.PidName, "--bundle=" + box, m.run,
+			"run", "--detach", "--pid-file=" + keeper.PidName, "--bundle=" + box, m.id,
 		},
-		Trouble: []string{panicLog, runtimeLog}, Log: m.spec.Limits.Log, Stdin: m.spec.Process.Stdin,
-		Ground: m.ground, Group: m.groups.plan(m.run, m.spec.Limits),
+		Trouble: []string{panicLog, runtimeLog}, Log: m.spec.Limits.Log, Word: runfile.Release, Stdin: m.spec.Process.Stdin,
+		Ground: m.ground, Group: m.groups.plan(m.id, m.spec.Limits),
 	}
 }
 

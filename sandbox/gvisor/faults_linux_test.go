@@ -15,7 +15,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"torno/delegation"
+	"torno/internal/stage"
 	"torno/sandbox"
 	"torno/sandbox/gvisor"
 )
@@ -53,16 +53,11 @@ func (y *yard) box(id string) string {
 }
 
 // create makes a sandbox of the host's programs, which is removed after the test.
-func (y *yard) create(request string, argv ...string) sandbox.Handle {
+func (y *yard) create(argv ...string) sandbox.Handle {
 	y.t.Helper()
-	subagent, _ := delegation.ParseSubagentID("s")
-	id, err := delegation.ParseRequestID(request)
-	if err != nil {
-		y.t.Fatal(err)
-	}
 	spec := specOf(y.base, "", argv...)
 	spec.RootFS = sandbox.RootFS{Host: true}
-	h, err := y.Create(y.t.Context(), sandbox.RunKey{Outbox: "o", Subagent: subagent, Request: id, Attempt: 1}, spec)
+	h, err := y.Create(y.t.Context(), sandbox.NewSandboxID(), spec)
 	if err != nil {
 		y.t.Fatal(err)
 	}
@@ -77,11 +72,30 @@ func (y *yard) create(request string, argv ...string) sandbox.Handle {
 // sleeper is a sandbox that runs.
 func (y *yard) sleeper() sandbox.Handle {
 	y.t.Helper()
-	h := y.create("sleeper", "/bin/sleep", "1000")
-	if err := y.Start(y.t.Context(), h); err != nil {
+	h := y.create("/bin/sleep", "1000")
+	y.begin(h)
+	return h
+}
+
+// begin starts and releases a sandbox.
+func (y *yard) begin(h sandbox.Handle) {
+	y.t.Helper()
+	if err := launch(y.t.Context(), y, h); err != nil {
 		y.t.Fatal(err)
 	}
-	return h
+}
+
+// launch starts and releases a sandbox, and lets go of it.
+func launch(ctx context.Context, l sandbox.Launcher, h sandbox.Handle) error {
+	if err := l.Start(ctx, h); err != nil {
+		return err
+	}
+	a, err := l.Open(ctx, h, "")
+	if err != nil {
+		return err
+	}
+	_, err = stage.Release(ctx, l, h, a)
+	return errors.Join(err, a.Close())
 }
 
 // wait is how a sandbox ends.
@@ -249,10 +263,8 @@ func TestSentryIsKilled(t *testing.T) {
 
 func TestOutOfMemory(t *testing.T) {
 	y := newYard(t)
-	h := y.create("hungry", "/usr/bin/tail", "/dev/zero")
-	if err := y.Start(t.Context(), h); err != nil {
-		t.Fatal(err)
-	}
+	h := y.create("/usr/bin/tail", "/dev/zero")
+	y.begin(h)
 	if exit := y.wait(h); !exit.OutOfMemory || exit.Code == 0 {
 		t.Errorf("%+v", exit)
 	}
@@ -267,7 +279,7 @@ func TestRuntimeFails(t *testing.T) {
 		"lies":    {"#!/bin/sh\necho nonsense >pid\n", "nonsense"},
 		"silent":  {"#!/bin/sh\n", "did not say what it started"},
 	} {
-		h := y.create(name, "/bin/true")
+		h := y.create("/bin/true")
 		order, err := os.ReadFile(filepath.Join(y.box(h.ID), "order.json"))
 		if err != nil {
 			t.Fatal(err)
@@ -345,8 +357,8 @@ func TestLeftovers(t *testing.T) {
 // TestRemoveDuringStart: whoever is first, nothing is left.
 func TestRemoveDuringStart(t *testing.T) {
 	y := newYard(t)
-	for i := range 5 {
-		h := y.create("race "+strconv.Itoa(i), "/bin/sleep", "1000")
+	for range 5 {
+		h := y.create("/bin/sleep", "1000")
 		var both sync.WaitGroup
 		both.Go(func() {
 			if err := y.Start(t.Context(), h); err != nil && !errors.Is(err, sandbox.ErrNotFound) {
@@ -371,9 +383,9 @@ func TestManyAtOnce(t *testing.T) {
 	y := newYard(t)
 	var all sync.WaitGroup
 	for i := range 20 {
-		h := y.create("many "+strconv.Itoa(i), "/bin/sh", "-c", "echo "+strconv.Itoa(i)+"; exit "+strconv.Itoa(i))
+		h := y.create("/bin/sh", "-c", "echo "+strconv.Itoa(i)+"; exit "+strconv.Itoa(i))
 		all.Go(func() {
-			if err := y.Start(t.Context(), h); err != nil {
+			if err := launch(t.Context(), y, h); err != nil {
 				t.Error(err)
 				return
 			}

@@ -16,7 +16,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
 
-	"torno/delegation"
+	"torno/internal/stage"
 	"torno/sandbox"
 	"torno/sandbox/gvisor"
 )
@@ -64,13 +64,7 @@ func image(t *testing.T, program string) v1.Image {
 // run carries one sandbox to its end.
 func run(t *testing.T, l sandbox.Launcher, spec sandbox.Spec) (out, errs string, exit sandbox.Exit) {
 	t.Helper()
-	subagent, _ := delegation.ParseSubagentID("s")
-	request, err := delegation.ParseRequestID(t.Name())
-	if err != nil {
-		t.Fatal(err)
-	}
-	key := sandbox.RunKey{Outbox: "o", Subagent: subagent, Request: request, Attempt: 1}
-	h, err := l.Create(t.Context(), key, spec)
+	h, err := l.Create(t.Context(), sandbox.NewSandboxID(), spec)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,6 +81,9 @@ func run(t *testing.T, l sandbox.Launcher, spec sandbox.Spec) (out, errs string,
 		t.Fatal(err)
 	}
 	defer a.Close()
+	if _, err := stage.Release(t.Context(), l, h, a); err != nil {
+		t.Fatal(err)
+	}
 	var stdout, stderr strings.Builder
 	for chunk := range a.Output() {
 		if chunk.Stream == sandbox.Stdout {
@@ -149,10 +146,7 @@ func TestDamagedImage(t *testing.T) {
 		t.Fatal(err)
 	}
 	l := h.launch(base, "ours")
-	subagent, _ := delegation.ParseSubagentID("s")
-	request, _ := delegation.ParseRequestID("r")
-	key := sandbox.RunKey{Outbox: "o", Subagent: subagent, Request: request, Attempt: 1}
-	if _, err := l.Create(t.Context(), key, specOf(base, "archive:"+file, "/bin/tool")); err == nil || !strings.Contains(err.Error(), file) {
+	if _, err := l.Create(t.Context(), sandbox.NewSandboxID(), specOf(base, "archive:"+file, "/bin/tool")); err == nil || !strings.Contains(err.Error(), file) {
 		t.Errorf("%v", err)
 	}
 	if left, err := l.List(t.Context()); err != nil || len(left) > 0 {

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"torno/delegation"
 	"torno/internal/doctor"
 	"torno/sandbox"
 	"torno/sandbox/gvisor"
@@ -17,11 +16,9 @@ func TestPurge(t *testing.T) {
 	h := newHouse(t)
 	base := workshop(t)
 	l := h.launch(base, "ours")
-	subagent, _ := delegation.ParseSubagentID("s")
-	request, _ := delegation.ParseRequestID("r")
 	spec := specOf(base, "", "/bin/sleep", "1000")
 	spec.RootFS = sandbox.RootFS{Host: true}
-	made, err := l.Create(t.Context(), sandbox.RunKey{Outbox: "o", Subagent: subagent, Request: request, Attempt: 1}, spec)
+	made, err := l.Create(t.Context(), sandbox.NewSandboxID(), spec)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -29,7 +29,7 @@ func (l *Launcher) List(ctx context.Context) ([]sandbox.Handle, error) {
 		if err != nil {
 			return nil, err
 		}
-		if h.Key != trialRun {
+		if h.ID != trialID {
 			all = append(all, h)
 		}
 	}
@@ -164,10 +164,10 @@ func (l *Launcher) discard(r record) error {
 	if err := l.release(r); err != nil {
 		return err
 	}
-	if err := l.forgetState(r.Run); err != nil {
+	if err := l.forgetState(string(r.Sandbox)); err != nil {
 		return err
 	}
-	return l.boxes.remove(r.Run)
+	return l.boxes.remove(string(r.Sandbox))
 }
 
 // forgetState removes what runsc has noted of a sandbox. Executing it for that would take longer than the sandbox may have.
@@ -181,7 +181,7 @@ func (l *Launcher) forgetState(id string) error {
 
 func (l *Launcher) release(r record) error {
 	l.mu.Lock()
-	held, ok := l.held[r.Run]
+	held, ok := l.held[string(r.Sandbox)]
 	l.mu.Unlock()
 	if !ok {
 		return nil
@@ -191,7 +191,7 @@ func (l *Launcher) release(r record) error {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	delete(l.held, r.Run)
+	delete(l.held, string(r.Sandbox))
 	return nil
 }
 
@@ -221,11 +221,11 @@ func (l *Launcher) sweep(ctx context.Context) error {
 			return fmt.Errorf("remove what an earlier start left: %w", err)
 		}
 	}
-	if kept[trialRun] {
-		if err := l.Remove(ctx, sandbox.Handle{ID: trialRun}); err != nil {
+	if kept[trialID] {
+		if err := l.Remove(ctx, sandbox.Handle{ID: trialID}); err != nil {
 			return err
 		}
-		delete(kept, trialRun)
+		delete(kept, trialID)
 	}
 	return errors.Join(l.slots.Sweep(nil), l.sweepGroups(ctx, kept))
 }

@@ -108,7 +108,7 @@ func ordinary(all sandbox.Guarantees) {
 // calls it has the lock.
 func (m *making) keepPins() {
 	if m.ground != nil {
-		m.Launcher.pins[m.run], m.pins = m.pins, stage.Pins{}
+		m.Launcher.pins[m.id], m.pins = m.pins, stage.Pins{}
 	}
 }
 

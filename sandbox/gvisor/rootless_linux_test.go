@@ -164,21 +164,17 @@ func asOrdinary(t *testing.T) *house {
 }
 
 // trial is a launcher whose bases are a directory, and a sandbox with that as its workspace.
-func (h *house) trial(dir string, owner uint32) (*gvisor.Launcher, sandbox.RunKey, sandbox.Spec) {
+func (h *house) trial(dir string, owner uint32) (*gvisor.Launcher, sandbox.SandboxID, sandbox.Spec) {
 	h.Helper()
 	spec := stage.Trial{Dir: dir, Owner: owner}.Spec()
-	subagent, err := delegation.ParseSubagentID("ordinary")
-	if err != nil {
-		h.Fatal(err)
-	}
-	return h.launch(dir, "here"), sandbox.RunKey{Outbox: "outbox", Subagent: subagent, Attempt: 1}, spec
+	return h.launch(dir, "here"), sandbox.NewSandboxID(), spec
 }
 
 // TestOrdinaryWorkspaceOfAnother: what another user owns, even one whom the operator allows, cannot be written as ourselves.
 func TestOrdinaryWorkspaceOfAnother(t *testing.T) {
 	h := asOrdinary(t)
-	l, key, spec := h.trial(filepath.Join(os.Getenv(verdict.Programs), strangers), stranger)
-	_, err := l.Create(t.Context(), key, spec)
+	l, id, spec := h.trial(filepath.Join(os.Getenv(verdict.Programs), strangers), stranger)
+	_, err := l.Create(t.Context(), id, spec)
 	refusal, ok := errors.AsType[*delegation.Refusal](err)
 	if !ok || refusal.Code != delegation.CodeIdentity {
 		t.Errorf("Create: %v, want a refusal because of the owner", err)
@@ -194,10 +190,9 @@ func TestOrdinaryRestart(t *testing.T) {
 		if err := os.Mkdir(work, 0o755); err != nil {
 			t.Fatal(err)
 		}
-		l, key, spec := h.trial(dir, uint32(os.Geteuid()))
+		l, id, spec := h.trial(dir, uint32(os.Geteuid()))
 		spec.Mounts[0].Source = sandbox.Source{Base: dir, Rel: "work"}
-		key.Attempt += map[bool]int{true: 1}[swapped]
-		created, err := l.Create(t.Context(), key, spec)
+		created, err := l.Create(t.Context(), id, spec)
 		if err != nil {
 			t.Fatal(err)
 		}

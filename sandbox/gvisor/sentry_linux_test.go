@@ -24,9 +24,9 @@ func TestTheSentryHasNoRights(t *testing.T) {
 // TestOrdinarySentry: it is the watcher's user, and that without any right.
 func TestOrdinarySentry(t *testing.T) {
 	h := asOrdinary(t)
-	l, key, spec := h.trial(t.TempDir(), uint32(os.Geteuid()))
+	l, id, spec := h.trial(t.TempDir(), uint32(os.Geteuid()))
 	spec.Process.Argv = []string{"/bin/sleep", "1000"}
-	created, err := l.Create(t.Context(), key, spec)
+	created, err := l.Create(t.Context(), id, spec)
 	if err == nil {
 		err = l.Start(t.Context(), created)
 	}
@@ -138,7 +138,7 @@ func below(t *testing.T, dir string) (places []string) {
 // TestTheSentrysFilterComesCompiled: otherwise each start would compile it, as gVisor says in its own log.
 func TestTheSentrysFilterComesCompiled(t *testing.T) {
 	y := newYard(t)
-	h := y.create("talkative", "/bin/true")
+	h := y.create("/bin/true")
 	logs := t.TempDir()
 	order := filepath.Join(y.box(h.ID), "order.json")
 	text, err := os.ReadFile(order)
@@ -149,9 +149,7 @@ func TestTheSentrysFilterComesCompiled(t *testing.T) {
 	if err := os.WriteFile(order, text, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := y.Start(t.Context(), h); err != nil {
-		t.Fatal(err)
-	}
+	y.begin(h)
 	y.wait(h)
 	told, err := filepath.Glob(filepath.Join(logs, "*.boot.txt"))
 	if err != nil || len(told) != 1 {

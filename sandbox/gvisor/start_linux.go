@@ -13,14 +13,15 @@ import (
 // startTime bounds the start of a sandbox. A caller's wish to cancel is heard before and after it.
 const startTime = 2 * time.Minute
 
-// Start starts a keeper, which starts the sandbox. The first attachment is there before that, so that no output is missed.
+// Start starts a keeper, which starts the sandbox, whose init holds. The first attachment is there before that, so that no output is missed.
 func (l *Launcher) Start(ctx context.Context, h sandbox.Handle) error {
 	unlock, err := l.lock(ctx, h.ID)
 	if err != nil {
 		return err
 	}
 	defer unlock()
-	if _, err := l.boxes.read(h.ID); err != nil {
+	r, err := l.boxes.read(h.ID)
+	if err != nil {
 		return err
 	}
 	box := l.boxes.keeper(h.ID)
@@ -28,6 +29,8 @@ func (l *Launcher) Start(ctx context.Context, h sandbox.Handle) error {
 	switch {
 	case err != nil:
 		return fmt.Errorf("look at sandbox %s: %w", h.ID, err)
+	case state == keeper.Created && !r.holds():
+		return fmt.Errorf("start sandbox %s, whose init does not hold: %w", h.ID, sandbox.ErrUncertain)
 	case state == keeper.Created:
 		return l.start(ctx, h.ID)
 	case state == keeper.Lost:
@@ -95,12 +98,13 @@ func (l *Launcher) Open(ctx context.Context, h sandbox.Handle, cursor sandbox.Cu
 		line.Close()
 		line = nil
 	}
+	first := line != nil
 	if line == nil {
 		if line, err = box.Attach(ctx, from); err != nil {
 			return nil, fmt.Errorf("open sandbox %s: %w", h.ID, err)
 		}
 	}
-	return l.newAttachment(h.ID, line, r.Stdin), nil
+	return l.newAttachment(h.ID, line, first, r.Stdin), nil
 }
 
 // takeLine is the line from the beginning, for one taker.

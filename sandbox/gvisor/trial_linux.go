@@ -10,13 +10,13 @@ import (
 	"torno/sandbox"
 )
 
-// trialRun is the name of the box in which is tried what works here.
-const trialRun = "00000000000000000000000000000000"
+// trialID is the name of the box in which is tried what works here.
+const trialID = "00000000000000000000000000000000"
 
 // try makes the sandbox of a trial, runs it and removes it.
 func (l *Launcher) try(ctx context.Context) error {
 	trial := stage.Trial{Dir: filepath.Join(l.dir(), stage.TrialName), Owner: uint32(os.Geteuid())}
 	return trial.Run(ctx, l, func(ctx context.Context, spec sandbox.Spec, bases *mounts.Bases) (sandbox.Handle, error) {
-		return l.create(ctx, order{run: trialRun, spec: spec, bases: bases})
+		return l.create(ctx, order{id: trialID, spec: spec, bases: bases})
 	})
 }

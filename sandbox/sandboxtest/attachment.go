@@ -56,6 +56,16 @@ func (a *attachment) pump() {
 	}
 }
 
+// Release gives init its word.
+func (a *attachment) Release(ctx context.Context) error {
+	return a.fake.do(ctx, OpRelease, func() error {
+		if !a.input || a.open.Err() != nil || !a.box.release(true) {
+			return fmt.Errorf("release %s: %w", a.box.id, sandbox.ErrNotHeld)
+		}
+		return nil
+	})
+}
+
 func (a *attachment) Output() <-chan sandbox.Chunk { return a.output }
 
 func (a *attachment) Input() io.WriteCloser { return input{a} }
@@ -97,6 +107,7 @@ func (a *attachment) Close() error {
 	a.close()
 	if a.input {
 		a.box.input.Close()
+		a.box.release(false)
 	}
 	a.pumped.Wait()
 	a.fake.mu.Lock()

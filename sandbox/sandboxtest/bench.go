@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"torno/internal/runfile"
 	"torno/sandbox"
 )
 
@@ -83,7 +84,7 @@ func (b *bench) must(err error) {
 // create makes a sandbox that is removed when the case ends.
 func (b *bench) create(spec sandbox.Spec) sandbox.Handle {
 	b.Helper()
-	h, err := b.launcher.Create(b.ctx, b.key(), spec)
+	h, err := b.launcher.Create(b.ctx, sandbox.NewSandboxID(), spec)
 	b.must(err)
 	b.Cleanup(func() { b.remove(h) })
 	return h
@@ -98,7 +99,7 @@ func (b *bench) remove(h sandbox.Handle) {
 	}
 }
 
-// start creates and starts.
+// start creates and starts: init holds.
 func (b *bench) start(spec sandbox.Spec) sandbox.Handle {
 	b.Helper()
 	h := b.create(spec)
@@ -115,17 +116,50 @@ func (b *bench) open(h sandbox.Handle, cursor sandbox.Cursor) sandbox.Attachment
 	return a
 }
 
+// held attaches to a sandbox that was started, and reads until its init holds.
+func (b *bench) held(h sandbox.Handle) (sandbox.Attachment, *transcript) {
+	b.Helper()
+	a, seen := b.open(h, ""), &transcript{}
+	b.read(a, seen, func() bool { return string(seen.stderr) == runfile.Holding })
+	return a, seen
+}
+
+// release attaches to a sandbox that was started, looks at it and gives it the word, as a watcher does. An agent that wants no
+// input gets none.
+func (b *bench) release(h sandbox.Handle, spec sandbox.Spec) (sandbox.Attachment, *transcript) {
+	b.Helper()
+	a, seen := b.held(h)
+	attestation, err := b.launcher.Attest(b.ctx, h)
+	b.must(err)
+	if enforced := b.check()[sandbox.Attested].Enforced; attestation.Attested != enforced || enforced == (attestation.Why != "") {
+		b.Errorf("attested is promised: %t; the attestation is %+v", enforced, attestation)
+	}
+	b.must(a.Release(b.ctx))
+	if !spec.Process.Stdin {
+		b.must(a.Input().Close())
+	}
+	return a, seen
+}
+
+// run creates, starts and releases.
+func (b *bench) run(spec sandbox.Spec) (sandbox.Handle, sandbox.Attachment, *transcript) {
+	b.Helper()
+	h := b.start(spec)
+	a, seen := b.release(h, spec)
+	return h, a, seen
+}
+
 // list is all sandboxes of a launcher.
-func (b *bench) list(l sandbox.Launcher) map[string]sandbox.Handle {
+func (b *bench) list(l sandbox.Launcher) map[sandbox.SandboxID]sandbox.Handle {
 	b.Helper()
 	all, err := l.List(b.ctx)
 	b.must(err)
-	byKey := make(map[string]sandbox.Handle)
+	byID := make(map[sandbox.SandboxID]sandbox.Handle)
 	for _, h := range all {
-		if _, twice := byKey[h.Key]; twice {
-			b.Errorf("List shows the key %s twice", h.Key)
+		if _, twice := byID[h.Sandbox]; twice {
+			b.Errorf("List shows the sandbox %s twice", h.Sandbox)
 		}
-		byKey[h.Key] = h
+		byID[h.Sandbox] = h
 	}
-	return byKey
+	return byID
 }

@@ -63,10 +63,17 @@ type result struct {
 	exit    sandbox.Exit
 }
 
-// finish reads and waits to the end of a sandbox that was started.
-func (b *bench) finish(a sandbox.Attachment) (r result) {
+// finish reads and waits to the end of a sandbox that was released, from its beginning.
+func (b *bench) finish(a sandbox.Attachment) result {
 	b.Helper()
-	r.exit = b.end(a, &r.transcript)
+	return b.rest(a, &transcript{})
+}
+
+// rest reads and waits to the end of what was read in part.
+func (b *bench) rest(a sandbox.Attachment, seen *transcript) (r result) {
+	b.Helper()
+	r.exit = b.end(a, seen)
+	r.transcript = *seen
 	r.started, r.errors = b.afterStarted(r.stderr)
 	return r
 }
@@ -74,16 +81,16 @@ func (b *bench) finish(a sandbox.Attachment) (r result) {
 // runs is a whole run of a spec.
 func (b *bench) runs(spec sandbox.Spec) result {
 	b.Helper()
-	return b.finish(b.open(b.start(spec), ""))
+	_, a, seen := b.run(spec)
+	return b.rest(a, seen)
 }
 
-// ready starts an agent that stays, and waits until it says so.
+// ready runs an agent that stays, and waits until it says so.
 func (b *bench) ready(spec sandbox.Spec) (sandbox.Attachment, *transcript) {
 	b.Helper()
-	a := b.open(b.start(spec), "")
-	var seen transcript
-	b.read(a, &seen, seen.says("ready\n"))
-	return a, &seen
+	_, a, seen := b.run(spec)
+	b.read(a, seen, seen.says("ready\n"))
+	return a, seen
 }
 
 // end reads and waits to the end of what was read in part.
@@ -100,10 +107,14 @@ func (b *bench) wait(a sandbox.Attachment) sandbox.Exit {
 	return exit
 }
 
-// afterStarted takes init's line off standard error. Whatever is not that line is a failure.
+// afterStarted takes init's lines off standard error. Whatever are not those lines is a failure.
 func (b *bench) afterStarted(stderr []byte) (time.Time, []byte) {
 	b.Helper()
-	line, rest, whole := strings.Cut(string(stderr), "\n")
+	text, holds := strings.CutPrefix(string(stderr), runfile.Holding)
+	if !holds {
+		b.Fatalf("standard error begins with %q, and init does not hold", tail(stderr))
+	}
+	line, rest, whole := strings.Cut(text, "\n")
 	at, err := runfile.ParseFirstLine(line)
 	if !whole || err != nil {
 		b.Fatalf("standard error begins with %q, not with init's started line: %v", tail([]byte(line)), err)

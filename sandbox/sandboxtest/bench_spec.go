@@ -26,10 +26,13 @@ func (b *bench) spec(name string, args ...string) sandbox.Spec {
 // find.
 func (b *bench) command(argv ...string) sandbox.Spec {
 	b.Helper()
-	key := b.key()
-	request := delegation.Request{SubagentID: key.Subagent, RequestID: key.Request, Task: "-", Workspace: b.source("workspace").Rel}
+	subagent, err := delegation.ParseSubagentID("case")
+	b.must(err)
+	id, err := delegation.ParseRequestID(fmt.Sprintf("%s %d", b.Name(), numbers.Add(1)))
+	b.must(err)
+	request := delegation.Request{SubagentID: subagent, RequestID: id, Task: "-", Workspace: b.source("workspace").Rel}
 	spec, _, err := sandbox.Compile(request, sandbox.Policy{
-		Outbox: key.Outbox,
+		Outbox: "suite",
 		Dir:    b.suite.base,
 		Allow:  []sandbox.Root{sandbox.Root(b.suite.base)},
 		Owners: []uint32{owner, uint32(os.Geteuid())},
@@ -52,16 +55,6 @@ var limits = sandbox.Limits{
 
 // numbers are for what must differ between all cases of all suites.
 var numbers atomic.Int64
-
-// key is a run key that no one else has.
-func (b *bench) key() sandbox.RunKey {
-	b.Helper()
-	subagent, err := delegation.ParseSubagentID("case")
-	b.must(err)
-	request, err := delegation.ParseRequestID(fmt.Sprintf("%s %d", b.Name(), numbers.Add(1)))
-	b.must(err)
-	return sandbox.RunKey{Outbox: "suite", Subagent: subagent, Request: request, Attempt: 1}
-}
 
 // numbered is what the word "lines" prints.
 func numbered(n int, tag string) string {

@@ -20,7 +20,7 @@ type box struct {
 	id           string
 	number       int // in the order of their making
 	slot         int
-	key          sandbox.RunKey
+	sandbox      sandbox.SandboxID
 	spec         sandbox.Spec
 	log          *replay
 	stdin        *io.PipeReader
@@ -28,6 +28,7 @@ type box struct {
 	life, agent  context.Context // of the whole sandbox, and of the agent's group in it
 	kill         context.CancelFunc
 	killAgent    context.CancelFunc
+	released     chan struct{} // closed when init has its word
 	done         chan struct{} // closed when the last process is gone
 	gone         chan struct{} // closed when somebody took the sandbox away
 	spawned      sync.WaitGroup
@@ -35,6 +36,8 @@ type box struct {
 	mu         sync.Mutex
 	state      sandbox.HandleState
 	inputTaken bool // an attachment has the standard input
+	held       bool // init waits for its word
+	abandoned  bool // and will never get it
 	death      int  // the number of the signal that the agent died of
 	traps      map[sandbox.Signal]chan sandbox.Signal
 	outOfMem   bool
@@ -43,13 +46,14 @@ type box struct {
 	vanished   sync.Once
 }
 
-func newBox(w *World, installation string, key sandbox.RunKey, spec sandbox.Spec) *box {
+func newBox(w *World, installation string, id sandbox.SandboxID, spec sandbox.Spec) *box {
 	b := &box{
 		world:        w,
 		installation: installation,
-		key:          key,
+		sandbox:      id,
 		spec:         spec,
 		log:          newReplay(spec.Limits.Log, w.chunk),
+		released:     make(chan struct{}),
 		done:         make(chan struct{}),
 		gone:         make(chan struct{}),
 		state:        sandbox.HandleCreated,
@@ -68,7 +72,7 @@ func newBox(w *World, installation string, key sandbox.RunKey, spec sandbox.Spec
 func (b *box) handle() sandbox.Handle {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	h := sandbox.Handle{Launcher: LauncherName, ID: b.id, Key: b.key.Hash(), Slot: b.slot, State: b.state}
+	h := sandbox.Handle{Launcher: LauncherName, ID: b.id, Sandbox: b.sandbox, Slot: b.slot, State: b.state}
 	if b.state == sandbox.HandleExited {
 		exit := b.exit
 		h.Exit = &exit
@@ -83,9 +87,8 @@ func (b *box) start() {
 	if b.state != sandbox.HandleCreated {
 		return
 	}
-	b.state = sandbox.HandleRunning
+	b.state, b.held = sandbox.HandleRunning, true
 	b.exit.StartedAt = time.Now()
-	b.world.begin(b)
 	go b.run()
 }
 
@@ -104,8 +107,11 @@ func (b *box) run() {
 	close(b.done)
 }
 
-// init is sandbox-init: it may fail, says that it started, runs the agent, writes the answer.
+// init is sandbox-init: it holds, may fail, says that it started, runs the agent, writes the answer.
 func (b *box) init() int {
+	if !b.hold() {
+		return runfile.AbandonedExit
+	}
 	err := b.world.step(OpInit, b.life.Err, b.moveAnswerAside)
 	switch {
 	case b.life.Err() != nil:
@@ -120,6 +126,34 @@ func (b *box) init() int {
 		b.say(fmt.Appendf(nil, "torno-init: the answer was not written: %v\n", err))
 	}
 	return code
+}
+
+// hold waits for the release, and says whether it came. Killing the box ends it, too.
+func (b *box) hold() bool {
+	b.say([]byte(runfile.Holding))
+	select {
+	case <-b.released:
+	case <-b.life.Done():
+		return true // init's caller looks
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return !b.abandoned
+}
+
+// release gives init its word, or lets go of it for good. It says whether init was waiting.
+func (b *box) release(word bool) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if !b.held {
+		return false
+	}
+	b.held, b.abandoned = false, !word
+	if word {
+		b.world.begin(b)
+	}
+	close(b.released)
+	return true
 }
 
 // say is init's own word on standard error. Nobody hears it in a sandbox that is being killed.

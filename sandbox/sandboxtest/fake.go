@@ -57,7 +57,10 @@ func (f *Fake) Check(ctx context.Context) (g sandbox.Guarantees, err error) {
 }
 
 // Create makes a sandbox of which nothing runs.
-func (f *Fake) Create(ctx context.Context, key sandbox.RunKey, spec sandbox.Spec) (h sandbox.Handle, err error) {
+func (f *Fake) Create(ctx context.Context, id sandbox.SandboxID, spec sandbox.Spec) (h sandbox.Handle, err error) {
+	if _, err := sandbox.ParseSandboxID(string(id)); err != nil {
+		return sandbox.Handle{}, err
+	}
 	err = f.do(ctx, OpCreate, func() error {
 		if err := f.admit(spec); err != nil {
 			return err
@@ -66,13 +69,13 @@ func (f *Fake) Create(ctx context.Context, key sandbox.RunKey, spec sandbox.Spec
 		if err != nil {
 			return err
 		}
-		h = f.world.place(newBox(f.world, f.installation, key, own)).handle()
+		h = f.world.place(newBox(f.world, f.installation, id, own)).handle()
 		return nil
 	})
 	return h, err
 }
 
-// Start runs it, once.
+// Start lets its init begin, once.
 func (f *Fake) Start(ctx context.Context, h sandbox.Handle) error {
 	return f.do(ctx, OpStart, func() error {
 		b, err := f.find(h)
@@ -100,6 +103,29 @@ func (f *Fake) Open(ctx context.Context, h sandbox.Handle, cursor sandbox.Cursor
 		return err
 	})
 	return opened, err
+}
+
+// Attest says that the sandbox is as it should be, and whether the World lets the host look. A test has it differ by failing
+// OpAttest with a *sandbox.DifferenceError.
+func (f *Fake) Attest(ctx context.Context, h sandbox.Handle) (seen sandbox.Attestation, err error) {
+	err = f.do(ctx, OpAttest, func() error {
+		b, err := f.find(h)
+		if err != nil {
+			return err
+		}
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		if !b.held {
+			return fmt.Errorf("attest %s: %w", h.ID, sandbox.ErrNotHeld)
+		}
+		if g := f.world.check()[sandbox.Attested]; !g.Enforced {
+			seen.Why = g.By
+			return nil
+		}
+		seen = sandbox.Attestation{Attested: true, Seen: []sandbox.Observation{{What: "sandbox", Value: b.id}}}
+		return nil
+	})
+	return seen, err
 }
 
 // List returns the sandboxes of the installation, by whichever fake they were made, the oldest first.

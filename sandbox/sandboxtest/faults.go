@@ -5,15 +5,17 @@ type Op string
 
 // The steps: the methods of Launcher and Attachment, and what init does in the sandbox before its started line.
 const (
-	OpCheck  Op = "check"
-	OpCreate Op = "create"
-	OpStart  Op = "start"
-	OpOpen   Op = "open"
-	OpList   Op = "list"
-	OpRemove Op = "remove"
-	OpSignal Op = "signal"
-	OpWait   Op = "wait"
-	OpInit   Op = "init" // failing it is a launch failure: a failed line and exit 125
+	OpCheck   Op = "check"
+	OpCreate  Op = "create"
+	OpStart   Op = "start"
+	OpOpen    Op = "open"
+	OpAttest  Op = "attest"
+	OpRelease Op = "release"
+	OpList    Op = "list"
+	OpRemove  Op = "remove"
+	OpSignal  Op = "signal"
+	OpWait    Op = "wait"
+	OpInit    Op = "init" // failing it is a launch failure: a failed line and exit 125
 )
 
 // calls is what is known and planned of one Op.

@@ -21,7 +21,7 @@ func (u *user) steps(h sandbox.Handle, a sandbox.Attachment) []step {
 	ctx := context.Background()
 	return []step{
 		{sandboxtest.OpCheck, func() error { _, err := u.fake.Check(ctx); return err }},
-		{sandboxtest.OpCreate, func() error { _, err := u.fake.Create(ctx, key("another", "r"), u.spec("echo")); return err }},
+		{sandboxtest.OpCreate, func() error { _, err := u.fake.Create(ctx, sandbox.NewSandboxID(), u.spec("echo")); return err }},
 		{sandboxtest.OpStart, func() error { return u.fake.Start(ctx, h) }},
 		{sandboxtest.OpOpen, func() error { _, err := u.fake.Open(ctx, h, ""); return err }},
 		{sandboxtest.OpList, func() error { _, err := u.fake.List(ctx); return err }},
@@ -34,7 +34,7 @@ func (u *user) steps(h sandbox.Handle, a sandbox.Attachment) []step {
 func TestEachStepFailsOnce(t *testing.T) {
 	boom := errors.New("boom")
 	u := newUser(t)
-	h, a := u.start(key("s", "r"), u.spec("exit", "0"))
+	h, a := u.start(u.spec("exit", "0"))
 	u.wait(a)
 	for _, s := range u.steps(h, a) {
 		u.world.Fail(s.op, 2, boom)
@@ -56,10 +56,10 @@ func TestFailHasNoEffectAndFailAfterHas(t *testing.T) {
 	u.world.Fail(sandboxtest.OpCreate, 1, boom)
 	u.world.FailAfter(sandboxtest.OpCreate, 2, boom)
 	for nth, want := range []int{0, 1} {
-		if _, err := u.fake.Create(t.Context(), key("s", "r"), u.spec("echo")); !errors.Is(err, boom) {
+		if _, err := u.fake.Create(t.Context(), sandbox.NewSandboxID(), u.spec("echo")); !errors.Is(err, boom) {
 			t.Errorf("call %d: %v", nth+1, err)
 		}
-		if n := u.world.Created(key("s", "r")); n != want {
+		if n := len(u.world.Sandboxes()); n != want {
 			t.Errorf("call %d: there are %d sandboxes, want %d", nth+1, n, want)
 		}
 	}
@@ -72,16 +72,16 @@ func TestHooksStopACallBeforeAndAfterItsEffect(t *testing.T) {
 		stop := func(where string) func() { return func() { arrived <- where; <-leave } }
 		u.world.Before(sandboxtest.OpCreate, stop("before"))
 		u.world.After(sandboxtest.OpCreate, stop("after"))
-		go u.fake.Create(t.Context(), key("s", "r"), u.spec("echo"))
+		go u.fake.Create(t.Context(), sandbox.NewSandboxID(), u.spec("echo"))
 		for i, where := range []string{"before", "after"} {
-			if got := <-arrived; got != where || u.world.Created(key("s", "r")) != i {
-				t.Errorf("stopped %s the call with %d sandboxes", got, u.world.Created(key("s", "r")))
+			if got := <-arrived; got != where || len(u.world.Sandboxes()) != i {
+				t.Errorf("stopped %s the call with %d sandboxes", got, len(u.world.Sandboxes()))
 			}
 			leave <- struct{}{}
 		}
 		u.world.Before(sandboxtest.OpCreate, nil)
 		u.world.After(sandboxtest.OpCreate, nil)
-		u.start(key("s", "r2"), u.spec("echo"))
+		u.start(u.spec("echo"))
 	})
 }
 
@@ -89,15 +89,15 @@ func TestACallThatIsCancelledInItsHookHasNoEffect(t *testing.T) {
 	u := newUser(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	u.world.Before(sandboxtest.OpCreate, cancel)
-	if _, err := u.fake.Create(ctx, key("s", "r"), u.spec("echo")); !errors.Is(err, context.Canceled) || len(u.world.Keys()) != 0 {
-		t.Errorf("%v, and there are %v", err, u.world.Keys())
+	if _, err := u.fake.Create(ctx, sandbox.NewSandboxID(), u.spec("echo")); !errors.Is(err, context.Canceled) || len(u.world.Sandboxes()) != 0 {
+		t.Errorf("%v, and there are %v", err, u.world.Sandboxes())
 	}
 }
 
 func TestCrashBreaksOffEverythingAndEndsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		u := newUser(t)
-		h, a := u.start(key("s", "r"), u.spec("sleep"))
+		h, a := u.start(u.spec("sleep"))
 		waited := make(chan error)
 		go func() { _, err := a.Wait(context.Background()); waited <- err }()
 		synctest.Wait()
@@ -125,7 +125,7 @@ func TestCrashBreaksOffEverythingAndEndsNothing(t *testing.T) {
 func TestCrashAfterTheEffect(t *testing.T) {
 	u := newUser(t)
 	u.world.After(sandboxtest.OpCreate, u.fake.Crash)
-	if _, err := u.fake.Create(t.Context(), key("s", "r"), u.spec("echo")); !errors.Is(err, sandboxtest.ErrCrashed) {
+	if _, err := u.fake.Create(t.Context(), sandbox.NewSandboxID(), u.spec("echo")); !errors.Is(err, sandboxtest.ErrCrashed) {
 		t.Errorf("Create: %v", err)
 	}
 	if left, err := u.world.Launcher("here").List(t.Context()); err != nil || len(left) != 1 {
@@ -135,7 +135,7 @@ func TestCrashAfterTheEffect(t *testing.T) {
 
 func TestVanishedSandbox(t *testing.T) {
 	u := newUser(t)
-	h, a := u.start(key("s", "r"), u.spec("sleep"))
+	h, a := u.start(u.spec("sleep"))
 	u.world.Vanish(h)
 	rest(a, sandbox.Stdout) // ends
 	if _, err := a.Wait(t.Context()); !errors.Is(err, sandbox.ErrNotFound) {

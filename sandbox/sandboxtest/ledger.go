@@ -5,68 +5,48 @@ import (
 	"slices"
 	"strings"
 
-	"torno/delegation"
 	"torno/sandbox"
 )
 
-// ledger is what the world remembers of runs, also of those that were removed. It is guarded by the world's lock.
+// ledger is what the world remembers of sandboxes, also of those that were removed. It is guarded by the world's lock. A
+// sandbox runs from its release on.
 type ledger struct {
-	created, started map[sandbox.RunKey]int
-	running          map[*box]bool
-	most             map[subagent]int
-	mostOfAll        int
-	shared           []Shared
+	created   []sandbox.SandboxID // in the order of their making
+	released  []sandbox.SandboxID // in the order of their release
+	running   map[*box]bool
+	most      map[string]int // by subagent
+	mostOfAll int
+	shared    []Shared
 }
 
-// subagent is a child by its outbox and id.
-type subagent struct {
-	outbox string
-	id     delegation.SubagentID
-}
-
-// Shared are two runs that were in equal or nested workspaces at the same time.
-type Shared struct{ Earlier, Later sandbox.RunKey }
+// Shared are two sandboxes that were in equal or nested workspaces at the same time.
+type Shared struct{ Earlier, Later sandbox.SandboxID }
 
 func newLedger() ledger {
-	return ledger{
-		created: make(map[sandbox.RunKey]int),
-		started: make(map[sandbox.RunKey]int),
-		running: make(map[*box]bool),
-		most:    make(map[subagent]int),
-	}
+	return ledger{running: make(map[*box]bool), most: make(map[string]int)}
 }
 
-// Created is how many sandboxes were made for a key. A repeated Create that returns the one that is there counts once.
-func (w *World) Created(key sandbox.RunKey) int {
+// Sandboxes are all that there ever were, in the order of their making. A repeated Create that returns the one that is there
+// counts once.
+func (w *World) Sandboxes() []sandbox.SandboxID {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.ledger.created[key]
+	return slices.Clone(w.ledger.created)
 }
 
-// Started is how often a key's sandbox began to run. More than once is a broken promise (I10).
-func (w *World) Started(key sandbox.RunKey) int {
+// Released are the sandboxes whose agents ran, in the order of their release. One that no run is bound to, or two of one run,
+// are a broken promise (I10).
+func (w *World) Released() []sandbox.SandboxID {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.ledger.started[key]
+	return slices.Clone(w.ledger.released)
 }
 
-// Keys are the keys for which there ever was a sandbox, sorted.
-func (w *World) Keys() []sandbox.RunKey {
+// MostAtOnce is how many sandboxes of one subagent, as its environment calls it, ever ran at the same time. More than one is a broken promise (I17).
+func (w *World) MostAtOnce(subagent string) int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	keys := make([]sandbox.RunKey, 0, len(w.ledger.created))
-	for key := range w.ledger.created {
-		keys = append(keys, key)
-	}
-	slices.SortFunc(keys, func(a, b sandbox.RunKey) int { return strings.Compare(a.String(), b.String()) })
-	return keys
-}
-
-// MostAtOnce is how many sandboxes of one subagent ever ran at the same time. More than one is a broken promise (I17).
-func (w *World) MostAtOnce(outbox string, id delegation.SubagentID) int {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.ledger.most[subagent{outbox, id}]
+	return w.ledger.most[subagent]
 }
 
 // MostOfAll is how many sandboxes ever ran at the same time.
@@ -83,7 +63,7 @@ func (w *World) SharedWorkspaces() []Shared {
 	return slices.Clone(w.ledger.shared)
 }
 
-// begin enters a run that starts.
+// begin enters a sandbox that is released.
 func (w *World) begin(b *box) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -93,23 +73,31 @@ func (w *World) begin(b *box) {
 			same++
 		}
 		if nested(b.workspace(), other.workspace()) {
-			l.shared = append(l.shared, Shared{Earlier: other.key, Later: b.key})
+			l.shared = append(l.shared, Shared{Earlier: other.sandbox, Later: b.sandbox})
 		}
 	}
-	l.started[b.key]++
+	l.released = append(l.released, b.sandbox)
 	l.running[b] = true
 	l.most[who] = max(l.most[who], same)
 	l.mostOfAll = max(l.mostOfAll, len(l.running))
 }
 
-// end enters that a run's last process is gone.
+// end enters that a sandbox's last process is gone.
 func (w *World) end(b *box) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	delete(w.ledger.running, b)
 }
 
-func (b *box) subagent() subagent { return subagent{b.key.Outbox, b.key.Subagent} }
+// subagent is what the box's agent is called in its environment.
+func (b *box) subagent() string {
+	for _, variable := range b.spec.Process.Env {
+		if id, ok := strings.CutPrefix(variable, "TORNO_SUBAGENT_ID="); ok {
+			return id
+		}
+	}
+	return ""
+}
 
 // workspace is where the box's workspace lies on the host, or "".
 func (b *box) workspace() string {

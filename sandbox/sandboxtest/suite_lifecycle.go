@@ -3,10 +3,13 @@ package sandboxtest
 import (
 	"context"
 	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
 	"torno/delegation"
+	"torno/internal/runfile"
 	"torno/sandbox"
 )
 
@@ -16,6 +19,10 @@ var lifecycleCases = []testCase{
 	{"create with a cancelled context leaves nothing", createCancelled},
 	{"create that is cancelled under way leaves nothing", createCancelledUnderWay},
 	{"start again runs nothing again", startAgain},
+	{"init holds until it is released", holdsUntilReleased},
+	{"a release is one attachment's, once", releasedOnce},
+	{"what is let go of in its hold never runs", abandonedHold},
+	{"what was released is not attested any more", attestedInItsHold},
 	{"two sandboxes have two slots", twoSlots},
 	{"remove of what was created", removeCreated},
 	{"remove of what runs", removeRunning},
@@ -26,26 +33,29 @@ var lifecycleCases = []testCase{
 }
 
 func createRunsNothing(b *bench) {
-	key := b.key()
-	h, err := b.launcher.Create(b.ctx, key, b.spec("append", "ran", "once"))
+	id := sandbox.NewSandboxID()
+	h, err := b.launcher.Create(b.ctx, id, b.spec("append", "ran", "once"))
 	b.must(err)
 	defer b.remove(h)
-	if h.Launcher == "" || h.ID == "" || h.Key != key.Hash() || h.Slot < 0 {
-		b.Errorf("an incomplete handle: %+v, the key's hash is %s", h, key.Hash())
+	if h.Launcher == "" || h.ID == "" || h.Sandbox != id || h.Slot < 0 {
+		b.Errorf("an incomplete handle: %+v, the sandbox is %s", h, id)
 	}
-	if seen := b.list(b.launcher)[h.Key]; seen.State != sandbox.HandleCreated || seen.Exit != nil {
+	if _, err := b.launcher.Create(b.ctx, "../"+id[3:], b.spec("exit", "0")); err == nil {
+		b.Error("a sandbox was made of what is no id")
+	}
+	if seen := b.list(b.launcher)[h.Sandbox]; seen.State != sandbox.HandleCreated || seen.Exit != nil {
 		b.Errorf("List shows %+v", seen)
 	}
 }
 
 func createAgain(b *bench) {
-	key, spec := b.key(), b.spec("append", "ran", "once")
-	first, err := b.launcher.Create(b.ctx, key, spec)
+	id, spec := sandbox.NewSandboxID(), b.spec("append", "ran", "once")
+	first, err := b.launcher.Create(b.ctx, id, spec)
 	b.must(err)
 	defer b.remove(first)
 	again := func(when string) {
 		b.Helper()
-		h, err := b.launcher.Create(b.ctx, key, spec)
+		h, err := b.launcher.Create(b.ctx, id, spec)
 		b.must(err)
 		if !sameSandbox(h, first) {
 			b.Errorf("create %s: got %+v, want %+v", when, h, first)
@@ -53,33 +63,33 @@ func createAgain(b *bench) {
 	}
 	again("before the start")
 	b.must(b.launcher.Start(b.ctx, first))
-	again("while it runs")
-	b.exits(b.finish(b.open(first, "")).exit, 0)
+	again("while it holds")
+	b.exits(b.rest(b.release(first, spec)).exit, 0)
 	again("after the end")
 	b.same("the file that each run adds a line to", []byte(b.get("workspace/ran")), "once\n")
 }
 
 func sameSandbox(a, b sandbox.Handle) bool {
-	return a.Launcher == b.Launcher && a.ID == b.ID && a.Key == b.Key && a.Slot == b.Slot
+	return a.Launcher == b.Launcher && a.ID == b.ID && a.Sandbox == b.Sandbox && a.Slot == b.Slot
 }
 
 func createCancelled(b *bench) {
 	ctx, cancel := context.WithCancel(b.ctx)
 	cancel()
-	key := b.key()
-	if h, err := b.launcher.Create(ctx, key, b.spec("exit", "0")); err == nil {
+	id := sandbox.NewSandboxID()
+	if h, err := b.launcher.Create(ctx, id, b.spec("exit", "0")); err == nil {
 		b.remove(h)
 		b.Error("Create does not look at its context")
 	}
-	b.absent(key)
+	b.absent(id)
 }
 
 // createCancelledUnderWay cancels at moments that lie ever later, until one is too late.
 func createCancelledUnderWay(b *bench) {
 	for patience := 500 * time.Microsecond; ; patience *= 3 {
-		key := b.key()
+		id := sandbox.NewSandboxID()
 		ctx, cancel := context.WithTimeout(b.ctx, patience)
-		h, err := b.launcher.Create(ctx, key, b.spec("exit", "0"))
+		h, err := b.launcher.Create(ctx, id, b.spec("exit", "0"))
 		cancel()
 		if err == nil {
 			b.remove(h)
@@ -88,29 +98,92 @@ func createCancelledUnderWay(b *bench) {
 		if patience > caseTime {
 			b.Fatalf("Create never succeeded: %v", err)
 		}
-		b.absent(key)
+		b.absent(id)
 	}
 }
 
-// absent checks that there is no sandbox of a key.
-func (b *bench) absent(key sandbox.RunKey) {
+// absent checks that there is no sandbox of an id.
+func (b *bench) absent(id sandbox.SandboxID) {
 	b.Helper()
-	if h, there := b.list(b.launcher)[key.Hash()]; there {
+	if h, there := b.list(b.launcher)[id]; there {
 		b.remove(h)
 		b.Errorf("a sandbox was left: %+v", h)
 	}
 }
 
 func startAgain(b *bench) {
-	h := b.start(b.spec("append", "ran", "once"))
+	spec := b.spec("append", "ran", "once")
+	h := b.start(spec)
 	b.must(b.launcher.Start(b.ctx, h))
-	first := b.finish(b.open(h, ""))
+	first := b.rest(b.release(h, spec))
 	b.must(b.launcher.Start(b.ctx, h))
 	second := b.finish(b.open(h, ""))
 	if !first.started.Equal(second.started) || !first.exit.FinishedAt.Equal(second.exit.FinishedAt) {
 		b.Errorf("it ran again: first %+v, then %+v", first.exit, second.exit)
 	}
 	b.same("the file that each run adds a line to", []byte(b.get("workspace/ran")), "once\n")
+}
+
+// holdsUntilReleased lets as much time go by as another sandbox takes.
+func holdsUntilReleased(b *bench) {
+	spec := b.spec("append", "ran", "once")
+	h := b.start(spec)
+	a, seen := b.held(h)
+	b.exits(b.runs(b.spec("lines", "3", "0.1")).exit, 0)
+	if _, err := os.Stat(filepath.Join(b.home, "ran")); err == nil {
+		b.Error("the agent ran before it was released")
+	}
+	if got := b.list(b.launcher)[h.Sandbox]; got.State != sandbox.HandleRunning {
+		b.Errorf("List shows %+v", got)
+	}
+	b.must(a.Release(b.ctx))
+	b.must(a.Input().Close())
+	b.exits(b.rest(a, seen).exit, 0)
+	b.same("the file that each run adds a line to", []byte(b.get("workspace/ran")), "once\n")
+}
+
+func releasedOnce(b *bench) {
+	spec := b.spec("append", "ran", "once")
+	h := b.start(spec)
+	a, seen := b.held(h)
+	other := b.open(h, "")
+	if err := other.Release(b.ctx); !errors.Is(err, sandbox.ErrNotHeld) {
+		b.Errorf("a second attachment releases: %v", err)
+	}
+	b.must(a.Release(b.ctx))
+	if err := a.Release(b.ctx); !errors.Is(err, sandbox.ErrNotHeld) {
+		b.Errorf("released again: %v", err)
+	}
+	b.must(a.Input().Close())
+	b.exits(b.rest(a, seen).exit, 0)
+	if err := a.Release(b.ctx); !errors.Is(err, sandbox.ErrNotHeld) {
+		b.Errorf("released after its end: %v", err)
+	}
+	b.same("the file that each run adds a line to", []byte(b.get("workspace/ran")), "once\n")
+}
+
+func abandonedHold(b *bench) {
+	h := b.start(b.spec("append", "ran", "once"))
+	a, _ := b.held(h)
+	b.must(a.Close())
+	next := b.open(h, "")
+	var seen transcript
+	b.exits(b.end(next, &seen), runfile.AbandonedExit)
+	b.same("stderr", seen.stderr, runfile.Holding)
+	if _, err := os.Stat(filepath.Join(b.home, "ran")); err == nil {
+		b.Error("the agent ran although nobody released it")
+	}
+}
+
+func attestedInItsHold(b *bench) {
+	h, a, seen := b.run(b.spec("exit", "0"))
+	b.exits(b.rest(a, seen).exit, 0)
+	if !b.check()[sandbox.Attested].Enforced {
+		return
+	}
+	if attestation, err := b.launcher.Attest(b.ctx, h); err == nil {
+		b.Errorf("a sandbox that has ended was attested: %+v", attestation)
+	}
 }
 
 func twoSlots(b *bench) {
@@ -123,12 +196,10 @@ func twoSlots(b *bench) {
 func removeCreated(b *bench) { b.goesAway(b.create(b.spec("sleep"))) }
 
 func removeRunning(b *bench) {
-	h := b.start(b.spec("orphan", "beats", "1000000"))
-	a := b.open(h, "")
-	var seen transcript
-	b.read(a, &seen, seen.says("ready\n"))
+	h, a, seen := b.run(b.spec("orphan", "beats", "1000000"))
+	b.read(a, seen, seen.says("ready\n"))
 	b.goesAway(h)
-	b.read(a, &seen, nil)
+	b.read(a, seen, nil)
 	if exit, err := a.Wait(b.ctx); err == nil && exit.Code != 137 || err != nil && !errors.Is(err, sandbox.ErrNotFound) {
 		b.Errorf("Wait on what was removed: %+v, %v", exit, err)
 	}
@@ -136,8 +207,8 @@ func removeRunning(b *bench) {
 }
 
 func removeEnded(b *bench) {
-	h := b.start(b.spec("exit", "0"))
-	b.finish(b.open(h, ""))
+	h, a, seen := b.run(b.spec("exit", "0"))
+	b.rest(a, seen)
 	b.goesAway(h)
 }
 
@@ -146,7 +217,7 @@ func (b *bench) goesAway(h sandbox.Handle) {
 	b.Helper()
 	b.must(b.launcher.Remove(b.ctx, h))
 	b.must(b.launcher.Remove(b.ctx, h))
-	if seen, there := b.list(b.launcher)[h.Key]; there {
+	if seen, there := b.list(b.launcher)[h.Sandbox]; there {
 		b.Errorf("List still shows %+v", seen)
 	}
 	if _, err := b.launcher.Open(b.ctx, h, ""); !errors.Is(err, sandbox.ErrNotFound) {
@@ -169,7 +240,7 @@ func (b *bench) still(rel string) {
 
 func removeUnknown(b *bench) {
 	h := b.create(b.spec("exit", "0"))
-	h.ID, h.Key = strings.Repeat("0", len(h.ID)), strings.Repeat("0", len(h.Key))
+	h.ID, h.Sandbox = strings.Repeat("0", len(h.ID)), sandbox.SandboxID(strings.Repeat("0", len(h.Sandbox)))
 	b.must(b.launcher.Remove(b.ctx, h))
 	if _, err := b.launcher.Open(b.ctx, h, ""); !errors.Is(err, sandbox.ErrNotFound) {
 		b.Errorf("Open of what never was: %v, want ErrNotFound", err)
@@ -209,8 +280,8 @@ func (b *bench) check() sandbox.Guarantees {
 // refused checks that Create turns a spec down for the code, and keeps nothing of it.
 func (b *bench) refused(spec sandbox.Spec, code delegation.Code) {
 	b.Helper()
-	key := b.key()
-	h, err := b.launcher.Create(b.ctx, key, spec)
+	id := sandbox.NewSandboxID()
+	h, err := b.launcher.Create(b.ctx, id, spec)
 	if err == nil {
 		b.remove(h)
 	}
@@ -218,5 +289,5 @@ func (b *bench) refused(spec sandbox.Spec, code delegation.Code) {
 	if !errors.As(err, &refusal) || refusal.Code != code {
 		b.Errorf("Create: %v, want a refusal for %s", err, code)
 	}
-	b.absent(key)
+	b.absent(id)
 }

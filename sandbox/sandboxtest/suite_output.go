@@ -62,27 +62,25 @@ func burstKeepsOrder(b *bench) {
 }
 
 func twoDoNotMix(b *bench) {
-	one := b.open(b.start(b.spec("lines", "30", "0.01", " of one")), "")
-	two := b.open(b.start(b.spec("lines", "30", "0.01", " of two")), "")
-	var first, second transcript
-	b.read(one, &first, first.has(1))
-	b.read(two, &second, second.has(1))
-	b.read(one, &first, nil)
-	b.read(two, &second, nil)
+	_, one, first := b.run(b.spec("lines", "30", "0.01", " of one"))
+	_, two, second := b.run(b.spec("lines", "30", "0.01", " of two"))
+	b.read(one, first, first.has(1))
+	b.read(two, second, second.has(1))
+	b.read(one, first, nil)
+	b.read(two, second, nil)
 	b.same("stdout of one", first.stdout, numbered(30, " of one"))
 	b.same("stdout of two", second.stdout, numbered(30, " of two"))
 }
 
 // cutStream lets a second go by between two attachments, by the agent's own clock.
 func cutStream(b *bench) {
-	h := b.start(b.spec("lines", "20", "0.1"))
-	a := b.open(h, "")
-	var cut, whole transcript
-	b.read(a, &cut, cut.has(3))
+	h, a, cut := b.run(b.spec("lines", "20", "0.1"))
+	var whole transcript
+	b.read(a, cut, cut.has(3))
 	b.must(a.Close())
 	other := b.open(h, "")
 	b.read(other, &whole, whole.has(13))
-	b.read(b.open(h, cut.cursor), &cut, nil)
+	b.read(b.open(h, cut.cursor), cut, nil)
 	b.read(other, &whole, nil)
 	b.same("stdout in two parts", cut.stdout, numbered(20, ""))
 	b.same("stderr in two parts", cut.stderr, string(whole.stderr))
@@ -93,21 +91,19 @@ func cutStream(b *bench) {
 }
 
 func closeDetaches(b *bench) {
-	h := b.start(b.spec("lines", "10", "0.1"))
-	a := b.open(h, "")
-	var seen transcript
-	b.read(a, &seen, seen.has(1))
+	h, a, seen := b.run(b.spec("lines", "10", "0.1"))
+	b.read(a, seen, seen.has(1))
 	b.must(a.Close())
 	b.must(a.Close())
-	b.read(a, &seen, nil)
+	b.read(a, seen, nil)
 	r := b.finish(b.open(h, ""))
 	b.same("stdout", r.stdout, numbered(10, ""))
 	b.succeeds(r)
 }
 
 func openAfterEnd(b *bench) {
-	h := b.start(b.spec("both", "100"))
-	first := b.finish(b.open(h, ""))
+	h, a, seen := b.run(b.spec("both", "100"))
+	first := b.rest(a, seen)
 	second := b.finish(b.open(h, ""))
 	b.same("stdout", second.stdout, string(first.stdout))
 	b.same("stderr", second.stderr, string(first.stderr))
@@ -117,8 +113,8 @@ func openAfterEnd(b *bench) {
 }
 
 func openAtEnd(b *bench) {
-	h := b.start(b.spec("both", "100"))
-	whole := b.finish(b.open(h, ""))
+	h, a, seen := b.run(b.spec("both", "100"))
+	whole := b.rest(a, seen)
 	var more transcript
 	b.read(b.open(h, whole.cursor), &more, nil)
 	b.same("stdout behind its end", more.stdout, "")
@@ -129,10 +125,9 @@ func openAtEnd(b *bench) {
 }
 
 func lateReader(b *bench) {
-	h := b.start(b.spec("lines", "1000", "0"))
-	a := b.open(h, "")
+	_, a, seen := b.run(b.spec("lines", "1000", "0"))
 	b.exits(b.wait(a), 0)
-	b.same("stdout", b.finish(a).stdout, numbered(1000, ""))
+	b.same("stdout", b.rest(a, seen).stdout, numbered(1000, ""))
 }
 
 func binaryOutput(b *bench) {
@@ -147,10 +142,8 @@ func muchOutput(b *bench) {
 	}
 	spec := b.spec("flood", fmt.Sprint(size))
 	spec.Limits.Log = 1 * mib
-	h := b.start(spec)
-	a := b.open(h, "")
-	var r transcript
-	b.exits(b.end(a, &r), 0)
+	h, a, r := b.run(spec)
+	b.exits(b.end(a, r), 0)
 	want := size + len("the end\n")
 	if !bytes.HasSuffix(r.stdout, []byte("the end\n")) || len(r.stdout) > want || len(r.stdout) < want && !r.gap {
 		b.Errorf("got %d of %d bytes, gap %t, the end is %q", len(r.stdout), want, r.gap, tail(r.stdout))
@@ -163,17 +156,16 @@ func muchOutput(b *bench) {
 }
 
 func twoWait(b *bench) {
-	h := b.start(b.spec("lines", "5", "0.1"))
-	attachments := []sandbox.Attachment{b.open(h, ""), b.open(h, "")}
+	h, first, begun := b.run(b.spec("lines", "5", "0.1"))
+	attachments := []sandbox.Attachment{first, b.open(h, "")}
 	var exits [2]sandbox.Exit
 	var errs [2]error
 	var waits sync.WaitGroup
 	for i, a := range attachments {
 		waits.Go(func() { exits[i], errs[i] = a.Wait(b.ctx) })
 	}
-	for _, a := range attachments {
-		var seen transcript
-		b.read(a, &seen, nil)
+	for i, seen := range []*transcript{begun, {}} {
+		b.read(attachments[i], seen, nil)
 		b.same("stdout", seen.stdout, numbered(5, ""))
 	}
 	waits.Wait()

@@ -26,13 +26,12 @@ var processCases = []testCase{
 func stdinReaches(b *bench) {
 	spec := b.spec("cat")
 	spec.Process.Stdin = true
-	a := b.open(b.start(spec), "")
-	var seen transcript
+	_, a, seen := b.run(spec)
 	b.say(a, "one\n")
-	b.read(a, &seen, seen.says("one\n"))
+	b.read(a, seen, seen.says("one\n"))
 	b.say(a, "two\n")
 	b.must(a.Input().Close())
-	b.exits(b.end(a, &seen), 0)
+	b.exits(b.end(a, seen), 0)
 	b.same("stdout", seen.stdout, "one\ntwo\n")
 }
 
@@ -44,12 +43,12 @@ func (b *bench) say(a sandbox.Attachment, text string) {
 }
 
 func stdinAtEnd(b *bench) {
-	a := b.open(b.start(b.spec("cat")), "")
+	_, a, seen := b.run(b.spec("cat"))
 	if _, err := a.Input().Write([]byte("nobody reads this\n")); err == nil {
 		b.Error("Input takes what nobody can read")
 	}
 	b.must(a.Input().Close())
-	r := b.finish(a)
+	r := b.rest(a, seen)
 	b.same("stdout", r.stdout, "")
 	b.succeeds(r)
 }
@@ -99,8 +98,8 @@ func killEnds(b *bench) {
 }
 
 func lateSignal(b *bench) {
-	a := b.open(b.start(b.spec("exit", "0")), "")
-	b.finish(a)
+	_, a, seen := b.run(b.spec("exit", "0"))
+	b.rest(a, seen)
 	for _, signal := range []sandbox.Signal{sandbox.Interrupt, sandbox.Terminate, sandbox.Kill} {
 		b.must(a.Signal(b.ctx, signal))
 	}

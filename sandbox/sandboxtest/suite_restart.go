@@ -2,13 +2,17 @@ package sandboxtest
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 
+	"torno/internal/runfile"
 	"torno/sandbox"
 )
 
 var restartCases = []testCase{
 	{"the next launcher finds everything", nextFinds},
 	{"the next launcher goes on with what was created", nextStarts},
+	{"what a dead launcher held never runs", nextFindsHeld},
 	{"the next launcher continues the output", nextContinues},
 	{"the next launcher still has what was said", nextReplays},
 	{"another installation sees and removes nothing", othersAreBlind},
@@ -31,19 +35,19 @@ func (b *bench) crash() {
 func nextFinds(b *bench) {
 	b.alone()
 	created := b.create(b.spec("sleep"))
-	running := b.start(b.spec("sleep"))
-	ended := b.start(b.spec("exit", "3"))
-	exit := b.finish(b.open(ended, "")).exit
+	running, _, _ := b.run(b.spec("sleep"))
+	ended, a, begun := b.run(b.spec("exit", "3"))
+	exit := b.rest(a, begun).exit
 	b.crash()
 	seen := b.list(b.launcher)
 	for want, h := range map[sandbox.HandleState]sandbox.Handle{
 		sandbox.HandleCreated: created, sandbox.HandleRunning: running, sandbox.HandleExited: ended,
 	} {
-		if got := seen[h.Key]; !sameSandbox(got, h) || got.State != want {
+		if got := seen[h.Sandbox]; !sameSandbox(got, h) || got.State != want {
 			b.Errorf("List shows %+v, want the %s %+v", got, want, h)
 		}
 	}
-	if got := seen[ended.Key].Exit; got == nil || got.Code != 3 || !got.FinishedAt.Equal(exit.FinishedAt) {
+	if got := seen[ended.Sandbox].Exit; got == nil || got.Code != 3 || !got.FinishedAt.Equal(exit.FinishedAt) {
 		b.Errorf("List shows the exit %+v, want %+v", got, exit)
 	}
 	for _, h := range []sandbox.Handle{created, running, ended} {
@@ -53,36 +57,50 @@ func nextFinds(b *bench) {
 
 func nextStarts(b *bench) {
 	b.alone()
-	key, spec := b.key(), b.spec("append", "ran", "once")
-	h, err := b.launcher.Create(b.ctx, key, spec)
+	id, spec := sandbox.NewSandboxID(), b.spec("append", "ran", "once")
+	h, err := b.launcher.Create(b.ctx, id, spec)
 	b.must(err)
 	b.crash()
-	again, err := b.launcher.Create(b.ctx, key, spec)
+	again, err := b.launcher.Create(b.ctx, id, spec)
 	b.must(err)
 	if !sameSandbox(again, h) {
 		b.Errorf("Create after a crash: %+v, before it: %+v", again, h)
 	}
 	b.must(b.launcher.Start(b.ctx, h))
-	b.exits(b.finish(b.open(h, "")).exit, 0)
+	a, seen := b.held(h) // a watcher would make a new one, which it can attest
+	b.must(a.Release(b.ctx))
+	b.must(a.Input().Close())
+	b.exits(b.rest(a, seen).exit, 0)
 	b.same("the file that each run adds a line to", []byte(b.get("workspace/ran")), "once\n")
+	b.goesAway(h)
+}
+
+func nextFindsHeld(b *bench) {
+	b.alone()
+	h := b.start(b.spec("append", "ran", "once"))
+	b.held(h)
+	b.crash()
+	var seen transcript
+	b.exits(b.end(b.open(h, ""), &seen), runfile.AbandonedExit)
+	if _, err := os.Stat(filepath.Join(b.home, "ran")); err == nil {
+		b.Error("the agent ran although nobody released it")
+	}
 	b.goesAway(h)
 }
 
 func nextContinues(b *bench) {
 	b.alone()
-	h := b.start(b.spec("lines", "20", "0.1"))
-	a := b.open(h, "")
-	var seen transcript
-	b.read(a, &seen, seen.has(3))
+	h, a, seen := b.run(b.spec("lines", "20", "0.1"))
+	b.read(a, seen, seen.has(3))
 	b.crash()
-	b.exits(b.end(b.open(h, seen.cursor), &seen), 0)
+	b.exits(b.end(b.open(h, seen.cursor), seen), 0)
 	b.same("stdout in two parts", seen.stdout, numbered(20, ""))
 }
 
 func nextReplays(b *bench) {
 	b.alone()
-	h := b.start(b.spec("both", "100"))
-	before := b.finish(b.open(h, ""))
+	h, a, seen := b.run(b.spec("both", "100"))
+	before := b.rest(a, seen)
 	b.crash()
 	after := b.finish(b.open(h, ""))
 	b.same("stdout", after.stdout, string(before.stdout))
@@ -93,10 +111,10 @@ func nextReplays(b *bench) {
 }
 
 func othersAreBlind(b *bench) {
-	h := b.start(b.spec("lines", "10", "0.1"))
+	h, a, begun := b.run(b.spec("lines", "10", "0.1"))
 	stranger := b.suite.New(b.T, b.suite.base, "theirs")
 	for _, seen := range b.list(stranger) {
-		if seen.ID == h.ID || seen.Key == h.Key {
+		if seen.ID == h.ID || seen.Sandbox == h.Sandbox {
 			b.Errorf("a stranger sees %+v", seen)
 		}
 	}
@@ -104,7 +122,7 @@ func othersAreBlind(b *bench) {
 	if err := stranger.Remove(b.ctx, h); err != nil {
 		b.Log(fmt.Errorf("the stranger's Remove: %w", err))
 	}
-	r := b.finish(b.open(h, ""))
+	r := b.rest(a, begun)
 	b.same("stdout", r.stdout, numbered(10, ""))
 	b.succeeds(r)
 }

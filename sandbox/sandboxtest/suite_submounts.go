@@ -34,12 +34,11 @@ func submountsHidden(b *bench) {
 	h := b.create(spec)
 	b.spring("between")
 	b.must(b.launcher.Start(b.ctx, h))
-	a := b.open(h, "")
-	var said transcript
-	b.read(a, &said, said.says("ready\n"))
+	a, said := b.release(h, spec)
+	b.read(a, said, said.says("ready\n"))
 	b.spring("late")
 	b.say(a, "go\n")
-	b.exits(b.end(a, &said), 0)
+	b.exits(b.end(a, said), 0)
 
 	seen := strings.Count(string(said.stdout), "secret of ")
 	if !strings.HasSuffix(string(said.stdout), "end\n") || seen > 0 {

@@ -123,24 +123,24 @@ func (w *World) program(name string) Program {
 	return w.programs[name]
 }
 
-// place enters a box under the next id, unless its key has one already.
+// place enters a box under the next id, unless its sandbox is there already.
 func (w *World) place(b *box) *box {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if there := w.keyed(b.installation, b.key.Hash()); there != nil {
+	if there := w.known(b.installation, b.sandbox); there != nil {
 		return there
 	}
 	w.made++
 	b.number, b.id, b.slot = w.made, fmt.Sprintf("box-%d", w.made), w.freeSlot(b.installation)
 	w.boxes[b.id] = b
-	w.ledger.created[b.key]++
+	w.ledger.created = append(w.ledger.created, b.sandbox)
 	return b
 }
 
-// keyed is the box of a key, or nil. The lock is held.
-func (w *World) keyed(installation, hash string) *box {
+// known is the box of a sandbox, or nil. The lock is held.
+func (w *World) known(installation string, id sandbox.SandboxID) *box {
 	for _, b := range w.boxes {
-		if b.installation == installation && b.key.Hash() == hash {
+		if b.installation == installation && b.sandbox == id {
 			return b
 		}
 	}

@@ -40,16 +40,10 @@ func (u *user) must(err error) {
 	}
 }
 
-func key(subagent, request string) sandbox.RunKey {
-	id, err := delegation.ParseSubagentID(subagent)
-	if err != nil {
-		panic(err)
-	}
-	r, err := delegation.ParseRequestID(request)
-	if err != nil {
-		panic(err)
-	}
-	return sandbox.RunKey{Outbox: "main", Subagent: id, Request: r, Attempt: 1}
+// as has an agent run as a subagent's.
+func as(subagent string, spec sandbox.Spec) sandbox.Spec {
+	spec.Process.Env = []string{"TORNO_SUBAGENT_ID=" + subagent}
+	return spec
 }
 
 func (u *user) spec(argv ...string) sandbox.Spec {
@@ -61,14 +55,15 @@ func (u *user) spec(argv ...string) sandbox.Spec {
 	}
 }
 
-// start creates, starts and attaches.
-func (u *user) start(k sandbox.RunKey, spec sandbox.Spec) (sandbox.Handle, sandbox.Attachment) {
+// start creates, starts, attaches and releases.
+func (u *user) start(spec sandbox.Spec) (sandbox.Handle, sandbox.Attachment) {
 	u.Helper()
-	h, err := u.fake.Create(u.Context(), k, spec)
+	h, err := u.fake.Create(u.Context(), sandbox.NewSandboxID(), spec)
 	u.must(err)
 	u.must(u.fake.Start(u.Context(), h))
 	a, err := u.fake.Open(u.Context(), h, "")
 	u.must(err)
+	u.must(a.Release(u.Context()))
 	return h, a
 }
 
@@ -94,9 +89,9 @@ func TestInitFails(t *testing.T) {
 	u := newUser(t)
 	u.world.Fail(sandboxtest.OpInit, 1, &sandboxtest.InitError{Failure: runfile.FailureMount, Text: "another directory"})
 	u.world.Fail(sandboxtest.OpInit, 2, errors.New("no pipe"))
-	for i, want := range []string{"torno-init 1 failed mount another directory\n", "torno-init 1 failed setup no pipe\n"} {
-		_, a := u.start(key("s", fmt.Sprint(i)), u.spec("echo", "never"))
-		if got := rest(a, sandbox.Stderr); got != want {
+	for _, want := range []string{"torno-init 1 failed mount another directory\n", "torno-init 1 failed setup no pipe\n"} {
+		_, a := u.start(u.spec("echo", "never"))
+		if got := rest(a, sandbox.Stderr); got != runfile.Holding+want {
 			t.Errorf("init says %q, want %q", got, want)
 		}
 		if exit := u.wait(a); exit.Code != runfile.FailedExit {
@@ -111,10 +106,10 @@ func TestKilledBeforeTheStartedLine(t *testing.T) {
 		u := newUser(t)
 		free := make(chan struct{})
 		u.world.Before(sandboxtest.OpInit, func() { <-free })
-		_, a := u.start(key("s", "r"), u.spec("echo", "never"))
+		_, a := u.start(u.spec("echo", "never"))
 		u.must(a.Signal(t.Context(), sandbox.Kill))
 		close(free)
-		if got := rest(a, sandbox.Stderr); got != "" {
+		if got := rest(a, sandbox.Stderr); got != runfile.Holding {
 			t.Errorf("init says %q", got)
 		}
 		if exit := u.wait(a); exit.Code != 137 {
@@ -125,7 +120,7 @@ func TestKilledBeforeTheStartedLine(t *testing.T) {
 
 func TestShellCommandsAreWords(t *testing.T) {
 	u := newUser(t)
-	for i, argv := range [][]string{
+	for _, argv := range [][]string{
 		{"echo", "two words"},
 		{"sh", "-c", "echo two words"},
 		{"/bin/sh", "-c", "--", "echo two words"},
@@ -135,12 +130,12 @@ func TestShellCommandsAreWords(t *testing.T) {
 		spec := u.spec(argv...)
 		spec.Files = []sandbox.File{{Name: "task", Content: []byte("echo two words")}}
 		u.must(os.WriteFile(filepath.Join(u.dir, "script"), []byte("echo\ntwo words\n"), 0o644))
-		_, a := u.start(key("s", fmt.Sprint(i)), spec)
+		_, a := u.start(spec)
 		if got := rest(a, sandbox.Stdout); got != "two words\n" {
 			t.Errorf("%q says %q", argv, got)
 		}
 	}
-	_, a := u.start(key("s", "r"), u.spec("/bin/sh", "-c", "unheard of"))
+	_, a := u.start(u.spec("/bin/sh", "-c", "unheard of"))
 	if exit := u.wait(a); exit.Code != 127 {
 		t.Errorf("an unknown word: %+v", exit)
 	}
@@ -153,7 +148,7 @@ func TestRegisteredProgram(t *testing.T) {
 		fmt.Fprintf(p.Stdout, "%s %q %v", p.Args, line, err)
 		return 5
 	})
-	_, a := u.start(key("s", "r"), u.spec("claude", "-p", "do it"))
+	_, a := u.start(u.spec("claude", "-p", "do it"))
 	if got := rest(a, sandbox.Stdout); got != `[-p do it] "" <nil>` || u.wait(a).Code != 5 {
 		t.Errorf("it says %q", got)
 	}
@@ -172,7 +167,7 @@ func TestTrappedSignal(t *testing.T) {
 			return 1
 		}
 	})
-	_, a := u.start(key("s", "r"), u.spec("tidy"))
+	_, a := u.start(u.spec("tidy"))
 	for chunk := range a.Output() {
 		if chunk.Stream == sandbox.Stdout {
 			break
@@ -191,7 +186,7 @@ func TestInABubble(t *testing.T) {
 		begin := time.Now()
 		spec := u.spec("lines", "60", "60")
 		spec.Limits.Log = 100
-		_, a := u.start(key("s", "r"), spec)
+		_, a := u.start(spec)
 		<-time.After(2 * time.Hour)
 		if list, err := u.fake.List(t.Context()); err != nil || list[0].State != sandbox.HandleRunning {
 			t.Errorf("a stream that nobody reads does not stop the child: %v, %v", list, err)
@@ -213,20 +208,23 @@ func TestLedger(t *testing.T) {
 		inner, beside := u.spec("sleep"), u.spec("sleep")
 		inner.Mounts[0].Source.Rel = "inner"
 		beside.Mounts = nil
-		first, _ := u.start(key("s", "1"), u.spec("sleep"))
-		u.start(key("s", "2"), beside)
-		u.start(key("other", "3"), inner)
+		first, _ := u.start(as("s", u.spec("sleep")))
+		u.start(as("s", beside))
+		third, _ := u.start(as("other", inner))
 		u.must(u.fake.Remove(t.Context(), first))
-		u.start(key("s", "4"), inner)
-		shared := []sandboxtest.Shared{{Earlier: key("s", "1"), Later: key("other", "3")}, {Earlier: key("other", "3"), Later: key("s", "4")}}
+		fourth, _ := u.start(as("s", inner))
+		shared := []sandboxtest.Shared{{Earlier: first.Sandbox, Later: third.Sandbox}, {Earlier: third.Sandbox, Later: fourth.Sandbox}}
 		if got := u.world.SharedWorkspaces(); !slices.Equal(got, shared) {
 			t.Errorf("shared workspaces: %v, want %v", got, shared)
 		}
-		if a, b, c := u.world.MostAtOnce("main", key("s", "1").Subagent), u.world.MostAtOnce("main", key("other", "3").Subagent), u.world.MostOfAll(); a != 2 || b != 1 || c != 3 {
+		if a, b, c := u.world.MostAtOnce("s"), u.world.MostAtOnce("other"), u.world.MostOfAll(); a != 2 || b != 1 || c != 3 {
 			t.Errorf("at once: %d of s, %d of the other, %d of all", a, b, c)
 		}
-		if keys := u.world.Keys(); len(keys) != 4 || u.world.Created(keys[0]) != 1 || u.world.Started(keys[0]) != 1 {
-			t.Errorf("keys: %v", keys)
+		if all := u.world.Sandboxes(); len(all) != 4 || all[0] != first.Sandbox {
+			t.Errorf("sandboxes: %v", all)
+		}
+		if all := u.world.Released(); len(all) != 4 || all[3] != fourth.Sandbox {
+			t.Errorf("released: %v", all)
 		}
 	})
 }
@@ -236,7 +234,7 @@ func TestWhatIsNotEnforcedIsRefused(t *testing.T) {
 	u.world.Enforce(sandbox.MemoryLimit, false, "no such cgroup")
 	spec := u.spec("echo")
 	spec.AtLeast = []sandbox.GuaranteeKey{sandbox.NoNetwork, sandbox.MemoryLimit}
-	_, err := u.fake.Create(t.Context(), key("s", "r"), spec)
+	_, err := u.fake.Create(t.Context(), sandbox.NewSandboxID(), spec)
 	var refusal *delegation.Refusal
 	if !errors.As(err, &refusal) || refusal.Code != delegation.CodeNotEnforced {
 		t.Errorf("Create: %v", err)
@@ -250,7 +248,7 @@ func TestHostDir(t *testing.T) {
 	dir := t.TempDir()
 	u := newUser(t, sandboxtest.HostDir(func(s sandbox.Source) string { return filepath.Join(dir, s.Rel) }))
 	u.dir = "/nowhere"
-	_, a := u.start(key("s", "r"), u.spec("write", "file", "text"))
+	_, a := u.start(u.spec("write", "file", "text"))
 	if exit := u.wait(a); exit.Code != 0 {
 		t.Errorf("%+v: %s", exit, rest(a, sandbox.Stderr))
 	}
@@ -263,7 +261,7 @@ func TestStdinEndsWithItsAttachment(t *testing.T) {
 	u := newUser(t)
 	spec := u.spec("cat")
 	spec.Process.Stdin = true
-	h, a := u.start(key("s", "r"), spec)
+	h, a := u.start(spec)
 	second, err := u.fake.Open(t.Context(), h, "")
 	u.must(err)
 	if _, err := second.Input().Write([]byte("x")); err == nil {

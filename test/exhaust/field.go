@@ -4,14 +4,12 @@ package exhaust
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"path/filepath"
-	"sync/atomic"
 	"testing"
 	"time"
 
-	"torno/delegation"
+	"torno/internal/stage"
 	"torno/sandbox"
 	"torno/test/prober/verdict"
 	"torno/test/weak"
@@ -103,26 +101,22 @@ func (f *Field) Run(p sandbox.Process) (stdout string, exit sandbox.Exit) {
 	return f.run(spec)
 }
 
-var keys atomic.Int64
-
 func (f *Field) create(spec sandbox.Spec) sandbox.Handle {
 	f.Helper()
-	subagent, err := delegation.ParseSubagentID("test")
-	f.must(err)
-	request, err := delegation.ParseRequestID(fmt.Sprintf("%s %d", f.Name(), keys.Add(1)))
-	f.must(err)
-	h, err := f.Create(f.Context(), sandbox.RunKey{Outbox: "test", Subagent: subagent, Request: request, Attempt: 1}, spec)
+	h, err := f.Create(f.Context(), sandbox.NewSandboxID(), spec)
 	f.must(err)
 	return h
 }
 
-// start starts and opens.
+// start starts, opens and releases.
 func (f *Field) start(h sandbox.Handle) sandbox.Attachment {
 	f.Helper()
 	f.must(f.Start(f.Context(), h))
 	a, err := f.Open(f.Context(), h, "")
 	f.must(err)
 	f.Cleanup(func() { a.Close() })
+	_, err = stage.Release(f.Context(), f, h, a)
+	f.must(err)
 	return a
 }
 

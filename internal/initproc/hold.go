@@ -1,0 +1,75 @@
+//go:build linux
+
+package initproc
+
+import (
+	"errors"
+	"fmt"
+
+	"golang.org/x/sys/unix"
+
+	"torno/internal/runfile"
+)
+
+// errAbandoned says that the launcher let go of a sandbox that it never released.
+var errAbandoned = errors.New("was not released")
+
+// hold says that init has begun, and waits for the release. Init has read nothing of the run yet, and the host may look at
+// all of it from outside. It reads the word and no byte behind it: those are the agent's.
+func hold() error {
+	if err := writeAll(unix.Stderr, []byte(runfile.Holding)); err != nil {
+		return errAbandoned
+	}
+	word := make([]byte, len(runfile.Release))
+	for have := 0; have < len(word); {
+		n, err := unix.Read(unix.Stdin, word[have:])
+		switch {
+		case errors.Is(err, unix.EINTR):
+		case errors.Is(err, unix.EAGAIN):
+			if err := awaitInput(); err != nil {
+				return errAbandoned
+			}
+		case err != nil || n == 0:
+			return errAbandoned
+		default:
+			have += n
+		}
+	}
+	if string(word) != runfile.Release {
+		return errAbandoned
+	}
+	return nil
+}
+
+func awaitInput() error {
+	poll := []unix.PollFd{{Fd: int32(unix.Stdin), Events: unix.POLLIN}}
+	if _, err := unix.Poll(poll, -1); err != nil && !errors.Is(err, unix.EINTR) {
+		return err
+	}
+	return nil
+}
+
+// nullDevice is the device number of /dev/null on every Linux.
+var nullDevice = unix.Mkdev(1, 3)
+
+// closeInput gives an agent that has no input /dev/null in the place of what the release came on.
+func closeInput() error {
+	fd, err := unix.Open("/dev/null", unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return refuse(runfile.FailureSetup, "an empty input: open /dev/null: %w", err)
+	}
+	defer unix.Close(fd)
+	var stat unix.Stat_t
+	if err := unix.Fstat(fd, &stat); err != nil {
+		return refuse(runfile.FailureSetup, "an empty input: %w", err)
+	}
+	if stat.Mode&unix.S_IFMT != unix.S_IFCHR || uint64(stat.Rdev) != nullDevice {
+		return refuse(runfile.FailureSetup, "an empty input: /dev/null is another device, %s", deviceName(uint64(stat.Rdev)))
+	}
+	if err := unix.Dup3(fd, unix.Stdin, 0); err != nil {
+		return refuse(runfile.FailureSetup, "an empty input: %w", err)
+	}
+	return nil
+}
+
+func deviceName(rdev uint64) string { return fmt.Sprintf("%d:%d", unix.Major(rdev), unix.Minor(rdev)) }

@@ -1,0 +1,170 @@
+package docker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+
+	"torno/internal/attest"
+	"torno/internal/cgroups"
+	"torno/internal/runfile"
+	"torno/sandbox"
+)
+
+// Attest looks at a sandbox that holds: at its init, which is the container's only process.
+func (l *Launcher) Attest(ctx context.Context, h sandbox.Handle) (sandbox.Attestation, error) {
+	b := l.known(h.ID)
+	if b == nil || b.wanted == nil {
+		return sandbox.Attestation{}, fmt.Errorf("attest container %s, which an earlier life has made: %w", h.ID, sandbox.ErrUncertain)
+	}
+	if why := l.unattested; why != nil {
+		return sandbox.Attestation{Why: why.Error()}, nil
+	}
+	found, err := l.engine.inspect(ctx, h.ID)
+	if err != nil {
+		return sandbox.Attestation{}, l.wrap(err, "look at", h)
+	}
+	if found.State == nil || !found.State.Running {
+		return sandbox.Attestation{}, fmt.Errorf("attest container %s: %w", h.ID, sandbox.ErrNotHeld)
+	}
+	attestation, err := l.attest(h.ID, found.State.Pid, b.wanted)
+	if err != nil {
+		return sandbox.Attestation{}, fmt.Errorf("attest container %s: %w", h.ID, err)
+	}
+	return attestation, nil
+}
+
+// namespaces are those that a sandbox has for itself.
+var namespaces = []string{"pid", "ipc", "uts", "mnt", "net", "cgroup"}
+
+// attest looks at the process that the engine names.
+func (l *Launcher) attest(container string, pid int, want *wanted) (sandbox.Attestation, error) {
+	init, err := attest.Open(pid)
+	if err != nil {
+		return sandbox.Attestation{}, err
+	}
+	defer init.Close()
+	if err := l.proveInit(container, init); err != nil {
+		return sandbox.Attestation{}, err
+	}
+	var look attest.Look
+	look.See("init", fmt.Sprintf("process %d, in the container's control group, the program that was stored", pid))
+	for _, check := range []func(*attest.Look) error{
+		func(look *attest.Look) error { return init.CheckIdentity(look, want.identity) },
+		func(look *attest.Look) error { return init.CheckNamespaces(look, namespaces...) },
+		init.CheckNetwork,
+		func(look *attest.Look) error { return l.checkLimits(look, init, want.limits) },
+		func(look *attest.Look) error { return checkMounts(look, init, want) },
+	} {
+		if err := check(&look); err != nil {
+			return sandbox.Attestation{}, err
+		}
+	}
+	return look.Attestation()
+}
+
+// proveInit makes sure that a process is the init of the container: it is in its control group, which no process leaves, and
+// executes the program that we have stored.
+func (l *Launcher) proveInit(container string, init *attest.Process) error {
+	inside, err := init.InGroup(func(element string) bool { return strings.Contains(element, container) })
+	if err != nil {
+		return err
+	}
+	if !inside {
+		return fmt.Errorf("%w: process %d, which the engine names, is not in the container's control group; the engine's processes are not this host's",
+			attest.ErrCannotLook, init.Pid())
+	}
+	return l.init.Check(init)
+}
+
+// checkLimits compares what the kernel bounds with what was asked for. What the engine's kernel has not is known, and said by
+// the guarantees.
+func (l *Launcher) checkLimits(look *attest.Look, init *attest.Process, want sandbox.Limits) error {
+	groups, err := init.Groups()
+	if err != nil {
+		return err
+	}
+	got, err := cgroups.ReadBounds(groups)
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%w: the container's control group is not to be seen: %w", attest.ErrCannotLook, err)
+	}
+	if err != nil {
+		return err
+	}
+	const page = 4096
+	for _, limit := range []struct {
+		key       sandbox.GuaranteeKey
+		want, got int64
+	}{
+		{sandbox.MemoryLimit, want.Memory / page * page, got.Memory},
+		{sandbox.CPULimit, want.CPUs, got.CPUs},
+		{sandbox.PidsLimit, want.Pids + runfile.Tasks, got.Pids},
+	} {
+		if l.facts.limits[limit.key] {
+			look.Compare(string(limit.key)+" limit", fmt.Sprint(limit.want), fmt.Sprint(limit.got))
+		}
+	}
+	return nil
+}
+
+// checkMounts compares every mount that init sees.
+func checkMounts(look *attest.Look, init *attest.Process, want *wanted) error {
+	mounts, err := init.Mounts()
+	if err != nil {
+		return err
+	}
+	root, err := init.Root()
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	known := slices.Clone(want.private)
+	for _, place := range want.places {
+		known = append(known, place.Target)
+		if err := attest.CheckPlace(look, root, mounts, place); err != nil {
+			return err
+		}
+	}
+	for i, m := range mounts {
+		if slices.ContainsFunc(mounts[:i], func(earlier attest.Mount) bool { return earlier.Point == m.Point }) {
+			look.Differ("a mount over another one", "none", m.String())
+		}
+		if !slices.Contains(known, m.Point) && !isRuntimes(m) {
+			look.Differ("a mount that was not asked for", "none", m.String())
+		}
+		if slices.Contains(want.private, m.Point) && m.Kind != "tmpfs" {
+			look.Differ(m.Point, "tmpfs", m.Kind)
+		}
+	}
+	look.See("mounts", fmt.Sprintf("%d, all of them known", len(mounts)))
+	return nil
+}
+
+// runtimeMounts are those that every runtime makes by itself, by their places.
+var runtimeMounts = map[string]string{
+	"/proc": "proc", "/dev": "tmpfs", "/dev/pts": "devpts", "/dev/mqueue": "mqueue", "/sys": "sysfs",
+}
+
+// isRuntimes says whether a mount is one of those that come with every container: kernel file systems, covers over what tells
+// of the host, and read-only parts.
+func isRuntimes(m attest.Mount) bool {
+	readOnly := m.Has("ro")
+	switch {
+	case runtimeMounts[m.Point] == m.Kind && (readOnly || m.Point != "/sys"):
+		return true
+	case m.Point == "/sys/fs/cgroup" && m.Kind == "tmpfs": // of version 1, which holds the mounts of the controllers
+		return true
+	case m.Point == "/sys/fs/cgroup" || strings.HasPrefix(m.Point, "/sys/fs/cgroup/"):
+		return readOnly && (m.Kind == "cgroup" || m.Kind == "cgroup2")
+	case slices.Contains(stagedEtc, strings.TrimPrefix(m.Point, "/etc/")): // the engine writes some of them itself
+		return readOnly
+	case slices.Contains(maskedPaths, m.Point):
+		return readOnly && m.Kind == "tmpfs" || m.Root == "/null" && (m.Kind == "tmpfs" || m.Kind == "devtmpfs")
+	case slices.Contains(readOnlyPaths, m.Point):
+		return readOnly && m.Kind == "proc"
+	}
+	return false
+}

@@ -1,0 +1,14 @@
+//go:build !linux
+
+package docker
+
+import (
+	"context"
+
+	"torno/sandbox"
+)
+
+// Attest says that only a host with Linux can look.
+func (l *Launcher) Attest(context.Context, sandbox.Handle) (sandbox.Attestation, error) {
+	return sandbox.Attestation{Why: "the engine's processes are not this host's"}, nil
+}

@@ -1,0 +1,75 @@
+package docker
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"syscall"
+
+	"torno/internal/attest"
+	"torno/internal/runfile"
+	"torno/internal/stage"
+	"torno/sandbox"
+)
+
+// wanted is what a finished sandbox should be, for the look from outside.
+type wanted struct {
+	identity attest.Identity
+	places   []attest.Place // mounts by their targets
+	private  []string       // writable file systems of the sandbox's own
+	limits   sandbox.Limits
+}
+
+// wanted writes down what was asked of the engine, and what is held of it.
+func (m *making) wanted() (*wanted, error) {
+	w := &wanted{
+		identity: attest.Identity{UID: m.recipe.uid, GID: m.recipe.gid, Filtered: true},
+		places:   slices.Clone(m.shared.hostPlaces),
+		private:  append([]string{"/tmp", sandbox.Home, "/dev/shm"}, m.recipe.covers...),
+		limits:   m.recipe.limits,
+	}
+	w.limits.CPUs = min(w.limits.CPUs, m.recipe.cpus)
+	if !m.order.spec.RootFS.Host {
+		w.places = nil
+	}
+	w.places = append(w.places, attest.Place{Target: "/"}, attest.Place{Target: initDir})
+	run, err := placeOf(m.slot.RunDir(), runfile.Dir)
+	if err != nil {
+		return nil, err
+	}
+	w.places = append(w.places, run)
+	for _, found := range slices.Concat(m.pins.Expected(m.byHandle), m.sockets) {
+		w.places = append(w.places, attest.Place{
+			Target: found.Path, Device: found.Device, Inode: found.Inode, Writable: found.Writable, Hardened: found.Hardened,
+		})
+	}
+	if m.byHandle {
+		for _, view := range stage.Views(m.order.spec.Mounts) {
+			if view.OnTheWay() {
+				w.places = append(w.places, attest.Place{Target: view.Prefix})
+			}
+		}
+	}
+	return w, m.addEtc(w)
+}
+
+// addEtc adds our own files of /etc, which lie over those of an image.
+func (m *making) addEtc(w *wanted) error {
+	if m.order.spec.RootFS.Host {
+		return nil // the staged /etc is one mount
+	}
+	for _, name := range etcFiles() {
+		w.places = append(w.places, attest.Place{Target: filepath.Join("/etc", name)})
+	}
+	return nil
+}
+
+// placeOf is a place of the host's own that should be seen at a target, read-only.
+func placeOf(source, target string) (attest.Place, error) {
+	info, err := os.Stat(source)
+	if err != nil {
+		return attest.Place{}, err
+	}
+	st := info.Sys().(*syscall.Stat_t)
+	return attest.Place{Target: target, Device: uint64(st.Dev), Inode: st.Ino}, nil
+}

@@ -1,0 +1,34 @@
+package sandbox
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"fmt"
+)
+
+// SandboxID names one sandbox of an installation, for ever: 32 hexadecimal digits. It is the sandbox's own and says nothing of
+// a run: the journal binds a sandbox to the key of one run, and launchers know no keys.
+type SandboxID string
+
+// idDigits is how long an id is.
+const idDigits = 32
+
+// NewSandboxID returns an id that no other sandbox has.
+func NewSandboxID() SandboxID {
+	var random [idDigits / 2]byte
+	rand.Read(random[:])
+	return SandboxID(hex.EncodeToString(random[:]))
+}
+
+// ParseSandboxID takes the one spelling of an id. Nothing else may become part of a path, a name or a label (I8).
+func ParseSandboxID(text string) (SandboxID, error) {
+	if len(text) != idDigits {
+		return "", fmt.Errorf("%q is no sandbox's id: it has %d digits", text[:min(len(text), 2*idDigits)], idDigits)
+	}
+	for _, c := range []byte(text) {
+		if (c < '0' || c > '9') && (c < 'a' || c > 'f') {
+			return "", fmt.Errorf("%q is no sandbox's id: its digits are 0 to 9 and a to f", text)
+		}
+	}
+	return SandboxID(text), nil
+}

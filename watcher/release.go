@@ -1,0 +1,105 @@
+package watcher
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"torno/delegation"
+	"torno/internal/crash"
+	"torno/sandbox"
+)
+
+// unreleasedError says that a sandbox ended, or was given up, before its agent was allowed to run.
+type unreleasedError struct {
+	verdict verdict // of the run, where it ends with this sandbox
+	broken  error   // why another sandbox is to be made instead
+}
+
+func (e *unreleasedError) Error() string {
+	if e.broken != nil {
+		return e.broken.Error()
+	}
+	return "the run ends before its release: " + string(e.verdict.reason)
+}
+
+func (e *unreleasedError) Unwrap() error { return e.broken }
+
+var errBrokenHold = errors.New("the sandbox ended before it was released")
+
+// brokenHold is what becomes of a run whose sandbox broke before it was released: another sandbox, unless the run is to end.
+func (r *run) brokenHold(err error) (verdict, error) {
+	if reason := r.cause(); reason != "" {
+		return verdict{reason: reason}, nil
+	}
+	return verdict{}, err
+}
+
+// release waits until init holds, has the host look at the sandbox, writes down that the agent may run, and gives the word. The
+// journal knows of the release before init does.
+func (a *attendance) release() error {
+	if err := a.awaitHold(); err != nil {
+		return err
+	}
+	seen, err := a.attest()
+	if err != nil {
+		return err
+	}
+	crash.At("launch.released")
+	v, ok := a.w.noted(a.r, a.w.record(a.r.ending, "note the release of a run", func() error {
+		return a.w.journal.Release(a.w.life, a.r.hash, a.r.handle, a.r.times.created, seen)
+	}))
+	if !ok {
+		return &unreleasedError{verdict: v}
+	}
+	a.r.attested = &seen
+	a.r.released.Store(true)
+	crash.At("launch.word")
+	return a.w.once(a.held, openBudget, a.att.Release)
+}
+
+// awaitHold waits until init says that it holds.
+func (a *attendance) awaitHold() error {
+	limit := time.NewTimer(startBudget)
+	defer limit.Stop()
+	select {
+	case <-a.holding:
+		return nil
+	case <-a.exited:
+		broken := errBrokenHold
+		if a.err != nil {
+			broken = a.err
+		}
+		v, err := a.r.brokenHold(broken)
+		return &unreleasedError{v, err}
+	case <-a.r.ending.Done():
+		return &unreleasedError{verdict: verdict{reason: a.r.cause()}}
+	case <-a.ctx.Done():
+		return a.ctx.Err()
+	case <-limit.C:
+		return &unreleasedError{verdict: failed(delegation.CodeLaunch, errors.New("init did not begin in time"))}
+	}
+}
+
+// attest has the host look. What differs from the Spec never runs.
+func (a *attendance) attest() (seen sandbox.Attestation, err error) {
+	err = a.w.insist(a.r, "attest a sandbox", openBudget, func(ctx context.Context) (err error) {
+		crash.At("launch.attested")
+		seen, err = a.r.launcher.Attest(ctx, a.r.handle)
+		return err
+	})
+	var different *sandbox.DifferenceError
+	switch reason := a.r.cause(); {
+	case reason != "":
+		return seen, &unreleasedError{verdict: verdict{reason: reason}}
+	case err == nil:
+		return seen, nil
+	case errors.As(err, &different):
+		a.r.box.log.Error("a sandbox is not what was asked for, and is removed", "run", a.r.hash, "differences", different)
+		return seen, &unreleasedError{verdict: failed(delegation.CodeAttestation, err)}
+	case errors.Is(err, sandbox.ErrNotHeld), errors.Is(err, sandbox.ErrNotFound):
+		return seen, &unreleasedError{broken: err}
+	}
+	return seen, &unreleasedError{verdict: failed(delegation.CodeAttestation, fmt.Errorf("the host cannot look at it: %w", err))}
+}
