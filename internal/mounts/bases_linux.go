@@ -85,17 +85,23 @@ func (b *Bases) Close() error {
 	return errors.Join(errs...)
 }
 
-// Pin finds the source and holds it. Where the source is not to be had the error is a *PathError.
+// Pin finds the source with the watcher's own rights; see PinAs.
+func (b *Bases) Pin(src sandbox.Source) (*Pin, error) { return b.PinAs(src, ourselves()) }
+
+// PinAs finds the source and holds it. Where the source is not to be had the error is a *PathError.
+//
+// The base is the operator's. The way from there to the source is looked up with the rights of a user, who has to be able
+// to pass the base and every directory below it: a handle that root opens leads past directories that are closed.
 //
 // A source in another mount than its base is refused. Clones do not carry what is mounted below them, so letting a
 // name reach through a mount would make the same tree look different depending on where it is entered; and a
 // mount below a root that the operator did not list is something the operator did not think of.
 //
 // So is a source that is part of a kept place, see Keep.
-func (b *Bases) Pin(src sandbox.Source) (*Pin, error) {
-	pin, err := b.pin(src)
+func (b *Bases) PinAs(src sandbox.Source, who User) (*Pin, error) {
+	pin, err := b.pin(src, who)
 	if errors.Is(err, errDetached) && b.holdAgain(src.Base) == nil {
-		pin, err = b.pin(src)
+		pin, err = b.pin(src, who)
 	}
 	if errors.Is(err, errDetached) {
 		err = &PathError{Source: src, Kind: KindMissing, Err: err}
@@ -103,7 +109,7 @@ func (b *Bases) Pin(src sandbox.Source) (*Pin, error) {
 	return pin, err
 }
 
-func (b *Bases) pin(src sandbox.Source) (*Pin, error) {
+func (b *Bases) pin(src sandbox.Source, who User) (*Pin, error) {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
 	base := b.held[src.Base]
@@ -113,7 +119,7 @@ func (b *Bases) pin(src sandbox.Source) (*Pin, error) {
 	if kind := checkRel(src.Rel); kind != "" {
 		return nil, &PathError{Source: src, Kind: kind}
 	}
-	pin, err := find(src, base.file)
+	pin, err := find(src, base.file, who)
 	if err != nil {
 		return nil, err
 	}
@@ -125,8 +131,12 @@ func (b *Bases) pin(src sandbox.Source) (*Pin, error) {
 }
 
 // find pins a source, whatever it is part of.
-func find(src sandbox.Source, base *os.File) (*Pin, error) {
-	fd, err := lookup(int(base.Fd()), src.Rel, unix.O_PATH, beneath)
+func find(src sandbox.Source, base *os.File, who User) (*Pin, error) {
+	var fd int
+	err := who.Do(func() (err error) {
+		fd, err = lookup(int(base.Fd()), src.Rel, unix.O_PATH, beneath)
+		return err
+	})
 	if err != nil {
 		return nil, lookupError(src, base, err)
 	}
@@ -142,7 +152,7 @@ func (b *Bases) pinBase(path string) (*Pin, error) {
 	if base == nil {
 		return nil, &PathError{Source: src, Kind: KindEscapes}
 	}
-	return find(src, base.file)
+	return find(src, base.file, ourselves())
 }
 
 // holdAgain is for a base that was unmounted. If the very same directory is mounted at its path again, that is held.

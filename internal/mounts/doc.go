@@ -5,7 +5,7 @@
 //
 //	bases, _ := mounts.OpenBases([]string{"/srv/outbox"})      // once: the operator's directories, held
 //	_ = bases.Keep(mounts.Kept{Path: state, What: "our state"}) // and what no child may see, wherever it lies
-//	pin, err := bases.Pin(source)                              // the very directory or file, found without a link
+//	pin, err := bases.PinAs(source, owner)                     // the very directory or file, found without a link, with a user's rights
 //	ids, _ := maps.Get(pin.Owner(), mounts.Identity{UID: 2000000001, GID: 2000000001})
 //	tree, err := pin.Clone(mounts.CloneOptions{IDMap: ids})    // a mount of it that lies nowhere yet
 //	slot, err := slots.Acquire()                               // a host-owned staging directory
@@ -20,8 +20,9 @@
 //   - Pin refuses what is, holds or lies in a kept place, also where a bind mount gives that a second name: places are
 //     compared by where they are in their file system, not by the paths that lead there.
 //   - Clone carries exactly one mount. What is mounted below the source, now or later, stays outside.
-//   - With an id map the source's owner and the sandbox's identity are exchanged and every other id stays as it is: a
-//     file that the child makes belongs, on the host, to the owner of the workspace.
+//   - PinAs passes no directory that its user may not pass, whoever the watcher is.
+//   - With an id map two users and two groups are exchanged and every other id stays as it is. An id that is exchanged for
+//     itself stays too, so a map can be of a user alone.
 //   - Place creates directories only in the slot, which belongs to the host, never in a user's tree (I6).
 //   - Clear and Release never descend into a mount: while something refuses to be unmounted, nothing below it is touched.
 //

@@ -28,7 +28,7 @@ func NewIDMaps() *IDMaps {
 }
 
 // Get returns a namespace in which owner and child have changed places, users and groups each for themselves, and
-// every other id is itself. The caller closes it.
+// every other id is itself. Where both have the same group, the user alone is exchanged. The caller closes it.
 func (m *IDMaps) Get(owner, child Identity) (*os.File, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

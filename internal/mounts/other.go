@@ -29,6 +29,8 @@ type (
 func HoldDir(string) (*os.File, error)                   { return nil, ErrNeedsLinux }
 func OpenBases([]string) (*Bases, error)                 { return nil, ErrNeedsLinux }
 func (*Bases) Pin(sandbox.Source) (*Pin, error)          { return nil, ErrNeedsLinux }
+func (*Bases) PinAs(sandbox.Source, User) (*Pin, error)  { return nil, ErrNeedsLinux }
+func (User) Do(func() error) error                       { return ErrNeedsLinux }
 func (*Bases) Paths() []string                           { return nil }
 func (*Bases) TryIDMap(string, *IDMaps) error            { return ErrNeedsLinux }
 func (*Bases) Keep(Kept) error                           { return ErrNeedsLinux }
