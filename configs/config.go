@@ -135,7 +135,7 @@ type Outbox struct {
 	MaxRunning      int
 	Queue           int
 	Busy            BusyMode
-	Owners          []uint32 // uids that may own a workspace; empty is the owner of Dir
+	Owners          []uint32 // users whose files the children may own; empty is the owner of Dir
 	Paths           []sandbox.PathMap
 	MaxRequestBytes int64
 }

@@ -136,7 +136,7 @@ func outboxSchema(o *Outbox) object {
 		{"max_running", number[int]{&o.MaxRunning, 1, maxRuns}},
 		{"queue", number[int]{&o.Queue, 0, maxWaiting}},
 		{"busy", oneOf(&o.Busy, BusyRefuse, BusyQueue)},
-		{"owners", list[uint32]{&o.Owners, maxRoots, func(id *uint32) value { return number[uint32]{id, 1, maxUID} }, "; write a list of uids"}},
+		{"owners", list[uint32]{&o.Owners, maxRoots, func(id *uint32) value { return number[uint32]{id, 0, maxUID} }, "; write a list of uids"}},
 		{"paths", list[sandbox.PathMap]{&o.Paths, maxRoots, pathSchema, "; write a list of {parent, here, engine}"}},
 		{"max_request_bytes", size{&o.MaxRequestBytes, 4 * kib, 64 * mib}},
 	}

@@ -120,3 +120,28 @@ func TestTimeout(t *testing.T) {
 		}
 	}
 }
+
+// TestRootCountsBelowAllowedRoots: a mount says whether it lies below a root for workspaces, and has no part in one that is
+// for reading only.
+func TestRootCountsBelowAllowedRoots(t *testing.T) {
+	policy := bounded("run")
+	policy.Dir = "/srv/box"
+	policy.Allow, policy.Read = []sandbox.Root{"/srv/work", "/srv/box/workspaces"}, []sandbox.Root{"/opt/lib", "/srv/work/docs", "/srv"}
+	for text, want := range map[string]bool{
+		"/srv/work/other": true, "/srv/box/workspaces/other": true, "/srv/work/docs/x": false, "/srv/work/docs": false,
+		"/srv/work": false, // it holds what is for reading
+		"/opt/lib":  false, "/opt/lib/x": false, "/srv/elsewhere": false,
+	} {
+		req := request(t, "x")
+		req.Workspace, req.AnswerFile, req.ContextPaths = "/srv/work/ws", "", []string{text}
+		spec, _, err := sandbox.Compile(req, policy)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range spec.Mounts {
+			if m.Workspace && !m.Allowed || m.Target == text && m.Allowed != want {
+				t.Errorf("%s: %+v", text, m)
+			}
+		}
+	}
+}

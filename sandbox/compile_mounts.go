@@ -37,7 +37,7 @@ func (c *compiler) mount(p place, workspace bool) Mount {
 		base = c.policy.Dir
 	}
 	rel, _ := below(base, p.here)
-	m := Mount{Source: Source{Base: base, Rel: rel}, Target: p.target, Prefix: c.prefix(p), Workspace: workspace}
+	m := Mount{Source: Source{Base: base, Rel: rel}, Target: p.target, Prefix: c.prefix(p), Workspace: workspace, Allowed: c.policy.forWriting(p.here)}
 	if engine := c.policy.engine(p.here); engine != p.here {
 		m.Engine = engine
 	}

@@ -175,12 +175,20 @@ func (c *compiler) locate(p *place, ours string) error {
 }
 
 // notForWriting says why a place below an allowed root is no workspace, or "". A root is the parent of workspaces and none
-// itself. Of roots that lie in one another the innermost counts, so that what is for reading in a place for writing stays
-// as it is.
+// itself.
 func (p Policy) notForWriting(here string) string {
-	if slices.Contains(p.Allow, Root(here)) {
+	switch {
+	case slices.Contains(p.Allow, Root(here)):
 		return "it is an allowed root; name a directory in it, another one for each subagent"
+	case !p.forWriting(here):
+		return "it is, holds or lies in a root that is for reading only"
 	}
+	return ""
+}
+
+// forWriting says whether a place lies below an allowed root, and has no part in a root that is for reading. Of roots that
+// lie in one another the innermost counts, so that what is for reading in a place for writing stays as it is.
+func (p Policy) forWriting(here string) bool {
 	innermost := ""
 	for _, root := range p.Allow {
 		if Within(string(root), here) && len(root) > len(innermost) {
@@ -189,10 +197,10 @@ func (p Policy) notForWriting(here string) string {
 	}
 	for _, root := range p.Read {
 		if len(root) > len(innermost) && Nested(string(root), here) {
-			return "it is, holds or lies in a root that is for reading only"
+			return false
 		}
 	}
-	return ""
+	return innermost != ""
 }
 
 // kept says why a place of the host may not be mounted, or "".

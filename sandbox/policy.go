@@ -26,7 +26,7 @@ type Policy struct {
 	Paths  []PathMap
 	// Profiles are on offer; the first one is for requests that name none.
 	Profiles []Profile
-	// Owners may own a workspace where the child must run as its owner; see Spec.Owners.
+	// Owners are the users of the host whose files the children may own; see Spec.Owners.
 	Owners []uint32
 }
 

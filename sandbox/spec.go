@@ -20,8 +20,8 @@ type Spec struct {
 	Timeout time.Duration `json:"timeout"`
 	// Attempts is how often the run may be tried in all when its sandbox is lost; 0 and 1 are once.
 	Attempts int `json:"attempts,omitempty"`
-	// Owners are the uids that a workspace may have where the child must run as its owner (no idmapped mounts).
-	// 0 among them counts for nothing.
+	// Owners are the users of the host of whom the workspace must be one's. The child has that user's rights to files, and
+	// no other's. 0 counts where the child has a uid of its own (idmapped mounts), in mounts that are Allowed.
 	Owners []uint32 `json:"owners,omitempty"`
 	// AtLeast are the guarantees without which the run is refused.
 	AtLeast []GuaranteeKey `json:"at_least,omitempty"`
@@ -63,6 +63,8 @@ type Mount struct {
 	// moved in below it even when the sandbox already runs.
 	Prefix    string `json:"prefix"`
 	Workspace bool   `json:"workspace,omitempty"` // the only writable mount; every other one is read-only
+	// Allowed says that the source lies below a root for workspaces. A child of root owns what root owns there alone.
+	Allowed bool `json:"allowed,omitempty"`
 }
 
 // WorkspaceMount is the mount that the child may write.

@@ -21,7 +21,7 @@ type Config struct {
 	Launchers  map[string]sandbox.Launcher // by the name that profiles use
 	Journal    *journal.Journal
 	Notes      *os.Root                                // a directory of ours for how far the output of running children was taken; nil for none
-	Workspaces func(sandbox.Source) (Workspace, error) // holds the workspace of a run
+	Workspaces func(sandbox.Spec) (Workspace, error) // holds the workspace of a run
 	Disk       Disk
 	Retention  journal.Retention
 	MaxRunning int

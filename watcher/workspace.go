@@ -65,7 +65,7 @@ func (w *Watcher) openWorkspace(r *run) (held Workspace, err error) {
 	waits := w.notices.newHold("")
 	defer waits.close()
 	for try := 1; ; try++ {
-		held, err = w.config.Workspaces(r.spec.WorkspaceMount().Source)
+		held, err = w.config.Workspaces(r.spec)
 		if err == nil || codeOf(err, "") != delegation.NoticeDescriptors || r.ending.Err() != nil || w.life.Err() != nil {
 			return held, err
 		}

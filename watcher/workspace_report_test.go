@@ -114,8 +114,8 @@ func (unseen) Measure(context.Context, tree.Bounds) (tree.Usage, error) { return
 func TestARunThatEndsOverItsLimitIsTold(t *testing.T) {
 	d := newDesk(t, func(c *Config) {
 		limited(mib, 100)(c)
-		c.Workspaces = func(src sandbox.Source) (Workspace, error) {
-			held, err := heldByName(src)
+		c.Workspaces = func(spec sandbox.Spec) (Workspace, error) {
+			held, err := heldByName(spec)
 			return unseen{held}, err
 		}
 	})

@@ -16,8 +16,9 @@ import (
 	"torno/sandbox/sandboxtest"
 )
 
-// heldByName holds what lies at a source, as one may who trusts the directories around it.
-func heldByName(src sandbox.Source) (Workspace, error) {
+// heldByName opens the workspace by its path: in these tests nobody exchanges the directories around it.
+func heldByName(spec sandbox.Spec) (Workspace, error) {
+	src := spec.WorkspaceMount().Source
 	f, err := os.Open(filepath.Join(src.Base, src.Rel))
 	if err != nil {
 		return nil, err
@@ -170,7 +171,7 @@ func TestAWorkspaceThatIsNotTheMountedOneStartsNothing(t *testing.T) {
 
 func TestAWorkspaceThatCannotBeHeldStartsNothing(t *testing.T) {
 	d := newDesk(t, func(c *Config) {
-		c.Workspaces = func(sandbox.Source) (Workspace, error) { return nil, errors.New("no more handles") }
+		c.Workspaces = func(sandbox.Spec) (Workspace, error) { return nil, errors.New("no more handles") }
 	})
 	resp := d.response(d.submit(ask{id: "s1", task: "echo"}))
 	d.want(resp, delegation.StatusError, delegation.ReasonLaunchFailed, -1)
@@ -180,9 +181,9 @@ func TestAWorkspaceThatCannotBeHeldStartsNothing(t *testing.T) {
 }
 
 // heldOn holds what lies at a source, on a disk of our making.
-func heldOn(disk *fakeWorkspace) func(sandbox.Source) (Workspace, error) {
-	return func(src sandbox.Source) (Workspace, error) {
-		held, err := heldByName(src)
+func heldOn(disk *fakeWorkspace) func(sandbox.Spec) (Workspace, error) {
+	return func(spec sandbox.Spec) (Workspace, error) {
+		held, err := heldByName(spec)
 		return onFake{held, disk}, err
 	}
 }

@@ -27,10 +27,11 @@ func lookAtOwners(s System) (found []Finding) {
 	if found := s.noLauncher(); found != nil {
 		return found
 	}
-	if s.every(ownIdentity) {
-		return []Finding{{Verdict: OK, Seen: "mounts are by handle", Means: "it does not matter to whom workspaces belong"}}
-	}
 	for _, o := range s.Outboxes {
+		if s.every(ownIdentity) {
+			found = append(found, asNobody(o))
+			continue
+		}
 		found = append(found, s.ownersOf(o)...)
 	}
 	return found
@@ -53,6 +54,21 @@ func (s System) ownersOf(o Outbox) (found []Finding) {
 		}
 	}
 	return found
+}
+
+// asNobody is for children that run as users of their own. To files they have the rights of their workspace's owner.
+func asNobody(o Outbox) Finding {
+	f := Finding{
+		Verdict: OK, Seen: fmt.Sprintf("workspaces of outbox %s belong to user %s", o.Name, ids(o.Owners)),
+		Means: "its children have that user's rights to the files that they see, and no other's",
+	}
+	switch {
+	case len(o.Owners) == 0:
+		f.Verdict, f.Seen = Unknown, fmt.Sprintf("outbox %s is not there yet; its workspaces have to belong to its owner", o.Name)
+	case slices.Contains(o.Owners, 0):
+		f.Means += "; root's count as theirs below allowed roots, and not below those for reading"
+	}
+	return f
 }
 
 // asOwner is for children that run as the owner of their workspace.

@@ -11,6 +11,9 @@ import (
 // demand refuses to serve where the doctor would have it refused: a wall that does not stand, a limit that is missing and
 // not accepted, an outbox that could serve nobody, ids that belong to somebody.
 func (h *host) demand(ctx context.Context) error {
+	if err := tryOwners(Policies(h.decided)); err != nil {
+		return err
+	}
 	s := configured(h.decided)
 	s.Launchers = map[string]sandbox.Guarantees{}
 	for _, p := range h.decided.Profiles { // what an earlier watcher has left is not held to it

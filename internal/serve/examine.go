@@ -60,6 +60,9 @@ func look(s *doctor.System, c configs.Config) {
 			s.Problems = append(s.Problems, p.String())
 		}
 	}
+	if err := tryOwners(Policies(c)); err != nil {
+		s.Problems = append(s.Problems, err.Error())
+	}
 }
 
 // askEngines asks the engines about themselves.

@@ -1,11 +1,11 @@
 package serve
 
 import (
-	"fmt"
 	"os"
-	"runtime"
 
 	"golang.org/x/sys/unix"
+
+	"torno/internal/mounts"
 )
 
 // makeFor makes a directory that belongs to the owner of the one around it. Root makes it as that owner: giving away
@@ -18,31 +18,8 @@ func makeFor(around *os.File, name string, mode uint32) error {
 	if os.Geteuid() != 0 || owner.Uid == 0 {
 		return makeIn(around, name, mode)
 	}
-	done := make(chan error)
-	go func() {
-		runtime.LockOSThread() // and never unlocked: the thread ends with its identity
-		if err := become(owner.Uid, owner.Gid); err != nil {
-			done <- err
-			return
-		}
-		done <- makeIn(around, name, mode)
-	}()
-	return <-done
-}
-
-// become takes the identity of a user for what this thread does with files.
-func become(uid, gid uint32) error {
-	if _, err := unix.SetfsgidRetGid(int(gid)); err != nil {
-		return err
-	}
-	if _, err := unix.SetfsuidRetUid(int(uid)); err != nil {
-		return err
-	}
-	// Neither call says whether it did anything; asked for what is impossible, it tells who we are.
-	if now, err := unix.SetfsuidRetUid(-1); err != nil || now != int(uid) {
-		return fmt.Errorf("become user %d: %w", uid, err)
-	}
-	return nil
+	who := mounts.User{UID: owner.Uid, GID: owner.Gid}
+	return who.Do(func() error { return makeIn(around, name, mode) })
 }
 
 // makeIn makes a directory of a mode, whatever our umask is. What somebody else puts in its place is changed with their

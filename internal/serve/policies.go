@@ -1,13 +1,16 @@
 package serve
 
 import (
+	"fmt"
+
 	"torno/configs"
 	"torno/delegation"
+	"torno/internal/mounts"
 	"torno/sandbox"
 )
 
-// Policies are those of the configuration, with what only the machine knows: where the operator names no owners of
-// workspaces, it is the owner of the outbox.
+// Policies are those of the configuration, with what only the machine knows: where the operator names no owners, the
+// outbox's own owner is the one, root included.
 func Policies(c configs.Config) []sandbox.Policy {
 	policies := c.Policies()
 	for i := range policies {
@@ -23,4 +26,18 @@ func Policies(c configs.Config) []sandbox.Policy {
 		dir.Close()
 	}
 	return policies
+}
+
+// tryOwners fails where the watcher could not look for workspaces with the rights of their owners. A watcher that is not
+// root looks with its own rights.
+func tryOwners(policies []sandbox.Policy) error {
+	for _, policy := range policies {
+		for _, uid := range policy.Owners {
+			who := mounts.User{UID: uid, GID: mounts.NoGroup}
+			if err := who.Do(func() error { return nil }); err != nil {
+				return fmt.Errorf("outbox %s: %w", policy.Outbox, err)
+			}
+		}
+	}
+	return nil
 }

@@ -2,10 +2,8 @@ package stage
 
 import (
 	"fmt"
-	"slices"
 
 	"torno/delegation"
-	"torno/internal/mounts"
 	"torno/sandbox"
 )
 
@@ -37,20 +35,4 @@ func CheckLimits(limits sandbox.Limits) error {
 		}
 	}
 	return nil
-}
-
-// checkOwner is for sandboxes that run as the owner of their workspace.
-func checkOwner(who mounts.Identity, owners []uint32) error {
-	refusal := &delegation.Refusal{Code: delegation.CodeIdentity, Field: "workspace"}
-	switch {
-	case who.UID == 0 || who.GID == 0:
-		refusal.Text = fmt.Sprintf("The workspace belongs to %d:%d, and no sandbox runs as root or in root's group", who.UID, who.GID)
-		refusal.Hint = "give the workspace to an ordinary user and group"
-	case !slices.Contains(owners, who.UID):
-		refusal.Text = fmt.Sprintf("The workspace belongs to user %d, as whom sandboxes of this outbox may not run", who.UID)
-		refusal.Hint = "have the operator add the user to the outbox's owners"
-	default:
-		return nil
-	}
-	return refusal
 }

@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"torno/delegation"
-	"torno/internal/mounts"
 	"torno/sandbox"
 )
 
@@ -46,24 +45,5 @@ func TestWhatIsNotEnforcedIsRefused(t *testing.T) {
 	enforced[sandbox.SwapLimit] = sandbox.Guarantee{Enforced: true}
 	if err := CheckGuarantees(spec, enforced); err != nil {
 		t.Error(err)
-	}
-}
-
-func TestOwners(t *testing.T) {
-	for _, test := range []struct {
-		who    mounts.Identity
-		owners []uint32
-		good   bool
-	}{
-		{mounts.Identity{UID: 1000, GID: 1000}, []uint32{1, 1000}, true},
-		{mounts.Identity{UID: 1000, GID: 1000}, nil, false},
-		{mounts.Identity{UID: 0, GID: 1000}, []uint32{0}, false},
-		{mounts.Identity{UID: 1000, GID: 0}, []uint32{1000}, false},
-	} {
-		var refusal *delegation.Refusal
-		err := checkOwner(test.who, test.owners)
-		if test.good != (err == nil) || err != nil && (!errors.As(err, &refusal) || refusal.Code != delegation.CodeIdentity || refusal.Hint == "") {
-			t.Errorf("%+v: %v", test, err)
-		}
 	}
 }

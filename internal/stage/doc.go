@@ -2,9 +2,9 @@
 //
 //	err := stage.Keep(bases, stateDir, stage.EngineSockets())  // once: what no sandbox gets
 //	err = stage.CheckLimits(spec.Limits)
-//	pins, err := stage.Pin(bases, spec.Mounts)                 // the very directories, held until pins.Close()
+//	pins, err := stage.Pin(bases, spec.Mounts, spec.Owners)    // the very directories, held until pins.Close()
 //	slot, err := stage.Acquire(slots, uids)                    // to be released when the sandbox is gone
-//	err = pins.Place(slot, uids.Of(slot), idmaps)              // clones of them, in the slot's views
+//	err = pins.Place(slot, uids, idmaps)                       // clones of them, in the slot's views
 //	socket, err := stage.CheckSocket(spec.Sockets[0], stage.EngineSockets())
 //	err = stage.Run{Nonce: nonce, Who: uids.Of(slot), Spec: spec, Mounts: expected}.Write(slot.RunDir())
 //
@@ -15,8 +15,9 @@
 //
 //   - What a request names is looked up once and refused in the parent's own words, with what to do about it.
 //   - Nothing of ours and no engine's socket is in a sandbox, whatever it is called and whoever asks.
-//   - A sandbox runs with an identity of the launcher's, or as the owner of its workspace if that is somebody whom the
-//     operator allows, and never as root.
+//   - The workspace belongs to one of the outbox's owners, and what a request names is found with that owner's rights.
+//   - A sandbox runs with an identity of the launcher's, which is exchanged for that owner's in every mount, or as that
+//     owner. It never runs as root.
 //   - What the host writes for a sandbox is new, can be read by every user and written by none.
 //
 // Who cleans up: the caller, who owns the slot and the pins. Nothing here has a goroutine or a state of its own.

@@ -3,8 +3,11 @@ package stage
 import (
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
+	"slices"
 
+	"torno/delegation"
 	"torno/internal/mounts"
 	"torno/internal/runfile"
 	"torno/sandbox"
@@ -14,26 +17,38 @@ import (
 type Pins struct {
 	wanted []sandbox.Mount
 	held   []*mounts.Pin
+	owner  mounts.User // to whom the workspace belongs
 }
 
-// Pin finds and holds what the request names. Close lets go of it.
-func Pin(bases *mounts.Bases, wanted []sandbox.Mount) (Pins, error) {
-	p := Pins{wanted: wanted}
-	for _, w := range wanted {
-		pin, err := pinOne(bases, w)
-		if err != nil {
-			p.Close()
-			return Pins{}, err
+// Pin finds and holds what the request names, with the rights of the workspace's owner, who must be one of owners (I18).
+// Close lets go of it.
+func Pin(bases *mounts.Bases, wanted []sandbox.Mount, owners []uint32) (Pins, error) {
+	at := slices.IndexFunc(wanted, func(m sandbox.Mount) bool { return m.Workspace })
+	if at < 0 {
+		return Pins{}, errors.New("a sandbox without a workspace belongs to no user; name a workspace")
+	}
+	p := Pins{wanted: wanted, held: make([]*mounts.Pin, len(wanted))}
+	var err error
+	p.held[at], p.owner, err = pinWorkspace(bases, wanted[at], owners)
+	for i, w := range wanted {
+		if err == nil && i != at {
+			p.held[i], err = pinOne(bases, w, p.owner)
 		}
-		p.held = append(p.held, pin)
+	}
+	if err != nil {
+		p.Close()
+		return Pins{}, err
 	}
 	return p, nil
 }
 
-func pinOne(bases *mounts.Bases, wanted sandbox.Mount) (*mounts.Pin, error) {
-	pin, err := bases.Pin(wanted.Source)
+func pinOne(bases *mounts.Bases, wanted sandbox.Mount, who mounts.User) (*mounts.Pin, error) {
+	pin, err := bases.PinAs(wanted.Source, who)
 	var wrong *mounts.PathError
 	switch {
+	case errors.As(err, &wrong) && wrong.Kind == mounts.KindDenied && os.Geteuid() == 0:
+		return nil, &closedError{refuse(wanted, fmt.Sprintf("lies behind a directory that is closed to user %d", who.UID),
+			"open the directories above it to the workspace's owner, or name another place")}
 	case errors.As(err, &wrong):
 		return nil, refuse(wanted, wrong.Reason(), hintFor(wrong))
 	case err != nil:
@@ -45,17 +60,25 @@ func pinOne(bases *mounts.Bases, wanted sandbox.Mount) (*mounts.Pin, error) {
 	return pin, nil
 }
 
+// closedError is the refusal of a place that one user cannot reach and another may.
+type closedError struct{ refusal *delegation.Refusal }
+
+func (e *closedError) Error() string { return e.refusal.Error() }
+func (e *closedError) Unwrap() error { return e.refusal }
+
 // Close lets go of all: mounts made from them stand on their own.
 func (p Pins) Close() {
 	for _, pin := range p.held {
-		pin.Close()
+		if pin != nil {
+			pin.Close()
+		}
 	}
 }
 
 // Held are the mounts as they were found, in the spec's order. They stay ours.
 func (p Pins) Held() []*mounts.Pin { return p.held }
 
-// workspace is the pin of what the sandbox may write, or nil.
+// workspace is the pin of what the sandbox may write; nil once it was let go of.
 func (p Pins) workspace() *mounts.Pin {
 	for i, wanted := range p.wanted {
 		if wanted.Workspace {
@@ -74,12 +97,9 @@ func (p Pins) Workspace() (device, inode uint64) {
 }
 
 // Owner is whom the workspace belongs to, for a sandbox that has to run as its owner, if it may.
-func (p Pins) Owner(owners []uint32) (mounts.Identity, error) {
+func (p Pins) Owner() (mounts.Identity, error) {
 	pin := p.workspace()
-	if pin == nil {
-		return mounts.Identity{}, errors.New("a sandbox without a workspace has nobody to run as; by path it runs as the workspace's owner")
-	}
-	return pin.Owner(), checkOwner(pin.Owner(), owners)
+	return pin.Owner(), checkRunsAs(pin.Owner(), p.owner)
 }
 
 // Paths are where the mounts are at this moment, as an engine sees them that can only be told paths. It will look them up
@@ -100,11 +120,11 @@ func (p Pins) Paths() ([]string, error) {
 }
 
 // Place moves clones of the mounts into the slot, each to its place in its View. With idmaps the child's identity is
-// exchanged for the owner's. Without, every file keeps the owner that it has.
-func (p Pins) Place(slot *mounts.Slot, child mounts.Identity, idmaps *mounts.IDMaps) error {
+// exchanged for the workspace's owner's, see exchange. Without, every file keeps the owner that it has.
+func (p Pins) Place(slot *mounts.Slot, ids UIDRange, idmaps *mounts.IDMaps) error {
 	for _, v := range Views(p.wanted) {
 		for _, i := range v.Mounts {
-			if err := p.place(i, v, slot, child, idmaps); err != nil {
+			if err := p.place(i, v, slot, ids, idmaps); err != nil {
 				return err
 			}
 		}
@@ -112,15 +132,41 @@ func (p Pins) Place(slot *mounts.Slot, child mounts.Identity, idmaps *mounts.IDM
 	return nil
 }
 
-func (p Pins) place(i int, v View, slot *mounts.Slot, child mounts.Identity, idmaps *mounts.IDMaps) error {
+// exchange says which user and group of the host the child is in a mount. What stays the child's own is exchanged with
+// nothing.
+//
+// The user is the workspace's owner in every mount, so that the child has the owner's rights and no other user's. Root is
+// the exception: below a root that is for reading only the child is not root, even in root's own outbox.
+//
+// The group counts in the workspace alone. There it decides to whom the files belong that the child makes, and a child
+// in a group may do what the group may. So it is the workspace's group where the owner is a member and it is not root's;
+// otherwise the range's first id, which no sandbox has. A sandbox's own id would be another sandbox's one day.
+func (p Pins) exchange(wanted sandbox.Mount, child mounts.Identity, ids UIDRange) mounts.Identity {
+	on := child
+	if p.owner.UID != 0 || wanted.Workspace || wanted.Allowed {
+		on.UID = p.owner.UID
+	}
+	if !wanted.Workspace {
+		return on
+	}
+	on.GID = ids.First
+	if group := p.workspace().GID; group != 0 && p.owner.In(group) {
+		on.GID = group
+	}
+	return on
+}
+
+func (p Pins) place(i int, v View, slot *mounts.Slot, ids UIDRange, idmaps *mounts.IDMaps) error {
 	wanted, pin := p.wanted[i], p.held[i]
 	rel, err := v.Rel(wanted.Target)
 	if err != nil {
 		return err
 	}
 	options := mounts.CloneOptions{ReadOnly: !wanted.Workspace}
-	if idmaps != nil {
-		if options.IDMap, err = idmaps.Get(pin.Owner(), child); err != nil {
+	child := ids.Of(slot)
+	on := p.exchange(wanted, child, ids)
+	if idmaps != nil && on != child {
+		if options.IDMap, err = idmaps.Get(on, child); err != nil {
 			return err
 		}
 		defer options.IDMap.Close()

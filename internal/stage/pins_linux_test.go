@@ -52,7 +52,7 @@ func (w *world) workspace(rel, target, prefix string) sandbox.Mount {
 
 func (w *world) pin(wanted ...sandbox.Mount) Pins {
 	w.Helper()
-	pins, err := Pin(w.bases, wanted)
+	pins, err := Pin(w.bases, wanted, []uint32{uint32(os.Geteuid()), 1000})
 	w.must(err)
 	w.Cleanup(pins.Close)
 	return pins
@@ -71,7 +71,7 @@ func TestRefusalsHelp(t *testing.T) {
 		"../x": "under a root", "state": "Torno's own state", ".": "it is or holds", "kept/in": "an engine's socket", "kept": "an engine's socket",
 	} {
 		for _, m := range []sandbox.Mount{w.workspace(rel, "/p/x", "/p"), w.mount(rel, "/p/x", "/p")} {
-			_, err := Pin(w.bases, []sandbox.Mount{w.workspace("ws", "/ws", "/ws"), m})
+			_, err := Pin(w.bases, []sandbox.Mount{w.workspace("ws", "/ws", "/ws"), m}, []uint32{uint32(os.Geteuid())})
 			if rel == "file" && !m.Workspace {
 				w.must(err)
 				continue
@@ -109,11 +109,11 @@ func TestPinsTellWhatTheyHold(t *testing.T) {
 			t.Errorf("without numbers %+v, before %+v", m, expected[i])
 		}
 	}
-	if who, err := pins.Owner([]uint32{st.Uid}); st.Uid != 0 && (err != nil || who.UID != st.Uid) || st.Uid == 0 && err == nil {
+	if who, err := pins.Owner(); st.Uid != 0 && (err != nil || who.UID != st.Uid) || st.Uid == 0 && err == nil {
 		t.Errorf("it would run as %+v, %v", who, err)
 	}
-	if _, err := w.pin(elsewhere).Owner(nil); err == nil {
-		t.Error("nobody is somebody")
+	if _, err := Pin(w.bases, []sandbox.Mount{elsewhere}, []uint32{0}); err == nil {
+		t.Error("a sandbox without a workspace belongs to somebody")
 	}
 }
 
@@ -143,7 +143,7 @@ func testPlaces(w *world, idmaps *mounts.IDMaps) {
 	if _, err := Acquire(slots, ids); !errors.Is(err, mounts.ErrNoSlot) {
 		w.Errorf("a second slot of one: %v", err)
 	}
-	w.must(pins.Place(slot, ids.Of(slot), idmaps))
+	w.must(pins.Place(slot, ids, idmaps))
 	places, err := pins.In(slot)
 	w.must(err)
 	owner := map[bool]uint32{true: ids.First + 1, false: 1000}[idmaps != nil]
@@ -166,7 +166,7 @@ func testPlaces(w *world, idmaps *mounts.IDMaps) {
 		w.Errorf("an engine binds %s, %v, and the mount is at %s", source, err, places[0])
 	}
 	var refusal *delegation.Refusal
-	if err := pins.Place(slot, ids.Of(slot), idmaps); !errors.As(err, &refusal) || refusal.Code != delegation.CodeContext {
+	if err := pins.Place(slot, ids, idmaps); !errors.As(err, &refusal) || refusal.Code != delegation.CodeContext {
 		w.Errorf("a place was taken twice: %v", err)
 	}
 }

@@ -113,7 +113,7 @@ func TestTrialLeavesNothing(t *testing.T) {
 		}
 		trial := Trial{Dir: filepath.Join(t.TempDir(), TrialName), Owner: uint32(os.Geteuid())}
 		err := trial.Run(ctx, test.l, func(_ context.Context, spec sandbox.Spec, bases *mounts.Bases) (sandbox.Handle, error) {
-			pins, err := Pin(bases, spec.Mounts)
+			pins, err := Pin(bases, spec.Mounts, spec.Owners)
 			if err != nil {
 				t.Errorf("%s: the workspace is not below the bases: %v", what, err)
 			}

@@ -99,7 +99,7 @@ func (l *Launcher) create(ctx context.Context, o order) (h sandbox.Handle, err e
 func (m *making) checkLimits(context.Context) error { return stage.CheckLimits(m.order.spec.Limits) }
 
 func (m *making) pinMounts(context.Context) (err error) {
-	m.pins, err = stage.Pin(m.order.bases, m.order.spec.Mounts)
+	m.pins, err = stage.Pin(m.order.bases, m.order.spec.Mounts, m.order.spec.Owners)
 	return err
 }
 

@@ -18,7 +18,7 @@ import (
 func (m *making) identify(context.Context) (err error) {
 	who := m.options.UIDs.Of(m.slot)
 	if !m.byHandle {
-		who, err = m.pins.Owner(m.order.spec.Owners)
+		who, err = m.pins.Owner()
 	}
 	m.recipe.uid, m.recipe.gid = who.UID, who.GID
 	return err
@@ -48,7 +48,7 @@ func (m *making) layByPath() error {
 
 // layByHandle moves clones of them into the slot, and has the engine bind the slot's views.
 func (m *making) layByHandle() error {
-	if err := m.pins.Place(m.slot, m.who(), m.idmaps); err != nil {
+	if err := m.pins.Place(m.slot, m.options.UIDs, m.idmaps); err != nil {
 		return err
 	}
 	if m.facts.runtime.gVisor {

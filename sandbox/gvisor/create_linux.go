@@ -94,7 +94,7 @@ func (m *making) rollBack() error {
 func (m *making) checkLimits(context.Context) error { return stage.CheckLimits(m.spec.Limits) }
 
 func (m *making) pinMounts(context.Context) (err error) {
-	m.pins, err = stage.Pin(m.bases, m.spec.Mounts)
+	m.pins, err = stage.Pin(m.bases, m.spec.Mounts, m.spec.Owners)
 	return err
 }
 

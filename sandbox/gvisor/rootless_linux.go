@@ -35,15 +35,15 @@ func (m *making) identify() (err error) {
 	if m.rootless {
 		m.ground = &ground.Plan{Slots: m.slotsDir(), Slot: m.slot.Number(), Covers: mounts.Covers{Dir: m.shared.empty, File: m.shared.nothing}}
 		m.scene = m.ground
-		m.who, err = ourselves(m.pins, m.spec.Owners)
+		m.who, err = ourselves(m.pins)
 	}
 	return err
 }
 
 // ourselves is the watcher's user, to whom a workspace has to belong: no other could be written there.
-func ourselves(pins stage.Pins, owners []uint32) (mounts.Identity, error) {
+func ourselves(pins stage.Pins) (mounts.Identity, error) {
 	we := mounts.Identity{UID: uint32(os.Geteuid()), GID: uint32(os.Getegid())}
-	who, err := pins.Owner(owners)
+	who, err := pins.Owner()
 	if err == nil && who.UID != we.UID {
 		err = &delegation.Refusal{
 			Code: delegation.CodeIdentity, Field: "workspace",
@@ -57,7 +57,7 @@ func ourselves(pins stage.Pins, owners []uint32) (mounts.Identity, error) {
 // place brings the mounts of the request into the slot, or into the plan.
 func (m *making) place() error {
 	if m.ground == nil {
-		return m.pins.Place(m.slot, m.who, m.idmaps)
+		return m.pins.Place(m.slot, m.options.UIDs, m.idmaps)
 	}
 	held := m.pins.Held()
 	m.ground.Mounts = make([]ground.Mount, len(held)) // in the order of their handles
@@ -168,5 +168,5 @@ func (l *Launcher) pinAgain(box keeper.Box) (stage.Pins, error) {
 	for _, m := range order.Ground.Mounts {
 		wanted = append(wanted, sandbox.Mount{Source: m.Source, Workspace: m.Writable})
 	}
-	return stage.Pin(l.options.Bases, wanted)
+	return stage.Pin(l.options.Bases, wanted, []uint32{uint32(os.Geteuid())})
 }

@@ -74,7 +74,7 @@ func Suite(t *testing.T, h Harness) {
 	})
 	if h.Real {
 		s.prober = verdict.Build(t)
-		t.Run("wall", func(t *testing.T) { s.run(t, wallCases, limitCases, ownerCases) })
+		t.Run("wall", func(t *testing.T) { s.run(t, wallCases, limitCases, ownerCases, rightsCases) })
 		t.Run("tools", func(t *testing.T) { s.run(t, toolCases) })
 	}
 	t.Run("nothing is left", func(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -73,6 +74,28 @@ func TestByPathTheChildIsTheWorkspacesOwner(t *testing.T) {
 	for id, uid := range map[string]int{"roots": 0, "foreign": 1001} {
 		if resp := h.Run(house.Ask{ID: id, UID: uid, Task: "id"}); resp.Error == nil || resp.Error.Code != delegation.CodeIdentity {
 			t.Errorf("a workspace of uid %d by path: %+v", uid, resp)
+		}
+	}
+}
+
+// TestWorkspacesOfOthers: by handle too a workspace belongs to one of the outbox's owners, by default to who owns the outbox.
+func TestWorkspacesOfOthers(t *testing.T) {
+	for name, c := range map[string]struct {
+		owners string
+		good   map[int]bool
+	}{
+		"default": {"[]", map[int]bool{0: true, 1000: false, 1001: false}},
+		"named":   {"[1000, 1001]", map[int]bool{0: false, 1000: true, 1001: true, 1002: false}},
+	} {
+		h := house.New(t, house.Plan{Extra: "    owners: " + c.owners})
+		for uid, good := range c.good {
+			resp := h.Run(house.Ask{ID: fmt.Sprint(name, "-", uid), UID: uid, Task: "touch made"})
+			switch {
+			case good:
+				h.Want(resp, delegation.StatusCompleted, delegation.ReasonExited, 0)
+			case resp.Error == nil || resp.Error.Code != delegation.CodeIdentity || resp.Error.Hint == "":
+				t.Errorf("%s: a workspace of user %d: %+v", name, uid, resp)
+			}
 		}
 	}
 }

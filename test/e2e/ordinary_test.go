@@ -14,6 +14,7 @@ import (
 	"torno/delegation"
 	"torno/internal/doctor"
 	"torno/sandbox"
+	"torno/test/attack"
 	"torno/test/house"
 )
 
@@ -68,6 +69,38 @@ func TestOrdinaryGroups(t *testing.T) {
 	h.Want(resp, delegation.StatusError, delegation.ReasonExited, 1)
 	if resp.StdoutTail != fmt.Sprintln(h.OwnerOf(0)) || !strings.Contains(resp.StderrTail, "Permission denied") {
 		t.Errorf("the child says %q, %q", resp.StdoutTail, resp.StderrTail)
+	}
+}
+
+// TestOrdinaryRights: files that are closed to the watcher's user are closed to its children, whoever owns what they see.
+func TestOrdinaryRights(t *testing.T) {
+	h := house.New(t, house.Plan{Sandbox: house.Ordinary})
+	shared := filepath.Join(h.Dir, "shared")
+	const stranger = 54321
+	put := func(name string, uid int) string {
+		path := filepath.Join(shared, name)
+		h.Must(os.WriteFile(path, []byte("secret\n"), 0o600))
+		h.Must(os.Chown(path, uid, uid))
+		return path
+	}
+	own, roots, strangers := put("own", h.OwnerOf(0)), put("roots", 0), put("strangers", stranger)
+	closed := h.Mkdir(filepath.Join(shared, "closed", "notes"))
+	h.Must(os.Chown(filepath.Dir(closed), stranger, stranger))
+	h.Must(os.Chmod(filepath.Dir(closed), 0o700))
+
+	resp := h.Run(house.Ask{ID: "s1", Context: []string{shared}, Task: fmt.Sprintf("cat %s; cat %s %s; exit 0", own, roots, strangers)})
+	h.Want(resp, delegation.StatusCompleted, delegation.ReasonExited, 0)
+	for _, row := range []string{"A1", "A6"} {
+		held := strings.Count(resp.StderrTail, "Permission denied") / 2
+		attack.Record(t, attack.Trial{
+			Row: row, Where: "gvisor, not root", Tried: 1, Held: held, Oracle: strings.HasPrefix(resp.StdoutTail, "secret\n"), Note: "the child reads its user's own",
+		})
+	}
+	if resp.StdoutTail != "secret\n" {
+		t.Errorf("the child has read %q, %q", resp.StdoutTail, resp.StderrTail)
+	}
+	if resp := h.Run(house.Ask{ID: "s2", Context: []string{closed}, Task: "true"}); resp.Error == nil || resp.Error.Code != delegation.CodeContext {
+		t.Errorf("a way that is closed to the watcher: %+v", resp)
 	}
 }
 

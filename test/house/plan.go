@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"os/exec"
 	"regexp"
+	"strings"
 	"text/template"
 )
 
@@ -54,6 +55,7 @@ outboxes:
     allow: [{{.Outbox}}/workspaces{{range .Plan.Allow}}, {{.}}{{end}}]
     read: [{{.Dir}}/shared]
     profiles: [sh{{.Plan.Offers}}]
+{{with .Owners}}    owners: [{{.}}]{{end}}
 {{.Plan.Extra}}
 `
 
@@ -63,7 +65,10 @@ var profile = regexp.MustCompile(`(?m)^  [a-z]+:$`)
 // configure writes the configuration of a plan.
 func (h *House) configure(p Plan) []byte {
 	h.Helper()
-	sandbox, keeper, accept := cmp.Or(p.Sandbox, Docker), "", ""
+	sandbox, keeper, accept, owners := cmp.Or(p.Sandbox, Docker), "", "", ""
+	if h.user == 0 && !strings.Contains(p.Extra, "owners:") {
+		owners = "0, 1000" // root's outbox, in which stories make workspaces for root and for a user
+	}
 	if h.user != 0 {
 		sandbox = GVisor
 	}
@@ -75,7 +80,7 @@ func (h *House) configure(p Plan) []byte {
 	}
 	var text bytes.Buffer
 	h.Must(template.Must(template.New("").Parse(configuration)).Execute(&text, map[string]any{
-		"Dir": h.Dir, "State": h.State, "Outbox": h.Outbox, "Bin": bin, "Plan": p, "Sandbox": sandbox, "Keeper": keeper, "Accept": accept,
+		"Dir": h.Dir, "State": h.State, "Outbox": h.Outbox, "Bin": bin, "Plan": p, "Sandbox": sandbox, "Keeper": keeper, "Accept": accept, "Owners": owners,
 		"Profiles": profile.ReplaceAllString(p.Profiles, "$0\n    sandbox: "+sandbox),
 	}))
 	return text.Bytes()
