@@ -20,7 +20,7 @@ type Config struct {
 	Outboxes   []Outbox
 	Launchers  map[string]sandbox.Launcher // by the name that profiles use
 	Journal    *journal.Journal
-	Notes      *os.Root                                // a directory of ours for how far the output of running children was taken; nil for none
+	Notes      *os.Root                              // a directory of ours for how far the output of running children was taken; nil for none
 	Workspaces func(sandbox.Spec) (Workspace, error) // holds the workspace of a run
 	Disk       Disk
 	Retention  journal.Retention

@@ -85,7 +85,7 @@ var rooms = map[string]room{
 	"internal/serve": {
 		ours: []string{
 			"delegation", "sandbox", "sandbox/docker", "sandbox/gvisor", "watcher", "configs", "internal/control", "internal/doctor",
-			"internal/journal", "internal/lock", "internal/mounts", "internal/runfile", "internal/runsc", "internal/tree",
+			"internal/journal", "internal/lock", "internal/mounts", "internal/runfile", "internal/runsc", "internal/stage", "internal/tree",
 		},
 		theirs: []string{unix},
 	},

@@ -76,7 +76,7 @@ func TestOrdinaryGroups(t *testing.T) {
 func TestOrdinaryRights(t *testing.T) {
 	h := house.New(t, house.Plan{Sandbox: house.Ordinary})
 	shared := filepath.Join(h.Dir, "shared")
-	const stranger = 54321
+	const stranger = 4242
 	put := func(name string, uid int) string {
 		path := filepath.Join(shared, name)
 		h.Must(os.WriteFile(path, []byte("secret\n"), 0o600))
