@@ -14,7 +14,8 @@ import (
 // them where the user is the watcher's own.
 //
 // Linux keeps the identity for files with each thread. Do changes it for one thread, and changes it back afterwards. A
-// thread that does not become what it was again ends together with its goroutine.
+// thread that does not become what it was again ends together with its goroutine; the main thread cannot end, and runs no
+// more of Go.
 func (u User) Do(f func() error) error {
 	if os.Geteuid() != 0 || u.UID == 0 {
 		return f()
