@@ -17,7 +17,10 @@ const (
 	end         = 0x06 // with an answer
 )
 
-const reach = 255 // steps that a conditional jump can leave out
+const (
+	reach = 255  // steps that a conditional jump can leave out
+	most  = 4096 // steps that the kernel takes
+)
 
 // place is a step, as the number of steps from it to the end.
 type place int
@@ -50,8 +53,30 @@ func (a *assembly) put(s step) place {
 // answer is a place that ends the program.
 func (a *assembly) answer(value uint32) place { return a.put(step{code: end, value: value}) }
 
+// branch is a conditional jump. A place that it cannot reach gets a plain jump to it in between.
 func (a *assembly) branch(code uint16, value uint32, yes, no place) place {
+	if s := (step{code, value, yes, no}); a.known[s] != 0 {
+		return a.known[s]
+	}
+	yes = a.near(yes, 2) // behind this step, and behind a jump for the other way
+	no = a.near(no, 1)
 	return a.put(step{code, value, yes, no})
+}
+
+// near is a place that does what another one does, and that a conditional jump reaches when there are so many more steps.
+func (a *assembly) near(to place, more int) place {
+	if len(a.steps)+more-int(to) <= reach {
+		return to
+	}
+	between := step{code: jump, yes: to}
+	if last := a.steps[to-1]; last.code == end {
+		between = last // once more
+	}
+	if at := a.known[between]; at != 0 && len(a.steps)+more-int(at) <= reach {
+		return at
+	}
+	delete(a.known, between)
+	return a.put(between)
 }
 
 // before changes the register and goes on at a place, to which such a step cannot jump: without another one it goes on
@@ -66,8 +91,8 @@ func (a *assembly) before(next place, code uint16, value uint32) place {
 
 // program is what was written, as the kernel has it in memory.
 func (a *assembly) program() ([]byte, error) {
-	if len(a.steps) > reach {
-		return nil, fmt.Errorf("the system call filter has %d steps, and its jumps reach over %d", len(a.steps), reach)
+	if len(a.steps) > most {
+		return nil, fmt.Errorf("the system call filter has %d steps, and the kernel takes %d", len(a.steps), most)
 	}
 	var all []byte
 	for i, s := range slices.Backward(a.steps) {
@@ -76,7 +101,7 @@ func (a *assembly) program() ([]byte, error) {
 		case load, and, end:
 			yes, no = 0, 0
 		case jump:
-			s.value, yes, no = uint32(yes), 0, 0
+			s.value, yes, no = uint32(i-int(s.yes)), 0, 0
 		}
 		all = binary.LittleEndian.AppendUint16(all, s.code)
 		all = append(all, yes, no)

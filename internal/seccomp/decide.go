@@ -10,10 +10,12 @@ type word struct{ at, mask uint32 }
 
 const whole = 1<<32 - 1
 
-// test is what one step can find out: that a word has a value. An Arg is one for each half of the argument.
+// test is what a few steps can find out: that a word has a value, or one of several. An Arg is one for each
+// half of the argument.
 type test struct {
 	word
 	value uint32
+	among *Choice
 }
 
 // option is a Rule as a program sees it: an answer, if all tests hold.
@@ -42,11 +44,11 @@ func (r Rule) option() option {
 	}
 	for i, a := range r.Args {
 		at := argsAt + argSize*uint32(a.Index)
-		lower := test{word{at, uint32(a.Mask)}, uint32(a.Value)}
-		upper := test{word{at + argSize/2, uint32(a.Mask >> 32)}, uint32(a.Value >> 32)}
+		lower := test{word: word{at, uint32(a.Mask)}, value: uint32(a.Value), among: a.OneOf}
+		upper := test{word: word{at + argSize/2, uint32(a.Mask >> 32)}, value: uint32(a.Value >> 32)}
 		o.tests = slices.Insert(o.tests, i, lower, upper)
 	}
-	o.tests = slices.DeleteFunc(o.tests, func(t test) bool { return t.mask == 0 })
+	o.tests = slices.DeleteFunc(o.tests, func(t test) bool { return t.mask == 0 && t.among == nil })
 	return o
 }
 
@@ -87,13 +89,20 @@ func unless(t test, options []option) []option {
 	return slices.DeleteFunc(slices.Clone(options), func(o option) bool { return slices.Contains(o.tests, t) })
 }
 
-func (t test) excludes(u test) bool { return u.at == t.at && (u.value^t.value)&u.mask&t.mask != 0 }
-func (t test) implies(u test) bool  { return u.at == t.at && u.mask&^t.mask == 0 }
-func (t test) single() bool         { return bits.OnesCount32(t.mask) == 1 }
+// excludes and implies know nothing of a test for several values but whether it is the same one: another one is made.
+func (t test) excludes(u test) bool {
+	return t.among == nil && u.among == nil && u.at == t.at && (u.value^t.value)&u.mask&t.mask != 0
+}
+
+func (t test) implies(u test) bool {
+	return t == u || t.among == nil && u.among == nil && u.at == t.at && u.mask&^t.mask == 0
+}
+
+func (t test) single() bool { return t.among == nil && bits.OnesCount32(t.mask) == 1 }
 
 // register is what is to be held for a test. Where a jump can look at bits, the others are left for later tests.
 func (t test) register(held word) word {
-	if held != t.word && (t.value == 0 || t.single()) {
+	if held != t.word && t.among == nil && (t.value == 0 || t.single()) {
 		return word{t.at, whole}
 	}
 	return t.word
@@ -101,12 +110,33 @@ func (t test) register(held word) word {
 
 func (a *assembly) compare(t test, held word, yes, no place) place {
 	switch {
+	case t.among != nil:
+		return a.choose(*t.among, yes, no)
 	case held == t.word:
 		return a.branch(jumpEqual, t.value, yes, no)
 	case t.value == 0:
 		return a.branch(jumpAnyBit, t.mask, no, yes)
 	}
 	return a.branch(jumpAnyBit, t.mask, yes, no)
+}
+
+// choose finds out whether what is held is one of the values. A row of values without a gap takes two steps, and a single
+// one takes one.
+func (a *assembly) choose(values Choice, yes, no place) place {
+	below := no
+	for i := 0; i < len(values); i++ {
+		first := values[i].Value
+		for i+1 < len(values) && values[i+1].Value == values[i].Value+1 {
+			i++
+		}
+		if first == values[i].Value {
+			below = a.branch(jumpEqual, first, yes, below)
+			continue
+		}
+		within := a.branch(jumpAtLeast, values[i].Value+1, no, yes)
+		below = a.branch(jumpAtLeast, first, within, below)
+	}
+	return below
 }
 
 // hold gets a word into the register, if it is not there.

@@ -66,7 +66,7 @@ func judge(rules []Rule, arch, name string, args [6]uint64) uint32 {
 		if r.Arch != "" && r.Arch != arch || !slices.Contains(r.Names, name) {
 			continue
 		}
-		if slices.ContainsFunc(r.Args, func(a Arg) bool { return args[a.Index]&a.Mask != a.Value }) {
+		if slices.ContainsFunc(r.Args, func(a Arg) bool { return !fits(a, args[a.Index]&a.Mask) }) {
 			continue
 		}
 		if r.Errno == 0 {
@@ -75,6 +75,18 @@ func judge(rules []Rule, arch, name string, args [6]uint64) uint32 {
 		return 0x00050000 + uint32(r.Errno) // SECCOMP_RET_ERRNO
 	}
 	return 0x00050001
+}
+
+func fits(a Arg, value uint64) bool {
+	if a.OneOf == nil {
+		return value == a.Value
+	}
+	for _, n := range *a.OneOf {
+		if uint64(n.Value) == value {
+			return true
+		}
+	}
+	return false
 }
 
 // audits are the kernel's AUDIT_ARCH_X86_64 and AUDIT_ARCH_AARCH64.

@@ -38,7 +38,8 @@ func TestProgramSaysWhatTheRulesMean(t *testing.T) {
 	})
 }
 
-// interesting are arguments that fit, or miss by one bit, in every combination of those that the rules look at.
+// interesting are arguments that fit, or miss by one bit, in combinations of those that the rules look at: in every one where
+// they are not too many, and otherwise in another choice of them each time.
 func interesting(rules []Rule) [][6]uint64 {
 	values := [6][]uint64{}
 	for _, r := range rules {
@@ -46,10 +47,13 @@ func interesting(rules []Rule) [][6]uint64 {
 			values[a.Index] = append(values[a.Index], near(a)...)
 		}
 	}
+	const enough = 30_000
 	all := [][6]uint64{{}}
 	for i := range values {
 		var longer [][6]uint64
 		slices.Sort(values[i])
+		rand.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+		all = all[:min(len(all), enough/(len(values[i])+2)+1)]
 		for _, value := range append(slices.Compact(values[i]), 0, rand.Uint64()) {
 			for _, args := range all {
 				args[i] = value
@@ -64,8 +68,16 @@ func interesting(rules []Rule) [][6]uint64 {
 }
 
 // near is what fits a condition, with its free bits in three ways, and with each of its own bits turned.
-func near(a Arg) []uint64 {
-	all := []uint64{a.Value, a.Value | ^a.Mask, a.Value | rand.Uint64()&^a.Mask}
+func near(a Arg) (all []uint64) {
+	if a.OneOf != nil {
+		for _, n := range *a.OneOf {
+			one := Arg{a.Index, a.Mask, uint64(n.Value) & a.Mask, nil}
+			all = append(all, uint64(n.Value), uint64(n.Value)+1, uint64(n.Value)-1, near(one)[rand.IntN(3)])
+		}
+		all = append(all, a.Mask+1, rand.Uint64())
+		return all
+	}
+	all = []uint64{a.Value, a.Value | ^a.Mask, a.Value | rand.Uint64()&^a.Mask}
 	for bit := range 64 {
 		if a.Mask>>bit&1 == 1 {
 			all = append(all, a.Value^1<<bit)
@@ -142,7 +154,8 @@ func TestNoWayOutInTheProgram(t *testing.T) {
 }
 
 // TestProgramIsShort: gVisor asks it about each of so many numbers for every process and thread that begins, and every
-// time it takes memory for a mark at each step. What a new rule needs may be added here.
+// time it takes memory for a mark at each step. What a new rule needs may be added here, and is: a step that hangs off one
+// number costs the others nothing but that memory, a microsecond for all numbers together.
 func TestProgramIsShort(t *testing.T) {
 	everyFilter(func(f Filter) {
 		program, all := programOf(t, f), 0
@@ -152,7 +165,7 @@ func TestProgramIsShort(t *testing.T) {
 		}
 		length, mean := len(program)/8, float64(all)/2001
 		t.Logf("%+v: %d steps, of which a call takes %.2f", f, length, mean)
-		if length > 136 || mean > 7 {
+		if length > 325 || mean > 7 {
 			t.Errorf("%+v: %d steps, of which a call takes %.2f", f, length, mean)
 		}
 	})

@@ -16,10 +16,12 @@ type Rule struct {
 	Errno uint
 }
 
-// Arg is a condition: masked with Mask, argument Index equals Value.
+// Arg is a condition: masked with Mask, argument Index equals Value. With OneOf it is one of those
+// values instead, and Mask has no bit of the upper half.
 type Arg struct {
 	Index       uint
 	Mask, Value uint64
+	OneOf       *Choice
 }
 
 const (
@@ -58,7 +60,7 @@ func (f Filter) Profile() (Profile, error) {
 	profile := Profile{DefaultAction: actErrno, DefaultErrnoRet: 1, Architectures: []string{native}}
 	for _, r := range f.Rules() {
 		if r.Arch == "" || r.Arch == f.Arch {
-			profile.Syscalls = append(profile.Syscalls, r.syscall())
+			profile.Syscalls = append(profile.Syscalls, r.syscalls()...)
 		}
 	}
 	return profile, nil

@@ -84,9 +84,9 @@ func TestProfile(t *testing.T) {
 func TestProfileAsEnginesAndRuntimesReadIt(t *testing.T) {
 	var p Profile
 	for _, r := range []Rule{
-		{Names: calls("a b"), Args: []Arg{{1, allBits, 7}, {2, 0xFF, 5}}}, {Names: calls("c"), Errno: enosys},
+		{Names: calls("a b"), Args: []Arg{{1, allBits, 7, nil}, {2, 0xFF, 5, nil}}}, {Names: calls("c"), Errno: enosys},
 	} {
-		p.Syscalls = append(p.Syscalls, r.syscall())
+		p.Syscalls = append(p.Syscalls, r.syscalls()...)
 	}
 	text, err := json.Marshal(p)
 	want := `{"defaultAction":"","defaultErrnoRet":0,"architectures":null,"syscalls":[` +

@@ -47,7 +47,23 @@ func TestDocumented(t *testing.T) {
 	}
 }
 
-// table is the rules for people, who read the conditions in the reasons.
+// values are the names that a rule has for what an argument may be.
+func values(r seccomp.Rule) string {
+	var names []string
+	for _, a := range r.Args {
+		if a.OneOf != nil {
+			for _, n := range *a.OneOf {
+				names = append(names, n.Name)
+			}
+		}
+	}
+	if names == nil {
+		return ""
+	}
+	return " with " + strings.Join(names, ", ")
+}
+
+// table is the rules for people, who read the other conditions in the reasons.
 func table() string {
 	var b strings.Builder
 	b.WriteString("\n| because | calls |\n|---|---|\n")
@@ -59,7 +75,7 @@ func table() string {
 		if r.Arch != "" {
 			where = " (" + r.Arch + ")"
 		}
-		fmt.Fprintf(&b, "| %s%s | `%s` |\n", r.Reason, where, strings.Join(r.Names, "` `"))
+		fmt.Fprintf(&b, "| %s%s | `%s`%s |\n", r.Reason, where, strings.Join(r.Names, "` `"), values(r))
 	}
 	b.WriteString("\n")
 	return b.String()
