@@ -4,8 +4,10 @@ package main_test
 
 import (
 	"os"
+	"os/exec"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -93,15 +95,26 @@ func agentOf(t *testing.T, r *running) int {
 	return 0
 }
 
-// TestNoNewThreads has the agent take init the right to make threads, which is what using up the sandbox's process limit
-// does as well. In the middle of everything that init ever does it must not need one.
+// noMoreThreads takes init the right to make threads, which is what an agent does that uses up the sandbox's process limit.
+// Root may lack the right to do that, and the user itself has it where no filter is.
+func (r *running) noMoreThreads(t *testing.T) {
+	t.Helper()
+	cmd := exec.Command("prlimit", "--pid", strconv.Itoa(r.cmd.Process.Pid), "--nproc=1:1")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(r.uid), Gid: uint32(r.uid)}}
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+}
+
+// TestNoNewThreads: in the middle of everything that init ever does it must not need another thread.
 func TestNoNewThreads(t *testing.T) {
-	b := newBox(t, "prlimit --pid 1 --nproc=1:1 || exit\n"+stubborn("one")+stormy).answer(1 << 20)
+	b := newBox(t, stubborn("one")+stormy).answer(1 << 20)
 	r := b.start(t)
 	r.stdout.until(t, "stormy\n")
 	if n := tasks(t, r.cmd.Process.Pid); n > runfile.Tasks {
 		t.Errorf("init has %d threads; launchers are told %d", n, runfile.Tasks)
 	}
+	r.noMoreThreads(t)
 	b.plant(t, "go", "")
 	res := r.storm(t)
 	res.exits(t, 9)
@@ -114,8 +127,12 @@ func TestNoNewThreads(t *testing.T) {
 // runtime to look for one that goes on in the meantime.
 func TestNoNewThreadsAtTheEnd(t *testing.T) {
 	for range 8 {
-		b := newBox(t, "n=0; while [ $n -lt 500 ]; do sleep 1000 & n=$((n+1)); done; echo crowd; prlimit --pid 1 --nproc=1:1; exit 9").answer(1 << 20)
-		b.run(t).exits(t, 9)
+		b := newBox(t, "n=0; while [ $n -lt 500 ]; do sleep 1000 & n=$((n+1)); done; echo crowd; until [ -e go ]; do :; done; exit 9").answer(1 << 20)
+		r := b.start(t)
+		r.stdout.until(t, "crowd\n")
+		r.noMoreThreads(t)
+		b.plant(t, "go", "")
+		r.wait(t).exits(t, 9)
 		if got := b.read(t, "answer.txt"); got != "crowd\n" {
 			t.Errorf("the answer is %q", got)
 		}

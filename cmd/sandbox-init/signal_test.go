@@ -5,6 +5,7 @@ package main_test
 import (
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -165,5 +166,50 @@ func TestSignalsInAStorm(t *testing.T) {
 	res.exits(t, 9)
 	if got := b.read(t, "answer.txt"); got != res.stdout || !strings.HasSuffix(got, "\n"+calm) {
 		t.Errorf("%d bytes on standard output, %d in the answer", len(res.stdout), len(got))
+	}
+}
+
+// passesAll is a filter that lets everything pass: BPF_RET with SECCOMP_RET_ALLOW.
+const passesAll = "\x06\x00\x00\x00\x00\x00\xFF\x7F"
+
+// starving takes from init what a process of the same user can take: processor time, the size of files, and its turn.
+const starving = `for way in "prlimit --pid 1 --cpu=3600:3600" "prlimit --pid 1 --fsize=0:0" "renice -n 19 -p 1" \
+	"chrt --idle --pid 0 1" "ionice -c 3 -p 1"; do $way >/dev/null 2>&1 && echo "can $way" >&2; done; echo answer; exit 5`
+
+// TestAgentCannotStarveInit: under another filter all of it works, and the answer is lost.
+func TestAgentCannotStarveInit(t *testing.T) {
+	for _, tool := range []string{"prlimit", "renice", "chrt", "ionice"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			t.Skipf("NOT TESTED: this machine has no %s", tool)
+		}
+	}
+	b := newBox(t, starving).answer(1 << 10)
+	r := b.run(t)
+	if r.exits(t, 5); strings.Contains(r.stderr, "can ") || b.read(t, "answer.txt") != "answer\n" {
+		t.Errorf("%q, and the answer is %q", r.stderr, b.read(t, "answer.txt"))
+	}
+	weak := newBox(t, starving).answer(1 << 10)
+	weak.file.Filter = []byte(passesAll)
+	r = weak.run(t)
+	content, err := os.ReadFile(weak.in("answer.txt"))
+	if strings.Count(r.stderr, "can ") != 5 || err == nil && string(content) == "answer\n" {
+		t.Errorf("the attack is dead: %q, %v, and the answer is %q", r.stderr, err, content)
+	}
+}
+
+// TestAgentCannotEndInitByALimit: under another filter the kernel kills init when the time is used up that the agent left it.
+func TestAgentCannotEndInitByALimit(t *testing.T) {
+	const script = `trap "" USR2; prlimit --pid 1 --cpu=1:1 2>/dev/null || { echo held; exit 5; }; while kill -USR2 1; do :; done`
+	if _, err := exec.LookPath("prlimit"); err != nil {
+		t.Skip("NOT TESTED: this machine has no prlimit")
+	}
+	r := newBox(t, script).run(t)
+	if r.exits(t, 5); r.stdout != "held\n" {
+		t.Errorf("%q", r.stdout)
+	}
+	weak := newBox(t, script)
+	weak.file.Filter = []byte(passesAll)
+	if r = weak.run(t); !r.status.Signaled() || r.status.Signal() != unix.SIGKILL {
+		t.Errorf("the attack is dead: init ended with %v", r.status)
 	}
 }

@@ -25,7 +25,7 @@ func whatAgentLeaves(b *bench) {
 	controls.Run("leave", "/workspace/weak")
 
 	left, possible := b.left(strong), b.left(weak)
-	for row, most := range map[string]int{"C12": 3, "C23": 20, "C24": 5} {
+	for row, most := range map[string]int{"C12": 4, "C23": 20, "C24": 8} {
 		trial := attack.Trial{Row: row, Where: b.suite.Name + ", on the host", Tried: len(possible[row]), Oracle: len(possible[row]) >= most/2}
 		trial.Held = trial.Tried - len(left[row])
 		trial.Note = "the host looks; without walls it finds " + strings.Join(possible[row], ", ")
@@ -62,12 +62,12 @@ func (b *bench) left(dir string) map[string][]string {
 	return found
 }
 
-// marked says whether a file has flags, or attributes that are not a user's.
+// marked says whether a file has flags, or attributes.
 func marked(path string) bool {
 	names := make([]byte, 4096)
 	n, err := unix.Listxattr(path, names)
 	foreign := func(name string) bool {
-		return name != "" && !strings.HasPrefix(name, "user.") && !strings.HasPrefix(name, "security.selinux")
+		return name != "" && !strings.HasPrefix(name, "security.selinux")
 	}
 	if err == nil && slices.ContainsFunc(strings.Split(string(names[:n]), "\x00"), foreign) {
 		return true

@@ -26,10 +26,14 @@ func Leave(dir string) error {
 	_ = unix.Mknod(at("character device"), unix.S_IFCHR|0o600, int(unix.Mkdev(1, 1)))
 	_ = unix.Mknod(at("block device"), unix.S_IFBLK|0o600, int(unix.Mkdev(7, 0)))
 	_ = unix.Mknod(at("whiteout"), unix.S_IFCHR, int(unix.Mkdev(0, 0)))
+	_ = leaveWhiteout(at("whiteout by renaming"), at("renamed"))
 	for name, change := range map[string]func(fd int) error{
 		"root's":     func(fd int) error { return unix.Fchown(fd, 0, 0) },
 		"capability": func(fd int) error { return unix.Fsetxattr(fd, "security.capability", capability, 0) },
 		"trusted":    func(fd int) error { return unix.Fsetxattr(fd, "trusted.torno", capability, 0) },
+		"user's":     func(fd int) error { return unix.Fsetxattr(fd, "user.torno", capability, 0) },
+		"opaque":     func(fd int) error { return unix.Fsetxattr(fd, "user.overlay.opaque", []byte("y"), 0) },
+		"shared":     shareWith,
 		"overlay":    func(fd int) error { return unix.Fsetxattr(fd, "trusted.overlay.opaque", []byte("y"), 0) },
 		"no dump":    func(fd int) error { return unix.IoctlSetPointerInt(fd, unix.FS_IOC_SETFLAGS, unix.STATX_ATTR_NODUMP) },
 	} {

@@ -41,7 +41,8 @@ func Names() (names []Outcome) {
 func probes() []probe {
 	return slices.Concat(
 		networkProbes(), familyProbes(), identityProbes(), namespaceProbes(), kernelProbes(), processProbes(), fileProbes(),
-		deviceProbes(), nameProbes(), setIDProbes(), attributeProbes(), allowedProbes(), legacyProbes(),
+		deviceProbes(), nameProbes(), setIDProbes(), attributeProbes(), argumentProbes(), allowedProbes(),
+		legacyProbes(),
 	)
 }
 

@@ -1,7 +1,9 @@
 package inside
 
 import (
+	"errors"
 	"path/filepath"
+	"syscall"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -34,7 +36,47 @@ func attributeProbes() []probe {
 		{"C24", "a file of root's", onFile(func(fd int) error { return unix.Fchown(fd, 0, 0) })},
 		{"C24", "a capability of a file", attribute("security.capability")},
 		{"C24", "a trusted attribute", attribute("trusted.torno")},
+		{"C24", "an attribute of a user's", attribute("user.torno")},
+		{"C24", "an attribute that overlays obey", attribute("user.overlay.opaque")},
+		{"C24", "an access list", optional(onFile(shareWith))},
+		{"C24", "an attribute less", onFile(func(fd int) error { return reachedBut(unix.Fremovexattr(fd, "user.torno"), unix.ENODATA) })},
+		{"C24", "a whiteout, by renaming", whiteout},
 	}
+}
+
+// accessList lets user 4242 read and write a file, by an entry of its own (struct posix_acl_xattr_header and its entries).
+var accessList = []byte{
+	2, 0, 0, 0,
+	1, 0, 6, 0, 255, 255, 255, 255, // the owner
+	2, 0, 6, 0, 0x92, 0x10, 0, 0, // user 4242
+	4, 0, 4, 0, 255, 255, 255, 255, // the group
+	16, 0, 6, 0, 255, 255, 255, 255, // at most
+	32, 0, 4, 0, 255, 255, 255, 255, // others
+}
+
+func shareWith(fd int) error { return unix.Fsetxattr(fd, "system.posix_acl_access", accessList, 0) }
+
+// reachedBut takes an error that only the call itself can give for a yes.
+func reachedBut(err, yes error) error {
+	var errno syscall.Errno
+	if errors.Is(err, yes) && errors.As(err, &errno) {
+		return reached{errno}
+	}
+	return err
+}
+
+// whiteout renames a file and leaves in its place what overlays take for a sign that it is gone.
+func whiteout(g *Ground) error {
+	from, to := filepath.Join(g.Dir, "whiteout"), filepath.Join(g.Dir, "renamed")
+	defer unix.Unlink(from)
+	defer unix.Unlink(to)
+	return leaveWhiteout(from, to)
+}
+
+func leaveWhiteout(from, to string) error {
+	return afterwards(from, func(int) error {
+		return unix.Renameat2(unix.AT_FDCWD, from, unix.AT_FDCWD, to, unix.RENAME_WHITEOUT)
+	})
 }
 
 // onFile tries it on a new file.

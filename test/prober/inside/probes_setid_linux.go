@@ -83,7 +83,10 @@ func allowedProbes() []probe {
 		}},
 		{"C12", Allowed + "a FIFO", makeNode(unix.S_IFIFO, 0)},
 		{"C12", Allowed + "a socket's node", makeNode(unix.S_IFSOCK, 0)},
-		{"C24", Allowed + "an attribute of a user's", attribute("user.torno")},
+		{"C2", Allowed + "unix datagrams and packets", func(*Ground) error {
+			return errors.Join(closed(unix.Socket(unix.AF_UNIX, unix.SOCK_DGRAM|unix.SOCK_NONBLOCK, 0)), closed(unix.Socket(unix.AF_UNIX, unix.SOCK_SEQPACKET, 0)))
+		}},
+		{"C21", Allowed + "one's own limits and priority", ownShare},
 		{"C24", Allowed + "asking for flags", onFile(func(fd int) error {
 			_, err := unix.IoctlGetInt(fd, unix.FS_IOC_GETFLAGS)
 			return err
