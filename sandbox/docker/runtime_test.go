@@ -6,6 +6,7 @@ import (
 
 	dockersystem "github.com/docker/docker/api/types/system"
 
+	"torno/internal/seccomp"
 	"torno/sandbox"
 )
 
@@ -36,7 +37,7 @@ func TestRuntimes(t *testing.T) {
 			continue
 		}
 		l := &Launcher{facts: f}
-		if err := l.useFilter(l.filters()[0]); err != nil {
+		if err := l.useFilter(seccomp.Filter{Arch: f.arch}); err != nil {
 			t.Errorf("%q: %v", name, err)
 		}
 		byInit, byEngine := len(l.program) > 0, strings.Contains(l.seccomp, `"defaultAction":"SCMP_ACT_ERRNO"`)

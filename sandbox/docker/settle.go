@@ -14,6 +14,7 @@ import (
 	"torno/internal/mounts"
 	"torno/internal/seccomp"
 	"torno/internal/stage"
+	"torno/sandbox"
 )
 
 // settle finds out how sandboxes are made here: by trying. Mounts by handle come first, and the strict filter comes
@@ -121,25 +122,51 @@ func (l *Launcher) adopt(ctx context.Context) error {
 	return nil
 }
 
-// tryFilters finds the strictest filter under which a sandbox starts. Another failure than that of the start has nothing
-// to do with filters.
-func (l *Launcher) tryFilters(ctx context.Context) (err error) {
-	for _, f := range l.filters() {
-		if err = l.useFilter(f); err != nil {
-			return err
-		}
-		var notStarted *stage.StartError
-		if err = l.try(ctx); !errors.As(err, &notStarted) || ctx.Err() != nil {
-			return err
-		}
+// tryFilters finds out under which filter a sandbox starts here. gVisor as the engine's runtime needs no weaker one.
+func (l *Launcher) tryFilters(ctx context.Context) error {
+	strict := seccomp.Filter{Arch: l.facts.arch}
+	weaker := seccomp.Filter{Arch: l.facts.arch, Openat2: true}
+	if l.facts.runtime.gVisor {
+		return l.tryFilter(ctx, strict)
 	}
-	return err
+	chosen, err := chooseFilter(strict, weaker, func(f seccomp.Filter) error { return l.tryFilter(ctx, f) })
+	if err != nil {
+		return err
+	}
+	if chosen.Openat2 {
+		l.options.Log.Warn("the engine's runtime needs openat2: a child can make set-id files in its workspace", "guarantee", sandbox.SetIDFilter)
+	}
+	return l.useFilter(chosen)
 }
 
-// filters are those that come into question, the strictest first.
-func (l *Launcher) filters() []seccomp.Filter {
-	if l.facts.runtime.gVisor {
-		return []seccomp.Filter{{Arch: l.facts.arch}}
+func (l *Launcher) tryFilter(ctx context.Context, f seccomp.Filter) error {
+	if err := l.useFilter(f); err != nil {
+		return err
 	}
-	return []seccomp.Filter{{Arch: l.facts.arch}, {Arch: l.facts.arch, Openat2: true}}
+	return errors.Join(l.try(ctx), ctx.Err())
+}
+
+// chooseFilter takes the weaker filter on proof only: the engine refuses to start the trial under the strict one, starts the
+// same trial under the weaker one, and refuses it under the strict one once more. A failure that the filters do not explain
+// is the strict one's, and is reported.
+func chooseFilter(strict, weaker seccomp.Filter, try func(seccomp.Filter) error) (seccomp.Filter, error) {
+	refused := try(strict)
+	if !byTheEngine(refused) {
+		return strict, refused
+	}
+	if try(weaker) != nil {
+		return strict, refused
+	}
+	again := try(strict)
+	if !byTheEngine(again) {
+		return strict, again
+	}
+	return weaker, nil
+}
+
+// byTheEngine says whether the engine was there, had the trial's container and did not start it.
+func byTheEngine(err error) bool {
+	var notStarted *stage.StartError
+	return errors.As(err, &notStarted) && !errors.Is(err, sandbox.ErrUnavailable) && !errors.Is(err, sandbox.ErrNotFound) &&
+		!errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded)
 }

@@ -4,6 +4,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"golang.org/x/sys/unix"
 )
 
 var toolCases = []testCase{
@@ -12,6 +14,7 @@ var toolCases = []testCase{
 	{"python makes a virtual environment", pythonVenv},
 	{"node runs", nodeRuns},
 	{"npm installs a package of the workspace", npmInstalls},
+	{"files with attributes are copied", attributesCopied},
 }
 
 // needs skips a case whose tool the sandbox does not have.
@@ -80,4 +83,27 @@ func npmInstalls(b *bench) {
 		echo '{"name": "app", "version": "1.0.0"}' >package.json
 		npm install --offline --no-audit --no-fund ./pkg
 		node -e "console.log(require('pkg'))"`, "from the package")
+}
+
+// attributesCopied has tools copy what they can of a file with attributes. They go on without, as on a file system that has none.
+func attributesCopied(b *bench) {
+	b.needs("python3 --version")
+	planted := b.plant("planted", 0o644)
+	if err := unix.Setxattr(planted, "user.torno", []byte("value"), 0); err != nil {
+		b.Skipf("this file system has no attributes: %v", err)
+	}
+	b.chown(planted, owner)
+	b.works(`cp -a planted copied
+		cp --preserve=mode,timestamps planted preserved
+		mv copied moved
+		install -m 755 planted installed
+		tar cf all.tar planted moved
+		mkdir unpacked && tar xf all.tar -C unpacked
+		mv planted "${TMPDIR:-/tmp}/elsewhere" && mv "${TMPDIR:-/tmp}/elsewhere" planted
+		python3 -c "
+import shutil, os
+shutil.copy2('planted', 'again')
+shutil.copytree('unpacked', 'tree')
+shutil.move('again', '/tmp/again'); shutil.move('/tmp/again', 'again')
+print(os.listxattr('moved'))"`, "[]")
 }
