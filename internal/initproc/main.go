@@ -129,12 +129,15 @@ func (r *run) run() int {
 		warn("%s came before the agent was started", unix.SignalName(sig))
 		return 128 + int(sig)
 	}
+	if err := setActions(fatal, ignore); err != nil {
+		warn("%v", err)
+	}
 	pid, cannot := r.start()
 	if cannot != nil {
 		warn("%s", cannot.why)
 		return cannot.code
 	}
-	if err := setActions(fatal, ignore); err != nil {
+	if err := setActions(libraries, ignore); err != nil {
 		warn("%v", err)
 	}
 	code := r.supervise(pid)

@@ -23,11 +23,14 @@ var forwarded = []os.Signal{
 var (
 	// uncaught it leaves as they were when the program started, maybe ignored. The last three belong to C libraries.
 	uncaught = []syscall.Signal{unix.SIGCONT, unix.SIGTSTP, unix.SIGTTIN, unix.SIGTTOU, 32, 33, 34}
-	// fatal would end init if the agent sent them to process 1. The kernel drops a signal to process 1 that would end it
-	// by default, but not in the moments in which the main thread blocks it.
+	// fatal would end init if the agent sent them to process 1, above all with a made-up cause, which Go's runtime takes for
+	// a fault of its own. They are ignored before there is an agent, to which Go's runtime gives the default actions back.
 	fatal = []syscall.Signal{
-		unix.SIGABRT, unix.SIGBUS, unix.SIGFPE, unix.SIGILL, unix.SIGSEGV, unix.SIGSTKFLT, unix.SIGSYS, unix.SIGTRAP, 32, 33, 34,
+		unix.SIGABRT, unix.SIGBUS, unix.SIGFPE, unix.SIGILL, unix.SIGSEGV, unix.SIGSTKFLT, unix.SIGSYS, unix.SIGTRAP,
 	}
+	// libraries are the same of C libraries, which the runtime does not give back. The kernel drops a signal to process 1
+	// that would end it by default, but not in the moments in which the main thread blocks it.
+	libraries = []syscall.Signal{32, 33, 34}
 )
 
 // The kernel's actions that are no handlers.
