@@ -8,6 +8,9 @@
 // What no rule names is refused. A rule lets system calls in, always or where their arguments fit, and says why; or it
 // says with which error they are refused, for callers that know how to do without.
 //
+// Where an argument selects code of the kernel, a rule names the values that it may have. The page arguments.md weighs the
+// arguments of every allowed call.
+//
 // A Profile is the same in other words: those of the OCI's runtime specification. Its JSON is what Docker's API takes as
 // a security option. A program is what the kernel itself takes (struct sock_filter), so that nobody has to translate it
 // at the start of a sandbox. It finds a call's number by halves, and then looks at arguments, where there is a condition.

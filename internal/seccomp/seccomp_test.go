@@ -13,11 +13,14 @@ var never = calls(`
 	keyctl lookup_dcookie mbind mount mount_setattr move_mount move_pages name_to_handle_at open_by_handle_at open_tree
 	perf_event_open pidfd_getfd pivot_root process_madvise process_vm_readv process_vm_writev ptrace quotactl quotactl_fd
 	reboot request_key setdomainname sethostname setns settimeofday stime swapoff swapon syslog umount umount2 unshare
-	uselib userfaultfd vhangup vm86 modify_ldt open_tree_attr migrate_pages set_mempolicy memfd_secret nfsservctl`)
+	uselib userfaultfd vhangup vm86 modify_ldt open_tree_attr migrate_pages set_mempolicy memfd_secret nfsservctl sched_setattr
+	setxattr lsetxattr fsetxattr setxattrat removexattr lremovexattr fremovexattr removexattrat`)
 
 // guarded may be allowed with conditions only.
 var guarded = calls(`
-	chmod clone creat fallocate fchmod fchmodat fchmodat2 ioctl mknod mknodat open openat personality socket socketpair`)
+	arch_prctl chmod clone creat fallocate fchmod fchmodat fchmodat2 fcntl futex getsockopt ioctl ioprio_set madvise
+	memfd_create mknod mknodat mmap open openat personality prctl prlimit64 recvfrom recvmmsg recvmsg renameat2
+	sched_setparam sched_setscheduler sendmmsg sendmsg sendto setpriority setsockopt shmget socket socketpair`)
 
 func TestNothingThatHarmsIsAllowed(t *testing.T) {
 	for arch := range architectures {
@@ -94,6 +97,37 @@ func TestProfileAsEnginesAndRuntimesReadIt(t *testing.T) {
 		`{"index":2,"value":255,"valueTwo":5,"op":"SCMP_CMP_MASKED_EQ"}]},{"names":["c"],"action":"SCMP_ACT_ERRNO","errnoRet":38}]}`
 	if err != nil || string(text) != want {
 		t.Errorf("%s, %v", text, err)
+	}
+}
+
+// TestProfileMeansWhatTheRulesMean: where values are told in fewer conditions, they are the same values.
+func TestProfileMeansWhatTheRulesMean(t *testing.T) {
+	for arch := range architectures {
+		f := Filter{Arch: arch}
+		profile, err := f.Profile()
+		if err != nil {
+			t.Fatal(err)
+		}
+		holds := func(a SyscallArg, args [6]uint64) bool {
+			if a.Op == "SCMP_CMP_EQ" {
+				return args[a.Index] == a.Value
+			}
+			return args[a.Index]&a.Value == a.ValueTwo
+		}
+		for _, name := range guarded {
+			rules := slices.DeleteFunc(f.Rules(), func(r Rule) bool {
+				return !slices.Contains(r.Names, name) || r.Arch != "" && r.Arch != arch
+			})
+			entries := slices.DeleteFunc(slices.Clone(profile.Syscalls), func(s Syscall) bool { return !slices.Contains(s.Names, name) })
+			for _, args := range interesting(rules) {
+				said := slices.ContainsFunc(entries, func(s Syscall) bool {
+					return s.Action == actAllow && !slices.ContainsFunc(s.Args, func(a SyscallArg) bool { return !holds(a, args) })
+				})
+				if meant := judge(rules, arch, name, args) == pass; said != meant {
+					t.Fatalf("%s: %s%x: the profile says %v, and the rules mean %v", arch, name, args, said, meant)
+				}
+			}
+		}
 	}
 }
 
