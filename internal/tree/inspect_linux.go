@@ -1,9 +1,9 @@
 package tree
 
 import (
+	"bytes"
 	"context"
 	"fmt"
-	"strings"
 
 	"golang.org/x/sys/unix"
 )
@@ -35,6 +35,7 @@ type inspection struct {
 	own     []string
 	found   Findings
 	several map[ID]*several
+	target  [unix.PathMax]byte // of the link that is looked at
 }
 
 // several is a set-id file with several names. Only when all of them were seen in the directory is it nobody else's.
@@ -67,12 +68,10 @@ func (i *inspection) look(e entry) {
 	}
 }
 
-func (i *inspection) note(f *Finding, e entry) { f.add(i.walk.path(e.name)) }
-
-// add counts, and names the first few.
-func (f *Finding) add(name string) {
+// note counts, and names the first few.
+func (i *inspection) note(f *Finding, e entry) {
 	if len(f.Names) < MaxNames {
-		f.Names = append(f.Names, name)
+		f.Names = append(f.Names, i.walk.path(e.name))
 	}
 	f.Count++
 }
@@ -98,7 +97,7 @@ func (i *inspection) lastName(e entry) bool {
 			i.note(&i.found.SetID, e)
 			return false
 		}
-		file = &several{first: i.walk.path(e.name)}
+		file = &several{first: i.walk.path(e.name)} // which of them will be left nobody knows before the end
 		i.several[id] = file
 	}
 	if file.seen++; file.seen < e.stat.Nlink {
@@ -110,8 +109,12 @@ func (i *inspection) lastName(e entry) bool {
 
 // settle tells of the files that have names which were not seen.
 func (i *inspection) settle() {
+	f := &i.found.SetID
 	for _, file := range i.several {
-		i.found.SetID.add(file.first)
+		if len(f.Names) < MaxNames {
+			f.Names = append(f.Names, file.first)
+		}
+		f.Count++
 	}
 }
 
@@ -137,13 +140,12 @@ func clearSetID(e entry) error {
 // leadsOut says whether a link may lead out of the directory. Up first and then down stays inside, if it does not go up
 // by more than it lies deep, since any other link on its way is looked at too; up after down can be anywhere.
 func (i *inspection) leadsOut(e entry) bool {
-	var buf [unix.PathMax]byte
-	n, err := unix.Readlinkat(e.in.fd, e.name, buf[:])
+	n, err := unix.Readlinkat(e.in.fd, e.name, i.target[:])
 	if err != nil {
 		return true
 	}
-	target, depth := string(buf[:n]), len(i.walk.levels)-1
-	if strings.HasPrefix(target, "/") {
+	target, depth := i.target[:n], len(i.walk.levels)-1
+	if bytes.HasPrefix(target, []byte("/")) {
 		rel, inside := below(i.own, target)
 		if !inside {
 			return true
@@ -154,20 +156,20 @@ func (i *inspection) leadsOut(e entry) bool {
 }
 
 // below is a path as seen from the directory, if it begins with a name of the directory.
-func below(own []string, target string) (string, bool) {
+func below(own []string, target []byte) ([]byte, bool) {
 	for _, name := range own {
-		if rel, ok := strings.CutPrefix(target, name); ok && (rel == "" || rel[0] == '/') {
+		if rel, ok := bytes.CutPrefix(target, []byte(name)); ok && (len(rel) == 0 || rel[0] == '/') {
 			return rel, true
 		}
 	}
-	return "", false
+	return nil, false
 }
 
 // goesUp says whether a path goes up by more than depth, or after it has gone down.
-func goesUp(path string, depth int) bool {
+func goesUp(path []byte, depth int) bool {
 	down := false
-	for part := range strings.SplitSeq(path, "/") {
-		switch part {
+	for part := range bytes.SplitSeq(path, []byte("/")) {
+		switch string(part) {
 		case "", ".":
 		case "..":
 			if depth--; down || depth < 0 {

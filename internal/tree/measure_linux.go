@@ -84,8 +84,24 @@ func statID(st *unix.Statx_t) ID {
 
 // time takes the processor time of f: a child that makes a walk slow must not make the next one late.
 func (m *meter) time(f func() error) error {
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
+	if !m.bounds.Humble {
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		return m.timed(f)
+	}
+	done := make(chan error, 1)
+	go func() {
+		runtime.LockOSThread() // and never unlocked: an ordinary user's thread cannot get its priority back, so it ends here
+		_ = unix.Setpriority(unix.PRIO_PROCESS, unix.Gettid(), lowest)
+		done <- m.timed(f)
+	}()
+	return <-done
+}
+
+// lowest is the lowest priority.
+const lowest = 19
+
+func (m *meter) timed(f func() error) error {
 	before := threadTime()
 	err := f()
 	m.Cost = threadTime() - before

@@ -20,10 +20,12 @@ type Space struct {
 
 // Bounds end a walk. A bound of 0 is none, except that the depth is always bounded.
 type Bounds struct {
-	Bytes   int64 // a walk that has found more than this
-	Entries int64 // or has looked at more than this many names
-	Time    time.Duration
-	Since   time.Time // what changed since then counts as Fresh
+	Bytes     int64         // a walk that has found more than this
+	Entries   int64         // or has looked at more than this many names
+	Time      time.Duration // or has begun so long ago
+	Processor time.Duration // or has used so much of a processor, which no load of others makes come earlier
+	Since     time.Time     // what changed since then counts as Fresh
+	Humble    bool          // the walk gives way to everything else on the machine
 }
 
 // Seen is what a walk has covered.
@@ -48,15 +50,18 @@ type Usage struct {
 	Cost  time.Duration // what the walk used of a processor
 }
 
-// Finding counts files of one kind and names the first few, as paths below the directory. The names are the child's: quote
-// them.
+// Finding counts files of one kind and names the first few, as paths below the directory. A path longer than MaxShown is cut
+// at its front, and begins with ".../". The names are the child's: quote them.
 type Finding struct {
 	Count int64
 	Names []string
 }
 
-// MaxNames is how many of them a Finding names.
-const MaxNames = 5
+// How many of them a Finding names, and how many bytes of each.
+const (
+	MaxNames = 5
+	MaxShown = 512
+)
 
 // Findings are what a child has left that its parent should know of.
 type Findings struct {

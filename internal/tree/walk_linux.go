@@ -21,9 +21,11 @@ type walk struct {
 	levels []*level
 	pages  [][]byte // not in use
 	seen   Seen
+	began  time.Duration // of the thread's processor time
+	stat   unix.Statx_t  // of the entry that is looked at
 }
 
-// entry is a name that the walk has come by, and what is there.
+// entry is a name that the walk has come by, and what is there. It is good during the visit.
 type entry struct {
 	in   *level
 	name string
@@ -32,12 +34,13 @@ type entry struct {
 
 const (
 	maxOpen    = 32 // directories that are open at once
-	checkEvery = 64 // entries between looks at the clock
+	checkEvery = 64 // entries between looks at the processor's clock
 	wanted     = unix.STATX_TYPE | unix.STATX_MODE | unix.STATX_NLINK | unix.STATX_INO | unix.STATX_BLOCKS | unix.STATX_CTIME
 )
 
-// run walks d.
+// run walks d. Where the processor's time is bounded, the goroutine has its thread to itself.
 func (w *walk) run(d *Dir) (Seen, error) {
+	w.began = threadTime()
 	if w.bounds.Time > 0 {
 		w.deadline = time.Now().Add(w.bounds.Time)
 	}
@@ -78,8 +81,9 @@ func (w *walk) over() bool {
 	switch {
 	case w.bounds.Entries > 0 && w.seen.Entries > w.bounds.Entries, w.full():
 		w.seen.Stopped = true
-	case w.seen.Entries%checkEvery != 0:
 	case w.ctx.Err() != nil, !w.deadline.IsZero() && time.Now().After(w.deadline):
+		w.seen.Stopped = true
+	case w.bounds.Processor > 0 && w.seen.Entries%checkEvery == 0 && threadTime()-w.began > w.bounds.Processor:
 		w.seen.Stopped = true
 	}
 	return w.seen.Stopped
@@ -87,9 +91,9 @@ func (w *walk) over() bool {
 
 // look visits what is at a name, and goes down into a directory.
 func (w *walk) look(at *level, name string) {
-	var st unix.Statx_t
+	st := &w.stat
 	const flags = unix.AT_SYMLINK_NOFOLLOW | unix.AT_NO_AUTOMOUNT | unix.AT_STATX_DONT_SYNC
-	err := retry(func() error { return unix.Statx(at.fd, name, flags, wanted, &st) })
+	err := retry(func() error { return unix.Statx(at.fd, name, flags, wanted, st) })
 	switch {
 	case errors.Is(err, unix.ENOENT):
 		return // gone since
@@ -99,7 +103,7 @@ func (w *walk) look(at *level, name string) {
 	case st.Attributes&unix.STATX_ATTR_MOUNT_ROOT != 0:
 		return // something of the host's, in which no child writes
 	}
-	w.visit(entry{at, name, &st})
+	w.visit(entry{at, name, st})
 	if st.Mode&unix.S_IFMT == unix.S_IFDIR {
 		w.descend(at, name)
 	}
@@ -172,12 +176,25 @@ func (w *walk) close() {
 	}
 }
 
-// path is where an entry is below the directory that is walked, as it was found.
+// path is where an entry is below the directory that is walked, as it was found. Its cost does not grow with the depth: of
+// a long path only the end is shown.
 func (w *walk) path(name string) string {
+	size, first := len(name), len(w.levels)
+	for first > 1 && size+len(w.levels[first-1].name) < MaxShown-len(cutPath) {
+		first--
+		size += len(w.levels[first].name) + 1
+	}
 	var b strings.Builder
-	for _, l := range w.levels[1:] {
+	if first > 1 {
+		b.WriteString(cutPath)
+	}
+	for _, l := range w.levels[first:] {
 		b.WriteString(l.name)
 		b.WriteByte('/')
 	}
-	return b.String() + name
+	b.WriteString(name)
+	return b.String()
 }
+
+// cutPath is in the place of the front of a path.
+const cutPath = ".../"
