@@ -110,24 +110,41 @@ func (b *Bases) PinAs(src sandbox.Source, who User) (*Pin, error) {
 }
 
 func (b *Bases) pin(src sandbox.Source, who User) (*Pin, error) {
-	b.mu.RLock()
-	defer b.mu.RUnlock()
-	base := b.held[src.Base]
-	if base == nil {
-		return nil, &PathError{Source: src, Kind: KindEscapes}
-	}
-	if kind := checkRel(src.Rel); kind != "" {
-		return nil, &PathError{Source: src, Kind: kind}
-	}
-	pin, err := find(src, base.file, who)
+	base, at, err := b.borrow(src)
 	if err != nil {
 		return nil, err
 	}
-	if err := b.refuseKept(pin, base); err != nil {
+	defer at.Close()
+	if kind := checkRel(src.Rel); kind != "" {
+		return nil, &PathError{Source: src, Kind: kind}
+	}
+	pin, err := find(src, at, who)
+	if err != nil {
+		return nil, err
+	}
+	b.mu.RLock()
+	err = b.refuseKept(pin, base)
+	b.mu.RUnlock()
+	if err != nil {
 		pin.Close()
 		return nil, err
 	}
 	return pin, nil
+}
+
+// borrow is the base of a source, and a handle on it for the caller alone. A lookup may wait for a file system that does not
+// answer, so nobody looks up with the lock held.
+func (b *Bases) borrow(src sandbox.Source) (base *anchor, at *os.File, err error) {
+	b.mu.RLock()
+	defer b.mu.RUnlock()
+	if base = b.held[src.Base]; base == nil {
+		return nil, nil, &PathError{Source: src, Kind: KindEscapes}
+	}
+	fd, err := unix.FcntlInt(base.file.Fd(), unix.F_DUPFD_CLOEXEC, 0)
+	if err != nil {
+		return nil, nil, os.NewSyscallError("fcntl", err)
+	}
+	return base, os.NewFile(uintptr(fd), src.Base), nil
 }
 
 // find pins a source, whatever it is part of.
@@ -145,29 +162,37 @@ func find(src sandbox.Source, base *os.File, who User) (*Pin, error) {
 
 // pinBase pins a base itself, which may hold what is kept from its parent.
 func (b *Bases) pinBase(path string) (*Pin, error) {
-	b.mu.RLock()
-	defer b.mu.RUnlock()
 	src := sandbox.Source{Base: path, Rel: "."}
-	base := b.held[path]
-	if base == nil {
-		return nil, &PathError{Source: src, Kind: KindEscapes}
+	_, at, err := b.borrow(src)
+	if err != nil {
+		return nil, err
 	}
-	return find(src, base.file, ourselves())
+	defer at.Close()
+	return find(src, at, ourselves())
 }
 
 // holdAgain is for a base that was unmounted. If the very same directory is mounted at its path again, that is held.
 func (b *Bases) holdAgain(path string) error {
-	b.mu.Lock()
-	defer b.mu.Unlock()
+	old, at, err := b.borrow(sandbox.Source{Base: path})
+	if err != nil {
+		return err
+	}
+	defer at.Close()
 	again, err := holdBase(path)
 	if err != nil {
 		return err
 	}
-	if !again.sameAs(b.held[path]) {
+	if !again.sameAs(at) {
 		again.file.Close()
 		return ErrRootGone
 	}
-	b.held[path].file.Close()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.held[path] != old {
+		again.file.Close() // another caller was faster
+		return nil
+	}
+	old.file.Close()
 	b.held[path] = again
 	return nil
 }

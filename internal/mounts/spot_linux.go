@@ -123,8 +123,8 @@ func (a *anchor) spot() (spot, error) {
 }
 
 // sameAs says whether two handles are of one directory.
-func (a *anchor) sameAs(other *anchor) bool {
+func (a *anchor) sameAs(other *os.File) bool {
 	var one, two unix.Stat_t
-	err := errors.Join(unix.Fstat(int(a.file.Fd()), &one), unix.Fstat(int(other.file.Fd()), &two))
+	err := errors.Join(unix.Fstat(int(a.file.Fd()), &one), unix.Fstat(int(other.Fd()), &two))
 	return err == nil && one.Dev == two.Dev && one.Ino == two.Ino
 }

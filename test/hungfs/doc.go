@@ -6,6 +6,6 @@
 //	<-fs.Waits()                           // such a call is there
 //	fs.Abort()                             // lets them all fail; the test's end does that too
 //
-// It is a FUSE server in the test's own process, without a library. It needs the right to mount and /dev/fuse; where one of
-// them is missing, Mount skips the test.
+// It is a FUSE server without a library, in a process of its own: a process that waits for a file system which it serves
+// itself cannot be killed. It needs the right to mount and /dev/fuse; where one of them is missing, Mount skips the test.
 package hungfs

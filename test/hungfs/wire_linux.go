@@ -49,7 +49,7 @@ func parse(data []byte) (request, bool) {
 }
 
 // answer is what the kernel gets for a request.
-func (fs *FS) answer(req request) []byte {
+func (s *server) answer(req request) []byte {
 	var body []byte
 	var errno unix.Errno
 	switch req.op {
@@ -59,7 +59,7 @@ func (fs *FS) answer(req request) []byte {
 		order.PutUint32(body[4:], 31)
 		order.PutUint32(body[20:], 1<<16) // the longest write
 	case opLookup:
-		if node := fs.find(req.node, string(bytes.TrimRight(req.body, "\x00"))); node != 0 {
+		if node := s.find(req.node, string(bytes.TrimRight(req.body, "\x00"))); node != 0 {
 			body = make([]byte, 40, 128) // no time for which the kernel may remember it
 			order.PutUint64(body, node)
 			body = append(body, attributes(node)...)
@@ -79,7 +79,7 @@ func (fs *FS) answer(req request) []byte {
 	case opOpendir:
 		body = make([]byte, 16)
 	case opReaddir:
-		body = fs.list(req.node, order.Uint64(req.body[8:]))
+		body = s.list(req.node, order.Uint64(req.body[8:]))
 	case opReleasedir:
 	default:
 		errno = unix.ENOSYS
@@ -92,8 +92,8 @@ func (fs *FS) answer(req request) []byte {
 }
 
 // find is the node of a name in a directory, or 0.
-func (fs *FS) find(dir uint64, name string) uint64 {
-	names, first := fs.names(dir)
+func (s *server) find(dir uint64, name string) uint64 {
+	names, first := s.names(dir)
 	if i := slices.Index(names, name); i >= 0 {
 		return first + uint64(i)
 	}
@@ -101,10 +101,10 @@ func (fs *FS) find(dir uint64, name string) uint64 {
 }
 
 // names are those in a directory, and first the node of the first of them.
-func (fs *FS) names(dir uint64) (names []string, first uint64) {
+func (s *server) names(dir uint64) (names []string, first uint64) {
 	switch {
 	case dir == rootNode:
-		return fs.dirs, firstDir
+		return s.dirs, firstDir
 	case dir < firstFile:
 		for i := range Files {
 			names = append(names, "file"+string(rune('0'+i)))
@@ -129,8 +129,8 @@ func attributes(node uint64) []byte {
 }
 
 // list is what a directory holds behind an offset.
-func (fs *FS) list(dir, offset uint64) (out []byte) {
-	names, first := fs.names(dir)
+func (s *server) list(dir, offset uint64) (out []byte) {
+	names, first := s.names(dir)
 	for i := int(min(offset, uint64(len(names)))); i < len(names); i++ {
 		out = order.AppendUint64(out, first+uint64(i))
 		out = order.AppendUint64(out, uint64(i+1))
