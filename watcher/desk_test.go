@@ -36,6 +36,7 @@ type desk struct {
 	watcher       *Watcher
 	fake          *sandboxtest.Fake
 	stop, kill    func()
+	result        error                                   // what the watcher ended with when it was killed
 	wrap          func(sandbox.Launcher) sandbox.Launcher // what the watcher is given in the fake's place, or nil
 	other         *sandboxtest.World                      // behind a second launcher, called "other", or nil
 }
@@ -121,7 +122,7 @@ func (d *desk) open() {
 	})
 	d.kill = func() {
 		cancel()
-		<-done
+		d.result = <-done
 	}
 	d.Cleanup(func() { d.stop() })
 	select {

@@ -44,6 +44,7 @@ type outbox struct {
 	wake   chan struct{} // a heartbeat is due
 	board  *board
 	trails *trails
+	rest   *rest
 }
 
 // check says why a run should end as far as its files tell: its client took the request away, or a sentinel counts. An

@@ -1,10 +1,34 @@
 package watcher
 
 import (
+	"errors"
 	"time"
 
 	"torno/delegation"
 )
+
+// ErrLeftBehind is returned by Run when something of the watcher still waits for a call that does not return.
+var ErrLeftBehind = errors.New("a file system or an engine does not answer, and what waits for it was left behind; the next start goes on with it")
+
+// leaveTime is how long Run waits for what has been told to end. It is longer than grace, which launchers have.
+var leaveTime = 15 * time.Second
+
+// returns waits for leaveTime at most, and says whether that was enough.
+func returns(wait func()) bool {
+	over := make(chan struct{})
+	go func() {
+		wait()
+		close(over)
+	}()
+	timer := time.NewTimer(leaveTime)
+	defer timer.Stop()
+	select {
+	case <-over:
+		return true
+	case <-timer.C:
+		return false
+	}
+}
 
 // lastBudget is for what is left when the budget is used up: killing, removing, writing down.
 var lastBudget = time.Minute
@@ -12,6 +36,7 @@ var lastBudget = time.Minute
 // stopWorking answers everybody within the budget: what waits is answered at once, what runs is drained or ended, and
 // what then still runs is killed. Where even that does not help, as with a full disk, the next start answers.
 func (w *Watcher) stopWorking() {
+	w.endLeisure()
 	if w.config.Shutdown.Keep || w.keep.Load() {
 		w.leaveAll()
 		return
@@ -43,6 +68,7 @@ func (w *Watcher) stopWorking() {
 		case <-last:
 			w.log.Error("not everything can be ended and written down; the next start will answer it")
 			w.endLife()
+			return // Run waits a little longer
 		}
 	}
 }

@@ -46,15 +46,18 @@ type Watcher struct {
 	boxes     []*outbox
 	scheduler *scheduler
 	disks     *disks
+	hangs     *hangs
 	log       *slog.Logger
 	born      time.Time
 	ready     chan struct{}
 	keep      atomic.Bool
 	removing  sync.Map // by key: a channel that is closed when a sandbox that belongs to no run is gone
 
-	life    context.Context // done when the watcher stops working, some time after it stopped taking
-	endLife context.CancelFunc
-	runs    sync.WaitGroup // one per run that is on its road
+	life       context.Context // done when the watcher stops working, some time after it stopped taking
+	endLife    context.CancelFunc
+	leisure    context.Context // done when the watcher begins to stop; what can be left undone ends with it
+	endLeisure context.CancelFunc
+	runs       sync.WaitGroup // one per run that is on its road
 
 	mu    sync.Mutex
 	owned map[string]*run // by key: every run from admission to its answer
@@ -65,9 +68,10 @@ func New(config Config) *Watcher {
 	w := &Watcher{
 		config: config, journal: config.Journal, notes: notes{config.Notes}, log: config.Log, born: time.Now(),
 		ready: make(chan struct{}), owned: make(map[string]*run), disks: newDisks(config.Disk),
-		notices: newNotices(config.Log),
+		notices: newNotices(config.Log), hangs: newHangs(config.Log),
 	}
 	w.life, w.endLife = context.WithCancel(context.Background())
+	w.leisure, w.endLeisure = context.WithCancel(w.life)
 	w.notices.changed = w.beatNow
 	for _, settings := range config.Outboxes {
 		w.boxes = append(w.boxes, w.newOutbox(settings))
@@ -86,7 +90,7 @@ func (w *Watcher) newOutbox(settings Outbox) *outbox {
 	}
 	box := &outbox{settings: settings, name: settings.Policy.Outbox, dir: settings.Dir, w: w, log: w.log.With("outbox", settings.Policy.Outbox)}
 	box.gone, box.files.hold, box.room.hold = w.notices.newHold(box.name), w.notices.newHold(box.name), w.notices.newHold(box.name)
-	box.wake = make(chan struct{}, 1)
+	box.wake, box.rest = make(chan struct{}, 1), newRest()
 	box.board = newBoard(box.publishStatus)
 	box.trails = &trails{remove: box.discard}
 	return box
@@ -97,12 +101,16 @@ func (w *Watcher) Ready() <-chan struct{} { return w.ready }
 
 // Run recovers what an earlier watcher left and serves the outboxes until ctx is done; then it answers everybody and
 // returns.
-func (w *Watcher) Run(ctx context.Context) error {
+//
+// ErrLeftBehind says that a call did not return, to a file system for example, and that what waits for it was left. The
+// process should end then.
+func (w *Watcher) Run(ctx context.Context) (err error) {
 	var background sync.WaitGroup
 	defer func() {
 		w.endLife()
-		w.runs.Wait()
-		background.Wait()
+		if !returns(func() { w.runs.Wait(); background.Wait() }) && !errors.Is(err, ErrLeftBehind) {
+			err = errors.Join(err, ErrLeftBehind)
+		}
 	}()
 	background.Go(func() { w.scheduler.loop(w.life) })
 	background.Go(func() { w.disks.loop(w.life) })
@@ -118,7 +126,7 @@ func (w *Watcher) Run(ctx context.Context) error {
 	}
 	background.Go(func() { w.showPositions(writing) })
 	background.Go(func() { w.newPruner().loop(writing) })
-	err := w.take(ctx)
+	err = w.take(ctx)
 	w.stopWorking()
 	endWriting()
 	return err
@@ -138,7 +146,9 @@ func (w *Watcher) take(ctx context.Context) error {
 	}
 	close(w.ready)
 	<-ctx.Done()
-	scans.Wait()
+	if !returns(scans.Wait) {
+		return ErrLeftBehind
+	}
 	if cause := context.Cause(ctx); !errors.Is(cause, context.Canceled) {
 		return cause
 	}

@@ -65,7 +65,7 @@ func (w *Watcher) openWorkspace(r *run) (held Workspace, err error) {
 	waits := w.notices.newHold("")
 	defer waits.close()
 	for try := 1; ; try++ {
-		held, err = w.config.Workspaces(r.spec)
+		held, err = w.hangs.openFar(w.life, w.config.Workspaces, r.spec)
 		if err == nil || codeOf(err, "") != delegation.NoticeDescriptors || r.ending.Err() != nil || w.life.Err() != nil {
 			return held, err
 		}
@@ -76,6 +76,9 @@ func (w *Watcher) openWorkspace(r *run) (held Workspace, err error) {
 
 // findRoom turns a run down where the disk is full.
 func (w *Watcher) findRoom(r *run) (verdict, bool) {
+	if errors.Is(r.unheld, errHangs) {
+		return failed(delegation.CodeInternal, fmt.Errorf("hold its workspace: %w", r.unheld)), false // a launcher would hang as well
+	}
 	if r.held == nil {
 		return verdict{}, true
 	}

@@ -18,8 +18,9 @@ type disks struct {
 	floor   Disk
 	changed chan struct{} // somebody joined
 
-	mu   sync.Mutex
-	runs map[*run]bool
+	mu    sync.Mutex
+	runs  map[*run]bool
+	asked map[uint64]bool // file systems that owe an answer
 
 	below map[uint64]*shortage // by file system; loop's own
 }
@@ -32,7 +33,7 @@ type shortage struct {
 }
 
 func newDisks(floor Disk) *disks {
-	return &disks{floor: floor, changed: make(chan struct{}, 1), runs: make(map[*run]bool), below: make(map[uint64]*shortage)}
+	return &disks{floor: floor, changed: make(chan struct{}, 1), runs: make(map[*run]bool), asked: make(map[uint64]bool), below: make(map[uint64]*shortage)}
 }
 
 // How often free space is asked for: often enough that at growthRate the floor is not missed by much.
@@ -81,8 +82,8 @@ func (d *disks) loop(ctx context.Context) {
 // look looks at every file system once, and says when to look again, and whether anybody is there to look for.
 func (d *disks) look(ctx context.Context) (pause time.Duration, any bool) {
 	pause = wideLook
+	any = d.anyRuns()
 	for dev, s := range d.spaces() {
-		any = true
 		if !d.floor.crossed(s) {
 			delete(d.below, dev)
 			pause = min(pause, d.distance(s))
@@ -95,6 +96,12 @@ func (d *disks) look(ctx context.Context) (pause time.Duration, any bool) {
 		}
 	}
 	return max(pause, closeLook), any
+}
+
+func (d *disks) anyRuns() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return len(d.runs) > 0
 }
 
 // tell has everybody who has something running on a file system know that the floor is reached there.
@@ -112,21 +119,67 @@ func (d *disks) tell(dev uint64, s tree.Space) {
 	}
 }
 
-// spaces is what is free, by file system.
+// spaces is what is free, by file system. One that does not answer within askingTime is left out, and not asked again before
+// it has answered.
 func (d *disks) spaces() map[uint64]tree.Space {
-	d.mu.Lock()
-	defer d.mu.Unlock()
+	answers := make(chan diskSpace)
+	enough := make(chan struct{})
+	defer close(enough)
+	waiting := 0
+	for dev, held := range d.toAsk() {
+		waiting++
+		go func() {
+			s, err := held.Space()
+			d.answered(dev)
+			select {
+			case answers <- diskSpace{dev, s, err}:
+			case <-enough:
+			}
+		}()
+	}
 	found := make(map[uint64]tree.Space)
-	for r := range d.runs {
-		dev := r.held.ID().Dev
-		if _, known := found[dev]; known {
-			continue
-		}
-		if s, err := r.held.Space(); err == nil {
-			found[dev] = s
+	timeout := time.NewTimer(askingTime)
+	defer timeout.Stop()
+	for ; waiting > 0; waiting-- {
+		select {
+		case a := <-answers:
+			if a.err == nil {
+				found[a.dev] = a.space
+			}
+		case <-timeout.C:
+			return found
 		}
 	}
 	return found
+}
+
+// diskSpace is what a file system says of itself.
+type diskSpace struct {
+	dev   uint64
+	space tree.Space
+	err   error
+}
+
+// toAsk is a workspace on each file system that owes no answer.
+func (d *disks) toAsk() map[uint64]*workspace {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	ask := make(map[uint64]*workspace)
+	for r := range d.runs {
+		if dev := r.held.ID().Dev; !d.asked[dev] {
+			ask[dev] = r.held
+		}
+	}
+	for dev := range ask {
+		d.asked[dev] = true
+	}
+	return ask
+}
+
+func (d *disks) answered(dev uint64) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	delete(d.asked, dev)
 }
 
 // distance is how long it takes at least until the floor is reached.

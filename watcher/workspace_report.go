@@ -10,11 +10,12 @@ import (
 	"torno/internal/tree"
 )
 
-// What is left in a workspace is looked at twice where it is much: a part before the answer, which must not wait, and all
-// of it behind.
+// What is left in a workspace is looked at twice where it is much: a part before the answer, which must not wait, and the
+// rest behind. What bounds a look is its time of a processor, which other children cannot make late; the time that passes
+// is bounded for a slow file system.
 var (
-	beforeAnswer = tree.Bounds{Entries: 50_000, Time: 50 * time.Millisecond}
-	afterAnswer  = tree.Bounds{Time: time.Minute}
+	beforeAnswer = tree.Bounds{Entries: 50_000, Processor: 50 * time.Millisecond, Time: 250 * time.Millisecond}
+	afterAnswer  = tree.Bounds{Processor: 5 * time.Second, Time: time.Minute, Humble: true}
 )
 
 // inspect looks at what a run has left, now that its last process is gone: set-id bits are cleared, and what its parent
@@ -23,7 +24,7 @@ func (w *Watcher) inspect(r *run, reason delegation.Reason) (more bool) {
 	if r.held == nil || !r.out.started {
 		return false
 	}
-	found, err := r.held.Inspect(context.Background(), beforeAnswer, r.spec.WorkspaceMount().Target)
+	found, err := r.held.Inspect(w.life, beforeAnswer, r.spec.WorkspaceMount().Target)
 	if err != nil {
 		r.box.log.Error("what a run has left in its workspace cannot be looked at", "run", r.hash, "error", err)
 		found.Missed++
@@ -36,14 +37,55 @@ func (w *Watcher) inspect(r *run, reason delegation.Reason) (more bool) {
 	return found.Stopped
 }
 
-// inspectRest looks at all of a workspace when the answer is out.
+// inspectRest looks at all of a workspace when the answer is out. The run keeps its place meanwhile, so its outbox pays for
+// it. A watcher that stops does not wait for it: the answer says that a part was looked at.
 func (w *Watcher) inspectRest(r *run) {
 	bounds := afterAnswer
 	bounds.Entries = r.spec.Limits.WorkspaceFiles
-	found, err := r.held.Inspect(w.life, bounds, r.spec.WorkspaceMount().Target)
+	ctx, cancel := context.WithTimeout(w.leisure, bounds.Time)
+	defer cancel()
+	if !r.box.rest.begin(ctx) {
+		r.box.log.Warn("the rest of what a run has left in its workspace is not looked at: the time for that is used up, or the watcher stops", "run", r.hash)
+		return
+	}
+	found, err := r.held.Inspect(ctx, bounds, r.spec.WorkspaceMount().Target)
+	r.box.rest.end(found.Cost)
 	if said := leftBehind(found); err != nil || len(said) > 0 {
 		r.box.log.Warn("the rest of what a run has left in its workspace", "run", r.hash, "found", said, "error", err)
 	}
+}
+
+// rest is one outbox's turn to have looked at what its runs have left: one look at a time, and behind each as long a pause
+// as it took of a processor. So an outbox takes half a processor for it at most.
+type rest struct {
+	turn  chan struct{}
+	until time.Time // the end of the pause; it belongs to the owner of the turn
+}
+
+func newRest() *rest { return &rest{turn: make(chan struct{}, 1)} }
+
+// begin waits for the turn, until ctx is done.
+func (p *rest) begin(ctx context.Context) bool {
+	select {
+	case p.turn <- struct{}{}:
+	case <-ctx.Done():
+		return false
+	}
+	pause := time.NewTimer(time.Until(p.until))
+	defer pause.Stop()
+	select {
+	case <-pause.C:
+		return true
+	case <-ctx.Done():
+		<-p.turn
+		return false
+	}
+}
+
+// end gives the turn back.
+func (p *rest) end(cost time.Duration) {
+	p.until = time.Now().Add(cost)
+	<-p.turn
 }
 
 // leftBehind says what was found. The names are the child's, so they are quoted.

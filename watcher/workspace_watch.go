@@ -20,7 +20,8 @@ const (
 	longPause   = 10 * time.Second
 	idleShare   = 100
 	hurryShare  = 10
-	lookBudget  = 30 * time.Second      // for one look
+	lookWork    = 10 * time.Second      // of a processor, for one look
+	lookBudget  = time.Minute           // for one look, however slow the file system or busy the machine is
 	hurryBudget = 80 * time.Millisecond // for one that somebody waits for
 )
 
@@ -109,7 +110,7 @@ func (p *pace) look(ctx context.Context, ws *workspace) *delegation.Refusal {
 	for range 2 { // what was renamed while we looked may have been counted twice
 		p.space = space
 		bounds := p.limits
-		bounds.Time, bounds.Since = lookBudget, ws.since
+		bounds.Processor, bounds.Time, bounds.Since = lookWork, lookBudget, ws.since
 		if p.usage, err = ws.Measure(ctx, bounds); err != nil || ctx.Err() != nil {
 			return nil
 		}

@@ -119,7 +119,7 @@ func TestDeepNamesCostLittleMemory(t *testing.T) {
 
 // TestDeepFindingsCostNoMoreThanOthers: a link at the bottom of a deep tree takes what one at its top takes.
 func TestDeepFindingsCostNoMoreThanOthers(t *testing.T) {
-	const links, each = 5_000, 2 << 10
+	const links, each = 2_000, 2 << 10
 	shallow, deep := newGround(t), newGround(t)
 	shallow.linksOut(shallow.deepest(1), links)
 	deep.linksOut(deep.deepest(MaxDepth-8), links)

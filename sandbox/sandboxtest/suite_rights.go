@@ -51,7 +51,7 @@ func (b *bench) reads(spec sandbox.Spec, files ...string) (n int) {
 
 // held records an attack that got through in some of its tries. The oracle is that the same child, on the same way, reads
 // what is its owner's.
-func (b *bench) held(row string, trial attack.Trial, through int) {
+func (b *bench) heldOff(row string, trial attack.Trial, through int) {
 	b.Helper()
 	if through > 0 {
 		b.Errorf("the child has read %d of %d files that its owner may not read", through, trial.Tried)
@@ -77,7 +77,7 @@ func rootsFiles(b *bench) {
 	b.secret("single", 0, 0, 0o600)
 	spec := ofOwner(with(b.script(""), b.context("notes", "/parent/notes", "/parent"), b.context("single", "/parent/single", "/parent")), owner)
 	oracle := b.reads(spec, "/parent/notes/own") == 1
-	b.held("A1", attack.Trial{Tried: 2, Oracle: oracle}, b.reads(spec, "/parent/notes/roots", "/parent/single"))
+	b.heldOff("A1", attack.Trial{Tried: 2, Oracle: oracle}, b.reads(spec, "/parent/notes/roots", "/parent/single"))
 }
 
 // rootsFilesOfRoot: root's child is root below allowed roots, and a stranger below those that are for reading only.
@@ -95,7 +95,7 @@ func rootsFilesOfRoot(b *bench) {
 	through := b.reads(spec, "/parent/notes/roots")
 	readable.Allowed = true
 	oracle := b.reads(ofOwner(with(b.script(""), readable), 0), "/parent/notes/roots") == 1
-	b.held("A1", attack.Trial{Tried: 1, Oracle: oracle}, through)
+	b.heldOff("A1", attack.Trial{Tried: 1, Oracle: oracle}, through)
 }
 
 func strangersWorkspace(b *bench) {
@@ -109,7 +109,7 @@ func strangersWorkspace(b *bench) {
 	b.chown(b.home, owner)
 	b.secret("workspace/own", owner, owner, 0o600)
 	spec := ofOwner(b.script(""), owner)
-	b.held("A2", attack.Trial{Tried: 1, Oracle: b.reads(spec, "own") == 1}, b.reads(spec, "key"))
+	b.heldOff("A2", attack.Trial{Tried: 1, Oracle: b.reads(spec, "own") == 1}, b.reads(spec, "key"))
 }
 
 // inGroup gives the workspace to a group, and has the child try files of that group. By path such a workspace is refused.
@@ -126,7 +126,7 @@ func (b *bench) inGroup(row string, gid int) {
 		return
 	}
 	oracle := b.reads(spec, "own") == 1
-	b.held(row, attack.Trial{Tried: 1, Oracle: oracle}, b.reads(spec, "group"))
+	b.heldOff(row, attack.Trial{Tried: 1, Oracle: oracle}, b.reads(spec, "group"))
 
 	r := b.runs(ofOwner(b.script(`mkdir in && touch in/here && chmod 755 in/here && ls -n in/here`), owner))
 	b.succeeds(r)
@@ -173,7 +173,7 @@ func closedWay(b *bench) {
 	b.refused(work("closed/work"), delegation.CodeWorkspace)
 	b.succeeds(b.runs(work("open/work")))
 	oracle := b.reads(context("open/notes"), "/parent/notes/note") == 1
-	b.held("A5", attack.Trial{Tried: 3, Oracle: oracle}, 0)
+	b.heldOff("A5", attack.Trial{Tried: 3, Oracle: oracle}, 0)
 }
 
 func strangersContext(b *bench) {
@@ -184,7 +184,7 @@ func strangersContext(b *bench) {
 	b.secret("single", stranger, stranger, 0o640)
 	spec := ofOwner(with(b.script(""), b.context("notes", "/parent/notes", "/parent"), b.context("single", "/parent/single", "/parent")), owner)
 	oracle := b.reads(spec, "/parent/notes/own") == 1
-	b.held("A6", attack.Trial{Tried: 2, Oracle: oracle}, b.reads(spec, "/parent/notes/strangers", "/parent/single"))
+	b.heldOff("A6", attack.Trial{Tried: 2, Oracle: oracle}, b.reads(spec, "/parent/notes/strangers", "/parent/single"))
 }
 
 // owned is the user and the group of a file.

@@ -1,0 +1,276 @@
+package watcher
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"torno/delegation"
+	"torno/internal/tree"
+	"torno/sandbox"
+	"torno/test/attack"
+	"torno/test/hungfs"
+)
+
+// hangingDesk is a desk whose workspaces lie on a file system that can be made to hang. It does so at the look before an
+// answer, while atLook is set.
+type hangingDesk struct {
+	*desk
+	fs     *hungfs.FS
+	root   string
+	atLook atomic.Bool
+}
+
+func newHangingDesk(t *testing.T) *hangingDesk {
+	t.Helper()
+	h := &hangingDesk{}
+	h.desk = newDesk(t, func(c *Config) {
+		h.root = filepath.Join(c.Outboxes[0].Policy.Dir, "workspaces")
+		h.fs = hungfs.Mount(t, h.root, "s1", "s2", "s3", "s4", "s5", "s6", "s7")
+		c.Workspaces = func(spec sandbox.Spec) (Workspace, error) {
+			held, err := heldByName(spec)
+			return hangsAtLook{held, h}, err
+		}
+	})
+	// The watcher ends before the file system does: what waits for it must not be what lets the watcher end.
+	t.Cleanup(func() { h.stop(); h.fs.Abort() })
+	return h
+}
+
+// hangsAtLook is a workspace whose file system hangs from the look behind the agent's end on.
+type hangsAtLook struct {
+	Workspace
+	desk *hangingDesk
+}
+
+func (w hangsAtLook) Inspect(ctx context.Context, bounds tree.Bounds, own ...string) (tree.Findings, error) {
+	if w.desk.atLook.Load() {
+		w.desk.fs.Hang()
+	}
+	return w.Workspace.Inspect(ctx, bounds, own...)
+}
+
+// soon fails the test where something takes longer than a file system may hold it up.
+func (d *desk) soon(what string, limit time.Duration, f func()) {
+	d.Helper()
+	begin := time.Now()
+	f()
+	if took := time.Since(begin); took > limit {
+		d.Errorf("%s took %s", what, took)
+	}
+}
+
+// TestAHungFileSystemHoldsNoAnswer has the file system stop when the agent has ended: the answer comes, and says that nothing
+// was looked at. The oracle is the same look without anything that leaves it.
+func TestAHungFileSystemHoldsNoAnswer(t *testing.T) {
+	h := newHangingDesk(t)
+	h.atLook.Store(true)
+	var resp delegation.Response
+	h.soon("the answer", beforeAnswer.Time+hangTime+patience/4, func() { resp = h.response(h.submit(ask{id: "s1", task: "echo"})) })
+	h.want(resp, delegation.StatusCompleted, delegation.ReasonExited, 0)
+	h.warned(resp, "Only a part")
+	oracle := stays(t, h.fs, filepath.Join(h.root, "s2"))
+	h.soon("the shutdown", patience/4, h.stop)
+	attack.Record(t, attack.Trial{Row: "L7", Where: "the answer", Tried: 1, Held: heldOff(t), Oracle: oracle})
+}
+
+// heldOff is 1 unless the test has failed.
+func heldOff(t *testing.T) int {
+	if t.Failed() {
+		return 0
+	}
+	return 1
+}
+
+// stays says whether a plain look at a directory is still there when a look of ours would have been left.
+func stays(t *testing.T, fs *hungfs.FS, path string) bool {
+	t.Helper()
+	over := make(chan struct{})
+	go func() {
+		_, _ = os.ReadDir(path)
+		close(over)
+	}()
+	t.Cleanup(func() { fs.Abort(); <-over })
+	select {
+	case <-over:
+		return false
+	case <-time.After(hangTime + yieldTime):
+		return true
+	}
+}
+
+// TestAHungFileSystemHoldsNoShutdown stops the watcher while a look hangs. The run is answered all the same.
+func TestAHungFileSystemHoldsNoShutdown(t *testing.T) {
+	h := newHangingDesk(t)
+	h.atLook.Store(true)
+	a := h.submit(ask{id: "s1", task: "echo"})
+	select {
+	case <-h.fs.Waits():
+	case <-time.After(patience):
+		t.Fatal("nobody looks at the workspace")
+	}
+	h.soon("the shutdown", beforeAnswer.Time+hangTime+patience/4, h.stop)
+	h.want(h.response(a), delegation.StatusCompleted, delegation.ReasonExited, 0)
+	oracle := stays(t, h.fs, filepath.Join(h.root, "s2"))
+	attack.Record(t, attack.Trial{Row: "L7", Where: "the shutdown", Tried: 1, Held: heldOff(t), Oracle: oracle})
+}
+
+// deafLauncher is a launcher that waits for something and hears nothing meanwhile, as in a call to a file system that hangs.
+type deafLauncher struct {
+	sandbox.Launcher
+	waits, let chan struct{}
+}
+
+func (l *deafLauncher) Create(ctx context.Context, key sandbox.RunKey, spec sandbox.Spec) (sandbox.Handle, error) {
+	close(l.waits)
+	<-l.let
+	return sandbox.Handle{}, sandbox.ErrUnavailable
+}
+
+// TestWhatNeverEndsIsLeftBehind: a launcher's call that no context ends keeps one run, and no shutdown.
+func TestWhatNeverEndsIsLeftBehind(t *testing.T) {
+	savedLast, savedLeave := lastBudget, leaveTime
+	lastBudget, leaveTime = time.Second, time.Second
+	t.Cleanup(func() { lastBudget, leaveTime = savedLast, savedLeave })
+	d := newDesk(t, func(c *Config) { c.Shutdown.Budget = time.Second })
+	d.stop()
+	stuck := &deafLauncher{waits: make(chan struct{}), let: make(chan struct{})}
+	d.wrap = func(l sandbox.Launcher) sandbox.Launcher {
+		stuck.Launcher = l
+		return stuck
+	}
+	d.open()
+	d.submit(ask{id: "s1", task: "echo"})
+	<-stuck.waits
+	over := make(chan struct{})
+	go func() {
+		d.kill()
+		close(over)
+	}()
+	select {
+	case <-over:
+	case <-time.After(patience):
+		t.Error("the watcher waits for ever")
+	}
+	close(stuck.let)
+	<-over
+	if !errors.Is(d.result, ErrLeftBehind) {
+		t.Error("it ended with", d.result)
+	}
+	d.watcher.runs.Wait()
+	d.must(d.journal.Close())
+	d.stop = func() {}
+}
+
+// TestCallsThatHangAreFew: a request after the other names a workspace on a file system that hangs. Each is answered, and at
+// most a few calls wait.
+func TestCallsThatHangAreFew(t *testing.T) {
+	d := newHangingDesk(t)
+	d.response(d.submit(ask{id: "s7", task: "echo"}))
+	d.fs.Hang()
+	for i := range 6 {
+		id := numbered("s", i+1)
+		var resp delegation.Response
+		d.soon("the answer to "+id, hangTime+patience/4, func() {
+			resp = d.response(d.submit(ask{id: id, task: "echo", workspace: filepath.Join(d.root, id)}))
+		})
+		d.want(resp, delegation.StatusError, delegation.ReasonLaunchFailed, -1)
+		if !strings.Contains(resp.StderrTail, errHangs.Error()) {
+			t.Errorf("it says %q", resp.StderrTail)
+		}
+	}
+	if left := d.watcher.hangs.all(); left != maxHung {
+		t.Errorf("%d calls were left behind", left)
+	}
+	d.fs.Abort() // they all fail, and the root is asked again
+	d.eventually("no call waits", func() bool { return d.watcher.hangs.all() == 0 })
+}
+
+// all are the calls that were left behind.
+func (h *hangs) all() (sum int) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, n := range h.left {
+		sum += n
+	}
+	return sum
+}
+
+// parked is a workspace whose looks wait until they are let go.
+type parked struct {
+	Workspace
+	let    chan struct{}
+	closed chan struct{}
+}
+
+func (p *parked) Inspect(context.Context, tree.Bounds, ...string) (tree.Findings, error) {
+	<-p.let
+	return tree.Findings{}, nil
+}
+
+func (p *parked) Close() error {
+	close(p.closed)
+	return p.Workspace.Close()
+}
+
+// TestAHandleOutlivesTheCallThatWasLeft: a handle that were closed under a call could be another file's by the time it returns.
+func TestAHandleOutlivesTheCallThatWasLeft(t *testing.T) {
+	w := waiting(t)
+	p := &parked{&fakeWorkspace{}, make(chan struct{}), make(chan struct{})}
+	open := func(sandbox.Spec) (Workspace, error) { return p, nil }
+	spec := sandbox.Spec{Mounts: []sandbox.Mount{{Source: sandbox.Source{Base: "/root", Rel: "a"}, Workspace: true}}}
+	held, err := w.hangs.openFar(t.Context(), open, spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := held.Inspect(ctx, tree.Bounds{}); !errors.Is(err, errHangs) {
+		t.Fatal("it was not left:", err)
+	}
+	if err := held.Close(); err != nil {
+		t.Error(err)
+	}
+	select {
+	case <-p.closed:
+		t.Error("it was closed under a call")
+	default:
+	}
+	if _, err := held.Space(); !errors.Is(err, errClosed) {
+		t.Error("it was used behind its end:", err)
+	}
+	close(p.let)
+	<-p.closed
+}
+
+// TestOneOutboxLooksAtOneRestAtATime, and pauses behind it for as long as it took of a processor.
+func TestOneOutboxLooksAtOneRestAtATime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newRest()
+		if !p.begin(t.Context()) {
+			t.Fatal("the first one has to wait")
+		}
+		soon, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		if p.begin(soon) {
+			t.Error("two look at once")
+		}
+		p.end(3 * time.Second)
+		begin := time.Now()
+		if !p.begin(t.Context()) || time.Since(begin) != 3*time.Second {
+			t.Errorf("the next one waited for %s", time.Since(begin))
+		}
+		p.end(time.Hour)
+		soon, cancel = context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		if p.begin(soon) {
+			t.Error("it did not pause")
+		}
+	})
+}
