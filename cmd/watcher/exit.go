@@ -68,7 +68,7 @@ func diagnose(err error) cli.Trouble {
 		return t
 	}
 	if _, ok := errors.AsType[*serve.NoProgramError](err); ok {
-		t.Code, t.Next = "no_init", "put sandbox-init beside the watcher, or name it with the key init of the configuration"
+		t.Code, t.Next = "no_init", "put sandbox-init beside the watcher, where only root and the watcher's user may write, or name it with the key init of the configuration"
 		return t
 	}
 	for _, known := range troubles {

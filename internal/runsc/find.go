@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"runtime"
 	"time"
+
+	"torno/internal/trust"
 )
 
 const name = "runsc"
@@ -62,10 +64,22 @@ func trusted(path, where, own string) (Program, error) {
 	if err := executable(real); err != nil {
 		return Program{}, err
 	}
-	if err := ownersOf(own).hold(real); err != nil {
+	if err := held(real, own); err != nil {
 		return Program{}, err
 	}
 	return Program{Path: real, Where: where}, nil
+}
+
+// held makes sure that nobody else can exchange a program.
+func held(path, own string) error {
+	err := trust.Programs(own).Check(path)
+	if loose, ok := errors.AsType[*trust.Error](err); ok {
+		return &Error{Reason: Unsafe, Path: loose.Path, What: loose.What}
+	}
+	if err != nil {
+		return &Error{Reason: Missing, Path: path, What: "cannot be looked at", Err: reason(err)}
+	}
+	return nil
 }
 
 // executable is about mistakes, before anything is about danger.

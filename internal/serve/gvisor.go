@@ -23,7 +23,7 @@ func (e *NoGVisorError) Next() string {
 		return wrong.Next()
 	}
 	if _, ok := errors.AsType[*NoProgramError](e.Err); ok {
-		return "put sandbox-keeper beside the watcher, or name it with gvisor.keeper in the configuration"
+		return "put sandbox-keeper beside the watcher, where only root and the watcher's user may write, or name it with gvisor.keeper in the configuration"
 	}
 	return "do what it says, or have profiles launched by Docker"
 }

@@ -1,11 +1,14 @@
 package serve
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
+
+	"torno/internal/trust"
 )
 
 const initName = "sandbox-init"
@@ -24,30 +27,47 @@ func (e *NoProgramError) Error() string {
 func (e *NoProgramError) Unwrap() error { return e.Err }
 
 // FindInit finds the program that is process 1 of every sandbox: where the configuration says, or else beside our own
-// program, or else in PATH.
+// program, or else in PATH. What is found first is it: a program that another user could exchange is an error, and no other
+// is taken instead.
 func FindInit(configured string) (string, error) { return findProgram(initName, configured) }
 
 func findProgram(name, configured string) (string, error) {
-	if configured != "" {
-		if err := program(configured); err != nil {
-			return "", &NoProgramError{name, "where the configuration says", err}
-		}
-		return configured, nil
-	}
 	own, err := os.Executable()
 	if err != nil {
 		return "", fmt.Errorf("find our own program: %w", err)
 	}
+	if configured != "" {
+		return heldProgram(name, configured, "where the configuration says", own)
+	}
 	beside := filepath.Join(filepath.Dir(own), name)
-	missing := program(beside)
-	if missing == nil {
-		return beside, nil
+	_, missing := os.Lstat(beside)
+	if !errors.Is(missing, fs.ErrNotExist) {
+		return heldProgram(name, beside, "beside this program", own)
 	}
 	found, err := exec.LookPath(name)
 	if err != nil {
 		return "", &NoProgramError{name, "beside this program or in PATH", missing}
 	}
-	return filepath.Abs(found)
+	return heldProgram(name, found, "in PATH", own)
+}
+
+// heldProgram is the path of a program, without links, that only trusted users can exchange.
+func heldProgram(name, path, where, own string) (string, error) {
+	absolute, err := filepath.Abs(path)
+	if err != nil {
+		return "", &NoProgramError{name, where, err}
+	}
+	real, err := filepath.EvalSymlinks(absolute)
+	if err == nil {
+		err = program(real)
+	}
+	if err == nil {
+		err = trust.Programs(own).Check(real)
+	}
+	if err != nil {
+		return "", &NoProgramError{name, where, err}
+	}
+	return real, nil
 }
 
 // program makes sure that a file can be run.

@@ -43,12 +43,13 @@ var rooms = map[string]room{
 	"internal/hostroot": {ours: []string{"sandbox", "internal/runfile"}},
 	"internal/seccomp":  {},
 	"internal/tree":     {theirs: []string{unix}},
-	"internal/runsc":    {},
-	"internal/images":   {theirs: []string{"github.com/google/go-containerregistry/...", "github.com/klauspost/compress/zstd", unix}},
+	"internal/trust":    {theirs: []string{unix}},
+	"internal/runsc":    {ours: []string{"internal/trust"}},
+	"internal/images":   {ours: []string{"internal/trust"}, theirs: []string{"github.com/google/go-containerregistry/...", "github.com/klauspost/compress/zstd", unix}},
 	"internal/doctor":   {ours: []string{"sandbox", "internal/mounts"}, theirs: []string{unix}},
 	"internal/journal":  {ours: []string{"delegation", "sandbox"}, theirs: []string{"modernc.org/sqlite/..."}},
 	"internal/control":  {ours: []string{"delegation", "sandbox", "internal/journal"}, theirs: []string{unix}},
-	"configs":           {ours: []string{"delegation", "sandbox", "internal/runfile"}, theirs: []string{yaml}},
+	"configs":           {ours: []string{"delegation", "sandbox", "internal/runfile", "internal/trust"}, theirs: []string{yaml}},
 	"internal/stage": {
 		ours:   []string{"delegation", "sandbox", "internal/hostroot", "internal/mounts", "internal/runfile"},
 		theirs: []string{unix},
@@ -85,7 +86,7 @@ var rooms = map[string]room{
 	"internal/serve": {
 		ours: []string{
 			"delegation", "sandbox", "sandbox/docker", "sandbox/gvisor", "watcher", "configs", "internal/control", "internal/doctor",
-			"internal/journal", "internal/lock", "internal/mounts", "internal/runfile", "internal/runsc", "internal/stage", "internal/tree",
+			"internal/journal", "internal/lock", "internal/mounts", "internal/runfile", "internal/runsc", "internal/stage", "internal/tree", "internal/trust",
 		},
 		theirs: []string{unix},
 	},

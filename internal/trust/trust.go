@@ -1,0 +1,102 @@
+// Package trust decides whether anybody but root and the watcher's own user can put something else into the place of a
+// file or directory that the watcher executes, or shows to a sandbox.
+//
+//	err := trust.Places().Check("/srv/rootfs")              // a place that the configuration names
+//	err := trust.Programs(own).Check("/usr/local/bin/runsc") // a program, with what the watcher itself was executed from
+//
+// Check promises, when it returns nil: the path leads through no link, the file and every directory above it belong to
+// trusted users, and no other user may write them. A directory with the sticky bit may be written by everybody, because
+// there only the owner of an entry can move or remove it, and the owner of the entry is trusted. Check goes from the file up.
+// What it saw below cannot have changed once it has seen that everything above is held, so the path leads to the same file
+// until a trusted user changes it.
+//
+// A group may write where its only member is the owner: many systems give each user a private group of the user's own number.
+package trust
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"syscall"
+)
+
+// Rule is whom to trust with a file.
+type Rule struct {
+	users []uint32
+	// alone says that the owner alone may write the file, without any group, and that the directory of the file is not
+	// everybody's, sticky or not.
+	alone bool
+}
+
+// Places is the rule for files and directories that the configuration names.
+func Places() Rule { return Rule{users: []uint32{0, uint32(os.Geteuid())}} }
+
+// Programs is the rule for programs that the watcher executes. The owner of the watcher's own program is trusted, because
+// that user can exchange the watcher itself.
+func Programs(own string) Rule {
+	r := Places()
+	r.alone = true
+	if info, err := os.Stat(own); err == nil {
+		r.users = append(r.users, ownerOf(info).Uid)
+	}
+	return r
+}
+
+// Error says who else could exchange a file.
+type Error struct {
+	Path string // the file, or the directory above it, that is not held
+	What string
+}
+
+func (e *Error) Error() string { return e.Path + " " + e.What }
+
+// Check makes sure that only trusted users can exchange what an absolute path leads to.
+func (r Rule) Check(path string) error {
+	for at := path; ; at = filepath.Dir(at) {
+		info, err := os.Lstat(at)
+		if err != nil {
+			return err
+		}
+		if err := r.checkOne(at, info, at == path, filepath.Dir(path) == at); err != nil {
+			return err
+		}
+		if at == filepath.Dir(at) {
+			return nil
+		}
+	}
+}
+
+// checkOne looks at the file itself, or at a directory above it; direct is the directory that it lies in.
+func (r Rule) checkOne(at string, info fs.FileInfo, file, direct bool) error {
+	owner := ownerOf(info)
+	switch {
+	case info.Mode()&fs.ModeSymlink != 0:
+		return &Error{at, "is a link; write the path to which it leads"}
+	case !slices.Contains(r.users, owner.Uid):
+		return &Error{at, fmt.Sprintf("belongs to user %d, and only root and the watcher's user may lead there", owner.Uid)}
+	case !othersWrite(at, info) && !(file && r.alone && info.Mode().Perm()&0o020 != 0):
+		return nil
+	case !file && info.Mode()&fs.ModeSticky != 0 && !(direct && r.alone):
+		return nil
+	}
+	return &Error{at, fmt.Sprintf("can be written by others than its owner (mode %04o)", info.Mode().Perm())}
+}
+
+// othersWrite says whether users other than the owner may write. With an access list, the group's bits are those of the
+// whole list.
+func othersWrite(at string, info fs.FileInfo) bool {
+	owner := ownerOf(info)
+	switch mode := info.Mode().Perm(); {
+	case mode&0o002 != 0:
+		return true
+	case mode&0o020 == 0:
+		return false
+	case !slices.Contains(rootGroups, owner.Gid) && owner.Gid != owner.Uid:
+		return true
+	}
+	return hasAccessList(at)
+}
+
+func ownerOf(info fs.FileInfo) *syscall.Stat_t { return info.Sys().(*syscall.Stat_t) }
