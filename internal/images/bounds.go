@@ -31,4 +31,8 @@ const (
 	// A registry that brings less than slowest while we wait for it as long as the patience is too slow.
 	slowest         = 64 << 10
 	defaultPatience = 30 * time.Second
+
+	// An image that is not there by then never is: nothing that brings a little now and then, or takes long to unpack, holds
+	// a start for ever.
+	defaultDeadline = time.Hour
 )

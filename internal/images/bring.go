@@ -80,7 +80,11 @@ func (c *Cache) unpack(ctx context.Context, ref Ref, from source, p parts) (*Ima
 	if err != nil {
 		return nil, err
 	}
-	found, err := c.tree(ctx, ref, from, p, config.RootFS.DiffIDs, filepath.Join(t.dir, treeName))
+	space := &room{dir: t.pin, floor: c.options.Floor}
+	var found facts
+	if err = space.ask(); err == nil {
+		found, err = c.tree(ctx, ref, from, p, config.RootFS.DiffIDs, filepath.Join(t.dir, treeName), space)
+	}
 	r := recordOf(config, p.config.digest, found)
 	if err == nil {
 		err = r.write(t.dir)
@@ -126,7 +130,7 @@ func configuration(ctx context.Context, from source, p parts) (*v1.ConfigFile, e
 }
 
 // tree unpacks all layers into a new directory.
-func (c *Cache) tree(ctx context.Context, ref Ref, from source, p parts, ids []v1.Hash, dir string) (facts, error) {
+func (c *Cache) tree(ctx context.Context, ref Ref, from source, p parts, ids []v1.Hash, dir string, space *room) (facts, error) {
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		return facts{}, err
 	}
@@ -139,6 +143,7 @@ func (c *Cache) tree(ctx context.Context, ref Ref, from source, p parts, ids []v
 	}
 	defer root.Close()
 	u := newUnpacker(root, c.options.Limits)
+	u.room = space
 	defer u.close()
 	count := c.counter(ref, p.layers)
 	for i, b := range p.layers {

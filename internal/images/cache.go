@@ -21,6 +21,12 @@ type Options struct {
 	// image, at most once for each MiB and at the end, and must not block.
 	Progress func(image string, done, total int64)
 
+	// Floor is what unpacking leaves free.
+	Floor Floor
+
+	// Deadline is how long an image may take to be there: an hour by default.
+	Deadline time.Duration
+
 	// Patience is how long a registry may bring next to nothing: 30 seconds by default.
 	Patience time.Duration
 
@@ -46,6 +52,9 @@ func Open(ctx context.Context, options Options) (*Cache, error) {
 	options.Limits = options.Limits.withDefaults()
 	if options.Patience <= 0 {
 		options.Patience = defaultPatience
+	}
+	if options.Deadline <= 0 {
+		options.Deadline = defaultDeadline
 	}
 	if options.Progress == nil {
 		options.Progress = func(string, int64, int64) {}

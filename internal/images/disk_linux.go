@@ -1,6 +1,7 @@
 package images
 
 import (
+	"errors"
 	"fmt"
 	"os"
 
@@ -13,4 +14,19 @@ func toDisk(file *os.File) error {
 		return fmt.Errorf("write an image to the disk: %w", err)
 	}
 	return nil
+}
+
+// freeOn is what is free on the file system of a directory; files is -1 where it counts none.
+func freeOn(dir *os.File) (bytes, files int64, err error) {
+	var st unix.Statfs_t
+	for {
+		err = unix.Fstatfs(int(dir.Fd()), &st)
+		if !errors.Is(err, unix.EINTR) {
+			break
+		}
+	}
+	if st.Files == 0 {
+		return int64(st.Bavail) * st.Frsize, -1, err
+	}
+	return int64(st.Bavail) * st.Frsize, int64(st.Ffree), err
 }

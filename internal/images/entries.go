@@ -83,9 +83,8 @@ func (u *unpacker) file(base string, header *tar.Header, content io.Reader) erro
 	if err != nil {
 		return err
 	}
-	n, err := io.Copy(file, content)
-	u.limits.Bytes -= n // a sparse file is more than what its stream holds
-	u.facts.Disk += (n + blockSize - 1) / blockSize * blockSize
+	n, err := u.write(file, content)
+	u.limits.Bytes -= n // holes, too: they cost time
 	err = errors.Join(err, file.Chmod(fs.FileMode(header.Mode)&keptBits|fileBits), file.Close())
 	if err != nil {
 		return err

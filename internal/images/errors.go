@@ -20,6 +20,7 @@ const (
 	Mismatch     Code = "mismatch"      // it is not what its digest or its size says
 	Malformed    Code = "malformed"     // not an image, or an archive that no builder makes
 	TooLarge     Code = "too_large"     // beyond a bound
+	NoRoom       Code = "no_room"       // the disk's floor would be reached
 	NoPlatform   Code = "no_platform"   // an image for other machines
 )
 
@@ -51,6 +52,7 @@ var next = map[Code]string{
 	Mismatch:    "the cache is unharmed; try again, and if it stays, do not trust the source",
 	Malformed:   "export the image again, or use another",
 	TooLarge:    "use a smaller image, or raise the limit",
+	NoRoom:      "make room there, have a smaller gvisor.cache or disk.floor, or put the state on another disk",
 	Unreachable: "check the name and the network, or bring the image as archive:/path",
 	Slow:        "try again later, or bring the image as archive:/path",
 	Astray:      "use the registry's own name, with https",

@@ -28,6 +28,9 @@ func (c *Cache) board(ctx context.Context, ref Ref) *flight {
 		c.flights[key] = f
 		go func() {
 			defer close(f.done)
+			late := problem(Slow, "it was not there after %v", c.options.Deadline)
+			ctx, stop := context.WithTimeoutCause(ctx, c.options.Deadline, late)
+			defer stop()
 			f.image, f.err = c.bring(ctx, ref)
 		}()
 	}

@@ -15,14 +15,18 @@ import (
 // unpacker makes one tree of layers, from the lowest up.
 type unpacker struct {
 	at     walker
-	limits Limits // what is left of them, counted by what lies on the disk
+	limits Limits // what is left of them; of bytes, holes are counted
+	work   work
+	room   *room // nil where the disk may fill up
 	facts  facts
+	buffer []byte
 
 	arriving int64 // what may still arrive, headers and all: of a sparse file less arrives than lies there
 
 	// Of the layer that is being unpacked:
-	mine  map[string]*dirTraits // what it has brought; nil for what is no directory
-	names int                   // bytes of names in mine
+	mine   map[string]*dirTraits // what it has brought; nil for what is no directory
+	opaque map[string]bool       // directories of which it has hidden all that lower layers brought
+	names  int                   // bytes of names in both
 }
 
 // facts are what unpacking found.
@@ -41,7 +45,8 @@ type dirTraits struct {
 func newUnpacker(root *os.Root, limits Limits) *unpacker {
 	const headers = 4 << 10
 	u := &unpacker{limits: limits, arriving: limits.Bytes + headers*min(limits.Files, 1<<32)}
-	u.at = walker{stack: []level{{dir: root}}, made: u.count}
+	u.work = work{ctx: context.Background(), left: firstSteps}
+	u.at = walker{stack: []level{{dir: root}}, made: u.count, spend: u.work.spend}
 	return u
 }
 
@@ -49,7 +54,7 @@ func (u *unpacker) close() { u.at.cut(1) }
 
 // layer unpacks the entries of a layer. It need not read its stream to the end.
 func (u *unpacker) layer(ctx context.Context, r io.Reader) error {
-	u.mine, u.names = map[string]*dirTraits{}, 0
+	u.mine, u.opaque, u.names, u.work.ctx = map[string]*dirTraits{}, map[string]bool{}, 0, ctx
 	reader := tar.NewReader(r)
 	for ctx.Err() == nil {
 		header, err := reader.Next()
@@ -59,6 +64,7 @@ func (u *unpacker) layer(ctx context.Context, r io.Reader) error {
 		if err != nil {
 			return notTar(err)
 		}
+		u.work.left += stepsForEntry
 		if err := u.count(); err != nil {
 			return err
 		}
@@ -83,7 +89,7 @@ func (u *unpacker) count() error {
 		return problem(TooLarge, "it holds too many files")
 	}
 	u.facts.Disk += blockSize
-	return nil
+	return u.room.take(blockSize)
 }
 
 const (
@@ -142,10 +148,15 @@ func (u *unpacker) rootEntry(header *tar.Header) error {
 
 // note remembers what this layer has brought.
 func (u *unpacker) note(full string, t *dirTraits) error {
-	if u.names += len(full); u.names > maxNames {
+	u.mine[full] = t
+	return u.keep(full)
+}
+
+// keep takes a name that is remembered off the bound.
+func (u *unpacker) keep(name string) error {
+	if u.names += len(name); u.names > maxNames {
 		return problem(TooLarge, "the names of a layer take more than %d bytes", int64(maxNames))
 	}
-	u.mine[full] = t
 	return nil
 }
 
@@ -155,6 +166,9 @@ func (u *unpacker) settle() error {
 	for full, t := range u.mine {
 		if t == nil {
 			continue
+		}
+		if err := u.work.spend(0); err != nil {
+			return err
 		}
 		info, err := root.Lstat(full)
 		if errors.Is(err, fs.ErrNotExist) || err == nil && !info.IsDir() {

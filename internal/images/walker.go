@@ -11,6 +11,7 @@ import (
 // level is a directory that is held on the way down.
 type level struct {
 	name string
+	full string // its name from the root, "" for the root
 	dir  *os.Root
 }
 
@@ -21,19 +22,14 @@ type level struct {
 // lie near each other, so most of it can stay. Only what lies in the lowest directory is ever removed, never a level.
 type walker struct {
 	stack []level
-	made  func() error // counts a directory that had to be made
+	made  func() error            // counts a directory that had to be made
+	spend func(steps int64) error // counts work
 }
 
 func (w *walker) dir() *os.Root { return w.stack[len(w.stack)-1].dir }
 
 // full is the name, from the root, of what lies where the walker is.
-func (w *walker) full(base string) string {
-	parts := make([]string, 0, len(w.stack))
-	for _, l := range w.stack[1:] {
-		parts = append(parts, l.name)
-	}
-	return path.Join(append(parts, base)...)
-}
+func (w *walker) full(base string) string { return path.Join(w.stack[len(w.stack)-1].full, base) }
 
 // cut closes what is deeper than n levels.
 func (w *walker) cut(n int) {
@@ -66,6 +62,9 @@ func (w *walker) enter(dir string, create bool) error {
 			depth++
 			continue
 		}
+		if err := w.spend(int64(len(target)) / 64); err != nil {
+			return err
+		}
 		if links++; links > maxLinks {
 			return problem(Malformed, "a layer holds links that lead in circles, at %s", quoted(dir))
 		}
@@ -80,6 +79,9 @@ func (w *walker) enter(dir string, create bool) error {
 
 // step goes down by one name, or says where the link of that name leads.
 func (w *walker) step(name string, create bool) (target string, err error) {
+	if err := w.spend(1); err != nil {
+		return "", err
+	}
 	here := w.dir()
 	info, err := here.Lstat(name)
 	if errors.Is(err, fs.ErrNotExist) && create {
@@ -106,7 +108,7 @@ func (w *walker) step(name string, create bool) (target string, err error) {
 	if err != nil {
 		return "", err
 	}
-	w.stack = append(w.stack, level{name, down})
+	w.stack = append(w.stack, level{name, w.full(name), down})
 	return "", nil
 }
 

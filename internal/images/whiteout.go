@@ -22,13 +22,29 @@ func (u *unpacker) whiteout(parent, base string) error {
 		return err
 	}
 	if base == opaque {
-		return u.purgeAll(u.at.dir(), u.at.full(""))
+		return u.hide(u.at.full(""))
 	}
 	return u.purge(u.at.dir(), gone, u.at.full(gone))
 }
 
+// hide removes all that lower layers have brought into the directory where the walker is. Afterwards only this layer brings
+// something there, so a second time there is nothing to do.
+func (u *unpacker) hide(full string) error {
+	if u.opaque[full] {
+		return nil
+	}
+	if err := u.purgeAll(u.at.dir(), full); err != nil {
+		return err
+	}
+	u.opaque[full] = true
+	return u.keep(full)
+}
+
 // purge removes a file or a tree, but not what this layer has brought.
 func (u *unpacker) purge(in *os.Root, name, full string) error {
+	if err := u.work.spend(1); err != nil {
+		return err
+	}
 	info, err := in.Lstat(name)
 	if err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
@@ -63,8 +79,13 @@ func (u *unpacker) purgeAll(dir *os.Root, full string) error {
 	}
 	names, err := opened.Readdirnames(-1)
 	opened.Close()
-	for _, name := range names {
-		err = errors.Join(err, u.purge(dir, name, path.Join(full, name)))
+	if err != nil {
+		return err
 	}
-	return err
+	for _, name := range names {
+		if err := u.purge(dir, name, path.Join(full, name)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
