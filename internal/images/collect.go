@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -96,21 +98,30 @@ func (s store) sweepLocked(ctx context.Context) error {
 	return s.locked(ctx, s.sweep)
 }
 
-// sweep removes the temporary directories that nobody holds. The cache is locked, so none is just being made.
+// sweep removes the temporary directories that nobody holds: those that it can lock alone. The cache is locked, so none is
+// just being made.
 func (s store) sweep() error {
 	entries, err := os.ReadDir(s.path("tmp"))
 	for _, entry := range entries {
-		dir := s.path("tmp", entry.Name())
-		pin, held := hold(filepath.Join(dir, pinName), true)
-		if errors.Is(held, syscall.EWOULDBLOCK) {
-			continue
-		}
-		err = errors.Join(err, os.RemoveAll(dir))
-		if held == nil {
-			pin.Close()
-		}
+		err = errors.Join(err, s.sweepOne(entry))
 	}
 	return err
+}
+
+func (s store) sweepOne(entry fs.DirEntry) error {
+	dir := s.path("tmp", entry.Name())
+	if !entry.IsDir() {
+		return os.Remove(dir) // nobody makes an image of a file
+	}
+	pin, err := hold(filepath.Join(dir, pinName), true)
+	if errors.Is(err, syscall.EWOULDBLOCK) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("lock what may be in use: %w", err)
+	}
+	defer pin.Close()
+	return os.RemoveAll(dir)
 }
 
 // short is a digest without the name of its algorithm.

@@ -2,12 +2,15 @@ package images
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
@@ -22,21 +25,27 @@ type Image struct {
 	Volumes   []string // where the image wants room to write: absolute paths in it, which may lead over links
 	Skipped   int64    // devices, FIFOs and sockets that were left out
 
-	pin *os.File
+	pin, root *os.File
 }
 
 // Pin is the open file whose lock holds the image, for a process that outlives this one. It is nil for a directory of the
 // operator's, and of no use after Release.
 func (i *Image) Pin() *os.File { return i.pin }
 
+// Root is the root directory, opened. Whatever comes to lie at Dir, this is the one that was found. It is of no use after
+// Release.
+func (i *Image) Root() *os.File { return i.root }
+
 // Release lets the image go. It may be called more than once.
 func (i *Image) Release() error {
-	if i.pin == nil {
-		return nil
+	var errs []error
+	for _, held := range []**os.File{&i.pin, &i.root} {
+		if *held != nil {
+			errs = append(errs, (*held).Close())
+			*held = nil
+		}
 	}
-	err := i.pin.Close()
-	i.pin = nil
-	return err
+	return errors.Join(errs...)
 }
 
 // record is what lies beside the tree of an image.
@@ -80,29 +89,54 @@ func (r record) write(dir string) error {
 	return os.WriteFile(filepath.Join(dir, recordName), raw, 0o600)
 }
 
-// load finds an image in its directory and holds it. The cache is locked.
+// errDamaged says that an image in the cache is not whole.
+var errDamaged = errors.New("it is damaged in the cache")
+
+// load finds an image in its directory and holds it. The cache is locked. Only errDamaged says that the image is of no use;
+// of any other error nothing follows for it.
 func load(dir string) (*Image, error) {
 	raw, err := os.ReadFile(filepath.Join(dir, recordName))
+	if errors.Is(err, fs.ErrNotExist) {
+		err = fmt.Errorf("%w: %w", errDamaged, err)
+	}
 	if err != nil {
 		return nil, err
 	}
 	var r record
 	if err := json.Unmarshal(raw, &r); err != nil {
-		return nil, fmt.Errorf("the record of %s is damaged: %w", dir, err)
+		return nil, fmt.Errorf("%w: the record of %s: %w", errDamaged, dir, err)
+	}
+	root, err := openTree(dir)
+	if err != nil {
+		return nil, err
 	}
 	used := filepath.Join(dir, pinName)
 	pin, err := hold(used, false)
 	if err != nil {
+		root.Close()
 		return nil, err
 	}
+	image := r.image(dir, pin, root)
 	now := time.Now()
 	if err := os.Chtimes(used, now, now); err != nil {
-		pin.Close()
-		return nil, err
+		return nil, errors.Join(err, image.Release())
 	}
-	return r.image(dir, pin), nil
+	return image, nil
 }
 
-func (r record) image(dir string, pin *os.File) *Image {
-	return &Image{Dir: filepath.Join(dir, treeName), Digest: r.Config, Env: r.Env, Volumes: r.Volumes, Skipped: r.Skipped, pin: pin}
+// openTree opens the root directory of an image. The directory around it is ours alone.
+func openTree(dir string) (*os.File, error) {
+	root, err := os.OpenFile(filepath.Join(dir, treeName), os.O_RDONLY|syscall.O_DIRECTORY|syscall.O_NOFOLLOW, 0)
+	for _, gone := range []error{fs.ErrNotExist, syscall.ENOTDIR, syscall.ELOOP} {
+		if errors.Is(err, gone) {
+			return nil, fmt.Errorf("%w: %w", errDamaged, err)
+		}
+	}
+	return root, err
+}
+
+func (r record) image(dir string, pin, root *os.File) *Image {
+	return &Image{
+		Dir: filepath.Join(dir, treeName), Digest: r.Config, Env: r.Env, Volumes: r.Volumes, Skipped: r.Skipped, pin: pin, root: root,
+	}
 }

@@ -91,19 +91,34 @@ func hold(name string, alone bool) (*os.File, error) {
 	return file, nil
 }
 
-// use holds the image of a configuration, or returns nil. One that is there but damaged is put aside.
+// use holds the image of a configuration, or returns nil. One that is there but damaged is put aside, if nobody uses it.
 func (s store) use(ctx context.Context, digest string) (image *Image, err error) {
 	dir := s.path("rootfs", digest)
 	err = s.locked(ctx, func() (err error) {
 		if _, err = os.Lstat(dir); errors.Is(err, fs.ErrNotExist) {
 			return nil
 		}
-		if image, err = load(dir); err != nil {
-			return errors.Join(os.Rename(dir, s.path("tmp", digest)), s.sweep())
+		image, err = load(dir)
+		if errors.Is(err, errDamaged) {
+			return s.putAside(digest, err)
 		}
-		return nil
+		return err
 	})
 	return image, err
+}
+
+// putAside removes a damaged image. The cache is locked.
+func (s store) putAside(digest string, damage error) error {
+	pin, err := hold(s.path("rootfs", digest, pinName), true)
+	if errors.Is(err, syscall.EWOULDBLOCK) {
+		return fmt.Errorf("%w, and in use: it can be made anew when the sandboxes that use it have ended", damage)
+	}
+	if err != nil {
+		return err
+	}
+	err = os.Rename(s.path("rootfs", digest), s.path("tmp", digest))
+	pin.Close()
+	return errors.Join(err, s.sweep())
 }
 
 // temp is a directory that is being made. Nobody sweeps it away while it is held.
@@ -137,8 +152,16 @@ func (s store) publish(ctx context.Context, t temp, r record, digest string) (im
 			t.discard()
 			return nil
 		}
-		image = r.image(dir, t.pin)
-		return os.Rename(t.dir, dir)
+		root, err := openTree(t.dir)
+		if err != nil {
+			return err
+		}
+		if err := os.Rename(t.dir, dir); err != nil {
+			root.Close()
+			return err
+		}
+		image = r.image(dir, t.pin, root)
+		return nil
 	})
 	return image, err
 }
