@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"torno/internal/trust"
 	"torno/sandbox"
 )
 
@@ -97,6 +98,10 @@ func checkPlace(r *report, key string, fs sandbox.RootFS) {
 		r.problem(key, "%s is not a file", path)
 	case form != "archive" && !info.IsDir():
 		r.problem(key, "%s is not a directory", path)
+	default:
+		if err := trust.Places().Check(path); err != nil {
+			r.problem(key, "%v; have it where only root and the watcher's user may write, and name it without links", err)
+		}
 	}
 }
 

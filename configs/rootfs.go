@@ -3,6 +3,7 @@ package configs
 import (
 	"fmt"
 	"regexp"
+	"slices"
 
 	"gopkg.in/yaml.v3"
 
@@ -108,12 +109,23 @@ func Unsuited(launcher string, fs sandbox.RootFS) string {
 	return ""
 }
 
-// checkPlaces keeps root file systems out of the reach of parents.
+// checkPlaces keeps root file systems apart from all that requests reach.
 func (c *Config) checkPlaces(r *report, p *sandbox.Profile) {
 	_, path, placed := p.RootFS.Place()
+	if !placed {
+		return
+	}
+	at := "profiles." + p.Name + ".rootfs"
 	for _, o := range c.Outboxes {
-		if why := o.reaches(path); placed && why != "" {
-			r.problem("profiles."+p.Name+".rootfs", "%s lies in %s, where a parent can put another one in its place", path, why)
+		if why := o.reaches(path); why != "" {
+			r.problem(at, "%s lies in %s, where a parent can put another one in its place", path, why)
+			continue
+		}
+		for _, root := range slices.Concat([]string{o.Dir}, o.Allow, o.Read) {
+			if sandbox.Nested(root, path) {
+				r.problem(at, "%s is, holds or lies in %s, which requests of outbox %s reach; have it apart", path, root, o.Name)
+				break
+			}
 		}
 	}
 }

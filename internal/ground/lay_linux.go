@@ -54,7 +54,7 @@ func (p Plan) lay(first int) error {
 		}
 	}
 	if p.Layers != nil {
-		if err := slot.Stack(p.Layers.Upper, p.Layers.Lower); err != nil {
+		if err := p.Layers.stack(slot); err != nil {
 			return err
 		}
 	}
@@ -84,6 +84,25 @@ func (m Mount) place(held *os.File, slot *mounts.Slot) error {
 	}
 	defer tree.Close()
 	return slot.Place(tree, m.View, m.Rel)
+}
+
+// stack finds the lower directory again, without a link on the way, and makes the root.
+func (l Layers) stack(slot *mounts.Slot) error {
+	how := unix.OpenHow{Flags: unix.O_PATH | unix.O_DIRECTORY | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS}
+	fd, err := unix.Openat2(unix.AT_FDCWD, l.Lower, &how)
+	if err != nil {
+		return &os.PathError{Op: "find again", Path: l.Lower, Err: err}
+	}
+	lower := os.NewFile(uintptr(fd), l.Lower)
+	defer lower.Close()
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
+		return &os.PathError{Op: "look at", Path: l.Lower, Err: err}
+	}
+	if st.Dev != l.Device || st.Ino != l.Inode {
+		return fmt.Errorf("%s is another directory than was found: device %d inode %d, and not device %d inode %d", l.Lower, st.Dev, st.Ino, l.Device, l.Inode)
+	}
+	return slot.Stack(l.Upper, lower)
 }
 
 // dropCapabilities is for all threads, whichever of them starts a program.

@@ -2,6 +2,9 @@ package ground
 
 import (
 	"errors"
+	"fmt"
+	"os"
+	"syscall"
 
 	"torno/internal/mounts"
 	"torno/sandbox"
@@ -27,10 +30,12 @@ type Mount struct {
 	Writable bool           `json:"writable,omitempty"`
 }
 
-// Layers are two directories of the host's own, of which a root is made.
+// Layers are two directories of the host's own, of which a root is made. Device and Inode say which one the lower is.
 type Layers struct {
-	Upper string `json:"upper"`
-	Lower string `json:"lower"`
+	Upper  string `json:"upper"`
+	Lower  string `json:"lower"`
+	Device uint64 `json:"device"`
+	Inode  uint64 `json:"inode"`
 }
 
 // Place is a place of the host's own, and where in the root it is shown.
@@ -45,11 +50,21 @@ func (p *Plan) Show(source, rel string) error {
 	return nil
 }
 
-// Stack writes down what mounts.Slot.Stack is to be told.
-func (p *Plan) Stack(upper, lower string) error {
+// Stack writes down what mounts.Slot.Stack is to be told. The keeper finds the lower directory again, because what is open in
+// another mount namespace cannot be mounted: it is the one, or there is no sandbox.
+func (p *Plan) Stack(upper string, lower *os.File) error {
 	if p.Layers != nil {
 		return errors.New("a root has two layers")
 	}
-	p.Layers = &Layers{upper, lower}
+	info, err := lower.Stat()
+	if err != nil {
+		return err
+	}
+	name, err := os.Readlink(fmt.Sprintf("/proc/self/fd/%d", lower.Fd())) // the kernel's, in which there is no link
+	if err != nil {
+		return err
+	}
+	which := info.Sys().(*syscall.Stat_t)
+	p.Layers = &Layers{Upper: upper, Lower: name, Device: uint64(which.Dev), Inode: which.Ino}
 	return nil
 }

@@ -67,7 +67,7 @@ func (c *Cache) source(ctx context.Context, ref Ref) (source, error) {
 	if ref.kind == fromRegistry {
 		return c.openRegistry(ctx, ref)
 	}
-	return fromFile(ref)
+	return c.fromFile(ref)
 }
 
 // unpack makes an image of its parts.

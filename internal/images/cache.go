@@ -21,6 +21,9 @@ type Options struct {
 	// image, at most once for each MiB and at the end, and must not block.
 	Progress func(image string, done, total int64)
 
+	// Apart refuses a directory or file of the operator's that a request could reach, by whatever name. Nil refuses none.
+	Apart func(held *os.File) error
+
 	// Floor is what unpacking leaves free.
 	Floor Floor
 
@@ -81,7 +84,7 @@ func (c *Cache) Get(ctx context.Context, ref Ref) (*Image, error) {
 
 func (c *Cache) get(ctx context.Context, ref Ref) (*Image, error) {
 	if ref.kind == fromDir {
-		return directoryImage(ref)
+		return c.directoryImage(ref)
 	}
 	if !ref.Pinned() && !ref.pull {
 		e := problem(Unpinned, "the tag can lead to anything")
@@ -117,18 +120,4 @@ func (c *Cache) Use(ctx context.Context, digest string) (*Image, error) {
 		err = &Error{Code: NotFound, Image: digest, What: "it is not in the cache", Next: next[NotFound]}
 	}
 	return image, err
-}
-
-// directoryImage is a directory of the operator's, used where it lies.
-func directoryImage(ref Ref) (*Image, error) {
-	info, err := os.Stat(ref.path)
-	if err != nil {
-		return nil, unreadable(err, "the directory cannot be used")
-	}
-	if !info.IsDir() {
-		e := problem(Malformed, "it is no directory")
-		e.Next = "an image in a file is archive:/path"
-		return nil, e
-	}
-	return &Image{Dir: ref.path, Reference: ref.text}, nil
 }

@@ -30,3 +30,6 @@ func freeOn(dir *os.File) (bytes, files int64, err error) {
 	}
 	return int64(st.Bavail) * st.Frsize, int64(st.Ffree), err
 }
+
+// again is a name under which what is open can be opened once more.
+func again(held *os.File) string { return fmt.Sprintf("/proc/self/fd/%d", held.Fd()) }

@@ -13,6 +13,7 @@ const (
 	BadReference Code = "bad_reference" // the text names no image
 	Unpinned     Code = "unpinned"      // a tag, and nobody said that it may be followed
 	NotFound     Code = "not_found"     // no such file, image, tag or digest
+	Unsafe       Code = "unsafe"        // another user, or a parent, could put something else in its place
 	Denied       Code = "denied"        // the registry wants other credentials, or the file system other rights
 	Unreachable  Code = "unreachable"   // no registry there, or one that is broken
 	Slow         Code = "slow"          // it brings nothing
@@ -56,6 +57,7 @@ var next = map[Code]string{
 	Unreachable: "check the name and the network, or bring the image as archive:/path",
 	Slow:        "try again later, or bring the image as archive:/path",
 	Astray:      "use the registry's own name, with https",
+	Unsafe:      "have it where only root and the watcher's user may write, and name it without links",
 	Denied:      "log in with docker or podman as the user of the watcher",
 	NotFound:    "check the reference",
 	NoPlatform:  "use an image that was built for this machine too",

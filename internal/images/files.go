@@ -18,8 +18,8 @@ type files interface {
 // folder is a layout in a directory. It is the operator's, but its index may not lead out of it.
 type folder struct{ root *os.Root }
 
-func openFolder(at string) (*folder, error) {
-	root, err := os.OpenRoot(at)
+func openFolder(place *os.File) (*folder, error) {
+	root, err := os.OpenRoot(again(place))
 	if err != nil {
 		return nil, unreadable(err, "the directory cannot be opened")
 	}
@@ -39,6 +39,9 @@ func (f *folder) open(name string) (io.ReadCloser, int64, error) {
 		return nil, 0, err
 	}
 	info, err := file.Stat()
+	if err == nil {
+		err = ownAlone(name, info)
+	}
 	if err != nil {
 		file.Close()
 		return nil, 0, err
@@ -58,15 +61,11 @@ type archive struct {
 	members map[string]member
 }
 
-func openArchive(at string) (*archive, error) {
-	info, err := os.Stat(at)
-	if err != nil {
-		return nil, unreadable(err, "the archive cannot be opened")
-	}
+func openArchive(place *os.File, info fs.FileInfo) (*archive, error) {
 	if !info.Mode().IsRegular() {
 		return nil, problem(Malformed, "the archive is no regular file")
 	}
-	file, err := os.Open(at)
+	file, err := os.Open(again(place))
 	if err != nil {
 		return nil, unreadable(err, "the archive cannot be opened")
 	}

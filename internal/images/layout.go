@@ -113,15 +113,20 @@ func blobName(digest v1.Hash) (string, error) {
 }
 
 // fromFile opens what a path of the operator's leads to.
-func fromFile(ref Ref) (source, error) {
+func (c *Cache) fromFile(ref Ref) (source, error) {
+	place, info, err := c.openLocal(ref.path)
+	if err != nil {
+		return nil, err
+	}
+	defer place.Close()
 	if ref.kind == fromLayout {
-		held, err := openFolder(ref.path)
+		held, err := openFolder(place)
 		if err != nil {
 			return nil, err
 		}
 		return &layout{files: held, tag: ref.tag, digest: ref.digest}, nil
 	}
-	held, err := openArchive(ref.path)
+	held, err := openArchive(place, info)
 	if err != nil {
 		return nil, err
 	}

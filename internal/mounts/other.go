@@ -35,6 +35,7 @@ func (*Bases) Paths() []string                           { return nil }
 func (*Bases) TryIDMap(string, *IDMaps) error            { return ErrNeedsLinux }
 func (*Bases) Keep(Kept) error                           { return ErrNeedsLinux }
 func (*Bases) Check() error                              { return ErrNeedsLinux }
+func (*Bases) Apart(*os.File) error                      { return ErrNeedsLinux }
 func (*Bases) Is(string, fs.FileInfo) bool               { return false }
 func (*Bases) Close() error                              { return nil }
 func (p *Pin) Owner() Identity                           { return Identity{UID: p.UID, GID: p.GID} }
@@ -58,7 +59,7 @@ func (*Slot) RunDir() string                             { return "" }
 func (*Slot) ViewDir(int) (string, error)                { return "", ErrNeedsLinux }
 func (*Slot) RootDir() string                            { return "" }
 func (*Slot) Show(string, string) error                  { return ErrNeedsLinux }
-func (*Slot) Stack(string, string) error                 { return ErrNeedsLinux }
+func (*Slot) Stack(string, *os.File) error               { return ErrNeedsLinux }
 func (*Slot) Place(*Detached, int, string) error         { return ErrNeedsLinux }
 func (*Slot) Clear() error                               { return ErrNeedsLinux }
 func (*Slot) Release() error                             { return ErrNeedsLinux }

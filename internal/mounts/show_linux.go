@@ -50,17 +50,17 @@ func (s *Slot) show(source, rel string) error {
 }
 
 // Stack makes the slot's root of two directories of the host's own, read-only: where both have something of a name, the
-// upper one's is seen, and of two directories the contents of both.
-func (s *Slot) Stack(upper, lower string) error {
+// upper one's is seen, and of two directories the contents of both. The lower one is open, so that it is what was found.
+func (s *Slot) Stack(upper string, lower *os.File) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := s.stack(upper, lower); err != nil {
-		return fmt.Errorf("lay %s over %s in slot %d: %w", upper, lower, s.n, err)
+		return fmt.Errorf("lay %s over %s in slot %d: %w", upper, lower.Name(), s.n, err)
 	}
 	return nil
 }
 
-func (s *Slot) stack(upper, lower string) error {
+func (s *Slot) stack(upper string, lower *os.File) error {
 	if err := makeDir(int(s.dir.Fd()), rootDir); err != nil {
 		return err
 	}
@@ -69,15 +69,13 @@ func (s *Slot) stack(upper, lower string) error {
 		return err
 	}
 	defer unix.Close(place)
-	layers := make([]string, 2)
-	for i, dir := range []string{upper, lower} {
-		layer, err := os.OpenFile(dir, unix.O_PATH|unix.O_DIRECTORY, 0)
-		if err != nil {
-			return err
-		}
-		defer layer.Close()
-		layers[i] = procPath(int(layer.Fd())) // no path has a colon or a comma that would be taken for more
+	above, err := os.OpenFile(upper, unix.O_PATH|unix.O_DIRECTORY, 0)
+	if err != nil {
+		return err
 	}
+	defer above.Close()
+	// By handle, so that no path has a colon or a comma that would be taken for more.
+	layers := "lowerdir=" + procPath(int(above.Fd())) + ":" + procPath(int(lower.Fd()))
 	const flags = unix.MS_RDONLY | unix.MS_NOSUID | unix.MS_NODEV
-	return os.NewSyscallError("mount", unix.Mount("overlay", procPath(place), "overlay", flags, "lowerdir="+layers[0]+":"+layers[1]))
+	return os.NewSyscallError("mount", unix.Mount("overlay", procPath(place), "overlay", flags, layers))
 }

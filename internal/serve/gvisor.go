@@ -54,7 +54,7 @@ func openGVisor(ctx context.Context, s Setting) (Launcher, error) {
 	}
 	options := gvisor.Options{
 		Installation: s.Installation, StateDir: s.StateDir, InitPath: s.Init, KeeperPath: keeper, Runsc: program, Bases: s.Bases,
-		ImageCache: s.Config.GVisor.Cache, Log: s.Log,
+		ImageCache: s.Config.GVisor.Cache, Floor: s.Config.Disk.Floor, FloorFiles: s.Config.Disk.FloorFiles, Log: s.Log,
 	}
 	options.UIDs.First, options.UIDs.Count = uint32(s.Config.UIDs.First), int(s.Config.UIDs.Count)
 	return gvisor.New(ctx, options)

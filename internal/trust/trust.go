@@ -68,6 +68,14 @@ func (r Rule) Check(path string) error {
 	}
 }
 
+// CheckFile makes sure that only trusted users own and may write a file that is open: its name is for the error.
+func (r Rule) CheckFile(name string, info fs.FileInfo) error {
+	if info.Mode().Perm()&0o020 != 0 {
+		return &Error{name, fmt.Sprintf("can be written by a group (mode %04o)", info.Mode().Perm())}
+	}
+	return r.checkOne(name, info, true, false)
+}
+
 // checkOne looks at the file itself, or at a directory above it; direct is the directory that it lies in.
 func (r Rule) checkOne(at string, info fs.FileInfo, file, direct bool) error {
 	owner := ownerOf(info)

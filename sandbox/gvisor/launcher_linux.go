@@ -158,7 +158,10 @@ func (l *Launcher) prepare(context.Context) (err error) {
 
 // openImages opens the cache, which tells of what takes long.
 func (l *Launcher) openImages(ctx context.Context) (err error) {
-	l.images, err = images.Open(ctx, images.Options{Dir: filepath.Join(l.dir(), "images"), Progress: l.tellProgress})
+	l.images, err = images.Open(ctx, images.Options{
+		Dir: filepath.Join(l.dir(), "images"), Progress: l.tellProgress, Apart: l.options.Bases.Apart,
+		Floor: images.Floor{Bytes: l.options.Floor, Files: l.options.FloorFiles},
+	})
 	return err
 }
 
@@ -193,7 +196,7 @@ func (l *Launcher) Check(context.Context) (sandbox.Guarantees, error) {
 	return maps.Clone(l.guarantees), nil
 }
 
-// Close ends all attachments and lets go of the slots. Sandboxes that run go on.
+// Close ends all attachments and lets go of the slots and images. Sandboxes that run go on, and their keepers hold their images.
 func (l *Launcher) Close() error {
 	l.mu.Lock()
 	attached, lines := slices.Collect(maps.Keys(l.attached)), slices.Collect(maps.Values(l.lines))
@@ -206,7 +209,7 @@ func (l *Launcher) Close() error {
 	for _, line := range lines {
 		line.Close()
 	}
-	errs := []error{l.idmaps.Close(), l.dropNamespace(), l.groups.dropEmpty()}
+	errs := []error{l.idmaps.Close(), l.dropNamespace(), l.groups.dropEmpty(), l.dropImages()}
 	if l.slots != nil {
 		errs = append(errs, l.slots.Close())
 	}

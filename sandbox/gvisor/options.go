@@ -26,6 +26,8 @@ type Options struct {
 	UIDs stage.UIDRange
 	// ImageCache bounds what unpacked images take on the disk; 0 is the default.
 	ImageCache int64
+	// Floor and FloorFiles are the bytes and inodes that unpacking an image leaves free on the state's file system.
+	Floor, FloorFiles int64
 	// Log gets what an operator should know. Nil is silence.
 	Log *slog.Logger
 }

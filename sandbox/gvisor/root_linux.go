@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"golang.org/x/sys/unix"
+
 	"torno/internal/hostroot"
 	"torno/internal/images"
 	"torno/internal/runfile"
@@ -58,7 +60,7 @@ func (m *making) layImage(ctx context.Context) (err error) {
 	if err := errors.Join(m.makePlaces(layer), m.putEtc(filepath.Join(layer, "etc"))); err != nil {
 		return err
 	}
-	return m.scene.Stack(layer, m.image.Dir)
+	return m.scene.Stack(layer, m.image.Root())
 }
 
 // getImage finds an image, or brings it where it may.
@@ -80,6 +82,39 @@ func (m *making) getImage(ctx context.Context) (*images.Image, error) {
 		}
 	}
 	return image, nil
+}
+
+// imageLock is what keeps the image of a sandbox in the cache, for its keeper, which lives as long as the sandbox. It is nil
+// for a sandbox without an image, and for one on a directory of the operator's.
+func (l *Launcher) imageLock(id string) (*os.File, error) {
+	r, err := l.boxes.read(id)
+	if err != nil || r.Image == "" {
+		return nil, err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	image := l.held[id].image
+	if image == nil || image.Pin() == nil {
+		return nil, fmt.Errorf("its image %s is not in the cache any more", r.Image)
+	}
+	fd, err := unix.FcntlInt(image.Pin().Fd(), unix.F_DUPFD_CLOEXEC, 0)
+	if err != nil {
+		return nil, os.NewSyscallError("fcntl", err)
+	}
+	return os.NewFile(uintptr(fd), "the image's lock"), nil
+}
+
+// dropImages lets go of all images.
+func (l *Launcher) dropImages() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var errs []error
+	for _, held := range l.held {
+		if held.image != nil {
+			errs = append(errs, held.image.Release())
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // makePlaces makes the places of mounts, so that the runtime need not: what it makes others cannot always enter.

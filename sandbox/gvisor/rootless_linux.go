@@ -26,7 +26,7 @@ import (
 // scene is where the host's own places are shown to a sandbox: the slot at once, or the plan for its keeper.
 type scene interface {
 	Show(source, rel string) error
-	Stack(upper, lower string) error
+	Stack(upper string, lower *os.File) error
 }
 
 // identify decides as whom the sandbox runs, and who mounts for it.
@@ -133,12 +133,20 @@ func (l *Launcher) dropPins() {
 // startKeeper starts a keeper apart from our terminal, and where it may mount if we may not.
 func (l *Launcher) startKeeper(ctx context.Context, id string) (*keeper.Line, error) {
 	box := l.boxes.keeper(id)
+	lock, err := l.imageLock(id)
+	if err != nil {
+		return nil, err
+	}
+	var locks []*os.File
+	if lock != nil {
+		defer lock.Close()
+		locks = append(locks, lock)
+	}
 	if !l.rootless {
-		return box.Start(ctx, l.options.KeeperPath, &syscall.SysProcAttr{Setsid: true})
+		return box.Start(ctx, l.options.KeeperPath, &syscall.SysProcAttr{Setsid: true}, locks...)
 	}
 	pins := l.takePins(id)
 	if len(pins.Held()) == 0 {
-		var err error
 		if pins, err = l.pinAgain(box); err != nil {
 			return nil, err
 		}
@@ -148,7 +156,7 @@ func (l *Launcher) startKeeper(ctx context.Context, id string) (*keeper.Line, er
 	for _, pin := range pins.Held() {
 		handles = append(handles, pin.File())
 	}
-	line, err := box.Start(ctx, l.options.KeeperPath, ground.Apart(), handles...)
+	line, err := box.Start(ctx, l.options.KeeperPath, ground.Apart(), append(handles, locks...)...)
 	if errors.Is(err, unix.EPERM) || errors.Is(err, unix.ENOSPC) {
 		err = fmt.Errorf("%w: %w", ground.ErrNoNamespace, err)
 	}

@@ -1,0 +1,55 @@
+package images
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+
+	"torno/internal/trust"
+)
+
+// openLocal opens a place of the operator's, once: what was opened is what is used, whatever comes to lie at its path. Only
+// trusted users may lead there, and no parent.
+func (c *Cache) openLocal(path string) (*os.File, fs.FileInfo, error) {
+	held, err := trust.Places().Open(path)
+	if loose, ok := errors.AsType[*trust.Error](err); ok {
+		return nil, nil, because(loose, Unsafe, "somebody else could exchange it")
+	}
+	if err != nil {
+		return nil, nil, unreadable(err, "it cannot be opened")
+	}
+	info, err := held.Stat()
+	if err == nil && c.options.Apart != nil {
+		if near := c.options.Apart(held); near != nil {
+			err = because(near, Unsafe, "it is not kept apart from what requests reach")
+		}
+	}
+	if err != nil {
+		held.Close()
+		return nil, nil, err
+	}
+	return held, info, nil
+}
+
+// ownAlone is for files in a place of the operator's: what they hold is taken for the operator's word.
+func ownAlone(name string, info fs.FileInfo) error {
+	if err := trust.Places().CheckFile(name, info); err != nil {
+		return because(err, Unsafe, "somebody else could exchange what is in it")
+	}
+	return nil
+}
+
+// directoryImage is a directory of the operator's, used where it lies.
+func (c *Cache) directoryImage(ref Ref) (*Image, error) {
+	held, info, err := c.openLocal(ref.path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.IsDir() {
+		held.Close()
+		e := problem(Malformed, "it is no directory")
+		e.Next = "an image in a file is archive:/path"
+		return nil, e
+	}
+	return &Image{Dir: ref.path, Reference: ref.text, root: held}, nil
+}

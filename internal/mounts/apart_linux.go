@@ -1,0 +1,54 @@
+package mounts
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// ErrNotApart says that a place of the operator's is, holds or lies in what a request could reach.
+var ErrNotApart = errors.New("it is, holds or lies in a place that requests reach")
+
+// Apart makes sure that a place of the operator's, which is open, has nothing to do with the bases or the kept places, by
+// whatever name: that it neither is one of them, nor holds it, nor lies in it. A parent could change it there, or a child see
+// in it what is kept from it.
+func (b *Bases) Apart(place *os.File) error {
+	here, err := spotOfFile(place)
+	if err != nil {
+		return fmt.Errorf("find where %q is: %w", place.Name(), err)
+	}
+	b.mu.RLock()
+	defer b.mu.RUnlock()
+	for _, path := range b.paths() {
+		base, err := b.held[path].spot()
+		if base == (spot{}) {
+			return fmt.Errorf("find where root %q is: %w", path, err)
+		}
+		if base.holds(here) || here.holds(base) {
+			return fmt.Errorf("%w: %q", ErrNotApart, path)
+		}
+	}
+	for _, k := range b.kept {
+		own := k.spot()
+		if here.holds(own) || !k.Socket && own.holds(here) {
+			return fmt.Errorf("%w: %s, %q", ErrNotApart, k.What, k.Path)
+		}
+	}
+	return nil
+}
+
+// spotOfFile tells the spot of a handle in whatever mount.
+func spotOfFile(file *os.File) (spot, error) {
+	fd, err := unix.FcntlInt(file.Fd(), unix.F_DUPFD_CLOEXEC, 0)
+	if err != nil {
+		return spot{}, os.NewSyscallError("fcntl", err)
+	}
+	at, err := newAnchor(os.NewFile(uintptr(fd), file.Name()))
+	if err != nil {
+		return spot{}, err
+	}
+	defer at.file.Close()
+	return at.spot()
+}
