@@ -127,7 +127,7 @@ type deafLauncher struct {
 	waits, let chan struct{}
 }
 
-func (l *deafLauncher) Create(ctx context.Context, key sandbox.RunKey, spec sandbox.Spec) (sandbox.Handle, error) {
+func (l *deafLauncher) Create(ctx context.Context, id sandbox.SandboxID, spec sandbox.Spec) (sandbox.Handle, error) {
 	close(l.waits)
 	<-l.let
 	return sandbox.Handle{}, sandbox.ErrUnavailable

@@ -3,31 +3,54 @@ package stage
 import (
 	"fmt"
 	"path"
+	"slices"
 
-	"torno/internal/runfile"
 	"torno/sandbox"
 )
 
 // maxVolumes bounds how many VOLUMEs of an image are covered, since each cover has memory of its own.
 const maxVolumes = 8
 
-// Covers are the VOLUMEs of an image that need a private directory over them: all but those which have one.
-func Covers(volumes []string) ([]string, error) {
-	var covers []string
+// reserved are the parts of a sandbox that no image decides about: the kernel's file systems, our files of /etc, and our own.
+var reserved = []string{"/proc", "/sys", "/dev", "/etc", "/run/torno"}
+
+// Covers are the VOLUMEs of an image that need a private directory over them: all but those which are a mount of the sandbox's
+// anyway. What would be, hold or lie in something of ours is refused: the child could write there, and would not find ours.
+func Covers(volumes []string, spec sandbox.Spec) ([]string, error) {
+	return covers(volumes, reserved, targets(spec))
+}
+
+// targets are where a sandbox has mounts of its own.
+func targets(spec sandbox.Spec) []string {
+	all := []string{"/tmp", sandbox.Home}
+	for _, m := range spec.Mounts {
+		all = append(all, m.Prefix, m.Target)
+	}
+	for _, s := range spec.Sockets {
+		all = append(all, s.Target)
+	}
+	return all
+}
+
+func covers(volumes, reserved, mounted []string) ([]string, error) {
+	var all []string
 	for _, target := range volumes {
 		clean := path.Clean(target)
+		inTheWay := func(of string) bool { return sandbox.Nested(of, clean) }
 		switch {
 		case !path.IsAbs(clean) || clean == "/":
 			return nil, fmt.Errorf("its VOLUME %q is no path that can be covered", target)
-		case clean == "/tmp" || clean == sandbox.Home:
-			continue
-		case runfile.Holds(clean, runfile.Dir) || runfile.Holds("/run/torno", clean):
+		case slices.ContainsFunc(reserved, inTheWay):
 			return nil, fmt.Errorf("its VOLUME %q is in the way of the sandbox's own files", target)
+		case slices.Contains(mounted, clean):
+			continue
+		case slices.ContainsFunc(mounted, inTheWay):
+			return nil, fmt.Errorf("its VOLUME %q is in the way of what is mounted in the sandbox", target)
 		}
-		covers = append(covers, clean)
+		all = append(all, clean)
 	}
-	if len(covers) > maxVolumes {
-		return nil, fmt.Errorf("it has %d VOLUMEs, at most %d can be covered", len(covers), maxVolumes)
+	if len(all) > maxVolumes {
+		return nil, fmt.Errorf("it has %d VOLUMEs, at most %d can be covered", len(all), maxVolumes)
 	}
-	return covers, nil
+	return all, nil
 }

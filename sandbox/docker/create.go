@@ -84,7 +84,7 @@ func (l *Launcher) create(ctx context.Context, o order) (h sandbox.Handle, err e
 	}()
 	defer func() { m.pins.Close() }()
 	for _, step := range []func(context.Context) error{
-		m.checkLimits, m.chooseRoot, m.pinMounts, m.takeSlot, m.identify, m.layMounts, m.addSockets, m.writeFiles,
+		m.checkLimits, m.chooseRoot, m.pinMounts, m.takeSlot, m.identify, m.layMounts, m.addSockets, m.writeFiles, m.checkWays,
 	} {
 		if err := ctx.Err(); err != nil {
 			return sandbox.Handle{}, err
@@ -113,9 +113,14 @@ func (m *making) chooseRoot(ctx context.Context) (err error) {
 		m.recipe.mounts = append(m.recipe.mounts, m.shared.hostMounts...)
 		return nil
 	}
-	m.image, err = m.images.find(ctx, root)
-	m.recipe.image, m.recipe.covers = m.image.id, m.image.covers
-	return err
+	if m.image, err = m.images.find(ctx, root); err != nil {
+		return err
+	}
+	m.recipe.image = m.image.id
+	if m.recipe.covers, err = stage.Covers(m.image.volumes, m.order.spec); err != nil {
+		return fmt.Errorf("image %s: %w", root.Image, err)
+	}
+	return nil
 }
 
 func (m *making) takeSlot(context.Context) (err error) {

@@ -10,14 +10,23 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/docker/docker/api/types/container"
 	"github.com/docker/docker/api/types/image"
+	"github.com/docker/docker/api/types/mount"
 
 	"torno/sandbox"
 	"torno/sandbox/docker"
+	"torno/test/attack"
 )
 
 // importImage makes an image of one program, with everything in it that an image can say of how it is to be run.
 func (f *field) importImage(ref string, changes ...string) {
+	f.Helper()
+	f.importLinked(ref, map[string]string{"etc/passwd": ""}, changes...)
+}
+
+// importLinked has links in the image, by their names. One to nowhere is a file.
+func (f *field) importLinked(ref string, links map[string]string, changes ...string) {
 	f.Helper()
 	api := needEngine(f.TB)
 	f.build("alive")
@@ -28,9 +37,13 @@ func (f *field) importImage(ref string, changes ...string) {
 	f.must(w.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: "alive", Mode: 0o755, Size: int64(len(program))}))
 	_, err = w.Write(program)
 	f.must(err)
-	f.must(w.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: "etc/passwd", Mode: 0o644, Size: 2}))
-	_, err = w.Write([]byte("x\n"))
-	f.must(err)
+	for name, to := range links {
+		header := &tar.Header{Typeflag: tar.TypeSymlink, Name: name, Linkname: to, Mode: 0o777}
+		if to == "" {
+			header = &tar.Header{Typeflag: tar.TypeReg, Name: name, Mode: 0o644}
+		}
+		f.must(w.WriteHeader(header))
+	}
 	f.must(w.Close())
 	body, err := api.ImageImport(f.ctx, image.ImportSource{Source: &content, SourceName: "-"}, ref, image.ImportOptions{Changes: changes})
 	f.must(err)
@@ -79,11 +92,13 @@ func TestImage(t *testing.T) {
 func TestImagesThatCannotBe(t *testing.T) {
 	f := newField(t, docker.MountAuto)
 	_, id := f.house.state("ours")
-	ref := "torno-test/" + id + ":volume"
+	ref, over := "torno-test/"+id+":volume", "torno-test/"+id+":over"
 	f.importImage(ref, "VOLUME /run")
+	f.importImage(over, "VOLUME /proc")
 	for what, root := range map[string]sandbox.RootFS{
 		"torno-test/missing:1": {Image: "torno-test/missing:1"},
-		"VOLUME":               {Image: ref},
+		`VOLUME "/run"`:        {Image: ref},
+		`VOLUME "/proc"`:       {Image: over},
 		"either":               {},
 		"has either":           {Host: true, Image: ref},
 	} {
@@ -93,4 +108,58 @@ func TestImagesThatCannotBe(t *testing.T) {
 			t.Errorf("%s: %+v, %v", what, h, err)
 		}
 	}
+}
+
+// TestLinksOfAnImage: a link on the way to a mount of ours leads into the workspace. The oracle is a container of the engine's
+// with such mounts, which leaves directories there.
+func TestLinksOfAnImage(t *testing.T) {
+	f := newField(t, docker.MountAuto)
+	api := needEngine(t)
+	_, id := f.house.state("ours")
+	workspace := filepath.Join(f.base, "workspace")
+	trial := attack.Trial{Row: "R8", Where: "docker", Oracle: true}
+	for name, at := range map[string]struct{ link, to, left string }{
+		"run":    {"run", "/workspace", "torno"},
+		"torno":  {"run/torno", "../workspace/deep", "deep"},
+		"passwd": {"etc/passwd", "/workspace/planted", "planted"},
+		"home":   {"home", "/workspace", "agent"},
+	} {
+		ref := "torno-test/" + id + ":" + name
+		f.importLinked(ref, map[string]string{at.link: at.to})
+		target := map[string]string{"passwd": "/etc/passwd", "home": "/home/agent"}[name]
+		if target == "" {
+			target = "/run/torno/run"
+		}
+		spec := f.spec("/alive")
+		spec.RootFS = sandbox.RootFS{Image: ref}
+		trial.Tried++
+		h, err := f.Create(f.ctx, f.key(), spec)
+		_, planted := os.Lstat(filepath.Join(workspace, at.left))
+		if err != nil && strings.Contains(err.Error(), "has a link at /"+at.link) && planted != nil {
+			trial.Held++
+		} else {
+			t.Errorf("%s: %+v, %v, in the workspace: %v", name, h, err, planted)
+		}
+		source := filepath.Join(f.base, "ours-"+name)
+		if name == "passwd" {
+			f.must(os.WriteFile(source, nil, 0o644))
+		} else {
+			f.must(os.MkdirAll(source, 0o755))
+		}
+		made, err := api.ContainerCreate(f.ctx, &container.Config{Image: ref, Entrypoint: []string{"/alive"}, NetworkDisabled: true}, &container.HostConfig{
+			NetworkMode: "none", Mounts: []mount.Mount{
+				{Type: mount.TypeBind, Source: workspace, Target: "/workspace"},
+				{Type: mount.TypeBind, Source: source, Target: target, ReadOnly: true},
+			},
+		}, nil, nil, "")
+		f.must(err)
+		_ = api.ContainerStart(f.ctx, made.ID, container.StartOptions{}) // whatever the program makes of it
+		f.must(api.ContainerRemove(f.ctx, made.ID, container.RemoveOptions{Force: true}))
+		if _, err := os.Lstat(filepath.Join(workspace, at.left)); err != nil {
+			trial.Oracle = false
+			t.Errorf("%s: the engine has put nothing there: %v", name, err)
+		}
+		f.must(os.RemoveAll(filepath.Join(workspace, at.left)))
+	}
+	attack.Record(t, trial)
 }

@@ -12,7 +12,6 @@ import (
 	"sync"
 	"time"
 
-	"torno/internal/stage"
 	"torno/sandbox"
 )
 
@@ -26,16 +25,19 @@ type images struct {
 
 	mu    sync.Mutex
 	known map[string]knownImage
+
+	looking sync.Mutex      // for one container at a time, and for ways
+	ways    map[string]ways // by the image's id
 }
 
 type knownImage struct {
-	id     string
-	covers []string // its VOLUMEs
-	seen   time.Time
+	id      string
+	volumes []string
+	seen    time.Time
 }
 
 func newImages(e *engine) *images {
-	return &images{engine: e, now: time.Now, known: map[string]knownImage{}}
+	return &images{engine: e, now: time.Now, known: map[string]knownImage{}, ways: map[string]ways{}}
 }
 
 // find returns an image that the engine has, or fetches it if it may.
@@ -79,10 +81,7 @@ func (m *images) look(ctx context.Context, root sandbox.RootFS) (knownImage, err
 	}
 	known := knownImage{id: found.ID, seen: m.now()}
 	if found.Config != nil {
-		known.covers, err = stage.Covers(slices.Sorted(maps.Keys(found.Config.Volumes)))
-	}
-	if err != nil {
-		return knownImage{}, fmt.Errorf("image %s: %w", root.Image, err)
+		known.volumes = slices.Sorted(maps.Keys(found.Config.Volumes))
 	}
 	return known, nil
 }

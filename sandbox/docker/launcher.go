@@ -143,7 +143,7 @@ func engineSockets(host string) []string {
 
 // sweep removes the containers that are no sandboxes of runs. None of them is in use when a launcher starts.
 func (l *Launcher) sweep(ctx context.Context) error {
-	for _, role := range []sandbox.SandboxID{roleInit, roleTrial} {
+	for _, role := range []sandbox.SandboxID{roleInit, roleLook, roleTrial} {
 		if err := l.removeContainer(ctx, l.names.container(role)); err != nil {
 			return fmt.Errorf("remove what an earlier start left: %w", err)
 		}

@@ -26,6 +26,7 @@ const (
 // The containers that are no sandbox's. Start-up removes what a crash left of them.
 const (
 	roleInit  = "init"          // carries init into its volume, and never runs
+	roleLook  = "look"          // shows what lies in an image, and never runs
 	roleTrial = stage.TrialName // shows what works here
 )
 

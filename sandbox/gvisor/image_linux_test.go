@@ -26,19 +26,25 @@ const mib = 1 << 20
 // image is one whose only program is sandbox-init, and in whose ways there are links that lead elsewhere.
 func image(t *testing.T, program string) v1.Image {
 	t.Helper()
+	return imageOf(t, program, "/data",
+		tar.Header{Name: "etc/passwd", Typeflag: tar.TypeReg, Mode: 0o644},
+		tar.Header{Name: "etc/resolv.conf", Typeflag: tar.TypeSymlink, Linkname: "/workspace/planted"},
+		tar.Header{Name: "workspace", Typeflag: tar.TypeSymlink, Linkname: "/etc"},
+		tar.Header{Name: "data", Typeflag: tar.TypeDir, Mode: 0o755},
+	)
+}
+
+// imageOf has a program, a VOLUME, and what else lies in it.
+func imageOf(t *testing.T, program, volume string, rest ...tar.Header) v1.Image {
+	t.Helper()
 	content, err := os.ReadFile(program)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var data bytes.Buffer
 	w := tar.NewWriter(&data)
-	for _, h := range []tar.Header{
-		{Name: "bin/tool", Typeflag: tar.TypeReg, Mode: 0o755, Size: int64(len(content))},
-		{Name: "etc/passwd", Typeflag: tar.TypeReg, Mode: 0o644},
-		{Name: "etc/resolv.conf", Typeflag: tar.TypeSymlink, Linkname: "/workspace/planted"},
-		{Name: "workspace", Typeflag: tar.TypeSymlink, Linkname: "/etc"},
-		{Name: "data", Typeflag: tar.TypeDir, Mode: 0o755},
-	} {
+	tool := tar.Header{Name: "bin/tool", Typeflag: tar.TypeReg, Mode: 0o755, Size: int64(len(content))}
+	for _, h := range append([]tar.Header{tool}, rest...) {
 		if err := w.WriteHeader(&h); err != nil {
 			t.Fatal(err)
 		}
@@ -53,7 +59,7 @@ func image(t *testing.T, program string) v1.Image {
 	}
 	made, err := mutate.AppendLayers(empty.Image, layer)
 	if err == nil {
-		made, err = mutate.Config(made, v1.Config{Volumes: map[string]struct{}{"/data": {}}})
+		made, err = mutate.Config(made, v1.Config{Volumes: map[string]struct{}{volume: {}}})
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -113,18 +119,24 @@ func specOf(base, image string, argv ...string) sandbox.Spec {
 	}
 }
 
-// TestImageFromALayout: no engine and no registry, and links in an image lead nowhere but to their places in it.
-func TestImageFromALayout(t *testing.T) {
-	h := newHouse(t)
-	base := workshop(t)
+func layoutOf(t *testing.T, image v1.Image) string {
+	t.Helper()
 	dir := filepath.Join(t.TempDir(), "layout")
 	made, err := layout.Write(dir, empty.Index)
 	if err == nil {
-		err = made.AppendImage(image(t, h.tools.init))
+		err = made.AppendImage(image)
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
+	return dir
+}
+
+// TestImageFromALayout: no engine and no registry, and links in an image lead nowhere but to their places in it.
+func TestImageFromALayout(t *testing.T) {
+	h := newHouse(t)
+	base := workshop(t)
+	dir := layoutOf(t, image(t, h.tools.init))
 	l := h.launch(base, "ours")
 	for range 2 { // the second time from the cache
 		out, errs, exit := run(t, l, specOf(base, "oci:"+dir, "/bin/tool", "version"))

@@ -50,7 +50,7 @@ func (m *making) layImage(ctx context.Context) (err error) {
 	}
 	m.undo = append(m.undo, m.image.Release)
 	m.record.Image = m.image.Digest
-	if m.recipe.covers, err = stage.Covers(m.image.Volumes); err != nil {
+	if m.recipe.covers, err = stage.Covers(m.image.Volumes, m.spec); err != nil {
 		return fmt.Errorf("image %s: %w", m.spec.RootFS.Image, err)
 	}
 	layer := filepath.Join(m.slot.Path(), "layer")

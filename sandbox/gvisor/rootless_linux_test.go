@@ -42,11 +42,12 @@ func TestAsAnOrdinaryUser(t *testing.T) {
 	u.installs("sandbox-init", programs.init)
 	u.installs("sandbox-keeper", programs.keeper)
 	u.installs("runsc", programs.runsc)
+	u.installs("sleeper", sleeper(t))
 	for _, page := range []string{"docs/THREATS.md", "test/prober/verdicts.md"} {
 		u.must(os.MkdirAll(filepath.Join(u.dir, filepath.Dir(page)), 0o755))
 		u.installs(page, filepath.Join(attack.Root(), page))
 	}
-	u.runs("^(TestContract|TestOrdinary.*|TestImageFromALayout|TestExhaustion|TestForkBomb|TestThreads|TestFlood)$")
+	u.runs("^(TestContract|TestOrdinary.*|TestImageFromALayout|TestRoot.*|TestTheKeeperHoldsTheImage|TestLinksOfAnImage|TestExhaustion|TestForkBomb|TestThreads|TestFlood)$")
 }
 
 // user is an ordinary one, who can neither build anything nor read what is root's.

@@ -1,6 +1,7 @@
 package gvisor_test
 
 import (
+	"archive/tar"
 	"context"
 	"errors"
 	"os"
@@ -9,14 +10,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-containerregistry/pkg/v1/empty"
-	"github.com/google/go-containerregistry/pkg/v1/layout"
 	"golang.org/x/sys/unix"
 
 	"torno/delegation"
 	"torno/internal/images"
 	"torno/sandbox"
 	"torno/test/attack"
+	"torno/test/prober/verdict"
 )
 
 // rootIn makes a root file system whose only program is sandbox-init.
@@ -97,14 +97,7 @@ func TestRootsThatParentsReach(t *testing.T) {
 // the same cache when the sandbox has ended.
 func TestTheKeeperHoldsTheImage(t *testing.T) {
 	h := newHouse(t)
-	base, dir := workshop(t), filepath.Join(t.TempDir(), "layout")
-	made, err := layout.Write(dir, empty.Index)
-	if err == nil {
-		err = made.AppendImage(image(t, sleeper(t)))
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	base, dir := workshop(t), layoutOf(t, image(t, sleeper(t)))
 	first := h.launch(base, "ours")
 	handle, err := first.Create(t.Context(), keyOf(t, "sleeps"), specOf(base, "oci:"+dir, "/bin/tool"))
 	if err == nil {
@@ -134,9 +127,64 @@ func TestTheKeeperHoldsTheImage(t *testing.T) {
 	attack.Record(t, trial)
 }
 
-// sleeper builds a program that waits for its end.
+// TestVolumesOfAnImage: one over what is ours is refused, and none is laid there. The oracle is another VOLUME, which is laid.
+func TestVolumesOfAnImage(t *testing.T) {
+	h := newHouse(t)
+	base := workshop(t)
+	l := h.launch(base, "ours")
+	trial := attack.Trial{Row: "R7", Where: "gvisor"}
+	for _, volume := range []string{"/proc", "/etc", "/dev/shm", "/workspace/data", "/run"} {
+		trial.Tried++
+		spec := specOf(base, "oci:"+layoutOf(t, imageOf(t, h.tools.init, volume)), "/bin/tool", "version")
+		if _, err := l.Create(t.Context(), keyOf(t, volume), spec); err != nil && strings.Contains(err.Error(), "VOLUME") {
+			trial.Held++
+		} else {
+			t.Errorf("%s: %v", volume, err)
+		}
+	}
+	spec := specOf(base, "oci:"+layoutOf(t, imageOf(t, h.tools.init, "/data")), "/bin/tool", "version")
+	_, _, exit := run(t, l, spec)
+	trial.Oracle = exit.Code == 0
+	attack.Record(t, trial)
+}
+
+// TestLinksOfAnImage: links in the place of our directories lead to the workspace, by its name in the sandbox and by that on
+// the host. The oracle makes a directory in such a tree by its path.
+func TestLinksOfAnImage(t *testing.T) {
+	h := newHouse(t)
+	base := workshop(t)
+	workspace := filepath.Join(base, "ws")
+	l := h.launch(base, "ours")
+	trial := attack.Trial{Row: "R8", Where: "gvisor", Oracle: true}
+	for _, to := range []string{"/workspace", workspace} {
+		var links []tar.Header
+		for _, name := range []string{"run", "etc", "proc", "dev", "sys", "tmp", "home"} {
+			links = append(links, tar.Header{Name: name, Typeflag: tar.TypeSymlink, Linkname: to})
+		}
+		trial.Tried++
+		out, errs, exit := run(t, l, specOf(base, "oci:"+layoutOf(t, imageOf(t, h.tools.init, "/data", links...)), "/bin/tool", "version"))
+		left, err := os.ReadDir(workspace)
+		if exit.Code == 0 && strings.HasPrefix(out, "sandbox-init ") && err == nil && len(left) == 0 {
+			trial.Held++
+		} else {
+			t.Errorf("to %s: %q, %q, %+v; in the workspace: %v, %v", to, out, errs, exit, left, err)
+		}
+	}
+	tree := t.TempDir()
+	if err := errors.Join(os.Symlink(workspace, filepath.Join(tree, "run")), os.MkdirAll(filepath.Join(tree, "run", "torno"), 0o755)); err != nil {
+		t.Fatal(err)
+	}
+	_, err := os.Lstat(filepath.Join(workspace, "torno"))
+	trial.Oracle = err == nil
+	attack.Record(t, trial)
+}
+
+// sleeper builds a program that waits for its end, or has one that was built.
 func sleeper(t *testing.T) string {
 	t.Helper()
+	if dir := os.Getenv(verdict.Programs); dir != "" {
+		return filepath.Join(dir, "sleeper")
+	}
 	source, program := filepath.Join(t.TempDir(), "sleep.go"), filepath.Join(t.TempDir(), "sleep")
 	if err := os.WriteFile(source, []byte("package main\n\nimport \"time\"\n\nfunc main() { time.Sleep(time.Hour) }\n"), 0o600); err != nil {
 		t.Fatal(err)
