@@ -11,6 +11,7 @@ import (
 	"torno/delegation"
 	"torno/internal/lock"
 	"torno/internal/mounts"
+	"torno/internal/trust"
 	"torno/sandbox"
 )
 
@@ -34,6 +35,9 @@ func (h *host) holdRoots(context.Context) (err error) {
 		return err
 	}
 	h.later(h.bases.Close)
+	if err := rootsApart(h.Config, h.bases); err != nil {
+		return err
+	}
 	for _, dir := range h.dirs {
 		info, err := dir.Info()
 		if err != nil {
@@ -41,6 +45,25 @@ func (h *host) holdRoots(context.Context) (err error) {
 		}
 		if !h.bases.Is(dir.Path(), info) {
 			return fmt.Errorf("outbox %q %w: it was replaced while the watcher started; start it again", dir.Path(), delegation.ErrMoved)
+		}
+	}
+	return nil
+}
+
+// rootsApart refuses root file systems that somebody else could exchange, or that requests reach by whatever name. The launcher
+// looks again for each sandbox.
+func rootsApart(c configs.Config, bases *mounts.Bases) error {
+	for _, p := range c.Profiles {
+		_, path, placed := p.RootFS.Place()
+		if !placed {
+			continue
+		}
+		held, err := trust.Places().Open(path)
+		if err == nil {
+			err = errors.Join(bases.Apart(held), held.Close())
+		}
+		if err != nil {
+			return fmt.Errorf("the root file system of profile %s, %s: %w; have it apart from all that requests reach", p.Name, path, err)
 		}
 	}
 	return nil

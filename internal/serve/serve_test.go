@@ -23,6 +23,7 @@ import (
 	"torno/internal/control"
 	"torno/internal/doctor"
 	"torno/internal/lock"
+	"torno/internal/mounts"
 	"torno/sandbox"
 	"torno/sandbox/sandboxtest"
 )
@@ -307,6 +308,11 @@ func TestEveryStepUndoesTheOnesBeforeIt(t *testing.T) {
 		"unknown launcher": {func(s *shop) { s.config.Profiles[0].Sandbox = "spell" }, func(err error) bool {
 			return strings.Contains(err.Error(), `"spell"`)
 		}},
+		"a root file system that requests reach": {func(s *shop) {
+			root := filepath.Join(s.config.Outboxes[0].Dir, "workspaces", "root")
+			s.must(os.MkdirAll(root, 0o755))
+			s.config.Profiles[0].RootFS = sandbox.RootFS{Image: "dir:" + root}
+		}, func(err error) bool { return errors.Is(err, mounts.ErrNotApart) }},
 		"outbox is a file": {func(s *shop) { s.must(os.WriteFile(s.config.Outboxes[0].Dir, nil, 0o644)) }, isNotNil},
 		"root is missing":  {func(s *shop) { s.config.Outboxes[0].Allow = []string{filepath.Join(s.dir, "none")} }, is[*configs.Error]},
 		"state is open": {func(s *shop) {
