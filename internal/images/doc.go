@@ -20,11 +20,14 @@
 //     extended attributes, owners, and the right of group and others to write are dropped; everything belongs to whoever
 //     unpacks. Other bits stay, so what only the image's root may read, a sandbox that is not root cannot read. The owner
 //     may always read, and enter directories, or nobody could remove them.
-//   - There are bounds for bytes, files, depth, names, documents, window sizes, and the time in which a registry must
-//     bring something. Files keep their times, symbolic links do not.
+//   - There are bounds for bytes, files, depth, names, documents, window sizes, the work of unpacking, the time in which a
+//     registry must bring something, and that in which the image must be there. Unpacking stops before the disk's floor
+//     (Options.Floor). Zeros are holes on the disk. Files keep their times, symbolic links do not.
+//   - A place of the operator's is opened once, through no link, where only trusted users lead (package trust) and what
+//     Options.Apart does not refuse. Image.Root is what was opened; what lies at Image.Dir later may be something else.
 //   - Plain http is spoken with a registry on this machine only, and with nobody to whom it sends us.
 //   - An image is held by a lock on an open file, so no crash holds it for ever. Image.Pin is that file: a process that
-//     inherits it holds the image for as long as it lives.
+//     inherits it holds the image for as long as it lives. Only what could be locked alone is ever removed.
 //
 // Concurrent Gets of one reference are one download, which ends when the last of them has given up. Two processes may
 // download the same image at once; the second finds that it was not needed.
