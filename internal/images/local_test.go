@@ -65,8 +65,10 @@ func TestLayoutsAndArchivesOfOthers(t *testing.T) {
 	layout, archive := layoutDir(t, found), archiveOf(t, found)
 	trial := threats.Trial{Row: "R1", Where: "layouts and archives", Oracle: true}
 	for _, c := range []struct{ ref, loose string }{
-		{"oci:" + layout, layout}, {"oci:" + layout, filepath.Join(layout, "index.json")},
-		{"archive:" + archive, archive}, {"archive:" + archive, filepath.Dir(archive)},
+		{"oci:" + layout, layout},
+		{"oci:" + layout, filepath.Join(layout, "index.json")},
+		{"archive:" + archive, archive},
+		{"archive:" + archive, filepath.Dir(archive)},
 	} {
 		must(t, os.Chown(c.loose, 4711, -1))
 		trial.Tried++

@@ -18,10 +18,20 @@ func TestRootsOfSandboxesAreApart(t *testing.T) {
 	m.ok(os.MkdirAll(m.at("opt/images/root"), 0o755))
 	trial := attack.Trial{Row: "R2", Where: "apart, bind mounts", Oracle: true}
 	for _, c := range []struct{ rel, same string }{
-		{"srv/free", ""}, {"srv/free/ws", ""}, {"srv", ""},
-		{"names/free", "srv/free"}, {"names/free/ws", "srv/free/ws"}, {"alias/srv", "srv"}, {"alias/srv/free/ws", "srv/free/ws"},
-		{"srv/box", ""}, {"alias/srv/box/workspaces", "srv/box/workspaces"}, {"var", ""}, {"var/state/docker", ""},
-		{"alias/var/state", "var/state"}, {"run", ""}, {"alias/run/engine", "run/engine"},
+		{"srv/free", ""},
+		{"srv/free/ws", ""},
+		{"srv", ""},
+		{"names/free", "srv/free"},
+		{"names/free/ws", "srv/free/ws"},
+		{"alias/srv", "srv"},
+		{"alias/srv/free/ws", "srv/free/ws"},
+		{"srv/box", ""},
+		{"alias/srv/box/workspaces", "srv/box/workspaces"},
+		{"var", ""},
+		{"var/state/docker", ""},
+		{"alias/var/state", "var/state"},
+		{"run", ""},
+		{"alias/run/engine", "run/engine"},
 	} {
 		place, err := os.Open(m.at(c.rel))
 		m.ok(err)
