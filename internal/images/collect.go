@@ -98,7 +98,7 @@ func (s store) sweepLocked(ctx context.Context) error {
 	return s.locked(ctx, s.sweep)
 }
 
-// sweep removes the temporary directories that nobody holds: those that it can lock alone. The cache is locked, so none is
+// sweep removes the temporary directories that are not in use: those that it can lock alone. The cache is locked, so none is
 // just being made.
 func (s store) sweep() error {
 	entries, err := os.ReadDir(s.path("tmp"))
@@ -111,7 +111,7 @@ func (s store) sweep() error {
 func (s store) sweepOne(entry fs.DirEntry) error {
 	dir := s.path("tmp", entry.Name())
 	if !entry.IsDir() {
-		return os.Remove(dir) // nobody makes an image of a file
+		return os.Remove(dir) // images are made in directories only
 	}
 	pin, err := hold(filepath.Join(dir, pinName), true)
 	if errors.Is(err, syscall.EWOULDBLOCK) {

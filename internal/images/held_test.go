@@ -10,7 +10,7 @@ import (
 	threats "torno/test/attack"
 )
 
-// TestOnlyWhatIsLockedIsRemoved: what cannot be locked, for whatever reason, is not known to be nobody's.
+// TestOnlyWhatIsLockedIsRemoved: what cannot be locked, for whatever reason, is not known to be free.
 func TestOnlyWhatIsLockedIsRemoved(t *testing.T) {
 	c := openCache(t, Options{})
 	trial := threats.Trial{Row: "R9", Where: "sweeping", Tried: 1}
@@ -108,7 +108,7 @@ func TestAnImageWithoutItsTreeIsNotHandedOut(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err = os.ReadFile(filepath.Join(image.Dir, "etc", "y"))
-		trial.Oracle = err != nil // who only looks at the record would have this
+		trial.Oracle = err != nil // a look at the record alone would hand this out
 		trial.Tried++
 		if again, err := c.Get(t.Context(), ref); err == nil && names(t, again.Dir) == "etc etc/y=2" {
 			trial.Held++
@@ -126,7 +126,7 @@ func TestAnImageWithoutItsTreeIsNotHandedOut(t *testing.T) {
 	threats.Record(t, trial)
 }
 
-// TestADamagedImageInUseStays: who uses it has its lock, and only who has it alone may put it aside.
+// TestADamagedImageInUseStays: its user has the lock, and only an exclusive lock lets it be put aside.
 func TestADamagedImageInUseStays(t *testing.T) {
 	c := openCache(t, Options{})
 	ref := mustParse(t, "oci:"+layoutDir(t, layoutFiles(t, map[string]made{"": testLayers(t)})))

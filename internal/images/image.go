@@ -32,7 +32,7 @@ type Image struct {
 // operator's, and of no use after Release.
 func (i *Image) Pin() *os.File { return i.pin }
 
-// Root is the root directory, opened. Whatever comes to lie at Dir, this is the one that was found. It is of no use after
+// Root is the root directory, opened. Whatever comes to lie at Dir, Root stays the directory that was found. It is of no use after
 // Release.
 func (i *Image) Root() *os.File { return i.root }
 

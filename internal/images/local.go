@@ -13,7 +13,7 @@ import (
 func (c *Cache) openLocal(path string) (*os.File, fs.FileInfo, error) {
 	held, err := trust.Places().Open(path)
 	if loose, ok := errors.AsType[*trust.Error](err); ok {
-		return nil, nil, because(loose, Unsafe, "somebody else could exchange it")
+		return nil, nil, because(loose, Unsafe, "another user could exchange it")
 	}
 	if err != nil {
 		return nil, nil, unreadable(err, "it cannot be opened")
@@ -34,7 +34,7 @@ func (c *Cache) openLocal(path string) (*os.File, fs.FileInfo, error) {
 // ownAlone is for files in a place of the operator's: what they hold is taken for the operator's word.
 func ownAlone(name string, info fs.FileInfo) error {
 	if err := trust.Places().CheckFile(name, info); err != nil {
-		return because(err, Unsafe, "somebody else could exchange what is in it")
+		return because(err, Unsafe, "another user could exchange what is in it")
 	}
 	return nil
 }

@@ -91,7 +91,7 @@ func hold(name string, alone bool) (*os.File, error) {
 	return file, nil
 }
 
-// use holds the image of a configuration, or returns nil. One that is there but damaged is put aside, if nobody uses it.
+// use holds the image of a configuration, or returns nil. A damaged image is put aside, unless it is in use.
 func (s store) use(ctx context.Context, digest string) (image *Image, err error) {
 	dir := s.path("rootfs", digest)
 	err = s.locked(ctx, func() (err error) {

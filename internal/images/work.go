@@ -15,7 +15,7 @@ const (
 
 // work is what unpacking an image may still cost.
 type work struct {
-	ctx   context.Context // ends it: by its deadline, or when nobody waits any more
+	ctx   context.Context // ends it: by its deadline, or when the last caller has given up
 	left  int64
 	spent int64
 }

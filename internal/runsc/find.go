@@ -70,7 +70,7 @@ func trusted(path, where, own string) (Program, error) {
 	return Program{Path: real, Where: where}, nil
 }
 
-// held makes sure that nobody else can exchange a program.
+// held makes sure that no other user can exchange a program.
 func held(path, own string) error {
 	err := trust.Programs(own).Check(path)
 	if loose, ok := errors.AsType[*trust.Error](err); ok {

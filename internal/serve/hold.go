@@ -50,7 +50,7 @@ func (h *host) holdRoots(context.Context) (err error) {
 	return nil
 }
 
-// rootsApart refuses root file systems that somebody else could exchange, or that requests reach by whatever name. The launcher
+// rootsApart refuses root file systems that another user could exchange, or that requests reach by whatever name. The launcher
 // looks again for each sandbox.
 func rootsApart(c configs.Config, bases *mounts.Bases) error {
 	for _, p := range c.Profiles {

@@ -10,8 +10,8 @@ import (
 	"torno/test/attack"
 )
 
-// TestProgramsThatOthersCouldExchange: what the watcher executes, and what it puts into every sandbox as process 1, nobody
-// but root and its own user may write.
+// TestProgramsThatOthersCouldExchange: what the watcher executes, and what it puts into every sandbox as process 1, only
+// root and its own user may write.
 func TestProgramsThatOthersCouldExchange(t *testing.T) {
 	t.Setenv("PATH", "")
 	base := filepath.Join(t.TempDir(), "opt")
@@ -51,7 +51,7 @@ func TestProgramsThatOthersCouldExchange(t *testing.T) {
 			}
 		}
 		if found, err := findProgram(name, path); err != nil || found == "" {
-			t.Errorf("%s, which nobody else may write: %q, %v", name, found, err)
+			t.Errorf("%s, which no other user may write: %q, %v", name, found, err)
 		}
 	}
 	attack.Record(t, trial)

@@ -1,4 +1,4 @@
-// Package trust decides whether anybody but root and the watcher's own user can put something else into the place of a
+// Package trust decides whether users other than root and the watcher's own can put something else into the place of a
 // file or directory that the watcher executes, or shows to a sandbox.
 //
 //	err := trust.Places().Check("/srv/rootfs")              // a place that the configuration names
@@ -22,7 +22,7 @@ import (
 	"syscall"
 )
 
-// Rule is whom to trust with a file.
+// Rule says which users are trusted with a file.
 type Rule struct {
 	users []uint32
 	// alone says that the owner alone may write the file, without any group, and that the directory of the file is not
@@ -44,7 +44,7 @@ func Programs(own string) Rule {
 	return r
 }
 
-// Error says who else could exchange a file.
+// Error says why another user could exchange a file.
 type Error struct {
 	Path string // the file, or the directory above it, that is not held
 	What string

@@ -36,7 +36,7 @@ type ways map[string]entry
 // maxWays bounds how many names are remembered of an image: requests may name ever new ones.
 const maxWays = 1000
 
-// unknown returns the names on the way to the targets that nobody has looked at, outermost first.
+// unknown returns the names on the way to the targets that have not been looked at, outermost first.
 func (w ways) unknown(targets []string) []string {
 	var all []string
 	for _, target := range targets {
@@ -147,7 +147,7 @@ func (m *images) makeLooker(ctx context.Context, n naming, image knownImage) (id
 // lookAtName looks at a name whose way is known.
 func (m *images) lookAtName(ctx context.Context, id string, seen ways, name string) (entry, error) {
 	if above := seen[path.Dir(name)]; above == missing || above == link {
-		return missing, nil // nobody goes there
+		return missing, nil // no mount of ours goes there
 	}
 	stat, err := m.engine.stat(ctx, id, name)
 	switch {
