@@ -11,6 +11,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -70,7 +71,7 @@ func holeLayer(size int64) []byte {
 		sum += int(b)
 	}
 	copy(header[148:], fmt.Sprintf("%06o\x00 ", sum))
-	return append(header, make([]byte, 1024)...)
+	return slices.Concat(header, make([]byte, 1024))
 }
 
 // diskOf is what a tree takes on the disk.

@@ -79,14 +79,14 @@ func (r Rule) CheckFile(name string, info fs.FileInfo) error {
 // checkOne looks at the file itself, or at a directory above it; direct is the directory that it lies in.
 func (r Rule) checkOne(at string, info fs.FileInfo, file, direct bool) error {
 	owner := ownerOf(info)
+	written := othersWrite(at, info) || file && r.alone && info.Mode().Perm()&0o020 != 0
+	keepsEntries := !file && info.Mode()&fs.ModeSticky != 0 && (!direct || !r.alone)
 	switch {
 	case info.Mode()&fs.ModeSymlink != 0:
 		return &Error{at, "is a link; write the path to which it leads"}
 	case !slices.Contains(r.users, owner.Uid):
 		return &Error{at, fmt.Sprintf("belongs to user %d, and only root and the watcher's user may lead there", owner.Uid)}
-	case !othersWrite(at, info) && !(file && r.alone && info.Mode().Perm()&0o020 != 0):
-		return nil
-	case !file && info.Mode()&fs.ModeSticky != 0 && !(direct && r.alone):
+	case !written || keepsEntries:
 		return nil
 	}
 	return &Error{at, fmt.Sprintf("can be written by others than its owner (mode %04o)", info.Mode().Perm())}
