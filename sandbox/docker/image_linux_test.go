@@ -133,7 +133,7 @@ func TestLinksOfAnImage(t *testing.T) {
 		spec := f.spec("/alive")
 		spec.RootFS = sandbox.RootFS{Image: ref}
 		trial.Tried++
-		h, err := f.Create(f.ctx, f.key(), spec)
+		h, err := f.Create(f.ctx, sandbox.NewSandboxID(), spec)
 		_, planted := os.Lstat(filepath.Join(workspace, at.left))
 		if err != nil && strings.Contains(err.Error(), "has a link at /"+at.link) && planted != nil {
 			trial.Held++

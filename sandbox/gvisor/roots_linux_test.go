@@ -12,7 +12,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"torno/delegation"
 	"torno/internal/images"
 	"torno/sandbox"
 	"torno/test/attack"
@@ -27,16 +26,6 @@ func (h *house) rootIn(dir string) {
 	if err != nil {
 		h.Fatal(err)
 	}
-}
-
-func keyOf(t *testing.T, request string) sandbox.RunKey {
-	t.Helper()
-	subagent, _ := delegation.ParseSubagentID("s")
-	id, err := delegation.ParseRequestID(request)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return sandbox.RunKey{Outbox: "o", Subagent: subagent, Request: id, Attempt: 1}
 }
 
 // TestRootFromADirectory: a directory of the operator's is the child's system, and stays as it is.
@@ -83,7 +72,7 @@ func TestRootsThatParentsReach(t *testing.T) {
 		if trial.Oracle = there == nil; !trial.Oracle && os.Geteuid() != 0 {
 			continue // only root mounts
 		}
-		_, err := l.Create(t.Context(), keyOf(t, row), specOf(base, "dir:"+c.path, "/bin/tool", "version"))
+		_, err := l.Create(t.Context(), sandbox.NewSandboxID(), specOf(base, "dir:"+c.path, "/bin/tool", "version"))
 		if e, ok := errors.AsType[*images.Error](err); ok && e.Code == images.Unsafe {
 			trial.Held = 1
 		} else {
@@ -99,9 +88,9 @@ func TestTheKeeperHoldsTheImage(t *testing.T) {
 	h := newHouse(t)
 	base, dir := workshop(t), layoutOf(t, image(t, sleeper(t)))
 	first := h.launch(base, "ours")
-	handle, err := first.Create(t.Context(), keyOf(t, "sleeps"), specOf(base, "oci:"+dir, "/bin/tool"))
+	handle, err := first.Create(t.Context(), sandbox.NewSandboxID(), specOf(base, "oci:"+dir, "/bin/tool"))
 	if err == nil {
-		err = first.Start(t.Context(), handle)
+		err = launch(t.Context(), first, handle)
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -136,7 +125,7 @@ func TestVolumesOfAnImage(t *testing.T) {
 	for _, volume := range []string{"/proc", "/etc", "/dev/shm", "/workspace/data", "/run"} {
 		trial.Tried++
 		spec := specOf(base, "oci:"+layoutOf(t, imageOf(t, h.tools.init, volume)), "/bin/tool", "version")
-		if _, err := l.Create(t.Context(), keyOf(t, volume), spec); err != nil && strings.Contains(err.Error(), "VOLUME") {
+		if _, err := l.Create(t.Context(), sandbox.NewSandboxID(), spec); err != nil && strings.Contains(err.Error(), "VOLUME") {
 			trial.Held++
 		} else {
 			t.Errorf("%s: %v", volume, err)

@@ -32,6 +32,7 @@ var rooms = map[string]room{
 	"internal/nearest":  {},
 	"internal/version":  {},
 	"internal/lock":     {},
+	"internal/attest":   {ours: []string{"sandbox"}, theirs: []string{unix}},
 	"internal/crash":    {},
 	"internal/cli":      {theirs: []string{unix}},
 	"internal/runfile":  {theirs: []string{unix}},
@@ -55,7 +56,10 @@ var rooms = map[string]room{
 		theirs: []string{unix},
 	},
 	"sandbox/docker": {
-		ours: []string{"delegation", "sandbox", "internal/doctor", "internal/hostroot", "internal/mounts", "internal/runfile", "internal/seccomp", "internal/stage"},
+		ours: []string{
+			"delegation", "sandbox", "internal/attest", "internal/cgroups", "internal/doctor", "internal/hostroot", "internal/mounts", "internal/runfile",
+			"internal/seccomp", "internal/stage",
+		},
 		theirs: []string{
 			"github.com/docker/docker/...", "github.com/docker/go-units", "github.com/containerd/errdefs",
 			"github.com/opencontainers/image-spec/...",
@@ -63,7 +67,8 @@ var rooms = map[string]room{
 	},
 	"sandbox/gvisor": {
 		ours: []string{
-			"delegation", "sandbox", "internal/cgroups", "internal/doctor", "internal/ground", "internal/hostroot", "internal/images", "internal/keeper",
+			"delegation", "sandbox", "internal/attest", "internal/cgroups", "internal/doctor", "internal/ground", "internal/hostroot", "internal/images",
+			"internal/keeper",
 			"internal/mounts", "internal/runfile", "internal/runsc", "internal/seccomp", "internal/stage",
 		},
 		theirs: []string{unix, "github.com/opencontainers/runtime-spec/..."},
