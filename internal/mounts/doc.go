@@ -33,6 +33,9 @@
 // the difference must be told). Then a mount arrives whether it is placed before the sandbox starts or after, and its
 // unmounting arrives too.
 //
+// A runtime that knows no read-only bind without recursion binds a frame: the view is a mount of its own (Frame), which is
+// made read-only (Seal) when everything is placed in it and before the runtime copies it.
+//
 // One case differs. A mount at "." covers the view, so an engine that binds the view afterwards finds the mount itself:
 // it must bind it with the mount's own mode, for binding it read-only would make a workspace read-only (and takes nosuid
 // and nodev off a context, which a sandbox without new privileges does not miss); its unmounting does not arrive. Placed

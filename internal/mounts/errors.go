@@ -26,6 +26,9 @@ var ErrTaken = errors.New("the place is taken; mounts are placed outermost first
 // ErrNoPlace says that a mount should go inside an earlier one, where nothing fits: not there, a link, or of the wrong type.
 var ErrNoPlace = errors.New("the mount around it has no fitting place")
 
+// ErrNotPlaced says that a place of a slot does not have the mount that was placed there.
+var ErrNotPlaced = errors.New("the slot does not hold what was placed in it")
+
 // ErrBelow says that something is mounted below a source, and that the kernel lets nobody but root leave it out: an ordinary
 // user would see what root has hidden there.
 var ErrBelow = errors.New("something is mounted below it, which only root can leave out of a sandbox: unmount that, or run the watcher as root")

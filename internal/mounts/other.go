@@ -22,6 +22,11 @@ type (
 		Dir      bool
 		UID, GID uint32
 	}
+	// Placed has the fields that others set.
+	Placed struct {
+		Dev, Ino uint64
+		Writable bool
+	}
 	// Detached has the fields that others read.
 	Detached struct{ Dir bool }
 )
@@ -61,5 +66,9 @@ func (*Slot) RootDir() string                            { return "" }
 func (*Slot) Show(string, string) error                  { return ErrNeedsLinux }
 func (*Slot) Stack(string, *os.File) error               { return ErrNeedsLinux }
 func (*Slot) Place(*Detached, int, string) error         { return ErrNeedsLinux }
+func (*Slot) Frame(int) error                            { return ErrNeedsLinux }
+func (*Slot) Seal(int) error                             { return ErrNeedsLinux }
+func (*Slot) Prove(int, string, Placed) error            { return ErrNeedsLinux }
+func (*Slot) ProveSealed(int) error                      { return ErrNeedsLinux }
 func (*Slot) Clear() error                               { return ErrNeedsLinux }
 func (*Slot) Release() error                             { return ErrNeedsLinux }

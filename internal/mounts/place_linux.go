@@ -105,7 +105,7 @@ func (s *Slot) makePlace(at *os.File, name string, dir bool) error {
 // own says whether a directory or file is part of the skeleton rather than of something that was placed.
 func (s *Slot) own(f *os.File) (own, isRoot bool, err error) {
 	id, isRoot, err := mountOf(int(f.Fd()))
-	return s.slots.byHandle && id == s.slots.mount, isRoot, err
+	return s.slots.byHandle && (id == s.slots.mount || s.frames[id]), isRoot, err
 }
 
 // checkFree refuses a place that has a mount, or that would hide one.

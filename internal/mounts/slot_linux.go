@@ -17,8 +17,9 @@ type Slot struct {
 	slots *Slots
 	n     int
 
-	mu  sync.Mutex
-	dir *os.File
+	mu     sync.Mutex
+	dir    *os.File
+	frames map[uint64]bool // mounts of views that Frame has made, in this life
 }
 
 const runDir = "run"
@@ -57,6 +58,7 @@ func (s *Slot) makeRunDir() error {
 func (s *Slot) Clear() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	clear(s.frames)
 	names, err := namesIn(int(s.dir.Fd()))
 	for _, name := range names {
 		err = errors.Join(err, s.empty(name))
