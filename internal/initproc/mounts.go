@@ -54,7 +54,7 @@ func proveFlags(flags int64, m runfile.Mount) error {
 	switch readOnly := flags&unix.ST_RDONLY != 0; {
 	case m.Writable && readOnly:
 		return errors.New("is read-only and should be writable")
-	case !m.Writable && !readOnly:
+	case !m.Writable && !readOnly && !m.Unnumbered: // that the host has proved
 		return errors.New("is writable and should be read-only")
 	case m.Hardened && flags&(unix.ST_NOSUID|unix.ST_NODEV) != unix.ST_NOSUID|unix.ST_NODEV:
 		return errors.New("is not nosuid and nodev")

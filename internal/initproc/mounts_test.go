@@ -57,9 +57,16 @@ func TestProveMounts(t *testing.T) {
 	unnumbered := func(path string, writable bool) runfile.Mount {
 		return runfile.Mount{Path: path, Unnumbered: true, Writable: writable}
 	}
-	good := []runfile.Mount{expect(dir+"/a", dir+"/a"), expect(dir+"/b", dir+"/b"), unnumbered(dir, true)}
+	readOnly := func(m runfile.Mount) runfile.Mount {
+		m.Writable = false
+		return m
+	}
+	good := []runfile.Mount{
+		expect(dir+"/a", dir+"/a"), expect(dir+"/b", dir+"/b"), unnumbered(dir, true),
+		unnumbered(dir+"/b", false), // whose flags are not to be seen
+	}
 	proved, err := proveMounts(good)
-	if err != nil || len(proved) != 3 || !same(t, proved[1], dir+"/b") {
+	if err != nil || len(proved) != 4 || !same(t, proved[1], dir+"/b") {
 		t.Errorf("%v, %v", proved, err)
 	}
 	proved.Close()
@@ -70,7 +77,7 @@ func TestProveMounts(t *testing.T) {
 		{expect(dir+"/a", dir+"/b"), "and the host pinned"},
 		{expect(dir+"/link", dir+"/link"), "is a link"},
 		{expect(dir+"/none", dir+"/b"), "no such file"},
-		{unnumbered(dir+"/b", false), "is writable"},
+		{readOnly(expect(dir+"/b", dir+"/b")), "is writable"},
 		{unnumbered(dir+"/link", true), "is a link"},
 		{unnumbered(dir+"/none", true), "no such file"},
 	} {

@@ -89,8 +89,10 @@ type Mount struct {
 	Path   string `json:"path"`
 	Device uint64 `json:"device"` // st_dev, as fstat tells it
 	Inode  uint64 `json:"inode"`
-	// Unnumbered says that the sandbox's kernel numbers files in its own way: Device and Inode are 0, and only the flags
-	// are compared. What is mounted is then for the launcher to prove, where nobody else can change it.
+	// Unnumbered says that the sandbox's kernel numbers files in its own way and does not show the flags of the host's
+	// mounts: Device and Inode are 0. Init proves only that the path leads there without a link, and that a mount which
+	// must be writable is not read-only as a whole. Which directory it is, and that nothing read-only can be written, the
+	// host proves where the mount lies.
 	Unnumbered bool `json:"unnumbered,omitempty"`
 	// Writable says how it must be mounted: init takes a writable mount where a read-only one belongs for an attack,
 	// and the reverse for a mistake.

@@ -87,6 +87,7 @@ func TestRefused(t *testing.T) {
 		{func(f *runfile.File) { f.Mounts[0].Device = 0 }, "no device and inode"},
 		{func(f *runfile.File) { f.Mounts[0].Unnumbered = true }, "is unnumbered and has"},
 		{func(f *runfile.File) { f.Mounts[0] = runfile.Mount{Path: "/p", Inode: 11, Unnumbered: true} }, "is unnumbered and has"},
+		{func(f *runfile.File) { f.Mounts[0] = runfile.Mount{Path: "/p", Unnumbered: true, Hardened: true} }, "has flags to compare"},
 		{func(f *runfile.File) { f.Mounts[0].Path = "/p/ws" }, "is there twice"},
 		{func(f *runfile.File) { f.Answer.Path = "" }, "no path"},
 		{func(f *runfile.File) { f.Answer.Path = "/p/ws/../x" }, "not a clean"},

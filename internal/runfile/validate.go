@@ -113,6 +113,8 @@ func (f File) validateMounts() error {
 		switch {
 		case m.Unnumbered && (m.Device != 0 || m.Inode != 0):
 			return fmt.Errorf("mount %q is unnumbered and has a device or an inode", m.Path)
+		case m.Unnumbered && m.Hardened:
+			return fmt.Errorf("mount %q is unnumbered and has flags to compare", m.Path)
 		case !m.Unnumbered && (m.Device == 0 || m.Inode == 0):
 			return fmt.Errorf("mount %q has no device and inode to compare with", m.Path)
 		}

@@ -213,11 +213,11 @@ func (p Pins) Expected(hardened bool) []runfile.Mount {
 	return all
 }
 
-// Unnumbered is what init is to find where the sandbox's kernel has numbers of its own.
+// Unnumbered is what init is to find where the sandbox's kernel has numbers of its own, and shows no flags of the host's.
 func Unnumbered(expected []runfile.Mount) []runfile.Mount {
 	var all []runfile.Mount
 	for _, m := range expected {
-		m.Device, m.Inode, m.Unnumbered = 0, 0, true
+		m.Device, m.Inode, m.Hardened, m.Unnumbered = 0, 0, false, true
 		all = append(all, m)
 	}
 	return all
