@@ -48,10 +48,8 @@ func (p Plan) lay(first int) error {
 	if err != nil {
 		return err
 	}
-	for i, m := range p.Mounts {
-		if err := m.place(os.NewFile(uintptr(first+i), "held by the launcher"), slot); err != nil {
-			return err
-		}
+	if err := p.layViews(first, slot); err != nil {
+		return err
 	}
 	if p.Layers != nil {
 		if err := p.Layers.stack(slot); err != nil {
@@ -64,6 +62,22 @@ func (p Plan) lay(first int) error {
 		}
 	}
 	return nil
+}
+
+// layViews places the mounts of the request, and looks at what has come of that.
+func (p Plan) layViews(first int, slot *mounts.Slot) error {
+	if err := p.Frame(slot); err != nil {
+		return err
+	}
+	for i, m := range p.Mounts {
+		if err := m.place(os.NewFile(uintptr(first+i), "held by the launcher"), slot); err != nil {
+			return err
+		}
+	}
+	if err := p.Seal(slot); err != nil {
+		return err
+	}
+	return p.Prove(slot)
 }
 
 // place finds what the launcher holds and places a clone of it.

@@ -10,14 +10,57 @@ import (
 	"torno/sandbox"
 )
 
-// Plan is what is to be mounted in a slot: first the mounts of the request, outermost first, then the root.
+// Plan is what is to be mounted in a slot: first the views with the mounts of the request, then the root.
 type Plan struct {
-	Slots  string        `json:"slots"` // the directory of all slots
-	Slot   int           `json:"slot"`
-	Mounts []Mount       `json:"mounts"`
+	Slots string `json:"slots"` // the directory of all slots
+	Slot  int    `json:"slot"`
+	Views
 	Layers *Layers       `json:"layers,omitempty"`
 	Shown  []Place       `json:"shown"`
 	Covers mounts.Covers `json:"covers"` // for what is mounted below what is shown
+}
+
+// Views are the views of a slot with what lies in them.
+type Views struct {
+	Mounts []Mount `json:"mounts"` // outermost first
+	// Frames are the views that only lead to mounts. Each is a read-only mount, in which the mounts lie.
+	Frames []int `json:"frames,omitempty"`
+}
+
+// Frame makes the frames, before anything is placed.
+func (v Views) Frame(slot *mounts.Slot) error {
+	for _, view := range v.Frames {
+		if err := slot.Frame(view); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Seal makes the frames read-only, when everything is placed.
+func (v Views) Seal(slot *mounts.Slot) error {
+	for _, view := range v.Frames {
+		if err := slot.Seal(view); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Prove compares what lies in a slot with what was placed there: each mount's device, inode and flags, and that nothing can
+// be written to a frame.
+func (v Views) Prove(slot *mounts.Slot) error {
+	for _, view := range v.Frames {
+		if err := slot.ProveSealed(view); err != nil {
+			return err
+		}
+	}
+	for _, m := range v.Mounts {
+		if err := slot.Prove(m.View, m.Rel, mounts.Placed{Dev: m.Device, Ino: m.Inode, Writable: m.Writable}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Mount is a directory or file of a request, as the launcher has found it.

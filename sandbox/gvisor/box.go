@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"torno/internal/ground"
 	"torno/internal/keeper"
 	"torno/sandbox"
 )
@@ -27,6 +28,8 @@ type record struct {
 	Device  uint64            `json:"device"`          // of the workspace
 	Inode   uint64            `json:"inode"`
 	Stdin   bool              `json:"stdin,omitempty"`
+	// Views are what lies in the slot's views.
+	Views ground.Views `json:"views"`
 }
 
 const (

@@ -22,10 +22,11 @@ type recipe struct {
 	limits   sandbox.Limits
 }
 
-// bind is a place of the host's, without what is mounted below it.
+// bind is a place of the host's. Writable says that something in it can be written: the kernel's mounts in it say what.
 type bind struct {
 	source, target string
 	writable, dir  bool
+	deep           bool // with what is mounted below it
 }
 
 // hostname is every sandbox's.
@@ -117,12 +118,15 @@ func private(r recipe, target string, mode int, size int64) specs.Mount {
 func hostMounts(binds []bind) []specs.Mount {
 	var all []specs.Mount
 	for _, b := range binds {
-		mode := "ro"
+		mode, how := "ro", "bind"
 		if b.writable {
 			mode = "rw"
 		}
+		if b.deep {
+			how = "rbind"
+		}
 		all = append(all, specs.Mount{
-			Destination: b.target, Type: "bind", Source: b.source, Options: []string{"bind", "nosuid", "nodev", mode},
+			Destination: b.target, Type: "bind", Source: b.source, Options: []string{how, "nosuid", "nodev", mode},
 		})
 	}
 	return all

@@ -110,18 +110,26 @@ func (m *making) takeSlot(context.Context) (err error) {
 	return nil
 }
 
-// layMounts moves the mounts into the slot, and shows each of them by itself: what the sandbox's kernel may write it is
-// told mount by mount.
+// layMounts moves the mounts into the slot, and names only the slot's views to the runtime. A view's path has no component
+// that anybody but the host could exchange. What lies inside a view the kernel copies with it, by handle: which mounts are
+// nested, and which are read-only.
 func (m *making) layMounts(context.Context) error {
 	if err := m.place(); err != nil {
 		return err
 	}
-	places, err := m.pins.In(m.slot)
-	if err != nil {
-		return err
-	}
-	for i, wanted := range m.spec.Mounts {
-		m.recipe.mounts = append(m.recipe.mounts, bind{places[i], wanted.Target, wanted.Workspace, m.pins.Held()[i].Dir})
+	for _, v := range stage.Views(m.spec.Mounts) {
+		source, err := v.Source(m.slot)
+		if err != nil {
+			return err
+		}
+		shown := bind{source: source, target: v.Prefix, dir: true, deep: true}
+		for _, i := range v.Mounts {
+			shown.writable = shown.writable || m.spec.Mounts[i].Workspace
+			if m.spec.Mounts[i].Target == v.Prefix {
+				shown.dir = m.pins.Held()[i].Dir
+			}
+		}
+		m.recipe.mounts = append(m.recipe.mounts, shown)
 	}
 	m.recipe.mounts = append(m.recipe.mounts, bind{source: m.shared.nothing, target: "/dev/fuse"}) // gVisor's own, for nobody
 	return nil

@@ -22,7 +22,7 @@ func guaranteesOf(groups groups) sandbox.Guarantees {
 		sandbox.Namespaces:      "a kernel of the sandbox's own",
 		sandbox.OwnIdentity:     "a user and group of a range, and idmapped mounts",
 		sandbox.MountsByHandle:  "clones of held directories, moved into place",
-		sandbox.MountProof:      "what lies in the slot is compared before the start; init proves its run file and the flags",
+		sandbox.MountProof:      "device, inode and flags of what lies in the slot are compared before the start; that no link leads to it is init's word",
 		sandbox.OpenFilesLimit:  "rlimit nofile", sandbox.FileSizeLimit: "rlimit fsize",
 		sandbox.LogLimit:        "the keeper's log has two pieces",
 		sandbox.KernelIsolation: "gVisor: the child talks to a kernel in user space",

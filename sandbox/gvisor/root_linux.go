@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -14,6 +15,7 @@ import (
 	"torno/internal/images"
 	"torno/internal/runfile"
 	"torno/internal/stage"
+	"torno/sandbox"
 )
 
 // layRoot makes the sandbox's root in the slot. What the host gives lies in it as mounts of the host's, and not as mounts
@@ -50,9 +52,11 @@ func (m *making) layImage(ctx context.Context) (err error) {
 	}
 	m.undo = append(m.undo, m.image.Release)
 	m.record.Image = m.image.Digest
-	if m.recipe.covers, err = stage.Covers(m.image.Volumes, m.spec); err != nil {
+	covers, err := stage.Covers(m.image.Volumes, m.spec)
+	if err != nil {
 		return fmt.Errorf("image %s: %w", m.spec.RootFS.Image, err)
 	}
+	m.recipe.covers = slices.DeleteFunc(covers, m.isHidden)
 	layer := filepath.Join(m.slot.Path(), "layer")
 	if err := (hostroot.Layout{}).Make(layer); err != nil {
 		return err
@@ -61,6 +65,11 @@ func (m *making) layImage(ctx context.Context) (err error) {
 		return err
 	}
 	return m.scene.Stack(layer, m.image.Root())
+}
+
+// isHidden says that a view lies over a VOLUME of an image. What is there is the parent's, and no place for a mount.
+func (m *making) isHidden(volume string) bool {
+	return slices.ContainsFunc(m.spec.Mounts, func(mount sandbox.Mount) bool { return runfile.Holds(mount.Prefix, volume) })
 }
 
 // getImage finds an image, or brings it where it may.

@@ -56,24 +56,44 @@ func ourselves(pins stage.Pins) (mounts.Identity, error) {
 
 // place brings the mounts of the request into the slot, or into the plan.
 func (m *making) place() error {
-	if m.ground == nil {
-		return m.pins.Place(m.slot, m.options.UIDs, m.idmaps)
+	views, err := m.planViews()
+	if err != nil {
+		return err
 	}
+	m.record.Views = views
+	if m.ground != nil {
+		m.ground.Views = views
+		return nil
+	}
+	if err := views.Frame(m.slot); err != nil {
+		return err
+	}
+	if err := m.pins.Place(m.slot, m.options.UIDs, m.idmaps); err != nil {
+		return err
+	}
+	return views.Seal(m.slot)
+}
+
+// planViews says what is to lie in the slot. The mounts are in the order of their handles.
+func (m *making) planViews() (ground.Views, error) {
 	held := m.pins.Held()
-	m.ground.Mounts = make([]ground.Mount, len(held)) // in the order of their handles
+	planned := ground.Views{Mounts: make([]ground.Mount, len(held))}
 	for _, v := range stage.Views(m.spec.Mounts) {
+		if v.OnTheWay() {
+			planned.Frames = append(planned.Frames, v.Number)
+		}
 		for _, i := range v.Mounts {
 			wanted := m.spec.Mounts[i]
 			rel, err := v.Rel(wanted.Target)
 			if err != nil {
-				return err
+				return ground.Views{}, err
 			}
-			m.ground.Mounts[i] = ground.Mount{
+			planned.Mounts[i] = ground.Mount{
 				Source: wanted.Source, Device: held[i].Dev, Inode: held[i].Ino, View: v.Number, Rel: rel, Writable: wanted.Workspace,
 			}
 		}
 	}
-	return nil
+	return planned, nil
 }
 
 // bundle is the runtime's configuration. An ordinary user's sandbox has a user namespace in which there is nobody else. A
@@ -100,7 +120,7 @@ func ordinary(all sandbox.Guarantees) {
 		Enforced: true, By: "clones of directories that the keeper finds again, by handle, in a mount namespace of its own",
 	}
 	all[sandbox.MountProof] = sandbox.Guarantee{
-		Enforced: true, By: "the keeper compares device and inode with what was found; init proves its run file and the flags",
+		Enforced: true, By: "the keeper compares device, inode and flags with what was found; that no link leads to it is init's word",
 	}
 }
 

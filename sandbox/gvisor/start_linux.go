@@ -32,7 +32,7 @@ func (l *Launcher) Start(ctx context.Context, h sandbox.Handle) error {
 	case state == keeper.Created && !r.holds():
 		return fmt.Errorf("start sandbox %s, whose init does not hold: %w", h.ID, sandbox.ErrUncertain)
 	case state == keeper.Created:
-		return l.start(ctx, h.ID)
+		return l.start(ctx, r)
 	case state == keeper.Lost:
 		return fmt.Errorf("start sandbox %s: %w", h.ID, sandbox.ErrUncertain)
 	case state == keeper.Live:
@@ -51,8 +51,9 @@ func (l *Launcher) Start(ctx context.Context, h sandbox.Handle) error {
 // startsEach is how many sandboxes start at once for each processor. More would all be slower, and none sooner.
 const startsEach = 2
 
-// start waits for its turn.
-func (l *Launcher) start(ctx context.Context, id string) error {
+// start waits for its turn, and looks at what lies in the slot: from here on runsc goes by that alone.
+func (l *Launcher) start(ctx context.Context, r record) error {
+	id := r.Run
 	select {
 	case l.turns <- struct{}{}:
 		defer func() { <-l.turns }()
@@ -61,6 +62,9 @@ func (l *Launcher) start(ctx context.Context, id string) error {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), startTime)
 	defer cancel()
+	if err := l.proveViews(r); err != nil {
+		return fmt.Errorf("start sandbox %s: %w", id, err)
+	}
 	line, err := l.startKeeper(ctx, id)
 	if errors.Is(err, keeper.ErrGone) {
 		return fmt.Errorf("start sandbox %s: %w: %w", id, sandbox.ErrUncertain, err)
@@ -72,6 +76,24 @@ func (l *Launcher) start(ctx context.Context, id string) error {
 	defer l.mu.Unlock()
 	l.lines[id] = line
 	return nil
+}
+
+// proveViews compares what lies in a sandbox's slot with what was placed there. An ordinary user's keeper does it, in whose
+// namespace the mounts are.
+func (l *Launcher) proveViews(r record) error {
+	if len(r.Views.Mounts) == 0 {
+		return errors.New("an earlier version of Torno has made it, whose mounts this one does not start: remove it, and ask again")
+	}
+	if l.rootless {
+		return nil
+	}
+	l.mu.Lock()
+	held, ok := l.held[r.Run]
+	l.mu.Unlock()
+	if !ok {
+		return errors.New("its slot is not ours")
+	}
+	return r.Views.Prove(held.slot)
 }
 
 // Open follows a sandbox. The first time that is the line from which nothing is missing; later it is the keeper's log, or

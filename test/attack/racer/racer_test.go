@@ -32,13 +32,15 @@ const (
 // paths are below the lane's own directory, which the parent and its victim both have.
 type lane struct {
 	name, root, workspace, context, swapped string
-	unseen                                  bool // what is exchanged is above the root, which is held: nobody has to notice
+	inner                                   string // a second context, inside the first one; "" for none
+	unseen                                  bool   // what is exchanged is above the root, which is held: nobody has to notice
 }
 
 var lanes = []lane{
 	{name: "workspace", root: ".", workspace: "ws", context: "context", swapped: "ws"},
 	{name: "way", root: ".", workspace: "deep/ws", context: "context", swapped: "deep"},
 	{name: "context", root: ".", workspace: "ws", context: "context", swapped: "context"},
+	{name: "nested", root: ".", workspace: "ws", context: "context", inner: "context/way/inner", swapped: "context/way"},
 	{name: "root", root: "mid/roots", workspace: "mid/roots/ws", context: "mid/roots/context", swapped: "mid"},
 }
 
