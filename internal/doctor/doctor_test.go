@@ -115,7 +115,7 @@ var complaints = map[string]complaint{
 	"SELinux":              {"security_module", OK, "container_file_t", false, func(s *System) { s.Engines[0].AppArmor, s.Engines[0].SELinux = false, true }},
 	"no cgroups":           {"cgroups", Unknown, `"none"`, false, func(s *System) { s.Engines[0].Cgroups = "none" }},
 	"another runtime":      {"runtime", Unknown, "kata", false, func(s *System) { s.Engines[0].Runtime = "kata" }},
-	"gVisor":               {"runtime", Unknown, "few months", false, func(s *System) { s.Engines[0].Runtime = "runsc" }},
+	"gVisor":               {"runtime", Bad, "look", true, func(s *System) { s.Engines[0].Runtime, s.Engines[0].RunsGVisor = "runsc", true }},
 
 	"a user in the range":   {"uids", Bad, "user x has uid 5", true, func(s *System) { s.UIDs.Users = []string{"user x has uid 5"} }},
 	"a user, by path":       {"uids", Warn, "no child gets one of them", false, func(s *System) { s.UIDs.Users = []string{"user x"}; byPath(s) }},

@@ -3,7 +3,6 @@ package doctor
 import (
 	"fmt"
 	"slices"
-	"strings"
 )
 
 // each judges the engines that can be used.
@@ -158,17 +157,19 @@ func lookAtRuntime(s System) []Finding {
 				Means: "it is the runtime itself; gVisor publishes fixes as releases and no advisories by number: keep it younger than a few months",
 			}
 		}
+		if e.RunsGVisor {
+			return Finding{
+				Verdict: Bad, Refuses: true, Seen: e.Runtime,
+				Means: "gVisor as the engine's runtime looks paths of nested mounts up again, through directories that the parent may change meanwhile",
+				Do:    "have sandboxes of gVisor without the engine (sandbox: gvisor), or name another runtime (docker.runtime: runc)",
+			}
+		}
 		if slices.Contains(triedRuntimes, e.Runtime) {
 			return Finding{Verdict: OK, Seen: e.Runtime, Means: "it is the runtime that Torno's walls are tried with"}
 		}
-		f := Finding{
+		return Finding{
 			Verdict: Unknown, Seen: e.Runtime, Means: "Torno's walls are tried with runc only",
 			Do: "watcher check --try shows whether sandboxes start; set default-runtime to runc where that matters",
 		}
-		if strings.Contains(e.Runtime, "runsc") {
-			f.Means += "; gVisor publishes fixes as releases and no advisories by number, so that its age says nothing here"
-			f.Do += "; keep runsc younger than a few months"
-		}
-		return f
 	})
 }

@@ -57,7 +57,8 @@ type Engine struct {
 	API         string
 	Machine     string // as the kernel calls it
 	Arch        string // as Go does; "" where there are no sandboxes for it
-	Runtime     string // that it takes unless told otherwise
+	Runtime     string // that it starts sandboxes with
+	RunsGVisor  bool   // that runtime is gVisor's
 	Components  []Component
 	Seccomp     bool
 	AppArmor    bool

@@ -1,7 +1,6 @@
 package serve
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -66,9 +65,7 @@ func aboutDocker(ctx context.Context, c configs.Config) (doctor.Engine, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, tellTime)
 	defer cancel()
-	about, err := docker.About(ctx, "unix://"+c.EngineSocket())
-	about.Runtime = cmp.Or(c.Docker.Runtime, about.Runtime)
-	return about, err
+	return docker.About(ctx, "unix://"+c.EngineSocket(), c.Docker.Runtime)
 }
 
 func leftInDocker(ctx context.Context, c configs.Config) ([]doctor.Leftover, error) {

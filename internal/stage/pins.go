@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 
 	"torno/delegation"
@@ -181,25 +180,6 @@ func (p Pins) place(i int, v View, slot *mounts.Slot, ids UIDRange, idmaps *moun
 		return refuse(wanted, "does not fit into the mount around it", "make it a directory there too, or name it apart")
 	}
 	return err
-}
-
-// In are the paths at which the mounts lie in a slot, once they are placed.
-func (p Pins) In(slot *mounts.Slot) ([]string, error) {
-	all := make([]string, len(p.wanted))
-	for _, v := range Views(p.wanted) {
-		dir, err := slot.ViewDir(v.Number)
-		if err != nil {
-			return nil, err
-		}
-		for _, i := range v.Mounts {
-			rel, err := v.Rel(p.wanted[i].Target)
-			if err != nil {
-				return nil, err
-			}
-			all[i] = filepath.Join(dir, rel)
-		}
-	}
-	return all, nil
 }
 
 // Expected is what init is to find. Hardened is for mounts that were placed, which are nosuid and nodev.

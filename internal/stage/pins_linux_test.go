@@ -144,8 +144,11 @@ func testPlaces(w *world, idmaps *mounts.IDMaps) {
 		w.Errorf("a second slot of one: %v", err)
 	}
 	w.must(pins.Place(slot, ids, idmaps))
-	places, err := pins.In(slot)
+	first, err := slot.ViewDir(0)
 	w.must(err)
+	second, err := slot.ViewDir(1)
+	w.must(err)
+	places := []string{first + "/self", second + "/deep/note", first + "/self/ws"}
 	owner := map[bool]uint32{true: ids.First + 1, false: 1000}[idmaps != nil]
 	for i, place := range places {
 		var st unix.Stat_t

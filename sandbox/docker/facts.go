@@ -21,20 +21,17 @@ type facts struct {
 	arch string
 	cpus int64 // thousandths
 	// limits are those that the kernel and the engine may or may not have.
-	limits  map[sandbox.GuaranteeKey]bool
-	runtime runtime
+	limits map[sandbox.GuaranteeKey]bool
 }
 
 // factsOf reads the engine's answer, and refuses an engine that cannot hold a sandbox at all, or not with that runtime.
 func factsOf(info dockersystem.Info, wanted string) (facts, error) {
-	runtime, err := runtimeOf(info, wanted)
+	about, err := engineOf(info, types.Version{}, wanted)
 	if err != nil {
 		return facts{}, err
 	}
-	about := engineOf(info, types.Version{})
 	return facts{
-		runtime: runtime,
-		arch:    about.Arch, cpus: int64(info.NCPU) * 1000,
+		arch: about.Arch, cpus: int64(info.NCPU) * 1000,
 		limits: map[sandbox.GuaranteeKey]bool{
 			sandbox.MemoryLimit: info.MemoryLimit, sandbox.SwapLimit: info.SwapLimit,
 			sandbox.CPULimit: info.CPUCfsQuota && info.CPUCfsPeriod, sandbox.PidsLimit: info.PidsLimit,
@@ -42,16 +39,17 @@ func factsOf(info dockersystem.Info, wanted string) (facts, error) {
 	}, doctor.Unfit(about)
 }
 
-// engineOf is an engine in the words of the doctor, who decides what it is fit for.
-func engineOf(info dockersystem.Info, version types.Version) doctor.Engine {
+// engineOf is an engine with the runtime that is wanted, in the words of the doctor, who decides what it is fit for.
+func engineOf(info dockersystem.Info, version types.Version, wanted string) (doctor.Engine, error) {
+	runtime, gVisor, err := runtimeOf(info, wanted)
 	return doctor.Engine{
 		Version: info.ServerVersion, API: version.APIVersion, Machine: info.Architecture, Arch: engineArchitectures[info.Architecture],
-		Runtime: info.DefaultRuntime, Components: componentsOf(info, version),
+		Runtime: runtime, RunsGVisor: gVisor, Components: componentsOf(info, version),
 		Seccomp: hasOption(info.SecurityOptions, "seccomp"), AppArmor: hasOption(info.SecurityOptions, "apparmor"),
 		SELinux: hasOption(info.SecurityOptions, "selinux"), Rootless: hasOption(info.SecurityOptions, "rootless"),
 		Remapped: hasOption(info.SecurityOptions, "userns"), Cgroups: info.CgroupVersion,
 		BoundedLogs: slices.Contains(info.Plugins.Log, "local"),
-	}
+	}, err
 }
 
 // componentsOf are the programs that the engine names. The runtime's version is under its own name in one answer, and only

@@ -6,18 +6,9 @@ import (
 	"torno/internal/seccomp"
 )
 
-// unfiltered is for an engine that filters nothing itself.
-const unfiltered = "unconfined"
-
-// useFilter has sandboxes made with a filter. gVisor as the engine's runtime leaves one aside that it is given, or takes
-// long to read it: there init brings the program.
+// useFilter has sandboxes made with a filter.
 func (l *Launcher) useFilter(f seccomp.Filter) (err error) {
 	l.filter = f
-	if l.facts.runtime.gVisor {
-		l.seccomp = unfiltered
-		l.program, err = f.Program()
-		return err
-	}
 	l.seccomp, err = filterText(f)
 	return err
 }

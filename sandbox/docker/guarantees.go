@@ -44,10 +44,8 @@ func (l *Launcher) guarantee(byPath string) sandbox.Guarantees {
 	if l.unattested != nil {
 		g[sandbox.Attested] = sandbox.Guarantee{By: l.unattested.Error()}
 	}
-	l.facts.runtime.refine(g)
 	if byPath != "" {
 		g[sandbox.MountsByHandle] = sandbox.Guarantee{By: byPath}
-		l.facts.runtime.refineByPath(g)
 		g[sandbox.OwnIdentity] = sandbox.Guarantee{By: "a sandbox runs as the owner of its workspace: " + byPath}
 	}
 	return g

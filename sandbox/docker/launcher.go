@@ -40,7 +40,6 @@ type Launcher struct {
 	byHandle   bool
 	filter     seccomp.Filter
 	seccomp    string // the filter as the engine takes it
-	program    []byte // the filter as init takes it, where the engine takes none
 	guarantees sandbox.Guarantees
 	unattested error // why the host cannot look into sandboxes
 

@@ -51,9 +51,6 @@ func (m *making) layByHandle() error {
 	if err := m.pins.Place(m.slot, m.options.UIDs, m.idmaps); err != nil {
 		return err
 	}
-	if m.facts.runtime.gVisor {
-		return m.bindEach()
-	}
 	for _, view := range stage.Views(m.order.spec.Mounts) {
 		bound, err := m.bindView(view)
 		if err != nil {
@@ -81,24 +78,6 @@ func (m *making) bindView(v stage.View) (mount.Mount, error) {
 	}, nil
 }
 
-// bindEach shows each mount by itself, for a kernel that is told mount by mount what may be written.
-func (m *making) bindEach() error {
-	places, err := m.pins.In(m.slot)
-	if err != nil {
-		return err
-	}
-	for i, wanted := range m.order.spec.Mounts {
-		source, err := m.options.EnginePath(places[i])
-		if err != nil {
-			return err
-		}
-		bound := readOnlyBind(source, wanted.Target)
-		bound.ReadOnly = !wanted.Workspace
-		m.recipe.mounts = append(m.recipe.mounts, bound)
-	}
-	return nil
-}
-
 // addSockets adds the profile's sockets.
 func (m *making) addSockets(context.Context) error {
 	for _, socket := range m.order.spec.Sockets {
@@ -124,10 +103,6 @@ func (m *making) who() mounts.Identity {
 func (m *making) writeFiles(context.Context) error {
 	run := stage.Run{
 		Nonce: m.recipe.nonce, Who: m.who(), Spec: m.order.spec, Mounts: append(m.pins.Expected(m.byHandle), m.sockets...),
-	}
-	if m.facts.runtime.gVisor { // which numbers files in its own way, and knows no nodev
-		run.Mounts = stage.Unnumbered(append(m.pins.Expected(false), m.sockets...))
-		run.Filter = m.program
 	}
 	if err := run.Write(m.slot.RunDir()); err != nil {
 		return err

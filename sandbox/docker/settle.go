@@ -122,13 +122,10 @@ func (l *Launcher) adopt(ctx context.Context) error {
 	return nil
 }
 
-// tryFilters finds out under which filter a sandbox starts here. gVisor as the engine's runtime needs no weaker one.
+// tryFilters finds out under which filter a sandbox starts here.
 func (l *Launcher) tryFilters(ctx context.Context) error {
 	strict := seccomp.Filter{Arch: l.facts.arch}
 	weaker := seccomp.Filter{Arch: l.facts.arch, Openat2: true}
-	if l.facts.runtime.gVisor {
-		return l.tryFilter(ctx, strict)
-	}
 	chosen, err := chooseFilter(strict, weaker, func(f seccomp.Filter) error { return l.tryFilter(ctx, f) })
 	if err != nil {
 		return err

@@ -13,7 +13,7 @@ import (
 )
 
 // About asks an engine about itself.
-func About(ctx context.Context, host string) (doctor.Engine, error) {
+func About(ctx context.Context, host, runtime string) (doctor.Engine, error) {
 	e, err := connect(ctx, host, func(string, time.Duration) {})
 	if err != nil {
 		return doctor.Engine{}, err
@@ -27,9 +27,9 @@ func About(ctx context.Context, host string) (doctor.Engine, error) {
 	if err != nil {
 		return doctor.Engine{}, fmt.Errorf("ask the engine for its version: %w", err)
 	}
-	about := engineOf(info, version)
+	about, err := engineOf(info, version, runtime)
 	about.Socket = strings.TrimPrefix(e.api.DaemonHost(), "unix://")
-	return about, nil
+	return about, err
 }
 
 // Installations are all that have something on an engine, by their ids. What became of each is for others to find out.

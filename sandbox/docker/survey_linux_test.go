@@ -15,7 +15,7 @@ func TestSurvey(t *testing.T) {
 	state, id := f.house.state("ours")
 	mine := func() (doctor.Engine, *doctor.Leftover) {
 		t.Helper()
-		about, err := docker.About(f.ctx, "")
+		about, err := docker.About(f.ctx, "", "")
 		f.must(err)
 		all, err := docker.Installations(f.ctx, "")
 		f.must(err)

@@ -53,7 +53,7 @@ const startsEach = 2
 
 // start waits for its turn, and looks at what lies in the slot: from here on runsc goes by that alone.
 func (l *Launcher) start(ctx context.Context, r record) error {
-	id := r.Run
+	id := string(r.Sandbox)
 	select {
 	case l.turns <- struct{}{}:
 		defer func() { <-l.turns }()
@@ -88,7 +88,7 @@ func (l *Launcher) proveViews(r record) error {
 		return nil
 	}
 	l.mu.Lock()
-	held, ok := l.held[r.Run]
+	held, ok := l.held[string(r.Sandbox)]
 	l.mu.Unlock()
 	if !ok {
 		return errors.New("its slot is not ours")
