@@ -38,6 +38,6 @@ const (
 	CodeMountProof     Code = "mount_proof"     // init saw another directory than the one that was pinned
 	CodeWorkspaceLimit Code = "workspace_limit" // the workspace holds more than it may
 	CodeAttestation    Code = "attestation"     // the host saw that the sandbox is not what was asked for, or could not look
-	CodeLost           Code = "lost"            // the watcher was interrupted while the run was in flight
+	CodeLost           Code = "lost"            // nobody knows how the run ended; the sentence says why
 	CodeInternal       Code = "internal"        // a fault of ours
 )

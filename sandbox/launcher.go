@@ -119,7 +119,7 @@ const (
 type Exit struct {
 	Code        int           `json:"code"`              // 128+n when signal n killed the agent
 	Unknown     bool          `json:"unknown,omitempty"` // nobody knows the code, only that it has ended
-	Why         string        `json:"why,omitempty"`     // what is known of an Unknown one
+	Why         string        `json:"why,omitempty"`     // what is known of an Unknown one, or what else ended than the agent
 	OutOfMemory bool          `json:"out_of_memory,omitempty"`
 	StartedAt   time.Time     `json:"started_at,omitzero"`
 	FinishedAt  time.Time     `json:"finished_at,omitzero"`

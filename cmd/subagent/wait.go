@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -149,7 +150,7 @@ func describe(r manager.Result) string {
 	case delegation.ReasonShutdown:
 		return "was ended because the watcher stopped"
 	case delegation.ReasonLost:
-		return "was lost: the watcher was interrupted while it ran"
+		return "came to no end that anybody knows: " + cmp.Or(refusalText(r), "the host has not said why")
 	case delegation.ReasonRefused:
 		return "was refused: " + refusalText(r)
 	case delegation.ReasonLaunchFailed:

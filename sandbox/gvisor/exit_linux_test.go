@@ -1,0 +1,41 @@
+package gvisor
+
+import (
+	"strings"
+	"testing"
+
+	"torno/internal/cgroups"
+	"torno/internal/keeper"
+)
+
+// TestExits: only an end that nobody has seen is unknown. A child that finds a flaw in gVisor's kernel ends that whenever it
+// likes, and must not be attempted again for it.
+func TestExits(t *testing.T) {
+	for _, test := range []struct {
+		what string
+		end  keeper.End
+		code int
+		why  string
+	}{
+		{"success", keeper.End{Started: true, Code: 254}, 0, ""},
+		{"the agent's code", keeper.End{Started: true, Code: 2}, 2, ""},
+		{"the agent's code, after a word of gVisor's", keeper.End{Started: true, Code: 3, Trouble: "a warning"}, 3, ""},
+		{"success, after a word of gVisor's", keeper.End{Started: true, Code: 254, Trouble: "a warning"}, 0, ""},
+		{"killed as asked", keeper.End{Started: true, Signal: 9, Asked: true}, 137, ""},
+		{"out of memory", keeper.End{Started: true, Signal: 9, Use: cgroups.Use{Killed: 1}}, 137, ""},
+		{"killed by somebody", keeper.End{Started: true, Signal: 9}, 137, "was killed by signal 9"},
+		{"killed by its own filter", keeper.End{Started: true, Signal: 31}, 159, "was killed by signal 31"},
+		{"a panic", keeper.End{Started: true, Code: 2, Trouble: "panic: a flaw"}, 134, "broke down, and with it all processes of the sandbox: panic: a flaw"},
+		{"gVisor gives up", keeper.End{Started: true, Code: 128, Trouble: "a sentence"}, 134, "broke down"},
+	} {
+		exit := exitOf(test.end)
+		if exit.Unknown || exit.Code != test.code || !strings.Contains(exit.Why, test.why) || (exit.Why == "") != (test.why == "") {
+			t.Errorf("%s: %+v", test.what, exit)
+		}
+	}
+	for _, end := range []keeper.End{{Trouble: "no sandbox"}, {Signal: 9, Asked: true}, {Started: true, Code: 0}} {
+		if exit := exitOf(end); !exit.Unknown {
+			t.Errorf("%+v: %+v", end, exit)
+		}
+	}
+}
