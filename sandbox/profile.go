@@ -16,7 +16,7 @@ type Profile struct {
 	// shell.
 	Command   []string
 	Answer    AnswerMode
-	AnswerMax int64 // bytes of standard output that become the answer; 0 is DefaultAnswerMax
+	AnswerMax int64 // bytes of standard output that become the answer, the whole being beside it; 0 is DefaultAnswerMax
 	// Env are literals that are added to the child's environment, and win over what is there.
 	Env     map[string]string
 	Limits  Limits
@@ -45,7 +45,7 @@ type AnswerMode string
 // The modes.
 const (
 	AnswerFile   AnswerMode = "file"   // the agent writes it
-	AnswerStdout AnswerMode = "stdout" // it is the agent's standard output, which init writes into the file
+	AnswerStdout AnswerMode = "stdout" // it is the agent's standard output, which init writes into the file, unless the agent wrote one
 	AnswerNone   AnswerMode = "none"   // there is none
 )
 

@@ -95,8 +95,8 @@ const RunDir = "/run/torno/run"
 // Answer is how the child's answer reaches its parent: through a file in the workspace.
 type Answer struct {
 	Path       string `json:"path"`                  // absolute in the child, inside the workspace; "" for none
-	FromStdout bool   `json:"from_stdout,omitempty"` // init writes the agent's standard output there
-	Max        int64  `json:"max,omitempty"`         // bytes that init writes at most
+	FromStdout bool   `json:"from_stdout,omitempty"` // init writes the agent's standard output there, unless the agent wrote it
+	Max        int64  `json:"max,omitempty"`         // bytes that init writes there at most; longer output is whole in a file beside it
 }
 
 // Limits bound a sandbox. None of them is optional: a launcher that cannot enforce one says so in its Guarantees.

@@ -19,6 +19,7 @@ type answer struct {
 	root int
 	dir  string
 	name string
+	left *unix.Stat_t // what could not be moved aside, nil for nothing
 }
 
 // moveAside makes sure that nothing from before this run is taken for its answer. Where that cannot be had the run goes
@@ -26,7 +27,8 @@ type answer struct {
 func (a *answer) moveAside(warnings []string) []string {
 	dir, err := openDir(a.root, a.dir, true)
 	if err == nil {
-		err = moveAside(dir, a.name)
+		err = errors.Join(moveAside(dir, a.name), moveAside(dir, a.name+runfile.WholeSuffix))
+		a.left = look(dir, a.name)
 		unix.Close(dir)
 	}
 	if err != nil {
@@ -51,6 +53,66 @@ func moveAside(dir int, name string) error {
 		err = unix.Unlinkat(dir, name, 0)
 	}
 	return err
+}
+
+// look describes an entry, a link itself; nil when there is none.
+func look(dir int, name string) *unix.Stat_t {
+	var stat unix.Stat_t
+	if unix.Fstatat(dir, name, &stat, unix.AT_SYMLINK_NOFOLLOW) != nil {
+		return nil
+	}
+	return &stat
+}
+
+// settle decides what the answer is, now that the agent has ended, and returns what has to be said about it. A file that
+// the agent wrote itself is its answer. Without one, the answer is what the agent printed.
+func (a *answer) settle(printed kept) (says []string) {
+	own, instead := a.agents()
+	if own {
+		return printed.whole.drop()
+	}
+	if instead != "" {
+		says = append(says, fmt.Sprintf("what the agent left at %q was %s; the answer is its standard output instead", a.path, instead))
+	}
+	err := a.publish(printed.chunks)
+	switch {
+	case err != nil:
+		says = append(says, fmt.Sprintf("the answer was not written to %q: %v", a.path, err))
+	case printed.cut:
+		says = append(says, fmt.Sprintf("the answer was cut at %d bytes; %s", printed.size, printed.whole.describe()))
+	}
+	return says
+}
+
+// agents says whether a file that the agent wrote is in the answer's place. If something is there that cannot be read as
+// an answer, instead names it. A directory is not named: it stays, and publish reports it.
+func (a *answer) agents() (own bool, instead string) {
+	dir, err := openDir(a.root, a.dir, false)
+	if err != nil {
+		return false, ""
+	}
+	defer unix.Close(dir)
+	there := look(dir, a.name)
+	if there == nil || unchanged(there, a.left) {
+		return false, ""
+	}
+	switch there.Mode & unix.S_IFMT {
+	case unix.S_IFREG:
+		if there.Nlink == 1 {
+			return true, ""
+		}
+		return false, "a file with more than one name"
+	case unix.S_IFDIR:
+		return false, ""
+	case unix.S_IFLNK:
+		return false, "a link"
+	}
+	return false, "not a file"
+}
+
+// unchanged says whether two looks saw the same entry with the same content.
+func unchanged(now, before *unix.Stat_t) bool {
+	return before != nil && now.Dev == before.Dev && now.Ino == before.Ino && now.Size == before.Size && now.Ctim == before.Ctim
 }
 
 // publish makes the chunks the answer, whole or not at all.

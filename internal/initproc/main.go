@@ -112,7 +112,7 @@ func (r *run) setUp() error {
 		r.warnings = r.answer.moveAside(r.warnings)
 	}
 	if r.file.Answer.FromStdout {
-		if r.stdout, err = newTee(r.file.Answer.Max); err != nil {
+		if r.stdout, err = newTee(r.file.Answer.Max, r.answer); err != nil {
 			return err
 		}
 	}
@@ -154,12 +154,7 @@ func (r *run) finish() {
 	if r.stdout == nil {
 		return
 	}
-	kept := r.stdout.finish()
-	if err := r.answer.publish(kept.chunks); err != nil {
-		warn("the answer was not written to %q: %v", r.answer.path, err)
-		return
-	}
-	if kept.cut {
-		warn("the answer was cut at %d bytes", kept.size)
+	for _, line := range r.answer.settle(r.stdout.finish()) {
+		warn("%s", line)
 	}
 }

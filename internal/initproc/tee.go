@@ -12,9 +12,9 @@ import (
 
 const teeBuffer = 64 << 10
 
-// tee stands between the agent's standard output and ours, and keeps its beginning for the answer. What it keeps is in
-// memory until the agent has ended: no disk can hold the agent up, nothing half-written lies in its workspace, and a
-// run that is killed leaves no litter there.
+// tee stands between the agent's standard output and ours, and keeps it for the answer. Up to the answer's limit that is
+// in memory until the agent has ended: no disk can hold the agent up, nothing half-written lies in its workspace, and a
+// run that is killed leaves no litter there. Longer output goes into a file as well, see whole.
 type tee struct {
 	write int // the agent's end of the pipe
 	read  int // ours; it does not block
@@ -24,7 +24,7 @@ type tee struct {
 	done  chan struct{} // closed when copy has returned
 }
 
-func newTee(limit int64) (*tee, error) {
+func newTee(limit int64, a *answer) (*tee, error) {
 	var data, end [2]int
 	err := unix.Pipe2(data[:], unix.O_CLOEXEC)
 	if err == nil {
@@ -38,7 +38,7 @@ func newTee(limit int64) (*tee, error) {
 	}
 	return &tee{
 		read: data[0], write: data[1], end: end[0], ended: end[1],
-		kept: kept{limit: limit}, done: make(chan struct{}),
+		kept: kept{limit: limit, whole: &whole{answer: a, room: limit}}, done: make(chan struct{}),
 	}, nil
 }
 
@@ -85,18 +85,31 @@ func (t *tee) wait() bool {
 	return err == nil && n > 0 && fds[1].Revents != 0
 }
 
-// kept is the beginning of a stream, up to limit bytes.
+// kept is a stream: its beginning, up to limit bytes, in memory, and once it is longer all of it in a file.
 type kept struct {
 	limit  int64
 	size   int64
 	chunks [][]byte // each but the last one full
 	cut    bool     // there was more
+	whole  *whole
 }
 
 func (k *kept) add(p []byte) {
-	if room := k.limit - k.size; int64(len(p)) > room {
-		p, k.cut = p[:room], true
+	room := min(k.limit-k.size, int64(len(p)))
+	k.remember(p[:room])
+	rest := p[room:]
+	if len(rest) == 0 {
+		return
 	}
+	if !k.cut {
+		k.cut = true
+		k.whole.begin(k.chunks)
+	}
+	k.whole.add(rest)
+}
+
+// remember keeps a part of the beginning.
+func (k *kept) remember(p []byte) {
 	k.size += int64(len(p))
 	for len(p) > 0 {
 		last := len(k.chunks) - 1

@@ -40,7 +40,7 @@ const Reached = "reached"
 // What a File may hold at most.
 const (
 	MaxSize   = 16 << 20 // bytes of the whole file
-	MaxAnswer = 64 << 20 // bytes of an answer that init writes; they are in its memory until the agent has ended
+	MaxAnswer = 64 << 20 // bytes of an answer that init writes; until the agent has ended they are in its memory
 	MaxSteps  = 4096     // steps of a filter; the kernel takes no more (BPF_MAXINSNS)
 )
 
@@ -104,10 +104,14 @@ type Mount struct {
 // Answer says what init does about the answer file. Whatever lies at Path when the run begins is moved aside, to the
 // same name with PreviousSuffix, so that an old answer is never taken for a new one.
 type Answer struct {
-	Path       string `json:"path"`        // in a writable mount; "" for none
-	FromStdout bool   `json:"from_stdout"` // init copies the agent's standard output there, when the agent has ended
-	Max        int64  `json:"max"`         // bytes of that copy; the rest is cut off, with a line that says so
+	Path string `json:"path"` // in a writable mount; "" for none
+	// FromStdout has init copy the agent's standard output there, when the agent has ended without a file of its own there.
+	FromStdout bool  `json:"from_stdout"`
+	Max        int64 `json:"max"` // bytes of that copy; longer output is whole in a file beside it, with WholeSuffix
 }
 
-// PreviousSuffix is what the name of a stale answer gets.
-const PreviousSuffix = ".previous"
+// What is added to an answer's name.
+const (
+	PreviousSuffix = ".previous" // for a stale one
+	WholeSuffix    = ".whole"    // for all of a standard output that is longer than the answer may be
+)

@@ -63,7 +63,8 @@ func (b *box) moveAnswerAside() error {
 	return nil
 }
 
-// writeAnswer writes what was kept of the agent's standard output. KILL leaves nobody to do so.
+// writeAnswer writes what was kept of the agent's standard output, unless the agent wrote an answer itself. KILL leaves
+// nobody to do so.
 func (b *box) writeAnswer() error {
 	if !b.spec.Answer.FromStdout || b.life.Err() != nil {
 		return nil
@@ -74,16 +75,25 @@ func (b *box) writeAnswer() error {
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(host, b.answer.Bytes(), 0o640)
+	if info, err := os.Lstat(host); err == nil && info.Mode().IsRegular() {
+		return nil
+	}
+	text := b.answer.Bytes()
+	if limit := b.spec.Answer.Max; int64(len(text)) > limit {
+		if err := os.WriteFile(host+runfile.WholeSuffix, text, 0o640); err != nil {
+			return err
+		}
+		text = text[:limit]
+	}
+	return os.WriteFile(host, text, 0o640)
 }
 
-// keepAnswer keeps what fits of the standard output.
+// keepAnswer keeps the standard output.
 func (b *box) keepAnswer(p []byte) {
 	if !b.spec.Answer.FromStdout {
 		return
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	room := b.spec.Answer.Max - int64(b.answer.Len())
-	b.answer.Write(p[:max(0, min(room, int64(len(p))))])
+	b.answer.Write(p)
 }

@@ -19,6 +19,7 @@ var mountCases = []testCase{
 	{"the host's files are found", filesFound},
 	{"the answer is what stdout said", answerFromStdout},
 	{"the answer has a bound", answerBounded},
+	{"the agent's own answer stays", answerOfTheAgent},
 	{"an answer of an earlier run is not this run's", staleAnswer},
 	{"a link in the answer's place leads nowhere", plantedAnswer},
 }
@@ -133,6 +134,14 @@ func answerBounded(b *bench) {
 	if answer := b.get("workspace/answer.txt"); len(answer) > 1000 || !strings.HasPrefix(answer, numbered(100, "")) {
 		b.Errorf("the answer has %d bytes and begins with %.80q", len(answer), answer)
 	}
+	b.same("the whole of it", []byte(b.get("workspace/answer.txt.whole")), numbered(1000, ""))
+}
+
+func answerOfTheAgent(b *bench) {
+	spec := b.spec("write", "/workspace/answer.txt", "mine")
+	spec.Answer = sandbox.Answer{Path: "/workspace/answer.txt", FromStdout: true, Max: mib}
+	b.exits(b.runs(spec).exit, 0)
+	b.same("the answer", []byte(b.get("workspace/answer.txt")), "mine\n")
 }
 
 func staleAnswer(b *bench) {
