@@ -3,8 +3,10 @@ package manager
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"time"
 
 	"torno/delegation"
@@ -19,8 +21,12 @@ type Result struct {
 	ExitCode   int
 
 	// Answer is what the child left in its answer file, up to Options.AnswerMax.
-	Answer          string
+	Answer string
+	// AnswerFrom says whether the answer is what the child printed or a file that it wrote; "" where there is none.
+	AnswerFrom AnswerFrom
+	// AnswerTruncated says that Answer is only the beginning. All of it is in the file AnswerWhole.
 	AnswerTruncated bool
+	AnswerWhole     string
 	// AnswerErr is why an answer file that is there was not read: it is a link, a FIFO, a directory.
 	AnswerErr error
 	// Partial says that there is an answer although the run did not complete.
@@ -37,7 +43,19 @@ type Result struct {
 	Timings     *delegation.Timings
 	Usage       *delegation.Usage
 	Workspace   string
+
+	TakenAt time.Time // when the result was taken; zero unless it is a copy, see Manager.Taken
 }
+
+// AnswerFrom is where an answer comes from.
+type AnswerFrom string
+
+// An answer is FromStdout when it ends as the child's standard output does, or is the beginning of an output that was too
+// long. Otherwise the child has written the file. This is seen by comparing, so that no word of the child decides it.
+const (
+	FromStdout AnswerFrom = "stdout"
+	FromFile   AnswerFrom = "file"
+)
 
 // Completed says that the child ended by itself with exit code 0.
 func (r Result) Completed() bool {
@@ -47,7 +65,7 @@ func (r Result) Completed() bool {
 // Refused says that the host turned the request down, so that no child ever ran.
 func (r Result) Refused() bool { return r.Reason == delegation.ReasonRefused }
 
-// collect makes the result out of a response, reads the answer, and removes the run's files.
+// collect makes the result out of a response and reads the answer. It removes nothing.
 func (r *Run) collect(response delegation.Response) Result {
 	result := Result{
 		SubagentID: r.ID(), RequestID: r.RequestID(),
@@ -59,9 +77,6 @@ func (r *Run) collect(response delegation.Response) Result {
 	}
 	if ran(response) {
 		r.readAnswer(&result)
-	}
-	if err := r.take(); err != nil {
-		result.Warnings = append(result.Warnings, fmt.Sprintf("the run's files are still in the outbox: %v", err))
 	}
 	return result
 }
@@ -77,7 +92,7 @@ func (r *Run) readAnswer(result *Result) {
 	if r.answer == "" {
 		return
 	}
-	data, more, err := r.answerFile()
+	found, err := r.findAnswer()
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, errStale) {
 		return
 	}
@@ -85,38 +100,59 @@ func (r *Run) readAnswer(result *Result) {
 		result.AnswerErr = fmt.Errorf("answer of %s: %w", r.id, err)
 		return
 	}
-	result.Answer, result.AnswerTruncated = string(data), more
-	result.Partial = !result.Completed() && len(data) > 0
+	result.Answer, result.Partial = string(found.text), !result.Completed() && len(found.text) > 0
+	switch {
+	case found.whole:
+		result.AnswerTruncated, result.AnswerWhole = true, filepath.Join(r.workspace, r.answer+delegation.WholeSuffix)
+	case found.more:
+		result.AnswerTruncated, result.AnswerWhole = true, filepath.Join(r.workspace, r.answer)
+	}
+	result.AnswerFrom = FromFile
+	if found.whole || delegation.Tail(found.end) == result.StdoutTail {
+		result.AnswerFrom = FromStdout
+	}
 }
 
-func (r *Run) answerFile() (data []byte, more bool, err error) {
+// foundAnswer is what lies in the place of the answer.
+type foundAnswer struct {
+	text  []byte // up to Options.AnswerMax
+	more  bool   // there is more in the file
+	end   []byte // of the file
+	whole bool   // the file itself is the beginning of the one beside it
+}
+
+func (r *Run) findAnswer() (found foundAnswer, err error) {
 	workspace, err := r.m.openWorkspace(r.workspace)
 	if err != nil {
-		return nil, false, err
+		return found, err
 	}
 	defer workspace.Close()
 	if here, err := workspace.Stat("."); err != nil || r.before.workspace != nil && !os.SameFile(here, r.before.workspace) {
-		return nil, false, errors.Join(fmt.Errorf("%s is another directory than the one that the run was given", r.workspace), err)
+		return found, errors.Join(fmt.Errorf("%s is another directory than the one that the run was given", r.workspace), err)
 	}
 	f, seen, err := openFile(workspace, r.answer)
 	if err != nil {
-		return nil, false, err
+		return found, err
 	}
 	defer f.Close()
 	if r.before.holds(seen) {
-		return nil, false, errStale
+		return found, errStale
 	}
-	return readUpTo(f, r.m.answerMax)
-}
-
-// take removes the run's files unless another request has taken the place.
-func (r *Run) take() error {
-	err := r.holds()
-	if errors.Is(err, ErrSuperseded) {
-		return nil
+	if found.text, found.more, err = readUpTo(f, r.m.answerMax); err != nil {
+		return found, err
 	}
-	if errors.Is(err, ErrGone) || err == nil {
-		return r.remove()
+	found.end = found.text
+	if found.more {
+		found.end = make([]byte, delegation.TailBytes)
+		n, err := f.ReadAt(found.end, max(0, seen.Size()-delegation.TailBytes))
+		if err != nil && !errors.Is(err, io.EOF) {
+			return found, err
+		}
+		found.end = found.end[:n]
 	}
-	return err
+	if beside, _, err := openFile(workspace, r.answer+delegation.WholeSuffix); err == nil {
+		beside.Close()
+		found.whole = true
+	}
+	return found, nil
 }

@@ -4,6 +4,8 @@
 //	m, err := manager.New("/outbox", manager.Options{})
 //	run, err := m.Spawn(ctx, manager.SpawnOptions{Task: "go test ./...", Timeout: 5 * time.Minute})
 //	result, err := run.Wait(ctx)
+//	// hand the result on, and then
+//	err = run.Acknowledge(result)
 //
 // # Promises
 //
@@ -11,6 +13,9 @@
 // has served the outbox for Options.Patience, and when a child that is known to run is long past its time. It waits for a
 // place in the queue as long as somebody serves. WaitTelling says meanwhile what it waits for; a watcher that died is
 // told of within three heartbeats, and so is its return.
+//
+// A result is delivered before it is acknowledged. Wait removes nothing; only Acknowledge does, and it keeps a copy for a
+// day, which Taken reads. A caller that dies in between finds the result again.
 //
 // What is old is not taken for new. A response, a status or an event counts only with the request_id that this run
 // was given, and an answer file only when it is not the one that lay there before, in another directory or untouched.

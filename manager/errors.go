@@ -17,6 +17,20 @@ var (
 	ErrOverdue       = errors.New("the watcher lives but gave no response in time")
 )
 
+// TakenError says when the result of a run was taken, and where its workspace is. Manager.Taken reads the result again.
+type TakenError struct {
+	SubagentID string
+	At         time.Time
+	Workspace  string
+	cause      error // ErrNoRun or ErrGone
+}
+
+func (e *TakenError) Error() string {
+	return fmt.Sprintf("the result of %s was taken at %s; its workspace is %s", e.SubagentID, e.At.UTC().Format(time.RFC3339), e.Workspace)
+}
+
+func (e *TakenError) Unwrap() error { return e.cause }
+
 // NobodyServingError says since when an outbox is not served. It is an ErrNobodyServing.
 type NobodyServingError struct {
 	Outbox   string

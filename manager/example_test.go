@@ -37,11 +37,16 @@ func Example() {
 		result, err := run.Wait(ctx)
 		switch {
 		case err != nil:
-			log.Print(err)
 		case result.Completed():
 			fmt.Printf("%s: %q\n", result.SubagentID, result.Answer)
 		default:
 			fmt.Printf("%s: %s, %q\n", result.SubagentID, result.Reason, result.StderrTail)
+		}
+		if err == nil {
+			err = run.Acknowledge(result) // it was printed: from here on it is taken
+		}
+		if err != nil {
+			log.Print(err)
 		}
 	}
 }

@@ -75,6 +75,15 @@ func (h *host) later(d time.Duration, do func()) {
 	h.t.Cleanup(done.Wait)
 }
 
+// take waits for a run's result and acknowledges it.
+func take(ctx context.Context, r *Run) (Result, error) {
+	result, err := r.Wait(ctx)
+	if err != nil {
+		return result, err
+	}
+	return result, r.Acknowledge(result)
+}
+
 func (h *host) pulse() {
 	h.t.Helper()
 	h.beat.BeatAt = time.Now()
@@ -143,7 +152,7 @@ func (h *host) names() []string {
 	}
 	var names []string
 	for _, e := range entries {
-		if e.Name() != delegation.HeartbeatName && e.Name() != Workspaces {
+		if e.Name() != delegation.HeartbeatName && e.Name() != Workspaces && e.Name() != TakenDir {
 			names = append(names, e.Name())
 		}
 	}

@@ -26,7 +26,7 @@ func TestALeavingClientLeavesNothing(t *testing.T) {
 				h.later(time.Second, func() { stops(h) }) // from here on nobody else cleans up
 				ctx, cancel := context.WithTimeout(t.Context(), after)
 				defer cancel()
-				if _, err := run.Wait(ctx); err != nil && !errors.Is(err, context.DeadlineExceeded) {
+				if _, err := take(ctx, run); err != nil && !errors.Is(err, context.DeadlineExceeded) {
 					t.Errorf("error %v", err)
 				}
 				if left := h.names(); after >= time.Second && len(left) > 0 {
@@ -103,12 +103,12 @@ func TestANewClientGoesOn(t *testing.T) {
 		write(t, workspace+"/out/a.md", "42")
 		waits, ends, gives := must(later.Attach("waits")), must(later.Attach("ends")), must(later.Attach("gives-up"))
 		h.later(time.Minute, func() { h.respond(waits) })
-		if result, err := waits.Wait(t.Context()); err != nil || result.Answer != "42" {
+		if result, err := take(t.Context(), waits); err != nil || result.Answer != "42" {
 			t.Errorf("%+v, %v", result, err)
 		}
 		must(0, ends.Cancel(t.Context()))
 		h.later(time.Second, func() { h.respond(ends) })
-		if _, err := ends.Wait(t.Context()); err != nil {
+		if _, err := take(t.Context(), ends); err != nil {
 			t.Error(err)
 		}
 		must(0, gives.Withdraw())

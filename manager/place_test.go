@@ -30,7 +30,7 @@ func TestAnEarlierAnswerIsNotTaken(t *testing.T) {
 				first := h.spawn(m, SpawnOptions{ID: "s1", AnswerFile: c.answer})
 				write(t, path, "old answer")
 				h.respond(first)
-				if result, err := first.Wait(t.Context()); err != nil || result.Answer != "old answer" {
+				if result, err := take(t.Context(), first); err != nil || result.Answer != "old answer" {
 					t.Fatalf("the oracle is dead: %q, %v", result.Answer, err)
 				}
 				again := h.spawn(m, SpawnOptions{ID: "s1", AnswerFile: c.answer})
@@ -38,7 +38,7 @@ func TestAnEarlierAnswerIsNotTaken(t *testing.T) {
 					t.Fatal(err)
 				}
 				h.respond(again)
-				result, err := again.Wait(t.Context())
+				result, err := take(t.Context(), again)
 				if err != nil || result.Answer != c.want || result.AnswerErr != nil {
 					t.Errorf("answer %q, want %q, %v, %v", result.Answer, c.want, result.AnswerErr, err)
 				}

@@ -40,9 +40,9 @@ func TestAnswerIsWhatWasLookedAt(t *testing.T) {
 	trial := attack.Trial{Row: "W5", Where: "manager, one read after the other"}
 	own := 0
 	for limit := attack.Times(6_000, 1_000_000); trial.Tried < limit || !trial.Oracle && trial.Tried < 50*limit; trial.Tried++ {
-		if data, _, err := run.answerFile(); strings.Contains(string(data), secret) {
-			t.Fatalf("it read %q, %v", data, err)
-		} else if string(data) == "mine" {
+		if found, err := run.findAnswer(); strings.Contains(string(found.text)+string(found.end), secret) {
+			t.Fatalf("it read %q, %v", found.text, err)
+		} else if string(found.text) == "mine" {
 			own++
 		}
 		trial.Oracle = trial.Oracle || lookedOnly(answer) == secret

@@ -57,7 +57,7 @@ func (m *Manager) Attach(id string) (*Run, error) {
 	}
 	data, _, err := m.read(delegation.RequestName(subagent), m.requestLimit())
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("subagent %s in %s: %w", id, m.Outbox(), ErrNoRun)
+		return nil, m.taken(subagent, "", fmt.Errorf("subagent %s in %s: %w", id, m.Outbox(), ErrNoRun))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("request of %s: %w", id, err)

@@ -120,14 +120,14 @@ func TestAnEarlierRunHasNoHoldOnALaterOne(t *testing.T) {
 				t.Errorf("%s: error %v", name, err)
 			}
 		}
-		if _, err := first.Wait(t.Context()); err != nil {
+		if _, err := take(t.Context(), first); err != nil {
 			t.Error(err)
 		}
 		if !slices.Contains(h.names(), "request_s1.json") {
 			t.Fatal("the later request is gone")
 		}
 		h.respond(second)
-		if _, err := second.Wait(t.Context()); err != nil {
+		if _, err := take(t.Context(), second); err != nil {
 			t.Error(err)
 		}
 	})
@@ -140,9 +140,11 @@ func TestResultIsKeptWhenItsFilesCannotBeRemoved(t *testing.T) {
 		if err := os.Mkdir(h.join("cancel_s1"), 0o700); err != nil {
 			t.Fatal(err)
 		}
-		result, err := run.Wait(t.Context())
-		if err != nil || result.StdoutTail != "kept" || len(result.Warnings) != 1 {
+		if result, err := take(t.Context(), run); !errors.Is(err, delegation.ErrDirectory) || result.StdoutTail != "kept" {
 			t.Errorf("result %+v, %v", result, err)
+		}
+		if again, err := run.m.Taken("s1"); err != nil || again.StdoutTail != "kept" {
+			t.Errorf("kept is %+v, %v", again, err)
 		}
 	})
 }

@@ -24,7 +24,8 @@ type SpawnOptions struct {
 	// same subagent, with the same default workspace.
 	ID   string
 	Task string
-	// Workspace is the directory that the child may write. By default it is <outbox>/workspaces/<ID>, which is made.
+	// Workspace is the directory that the child may write. By default it is <outbox>/workspaces/<ID>, which is made, and
+	// which the child sees as /workspace; another one it sees at its own path.
 	Workspace string
 	// Timeout counts from the start of the child, not from the request. It is sent in whole seconds, rounded up.
 	Timeout time.Duration
@@ -89,15 +90,9 @@ func (m *Manager) compose(o SpawnOptions) (req delegation.Request, err error) {
 	if err := parseTokens(&req, o); err != nil {
 		return req, err
 	}
-	req.Workspace = cmp.Or(o.Workspace, filepath.Join(m.Outbox(), Workspaces, o.ID))
-	if !filepath.IsAbs(req.Workspace) {
-		return req, refuse(delegation.CodeWorkspace, "workspace", "workspace %s is not an absolute path", req.Workspace)
+	if err := m.place(&req, o); err != nil {
+		return req, err
 	}
-	answer, err := answerPath(req.Workspace, cmp.Or(o.AnswerFile, "answer.txt"))
-	if err != nil {
-		return req, refuse(delegation.CodeAnswerFile, "answer_file", "%v", err)
-	}
-	req.AnswerFile = filepath.Join(req.Workspace, answer)
 	for _, path := range o.ContextPaths {
 		if !filepath.IsAbs(path) {
 			return req, refuse(delegation.CodeContext, "context_paths", "context path %s is not absolute", path)
@@ -107,6 +102,25 @@ func (m *Manager) compose(o SpawnOptions) (req delegation.Request, err error) {
 	req.TimeoutSeconds = int((cmp.Or(o.Timeout, DefaultTimeout) + time.Second - 1) / time.Second)
 	req.CreatedAt = time.Now().UTC()
 	return req, nil
+}
+
+// place names the workspace and the answer file. The default workspace is named relative to the outbox, whose path on the
+// host this side does not know.
+func (m *Manager) place(req *delegation.Request, o SpawnOptions) error {
+	if o.Workspace != "" && !filepath.IsAbs(o.Workspace) {
+		return refuse(delegation.CodeWorkspace, "workspace", "workspace %s is not an absolute path", o.Workspace)
+	}
+	here := cmp.Or(o.Workspace, filepath.Join(m.Outbox(), Workspaces, o.ID))
+	answer, err := answerPath(here, cmp.Or(o.AnswerFile, "answer.txt"))
+	if err != nil {
+		return refuse(delegation.CodeAnswerFile, "answer_file", "%v", err)
+	}
+	if o.Workspace == "" {
+		req.Workspace, req.AnswerFile = filepath.Join(Workspaces, o.ID), answer
+		return nil
+	}
+	req.Workspace, req.AnswerFile = o.Workspace, filepath.Join(o.Workspace, answer)
+	return nil
 }
 
 // parseTokens parses the short words of a request.

@@ -59,8 +59,11 @@ func TestSpawnDefaults(t *testing.T) {
 		t.Errorf("ids %s %s, requests %s %s", run.ID(), other.ID(), run.RequestID(), other.RequestID())
 	}
 	req := h.request(run.ID())
-	if want := h.join("workspaces/" + run.ID()); req.Workspace != want || req.AnswerFile != want+"/answer.txt" || req.TimeoutSeconds != 300 {
+	if req.Workspace != "workspaces/"+run.ID() || req.AnswerFile != "answer.txt" || req.TimeoutSeconds != 300 {
 		t.Errorf("request %+v", req)
+	}
+	if want := h.join("workspaces/" + run.ID()); run.Workspace() != want {
+		t.Errorf("the workspace is %s, not %s", run.Workspace(), want)
 	}
 	if fi, err := os.Stat(run.Workspace()); err != nil || fi.Mode() != fs.ModeDir|0o770 {
 		t.Errorf("workspace %v, %v", fi.Mode(), err)

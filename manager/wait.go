@@ -13,8 +13,8 @@ import (
 // writes.
 const Grace = 30 * time.Second
 
-// Wait returns the run's result, once, and then removes the run's files from the outbox: the result is taken. When ctx
-// ends first, the run goes on unless it was spawned with CancelOnDone.
+// Wait returns the run's result and removes nothing: the result stays in the outbox until Acknowledge says that the caller
+// has it, and until then every Wait returns it. When ctx ends first, the run goes on unless it was spawned with CancelOnDone.
 //
 // Other ends are ErrNobodyServing when nobody has served the outbox for longer than Options.Patience, ErrGone or
 // ErrSuperseded when the request is no longer there, and ErrOverdue when a watcher that is alive left the run unanswered
@@ -32,6 +32,9 @@ func (r *Run) WaitTelling(ctx context.Context, tell func(Progress)) (Result, err
 	v := vigil{run: r, tell: tell, limit: time.Now().Add(r.timeout + Grace)}
 	for {
 		response, err := v.look()
+		if errors.Is(err, ErrGone) {
+			err = r.m.taken(r.id, r.RequestID(), err)
+		}
 		if err != nil {
 			return Result{}, err
 		}

@@ -27,7 +27,7 @@ func TestWaitReturnsTheResultAndLeavesNothing(t *testing.T) {
 		h.respond(run, func(r *delegation.Response) {
 			r.StdoutTail, r.Warnings, r.Timings = "out", []string{"slow"}, &delegation.Timings{Run: 7}
 		})
-		result, err := run.Wait(t.Context())
+		result, err := take(t.Context(), run)
 		if err != nil {
 			t.Fatal(err)
 		}

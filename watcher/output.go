@@ -3,17 +3,12 @@ package watcher
 import (
 	"bytes"
 	"slices"
-	"strings"
 	"time"
-	"unicode/utf8"
 
 	"torno/delegation"
 	"torno/internal/runfile"
 	"torno/sandbox"
 )
-
-// tailRunes is how much of each stream a response carries: characters, as upstream counts them.
-const tailRunes = 2000
 
 // maxHead bounds what is kept while init's first line is not complete. A longer one is not init's.
 const maxHead = 4096
@@ -100,7 +95,7 @@ func (o *output) takeHead(data []byte) []byte {
 // tail keeps the end of a stream in bounded memory.
 type tail struct{ buf []byte }
 
-const maxTail = tailRunes * utf8.UTFMax
+const maxTail = delegation.TailBytes
 
 func (t *tail) add(data []byte) {
 	if len(data) >= maxTail {
@@ -113,11 +108,5 @@ func (t *tail) add(data []byte) {
 	t.buf = append(t.buf, data...)
 }
 
-// String is the last tailRunes characters, with what is not UTF-8 replaced.
-func (t *tail) String() string {
-	runes := []rune(strings.ToValidUTF8(string(t.buf), "\uFFFD"))
-	if len(runes) > tailRunes {
-		runes = runes[len(runes)-tailRunes:]
-	}
-	return string(runes)
-}
+// String is the tail as the response carries it.
+func (t *tail) String() string { return delegation.Tail(t.buf) }

@@ -163,10 +163,11 @@ func (h hostDir) end(r delegation.Request, args []string) error {
 		return err
 	}
 	if len(args) > 3 && args[3] != "" {
-		if err := os.MkdirAll(filepath.Dir(r.AnswerFile), 0o755); err != nil {
+		answer := h.answer(r)
+		if err := os.MkdirAll(filepath.Dir(answer), 0o755); err != nil {
 			return err
 		}
-		if err := os.WriteFile(r.AnswerFile, []byte(unescape(args[3])), 0o644); err != nil {
+		if err := os.WriteFile(answer, []byte(unescape(args[3])), 0o644); err != nil {
 			return err
 		}
 	}
@@ -177,6 +178,17 @@ func (h hostDir) end(r delegation.Request, args []string) error {
 		response.StderrTail = unescape(args[4])
 	}
 	return h.respond(r, response)
+}
+
+// answer is where the answer of a request goes. What is relative is so to the workspace, and that to the outbox.
+func (h hostDir) answer(r delegation.Request) string {
+	if filepath.IsAbs(r.AnswerFile) {
+		return r.AnswerFile
+	}
+	if filepath.IsAbs(r.Workspace) {
+		return filepath.Join(r.Workspace, r.AnswerFile)
+	}
+	return filepath.Join(h.Path(), r.Workspace, r.AnswerFile)
 }
 
 func (h hostDir) respond(r delegation.Request, response delegation.Response) error {

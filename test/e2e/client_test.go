@@ -146,7 +146,10 @@ func clientsThatLeaveAtAnyMoment(t *testing.T, sandbox string) {
 			defer cancel()
 			run, err := client.Spawn(ctx, manager.SpawnOptions{ID: fmt.Sprint("s", n), Task: "echo x; sleep 0.3; echo y", CancelOnDone: true})
 			if err == nil {
-				_, err = run.Wait(ctx)
+				var result manager.Result
+				if result, err = run.Wait(ctx); err == nil {
+					err = run.Acknowledge(result)
+				}
 			}
 			mu.Lock()
 			defer mu.Unlock()
@@ -200,14 +203,15 @@ func TestClientsAreToldThatNobodyServes(t *testing.T) {
 	nothingIsLeft(h)
 }
 
-// nothingIsLeft wants an outbox with nothing in it but the heartbeat and the workspaces, and no sandbox.
+// nothingIsLeft wants an outbox with nothing in it but the heartbeat, the workspaces and what the client keeps, and no
+// sandbox.
 func nothingIsLeft(h *house.House) {
 	h.Helper()
 	h.Eventually("nothing is left", func() bool {
 		entries, err := os.ReadDir(h.Outbox)
 		h.Must(err)
 		for _, e := range entries {
-			if e.Name() != delegation.HeartbeatName && e.Name() != manager.Workspaces {
+			if e.Name() != delegation.HeartbeatName && e.Name() != manager.Workspaces && e.Name() != manager.TakenDir {
 				return false
 			}
 		}

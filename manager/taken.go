@@ -1,0 +1,232 @@
+package manager
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"time"
+
+	"torno/delegation"
+)
+
+// TakenDir is where copies of results that were taken are, in the outbox: nothing else is sure to outlive the process.
+// It is the client's own; the host leaves it alone.
+const TakenDir = "taken"
+
+// What the copies of an outbox may be at most. The oldest go first.
+const (
+	takenTime   = 24 * time.Hour
+	takenFiles  = 256
+	takenBytes  = 64 << 20
+	takenAnswer = 1 << 20  // of one answer
+	takenCopy   = 16 << 20 // of one copy, whose JSON may be several times as long as what it holds
+)
+
+// takenCopyOf is a result as it is kept. What a child wrote need not be UTF-8, so the answer is bytes.
+type takenCopyOf struct {
+	Version int
+	Result
+	Answer    []byte
+	AnswerErr string
+	ErrorText string
+}
+
+// Acknowledge says that the caller has what Wait returned: it has written it to where it goes. From here on the run is
+// taken. A copy of the result is kept for a day, of each subagent the last one, see Taken; then the run's files are
+// removed from the outbox. When that fails the result stays, and a later Wait returns it again.
+func (r *Run) Acknowledge(result Result) error {
+	if result.SubagentID != r.ID() || result.RequestID != r.RequestID() {
+		return fmt.Errorf("acknowledge %s: the result is of another run", r.id)
+	}
+	err := r.holds()
+	switch {
+	case errors.Is(err, ErrSuperseded):
+		return nil // what is there now is the next run's
+	case errors.Is(err, ErrGone):
+		return r.remove()
+	case err != nil:
+		return err
+	}
+	if err := r.m.keep(result); err != nil {
+		return fmt.Errorf("keep a copy of the result of %s: %w", r.id, err)
+	}
+	return r.remove()
+}
+
+// Taken reads the copy of the last result of a subagent that was taken. Without one the error is ErrNoRun.
+func (m *Manager) Taken(id string) (Result, error) {
+	subagent, err := delegation.ParseSubagentID(id)
+	if err != nil {
+		return Result{}, refuse(delegation.CodeBadID, "subagent_id", "%v", err)
+	}
+	result, err := m.copyOf(subagent)
+	if errors.Is(err, fs.ErrNotExist) {
+		return Result{}, fmt.Errorf("no result of %s is kept in %s: %w", id, m.Outbox(), ErrNoRun)
+	}
+	if err != nil {
+		return Result{}, fmt.Errorf("the kept result of %s: %w", id, err)
+	}
+	return result, nil
+}
+
+// taken turns the error of a run that is not there into one that says when its result was taken, if it was. request is
+// the one that was waited for, or "" for any.
+func (m *Manager) taken(id delegation.SubagentID, request string, err error) error {
+	result, missing := m.copyOf(id)
+	if missing != nil || request != "" && result.RequestID != request {
+		return err
+	}
+	return &TakenError{SubagentID: id.String(), At: result.TakenAt, Workspace: result.Workspace, cause: err}
+}
+
+func takenName(id delegation.SubagentID) string { return id.String() + ".json" }
+
+func (m *Manager) copyOf(id delegation.SubagentID) (Result, error) {
+	root, err := m.root()
+	if err != nil {
+		return Result{}, err
+	}
+	defer root.Close()
+	dir, err := step(root, TakenDir)
+	if err != nil {
+		return Result{}, err
+	}
+	defer dir.Close()
+	data, more, err := readFile(dir, takenName(id), takenCopy)
+	if err != nil {
+		return Result{}, err
+	}
+	var kept takenCopyOf
+	if err := json.Unmarshal(data, &kept); err != nil || more {
+		return Result{}, fmt.Errorf("%s is no copy of a result: %w", takenName(id), errors.Join(err, delegation.ErrTooBig))
+	}
+	if kept.Version != 1 || kept.SubagentID != id.String() {
+		return Result{}, fmt.Errorf("%s is the copy of another result", takenName(id))
+	}
+	return kept.result(), nil
+}
+
+func (k takenCopyOf) result() Result {
+	r := k.Result
+	r.Answer = string(k.Answer)
+	if k.AnswerErr != "" {
+		r.AnswerErr = errors.New(k.AnswerErr)
+	}
+	if r.Error != nil {
+		r.Error.Text = k.ErrorText
+	}
+	return r
+}
+
+// encodeTaken is the copy of a result. A very long answer loses its end there, which the copy says.
+func encodeTaken(r Result) ([]byte, error) {
+	kept := takenCopyOf{Version: 1, Result: r, Answer: []byte(r.Answer)}
+	if len(kept.Answer) > takenAnswer {
+		kept.Answer, kept.AnswerTruncated = kept.Answer[:takenAnswer], true
+	}
+	if r.AnswerErr != nil {
+		kept.AnswerErr = r.AnswerErr.Error()
+	}
+	if r.Error != nil {
+		kept.ErrorText = r.Error.Text
+	}
+	var text bytes.Buffer
+	encoder := json.NewEncoder(&text)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(kept); err != nil {
+		return nil, err
+	}
+	if text.Len() > takenCopy {
+		return nil, delegation.ErrTooBig
+	}
+	return text.Bytes(), nil
+}
+
+// keep writes the copy of a result and makes room for it first.
+func (m *Manager) keep(r Result) error {
+	r.TakenAt = time.Now().UTC()
+	id, err := delegation.ParseSubagentID(r.SubagentID)
+	if err != nil {
+		return err
+	}
+	data, err := encodeTaken(r)
+	if err != nil {
+		return err
+	}
+	root, err := m.root()
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	if _, err := m.makeDir(root, TakenDir, 0o700); err != nil {
+		return err
+	}
+	dir, err := step(root, TakenDir)
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	if err := forget(dir, int64(len(data))); err != nil {
+		return err
+	}
+	return m.put(dir, takenName(id), data)
+}
+
+// put writes a file, whole by rename, in the place of whatever has its name. It belongs to the outbox's owner where that
+// is possible, as the directory does, so that each client of the outbox can read it.
+func (m *Manager) put(dir *os.Root, name string, data []byte) error {
+	temp := ".new-" + randomHex(16)
+	file, err := dir.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(data)
+	uid, gid := m.dir.Owner()
+	if chown := file.Chown(int(uid), int(gid)); !errors.Is(chown, fs.ErrPermission) {
+		err = errors.Join(err, chown)
+	}
+	if err = errors.Join(err, file.Close()); err == nil {
+		err = dir.Rename(temp, name)
+	}
+	if err != nil {
+		return errors.Join(err, dir.Remove(temp))
+	}
+	return nil
+}
+
+// forget removes copies that are older than a day, and the oldest while there are too many for one more of a size. What
+// is no copy, such as a file that a client was killed over, goes the same way.
+func forget(dir *os.Root, size int64) error {
+	listing, err := dir.Open(".")
+	if err != nil {
+		return err
+	}
+	defer listing.Close()
+	entries, err := listing.ReadDir(-1)
+	if err != nil {
+		return err
+	}
+	var all []fs.FileInfo
+	for _, e := range entries {
+		if info, err := e.Info(); err == nil && !info.IsDir() {
+			all = append(all, info)
+			size += info.Size()
+		}
+	}
+	slices.SortFunc(all, func(a, b fs.FileInfo) int { return a.ModTime().Compare(b.ModTime()) })
+	for i, info := range all {
+		left := len(all) - i
+		if time.Since(info.ModTime()) < takenTime && left < takenFiles && size <= takenBytes {
+			break
+		}
+		if err := dir.Remove(info.Name()); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		size -= info.Size()
+	}
+	return nil
+}
