@@ -48,14 +48,22 @@ func (c *app) cancel(ctx context.Context, m *manager.Manager, id string, wait bo
 	if err != nil {
 		return 0, err
 	}
+	return c.deliver(run, result, c.showCancelled)
+}
+
+// showCancelled prints how a child ended that was cancelled. Its answer is kept for subagent wait --again.
+func (c *app) showCancelled(result manager.Result) (int, error) {
 	if c.JSON {
 		return exitCompleted, c.Out.Object(endedOf(result))
 	}
 	if result.Completed() {
-		c.Say("%s completed before it was cancelled", id)
-		return exitCompleted, nil
+		c.Say("%s completed before it was cancelled", result.SubagentID)
+	} else {
+		c.Say("%s %s", result.SubagentID, describe(result))
 	}
-	c.Say("%s %s", id, describe(result))
+	if result.Answer != "" {
+		c.Say("it left an answer: subagent wait --again %s", result.SubagentID)
+	}
 	return exitCompleted, nil
 }
 

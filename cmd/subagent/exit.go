@@ -69,6 +69,10 @@ func diagnose(err error) cli.Trouble {
 		t.Exit, t.Code, t.Field, t.Next = exitRefused, string(e.Code), e.Field, e.Hint
 		return t
 	}
+	if _, ok := errors.AsType[*manager.TakenError](err); ok {
+		t.Code, t.Next = "taken", "subagent wait --again prints it again for a day"
+		return t
+	}
 	for _, known := range troubles {
 		if errors.Is(err, known.err) {
 			t.Exit, t.Code, t.Next = known.exit, known.code, known.next
@@ -85,6 +89,7 @@ var troubles = []struct {
 	code string
 	next string
 }{
+	{errNotDelivered, exitTrouble, "not_delivered", "subagent wait prints it again"},
 	{errWithdrawn, exitCancelled, "withdrawn", "the host ends the child; what it wrote is in its workspace"},
 	{fs.ErrPermission, exitTrouble, "permission", "run as the owner of the outbox"},
 	{errNoOutbox, exitNobody, "no_outbox", "name the directory that is shared with the host: --outbox DIR or TORNO_OUTBOX"},

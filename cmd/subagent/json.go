@@ -27,7 +27,9 @@ type ended struct {
 	ExitCode        int                 `json:"exit_code"` // the child's
 	Exit            int                 `json:"exit"`      // this command's
 	Answer          string              `json:"answer"`
+	AnswerFrom      manager.AnswerFrom  `json:"answer_from,omitempty"`
 	AnswerTruncated bool                `json:"answer_truncated,omitempty"`
+	AnswerWhole     string              `json:"answer_whole,omitempty"`
 	AnswerError     string              `json:"answer_error,omitempty"`
 	Partial         bool                `json:"partial,omitempty"`
 	StdoutTail      string              `json:"stdout_tail"`
@@ -40,16 +42,17 @@ type ended struct {
 	Timings         *delegation.Timings `json:"timings_ms,omitempty"`
 	Usage           *delegation.Usage   `json:"usage,omitempty"`
 	Workspace       string              `json:"workspace"`
+	TakenAt         time.Time           `json:"taken_at,omitzero"`
 }
 
 func endedOf(r manager.Result) ended {
 	e := ended{
 		SubagentID: r.SubagentID, RequestID: r.RequestID, Status: r.Status, Reason: r.Reason,
 		ExitCode: r.ExitCode, Exit: exitCode(r),
-		Answer: r.Answer, AnswerTruncated: r.AnswerTruncated, Partial: r.Partial,
+		Answer: r.Answer, AnswerFrom: r.AnswerFrom, AnswerTruncated: r.AnswerTruncated, AnswerWhole: r.AnswerWhole, Partial: r.Partial,
 		StdoutTail: r.StdoutTail, StderrTail: r.StderrTail,
 		Warnings: r.Warnings, Attempt: r.Attempt, StartedAt: r.StartedAt, CompletedAt: r.CompletedAt,
-		Timings: r.Timings, Usage: r.Usage, Workspace: r.Workspace,
+		Timings: r.Timings, Usage: r.Usage, Workspace: r.Workspace, TakenAt: r.TakenAt,
 	}
 	if r.AnswerErr != nil {
 		e.AnswerError = r.AnswerErr.Error()

@@ -111,7 +111,7 @@ func (c *app) spawn(ctx context.Context, o manager.SpawnOptions, wait bool) (int
 		if err != nil {
 			return 0, err
 		}
-		return c.show(result)
+		return c.deliver(run, result, c.show)
 	case c.JSON:
 		return exitCompleted, c.Out.Object(spawned{
 			SubagentID: run.ID(), RequestID: run.RequestID(), Workspace: run.Workspace(), Outbox: m.Outbox(),

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"torno/delegation"
 	"torno/internal/cli"
@@ -12,20 +13,31 @@ import (
 )
 
 func (c *app) waitCommand() cli.Command {
+	var again bool
 	return cli.Command{
 		Name: "wait", Operands: "ID…", Brief: "wait for children and print their answers",
 		About: `
-A result is taken once: afterwards nothing of the run is left in the outbox, except its workspace. Of several children
-the results come in the given order, and the exit code is that of the first that did not complete. An interrupt leaves
-the children alone.`,
+A result is taken once it was written out; until then it stays. Afterwards nothing of the run is left in the outbox,
+except its workspace, and a copy of the result for a day, which --again prints. Of several children the results come in
+the given order, and the exit code is that of the first that did not complete. An interrupt leaves the children alone.`,
 		Examples: []string{
 			"subagent wait sub_1a2b3c4d",
 			"subagent wait --json $(subagent list --quiet)",
 		},
-		Options: []cli.Option{c.patienceOption()},
+		Options: []cli.Option{
+			{Name: "again", Help: "print results that were taken already; of each child its last one", Set: cli.On(&again)},
+			c.patienceOption(),
+		},
 		Run: func(ctx context.Context, args cli.Args) (int, error) {
 			operands := args.All()
+			show := c.show
+			if len(operands) > 1 && !c.JSON {
+				show = c.showQuoted
+			}
 			return c.each(operands, func(m *manager.Manager, id string) (int, error) {
+				if again {
+					return c.again(m, id, show)
+				}
 				run, err := m.Attach(id)
 				if err != nil {
 					return 0, err
@@ -34,14 +46,20 @@ the children alone.`,
 				if err != nil {
 					return 0, err
 				}
-				if len(operands) > 1 && !c.JSON {
-					fmt.Fprintln(c.Out, c.Out.Paint(cli.Bold, id+":"))
-					return c.showQuoted(result)
-				}
-				return c.show(result)
+				return c.deliver(run, result, show)
 			})
 		},
 	}
+}
+
+// again prints the copy of a result that was taken.
+func (c *app) again(m *manager.Manager, id string, show func(manager.Result) (int, error)) (int, error) {
+	result, err := m.Taken(id)
+	if err != nil {
+		return 0, err
+	}
+	c.Say("the result of %s was taken at %s; its workspace is %s", id, result.TakenAt.Format(time.RFC3339), result.Workspace)
+	return show(result)
 }
 
 // each does something for every id. One that fails does not keep the others from being done; the exit code is the
@@ -64,6 +82,9 @@ func (c *app) each(ids []string, do func(m *manager.Manager, id string) (int, er
 		if first == exitCompleted {
 			first = code
 		}
+		if c.Out.Err() != nil {
+			break // what comes next could not be printed either
+		}
 	}
 	return first, nil
 }
@@ -83,6 +104,7 @@ func (c *app) show(r manager.Result) (int, error) {
 
 // showQuoted prints a result among others, where an answer could pass for the next one's beginning.
 func (c *app) showQuoted(r manager.Result) (int, error) {
+	fmt.Fprintln(c.Out, c.Out.Paint(cli.Bold, r.SubagentID+":"))
 	c.Out.Quoted(r.Answer)
 	c.explainEnd(r)
 	return exitCode(r), nil
@@ -97,7 +119,10 @@ func (c *app) explainEnd(r manager.Result) {
 	case r.AnswerErr != nil:
 		c.Line(cli.Red, "subagent:", fmt.Sprintf("the answer was not read: %v", r.AnswerErr))
 	case r.AnswerTruncated:
-		c.Say("the answer is longer than what is shown; all of it is in %s", r.Workspace)
+		c.Warn("the answer is longer than what is shown; all of it is in " + r.AnswerWhole)
+	}
+	if r.AnswerFrom == manager.FromFile && r.StdoutTail != "" {
+		c.Say("the answer is the file that the child wrote, and not what it printed")
 	}
 	if r.Completed() {
 		return

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -47,6 +48,24 @@ func (o *Output) Write(p []byte) (int, error) {
 
 // Err is the first error of writing.
 func (o *Output) Err() error { return o.err }
+
+// Flush brings everything that was written to where it goes, and returns the first error of that or of writing. A file is
+// brought to its disk, which may say only then that it is full; a pipe or a terminal has it already.
+func (o *Output) Flush() error {
+	file, ok := o.to.(*os.File)
+	if !ok || o.err != nil {
+		return o.err
+	}
+	info, err := file.Stat()
+	if err == nil && info.Mode().IsRegular() {
+		err = file.Sync()
+	}
+	if errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ENOTSUP) { // a file system without a disk
+		err = nil
+	}
+	o.err = err
+	return err
+}
 
 // Foreign writes a stranger's bytes.
 func (o *Output) Foreign(data []byte) {

@@ -1,0 +1,36 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"torno/manager"
+)
+
+// errNotDelivered is a result that could not be written out. It stays in the outbox.
+var errNotDelivered = errors.New("the result was not taken")
+
+// deliver prints a result and acknowledges it when it was written out. Until then it stays, whatever becomes of the output:
+// a full disk, a reader that has gone, the death of this process.
+func (c *app) deliver(run *manager.Run, result manager.Result, show func(manager.Result) (int, error)) (int, error) {
+	code, err := c.write(result, show)
+	if err != nil {
+		return 0, fmt.Errorf("%w: subagent %s: write to standard output: %w", errNotDelivered, run.ID(), err)
+	}
+	if err := run.Acknowledge(result); err != nil {
+		c.Warn(fmt.Sprintf("the result was printed and may come again, because it is still in the outbox: %v", err))
+	}
+	return code, nil
+}
+
+// write prints a result. Without a handler the first write into a pipe that nobody reads would end this process.
+func (c *app) write(result manager.Result, show func(manager.Result) (int, error)) (int, error) {
+	broken := make(chan os.Signal, 1)
+	signal.Notify(broken, syscall.SIGPIPE)
+	defer signal.Stop(broken)
+	code, err := show(result)
+	return code, errors.Join(err, c.Out.Flush())
+}
