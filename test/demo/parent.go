@@ -203,6 +203,9 @@ func (s started) says(ctx context.Context, word string) error {
 // end waits for the end of a run.
 func (s started) end(ctx context.Context) (ending, error) {
 	result, err := s.Wait(ctx)
+	if err == nil {
+		err = s.Acknowledge(result)
+	}
 	e := ending{
 		Child: s.ID(), Status: result.Status, Reason: result.Reason, Answer: strings.TrimSpace(result.Answer),
 		Refusal: result.Error, Stderr: strings.TrimSpace(result.StderrTail), Took: time.Since(s.asked), Timings: result.Timings,

@@ -139,6 +139,9 @@ func (s *scene) unimpressed() bool {
 				close(looked)
 			}
 		})
+		if err == nil {
+			err = s.run.Acknowledge(result)
+		}
 		done <- err
 	}()
 	select {

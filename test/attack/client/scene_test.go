@@ -79,6 +79,7 @@ func (s *scene) wait() manager.Result {
 	defer cancel()
 	result, err := s.run.Wait(ctx)
 	s.must(err)
+	s.must(s.run.Acknowledge(result))
 	return result
 }
 

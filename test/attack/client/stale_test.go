@@ -47,6 +47,7 @@ func (s *scene) waitTold(then func()) manager.Result {
 		}
 	})
 	s.must(err)
+	s.must(s.run.Acknowledge(result))
 	return result
 }
 
@@ -63,6 +64,7 @@ func TestWhatIsOfAnEarlierRunOnAnEngine(t *testing.T) {
 		data, _ := os.ReadFile(h.Path("workspaces/s1/answer.txt")) // a client that does not wait for anything
 		result, err = run.Wait(t.Context())
 		h.Must(err)
+		h.Must(run.Acknowledge(result))
 		return string(data), result
 	}
 	if _, first := run("echo first"); first.Answer != "first\n" {
