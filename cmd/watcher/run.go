@@ -25,7 +25,8 @@ each put in as it is, never through a shell. Without COMMAND the task is run wit
 TERM or INT: nothing new is taken, children are drained or ended as shutdown says, everybody is answered. Once more: what
 still runs is killed. With --keep-running, or shutdown.running: keep, children outlive the watcher and the next one takes
 them over, for an upgrade. HUP: the configuration is read again; what changed is said, no run is lost, and a configuration
-with a mistake changes nothing.`,
+with a mistake changes nothing. With --dir there is none: HUP is like TERM, and so is a terminal, or a reader of the log,
+that goes away, except where HUP is ignored as nohup does.`,
 		Examples: []string{
 			"watcher run --dir ./outbox",
 			"watcher run --dir ./outbox --read ~/src --image python:3.13-slim --max-running 4",
@@ -48,17 +49,29 @@ func (a *app) serve(ctx context.Context, args cli.Args, keep bool) error {
 	if err := onLinux(); err != nil {
 		return err
 	}
-	signals := make(chan os.Signal, 8)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
-	defer signal.Stop(signals)
 	read := func() (configs.Config, *slog.Logger, error) { return a.read(args, keep) }
 	config, log, err := read()
 	if err != nil {
 		return err
 	}
-	return serve.Run(ctx, serve.Options{
-		Config: config, MakeOutbox: a.source.local.Dir != "", Log: log, Signals: signals, Engines: a.engines, Reload: read,
-	})
+	o := serve.Options{Config: config, Log: log, Engines: a.engines}
+	signals := make(chan os.Signal, 8)
+	o.Signals = signals
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	defer signal.Stop(signals)
+	defer outliveReaders()()
+	switch {
+	case a.source.config != "":
+		o.Reload = read
+		signal.Notify(signals, syscall.SIGHUP)
+	case signal.Ignored(syscall.SIGHUP): // as nohup has it
+		o.MakeOutbox = true
+	default:
+		o.MakeOutbox = true
+		signal.Notify(signals, syscall.SIGHUP)
+		defer watchHangup(os.Stderr, signals)()
+	}
+	return serve.Run(ctx, o)
 }
 
 // read reads the configuration, at the start and for every HUP.

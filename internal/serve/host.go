@@ -29,7 +29,7 @@ type Options struct {
 	Log        *slog.Logger
 	Signals    <-chan os.Signal // INT, TERM and HUP of this process; nil for none
 	Engines    Engines
-	// Reload reads the configuration again, for HUP; nil where there is none to read.
+	// Reload reads the configuration again, for HUP. It is nil where there is none to read, and HUP ends the watcher as TERM.
 	Reload func() (configs.Config, *slog.Logger, error)
 }
 
@@ -53,9 +53,9 @@ type host struct {
 	undo []func() error // what the steps have set up, in their order
 }
 
-// Run serves the outboxes of a configuration until a signal or ctx ends it. HUP has it read again.
+// Run serves the outboxes of a configuration until a signal or ctx ends it. HUP has it read again, where there is a file.
 func Run(ctx context.Context, o Options) error {
-	asked, quit := listen(ctx, o.Signals)
+	asked, quit := listen(ctx, o.Signals, o.Reload != nil)
 	defer quit()
 	h, err := open(asked.stopping, o)
 	for h != nil && err == nil {

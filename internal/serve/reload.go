@@ -44,9 +44,6 @@ var boot = time.Now()
 
 // reread reads the configuration again. The result is nil when nothing has changed.
 func (h *host) reread(ctx context.Context, a asked) (*Options, error) {
-	if h.Reload == nil {
-		return nil, errors.New("there is no file that could be read again")
-	}
 	config, log, err := h.Reload()
 	if err != nil {
 		return nil, err

@@ -260,8 +260,8 @@ func TestAHost(t *testing.T) {
 			t.Errorf("the log does not say %q:\n%s", want, &s.said)
 		}
 	}
+	s.signals <- syscall.SIGHUP // there is no configuration to be read again
 	s.signals <- syscall.SIGHUP
-	s.signals <- syscall.SIGTERM
 	s.end(ended)
 	s.nothingIsHeld()
 	if s.closed != 1 {

@@ -9,13 +9,14 @@ import (
 
 // asked is what signals want of a watcher.
 type asked struct {
-	stopping context.Context // done at the first TERM or INT
-	hurry    chan struct{}   // closed at the second
-	reload   chan struct{}   // HUP; several at once are one
+	stopping context.Context // done at the first TERM or INT, and at a HUP where there is nothing to reload
+	hurry    chan struct{}   // closed at the second TERM or INT
+	reload   chan struct{}   // HUP, where there is something to reload; several at once are one
 }
 
-// listen hears signals until quit is called.
-func listen(ctx context.Context, signals <-chan os.Signal) (a asked, quit func()) {
+// listen hears signals until quit is called. Without anything to reload, HUP says that the terminal is gone: it ends the
+// watcher as TERM does. It never hurries it, because both the kernel and a shell send one when a terminal closes.
+func listen(ctx context.Context, signals <-chan os.Signal, reloads bool) (a asked, quit func()) {
 	stopping, stop := context.WithCancel(ctx)
 	a = asked{stopping: stopping, hurry: make(chan struct{}), reload: make(chan struct{}, 1)}
 	done := make(chan struct{})
@@ -26,8 +27,12 @@ func listen(ctx context.Context, signals <-chan os.Signal) (a asked, quit func()
 			case <-done:
 				return
 			case s := <-signals:
-				if s == syscall.SIGHUP {
+				hangup := s == syscall.SIGHUP
+				if hangup && reloads {
 					a.askReload()
+					continue
+				}
+				if hangup && heard > 0 {
 					continue
 				}
 				if heard++; heard == 1 {
