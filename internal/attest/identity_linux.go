@@ -3,15 +3,21 @@ package attest
 import (
 	"fmt"
 	"os"
+	"strconv"
 	"strings"
+
+	"golang.org/x/sys/unix"
 )
 
 // capabilitySets are all that a process has.
 var capabilitySets = []string{"CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"}
 
 // status is /proc/<pid>/status by its keys.
-func (p *Process) status() (map[string]string, error) {
-	text, err := p.read("status")
+func (p *Process) status() (map[string]string, error) { return p.statusOf(strconv.Itoa(p.pid)) }
+
+// statusOf is the same of one thread.
+func (p *Process) statusOf(thread string) (map[string]string, error) {
+	text, err := p.read("task/" + thread + "/status")
 	if err != nil {
 		return nil, err
 	}
@@ -48,6 +54,61 @@ func (p *Process) checkPowers(look *Look, status map[string]string) {
 		look.Compare(set, strings.Repeat("0", 16), status[set])
 	}
 	look.Compare("no_new_privs", "1", status["NoNewPrivs"])
+}
+
+// CheckRights compares what every thread of the process may do: whose it is, and that it has no capability but the allowed ones,
+// gains none, and is under a filter of system calls.
+func (p *Process) CheckRights(look *Look, what string, want Rights) error {
+	threads, err := p.threads()
+	if err != nil {
+		return err
+	}
+	for _, thread := range threads {
+		status, err := p.statusOf(thread)
+		if err != nil {
+			return err
+		}
+		want.compare(look, what, status)
+	}
+	look.See(what, fmt.Sprintf("%d threads of user %d, capabilities %x at most, filtered", len(threads), want.UID, want.Capabilities))
+	return nil
+}
+
+// compare notes what one thread should not have. What is as it should be is said once, for all threads.
+func (r Rights) compare(look *Look, what string, status map[string]string) {
+	if got, want := status["Uid"], strings.TrimSpace(strings.Repeat(fmt.Sprint(r.UID)+" ", 4)); got != want {
+		look.Differ(what+": user ids", want, got)
+	}
+	for _, set := range capabilitySets {
+		if has, err := strconv.ParseUint(status[set], 16, 64); err != nil || has&^r.Capabilities != 0 {
+			look.Differ(what+": "+set, fmt.Sprintf("at most %x", r.Capabilities), status[set])
+		}
+	}
+	for key, want := range map[string]string{"NoNewPrivs": "1", "Seccomp": "2"} {
+		if status[key] != want {
+			look.Differ(what+": "+key, want, status[key])
+		}
+	}
+}
+
+// Parent is the process's parent.
+func (p *Process) Parent() (int, error) {
+	status, err := p.status()
+	if err != nil {
+		return 0, err
+	}
+	return strconv.Atoi(status["PPid"])
+}
+
+// threads are the process's threads, by the names of their directories.
+func (p *Process) threads() ([]string, error) {
+	fd, err := unix.Openat(int(p.dir.Fd()), "task", unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, p.explain("task", err)
+	}
+	dir := os.NewFile(uintptr(fd), "task")
+	defer dir.Close()
+	return dir.Readdirnames(-1)
 }
 
 // CheckNamespaces compares the process's namespaces with ours: none of those that are named may be the same.

@@ -2,6 +2,7 @@ package attest
 
 import (
 	"errors"
+	"slices"
 
 	"torno/sandbox"
 )
@@ -20,9 +21,15 @@ func (l *Look) See(what, value string) {
 	l.seen = append(l.seen, sandbox.Observation{What: what, Value: value})
 }
 
-// Differ notes a difference.
+// maxDifferences bounds how many differences are told: the first is reason enough.
+const maxDifferences = 8
+
+// Differ notes a difference, once.
 func (l *Look) Differ(what, want, got string) {
-	l.differences = append(l.differences, sandbox.Difference{What: what, Want: want, Got: got})
+	d := sandbox.Difference{What: what, Want: want, Got: got}
+	if len(l.differences) < maxDifferences && !slices.Contains(l.differences, d) {
+		l.differences = append(l.differences, d)
+	}
 }
 
 // Compare notes what was seen, and a difference where it is not what is wanted.

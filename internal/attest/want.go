@@ -8,12 +8,19 @@ type Identity struct {
 	Filtered bool // a filter of system calls is in force already
 }
 
+// Rights are what every thread of a process should have.
+type Rights struct {
+	UID          uint32
+	Capabilities uint64 // at most
+}
+
 // Place is what should be at a path of a sandbox.
 type Place struct {
-	Target        string
-	Device, Inode uint64 // 0 and 0 where only the flags count
-	Writable      bool
-	Hardened      bool // nosuid and nodev
+	Target   string `json:"target"`
+	Device   uint64 `json:"device,omitempty"` // 0 as the inode where only the flags count
+	Inode    uint64 `json:"inode,omitempty"`
+	Writable bool   `json:"writable,omitempty"`
+	Hardened bool   `json:"hardened,omitempty"` // nosuid and nodev
 }
 
 func (p Place) String() string {

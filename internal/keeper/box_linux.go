@@ -85,6 +85,19 @@ func (b Box) Order() (Order, error) {
 	return order, err
 }
 
+// Keeper is the process of the keeper, where this process has started it; else 0.
+func (b Box) Keeper() int { return b.Children.pid(b.Dir) }
+
+// Sentry is the process that the runtime has left in the sandbox's place, as the runtime says.
+func (b Box) Sentry() (int, error) {
+	box, err := os.OpenRoot(b.Dir)
+	if err != nil {
+		return 0, err
+	}
+	defer box.Close()
+	return readPid(box)
+}
+
 // End is how the sandbox ended; ErrGone where that is not written down, or was when the power failed.
 func (b Box) End() (End, error) {
 	box, err := os.OpenRoot(b.Dir)

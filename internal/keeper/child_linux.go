@@ -106,9 +106,9 @@ func (k *keeper) awaitRuntime() error {
 	return nil
 }
 
-// readPid reads who the sentry is, and sees that it is a child of ours: any other number is not ours to kill.
-func (k *keeper) readPid() (int, error) {
-	text, err := k.box.ReadFile(PidName)
+// readPid reads who the sentry is, as the runtime says.
+func readPid(box *os.Root) (int, error) {
+	text, err := box.ReadFile(PidName)
 	if err != nil {
 		return 0, fmt.Errorf("the runtime did not say what it started: %w", err)
 	}
@@ -116,6 +116,15 @@ func (k *keeper) readPid() (int, error) {
 	pid, err := strconv.Atoi(string(bytes.TrimSpace(text)))
 	if err != nil || pid <= 1 {
 		return 0, fmt.Errorf("the runtime says that it started %q", text)
+	}
+	return pid, nil
+}
+
+// readPid sees that the sentry is a child of ours: any other number is not ours to kill.
+func (k *keeper) readPid() (int, error) {
+	pid, err := readPid(k.box)
+	if err != nil {
+		return 0, err
 	}
 	if err := waitID(pid, unix.WNOHANG); err != nil {
 		return 0, fmt.Errorf("the runtime says that it started process %d, which is none of its own: %w", pid, err)

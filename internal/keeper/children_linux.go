@@ -24,6 +24,19 @@ func (c *Children) add(box string, keeper *exec.Cmd) {
 	c.byBox[box] = append(c.byBox[box], keeper)
 }
 
+// pid is the keeper of a box that this process has started last; 0 where it has started none.
+func (c *Children) pid(box string) int {
+	if c == nil {
+		return 0
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if all := c.byBox[box]; len(all) > 0 {
+		return all[len(all)-1].Process.Pid
+	}
+	return 0
+}
+
 func (c *Children) reap(box string) {
 	if c == nil {
 		return

@@ -2,11 +2,295 @@ package gvisor
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strings"
+	"syscall"
 
+	"torno/internal/attest"
+	"torno/internal/cgroups"
+	"torno/internal/keeper"
+	"torno/internal/runfile"
 	"torno/sandbox"
 )
 
-// Attest looks at a sandbox that holds.
-func (l *Launcher) Attest(context.Context, sandbox.Handle) (sandbox.Attestation, error) {
-	return sandbox.Attestation{Why: "not yet"}, nil
+// Attest looks at the two processes of gVisor that a sandbox consists of: the sentry, which is its kernel, and the gofer, which
+// opens the host's files for it and sees all that the sandbox can see.
+func (l *Launcher) Attest(_ context.Context, h sandbox.Handle) (sandbox.Attestation, error) {
+	if l.unattested != nil {
+		return sandbox.Attestation{Why: l.unattested.Error()}, nil
+	}
+	r, err := l.boxes.read(h.ID)
+	if err != nil {
+		return sandbox.Attestation{}, err
+	}
+	if state, err := l.boxes.keeper(h.ID).State(); err != nil || state != keeper.Live {
+		return sandbox.Attestation{}, errors.Join(fmt.Errorf("attest sandbox %s: %w", h.ID, sandbox.ErrNotHeld), err)
+	}
+	attestation, err := l.attest(r)
+	if err != nil {
+		return sandbox.Attestation{}, fmt.Errorf("attest sandbox %s: %w", h.ID, err)
+	}
+	return attestation, nil
+}
+
+// The capabilities that gVisor leaves its gofer: it opens files as the sandbox's users would, and has shut itself into their
+// directory. CAP_CHOWN, DAC_OVERRIDE, DAC_READ_SEARCH, FOWNER, FSETID and SYS_CHROOT, by their numbers.
+const goferRights = 1<<0 | 1<<1 | 1<<2 | 1<<3 | 1<<4 | 1<<18
+
+// sentryUser is whom gVisor runs the sentry as where it can choose.
+const sentryUser = 65534
+
+func (l *Launcher) attest(r record) (sandbox.Attestation, error) {
+	sentry, gofer, err := l.findProcesses(string(r.Sandbox))
+	if err != nil {
+		return sandbox.Attestation{}, err
+	}
+	defer sentry.Close()
+	defer gofer.Close()
+	sentryIs, goferIs := attest.Rights{UID: sentryUser}, attest.Rights{Capabilities: goferRights}
+	if l.rootless {
+		sentryIs.UID, goferIs.UID = uint32(os.Geteuid()), uint32(os.Geteuid())
+	}
+	var look attest.Look
+	look.See("gVisor", fmt.Sprintf("sentry %d and gofer %d, of the sandbox's keeper, the program that was chosen", sentry.Pid(), gofer.Pid()))
+	for _, check := range []func(*attest.Look) error{
+		func(look *attest.Look) error { return sentry.CheckRights(look, "sentry", sentryIs) },
+		func(look *attest.Look) error { return gofer.CheckRights(look, "gofer", goferIs) },
+		func(look *attest.Look) error {
+			return sentry.CheckNamespaces(look, "user", "pid", "ipc", "uts", "mnt", "net")
+		},
+		func(look *attest.Look) error { return gofer.CheckNamespaces(look, "pid", "ipc", "uts", "mnt", "net") },
+		sentry.CheckNetwork,
+		gofer.CheckNetwork,
+		func(look *attest.Look) error { return l.checkLimits(look, sentry, r) },
+		func(look *attest.Look) error { return checkSentryMounts(look, sentry) },
+		func(look *attest.Look) error { return l.checkGoferMounts(look, gofer, r.Wanted) },
+	} {
+		if err := check(&look); err != nil {
+			return sandbox.Attestation{}, err
+		}
+	}
+	return look.Attestation()
+}
+
+// findProcesses finds the sentry, which the runtime names, and the gofer, which is the other child of the sentry's parent. A
+// process counts only if it is in the sandbox's control group, or where there are none has our keeper for a parent, and
+// executes gVisor's program.
+func (l *Launcher) findProcesses(id string) (sentry, gofer *attest.Process, err error) {
+	pid, err := l.boxes.keeper(id).Sentry()
+	if err != nil {
+		return nil, nil, err
+	}
+	if sentry, err = l.openRuntime(id, pid); err != nil {
+		return nil, nil, err
+	}
+	parent, err := sentry.Parent()
+	if err == nil {
+		gofer, err = l.findGofer(id, parent, pid)
+	}
+	if err != nil {
+		sentry.Close()
+		return nil, nil, err
+	}
+	return sentry, gofer, nil
+}
+
+func (l *Launcher) findGofer(id string, parent, sentry int) (*attest.Process, error) {
+	above, err := attest.Open(parent)
+	if err != nil {
+		return nil, err
+	}
+	defer above.Close()
+	children, err := above.Children()
+	if err != nil {
+		return nil, err
+	}
+	children = slices.DeleteFunc(children, func(pid int) bool { return pid == sentry })
+	if len(children) != 1 {
+		return nil, &sandbox.DifferenceError{Differences: []sandbox.Difference{{
+			What: "the keeper's children beside the sentry", Want: "the gofer alone", Got: fmt.Sprintf("processes %v", children),
+		}}}
+	}
+	return l.openRuntime(id, children[0])
+}
+
+// openRuntime takes hold of a process of the sandbox's runtime.
+func (l *Launcher) openRuntime(id string, pid int) (*attest.Process, error) {
+	p, err := attest.Open(pid)
+	if err != nil {
+		return nil, err
+	}
+	if err := l.proveRuntime(id, p); err != nil {
+		p.Close()
+		return nil, err
+	}
+	return p, nil
+}
+
+func (l *Launcher) proveRuntime(id string, p *attest.Process) error {
+	if err := l.proveBelongs(id, p); err != nil {
+		return err
+	}
+	found, program, err := p.Program()
+	if err != nil {
+		return err
+	}
+	program.Close()
+	info, err := os.Stat(l.options.Runsc) // nobody else can put another one there: runsc.Find has made sure
+	if err != nil {
+		return fmt.Errorf("look for gVisor: %w", err)
+	}
+	chosen := info.Sys().(*syscall.Stat_t)
+	if uint64(chosen.Dev) != found.Device || chosen.Ino != found.Inode {
+		return &sandbox.DifferenceError{Differences: []sandbox.Difference{{
+			What: fmt.Sprintf("the program of process %d", p.Pid()), Want: l.options.Runsc, Got: fmt.Sprintf("inode %d", found.Inode),
+		}}}
+	}
+	return nil
+}
+
+// proveBelongs makes sure that a process is the sandbox's.
+func (l *Launcher) proveBelongs(id string, p *attest.Process) error {
+	belongs, want := false, "in the sandbox's control group"
+	var err error
+	if l.groups.err == nil {
+		belongs, err = p.InGroup(func(element string) bool { return element == id })
+	} else {
+		var parent int
+		parent, err = p.Parent()
+		want = "a child of the sandbox's keeper"
+		belongs = parent != 0 && parent == l.boxes.keeper(id).Keeper()
+	}
+	if err != nil || belongs {
+		return err
+	}
+	return &sandbox.DifferenceError{Differences: []sandbox.Difference{{What: fmt.Sprintf("process %d", p.Pid()), Want: want, Got: "somewhere else"}}}
+}
+
+// checkLimits compares what the kernel bounds with what was asked for.
+func (l *Launcher) checkLimits(look *attest.Look, sentry *attest.Process, r record) error {
+	plan := l.groups.plan(string(r.Sandbox), r.Limits)
+	if plan == nil {
+		return nil // the guarantees say so
+	}
+	groups, err := sentry.Groups()
+	if err != nil {
+		return err
+	}
+	got, err := cgroups.ReadBounds(groups)
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%w: the sandbox's control group is not to be seen: %w", attest.ErrCannotLook, err)
+	}
+	if err != nil {
+		return err
+	}
+	const page = 4096
+	look.Compare("memory limit", fmt.Sprint(plan.Limits.Memory/page*page), fmt.Sprint(got.Memory))
+	look.Compare("pids limit", fmt.Sprint(plan.Limits.Pids), fmt.Sprint(got.Pids))
+	if l.groups.tree.CPU() {
+		look.Compare("cpu limit", fmt.Sprint(plan.Limits.CPUs), fmt.Sprint(got.CPUs))
+	}
+	return nil
+}
+
+// checkSentryMounts makes sure that the sentry sees no file of the host's: an empty, read-only root and nothing else.
+func checkSentryMounts(look *attest.Look, sentry *attest.Process) error {
+	mounts, err := sentry.Mounts()
+	if err != nil {
+		return err
+	}
+	for _, m := range mounts {
+		if m.Point != "/" || m.Kind != "tmpfs" || !m.Has("ro") {
+			look.Differ("a mount of the sentry", "an empty, read-only root alone", m.String())
+		}
+	}
+	look.See("sentry's mounts", "an empty, read-only root alone")
+	return nil
+}
+
+// checkGoferMounts compares every mount that the gofer sees: there is nothing else that it could show to the sandbox.
+func (l *Launcher) checkGoferMounts(look *attest.Look, gofer *attest.Process, want []attest.Place) error {
+	mounts, err := gofer.Mounts()
+	if err != nil {
+		return err
+	}
+	root, err := gofer.Root()
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	for _, place := range want {
+		if err := attest.CheckPlace(look, root, mounts, place); err != nil {
+			return err
+		}
+	}
+	for i, m := range mounts {
+		if slices.ContainsFunc(mounts[:i], func(earlier attest.Mount) bool { return earlier.Point == m.Point }) {
+			look.Differ("a mount over another one", "none", m.String())
+		}
+		if !slices.ContainsFunc(want, func(place attest.Place) bool { return place.Target == m.Point }) && !l.isCover(m) {
+			look.Differ("a mount that was not asked for", "none", m.String())
+		}
+	}
+	look.See("gofer's mounts", fmt.Sprintf("%d, all of them known", len(mounts)))
+	return nil
+}
+
+// isCover says whether a mount is one of those that an ordinary user lays over what is mounted below the host's programs, or one
+// of these itself. What is below our own read-only places is the host's, and read-only.
+func (l *Launcher) isCover(m attest.Mount) bool {
+	if !l.rootless || !m.Has("ro") {
+		return false
+	}
+	for _, b := range l.shared.layout.Binds(l.shared.etc, l.shared.empty) {
+		if strings.HasPrefix(m.Point, b.Target+"/") {
+			return true
+		}
+	}
+	return false
+}
+
+// wanted is what the gofer should see.
+func (m *making) wanted() ([]attest.Place, error) {
+	places := []attest.Place{{Target: "/"}, {Target: "/dev/fuse"}, {Target: path.Dir(runfile.Init)}}
+	run, err := placeOf(m.slot.RunDir(), runfile.Dir)
+	if err != nil {
+		return nil, err
+	}
+	places = append(places, run)
+	if m.spec.RootFS.Host {
+		for _, b := range m.shared.layout.Binds(m.shared.etc, m.shared.empty) {
+			place, err := placeOf(b.Source, b.Target)
+			if err != nil {
+				return nil, err
+			}
+			places = append(places, place)
+		}
+	}
+	for _, found := range slices.Concat(m.pins.Expected(true), m.sockets) {
+		places = append(places, attest.Place{
+			Target: found.Path, Device: found.Device, Inode: found.Inode, Writable: found.Writable, Hardened: found.Hardened,
+		})
+	}
+	for _, view := range m.recipe.mounts {
+		if view.deep && !slices.ContainsFunc(places, func(p attest.Place) bool { return p.Target == view.target }) {
+			places = append(places, attest.Place{Target: view.target})
+		}
+	}
+	return places, nil
+}
+
+// placeOf is a place of the host's own that should be seen at a target, read-only.
+func placeOf(source, target string) (attest.Place, error) {
+	info, err := os.Stat(source)
+	if err != nil {
+		return attest.Place{}, err
+	}
+	st := info.Sys().(*syscall.Stat_t)
+	return attest.Place{Target: target, Device: uint64(st.Dev), Inode: st.Ino}, nil
 }

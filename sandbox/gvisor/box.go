@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"torno/internal/attest"
 	"torno/internal/ground"
 	"torno/internal/keeper"
 	"torno/sandbox"
@@ -28,6 +29,9 @@ type record struct {
 	Device  uint64            `json:"device"`          // of the workspace
 	Inode   uint64            `json:"inode"`
 	Stdin   bool              `json:"stdin,omitempty"`
+	// Wanted and Limits are what the finished sandbox is compared with.
+	Wanted []attest.Place `json:"wanted,omitempty"`
+	Limits sandbox.Limits `json:"limits"`
 	// Views are what lies in the slot's views.
 	Views ground.Views `json:"views"`
 }

@@ -165,6 +165,12 @@ func (m *making) finish(context.Context) error {
 	m.record.Sandbox, m.record.Slot, m.record.Profile = sandbox.SandboxID(m.id), m.slot.Number(), m.spec.Profile
 	m.record.Made, m.record.Stdin = time.Now(), m.spec.Process.Stdin
 	m.record.Device, m.record.Inode = m.pins.Workspace()
+	m.record.Limits = m.spec.Limits
+	wanted, err := m.wanted()
+	if err != nil {
+		return fmt.Errorf("look at what was laid out: %w", err)
+	}
+	m.record.Wanted = wanted
 	temp, final := m.boxes.path(unfinished+m.id), m.boxes.path(m.id)
 	if err := os.RemoveAll(temp); err != nil {
 		return err
@@ -173,7 +179,7 @@ func (m *making) finish(context.Context) error {
 		return fmt.Errorf("make a box: %w", err)
 	}
 	m.undo = append(m.undo, func() error { return os.RemoveAll(temp) })
-	err := errors.Join(
+	err = errors.Join(
 		writeJSON(filepath.Join(temp, recordName), m.record),
 		writeJSON(filepath.Join(temp, bundleName), m.bundle()),
 		keeper.WriteOrder(temp, m.keeperOrder(final)))

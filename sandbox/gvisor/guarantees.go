@@ -26,6 +26,7 @@ func guaranteesOf(groups groups) sandbox.Guarantees {
 		sandbox.OpenFilesLimit:  "rlimit nofile", sandbox.FileSizeLimit: "rlimit fsize",
 		sandbox.LogLimit:        "the keeper's log has two pieces",
 		sandbox.KernelIsolation: "gVisor: the child talks to a kernel in user space",
+		sandbox.Attested:        "the host compares the mounts, rights, namespaces and limits of sentry and gofer from outside before the agent runs",
 	} {
 		all[key] = sandbox.Guarantee{Enforced: true, By: by}
 	}

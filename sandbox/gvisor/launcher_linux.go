@@ -37,6 +37,7 @@ type Launcher struct {
 	shared   shared
 
 	guarantees sandbox.Guarantees
+	unattested error         // why the host cannot look into sandboxes
 	turns      chan struct{} // of sandboxes that start
 
 	mu       sync.Mutex
@@ -92,6 +93,9 @@ func New(ctx context.Context, options Options) (_ *Launcher, err error) {
 		if err := step(ctx); err != nil {
 			return nil, errors.Join(err, l.Close())
 		}
+	}
+	if l.unattested != nil {
+		l.guarantees[sandbox.Attested] = sandbox.Guarantee{By: l.unattested.Error()}
 	}
 	return l, nil
 }
