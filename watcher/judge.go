@@ -20,6 +20,9 @@ var errAbandoned = errors.New("the watcher was stopped in the moment in which it
 // judge says how a run ended from what the host saw. The first cause wins.
 func (r *run) judge(exit sandbox.Exit) verdict {
 	v := verdict{exit: exit}
+	if exit.Why != "" && !exit.Unknown {
+		r.warnings = append(r.warnings, "The sandbox itself broke down: "+exit.Why+".")
+	}
 	switch reason := r.cause(); {
 	case reason != "":
 		v.reason = reason

@@ -25,6 +25,9 @@
 //     signal. It may lower init's limits, which ends its own sandbox at worst. Init needs no thread and no process that
 //     it has not got when the agent starts, so that an agent may use up the sandbox's process limit.
 //
+// Where the sandbox can open no socket of the host's, init stands between the agent and those of the profile (doors.go). It
+// holds a bounded number of connections and buffers, and needs one thread for all of them.
+//
 // Everything that happens by path goes through handles that were opened component by component without following a
 // link. A plain walk is enough, and works on every kernel and in gVisor.
 package initproc

@@ -72,7 +72,7 @@ func prepare(args []string) (*run, error) {
 	if err := applyFilter(r.file.Filter); err != nil {
 		return nil, err
 	}
-	reserveThreads()
+	reserveThreads(min(len(r.file.Doors), 1)) // all doors are one thread's
 	return r, r.setUp()
 }
 
@@ -110,6 +110,13 @@ func (r *run) setUp() error {
 			return err
 		}
 		r.warnings = r.answer.moveAside(r.warnings)
+	}
+	if len(r.file.Doors) > 0 {
+		doors, err := newDoors(r.file)
+		if err != nil {
+			return err
+		}
+		go doors.serve()
 	}
 	if r.file.Answer.FromStdout {
 		if r.stdout, err = newTee(r.file.Answer.Max, r.answer); err != nil {

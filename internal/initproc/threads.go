@@ -18,14 +18,14 @@ const (
 // it comes before whatever is begun later.
 const waiting = 1
 
-// reserveThreads makes all the threads that will ever be needed. Later there may be no more to be had: when the agent has
+// reserveThreads makes all the threads that will ever be needed, with more where doors wait as well. Later there may be no more to be had: when the agent has
 // used up the sandbox's process limit, Go's runtime could not make a thread, would end init with an exit code of its own,
 // and with init the sandbox.
-func reserveThreads() {
+func reserveThreads(more int) {
 	runtime.GOMAXPROCS(processors)
 	var ready, done sync.WaitGroup
 	release := make(chan struct{})
-	for range threads - waiting - 1 { // main has one when all the others have theirs
+	for range threads + more - waiting - 1 { // main has one when all the others have theirs
 		ready.Add(1)
 		done.Go(func() {
 			runtime.LockOSThread() // a thread of its own, which goes back to the others at the end

@@ -11,6 +11,8 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"torno/internal/runfile"
 )
 
 // start executes the runtime, and returns when it has started the sandbox. What it leaves behind is ours to wait for.
@@ -24,6 +26,12 @@ func (k *keeper) start(ctx context.Context) error {
 	}
 	err = k.fork(pipes)
 	pipes.closeTheirs()
+	for _, d := range k.doors {
+		d.theirs.Close()
+		if err == nil {
+			go d.serve() // until nobody has the other end
+		}
+	}
 	if err != nil {
 		pipes.closeOurs()
 		return fmt.Errorf("start the runtime %s: %w", k.order.Argv[0], err)
@@ -43,7 +51,7 @@ func (k *keeper) fork(p pipes) error {
 	if k.asked {
 		return errAsked
 	}
-	files, free, err := p.handedOver()
+	files, free, err := p.handedOver(k.doors)
 	if err != nil {
 		return err
 	}
@@ -71,14 +79,17 @@ func (k *keeper) fork(p pipes) error {
 // would come to that in every start.
 const roomy = 200
 
-// handedOver are the descriptors of the runtime: the streams, and one which is nothing but a high number.
-func (p pipes) handedOver() (files []uintptr, free func(), err error) {
+// handedOver are the descriptors of the runtime: the streams, the channels of doors, and one which is nothing but a high number.
+func (p pipes) handedOver(doors []*door) (files []uintptr, free func(), err error) {
 	nothing, err := unix.Open(os.DevNull, unix.O_PATH|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return nil, nil, fmt.Errorf("open %s: %w", os.DevNull, err)
 	}
 	files = slices.Repeat([]uintptr{^uintptr(0)}, roomy+1) // what ForkExec closes
 	files[0], files[1], files[2], files[roomy] = p.theirIn.Fd(), p.theirOut.Fd(), p.theirErr.Fd(), uintptr(nothing)
+	for i, d := range doors {
+		files[runfile.FirstDoor+i] = d.theirs.Fd()
+	}
 	return files, func() { unix.Close(nothing) }, nil
 }
 

@@ -21,6 +21,9 @@
 // The sandbox's init holds. The watcher that started the keeper releases it, over the keeper. When that watcher goes without a
 // release, the keeper ends init's input, and init ends.
 //
+// A sandbox opens no socket of the host's. The keeper holds those that it may reach, connects when init asks for it, as the
+// sandbox's user, and gives it the connection.
+//
 // What fails before the start is noted leaves a box that was never started. After that every failure is an end. What can be
 // lost: with a keeper that is killed, how its sandbox ended. Then the box has started and no end, and nobody holds its lock;
 // Box.State says Lost, and what still runs is the launcher's to kill. Output that was in the log is read from there.

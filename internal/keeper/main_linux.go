@@ -65,6 +65,7 @@ type keeper struct {
 
 	running chan struct{} // closed when the runtime has started the sandbox
 	stdin   *os.File      // our end; nil before it runs
+	doors   []*door
 	ended   chan struct{} // closed when the end is written down
 	end     End
 
@@ -119,6 +120,9 @@ func (k *keeper) prepare() (err error) {
 		if err := k.order.Ground.Lay(firstFD + 1); err != nil {
 			return fmt.Errorf("lay what the sandbox stands on: %w", err)
 		}
+	}
+	if k.doors, err = openDoors(k.order.Doors); err != nil {
+		return err
 	}
 	if err := reserveEnd(k.box); err != nil {
 		return fmt.Errorf("reserve the place of the end: %w", err)

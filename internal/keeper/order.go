@@ -26,6 +26,9 @@ type Order struct {
 	Word string `json:"word"`
 	// Stdin leaves the agent's standard input open behind the word.
 	Stdin bool `json:"stdin,omitempty"`
+	// Doors are the sockets of the host's that the sandbox may reach. The runtime hands it the channel of each, as descriptor
+	// runfile.FirstDoor and those behind it.
+	Doors []Door `json:"doors,omitempty"`
 	// Group bounds the sandbox; nil where nothing can.
 	Group *cgroups.Plan `json:"group,omitempty"`
 }

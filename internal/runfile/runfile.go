@@ -23,6 +23,8 @@
 // code without a started line is not the agent's, whatever it is, and with a started line none is init's.
 package runfile
 
+import "strconv"
+
 // Where things are inside every sandbox.
 const (
 	Dir  = "/run/torno/run"              // the run's host-owned files
@@ -69,6 +71,8 @@ type File struct {
 	Rlimits []Rlimit `json:"rlimits"`
 	Mounts  []Mount  `json:"mounts"`
 	Answer  Answer   `json:"answer"`
+	// Doors are the sockets of the host's that the agent may reach, where init stands between.
+	Doors []Door `json:"doors,omitempty"`
 	// Filter is a program of the kernel's for system calls (struct sock_filter, one after the other), which init puts
 	// itself under, and with it the agent. Nil is for a sandbox that is made with a filter: init refuses to go on in one
 	// that has none.
@@ -100,6 +104,27 @@ type Mount struct {
 	// Hardened says that it must also be mounted nosuid and nodev. A launcher that binds by path cannot promise that.
 	Hardened bool `json:"hardened,omitempty"`
 }
+
+// Door is a socket of the host's that the sandbox cannot open. Init listens for it, at its number in DoorsDir, and Path is a
+// link that leads there. For each connection it writes a byte to its channel, and gets DoorOpen with a connected descriptor or
+// DoorShut without.
+type Door struct {
+	Path string `json:"path"`
+}
+
+// The channel of the first door is this descriptor of init's, and the others are behind it.
+const (
+	FirstDoor = 3
+	MaxDoors  = 16
+	DoorOpen  = 'o'
+	DoorShut  = 's'
+)
+
+// DoorsDir is a private file system in which init's sockets are.
+const DoorsDir = "/run/torno/sockets"
+
+// DoorName is where init listens for a door.
+func DoorName(number int) string { return DoorsDir + "/" + strconv.Itoa(number) }
 
 // Answer says what init does about the answer file. Whatever lies at Path when the run begins is moved aside, to the
 // same name with PreviousSuffix, so that an old answer is never taken for a new one.

@@ -22,9 +22,21 @@ func (f File) Validate() error {
 		return fmt.Errorf("version is %d and this is version %d", f.Version, Version)
 	}
 	for _, check := range []func() error{
-		f.validateNonce, f.validateArgv, f.validateEnv, f.validateProcess, f.validateMounts, f.validateAnswer, f.validateFilter,
+		f.validateNonce, f.validateArgv, f.validateEnv, f.validateProcess, f.validateMounts, f.validateAnswer, f.validateDoors, f.validateFilter,
 	} {
 		if err := check(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (f File) validateDoors() error {
+	if len(f.Doors) > MaxDoors {
+		return fmt.Errorf("%d sockets are too many, at most %d are possible", len(f.Doors), MaxDoors)
+	}
+	for _, d := range f.Doors {
+		if err := validatePath("socket", d.Path); err != nil {
 			return err
 		}
 	}

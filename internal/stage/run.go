@@ -19,6 +19,7 @@ type Run struct {
 	Spec   sandbox.Spec
 	Mounts []runfile.Mount // what init proves
 	Filter []byte          // what init puts itself under; nil where the sandbox is made with a filter
+	Doors  []runfile.Door  // sockets that init stands before; the others are mounts
 }
 
 // Write fills the run directory, which belongs to the host, and is empty.
@@ -61,7 +62,7 @@ func (r Run) file() runfile.File {
 			{Name: "fsize", Value: uint64(r.Spec.Limits.FileSize)},
 			{Name: "nofile", Value: uint64(r.Spec.Limits.OpenFiles)},
 		},
-		Mounts: r.Mounts, Filter: r.Filter,
+		Mounts: r.Mounts, Filter: r.Filter, Doors: r.Doors,
 		Answer: runfile.Answer{Path: answer.Path, FromStdout: answer.FromStdout, Max: answer.Max},
 	}
 }

@@ -272,7 +272,7 @@ func (m *making) wanted() ([]attest.Place, error) {
 			places = append(places, place)
 		}
 	}
-	for _, found := range slices.Concat(m.pins.Expected(true), m.sockets) {
+	for _, found := range m.pins.Expected(true) {
 		places = append(places, attest.Place{
 			Target: found.Path, Device: found.Device, Inode: found.Inode, Writable: found.Writable, Hardened: found.Hardened,
 		})

@@ -19,6 +19,7 @@ type recipe struct {
 	uid, gid uint32
 	mounts   []bind // what the host gives, outermost first
 	covers   []string
+	doors    []string // where the agent finds sockets of the host's
 	limits   sandbox.Limits
 }
 
@@ -100,11 +101,17 @@ func ownMounts(r recipe) []specs.Mount {
 	for _, target := range hidden {
 		own = append(own, specs.Mount{Destination: target, Type: "tmpfs", Source: "tmpfs", Options: []string{"ro", "mode=0000", "size=4096"}})
 	}
+	if len(r.doors) > 0 {
+		own = append(own, private(r, runfile.DoorsDir, 0o700, doorsSize))
+	}
 	for _, target := range r.covers {
 		own = append(own, private(r, target, 0o700, r.limits.Tmp))
 	}
 	return own
 }
+
+// doorsSize is room for the names of sockets.
+const doorsSize = 64 << 10
 
 // private is a writable file system in the sandbox's memory. How many files it holds runsc takes no bound for: a file
 // without a byte takes memory, too, and that of the sandbox is bounded.

@@ -50,16 +50,16 @@ type order struct {
 type making struct {
 	*Launcher
 	order
-	pins    stage.Pins
-	slot    *mounts.Slot
-	scene   scene
-	ground  *ground.Plan // nil where the launcher mounts by itself
-	who     mounts.Identity
-	recipe  recipe
-	record  record
-	image   *images.Image   // nil with the host's programs
-	sockets []runfile.Mount // the profile's, as they were found
-	undo    []func() error
+	pins   stage.Pins
+	slot   *mounts.Slot
+	scene  scene
+	ground *ground.Plan // nil where the launcher mounts by itself
+	who    mounts.Identity
+	recipe recipe
+	record record
+	image  *images.Image // nil with the host's programs
+	doors  []keeper.Door // to the profile's sockets
+	undo   []func() error
 }
 
 func (l *Launcher) create(ctx context.Context, o order) (h sandbox.Handle, err error) {
@@ -135,14 +135,18 @@ func (m *making) layMounts(context.Context) error {
 	return nil
 }
 
+// addSockets opens a door to each socket of the profile. The sandbox opens no socket of the host's: it could not be told
+// which ones. Its keeper connects, init hands on.
 func (m *making) addSockets(context.Context) error {
 	for _, socket := range m.spec.Sockets {
 		found, err := stage.CheckSocket(socket, stage.EngineSockets())
 		if err != nil {
 			return err
 		}
-		m.sockets = append(m.sockets, found)
-		m.recipe.mounts = append(m.recipe.mounts, bind{source: socket.Host, target: socket.Target})
+		m.doors = append(m.doors, keeper.Door{
+			Path: socket.Host, Device: found.Device, Inode: found.Inode, UID: m.who.UID, GID: m.who.GID,
+		})
+		m.recipe.doors = append(m.recipe.doors, socket.Target)
 	}
 	return nil
 }
@@ -154,10 +158,13 @@ func (m *making) writeFiles(context.Context) error {
 	if err != nil {
 		return err
 	}
-	expected := append(m.pins.Expected(false), m.sockets...)
-	return stage.Run{
-		Nonce: m.recipe.nonce, Who: m.who, Spec: m.spec, Mounts: stage.Unnumbered(expected), Filter: m.filter,
-	}.Write(dir)
+	run := stage.Run{
+		Nonce: m.recipe.nonce, Who: m.who, Spec: m.spec, Mounts: stage.Unnumbered(m.pins.Expected(false)), Filter: m.filter,
+	}
+	for _, target := range m.recipe.doors {
+		run.Doors = append(run.Doors, runfile.Door{Path: target})
+	}
+	return run.Write(dir)
 }
 
 // finish writes the box and lets it be seen, by one rename.
@@ -202,18 +209,18 @@ const stateFlag = "--root=../../runsc"
 // keeperOrder is how the runtime is called. It makes no network and no control group, gives files only as they are asked
 // for, and leaves no file behind in a root.
 func (m *making) keeperOrder(box string) keeper.Order {
-	uds := "none"
-	if len(m.spec.Sockets) > 0 {
-		uds = "open"
+	argv := []string{
+		m.options.Runsc, stateFlag, "--platform=systrap", "--network=none", "--ignore-cgroups", "--overlay2=none",
+		"--directfs=false", "--host-uds=none", "--host-fifo=none", "--file-access-mounts=shared",
+		"--host-settings=ignore", // what could be quicker takes 2 ms to find, and what has to be fails without it
+		"--log=" + runtimeLog, "--panic-log=" + panicLog,
+		"run", "--detach", "--pid-file=" + keeper.PidName, "--bundle=" + box,
+	}
+	for i := range m.doors {
+		argv = append(argv, fmt.Sprintf("--pass-fd=%d:%[1]d", runfile.FirstDoor+i))
 	}
 	return keeper.Order{
-		Argv: []string{
-			m.options.Runsc, stateFlag, "--platform=systrap", "--network=none", "--ignore-cgroups", "--overlay2=none",
-			"--directfs=false", "--host-uds=" + uds, "--host-fifo=none", "--file-access-mounts=shared",
-			"--host-settings=ignore", // what could be quicker takes 2 ms to find, and what has to be fails without it
-			"--log=" + runtimeLog, "--panic-log=" + panicLog,
-			"run", "--detach", "--pid-file=" + keeper.PidName, "--bundle=" + box, m.id,
-		},
+		Argv: append(argv, m.id), Doors: m.doors,
 		Trouble: []string{panicLog, runtimeLog}, Log: m.spec.Limits.Log, Word: runfile.Release, Stdin: m.spec.Process.Stdin,
 		Ground: m.ground, Group: m.groups.plan(m.id, m.spec.Limits),
 	}

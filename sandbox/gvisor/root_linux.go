@@ -138,8 +138,30 @@ func (m *making) makePlaces(dir string) error {
 			return err
 		}
 	}
+	if err := m.makeDoors(root); err != nil {
+		return fmt.Errorf("make a place for a socket: %w", err)
+	}
 	for _, b := range m.recipe.mounts {
 		if err := makePlace(root, inRoot(b.target), b.dir); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// makeDoors makes the links that lead to init's sockets. What lies in a private file system init makes.
+func (m *making) makeDoors(root *os.Root) error {
+	if len(m.recipe.doors) == 0 {
+		return nil
+	}
+	if err := root.MkdirAll(inRoot(runfile.DoorsDir), 0o755); err != nil {
+		return err
+	}
+	for i, target := range m.recipe.doors {
+		if err := root.MkdirAll(filepath.Dir(inRoot(target)), 0o755); err != nil {
+			return err
+		}
+		if err := root.Symlink(runfile.DoorName(i), inRoot(target)); err != nil {
 			return err
 		}
 	}

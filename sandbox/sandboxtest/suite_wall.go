@@ -27,6 +27,8 @@ var wallCases = []testCase{
 	{"user namespaces and mounts are denied to tools", toolsDenied},
 	{"a workspace that is swapped before the start", swappedWorkspace},
 	{"a socket of the operator's can be used", socketUsable},
+	{"a socket carries much", socketCarries},
+	{"sockets of others", foreignSockets},
 }
 
 // probe is a run of the prober, which lies in the workspace.

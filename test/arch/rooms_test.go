@@ -39,7 +39,7 @@ var rooms = map[string]room{
 	"internal/initproc": {ours: []string{"internal/runfile"}, theirs: []string{unix}},
 	"internal/cgroups":  {theirs: []string{unix}},
 	"internal/ground":   {ours: []string{"sandbox", "internal/mounts"}, theirs: []string{unix}},
-	"internal/keeper":   {ours: []string{"internal/cgroups", "internal/crash", "internal/ground"}, theirs: []string{unix}},
+	"internal/keeper":   {ours: []string{"internal/cgroups", "internal/crash", "internal/ground", "internal/runfile"}, theirs: []string{unix}},
 	"internal/mounts":   {ours: []string{"sandbox"}, theirs: []string{unix}},
 	"internal/hostroot": {ours: []string{"sandbox", "internal/runfile"}},
 	"internal/seccomp":  {},

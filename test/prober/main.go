@@ -9,13 +9,18 @@
 //	prober leave DIR        try to leave there what the host should not find
 //	prober stay             be a neighbour: say how to be reached, as an inside.Neighbour, and stay
 //	prober exhaust TAKINGS  take as much of each of inside.Takings as there is, one after another
+//	prober echo SOCKET      send much through a unix socket, on many connections, and want it back
 //	prober beat             start programs, and say how long that takes, as inside.Beats
 //
 // Everything is JSON. What came of it is judged outside, by the contract suite and by package verdict.
 package main
 
 import (
+	"bytes"
+	"crypto/rand"
+	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -69,6 +74,8 @@ func run(what string, args []string) error {
 		return burn()
 	case "talk":
 		return talk(args[0])
+	case "echo":
+		return echo(args[0])
 	case "whoami":
 		_, err := fmt.Println(os.Geteuid())
 		return err
@@ -196,6 +203,47 @@ func burn() error {
 	}
 	used := time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 	_, err := fmt.Printf("%.2f\n", used.Seconds()/time.Since(begin).Seconds())
+	return err
+}
+
+// What echo sends: several connections at once, each with more than any buffer on the way holds.
+const (
+	echoes    = 40
+	echoBytes = 3 << 20
+)
+
+// echo sends a lot through many connections of a unix socket at once, ends its writing, and wants all of it back.
+func echo(path string) error {
+	errs := make(chan error, echoes)
+	for range echoes {
+		go func() { errs <- echoOnce(path) }()
+	}
+	var all error
+	for range echoes {
+		all = errors.Join(all, <-errs)
+	}
+	if all == nil {
+		fmt.Println("all of it is back")
+	}
+	return all
+}
+
+func echoOnce(path string) error {
+	conn, err := net.Dial("unix", path)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	sent, back := sha256.New(), sha256.New()
+	wrote := make(chan error, 1)
+	go func() {
+		_, err := io.CopyN(io.MultiWriter(conn, sent), rand.Reader, echoBytes)
+		wrote <- errors.Join(err, conn.(*net.UnixConn).CloseWrite())
+	}()
+	n, err := io.Copy(back, conn)
+	if err = errors.Join(err, <-wrote); err == nil && (n != echoBytes || !bytes.Equal(sent.Sum(nil), back.Sum(nil))) {
+		err = fmt.Errorf("%d bytes came back, which are not those that were sent", n)
+	}
 	return err
 }
 

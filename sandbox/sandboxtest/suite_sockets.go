@@ -1,0 +1,92 @@
+package sandboxtest
+
+import (
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"torno/internal/runfile"
+	"torno/sandbox"
+	"torno/test/attack"
+)
+
+// listen is a socket in the case's directory that everybody may use. Each connection gets back what it sends.
+func (b *bench) listen(rel string) string {
+	b.Helper()
+	name := filepath.Join(b.dir, rel)
+	listener, err := net.Listen("unix", name)
+	b.must(err)
+	b.Cleanup(func() { listener.Close() })
+	b.must(os.Chmod(name, 0o666))
+	go func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer conn.Close()
+				_, _ = io.Copy(conn, conn) // and then the end of what came
+			}()
+		}
+	}()
+	return name
+}
+
+// socketCarries: many connections at once, each with more than any buffer on the way holds, and with an end of writing that
+// is not the end of reading. A socket may also be found in a private file system.
+func socketCarries(b *bench) {
+	for _, target := range []string{"/run/model/socket", "/tmp/deep/socket"} {
+		spec := b.probe("echo", target)
+		spec.Sockets = []sandbox.Socket{{Host: b.listen(filepath.Base(filepath.Dir(target))), Target: target}}
+		r := b.runs(spec)
+		b.same("stdout", r.stdout, "all of it is back\n")
+		b.succeeds(r)
+	}
+}
+
+// foreignSockets: a child reaches the socket of its profile, and no other that lies in what it sees. Where the host's kernel is
+// the child's as well, a socket that everybody may use is reached all the same: nothing that a mount can say keeps it away.
+func foreignSockets(b *bench) {
+	b.mkdir("context", owner)
+	own, foreign := b.listen("own"), []string{b.listen("context/socket"), b.listen("workspace/socket")}
+	spec := with(b.command(runfile.Init, "reach", "unix:/run/model/socket", "unix:/context/socket", "unix:/workspace/socket"),
+		b.context("context", "/context", "/context"))
+	spec.Sockets = []sandbox.Socket{{Host: own, Target: "/run/model/socket"}}
+	r := b.runs(spec)
+	b.succeeds(r)
+	said := strings.Split(strings.TrimSuffix(string(r.stdout), "\n"), "\n")
+	if len(said) != 3 || said[0] != runfile.Reached {
+		b.Fatalf("the agent said %q", said)
+	}
+	reached := 0
+	for _, one := range said[1:] {
+		if one == runfile.Reached {
+			reached++
+		}
+	}
+	if !b.ownKernel() {
+		if reached != len(foreign) {
+			b.Errorf("docs/THREATS.md says that these sockets are reached here: %q", said)
+		}
+		return
+	}
+	trial := attack.Trial{Where: b.suite.Name, Tried: len(foreign), Held: len(foreign) - reached, Note: "the host reaches each of them"}
+	trial.Row, trial.Oracle = "C30", b.answers(foreign)
+	attack.Record(b.T, trial)
+}
+
+// answers says whether all sockets can be used outside of sandboxes.
+func (b *bench) answers(sockets []string) bool {
+	for _, name := range sockets {
+		conn, err := net.Dial("unix", name)
+		if err != nil {
+			b.Logf("nobody answers: %v", err)
+			return false
+		}
+		conn.Close()
+	}
+	return true
+}
