@@ -11,7 +11,6 @@ const (
 	NoCapabilities  GuaranteeKey = "no_capabilities"
 	NoNewPrivileges GuaranteeKey = "no_new_privileges"
 	SyscallFilter   GuaranteeKey = "syscall_filter"
-	SetIDFilter     GuaranteeKey = "set_id_filter" // no call makes a set-id file; openat2 is closed
 	ReadOnlyRoot    GuaranteeKey = "read_only_root"
 	PrivateTmp      GuaranteeKey = "private_tmp"
 	Namespaces      GuaranteeKey = "namespaces"   // pid, ipc, uts, mount and cgroup
@@ -31,7 +30,7 @@ const (
 
 // GuaranteeKeys are all keys, in the order in which they are shown.
 var GuaranteeKeys = []GuaranteeKey{
-	NoNetwork, NoCapabilities, NoNewPrivileges, SyscallFilter, SetIDFilter, ReadOnlyRoot, PrivateTmp, Namespaces, OwnIdentity,
+	NoNetwork, NoCapabilities, NoNewPrivileges, SyscallFilter, ReadOnlyRoot, PrivateTmp, Namespaces, OwnIdentity,
 	MountsByHandle, MountProof, MemoryLimit, SwapLimit, CPULimit, PidsLimit, OpenFilesLimit, FileSizeLimit, LogLimit,
 	KernelIsolation, Attested,
 }

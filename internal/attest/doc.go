@@ -4,7 +4,7 @@
 //	defer p.Close()
 //	var look attest.Look
 //	err = p.CheckIdentity(&look, attest.Identity{UID: 2000000001, GID: 2000000001, Filtered: true})
-//	err = p.CheckNamespaces(&look)
+//	err = p.CheckNamespaces(&look, "init", "pid", "net")
 //	mounts, err := p.Mounts()
 //	err = p.CheckPlace(&look, mounts, attest.Place{Target: "/workspace", Device: dev, Inode: ino, Writable: true})
 //	attestation, err := look.Attestation()           // a *sandbox.DifferenceError where anything differs

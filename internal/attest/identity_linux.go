@@ -112,7 +112,8 @@ func (p *Process) threads() ([]string, error) {
 }
 
 // CheckNamespaces compares the process's namespaces with ours: none of those that are named may be the same.
-func (p *Process) CheckNamespaces(look *Look, kinds ...string) error {
+func (p *Process) CheckNamespaces(look *Look, what string, kinds ...string) error {
+	var seen []string
 	for _, kind := range kinds {
 		theirs, err := p.Namespace(kind)
 		if err != nil {
@@ -122,11 +123,12 @@ func (p *Process) CheckNamespaces(look *Look, kinds ...string) error {
 		if err != nil {
 			return err
 		}
-		look.See(kind+" namespace", theirs)
+		seen = append(seen, theirs)
 		if theirs == ours {
-			look.Differ(kind+" namespace", "another one than the host's", theirs)
+			look.Differ(what+": "+kind+" namespace", "another one than the host's", theirs)
 		}
 	}
+	look.See(what+": namespaces", strings.Join(seen, " "))
 	return nil
 }
 
@@ -140,7 +142,7 @@ func (p *Process) Namespace(kind string) (string, error) {
 }
 
 // CheckNetwork compares the network devices that the process sees: a loopback, or none at all.
-func (p *Process) CheckNetwork(look *Look) error {
+func (p *Process) CheckNetwork(look *Look, what string) error {
 	text, err := p.read("net/dev")
 	if err != nil {
 		return err
@@ -152,9 +154,9 @@ func (p *Process) CheckNetwork(look *Look) error {
 		}
 	}
 	seen := strings.Join(devices, " ")
-	look.See("network devices", seen)
+	look.See(what+": network devices", seen)
 	if seen != "" && seen != "lo" {
-		look.Differ("network devices", "lo", seen)
+		look.Differ(what+": network devices", "lo", seen)
 	}
 	return nil
 }

@@ -1,8 +1,8 @@
 // Package seccomp is Torno's own list of the system calls that a sandbox may make, whoever makes the sandbox.
 //
 //	filter := seccomp.Filter{Arch: runtime.GOARCH}
-//	profile, err := filter.Profile() // for an engine and its runtime
 //	program, err := filter.Program() // for the kernel, by way of sandbox-init
+//	outline, err := filter.Outline() // for an engine and its runtime, around the program
 //	for _, rule := range filter.Rules() { … rule.Reason … } // for people
 //
 // What no rule names is refused. A rule lets system calls in, always or where their arguments fit, and says why; or it
@@ -11,9 +11,8 @@
 // Where an argument selects code of the kernel, a rule names the values that it may have. The page arguments.md weighs the
 // arguments of every allowed call.
 //
-// A Profile is the same in other words: those of the OCI's runtime specification. Its JSON is what Docker's API takes as
-// a security option. A program is what the kernel itself takes (struct sock_filter), so that nobody has to translate it
-// at the start of a sandbox. It finds a call's number by halves, and then looks at arguments, where there is a condition.
+// A program is what the kernel itself takes (struct sock_filter), so that nobody has to translate it at the start of a
+// sandbox. It finds a call's number by halves, and then looks at arguments, where there is a condition.
 // It is short, because gVisor asks it about every number whenever a process begins, and what tests have in common is
 // there once.
 //

@@ -167,12 +167,5 @@ var rules = slices.Concat(optionRules(), []Rule{
 	{Reason: "programs know what to do on a kernel without them, and with EPERM they would give up", Errno: enosys, Names: calls(`
 		clone3 io_uring_setup io_uring_enter io_uring_register statmount listmount lsm_get_self_attr
 		lsm_set_self_attr lsm_list_modules file_getattr file_setattr sched_setattr`)},
+	{Reason: "its mode is in memory, where no filter sees it, so that it could make a set-id file", Errno: enosys, Names: calls(`openat2`)},
 })
-
-// openat2 takes its mode in memory, where no filter sees it, so that it could make a set-id file. It is refused, unless
-// the engine's own runtime needs it behind the filter, as runc from 1.2.8 and 1.3.3 on does: there no sandbox would
-// start without it. The trial at start-up finds out.
-var (
-	openat2Refused = Rule{Reason: "its mode cannot be looked at", Names: calls(`openat2`), Errno: enosys}
-	openat2Allowed = Rule{Reason: "the engine's runtime uses it behind the filter", Names: calls(`openat2`)}
-)

@@ -7,7 +7,7 @@ type Rule struct {
 	Reason string // why; docs/SANDBOXES.md shows it
 	Names  []string
 	// Args must all hold. A call with several rules is allowed by any of them. Where one of them has an Errno, no other
-	// fits the same arguments: a Profile has no order.
+	// fits the same arguments.
 	Args []Arg
 	// Arch is the only architecture that has these calls; empty is every one.
 	Arch string
@@ -31,37 +31,16 @@ const (
 	eopnotsupp = 95
 )
 
-// Filter is a way to use the rules.
+// Filter are the rules as they are for an architecture.
 type Filter struct {
 	Arch string // as Go calls it
-	// Openat2 is for a runtime that cannot do without it behind the filter. It opens a hole: set-id files can be made.
-	Openat2 bool
 }
 
 // Rules are all that count, of every architecture.
 func (f Filter) Rules() []Rule {
-	last := openat2Refused
-	if f.Openat2 {
-		last = openat2Allowed
-	}
-	return append(slices.Clone(rules), last)
+	return slices.Clone(rules)
 }
 
 // architectures are those the rules are written for. Only the native one is allowed: the 32-bit entries of the kernel
 // have numbers and bugs of their own, and a program that uses them is killed.
 var architectures = map[string]string{"amd64": "SCMP_ARCH_X86_64", "arm64": "SCMP_ARCH_AARCH64"}
-
-// Profile is the filter in the words of the runtime specification.
-func (f Filter) Profile() (Profile, error) {
-	native, ok := architectures[f.Arch]
-	if !ok {
-		return Profile{}, unknownArch(f.Arch)
-	}
-	profile := Profile{DefaultAction: actErrno, DefaultErrnoRet: 1, Architectures: []string{native}}
-	for _, r := range f.Rules() {
-		if r.Arch == "" || r.Arch == f.Arch {
-			profile.Syscalls = append(profile.Syscalls, r.syscalls()...)
-		}
-	}
-	return profile, nil
-}

@@ -86,12 +86,6 @@ func (t Trial) Spec() sandbox.Spec {
 	}
 }
 
-// StartError says that a trial's sandbox was not started at all.
-type StartError struct{ Err error }
-
-func (e *StartError) Error() string { return "trial: " + e.Err.Error() }
-func (e *StartError) Unwrap() error { return e.Err }
-
 // starter starts a sandbox that is made.
 type starter interface {
 	Start(context.Context, sandbox.Handle) error
@@ -102,7 +96,7 @@ type starter interface {
 // hear starts a trial's sandbox, looks at it, and takes init's own word that the workspace arrived.
 func hear(ctx context.Context, l starter, h sandbox.Handle) error {
 	if err := l.Start(ctx, h); err != nil {
-		return &StartError{err}
+		return fmt.Errorf("trial: %w", err)
 	}
 	a, err := l.Open(ctx, h, "")
 	if err != nil {

@@ -54,8 +54,8 @@ func (l *Launcher) attest(container string, pid int, want *wanted) (sandbox.Atte
 	look.See("init", fmt.Sprintf("process %d, in the container's control group, the program that was stored", pid))
 	for _, check := range []func(*attest.Look) error{
 		func(look *attest.Look) error { return init.CheckIdentity(look, want.identity) },
-		func(look *attest.Look) error { return init.CheckNamespaces(look, namespaces...) },
-		init.CheckNetwork,
+		func(look *attest.Look) error { return init.CheckNamespaces(look, "init", namespaces...) },
+		func(look *attest.Look) error { return init.CheckNetwork(look, "init") },
 		func(look *attest.Look) error { return l.checkLimits(look, init, want.limits) },
 		func(look *attest.Look) error { return checkMounts(look, init, want) },
 	} {

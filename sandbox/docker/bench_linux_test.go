@@ -44,3 +44,18 @@ func BenchmarkColdRun(b *testing.B) {
 		b.ReportMetric(float64(all[len(all)*99/100].Microseconds())/1000, name+"-p99-ms")
 	}
 }
+
+// BenchmarkAttest is the look at a sandbox that holds: what every run waits for between its start and its release.
+func BenchmarkAttest(b *testing.B) {
+	f := newField(b, docker.MountAuto)
+	h := f.create(f.spec("/bin/true"))
+	defer f.remove(h)
+	a := f.begin(h)
+	<-a.Output() // it holds
+	b.ReportAllocs()
+	for b.Loop() {
+		if seen, err := f.Attest(f.ctx, h); err != nil || !seen.Attested {
+			b.Fatalf("%+v, %v", seen, err)
+		}
+	}
+}

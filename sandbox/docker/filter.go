@@ -6,19 +6,18 @@ import (
 	"torno/internal/seccomp"
 )
 
-// useFilter has sandboxes made with a filter.
-func (l *Launcher) useFilter(f seccomp.Filter) (err error) {
-	l.filter = f
-	l.seccomp, err = filterText(f)
-	return err
-}
-
-// filterText is a filter as a value of the engine's security option.
-func filterText(f seccomp.Filter) (string, error) {
-	profile, err := f.Profile()
-	if err != nil {
-		return "", err
+// prepareFilter makes both parts of the filter: the outline, which the engine puts on before process 1 starts, and the
+// program, which init puts on before the agent does.
+func (l *Launcher) prepareFilter() (err error) {
+	filter := seccomp.Filter{Arch: l.facts.arch}
+	if l.program, err = filter.Program(); err != nil {
+		return err
 	}
-	text, err := json.Marshal(profile)
-	return string(text), err
+	outline, err := filter.Outline()
+	if err != nil {
+		return err
+	}
+	text, err := json.Marshal(outline)
+	l.seccomp = string(text)
+	return err
 }

@@ -13,8 +13,7 @@ func (l *Launcher) guarantee(byPath string) sandbox.Guarantees {
 		sandbox.NoNetwork:       yes("a network namespace with nothing but loopback, made by the runtime"),
 		sandbox.NoCapabilities:  yes("all capabilities dropped, of the bounding set too"),
 		sandbox.NoNewPrivileges: yes("no_new_privs"),
-		sandbox.SyscallFilter:   yes("seccomp, Torno's own list of allowed system calls"),
-		sandbox.SetIDFilter:     yes("the same list: no call with a set-id mode passes, and openat2 is closed"),
+		sandbox.SyscallFilter:   yes("seccomp, Torno's own list of allowed system calls: its outline by the runtime, all of it by sandbox-init before the agent starts"),
 		sandbox.ReadOnlyRoot:    yes("a read-only root file system"),
 		sandbox.PrivateTmp:      yes("bounded tmpfs for /tmp, /dev/shm and the home directory"),
 		sandbox.Namespaces:      yes("pid, ipc, uts, mount and cgroup namespaces of its own"),
@@ -34,11 +33,6 @@ func (l *Launcher) guarantee(byPath string) sandbox.Guarantees {
 		if !l.facts.limits[key] {
 			g[key] = sandbox.Guarantee{By: "the engine's kernel has no " + by + " (docker info says so)"}
 		}
-	}
-	if l.filter.Openat2 {
-		g[sandbox.SyscallFilter] = yes("seccomp, Torno's own list; openat2 is open")
-		g[sandbox.SetIDFilter] = sandbox.Guarantee{By: "openat2 is open, with which a child can make set-id files in its workspace: this engine's " +
-			"runtime starts no sandbox without it (tried); use another runtime or gVisor"}
 	}
 	g[sandbox.Attested] = yes("the host compares init's mounts, identity, namespaces, filter and limits from outside before the agent runs")
 	if l.unattested != nil {

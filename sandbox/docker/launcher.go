@@ -19,7 +19,6 @@ import (
 	"torno/internal/attest"
 	"torno/internal/hostroot"
 	"torno/internal/mounts"
-	"torno/internal/seccomp"
 	"torno/internal/stage"
 	"torno/sandbox"
 )
@@ -34,12 +33,12 @@ type Launcher struct {
 	idmaps  *mounts.IDMaps
 	shared  shared
 	init    *attest.Program
+	seccomp string // the outline of the filter, for the engine
+	program []byte // the filter, for init
 
 	// What the trial found out.
 	slots      *mounts.Slots
 	byHandle   bool
-	filter     seccomp.Filter
-	seccomp    string // the filter as the engine takes it
 	guarantees sandbox.Guarantees
 	unattested error // why the host cannot look into sandboxes
 
@@ -127,6 +126,9 @@ func (l *Launcher) learn(ctx context.Context) error {
 		return fmt.Errorf("ask the engine about itself: %w", err)
 	}
 	if l.facts, err = factsOf(info, l.options.Runtime); err != nil {
+		return err
+	}
+	if err := l.prepareFilter(); err != nil {
 		return err
 	}
 	return stage.Keep(l.options.Bases, l.options.StateDir, engineSockets(l.engine.api.DaemonHost()))

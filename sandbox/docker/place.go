@@ -103,6 +103,7 @@ func (m *making) who() mounts.Identity {
 func (m *making) writeFiles(context.Context) error {
 	run := stage.Run{
 		Nonce: m.recipe.nonce, Who: m.who(), Spec: m.order.spec, Mounts: append(m.pins.Expected(m.byHandle), m.sockets...),
+		Filter: m.program,
 	}
 	if err := run.Write(m.slot.RunDir()); err != nil {
 		return err

@@ -12,9 +12,6 @@ import (
 	"github.com/docker/docker/api/types/container"
 
 	"torno/internal/mounts"
-	"torno/internal/seccomp"
-	"torno/internal/stage"
-	"torno/sandbox"
 )
 
 // settle finds out how sandboxes are made here: by trying. Mounts by handle come first, and the strict filter comes
@@ -65,7 +62,7 @@ func (l *Launcher) settleOn(ctx context.Context, byHandle bool) (err error) {
 	if err := l.adopt(ctx); err != nil {
 		return errors.Join(err, l.closeSlots())
 	}
-	if err := l.tryFilters(ctx); err != nil {
+	if err := l.try(ctx); err != nil {
 		return errors.Join(err, l.closeSlots())
 	}
 	return nil
@@ -120,50 +117,4 @@ func (l *Launcher) adopt(ctx context.Context) error {
 		return fmt.Errorf("empty the slots that an earlier life left: %w", err)
 	}
 	return nil
-}
-
-// tryFilters finds out under which filter a sandbox starts here.
-func (l *Launcher) tryFilters(ctx context.Context) error {
-	strict := seccomp.Filter{Arch: l.facts.arch}
-	weaker := seccomp.Filter{Arch: l.facts.arch, Openat2: true}
-	chosen, err := chooseFilter(strict, weaker, func(f seccomp.Filter) error { return l.tryFilter(ctx, f) })
-	if err != nil {
-		return err
-	}
-	if chosen.Openat2 {
-		l.options.Log.Warn("the engine's runtime needs openat2: a child can make set-id files in its workspace", "guarantee", sandbox.SetIDFilter)
-	}
-	return l.useFilter(chosen)
-}
-
-func (l *Launcher) tryFilter(ctx context.Context, f seccomp.Filter) error {
-	if err := l.useFilter(f); err != nil {
-		return err
-	}
-	return errors.Join(l.try(ctx), ctx.Err())
-}
-
-// chooseFilter takes the weaker filter on proof only: the engine refuses to start the trial under the strict one, starts the
-// same trial under the weaker one, and refuses it under the strict one once more. A failure that the filters do not explain
-// is the strict one's, and is reported.
-func chooseFilter(strict, weaker seccomp.Filter, try func(seccomp.Filter) error) (seccomp.Filter, error) {
-	refused := try(strict)
-	if !byTheEngine(refused) {
-		return strict, refused
-	}
-	if try(weaker) != nil {
-		return strict, refused
-	}
-	again := try(strict)
-	if !byTheEngine(again) {
-		return strict, again
-	}
-	return weaker, nil
-}
-
-// byTheEngine says whether the engine was there, had the trial's container and did not start it.
-func byTheEngine(err error) bool {
-	var notStarted *stage.StartError
-	return errors.As(err, &notStarted) && !errors.Is(err, sandbox.ErrUnavailable) && !errors.Is(err, sandbox.ErrNotFound) &&
-		!errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded)
 }

@@ -62,11 +62,13 @@ func (l *Launcher) attest(r record) (sandbox.Attestation, error) {
 		func(look *attest.Look) error { return sentry.CheckRights(look, "sentry", sentryIs) },
 		func(look *attest.Look) error { return gofer.CheckRights(look, "gofer", goferIs) },
 		func(look *attest.Look) error {
-			return sentry.CheckNamespaces(look, "user", "pid", "ipc", "uts", "mnt", "net")
+			return sentry.CheckNamespaces(look, "sentry", "user", "pid", "ipc", "uts", "mnt", "net")
 		},
-		func(look *attest.Look) error { return gofer.CheckNamespaces(look, "pid", "ipc", "uts", "mnt", "net") },
-		sentry.CheckNetwork,
-		gofer.CheckNetwork,
+		func(look *attest.Look) error {
+			return gofer.CheckNamespaces(look, "gofer", "pid", "ipc", "uts", "mnt", "net")
+		},
+		func(look *attest.Look) error { return sentry.CheckNetwork(look, "sentry") },
+		func(look *attest.Look) error { return gofer.CheckNetwork(look, "gofer") },
 		func(look *attest.Look) error { return l.checkLimits(look, sentry, r) },
 		func(look *attest.Look) error { return checkSentryMounts(look, sentry) },
 		func(look *attest.Look) error { return l.checkGoferMounts(look, gofer, r.Wanted) },

@@ -16,7 +16,6 @@ func guaranteesOf(groups groups) sandbox.Guarantees {
 		sandbox.NoCapabilities:  "none is given; init refuses to run with one",
 		sandbox.NoNewPrivileges: "always so in gVisor",
 		sandbox.SyscallFilter:   "seccomp in gVisor's kernel, installed by sandbox-init before the agent starts; gVisor's own filter around it",
-		sandbox.SetIDFilter:     "the same list: no call with a set-id mode passes, and openat2 is closed",
 		sandbox.ReadOnlyRoot:    "a read-only root and read-only mounts",
 		sandbox.PrivateTmp:      "bounded file systems in the sandbox's memory",
 		sandbox.Namespaces:      "a kernel of the sandbox's own",

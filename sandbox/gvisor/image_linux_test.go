@@ -167,7 +167,7 @@ func TestDamagedImage(t *testing.T) {
 }
 
 // workshop is a base with a workspace.
-func workshop(t *testing.T) string {
+func workshop(t testing.TB) string {
 	t.Helper()
 	base := t.TempDir()
 	if err := os.Mkdir(filepath.Join(base, "ws"), 0o755); err != nil {
