@@ -29,9 +29,9 @@ type box struct {
 	plan plan
 	file runfile.File
 
-	init      string // the binary
-	word      string    // what init is told in its hold
-	stdin     io.Reader // what follows the word, for the agent
+	init      string                  // the binary
+	word      string                  // what init is told in its hold
+	stdin     io.Reader               // what follows the word, for the agent
 	stderr    *os.File                // instead of one that the test collects
 	workspace string                  // on the host
 	context   string                  // on the host

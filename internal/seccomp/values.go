@@ -32,10 +32,6 @@ func named(text string) *Choice {
 	return &all
 }
 
-func (c Choice) has(value uint32) bool {
-	return slices.ContainsFunc(c, func(n Named) bool { return n.Value == value })
-}
-
 // among lets an argument be one of the named values. The kernel looks at the lower half of these arguments only, so this
 // does too.
 func among(index uint, text string) Arg {

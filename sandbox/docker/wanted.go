@@ -50,18 +50,12 @@ func (m *making) wanted() (*wanted, error) {
 			}
 		}
 	}
-	return w, m.addEtc(w)
-}
-
-// addEtc adds our own files of /etc, which lie over those of an image.
-func (m *making) addEtc(w *wanted) error {
-	if m.order.spec.RootFS.Host {
-		return nil // the staged /etc is one mount
+	if !m.order.spec.RootFS.Host { // where it is the host's, the staged /etc is one mount
+		for _, name := range etcFiles() {
+			w.places = append(w.places, attest.Place{Target: filepath.Join("/etc", name)})
+		}
 	}
-	for _, name := range etcFiles() {
-		w.places = append(w.places, attest.Place{Target: filepath.Join("/etc", name)})
-	}
-	return nil
+	return w, nil
 }
 
 // placeOf is a place of the host's own that should be seen at a target, read-only.

@@ -60,9 +60,9 @@ func (s *server) answer(req request) []byte {
 		order.PutUint32(body[20:], 1<<16) // the longest write
 	case opLookup:
 		if node := s.find(req.node, string(bytes.TrimRight(req.body, "\x00"))); node != 0 {
-			body = make([]byte, 40, 128) // no time for which the kernel may remember it
-			order.PutUint64(body, node)
-			body = append(body, attributes(node)...)
+			entry := make([]byte, 40) // no time for which the kernel may remember it
+			order.PutUint64(entry, node)
+			body = slices.Concat(entry, attributes(node))
 		} else {
 			errno = unix.ENOENT
 		}

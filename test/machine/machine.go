@@ -133,14 +133,14 @@ func (w *Workshop) once(t testing.TB, tests []string) (results []report.Result, 
 	t.Helper()
 	dir := t.TempDir()
 	reports, log := filepath.Join(dir, "reports"), filepath.Join(dir, "console")
-	slow := time.Duration(kinds[arch].slow)
-	ctx, cancel := context.WithTimeout(t.Context(), (patience*time.Duration(len(tests))+rest)*slow)
+	allowed := (patience*time.Duration(len(tests)) + rest) * time.Duration(kinds[arch].slow)
+	ctx, cancel := context.WithTimeout(t.Context(), allowed)
 	defer cancel()
 	hasBegun := func() bool {
 		said, _ := os.ReadFile(log)
 		return bytes.Contains(said, []byte(guestSays))
 	}
-	defer time.AfterFunc(boot*slow, func() {
+	defer time.AfterFunc(boot*time.Duration(kinds[arch].slow), func() {
 		if !hasBegun() {
 			cancel()
 		}
