@@ -137,6 +137,7 @@ func (w *Watcher) bind(r *run) error {
 		return w.moveTo(r.ending, r, delegation.StateStarting, journal.Change{Sandbox: r.sandbox})
 	}
 	return w.record(r.ending, "bind a sandbox to a run", func() error {
+		crash.At("launch.bound")
 		return w.journal.Bind(w.life, r.hash, r.sandbox)
 	})
 }

@@ -84,6 +84,7 @@ func facts(r control.Run) (rows [][]cli.Cell) {
 	add("profile", r.Profile)
 	add("launcher", r.Launcher)
 	add("sandbox", r.Sandbox)
+	add("sandbox id", string(r.SandboxID))
 	add("workspace", r.Workspace)
 	add("spec", r.SpecDigest)
 	add("file", r.File)

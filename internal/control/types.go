@@ -106,7 +106,9 @@ type Run struct {
 	ExitCode *int                `json:"exit_code,omitempty"`
 	Profile  string              `json:"profile,omitempty"`
 	Launcher string              `json:"launcher,omitempty"`
-	Sandbox  string              `json:"sandbox,omitempty"`
+	Sandbox  string              `json:"sandbox,omitempty"` // the launcher's own name for it, from the release on
+	// SandboxID is the id of the sandbox that is, or was last, bound to the run; a label on the engine and gVisor's directories have it.
+	SandboxID sandbox.SandboxID `json:"sandbox_id,omitempty"`
 	// Attestation is what the host saw of the sandbox before the agent ran; nil where it did not look.
 	Attestation *sandbox.Attestation `json:"attestation,omitempty"`
 	Workspace   string               `json:"workspace,omitempty"`
@@ -142,7 +144,7 @@ func FromJournal(r journal.Run) Run {
 		Launcher: r.Launcher, Workspace: r.Workspace, SpecDigest: r.SpecDigest, File: r.FileName, Warnings: r.Warnings,
 		StdoutTail: r.StdoutTail, StderrTail: r.StderrTail, Created: r.Created, Started: r.Started, Ended: r.Ended,
 		Timings: r.Timings, Usage: r.Usage, Answered: r.Answered,
-		Starting: r.Starting, Made: r.Made, Released: r.Released, Attestation: r.Attestation, AnsweredAt: r.AnsweredAt,
+		SandboxID: r.Sandbox, Starting: r.Starting, Made: r.Made, Released: r.Released, Attestation: r.Attestation, AnsweredAt: r.AnsweredAt,
 	}
 	if run.Subagent == "" {
 		run.Subagent = r.SubagentText

@@ -1,14 +1,18 @@
 package crash
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 
+	"torno/internal/control"
 	"torno/test/attack"
 	"torno/test/house"
 )
@@ -23,7 +27,7 @@ func TestKilledAtEveryPoint(t *testing.T) {
 // launching are the points beside what an ordinary user's launcher does otherwise than root's: it mounts when it starts, and
 // holds for that what it found when it made the sandbox.
 var launching = []string{
-	"launch.created", "launch.noted", "launch.started", "recover.gone", "attempt.recorded", "run.ending",
+	"launch.created", "launch.started", "launch.attested", "launch.released", "launch.word", "recover.gone", "attempt.recorded", "run.ending",
 	"follow.forced", "end.removed", "recover.removed",
 }
 
@@ -34,6 +38,20 @@ func TestKilledForAnOrdinaryUser(t *testing.T) {
 		points = slices.Collect(maps.Keys(stories))
 	}
 	killAt(t, house.Ordinary, points)
+}
+
+// TestKilledBetweenTheNoteAndTheWord kills the watcher when the journal says that a run was released, and init does not know it
+// yet. Nobody can tell later whether the agent ran, so the attempt is lost; where the profile allows another one, that is made.
+func TestKilledBetweenTheNoteAndTheWord(t *testing.T) {
+	again := story{during: submitTo("again", hello), done: func(s *scene) {
+		says("hello\n")(s)
+		s.attempted(2)
+		s.began(1) // the first attempt's agent never got its word
+	}}
+	house.Everybody(t, func(t *testing.T, sandbox string) {
+		house.Need(t, sandbox)
+		again.tell(t, "launch.word", sandbox)
+	})
 }
 
 func killAt(t *testing.T, sandbox string, points []string) {
@@ -108,13 +126,59 @@ func (s *scene) nothingIsLeft() {
 	})
 }
 
-// onceEach asks who starts sandboxes: no key was started more than once. A sandbox that was made and never noted may be
-// made anew, since nothing of it ran.
+// onceEach wants no sandbox to have been started twice, and no attempt to have begun an agent twice. The first is what those say who
+// start sandboxes, the second what agents say.
 func (s *scene) onceEach() {
 	s.Helper()
-	for run, starts := range s.Starts() {
+	for id, starts := range s.Starts() {
 		if starts > 1 {
-			s.Errorf("run %s was started %d times", run, starts)
+			s.Errorf("sandbox %s was started %d times", id, starts)
 		}
+	}
+	runs, err := s.Client.Runs(s.Context(), control.Query{All: true, Limit: 2 * kept})
+	s.Must(err)
+	attempts := 0
+	for _, r := range runs {
+		if r.Subagent == s.ask.ID && !r.Released.IsZero() {
+			attempts++
+		}
+	}
+	if begun := s.begun(); begun > max(attempts, 1) { // a run that was pruned is not counted any more
+		s.Errorf("%d agents began in %d attempts that were released", begun, attempts)
+	}
+}
+
+// begun counts the agents that began.
+func (s *scene) begun() int {
+	s.Helper()
+	ledger, err := os.ReadFile(filepath.Join(s.ask.Workspace, ledgerName))
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0
+	}
+	s.Must(err)
+	return strings.Count(string(ledger), "\n")
+}
+
+// began wants so many agents to have begun.
+func (s *scene) began(want int) {
+	s.Helper()
+	if begun := s.begun(); begun != want {
+		s.Errorf("%d agents began, want %d", begun, want)
+	}
+}
+
+// attempted wants the answer to count so many attempts.
+func (s *scene) attempted(want int) {
+	s.Helper()
+	if resp := s.Response(s.ask); resp.Attempt != want {
+		s.Errorf("the answer is that of attempt %d, want %d", resp.Attempt, want)
+	}
+}
+
+// started wants so many sandboxes to have been started.
+func (s *scene) started(want int) {
+	s.Helper()
+	if starts := s.Starts(); len(starts) != want {
+		s.Errorf("%d sandboxes were started, want %d: %v", len(starts), want, starts)
 	}
 }

@@ -14,8 +14,9 @@ import (
 
 // effects are the calls that change something outside of the watcher: receiver and method, as they are written.
 var effects = []string{
-	"journal.Begin", "journal.Move", "journal.SetHandle", "journal.Answered", "journal.Refile", "journal.Again",
-	"launcher.Create", "launcher.Start", "launcher.Open", "launcher.Remove", "dir.Publish", "o.publish", "box.publish", "s.publish", "dir.Remove", "notes.save", "notes.saveEnding", "notes.drop",
+	"journal.Begin", "journal.Move", "journal.Bind", "journal.Release", "journal.Answered", "journal.Refile", "journal.Again",
+	"launcher.Create", "launcher.Start", "launcher.Open", "launcher.Attest", "launcher.Remove", "att.Release",
+	"dir.Publish", "o.publish", "box.publish", "s.publish", "dir.Remove", "notes.save", "notes.saveEnding", "notes.drop",
 	"archive.Forget", "archive.DropKeys", "archive.Shrink",
 }
 
@@ -63,15 +64,17 @@ func (s *source) add(name string, file *ast.File) {
 		}
 		guarded := false
 		ast.Inspect(f.Body, func(n ast.Node) bool {
-			call, ok := n.(*ast.CallExpr)
-			if !ok {
-				return true
-			}
-			switch what := callee(call); {
-			case what == "crash.At":
-				guarded = true
-				s.addPoint(call.Args[0])
-			case slices.Contains(effects, what) && exempt[name+": "+what] == "":
+			switch n := n.(type) {
+			case *ast.CallExpr:
+				if selector, ok := n.Fun.(*ast.SelectorExpr); ok && method(selector) == "crash.At" {
+					guarded = true
+					s.addPoint(n.Args[0])
+				}
+			case *ast.SelectorExpr: // a method that is called here, or handed on to be called
+				what := method(n)
+				if !slices.Contains(effects, what) || exempt[name+": "+what] != "" {
+					return true
+				}
 				if !guarded {
 					s.pointless = append(s.pointless, name+": "+f.Name.Name+": "+what)
 				}
@@ -82,12 +85,8 @@ func (s *source) add(name string, file *ast.File) {
 	}
 }
 
-// callee is "receiver.method" of a call, with the last part of the receiver only.
-func callee(call *ast.CallExpr) string {
-	selector, ok := call.Fun.(*ast.SelectorExpr)
-	if !ok {
-		return ""
-	}
+// method is "receiver.method" of a selector, with the last part of the receiver only.
+func method(selector *ast.SelectorExpr) string {
 	switch x := selector.X.(type) {
 	case *ast.Ident:
 		return x.Name + "." + selector.Sel.Name
@@ -153,6 +152,9 @@ func f() {
 	crash.At("a")
 	w.journal.Move(1)
 	w.journal.Answered(2)
+	crash.At("b")
+	w.once(a.att.Release)
+	w.once(r.launcher.Attest)
 }`
 	if err := os.WriteFile(path, []byte(code), 0o600); err != nil {
 		t.Fatal(err)
@@ -163,7 +165,7 @@ func f() {
 	}
 	var s source
 	s.add("x.go", file)
-	if !slices.Equal(s.points, []string{"a"}) || !slices.Equal(s.pointless, []string{"x.go: f: journal.Answered"}) {
+	if !slices.Equal(s.points, []string{"a", "b"}) || !slices.Equal(s.pointless, []string{"x.go: f: journal.Answered", "x.go: f: launcher.Attest"}) {
 		t.Errorf("found %+v", s)
 	}
 }

@@ -45,10 +45,13 @@ func (s *scene) die() {
 	s.kills++
 }
 
+// ledgerName is the file in its workspace to which each agent adds a line when it begins.
+const ledgerName = "ledger"
+
 const (
-	hello = "echo hello"
+	hello = "echo began >>" + ledgerName + "; echo hello"
 	// long prints, waits for a file and prints again.
-	long = "echo hello; while ! test -e go; do sleep 0.02; done; echo there"
+	long = hello + "; while ! test -e go; do sleep 0.02; done; echo there"
 )
 
 func submit(task string) func(*scene) { return submitTo("", task) }
@@ -70,6 +73,27 @@ func says(want string) func(*scene) {
 			s.Errorf("the tail is %q, the answer %q, want %q", resp.StdoutTail, s.Read(s.ask.Answer), want)
 		}
 	}
+}
+
+// heldAndMadeAnew wants a run whose first sandbox was not released to have been done once, in the same attempt and in another
+// sandbox. So many sandboxes were started by then.
+func heldAndMadeAnew(starts int) func(*scene) {
+	return func(s *scene) {
+		s.Helper()
+		says("hello\n")(s)
+		s.attempted(1)
+		s.began(1)
+		s.started(starts)
+	}
+}
+
+// neverHadItsWord wants a run to be lost of which the journal says that its agent may run, and whose agent never did.
+func neverHadItsWord(s *scene) {
+	s.Helper()
+	ends(delegation.StatusError, delegation.ReasonLost)(s)
+	s.attempted(1)
+	s.began(0)
+	s.started(1)
 }
 
 // ends wants a reason, and a status.
@@ -251,11 +275,16 @@ func nobodyIsAnswered(s *scene) {
 
 // stories are told by the point at which the watcher dies.
 var stories = map[string]*story{
-	"admit.recorded":   {during: submit(hello), done: says("hello\n")},
-	"move.starting":    {during: submit(hello), done: says("hello\n")},
+	"admit.recorded": {during: submit(hello), done: says("hello\n")},
+	"move.starting":  {during: submit(hello), done: says("hello\n")},
+	"launch.bound": {
+		before: killedAt("launch.attested", hello), during: func(*scene) {}, done: heldAndMadeAnew(2),
+	},
 	"launch.created":   {during: submit(hello), done: says("hello\n")},
-	"launch.noted":     {during: submit(hello), done: says("hello\n")},
-	"launch.started":   {during: submit(hello), done: says("hello\n")},
+	"launch.started":   {during: submit(hello), done: heldAndMadeAnew(1)},
+	"launch.attested":  {during: submit(hello), done: heldAndMadeAnew(2)},
+	"launch.released":  {during: submit(hello), done: heldAndMadeAnew(2)},
+	"launch.word":      {during: submit(hello), done: neverHadItsWord},
 	"run.opened":       {during: submit(hello), done: says("hello\n")},
 	"move.running":     {during: submit(hello), done: says("hello\n")},
 	"move.ended":       {during: submit(hello), done: says("hello\n")},

@@ -80,7 +80,10 @@ func (e Engine) Containers(t testing.TB, installation string) (found []Container
 	return found
 }
 
-// Events reads the engine's own record of what happened to an installation's containers since a time.
+// SandboxLabel is the label with the id of a container's sandbox.
+const SandboxLabel = "torno.sandbox"
+
+// Events reads the engine's own record of what happened to an installation's containers since a time, by the id of the sandbox.
 func (e Engine) Events(t testing.TB, installation string, since, until int64) (actions map[string][]string) {
 	t.Helper()
 	filters := fmt.Sprintf(`{"type":["container"],"label":["torno.installation=%s"]}`, installation)
@@ -102,8 +105,8 @@ func (e Engine) Events(t testing.TB, installation string, since, until int64) (a
 		if err := decoder.Decode(&event); err != nil {
 			t.Fatal(err)
 		}
-		run := event.Actor.Attributes["torno.run"]
-		actions[run] = append(actions[run], event.Action)
+		id := event.Actor.Attributes[SandboxLabel]
+		actions[id] = append(actions[id], event.Action)
 	}
 	return actions
 }

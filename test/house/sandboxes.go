@@ -24,11 +24,11 @@ func Each(t *testing.T, story func(t *testing.T, sandbox string)) {
 	}
 }
 
-// Sandbox is what an installation has of one run.
+// Sandbox is a sandbox of an installation.
 type Sandbox struct {
-	ID      string // the engine's, or the box's
-	Run     string // the key's hash
-	Running bool
+	ID      string // the engine's own name for it, or the box's
+	Sandbox string // its own id; the journal says to which run it is bound
+	Running bool   // also while it holds
 }
 
 // yard is where the sandboxes of a house are. It is looked at from outside, without the product's launchers.
@@ -37,7 +37,7 @@ type yard interface {
 	sandboxes() []Sandbox
 	// remove takes one away, as somebody does who does not ask the watcher.
 	remove(Sandbox)
-	// starts are how often each key was started.
+	// starts are how often each sandbox was started, by its id.
 	starts() map[string]int
 	// remains says what is there that belongs to no sandbox.
 	remains() []string
@@ -51,7 +51,8 @@ func (h *House) Sandboxes() []Sandbox { h.Helper(); return h.yard.sandboxes() }
 // RemoveSandbox takes one away behind the watcher's back.
 func (h *House) RemoveSandbox(s Sandbox) { h.Helper(); h.yard.remove(s) }
 
-// Starts are how often each key was started, as those have seen it who did.
+// Starts are how often each sandbox was started, by its id, as the engine or the keepers have noted it. A sandbox that was started
+// has perhaps held and never run anything: Begun counts agents.
 func (h *House) Starts() map[string]int { h.Helper(); return h.yard.starts() }
 
 // Remains say what there is of sandboxes that are gone, or are going: processes, control groups and mounts.

@@ -33,7 +33,7 @@ func (y *boxYard) sandboxes() (all []Sandbox) {
 	}
 	for _, e := range entries {
 		if id := e.Name(); len(id) == len(trialBox) && id != trialBox {
-			all = append(all, Sandbox{ID: id, Run: id, Running: len(y.Processes(id, Sentry)) > 0})
+			all = append(all, Sandbox{ID: id, Sandbox: id, Running: len(y.Processes(id, Sentry)) > 0})
 		}
 	}
 	return all
@@ -107,9 +107,9 @@ func (y *boxYard) counts() string { return filepath.Join(y.Dir, "starts") }
 func (y *boxYard) starts() map[string]int {
 	y.Helper()
 	counts := map[string]int{}
-	for run := range strings.FieldsSeq(y.Read(y.counts())) {
-		if run != trialBox {
-			counts[run]++
+	for id := range strings.FieldsSeq(y.Read(y.counts())) {
+		if id != trialBox {
+			counts[id]++
 		}
 	}
 	return counts

@@ -13,21 +13,21 @@ func newEngineYard(h *House) engineYard { return engineYard{h, time.Now().Unix()
 func (y engineYard) sandboxes() (all []Sandbox) {
 	y.Helper()
 	for _, c := range y.Engine.Containers(y, y.Installation()) {
-		all = append(all, Sandbox{ID: c.ID, Run: c.Labels["torno.run"], Running: c.State == "running"})
+		all = append(all, Sandbox{ID: c.ID, Sandbox: c.Labels[SandboxLabel], Running: c.State == "running"})
 	}
 	return all
 }
 
 func (y engineYard) remove(s Sandbox) { y.Helper(); y.Engine.Remove(y, s.ID) }
 
-// starts asks the engine's own record. The trials of a watcher's start carry no key.
+// starts asks the engine's own record. The trials of a watcher's start carry no id.
 func (y engineYard) starts() map[string]int {
 	y.Helper()
 	counts := map[string]int{}
-	for run, actions := range y.Engine.Events(y, y.Installation(), y.since, time.Now().Unix()+1) {
+	for id, actions := range y.Engine.Events(y, y.Installation(), y.since, time.Now().Unix()+1) {
 		for _, action := range actions {
-			if action == "start" && len(run) == 32 {
-				counts[run]++
+			if action == "start" && len(id) == len(trialBox) {
+				counts[id]++
 			}
 		}
 	}

@@ -89,7 +89,7 @@ func (e *engine) removeOne(f *fate, which int) {
 		return
 	}
 	c := all[which%len(all)]
-	s := span{deed: deedRemove, begin: time.Now(), keys: []string{c.Labels["torno.run"]}}
+	s := span{deed: deedRemove, begin: time.Now(), sandboxes: []string{c.Labels[house.SandboxLabel]}}
 	request, err := http.NewRequestWithContext(f.Context(), http.MethodDelete, "http://engine/v1.41/containers/"+c.ID+"?force=1", nil)
 	f.Must(err)
 	response, err := e.HTTP.Do(request)
@@ -132,8 +132,8 @@ func (e *engine) hear(ctx context.Context, s *scene, since time.Time) time.Time 
 		}
 		since = time.Unix(0, event.TimeNano+1)
 		s.note(func() {
-			key := event.Actor.Attributes["torno.run"]
-			s.engine[key] = append(s.engine[key], deedOfEngine{
+			id := event.Actor.Attributes[house.SandboxLabel]
+			s.engine[id] = append(s.engine[id], deedOfEngine{
 				event.Action, event.Actor.ID, event.Actor.Attributes["exitCode"], time.Unix(0, event.TimeNano),
 			})
 		})

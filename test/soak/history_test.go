@@ -77,15 +77,15 @@ type answer struct {
 type span struct {
 	deed       deed
 	begin, end time.Time
-	keys       []string // of the attempts whose sandboxes were struck
+	sandboxes  []string // that were struck, by their ids
 	who        *subject // whose run an operator ended
 	kept       bool     // the engine's containers outlived it, or the watcher's runs did
 }
 
 func (s span) String() string {
 	text := fmt.Sprintf("%s to %s: %s", show(s.begin), show(s.end), s.deed)
-	for _, key := range s.keys {
-		text += fmt.Sprintf(" %.8s", key)
+	for _, id := range s.sandboxes {
+		text += fmt.Sprintf(" %.8s", id)
 	}
 	if s.who != nil {
 		text += " " + s.who.String()
@@ -104,7 +104,7 @@ type history struct {
 	spans  []span
 	lives  []*life
 	runs   []control.Run
-	engine map[string][]deedOfEngine // by key
+	engine map[string][]deedOfEngine // by the sandbox's id
 }
 
 // What tells how a sandbox has ended.
@@ -119,9 +119,9 @@ type deedOfEngine struct {
 	at                      time.Time
 }
 
-// count is how often the engine did something for a key.
-func (h *history) count(key, action string) (n int) {
-	for _, d := range h.engine[key] {
+// count is how often the engine did something to a sandbox.
+func (h *history) count(sandbox, action string) (n int) {
+	for _, d := range h.engine[sandbox] {
 		if d.action == action {
 			n++
 		}
@@ -187,12 +187,10 @@ func (h *history) tell(a *ask) string {
 		fmt.Fprintf(&story, "  %s to %s: a child lives, %d starts, %d ends\n", show(l.born), show(l.last), l.starts, l.ends)
 	}
 	for _, r := range h.runsOf(a) {
-		fmt.Fprintf(&story, "  %s to %s: journal: attempt %d, key %s, %s %s %s, answered %t\n",
-			show(r.Created), show(r.Ended), r.Attempt, r.Key, r.State, r.Reason, r.Text, r.Answered)
-	}
-	for attempt := range a.attempts {
-		for _, d := range h.engine[keyOf(a, attempt+1)] {
-			fmt.Fprintf(&story, "  %s the engine: %s %s %.12s for attempt %d\n", show(d.at), d.action, d.code, d.container, attempt+1)
+		fmt.Fprintf(&story, "  %s to %s: journal: attempt %d, key %s, sandbox %s, released %s, started %s, %s %s %s, answered %t\n",
+			show(r.Created), show(r.Ended), r.Attempt, r.Key, r.SandboxID, show(r.Released), show(r.Started), r.State, r.Reason, r.Text, r.Answered)
+		for _, d := range h.engine[string(r.SandboxID)] {
+			fmt.Fprintf(&story, "  %s the engine: %s %s %.12s for attempt %d\n", show(d.at), d.action, d.code, d.container, r.Attempt)
 		}
 	}
 	for _, n := range a.answers {

@@ -56,10 +56,10 @@ func (k keepers) strike(f *fate, n stroke) {
 			hit += f.Strike(box.ID, name, syscall.SIGKILL)
 		}
 		if hit > 0 {
-			s.keys = append(s.keys, box.Run)
+			s.sandboxes = append(s.sandboxes, box.Sandbox)
 		}
 	}
-	if len(s.keys) == 0 {
+	if len(s.sandboxes) == 0 {
 		f.done[n.deed+", and there was none"]++
 	}
 	if with {
@@ -98,15 +98,15 @@ func (k keepers) listen(ctx context.Context, s *scene) {
 	defer next.Stop()
 	for over := false; !over; <-next.C {
 		over = ctx.Err() != nil // what has happened by then is seen
-		for key, now := range s.Starts() {
-			for ; starts[key] < now; starts[key]++ {
-				k.saw(s, key, "start", "")
+		for id, now := range s.Starts() {
+			for ; starts[id] < now; starts[id]++ {
+				k.saw(s, id, "start", "")
 			}
 		}
-		for key, place := range held {
-			if k.sawEnd(s, key, place) {
+		for id, place := range held {
+			if k.sawEnd(s, id, place) {
 				place.Close()
-				delete(held, key)
+				delete(held, id)
 			}
 		}
 		k.hold(s, held)
@@ -118,18 +118,18 @@ func (keepers) hold(s *scene, held map[string]*os.File) {
 	places, err := filepath.Glob(filepath.Join(s.State, house.GVisor, "boxes", "[0-9a-f]*", ".end.json"))
 	s.Must(err)
 	for _, path := range places {
-		key := filepath.Base(filepath.Dir(path))
-		if held[key] != nil {
+		id := filepath.Base(filepath.Dir(path))
+		if held[id] != nil {
 			continue
 		}
 		if place, err := os.Open(path); err == nil { // else its box was removed, or it has ended
-			held[key] = place
+			held[id] = place
 		}
 	}
 }
 
 // sawEnd says whether a place has come to what it was for, which its name tells, or was removed.
-func (k keepers) sawEnd(s *scene, key string, place *os.File) bool {
+func (k keepers) sawEnd(s *scene, id string, place *os.File) bool {
 	name, err := os.Readlink(fmt.Sprintf("/proc/self/fd/%d", place.Fd()))
 	s.Must(err)
 	name, removed := strings.CutSuffix(name, " (deleted)")
@@ -146,13 +146,13 @@ func (k keepers) sawEnd(s *scene, key string, place *os.File) bool {
 	s.Must(json.Unmarshal(data, &end))
 	_, known := runfile.AgentExit(end.Code)
 	if end.Started && end.Trouble == "" && (end.Signal == 0 && known || end.Asked) {
-		k.saw(s, key, actionEnded, fmt.Sprint(end.Code))
+		k.saw(s, id, actionEnded, fmt.Sprint(end.Code))
 	} else {
-		k.saw(s, key, "broke", fmt.Sprintf("%+v", end))
+		k.saw(s, id, "broke", fmt.Sprintf("%+v", end))
 	}
 	return true
 }
 
-func (keepers) saw(s *scene, key, action, code string) {
-	s.note(func() { s.engine[key] = append(s.engine[key], deedOfEngine{action, key, code, time.Now()}) })
+func (keepers) saw(s *scene, id, action, code string) {
+	s.note(func() { s.engine[id] = append(s.engine[id], deedOfEngine{action, id, code, time.Now()}) })
 }

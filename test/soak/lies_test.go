@@ -1,6 +1,7 @@
 package soak
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -8,6 +9,8 @@ import (
 
 	"torno/delegation"
 	"torno/internal/control"
+	"torno/internal/runfile"
+	"torno/sandbox"
 	"torno/test/house"
 )
 
@@ -41,12 +44,21 @@ func honest() *history {
 			{token: "b.2", workspace: "/w", born: at(4), last: at(5.5), starts: 1},
 		},
 		runs: []control.Run{
-			{Outbox: "main", Subagent: "a", Request: "a.1", Attempt: 1, State: delegation.StateEnded, Reason: delegation.ReasonExited, Created: at(0), Ended: at(2), Answered: true},
-			{Outbox: "main", Subagent: "b", Request: "b.2", Attempt: 1, State: delegation.StateEnded, Reason: delegation.ReasonClientGone, Created: at(3), Ended: at(6), Answered: true},
+			{
+				Outbox: "main", Subagent: "a", Request: "a.1", Attempt: 1, State: delegation.StateEnded, Reason: delegation.ReasonExited, Answered: true,
+				SandboxID: idOf(1), Attestation: &sandbox.Attestation{}, Created: at(0), Released: at(0.9), Started: at(1), Ended: at(2),
+			},
+			{
+				Outbox: "main", Subagent: "b", Request: "b.2", Attempt: 1, State: delegation.StateEnded, Reason: delegation.ReasonClientGone, Answered: true,
+				SandboxID: idOf(3), Attestation: &sandbox.Attestation{}, Created: at(3), Released: at(3.9), Started: at(4), Ended: at(6),
+			},
 		},
-		engine: map[string][]deedOfEngine{keyOf(done, 1): {{action: "create"}, {action: "start"}}},
+		engine: map[string][]deedOfEngine{string(idOf(1)): {{action: "create", at: at(0.5)}, {action: "start", at: at(0.7)}}},
 	}
 }
+
+// idOf is a sandbox's id.
+func idOf(number int) sandbox.SandboxID { return sandbox.SandboxID(fmt.Sprintf("%032d", number)) }
 
 // ended has the first request of a history end otherwise, as everybody agrees.
 func ended(h *history, status delegation.Status, reason delegation.Reason, code int) {
@@ -60,16 +72,15 @@ func (h *history) did(action string) { h.told(action, "") }
 
 // told has it tell a code, too.
 func (h *history) told(action, code string) {
-	key := keyOf(h.asks[0], 1)
-	h.engine[key] = append(h.engine[key], deedOfEngine{action: action, code: code, at: at(1.1)})
+	h.engine[string(idOf(1))] = append(h.engine[string(idOf(1))], deedOfEngine{action: action, code: code, at: at(1.1)})
 }
 
-// keysOf are those of an ask's attempts.
-func (h *history) keysOf(i int) (keys []string) {
-	for attempt := range h.asks[i].attempts {
-		keys = append(keys, keyOf(h.asks[i], attempt+1))
+// sandboxesOf are those of an ask's attempts.
+func (h *history) sandboxesOf(i int) (ids []string) {
+	for _, r := range h.runsOf(h.asks[i]) {
+		ids = append(ids, string(r.SandboxID))
 	}
-	return keys
+	return ids
 }
 
 // lose has the first attempt of the first request be lost: the only one, or one that is made again.
@@ -80,7 +91,7 @@ func (h *history) lose(again bool) {
 	}
 	h.asks[0].attempts, h.asks[0].answers[0].Attempt = 2, 2
 	second := h.runs[0]
-	second.Attempt, second.Starting = 2, at(1.2)
+	second.Attempt, second.Starting, second.SandboxID, second.Released = 2, at(1.2), idOf(2), at(1.3)
 	h.runs = append(h.runs, second)
 	h.runs[0].Reason, h.runs[0].Ended = delegation.ReasonLost, at(1.2)
 }
@@ -106,6 +117,7 @@ var lies = map[string]map[string]func(*history){
 		"one child, twice":    func(h *history) { h.lives[0].starts = 2 },
 		"more than was noted": func(h *history) { h.runs = h.runs[1:] },
 		"attempts not made":   func(h *history) { h.asks[0].answers[0].Attempt = 2 },
+		"not released":        func(h *history) { h.runs[0].Released, h.runs[0].Started = time.Time{}, time.Time{} },
 	},
 	"an exit is an exit": {
 		"without its end":    func(h *history) { h.lives[0].ends = 0 },
@@ -120,11 +132,11 @@ var lies = map[string]map[string]func(*history){
 		"signalled": func(h *history) { ended(h, delegation.StatusError, delegation.ReasonSignalled, 137) },
 		"signalled, and its sentry was killed": func(h *history) {
 			ended(h, delegation.StatusError, delegation.ReasonSignalled, 137)
-			h.spans = []span{{deed: deedSentry, begin: at(1), end: at(1.5), keys: h.keysOf(0)}}
+			h.spans = []span{{deed: deedSentry, begin: at(1), end: at(1.5), sandboxes: h.sandboxesOf(0)}}
 		},
 		"launch failed, and another's sentry was killed": func(h *history) {
 			ended(h, delegation.StatusError, delegation.ReasonLaunchFailed, -1)
-			h.spans = []span{{deed: deedSentry, begin: at(1), end: at(1.5), keys: h.keysOf(1)}}
+			h.spans = []span{{deed: deedSentry, begin: at(1), end: at(1.5), sandboxes: h.sandboxesOf(1)}}
 		},
 		"refused": func(h *history) { ended(h, delegation.StatusError, delegation.ReasonRefused, -1) },
 		"unheard": func(h *history) { ended(h, delegation.StatusError, "bored", -1) },
@@ -150,8 +162,11 @@ var lies = map[string]map[string]func(*history){
 		"cancelled":  func(h *history) { h.asks[1].left, h.asks[1].cancelled = nil, h.asks[1].left; h.lives[1].last = at(15) },
 		"born later": func(h *history) { h.lives[1].born, h.lives[1].last = at(11), at(11.1) },
 		"while it began": func(h *history) {
-			h.engine = map[string][]deedOfEngine{keyOf(h.asks[1], 1): {{action: "start", at: at(4)}}}
 			h.lives[1].born, h.lives[1].last = at(11), at(11.1).Add(soon)
+		},
+		"released later": func(h *history) {
+			h.runs[1].Released = at(5.1)
+			h.lives[1].born, h.lives[1].last = at(9.9), at(10.1)
 		},
 	},
 	"time is up when it is up": {
@@ -176,6 +191,8 @@ var lies = map[string]map[string]func(*history){
 		"another reason":   func(h *history) { h.runs[0].Reason = delegation.ReasonLost },
 		"another time":     func(h *history) { h.runs[0].Ended = at(9) },
 		"no time":          func(h *history) { h.runs[1].Ended = time.Time{} },
+		"no release":       func(h *history) { h.runs[1].Released = time.Time{} },
+		"no attestation":   func(h *history) { h.runs[0].Attestation = nil },
 		"a second attempt": func(h *history) { h.runs = append(h.runs, h.runs[0]); h.runs[2].Attempt = 2 },
 	},
 	"what is lost was taken": {
@@ -185,17 +202,32 @@ var lies = map[string]map[string]func(*history){
 			h.lose(false)
 			h.spans = []span{{deed: deedKill, begin: at(0.5), end: at(1.9), kept: true}}
 		},
+		"its watcher was killed between the note and the word, and its agent began": func(h *history) {
+			h.lose(false)
+			h.runs[0].Started = time.Time{}
+			h.spans = []span{{deed: deedKill, begin: at(0.8), end: at(1.9), kept: true}}
+		},
+		"its watcher was killed long after the note": func(h *history) {
+			h.lose(false)
+			h.runs[0].Started, h.lives = time.Time{}, h.lives[1:]
+			h.spans = []span{{deed: deedKill, begin: at(1).Add(soon), end: at(9), kept: true}}
+		},
+		"in its hold": func(h *history) {
+			h.lose(false)
+			h.runs[0].Released, h.runs[0].Started, h.lives = time.Time{}, time.Time{}, h.lives[1:]
+			h.spans = []span{{deed: deedKeeper, begin: at(0.8), end: at(1), sandboxes: h.sandboxesOf(0)}}
+		},
 		"another's keeper was killed": func(h *history) {
 			h.lose(false)
-			h.spans = []span{{deed: deedKeeper, begin: at(1), end: at(1.5), keys: h.keysOf(1)}}
+			h.spans = []span{{deed: deedKeeper, begin: at(1), end: at(1.5), sandboxes: h.sandboxesOf(1)}}
 		},
 		"another's container was removed": func(h *history) {
 			h.lose(false)
-			h.spans = []span{{deed: deedRemove, begin: at(1), end: at(1.5), keys: h.keysOf(1)}}
+			h.spans = []span{{deed: deedRemove, begin: at(1), end: at(1.5), sandboxes: h.sandboxesOf(1)}}
 		},
 		"the keeper of its next attempt was killed": func(h *history) {
 			h.lose(true)
-			h.spans = []span{{deed: deedKeeper, begin: at(1), end: at(1.5), keys: h.keysOf(0)[1:]}}
+			h.spans = []span{{deed: deedKeeper, begin: at(1), end: at(1.5), sandboxes: h.sandboxesOf(0)[1:]}}
 		},
 		"the engine was killed before it": func(h *history) {
 			h.lose(false)
@@ -216,12 +248,12 @@ var lies = map[string]map[string]func(*history){
 		"its keeper has seen it, and was killed": func(h *history) {
 			h.lose(false)
 			h.told(actionEnded, "0")
-			h.spans = []span{{deed: deedKeeper, begin: at(1), end: at(1.5), keys: h.keysOf(0)}}
+			h.spans = []span{{deed: deedKeeper, begin: at(1), end: at(1.5), sandboxes: h.sandboxesOf(0)}}
 		},
 		"its keeper has seen it, and it is made again": func(h *history) {
 			h.lose(true)
 			h.told(actionEnded, "0")
-			h.spans = []span{{deed: deedPair, begin: at(1), end: at(1.5), keys: h.keysOf(0)}}
+			h.spans = []span{{deed: deedPair, begin: at(1), end: at(1.5), sandboxes: h.sandboxesOf(0)}}
 		},
 		"its engine has seen it, and was killed much later": func(h *history) {
 			h.lose(false)
@@ -231,12 +263,23 @@ var lies = map[string]map[string]func(*history){
 		"its engine has seen it, and another's was removed": func(h *history) {
 			h.lose(false)
 			h.told(actionDied, "0")
-			h.spans = []span{{deed: deedRemove, begin: at(1), end: at(1.5), keys: h.keysOf(1)}}
+			h.spans = []span{{deed: deedRemove, begin: at(1), end: at(1.5), sandboxes: h.sandboxesOf(1)}}
 		},
 	},
 	"the engine did it once": {
 		"two containers": func(h *history) { h.did("create") },
 		"two starts":     func(h *history) { h.did("start") },
+	},
+	strays: {
+		"given up for nothing": func(h *history) { h.engine[string(idOf(7))] = []deedOfEngine{{action: "start", at: at(2)}} },
+		"given up long after its watcher's end": func(h *history) {
+			h.engine[string(idOf(7))] = []deedOfEngine{{action: "start", at: at(2).Add(2 * soon)}}
+			h.spans = []span{{deed: deedKill, begin: at(1), end: at(2), kept: true}}
+		},
+		"started twice, and given up": func(h *history) {
+			h.engine[string(idOf(7))] = []deedOfEngine{{action: "start", at: at(2)}, {action: "start", at: at(2)}}
+			h.spans = []span{{deed: deedKill, begin: at(1), end: at(2), kept: true}}
+		},
 	},
 }
 
@@ -254,8 +297,15 @@ func TestEveryRuleFindsItsLies(t *testing.T) {
 			}
 		}
 	}
+	for name, lie := range lies[strays] {
+		h := honest()
+		lie(h)
+		if found := strings.Join(h.faults(), ""); !strings.Contains(found, strays+": ") {
+			t.Errorf("%s: %s is not found, but %q", strays, name, found)
+		}
+	}
 	for name := range lies {
-		if !slices.ContainsFunc(rules, func(r rule) bool { return r.name == name }) {
+		if name != strays && !slices.ContainsFunc(rules, func(r rule) bool { return r.name == name }) {
 			t.Errorf("there is no rule %q that could find these lies", name)
 		}
 	}
@@ -275,9 +325,9 @@ func TestWhatHappenedExplainsAnEnd(t *testing.T) {
 		reason delegation.Reason
 		why    func(*history)
 	}{
-		"removed":    {delegation.StatusError, delegation.ReasonLost, func(h *history) { h.spans = []span{{deed: deedRemove, begin: at(1), end: at(1.1), keys: h.keysOf(0)}} }},
-		"orphaned":   {delegation.StatusError, delegation.ReasonLost, func(h *history) { h.spans = []span{{deed: deedOrphan, begin: at(1), end: at(1.1), keys: h.keysOf(0)}} }},
-		"all killed": {delegation.StatusError, delegation.ReasonLost, func(h *history) { h.spans = []span{{deed: deedAll, begin: at(1), end: at(1.1), keys: h.keysOf(0)}} }},
+		"removed":    {delegation.StatusError, delegation.ReasonLost, func(h *history) { h.spans = []span{{deed: deedRemove, begin: at(1), end: at(1.1), sandboxes: h.sandboxesOf(0)}} }},
+		"orphaned":   {delegation.StatusError, delegation.ReasonLost, func(h *history) { h.spans = []span{{deed: deedOrphan, begin: at(1), end: at(1.1), sandboxes: h.sandboxesOf(0)}} }},
+		"all killed": {delegation.StatusError, delegation.ReasonLost, func(h *history) { h.spans = []span{{deed: deedAll, begin: at(1), end: at(1.1), sandboxes: h.sandboxesOf(0)}} }},
 		"unseen":     {delegation.StatusError, delegation.ReasonLost, func(h *history) { h.spans = []span{{deed: deedSlay, begin: at(1), end: at(3), kept: true}} }},
 		"forgotten": {delegation.StatusError, delegation.ReasonLost, func(h *history) {
 			h.told(actionDied, "0")
@@ -285,11 +335,16 @@ func TestWhatHappenedExplainsAnEnd(t *testing.T) {
 		}},
 		"removed behind its end": {delegation.StatusError, delegation.ReasonLost, func(h *history) {
 			h.told(actionDied, "0")
-			h.spans = []span{{deed: deedRemove, begin: at(1.9), end: at(2.5), keys: h.keysOf(0)}}
+			h.spans = []span{{deed: deedRemove, begin: at(1.9), end: at(2.5), sandboxes: h.sandboxesOf(0)}}
 		}},
 		"unknown to the engine": {delegation.StatusError, delegation.ReasonLost, func(h *history) {
 			h.told(actionDied, unknownCode)
 			h.spans = []span{{deed: deedPower, begin: at(0.5), end: at(1)}}
+		}},
+		"killed between the note and the word": {delegation.StatusError, delegation.ReasonLost, func(h *history) {
+			h.runs[0].Started, h.lives = time.Time{}, h.lives[1:]
+			h.told(actionDied, fmt.Sprint(runfile.AbandonedExit))
+			h.spans = []span{{deed: deedDown, begin: at(0.95), end: at(1.9), kept: true}}
 		}},
 		"powerless": {delegation.StatusError, delegation.ReasonLost, func(h *history) { h.spans = []span{{deed: deedPower, begin: at(1), end: at(3)}} }},
 		"stopped":   {delegation.StatusError, delegation.ReasonSignalled, func(h *history) { h.spans = []span{{deed: deedStop, begin: at(1), end: at(3)}} }},

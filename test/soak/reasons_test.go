@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"torno/delegation"
+	"torno/internal/control"
 )
 
 var engineDeeds = []deed{deedStop, deedSlay, deedHang, deedPower, deedBoth}
@@ -52,7 +53,7 @@ func reasonsArePlausible(h *history, a *ask) string {
 func (h *history) sandboxHurt(a *ask) bool {
 	return slices.ContainsFunc(h.felt(a, slices.Concat(engineDeeds, sandboxDeeds)...), func(s span) bool {
 		if slices.Contains(sandboxDeeds, s.deed) {
-			return s.struck(a)
+			return h.struck(s, a)
 		}
 		return s.deed != deedHang && !s.kept
 	})
@@ -60,19 +61,12 @@ func (h *history) sandboxHurt(a *ask) bool {
 
 // removed says whether an ask's container was removed by hand. A keeper tells the child's own signal from its sentry's.
 func (h *history) removed(a *ask) bool {
-	return slices.ContainsFunc(h.felt(a, deedRemove), func(s span) bool { return s.struck(a) })
+	return slices.ContainsFunc(h.felt(a, deedRemove), func(s span) bool { return h.struck(s, a) })
 }
 
 // struck says whether a sandbox of an ask's was among those that something was done to.
-func (s span) struck(a *ask) bool {
-	return slices.ContainsFunc(s.keys, func(key string) bool {
-		for attempt := range a.attempts {
-			if keyOf(a, attempt+1) == key {
-				return true
-			}
-		}
-		return false
-	})
+func (h *history) struck(s span, a *ask) bool {
+	return slices.ContainsFunc(h.runsOf(a), func(r control.Run) bool { return slices.Contains(s.sandboxes, string(r.SandboxID)) })
 }
 
 // configured says whether the configuration has changed since an ask was written, or might just have.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"torno/delegation"
+	"torno/internal/control"
 	"torno/sandbox"
 )
 
@@ -72,6 +73,9 @@ func (h *history) faults() (found []string) {
 			}
 		}
 	}
+	for _, what := range h.straySandboxes() {
+		found = append(found, fmt.Sprintf("%s: %s", strays, what))
+	}
 	return found
 }
 
@@ -82,11 +86,17 @@ func attemptsAreCounted(h *history, a *ask) string {
 			return fmt.Sprintf("a child began %d times and ended %d times", l.starts, l.ends)
 		}
 	}
-	switch runs := h.runsOf(a); {
+	runs, released := h.runsOf(a), 0
+	for _, r := range runs {
+		if !r.Released.IsZero() {
+			released++
+		}
+	}
+	switch {
 	case len(lives) > a.attempts:
 		return fmt.Sprintf("%d children for %d attempts", len(lives), a.attempts)
-	case len(lives) > len(runs):
-		return fmt.Sprintf("%d children, and %d attempts in the journal", len(lives), len(runs))
+	case len(lives) > released:
+		return fmt.Sprintf("%d children, and %d attempts that were released in the journal", len(lives), released)
 	case len(a.answers) > 0 && a.answers[0].Attempt != len(runs) && len(runs) > 0:
 		return fmt.Sprintf("the answer counts %d attempts and the journal has %d", a.answers[0].Attempt, len(runs))
 	}
@@ -154,7 +164,7 @@ func unwantedEnds(h *history, a *ask) string {
 		}
 		for _, l := range h.livesOf(a) {
 			from := at
-			if l.born.After(at) && h.wasStarting(a, at) { // what begins is not cut off in the middle
+			if l.born.After(at) && h.wasReleased(a, at) { // what begins is not cut off in the middle
 				from = l.born
 			}
 			if l.last.After(h.later(from, soon)) {
@@ -165,16 +175,9 @@ func unwantedEnds(h *history, a *ask) string {
 	return ""
 }
 
-// wasStarting says whether the launcher had been told before to start a sandbox of the ask.
-func (h *history) wasStarting(a *ask, at time.Time) bool {
-	for attempt := range a.attempts {
-		for _, d := range h.engine[keyOf(a, attempt+1)] {
-			if d.action == "start" && d.at.Before(at) {
-				return true
-			}
-		}
-	}
-	return false
+// wasReleased says whether the watcher had already decided that an agent of the ask may run.
+func (h *history) wasReleased(a *ask, at time.Time) bool {
+	return slices.ContainsFunc(h.runsOf(a), func(r control.Run) bool { return !r.Released.IsZero() && r.Released.Before(at) })
 }
 
 // unwantedSince says whether nothing has been written since a time: a request that is written again is wanted again.
@@ -218,6 +221,8 @@ func journalAgrees(h *history, a *ask) string {
 			return fmt.Sprintf("attempt %d was %s, and there is another one", r.Attempt, r.Reason)
 		case r.Ended.Before(r.Created):
 			return fmt.Sprintf("attempt %d began at %s and ended at %s", r.Attempt, r.Created, r.Ended)
+		case r.Released.IsZero() != (r.Attestation == nil) || r.Released.IsZero() && !r.Started.IsZero():
+			return fmt.Sprintf("attempt %d was released at %s after the look %+v, and started at %s", r.Attempt, r.Released, r.Attestation, r.Started)
 		case !r.Answered:
 			return fmt.Sprintf("the journal has not noted an answer of attempt %d", r.Attempt)
 		}
@@ -234,28 +239,34 @@ func journalAgrees(h *history, a *ask) string {
 	return ""
 }
 
-// engineAgrees: a watcher that dies before it has noted a container leaves it to be removed, and another one is made; but
-// one is started.
+// engineAgrees: a sandbox is made once and started once.
 func engineAgrees(h *history, a *ask) string {
-	for attempt := range a.attempts {
-		key := keyOf(a, attempt+1)
-		created, started := h.count(key, "create"), h.count(key, "start")
-		if started > 1 || created > 1 && len(h.felt(a, disturbed...)) == 0 {
-			return fmt.Sprintf("for attempt %d the engine has created %d containers and started %d", attempt+1, created, started)
+	for _, r := range h.runsOf(a) {
+		created, started := h.count(string(r.SandboxID), "create"), h.count(string(r.SandboxID), "start")
+		if started > 1 || created > 1 {
+			return fmt.Sprintf("of the sandbox of attempt %d the engine has created %d containers and started %d", r.Attempt, created, started)
 		}
 	}
 	return ""
 }
 
-// keyOf is the key of an attempt, as labels on the engine have it.
-func keyOf(a *ask, attempt int) string {
-	id, err := delegation.ParseSubagentID(a.id)
-	if err != nil {
-		panic(err)
+// strays is the name of the rule for sandboxes that belong to no ask.
+const strays = "a sandbox is given up for a reason"
+
+// straySandboxes are those that no run is bound to any more, although nothing happened about which they could have been given up in
+// their hold.
+func (h *history) straySandboxes() (found []string) {
+	for id, deeds := range h.engine {
+		if _, err := sandbox.ParseSandboxID(id); err != nil || slices.ContainsFunc(h.runs, func(r control.Run) bool { return string(r.SandboxID) == id }) {
+			continue // a trial, or a run's
+		}
+		first, last := deeds[0].at, deeds[len(deeds)-1].at
+		if started := h.count(id, "start"); started > 1 {
+			found = append(found, fmt.Sprintf("sandbox %s was started %d times", id, started))
+		}
+		if len(h.within(first.Add(-soon), last.Add(soon), slices.Concat(disturbed, sandboxDeeds)...)) == 0 {
+			found = append(found, fmt.Sprintf("sandbox %s, seen from %s to %s, belongs to no run, and nothing happened", id, show(first), show(last)))
+		}
 	}
-	request, err := delegation.ParseRequestID(a.token())
-	if err != nil {
-		panic(err)
-	}
-	return sandbox.RunKey{Outbox: a.outbox, Subagent: id, Request: request, Attempt: attempt}.Hash()
+	return found
 }
