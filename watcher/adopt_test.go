@@ -336,3 +336,27 @@ func TestTheLastAttemptIsTheLast(t *testing.T) {
 		t.Errorf("the response is of attempt %d", resp.Attempt)
 	}
 }
+
+// TestAnEndThatIsNotWrittenDownKeepsItsSandbox has a watcher stop while the journal does not take the end of a run. Nobody but the
+// sandbox knows that end then, so it stays for the next watcher.
+func TestAnEndThatIsNotWrittenDownKeepsItsSandbox(t *testing.T) {
+	d := newDesk(t, nil)
+	d.stop()
+	d.tamper(`CREATE TRIGGER full BEFORE UPDATE ON runs WHEN NEW.state = 'ended' BEGIN SELECT RAISE(FAIL, 'full'); END`)
+	d.open()
+	a := d.submit(ask{id: "s1", task: "echo hello"})
+	d.eventually("clients are told of the journal", func() bool {
+		return strings.Contains(d.text(delegation.HeartbeatName), string(delegation.NoticeJournal))
+	})
+	d.watcher.Keep()
+	d.stop()
+	d.tamper(`DROP TRIGGER full`)
+	d.open()
+	resp := d.response(a)
+	d.want(resp, delegation.StatusCompleted, delegation.ReasonExited, 0)
+	if resp.StdoutTail != "hello\n" {
+		t.Errorf("the tail is %q", resp.StdoutTail)
+	}
+	d.onceEach()
+	d.empty()
+}

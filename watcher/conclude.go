@@ -8,12 +8,13 @@ import (
 	"torno/internal/journal"
 )
 
-// conclude writes down how a run ended and answers it: the journal first, then the file.
-func (w *Watcher) conclude(r *run, v verdict) {
+// conclude writes down how a run ended and answers it: the journal first, then the file. It says whether the end is written down.
+// Where it is not, the next start answers the run, and finds out from its sandbox how it ended.
+func (w *Watcher) conclude(r *run, v verdict) bool {
 	defer w.disown(r)
 	r.times.ended = time.Now()
 	if !w.writeDown(r, v) {
-		return // the next start answers it
+		return false
 	}
 	r.out.live.note = nil
 	crash.At("end.forgotten")
@@ -24,6 +25,7 @@ func (w *Watcher) conclude(r *run, v verdict) {
 		"total", r.times.ended.Sub(r.seen).Round(time.Millisecond))
 	r.box.spendSentinel(r) // first: who has the answer may ask, and cancel, again
 	w.answer(r)
+	return true
 }
 
 // writeDown tries until the journal takes the end or the watcher stops working: a run whose end is not recorded would be

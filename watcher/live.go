@@ -46,10 +46,11 @@ func (w *Watcher) live(r *run) {
 	}
 	more := w.inspect(r, v.reason)
 	w.scheduler.leave(w.life, r)
-	w.conclude(r, v)
-	w.remove(r)
-	if more {
-		w.inspectRest(r)
+	if w.conclude(r, v) {
+		w.remove(r)
+		if more {
+			w.inspectRest(r)
+		}
 	}
 	w.scheduler.finished(w.life, r)
 }

@@ -160,12 +160,11 @@ var lies = map[string]map[string]func(*history){
 	"what is not wanted ends": {
 		"taken away": func(h *history) { h.lives[1].last = at(5).Add(soon + time.Second) },
 		"cancelled":  func(h *history) { h.asks[1].left, h.asks[1].cancelled = nil, h.asks[1].left; h.lives[1].last = at(15) },
-		"born later": func(h *history) { h.lives[1].born, h.lives[1].last = at(11), at(11.1) },
 		"while it began": func(h *history) {
 			h.lives[1].born, h.lives[1].last = at(11), at(11.1).Add(soon)
 		},
 		"released later": func(h *history) {
-			h.runs[1].Released = at(5.1)
+			h.runs[1].Released, h.runs[1].Ended = at(5.1), at(10.2)
 			h.lives[1].born, h.lives[1].last = at(9.9), at(10.1)
 		},
 	},
@@ -325,10 +324,16 @@ func TestWhatHappenedExplainsAnEnd(t *testing.T) {
 		reason delegation.Reason
 		why    func(*history)
 	}{
-		"removed":    {delegation.StatusError, delegation.ReasonLost, func(h *history) { h.spans = []span{{deed: deedRemove, begin: at(1), end: at(1.1), sandboxes: h.sandboxesOf(0)}} }},
-		"orphaned":   {delegation.StatusError, delegation.ReasonLost, func(h *history) { h.spans = []span{{deed: deedOrphan, begin: at(1), end: at(1.1), sandboxes: h.sandboxesOf(0)}} }},
-		"all killed": {delegation.StatusError, delegation.ReasonLost, func(h *history) { h.spans = []span{{deed: deedAll, begin: at(1), end: at(1.1), sandboxes: h.sandboxesOf(0)}} }},
-		"unseen":     {delegation.StatusError, delegation.ReasonLost, func(h *history) { h.spans = []span{{deed: deedSlay, begin: at(1), end: at(3), kept: true}} }},
+		"removed": {delegation.StatusError, delegation.ReasonLost, func(h *history) {
+			h.spans = []span{{deed: deedRemove, begin: at(1), end: at(1.1), sandboxes: h.sandboxesOf(0)}}
+		}},
+		"orphaned": {delegation.StatusError, delegation.ReasonLost, func(h *history) {
+			h.spans = []span{{deed: deedOrphan, begin: at(1), end: at(1.1), sandboxes: h.sandboxesOf(0)}}
+		}},
+		"all killed": {delegation.StatusError, delegation.ReasonLost, func(h *history) {
+			h.spans = []span{{deed: deedAll, begin: at(1), end: at(1.1), sandboxes: h.sandboxesOf(0)}}
+		}},
+		"unseen": {delegation.StatusError, delegation.ReasonLost, func(h *history) { h.spans = []span{{deed: deedSlay, begin: at(1), end: at(3), kept: true}} }},
 		"forgotten": {delegation.StatusError, delegation.ReasonLost, func(h *history) {
 			h.told(actionDied, "0")
 			h.spans = []span{{deed: deedSlay, begin: at(1.1).Add(written / 2), end: at(3)}}
