@@ -180,8 +180,13 @@ func (l *Launcher) prepare(ctx context.Context) error {
 	if l.shared.etc, err = l.options.EnginePath(etc); err != nil {
 		return err
 	}
+	root := systemRoot(l.engine.api.DaemonHost())
 	for _, bind := range layout.Binds(etc, empty) {
-		place, err := placeOf(bind.Source, bind.Target)
+		source := bind.Source
+		if source != etc && source != empty { // those two are ours, and lie at our own paths
+			source = filepath.Join(root, source)
+		}
+		place, err := placeOf(source, bind.Target)
 		if err != nil {
 			return fmt.Errorf("look at the host's programs: %w", err)
 		}
