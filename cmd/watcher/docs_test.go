@@ -213,7 +213,8 @@ func TestTheSidecarHasAllPrograms(t *testing.T) {
 	}
 }
 
-// TestTheSidecarHasTheServicesCapabilities but the one that is gVisor's, which does not work in there by default.
+// TestTheSidecarHasTheServicesCapabilities but the one that is gVisor's, which does not work in there by default, and the one for
+// looking into sandboxes, which is for nothing without the host's processes.
 func TestTheSidecarHasTheServicesCapabilities(t *testing.T) {
 	unit := regexp.MustCompile(`(?m)^CapabilityBoundingSet=(.*)$`).FindStringSubmatch(read(t, "contrib/systemd/torno-watcher.service"))
 	sidecar := regexp.MustCompile(`(?m)^    cap_add: \[(.*)\]$`).FindStringSubmatch(read(t, "contrib/sidecar/compose.yaml"))
@@ -221,11 +222,11 @@ func TestTheSidecarHasTheServicesCapabilities(t *testing.T) {
 		t.Fatalf("nothing was found: %q, %q", unit, sidecar)
 	}
 	want := strings.Fields(strings.ReplaceAll(unit[1], "CAP_", ""))
-	got := append(strings.Split(sidecar[1], ", "), "SYS_CHROOT")
+	got := append(strings.Split(sidecar[1], ", "), "SYS_CHROOT", "SYS_PTRACE")
 	slices.Sort(want)
 	slices.Sort(got)
 	if !slices.Equal(got, want) {
-		t.Errorf("with gVisor's the sidecar has %v, and the service %v", got, want)
+		t.Errorf("with these two the sidecar has %v, and the service %v", got, want)
 	}
 }
 

@@ -2,6 +2,7 @@ package units
 
 import (
 	"context"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"github.com/docker/docker/pkg/stdcopy"
 
 	"torno/delegation"
+	"torno/internal/control"
 	"torno/test/house"
 )
 
@@ -70,6 +72,54 @@ func TestTheSidecarServes(t *testing.T) {
 	s.Want(resp, delegation.StatusCompleted, delegation.ReasonExited, 0)
 	if resp.StdoutTail != "served\n" {
 		t.Errorf("the child printed %q, the watcher said %q", resp.StdoutTail, said)
+	}
+}
+
+// looks are what the sidecar needs beside what compose.yaml gives to it to look into sandboxes, and what is said without one.
+var looks = []struct {
+	without, says string
+	add           func(*sidecar)
+}{
+	{"pids", "it needs the host's process ids", func(s *sidecar) { s.host.PidMode = "host" }},
+	{"SYS_PTRACE", "it needs the right to trace (CAP_SYS_PTRACE)", func(s *sidecar) { s.host.CapAdd = append(s.host.CapAdd, "SYS_PTRACE") }},
+	{"cgroup", "control group is not to be seen", func(s *sidecar) {
+		s.host.CgroupnsMode = "host"
+		s.bind("/sys/fs/cgroup", "/sys/fs/cgroup", "")
+		s.host.Mounts[len(s.host.Mounts)-1].ReadOnly = true
+	}},
+}
+
+// TestWhatTheSidecarAttests: it looks into sandboxes with all of them. Without any one its runs say that nothing was attested and
+// why, and go their way.
+func TestWhatTheSidecarAttests(t *testing.T) {
+	need(t, house.Docker)
+	for _, left := range append(looks, struct {
+		without, says string
+		add           func(*sidecar)
+	}{"nothing", "", nil}) {
+		t.Run("without "+left.without, func(t *testing.T) {
+			s := newSidecar(t, house.Docker)
+			for _, look := range looks {
+				if look.without != left.without {
+					look.add(s)
+				}
+			}
+			s.bind(strings.TrimPrefix(s.places.API.DaemonHost(), "unix://"), "/run/docker.sock", "")
+			watcher := s.begin("run")
+			defer s.end(watcher)
+			s.Eventually("the watcher serves", func() bool { return s.Exists(delegation.HeartbeatName) || s.ended(watcher) })
+			resp := s.Run(house.Ask{ID: "s1", UID: parent, Task: "echo served"})
+			s.Want(resp, delegation.StatusCompleted, delegation.ReasonExited, 0)
+			run, err := control.Dial(filepath.Join(s.Dir, "state")).Run(t.Context(), "agent/s1")
+			s.Must(err)
+			attested := left.without == "nothing"
+			if resp.Attested == nil || *resp.Attested != attested {
+				t.Errorf("the response does not say that attested is %t", attested)
+			}
+			if run.Attestation == nil || !strings.Contains(run.Attestation.Why, left.says) || attested != (run.Attestation.Why == "") {
+				t.Errorf("the run has %+v, want %q", run.Attestation, left.says)
+			}
+		})
 	}
 }
 

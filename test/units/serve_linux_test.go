@@ -4,6 +4,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -46,6 +47,9 @@ func serves(t testing.TB, unit Unit, sandbox string) {
 	if resp.StdoutTail != "made\n" {
 		h.Errorf("the child printed %q", resp.StdoutTail)
 	}
+	if attesting[sandbox] && (resp.Attested == nil || !*resp.Attested) {
+		h.Errorf("the host did not look at the sandbox before the agent ran")
+	}
 	for _, path := range []string{h.Path("response_s1.json"), filepath.Join(a.Workspace, "file")} {
 		if owner := ownerOf(h, path); owner != parent {
 			h.Errorf("%s belongs to %d", path, owner)
@@ -83,8 +87,41 @@ func ownerOf(h *house.House, path string) uint32 {
 	return info.Sys().(*syscall.Stat_t).Uid
 }
 
+// attesting are the launchers whose sandboxes a service with all of the unit's capabilities can look into.
+var attesting = map[string]bool{house.Docker: true}
+
 // onlyFor are capabilities that one launcher could do without.
-var onlyFor = map[string]string{"CAP_SYS_CHROOT": house.GVisor}
+var onlyFor = map[string]string{"CAP_SYS_CHROOT": house.GVisor, "CAP_SYS_PTRACE": house.Docker}
+
+// TestWithoutTheRightToTrace: everything else works, `watcher check` says that nothing is attested and why, and so does each run. A
+// profile that demands it is refused.
+func TestWithoutTheRightToTrace(t *testing.T) {
+	need(t, house.Docker)
+	p := plan(house.Docker)
+	p.Offers, p.Profiles = ", strict", "  strict:\n    at_least: [attested]\n"
+	h := open(t, service(t).Without("CapabilityBoundingSet", "CAP_SYS_PTRACE"), p)
+	out, _ := h.Command("watcher", "check", "--config", h.Config).CombinedOutput() // its exit code tells of other things as well
+	const why = "it needs the right to trace (CAP_SYS_PTRACE)"
+	if says := regexp.MustCompile(`(?m)^# +attested +NO +.*`).FindString(string(out)); !strings.Contains(says, why) {
+		t.Errorf("check says %q in\n%s", says, out)
+	}
+	h.Start()
+	resp := h.Run(house.Ask{ID: "s1", Task: "echo hello"})
+	h.Want(resp, delegation.StatusCompleted, delegation.ReasonExited, 0)
+	if resp.Attested == nil || *resp.Attested {
+		t.Errorf("the response says attested: %v", resp.Attested)
+	}
+	run, err := h.Client.Run(t.Context(), "main/s1")
+	h.Must(err)
+	if run.Attestation == nil || run.Attestation.Attested || !strings.Contains(run.Attestation.Why, why) {
+		t.Errorf("the run has %+v", run.Attestation)
+	}
+	refused := h.Run(house.Ask{ID: "s2", Profile: "strict", Task: "echo never"})
+	h.Want(refused, delegation.StatusError, delegation.ReasonRefused, -1)
+	if !strings.Contains(refused.StderrTail, "attested") {
+		t.Errorf("the refusal says %q", refused.StderrTail)
+	}
+}
 
 // TestEveryCapabilityIsNeeded takes one after the other from the unit, and sees the road broken. What breaks no road has no
 // place in the unit.

@@ -69,6 +69,7 @@ func (w Walls) filters() (all []filter, err error) {
 var capabilities = map[string]uintptr{
 	"CAP_CHOWN": unix.CAP_CHOWN, "CAP_DAC_OVERRIDE": unix.CAP_DAC_OVERRIDE, "CAP_FOWNER": unix.CAP_FOWNER, "CAP_SETGID": unix.CAP_SETGID,
 	"CAP_SETUID": unix.CAP_SETUID, "CAP_SETFCAP": unix.CAP_SETFCAP, "CAP_SYS_ADMIN": unix.CAP_SYS_ADMIN, "CAP_SYS_CHROOT": unix.CAP_SYS_CHROOT,
+	"CAP_SYS_PTRACE": unix.CAP_SYS_PTRACE,
 }
 
 // bound leaves root, from the next program on, with these capabilities.
