@@ -20,6 +20,7 @@ const (
 	openBudget   = time.Minute
 	beginBudget  = 2 * time.Second // for a run that is to end although init has not said a word
 	removeBudget = time.Minute
+	holdTries    = 5                // so many sandboxes may end in their hold, one after the other
 	drainBudget  = 10 * time.Second // for the last output of a sandbox that has ended
 	pollEvery    = 500 * time.Millisecond
 )
@@ -73,7 +74,7 @@ func (w *Watcher) carry(r *run) verdict {
 		if w.life.Err() != nil {
 			return verdict{}
 		}
-		if try == stubborn {
+		if try == holdTries {
 			return failed(delegation.CodeLaunch, fmt.Errorf("it ended %d times before it was released: %w", try, broken))
 		}
 		w.warnOf("hold a sandbox", try, broken)

@@ -11,7 +11,7 @@ import (
 	"torno/sandbox"
 )
 
-// unreleasedError says that a sandbox ended, or was given up, before its agent was allowed to run.
+// unreleasedError says that a sandbox ended, or was given up, before its agent had the word, or where that cannot be told.
 type unreleasedError struct {
 	verdict verdict // of the run, where it ends with this sandbox
 	broken  error   // why another sandbox is to be made instead
@@ -46,6 +46,11 @@ func (a *attendance) release() error {
 	if err != nil {
 		return err
 	}
+	select {
+	case <-a.exited: // init may hold on without it, for ever, and nobody else can give the word
+		return a.endedInHold()
+	default:
+	}
 	crash.At("launch.released")
 	v, ok := a.w.noted(a.r, a.w.record(a.r.ending, "note the release of a run", func() error {
 		return a.w.journal.Release(a.w.life, a.r.hash, a.r.handle, a.r.times.created, seen)
@@ -56,7 +61,20 @@ func (a *attendance) release() error {
 	a.r.attested = &seen
 	a.r.released.Store(true)
 	crash.At("launch.word")
-	return a.w.once(a.held, openBudget, a.att.Release)
+	if err := a.w.once(a.held, openBudget, a.att.Release); err != nil {
+		return &unreleasedError{verdict: a.r.vanished(fmt.Errorf("init may have got its word or not: %w", err))}
+	}
+	return nil
+}
+
+// endedInHold is what becomes of a sandbox whose first attachment has ended before the release.
+func (a *attendance) endedInHold() error {
+	broken := errBrokenHold
+	if a.err != nil {
+		broken = a.err
+	}
+	v, err := a.r.brokenHold(broken)
+	return &unreleasedError{v, err}
 }
 
 // awaitHold waits until init says that it holds.
@@ -67,12 +85,7 @@ func (a *attendance) awaitHold() error {
 	case <-a.holding:
 		return nil
 	case <-a.exited:
-		broken := errBrokenHold
-		if a.err != nil {
-			broken = a.err
-		}
-		v, err := a.r.brokenHold(broken)
-		return &unreleasedError{v, err}
+		return a.endedInHold()
 	case <-a.r.ending.Done():
 		return &unreleasedError{verdict: verdict{reason: a.r.cause()}}
 	case <-a.ctx.Done():

@@ -13,6 +13,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"torno/sandbox"
 )
 
 // Process is a process that is looked at, by a handle on its directory in /proc.
@@ -61,6 +63,9 @@ func (p *Process) read(name string) ([]byte, error) {
 func (p *Process) explain(name string, err error) error {
 	if errors.Is(err, fs.ErrPermission) {
 		return fmt.Errorf("%w: /proc/%d/%s is closed to it; it needs the right to trace (CAP_SYS_PTRACE)", ErrCannotLook, p.pid, name)
+	}
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ESRCH) {
+		return fmt.Errorf("look at process %d, which has ended: %w", p.pid, sandbox.ErrNotHeld)
 	}
 	return fmt.Errorf("look at process %d: %w", p.pid, &fs.PathError{Op: "open", Path: name, Err: err})
 }

@@ -35,6 +35,11 @@ func (l *Launcher) Attest(ctx context.Context, h sandbox.Handle) (sandbox.Attest
 		return sandbox.Attestation{}, fmt.Errorf("attest container %s: %w", h.ID, sandbox.ErrNotHeld)
 	}
 	attestation, err := l.attest(h.ID, found.State.Pid, b.wanted)
+	if errors.Is(err, attest.ErrCannotLook) && b.id != roleTrial { // the trial could look: init may have ended since
+		if found, gone := l.engine.inspect(ctx, h.ID); gone == nil && (found.State == nil || !found.State.Running) {
+			err = sandbox.ErrNotHeld
+		}
+	}
 	if err != nil {
 		return sandbox.Attestation{}, fmt.Errorf("attest container %s: %w", h.ID, err)
 	}

@@ -14,18 +14,20 @@ import (
 )
 
 // forgetful is a house whose engine dies, once it is armed, when its runtime has started a container and nobody has heard
-// of that yet.
-func forgetful(t *testing.T, plan house.Plan) (h *house.House, engine *house.Private, armed string) {
+// of that yet. The file armed is gone then, and started has the container's id.
+func forgetful(t *testing.T) (h *house.House, engine *house.Private, armed, started string) {
 	t.Helper()
 	t.Parallel()
 	dir := t.TempDir()
 	armed, runtime, pid := filepath.Join(dir, "armed"), filepath.Join(dir, "runtime"), filepath.Join(dir, "pid")
+	started = filepath.Join(dir, "started")
 	script := fmt.Sprintf(`#!/bin/sh
 runc "$@"
 code=$?
-case " $* " in *" start "*) rm %s 2>/dev/null && kill -KILL $(cat %s) ;; esac
+for id; do :; done
+case " $* " in *" start "*) test -e %[1]s && printf %%s $id >%[2]s && kill -KILL $(cat %[3]s) && rm %[1]s ;; esac
 exit $code
-`, armed, pid)
+`, armed, started, pid)
 	if err := os.WriteFile(runtime, []byte(script), 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -35,23 +37,48 @@ exit $code
 	if err := os.Symlink(filepath.Join(engine.Dir, "pid"), pid); err != nil {
 		t.Fatal(err)
 	}
-	plan.Engine, plan.Host = &engine.Engine, engine.Host()
-	h = house.New(t, plan)
+	h = house.New(t, house.Plan{Engine: &engine.Engine, Host: engine.Host()})
 	h.Must(os.WriteFile(armed, nil, 0o600))
-	return h, engine, armed
+	return h, engine, armed, started
 }
 
-// ticking writes into its workspace that it has begun, and then that it lives.
-const ticking = "echo start >>ledger; for i in $(seq 400); do echo tick >>ledger; sleep 0.05; done"
+// noted is a task that writes into its workspace that it has begun.
+const noted = "echo start >>ledger"
 
-// TestTheEngineForgetsWhatItStarted kills the engine when the child runs and the engine has not noted it. The engine
-// believes then that it never started it, would start it a second time, and cannot end it.
+// onceInOneAttempt wants a run to have been done as if nothing had been.
+func onceInOneAttempt(h *house.House, a house.Ask) {
+	h.Helper()
+	resp := h.Response(a)
+	h.Want(resp, delegation.StatusCompleted, delegation.ReasonExited, 0)
+	if begun := h.Read(filepath.Join(a.Workspace, "ledger")); resp.Attempt != 1 || begun != "start\n" {
+		h.Errorf("it was attempt %d, and agents wrote %q", resp.Attempt, begun)
+	}
+}
+
+// nothingOf waits until no process is in the control group of a container.
+func nothingOf(h *house.House, container string) {
+	h.Helper()
+	h.Eventually("no process of the first sandbox is left", func() bool {
+		groups, err := filepath.Glob("/proc/[0-9]*/cgroup")
+		h.Must(err)
+		for _, group := range groups {
+			if text, err := os.ReadFile(group); err == nil && strings.Contains(string(text), container) {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+// TestTheEngineForgetsWhatItStarted kills the engine when init holds and the engine has not noted that it began. The engine believes
+// then that it never started the container, would start it a second time, and cannot end it. No agent ran in it, so the run is done
+// in another sandbox and in the same attempt, and nothing of the first one is left.
 func TestTheEngineForgetsWhatItStarted(t *testing.T) {
 	for name, restart := range map[string]bool{"the watcher stays": false, "the watcher dies with it": true} {
 		t.Run(name, func(t *testing.T) {
-			h, engine, armed := forgetful(t, house.Plan{})
-			a := h.Submit(house.Ask{ID: "s1", Task: ticking})
-			h.Eventually("the child lives and the engine is dead", func() bool { return missing(armed) && lines(h, a) > 2 })
+			h, engine, armed, started := forgetful(t)
+			a := h.Submit(house.Ask{ID: "s1", Task: noted})
+			h.Eventually("a sandbox was started and the engine is dead", func() bool { return missing(armed) })
 			if restart {
 				h.Signal(syscall.SIGKILL)
 			}
@@ -60,28 +87,46 @@ func TestTheEngineForgetsWhatItStarted(t *testing.T) {
 			if restart {
 				h.Start()
 			}
-			h.Want(h.Response(a), delegation.StatusError, delegation.ReasonLost, -1)
-			nothingMore(h, a, 1)
+			onceInOneAttempt(h, a)
+			nothingOf(h, h.Read(started))
 		})
 	}
 }
 
-// TestWhatTheEngineForgotIsAttemptedAgain where the profile says so, and not before it is dead.
-func TestWhatTheEngineForgotIsAttemptedAgain(t *testing.T) {
-	h, engine, armed := forgetful(t, house.Plan{
-		Offers: ", again", Profiles: "  again:\n    attempts: 2\n    timeout: {default: 30s, min: 1s, max: 5m}",
-	})
-	task := "test -e ledger && { echo start >>ledger; exit 0; }; " + ticking
-	a := h.Submit(house.Ask{ID: "s1", Profile: "again", Task: task})
-	h.Eventually("the child lives and the engine is dead", func() bool { return missing(armed) && lines(h, a) > 2 })
-	engine.Launch()
-	engine.Await()
-	resp := h.Response(a)
-	h.Want(resp, delegation.StatusCompleted, delegation.ReasonExited, 0)
-	if resp.Attempt != 2 {
-		t.Errorf("it counts %d attempts", resp.Attempt)
+// TestTheEngineDiesWhileASandboxHolds takes the engine away before the host has looked at a sandbox. Nothing ran in it, however the
+// engine comes back: the run is done once, in another sandbox and in the same attempt.
+func TestTheEngineDiesWhileASandboxHolds(t *testing.T) {
+	kill, cut := (*house.Private).Kill, (*house.Private).CutPower
+	back := func(p *house.Private) { p.Launch(); p.Await() }
+	for name, c := range map[string]struct {
+		plan       house.PrivatePlan
+		down, back func(*house.Private)
+	}{
+		"killed":                   {house.PrivatePlan{}, kill, back},
+		"killed with live-restore": {living, kill, back},
+		"power cut":                {house.PrivatePlan{}, cut, (*house.Private).PowerUp},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			engine := house.NewPrivate(t, c.plan)
+			proxy := house.NewProxy(t, engine.Engine)
+			h := house.New(t, house.Plan{Engine: &engine.Engine, Host: proxy.Host()})
+			const look = "GET containers/ID/json"
+			since := time.Now()
+			let := proxy.Hold(look)
+			a := h.Submit(house.Ask{ID: "s1", Task: noted})
+			h.Eventually("the host begins to look", func() bool { return len(proxy.Calls(look, since)) > 0 })
+			holds := engine.Containers(t, h.Installation())
+			if len(holds) != 1 || holds[0].State != "running" {
+				t.Fatalf("the engine has %+v; no sandbox holds", holds)
+			}
+			c.down(engine)
+			let()
+			c.back(engine)
+			onceInOneAttempt(h, a)
+			nothingOf(h, holds[0].ID)
+		})
 	}
-	nothingMore(h, a, 2)
 }
 
 // TestTheEngineForgetsHowItEnded has a child killed and cleaned away behind its engine's back, as when the engine is killed
@@ -101,26 +146,4 @@ func TestTheEngineForgetsHowItEnded(t *testing.T) {
 func missing(path string) bool {
 	_, err := os.Stat(path)
 	return os.IsNotExist(err)
-}
-
-func lines(h *house.House, a house.Ask) int {
-	data, err := os.ReadFile(filepath.Join(a.Workspace, "ledger"))
-	if err != nil {
-		return 0
-	}
-	return strings.Count(string(data), "\n")
-}
-
-// nothingMore wants so many children to have begun, and none to live.
-func nothingMore(h *house.House, a house.Ask, begun int) {
-	h.Helper()
-	before := h.Read(filepath.Join(a.Workspace, "ledger"))
-	<-time.After(200 * time.Millisecond) // four ticks
-	after := h.Read(filepath.Join(a.Workspace, "ledger"))
-	if before != after {
-		h.Errorf("it is answered, and a child lives on")
-	}
-	if n := strings.Count(after, "start\n"); n != begun {
-		h.Errorf("%d children began, want %d", n, begun)
-	}
 }

@@ -1,12 +1,10 @@
 package engine
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 
 	"torno/delegation"
-	"torno/sandbox"
 	"torno/test/house"
 )
 
@@ -77,25 +75,4 @@ func initVolume(h *house.House, installation string) string {
 	}
 	h.Fatal("there is no volume of the installation")
 	return ""
-}
-
-// TestANameIsTaken: a stranger's container in the way of a run is left alone, and the operator is told which one it is.
-func TestANameIsTaken(t *testing.T) {
-	h := alone(t, house.Plan{})
-	subagent, err := delegation.ParseSubagentID("s1")
-	h.Must(err)
-	request, err := delegation.ParseRequestID("taken")
-	h.Must(err)
-	key := sandbox.RunKey{Outbox: "main", Subagent: subagent, Request: request, Attempt: 1}
-	name := "torno-" + h.Installation()[:8] + "-" + key.Hash()[:20]
-	id, err := h.Engine.Create(name, fmt.Appendf(nil, `{"Image":%q,"Cmd":["true"]}`, h.Engine.ImageOf(t, h.Installation())))
-	h.Must(err)
-	t.Cleanup(func() { h.Engine.Remove(t, id) })
-	notLaunched(h, h.Run(house.Ask{ID: "s1", Request: "taken", Task: "true"}), "a container named "+name+" is in the way")
-	var stranger struct{ ID string }
-	h.Engine.Get(t, "/containers/"+id+"/json", &stranger)
-	if stranger.ID != id {
-		t.Error("the stranger was removed")
-	}
-	h.Want(h.Run(house.Ask{ID: "s1", Request: "free", Task: "true"}), delegation.StatusCompleted, delegation.ReasonExited, 0)
 }
