@@ -7,3 +7,6 @@ type Program struct{}
 
 // KnownProgram is the program with a content.
 func KnownProgram([]byte) *Program { return &Program{} }
+
+// RootBehind is our own root.
+func RootBehind(string) string { return "/" }

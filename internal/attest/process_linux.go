@@ -27,7 +27,7 @@ type Process struct {
 func Open(pid int) (*Process, error) {
 	dir, err := os.OpenFile("/proc/"+strconv.Itoa(pid), unix.O_PATH|unix.O_DIRECTORY, 0)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%w: it sees no process %d; it needs the host's process ids", ErrCannotLook, pid)
+		return nil, fmt.Errorf("%w: it sees no process %d; it needs the host's process ids (%w)", ErrCannotLook, pid, fs.ErrNotExist)
 	}
 	if err != nil {
 		return nil, err

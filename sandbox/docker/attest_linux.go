@@ -5,12 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"net"
-	"os"
 	"slices"
 	"strings"
-
-	"golang.org/x/sys/unix"
 
 	"torno/internal/attest"
 	"torno/internal/cgroups"
@@ -35,10 +31,8 @@ func (l *Launcher) Attest(ctx context.Context, h sandbox.Handle) (sandbox.Attest
 		return sandbox.Attestation{}, fmt.Errorf("attest container %s: %w", h.ID, sandbox.ErrNotHeld)
 	}
 	attestation, err := l.attest(h.ID, found.State.Pid, b.wanted)
-	if errors.Is(err, attest.ErrCannotLook) && b.id != roleTrial { // the trial could look: init may have ended since
-		if found, gone := l.engine.inspect(ctx, h.ID); gone == nil && (found.State == nil || !found.State.Running) {
-			err = sandbox.ErrNotHeld
-		}
+	if errors.Is(err, fs.ErrNotExist) && b.id != roleTrial { // the trial has seen such things: this init has ended
+		err = sandbox.ErrNotHeld
 	}
 	if err != nil {
 		return sandbox.Attestation{}, fmt.Errorf("attest container %s: %w", h.ID, err)
@@ -176,28 +170,4 @@ func isRuntimes(m attest.Mount) bool {
 		return readOnly && m.Kind == "proc"
 	}
 	return false
-}
-
-// systemRoot is the directory below which the engine finds the system's programs: its own root. A watcher in a container has other
-// programs than the engine. Where the watcher does not see the engine's process, it cannot look into sandboxes either.
-func systemRoot(daemonHost string) string {
-	conn, err := net.Dial("unix", strings.TrimPrefix(daemonHost, "unix://"))
-	if err != nil {
-		return "/"
-	}
-	defer conn.Close()
-	raw, err := conn.(*net.UnixConn).SyscallConn()
-	if err != nil {
-		return "/"
-	}
-	var engine *unix.Ucred
-	_ = raw.Control(func(fd uintptr) { engine, err = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED) })
-	if err != nil || engine == nil || engine.Pid == 0 {
-		return "/"
-	}
-	root := fmt.Sprintf("/proc/%d/root/", engine.Pid)
-	if _, err := os.Stat(root); err != nil {
-		return "/"
-	}
-	return root
 }

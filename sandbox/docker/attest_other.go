@@ -8,8 +8,6 @@ import (
 	"torno/sandbox"
 )
 
-func systemRoot(string) string { return "/" }
-
 // Attest says that only a host with Linux can look.
 func (l *Launcher) Attest(context.Context, sandbox.Handle) (sandbox.Attestation, error) {
 	return sandbox.Attestation{Why: "the engine's processes are not this host's"}, nil
