@@ -2,6 +2,8 @@
 
 package attest
 
+import "context"
+
 // Program only lets the rest of the program compile.
 type Program struct{}
 
@@ -9,4 +11,4 @@ type Program struct{}
 func KnownProgram([]byte) *Program { return &Program{} }
 
 // RootBehind is our own root.
-func RootBehind(string) string { return "/" }
+func RootBehind(context.Context, string) string { return "/" }

@@ -1,6 +1,7 @@
 package attest
 
 import (
+	"context"
 	"fmt"
 	"net"
 	"os"
@@ -11,8 +12,8 @@ import (
 // RootBehind is the directory below which the process behind a unix socket finds its files, as an engine the programs of its
 // machine: a watcher in a container has others. Where that process is not to be seen, the host cannot look into its sandboxes
 // either, and the directory is our own root.
-func RootBehind(socket string) string {
-	conn, err := net.Dial("unix", socket)
+func RootBehind(ctx context.Context, socket string) string {
+	conn, err := new(net.Dialer).DialContext(ctx, "unix", socket)
 	if err != nil {
 		return "/"
 	}

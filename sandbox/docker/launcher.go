@@ -180,7 +180,7 @@ func (l *Launcher) prepare(ctx context.Context) error {
 	if l.shared.etc, err = l.options.EnginePath(etc); err != nil {
 		return err
 	}
-	root := attest.RootBehind(strings.TrimPrefix(l.engine.api.DaemonHost(), "unix://"))
+	root := attest.RootBehind(ctx, strings.TrimPrefix(l.engine.api.DaemonHost(), "unix://"))
 	for _, bind := range layout.Binds(etc, empty) {
 		source := bind.Source
 		if source != etc && source != empty { // those two are ours, and lie at our own paths
