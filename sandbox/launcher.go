@@ -5,6 +5,8 @@ import (
 	"errors"
 	"io"
 	"time"
+
+	"torno/internal/boot"
 )
 
 // Launcher turns a Spec into a running sandbox. Every launcher passes the suite of package sandboxtest.
@@ -123,6 +125,7 @@ type Exit struct {
 	OutOfMemory bool          `json:"out_of_memory,omitempty"`
 	StartedAt   time.Time     `json:"started_at,omitzero"`
 	FinishedAt  time.Time     `json:"finished_at,omitzero"`
+	FinishedIn  boot.Moment   `json:"finished_in,omitzero"`  // the same, as no clock can change it; zero when the launcher cannot tell
 	PeakMemory  int64         `json:"peak_memory,omitempty"` // bytes; 0 when the launcher cannot tell
 	CPUTime     time.Duration `json:"cpu_time,omitempty"`    // 0 when the launcher cannot tell
 }

@@ -26,7 +26,7 @@ func (w *Watcher) adopt(ctx context.Context, box *outbox, record journal.Run, h 
 	r.handle, r.state, r.admitted = h, record.State, record.Created
 	r.sandbox, r.attested = record.Sandbox, record.Attestation
 	r.released.Store(true)
-	r.times.created, r.times.started = record.Created, notAhead(record.Started)
+	r.times.created, r.times.started, r.release = record.Created, notAhead(record.Started), releaseOf(record)
 	r.out.resume(w.notes.load(r.hash), !record.Started.IsZero(), box.hasSegment(r.key))
 	r.goOnEnding(w.notes.ending(r.hash))
 	if reason != "" {
@@ -107,12 +107,4 @@ func (o *outbox) hasSegment(key sandbox.RunKey) func(seq int) bool {
 		_, err := o.dir.Stat(delegation.EventsName(key.Subagent, key.Request, seq))
 		return err == nil
 	}
-}
-
-// notAhead is a time that was noted, or now where the clock was put back since: a run's time must not grow by that.
-func notAhead(noted time.Time) time.Time {
-	if now := time.Now(); noted.After(now) {
-		return now
-	}
-	return noted
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"torno/delegation"
+	"torno/internal/boot"
 	"torno/internal/crash"
 	"torno/internal/journal"
 	"torno/sandbox"
@@ -130,21 +131,23 @@ func (a *attendance) wait() {
 func (a *attendance) watch() {
 	poll := time.NewTicker(pollEvery)
 	defer poll.Stop()
-	limit := time.NewTimer(startBudget)
+	limit := boot.NewAlarm(startBudget)
 	defer limit.Stop()
 	ending := a.r.ending.Done()
-	if !a.r.times.started.IsZero() {
-		limit.Reset(time.Until(a.r.times.started.Add(a.r.spec.Timeout)))
+	if !a.r.times.started.IsZero() && a.r.handle.State != sandbox.HandleExited {
+		limit.Set(a.r.left())
 	}
 	for {
 		select {
 		case <-a.exited:
 			return
 		case at := <-a.started:
-			limit.Reset(a.r.spec.Timeout)
+			limit.Set(a.r.left())
 			a.running(at)
 		case <-limit.C:
-			a.tooLong()
+			if limit.Rings() {
+				a.tooLong()
+			}
 		case <-poll.C:
 			if reason := a.r.box.check(a.r); reason != "" {
 				a.r.end(reason)

@@ -73,7 +73,7 @@ func (w *Watcher) force(r *run, held *hold) bool {
 
 // overdue says whether a run that cannot be watched must end.
 func (r *run) overdue() bool {
-	if started := r.times.started; !started.IsZero() && time.Since(started) > r.spec.Timeout {
+	if !r.times.started.IsZero() && r.left() == 0 {
 		r.end(delegation.ReasonDeadline)
 	}
 	return r.cause() != ""

@@ -17,13 +17,18 @@ var errUnknownEnd = errors.New("nobody saw how it ended")
 
 var errAbandoned = errors.New("the watcher was stopped in the moment in which it released the sandbox")
 
-// judge says how a run ended from what the host saw. The first cause wins.
+// judge says how a run ended from what the host saw. The first cause wins. Whether that was the deadline says the recorded end,
+// and no exit code: the sandbox may have ended in time while no watcher was there, or by its own backstop.
 func (r *run) judge(exit sandbox.Exit) verdict {
 	v := verdict{exit: exit}
 	if exit.Why != "" && !exit.Unknown {
 		r.warnings = append(r.warnings, "The sandbox itself broke down: "+exit.Why+".")
 	}
-	switch reason := r.cause(); {
+	reason := r.cause()
+	if reason == delegation.ReasonDeadline && r.endedInTime(exit) {
+		reason = ""
+	}
+	switch {
 	case reason != "":
 		v.reason = reason
 	case exit.Unknown:
@@ -34,6 +39,8 @@ func (r *run) judge(exit sandbox.Exit) verdict {
 		return notStarted(r.out.failure, exit)
 	case r.unseen && exit.Code == unknownCode:
 		return lost(errUnknownEnd)
+	case r.overran(exit):
+		v.reason = delegation.ReasonDeadline
 	case exit.OutOfMemory && exit.Code != 0:
 		v.reason = delegation.ReasonOutOfMemory
 	case exit.Code > 128 && exit.Code <= 128+64:

@@ -110,3 +110,12 @@ func (t *tail) add(data []byte) {
 
 // String is the tail as the response carries it.
 func (t *tail) String() string { return delegation.Tail(t.buf) }
+
+// notAhead is a time that was told, or now where the clock was put back since, or the child told it. It is shown, and decides
+// nothing.
+func notAhead(told time.Time) time.Time {
+	if now := time.Now(); told.After(now) {
+		return now
+	}
+	return told
+}

@@ -58,7 +58,7 @@ func (a *attendance) release() error {
 	if !ok {
 		return &unreleasedError{verdict: v}
 	}
-	a.r.attested = &seen
+	a.r.attested, a.r.release = &seen, releaseNow()
 	a.r.released.Store(true)
 	crash.At("launch.word")
 	if err := a.w.once(a.held, openBudget, a.att.Release); err != nil {

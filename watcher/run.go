@@ -52,6 +52,7 @@ type run struct {
 	out      *output
 	unseen   bool // the sandbox was out of sight, or had ended before anybody looked
 	times    milestones
+	release  release // once it is released
 }
 
 // milestones are when the phases of a run ended.

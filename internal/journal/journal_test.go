@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"torno/delegation"
+	"torno/internal/boot"
 	"torno/sandbox"
 )
 
@@ -90,6 +91,7 @@ func full(t testing.TB) Run {
 	r.Profile, r.Launcher, r.SpecDigest, r.Workspace = "p", "docker", "sha256:1", "/w/\x00x"
 	r.Handle = &sandbox.Handle{Launcher: "docker", ID: "c1", Sandbox: "a1", Slot: 4}
 	r.Sandbox, r.Released = "a1", time.Unix(4, 9).UTC()
+	r.ReleasedIn = boot.Moment{ID: "b1", Up: 8}
 	r.Attestation = &sandbox.Attestation{Attested: true, Seen: []sandbox.Observation{{What: "ids", Value: "7"}}}
 	r.Created, r.Started, r.Ended = time.Unix(1, 1).UTC(), time.Unix(2, 2).UTC(), time.Unix(3, 3).UTC()
 	r.Starting, r.Made, r.AnsweredAt = time.Unix(1, 5).UTC(), time.Unix(1, 7).UTC(), time.Unix(4, 4).UTC()

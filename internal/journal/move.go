@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"torno/delegation"
+	"torno/internal/boot"
 	"torno/sandbox"
 )
 
@@ -79,12 +80,12 @@ const bind = `UPDATE runs SET sandbox = ? WHERE key = ? AND state = 'starting' A
 // Release notes the sandbox of a run that is starting, and what the host saw of it, and that its agent may run from now on. It
 // comes before the word to init (I9). A key is released for one sandbox (I10): for that one it may be called again.
 func (j *Journal) Release(ctx context.Context, key string, h sandbox.Handle, made time.Time, seen sandbox.Attestation) error {
-	handle, attestation, now := &h, &seen, time.Now()
+	handle, attestation, now, moment := &h, &seen, time.Now(), boot.Now()
 	return j.update(ctx, "release", key, onDisk, release, jsonColumn{&handle}, h.Launcher, timeColumn{&made}, timeColumn{&now},
-		jsonColumn{&attestation}, key, h.Sandbox)
+		moment.ID, int64(moment.Up), jsonColumn{&attestation}, key, h.Sandbox)
 }
 
-const release = `UPDATE runs SET handle = ?, launcher = ?, made = ?, released = ?, attestation = ?
+const release = `UPDATE runs SET handle = ?, launcher = ?, made = ?, released = ?, released_boot = ?, released_up = ?, attestation = ?
 	WHERE key = ? AND sandbox = ? AND state = 'starting'`
 
 // Answered notes that the response of an ended run was published, or is not owed. It may be called again.

@@ -187,6 +187,10 @@ func TestMoveWritesWhatIsGivenAndKeepsTheRest(t *testing.T) {
 	want.Sandbox, want.Attestation, want.Made = "a1", &seen, made
 	got := get(t, j, r.Key)
 	want.Created, want.Starting, want.Released = got.Created, got.Starting, got.Released
+	want.ReleasedIn = got.ReleasedIn
+	if passed, known := got.ReleasedIn.Since(); !known || passed < 0 || passed > time.Minute {
+		t.Errorf("released %+v, which is %s ago", got.ReleasedIn, passed)
+	}
 	if got.Starting.Before(got.Created) || got.Released.Before(got.Made) || !got.AnsweredAt.IsZero() {
 		t.Errorf("queued %v, starting %v, made %v, released %v, answered %v", got.Created, got.Starting, got.Made, got.Released, got.AnsweredAt)
 	}

@@ -152,7 +152,7 @@ func TestNewerJournalIsNamedAndNotTouched(t *testing.T) {
 		if !errors.Is(err, ErrNewer) || errors.Is(err, ErrOlder) || !errors.As(err, &version) {
 			t.Fatalf("%s = %v, want ErrNewer", what, err)
 		}
-		if version.Found != 99 || version.Known != 2 || !strings.Contains(err.Error(), "99") || !strings.Contains(err.Error(), path) {
+		if version.Found != 99 || version.Known != 4 || !strings.Contains(err.Error(), "99") || !strings.Contains(err.Error(), path) {
 			t.Errorf("%s = %v, want both versions and the file", what, err)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"torno/delegation"
+	"torno/internal/boot"
 	"torno/sandbox"
 )
 
@@ -45,6 +46,7 @@ type Run struct {
 	Starting          time.Time            // when its turn came; set by the journal, as are Made and AnsweredAt
 	Made              time.Time            // when it had a sandbox
 	Released          time.Time            // when its agent was allowed to run
+	ReleasedIn        boot.Moment          // the same, as no clock can change it; zero in rows of earlier versions
 	Started, Ended    time.Time
 	Timings           *delegation.Timings
 	Usage             *delegation.Usage

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"sync"
-	"time"
 
 	"torno/internal/runfile"
 	"torno/sandbox"
@@ -88,7 +87,7 @@ func (b *box) start() {
 		return
 	}
 	b.state, b.held = sandbox.HandleRunning, true
-	b.exit.StartedAt = time.Now()
+	b.exit.StartedAt = b.world.now()
 	go b.run()
 }
 
@@ -101,7 +100,7 @@ func (b *box) run() {
 	b.world.end(b)
 	b.mu.Lock()
 	b.state = sandbox.HandleExited
-	b.exit.Code, b.exit.OutOfMemory, b.exit.FinishedAt = code, b.outOfMem, time.Now()
+	b.exit.Code, b.exit.OutOfMemory, b.exit.FinishedAt = code, b.outOfMem, b.world.now()
 	b.mu.Unlock()
 	b.log.close()
 	close(b.done)
@@ -120,7 +119,7 @@ func (b *box) init() int {
 		b.say(runfile.FailedLine(failure(err), err.Error()))
 		return runfile.FailedExit
 	}
-	b.say(runfile.StartedLine(time.Now()))
+	b.say(runfile.StartedLine(b.world.now()))
 	code := b.runAgent()
 	if err := b.writeAnswer(); err != nil {
 		b.say(fmt.Appendf(nil, "torno-init: the answer was not written: %v\n", err))

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"sync"
 	"testing"
+	"time"
 
 	"torno/sandbox"
 )
@@ -25,6 +26,7 @@ type World struct {
 	fakes      []*Fake
 	calls      map[Op]*calls
 	ledger     ledger
+	clock      time.Duration // how far the clock of the wall was set
 }
 
 // Option changes a World while it is made.
@@ -94,6 +96,20 @@ func (w *World) Vanish(h sandbox.Handle) {
 	if b != nil {
 		b.vanish()
 	}
+}
+
+// SetClock sets the clock of the wall, by which init and the engine tell times, so much further than that of the tests.
+func (w *World) SetClock(by time.Duration) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.clock = by
+}
+
+// now is what the clock of the wall says.
+func (w *World) now() time.Time {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return time.Now().Round(0).Add(w.clock)
 }
 
 // close ends all that runs. Fakes first: a sandbox may wait for an attachment to read.

@@ -1,0 +1,66 @@
+// Package boot measures time since the machine started. Nobody can set that clock, and it counts on while the machine sleeps
+// (CLOCK_BOOTTIME), so what decides over a run goes by it. The clock on the wall is for people.
+package boot
+
+import "time"
+
+// Moment is a moment in one boot of the machine. The zero Moment is none.
+type Moment struct {
+	ID string        `json:"id"` // the boot's own id; moments of two boots cannot be compared
+	Up time.Duration `json:"up"` // since the boot
+}
+
+// Now is the present moment.
+func Now() Moment { return Moment{ID: bootID(), Up: Up()} }
+
+// IsZero says that there is no moment.
+func (m Moment) IsZero() bool { return m == Moment{} }
+
+// Add is the moment that lies so much later.
+func (m Moment) Add(d time.Duration) Moment { return Moment{ID: m.ID, Up: m.Up + d} }
+
+// Since is how long ago a moment was. It is not known of a moment of another boot.
+func (m Moment) Since() (passed time.Duration, known bool) { return Now().Sub(m) }
+
+// Sub is how much time passed from an earlier moment to this one. It is not known between two boots.
+func (m Moment) Sub(earlier Moment) (passed time.Duration, known bool) {
+	if m.IsZero() || earlier.IsZero() || m.ID != earlier.ID {
+		return 0, false
+	}
+	return m.Up - earlier.Up, true
+}
+
+// glance is how often an alarm looks at the clock: Go's timers stand still while the machine sleeps, and the alarm does not.
+const glance = 5 * time.Second
+
+// Alarm fires when a time has passed, the time in which the machine sleeps included. After a sleep it is late by glance at
+// most. It has one user.
+type Alarm struct {
+	C     <-chan time.Time // a reason to ask Rings
+	timer *time.Timer
+	due   time.Duration
+}
+
+// NewAlarm sets an alarm.
+func NewAlarm(after time.Duration) *Alarm {
+	timer := time.NewTimer(min(after, glance))
+	return &Alarm{C: timer.C, timer: timer, due: Up() + after}
+}
+
+// Set sets the alarm anew.
+func (a *Alarm) Set(after time.Duration) {
+	a.due = Up() + after
+	a.timer.Reset(min(after, glance))
+}
+
+// Rings says, when C was received from, whether the time has passed. If not, the alarm goes on.
+func (a *Alarm) Rings() bool {
+	left := a.due - Up()
+	if left > 0 {
+		a.timer.Reset(min(left, glance))
+	}
+	return left <= 0
+}
+
+// Stop ends the alarm.
+func (a *Alarm) Stop() { a.timer.Stop() }

@@ -1,0 +1,139 @@
+package watcher
+
+import (
+	"context"
+	"database/sql"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"torno/delegation"
+	"torno/sandbox"
+	"torno/sandbox/sandboxtest"
+)
+
+// shiftClock makes all that a dead watcher noted look as if somebody had set the machine's clock since. A clock that goes on by
+// an hour makes what was noted an hour older.
+func (d *desk) shiftClock(by time.Duration) {
+	d.Helper()
+	db, err := sql.Open("sqlite", "file:"+filepath.Join(d.state, "journal.db"))
+	d.must(err)
+	_, err = db.Exec(`UPDATE runs SET created = created - ?1, starting = starting - ?1, made = made - ?1, released = released - ?1,
+		started = started - ?1`, int64(by))
+	d.must(err)
+	d.must(db.Close())
+}
+
+// TestAClockThatWasSetEndsNoRun: a run of an hour goes on behind a watcher that dies, and a clock that is set by hours meanwhile.
+func TestAClockThatWasSetEndsNoRun(t *testing.T) {
+	for name, by := range map[string]time.Duration{"forwards": 5 * time.Hour, "backwards": -5 * time.Hour} {
+		t.Run(name, func(t *testing.T) {
+			d := newDesk(t, nil)
+			release := d.gate()
+			a := d.submit(ask{id: "s1", task: "gated", timeout: 3600})
+			d.started(a)
+			d.crash()
+			d.shiftClock(by)
+			d.open()
+			release()
+			d.want(d.response(a), delegation.StatusCompleted, delegation.ReasonExited, 0)
+		})
+	}
+}
+
+// TestAClockThatWasSetLengthensNoRun: a clock that was put back gives an adopted run no more time.
+func TestAClockThatWasSetLengthensNoRun(t *testing.T) {
+	for name, by := range map[string]time.Duration{"forwards": 5 * time.Hour, "backwards": -5 * time.Hour} {
+		t.Run(name, func(t *testing.T) {
+			d := newDesk(t, nil)
+			d.shortLadders()
+			a := d.submit(ask{id: "s1", task: "sleep", timeout: 3})
+			d.started(a)
+			begun := time.Now()
+			d.crash()
+			d.shiftClock(by)
+			d.open()
+			d.want(d.response(a), delegation.StatusTimeout, delegation.ReasonDeadline, -1)
+			if took := time.Since(begun); took > patience/2 || took < 2*time.Second {
+				t.Errorf("a run of 3 s ended after %s", took)
+			}
+		})
+	}
+}
+
+// TestAClockThatIsSetUnderALiveWatcher: init tells the time of its own clock, which decides nothing, also when the connection
+// breaks and the run is attended anew.
+func TestAClockThatIsSetUnderALiveWatcher(t *testing.T) {
+	for name, by := range map[string]time.Duration{"forwards": 5 * time.Hour, "backwards": -5 * time.Hour} {
+		t.Run(name, func(t *testing.T) {
+			d := newDesk(t, nil)
+			release := d.gate()
+			d.world.SetClock(by)
+			broken := make(chan struct{})
+			d.world.Before(sandboxtest.OpWait, func() { <-broken })
+			d.world.Fail(sandboxtest.OpWait, 1, errAway)
+			a := d.submit(ask{id: "s1", task: "gated", timeout: 3600})
+			d.started(a)
+			close(broken)
+			d.eventually("the run is attended again", func() bool { return d.world.Calls(sandboxtest.OpWait) > 1 })
+			release()
+			d.want(d.response(a), delegation.StatusCompleted, delegation.ReasonExited, 0)
+		})
+	}
+}
+
+// TestADeadlineIsARecordedEnd: what ended while no watcher was there is judged by when it ended, and never by its exit code.
+func TestADeadlineIsARecordedEnd(t *testing.T) {
+	for name, c := range map[string]struct {
+		late   bool
+		clock  time.Duration // how far the clock is set
+		after  bool          // after the end, and not before
+		status delegation.Status
+		reason delegation.Reason
+	}{
+		"within its time":             {status: delegation.StatusError, reason: delegation.ReasonSignalled},
+		"behind its time":             {late: true, status: delegation.StatusTimeout, reason: delegation.ReasonDeadline},
+		"within, a clock put forward": {clock: time.Hour, status: delegation.StatusError, reason: delegation.ReasonSignalled},
+		"behind, a clock put back":    {late: true, clock: -time.Hour, status: delegation.StatusTimeout, reason: delegation.ReasonDeadline},
+		"within, put back afterwards": {clock: -time.Hour, after: true, status: delegation.StatusError, reason: delegation.ReasonSignalled},
+		"behind, forward afterwards":  {late: true, clock: time.Hour, after: true, status: delegation.StatusTimeout, reason: delegation.ReasonDeadline},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newDesk(t, nil)
+			dies := make(chan struct{})
+			d.world.Register("dies", func(ctx context.Context, _ sandboxtest.ProgramIO) int {
+				select {
+				case <-dies:
+				case <-ctx.Done():
+				}
+				return 128 + 9
+			})
+			a := d.submit(ask{id: "s1", task: "dies", timeout: 1})
+			d.started(a)
+			released := d.latest("s1").Released
+			d.crash()
+			due := time.After(time.Until(released.Add(1200 * time.Millisecond)))
+			if c.late {
+				<-due
+			}
+			if c.after {
+				d.world.SetClock(-c.clock)
+			}
+			close(dies)
+			d.eventually("the run has ended", func() bool {
+				all, err := d.world.Launcher(d.journal.Installation()).List(context.Background())
+				d.must(err)
+				return len(all) == 1 && all[0].State == sandbox.HandleExited
+			})
+			if !c.late {
+				<-due
+			}
+			d.shiftClock(c.clock)
+			d.open()
+			resp := d.response(a)
+			if resp.Status != c.status || resp.Reason != c.reason {
+				t.Errorf("the response says %s, %s", resp.Status, resp.Reason)
+			}
+		})
+	}
+}
