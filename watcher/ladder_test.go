@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"torno/delegation"
+	"torno/internal/runfile"
 	"torno/sandbox"
 )
 
@@ -90,6 +91,19 @@ func TestEveryLadderEndsWithKill(t *testing.T) {
 	for _, reason := range []delegation.Reason{delegation.ReasonCancelled, delegation.ReasonDeadline, delegation.ReasonShutdown, delegation.ReasonSuperseded} {
 		if l := ladderFor(reason); l[len(l)-1].signal != sandbox.Kill {
 			t.Errorf("%s ends with %s", reason, l[len(l)-1].signal)
+		}
+	}
+}
+
+// TestLaddersFitIntoTheGrace: a watcher that lives always comes before the backstop of init.
+func TestLaddersFitIntoTheGrace(t *testing.T) {
+	for _, l := range []ladder{politely, firmly, outright} {
+		climb := beginBudget
+		for _, step := range l {
+			climb += step.wait
+		}
+		if climb+killBudget > runfile.Grace {
+			t.Errorf("the ladder %v takes %s, and the grace is %s", l, climb, runfile.Grace)
 		}
 	}
 }

@@ -64,3 +64,46 @@ func (a *Alarm) Rings() bool {
 
 // Stop ends the alarm.
 func (a *Alarm) Stop() { a.timer.Stop() }
+
+// Backstop is for what ends a run when everything else has failed: it is over when a time has passed, in which the machine may
+// sleep, and after that a grace in which it is awake. So what ends runs before has its time also behind a sleep.
+type Backstop struct {
+	alarm *Alarm
+	grace time.Duration
+	late  bool
+}
+
+// NewBackstop arms a backstop. Without a time that is allowed there is none, which is nil and never over.
+func NewBackstop(allowed, grace time.Duration) *Backstop {
+	if allowed <= 0 {
+		return nil
+	}
+	return &Backstop{alarm: NewAlarm(allowed), grace: grace}
+}
+
+// C is a reason to ask Over.
+func (b *Backstop) C() <-chan time.Time {
+	if b == nil {
+		return nil
+	}
+	return b.alarm.C
+}
+
+// Over says, when C was received from, whether time and grace have passed.
+func (b *Backstop) Over() bool {
+	if b.late {
+		return true
+	}
+	if b.alarm.Rings() {
+		b.late = true
+		b.alarm.timer.Reset(b.grace) // Go's timers stand still while the machine sleeps
+	}
+	return false
+}
+
+// Stop disarms it.
+func (b *Backstop) Stop() {
+	if b != nil {
+		b.alarm.Stop()
+	}
+}

@@ -60,3 +60,31 @@ func TestAnAlarmCountsSleep(t *testing.T) {
 		t.Error("an alarm does not count a sleep")
 	}
 }
+
+func TestABackstopGivesItsGrace(t *testing.T) {
+	const grace = 100 * time.Millisecond
+	b := NewBackstop(time.Hour, grace)
+	defer b.Stop()
+	b.alarm.due = Up() - 24*time.Hour // the machine has slept for a day
+	b.alarm.timer.Reset(0)
+	begin := time.Now()
+	for {
+		<-b.C()
+		if b.Over() {
+			break
+		}
+	}
+	if took := time.Since(begin); took < grace {
+		t.Errorf("the grace behind a sleep was %s", took)
+	}
+}
+
+func TestNoBackstop(t *testing.T) {
+	b := NewBackstop(0, time.Second)
+	defer b.Stop()
+	select {
+	case <-b.C():
+		t.Error("what is not armed fires")
+	default:
+	}
+}

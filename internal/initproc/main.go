@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"torno/internal/boot"
 	"torno/internal/runfile"
 	"torno/internal/version"
 )
@@ -139,6 +140,8 @@ func (r *run) run() int {
 	if err := setActions(fatal, ignore); err != nil {
 		warn("%v", err)
 	}
+	limit := boot.NewBackstop(r.file.Allowed, r.file.Grace)
+	defer limit.Stop()
 	pid, cannot := r.start()
 	if cannot != nil {
 		warn("%s", cannot.why)
@@ -147,7 +150,7 @@ func (r *run) run() int {
 	if err := setActions(libraries, ignore); err != nil {
 		warn("%v", err)
 	}
-	code := r.supervise(pid)
+	code := r.supervise(pid, limit)
 	r.finish()
 	told := runfile.ExitFor(code)
 	if seen, _ := runfile.AgentExit(told); seen != code {

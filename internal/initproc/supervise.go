@@ -8,15 +8,23 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"torno/internal/boot"
 )
 
 // killed is how long init waits for what it has killed. Nothing but a process that hangs in the kernel takes longer.
 const killed = 10 * time.Second
 
-// supervise reaps and forwards until the agent has ended, then ends everything else, and returns the agent's exit code.
-func (r *run) supervise(agent int) int {
+// supervise reaps and forwards until the agent has ended or its time is over, then ends everything else, and returns the agent's
+// exit code.
+func (r *run) supervise(agent int, limit *boot.Backstop) int {
 	for {
 		select {
+		case <-limit.C():
+			if limit.Over() {
+				r.killRest()
+				return 128 + int(unix.SIGKILL)
+			}
 		case sig := <-r.signals:
 			if number, ok := sig.(syscall.Signal); ok {
 				_ = unix.Kill(-agent, number) // an agent that has just ended needs none

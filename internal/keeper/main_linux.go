@@ -17,6 +17,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"torno/internal/boot"
 	"torno/internal/crash"
 )
 
@@ -181,7 +182,7 @@ func (k *keeper) run(ctx context.Context) {
 		close(k.running)
 		status, err = k.await()
 	}
-	end.FinishedAt = time.Now()
+	end.FinishedAt, end.FinishedIn = time.Now(), boot.Now()
 	crash.At("keeper.cleared")
 	k.endRest()
 	k.judge(&end, status, err)

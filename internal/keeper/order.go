@@ -7,6 +7,7 @@ import (
 	"os"
 	"time"
 
+	"torno/internal/boot"
 	"torno/internal/cgroups"
 	"torno/internal/ground"
 )
@@ -29,6 +30,10 @@ type Order struct {
 	// Doors are the sockets of the host's that the sandbox may reach. The runtime hands it the channel of each, as descriptor
 	// runfile.FirstDoor and those behind it.
 	Doors []Door `json:"doors,omitempty"`
+	// Allowed and Grace are the agent's time from the word on, and what init and a watcher have then for ending it. Behind both the
+	// keeper kills the sandbox.
+	Allowed time.Duration `json:"allowed,omitempty"`
+	Grace   time.Duration `json:"grace,omitempty"`
 	// Group bounds the sandbox; nil where nothing can.
 	Group *cgroups.Plan `json:"group,omitempty"`
 }
@@ -43,6 +48,7 @@ type End struct {
 	Trouble    string      `json:"trouble,omitempty"`
 	StartedAt  time.Time   `json:"started_at"`
 	FinishedAt time.Time   `json:"finished_at"`
+	FinishedIn boot.Moment `json:"finished_in,omitzero"` // the same, as no clock can change it
 	Use        cgroups.Use `json:"use"`
 }
 

@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 
+	"torno/internal/boot"
 	"torno/internal/crash"
 )
 
@@ -64,10 +65,28 @@ func (k *keeper) release(ctx context.Context) {
 	if !k.released.CompareAndSwap(false, true) {
 		return
 	}
+	limit := boot.NewBackstop(k.order.Allowed, k.order.Grace)
+	k.serving.Go(func() { k.endLate(limit) })
 	crash.At("keeper.released")
 	_ = k.input(ctx, []byte(k.order.Word)) // an init that has ended does not want it
 	if !k.order.Stdin {
 		k.shutInput(ctx)
+	}
+}
+
+// endLate ends a sandbox that neither a watcher nor init has ended when its time was over.
+func (k *keeper) endLate(limit *boot.Backstop) {
+	defer limit.Stop()
+	for {
+		select {
+		case <-k.ended:
+			return
+		case <-limit.C():
+			if limit.Over() {
+				k.kill()
+				return
+			}
+		}
 	}
 }
 

@@ -23,7 +23,10 @@
 // code without a started line is not the agent's, whatever it is, and with a started line none is init's.
 package runfile
 
-import "strconv"
+import (
+	"strconv"
+	"time"
+)
 
 // Where things are inside every sandbox.
 const (
@@ -77,7 +80,15 @@ type File struct {
 	// itself under, and with it the agent. Nil is for a sandbox that is made with a filter: init refuses to go on in one
 	// that has none.
 	Filter []byte `json:"filter,omitempty"`
+	// Allowed is the agent's time, in which the machine may sleep, and Grace what the watcher has then for ending it. Behind both
+	// init kills everything: a bound needs no watcher (I19). Without Allowed, as in a launcher's own trials, there is no bound.
+	Allowed time.Duration `json:"allowed,omitempty"`
+	Grace   time.Duration `json:"grace,omitempty"`
 }
+
+// Grace is for a watcher that lives: all rungs of its longest ladder fit in, so that it always comes before init. The machine's
+// sleep is no part of it: a watcher that wakes up with its children has all of it.
+const Grace = 30 * time.Second
 
 // Rlimit is one resource limit, hard and soft alike. Name is one of RlimitNames.
 type Rlimit struct {

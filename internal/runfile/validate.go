@@ -22,7 +22,8 @@ func (f File) Validate() error {
 		return fmt.Errorf("version is %d and this is version %d", f.Version, Version)
 	}
 	for _, check := range []func() error{
-		f.validateNonce, f.validateArgv, f.validateEnv, f.validateProcess, f.validateMounts, f.validateAnswer, f.validateDoors, f.validateFilter,
+		f.validateNonce, f.validateArgv, f.validateEnv, f.validateProcess, f.validateMounts, f.validateAnswer, f.validateDoors,
+		f.validateFilter, f.validateTime,
 	} {
 		if err := check(); err != nil {
 			return err
@@ -51,6 +52,13 @@ func (f File) validateFilter() error {
 		return fmt.Errorf("filter has %d bytes, which is no number of steps", len(f.Filter))
 	case len(f.Filter) == 0 || len(f.Filter) > MaxSteps*StepSize:
 		return fmt.Errorf("filter has %d steps and may have 1 to %d", len(f.Filter)/StepSize, MaxSteps)
+	}
+	return nil
+}
+
+func (f File) validateTime() error {
+	if f.Allowed < 0 || f.Grace < 0 || (f.Allowed == 0) != (f.Grace == 0) {
+		return fmt.Errorf("allowed is %s with a grace of %s, and both are positive, or neither is given", f.Allowed, f.Grace)
 	}
 	return nil
 }

@@ -54,7 +54,7 @@ func checkFileName(name string) error {
 // file is what init is told.
 func (r Run) file() runfile.File {
 	process, answer := r.Spec.Process, r.Spec.Answer
-	return runfile.File{
+	file := runfile.File{
 		Version: runfile.Version, Nonce: r.Nonce,
 		Argv: process.Argv, Env: process.Env, Dir: process.Dir, Umask: process.Umask, Stdin: process.Stdin,
 		Rlimits: []runfile.Rlimit{
@@ -65,4 +65,8 @@ func (r Run) file() runfile.File {
 		Mounts: r.Mounts, Filter: r.Filter, Doors: r.Doors,
 		Answer: runfile.Answer{Path: answer.Path, FromStdout: answer.FromStdout, Max: answer.Max},
 	}
+	if r.Spec.Timeout > 0 {
+		file.Allowed, file.Grace = r.Spec.Timeout, runfile.Grace
+	}
+	return file
 }

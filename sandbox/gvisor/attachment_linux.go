@@ -101,7 +101,7 @@ var ownCodes = []int{2, 128}
 // sentry can end it whenever it likes, and what is lost may be attempted again.
 func exitOf(end keeper.End) sandbox.Exit {
 	exit := sandbox.Exit{
-		StartedAt: end.StartedAt, FinishedAt: end.FinishedAt, PeakMemory: end.Use.PeakMemory, CPUTime: end.Use.CPUTime,
+		StartedAt: end.StartedAt, FinishedAt: end.FinishedAt, FinishedIn: end.FinishedIn, PeakMemory: end.Use.PeakMemory, CPUTime: end.Use.CPUTime,
 		OutOfMemory: end.Use.Killed > 0,
 	}
 	switch {

@@ -222,9 +222,13 @@ func (m *making) keeperOrder(box string) keeper.Order {
 	return keeper.Order{
 		Argv: append(argv, m.id), Doors: m.doors,
 		Trouble: []string{panicLog, runtimeLog}, Log: m.spec.Limits.Log, Word: runfile.Release, Stdin: m.spec.Process.Stdin,
+		Allowed: m.spec.Timeout, Grace: runfile.Grace + keeperGrace,
 		Ground: m.ground, Group: m.groups.plan(m.id, m.spec.Limits),
 	}
 }
+
+// keeperGrace is how much later than init the keeper ends a sandbox whose time is over: init's own end tells more.
+const keeperGrace = 15 * time.Second
 
 // What the runtime writes into a box when something goes wrong.
 const (

@@ -1,0 +1,37 @@
+package keeper
+
+import (
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// TestAKeeperEndsASandboxWhoseTimeIsOver: nobody is there who would, and init itself does not.
+func TestAKeeperEndsASandboxWhoseTimeIsOver(t *testing.T) {
+	box := boxIn(t, t.TempDir(), Order{
+		Argv: standInArgv("run", `trap "" INT TERM; read word; echo up; while :; do sleep 300; done`), Word: "go\n", Log: 1 << 20,
+		Allowed: 300 * time.Millisecond, Grace: 300 * time.Millisecond,
+	})
+	begin := time.Now()
+	line := start(t, box)
+	if err := line.Release(); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := line.Read(t.Context()); err != nil || string(out.Bytes) != "up\n" {
+		t.Fatalf("%q, %v", out.Bytes, err)
+	}
+	if err := line.Close(); err != nil { // the watcher dies
+		t.Fatal(err)
+	}
+	end, err := box.AwaitEnd(t.Context())
+	if err != nil || end.Signal != int(unix.SIGKILL) {
+		t.Fatalf("%+v, %v", end, err)
+	}
+	if took := time.Since(begin); took < 600*time.Millisecond {
+		t.Errorf("it ended after %s, within its time", took)
+	}
+	if passed, known := end.FinishedIn.Since(); !known || passed < 0 || passed > time.Minute {
+		t.Errorf("it ended %+v, which was %s ago", end.FinishedIn, passed)
+	}
+}

@@ -1,0 +1,37 @@
+package crash
+
+import (
+	"syscall"
+	"testing"
+	"time"
+
+	"torno/delegation"
+	"torno/internal/runfile"
+	"torno/test/house"
+)
+
+// stubborn ignores what an agent can ignore, and would run for ever.
+const stubborn = `trap "" HUP INT TERM; echo hello; while :; do sleep 1; done`
+
+// TestABoundNeedsNoWatcher: the time of a run is over while its watcher is dead. Its sandbox ends all the same, and the next
+// watcher answers what is so.
+func TestABoundNeedsNoWatcher(t *testing.T) {
+	house.Each(t, func(t *testing.T, sandbox string) {
+		t.Parallel()
+		const timeout = 3
+		s := newScene(t, sandbox)
+		s.Start()
+		s.ask = s.Submit(house.Ask{ID: "s1", Task: stubborn, Timeout: timeout})
+		s.Says(s.ask, "hello")
+		s.Must(syscall.Kill(s.PID(), syscall.SIGKILL))
+		s.die()
+		if all := s.Sandboxes(); len(all) != 1 || !all[0].Running {
+			t.Fatalf("the sandbox does not outlive its watcher: %+v", all)
+		}
+		s.Within(timeout*time.Second+runfile.Grace+house.Patience, "the sandbox ends without a watcher", func() bool { return !s.Sandboxes()[0].Running })
+		s.Start()
+		s.Want(s.Response(s.ask), delegation.StatusTimeout, delegation.ReasonDeadline, -1)
+		s.nothingIsLeft()
+		s.onceEach()
+	})
+}
