@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -20,6 +21,7 @@ import (
 // attachment follows one sandbox with two goroutines: one reads its output, the other waits for its end.
 type attachment struct {
 	engine *engine
+	log    *slog.Logger
 	handle sandbox.Handle
 	box    *box
 	stream io.ReadCloser
@@ -51,7 +53,7 @@ var errClosed = errors.New("the attachment is closed")
 // newAttachment begins to follow. each gets the frames of the stream, in order.
 func (l *Launcher) newAttachment(h sandbox.Handle, b *box, stream io.ReadCloser, first bool, each deliver) *attachment {
 	a := &attachment{
-		engine: l.engine, handle: h, box: b, stream: stream, first: first,
+		engine: l.engine, log: l.options.Log, handle: h, box: b, stream: stream, first: first,
 		output: make(chan sandbox.Chunk, bufferedChunks), ended: make(chan struct{}),
 	}
 	a.open, a.close = context.WithCancel(context.Background())
@@ -205,7 +207,7 @@ func (a *attachment) Signal(ctx context.Context, s sandbox.Signal) error {
 	if s == sandbox.Kill {
 		a.box.killed.Store(true)
 	}
-	err := a.engine.kill(ctx, a.handle.ID, name)
+	err := a.signal(ctx, s, name)
 	switch {
 	case err == nil || isConflict(err): // it does not run any more
 		return nil
@@ -213,6 +215,30 @@ func (a *attachment) Signal(ctx context.Context, s sandbox.Signal) error {
 		return fmt.Errorf("signal container %s: %w", a.handle.ID, sandbox.ErrNotFound)
 	}
 	return fmt.Errorf("signal container %s: %w", a.handle.ID, err)
+}
+
+// answerTime is how long an engine may take for the last signal of all.
+const answerTime = 5 * time.Second
+
+// signal has the engine send a signal. Where it does not answer the last one, the kernel sends it: to all processes of the container's
+// control group, as far as they are to be seen here (I20). How the container ended the engine tells when it is back.
+func (a *attachment) signal(ctx context.Context, s sandbox.Signal, name string) error {
+	if s != sandbox.Kill {
+		return a.engine.kill(ctx, a.handle.ID, name)
+	}
+	ctx, cancel := context.WithTimeout(ctx, answerTime)
+	defer cancel()
+	err := a.engine.kill(ctx, a.handle.ID, name)
+	if err == nil || isConflict(err) || isGone(err) {
+		return err
+	}
+	found, cannot := killContainer(a.handle.ID)
+	if found == 0 {
+		return errors.Join(err, cannot)
+	}
+	a.log.Warn("the engine does not answer; a container's processes are killed without it",
+		"container", a.handle.ID, "processes", found, "error", err)
+	return cannot
 }
 
 func (a *attachment) Wait(ctx context.Context) (sandbox.Exit, error) {

@@ -142,7 +142,7 @@ func (a *attachment) Input() io.WriteCloser { return agentInput{a} }
 const signalTime = 20 * time.Second
 
 // Signal goes to init, which hands INT and TERM on to the agent. KILL is the keeper's, which kills the sentry, in which all
-// processes of the sandbox live.
+// processes of the sandbox live. Where the keeper does not answer the kernel kills it.
 func (a *attachment) Signal(ctx context.Context, s sandbox.Signal) error {
 	box := a.launcher.boxes.keeper(a.id)
 	state, err := box.State()
@@ -153,7 +153,7 @@ func (a *attachment) Signal(ctx context.Context, s sandbox.Signal) error {
 		return nil // it does not run any more
 	}
 	if s == sandbox.Kill {
-		err = box.Kill(ctx)
+		err = a.launcher.kill(ctx, a.id)
 	} else {
 		err = a.launcher.signal(ctx, a.id, s)
 	}

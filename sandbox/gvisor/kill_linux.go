@@ -13,13 +13,78 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"torno/internal/keeper"
 )
+
+// answerTime is how long a keeper may take to answer. One that takes longer was stopped, or hangs, and is not needed: what kills
+// is the kernel (I20).
+const answerTime = 5 * time.Second
+
+// kill has the keeper end a sandbox, and does so without it where it does not answer. The keeper writes down the end, if it ever
+// goes on.
+func (l *Launcher) kill(ctx context.Context, id string) error {
+	err := l.ask(ctx, id, keeper.Box.Kill)
+	if err == nil {
+		return nil
+	}
+	l.options.Log.Warn("a sandbox's keeper does not answer; the sandbox is killed without it", "sandbox", id, "error", err)
+	return l.killSandbox(ctx, id)
+}
+
+// dismiss has the keeper end a sandbox and go. One that does not is killed, behind all that it keeps.
+func (l *Launcher) dismiss(ctx context.Context, id string) error {
+	err := l.ask(ctx, id, keeper.Box.Leave)
+	if err == nil {
+		return nil
+	}
+	l.options.Log.Warn("a sandbox's keeper does not answer; it is killed with its sandbox", "sandbox", id, "error", err)
+	box := l.boxes.path(id)
+	return errors.Join(l.killSandbox(ctx, id), killAll(ctx, box, isKeeper))
+}
+
+func (l *Launcher) ask(ctx context.Context, id string, what func(keeper.Box, context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, answerTime)
+	defer cancel()
+	return what(l.boxes.keeper(id), ctx)
+}
+
+// killSandbox kills sentry and gofer: by the control group that they are in, and by handles of the processes that have the box
+// for an argument, since there may be no group.
+func (l *Launcher) killSandbox(ctx context.Context, id string) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), answerTime) // asking may have used up the time of the caller
+	defer cancel()
+	var err error
+	if order, unread := l.boxes.keeper(id).Order(); unread == nil && order.Group != nil {
+		err = order.Group.Group().Kill()
+	}
+	return errors.Join(err, killRuntime(ctx, l.boxes.path(id)))
+}
+
+// isKeeper says whether a process is the keeper of a box: it was started with the box alone, and works in it.
+func isKeeper(pid int, box string) bool {
+	dir := filepath.Join("/proc", strconv.Itoa(pid))
+	line, err := os.ReadFile(filepath.Join(dir, "cmdline"))
+	if err != nil {
+		return false
+	}
+	args := strings.Split(strings.TrimSuffix(string(line), "\x00"), "\x00")
+	if len(args) != 2 || args[1] != box {
+		return false
+	}
+	works, err1 := os.Stat(filepath.Join(dir, "cwd"))
+	is, err2 := os.Stat(box)
+	return err1 == nil && err2 == nil && os.SameFile(works, is)
+}
 
 // killRuntime kills all of a box's runtime that lives: runsc itself, the sentry, the gofer. Whatever else happens to have the
 // box in its command line, such as an operator's tail of a log, is left alone.
-func killRuntime(ctx context.Context, box string) error {
+func killRuntime(ctx context.Context, box string) error { return killAll(ctx, box, isRuntime) }
+
+// killAll kills the processes that belong to a box, until there are none.
+func killAll(ctx context.Context, box string, belongs func(pid int, box string) bool) error {
 	for {
-		killed, err := killOnce(box)
+		killed, err := killOnce(box, belongs)
 		if err != nil || killed == 0 {
 			return err
 		}
@@ -31,14 +96,14 @@ func killRuntime(ctx context.Context, box string) error {
 	}
 }
 
-func killOnce(box string) (killed int, err error) {
+func killOnce(box string, belongs func(pid int, box string) bool) (killed int, err error) {
 	entries, err := os.ReadDir("/proc")
 	for _, entry := range entries {
 		pid, notPid := strconv.Atoi(entry.Name())
-		if notPid != nil || !isRuntime(pid, box) {
+		if notPid != nil || !belongs(pid, box) {
 			continue
 		}
-		done, killErr := killOne(pid, box)
+		done, killErr := killOne(pid, box, belongs)
 		if err = errors.Join(err, killErr); done {
 			killed++
 		}
@@ -46,14 +111,14 @@ func killOnce(box string) (killed int, err error) {
 	return killed, err
 }
 
-// killOne kills a process of the runtime: by a handle, since the number may be another's by now.
-func killOne(pid int, box string) (bool, error) {
+// killOne kills a process of a box: by a handle, since the number may be another's by now.
+func killOne(pid int, box string, belongs func(pid int, box string) bool) (bool, error) {
 	handle, err := unix.PidfdOpen(pid, 0)
 	if err != nil {
 		return false, nil // it has ended
 	}
 	defer unix.Close(handle)
-	if !isRuntime(pid, box) {
+	if !belongs(pid, box) {
 		return false, nil
 	}
 	err = unix.PidfdSendSignal(handle, unix.SIGKILL, nil, 0)

@@ -113,7 +113,7 @@ func (l *Launcher) end(ctx context.Context, id string) (io.Closer, error) {
 		if !keeper.IsHeld(err) {
 			return nil, err
 		}
-		if err := box.Leave(ctx); err != nil {
+		if err := l.dismiss(ctx, id); err != nil {
 			return nil, err
 		}
 		select {

@@ -16,7 +16,7 @@ type room struct {
 }
 
 // leaves know nothing of Torno but their own subject. Everybody may use them, also the clients.
-var leaves = []string{"internal/nearest", "internal/version"}
+var leaves = []string{"internal/boot", "internal/nearest", "internal/version"}
 
 const (
 	unix     = "golang.org/x/sys/unix"

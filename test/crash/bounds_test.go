@@ -35,3 +35,22 @@ func TestABoundNeedsNoWatcher(t *testing.T) {
 		s.onceEach()
 	})
 }
+
+// TestAStoppedKeeper: a keeper that is stopped does nothing that it is asked for. Its child is killed all the same, and its
+// sandbox removed.
+func TestAStoppedKeeper(t *testing.T) {
+	onGVisor(t, func(t *testing.T, sandbox string) {
+		t.Parallel()
+		s := newScene(t, sandbox)
+		s.Start()
+		s.ask = s.Submit(house.Ask{ID: "s1", Task: stubborn, Timeout: 2})
+		s.Says(s.ask, "hello")
+		if s.Strike(s.Sandboxes()[0].ID, house.Keeper, syscall.SIGSTOP) != 1 {
+			t.Fatal("the sandbox has no keeper")
+		}
+		s.Within(2*house.Patience, "there is a response", func() bool { return s.Exists("response_s1.json") })
+		s.Want(s.Response(s.ask), delegation.StatusTimeout, delegation.ReasonDeadline, -1)
+		s.nothingIsLeft()
+		s.onceEach()
+	})
+}
