@@ -57,11 +57,11 @@ func TestAJournalThatFailsDoesNotHoldAShutdown(t *testing.T) {
 	saved := lastBudget
 	lastBudget = 10 * time.Millisecond
 	d := newDesk(t, func(c *Config) { c.Shutdown.Budget = 10 * time.Millisecond })
-	d.Cleanup(func() { d.stop(); lastBudget = saved })
+	d.Cleanup(func() { lastBudget = saved })
 	d.started(d.submit(ask{id: "s1", task: "sleep"}))
 	d.must(d.journal.Close())
 	stopped := make(chan struct{})
-	go func() { defer close(stopped); d.stop() }()
+	go func() { defer close(stopped); d.kill() }()
 	select {
 	case <-stopped:
 	case <-time.After(patience):
@@ -69,6 +69,10 @@ func TestAJournalThatFailsDoesNotHoldAShutdown(t *testing.T) {
 		d.watcher.endLife()
 		<-stopped
 	}
+	if owed, ok := errors.AsType[*OwedError](d.result); !ok || owed.Unknown == nil {
+		t.Errorf("it ended with %v, and nobody knows what it owes", d.result)
+	}
+	d.stop = func() {}
 }
 
 func TestAWorkspaceIsFreeWhenItsRunIsAnswered(t *testing.T) {

@@ -37,6 +37,9 @@ func (w *Watcher) live(r *run) {
 		}
 	}
 	if v.reason == "" || w.life.Err() != nil && r.handle.ID != "" {
+		if v.reason == "" && r.handle.ID != "" {
+			w.left.Add(1)
+		}
 		w.disown(r)
 		return
 	}
@@ -227,6 +230,7 @@ func (w *Watcher) remove(r *run) {
 		return r.launcher.Remove(ctx, r.handle)
 	})
 	if err != nil {
+		w.left.Add(1)
 		r.box.log.Error("a sandbox is left; the next start removes it", "run", r.hash, "sandbox", r.handle.ID, "error", err)
 		return
 	}

@@ -124,6 +124,7 @@ func (w *Watcher) removeLater(key string, h sandbox.Handle) {
 			return launcher.Remove(ctx, h)
 		})
 		if err != nil {
+			w.left.Add(1)
 			w.log.Error("a sandbox is left; the next start removes it", "sandbox", h.ID, "error", err)
 		}
 	})

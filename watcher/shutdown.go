@@ -37,7 +37,7 @@ var lastBudget = time.Minute
 // what then still runs is killed. Where even that does not help, as with a full disk, the next start answers.
 func (w *Watcher) stopWorking() {
 	w.endLeisure()
-	if w.config.Shutdown.Keep || w.keep.Load() {
+	if w.keeps() {
 		w.leaveAll()
 		return
 	}
@@ -75,6 +75,8 @@ func (w *Watcher) stopWorking() {
 
 // Keep has the watcher leave what runs and what waits to the next one when it stops, whatever its configuration says.
 func (w *Watcher) Keep() { w.keep.Store(true) }
+
+func (w *Watcher) keeps() bool { return w.config.Shutdown.Keep || w.keep.Load() }
 
 // leaveAll stops without ending anything: what waits waits for the next watcher, and what runs is adopted by it.
 func (w *Watcher) leaveAll() {

@@ -51,7 +51,8 @@ type Watcher struct {
 	born      time.Time
 	ready     chan struct{}
 	keep      atomic.Bool
-	removing  sync.Map // by key: a channel that is closed when a sandbox that belongs to no run is gone
+	left      atomic.Int64 // sandboxes that could not be removed
+	removing  sync.Map     // by key: a channel that is closed when a sandbox that belongs to no run is gone
 
 	life       context.Context // done when the watcher stops working, some time after it stopped taking
 	endLife    context.CancelFunc
@@ -104,12 +105,18 @@ func (w *Watcher) Ready() <-chan struct{} { return w.ready }
 //
 // ErrLeftBehind says that a call did not return, to a file system for example, and that what waits for it was left. The
 // process should end then.
+//
+// An *OwedError says that answers are owed or sandboxes are left, although the watcher was not told to keep them.
 func (w *Watcher) Run(ctx context.Context) (err error) {
 	var background sync.WaitGroup
+	stopped := false
 	defer func() {
 		w.endLife()
 		if !returns(func() { w.runs.Wait(); background.Wait() }) && !errors.Is(err, ErrLeftBehind) {
 			err = errors.Join(err, ErrLeftBehind)
+		}
+		if stopped && !w.keeps() {
+			err = errors.Join(err, w.owed())
 		}
 	}()
 	background.Go(func() { w.scheduler.loop(w.life) })
@@ -128,6 +135,7 @@ func (w *Watcher) Run(ctx context.Context) (err error) {
 	background.Go(func() { w.newPruner().loop(writing) })
 	err = w.take(ctx)
 	w.stopWorking()
+	stopped = true
 	endWriting()
 	return err
 }

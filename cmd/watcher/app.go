@@ -28,6 +28,7 @@ const (
 	exitFailure
 	exitUsage
 	exitNoLauncher
+	exitOwed
 )
 
 // exitCodes explains them, in order.
@@ -36,6 +37,7 @@ var exitCodes = []string{
 	"it failed, or the request was refused",
 	"a mistake in the arguments or in the configuration",
 	"nothing that makes sandboxes works on this machine",
+	"for run: stopped, and answers are owed or children are left, with which the next start goes on",
 }
 
 // run executes one invocation and returns its exit code.

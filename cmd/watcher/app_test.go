@@ -81,7 +81,7 @@ func TestExamplesAreTrue(t *testing.T) {
 
 // TestExitCodesAreExplained keeps the table of exit codes complete.
 func TestExitCodesAreExplained(t *testing.T) {
-	if len(exitCodes) != exitNoLauncher+1 {
+	if len(exitCodes) != exitOwed+1 {
 		t.Errorf("%d exit codes are explained, there are %d", len(exitCodes), exitNoLauncher+1)
 	}
 }

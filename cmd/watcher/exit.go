@@ -14,6 +14,7 @@ import (
 	"torno/internal/lock"
 	"torno/internal/runsc"
 	"torno/internal/serve"
+	"torno/watcher"
 )
 
 // configError is a configuration that does not load.
@@ -61,6 +62,14 @@ func diagnose(err error) cli.Trouble {
 	}
 	if e, ok := errors.AsType[*serve.StrandedError](err); ok {
 		t.Code, t.Next = "stranded", fmt.Sprintf("get %s to work once more, so that they are followed to their end; where it is gone for good, see State in docs/OPERATIONS.md", e.Launcher)
+		return t
+	}
+	if e, ok := errors.AsType[*watcher.OwedError](err); ok {
+		t.Exit, t.Code, t.Text, t.Next = exitOwed, "owed", e.Error(), "start it again as it was: it goes on with them; see The engine fails in docs/OPERATIONS.md"
+		return t
+	}
+	if errors.Is(err, watcher.ErrLeftBehind) {
+		t.Exit, t.Code, t.Next = exitOwed, "left_behind", "start it again once the file system or the engine answers"
 		return t
 	}
 	if code, next := noLauncher(err); code != "" {

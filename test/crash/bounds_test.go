@@ -45,9 +45,13 @@ func TestAStoppedKeeper(t *testing.T) {
 		s.Start()
 		s.ask = s.Submit(house.Ask{ID: "s1", Task: stubborn, Timeout: 2})
 		s.Says(s.ask, "hello")
-		if s.Strike(s.Sandboxes()[0].ID, house.Keeper, syscall.SIGSTOP) != 1 {
+		id := s.Sandboxes()[0].ID
+		if s.Strike(id, house.Keeper, syscall.SIGSTOP) != 1 {
 			t.Fatal("the sandbox has no keeper")
 		}
+		s.Within(runfile.Grace-2*time.Second, "the child is killed before its own backstop is over", func() bool {
+			return len(s.Processes(id, house.Sentry)) == 0
+		})
 		s.Within(2*house.Patience, "there is a response", func() bool { return s.Exists("response_s1.json") })
 		s.Want(s.Response(s.ask), delegation.StatusTimeout, delegation.ReasonDeadline, -1)
 		s.nothingIsLeft()

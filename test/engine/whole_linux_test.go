@@ -1,10 +1,16 @@
 package engine
 
 import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"torno/delegation"
+	"torno/internal/runfile"
 	"torno/test/house"
 )
 
@@ -67,6 +73,36 @@ func TestTheEngineHangs(t *testing.T) {
 	h.Want(h.Response(waiting), delegation.StatusCompleted, delegation.ReasonExited, 0)
 	finished(h, running)
 	calm(h)
+}
+
+// TestAHungEngineKeepsNoChildAlive: the time of a run is over while the engine hangs. Its child is killed all the same, and its
+// answer comes when the engine is back.
+func TestAHungEngineKeepsNoChildAlive(t *testing.T) {
+	h, engine := with(t, house.PrivatePlan{})
+	const word = "a-child-of-a-hung-engine"
+	ask := h.Submit(house.Ask{ID: "s1", Task: `trap "" HUP INT TERM; echo hello; while :; do sleep 1; done # ` + word, Timeout: 2})
+	h.Says(ask, "hello")
+	if !lives(t, word) {
+		t.Fatal("the child is not to be seen: nothing is shown")
+	}
+	letOnEngine := engine.Hang()
+	defer letOnEngine()
+	h.Within(runfile.Grace-2*time.Second, "the child is killed before its own backstop is over", func() bool { return !lives(t, word) })
+	letOnEngine()
+	h.Want(h.Response(ask), delegation.StatusTimeout, delegation.ReasonDeadline, -1)
+	calm(h)
+}
+
+// lives says whether a process of this machine has a word in its command line.
+func lives(t *testing.T, word string) bool {
+	lines, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return slices.ContainsFunc(lines, func(line string) bool {
+		text, _ := os.ReadFile(line) // one that has ended since has none
+		return bytes.Contains(text, []byte(word))
+	})
 }
 
 // TestTheEnginesDiskIsFull: what runs is not harmed, what is to start is not launched and is told why, and when there is

@@ -1,0 +1,82 @@
+package watcher
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"time"
+
+	"torno/internal/journal"
+)
+
+// OwedError is what a watcher owes when it stops although it was told to end and answer everything. The next start goes on with it.
+type OwedError struct {
+	Answers   int   // requests without a response
+	Sandboxes int   // that may run on
+	Unknown   error // why nobody knows how many answers are owed
+}
+
+func (e *OwedError) Error() string {
+	text := fmt.Sprintf("the watcher stopped and owes %d answers", e.Answers)
+	if e.Unknown != nil {
+		text = fmt.Sprintf("the watcher stopped and does not know whether it owes answers (%v)", e.Unknown)
+	}
+	return fmt.Sprintf("%s; %d sandboxes are left, and may run on", text, e.Sandboxes)
+}
+
+func (e *OwedError) Unwrap() error { return e.Unknown }
+
+// owedBudget is how long the journal and the outboxes may take to say what is owed.
+const owedBudget = 5 * time.Second
+
+var errSilent = errors.New("the journal or an outbox does not answer")
+
+// owed asks, when all work has ended, whether every request is answered, and every sandbox removed.
+func (w *Watcher) owed() error {
+	ctx, cancel := context.WithTimeout(context.Background(), owedBudget)
+	defer cancel()
+	counted := make(chan *OwedError, 1)
+	go func() { counted <- w.countOwed(ctx) }()
+	owed := &OwedError{Unknown: errSilent}
+	select {
+	case owed = <-counted:
+	case <-ctx.Done():
+	}
+	owed.Sandboxes = int(w.left.Load())
+	if owed.Answers == 0 && owed.Sandboxes == 0 && owed.Unknown == nil {
+		return nil
+	}
+	return owed
+}
+
+// countOwed counts what the journal has unanswered, and whose request still lies there.
+func (w *Watcher) countOwed(ctx context.Context) *OwedError {
+	owed := &OwedError{}
+	for after := int64(0); ; {
+		unfinished, err := w.journal.Unfinished(ctx, after, settled)
+		if err != nil || len(unfinished) == 0 {
+			owed.Unknown = err
+			return owed
+		}
+		for _, record := range unfinished {
+			if w.isOwed(record) {
+				owed.Answers++
+			}
+			after = record.Seq
+		}
+	}
+}
+
+// isOwed says whether somebody may wait for the answer of a run.
+func (w *Watcher) isOwed(record journal.Run) bool {
+	box := w.boxNamed(record.Outbox)
+	if box == nil {
+		return true
+	}
+	now, err := box.dir.Stat(record.FileName)
+	if err != nil {
+		return !errors.Is(err, fs.ErrNotExist)
+	}
+	return sameFile(now, record.Stamp)
+}

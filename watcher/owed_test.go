@@ -1,0 +1,71 @@
+package watcher
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"torno/sandbox/sandboxtest"
+)
+
+// impatient has a shutdown give up soon.
+func (d *desk) impatient() {
+	before, leaving := lastBudget, leaveTime
+	lastBudget, leaveTime = 200*time.Millisecond, 2*time.Second
+	d.Cleanup(func() { lastBudget, leaveTime = before, leaving })
+}
+
+// failAlways has every call of an operation fail.
+func (d *desk) failAlways(op sandboxtest.Op) {
+	for nth := range 1000 {
+		d.world.Fail(op, nth+1, errAway)
+	}
+}
+
+// leave stops the watcher, and returns what it owes.
+func (d *desk) leave() *OwedError {
+	d.Helper()
+	d.kill()
+	defer d.journal.Close()
+	d.stop = func() {}
+	owed, ok := errors.AsType[*OwedError](d.result)
+	if !ok {
+		d.Fatalf("the watcher ended with %v, as if it owed nothing", d.result)
+	}
+	return owed
+}
+
+// TestAShutdownThatLeavesASandboxSaysSo: the sandbox cannot be removed.
+func TestAShutdownThatLeavesASandboxSaysSo(t *testing.T) {
+	d := newDesk(t, func(c *Config) { c.Shutdown.Budget = 200 * time.Millisecond })
+	d.shortLadders()
+	d.impatient()
+	a := d.submit(ask{id: "s1", task: "sleep"})
+	d.started(a)
+	d.failAlways(sandboxtest.OpRemove)
+	if owed := d.leave(); owed.Sandboxes != 1 || owed.Answers != 0 {
+		t.Errorf("it says %v", owed)
+	}
+}
+
+// TestAShutdownThatOwesAnAnswerSaysSo: the child cannot be ended.
+func TestAShutdownThatOwesAnAnswerSaysSo(t *testing.T) {
+	d := newDesk(t, func(c *Config) { c.Shutdown.Budget = 200 * time.Millisecond })
+	d.shortLadders()
+	d.impatient()
+	a := d.submit(ask{id: "s1", task: "sleep"})
+	d.started(a)
+	d.failAlways(sandboxtest.OpSignal)
+	d.failAlways(sandboxtest.OpRemove)
+	if owed := d.leave(); owed.Sandboxes != 1 || owed.Answers != 1 {
+		t.Errorf("it says %v", owed)
+	}
+}
+
+// TestAShutdownThatKeepsOwesNothing: it was told to.
+func TestAShutdownThatKeepsOwesNothing(t *testing.T) {
+	d := newDesk(t, func(c *Config) { c.Shutdown.Keep = true })
+	a := d.submit(ask{id: "s1", task: "sleep"})
+	d.started(a)
+	d.stop()
+}
