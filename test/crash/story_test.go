@@ -108,12 +108,15 @@ func late(s *scene) {
 	s.Says(s.ask, "hello")
 }
 
-// unstoppable is a run that nobody can end.
+// unstoppable is a run of which nobody who could end it does so, or tells of its end.
 func unstoppable(s *scene) {
 	s.Helper()
 	late(s)
 	if s.proxy != nil {
+		release := s.proxy.Hold("POST containers/ID/wait")
 		s.refuse("POST containers/ID/kill")
+		refused := s.mend
+		s.mend = func() { refused(); release() }
 		return
 	}
 	id := s.Sandboxes()[0].ID
