@@ -19,6 +19,7 @@ import (
 const crashEnv = "TORNO_TEST_JOURNAL_WRITER"
 
 func TestMain(m *testing.M) {
+	liveIfAsked()
 	if path, round, ok := strings.Cut(os.Getenv(crashEnv), "\n"); ok {
 		writeUntilKilled(path, round)
 	}

@@ -15,7 +15,9 @@
 //     callers that move the same run, exactly one succeeds; the other one gets ErrMoved.
 //   - A row that says "exited" has an exit code: nothing is completed that the host did not see (I12).
 //   - A file that is damaged, is another program's, or was written by a newer version is reported and left as it is. So is
-//     one whose log was taken away, or rotted in its middle.
+//     one whose log was taken away.
+//   - After a power cut it opens. SQLite decides where the log ends: at the last transaction whose checksums hold. What was
+//     not flushed since the last flush may be missing, torn or in any order there, and is dropped whole.
 //
 // # When it is on the disk
 //

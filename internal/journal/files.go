@@ -40,10 +40,7 @@ func check(path string) (found bool, err error) {
 	if found, err = checkFiles(path); err != nil {
 		return false, err
 	}
-	if err := checkUse(path, found); err != nil {
-		return false, err
-	}
-	return found, checkLog(path)
+	return found, checkUse(path, found)
 }
 
 // checkFiles says whether there is a journal, and refuses one that others could have planted or can read.

@@ -125,12 +125,15 @@ func (j *Journal) Close() error {
 	return errors.Join(errs...)
 }
 
-// closeWriter comes last: it folds the log into the file.
+// closeWriter comes last: it folds the log into the file, also when the journal was not opened to its end. The mark of use
+// must know that before.
 func (j *Journal) closeWriter() error {
-	if j.writer == nil || j.writer.isClosed() {
+	if j.writer != nil && j.writer.isClosed() {
 		return j.write.Close()
 	}
-	j.writer.stop()
+	if j.writer != nil {
+		j.writer.stop()
+	}
 	return errors.Join(markUse(j.path, markClosing), j.write.Close(), unmarkUse(j.path))
 }
 

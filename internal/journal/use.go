@@ -42,17 +42,26 @@ func checkUse(path string, found bool) error {
 	return nil
 }
 
-// markUse is called when the log is there. With the mark, the log's name becomes durable.
+// markUse is called when the log is there. A power cut leaves the mark as it was or as it is, never half; and the log's
+// name is durable before the mark says that there is a log.
 func markUse(path, mark string) error {
-	f, err := os.OpenFile(path+markSuffix, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	dir := filepath.Dir(path)
+	if err := syncDirectory(dir); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(dir, filepath.Base(path)+markSuffix+".") // mode 0600
 	if err != nil {
 		return err
 	}
+	defer os.Remove(f.Name()) //nolint:errcheck // it has its place by then, or is of no use
 	_, err = strings.NewReader(mark).WriteTo(f)
-	if err := errors.Join(err, f.Chmod(0o600), f.Sync(), f.Close()); err != nil {
+	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return err
 	}
-	return syncDirectory(filepath.Dir(path))
+	if err := os.Rename(f.Name(), path+markSuffix); err != nil {
+		return err
+	}
+	return syncDirectory(dir)
 }
 
 func unmarkUse(path string) error {
