@@ -87,6 +87,16 @@ func (d *Dir) Owner() (uid, gid uint32) { return d.uid, d.gid }
 // Info describes the held directory itself, wherever it is.
 func (d *Dir) Info() (os.FileInfo, error) { return d.file.Stat() }
 
+// Reopen opens the directory itself once more, for a lock that ends with what was opened.
+func (d *Dir) Reopen() (*os.File, error) {
+	root, err := d.root.OpenRoot(".")
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	return root.Open(".")
+}
+
 // OpenRoot opens the held directory once more, for what lies in directories beneath it.
 func (d *Dir) OpenRoot() (*os.Root, error) { return d.root.OpenRoot(".") }
 

@@ -13,14 +13,23 @@ const awayEvery = 500 * time.Millisecond
 
 // whole says what keeps an outbox from being served: its directory is not at its path any more, or cannot be written. The
 // held one could still be read and written, wherever it is now; but who is at its path then is not the parent that the
-// operator meant, and who moved it may have moved it under another's eyes.
+// operator meant, and who moved it may have moved it under another's eyes. Nor is it served while another process holds
+// its lock: that may be a watcher which runs the same requests.
 func (o *outbox) whole() error {
-	return errors.Join(o.dir.Alive(), o.dir.Writable())
+	return errors.Join(o.dir.Alive(), o.dir.Writable(), o.ours())
+}
+
+// ours takes the lock of the outbox unless we have it.
+func (o *outbox) ours() error {
+	if o.settings.Hold == nil {
+		return nil
+	}
+	return o.settings.Hold()
 }
 
 // publish writes a file of ours, unless the outbox is away: what is due then is written when it is back.
 func (o *outbox) publish(name string, data []byte) error {
-	if err := o.dir.Alive(); err != nil {
+	if err := errors.Join(o.dir.Alive(), o.ours()); err != nil {
 		return err
 	}
 	return o.dir.Publish(name, data)
@@ -41,8 +50,8 @@ func (s *scan) checkPlace() (back bool) {
 	case err != nil && !was:
 		clear(s.delayed)
 		s.gone.begin(delegation.NoticeOutbox, nil)
-		s.log.Error("the outbox is not served until its directory is back at its path and can be written; if another one is the "+
-			"outbox now, restart the watcher", "error", err)
+		s.log.Error("the outbox is not served until its directory is back at its path, can be written, and is held by no other "+
+			"process; if another one is the outbox now, restart the watcher", "error", err)
 	case err == nil && was:
 		s.gone.end()
 		s.log.Info("the outbox is served again")

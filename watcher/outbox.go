@@ -23,6 +23,9 @@ type Outbox struct {
 	Queue           int
 	QueueBusy       bool // a run whose workspace is in use waits instead of being refused
 	MaxRequestBytes int64
+	// Hold takes the lock against other watchers unless it is held, and says who else has it. Until then the outbox is not
+	// served. It is nil where the caller has the lock for as long as the watcher runs.
+	Hold func() error
 }
 
 // outbox is one served directory. Its goroutine, watch, is the only one that reads requests; writing is done by the runs
@@ -87,6 +90,9 @@ func (o *outbox) spendSentinel(r *run) {
 
 // discard removes a file of ours or a spent one of the client's. What cannot be removed is the client's own doing.
 func (o *outbox) discard(name string) {
+	if o.ours() != nil {
+		return // it may be the other watcher's
+	}
 	crash.At("outbox.cleared")
 	if err := o.dir.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		o.log.Debug("a file of the outbox cannot be removed", "file", name, "error", err)

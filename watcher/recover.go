@@ -210,8 +210,10 @@ func (w *Watcher) lose(ctx context.Context, box *outbox, record journal.Run) err
 		Reason: delegation.ReasonLost, Ended: time.Now(), Code: delegation.CodeLost,
 		Text: "The run's sandbox was gone when the watcher was started again.", Hint: "Ask again with a new request_id.",
 	}
-	if again, err := w.attemptLost(ctx, box, record, change); again || err != nil {
-		return err
+	if box.ours() == nil { // another watcher may attempt it already
+		if again, err := w.attemptLost(ctx, box, record, change); again || err != nil {
+			return err
+		}
 	}
 	return w.end(ctx, box, record, change)
 }

@@ -3,7 +3,9 @@
 // A lock is a file that is held with flock: it goes with the process, however that ends. Its content says who holds it,
 // for the error of the other one. The lock of a state directory lies in it. The lock of an outbox never does, for there
 // the parent could hold it: it lies in the runtime directory and is named after the outbox's device and inode, so that
-// no other path of the same directory gets around it. Watchers of different users do not see each other's.
+// no other path of the same directory gets around it. Watchers of different users do not see each other's, so there is a
+// second lock, on the outbox's own inode, where all of them meet (Directory). A parent can hold that one, and then is not
+// served: it keeps no watcher from starting and no other outbox from being served.
 package lock
 
 import (

@@ -43,6 +43,7 @@ type host struct {
 	notify    notifier
 	init      string
 	dirs      []*delegation.Dir // of the outboxes
+	locks     []*lock.Directory // of each of them
 	journal   *journal.Journal
 	notes     *os.Root
 	bases     *mounts.Bases
@@ -141,8 +142,20 @@ func (h *host) lock(context.Context) error {
 			return err
 		}
 		h.later(held.Release)
+		h.lockDirectory(dir)
 	}
 	return nil
+}
+
+// lockDirectory prepares the lock that watchers of other users meet, too. Any process that may open the outbox can have it,
+// so it keeps no watcher from starting: the outbox is not served until it is free.
+func (h *host) lockDirectory(dir *delegation.Dir) {
+	held := lock.OfDirectory(dir.Path(), dir.Reopen, func(err error) {
+		h.Log.Warn("the file system of the outbox knows no locks of directories: a watcher of another user, or with another runtime "+
+			"directory, is not noticed; have one watcher serve it", "outbox", dir.Path(), "runtime", lock.RuntimeDir(), "error", err)
+	})
+	h.later(held.Release)
+	h.locks = append(h.locks, held)
 }
 
 func (h *host) openJournal(ctx context.Context) (err error) {
@@ -197,7 +210,7 @@ func (h *host) outboxes() []watcher.Outbox {
 		o := h.Config.Outboxes[i]
 		all = append(all, watcher.Outbox{
 			Dir: h.dirs[i], Policy: policy, MaxRunning: o.MaxRunning, Queue: o.Queue, QueueBusy: o.Busy == configs.BusyQueue,
-			MaxRequestBytes: o.MaxRequestBytes,
+			MaxRequestBytes: o.MaxRequestBytes, Hold: h.locks[i].Hold,
 		})
 	}
 	return all
