@@ -261,7 +261,11 @@ func (c *cutter) cuts(t *testing.T, n int, flushes bool) (tried int, faults []po
 		if e.what != "flushed" || flushes {
 			d.play(e)
 		}
-		if c.random.Float64() > float64(n)*weight(e)/weights && i < len(c.events)-1 && (!flushes || e.what == "written" || e.what == "said" || !slices.ContainsFunc(d.todo, isName)) {
+		chance := float64(n) * weight(e) / weights
+		if flushes && e.what != "written" && e.what != "said" && slices.ContainsFunc(d.todo, isName) {
+			chance = float64(attack.Times(25, 100)) / 100 // few moments have a name that is not durable
+		}
+		if c.random.Float64() > chance && i < len(c.events)-1 {
 			continue
 		}
 		for kind, how := range c.ways(d.todo) {
