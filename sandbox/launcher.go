@@ -75,6 +75,14 @@ type Handle struct {
 	Inode  uint64 `json:"inode,omitempty"`
 	// Workspace is where on the host that directory was to be found. It is for who launches, and no launcher sets it.
 	Workspace string `json:"workspace,omitempty"`
+	// Above is that directory and each one above it, the innermost first. It is for who launches, too.
+	Above []Directory `json:"above,omitempty"`
+}
+
+// Directory says which directory it is, by whatever name.
+type Directory struct {
+	Device uint64 `json:"device"`
+	Inode  uint64 `json:"inode"`
 }
 
 // HandleState is a sandbox's own state, as its launcher sees it.

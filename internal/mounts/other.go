@@ -39,6 +39,7 @@ func (User) Do(func() error) error                       { return ErrNeedsLinux 
 func (*Bases) Paths() []string                           { return nil }
 func (*Bases) TryIDMap(string, *IDMaps) error            { return ErrNeedsLinux }
 func (*Bases) Keep(Kept) error                           { return ErrNeedsLinux }
+func (*Bases) Above(*Pin) ([]sandbox.Directory, error)   { return nil, ErrNeedsLinux }
 func (*Bases) Check() error                              { return ErrNeedsLinux }
 func (*Bases) Apart(*os.File) error                      { return ErrNeedsLinux }
 func (*Bases) Is(string, fs.FileInfo) bool               { return false }

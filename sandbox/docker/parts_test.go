@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -52,7 +53,7 @@ func TestNames(t *testing.T) {
 	}
 	labels := n.sandboxLabels(id, "p", 7)
 	h, err := n.handle("id", labels)
-	if want := (sandbox.Handle{Launcher: "docker", ID: "id", Sandbox: id, Slot: 7}); err != nil || h != want {
+	if want := (sandbox.Handle{Launcher: "docker", ID: "id", Sandbox: id, Slot: 7}); err != nil || !reflect.DeepEqual(h, want) {
 		t.Errorf("handle %+v, %v", h, err)
 	}
 	if len(labels) != 6 || labels[labelState] != "/var/lib/torno" {

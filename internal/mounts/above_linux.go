@@ -1,0 +1,164 @@
+package mounts
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path"
+
+	"golang.org/x/sys/unix"
+
+	"torno/sandbox"
+)
+
+// errRenamed says that a directory above a source was renamed while the host looked for it.
+var errRenamed = errors.New("a directory above it was renamed meanwhile, or a mount covers it; ask again")
+
+// Above names the pinned directory and each directory above it by device and inode, the innermost first. So two sources are
+// equal or nested exactly if one of them is in the other's list, whatever their paths say:
+//
+//   - A source lies in the mount of its base (Pin sees to that), and ".." leads from it to the root of this mount. A rename
+//     changes names and no identity.
+//   - A bind mount's root has directories above it as well, which ".." does not reach. Only a source beneath a base in
+//     another mount of the same file system can be one of them. So each such base that holds the mount's root, by what
+//     /proc/self/mountinfo says of both mounts, is asked: the way from it down to the root is opened, proved to end there,
+//     and climbed back.
+//
+// The work is bounded by the depth of a path and by the number of bases; the table of mounts is read only where two bases
+// are in different mounts of one file system. A file system that shows another one's directories under numbers of its own
+// (see spot) is not seen through.
+func (b *Bases) Above(pin *Pin) ([]sandbox.Directory, error) {
+	above, err := climb(int(pin.file.Fd()))
+	if err != nil {
+		return nil, fmt.Errorf("find what lies above %q beneath %q: %w", pin.Source.Rel, pin.Source.Base, err)
+	}
+	beyond, err := b.beyond(pin.Source.Base, above[len(above)-1])
+	if err != nil {
+		return nil, fmt.Errorf("find what lies above the mount of %q: %w", pin.Source.Base, err)
+	}
+	return append(above, beyond...), nil
+}
+
+// climb names a directory and each one above it in the same mount.
+func climb(from int) (above []sandbox.Directory, err error) {
+	at, err := unix.FcntlInt(uintptr(from), unix.F_DUPFD_CLOEXEC, 0)
+	if err != nil {
+		return nil, os.NewSyscallError("fcntl", err)
+	}
+	defer func() { unix.Close(at) }()
+	for len(above) <= maxPath {
+		here, err := directoryOf(at)
+		if err != nil {
+			return nil, err
+		}
+		if len(above) > 0 && above[len(above)-1] == here {
+			return above, nil // the root of all
+		}
+		above = append(above, here)
+		next, err := lookup(at, "..", unix.O_PATH|unix.O_DIRECTORY, unix.RESOLVE_NO_XDEV)
+		if errors.Is(err, unix.EXDEV) {
+			return above, nil // the root of the mount
+		}
+		if err != nil {
+			return nil, os.NewSyscallError("openat2", err)
+		}
+		unix.Close(at)
+		at = next
+	}
+	return nil, unix.ENAMETOOLONG
+}
+
+func directoryOf(fd int) (sandbox.Directory, error) {
+	var st unix.Stat_t
+	err := unix.Fstat(fd, &st)
+	return sandbox.Directory{Device: st.Dev, Inode: st.Ino}, os.NewSyscallError("fstat", err)
+}
+
+// beyond names what lies above the root of a base's mount, as far as sources beneath other bases can reach it.
+func (b *Bases) beyond(base string, root sandbox.Directory) (above []sandbox.Directory, err error) {
+	b.mu.RLock()
+	defer b.mu.RUnlock()
+	own := b.held[base]
+	if own == nil || !b.sharesFileSystem(own) {
+		return nil, nil
+	}
+	infos, err := readMountInfo()
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range b.paths() {
+		other := b.held[name]
+		way, err := other.wayTo(own, infos)
+		if err != nil {
+			return nil, err
+		}
+		if way == "" {
+			continue
+		}
+		more, err := other.climbFrom(way, root)
+		if err != nil {
+			return nil, err
+		}
+		above = append(above, more...)
+	}
+	return above, nil
+}
+
+// sharesFileSystem says whether another base lies in another mount of the same file system.
+func (b *Bases) sharesFileSystem(own *anchor) bool {
+	for _, other := range b.held {
+		if other.device == own.device && other.mountID() != own.mountID() {
+			return true
+		}
+	}
+	return false
+}
+
+func (a *anchor) mountID() uint64 {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.mount.id
+}
+
+// wayTo is the path from a base down to the root of another base's mount, "" where that does not lie in it.
+func (a *anchor) wayTo(inner *anchor, infos map[uint64]mountInfo) (string, error) {
+	here, ok := infos[a.mountID()]
+	there, found := infos[inner.mountID()]
+	if !ok || !found {
+		return "", errDetached
+	}
+	if here.id == there.id || here.device != there.device {
+		return "", nil
+	}
+	name, err := pathOf(int(a.file.Fd()))
+	if err != nil {
+		return "", err
+	}
+	rel, ok := beneathPath(here.point, name)
+	if !ok {
+		return "", errDetached
+	}
+	way, inside := beneathPath(path.Join(here.root, rel), there.root)
+	if !inside {
+		return "", nil
+	}
+	return way, nil
+}
+
+// climbFrom names the directories above one that lies at the end of a way from a base. The last step may enter a mount: a
+// directory that is bound onto itself is still this directory.
+func (a *anchor) climbFrom(way string, end sandbox.Directory) ([]sandbox.Directory, error) {
+	parent, err := lookup(int(a.file.Fd()), path.Dir(way), unix.O_PATH|unix.O_DIRECTORY, beneath)
+	if err != nil {
+		return nil, errors.Join(errRenamed, err)
+	}
+	defer unix.Close(parent)
+	var st unix.Stat_t
+	if err := unix.Fstatat(parent, path.Base(way), &st, unix.AT_SYMLINK_NOFOLLOW|unix.AT_NO_AUTOMOUNT); err != nil {
+		return nil, errors.Join(errRenamed, err)
+	}
+	if (sandbox.Directory{Device: st.Dev, Inode: st.Ino}) != end {
+		return nil, errRenamed
+	}
+	return climb(parent)
+}
