@@ -21,7 +21,7 @@ func (w *Watcher) adopt(ctx context.Context, box *outbox, record journal.Run, h 
 		record.State = delegation.StateStarting
 	}
 	r, reason := box.takeUp(record)
-	h.Device, h.Inode, h.Workspace = record.Handle.Device, record.Handle.Inode, record.Handle.Workspace
+	h.Device, h.Inode, h.Workspace, h.Above = record.Handle.Device, record.Handle.Inode, record.Handle.Workspace, record.Handle.Above
 	r.launcher, r.engine = w.config.Launchers[h.Launcher], h.Launcher
 	r.handle, r.state, r.admitted = h, record.State, record.Created
 	r.sandbox, r.attested = record.Sandbox, record.Attestation
@@ -34,9 +34,24 @@ func (w *Watcher) adopt(ctx context.Context, box *outbox, record journal.Run, h 
 	}
 	w.log.Info("adopted a run of an earlier watcher", "outbox", box.name, "subagent", r.key.Subagent, "run", r.hash,
 		"sandbox", h.State, "to_end", reason)
+	w.claimAdopted(r)
 	w.own(r)
 	w.scheduler.adopt(w.life, r)
 	return nil
+}
+
+// claimAdopted finds out which directory an adopted run works in. The journal says it, unless an earlier version wrote the
+// record: then what is at its path counts if it is the directory that was mounted.
+func (w *Watcher) claimAdopted(r *run) {
+	r.above = r.handle.Above
+	if len(r.above) > 0 {
+		return
+	}
+	mounted := sandbox.Directory{Device: r.handle.Device, Inode: r.handle.Inode}
+	w.lookAbove(r)
+	if len(r.above) == 0 || r.above[0] != mounted {
+		r.above, r.anywhere = nil, true
+	}
 }
 
 // takeUp makes a run of a record, from the request as it is now. The reason is why it must end, "" when it may go on. Its

@@ -148,6 +148,7 @@ func (s *scan) begin(ctx context.Context, in intake, r *run) time.Duration {
 		r.state = existing.State // and nothing was launched
 	}
 	r.admitted = time.Now()
+	s.w.lookAbove(r)
 	s.w.own(r)
 	if refusal := s.w.scheduler.submit(s.w.life, r); refusal != nil {
 		s.w.dismiss(r, verdict{reason: delegation.ReasonRefused, refusal: refusal})

@@ -126,6 +126,9 @@ func (w *Watcher) prepare(r *run) (verdict, bool) {
 	if reason := r.cause(); reason != "" {
 		return verdict{reason: reason}, false
 	}
+	if v, ok := w.claimWorkspace(r); !ok {
+		return v, false
+	}
 	if v, ok := w.findRoom(r); !ok {
 		return v, false
 	}
@@ -164,6 +167,9 @@ func (w *Watcher) create(r *run) (verdict, bool) {
 		return failed(delegation.CodeLaunch, fmt.Errorf("create the sandbox: %w", err)), false
 	}
 	handle.Launcher, handle.Workspace = r.engine, r.workspace // as profiles call it
+	if r.held != nil {
+		handle.Above = r.held.above
+	}
 	r.handle, r.times.created = handle, time.Now()
 	return verdict{}, true
 }

@@ -1,6 +1,7 @@
 package watcher
 
 import (
+	"container/list"
 	"context"
 	"errors"
 	"sync"
@@ -22,7 +23,7 @@ type run struct {
 	spec      sandbox.Spec
 	launcher  sandbox.Launcher
 	engine    string // the launcher's name
-	workspace string // where it is on the host, for the rule that workspaces are not shared
+	workspace string // where it is on the host
 	bytes     int64  // what the spec holds in memory while it waits
 	warnings  []string
 	seen      time.Time // when the file was noticed
@@ -34,7 +35,15 @@ type run struct {
 	rush   sync.Once
 	over   chan struct{} // closed when the last process is gone and the run is answered
 
-	place place // scheduler
+	// What follows is the scheduler's.
+	place    place
+	above    []sandbox.Directory // its workspace and what lies above it, when they were last looked at; set at admission
+	anywhere bool                // nobody can tell where it works; set at admission
+	claim    *claim              // nil when it stands in no line
+	heir     *run                // its next attempt, which waits for it
+	turn     int                 // in its outbox's queue
+	rank     int                 // among those that are ready there; -1 when it is not
+	queued   *list.Element
 
 	released atomic.Bool // the journal says that its agent may run
 

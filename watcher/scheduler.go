@@ -1,16 +1,14 @@
 package watcher
 
 import (
+	"container/heap"
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	"torno/delegation"
+	"torno/sandbox"
 )
-
-// maxQueuedBytes bounds what the queued runs of one outbox hold in memory.
-const maxQueuedBytes = 64 << 20
 
 // scheduler decides which run goes next. One goroutine, loop, owns its state; the others send it functions. It does no
 // input or output and never waits for anything but the next function.
@@ -24,27 +22,16 @@ type scheduler struct {
 	lanes    []*lane
 	next     int // whose turn it is
 	running  int
-	subjects map[subject]*run // the newest admitted run of each subagent that is not over
-	admitted map[*run]bool    // every run that is not over
+	lines    *lines        // who waits for whom
+	admitted map[*run]bool // every run that is not over
 	closed   bool
 	moved    bool // a queue changed since positions was last called
 }
 
-// lane is one outbox's queue.
-type lane struct {
-	box     *outbox
-	queue   []*run
-	bytes   int64
-	running int
-}
-
 func newScheduler(capacity int, boxes []*outbox) *scheduler {
-	s := &scheduler{
-		todo: make(chan func(), 64), capacity: capacity,
-		subjects: make(map[subject]*run), admitted: make(map[*run]bool),
-	}
+	s := &scheduler{todo: make(chan func(), 64), capacity: capacity, lines: newLines(), admitted: make(map[*run]bool)}
 	for _, box := range boxes {
-		s.lanes = append(s.lanes, &lane{box: box})
+		s.lanes = append(s.lanes, newLane(box))
 	}
 	return s
 }
@@ -96,9 +83,9 @@ func (s *scheduler) admit(r *run) *delegation.Refusal {
 		return refusal
 	}
 	l := s.laneOf(r.box)
-	l.queue, l.bytes = append(l.queue, r), l.bytes+r.bytes
-	s.subjects[r.subject()], s.admitted[r] = r, true
-	r.place, s.moved = inQueue, true
+	s.lines.join(r)
+	l.append(r)
+	s.admitted[r], s.moved = true, true
 	s.dispatch()
 	if r.place != inQueue {
 		return nil
@@ -107,14 +94,15 @@ func (s *scheduler) admit(r *run) *delegation.Refusal {
 		s.withdraw(r)
 		return refusal
 	}
-	s.show(r, len(l.queue))
+	s.show(r, l.queue.Len())
 	return nil
 }
 
 // adopt takes a run that has a sandbox already. It holds a slot from now on, even where that is one too many.
 func (s *scheduler) adopt(ctx context.Context, r *run) {
 	s.do(ctx, func() {
-		s.subjects[r.subject()], s.admitted[r] = r, true
+		s.lines.join(r)
+		s.admitted[r] = true
 		r.place = inSlot
 		s.laneOf(r.box).running++
 		s.running++
@@ -123,7 +111,8 @@ func (s *scheduler) adopt(ctx context.Context, r *run) {
 }
 
 // first puts the next attempt of a run before all others of its outbox. It was admitted with the first one, so no limit of
-// the queue turns it away. It shares the fate of the earlier one: whoever wanted the end of that, or of all, wants this one's.
+// the queue turns it away, and it starts when the earlier one is over. It shares that one's fate: a cause to end it, or all
+// of them, counts for this one too.
 func (s *scheduler) first(ctx context.Context, earlier, r *run) {
 	s.do(ctx, func() {
 		reason := earlier.cause()
@@ -134,51 +123,59 @@ func (s *scheduler) first(ctx context.Context, earlier, r *run) {
 			s.dismiss(r, reason)
 			return
 		}
-		l := s.laneOf(r.box)
-		l.queue, l.bytes = slices.Insert(l.queue, 0, r), l.bytes+r.bytes
-		s.subjects[r.subject()], s.admitted[r] = r, true
-		r.place, s.moved = inQueue, true
-		s.dispatch()
+		r.above, r.anywhere = earlier.above, earlier.anywhere
+		earlier.claim.bequeath(r)
+		s.laneOf(r.box).prepend(r)
+		s.admitted[r], s.moved = true, true
 	})
 }
 
-// conflict refuses a workspace that is in use by another subagent, unless the outbox lets such runs wait.
+// conflict refuses a workspace that another subagent uses or waits for, unless the outbox lets such runs wait.
 func (s *scheduler) conflict(r *run) *delegation.Refusal {
 	if r.box.settings.QueueBusy {
 		return nil
 	}
-	for other := range s.admitted {
-		if other.place != leaving && other.subject() != r.subject() && other.meets(r) {
-			return &delegation.Refusal{
-				Code: delegation.CodeWorkspaceBusy, Field: "workspace",
-				Text: fmt.Sprintf("Workspace is in use by subagent %q.", other.key.Subagent),
-				Hint: "Give each subagent a workspace of its own, or let the outbox queue such requests with `busy: queue`.",
-			}
-		}
+	return busy(s.lines.clash(r, func(other *run) bool { return other.place != leaving }))
+}
+
+// busy refuses a run because of another one, if there is one.
+func busy(other *run) *delegation.Refusal {
+	if other == nil {
+		return nil
 	}
-	return nil
+	text := "Workspace is in use by subagent %q."
+	if other.place == inQueue {
+		text = "Workspace is waited for by subagent %q."
+	}
+	return &delegation.Refusal{
+		Code: delegation.CodeWorkspaceBusy, Field: "workspace", Text: fmt.Sprintf(text, other.key.Subagent),
+		Hint: "Give each subagent a workspace of its own, or let the outbox queue such requests with `busy: queue`.",
+	}
+}
+
+// settle notes in which directory a run is about to work, when the run holds it. That is the one that was looked at when it
+// was admitted, unless its parent has put another one in its place since, or there was none then. The lines have let the run
+// through for the earlier one alone: where another run uses or waits for the directory that is there now, this one is
+// refused.
+func (s *scheduler) settle(ctx context.Context, r *run, above []sandbox.Directory) *delegation.Refusal {
+	return inLoop(ctx, s, shuttingDown(), func() *delegation.Refusal {
+		if slices.Equal(r.above, above) {
+			return nil
+		}
+		free := s.lines.leaveDirs(r)
+		r.above, r.anywhere = above, false
+		refusal := busy(s.lines.clash(r, func(*run) bool { return true }))
+		if refusal == nil {
+			s.lines.joinDirs(r)
+		}
+		s.wake(free)
+		s.dispatch()
+		return refusal
+	})
 }
 
 func shuttingDown() *delegation.Refusal {
 	return &delegation.Refusal{Code: delegation.CodeShuttingDown, Text: "The watcher is shutting down.", Hint: "Ask again when it is back."}
-}
-
-// overfull says why the last run of a queue cannot stay. One that starts at once never waits, so even an outbox in which
-// nobody may wait can run.
-func (l *lane) overfull() *delegation.Refusal {
-	switch limit, waiting := l.box.settings.Queue, len(l.queue)-1; {
-	case waiting >= limit:
-		return &delegation.Refusal{
-			Code: delegation.CodeQueueFull, Text: fmt.Sprintf("The queue is full: %d requests wait already and %d is the limit.", waiting, limit),
-			Hint: "Wait for some of them to end and ask again.",
-		}
-	case l.bytes > maxQueuedBytes && waiting > 0:
-		return &delegation.Refusal{
-			Code: delegation.CodeQueueFull, Text: fmt.Sprintf("The queue is full: the requests that wait would hold %d MiB and %d MiB is the limit.", l.bytes>>20, maxQueuedBytes>>20),
-			Hint: "Wait for some of them to end and ask again.",
-		}
-	}
-	return nil
 }
 
 // dispatch starts what may start, one outbox after the other.
@@ -186,7 +183,7 @@ func (s *scheduler) dispatch() {
 	for idle := 0; s.running < s.capacity && idle < len(s.lanes); {
 		l := s.lanes[s.next]
 		s.next = (s.next + 1) % len(s.lanes)
-		r := s.pick(l)
+		r := l.pick()
 		if r == nil {
 			idle++
 			continue
@@ -200,34 +197,13 @@ func (s *scheduler) dispatch() {
 	}
 }
 
-// pick takes the first run of a lane that may start now.
-func (s *scheduler) pick(l *lane) *run {
-	if l.running >= l.box.settings.MaxRunning {
-		return nil
-	}
-	for i, r := range l.queue {
-		if s.blocked(r) {
-			continue
-		}
-		l.remove(i)
-		return r
-	}
-	return nil
-}
-
-// blocked says whether a run must wait for one that holds a slot: one of the same subagent, or in the same workspace.
-func (s *scheduler) blocked(r *run) bool {
-	for other := range s.admitted {
-		if other.place.held() && (other.subject() == r.subject() || other.meets(r)) {
-			return true
+// wake notes that runs wait for nothing but a slot any more.
+func (s *scheduler) wake(free []*run) {
+	for _, r := range free {
+		if r.place == inQueue {
+			heap.Push(&s.laneOf(r.box).ready, r)
 		}
 	}
-	return false
-}
-
-func (l *lane) remove(i int) {
-	l.bytes -= l.queue[i].bytes
-	l.queue = slices.Delete(l.queue, i, i+1)
 }
 
 // leave notes that a run's last process is gone. Its client may ask for another run in the same workspace as soon as it
@@ -252,32 +228,30 @@ func (s *scheduler) finished(ctx context.Context, r *run) {
 	})
 }
 
-// forget lets go of a run. An earlier one of the same subagent may still be on its way out.
+// forget lets go of a run. What waited for it alone may start.
 func (s *scheduler) forget(r *run) {
 	r.place = nowhere
 	delete(s.admitted, r)
-	if s.subjects[r.subject()] != r {
+	s.wake(s.lines.leave(r))
+	heir := r.heir
+	if heir == nil || heir.claim == nil {
 		return
 	}
-	delete(s.subjects, r.subject())
-	for other := range s.admitted {
-		if other.subject() == r.subject() {
-			s.subjects[r.subject()] = other
-		}
+	if heir.claim.blocked--; heir.claim.blocked == 0 {
+		s.wake([]*run{heir})
 	}
 }
 
 // withdraw takes a run out of its queue.
 func (s *scheduler) withdraw(r *run) {
-	l := s.laneOf(r.box)
-	l.remove(slices.Index(l.queue, r))
+	s.laneOf(r.box).remove(r)
 	s.moved = true
 	s.forget(r)
 }
 
 // find returns the newest run of a subagent that is not over.
 func (s *scheduler) find(ctx context.Context, sub subject) *run {
-	return inLoop(ctx, s, nil, func() *run { return s.subjects[sub] })
+	return inLoop(ctx, s, nil, func() *run { return s.lines.newest(sub) })
 }
 
 // stop ends a run wherever it is.
@@ -292,6 +266,7 @@ func (s *scheduler) end(r *run, reason delegation.Reason) {
 	}
 	s.withdraw(r)
 	s.dismiss(r, reason)
+	s.dispatch()
 }
 
 // closeDoor refuses what comes from now on and empties the queues. It returns the runs that hold a slot.
@@ -299,8 +274,10 @@ func (s *scheduler) closeDoor(ctx context.Context) []*run {
 	return inLoop(ctx, s, nil, func() (active []*run) {
 		s.closed = true
 		for _, l := range s.lanes {
-			for len(l.queue) > 0 {
-				s.end(l.queue[0], delegation.ReasonShutdown)
+			for l.queue.Len() > 0 {
+				r := l.queue.Front().Value.(*run)
+				s.withdraw(r)
+				s.dismiss(r, delegation.ReasonShutdown)
 			}
 		}
 		for r := range s.admitted {
@@ -326,8 +303,10 @@ func (s *scheduler) showPositions(ctx context.Context) {
 		}
 		s.moved = false
 		for _, l := range s.lanes {
-			for i, r := range l.queue {
-				s.show(r, i+1)
+			position := 0
+			for e := l.queue.Front(); e != nil; e = e.Next() {
+				position++
+				s.show(e.Value.(*run), position)
 			}
 		}
 	})
@@ -337,7 +316,7 @@ func (s *scheduler) showPositions(ctx context.Context) {
 func (s *scheduler) load(ctx context.Context, box *outbox) (running, queued int) {
 	now := inLoop(ctx, s, [2]int{}, func() [2]int {
 		l := s.laneOf(box)
-		return [2]int{l.running, len(l.queue)}
+		return [2]int{l.running, l.queue.Len()}
 	})
 	return now[0], now[1]
 }
@@ -349,18 +328,4 @@ func (s *scheduler) laneOf(box *outbox) *lane {
 		}
 	}
 	panic("watcher: a run of an outbox that is not served")
-}
-
-// meets says whether two runs have a workspace, or a part of one, in common. Of a run that an older watcher has made and
-// that was adopted to be ended only its parent's view is known.
-func (r *run) meets(other *run) bool {
-	if r.workspace != "" && other.workspace != "" {
-		return nested(r.workspace, other.workspace)
-	}
-	return r.box == other.box && nested(r.spec.WorkspaceMount().Target, other.spec.WorkspaceMount().Target)
-}
-
-// nested says whether one path is the other or lies in it.
-func nested(a, b string) bool {
-	return a == b || strings.HasPrefix(a, b+"/") || strings.HasPrefix(b, a+"/")
 }

@@ -15,6 +15,7 @@ import (
 // Workspace is a run's workspace, held: whatever is at its path by now, this is the directory that the run has.
 type Workspace interface {
 	ID() tree.ID
+	Above() ([]sandbox.Directory, error) // it and each directory above it, the innermost first
 	Space() (tree.Space, error)
 	Measure(context.Context, tree.Bounds) (tree.Usage, error)
 	Inspect(ctx context.Context, bounds tree.Bounds, own ...string) (tree.Findings, error)
@@ -35,7 +36,8 @@ func (d Disk) crossed(s tree.Space) bool {
 // workspace is what a run's goroutine holds of it, from before the sandbox is made until after the answer.
 type workspace struct {
 	Workspace
-	since time.Time // what changed later is the run's doing
+	above []sandbox.Directory // when it was opened
+	since time.Time           // what changed later is the run's doing
 	// asked is for who wants to know at once how much the run has written; the answer may not come.
 	asked chan chan<- growth
 
@@ -57,7 +59,36 @@ func (w *Watcher) holdWorkspace(r *run) {
 		r.unheld = err
 		return
 	}
-	r.held = &workspace{Workspace: held, since: time.Now(), asked: make(chan chan<- growth)}
+	above, err := held.Above()
+	if err != nil {
+		held.Close()
+		r.unheld = err
+		return
+	}
+	r.held = &workspace{Workspace: held, above: above, since: time.Now(), asked: make(chan chan<- growth)}
+}
+
+// lookAbove finds out which directory a run will work in, and what lies above it. Where there is none now, or its file system
+// does not answer, the run is looked at when it is about to start, as every other one is.
+func (w *Watcher) lookAbove(r *run) {
+	held, err := w.hangs.openFar(w.life, w.config.Workspaces, r.spec)
+	if err != nil {
+		return
+	}
+	defer held.Close()
+	r.above, _ = held.Above()
+}
+
+// claimWorkspace makes sure that the directory that is held is the run's alone: what is at its path now need not be what was
+// there when the run was admitted.
+func (w *Watcher) claimWorkspace(r *run) (verdict, bool) {
+	if r.held == nil {
+		return verdict{}, true // nothing starts without one
+	}
+	if refusal := w.scheduler.settle(w.life, r, r.held.above); refusal != nil {
+		return verdict{reason: delegation.ReasonRefused, refusal: refusal}, false
+	}
+	return verdict{}, true
 }
 
 // openWorkspace waits for a file descriptor if there is none to spare.

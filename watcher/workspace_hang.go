@@ -141,6 +141,10 @@ type farWorkspace struct {
 
 func (f *farWorkspace) ID() tree.ID { return f.inner.ID() }
 
+func (f *farWorkspace) Above() ([]sandbox.Directory, error) {
+	return callWorkspace(context.Background(), f, 0, func(context.Context) ([]sandbox.Directory, error) { return f.inner.Above() })
+}
+
 func (f *farWorkspace) Space() (tree.Space, error) {
 	return callWorkspace(context.Background(), f, 0, func(context.Context) (tree.Space, error) { return f.inner.Space() })
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 
 	"torno/delegation"
@@ -24,7 +25,30 @@ func heldByName(spec sandbox.Spec) (Workspace, error) {
 		return nil, err
 	}
 	defer f.Close()
-	return tree.Hold(f)
+	dir, err := tree.Hold(f)
+	if err != nil {
+		return nil, err
+	}
+	return namedWorkspace{dir, f.Name()}, nil
+}
+
+// namedWorkspace climbs by name. The names of a test's directories change when the test says so.
+type namedWorkspace struct {
+	*tree.Dir
+	name string
+}
+
+func (w namedWorkspace) Above() (above []sandbox.Directory, err error) {
+	for at := w.name; ; at = filepath.Dir(at) {
+		var st syscall.Stat_t
+		if err := syscall.Stat(at, &st); err != nil {
+			return nil, err
+		}
+		above = append(above, sandbox.Directory{Device: uint64(st.Dev), Inode: st.Ino})
+		if at == filepath.Dir(at) {
+			return above, nil
+		}
+	}
 }
 
 const mib = 1 << 20
@@ -103,7 +127,8 @@ type fakeWorkspace struct {
 	closed bool
 }
 
-func (f *fakeWorkspace) ID() tree.ID { return f.id }
+func (*fakeWorkspace) Above() ([]sandbox.Directory, error) { return nil, nil }
+func (f *fakeWorkspace) ID() tree.ID                       { return f.id }
 
 func (f *fakeWorkspace) Space() (tree.Space, error) {
 	f.mu.Lock()

@@ -14,9 +14,23 @@ func (h *host) holdWorkspace(spec sandbox.Spec) (watcher.Workspace, error) {
 		return nil, err
 	}
 	defer pins.Close()
-	dir, err := tree.Hold(pins.Held()[0].File())
+	pin := pins.Held()[0]
+	above, err := h.bases.Above(pin)
 	if err != nil {
 		return nil, err
 	}
-	return dir, nil
+	dir, err := tree.Hold(pin.File())
+	if err != nil {
+		return nil, err
+	}
+	return &heldWorkspace{Dir: dir, above: above}, nil
 }
+
+// heldWorkspace is a workspace with what lay above it when it was opened.
+type heldWorkspace struct {
+	*tree.Dir
+	above []sandbox.Directory
+}
+
+// Above is the workspace and each directory above it.
+func (w *heldWorkspace) Above() ([]sandbox.Directory, error) { return w.above, nil }

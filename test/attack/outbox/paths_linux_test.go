@@ -117,6 +117,19 @@ var paths = []attempt{
 		}),
 		naive: anotherSpelling,
 	},
+	{
+		Row: "P20", name: "renamed while it is in use", say: func(*scene) says { return says{"task": untilTold} },
+		judge: func(s *scene) {
+			s.Eventually("it runs", func() bool { return s.status().State == delegation.StateRunning })
+			s.Must(os.Rename(s.workspace(), s.workspace()+"-renamed"))
+			second := s.also("second", says{"workspace": s.workspace() + "-renamed", "task": "echo"})
+			s.refused(s.response(second), delegation.CodeWorkspaceBusy)
+			s.Must(os.Rename(s.workspace()+"-renamed", s.workspace()))
+			s.tell()
+			s.ran()
+		},
+		naive: anotherName,
+	},
 }
 
 // looksAllowed is who compares as people do.
@@ -175,6 +188,18 @@ func anotherSpelling(s *scene) bool {
 	second, err := os.Stat(other)
 	s.Must(err)
 	return one != other && os.SameFile(first, second)
+}
+
+// anotherName is who compares names: a directory keeps its identity when it is renamed.
+func anotherName(s *scene) bool {
+	before, err := os.Stat(s.workspace())
+	s.Must(err)
+	renamed := s.workspace() + "-renamed"
+	s.Must(os.Rename(s.workspace(), renamed))
+	after, err := os.Stat(renamed)
+	s.Must(err)
+	s.Must(os.Rename(renamed, s.workspace()))
+	return os.SameFile(before, after)
 }
 
 // mounted is what lies below a directory.
