@@ -233,19 +233,28 @@ func TestReaderSeesWholeFiles(t *testing.T) {
 }
 
 func TestSentinelCounts(t *testing.T) {
-	request := Stamp{ModTime: time.Unix(100, 5)}
+	at := func(sec, nsec int64) Stamp {
+		return Stamp{ChangeTime: time.Unix(sec, nsec), ModTime: time.Unix(sec, nsec)}
+	}
+	of := func(s Stamp, mode fs.FileMode) Stamp { s.Mode = mode; return s }
+	claims := func(s Stamp, mod int64) Stamp { s.ModTime = time.Unix(mod, 0); return s }
+	request, now := at(100, 5), time.Unix(200, 0)
 	for name, c := range map[string]struct {
-		sentinel Stamp
-		want     bool
+		request, sentinel Stamp
+		want              bool
 	}{
-		"newer":             {Stamp{ModTime: time.Unix(100, 6)}, true},
-		"the same instant":  {Stamp{ModTime: time.Unix(100, 5)}, true},
-		"older":             {Stamp{ModTime: time.Unix(100, 4)}, false},
-		"a newer directory": {Stamp{ModTime: time.Unix(101, 0), Mode: fs.ModeDir}, false},
-		"a newer link":      {Stamp{ModTime: time.Unix(101, 0), Mode: fs.ModeSymlink}, false},
-		"a newer FIFO":      {Stamp{ModTime: time.Unix(101, 0), Mode: fs.ModeNamedPipe}, false},
+		"newer":                          {request, at(100, 6), true},
+		"the same instant":               {request, at(100, 5), true},
+		"older":                          {request, at(100, 4), false},
+		"newer, and its writer says old": {request, claims(at(101, 0), 1), true},
+		"older, and its writer says new": {request, claims(at(99, 0), 150), false},
+		"the request's writer says new":  {claims(request, 900), at(101, 0), true},
+		"the clock was put back":         {at(300, 0), at(101, 0), true},
+		"a newer directory":              {request, of(at(101, 0), fs.ModeDir), false},
+		"a newer link":                   {request, of(at(101, 0), fs.ModeSymlink), false},
+		"a newer FIFO":                   {request, of(at(101, 0), fs.ModeNamedPipe), false},
 	} {
-		if got := SentinelCounts(request, c.sentinel); got != c.want {
+		if got := SentinelCounts(c.request, c.sentinel, now); got != c.want {
 			t.Errorf("%s: %v", name, got)
 		}
 	}

@@ -38,8 +38,20 @@ func RequestName(id SubagentID) string { return "request_" + id.s + ".json" }
 // ResponseName is the file in which it is answered.
 func ResponseName(id SubagentID) string { return "response_" + id.s + ".json" }
 
-// CancelName is the sentinel whose existence ends the run.
+// CancelName is the sentinel of version 1. It ends the run of the request that is there.
 func CancelName(id SubagentID) string { return "cancel_" + id.s }
+
+// CancelRequestName is the sentinel that ends the run of one request, whenever it was written.
+func CancelRequestName(id SubagentID, request RequestID) string {
+	return CancelName(id) + "." + request.Hash()
+}
+
+// ParseCancel takes apart what ParseName says of a sentinel that names a request. requestHash is RequestID.Hash. The same
+// text can be the id of another subagent.
+func ParseCancel(raw string) (rawID, requestHash string, ok bool) {
+	rawID, requestHash, ok = cutLast(raw, ".")
+	return rawID, requestHash, ok && isHash(requestHash)
+}
 
 // StatusName is the file that says where the newest run stands.
 func StatusName(id SubagentID) string { return "status_" + id.s + ".json" }

@@ -17,10 +17,12 @@ type Stamp struct {
 	Links      uint64
 }
 
-// SentinelCounts says whether a cancel sentinel speaks of this request: it is a regular file and not older than the
-// request. An older one was meant for the request before.
-func SentinelCounts(request, sentinel Stamp) bool {
-	return sentinel.Mode.IsRegular() && !sentinel.ModTime.Before(request.ModTime)
+// SentinelCounts says whether a sentinel that names no request speaks of this one, where the host sees both for the first
+// time and so does not know which one came first. It does unless it is older: that was meant for the request before. Only the
+// kernel's own times tell, which nobody can set; and where one of them lies ahead, the clock was put back and they tell nothing.
+func SentinelCounts(request, sentinel Stamp, now time.Time) bool {
+	ahead := request.ChangeTime.After(now) || sentinel.ChangeTime.After(now)
+	return sentinel.Mode.IsRegular() && (ahead || !sentinel.ChangeTime.Before(request.ChangeTime))
 }
 
 // same says whether two stamps are of one file with the same content, as far as the file system can tell.

@@ -104,6 +104,7 @@ const (
 	FeatureEvents   = "events"
 	FeatureProfiles = "profiles"
 	FeatureContext  = "context_paths"
+	FeatureCancel   = "cancel_request"
 )
 
 // WireLimits are what a client should know before it asks.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"torno/delegation"
@@ -88,10 +89,20 @@ func (r *Run) Cancel(ctx context.Context) error {
 	if err := r.holds(); err != nil {
 		return err
 	}
-	if err := r.m.dir.Publish(delegation.CancelName(r.id), nil); err != nil {
+	if err := r.m.dir.Publish(r.sentinel(), nil); err != nil {
 		return fmt.Errorf("cancel %s: %w", r.id, err)
 	}
 	return nil
+}
+
+// sentinel is the name of the file that ends the run. Where the watcher knows it, that is the one that names the request: no
+// clock and no later request can have it mistaken.
+func (r *Run) sentinel() string {
+	beat, err := r.m.heartbeat()
+	if err == nil && slices.Contains(beat.Features, delegation.FeatureCancel) {
+		return delegation.CancelRequestName(r.id, r.request)
+	}
+	return delegation.CancelName(r.id)
 }
 
 // Withdraw takes the request back: nobody waits for the result any more. The host ends the child if it still runs.
@@ -124,6 +135,7 @@ func (r *Run) remove() error {
 		r.m.dir.Remove(delegation.RequestName(r.id)),
 		r.m.dir.Remove(delegation.ResponseName(r.id)),
 		r.m.dir.Remove(delegation.CancelName(r.id)),
+		r.m.dir.Remove(delegation.CancelRequestName(r.id, r.request)),
 		r.m.dir.Remove(delegation.StatusName(r.id)),
 	)
 	if _, nobody := r.m.Serving(); nobody != nil {

@@ -4,7 +4,9 @@ import (
 	"errors"
 	"os"
 	"slices"
+	"strings"
 	"testing"
+	"time"
 
 	"torno/delegation"
 )
@@ -90,7 +92,7 @@ func TestCancelWritesASentinelThatCounts(t *testing.T) {
 		t.Fatal(err)
 	}
 	request, sentinel := must(h.dir.Stat("request_s1.json")), must(h.dir.Stat("cancel_s1"))
-	if !delegation.SentinelCounts(request, sentinel) {
+	if !delegation.SentinelCounts(request, sentinel, time.Now()) {
 		t.Errorf("request %v, sentinel %v", request, sentinel)
 	}
 	if text := must(os.ReadFile(elsewhere)); string(text) != "untouched" {
@@ -104,6 +106,32 @@ func TestCancelWritesASentinelThatCounts(t *testing.T) {
 	}
 	if left := h.names(); len(left) > 0 {
 		t.Errorf("left in the outbox: %q", left)
+	}
+}
+
+// TestCancelNamesTheRequest where the watcher says that it knows such sentinels.
+func TestCancelNamesTheRequest(t *testing.T) {
+	h := newHost(t)
+	m := h.client(Options{})
+	run := h.spawn(m, SpawnOptions{ID: "s1"})
+	beat := must(m.heartbeat())
+	beat.Features = append(beat.Features, delegation.FeatureCancel)
+	if err := h.dir.Publish(delegation.HeartbeatName, must(beat.Encode())); err != nil {
+		t.Fatal(err)
+	}
+	if err := run.Cancel(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if name := delegation.CancelRequestName(run.id, run.request); !slices.Contains(h.names(), name) || slices.Contains(h.names(), "cancel_s1") {
+		t.Errorf("%s is not in the outbox alone: %q", name, h.names())
+	}
+	if err := run.Withdraw(); err != nil {
+		t.Error(err)
+	}
+	for _, name := range h.names() {
+		if strings.HasPrefix(name, "cancel_") {
+			t.Errorf("%s is left", name)
+		}
 	}
 }
 

@@ -46,6 +46,9 @@ func (s *scan) look(ctx context.Context, name, rawID string, waited bool) time.D
 		return 0
 	}
 	defer s.spend(seen)
+	if !ok {
+		s.dropStale(rawID, stamp)
+	}
 	data, read, err := s.dir.Read(name, s.settings.MaxRequestBytes)
 	if err == nil {
 		stamp = read
@@ -211,15 +214,51 @@ func (s *scan) runOf(rawID string) *run {
 	return s.w.scheduler.find(s.w.life, subject{s.name, id})
 }
 
-// cancelled looks at a sentinel and ends the run that it is for.
-func (s *scan) cancelled(rawID string) {
-	r := s.runOf(rawID)
-	if r == nil {
+// cancelled looks at a sentinel and ends the run that it is for. raw is an id, an id and a request's hash, or either.
+func (s *scan) cancelled(ctx context.Context, raw string) {
+	if id, hash, ok := delegation.ParseCancel(raw); ok {
+		if r := s.runOf(id); r != nil && r.key.Request.Hash() == hash {
+			s.stopIfAsked(r)
+			return
+		}
+	}
+	request := "request_" + raw + ".json"
+	if s.runOf(raw) == nil {
+		s.lookAt(ctx, request, raw, false) // the event of the request may come later, or never
+	}
+	if r := s.runOf(raw); r != nil {
+		s.stopIfAsked(r)
 		return
 	}
+	s.dropSpent(raw, request)
+}
+
+func (s *scan) stopIfAsked(r *run) {
 	if reason := s.check(r); reason != "" {
 		s.w.scheduler.stop(s.w.life, r, reason)
 	}
+}
+
+// dropSpent removes a sentinel that no run is there for: whatever comes later, the host has seen the sentinel first. One
+// that may name a request of another subagent stays as long as that one's request.
+func (s *scan) dropSpent(raw, request string) {
+	id, err := delegation.ParseSubagentID(raw)
+	if err != nil {
+		return
+	}
+	if _, looking := s.delayed[request]; looking && s.there(request) {
+		return
+	}
+	if other, _, ok := delegation.ParseCancel(raw); ok && s.there("request_"+other+".json") {
+		return
+	}
+	s.discard(delegation.CancelName(id))
+}
+
+// there says whether an entry is there, as far as can be told.
+func (o *outbox) there(name string) bool {
+	_, err := o.dir.Stat(name)
+	return !errors.Is(err, fs.ErrNotExist)
 }
 
 // quoteName shows a name from an outbox without its control characters, at most 100 bytes of it.

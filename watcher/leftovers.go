@@ -15,14 +15,22 @@ func (s *scan) orphan(name, rawID string) {
 	if err != nil || time.Since(stamp.ChangeTime) < clearAfter {
 		return
 	}
+	if id, _, ok := delegation.ParseCancel(rawID); ok && kindOf(name) == delegation.KindCancel && s.there("request_"+id+".json") {
+		return
+	}
 	request := "request_" + rawID + ".json"
 	if _, err := s.dir.Stat(request); errors.Is(err, fs.ErrNotExist) {
 		s.requestGone(rawID, true)
 		return
 	}
-	if kind, _ := delegation.ParseName(name); kind == delegation.KindStatus && time.Since(stamp.ModTime) > statusesLast && s.runOf(rawID) == nil {
+	if kindOf(name) == delegation.KindStatus && time.Since(stamp.ModTime) > statusesLast && s.runOf(rawID) == nil {
 		s.discard(name)
 	}
+}
+
+func kindOf(name string) delegation.Kind {
+	kind, _ := delegation.ParseName(name)
+	return kind
 }
 
 // orphanSegment removes live output that belongs to no run of this watcher: an earlier one left it.

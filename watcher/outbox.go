@@ -50,8 +50,9 @@ type outbox struct {
 	rest   *rest
 }
 
-// check says why a run should end as far as its files tell: its client took the request away, or a sentinel counts. An
-// older sentinel is removed. Whether another file is another request, only who reads it can tell.
+// check says why a run should end as far as its files tell: its client took the request away, or a sentinel is there. One
+// that was there before the request was removed when the host first saw that; so one that is there speaks of this run,
+// whatever times the files have. Whether another file is another request, only who reads it can tell.
 func (o *outbox) check(r *run) delegation.Reason {
 	request, err := o.dir.Stat(r.file)
 	switch {
@@ -60,29 +61,40 @@ func (o *outbox) check(r *run) delegation.Reason {
 	case err != nil, !sameFile(request, *r.seenAs.Load()):
 		return "" // the next look will tell
 	}
-	if o.sentinel(r.key.Subagent, request) {
+	if o.sentinel(delegation.CancelRequestName(r.key.Subagent, r.key.Request)) || o.sentinel(delegation.CancelName(r.key.Subagent)) {
 		return delegation.ReasonCancelled
 	}
 	return ""
 }
 
-// sentinel says whether a cancel sentinel for the request counts. One that does not is removed: it belongs to a request
-// that is gone.
-func (o *outbox) sentinel(id delegation.SubagentID, request delegation.Stamp) bool {
-	name := delegation.CancelName(id)
+// sentinel says whether there is a sentinel of a name. What is no regular file is none, and is removed.
+func (o *outbox) sentinel(name string) bool {
 	stamp, err := o.dir.Stat(name)
 	if err != nil {
 		return false
 	}
-	if delegation.SentinelCounts(request, stamp) {
+	if stamp.Mode.IsRegular() {
 		return true
 	}
 	o.discard(name)
 	return false
 }
 
-// spendSentinel removes the sentinel of a run that has ended, and none that a client has written for the next request.
+// dropStale removes a sentinel that was there before the request which the host sees for the first time.
+func (o *outbox) dropStale(rawID string, request delegation.Stamp) {
+	id, err := delegation.ParseSubagentID(rawID)
+	if err != nil {
+		return
+	}
+	name := delegation.CancelName(id)
+	if sentinel, err := o.dir.Stat(name); err == nil && !delegation.SentinelCounts(request, sentinel, time.Now()) {
+		o.discard(name)
+	}
+}
+
+// spendSentinel removes the sentinels of a run that has ended, and none that a client has written for the next request.
 func (o *outbox) spendSentinel(r *run) {
+	o.discard(delegation.CancelRequestName(r.key.Subagent, r.key.Request))
 	if o.stillThere(r.file, *r.seenAs.Load()) {
 		o.discard(delegation.CancelName(r.key.Subagent))
 	}

@@ -72,7 +72,7 @@ func (w *Watcher) heartbeatOf(taking context.Context, box *outbox) func(bool) de
 	h := delegation.Heartbeat{
 		Version: delegation.Version, Protocol: delegation.Version, Watcher: w.config.Version, Outbox: box.name,
 		StartedAt: w.born.UTC(), HeartbeatSeconds: int(beatEvery / time.Second),
-		Features: []string{delegation.FeatureStatus, delegation.FeatureEvents, delegation.FeatureProfiles, delegation.FeatureContext},
+		Features: []string{delegation.FeatureStatus, delegation.FeatureEvents, delegation.FeatureProfiles, delegation.FeatureContext, delegation.FeatureCancel},
 		Limits: delegation.WireLimits{
 			RequestBytes: box.settings.MaxRequestBytes, Queue: box.settings.Queue,
 			Running: min(box.settings.MaxRunning, w.config.MaxRunning),

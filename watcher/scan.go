@@ -121,7 +121,7 @@ func (s *scan) event(ctx context.Context, event fsnotify.Event) {
 	case delegation.KindRequest:
 		s.lookAt(ctx, name, raw, false)
 	case delegation.KindCancel:
-		s.cancelled(raw)
+		s.cancelled(ctx, raw)
 	}
 }
 
@@ -210,7 +210,7 @@ func (s *scan) listed(ctx context.Context, name string) {
 			s.lookAt(ctx, name, raw, false)
 		}
 	case delegation.KindCancel:
-		s.cancelled(raw)
+		s.cancelled(ctx, raw)
 		s.orphan(name, raw)
 	case delegation.KindResponse, delegation.KindStatus:
 		s.orphan(name, raw)
