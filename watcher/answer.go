@@ -84,10 +84,43 @@ func (s *scan) unreadable(record journal.Run) bool {
 	return errors.Is(err, fs.ErrNotExist) || err == nil && stamp.Size == 0
 }
 
+// owe has the answer to a request tried again soon. There may be more of them than are kept; the next listing finds those.
+func (o *outbox) owe(request string) {
+	select {
+	case o.owed <- request:
+	default:
+	}
+}
+
+// putOff notes when an answer that could not be written is tried again. Such answers do not wait behind requests that are to
+// be looked at again: a flood of those leaves no room.
+func (s *scan) putOff(request string) {
+	if len(s.due) < maxDue {
+		s.due[request] = time.Now().Add(dueAgain)
+	}
+}
+
+// answerDue tries again to write answers.
+func (s *scan) answerDue(ctx context.Context, now time.Time) {
+	for request, at := range s.due {
+		if at.After(now) {
+			continue
+		}
+		delete(s.due, request)
+		_, raw := delegation.ParseName(request)
+		if s.runOf(raw) != nil {
+			s.putOff(request) // it is not quite over
+			continue
+		}
+		s.lookAt(ctx, request, raw, true)
+	}
+}
+
 // answer publishes a recorded end and notes that it is published, or not owed any more.
 func (s *scan) answer(ctx context.Context, record journal.Run, response string, stamp delegation.Stamp) {
 	if err := s.respond(record.FileName, response, stamp, responseOf(record)); err != nil {
-		s.stumble("write a response", err) // it is tried again with the next listing
+		s.stumble("write a response", err)
+		s.owe(record.FileName)
 		return
 	}
 	var err error

@@ -56,14 +56,14 @@ func (b *board) set(r *run, status delegation.RunStatus) {
 
 // loop writes until ctx is done, and then what is left.
 func (b *board) loop(ctx context.Context) {
-	thrift := thrift{share: statusShare, burst: statusBurst}
+	thrift := thrift{share: statusShare, burst: statusBurst, longest: longestRest}
 	for {
 		r, status, found := b.next()
 		switch {
 		case found:
 			begin := time.Now()
 			b.write(r, status)
-			thrift.spent(ctx, begin)
+			thrift.spent(ctx, time.Since(begin))
 		case ctx.Err() != nil:
 			return
 		default:

@@ -44,10 +44,13 @@ func sendFor(t *testing.T, long time.Duration, send func(context.Context, *fsnot
 	ctx, cancel := context.WithTimeout(t.Context(), long)
 	defer cancel()
 	costs := new(slow)
+	saved := processorTime
+	processorTime = costs.spent // the bubble's clock moves, and no processor
+	defer func() { processorTime = saved }()
 	notify := &fsnotify.Watcher{Events: make(chan fsnotify.Event), Errors: make(chan error)}
 	w := &Watcher{scheduler: newScheduler(1, nil), life: ctx}
 	box := &outbox{dir: dir, w: w, log: slog.New(costs), trails: &trails{}}
-	s := &scan{outbox: box, notify: notify, delayed: map[string]time.Time{}, thrift: thrift{share: eventShare, burst: eventBurst}}
+	s := &scan{outbox: box, notify: notify, delayed: map[string]time.Time{}, thrift: thrift{share: eventShare, burst: eventBurst, longest: longestRest}}
 	var others sync.WaitGroup
 	others.Go(func() {
 		for ctx.Err() == nil {

@@ -45,6 +45,7 @@ func (w *Watcher) answer(r *run) {
 	if err == nil {
 		if err = r.box.respond(r.file, delegation.ResponseName(r.key.Subagent), *r.seenAs.Load(), responseOf(record)); err != nil {
 			r.box.stumble("write a response", err)
+			r.box.owe(r.file)
 		}
 	}
 	if err == nil {
@@ -52,7 +53,7 @@ func (w *Watcher) answer(r *run) {
 		err = w.journal.Answered(w.life, r.hash)
 	}
 	if err != nil {
-		r.box.log.Error("a response cannot be written; it is tried again with the next listing", "run", r.hash, "error", err)
+		r.box.log.Error("a response cannot be written; it is tried again", "run", r.hash, "error", err)
 	}
 }
 

@@ -17,7 +17,7 @@ import (
 // look takes one request file from its name to the queue or to a refusal. It returns how long to wait before another
 // look, or 0 when the file is dealt with.
 func (s *scan) look(ctx context.Context, name, rawID string, waited bool) time.Duration {
-	seen := time.Now()
+	seen, reading := time.Now(), newMeter()
 	if _, ok := delegation.ResponseNameFor(rawID); !ok {
 		return 0
 	}
@@ -45,7 +45,7 @@ func (s *scan) look(ctx context.Context, name, rawID string, waited bool) time.D
 		}
 		return 0
 	}
-	defer s.spend(seen)
+	defer s.spend(reading)
 	if !ok {
 		s.dropStale(rawID, stamp)
 	}

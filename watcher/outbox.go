@@ -45,6 +45,7 @@ type outbox struct {
 	files  hurdle
 	room   hurdle
 	wake   chan struct{} // a heartbeat is due
+	owed   chan string   // requests whose answer could not be written
 	board  *board
 	trails *trails
 	rest   *rest

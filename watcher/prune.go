@@ -148,7 +148,7 @@ func (p *pruner) repeat(ctx context.Context, piece func() (more bool, err error)
 		if err != nil || !more {
 			return err
 		}
-		p.thrift.spent(ctx, begin)
+		p.thrift.spent(ctx, time.Since(begin)) // others waited for the journal so long, whatever it did
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}

@@ -21,6 +21,9 @@ const (
 	eventShare   = 2                      // what a parent can bring about at will costs at most 1/eventShare of a core
 	eventBurst   = 5 * time.Second        // after so much work at once: a thousand requests do not wait
 	settle       = 250 * time.Millisecond // a file that does not parse may still be being written for so long
+	listAtMost   = time.Minute            // and so long at most, however much that is
+	dueAgain     = time.Second            // until an answer that could not be written is tried again
+	maxDue       = 1024                   // answers that are
 	clearAfter   = time.Second            // a client that takes its request away may be about to remove the response itself
 	maxDelayed   = 1024                   // names that wait for a second look
 	statusesLast = 24 * time.Hour         // after the end of a run
@@ -37,7 +40,7 @@ func (o *outbox) watch(ctx context.Context) error {
 		return fmt.Errorf("watch the outbox %s: %w", o.dir.Path(), err)
 	}
 	s := &scan{
-		outbox: o, notify: notify, delayed: make(map[string]time.Time), thrift: thrift{share: eventShare, burst: eventBurst},
+		outbox: o, notify: notify, delayed: make(map[string]time.Time), due: make(map[string]time.Time), thrift: thrift{share: eventShare, burst: eventBurst, longest: longestRest},
 		held: o.w.notices.newHold(""),
 	}
 	return s.run(ctx)
@@ -48,17 +51,19 @@ type scan struct {
 	*outbox
 	notify  *fsnotify.Watcher
 	delayed map[string]time.Time // names to look at again, and when
+	due     map[string]time.Time // requests whose answer could not be written, and when to try again
 	first   bool                 // the first listing is under way
 	gate    gate                 // before the journal
 	held    *hold                // by the journal
 	thrift  thrift               // for events: a parent makes them faster than they can be looked at
 
-	elsewhere, cost   time.Duration // of the last listing: what was spent on requests, and on listing
+	elsewhere         effort        // of the last listing: what was spent on requests
+	cost              time.Duration // and on listing
 	unnamed, reported int           // requests for whose name no response name fits: in this listing, and when last said
 }
 
-// spend notes that the time since begin is none of the listing's cost.
-func (s *scan) spend(begin time.Time) { s.elsewhere += time.Since(begin) }
+// spend notes that what a meter shows is none of the listing's cost.
+func (s *scan) spend(m meter) { s.elsewhere = s.elsewhere.plus(m.sofar()) }
 
 func (s *scan) run(ctx context.Context) error {
 	s.first = true
@@ -82,13 +87,15 @@ func (s *scan) run(ctx context.Context) error {
 			listing.Reset(0)
 		case <-again.C:
 			s.calmly(ctx, func() { s.lookAgain(ctx) })
+		case name := <-s.owed:
+			s.putOff(name)
 		case <-place.C:
 			if s.checkPlace() {
 				listing.Reset(0)
 			}
 		case <-listing.C:
 			listing.Reset(s.list(ctx))
-			s.thrift.spent(ctx, time.Now().Add(-s.cost)) // overflows bring about as many as there are
+			s.thrift.spent(ctx, s.cost) // overflows bring about as many as there are
 		}
 	}
 }
@@ -96,10 +103,11 @@ func (s *scan) run(ctx context.Context) error {
 // calmly does what a parent can bring about as often as it likes, and rests in proportion. The rest is none of a listing's
 // cost.
 func (s *scan) calmly(ctx context.Context, do func()) {
-	begin := time.Now()
+	doing := newMeter()
 	do()
-	defer s.spend(time.Now())
-	s.thrift.spent(ctx, begin)
+	done := doing.sofar()
+	defer s.spend(newMeter())
+	s.thrift.spent(ctx, done.work())
 }
 
 // trouble is an overflow or a fault of the notifications: a listing follows either.
@@ -135,6 +143,7 @@ func (s *scan) lookAt(ctx context.Context, name, rawID string, waited bool) {
 
 func (s *scan) lookAgain(ctx context.Context) {
 	now := time.Now()
+	s.answerDue(ctx, now)
 	for name, at := range s.delayed {
 		if at.After(now) {
 			continue
@@ -147,16 +156,18 @@ func (s *scan) lookAgain(ctx context.Context) {
 // nextDelayed is how long until a delayed name is due.
 func (s *scan) nextDelayed() time.Duration {
 	next := time.Hour
-	for _, at := range s.delayed {
-		next = min(next, max(time.Until(at), 0))
+	for _, later := range []map[string]time.Time{s.delayed, s.due} {
+		for _, at := range later {
+			next = min(next, max(time.Until(at), 0))
+		}
 	}
 	return next
 }
 
 // list goes through the whole outbox, letting events through between chunks, and returns the pause until the next time.
 func (s *scan) list(ctx context.Context) time.Duration {
-	begin := time.Now()
-	s.elsewhere, s.unnamed = 0, 0
+	all := newMeter()
+	s.elsewhere, s.unnamed = effort{}, 0
 	if s.checkPlace(); s.away.Load() {
 		return listAtLeast
 	}
@@ -174,8 +185,16 @@ func (s *scan) list(ctx context.Context) time.Duration {
 	}
 	s.reportUnnamed()
 	s.pass()
-	s.cost = time.Since(begin) - s.elsewhere
-	return max(listAtLeast, listShare*s.cost)
+	s.cost = all.sofar().minus(s.elsewhere).work()
+	return pauseBehind(s.cost)
+}
+
+// pauseBehind is the time from a listing of some cost to the next one.
+func pauseBehind(cost time.Duration) time.Duration {
+	if cost > listAtMost/listShare {
+		return listAtMost
+	}
+	return max(listAtLeast, listShare*cost)
 }
 
 // reportUnnamed says how many requests cannot be answered, once and not with every listing.

@@ -91,7 +91,7 @@ func (w *Watcher) newOutbox(settings Outbox) *outbox {
 	}
 	box := &outbox{settings: settings, name: settings.Policy.Outbox, dir: settings.Dir, w: w, log: w.log.With("outbox", settings.Policy.Outbox)}
 	box.gone, box.files.hold, box.room.hold = w.notices.newHold(box.name), w.notices.newHold(box.name), w.notices.newHold(box.name)
-	box.wake, box.rest = make(chan struct{}, 1), newRest()
+	box.wake, box.owed, box.rest = make(chan struct{}, 1), make(chan string, maxDue), newRest()
 	box.board = newBoard(box.publishStatus)
 	box.trails = &trails{remove: box.discard}
 	return box

@@ -1,0 +1,127 @@
+package watcher
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/fsnotify/fsnotify"
+
+	"torno/delegation"
+)
+
+// work has a test say how much of a processor is used.
+func work(t testing.TB) (use func(time.Duration)) {
+	var used time.Duration
+	saved := processorTime
+	processorTime = func() time.Duration { return used }
+	t.Cleanup(func() { processorTime = saved })
+	return func(d time.Duration) { used += d }
+}
+
+// scanOf is a scan of an empty outbox whose goroutine is the test's.
+func scanOf(t testing.TB) *scan {
+	dir, err := delegation.OpenDir(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { dir.Close() })
+	w := &Watcher{scheduler: newScheduler(1, nil), life: t.Context()}
+	box := &outbox{dir: dir, w: w, log: slog.New(slog.DiscardHandler), trails: &trails{}}
+	return &scan{
+		outbox: box, notify: &fsnotify.Watcher{Events: make(chan fsnotify.Event)},
+		delayed: make(map[string]time.Time), due: make(map[string]time.Time),
+		thrift: thrift{share: eventShare, burst: eventBurst, longest: longestRest},
+	}
+}
+
+// TestTimeThatStoodStillIsNoWork: the process is frozen in the middle of an event, for ten seconds and for a day. It looks at
+// the next event at once.
+func TestTimeThatStoodStillIsNoWork(t *testing.T) {
+	for _, frozen := range []time.Duration{10 * time.Second, 24 * time.Hour} {
+		synctest.Test(t, func(t *testing.T) {
+			use := work(t)
+			s, start := scanOf(t), time.Now()
+			s.calmly(t.Context(), func() {
+				time.Sleep(frozen)
+				use(time.Millisecond)
+			})
+			if rested := time.Since(start) - frozen; rested > 0 {
+				t.Errorf("it rested for %s", rested)
+			}
+			begin := time.Now()
+			s.calmly(t.Context(), func() { use(time.Millisecond) })
+			if deaf := time.Since(begin); deaf > 0 {
+				t.Errorf("frozen for %s, it is deaf for %s more", frozen, deaf)
+			}
+		})
+	}
+}
+
+// TestOneRestIsShort however much work there was, and the share is kept all the same: the rest is owed.
+func TestOneRestIsShort(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := thrift{share: 2, longest: longestRest}
+		begin := time.Now()
+		time.Sleep(10 * time.Second)
+		p.spent(t.Context(), 10*time.Second)
+		if rested := time.Since(begin) - 10*time.Second; rested != longestRest {
+			t.Errorf("it rested %s at once", rested)
+		}
+		for range 20 {
+			p.spent(t.Context(), 0)
+		}
+		if all := time.Since(begin); all != 20*time.Second {
+			t.Errorf("for ten seconds of work it took %s in all", all)
+		}
+	})
+}
+
+// TestAListingsPauseHasACap however much there is to list: 20,000 answered requests made it two and a half minutes.
+func TestAListingsPauseHasACap(t *testing.T) {
+	for cost, want := range map[time.Duration]time.Duration{
+		0: listAtLeast, 50 * time.Millisecond: 5 * time.Second, 1540 * time.Millisecond: listAtMost, time.Hour: listAtMost,
+	} {
+		if pause := pauseBehind(cost); pause != want {
+			t.Errorf("behind a listing of %s there is a pause of %s, want %s", cost, pause, want)
+		}
+	}
+}
+
+// TestAnAnswerThatCouldNotBeWrittenIsTriedSoon, and not with the next listing, while as many requests wait for a second look
+// as there is room for.
+func TestAnAnswerThatCouldNotBeWrittenIsTriedSoon(t *testing.T) {
+	s := scanOf(t)
+	loop := make(chan struct{})
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() { defer close(loop); s.w.scheduler.loop(ctx) }()
+	defer func() { cancel(); <-loop }()
+	for i := range maxDelayed {
+		s.delayed[fmt.Sprint("request_junk", i, ".json")] = time.Now().Add(time.Hour)
+	}
+	s.owed = make(chan string, maxDue)
+	s.owe("request_s1.json")
+	s.putOff(<-s.owed)
+	if next := s.nextDelayed(); next > dueAgain {
+		t.Fatalf("it is tried again in %s", next)
+	}
+	left := filepath.Join(s.dir.Path(), "response_s1.json")
+	if err := os.WriteFile(left, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	s.answerDue(ctx, time.Now().Add(dueAgain))
+	if _, err := os.Stat(left); err == nil || len(s.due) > 0 { // its request is gone, so what is left of it is
+		t.Errorf("it was not looked at: %v; %d are due", err, len(s.due))
+	}
+	for i := range 2 * maxDue {
+		s.putOff(fmt.Sprint("request_", i, ".json"))
+	}
+	if len(s.due) != maxDue {
+		t.Errorf("%d are due", len(s.due))
+	}
+}
