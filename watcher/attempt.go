@@ -28,6 +28,7 @@ func (w *Watcher) attemptAgain(r *run, v verdict) bool {
 	r.box.log.Warn("a run was lost and is attempted again", "run", r.hash, "attempt", next.key.Attempt, "of", r.spec.Attempts)
 	crash.At("attempt.forgotten")
 	w.notes.drop(r.hash)
+	r.box.board.forget(r)
 	w.own(next)
 	w.scheduler.first(w.life, r, next)
 	return true

@@ -75,6 +75,14 @@ func (b *board) loop(ctx context.Context) {
 	}
 }
 
+// forget lets go of a run that ends without a last status: a lost attempt, behind which another one comes.
+func (b *board) forget(r *run) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	delete(b.newest, r)
+	delete(b.shown, r)
+}
+
 // next takes the status that is to be written now. Where the board is late, a run that is over before anybody saw a
 // status of it needs none: it has a response.
 func (b *board) next() (*run, delegation.RunStatus, bool) {
