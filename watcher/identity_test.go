@@ -96,3 +96,22 @@ func TestAWorkspaceIsExchangedWhileItsRunWaits(t *testing.T) {
 		t.Errorf("in the other's workspace: %+v", resp)
 	}
 }
+
+// TestAWorkspaceIsMovedIntoAnotherOne: a run works in a directory, and its parent moves that into a second one and asks for the
+// second one.
+func TestAWorkspaceIsMovedIntoAnotherOne(t *testing.T) {
+	d := newDesk(t, nil)
+	release := d.gate()
+	defer release()
+	a := d.submit(ask{id: "s1", task: "gated"})
+	d.started(a)
+	second := filepath.Join(d.outbox, "workspaces", "second")
+	d.must(os.MkdirAll(second, 0o755))
+	d.must(os.Rename(a.workspace, filepath.Join(second, "s1")))
+	d.refusedAsBusy("s2", second)
+	release()
+	d.response(a)
+	d.eventually("nobody works there", func() bool { return d.watcher.running(d.latest("s1").Key) == nil })
+	b := d.submit(ask{id: "s3", task: "echo", workspace: second})
+	d.want(d.response(b), delegation.StatusCompleted, delegation.ReasonExited, 0)
+}

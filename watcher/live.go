@@ -49,6 +49,7 @@ func (w *Watcher) live(r *run) {
 		return
 	}
 	more := w.inspect(r, v.reason)
+	r.holds.Store(nil)
 	w.scheduler.leave(w.life, r)
 	if w.conclude(r, v) {
 		w.remove(r)
@@ -67,6 +68,7 @@ func (w *Watcher) carry(r *run) verdict {
 	r.times.dequeued = time.Now()
 	w.holdWorkspace(r)
 	if r.released.Load() {
+		r.holds.Store(r.held)
 		return w.goOn(r)
 	}
 	for try := 1; ; try++ {

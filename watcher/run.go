@@ -49,6 +49,8 @@ type run struct {
 
 	tooMuch atomic.Pointer[delegation.Refusal] // why it is ended because of its workspace
 
+	holds atomic.Pointer[workspace] // what it works in, from before its sandbox is made until its last process is gone
+
 	seenAs atomic.Pointer[delegation.Stamp] // the request's file; another one when the client wrote the same request again
 
 	// What follows belongs to the goroutine that carries the run.

@@ -135,20 +135,24 @@ func (s *scheduler) conflict(r *run) *delegation.Refusal {
 	if r.box.settings.QueueBusy {
 		return nil
 	}
-	return busy(s.lines.clash(r, func(other *run) bool { return other.place != leaving }))
+	return inTheWay(s.lines.clash(r, func(other *run) bool { return other.place != leaving }))
 }
 
-// busy refuses a run because of another one, if there is one.
-func busy(other *run) *delegation.Refusal {
-	if other == nil {
+// inTheWay refuses a run because of another one, if there is one.
+func inTheWay(other *run) *delegation.Refusal {
+	switch {
+	case other == nil:
 		return nil
+	case other.place == inQueue:
+		return busy(other, "is waited for")
 	}
-	text := "Workspace is in use by subagent %q."
-	if other.place == inQueue {
-		text = "Workspace is waited for by subagent %q."
-	}
+	return busy(other, "is in use")
+}
+
+// busy refuses a run because of another one.
+func busy(other *run, how string) *delegation.Refusal {
 	return &delegation.Refusal{
-		Code: delegation.CodeWorkspaceBusy, Field: "workspace", Text: fmt.Sprintf(text, other.key.Subagent),
+		Code: delegation.CodeWorkspaceBusy, Field: "workspace", Text: fmt.Sprintf("Workspace %s by subagent %q.", how, other.key.Subagent),
 		Hint: "Give each subagent a workspace of its own, or let the outbox queue such requests with `busy: queue`.",
 	}
 }
@@ -164,7 +168,7 @@ func (s *scheduler) settle(ctx context.Context, r *run, above []sandbox.Director
 		}
 		free := s.lines.leaveDirs(r)
 		r.above, r.anywhere = above, false
-		refusal := busy(s.lines.clash(r, func(*run) bool { return true }))
+		refusal := inTheWay(s.lines.clash(r, func(*run) bool { return true }))
 		if refusal == nil {
 			s.lines.joinDirs(r)
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -15,7 +16,7 @@ import (
 // Workspace is a run's workspace, held: whatever is at its path by now, this is the directory that the run has.
 type Workspace interface {
 	ID() tree.ID
-	Above() ([]sandbox.Directory, error) // it and each directory above it, the innermost first
+	Above() ([]sandbox.Directory, error) // it and each directory above it now, the innermost first
 	Space() (tree.Space, error)
 	Measure(context.Context, tree.Bounds) (tree.Usage, error)
 	Inspect(ctx context.Context, bounds tree.Bounds, own ...string) (tree.Findings, error)
@@ -85,10 +86,42 @@ func (w *Watcher) claimWorkspace(r *run) (verdict, bool) {
 	if r.held == nil {
 		return verdict{}, true // nothing starts without one
 	}
-	if refusal := w.scheduler.settle(w.life, r, r.held.above); refusal != nil {
+	refusal := w.scheduler.settle(w.life, r, r.held.above)
+	if refusal == nil {
+		r.holds.Store(r.held) // before the others are looked at: of two that start at once, one sees the other
+		refusal = w.movedTogether(r)
+	}
+	if refusal != nil {
 		return verdict{reason: delegation.ReasonRefused, refusal: refusal}, false
 	}
 	return verdict{}, true
+}
+
+// movedTogether refuses a run whose workspace holds that of another one by now, or lies in it: a parent can move a directory
+// while a run works there. There are at most as many others as may run at once.
+func (w *Watcher) movedTogether(r *run) *delegation.Refusal {
+	w.mu.Lock()
+	var others []*run
+	for _, other := range w.owned {
+		if other.subject() != r.subject() && other.holds.Load() != nil {
+			others = append(others, other)
+		}
+	}
+	w.mu.Unlock()
+	for _, other := range others {
+		held := other.holds.Load()
+		if held == nil {
+			continue
+		}
+		above, err := held.Above()
+		if err != nil || len(above) == 0 || len(r.held.above) == 0 {
+			continue // what was known of it when it started has been compared
+		}
+		if slices.Contains(above, r.held.above[0]) || slices.Contains(r.held.above, above[0]) {
+			return busy(other, "is in use")
+		}
+	}
+	return nil
 }
 
 // openWorkspace waits for a file descriptor if there is none to spare.
@@ -143,6 +176,7 @@ var errReplaced = errors.New("it was replaced by another directory meanwhile")
 // letGo lets the workspace go.
 func (r *run) letGo() {
 	if r.held != nil {
+		r.holds.Store(nil)
 		r.held.Close()
 		r.held = nil
 	}

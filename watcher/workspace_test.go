@@ -3,6 +3,7 @@ package watcher
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -24,22 +25,28 @@ func heldByName(spec sandbox.Spec) (Workspace, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close()
 	dir, err := tree.Hold(f)
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return namedWorkspace{dir, f}, nil
+}
+
+// namedWorkspace climbs by the name that the directory has by now. Names change when the test says so.
+type namedWorkspace struct {
+	*tree.Dir
+	file *os.File
+}
+
+func (w namedWorkspace) Close() error { return errors.Join(w.file.Close(), w.Dir.Close()) }
+
+func (w namedWorkspace) Above() (above []sandbox.Directory, err error) {
+	name, err := os.Readlink(fmt.Sprintf("/proc/self/fd/%d", w.file.Fd()))
 	if err != nil {
 		return nil, err
 	}
-	return namedWorkspace{dir, f.Name()}, nil
-}
-
-// namedWorkspace climbs by name. The names of a test's directories change when the test says so.
-type namedWorkspace struct {
-	*tree.Dir
-	name string
-}
-
-func (w namedWorkspace) Above() (above []sandbox.Directory, err error) {
-	for at := w.name; ; at = filepath.Dir(at) {
+	for at := name; ; at = filepath.Dir(at) {
 		var st syscall.Stat_t
 		if err := syscall.Stat(at, &st); err != nil {
 			return nil, err

@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"torno/internal/mounts"
 	"torno/internal/stage"
 	"torno/internal/tree"
 	"torno/sandbox"
@@ -13,24 +14,26 @@ func (h *host) holdWorkspace(spec sandbox.Spec) (watcher.Workspace, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer pins.Close()
-	pin := pins.Held()[0]
-	above, err := h.bases.Above(pin)
+	dir, err := tree.Hold(pins.Held()[0].File())
 	if err != nil {
+		pins.Close()
 		return nil, err
 	}
-	dir, err := tree.Hold(pin.File())
-	if err != nil {
-		return nil, err
-	}
-	return &heldWorkspace{Dir: dir, above: above}, nil
+	return &heldWorkspace{dir, pins, h.bases}, nil
 }
 
-// heldWorkspace is a workspace with what lay above it when it was opened.
+// heldWorkspace is a workspace that can tell where it lies by now.
 type heldWorkspace struct {
 	*tree.Dir
-	above []sandbox.Directory
+	pins  stage.Pins
+	bases *mounts.Bases
 }
 
 // Above is the workspace and each directory above it.
-func (w *heldWorkspace) Above() ([]sandbox.Directory, error) { return w.above, nil }
+func (w *heldWorkspace) Above() ([]sandbox.Directory, error) { return w.bases.Above(w.pins.Held()[0]) }
+
+// Close lets it go.
+func (w *heldWorkspace) Close() error {
+	w.pins.Close()
+	return w.Dir.Close()
+}
