@@ -15,7 +15,6 @@ type queueOf struct {
 	testing.TB
 	box      *outbox
 	launched []*run
-	over     int // of those that were launched
 }
 
 func newQueue(t testing.TB, capacity int) *queueOf {

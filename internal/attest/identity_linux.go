@@ -80,8 +80,12 @@ func (r Rights) compare(look *Look, what string, status map[string]string) {
 		look.Differ(what+": user ids", want, got)
 	}
 	for _, set := range capabilitySets {
-		if has, err := strconv.ParseUint(status[set], 16, 64); err != nil || has&^r.Capabilities != 0 {
-			look.Differ(what+": "+set, fmt.Sprintf("at most %x", r.Capabilities), status[set])
+		allowed := r.Capabilities
+		if set == "CapBnd" {
+			allowed |= r.Bounding
+		}
+		if has, err := strconv.ParseUint(status[set], 16, 64); err != nil || has&^allowed != 0 {
+			look.Differ(what+": "+set, fmt.Sprintf("at most %x", allowed), status[set])
 		}
 	}
 	for key, want := range map[string]string{"NoNewPrivs": "1", "Seccomp": "2"} {
@@ -89,6 +93,25 @@ func (r Rights) compare(look *Look, what string, status map[string]string) {
 			look.Differ(what+": "+key, want, status[key])
 		}
 	}
+}
+
+// Undroppable are the capabilities that no program of ours can take out of its bounding set: ours, where we may not drop one. A
+// program that gains nothing (no_new_privs) does not get them from there.
+func Undroppable() (uint64, error) {
+	self, err := Open(os.Getpid())
+	if err != nil {
+		return 0, err
+	}
+	defer self.Close()
+	status, err := self.status()
+	if err != nil {
+		return 0, err
+	}
+	effective, err := strconv.ParseUint(status["CapEff"], 16, 64)
+	if err != nil || effective&(1<<unix.CAP_SETPCAP) != 0 {
+		return 0, err
+	}
+	return strconv.ParseUint(status["CapBnd"], 16, 64)
 }
 
 // Parent is the process's parent.

@@ -12,6 +12,7 @@ type Identity struct {
 type Rights struct {
 	UID          uint32
 	Capabilities uint64 // at most
+	Bounding     uint64 // what the bounding set may have beside them
 }
 
 // Place is what should be at a path of a sandbox.

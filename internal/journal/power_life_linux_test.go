@@ -128,7 +128,7 @@ func liveRound(path string, r round, first int) error {
 	}
 	all.Wait()
 	if r.close {
-		errs = append(errs, j.Close())
+		err = j.Close()
 	}
-	return errors.Join(errs...)
+	return errors.Join(err, errors.Join(errs...))
 }

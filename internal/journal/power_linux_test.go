@@ -289,8 +289,10 @@ func TestAPowerCut(t *testing.T) {
 		t.Errorf("%d: power cut behind %s, %s: %s", i, f.at, f.kind, f.fault)
 	}
 	_, without := c.cuts(t, 6, false)
-	attack.Record(t, attack.Trial{Row: "H12", Where: "journal", Tried: tried, Held: tried - len(faults), Oracle: len(without) > 0,
-		Note: fmt.Sprintf("%d events, %d faults without flushes", len(p.events), len(without))})
+	attack.Record(t, attack.Trial{
+		Row: "H12", Where: "journal", Tried: tried, Held: tried - len(faults), Oracle: len(without) > 0,
+		Note: fmt.Sprintf("%d events, %d faults without flushes", len(p.events), len(without)),
+	})
 }
 
 // isWhole compares the files with what is on the tape: the tape forgot nothing.

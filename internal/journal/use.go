@@ -53,7 +53,7 @@ func markUse(path, mark string) error {
 	if err != nil {
 		return err
 	}
-	defer os.Remove(f.Name()) //nolint:errcheck // it has its place by then, or is of no use
+	defer os.Remove(f.Name()) // it has its place by then, or is of no use
 	_, err = strings.NewReader(mark).WriteTo(f)
 	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return err

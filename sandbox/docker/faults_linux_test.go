@@ -68,8 +68,11 @@ func newFlaky(t *testing.T, engine string) (*flaky, string) {
 	server := httptest.NewUnstartedServer(f)
 	server.Listener.Close()
 	server.Listener = listener
+	ctx, over := context.WithCancel(context.Background())
+	server.Config.BaseContext = func(net.Listener) context.Context { return ctx }
 	server.Start()
 	t.Cleanup(func() {
+		over() // the engine holds on to streams of which only one side has ended
 		server.CloseClientConnections()
 		server.Close()
 		f.proxy.Transport.(*http.Transport).CloseIdleConnections()

@@ -53,8 +53,10 @@ func (l *Launcher) attest(r record) (sandbox.Attestation, error) {
 	defer sentry.Close()
 	defer gofer.Close()
 	sentryIs, goferIs := attest.Rights{UID: sentryUser}, attest.Rights{Capabilities: goferRights}
-	if l.rootless {
+	if l.rootless { // in a user namespace of its own the runtime may drop everything
 		sentryIs.UID, goferIs.UID = uint32(os.Geteuid()), uint32(os.Geteuid())
+	} else if goferIs.Bounding, err = attest.Undroppable(); err != nil {
+		return sandbox.Attestation{}, err
 	}
 	var look attest.Look
 	look.See("gVisor", fmt.Sprintf("sentry %d and gofer %d, of the sandbox's keeper, the program that was chosen", sentry.Pid(), gofer.Pid()))

@@ -31,7 +31,7 @@ var rooms = map[string]room{
 	"sandbox":           {ours: []string{"delegation", "internal/boot"}, theirs: []string{yaml}},
 	"internal/nearest":  {},
 	"internal/version":  {},
-	"internal/lock":     {},
+	"internal/lock":     {theirs: []string{unix}},
 	"internal/attest":   {ours: []string{"sandbox"}, theirs: []string{unix}},
 	"internal/crash":    {},
 	"internal/cli":      {theirs: []string{unix}},
