@@ -26,8 +26,8 @@ func (w *Watcher) adopt(ctx context.Context, box *outbox, record journal.Run, h 
 	r.handle, r.state, r.admitted = h, record.State, record.Created
 	r.sandbox, r.attested = record.Sandbox, record.Attestation
 	r.released.Store(true)
-	r.times.created, r.times.started, r.release = record.Created, notAhead(record.Started), releaseOf(record)
-	r.out.resume(w.notes.load(r.hash), !record.Started.IsZero(), box.hasSegment(r.key))
+	r.out.resume(w.notes.load(r.hash), notAhead(record.Started), box.hasSegment(r.key))
+	r.times.created, r.times.started, r.release = record.Created, r.out.startedAt, releaseOf(record)
 	r.goOnEnding(w.notes.ending(r.hash))
 	if reason != "" {
 		r.end(reason)

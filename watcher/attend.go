@@ -134,8 +134,9 @@ func (a *attendance) watch() {
 	limit := boot.NewAlarm(startBudget)
 	defer limit.Stop()
 	ending := a.r.ending.Done()
-	if !a.r.times.started.IsZero() && a.r.handle.State != sandbox.HandleExited {
+	if at := a.r.times.started; !at.IsZero() && a.r.handle.State != sandbox.HandleExited {
 		limit.Set(a.r.left())
+		a.running(at) // an earlier watcher may have gone before it could note it
 	}
 	for {
 		select {

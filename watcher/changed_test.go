@@ -2,8 +2,11 @@ package watcher
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -130,7 +133,7 @@ func TestNoAttemptBeginsBehindAClosedDoor(t *testing.T) {
 // TestARunThatIsKnownToHaveStarted: its note is gone, and its log has lost the line that init wrote.
 func TestARunThatIsKnownToHaveStarted(t *testing.T) {
 	o := output{live: &segments{}, onStarted: func(time.Time) { t.Error("it started again") }}
-	o.resume(progress{}, true, nil)
+	o.resume(progress{}, time.Now(), nil)
 	if !o.started {
 		t.Error("nobody looks at its workspace, and its end is taken for a failed start")
 	}
@@ -138,6 +141,34 @@ func TestARunThatIsKnownToHaveStarted(t *testing.T) {
 	o.take(sandbox.Chunk{Stream: sandbox.Stderr, Bytes: []byte("hello\nthere\n")})
 	if o.stderr.String() != "torno-init: hello\nthere\n" {
 		t.Errorf("its output is %q", o.stderr.String())
+	}
+}
+
+// TestANoteOfBeforeTheStart: a run has live segments from its states before init has said a word, and the next watcher goes on from
+// the note of one. Wherever init's line was cut, the agent is known to have started, or why it has not, and no byte of the line is the
+// child's.
+func TestANoteOfBeforeTheStart(t *testing.T) {
+	started := runfile.StartedLine(time.Now().Add(-time.Minute))
+	refused := []byte("torno-init 1 failed mount another directory\n")
+	holding := []byte(runfile.Holding)
+	for what, line := range map[string][]byte{"started": started, "refused": refused} {
+		all := slices.Concat(holding, line, []byte("of the child\n"))
+		for cut := range len(all) + 1 {
+			first := output{live: &segments{seq: 1}, onStarted: func(time.Time) {}}
+			first.take(sandbox.Chunk{Stream: sandbox.Stderr, Bytes: all[:cut], Cursor: "there"})
+			text, err := json.Marshal(first.progress())
+			var note progress
+			if err = errors.Join(err, json.Unmarshal(text, &note)); err != nil {
+				t.Fatal(err)
+			}
+			next := output{live: &segments{}, onStarted: func(time.Time) {}}
+			next.resume(note, time.Time{}, func(int) bool { return true })
+			next.take(sandbox.Chunk{Stream: sandbox.Stderr, Bytes: all[cut:]})
+			want := map[string]string{"started": "of the child\n", "refused": ""}[what]
+			if next.started != (what == "started") || (next.failure != nil) != (what == "refused") || next.stderr.String() != want || next.startedAt.IsZero() == next.started {
+				t.Fatalf("%s, cut at %d: started %t at %s, failure %v, the child said %q", what, cut, next.started, next.startedAt, next.failure, next.stderr.String())
+			}
+		}
 	}
 }
 

@@ -1,10 +1,12 @@
 package watcher
 
 import (
+	"bytes"
 	"encoding/json"
 	"io/fs"
 	"os"
 	"strings"
+	"time"
 
 	"torno/sandbox"
 )
@@ -17,6 +19,9 @@ type progress struct {
 	Bytes          int64
 	Stdout, Stderr []byte // the tails
 	Inside         bool   // a chunk was published in part
+
+	Head    []byte    `json:",omitempty"` // of init's first line, until it is complete; all of it where it says that nothing was started
+	Started time.Time `json:",omitzero"`  // when it said that the agent starts; zero before
 }
 
 // notes are the progress of running children, and why they are being ended: files in a directory of the host's. They are
@@ -78,21 +83,29 @@ func (n notes) sweep(wanted func(key string) bool) {
 func (o *output) progress() progress {
 	return progress{
 		Cursor: o.cursor, Segment: o.live.seq, Lines: o.live.lines, Bytes: o.bytes,
-		Stdout: o.stdout.buf, Stderr: o.stderr.buf, Inside: o.live.inside,
+		Stdout: o.stdout.buf, Stderr: o.stderr.buf, Inside: o.live.inside, Head: o.head, Started: o.startedAt,
 	}
 }
 
-// resume goes on where an earlier watcher stopped. known says that the journal has seen the agent start; published, that
-// a file is in the outbox.
-func (o *output) resume(p progress, known bool, published func(seq int) bool) {
-	o.started, o.known = known, known
+// resume goes on where an earlier watcher stopped. started is when the journal has seen the agent start, zero where it has not;
+// published says that a file is in the outbox. A note may be older than the start: a run has live segments before its agent.
+func (o *output) resume(p progress, started time.Time, published func(seq int) bool) {
+	o.startedAt, o.known = started, !started.IsZero()
+	if !p.Started.IsZero() {
+		o.startedAt, o.known = p.Started, false // init's line was taken
+	}
+	o.started = !o.startedAt.IsZero()
 	if p.Segment == 0 {
 		return
 	}
-	o.started, o.known, o.cursor, o.bytes = true, false, p.Cursor, p.Bytes
+	o.cursor, o.bytes = p.Cursor, p.Bytes
 	o.stdout.buf, o.stderr.buf = p.Stdout, p.Stderr
 	o.live.seq, o.live.lines = p.Segment, p.Lines
 	if p.Inside || !published(p.Segment) {
 		o.live.gap()
+	}
+	o.head = p.Head
+	if bytes.HasSuffix(o.head, []byte("\n")) {
+		o.takeHead(nil) // init has said why it starts nothing
 	}
 }

@@ -22,11 +22,12 @@ type output struct {
 	onHolding      func()
 	onStarted      func(time.Time)
 
-	cursor  sandbox.Cursor // where a new attachment goes on
-	head    []byte         // standard error until its first line is complete
-	started bool
-	known   bool  // the journal has said so: a beginning without init's line is a lost one
-	failure error // why init did not start the agent
+	cursor    sandbox.Cursor // where a new attachment goes on
+	head      []byte         // standard error until its first line is complete
+	started   bool
+	startedAt time.Time // when that was
+	known     bool      // the journal has said so: a beginning without init's line is a lost one
+	failure   error     // why init did not start the agent
 }
 
 // take consumes one chunk.
@@ -83,11 +84,11 @@ func (o *output) takeHead(data []byte) []byte {
 			return slices.Concat(line, []byte("\n"), rest)
 		}
 	case err != nil:
-		o.failure = err
+		o.failure, o.head = err, append(line, '\n')
 		return nil
 	default:
-		o.started = true
-		o.onStarted(notAhead(at)) // in a log that has lost its beginning the line may be the child's
+		o.started, o.startedAt = true, notAhead(at) // in a log that has lost its beginning the line may be the child's
+		o.onStarted(o.startedAt)
 	}
 	return rest
 }

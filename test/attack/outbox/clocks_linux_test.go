@@ -41,6 +41,22 @@ var clocks = []attempt{
 		},
 	},
 	{
+		Row: "O35", name: "a cancel before its request's time",
+		plant: func(s *scene) {
+			s.dropAt("request_"+s.id+".json", s.body(says{"task": untilTold}), time.Now().Add(time.Hour).Unix())
+		},
+		judge: func(s *scene) {
+			s.Eventually("it runs", func() bool { return s.status().State == delegation.StateRunning })
+			s.drop("cancel_"+s.id, nil)
+			s.Want(s.answer(), delegation.StatusCancelled, delegation.ReasonCancelled, -1)
+		},
+		naive: func(s *scene) bool { // takes it for an earlier request's
+			info, err := os.Stat(s.request())
+			s.Must(err)
+			return time.Now().Before(info.ModTime())
+		},
+	},
+	{
 		Row: "O29", name: "a sentinel from the past",
 		say: func(*scene) says { return says{"task": untilTold} },
 		judge: func(s *scene) {

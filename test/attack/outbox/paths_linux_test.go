@@ -121,10 +121,12 @@ var paths = []attempt{
 		Row: "P20", name: "renamed while it is in use", say: func(*scene) says { return says{"task": untilTold} },
 		judge: func(s *scene) {
 			s.Eventually("it runs", func() bool { return s.status().State == delegation.StateRunning })
-			s.Must(os.Rename(s.workspace(), s.workspace()+"-renamed"))
-			second := s.also("second", says{"workspace": s.workspace() + "-renamed", "task": "echo"})
+			before, after := s.workspace(), s.workspace()+"-renamed" // asked for, it is made where it is missing
+			s.Must(os.Rename(before, after))
+			second := s.also("second", says{"workspace": after, "task": "echo"})
 			s.refused(s.response(second), delegation.CodeWorkspaceBusy)
-			s.Must(os.Rename(s.workspace()+"-renamed", s.workspace()))
+			s.Must(os.Remove(before)) // the second request's scene has made it
+			s.Must(os.Rename(after, before))
 			s.tell()
 			s.ran()
 		},
@@ -192,13 +194,12 @@ func anotherSpelling(s *scene) bool {
 
 // anotherName is who compares names: a directory keeps its identity when it is renamed.
 func anotherName(s *scene) bool {
-	before, err := os.Stat(s.workspace())
+	dir := s.Mkdir(filepath.Join(s.space, "name"))
+	before, err := os.Stat(dir)
 	s.Must(err)
-	renamed := s.workspace() + "-renamed"
-	s.Must(os.Rename(s.workspace(), renamed))
-	after, err := os.Stat(renamed)
+	s.Must(os.Rename(dir, dir+"-renamed"))
+	after, err := os.Stat(dir + "-renamed")
 	s.Must(err)
-	s.Must(os.Rename(renamed, s.workspace()))
 	return os.SameFile(before, after)
 }
 
