@@ -3,6 +3,7 @@ package crash
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -52,18 +53,27 @@ func onGVisor(t *testing.T, story func(t *testing.T, sandbox string)) {
 func TestAKilledKeeper(t *testing.T) { onGVisor(t, aKilledKeeper) }
 
 func aKilledKeeper(t *testing.T, sandbox string) {
-	for why, names := range map[string][]string{
-		"its keeper was killed":                {house.Keeper},
-		"gVisor itself was killed by signal 9": {house.Sentry},
-	} {
-		t.Run(names[0], func(t *testing.T) {
-			t.Parallel()
-			s := newScene(t, sandbox)
-			s.Start()
-			strike(s, names...)
-			s.isLost(why)
-		})
-	}
+	t.Run(house.Keeper, func(t *testing.T) {
+		t.Parallel()
+		s := newScene(t, sandbox)
+		s.Start()
+		strike(s, house.Keeper)
+		s.isLost("its keeper was killed")
+	})
+	t.Run(house.Sentry, func(t *testing.T) { // its keeper has seen the end
+		t.Parallel()
+		s := newScene(t, sandbox)
+		s.Start()
+		strike(s, house.Sentry)
+		resp := s.Response(s.ask)
+		s.Want(resp, delegation.StatusError, delegation.ReasonSignalled, 128+int(syscall.SIGKILL))
+		const why = "gVisor's kernel was killed by signal 9"
+		if !slices.ContainsFunc(resp.Warnings, func(w string) bool { return strings.Contains(w, why) }) {
+			s.Errorf("the response warns of %q, and not that %s", resp.Warnings, why)
+		}
+		s.nothingIsLeft()
+		s.onceEach()
+	})
 }
 
 // TestAKilledKeeperOfADeadWatcher: what neither of them sees any more is ended by the next watcher.
