@@ -55,14 +55,8 @@ type growth struct {
 // holdWorkspace holds the workspace of a run. What is wrong with one that cannot be held is for the launcher to say, which
 // looks at it next.
 func (w *Watcher) holdWorkspace(r *run) {
-	held, err := w.openWorkspace(r)
+	held, above, err := w.openWorkspace(r)
 	if err != nil {
-		r.unheld = err
-		return
-	}
-	above, err := held.Above()
-	if err != nil {
-		held.Close()
 		r.unheld = err
 		return
 	}
@@ -125,17 +119,30 @@ func (w *Watcher) movedTogether(r *run) *delegation.Refusal {
 }
 
 // openWorkspace waits for a file descriptor if there is none to spare.
-func (w *Watcher) openWorkspace(r *run) (held Workspace, err error) {
+func (w *Watcher) openWorkspace(r *run) (held Workspace, above []sandbox.Directory, err error) {
 	waits := w.notices.newHold("")
 	defer waits.close()
 	for try := 1; ; try++ {
-		held, err = w.hangs.openFar(w.life, w.config.Workspaces, r.spec)
+		held, above, err = w.openOnce(r)
 		if err == nil || codeOf(err, "") != delegation.NoticeDescriptors || r.ending.Err() != nil || w.life.Err() != nil {
-			return held, err
+			return held, above, err
 		}
 		waits.begin(delegation.NoticeDescriptors, err)
 		w.pause(r.ending, backoff(try))
 	}
+}
+
+func (w *Watcher) openOnce(r *run) (Workspace, []sandbox.Directory, error) {
+	held, err := w.hangs.openFar(w.life, w.config.Workspaces, r.spec)
+	if err != nil {
+		return nil, nil, err
+	}
+	above, err := held.Above()
+	if err != nil {
+		held.Close()
+		return nil, nil, err
+	}
+	return held, above, nil
 }
 
 // findRoom turns a run down where the disk is full.
