@@ -11,17 +11,6 @@ import (
 	"torno/internal/runfile"
 )
 
-// Door is a socket of the host's that the sandbox may reach.
-type Door struct {
-	Path   string `json:"path"`
-	Device uint64 `json:"device"` // as the launcher has found it
-	Inode  uint64 `json:"inode"`
-	// UID and GID are as whom the sandbox reaches it: what those may not open the sandbox may not, and whoever listens there
-	// sees them.
-	UID uint32 `json:"uid"`
-	GID uint32 `json:"gid"`
-}
-
 // door is an open one. The sandbox's end of the channel is the runtime's to hand over.
 type door struct {
 	Door

@@ -38,6 +38,17 @@ type Order struct {
 	Group *cgroups.Plan `json:"group,omitempty"`
 }
 
+// Door is a socket of the host's that the sandbox may reach.
+type Door struct {
+	Path   string `json:"path"`
+	Device uint64 `json:"device"` // as the launcher has found it
+	Inode  uint64 `json:"inode"`
+	// UID and GID are as whom the sandbox reaches it: what those may not open the sandbox may not, and whoever listens there
+	// sees them.
+	UID uint32 `json:"uid"`
+	GID uint32 `json:"gid"`
+}
+
 // End is how a sandbox ended.
 type End struct {
 	Started bool `json:"started"`          // the runtime has started the sandbox

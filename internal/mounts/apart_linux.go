@@ -1,15 +1,11 @@
 package mounts
 
 import (
-	"errors"
 	"fmt"
 	"os"
 
 	"golang.org/x/sys/unix"
 )
-
-// ErrNotApart says that a place of the operator's is, holds or lies in what a request could reach.
-var ErrNotApart = errors.New("it is, holds or lies in a place that requests reach")
 
 // Apart makes sure that a place of the operator's, which is open, has nothing to do with the bases or the kept places, by
 // whatever name: that it neither is one of them, nor holds it, nor lies in it. A parent could change it there, or a child see

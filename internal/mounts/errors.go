@@ -80,3 +80,6 @@ func (e *PathError) Error() string {
 func (e *PathError) Reason() string { return reasons[e.Kind] }
 
 func (e *PathError) Unwrap() error { return e.Err }
+
+// ErrNotApart says that a place of the operator's is, holds or lies in what a request could reach.
+var ErrNotApart = errors.New("it is, holds or lies in a place that requests reach")

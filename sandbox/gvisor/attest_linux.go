@@ -32,6 +32,9 @@ func (l *Launcher) Attest(_ context.Context, h sandbox.Handle) (sandbox.Attestat
 		return sandbox.Attestation{}, errors.Join(fmt.Errorf("attest sandbox %s: %w", h.ID, sandbox.ErrNotHeld), err)
 	}
 	attestation, err := l.attest(r)
+	if errors.Is(err, attest.ErrCannotLook) && errors.Is(err, fs.ErrNotExist) && h.ID != trialID { // the trial has seen such processes
+		err = sandbox.ErrNotHeld
+	}
 	if err != nil {
 		return sandbox.Attestation{}, fmt.Errorf("attest sandbox %s: %w", h.ID, err)
 	}

@@ -130,9 +130,9 @@ var lies = map[string]map[string]func(*history){
 		"cancelled": func(h *history) { ended(h, delegation.StatusCancelled, delegation.ReasonCancelled, -1) },
 		"deadline":  func(h *history) { ended(h, delegation.StatusTimeout, delegation.ReasonDeadline, -1) },
 		"signalled": func(h *history) { ended(h, delegation.StatusError, delegation.ReasonSignalled, 137) },
-		"signalled, and its sentry was killed": func(h *history) {
+		"signalled, and another's sentry was killed": func(h *history) {
 			ended(h, delegation.StatusError, delegation.ReasonSignalled, 137)
-			h.spans = []span{{deed: deedSentry, begin: at(1), end: at(1.5), sandboxes: h.sandboxesOf(0)}}
+			h.spans = []span{{deed: deedSentry, begin: at(1), end: at(1.5), sandboxes: h.sandboxesOf(1)}}
 		},
 		"launch failed, and another's sentry was killed": func(h *history) {
 			ended(h, delegation.StatusError, delegation.ReasonLaunchFailed, -1)
@@ -352,6 +352,9 @@ func TestWhatHappenedExplainsAnEnd(t *testing.T) {
 			h.spans = []span{{deed: deedDown, begin: at(0.95), end: at(1.9), kept: true}}
 		}},
 		"powerless": {delegation.StatusError, delegation.ReasonLost, func(h *history) { h.spans = []span{{deed: deedPower, begin: at(1), end: at(3)}} }},
+		"its sentry was killed": {delegation.StatusError, delegation.ReasonSignalled, func(h *history) {
+			h.spans = []span{{deed: deedSentry, begin: at(1), end: at(1.5), sandboxes: h.sandboxesOf(0)}}
+		}},
 		"stopped":   {delegation.StatusError, delegation.ReasonSignalled, func(h *history) { h.spans = []span{{deed: deedStop, begin: at(1), end: at(3)}} }},
 		"cancelled": {delegation.StatusCancelled, delegation.ReasonCancelled, func(h *history) { h.asks[0].cancelled = []time.Time{at(1.5)} }},
 		"operator":  {delegation.StatusCancelled, delegation.ReasonOperator, func(h *history) { h.spans = []span{{deed: deedOperator, begin: at(1), end: at(3), who: &who}} }},

@@ -17,7 +17,7 @@ var sandboxDeeds = []deed{deedRemove, deedKeeper, deedSentry, deedPair, deedOrph
 // plausible says for each reason what must have happened, so that a run may have ended for it.
 var plausible = map[delegation.Reason]func(*history, *ask) bool{
 	delegation.ReasonExited:    func(*history, *ask) bool { return true }, // the rule of exits says more
-	delegation.ReasonSignalled: func(h *history, a *ask) bool { return h.removed(a) || len(h.felt(a, engineDeeds...)) > 0 },
+	delegation.ReasonSignalled: func(h *history, a *ask) bool { return h.killed(a) || len(h.felt(a, engineDeeds...)) > 0 },
 	delegation.ReasonDeadline: func(h *history, a *ask) bool {
 		return a.kind.timeout > 0 || len(h.felt(a, engineDeeds...)) > 0
 	},
@@ -59,9 +59,9 @@ func (h *history) sandboxHurt(a *ask) bool {
 	})
 }
 
-// removed says whether an ask's container was removed by hand. A keeper tells the child's own signal from its sentry's.
-func (h *history) removed(a *ask) bool {
-	return slices.ContainsFunc(h.felt(a, deedRemove), func(s span) bool { return h.struck(s, a) })
+// killed says whether an ask's container was removed by hand, or its sentry killed under the eyes of its keeper.
+func (h *history) killed(a *ask) bool {
+	return slices.ContainsFunc(h.felt(a, deedRemove, deedSentry, deedPair, deedAll), func(s span) bool { return h.struck(s, a) })
 }
 
 // struck says whether a sandbox of an ask's was among those that something was done to.
