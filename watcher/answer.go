@@ -25,7 +25,7 @@ func (s *scan) refuse(ctx context.Context, in intake, key sandbox.RunKey, refusa
 	}
 	s.journalWorks()
 	s.log.Info("request refused", "file", quoteName(in.name), "code", refusal.Code, "field", refusal.Field)
-	s.answer(ctx, record, response, in.stamp)
+	s.answer(record, response, in.stamp)
 	return 0
 }
 
@@ -69,7 +69,7 @@ func (s *scan) refusalRecord(in intake, key sandbox.RunKey, refusal *delegation.
 // answerAgain publishes what the journal holds for a run that has ended, if its response is missing.
 func (s *scan) answerAgain(ctx context.Context, record journal.Run, stamp delegation.Stamp) {
 	if response, ok := delegation.ResponseNameFor(recordID(record)); ok {
-		s.answer(ctx, record, response, stamp)
+		s.answer(record, response, stamp)
 	}
 }
 
@@ -117,7 +117,7 @@ func (s *scan) answerDue(ctx context.Context, now time.Time) {
 }
 
 // answer publishes a recorded end and notes that it is published, or not owed any more.
-func (s *scan) answer(ctx context.Context, record journal.Run, response string, stamp delegation.Stamp) {
+func (s *scan) answer(record journal.Run, response string, stamp delegation.Stamp) {
 	if err := s.respond(record.FileName, response, stamp, responseOf(record)); err != nil {
 		s.stumble("write a response", err)
 		s.owe(record.FileName)
@@ -126,11 +126,11 @@ func (s *scan) answer(ctx context.Context, record journal.Run, response string, 
 	var err error
 	if !sameFile(record.Stamp, stamp) || !record.Stamp.ChangeTime.Equal(stamp.ChangeTime) {
 		crash.At("answer.filed")
-		err = s.w.journal.Refile(ctx, record.Key, stamp, true)
+		err = s.w.journal.Refile(s.w.life, record.Key, stamp, true) // a shutdown in between is no reason to owe it still
 	}
 	if err == nil {
 		crash.At("answer.noted")
-		err = s.w.journal.Answered(ctx, record.Key)
+		err = s.w.journal.Answered(s.w.life, record.Key)
 	}
 	if err != nil {
 		s.journalTrouble(err)
