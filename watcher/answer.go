@@ -67,7 +67,7 @@ func (s *scan) refusalRecord(in intake, key sandbox.RunKey, refusal *delegation.
 }
 
 // answerAgain publishes what the journal holds for a run that has ended, if its response is missing.
-func (s *scan) answerAgain(ctx context.Context, record journal.Run, stamp delegation.Stamp) {
+func (s *scan) answerAgain(record journal.Run, stamp delegation.Stamp) {
 	if response, ok := delegation.ResponseNameFor(recordID(record)); ok {
 		s.answer(record, response, stamp)
 	}

@@ -41,7 +41,7 @@ func (s *scan) look(ctx context.Context, name, rawID string, waited bool) time.D
 		return s.journalTrouble(err)
 	case ok && known.State == delegation.StateEnded:
 		if !known.Answered || s.first && s.unreadable(known) {
-			s.answerAgain(ctx, known, stamp)
+			s.answerAgain(known, stamp)
 		}
 		return 0
 	}
@@ -139,7 +139,7 @@ func (s *scan) begin(ctx context.Context, in intake, r *run) time.Duration {
 		return s.refuse(ctx, in, sandbox.RunKey{}, forgotten())
 	}
 	if existing != nil && existing.State == delegation.StateEnded {
-		s.answerAgain(ctx, *existing, in.stamp)
+		s.answerAgain(*existing, in.stamp)
 		return 0
 	}
 	s.clearStale(r.key.Subagent)
