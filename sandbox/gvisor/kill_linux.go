@@ -100,7 +100,7 @@ func killOnce(box string, belongs func(pid int, box string) bool) (killed int, e
 	entries, err := os.ReadDir("/proc")
 	for _, entry := range entries {
 		pid, notPid := strconv.Atoi(entry.Name())
-		if notPid != nil || !belongs(pid, box) {
+		if notPid != nil || !isOurs(pid) || !belongs(pid, box) {
 			continue
 		}
 		done, killErr := killOne(pid, box, belongs)
@@ -118,7 +118,7 @@ func killOne(pid int, box string, belongs func(pid int, box string) bool) (bool,
 		return false, nil // it has ended
 	}
 	defer unix.Close(handle)
-	if !belongs(pid, box) {
+	if !isOurs(pid) || !belongs(pid, box) {
 		return false, nil
 	}
 	err = unix.PidfdSendSignal(handle, unix.SIGKILL, nil, 0)
@@ -129,6 +129,17 @@ func killOne(pid int, box string, belongs func(pid int, box string) bool) (bool,
 		return false, fmt.Errorf("kill process %d of %s: %w", pid, box, err)
 	}
 	return true, nil
+}
+
+// isOurs says whether a process is of a user whom the runtime's processes have. What a process calls itself is its own choice: one of
+// another user that calls itself the runtime, again and again, would keep a sandbox from being gone.
+func isOurs(pid int) bool {
+	var st unix.Stat_t
+	if unix.Stat(filepath.Join("/proc", strconv.Itoa(pid)), &st) != nil {
+		return false
+	}
+	me := uint32(os.Geteuid())
+	return st.Uid == 0 || st.Uid == me || me == 0 && st.Uid == sentryUser
 }
 
 // isRuntime says whether a process is the runtime's, by the name that it goes by and the box that it was given.
