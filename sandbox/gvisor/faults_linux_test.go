@@ -171,7 +171,12 @@ func kill(t *testing.T, box, program string) {
 // nothingOf looks for what no sandbox leaves.
 func (y *yard) nothingOf(id string) {
 	y.t.Helper()
-	if left := running(y.t, y.box(id)); len(left) > 0 {
+	left := running(y.t, y.box(id))
+	for deadline := time.Now().Add(10 * time.Second); len(left) > 0 && time.Now().Before(deadline); { // a keeper goes after it has told the end
+		time.Sleep(10 * time.Millisecond)
+		left = running(y.t, y.box(id))
+	}
+	if len(left) > 0 {
 		y.t.Errorf("processes are left: %v", left)
 	}
 	if groups, err := filepath.Glob("/sys/fs/cgroup/*/torno/" + y.options.Installation + "/" + id); err != nil || len(groups) > 0 {

@@ -193,8 +193,15 @@ func deadlinesAreKept(h *history, a *ask) string {
 	if len(a.answers) == 0 || a.answers[0].Reason != delegation.ReasonDeadline {
 		return ""
 	}
-	if n := a.answers[0]; n.CompletedAt.Sub(n.StartedAt) < limit-coarse {
-		return fmt.Sprintf("its time was up after %s of %s", n.CompletedAt.Sub(n.StartedAt), limit)
+	n := a.answers[0]
+	begin := n.StartedAt
+	for _, r := range h.runsOf(a) { // a run's time counts from its release
+		if r.Attempt == n.Attempt && !r.Released.IsZero() && r.Released.Before(begin) {
+			begin = r.Released
+		}
+	}
+	if n.CompletedAt.Sub(begin) < limit-coarse {
+		return fmt.Sprintf("its time was up after %s of %s", n.CompletedAt.Sub(begin), limit)
 	}
 	return ""
 }
