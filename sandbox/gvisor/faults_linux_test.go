@@ -172,8 +172,8 @@ func kill(t *testing.T, box, program string) {
 func (y *yard) nothingOf(id string) {
 	y.t.Helper()
 	left := running(y.t, y.box(id))
-	for deadline := time.Now().Add(10 * time.Second); len(left) > 0 && time.Now().Before(deadline); { // a keeper goes after it has told the end
-		time.Sleep(10 * time.Millisecond)
+	// A keeper goes after it has told the end.
+	for deadline := time.Now().Add(10 * time.Second); len(left) > 0 && time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
 		left = running(y.t, y.box(id))
 	}
 	if len(left) > 0 {
