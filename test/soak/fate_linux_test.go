@@ -23,6 +23,7 @@ type fate struct {
 	doomed  bool // the watcher dies at a point, if it comes there
 	alive   time.Time
 	began   int64 // what the watcher held when it had begun
+	said    int   // what the watchers before it have said
 	deaths  int
 	done    map[deed]int
 }
@@ -79,6 +80,12 @@ func (f *fate) meant(state *os.ProcessState) bool {
 	return f.doomed && ok && status.Signal() == syscall.SIGKILL
 }
 
+// owes says whether a watcher ended with the word that it leaves something to do. One that is stopped while it begins has not taken
+// up again what its predecessor left.
+func (f *fate) owes(state *os.ProcessState) bool {
+	return state.ExitCode() == 4 && strings.Contains(f.Said()[f.said:], "the watcher stopped and owes ")
+}
+
 // felt notes what was done, until now.
 func (f *fate) felt(s span) {
 	s.end = time.Now()
@@ -133,11 +140,12 @@ func (f *fate) send(signal syscall.Signal) {
 
 // stop sends a signal and waits for the end. A point may come first.
 func (f *fate) stop(signal syscall.Signal) {
+	early := !strings.Contains(f.Said()[f.said:], " serving ")
 	f.send(signal)
 	for deadline := time.Now().Add(house.Patience); ; time.Sleep(3 * time.Millisecond) {
 		state, dead := f.Dead()
 		switch {
-		case dead && signal != syscall.SIGKILL && !state.Success() && !f.meant(state):
+		case dead && signal != syscall.SIGKILL && !state.Success() && !f.meant(state) && !(early && f.owes(state)):
 			f.note(func() {
 				f.odd = append(f.odd, fmt.Sprintf("told to stop with %s, the watcher ended with %s", signal, state))
 			})
@@ -154,6 +162,7 @@ func (f *fate) stop(signal syscall.Signal) {
 func (f *fate) rise(n stroke) {
 	f.configure(n.settled)
 	for f.Env = f.doom(n); ; f.Env = f.doom(stroke{point: -1}) {
+		f.said = len(f.Said())
 		f.Launch()
 		if f.up(time.Time{}) {
 			f.began = f.held()
