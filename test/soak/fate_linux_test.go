@@ -145,7 +145,7 @@ func (f *fate) stop(signal syscall.Signal) {
 	for deadline := time.Now().Add(house.Patience); ; time.Sleep(3 * time.Millisecond) {
 		state, dead := f.Dead()
 		switch {
-		case dead && signal != syscall.SIGKILL && !state.Success() && !f.meant(state) && !(early && f.owes(state)):
+		case dead && signal != syscall.SIGKILL && !state.Success() && !f.meant(state) && (!early || !f.owes(state)):
 			f.note(func() {
 				f.odd = append(f.odd, fmt.Sprintf("told to stop with %s, the watcher ended with %s", signal, state))
 			})
