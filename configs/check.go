@@ -3,18 +3,17 @@ package configs
 import (
 	"fmt"
 	"path/filepath"
-	"regexp"
 	"slices"
-	"strings"
 
-	"torno/sandbox"
+	"torno/internal/paths"
+	"torno/sandbox/compile"
 )
 
 // check reports everything that is wrong with a complete configuration and can be told without looking at the machine.
 func (c *Config) check(r *report) {
 	c.checkInstallation(r)
 	for i := range c.Profiles {
-		checkProfile(r, &c.Profiles[i])
+		c.checkProfile(r, &c.Profiles[i])
 		c.checkSockets(r, &c.Profiles[i])
 		c.checkPlaces(r, &c.Profiles[i])
 	}
@@ -37,17 +36,7 @@ func (c *Config) checkInstallation(r *report) {
 	case !isTidy(c.State):
 		r.problem("state", "%q is no absolute path", c.State)
 	}
-	if socket, local := strings.CutPrefix(c.Docker.Host, unixScheme); !local || !isTidy(socket) {
-		source := ""
-		if !r.given("docker.host") {
-			source = " (from DOCKER_HOST)"
-		}
-		r.problem("docker.host", "%q%s is not of the form unix:///run/docker.sock; the engine has to be on this machine",
-			c.Docker.Host, source)
-	}
-	if c.Docker.Runtime != "" && !runtimeForm.MatchString(c.Docker.Runtime) {
-		r.problem("docker.runtime", "%q is no name of a runtime; docker info lists those that the engine has", c.Docker.Runtime)
-	}
+	c.checkLaunchers(r)
 	if last := c.UIDs.last(); last > maxUID {
 		r.problem("uids", "the range ends with %d, the last possible uid is %d", last, int64(maxUID))
 	}
@@ -55,9 +44,6 @@ func (c *Config) checkInstallation(r *report) {
 		r.problem("uids.count", "%d uids are too few for max_running %d: each sandbox has its own", c.UIDs.Count, c.MaxRunning)
 	}
 }
-
-// runtimeForm is how engines call their runtimes.
-var runtimeForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]*$`)
 
 func (c *Config) checkOutbox(r *report, o *Outbox) {
 	key := "outboxes." + o.Name
@@ -100,7 +86,7 @@ func (c *Config) checkOffers(r *report, key string, o *Outbox) {
 }
 
 // checkPaths makes sure that a path has one meaning in each of its views.
-func checkPaths(r *report, key string, paths []sandbox.PathMap) {
+func checkPaths(r *report, key string, paths []compile.PathMap) {
 	for i, m := range paths {
 		at := fmt.Sprintf("%s.paths[%d]", key, i)
 		if m.Parent == "" {
@@ -119,6 +105,6 @@ func checkPaths(r *report, key string, paths []sandbox.PathMap) {
 }
 
 func isTidy(path string) bool {
-	tidy, err := sandbox.TidyPath(path)
+	tidy, err := paths.Tidy(path)
 	return err == nil && tidy == path && filepath.IsAbs(path)
 }

@@ -5,7 +5,8 @@ import (
 	"path"
 	"slices"
 
-	"torno/sandbox"
+	"torno/internal/engines"
+	"torno/internal/paths"
 )
 
 // systemTrees are the host's own. No request may name anything that is, holds or lies in one of them.
@@ -15,12 +16,7 @@ var systemTrees = []string{
 }
 
 // commonDirs hold what belongs to everybody: below them is fine, as a whole they are not.
-var commonDirs = []string{"/", "/home", "/root", "/run", "/tmp", "/var", "/var/lib", "/var/run", "/var/tmp"}
-
-// wellKnownSockets are kept from sandboxes whether or not an engine listens there today.
-var wellKnownSockets = []string{
-	"/run/docker.sock", "/var/run/docker.sock", "/run/containerd", "/run/podman", "/run/crio", "/run/torno",
-}
+var commonDirs = []string{"/", "/home", "/root", "/run", "/run/systemd", "/run/user", "/tmp", "/var", "/var/lib", "/var/run", "/var/tmp"}
 
 // checkDirectories looks at how the directories lie to one another. Paths are compared as they are written; CheckHost
 // compares where they lead.
@@ -30,7 +26,7 @@ func (c *Config) checkDirectories(r *report) {
 		key := "outboxes." + o.Name
 		c.checkDir(r, key+".dir", o.Dir)
 		for _, other := range c.Outboxes[:i] {
-			if o.Dir != "" && other.Dir != "" && sandbox.Nested(o.Dir, other.Dir) {
+			if o.Dir != "" && other.Dir != "" && paths.Nested(o.Dir, other.Dir) {
 				r.problem(key+".dir", "%s is, holds or lies in outbox %s, %s: each parent has a directory of its own", o.Dir, other.Name, other.Dir)
 			}
 		}
@@ -51,7 +47,7 @@ func (c *Config) checkRoot(r *report, key string, o *Outbox, root string) {
 		r.problem(key, "%s is the outbox itself; name a directory in it, such as %s", root, path.Join(root, "workspaces"))
 	}
 	for _, other := range c.Outboxes {
-		if other.Name != o.Name && other.Dir != "" && sandbox.Within(other.Dir, root) {
+		if other.Name != o.Name && other.Dir != "" && paths.Within(other.Dir, root) {
 			r.problem(key, "%s lies in outbox %s, which belongs to another parent", root, other.Name)
 		}
 	}
@@ -71,16 +67,16 @@ func (c *Config) checkDir(r *report, key, dir string) {
 		return
 	}
 	for _, tree := range systemTrees {
-		if sandbox.Nested(tree, dir) {
+		if paths.Nested(tree, dir) {
 			r.problem(key, "%s is, holds or lies in %s of this machine's system", dir, tree)
 			return
 		}
 	}
-	if c.State != "" && sandbox.Nested(c.State, dir) {
+	if c.State != "" && paths.Nested(c.State, dir) {
 		r.problem(key, "%s is, holds or lies in the state directory %s", dir, c.State)
 	}
 	for _, socket := range c.sockets() {
-		if sandbox.Nested(dir, socket) {
+		if paths.Nested(dir, socket) {
 			r.problem(key, "%s is, holds or lies at %s, through which one is root on this machine", dir, socket)
 			return
 		}
@@ -92,18 +88,23 @@ func (c *Config) warnShared(r *report, key string, i int) {
 	o := &c.Outboxes[i]
 	for _, other := range c.Outboxes[:i] {
 		for j, root := range o.Allow {
-			if slices.ContainsFunc(other.Allow, func(theirs string) bool { return sandbox.Nested(root, theirs) }) {
+			if slices.ContainsFunc(other.Allow, func(theirs string) bool { return paths.Nested(root, theirs) }) {
 				r.warn(fmt.Sprintf("%s.allow[%d]", key, j), "%s is shared with outbox %s: either parent can change what the other's children work on", root, other.Name)
 			}
 		}
 	}
 }
 
-// sockets are the paths of engines.
+// runDir is where the watcher itself listens, as in the sandbox.
+const runDir = "/run/torno"
+
+// sockets are the places of engines, and our own. They are kept from sandboxes whether or not an engine listens there today.
 func (c *Config) sockets() []string {
-	all := slices.Clone(wellKnownSockets)
-	if socket := c.EngineSocket(); socket != "" && !slices.Contains(all, socket) {
-		all = append([]string{socket}, all...)
+	all := append(engines.Places(), runDir)
+	for _, socket := range c.EngineSockets() {
+		if socket != "" && !slices.Contains(all, socket) {
+			all = append([]string{socket}, all...)
+		}
 	}
 	return all
 }

@@ -3,17 +3,18 @@ package configs
 import (
 	"fmt"
 	"maps"
-	"path"
 	"regexp"
 	"slices"
 	"strings"
 
-	"torno/sandbox"
+	"torno/internal/engines"
+	"torno/internal/paths"
+	"torno/sandbox/compile"
 )
 
-func checkProfile(r *report, p *sandbox.Profile) {
+func (c *Config) checkProfile(r *report, p *compile.Profile) {
 	key := "profiles." + p.Name
-	checkRootFS(r, key, p)
+	c.checkRootFS(r, key, p)
 	checkCommand(r, key, p)
 	checkTimeouts(r, key+".timeout", p.Timeout)
 	checkEnv(r, key+".env", p.Env)
@@ -28,25 +29,25 @@ func checkProfile(r *report, p *sandbox.Profile) {
 	}
 }
 
-func checkCommand(r *report, key string, p *sandbox.Profile) {
+func checkCommand(r *report, key string, p *compile.Profile) {
 	for i, element := range p.Command {
 		at := fmt.Sprintf("%s.command[%d]", key, i)
-		if err := sandbox.CheckPlaceholders(element); err != nil {
+		if err := compile.CheckPlaceholders(element); err != nil {
 			r.problem(at, "%v", err)
 		}
 		if i == 0 && element == "" {
 			r.problem(at, "is empty; it is the program")
 		}
-		if p.Answer == sandbox.AnswerNone && strings.Contains(element, "{{.AnswerFile}}") {
+		if p.Answer == compile.AnswerNone && strings.Contains(element, "{{.AnswerFile}}") {
 			r.problem(at, "names {{.AnswerFile}}, but answer is none")
 		}
 	}
-	if i := sandbox.TaskMayBeOption(p.Command); i >= 0 {
+	if i := compile.TaskMayBeOption(p.Command); i >= 0 {
 		r.warn(fmt.Sprintf("%s.command[%d]", key, i), `a task that begins with "-" may be read as an option here; put "--" before it, or use {{.TaskFile}}`)
 	}
 }
 
-func checkTimeouts(r *report, key string, t sandbox.Timeouts) {
+func checkTimeouts(r *report, key string, t compile.Timeouts) {
 	switch {
 	case t.Min > t.Max:
 		r.problem(key+".min", "%s is more than max %s", showSpan(t.Min), showSpan(t.Max))
@@ -66,24 +67,24 @@ func checkEnv(r *report, key string, env map[string]string) {
 	}
 }
 
-// engineSockets are names under which engines listen. Whoever reaches one is root on the host.
-var engineSockets = []string{"docker.sock", "containerd.sock", "podman.sock", "crio.sock", "buildkitd.sock"}
-
-func (c *Config) checkSockets(r *report, p *sandbox.Profile) {
+func (c *Config) checkSockets(r *report, p *compile.Profile) {
 	for i, socket := range p.Sockets {
 		at := fmt.Sprintf("profiles.%s.sockets[%d]", p.Name, i)
 		if socket.Host == "" {
 			r.problem(at+".host", "is missing; it is the socket's path on this machine")
 			continue
 		}
-		if socket.Host == c.EngineSocket() || slices.Contains(engineSockets, path.Base(socket.Host)) {
+		if slices.Contains(c.EngineSockets(), socket.Host) || engines.IsSocket(socket.Host) {
 			r.problem(at+".host", "%s is the socket of an engine: whoever reaches it is root on this machine", socket.Host)
 		}
-		if why := sandbox.Reserved(socket.Target); why != "" {
+		if c.State != "" && paths.Within(c.State, socket.Host) || paths.Within(runDir, socket.Host) {
+			r.problem(at+".host", "%s is Torno's own: a child would have the operator's commands", socket.Host)
+		}
+		if why := compile.Reserved(socket.Target); why != "" {
 			r.problem(at+".target", "%s is not possible: %s", socket.Target, why)
 		}
 		for _, earlier := range p.Sockets[:i] {
-			if sandbox.Nested(earlier.Target, socket.Target) {
+			if paths.Nested(earlier.Target, socket.Target) {
 				r.problem(at+".target", "%s is in the way of %s", socket.Target, earlier.Target)
 			}
 		}
@@ -97,11 +98,11 @@ func (c *Config) checkSockets(r *report, p *sandbox.Profile) {
 
 // reaches says through which of its directories the parent of an outbox can write at a path, or "".
 func (o *Outbox) reaches(p string) string {
-	if sandbox.Within(o.Dir, p) {
+	if paths.Within(o.Dir, p) {
 		return "outbox " + o.Name
 	}
 	for _, root := range o.Allow {
-		if sandbox.Within(root, p) {
+		if paths.Within(root, p) {
 			return "the allowed root " + root + " of outbox " + o.Name
 		}
 	}

@@ -9,7 +9,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
-	"torno/sandbox"
+	"torno/sandbox/compile"
 )
 
 // field is a key of an object and what stands there.
@@ -193,8 +193,8 @@ func (v literals) read(r *report, key string, n *yaml.Node) {
 			r.problem(at, "is no name of a variable; use letters, digits and _, with no digit first")
 		case inner.Kind != yaml.ScalarNode || inner.ShortTag() == "!!null":
 			r.problem(at, "%s is not a text", kindOf(inner))
-		case len(name)+1+len(inner.Value) > sandbox.MaxArgument:
-			r.problem(at, "is %d bytes long with its name, at most %d are allowed", len(name)+1+len(inner.Value), sandbox.MaxArgument)
+		case len(name)+1+len(inner.Value) > compile.MaxArgument:
+			r.problem(at, "is %d bytes long with its name, at most %d are allowed", len(name)+1+len(inner.Value), compile.MaxArgument)
 		case strings.ContainsRune(inner.Value, 0):
 			r.problem(at, "has a zero byte, which no variable can hold")
 		default:

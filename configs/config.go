@@ -1,12 +1,12 @@
 package configs
 
 import (
-	"cmp"
 	"embed"
-	"strings"
 	"time"
 
+	"torno/internal/launcher"
 	"torno/sandbox"
+	"torno/sandbox/compile"
 )
 
 // Examples holds examples/*.yaml: minimal.yaml, full.yaml with every key explained, and one for each kind of agent.
@@ -24,14 +24,15 @@ type Config struct {
 	Mounts     MountMode
 	Accept     []sandbox.GuaranteeKey // limits that a start demands and that this operator does without
 	Disk       Disk
-	Docker     Docker
-	GVisor     GVisor
 	Init       string // sandbox-init for the sandboxes; "" is the one beside the watcher
 	Log        Log
 	Retention  Retention
 	Shutdown   Shutdown
-	Profiles   []sandbox.Profile // in the order of the file
+	Profiles   []compile.Profile // in the order of the file
 	Outboxes   []Outbox          // in the order of the file
+
+	launchers launcher.List
+	settings  map[string]launcher.Settings // of each of them, by its name
 }
 
 // UIDs is the range from which each sandbox gets a uid and a gid of its own. Nobody else on the host may have one of it.
@@ -57,19 +58,6 @@ const (
 type Disk struct {
 	Floor      int64 // bytes
 	FloorFiles int64 // inodes, where the file system has a fixed number of them
-}
-
-// Docker is how the engine is reached.
-type Docker struct {
-	Host    string // unix:///path/of/its/socket
-	Runtime string // by the engine's own name for it; "" is its default
-}
-
-// GVisor is what its launcher works with.
-type GVisor struct {
-	Runsc  string // the program; "" is the one that is found
-	Keeper string // sandbox-keeper, which stays beside each sandbox; "" is the one beside the watcher
-	Cache  int64  // bytes of unpacked images that are kept
 }
 
 // Log is what the watcher says to its operator.
@@ -136,7 +124,7 @@ type Outbox struct {
 	Queue           int
 	Busy            BusyMode
 	Owners          []uint32 // users whose files the children may own; empty is the owner of Dir
-	Paths           []sandbox.PathMap
+	Paths           []compile.PathMap
 	MaxRequestBytes int64
 }
 
@@ -148,21 +136,3 @@ const (
 	BusyRefuse BusyMode = "refuse"
 	BusyQueue  BusyMode = "queue"
 )
-
-// What a profile says of its launcher.
-const (
-	SandboxDocker = "docker"
-	SandboxGVisor = "gvisor"
-	SandboxAuto   = "auto" // Docker where an engine answers, otherwise gVisor, and never less than at_least
-)
-
-// Launchers are the sandboxes that a profile can name.
-var Launchers = []string{SandboxDocker, SandboxGVisor, SandboxAuto}
-
-// unixScheme begins the only kind of address that an engine may have: it has to be on this machine.
-const unixScheme = "unix://"
-
-// EngineSocket is the path of the engine's socket.
-func (c Config) EngineSocket() string {
-	return strings.TrimPrefix(cmp.Or(c.Docker.Host, defaultSocket), unixScheme)
-}

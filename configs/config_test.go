@@ -11,13 +11,14 @@ import (
 	"testing"
 	"time"
 
-	"torno/sandbox"
+	"torno/sandbox/compile"
+	"torno/sandbox/launchers"
 )
 
 // parsed parses a configuration that has to load.
 func parsed(t *testing.T, text string) (Config, []Warning) {
 	t.Helper()
-	c, warnings, err := Parse("c.yaml", []byte(text))
+	c, warnings, err := Parse(launchers.All, "c.yaml", []byte(text))
 	if err != nil {
 		t.Fatalf("does not load:\n%v", err)
 	}
@@ -60,7 +61,7 @@ outboxes:
 
 func TestTimeoutsFollowWhatIsGiven(t *testing.T) {
 	emptyEnvironment(t)
-	for given, want := range map[string]sandbox.Timeouts{
+	for given, want := range map[string]compile.Timeouts{
 		"{}":                           {Default: 5 * time.Minute, Min: time.Second, Max: time.Hour},
 		"{max: 60}":                    {Default: time.Minute, Min: time.Second, Max: time.Minute},
 		"{min: 10m}":                   {Default: 10 * time.Minute, Min: 10 * time.Minute, Max: time.Hour},
@@ -133,7 +134,7 @@ outboxes:
 	if len(one.Profiles) != 2 || one.Profiles[0].Name != "b" || one.Profiles[1].Name != "a" {
 		t.Errorf("one offers %+v", one.Profiles)
 	}
-	wantPaths := []sandbox.PathMap{{Parent: "/outbox", Here: "/srv/one", Engine: "/srv/one"}, {Parent: "/same", Here: "/same", Engine: "/same"}}
+	wantPaths := []compile.PathMap{{Parent: "/outbox", Here: "/srv/one", Engine: "/srv/one"}, {Parent: "/same", Here: "/same", Engine: "/same"}}
 	if !reflect.DeepEqual(one.Paths, wantPaths) {
 		t.Errorf("the paths of one are %+v", one.Paths)
 	}
@@ -175,15 +176,15 @@ func TestDefaultState(t *testing.T) {
 func TestEngineFromTheEnvironment(t *testing.T) {
 	emptyEnvironment(t)
 	const text = "version: 1\noutboxes: {o: {dir: /srv/o, allow: [/srv/w]}}\n"
-	if c, _ := parsed(t, text); c.EngineSocket() != "/var/run/docker.sock" {
-		t.Errorf("the default engine is %s", c.Docker.Host)
+	if c, _ := parsed(t, text); c.EngineSockets()[0] != "/var/run/docker.sock" {
+		t.Errorf("the default engine is %s", c.EngineSockets())
 	}
 	t.Setenv("DOCKER_HOST", "unix:///srv/engine.sock")
-	if c, _ := parsed(t, text); c.EngineSocket() != "/srv/engine.sock" {
-		t.Errorf("DOCKER_HOST was not taken: %s", c.Docker.Host)
+	if c, _ := parsed(t, text); c.EngineSockets()[0] != "/srv/engine.sock" {
+		t.Errorf("DOCKER_HOST was not taken: %s", c.EngineSockets())
 	}
 	t.Setenv("DOCKER_HOST", "tcp://localhost:2375")
-	_, _, err := Parse("c.yaml", []byte(text))
+	_, _, err := Parse(launchers.All, "c.yaml", []byte(text))
 	if err == nil || !strings.Contains(err.Error(), `"tcp://localhost:2375" (from DOCKER_HOST) is not of the form`) {
 		t.Errorf("a remote engine: %v", err)
 	}
@@ -192,24 +193,24 @@ func TestEngineFromTheEnvironment(t *testing.T) {
 func TestLoad(t *testing.T) {
 	emptyEnvironment(t)
 	dir := t.TempDir()
-	if _, _, err := Load(filepath.Join(dir, "none.yaml")); !errors.Is(err, fs.ErrNotExist) {
+	if _, _, err := Load(launchers.All, filepath.Join(dir, "none.yaml")); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("a missing file: %v", err)
 	}
-	if _, _, err := Load(dir); err == nil {
+	if _, _, err := Load(launchers.All, dir); err == nil {
 		t.Error("a directory loads")
 	}
 	large := filepath.Join(dir, "large.yaml")
 	if err := os.WriteFile(large, []byte("version: 1\n#"+strings.Repeat("x", maxFile)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := Load(large); err == nil || err.Error() != large+": is larger than 1MiB" {
+	if _, _, err := Load(launchers.All, large); err == nil || err.Error() != large+": is larger than 1MiB" {
 		t.Errorf("a large file: %v", err)
 	}
 	good := filepath.Join(dir, "good.yaml")
 	if err := os.WriteFile(good, example(t, "minimal.yaml"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if c, warnings, err := Load(good); err != nil || len(warnings) > 0 || c.Outboxes[0].Name != "main" {
+	if c, warnings, err := Load(launchers.All, good); err != nil || len(warnings) > 0 || c.Outboxes[0].Name != "main" {
 		t.Errorf("a good file: %+v, %v, %v", c, warnings, err)
 	}
 }
@@ -219,7 +220,7 @@ func TestErrorIsBounded(t *testing.T) {
 	for i := range 20_000 {
 		fmt.Fprintf(&text, "unknown_%d: {}\n", i)
 	}
-	_, _, err := Parse("c.yaml", []byte(text.String()))
+	_, _, err := Parse(launchers.All, "c.yaml", []byte(text.String()))
 	if err == nil || strings.Count(err.Error(), "\n") != maxShown || !strings.HasSuffix(err.Error(), " more") {
 		t.Errorf("got an error of %d bytes", len(err.Error()))
 	}
@@ -236,7 +237,7 @@ func TestValidate(t *testing.T) {
 		"outboxes.main.allow: is missing or empty":       func(c *Config) { c.Outboxes[0].Allow = nil },
 		"profiles.default.limits.memory: 0 is out of":    func(c *Config) { c.Profiles[0].Limits.Memory = 0 },
 		`profiles.default.sandbox: "vm" is not allowed`:  func(c *Config) { c.Profiles[0].Sandbox = "vm" },
-		`docker.host: "ssh://x" is not of the form unix`: func(c *Config) { c.Docker.Host = "ssh://x" },
+		`docker.host: "ssh://x" is not of the form unix`: func(c *Config) { c.Set("docker", "host", "ssh://x") },
 	} {
 		c, _ := parsed(t, string(example(t, "minimal.yaml")))
 		change(&c)

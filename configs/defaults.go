@@ -9,35 +9,35 @@ import (
 	"strings"
 	"time"
 
+	"torno/internal/launcher"
 	"torno/sandbox"
+	"torno/sandbox/compile"
 )
-
-// defaultSocket is where Docker listens unless somebody says otherwise.
-const defaultSocket = unixScheme + "/var/run/docker.sock"
 
 // hostCPUs is a variable so that a test writes the same on every machine.
 var hostCPUs = runtime.NumCPU
 
 // newConfig has what a file need not say.
-func newConfig() Config {
+func newConfig(launchers launcher.List) Config {
 	return Config{
 		MaxRunning: 8,
 		Queue:      1000,
 		UIDs:       UIDs{First: 2_000_000_000, Count: 65_536},
 		Mounts:     MountsAuto,
 		Disk:       Disk{Floor: gib, FloorFiles: 10_000},
-		GVisor:     GVisor{Cache: 20 * gib},
 		Log:        Log{LogAuto, LevelInfo},
 		Retention:  Retention{Age: 30 * day, Runs: 100_000, Size: gib, MaxRequestAge: 7 * day},
 		Shutdown:   Shutdown{30 * time.Second, Drain},
+		launchers:  launchers,
+		settings:   defaultSettings(launchers),
 	}
 }
 
-func newProfile(name string) sandbox.Profile {
-	return sandbox.Profile{
+func (c *Config) newProfile(name string) compile.Profile {
+	return compile.Profile{
 		Name:      name,
-		Sandbox:   SandboxDocker,
-		AnswerMax: sandbox.DefaultAnswerMax,
+		Sandbox:   c.launchers[0].Name,
+		AnswerMax: compile.DefaultAnswerMax,
 		Limits: sandbox.Limits{
 			Memory: 2 * gib, CPUs: 1000 * int64(min(2, hostCPUs())), Pids: 512, OpenFiles: 4096, FileSize: gib,
 			Tmp: 512 * mib, Home: 512 * mib, Shm: 64 * mib, Log: 16 * mib,
@@ -54,7 +54,7 @@ func newOutbox(name string) Outbox {
 // complete fills in the defaults that depend on other keys or on the environment.
 func (c *Config) complete(r *report, getenv func(string) string) {
 	if len(c.Profiles) == 0 && !r.given("profiles") {
-		c.Profiles = []sandbox.Profile{newProfile("default")}
+		c.Profiles = []compile.Profile{c.newProfile("default")}
 	}
 	for i := range c.Profiles {
 		completeProfile(&c.Profiles[i], r)
@@ -62,13 +62,13 @@ func (c *Config) complete(r *report, getenv func(string) string) {
 	for i := range c.Outboxes {
 		c.completeOutbox(&c.Outboxes[i], r)
 	}
-	c.Docker.Host = cmp.Or(c.Docker.Host, getenv("DOCKER_HOST"), defaultSocket)
+	c.completeLaunchers(getenv)
 	if c.State == "" {
 		c.State = defaultState(c.Outboxes, getenv)
 	}
 }
 
-func completeProfile(p *sandbox.Profile, r *report) {
+func completeProfile(p *compile.Profile, r *report) {
 	if p.RootFS.Image == "" && !r.given("profiles."+p.Name+".image") {
 		p.RootFS.Host = true
 	}
@@ -77,7 +77,7 @@ func completeProfile(p *sandbox.Profile, r *report) {
 		p.Sockets[i].Target = cmp.Or(socket.Target, socket.Host)
 	}
 	t := &p.Timeout
-	*t = sandbox.Timeouts{
+	*t = compile.Timeouts{
 		Default: cmp.Or(t.Default, within(5*time.Minute, t.Min, t.Max)),
 		Min:     cmp.Or(t.Min, time.Second),
 		Max:     cmp.Or(t.Max, max(time.Hour, t.Default, t.Min)),
@@ -105,7 +105,7 @@ func (c *Config) completeOutbox(o *Outbox, r *report) {
 	}
 	for i, m := range o.Paths {
 		here := cmp.Or(m.Here, m.Parent)
-		o.Paths[i] = sandbox.PathMap{Parent: m.Parent, Here: here, Engine: cmp.Or(m.Engine, here)}
+		o.Paths[i] = compile.PathMap{Parent: m.Parent, Here: here, Engine: cmp.Or(m.Engine, here)}
 	}
 }
 

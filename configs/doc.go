@@ -1,8 +1,8 @@
 // Package configs is what the operator says: one YAML file, or a few flags, become a Config that is complete, checked
 // and printable.
 //
-//	config, warnings, err := configs.Load("/etc/torno/watcher.yaml")
-//	config, warnings, err := configs.Local(configs.LocalOptions{Dir: "./outbox"})
+//	config, warnings, err := configs.Load(launchers.All, "/etc/torno/watcher.yaml")
+//	config, warnings, err := configs.Local(launchers.All, configs.LocalOptions{Dir: "./outbox"})
 //	for _, policy := range config.Policies() { … }
 //
 // What it promises:

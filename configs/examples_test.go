@@ -13,6 +13,8 @@ import (
 
 	"torno/delegation"
 	"torno/sandbox"
+	"torno/sandbox/compile"
+	"torno/sandbox/launchers"
 )
 
 // emptyEnvironment makes what Parse returns the same on every machine.
@@ -44,7 +46,7 @@ func TestExamples(t *testing.T) {
 		t.Fatalf("found %v, %v", names, err)
 	}
 	for _, name := range names {
-		c, warnings, err := Parse(name, example(t, path.Base(name)))
+		c, warnings, err := Parse(launchers.All, name, example(t, path.Base(name)))
 		if err != nil || len(warnings) > 0 {
 			t.Errorf("%s: warnings %v, error:\n%v", name, warnings, err)
 			continue
@@ -59,7 +61,7 @@ func checkRoundTrip(t *testing.T, name string, c Config) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	back, _, err := Parse(name+", written", data)
+	back, _, err := Parse(launchers.All, name+", written", data)
 	if err != nil || !reflect.DeepEqual(c, back) {
 		t.Errorf("%s: read\n%+v\nwrote\n%s\nand read %v\n%+v", name, c, data, err, back)
 	}
@@ -75,7 +77,7 @@ func TestFullExampleHasEveryKey(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := &report{lines: make(map[string]int)}
-	var c Config
+	c := newConfig(launchers.All)
 	c.schema().read(r, "", document.Content[0])
 	seen := make(map[string]bool)
 	for key := range r.lines {
@@ -103,14 +105,14 @@ func keysOf(at string, v value) (keys []string) {
 		for _, f := range v {
 			keys = append(keys, keysOf(join(at, f.key), f.value)...)
 		}
-	case named[sandbox.Profile]:
-		keys = append(keys, keysOf(join(at, "*"), v.body(new(sandbox.Profile)))...)
+	case named[compile.Profile]:
+		keys = append(keys, keysOf(join(at, "*"), v.body(new(compile.Profile)))...)
 	case named[Outbox]:
 		keys = append(keys, keysOf(join(at, "*"), v.body(new(Outbox)))...)
 	case list[sandbox.Socket]:
 		keys = append(keys, keysOf(at, v.item(new(sandbox.Socket)))...)
-	case list[sandbox.PathMap]:
-		keys = append(keys, keysOf(at, v.item(new(sandbox.PathMap)))...)
+	case list[compile.PathMap]:
+		keys = append(keys, keysOf(at, v.item(new(compile.PathMap)))...)
 	}
 	return keys
 }
@@ -118,11 +120,11 @@ func keysOf(at string, v value) (keys []string) {
 // TestFullExampleShowsDefaults takes away what full.yaml calls an example; the rest must be what is the default.
 func TestFullExampleShowsDefaults(t *testing.T) {
 	emptyEnvironment(t)
-	full, _, err := Parse("full.yaml", example(t, "full.yaml"))
+	full, _, err := Parse(launchers.All, "full.yaml", example(t, "full.yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	minimal, _, err := Parse("minimal.yaml", example(t, "minimal.yaml"))
+	minimal, _, err := Parse(launchers.All, "minimal.yaml", example(t, "minimal.yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,7 +134,9 @@ func TestFullExampleShowsDefaults(t *testing.T) {
 		t.Errorf("the profile shell is\n%+v\nthe default is\n%+v", shell, minimal.Profiles[0])
 	}
 	full.State, full.Init, full.Accept = minimal.State, minimal.Init, minimal.Accept
-	full.Docker.Runtime, full.GVisor.Runsc, full.GVisor.Keeper = "", "", ""
+	full.Set("docker", "runtime", "")
+	full.Set("gvisor", "runsc", "")
+	full.Set("gvisor", "keeper", "")
 	full.Profiles, full.Outboxes = minimal.Profiles, minimal.Outboxes
 	if !reflect.DeepEqual(full, minimal) {
 		t.Errorf("full.yaml has\n%+v\nthe defaults are\n%+v", full, minimal)
@@ -142,12 +146,12 @@ func TestFullExampleShowsDefaults(t *testing.T) {
 // TestFullExampleNamesWhatThereIs keeps the lists in comments complete.
 func TestFullExampleNamesWhatThereIs(t *testing.T) {
 	data := example(t, "full.yaml")
-	for _, p := range sandbox.Placeholders {
+	for _, p := range compile.Placeholders {
 		if !bytes.Contains(data, []byte("#   "+p.Text+" ")) {
 			t.Errorf("full.yaml does not explain %s", p.Text)
 		}
 	}
-	full, _, err := Parse("full.yaml", data)
+	full, _, err := Parse(launchers.All, "full.yaml", data)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -161,7 +165,7 @@ func TestFullExampleNamesWhatThereIs(t *testing.T) {
 // TestMassGenExample compiles what a real client of MassGen sends.
 func TestMassGenExample(t *testing.T) {
 	emptyEnvironment(t)
-	c, _, err := Parse("massgen.yaml", example(t, "massgen.yaml"))
+	c, _, err := Parse(launchers.All, "massgen.yaml", example(t, "massgen.yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -178,7 +182,7 @@ func TestMassGenExample(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	spec, warnings, err := sandbox.Compile(req, c.Policies()[0])
+	spec, warnings, err := compile.Compile(req, c.Policies()[0])
 	if err != nil || len(warnings) > 0 {
 		t.Fatalf("warnings %v, error %v", warnings, err)
 	}

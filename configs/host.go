@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"torno/internal/paths"
 	"torno/internal/trust"
 	"torno/sandbox"
 )
@@ -49,8 +50,7 @@ func (c *Config) checkState(r *report) {
 	}
 }
 
-// checkFiles is about the sockets, the programs, and the root file systems. Whether an engine is there that may as well not
-// be, is found out by who chooses.
+// checkFiles is about the sockets, the programs, and the root file systems.
 func (c *Config) checkFiles(r *report) {
 	socket := func(key, path string) {
 		if info, err := os.Stat(path); err != nil {
@@ -59,9 +59,7 @@ func (c *Config) checkFiles(r *report) {
 			r.problem(key, "%s is not a socket", path)
 		}
 	}
-	if slices.ContainsFunc(c.Profiles, func(p sandbox.Profile) bool { return p.Sandbox == SandboxDocker }) {
-		socket("docker.host", c.EngineSocket())
-	}
+	c.checkReach(r, socket)
 	for _, p := range c.Profiles {
 		for i, s := range p.Sockets {
 			socket(fmt.Sprintf("profiles.%s.sockets[%d].host", p.Name, i), s.Host)
@@ -69,8 +67,6 @@ func (c *Config) checkFiles(r *report) {
 		checkPlace(r, "profiles."+p.Name+".rootfs", p.RootFS)
 	}
 	checkProgram(r, "init", c.Init)
-	checkProgram(r, "gvisor.runsc", c.GVisor.Runsc)
-	checkProgram(r, "gvisor.keeper", c.GVisor.Keeper)
 }
 
 // checkProgram is for a program that is named; others are found when they are needed.
@@ -118,15 +114,22 @@ func checkOutboxDirs(r *report, o *Outbox) {
 	if info, err := os.Stat(o.Dir); err == nil && info.Mode().Perm()&0o002 != 0 {
 		r.warn(key+".dir", "%s is writable for everybody, so that everybody is this parent; run: chmod o-w %s", o.Dir, o.Dir)
 	}
-	for i, root := range o.Allow {
-		at := fmt.Sprintf("%s.allow[%d]", key, i)
-		directory(at, root)
-		warnHome(r, at, root)
+	root := func(at, dir string) {
+		if _, err := os.Lstat(dir); errors.Is(err, fs.ErrNotExist) && paths.Within(o.Dir, dir) {
+			r.warn(at, "%s is not there; until it is, requests for it are refused", dir) // perhaps the outbox is not mounted
+			return
+		}
+		directory(at, dir)
 	}
-	for i, root := range o.Read {
+	for i, dir := range o.Allow {
+		at := fmt.Sprintf("%s.allow[%d]", key, i)
+		root(at, dir)
+		warnHome(r, at, dir)
+	}
+	for i, dir := range o.Read {
 		at := fmt.Sprintf("%s.read[%d]", key, i)
-		directory(at, root)
-		warnHome(r, at, root)
+		root(at, dir)
+		warnHome(r, at, dir)
 	}
 }
 
@@ -155,7 +158,7 @@ func (c Config) checkNames(r *report, key string, roots []string, real *Config, 
 	for i, place := range places {
 		for j, o := range c.Outboxes {
 			dir := real.Outboxes[j].Dir
-			if sandbox.Within(place, dir) && roots[i]+dir[len(place):] != o.Dir {
+			if paths.Within(place, dir) && roots[i]+dir[len(place):] != o.Dir {
 				r.problem(fmt.Sprintf("%s[%d]", key, i), "%s holds outbox %s by another name than %s; write both without links",
 					roots[i], o.Name, o.Dir)
 			}
@@ -171,7 +174,8 @@ func (c Config) resolved() *Config {
 		}
 		return path
 	}
-	c.State, c.Docker.Host = resolve(c.State), unixScheme+resolve(c.EngineSocket())
+	c.State = resolve(c.State)
+	c.resolveSockets()
 	c.Outboxes = slices.Clone(c.Outboxes)
 	for i := range c.Outboxes {
 		o := &c.Outboxes[i]

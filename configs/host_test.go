@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"torno/internal/launcher"
 	"torno/sandbox"
 )
 
@@ -65,16 +66,16 @@ func TestCheckHostFinds(t *testing.T) {
 	}{
 		"open state":              {func(c *Config, dir string) { must(os.Chmod(c.State, 0o750)) }, "state: DIR/state is open to others (0750); run: chmod 700 DIR/state"},
 		"state file":              {func(c *Config, dir string) { c.State = c.Init }, "state: DIR/init is not a directory"},
-		"no engine":               {func(c *Config, dir string) { c.Docker.Host += "x" }, "docker.host: cannot be looked at: stat DIR/engine.sockx: no such file"},
-		"engine file":             {func(c *Config, dir string) { c.Docker.Host = unixScheme + c.Init }, "docker.host: DIR/init is not a socket"},
+		"no engine":               {func(c *Config, dir string) { c.Set("docker", "host", c.SettingsOf("docker").Text("host")+"x") }, "docker.host: cannot be looked at: stat DIR/engine.sockx: no such file"},
+		"engine file":             {func(c *Config, dir string) { c.Set("docker", "host", launcher.Scheme+c.Init) }, "docker.host: DIR/init is not a socket"},
 		"no init":                 {func(c *Config, dir string) { must(os.Remove(c.Init)) }, "init: cannot be looked at"},
 		"init no program":         {func(c *Config, dir string) { must(os.Chmod(c.Init, 0o644)) }, "init: DIR/init is not a program"},
-		"no runsc":                {func(c *Config, dir string) { c.GVisor.Runsc = dir + "/none" }, "gvisor.runsc: cannot be looked at"},
-		"keeper is a directory":   {func(c *Config, dir string) { c.GVisor.Keeper = dir }, "gvisor.keeper: DIR is not a program"},
+		"no runsc":                {func(c *Config, dir string) { c.Set("gvisor", "runsc", dir+"/none") }, "gvisor.runsc: cannot be looked at"},
+		"keeper is a directory":   {func(c *Config, dir string) { c.Set("gvisor", "keeper", dir) }, "gvisor.keeper: DIR is not a program"},
 		"no system":               {rootedIn("dir:DIR/none"), "profiles.default.rootfs: cannot be looked at"},
 		"a system that is a file": {rootedIn("oci:DIR/init"), "profiles.default.rootfs: DIR/init is not a directory"},
 		"an archive that is none": {rootedIn("archive:DIR/read"), "profiles.default.rootfs: DIR/read is not a file"},
-		"no root":                 {func(c *Config, dir string) { c.Outboxes[0].Allow[0] += "x" }, "outboxes.main.allow[0]: cannot be looked at"},
+		"no root":                 {func(c *Config, dir string) { c.Outboxes[0].Read[0] += "x" }, "outboxes.main.read[0]: cannot be looked at"},
 		"root file":               {func(c *Config, dir string) { c.Outboxes[0].Read[0] = c.Init }, "outboxes.main.read[0]: DIR/init is not a directory"},
 		"many cpus":               {func(c *Config, dir string) { c.Profiles[0].Limits.CPUs = 4500 }, "profiles.default.limits.cpus: 4.5 are more than the 4 of this machine"},
 		"root is a link to the state": {func(c *Config, dir string) {
@@ -113,16 +114,16 @@ func TestCheckHostFinds(t *testing.T) {
 // rootedIn gives the profile a root file system that lies on this machine.
 func rootedIn(image string) func(*Config, string) {
 	return func(c *Config, dir string) {
-		c.Profiles[0].Sandbox = SandboxGVisor
+		c.Profiles[0].Sandbox = "gvisor"
 		c.Profiles[0].RootFS = sandbox.RootFS{Image: strings.ReplaceAll(image, "DIR", dir)}
 	}
 }
 
 // TestOnlyWhoNeedsAnEngineMissesIt: where profiles take what there is, or need none, a missing socket is no problem.
 func TestOnlyWhoNeedsAnEngineMissesIt(t *testing.T) {
-	for launcher, missed := range map[string]bool{SandboxDocker: true, SandboxGVisor: false, SandboxAuto: false} {
+	for launcher, missed := range map[string]bool{"docker": true, "gvisor": false, SandboxAuto: false} {
 		c, _ := machine(t)
-		c.Docker.Host += "x"
+		c.Set("docker", "host", c.SettingsOf("docker").Text("host")+"x")
 		c.Profiles[0].Sandbox = launcher
 		if _, err := c.CheckHost(); (err != nil) != missed {
 			t.Errorf("%s: %v", launcher, err)
@@ -151,6 +152,16 @@ func TestCheckHostWarns(t *testing.T) {
 	}
 	if !strings.Contains(warnings[0].Text, "writable for everybody") || !strings.Contains(warnings[1].Text, "holds .ssh") {
 		t.Errorf("got %v", warnings)
+	}
+}
+
+// TestARootThatIsNotMounted is no reason to serve nothing: the outbox in which it lies may not be mounted.
+func TestARootThatIsNotMounted(t *testing.T) {
+	c, _ := machine(t)
+	c.Outboxes[0].Allow[0] += "x"
+	warnings, err := c.CheckHost()
+	if err != nil || len(warnings) != 1 || !strings.Contains(warnings[0].Text, "is not there") {
+		t.Errorf("warnings %v, error %v", warnings, err)
 	}
 }
 

@@ -7,7 +7,9 @@ import (
 	"os"
 	"path/filepath"
 
+	"torno/internal/launcher"
 	"torno/sandbox"
+	"torno/sandbox/compile"
 )
 
 // LocalOptions are the flags of a watcher that has no file: one outbox, one profile.
@@ -24,15 +26,15 @@ type LocalOptions struct {
 }
 
 // Local makes the configuration of a local outbox. Relative paths are taken from the working directory.
-func Local(o LocalOptions) (Config, []Warning, error) {
+func Local(launchers launcher.List, o LocalOptions) (Config, []Warning, error) {
 	if o.Dir == "" {
 		return Config{}, nil, errors.New("name the outbox: watcher run --dir DIR")
 	}
 	if err := o.absolute(); err != nil {
 		return Config{}, nil, err
 	}
-	c := newConfig()
-	profile := newProfile("default")
+	c := newConfig(launchers)
+	profile := c.newProfile("default")
 	profile.RootFS, profile.Command = sandbox.RootFS{Host: o.Image == "", Image: o.Image}, o.Command
 	profile.Sandbox = cmp.Or(o.Sandbox, SandboxAuto)
 	c.MaxRunning = cmp.Or(o.MaxRunning, c.MaxRunning)
@@ -44,7 +46,7 @@ func Local(o LocalOptions) (Config, []Warning, error) {
 	if len(o.Allow) == 0 {
 		outbox.Allow = []string{filepath.Join(o.Dir, "workspaces")}
 	}
-	c.State, c.Profiles, c.Outboxes = o.State, []sandbox.Profile{profile}, []Outbox{outbox}
+	c.State, c.Profiles, c.Outboxes = o.State, []compile.Profile{profile}, []Outbox{outbox}
 	c.complete(&report{}, os.Getenv)
 	warnings, err := c.Validate()
 	if err != nil {

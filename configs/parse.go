@@ -13,13 +13,15 @@ import (
 	"unicode/utf8"
 
 	"gopkg.in/yaml.v3"
+
+	"torno/internal/launcher"
 )
 
 // maxFile is how large a configuration may be.
 const maxFile = 1 << 20
 
-// Load reads a configuration file. The error is an *Error unless the file cannot be read.
-func Load(path string) (Config, []Warning, error) {
+// Load reads a configuration file, for the launchers that there are. The error is an *Error unless the file cannot be read.
+func Load(launchers launcher.List, path string) (Config, []Warning, error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return Config{}, nil, fmt.Errorf("open the configuration: %w", err)
@@ -29,13 +31,13 @@ func Load(path string) (Config, []Warning, error) {
 	if err != nil {
 		return Config{}, nil, fmt.Errorf("read the configuration %s: %w", path, err)
 	}
-	return Parse(path, data)
+	return Parse(launchers, path, data)
 }
 
 // Parse reads a configuration; name is what problems call it. Where it says nothing of the state directory or of the
 // engine, the environment does: STATE_DIRECTORY, XDG_STATE_HOME, HOME and DOCKER_HOST.
-func Parse(name string, data []byte) (Config, []Warning, error) {
-	return parse(&report{file: name, lines: make(map[string]int)}, data, os.Getenv)
+func Parse(launchers launcher.List, name string, data []byte) (Config, []Warning, error) {
+	return parse(launchers, &report{file: name, lines: make(map[string]int)}, data, os.Getenv)
 }
 
 // Validate checks a Config that was made or changed by hand, through the same door as a file.
@@ -45,12 +47,12 @@ func (c Config) Validate() ([]Warning, error) {
 		return nil, err
 	}
 	nothing := func(string) string { return "" }
-	_, warnings, err := parse(&report{lines: make(map[string]int), noLines: true}, data, nothing)
+	_, warnings, err := parse(c.launchers, &report{lines: make(map[string]int), noLines: true}, data, nothing)
 	return warnings, err
 }
 
-func parse(r *report, data []byte, getenv func(string) string) (Config, []Warning, error) {
-	c := newConfig()
+func parse(launchers launcher.List, r *report, data []byte, getenv func(string) string) (Config, []Warning, error) {
+	c := newConfig(launchers)
 	if root := readDocument(r, data); root != nil {
 		c.schema().read(r, "", root)
 		if !r.given("version") {

@@ -3,21 +3,21 @@ package configs
 import (
 	"slices"
 
-	"torno/sandbox"
+	"torno/sandbox/compile"
 )
 
 // Policies returns what each outbox allows, in the order of Outboxes. An outbox without Owners gets none here: the
 // default is the owner of its directory, which only the machine knows.
-func (c Config) Policies() []sandbox.Policy {
-	policies := make([]sandbox.Policy, len(c.Outboxes))
+func (c Config) Policies() []compile.Policy {
+	policies := make([]compile.Policy, len(c.Outboxes))
 	for i, o := range c.Outboxes {
-		policies[i] = sandbox.Policy{
+		policies[i] = compile.Policy{
 			Outbox: o.Name, Dir: o.Dir,
 			Allow: roots(o.Allow), Read: roots(o.Read), StrictRead: !o.ReadAllowed,
 			Hidden: c.hidden(o.Name), Paths: slices.Clone(o.Paths), Owners: slices.Clone(o.Owners),
 		}
 		for _, name := range o.Profiles {
-			if at := slices.IndexFunc(c.Profiles, func(p sandbox.Profile) bool { return p.Name == name }); at >= 0 {
+			if at := slices.IndexFunc(c.Profiles, func(p compile.Profile) bool { return p.Name == name }); at >= 0 {
 				policies[i].Profiles = append(policies[i].Profiles, c.Profiles[at])
 			}
 		}
@@ -36,10 +36,10 @@ func (c Config) hidden(outbox string) []string {
 	return hidden
 }
 
-func roots(dirs []string) []sandbox.Root {
-	all := make([]sandbox.Root, len(dirs))
+func roots(dirs []string) []compile.Root {
+	all := make([]compile.Root, len(dirs))
 	for i, dir := range dirs {
-		all[i] = sandbox.Root(dir)
+		all[i] = compile.Root(dir)
 	}
 	return all
 }

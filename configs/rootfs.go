@@ -1,13 +1,14 @@
 package configs
 
 import (
-	"fmt"
 	"regexp"
 	"slices"
 
 	"gopkg.in/yaml.v3"
 
+	"torno/internal/paths"
 	"torno/sandbox"
+	"torno/sandbox/compile"
 )
 
 // root is where a sandbox has its system from, unless that is an image by its name: the word host, or a place.
@@ -74,7 +75,7 @@ func (v image) write() *yaml.Node {
 // imageForm is looser than the engine's own grammar and strict about what could be an option.
 var imageForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:/@+-]*$`)
 
-func checkRootFS(r *report, key string, p *sandbox.Profile) {
+func (c *Config) checkRootFS(r *report, key string, p *compile.Profile) {
 	fs := p.RootFS
 	_, _, placed := fs.Place()
 	at := key + ".image"
@@ -88,29 +89,15 @@ func checkRootFS(r *report, key string, p *sandbox.Profile) {
 		r.problem(at, "%q is no name of an image", fs.Image)
 	case fs.Pull && (fs.Host || placed):
 		r.problem(key+".pull", "there is no image to pull")
-	case Unsuited(p.Sandbox, fs) != "":
-		r.problem(at, "%s", Unsuited(p.Sandbox, fs))
+	case c.Unsuited(p.Sandbox, fs) != "":
+		r.problem(at, "%s", c.Unsuited(p.Sandbox, fs))
 	case fs.Pull && !fs.Pinned():
 		r.warn(at, "%s may be another image tomorrow; NAME@sha256:DIGEST stays the same", fs.Image)
 	}
 }
 
-// Unsuited says why a launcher cannot give a sandbox that root file system, and what to write, or "".
-func Unsuited(launcher string, fs sandbox.RootFS) string {
-	form, _, placed := fs.Place()
-	switch {
-	case fs.Host:
-		return ""
-	case launcher == SandboxDocker && placed:
-		return fmt.Sprintf("%s: is a root file system that gVisor alone can use; write sandbox: gvisor or sandbox: auto, or name an image of the engine", form)
-	case launcher == SandboxGVisor && !placed && !fs.Pinned():
-		return fmt.Sprintf("%s may be anything, and gVisor has images by their digest; write NAME@sha256:DIGEST, or rootfs: with dir:, oci: or archive:", fs.Image)
-	}
-	return ""
-}
-
 // checkPlaces keeps root file systems apart from all that requests reach.
-func (c *Config) checkPlaces(r *report, p *sandbox.Profile) {
+func (c *Config) checkPlaces(r *report, p *compile.Profile) {
 	_, path, placed := p.RootFS.Place()
 	if !placed {
 		return
@@ -122,7 +109,7 @@ func (c *Config) checkPlaces(r *report, p *sandbox.Profile) {
 			continue
 		}
 		for _, root := range slices.Concat([]string{o.Dir}, o.Allow, o.Read) {
-			if sandbox.Nested(root, path) {
+			if paths.Nested(root, path) {
 				r.problem(at, "%s is, holds or lies in %s, which requests of outbox %s reach; have it apart", path, root, o.Name)
 				break
 			}

@@ -1,12 +1,14 @@
 package configs
 
 import (
+	"slices"
 	"time"
 
 	"gopkg.in/yaml.v3"
 
 	"torno/internal/runfile"
 	"torno/sandbox"
+	"torno/sandbox/compile"
 )
 
 // The schema: every key, where it goes, and its bounds. Reading, writing and the lists of known keys come from here;
@@ -29,7 +31,7 @@ const (
 )
 
 func (c *Config) schema() object {
-	return object{
+	return slices.Concat(object{
 		{"version", version{}},
 		{"state", place{&c.State}},
 		{"max_running", number[int]{&c.MaxRunning, 1, maxRuns}},
@@ -44,12 +46,7 @@ func (c *Config) schema() object {
 			{"floor", size{&c.Disk.Floor, mib, 64 * tib}},
 			{"floor_files", number[int64]{&c.Disk.FloorFiles, 1, 1_000_000_000}},
 		}},
-		{"docker", object{{"host", text{&c.Docker.Host, 4096}}, {"runtime", text{&c.Docker.Runtime, 128}}}},
-		{"gvisor", object{
-			{"runsc", place{&c.GVisor.Runsc}},
-			{"keeper", place{&c.GVisor.Keeper}},
-			{"cache", size{&c.GVisor.Cache, 256 * mib, 64 * tib}},
-		}},
+	}, c.launcherSchema(), object{
 		{"init", place{&c.Init}},
 		{"log", object{
 			{"format", oneOf(&c.Log.Format, LogAuto, LogText, LogJSON)},
@@ -65,23 +62,23 @@ func (c *Config) schema() object {
 			{"budget", span{&c.Shutdown.Budget, time.Second, 24 * time.Hour}},
 			{"running", oneOf(&c.Shutdown.Running, Drain, Cancel, Keep)},
 		}},
-		{"profiles", named[sandbox.Profile]{&c.Profiles, newProfile, profileName, profileSchema}},
+		{"profiles", named[compile.Profile]{&c.Profiles, c.newProfile, profileName, c.profileSchema}},
 		{"outboxes", named[Outbox]{&c.Outboxes, newOutbox, outboxName, outboxSchema}},
-	}
+	})
 }
 
-func profileName(p sandbox.Profile) string { return p.Name }
+func profileName(p compile.Profile) string { return p.Name }
 func outboxName(o Outbox) string           { return o.Name }
 
-func profileSchema(p *sandbox.Profile) object {
+func (c *Config) profileSchema(p *compile.Profile) object {
 	return object{
 		{"description", text{&p.Description, 200}},
-		{"sandbox", oneOf(&p.Sandbox, Launchers...)},
+		{"sandbox", oneOf(&p.Sandbox, append(c.launchers.Names(), SandboxAuto)...)},
 		{"rootfs", root{&p.RootFS}},
 		{"image", image{&p.RootFS}},
 		{"pull", onlyIf{boolean{&p.RootFS.Pull}, &p.RootFS.Pull}},
 		{"command", list[string]{&p.Command, 256, func(s *string) value { return argument{s} }, "; write one element for each argument: nothing is split, no shell is used"}},
-		{"answer", oneOf(&p.Answer, sandbox.AnswerModes...)},
+		{"answer", oneOf(&p.Answer, compile.AnswerModes...)},
 		{"answer_max", size{&p.AnswerMax, 1, runfile.MaxAnswer}},
 		{"env", literals{&p.Env}},
 		{"limits", limitsSchema(&p.Limits)},
@@ -137,12 +134,12 @@ func outboxSchema(o *Outbox) object {
 		{"queue", number[int]{&o.Queue, 0, maxWaiting}},
 		{"busy", oneOf(&o.Busy, BusyRefuse, BusyQueue)},
 		{"owners", list[uint32]{&o.Owners, maxRoots, func(id *uint32) value { return number[uint32]{id, 0, maxUID} }, "; write a list of uids"}},
-		{"paths", list[sandbox.PathMap]{&o.Paths, maxRoots, pathSchema, "; write a list of {parent, here, engine}"}},
+		{"paths", list[compile.PathMap]{&o.Paths, maxRoots, pathSchema, "; write a list of {parent, here, engine}"}},
 		{"max_request_bytes", size{&o.MaxRequestBytes, 4 * kib, 64 * mib}},
 	}
 }
 
-func pathSchema(m *sandbox.PathMap) value {
+func pathSchema(m *compile.PathMap) value {
 	return object{{"parent", place{&m.Parent}}, {"here", place{&m.Here}}, {"engine", place{&m.Engine}}}
 }
 

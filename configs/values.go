@@ -11,7 +11,8 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"torno/internal/nearest"
-	"torno/sandbox"
+	"torno/internal/paths"
+	"torno/sandbox/compile"
 )
 
 // value is one place in a configuration: it reads itself from YAML and writes itself back.
@@ -50,8 +51,8 @@ func (v argument) read(r *report, key string, n *yaml.Node) {
 	s, ok := textOf(r, key, n)
 	switch {
 	case !ok:
-	case len(s) > sandbox.MaxArgument:
-		r.problem(key, "is %d bytes long, at most %d are allowed", len(s), sandbox.MaxArgument)
+	case len(s) > compile.MaxArgument:
+		r.problem(key, "is %d bytes long, at most %d are allowed", len(s), compile.MaxArgument)
 	case strings.ContainsRune(s, 0):
 		r.problem(key, "has a zero byte, which no argument can hold")
 	default:
@@ -69,7 +70,7 @@ func (v place) read(r *report, key string, n *yaml.Node) {
 	if !ok {
 		return
 	}
-	tidy, err := sandbox.TidyPath(s)
+	tidy, err := paths.Tidy(s)
 	switch {
 	case err != nil:
 		r.problem(key, "%q is no path: %v", s, err)

@@ -21,6 +21,7 @@ type Dir struct {
 	uid   uint32
 	gid   uint32
 	stamp Stamp
+	clock fsClock
 }
 
 // OpenDir opens the outbox at path, which must itself be a directory and not a link to one.

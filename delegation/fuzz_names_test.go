@@ -64,7 +64,7 @@ func checkNames(t *testing.T, id SubagentID, request RequestID) {
 	t.Helper()
 	for kind, name := range map[Kind]string{
 		KindRequest: RequestName(id), KindResponse: ResponseName(id), KindCancel: CancelName(id), KindStatus: StatusName(id),
-		KindEvents: EventsName(id, request, 1<<62),
+		KindEvents: EventsName(id, request, maxSegment),
 	} {
 		if got, raw := ParseName(name); got != kind || raw != id.String() {
 			t.Errorf("%q is a %v of %q", name, got, raw)
@@ -72,6 +72,9 @@ func checkNames(t *testing.T, id SubagentID, request RequestID) {
 		if len(name) > 255 || strings.ContainsAny(name, "/\x00") || strings.HasPrefix(name, ".") || IsTemp(name) {
 			t.Errorf("%q is no name of ours", name)
 		}
+	}
+	if _, _, _, ok := ParseEventsName(EventsName(id, request, maxSegment+1)); ok {
+		t.Errorf("%s has a segment that no run comes to", id)
 	}
 	if _, hash, seq, ok := ParseEventsName(EventsName(id, request, 7)); !ok || hash != request.Hash() || seq != 7 {
 		t.Errorf("%q, %d, %v", hash, seq, ok)

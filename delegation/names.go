@@ -91,6 +91,9 @@ func ParseName(name string) (Kind, string) {
 	return KindOther, ""
 }
 
+// maxSegment bounds the number of a segment of live output: a run would take years to come so far.
+const maxSegment = 1 << 31
+
 // ParseEventsName takes the name of an events segment apart. requestHash is RequestID.Hash; seq counts from 1.
 func ParseEventsName(name string) (rawID, requestHash string, seq int, ok bool) {
 	rest, ok := between(name, "events_", ".jsonl")
@@ -100,7 +103,7 @@ func ParseEventsName(name string) (rawID, requestHash string, seq int, ok bool) 
 	rest, number, _ := cutLast(rest, ".")
 	rawID, requestHash, ok = cutLast(rest, ".")
 	seq, err := strconv.Atoi(number)
-	if !ok || err != nil || seq < 1 || strconv.Itoa(seq) != number || !isHash(requestHash) {
+	if !ok || err != nil || seq < 1 || seq > maxSegment || strconv.Itoa(seq) != number || !isHash(requestHash) {
 		return "", "", 0, false
 	}
 	return rawID, requestHash, seq, true

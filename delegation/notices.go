@@ -27,6 +27,9 @@ const (
 	NoticeDescriptors NoticeCode = "descriptors" // the watcher is out of file descriptors
 	NoticeImage       NoticeCode = "image"       // a profile's image or root file system is missing
 	NoticeOutbox      NoticeCode = "outbox"      // the outbox cannot be listed, or takes some files and not others
+	NoticeSandbox     NoticeCode = "sandbox"     // a sandbox that may live cannot be ended; its run keeps its place
+	NoticeLeftovers   NoticeCode = "leftovers"   // sandboxes that have ended cannot be removed; their runs do not wait
+	NoticeStranded    NoticeCode = "stranded"    // runs have their sandboxes on an engine that another one has taken the place of
 	NoticeReload      NoticeCode = "reload"      // a new configuration waits for an engine that hangs; the old one is served
 )
 

@@ -22,7 +22,7 @@ func (d *Dir) open(name string, max int64) (*os.File, Stamp, error) {
 	}
 	stamp := stampOf(&st)
 	if err := acceptable(stamp, max); err != nil {
-		return nil, Stamp{}, err
+		return nil, stamp, err
 	}
 	// Non-blocking: whoever holds a write lease on the file could otherwise make this wait.
 	fd, err := unix.Open("/proc/self/fd/"+strconv.Itoa(pin), unix.O_RDONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
@@ -32,7 +32,7 @@ func (d *Dir) open(name string, max int64) (*os.File, Stamp, error) {
 	case errors.Is(err, unix.ENOENT): // the pinned file itself cannot go missing
 		return nil, Stamp{}, errors.New("/proc is not mounted, and without it a file cannot be opened safely")
 	case err != nil:
-		return nil, Stamp{}, err
+		return nil, stamp, err
 	}
 	return os.NewFile(uintptr(fd), name), stamp, nil
 }

@@ -17,14 +17,14 @@ func (d *Dir) open(name string, max int64) (*os.File, Stamp, error) {
 	}
 	seen := stampOf(&st)
 	if err := acceptable(seen, max); err != nil {
-		return nil, Stamp{}, err
+		return nil, seen, err
 	}
 	fd, err := unix.Openat(d.fd(), name, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC|unix.O_NOCTTY, 0)
 	if errors.Is(err, unix.ELOOP) || errors.Is(err, unix.EAGAIN) {
 		return nil, Stamp{}, ErrChanged
 	}
 	if err != nil {
-		return nil, Stamp{}, err
+		return nil, seen, err
 	}
 	file := os.NewFile(uintptr(fd), name)
 	if err := unix.Fstat(fd, &st); err != nil {

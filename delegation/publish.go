@@ -54,6 +54,7 @@ func (d *Dir) fill(temp *os.File, data []byte) error {
 	if err := d.give(temp); err != nil {
 		return err
 	}
+	d.noteClock(temp)
 	return temp.Close()
 }
 

@@ -31,6 +31,7 @@ const (
 	CodeWorkspaceBusy  Code = "workspace_busy"  // an equal or nested workspace is in use
 	CodeQueueFull      Code = "queue_full"      // the bounded queue has no place
 	CodeStale          Code = "stale"           // too old to tell whether it ran already
+	CodeJournalLost    Code = "journal_lost"    // it lay there when the journal was made anew, so it may have run
 	CodeIdentity       Code = "identity"        // the workspace's owner may not own a sandbox
 	CodeShuttingDown   Code = "shutting_down"   // the watcher is about to stop
 	CodeDiskFull       Code = "disk_full"       // the file system of the workspace has too little space left

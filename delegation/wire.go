@@ -74,6 +74,7 @@ type RunStatus struct {
 	Position     int       `json:"position,omitempty"` // in the queue, from 1
 	Reason       Reason    `json:"reason,omitempty"`   // when ended
 	Attempt      int       `json:"attempt,omitempty"`
+	Detail       string    `json:"detail,omitempty"` // one sentence for people, where the state does not say it all
 	RunningSince time.Time `json:"running_since,omitzero"`
 	Deadline     time.Time `json:"deadline,omitzero"`
 	UpdatedAt    time.Time `json:"updated_at"`
@@ -83,8 +84,10 @@ type RunStatus struct {
 type Heartbeat struct {
 	Version          int            `json:"version"`
 	Protocol         int            `json:"protocol"`
-	Watcher          string         `json:"watcher"` // its version
-	Outbox           string         `json:"outbox"`  // the outbox's name
+	Watcher          string         `json:"watcher"`                // its version
+	Outbox           string         `json:"outbox"`                 // the outbox's name
+	OutboxID         string         `json:"outbox_id,omitempty"`    // what it is under any name
+	Installation     string         `json:"installation,omitempty"` // whose journal has it
 	StartedAt        time.Time      `json:"started_at"`
 	BeatAt           time.Time      `json:"beat_at"`
 	HeartbeatSeconds int            `json:"heartbeat_seconds"`  // a client calls it dead after three of them

@@ -85,6 +85,17 @@ func (m *Manager) read(name string, limit int64) (data []byte, stamp delegation.
 	return data, stamp, err
 }
 
+// readRequest is read for a request.
+func (m *Manager) readRequest(name string, limit int64) (data []byte, read delegation.Reading, err error) {
+	for range 3 {
+		data, read, err = m.dir.ReadRequest(name, limit)
+		if !errors.Is(err, delegation.ErrChanged) {
+			break
+		}
+	}
+	return data, read, err
+}
+
 // root opens the outbox for what lies beneath it: workspaces.
 func (m *Manager) root() (*os.Root, error) {
 	if err := m.dir.Alive(); err != nil {

@@ -115,17 +115,23 @@ func (r *Run) Withdraw() error {
 
 // holds says whether the request file is still this run's.
 func (r *Run) holds() error {
-	data, _, err := r.m.read(delegation.RequestName(r.id), r.m.requestLimit())
+	_, err := r.reads()
+	return err
+}
+
+// reads returns what was read of the request file. It fails where that is no longer this run's.
+func (r *Run) reads() (delegation.Reading, error) {
+	data, read, err := r.m.readRequest(delegation.RequestName(r.id), r.m.requestLimit())
 	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("subagent %s: %w", r.id, ErrGone)
+		return read, fmt.Errorf("subagent %s: %w", r.id, ErrGone)
 	}
 	if err != nil {
-		return fmt.Errorf("request of %s: %w", r.id, err)
+		return read, fmt.Errorf("request of %s: %w", r.id, err)
 	}
 	if request, err := peek(data); err != nil || request != r.request {
-		return fmt.Errorf("subagent %s: %w", r.id, ErrSuperseded)
+		return read, fmt.Errorf("subagent %s: %w", r.id, ErrSuperseded)
 	}
-	return nil
+	return read, nil
 }
 
 // remove takes away the run's files, the request first: while it is there, the host may still write a response. Live

@@ -18,7 +18,7 @@ type vigil struct {
 	tell    func(Progress)
 	told    *Progress // the last one
 	pulse   pulse
-	own     *delegation.Stamp // of the request file, once it was seen to be ours
+	own     delegation.Reading // of the request file, when it was last seen to be ours
 	status  delegation.RunStatus
 	limit   time.Time // when to give up; zero while the run has all the time it needs
 	instead error     // why what is in the place of the response is none
@@ -64,25 +64,20 @@ func (r *Run) response() (*delegation.Response, error) {
 	return &response, nil
 }
 
-// checkRequest fails when the request is no longer ours. It reads the file only when it is another one than before.
+// checkRequest fails when the request is no longer ours. It reads the file unless its stamp shows that it is as it was.
 func (v *vigil) checkRequest() error {
 	stamp, err := v.run.m.dir.Stat(delegation.RequestName(v.run.id))
-	if err == nil && v.own != nil && untouched(stamp, *v.own) {
+	if err == nil && v.own.Content != "" && v.own.Unchanged(stamp) {
 		return nil
 	}
-	err = v.run.holds()
+	own, err := v.run.reads()
 	if errors.Is(err, ErrGone) || errors.Is(err, ErrSuperseded) {
 		return err
 	}
 	if err == nil {
-		v.own = &stamp
+		v.own = own
 	}
 	return nil // what cannot be read now may be whole at the next look
-}
-
-// untouched says that two looks saw one file with one content.
-func untouched(a, b delegation.Stamp) bool {
-	return a.Dev == b.Dev && a.Ino == b.Ino && a.Size == b.Size && a.ChangeTime.Equal(b.ChangeTime)
 }
 
 // follow moves the limit with what the watcher says. Waiting for a place has no limit of ours; the clock runs while

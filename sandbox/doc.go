@@ -1,25 +1,23 @@
-// Package sandbox turns a request into something that can be launched, and says what launching means.
+// Package sandbox is the contract between what decides about a run and what carries it out. A Spec says what a sandbox
+// is: it is plain data, complete and printable. A Launcher turns a Spec into a running sandbox, and an Attachment follows
+// it to its end. Package compile makes Specs out of requests. The launchers are sandbox/docker and sandbox/gvisor. Package
+// launchers is their list, and the suite in package sandboxtest is what "correct" means for all of them.
 //
-// The road through it has two halves. The first is pure: Compile takes a decoded request and the Policy of the outbox
-// it came from, and returns a Spec or a refusal. It opens no file, asks no clock and draws no random number, so that
-// all of policy is tested as a table of texts:
+// A sandbox goes this way. It is created, begins, and waits; the host looks at it from outside; only then it gets the
+// word to run the agent:
 //
-//	spec, warnings, err := sandbox.Compile(request, policy)
-//	var refusal *delegation.Refusal
-//	if errors.As(err, &refusal) {
-//		// refusal.Code, refusal.Field, refusal.Text and refusal.Hint go into the response
-//	}
-//
-// The second half is a contract: a Launcher turns the Spec into a running sandbox and an Attachment follows it to its
-// end. Packages sandbox/docker and sandbox/sandboxtest hold launchers; the suite in the latter is what "correct" means.
+//	handle, err := l.Create(ctx, sandbox.NewSandboxID(), spec)
+//	err = l.Start(ctx, handle)
+//	attachment, err := l.Open(ctx, handle, "")
+//	attestation, err := l.Attest(ctx, handle)
+//	err = attachment.Release(ctx)
+//	exit, err := attachment.Wait(ctx)
+//	err = l.Remove(ctx, handle)
 //
 // What the package promises:
 //   - A Spec cannot say network, privilege, capability, device or host namespace (I1).
-//   - A request chooses its task, a workspace under the allowed roots, read-only context under the readable roots, a
-//     timeout within the profile's bounds, and one of the profiles on offer. Nothing else of it changes a Spec (I2).
-//   - What is not allowed is refused with the field that is to blame, never dropped or weakened (I3). What was adjusted
-//     without harm, such as a timeout over the maximum, is a warning in the response.
-//   - Paths are checked here as text and only as text: the answer is no, or not yet no. The proof is the kernel's, when
-//     a launcher opens each Source beneath its base without following links (I4).
+//   - A Source is a place beneath an operator's directory, and never proof of anything: the proof is the kernel's, when a
+//     launcher opens it beneath the held base without following links (I4).
 //   - The child's environment is complete in the Spec, and nothing in it comes from the host's (I7).
+//   - A SandboxID and a RunKey have one spelling each, so that they can be part of a name or a label (I8).
 package sandbox

@@ -10,7 +10,7 @@ import (
 
 // RunKey names one run: one attempt of one request of one subagent of one outbox. A key is launched at most once, ever.
 type RunKey struct {
-	Outbox   string                `json:"outbox"` // the outbox's name in the configuration
+	Outbox   string                `json:"outbox"` // the outbox's id in the journal, which outlasts its name
 	Subagent delegation.SubagentID `json:"subagent_id"`
 	Request  delegation.RequestID  `json:"request_id"`
 	Attempt  int                   `json:"attempt"` // from 1

@@ -14,9 +14,15 @@ import (
 // A method that fails because of the request (a workspace that is a link, a limit that cannot be had) returns a
 // *delegation.Refusal; ErrNotFound says that a sandbox is gone, ErrUnavailable that nothing is known; every other error is
 // the launcher's own trouble.
+//
+// A launcher belongs to the engine that it was opened on. Where another engine answers in its place, or a handle names another
+// one, a call fails with ErrOtherEngine: what that engine does not have is not gone (I21).
 type Launcher interface {
 	// Check says what is enforced, by what, or why not.
 	Check(context.Context) (Guarantees, error)
+	// Engine is the id of the launcher's engine: it lasts as long as the engine does, and every handle carries it. It is "" where
+	// the engine has no such id. Where another engine answers now, it is ErrOtherEngine.
+	Engine(context.Context) (string, error)
 	// Create makes the sandbox of an id; nothing in it runs yet. Called again for the same id it returns the sandbox that
 	// is there.
 	Create(context.Context, SandboxID, Spec) (Handle, error)
@@ -28,7 +34,8 @@ type Launcher interface {
 	// Attest looks from outside at a sandbox that holds, and compares what was built with its Spec. A difference is a
 	// *DifferenceError. Where Check says that nothing is attested here, the Attestation says why, and that is no error.
 	Attest(context.Context, Handle) (Attestation, error)
-	// List returns all sandboxes of this installation.
+	// List returns all sandboxes of this installation. One that cannot be looked at is HandleUncertain, and does not keep the
+	// others from being listed.
 	List(context.Context) ([]Handle, error)
 	// Remove kills what runs and removes the sandbox. Repeatable; afterwards no process, mount or cgroup of it is left.
 	Remove(context.Context, Handle) error
@@ -37,6 +44,8 @@ type Launcher interface {
 // Attachment is a live connection to one sandbox. Only the sandbox's own end or Close ends it. When the attachment that could
 // release a sandbox ends before it has, init ends too.
 type Attachment interface {
+	// Holds says whether Release can give the word: this is the attachment that can, and it has not. It asks nobody.
+	Holds() bool
 	// Release gives init the word to go on and run the agent. It is the first attachment's, once; otherwise ErrNotHeld.
 	Release(context.Context) error
 	// Output must be read until it is closed: a stream that nobody reads stops the child. It is closed when the
@@ -55,7 +64,7 @@ type Attachment interface {
 // ErrNotFound says that a sandbox does not exist (any more).
 var ErrNotFound = errors.New("the sandbox does not exist")
 
-// ErrUnavailable says that what makes sandboxes does not answer. The call may be made again, and says nothing of the
+// ErrUnavailable says that a launcher cannot reach what makes its sandboxes. The call may be made again, and says nothing of the
 // sandbox: it may live on.
 var ErrUnavailable = errors.New("the engine does not answer")
 
@@ -65,7 +74,8 @@ var ErrUncertain = errors.New("nobody knows whether the sandbox has run")
 // Handle refers to a sandbox. It is plain data and goes into the journal.
 type Handle struct {
 	Launcher string      `json:"launcher"`
-	ID       string      `json:"id"` // the launcher's own name for it
+	ID       string      `json:"id"`               // the launcher's own name for it
+	Engine   string      `json:"engine,omitempty"` // whose it is, by the engine's own id; "" where that is not known
 	Sandbox  SandboxID   `json:"sandbox"`
 	Slot     int         `json:"slot"`            // which staging directory and identity it has
 	State    HandleState `json:"state,omitempty"` // as List saw it
@@ -93,6 +103,9 @@ const (
 	HandleCreated HandleState = "created"
 	HandleRunning HandleState = "running"
 	HandleExited  HandleState = "exited"
+	// HandleUncertain is the state of a sandbox that is there and cannot be looked at. It may run: it is not gone, and a
+	// caller that has no run for it leaves it alone.
+	HandleUncertain HandleState = "uncertain"
 )
 
 // Stream is an output stream of the child.

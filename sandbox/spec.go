@@ -92,6 +92,9 @@ type File struct {
 // RunDir is where a child finds its host-owned read-only files.
 const RunDir = "/run/torno/run"
 
+// Home is the child's home directory, a private file system that is gone with the sandbox.
+const Home = "/home/agent"
+
 // Answer is how the child's answer reaches its parent: through a file in the workspace.
 type Answer struct {
 	Path       string `json:"path"`                  // absolute in the child, inside the workspace; "" for none
@@ -109,7 +112,7 @@ type Limits struct {
 	Tmp       int64 `json:"tmp"`       // bytes of /tmp
 	Home      int64 `json:"home"`      // bytes of the home directory
 	Shm       int64 `json:"shm"`       // bytes of /dev/shm
-	Log       int64 `json:"log"`       // bytes of output that the engine keeps for a replay
+	Log       int64 `json:"log"`       // bytes of output that the launcher keeps for a replay
 	// What the workspace may hold, with all that is in it already. The watcher looks at it while the child runs, so a
 	// launcher has nothing to do with these.
 	Workspace      int64 `json:"workspace"`       // bytes that are allocated

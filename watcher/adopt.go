@@ -9,6 +9,7 @@ import (
 	"torno/delegation"
 	"torno/internal/journal"
 	"torno/sandbox"
+	"torno/sandbox/compile"
 )
 
 // adopt takes a sandbox over, to follow it to its end, or to bring that about where the request is gone or today's policy
@@ -20,6 +21,9 @@ func (w *Watcher) adopt(ctx context.Context, box *outbox, record journal.Run, h 
 		}
 		record.State = delegation.StateStarting
 	}
+	if err := w.noteEngine(ctx, record, h); err != nil {
+		return err
+	}
 	r, reason := box.takeUp(record)
 	h.Device, h.Inode, h.Workspace, h.Above = record.Handle.Device, record.Handle.Inode, record.Handle.Workspace, record.Handle.Above
 	r.launcher, r.engine = w.config.Launchers[h.Launcher], h.Launcher
@@ -30,27 +34,31 @@ func (w *Watcher) adopt(ctx context.Context, box *outbox, record journal.Run, h 
 	r.times.created, r.times.started, r.release = record.Created, r.out.startedAt, releaseOf(record)
 	r.goOnEnding(w.notes.ending(r.hash))
 	if reason != "" {
-		r.end(reason)
+		r.End(reason)
 	}
 	w.log.Info("adopted a run of an earlier watcher", "outbox", box.name, "subagent", r.key.Subagent, "run", r.hash,
 		"sandbox", h.State, "to_end", reason)
+	if err := h.On(w.engines[h.Launcher]); err != nil {
+		why := err.Error()
+		r.stranded.Store(&why)
+	}
 	w.claimAdopted(r)
 	w.own(r)
-	w.scheduler.adopt(w.life, r)
+	w.schedule.Adopt(w.life, &r.ticket)
 	return nil
 }
 
 // claimAdopted finds out which directory an adopted run works in. The journal says it, unless an earlier version wrote the
 // record: then what is at its path counts if it is the directory that was mounted.
 func (w *Watcher) claimAdopted(r *run) {
-	r.above = r.handle.Above
-	if len(r.above) > 0 {
+	r.ticket.Above = r.handle.Above
+	if len(r.ticket.Above) > 0 {
 		return
 	}
 	mounted := sandbox.Directory{Device: r.handle.Device, Inode: r.handle.Inode}
 	w.lookAbove(r)
-	if len(r.above) == 0 || r.above[0] != mounted {
-		r.above, r.anywhere = nil, true
+	if len(r.ticket.Above) == 0 || r.ticket.Above[0] != mounted {
+		r.ticket.Above, r.ticket.Anywhere = nil, true
 	}
 }
 
@@ -61,7 +69,7 @@ func (o *outbox) takeUp(record journal.Run) (r *run, reason delegation.Reason) {
 	in, reason := o.stillAsked(record)
 	if reason == "" {
 		in.request.Profile, _ = delegation.ParseToken(record.Profile)  // an operator's name that is no token is the default's
-		spec, _, err := sandbox.Compile(in.request, o.settings.Policy) // what it warns of is in the record
+		spec, _, err := compile.Compile(in.request, o.settings.Policy) // what it warns of is in the record
 		at := record.Handle.Workspace
 		switch {
 		case err != nil:
@@ -83,8 +91,8 @@ func (o *outbox) takeUp(record journal.Run) (r *run, reason delegation.Reason) {
 // stillAsked reads the request of a record once more, as hostile as ever. The reason is why nobody waits for the run any
 // more, "" when somebody does. The same request may lie in another file by now.
 func (o *outbox) stillAsked(record journal.Run) (in intake, reason delegation.Reason) {
-	in = intake{name: record.FileName, stamp: record.Stamp, seen: record.Created}
-	data, stamp, err := o.readSettled(record.FileName)
+	in = intake{name: record.FileName, read: record.Reading(), seen: record.Created}
+	data, read, err := o.readSettled(record.FileName)
 	if errors.Is(err, fs.ErrNotExist) {
 		return in, delegation.ReasonClientGone
 	}
@@ -92,7 +100,7 @@ func (o *outbox) stillAsked(record journal.Run) (in intake, reason delegation.Re
 	if err != nil || decodeErr != nil || request.SubagentID != record.Subagent || request.RequestID != record.Request {
 		return in, delegation.ReasonSuperseded
 	}
-	in.stamp, in.data, in.request = stamp, data, request
+	in.read, in.data, in.request = read, data, request
 	return in, ""
 }
 
@@ -101,16 +109,16 @@ func (o *outbox) stillAsked(record journal.Run) (in intake, reason delegation.Re
 const settleTries = 5
 
 // readSettled reads a request, again where it does not tell yet what it is.
-func (o *outbox) readSettled(name string) (data []byte, stamp delegation.Stamp, err error) {
+func (o *outbox) readSettled(name string) (data []byte, read delegation.Reading, err error) {
 	for try := 1; ; try++ {
-		data, stamp, err = o.dir.Read(name, o.settings.MaxRequestBytes)
+		data, read, err = o.dir.ReadRequest(name, o.settings.MaxRequestBytes)
 		doubtful := err != nil && delegation.RefuseEntry(name, err) == nil && !errors.Is(err, fs.ErrNotExist)
 		if err == nil {
 			_, unread := delegation.DecodeRequest(data)
-			doubtful = unread != nil && time.Since(stamp.ModTime).Abs() < settle
+			doubtful = unread != nil && time.Since(read.Stamp.ModTime).Abs() < settle
 		}
 		if !doubtful || try == settleTries {
-			return data, stamp, err
+			return data, read, err
 		}
 		o.w.pause(o.w.life, settle/2)
 	}

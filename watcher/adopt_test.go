@@ -14,14 +14,22 @@ import (
 	"torno/delegation"
 	"torno/internal/journal"
 	"torno/sandbox"
+	"torno/sandbox/compile"
 	"torno/sandbox/sandboxtest"
 )
 
-// gate makes a program "gated" known, which prints a line, waits until it is let on, prints another one, and ends.
+// gate makes a gated program known as "gated".
 func (d *desk) gate() (release func()) {
 	open := make(chan struct{})
 	release = sync.OnceFunc(func() { close(open) })
-	d.world.Register("gated", func(ctx context.Context, p sandboxtest.ProgramIO) int {
+	d.world.Register("gated", gated(open))
+	d.Cleanup(release)
+	return release
+}
+
+// gated is a program that prints a line, waits until it is let on, prints another one, and ends.
+func gated(open <-chan struct{}) sandboxtest.Program {
+	return func(ctx context.Context, p sandboxtest.ProgramIO) int {
 		io.WriteString(p.Stdout, "before\n")
 		select {
 		case <-open:
@@ -30,9 +38,7 @@ func (d *desk) gate() (release func()) {
 		case <-ctx.Done():
 			return 1
 		}
-	})
-	d.Cleanup(release)
-	return release
+	}
 }
 
 // onceEach wants every agent that ran to be that of a run, and of no other one's. A run that ran twice has two sandboxes, of
@@ -153,7 +159,6 @@ func TestAnAdoptedRunCanBeCancelled(t *testing.T) {
 
 func TestTheDeadlineOfAnAdoptedRunGoesOn(t *testing.T) {
 	d := newDesk(t, func(c *Config) { c.Outboxes[0].Policy.Profiles[0].Timeout.Min = time.Millisecond })
-	d.shortLadders()
 	a := d.submit(ask{id: "s1", task: "sleep", timeout: 1})
 	d.started(a)
 	started := d.latest("s1").Started
@@ -196,7 +201,7 @@ func TestAPolicyThatForbidsAnAdoptedRunEndsIt(t *testing.T) {
 	a := d.submit(ask{id: "s1", task: "sleep"})
 	d.started(a)
 	d.crash()
-	d.config.Outboxes[0].Policy.Allow = []sandbox.Root{sandbox.Root(filepath.Join(d.outbox, "elsewhere"))}
+	d.config.Outboxes[0].Policy.Allow = []compile.Root{compile.Root(filepath.Join(d.outbox, "elsewhere"))}
 	d.must(os.MkdirAll(filepath.Join(d.outbox, "elsewhere"), 0o755))
 	d.open()
 	resp := d.response(a)

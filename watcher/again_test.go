@@ -39,7 +39,7 @@ func (d *desk) filed(a ask) {
 	d.eventually("the journal knows the new file of "+a.id, func() bool {
 		stamp, err := d.watcher.boxes[0].dir.Stat(name)
 		d.must(err)
-		r, ok, err := d.journal.ByFile(t0(), "main", name, stamp)
+		r, ok, err := d.journal.ByFile(t0(), d.box("main"), name, stamp)
 		d.must(err)
 		return ok && r.Request.String() == a.request
 	})
@@ -78,7 +78,6 @@ func TestAnAnsweredRequestThatIsWrittenAgainIsAnsweredOnce(t *testing.T) {
 
 func TestARequestThatComesBackBehindAnotherIsAnswered(t *testing.T) {
 	d := newDesk(t, nil)
-	d.shortLadders()
 	a := d.submit(ask{id: "s1", request: "r1", task: "ignore-term"})
 	d.started(a)
 	d.submit(ask{id: "s1", request: "r2", task: "sleep"})
@@ -138,26 +137,26 @@ func TestASentinelIsSpentByItsOwnRunOnly(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer dir.Close()
-	box := &outbox{dir: dir, log: slog.New(slog.DiscardHandler)}
+	box := &outbox{dir: dir, settings: Outbox{MaxRequestBytes: 100}, log: slog.New(slog.DiscardHandler)}
 	id, err := delegation.ParseSubagentID("s1")
 	if err != nil {
 		t.Fatal(err)
 	}
 	r := &run{box: box, key: sandbox.RunKey{Subagent: id}, file: delegation.RequestName(id)}
-	write := func(name string) delegation.Stamp {
+	write := func(name string) delegation.Reading {
 		if err := os.WriteFile(filepath.Join(path, name), []byte(name), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		stamp, err := dir.Stat(name)
+		_, read, err := dir.ReadRequest(name, 100)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return stamp
+		return read
 	}
 	own := write(r.file)
 	write("cancel_s1")
 	another := own
-	another.Ino++
+	another.Content = "another"
 	r.seenAs.Store(&another)
 	box.spendSentinel(r)
 	if _, err := dir.Stat("cancel_s1"); err != nil {

@@ -25,7 +25,7 @@ func (s *scan) refuse(ctx context.Context, in intake, key sandbox.RunKey, refusa
 	}
 	s.journalWorks()
 	s.log.Info("request refused", "file", quoteName(in.name), "code", refusal.Code, "field", refusal.Field)
-	s.answer(record, response, in.stamp)
+	s.answer(record, response, in.read)
 	return 0
 }
 
@@ -53,23 +53,23 @@ func (s *scan) recordRefusal(ctx context.Context, record journal.Run) (journal.R
 // refusalRecord is a run that ends as it begins. Without a key of its own it stands for the file.
 func (s *scan) refusalRecord(in intake, key sandbox.RunKey, refusal *delegation.Refusal) journal.Run {
 	record := journal.Run{
-		Key: key.Hash(), Outbox: s.name, Subagent: key.Subagent, Request: key.Request, Attempt: key.Attempt,
-		FileName: in.name, Stamp: in.stamp, State: delegation.StateEnded, Reason: delegation.ReasonRefused,
+		Key: key.Hash(), Outbox: s.id, Subagent: key.Subagent, Request: key.Request, Attempt: key.Attempt,
+		FileName: in.name, Stamp: in.read.Stamp, Content: in.read.Content, Firm: in.read.Firm, State: delegation.StateEnded, Reason: delegation.ReasonRefused,
 		Code: refusal.Code, Field: refusal.Field, Hint: refusal.Hint, Text: refusal.Text,
 		Created: in.seen, Ended: time.Now(),
 	}
 	if key.Attempt == 0 {
 		_, record.RequestText = delegation.PeekIDs(in.data)
 		record.SubagentText = in.rawID
-		record.Key = journal.EntryKey(s.name, in.name, in.stamp)
+		record.Key = journal.EntryKey(s.id, in.name, in.read.Stamp, in.read.Content)
 	}
 	return record
 }
 
 // answerAgain publishes what the journal holds for a run that has ended, if its response is missing.
-func (s *scan) answerAgain(record journal.Run, stamp delegation.Stamp) {
+func (s *scan) answerAgain(record journal.Run, read delegation.Reading) {
 	if response, ok := delegation.ResponseNameFor(recordID(record)); ok {
-		s.answer(record, response, stamp)
+		s.answer(record, response, read)
 	}
 }
 
@@ -117,20 +117,21 @@ func (s *scan) answerDue(ctx context.Context, now time.Time) {
 }
 
 // answer publishes a recorded end and notes that it is published, or not owed any more.
-func (s *scan) answer(record journal.Run, response string, stamp delegation.Stamp) {
-	if err := s.respond(record.FileName, response, stamp, responseOf(record)); err != nil {
+func (s *scan) answer(record journal.Run, response string, read delegation.Reading) {
+	if err := s.respond(record.FileName, response, read, responseOf(record)); err != nil {
 		s.stumble("write a response", err)
 		s.owe(record.FileName)
 		return
 	}
 	var err error
-	if !sameFile(record.Stamp, stamp) || !record.Stamp.ChangeTime.Equal(stamp.ChangeTime) {
+	life := journal.Charge(s.w.life, &s.written) // a shutdown in between is no reason to owe it still
+	if before := record.Reading(); read.Content != "" && (!before.Same(read) || !before.Firm && read.Firm) {
 		crash.At("answer.filed")
-		err = s.w.journal.Refile(s.w.life, record.Key, stamp, true) // a shutdown in between is no reason to owe it still
+		err = s.w.journal.Refile(life, record.Key, read, true)
 	}
 	if err == nil {
 		crash.At("answer.noted")
-		err = s.w.journal.Answered(s.w.life, record.Key)
+		err = s.w.journal.Answered(life, record.Key)
 	}
 	if err != nil {
 		s.journalTrouble(err)

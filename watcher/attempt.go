@@ -9,17 +9,20 @@ import (
 	"torno/delegation"
 	"torno/internal/crash"
 	"torno/internal/journal"
-	"torno/sandbox"
+	"torno/sandbox/compile"
 )
 
 // attemptAgain has a lost run attempted once more, where its profile says so and its client still waits. The sandbox is
 // proved to be gone by then. The next attempt goes first in its outbox.
 func (w *Watcher) attemptAgain(r *run, v verdict) bool {
-	if v.reason != delegation.ReasonLost || r.key.Attempt >= r.spec.Attempts || r.handle.ID != "" || r.box.check(r) != "" {
+	if v.reason != delegation.ReasonLost || r.final || r.key.Attempt >= r.spec.Attempts || r.handle.ID != "" || r.box.check(r) != "" {
 		return false
 	}
 	r.times.ended = time.Now()
 	next := r.nextAttempt()
+	r.out.live.flush()
+	w.handOn(r.out.progress(), next)
+	next.out.countOn(w.notes.load(next.hash))
 	crash.At("attempt.recorded")
 	if err := w.journal.Again(w.life, r.hash, r.state, r.change(v), next.record()); err != nil {
 		r.box.log.Error("a lost run cannot be attempted again", "run", r.hash, "error", err)
@@ -30,7 +33,7 @@ func (w *Watcher) attemptAgain(r *run, v verdict) bool {
 	w.notes.drop(r.hash)
 	r.box.board.forget(r)
 	w.own(next)
-	w.scheduler.first(w.life, r, next)
+	w.schedule.GoFirst(w.life, &r.ticket, &next.ticket)
 	return true
 }
 
@@ -38,9 +41,9 @@ func (w *Watcher) attemptAgain(r *run, v verdict) bool {
 func (r *run) nextAttempt() *run {
 	key := r.key
 	key.Attempt++
-	in := intake{name: r.file, stamp: *r.seenAs.Load(), seen: r.seen}
+	in := intake{name: r.file, read: *r.seenAs.Load(), seen: r.seen}
 	next := r.box.w.newRun(r.box, key, in, r.spec, append(r.warnings[:len(r.warnings):len(r.warnings)], lostWarning(r.key.Attempt)))
-	next.bytes, next.admitted = r.bytes, time.Now()
+	next.ticket.Bytes, next.admitted, next.number = r.ticket.Bytes, time.Now(), r.number
 	return next
 }
 
@@ -55,13 +58,15 @@ func (w *Watcher) attemptLost(ctx context.Context, box *outbox, record journal.R
 	if reason != "" {
 		return false, nil
 	}
-	spec, _, err := sandbox.Compile(in.request, box.settings.Policy)
+	spec, _, err := compile.Compile(in.request, box.settings.Policy)
 	if allowed := err == nil; !allowed || record.Attempt >= spec.Attempts {
 		return false, nil // the record is answered as it is
 	}
 	r := w.newRun(box, record.RunKey(), in, spec, record.Warnings)
+	next := r.nextAttempt()
+	w.handOn(w.notes.load(record.Key), next)
 	crash.At("recover.attempted")
-	err = w.journal.Again(ctx, record.Key, record.State, lost, r.nextAttempt().record())
+	err = w.journal.Again(ctx, record.Key, record.State, lost, next.record())
 	if errors.Is(err, journal.ErrForgotten) {
 		return false, nil // its parent has made the request so old
 	}

@@ -29,6 +29,10 @@ type attendance struct {
 	started chan time.Time // init's started line
 	began   chan struct{}  // closed with it
 	work    sync.WaitGroup
+
+	noted     bool // there is nothing more to tell the journal of the agent's start
+	noteTries int  // that have failed
+	noteAgain time.Time
 }
 
 // attend attaches to the sandbox, releases it where that is still to be done, and stays until it has ended or the connection
@@ -80,11 +84,36 @@ func (a *attendance) stay() error {
 }
 
 func (w *Watcher) attach(r *run, held *hold) (att sandbox.Attachment, err error) {
-	err = w.once(held, openBudget, func(ctx context.Context) (err error) {
+	if !r.released.Load() {
+		return w.attachFirst(r, held)
+	}
+	err = w.once(held, func(ctx context.Context) (err error) {
 		crash.At("run.opened")
 		att, err = r.launcher.Open(ctx, r.handle, r.out.cursor)
 		return err
 	})
+	return att, err
+}
+
+// attachFirst attaches to a sandbox that holds.
+func (w *Watcher) attachFirst(r *run, held *hold) (sandbox.Attachment, error) {
+	launcher, h, cursor := r.launcher, r.handle, r.out.cursor
+	att, err := launching(w, r, held, launchStep[sandbox.Attachment]{
+		budget: callBudget,
+		call: func(ctx context.Context) (sandbox.Attachment, error) {
+			crash.At("run.opened")
+			return launcher.Open(ctx, h, cursor)
+		},
+		late: func(att sandbox.Attachment, err error) {
+			if err == nil {
+				att.Close()
+			}
+			w.removeLeft(launcher, h)
+		},
+	})
+	if errors.Is(err, errLeftCall) {
+		err = &unreleasedError{verdict: w.leftBehind(r, "attach to the sandbox")}
+	}
 	return att, err
 }
 
@@ -150,12 +179,13 @@ func (a *attendance) watch() {
 				a.tooLong()
 			}
 		case <-poll.C:
+			a.noteRunning()
 			if reason := a.r.box.check(a.r); reason != "" {
-				a.r.end(reason)
+				a.r.End(reason)
 			}
 		case <-ending:
 			ending = nil
-			if a.r.cause() != "" {
+			if a.r.Cause() != "" {
 				a.work.Go(a.kill)
 			}
 		}
@@ -165,28 +195,35 @@ func (a *attendance) watch() {
 // running notes that the agent runs. That the journal does not know it yet is no reason to end a run.
 func (a *attendance) running(at time.Time) {
 	a.r.times.started = at
-	if a.r.state == delegation.StateRunning {
-		return // an earlier watcher has noted it
+	a.noteRunning()
+}
+
+// noteRunning tells the journal that the agent runs. Where the journal does not take it, the poll calls it again, ever less often.
+func (a *attendance) noteRunning() {
+	at := a.r.times.started
+	if at.IsZero() || a.r.state == delegation.StateRunning || a.noted || time.Now().Before(a.noteAgain) {
+		return
 	}
-	if err := a.w.move(a.r, delegation.StateRunning, journal.Change{Started: at}); err != nil {
-		a.r.box.log.Error("the journal does not take that a run has started", "run", a.r.hash, "error", err)
+	err := a.w.tryMove(a.r, delegation.StateRunning, journal.Change{Started: at})
+	a.noted = err == nil || certain(err) // a certain refusal stays one
+	if err == nil {
+		return
+	}
+	a.noteTries++
+	a.noteAgain = time.Now().Add(backoff(a.noteTries))
+	if a.noteTries&(a.noteTries-1) == 0 {
+		a.r.box.log.Error("the journal does not take that a run has started", "run", a.r.hash, "try", a.noteTries, "error", err)
 	}
 }
 
 // tooLong is the end of the time for starting or for running.
 func (a *attendance) tooLong() {
 	if a.r.times.started.IsZero() {
-		a.r.end(delegation.ReasonLaunchFailed)
+		a.r.End(delegation.ReasonLaunchFailed)
 		return
 	}
-	a.r.end(delegation.ReasonDeadline)
+	a.r.End(delegation.ReasonDeadline)
 }
-
-// How long an engine may take.
-var (
-	killBudget = 10 * time.Second // from the last signal to the end
-	goneBudget = 10 * time.Second // from the removal to the news of the end
-)
 
 // kill climbs the ladder, and removes the sandbox when even the last signal does not help. An engine that cannot even do
 // that is asked until it can. Where it still does not tell of the end then, the attachment is broken off: the next one
@@ -197,28 +234,27 @@ func (a *attendance) kill() {
 		return // whoever watches it next finds out what is wanted
 	}
 	a.w.noteEnding(a.r)
-	err := ladderFor(a.r.cause()).climb(a.ctx, a.att, a.exited, a.r.hurry)
-	if a.ends(killBudget) {
+	err := a.w.timing.ladder(a.r.Cause()).climb(a.ctx, a.att, a.exited, a.r.hurry)
+	if a.ends(a.w.timing.Kill) {
 		return
 	}
 	a.r.box.log.Error("a sandbox does not end; removing it", "run", a.r.hash, "error", err)
-	held := a.w.notices.newHold("")
+	held, engine := a.w.notices.newHoldOf(a.r), a.w.notices.newHold("")
 	defer held.close()
+	defer engine.close()
 	for try := 1; ; try++ {
-		err := a.w.once(held, removeBudget, func(ctx context.Context) error {
-			crash.At("run.forced")
-			return a.r.launcher.Remove(ctx, a.r.handle)
-		})
+		crash.At("run.forced")
+		err := a.w.removeOnce(engine, a.r.launcher, a.r.handle)
 		if err == nil {
 			break
 		}
-		held.begin(delegation.NoticeEngine, err)
+		held.begin(delegation.NoticeSandbox, err)
 		a.w.warnOf("remove a sandbox that does not end", try, err)
 		if a.ends(backoff(try)) {
 			return
 		}
 	}
-	if !a.ends(goneBudget) {
+	if !a.ends(a.w.timing.Gone) {
 		a.leave()
 	}
 }

@@ -1,6 +1,7 @@
 package watcher
 
 import (
+	"context"
 	"strings"
 	"testing"
 
@@ -57,7 +58,7 @@ func TestACancelInTheHold(t *testing.T) {
 	a := d.submit(ask{id: "s1", task: "echo never"})
 	<-reached
 	d.touch("cancel_s1")
-	d.eventually("the cancel is heard", func() bool { r := d.watcher.running(d.latest("s1").Key); return r != nil && r.cause() != "" })
+	d.eventually("the cancel is heard", func() bool { r := d.watcher.running(d.latest("s1").Key); return r != nil && r.Cause() != "" })
 	close(release)
 	d.want(d.response(a), delegation.StatusCancelled, delegation.ReasonCancelled, -1)
 	if left, err := d.fake.List(t0()); err != nil || len(left) != 0 || len(d.world.Released()) != 0 {
@@ -85,6 +86,48 @@ func TestASandboxThatVanishesInItsHold(t *testing.T) {
 	}
 	d.onceEach()
 	d.empty()
+}
+
+// beaten is a launcher whose first attachment some other reader gets, so that the watcher's cannot give the word.
+type beaten struct {
+	sandbox.Launcher
+	times int // that this happens
+	first []sandbox.Attachment
+}
+
+func (l *beaten) Open(ctx context.Context, h sandbox.Handle, c sandbox.Cursor) (sandbox.Attachment, error) {
+	if l.times--; l.times < 0 {
+		return l.Launcher.Open(ctx, h, c)
+	}
+	first, err := l.Launcher.Open(ctx, h, c)
+	if err != nil {
+		return nil, err
+	}
+	l.first = append(l.first, first)
+	return l.Launcher.Open(ctx, h, c)
+}
+
+// TestAnAttachmentWithoutTheWord is seen before the journal notes a release: the sandbox is made anew for the same attempt, and
+// the run is not lost.
+func TestAnAttachmentWithoutTheWord(t *testing.T) {
+	d := newDesk(t, nil)
+	d.stop()
+	strange := &beaten{times: 1}
+	d.wrap = func(l sandbox.Launcher) sandbox.Launcher {
+		strange.Launcher = l
+		return strange
+	}
+	d.open()
+	resp := d.response(d.submit(ask{id: "s1", task: "echo hello"}))
+	d.want(resp, delegation.StatusCompleted, delegation.ReasonExited, 0)
+	if resp.StdoutTail != "hello\n" || resp.Attempt != 1 || len(d.world.Sandboxes()) != 2 {
+		t.Errorf("%q in attempt %d, with %d sandboxes", resp.StdoutTail, resp.Attempt, len(d.world.Sandboxes()))
+	}
+	d.onceEach()
+	d.empty()
+	for _, a := range strange.first {
+		d.must(a.Close())
+	}
 }
 
 // TestASandboxThatNeverHoldsIsGivenUp.

@@ -19,8 +19,11 @@ func (o *outbox) whole() error {
 	return errors.Join(o.dir.Alive(), o.dir.Writable(), o.ours())
 }
 
-// ours takes the lock of the outbox unless we have it.
+// ours takes the lock of the outbox unless we have it. A directory that is another outbox's is never ours.
 func (o *outbox) ours() error {
+	if o.elsewhere != nil {
+		return o.elsewhere
+	}
 	if o.settings.Hold == nil {
 		return nil
 	}
@@ -45,6 +48,9 @@ func (o *outbox) expendable(err error) bool {
 // listing that follows finds what came.
 func (s *scan) checkPlace() (back bool) {
 	err := s.whole()
+	if err == nil && s.away.Load() {
+		err = s.takeOver()
+	}
 	was := s.away.Swap(err != nil)
 	switch {
 	case err != nil && !was:
@@ -54,6 +60,7 @@ func (s *scan) checkPlace() (back bool) {
 			"process; if another one is the outbox now, restart the watcher", "error", err)
 	case err == nil && was:
 		s.gone.end()
+		s.first = true
 		s.log.Info("the outbox is served again")
 		s.watchAgain()
 		return true

@@ -1,13 +1,10 @@
 package watcher
 
 import (
-	"bytes"
 	"errors"
 	"log/slog"
 	"os"
 	"path/filepath"
-	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -16,24 +13,6 @@ import (
 	"torno/delegation"
 	"torno/test/attack"
 )
-
-// notebook is a log that a test reads while it is written.
-type notebook struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (n *notebook) Write(line []byte) (int, error) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return n.text.Write(line)
-}
-
-func (n *notebook) count(text string) int {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return strings.Count(n.text.String(), text)
-}
 
 // absence is a way for an outbox to go away while it is served, and to come back. real is where the directory is
 // meanwhile, "" where nowhere.
@@ -151,7 +130,7 @@ func TestTheOutboxGoesAway(t *testing.T) {
 // goes says whether who goes by the path writes elsewhere meanwhile.
 func (c absence) goes(t *testing.T) (byPath bool) {
 	said := &notebook{}
-	d := newDesk(t, func(config *Config) { config.Log = slog.New(slog.NewTextHandler(said, nil)) })
+	d := newLoneDesk(t, func(config *Config) { config.Log = slog.New(slog.NewTextHandler(said, nil)) })
 	if c.prepare != nil {
 		d.restartOn(c.prepare)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/fsnotify/fsnotify"
 
 	"torno/delegation"
+	"torno/watcher/schedule"
 )
 
 // TestAStormOfEventsLeavesTheCoreToOthers sends events, and then overflows, as fast as they are taken, in a time in which
@@ -48,23 +49,12 @@ func sendFor(t *testing.T, long time.Duration, send func(context.Context, *fsnot
 	processorTime = costs.spent // the bubble's clock moves, and no processor
 	defer func() { processorTime = saved }()
 	notify := &fsnotify.Watcher{Events: make(chan fsnotify.Event), Errors: make(chan error)}
-	w := &Watcher{scheduler: newScheduler(1, nil), life: ctx}
-	box := &outbox{dir: dir, w: w, log: slog.New(costs), trails: &trails{}}
+	box := &outbox{dir: dir, w: &Watcher{life: ctx}, schedule: slowSchedule{costs}, log: slog.New(costs), trails: &trails{}}
 	s := &scan{outbox: box, notify: notify, delayed: map[string]time.Time{}, thrift: thrift{share: eventShare, burst: eventBurst, longest: longestRest}}
 	var others sync.WaitGroup
 	others.Go(func() {
 		for ctx.Err() == nil {
 			send(ctx, notify)
-		}
-	})
-	others.Go(func() {
-		for ctx.Err() == nil {
-			select {
-			case f := <-w.scheduler.todo:
-				costs.take()
-				f()
-			case <-ctx.Done():
-			}
 		}
 	})
 	if err := s.run(ctx); err != nil {
@@ -74,6 +64,22 @@ func sendFor(t *testing.T, long time.Duration, send func(context.Context, *fsnot
 	if spent := costs.spent(); spent > long/eventShare+eventBurst || spent < long/eventShare {
 		t.Errorf("they cost %s of a minute", spent)
 	}
+}
+
+// slowSchedule knows no run, and says so slowly.
+type slowSchedule struct{ costs *slow }
+
+func (s slowSchedule) Submit(context.Context, *schedule.Ticket) *delegation.Refusal {
+	panic("nothing is admitted")
+}
+
+func (s slowSchedule) Stop(context.Context, *schedule.Ticket, delegation.Reason) {
+	panic("nothing runs")
+}
+
+func (s slowSchedule) Find(context.Context, schedule.Subject) *schedule.Ticket {
+	s.costs.take()
+	return nil
 }
 
 // slow takes its time, and is a log.

@@ -31,14 +31,14 @@ func TestACancelCountsWhateverTheTimesSay(t *testing.T) {
 	} {
 		trial.Tried++
 		if t.Run(name, func(t *testing.T) {
-			d := newDesk(t, nil)
+			d := newLoneDesk(t, nil)
 			a := d.submit(ask{id: "s1", task: "sleep"})
 			d.started(a)
 			d.writtenAt("request_s1.json", time.Now().Add(c.request))
 			d.eventually("the host has seen the file again", func() bool {
 				stamp, err := d.config.Outboxes[0].Dir.Stat("request_s1.json")
 				d.must(err)
-				return sameFile(stamp, *d.watcher.running(d.latest("s1").Key).seenAs.Load())
+				return stamp.SameFile(d.watcher.running(d.latest("s1").Key).seenAs.Load().Stamp)
 			})
 			if c.restart {
 				d.crash()

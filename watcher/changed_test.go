@@ -43,7 +43,6 @@ func TestARequestThatIsChangedWhileNobodyLooks(t *testing.T) {
 // TestADoomedRunKeepsItsWorkspace: what is adopted to be ended is still at work, so nobody else gets its workspace.
 func TestADoomedRunKeepsItsWorkspace(t *testing.T) {
 	d := newDesk(t, nil)
-	d.shortLadders()
 	busy, over := make(chan struct{}), make(chan struct{})
 	d.world.Register("stubborn", func(ctx context.Context, p sandboxtest.ProgramIO) int {
 		p.Trap(sandbox.Interrupt, sandbox.Terminate)
@@ -111,11 +110,9 @@ func TestNoAttemptBeginsBehindAClosedDoor(t *testing.T) {
 	a := d.submit(ask{id: "s1", task: "sleep"})
 	d.started(a)
 	handle := *d.latest("s1").Handle
+	d.watcher.schedule.Close(d.watcher.life)
 	stopped := make(chan struct{})
 	go func() { defer close(stopped); d.stop() }()
-	d.eventually("the door is closed", func() bool {
-		return inLoop(d.watcher.life, d.watcher.scheduler, false, func() bool { return d.watcher.scheduler.closed })
-	})
 	d.world.Vanish(handle)
 	select {
 	case <-stopped:
@@ -187,15 +184,17 @@ func TestAWorkspaceThatGoesAwayBehindARun(t *testing.T) {
 	for state, want := range map[sandbox.HandleState]delegation.Reason{
 		sandbox.HandleExited: "", sandbox.HandleRunning: delegation.ReasonWorkspaceLimit,
 	} {
-		d := newDesk(t, nil)
-		r := d.watcher.newRun(d.watcher.boxes[0], sandbox.RunKey{}, intake{}, sandbox.Spec{}, nil)
-		r.handle.State, r.unheld = state, errReplaced
-		began := make(chan struct{})
-		close(began)
-		d.watcher.watchWorkspace(t.Context(), r, began)
-		if got := r.cause(); got != want {
-			t.Errorf("what is %s is ended as %q, want %q", state, got, want)
-		}
+		t.Run(string(state), func(t *testing.T) {
+			d := newDesk(t, nil)
+			r := d.watcher.newRun(d.watcher.boxes[0], sandbox.RunKey{}, intake{}, sandbox.Spec{}, nil)
+			r.handle.State, r.unheld = state, errReplaced
+			began := make(chan struct{})
+			close(began)
+			d.watcher.watchWorkspace(t.Context(), r, began)
+			if got := r.Cause(); got != want {
+				t.Errorf("it is ended as %q, want %q", got, want)
+			}
+		})
 	}
 }
 
@@ -230,7 +229,7 @@ func TestALostRunWhoseRequestIsMadeOld(t *testing.T) {
 			d.ended(ask{id: "s2", request: "r-s2"})
 			d.remove("request_s2.json")
 			d.pruneNow()
-			_, err := d.journal.DropKeys(t.Context(), "main", time.Now().Add(time.Hour), 10)
+			_, err := d.journal.DropKeys(t.Context(), d.box("main"), time.Now().Add(time.Hour), 10)
 			d.must(err)
 			a := d.submit(ask{id: "s1", task: "sleep"})
 			d.started(a)

@@ -46,7 +46,6 @@ func TestAClockThatWasSetLengthensNoRun(t *testing.T) {
 	for name, by := range map[string]time.Duration{"forwards": 5 * time.Hour, "backwards": -5 * time.Hour} {
 		t.Run(name, func(t *testing.T) {
 			d := newDesk(t, nil)
-			d.shortLadders()
 			a := d.submit(ask{id: "s1", task: "sleep", timeout: 3})
 			d.started(a)
 			begun := time.Now()

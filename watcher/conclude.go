@@ -16,10 +16,9 @@ func (w *Watcher) conclude(r *run, v verdict) bool {
 	if !w.writeDown(r, v) {
 		return false
 	}
-	r.out.live.note = nil
+	r.out.live.flush()
 	crash.At("end.forgotten")
 	w.notes.drop(r.hash)
-	r.out.live.flush()
 	r.box.trails.keep(r.trail())
 	r.box.log.Info("run ended", "subagent", r.key.Subagent, "run", r.hash, "reason", v.reason, "exit", v.exit.Code,
 		"total", r.times.ended.Sub(r.seen).Round(time.Millisecond))
@@ -95,7 +94,7 @@ func between(from, to time.Time) float64 {
 
 func (r *run) trail() trail {
 	first, last := r.out.live.span()
-	return trail{id: r.key.Subagent, request: r.key.Request, first: first, last: last}
+	return trail{id: r.key.Subagent, request: r.key.Request, first: first, last: last, ended: r.times.ended}
 }
 
 // status is where the run stands, for its client.
@@ -106,6 +105,9 @@ func (r *run) status(position int, reason delegation.Reason) delegation.RunStatu
 	}
 	if r.state == delegation.StateRunning {
 		s.Deadline = r.times.started.Add(r.spec.Timeout)
+	}
+	if r.stranded.Load() != nil && reason == "" {
+		s.Detail = strandedDetail
 	}
 	return s
 }

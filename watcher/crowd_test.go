@@ -2,7 +2,6 @@ package watcher
 
 import (
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -10,8 +9,6 @@ import (
 	"sync"
 	"testing"
 	"time"
-
-	"golang.org/x/sys/unix"
 
 	"torno/delegation"
 	"torno/internal/journal"
@@ -60,7 +57,7 @@ var crowds = []struct {
 // listing is over.
 func atTheDoor(t testing.TB, n int, fill func(*desk, int)) (empty, crowded time.Duration) {
 	t.Helper()
-	full, free := newDesk(t, nil), newDesk(t, nil)
+	full, free := newLoneDesk(t, nil), newDesk(t, nil)
 	full.stop()
 	full.journal = full.openJournal()
 	fill(full, n)
@@ -146,14 +143,13 @@ func (d *desk) leaveAnswer(id string) {
 	if err == nil {
 		err = os.WriteFile(filepath.Join(d.outbox, "response_"+id+".json"), []byte("{}"), 0o644)
 	}
-	var st unix.Stat_t
+	var read delegation.Reading
 	if err == nil {
-		err = unix.Lstat(request, &st)
+		_, read, err = d.config.Outboxes[0].Dir.ReadRequest(filepath.Base(request), 1<<20)
 	}
 	if err == nil {
-		err = d.record(id, delegation.Stamp{
-			Ino: st.Ino, Size: st.Size, ModTime: time.Unix(st.Mtim.Unix()), ChangeTime: time.Unix(st.Ctim.Unix()), Mode: fs.FileMode(0o644),
-		})
+		read.Firm = true // they are old
+		err = d.record(id, read)
 	}
 	if err != nil {
 		d.Error(err)
@@ -161,7 +157,7 @@ func (d *desk) leaveAnswer(id string) {
 }
 
 // record writes down a run that has ended and is answered.
-func (d *desk) record(id string, stamp delegation.Stamp) error {
+func (d *desk) record(id string, read delegation.Reading) error {
 	subagent, err := delegation.ParseSubagentID(id)
 	if err != nil {
 		return err
@@ -170,11 +166,11 @@ func (d *desk) record(id string, stamp delegation.Stamp) error {
 	if err != nil {
 		return err
 	}
-	key := sandbox.RunKey{Outbox: "main", Subagent: subagent, Request: request, Attempt: 1}
+	key := sandbox.RunKey{Outbox: d.box("main"), Subagent: subagent, Request: request, Attempt: 1}
 	zero := 0
 	_, err = d.journal.Begin(d.Context(), journal.Run{
 		Key: key.Hash(), Outbox: key.Outbox, Subagent: subagent, Request: request, Attempt: 1, FileName: "request_" + id + ".json",
-		Stamp: stamp, State: delegation.StateEnded, Reason: delegation.ReasonExited, ExitCode: &zero, Ended: time.Now(), Answered: true,
+		Stamp: read.Stamp, Content: read.Content, Firm: read.Firm, State: delegation.StateEnded, Reason: delegation.ReasonExited, ExitCode: &zero, Ended: time.Now(), Answered: true,
 	})
 	return err
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"io/fs"
 	"log/slog"
@@ -18,10 +19,18 @@ import (
 	"torno/delegation"
 	"torno/internal/journal"
 	"torno/sandbox"
+	"torno/sandbox/compile"
 	"torno/sandbox/sandboxtest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// TestMain has more tests run at once than there are processors: they wait more than they work.
+func TestMain(m *testing.M) {
+	flag.Parse()
+	if err := flag.Set("test.parallel", "6"); err != nil {
+		panic(err)
+	}
+	goleak.VerifyTestMain(m)
+}
 
 // patience bounds every wait of these tests; none of them needs it.
 const patience = 20 * time.Second
@@ -41,14 +50,30 @@ type desk struct {
 	other         *sandboxtest.World                      // behind a second launcher, called "other", or nil
 }
 
-// newDesk lays out an outbox; change may alter the configuration before open starts the watcher.
+// beside are the tests that go on beside others already.
+var beside sync.Map
+
+// newDesk lays out an outbox; change may alter the configuration before open starts the watcher. The test goes on beside
+// others.
 func newDesk(t testing.TB, change func(*Config)) *desk {
+	t.Helper()
+	if test, ok := t.(*testing.T); ok {
+		if _, already := beside.LoadOrStore(test, true); !already {
+			test.Parallel()
+		}
+	}
+	return newLoneDesk(t, change)
+}
+
+// newLoneDesk is for a test that measures something of the process: it goes on alone.
+func newLoneDesk(t testing.TB, change func(*Config)) *desk {
 	t.Helper()
 	d := &desk{TB: t, state: filepath.Join(t.TempDir(), "state"), world: sandboxtest.NewWorld(t)}
 	d.outbox = d.newOutbox("main")
 	d.config = Config{
 		Outboxes: []Outbox{d.settings("main", d.outbox)}, MaxRunning: 4, Version: "test", Notes: d.notes(),
 		Shutdown: Shutdown{Budget: patience}, Log: slog.New(slog.DiscardHandler), Workspaces: heldByName,
+		Timing: Timing{Interrupt: 20 * time.Millisecond, Terminate: 20 * time.Millisecond}, // the order of the signals is what counts
 	}
 	if testing.Verbose() {
 		d.config.Log = slog.New(slog.NewTextHandler(t.Output(), nil))
@@ -82,11 +107,11 @@ func (d *desk) settings(name, dir string) Outbox {
 	d.Cleanup(func() { held.Close() })
 	return Outbox{
 		Dir: held,
-		Policy: sandbox.Policy{
-			Outbox: name, Dir: dir, Allow: []sandbox.Root{sandbox.Root(filepath.Join(dir, "workspaces"))},
-			Profiles: []sandbox.Profile{{
+		Policy: compile.Policy{
+			Outbox: name, Dir: dir, Allow: []compile.Root{compile.Root(filepath.Join(dir, "workspaces"))},
+			Profiles: []compile.Profile{{
 				Name: "sh", Sandbox: sandboxtest.LauncherName, RootFS: sandbox.RootFS{Host: true},
-				Timeout: sandbox.Timeouts{Default: time.Minute, Min: time.Second, Max: time.Hour},
+				Timeout: compile.Timeouts{Default: time.Minute, Min: time.Second, Max: time.Hour},
 			}},
 		},
 		MaxRunning: 4, Queue: 16, MaxRequestBytes: 1 << 20,
@@ -179,13 +204,19 @@ func (d *desk) submit(a ask) ask {
 		a.workspace = filepath.Join(a.outbox, "workspaces", a.id)
 		d.must(os.MkdirAll(a.workspace, 0o755))
 	}
+	d.drop(a.outbox, "request_"+a.id+".json", d.body(a))
+	return a
+}
+
+// body is what a request's file holds.
+func (d *desk) body(a ask) []byte {
+	d.Helper()
 	body, err := json.Marshal(map[string]any{
 		"version": 1, "subagent_id": a.id, "request_id": a.request, "task": a.task, "yaml_config": map[string]any{},
 		"answer_file": filepath.Join(a.workspace, "answer.txt"), "workspace": a.workspace, "timeout_seconds": a.timeout,
 	})
 	d.must(err)
-	d.drop(a.outbox, "request_"+a.id+".json", body)
-	return a
+	return body
 }
 
 // drop makes a file appear by rename.
@@ -220,6 +251,25 @@ func (d *desk) exists(name string) bool {
 	return !errors.Is(err, fs.ErrNotExist)
 }
 
+// box is the id of the outbox that people call by a name.
+func (d *desk) box(name string) string {
+	d.Helper()
+	return d.boxIn(d.journal, name)
+}
+
+func (d *desk) boxIn(j *journal.Journal, name string) string {
+	d.Helper()
+	known, err := j.Outboxes(context.Background())
+	d.must(err)
+	for _, o := range known {
+		if o.Named && o.Name == name {
+			return o.ID
+		}
+	}
+	d.Fatal("the journal knows no outbox called", name)
+	return ""
+}
+
 // response waits for the answer to a request.
 func (d *desk) response(a ask) (resp delegation.Response) {
 	d.Helper()
@@ -247,7 +297,7 @@ func cmpOr(a, b string) string {
 func (d *desk) started(a ask) {
 	d.Helper()
 	d.eventually("the run of "+a.request+" is running", func() bool {
-		r, ok, err := d.journal.Latest(context.Background(), "main", mustID(d, a.id))
+		r, ok, err := d.journal.Latest(context.Background(), d.box("main"), mustID(d, a.id))
 		d.must(err)
 		return ok && r.Request.String() == a.request && r.State == delegation.StateRunning
 	})
@@ -255,7 +305,7 @@ func (d *desk) started(a ask) {
 
 func (d *desk) latest(id string) journal.Run {
 	d.Helper()
-	r, ok, err := d.journal.Latest(context.Background(), "main", mustID(d, id))
+	r, ok, err := d.journal.Latest(context.Background(), d.box("main"), mustID(d, id))
 	d.must(err)
 	if !ok {
 		d.Fatal("the journal knows nothing of", id)
@@ -269,7 +319,7 @@ func (d *desk) ended(a ask) (r journal.Run) {
 	d.eventually("the run of "+a.request+" has ended", func() bool {
 		var ok bool
 		var err error
-		r, ok, err = d.journal.Latest(context.Background(), "main", mustID(d, a.id))
+		r, ok, err = d.journal.Latest(context.Background(), d.box("main"), mustID(d, a.id))
 		d.must(err)
 		return ok && r.Request.String() == a.request && r.State == delegation.StateEnded && r.Answered
 	})

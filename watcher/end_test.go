@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"log/slog"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -25,7 +27,7 @@ func TestAnEndThatWasSeenIsTheFirstCause(t *testing.T) {
 	r.out.live.mu.Lock() // the reader of the output stops here
 	tell()
 	d.eventually("the end is seen", func() bool { return r.ending.Err() != nil })
-	r.end(delegation.ReasonCancelled)
+	r.End(delegation.ReasonCancelled)
 	r.out.live.mu.Unlock()
 	d.want(d.response(a), delegation.StatusCompleted, delegation.ReasonExited, 0)
 }
@@ -53,11 +55,50 @@ func TestAMoveThatWasMadeAlthoughItFailed(t *testing.T) {
 	d.want(d.response(a), delegation.StatusCompleted, delegation.ReasonExited, 0)
 }
 
+// hears is a log that closes a channel when something is said for the first time.
+type hears struct {
+	slog.Handler
+	text  string
+	heard chan struct{}
+	once  *sync.Once
+}
+
+func newHears(text string) hears {
+	return hears{slog.DiscardHandler, text, make(chan struct{}), new(sync.Once)}
+}
+
+func (h hears) Enabled(context.Context, slog.Level) bool { return true }
+func (h hears) WithAttrs([]slog.Attr) slog.Handler       { return h }
+
+func (h hears) Handle(_ context.Context, r slog.Record) error {
+	if r.Message == h.text {
+		h.once.Do(func() { close(h.heard) })
+	}
+	return nil
+}
+
+// TestThatARunStartedIsNotedLater: the journal does not take it at first. It is told again while the agent runs, without another
+// attachment.
+func TestThatARunStartedIsNotedLater(t *testing.T) {
+	told := newHears("the journal does not take that a run has started")
+	d := newDesk(t, func(c *Config) { c.Log = slog.New(told) })
+	d.tamper(`CREATE TRIGGER full BEFORE UPDATE ON runs WHEN NEW.state = 'running' BEGIN SELECT RAISE(FAIL, 'full'); END`)
+	a := d.submit(ask{id: "s1", task: "sleep"})
+	<-told.heard
+	if r := d.latest("s1"); r.State != delegation.StateStarting {
+		t.Fatalf("the journal says %s", r.State)
+	}
+	d.tamper(`DROP TRIGGER full`)
+	d.started(a)
+	if r := d.latest("s1"); r.Started.IsZero() || d.world.Calls(sandboxtest.OpOpen) != 1 {
+		t.Errorf("it started at %s, and was attached to %d times", r.Started, d.world.Calls(sandboxtest.OpOpen))
+	}
+	d.touch("cancel_s1")
+	d.want(d.response(a), delegation.StatusCancelled, delegation.ReasonCancelled, -1)
+}
+
 func TestAJournalThatFailsDoesNotHoldAShutdown(t *testing.T) {
-	saved := lastBudget
-	lastBudget = 10 * time.Millisecond
-	d := newDesk(t, func(c *Config) { c.Shutdown.Budget = 10 * time.Millisecond })
-	d.Cleanup(func() { lastBudget = saved })
+	d := newDesk(t, func(c *Config) { c.Shutdown.Budget, c.Timing.Last = 10*time.Millisecond, 10*time.Millisecond })
 	d.started(d.submit(ask{id: "s1", task: "sleep"}))
 	d.must(d.journal.Close())
 	stopped := make(chan struct{})

@@ -42,7 +42,7 @@ func (n notes) ending(key string) (e ending) {
 
 // noteEnding notes why a run is about to be ended.
 func (w *Watcher) noteEnding(r *run) {
-	e := ending{Reason: r.cause()}
+	e := ending{Reason: r.Cause()}
 	if why := r.whyEnded(e.Reason); why != nil {
 		e.Code, e.Field, e.Text, e.Hint = why.Code, why.Field, why.Text, why.Hint
 	}
@@ -74,5 +74,5 @@ func (r *run) goOnEnding(e ending) {
 	if e.Reason == delegation.ReasonWorkspaceLimit {
 		r.tooMuch.Store(&delegation.Refusal{Code: e.Code, Field: e.Field, Text: e.Text, Hint: e.Hint})
 	}
-	r.end(e.Reason)
+	r.End(e.Reason)
 }

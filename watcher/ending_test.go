@@ -24,7 +24,7 @@ func TestWhyARunIsEndedOutlivesTheWatcher(t *testing.T) {
 		"cancelled": {60, func(d *desk) { d.touch("cancel_s1") }, delegation.StatusCancelled, delegation.ReasonCancelled},
 		"too long":  {1, func(*desk) {}, delegation.StatusTimeout, delegation.ReasonDeadline},
 		"by its operator": {60, func(d *desk) {
-			d.watcher.running(d.latest("s1").Key).end(delegation.ReasonOperator)
+			d.watcher.running(d.latest("s1").Key).End(delegation.ReasonOperator)
 		}, delegation.StatusCancelled, delegation.ReasonOperator},
 		"a full workspace": {60, func(d *desk) {
 			d.watcher.running(d.latest("s1").Key).overLimit(&delegation.Refusal{Code: delegation.CodeDiskFull, Text: "too much"})
@@ -32,7 +32,6 @@ func TestWhyARunIsEndedOutlivesTheWatcher(t *testing.T) {
 	} {
 		for left, remove := range map[string]bool{"its sandbox is there": false, "its sandbox is gone": true} {
 			t.Run(name+", "+left, func(t *testing.T) {
-				t.Parallel()
 				resp := diesWhileItEnds(t, c.timeout, c.end, remove)
 				if resp.Status != c.status || resp.Reason != c.reason {
 					t.Errorf("it is answered with %s, %s (%s)", resp.Status, resp.Reason, resp.StderrTail)

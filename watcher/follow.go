@@ -29,6 +29,7 @@ func (w *Watcher) follow(r *run) (v verdict, broken error) {
 		var unreleased *unreleasedError
 		switch {
 		case err == nil:
+			r.dead = true
 			return r.judge(exit), nil
 		case errors.As(err, &unreleased):
 			return unreleased.verdict, unreleased.broken
@@ -36,6 +37,15 @@ func (w *Watcher) follow(r *run) (v verdict, broken error) {
 			return r.brokenHold(err)
 		}
 		r.unseen = true
+		if errors.Is(err, sandbox.ErrOtherEngine) {
+			held.end()
+			v, back := w.awaitEngine(r, err)
+			if !back {
+				return v, nil
+			}
+			try = 0
+			continue
+		}
 		if errors.Is(err, sandbox.ErrNotFound) {
 			r.handle = sandbox.Handle{}
 			return r.vanished(err), nil
@@ -57,10 +67,10 @@ func (w *Watcher) follow(r *run) (v verdict, broken error) {
 
 // force removes a sandbox that cannot be watched.
 func (w *Watcher) force(r *run, held *hold) bool {
-	if r.cause() != "" {
+	if r.Cause() != "" {
 		w.noteEnding(r)
 	}
-	err := w.once(held, removeBudget, func(ctx context.Context) error {
+	err := w.once(held, func(ctx context.Context) error {
 		crash.At("follow.forced")
 		return r.launcher.Remove(ctx, r.handle)
 	})
@@ -74,14 +84,14 @@ func (w *Watcher) force(r *run, held *hold) bool {
 // overdue says whether a run that cannot be watched must end.
 func (r *run) overdue() bool {
 	if !r.times.started.IsZero() && r.left() == 0 {
-		r.end(delegation.ReasonDeadline)
+		r.End(delegation.ReasonDeadline)
 	}
-	return r.cause() != ""
+	return r.Cause() != ""
 }
 
 // vanished is the end of a run whose sandbox is gone: somebody may have wanted its end.
 func (r *run) vanished(err error) verdict {
-	if reason := r.cause(); reason != "" {
+	if reason := r.Cause(); reason != "" {
 		return verdict{reason: reason}
 	}
 	return lost(err)

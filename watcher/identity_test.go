@@ -39,6 +39,7 @@ func TestAWorkspaceIsRenamedWhileItIsInUse(t *testing.T) {
 			if restart {
 				d.crash()
 				d.open()
+				d.eventually("the adopted run holds its workspace", func() bool { return d.watcher.running(d.latest("s1").Key).holds.Load() != nil })
 			}
 			d.must(os.Rename(filepath.Join(root, "project"), filepath.Join(root, "moved")))
 			d.refusedAsBusy("same", filepath.Join(root, "moved", "s1"))
@@ -72,7 +73,6 @@ func TestTwoOutboxesReachOneWorkspace(t *testing.T) {
 	if resp.Error == nil || resp.Error.Code != delegation.CodeWorkspaceBusy {
 		t.Errorf("the other outbox's: %+v", resp)
 	}
-	d.shortLadders()
 }
 
 // TestAWorkspaceIsExchangedWhileItsRunWaits: two runs wait with workspaces of their own, and the name of the second one's

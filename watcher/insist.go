@@ -37,28 +37,12 @@ func unavailable(err error) bool {
 	return errors.Is(err, sandbox.ErrUnavailable) || errors.Is(err, context.DeadlineExceeded)
 }
 
-// insist makes a call of a launcher again for as long as its engine does not answer, and returns what came of it. It gives
-// up when the run must end or the watcher stops working.
-func (w *Watcher) insist(r *run, what string, budget time.Duration, call func(context.Context) error) error {
-	held := w.notices.newHold("")
-	defer held.close()
-	for try := 1; ; try++ {
-		err := w.once(held, budget, call)
-		if !unavailable(err) || w.life.Err() != nil || r.cause() != "" {
-			return err
-		}
-		held.begin(delegation.NoticeEngine, err)
-		w.warnOf(what, try, err)
-		w.pause(r.ending, backoff(try))
-	}
-}
-
 // insistAlways makes a call again whatever is wrong with it, until it is done or the watcher stops working.
 func (w *Watcher) insistAlways(what string, call func(context.Context) error) error {
 	held := w.notices.newHold("")
 	defer held.close()
 	for try := 1; ; try++ {
-		err := w.once(held, removeBudget, call)
+		err := w.once(held, call)
 		if err == nil || errors.Is(err, sandbox.ErrNotFound) {
 			return nil
 		}
@@ -71,18 +55,27 @@ func (w *Watcher) insistAlways(what string, call func(context.Context) error) er
 	}
 }
 
-// grace is how long a call may go on when the watcher stops working, so that what a launcher is making gets done.
-const grace = 5 * time.Second
-
 // once makes a call, and says so if it takes long.
-func (w *Watcher) once(held *hold, budget time.Duration, call func(context.Context) error) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(w.life), budget)
+func (w *Watcher) once(held *hold, call func(context.Context) error) error {
+	ctx, cancel := w.within(callBudget, w.life)
 	defer cancel()
-	release := context.AfterFunc(w.life, func() { time.AfterFunc(grace, cancel) })
-	defer release()
-	slow := time.AfterFunc(slowly, func() { held.begin(delegation.NoticeEngine, errSlow) })
-	defer slow.Stop()
+	defer slowNotice(held).Stop()
 	return call(ctx)
+}
+
+// within is a context of a call that ends with its budget, or a grace after one of these contexts is done.
+func (w *Watcher) within(budget time.Duration, ends ...context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(w.life), budget)
+	for _, end := range ends {
+		stop := context.AfterFunc(end, func() { time.AfterFunc(w.timing.Grace, cancel) })
+		context.AfterFunc(ctx, func() { stop() })
+	}
+	return ctx, cancel
+}
+
+// slowNotice tells of a call that takes long, unless it is stopped.
+func slowNotice(held *hold) *time.Timer {
+	return time.AfterFunc(slowly, func() { held.begin(delegation.NoticeEngine, errSlow) })
 }
 
 // warnOf logs the first failure and then ever fewer of them.

@@ -12,12 +12,14 @@ import (
 	"torno/internal/crash"
 	"torno/internal/journal"
 	"torno/sandbox"
+	"torno/sandbox/compile"
+	"torno/watcher/schedule"
 )
 
 // look takes one request file from its name to the queue or to a refusal. It returns how long to wait before another
 // look, or 0 when the file is dealt with.
 func (s *scan) look(ctx context.Context, name, rawID string, waited bool) time.Duration {
-	seen, reading := time.Now(), newMeter()
+	seen, reading := time.Now(), newMeter(&s.written)
 	if _, ok := delegation.ResponseNameFor(rawID); !ok {
 		return 0
 	}
@@ -29,37 +31,59 @@ func (s *scan) look(ctx context.Context, name, rawID string, waited bool) time.D
 		s.stumble("look at a request", err)
 		return settle
 	}
-	if r := s.runOf(rawID); r != nil && sameFile(stamp, *r.seenAs.Load()) {
+	r := s.runOf(rawID)
+	if r != nil && r.seenAs.Load().Unchanged(stamp) {
 		return 0
 	}
 	if pause := s.gate.wait(); pause > 0 {
 		return pause
 	}
-	known, ok, err := s.w.journal.ByFile(ctx, s.name, name, stamp)
-	switch {
-	case err != nil:
+	known, ok, err := s.w.journal.ByFile(ctx, s.id, name, stamp)
+	if err != nil {
 		return s.journalTrouble(err)
-	case ok && known.State == delegation.StateEnded:
+	}
+	over := ok && known.State == delegation.StateEnded
+	if over && known.Reading().Unchanged(stamp) {
 		if !known.Answered || s.first && s.unreadable(known) {
-			s.answerAgain(known, stamp)
+			s.answerAgain(known, known.Reading())
 		}
 		return 0
 	}
+	data, read, err := s.dir.ReadRequest(name, s.settings.MaxRequestBytes)
+	switch {
+	case r != nil && r.seenAs.Load().Same(read):
+		r.seenAs.Store(&read)
+		return 0
+	case over && known.Reading().Same(read):
+		s.readAgain(known, read)
+		return 0
+	}
 	defer s.spend(reading)
-	if !ok {
+	if !ok || known.Content != read.Content {
 		s.dropStale(rawID, stamp)
 	}
-	data, read, err := s.dir.Read(name, s.settings.MaxRequestBytes)
-	if err == nil {
-		stamp = read
+	return s.takeIn(ctx, intake{name: name, rawID: rawID, read: read, seen: seen, data: data}, err)
+}
+
+// readAgain is told that the request of a run that is over was read again, because its stamp was too young to tell, and has not
+// changed. Its client may have written it anew meanwhile, to the byte; it did where the response is missing. Once the stamp is
+// old, the journal notes that, and the file need not be read any more.
+func (s *scan) readAgain(known journal.Run, read delegation.Reading) {
+	switch {
+	case !known.Answered, s.unreadable(known):
+		s.answerAgain(known, read)
+	case read.Firm:
+		crash.At("again.filed")
+		if err := s.w.journal.Refile(s.w.life, known.Key, read, true); err != nil {
+			s.journalTrouble(err)
+		}
 	}
-	return s.takeIn(ctx, intake{name: name, rawID: rawID, stamp: stamp, seen: seen, data: data}, err)
 }
 
 // intake is a request file that was read, once.
 type intake struct {
 	name, rawID string
-	stamp       delegation.Stamp
+	read        delegation.Reading
 	seen        time.Time
 	data        []byte
 	request     delegation.Request // what data says, where that is known
@@ -68,7 +92,7 @@ type intake struct {
 // unsettled says whether what is wrong with a file may still be its writer at work. A time that lies ahead is no excuse:
 // its writer can set it.
 func (in intake) unsettled(refusal *delegation.Refusal) bool {
-	return refusal.Code == delegation.CodeUnparsable && time.Since(in.stamp.ModTime).Abs() < settle
+	return refusal.Code == delegation.CodeUnparsable && time.Since(in.read.Stamp.ModTime).Abs() < settle
 }
 
 // takeIn decides on the copy that was read.
@@ -106,20 +130,26 @@ func (s *scan) takeIn(ctx context.Context, in intake, readErr error) time.Durati
 
 // admit compiles a valid request, unless it is that of a run that is on its way or one that is too old.
 func (s *scan) admit(ctx context.Context, in intake, request delegation.Request) time.Duration {
-	attempts, err := s.w.journal.Attempts(ctx, s.name, request.SubagentID, request.RequestID)
+	attempts, err := s.w.journal.Attempts(ctx, s.id, request.SubagentID, request.RequestID)
 	if err != nil {
 		return s.journalTrouble(err)
 	}
-	key := sandbox.RunKey{Outbox: s.name, Subagent: request.SubagentID, Request: request.RequestID, Attempt: max(1, attempts)}
+	key := sandbox.RunKey{Outbox: s.id, Subagent: request.SubagentID, Request: request.RequestID, Attempt: max(1, attempts)}
 	if r := s.w.running(key.Hash()); r != nil {
 		return s.sameAgain(ctx, r, in)
+	}
+	if s.lost && attempts == 0 && s.isAnswered(in, request) {
+		return s.leaveAnswered(ctx, in, key)
+	}
+	if s.lost && attempts == 0 {
+		return s.refuse(ctx, in, key, journalLost())
 	}
 	if refusal, err := s.tooOld(ctx, in, key); err != nil {
 		return s.journalTrouble(err)
 	} else if refusal != nil {
 		return s.refuse(ctx, in, key, refusal)
 	}
-	spec, warnings, err := sandbox.Compile(request, s.settings.Policy)
+	spec, warnings, err := compile.Compile(request, s.settings.Policy)
 	var refusal *delegation.Refusal
 	if errors.As(err, &refusal) {
 		return s.refuse(ctx, in, key, refusal)
@@ -131,7 +161,7 @@ func (s *scan) admit(ctx context.Context, in intake, request delegation.Request)
 	return s.begin(ctx, in, s.w.newRun(s.outbox, key, in, spec, warnings))
 }
 
-// begin records a run and hands it to the scheduler. An earlier watcher may have got so far too, or to the run's end.
+// begin records a run and hands it to the schedule. An earlier watcher may have got so far too, or to the run's end.
 func (s *scan) begin(ctx context.Context, in intake, r *run) time.Duration {
 	crash.At("admit.recorded")
 	existing, err := s.w.journal.Begin(ctx, r.record())
@@ -139,21 +169,22 @@ func (s *scan) begin(ctx context.Context, in intake, r *run) time.Duration {
 		return s.refuse(ctx, in, sandbox.RunKey{}, forgotten())
 	}
 	if existing != nil && existing.State == delegation.StateEnded {
-		s.answerAgain(*existing, in.stamp)
+		s.answerAgain(*existing, in.read)
 		return 0
 	}
-	s.clearStale(r.key.Subagent)
+	s.clearStale(r.key.Subagent, r.key.Request)
 	if err != nil {
 		return s.journalTrouble(err)
 	}
 	s.journalWorks()
 	if existing != nil {
 		r.state = existing.State // and nothing was launched
+		s.w.countOn(r)
 	}
 	r.admitted = time.Now()
 	s.w.lookAbove(r)
 	s.w.own(r)
-	if refusal := s.w.scheduler.submit(s.w.life, r); refusal != nil {
+	if refusal := s.schedule.Submit(s.w.life, &r.ticket); refusal != nil {
 		s.w.dismiss(r, verdict{reason: delegation.ReasonRefused, refusal: refusal})
 		return 0
 	}
@@ -165,9 +196,9 @@ func (s *scan) begin(ctx context.Context, in intake, r *run) time.Duration {
 // meanwhile, the journal does not take the file, and the next look answers it.
 func (s *scan) sameAgain(ctx context.Context, r *run, in intake) time.Duration {
 	s.supersede(in.rawID, r)
-	r.seenAs.Store(&in.stamp)
+	r.seenAs.Store(&in.read)
 	crash.At("again.filed")
-	switch err := s.w.journal.Refile(ctx, r.hash, in.stamp, false); {
+	switch err := s.w.journal.Refile(ctx, r.hash, in.read, false); {
 	case errors.Is(err, journal.ErrMoved):
 		return settle
 	case err != nil:
@@ -179,23 +210,27 @@ func (s *scan) sameAgain(ctx context.Context, r *run, in intake) time.Duration {
 // supersede ends the run of a subagent whose request has that of another one, or of none, in its place.
 func (s *scan) supersede(rawID string, by *run) {
 	if r := s.runOf(rawID); r != nil && r != by {
-		s.w.scheduler.stop(s.w.life, r, delegation.ReasonSuperseded)
+		s.schedule.Stop(s.w.life, &r.ticket, delegation.ReasonSuperseded)
 	}
 }
 
-// clearStale removes what an earlier run of the id left behind before its successor can be mistaken for it.
-func (s *scan) clearStale(id delegation.SubagentID) {
+// clearStale removes what earlier requests of the id left behind before the run of this one can be mistaken for theirs. Live
+// output of the same request stays: an earlier watcher published it, and the run goes on behind it.
+func (s *scan) clearStale(id delegation.SubagentID, request delegation.RequestID) {
 	s.publishing.Lock()
 	defer s.publishing.Unlock()
 	s.discard(delegation.ResponseName(id))
-	s.trails.drop(id)
+	s.trails.drop(id, request)
 }
 
 // requestGone ends the run whose request was taken away and clears up behind it, not at once: the client may be about to
-// remove its response itself, and would stumble if it were gone.
+// remove its response itself, and would stumble if it were gone. In a directory that is not at its path nothing is missed.
 func (s *scan) requestGone(rawID string, waited bool) time.Duration {
+	if s.dir.Alive() != nil {
+		return 0
+	}
 	if r := s.runOf(rawID); r != nil {
-		s.w.scheduler.stop(s.w.life, r, delegation.ReasonClientGone)
+		s.schedule.Stop(s.w.life, &r.ticket, delegation.ReasonClientGone)
 		return clearAfter
 	}
 	if !waited {
@@ -211,7 +246,11 @@ func (s *scan) runOf(rawID string) *run {
 	if err != nil {
 		return nil
 	}
-	return s.w.scheduler.find(s.w.life, subject{s.name, id})
+	found := s.schedule.Find(s.w.life, schedule.Subject{Outbox: s.id, Subagent: id})
+	if found == nil {
+		return nil
+	}
+	return found.Run.(*run)
 }
 
 // cancelled looks at a sentinel and ends the run that it is for. raw is an id, an id and a request's hash, or either.
@@ -235,7 +274,7 @@ func (s *scan) cancelled(ctx context.Context, raw string) {
 
 func (s *scan) stopIfAsked(r *run) {
 	if reason := s.check(r); reason != "" {
-		s.w.scheduler.stop(s.w.life, r, reason)
+		s.schedule.Stop(s.w.life, &r.ticket, reason)
 	}
 }
 

@@ -24,7 +24,7 @@ func (r *run) judge(exit sandbox.Exit) verdict {
 	if exit.Why != "" && !exit.Unknown {
 		r.warnings = append(r.warnings, "The sandbox itself broke down: "+exit.Why+".")
 	}
-	reason := r.cause()
+	reason := r.Cause()
 	if reason == delegation.ReasonDeadline && r.endedInTime(exit) {
 		reason = ""
 	}

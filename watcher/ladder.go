@@ -17,26 +17,33 @@ type rung struct {
 // ladder is climbed until the sandbox's last process is gone. The last rung is always Kill.
 type ladder []rung
 
-var (
-	// politely gives an agent the time to save what it has.
-	politely = ladder{{sandbox.Interrupt, 10 * time.Second}, {sandbox.Terminate, 5 * time.Second}, {sandbox.Kill, 0}}
-	// firmly is for an agent that has used up its time.
-	firmly = ladder{{sandbox.Terminate, 5 * time.Second}, {sandbox.Kill, 0}}
-	// outright is for one that fills the disk: every moment costs.
-	outright = ladder{{sandbox.Kill, 0}}
-)
+// politely gives an agent the time to save what it has.
+func (t Timing) politely() ladder {
+	return ladder{{sandbox.Interrupt, t.Interrupt}, {sandbox.Terminate, t.Terminate}, {sandbox.Kill, 0}}
+}
 
-// ladderFor says how a run is ended for a reason.
-func ladderFor(reason delegation.Reason) ladder {
+// firmly is for an agent that has used up its time.
+func (t Timing) firmly() ladder {
+	return ladder{{sandbox.Terminate, t.Terminate}, {sandbox.Kill, 0}}
+}
+
+// outright is for an agent that fills the disk: every moment costs.
+func (t Timing) outright() ladder { return ladder{{sandbox.Kill, 0}} }
+
+// ladder says how a run is ended for a reason.
+func (t Timing) ladder(reason delegation.Reason) ladder {
 	switch reason {
 	case delegation.ReasonDeadline:
-		return firmly
+		return t.firmly()
 	case delegation.ReasonWorkspaceLimit:
-		return outright
+		return t.outright()
 	default:
-		return politely
+		return t.politely()
 	}
 }
+
+// longest is how long the longest ladder may take, to the last signal.
+func (t Timing) longest() time.Duration { return t.Interrupt + t.Terminate }
 
 // signaller is the part of an attachment that a ladder needs.
 type signaller interface {

@@ -50,7 +50,7 @@ func TestLadders(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				v := newVictim(c.dies)
-				if err := ladderFor(c.reason).climb(t.Context(), v, v.exited, nil); err != nil {
+				if err := usually.ladder(c.reason).climb(t.Context(), v, v.exited, nil); err != nil {
 					t.Error(err)
 				}
 				if !slices.Equal(v.got, c.got) || !slices.Equal(v.at, c.at) {
@@ -61,11 +61,13 @@ func TestLadders(t *testing.T) {
 	}
 }
 
+var usually = Timing{}.usual()
+
 func TestAHurryKillsAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		v, hurry := newVictim(sandbox.Kill), make(chan struct{})
 		time.AfterFunc(time.Second, func() { close(hurry) })
-		if err := politely.climb(t.Context(), v, v.exited, hurry); err != nil {
+		if err := usually.politely().climb(t.Context(), v, v.exited, hurry); err != nil {
 			t.Error(err)
 		}
 		if !slices.Equal(v.got, []sandbox.Signal{"INT", "KILL"}) || v.at[1] != time.Second {
@@ -78,7 +80,7 @@ func TestASignalThatFailsDoesNotEndTheClimb(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		v := newVictim("")
 		v.err = errors.New("the engine hangs")
-		if err := politely.climb(t.Context(), v, v.exited, nil); !errors.Is(err, v.err) {
+		if err := usually.politely().climb(t.Context(), v, v.exited, nil); !errors.Is(err, v.err) {
 			t.Errorf("the failure is hidden: %v", err)
 		}
 		if len(v.got) != 3 {
@@ -89,7 +91,7 @@ func TestASignalThatFailsDoesNotEndTheClimb(t *testing.T) {
 
 func TestEveryLadderEndsWithKill(t *testing.T) {
 	for _, reason := range []delegation.Reason{delegation.ReasonCancelled, delegation.ReasonDeadline, delegation.ReasonShutdown, delegation.ReasonSuperseded} {
-		if l := ladderFor(reason); l[len(l)-1].signal != sandbox.Kill {
+		if l := usually.ladder(reason); l[len(l)-1].signal != sandbox.Kill {
 			t.Errorf("%s ends with %s", reason, l[len(l)-1].signal)
 		}
 	}
@@ -97,12 +99,12 @@ func TestEveryLadderEndsWithKill(t *testing.T) {
 
 // TestLaddersFitIntoTheGrace: a watcher that lives always comes before the backstop of init.
 func TestLaddersFitIntoTheGrace(t *testing.T) {
-	for _, l := range []ladder{politely, firmly, outright} {
+	for _, l := range []ladder{usually.politely(), usually.firmly(), usually.outright()} {
 		climb := beginBudget
 		for _, step := range l {
 			climb += step.wait
 		}
-		if climb+killBudget > runfile.Grace {
+		if climb+usually.Kill > runfile.Grace {
 			t.Errorf("the ladder %v takes %s, and the grace is %s", l, climb, runfile.Grace)
 		}
 	}

@@ -1,11 +1,13 @@
 package watcher
 
 import (
+	"context"
 	"errors"
 	"io/fs"
 	"time"
 
 	"torno/delegation"
+	"torno/internal/journal"
 )
 
 // orphan removes a response, status or sentinel whose request is gone, and statuses that nobody fetched; a run whose
@@ -33,15 +35,46 @@ func kindOf(name string) delegation.Kind {
 	return kind
 }
 
-// orphanSegment removes live output that belongs to no run of this watcher: an earlier one left it.
-func (s *scan) orphanSegment(name, rawID string) {
-	if s.runOf(rawID) != nil || s.trails.has(rawID, name) {
-		return // an adopted run goes on behind it, or did
+// orphanSegment removes live output of an earlier watcher that nobody may want to read any more. As long as the request of an
+// ended run is there, its client may still read, however slowly: then the segments count among those that are kept.
+func (s *scan) orphanSegment(ctx context.Context, name string) {
+	rawID, hash, seq, ok := delegation.ParseEventsName(name)
+	if !ok || s.runOf(rawID) != nil {
+		return
 	}
-	stamp, err := s.dir.Stat(name)
-	if err == nil && stamp.ModTime.Before(s.w.born) {
+	known, there := s.trails.find(rawID, hash)
+	switch {
+	case there && seq <= known.last-maxSegments:
+		s.discard(name)
+		return
+	case there && seq >= known.first && seq <= known.last:
+		return
+	case there:
+		known.first, known.last = min(seq, known.first), max(seq, known.last)
+		s.trails.keep(known)
+		return
+	}
+	record, wanted, err := s.runBehind(ctx, rawID, hash)
+	if err != nil {
+		return // the next listing asks again
+	}
+	if wanted {
+		s.trails.keep(trail{id: record.Subagent, request: record.Request, first: seq, last: seq, ended: record.Ended})
+		return
+	}
+	if stamp, err := s.dir.Stat(name); err == nil && stamp.ModTime.Before(s.w.born) {
 		s.discard(name)
 	}
+}
+
+// runBehind is the run that a segment of an earlier watcher belongs to. It is wanted while its request is there.
+func (s *scan) runBehind(ctx context.Context, rawID, hash string) (record journal.Run, wanted bool, err error) {
+	id, err := delegation.ParseSubagentID(rawID)
+	if err != nil || !s.there(delegation.RequestName(id)) {
+		return record, false, nil //nolint:nilerr // a name of no run
+	}
+	record, known, err := s.w.journal.Latest(ctx, s.id, id)
+	return record, known && record.Request.Hash() == hash, err
 }
 
 // orphanTemp removes temporary files of an earlier watcher.

@@ -15,11 +15,10 @@ import (
 
 // How long each step of a run may take before it has failed.
 const (
-	createBudget = 2 * time.Minute // an image may have to be fetched
-	startBudget  = time.Minute     // until init's started line
-	openBudget   = time.Minute
-	beginBudget  = 2 * time.Second // for a run that is to end although init has not said a word
-	removeBudget = time.Minute
+	createBudget = 2 * time.Minute  // an image may have to be fetched
+	startBudget  = time.Minute      // until init's started line
+	callBudget   = time.Minute      // for every other call of a launcher
+	beginBudget  = 2 * time.Second  // for a run that is to end although init has not said a word
 	holdTries    = 5                // so many sandboxes may end in their hold, one after the other
 	drainBudget  = 10 * time.Second // for the last output of a sandbox that has ended
 	pollEvery    = 500 * time.Millisecond
@@ -30,34 +29,57 @@ const (
 func (w *Watcher) live(r *run) {
 	defer r.letGo()
 	v := w.carry(r)
-	if v.reason == delegation.ReasonLost || v.reason == delegation.ReasonLaunchFailed || !r.released.Load() {
-		w.remove(r) // dead before it is said
-		if reason := r.cause(); reason != "" && r.handle.ID == "" {
+	if v.reason != "" && w.life.Err() == nil && (!r.dead || !r.mayHaveRun(v)) {
+		w.remove(r) // dead before it is said, and gone before it is attempted again
+		if reason := r.Cause(); reason != "" && r.handle.ID == "" && !r.final {
 			v = verdict{reason: reason} // somebody wanted the end before it went wrong
 		}
 	}
-	if v.reason == "" || w.life.Err() != nil && r.handle.ID != "" {
-		if v.reason == "" && r.handle.ID != "" {
-			w.left.Add(1)
-		}
-		w.disown(r)
+	if v.reason == "" || w.life.Err() != nil {
+		w.leaveToNext(r)
 		return
 	}
 	if w.attemptAgain(r, v) {
 		w.disown(r)
-		w.scheduler.finished(w.life, r)
+		w.schedule.Finished(w.life, &r.ticket)
 		return
 	}
 	more := w.inspect(r, v.reason)
 	r.holds.Store(nil)
-	w.scheduler.leave(w.life, r)
+	w.schedule.Leave(w.life, &r.ticket)
 	if w.conclude(r, v) {
 		w.remove(r)
+		w.countLeft(r)
 		if more {
 			w.inspectRest(r)
 		}
 	}
-	w.scheduler.finished(w.life, r)
+	w.schedule.Finished(w.life, &r.ticket)
+}
+
+// mayHaveRun says whether a run has an end that its agent may have come to. What was lost, or not launched, may be attempted again.
+func (r *run) mayHaveRun(v verdict) bool {
+	return r.released.Load() && v.reason != delegation.ReasonLost && v.reason != delegation.ReasonLaunchFailed
+}
+
+// leaveToNext leaves a run as it is when the watcher stops working: without an answer, and its record as it stands. The next
+// watcher adopts what was released. A sandbox of which nothing ran it makes anew, so this one can be removed.
+func (w *Watcher) leaveToNext(r *run) {
+	mayRun := r.releasing || r.released.Load()
+	if !mayRun && !w.keeps() {
+		w.remove(r)
+	}
+	if !r.dead {
+		w.countLeft(r)
+	}
+	w.disown(r)
+}
+
+// countLeft counts a sandbox that is left when the watcher stops working.
+func (w *Watcher) countLeft(r *run) {
+	if r.handle.ID != "" {
+		w.left.Add(1)
+	}
 }
 
 // carry launches and follows the run's sandbox, and says how it ended. The verdict is empty when the watcher stops working
@@ -85,6 +107,7 @@ func (w *Watcher) carry(r *run) verdict {
 		w.warnOf("hold a sandbox", try, broken)
 		w.remove(r)
 		r.out.begin()
+		r.out.live.note() // a place in the output of that sandbox is none in the next one's
 		w.pause(r.ending, backoff(try))
 	}
 }
@@ -92,6 +115,11 @@ func (w *Watcher) carry(r *run) verdict {
 // goOn follows the sandbox of a run that was adopted. One that was released and never began is an earlier version's, and may
 // have run all the same.
 func (w *Watcher) goOn(r *run) verdict {
+	if why := r.stranded.Load(); why != nil {
+		if v, back := w.awaitEngine(r, errors.New(*why)); !back {
+			return v
+		}
+	}
 	if v, ok := r.proveWorkspace(); !ok {
 		return v
 	}
@@ -110,7 +138,7 @@ func (w *Watcher) launch(r *run) (v verdict, broken error) {
 	if v, ok := r.proveWorkspace(); !ok {
 		return v, nil
 	}
-	if reason := r.cause(); reason != "" {
+	if reason := r.Cause(); reason != "" {
 		return verdict{reason: reason}, nil
 	}
 	if v, broken, ok := w.start(r); !ok {
@@ -123,9 +151,9 @@ func (w *Watcher) launch(r *run) (v verdict, broken error) {
 func (w *Watcher) prepare(r *run) (verdict, bool) {
 	w.awaitRemoval(r.hash)
 	if reason := r.box.check(r); reason != "" {
-		r.end(reason)
+		r.End(reason)
 	}
-	if reason := r.cause(); reason != "" {
+	if reason := r.Cause(); reason != "" {
 		return verdict{reason: reason}, false
 	}
 	if v, ok := w.claimWorkspace(r); !ok {
@@ -152,20 +180,28 @@ func (w *Watcher) bind(r *run) error {
 	})
 }
 
-// create makes the sandbox. A cancel does not cut the launcher off in the middle: what it is making could not be found again.
+// create makes the sandbox. A cancel lets the launcher have some time to get it done.
 func (w *Watcher) create(r *run) (verdict, bool) {
-	var handle sandbox.Handle
-	err := w.insist(r, "create the sandbox", createBudget, func(ctx context.Context) (err error) {
-		crash.At("launch.created")
-		handle, err = r.launcher.Create(ctx, r.sandbox, r.spec)
-		return err
+	if w.launches.full(r.box.name) {
+		return w.leftBehind(r, "create the sandbox"), false // this call would hang as well
+	}
+	launcher, id := r.launcher, r.sandbox
+	handle, err := insist(w, r, launchStep[sandbox.Handle]{
+		what: "create the sandbox", budget: createBudget,
+		call: func(ctx context.Context) (sandbox.Handle, error) {
+			crash.At("launch.created")
+			return launcher.Create(ctx, id, r.spec)
+		},
+		late: func(h sandbox.Handle, err error) { w.removeCreated(launcher, id, h, err) },
 	})
 	var refusal *delegation.Refusal
 	switch {
+	case errors.Is(err, errLeftCall):
+		return w.leftBehind(r, "create the sandbox"), false
 	case errors.As(err, &refusal):
 		return verdict{reason: delegation.ReasonRefused, refusal: r.inFull(refusal)}, false
 	case err != nil:
-		w.findStray(r)
+		r.handle = w.findSandbox(launcher, id)
 		return failed(delegation.CodeLaunch, fmt.Errorf("create the sandbox: %w", err)), false
 	}
 	handle.Launcher, handle.Workspace = r.engine, r.workspace // as profiles call it
@@ -189,7 +225,7 @@ func (r *run) inFull(refusal *delegation.Refusal) *delegation.Refusal {
 
 // noted is what becomes of a run when the journal was asked to take a step of it, which did not happen with an error.
 func (w *Watcher) noted(r *run, err error) (verdict, bool) {
-	if reason := r.cause(); err != nil && reason != "" {
+	if reason := r.Cause(); err != nil && reason != "" {
 		return verdict{reason: reason}, false
 	}
 	if err != nil {
@@ -200,11 +236,18 @@ func (w *Watcher) noted(r *run, err error) (verdict, bool) {
 
 // start lets init begin. Where it is uncertain whether it did, nothing of the agent ran, and another sandbox is made.
 func (w *Watcher) start(r *run) (v verdict, broken error, ok bool) {
-	err := w.insist(r, "start the sandbox", startBudget, func(ctx context.Context) error {
-		crash.At("launch.started")
-		return r.launcher.Start(ctx, r.handle)
+	launcher, h := r.launcher, r.handle
+	_, err := insist(w, r, launchStep[struct{}]{
+		what: "start the sandbox", budget: startBudget,
+		call: func(ctx context.Context) (struct{}, error) {
+			crash.At("launch.started")
+			return struct{}{}, launcher.Start(ctx, h)
+		},
+		late: func(struct{}, error) { w.removeLeft(launcher, h) },
 	})
 	switch {
+	case errors.Is(err, errLeftCall):
+		return w.leftBehind(r, "start the sandbox"), nil, false
 	case errors.Is(err, sandbox.ErrUncertain), errors.Is(err, sandbox.ErrNotFound):
 		v, broken = r.brokenHold(err)
 		return v, broken, false
@@ -212,37 +255,6 @@ func (w *Watcher) start(r *run) (v verdict, broken error, ok bool) {
 		return failed(delegation.CodeLaunch, fmt.Errorf("start the sandbox: %w", err)), nil, false
 	}
 	return verdict{}, nil, true
-}
-
-// findStray finds what a failed create may have left: the engine can succeed although the call failed.
-func (w *Watcher) findStray(r *run) {
-	_ = w.insistAlways("look for what a failed launch left", func(ctx context.Context) error { // it fails only when nothing works any more
-		handles, err := r.launcher.List(ctx)
-		for _, h := range handles {
-			if h.Sandbox == r.sandbox {
-				r.handle = h
-			}
-		}
-		return err
-	})
-}
-
-// remove removes the run's sandbox, if there is one. It goes on until that is done or the watcher stops working: what it
-// leaves then carries the installation's id and is found at the next start.
-func (w *Watcher) remove(r *run) {
-	if r.handle.ID == "" {
-		return
-	}
-	err := w.insistAlways("remove a sandbox", func(ctx context.Context) error {
-		crash.At("end.removed")
-		return r.launcher.Remove(ctx, r.handle)
-	})
-	if err != nil {
-		w.left.Add(1)
-		r.box.log.Error("a sandbox is left; the next start removes it", "run", r.hash, "sandbox", r.handle.ID, "error", err)
-		return
-	}
-	r.handle = sandbox.Handle{}
 }
 
 // move moves the run in the journal and tells its client.
@@ -257,21 +269,23 @@ func (w *Watcher) move(r *run, to delegation.State, change journal.Change) error
 	return nil
 }
 
-// moveTo is move until the journal takes it. A move can be made although its call failed, so the journal is asked where
-// the run stands.
+// moveTo is move until the journal takes it.
 func (w *Watcher) moveTo(until context.Context, r *run, to delegation.State, change journal.Change) error {
-	return w.record(until, "move a run to "+string(to), func() error {
-		err := w.move(r, to, change)
-		if err == nil {
-			return nil
-		}
-		known, unknown := w.journal.Get(w.life, r.hash)
-		if unknown != nil || known.State == r.state {
-			return err
-		}
-		if r.state = known.State; r.state == to {
-			return nil
-		}
-		return w.move(r, to, change)
-	})
+	return w.record(until, "move a run to "+string(to), func() error { return w.tryMove(r, to, change) })
+}
+
+// tryMove is move once. A move can be made although its call failed, so the journal is asked where the run stands.
+func (w *Watcher) tryMove(r *run, to delegation.State, change journal.Change) error {
+	err := w.move(r, to, change)
+	if err == nil {
+		return nil
+	}
+	known, unknown := w.journal.Get(w.life, r.hash)
+	if unknown != nil || known.State == r.state {
+		return err
+	}
+	if r.state = known.State; r.state == to {
+		return nil
+	}
+	return w.move(r, to, change)
 }

@@ -95,7 +95,7 @@ func held() uint64 {
 
 // newFlood is a desk with eight slots and a queue for n.
 func newFlood(t testing.TB, n int) *desk {
-	return newDesk(t, func(c *Config) { c.MaxRunning, c.Outboxes[0].MaxRunning, c.Outboxes[0].Queue = 8, 8, n })
+	return newLoneDesk(t, func(c *Config) { c.MaxRunning, c.Outboxes[0].MaxRunning, c.Outboxes[0].Queue = 8, 8, n })
 }
 
 // pour writes n requests beside the outbox, moves them all in, and returns how long it is until all are answered.

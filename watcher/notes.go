@@ -19,6 +19,8 @@ type progress struct {
 	Bytes          int64
 	Stdout, Stderr []byte // the tails
 	Inside         bool   // a chunk was published in part
+	Lost           bool   `json:",omitempty"` // output of an earlier sandbox of the run was lost
+	Over           bool   `json:",omitempty"` // the segment says that the run has ended
 
 	Head    []byte    `json:",omitempty"` // of init's first line, until it is complete; all of it where it says that nothing was started
 	Started time.Time `json:",omitzero"`  // when it said that the agent starts; zero before
@@ -83,7 +85,7 @@ func (n notes) sweep(wanted func(key string) bool) {
 func (o *output) progress() progress {
 	return progress{
 		Cursor: o.cursor, Segment: o.live.seq, Lines: o.live.lines, Bytes: o.bytes,
-		Stdout: o.stdout.buf, Stderr: o.stderr.buf, Inside: o.live.inside, Head: o.head, Started: o.startedAt,
+		Stdout: o.stdout.buf, Stderr: o.stderr.buf, Inside: o.live.inside, Over: o.live.over, Head: o.head, Started: o.startedAt,
 	}
 }
 
@@ -101,7 +103,7 @@ func (o *output) resume(p progress, started time.Time, published func(seq int) b
 	o.cursor, o.bytes = p.Cursor, p.Bytes
 	o.stdout.buf, o.stderr.buf = p.Stdout, p.Stderr
 	o.live.seq, o.live.lines = p.Segment, p.Lines
-	if p.Inside || !published(p.Segment) {
+	if p.Inside || p.Lost || !published(p.Segment) {
 		o.live.gap()
 	}
 	o.head = p.Head

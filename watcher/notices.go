@@ -14,8 +14,8 @@ import (
 // notices are what keeps the watcher from its work at the moment: what watcher.json and an operator's status say. Who is
 // held up says so and takes it back: a notice stands as long as anybody is.
 //
-// A parent reads them. So each text is a fixed one, without a path or another parent's name; what exactly failed goes into
-// the log, once when it begins.
+// A parent reads them. So each text is a fixed one, without a path or another parent's name, and names at most subagents of the
+// parent's own; what exactly failed goes into the log, once when it begins.
 type notices struct {
 	log     *slog.Logger
 	changed func() // somebody may want to tell at once
@@ -29,11 +29,16 @@ type trouble struct {
 	code   delegation.NoticeCode
 	outbox string // whom it concerns; "" for everybody
 	holder any    // who is held up
+
+	subagent delegation.SubagentID // whose run that is, where the notice names it
 }
 
 // noticeTexts are the notices, the most important first.
 var noticeTexts = []delegation.Notice{
 	{Code: delegation.NoticeEngine, Text: "The engine does not answer, or is very slow; what is asked of it waits and is asked again."},
+	{Code: delegation.NoticeSandbox, Text: "A sandbox does not end or cannot be removed; its run keeps its place and its workspace until no process of it is left."},
+	{Code: delegation.NoticeLeftovers, Text: "Sandboxes that have ended cannot be removed, which is tried again; their runs do not wait for it."},
+	{Code: delegation.NoticeStranded, Text: "Runs are stranded: another engine answers in the place of theirs, which has their sandboxes; they wait for it."},
 	{Code: delegation.NoticeJournal, Text: "The journal cannot be written; nothing new is started, and what has ended is answered later."},
 	{Code: delegation.NoticeDisk, Text: "There is too little free space; what needs some is refused, ended or waits."},
 	{Code: delegation.NoticeDescriptors, Text: "The watcher has too many files open; what needs one more waits."},
@@ -87,6 +92,17 @@ func (n *notices) holders(t trouble) (since []time.Time) {
 	return since
 }
 
+// named are the subagents whose runs a notice is about. The lock is held.
+func (n *notices) named(code delegation.NoticeCode, outbox string) (ids []string) {
+	for t := range n.held {
+		if t.code == code && t.outbox == outbox && !t.subagent.IsZero() {
+			ids = append(ids, t.subagent.String())
+		}
+	}
+	slices.Sort(ids)
+	return slices.Compact(ids)
+}
+
 // of are the notices that concern an outbox.
 func (n *notices) of(outbox string) (now delegation.Notices) {
 	n.mu.Lock()
@@ -95,6 +111,7 @@ func (n *notices) of(outbox string) (now delegation.Notices) {
 		since := append(n.holders(trouble{code: notice.Code}), n.holders(trouble{code: notice.Code, outbox: outbox})...)
 		if len(since) > 0 {
 			notice.Since = slices.MinFunc(since, time.Time.Compare)
+			notice.Text = naming(notice.Text, n.named(notice.Code, outbox))
 			now = append(now, notice)
 		}
 	}
@@ -138,7 +155,7 @@ func (h *hold) begin(code delegation.NoticeCode, why error) {
 	if h.over {
 		return
 	}
-	next := trouble{code: codeOf(why, code), outbox: h.now.outbox, holder: h}
+	next := trouble{code: codeOf(why, code), outbox: h.now.outbox, holder: h, subagent: h.now.subagent}
 	if h.now.code != "" && h.now.code != next.code {
 		h.notices.end(h.now)
 	}
@@ -175,4 +192,11 @@ func (h *hold) drop() {
 // newHold is for somebody who may be held up. outbox is whom that concerns, "" for everybody.
 func (n *notices) newHold(outbox string) *hold {
 	return &hold{notices: n, now: trouble{outbox: outbox}}
+}
+
+// newHoldOf is for a run that may be held up, which the notice names to the clients of its outbox.
+func (n *notices) newHoldOf(r *run) *hold {
+	held := n.newHold(r.box.name)
+	held.now.subagent = r.key.Subagent
+	return held
 }

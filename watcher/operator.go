@@ -31,10 +31,13 @@ func (o *Operator) Status(ctx context.Context) (control.Status, error) {
 	if w == nil {
 		return control.Status{}, control.ErrNoWatcher
 	}
+	if err := w.awaitLook(ctx); err != nil {
+		return control.Status{}, err
+	}
 	s := control.Status{Version: w.config.Version, Installation: o.Journal.Installation(), PID: os.Getpid(), StartedAt: w.born}
 	for _, box := range w.boxes {
-		status := control.OutboxStatus{Name: box.name, Dir: box.dir.Path()}
-		status.Running, status.Queued = w.scheduler.load(ctx, box)
+		status := control.OutboxStatus{Name: box.name, ID: box.id, Dir: box.dir.Path()}
+		status.Running, status.Queued = w.schedule.Load(ctx, box.name)
 		status.Notices = w.notices.of(box.name)
 		if err := box.whole(); err != nil {
 			status.Trouble = err.Error()
@@ -77,10 +80,14 @@ func askLauncher(ctx context.Context, name string, launcher sandbox.Launcher) co
 
 // Runs lists runs, newest first.
 func (o *Operator) Runs(ctx context.Context, q control.Query) ([]control.Run, error) {
-	records, err := o.Journal.List(ctx, journal.Query{Outbox: q.Outbox, ActiveOnly: !q.All, Limit: q.Limit})
+	known, err := o.Journal.Outboxes(ctx)
+	if err != nil {
+		return nil, err
+	}
+	records, err := o.Journal.List(ctx, journal.Query{Outbox: idOf(known, q.Outbox), ActiveOnly: !q.All, Limit: q.Limit})
 	runs := make([]control.Run, 0, len(records))
 	for _, record := range records {
-		runs = append(runs, control.FromJournal(record))
+		runs = append(runs, o.show(record, known))
 	}
 	return runs, err
 }
@@ -88,7 +95,41 @@ func (o *Operator) Runs(ctx context.Context, q control.Query) ([]control.Run, er
 // Run shows the run of a reference.
 func (o *Operator) Run(ctx context.Context, ref string) (control.Run, error) {
 	record, err := o.resolve(ctx, ref)
-	return control.FromJournal(record), err
+	if err != nil {
+		return control.Run{}, err
+	}
+	known, err := o.Journal.Outboxes(ctx)
+	return o.show(record, known), err
+}
+
+// show is a run as the journal and a running watcher know it.
+func (o *Operator) show(record journal.Run, known []journal.Outbox) control.Run {
+	run := control.FromJournal(record, nameOf(known, record.Outbox))
+	if o.Watcher != nil {
+		run.Stranded = o.Watcher.strandedWhy(record.Key)
+	}
+	return run
+}
+
+// idOf is the id of the outbox that an operator means: the one that has the name now, or else the text is taken for an id. An
+// outbox whose name another one has got is meant by its id only.
+func idOf(known []journal.Outbox, text string) string {
+	for _, o := range known {
+		if o.Named && o.Name == text {
+			return o.ID
+		}
+	}
+	return text
+}
+
+// nameOf is what people call an outbox, or called it last.
+func nameOf(known []journal.Outbox, id string) string {
+	for _, o := range known {
+		if o.ID == id {
+			return o.Name
+		}
+	}
+	return id
 }
 
 // resolve finds the run of a subagent, of outbox/subagent, of a key or of the beginning of one. Of a subagent's runs it
@@ -98,7 +139,11 @@ func (o *Operator) resolve(ctx context.Context, ref string) (journal.Run, error)
 	if !qualified {
 		outbox, name = "", ref
 	}
-	found, err := o.Journal.Named(ctx, outbox, name)
+	known, err := o.Journal.Outboxes(ctx)
+	if err != nil {
+		return journal.Run{}, err
+	}
+	found, err := o.Journal.Named(ctx, idOf(known, outbox), name)
 	if err == nil && len(found) == 0 && !qualified && len(ref) >= minRef {
 		found, err = o.Journal.WithPrefix(ctx, ref, 2)
 	}
@@ -108,13 +153,15 @@ func (o *Operator) resolve(ctx context.Context, ref string) (journal.Run, error)
 	case len(found) == 0:
 		return journal.Run{}, fmt.Errorf("%w: %q", control.ErrNoRun, ref)
 	case len(found) > 1:
-		return journal.Run{}, fmt.Errorf("%w: %q could be %s or %s", control.ErrAmbiguous, ref, referTo(found[0]), referTo(found[1]))
+		return journal.Run{}, fmt.Errorf("%w: %q could be %s or %s", control.ErrAmbiguous, ref, referTo(known, found[0]), referTo(known, found[1]))
 	}
 	return found[0], nil
 }
 
 // referTo names a run so that nothing else is meant.
-func referTo(r journal.Run) string { return fmt.Sprintf("%s (%s/%s)", r.Key, r.Outbox, recordID(r)) }
+func referTo(known []journal.Outbox, r journal.Run) string {
+	return fmt.Sprintf("%s (%s/%s)", r.Key, nameOf(known, r.Outbox), recordID(r))
+}
 
 // Cancel ends a run as an operator.
 func (o *Operator) Cancel(ctx context.Context, ref string) (control.Run, error) {
@@ -129,7 +176,10 @@ func (o *Operator) Cancel(ctx context.Context, ref string) (control.Run, error) 
 	if r == nil {
 		return control.Run{}, fmt.Errorf("%w: %s", control.ErrEnded, record.Key)
 	}
-	o.Watcher.scheduler.stop(ctx, r, delegation.ReasonOperator)
+	o.Watcher.schedule.Stop(ctx, &r.ticket, delegation.ReasonOperator)
+	if why := r.stranded.Load(); why != nil {
+		return control.Run{}, fmt.Errorf("%w: %s", control.ErrStranded, *why)
+	}
 	select {
 	case <-r.over:
 	case <-ctx.Done():

@@ -32,7 +32,6 @@ func TestAnOutageAtEachStepIsWaitedOut(t *testing.T) {
 	for name, fail := range outages {
 		for _, op := range []sandboxtest.Op{sandboxtest.OpCreate, sandboxtest.OpStart, sandboxtest.OpOpen, sandboxtest.OpWait, sandboxtest.OpRemove} {
 			t.Run(name+"/"+string(op), func(t *testing.T) {
-				t.Parallel()
 				d := newDesk(t, nil)
 				fail(d.world, op, 1)
 				fail(d.world, op, 2)
@@ -58,7 +57,6 @@ func TestAnOutageAtEachStepIsWaitedOut(t *testing.T) {
 func TestAnOutageWhileAWatcherStartsIsWaitedOut(t *testing.T) {
 	for name, fail := range outages {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			d := newDesk(t, nil)
 			release := d.gate()
 			a := d.submit(ask{id: "s1", task: "gated"})
@@ -144,19 +142,19 @@ func TestAnEndThatNobodySawProvesNothing(t *testing.T) {
 func TestWaitingGetsSlower(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := waiting(t)
-		r := &run{}
+		r := &run{box: &outbox{name: "main"}}
 		r.ending, r.stop = context.WithCancelCause(t.Context())
 		calls, over := 0, time.Now().Add(time.Hour)
 		var pauses []time.Duration
 		last := time.Now()
-		err := w.insist(r, "try", time.Minute, func(context.Context) error {
+		_, err := insist(w, r, launchStep[struct{}]{what: "try", budget: time.Minute, call: func(context.Context) (nothing struct{}, err error) {
 			calls++
 			pauses, last = append(pauses, time.Since(last)), time.Now()
 			if time.Now().After(over) {
-				return nil
+				return nothing, nil
 			}
-			return errAway
-		})
+			return nothing, errAway
+		}})
 		if err != nil || calls < 360 || calls > 800 {
 			t.Errorf("%d calls in an hour, %v", calls, err)
 		}
@@ -171,7 +169,7 @@ func TestASlowCallIsSaid(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := waiting(t)
 		held := w.notices.newHold("")
-		err := w.once(held, time.Minute, func(ctx context.Context) error {
+		err := w.once(held, func(ctx context.Context) error {
 			time.Sleep(slowly + time.Second)
 			if len(w.notices.of("main")) != 1 {
 				t.Error("a slow call is not said")
@@ -284,11 +282,7 @@ func TestWhatTheJournalIsSureOfIsNotAskedAgain(t *testing.T) {
 func TestARunEndsHoweverLongItCannotBeEnded(t *testing.T) {
 	for name, silent := range map[string]bool{"the end is seen": false, "nobody tells of the end": true} {
 		t.Run(name, func(t *testing.T) {
-			d := newDesk(t, nil)
-			d.shortLadders()
-			kill, gone := killBudget, goneBudget
-			killBudget, goneBudget = 20*time.Millisecond, 20*time.Millisecond
-			d.Cleanup(func() { d.stop(); killBudget, goneBudget = kill, gone })
+			d := newDesk(t, func(c *Config) { c.Timing.Kill, c.Timing.Gone = 20*time.Millisecond, 20*time.Millisecond })
 			if silent {
 				d.wrap = func(l sandbox.Launcher) sandbox.Launcher { return deaf{l} }
 				d.stop()

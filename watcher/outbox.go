@@ -12,13 +12,16 @@ import (
 
 	"torno/delegation"
 	"torno/internal/crash"
-	"torno/sandbox"
+	"torno/internal/inode"
+	"torno/internal/journal"
+	"torno/sandbox/compile"
+	"torno/watcher/schedule"
 )
 
 // Outbox is the configuration of one outbox.
 type Outbox struct {
 	Dir             *delegation.Dir // open
-	Policy          sandbox.Policy
+	Policy          compile.Policy
 	MaxRunning      int
 	Queue           int
 	QueueBusy       bool // a run whose workspace is in use waits instead of being refused
@@ -28,17 +31,32 @@ type Outbox struct {
 	Hold func() error
 }
 
+// dispatcher is where an outbox hands its admitted runs to, and finds them again.
+type dispatcher interface {
+	Submit(context.Context, *schedule.Ticket) *delegation.Refusal
+	Find(context.Context, schedule.Subject) *schedule.Ticket
+	Stop(context.Context, *schedule.Ticket, delegation.Reason)
+}
+
 // outbox is one served directory. Its goroutine, watch, is the only one that reads requests; writing is done by the runs
 // too and is ordered by publishing.
 type outbox struct {
 	settings Outbox
-	name     string
+	name     string // what people call it
 	dir      *delegation.Dir
 	w        *Watcher
+	schedule dispatcher
 	log      *slog.Logger
 
 	// publishing makes looking whether a request is still there and writing its response one step among ourselves.
 	publishing sync.Mutex
+
+	id        string          // what it is, in the journal and in keys; set by identify, as is what follows
+	known     journal.Outbox  // what the journal has of it
+	found     journal.Outbox  // the outbox that has the directory already; zero where none has
+	here      inode.Directory // the one that is held
+	elsewhere *ElsewhereError // its name leads to a directory that is not its own; nil where it is
+	accepted  atomic.Bool     // an operator has said what that directory is
 
 	away   atomic.Bool // it is not served at the moment
 	gone   *hold       // by that
@@ -49,23 +67,25 @@ type outbox struct {
 	board  *board
 	trails *trails
 	rest   *rest
+	lost   bool // what lies there may have run; its goroutine's
 }
 
-// check says why a run should end as far as its files tell: its client took the request away, or a sentinel is there. One
+// check says why a run should end as far as its files tell: its client took the request away, or a sentinel is there. A request
+// is only missed in a directory that is at its path: one that was removed, or whose file system is gone, misses all of them. One
 // that was there before the request was removed when the host first saw that; so one that is there speaks of this run,
 // whatever times the files have. Whether another file is another request, only who reads it can tell.
 func (o *outbox) check(r *run) delegation.Reason {
-	request, err := o.dir.Stat(r.file)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
+	if _, err := o.dir.Stat(r.file); errors.Is(err, fs.ErrNotExist) && o.dir.Alive() == nil {
 		return delegation.ReasonClientGone
-	case err != nil, !sameFile(request, *r.seenAs.Load()):
+	}
+	named := o.sentinel(delegation.CancelRequestName(r.key.Subagent, r.key.Request))
+	if !named && !o.sentinel(delegation.CancelName(r.key.Subagent)) {
+		return ""
+	}
+	if there, err := o.stillThere(r.file, *r.seenAs.Load()); err != nil || !there {
 		return "" // the next look will tell
 	}
-	if o.sentinel(delegation.CancelRequestName(r.key.Subagent, r.key.Request)) || o.sentinel(delegation.CancelName(r.key.Subagent)) {
-		return delegation.ReasonCancelled
-	}
-	return ""
+	return delegation.ReasonCancelled
 }
 
 // sentinel says whether there is a sentinel of a name. What is no regular file is none, and is removed.
@@ -96,7 +116,7 @@ func (o *outbox) dropStale(rawID string, request delegation.Stamp) {
 // spendSentinel removes the sentinels of a run that has ended, and none that a client has written for the next request.
 func (o *outbox) spendSentinel(r *run) {
 	o.discard(delegation.CancelRequestName(r.key.Subagent, r.key.Request))
-	if o.stillThere(r.file, *r.seenAs.Load()) {
+	if there, err := o.stillThere(r.file, *r.seenAs.Load()); err == nil && there {
 		o.discard(delegation.CancelName(r.key.Subagent))
 	}
 }
@@ -112,32 +132,52 @@ func (o *outbox) discard(name string) {
 	}
 }
 
-// respond publishes the response to the request that was read as stamp, unless that request is gone: a response never
-// outlives its request.
-func (o *outbox) respond(request, response string, stamp delegation.Stamp, body delegation.Response) error {
+// respond publishes the response to a request that was read, unless that request is gone: a response never outlives its
+// request. Where the request cannot be looked at, nothing is published and the caller tries again.
+func (o *outbox) respond(request, response string, read delegation.Reading, body delegation.Response) error {
 	data, err := body.Encode()
 	if err != nil {
 		return fmt.Errorf("encode the response %s: %w", response, err)
 	}
 	o.publishing.Lock()
 	defer o.publishing.Unlock()
-	if !o.stillThere(request, stamp) {
-		return nil
+	if there, err := o.stillThere(request, read); err != nil || !there {
+		return err
 	}
 	crash.At("outbox.responded")
 	if err := o.publish(response, data); err != nil {
 		return fmt.Errorf("write the response %s: %w", response, err)
 	}
-	if !o.stillThere(request, stamp) {
+	there, err := o.stillThere(request, read)
+	if err != nil || !there {
 		o.discard(response)
-		return nil
 	}
-	return nil
+	return err
 }
 
-func (o *outbox) stillThere(request string, stamp delegation.Stamp) bool {
+// stillThere says whether a request that was read is still the one under its name. Its content decides: the same request may
+// lie in another file by now, and another request in a file with the same stamp. The file is read only where its stamp does
+// not tell.
+func (o *outbox) stillThere(request string, read delegation.Reading) (bool, error) {
 	now, err := o.dir.Stat(request)
-	return err == nil && sameFile(now, stamp)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return false, nil
+	case err != nil:
+		return false, fmt.Errorf("look whether %s is still there: %w", quoteName(request), err)
+	case read.Unchanged(now):
+		return true, nil
+	case read.Content == "": // an earlier version read it, and noted its stamp alone
+		return false, nil
+	}
+	_, again, err := o.dir.ReadRequest(request, o.settings.MaxRequestBytes)
+	switch {
+	case again.Content != "":
+		return again.Content == read.Content, nil
+	case errors.Is(err, fs.ErrNotExist):
+		return false, nil
+	}
+	return false, fmt.Errorf("look whether %s is still there: %w", quoteName(request), err)
 }
 
 // clear removes what a subagent's earlier runs left in the outbox, unless a request is there.
@@ -156,7 +196,7 @@ func (o *outbox) clear(rawID string) {
 	}
 	o.discard(delegation.StatusName(id))
 	o.discard(delegation.CancelName(id))
-	o.trails.drop(id)
+	o.trails.drop(id, delegation.RequestID{})
 }
 
 // beat writes watcher.json until ctx is done, and once more to say that the watcher stops.
@@ -178,6 +218,9 @@ func (o *outbox) beat(ctx context.Context, tick time.Duration, heartbeat func(st
 }
 
 func (o *outbox) publishHeartbeat(h delegation.Heartbeat) {
+	if o.away.Load() {
+		return // what lies there tells who served the outbox last
+	}
 	data, err := h.Encode()
 	if err == nil {
 		crash.At("outbox.beat")
@@ -186,9 +229,4 @@ func (o *outbox) publishHeartbeat(h delegation.Heartbeat) {
 	if err != nil {
 		o.stumble("write watcher.json", err)
 	}
-}
-
-// sameFile says whether two looks at a name saw the same file with the same content.
-func sameFile(a, b delegation.Stamp) bool {
-	return a.Ino == b.Ino && a.Size == b.Size && a.ModTime.Equal(b.ModTime)
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"time"
 
 	"torno/internal/journal"
@@ -43,7 +42,7 @@ func (w *Watcher) owed() error {
 	case owed = <-counted:
 	case <-ctx.Done():
 	}
-	owed.Sandboxes = int(w.left.Load())
+	owed.Sandboxes = int(w.left.Load()) + w.launches.all() // a call that was left behind may make one
 	if owed.Answers == 0 && owed.Sandboxes == 0 && owed.Unknown == nil {
 		return nil
 	}
@@ -70,13 +69,10 @@ func (w *Watcher) countOwed(ctx context.Context) *OwedError {
 
 // isOwed says whether somebody may wait for the answer of a run.
 func (w *Watcher) isOwed(record journal.Run) bool {
-	box := w.boxNamed(record.Outbox)
+	box := w.boxOf(record.Outbox)
 	if box == nil {
 		return true
 	}
-	now, err := box.dir.Stat(record.FileName)
-	if err != nil {
-		return !errors.Is(err, fs.ErrNotExist)
-	}
-	return sameFile(now, record.Stamp)
+	there, err := box.stillThere(record.FileName, record.Reading())
+	return there || err != nil
 }

@@ -9,10 +9,8 @@ import (
 )
 
 // impatient has a shutdown give up soon.
-func (d *desk) impatient() {
-	before, leaving := lastBudget, leaveTime
-	lastBudget, leaveTime = 200*time.Millisecond, 2*time.Second
-	d.Cleanup(func() { lastBudget, leaveTime = before, leaving })
+func impatient(c *Config) {
+	c.Shutdown.Budget, c.Timing.Last, c.Timing.Leave = 200*time.Millisecond, 200*time.Millisecond, 2*time.Second
 }
 
 // failAlways has every call of an operation fail.
@@ -37,9 +35,7 @@ func (d *desk) leave() *OwedError {
 
 // TestAShutdownThatLeavesASandboxSaysSo: the sandbox cannot be removed.
 func TestAShutdownThatLeavesASandboxSaysSo(t *testing.T) {
-	d := newDesk(t, func(c *Config) { c.Shutdown.Budget = 200 * time.Millisecond })
-	d.shortLadders()
-	d.impatient()
+	d := newDesk(t, impatient)
 	a := d.submit(ask{id: "s1", task: "sleep"})
 	d.started(a)
 	d.failAlways(sandboxtest.OpRemove)
@@ -50,9 +46,7 @@ func TestAShutdownThatLeavesASandboxSaysSo(t *testing.T) {
 
 // TestAShutdownThatOwesAnAnswerSaysSo: the child cannot be ended.
 func TestAShutdownThatOwesAnAnswerSaysSo(t *testing.T) {
-	d := newDesk(t, func(c *Config) { c.Shutdown.Budget = 200 * time.Millisecond })
-	d.shortLadders()
-	d.impatient()
+	d := newDesk(t, impatient)
 	a := d.submit(ask{id: "s1", task: "sleep"})
 	d.started(a)
 	d.failAlways(sandboxtest.OpSignal)

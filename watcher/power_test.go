@@ -36,7 +36,7 @@ func TestThePowerTakesWhatWasNotFlushed(t *testing.T) {
 // tamper changes the journal behind its back.
 func (d *desk) tamper(statement string) {
 	d.Helper()
-	db, err := sql.Open("sqlite", filepath.Join(d.state, "journal.db"))
+	db, err := sql.Open("sqlite", filepath.Join(d.state, "journal.db")+"?_pragma=busy_timeout(10000)")
 	d.must(err)
 	_, err = db.ExecContext(d.Context(), statement)
 	d.must(err)

@@ -50,7 +50,9 @@ func (w *Watcher) newPruner() *pruner {
 		thrift: thrift{share: pruneShare, burst: 0},
 	}
 	for _, box := range w.boxes {
-		p.outboxes = append(p.outboxes, box.name)
+		if box.elsewhere == nil {
+			p.outboxes = append(p.outboxes, box.id)
+		}
 	}
 	return p
 }
@@ -158,7 +160,7 @@ func (p *pruner) repeat(ctx context.Context, piece func() (more bool, err error)
 // requestIsGone says whether the request of a row is not in its outbox any more: there is no file of its name, or the one
 // that is there is known to be another one. What cannot be looked at may still be it.
 func (w *Watcher) requestIsGone(ctx context.Context, outbox string, row journal.Over) (bool, error) {
-	box := w.boxNamed(outbox)
+	box := w.boxOf(outbox)
 	if box == nil {
 		return false, nil
 	}
@@ -168,9 +170,13 @@ func (w *Watcher) requestIsGone(ctx context.Context, outbox string, row journal.
 		return true, nil
 	case err != nil:
 		return false, nil //nolint:nilerr // whoever cannot look does not forget
-	case sameFile(stamp, row.Stamp):
+	case stamp.SameFile(row.Stamp):
 		return false, nil
 	}
 	other, known, err := w.journal.ByFile(ctx, outbox, row.FileName, stamp)
-	return known && other.Key != row.Key, err
+	if err != nil || !known || other.Key == row.Key {
+		return false, err
+	}
+	is, err := box.stillThere(row.FileName, other.Reading())
+	return is && err == nil, nil
 }

@@ -174,7 +174,7 @@ func TestARequestThatLiesThereKeepsItsRow(t *testing.T) {
 	}
 	d.remove("request_s1.json")
 	d.pruneNow()
-	if _, ok, err := d.journal.Latest(t.Context(), "main", mustID(d, "s1")); ok || err != nil {
+	if _, ok, err := d.journal.Latest(t.Context(), d.box("main"), mustID(d, "s1")); ok || err != nil {
 		t.Errorf("the row is still there, %v", err)
 	}
 }

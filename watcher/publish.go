@@ -28,7 +28,7 @@ func (o *outbox) publishStatus(r *run, status delegation.RunStatus) {
 	}
 	o.publishing.Lock()
 	defer o.publishing.Unlock()
-	if !o.stillThere(r.file, *r.seenAs.Load()) {
+	if there, err := o.stillThere(r.file, *r.seenAs.Load()); err != nil || !there {
 		return
 	}
 	crash.At("outbox.status")
@@ -70,7 +70,7 @@ func (o *outbox) engineOf(profile string) string {
 // heartbeatOf makes the outbox's watcher.json.
 func (w *Watcher) heartbeatOf(taking context.Context, box *outbox) func(bool) delegation.Heartbeat {
 	h := delegation.Heartbeat{
-		Version: delegation.Version, Protocol: delegation.Version, Watcher: w.config.Version, Outbox: box.name,
+		Version: delegation.Version, Protocol: delegation.Version, Watcher: w.config.Version, Outbox: box.name, OutboxID: box.id, Installation: w.journal.Installation(),
 		StartedAt: w.born.UTC(), HeartbeatSeconds: int(beatEvery / time.Second),
 		Features: []string{delegation.FeatureStatus, delegation.FeatureEvents, delegation.FeatureProfiles, delegation.FeatureContext, delegation.FeatureCancel},
 		Limits: delegation.WireLimits{
@@ -88,7 +88,7 @@ func (w *Watcher) heartbeatOf(taking context.Context, box *outbox) func(bool) de
 		now := h
 		now.BeatAt = time.Now().UTC()
 		now.Stopping, now.Stopped = stopping || taking.Err() != nil, stopping
-		now.Running, now.Queued = w.scheduler.load(w.life, box)
+		now.Running, now.Queued = w.schedule.Load(w.life, box.name)
 		now.Notices = w.notices.of(box.name)
 		return now
 	}
@@ -103,7 +103,7 @@ func (w *Watcher) showPositions(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-ticker.C:
-			w.scheduler.showPositions(ctx)
+			w.schedule.ShowPositions(ctx)
 		}
 	}
 }

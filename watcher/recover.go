@@ -3,6 +3,7 @@ package watcher
 import (
 	"context"
 	"fmt"
+	"sync"
 	"time"
 
 	"torno/delegation"
@@ -15,30 +16,44 @@ import (
 // and the outbox says who still wants it:
 //
 //	the run ended, no response        it is answered
+//	its outbox's name leads elsewhere all of it stays as it is, until the right directory is back
 //	it has a sandbox                  it is adopted: output goes on behind the cursor, deadline and limits go on;
 //	                                  where nobody wants it any more, it is adopted to be ended
 //	it has one that was not released  that is removed: nothing of it ran; the run goes through the door again
+//	it had one, on another engine     it is stranded: it waits for that engine, and its workspace with it (I21)
 //	it had one, and that is gone      it is lost, or attempted again where its profile says so
 //	none was ever released            nothing was launched: it goes through the door again, if somebody still asks
 //
-// A sandbox that belongs to none of these is removed. Adoption is the same road that a request takes when it is new, from
-// the file on; only what is done already is not done again.
+// A sandbox that belongs to none of these is removed. One that its launcher cannot look at counts as there: a released run of it
+// is adopted, and otherwise it is left alone. Adoption is the same road that a request takes when it is new, from the file on;
+// only what is done already is not done again.
 //
 // Whoever is told to stop meanwhile gets this done first, in the time that there is for stopping: what was not taken up
 // would run on with nobody to end it.
 func (w *Watcher) recover(ctx context.Context) error {
 	ctx, cancel := outlive(ctx, w.config.Shutdown.Budget)
 	defer cancel()
+	if err := w.identify(ctx); err != nil {
+		return err
+	}
 	left, err := w.listLeft(ctx)
 	if err != nil {
+		return err
+	}
+	if w.engines, err = w.askEngines(ctx); err != nil {
 		return err
 	}
 	if err := w.settleAll(ctx, left); err != nil {
 		return err
 	}
-	w.notes.sweep(func(key string) bool { return w.running(key) != nil })
+	w.notes.sweep(func(key string) bool { return w.unfinished(ctx, key) || w.aside[key] })
 	for _, handles := range left {
 		for _, h := range handles {
+			if h.State == sandbox.HandleUncertain {
+				w.log.Warn("a sandbox that belongs to no run cannot be looked at, and is left alone; the next start looks again",
+					"launcher", h.Launcher, "sandbox", h.ID, "id", h.Sandbox)
+				continue
+			}
 			w.log.Info("removing a sandbox that belongs to no run", "launcher", h.Launcher, "sandbox", h.ID, "id", h.Sandbox)
 			w.removeLater("", h)
 		}
@@ -94,18 +109,27 @@ func (w *Watcher) listLeft(ctx context.Context) (remains, error) {
 }
 
 // list asks a launcher until its engine answers: it may have gone away since the launcher was opened.
-func (w *Watcher) list(ctx context.Context, name string, launcher sandbox.Launcher) ([]sandbox.Handle, error) {
+func (w *Watcher) list(ctx context.Context, name string, launcher sandbox.Launcher) (handles []sandbox.Handle, err error) {
+	err = w.untilAnswered(ctx, "list the sandboxes of "+name, func(ctx context.Context) (err error) {
+		handles, err = launcher.List(ctx)
+		return err
+	})
+	return handles, err
+}
+
+// untilAnswered asks until an engine answers.
+func (w *Watcher) untilAnswered(ctx context.Context, what string, ask func(context.Context) error) error {
 	held := w.notices.newHold("")
 	defer held.close()
 	for try := 1; ; try++ {
 		asking, cancel := context.WithTimeout(ctx, listBudget)
-		handles, err := launcher.List(asking)
+		err := ask(asking)
 		cancel()
 		if !unavailable(err) || ctx.Err() != nil {
-			return handles, err
+			return err
 		}
 		held.begin(delegation.NoticeEngine, err)
-		w.warnOf("list the sandboxes of "+name, try, err)
+		w.warnOf(what, try, err)
 		w.pause(ctx, backoff(try))
 	}
 }
@@ -117,11 +141,16 @@ func (w *Watcher) removeLater(key string, h sandbox.Handle) {
 	if key != "" {
 		w.removing.Store(key, gone)
 	}
+	free := sync.OnceFunc(func() { close(gone) })
 	w.runs.Go(func() {
-		defer close(gone)
+		defer free()
 		err := w.insistAlways("remove a sandbox", func(ctx context.Context) error {
 			crash.At("recover.removed")
-			return launcher.Remove(ctx, h)
+			err := launcher.Remove(ctx, h)
+			if err != nil && w.hasEnded(nil, launcher, h) {
+				free() // what is left of it is in no run's way
+			}
+			return err
 		})
 		if err != nil {
 			w.left.Add(1)
@@ -134,7 +163,7 @@ func (w *Watcher) removeLater(key string, h sandbox.Handle) {
 // asked for again. One that cannot be removed at once is removed later.
 func (w *Watcher) removeNow(key string, h sandbox.Handle) {
 	crash.At("recover.dropped")
-	if err := w.once(w.notices.newHold(""), removeBudget, func(ctx context.Context) error { return w.config.Launchers[h.Launcher].Remove(ctx, h) }); err != nil {
+	if err := w.once(w.notices.newHold(""), func(ctx context.Context) error { return w.config.Launchers[h.Launcher].Remove(ctx, h) }); err != nil {
 		w.removeLater(key, h)
 	}
 }
@@ -159,13 +188,22 @@ func (w *Watcher) awaitRemoval(key string) {
 
 // settle brings one unfinished record on its way.
 func (w *Watcher) settle(ctx context.Context, record journal.Run, h sandbox.Handle, there bool) error {
-	box := w.boxNamed(record.Outbox)
+	if box := w.boxAside(record.Outbox); box != nil {
+		w.leaveAside(ctx, box, record, h, there)
+		return nil
+	}
+	box := w.boxOf(record.Outbox)
+	if there && h.State == sandbox.HandleUncertain && (box == nil || record.Handle == nil || record.State == delegation.StateEnded) {
+		return w.settleUncertain(ctx, box, record, h)
+	}
 	switch {
 	case record.State == delegation.StateEnded:
 		if there {
 			w.removeLater(record.Key, h)
 		}
 		return w.answerRecord(ctx, box, record.Key)
+	case !there && w.isElsewhere(record):
+		return w.strand(ctx, box, record)
 	case box == nil:
 		if there {
 			w.removeNow(record.Key, h)
@@ -186,6 +224,20 @@ func (w *Watcher) settle(ctx context.Context, record journal.Run, h sandbox.Hand
 	return w.lose(ctx, box, record)
 }
 
+// settleUncertain brings on its way what a record owes although its sandbox cannot be looked at, and leaves the sandbox alone. One that
+// was released to an outbox that is not served may run: its record waits for the next start.
+func (w *Watcher) settleUncertain(ctx context.Context, box *outbox, record journal.Run, h sandbox.Handle) error {
+	w.log.Warn("a sandbox cannot be looked at, and is left alone; the next start looks again",
+		"outbox", record.Outbox, "run", record.Key, "sandbox", h.ID)
+	switch {
+	case record.State == delegation.StateEnded:
+		return w.answerRecord(ctx, box, record.Key)
+	case record.Handle == nil:
+		return w.settle(ctx, record, sandbox.Handle{}, false)
+	}
+	return nil
+}
+
 // leave ends a run that has no sandbox and that nobody waits for.
 func (w *Watcher) leave(ctx context.Context, record journal.Run, reason delegation.Reason) error {
 	crash.At("recover.gone")
@@ -196,7 +248,7 @@ func (w *Watcher) leave(ctx context.Context, record journal.Run, reason delegati
 
 // unserved ends a run of an outbox that is not served any more.
 func (w *Watcher) unserved(ctx context.Context, record journal.Run) error {
-	w.log.Warn("a run is ended because its outbox is not served any more", "outbox", record.Outbox, "run", record.Key)
+	w.log.Warn("a run is ended because its outbox is not in the configuration any more", "outbox_id", record.Outbox, "run", record.Key)
 	return w.leave(ctx, record, delegation.ReasonOperator)
 }
 
@@ -210,10 +262,8 @@ func (w *Watcher) lose(ctx context.Context, box *outbox, record journal.Run) err
 		Reason: delegation.ReasonLost, Ended: time.Now(), Code: delegation.CodeLost,
 		Text: "The run's sandbox was gone when the watcher was started again.", Hint: "Ask again with a new request_id.",
 	}
-	if box.ours() == nil { // another watcher may attempt it already
-		if again, err := w.attemptLost(ctx, box, record, change); again || err != nil {
-			return err
-		}
+	if again, err := w.attemptLost(ctx, box, record, change); again || err != nil {
+		return err
 	}
 	return w.end(ctx, box, record, change)
 }
@@ -233,8 +283,11 @@ func (w *Watcher) answerRecord(ctx context.Context, box *outbox, key string) err
 	if err != nil {
 		return err
 	}
+	if box != nil {
+		w.endOutput(box, record)
+	}
 	if name, ok := delegation.ResponseNameFor(recordID(record)); ok && box != nil {
-		if err := box.respond(record.FileName, name, record.Stamp, responseOf(record)); err != nil {
+		if err := box.respond(record.FileName, name, record.Reading(), responseOf(record)); err != nil {
 			box.stumble("write a response", err) // it is tried again with each listing
 			return nil                           // whatever lies in its way is the client's, and must not keep the watcher from starting
 		}
@@ -243,9 +296,20 @@ func (w *Watcher) answerRecord(ctx context.Context, box *outbox, key string) err
 	return w.journal.Answered(ctx, key)
 }
 
-func (w *Watcher) boxNamed(name string) *outbox {
+// boxOf is the served outbox of an id.
+func (w *Watcher) boxOf(id string) *outbox {
 	for _, box := range w.boxes {
-		if box.name == name {
+		if box.id == id && box.elsewhere == nil {
+			return box
+		}
+	}
+	return nil
+}
+
+// boxAside is the box that would serve the outbox of an id if a name did not lead elsewhere.
+func (w *Watcher) boxAside(id string) *outbox {
+	for _, box := range w.boxes {
+		if box.elsewhere != nil && (box.id == id || box.found.ID == id) {
 			return box
 		}
 	}

@@ -26,11 +26,14 @@ func (e *unreleasedError) Error() string {
 
 func (e *unreleasedError) Unwrap() error { return e.broken }
 
-var errBrokenHold = errors.New("the sandbox ended before it was released")
+var (
+	errBrokenHold = errors.New("the sandbox ended before it was released")
+	errWordless   = errors.New("the watcher's attachment cannot release the sandbox")
+)
 
 // brokenHold is what becomes of a run whose sandbox broke before it was released: another sandbox, unless the run is to end.
 func (r *run) brokenHold(err error) (verdict, error) {
-	if reason := r.cause(); reason != "" {
+	if reason := r.Cause(); reason != "" {
 		return verdict{reason: reason}, nil
 	}
 	return verdict{}, err
@@ -51,6 +54,11 @@ func (a *attendance) release() error {
 		return a.endedInHold()
 	default:
 	}
+	if !a.att.Holds() { // behind the journal's note the run would be lost
+		v, broken := a.r.brokenHold(errWordless)
+		return &unreleasedError{v, broken}
+	}
+	a.r.releasing = true
 	crash.At("launch.released")
 	v, ok := a.w.noted(a.r, a.w.record(a.r.ending, "note the release of a run", func() error {
 		return a.w.journal.Release(a.w.life, a.r.hash, a.r.handle, a.r.times.created, seen)
@@ -61,7 +69,7 @@ func (a *attendance) release() error {
 	a.r.attested, a.r.release = &seen, releaseNow()
 	a.r.released.Store(true)
 	crash.At("launch.word")
-	if err := a.w.once(a.held, openBudget, a.att.Release); err != nil {
+	if err := a.w.once(a.held, a.att.Release); err != nil {
 		return &unreleasedError{verdict: a.r.vanished(fmt.Errorf("init may have got its word or not: %w", err))}
 	}
 	return nil
@@ -87,7 +95,7 @@ func (a *attendance) awaitHold() error {
 	case <-a.exited:
 		return a.endedInHold()
 	case <-a.r.ending.Done():
-		return &unreleasedError{verdict: verdict{reason: a.r.cause()}}
+		return &unreleasedError{verdict: verdict{reason: a.r.Cause()}}
 	case <-a.ctx.Done():
 		return a.ctx.Err()
 	case <-limit.C:
@@ -97,13 +105,20 @@ func (a *attendance) awaitHold() error {
 
 // attest has the host look. What differs from the Spec never runs.
 func (a *attendance) attest() (seen sandbox.Attestation, err error) {
-	err = a.w.insist(a.r, "attest a sandbox", openBudget, func(ctx context.Context) (err error) {
-		crash.At("launch.attested")
-		seen, err = a.r.launcher.Attest(ctx, a.r.handle)
-		return err
+	launcher, h := a.r.launcher, a.r.handle
+	seen, err = insist(a.w, a.r, launchStep[sandbox.Attestation]{
+		what: "attest a sandbox", budget: callBudget,
+		call: func(ctx context.Context) (sandbox.Attestation, error) {
+			crash.At("launch.attested")
+			return launcher.Attest(ctx, h)
+		},
+		late: func(sandbox.Attestation, error) { a.w.removeLeft(launcher, h) },
 	})
+	if errors.Is(err, errLeftCall) {
+		return seen, &unreleasedError{verdict: a.w.leftBehind(a.r, "attest the sandbox")}
+	}
 	var different *sandbox.DifferenceError
-	switch reason := a.r.cause(); {
+	switch reason := a.r.Cause(); {
 	case reason != "":
 		return seen, &unreleasedError{verdict: verdict{reason: reason}}
 	case err == nil:

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"torno/delegation"
-	"torno/sandbox"
+	"torno/sandbox/compile"
 	"torno/sandbox/sandboxtest"
 )
 
@@ -86,7 +86,6 @@ func TestShutdownAnswersEverybody(t *testing.T) {
 	for name, drain := range map[string]bool{"cancel": false, "drain": true} {
 		t.Run(name, func(t *testing.T) {
 			d := newDesk(t, func(c *Config) { c.MaxRunning, c.Shutdown.Drain = 1, drain })
-			d.shortLadders()
 			running := d.submit(ask{id: "running", task: "lines 100 0.01"})
 			d.started(running)
 			queued := d.submit(ask{id: "queued", task: "echo never"})
@@ -147,7 +146,7 @@ func TestWhatWaitedIsRefusedWhenThePolicyHasChanged(t *testing.T) {
 	a := d.submit(ask{id: "s1", task: "echo"})
 	d.eventually("it waits", func() bool { return d.exists("status_s1.json") })
 	d.crash()
-	d.config.Outboxes[0].Policy.Allow = []sandbox.Root{sandbox.Root(filepath.Join(d.outbox, "elsewhere"))}
+	d.config.Outboxes[0].Policy.Allow = []compile.Root{compile.Root(filepath.Join(d.outbox, "elsewhere"))}
 	d.must(os.MkdirAll(filepath.Join(d.outbox, "elsewhere"), 0o755))
 	d.open()
 	resp := d.response(a)

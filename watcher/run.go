@@ -1,7 +1,6 @@
 package watcher
 
 import (
-	"container/list"
 	"context"
 	"errors"
 	"sync"
@@ -11,6 +10,7 @@ import (
 	"torno/delegation"
 	"torno/internal/journal"
 	"torno/sandbox"
+	"torno/watcher/schedule"
 )
 
 // run is one admitted request on its way. The fields above the line are set once, at admission; below it each has its
@@ -24,10 +24,10 @@ type run struct {
 	launcher  sandbox.Launcher
 	engine    string // the launcher's name
 	workspace string // where it is on the host
-	bytes     int64  // what the spec holds in memory while it waits
 	warnings  []string
 	seen      time.Time // when the file was noticed
 	admitted  time.Time // when the journal had it
+	number    int64     // in the order of admission
 
 	ending context.Context // done when the run must end; its cause says why
 	stop   context.CancelCauseFunc
@@ -35,15 +35,15 @@ type run struct {
 	rush   sync.Once
 	over   chan struct{} // closed when the last process is gone and the run is answered
 
-	// What follows is the scheduler's.
-	place    place
-	above    []sandbox.Directory // its workspace and what lies above it, when they were last looked at; set at admission
-	anywhere bool                // nobody can tell where it works; set at admission
-	claim    *claim              // nil when it stands in no line
-	heir     *run                // its next attempt, which waits for it
-	turn     int                 // in its outbox's queue
-	rank     int                 // among those that are ready there; -1 when it is not
-	queued   *list.Element
+	ticket schedule.Ticket // its place in the schedule
+
+	// What follows is guarded by the watcher's lock.
+	claimed bool // its workspace is its own
+	losesTo *run // which has claimed a workspace that holds this one's or lies in it
+
+	stranded  atomic.Pointer[string] // why its sandbox's engine cannot be reached; nil while it can be
+	abandoned chan struct{}          // closed when the operator gives a stranded run up
+	giveUp    sync.Once
 
 	released atomic.Bool // the journal says that its agent may run
 
@@ -51,7 +51,7 @@ type run struct {
 
 	holds atomic.Pointer[workspace] // what it works in, from before its sandbox is made until its last process is gone
 
-	seenAs atomic.Pointer[delegation.Stamp] // the request's file; another one when the client wrote the same request again
+	seenAs atomic.Pointer[delegation.Reading] // the request; another reading when the client wrote the same request again
 
 	// What follows belongs to the goroutine that carries the run.
 	state    delegation.State
@@ -61,38 +61,38 @@ type run struct {
 	held     *workspace
 	unheld   error // why there is none
 	out      *output
-	unseen   bool // the sandbox was out of sight, or had ended before anybody looked
-	times    milestones
-	release  release // once it is released
+	// releasing: the journal was asked to note the release, so what is in the sandbox may be an agent.
+	releasing bool
+	dead      bool // the sandbox's last process is gone
+	final     bool // it is given up, and not attempted again
+	unseen    bool // the sandbox was out of sight, or had ended before anybody looked
+	times     milestones
+	release   release // once it is released
 }
 
 // milestones are when the phases of a run ended.
 type milestones struct{ dequeued, created, started, ended time.Time }
 
-// place is where the scheduler keeps a run.
-type place int
+// Launch takes the run on its road.
+func (r *run) Launch() { r.box.w.runs.Go(func() { r.box.w.live(r) }) }
 
-const (
-	nowhere place = iota // not yet, or not any more
-	inQueue
-	inSlot
-	leaving // dead, and holding its slot and its workspace until the sandbox is removed
-)
+// Dismiss ends the run before it left the queue.
+func (r *run) Dismiss(reason delegation.Reason) { r.box.w.dismiss(r, verdict{reason: reason}) }
 
-// held says whether the run has a slot.
-func (p place) held() bool { return p == inSlot || p == leaving }
+// Show tells the client where the run stands in the queue.
+func (r *run) Show(position int) { r.box.board.set(r, r.status(position, "")) }
 
-// end asks the run to end. The first cause wins; it is safe to call at any time and from anywhere.
-func (r *run) end(reason delegation.Reason) { r.stop(endCause(reason)) }
+// End asks the run to end. The first cause wins; it is safe to call at any time and from anywhere.
+func (r *run) End(reason delegation.Reason) { r.stop(endCause(reason)) }
 
 // endNow asks the run to end without waiting for the agent's manners.
 func (r *run) endNow(reason delegation.Reason) {
-	r.end(reason)
+	r.End(reason)
 	r.rush.Do(func() { close(r.hurry) })
 }
 
-// cause is why the run must end, or "" when nobody wants that.
-func (r *run) cause() delegation.Reason {
+// Cause is why the run must end, or "" when nobody wants that.
+func (r *run) Cause() delegation.Reason {
 	var reason endCause
 	if errors.As(context.Cause(r.ending), &reason) {
 		return delegation.Reason(reason)
@@ -112,19 +112,12 @@ type verdict struct {
 	refusal *delegation.Refusal // for refused, launch_failed and lost
 }
 
-// subject is what can have one run at a time.
-type subject struct {
-	outbox   string
-	subagent delegation.SubagentID
-}
-
-func (r *run) subject() subject { return subject{r.key.Outbox, r.key.Subagent} }
-
 // record is the run as the journal first sees it.
 func (r *run) record() journal.Run {
+	read := *r.seenAs.Load()
 	return journal.Run{
 		Key: r.hash, Outbox: r.key.Outbox, Subagent: r.key.Subagent, Request: r.key.Request, Attempt: r.key.Attempt,
-		FileName: r.file, Stamp: *r.seenAs.Load(), State: delegation.StateQueued, Profile: r.spec.Profile, Launcher: r.engine,
+		FileName: r.file, Stamp: read.Stamp, Content: read.Content, Firm: read.Firm, State: delegation.StateQueued, Profile: r.spec.Profile, Launcher: r.engine,
 		SpecDigest: r.spec.Digest(), Workspace: r.spec.WorkspaceMount().Target, Warnings: r.warnings, Created: r.seen,
 	}
 }

@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"runtime"
 	"time"
 
 	"github.com/fsnotify/fsnotify"
 
 	"torno/delegation"
+	"torno/internal/journal"
 )
 
 // How an outbox is looked through.
@@ -31,6 +33,10 @@ const (
 
 // watch looks at every file that an event or a listing names, until ctx is done.
 func (o *outbox) watch(ctx context.Context) error {
+	if o.elsewhere != nil {
+		o.awaitReturn(ctx)
+		return nil
+	}
 	notify, err := fsnotify.NewWatcher()
 	if err != nil {
 		return fmt.Errorf("watch the outbox %s: %w (see fs.inotify.max_user_instances)", o.dir.Path(), err)
@@ -52,23 +58,27 @@ type scan struct {
 	notify  *fsnotify.Watcher
 	delayed map[string]time.Time // names to look at again, and when
 	due     map[string]time.Time // requests whose answer could not be written, and when to try again
-	first   bool                 // the first listing is under way
+	first   bool                 // no listing has come to its end since the outbox is served
+	missed  bool                 // this listing found more names to look at again than are kept
 	gate    gate                 // before the journal
 	held    *hold                // by the journal
 	thrift  thrift               // for events: a parent makes them faster than they can be looked at
 
-	elsewhere         effort        // of the last listing: what was spent on requests
+	written           journal.Bill  // what the journal's writer has done for it
+	spentElsewhere    effort        // of the last listing: what was spent on requests
 	cost              time.Duration // and on listing
 	unnamed, reported int           // requests for whose name no response name fits: in this listing, and when last said
 }
 
 // spend notes that what a meter shows is none of the listing's cost.
-func (s *scan) spend(m meter) { s.elsewhere = s.elsewhere.plus(m.sofar()) }
+func (s *scan) spend(m meter) { s.spentElsewhere = s.spentElsewhere.plus(m.sofar()) }
 
 func (s *scan) run(ctx context.Context) error {
+	runtime.LockOSThread() // what it costs is measured by the thread
+	defer runtime.UnlockOSThread()
+	ctx = journal.Charge(ctx, &s.written)
 	s.first = true
 	pause := s.list(ctx)
-	s.first = false
 	listing := time.NewTimer(pause)
 	defer listing.Stop()
 	again := time.NewTimer(time.Hour)
@@ -103,10 +113,10 @@ func (s *scan) run(ctx context.Context) error {
 // calmly does what a parent can bring about as often as it likes, and rests in proportion. The rest is none of a listing's
 // cost.
 func (s *scan) calmly(ctx context.Context, do func()) {
-	doing := newMeter()
+	doing := newMeter(&s.written)
 	do()
 	done := doing.sofar()
-	defer s.spend(newMeter())
+	defer s.spend(newMeter(&s.written))
 	s.thrift.spent(ctx, done.work())
 }
 
@@ -136,8 +146,12 @@ func (s *scan) event(ctx context.Context, event fsnotify.Event) {
 // lookAt looks at a request file and notes when to look again.
 func (s *scan) lookAt(ctx context.Context, name, rawID string, waited bool) {
 	delete(s.delayed, name)
-	if again := s.look(ctx, name, rawID, waited); again > 0 && len(s.delayed) < maxDelayed {
+	again := s.look(ctx, name, rawID, waited)
+	switch {
+	case again > 0 && len(s.delayed) < maxDelayed:
 		s.delayed[name] = time.Now().Add(again)
+	case again > 0:
+		s.missed = true
 	}
 }
 
@@ -166,8 +180,8 @@ func (s *scan) nextDelayed() time.Duration {
 
 // list goes through the whole outbox, letting events through between chunks, and returns the pause until the next time.
 func (s *scan) list(ctx context.Context) time.Duration {
-	all := newMeter()
-	s.elsewhere, s.unnamed = effort{}, 0
+	all := newMeter(&s.written)
+	s.spentElsewhere, s.unnamed, s.missed = effort{}, 0, false
 	if s.checkPlace(); s.away.Load() {
 		return listAtLeast
 	}
@@ -183,9 +197,13 @@ func (s *scan) list(ctx context.Context) time.Duration {
 	if err != nil && ctx.Err() == nil && !s.away.Load() {
 		s.stumble("list the outbox", err)
 	}
+	if err == nil {
+		s.first = false
+		s.lookedThrough(ctx)
+	}
 	s.reportUnnamed()
 	s.pass()
-	s.cost = all.sofar().minus(s.elsewhere).work()
+	s.cost = all.sofar().minus(s.spentElsewhere).work()
 	return pauseBehind(s.cost)
 }
 
@@ -234,7 +252,7 @@ func (s *scan) listed(ctx context.Context, name string) {
 	case delegation.KindResponse, delegation.KindStatus:
 		s.orphan(name, raw)
 	case delegation.KindEvents:
-		s.orphanSegment(name, raw)
+		s.orphanSegment(ctx, name)
 	case delegation.KindOther:
 		s.orphanTemp(name)
 	}

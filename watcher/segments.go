@@ -31,6 +31,7 @@ type segments struct {
 	seq     int   // of the last segment
 	inside  bool  // a chunk is being taken
 	lines   int64 // of the last event
+	over    bool  // an event said that the run has ended
 	pending []piece
 	size    int
 	flushed time.Time
@@ -131,6 +132,7 @@ func (s *segments) write() {
 	for _, p := range s.pending {
 		s.lines++
 		events = append(events, p.event(s.lines))
+		s.over = s.over || p.state == delegation.StateEnded
 	}
 	s.seq++
 	if s.note != nil {

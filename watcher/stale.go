@@ -16,7 +16,7 @@ import (
 // out of a backup has its old time, and whoever sets a new one could as well have chosen a new id. The time of the last
 // change, which nobody can set, would say nothing: it is new whenever a file comes back.
 func (s *scan) tooOld(ctx context.Context, in intake, key sandbox.RunKey) (*delegation.Refusal, error) {
-	limit, age := s.w.config.Retention.MaxRequestAge, in.seen.Sub(in.stamp.ModTime)
+	limit, age := s.w.config.Retention.MaxRequestAge, in.seen.Sub(in.read.Stamp.ModTime)
 	if limit == 0 || age <= limit && age >= -journal.MaxSkew {
 		return nil, nil
 	}
@@ -25,7 +25,7 @@ func (s *scan) tooOld(ctx context.Context, in intake, key sandbox.RunKey) (*dele
 	}
 	text := fmt.Sprintf("The request was written %s ago, and %s is the limit.", age.Round(time.Second), limit)
 	if age < 0 {
-		text = fmt.Sprintf("The time of the request's file, %s, lies ahead.", in.stamp.ModTime.UTC().Format(time.RFC3339))
+		text = fmt.Sprintf("The time of the request's file, %s, lies ahead.", in.read.Stamp.ModTime.UTC().Format(time.RFC3339))
 	}
 	return &delegation.Refusal{Code: delegation.CodeStale, Text: text, Hint: askAnew}, nil
 }

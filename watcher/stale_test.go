@@ -19,19 +19,20 @@ var oblivions = map[string]struct {
 	"the key is known": {time.Minute, (*desk).pruneNow},
 	"the key is dropped": {2 * time.Hour, func(d *desk) {
 		d.pruneNow()
-		_, err := d.journal.DropKeys(d.Context(), "main", time.Now().Add(time.Hour), 10)
+		_, err := d.journal.DropKeys(d.Context(), d.box("main"), time.Now().Add(time.Hour), 10)
 		d.must(err)
 	}},
 }
 
 // TestAPrunedRunDoesNotRunAgain brings a request back after its row is gone, and after its key is gone too. As long as
-// one of key, horizon and age is asked, it is refused; the world counts what ran. Where the journal itself is gone, it runs.
+// one of key, horizon and age is asked, it is refused; the world counts what ran. Where the journal itself is gone,
+// and nothing tells that the outbox was served, it runs.
 func TestAPrunedRunDoesNotRunAgain(t *testing.T) {
 	trial := attack.Trial{Row: "O34", Where: "fake"}
 	for name, c := range oblivions {
 		trial.Tried++
 		if t.Run(name, func(t *testing.T) {
-			d := newDesk(t, nil)
+			d := newLoneDesk(t, nil)
 			resp := d.comesBack(c.old, c.forget)
 			d.want(resp, delegation.StatusError, delegation.ReasonRefused, -1)
 			if resp.Error == nil || resp.Error.Code != delegation.CodeStale {
@@ -45,7 +46,7 @@ func TestAPrunedRunDoesNotRunAgain(t *testing.T) {
 		}
 	}
 	trial.Oracle = t.Run("nothing is remembered", func(t *testing.T) {
-		d := newDesk(t, nil)
+		d := newLoneDesk(t, nil)
 		d.want(d.comesBack(time.Minute, (*desk).forgetAll), delegation.StatusCompleted, delegation.ReasonExited, 0)
 		if ran := d.world.Released(); len(ran) != 2 {
 			t.Errorf("%v ran", ran)
@@ -74,7 +75,7 @@ func (d *desk) comesBack(old time.Duration, forget func(*desk)) delegation.Respo
 	return d.response(a)
 }
 
-// forgetAll gives the watcher another journal.
+// forgetAll gives the watcher another journal, and has nothing tell that the outbox was served.
 func (d *desk) forgetAll() {
 	d.Helper()
 	d.eventually("the response is cleared", func() bool { return !d.exists("response_s1.json") })
@@ -84,6 +85,7 @@ func (d *desk) forgetAll() {
 	for _, file := range files {
 		d.must(os.Remove(file))
 	}
+	d.remove(delegation.HeartbeatName)
 	d.open()
 }
 

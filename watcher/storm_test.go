@@ -15,7 +15,6 @@ import (
 // ran twice or beside itself, and who asks in the end is answered.
 func TestAStorm(t *testing.T) {
 	d := newDesk(t, func(c *Config) { c.MaxRunning, c.Outboxes[0].Queue = 2, 8 })
-	d.shortLadders()
 	steps := 400
 	if testing.Short() {
 		steps = 150
@@ -52,7 +51,7 @@ func (d *desk) rave(last *ask, step int, dice *rand.Rand) {
 		d.submit(*last)
 		if dice.IntN(2) == 0 {
 			d.eventually("it is noticed", func() bool {
-				r, ok, err := d.journal.Latest(t0(), "main", mustID(d, last.id))
+				r, ok, err := d.journal.Latest(t0(), d.box("main"), mustID(d, last.id))
 				d.must(err)
 				return ok && r.Request.String() == last.request
 			})

@@ -1,15 +1,12 @@
 package watcher
 
 import (
-	"context"
 	"encoding/json"
 	"os"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"torno/delegation"
-	"torno/sandbox"
 )
 
 // TestASuccessorThatGivesUpLetsNobodyPast: the first run is still being ended when its successor's client gives up, and
@@ -54,45 +51,6 @@ func TestAnOutboxWithoutAQueueStillRuns(t *testing.T) {
 	full := d.response(d.submit(ask{id: "s2", task: "echo"}))
 	if full.Error == nil || full.Error.Code != delegation.CodeQueueFull {
 		t.Errorf("where nobody may wait, the second is told %+v", full)
-	}
-}
-
-// TestAnAskerWhoLeavesIsNotAnswered: the answer of the loop must not be written where nobody guards it. The race
-// detector is the judge.
-func TestAnAskerWhoLeavesIsNotAnswered(t *testing.T) {
-	box := &outbox{name: "main"}
-	s := newScheduler(1, []*outbox{box})
-	ctx, cancel := context.WithCancel(t.Context())
-	loop := make(chan struct{})
-	go func() { defer close(loop); s.loop(ctx) }()
-	for range 200 {
-		asking, leave := context.WithTimeout(t.Context(), time.Microsecond)
-		s.load(asking, box)
-		s.find(asking, subject{"main", delegation.SubagentID{}})
-		leave()
-	}
-	cancel()
-	<-loop
-}
-
-// TestAnOperatorMayCancelBeforeTheQueue: a run belongs to the watcher before the scheduler has it.
-func TestAnOperatorMayCancelBeforeTheQueue(t *testing.T) {
-	box := &outbox{name: "main", settings: Outbox{MaxRunning: 1, Queue: 1}}
-	s := newScheduler(1, []*outbox{box})
-	var dismissed, launched int
-	s.dismiss = func(*run, delegation.Reason) { dismissed++ }
-	s.launch = func(*run) { launched++ }
-	ctx, cancel := context.WithCancel(t.Context())
-	loop := make(chan struct{})
-	go func() { defer close(loop); s.loop(ctx) }()
-	r := &run{box: box, key: sandbox.RunKey{Outbox: "main"}}
-	r.ending, r.stop = context.WithCancelCause(t.Context())
-	s.stop(ctx, r, delegation.ReasonOperator)
-	refusal := s.submit(ctx, r)
-	cancel()
-	<-loop
-	if dismissed != 0 || launched != 1 || refusal != nil || r.cause() != delegation.ReasonOperator {
-		t.Errorf("dismissed %d, launched %d, refused %v, ends for %q", dismissed, launched, refusal, r.cause())
 	}
 }
 

@@ -2,8 +2,10 @@ package watcher
 
 import (
 	"context"
-	"syscall"
 	"time"
+
+	"torno/internal/journal"
+	"torno/internal/thread"
 )
 
 // longestRest bounds a single rest of what clients wait for. What is still owed behind it is rested for behind the next pieces
@@ -42,18 +44,32 @@ func (p *thrift) spent(ctx context.Context, work time.Duration) {
 	}
 }
 
-// effort is time that has gone by, and time of processors that this process has used meanwhile.
+// effort is time that has gone by, and processor time that was used meanwhile.
 type effort struct{ passed, used time.Duration }
 
-// meter says what effort something takes, from newMeter to sofar.
+// meter says what effort something takes, from newMeter to sofar: by the thread of its goroutine, which is locked to it, and by the
+// journal's writer. What other goroutines do meanwhile is none of it. Reading the journal happens on the reader's own thread, so a
+// listing pays for each name about which it asks. The few steps of the scheduler are not charged.
 type meter struct {
-	begin time.Time
-	used  time.Duration
+	begin   time.Time
+	used    time.Duration
+	written *journal.Bill // what the writer has done for the goroutine; nil for nothing
 }
 
-func newMeter() meter { return meter{time.Now(), processorTime()} }
+func newMeter(written *journal.Bill) meter {
+	m := meter{begin: time.Now(), written: written}
+	m.used = m.total()
+	return m
+}
 
-func (m meter) sofar() effort { return effort{time.Since(m.begin), processorTime() - m.used} }
+func (m meter) total() time.Duration {
+	if m.written == nil {
+		return processorTime()
+	}
+	return processorTime() + m.written.Used()
+}
+
+func (m meter) sofar() effort { return effort{time.Since(m.begin), m.total() - m.used} }
 
 func (e effort) plus(other effort) effort {
 	return effort{e.passed + other.passed, e.used + other.used}
@@ -63,17 +79,8 @@ func (e effort) minus(other effort) effort {
 	return effort{e.passed - other.passed, e.used - other.used}
 }
 
-// work is what an effort counts for. Time in which the process was frozen, or waited for a disk, is none; nor is what others
-// in this process did, beyond the time that has gone by.
+// work is what an effort counts for. Time in which the process was frozen, or waited for a disk, is none.
 func (e effort) work() time.Duration { return max(0, min(e.passed, e.used)) }
 
-// processorTime is what this process has used of processors. A test puts another one in its place.
-var processorTime = func() time.Duration {
-	var usage syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
-		return time.Since(processStart) // every moment counts, as where nobody tells them apart
-	}
-	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
-}
-
-var processStart = time.Now()
+// processorTime is what the calling thread has used of processors. A test puts another function in its place.
+var processorTime = thread.Used

@@ -13,6 +13,7 @@ import (
 	"github.com/fsnotify/fsnotify"
 
 	"torno/delegation"
+	"torno/watcher/schedule"
 )
 
 // work has a test say how much of a processor is used.
@@ -31,8 +32,8 @@ func scanOf(t testing.TB) *scan {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { dir.Close() })
-	w := &Watcher{scheduler: newScheduler(1, nil), life: t.Context()}
-	box := &outbox{dir: dir, w: w, log: slog.New(slog.DiscardHandler), trails: &trails{}}
+	w := &Watcher{schedule: schedule.New(1, nil), life: t.Context()}
+	box := &outbox{dir: dir, w: w, schedule: w.schedule, log: slog.New(slog.DiscardHandler), trails: &trails{}}
 	return &scan{
 		outbox: box, notify: &fsnotify.Watcher{Events: make(chan fsnotify.Event)},
 		delayed: make(map[string]time.Time), due: make(map[string]time.Time),
@@ -99,7 +100,7 @@ func TestAnAnswerThatCouldNotBeWrittenIsTriedSoon(t *testing.T) {
 	s := scanOf(t)
 	loop := make(chan struct{})
 	ctx, cancel := context.WithCancel(t.Context())
-	go func() { defer close(loop); s.w.scheduler.loop(ctx) }()
+	go func() { defer close(loop); s.w.schedule.Loop(ctx) }()
 	defer func() { cancel(); <-loop }()
 	for i := range maxDelayed {
 		s.delayed[fmt.Sprint("request_junk", i, ".json")] = time.Now().Add(time.Hour)

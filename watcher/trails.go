@@ -1,7 +1,9 @@
 package watcher
 
 import (
+	"slices"
 	"sync"
+	"time"
 
 	"torno/delegation"
 )
@@ -15,62 +17,67 @@ type trail struct {
 	id          delegation.SubagentID
 	request     delegation.RequestID
 	first, last int
+	ended       time.Time // when the run ended
 }
 
-// trails remembers the segments of ended runs so that they can be removed when the request is, or when there are too
-// many.
+// is says whether a segment with this id and this request's hash in its name belongs to the trail.
+func (tr trail) is(rawID, hash string) bool {
+	return tr.id.String() == rawID && tr.request.Hash() == hash
+}
+
+// trails remembers the segments of ended runs, until the client removes the request or there are too many. The listings of the
+// next watcher find them again.
 type trails struct {
 	remove func(name string)
 
 	mu    sync.Mutex
-	ended []trail // oldest first
+	ended []trail // by their ends, the oldest first
 }
 
-// keep remembers an ended run's segments.
+// keep remembers segments of an ended run.
 func (t *trails) keep(tr trail) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.ended = append(t.ended, tr)
+	hash := tr.request.Hash()
+	if i := slices.IndexFunc(t.ended, func(known trail) bool { return known.is(tr.id.String(), hash) }); i >= 0 {
+		tr.first, tr.last = min(tr.first, t.ended[i].first), max(tr.last, t.ended[i].last)
+		t.ended = slices.Delete(t.ended, i, i+1)
+	}
+	tr.first = max(tr.first, tr.last-maxSegments+1)
+	at, _ := slices.BinarySearchFunc(t.ended, tr, func(known, tr trail) int { return known.ended.Compare(tr.ended) })
+	t.ended = slices.Insert(t.ended, at, tr)
 	if len(t.ended) > maxTrails {
 		t.sweep(t.ended[0])
-		t.ended = append(t.ended[:0], t.ended[1:]...)
+		t.ended = slices.Delete(t.ended, 0, 1)
 	}
 }
 
-// has says whether a file is a segment of a subagent's ended runs.
-func (t *trails) has(rawID, name string) bool {
+// find is the trail of a segment.
+func (t *trails) find(rawID, hash string) (tr trail, known bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for _, tr := range t.ended {
-		if tr.id.String() != rawID {
-			continue
-		}
-		for seq := tr.first; seq <= tr.last; seq++ {
-			if delegation.EventsName(tr.id, tr.request, seq) == name {
-				return true
-			}
-		}
+	i := slices.IndexFunc(t.ended, func(tr trail) bool { return tr.is(rawID, hash) })
+	if i < 0 {
+		return trail{}, false
 	}
-	return false
+	return t.ended[i], true
 }
 
-// drop removes the segments of a subagent's ended runs.
-func (t *trails) drop(id delegation.SubagentID) {
+// drop removes the segments of a subagent's ended runs. Those of the request except stay, because a run of it goes on behind
+// them.
+func (t *trails) drop(id delegation.SubagentID, except delegation.RequestID) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	kept := t.ended[:0]
-	for _, tr := range t.ended {
-		if tr.id == id {
+	t.ended = slices.DeleteFunc(t.ended, func(tr trail) bool {
+		if tr.id == id && tr.request != except {
 			t.sweep(tr)
-			continue
 		}
-		kept = append(kept, tr)
-	}
-	t.ended = kept
+		return tr.id == id
+	})
 }
 
 func (t *trails) sweep(tr trail) {
-	for seq := tr.first; seq <= tr.last; seq++ {
-		t.remove(delegation.EventsName(tr.id, tr.request, seq))
+	for n := range min(tr.last-tr.first+1, maxSegments) { // as many as a run can have, whatever a parent has named so
+		t.remove(delegation.EventsName(tr.id, tr.request, tr.first+n))
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"torno/internal/crash"
 	"torno/internal/journal"
 	"torno/sandbox"
+	"torno/watcher/schedule"
 )
 
 // Config is all that a watcher is given. The outboxes, the journal and the launchers are opened, and closed, by the caller.
@@ -27,6 +28,7 @@ type Config struct {
 	MaxRunning int
 	Shutdown   Shutdown
 	Version    string
+	Timing     Timing
 	Log        *slog.Logger
 }
 
@@ -40,19 +42,30 @@ type Shutdown struct {
 // Watcher serves outboxes. New builds it, Run runs it once.
 type Watcher struct {
 	config    Config
+	timing    Timing
 	journal   *journal.Journal
 	notes     notes
 	notices   *notices
 	boxes     []*outbox
-	scheduler *scheduler
+	schedule  *schedule.Schedule
 	disks     *disks
-	hangs     *hangs
+	hangs     *hangs // calls to workspaces
+	launches  *hangs // calls of launchers, for runs that are not released
 	log       *slog.Logger
 	born      time.Time
 	ready     chan struct{}
 	keep      atomic.Bool
-	left      atomic.Int64 // sandboxes that could not be removed
-	removing  sync.Map     // by key: a channel that is closed when a sandbox that belongs to no run is gone
+	engines   map[string]string // by launcher: the id of its engine, as recovery found it
+	left      atomic.Int64      // sandboxes that could not be removed
+	numbers   atomic.Int64      // of runs
+	aside     map[string]bool   // by key: runs that wait for their outbox's directory; filled before any outbox is served
+	deserted  sync.Map          // by key: the ticket of a stranded run whose outbox is not served
+	removing  sync.Map          // by key: a channel that is closed when a sandbox that belongs to no run is gone
+	leftovers atomic.Int64      // sandboxes that have ended and are removed behind their runs
+	looked    chan struct{}     // closed when identify has looked at every outbox, or could not
+	again     chan struct{}     // closed when the outboxes are to be opened anew
+	reopen    func()
+	accepting sync.Mutex // one decision of an operator's at a time
 
 	life       context.Context // done when the watcher stops working, some time after it stopped taking
 	endLife    context.CancelFunc
@@ -67,21 +80,29 @@ type Watcher struct {
 // New prepares everything and touches nothing.
 func New(config Config) *Watcher {
 	w := &Watcher{
-		config: config, journal: config.Journal, notes: notes{config.Notes}, log: config.Log, born: time.Now(),
+		config: config, timing: config.Timing.usual(), journal: config.Journal, notes: notes{config.Notes}, log: config.Log, born: time.Now(),
 		ready: make(chan struct{}), owned: make(map[string]*run), disks: newDisks(config.Disk),
-		notices: newNotices(config.Log), hangs: newHangs(config.Log),
+		notices: newNotices(config.Log), hangs: newHangs(workspaceCalls, config.Log), launches: newHangs(config.Timing.usual().launchCalls(), config.Log),
+		aside: make(map[string]bool), looked: make(chan struct{}), again: make(chan struct{}),
 	}
+	w.reopen = sync.OnceFunc(func() { close(w.again) })
 	w.life, w.endLife = context.WithCancel(context.Background())
 	w.leisure, w.endLeisure = context.WithCancel(w.life)
 	w.notices.changed = w.beatNow
+	w.schedule = schedule.New(config.MaxRunning, lanesOf(config.Outboxes))
 	for _, settings := range config.Outboxes {
 		w.boxes = append(w.boxes, w.newOutbox(settings))
 	}
-	w.scheduler = newScheduler(config.MaxRunning, w.boxes)
-	w.scheduler.launch = func(r *run) { w.runs.Go(func() { w.live(r) }) }
-	w.scheduler.dismiss = func(r *run, reason delegation.Reason) { w.dismiss(r, verdict{reason: reason}) }
-	w.scheduler.show = func(r *run, position int) { r.box.board.set(r, r.status(position, "")) }
 	return w
+}
+
+func lanesOf(boxes []Outbox) (lanes []schedule.Lane) {
+	for _, box := range boxes {
+		lanes = append(lanes, schedule.Lane{
+			Name: box.Policy.Outbox, MaxRunning: box.MaxRunning, Queue: box.Queue, QueueBusy: box.QueueBusy,
+		})
+	}
+	return lanes
 }
 
 func (w *Watcher) newOutbox(settings Outbox) *outbox {
@@ -89,7 +110,7 @@ func (w *Watcher) newOutbox(settings Outbox) *outbox {
 		uid, _ := settings.Dir.Owner()
 		settings.Policy.Owners = []uint32{uid} // a parent's own files, where a child must run as their owner
 	}
-	box := &outbox{settings: settings, name: settings.Policy.Outbox, dir: settings.Dir, w: w, log: w.log.With("outbox", settings.Policy.Outbox)}
+	box := &outbox{settings: settings, name: settings.Policy.Outbox, dir: settings.Dir, w: w, schedule: w.schedule, log: w.log.With("outbox", settings.Policy.Outbox)}
 	box.gone, box.files.hold, box.room.hold = w.notices.newHold(box.name), w.notices.newHold(box.name), w.notices.newHold(box.name)
 	box.wake, box.owed, box.rest = make(chan struct{}, 1), make(chan string, maxDue), newRest()
 	box.board = newBoard(box.publishStatus)
@@ -112,16 +133,20 @@ func (w *Watcher) Run(ctx context.Context) (err error) {
 	stopped := false
 	defer func() {
 		w.endLife()
-		if !returns(func() { w.runs.Wait(); background.Wait() }) && !errors.Is(err, ErrLeftBehind) {
+		all := w.returns(func() { w.runs.Wait(); background.Wait() }) && w.launches.all() == 0
+		if !all && !errors.Is(err, ErrLeftBehind) {
 			err = errors.Join(err, ErrLeftBehind)
 		}
 		if stopped && !w.keeps() {
 			err = errors.Join(err, w.owed())
 		}
 	}()
-	background.Go(func() { w.scheduler.loop(w.life) })
+	background.Go(func() { w.schedule.Loop(w.life) })
 	background.Go(func() { w.disks.loop(w.life) })
 	if err := w.recover(ctx); err != nil {
+		if ctx.Err() != nil && !w.keeps() {
+			w.answerUntaken(false)
+		}
 		return err
 	}
 	writing, endWriting := context.WithCancel(w.life)
@@ -135,6 +160,9 @@ func (w *Watcher) Run(ctx context.Context) (err error) {
 	background.Go(func() { w.newPruner().loop(writing) })
 	err = w.take(ctx)
 	w.stopWorking()
+	if !w.keeps() {
+		w.answerUntaken(true)
+	}
 	stopped = true
 	endWriting()
 	return err
@@ -154,7 +182,7 @@ func (w *Watcher) take(ctx context.Context) error {
 	}
 	close(w.ready)
 	<-ctx.Done()
-	if !returns(scans.Wait) {
+	if !w.returns(scans.Wait) {
 		return ErrLeftBehind
 	}
 	if cause := context.Cause(ctx); !errors.Is(cause, context.Canceled) {
@@ -177,10 +205,14 @@ func (w *Watcher) newRun(box *outbox, key sandbox.RunKey, in intake, spec sandbo
 	engine := box.engineOf(spec.Profile)
 	r := &run{
 		key: key, hash: key.Hash(), box: box, file: in.name, spec: spec, warnings: warnings,
-		launcher: w.config.Launchers[engine], engine: engine, workspace: workspacePath(spec), bytes: int64(len(in.data)) * 2,
-		seen: in.seen, state: delegation.StateQueued, hurry: make(chan struct{}), over: make(chan struct{}),
+		launcher: w.config.Launchers[engine], engine: engine, workspace: workspacePath(spec),
+		seen: in.seen, number: w.numbers.Add(1), state: delegation.StateQueued, hurry: make(chan struct{}), over: make(chan struct{}),
+		abandoned: make(chan struct{}),
 	}
-	r.seenAs.Store(&in.stamp)
+	r.ticket = schedule.Ticket{
+		Run: r, Lane: box.name, Subject: schedule.Subject{Outbox: key.Outbox, Subagent: key.Subagent}, Bytes: int64(len(in.data)) * 2,
+	}
+	r.seenAs.Store(&in.read)
 	r.ending, r.stop = context.WithCancelCause(context.Background())
 	r.out = &output{live: box.newSegments(key)}
 	r.out.live.note = func() {

@@ -8,10 +8,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"torno/delegation"
-	"torno/sandbox"
 	"torno/sandbox/sandboxtest"
 )
 
@@ -158,7 +156,6 @@ func TestTheSameIDTenTimes(t *testing.T) {
 	d := newDesk(t, nil)
 	first := d.submit(ask{id: "s1", request: "r0", task: "ignore-term"})
 	d.started(first)
-	d.shortLadders()
 	for i := 1; i < 10; i++ {
 		d.submit(ask{id: "s1", request: numbered("r", i), task: "sleep"})
 	}
@@ -171,13 +168,6 @@ func TestTheSameIDTenTimes(t *testing.T) {
 	if n := d.world.MostAtOnce("s1"); n != 1 {
 		t.Errorf("%d runs of one subagent at once", n)
 	}
-}
-
-// shortLadders makes the ladders of this test quick; their order is what counts.
-func (d *desk) shortLadders() {
-	saved := politely
-	politely = ladder{{sandbox.Interrupt, 20 * time.Millisecond}, {sandbox.Terminate, 20 * time.Millisecond}, {sandbox.Kill, 0}}
-	d.Cleanup(func() { d.stop(); politely = saved })
 }
 
 func TestTheQueue(t *testing.T) {
@@ -258,7 +248,6 @@ func TestOneOutboxCannotStarveAnother(t *testing.T) {
 	if n := len(d.world.Sandboxes()); n > 3 {
 		t.Errorf("%d runs of the flood went first", n-2)
 	}
-	d.shortLadders()
 }
 
 func TestALaunchThatFails(t *testing.T) {

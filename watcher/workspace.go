@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 
@@ -71,51 +70,7 @@ func (w *Watcher) lookAbove(r *run) {
 		return
 	}
 	defer held.Close()
-	r.above, _ = held.Above()
-}
-
-// claimWorkspace makes sure that the directory that is held is the run's alone: what is at its path now need not be what was
-// there when the run was admitted.
-func (w *Watcher) claimWorkspace(r *run) (verdict, bool) {
-	if r.held == nil {
-		return verdict{}, true // nothing starts without one
-	}
-	refusal := w.scheduler.settle(w.life, r, r.held.above)
-	if refusal == nil {
-		r.holds.Store(r.held) // before the others are looked at: of two that start at once, one sees the other
-		refusal = w.movedTogether(r)
-	}
-	if refusal != nil {
-		return verdict{reason: delegation.ReasonRefused, refusal: refusal}, false
-	}
-	return verdict{}, true
-}
-
-// movedTogether refuses a run whose workspace holds that of another one by now, or lies in it: a parent can move a directory
-// while a run works there. There are at most as many others as may run at once.
-func (w *Watcher) movedTogether(r *run) *delegation.Refusal {
-	w.mu.Lock()
-	var others []*run
-	for _, other := range w.owned {
-		if other.subject() != r.subject() && other.holds.Load() != nil {
-			others = append(others, other)
-		}
-	}
-	w.mu.Unlock()
-	for _, other := range others {
-		held := other.holds.Load()
-		if held == nil {
-			continue
-		}
-		above, err := held.Above()
-		if err != nil || len(above) == 0 || len(r.held.above) == 0 {
-			continue // what was known of it when it started has been compared
-		}
-		if slices.Contains(above, r.held.above[0]) || slices.Contains(r.held.above, above[0]) {
-			return busy(other, "is in use")
-		}
-	}
-	return nil
+	r.ticket.Above, _ = held.Above()
 }
 
 // openWorkspace waits for a file descriptor if there is none to spare.
@@ -210,7 +165,7 @@ func (d Disk) short(s tree.Space) string {
 func (r *run) overLimit(why *delegation.Refusal) {
 	r.tooMuch.CompareAndSwap(nil, why)
 	r.box.log.Warn("a run is ended because of its workspace", "run", r.hash, "because", why.Text)
-	r.end(delegation.ReasonWorkspaceLimit)
+	r.End(delegation.ReasonWorkspaceLimit)
 }
 
 // limitsOf are the limits of a run's workspace.

@@ -34,7 +34,7 @@ func onDisk(held Workspace, written int64) *run {
 	return r
 }
 
-func ended(r *run) bool { return r.cause() == delegation.ReasonWorkspaceLimit }
+func ended(r *run) bool { return r.Cause() == delegation.ReasonWorkspaceLimit }
 
 // watched runs the loop on a floor of a gibibyte for as long as a test.
 func watched(t *testing.T, floor Disk) *disks {

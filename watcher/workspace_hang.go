@@ -24,67 +24,102 @@ const (
 // errHangs is of a call that was left behind, or was not begun because others hang there.
 var errHangs = errors.New("the file system that it lies on does not answer")
 
-// hangs counts the calls that were left behind, by the root beneath which the workspaces lie. No mount is entered below a
-// root, so it stands for a file system. It is safe for concurrent use.
+// hangs counts the calls of one kind that were left behind, by where they hang: those to workspaces by the root beneath which
+// the workspace lies, no mount being entered below a root, so that it stands for a file system. It is safe for concurrent use.
 type hangs struct {
+	farKind
 	log *slog.Logger
 
 	mu   sync.Mutex
 	left map[string]int
 }
 
-func newHangs(log *slog.Logger) *hangs { return &hangs{log: log, left: make(map[string]int)} }
+// farKind is a kind of calls that may hang.
+type farKind struct {
+	yield             time.Duration // how long one may still take when its context is done
+	err               error         // of one that was left behind, or was not begun because others hang there
+	first, many, over string        // what is logged when the first one is left, when no other may begin, and when all are back
+}
 
-// full says whether no further call to a root may begin.
-func (h *hangs) full(root string) bool {
+var workspaceCalls = farKind{
+	yield: yieldTime,
+	err:   errHangs,
+	first: "a file system does not answer; workspaces on it are not looked at meanwhile",
+	many:  "too many calls wait for a file system; no other begins, and no run in workspaces on it, until one returns",
+	over:  "a file system answers again",
+}
+
+func newHangs(kind farKind, log *slog.Logger) *hangs {
+	return &hangs{farKind: kind, log: log, left: make(map[string]int)}
+}
+
+// full says whether no further call may begin there.
+func (h *hangs) full(where string) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.left[root] >= maxHung
+	return h.left[where] >= maxHung
+}
+
+// all are the calls that were left behind and have not come back.
+func (h *hangs) all() (sum int) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, n := range h.left {
+		sum += n
+	}
+	return sum
 }
 
 // leave counts a call that is left behind, unless it has returned just now.
-func (h *hangs) leave(root string, c *farCall) (left bool) {
+func (h *hangs) leave(where string, c *farCall) (left bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if c.returned {
 		return false
 	}
 	c.left = true
-	h.left[root]++
-	switch h.left[root] {
+	h.left[where]++
+	switch h.left[where] {
 	case 1:
-		h.log.Warn("a file system does not answer; workspaces on it are not looked at meanwhile", "root", root)
+		h.log.Warn(h.first, "where", where) //nolint:sloglint // the kinds are constant
 	case maxHung:
-		h.log.Warn("too many calls wait for a file system; no other begins, and no run in workspaces on it, until one returns",
-			"root", root, "calls", maxHung)
+		h.log.Warn(h.many, "where", where, "calls", maxHung) //nolint:sloglint // the same
 	}
 	return true
 }
 
 // back notes that a call has returned, and says whether its caller had left.
-func (h *hangs) back(root string, c *farCall) (left bool) {
+func (h *hangs) back(c *farCall) (left bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	c.returned = true
-	if !c.left {
-		return false
+	return c.left
+}
+
+// forget stops counting a call that was left behind.
+func (h *hangs) forget(where string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.left[where]--; h.left[where] == 0 {
+		delete(h.left, where)
+		h.log.Info(h.over, "where", where) //nolint:sloglint // the same
 	}
-	if h.left[root]--; h.left[root] == 0 {
-		delete(h.left, root)
-		h.log.Info("a file system answers again", "root", root)
-	}
-	return true
 }
 
 // farCall is what a call and its caller know of each other. The lock of hangs guards it.
 type farCall struct{ returned, left bool }
 
-// callRoot makes a call to what lies beneath a root, and leaves it behind when ctx is done. late gets an answer that comes
-// when the caller is gone.
-func callRoot[T any](ctx context.Context, h *hangs, root string, call func() (T, error), late func(T)) (answer T, err error) {
+// callRoot makes a call to what lies beneath a root, unless too many hang there.
+func callRoot[T any](ctx context.Context, h *hangs, root string, call func() (T, error), late func(T, error)) (answer T, err error) {
 	if h.full(root) {
-		return answer, errHangs
+		return answer, h.err
 	}
+	return callFar(ctx, h, root, call, late)
+}
+
+// callFar makes a call, and leaves it behind when ctx is done and it does not return. late gets what it returns when the caller
+// is gone; the call counts until late is through with that.
+func callFar[T any](ctx context.Context, h *hangs, where string, call func() (T, error), late func(T, error)) (answer T, err error) {
 	type result struct {
 		answer T
 		err    error
@@ -93,24 +128,28 @@ func callRoot[T any](ctx context.Context, h *hangs, root string, call func() (T,
 	go func() {
 		answer, err := call()
 		results <- result{answer, err}
-		if h.back(root, c) && err == nil && late != nil {
-			late(answer)
+		if !h.back(c) {
+			return
 		}
+		if late != nil {
+			late(answer, err)
+		}
+		h.forget(where)
 	}()
 	select {
 	case r := <-results:
 		return r.answer, r.err
 	case <-ctx.Done():
 	}
-	yield := time.NewTimer(yieldTime)
+	yield := time.NewTimer(h.yield)
 	defer yield.Stop()
 	select {
 	case r := <-results:
 		return r.answer, r.err
 	case <-yield.C:
 	}
-	if h.leave(root, c) {
-		return answer, errHangs
+	if h.leave(where, c) {
+		return answer, h.err
 	}
 	r := <-results
 	return r.answer, r.err
@@ -121,7 +160,11 @@ func (h *hangs) openFar(ctx context.Context, open func(sandbox.Spec) (Workspace,
 	ctx, cancel := context.WithTimeout(ctx, hangTime)
 	defer cancel()
 	root := spec.WorkspaceMount().Source.Base
-	held, err := callRoot(ctx, h, root, func() (Workspace, error) { return open(spec) }, func(ws Workspace) { ws.Close() })
+	held, err := callRoot(ctx, h, root, func() (Workspace, error) { return open(spec) }, func(ws Workspace, err error) {
+		if err == nil {
+			ws.Close()
+		}
+	})
 	if err != nil {
 		return nil, err
 	}

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -14,6 +15,7 @@ import (
 	"torno/delegation"
 	"torno/internal/tree"
 	"torno/sandbox"
+	"torno/sandbox/sandboxtest"
 	"torno/test/attack"
 	"torno/test/hungfs"
 )
@@ -31,6 +33,7 @@ func newHangingDesk(t *testing.T) *hangingDesk {
 	t.Helper()
 	h := &hangingDesk{}
 	h.desk = newDesk(t, func(c *Config) {
+		shortGrace(c)
 		h.root = filepath.Join(c.Outboxes[0].Policy.Dir, "workspaces")
 		h.fs = hungfs.Mount(t, h.root, "s1", "s2", "s3", "s4", "s5", "s6", "s7")
 		c.Workspaces = func(spec sandbox.Spec) (Workspace, error) {
@@ -133,12 +136,40 @@ func (l *deafLauncher) Create(ctx context.Context, id sandbox.SandboxID, spec sa
 	return sandbox.Handle{}, sandbox.ErrUnavailable
 }
 
+// TestAHungFileSystemHoldsNoCancel has the file system stop when the launcher is about to open the workspace. The cancel is
+// answered while that call still hangs, and the run's slot is free.
+func TestAHungFileSystemHoldsNoCancel(t *testing.T) {
+	h := newHangingDesk(t)
+	h.world.Before(sandboxtest.OpCreate, sync.OnceFunc(h.fs.Hang))
+	a := h.submit(ask{id: "s1", task: "echo never"})
+	select {
+	case <-h.fs.Waits():
+	case <-time.After(patience):
+		t.Fatal("nobody opens the workspace")
+	}
+	h.touch("cancel_s1")
+	var resp delegation.Response
+	h.soon("the answer", beforeAnswer.Time+hangTime+patience/4, func() { resp = h.response(a) })
+	h.want(resp, delegation.StatusCancelled, delegation.ReasonCancelled, -1)
+	if h.watcher.launches.all() != 1 {
+		t.Error("no call was left behind: the oracle is dead")
+	}
+	h.eventually("its slot is free", func() bool {
+		running, _ := h.watcher.schedule.Load(t.Context(), h.watcher.boxes[0].name)
+		return running == 0
+	})
+	oracle := stays(t, h.fs, filepath.Join(h.root, "s2"))
+	h.fs.Abort()
+	h.eventually("the call is back", func() bool { return h.watcher.launches.all() == 0 })
+	h.empty()
+	attack.Record(t, attack.Trial{Row: "L7", Where: "the launch", Tried: 1, Held: heldOff(t), Oracle: oracle})
+}
+
 // TestWhatNeverEndsIsLeftBehind: a launcher's call that no context ends keeps one run, and no shutdown.
 func TestWhatNeverEndsIsLeftBehind(t *testing.T) {
-	savedLast, savedLeave := lastBudget, leaveTime
-	lastBudget, leaveTime = time.Second, time.Second
-	t.Cleanup(func() { lastBudget, leaveTime = savedLast, savedLeave })
-	d := newDesk(t, func(c *Config) { c.Shutdown.Budget = time.Second })
+	d := newDesk(t, func(c *Config) {
+		c.Shutdown.Budget, c.Timing.Last, c.Timing.Leave = time.Second, time.Second, time.Second
+	})
 	d.stop()
 	stuck := &deafLauncher{waits: make(chan struct{}), let: make(chan struct{})}
 	d.wrap = func(l sandbox.Launcher) sandbox.Launcher {
@@ -190,16 +221,6 @@ func TestCallsThatHangAreFew(t *testing.T) {
 	}
 	d.fs.Abort() // they all fail, and the root is asked again
 	d.eventually("no call waits", func() bool { return d.watcher.hangs.all() == 0 })
-}
-
-// all are the calls that were left behind.
-func (h *hangs) all() (sum int) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	for _, n := range h.left {
-		sum += n
-	}
-	return sum
 }
 
 // parked is a workspace whose looks wait until they are let go.

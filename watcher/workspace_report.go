@@ -24,7 +24,7 @@ func (w *Watcher) inspect(r *run, reason delegation.Reason) (more bool) {
 	if r.held == nil || !r.out.started {
 		return false
 	}
-	found, err := r.held.Inspect(w.life, beforeAnswer, r.spec.WorkspaceMount().Target)
+	found, err := r.held.Inspect(w.life, w.timing.Look, r.spec.WorkspaceMount().Target)
 	if err != nil {
 		r.box.log.Error("what a run has left in its workspace cannot be looked at", "run", r.hash, "error", err)
 		found.Missed++

@@ -81,10 +81,7 @@ func TestNothingLeftIsNoWarning(t *testing.T) {
 
 // TestMuchIsLookedAtBehindTheAnswer: the answer says that a part was seen, and the bits of the rest are cleared all the same.
 func TestMuchIsLookedAtBehindTheAnswer(t *testing.T) {
-	saved := beforeAnswer
-	beforeAnswer = tree.Bounds{Entries: 4}
-	d := newDesk(t, nil)
-	d.Cleanup(func() { d.stop(); beforeAnswer = saved })
+	d := newDesk(t, func(c *Config) { c.Timing.Look = tree.Bounds{Entries: 4} })
 	var tools []string
 	resp, _ := d.left(func(dir string) {
 		for i := range 20 {

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"time"
 
+	"torno/delegation"
 	"torno/internal/cli"
 	"torno/manager"
 )
@@ -38,7 +39,7 @@ func newApp() *app {
 		},
 	}
 	c.Commands = []cli.Command{
-		c.spawnCommand(), c.listCommand(), c.waitCommand(), c.cancelCommand(), c.logsCommand(), c.versionCommand(),
+		c.spawnCommand(), c.listCommand(), c.waitCommand(), c.cancelCommand(), c.logsCommand(), c.VersionCommand(delegation.Version),
 	}
 	return c
 }

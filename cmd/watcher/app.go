@@ -3,15 +3,17 @@ package main
 import (
 	"context"
 
+	"torno/delegation"
 	"torno/internal/cli"
-	"torno/internal/serve"
+	"torno/internal/launcher"
 )
 
 // app is one invocation.
 type app struct {
 	*cli.Program
-	engines serve.Engines
-	source  source
+	launchers launcher.List
+	source    source
+	machine   machine
 }
 
 const introduction = `watcher starts a sandbox for every request file in an outbox and answers with a response file.
@@ -41,19 +43,19 @@ var exitCodes = []string{
 }
 
 // run executes one invocation and returns its exit code.
-func run(ctx context.Context, args []string, system cli.System, engines serve.Engines) int {
-	return newApp(engines).Main(ctx, args, system)
+func run(ctx context.Context, args []string, system cli.System, launchers launcher.List) int {
+	return newApp(launchers).Main(ctx, args, system)
 }
 
-func newApp(engines serve.Engines) *app {
-	a := &app{engines: engines}
+func newApp(launchers launcher.List) *app {
+	a := &app{machine: here(), launchers: launchers, source: source{launchers: launchers}}
 	a.Program = &cli.Program{
 		Name: "watcher", Introduction: introduction, FirstSteps: firstSteps, ExitCodes: exitCodes,
 		Diagnose: diagnose, Reference: "REF", References: "watcher ps --all --quiet",
 	}
 	a.Commands = []cli.Command{
-		a.runCommand(), a.psCommand(), a.showCommand(), a.logsCommand(), a.cancelCommand(),
-		a.specCommand(), a.checkCommand(), a.doctorCommand(), a.purgeCommand(), a.versionCommand(),
+		a.runCommand(), a.psCommand(), a.showCommand(), a.logsCommand(), a.cancelCommand(), a.outboxCommand(),
+		a.specCommand(), a.checkCommand(), a.doctorCommand(), a.purgeCommand(), a.VersionCommand(delegation.Version),
 	}
 	return a
 }

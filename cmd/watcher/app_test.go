@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"torno/internal/cli"
-	"torno/internal/serve"
+	"torno/sandbox/launchers"
 )
 
 // said is what a command prints that must succeed.
@@ -17,7 +17,7 @@ func said(t *testing.T, args ...string) string {
 	var out, errors bytes.Buffer
 	nothing := func(string) string { return "" }
 	system := cli.System{Env: nothing, In: strings.NewReader(""), Out: cli.NewOutput(&out, nothing), Errors: cli.NewOutput(&errors, nothing)}
-	if code := run(context.Background(), args, system, serve.Product); code != exitOK {
+	if code := run(context.Background(), args, system, launchers.All); code != exitOK {
 		t.Fatalf("watcher %q: exit %d, %s", args, code, &errors)
 	}
 	return out.String()
@@ -26,7 +26,7 @@ func said(t *testing.T, args ...string) string {
 // TestEveryCommandIsShown: what there is can be found, in the help and by pressing Tab.
 func TestEveryCommandIsShown(t *testing.T) {
 	overview := said(t, "help")
-	for _, cmd := range newApp(serve.Product).All() {
+	for _, cmd := range newApp(launchers.All).All() {
 		if !strings.Contains(overview, "\n  "+cmd.Name+" ") || cmd.Brief == "" {
 			t.Errorf("help does not show %s", cmd.Name)
 		}
@@ -49,7 +49,7 @@ func TestEveryCommandIsShown(t *testing.T) {
 
 // TestExamplesAreTrue reads every example as the shell and the program would.
 func TestExamplesAreTrue(t *testing.T) {
-	a := newApp(serve.Product)
+	a := newApp(launchers.All)
 	lines := strings.Split(firstSteps, "\n")
 	for _, cmd := range a.Commands {
 		if len(cmd.Options) > 0 && len(cmd.Examples) == 0 {

@@ -11,14 +11,20 @@ import (
 )
 
 func (a *app) cancelCommand() cli.Command {
+	var abandon bool
 	return cli.Command{
 		Name: "cancel", Operands: "REF…", Brief: "end runs",
 		About: `
 The child gets INT, ten seconds later TERM and five seconds later KILL. The command returns when its last process is gone
 and its parent is answered. An interrupt leaves before that; the child ends all the same.
+
+A run is stranded while another engine answers in the place of its own. Its end waits until its engine is back. With --abandon it is answered at once, as lost, and what may still run there is left: it can go on writing
+to its workspace, which other runs may enter then. The sandbox is removed when its engine is back.
 ` + reference,
 		Examples: []string{"watcher cancel sub_1a2b3c4d", "watcher cancel $(watcher ps --quiet)"},
-		Options:  a.source.place(),
+		Options: append([]cli.Option{
+			{Name: "abandon", Help: "give stranded runs up, although their sandboxes may live on", Set: cli.On(&abandon)},
+		}, a.source.place()...),
 		Run: func(ctx context.Context, args cli.Args) (int, error) {
 			refs := args.All()
 			if len(refs) == 0 {
@@ -30,16 +36,21 @@ and its parent is answered. An interrupt leaves before that; the child ends all 
 			if err != nil {
 				return 0, err
 			}
-			return a.cancelAll(ctx, control.Dial(state), refs), nil
+			door := control.Dial(state)
+			end := door.Cancel
+			if abandon {
+				end = door.Abandon
+			}
+			return a.endAll(ctx, end, refs), nil
 		},
 	}
 }
 
-// cancelAll cancels every run. One that fails does not keep the others from it; the exit code is that of the first that did.
-func (a *app) cancelAll(ctx context.Context, s control.Service, refs []string) int {
+// endAll ends every run. One that fails does not keep the others from it; the exit code is that of the first that did.
+func (a *app) endAll(ctx context.Context, end func(context.Context, string) (control.Run, error), refs []string) int {
 	first := exitOK
 	for _, ref := range refs {
-		r, err := s.Cancel(ctx, ref)
+		r, err := end(ctx, ref)
 		code := exitOK
 		switch {
 		case err != nil:

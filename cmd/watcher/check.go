@@ -14,8 +14,10 @@ import (
 	"torno/configs"
 	"torno/internal/cli"
 	"torno/internal/control"
+	"torno/internal/launcher"
 	"torno/internal/serve"
 	"torno/sandbox"
+	"torno/sandbox/compile"
 )
 
 func (a *app) checkCommand() cli.Command {
@@ -25,7 +27,7 @@ func (a *app) checkCommand() cli.Command {
 		About: `
 The whole configuration is printed, defaults included, in a form that run --config takes, and behind it, as comments, what
 each launcher enforces here and by what, and what was chosen where a profile leaves that to the watcher. A running watcher is asked; where none runs, an installation of its own is made
-for a moment and removed again. What is wrong with the configuration, the directories or the engine is an error.
+for a moment and removed again. What is wrong with the configuration, the directories or the launchers is an error.
 
 --try sends an agent that does nothing through every profile of every outbox, with a workspace of its own in the first
 allowed root, and shows how long each phase took.`,
@@ -44,7 +46,7 @@ allowed root, and shows how long each phase took.`,
 				return 0, err
 			}
 			c := &checked{config: config, warnings: warnings, profiles: slices.Clone(config.Profiles)}
-			err = errors.Join(c.examine(ctx, a.engines, try), a.printChecked(c))
+			err = errors.Join(c.examine(ctx, a.machine, a.launchers, try), a.printChecked(c))
 			if _, missing := os.Stat(a.source.local.Dir); a.source.local.Dir != "" && missing != nil {
 				err = cli.Hint(err, "watcher run --dir "+a.source.local.Dir+" makes the directory")
 			}
@@ -59,7 +61,7 @@ type checked struct {
 	warnings   []configs.Warning
 	asked      string // who said what is enforced
 	guarantees map[string]sandbox.Guarantees
-	profiles   []sandbox.Profile // with the launchers that they have here
+	profiles   []compile.Profile // with the launchers that they have here
 	tries      []tried
 }
 
@@ -71,8 +73,8 @@ type tried struct {
 
 // examine looks at the machine, the launchers and, if wanted, the profiles. It goes on where it can, and returns what
 // the operator should mend first.
-func (c *checked) examine(ctx context.Context, engines serve.Engines, try bool) error {
-	if err := onLinux(); err != nil {
+func (c *checked) examine(ctx context.Context, where machine, launchers launcher.List, try bool) error {
+	if err := where.onLinux(); err != nil {
 		return err
 	}
 	warnings, problems := c.config.CheckHost()
@@ -81,9 +83,9 @@ func (c *checked) examine(ctx context.Context, engines serve.Engines, try bool) 
 	if c.asked != "" && (!try || problems != nil) {
 		return errors.Join(problems, c.unmet())
 	}
-	trial, err := serve.OpenTrial(ctx, c.config, engines, slog.New(slog.DiscardHandler))
+	trial, err := serve.OpenTrial(ctx, c.config, launchers, slog.New(slog.DiscardHandler))
 	if err != nil {
-		if _, unreachable := errors.AsType[*serve.UnreachableError](err); !unreachable && problems != nil {
+		if e, ok := errors.AsType[*launcher.UnusableError](err); problems != nil && (!ok || !e.Absent) {
 			return problems
 		}
 		return err

@@ -17,7 +17,7 @@ import (
 
 	"torno/configs"
 	"torno/internal/cli"
-	"torno/internal/serve"
+	"torno/sandbox/launchers"
 )
 
 func read(t *testing.T, path string) string {
@@ -62,7 +62,7 @@ func TestOperationsPageIsTrue(t *testing.T) {
 
 // checkCommands reads every command line of a page as the program would.
 func checkCommands(t *testing.T, page string) {
-	commands := newApp(serve.Product).Commands
+	commands := newApp(launchers.All).Commands
 	lines := regexp.MustCompile("(?m)(?:^|`|sudo |bin/)watcher ([a-z]+)((?: [^`#\n]*)?)(?:[`#]|$)").FindAllStringSubmatch(page, -1)
 	if len(lines) < 10 {
 		t.Fatalf("only %d commands were found", len(lines))
@@ -142,7 +142,7 @@ func TestTheUnitLetsMountsArrive(t *testing.T) {
 	if settings["Type"] != "notify" || settings["RestartPreventExitStatus"] != "2" || settings["StateDirectory"] != filepath.Base(unitState) {
 		t.Errorf("the unit says %v", settings)
 	}
-	local, _, err := configs.Local(configs.LocalOptions{Dir: t.TempDir() + "/o", State: t.TempDir()})
+	local, _, err := configs.Local(launchers.All, configs.LocalOptions{Dir: t.TempDir() + "/o", State: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -152,7 +152,7 @@ func TestTheUnitLetsMountsArrive(t *testing.T) {
 }
 
 func TestTheSidecarFits(t *testing.T) {
-	config, warnings, err := configs.Load("../../contrib/sidecar/watcher.yaml")
+	config, warnings, err := configs.Load(launchers.All, "../../contrib/sidecar/watcher.yaml")
 	if err != nil || len(warnings) > 0 {
 		t.Fatal(err, warnings)
 	}
@@ -180,8 +180,8 @@ func TestTheSidecarFits(t *testing.T) {
 			t.Errorf("%s is %q to the engine, which has to find it", dir, seen[dir])
 		}
 	}
-	if seen[config.EngineSocket()] == "" {
-		t.Errorf("the engine's socket is not at %s", config.EngineSocket())
+	if seen[config.EngineSockets()[0]] == "" {
+		t.Errorf("the engine's socket is not at %s", config.EngineSockets()[0])
 	}
 	agent := compose.Services["agent"].Volumes[0].(string)
 	if path := config.Outboxes[0].Paths[0]; agent != path.Here+":"+path.Parent {
@@ -194,7 +194,7 @@ func TestTheSidecarFits(t *testing.T) {
 		t.Error("the image does not run what compose mounts")
 	}
 	for _, p := range config.Profiles {
-		if p.Sandbox != configs.SandboxDocker {
+		if p.Sandbox != "docker" {
 			t.Errorf("the profile %s is for %s, which the container cannot have", p.Name, p.Sandbox)
 		}
 	}

@@ -16,8 +16,8 @@ func (a *app) doctorCommand() cli.Command {
 	return cli.Command{
 		Name: "doctor", Brief: "examine this machine, and say what to do",
 		About: `
-The machine, the engine, the sandboxes, the roots and what earlier installations left are looked at. A line for each
-finding says what was seen; where it is not ok, what it means and what to do stand below it. Known holes of the engine and
+The machine, the launchers, the sandboxes, the roots and what earlier installations left are looked at. A line for each
+finding says what was seen; where it is not ok, what it means and what to do stand below it. Known holes of an engine and
 its runtime are held against what the distribution's package says it has mended. A child is sent through each profile and
 tries to reach the engine's sockets, the metadata address and a port of this machine; the same program tries it outside.
 
@@ -37,14 +37,14 @@ marked. The exit code is 1 if anything is bad.`,
 }
 
 func (a *app) doctor(ctx context.Context) (int, error) {
-	if err := onLinux(); err != nil {
+	if err := a.machine.onLinux(); err != nil {
 		return 0, err
 	}
 	config, warnings, err := a.source.load(cli.Args{})
 	if err != nil {
 		return 0, err
 	}
-	system, err := serve.Examine(ctx, config, a.engines)
+	system, err := serve.Examine(ctx, config, a.launchers)
 	for _, w := range warnings {
 		system.Warnings = append(system.Warnings, w.String())
 	}

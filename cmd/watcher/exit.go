@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"strings"
 
 	"torno/configs"
 	"torno/delegation"
@@ -11,8 +12,9 @@ import (
 	"torno/internal/control"
 	"torno/internal/doctor"
 	"torno/internal/journal"
+	"torno/internal/launcher"
 	"torno/internal/lock"
-	"torno/internal/runsc"
+	"torno/internal/programs"
 	"torno/internal/serve"
 	"torno/watcher"
 )
@@ -76,7 +78,7 @@ func diagnose(err error) cli.Trouble {
 		t.Exit, t.Code, t.Next = exitNoLauncher, code, next
 		return t
 	}
-	if _, ok := errors.AsType[*serve.NoProgramError](err); ok {
+	if _, ok := errors.AsType[*programs.MissingError](err); ok {
 		t.Code, t.Next = "no_init", "put sandbox-init beside the watcher, where only root and the watcher's user may write, or name it with the key init of the configuration"
 		return t
 	}
@@ -91,20 +93,14 @@ func diagnose(err error) cli.Trouble {
 
 // noLauncher sorts the errors of a machine on which nothing can launch sandboxes; of others the code is "".
 func noLauncher(err error) (code, next string) {
-	if _, ok := errors.AsType[*serve.NoLauncherError](err); ok {
-		return "no_launcher", "start Docker, or put runsc and sandbox-keeper beside the watcher; watcher doctor looks at both"
+	if e, ok := errors.AsType[*serve.NoLauncherError](err); ok {
+		return "no_launcher", strings.Join(e.Remedies, ", or ") + "; watcher doctor looks at each"
 	}
 	if e, ok := errors.AsType[*platformError](err); ok {
 		return "platform", e.Next()
 	}
-	if e, ok := errors.AsType[*runsc.Error](err); ok {
-		return "no_runsc", e.Next()
-	}
-	if e, ok := errors.AsType[*serve.NoGVisorError](err); ok {
-		return "no_gvisor", e.Next()
-	}
-	if _, ok := errors.AsType[*serve.UnreachableError](err); ok {
-		return "no_engine", "start Docker, or name its socket: docker.host in the configuration, or DOCKER_HOST=unix:///…"
+	if e, ok := errors.AsType[*launcher.UnusableError](err); ok {
+		return e.Code, e.Next
 	}
 	return "", ""
 }
@@ -130,7 +126,11 @@ var troubles = []struct {
 	{control.ErrNoWatcher, "no_watcher", "start it with watcher run"},
 	{control.ErrNoRun, "no_run", "watcher ps -a lists the runs; name one by its subagent, OUTBOX/SUBAGENT or the beginning of its key"},
 	{control.ErrAmbiguous, "ambiguous", "name it by OUTBOX/SUBAGENT or by more of its key"},
+	{control.ErrStranded, "stranded", "bring that engine back, or give the run up with watcher cancel --abandon"},
+	{control.ErrNotStranded, "not_stranded", "watcher cancel without --abandon"},
 	{control.ErrEnded, "ended", "watcher show shows how it ended"},
+	{control.ErrNoOutbox, "no_outbox", "watcher check shows the outboxes of the configuration"},
+	{control.ErrAsked, "not_asked", "watcher ps says which outbox waits for a decision"},
 	{fs.ErrPermission, "permission", "run it as the user of the watcher, or as root"},
 	{journal.ErrOlder, "older_journal", "start this version's watcher once, which brings the journal up to date"},
 }

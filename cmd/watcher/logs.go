@@ -17,7 +17,7 @@ func (a *app) logsCommand() cli.Command {
 	return cli.Command{
 		Name: "logs", Operands: "REF", Brief: "show what a child prints",
 		About: `
-What the child wrote to its standard output and standard error goes to ours: everything that the engine has kept while
+What the child wrote to its standard output and standard error goes to ours: everything that the launcher has kept while
 the child runs, and the ends of both once it has ended. An interrupt leaves the child alone.
 ` + reference,
 		Examples: []string{"watcher logs -f sub_1a2b3c4d", "watcher logs 3f0c >out 2>err"},

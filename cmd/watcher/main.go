@@ -13,9 +13,9 @@ import (
 	"os"
 
 	"torno/internal/cli"
-	"torno/internal/serve"
+	"torno/sandbox/launchers"
 )
 
 func main() {
-	os.Exit(run(context.Background(), os.Args[1:], cli.Process(), serve.Product))
+	os.Exit(run(context.Background(), os.Args[1:], cli.Process(), launchers.All))
 }

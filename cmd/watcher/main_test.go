@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"net"
@@ -15,17 +16,22 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"torno/delegation"
+	"torno/internal/cli"
 	"torno/internal/journal"
 	"torno/internal/lock"
+	"torno/sandbox/launchers"
 )
 
-// The stories run the real main.
 func TestMain(m *testing.M) {
-	systemState = "/nonexistent/torno"
-	if other := os.Getenv("TORNO_STORY_PLATFORM"); other != "" {
-		platform = other
-	}
-	testscript.Main(m, map[string]func(){"watcher": main})
+	testscript.Main(m, map[string]func(){"watcher": storyMain})
+}
+
+// storyMain is main on a machine on which no watcher is installed, and perhaps on one without sandboxes.
+func storyMain() {
+	a := newApp(launchers.All)
+	a.machine.state = "/nonexistent/torno"
+	a.machine.platform = cmp.Or(os.Getenv("TORNO_STORY_PLATFORM"), a.machine.platform)
+	os.Exit(a.Main(context.Background(), os.Args[1:], cli.Process()))
 }
 
 // TestStories are those that need no engine: a socket at which nobody speaks takes its place.
@@ -163,7 +169,7 @@ func remembered() []journal.Run {
 		all[i].Stamp = delegation.Stamp{Ino: uint64(i)}
 		all[i].Key = all[i].RunKey().Hash()
 		if all[i].Attempt == 0 {
-			all[i].Key = journal.EntryKey(all[i].Outbox, all[i].FileName, all[i].Stamp)
+			all[i].Key = journal.EntryKey(all[i].Outbox, all[i].FileName, all[i].Stamp, all[i].Content)
 		}
 	}
 	return all

@@ -5,8 +5,14 @@ import (
 	"runtime"
 )
 
-// platform is the system that we are on. It is a variable so that stories can be on one without sandboxes.
-var platform = runtime.GOOS
+// machine is what a command takes for granted of where it is.
+type machine struct {
+	platform string // the system
+	state    string // where the unit in contrib has its state
+}
+
+// here is the machine that we are on.
+func here() machine { return machine{platform: runtime.GOOS, state: unitState} }
 
 // platformError says that no launcher works on this system.
 type platformError struct{ system string }
@@ -21,9 +27,9 @@ func (e *platformError) Next() string {
 }
 
 // onLinux is asked by the commands that make sandboxes or remove them, before they touch anything.
-func onLinux() error {
-	if platform == "linux" {
+func (m machine) onLinux() error {
+	if m.platform == "linux" {
 		return nil
 	}
-	return &platformError{platform}
+	return &platformError{m.platform}
 }

@@ -83,6 +83,9 @@ func (a *app) sayNotices(ctx context.Context, s control.Service) {
 		return // none runs; the journal was shown
 	}
 	for _, box := range status.Outboxes {
+		if box.Trouble != "" {
+			a.Say("%s", cli.OneLine(box.Trouble))
+		}
 		for _, notice := range box.Notices {
 			a.Say("outbox %s, since %s: %s", cli.OneLine(box.Name), notice.Since.Local().Format(time.TimeOnly), notice.Text)
 		}
@@ -104,6 +107,8 @@ func (a *app) table(runs []control.Run, now time.Time) {
 // stateOf says in a few words where a run stands.
 func stateOf(r control.Run, now time.Time) cli.Cell {
 	switch {
+	case r.Stranded != "" && r.State != delegation.StateEnded:
+		return cli.Cell{Text: "stranded", Colour: cli.Red}
 	case r.State == delegation.StateRunning:
 		return cli.Cell{Text: "running for " + cli.Age(now.Sub(r.Started))}
 	case r.State != delegation.StateEnded:

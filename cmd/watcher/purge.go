@@ -41,7 +41,7 @@ remove the state directory afterwards. While a watcher runs there, nothing is do
 }
 
 func (a *app) purge(ctx context.Context, yes bool) (err error) {
-	if err := onLinux(); err != nil {
+	if err := a.machine.onLinux(); err != nil {
 		return err
 	}
 	state, err := a.stateDir(ctx)
@@ -63,7 +63,7 @@ func (a *app) purge(ctx context.Context, yes bool) (err error) {
 	if err := a.confirm(installation, yes); err != nil {
 		return err
 	}
-	if err := installation.Purge(ctx, config, a.engines, slog.New(slog.DiscardHandler)); err != nil {
+	if err := installation.Purge(ctx, config, a.launchers, slog.New(slog.DiscardHandler)); err != nil {
 		return cli.Hint(err, fmt.Sprintf("mend it and purge again; docker ps -a --filter label=torno.installation=%s shows what is left", installation.ID))
 	}
 	if a.JSON {

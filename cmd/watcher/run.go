@@ -46,7 +46,7 @@ that goes away, except where HUP is ignored as nohup does.`,
 }
 
 func (a *app) serve(ctx context.Context, args cli.Args, keep bool) error {
-	if err := onLinux(); err != nil {
+	if err := a.machine.onLinux(); err != nil {
 		return err
 	}
 	read := func() (configs.Config, *slog.Logger, error) { return a.read(args, keep) }
@@ -54,7 +54,7 @@ func (a *app) serve(ctx context.Context, args cli.Args, keep bool) error {
 	if err != nil {
 		return err
 	}
-	o := serve.Options{Config: config, Log: log, Engines: a.engines}
+	o := serve.Options{Config: config, Log: log, Launchers: a.launchers}
 	signals := make(chan os.Signal, 8)
 	o.Signals = signals
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)

@@ -75,7 +75,14 @@ func facts(r control.Run) (rows [][]cli.Cell) {
 		add("field", r.Error.Field)
 		add("next", r.Error.Hint)
 	}
+	if r.Stranded != "" && r.State != delegation.StateEnded {
+		add("because", r.Stranded)
+		add("next", "bring that engine back; watcher cancel --abandon gives the run up and leaves what may still run there")
+	}
 	add("outbox", r.Outbox)
+	if r.OutboxID != r.Outbox {
+		add("outbox id", r.OutboxID)
+	}
 	add("subagent", r.Subagent)
 	add("request", r.Request)
 	if r.Attempt > 1 {

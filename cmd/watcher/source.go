@@ -7,12 +7,14 @@ import (
 
 	"torno/configs"
 	"torno/internal/cli"
+	"torno/internal/launcher"
 )
 
 // source is where the configuration comes from: a file, or flags for one directory.
 type source struct {
-	config string
-	local  configs.LocalOptions
+	launchers launcher.List
+	config    string
+	local     configs.LocalOptions
 }
 
 // options are those of commands that need a configuration.
@@ -20,7 +22,7 @@ func (s *source) options() []cli.Option {
 	return append(s.place(), []cli.Option{
 		{Name: "allow", Value: "ROOT", Help: "with --dir: workspaces may lie below it; by default DIR/workspaces; may be repeated", Set: cli.List(&s.local.Allow)},
 		{Name: "read", Value: "ROOT", Help: "with --dir: context may lie below it; may be repeated", Set: cli.List(&s.local.Read)},
-		{Name: "sandbox", Value: "NAME", Help: "with --dir: docker, gvisor, or auto, which is the default", Set: cli.Text(&s.local.Sandbox)},
+		{Name: "sandbox", Value: "NAME", Help: "with --dir: " + strings.Join(s.launchers.Names(), ", ") + ", or auto, which is the default", Set: cli.Text(&s.local.Sandbox)},
 		{Name: "image", Value: "REF", Help: "with --dir: an image, or with gvisor dir:/PATH, oci:/PATH or archive:/PATH; by default this host's own programs", Set: cli.Text(&s.local.Image)},
 		{Name: "max-running", Value: "N", Help: "with --dir: how many children may run at once", Set: cli.Number(&s.local.MaxRunning)},
 		{Name: "accept", Value: "LIMIT", Help: "with --dir: start although this machine does not enforce it: memory or pids; may be repeated", Set: cli.List(&s.local.Accept)},
@@ -60,14 +62,14 @@ func (s *source) load(args cli.Args) (configs.Config, []configs.Warning, error) 
 	case s.config == "" && s.local.Dir == "":
 		return configs.Config{}, nil, &cli.UsageError{Text: "what is to be served?", Next: "name a directory with --dir DIR, or a configuration with --config FILE"}
 	case s.config == "":
-		c, warnings, err := configs.Local(s.local)
+		c, warnings, err := configs.Local(s.launchers, s.local)
 		return c, warnings, asConfigError(err, "these flags")
 	case s.local.Dir != "":
 		return configs.Config{}, nil, cli.Usage("--config and --dir are two ways to say the same; use one of them")
 	case s.flagsOfDir() != "":
 		return configs.Config{}, nil, cli.Usage("%s: this goes with --dir; the configuration %s says it itself", s.flagsOfDir(), s.config)
 	}
-	c, warnings, err := configs.Load(s.config)
+	c, warnings, err := configs.Load(s.launchers, s.config)
 	return c, warnings, asConfigError(err, s.config)
 }
 

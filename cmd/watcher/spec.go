@@ -13,7 +13,7 @@ import (
 	"torno/delegation"
 	"torno/internal/cli"
 	"torno/internal/serve"
-	"torno/sandbox"
+	"torno/sandbox/compile"
 )
 
 func (a *app) specCommand() cli.Command {
@@ -56,7 +56,7 @@ func (a *app) spec(config configs.Config, outbox, file string) error {
 	if err != nil {
 		return err
 	}
-	spec, warnings, err := sandbox.Compile(request, serve.Policies(config)[i])
+	spec, warnings, err := compile.Compile(request, serve.Policies(config)[i])
 	if err != nil {
 		return err
 	}

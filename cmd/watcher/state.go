@@ -21,9 +21,6 @@ import (
 // unitState is where the unit in contrib has its state.
 const unitState = "/var/lib/torno"
 
-// systemState is a variable so that stories do not meet a real one.
-var systemState = unitState
-
 // stateDir is the installation that a command is about: the named one, or the only one there is.
 func (a *app) stateDir(ctx context.Context) (string, error) {
 	switch s := a.source; {
@@ -69,7 +66,7 @@ func (a *app) usualStates() []string {
 	if home := a.Env("HOME"); base == "" && home != "" {
 		base = filepath.Join(home, ".local", "state")
 	}
-	found := []string{systemState}
+	found := []string{a.machine.state}
 	if entries, err := os.ReadDir(filepath.Join(base, "torno")); base != "" && err == nil {
 		for _, entry := range entries {
 			found = append(found, filepath.Join(base, "torno", entry.Name()))
@@ -108,14 +105,14 @@ func (a *app) ask(ctx context.Context, do func(control.Service) error) error {
 	return do(&watcher.Operator{Journal: j})
 }
 
-// config is the configuration if one is named, and otherwise what is needed to reach the engine.
+// config is the configuration if one is named, and otherwise what is needed to reach the launchers.
 func (a *app) config() (configs.Config, error) {
 	if a.source.config == "" && a.source.local.Dir == "" {
-		return configs.Config{Docker: configs.Docker{Host: a.Env("DOCKER_HOST")}}, nil
+		return configs.Bare(a.launchers, a.Env), nil
 	}
 	s := a.source
 	if s.config != "" {
-		s.local.State = "" // it names the installation, and the file the engine
+		s.local.State = "" // it names the installation, and the file the launchers
 	}
 	c, _, err := s.load(cli.Args{})
 	return c, err

@@ -10,6 +10,18 @@ import (
 // ErrCannotLook says that the host cannot see into a process. It says nothing of the sandbox.
 var ErrCannotLook = errors.New("the host cannot look into the sandbox")
 
+// CannotLookError says what the host cannot look at, and what would let it. It is an ErrCannotLook.
+type CannotLookError struct {
+	What, Needs string
+	Err         error // nil where there is none beneath
+}
+
+func (e *CannotLookError) Error() string {
+	return ErrCannotLook.Error() + ": " + e.What + "; " + e.Needs
+}
+
+func (e *CannotLookError) Unwrap() []error { return []error{ErrCannotLook, e.Err} }
+
 // Look collects what is seen of a sandbox, and what differs from its Spec.
 type Look struct {
 	seen        []sandbox.Observation

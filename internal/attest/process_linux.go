@@ -27,7 +27,7 @@ type Process struct {
 func Open(pid int) (*Process, error) {
 	dir, err := os.OpenFile("/proc/"+strconv.Itoa(pid), unix.O_PATH|unix.O_DIRECTORY, 0)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%w: it sees no process %d; it needs the host's process ids (%w)", ErrCannotLook, pid, fs.ErrNotExist)
+		return nil, &CannotLookError{"it sees none of a sandbox's processes", "it needs the host's process ids", fs.ErrNotExist}
 	}
 	if err != nil {
 		return nil, err
@@ -62,7 +62,7 @@ func (p *Process) read(name string) ([]byte, error) {
 // explain tells a process that may not be looked at apart.
 func (p *Process) explain(name string, err error) error {
 	if errors.Is(err, fs.ErrPermission) {
-		return fmt.Errorf("%w: /proc/%d/%s is closed to it; it needs the right to trace (CAP_SYS_PTRACE)", ErrCannotLook, p.pid, name)
+		return &CannotLookError{"/proc/PID/" + name + " of a sandbox's process is closed to it", "it needs the right to trace (CAP_SYS_PTRACE)", err}
 	}
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ESRCH) {
 		return fmt.Errorf("look at process %d, which has ended: %w", p.pid, sandbox.ErrNotHeld)

@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"torno/internal/retry"
 )
 
 const (
@@ -221,9 +223,6 @@ func pidsIn(dir string) ([]int, error) {
 	return pids, err
 }
 
-// removePause is between two tries: the kernel does not tell when a process that was killed has left.
-const removePause = 2 * time.Millisecond
-
 // Remove kills what is left in the group and removes it. It can be repeated.
 func (g *Group) Remove(ctx context.Context) error {
 	for {
@@ -236,10 +235,8 @@ func (g *Group) Remove(ctx context.Context) error {
 		if err == nil {
 			return nil
 		}
-		select {
-		case <-ctx.Done():
+		if retry.Pause(ctx, retry.Soon) != nil { // the kernel does not tell when a process that was killed has left
 			return fmt.Errorf("remove a control group: %w", err)
-		case <-time.After(removePause):
 		}
 	}
 }

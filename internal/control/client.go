@@ -72,6 +72,16 @@ func (c *Client) Cancel(ctx context.Context, ref string) (run Run, err error) {
 	return run, c.call(ctx, http.MethodPost, "/v1/cancel/"+escape(ref), &run)
 }
 
+// Abandon gives a stranded run up.
+func (c *Client) Abandon(ctx context.Context, ref string) (run Run, err error) {
+	return run, c.call(ctx, http.MethodPost, "/v1/abandon/"+escape(ref), &run)
+}
+
+// Accept says what a directory is.
+func (c *Client) Accept(ctx context.Context, outbox string, as Identity) (accepted Accepted, err error) {
+	return accepted, c.call(ctx, http.MethodPost, "/v1/accept/"+escape(outbox)+"?"+url.Values{"as": {string(as)}}.Encode(), &accepted)
+}
+
 // Output hands a child's output to emit.
 func (c *Client) Output(ctx context.Context, ref string, follow bool, emit func(Output) error) error {
 	path := "/v1/output/" + escape(ref)

@@ -25,6 +25,7 @@ type desk struct {
 	said []Output
 	seen Query
 	ref  string
+	as   Identity
 }
 
 func (d *desk) Status(context.Context) (Status, error) {
@@ -38,7 +39,14 @@ func (d *desk) Runs(_ context.Context, q Query) ([]Run, error) {
 
 func (d *desk) Run(_ context.Context, ref string) (Run, error) { d.ref = ref; return d.run, d.err }
 
+func (d *desk) Accept(_ context.Context, outbox string, as Identity) (Accepted, error) {
+	d.ref, d.as = outbox, as
+	return Accepted{Name: outbox, ID: "0123456789abcdef", Dir: "/srv/box", As: as}, d.err
+}
+
 func (d *desk) Cancel(_ context.Context, ref string) (Run, error) { d.ref = ref; return d.run, d.err }
+
+func (d *desk) Abandon(_ context.Context, ref string) (Run, error) { d.ref = ref; return d.run, d.err }
 
 func (d *desk) Output(_ context.Context, ref string, _ bool, emit func(Output) error) error {
 	d.ref = ref
@@ -96,6 +104,9 @@ func TestTheDoor(t *testing.T) {
 		if _, err := client.Cancel(ctx, ref); err != nil || d.ref != ref {
 			t.Errorf("Cancel(%q): %v, asked for %q", ref, err, d.ref)
 		}
+		if a, err := client.Accept(ctx, ref, New); err != nil || d.ref != ref || d.as != New || a.Name != ref {
+			t.Errorf("Accept(%q): %+v, %v, asked for %q as %q", ref, a, err, d.ref, d.as)
+		}
 	}
 	var heard []Output
 	err := client.Output(ctx, "s1", true, func(o Output) error { heard = append(heard, o); return nil })
@@ -107,7 +118,7 @@ func TestTheDoor(t *testing.T) {
 func TestFailuresKeepTheirTypeAndText(t *testing.T) {
 	d := &desk{}
 	client, _ := open(t, d)
-	for _, known := range []error{ErrNoRun, ErrAmbiguous, ErrEnded, errors.New("boom")} {
+	for _, known := range []error{ErrNoRun, ErrAmbiguous, ErrEnded, ErrNoOutbox, ErrAsked, errors.New("boom")} {
 		d.err = fmt.Errorf("%w: %q", known, "s1")
 		_, err := client.Run(t.Context(), "s1")
 		if err == nil || err.Error() != d.err.Error() {

@@ -70,7 +70,12 @@ func (h handled) RoundTrip(request *http.Request) (*http.Response, error) {
 // watchful is a Service that counts what changes something.
 type watchful struct {
 	desk
-	cancelled int
+	cancelled, accepted int
+}
+
+func (w *watchful) Accept(ctx context.Context, outbox string, as Identity) (Accepted, error) {
+	w.accepted++
+	return w.desk.Accept(ctx, outbox, as)
 }
 
 func (w *watchful) Cancel(ctx context.Context, ref string) (Run, error) {
@@ -78,10 +83,10 @@ func (w *watchful) Cancel(ctx context.Context, ref string) (Run, error) {
 	return w.desk.Cancel(ctx, ref)
 }
 
-// FuzzHandler writes any text to the door. Only a POST ends a run, and every answer is JSON with a status of HTTP's.
+// FuzzHandler writes any text to the door. Only a POST ends a run or accepts an outbox, and every answer is JSON with a status of HTTP's.
 func FuzzHandler(f *testing.F) {
 	for _, line := range []string{
-		"GET /v1/status", "GET /v1/runs?all=1&limit=5&outbox=a", "GET /v1/runs?limit=-1", "GET /v1/runs?limit=1e9&limit=2", "GET /v1/runs/s1", "POST /v1/cancel/s1", "GET /v1/cancel/s1",
+		"GET /v1/status", "GET /v1/runs?all=1&limit=5&outbox=a", "GET /v1/runs?limit=-1", "GET /v1/runs?limit=1e9&limit=2", "GET /v1/runs/s1", "POST /v1/cancel/s1", "GET /v1/cancel/s1", "POST /v1/accept/main?as=new", "GET /v1/accept/main?as=new",
 		"GET /v1/output/s1?follow=1", "DELETE /v1/runs/s1", "HEAD /v1/cancel/s1", "GET /v1/runs/../cancel/s1", "POST /v1//cancel/../cancel/s1", "CONNECT /v1/cancel/s1", "OPTIONS *", "GET /", "GET /v2/status",
 		"POST http://other/v1/cancel/s1", "GET /v1/runs/%2e%2e%2f", "GET /v1/output/s1?follow=%zz", "GET /v1/runs?%zz", "POST /v1/cancel/%00",
 	} {
@@ -102,6 +107,9 @@ func FuzzHandler(f *testing.F) {
 		Handler(w).ServeHTTP(answer, request)
 		if w.cancelled > 1 || w.cancelled == 1 && request.Method != http.MethodPost {
 			t.Errorf("%q ended %d runs", text, w.cancelled)
+		}
+		if w.accepted > 1 || w.accepted == 1 && request.Method != http.MethodPost {
+			t.Errorf("%q accepted %d outboxes", text, w.accepted)
 		}
 		checkAnswer(t, answer.Result())
 	})

@@ -96,6 +96,14 @@ func Handler(service Service) http.Handler {
 		run, err := service.Cancel(r.Context(), r.PathValue("ref"))
 		reply(w, run, err)
 	})
+	mux.HandleFunc("POST /v1/abandon/{ref...}", func(w http.ResponseWriter, r *http.Request) {
+		run, err := service.Abandon(r.Context(), r.PathValue("ref"))
+		reply(w, run, err)
+	})
+	mux.HandleFunc("POST /v1/accept/{outbox}", func(w http.ResponseWriter, r *http.Request) {
+		accepted, err := service.Accept(r.Context(), r.PathValue("outbox"), Identity(r.FormValue("as")))
+		reply(w, accepted, err)
+	})
 	mux.HandleFunc("GET /v1/output/{ref...}", func(w http.ResponseWriter, r *http.Request) { output(service, w, r) })
 	return mux
 }
@@ -130,9 +138,16 @@ type Failure struct {
 }
 
 // failures are the errors that callers tell apart. The codes are API.
-var failures = map[string]error{"no_run": ErrNoRun, "ambiguous": ErrAmbiguous, "ended": ErrEnded}
+var failures = map[string]error{
+	"no_run": ErrNoRun, "ambiguous": ErrAmbiguous, "ended": ErrEnded, "stranded": ErrStranded, "not_stranded": ErrNotStranded,
+	"no_outbox": ErrNoOutbox, "not_asked": ErrAsked,
+}
 
-var statuses = map[string]int{"no_run": http.StatusNotFound, "ambiguous": http.StatusConflict, "ended": http.StatusConflict}
+var statuses = map[string]int{
+	"no_run": http.StatusNotFound, "ambiguous": http.StatusConflict, "ended": http.StatusConflict,
+	"stranded": http.StatusConflict, "not_stranded": http.StatusConflict,
+	"no_outbox": http.StatusNotFound, "not_asked": http.StatusConflict,
+}
 
 func reply(w http.ResponseWriter, body any, err error) {
 	w.Header().Set("Content-Type", "application/json")

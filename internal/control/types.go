@@ -18,6 +18,27 @@ type Service interface {
 	// Output hands the child's output to emit, and stays until it ends when follow is set.
 	Output(ctx context.Context, ref string, follow bool, emit func(Output) error) error
 	Cancel(ctx context.Context, ref string) (Run, error)
+	// Abandon ends a stranded run without its sandbox, which may live on.
+	Abandon(ctx context.Context, ref string) (Run, error)
+	// Accept says what the directory is that the name of an outbox leads to.
+	Accept(ctx context.Context, outbox string, as Identity) (Accepted, error)
+}
+
+// Identity says whether a directory is the outbox that had its name, or another one.
+type Identity string
+
+// The identities that an operator can give to a directory.
+const (
+	Same Identity = "same" // the outbox lies in this directory from now on
+	New  Identity = "new"  // it is another outbox; what is unfinished of the earlier one ends
+)
+
+// Accepted is an outbox that was accepted.
+type Accepted struct {
+	Name string   `json:"name"`
+	ID   string   `json:"id"`
+	Dir  string   `json:"dir"`
+	As   Identity `json:"as"`
 }
 
 // What goes wrong with a reference. A Client gives these back as they were.
@@ -25,6 +46,11 @@ var (
 	ErrNoRun     = errors.New("there is no such run")
 	ErrAmbiguous = errors.New("the reference fits several runs")
 	ErrEnded     = errors.New("the run has ended already")
+	// ErrStranded says that a run is to end, and ends when the engine of its sandbox is back.
+	ErrStranded    = errors.New("the run is stranded, and is ended when the engine of its sandbox is back")
+	ErrNotStranded = errors.New("the run is not stranded, so it is cancelled and not given up")
+	ErrNoOutbox    = errors.New("there is no such outbox")
+	ErrAsked       = errors.New("nobody has to say which outbox this is")
 )
 
 // Query chooses runs.
@@ -65,6 +91,7 @@ func (s Status) LauncherOf(profile, otherwise string) (launcher, chosen string) 
 // OutboxStatus is one served outbox.
 type OutboxStatus struct {
 	Name    string `json:"name"`
+	ID      string `json:"id"`
 	Dir     string `json:"dir"`
 	Running int    `json:"running"`
 	Queued  int    `json:"queued"`
@@ -95,7 +122,8 @@ func (s Status) Enforced() (all map[string]sandbox.Guarantees, ok bool) {
 // Run is a run as operators see it. Nothing in it was read back from an outbox.
 type Run struct {
 	Key      string              `json:"key"`
-	Outbox   string              `json:"outbox"`
+	Outbox   string              `json:"outbox"`    // its name
+	OutboxID string              `json:"outbox_id"` // which is in the key
 	Subagent string              `json:"subagent_id"`
 	Request  string              `json:"request_id"`
 	Attempt  int                 `json:"attempt"`
@@ -125,8 +153,10 @@ type Run struct {
 	Ended       time.Time            `json:"ended,omitzero"`
 	Timings     *delegation.Timings  `json:"timings_ms,omitempty"`
 	Usage       *delegation.Usage    `json:"usage,omitempty"`
-	Answered    bool                 `json:"answered"`
-	AnsweredAt  time.Time            `json:"answered_at,omitzero"`
+	// Stranded is why the engine of its sandbox cannot be reached; "" where that is not so, and where no watcher runs.
+	Stranded   string    `json:"stranded,omitempty"`
+	Answered   bool      `json:"answered"`
+	AnsweredAt time.Time `json:"answered_at,omitzero"`
 }
 
 // Output is a piece of a child's output.
@@ -136,10 +166,10 @@ type Output struct {
 	Gap    bool           `json:"gap,omitempty"`
 }
 
-// FromJournal shows a record.
-func FromJournal(r journal.Run) Run {
+// FromJournal shows a record. outbox is the name of its outbox.
+func FromJournal(r journal.Run, outbox string) Run {
 	run := Run{
-		Key: r.Key, Outbox: r.Outbox, Subagent: r.Subagent.String(), Request: r.Request.String(), Attempt: r.Attempt,
+		Key: r.Key, Outbox: outbox, OutboxID: r.Outbox, Subagent: r.Subagent.String(), Request: r.Request.String(), Attempt: r.Attempt,
 		State: r.State, Reason: r.Reason, Error: r.Refusal(), Text: r.Text, ExitCode: r.ExitCode, Profile: r.Profile,
 		Launcher: r.Launcher, Workspace: r.Workspace, SpecDigest: r.SpecDigest, File: r.FileName, Warnings: r.Warnings,
 		StdoutTail: r.StdoutTail, StderrTail: r.StderrTail, Created: r.Created, Started: r.Started, Ended: r.Ended,

@@ -9,7 +9,7 @@ type check struct {
 
 // engineChecks are about what an engine says of itself. A launcher asks them before it makes anything.
 var engineChecks = []check{
-	{EngineGroup, "engine", lookAtEngine},
+	{EngineGroup, "engine", lookAtMakers},
 	{EngineGroup, "architecture", lookAtArchitecture},
 	{EngineGroup, "seccomp", lookAtSeccomp},
 	{EngineGroup, "user_remapping", lookAtRemapping},
@@ -17,7 +17,6 @@ var engineChecks = []check{
 	{EngineGroup, "security_module", lookAtSecurityModule},
 	{EngineGroup, "cgroups", lookAtCgroups},
 	{EngineGroup, "runtime", lookAtRuntime},
-	{EngineGroup, "advisories", lookAtAdvisories},
 }
 
 // startChecks are about what is enforced with a configuration. A watcher asks them when its launchers are open.
@@ -65,17 +64,12 @@ func Examine(s System) []Finding {
 	return all
 }
 
-// Unfit is a *RefusedError if no sandbox can be held by the engine, and otherwise nil.
-func Unfit(e Engine) error { return refusal(run(engineChecks, System{Engines: []Engine{e}})) }
+// Unfit is a *RefusedError if a maker can hold no sandbox, and otherwise nil.
+func Unfit(e Maker) error { return refusal(run(engineChecks, System{Makers: []Maker{e}})) }
 
 // Start is a *RefusedError if a watcher must not start with these facts, and otherwise nil. It needs no engine and no
-// host: the launchers are open, so that their engines were fit.
+// host: the launchers are open, so that what makes their sandboxes was fit.
 func Start(s System) error { return refusal(run(startChecks, s)) }
-
-// Advisories are the findings about versions that are known to be broken.
-func Advisories(s System) []Finding {
-	return check{EngineGroup, "advisories", lookAtAdvisories}.findings(s)
-}
 
 func run(checks []check, s System) (all []Finding) {
 	for _, c := range checks {

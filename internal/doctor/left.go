@@ -18,23 +18,23 @@ func lookAtLeftovers(s System) (found []Finding) {
 	switch {
 	case len(found) > 0:
 		return found
-	case !slices.ContainsFunc(s.Engines, Engine.works) || s.LeftError != "":
+	case !slices.ContainsFunc(s.Makers, Maker.works) || s.LeftError != "":
 		return []Finding{{Verdict: Unknown, Seen: or(s.LeftError, "no engine was asked"), Means: "what earlier installations left is not known"}}
 	}
 	return []Finding{{Verdict: OK, Seen: fmt.Sprintf("%d installations have something on the engine", alive), Means: "the state directory of each is there"}}
 }
 
 // daemon is the engine that takes commands, if it answers.
-func (s System) daemon() (e Engine) {
-	for _, e := range s.Engines {
-		if e.works() && !e.isGVisor() {
+func (s System) daemon() (e Maker) {
+	for _, e := range s.Makers {
+		if e.works() && !e.Program {
 			return e
 		}
 	}
 	return e
 }
 
-func (l Leftover) judge(e Engine) Finding {
+func (l Leftover) judge(e Maker) Finding {
 	f := Finding{Verdict: Warn, Seen: fmt.Sprintf("installation %s has %s", l.Installation, l.has()), Do: l.removal(e)}
 	switch l.Fate {
 	case Gone:
@@ -77,7 +77,7 @@ func (l Leftover) has() string {
 }
 
 // removal are the engine's own commands that remove it.
-func (l Leftover) removal(e Engine) string {
+func (l Leftover) removal(e Maker) string {
 	if l.Removal != "" {
 		return l.Removal
 	}

@@ -19,7 +19,6 @@ func LookAtHost(root fs.FS) Host {
 		CorePattern:        setting("kernel.core_pattern"),
 		InotifyInstances:   setting("fs.inotify.max_user_instances"),
 		SwapKiB:            swap(line(root, "proc/meminfo")),
-		Packages:           lookAtPackages(root),
 	}
 }
 

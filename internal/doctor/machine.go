@@ -23,14 +23,14 @@ func lookAtConfiguration(s System) (found []Finding) {
 }
 
 // idmapKernel is the first one with idmapped mounts.
-var idmapKernel = version{5, 12, 0, released}
+var idmapKernel = version{5, 12}
 
 func lookAtKernel(s System) []Finding {
-	have, _, ok := parseVersion(s.Host.Kernel)
+	have, ok := parseVersion(s.Host.Kernel)
 	switch {
 	case !ok:
 		return []Finding{{Verdict: Unknown, Seen: fmt.Sprintf("its release is %q", s.Host.Kernel), Means: "mounts by handle need Linux 5.12", Do: "see mounting, which is tried"}}
-	case slices.Compare(have[:], idmapKernel[:]) < 0:
+	case have.before(idmapKernel):
 		return []Finding{{
 			Verdict: Warn, Seen: "Linux " + s.Host.Kernel, Means: "mounts by handle need 5.12: children run as the owners of their workspaces",
 			Do: "update the kernel",
@@ -72,8 +72,9 @@ func lookAtUnprivileged(s System) []Finding {
 	default:
 		return []Finding{f}
 	}
-	if !s.Host.MayMount && slices.ContainsFunc(s.Engines, Engine.isGVisor) {
-		f.Verdict, f.Means = Warn, "a watcher that is not root mounts in one, and has no sandboxes of gVisor without"
+	needs := slices.IndexFunc(s.Makers, func(e Maker) bool { return e.UserNamespaces })
+	if !s.Host.MayMount && needs >= 0 {
+		f.Verdict, f.Means = Warn, fmt.Sprintf("a watcher that is not root mounts in one, and has no sandboxes of %s without", s.Makers[needs].Title)
 		f.Do = "allow them (sysctl -w), or run the watcher as root"
 	}
 	return []Finding{f}

@@ -6,7 +6,7 @@ import "torno/sandbox"
 type System struct {
 	Host Host
 
-	Engines []Engine // what the profiles need, or may take
+	Makers []Maker // what the profiles need, or may take
 
 	// Launchers is what each launcher enforces, and Asked by whose word.
 	Launchers     map[string]sandbox.Guarantees
@@ -42,13 +42,23 @@ type Host struct {
 	CorePattern        string // kernel.core_pattern
 	InotifyInstances   string // fs.inotify.max_user_instances
 	SwapKiB            int64
-
-	Packages Packages
 }
 
-// Engine is what makes the sandboxes of a launcher, by its own word: a daemon, or a program.
-type Engine struct {
-	Launcher string // that works with it; "" is docker
+// Nature is what never changes about what makes the sandboxes of a launcher.
+type Nature struct {
+	Title          string // "Docker"
+	Program        bool   // it is a program that runs for each sandbox, and no daemon that takes commands
+	UserNamespaces bool   // without root it mounts in a user namespace
+	Fixes          string // of a Program: how its fixes are published
+	Install        string // what makes it usable, in a few words
+	Remedy         string // what to do where it cannot be used
+}
+
+// Maker is what makes the sandboxes of a launcher, by its own word: a daemon, or a program.
+type Maker struct {
+	Nature
+
+	Launcher string // that works with it
 	Trouble  string // why it cannot be used; nothing else is known then
 	Spare    bool   // no profile names its launcher: some take what there is
 
@@ -59,7 +69,6 @@ type Engine struct {
 	Arch        string // as Go does; "" where there are no sandboxes for it
 	Runtime     string // that it starts sandboxes with
 	RunsGVisor  bool   // that runtime is gVisor's
-	Components  []Component
 	Seccomp     bool
 	AppArmor    bool
 	SELinux     bool
@@ -69,13 +78,6 @@ type Engine struct {
 	SwapLimit   bool
 	BoundedLogs bool // it has the log driver "local"
 	Warnings    []string
-}
-
-// Component is a program with a version: the engine itself, or what it runs.
-type Component struct {
-	Name    string // engine, containerd, runc, crun, runsc
-	Version string
-	Build   string // the commit; distributions write their package's version here
 }
 
 type (
@@ -122,7 +124,7 @@ type Root struct {
 	Error      string // why nothing else is known
 }
 
-// Leftover is an installation's part of an engine.
+// Leftover is what an installation has left with a launcher.
 type Leftover struct {
 	Installation string
 	State        string // the directory, as the label says

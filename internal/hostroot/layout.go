@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"torno/internal/paths"
 	"torno/sandbox"
 )
 
@@ -46,7 +47,7 @@ func Read(root string) Layout {
 func leadsToPrograms(target string) bool {
 	rel := strings.TrimPrefix(path.Clean(target), "/")
 	for _, dir := range append([]string{"usr"}, programDirs...) {
-		if rel == dir || strings.HasPrefix(rel, dir+"/") {
+		if paths.Within(dir, rel) {
 			return true
 		}
 	}

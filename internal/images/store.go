@@ -8,9 +8,10 @@ import (
 	"os"
 	"path/filepath"
 	"syscall"
-	"time"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
+
+	"torno/internal/retry"
 )
 
 // store is the directory of a cache:
@@ -52,9 +53,6 @@ func (s store) path(names ...string) string {
 	return filepath.Join(append([]string{s.dir}, names...)...)
 }
 
-// lockPause is how long a lock that another holds is left alone.
-const lockPause = 3 * time.Millisecond
-
 // locked calls do while nobody else, in this process or in another, is within locked.
 func (s store) locked(ctx context.Context, do func() error) error {
 	for {
@@ -66,10 +64,8 @@ func (s store) locked(ctx context.Context, do func() error) error {
 		if !errors.Is(err, syscall.EWOULDBLOCK) {
 			return fmt.Errorf("lock the image cache: %w", err)
 		}
-		select {
-		case <-ctx.Done():
+		if retry.Pause(ctx, retry.Soon) != nil {
 			return context.Cause(ctx)
-		case <-time.After(lockPause):
 		}
 	}
 }

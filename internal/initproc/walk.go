@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"torno/internal/paths"
 )
 
 const handle = unix.O_PATH | unix.O_NOFOLLOW | unix.O_CLOEXEC
@@ -64,9 +66,6 @@ func openPath(name string) (int, error) {
 
 // below is name as seen from dir, which holds it. Both are clean and absolute.
 func below(dir, name string) string {
-	rel := strings.TrimPrefix(strings.TrimPrefix(name, dir), "/")
-	if rel == "" {
-		return "."
-	}
+	rel, _ := paths.Below(dir, name)
 	return rel
 }

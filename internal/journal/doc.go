@@ -3,7 +3,7 @@
 //
 // Open it once per process. Begin a run before it is queued, Move it as it goes on, binding it to a sandbox before that is
 // made, Release it before its agent runs, and call Answered once its response is published or no longer owed. After a crash Unfinished says what is
-// still to be settled, and ByFile says of a request file whether it was dealt with already.
+// still to be settled, and ByFile says of a request file, until it is read, whether it was dealt with already.
 //
 // # What it promises
 //

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
@@ -76,9 +77,16 @@ func (j *Journal) explain(doing string, err error) error {
 	return fmt.Errorf("%s: %w", doing, err)
 }
 
+// isDamage tells damage. Our statements are constant, so a table or a column that is not there was taken away or misspelt in
+// the file.
 func isDamage(err error) bool {
-	code := primary(err)
-	return code == sqlite3.SQLITE_CORRUPT || code == sqlite3.SQLITE_NOTADB
+	switch primary(err) {
+	case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB:
+		return true
+	case sqlite3.SQLITE_ERROR:
+		return strings.Contains(err.Error(), "no such ")
+	}
+	return false
 }
 
 func isFull(err error) bool { return primary(err) == sqlite3.SQLITE_FULL }

@@ -40,7 +40,7 @@ func TestNamedFindsWhatHasNoValidID(t *testing.T) {
 	r := full(t)
 	r.Subagent, r.Request = delegation.SubagentID{}, delegation.RequestID{}
 	r.Attempt, r.SubagentText = 0, "no id!\xff"
-	r.Key = EntryKey(r.Outbox, r.FileName, r.Stamp)
+	r.Key = EntryKey(r.Outbox, r.FileName, r.Stamp, r.Content)
 	begin(t, j, r)
 	got, err := j.Named(context.Background(), "", "no id!\xff")
 	if err != nil || len(got) != 1 || got[0].Key != r.Key {

@@ -30,7 +30,7 @@ func FuzzRow(f *testing.F) {
 			Code:  delegation.CodeBadID, Field: "subagent_id", Text: "no id", StdoutTail: subagent, StderrTail: request, ExitCode: &exit,
 			Warnings: []string{"one", strings.ToValidUTF8(name, "?")}, Created: time.Unix(1, n&0xffff).UTC(),
 		}
-		r.Key = EntryKey(r.Outbox, r.FileName, r.Stamp)
+		r.Key = EntryKey(r.Outbox, r.FileName, r.Stamp, r.Content)
 		known, err := j.Begin(ctx, r)
 		if err != nil {
 			t.Fatal(err)

@@ -97,7 +97,7 @@ func full(t testing.TB) Run {
 	r.Starting, r.Made, r.AnsweredAt = time.Unix(1, 5).UTC(), time.Unix(1, 7).UTC(), time.Unix(4, 4).UTC()
 	r.Timings = &delegation.Timings{Admit: 0.5, Total: 12}
 	r.Usage = &delegation.Usage{PeakMemoryBytes: 5, CPUSeconds: 0.25}
-	r.Answered = true
+	r.Answered, r.Content, r.Firm = true, "\x00\xff", true
 	return r
 }
 
@@ -124,7 +124,7 @@ func TestEmptyRowKeepsItsZeroes(t *testing.T) {
 		Outbox: "main", FileName: "request_.json", Stamp: stampOf(3), State: delegation.StateEnded,
 		Reason: delegation.ReasonRefused, Created: time.Unix(9, 9).UTC(),
 	}
-	want.Key = EntryKey(want.Outbox, want.FileName, want.Stamp)
+	want.Key = EntryKey(want.Outbox, want.FileName, want.Stamp, want.Content)
 	begin(t, j, want)
 	want.Seq = 1
 	if got := get(t, j, want.Key); !reflect.DeepEqual(got, want) {
@@ -172,7 +172,7 @@ func TestBeginCapsTextsThatAreNoIDs(t *testing.T) {
 		Outbox: "main", FileName: "request_x.json", SubagentText: strings.Repeat("s", 1<<20), RequestText: strings.Repeat("r", 1<<20),
 		State: delegation.StateEnded, Reason: delegation.ReasonRefused,
 	}
-	r.Key = EntryKey(r.Outbox, r.FileName, r.Stamp)
+	r.Key = EntryKey(r.Outbox, r.FileName, r.Stamp, r.Content)
 	begin(t, j, r)
 	got := get(t, j, r.Key)
 	if len(got.SubagentText) != maxIDText || len(got.RequestText) != maxIDText {
@@ -191,7 +191,7 @@ func TestBeginRefusesMistakes(t *testing.T) {
 		"reason, not ended": func(r *Run) { r.Reason = delegation.ReasonLost },
 		"ended, no reason":  func(r *Run) { r.State = delegation.StateEnded },
 		"no key":            func(r *Run) { r.Key = "" },
-		"another's key":     func(r *Run) { r.Key = EntryKey(r.Outbox, r.FileName, r.Stamp) },
+		"another's key":     func(r *Run) { r.Key = EntryKey(r.Outbox, r.FileName, r.Stamp, r.Content) },
 		"another attempt":   func(r *Run) { r.Attempt = 2 },
 	} {
 		r := queued(t, "main", "a", "r1")
@@ -238,7 +238,7 @@ func TestKeysOfEntriesDiffer(t *testing.T) {
 		seen[key] = what
 	}
 	for i, names := range [][2]string{{"a", "b"}, {"ab", ""}, {"", "ab"}, {"a,1:b", ""}} {
-		add(fmt.Sprint("names ", i), EntryKey(names[0], names[1], stampOf(1)))
+		add(fmt.Sprint("names ", i), EntryKey(names[0], names[1], stampOf(1), ""))
 	}
 	base := stampOf(5)
 	for what, change := range map[string]func(*delegation.Stamp){
@@ -250,9 +250,11 @@ func TestKeysOfEntriesDiffer(t *testing.T) {
 	} {
 		stamp := base
 		change(&stamp)
-		add(what, EntryKey("main", "request_a.json", stamp))
+		add(what, EntryKey("main", "request_a.json", stamp, ""))
 	}
-	if base.Mode++; EntryKey("main", "request_a.json", base) != EntryKey("main", "request_a.json", stampOf(5)) {
+	add("content", EntryKey("main", "request_a.json", base, "one"))
+	add("other content", EntryKey("main", "request_a.json", base, "two"))
+	if base.Mode++; EntryKey("main", "request_a.json", base, "") != EntryKey("main", "request_a.json", stampOf(5), "") {
 		t.Error("the mode is part of the key")
 	}
 }

@@ -20,8 +20,9 @@ func (j *Journal) Get(ctx context.Context, key string) (Run, error) {
 
 const getRun = `SELECT seq, ` + columns + ` FROM runs WHERE key = ?`
 
-// ByFile says whether the journal knows this very file: same outbox, same name, and the same inode, size and times.
-// A file that was replaced or rewritten is another one.
+// ByFile finds the run of a file by its stamp: same outbox, same name, and the same inode, size and times. Several requests
+// that were written in one moment can share a stamp: whether the run is that of the file, its Reading says. One that is firm
+// comes first, then the newest.
 func (j *Journal) ByFile(ctx context.Context, outbox, fileName string, stamp delegation.Stamp) (Run, bool, error) {
 	r := Run{FileName: fileName, Stamp: stamp}
 	return j.one(ctx, "look up a request file", byFile, outbox, rawColumn{&r.FileName}, inodeColumn{&r.Stamp.Ino},
@@ -29,7 +30,7 @@ func (j *Journal) ByFile(ctx context.Context, outbox, fileName string, stamp del
 }
 
 const byFile = `SELECT seq, ` + columns + ` FROM runs
-	WHERE outbox = ? AND file_name = ? AND ino = ? AND mtime = ? AND ctime = ? AND size = ? ORDER BY seq DESC LIMIT 1`
+	WHERE outbox = ? AND file_name = ? AND ino = ? AND mtime = ? AND ctime = ? AND size = ? ORDER BY firm DESC, seq DESC LIMIT 1`
 
 // Latest is the newest run of a subagent.
 func (j *Journal) Latest(ctx context.Context, outbox string, subagent delegation.SubagentID) (Run, bool, error) {

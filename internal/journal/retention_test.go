@@ -154,7 +154,7 @@ func TestJunkIsForgottenWithoutATrace(t *testing.T) {
 		Outbox: "main", FileName: "request_.json", Stamp: stampOf(3), State: delegation.StateEnded,
 		Reason: delegation.ReasonRefused, Created: noon, Ended: noon, Answered: true,
 	}
-	junk.Key = EntryKey(junk.Outbox, junk.FileName, junk.Stamp)
+	junk.Key = EntryKey(junk.Outbox, junk.FileName, junk.Stamp, junk.Content)
 	begin(t, j, junk)
 	prune(t, j, "main", Retention{Age: time.Minute}, noon.Add(time.Hour))
 	if names, err := j.OutboxesWithKeys(context.Background()); err != nil || len(names) != 0 {
@@ -197,7 +197,7 @@ func TestARowWithAnotherFileStays(t *testing.T) {
 	r := over(t, j, "main", 0)
 	rows, err := j.ListOver(ctx, "main", noon.Add(time.Hour), Over{}, 10)
 	must(t, err)
-	must(t, j.Refile(ctx, r.Key, stampOf(5), true))
+	must(t, j.Refile(ctx, r.Key, delegation.Reading{Stamp: stampOf(5)}, true))
 	must(t, j.Forget(ctx, rows))
 	get(t, j, r.Key)
 	wantExisting, err := j.Begin(ctx, r)

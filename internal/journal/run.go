@@ -19,7 +19,7 @@ type Run struct {
 	Seq int64  // the order in which runs began; set by the journal
 	Key string // RunKey().Hash(), or EntryKey for an entry without valid ids
 
-	Outbox   string
+	Outbox   string                // the outbox's id, not its name
 	Subagent delegation.SubagentID // zero where the text is no id; and so on
 	Request  delegation.RequestID
 	Attempt  int // from 1; 0 for an entry without valid ids
@@ -27,6 +27,8 @@ type Run struct {
 	SubagentText, RequestText string
 	FileName                  string
 	Stamp                     delegation.Stamp // Ino, ModTime, ChangeTime and Size are kept
+	Content                   string           // as in delegation.Reading; so is Firm
+	Firm                      bool
 
 	State             delegation.State
 	Reason            delegation.Reason // "" until ended
@@ -59,6 +61,11 @@ func (r Run) RunKey() sandbox.RunKey {
 	return sandbox.RunKey{Outbox: r.Outbox, Subagent: r.Subagent, Request: r.Request, Attempt: r.Attempt}
 }
 
+// Reading is what was read of the request's file.
+func (r Run) Reading() delegation.Reading {
+	return delegation.Reading{Stamp: r.Stamp, Content: r.Content, Firm: r.Firm}
+}
+
 // Refusal is the typed error of the run's response, nil for a run without one.
 func (r Run) Refusal() *delegation.Refusal {
 	if r.Code == "" {
@@ -68,11 +75,15 @@ func (r Run) Refusal() *delegation.Refusal {
 }
 
 // EntryKey stands for an entry of an outbox whose content gives no valid ids, or not those of its file name: a link, a
-// FIFO, nonsense. The same entry unchanged has the same key. It is never equal to a RunKey's hash.
-func EntryKey(outbox, fileName string, stamp delegation.Stamp) string {
+// FIFO, nonsense. The same entry unchanged has the same key. It is never equal to a RunKey's hash. Rows of earlier versions
+// have no content.
+func EntryKey(outbox, fileName string, stamp delegation.Stamp, content string) string {
 	h := sha256.New()
 	fmt.Fprintf(h, "entry,%d:%s,%d:%s,%d,%d,%d,%d", len(outbox), outbox, len(fileName), fileName,
 		stamp.Ino, stamp.ModTime.UnixNano(), stamp.ChangeTime.UnixNano(), stamp.Size)
+	if content != "" {
+		fmt.Fprintf(h, ",%d:%s", len(content), content)
+	}
 	return hex.EncodeToString(h.Sum(nil)[:16])
 }
 
@@ -81,5 +92,5 @@ func (r Run) wantKey() string {
 	if r.Attempt > 0 && !r.Subagent.IsZero() && !r.Request.IsZero() {
 		return r.RunKey().Hash()
 	}
-	return EntryKey(r.Outbox, r.FileName, r.Stamp)
+	return EntryKey(r.Outbox, r.FileName, r.Stamp, r.Content)
 }

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -51,7 +52,10 @@ const (
 )
 
 // writes are the statements that orders consist of.
-var writes = []string{synchronous, insertRun, renewRun, getRun, getState, moveRun, bind, release, setAnswered, refile, keepKey, deleteRun, oldestKeys, raiseHorizon, dropKeys, freeCount, shrink}
+var writes = []string{
+	synchronous, insertRun, renewRun, getRun, getState, moveRun, bind, release, setAnswered, noteEngine, refile, keepKey, deleteRun, oldestKeys,
+	raiseHorizon, dropKeys, freeName, unnameOutbox, unbindOutbox, keepOutbox, lookedThrough, freeCount, shrink,
+}
 
 func newWriter(db *sql.DB) (*writer, error) {
 	w := &writer{db: db, statements: make(map[string]*sql.Stmt), todo: make(chan *order), closed: make(chan struct{})}
@@ -98,6 +102,8 @@ func (w *writer) stop() {
 }
 
 func (w *writer) run() {
+	runtime.LockOSThread() // each order's processor time is that of the thread
+	defer runtime.UnlockOSThread()
 	for {
 		select {
 		case o := <-w.todo:
@@ -130,10 +136,10 @@ func (w *writer) gather(o *order) (batch []*order) {
 // settle carries out a batch and tells everybody. When one order cannot be carried out, each gets a transaction of its
 // own, so that nobody pays for another's mistake. When the commit fails, nobody knows what is on the disk: all are told.
 func (w *writer) settle(batch []*order) {
-	err := w.together(batch)
+	err := w.charge(batch)
 	for _, o := range batch {
 		if errors.As(err, new(spoilt)) && len(batch) > 1 {
-			o.done <- w.together([]*order{o})
+			o.done <- w.charge([]*order{o})
 			continue
 		}
 		o.done <- err

@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"torno/internal/retry"
 )
 
 // TestOutputIsWhole: a hundred MiB of which every byte is known, through a log of one and a reader that is slower.
@@ -128,7 +130,7 @@ func TestLastWords(t *testing.T) {
 	}
 }
 
-// TestInputBeforeItRuns waits for the agent.
+// TestInputBeforeItRuns: input that comes behind the release waits for the agent.
 func TestInputBeforeItRuns(t *testing.T) {
 	box := boxIn(t, t.TempDir(), Order{Argv: standInArgv("run", "cat"), Stdin: true, Log: 1 << 20})
 	line, theirs, err := box.newPair()
@@ -136,7 +138,7 @@ func TestInputBeforeItRuns(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer line.Close()
-	if err := errors.Join(line.Input([]byte("early")), line.Shut(), box.execute(self(t), apart(), []*os.File{theirs}), theirs.Close()); err != nil {
+	if err := errors.Join(line.Release(), line.Input([]byte("early")), line.Shut(), box.execute(self(t), apart(), []*os.File{theirs}), theirs.Close()); err != nil {
 		t.Fatal(err)
 	}
 	if stdout, _, _ := readAll(t, line); stdout != "early" {
@@ -329,7 +331,7 @@ func TestAKeeperThatDoesNotListenYet(t *testing.T) {
 	case err := <-ended:
 		t.Errorf("a keeper that begins is taken for dead: %v", err)
 		ended <- err
-	case <-time.After(50 * retryPause):
+	case <-time.After(50 * retry.Soon):
 	}
 	cancel()
 	for range 2 {

@@ -6,7 +6,8 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"time"
+
+	"torno/internal/retry"
 )
 
 // State is how a box stands.
@@ -108,10 +109,8 @@ func (b Box) End() (End, error) {
 	return readEnd(box)
 }
 
-// retryPause is between two tries to reach a keeper that begins or tidies up, which takes it milliseconds.
-const retryPause = 2 * time.Millisecond
-
-// retry calls a function until it is done, while a keeper lives that may have to be asked again.
+// retry calls a function until it is done, while a keeper lives that may have to be asked again: one that begins or tidies
+// up takes milliseconds.
 func (b Box) retry(ctx context.Context, ask func() error) error {
 	for {
 		if ask() == nil {
@@ -121,10 +120,8 @@ func (b Box) retry(ctx context.Context, ask func() error) error {
 		if err != nil || state != Live {
 			return err
 		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(retryPause):
+		if err := retry.Pause(ctx, retry.Soon); err != nil {
+			return err
 		}
 	}
 }

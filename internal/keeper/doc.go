@@ -19,7 +19,8 @@
 // not read stops the agent, when the log is full of what it has not had; a log that nobody reads drops its oldest half.
 //
 // The sandbox's init holds. The watcher that started the keeper releases it, over the keeper. When that watcher goes without a
-// release, the keeper ends init's input, and init ends.
+// release, or sends anything else before it, the keeper ends init's input, and init ends. Input of other watchers waits until init
+// was given its word.
 //
 // A sandbox opens no socket of the host's. The keeper holds those that it may reach, connects when init asks for it, as the
 // sandbox's user, and gives it the connection.

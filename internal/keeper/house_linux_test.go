@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"torno/internal/cgroups"
+	"torno/internal/retry"
 )
 
 // newBox is a box with an order for the stand-in. After the test nothing of it runs.
@@ -49,7 +50,7 @@ func clearBox(t testing.TB, box Box) {
 	const patience = 10 * time.Second
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(retryPause) {
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(retry.Soon) {
 		taken, err := box.Take()
 		if err == nil {
 			taken.Close()

@@ -65,6 +65,7 @@ type keeper struct {
 	stop     context.CancelFunc // cuts all watchers off
 
 	running chan struct{} // closed when the runtime has started the sandbox
+	given   chan struct{} // closed when init was given its word
 	stdin   *os.File      // our end; nil before it runs
 	doors   []*door
 	ended   chan struct{} // closed when the end is written down
@@ -75,6 +76,10 @@ type keeper struct {
 	mu    sync.Mutex
 	child int // the runtime's pid and then the sentry's, while it is ours to wait for; else 0
 	asked bool
+}
+
+func newKeeper(box *os.Root) *keeper {
+	return &keeper{box: box, running: make(chan struct{}), given: make(chan struct{}), ended: make(chan struct{})}
 }
 
 // keep takes one box from its order to its end.
@@ -96,7 +101,7 @@ func keep(dir string, first net.Conn) error {
 		return err
 	}
 	defer lock.Close()
-	k := &keeper{box: box, running: make(chan struct{}), ended: make(chan struct{})}
+	k := newKeeper(box)
 	if err := k.prepare(); err != nil {
 		return err
 	}

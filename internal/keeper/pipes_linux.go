@@ -68,10 +68,11 @@ func (k *keeper) release(ctx context.Context) {
 	limit := boot.NewBackstop(k.order.Allowed, k.order.Grace)
 	k.serving.Go(func() { k.endLate(limit) })
 	crash.At("keeper.released")
-	_ = k.input(ctx, []byte(k.order.Word)) // an init that has ended does not want it
+	_ = k.write(ctx, []byte(k.order.Word)) // an init that has ended does not want it
 	if !k.order.Stdin {
-		k.shutInput(ctx)
+		k.shut(ctx)
 	}
+	close(k.given)
 }
 
 // endLate ends a sandbox that neither a watcher nor init has ended when its time was over.
@@ -93,12 +94,38 @@ func (k *keeper) endLate(limit *boot.Backstop) {
 // abandon ends an init that was not released: the watcher that could have done so is gone.
 func (k *keeper) abandon(ctx context.Context) {
 	if k.released.CompareAndSwap(false, true) {
-		k.shutInput(ctx)
+		k.shut(ctx)
 	}
 }
 
-// input writes to the agent, once it runs. One that does not read holds up whoever writes.
+// input writes to the agent, once init was given its word. An agent that does not read holds up its writer.
 func (k *keeper) input(ctx context.Context, data []byte) error {
+	if !k.awaitWord(ctx) {
+		return io.ErrClosedPipe
+	}
+	return k.write(ctx, data)
+}
+
+// shutInput ends the agent's input, once init was given its word.
+func (k *keeper) shutInput(ctx context.Context) {
+	if k.awaitWord(ctx) {
+		k.shut(ctx)
+	}
+}
+
+// awaitWord waits until init was given its word, or never will be, and says which.
+func (k *keeper) awaitWord(ctx context.Context) bool {
+	select {
+	case <-k.given:
+		return true
+	case <-k.ended:
+	case <-ctx.Done():
+	}
+	return false
+}
+
+// write writes to init, or behind it to the agent, once the sandbox runs.
+func (k *keeper) write(ctx context.Context, data []byte) error {
 	if !k.awaitStart(ctx) || k.stdin == nil {
 		return io.ErrClosedPipe
 	}
@@ -106,7 +133,7 @@ func (k *keeper) input(ctx context.Context, data []byte) error {
 	return err
 }
 
-func (k *keeper) shutInput(ctx context.Context) {
+func (k *keeper) shut(ctx context.Context) {
 	if k.awaitStart(ctx) && k.stdin != nil {
 		k.stdin.Close()
 	}

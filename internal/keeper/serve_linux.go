@@ -140,11 +140,15 @@ func (k *keeper) sendEnd(ctx context.Context, conn net.Conn) error {
 	return Frame{Kind: Ended, Bytes: text}.write(conn)
 }
 
-// listen obeys a watcher until it goes.
+// listen obeys a watcher until it goes. Only a release is the word: input waits until init was given that, since init would take
+// it for the word, and with the first watcher, which alone could give it, the keeper breaks off.
 func (k *keeper) listen(ctx context.Context, in io.Reader, first bool) {
 	for {
 		f, err := readFrame(in)
 		if err != nil {
+			return
+		}
+		if first && !k.released.Load() && f.Kind != Release {
 			return
 		}
 		switch f.Kind {

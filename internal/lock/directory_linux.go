@@ -19,6 +19,7 @@ type Directory struct {
 	dir  string
 	open func() (*os.File, error)
 	say  func(error)
+	lock func(file *os.File, how int) error // as flock does
 
 	mu   sync.Mutex
 	file *os.File // while it is held
@@ -28,7 +29,7 @@ type Directory struct {
 // OfDirectory locks nothing yet. open opens the directory anew: a lock belongs to what was opened, and so does its end.
 // say is called once where the file system knows no such lock; the lock in the runtime directory is all that there is then.
 func OfDirectory(dir string, open func() (*os.File, error), say func(error)) *Directory {
-	return &Directory{dir: dir, open: open, say: say}
+	return &Directory{dir: dir, open: open, say: say, lock: flock}
 }
 
 // Hold takes the lock unless it is held already. It is a HeldError, which names the holder's process, while another
@@ -43,7 +44,7 @@ func (d *Directory) Hold() error {
 	if err != nil {
 		return fmt.Errorf("open %s to lock it: %w", d.dir, err)
 	}
-	switch err := flock(file, unix.LOCK_EX|unix.LOCK_NB); {
+	switch err := d.lock(file, unix.LOCK_EX|unix.LOCK_NB); {
 	case err == nil:
 		d.file = file
 		return nil
@@ -66,7 +67,7 @@ func (d *Directory) Release() error {
 	if d.file == nil {
 		return nil
 	}
-	err := errors.Join(flock(d.file, unix.LOCK_UN), d.file.Close())
+	err := errors.Join(d.lock(d.file, unix.LOCK_UN), d.file.Close())
 	d.file = nil
 	return err
 }
@@ -74,8 +75,7 @@ func (d *Directory) Release() error {
 // noFlock is how file systems say that they know no such lock, or none on a directory (NFS: EBADF).
 var noFlock = []unix.Errno{unix.ENOLCK, unix.EOPNOTSUPP, unix.ENOSYS, unix.EBADF, unix.EINVAL}
 
-// flock is a variable for file systems that a test cannot have.
-var flock = func(file *os.File, how int) error {
+func flock(file *os.File, how int) error {
 	err := error(unix.EINTR)
 	for errors.Is(err, unix.EINTR) {
 		err = unix.Flock(int(file.Fd()), how)

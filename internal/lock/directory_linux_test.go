@@ -36,7 +36,7 @@ func directory(dir string) *Directory {
 // the lock in the runtime directory, which both have at once.
 func TestAWatcherOfAnotherUserIsFound(t *testing.T) {
 	if os.Geteuid() != 0 {
-		t.Skip("only root can be two users: nothing was tried")
+		t.Skip("NOT SHOWN HERE: a watcher of another user: only root can be two users")
 	}
 	dir := shared(t)
 	other := exec.Command("/proc/self/exe")
@@ -116,12 +116,10 @@ func TestNoChildInheritsTheLock(t *testing.T) {
 
 // TestAFileSystemWithoutFlock is said once; the lock in the runtime directory is left.
 func TestAFileSystemWithoutFlock(t *testing.T) {
-	old := flock
-	defer func() { flock = old }()
 	dir, said := t.TempDir(), 0
 	for _, errno := range noFlock {
-		flock = func(*os.File, int) error { return errno }
 		d := OfDirectory(dir, func() (*os.File, error) { return os.Open(dir) }, func(error) { said++ })
+		d.lock = func(*os.File, int) error { return errno } // of a file system that a test cannot have
 		for range 2 {
 			if err := d.Hold(); err != nil {
 				t.Errorf("%v: %v", errno, err)
@@ -131,8 +129,9 @@ func TestAFileSystemWithoutFlock(t *testing.T) {
 	if said != len(noFlock) {
 		t.Errorf("it was said %d times", said)
 	}
-	flock = func(*os.File, int) error { return unix.EIO }
-	if err := directory(dir).Hold(); !errors.Is(err, unix.EIO) {
+	broken := directory(dir)
+	broken.lock = func(*os.File, int) error { return unix.EIO }
+	if err := broken.Hold(); !errors.Is(err, unix.EIO) {
 		t.Errorf("a fault of the disk is %v", err)
 	}
 }

@@ -76,18 +76,21 @@ func directoryOf(fd int) (sandbox.Directory, error) {
 
 // beyond names what lies above the root of a base's mount, as far as sources beneath other bases can reach it.
 func (b *Bases) beyond(base string, root sandbox.Directory) (above []sandbox.Directory, err error) {
-	b.mu.RLock()
-	defer b.mu.RUnlock()
-	own := b.held[base]
-	if own == nil || !b.sharesFileSystem(own) {
+	v, err := b.look()
+	if err != nil {
+		return nil, err
+	}
+	defer v.letGo()
+	own := v.held[base]
+	if own == nil || !v.sharesFileSystem(own) {
 		return nil, nil
 	}
 	infos, err := readMountInfo()
 	if err != nil {
 		return nil, err
 	}
-	for _, name := range b.paths() {
-		other := b.held[name]
+	for _, name := range v.paths() {
+		other := v.held[name]
 		way, err := other.wayTo(own, infos)
 		if err != nil {
 			return nil, err
@@ -105,8 +108,8 @@ func (b *Bases) beyond(base string, root sandbox.Directory) (above []sandbox.Dir
 }
 
 // sharesFileSystem says whether another base lies in another mount of the same file system.
-func (b *Bases) sharesFileSystem(own *anchor) bool {
-	for _, other := range b.held {
+func (v *snapshot) sharesFileSystem(own *anchor) bool {
+	for _, other := range v.held {
 		if other.device == own.device && other.mountID() != own.mountID() {
 			return true
 		}

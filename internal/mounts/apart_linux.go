@@ -15,10 +15,13 @@ func (b *Bases) Apart(place *os.File) error {
 	if err != nil {
 		return fmt.Errorf("find where %q is: %w", place.Name(), err)
 	}
-	b.mu.RLock()
-	defer b.mu.RUnlock()
-	for _, path := range b.paths() {
-		base, err := b.held[path].spot()
+	v, err := b.look()
+	if err != nil {
+		return err
+	}
+	defer v.letGo()
+	for _, path := range v.paths() {
+		base, err := v.held[path].spot()
 		if base == (spot{}) {
 			return fmt.Errorf("find where root %q is: %w", path, err)
 		}
@@ -26,7 +29,7 @@ func (b *Bases) Apart(place *os.File) error {
 			return fmt.Errorf("%w: %q", ErrNotApart, path)
 		}
 	}
-	for _, k := range b.kept {
+	for _, k := range v.kept {
 		own := k.spot()
 		if here.holds(own) || !k.Socket && own.holds(here) {
 			return fmt.Errorf("%w: %s, %q", ErrNotApart, k.What, k.Path)

@@ -18,9 +18,10 @@ import (
 // Bases are the operator's directories, each held from the start, so that replacing one of them by something else
 // changes nothing. It is safe for concurrent use.
 type Bases struct {
-	mu   sync.RWMutex
-	held map[string]*anchor
-	kept []*keeper
+	mu     sync.RWMutex // held for no call that a file system answers; see snapshot
+	held   map[string]*anchor
+	kept   []*keeper
+	closed bool
 }
 
 // OpenBases opens each directory once. Symbolic links in these paths are followed now, and never again, and only those
@@ -57,32 +58,30 @@ func holdBase(path string) (*anchor, error) {
 func (b *Bases) Paths() []string {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
-	return b.paths()
+	return slices.Sorted(maps.Keys(b.held))
 }
-
-func (b *Bases) paths() []string { return slices.Sorted(maps.Keys(b.held)) }
 
 // Is says whether a base is the directory that somebody else has open.
 func (b *Bases) Is(path string, other fs.FileInfo) bool {
-	b.mu.RLock()
-	defer b.mu.RUnlock()
-	base := b.held[path]
-	if base == nil {
+	base, err := b.borrow(path)
+	if base == nil || err != nil {
 		return false
 	}
+	defer base.letGo()
 	info, err := base.file.Stat()
 	return err == nil && os.SameFile(info, other)
 }
 
-// Close lets go of the directories. Pins taken earlier stay good.
+// Close lets go of the directories. Pins taken earlier stay good; everything later fails with fs.ErrClosed.
 func (b *Bases) Close() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	errs := closeKeepers(b.kept)
-	for _, base := range b.held {
-		errs = append(errs, base.file.Close())
+	if b.closed {
+		return fs.ErrClosed
 	}
-	return errors.Join(errs...)
+	b.closed = true
+	letGoAll((&snapshot{b.held, b.kept}).anchors())
+	return nil
 }
 
 // Pin finds the source with the watcher's own rights; see PinAs.
@@ -110,41 +109,40 @@ func (b *Bases) PinAs(src sandbox.Source, who User) (*Pin, error) {
 }
 
 func (b *Bases) pin(src sandbox.Source, who User) (*Pin, error) {
-	base, at, err := b.borrow(src)
+	base, err := b.borrow(src.Base)
 	if err != nil {
 		return nil, err
 	}
-	defer at.Close()
+	if base == nil {
+		return nil, &PathError{Source: src, Kind: KindEscapes}
+	}
+	defer base.letGo()
 	if kind := checkRel(src.Rel); kind != "" {
 		return nil, &PathError{Source: src, Kind: kind}
 	}
-	pin, err := find(src, at, who)
+	pin, err := find(src, base.file, who)
 	if err != nil {
 		return nil, err
 	}
-	b.mu.RLock()
-	err = b.refuseKept(pin, base)
-	b.mu.RUnlock()
-	if err != nil {
+	if err := b.refuseKept(pin, base); err != nil {
 		pin.Close()
 		return nil, err
 	}
 	return pin, nil
 }
 
-// borrow is the base of a source, and a handle on it for the caller alone. A lookup may wait for a file system that does not
-// answer, so nobody looks up with the lock held.
-func (b *Bases) borrow(src sandbox.Source) (base *anchor, at *os.File, err error) {
+// borrow is one base, which stays open until the caller lets go of it, or nil where there is no such base.
+func (b *Bases) borrow(path string) (*anchor, error) {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
-	if base = b.held[src.Base]; base == nil {
-		return nil, nil, &PathError{Source: src, Kind: KindEscapes}
+	if b.closed {
+		return nil, fs.ErrClosed
 	}
-	fd, err := unix.FcntlInt(base.file.Fd(), unix.F_DUPFD_CLOEXEC, 0)
-	if err != nil {
-		return nil, nil, os.NewSyscallError("fcntl", err)
+	base := b.held[path]
+	if base != nil {
+		base.users.Add(1)
 	}
-	return base, os.NewFile(uintptr(fd), src.Base), nil
+	return base, nil
 }
 
 // find pins a source, whatever it is part of.
@@ -163,37 +161,40 @@ func find(src sandbox.Source, base *os.File, who User) (*Pin, error) {
 // pinBase pins a base itself, which may hold what is kept from its parent.
 func (b *Bases) pinBase(path string) (*Pin, error) {
 	src := sandbox.Source{Base: path, Rel: "."}
-	_, at, err := b.borrow(src)
+	base, err := b.borrow(path)
 	if err != nil {
 		return nil, err
 	}
-	defer at.Close()
-	return find(src, at, ourselves())
+	if base == nil {
+		return nil, &PathError{Source: src, Kind: KindEscapes}
+	}
+	defer base.letGo()
+	return find(src, base.file, ourselves())
 }
 
 // holdAgain is for a base that was unmounted. If the very same directory is mounted at its path again, that is held.
 func (b *Bases) holdAgain(path string) error {
-	old, at, err := b.borrow(sandbox.Source{Base: path})
+	old, err := b.borrow(path)
 	if err != nil {
 		return err
 	}
-	defer at.Close()
+	defer old.letGo()
 	again, err := holdBase(path)
 	if err != nil {
 		return err
 	}
-	if !again.sameAs(at) {
+	if !again.sameAs(old.file) {
 		again.file.Close()
 		return ErrRootGone
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.held[path] != old {
+	if b.closed || b.held[path] != old {
 		again.file.Close() // another caller was faster
 		return nil
 	}
-	old.file.Close()
 	b.held[path] = again
+	old.letGo()
 	return nil
 }
 

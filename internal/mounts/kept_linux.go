@@ -27,6 +27,10 @@ func (b *Bases) Keep(k Kept) error {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if b.closed {
+		closeKeepers(keepers)
+		return fmt.Errorf("keep %s from sandboxes: %w", k.What, fs.ErrClosed)
+	}
 	b.kept = append(b.kept, keepers...)
 	return nil
 }
@@ -71,11 +75,10 @@ func newKeepers(k Kept, path, name string) ([]*keeper, error) {
 	return []*keeper{{Kept: k, at: at, name: name}}, nil
 }
 
-func closeKeepers(all []*keeper) (errs []error) {
+func closeKeepers(all []*keeper) {
 	for _, k := range all {
-		errs = append(errs, k.at.file.Close())
+		k.at.file.Close()
 	}
-	return errs
 }
 
 // spot is where the place is, or was before it was unmounted: that does not free it.
@@ -103,13 +106,18 @@ func (k *keeper) why(at spot, dir bool, base string) error {
 	return &KeptError{k.What, howIn}
 }
 
-// refuseKept refuses a pin that is part of a kept place, or of which nobody can tell. Who holds the lock calls it.
+// refuseKept refuses a pin that is part of a kept place, or of which nobody can tell.
 func (b *Bases) refuseKept(pin *Pin, base *anchor) error {
 	at, err := base.spotOf(pin.file)
 	if err != nil {
 		return err
 	}
-	for _, k := range b.kept {
+	v, err := b.look()
+	if err != nil {
+		return err
+	}
+	defer v.letGo()
+	for _, k := range v.kept {
 		if k.at.device != at.device {
 			continue // most are told apart without asking the kernel
 		}
@@ -123,14 +131,17 @@ func (b *Bases) refuseKept(pin *Pin, base *anchor) error {
 // Check fails if a base is or lies in a kept place, or holds one that is to be apart: an operator's mistake that no text
 // shows, since a mount has given one of them a second name.
 func (b *Bases) Check() error {
-	b.mu.RLock()
-	defer b.mu.RUnlock()
-	for _, path := range b.paths() {
-		at, err := b.held[path].spot()
+	v, err := b.look()
+	if err != nil {
+		return err
+	}
+	defer v.letGo()
+	for _, path := range v.paths() {
+		at, err := v.held[path].spot()
 		if err != nil {
 			return fmt.Errorf("find where root %q is: %w", path, err)
 		}
-		for _, k := range b.kept {
+		for _, k := range v.kept {
 			if err := k.clash(at, path); err != nil {
 				return err
 			}

@@ -11,6 +11,7 @@ import (
 
 	"torno/delegation"
 	"torno/sandbox"
+	"torno/sandbox/compile"
 )
 
 // FuzzResolve builds a tree of directories, links and worse, compiles a request that names two places in it, and pins what
@@ -24,7 +25,7 @@ func FuzzResolve(f *testing.F) {
 	f.Fuzz(func(t *testing.T, tree []byte, workspace, context string) {
 		w := newGround(t, tree)
 		workspace, context = strings.ReplaceAll(workspace, "@", w.root), strings.ReplaceAll(context, "@", w.root)
-		spec, _, err := sandbox.Compile(w.request(workspace, context), w.policy)
+		spec, _, err := compile.Compile(w.request(workspace, context), w.policy)
 		if err != nil {
 			w.checkRefused(err.(*delegation.Refusal), workspace, context)
 			return
@@ -43,7 +44,7 @@ func FuzzResolve(f *testing.F) {
 type ground struct {
 	t      *testing.T
 	root   string
-	policy sandbox.Policy
+	policy compile.Policy
 	bases  *Bases
 }
 
@@ -60,11 +61,11 @@ func newGround(t *testing.T, tree []byte) *ground {
 	must(t, os.WriteFile(filepath.Join(root, "outside/secret"), []byte("secret"), 0o600))
 	plant(root, dirs, tree)
 	at := func(dir string) string { return filepath.Join(root, dir) }
-	w := &ground{t: t, root: root, policy: sandbox.Policy{
+	w := &ground{t: t, root: root, policy: compile.Policy{
 		Outbox: "main", Dir: at("box"), Hidden: []string{at("hidden"), at("allow/kept")},
-		Allow: []sandbox.Root{sandbox.Root(at("allow")), sandbox.Root(at("box/workspaces"))}, Read: []sandbox.Root{sandbox.Root(at("read")), sandbox.Root(at("allow/docs"))},
-		Paths:    []sandbox.PathMap{{Parent: "/p", Here: at("allow")}, {Parent: "/p/r", Here: at("read")}, {Parent: "/outbox", Here: at("box")}},
-		Profiles: []sandbox.Profile{{Name: "p"}},
+		Allow: []compile.Root{compile.Root(at("allow")), compile.Root(at("box/workspaces"))}, Read: []compile.Root{compile.Root(at("read")), compile.Root(at("allow/docs"))},
+		Paths:    []compile.PathMap{{Parent: "/p", Here: at("allow")}, {Parent: "/p/r", Here: at("read")}, {Parent: "/outbox", Here: at("box")}},
+		Profiles: []compile.Profile{{Name: "p"}},
 	}}
 	var err error
 	w.bases, err = OpenBases([]string{at("allow"), at("box"), at("read")})
@@ -224,14 +225,14 @@ func (w *ground) upwards(path string) (chain []inode) {
 	}
 }
 
-func (w *ground) inside(path string, roots []sandbox.Root) bool {
+func (w *ground) inside(path string, roots []compile.Root) bool {
 	chain := w.upwards(path)
-	return slices.ContainsFunc(roots, func(root sandbox.Root) bool { return slices.Contains(chain, w.upwards(string(root))[0]) })
+	return slices.ContainsFunc(roots, func(root compile.Root) bool { return slices.Contains(chain, w.upwards(string(root))[0]) })
 }
 
 func (w *ground) isRoot(path string) bool {
 	at := w.upwards(path)[0]
-	return slices.ContainsFunc(w.policy.Allow, func(root sandbox.Root) bool { return w.upwards(string(root))[0] == at })
+	return slices.ContainsFunc(w.policy.Allow, func(root compile.Root) bool { return w.upwards(string(root))[0] == at })
 }
 
 // kept says whether a path is or holds the outbox, or is, holds or lies in a hidden place.

@@ -4,10 +4,12 @@ import (
 	"errors"
 	"os"
 	"path"
-	"strings"
 	"sync"
+	"sync/atomic"
 
 	"golang.org/x/sys/unix"
+
+	"torno/internal/paths"
 )
 
 // spot is where a directory or file lies in its file system. A bind mount gives a directory a second path and leaves its
@@ -28,7 +30,7 @@ func beneathPath(dir, name string) (rel string, ok bool) {
 	if dir == name {
 		return "", true
 	}
-	return strings.CutPrefix(name, strings.TrimSuffix(dir, "/")+"/")
+	return paths.Below(dir, name)
 }
 
 // errDetached says that a handle is in a mount that is mounted nowhere any more. From there nothing can be cloned.
@@ -41,6 +43,7 @@ var errDetached = errors.New("it lies in no mount that the watcher sees: it was 
 type anchor struct {
 	file   *os.File
 	device string
+	users  atomic.Int32 // the Bases count as one
 
 	mu    sync.Mutex
 	mount mountInfo
@@ -60,6 +63,7 @@ func newAnchor(file *os.File) (*anchor, error) {
 		return nil, err
 	}
 	a.device = a.mount.device
+	a.users.Store(1)
 	return a, nil
 }
 

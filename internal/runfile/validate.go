@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"torno/internal/paths"
 )
 
 // Shortest and longest nonce. It keeps sandboxes apart; it is no secret.
@@ -169,16 +171,11 @@ func (f File) validateAnswer() error {
 func (f File) MountOf(name string) int {
 	best := -1
 	for i, m := range f.Mounts {
-		if Holds(m.Path, name) && (best < 0 || len(m.Path) > len(f.Mounts[best].Path)) {
+		if paths.Within(m.Path, name) && (best < 0 || len(m.Path) > len(f.Mounts[best].Path)) {
 			best = i
 		}
 	}
 	return best
-}
-
-// Holds says whether the clean absolute path name is dir or lies below it.
-func Holds(dir, name string) bool {
-	return dir == "/" || name == dir || strings.HasPrefix(name, dir+"/")
 }
 
 // validatePath allows one spelling of a path, so that comparing texts is comparing paths.

@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,22 +12,29 @@ import (
 	"torno/configs"
 )
 
-// How long an engine may take to say that it is there, and how long it is left alone when it has not. One that needs longer
-// hangs.
-var (
-	answerTime  = 5 * time.Second
-	answerPause = time.Second
-)
+// Timing is how a host waits for launchers that hang, and for engines that are exchanged. What is 0 has its default.
+type Timing struct {
+	Answer time.Duration // how long a launcher may take to say that it is there; one that needs longer hangs
+	Pause  time.Duration // how long it is left alone when it has not
+	// Exchange is how long another engine must have answered before the launchers are opened anew: an engine that is only
+	// replaced for a moment is waited for.
+	Exchange time.Duration
+}
+
+func (t Timing) answer() time.Duration { return cmp.Or(t.Answer, 5*time.Second) }
+func (t Timing) pause() time.Duration  { return cmp.Or(t.Pause, time.Second) }
+
+func (t Timing) exchange() time.Duration { return cmp.Or(t.Exchange, 2*time.Second) }
 
 // errOvertaken says that a configuration waits no longer because it is to be read once more.
 var errOvertaken = errors.New("it is to be read once more")
 
-// awaitAnswers waits, while the old configuration is served on, until every engine answers that is opened for the new one.
+// awaitAnswers waits, while the old configuration is served on, until every launcher answers that is opened for the new one.
 // The host that comes next can do nothing before that: nobody would be served, and what runs elsewhere would run without
-// anybody to watch it. An engine that is away is not waited for, unless it hung before and is being started again.
+// anybody to watch it. A launcher that is away is not waited for, unless it hung before and is being started again.
 func (h *host) awaitAnswers(ctx context.Context, a asked, c configs.Config) error {
 	for waits := false; ; {
-		hangs, err := h.askEngines(ctx, c)
+		hangs, err := h.askLaunchers(ctx, c)
 		if err == nil || ctx.Err() != nil || !hangs && !waits {
 			return errors.Join(err, ctx.Err())
 		}
@@ -35,7 +43,7 @@ func (h *host) awaitAnswers(ctx context.Context, a asked, c configs.Config) erro
 			defer h.watcher.ReloadWaits(err)()
 		}
 		select {
-		case <-time.After(answerPause):
+		case <-time.After(h.Timing.pause()):
 		case <-ctx.Done():
 		case <-a.reload:
 			a.askReload()
@@ -44,10 +52,10 @@ func (h *host) awaitAnswers(ctx context.Context, a asked, c configs.Config) erro
 	}
 }
 
-// askEngines asks those that profiles name, those that have runs now, and those that auto may choose; of the last ones it
+// askLaunchers asks those that profiles name, those that have runs now, and those that auto may choose; of the last ones it
 // only matters whether they hang.
-func (h *host) askEngines(ctx context.Context, c configs.Config) (hangs bool, err error) {
-	named, spare, err := h.Engines.wanted(c)
+func (h *host) askLaunchers(ctx context.Context, c configs.Config) (hangs bool, err error) {
+	named, spare, err := wanted(h.Launchers, c)
 	if err != nil {
 		return false, err
 	}
@@ -59,8 +67,8 @@ func (h *host) askEngines(ctx context.Context, c configs.Config) (hangs bool, er
 	slices.Sort(needed)
 	needed = slices.Compact(needed)
 	for _, name := range slices.Concat(needed, spare) {
-		asking, cancel := context.WithTimeout(ctx, answerTime)
-		_, err := h.Engines[name].About(asking, c)
+		asking, cancel := context.WithTimeout(ctx, h.Timing.answer())
+		_, err := h.Launchers.Find(name).About(asking, c.SettingsOf(name))
 		hangs := err != nil && asking.Err() != nil
 		cancel()
 		if hangs || err != nil && slices.Contains(needed, name) {

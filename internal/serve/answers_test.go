@@ -58,10 +58,8 @@ func (s *shop) moody() *moody {
 // newHungShop serves a run, and is told to reload, once and perhaps twice, while its engine hangs.
 func newHungShop(t *testing.T) (s *shop, engine *moody, ended <-chan error, release func()) {
 	t.Helper()
-	limit, pause := answerTime, answerPause
-	answerTime, answerPause = limit/100, pause/100
-	t.Cleanup(func() { answerTime, answerPause = limit, pause })
 	s = newShop(t)
+	s.timing = Timing{Answer: Timing{}.answer() / 100, Pause: Timing{}.pause() / 100}
 	s.config.Shutdown.Running = configs.Cancel
 	engine = s.moody()
 	next, read := s.config, 0
@@ -116,11 +114,11 @@ func TestAReloadWaitsForAnEngineThatHangs(t *testing.T) {
 // TestAnEngineThatNobodyNeedsMayHang: the way out for an operator is another launcher.
 func TestAnEngineThatNobodyNeedsMayHang(t *testing.T) {
 	s := newAutoShop(t)
-	s.config.Profiles[0].Sandbox = configs.SandboxDocker
+	s.config.Profiles[0].Sandbox = "docker"
 	engine := s.moody()
 	next := s.config
 	next.Profiles = slices.Clone(next.Profiles)
-	next.Profiles[0].Sandbox = configs.SandboxGVisor
+	next.Profiles[0].Sandbox = "gvisor"
 	ended := s.reloads(func() (configs.Config, error) { return next, nil })
 	engine.be(true, nil)
 	s.signals <- syscall.SIGHUP

@@ -8,15 +8,16 @@ import (
 
 	"torno/configs"
 	"torno/internal/doctor"
+	"torno/internal/launcher"
 	"torno/sandbox"
+	"torno/sandbox/compile"
 )
 
-// preferred are the launchers that auto chooses among, in this order. An engine that is there is what this machine's
-// operator runs anyway.
-var preferred = []string{configs.SandboxDocker, configs.SandboxGVisor}
-
 // NoLauncherError says why none can be had for the profiles that take what there is.
-type NoLauncherError struct{ Why []error }
+type NoLauncherError struct {
+	Why      []error
+	Remedies []string // what would make each of them usable
+}
 
 func (e *NoLauncherError) Error() string {
 	all := make([]string, len(e.Why))
@@ -48,7 +49,7 @@ const (
 // decide gives every profile a launcher, and opens all that are used. The configuration comes back with the names of
 // launchers where it had auto, which hold for the life of the host.
 func (o *opener) decide(ctx context.Context, c configs.Config) (configs.Config, error) {
-	c.Profiles = append([]sandbox.Profile(nil), c.Profiles...)
+	c.Profiles = append([]compile.Profile(nil), c.Profiles...)
 	for i := range c.Profiles {
 		p := &c.Profiles[i]
 		var err error
@@ -66,11 +67,11 @@ func (o *opener) decide(ctx context.Context, c configs.Config) (configs.Config, 
 
 // choose takes the first launcher that nothing speaks against, and otherwise the one with the least against it: at_least
 // holds whatever is chosen, and the refusals tell what each of them lacks.
-func (o *opener) choose(ctx context.Context, p *sandbox.Profile) error {
+func (o *opener) choose(ctx context.Context, p *compile.Profile) error {
 	taken, least := "", without
 	var said []string
 	var errs []error
-	for _, name := range o.engines.choices() {
+	for _, name := range o.kinds.Names() {
 		against := o.against(ctx, name, *p)
 		if ctx.Err() != nil {
 			return against.err
@@ -84,7 +85,7 @@ func (o *opener) choose(ctx context.Context, p *sandbox.Profile) error {
 		said, errs = append(said, against.says), append(errs, against.err)
 	}
 	if taken == "" {
-		return lone(errs)
+		return lone(o.kinds, errs)
 	}
 	if p.Sandbox, p.Chosen = taken, strings.Join(said, "; "); len(said) == 0 {
 		p.Chosen = taken + " can be used, and is the first choice"
@@ -94,32 +95,32 @@ func (o *opener) choose(ctx context.Context, p *sandbox.Profile) error {
 }
 
 // tell tells the operator what was chosen, and more of why than everybody may know.
-func (o *opener) tell(p sandbox.Profile, errs []error) {
+func (o *opener) tell(p compile.Profile, errs []error) {
 	about := []any{"profile", p.Name, "launcher", p.Sandbox, "because", p.Chosen}
 	if len(errs) > 0 {
 		about = append(about, "errors", errors.Join(errs...))
 	}
-	o.setting.Log.Info("chose a launcher", about...)
+	o.setting.log.Info("chose a launcher", about...)
 }
 
 // lone is an error as it is where there is no other.
-func lone(errs []error) error {
+func lone(l launcher.List, errs []error) error {
 	if len(errs) == 1 {
 		return errs[0]
 	}
-	return &NoLauncherError{errs}
+	return &NoLauncherError{errs, l.Remedies()}
 }
 
 // against is what speaks against a launcher for a profile.
-func (o *opener) against(ctx context.Context, name string, p sandbox.Profile) obstacle {
-	if why := configs.Unsuited(name, p.RootFS); why != "" {
+func (o *opener) against(ctx context.Context, name string, p compile.Profile) obstacle {
+	if why := o.setting.config.Unsuited(name, p.RootFS); why != "" {
 		return obstacle{without, name + " cannot use this root file system", fmt.Errorf("profile %s with %s: %s", p.Name, name, why)}
 	}
 	g, err := o.enforced(ctx, name)
 	if err != nil {
 		return obstacle{without, absence(name, err), err}
 	}
-	if err := doctor.Start(doctor.System{Launchers: map[string]sandbox.Guarantees{name: g}, Accept: o.setting.Config.Accept}); err != nil {
+	if err := doctor.Start(doctor.System{Launchers: map[string]sandbox.Guarantees{name: g}, Accept: o.setting.config.Accept}); err != nil {
 		return obstacle{unfit, name + " lacks what no sandbox goes without", err}
 	}
 	missing := g.Missing(p.AtLeast)
@@ -138,8 +139,8 @@ func (o *opener) against(ctx context.Context, name string, p sandbox.Profile) ob
 
 // absence is what everybody may know of a launcher that cannot be had.
 func absence(name string, err error) string {
-	if _, ok := errors.AsType[*UnreachableError](err); ok {
-		return "no Docker engine answers"
+	if e, ok := errors.AsType[*launcher.UnusableError](err); ok && e.Said != "" {
+		return e.Said
 	}
 	return name + " cannot be used on this machine"
 }

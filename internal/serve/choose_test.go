@@ -13,7 +13,9 @@ import (
 	"torno/delegation"
 	"torno/internal/control"
 	"torno/internal/doctor"
+	"torno/internal/launcher"
 	"torno/sandbox"
+	"torno/sandbox/gvisor"
 	"torno/sandbox/sandboxtest"
 )
 
@@ -26,21 +28,22 @@ type spare struct {
 	left   []doctor.Leftover
 }
 
-func (g *spare) engine(s *shop) Engine {
-	return Engine{
-		Reach: func(context.Context, configs.Config) error { return g.absent },
-		Open: func(_ context.Context, setting Setting) (Launcher, error) {
+func (g *spare) kind(s *shop) *launcher.Kind {
+	return &launcher.Kind{
+		Name: "gvisor", Nature: gvisor.Kind.Nature, Keys: gvisor.Kind.Keys, Unsuited: gvisor.Kind.Unsuited,
+		Reach: func(context.Context, launcher.Settings) error { return g.absent },
+		Open: func(_ context.Context, setting launcher.Setting) (launcher.Launcher, error) {
 			g.opened++
 			if g.broken != nil {
 				return nil, g.broken
 			}
 			return fake{g.world.Launcher(setting.Installation), s}, nil
 		},
-		About: func(context.Context, configs.Config) (doctor.Engine, error) {
-			return doctor.Engine{Version: "1"}, g.absent
+		About: func(context.Context, launcher.Settings) (doctor.Maker, error) {
+			return doctor.Maker{Version: "1"}, g.absent
 		},
-		Left:  func(context.Context, configs.Config) ([]doctor.Leftover, error) { return g.left, nil },
-		Purge: func(context.Context, Setting) error { return g.absent },
+		Left:  func(context.Context, launcher.Settings) ([]doctor.Leftover, error) { return g.left, nil },
+		Purge: func(context.Context, launcher.Setting) error { return g.absent },
 	}
 }
 
@@ -54,7 +57,7 @@ func newAutoShop(t *testing.T) *shop {
 }
 
 // noDocker takes the engine's socket away.
-func (s *shop) noDocker() { s.config.Docker.Host = "unix://" + s.dir + "/none" }
+func (s *shop) noDocker() { s.config.Set("docker", "host", "unix://"+s.dir+"/none") }
 
 // choices are what auto comes to, and what it says of it.
 var choices = map[string]struct {
@@ -112,7 +115,7 @@ func TestWhatAutoComesTo(t *testing.T) {
 			s := newAutoShop(t)
 			s.makeOutbox()
 			want.arrange(s)
-			trial, err := OpenTrial(t.Context(), s.config, s.engines(), quiet)
+			trial, err := OpenTrial(t.Context(), s.config, s.launchers(), quiet)
 			if want.launcher == "" {
 				if err == nil || !strings.Contains(err.Error(), want.says) {
 					t.Errorf("it opens: %v", err)

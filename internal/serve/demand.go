@@ -2,7 +2,6 @@ package serve
 
 import (
 	"context"
-	"os"
 
 	"torno/internal/doctor"
 	"torno/sandbox"
@@ -27,19 +26,5 @@ func (h *host) demand(ctx context.Context) error {
 		}
 		s.Launchers[name] = g
 	}
-	h.warnOld(ctx)
 	return doctor.Start(s)
-}
-
-// warnOld says which programs of the engines have known holes, or may have.
-func (h *host) warnOld(ctx context.Context) {
-	s := doctor.System{Host: doctor.LookAtHost(os.DirFS("/"))}
-	for name := range h.launchers {
-		s.Engines = append(s.Engines, askEngine(ctx, name, h.Engines[name], h.Config))
-	}
-	for _, f := range doctor.Advisories(s) {
-		if f.Verdict != doctor.OK {
-			h.Log.Warn("the engine or its runtime is old", "seen", f.Seen, "means", f.Means, "next", f.Do)
-		}
-	}
 }

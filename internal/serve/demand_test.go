@@ -136,14 +136,3 @@ func TestChildrenOfASelf(t *testing.T) {
 		t.Error("that we are an owner does not help")
 	}
 }
-
-func TestOldEnginesAreToldOf(t *testing.T) {
-	s := newShop(t)
-	s.engine = doctor.Engine{Components: []doctor.Component{{Name: "runc", Version: "1.1.11", Build: "v1.1.11-0-g4bccb38"}}}
-	if !s.serves() {
-		t.Fatal("it does not serve")
-	}
-	if said := s.said.String(); !strings.Contains(said, `level=WARN msg="the engine or its runtime is old" seen="runc v1.1.11`) || !strings.Contains(said, "CVE-2024-21626") {
-		t.Errorf("it said\n%s", said)
-	}
-}

@@ -8,9 +8,9 @@
 //
 // What it promises:
 //   - A step that fails undoes the ones before it, and says which thing of the configuration it was about.
-//   - Nothing is made before the engine has answered and the directories were looked at.
+//   - Nothing is made before the launchers have answered and the directories were looked at.
 //   - One watcher for each state directory and each outbox; the second one is told who the first is.
-//   - A reload waits for an engine that hangs, while the old configuration is served on.
+//   - A reload waits for a launcher that hangs, while the old configuration is served on.
 //   - The first TERM or INT ends the taking and answers everybody within the configured budget, the next one kills.
 //     Operators reach the watcher until it has ended.
 package serve

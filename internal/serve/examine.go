@@ -14,19 +14,20 @@ import (
 	"torno/internal/control"
 	"torno/internal/doctor"
 	"torno/internal/journal"
+	"torno/internal/launcher"
 )
 
 // Examine looks at everything that the doctor judges: the machine, the engine, what is enforced, and what a child reaches.
 // It makes an installation of its own for a moment, and removes it. What cannot be seen is left out, with the reason.
-func Examine(ctx context.Context, c configs.Config, engines Engines) (s doctor.System, err error) {
+func Examine(ctx context.Context, c configs.Config, kinds launcher.List) (s doctor.System, err error) {
 	s = configured(c)
 	s.Host = doctor.LookAtHost(os.DirFS("/"))
 	s.Roots = doctor.LookAtRoots(roots(c.Outboxes), s.Host.MayMount)
 	look(&s, c)
-	askEngines(ctx, &s, c, engines)
-	findLeft(ctx, &s, c, engines)
+	askMakers(ctx, &s, c, kinds)
+	findLeft(ctx, &s, c, kinds)
 	askWatcher(ctx, &s, c)
-	return s, tryAll(ctx, &s, c, engines)
+	return s, tryAll(ctx, &s, c, kinds)
 }
 
 // configured is what the operator says.
@@ -65,35 +66,35 @@ func look(s *doctor.System, c configs.Config) {
 	}
 }
 
-// askEngines asks the engines about themselves.
-func askEngines(ctx context.Context, s *doctor.System, c configs.Config, engines Engines) {
-	named, spare, err := engines.wanted(c)
+// askMakers asks what makes the sandboxes about itself.
+func askMakers(ctx context.Context, s *doctor.System, c configs.Config, kinds launcher.List) {
+	named, spare, err := wanted(kinds, c)
 	if err != nil {
 		return // whoever tries it will say so
 	}
 	for _, name := range append(named, spare...) {
-		about := askEngine(ctx, name, engines[name], c)
+		about := askAbout(ctx, kinds.Find(name), c)
 		about.Spare = slices.Contains(spare, name)
-		s.Engines = append(s.Engines, about)
+		s.Makers = append(s.Makers, about)
 	}
 }
 
-func askEngine(ctx context.Context, name string, e Engine, c configs.Config) doctor.Engine {
-	about, err := e.About(ctx, c)
+func askAbout(ctx context.Context, kind *launcher.Kind, c configs.Config) doctor.Maker {
+	about, err := kind.About(ctx, c.SettingsOf(kind.Name))
 	if err != nil {
 		about.Trouble = err.Error()
 	}
-	about.Launcher = name
+	about.Launcher, about.Nature = kind.Name, kind.Nature
 	return about
 }
 
-// findLeft asks the engines that answer what installations have on them, and looks for the state of each.
-func findLeft(ctx context.Context, s *doctor.System, c configs.Config, engines Engines) {
-	for _, e := range s.Engines {
+// findLeft asks the launchers that can be used what installations have on them, and looks for the state of each.
+func findLeft(ctx context.Context, s *doctor.System, c configs.Config, kinds launcher.List) {
+	for _, e := range s.Makers {
 		if e.Trouble != "" {
 			continue
 		}
-		left, err := engines[e.Launcher].Left(ctx, c)
+		left, err := kinds.Find(e.Launcher).Left(ctx, c.SettingsOf(e.Launcher))
 		if err != nil {
 			s.LeftError = err.Error()
 		}
@@ -151,8 +152,8 @@ func askWatcher(ctx context.Context, s *doctor.System, c configs.Config) {
 }
 
 // tryAll opens a trial. That it cannot be opened is a finding, and that it cannot be closed an error.
-func tryAll(ctx context.Context, s *doctor.System, c configs.Config, engines Engines) error {
-	trial, err := OpenTrial(ctx, c, engines, slog.New(slog.DiscardHandler))
+func tryAll(ctx context.Context, s *doctor.System, c configs.Config, kinds launcher.List) error {
+	trial, err := OpenTrial(ctx, c, kinds, slog.New(slog.DiscardHandler))
 	if err != nil {
 		s.LauncherError = strings.ReplaceAll(err.Error(), "\n", "; ")
 		return nil
@@ -163,7 +164,7 @@ func tryAll(ctx context.Context, s *doctor.System, c configs.Config, engines Eng
 			s.LauncherError = err.Error()
 		}
 	}
-	init, err := FindInit(c.Init)
+	init, err := findInit(c)
 	if err == nil {
 		s.Reaches = trial.reaches(ctx, init)
 	}

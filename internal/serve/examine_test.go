@@ -26,7 +26,7 @@ func (s *shop) examine(says func(address string) string) doctor.System {
 		}
 		return 0
 	})
-	system, err := Examine(s.Context(), s.config, s.engines())
+	system, err := Examine(s.Context(), s.config, s.launchers())
 	s.must(err)
 	return system
 }
@@ -39,13 +39,13 @@ func TestExamineLeavesNothing(t *testing.T) {
 	if after := s.lookedAt(); !slices.Equal(before, after) {
 		t.Errorf("there was %v and is %v", before, after)
 	}
-	if system.Asked != "a trial" || !system.Launchers["docker"][sandbox.NoNetwork].Enforced || len(system.Engines) != 1 || system.Engines[0].Trouble != "" || system.LauncherError != "" {
+	if system.Asked != "a trial" || !system.Launchers["docker"][sandbox.NoNetwork].Enforced || len(system.Makers) != 1 || system.Makers[0].Trouble != "" || system.LauncherError != "" {
 		t.Errorf("what is enforced is %v, by %s; %s", system.Launchers, system.Asked, system.LauncherError)
 	}
 	if len(system.Profiles) != 1 || len(system.Outboxes) != 1 || len(system.Outboxes[0].Owners) != 1 || len(system.Roots) != 1 || len(system.Problems) > 0 {
 		t.Errorf("%+v", system)
 	}
-	if n := len(system.Reaches); n < 2 || system.Reaches[0].Child == "" || system.Reaches[0].Address != "unix:"+s.config.EngineSocket() {
+	if n := len(system.Reaches); n < 2 || system.Reaches[0].Child == "" || system.Reaches[0].Address != "unix:"+s.config.EngineSockets()[0] {
 		t.Errorf("a child reached %+v", system.Reaches)
 	}
 	if !strings.Contains(system.Reaches[0].Host, "the attempt itself failed") { // the shop's init is an empty file
@@ -57,7 +57,7 @@ func TestExamineLeavesNothing(t *testing.T) {
 func TestAHoleIsSeen(t *testing.T) {
 	s := newShop(t)
 	s.makeOutbox()
-	for _, hole := range []string{"unix:" + s.config.EngineSocket(), metadataAddress, "unix:/run/podman/podman.sock"} {
+	for _, hole := range []string{"unix:" + s.config.EngineSockets()[0], metadataAddress, "unix:/run/podman/podman.sock"} {
 		system := s.examine(func(address string) string {
 			if address == hole {
 				return runfile.Reached
@@ -95,7 +95,7 @@ func TestARunningWatcherIsAsked(t *testing.T) {
 func TestATrialThatCannotBeOpenedIsAFinding(t *testing.T) {
 	s := newShop(t)
 	s.openErr = fmt.Errorf("boom")
-	system, err := Examine(t.Context(), s.config, s.engines())
+	system, err := Examine(t.Context(), s.config, s.launchers())
 	if err != nil || !strings.Contains(system.LauncherError, "boom") || system.Launchers != nil {
 		t.Errorf("%+v, %v", system, err)
 	}

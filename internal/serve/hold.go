@@ -5,26 +5,39 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"slices"
 
 	"torno/configs"
 	"torno/delegation"
 	"torno/internal/lock"
 	"torno/internal/mounts"
+	"torno/internal/paths"
 	"torno/internal/trust"
-	"torno/sandbox"
 )
 
 // openOutboxes opens each outbox, once: the lock, the watcher and the launchers get what was opened here, and not whatever
 // is at its path when they come to look.
 func (h *host) openOutboxes(context.Context) error {
-	for _, o := range h.Config.Outboxes {
+	var looks []os.FileInfo
+	for i, o := range h.Config.Outboxes {
 		dir, err := delegation.OpenDir(o.Dir)
 		if err != nil {
 			return err
 		}
 		h.later(dir.Close)
 		h.dirs = append(h.dirs, dir)
+		info, err := dir.Info()
+		if err != nil {
+			return fmt.Errorf("look at the outbox: %w", err)
+		}
+		same := func(other os.FileInfo) bool { return os.SameFile(info, other) }
+		if j := slices.IndexFunc(looks, same); j >= 0 {
+			other := h.Config.Outboxes[j]
+			return fmt.Errorf("outboxes %s and %s are one directory, by the names %s and %s; give each parent a directory of its own",
+				other.Name, h.Config.Outboxes[i].Name, other.Dir, o.Dir)
+		}
+		looks = append(looks, info)
 	}
 	return nil
 }
@@ -75,7 +88,7 @@ func roots(outboxes []configs.Outbox) []string {
 	for _, o := range outboxes {
 		all = append(all, o.Dir)
 		for _, root := range slices.Concat(o.Allow, o.Read) {
-			if !sandbox.Within(o.Dir, root) {
+			if !paths.Within(o.Dir, root) {
 				all = append(all, root)
 			}
 		}

@@ -15,8 +15,10 @@ import (
 	"torno/delegation"
 	"torno/internal/control"
 	"torno/internal/journal"
+	"torno/internal/launcher"
 	"torno/internal/lock"
 	"torno/internal/mounts"
+	"torno/internal/programs"
 	"torno/internal/version"
 	"torno/watcher"
 )
@@ -28,9 +30,13 @@ type Options struct {
 	MakeOutbox bool
 	Log        *slog.Logger
 	Signals    <-chan os.Signal // INT, TERM and HUP of this process; nil for none
-	Engines    Engines
+	Launchers  launcher.List
 	// Reload reads the configuration again, for HUP. It is nil where there is none to read, and HUP ends the watcher as TERM.
 	Reload func() (configs.Config, *slog.Logger, error)
+	Timing Timing
+
+	opened *paced    // when everything was opened anew last; one for all hosts of a process
+	handed *handover // what one host leaves to the next
 }
 
 // JournalName is the journal's name in a state directory.
@@ -43,11 +49,12 @@ type host struct {
 	notify    notifier
 	init      string
 	dirs      []*delegation.Dir // of the outboxes
-	locks     []*lock.Directory // of each of them
+	locks     []*outboxLock     // of each of them
 	journal   *journal.Journal
 	notes     *os.Root
 	bases     *mounts.Bases
-	launchers map[string]Launcher
+	launchers map[string]launcher.Launcher
+	exchanged chan struct{} // a launcher has met another engine than its own
 	watcher   *watcher.Watcher
 	door      net.Listener
 
@@ -56,12 +63,19 @@ type host struct {
 
 // Run serves the outboxes of a configuration until a signal or ctx ends it. HUP has it read again, where there is a file.
 func Run(ctx context.Context, o Options) error {
+	o.opened, o.handed = &paced{}, &handover{}
 	asked, quit := listen(ctx, o.Signals, o.Reload != nil)
 	defer quit()
 	h, err := open(asked.stopping, o)
+	if h == nil && err == nil {
+		return owed(o.Config)
+	}
 	for h != nil && err == nil {
 		var next *Options
 		next, err = h.serve(asked)
+		if next != nil {
+			h.handed.leave(h.locks)
+		}
 		err = errors.Join(err, h.close())
 		if next == nil || err != nil {
 			return err
@@ -75,7 +89,7 @@ func Run(ctx context.Context, o Options) error {
 func open(ctx context.Context, o Options) (h *host, err error) {
 	h = &host{Options: o, notify: notifierOf(os.Getenv)}
 	for _, step := range []func(context.Context) error{
-		h.findInit, h.reachEngines, h.makeOutboxes, h.lookAround, h.openOutboxes, h.lock, h.openJournal, h.openNotes, h.holdRoots, h.openLaunchers,
+		h.findInit, h.reachLaunchers, h.makeOutboxes, h.lookAround, h.openOutboxes, h.lock, h.openJournal, h.openNotes, h.holdRoots, h.openLaunchers,
 		h.demand, h.makeWatcher, h.openDoor,
 	} {
 		err := step(ctx)
@@ -101,12 +115,15 @@ func (h *host) close() error {
 	return errors.Join(errs...)
 }
 
+// findInit finds the program that is process 1 of every sandbox.
+func findInit(c configs.Config) (string, error) { return programs.Find("sandbox-init", c.Init) }
+
 func (h *host) findInit(context.Context) (err error) {
-	h.init, err = FindInit(h.Config.Init)
+	h.init, err = findInit(h.Config)
 	return err
 }
 
-func (h *host) reachEngines(ctx context.Context) error { return h.Engines.reach(ctx, h.Config) }
+func (h *host) reachLaunchers(ctx context.Context) error { return reach(ctx, h.Launchers, h.Config) }
 
 // lookAround looks at what the configuration names on this machine.
 func (h *host) lookAround(context.Context) error {
@@ -117,7 +134,7 @@ func (h *host) lookAround(context.Context) error {
 	return err
 }
 
-// lock keeps other watchers out.
+// lock keeps other watchers out: from the state directory wholly, from each outbox until it is free.
 func (h *host) lock(context.Context) error {
 	if err := os.MkdirAll(h.Config.State, 0o700); err != nil {
 		return fmt.Errorf("make the state directory: %w", err)
@@ -133,29 +150,11 @@ func (h *host) lock(context.Context) error {
 	}
 	h.later(held.Release)
 	for _, dir := range h.dirs {
-		info, err := dir.Info()
-		if err != nil {
-			return fmt.Errorf("look at the outbox: %w", err)
-		}
-		held, err := lock.Outbox(dir.Path(), info, who)
-		if err != nil {
+		if err := h.lockOutbox(dir, who); err != nil {
 			return err
 		}
-		h.later(held.Release)
-		h.lockDirectory(dir)
 	}
-	return nil
-}
-
-// lockDirectory prepares the lock that watchers of other users meet, too. Any process that may open the outbox can have it,
-// so it keeps no watcher from starting: the outbox is not served until it is free.
-func (h *host) lockDirectory(dir *delegation.Dir) {
-	held := lock.OfDirectory(dir.Path(), dir.Reopen, func(err error) {
-		h.Log.Warn("the file system of the outbox knows no locks of directories: a watcher of another user, or with another runtime "+
-			"directory, is not noticed; have one watcher serve it", "outbox", dir.Path(), "runtime", lock.RuntimeDir(), "error", err)
-	})
-	h.later(held.Release)
-	h.locks = append(h.locks, held)
+	return h.handed.drop()
 }
 
 func (h *host) openJournal(ctx context.Context) (err error) {
@@ -181,8 +180,13 @@ func (h *host) openNotes(context.Context) (err error) {
 
 // openLaunchers opens those that the profiles have, and those that what an earlier watcher has left belongs to.
 func (h *host) openLaunchers(ctx context.Context) (err error) {
-	o := newOpener(h.Engines, Setting{
-		Config: h.Config, Installation: h.journal.Installation(), StateDir: h.Config.State, Init: h.init, Bases: h.bases, Log: h.Log,
+	handles, err := handlesOf(ctx, h.journal)
+	if err != nil {
+		return err
+	}
+	o := newOpener(h.Launchers, setting{
+		config: h.Config, installation: h.journal.Installation(), stateDir: h.Config.State, init: h.init, bases: h.bases,
+		handles: handles, log: h.Log,
 	})
 	h.launchers = o.launched
 	h.later(o.close)
@@ -193,8 +197,9 @@ func (h *host) openLaunchers(ctx context.Context) (err error) {
 }
 
 func (h *host) makeWatcher(context.Context) error {
+	h.exchanged = make(chan struct{}, 1)
 	h.watcher = watcher.New(watcher.Config{
-		Outboxes: h.outboxes(), Launchers: asLaunchers(h.launchers), Journal: h.journal, Notes: h.notes, MaxRunning: h.Config.MaxRunning,
+		Outboxes: h.outboxes(), Launchers: asLaunchers(h.launchers, h.exchanged), Journal: h.journal, Notes: h.notes, MaxRunning: h.Config.MaxRunning,
 		Workspaces: h.holdWorkspace, Disk: watcher.Disk(h.Config.Disk), Retention: journal.Retention(h.Config.Retention),
 		Shutdown: watcher.Shutdown{
 			Keep: h.Config.Shutdown.Running == configs.Keep, Drain: h.Config.Shutdown.Running == configs.Drain, Budget: h.Config.Shutdown.Budget,

@@ -4,24 +4,25 @@ import (
 	"context"
 	"fmt"
 
+	"torno/internal/launcher"
 	"torno/sandbox"
 )
 
 // opener opens launchers when they are asked for, each once. What it has opened its owner closes with close.
 type opener struct {
-	engines  Engines
-	setting  Setting
-	launched map[string]Launcher
+	kinds    launcher.List
+	setting  setting
+	launched map[string]launcher.Launcher
 	failed   map[string]error
 	touched  []string // those that may have made something, in the order in which they were asked for
 }
 
-func newOpener(engines Engines, s Setting) *opener {
-	return &opener{engines: engines, setting: s, launched: map[string]Launcher{}, failed: map[string]error{}}
+func newOpener(kinds launcher.List, s setting) *opener {
+	return &opener{kinds: kinds, setting: s, launched: map[string]launcher.Launcher{}, failed: map[string]error{}}
 }
 
 // open returns a launcher, or why it cannot be had, which is found out once.
-func (o *opener) open(ctx context.Context, name string) (Launcher, error) {
+func (o *opener) open(ctx context.Context, name string) (launcher.Launcher, error) {
 	if l, ok := o.launched[name]; ok {
 		return l, nil
 	}
@@ -37,18 +38,16 @@ func (o *opener) open(ctx context.Context, name string) (Launcher, error) {
 	return l, nil
 }
 
-func (o *opener) try(ctx context.Context, name string) (Launcher, error) {
-	engine, ok := o.engines[name]
-	if !ok {
+func (o *opener) try(ctx context.Context, name string) (launcher.Launcher, error) {
+	kind := o.kinds.Find(name)
+	if kind == nil {
 		return nil, fmt.Errorf("this watcher has no launcher %q", name)
 	}
-	if err := engine.Reach(ctx, o.setting.Config); err != nil {
+	if err := kind.Reach(ctx, o.setting.config.SettingsOf(name)); err != nil {
 		return nil, err
 	}
 	o.touched = append(o.touched, name)
-	setting := o.setting
-	setting.Log = setting.Log.With("launcher", name)
-	l, err := engine.Open(ctx, setting)
+	l, err := kind.Open(ctx, o.setting.of(name))
 	if err != nil {
 		return nil, fmt.Errorf("prepare %s: %w", name, err)
 	}

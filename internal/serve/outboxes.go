@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 
 	"torno/internal/mounts"
-	"torno/sandbox"
+	"torno/internal/paths"
 )
 
 // Modes of what is made. An outbox is kept to its owner and group: tasks and answers are in it.
@@ -28,7 +28,7 @@ func (h *host) makeOutboxes(context.Context) error {
 			return fmt.Errorf("make the outbox: %w", err)
 		}
 		for _, root := range o.Allow {
-			if !sandbox.Within(o.Dir, root) {
+			if !paths.Within(o.Dir, root) {
 				continue
 			}
 			if err := makeShared(root); err != nil {

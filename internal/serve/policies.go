@@ -6,12 +6,12 @@ import (
 	"torno/configs"
 	"torno/delegation"
 	"torno/internal/mounts"
-	"torno/sandbox"
+	"torno/sandbox/compile"
 )
 
 // Policies are those of the configuration, with what only the machine knows: where the operator names no owners, the
 // outbox's own owner is the one, root included.
-func Policies(c configs.Config) []sandbox.Policy {
+func Policies(c configs.Config) []compile.Policy {
 	policies := c.Policies()
 	for i := range policies {
 		if len(policies[i].Owners) > 0 {
@@ -30,7 +30,7 @@ func Policies(c configs.Config) []sandbox.Policy {
 
 // tryOwners fails where the watcher could not look for workspaces with the rights of their owners. A watcher that is not
 // root looks with its own rights.
-func tryOwners(policies []sandbox.Policy) error {
+func tryOwners(policies []compile.Policy) error {
 	for _, policy := range policies {
 		for _, uid := range policy.Owners {
 			who := mounts.User{UID: uid, GID: mounts.NoGroup}

@@ -12,14 +12,18 @@ import (
 
 	"torno/configs"
 	"torno/internal/journal"
+	"torno/internal/launcher"
 	"torno/internal/lock"
+	"torno/sandbox"
 )
 
 // Installation is a state directory that is held, so that no watcher starts on it meanwhile.
 type Installation struct {
 	ID    string
 	State string
-	held  *lock.Lock
+
+	handles map[string][]sandbox.Handle // of runs that have not ended
+	held    *lock.Lock
 }
 
 // HoldInstallation finds the installation of a state directory on which no watcher runs.
@@ -33,7 +37,8 @@ func HoldInstallation(ctx context.Context, state, who string) (*Installation, er
 		return nil, errors.Join(err, held.Release())
 	}
 	i := &Installation{ID: j.Installation(), State: state, held: held}
-	if err := j.Close(); err != nil {
+	i.handles, err = handlesOf(ctx, j)
+	if err := errors.Join(err, j.Close()); err != nil {
 		return nil, errors.Join(err, held.Release())
 	}
 	return i, nil
@@ -43,18 +48,20 @@ func HoldInstallation(ctx context.Context, state, who string) (*Installation, er
 func (i *Installation) Release() error { return i.held.Release() }
 
 // Purge removes everything that carries the installation's id: sandboxes, volumes, images, mounts and slots. The journal
-// stays: without it, requests that still lie in an outbox would run again. All engines are asked, since an earlier
-// configuration may have used others than this one. Trials that were killed are part of it.
-func (i *Installation) Purge(ctx context.Context, c configs.Config, engines Engines, log *slog.Logger) error {
-	setting := Setting{Config: c, Installation: i.ID, StateDir: i.State, Log: log}
-	errs := []error{engines.purge(ctx, setting), removeTree(filepath.Join(i.State, NotesName))}
+// stays: without it, requests that still lie in an outbox would run again. All launchers are asked, since an earlier
+// configuration may have used others than this one. Trials that were killed are part of it. What is on another engine than the one
+// that answers cannot be reached, so nothing of its launcher is removed then.
+func (i *Installation) Purge(ctx context.Context, c configs.Config, kinds launcher.List, log *slog.Logger) error {
+	setting := setting{config: c, installation: i.ID, stateDir: i.State, handles: i.handles, log: log}
+	errs := []error{purge(ctx, kinds, setting), removeTree(filepath.Join(i.State, NotesName))}
 	left, err := filepath.Glob(filepath.Join(i.State, trialPrefix+"*"))
 	if err != nil {
 		errs = append(errs, err)
 	}
+	setting.handles = nil
 	for _, dir := range left {
-		setting.Installation, setting.StateDir = strings.TrimPrefix(filepath.Base(dir), trialPrefix), dir
-		err := engines.purge(ctx, setting)
+		setting.installation, setting.stateDir = strings.TrimPrefix(filepath.Base(dir), trialPrefix), dir
+		err := purge(ctx, kinds, setting)
 		if err == nil {
 			err = removeTree(dir)
 		}

@@ -12,8 +12,9 @@ import (
 
 	"torno/configs"
 	"torno/internal/doctor"
+	"torno/internal/engines"
 	"torno/internal/runfile"
-	"torno/sandbox"
+	"torno/sandbox/compile"
 )
 
 // target is a place that no child may reach.
@@ -22,14 +23,15 @@ type target struct{ address, what string }
 // metadataAddress is where clouds tell a machine its secrets.
 const metadataAddress = "tcp:169.254.169.254:80"
 
-// usualSockets are where engines listen, beside the one that is configured.
-var usualSockets = []string{"/run/docker.sock", "/run/containerd/containerd.sock", "/run/podman/podman.sock"}
-
 // targets are the places that exist here, and the metadata address, which may.
 func targets(c configs.Config) []target {
-	all := []target{{"unix:" + c.EngineSocket(), "the engine's socket"}}
-	for _, socket := range usualSockets {
-		if socket != c.EngineSocket() {
+	var all []target
+	own := c.EngineSockets()
+	for _, socket := range own {
+		all = append(all, target{"unix:" + socket, "the engine's socket"})
+	}
+	for _, socket := range engines.Sockets() {
+		if !slices.Contains(own, socket) {
 			all = append(all, target{"unix:" + socket, "an engine's socket"})
 		}
 	}
@@ -77,7 +79,7 @@ func (t *Trial) reaches(ctx context.Context, init string) (all []doctor.Reach) {
 	return all
 }
 
-func (t *Trial) reachesOf(ctx context.Context, p sandbox.Policy, profile sandbox.Profile, wanted []target, words, oracle []string) (all []doctor.Reach) {
+func (t *Trial) reachesOf(ctx context.Context, p compile.Policy, profile compile.Profile, wanted []target, words, oracle []string) (all []doctor.Reach) {
 	attempt, err := t.send(ctx, p, profile, words...)
 	said := lines(attempt.said)
 	if err == nil && len(said) != len(wanted) {
@@ -99,7 +101,7 @@ func (t *Trial) reachesOf(ctx context.Context, p sandbox.Policy, profile sandbox
 
 // isUsual says whether a target may as well not be there.
 func isUsual(w target) bool {
-	return slices.ContainsFunc(usualSockets, func(socket string) bool { return w.address == "unix:"+socket })
+	return engines.IsUsual(strings.TrimPrefix(w.address, "unix:"))
 }
 
 // outsideTime bounds the same attempts outside of a sandbox.

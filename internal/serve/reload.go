@@ -7,19 +7,39 @@ import (
 	"time"
 
 	"torno/configs"
+	"torno/delegation"
+	"torno/internal/retry"
 )
 
-// awaitReload waits until a new configuration is asked for and found good, and returns the host that it is for. What is
-// wrong with one is said, and the old one stays.
+// awaitReload waits until a new configuration is asked for and found good, another engine answers, or the outboxes have to be
+// opened anew, and returns the host that comes next. What is wrong with a configuration is said, and the old one stays.
 func (h *host) awaitReload(open context.Context, a asked) *Options {
 	ctx, stop := context.WithCancel(open)
 	defer stop()
 	defer context.AfterFunc(a.stopping, stop)()
+	reopen, later := h.watcher.Reopen(), make(<-chan time.Time)
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
+		case <-h.exchanged:
+			if h.isExchanged(ctx) {
+				if next := h.again(ctx, a); next != nil {
+					return next
+				}
+			}
+			continue
 		case <-a.reload:
+		case <-reopen:
+			reopen, later = nil, time.After(h.opened.due())
+			continue
+		case <-later:
+			h.opened.asked()
+			if next := h.again(ctx, a); next != nil {
+				return next
+			}
+			later = time.After(h.opened.due())
+			continue
 		}
 		if a.stopping.Err() != nil {
 			return nil // both at once, and what was reloaded would only be stopped
@@ -29,7 +49,7 @@ func (h *host) awaitReload(open context.Context, a asked) *Options {
 		case ctx.Err() != nil:
 			return nil
 		case errors.Is(err, errOvertaken):
-			h.Log.Info("the configuration waits no longer for an engine", "because", err)
+			h.Log.Info("the configuration waits no longer for a launcher", "because", err)
 		case err != nil:
 			h.Log.Error("the configuration is not reloaded: nothing of it is taken, and the old one stays", "error", err)
 		case next != nil:
@@ -37,6 +57,63 @@ func (h *host) awaitReload(open context.Context, a asked) *Options {
 			return next
 		}
 	}
+}
+
+// again is this host once more, under the same configuration, or nil where it cannot be opened now. Then this one serves on: what
+// one parent moves, or an engine that comes and goes, must not end it for all.
+func (h *host) again(ctx context.Context, a asked) *Options {
+	if a.stopping.Err() != nil {
+		return nil
+	}
+	err := errors.Join(h.mayBecome(ctx, h.Config), h.mayOpen())
+	if err == nil {
+		err = h.awaitAnswers(ctx, a, h.Config)
+	}
+	if err != nil {
+		h.Log.Warn("not everything can be opened anew; serving on as it is", "error", err)
+		return nil
+	}
+	h.Log.Info("opening everything anew, under the same configuration")
+	next := h.Options
+	return &next
+}
+
+// mayOpen says which outbox cannot be opened.
+func (h *host) mayOpen() error {
+	for _, o := range h.Config.Outboxes {
+		dir, err := delegation.OpenDir(o.Dir)
+		if err != nil {
+			return err
+		}
+		if err := dir.Close(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// paced keeps a parent that moves its directory to and fro from having everything opened anew as often as it likes: each time
+// takes twice as long to come as the one before, unless that was long ago.
+type paced struct {
+	last  time.Time
+	pause time.Duration
+}
+
+// The pauses between two times that everything is opened anew.
+const (
+	shortestPace = time.Second
+	longestPace  = time.Minute
+	calmPace     = 10 // so many pauses without a time, and the shortest one counts again
+)
+
+// due is how long it takes until the next time.
+func (p *paced) due() time.Duration { return max(0, time.Until(p.last.Add(p.pause))) }
+
+func (p *paced) asked() {
+	if time.Since(p.last) > calmPace*p.pause {
+		p.pause = 0
+	}
+	p.last, p.pause = time.Now(), min(max(2*p.pause, shortestPace), longestPace)
 }
 
 // boot stands for the beginning of the monotonic clock, which a service manager compares only with itself.
@@ -67,23 +144,26 @@ func (h *host) reread(ctx context.Context, a asked) (*Options, error) {
 	return &next, nil
 }
 
-// mayBecome says why a watcher with children cannot go on under another configuration. Without its engine none starts, and
+// mayBecome says why a watcher with children cannot go on under another configuration. Without its launchers none starts, and
 // this one would be gone by then.
 func (h *host) mayBecome(ctx context.Context, c configs.Config) error {
-	switch {
-	case c.State != h.Config.State:
+	if c.State != h.Config.State {
 		return fmt.Errorf("state would be %s and is %s; restart the watcher for that", c.State, h.Config.State)
-	case c.EngineSocket() != h.Config.EngineSocket():
-		return fmt.Errorf("docker.host would be %s and is %s; restart the watcher for that", c.EngineSocket(), h.Config.EngineSocket())
+	}
+	if key, was, is := h.Config.MovedSocket(c); key != "" {
+		return fmt.Errorf("%s would be %s and is %s; restart the watcher for that", key, is, was)
 	}
 	if _, err := c.CheckHost(); err != nil {
 		return err
 	}
-	return h.Engines.reach(ctx, c)
+	return reach(ctx, h.Launchers, c)
 }
 
 // errBetween says that nobody has taken the runs up that a reload has left to the next host.
 var errBetween = errors.New("killed in the middle of a reload: what runs, and what waits, is left to the next start")
+
+// retries are how often a configuration that was served is opened again, ever more slowly.
+const retries = 5
 
 // replace opens the host of a new configuration in the place of this one, which has left its runs to it. Where that fails,
 // the old configuration serves on. Who is told to stop meanwhile takes the runs up first, to end them; who is told twice
@@ -96,6 +176,9 @@ func (h *host) replace(ctx context.Context, a asked, next Options) (*host, error
 		h.Log.Error("the new configuration cannot be served, and the old one stays", "error", err)
 		previous := h.Options
 		replaced, err = open(ctx, previous)
+		for try := 1; err != nil && try <= retries && retry.Pause(ctx, time.Duration(try)*time.Second) == nil; try++ {
+			replaced, err = open(ctx, previous) // an engine, or a directory, may only have gone for a moment
+		}
 	}
 	if replaced == nil && err == nil {
 		err = errBetween

@@ -16,6 +16,7 @@ import (
 	"torno/delegation"
 	"torno/internal/control"
 	"torno/sandbox/sandboxtest"
+	"torno/watcher"
 )
 
 // reloads makes HUP read what next returns.
@@ -89,7 +90,7 @@ func TestAStopComesBeforeAReload(t *testing.T) {
 	h := &host{Options: Options{Log: slog.New(slog.DiscardHandler), Reload: func() (configs.Config, *slog.Logger, error) {
 		t.Error("the configuration is read again although the watcher is told to stop")
 		return configs.Config{}, nil, errors.New("not now")
-	}}}
+	}}, watcher: watcher.New(watcher.Config{Log: slog.New(slog.DiscardHandler)})}
 	stopping, stop := context.WithCancel(t.Context())
 	stop()
 	for range 20 { // whoever is ready first is chance
@@ -121,7 +122,7 @@ func TestAReloadThatIsRefusedChangesNothing(t *testing.T) {
 		}, nil, "/nowhere/at/all"},
 		"an engine that is away": {func(c configs.Config) configs.Config {
 			c.MaxRunning++
-			deaden(c.EngineSocket())
+			deaden(c.EngineSockets()[0])
 			return c
 		}, nil, "nobody listens"},
 	} {

@@ -22,9 +22,13 @@ import (
 	"torno/delegation"
 	"torno/internal/control"
 	"torno/internal/doctor"
+	"torno/internal/launcher"
 	"torno/internal/lock"
 	"torno/internal/mounts"
+	"torno/internal/programs"
 	"torno/sandbox"
+	"torno/sandbox/docker"
+	"torno/sandbox/launchers"
 	"torno/sandbox/sandboxtest"
 )
 
@@ -42,12 +46,13 @@ type shop struct {
 	signals chan os.Signal
 	said    paper
 	openErr error // what opening the launcher fails with
-	engine  doctor.Engine
+	engine  doctor.Maker
 	left    []doctor.Leftover
 	gvisor  spare
 	purged  []string
 	closed  int
 
+	timing     Timing
 	reload     func() (configs.Config, *slog.Logger, error)
 	beforeOpen func(context.Context) error // called when a launcher is opened
 	about      func(context.Context) error // called when the engine is asked about itself
@@ -89,8 +94,8 @@ func newShop(t *testing.T) *shop {
 	s.must(os.WriteFile(program, nil, 0o755))
 	t.Setenv("DOCKER_HOST", "unix://"+socket)
 	t.Setenv("PATH", filepath.Dir(program))
-	s.config, _, err = configs.Local(configs.LocalOptions{
-		Dir: filepath.Join(s.dir, "outbox"), State: filepath.Join(s.dir, "state"), Sandbox: configs.SandboxDocker,
+	s.config, _, err = configs.Local(launchers.All, configs.LocalOptions{
+		Dir: filepath.Join(s.dir, "outbox"), State: filepath.Join(s.dir, "state"), Sandbox: "docker",
 	})
 	s.must(err)
 	return s
@@ -111,10 +116,10 @@ type fake struct {
 
 func (f fake) Close() error { f.shop.closed++; return nil }
 
-func (s *shop) engines() Engines {
-	all := Engines{"docker": {
-		Reach: reachDocker,
-		Open: func(ctx context.Context, setting Setting) (Launcher, error) {
+func (s *shop) launchers() launcher.List {
+	all := launcher.List{{
+		Name: "docker", Nature: docker.Kind.Nature, Keys: docker.Kind.Keys, Unsuited: docker.Kind.Unsuited, Reach: docker.Kind.Reach,
+		Open: func(ctx context.Context, setting launcher.Setting) (launcher.Launcher, error) {
 			if s.openErr != nil {
 				return nil, s.openErr
 			}
@@ -125,27 +130,27 @@ func (s *shop) engines() Engines {
 			}
 			return fake{s.world.Launcher(setting.Installation), s}, nil
 		},
-		About: func(ctx context.Context, _ configs.Config) (doctor.Engine, error) {
+		About: func(ctx context.Context, _ launcher.Settings) (doctor.Maker, error) {
 			if s.about != nil {
 				return s.engine, s.about(ctx)
 			}
 			return s.engine, nil
 		},
-		Left: func(context.Context, configs.Config) ([]doctor.Leftover, error) { return s.left, nil },
-		Purge: func(_ context.Context, setting Setting) error {
+		Left: func(context.Context, launcher.Settings) ([]doctor.Leftover, error) { return s.left, nil },
+		Purge: func(_ context.Context, setting launcher.Setting) error {
 			s.purged = append(s.purged, setting.Installation)
 			return nil
 		},
 	}}
 	if s.gvisor.world != nil {
-		all["gvisor"] = s.gvisor.engine(s)
+		all = append(all, s.gvisor.kind(s))
 	}
 	return all
 }
 
 func (s *shop) options() Options {
 	return Options{
-		Config: s.config, MakeOutbox: true, Signals: s.signals, Engines: s.engines(), Reload: s.reload,
+		Config: s.config, MakeOutbox: true, Signals: s.signals, Launchers: s.launchers(), Reload: s.reload, Timing: s.timing,
 		Log: slog.New(slog.NewTextHandler(&s.said, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	}
 }
@@ -298,13 +303,13 @@ func TestEveryStepUndoesTheOnesBeforeIt(t *testing.T) {
 		spoil func(*shop)
 		want  func(error) bool
 	}{
-		"no init": {func(s *shop) { s.Setenv("PATH", s.TempDir()) }, is[*NoProgramError]},
+		"no init": {func(s *shop) { s.Setenv("PATH", s.TempDir()) }, is[*programs.MissingError]},
 		"init is no program": {func(s *shop) {
 			s.config.Init = filepath.Join(s.dir, "file")
 			s.must(os.WriteFile(s.config.Init, nil, 0o644))
-		}, is[*NoProgramError]},
-		"no engine":      {func(s *shop) { s.config.Docker.Host = "unix://" + s.dir + "/none" }, is[*UnreachableError]},
-		"engine is dead": {func(s *shop) { s.deadSocket() }, is[*UnreachableError]},
+		}, is[*programs.MissingError]},
+		"no engine":      {func(s *shop) { s.config.Set("docker", "host", "unix://"+s.dir+"/none") }, is[*docker.UnreachableError]},
+		"engine is dead": {func(s *shop) { s.deadSocket() }, is[*docker.UnreachableError]},
 		"unknown launcher": {func(s *shop) { s.config.Profiles[0].Sandbox = "spell" }, func(err error) bool {
 			return strings.Contains(err.Error(), `"spell"`)
 		}},
@@ -352,14 +357,14 @@ func (s *shop) deadSocket() {
 	s.must(err)
 	listener.(*net.UnixListener).SetUnlinkOnClose(false)
 	s.must(listener.Close())
-	s.config.Docker.Host = "unix://" + path
+	s.config.Set("docker", "host", "unix://"+path)
 }
 
 func TestNothingIsMadeWithoutAnEngine(t *testing.T) {
 	s := newShop(t)
-	s.config.Docker.Host = "unix://" + s.dir + "/none"
+	s.config.Set("docker", "host", "unix://"+s.dir+"/none")
 	err := Run(t.Context(), s.options())
-	if e, ok := errors.AsType[*UnreachableError](err); !ok || !strings.Contains(e.Error(), s.dir+"/none") {
+	if e, ok := errors.AsType[*docker.UnreachableError](err); !ok || !strings.Contains(e.Error(), s.dir+"/none") {
 		t.Errorf("it ended with %v", err)
 	}
 	for _, dir := range []string{s.config.State, s.config.Outboxes[0].Dir} {
@@ -373,28 +378,29 @@ func TestTheSecondWatcherIsToldWhoIsFirst(t *testing.T) {
 	s := newShop(t)
 	s.must(os.MkdirAll(filepath.Join(s.config.Outboxes[0].Dir, "workspaces"), 0o755))
 	s.must(os.Mkdir(s.config.State, 0o700))
-	for what, dir := range map[string]string{"state": s.config.State, "outbox": s.config.Outboxes[0].Dir} {
-		held, err := lockers[what](dir, "the first")
-		s.must(err)
-		err = Run(t.Context(), s.options())
-		if e, ok := errors.AsType[*lock.HeldError](err); !ok || e.Dir != dir || e.Holder != "the first" {
-			t.Errorf("%s: it ended with %v", what, err)
-		}
-		s.must(held.Release())
-		s.nothingIsHeld()
+	held, err := lockers["state"](s.config.State, "the first")
+	s.must(err)
+	err = Run(t.Context(), s.options())
+	if e, ok := errors.AsType[*lock.HeldError](err); !ok || e.Dir != s.config.State || e.Holder != "the first" {
+		t.Errorf("it ended with %v", err)
 	}
+	s.must(held.Release())
+	s.nothingIsHeld()
+	held, err = lockers["outbox"](s.config.Outboxes[0].Dir, "the first")
+	s.must(err)
+	s.waitsFor(held, "the first")
+	s.nothingIsHeld()
 }
 
 func TestASignalBeforeItServes(t *testing.T) {
 	s := newShop(t)
 	options := s.options()
-	opening := options.Engines["docker"]
-	opening.Open = func(ctx context.Context, _ Setting) (Launcher, error) {
+	opening := options.Launchers.Find("docker")
+	opening.Open = func(ctx context.Context, _ launcher.Setting) (launcher.Launcher, error) {
 		s.signals <- syscall.SIGTERM
 		<-ctx.Done()
 		return nil, fmt.Errorf("open: %w", ctx.Err())
 	}
-	options.Engines["docker"] = opening
 	if err := Run(t.Context(), options); err != nil {
 		t.Errorf("it ended with %v", err)
 	}

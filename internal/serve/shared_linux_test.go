@@ -62,6 +62,7 @@ func TestTwoWatchersOfTwoRuntimeDirectories(t *testing.T) {
 	one.signals <- syscall.SIGTERM
 	one.end(first)
 	two.eventually("it is taken when it is free", func() bool { return strings.Contains(two.said.String(), "the outbox is served again") })
+	two.eventually("what lay there is looked through", func() bool { return strings.Contains(two.said.String(), "was looked through") })
 	one.ask("later", "echo later")
 	one.answer("later")
 	if two.runsOf("later") != 1 {

@@ -24,7 +24,7 @@ func TestAStateOfAnother(t *testing.T) {
 		return Run(ctx, s.options())
 	}
 	trial := func() error {
-		opened, err := OpenTrial(t.Context(), s.config, s.engines(), s.options().Log)
+		opened, err := OpenTrial(t.Context(), s.config, s.launchers(), s.options().Log)
 		if err == nil {
 			s.must(opened.Close())
 		}

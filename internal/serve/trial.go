@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"torno/configs"
+	"torno/internal/launcher"
 	"torno/internal/mounts"
 	"torno/sandbox"
 )
@@ -32,12 +33,12 @@ type Trial struct {
 }
 
 // OpenTrial prepares every launcher that the configuration uses. Close it, also to remove what it made.
-func OpenTrial(ctx context.Context, c configs.Config, engines Engines, log *slog.Logger) (_ *Trial, err error) {
-	init, err := FindInit(c.Init)
+func OpenTrial(ctx context.Context, c configs.Config, kinds launcher.List, log *slog.Logger) (_ *Trial, err error) {
+	init, err := findInit(c)
 	if err != nil {
 		return nil, err
 	}
-	if err := engines.reach(ctx, c); err != nil {
+	if err := reach(ctx, kinds, c); err != nil {
 		return nil, err
 	}
 	c.UIDs = lastOf(c.UIDs)
@@ -54,8 +55,8 @@ func OpenTrial(ctx context.Context, c configs.Config, engines Engines, log *slog
 		return nil, err
 	}
 	setting := t.setting()
-	setting.Init, setting.Bases = init, t.bases
-	t.opener = newOpener(engines, setting)
+	setting.init, setting.bases = init, t.bases
+	t.opener = newOpener(kinds, setting)
 	t.config, err = t.opener.decide(ctx, c)
 	return t, err
 }
@@ -74,8 +75,8 @@ func lastOf(all configs.UIDs) configs.UIDs {
 	return configs.UIDs{First: all.First + all.Count - trialUIDs, Count: trialUIDs}
 }
 
-func (t *Trial) setting() Setting {
-	return Setting{Config: t.config, Installation: t.id, StateDir: t.state, Log: t.log}
+func (t *Trial) setting() setting {
+	return setting{config: t.config, installation: t.id, stateDir: t.state, log: t.log}
 }
 
 func randomHex(bytes int) string {
@@ -151,9 +152,9 @@ func (t *Trial) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), closeTime)
 	defer cancel()
 	var errs []error
-	var touched Engines
+	var touched launcher.List
 	if t.opener != nil {
-		errs, touched = append(errs, t.opener.close()), t.opener.engines.only(t.opener.touched)
+		errs, touched = append(errs, t.opener.close()), t.opener.kinds.Only(t.opener.touched)
 	}
 	if t.bases != nil {
 		errs = append(errs, t.bases.Close())
@@ -161,7 +162,7 @@ func (t *Trial) Close() error {
 	if t.state == "" {
 		return errors.Join(errs...)
 	}
-	if err := errors.Join(append(errs, touched.purge(ctx, t.setting()))...); err != nil {
+	if err := errors.Join(append(errs, purge(ctx, touched, t.setting()))...); err != nil {
 		return err
 	}
 	if err := removeTree(t.state); err != nil || !t.madeState {

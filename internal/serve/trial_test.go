@@ -15,6 +15,7 @@ import (
 	"torno/delegation"
 	"torno/internal/runfile"
 	"torno/sandbox"
+	"torno/sandbox/compile"
 	"torno/sandbox/sandboxtest"
 )
 
@@ -42,7 +43,7 @@ func TestATrialLeavesNothing(t *testing.T) {
 	s.makeOutbox()
 	s.world.Register(runfile.Init, func(context.Context, sandboxtest.ProgramIO) int { return 0 })
 	before := s.lookedAt()
-	trial, err := OpenTrial(t.Context(), s.config, s.engines(), quiet)
+	trial, err := OpenTrial(t.Context(), s.config, s.launchers(), quiet)
 	s.must(err)
 	if g, err := trial.Guarantees(t.Context()); err != nil || !g["docker"][sandbox.NoNetwork].Enforced {
 		t.Errorf("the guarantees are %v, %v", g, err)
@@ -70,13 +71,13 @@ func TestATrialThatFailsLeavesNothingEither(t *testing.T) {
 	s.makeOutbox()
 	before := s.lookedAt()
 	s.openErr = boom
-	if _, err := OpenTrial(t.Context(), s.config, s.engines(), quiet); !errors.Is(err, boom) {
+	if _, err := OpenTrial(t.Context(), s.config, s.launchers(), quiet); !errors.Is(err, boom) {
 		t.Errorf("it opens: %v", err)
 	}
 	s.openErr = nil
 	for _, op := range []sandboxtest.Op{sandboxtest.OpCreate, sandboxtest.OpStart, sandboxtest.OpOpen, sandboxtest.OpWait, sandboxtest.OpRemove} {
 		s.world.Fail(op, 1, boom)
-		trial, err := OpenTrial(t.Context(), s.config, s.engines(), quiet)
+		trial, err := OpenTrial(t.Context(), s.config, s.launchers(), quiet)
 		s.must(err)
 		policy := Policies(s.config)[0]
 		if _, err := trial.Try(t.Context(), policy, policy.Profiles[0]); err == nil {
@@ -96,14 +97,14 @@ func TestAnAgentThatCannotDoNothingFails(t *testing.T) {
 	s := newShop(t)
 	s.makeOutbox()
 	s.world.Register(runfile.Init, func(context.Context, sandboxtest.ProgramIO) int { return 3 })
-	trial, err := OpenTrial(t.Context(), s.config, s.engines(), quiet)
+	trial, err := OpenTrial(t.Context(), s.config, s.launchers(), quiet)
 	s.must(err)
 	defer func() { s.must(trial.Close()) }()
 	policy := Policies(s.config)[0]
 	if _, err := trial.Try(t.Context(), policy, policy.Profiles[0]); err == nil || !strings.Contains(err.Error(), "exit code 3") {
 		t.Errorf("the attempt ends with %v", err)
 	}
-	policy.Allow = []sandbox.Root{sandbox.Root(filepath.Join(s.dir, "none"))}
+	policy.Allow = []compile.Root{compile.Root(filepath.Join(s.dir, "none"))}
 	if _, err := trial.Try(t.Context(), policy, policy.Profiles[0]); err == nil {
 		t.Error("a root that is missing does not matter")
 	}
@@ -130,7 +131,7 @@ func TestATrialHasUIDsOfItsOwn(t *testing.T) {
 }
 
 func TestParentView(t *testing.T) {
-	policy := sandbox.Policy{Paths: []sandbox.PathMap{
+	policy := compile.Policy{Paths: []compile.PathMap{
 		{Parent: "/outbox", Here: "/srv/outbox"}, {Parent: "/deep", Here: "/srv/outbox/deep"}, {Parent: "/same", Here: "/same"},
 	}}
 	for here, want := range map[string]string{
@@ -185,7 +186,7 @@ func TestPurge(t *testing.T) {
 	s.must(err)
 	killed := filepath.Join(s.config.State, "check-0123456789abcdef")
 	s.must(os.MkdirAll(filepath.Join(killed, "docker"), 0o700))
-	s.must(i.Purge(t.Context(), s.config, s.engines(), quiet))
+	s.must(i.Purge(t.Context(), s.config, s.launchers(), quiet))
 	if _, err := os.Lstat(killed); err == nil {
 		t.Error("a trial that was killed is left")
 	}

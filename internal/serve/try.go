@@ -11,9 +11,11 @@ import (
 	"time"
 
 	"torno/delegation"
+	"torno/internal/paths"
 	"torno/internal/runfile"
 	"torno/internal/stage"
 	"torno/sandbox"
+	"torno/sandbox/compile"
 )
 
 // Attempt is one run of nothing through a profile.
@@ -31,12 +33,12 @@ const tryTime = 3 * time.Minute
 
 // Try sends an agent that does nothing through a profile: it is compiled as a request of the outbox, has a workspace of
 // its own in the first allowed root, and is launched, followed and removed as any other.
-func (t *Trial) Try(ctx context.Context, policy sandbox.Policy, profile sandbox.Profile) (Attempt, error) {
+func (t *Trial) Try(ctx context.Context, policy compile.Policy, profile compile.Profile) (Attempt, error) {
 	return t.send(ctx, policy, profile, "version")
 }
 
 // send has init as its agent, with words that it understands.
-func (t *Trial) send(ctx context.Context, policy sandbox.Policy, profile sandbox.Profile, words ...string) (a Attempt, err error) {
+func (t *Trial) send(ctx context.Context, policy compile.Policy, profile compile.Profile, words ...string) (a Attempt, err error) {
 	ctx, cancel := context.WithTimeout(ctx, tryTime)
 	defer cancel()
 	a = Attempt{Outbox: policy.Outbox, Profile: profile.Name}
@@ -45,9 +47,9 @@ func (t *Trial) send(ctx context.Context, policy sandbox.Policy, profile sandbox
 		return a, fmt.Errorf("make a workspace: %w", err)
 	}
 	defer func() { err = errors.Join(err, clean()) }()
-	profile.Command, profile.Answer = append([]string{runfile.Init}, words...), sandbox.AnswerNone
-	policy.Profiles = []sandbox.Profile{profile}
-	spec, _, err := sandbox.Compile(nothing(policy, workspace), policy)
+	profile.Command, profile.Answer = append([]string{runfile.Init}, words...), compile.AnswerNone
+	policy.Profiles = []compile.Profile{profile}
+	spec, _, err := compile.Compile(nothing(policy, workspace), policy)
 	if err != nil {
 		return a, err
 	}
@@ -55,7 +57,7 @@ func (t *Trial) send(ctx context.Context, policy sandbox.Policy, profile sandbox
 }
 
 // nothing is a request for nothing.
-func nothing(policy sandbox.Policy, workspace string) delegation.Request {
+func nothing(policy compile.Policy, workspace string) delegation.Request {
 	subagent, err1 := delegation.ParseSubagentID("check")
 	request, err2 := delegation.ParseRequestID(randomHex(8))
 	if err := errors.Join(err1, err2); err != nil {
@@ -65,10 +67,10 @@ func nothing(policy sandbox.Policy, workspace string) delegation.Request {
 }
 
 // parentView is how the parent of an outbox calls a place of ours.
-func parentView(policy sandbox.Policy, here string) string {
+func parentView(policy compile.Policy, here string) string {
 	best, found := here, ""
 	for _, m := range policy.Paths {
-		if sandbox.Within(m.Here, here) && len(m.Here) > len(found) {
+		if paths.Within(m.Here, here) && len(m.Here) > len(found) {
 			best, found = path.Join(m.Parent, here[len(m.Here):]), m.Here
 		}
 	}

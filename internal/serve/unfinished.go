@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"slices"
 
-	"torno/delegation"
 	"torno/internal/doctor"
 )
 
@@ -29,8 +28,8 @@ func (e *StrandedError) Unwrap() error { return e.Err }
 
 // openUnfinished opens the launchers that no profile uses any more and that runs of an earlier watcher have sandboxes of: in
 // the meantime auto may have come to another choice, or a profile have another launcher. A run is only lost when its sandbox
-// is known to be gone, and without its launcher nobody knows. So one that cannot be had is what an engine is that is away
-// when its runs are taken up: an error, before anything is answered.
+// is known to be gone, and without its launcher nobody knows. So a launcher that cannot be had when its runs are taken up is
+// an error, before anything is answered.
 func (h *host) openUnfinished(ctx context.Context, o *opener) error {
 	runs, err := h.unfinished(ctx)
 	if err != nil {
@@ -41,7 +40,7 @@ func (h *host) openUnfinished(ctx context.Context, o *opener) error {
 			return &StrandedError{name, runs[name], err}
 		}
 	}
-	for _, name := range o.engines.names() {
+	for _, name := range slices.Sorted(slices.Values(o.kinds.Names())) {
 		h.openLeft(ctx, o, name)
 	}
 	return nil
@@ -52,19 +51,12 @@ const rows = 256
 
 // unfinished counts the runs that have a sandbox, by launcher.
 func (h *host) unfinished(ctx context.Context) (map[string]int, error) {
+	handles, err := handlesOf(ctx, h.journal)
 	runs := map[string]int{}
-	for after := int64(0); ; {
-		page, err := h.journal.Unfinished(ctx, after, rows)
-		if err != nil || len(page) == 0 {
-			return runs, err
-		}
-		for _, r := range page {
-			if r.Handle != nil && r.State != delegation.StateEnded {
-				runs[r.Handle.Launcher]++
-			}
-			after = r.Seq
-		}
+	for launcher, all := range handles {
+		runs[launcher] = len(all)
 	}
+	return runs, err
 }
 
 // openLeft opens a launcher that still has sandboxes of ours although no run needs them: a crash can leave some that the
@@ -73,11 +65,11 @@ func (h *host) openLeft(ctx context.Context, o *opener, name string) {
 	if _, open := o.launched[name]; open || o.failed[name] != nil || h.neverUsed(name) {
 		return
 	}
-	engine := h.Engines[name]
-	if engine.Reach(ctx, h.Config) != nil {
+	kind, settings := h.Launchers.Find(name), h.Config.SettingsOf(name)
+	if kind.Reach(ctx, settings) != nil {
 		return
 	}
-	left, err := engine.Left(ctx, h.Config)
+	left, err := kind.Left(ctx, settings)
 	ours := func(l doctor.Leftover) bool { return l.Installation == h.journal.Installation() && l.Containers > 0 }
 	if err == nil && slices.ContainsFunc(left, ours) {
 		_, err = o.open(ctx, name)

@@ -17,7 +17,7 @@ import (
 // strand leaves a run behind that goes on with gVisor, while an engine comes up that auto would take now.
 func (s *shop) strand() (release func()) {
 	s.Helper()
-	here := s.config.Docker.Host
+	here := s.config.SettingsOf("docker").Text("host")
 	s.noDocker()
 	s.config.Shutdown.Running = configs.Keep
 	ended := s.open()
@@ -29,7 +29,7 @@ func (s *shop) strand() (release func()) {
 	s.end(ended)
 	s.said.reset()
 	s.signals = make(chan os.Signal, 8)
-	s.config.Docker.Host = here
+	s.config.Set("docker", "host", here)
 	return release
 }
 
@@ -113,10 +113,10 @@ func TestSandboxesThatNobodyNotedAreFound(t *testing.T) {
 // TestAReloadBringsALauncher: one that was not in use before is opened, and the runs of the old one go on.
 func TestAReloadBringsALauncher(t *testing.T) {
 	s := newAutoShop(t)
-	s.config.Profiles[0].Sandbox = configs.SandboxDocker
+	s.config.Profiles[0].Sandbox = "docker"
 	next := s.config
 	next.Profiles = append(next.Profiles[:0:0], s.config.Profiles...)
-	next.Profiles[0].Sandbox = configs.SandboxGVisor
+	next.Profiles[0].Sandbox = "gvisor"
 	ended := s.reloads(func() (configs.Config, error) { return next, nil })
 	release := s.running("s1")
 	s.signals <- syscall.SIGHUP
@@ -140,9 +140,9 @@ func TestPurgeAsksWhoEverHadSomething(t *testing.T) {
 	s.must(err)
 	defer func() { s.must(i.Release()) }()
 	s.gvisor.absent = errors.New("there is no runsc")
-	s.must(i.Purge(t.Context(), s.config, s.engines(), quiet))
+	s.must(i.Purge(t.Context(), s.config, s.launchers(), quiet))
 	s.must(os.Mkdir(filepath.Join(s.config.State, "gvisor"), 0o700))
-	if err := i.Purge(t.Context(), s.config, s.engines(), quiet); !errors.Is(err, s.gvisor.absent) {
+	if err := i.Purge(t.Context(), s.config, s.launchers(), quiet); !errors.Is(err, s.gvisor.absent) {
 		t.Errorf("what it had is forgotten: %v", err)
 	}
 	if _, err := os.Lstat(filepath.Join(s.config.State, "gvisor")); err != nil {

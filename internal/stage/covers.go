@@ -5,6 +5,7 @@ import (
 	"path"
 	"slices"
 
+	"torno/internal/paths"
 	"torno/sandbox"
 )
 
@@ -36,7 +37,7 @@ func covers(volumes, reserved, mounted []string) ([]string, error) {
 	var all []string
 	for _, target := range volumes {
 		clean := path.Clean(target)
-		inTheWay := func(of string) bool { return sandbox.Nested(of, clean) }
+		inTheWay := func(of string) bool { return paths.Nested(of, clean) }
 		switch {
 		case !path.IsAbs(clean) || clean == "/":
 			return nil, fmt.Errorf("its VOLUME %q is no path that can be covered", target)

@@ -1,4 +1,4 @@
-// Package stage is what every launcher does on the host before it makes a sandbox, and no engine need be asked for.
+// Package stage is what every launcher does on the host before it makes a sandbox, and what needs no engine.
 //
 //	err := stage.Keep(bases, stateDir, stage.EngineSockets())  // once: what no sandbox gets
 //	err = stage.CheckLimits(spec.Limits)

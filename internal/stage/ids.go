@@ -42,6 +42,11 @@ func (r UIDRange) Of(slot *mounts.Slot) mounts.Identity {
 	return mounts.Identity{UID: id, GID: id}
 }
 
+// Has says whether an identity is that of a sandbox in some slot, or of the trial.
+func (r UIDRange) Has(uid uint32) bool {
+	return uid >= r.First && int64(uid) <= int64(r.First)+int64(r.Count)
+}
+
 // Acquire takes a free slot, and with it an identity of the range.
 func Acquire(slots *mounts.Slots, r UIDRange) (*mounts.Slot, error) {
 	slot, err := slots.Acquire()

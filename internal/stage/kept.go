@@ -8,21 +8,14 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"torno/internal/engines"
 	"torno/internal/mounts"
 	"torno/internal/runfile"
 	"torno/sandbox"
 )
 
-// usualSockets are where engines listen on most machines, and usualDirs are what they keep beside their sockets.
-var (
-	usualSockets = []string{
-		"/run/docker.sock", "/run/containerd/containerd.sock", "/run/podman/podman.sock", "/run/crio/crio.sock",
-	}
-	usualDirs = []string{"/run/docker", "/run/containerd", "/run/podman", "/run/crio"}
-)
-
 // EngineSockets are the ones that are in use here and the usual ones.
-func EngineSockets(own ...string) []string { return append(own, usualSockets...) }
+func EngineSockets(own ...string) []string { return append(own, engines.Sockets()...) }
 
 // Keep keeps from every sandbox what would be the host to it: our own state and the engines' sockets, however many
 // names they have (B8).
@@ -34,7 +27,7 @@ func Keep(bases *mounts.Bases, stateDir string, sockets []string) error {
 	for _, socket := range sockets {
 		places = append(places, mounts.Kept{Path: socket, What: "an engine's socket", Socket: true})
 	}
-	for _, dir := range usualDirs {
+	for _, dir := range engines.Dirs() {
 		places = append(places, mounts.Kept{Path: dir, What: "an engine's own directory"})
 	}
 	for _, place := range places {
@@ -51,7 +44,7 @@ func closed(err error) bool { return errors.Is(err, fs.ErrPermission) && os.Gete
 
 // CheckSocket refuses what is no socket, and an engine's: with that a child would be root on the host. Whoever makes the
 // sandbox will look the path up again, so what was found here is for init to compare with.
-func CheckSocket(s sandbox.Socket, engines []string) (runfile.Mount, error) {
+func CheckSocket(s sandbox.Socket, sockets []string) (runfile.Mount, error) {
 	var st unix.Stat_t
 	if err := unix.Lstat(s.Host, &st); err != nil {
 		return runfile.Mount{}, fmt.Errorf("socket of the profile: %w", &fs.PathError{Op: "look at", Path: s.Host, Err: err})
@@ -60,7 +53,7 @@ func CheckSocket(s sandbox.Socket, engines []string) (runfile.Mount, error) {
 		return runfile.Mount{}, fmt.Errorf("socket of the profile: %s is not a unix socket (links are not followed)", s.Host)
 	}
 	found := runfile.Mount{Path: s.Target, Device: uint64(st.Dev), Inode: st.Ino}
-	for _, engine := range engines {
+	for _, engine := range sockets {
 		if unix.Stat(engine, &st) == nil && found.Device == uint64(st.Dev) && found.Inode == st.Ino {
 			return runfile.Mount{}, fmt.Errorf("socket of the profile: %s is the engine's own socket %s, which no sandbox gets", s.Host, engine)
 		}

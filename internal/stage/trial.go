@@ -8,6 +8,7 @@ import (
 	"os"
 	"time"
 
+	"torno/internal/attest"
 	"torno/internal/hostroot"
 	"torno/internal/mounts"
 	"torno/internal/runfile"
@@ -39,8 +40,31 @@ type trier interface {
 // Make makes a trial's sandbox in a launcher's own way: it belongs to no run, and its workspace is below bases of its own.
 type Make func(context.Context, sandbox.Spec, *mounts.Bases) (sandbox.Handle, error)
 
-// Run makes the sandbox of a trial, runs it and removes it.
-func (t Trial) Run(ctx context.Context, l trier, create Make) error {
+// looking is a launcher in its trial. That the host cannot look into the sandbox does not fail the trial.
+type looking struct {
+	trier
+	unattested string
+}
+
+// Attest notes what the host cannot look at, without the name of the trial's sandbox, which is gone when an operator reads it.
+func (l *looking) Attest(ctx context.Context, h sandbox.Handle) (sandbox.Attestation, error) {
+	seen, err := l.trier.Attest(ctx, h)
+	var cannot *attest.CannotLookError
+	if !errors.As(err, &cannot) {
+		return seen, err
+	}
+	l.unattested = cannot.Error()
+	return sandbox.Attestation{Why: l.unattested}, nil
+}
+
+// Run makes the sandbox of a trial, runs it and removes it. Where the host cannot look into it, unattested says why.
+func (t Trial) Run(ctx context.Context, launcher trier, create Make) (unattested string, err error) {
+	l := &looking{trier: launcher}
+	err = t.run(ctx, l, create)
+	return l.unattested, err
+}
+
+func (t Trial) run(ctx context.Context, l trier, create Make) error {
 	ctx, cancel := context.WithTimeout(ctx, trialTime)
 	defer cancel()
 	if err := t.layOut(); err != nil {
@@ -61,9 +85,10 @@ func (t Trial) Run(ctx context.Context, l trier, create Make) error {
 	return errors.Join(err, l.Remove(clearing, h))
 }
 
-// layOut makes the workspace, for an owner who is not always ourselves.
+// layOut makes the workspace, for an owner who is not always ourselves. An earlier trial may have given it to another one.
 func (t Trial) layOut() error {
-	if err := hostroot.MakeDir(t.Dir); err != nil || t.Owner == uint32(os.Geteuid()) {
+	own := os.Geteuid()
+	if err := hostroot.MakeDir(t.Dir); err != nil || own != 0 && t.Owner == uint32(own) {
 		return err
 	}
 	return os.Chown(t.Dir, int(t.Owner), int(t.Owner))

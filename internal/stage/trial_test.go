@@ -3,6 +3,7 @@ package stage
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -11,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"torno/internal/attest"
 	"torno/internal/mounts"
 	"torno/internal/runfile"
 	"torno/sandbox"
@@ -50,6 +52,8 @@ func (s scripted) Output() <-chan sandbox.Chunk { return s.output }
 func (s scripted) Attest(context.Context, sandbox.Handle) (sandbox.Attestation, error) {
 	return sandbox.Attestation{}, s.attested
 }
+
+func (s scripted) Holds() bool { return true }
 
 func (s scripted) Release(context.Context) error { return nil }
 
@@ -112,7 +116,7 @@ func TestTrialLeavesNothing(t *testing.T) {
 			return nil
 		}
 		trial := Trial{Dir: filepath.Join(t.TempDir(), TrialName), Owner: uint32(os.Geteuid())}
-		err := trial.Run(ctx, test.l, func(_ context.Context, spec sandbox.Spec, bases *mounts.Bases) (sandbox.Handle, error) {
+		_, err := trial.Run(ctx, test.l, func(_ context.Context, spec sandbox.Spec, bases *mounts.Bases) (sandbox.Handle, error) {
 			pins, err := Pin(bases, spec.Mounts, spec.Owners)
 			if err != nil {
 				t.Errorf("%s: the workspace is not below the bases: %v", what, err)
@@ -143,5 +147,23 @@ func TestTrialThatDoesNotStart(t *testing.T) {
 	end()
 	if err := hear(ended, scripted{}, sandbox.Handle{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("one that never ends: %v", err)
+	}
+}
+
+// TestATrialSaysWhatCannotBeLookedAt: an operator reads of what the host cannot look at and of what it needs, and no name of the trial's
+// own sandbox, which is gone by then. The trial goes on.
+func TestATrialSaysWhatCannotBeLookedAt(t *testing.T) {
+	l := saying(runfile.Holding+string(runfile.StartedLine(time.Unix(1, 0))), 0)
+	l.attested = fmt.Errorf("attest sandbox 0123456789abcdef: %w", &attest.CannotLookError{What: "a thing is closed", Needs: "it needs a right", Err: fs.ErrPermission})
+	l.removed = func(context.Context, sandbox.Handle) error { return nil }
+	trial := Trial{Dir: filepath.Join(t.TempDir(), TrialName), Owner: uint32(os.Geteuid())}
+	why, err := trial.Run(t.Context(), l, func(context.Context, sandbox.Spec, *mounts.Bases) (sandbox.Handle, error) {
+		return sandbox.Handle{}, nil
+	})
+	if want := "the host cannot look into the sandbox: a thing is closed; it needs a right"; why != want || err != nil {
+		t.Errorf("it says %q, %v", why, err)
+	}
+	if !errors.Is(l.attested, attest.ErrCannotLook) || !errors.Is(l.attested, fs.ErrPermission) {
+		t.Error("what it is cannot be told")
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"torno/internal/mounts"
-	"torno/internal/runfile"
+	"torno/internal/paths"
 	"torno/sandbox"
 )
 
@@ -47,7 +47,7 @@ func (v View) OnTheWay() bool { return v.root == "." }
 
 // Rel is where in the view's directory a target lies.
 func (v View) Rel(target string) (string, error) {
-	if !runfile.Holds(v.Prefix, target) {
+	if !paths.Within(v.Prefix, target) {
 		return "", fmt.Errorf("mount %q does not lie below its prefix %q", target, v.Prefix)
 	}
 	return path.Join(v.root, strings.TrimPrefix(target, v.Prefix)), nil

@@ -25,7 +25,9 @@ type attachment struct {
 	handle sandbox.Handle
 	box    *box
 	stream io.ReadCloser
-	first  bool // it has the stream that Start has made, and may release the sandbox
+	rest   remains                                    // what the kernel kills where the engine does not
+	gone   func(doing string, h sandbox.Handle) error // what it means that the container was not found
+	first  bool                                       // it has the stream that Start has made, and may release the sandbox
 	output chan sandbox.Chunk
 
 	open  context.Context
@@ -53,7 +55,7 @@ var errClosed = errors.New("the attachment is closed")
 // newAttachment begins to follow. each gets the frames of the stream, in order.
 func (l *Launcher) newAttachment(h sandbox.Handle, b *box, stream io.ReadCloser, first bool, each deliver) *attachment {
 	a := &attachment{
-		engine: l.engine, log: l.options.Log, handle: h, box: b, stream: stream, first: first,
+		engine: l.engine, log: l.options.Log, handle: h, box: b, rest: l.remainsOf(h.ID, b.uid), stream: stream, gone: l.gone, first: first,
 		output: make(chan sandbox.Chunk, bufferedChunks), ended: make(chan struct{}),
 	}
 	a.open, a.close = context.WithCancel(context.Background())
@@ -212,7 +214,7 @@ func (a *attachment) Signal(ctx context.Context, s sandbox.Signal) error {
 	case err == nil || isConflict(err): // it does not run any more
 		return nil
 	case isGone(err):
-		return fmt.Errorf("signal container %s: %w", a.handle.ID, sandbox.ErrNotFound)
+		return a.gone("signal", a.handle)
 	}
 	return fmt.Errorf("signal container %s: %w", a.handle.ID, err)
 }
@@ -232,7 +234,7 @@ func (a *attachment) signal(ctx context.Context, s sandbox.Signal, name string) 
 	if err == nil || isConflict(err) || isGone(err) {
 		return err
 	}
-	found, cannot := killContainer(a.handle.ID)
+	found, cannot := a.rest.kill()
 	if found == 0 {
 		return errors.Join(err, cannot)
 	}
@@ -255,6 +257,17 @@ func (a *attachment) Wait(ctx context.Context) (sandbox.Exit, error) {
 	}
 }
 
+// Holds says whether this attachment has the connection that Start has made, and init still waits on it. An attachment that
+// reads the engine's log has none.
+func (a *attachment) Holds() bool {
+	a.box.mu.Lock()
+	defer a.box.mu.Unlock()
+	return a.holds()
+}
+
+// holds is Holds for a caller that has the box's lock.
+func (a *attachment) holds() bool { return a.first && a.box.held && !a.isClosed() }
+
 // Release gives init its word on the connection that Start has made.
 func (a *attachment) Release(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
@@ -262,7 +275,7 @@ func (a *attachment) Release(ctx context.Context) error {
 	}
 	a.box.mu.Lock()
 	defer a.box.mu.Unlock()
-	if !a.first || !a.box.held || a.isClosed() {
+	if !a.holds() {
 		return fmt.Errorf("release container %s: %w", a.handle.ID, sandbox.ErrNotHeld)
 	}
 	a.box.held = false

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"slices"
 	"strings"
 
@@ -16,12 +17,15 @@ import (
 
 // Attest looks at a sandbox that holds: at its init, which is the container's only process.
 func (l *Launcher) Attest(ctx context.Context, h sandbox.Handle) (sandbox.Attestation, error) {
+	if err := h.On(l.identity); err != nil {
+		return sandbox.Attestation{}, err
+	}
 	b := l.known(h.ID)
 	if b == nil || b.wanted == nil {
 		return sandbox.Attestation{}, fmt.Errorf("attest container %s, which an earlier life has made: %w", h.ID, sandbox.ErrUncertain)
 	}
-	if why := l.unattested; why != nil {
-		return sandbox.Attestation{Why: why.Error()}, nil //nolint:nilerr // what cannot be looked at is no failure
+	if l.unattested != "" {
+		return sandbox.Attestation{Why: l.unattested}, nil
 	}
 	found, err := l.engine.inspect(ctx, h.ID)
 	if err != nil {
@@ -72,13 +76,15 @@ func (l *Launcher) attest(container string, pid int, want *wanted) (sandbox.Atte
 // proveInit makes sure that a process is the init of the container: it is in its control group, which no process leaves, and
 // executes the program that we have stored.
 func (l *Launcher) proveInit(container string, init *attest.Process) error {
-	inside, err := init.InGroup(func(element string) bool { return strings.Contains(element, container) })
+	groups, err := init.Groups()
 	if err != nil {
 		return err
 	}
-	if !inside {
-		return fmt.Errorf("%w: process %d, which the engine names, is not in the container's control group; the engine's processes are not this host's",
-			attest.ErrCannotLook, init.Pid())
+	if !slices.ContainsFunc(slices.Collect(maps.Values(groups)), func(path string) bool { return isGroupOf(path, container) }) {
+		return &attest.CannotLookError{
+			What:  "the process that the engine names is not in the container's control group, so the engine's processes are not this host's",
+			Needs: "it needs the host's process ids and control groups, or to run on the engine's machine",
+		}
 	}
 	return l.init.Check(init)
 }
@@ -92,7 +98,7 @@ func (l *Launcher) checkLimits(look *attest.Look, init *attest.Process, want san
 	}
 	got, err := cgroups.ReadBounds(groups)
 	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%w: the container's control group is not to be seen: %w", attest.ErrCannotLook, err)
+		return &attest.CannotLookError{What: "the container's control group is not to be seen", Needs: "it needs the host's control groups", Err: err}
 	}
 	if err != nil {
 		return err

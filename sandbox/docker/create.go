@@ -31,6 +31,11 @@ func (l *Launcher) Create(ctx context.Context, id sandbox.SandboxID, spec sandbo
 	if err := stage.CheckGuarantees(spec, l.guarantees); err != nil {
 		return sandbox.Handle{}, err
 	}
+	if l.exchanged.Load() {
+		if err := l.prove(ctx); err != nil {
+			return sandbox.Handle{}, err
+		}
+	}
 	l.undoRest()
 	if err := l.checkUndone(id); err != nil {
 		return sandbox.Handle{}, err
@@ -51,7 +56,9 @@ func (l *Launcher) again(ctx context.Context, id sandbox.SandboxID) (sandbox.Han
 	if err != nil {
 		return sandbox.Handle{}, err
 	}
-	return l.names.handle(container, found.Config.Labels)
+	h, err := l.names.handle(container, found.Config.Labels)
+	h.Engine = l.identity
+	return h, err
 }
 
 // making is a sandbox on its way into being. What its steps set up is undone in reverse, unless it succeeds.
@@ -166,7 +173,7 @@ func (m *making) make(ctx context.Context) (sandbox.Handle, error) {
 	if err != nil {
 		return sandbox.Handle{}, err
 	}
-	m.remember(made.ID, &box{id: m.order.id, slot: m.slot, wanted: want, fresh: true})
+	m.remember(made.ID, &box{id: m.order.id, slot: m.slot, uid: m.recipe.uid, wanted: want, fresh: true})
 	return m.handle(made.ID), nil
 }
 
@@ -181,6 +188,7 @@ func (m *making) existing(ctx context.Context, name string) (sandbox.Handle, err
 	}
 	labels := found.Config.Labels
 	h, err := m.names.handle(found.ID, labels)
+	h.Engine = m.identity
 	if err != nil || h.Sandbox != m.order.id {
 		return sandbox.Handle{}, fmt.Errorf("a container named %s is in the way and is not this sandbox's; remove it", name)
 	}

@@ -73,6 +73,9 @@ func (e *engine) timed(op string) func() {
 
 func (e *engine) close() error { return e.api.Close() }
 
+// hangUp closes the connections that nothing uses now. The next call makes a new one.
+func (e *engine) hangUp() { _ = e.api.Close() } // closing those is all that the client's Close does
+
 func (e *engine) info(ctx context.Context) (system.Info, error) {
 	defer e.timed("info")()
 	return e.api.Info(ctx)
@@ -225,6 +228,11 @@ func (e *engine) createVolume(ctx context.Context, name string, labels map[strin
 	defer e.timed("create-volume")()
 	_, err := e.api.VolumeCreate(ctx, volume.CreateOptions{Name: name, Driver: "local", Labels: labels})
 	return err
+}
+
+func (e *engine) inspectVolume(ctx context.Context, name string) (volume.Volume, error) {
+	defer e.timed("inspect-volume")()
+	return e.api.VolumeInspect(ctx, name)
 }
 
 func (e *engine) listVolumes(ctx context.Context, label string) ([]*volume.Volume, error) {

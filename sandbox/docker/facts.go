@@ -40,33 +40,16 @@ func factsOf(info dockersystem.Info, wanted string) (facts, error) {
 }
 
 // engineOf is an engine with the runtime that is wanted, in the words of the doctor, who decides what it is fit for.
-func engineOf(info dockersystem.Info, version types.Version, wanted string) (doctor.Engine, error) {
+func engineOf(info dockersystem.Info, version types.Version, wanted string) (doctor.Maker, error) {
 	runtime, gVisor, err := runtimeOf(info, wanted)
-	return doctor.Engine{
+	return doctor.Maker{
 		Version: info.ServerVersion, API: version.APIVersion, Machine: info.Architecture, Arch: engineArchitectures[info.Architecture],
-		Runtime: runtime, RunsGVisor: gVisor, Components: componentsOf(info, version),
+		Runtime: runtime, RunsGVisor: gVisor,
 		Seccomp: hasOption(info.SecurityOptions, "seccomp"), AppArmor: hasOption(info.SecurityOptions, "apparmor"),
 		SELinux: hasOption(info.SecurityOptions, "selinux"), Rootless: hasOption(info.SecurityOptions, "rootless"),
 		Remapped: hasOption(info.SecurityOptions, "userns"), Cgroups: info.CgroupVersion,
 		BoundedLogs: slices.Contains(info.Plugins.Log, "local"),
 	}, err
-}
-
-// componentsOf are the programs that the engine names. The runtime's version is under its own name in one answer, and only
-// a commit in the other, where distributions write their package's version.
-func componentsOf(info dockersystem.Info, version types.Version) []doctor.Component {
-	all := []doctor.Component{{Name: "engine", Version: info.ServerVersion}}
-	name := info.DefaultRuntime
-	if strings.HasPrefix(name, "io.containerd.runc.") {
-		name = "runc"
-	}
-	runtime := doctor.Component{Name: name, Version: info.RuncCommit.ID, Build: info.RuncCommit.ID}
-	for _, c := range version.Components {
-		if c.Name == runtime.Name {
-			runtime.Version = c.Version
-		}
-	}
-	return append(all, runtime)
 }
 
 // hasOption looks for a security option such as "name=seccomp,profile=default".

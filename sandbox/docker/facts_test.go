@@ -5,11 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/docker/docker/api/types"
 	dockersystem "github.com/docker/docker/api/types/system"
 
 	"torno/delegation"
-	"torno/internal/doctor"
 	"torno/sandbox"
 )
 
@@ -45,27 +43,6 @@ func TestEnginesThatHoldNoSandbox(t *testing.T) {
 		spoil(&info)
 		if _, err := factsOf(info, ""); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", want, err)
-		}
-	}
-}
-
-// TestComponents has the answers of Debian's engine and of Docker's own.
-func TestComponents(t *testing.T) {
-	info := fitEngine()
-	version := types.Version{Components: []types.ComponentVersion{{Name: "Engine", Version: "x"}, {Name: "runc", Version: "1.1.5+ds1"}}}
-	for _, test := range []struct {
-		byDefault, commit string
-		want              doctor.Component
-	}{
-		{"runc", "1.1.5+ds1-1+deb12u1", doctor.Component{Name: "runc", Version: "1.1.5+ds1", Build: "1.1.5+ds1-1+deb12u1"}},
-		{"crun", "1.14.1", doctor.Component{Name: "crun", Version: "1.14.1", Build: "1.14.1"}},
-		{"runsc", "", doctor.Component{Name: "runsc"}},
-	} {
-		info.DefaultRuntime, info.RuncCommit.ID = test.byDefault, test.commit
-		got := componentsOf(info, version)
-		want := []doctor.Component{{Name: "engine", Version: "20.10.24"}, test.want}
-		if !slices.Equal(got, want) {
-			t.Errorf("%+v, want %+v", got, want)
 		}
 	}
 }

@@ -35,8 +35,8 @@ func (l *Launcher) guarantee(byPath string) sandbox.Guarantees {
 		}
 	}
 	g[sandbox.Attested] = yes("the host compares init's mounts, identity, namespaces, filter and limits from outside before the agent runs")
-	if l.unattested != nil {
-		g[sandbox.Attested] = sandbox.Guarantee{By: l.unattested.Error()}
+	if l.unattested != "" {
+		g[sandbox.Attested] = sandbox.Guarantee{By: l.unattested}
 	}
 	if byPath != "" {
 		g[sandbox.MountsByHandle] = sandbox.Guarantee{By: byPath}

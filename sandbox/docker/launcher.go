@@ -27,20 +27,24 @@ import (
 type Launcher struct {
 	options Options
 	engine  *engine
-	facts   facts
-	names   naming
-	images  *images
-	idmaps  *mounts.IDMaps
-	shared  shared
-	init    *attest.Program
-	seccomp string // the outline of the filter, for the engine
-	program []byte // the filter, for init
+	// identity is the engine's; "" where it has none that lasts.
+	identity  string
+	landmark  atomic.Pointer[string] // how the engine is recognised without asking for its id
+	exchanged atomic.Bool            // another engine answered when it was asked last
+	facts     facts
+	names     naming
+	images    *images
+	idmaps    *mounts.IDMaps
+	shared    shared
+	init      *attest.Program
+	seccomp   string // the outline of the filter, for the engine
+	program   []byte // the filter, for init
 
 	// What the trial found out.
 	slots      *mounts.Slots
 	byHandle   bool
 	guarantees sandbox.Guarantees
-	unattested error // why the host cannot look into sandboxes
+	unattested string // why the host cannot look into sandboxes
 
 	restoring sync.Mutex
 
@@ -65,17 +69,19 @@ type shared struct {
 type box struct {
 	id   sandbox.SandboxID
 	slot *mounts.Slot // nil where this process did not claim it
+	uid  uint32       // whom it runs as; 0 where nothing says so
 	// wanted is what the finished sandbox should be; nil for one of an earlier life.
 	wanted *wanted
 
 	killed  atomic.Bool // by us
 	doubted atomic.Bool // the engine may believe that it never ran, and be wrong
 
-	mu    sync.Mutex
-	fresh bool                    // made by us and never started
-	live  *types.HijackedResponse // the output from its first byte, until somebody opens it
-	input *types.HijackedResponse // init's standard input, and from the release on the agent's, until it is closed
-	held  bool                    // init was started and not released
+	mu      sync.Mutex
+	fresh   bool                    // made by us and never started
+	spoiled bool                    // init's input was attached to, and let go of, before it began
+	live    *types.HijackedResponse // the output from its first byte, until somebody opens it
+	input   *types.HijackedResponse // init's standard input, and from the release on the agent's, until it is closed
+	held    bool                    // init was started and not released
 }
 
 // What a call that changes something may take, and what is done after a failure.
@@ -128,18 +134,22 @@ func (l *Launcher) learn(ctx context.Context) error {
 	if l.facts, err = factsOf(info, l.options.Runtime); err != nil {
 		return err
 	}
+	if err := l.identify(ctx, info); err != nil {
+		return err
+	}
 	if err := l.prepareFilter(); err != nil {
 		return err
 	}
-	return stage.Keep(l.options.Bases, l.options.StateDir, engineSockets(l.engine.api.DaemonHost()))
+	return stage.Keep(l.options.Bases, l.options.StateDir, l.engineSockets())
 }
 
-// engineSockets are the one that we use ourselves and the usual ones.
-func engineSockets(host string) []string {
-	if own, ok := strings.CutPrefix(host, "unix://"); ok {
-		return stage.EngineSockets(own)
+// engineSockets are the one that we use ourselves, those of the configuration, and the usual ones.
+func (l *Launcher) engineSockets() []string {
+	named := slices.Clone(l.options.Engines)
+	if own, ok := strings.CutPrefix(l.engine.api.DaemonHost(), "unix://"); ok {
+		named = append(named, own)
 	}
-	return stage.EngineSockets()
+	return stage.EngineSockets(named...)
 }
 
 // sweep removes the containers that are no sandboxes of runs. None of them is in use when a launcher starts.

@@ -12,34 +12,53 @@ import (
 	"torno/sandbox"
 )
 
+// lookTime is how long an engine may take to say how containers ended, all together.
+const lookTime = 10 * time.Second
+
 // List is every sandbox of this installation that has a container.
 func (l *Launcher) List(ctx context.Context) ([]sandbox.Handle, error) {
+	if err := l.prove(ctx); err != nil {
+		return nil, err
+	}
 	l.undoRest()
 	found, err := l.engine.list(ctx, l.names.filter())
 	if err != nil {
 		return nil, away(fmt.Errorf("list containers: %w", err))
 	}
+	looking, cancel := context.WithTimeout(ctx, lookTime)
+	defer cancel()
 	var all []sandbox.Handle
 	for _, c := range found {
 		if !l.names.isSandbox(c.Labels) {
 			continue
 		}
-		h, err := l.names.handle(c.ID, c.Labels)
-		if err != nil {
-			return nil, err
-		}
-		h.State = stateOf(c.State)
-		if h.State == sandbox.HandleExited {
-			if h.Exit, err = l.exitOf(ctx, h); errors.Is(err, sandbox.ErrNotFound) {
-				continue // it was being removed
-			}
-		}
-		if err != nil {
-			return nil, err
+		h, err := l.listed(looking, c)
+		switch {
+		case errors.Is(err, sandbox.ErrNotFound):
+			continue // it was being removed
+		case ctx.Err() != nil, errors.Is(err, sandbox.ErrUnavailable) && looking.Err() == nil:
+			return nil, err // nothing is known of any
+		case err != nil:
+			h.State = sandbox.HandleUncertain
+			l.options.Log.Warn("a container cannot be looked at, and is left alone", "container", c.ID, "sandbox", h.Sandbox, "error", err)
 		}
 		all = append(all, h)
 	}
-	return all, nil
+	return all, l.prove(ctx) // before and after: a list of another engine must not be taken for this one's
+}
+
+// listed is a sandbox as the engine lists its container. With an error it says which one it is.
+func (l *Launcher) listed(ctx context.Context, c container.Summary) (sandbox.Handle, error) {
+	h, err := l.names.handle(c.ID, c.Labels)
+	if err != nil {
+		id, _ := l.names.sandboxOf(c.Labels)
+		return sandbox.Handle{Launcher: launcherName, Engine: l.identity, ID: c.ID, Sandbox: id}, err
+	}
+	h.Engine, h.State = l.identity, stateOf(c.State)
+	if h.State == sandbox.HandleExited {
+		h.Exit, err = l.exitOf(ctx, h)
+	}
+	return h, err
 }
 
 // stateOf is the engine's state in our words. What is paused has not ended, and what is half removed has.

@@ -19,6 +19,7 @@ const (
 	labelSandbox      = "torno.sandbox" // the sandbox's id, or one of the roles below
 	labelBefore       = "torno.run"     // what version 0.1's first sandboxes have in its place; their init does not hold
 	labelSlot         = "torno.slot"
+	labelUser         = "torno.user"    // the uid that it runs as
 	labelVersion      = "torno.version" // the Torno that made it
 	labelProfile      = "torno.profile"
 )
@@ -61,6 +62,12 @@ func (n naming) sandboxLabels(id sandbox.SandboxID, profile string, slot int) ma
 	labels[labelProfile] = profile
 	labels[labelSlot] = strconv.Itoa(slot)
 	return labels
+}
+
+// userIn is the uid that the labels name, or 0.
+func userIn(labels map[string]string) uint32 {
+	uid, _ := strconv.ParseUint(labels[labelUser], 10, 32)
+	return uint32(uid)
 }
 
 // sandboxOf is the sandbox of this installation to which the labels belong, if they belong to one.

@@ -9,6 +9,7 @@ import (
 
 	"torno/internal/mounts"
 	"torno/internal/stage"
+	"torno/sandbox"
 )
 
 // Options say what a Launcher works with. Installation, StateDir, InitPath and Bases are required.
@@ -33,6 +34,10 @@ type Options struct {
 	UIDs UIDRange
 	// Mounts is how workspaces reach sandboxes; empty is MountAuto.
 	Mounts MountMode
+	// Engines are the sockets of engines that the configuration names, for whichever launcher. No sandbox gets one.
+	Engines []string
+	// Known are the sandboxes of runs that have not ended. What those on another engine have on this machine stays as it is.
+	Known []sandbox.Handle
 	// Log gets what an operator should know. Nil is silence.
 	Log *slog.Logger
 	// Observe is told of every call to the engine once it has returned. It must be quick and may be nil.

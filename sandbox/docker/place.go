@@ -5,6 +5,7 @@ import (
 	"maps"
 	"path/filepath"
 	"slices"
+	"strconv"
 
 	"github.com/docker/docker/api/types/mount"
 
@@ -21,6 +22,7 @@ func (m *making) identify(context.Context) (err error) {
 		who, err = m.pins.Owner()
 	}
 	m.recipe.uid, m.recipe.gid = who.UID, who.GID
+	m.recipe.labels[labelUser] = strconv.FormatUint(uint64(who.UID), 10)
 	return err
 }
 
@@ -81,7 +83,7 @@ func (m *making) bindView(v stage.View) (mount.Mount, error) {
 // addSockets adds the profile's sockets.
 func (m *making) addSockets(context.Context) error {
 	for _, socket := range m.order.spec.Sockets {
-		found, err := stage.CheckSocket(socket, engineSockets(m.engine.api.DaemonHost()))
+		found, err := stage.CheckSocket(socket, m.engineSockets())
 		if err != nil {
 			return err
 		}

@@ -29,6 +29,9 @@ func Purge(ctx context.Context, options Options) (err error) {
 		options: options, engine: e, names: naming{options.Installation, options.StateDir}, idmaps: mounts.NewIDMaps(), boxes: map[string]*box{},
 	}
 	defer func() { err = errors.Join(err, l.Close()) }()
+	if err := l.reachesAll(ctx); err != nil {
+		return err
+	}
 	if _, err := os.Stat(l.dir()); errors.Is(err, fs.ErrNotExist) {
 		return errors.Join(l.purgeContainers(ctx), l.purgeVolumes(ctx), l.purgeImages(ctx))
 	}

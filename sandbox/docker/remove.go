@@ -14,6 +14,9 @@ import (
 
 // Remove kills what runs, removes the container and empties its slot.
 func (l *Launcher) Remove(ctx context.Context, h sandbox.Handle) error {
+	if err := h.On(l.identity); err != nil {
+		return err
+	}
 	b := l.known(h.ID)
 	if b == nil {
 		if _, err := l.look(ctx, h); err != nil {
@@ -23,14 +26,16 @@ func (l *Launcher) Remove(ctx context.Context, h sandbox.Handle) error {
 	if b != nil {
 		b.killed.Store(true)
 	}
-	if err := l.removeContainer(ctx, h.ID); err != nil {
-		return l.wrap(err, "remove", h)
+	if err := l.endContainer(ctx, h.ID); err != nil {
+		if err = ignore(l.wrap(err, "remove", h), sandbox.ErrNotFound); err != nil {
+			return err
+		}
 	}
 	if b == nil {
 		return nil
 	}
 	if b.doubted.Load() {
-		if err := l.endForgotten(ctx, h.ID); err != nil {
+		if err := l.endForgotten(ctx, l.remainsOf(h.ID, b.uid)); err != nil {
 			return err
 		}
 	}
@@ -46,12 +51,18 @@ func (l *Launcher) Remove(ctx context.Context, h sandbox.Handle) error {
 
 // removeContainer returns when the container is gone, also when it was, or somebody else is at it.
 func (l *Launcher) removeContainer(ctx context.Context, id string) error {
+	err := l.endContainer(ctx, id)
+	if isGone(err) {
+		return nil
+	}
+	return err
+}
+
+// endContainer is removeContainer for a caller that has to know whether there was none.
+func (l *Launcher) endContainer(ctx context.Context, id string) error {
 	err := l.engine.remove(ctx, id)
 	if isConflict(err) {
 		_, err = l.engine.wait(ctx, id, container.WaitConditionRemoved)
-	}
-	if isGone(err) {
-		return nil
 	}
 	return err
 }
@@ -71,7 +82,7 @@ func (l *Launcher) removeOutdated(ctx context.Context, etc string) error {
 		}
 	}
 	all, err := l.engine.list(ctx, l.names.filter())
-	if err != nil || len(all) > 0 {
+	if err != nil || len(all) > 0 || len(l.elsewhere()) > 0 {
 		return err // a sandbox may still see an older /etc
 	}
 	return l.removeStaged(etc)
@@ -109,7 +120,7 @@ func (l *Launcher) purgeContainers(ctx context.Context) error {
 	for _, c := range all {
 		err := l.removeContainer(ctx, c.ID)
 		if err == nil && c.State == container.StateCreated {
-			err = l.endForgotten(ctx, c.ID)
+			err = l.endForgotten(ctx, l.remainsOf(c.ID, userIn(c.Labels)))
 		}
 		if err != nil {
 			errs = append(errs, fmt.Errorf("remove container %s: %w", c.ID, err))

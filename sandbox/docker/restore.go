@@ -22,6 +22,9 @@ func (l *Launcher) lacksInit(ctx context.Context, err error) bool {
 func (l *Launcher) restore(ctx context.Context) (missing bool, err error) {
 	l.restoring.Lock()
 	defer l.restoring.Unlock()
+	if err := l.prove(ctx); err != nil {
+		return false, err
+	}
 	image, err := importEmptyImage(ctx, l.engine, l.names, hostroot.Read("/"))
 	if err != nil {
 		return false, err

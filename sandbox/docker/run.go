@@ -13,6 +13,9 @@ import (
 
 // Start lets init begin, and hold. The output is attached to before that, so that its first byte is not missed.
 func (l *Launcher) Start(ctx context.Context, h sandbox.Handle) error {
+	if err := h.On(l.identity); err != nil {
+		return err
+	}
 	b := l.known(h.ID)
 	if b == nil {
 		b = &box{id: h.Sandbox} // from an earlier life
@@ -25,7 +28,10 @@ func (l *Launcher) Start(ctx context.Context, h sandbox.Handle) error {
 			return err
 		}
 		if found.State.Status != container.StateCreated {
-			return nil // a container that ended would run again
+			return l.recognise(ctx) // a container that ended would run again
+		}
+		if b.spoiled { // the engine may close init's input when it notices that the earlier connection has ended
+			return fmt.Errorf("start container %s, to whose input somebody was attached before: %w", h.ID, sandbox.ErrUncertain)
 		}
 		if !holds(found.Config.Labels) {
 			return fmt.Errorf("start container %s, whose init does not hold: %w", h.ID, sandbox.ErrUncertain)
@@ -38,8 +44,11 @@ func (l *Launcher) Start(ctx context.Context, h sandbox.Handle) error {
 }
 
 // startAttached attaches and starts. The lock of b is held. Where the engine cannot start it because somebody has removed
-// init from the engine meanwhile, that is brought back first.
+// init from the engine meanwhile, that is brought back first. While that takes its time, the engine is recognised: the handle names it
+// and after the release that must be true.
 func (l *Launcher) startAttached(ctx context.Context, h sandbox.Handle, b *box) error {
+	proved := make(chan error, 1)
+	go func() { proved <- l.recognise(ctx) }()
 	err := l.attachAndStart(ctx, h, b)
 	if l.lacksInit(ctx, err) {
 		err = l.attachAndStart(ctx, h, b)
@@ -48,7 +57,10 @@ func (l *Launcher) startAttached(ctx context.Context, h sandbox.Handle, b *box) 
 	if err != nil {
 		return l.wrap(err, "start", h)
 	}
-	return nil
+	if err = <-proved; errors.Is(err, sandbox.ErrOtherEngine) {
+		b.dropStreams() // its init ends with its hold
+	}
+	return err
 }
 
 // attachAndStart gives standard input a connection of its own, because the engine closes init's when that connection
@@ -63,6 +75,7 @@ func (l *Launcher) attachAndStart(ctx context.Context, h sandbox.Handle, b *box)
 		b.fresh, b.held = false, true // even a call that failed may have started it
 		if err = l.engine.start(calling, h.ID); err != nil {
 			b.doubted.Store(true)
+			b.spoiled = true
 		}
 	}
 	if err != nil {
@@ -100,7 +113,7 @@ func (l *Launcher) wrap(err error, doing string, h sandbox.Handle) error {
 		return err
 	}
 	if isGone(err) {
-		return fmt.Errorf("%s container %s: %w", doing, h.ID, sandbox.ErrNotFound)
+		return l.gone(doing, h)
 	}
 	return away(fmt.Errorf("%s container %s: %w", doing, h.ID, err))
 }

@@ -109,9 +109,12 @@ func (l *Launcher) adopt(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("claim the slot of container %s: %w", c.ID, err)
 		}
-		b := &box{id: id, slot: slot}
+		b := &box{id: id, slot: slot, uid: userIn(c.Labels)}
 		b.doubted.Store(c.State == container.StateCreated)
 		l.remember(c.ID, b)
+	}
+	if err := l.keepElsewhere(); err != nil {
+		return err
 	}
 	if err := l.slots.Sweep(nil); err != nil {
 		return fmt.Errorf("empty the slots that an earlier life left: %w", err)

@@ -22,7 +22,7 @@ type attachment struct {
 	id       string
 	line     *keeper.Line
 	stdin    bool
-	holds    atomic.Bool // this attachment can release the sandbox
+	holds    atomic.Bool // this attachment can release the sandbox: it has the line to the keeper that Start has made
 
 	open   context.Context // until Close
 	close  context.CancelFunc
@@ -120,6 +120,9 @@ func exitOf(end keeper.End) sandbox.Exit {
 	return exit
 }
 
+// Holds says whether this attachment can release the sandbox.
+func (a *attachment) Holds() bool { return a.holds.Load() && a.open.Err() == nil }
+
 // Release has the keeper give init its word.
 func (a *attachment) Release(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
@@ -216,9 +219,10 @@ func (i agentInput) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
+// Close is the end of the agent's input. Before the release there is none, and init waits there.
 func (i agentInput) Close() error {
-	if !i.a.stdin || i.a.open.Err() != nil {
-		return nil //nolint:nilerr // whoever has let go has closed it
+	if !i.a.stdin || i.a.holds.Load() || i.a.open.Err() != nil {
+		return nil //nolint:nilerr // closing the attachment has closed it
 	}
 	return i.a.line.Shut()
 }

@@ -8,12 +8,12 @@ import (
 	"os"
 	"path"
 	"slices"
-	"strings"
 	"syscall"
 
 	"torno/internal/attest"
 	"torno/internal/cgroups"
 	"torno/internal/keeper"
+	"torno/internal/paths"
 	"torno/internal/runfile"
 	"torno/sandbox"
 )
@@ -21,8 +21,11 @@ import (
 // Attest looks at the two processes of gVisor that a sandbox consists of: the sentry, which is its kernel, and the gofer, which
 // opens the host's files for it and sees all that the sandbox can see.
 func (l *Launcher) Attest(_ context.Context, h sandbox.Handle) (sandbox.Attestation, error) {
-	if l.unattested != nil {
-		return sandbox.Attestation{Why: l.unattested.Error()}, nil //nolint:nilerr // what cannot be looked at is no failure
+	if err := h.On(l.boxes.engine); err != nil {
+		return sandbox.Attestation{}, err
+	}
+	if l.unattested != "" {
+		return sandbox.Attestation{Why: l.unattested}, nil
 	}
 	r, err := l.boxes.read(h.ID)
 	if err != nil {
@@ -189,7 +192,7 @@ func (l *Launcher) checkLimits(look *attest.Look, sentry *attest.Process, r reco
 	}
 	got, err := cgroups.ReadBounds(groups)
 	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%w: the sandbox's control group is not to be seen: %w", attest.ErrCannotLook, err)
+		return &attest.CannotLookError{What: "the sandbox's control group is not to be seen", Needs: "it needs the host's control groups", Err: err}
 	}
 	if err != nil {
 		return err
@@ -253,7 +256,7 @@ func (l *Launcher) isCover(m attest.Mount) bool {
 		return false
 	}
 	for _, b := range l.shared.layout.Binds(l.shared.etc, l.shared.empty) {
-		if strings.HasPrefix(m.Point, b.Target+"/") {
+		if m.Point != b.Target && paths.Within(b.Target, m.Point) {
 			return true
 		}
 	}

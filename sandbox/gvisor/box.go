@@ -47,6 +47,7 @@ const (
 type boxes struct {
 	dir     string
 	keepers *keeper.Children
+	engine  string // whose they are; "" where that is not known
 }
 
 func (b boxes) path(id string) string { return filepath.Join(b.dir, id) }
@@ -69,7 +70,7 @@ func (b boxes) read(id string) (record, error) {
 	}
 	text, err := os.ReadFile(filepath.Join(b.path(id), recordName))
 	if errors.Is(err, fs.ErrNotExist) {
-		return record{}, fmt.Errorf("sandbox %s: %w", id, sandbox.ErrNotFound)
+		return record{}, fmt.Errorf("sandbox %s: %w", id, b.gone())
 	}
 	if err != nil {
 		return record{}, err
@@ -116,8 +117,8 @@ func (b boxes) remove(id string) error {
 	return os.RemoveAll(gone)
 }
 
-func (r record) handle() sandbox.Handle {
-	return sandbox.Handle{Launcher: Name, ID: string(r.Sandbox), Sandbox: r.Sandbox, Slot: r.Slot, Device: r.Device, Inode: r.Inode}
+func (b boxes) handle(r record) sandbox.Handle {
+	return sandbox.Handle{Launcher: Name, ID: string(r.Sandbox), Engine: b.engine, Sandbox: r.Sandbox, Slot: r.Slot, Device: r.Device, Inode: r.Inode}
 }
 
 func writeJSON(path string, v any) error {

@@ -34,7 +34,7 @@ func (l *Launcher) Create(ctx context.Context, id sandbox.SandboxID, spec sandbo
 	}
 	defer unlock()
 	if r, err := l.boxes.read(string(id)); !errors.Is(err, sandbox.ErrNotFound) {
-		return r.handle(), err
+		return l.boxes.handle(r), err
 	}
 	return l.create(ctx, order{id: string(id), spec: spec, bases: l.options.Bases})
 }
@@ -80,7 +80,7 @@ func (l *Launcher) create(ctx context.Context, o order) (h sandbox.Handle, err e
 			return sandbox.Handle{}, err
 		}
 	}
-	return m.record.handle(), nil
+	return m.boxes.handle(m.record), nil
 }
 
 func (m *making) rollBack() error {
@@ -139,7 +139,7 @@ func (m *making) layMounts(context.Context) error {
 // which ones. Its keeper connects, init hands on.
 func (m *making) addSockets(context.Context) error {
 	for _, socket := range m.spec.Sockets {
-		found, err := stage.CheckSocket(socket, stage.EngineSockets())
+		found, err := stage.CheckSocket(socket, stage.EngineSockets(m.options.Engines...))
 		if err != nil {
 			return err
 		}

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"torno/internal/keeper"
+	"torno/internal/retry"
 )
 
 // answerTime is how long a keeper may take to answer. One that takes longer was stopped, or hangs, and is not needed: what kills
@@ -88,10 +89,8 @@ func killAll(ctx context.Context, box string, belongs func(pid int, box string) 
 		if err != nil || killed == 0 {
 			return err
 		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(endPause):
+		if err := retry.Pause(ctx, retry.Soon); err != nil {
+			return err
 		}
 	}
 }

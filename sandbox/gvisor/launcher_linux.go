@@ -37,7 +37,7 @@ type Launcher struct {
 	shared   shared
 
 	guarantees sandbox.Guarantees
-	unattested error         // why the host cannot look into sandboxes
+	unattested string        // why the host cannot look into sandboxes
 	turns      chan struct{} // of sandboxes that start
 
 	mu       sync.Mutex
@@ -94,8 +94,8 @@ func New(ctx context.Context, options Options) (_ *Launcher, err error) {
 			return nil, errors.Join(err, l.Close())
 		}
 	}
-	if l.unattested != nil {
-		l.guarantees[sandbox.Attested] = sandbox.Guarantee{By: l.unattested.Error()}
+	if l.unattested != "" {
+		l.guarantees[sandbox.Attested] = sandbox.Guarantee{By: l.unattested}
 	}
 	return l, nil
 }
@@ -103,7 +103,7 @@ func New(ctx context.Context, options Options) (_ *Launcher, err error) {
 // newLauncher has nothing on the machine yet.
 func newLauncher(options Options) *Launcher {
 	return &Launcher{
-		options: options, rootless: os.Geteuid() != 0, boxes: boxes{filepath.Join(options.StateDir, Name, "boxes"), new(keeper.Children)}, idmaps: mounts.NewIDMaps(),
+		options: options, rootless: os.Geteuid() != 0, boxes: boxes{dir: filepath.Join(options.StateDir, Name, "boxes"), keepers: new(keeper.Children)}, idmaps: mounts.NewIDMaps(),
 		groups: findGroups(options.Installation), busy: map[string]bool{}, freed: make(chan struct{}),
 		turns: make(chan struct{}, startsEach*runtime.NumCPU()),
 		held:  map[string]holding{}, seen: map[string]bool{}, lines: map[string]*keeper.Line{}, pins: map[string]stage.Pins{}, attached: map[*attachment]bool{},
@@ -137,10 +137,13 @@ func (l *Launcher) prepare(context.Context) (err error) {
 	if err := os.MkdirAll(l.boxes.dir, 0o700); err != nil {
 		return fmt.Errorf("make the launcher's directory: %w", err)
 	}
+	if l.boxes.engine, err = keepEngine(l.dir()); err != nil {
+		return err
+	}
 	if err := mayExecute(l.dir()); err != nil {
 		return err
 	}
-	if err := stage.Keep(l.options.Bases, l.options.StateDir, stage.EngineSockets()); err != nil {
+	if err := stage.Keep(l.options.Bases, l.options.StateDir, stage.EngineSockets(l.options.Engines...)); err != nil {
 		return err
 	}
 	if l.filter, err = (seccomp.Filter{Arch: runtime.GOARCH}).Program(); err != nil {

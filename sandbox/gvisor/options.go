@@ -9,6 +9,7 @@ import (
 
 	"torno/internal/mounts"
 	"torno/internal/stage"
+	"torno/sandbox"
 )
 
 // Options say what a Launcher works with. Installation, StateDir, InitPath, KeeperPath and Bases are required.
@@ -28,6 +29,10 @@ type Options struct {
 	ImageCache int64
 	// Floor and FloorFiles are the bytes and inodes that unpacking an image leaves free on the state's file system.
 	Floor, FloorFiles int64
+	// Engines are the sockets of engines that the configuration names, for whichever launcher. No sandbox gets one.
+	Engines []string
+	// Known are the sandboxes of runs that have not ended. Control groups of those of another directory are left alone.
+	Known []sandbox.Handle
 	// Log gets what an operator should know. Nil is silence.
 	Log *slog.Logger
 }

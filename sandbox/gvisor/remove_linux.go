@@ -8,16 +8,16 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"time"
 
 	"torno/internal/keeper"
+	"torno/internal/retry"
 	"torno/sandbox"
 )
 
 // List returns all boxes. A sandbox whose keeper was killed is killed, too, before it is listed as ended.
 func (l *Launcher) List(ctx context.Context) ([]sandbox.Handle, error) {
 	ids, _, err := l.boxes.all()
-	if err != nil {
+	if err = errors.Join(l.boxes.prove(), err); err != nil {
 		return nil, fmt.Errorf("list the sandboxes: %w", err)
 	}
 	all := []sandbox.Handle{}
@@ -26,8 +26,13 @@ func (l *Launcher) List(ctx context.Context) ([]sandbox.Handle, error) {
 		if errors.Is(err, sandbox.ErrNotFound) {
 			continue // removed since
 		}
-		if err != nil {
+		if ctx.Err() != nil {
 			return nil, err
+		}
+		if err != nil {
+			l.options.Log.Warn("a sandbox cannot be looked at, and is left alone", "sandbox", id, "error", err)
+			h.Launcher, h.Engine, h.ID, h.Sandbox = Name, l.boxes.engine, id, sandbox.SandboxID(id)
+			h.State, h.Exit = sandbox.HandleUncertain, nil
 		}
 		if h.ID != trialID {
 			all = append(all, h)
@@ -41,7 +46,7 @@ func (l *Launcher) find(ctx context.Context, id string) (sandbox.Handle, error) 
 	if err != nil {
 		return sandbox.Handle{}, err
 	}
-	h := r.handle()
+	h := l.boxes.handle(r)
 	state, err := l.boxes.keeper(id).State()
 	switch {
 	case err != nil:
@@ -78,6 +83,9 @@ func (l *Launcher) afterKeeper(ctx context.Context, id string) (sandbox.Exit, er
 
 // Remove ends what runs and removes the sandbox.
 func (l *Launcher) Remove(ctx context.Context, h sandbox.Handle) error {
+	if err := h.On(l.boxes.engine); err != nil {
+		return err
+	}
 	unlock, err := l.lock(ctx, h.ID)
 	if err != nil {
 		return err
@@ -116,16 +124,11 @@ func (l *Launcher) end(ctx context.Context, id string) (io.Closer, error) {
 		if err := l.dismiss(ctx, id); err != nil {
 			return nil, err
 		}
-		select {
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		case <-time.After(endPause):
+		if err := retry.Pause(ctx, retry.Soon); err != nil {
+			return nil, err
 		}
 	}
 }
-
-// endPause is between two looks at what has been told to end.
-const endPause = 2 * time.Millisecond
 
 // killRest kills what is left of a sandbox without a keeper, and removes its control group. One of which a keeper has written
 // down the end is dead. Another need not have been started in a group, if the machine has been changed since.
@@ -201,18 +204,24 @@ func (l *Launcher) sweep(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("list the sandboxes: %w", err)
 	}
-	kept := map[string]bool{}
+	kept, unread := map[string]bool{}, false
 	for _, id := range ids {
-		err := l.takeUp(ctx, id)
-		if errors.Is(err, errDamaged) {
+		r, err := l.boxes.read(id)
+		switch {
+		case errors.Is(err, errDamaged):
 			l.options.Log.Warn("a sandbox is removed, of which nobody knows what it was", "error", err)
 			if err := l.Remove(ctx, sandbox.Handle{ID: id}); err != nil {
 				return err
 			}
 			continue
-		}
-		if err != nil {
-			return fmt.Errorf("take up sandbox %s: %w", id, err)
+		case err != nil:
+			l.options.Log.Warn("the record of a sandbox cannot be read; the sandbox is left alone, and what lies in slots stays there",
+				"sandbox", id, "error", err)
+			unread = true
+		default:
+			if err := l.takeUp(ctx, r); err != nil {
+				return fmt.Errorf("take up sandbox %s: %w", id, err)
+			}
 		}
 		kept[id] = true
 	}
@@ -227,15 +236,31 @@ func (l *Launcher) sweep(ctx context.Context) error {
 		}
 		delete(kept, trialID)
 	}
+	for _, h := range l.options.Known {
+		if h.On(l.boxes.engine) != nil {
+			kept[h.ID] = true
+		}
+	}
+	if unread {
+		return errors.Join(l.holdSlots(), l.sweepGroups(ctx, kept))
+	}
 	return errors.Join(l.slots.Sweep(nil), l.sweepGroups(ctx, kept))
 }
 
-// takeUp claims the slot of a sandbox, and holds its image.
-func (l *Launcher) takeUp(ctx context.Context, id string) error {
-	r, err := l.boxes.read(id)
-	if err != nil {
-		return err
+// holdSlots keeps every slot that something lies in from being emptied or given away: one of them, with its identity, is that of a
+// sandbox whose record cannot be read.
+func (l *Launcher) holdSlots() error {
+	left, err := l.slots.Leftovers()
+	for _, number := range left {
+		_, claimed := l.slots.Claim(number)
+		err = errors.Join(err, claimed)
 	}
+	return err
+}
+
+// takeUp claims the slot of a sandbox, and holds its image.
+func (l *Launcher) takeUp(ctx context.Context, r record) (err error) {
+	id := string(r.Sandbox)
 	var held holding
 	if held.slot, err = l.slots.Claim(r.Slot); err != nil {
 		return err

@@ -13,6 +13,7 @@ import (
 
 	"torno/internal/hostroot"
 	"torno/internal/images"
+	"torno/internal/paths"
 	"torno/internal/runfile"
 	"torno/internal/stage"
 	"torno/sandbox"
@@ -69,7 +70,7 @@ func (m *making) layImage(ctx context.Context) (err error) {
 
 // isHidden says that a view lies over a VOLUME of an image. What is there is the parent's, and no place for a mount.
 func (m *making) isHidden(volume string) bool {
-	return slices.ContainsFunc(m.spec.Mounts, func(mount sandbox.Mount) bool { return runfile.Holds(mount.Prefix, volume) })
+	return slices.ContainsFunc(m.spec.Mounts, func(mount sandbox.Mount) bool { return paths.Within(mount.Prefix, volume) })
 }
 
 // getImage finds an image, or brings it where it may.

@@ -15,6 +15,9 @@ const startTime = 2 * time.Minute
 
 // Start starts a keeper, which starts the sandbox, whose init holds. The first attachment is there before that, so that no output is missed.
 func (l *Launcher) Start(ctx context.Context, h sandbox.Handle) error {
+	if err := h.On(l.boxes.engine); err != nil {
+		return err
+	}
 	unlock, err := l.lock(ctx, h.ID)
 	if err != nil {
 		return err
@@ -51,9 +54,13 @@ func (l *Launcher) Start(ctx context.Context, h sandbox.Handle) error {
 // startsEach is how many sandboxes start at once for each processor. More would all be slower, and none sooner.
 const startsEach = 2
 
-// start waits for its turn, and looks at what lies in the slot: from here on runsc goes by that alone.
+// start looks at what lies in the slot, from where on runsc goes by that alone, and waits for its turn. It looks first: the file
+// systems that it asks are a parent's, and one that hangs must hold no turn of others.
 func (l *Launcher) start(ctx context.Context, r record) error {
 	id := string(r.Sandbox)
+	if err := l.proveViews(r); err != nil {
+		return fmt.Errorf("start sandbox %s: %w", id, err)
+	}
 	select {
 	case l.turns <- struct{}{}:
 		defer func() { <-l.turns }()
@@ -62,9 +69,6 @@ func (l *Launcher) start(ctx context.Context, r record) error {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), startTime)
 	defer cancel()
-	if err := l.proveViews(r); err != nil {
-		return fmt.Errorf("start sandbox %s: %w", id, err)
-	}
 	line, err := l.startKeeper(ctx, id)
 	if errors.Is(err, keeper.ErrGone) {
 		return fmt.Errorf("start sandbox %s: %w: %w", id, sandbox.ErrUncertain, err)
@@ -99,6 +103,9 @@ func (l *Launcher) proveViews(r record) error {
 // Open follows a sandbox. The first time that is the line from which nothing is missing; later it is the keeper's log, or
 // what a keeper that is gone has left of it.
 func (l *Launcher) Open(ctx context.Context, h sandbox.Handle, cursor sandbox.Cursor) (sandbox.Attachment, error) {
+	if err := h.On(l.boxes.engine); err != nil {
+		return nil, err
+	}
 	from, err := keeper.ParsePlace(string(cursor))
 	if err != nil {
 		return nil, err

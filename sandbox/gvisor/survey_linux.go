@@ -55,18 +55,18 @@ func mayExecute(dir string) error {
 }
 
 // About is the program in the words of the doctor.
-func About(ctx context.Context, o Options) (doctor.Engine, error) {
+func About(ctx context.Context, o Options) (doctor.Maker, error) {
 	program, err := runsc.Find(o.Runsc)
 	if err != nil {
-		return doctor.Engine{}, err
+		return doctor.Maker{}, err
 	}
 	version, err := program.Version(ctx)
 	if err != nil {
-		return doctor.Engine{}, err
+		return doctor.Maker{}, err
 	}
-	about := doctor.Engine{
+	about := doctor.Maker{
 		Launcher: Name, Socket: program.Path, Version: version.Text, Machine: machine(), Arch: runtime.GOARCH, Runtime: "runsc",
-		Components: []doctor.Component{{Name: "runsc", Version: version.Text}}, Seccomp: true, BoundedLogs: true,
+		Seccomp: true, BoundedLogs: true,
 	}
 	if warning := version.Warning(); warning != "" {
 		about.Warnings = append(about.Warnings, warning)

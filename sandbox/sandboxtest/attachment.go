@@ -56,6 +56,13 @@ func (a *attachment) pump() {
 	}
 }
 
+// Holds says whether Release can give the word.
+func (a *attachment) Holds() bool {
+	a.box.mu.Lock()
+	defer a.box.mu.Unlock()
+	return a.input && a.box.held && a.open.Err() == nil
+}
+
 // Release gives init its word.
 func (a *attachment) Release(ctx context.Context) error {
 	return a.fake.do(ctx, OpRelease, func() error {

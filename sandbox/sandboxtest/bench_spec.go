@@ -8,6 +8,7 @@ import (
 
 	"torno/delegation"
 	"torno/sandbox"
+	"torno/sandbox/compile"
 )
 
 // mib is 1 MiB.
@@ -31,14 +32,14 @@ func (b *bench) command(argv ...string) sandbox.Spec {
 	id, err := delegation.ParseRequestID(fmt.Sprintf("%s %d", b.Name(), numbers.Add(1)))
 	b.must(err)
 	request := delegation.Request{SubagentID: subagent, RequestID: id, Task: "-", Workspace: b.source("workspace").Rel}
-	spec, _, err := sandbox.Compile(request, sandbox.Policy{
+	spec, _, err := compile.Compile(request, compile.Policy{
 		Outbox: "suite",
 		Dir:    b.suite.base,
-		Allow:  []sandbox.Root{sandbox.Root(b.suite.base)},
+		Allow:  []compile.Root{compile.Root(b.suite.base)},
 		Owners: []uint32{owner, uint32(os.Geteuid())},
-		Profiles: []sandbox.Profile{{
-			Name: "suite", RootFS: sandbox.RootFS{Host: true}, Command: argv, Answer: sandbox.AnswerNone,
-			Limits: limits, Timeout: sandbox.Timeouts{Default: caseTime}, Umask: 0o022,
+		Profiles: []compile.Profile{{
+			Name: "suite", RootFS: sandbox.RootFS{Host: true}, Command: argv, Answer: compile.AnswerNone,
+			Limits: limits, Timeout: compile.Timeouts{Default: caseTime}, Umask: 0o022,
 		}},
 	})
 	b.must(err)

@@ -46,7 +46,7 @@
 //
 //	world := sandboxtest.NewWorld(t)
 //	world.Fail(sandboxtest.OpStart, 1, errors.New("no space left on device"))
-//	w := watcher.New(watcher.Options{Launcher: world.Launcher("here"), …})
+//	w := watcher.New(watcher.Config{Launchers: map[string]sandbox.Launcher{"fake": world.Launcher("here")}, …})
 //
 // The fake keeps the whole contract but walls nothing off: a program of it is a function of the test.
 package sandboxtest

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -26,6 +25,7 @@ var ErrCrashed = errors.New("the fake has crashed")
 type Fake struct {
 	world        *World
 	installation string
+	engine       string // the one that it was opened on
 	crashed      chan struct{}
 
 	mu       sync.Mutex
@@ -43,11 +43,8 @@ func (f *Fake) Crash() {
 		f.dead = true
 		close(f.crashed)
 	}
-	attached := maps.Clone(f.attached)
 	f.mu.Unlock()
-	for a := range attached {
-		a.Close()
-	}
+	f.hangUp()
 }
 
 // Check says what Enforce made of it; everything is enforced at first.
@@ -142,11 +139,15 @@ func (f *Fake) List(ctx context.Context) (all []sandbox.Handle, err error) {
 // Remove ends and forgets a sandbox; one that is not there is removed already.
 func (f *Fake) Remove(ctx context.Context, h sandbox.Handle) error {
 	return f.do(ctx, OpRemove, func() error {
-		if b, err := f.find(h); err == nil {
+		b, err := f.find(h)
+		if errors.Is(err, sandbox.ErrNotFound) {
+			return nil
+		}
+		if err == nil {
 			b.end()
 			f.world.forget(b)
 		}
-		return nil
+		return err
 	})
 }
 
@@ -160,18 +161,29 @@ func (f *Fake) do(ctx context.Context, op Op, effect func() error) error {
 			return ctx.Err()
 		}
 	}
-	err := f.world.step(op, alive, effect)
+	err := f.world.step(op, alive, func() error {
+		if err := f.ours(); err != nil {
+			return err
+		}
+		return effect()
+	})
 	if errors.Is(alive(), ErrCrashed) {
 		return ErrCrashed
+	}
+	if other := f.ours(); other != nil {
+		return other
 	}
 	return err
 }
 
 // find is the installation's sandbox of a handle.
 func (f *Fake) find(h sandbox.Handle) (*box, error) {
+	if err := h.On(f.engine); err != nil {
+		return nil, err
+	}
 	f.world.mu.Lock()
 	defer f.world.mu.Unlock()
-	if b := f.world.boxes[h.ID]; b != nil && b.installation == f.installation {
+	if b := f.world.boxes[h.ID]; b != nil && b.installation == f.installation && b.engine == f.engine {
 		return b, nil
 	}
 	return nil, fmt.Errorf("%s: %w", h.ID, sandbox.ErrNotFound)
@@ -228,7 +240,7 @@ func (w *World) of(installation string) []*box {
 	defer w.mu.Unlock()
 	var all []*box
 	for _, b := range w.boxes {
-		if b.installation == installation {
+		if b.installation == installation && b.engine == w.engine {
 			all = append(all, b)
 		}
 	}

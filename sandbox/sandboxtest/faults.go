@@ -6,6 +6,7 @@ type Op string
 // The steps: the methods of Launcher and Attachment, and what init does in the sandbox before its started line.
 const (
 	OpCheck   Op = "check"
+	OpEngine  Op = "engine"
 	OpCreate  Op = "create"
 	OpStart   Op = "start"
 	OpOpen    Op = "open"

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"torno/internal/paths"
 	"torno/internal/runfile"
 	"torno/sandbox"
 )
@@ -15,7 +16,7 @@ import (
 // resolve says where a path of the child lies on the host. The innermost mount is the last one that fits.
 func (b *box) resolve(name string) (host string, writable bool, err error) {
 	for _, m := range b.spec.Mounts {
-		if beneath(name, m.Target) {
+		if paths.Within(m.Target, name) {
 			host = filepath.Join(b.world.host(m.Source), strings.TrimPrefix(name, m.Target))
 			writable = m.Workspace
 		}

@@ -70,7 +70,7 @@ func Suite(t *testing.T, h Harness) {
 	s := &suite{Harness: h, base: newBase(t)}
 	s.launcher = h.New(t, s.base, ours)
 	t.Run("contract", func(t *testing.T) {
-		s.run(t, lifecycleCases, restartCases, outputCases, processCases, mountCases)
+		s.run(t, lifecycleCases, engineCases, restartCases, outputCases, processCases, mountCases)
 	})
 	if h.Real {
 		s.prober = verdict.Build(t)

@@ -1,10 +1,10 @@
 package sandboxtest
 
 import (
-	"path"
 	"slices"
 	"strings"
 
+	"torno/internal/paths"
 	"torno/sandbox"
 )
 
@@ -72,7 +72,7 @@ func (w *World) begin(b *box) {
 		if other.subagent() == who {
 			same++
 		}
-		if nested(b.workspace(), other.workspace()) {
+		if paths.Nested(b.workspace(), other.workspace()) {
 			l.shared = append(l.shared, Shared{Earlier: other.sandbox, Later: b.sandbox})
 		}
 	}
@@ -107,12 +107,4 @@ func (b *box) workspace() string {
 		}
 	}
 	return ""
-}
-
-// nested says whether one directory is the other one or lies in it.
-func nested(a, b string) bool { return a != "" && b != "" && (beneath(a, b) || beneath(b, a)) }
-
-// beneath says whether a clean absolute path is parent itself or lies in it.
-func beneath(name, parent string) bool {
-	return name == parent || strings.HasPrefix(name, path.Join(parent, "/")+"/") || parent == "/"
 }

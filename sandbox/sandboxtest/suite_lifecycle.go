@@ -70,7 +70,7 @@ func createAgain(b *bench) {
 }
 
 func sameSandbox(a, b sandbox.Handle) bool {
-	return a.Launcher == b.Launcher && a.ID == b.ID && a.Sandbox == b.Sandbox && a.Slot == b.Slot
+	return a.Launcher == b.Launcher && a.Engine == b.Engine && a.ID == b.ID && a.Sandbox == b.Sandbox && a.Slot == b.Slot
 }
 
 func createCancelled(b *bench) {
@@ -147,12 +147,15 @@ func releasedOnce(b *bench) {
 	h := b.start(spec)
 	a, seen := b.held(h)
 	other := b.open(h, "")
+	if other.Holds() || !a.Holds() {
+		b.Errorf("the second attachment says that it can give the word: %t, the first one: %t", other.Holds(), a.Holds())
+	}
 	if err := other.Release(b.ctx); !errors.Is(err, sandbox.ErrNotHeld) {
 		b.Errorf("a second attachment releases: %v", err)
 	}
 	b.must(a.Release(b.ctx))
-	if err := a.Release(b.ctx); !errors.Is(err, sandbox.ErrNotHeld) {
-		b.Errorf("released again: %v", err)
+	if err := a.Release(b.ctx); !errors.Is(err, sandbox.ErrNotHeld) || a.Holds() {
+		b.Errorf("released again: %v, and it can give the word: %t", err, a.Holds())
 	}
 	b.must(a.Input().Close())
 	b.exits(b.rest(a, seen).exit, 0)

@@ -81,7 +81,11 @@ func nextFindsHeld(b *bench) {
 	b.held(h)
 	b.crash()
 	var seen transcript
-	b.exits(b.end(b.open(h, ""), &seen), runfile.AbandonedExit)
+	next := b.open(h, "")
+	if next.Holds() {
+		b.Error("a launcher that has not started it says that it can give the word")
+	}
+	b.exits(b.end(next, &seen), runfile.AbandonedExit)
 	if _, err := os.Stat(filepath.Join(b.home, "ran")); err == nil {
 		b.Error("the agent ran although nobody released it")
 	}

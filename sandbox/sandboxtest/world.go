@@ -26,6 +26,7 @@ type World struct {
 	fakes      []*Fake
 	calls      map[Op]*calls
 	ledger     ledger
+	engine     string        // the id of the engine that answers now
 	clock      time.Duration // how far the clock of the wall was set
 }
 
@@ -49,6 +50,7 @@ func NewWorld(t testing.TB, options ...Option) *World {
 		boxes:      make(map[string]*box),
 		calls:      make(map[Op]*calls),
 		ledger:     newLedger(),
+		engine:     FirstEngine,
 	}
 	for name, word := range vocabulary {
 		w.programs[name] = word.program
@@ -68,7 +70,7 @@ func NewWorld(t testing.TB, options ...Option) *World {
 func (w *World) Launcher(installation string) *Fake {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	f := &Fake{world: w, installation: installation, crashed: make(chan struct{}), attached: make(map[*attachment]bool)}
+	f := &Fake{world: w, installation: installation, engine: w.engine, crashed: make(chan struct{}), attached: make(map[*attachment]bool)}
 	w.fakes = append(w.fakes, f)
 	return f
 }
@@ -147,6 +149,7 @@ func (w *World) place(b *box) *box {
 		return there
 	}
 	w.made++
+	b.engine = w.engine
 	b.number, b.id, b.slot = w.made, fmt.Sprintf("box-%d", w.made), w.freeSlot(b.installation)
 	w.boxes[b.id] = b
 	w.ledger.created = append(w.ledger.created, b.sandbox)
@@ -156,7 +159,7 @@ func (w *World) place(b *box) *box {
 // known is the box of a sandbox, or nil. The lock is held.
 func (w *World) known(installation string, id sandbox.SandboxID) *box {
 	for _, b := range w.boxes {
-		if b.installation == installation && b.sandbox == id {
+		if b.installation == installation && b.sandbox == id && b.engine == w.engine {
 			return b
 		}
 	}

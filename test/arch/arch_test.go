@@ -87,6 +87,48 @@ func TestUntrustedDirectoriesAreHeld(t *testing.T) {
 	}
 }
 
+func TestPackageCommentsNameWhatThereIs(t *testing.T) {
+	all := packages(t)
+	names := exported(all)
+	for path, files := range all {
+		for _, f := range files {
+			report(t, stale(path, f.syntax.Doc.Text(), names))
+		}
+	}
+}
+
+// TestTheContractNamesItsLaunchers: who reads package sandbox learns of every launcher that there is, and of no other.
+func TestTheContractNamesItsLaunchers(t *testing.T) {
+	all := packages(t)
+	var doc string
+	for _, f := range all["sandbox"] {
+		doc += f.syntax.Doc.Text()
+	}
+	var registered []string
+	for _, f := range all["sandbox/launchers"] {
+		for _, path := range importsOf(t, f.syntax) {
+			if own, ok := strings.CutPrefix(path, module+"/"); ok && strings.HasPrefix(own, "sandbox/") {
+				registered = append(registered, own)
+			}
+		}
+	}
+	if len(registered) == 0 {
+		t.Fatal("no launcher is registered")
+	}
+	report(t, unnamed(doc, registered))
+}
+
+func TestNothingIsWrittenTwice(t *testing.T) {
+	for path, files := range packages(t) {
+		if r, _ := roomOf(path); r.open {
+			continue
+		}
+		for _, f := range files {
+			report(t, doneTwice(path, f.syntax, f.at))
+		}
+	}
+}
+
 func report(t *testing.T, found []string) {
 	t.Helper()
 	slices.Sort(found)

@@ -95,3 +95,33 @@ func f(held interface{ Create(string) }) {
 	check(t, "names", namedFiles(file, at),
 		"p.go:6:2 imports os as its own names", "p.go:14:2 uses os.Create", "p.go:15:11 uses other.WriteFile", "p.go:16:2 uses old.TempFile")
 }
+
+func TestRuleFindsWhatIsWrittenTwice(t *testing.T) {
+	const text = `package p
+import "strings"
+func f(dir, p string) bool { return strings.HasPrefix(p, dir+"/") || strings.HasPrefix(p, "/") || strings.HasPrefix(p, dir+".") }
+const socket, mine = "unix:///var/run/docker.sock", "/run/torno/control.sock"
+`
+	set := token.NewFileSet()
+	file, err := parser.ParseFile(set, "p.go", text, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := func(n ast.Node) string { return set.Position(n.Pos()).String() }
+	byHand, named := "p.go:3:37 asks by hand whether a path lies in another one; internal/paths says it", "p.go:4:22 names an engine's socket; the list is internal/engines"
+	check(t, "a room", doneTwice("watcher", file, at), byHand, named)
+	check(t, "the room for paths", doneTwice("internal/paths", file, at), named)
+	check(t, "the room for engines", doneTwice("internal/engines", file, at), byHand)
+}
+
+func TestRuleFindsStaleNames(t *testing.T) {
+	names := map[string]map[string]bool{"sandbox": {"Spec": true}, "compile": {"Compile": true}}
+	check(t, "names", stale("x", "Use compile.Compile, sandbox.Spec and box.Run.\n\n\tsandbox.Compile(r)\n\tos.Open(sandbox.Box{})", names),
+		"the comment of x names sandbox.Compile, which does not exist", "the comment of x names sandbox.Box, which does not exist")
+}
+
+func TestRuleFindsUnnamedLaunchers(t *testing.T) {
+	const doc = "It is a contract. The launchers are sandbox/docker and\nsandbox/lxc. So it is."
+	check(t, "launchers", unnamed(doc, []string{"sandbox/docker", "sandbox/gvisor"}),
+		"the comment of sandbox does not name the launcher sandbox/gvisor", "the comment of sandbox names sandbox/lxc, which is no launcher")
+}

@@ -16,7 +16,9 @@ type room struct {
 }
 
 // leaves know nothing of Torno but their own subject. Everybody may use them, also the clients.
-var leaves = []string{"internal/boot", "internal/nearest", "internal/version"}
+var leaves = []string{
+	"internal/boot", "internal/engines", "internal/nearest", "internal/paths", "internal/retry", "internal/thread", "internal/version",
+}
 
 const (
 	unix     = "golang.org/x/sys/unix"
@@ -28,7 +30,12 @@ const (
 var rooms = map[string]room{
 	"delegation":        {theirs: []string{unix, "github.com/google/renameio/v2"}},
 	"manager":           {ours: []string{"delegation"}, theirs: []string{fsnotify}},
-	"sandbox":           {ours: []string{"delegation", "internal/boot"}, theirs: []string{yaml}},
+	"sandbox":           {ours: []string{"delegation", "internal/boot"}},
+	"sandbox/compile":   {ours: []string{"delegation", "sandbox", "internal/massgen"}},
+	"internal/massgen":  {theirs: []string{yaml}},
+	"internal/paths":    {},
+	"internal/engines":  {},
+	"internal/retry":    {},
 	"internal/nearest":  {},
 	"internal/version":  {},
 	"internal/lock":     {theirs: []string{unix}},
@@ -49,17 +56,22 @@ var rooms = map[string]room{
 	"internal/images":   {ours: []string{"internal/trust"}, theirs: []string{"github.com/google/go-containerregistry/...", "github.com/klauspost/compress/zstd", unix}},
 	"internal/doctor":   {ours: []string{"sandbox", "internal/mounts"}, theirs: []string{unix}},
 	"internal/boot":     {theirs: []string{unix}},
-	"internal/journal":  {ours: []string{"delegation", "sandbox", "internal/boot"}, theirs: []string{"modernc.org/sqlite/..."}},
+	"internal/thread":   {theirs: []string{unix}},
+	"internal/launcher": {ours: []string{"sandbox", "internal/doctor", "internal/mounts"}},
+	"internal/programs": {ours: []string{"internal/trust"}},
+	"sandbox/launchers": {ours: []string{"internal/launcher", "sandbox/docker", "sandbox/gvisor"}},
+	"internal/journal":  {ours: []string{"delegation", "sandbox", "internal/boot", "internal/inode", "internal/thread"}, theirs: []string{"modernc.org/sqlite/..."}},
+	"internal/inode":    {theirs: []string{unix}},
 	"internal/control":  {ours: []string{"delegation", "sandbox", "internal/journal"}, theirs: []string{unix}},
-	"configs":           {ours: []string{"delegation", "sandbox", "internal/runfile", "internal/trust"}, theirs: []string{yaml}},
+	"configs":           {ours: []string{"delegation", "sandbox", "sandbox/compile", "internal/launcher", "internal/runfile", "internal/trust"}, theirs: []string{yaml}},
 	"internal/stage": {
-		ours:   []string{"delegation", "sandbox", "internal/hostroot", "internal/mounts", "internal/runfile"},
+		ours:   []string{"delegation", "sandbox", "internal/attest", "internal/hostroot", "internal/mounts", "internal/runfile"},
 		theirs: []string{unix},
 	},
 	"sandbox/docker": {
 		ours: []string{
-			"delegation", "sandbox", "internal/attest", "internal/cgroups", "internal/doctor", "internal/hostroot", "internal/mounts", "internal/runfile",
-			"internal/seccomp", "internal/stage",
+			"delegation", "sandbox", "internal/attest", "internal/cgroups", "internal/doctor", "internal/hostroot", "internal/launcher", "internal/mounts",
+			"internal/runfile", "internal/seccomp", "internal/stage",
 		},
 		theirs: []string{
 			"github.com/docker/docker/...", "github.com/docker/go-units", "github.com/containerd/errdefs",
@@ -69,14 +81,18 @@ var rooms = map[string]room{
 	"sandbox/gvisor": {
 		ours: []string{
 			"delegation", "sandbox", "internal/attest", "internal/cgroups", "internal/doctor", "internal/ground", "internal/hostroot", "internal/images",
-			"internal/keeper",
-			"internal/mounts", "internal/runfile", "internal/runsc", "internal/seccomp", "internal/stage",
+			"internal/keeper", "internal/launcher", "internal/mounts", "internal/programs", "internal/runfile", "internal/runsc", "internal/seccomp",
+			"internal/stage",
 		},
 		theirs: []string{unix, "github.com/opencontainers/runtime-spec/..."},
 	},
-	"sandbox/sandboxtest/...": {ours: []string{"delegation", "sandbox", "internal/boot", "internal/runfile", "sandbox/sandboxtest/...", "test/attack", "test/prober/..."}, theirs: []string{unix}},
+	"sandbox/sandboxtest/...": {ours: []string{"delegation", "sandbox", "sandbox/compile", "internal/boot", "internal/runfile", "sandbox/sandboxtest/...", "test/attack", "test/prober/..."}, theirs: []string{unix}},
+	"watcher/schedule":        {ours: []string{"delegation", "sandbox"}},
 	"watcher": {
-		ours:   []string{"delegation", "sandbox", "internal/boot", "internal/crash", "internal/journal", "internal/control", "internal/runfile", "internal/tree"},
+		ours: []string{
+			"delegation", "sandbox", "sandbox/compile", "internal/boot", "internal/crash", "internal/journal", "internal/control", "internal/inode",
+			"internal/runfile", "internal/thread", "internal/tree", "watcher/schedule",
+		},
 		theirs: []string{fsnotify, unix},
 	},
 	"cmd/sandbox-keeper": {ours: []string{"internal/keeper"}},
@@ -84,15 +100,16 @@ var rooms = map[string]room{
 	"cmd/subagent":       {ours: []string{"delegation", "manager", "internal/cli"}},
 	"cmd/watcher": {
 		ours: []string{
-			"delegation", "sandbox", "watcher", "configs", "internal/cli", "internal/control", "internal/doctor",
-			"internal/journal", "internal/lock", "internal/runsc", "internal/serve",
+			"delegation", "sandbox", "sandbox/compile", "sandbox/launchers", "watcher", "configs", "internal/cli", "internal/control", "internal/doctor",
+			"internal/journal", "internal/launcher", "internal/lock", "internal/programs", "internal/serve",
 		},
 		theirs: []string{unix, yaml},
 	},
 	"internal/serve": {
 		ours: []string{
-			"delegation", "sandbox", "sandbox/docker", "sandbox/gvisor", "watcher", "configs", "internal/control", "internal/doctor",
-			"internal/journal", "internal/lock", "internal/mounts", "internal/runfile", "internal/runsc", "internal/stage", "internal/tree", "internal/trust",
+			"delegation", "sandbox", "sandbox/compile", "watcher", "configs", "internal/control", "internal/doctor",
+			"internal/journal", "internal/launcher", "internal/lock", "internal/mounts", "internal/programs", "internal/runfile", "internal/stage", "internal/tree",
+			"internal/trust",
 		},
 		theirs: []string{unix},
 	},

@@ -3,6 +3,8 @@ package arch
 import (
 	"fmt"
 	"go/ast"
+	"go/token"
+	"regexp"
 	"strconv"
 	"strings"
 )
@@ -77,4 +79,135 @@ func contains(names []string, name string) bool {
 		}
 	}
 	return false
+}
+
+// enginesSocket is the name of a socket through which one is root on the host.
+var enginesSocket = regexp.MustCompile(`\b(docker|containerd|podman|crio|buildkitd)\.sock\b`)
+
+// onceOnly are what one room alone may do, since two rooms that do it come to differ: by the room, what it is called.
+var onceOnly = map[string]struct {
+	rooms []string
+	found func(ast.Node) string // what the node does, or ""
+}{
+	"the list is internal/engines": {[]string{"internal/engines", "sandbox/docker"}, func(n ast.Node) string {
+		if literal, ok := n.(*ast.BasicLit); ok && literal.Kind == token.STRING && enginesSocket.MatchString(literal.Value) {
+			return "names an engine's socket"
+		}
+		return ""
+	}},
+	"internal/paths says it": {[]string{"internal/paths"}, func(n ast.Node) string {
+		call, ok := n.(*ast.CallExpr)
+		if !ok || len(call.Args) != 2 {
+			return ""
+		}
+		name, isSelector := call.Fun.(*ast.SelectorExpr)
+		sum, isSum := call.Args[1].(*ast.BinaryExpr)
+		if !isSelector || !isSum || name.Sel.Name != "HasPrefix" && name.Sel.Name != "CutPrefix" {
+			return ""
+		}
+		if slash, ok := sum.Y.(*ast.BasicLit); ok && slash.Value == `"/"` {
+			return "asks by hand whether a path lies in another one"
+		}
+		return ""
+	}},
+}
+
+// doneTwice are the places in a file of a room that do what another room is there for.
+func doneTwice(path string, file *ast.File, at func(ast.Node) string) (found []string) {
+	for instead, rule := range onceOnly {
+		if contains(rule.rooms, path) {
+			continue
+		}
+		ast.Inspect(file, func(n ast.Node) bool {
+			if n != nil {
+				if what := rule.found(n); what != "" {
+					found = append(found, fmt.Sprintf("%s %s; %s", at(n), what, instead))
+				}
+			}
+			return true
+		})
+	}
+	return found
+}
+
+// exported are the names that each package has at its top, by the package's name. Packages of one name share an entry.
+func exported(all map[string][]source) map[string]map[string]bool {
+	names := map[string]map[string]bool{}
+	for _, files := range all {
+		own := files[0].syntax.Name.Name
+		if names[own] == nil {
+			names[own] = map[string]bool{}
+		}
+		for _, f := range files {
+			for _, name := range declared(f.syntax) {
+				names[own][name] = true
+			}
+		}
+	}
+	return names
+}
+
+// declared are the names at the top of a file; methods are none.
+func declared(file *ast.File) (names []string) {
+	for _, d := range file.Decls {
+		switch d := d.(type) {
+		case *ast.FuncDecl:
+			if d.Recv == nil {
+				names = append(names, d.Name.Name)
+			}
+		case *ast.GenDecl:
+			for _, spec := range d.Specs {
+				switch spec := spec.(type) {
+				case *ast.TypeSpec:
+					names = append(names, spec.Name.Name)
+				case *ast.ValueSpec:
+					for _, name := range spec.Names {
+						names = append(names, name.Name)
+					}
+				}
+			}
+		}
+	}
+	return names
+}
+
+// qualified is a name of a package, as an example has it.
+var qualified = regexp.MustCompile(`(?:^|[^\w./"])([a-z][a-z0-9]*)\.([A-Z]\w*)`)
+
+// assigned are the variables of an example.
+var assigned = regexp.MustCompile(`(?m)^\s*([\w, ]+?) :?= `)
+
+// stale are the names in a package comment that no package has. A word before a point that is no package of ours, or that
+// the example itself assigns, is a variable.
+func stale(path, doc string, names map[string]map[string]bool) (found []string) {
+	variables := map[string]bool{}
+	for _, m := range assigned.FindAllStringSubmatch(doc, -1) {
+		for name := range strings.SplitSeq(m[1], ",") {
+			variables[strings.TrimSpace(name)] = true
+		}
+	}
+	for _, m := range qualified.FindAllStringSubmatch(doc, -1) {
+		if own := names[m[1]]; own != nil && !own[m[2]] && !variables[m[1]] {
+			found = append(found, fmt.Sprintf("the comment of %s names %s.%s, which does not exist", path, m[1], m[2]))
+		}
+	}
+	return found
+}
+
+// unnamed are the launchers that the contract's comment does not name, and those that it names and that there are not.
+func unnamed(doc string, registered []string) (found []string) {
+	_, sentence, _ := strings.Cut(strings.Join(strings.Fields(doc), " "), "The launchers are ")
+	sentence, _, _ = strings.Cut(sentence, ".")
+	named := strings.FieldsFunc(sentence, func(r rune) bool { return r == ' ' || r == ',' })
+	for _, path := range registered {
+		if !contains(named, path) {
+			found = append(found, "the comment of sandbox does not name the launcher "+path)
+		}
+	}
+	for _, word := range named {
+		if word != "and" && !contains(registered, word) {
+			found = append(found, "the comment of sandbox names "+word+", which is no launcher")
+		}
+	}
+	return found
 }

@@ -2,11 +2,13 @@ package crash
 
 import (
 	"errors"
+	"flag"
 	"fmt"
 	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -17,7 +19,14 @@ import (
 	"torno/test/house"
 )
 
-func TestMain(m *testing.M) { os.Exit(house.Main(m, "crashpoints")) }
+// TestMain lets more stories be told at once than there are processors: those at the end mostly wait.
+func TestMain(m *testing.M) {
+	flag.Parse()
+	if err := flag.Set("test.parallel", "6"); err != nil {
+		panic(err)
+	}
+	os.Exit(house.Main(m, "crashpoints"))
+}
 
 // TestKilledAtEveryPoint kills the watcher once at each point, and at some of them a second one that was recovering.
 func TestKilledAtEveryPoint(t *testing.T) {
@@ -54,6 +63,9 @@ func TestKilledBetweenTheNoteAndTheWord(t *testing.T) {
 	})
 }
 
+// busy are the stories that keep a processor busy: some of them have to be told in a second or two.
+var busy = make(chan struct{}, runtime.GOMAXPROCS(0))
+
 func killAt(t *testing.T, sandbox string, points []string) {
 	house.Need(t, sandbox)
 	var kills atomic.Int64
@@ -61,6 +73,8 @@ func killAt(t *testing.T, sandbox string, points []string) {
 		for _, point := range points {
 			t.Run(point, func(t *testing.T) {
 				t.Parallel()
+				busy <- struct{}{}
+				defer func() { <-busy }()
 				kills.Add(stories[point].tell(t, point, sandbox))
 			})
 		}

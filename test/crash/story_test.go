@@ -2,15 +2,19 @@ package crash
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
+	"time"
 
 	"torno/delegation"
 	"torno/internal/control"
+	"torno/internal/journal"
 	"torno/test/house"
 )
 
@@ -175,6 +179,21 @@ func killedAt(point, task string) func(*scene) {
 	}
 }
 
+// forgetEngine makes the handle of the only run an earlier version's, which names no engine.
+func forgetEngine(s *scene) {
+	s.Helper()
+	j, err := journal.Open(s.Context(), filepath.Join(s.State, "journal.db"))
+	s.Must(err)
+	defer func() { s.Must(j.Close()) }()
+	runs, err := j.Unfinished(s.Context(), 0, 1)
+	s.Must(err)
+	if len(runs) != 1 || runs[0].Handle == nil || runs[0].Handle.Engine == "" {
+		s.Fatalf("the journal has %+v", runs)
+	}
+	runs[0].Handle.Engine = ""
+	s.Must(j.NoteEngine(s.Context(), runs[0].Key, *runs[0].Handle))
+}
+
 // takeAway removes the request.
 func takeAway(s *scene) { s.Must(os.Remove(s.Path("request_s1.json"))) }
 
@@ -218,10 +237,57 @@ func (s *scene) forbid() {
 	s.Must(os.WriteFile(s.Config, []byte(text), 0o600))
 }
 
-// rename gives the outbox another name, so that it is another parent's, and takes the request away.
-func (s *scene) rename() {
-	s.Must(os.WriteFile(s.Config, []byte(strings.Replace(s.Read(s.Config), "  main:\n", "  other:\n", 1)), 0o600))
+// dismiss takes the outbox out of the configuration, has another one in its place, and takes the request away.
+func (s *scene) dismiss() {
+	s.Mkdir(s.Outbox + ".other/workspaces")
+	served := strings.ReplaceAll(s.Read(s.Config), s.Outbox, s.Outbox+".other")
+	s.Must(os.WriteFile(s.Config, []byte(strings.Replace(served, "  main:\n", "  other:\n", 1)), 0o600))
 	takeAway(s)
+}
+
+// loseJournal leaves an answered request behind and no record of it.
+func loseJournal(s *scene) {
+	s.Helper()
+	s.Start()
+	nonsense(s)
+	s.Response(s.ask)
+	s.Must(s.Signal(syscall.SIGTERM))
+	s.Must(os.Remove(s.Path("response_s1.json"))) // what was answered keeps its answer
+	files, err := filepath.Glob(filepath.Join(s.State, "journal.db*"))
+	s.Must(err)
+	for _, file := range files {
+		s.Must(os.Remove(file))
+	}
+}
+
+// mayHaveRun wants what lay there to be refused, and what comes behind it not to be.
+func mayHaveRun(s *scene) {
+	s.Helper()
+	s.Eventually("it is refused because nobody knows", func() bool {
+		resp := s.Response(s.ask)
+		return resp.Error != nil && resp.Error.Code == delegation.CodeJournalLost
+	})
+	s.Eventually("the outbox is looked through", func() bool { return strings.Contains(s.Said(), "was looked through") })
+	s.ask = s.Submit(house.Ask{ID: "s1", Request: "anew", Task: hello})
+	says("hello\n")(s)
+}
+
+// restore has a copy of the outbox in its place, as out of a backup.
+func (s *scene) restore() {
+	s.Must(os.Rename(s.Outbox, s.Outbox+".old"))
+	if out, err := exec.Command("cp", "-a", s.Outbox+".old", s.Outbox).CombinedOutput(); err != nil {
+		s.Fatalf("copy the outbox: %v: %s", err, out)
+	}
+}
+
+// accept says that the copy is the outbox, as soon as there is a watcher to be told. That one may die of it.
+func (s *scene) accept() error {
+	for ctx, ticks := s.Context(), time.Tick(10*time.Millisecond); ; <-ticks {
+		_, err := s.Client.Accept(ctx, "main", control.Same)
+		if !errors.Is(err, control.ErrNoWatcher) {
+			return err
+		}
+	}
 }
 
 // kept is how many runs the journal keeps when it has to be pruned, in pieces of 32.
@@ -283,23 +349,30 @@ var stories = map[string]*story{
 	"launch.bound": {
 		before: killedAt("launch.attested", hello), during: func(*scene) {}, done: heldAndMadeAnew(2),
 	},
-	"launch.created":   {during: submit(hello), done: says("hello\n")},
-	"launch.started":   {during: submit(hello), done: heldAndMadeAnew(1)},
-	"launch.attested":  {during: submit(hello), done: heldAndMadeAnew(2)},
-	"launch.released":  {during: submit(hello), done: heldAndMadeAnew(2)},
-	"launch.word":      {during: submit(hello), done: neverHadItsWord},
-	"run.opened":       {during: submit(hello), done: says("hello\n")},
-	"move.running":     {during: submit(hello), done: says("hello\n")},
-	"move.ended":       {during: submit(hello), done: says("hello\n")},
-	"end.forgotten":    {during: submit(hello), done: says("hello\n")},
-	"outbox.responded": {during: submit(hello), done: says("hello\n")},
-	"end.noted":        {during: submit(hello), done: says("hello\n")},
-	"end.removed":      {during: submit(hello), done: says("hello\n")},
-	"outbox.status":    {during: submit(hello), done: says("hello\n")},
-	"outbox.cleared":   {during: submit(hello), done: says("hello\n")},
-	"outbox.beat":      {during: func(*scene) {}, after: submit(hello), done: says("hello\n")},
-	"segment.noted":    {during: submit(long), after: letOn, done: says("hello\nthere\n")},
-	"outbox.segment":   {during: submit(long), after: letOn, done: says("hello\nthere\n")},
+	"launch.created":        {during: submit(hello), done: says("hello\n")},
+	"launch.started":        {during: submit(hello), done: heldAndMadeAnew(1)},
+	"launch.attested":       {during: submit(hello), done: heldAndMadeAnew(2)},
+	"launch.released":       {during: submit(hello), done: heldAndMadeAnew(2)},
+	"launch.word":           {during: submit(hello), done: neverHadItsWord},
+	"run.opened":            {during: submit(hello), done: says("hello\n")},
+	"move.running":          {during: submit(hello), done: says("hello\n")},
+	"move.ended":            {during: submit(hello), done: says("hello\n")},
+	"end.forgotten":         {during: submit(hello), done: says("hello\n")},
+	"outbox.responded":      {during: submit(hello), done: says("hello\n")},
+	"end.noted":             {during: submit(hello), done: says("hello\n")},
+	"end.removed":           {during: submit(hello), done: says("hello\n")},
+	"outbox.status":         {during: submit(hello), done: says("hello\n")},
+	"outbox.cleared":        {during: submit(hello), done: says("hello\n")},
+	"outbox.kept":           {during: func(*scene) {}, after: submit(hello), done: says("hello\n")},
+	"outbox.looked-through": {before: loseJournal, during: func(*scene) {}, done: mayHaveRun},
+	"outbox.accepted": {
+		before: func(s *scene) { killedAt("launch.created", hello)(s); s.restore() },
+		during: func(s *scene) { go s.accept() }, // the watcher dies of it
+		done:   func(s *scene) { s.Must(s.accept()); says("hello\n")(s) },
+	},
+	"outbox.beat":    {during: func(*scene) {}, after: submit(hello), done: says("hello\n")},
+	"segment.noted":  {during: submit(long), after: letOn, done: says("hello\nthere\n")},
+	"outbox.segment": {during: submit(long), after: letOn, done: says("hello\nthere\n")},
 	"again.filed": {
 		during: func(s *scene) { submit(long)(s); s.Says(s.ask, "hello"); writeAgain(s) },
 		after:  letOn, done: says("hello\nthere\n"),
@@ -313,7 +386,10 @@ var stories = map[string]*story{
 		before: func(s *scene) { killedAt("launch.created", hello)(s); takeAway(s) }, during: func(*scene) {}, done: nobodyIsAnswered,
 	},
 	"recover.dropped": {
-		before: func(s *scene) { killedInTheMiddle(s); s.rename() }, during: func(*scene) {}, done: func(*scene) {},
+		before: func(s *scene) { killedInTheMiddle(s); s.dismiss() }, during: func(*scene) {}, done: func(*scene) {},
+	},
+	"recover.engine": {
+		before: func(s *scene) { killedInTheMiddle(s); forgetEngine(s) }, during: func(*scene) {}, after: letOn, done: says("hello\nthere\n"),
 	},
 	"recover.removed": {before: killedAt("end.removed", hello), during: func(*scene) {}, done: says("hello\n")},
 	"recover.ended": {

@@ -2,10 +2,13 @@ package engine
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -91,6 +94,43 @@ func TestAHungEngineKeepsNoChildAlive(t *testing.T) {
 	letOnEngine()
 	h.Want(h.Response(ask), delegation.StatusTimeout, delegation.ReasonDeadline, -1)
 	calm(h)
+}
+
+// TestAStopWhileTheEngineHangsSaysSo: a watcher is told to stop while it waits for an engine that hangs, and an earlier one has left a
+// child. It ends at once, and not as if nothing were left.
+func TestAStopWhileTheEngineHangsSaysSo(t *testing.T) {
+	h, engine := with(t, house.PrivatePlan{})
+	ask := h.Submit(house.Ask{ID: "s1", Task: until, Timeout: 120})
+	h.Says(ask, "ready")
+	h.Signal(syscall.SIGKILL)
+	letOnEngine := sync.OnceFunc(engine.Hang())
+	t.Cleanup(letOnEngine)
+	h.Launch()
+	h.Eventually("it asks the engine", func() bool { return sockets(h, h.PID()) > 0 })
+	h.Must(syscall.Kill(h.PID(), syscall.SIGTERM))
+	var end *os.ProcessState
+	h.Eventually("it stops", func() (dead bool) { end, dead = h.Dead(); return dead })
+	const left = "the watcher stopped and does not know whether it owes answers (it was told to stop before it took up what an earlier " +
+		"watcher left); 1 sandboxes are left, and may run on"
+	if end.ExitCode() != 4 || !strings.Contains(h.Said(), left) {
+		t.Errorf("it ended with %s, and has to end with 4 and to say %q", end, left)
+	}
+	letOnEngine()
+	h.Start()
+	finished(h, ask)
+}
+
+// sockets is how many sockets a process has.
+func sockets(h *house.House, pid int) (n int) {
+	h.Helper()
+	open, err := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", pid))
+	h.Must(err)
+	for _, file := range open {
+		if to, _ := os.Readlink(file); strings.HasPrefix(to, "socket:") {
+			n++
+		}
+	}
+	return n
 }
 
 // lives says whether a process of this machine has a word in its command line.

@@ -20,8 +20,9 @@ type Ask struct {
 
 	Timeout int
 	Context []string
-	UID     int       // who owns the workspace
-	Renamed time.Time // set by Submit
+	UID     int           // who owns the workspace
+	Age     time.Duration // how long ago its file claims to be written; below 0 it lies ahead
+	Renamed time.Time     // set by Submit
 }
 
 // Submit writes the request, and makes its workspace if it names none.
@@ -53,10 +54,7 @@ func (h *House) Submit(a Ask) Ask {
 	}
 	data, err := json.Marshal(body)
 	h.Must(err)
-	final := filepath.Join(h.Outbox, "request_"+a.ID+".json")
-	h.Must(os.WriteFile(final+".tmp", data, 0o644))
-	a.Renamed = time.Now()
-	h.Must(os.Rename(final+".tmp", final))
+	a.Renamed = h.put("request_"+a.ID+".json", data, a.Age)
 	return a
 }
 

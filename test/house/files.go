@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 )
 
 // Must ends the test on an error.
@@ -39,6 +40,22 @@ func (h *House) Exists(name string) bool {
 func (h *House) Touch(name string) {
 	h.Helper()
 	h.Must(os.WriteFile(h.Path(name), nil, 0o644))
+}
+
+// TouchAged makes an empty file in the outbox that claims to be so old; below 0 its time lies ahead.
+func (h *House) TouchAged(name string, age time.Duration) { h.Helper(); h.put(name, nil, age) }
+
+// put has a file be in the outbox all at once, and returns when.
+func (h *House) put(name string, data []byte, age time.Duration) time.Time {
+	h.Helper()
+	temp := h.Path("new-" + name) // nothing that a watcher reads
+	h.Must(os.WriteFile(temp, data, 0o644))
+	if age != 0 {
+		h.Must(os.Chtimes(temp, time.Time{}, time.Now().Add(-age)))
+	}
+	renamed := time.Now()
+	h.Must(os.Rename(temp, h.Path(name)))
+	return renamed
 }
 
 // Read is the content of a file.

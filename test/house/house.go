@@ -70,6 +70,9 @@ func (h *House) Beside(outbox string) *House {
 
 // tearDown ends the watcher, purges, and demands that nothing is left on the machine.
 func (h *House) tearDown() {
+	if h.exited == nil {
+		return // no watcher was ever started
+	}
 	if h.process != nil {
 		if err := h.Signal(syscall.SIGTERM); err != nil {
 			h.Errorf("the watcher ended with %v", err)

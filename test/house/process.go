@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 // Start runs the watcher and waits until its door answers.
 func (h *House) Start() {
 	h.Helper()
+	said := len(h.Said())
 	h.Launch()
 	h.Eventually("the watcher answers", func() bool {
 		select {
@@ -23,7 +25,7 @@ func (h *House) Start() {
 		default:
 		}
 		_, err := h.Client.Status(h.Context())
-		return err == nil && h.Exists(delegation.HeartbeatName)
+		return err == nil && h.Exists(delegation.HeartbeatName) && strings.Contains(h.Said()[said:], "serving ") // and not the one before
 	})
 }
 
@@ -79,6 +81,16 @@ func (h *House) Signal(s syscall.Signal) error {
 		h.Fatalf("the watcher did not end after %s\n%s", s, h.Said())
 		return nil
 	}
+}
+
+// Stop has the watcher stand still, until it is let on.
+func (h *House) Stop() (letOn func()) {
+	h.Helper()
+	stopped := h.process.Process
+	h.Must(stopped.Signal(syscall.SIGSTOP))
+	letOn = sync.OnceFunc(func() { _ = stopped.Signal(syscall.SIGCONT) }) // it may have been killed since
+	h.Cleanup(letOn)
+	return letOn
 }
 
 // PID is the watcher's process.

@@ -122,6 +122,9 @@ func NeedGVisor(t testing.TB) {
 	}
 }
 
+// HasGVisor says whether there is gVisor.
+func HasGVisor() bool { return noGVisor() == "" }
+
 func noGVisor() string {
 	if runtime.GOOS != "linux" {
 		return "gVisor works on Linux only"

@@ -69,7 +69,7 @@ func TestGroups(t *testing.T) {
 
 func TestLauncher(t *testing.T) { passes(t, "TestLauncherOfRoot") }
 
-func TestWatcherOfRoot(t *testing.T) { passes(t, "TestWatcherOfRoot") }
+func TestWatcherOfRoot(t *testing.T) { passes(t, "TestWatcherOfRoot", "TestTheClockIsSet") }
 
 func TestWatcherDelegated(t *testing.T) {
 	passes(t, "TestWatcherDelegatedBySystem", "TestWatcherDelegatedByUser", "TestWatcherElsewhere")

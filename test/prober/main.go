@@ -4,11 +4,11 @@
 // sandbox but its own file.
 //
 //	prober look DIR…        what is to be seen here, as an inside.Report; DIRs are private, so what is in them does not count
-//	prober try GROUND       everything that must not work, as inside.Outcomes; GROUND is an inside.Ground
+//	prober try GROUND       everything that must not work, each an inside.Outcome; GROUND is an inside.Ground
 //	prober network GROUND   the same, in a network that is made open before
 //	prober leave DIR        try to leave there what the host should not find
 //	prober stay             be a neighbour: say how to be reached, as an inside.Neighbour, and stay
-//	prober exhaust TAKINGS  take as much of each of inside.Takings as there is, one after another
+//	prober exhaust TAKINGS  take as much of each inside.Taking as there is, one after another
 //	prober echo SOCKET      send much through a unix socket, on many connections, and want it back
 //	prober beat             start programs, and say how long that takes, as inside.Beats
 //

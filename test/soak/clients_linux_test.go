@@ -27,7 +27,13 @@ func (s *scene) clients(ctx context.Context, d dice) {
 
 // take does what was decided, where it fits what is there.
 func (s *scene) take(n step) {
+	s.moving.Lock()
+	defer s.moving.Unlock()
 	who := subjects[n.who]
+	if s.held[who.outbox] != nil && n.pathOnly {
+		s.astray(who, n)
+		return
+	}
 	now := s.lying(who)
 	if now != nil && now.dir && (n.act == actSupersede || n.act == actNonsense) {
 		return
@@ -45,7 +51,7 @@ func (s *scene) take(n step) {
 	case actCancel:
 		if now != nil {
 			s.note(func() { now.cancelled = append(now.cancelled, time.Now()) })
-			s.boxes[who.outbox].Touch("cancel_" + who.id)
+			s.where(who).TouchAged("cancel_"+who.id, n.age)
 		}
 	case actTakeAway:
 		s.takeAway(who, now)
@@ -66,7 +72,7 @@ func (s *scene) newAsk(who subject, n step) *ask {
 	a := &ask{
 		Ask: house.Ask{
 			ID: who.id, Request: token, Task: n.kind.taskFor(token), Workspace: s.workspace(who, n.place),
-			Timeout: max(n.kind.timeout, 1), Profile: n.profile,
+			Timeout: max(n.kind.timeout, 1), Profile: n.profile, Age: n.age,
 		},
 		subject: who, kind: n.kind, attempts: 1,
 	}
@@ -85,15 +91,15 @@ func (s *scene) workspace(who subject, p place) string {
 	case placeCommon:
 		return s.Mkdir(filepath.Join(s.common, "workspace"))
 	case placeShared:
-		return s.Mkdir(s.boxes[who.outbox].Path("workspaces/shared"))
+		return s.workspaceIn(who, "workspaces/shared")
 	}
-	return s.Mkdir(s.boxes[who.outbox].Path("workspaces/" + who.id))
+	return s.workspaceIn(who, "workspaces/"+who.id)
 }
 
 // submit writes a request, in the place of whatever lies there.
 func (s *scene) submit(a *ask) {
 	s.put(a)
-	s.boxes[a.outbox].Submit(a.Ask)
+	s.where(a.subject).Submit(a.Ask)
 }
 
 // put notes that a request is about to be written.
@@ -116,7 +122,7 @@ func (s *scene) takeAway(who subject, now *ask) {
 		return
 	}
 	s.note(func() { now.left = append(now.left, time.Now()); s.in[who] = nil })
-	s.Must(os.Remove(s.boxes[who.outbox].Path("request_" + who.id + ".json")))
+	s.Must(os.Remove(s.where(who).Path("request_" + who.id + ".json")))
 }
 
 // again writes the request that lies there once more, or one that did.
@@ -125,7 +131,7 @@ func (s *scene) again(who subject, now *ask, which int) {
 		var past []*ask
 		s.note(func() {
 			for _, a := range s.asks {
-				if a.subject == who && !a.nonsense {
+				if a.subject == who && !a.nonsense && !a.unasked {
 					past = append(past, a)
 				}
 			}
@@ -146,7 +152,7 @@ func (s *scene) tidy(who subject, now *ask, which int) {
 	if now == nil {
 		return
 	}
-	h := s.boxes[who.outbox]
+	h := s.where(who)
 	request, response := h.Path("request_"+who.id+".json"), h.Path("response_"+who.id+".json")
 	if which%4 == 0 && !now.dir {
 		s.note(func() { now.dropped = time.Now() })
@@ -174,7 +180,7 @@ func (s *scene) vanish(path string) {
 func (s *scene) nonsense(who subject, n step) {
 	a := s.newAsk(who, n)
 	a.nonsense = true
-	h := s.boxes[who.outbox]
+	h := s.where(who)
 	final := h.Path("request_" + who.id + ".json")
 	temp := final + ".tmp"
 	body := map[string]any{

@@ -2,11 +2,15 @@
 // saw with what ran, with the journal and with the record of what makes sandboxes: the engine's own, or what gVisor's keepers
 // have left. Each of the two has its half of the time.
 //
-// Clients are hostile and honest: they ask, cancel, take away, supersede, write the same again, write nonsense, and
-// remove responses at odd times. Fate kills watchers, also at crash points, ends and reloads them, stops, kills and hangs
-// a private engine, cuts its power and removes containers by hand. Where there is no engine, it kills keepers and sentries,
-// one or both of a sandbox, alone or with the watcher, or all that there are. Each child proves in a ledger in its
-// workspace how often it ran, and until when.
+// Clients are hostile and honest: they ask, cancel, take away, supersede, write the same again, write nonsense, give files
+// times that lie ahead or far back, and remove responses at odd times. Fate kills watchers, also at crash points, ends and
+// reloads them, has them stand still, and has the watcher of another installation come to their outboxes and go. It moves
+// an outbox away, as where a file system is not mounted, and another directory with a request into its place, before it
+// moves the outbox back. Clients who hold the outbox go on in it; a request of those who go by its path is lost with the
+// wrong directory, and counts as never asked. No client is in the middle of a write while an outbox is moved. It stops,
+// kills and hangs a private engine, cuts its power and removes containers by hand. Where there is no engine, it kills
+// keepers and sentries, one or both of a sandbox, alone or with the watcher, or all that there are. Each child proves in a
+// ledger in its workspace how often it ran, and until when.
 //
 //	SOAK=1h go test -timeout 2h ./test/soak           // how long
 //	SOAK_SANDBOX=gvisor go test ./test/soak           // for one launcher

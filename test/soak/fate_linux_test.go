@@ -24,6 +24,7 @@ type fate struct {
 	alive   time.Time
 	began   int64 // what the watcher held when it had begun
 	said    int   // what the watchers before it have said
+	visited int   // what the second watchers have said
 	deaths  int
 	done    map[deed]int
 }
@@ -80,10 +81,12 @@ func (f *fate) meant(state *os.ProcessState) bool {
 	return f.doomed && ok && status.Signal() == syscall.SIGKILL
 }
 
-// owes says whether a watcher ended with the word that it leaves something to do. One that is stopped while it begins has not taken
-// up again what its predecessor left.
-func (f *fate) owes(state *os.ProcessState) bool {
-	return state.ExitCode() == 4 && strings.Contains(f.Said()[f.said:], "the watcher stopped and owes ")
+// leaves says whether a watcher ended with the word that it leaves something to do. One that is stopped while it begins may not
+// have removed yet what its predecessor left, or not even have taken that up; the answers it owes none of, or does not know of any.
+func (f *fate) leaves(state *os.ProcessState) bool {
+	said := f.Said()[f.said:]
+	owesNone := strings.Contains(said, "the watcher stopped and owes 0 answers")
+	return state.ExitCode() == 4 && (owesNone || strings.Contains(said, "it was told to stop before it took up what an earlier watcher left"))
 }
 
 // felt notes what was done, until now.
@@ -100,6 +103,12 @@ func (f *fate) do(n stroke) {
 		f.end(n)
 	case deedReload:
 		f.reload(n)
+	case deedFreeze:
+		f.freeze(2 * n.down)
+	case deedSecond:
+		f.visit(n)
+	case deedAway:
+		f.away(n)
 	case deedOperator:
 		f.cancelOne(n.which)
 	default:
@@ -145,7 +154,7 @@ func (f *fate) stop(signal syscall.Signal) {
 	for deadline := time.Now().Add(house.Patience); ; time.Sleep(3 * time.Millisecond) {
 		state, dead := f.Dead()
 		switch {
-		case dead && signal != syscall.SIGKILL && !state.Success() && !f.meant(state) && (!early || !f.owes(state)):
+		case dead && signal != syscall.SIGKILL && !state.Success() && !f.meant(state) && (!early || !f.leaves(state)):
 			f.note(func() {
 				f.odd = append(f.odd, fmt.Sprintf("told to stop with %s, the watcher ended with %s", signal, state))
 			})
@@ -224,6 +233,54 @@ func (f *fate) reload(n stroke) {
 		f.rise(stroke{settled: n.settled, point: -1})
 	}
 	f.felt(span{deed: n.deed, begin: begin, kept: true})
+}
+
+// freeze has the watcher stand still for a while.
+func (f *fate) freeze(length time.Duration) {
+	s := span{deed: deedFreeze, begin: time.Now(), kept: true}
+	letOn := f.Stop()
+	<-time.After(length)
+	letOn()
+	f.felt(s)
+}
+
+// visit has a second watcher come to all outboxes and go, every second time while the first one stands still. It is not to serve any,
+// and to say who does. Where the first is to die at its point this is not done: the second would rightly take its place, and would not
+// know what ran. Nor is it where no second one can be had.
+func (f *fate) visit(n stroke) {
+	if f.doomed || f.second == nil {
+		f.done[n.deed+", and none could"]++
+		return
+	}
+	s := span{deed: deedSecond, begin: time.Now(), kept: true}
+	letOn := func() {}
+	if n.live {
+		letOn = f.Stop()
+	}
+	f.second.Launch()
+	f.second.Eventually("the second watcher says who serves the outboxes", func() bool {
+		if state, dead := f.second.Dead(); dead {
+			f.Fatalf("the second watcher ended with %s\n%s", state, f.second.Said()[f.visited:])
+		}
+		return strings.Count(f.second.Said()[f.visited:], fmt.Sprintf("process %d, ", f.PID())) >= len(outboxes)
+	})
+	signal := syscall.SIGTERM
+	if n.pass%2 == 0 {
+		signal = syscall.SIGKILL
+	}
+	if err := f.second.Signal(signal); signal == syscall.SIGTERM && err != nil {
+		f.note(func() { f.odd = append(f.odd, fmt.Sprintf("the second watcher ended with %v", err)) })
+	}
+	f.visited = len(f.second.Said())
+	letOn()
+	f.felt(s)
+	if n.live {
+		s.deed = deedFreeze
+		f.felt(s)
+	}
+	if starts := f.second.Starts(); len(starts) > 0 {
+		f.note(func() { f.odd = append(f.odd, fmt.Sprintf("the second watcher has started the sandboxes %v", starts)) })
+	}
 }
 
 // cancelOne has an operator end a run, and not wait for that.

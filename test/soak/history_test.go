@@ -37,6 +37,7 @@ type ask struct {
 	attempts int  // that its profile allows
 	nonsense bool // nothing can come of it but a refusal
 	dir      bool // it is a directory, whose place no file takes
+	unasked  bool // it was written into a directory that is not the outbox
 
 	written   []time.Time // a request may be written again
 	cancelled []time.Time

@@ -9,7 +9,6 @@ import (
 
 	"torno/delegation"
 	"torno/internal/control"
-	"torno/internal/runfile"
 	"torno/sandbox"
 	"torno/test/house"
 )
@@ -108,7 +107,35 @@ var lies = map[string]map[string]func(*history){
 	"nonsense is refused": {
 		"it ran": func(h *history) { h.asks[0].nonsense = true },
 	},
+	"a request of another time is refused": {
+		"it ran":             func(h *history) { h.asks[0].Age = 30 * 24 * time.Hour },
+		"it ran, unanswered": func(h *history) { h.asks[1].Age = -30 * 24 * time.Hour },
+		"it is shut down": func(h *history) {
+			h.asks[0].Age, h.lives = -30*24*time.Hour, h.lives[1:]
+			ended(h, delegation.StatusCancelled, delegation.ReasonShutdown, -1)
+		},
+	},
+	"another directory's requests are let alone": {
+		"it ran": func(h *history) { h.asks[0].unasked = true },
+		"it is refused": func(h *history) {
+			h.asks[0].unasked, h.lives, h.runs = true, h.lives[1:], h.runs[1:]
+			ended(h, delegation.StatusError, delegation.ReasonRefused, -1)
+		},
+		"it was given up": func(h *history) { h.asks[1].unasked, h.lives = true, h.lives[:1] },
+	},
 	"no attempt is made twice": {
+		"its outbox was away": func(h *history) {
+			again := *h.lives[0]
+			again.born, again.last = at(1.2), at(1.3)
+			h.lives = append(h.lives, &again)
+			h.spans = []span{{deed: deedAway, begin: at(0.5), end: at(3), kept: true}}
+		},
+		"by a second watcher": func(h *history) {
+			again := *h.lives[0]
+			again.born, again.last = at(1.2), at(1.3)
+			h.lives = append(h.lives, &again)
+			h.spans = []span{{deed: deedSecond, begin: at(0.5), end: at(3), kept: true}}
+		},
 		"two children": func(h *history) {
 			again := *h.lives[0]
 			again.born, again.last = at(2), at(2)
@@ -139,6 +166,27 @@ var lies = map[string]map[string]func(*history){
 			h.spans = []span{{deed: deedSentry, begin: at(1), end: at(1.5), sandboxes: h.sandboxesOf(1)}}
 		},
 		"refused": func(h *history) { ended(h, delegation.StatusError, delegation.ReasonRefused, -1) },
+		"stale, and its time is near": func(h *history) {
+			h.asks[0].Age, h.lives = 20*time.Hour, h.lives[1:]
+			ended(h, delegation.StatusError, delegation.ReasonRefused, -1)
+			h.asks[0].answers[0].Error = &delegation.Refusal{Code: delegation.CodeStale}
+		},
+		"shut down, and only a second watcher was": func(h *history) {
+			ended(h, delegation.StatusCancelled, delegation.ReasonShutdown, -1)
+			h.spans = []span{{deed: deedSecond, begin: at(0.5), end: at(3), kept: true}}
+		},
+		"its watcher stood still": func(h *history) {
+			ended(h, delegation.StatusTimeout, delegation.ReasonDeadline, -1)
+			h.spans = []span{{deed: deedFreeze, begin: at(0.5), end: at(2), kept: true}}
+		},
+		"its client is gone, and its outbox was away": func(h *history) {
+			ended(h, delegation.StatusCancelled, delegation.ReasonClientGone, -1)
+			h.spans = []span{{deed: deedAway, begin: at(0.5), end: at(2), kept: true}}
+		},
+		"launch failed, and its outbox was away": func(h *history) {
+			ended(h, delegation.StatusError, delegation.ReasonLaunchFailed, -1)
+			h.spans = []span{{deed: deedAway, begin: at(0.5), end: at(2), kept: true}}
+		},
 		"unheard": func(h *history) { ended(h, delegation.StatusError, "bored", -1) },
 		"shut down, and the runs were kept": func(h *history) {
 			ended(h, delegation.StatusCancelled, delegation.ReasonShutdown, -1)
@@ -163,6 +211,18 @@ var lies = map[string]map[string]func(*history){
 		"while it began": func(h *history) {
 			h.lives[1].born, h.lives[1].last = at(11), at(11.1).Add(soon)
 		},
+		"its watcher stood still for a moment": func(h *history) {
+			h.spans = []span{{deed: deedFreeze, begin: at(4.9), end: at(5.9), kept: true}}
+			h.lives[1].last = at(6).Add(3 * soon)
+		},
+		"its outbox was away for a moment": func(h *history) {
+			h.spans = []span{{deed: deedAway, begin: at(4.9), end: at(5.9), kept: true}}
+			h.lives[1].last = at(6.1).Add(soon)
+		},
+		"a second watcher came": func(h *history) {
+			h.spans = []span{{deed: deedSecond, begin: at(4.9), end: at(12), kept: true}}
+			h.lives[1].last = at(5.5).Add(soon)
+		},
 		"released later": func(h *history) {
 			h.runs[1].Released, h.runs[1].Ended = at(5.1), at(10.2)
 			h.lives[1].born, h.lives[1].last = at(9.9), at(10.1)
@@ -173,6 +233,17 @@ var lies = map[string]map[string]func(*history){
 			h.asks[1].Timeout = 1
 			h.asks[1].left = []time.Time{at(19)}
 			h.lives[1].last = at(20)
+		},
+		"too late, and its watcher stood still for a moment": func(h *history) {
+			h.asks[1].Timeout = 1
+			h.asks[1].left = []time.Time{at(23)}
+			h.spans = []span{{deed: deedFreeze, begin: at(4.5), end: at(5.5), kept: true}}
+			h.lives[1].last = at(23)
+		},
+		"too early, and its watcher stood still": func(h *history) {
+			h.asks[0].kind.timeout, h.asks[0].Timeout = 3, 3
+			h.spans = []span{{deed: deedFreeze, begin: at(1.2), end: at(1.9), kept: true}}
+			ended(h, delegation.StatusTimeout, delegation.ReasonDeadline, -1)
 		},
 		"too early": func(h *history) {
 			h.asks[0].kind.timeout = 1
@@ -195,7 +266,11 @@ var lies = map[string]map[string]func(*history){
 		"a second attempt": func(h *history) { h.runs = append(h.runs, h.runs[0]); h.runs[2].Attempt = 2 },
 	},
 	"what is lost was taken": {
-		"by nobody":                 func(h *history) { h.lose(false) },
+		"by nobody": func(h *history) { h.lose(false) },
+		"its outbox was away": func(h *history) {
+			h.lose(false)
+			h.spans = []span{{deed: deedAway, begin: at(0.5), end: at(1.9), kept: true}}
+		},
 		"by nobody, and made again": func(h *history) { h.lose(true) },
 		"its watcher was killed": func(h *history) {
 			h.lose(false)
@@ -270,6 +345,10 @@ var lies = map[string]map[string]func(*history){
 		"two starts":     func(h *history) { h.did("start") },
 	},
 	strays: {
+		"a second watcher's": func(h *history) {
+			h.engine[string(idOf(7))] = []deedOfEngine{{action: "start", at: at(2)}}
+			h.spans = []span{{deed: deedSecond, begin: at(1), end: at(3), kept: true}}
+		},
 		"given up for nothing": func(h *history) { h.engine[string(idOf(7))] = []deedOfEngine{{action: "start", at: at(2)}} },
 		"given up long after its watcher's end": func(h *history) {
 			h.engine[string(idOf(7))] = []deedOfEngine{{action: "start", at: at(2).Add(2 * soon)}}
@@ -313,61 +392,5 @@ func TestEveryRuleFindsItsLies(t *testing.T) {
 func TestAnHonestHistoryHasNoFaults(t *testing.T) {
 	if faults := honest().faults(); len(faults) > 0 {
 		t.Errorf("%q", faults)
-	}
-}
-
-// TestWhatHappenedExplainsAnEnd: the same ends, with their causes.
-func TestWhatHappenedExplainsAnEnd(t *testing.T) {
-	who := subject{"main", "a"}
-	for name, c := range map[string]struct {
-		status delegation.Status
-		reason delegation.Reason
-		why    func(*history)
-	}{
-		"removed": {delegation.StatusError, delegation.ReasonLost, func(h *history) {
-			h.spans = []span{{deed: deedRemove, begin: at(1), end: at(1.1), sandboxes: h.sandboxesOf(0)}}
-		}},
-		"orphaned": {delegation.StatusError, delegation.ReasonLost, func(h *history) {
-			h.spans = []span{{deed: deedOrphan, begin: at(1), end: at(1.1), sandboxes: h.sandboxesOf(0)}}
-		}},
-		"all killed": {delegation.StatusError, delegation.ReasonLost, func(h *history) {
-			h.spans = []span{{deed: deedAll, begin: at(1), end: at(1.1), sandboxes: h.sandboxesOf(0)}}
-		}},
-		"unseen": {delegation.StatusError, delegation.ReasonLost, func(h *history) { h.spans = []span{{deed: deedSlay, begin: at(1), end: at(3), kept: true}} }},
-		"forgotten": {delegation.StatusError, delegation.ReasonLost, func(h *history) {
-			h.told(actionDied, "0")
-			h.spans = []span{{deed: deedSlay, begin: at(1.1).Add(written / 2), end: at(3)}}
-		}},
-		"removed behind its end": {delegation.StatusError, delegation.ReasonLost, func(h *history) {
-			h.told(actionDied, "0")
-			h.spans = []span{{deed: deedRemove, begin: at(1.9), end: at(2.5), sandboxes: h.sandboxesOf(0)}}
-		}},
-		"unknown to the engine": {delegation.StatusError, delegation.ReasonLost, func(h *history) {
-			h.told(actionDied, unknownCode)
-			h.spans = []span{{deed: deedPower, begin: at(0.5), end: at(1)}}
-		}},
-		"killed between the note and the word": {delegation.StatusError, delegation.ReasonLost, func(h *history) {
-			h.runs[0].Started, h.lives = time.Time{}, h.lives[1:]
-			h.told(actionDied, fmt.Sprint(runfile.AbandonedExit))
-			h.spans = []span{{deed: deedDown, begin: at(0.95), end: at(1.9), kept: true}}
-		}},
-		"powerless": {delegation.StatusError, delegation.ReasonLost, func(h *history) { h.spans = []span{{deed: deedPower, begin: at(1), end: at(3)}} }},
-		"its sentry was killed": {delegation.StatusError, delegation.ReasonSignalled, func(h *history) {
-			h.spans = []span{{deed: deedSentry, begin: at(1), end: at(1.5), sandboxes: h.sandboxesOf(0)}}
-		}},
-		"stopped":   {delegation.StatusError, delegation.ReasonSignalled, func(h *history) { h.spans = []span{{deed: deedStop, begin: at(1), end: at(3)}} }},
-		"cancelled": {delegation.StatusCancelled, delegation.ReasonCancelled, func(h *history) { h.asks[0].cancelled = []time.Time{at(1.5)} }},
-		"operator":  {delegation.StatusCancelled, delegation.ReasonOperator, func(h *history) { h.spans = []span{{deed: deedOperator, begin: at(1), end: at(3), who: &who}} }},
-		"shut down": {delegation.StatusCancelled, delegation.ReasonShutdown, func(h *history) { h.spans = []span{{deed: deedTerm, begin: at(1), end: at(3)}} }},
-	} {
-		h := honest()
-		ended(h, c.status, c.reason, -1)
-		h.asks[0].answers[0].ExitCode = -1
-		if len(h.faults()) == 0 {
-			t.Errorf("%s: nothing explains it, and it is believed", name)
-		}
-		if c.why(h); len(h.faults()) > 0 {
-			t.Errorf("%s: %q", name, h.faults())
-		}
 	}
 }

@@ -71,8 +71,17 @@ type step struct {
 	kind    *kind
 	place   place
 	profile string
-	which   int // of whatever there is to choose among
+	which   int           // of whatever there is to choose among
+	age     time.Duration // that a file claims to have; below 0 its time lies ahead
+
+	pathOnly bool // it goes by the outbox's path, wherever that leads; others hold the directory
 }
+
+// ages are those of requests and sentinels. Some are too far away for a request.
+var ages = []weighted[time.Duration]{{0, 32}, {20 * time.Hour, 2}, {-20 * time.Hour, 2}, {30 * 24 * time.Hour, 1}, {-30 * 24 * time.Hour, 1}}
+
+// tooFar says whether a request of such an age is to be refused.
+func tooFar(age time.Duration) bool { return age.Abs() > 7*24*time.Hour }
 
 // place is where a run's workspace is.
 type place int
@@ -97,6 +106,7 @@ func nextStep(d dice) step {
 	return step{
 		wait: d.between(5*time.Millisecond, 200*time.Millisecond), act: choose(d, acts), who: d.IntN(len(subjects)),
 		kind: choose(d, kinds), place: choose(d, places), profile: choose(d, profiles), which: d.IntN(1 << 20),
+		age: choose(d, ages), pathOnly: d.IntN(2) == 0,
 	}
 }
 
@@ -119,16 +129,19 @@ const (
 	deedPair     deed = "kill a keeper and its sentry"
 	deedOrphan   deed = "kill a keeper and the watcher"
 	deedAll      deed = "kill all keepers and their sentries"
+	deedFreeze   deed = "have the watcher stand still"
+	deedSecond   deed = "have a second watcher come and go"
 	deedRemove   deed = "remove a container"
 	deedOperator deed = "cancel as an operator"
+	deedAway     deed = "have another directory at an outbox's path"
 	deedDown     deed = "the watcher was down" // noted, not chosen
 )
 
 var (
-	watchersFate = []weighted[deed]{{deedKill, 5}, {deedTerm, 2}, {deedHurry, 1}, {deedReload, 2}, {deedUpset, 1}, {deedOperator, 1}, {deedRemove, 1}}
+	watchersFate = []weighted[deed]{{deedKill, 5}, {deedTerm, 2}, {deedHurry, 1}, {deedReload, 2}, {deedUpset, 1}, {deedFreeze, 2}, {deedSecond, 2}, {deedAway, 3}, {deedOperator, 1}, {deedRemove, 1}}
 	enginesFate  = []weighted[deed]{{deedStop, 3}, {deedSlay, 4}, {deedHang, 2}, {deedPower, 1}, {deedRemove, 5}}
 	keepersFate  = []weighted[deed]{{deedKeeper, 4}, {deedSentry, 4}, {deedPair, 2}, {deedOrphan, 3}, {deedAll, 1}}
-	besideThem   = []weighted[deed]{{deedKill, 5}, {deedTerm, 2}, {deedHurry, 1}, {deedReload, 2}, {deedUpset, 1}, {deedOperator, 1}, {deedPair, 1}}
+	besideThem   = []weighted[deed]{{deedKill, 5}, {deedTerm, 2}, {deedHurry, 1}, {deedReload, 2}, {deedUpset, 1}, {deedFreeze, 2}, {deedSecond, 2}, {deedAway, 3}, {deedOperator, 1}, {deedPair, 1}}
 	tempers      = map[string][][]weighted[deed]{
 		house.Docker: {watchersFate, enginesFate, slices.Concat([]weighted[deed]{{deedBoth, 4}}, watchersFate, enginesFate)},
 		house.GVisor: {besideThem, keepersFate, slices.Concat(besideThem, keepersFate)},

@@ -85,6 +85,8 @@ func refusalsArePlausible(h *history, a *ask) bool {
 		return a.outbox == busyRefused && h.busy(a)
 	case delegation.CodeQueueFull:
 		return a.outbox == queueShort
+	case delegation.CodeStale:
+		return tooFar(a.Age)
 	case delegation.CodeProfile:
 		return a.Profile == profileExtra && h.configured(a)
 	case delegation.CodeShuttingDown:
@@ -102,6 +104,6 @@ const (
 // busy says whether another subagent had to do with an ask's workspace at that time.
 func (h *history) busy(a *ask) bool {
 	return slices.ContainsFunc(h.asks, func(b *ask) bool {
-		return b.subject != a.subject && b.Workspace == a.Workspace && !b.born().After(a.over()) && b.over().Add(soon).After(a.born())
+		return !b.unasked && b.subject != a.subject && b.Workspace == a.Workspace && !b.born().After(a.over()) && b.over().Add(soon).After(a.born())
 	})
 }

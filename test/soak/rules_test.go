@@ -43,6 +43,8 @@ var rules = []rule{
 		}
 		return ""
 	}},
+	{"a request of another time is refused", othersTimesAreRefused},
+	{"another directory's requests are let alone", anothersAreLetAlone},
 	{"no attempt is made twice", attemptsAreCounted},
 	{"an exit is an exit", exitsAreExits},
 	{"an end has a reason", reasonsArePlausible},
@@ -77,6 +79,26 @@ func (h *history) faults() (found []string) {
 		found = append(found, fmt.Sprintf("%s: %s", strays, what))
 	}
 	return found
+}
+
+// othersTimesAreRefused: a request whose time lies too far away may have been answered long ago, and never runs.
+func othersTimesAreRefused(h *history, a *ask) string {
+	switch {
+	case !tooFar(a.Age):
+	case len(h.livesOf(a)) > 0:
+		return fmt.Sprintf("its file was %s old, and it ran", a.Age)
+	case len(a.answers) > 0 && a.answers[0].Reason != delegation.ReasonRefused:
+		return fmt.Sprintf("its file was %s old, and it is answered with %s", a.Age, a.answers[0].Reason)
+	}
+	return ""
+}
+
+// anothersAreLetAlone: what lies in a directory that was put into the outbox's place is not read.
+func anothersAreLetAlone(h *history, a *ask) string {
+	if did := len(h.livesOf(a)) + len(h.runsOf(a)) + len(a.answers); a.unasked && did > 0 {
+		return "it was written into another directory than the outbox, and it ran, is in the journal, or is answered"
+	}
+	return ""
 }
 
 func attemptsAreCounted(h *history, a *ask) string {
@@ -141,14 +163,17 @@ func oneAtATime(h *history, a *ask) string {
 
 // disturbed are spans in which nothing can be expected of anybody.
 var disturbed = []deed{
-	deedDown, deedKill, deedTerm, deedHurry, deedReload, deedUpset, deedBoth, deedOrphan, deedStop, deedSlay, deedHang, deedPower, deedAll,
+	deedDown, deedKill, deedTerm, deedHurry, deedReload, deedUpset, deedFreeze, deedBoth, deedOrphan, deedStop, deedSlay, deedHang, deedPower, deedAll,
 }
 
-// later is a time with all that was disturbed on the way added.
+// later is a time with all that was disturbed on the way added. Where only an outbox was away, the watcher goes on at once.
 func (h *history) later(from time.Time, wait time.Duration) time.Time {
 	until := from.Add(wait)
 	for _, s := range h.within(from, until, disturbed...) {
 		until = until.Add(s.end.Sub(s.begin) + soon)
+	}
+	for _, s := range h.within(from, until, deedAway) {
+		until = until.Add(s.end.Sub(s.begin))
 	}
 	return until
 }

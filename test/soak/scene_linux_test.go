@@ -12,9 +12,13 @@ import (
 // scene is a round under way: a house with three parents, and what was seen of them.
 type scene struct {
 	*house.House
+	second *house.House // of another installation, with the same outboxes, on gVisor; nil where there is none
 	power  power
 	common string                  // a root of all of them
 	boxes  map[string]*house.House // each parent's view
+
+	moving sync.Mutex              // held while an outbox is moved, and while a client does one thing: what it wrote is in one directory
+	held   map[string]*house.House // where an outbox is that is not at its path; guarded by moving
 
 	mu sync.Mutex // guards what follows
 	history
@@ -24,7 +28,7 @@ type scene struct {
 }
 
 func newScene(t *testing.T, power power) *scene {
-	s := &scene{power: power, in: map[subject]*ask{}, boxes: map[string]*house.House{}}
+	s := &scene{power: power, in: map[subject]*ask{}, boxes: map[string]*house.House{}, held: map[string]*house.House{}}
 	common := filepath.Join(t.TempDir(), "common")
 	plan := power.plan()
 	plan.Later, plan.Allow, plan.Dirs = true, []string{common}, []string{common}
@@ -47,6 +51,10 @@ func newScene(t *testing.T, power power) *scene {
 		s.boxes[name] = s.Beside(filepath.Join(beside, name))
 	}
 	s.common = common
+	if house.HasGVisor() {
+		plan.Sandbox, plan.Host, plan.Engine, plan.Outbox, plan.Enter = house.GVisor, "", nil, s.Outbox, house.OwnRuntime
+		s.second = house.New(t, plan)
+	}
 	return s
 }
 

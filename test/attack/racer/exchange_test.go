@@ -5,6 +5,7 @@ package racer
 import (
 	"os"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -14,15 +15,18 @@ import (
 type exchanger struct {
 	t          *testing.T
 	place, lie string
+	rests      atomic.Int32
 	stop       chan struct{}
 	done       chan struct{}
 	once       sync.Once
 	count      int64
 }
 
-func exchange(t *testing.T, place, victim string) *exchanger {
+// rests is for how many calls of the system the directory stays in its place each time.
+func exchange(t *testing.T, place, victim string, rests int32) *exchanger {
 	t.Helper()
 	x := &exchanger{t: t, place: place, lie: place + ".lie", stop: make(chan struct{}), done: make(chan struct{})}
+	x.rests.Store(rests)
 	must(t, os.Symlink(victim, x.lie))
 	go x.work()
 	t.Cleanup(func() { x.halt() })
@@ -42,6 +46,11 @@ func (x *exchanger) work() {
 			return
 		}
 		x.count++
+		if x.count%2 == 0 { // the directory is in its place
+			for range x.rests.Load() {
+				_, _ = os.Lstat(x.place)
+			}
+		}
 	}
 }
 

@@ -33,6 +33,7 @@ const (
 type lane struct {
 	name, root, workspace, context, swapped string
 	inner                                   string // a second context, inside the first one; "" for none
+	rests                                   int32  // see exchange: a workspace is looked up more often than the rest
 	unseen                                  bool   // what is exchanged is above the root, which is held: nobody has to notice
 }
 
@@ -41,6 +42,7 @@ var lanes = []lane{
 	{name: "way", root: ".", workspace: "deep/ws", context: "context", swapped: "deep"},
 	{name: "context", root: ".", workspace: "ws", context: "context", swapped: "context"},
 	{name: "nested", root: ".", workspace: "ws", context: "context", inner: "context/way/inner", swapped: "context/way"},
+	{name: "nested-workspace", root: ".", workspace: "a/b/sub", context: "a", swapped: "a/b", rests: 20},
 	{name: "root", root: "mid/roots", workspace: "mid/roots/ws", context: "mid/roots/context", swapped: "mid"},
 }
 
@@ -83,12 +85,20 @@ func race(t *testing.T, trial attack.Trial, plan house.Plan) {
 	var racing sync.WaitGroup
 	for i := range lanes {
 		l := lanes[i]
-		exchangers[i] = exchange(t, filepath.Join(base, "parent", l.name, l.swapped), filepath.Join(base, "victim", l.name, l.swapped))
+		exchangers[i] = exchange(t, filepath.Join(base, "parent", l.name, l.swapped), filepath.Join(base, "victim", l.name, l.swapped), l.rests)
 		racing.Go(func() { tallies[i] = l.run(h, filepath.Join(base, "parent", l.name), i, end) })
 	}
 	naive := &naive{House: h, engine: engine, image: weak.New(t, base).Image, path: filepath.Join(base, "parent", lanes[0].name, lanes[0].workspace)}
 	naive.run(end)
+	runtime := byEngine(t, engine, naive.image)
+	if plan.Sandbox != "" {
+		runtime = byRunsc(t)
+	}
 	racing.Wait()
+	for _, x := range exchangers {
+		x.rests.Store(0)
+	}
+	oracles := unguard(lanes, filepath.Join(base, "parent"), runtime)
 	var swaps int64
 	for _, x := range exchangers {
 		swaps += x.halt()
@@ -109,4 +119,7 @@ func race(t *testing.T, trial attack.Trial, plan house.Plan) {
 		t.Errorf("only %d exchanges were made", swaps)
 	}
 	attack.Record(t, trial)
+	for _, oracle := range oracles {
+		oracle.record(t, trial, tallies[slices.Index(lanes, oracle.lane)])
+	}
 }

@@ -89,7 +89,7 @@ func watcher(t *testing.T, plan house.Plan) {
 }
 
 func outlives(t *testing.T, h *house.House) {
-	a := h.Submit(house.Ask{ID: "s1", Profile: "demanding", Task: "echo ready; while ! test -e go; do sleep 0.1; done; echo done"})
+	a := h.Submit(house.Ask{ID: "s1", Profile: "demanding", Timeout: 300, Task: "echo ready; while ! test -e go; do sleep 0.1; done; echo done"})
 	h.Says(a, "ready")
 	groups := h.Groups("?*")
 	if len(groups) != 1 {

@@ -1,0 +1,69 @@
+package main
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"torno/internal/cli"
+	"torno/internal/control"
+)
+
+func (a *app) outboxCommand() cli.Command {
+	var same, other bool
+	return cli.Command{
+		Name: "outbox", Operands: "accept NAME", Brief: "say which outbox a directory is",
+		About: `
+An outbox is its directory, and the name is only what people call it. When the name leads to another directory than before,
+the outbox is not served, and what runs of it is left alone: perhaps a file system is not mounted. Mount it, and the watcher
+goes on by itself. Where that directory is right, say what it is:
+
+--same  The outbox lies there from now on, for example because it was moved or restored from a backup. Its runs go on; a run
+        whose request is not there is ended.
+--new   It is another outbox of that name. What is unfinished of the earlier one is ended and answered nowhere.
+
+watcher ps and the log say which outbox waits for a decision. The watcher has to run: it holds the directory that is meant.`,
+		Examples: []string{"watcher outbox accept main --same", "watcher outbox accept --config /etc/torno/watcher.yaml main --new"},
+		Options: append([]cli.Option{
+			{Name: "same", Help: "the outbox lies in this directory from now on", Set: cli.On(&same)},
+			{Name: "new", Help: "this directory is another outbox", Set: cli.On(&other)},
+		}, a.source.place()...),
+		Run: func(ctx context.Context, args cli.Args) (int, error) {
+			words := args.All()
+			switch {
+			case len(words) != 2 || words[0] != "accept":
+				return 0, cli.Usage("outbox takes the word accept and the name of an outbox")
+			case same == other:
+				return 0, cli.Usage("say either --same or --new")
+			}
+			as := control.Same
+			if other {
+				as = control.New
+			}
+			ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+			defer stop()
+			return exitOK, a.accept(ctx, words[1], as)
+		},
+	}
+}
+
+func (a *app) accept(ctx context.Context, outbox string, as control.Identity) error {
+	state, err := a.stateDir(ctx)
+	if err != nil {
+		return err
+	}
+	accepted, err := control.Dial(state).Accept(ctx, outbox, as)
+	switch {
+	case err != nil:
+		return err
+	case a.JSON:
+		return a.Out.Object(accepted)
+	}
+	what := "the outbox as it was"
+	if as == control.New {
+		what = "an outbox of its own"
+	}
+	a.Say("%s is %s, with the id %s; it is served in a moment", cli.OneLine(accepted.Dir), what, accepted.ID)
+	return nil
+}

@@ -1,0 +1,33 @@
+// Package inode tells directories apart for good. A path says where a directory is mounted today; a device number changes with
+// each boot and each mount. What stays with a directory is the number of its file system, its inode and, where the file
+// system notes it, the time of its birth.
+//
+// The number of a file system is what statfs calls f_fsid. ext4 and btrfs keep it for ever. XFS makes it from the device's
+// number: a disk that is found under another number is another file system then. NFS and FUSE tell none, which is 0, and so
+// the inode alone decides between two of their directories.
+package inode
+
+import "fmt"
+
+// Directory is a directory's lasting identity. The zero Directory is none.
+type Directory struct {
+	FileSystem uint64
+	Inode      uint64
+	Birth      int64 // unix nanoseconds; 0 where the file system does not tell
+}
+
+// IsZero says that there is no directory.
+func (d Directory) IsZero() bool { return d == Directory{} }
+
+// Same says whether two looks saw the same directory. A birth that only one of them saw decides nothing: an older kernel may
+// not tell it.
+func (d Directory) Same(other Directory) bool {
+	if d.IsZero() || d.FileSystem != other.FileSystem || d.Inode != other.Inode {
+		return false
+	}
+	return d.Birth == other.Birth || d.Birth == 0 || other.Birth == 0
+}
+
+func (d Directory) String() string {
+	return fmt.Sprintf("file system %x, inode %d", d.FileSystem, d.Inode)
+}

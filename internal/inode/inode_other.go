@@ -1,0 +1,13 @@
+//go:build !linux
+
+package inode
+
+import (
+	"errors"
+	"os"
+)
+
+// Of works on Linux only, as watchers do.
+func Of(*os.File) (Directory, error) {
+	return Directory{}, errors.New("the lasting identity of a directory is known on Linux only")
+}

@@ -1,0 +1,103 @@
+package journal
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+
+	"torno/internal/inode"
+)
+
+// Outbox is what lasts of an outbox. Its id is in the keys of its runs and never changes.
+type Outbox struct {
+	ID        string
+	Name      string          // what people call it, or called it last
+	Named     bool            // false: another outbox has the name by now
+	Path      string          // where its directory was when it was seen last
+	Directory inode.Directory // zero where no watcher has seen it since outboxes have ids
+	Lost      bool            // what lies in it may have run under a journal that is gone
+}
+
+// NewOutboxID returns an id that none of the known outboxes has: 16 hexadecimal digits.
+func NewOutboxID(known []Outbox) string {
+	for {
+		var random [8]byte
+		rand.Read(random[:])
+		id := hex.EncodeToString(random[:])
+		taken := false
+		for _, o := range known {
+			taken = taken || o.ID == id
+		}
+		if !taken {
+			return id
+		}
+	}
+}
+
+// Outboxes are all outboxes that were ever served, or that rows of an earlier version name.
+func (j *Journal) Outboxes(ctx context.Context) ([]Outbox, error) {
+	return many(ctx, j, "list the outboxes", listOutboxes, scanOutbox)
+}
+
+const listOutboxes = `SELECT id, name, named, path, bound, fsid, inode, birth, lost FROM outboxes ORDER BY name, id`
+
+func scanOutbox(row scanner) (o Outbox, err error) {
+	bound, d := false, inode.Directory{}
+	err = row.Scan(&o.ID, &o.Name, &o.Named, &o.Path, &bound, inodeColumn{&d.FileSystem}, inodeColumn{&d.Inode}, &d.Birth, &o.Lost)
+	if bound {
+		o.Directory = d
+	}
+	return o, err
+}
+
+// KeepOutboxes writes outboxes down, all of them in one step: names may go round among them. Each has its name from then on,
+// and its directory, and another outbox that had either has it no more.
+func (j *Journal) KeepOutboxes(ctx context.Context, all []Outbox) error {
+	return j.order(ctx, "keep the outboxes", onDisk, func(tx *transaction) error {
+		for _, o := range all {
+			if _, err := tx.exec(freeName, o.Name, o.ID); err != nil {
+				return err
+			}
+			if _, err := tx.exec(unnameOutbox, o.ID); err != nil {
+				return err
+			}
+		}
+		for _, o := range all {
+			d := o.Directory
+			if _, err := tx.exec(unbindOutbox, o.ID, inodeColumn{&d.FileSystem}, inodeColumn{&d.Inode}); err != nil {
+				return err
+			}
+			_, err := tx.exec(keepOutbox, o.ID, o.Name, o.Path, !d.IsZero(), inodeColumn{&d.FileSystem}, inodeColumn{&d.Inode}, d.Birth, o.Lost)
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+const (
+	freeName     = `UPDATE outboxes SET named = 0 WHERE name = ? AND id <> ?`
+	unnameOutbox = `UPDATE outboxes SET named = 0 WHERE id = ?`
+	unbindOutbox = `UPDATE outboxes SET bound = 0, fsid = 0, inode = 0, birth = 0 WHERE id <> ? AND bound = 1 AND fsid = ? AND inode = ?`
+	keepOutbox   = `INSERT INTO outboxes (id, name, named, path, bound, fsid, inode, birth, lost) VALUES (?, ?, 1, ?, ?, ?, ?, ?, ?)
+		ON CONFLICT (id) DO UPDATE SET name = excluded.name, named = 1, path = excluded.path, bound = excluded.bound,
+		fsid = excluded.fsid, inode = excluded.inode, birth = excluded.birth, lost = excluded.lost`
+)
+
+// LookedThrough notes that an outbox was looked through once since it was Lost: what comes from now on has not run.
+func (j *Journal) LookedThrough(ctx context.Context, outbox string) error {
+	return j.order(ctx, "note that an outbox was looked through", onDisk, func(tx *transaction) error {
+		_, err := tx.exec(lookedThrough, outbox)
+		return err
+	})
+}
+
+const lookedThrough = `UPDATE outboxes SET lost = 0 WHERE id = ?`
+
+// UnfinishedOf are the runs of one outbox that still need an end or a response, oldest first, at most limit.
+func (j *Journal) UnfinishedOf(ctx context.Context, outbox string, limit int) ([]Run, error) {
+	return j.many(ctx, "list what is unfinished", unfinishedOf, outbox, limit)
+}
+
+const unfinishedOf = `SELECT seq, ` + columns + ` FROM runs WHERE answered = 0 AND +outbox = ? ORDER BY seq LIMIT ?`

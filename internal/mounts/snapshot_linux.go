@@ -1,0 +1,56 @@
+package mounts
+
+import (
+	"io/fs"
+	"maps"
+	"slices"
+)
+
+// snapshot is the bases and the kept places of one moment. A caller that asks the kernel about them asks without the lock of the
+// Bases: a file system that does not answer holds up that caller alone. Until it lets go, no handle of the snapshot is closed.
+type snapshot struct {
+	held map[string]*anchor
+	kept []*keeper
+}
+
+// look fails when the bases are closed: what is kept is not known any more then.
+func (b *Bases) look() (*snapshot, error) {
+	b.mu.RLock()
+	defer b.mu.RUnlock()
+	if b.closed {
+		return nil, fs.ErrClosed
+	}
+	v := &snapshot{held: maps.Clone(b.held), kept: slices.Clip(b.kept)} // a place is added to what is kept, and none is taken away
+	for _, a := range v.anchors() {
+		a.users.Add(1)
+	}
+	return v, nil
+}
+
+func (v *snapshot) letGo() {
+	letGoAll(v.anchors())
+}
+
+func (v *snapshot) anchors() []*anchor {
+	all := slices.Collect(maps.Values(v.held))
+	for _, k := range v.kept {
+		all = append(all, k.at)
+	}
+	return all
+}
+
+func (v *snapshot) paths() []string { return slices.Sorted(maps.Keys(v.held)) }
+
+// letGo ends one use of an anchor. The last one closes the handle, which is O_PATH and has nothing to write out.
+func (a *anchor) letGo() {
+	if a.users.Add(-1) == 0 {
+		a.file.Close()
+	}
+}
+
+// letGoAll ends one use of each.
+func letGoAll(all []*anchor) {
+	for _, a := range all {
+		a.letGo()
+	}
+}

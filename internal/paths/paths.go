@@ -1,0 +1,75 @@
+package paths
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"unicode"
+)
+
+// What Linux takes of a path and of one component, in bytes, without the one that ends a path.
+const (
+	Max          = 4095
+	MaxComponent = 255
+)
+
+// Tidy gives the one spelling of a path that a stranger wrote: no empty component, no ".", no slash at the end. A
+// path that climbs is refused and never cleaned, since what ".." means depends on links that nobody has looked at yet.
+// "." is a relative path without components.
+func Tidy(text string) (string, error) {
+	switch {
+	case text == "":
+		return "", errors.New("it is empty")
+	case len(text) > Max:
+		return "", fmt.Errorf("it is %d bytes long, at most %d are allowed", len(text), Max)
+	}
+	for _, r := range text {
+		if unicode.IsControl(r) {
+			return "", fmt.Errorf("it has the control character %U", r)
+		}
+	}
+	var parts []string
+	for part := range strings.SplitSeq(text, "/") {
+		switch {
+		case part == "" || part == ".":
+			continue
+		case part == "..":
+			return "", errors.New(`it has a ".." component`)
+		case len(part) > MaxComponent:
+			return "", fmt.Errorf("it has a component of %d bytes, at most %d are allowed", len(part), MaxComponent)
+		}
+		parts = append(parts, part)
+	}
+	tidy := strings.Join(parts, "/")
+	switch {
+	case text[0] == '/':
+		return "/" + tidy, nil
+	case tidy == "":
+		return ".", nil
+	default:
+		return tidy, nil
+	}
+}
+
+// Below says whether a tidy path is the directory itself (rel is then ".") or lies in it.
+func Below(dir, p string) (rel string, ok bool) {
+	switch {
+	case dir == "":
+		return "", false // a root that nobody set holds nothing
+	case p == dir:
+		return ".", true
+	case dir == "/":
+		return strings.CutPrefix(p, "/")
+	default:
+		return strings.CutPrefix(p, dir+"/")
+	}
+}
+
+// Within says whether a tidy path is the directory itself or lies in it.
+func Within(dir, p string) bool {
+	_, ok := Below(dir, p)
+	return ok
+}
+
+// Nested says whether one of two tidy paths is, or holds, the other.
+func Nested(a, b string) bool { return Within(a, b) || Within(b, a) }

@@ -1,0 +1,82 @@
+// Package programs finds the programs that Torno brings along: sandbox-init, which is process 1 of every sandbox, and
+// sandbox-keeper, which stays beside some of them. Whatever it returns can be exchanged by root and the watcher's user alone.
+//
+//	init, err := programs.Find("sandbox-init", config.Init)
+package programs
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+
+	"torno/internal/trust"
+)
+
+// MissingError says that one of our own programs is not there, or cannot be run.
+type MissingError struct {
+	Name  string
+	Where string // where it was looked for
+	Err   error
+}
+
+func (e *MissingError) Error() string {
+	return fmt.Sprintf("there is no %s to be run %s: %v", e.Name, e.Where, e.Err)
+}
+
+func (e *MissingError) Unwrap() error { return e.Err }
+
+// Find finds one of our own programs: where the configuration says, or else beside the program that runs, or else in PATH.
+// What is found first is it: a program that another user could exchange is an error, and no other is taken instead.
+func Find(name, configured string) (string, error) {
+	own, err := os.Executable()
+	if err != nil {
+		return "", fmt.Errorf("find our own program: %w", err)
+	}
+	if configured != "" {
+		return heldProgram(name, configured, "where the configuration says", own)
+	}
+	beside := filepath.Join(filepath.Dir(own), name)
+	_, missing := os.Lstat(beside)
+	if !errors.Is(missing, fs.ErrNotExist) {
+		return heldProgram(name, beside, "beside this program", own)
+	}
+	found, err := exec.LookPath(name)
+	if err != nil {
+		return "", &MissingError{name, "beside this program or in PATH", missing}
+	}
+	return heldProgram(name, found, "in PATH", own)
+}
+
+// heldProgram is the path of a program, without links, that only trusted users can exchange.
+func heldProgram(name, path, where, own string) (string, error) {
+	absolute, err := filepath.Abs(path)
+	if err != nil {
+		return "", &MissingError{name, where, err}
+	}
+	real, err := filepath.EvalSymlinks(absolute)
+	if err == nil {
+		err = program(real)
+	}
+	if err == nil {
+		err = trust.Programs(own).Check(real)
+	}
+	if err != nil {
+		return "", &MissingError{name, where, err}
+	}
+	return real, nil
+}
+
+// program makes sure that a file can be run.
+func program(path string) error {
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return err
+	case !info.Mode().IsRegular() || info.Mode().Perm()&0o111 == 0:
+		return &fs.PathError{Op: "run", Path: path, Err: fs.ErrPermission}
+	}
+	return nil
+}

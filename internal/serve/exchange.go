@@ -1,0 +1,97 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"torno/delegation"
+	"torno/internal/journal"
+	"torno/sandbox"
+)
+
+// A launcher belongs to the engine that it was opened on. Where another one answers in its place, all of it has to be found out
+// anew, so the host leaves its runs to a next one, as for a reload, and that one opens its launchers on what is there now. Runs
+// whose sandboxes are on the earlier engine are stranded then, and go on when a later exchange brings it back.
+
+// hearing is a launcher whose calls say when they have met another engine.
+type hearing struct {
+	sandbox.Launcher
+	exchanged chan<- struct{}
+}
+
+func (l hearing) heard(err error) error {
+	if errors.Is(err, sandbox.ErrOtherEngine) {
+		select {
+		case l.exchanged <- struct{}{}:
+		default:
+		}
+	}
+	return err
+}
+
+// Engine, and what follows, are the calls that a watcher makes when it meets another engine.
+func (l hearing) Engine(ctx context.Context) (string, error) {
+	id, err := l.Launcher.Engine(ctx)
+	return id, l.heard(err)
+}
+
+func (l hearing) Create(ctx context.Context, id sandbox.SandboxID, spec sandbox.Spec) (sandbox.Handle, error) {
+	h, err := l.Launcher.Create(ctx, id, spec)
+	return h, l.heard(err)
+}
+
+func (l hearing) Start(ctx context.Context, h sandbox.Handle) error {
+	return l.heard(l.Launcher.Start(ctx, h))
+}
+
+func (l hearing) Open(ctx context.Context, h sandbox.Handle, from sandbox.Cursor) (sandbox.Attachment, error) {
+	a, err := l.Launcher.Open(ctx, h, from)
+	return a, l.heard(err)
+}
+
+func (l hearing) List(ctx context.Context) ([]sandbox.Handle, error) {
+	all, err := l.Launcher.List(ctx)
+	return all, l.heard(err)
+}
+
+func (l hearing) Remove(ctx context.Context, h sandbox.Handle) error {
+	return l.heard(l.Launcher.Remove(ctx, h))
+}
+
+// isExchanged says, some time after the news, whether another engine still answers in the place of one.
+func (h *host) isExchanged(ctx context.Context) bool {
+	select {
+	case <-time.After(h.Timing.exchange()):
+	case <-ctx.Done():
+		return false
+	}
+	for name, l := range h.launchers {
+		asking, cancel := context.WithTimeout(ctx, h.Timing.answer())
+		_, err := l.Engine(asking)
+		cancel()
+		if errors.Is(err, sandbox.ErrOtherEngine) {
+			h.Log.Warn("another engine answers: the launchers are opened anew, and runs whose sandboxes are on the earlier one are stranded",
+				"launcher", name, "because", err)
+			return true
+		}
+	}
+	return false
+}
+
+// handlesOf are the sandboxes that runs which have not ended have of a launcher.
+func handlesOf(ctx context.Context, j *journal.Journal) (map[string][]sandbox.Handle, error) {
+	handles := map[string][]sandbox.Handle{}
+	for after := int64(0); ; {
+		page, err := j.Unfinished(ctx, after, rows)
+		if err != nil || len(page) == 0 {
+			return handles, err
+		}
+		for _, r := range page {
+			if r.Handle != nil && r.State != delegation.StateEnded {
+				handles[r.Handle.Launcher] = append(handles[r.Handle.Launcher], *r.Handle)
+			}
+			after = r.Seq
+		}
+	}
+}

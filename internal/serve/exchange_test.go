@@ -1,0 +1,51 @@
+package serve
+
+import (
+	"testing"
+
+	"torno/delegation"
+	"torno/internal/control"
+	"torno/sandbox/sandboxtest"
+)
+
+// TestAnExchangeOpensTheLaunchersAnew, on the engine that answers, and again when the first one is back.
+func TestAnExchangeOpensTheLaunchersAnew(t *testing.T) {
+	s := newShop(t)
+	ended := s.open()
+	release := s.running("s1")
+	s.world.Exchange("engine-2")
+	s.eventually("a launcher of the other engine serves", func() bool { return s.servings() == 2 })
+	s.eventually("the run is stranded", func() bool {
+		run, err := control.Dial(s.config.State).Run(s.Context(), "s1")
+		return err == nil && run.Stranded != "" && run.State == delegation.StateRunning
+	})
+	s.ask("s2", "echo new")
+	if r := s.answer("s2"); r.Status != delegation.StatusCompleted {
+		t.Errorf("a request on the other engine: %+v", r)
+	}
+	s.world.Exchange(sandboxtest.FirstEngine)
+	s.eventually("a launcher of the first engine serves", func() bool { return s.servings() == 3 })
+	release()
+	if r := s.answer("s1"); r.Status != delegation.StatusCompleted || r.StdoutTail != "before\n" || r.Attempt != 1 {
+		t.Errorf("the run that was stranded: %+v", r)
+	}
+	s.stop(ended)
+}
+
+// TestAnExchangeOfAMomentChangesNothing but that it is waited for.
+func TestAnExchangeOfAMomentChangesNothing(t *testing.T) {
+	s := newShop(t)
+	ended := s.open()
+	release := s.running("s1")
+	s.world.Exchange("engine-2")
+	s.eventually("it is noticed", func() bool { return s.told(delegation.NoticeStranded) })
+	s.world.Exchange(sandboxtest.FirstEngine)
+	release()
+	if r := s.answer("s1"); r.Status != delegation.StatusCompleted {
+		t.Errorf("the run: %+v", r)
+	}
+	if n := s.servings(); n != 1 {
+		t.Errorf("the launchers were opened %d times", n)
+	}
+	s.stop(ended)
+}

@@ -1,0 +1,114 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"torno/configs"
+	"torno/internal/launcher"
+	"torno/internal/mounts"
+	"torno/sandbox"
+)
+
+// setting is what launchers are opened with.
+type setting struct {
+	config       configs.Config
+	installation string
+	stateDir     string
+	init         string
+	bases        *mounts.Bases
+	handles      map[string][]sandbox.Handle // by launcher: what runs that have not ended have, also on another engine
+	log          *slog.Logger
+}
+
+// of is the setting of one launcher.
+func (s setting) of(name string) launcher.Setting {
+	return launcher.Setting{
+		Settings: s.config.SettingsOf(name), Installation: s.installation, StateDir: s.stateDir, Init: s.init, Bases: s.bases,
+		Mounts: string(s.config.Mounts), UIDs: launcher.UIDs{First: uint32(s.config.UIDs.First), Count: int(s.config.UIDs.Count)},
+		Floor: s.config.Disk.Floor, FloorFiles: s.config.Disk.FloorFiles, Engines: s.config.EngineSockets(), Known: s.handles[name], Log: s.log.With("launcher", name),
+	}
+}
+
+// wanted are those that profiles name, and those that profiles with auto may come to have.
+func wanted(l launcher.List, c configs.Config) (named, spare []string, err error) {
+	for _, p := range c.Profiles {
+		switch {
+		case p.Sandbox == configs.SandboxAuto:
+			spare = l.Names()
+		case l.Find(p.Sandbox) == nil:
+			return nil, nil, fmt.Errorf("profile %s is for the launcher %q, which this watcher does not have", p.Name, p.Sandbox)
+		case !slices.Contains(named, p.Sandbox):
+			named = append(named, p.Sandbox)
+		}
+	}
+	spare = slices.DeleteFunc(spare, func(name string) bool { return slices.Contains(named, name) })
+	slices.Sort(named)
+	return named, spare, nil
+}
+
+// reach makes sure that sandboxes can be had: of every launcher that is named, and of any of those that will do.
+func reach(ctx context.Context, l launcher.List, c configs.Config) error {
+	named, spare, err := wanted(l, c)
+	if err != nil {
+		return err
+	}
+	for _, name := range named {
+		if err := l.Find(name).Reach(ctx, c.SettingsOf(name)); err != nil {
+			return err
+		}
+	}
+	var errs []error
+	for _, name := range spare {
+		err := l.Find(name).Reach(ctx, c.SettingsOf(name))
+		if err == nil {
+			return nil
+		}
+		errs = append(errs, err)
+	}
+	if len(named) > 0 || len(errs) == 0 {
+		return nil
+	}
+	return lone(l, errs)
+}
+
+// purge removes what an installation has. Who was never used and cannot be asked now has nothing.
+func purge(ctx context.Context, l launcher.List, s setting) error {
+	var errs []error
+	for _, kind := range l {
+		dir := filepath.Join(s.stateDir, kind.Name)
+		if _, missing := os.Lstat(dir); errors.Is(missing, fs.ErrNotExist) && kind.Reach(ctx, s.config.SettingsOf(kind.Name)) != nil {
+			continue
+		}
+		err := kind.Purge(ctx, s.of(kind.Name))
+		if err == nil {
+			err = removeTree(dir)
+		}
+		if err != nil {
+			errs = append(errs, fmt.Errorf("remove what %s has of installation %s: %w", kind.Name, s.installation, err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func closeAll(launchers map[string]launcher.Launcher) error {
+	var errs []error
+	for _, l := range launchers {
+		errs = append(errs, l.Close())
+	}
+	return errors.Join(errs...)
+}
+
+func asLaunchers(opened map[string]launcher.Launcher, exchanged chan<- struct{}) map[string]sandbox.Launcher {
+	all := make(map[string]sandbox.Launcher, len(opened))
+	for name, l := range opened {
+		all[name] = hearing{l, exchanged}
+	}
+	return all
+}

@@ -1,0 +1,69 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"path/filepath"
+	"time"
+
+	"torno/configs"
+	"torno/delegation"
+	"torno/internal/journal"
+	"torno/internal/lock"
+	"torno/watcher"
+)
+
+// owedBudget is how long the journal may take to say what an earlier watcher left.
+const owedBudget = 5 * time.Second
+
+// errNotTakenUp says why a host that was told to stop before it began does not know which answers are owed.
+var errNotTakenUp = errors.New("it was told to stop before it took up what an earlier watcher left")
+
+// owed is a *watcher.OwedError where a watcher was told to stop before it began, and an earlier one left runs. It is nil where the
+// watcher is to keep what runs, and where another one has the state directory.
+func owed(c configs.Config) error {
+	if c.Shutdown.Running == configs.Keep || ownState(c.State) != nil {
+		return nil // an unsafe state directory is one in which no watcher has run
+	}
+	held, err := lock.State(c.State, "a watcher that stops")
+	if err != nil {
+		return nil
+	}
+	defer held.Release() //nolint:errcheck // the lock ends with the process, which is about to
+	ctx, cancel := context.WithTimeout(context.Background(), owedBudget)
+	defer cancel()
+	left, err := journal.OpenReadOnly(ctx, filepath.Join(c.State, JournalName))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return &watcher.OwedError{Unknown: errors.Join(errNotTakenUp, err)}
+	}
+	defer left.Close()
+	return countLeft(ctx, left)
+}
+
+// countLeft counts what is unfinished in a journal.
+func countLeft(ctx context.Context, left *journal.Journal) error {
+	found := &watcher.OwedError{Unknown: errNotTakenUp}
+	for runs, after := 0, int64(0); ; {
+		page, err := left.Unfinished(ctx, after, rows)
+		if err != nil {
+			found.Unknown = errors.Join(errNotTakenUp, err)
+			return found
+		}
+		if runs += len(page); len(page) == 0 {
+			if runs == 0 {
+				return nil
+			}
+			return found
+		}
+		for _, r := range page {
+			if r.Handle != nil && r.State != delegation.StateEnded {
+				found.Sandboxes++
+			}
+			after = r.Seq
+		}
+	}
+}

@@ -1,0 +1,112 @@
+package compile
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"torno/delegation"
+	"torno/internal/paths"
+	"torno/sandbox"
+)
+
+// systemDirs are the parts of the child's file tree that are ours. Nothing of a request may be, hold or lie in one.
+// /var/run is there because most images have it as a link to /run.
+var systemDirs = []string{
+	"/proc", "/sys", "/dev", "/usr", "/etc", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/run/torno", "/var/run",
+}
+
+// privateDirs are the child's own bounded file systems. Parents do work below /tmp and below a home, so a mount may lie
+// in one; it may not take its place.
+var privateDirs = []string{"/tmp", sandbox.Home}
+
+// layMounts decides where the child sees what.
+func (c *compiler) layMounts() *delegation.Refusal {
+	for i, p := range append([]place{c.workspace}, c.context...) {
+		if why := c.reserved(p.target); why != "" {
+			return p.refuse("Path is reserved inside the sandbox: ", why)
+		}
+		c.spec.Mounts = append(c.spec.Mounts, c.mount(p, i == 0))
+	}
+	slices.SortFunc(c.spec.Mounts, func(a, b sandbox.Mount) int { return strings.Compare(a.Target, b.Target) })
+	mergePrefixes(c.spec.Mounts)
+	return nil
+}
+
+func (c *compiler) mount(p place, workspace bool) sandbox.Mount {
+	base := p.root
+	if paths.Within(c.policy.Dir, p.here) {
+		base = c.policy.Dir
+	}
+	rel, _ := paths.Below(base, p.here)
+	m := sandbox.Mount{Source: sandbox.Source{Base: base, Rel: rel}, Target: p.target, Prefix: c.prefix(p), Workspace: workspace, Allowed: c.policy.forWriting(p.here)}
+	if engine := c.policy.engine(p.here); engine != p.here {
+		m.Engine = engine
+	}
+	return m
+}
+
+// Reserved says why nothing of a request or of an operator may appear to the child at a path, or "".
+func Reserved(target string) string {
+	for _, dir := range systemDirs {
+		if paths.Nested(dir, target) {
+			return "it is, holds or lies in " + dir + " of the sandbox's own system"
+		}
+	}
+	for _, dir := range privateDirs {
+		if paths.Within(target, dir) {
+			return "it is or holds " + dir + ", which is the sandbox's own"
+		}
+	}
+	return ""
+}
+
+// reserved also knows the sockets of the profile.
+func (c *compiler) reserved(target string) string {
+	for _, socket := range c.profile.Sockets {
+		if paths.Nested(socket.Target, target) {
+			return "a socket of profile " + c.profile.Name + " is there"
+		}
+	}
+	return Reserved(target)
+}
+
+// prefix is the root of the place as the parent sees it, so that all that lies below one root arrives through one view.
+// Where such a view would stand in the way of the sandbox's own, it is the place alone.
+func (c *compiler) prefix(p place) string {
+	prefix := relativeContext
+	switch {
+	case path.IsAbs(p.text):
+		prefix = c.policy.rootFor(p)
+	case p.target == relativeWorkspace:
+		prefix = relativeWorkspace
+	}
+	if c.reserved(prefix) != "" {
+		return p.target
+	}
+	return prefix
+}
+
+// rootFor is the parent's view of the root in which a place was found, as far as a map shows it.
+func (p Policy) rootFor(found place) string {
+	m, _ := longest(p.Paths, found.target, func(m PathMap) string { return m.Parent })
+	if m.Parent == "" {
+		return found.root
+	}
+	if rel, ok := paths.Below(m.here(), found.root); ok {
+		return path.Join(m.Parent, rel)
+	}
+	return m.Parent
+}
+
+// mergePrefixes gives mounts whose prefixes lie in one another the outermost of them. The mounts are sorted by target,
+// and a prefix need not be: hence every one is compared with every other.
+func mergePrefixes(mounts []sandbox.Mount) {
+	for i := range mounts {
+		for _, other := range mounts {
+			if paths.Within(other.Prefix, mounts[i].Prefix) {
+				mounts[i].Prefix = other.Prefix
+			}
+		}
+	}
+}

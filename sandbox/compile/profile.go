@@ -1,0 +1,79 @@
+package compile
+
+import (
+	"path"
+	"time"
+
+	"torno/sandbox"
+)
+
+// Profile is the operator's named recipe for a sandbox. Requests choose among profiles; they change nothing in one.
+type Profile struct {
+	Name        string
+	Description string // for people who choose a profile
+	Sandbox     string // the launcher's name
+	Chosen      string // why it is this one, for everybody to read; "" where the operator says so
+	RootFS      sandbox.RootFS
+	// Command is the argument list, with placeholders (see Placeholders). An empty one runs the task's text with the
+	// shell.
+	Command   []string
+	Answer    AnswerMode
+	AnswerMax int64 // bytes of standard output that become the answer, the whole being beside it; 0 is DefaultAnswerMax
+	// Env are literals that are added to the child's environment, and win over what is there.
+	Env     map[string]string
+	Limits  sandbox.Limits
+	Sockets []sandbox.Socket
+	AtLeast []sandbox.GuaranteeKey
+	Timeout Timeouts
+	// Attempts is how often a run may be tried in all when its sandbox is lost; 0 and 1 are once.
+	Attempts int
+	Umask    int
+	Stdin    bool // keep the agent's standard input open
+}
+
+// DefaultAnswerMax is how many bytes of standard output become an answer.
+const DefaultAnswerMax = 1 << 20
+
+// Timeouts bound what a request may ask for. A request outside of them is brought to the nearest bound, with a warning.
+type Timeouts struct {
+	Default time.Duration // for a request that says nothing
+	Min     time.Duration
+	Max     time.Duration // 0 is no bound
+}
+
+// AnswerMode says how a child answers. The zero value is stdout where the task's text is a shell's script, file otherwise.
+type AnswerMode string
+
+// The modes.
+const (
+	AnswerFile   AnswerMode = "file"   // the agent writes it
+	AnswerStdout AnswerMode = "stdout" // it is the agent's standard output, which init writes into the file, unless the agent wrote one
+	AnswerNone   AnswerMode = "none"   // there is none
+)
+
+// AnswerModes are all modes, in the order in which they are shown.
+var AnswerModes = []AnswerMode{AnswerFile, AnswerStdout, AnswerNone}
+
+// AnswerMode is Answer with the default applied.
+func (p Profile) AnswerMode() AnswerMode {
+	switch {
+	case p.Answer != "":
+		return p.Answer
+	case len(p.Command) == 0 || isShell(p.Command):
+		return AnswerStdout
+	default:
+		return AnswerFile
+	}
+}
+
+// isShell says whether the command hands a script to a shell, whose standard output is then the natural answer.
+func isShell(command []string) bool {
+	if len(command) < 2 || command[1] != "-c" {
+		return false
+	}
+	switch path.Base(command[0]) {
+	case "sh", "bash", "dash", "ash", "zsh":
+		return true
+	}
+	return false
+}

@@ -1,0 +1,91 @@
+package compile
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"torno/internal/nearest"
+)
+
+// Placeholder is a piece of text in an element of a profile's command that a run's own value takes the place of.
+type Placeholder struct {
+	Text string
+	Use  string // one line for people
+}
+
+// Placeholders are all that there are. Each element of a command is expanded on its own, in one pass and without a
+// shell: a value is one piece of one argument, whatever is in it, and placeholders in a value stay as they are.
+var Placeholders = []Placeholder{
+	{"{{.Task}}", "the task's text"},
+	{"{{.TaskFile}}", "the path of a read-only file with the task's text, for tasks too long for an argument"},
+	{"{{.Config}}", "the path of a read-only file with the request's yaml_config, cleaned"},
+	{"{{.AnswerFile}}", "the path where the answer is expected"},
+	{"{{.Workspace}}", "the workspace"},
+	{"{{.SubagentID}}", "the subagent_id"},
+	{"{{.RequestID}}", "the hash of the request_id, as in the names of event files"},
+	{"{{.Model}}", "the request's model, or nothing"},
+	{"{{.SessionID}}", "the request's session_id, or nothing"},
+}
+
+const (
+	taskPlaceholder     = "{{.Task}}"
+	taskFilePlaceholder = "{{.TaskFile}}"
+	configPlaceholder   = "{{.Config}}"
+	answerPlaceholder   = "{{.AnswerFile}}"
+)
+
+// looksLike finds what somebody meant as a placeholder.
+var looksLike = regexp.MustCompile(`\{\{\s*\.[^{}]*\}\}`)
+
+// CheckPlaceholders says whether an element of a command has only placeholders that exist.
+func CheckPlaceholders(element string) error {
+	var known []string
+	for _, p := range Placeholders {
+		known = append(known, p.Text)
+	}
+	for _, found := range looksLike.FindAllString(element, -1) {
+		if slices.Contains(known, found) {
+			continue
+		}
+		if near := nearest.Word(strings.Join(strings.Fields(found), ""), known); near != "" {
+			return fmt.Errorf("unknown placeholder %s; did you mean %s?", found, near)
+		}
+		return fmt.Errorf("unknown placeholder %s; known are %s", found, strings.Join(known, " "))
+	}
+	return nil
+}
+
+// TaskMayBeOption returns the first element of a command in which a task that begins with "-" would be read as an
+// option, because the element begins with the task's text and no "--" stands before it. It is -1 when there is none, and
+// for a shell's script, where an option gives a stranger nothing that the script would not.
+func TaskMayBeOption(command []string) int {
+	if isShell(command) {
+		return -1
+	}
+	for i, element := range command {
+		switch {
+		case element == "--":
+			return -1
+		case strings.HasPrefix(element, taskPlaceholder):
+			return i
+		}
+	}
+	return -1
+}
+
+// expand replaces every placeholder of an element. The replacer goes over the element once and never over what it put
+// there.
+func expand(element string, values map[string]string) string {
+	pairs := make([]string, 0, 2*len(values))
+	for placeholder, value := range values {
+		pairs = append(pairs, placeholder, value)
+	}
+	return strings.NewReplacer(pairs...).Replace(element)
+}
+
+// mentions says whether some element of the command has the placeholder.
+func mentions(command []string, placeholder string) bool {
+	return slices.ContainsFunc(command, func(element string) bool { return strings.Contains(element, placeholder) })
+}

@@ -1,0 +1,68 @@
+package docker
+
+import (
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	dockersystem "github.com/docker/docker/api/types/system"
+)
+
+// TestAnIDOfTheMomentIsNone: an engine that makes up an id for each answer, or has none, is not known by it.
+func TestAnIDOfTheMomentIsNone(t *testing.T) {
+	for name, c := range map[string]struct {
+		id   func(asked int) string
+		want string
+	}{
+		"it lasts":      {func(int) string { return "ABCD" }, "ABCD@/data"},
+		"it is new":     {func(asked int) string { return fmt.Sprint(asked) }, ""},
+		"there is none": {func(int) string { return "" }, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			socket := filepath.Join(t.TempDir(), "s")
+			listener, err := net.Listen("unix", socket)
+			if err != nil {
+				t.Fatal(err)
+			}
+			asked := 0
+			server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				w.Header().Set("Api-Version", minAPI)
+				if strings.HasSuffix(r.URL.Path, "/info") {
+					asked++
+					fmt.Fprintf(w, `{"ID": %q, "DockerRootDir": "/data"}`, c.id(asked))
+				}
+			})}
+			go server.Serve(listener)
+			defer server.Close()
+			e, err := connect(t.Context(), "unix://"+socket, func(string, time.Duration) {})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer e.close()
+			l := &Launcher{engine: e, options: Options{Log: slog.New(slog.DiscardHandler)}}
+			first, err := e.info(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := l.identify(t.Context(), first); err != nil || l.identity != c.want {
+				t.Errorf("the engine is %q, %v; want %q", l.identity, err, c.want)
+			}
+			if id, err := l.Engine(t.Context()); err != nil || id != c.want {
+				t.Errorf("the launcher has engine %q, %v", id, err)
+			}
+		})
+	}
+}
+
+// TestEnginesThatShareAKey: up to Docker 20.10 the id is the machine's.
+func TestEnginesThatShareAKey(t *testing.T) {
+	a, b := dockersystem.Info{ID: "ABCD", DockerRootDir: "/a"}, dockersystem.Info{ID: "ABCD", DockerRootDir: "/b"}
+	if identityOf(a) == identityOf(b) {
+		t.Error("two engines of one machine are one")
+	}
+}

@@ -1,0 +1,126 @@
+package docker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"regexp"
+	"syscall"
+	"time"
+
+	"torno/internal/doctor"
+	"torno/internal/launcher"
+	"torno/sandbox"
+)
+
+// Kind is how the rest of the watcher knows this launcher.
+var Kind = &launcher.Kind{
+	Name: launcherName,
+	Nature: doctor.Nature{
+		Title: "Docker", Install: "start Docker", Remedy: remedy,
+	},
+	Keys: []launcher.Key{
+		{
+			Name: hostKey, Form: launcher.Address, Max: 4096, Env: "DOCKER_HOST", Default: defaultHost,
+			Wrong: "is not of the form unix:///run/docker.sock; the engine has to be on this machine",
+		},
+		{
+			Name: runtimeKey, Form: launcher.Text, Max: 128, Match: runtimeForm,
+			Wrong: "is no name of a runtime; docker info lists those that the engine has",
+		},
+	},
+	Unsuited: unsuited, Reach: reach, Open: open, About: about, Left: left, Purge: purge,
+}
+
+const remedy = "start Docker, or name its socket: docker.host in the configuration, or DOCKER_HOST=unix:///…"
+
+// The keys of the configuration.
+const (
+	hostKey    = "host"
+	runtimeKey = "runtime"
+)
+
+// defaultHost is where Docker listens unless somebody says otherwise.
+const defaultHost = launcher.Scheme + "/var/run/docker.sock"
+
+// runtimeForm is how engines call their runtimes.
+var runtimeForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]*$`)
+
+func unsuited(fs sandbox.RootFS) string {
+	form, _, placed := fs.Place()
+	if fs.Host || !placed {
+		return ""
+	}
+	return fmt.Sprintf("%s: is a root file system that gVisor alone can use; write sandbox: gvisor or sandbox: auto, or name an image of the engine", form)
+}
+
+// UnreachableError says that nobody answers at an engine's socket.
+type UnreachableError struct {
+	Socket string
+	Err    error
+}
+
+func (e *UnreachableError) Error() string {
+	switch {
+	case errors.Is(e.Err, fs.ErrNotExist):
+		return fmt.Sprintf("the Docker engine cannot be reached: there is no socket at %s", e.Socket)
+	case errors.Is(e.Err, fs.ErrPermission):
+		return fmt.Sprintf("the Docker engine cannot be reached: this user may not use %s", e.Socket)
+	case errors.Is(e.Err, syscall.ECONNREFUSED):
+		return fmt.Sprintf("the Docker engine cannot be reached: nobody listens at %s", e.Socket)
+	}
+	return fmt.Sprintf("the Docker engine cannot be reached at %s: %v", e.Socket, e.Err)
+}
+
+func (e *UnreachableError) Unwrap() error { return e.Err }
+
+// reachTime bounds how long an engine may take to pick up.
+const reachTime = 5 * time.Second
+
+func reach(ctx context.Context, s launcher.Settings) error {
+	ctx, cancel := context.WithTimeout(ctx, reachTime)
+	defer cancel()
+	socket := s.Socket(hostKey)
+	conn, err := new(net.Dialer).DialContext(ctx, "unix", socket)
+	if err != nil {
+		return &launcher.UnusableError{
+			Code: "no_engine", Said: "no Docker engine answers", Next: remedy, Absent: true, Err: &UnreachableError{socket, err},
+		}
+	}
+	return conn.Close()
+}
+
+func open(ctx context.Context, s launcher.Setting) (launcher.Launcher, error) {
+	return New(ctx, Options{
+		Installation: s.Installation, Host: s.Settings.Text(hostKey), Runtime: s.Settings.Text(runtimeKey), StateDir: s.StateDir, InitPath: s.Init,
+		Bases: s.Bases, UIDs: UIDRange{First: s.UIDs.First, Count: s.UIDs.Count}, Mounts: MountMode(s.Mounts), Engines: s.Engines, Known: s.Known, Log: s.Log,
+		Observe: func(op string, took time.Duration) { s.Log.Debug("engine call", "op", op, "took", took) },
+	})
+}
+
+// tellTime bounds how long an engine may take to tell about itself.
+const tellTime = 10 * time.Second
+
+func about(ctx context.Context, s launcher.Settings) (doctor.Maker, error) {
+	if err := reach(ctx, s); err != nil {
+		return doctor.Maker{}, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, tellTime)
+	defer cancel()
+	return About(ctx, s.Text(hostKey), s.Text(runtimeKey))
+}
+
+func left(ctx context.Context, s launcher.Settings) ([]doctor.Leftover, error) {
+	ctx, cancel := context.WithTimeout(ctx, tellTime)
+	defer cancel()
+	return Installations(ctx, s.Text(hostKey))
+}
+
+func purge(ctx context.Context, s launcher.Setting) error {
+	if err := reach(ctx, s.Settings); err != nil {
+		return err
+	}
+	return Purge(ctx, Options{Installation: s.Installation, Host: s.Settings.Text(hostKey), StateDir: s.StateDir, Known: s.Known})
+}

@@ -1,0 +1,73 @@
+package gvisor
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"torno/sandbox"
+)
+
+// TestAnotherDirectoryIsAnotherEngine: what is missing there is not gone.
+func TestAnotherDirectoryIsAnotherEngine(t *testing.T) {
+	dir := t.TempDir()
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	mine, aside := filepath.Join(dir, "gvisor"), filepath.Join(dir, "aside")
+	must(os.MkdirAll(filepath.Join(mine, "boxes"), 0o700))
+	engine, err := keepEngine(mine)
+	must(err)
+	if again, err := keepEngine(mine); err != nil || again != engine {
+		t.Errorf("the id was %q and is %q, %v", engine, again, err)
+	}
+	b, id := boxes{dir: filepath.Join(mine, "boxes"), engine: engine}, string(sandbox.NewSandboxID())
+	if _, err := b.read(id); !errors.Is(err, sandbox.ErrNotFound) {
+		t.Errorf("a box that is not there: %v", err)
+	}
+	must(os.Rename(mine, aside))
+	elsewhere := func(when string) {
+		t.Helper()
+		if _, err := b.read(id); !errors.Is(err, sandbox.ErrOtherEngine) || errors.Is(err, sandbox.ErrNotFound) {
+			t.Errorf("%s: %v", when, err)
+		}
+	}
+	elsewhere("without a directory")
+	must(os.MkdirAll(filepath.Join(mine, "boxes"), 0o700))
+	elsewhere("with an empty directory")
+	other, err := keepEngine(mine)
+	must(err)
+	if other == engine {
+		t.Error("two directories have one id")
+	}
+	elsewhere("with another directory")
+	must(os.RemoveAll(mine))
+	must(os.Rename(aside, mine))
+	if _, err := b.read(id); !errors.Is(err, sandbox.ErrNotFound) {
+		t.Errorf("back in its place: %v", err)
+	}
+}
+
+// TestAnIDThatIsNotWhole is never taken, and a start that was killed over it leaves nothing that counts.
+func TestAnIDThatIsNotWhole(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, engineName+".123"), []byte("ab"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := keepEngine(dir); err != nil {
+		t.Fatal(err)
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) != 1 {
+		t.Errorf("there are %v, %v", left, err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, engineName), []byte("ab"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if id, err := keepEngine(dir); err == nil {
+		t.Errorf("a damaged id is %q", id)
+	}
+}

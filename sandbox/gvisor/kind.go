@@ -1,0 +1,116 @@
+package gvisor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"torno/internal/doctor"
+	"torno/internal/launcher"
+	"torno/internal/programs"
+	"torno/internal/runsc"
+	"torno/sandbox"
+)
+
+// Kind is how the rest of the watcher knows this launcher.
+var Kind = &launcher.Kind{
+	Name: Name,
+	Nature: doctor.Nature{
+		Title: "gVisor", Program: true, UserNamespaces: true,
+		Fixes:   "gVisor publishes fixes as releases and no advisories by number: keep it younger than a few months",
+		Install: "put runsc and sandbox-keeper beside the watcher",
+		Remedy:  "mend that, or have profiles launched by Docker",
+	},
+	Keys: []launcher.Key{
+		{Name: runscKey, Form: launcher.Program},
+		{Name: keeperKey, Form: launcher.Program},
+		{Name: cacheKey, Form: launcher.Size, Min: 256 << 20, Max: 64 << 40, Default: int64(defaultImageCache)},
+	},
+	Unsuited: unsuited, Reach: reach, Open: open, About: about,
+	Left:  func(context.Context, launcher.Settings) ([]doctor.Leftover, error) { return Left() },
+	Purge: purge,
+}
+
+// The keys of the configuration.
+const (
+	runscKey  = "runsc"
+	keeperKey = "keeper"
+	cacheKey  = "cache"
+)
+
+func unsuited(fs sandbox.RootFS) string {
+	_, _, placed := fs.Place()
+	if fs.Host || placed || fs.Pinned() {
+		return ""
+	}
+	return fmt.Sprintf("%s may be anything, and gVisor has images by their digest; write NAME@sha256:DIGEST, or rootfs: with dir:, oci: or archive:", fs.Image)
+}
+
+// unusable is an error with its next step.
+func unusable(err error) error {
+	if err == nil {
+		return nil
+	}
+	e := &launcher.UnusableError{
+		Code: "no_gvisor", Next: "do what it says, or have profiles launched by Docker", Err: fmt.Errorf("gVisor cannot be used: %w", err),
+	}
+	if wrong, ok := errors.AsType[*runsc.Error](err); ok {
+		e.Code, e.Next = "no_runsc", wrong.Next()
+	} else if _, ok := errors.AsType[*programs.MissingError](err); ok {
+		e.Next = "put sandbox-keeper beside the watcher, where only root and the watcher's user may write, or name it with gvisor.keeper in the configuration"
+	}
+	return e
+}
+
+// keeperName is the program that stays beside each sandbox.
+const keeperName = "sandbox-keeper"
+
+func reach(_ context.Context, s launcher.Settings) error {
+	err := Reach(Options{Runsc: s.Text(runscKey)})
+	if err == nil {
+		_, err = programs.Find(keeperName, s.Text(keeperKey))
+	}
+	return unusable(err)
+}
+
+func open(ctx context.Context, s launcher.Setting) (launcher.Launcher, error) {
+	program, keeper, err := findPrograms(ctx, s)
+	if err != nil {
+		return nil, unusable(err)
+	}
+	options := Options{
+		Installation: s.Installation, StateDir: s.StateDir, InitPath: s.Init, KeeperPath: keeper, Runsc: program, Bases: s.Bases,
+		ImageCache: s.Settings.Size(cacheKey), Floor: s.Floor, FloorFiles: s.FloorFiles, Engines: s.Engines, Known: s.Known, Log: s.Log,
+	}
+	options.UIDs.First, options.UIDs.Count = s.UIDs.First, s.UIDs.Count
+	return New(ctx, options)
+}
+
+// findPrograms finds runsc, of a version that may be used, and the keeper.
+func findPrograms(ctx context.Context, s launcher.Setting) (program, keeper string, err error) {
+	found, err := runsc.Find(s.Settings.Text(runscKey))
+	if err != nil {
+		return "", "", err
+	}
+	version, err := found.Version(ctx)
+	if err != nil {
+		return "", "", err
+	}
+	if warning := version.Warning(); warning != "" {
+		s.Log.Warn("gVisor is not the one that is tested", "seen", warning, "program", found.Path)
+	}
+	keeper, err = programs.Find(keeperName, s.Settings.Text(keeperKey))
+	return found.Path, keeper, err
+}
+
+func about(ctx context.Context, s launcher.Settings) (doctor.Maker, error) {
+	if err := reach(ctx, s); err != nil {
+		return doctor.Maker{}, err
+	}
+	about, err := About(ctx, Options{Runsc: s.Text(runscKey)})
+	return about, unusable(err)
+}
+
+func purge(ctx context.Context, s launcher.Setting) error {
+	return Purge(ctx, Options{Installation: s.Installation, StateDir: s.StateDir, Log: s.Log})
+}

@@ -1,0 +1,122 @@
+package watcher
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"torno/delegation"
+	"torno/internal/crash"
+	"torno/sandbox"
+)
+
+// errLeftCall is of a call to a launcher that was left behind, or was not begun because others of its outbox hang.
+var errLeftCall = errors.New("a call of the launcher did not return; the engine, or a file system of the run's, does not answer")
+
+// launchCalls are the calls of launchers for runs that are not released. They are counted by outbox: which file system or engine
+// hangs a caller cannot know, and what one parent names must not keep others from launching.
+func (t Timing) launchCalls() farKind {
+	return farKind{
+		yield: t.Grace,
+		err:   errLeftCall,
+		first: "a call of a launcher does not return and is left behind; its sandbox is removed when it does",
+		many:  "too many calls of launchers do not return; nothing else is launched for the outbox until one does",
+		over:  "no call of a launcher is left behind any more",
+	}
+}
+
+// launchStep is a call of a launcher for a run that is not released.
+type launchStep[T any] struct {
+	what   string
+	budget time.Duration
+	call   func(context.Context) (T, error)
+	// late gets what the call returns when it was left behind, and removes the sandbox.
+	late func(T, error)
+}
+
+// launching makes a call for a run that is not released, and leaves it behind where it does not return although its time is over
+// or the run must end. The agent never runs then: the word is given behind the journal's note of the release, and this run
+// gets none. So the run can be answered at once, and the sandbox is removed when the call returns.
+func launching[T any](w *Watcher, r *run, held *hold, step launchStep[T]) (T, error) {
+	ctx, cancel := w.within(step.budget, w.life, r.ending)
+	defer cancel()
+	defer slowNotice(held).Stop()
+	said := w.notices.newHold(r.box.name)
+	answer, err := callFar(ctx, w.launches, r.box.name, func() (T, error) { return step.call(ctx) }, func(answer T, err error) {
+		defer said.close()
+		if w.life.Err() != nil {
+			return // the next start finds the sandbox and removes it
+		}
+		step.late(answer, err)
+	})
+	if errors.Is(err, errLeftCall) {
+		said.begin(delegation.NoticeEngine, err)
+	}
+	return answer, err
+}
+
+// insist makes such a call again for as long as the engine does not answer, and returns what came of it. It gives up when the
+// run must end or the watcher stops working.
+func insist[T any](w *Watcher, r *run, step launchStep[T]) (T, error) {
+	held := w.notices.newHold("")
+	defer held.close()
+	for try := 1; ; try++ {
+		answer, err := launching(w, r, held, step)
+		if !unavailable(err) || w.life.Err() != nil || r.Cause() != "" {
+			return answer, err
+		}
+		held.begin(delegation.NoticeEngine, err)
+		w.warnOf(step.what, try, err)
+		w.pause(r.ending, backoff(try))
+	}
+}
+
+// leftBehind is the end of a run whose launcher did not return from a call. The sandbox is that call's by now. The verdict is
+// empty when the watcher stops working.
+func (w *Watcher) leftBehind(r *run, what string) verdict {
+	r.handle = sandbox.Handle{}
+	switch reason := r.Cause(); {
+	case reason != "":
+		return verdict{reason: reason}
+	case w.life.Err() != nil:
+		return verdict{}
+	}
+	return failed(delegation.CodeLaunch, fmt.Errorf("%s: %w", what, errLeftCall))
+}
+
+// removeLeft removes the sandbox of a call that was left behind and has returned.
+func (w *Watcher) removeLeft(launcher sandbox.Launcher, h sandbox.Handle) {
+	err := w.insistAlways("remove the sandbox of a call that was left behind", func(ctx context.Context) error {
+		crash.At("end.removed")
+		return launcher.Remove(ctx, h)
+	})
+	if err != nil {
+		w.left.Add(1)
+		w.log.Error("a sandbox is left; the next start removes it", "sandbox", h.ID, "error", err)
+	}
+}
+
+// removeCreated removes what a create has made that was left behind. One that failed may have made it all the same.
+func (w *Watcher) removeCreated(launcher sandbox.Launcher, id sandbox.SandboxID, h sandbox.Handle, err error) {
+	if err != nil {
+		h = w.findSandbox(launcher, id)
+	}
+	if h.ID != "" {
+		w.removeLeft(launcher, h)
+	}
+}
+
+// findSandbox finds what a failed create may have left: the engine can succeed although the call failed.
+func (w *Watcher) findSandbox(launcher sandbox.Launcher, id sandbox.SandboxID) (found sandbox.Handle) {
+	_ = w.insistAlways("look for what a failed launch left", func(ctx context.Context) error { // it fails only when nothing works any more
+		handles, err := launcher.List(ctx)
+		for _, h := range handles {
+			if h.Sandbox == id {
+				found = h
+			}
+		}
+		return err
+	})
+	return found
+}

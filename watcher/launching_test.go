@@ -1,0 +1,168 @@
+package watcher
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"torno/delegation"
+	"torno/sandbox"
+	"torno/sandbox/sandboxtest"
+)
+
+// shortGrace has what does not return be left soon.
+func shortGrace(c *Config) { c.Timing.Grace = 100 * time.Millisecond }
+
+// hang is where a launcher's call does not return.
+type hang struct {
+	reached, let chan struct{}
+	free         func()
+}
+
+// hangIn has the next n calls of a step hang, before or after their work is done.
+func (d *desk) hangIn(op sandboxtest.Op, n int, done bool) hang {
+	h := hang{reached: make(chan struct{}, n), let: make(chan struct{})}
+	h.free = sync.OnceFunc(func() { close(h.let) })
+	var mu sync.Mutex
+	hook := func() {
+		mu.Lock()
+		n--
+		hangs := n >= 0
+		mu.Unlock()
+		if hangs {
+			h.reached <- struct{}{}
+			<-h.let
+		}
+	}
+	if done {
+		d.world.After(op, hook)
+	} else {
+		d.world.Before(op, hook)
+	}
+	d.Cleanup(h.free)
+	return h
+}
+
+// TestAHungLaunchHoldsNoCancel has each call of a launcher hang before the release, its work done or not. The cancel is answered,
+// the slot is free, clients are told of the launcher, and what the call has made is removed when it returns. Nothing of it ran.
+func TestAHungLaunchHoldsNoCancel(t *testing.T) {
+	for _, op := range []sandboxtest.Op{sandboxtest.OpCreate, sandboxtest.OpStart, sandboxtest.OpOpen, sandboxtest.OpAttest} {
+		for name, done := range map[string]bool{"before": false, "after": true} {
+			t.Run(string(op)+"/"+name, func(t *testing.T) {
+				d := newDesk(t, func(c *Config) { shortGrace(c); c.MaxRunning = 1 })
+				stuck := d.hangIn(op, 1, done)
+				a := d.submit(ask{id: "s1", task: "echo never"})
+				<-stuck.reached
+				d.touch("cancel_s1")
+				d.want(d.response(a), delegation.StatusCancelled, delegation.ReasonCancelled, -1)
+				told := d.watcher.notices.of("main")
+				if len(told) != 1 || told[0].Code != delegation.NoticeEngine {
+					t.Errorf("clients are told %v", told)
+				}
+				d.want(d.response(d.submit(ask{id: "s2", task: "echo hello"})), delegation.StatusCompleted, delegation.ReasonExited, 0)
+				if d.watcher.launches.all() != 1 {
+					t.Error("no call was left behind")
+				}
+				stuck.free()
+				d.eventually("the call is back", func() bool { return d.watcher.launches.all() == 0 })
+				d.empty()
+				if n := len(d.watcher.notices.of("main")); n != 0 || len(d.world.Released()) != 1 {
+					t.Errorf("%d notices stand, and %v ran", n, d.world.Released())
+				}
+				d.onceEach()
+			})
+		}
+	}
+}
+
+// TestACallThatNeverReturnsEndsItsRun: nobody cancels. The run has failed when its time, and the grace for it, are over.
+func TestACallThatNeverReturnsEndsItsRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := waiting(t)
+		r := &run{box: &outbox{name: "main"}, handle: sandbox.Handle{ID: "box-1"}}
+		r.ending, r.stop = context.WithCancelCause(t.Context())
+		let, late, begin := make(chan struct{}), make(chan int, 1), time.Now()
+		_, err := insist(w, r, launchStep[int]{
+			what: "try", budget: time.Minute,
+			call: func(context.Context) (int, error) { <-let; return 7, nil },
+			late: func(n int, _ error) { late <- n },
+		})
+		if took := time.Since(begin); !errors.Is(err, errLeftCall) || took != time.Minute+w.timing.Grace {
+			t.Errorf("after %s: %v", took, err)
+		}
+		v := w.leftBehind(r, "try")
+		if v.reason != delegation.ReasonLaunchFailed || !strings.Contains(v.refusal.Text, errLeftCall.Error()) || r.handle.ID != "" {
+			t.Errorf("the verdict is %+v, with the sandbox %q", v, r.handle.ID)
+		}
+		close(let)
+		if n := <-late; n != 7 {
+			t.Errorf("it returned %d", n)
+		}
+		synctest.Wait()
+		if w.launches.all() != 0 || len(w.notices.of("main")) != 0 {
+			t.Errorf("%d calls are left, and clients are told %v", w.launches.all(), w.notices.of("main"))
+		}
+	})
+}
+
+// TestHungLaunchesAreFew: when so many calls of an outbox hang, nothing is launched for it until one returns. Another outbox is
+// served meanwhile.
+func TestHungLaunchesAreFew(t *testing.T) {
+	d := newDesk(t, shortGrace)
+	d.stop()
+	other := d.newOutbox("other")
+	d.config.Outboxes = append(d.config.Outboxes, d.settings("other", other))
+	d.open()
+	stuck := d.hangIn(sandboxtest.OpCreate, maxHung, false)
+	var asks []ask
+	for i := range maxHung {
+		a := d.submit(ask{id: numbered("s", i), task: "echo never"})
+		<-stuck.reached
+		d.touch("cancel_" + a.id)
+		asks = append(asks, a)
+	}
+	for _, a := range asks {
+		d.want(d.response(a), delegation.StatusCancelled, delegation.ReasonCancelled, -1)
+	}
+	calls := d.world.Calls(sandboxtest.OpCreate)
+	resp := d.response(d.submit(ask{id: "more", task: "echo never"}))
+	d.want(resp, delegation.StatusError, delegation.ReasonLaunchFailed, -1)
+	if !strings.Contains(resp.StderrTail, errLeftCall.Error()) || d.world.Calls(sandboxtest.OpCreate) != calls {
+		t.Errorf("it says %q, and %d calls were made", resp.StderrTail, d.world.Calls(sandboxtest.OpCreate)-calls)
+	}
+	d.want(d.response(d.submit(ask{id: "else", task: "echo hello", outbox: other})), delegation.StatusCompleted, delegation.ReasonExited, 0)
+	stuck.free()
+	d.eventually("the calls are back", func() bool { return d.watcher.launches.all() == 0 })
+	d.want(d.response(d.submit(ask{id: "again", task: "echo hello"})), delegation.StatusCompleted, delegation.ReasonExited, 0)
+	d.empty()
+}
+
+// TestAShutdownAnswersWhatHangs, and says that a call, and what it may make, is left to the next start, which removes it.
+func TestAShutdownAnswersWhatHangs(t *testing.T) {
+	d := newDesk(t, shortGrace)
+	stuck := d.hangIn(sandboxtest.OpCreate, 1, true)
+	a := d.submit(ask{id: "s1", task: "echo never"})
+	<-stuck.reached
+	d.kill()
+	d.want(d.response(a), delegation.StatusCancelled, delegation.ReasonShutdown, -1)
+	owed, ok := errors.AsType[*OwedError](d.result)
+	if !errors.Is(d.result, ErrLeftBehind) || !ok || owed.Answers != 0 || owed.Sandboxes != 1 {
+		t.Errorf("it ended with %v", d.result)
+	}
+	stuck.free()
+	d.eventually("the call is back", func() bool { return d.watcher.launches.all() == 0 })
+	d.must(d.journal.Close())
+	if left := d.world.Sandboxes(); len(left) != 1 {
+		t.Errorf("the call has made %v", left)
+	}
+	d.open()
+	d.empty()
+	if slices.ContainsFunc(d.world.Released(), func(sandbox.SandboxID) bool { return true }) {
+		t.Error("something ran")
+	}
+}

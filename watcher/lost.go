@@ -1,0 +1,94 @@
+package watcher
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"torno/delegation"
+	"torno/internal/crash"
+	"torno/internal/journal"
+	"torno/sandbox"
+)
+
+// What lies in an outbox that a watcher with another journal served may have run, and no record of ours says so. It is looked
+// through once before anything there runs.
+
+// servedByAnother says whether a watcher of another installation was the last one to serve the directory.
+func (o *outbox) servedByAnother() bool {
+	_, m := o.served()
+	return m.installation != "" && m.installation != o.w.journal.Installation()
+}
+
+func (o *outbox) tellLost() {
+	o.log.Warn("a watcher with another journal served this outbox; requests that lie there now are refused, since they may have run",
+		"code", delegation.CodeJournalLost)
+}
+
+// takeOver finds out whether a watcher of another installation served the outbox while this one could not: what lies there may have
+// run. It comes before anything is written there, since watcher.json tells it.
+func (s *scan) takeOver() error {
+	if s.lost || !s.servedByAnother() {
+		return nil
+	}
+	lost := s.known
+	lost.Lost = true
+	crash.At("outbox.kept")
+	if err := s.w.journal.KeepOutboxes(s.w.life, []journal.Outbox{lost}); err != nil {
+		return fmt.Errorf("note that another watcher served the outbox: %w", err)
+	}
+	s.known, s.lost = lost, true
+	s.tellLost()
+	return nil
+}
+
+// journalLost refuses a request that may have run.
+func journalLost() *delegation.Refusal {
+	return &delegation.Refusal{
+		Code: delegation.CodeJournalLost, Hint: "Write it again under a new request_id.",
+		Text: "This request lay here when the watcher's journal was made anew; whether it ran already cannot be told.",
+	}
+}
+
+// maxAnswer bounds what is read of a response.
+const maxAnswer = 1 << 20
+
+// isAnswered says whether another watcher's response to a request lies beside it. A parent can write one, and then has that.
+func (s *scan) isAnswered(in intake, request delegation.Request) bool {
+	name, ok := delegation.ResponseNameFor(in.rawID)
+	if !ok {
+		return false
+	}
+	data, _, err := s.dir.Read(name, maxAnswer)
+	if err != nil {
+		return false
+	}
+	response, err := delegation.DecodeResponse(data)
+	return err == nil && response.RequestID == request.RequestID.String()
+}
+
+// leaveAnswered notes that a request is over, and leaves the response that lies there.
+func (s *scan) leaveAnswered(ctx context.Context, in intake, key sandbox.RunKey) time.Duration {
+	record := s.refusalRecord(in, key, journalLost())
+	record.Answered = true
+	if _, err := s.recordRefusal(ctx, record); err != nil {
+		return s.journalTrouble(err)
+	}
+	s.journalWorks()
+	s.log.Info("another watcher has answered a request that lies there; its response stays", "subagent", key.Subagent)
+	return 0
+}
+
+// lookedThrough notes that everything that lay in a lost outbox was looked at: what comes from now on has not run.
+func (s *scan) lookedThrough(ctx context.Context) {
+	if !s.lost || s.missed || len(s.delayed) > 0 {
+		return
+	}
+	crash.At("outbox.looked-through")
+	if err := s.w.journal.LookedThrough(ctx, s.id); err != nil {
+		s.journalTrouble(err)
+		return
+	}
+	s.lost = false
+	s.log.Info("what lay in the outbox was looked through; requests are served from now on")
+}

@@ -1,0 +1,123 @@
+package watcher
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"torno/delegation"
+	"torno/internal/crash"
+	"torno/sandbox"
+)
+
+// maxLeftovers bounds how many sandboxes that have ended are removed behind their runs. With more of them a run keeps its place
+// until one is gone.
+const maxLeftovers = 64
+
+// remove returns when no process of the run's sandbox is left. It is removed then, or its launcher says that it has ended: what is
+// left of it is removed behind the run. A sandbox that may live is removed again and again, until that is done or the watcher stops
+// working: it then carries the installation's id and is found at the next start.
+func (w *Watcher) remove(r *run) {
+	if r.handle.ID == "" {
+		return
+	}
+	held, engine := w.notices.newHoldOf(r), w.notices.newHold("")
+	defer held.close()
+	defer engine.close()
+	for try := 1; ; try++ {
+		err := w.removeOnce(engine, r.launcher, r.handle)
+		if err == nil {
+			r.handle = sandbox.Handle{}
+			return
+		}
+		log := r.box.log.With("run", r.hash, "sandbox", r.handle.ID, "try", try, "error", err)
+		if w.life.Err() != nil {
+			log.Error("a sandbox is left; the next start removes it")
+			return
+		}
+		r.dead = r.dead || w.hasEnded(engine, r.launcher, r.handle)
+		if r.dead && w.removeBehind(r.launcher, r.handle) {
+			log.Warn("a sandbox that has ended cannot be removed; its run goes on without it")
+			r.handle = sandbox.Handle{}
+			return
+		}
+		held.begin(delegation.NoticeSandbox, err)
+		if try&(try-1) == 0 {
+			log.Warn("a sandbox cannot be removed; its run keeps its place")
+		}
+		w.pause(w.life, backoff(try))
+	}
+}
+
+// removeOnce removes a sandbox, or says why that cannot be done now.
+func (w *Watcher) removeOnce(engine *hold, launcher sandbox.Launcher, h sandbox.Handle) error {
+	err := w.once(engine, func(ctx context.Context) error {
+		crash.At("end.removed")
+		return launcher.Remove(ctx, h)
+	})
+	switch {
+	case errors.Is(err, sandbox.ErrNotFound):
+		return nil
+	case unavailable(err):
+		engine.begin(delegation.NoticeEngine, err)
+	default:
+		engine.end()
+	}
+	return err
+}
+
+// hasEnded says whether a launcher knows that a sandbox has ended. That a launcher does not list it proves nothing: its processes may
+// outlive its name.
+func (w *Watcher) hasEnded(engine *hold, launcher sandbox.Launcher, h sandbox.Handle) (ended bool) {
+	err := w.once(engine, func(ctx context.Context) error {
+		all, err := launcher.List(ctx)
+		for _, other := range all {
+			ended = ended || other.ID == h.ID && other.State == sandbox.HandleExited
+		}
+		return err
+	})
+	return ended && err == nil
+}
+
+// removeBehind removes a sandbox that has ended, while the watcher goes on. It is false where as many others are being removed as may
+// be. A watcher that stops counts those that are left.
+func (w *Watcher) removeBehind(launcher sandbox.Launcher, h sandbox.Handle) bool {
+	if w.leftovers.Add(1) > maxLeftovers {
+		w.leftovers.Add(-1)
+		return false
+	}
+	w.runs.Go(func() {
+		defer w.leftovers.Add(-1)
+		held, engine := w.notices.newHold(""), w.notices.newHold("")
+		defer held.close()
+		defer engine.close()
+		held.begin(delegation.NoticeLeftovers, nil)
+		for try := 1; w.life.Err() == nil; try++ {
+			w.pause(w.life, backoff(try))
+			err := w.removeOnce(engine, launcher, h)
+			if err == nil {
+				return
+			}
+			w.warnOf("remove a sandbox that has ended", try, err)
+		}
+		w.left.Add(1)
+		w.log.Error("a sandbox that has ended is left; the next start removes it", "sandbox", h.ID)
+	})
+	return true
+}
+
+// maxNamed is how many runs a notice names.
+const maxNamed = 3
+
+// naming adds to a notice's text which runs it is about.
+func naming(text string, ids []string) string {
+	if len(ids) == 0 {
+		return text
+	}
+	more := ""
+	if over := len(ids) - maxNamed; over > 0 {
+		ids, more = ids[:maxNamed], fmt.Sprintf(" and %d more", over)
+	}
+	return fmt.Sprintf("%s Subagents: %s%s.", text, strings.Join(ids, ", "), more)
+}

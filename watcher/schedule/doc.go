@@ -1,0 +1,15 @@
+// Package schedule decides which run goes next.
+//
+//	submit ──► lane of its outbox ──► a slot ──► leaving ──► over
+//	             waits for:            runs       is dead, and holds
+//	             its subagent          launch     slot and workspace
+//	             its workspace
+//	             a slot
+//
+// A run has a Ticket. Submit puts the ticket into the lane of its outbox and into the lines of its subagent and its workspace.
+// It is launched when no earlier run is in its way in any of these lines and a slot is free: one of its outbox and one of
+// the watcher. Outboxes take turns. Finished lets the next ones through.
+//
+// One goroutine, Loop, owns all state, also the unexported fields of a Ticket; all methods send it functions. It does no
+// input or output, so it never waits. The methods of a Run are called in the loop and must not block.
+package schedule

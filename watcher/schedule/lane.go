@@ -1,0 +1,111 @@
+package schedule
+
+import (
+	"container/heap"
+	"container/list"
+	"fmt"
+
+	"torno/delegation"
+)
+
+// maxQueuedBytes bounds what the queued runs of one outbox hold in memory.
+const maxQueuedBytes = 64 << 20
+
+// lane is one outbox's queue.
+type lane struct {
+	of          Lane
+	queue       *list.List // of *Ticket
+	ready       ready
+	bytes       int64
+	running     int
+	first, last int // turns that were given away at either end
+}
+
+func newLane(of Lane) *lane { return &lane{of: of, queue: list.New()} }
+
+// append puts a run behind all others.
+func (l *lane) append(t *Ticket) {
+	l.last++
+	t.turn, t.queued = l.last, l.queue.PushBack(t)
+	l.enter(t)
+}
+
+// prepend puts a run before all others.
+func (l *lane) prepend(t *Ticket) {
+	l.first--
+	t.turn, t.queued = l.first, l.queue.PushFront(t)
+	l.enter(t)
+}
+
+func (l *lane) enter(t *Ticket) {
+	l.bytes += t.Bytes
+	t.place, t.rank = inQueue, -1
+	if t.claim.blocked == 0 {
+		heap.Push(&l.ready, t)
+	}
+}
+
+// remove takes a run out of the queue.
+func (l *lane) remove(t *Ticket) {
+	l.queue.Remove(t.queued)
+	l.bytes -= t.Bytes
+	if t.rank >= 0 {
+		heap.Remove(&l.ready, t.rank)
+	}
+}
+
+// pick takes the first run that may start now, or returns nil.
+func (l *lane) pick() *Ticket {
+	if l.running >= l.of.MaxRunning || len(l.ready) == 0 {
+		return nil
+	}
+	t := l.ready[0]
+	l.remove(t)
+	return t
+}
+
+// overfull says why the last run of a queue cannot stay. One that starts at once never waits, so even an outbox in which
+// nobody may wait can run.
+func (l *lane) overfull() *delegation.Refusal {
+	switch limit, waiting := l.of.Queue, l.queue.Len()-1; {
+	case waiting >= limit:
+		return &delegation.Refusal{
+			Code: delegation.CodeQueueFull, Text: fmt.Sprintf("The queue is full: %d requests wait already and %d is the limit.", waiting, limit),
+			Hint: "Wait for some of them to end and ask again.",
+		}
+	case l.bytes > maxQueuedBytes && waiting > 0:
+		return &delegation.Refusal{
+			Code: delegation.CodeQueueFull, Text: fmt.Sprintf("The queue is full: the requests that wait would hold %d MiB and %d MiB is the limit.", l.bytes>>20, maxQueuedBytes>>20),
+			Hint: "Wait for some of them to end and ask again.",
+		}
+	}
+	return nil
+}
+
+// ready is a heap of the queued runs that wait for nothing but a slot, by their turn.
+type ready []*Ticket
+
+func (h ready) Len() int           { return len(h) }
+func (h ready) Less(i, j int) bool { return h[i].turn < h[j].turn }
+
+func (h ready) Swap(i, j int) {
+	h[i], h[j] = h[j], h[i]
+	h[i].rank, h[j].rank = i, j
+}
+
+// Push is for container/heap.
+func (h *ready) Push(x any) {
+	t := x.(*Ticket)
+	t.rank = len(*h)
+	*h = append(*h, t)
+}
+
+// Pop is for container/heap.
+func (h *ready) Pop() any {
+	last := len(*h) - 1
+	t := (*h)[last]
+	(*h)[last] = nil
+	*h = (*h)[:last]
+	t.rank = -1
+	return t
+}

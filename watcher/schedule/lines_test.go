@@ -1,0 +1,175 @@
+package schedule
+
+import (
+	"fmt"
+	"testing"
+
+	"torno/delegation"
+	"torno/sandbox"
+)
+
+// queue is a schedule whose loop is the test itself, and what it has launched.
+type queue struct {
+	*Schedule
+	testing.TB
+	launched []*silent
+}
+
+// silent is a run that does nothing.
+type silent struct {
+	Ticket
+	queue     *queue
+	cause     delegation.Reason
+	dismissed delegation.Reason
+}
+
+func (r *silent) Launch()                          { r.queue.launched = append(r.queue.launched, r) }
+func (r *silent) Dismiss(reason delegation.Reason) { r.dismissed = reason }
+func (r *silent) End(reason delegation.Reason)     { r.cause = reason }
+func (r *silent) Cause() delegation.Reason         { return r.cause }
+func (r *silent) Show(int)                         {}
+
+func newQueue(t testing.TB, capacity int) *queue {
+	return &queue{TB: t, Schedule: New(capacity, []Lane{{Name: "main", MaxRunning: capacity, Queue: 1 << 20, QueueBusy: true}})}
+}
+
+// run is a run of a subagent in a directory, with those above it.
+func (q *queue) run(subagent string, above ...uint64) *silent {
+	q.Helper()
+	id, err := delegation.ParseSubagentID(subagent)
+	if err != nil {
+		q.Fatal(err)
+	}
+	r := &silent{queue: q, Ticket: Ticket{Lane: "main", Subject: Subject{Outbox: "main", Subagent: id}}}
+	r.Run = r
+	for _, inode := range above {
+		r.Above = append(r.Above, sandbox.Directory{Device: 1, Inode: inode})
+	}
+	return r
+}
+
+// ask admits a run.
+func (q *queue) ask(subagent string, above ...uint64) *silent {
+	q.Helper()
+	r := q.run(subagent, above...)
+	if refusal := q.admit(&r.Ticket); refusal != nil {
+		q.Fatalf("%s is refused: %s", subagent, refusal.Text)
+	}
+	return r
+}
+
+// end ends a run that was launched.
+func (q *queue) endRun(r *silent) {
+	q.laneOf(&r.Ticket).running--
+	q.running--
+	q.forget(&r.Ticket)
+	q.dispatch()
+}
+
+// TestAWaiterIsNotOvertaken: one run waits for a whole tree, while new ones come for directories in it without an end.
+func TestAWaiterIsNotOvertaken(t *testing.T) {
+	q := newQueue(t, 4)
+	running := []*silent{q.ask("a", 11, 1), q.ask("b", 12, 1)}
+	waits := q.ask("waits", 1)
+	for i := range 100 {
+		running = append(running, q.ask(fmt.Sprint("late", i), uint64(100+i), 1))
+		if waits.place == inSlot {
+			break
+		}
+		next := running[0]
+		running = running[1:]
+		if next.place != inSlot {
+			t.Fatalf("the waiter waits for a later run, after %d of them", i)
+		}
+		q.endRun(next)
+	}
+	if waits.place != inSlot {
+		t.Error("the waiter was overtaken a hundred times")
+	}
+	for _, r := range running {
+		if r.place == inSlot {
+			t.Errorf("%s runs in a directory that another run has", r.Subject.Subagent)
+		}
+	}
+}
+
+// TestALongQueueForOneWorkspaceIsCheap counts what thousands of requests for one workspace cost the scheduler: the same for
+// each, however many wait.
+func TestALongQueueForOneWorkspaceIsCheap(t *testing.T) {
+	cost := func(requests int) float64 {
+		q := newQueue(t, 4)
+		for i := range requests {
+			q.ask(fmt.Sprint("s", i), 10, 2, 1)
+		}
+		for i := range requests {
+			if len(q.launched) != i+1 {
+				t.Fatalf("%d of %d were launched when %d are over", len(q.launched), requests, i)
+			}
+			if want := fmt.Sprint("s", i); q.launched[i].Subject.Subagent.String() != want {
+				t.Fatalf("%s goes before %s", q.launched[i].Subject.Subagent, want)
+			}
+			q.endRun(q.launched[i])
+		}
+		if len(q.lines.at) != 0 || len(q.lanes[0].ready) != 0 || q.lanes[0].queue.Len() != 0 {
+			t.Errorf("%d lines, %d ready runs and %d in the queue are left", len(q.lines.at), len(q.lanes[0].ready), q.lanes[0].queue.Len())
+		}
+		return float64(q.lines.steps) / float64(requests)
+	}
+	few, many := cost(20), cost(2000)
+	if many > few*1.2 {
+		t.Errorf("each of 20 requests costs %.1f steps, each of 2,000 costs %.1f", few, many)
+	}
+	t.Logf("steps for each request: %.1f of 20, %.1f of 2,000", few, many)
+}
+
+// TestLinesAgainstAllPairs plays at random and compares with the plain rule: a run is let through when no earlier one of its
+// subagent, or in an equal or nested directory, is there.
+func TestLinesAgainstAllPairs(t *testing.T) {
+	meet := func(a, b *silent) bool {
+		if a.Subject == b.Subject {
+			return true
+		}
+		in := func(x, y *silent) bool {
+			for _, dir := range y.Above {
+				if dir == x.Above[0] {
+					return true
+				}
+			}
+			return false
+		}
+		return in(a, b) || in(b, a)
+	}
+	for seed := range uint64(200) {
+		state := seed*2654435761 + 1
+		dice := func(n uint64) uint64 { state = state*6364136223846793005 + 1442695040888963407; return state >> 33 % n }
+		q := newQueue(t, 1<<20)
+		q.running = 1 << 20 // nothing starts: only the lines count
+		var all []*silent
+		for range 60 {
+			if len(all) > 0 && dice(3) == 0 {
+				i := dice(uint64(len(all)))
+				q.withdraw(&all[i].Ticket)
+				all = append(all[:i], all[i+1:]...)
+			} else {
+				path := []uint64{1}
+				for range dice(4) {
+					path = append([]uint64{path[0]*3 + dice(3)}, path...)
+				}
+				all = append(all, q.ask(fmt.Sprint("s", dice(20)), path...))
+			}
+			for i, r := range all {
+				blocked := false
+				for _, earlier := range all[:i] {
+					blocked = blocked || meet(earlier, r)
+				}
+				// A line lets nobody past who waits: who stands behind a waiting run waits as well.
+				if !blocked && r.claim.blocked > 0 || blocked && r.claim.blocked == 0 {
+					t.Fatalf("seed %d: run %d of %d is blocked %d times, want blocked: %t", seed, i, len(all), r.claim.blocked, blocked)
+				}
+				if ready := r.rank >= 0; ready == blocked {
+					t.Fatalf("seed %d: run %d is ready: %t, blocked: %t", seed, i, ready, blocked)
+				}
+			}
+		}
+	}
+}

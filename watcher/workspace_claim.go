@@ -1,0 +1,96 @@
+package watcher
+
+import (
+	"errors"
+	"slices"
+
+	"torno/delegation"
+	"torno/watcher/schedule"
+)
+
+// claimWorkspace makes sure that the directory that is held is the run's alone: what is at its path now need not be what was
+// there when the run was admitted.
+func (w *Watcher) claimWorkspace(r *run) (verdict, bool) {
+	if r.held == nil {
+		return verdict{}, true // nothing starts without one
+	}
+	w.unclaim(r)
+	refusal := w.schedule.Settle(w.life, &r.ticket, r.held.above)
+	if refusal == nil {
+		r.holds.Store(r.held) // before the others are looked at: of two that start at once, one sees the other
+		refusal = w.movedTogether(r)
+	}
+	if refusal != nil {
+		r.holds.Store(nil) // nothing of it runs there, and it is in no other run's way
+		return verdict{reason: delegation.ReasonRefused, refusal: refusal}, false
+	}
+	return verdict{}, true
+}
+
+// unclaim has a run look at the others again: nothing runs in its workspace now, although something may have held there before.
+func (w *Watcher) unclaim(r *run) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	r.claimed = false
+}
+
+// movedTogether refuses a run whose workspace holds that of another one by now, or lies in it: a parent can move a directory
+// while a run works there. There are at most as many others as may run at once.
+//
+// A run that has claimed its workspace keeps it. Of two that both look, the one that was admitted first wins: it refuses the
+// other one, whichever of them saw the other. No file system is asked under the lock.
+func (w *Watcher) movedTogether(r *run) *delegation.Refusal {
+	met := w.meets(r)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, other := range met {
+		mayClaim := other.holds.Load() != nil && other.losesTo == nil
+		if mayClaim && r.losesTo == nil && (other.hasClaim() || other.number < r.number) {
+			r.losesTo = other
+		}
+	}
+	if r.losesTo != nil {
+		return schedule.Busy(&r.losesTo.ticket, "is in use")
+	}
+	for _, other := range met {
+		if !other.hasClaim() && other.losesTo == nil {
+			other.losesTo = r
+		}
+	}
+	r.claimed = true
+	return nil
+}
+
+// hasClaim says whether nothing takes a run's workspace from it any more. The watcher's lock is held.
+func (r *run) hasClaim() bool { return r.claimed || r.released.Load() }
+
+// meets are the runs of other subagents whose workspaces hold this one's now, lie in it or are the same.
+func (w *Watcher) meets(r *run) (met []*run) {
+	for _, other := range w.holders(r) {
+		held := other.holds.Load()
+		if held == nil {
+			continue
+		}
+		above, err := held.Above()
+		if errors.Is(err, errClosed) {
+			continue // it was let go
+		}
+		unknown := err != nil || len(above) == 0 || len(r.held.above) == 0 // a parent can move it where nothing finds out what lies above it
+		if unknown || slices.Contains(above, r.held.above[0]) || slices.Contains(r.held.above, above[0]) {
+			met = append(met, other)
+		}
+	}
+	return met
+}
+
+// holders are the runs of other subagents that hold a workspace.
+func (w *Watcher) holders(r *run) (others []*run) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, other := range w.owned {
+		if other.ticket.Subject != r.ticket.Subject && other.holds.Load() != nil {
+			others = append(others, other)
+		}
+	}
+	return others
+}
