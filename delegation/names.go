@@ -133,3 +133,11 @@ func cutLast(s, sep string) (before, after string, found bool) {
 func isHash(s string) bool {
 	return len(s) == 16 && strings.Trim(s, "0123456789abcdef") == ""
 }
+
+// QuoteName shows a name from an outbox without its control characters, at most 100 bytes of it.
+func QuoteName(name string) string {
+	if len(name) > 100 {
+		name = name[:100] + "…"
+	}
+	return strconv.QuoteToASCII(name)
+}

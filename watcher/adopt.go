@@ -1,6 +1,7 @@
 package watcher
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -8,6 +9,7 @@ import (
 
 	"torno/delegation"
 	"torno/internal/journal"
+	"torno/internal/retry"
 	"torno/sandbox"
 	"torno/sandbox/compile"
 )
@@ -24,13 +26,15 @@ func (w *Watcher) adopt(ctx context.Context, box *outbox, record journal.Run, h 
 	if err := w.noteEngine(ctx, record, h); err != nil {
 		return err
 	}
-	r, reason := box.takeUp(record)
+	a, reason := box.takeUp(record)
+	r := w.newRun(a, a.key, a.warnings)
+	r.workspace = cmp.Or(record.Handle.Workspace, r.workspace)
 	h.Device, h.Inode, h.Workspace, h.Above = record.Handle.Device, record.Handle.Inode, record.Handle.Workspace, record.Handle.Above
-	r.launcher, r.engine = w.config.Launchers[h.Launcher], h.Launcher
+	r.launcher, r.engine = w.launchers[h.Launcher], h.Launcher
 	r.handle, r.state, r.admitted = h, record.State, record.Created
 	r.sandbox, r.attested = record.Sandbox, record.Attestation
 	r.released.Store(true)
-	r.out.resume(w.notes.load(r.hash), notAhead(record.Started), box.hasSegment(r.key))
+	r.out.resume(w.notes.load(r.hash), notAhead(record.Started), r.admission.HasLive)
 	r.times.created, r.times.started, r.release = record.Created, r.out.startedAt, releaseOf(record)
 	r.goOnEnding(w.notes.ending(r.hash))
 	if reason != "" {
@@ -50,7 +54,7 @@ func (w *Watcher) adopt(ctx context.Context, box *outbox, record journal.Run, h 
 
 // claimAdopted finds out which directory an adopted run works in. The journal says it, unless an earlier version wrote the
 // record: then what is at its path counts if it is the directory that was mounted.
-func (w *Watcher) claimAdopted(r *run) {
+func (w *road) claimAdopted(r *run) {
 	r.ticket.Above = r.handle.Above
 	if len(r.ticket.Above) > 0 {
 		return
@@ -62,10 +66,10 @@ func (w *Watcher) claimAdopted(r *run) {
 	}
 }
 
-// takeUp makes a run of a record, from the request as it is now. The reason is why it must end, "" when it may go on. Its
+// takeUp makes an admission of a record, from the request as it is now. The reason is why it must end, "" when it may go on. Its
 // parent may have changed the request since, but not what the sandbox was made for: the profile is that of the record,
 // and a request for another workspace is not the run's.
-func (o *outbox) takeUp(record journal.Run) (r *run, reason delegation.Reason) {
+func (o *outbox) takeUp(record journal.Run) (a *admission, reason delegation.Reason) {
 	in, reason := o.stillAsked(record)
 	if reason == "" {
 		in.request.Profile, _ = delegation.ParseToken(record.Profile)  // an operator's name that is no token is the default's
@@ -79,13 +83,11 @@ func (o *outbox) takeUp(record journal.Run) (r *run, reason delegation.Reason) {
 			reason = delegation.ReasonSuperseded
 			record.Warnings = append(record.Warnings, "The request was changed while no watcher was there, and asks for another workspace now.")
 		default:
-			return o.w.newRun(o, record.RunKey(), in, spec, record.Warnings), ""
+			return o.admission(record.RunKey(), in, spec, record.Warnings), ""
 		}
 	}
 	known := sandbox.Spec{Profile: record.Profile, Mounts: []sandbox.Mount{{Target: record.Workspace, Workspace: true}}}
-	r = o.w.newRun(o, record.RunKey(), in, known, record.Warnings)
-	r.workspace = record.Handle.Workspace
-	return r, reason
+	return o.admission(record.RunKey(), in, known, record.Warnings), reason
 }
 
 // stillAsked reads the request of a record once more, as hostile as ever. The reason is why nobody waits for the run any
@@ -120,7 +122,7 @@ func (o *outbox) readSettled(name string) (data []byte, read delegation.Reading,
 		if !doubtful || try == settleTries {
 			return data, read, err
 		}
-		o.w.pause(o.w.life, settle/2)
+		_ = retry.Pause(o.life, settle/2)
 	}
 }
 

@@ -142,7 +142,7 @@ func TestASentinelIsSpentByItsOwnRunOnly(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &run{box: box, key: sandbox.RunKey{Subagent: id}, file: delegation.RequestName(id)}
+	a := &admission{box: box, key: sandbox.RunKey{Subagent: id}, file: delegation.RequestName(id)}
 	write := func(name string) delegation.Reading {
 		if err := os.WriteFile(filepath.Join(path, name), []byte(name), 0o644); err != nil {
 			t.Fatal(err)
@@ -153,17 +153,17 @@ func TestASentinelIsSpentByItsOwnRunOnly(t *testing.T) {
 		}
 		return read
 	}
-	own := write(r.file)
+	own := write(a.file)
 	write("cancel_s1")
 	another := own
 	another.Content = "another"
-	r.seenAs.Store(&another)
-	box.spendSentinel(r)
+	a.read.Store(&another)
+	a.Spend()
 	if _, err := dir.Stat("cancel_s1"); err != nil {
 		t.Error("the sentinel of the next request was taken away:", err)
 	}
-	r.seenAs.Store(&own)
-	box.spendSentinel(r)
+	a.read.Store(&own)
+	a.Spend()
 	if _, err := dir.Stat("cancel_s1"); err == nil {
 		t.Error("its own sentinel is left")
 	}

@@ -15,7 +15,7 @@ import (
 // refuse records and answers a request that is turned down. Its id may be none: then the file's name stands for it.
 func (s *scan) refuse(ctx context.Context, in intake, key sandbox.RunKey, refusal *delegation.Refusal) time.Duration {
 	response, _ := delegation.ResponseNameFor(in.rawID)
-	s.supersede(in.rawID, nil)
+	s.supersede(in.rawID, "")
 	record, err := s.recordRefusal(ctx, s.refusalRecord(in, key, refusal))
 	if errors.Is(err, journal.ErrForgotten) && key.Attempt > 0 {
 		return s.refuse(ctx, in, sandbox.RunKey{}, refusal) // the file stands for it
@@ -24,7 +24,7 @@ func (s *scan) refuse(ctx context.Context, in intake, key sandbox.RunKey, refusa
 		return s.journalTrouble(err)
 	}
 	s.journalWorks()
-	s.log.Info("request refused", "file", quoteName(in.name), "code", refusal.Code, "field", refusal.Field)
+	s.log.Info("request refused", "file", delegation.QuoteName(in.name), "code", refusal.Code, "field", refusal.Field)
 	s.answer(record, response, in.read)
 	return 0
 }
@@ -33,7 +33,7 @@ func (s *scan) refuse(ctx context.Context, in intake, key sandbox.RunKey, refusa
 // admitted and today's policy does not ends now.
 func (s *scan) recordRefusal(ctx context.Context, record journal.Run) (journal.Run, error) {
 	crash.At("refuse.recorded")
-	existing, err := s.w.journal.Begin(ctx, record)
+	existing, err := s.journal.Begin(ctx, record)
 	switch {
 	case err != nil || existing == nil:
 		return record, err
@@ -41,13 +41,13 @@ func (s *scan) recordRefusal(ctx context.Context, record journal.Run) (journal.R
 		return *existing, nil
 	}
 	crash.At("refuse.ended")
-	err = s.w.journal.Move(ctx, record.Key, existing.State, delegation.StateEnded, journal.Change{
+	err = s.journal.Move(ctx, record.Key, existing.State, delegation.StateEnded, journal.Change{
 		Reason: record.Reason, Code: record.Code, Field: record.Field, Hint: record.Hint, Text: record.Text, Ended: record.Ended,
 	})
 	if err != nil {
 		return record, err
 	}
-	return s.w.journal.Get(ctx, record.Key)
+	return s.journal.Get(ctx, record.Key)
 }
 
 // refusalRecord is a run that ends as it begins. Without a key of its own it stands for the file.
@@ -108,7 +108,7 @@ func (s *scan) answerDue(ctx context.Context, now time.Time) {
 		}
 		delete(s.due, request)
 		_, raw := delegation.ParseName(request)
-		if s.runOf(raw) != nil {
+		if s.isRunning(raw) {
 			s.putOff(request) // it is not quite over
 			continue
 		}
@@ -124,14 +124,14 @@ func (s *scan) answer(record journal.Run, response string, read delegation.Readi
 		return
 	}
 	var err error
-	life := journal.Charge(s.w.life, &s.written) // a shutdown in between is no reason to owe it still
+	life := journal.Charge(s.life, &s.written) // a shutdown in between is no reason to owe it still
 	if before := record.Reading(); read.Content != "" && (!before.Same(read) || !before.Firm && read.Firm) {
 		crash.At("answer.filed")
-		err = s.w.journal.Refile(life, record.Key, read, true)
+		err = s.journal.Refile(life, record.Key, read, true)
 	}
 	if err == nil {
 		crash.At("answer.noted")
-		err = s.w.journal.Answered(life, record.Key)
+		err = s.journal.Answered(life, record.Key)
 	}
 	if err != nil {
 		s.journalTrouble(err)

@@ -14,8 +14,8 @@ import (
 
 // attemptAgain has a lost run attempted once more, where its profile says so and its client still waits. The sandbox is
 // proved to be gone by then. The next attempt goes first in its outbox.
-func (w *Watcher) attemptAgain(r *run, v verdict) bool {
-	if v.reason != delegation.ReasonLost || r.final || r.key.Attempt >= r.spec.Attempts || r.handle.ID != "" || r.box.check(r) != "" {
+func (w *road) attemptAgain(r *run, v verdict) bool {
+	if v.reason != delegation.ReasonLost || r.final || r.key.Attempt >= r.spec.Attempts || r.handle.ID != "" || r.admission.Check() != "" {
 		return false
 	}
 	r.times.ended = time.Now()
@@ -25,13 +25,12 @@ func (w *Watcher) attemptAgain(r *run, v verdict) bool {
 	next.out.countOn(w.notes.load(next.hash))
 	crash.At("attempt.recorded")
 	if err := w.journal.Again(w.life, r.hash, r.state, r.change(v), next.record()); err != nil {
-		r.box.log.Error("a lost run cannot be attempted again", "run", r.hash, "error", err)
+		r.log.Error("a lost run cannot be attempted again", "run", r.hash, "error", err)
 		return false
 	}
-	r.box.log.Warn("a run was lost and is attempted again", "run", r.hash, "attempt", next.key.Attempt, "of", r.spec.Attempts)
+	r.log.Warn("a run was lost and is attempted again", "run", r.hash, "attempt", next.key.Attempt, "of", r.spec.Attempts)
 	crash.At("attempt.forgotten")
 	w.notes.drop(r.hash)
-	r.box.board.forget(r)
 	w.own(next)
 	w.schedule.GoFirst(w.life, &r.ticket, &next.ticket)
 	return true
@@ -41,9 +40,8 @@ func (w *Watcher) attemptAgain(r *run, v verdict) bool {
 func (r *run) nextAttempt() *run {
 	key := r.key
 	key.Attempt++
-	in := intake{name: r.file, read: *r.seenAs.Load(), seen: r.seen}
-	next := r.box.w.newRun(r.box, key, in, r.spec, append(r.warnings[:len(r.warnings):len(r.warnings)], lostWarning(r.key.Attempt)))
-	next.ticket.Bytes, next.admitted, next.number = r.ticket.Bytes, time.Now(), r.number
+	next := r.road.newRun(r.admission, key, append(r.warnings[:len(r.warnings):len(r.warnings)], lostWarning(r.key.Attempt)))
+	next.admitted, next.number = time.Now(), r.number
 	return next
 }
 
@@ -56,19 +54,28 @@ func lostWarning(attempt int) string {
 func (w *Watcher) attemptLost(ctx context.Context, box *outbox, record journal.Run, lost journal.Change) (bool, error) {
 	in, reason := box.stillAsked(record)
 	if reason != "" {
-		return false, nil
+		return w.notAgain(record, "its client does not wait any more: "+string(reason)), nil
 	}
 	spec, _, err := compile.Compile(in.request, box.settings.Policy)
-	if allowed := err == nil; !allowed || record.Attempt >= spec.Attempts {
+	if err != nil {
+		return w.notAgain(record, err.Error()), nil
+	}
+	if record.Attempt >= spec.Attempts {
 		return false, nil // the record is answered as it is
 	}
-	r := w.newRun(box, record.RunKey(), in, spec, record.Warnings)
-	next := r.nextAttempt()
+	a := box.admission(record.RunKey(), in, spec, record.Warnings)
+	next := w.newRun(a, a.key, a.warnings).nextAttempt()
 	w.handOn(w.notes.load(record.Key), next)
 	crash.At("recover.attempted")
 	err = w.journal.Again(ctx, record.Key, record.State, lost, next.record())
 	if errors.Is(err, journal.ErrForgotten) {
-		return false, nil // its parent has made the request so old
+		return w.notAgain(record, err.Error()), nil // its parent has made the request so old
 	}
 	return true, err
+}
+
+// notAgain says why a lost run is not attempted once more.
+func (w *Watcher) notAgain(record journal.Run, why string) bool {
+	w.log.Warn("a lost run is not attempted again", "outbox", w.boxOf(record.Outbox).name, "run", record.Key, "attempt", record.Attempt, "because", why)
+	return false
 }

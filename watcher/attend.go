@@ -15,7 +15,7 @@ import (
 
 // attendance is one attachment to a run's sandbox, from Open to the end of either.
 type attendance struct {
-	w       *Watcher
+	w       *road
 	r       *run
 	att     sandbox.Attachment
 	held    *hold
@@ -37,7 +37,7 @@ type attendance struct {
 
 // attend attaches to the sandbox, releases it where that is still to be done, and stays until it has ended or the connection
 // broke.
-func (w *Watcher) attend(r *run, held *hold) (sandbox.Exit, error) {
+func (w *road) attend(r *run, held *hold) (sandbox.Exit, error) {
 	att, err := w.attach(r, held)
 	if err != nil {
 		return sandbox.Exit{}, err
@@ -83,7 +83,7 @@ func (a *attendance) stay() error {
 	return a.err
 }
 
-func (w *Watcher) attach(r *run, held *hold) (att sandbox.Attachment, err error) {
+func (w *road) attach(r *run, held *hold) (att sandbox.Attachment, err error) {
 	if !r.released.Load() {
 		return w.attachFirst(r, held)
 	}
@@ -96,7 +96,7 @@ func (w *Watcher) attach(r *run, held *hold) (att sandbox.Attachment, err error)
 }
 
 // attachFirst attaches to a sandbox that holds.
-func (w *Watcher) attachFirst(r *run, held *hold) (sandbox.Attachment, error) {
+func (w *road) attachFirst(r *run, held *hold) (sandbox.Attachment, error) {
 	launcher, h, cursor := r.launcher, r.handle, r.out.cursor
 	att, err := launching(w, r, held, launchStep[sandbox.Attachment]{
 		budget: callBudget,
@@ -180,7 +180,7 @@ func (a *attendance) watch() {
 			}
 		case <-poll.C:
 			a.noteRunning()
-			if reason := a.r.box.check(a.r); reason != "" {
+			if reason := a.r.admission.Check(); reason != "" {
 				a.r.End(reason)
 			}
 		case <-ending:
@@ -212,7 +212,7 @@ func (a *attendance) noteRunning() {
 	a.noteTries++
 	a.noteAgain = time.Now().Add(backoff(a.noteTries))
 	if a.noteTries&(a.noteTries-1) == 0 {
-		a.r.box.log.Error("the journal does not take that a run has started", "run", a.r.hash, "try", a.noteTries, "error", err)
+		a.r.log.Error("the journal does not take that a run has started", "run", a.r.hash, "try", a.noteTries, "error", err)
 	}
 }
 
@@ -238,8 +238,8 @@ func (a *attendance) kill() {
 	if a.ends(a.w.timing.Kill) {
 		return
 	}
-	a.r.box.log.Error("a sandbox does not end; removing it", "run", a.r.hash, "error", err)
-	held, engine := a.w.notices.newHoldOf(a.r), a.w.notices.newHold("")
+	a.r.log.Error("a sandbox does not end; removing it", "run", a.r.hash, "error", err)
+	held, engine := a.w.notices.newHoldOf(a.r.admission.outbox, a.r.key.Subagent), a.w.notices.newHold("")
 	defer held.close()
 	defer engine.close()
 	for try := 1; ; try++ {
@@ -249,7 +249,7 @@ func (a *attendance) kill() {
 			break
 		}
 		held.begin(delegation.NoticeSandbox, err)
-		a.w.warnOf("remove a sandbox that does not end", try, err)
+		warnOf(a.w.log, "remove a sandbox that does not end", try, err)
 		if a.ends(backoff(try)) {
 			return
 		}
@@ -295,6 +295,6 @@ func (a *attendance) drain() {
 	select {
 	case <-a.drained:
 	case <-timer.C:
-		a.r.box.log.Warn("the last output of a sandbox did not come", "run", a.r.hash)
+		a.r.log.Warn("the last output of a sandbox did not come", "run", a.r.hash)
 	}
 }

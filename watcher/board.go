@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"torno/delegation"
+	"torno/watcher/limit"
 )
 
 // A status is a courtesy and a file of its own, so that a flood of runs could keep a disk busy with files that live for
@@ -20,24 +21,24 @@ const (
 // board keeps the newest status of each run and writes the status files in the background, the newest only: a client
 // that looks away misses steps, never the state. Runs that move go first, runs that wait in a queue after them.
 type board struct {
-	write func(*run, delegation.RunStatus)
+	write func(*admission, delegation.RunStatus)
 	wake  chan struct{}
 
 	mu             sync.Mutex
-	newest         map[*run]delegation.RunStatus // not written yet
-	moved, waiting []*run                        // whose turn it is; a run that is not in newest any more is passed over
-	shown          map[*run]bool                 // runs that are not over and of which there is a status
+	newest         map[*admission]delegation.RunStatus // not written yet
+	moved, waiting []*admission                        // whose turn it is; a run that is not in newest any more is passed over
+	shown          map[*admission]bool                 // runs that are not over and of which there is a status
 }
 
-func newBoard(write func(*run, delegation.RunStatus)) *board {
+func newBoard(write func(*admission, delegation.RunStatus)) *board {
 	return &board{
 		write: write, wake: make(chan struct{}, 1),
-		newest: make(map[*run]delegation.RunStatus), shown: make(map[*run]bool),
+		newest: make(map[*admission]delegation.RunStatus), shown: make(map[*admission]bool),
 	}
 }
 
 // set makes status the newest of a run.
-func (b *board) set(r *run, status delegation.RunStatus) {
+func (b *board) set(r *admission, status delegation.RunStatus) {
 	b.mu.Lock()
 	before, known := b.newest[r]
 	b.newest[r] = status
@@ -56,14 +57,14 @@ func (b *board) set(r *run, status delegation.RunStatus) {
 
 // loop writes until ctx is done, and then what is left.
 func (b *board) loop(ctx context.Context) {
-	thrift := thrift{share: statusShare, burst: statusBurst, longest: longestRest}
+	share := limit.Share{Of: statusShare, Burst: statusBurst, Longest: limit.LongestRest}
 	for {
 		r, status, found := b.next()
 		switch {
 		case found:
 			begin := time.Now()
 			b.write(r, status)
-			thrift.spent(ctx, time.Since(begin))
+			share.Rest(ctx, time.Since(begin))
 		case ctx.Err() != nil:
 			return
 		default:
@@ -75,17 +76,9 @@ func (b *board) loop(ctx context.Context) {
 	}
 }
 
-// forget lets go of a run that ends without a last status: a lost attempt, behind which another one comes.
-func (b *board) forget(r *run) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	delete(b.newest, r)
-	delete(b.shown, r)
-}
-
 // next takes the status that is to be written now. Where the board is late, a run that is over before anybody saw a
 // status of it needs none: it has a response.
-func (b *board) next() (*run, delegation.RunStatus, bool) {
+func (b *board) next() (*admission, delegation.RunStatus, bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for {
@@ -110,7 +103,7 @@ func (b *board) next() (*run, delegation.RunStatus, bool) {
 }
 
 // turn takes the run whose turn it is.
-func (b *board) turn() (r *run, found bool) {
+func (b *board) turn() (r *admission, found bool) {
 	from := &b.moved
 	if len(*from) == 0 {
 		from = &b.waiting

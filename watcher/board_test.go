@@ -15,12 +15,12 @@ type poster struct {
 	board   *board
 	took    time.Duration
 	written []delegation.State
-	by      map[*run]delegation.State
+	by      map[*admission]delegation.State
 }
 
 func newPoster(took time.Duration) *poster {
-	p := &poster{took: took, by: make(map[*run]delegation.State)}
-	p.board = newBoard(func(r *run, s delegation.RunStatus) {
+	p := &poster{took: took, by: make(map[*admission]delegation.State)}
+	p.board = newBoard(func(r *admission, s delegation.RunStatus) {
 		time.Sleep(p.took)
 		p.written = append(p.written, s.State)
 		p.by[r] = s.State
@@ -28,7 +28,7 @@ func newPoster(took time.Duration) *poster {
 	return p
 }
 
-func (p *poster) set(r *run, state delegation.State) {
+func (p *poster) set(r *admission, state delegation.State) {
 	p.board.set(r, delegation.RunStatus{State: state})
 }
 
@@ -44,7 +44,7 @@ func (p *poster) post(t *testing.T, long time.Duration) {
 
 func TestOneRunIsShownAtEveryStep(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p, r := newPoster(time.Millisecond), new(run)
+		p, r := newPoster(time.Millisecond), new(admission)
 		ctx, cancel := context.WithCancel(t.Context())
 		go p.board.loop(ctx)
 		steps := []delegation.State{delegation.StateQueued, delegation.StateStarting, delegation.StateRunning, delegation.StateEnded}
@@ -65,7 +65,7 @@ func TestAFloodIsNotShownInFull(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPoster(time.Millisecond)
 		for range 2000 {
-			p.set(new(run), delegation.StateQueued)
+			p.set(new(admission), delegation.StateQueued)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
@@ -86,9 +86,9 @@ func TestAFloodIsNotShownInFull(t *testing.T) {
 
 func TestRunsThatMoveGoBeforeThoseThatWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p, moves := newPoster(time.Millisecond), new(run)
+		p, moves := newPoster(time.Millisecond), new(admission)
 		for range 100 {
-			p.set(new(run), delegation.StateQueued)
+			p.set(new(admission), delegation.StateQueued)
 		}
 		p.set(moves, delegation.StateQueued)
 		p.set(moves, delegation.StateRunning)
@@ -102,11 +102,11 @@ func TestRunsThatMoveGoBeforeThoseThatWait(t *testing.T) {
 // TestALateBoardSkipsWhatIsOver: a run whose status nobody saw needs none when it is over, and one that was shown does.
 func TestALateBoardSkipsWhatIsOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p, shown, unseen := newPoster(0), new(run), new(run)
+		p, shown, unseen := newPoster(0), new(admission), new(admission)
 		p.set(shown, delegation.StateRunning)
 		p.post(t, time.Second)
 		for range 2 * boardBehind {
-			p.set(new(run), delegation.StateQueued)
+			p.set(new(admission), delegation.StateQueued)
 		}
 		p.set(shown, delegation.StateEnded)
 		p.set(unseen, delegation.StateRunning)

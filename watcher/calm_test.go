@@ -12,7 +12,7 @@ import (
 	"github.com/fsnotify/fsnotify"
 
 	"torno/delegation"
-	"torno/watcher/schedule"
+	"torno/watcher/limit"
 )
 
 // TestAStormOfEventsLeavesTheCoreToOthers sends events, and then overflows, as fast as they are taken, in a time in which
@@ -45,12 +45,12 @@ func sendFor(t *testing.T, long time.Duration, send func(context.Context, *fsnot
 	ctx, cancel := context.WithTimeout(t.Context(), long)
 	defer cancel()
 	costs := new(slow)
-	saved := processorTime
-	processorTime = costs.spent // the bubble's clock moves, and no processor
-	defer func() { processorTime = saved }()
 	notify := &fsnotify.Watcher{Events: make(chan fsnotify.Event), Errors: make(chan error)}
-	box := &outbox{dir: dir, w: &Watcher{life: ctx}, schedule: slowSchedule{costs}, log: slog.New(costs), trails: &trails{}}
-	s := &scan{outbox: box, notify: notify, delayed: map[string]time.Time{}, thrift: thrift{share: eventShare, burst: eventBurst, longest: longestRest}}
+	box := &outbox{host: &host{life: ctx, carrier: slowCarrier{costs: costs}}, dir: dir, log: slog.New(costs), trails: &trails{}}
+	s := &scan{
+		outbox: box, notify: notify, meters: limit.Meters{Thread: costs.spent}, // the bubble's clock moves, and no processor
+		delayed: map[string]time.Time{}, share: limit.Share{Of: eventShare, Burst: eventBurst, Longest: limit.LongestRest},
+	}
 	var others sync.WaitGroup
 	others.Go(func() {
 		for ctx.Err() == nil {
@@ -66,20 +66,15 @@ func sendFor(t *testing.T, long time.Duration, send func(context.Context, *fsnot
 	}
 }
 
-// slowSchedule knows no run, and says so slowly.
-type slowSchedule struct{ costs *slow }
-
-func (s slowSchedule) Submit(context.Context, *schedule.Ticket) *delegation.Refusal {
-	panic("nothing is admitted")
+// slowCarrier knows no run, and says so slowly.
+type slowCarrier struct {
+	carrier // nothing else is asked
+	costs   *slow
 }
 
-func (s slowSchedule) Stop(context.Context, *schedule.Ticket, delegation.Reason) {
-	panic("nothing runs")
-}
-
-func (s slowSchedule) Find(context.Context, schedule.Subject) *schedule.Ticket {
+func (s slowCarrier) Newest(context.Context, string, delegation.SubagentID) (underway, bool) {
 	s.costs.take()
-	return nil
+	return underway{}, false
 }
 
 // slow takes its time, and is a log.

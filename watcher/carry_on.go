@@ -29,19 +29,19 @@ func (o *output) countOn(p progress) {
 }
 
 // countOn has the live output of a run that an earlier watcher admitted, and did not release, go on behind what that one published.
-func (w *Watcher) countOn(r *run) {
+func (w *road) countOn(r *run) {
 	p := w.notes.load(r.hash)
 	if p.Segment == 0 {
 		return
 	}
-	p = p.behind(p.Lost || p.Inside || !r.box.hasSegment(r.key)(p.Segment))
+	p = p.behind(p.Lost || p.Inside || !r.admission.HasLive(p.Segment))
 	crash.At("segment.noted")
 	w.notes.save(r.hash, p)
 	r.out.countOn(p)
 }
 
 // handOn notes for the next attempt of a lost run where the live output of the lost one stopped.
-func (w *Watcher) handOn(p progress, next *run) {
+func (w *road) handOn(p progress, next *run) {
 	if p.Segment > 0 {
 		crash.At("segment.noted")
 		w.notes.save(next.hash, p.behind(true))

@@ -186,7 +186,7 @@ func TestAWorkspaceThatGoesAwayBehindARun(t *testing.T) {
 	} {
 		t.Run(string(state), func(t *testing.T) {
 			d := newDesk(t, nil)
-			r := d.watcher.newRun(d.watcher.boxes[0], sandbox.RunKey{}, intake{}, sandbox.Spec{}, nil)
+			r := d.watcher.newRun(&admission{box: d.watcher.boxes[0]}, sandbox.RunKey{}, nil)
 			r.handle.State, r.unheld = state, errReplaced
 			began := make(chan struct{})
 			close(began)

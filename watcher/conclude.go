@@ -10,7 +10,7 @@ import (
 
 // conclude writes down how a run ended and answers it: the journal first, then the file. It says whether the end is written down.
 // Where it is not, the next start answers the run, and finds out from its sandbox how it ended.
-func (w *Watcher) conclude(r *run, v verdict) bool {
+func (w *road) conclude(r *run, v verdict) bool {
 	defer w.disown(r)
 	r.times.ended = time.Now()
 	if !w.writeDown(r, v) {
@@ -19,40 +19,37 @@ func (w *Watcher) conclude(r *run, v verdict) bool {
 	r.out.live.flush()
 	crash.At("end.forgotten")
 	w.notes.drop(r.hash)
-	r.box.trails.keep(r.trail())
-	r.box.log.Info("run ended", "subagent", r.key.Subagent, "run", r.hash, "reason", v.reason, "exit", v.exit.Code,
-		"total", r.times.ended.Sub(r.seen).Round(time.Millisecond))
-	r.box.spendSentinel(r) // first: who has the answer may ask, and cancel, again
+	r.keepLive()
+	r.log.Info("run ended", "subagent", r.key.Subagent, "run", r.hash, "reason", v.reason, "exit", v.exit.Code,
+		"total", r.times.ended.Sub(r.admission.seen).Round(time.Millisecond))
+	r.admission.Spend() // first: who has the answer may ask, and cancel, again
 	w.answer(r)
 	return true
 }
 
 // writeDown tries until the journal takes the end or the watcher stops working: a run whose end is not recorded would be
 // answered twice or never.
-func (w *Watcher) writeDown(r *run, v verdict) bool {
+func (w *road) writeDown(r *run, v verdict) bool {
 	err := w.moveTo(w.life, r, delegation.StateEnded, r.change(v))
 	if err != nil {
-		r.box.log.Error("the journal does not take the end of a run; the next start answers it", "run", r.hash, "error", err)
+		r.log.Error("the journal does not take the end of a run; the next start answers it", "run", r.hash, "error", err)
 	}
 	return err == nil
 }
 
 // answer publishes the response from the journal's own record, the same way as after a restart. Where the request is
 // gone or another one is in its place, none is owed.
-func (w *Watcher) answer(r *run) {
+func (w *road) answer(r *run) {
 	record, err := w.journal.Get(w.life, r.hash)
 	if err == nil {
-		if err = r.box.respond(r.file, delegation.ResponseName(r.key.Subagent), *r.seenAs.Load(), responseOf(record)); err != nil {
-			r.box.stumble("write a response", err)
-			r.box.owe(r.file)
-		}
+		err = r.admission.Answer(responseOf(record))
 	}
 	if err == nil {
 		crash.At("end.noted")
 		err = w.journal.Answered(w.life, r.hash)
 	}
 	if err != nil {
-		r.box.log.Error("a response cannot be written; it is tried again", "run", r.hash, "error", err)
+		r.log.Error("a response cannot be written; it is tried again", "run", r.hash, "error", err)
 	}
 }
 
@@ -79,8 +76,8 @@ func (r *run) change(v verdict) journal.Change {
 func (r *run) timings() *delegation.Timings {
 	t := r.times
 	return &delegation.Timings{
-		Admit: between(r.seen, r.admitted), Queue: between(r.admitted, t.dequeued), Create: between(t.dequeued, t.created),
-		Start: between(t.created, t.started), Run: between(t.started, t.ended), Total: between(r.seen, t.ended),
+		Admit: between(r.admission.seen, r.admitted), Queue: between(r.admitted, t.dequeued), Create: between(t.dequeued, t.created),
+		Start: between(t.created, t.started), Run: between(t.started, t.ended), Total: between(r.admission.seen, t.ended),
 	}
 }
 
@@ -92,9 +89,9 @@ func between(from, to time.Time) float64 {
 	return float64(to.Sub(from).Microseconds()) / 1000
 }
 
-func (r *run) trail() trail {
+func (r *run) keepLive() {
 	first, last := r.out.live.span()
-	return trail{id: r.key.Subagent, request: r.key.Request, first: first, last: last, ended: r.times.ended}
+	r.admission.KeepLive(first, last, r.times.ended)
 }
 
 // status is where the run stands, for its client.

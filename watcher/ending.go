@@ -41,7 +41,7 @@ func (n notes) ending(key string) (e ending) {
 }
 
 // noteEnding notes why a run is about to be ended.
-func (w *Watcher) noteEnding(r *run) {
+func (w *road) noteEnding(r *run) {
 	e := ending{Reason: r.Cause()}
 	if why := r.whyEnded(e.Reason); why != nil {
 		e.Code, e.Field, e.Text, e.Hint = why.Code, why.Field, why.Text, why.Hint

@@ -27,7 +27,7 @@ func TestWhyARunIsEndedOutlivesTheWatcher(t *testing.T) {
 			d.watcher.running(d.latest("s1").Key).End(delegation.ReasonOperator)
 		}, delegation.StatusCancelled, delegation.ReasonOperator},
 		"a full workspace": {60, func(d *desk) {
-			d.watcher.running(d.latest("s1").Key).overLimit(&delegation.Refusal{Code: delegation.CodeDiskFull, Text: "too much"})
+			d.watcher.running(d.latest("s1").Key).EndOver(&delegation.Refusal{Code: delegation.CodeDiskFull, Text: "too much"})
 		}, delegation.StatusError, delegation.ReasonWorkspaceLimit},
 	} {
 		for left, remove := range map[string]bool{"its sandbox is there": false, "its sandbox is gone": true} {
@@ -81,7 +81,7 @@ func TestWhoLeavesBeginsNoEnd(t *testing.T) {
 		w.notes = notes{dir}
 		r := &run{hash: fmt.Sprint("left ", left), hurry: make(chan struct{})}
 		r.ending, r.stop = context.WithCancelCause(t.Context())
-		a := &attendance{w: w, r: r, att: docile{}, began: make(chan struct{}), exited: make(chan struct{})}
+		a := &attendance{w: w.road, r: r, att: docile{}, began: make(chan struct{}), exited: make(chan struct{})}
 		a.ctx, a.leave = context.WithCancel(w.life)
 		close(a.began)
 		r.endNow(delegation.ReasonShutdown)

@@ -19,7 +19,7 @@ const (
 // because its engine is away for a while. It is lost when the sandbox is gone, and when it can neither be watched nor be
 // left alone any longer, it is removed. The verdict is empty when the watcher stops working first, and where the sandbox ended in
 // its hold: then broken says how.
-func (w *Watcher) follow(r *run) (v verdict, broken error) {
+func (w *road) follow(r *run) (v verdict, broken error) {
 	held := w.notices.newHold("")
 	defer held.close()
 	r.unseen = r.handle.State == sandbox.HandleExited
@@ -57,7 +57,7 @@ func (w *Watcher) follow(r *run) (v verdict, broken error) {
 			try = 1
 		}
 		held.begin(delegation.NoticeEngine, err)
-		w.warnOf("watch a sandbox", try, err)
+		warnOf(w.log, "watch a sandbox", try, err)
 		if (r.overdue() || try >= stubborn && !unavailable(err)) && w.force(r, held) {
 			return r.vanished(err), nil
 		}
@@ -66,7 +66,7 @@ func (w *Watcher) follow(r *run) (v verdict, broken error) {
 }
 
 // force removes a sandbox that cannot be watched.
-func (w *Watcher) force(r *run, held *hold) bool {
+func (w *road) force(r *run, held *hold) bool {
 	if r.Cause() != "" {
 		w.noteEnding(r)
 	}

@@ -1,16 +1,15 @@
 package watcher
 
 import (
-	"context"
-	"errors"
 	"sync/atomic"
 	"time"
 
 	"torno/delegation"
 )
 
-// lingers is how long a hurdle stands after it was last met: longer than a heartbeat or a listing takes to meet it again.
-const lingers = beatEvery + 2*time.Second
+// lingers is how long a hurdle stands after it was last met: longer than a heartbeat, which comes every 5 seconds, or a listing takes to
+// meet it again.
+const lingers = 7 * time.Second
 
 // hurdle is something in the way of an outbox that is met again and again by whoever comes along, for as long as it is
 // there. It is safe for concurrent use.
@@ -28,52 +27,5 @@ func (h *hurdle) meet(code delegation.NoticeCode, err error) {
 func (h *hurdle) pass() {
 	if time.Since(time.Unix(0, h.met.Load())) > lingers {
 		h.hold.end()
-	}
-}
-
-// stumble notes that a file of the outbox could not be read, listed or written, and says that it is looked at again.
-func (o *outbox) stumble(what string, err error) {
-	if o.expendable(err) {
-		return
-	}
-	o.log.Debug("a file of the outbox cannot be used now", "what", what, "error", err)
-	o.files.meet(delegation.NoticeOutbox, err)
-}
-
-// gate keeps a scan from a journal that is in trouble. One request after the other tries it, ever more slowly, and all
-// others wait behind it: there may be as many as the outbox holds.
-type gate struct {
-	tries int
-	shut  time.Time // until then nobody tries
-}
-
-// wait is how long nobody may try, 0 when somebody may.
-func (g *gate) wait() time.Duration { return max(0, time.Until(g.shut)) }
-
-// journalTrouble notes that the journal does not take something, and returns how long to wait.
-func (s *scan) journalTrouble(err error) time.Duration {
-	if errors.Is(err, context.Canceled) {
-		return 0 // told to stop in the middle; the next start looks again
-	}
-	s.gate.tries++
-	pause := backoff(s.gate.tries)
-	s.gate.shut = time.Now().Add(pause)
-	s.w.warnOf("use the journal; nothing new is started", s.gate.tries, err)
-	s.held.begin(delegation.NoticeJournal, err)
-	return pause
-}
-
-// journalWorks notes that it does.
-func (s *scan) journalWorks() {
-	s.gate = gate{}
-	s.held.end()
-}
-
-// pass takes back what has not been met for a while: who met it may have gone.
-func (s *scan) pass() {
-	s.files.pass()
-	s.room.pass()
-	if s.gate.tries > 0 && time.Since(s.gate.shut) > lingers {
-		s.journalWorks()
 	}
 }

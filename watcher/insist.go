@@ -3,6 +3,7 @@ package watcher
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"math/rand/v2"
 	"time"
 
@@ -38,7 +39,7 @@ func unavailable(err error) bool {
 }
 
 // insistAlways makes a call again whatever is wrong with it, until it is done or the watcher stops working.
-func (w *Watcher) insistAlways(what string, call func(context.Context) error) error {
+func (w *road) insistAlways(what string, call func(context.Context) error) error {
 	held := w.notices.newHold("")
 	defer held.close()
 	for try := 1; ; try++ {
@@ -50,13 +51,13 @@ func (w *Watcher) insistAlways(what string, call func(context.Context) error) er
 			return err
 		}
 		held.begin(delegation.NoticeEngine, err)
-		w.warnOf(what, try, err)
+		warnOf(w.log, what, try, err)
 		w.pause(w.life, backoff(try))
 	}
 }
 
 // once makes a call, and says so if it takes long.
-func (w *Watcher) once(held *hold, call func(context.Context) error) error {
+func (w *road) once(held *hold, call func(context.Context) error) error {
 	ctx, cancel := w.within(callBudget, w.life)
 	defer cancel()
 	defer slowNotice(held).Stop()
@@ -64,7 +65,7 @@ func (w *Watcher) once(held *hold, call func(context.Context) error) error {
 }
 
 // within is a context of a call that ends with its budget, or a grace after one of these contexts is done.
-func (w *Watcher) within(budget time.Duration, ends ...context.Context) (context.Context, context.CancelFunc) {
+func (w *road) within(budget time.Duration, ends ...context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(w.life), budget)
 	for _, end := range ends {
 		stop := context.AfterFunc(end, func() { time.AfterFunc(w.timing.Grace, cancel) })
@@ -79,14 +80,14 @@ func slowNotice(held *hold) *time.Timer {
 }
 
 // warnOf logs the first failure and then ever fewer of them.
-func (w *Watcher) warnOf(what string, try int, err error) {
+func warnOf(log *slog.Logger, what string, try int, err error) {
 	if try&(try-1) == 0 {
-		w.log.Warn("a call failed; trying again", "call", what, "try", try, "error", err)
+		log.Warn("a call failed; trying again", "call", what, "try", try, "error", err)
 	}
 }
 
 // pause waits, unless the watcher stops working or there is nothing more to wait for.
-func (w *Watcher) pause(until context.Context, d time.Duration) {
+func (w *road) pause(until context.Context, d time.Duration) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
@@ -99,7 +100,7 @@ func (w *Watcher) pause(until context.Context, d time.Duration) {
 // record has the journal take a step of a run, again and again: what it does not know must not happen, and what has
 // happened must be known. It gives up when the journal is sure that it does not take it, when the watcher stops working,
 // and when until is done.
-func (w *Watcher) record(until context.Context, what string, step func() error) error {
+func (w *road) record(until context.Context, what string, step func() error) error {
 	held := w.notices.newHold("")
 	defer held.close()
 	for try := 1; ; try++ {
@@ -108,7 +109,7 @@ func (w *Watcher) record(until context.Context, what string, step func() error) 
 			return err
 		}
 		held.begin(delegation.NoticeJournal, err)
-		w.warnOf(what, try, err)
+		warnOf(w.log, what, try, err)
 		w.pause(until, backoff(try))
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"strconv"
 	"time"
 
 	"torno/delegation"
@@ -13,13 +12,12 @@ import (
 	"torno/internal/journal"
 	"torno/sandbox"
 	"torno/sandbox/compile"
-	"torno/watcher/schedule"
 )
 
 // look takes one request file from its name to the queue or to a refusal. It returns how long to wait before another
 // look, or 0 when the file is dealt with.
 func (s *scan) look(ctx context.Context, name, rawID string, waited bool) time.Duration {
-	seen, reading := time.Now(), newMeter(&s.written)
+	seen, reading := time.Now(), s.meters.Start()
 	if _, ok := delegation.ResponseNameFor(rawID); !ok {
 		return 0
 	}
@@ -31,14 +29,14 @@ func (s *scan) look(ctx context.Context, name, rawID string, waited bool) time.D
 		s.stumble("look at a request", err)
 		return settle
 	}
-	r := s.runOf(rawID)
-	if r != nil && r.seenAs.Load().Unchanged(stamp) {
+	r, running := s.newest(rawID)
+	if running && r.read.Load().Unchanged(stamp) {
 		return 0
 	}
 	if pause := s.gate.wait(); pause > 0 {
 		return pause
 	}
-	known, ok, err := s.w.journal.ByFile(ctx, s.id, name, stamp)
+	known, ok, err := s.journal.ByFile(ctx, s.id, name, stamp)
 	if err != nil {
 		return s.journalTrouble(err)
 	}
@@ -51,8 +49,8 @@ func (s *scan) look(ctx context.Context, name, rawID string, waited bool) time.D
 	}
 	data, read, err := s.dir.ReadRequest(name, s.settings.MaxRequestBytes)
 	switch {
-	case r != nil && r.seenAs.Load().Same(read):
-		r.seenAs.Store(&read)
+	case running && r.read.Load().Same(read):
+		r.read.Store(&read)
 		return 0
 	case over && known.Reading().Same(read):
 		s.readAgain(known, read)
@@ -74,7 +72,7 @@ func (s *scan) readAgain(known journal.Run, read delegation.Reading) {
 		s.answerAgain(known, read)
 	case read.Firm:
 		crash.At("again.filed")
-		if err := s.w.journal.Refile(s.w.life, known.Key, read, true); err != nil {
+		if err := s.journal.Refile(s.life, known.Key, read, true); err != nil {
 			s.journalTrouble(err)
 		}
 	}
@@ -121,7 +119,7 @@ func (s *scan) takeIn(ctx context.Context, in intake, readErr error) time.Durati
 	if request.SubagentID.String() != in.rawID {
 		return s.refuse(ctx, in, sandbox.RunKey{}, &delegation.Refusal{
 			Code: delegation.CodeIDMismatch, Field: "subagent_id",
-			Text: fmt.Sprintf("Invalid request: the file's name says %s and its subagent_id says %q", quoteName(in.rawID), request.SubagentID),
+			Text: fmt.Sprintf("Invalid request: the file's name says %s and its subagent_id says %q", delegation.QuoteName(in.rawID), request.SubagentID),
 			Hint: "Name the file request_<subagent_id>.json.",
 		})
 	}
@@ -130,12 +128,12 @@ func (s *scan) takeIn(ctx context.Context, in intake, readErr error) time.Durati
 
 // admit compiles a valid request, unless it is that of a run that is on its way or one that is too old.
 func (s *scan) admit(ctx context.Context, in intake, request delegation.Request) time.Duration {
-	attempts, err := s.w.journal.Attempts(ctx, s.id, request.SubagentID, request.RequestID)
+	attempts, err := s.journal.Attempts(ctx, s.id, request.SubagentID, request.RequestID)
 	if err != nil {
 		return s.journalTrouble(err)
 	}
 	key := sandbox.RunKey{Outbox: s.id, Subagent: request.SubagentID, Request: request.RequestID, Attempt: max(1, attempts)}
-	if r := s.w.running(key.Hash()); r != nil {
+	if r, running := s.carrier.Running(key.Hash()); running {
 		return s.sameAgain(ctx, r, in)
 	}
 	if s.lost && attempts == 0 && s.isAnswered(in, request) {
@@ -157,14 +155,14 @@ func (s *scan) admit(ctx context.Context, in intake, request delegation.Request)
 	for lost := 1; lost < key.Attempt; lost++ {
 		warnings = append(warnings, lostWarning(lost))
 	}
-	s.supersede(in.rawID, nil)
-	return s.begin(ctx, in, s.w.newRun(s.outbox, key, in, spec, warnings))
+	s.supersede(in.rawID, "")
+	return s.begin(ctx, in, s.admission(key, in, spec, warnings))
 }
 
-// begin records a run and hands it to the schedule. An earlier watcher may have got so far too, or to the run's end.
-func (s *scan) begin(ctx context.Context, in intake, r *run) time.Duration {
+// begin records an admission and has it carried. An earlier watcher may have got so far too, or to the run's end.
+func (s *scan) begin(ctx context.Context, in intake, a *admission) time.Duration {
 	crash.At("admit.recorded")
-	existing, err := s.w.journal.Begin(ctx, r.record())
+	existing, err := s.journal.Begin(ctx, a.Record(a.key, a.warnings))
 	if errors.Is(err, journal.ErrForgotten) {
 		return s.refuse(ctx, in, sandbox.RunKey{}, forgotten())
 	}
@@ -172,33 +170,24 @@ func (s *scan) begin(ctx context.Context, in intake, r *run) time.Duration {
 		s.answerAgain(*existing, in.read)
 		return 0
 	}
-	s.clearStale(r.key.Subagent, r.key.Request)
+	s.clearStale(a.key.Subagent, a.key.Request)
 	if err != nil {
 		return s.journalTrouble(err)
 	}
 	s.journalWorks()
-	if existing != nil {
-		r.state = existing.State // and nothing was launched
-		s.w.countOn(r)
+	if s.carrier.Carry(s.life, a, existing) {
+		s.log.Info("request admitted", "subagent", a.key.Subagent, "run", a.key.Hash(), "profile", a.spec.Profile)
 	}
-	r.admitted = time.Now()
-	s.w.lookAbove(r)
-	s.w.own(r)
-	if refusal := s.schedule.Submit(s.w.life, &r.ticket); refusal != nil {
-		s.w.dismiss(r, verdict{reason: delegation.ReasonRefused, refusal: refusal})
-		return 0
-	}
-	s.log.Info("request admitted", "subagent", r.key.Subagent, "run", r.hash, "profile", r.spec.Profile)
 	return 0
 }
 
 // sameAgain gives a run the file in which its client has written the same request again. The run goes first: if it ends
 // meanwhile, the journal does not take the file, and the next look answers it.
-func (s *scan) sameAgain(ctx context.Context, r *run, in intake) time.Duration {
-	s.supersede(in.rawID, r)
-	r.seenAs.Store(&in.read)
+func (s *scan) sameAgain(ctx context.Context, r underway, in intake) time.Duration {
+	s.supersede(in.rawID, r.run)
+	r.read.Store(&in.read)
 	crash.At("again.filed")
-	switch err := s.w.journal.Refile(ctx, r.hash, in.read, false); {
+	switch err := s.journal.Refile(ctx, r.run, in.read, false); {
 	case errors.Is(err, journal.ErrMoved):
 		return settle
 	case err != nil:
@@ -208,9 +197,9 @@ func (s *scan) sameAgain(ctx context.Context, r *run, in intake) time.Duration {
 }
 
 // supersede ends the run of a subagent whose request has that of another one, or of none, in its place.
-func (s *scan) supersede(rawID string, by *run) {
-	if r := s.runOf(rawID); r != nil && r != by {
-		s.schedule.Stop(s.w.life, &r.ticket, delegation.ReasonSuperseded)
+func (s *scan) supersede(rawID, by string) {
+	if r, running := s.newest(rawID); running && r.run != by {
+		s.carrier.Stop(s.life, r, delegation.ReasonSuperseded)
 	}
 }
 
@@ -229,8 +218,8 @@ func (s *scan) requestGone(rawID string, waited bool) time.Duration {
 	if s.dir.Alive() != nil {
 		return 0
 	}
-	if r := s.runOf(rawID); r != nil {
-		s.schedule.Stop(s.w.life, &r.ticket, delegation.ReasonClientGone)
+	if r, running := s.newest(rawID); running {
+		s.carrier.Stop(s.life, r, delegation.ReasonClientGone)
 		return clearAfter
 	}
 	if !waited {
@@ -240,41 +229,43 @@ func (s *scan) requestGone(rawID string, waited bool) time.Duration {
 	return 0
 }
 
-// runOf is the run of a subagent that is not over, or nil.
-func (s *scan) runOf(rawID string) *run {
+// newest is the newest run of a subagent, while it is not over.
+func (s *scan) newest(rawID string) (r underway, running bool) {
 	id, err := delegation.ParseSubagentID(rawID)
 	if err != nil {
-		return nil
+		return underway{}, false
 	}
-	found := s.schedule.Find(s.w.life, schedule.Subject{Outbox: s.id, Subagent: id})
-	if found == nil {
-		return nil
-	}
-	return found.Run.(*run)
+	return s.carrier.Newest(s.life, s.id, id)
+}
+
+// isRunning says whether a subagent has a run that is not over.
+func (s *scan) isRunning(rawID string) bool {
+	_, running := s.newest(rawID)
+	return running
 }
 
 // cancelled looks at a sentinel and ends the run that it is for. raw is an id, an id and a request's hash, or either.
 func (s *scan) cancelled(ctx context.Context, raw string) {
 	if id, hash, ok := delegation.ParseCancel(raw); ok {
-		if r := s.runOf(id); r != nil && r.key.Request.Hash() == hash {
+		if r, running := s.newest(id); running && r.key.Request.Hash() == hash {
 			s.stopIfAsked(r)
 			return
 		}
 	}
 	request := "request_" + raw + ".json"
-	if s.runOf(raw) == nil {
+	if !s.isRunning(raw) {
 		s.lookAt(ctx, request, raw, false) // the event of the request may come later, or never
 	}
-	if r := s.runOf(raw); r != nil {
+	if r, running := s.newest(raw); running {
 		s.stopIfAsked(r)
 		return
 	}
 	s.dropSpent(raw, request)
 }
 
-func (s *scan) stopIfAsked(r *run) {
-	if reason := s.check(r); reason != "" {
-		s.schedule.Stop(s.w.life, &r.ticket, reason)
+func (s *scan) stopIfAsked(r underway) {
+	if reason := r.Check(); reason != "" {
+		s.carrier.Stop(s.life, r, reason)
 	}
 }
 
@@ -298,12 +289,4 @@ func (s *scan) dropSpent(raw, request string) {
 func (o *outbox) there(name string) bool {
 	_, err := o.dir.Stat(name)
 	return !errors.Is(err, fs.ErrNotExist)
-}
-
-// quoteName shows a name from an outbox without its control characters, at most 100 bytes of it.
-func quoteName(name string) string {
-	if len(name) > 100 {
-		name = name[:100] + "…"
-	}
-	return strconv.QuoteToASCII(name)
 }

@@ -318,7 +318,7 @@ func (o *outbox) awaitReturn(ctx context.Context) {
 		case <-ticker.C:
 		}
 		if o.accepted.Load() || o.replaced() {
-			o.w.reopen()
+			o.reopen()
 		}
 	}
 }

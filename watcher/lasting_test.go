@@ -433,7 +433,7 @@ func TestAnOutboxThatIsAwayMissesNothing(t *testing.T) {
 	r := d.watcher.running(d.latest("running").Key)
 	d.must(os.Rename(d.outbox, d.outbox+".real"))
 	d.must(os.Remove(filepath.Join(d.outbox+".real", "request_running.json")))
-	if reason := r.box.check(r); reason != "" {
+	if reason := r.admission.Check(); reason != "" {
 		t.Errorf("it would be ended as %s", reason)
 	}
 	d.eventually("the absence is noticed", func() bool { return said.count("is not served until") == 1 })

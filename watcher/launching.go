@@ -9,6 +9,7 @@ import (
 	"torno/delegation"
 	"torno/internal/crash"
 	"torno/sandbox"
+	"torno/watcher/hang"
 )
 
 // errLeftCall is of a call to a launcher that was left behind, or was not begun because others of its outbox hang.
@@ -16,13 +17,13 @@ var errLeftCall = errors.New("a call of the launcher did not return; the engine,
 
 // launchCalls are the calls of launchers for runs that are not released. They are counted by outbox: which file system or engine
 // hangs a caller cannot know, and what one parent names must not keep others from launching.
-func (t Timing) launchCalls() farKind {
-	return farKind{
-		yield: t.Grace,
-		err:   errLeftCall,
-		first: "a call of a launcher does not return and is left behind; its sandbox is removed when it does",
-		many:  "too many calls of launchers do not return; nothing else is launched for the outbox until one does",
-		over:  "no call of a launcher is left behind any more",
+func (t Timing) launchCalls() hang.Kind {
+	return hang.Kind{
+		Yield: t.Grace,
+		Err:   errLeftCall,
+		First: "a call of a launcher does not return and is left behind; its sandbox is removed when it does",
+		Many:  "too many calls of launchers do not return; nothing else is launched for the outbox until one does",
+		Over:  "no call of a launcher is left behind any more",
 	}
 }
 
@@ -38,12 +39,12 @@ type launchStep[T any] struct {
 // launching makes a call for a run that is not released, and leaves it behind where it does not return although its time is over
 // or the run must end. The agent never runs then: the word is given behind the journal's note of the release, and this run
 // gets none. So the run can be answered at once, and the sandbox is removed when the call returns.
-func launching[T any](w *Watcher, r *run, held *hold, step launchStep[T]) (T, error) {
+func launching[T any](w *road, r *run, held *hold, step launchStep[T]) (T, error) {
 	ctx, cancel := w.within(step.budget, w.life, r.ending)
 	defer cancel()
 	defer slowNotice(held).Stop()
-	said := w.notices.newHold(r.box.name)
-	answer, err := callFar(ctx, w.launches, r.box.name, func() (T, error) { return step.call(ctx) }, func(answer T, err error) {
+	said := w.notices.newHold(r.admission.outbox)
+	answer, err := hang.Do(ctx, w.launches, r.admission.outbox, func() (T, error) { return step.call(ctx) }, func(answer T, err error) {
 		defer said.close()
 		if w.life.Err() != nil {
 			return // the next start finds the sandbox and removes it
@@ -58,7 +59,7 @@ func launching[T any](w *Watcher, r *run, held *hold, step launchStep[T]) (T, er
 
 // insist makes such a call again for as long as the engine does not answer, and returns what came of it. It gives up when the
 // run must end or the watcher stops working.
-func insist[T any](w *Watcher, r *run, step launchStep[T]) (T, error) {
+func insist[T any](w *road, r *run, step launchStep[T]) (T, error) {
 	held := w.notices.newHold("")
 	defer held.close()
 	for try := 1; ; try++ {
@@ -67,14 +68,14 @@ func insist[T any](w *Watcher, r *run, step launchStep[T]) (T, error) {
 			return answer, err
 		}
 		held.begin(delegation.NoticeEngine, err)
-		w.warnOf(step.what, try, err)
+		warnOf(w.log, step.what, try, err)
 		w.pause(r.ending, backoff(try))
 	}
 }
 
 // leftBehind is the end of a run whose launcher did not return from a call. The sandbox is that call's by now. The verdict is
 // empty when the watcher stops working.
-func (w *Watcher) leftBehind(r *run, what string) verdict {
+func (w *road) leftBehind(r *run, what string) verdict {
 	r.handle = sandbox.Handle{}
 	switch reason := r.Cause(); {
 	case reason != "":
@@ -86,7 +87,7 @@ func (w *Watcher) leftBehind(r *run, what string) verdict {
 }
 
 // removeLeft removes the sandbox of a call that was left behind and has returned.
-func (w *Watcher) removeLeft(launcher sandbox.Launcher, h sandbox.Handle) {
+func (w *road) removeLeft(launcher sandbox.Launcher, h sandbox.Handle) {
 	err := w.insistAlways("remove the sandbox of a call that was left behind", func(ctx context.Context) error {
 		crash.At("end.removed")
 		return launcher.Remove(ctx, h)
@@ -98,7 +99,7 @@ func (w *Watcher) removeLeft(launcher sandbox.Launcher, h sandbox.Handle) {
 }
 
 // removeCreated removes what a create has made that was left behind. One that failed may have made it all the same.
-func (w *Watcher) removeCreated(launcher sandbox.Launcher, id sandbox.SandboxID, h sandbox.Handle, err error) {
+func (w *road) removeCreated(launcher sandbox.Launcher, id sandbox.SandboxID, h sandbox.Handle, err error) {
 	if err != nil {
 		h = w.findSandbox(launcher, id)
 	}
@@ -108,7 +109,7 @@ func (w *Watcher) removeCreated(launcher sandbox.Launcher, id sandbox.SandboxID,
 }
 
 // findSandbox finds what a failed create may have left: the engine can succeed although the call failed.
-func (w *Watcher) findSandbox(launcher sandbox.Launcher, id sandbox.SandboxID) (found sandbox.Handle) {
+func (w *road) findSandbox(launcher sandbox.Launcher, id sandbox.SandboxID) (found sandbox.Handle) {
 	_ = w.insistAlways("look for what a failed launch left", func(ctx context.Context) error { // it fails only when nothing works any more
 		handles, err := launcher.List(ctx)
 		for _, h := range handles {

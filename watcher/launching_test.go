@@ -13,20 +13,21 @@ import (
 	"torno/delegation"
 	"torno/sandbox"
 	"torno/sandbox/sandboxtest"
+	"torno/watcher/hang"
 )
 
 // shortGrace has what does not return be left soon.
 func shortGrace(c *Config) { c.Timing.Grace = 100 * time.Millisecond }
 
-// hang is where a launcher's call does not return.
-type hang struct {
+// stuck is where a launcher's call does not return.
+type stuck struct {
 	reached, let chan struct{}
 	free         func()
 }
 
 // hangIn has the next n calls of a step hang, before or after their work is done.
-func (d *desk) hangIn(op sandboxtest.Op, n int, done bool) hang {
-	h := hang{reached: make(chan struct{}, n), let: make(chan struct{})}
+func (d *desk) hangIn(op sandboxtest.Op, n int, done bool) stuck {
+	h := stuck{reached: make(chan struct{}, n), let: make(chan struct{})}
 	h.free = sync.OnceFunc(func() { close(h.let) })
 	var mu sync.Mutex
 	hook := func() {
@@ -65,11 +66,11 @@ func TestAHungLaunchHoldsNoCancel(t *testing.T) {
 					t.Errorf("clients are told %v", told)
 				}
 				d.want(d.response(d.submit(ask{id: "s2", task: "echo hello"})), delegation.StatusCompleted, delegation.ReasonExited, 0)
-				if d.watcher.launches.all() != 1 {
+				if d.watcher.launches.Left() != 1 {
 					t.Error("no call was left behind")
 				}
 				stuck.free()
-				d.eventually("the call is back", func() bool { return d.watcher.launches.all() == 0 })
+				d.eventually("the call is back", func() bool { return d.watcher.launches.Left() == 0 })
 				d.empty()
 				if n := len(d.watcher.notices.of("main")); n != 0 || len(d.world.Released()) != 1 {
 					t.Errorf("%d notices stand, and %v ran", n, d.world.Released())
@@ -84,10 +85,10 @@ func TestAHungLaunchHoldsNoCancel(t *testing.T) {
 func TestACallThatNeverReturnsEndsItsRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := waiting(t)
-		r := &run{box: &outbox{name: "main"}, handle: sandbox.Handle{ID: "box-1"}}
+		r := &run{admission: &admission{outbox: "main"}, handle: sandbox.Handle{ID: "box-1"}}
 		r.ending, r.stop = context.WithCancelCause(t.Context())
 		let, late, begin := make(chan struct{}), make(chan int, 1), time.Now()
-		_, err := insist(w, r, launchStep[int]{
+		_, err := insist(w.road, r, launchStep[int]{
 			what: "try", budget: time.Minute,
 			call: func(context.Context) (int, error) { <-let; return 7, nil },
 			late: func(n int, _ error) { late <- n },
@@ -104,8 +105,8 @@ func TestACallThatNeverReturnsEndsItsRun(t *testing.T) {
 			t.Errorf("it returned %d", n)
 		}
 		synctest.Wait()
-		if w.launches.all() != 0 || len(w.notices.of("main")) != 0 {
-			t.Errorf("%d calls are left, and clients are told %v", w.launches.all(), w.notices.of("main"))
+		if w.launches.Left() != 0 || len(w.notices.of("main")) != 0 {
+			t.Errorf("%d calls are left, and clients are told %v", w.launches.Left(), w.notices.of("main"))
 		}
 	})
 }
@@ -118,9 +119,9 @@ func TestHungLaunchesAreFew(t *testing.T) {
 	other := d.newOutbox("other")
 	d.config.Outboxes = append(d.config.Outboxes, d.settings("other", other))
 	d.open()
-	stuck := d.hangIn(sandboxtest.OpCreate, maxHung, false)
+	stuck := d.hangIn(sandboxtest.OpCreate, hang.Most, false)
 	var asks []ask
-	for i := range maxHung {
+	for i := range hang.Most {
 		a := d.submit(ask{id: numbered("s", i), task: "echo never"})
 		<-stuck.reached
 		d.touch("cancel_" + a.id)
@@ -137,7 +138,7 @@ func TestHungLaunchesAreFew(t *testing.T) {
 	}
 	d.want(d.response(d.submit(ask{id: "else", task: "echo hello", outbox: other})), delegation.StatusCompleted, delegation.ReasonExited, 0)
 	stuck.free()
-	d.eventually("the calls are back", func() bool { return d.watcher.launches.all() == 0 })
+	d.eventually("the calls are back", func() bool { return d.watcher.launches.Left() == 0 })
 	d.want(d.response(d.submit(ask{id: "again", task: "echo hello"})), delegation.StatusCompleted, delegation.ReasonExited, 0)
 	d.empty()
 }
@@ -155,7 +156,7 @@ func TestAShutdownAnswersWhatHangs(t *testing.T) {
 		t.Errorf("it ended with %v", d.result)
 	}
 	stuck.free()
-	d.eventually("the call is back", func() bool { return d.watcher.launches.all() == 0 })
+	d.eventually("the call is back", func() bool { return d.watcher.launches.Left() == 0 })
 	d.must(d.journal.Close())
 	if left := d.world.Sandboxes(); len(left) != 1 {
 		t.Errorf("the call has made %v", left)

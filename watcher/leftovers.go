@@ -25,7 +25,7 @@ func (s *scan) orphan(name, rawID string) {
 		s.requestGone(rawID, true)
 		return
 	}
-	if kindOf(name) == delegation.KindStatus && time.Since(stamp.ModTime) > statusesLast && s.runOf(rawID) == nil {
+	if kindOf(name) == delegation.KindStatus && time.Since(stamp.ModTime) > statusesLast && !s.isRunning(rawID) {
 		s.discard(name)
 	}
 }
@@ -39,7 +39,7 @@ func kindOf(name string) delegation.Kind {
 // ended run is there, its client may still read, however slowly: then the segments count among those that are kept.
 func (s *scan) orphanSegment(ctx context.Context, name string) {
 	rawID, hash, seq, ok := delegation.ParseEventsName(name)
-	if !ok || s.runOf(rawID) != nil {
+	if !ok || s.isRunning(rawID) {
 		return
 	}
 	known, there := s.trails.find(rawID, hash)
@@ -62,7 +62,7 @@ func (s *scan) orphanSegment(ctx context.Context, name string) {
 		s.trails.keep(trail{id: record.Subagent, request: record.Request, first: seq, last: seq, ended: record.Ended})
 		return
 	}
-	if stamp, err := s.dir.Stat(name); err == nil && stamp.ModTime.Before(s.w.born) {
+	if stamp, err := s.dir.Stat(name); err == nil && stamp.ModTime.Before(s.born) {
 		s.discard(name)
 	}
 }
@@ -73,7 +73,7 @@ func (s *scan) runBehind(ctx context.Context, rawID, hash string) (record journa
 	if err != nil || !s.there(delegation.RequestName(id)) {
 		return record, false, nil //nolint:nilerr // a name of no run
 	}
-	record, known, err := s.w.journal.Latest(ctx, s.id, id)
+	record, known, err := s.journal.Latest(ctx, s.id, id)
 	return record, known && record.Request.Hash() == hash, err
 }
 
@@ -83,7 +83,7 @@ func (s *scan) orphanTemp(name string) {
 		return
 	}
 	stamp, err := s.dir.Stat(name)
-	if err == nil && stamp.ModTime.Before(s.w.born) {
+	if err == nil && stamp.ModTime.Before(s.born) {
 		s.discard(name)
 	}
 }

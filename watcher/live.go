@@ -26,7 +26,7 @@ const (
 
 // live carries a run from its place to its end. It is the whole life of the run's goroutine. A watcher that stops working
 // in the middle leaves the run as it is: the next one takes it up from the journal and the launcher's list.
-func (w *Watcher) live(r *run) {
+func (w *road) live(r *run) {
 	defer r.letGo()
 	v := w.carry(r)
 	if v.reason != "" && w.life.Err() == nil && (!r.dead || !r.mayHaveRun(v)) {
@@ -64,7 +64,7 @@ func (r *run) mayHaveRun(v verdict) bool {
 
 // leaveToNext leaves a run as it is when the watcher stops working: without an answer, and its record as it stands. The next
 // watcher adopts what was released. A sandbox of which nothing ran it makes anew, so this one can be removed.
-func (w *Watcher) leaveToNext(r *run) {
+func (w *road) leaveToNext(r *run) {
 	mayRun := r.releasing || r.released.Load()
 	if !mayRun && !w.keeps() {
 		w.remove(r)
@@ -76,7 +76,7 @@ func (w *Watcher) leaveToNext(r *run) {
 }
 
 // countLeft counts a sandbox that is left when the watcher stops working.
-func (w *Watcher) countLeft(r *run) {
+func (w *road) countLeft(r *run) {
 	if r.handle.ID != "" {
 		w.left.Add(1)
 	}
@@ -86,7 +86,7 @@ func (w *Watcher) countLeft(r *run) {
 // first.
 //
 // A sandbox that ends in its hold ran nothing. It is removed, and another one is made for the same attempt.
-func (w *Watcher) carry(r *run) verdict {
+func (w *road) carry(r *run) verdict {
 	r.times.dequeued = time.Now()
 	w.holdWorkspace(r)
 	if r.released.Load() {
@@ -104,7 +104,7 @@ func (w *Watcher) carry(r *run) verdict {
 		if try == holdTries {
 			return failed(delegation.CodeLaunch, fmt.Errorf("it ended %d times before it was released: %w", try, broken))
 		}
-		w.warnOf("hold a sandbox", try, broken)
+		warnOf(w.log, "hold a sandbox", try, broken)
 		w.remove(r)
 		r.out.begin()
 		r.out.live.note() // a place in the output of that sandbox is none in the next one's
@@ -114,7 +114,7 @@ func (w *Watcher) carry(r *run) verdict {
 
 // goOn follows the sandbox of a run that was adopted. One that was released and never began is an earlier version's, and may
 // have run all the same.
-func (w *Watcher) goOn(r *run) verdict {
+func (w *road) goOn(r *run) verdict {
 	if why := r.stranded.Load(); why != nil {
 		if v, back := w.awaitEngine(r, errors.New(*why)); !back {
 			return v
@@ -131,7 +131,7 @@ func (w *Watcher) goOn(r *run) verdict {
 }
 
 // launch makes a sandbox, starts it and follows it. Where it ended in its hold, broken says how.
-func (w *Watcher) launch(r *run) (v verdict, broken error) {
+func (w *road) launch(r *run) (v verdict, broken error) {
 	if v, ok := w.prepare(r); !ok {
 		return v, nil
 	}
@@ -148,9 +148,9 @@ func (w *Watcher) launch(r *run) (v verdict, broken error) {
 }
 
 // prepare brings a run from the queue to a sandbox of which nothing runs.
-func (w *Watcher) prepare(r *run) (verdict, bool) {
+func (w *road) prepare(r *run) (verdict, bool) {
 	w.awaitRemoval(r.hash)
-	if reason := r.box.check(r); reason != "" {
+	if reason := r.admission.Check(); reason != "" {
 		r.End(reason)
 	}
 	if reason := r.Cause(); reason != "" {
@@ -169,7 +169,7 @@ func (w *Watcher) prepare(r *run) (verdict, bool) {
 }
 
 // bind gives the run a sandbox that is new, before it is made, so that the journal knows whose it is.
-func (w *Watcher) bind(r *run) error {
+func (w *road) bind(r *run) error {
 	r.sandbox = sandbox.NewSandboxID()
 	if r.state == delegation.StateQueued {
 		return w.moveTo(r.ending, r, delegation.StateStarting, journal.Change{Sandbox: r.sandbox})
@@ -181,8 +181,8 @@ func (w *Watcher) bind(r *run) error {
 }
 
 // create makes the sandbox. A cancel lets the launcher have some time to get it done.
-func (w *Watcher) create(r *run) (verdict, bool) {
-	if w.launches.full(r.box.name) {
+func (w *road) create(r *run) (verdict, bool) {
+	if w.launches.Full(r.admission.outbox) {
 		return w.leftBehind(r, "create the sandbox"), false // this call would hang as well
 	}
 	launcher, id := r.launcher, r.sandbox
@@ -206,7 +206,7 @@ func (w *Watcher) create(r *run) (verdict, bool) {
 	}
 	handle.Launcher, handle.Workspace = r.engine, r.workspace // as profiles call it
 	if r.held != nil {
-		handle.Above = r.held.above
+		handle.Above = r.held.AboveThen
 	}
 	r.handle, r.times.created = handle, time.Now()
 	return verdict{}, true
@@ -214,17 +214,16 @@ func (w *Watcher) create(r *run) (verdict, bool) {
 
 // inFull adds what every launcher lacks, where none enforces what the profile demands.
 func (r *run) inFull(refusal *delegation.Refusal) *delegation.Refusal {
-	profile, _ := r.box.settings.Policy.Profile(r.spec.Profile)
-	if refusal.Code != delegation.CodeNotEnforced || profile.Chosen == "" {
+	if refusal.Code != delegation.CodeNotEnforced || r.admission.chosen == "" {
 		return refusal
 	}
 	full := *refusal
-	full.Text = strings.TrimSuffix(full.Text, ".") + " (" + profile.Chosen + ")"
+	full.Text = strings.TrimSuffix(full.Text, ".") + " (" + r.admission.chosen + ")"
 	return &full
 }
 
 // noted is what becomes of a run when the journal was asked to take a step of it, which did not happen with an error.
-func (w *Watcher) noted(r *run, err error) (verdict, bool) {
+func (w *road) noted(r *run, err error) (verdict, bool) {
 	if reason := r.Cause(); err != nil && reason != "" {
 		return verdict{reason: reason}, false
 	}
@@ -235,7 +234,7 @@ func (w *Watcher) noted(r *run, err error) (verdict, bool) {
 }
 
 // start lets init begin. Where it is uncertain whether it did, nothing of the agent ran, and another sandbox is made.
-func (w *Watcher) start(r *run) (v verdict, broken error, ok bool) {
+func (w *road) start(r *run) (v verdict, broken error, ok bool) {
 	launcher, h := r.launcher, r.handle
 	_, err := insist(w, r, launchStep[struct{}]{
 		what: "start the sandbox", budget: startBudget,
@@ -258,24 +257,24 @@ func (w *Watcher) start(r *run) (v verdict, broken error, ok bool) {
 }
 
 // move moves the run in the journal and tells its client.
-func (w *Watcher) move(r *run, to delegation.State, change journal.Change) error {
+func (w *road) move(r *run, to delegation.State, change journal.Change) error {
 	crash.At("move." + string(to))
 	if err := w.journal.Move(w.life, r.hash, r.state, to, change); err != nil {
 		return err
 	}
 	r.state = to
 	r.out.live.state(to, change.Reason)
-	r.box.board.set(r, r.status(0, change.Reason))
+	r.admission.Tell(r.status(0, change.Reason))
 	return nil
 }
 
 // moveTo is move until the journal takes it.
-func (w *Watcher) moveTo(until context.Context, r *run, to delegation.State, change journal.Change) error {
+func (w *road) moveTo(until context.Context, r *run, to delegation.State, change journal.Change) error {
 	return w.record(until, "move a run to "+string(to), func() error { return w.tryMove(r, to, change) })
 }
 
 // tryMove is move once. A move can be made although its call failed, so the journal is asked where the run stands.
-func (w *Watcher) tryMove(r *run, to delegation.State, change journal.Change) error {
+func (w *road) tryMove(r *run, to delegation.State, change journal.Change) error {
 	err := w.move(r, to, change)
 	if err == nil {
 		return nil

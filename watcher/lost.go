@@ -17,7 +17,7 @@ import (
 // servedByAnother says whether a watcher of another installation was the last one to serve the directory.
 func (o *outbox) servedByAnother() bool {
 	_, m := o.served()
-	return m.installation != "" && m.installation != o.w.journal.Installation()
+	return m.installation != "" && m.installation != o.journal.Installation()
 }
 
 func (o *outbox) tellLost() {
@@ -34,7 +34,7 @@ func (s *scan) takeOver() error {
 	lost := s.known
 	lost.Lost = true
 	crash.At("outbox.kept")
-	if err := s.w.journal.KeepOutboxes(s.w.life, []journal.Outbox{lost}); err != nil {
+	if err := s.journal.KeepOutboxes(s.life, []journal.Outbox{lost}); err != nil {
 		return fmt.Errorf("note that another watcher served the outbox: %w", err)
 	}
 	s.known, s.lost = lost, true
@@ -85,7 +85,7 @@ func (s *scan) lookedThrough(ctx context.Context) {
 		return
 	}
 	crash.At("outbox.looked-through")
-	if err := s.w.journal.LookedThrough(ctx, s.id); err != nil {
+	if err := s.journal.LookedThrough(ctx, s.id); err != nil {
 		s.journalTrouble(err)
 		return
 	}

@@ -2,8 +2,10 @@ package watcher
 
 import (
 	"errors"
+	"fmt"
 	"log/slog"
 	"slices"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -118,13 +120,6 @@ func (n *notices) of(outbox string) (now delegation.Notices) {
 	return now
 }
 
-// ReloadWaits tells clients and operators that a new configuration waits, until over is called.
-func (w *Watcher) ReloadWaits(why error) (over func()) {
-	held := w.notices.newHold("")
-	held.begin(delegation.NoticeReload, why)
-	return held.close
-}
-
 // codeOf is what an error of the system tells of, and otherwise what its caller thinks.
 func codeOf(err error, otherwise delegation.NoticeCode) delegation.NoticeCode {
 	switch {
@@ -195,8 +190,23 @@ func (n *notices) newHold(outbox string) *hold {
 }
 
 // newHoldOf is for a run that may be held up, which the notice names to the clients of its outbox.
-func (n *notices) newHoldOf(r *run) *hold {
-	held := n.newHold(r.box.name)
-	held.now.subagent = r.key.Subagent
+func (n *notices) newHoldOf(outbox string, id delegation.SubagentID) *hold {
+	held := n.newHold(outbox)
+	held.now.subagent = id
 	return held
+}
+
+// maxNamed is how many runs a notice names.
+const maxNamed = 3
+
+// naming adds to a notice's text which runs it is about.
+func naming(text string, ids []string) string {
+	if len(ids) == 0 {
+		return text
+	}
+	more := ""
+	if over := len(ids) - maxNamed; over > 0 {
+		ids, more = ids[:maxNamed], fmt.Sprintf(" and %d more", over)
+	}
+	return fmt.Sprintf("%s Subagents: %s%s.", text, strings.Join(ids, ", "), more)
 }

@@ -187,10 +187,3 @@ func (o *Operator) Cancel(ctx context.Context, ref string) (control.Run, error) 
 	}
 	return o.Run(ctx, record.Key)
 }
-
-// running is the run of a key while it is on its road.
-func (w *Watcher) running(key string) *run {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.owned[key]
-}

@@ -142,12 +142,12 @@ func TestAnEndThatNobodySawProvesNothing(t *testing.T) {
 func TestWaitingGetsSlower(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := waiting(t)
-		r := &run{box: &outbox{name: "main"}}
+		r := &run{admission: &admission{outbox: "main"}}
 		r.ending, r.stop = context.WithCancelCause(t.Context())
 		calls, over := 0, time.Now().Add(time.Hour)
 		var pauses []time.Duration
 		last := time.Now()
-		_, err := insist(w, r, launchStep[struct{}]{what: "try", budget: time.Minute, call: func(context.Context) (nothing struct{}, err error) {
+		_, err := insist(w.road, r, launchStep[struct{}]{what: "try", budget: time.Minute, call: func(context.Context) (nothing struct{}, err error) {
 			calls++
 			pauses, last = append(pauses, time.Since(last)), time.Now()
 			if time.Now().After(over) {
@@ -233,7 +233,7 @@ func TestNoticesAreOfWhomeverTheyConcern(t *testing.T) {
 func TestAJournalInTroubleIsTriedByOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := waiting(t)
-		s := &scan{outbox: &outbox{w: w, name: "main"}, held: w.notices.newHold("")}
+		s := &scan{outbox: &outbox{host: &host{notices: w.notices}, log: w.log, name: "main"}, held: w.notices.newHold("")}
 		tries := 0
 		for over := time.Now().Add(10 * time.Minute); time.Now().Before(over); time.Sleep(50 * time.Millisecond) {
 			for range 100 {

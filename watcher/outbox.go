@@ -14,8 +14,9 @@ import (
 	"torno/internal/crash"
 	"torno/internal/inode"
 	"torno/internal/journal"
+	"torno/internal/retry"
 	"torno/sandbox/compile"
-	"torno/watcher/schedule"
+	"torno/watcher/workspace"
 )
 
 // Outbox is the configuration of one outbox.
@@ -31,21 +32,13 @@ type Outbox struct {
 	Hold func() error
 }
 
-// dispatcher is where an outbox hands its admitted runs to, and finds them again.
-type dispatcher interface {
-	Submit(context.Context, *schedule.Ticket) *delegation.Refusal
-	Find(context.Context, schedule.Subject) *schedule.Ticket
-	Stop(context.Context, *schedule.Ticket, delegation.Reason)
-}
-
 // outbox is one served directory. Its goroutine, watch, is the only one that reads requests; writing is done by the runs
 // too and is ordered by publishing.
 type outbox struct {
+	*host
 	settings Outbox
 	name     string // what people call it
 	dir      *delegation.Dir
-	w        *Watcher
-	schedule dispatcher
 	log      *slog.Logger
 
 	// publishing makes looking whether a request is still there and writing its response one step among ourselves.
@@ -66,26 +59,14 @@ type outbox struct {
 	owed   chan string   // requests whose answer could not be written
 	board  *board
 	trails *trails
-	rest   *rest
+	rest   *workspace.Turn
 	lost   bool // what lies there may have run; its goroutine's
 }
 
-// check says why a run should end as far as its files tell: its client took the request away, or a sentinel is there. A request
-// is only missed in a directory that is at its path: one that was removed, or whose file system is gone, misses all of them. One
-// that was there before the request was removed when the host first saw that; so one that is there speaks of this run,
-// whatever times the files have. Whether another file is another request, only who reads it can tell.
-func (o *outbox) check(r *run) delegation.Reason {
-	if _, err := o.dir.Stat(r.file); errors.Is(err, fs.ErrNotExist) && o.dir.Alive() == nil {
-		return delegation.ReasonClientGone
-	}
-	named := o.sentinel(delegation.CancelRequestName(r.key.Subagent, r.key.Request))
-	if !named && !o.sentinel(delegation.CancelName(r.key.Subagent)) {
-		return ""
-	}
-	if there, err := o.stillThere(r.file, *r.seenAs.Load()); err != nil || !there {
-		return "" // the next look will tell
-	}
-	return delegation.ReasonCancelled
+// misses says whether an entry is not there, in a directory that is at its path.
+func (o *outbox) misses(name string) bool {
+	_, err := o.dir.Stat(name)
+	return errors.Is(err, fs.ErrNotExist) && o.dir.Alive() == nil
 }
 
 // sentinel says whether there is a sentinel of a name. What is no regular file is none, and is removed.
@@ -110,14 +91,6 @@ func (o *outbox) dropStale(rawID string, request delegation.Stamp) {
 	name := delegation.CancelName(id)
 	if sentinel, err := o.dir.Stat(name); err == nil && !delegation.SentinelCounts(request, sentinel, time.Now()) {
 		o.discard(name)
-	}
-}
-
-// spendSentinel removes the sentinels of a run that has ended, and none that a client has written for the next request.
-func (o *outbox) spendSentinel(r *run) {
-	o.discard(delegation.CancelRequestName(r.key.Subagent, r.key.Request))
-	if there, err := o.stillThere(r.file, *r.seenAs.Load()); err == nil && there {
-		o.discard(delegation.CancelName(r.key.Subagent))
 	}
 }
 
@@ -164,7 +137,7 @@ func (o *outbox) stillThere(request string, read delegation.Reading) (bool, erro
 	case errors.Is(err, fs.ErrNotExist):
 		return false, nil
 	case err != nil:
-		return false, fmt.Errorf("look whether %s is still there: %w", quoteName(request), err)
+		return false, fmt.Errorf("look whether %s is still there: %w", delegation.QuoteName(request), err)
 	case read.Unchanged(now):
 		return true, nil
 	case read.Content == "": // an earlier version read it, and noted its stamp alone
@@ -177,7 +150,7 @@ func (o *outbox) stillThere(request string, read delegation.Reading) (bool, erro
 	case errors.Is(err, fs.ErrNotExist):
 		return false, nil
 	}
-	return false, fmt.Errorf("look whether %s is still there: %w", quoteName(request), err)
+	return false, fmt.Errorf("look whether %s is still there: %w", delegation.QuoteName(request), err)
 }
 
 // clear removes what a subagent's earlier runs left in the outbox, unless a request is there.
@@ -206,7 +179,7 @@ func (o *outbox) beat(ctx context.Context, tick time.Duration, heartbeat func(st
 	for {
 		select {
 		case <-o.wake:
-			o.w.pause(ctx, beatBehind) // more may come, or this be over
+			_ = retry.Pause(ctx, beatBehind) // more may come, or this be over
 			o.publishHeartbeat(heartbeat(false))
 		case <-ticker.C:
 			o.publishHeartbeat(heartbeat(false))

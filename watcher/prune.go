@@ -9,6 +9,7 @@ import (
 
 	"torno/internal/crash"
 	"torno/internal/journal"
+	"torno/watcher/limit"
 )
 
 // How the journal is kept within its bounds.
@@ -41,13 +42,13 @@ type pruner struct {
 	gone     func(ctx context.Context, outbox string, row journal.Over) (bool, error)
 	log      *slog.Logger
 
-	thrift thrift
+	share limit.Share
 }
 
 func (w *Watcher) newPruner() *pruner {
 	p := &pruner{
 		archive: w.journal, bounds: w.config.Retention, gone: w.requestIsGone, log: w.log,
-		thrift: thrift{share: pruneShare, burst: 0},
+		share: limit.Share{Of: pruneShare},
 	}
 	for _, box := range w.boxes {
 		if box.elsewhere == nil {
@@ -150,7 +151,7 @@ func (p *pruner) repeat(ctx context.Context, piece func() (more bool, err error)
 		if err != nil || !more {
 			return err
 		}
-		p.thrift.spent(ctx, time.Since(begin)) // others waited for the journal so long, whatever it did
+		p.share.Rest(ctx, time.Since(begin)) // others waited for the journal so long, whatever it did
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}

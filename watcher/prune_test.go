@@ -11,6 +11,7 @@ import (
 
 	"torno/internal/journal"
 	"torno/test/attack"
+	"torno/watcher/limit"
 )
 
 // cellar is an archive that notes what is asked of it.
@@ -82,7 +83,7 @@ func newCellar(rows int) *cellar {
 
 func prunerOf(s *cellar, gone func(string) (bool, error)) *pruner {
 	return &pruner{
-		archive: s, outboxes: []string{"main"}, log: slog.New(slog.DiscardHandler), thrift: thrift{share: pruneShare},
+		archive: s, outboxes: []string{"main"}, log: slog.New(slog.DiscardHandler), share: limit.Share{Of: pruneShare},
 		gone: func(_ context.Context, _ string, row journal.Over) (bool, error) { return gone(row.Key) },
 	}
 }

@@ -18,25 +18,6 @@ const beatBehind = 200 * time.Millisecond
 // positionsEvery is how often a waiting client sees its place in the queue move.
 const positionsEvery = 500 * time.Millisecond
 
-// publishStatus writes the status file of a run, unless its request is gone or another one is in its place.
-func (o *outbox) publishStatus(r *run, status delegation.RunStatus) {
-	id := r.key.Subagent
-	data, err := status.Encode()
-	if err != nil {
-		o.log.Error("a status cannot be encoded", "subagent", id, "error", err)
-		return
-	}
-	o.publishing.Lock()
-	defer o.publishing.Unlock()
-	if there, err := o.stillThere(r.file, *r.seenAs.Load()); err != nil || !there {
-		return
-	}
-	crash.At("outbox.status")
-	if err := o.publish(delegation.StatusName(id), data); err != nil {
-		o.stumble("write a status", err)
-	}
-}
-
 // newSegments is the live output of a run.
 func (o *outbox) newSegments(key sandbox.RunKey) *segments {
 	name := func(seq int) string { return delegation.EventsName(key.Subagent, key.Request, seq) }
@@ -55,16 +36,6 @@ func (o *outbox) newSegments(key sandbox.RunKey) *segments {
 		remove: func(seq int) { o.discard(name(seq)) },
 		report: func(err error) { o.log.Warn("live output cannot be written", "run", key, "error", err) },
 	}
-}
-
-// engineOf is the launcher's name of one of the outbox's profiles.
-func (o *outbox) engineOf(profile string) string {
-	for _, p := range o.settings.Policy.Profiles {
-		if p.Name == profile {
-			return p.Sandbox
-		}
-	}
-	return ""
 }
 
 // heartbeatOf makes the outbox's watcher.json.

@@ -129,7 +129,7 @@ func (w *Watcher) untilAnswered(ctx context.Context, what string, ask func(conte
 			return err
 		}
 		held.begin(delegation.NoticeEngine, err)
-		w.warnOf(what, try, err)
+		warnOf(w.log, what, try, err)
 		w.pause(ctx, backoff(try))
 	}
 }
@@ -170,7 +170,7 @@ func (w *Watcher) removeNow(key string, h sandbox.Handle) {
 
 // awaitRemoval waits until no sandbox of the key is being removed: a crash can leave one that nobody noted, and its request
 // begins anew.
-func (w *Watcher) awaitRemoval(key string) {
+func (w *road) awaitRemoval(key string) {
 	gone, ok := w.removing.Load(key)
 	if !ok {
 		return

@@ -124,7 +124,7 @@ func (a *attendance) attest() (seen sandbox.Attestation, err error) {
 	case err == nil:
 		return seen, nil
 	case errors.As(err, &different):
-		a.r.box.log.Error("a sandbox is not what was asked for, and is removed", "run", a.r.hash, "differences", different)
+		a.r.log.Error("a sandbox is not what was asked for, and is removed", "run", a.r.hash, "differences", different)
 		return seen, &unreleasedError{verdict: failed(delegation.CodeAttestation, err)}
 	case errors.Is(err, sandbox.ErrNotHeld), errors.Is(err, sandbox.ErrNotFound):
 		return seen, &unreleasedError{broken: err}

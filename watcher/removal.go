@@ -3,8 +3,6 @@ package watcher
 import (
 	"context"
 	"errors"
-	"fmt"
-	"strings"
 
 	"torno/delegation"
 	"torno/internal/crash"
@@ -18,11 +16,11 @@ const maxLeftovers = 64
 // remove returns when no process of the run's sandbox is left. It is removed then, or its launcher says that it has ended: what is
 // left of it is removed behind the run. A sandbox that may live is removed again and again, until that is done or the watcher stops
 // working: it then carries the installation's id and is found at the next start.
-func (w *Watcher) remove(r *run) {
+func (w *road) remove(r *run) {
 	if r.handle.ID == "" {
 		return
 	}
-	held, engine := w.notices.newHoldOf(r), w.notices.newHold("")
+	held, engine := w.notices.newHoldOf(r.admission.outbox, r.key.Subagent), w.notices.newHold("")
 	defer held.close()
 	defer engine.close()
 	for try := 1; ; try++ {
@@ -31,7 +29,7 @@ func (w *Watcher) remove(r *run) {
 			r.handle = sandbox.Handle{}
 			return
 		}
-		log := r.box.log.With("run", r.hash, "sandbox", r.handle.ID, "try", try, "error", err)
+		log := r.log.With("run", r.hash, "sandbox", r.handle.ID, "try", try, "error", err)
 		if w.life.Err() != nil {
 			log.Error("a sandbox is left; the next start removes it")
 			return
@@ -51,7 +49,7 @@ func (w *Watcher) remove(r *run) {
 }
 
 // removeOnce removes a sandbox, or says why that cannot be done now.
-func (w *Watcher) removeOnce(engine *hold, launcher sandbox.Launcher, h sandbox.Handle) error {
+func (w *road) removeOnce(engine *hold, launcher sandbox.Launcher, h sandbox.Handle) error {
 	err := w.once(engine, func(ctx context.Context) error {
 		crash.At("end.removed")
 		return launcher.Remove(ctx, h)
@@ -69,7 +67,7 @@ func (w *Watcher) removeOnce(engine *hold, launcher sandbox.Launcher, h sandbox.
 
 // hasEnded says whether a launcher knows that a sandbox has ended. That a launcher does not list it proves nothing: its processes may
 // outlive its name.
-func (w *Watcher) hasEnded(engine *hold, launcher sandbox.Launcher, h sandbox.Handle) (ended bool) {
+func (w *road) hasEnded(engine *hold, launcher sandbox.Launcher, h sandbox.Handle) (ended bool) {
 	err := w.once(engine, func(ctx context.Context) error {
 		all, err := launcher.List(ctx)
 		for _, other := range all {
@@ -82,7 +80,7 @@ func (w *Watcher) hasEnded(engine *hold, launcher sandbox.Launcher, h sandbox.Ha
 
 // removeBehind removes a sandbox that has ended, while the watcher goes on. It is false where as many others are being removed as may
 // be. A watcher that stops counts those that are left.
-func (w *Watcher) removeBehind(launcher sandbox.Launcher, h sandbox.Handle) bool {
+func (w *road) removeBehind(launcher sandbox.Launcher, h sandbox.Handle) bool {
 	if w.leftovers.Add(1) > maxLeftovers {
 		w.leftovers.Add(-1)
 		return false
@@ -99,25 +97,10 @@ func (w *Watcher) removeBehind(launcher sandbox.Launcher, h sandbox.Handle) bool
 			if err == nil {
 				return
 			}
-			w.warnOf("remove a sandbox that has ended", try, err)
+			warnOf(w.log, "remove a sandbox that has ended", try, err)
 		}
 		w.left.Add(1)
 		w.log.Error("a sandbox that has ended is left; the next start removes it", "sandbox", h.ID)
 	})
 	return true
-}
-
-// maxNamed is how many runs a notice names.
-const maxNamed = 3
-
-// naming adds to a notice's text which runs it is about.
-func naming(text string, ids []string) string {
-	if len(ids) == 0 {
-		return text
-	}
-	more := ""
-	if over := len(ids) - maxNamed; over > 0 {
-		ids, more = ids[:maxNamed], fmt.Sprintf(" and %d more", over)
-	}
-	return fmt.Sprintf("%s Subagents: %s%s.", text, strings.Join(ids, ", "), more)
 }

@@ -3,31 +3,34 @@ package watcher
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"torno/delegation"
+	"torno/internal/crash"
 	"torno/internal/journal"
 	"torno/sandbox"
 	"torno/watcher/schedule"
+	"torno/watcher/workspace"
 )
 
 // run is one admitted request on its way. The fields above the line are set once, at admission; below it each has its
 // owner.
 type run struct {
+	road      *road
+	admission *admission
 	key       sandbox.RunKey
 	hash      string
-	box       *outbox
-	file      string // the request's name in the outbox
 	spec      sandbox.Spec
 	launcher  sandbox.Launcher
 	engine    string // the launcher's name
 	workspace string // where it is on the host
 	warnings  []string
-	seen      time.Time // when the file was noticed
 	admitted  time.Time // when the journal had it
 	number    int64     // in the order of admission
+	log       *slog.Logger
 
 	ending context.Context // done when the run must end; its cause says why
 	stop   context.CancelCauseFunc
@@ -49,16 +52,14 @@ type run struct {
 
 	tooMuch atomic.Pointer[delegation.Refusal] // why it is ended because of its workspace
 
-	holds atomic.Pointer[workspace] // what it works in, from before its sandbox is made until its last process is gone
-
-	seenAs atomic.Pointer[delegation.Reading] // the request; another reading when the client wrote the same request again
+	holds atomic.Pointer[workspace.Held] // what it works in, from before its sandbox is made until its last process is gone
 
 	// What follows belongs to the goroutine that carries the run.
 	state    delegation.State
 	sandbox  sandbox.SandboxID // the one that is bound to the run
 	handle   sandbox.Handle
 	attested *sandbox.Attestation
-	held     *workspace
+	held     *workspace.Held
 	unheld   error // why there is none
 	out      *output
 	// releasing: the journal was asked to note the release, so what is in the sandbox may be an agent.
@@ -74,13 +75,13 @@ type run struct {
 type milestones struct{ dequeued, created, started, ended time.Time }
 
 // Launch takes the run on its road.
-func (r *run) Launch() { r.box.w.runs.Go(func() { r.box.w.live(r) }) }
+func (r *run) Launch() { r.road.runs.Go(func() { r.road.live(r) }) }
 
 // Dismiss ends the run before it left the queue.
-func (r *run) Dismiss(reason delegation.Reason) { r.box.w.dismiss(r, verdict{reason: reason}) }
+func (r *run) Dismiss(reason delegation.Reason) { r.road.dismiss(r, verdict{reason: reason}) }
 
 // Show tells the client where the run stands in the queue.
-func (r *run) Show(position int) { r.box.board.set(r, r.status(position, "")) }
+func (r *run) Show(position int) { r.admission.Tell(r.status(position, "")) }
 
 // End asks the run to end. The first cause wins; it is safe to call at any time and from anywhere.
 func (r *run) End(reason delegation.Reason) { r.stop(endCause(reason)) }
@@ -112,12 +113,33 @@ type verdict struct {
 	refusal *delegation.Refusal // for refused, launch_failed and lost
 }
 
-// record is the run as the journal first sees it.
-func (r *run) record() journal.Run {
-	read := *r.seenAs.Load()
-	return journal.Run{
-		Key: r.hash, Outbox: r.key.Outbox, Subagent: r.key.Subagent, Request: r.key.Request, Attempt: r.key.Attempt,
-		FileName: r.file, Stamp: read.Stamp, Content: read.Content, Firm: read.Firm, State: delegation.StateQueued, Profile: r.spec.Profile, Launcher: r.engine,
-		SpecDigest: r.spec.Digest(), Workspace: r.spec.WorkspaceMount().Target, Warnings: r.warnings, Created: r.seen,
+// newRun makes the run of an admission. Its key and its warnings are those of the attempt.
+func (w *road) newRun(a *admission, key sandbox.RunKey, warnings []string) *run {
+	r := &run{
+		road: w, admission: a, key: key, hash: key.Hash(), spec: a.spec, warnings: warnings, launcher: w.launchers[a.launcher], engine: a.launcher,
+		workspace: workspacePath(a.spec), number: w.numbers.Add(1), state: delegation.StateQueued, log: w.log.With("outbox", a.outbox),
+		hurry: make(chan struct{}), over: make(chan struct{}), abandoned: make(chan struct{}),
 	}
+	r.ticket = schedule.Ticket{
+		Run: r, Lane: a.outbox, Subject: schedule.Subject{Outbox: key.Outbox, Subagent: key.Subagent}, Bytes: a.bytes,
+	}
+	r.ending, r.stop = context.WithCancelCause(context.Background())
+	r.out = &output{live: a.Live()}
+	r.out.live.note = func() {
+		crash.At("segment.noted")
+		w.notes.save(r.hash, r.out.progress())
+	}
+	return r
 }
+
+// workspacePath is where the workspace is on the host.
+func workspacePath(spec sandbox.Spec) string {
+	source := spec.WorkspaceMount().Source
+	if source.Rel == "." || source.Rel == "" {
+		return source.Base
+	}
+	return source.Base + "/" + source.Rel
+}
+
+// record is the run as the journal first sees it.
+func (r *run) record() journal.Run { return r.admission.Record(r.key, r.warnings) }

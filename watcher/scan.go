@@ -12,6 +12,7 @@ import (
 
 	"torno/delegation"
 	"torno/internal/journal"
+	"torno/watcher/limit"
 )
 
 // How an outbox is looked through.
@@ -46,9 +47,10 @@ func (o *outbox) watch(ctx context.Context) error {
 		return fmt.Errorf("watch the outbox %s: %w", o.dir.Path(), err)
 	}
 	s := &scan{
-		outbox: o, notify: notify, delayed: make(map[string]time.Time), due: make(map[string]time.Time), thrift: thrift{share: eventShare, burst: eventBurst, longest: longestRest},
-		held: o.w.notices.newHold(""),
+		outbox: o, notify: notify, delayed: make(map[string]time.Time), due: make(map[string]time.Time), share: limit.Share{Of: eventShare, Burst: eventBurst, Longest: limit.LongestRest},
+		held: o.notices.newHold(""),
 	}
+	s.meters.Others = s.written.Used
 	return s.run(ctx)
 }
 
@@ -62,16 +64,17 @@ type scan struct {
 	missed  bool                 // this listing found more names to look at again than are kept
 	gate    gate                 // before the journal
 	held    *hold                // by the journal
-	thrift  thrift               // for events: a parent makes them faster than they can be looked at
+	share   limit.Share          // for events: a parent makes them faster than they can be looked at
 
+	meters            limit.Meters
 	written           journal.Bill  // what the journal's writer has done for it
-	spentElsewhere    effort        // of the last listing: what was spent on requests
+	spentElsewhere    limit.Effort  // of the last listing: what was spent on requests
 	cost              time.Duration // and on listing
 	unnamed, reported int           // requests for whose name no response name fits: in this listing, and when last said
 }
 
 // spend notes that what a meter shows is none of the listing's cost.
-func (s *scan) spend(m meter) { s.spentElsewhere = s.spentElsewhere.plus(m.sofar()) }
+func (s *scan) spend(m limit.Meter) { s.spentElsewhere = s.spentElsewhere.Plus(m.SoFar()) }
 
 func (s *scan) run(ctx context.Context) error {
 	runtime.LockOSThread() // what it costs is measured by the thread
@@ -105,7 +108,7 @@ func (s *scan) run(ctx context.Context) error {
 			}
 		case <-listing.C:
 			listing.Reset(s.list(ctx))
-			s.thrift.spent(ctx, s.cost) // overflows bring about as many as there are
+			s.share.Rest(ctx, s.cost) // overflows bring about as many as there are
 		}
 	}
 }
@@ -113,11 +116,11 @@ func (s *scan) run(ctx context.Context) error {
 // calmly does what a parent can bring about as often as it likes, and rests in proportion. The rest is none of a listing's
 // cost.
 func (s *scan) calmly(ctx context.Context, do func()) {
-	doing := newMeter(&s.written)
+	doing := s.meters.Start()
 	do()
-	done := doing.sofar()
-	defer s.spend(newMeter(&s.written))
-	s.thrift.spent(ctx, done.work())
+	done := doing.SoFar()
+	defer s.spend(s.meters.Start())
+	s.share.Rest(ctx, done.Work())
 }
 
 // trouble is an overflow or a fault of the notifications: a listing follows either.
@@ -180,8 +183,8 @@ func (s *scan) nextDelayed() time.Duration {
 
 // list goes through the whole outbox, letting events through between chunks, and returns the pause until the next time.
 func (s *scan) list(ctx context.Context) time.Duration {
-	all := newMeter(&s.written)
-	s.spentElsewhere, s.unnamed, s.missed = effort{}, 0, false
+	all := s.meters.Start()
+	s.spentElsewhere, s.unnamed, s.missed = limit.Effort{}, 0, false
 	if s.checkPlace(); s.away.Load() {
 		return listAtLeast
 	}
@@ -203,7 +206,7 @@ func (s *scan) list(ctx context.Context) time.Duration {
 	}
 	s.reportUnnamed()
 	s.pass()
-	s.cost = all.sofar().minus(s.spentElsewhere).work()
+	s.cost = all.SoFar().Minus(s.spentElsewhere).Work()
 	return pauseBehind(s.cost)
 }
 

@@ -69,9 +69,9 @@ func (w *Watcher) noteEngine(ctx context.Context, record journal.Run, h sandbox.
 
 // awaitEngine waits until the engine of a run's sandbox is back. Where it is not back, the verdict is that of a run that the
 // operator has given up, or empty because the watcher stops: the next one finds the run stranded again.
-func (w *Watcher) awaitEngine(r *run, why error) (v verdict, back bool) {
+func (w *road) awaitEngine(r *run, why error) (v verdict, back bool) {
 	w.tellStranded(r, why)
-	held := w.notices.newHold(r.box.name)
+	held := w.notices.newHold(r.admission.outbox)
 	defer held.close()
 	held.begin(delegation.NoticeStranded, why)
 	for try := 1; ; try++ {
@@ -91,8 +91,8 @@ func (w *Watcher) awaitEngine(r *run, why error) (v verdict, back bool) {
 	}
 	w.schedule.ComeBack(w.life, &r.ticket)
 	r.stranded.Store(nil)
-	r.box.log.Info("the engine of a stranded run is back", "run", r.hash, "sandbox", r.handle.ID)
-	r.box.board.set(r, r.status(0, ""))
+	r.log.Info("the engine of a stranded run is back", "run", r.hash, "sandbox", r.handle.ID)
+	r.admission.Tell(r.status(0, ""))
 	if r.isAbandoned() {
 		r.End(delegation.ReasonOperator) // given up in the moment in which it came back: it can be ended now
 	}
@@ -100,18 +100,18 @@ func (w *Watcher) awaitEngine(r *run, why error) (v verdict, back bool) {
 }
 
 // tellStranded tells the log, the operator and the client.
-func (w *Watcher) tellStranded(r *run, why error) {
+func (w *road) tellStranded(r *run, why error) {
 	text := why.Error()
 	r.stranded.Store(&text)
 	w.schedule.SetAside(w.life, &r.ticket)
-	r.box.log.Warn("a run is stranded: it waits for the engine that has its sandbox", "run", r.hash, "subagent", r.key.Subagent,
+	r.log.Warn("a run is stranded: it waits for the engine that has its sandbox", "run", r.hash, "subagent", r.key.Subagent,
 		"engine", r.handle.Engine, "error", why)
-	r.box.board.set(r, r.status(0, ""))
+	r.admission.Tell(r.status(0, ""))
 }
 
 // isBack says whether the launcher has the engine of a run's sandbox, and looks how the sandbox is. A sandbox that its own engine
 // does not have is gone: the next Open says so.
-func (w *Watcher) isBack(r *run) bool {
+func (w *road) isBack(r *run) bool {
 	ctx, cancel := context.WithTimeout(w.leisure, listBudget)
 	defer cancel()
 	engine, err := r.launcher.Engine(ctx)
@@ -132,8 +132,8 @@ func (w *Watcher) isBack(r *run) bool {
 }
 
 // abandoned is the end of a run that the operator gives up. Nothing is removed: what carries its id is found when its engine is back.
-func (w *Watcher) abandoned(r *run) verdict {
-	r.box.log.Warn("the operator gives a stranded run up; its sandbox may run on, and is removed when its engine is back",
+func (w *road) abandoned(r *run) verdict {
+	r.log.Warn("the operator gives a stranded run up; its sandbox may run on, and is removed when its engine is back",
 		"run", r.hash, "engine", r.handle.Engine, "sandbox", r.handle.ID)
 	r.handle, r.final = sandbox.Handle{}, true
 	return verdict{reason: delegation.ReasonLost, refusal: &delegation.Refusal{

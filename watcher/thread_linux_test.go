@@ -11,13 +11,15 @@ import (
 
 	"torno/delegation"
 	"torno/internal/journal"
+	"torno/internal/thread"
+	"torno/watcher/limit"
 )
 
 // burn uses processor time on a thread of its own.
 func burn(busy time.Duration) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	for start := processorTime(); processorTime()-start < busy; {
+	for start := thread.Used(); thread.Used()-start < busy; {
 	}
 }
 
@@ -37,18 +39,18 @@ func TestWorkIsThatOfTheThread(t *testing.T) {
 	defer runtime.UnlockOSThread()
 	const busy = 50 * time.Millisecond
 	other := make(chan struct{})
-	listing, all := newMeter(nil), processTime(t)
+	listing, all := new(limit.Meters).Start(), processTime(t)
 	go func() { burn(busy); close(other) }()
 	<-other
-	if work := listing.sofar().work(); work > busy/2 {
+	if work := listing.SoFar().Work(); work > busy/2 {
 		t.Errorf("%s are charged for what another goroutine did", work)
 	}
 	if used := processTime(t) - all; used < busy {
 		t.Errorf("the process has used %s only", used)
 	}
-	listing = newMeter(nil)
+	listing = new(limit.Meters).Start()
 	burn(busy)
-	if work := listing.sofar().work(); work < busy {
+	if work := listing.SoFar().Work(); work < busy {
 		t.Errorf("%s are charged for %s of work", work, busy)
 	}
 }
@@ -64,12 +66,12 @@ func TestReadingTheJournalIsChargedToItsReader(t *testing.T) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	box := d.boxIn(j, "main")
-	asking, all := newMeter(nil), processTime(t)
+	asking, all := new(limit.Meters).Start(), processTime(t)
 	for range 500 {
 		_, _, err := j.Latest(t0(), box, mustID(d, "s1"))
 		d.must(err)
 	}
-	work, used := asking.sofar().work(), processTime(t)-all
+	work, used := asking.SoFar().Work(), processTime(t)-all
 	t.Logf("%s of %s", work, used)
 	if work < used/2 {
 		t.Errorf("%s are charged of %s", work, used)
@@ -101,16 +103,13 @@ func TestWritingTheJournalIsChargedToWhoWrites(t *testing.T) {
 // TestAScanStaysOnItsThread, however much else goes on.
 func TestAScanStaysOnItsThread(t *testing.T) {
 	s := scanOf(t)
-	saved, threads, asked := processorTime, map[int]bool{}, 0
-	processorTime = func() time.Duration {
+	threads, asked := map[int]bool{}, 0
+	s.meters.Thread = func() time.Duration {
 		threads[unix.Gettid()] = true
 		asked++
 		return 0
 	}
-	defer func() { processorTime = saved }()
 	ctx, cancel := context.WithCancel(t.Context())
-	loop := make(chan struct{})
-	go func() { defer close(loop); s.w.schedule.Loop(ctx) }()
 	for i := range 500 { // each costs a turn of the scheduler
 		name := delegation.CancelName(mustParse(t, numbered("s", i)))
 		if err := s.dir.Publish(name, []byte("x")); err != nil {
@@ -131,7 +130,6 @@ func TestAScanStaysOnItsThread(t *testing.T) {
 	if err := <-over; err != nil {
 		t.Error(err)
 	}
-	<-loop
 	if len(threads) != 1 || asked < 100 {
 		t.Errorf("it asked %d times, on %d threads", asked, len(threads))
 	}

@@ -13,16 +13,23 @@ import (
 	"github.com/fsnotify/fsnotify"
 
 	"torno/delegation"
-	"torno/watcher/schedule"
+	"torno/watcher/limit"
 )
 
 // work has a test say how much of a processor is used.
-func work(t testing.TB) (use func(time.Duration)) {
+func (s *scan) work() (use func(time.Duration)) {
 	var used time.Duration
-	saved := processorTime
-	processorTime = func() time.Duration { return used }
-	t.Cleanup(func() { processorTime = saved })
+	s.meters.Thread = func() time.Duration { return used }
 	return func(d time.Duration) { used += d }
+}
+
+// idleCarrier carries nothing. Another goroutine says so, as a schedule's does.
+type idleCarrier struct{ carrier }
+
+func (idleCarrier) Newest(context.Context, string, delegation.SubagentID) (underway, bool) {
+	none := make(chan underway)
+	go func() { none <- underway{} }()
+	return <-none, false
 }
 
 // scanOf is a scan of an empty outbox whose goroutine is the test's.
@@ -32,12 +39,11 @@ func scanOf(t testing.TB) *scan {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { dir.Close() })
-	w := &Watcher{schedule: schedule.New(1, nil), life: t.Context()}
-	box := &outbox{dir: dir, w: w, schedule: w.schedule, log: slog.New(slog.DiscardHandler), trails: &trails{}}
+	box := &outbox{host: &host{life: t.Context(), carrier: idleCarrier{}}, dir: dir, log: slog.New(slog.DiscardHandler), trails: &trails{}}
 	return &scan{
 		outbox: box, notify: &fsnotify.Watcher{Events: make(chan fsnotify.Event)},
 		delayed: make(map[string]time.Time), due: make(map[string]time.Time),
-		thrift: thrift{share: eventShare, burst: eventBurst, longest: longestRest},
+		share: limit.Share{Of: eventShare, Burst: eventBurst, Longest: limit.LongestRest},
 	}
 }
 
@@ -46,8 +52,8 @@ func scanOf(t testing.TB) *scan {
 func TestTimeThatStoodStillIsNoWork(t *testing.T) {
 	for _, frozen := range []time.Duration{10 * time.Second, 24 * time.Hour} {
 		synctest.Test(t, func(t *testing.T) {
-			use := work(t)
 			s, start := scanOf(t), time.Now()
+			use := s.work()
 			s.calmly(t.Context(), func() {
 				time.Sleep(frozen)
 				use(time.Millisecond)
@@ -67,15 +73,15 @@ func TestTimeThatStoodStillIsNoWork(t *testing.T) {
 // TestOneRestIsShort however much work there was, and the share is kept all the same: the rest is owed.
 func TestOneRestIsShort(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := thrift{share: 2, longest: longestRest}
+		p := limit.Share{Of: 2, Longest: limit.LongestRest}
 		begin := time.Now()
 		time.Sleep(10 * time.Second)
-		p.spent(t.Context(), 10*time.Second)
-		if rested := time.Since(begin) - 10*time.Second; rested != longestRest {
+		p.Rest(t.Context(), 10*time.Second)
+		if rested := time.Since(begin) - 10*time.Second; rested != limit.LongestRest {
 			t.Errorf("it rested %s at once", rested)
 		}
 		for range 20 {
-			p.spent(t.Context(), 0)
+			p.Rest(t.Context(), 0)
 		}
 		if all := time.Since(begin); all != 20*time.Second {
 			t.Errorf("for ten seconds of work it took %s in all", all)
@@ -98,10 +104,7 @@ func TestAListingsPauseHasACap(t *testing.T) {
 // as there is room for.
 func TestAnAnswerThatCouldNotBeWrittenIsTriedSoon(t *testing.T) {
 	s := scanOf(t)
-	loop := make(chan struct{})
-	ctx, cancel := context.WithCancel(t.Context())
-	go func() { defer close(loop); s.w.schedule.Loop(ctx) }()
-	defer func() { cancel(); <-loop }()
+	ctx := t.Context()
 	for i := range maxDelayed {
 		s.delayed[fmt.Sprint("request_junk", i, ".json")] = time.Now().Add(time.Hour)
 	}

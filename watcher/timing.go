@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"torno/internal/tree"
+	"torno/watcher/workspace"
 )
 
 // Timing is how long the watcher waits for what may not come. A field that is zero has its usual value.
@@ -28,6 +29,6 @@ func (t Timing) usual() Timing {
 	t.Grace = cmp.Or(t.Grace, 5*time.Second)
 	t.Last = cmp.Or(t.Last, time.Minute)
 	t.Leave = cmp.Or(t.Leave, 15*time.Second)
-	t.Look = cmp.Or(t.Look, beforeAnswer)
+	t.Look = cmp.Or(t.Look, workspace.BeforeAnswer)
 	return t
 }

@@ -5,17 +5,17 @@ import (
 	"testing"
 
 	"torno/delegation"
-	"torno/internal/tree"
 	"torno/sandbox"
+	"torno/watcher/workspace"
 )
 
 // lyingIn is a workspace in these directories, the innermost first.
 type lyingIn struct {
-	fakeWorkspace
+	workspace.Directory
 	above []sandbox.Directory
 }
 
-func (l *lyingIn) Above() ([]sandbox.Directory, error) { return l.above, nil }
+func (l lyingIn) Above() ([]sandbox.Directory, error) { return l.above, nil }
 
 func dirs(inodes ...uint64) (above []sandbox.Directory) {
 	for _, ino := range inodes {
@@ -37,8 +37,8 @@ func (w *Watcher) startingIn(t *testing.T, name string, inodes ...uint64) *run {
 	}
 	key := sandbox.RunKey{Outbox: "main", Subagent: id, Request: request, Attempt: 1}
 	spec := sandbox.Spec{Mounts: []sandbox.Mount{{Workspace: true}}}
-	r := w.newRun(w.boxes[0], key, intake{}, spec, nil)
-	r.held = &workspace{Workspace: &lyingIn{fakeWorkspace{id: tree.ID{Dev: 1, Ino: inodes[0]}}, dirs(inodes...)}, above: dirs(inodes...)}
+	r := w.newRun(&admission{key: key, spec: spec, box: w.boxes[0]}, key, nil)
+	r.held = workspace.Hold(lyingIn{above: dirs(inodes...)}, dirs(inodes...))
 	w.own(r)
 	r.holds.Store(r.held)
 	return r
@@ -82,9 +82,9 @@ func TestARunThatHasItsWorkspaceKeepsIt(t *testing.T) {
 }
 
 // hidden is a workspace of which nothing can tell what lies above it.
-type hidden struct{ fakeWorkspace }
+type hidden struct{ workspace.Directory }
 
-func (*hidden) Above() ([]sandbox.Directory, error) { return nil, errors.New("its name is too long") }
+func (hidden) Above() ([]sandbox.Directory, error) { return nil, errors.New("its name is too long") }
 
 // TestAWorkspaceThatWasMovedOutOfSightIsInTheWay: its parent has moved it so deep that it cannot be told what lies above it.
 func TestAWorkspaceThatWasMovedOutOfSightIsInTheWay(t *testing.T) {
@@ -93,7 +93,7 @@ func TestAWorkspaceThatWasMovedOutOfSightIsInTheWay(t *testing.T) {
 	if refusal := d.watcher.movedTogether(deep); refusal != nil {
 		t.Fatal("the only one is refused:", refusal)
 	}
-	deep.holds.Store(&workspace{Workspace: &hidden{}})
+	deep.holds.Store(workspace.Hold(hidden{}, nil))
 	later := d.watcher.startingIn(t, "later", 3, 1)
 	if refusal := d.watcher.movedTogether(later); refusal == nil || refusal.Code != delegation.CodeWorkspaceBusy {
 		t.Errorf("a run that may work in the same directory is let in: %v", refusal)

@@ -10,10 +10,11 @@ import (
 	"time"
 
 	"torno/delegation"
-	"torno/internal/crash"
 	"torno/internal/journal"
 	"torno/sandbox"
+	"torno/watcher/hang"
 	"torno/watcher/schedule"
+	"torno/watcher/workspace"
 )
 
 // Config is all that a watcher is given. The outboxes, the journal and the launchers are opened, and closed, by the caller.
@@ -21,9 +22,9 @@ type Config struct {
 	Outboxes   []Outbox
 	Launchers  map[string]sandbox.Launcher // by the name that profiles use
 	Journal    *journal.Journal
-	Notes      *os.Root                              // a directory of ours for how far the output of running children was taken; nil for none
-	Workspaces func(sandbox.Spec) (Workspace, error) // holds the workspace of a run
-	Disk       Disk
+	Notes      *os.Root                                        // a directory of ours for how far the output of running children was taken; nil for none
+	Workspaces func(sandbox.Spec) (workspace.Directory, error) // holds the workspace of a run
+	Floor      workspace.Floor                                 // of what stays free where runs work
 	Retention  journal.Retention
 	MaxRunning int
 	Shutdown   Shutdown
@@ -41,57 +42,46 @@ type Shutdown struct {
 
 // Watcher serves outboxes. New builds it, Run runs it once.
 type Watcher struct {
+	*road
 	config    Config
-	timing    Timing
-	journal   *journal.Journal
-	notes     notes
-	notices   *notices
 	boxes     []*outbox
-	schedule  *schedule.Schedule
-	disks     *disks
-	hangs     *hangs // calls to workspaces
-	launches  *hangs // calls of launchers, for runs that are not released
-	log       *slog.Logger
 	born      time.Time
 	ready     chan struct{}
 	keep      atomic.Bool
 	engines   map[string]string // by launcher: the id of its engine, as recovery found it
-	left      atomic.Int64      // sandboxes that could not be removed
-	numbers   atomic.Int64      // of runs
 	aside     map[string]bool   // by key: runs that wait for their outbox's directory; filled before any outbox is served
 	deserted  sync.Map          // by key: the ticket of a stranded run whose outbox is not served
-	removing  sync.Map          // by key: a channel that is closed when a sandbox that belongs to no run is gone
-	leftovers atomic.Int64      // sandboxes that have ended and are removed behind their runs
 	looked    chan struct{}     // closed when identify has looked at every outbox, or could not
 	again     chan struct{}     // closed when the outboxes are to be opened anew
 	reopen    func()
 	accepting sync.Mutex // one decision of an operator's at a time
 
-	life       context.Context // done when the watcher stops working, some time after it stopped taking
 	endLife    context.CancelFunc
-	leisure    context.Context // done when the watcher begins to stop; what can be left undone ends with it
 	endLeisure context.CancelFunc
-	runs       sync.WaitGroup // one per run that is on its road
-
-	mu    sync.Mutex
-	owned map[string]*run // by key: every run from admission to its answer
 }
 
 // New prepares everything and touches nothing.
 func New(config Config) *Watcher {
+	timing := config.Timing.usual()
 	w := &Watcher{
-		config: config, timing: config.Timing.usual(), journal: config.Journal, notes: notes{config.Notes}, log: config.Log, born: time.Now(),
-		ready: make(chan struct{}), owned: make(map[string]*run), disks: newDisks(config.Disk),
-		notices: newNotices(config.Log), hangs: newHangs(workspaceCalls, config.Log), launches: newHangs(config.Timing.usual().launchCalls(), config.Log),
+		road: &road{
+			journal: config.Journal, notes: notes{config.Notes}, notices: newNotices(config.Log), schedule: schedule.New(config.MaxRunning, lanesOf(config.Outboxes)),
+			disks: workspace.NewDisks(config.Floor), hangs: hang.New(workspace.Calls, config.Log), launches: hang.New(timing.launchCalls(), config.Log),
+			launchers: config.Launchers, workspaces: config.Workspaces, floor: config.Floor, timing: timing, log: config.Log, owned: make(map[string]*run),
+		},
+		config: config, born: time.Now(), ready: make(chan struct{}),
 		aside: make(map[string]bool), looked: make(chan struct{}), again: make(chan struct{}),
 	}
 	w.reopen = sync.OnceFunc(func() { close(w.again) })
+	w.road.keeps = w.keeps
 	w.life, w.endLife = context.WithCancel(context.Background())
 	w.leisure, w.endLeisure = context.WithCancel(w.life)
 	w.notices.changed = w.beatNow
-	w.schedule = schedule.New(config.MaxRunning, lanesOf(config.Outboxes))
+	shared := &host{
+		journal: w.journal, notices: w.notices, carrier: w.road, life: w.life, born: w.born, maxRequestAge: config.Retention.MaxRequestAge, reopen: w.reopen, log: w.log,
+	}
 	for _, settings := range config.Outboxes {
-		w.boxes = append(w.boxes, w.newOutbox(settings))
+		w.boxes = append(w.boxes, shared.newOutbox(settings))
 	}
 	return w
 }
@@ -105,15 +95,15 @@ func lanesOf(boxes []Outbox) (lanes []schedule.Lane) {
 	return lanes
 }
 
-func (w *Watcher) newOutbox(settings Outbox) *outbox {
+func (h *host) newOutbox(settings Outbox) *outbox {
 	if len(settings.Policy.Owners) == 0 {
 		uid, _ := settings.Dir.Owner()
 		settings.Policy.Owners = []uint32{uid} // a parent's own files, where a child must run as their owner
 	}
-	box := &outbox{settings: settings, name: settings.Policy.Outbox, dir: settings.Dir, w: w, schedule: w.schedule, log: w.log.With("outbox", settings.Policy.Outbox)}
-	box.gone, box.files.hold, box.room.hold = w.notices.newHold(box.name), w.notices.newHold(box.name), w.notices.newHold(box.name)
-	box.wake, box.owed, box.rest = make(chan struct{}, 1), make(chan string, maxDue), newRest()
-	box.board = newBoard(box.publishStatus)
+	box := &outbox{host: h, settings: settings, name: settings.Policy.Outbox, dir: settings.Dir, log: h.log.With("outbox", settings.Policy.Outbox)}
+	box.gone, box.files.hold, box.room.hold = h.notices.newHold(box.name), h.notices.newHold(box.name), h.notices.newHold(box.name)
+	box.wake, box.owed, box.rest = make(chan struct{}, 1), make(chan string, maxDue), workspace.NewTurn()
+	box.board = newBoard((*admission).write)
 	box.trails = &trails{remove: box.discard}
 	return box
 }
@@ -133,7 +123,7 @@ func (w *Watcher) Run(ctx context.Context) (err error) {
 	stopped := false
 	defer func() {
 		w.endLife()
-		all := w.returns(func() { w.runs.Wait(); background.Wait() }) && w.launches.all() == 0
+		all := w.returns(func() { w.runs.Wait(); background.Wait() }) && w.launches.Left() == 0
 		if !all && !errors.Is(err, ErrLeftBehind) {
 			err = errors.Join(err, ErrLeftBehind)
 		}
@@ -142,7 +132,7 @@ func (w *Watcher) Run(ctx context.Context) (err error) {
 		}
 	}()
 	background.Go(func() { w.schedule.Loop(w.life) })
-	background.Go(func() { w.disks.loop(w.life) })
+	background.Go(func() { w.disks.Loop(w.life) })
 	if err := w.recover(ctx); err != nil {
 		if ctx.Err() != nil && !w.keeps() {
 			w.answerUntaken(false)
@@ -200,37 +190,6 @@ func (w *Watcher) Hurry() {
 	}
 }
 
-// newRun makes the run of an admitted request.
-func (w *Watcher) newRun(box *outbox, key sandbox.RunKey, in intake, spec sandbox.Spec, warnings []string) *run {
-	engine := box.engineOf(spec.Profile)
-	r := &run{
-		key: key, hash: key.Hash(), box: box, file: in.name, spec: spec, warnings: warnings,
-		launcher: w.config.Launchers[engine], engine: engine, workspace: workspacePath(spec),
-		seen: in.seen, number: w.numbers.Add(1), state: delegation.StateQueued, hurry: make(chan struct{}), over: make(chan struct{}),
-		abandoned: make(chan struct{}),
-	}
-	r.ticket = schedule.Ticket{
-		Run: r, Lane: box.name, Subject: schedule.Subject{Outbox: key.Outbox, Subagent: key.Subagent}, Bytes: int64(len(in.data)) * 2,
-	}
-	r.seenAs.Store(&in.read)
-	r.ending, r.stop = context.WithCancelCause(context.Background())
-	r.out = &output{live: box.newSegments(key)}
-	r.out.live.note = func() {
-		crash.At("segment.noted")
-		w.notes.save(r.hash, r.out.progress())
-	}
-	return r
-}
-
-// workspacePath is where the workspace is on the host.
-func workspacePath(spec sandbox.Spec) string {
-	source := spec.WorkspaceMount().Source
-	if source.Rel == "." || source.Rel == "" {
-		return source.Base
-	}
-	return source.Base + "/" + source.Rel
-}
-
 // beatNow has every outbox's clients told the news.
 func (w *Watcher) beatNow() {
 	for _, box := range w.boxes {
@@ -241,20 +200,9 @@ func (w *Watcher) beatNow() {
 	}
 }
 
-// own makes the watcher responsible for a run until disown.
-func (w *Watcher) own(r *run) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.owned[r.hash] = r
-}
-
-// dismiss concludes a run that never had a sandbox. Whoever asks for it is not held up by a journal in trouble.
-func (w *Watcher) dismiss(r *run, v verdict) { w.runs.Go(func() { w.conclude(r, v) }) }
-
-func (w *Watcher) disown(r *run) {
-	w.mu.Lock()
-	delete(w.owned, r.hash)
-	w.mu.Unlock()
-	r.stop(nil)
-	close(r.over)
+// ReloadWaits tells clients and operators that a new configuration waits, until over is called.
+func (w *Watcher) ReloadWaits(why error) (over func()) {
+	held := w.notices.newHold("")
+	held.begin(delegation.NoticeReload, why)
+	return held.close
 }

@@ -9,7 +9,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"torno/delegation"
@@ -18,6 +17,8 @@ import (
 	"torno/sandbox/sandboxtest"
 	"torno/test/attack"
 	"torno/test/hungfs"
+	"torno/watcher/hang"
+	"torno/watcher/workspace"
 )
 
 // hangingDesk is a desk whose workspaces lie on a file system that can be made to hang. It does so at the look before an
@@ -36,7 +37,7 @@ func newHangingDesk(t *testing.T) *hangingDesk {
 		shortGrace(c)
 		h.root = filepath.Join(c.Outboxes[0].Policy.Dir, "workspaces")
 		h.fs = hungfs.Mount(t, h.root, "s1", "s2", "s3", "s4", "s5", "s6", "s7")
-		c.Workspaces = func(spec sandbox.Spec) (Workspace, error) {
+		c.Workspaces = func(spec sandbox.Spec) (workspace.Directory, error) {
 			held, err := heldByName(spec)
 			return hangsAtLook{held, h}, err
 		}
@@ -48,7 +49,7 @@ func newHangingDesk(t *testing.T) *hangingDesk {
 
 // hangsAtLook is a workspace whose file system hangs from the look behind the agent's end on.
 type hangsAtLook struct {
-	Workspace
+	workspace.Directory
 	desk *hangingDesk
 }
 
@@ -56,7 +57,7 @@ func (w hangsAtLook) Inspect(ctx context.Context, bounds tree.Bounds, own ...str
 	if w.desk.atLook.Load() {
 		w.desk.fs.Hang()
 	}
-	return w.Workspace.Inspect(ctx, bounds, own...)
+	return w.Directory.Inspect(ctx, bounds, own...)
 }
 
 // soon fails the test where something takes longer than a file system may hold it up.
@@ -75,7 +76,7 @@ func TestAHungFileSystemHoldsNoAnswer(t *testing.T) {
 	h := newHangingDesk(t)
 	h.atLook.Store(true)
 	var resp delegation.Response
-	h.soon("the answer", beforeAnswer.Time+hangTime+patience/4, func() { resp = h.response(h.submit(ask{id: "s1", task: "echo"})) })
+	h.soon("the answer", workspace.BeforeAnswer.Time+workspace.HangTime+patience/4, func() { resp = h.response(h.submit(ask{id: "s1", task: "echo"})) })
 	h.want(resp, delegation.StatusCompleted, delegation.ReasonExited, 0)
 	h.warned(resp, "Only a part")
 	oracle := stays(t, h.fs, filepath.Join(h.root, "s2"))
@@ -103,7 +104,7 @@ func stays(t *testing.T, fs *hungfs.FS, path string) bool {
 	select {
 	case <-over:
 		return false
-	case <-time.After(hangTime + yieldTime):
+	case <-time.After(workspace.HangTime + workspace.Calls.Yield):
 		return true
 	}
 }
@@ -118,7 +119,7 @@ func TestAHungFileSystemHoldsNoShutdown(t *testing.T) {
 	case <-time.After(patience):
 		t.Fatal("nobody looks at the workspace")
 	}
-	h.soon("the shutdown", beforeAnswer.Time+hangTime+patience/4, h.stop)
+	h.soon("the shutdown", workspace.BeforeAnswer.Time+workspace.HangTime+patience/4, h.stop)
 	h.want(h.response(a), delegation.StatusCompleted, delegation.ReasonExited, 0)
 	oracle := stays(t, h.fs, filepath.Join(h.root, "s2"))
 	attack.Record(t, attack.Trial{Row: "L7", Where: "the shutdown", Tried: 1, Held: heldOff(t), Oracle: oracle})
@@ -149,9 +150,9 @@ func TestAHungFileSystemHoldsNoCancel(t *testing.T) {
 	}
 	h.touch("cancel_s1")
 	var resp delegation.Response
-	h.soon("the answer", beforeAnswer.Time+hangTime+patience/4, func() { resp = h.response(a) })
+	h.soon("the answer", workspace.BeforeAnswer.Time+workspace.HangTime+patience/4, func() { resp = h.response(a) })
 	h.want(resp, delegation.StatusCancelled, delegation.ReasonCancelled, -1)
-	if h.watcher.launches.all() != 1 {
+	if h.watcher.launches.Left() != 1 {
 		t.Error("no call was left behind: the oracle is dead")
 	}
 	h.eventually("its slot is free", func() bool {
@@ -160,7 +161,7 @@ func TestAHungFileSystemHoldsNoCancel(t *testing.T) {
 	})
 	oracle := stays(t, h.fs, filepath.Join(h.root, "s2"))
 	h.fs.Abort()
-	h.eventually("the call is back", func() bool { return h.watcher.launches.all() == 0 })
+	h.eventually("the call is back", func() bool { return h.watcher.launches.Left() == 0 })
 	h.empty()
 	attack.Record(t, attack.Trial{Row: "L7", Where: "the launch", Tried: 1, Held: heldOff(t), Oracle: oracle})
 }
@@ -208,90 +209,17 @@ func TestCallsThatHangAreFew(t *testing.T) {
 	for i := range 6 {
 		id := numbered("s", i+1)
 		var resp delegation.Response
-		d.soon("the answer to "+id, hangTime+patience/4, func() {
+		d.soon("the answer to "+id, workspace.HangTime+patience/4, func() {
 			resp = d.response(d.submit(ask{id: id, task: "echo", workspace: filepath.Join(d.root, id)}))
 		})
 		d.want(resp, delegation.StatusError, delegation.ReasonLaunchFailed, -1)
-		if !strings.Contains(resp.StderrTail, errHangs.Error()) {
+		if !strings.Contains(resp.StderrTail, workspace.ErrHangs.Error()) {
 			t.Errorf("it says %q", resp.StderrTail)
 		}
 	}
-	if left := d.watcher.hangs.all(); left != maxHung {
+	if left := d.watcher.hangs.Left(); left != hang.Most {
 		t.Errorf("%d calls were left behind", left)
 	}
 	d.fs.Abort() // they all fail, and the root is asked again
-	d.eventually("no call waits", func() bool { return d.watcher.hangs.all() == 0 })
-}
-
-// parked is a workspace whose looks wait until they are let go.
-type parked struct {
-	Workspace
-	let    chan struct{}
-	closed chan struct{}
-}
-
-func (p *parked) Inspect(context.Context, tree.Bounds, ...string) (tree.Findings, error) {
-	<-p.let
-	return tree.Findings{}, nil
-}
-
-func (p *parked) Close() error {
-	close(p.closed)
-	return p.Workspace.Close()
-}
-
-// TestAHandleOutlivesTheCallThatWasLeft: a handle that were closed under a call could be another file's by the time it returns.
-func TestAHandleOutlivesTheCallThatWasLeft(t *testing.T) {
-	w := waiting(t)
-	p := &parked{&fakeWorkspace{}, make(chan struct{}), make(chan struct{})}
-	open := func(sandbox.Spec) (Workspace, error) { return p, nil }
-	spec := sandbox.Spec{Mounts: []sandbox.Mount{{Source: sandbox.Source{Base: "/root", Rel: "a"}, Workspace: true}}}
-	held, err := w.hangs.openFar(t.Context(), open, spec)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if _, err := held.Inspect(ctx, tree.Bounds{}); !errors.Is(err, errHangs) {
-		t.Fatal("it was not left:", err)
-	}
-	if err := held.Close(); err != nil {
-		t.Error(err)
-	}
-	select {
-	case <-p.closed:
-		t.Error("it was closed under a call")
-	default:
-	}
-	if _, err := held.Space(); !errors.Is(err, errClosed) {
-		t.Error("it was used behind its end:", err)
-	}
-	close(p.let)
-	<-p.closed
-}
-
-// TestOneOutboxLooksAtOneRestAtATime, and pauses behind it for as long as it took of a processor.
-func TestOneOutboxLooksAtOneRestAtATime(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		p := newRest()
-		if !p.begin(t.Context()) {
-			t.Fatal("the first one has to wait")
-		}
-		soon, cancel := context.WithTimeout(t.Context(), time.Minute)
-		defer cancel()
-		if p.begin(soon) {
-			t.Error("two look at once")
-		}
-		p.end(3 * time.Second)
-		begin := time.Now()
-		if !p.begin(t.Context()) || time.Since(begin) != 3*time.Second {
-			t.Errorf("the next one waited for %s", time.Since(begin))
-		}
-		p.end(time.Hour)
-		soon, cancel = context.WithTimeout(t.Context(), time.Minute)
-		defer cancel()
-		if p.begin(soon) {
-			t.Error("it did not pause")
-		}
-	})
+	d.eventually("no call waits", func() bool { return d.watcher.hangs.Left() == 0 })
 }

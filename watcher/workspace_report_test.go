@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -14,6 +13,7 @@ import (
 	"torno/internal/tree"
 	"torno/sandbox"
 	"torno/sandbox/sandboxtest"
+	"torno/watcher/workspace"
 )
 
 // left runs a program that leaves something in its workspace, and returns the response.
@@ -104,14 +104,14 @@ func TestMuchIsLookedAtBehindTheAnswer(t *testing.T) {
 }
 
 // unseen is a workspace that grows between the looks.
-type unseen struct{ Workspace }
+type unseen struct{ workspace.Directory }
 
 func (unseen) Measure(context.Context, tree.Bounds) (tree.Usage, error) { return tree.Usage{}, nil }
 
 func TestARunThatEndsOverItsLimitIsTold(t *testing.T) {
 	d := newDesk(t, func(c *Config) {
 		limited(mib, 100)(c)
-		c.Workspaces = func(spec sandbox.Spec) (Workspace, error) {
+		c.Workspaces = func(spec sandbox.Spec) (workspace.Directory, error) {
 			held, err := heldByName(spec)
 			return unseen{held}, err
 		}
@@ -124,46 +124,11 @@ func TestARunThatEndsOverItsLimitIsTold(t *testing.T) {
 func TestARunWithoutAnAgentLeavesNothing(t *testing.T) {
 	d := newDesk(t, nil)
 	d.world.Fail(sandboxtest.OpInit, 1, context.DeadlineExceeded)
-	workspace := filepath.Join(d.outbox, "workspaces", "s1")
-	d.must(os.MkdirAll(workspace, 0o755))
-	d.must(unix.Mkfifo(filepath.Join(workspace, "pipe"), 0o644))
-	resp := d.response(d.submit(ask{id: "s1", task: "echo", workspace: workspace}))
+	dir := filepath.Join(d.outbox, "workspaces", "s1")
+	d.must(os.MkdirAll(dir, 0o755))
+	d.must(unix.Mkfifo(filepath.Join(dir, "pipe"), 0o644))
+	resp := d.response(d.submit(ask{id: "s1", task: "echo", workspace: dir}))
 	if resp.Reason != delegation.ReasonLaunchFailed || len(resp.Warnings) != 0 {
 		t.Errorf("it says %s, %q", resp.Reason, resp.Warnings)
-	}
-}
-
-// TestPace: an idle workspace is not looked at, a look of a second allows the next one after a hundred, or after ten when
-// the disk has lost what is left of the limit.
-func TestPace(t *testing.T) {
-	const left = 10 * mib
-	p := pace{
-		limits: tree.Bounds{Bytes: 100 * mib, Entries: 1000}, space: tree.Space{Bytes: gib, Files: 5000}, looked: time.Now(),
-		usage: tree.Usage{Bytes: 90 * mib, Seen: tree.Seen{Entries: 900}, Cost: time.Second},
-	}
-	space := func(bytes, files int64) tree.Space { return tree.Space{Bytes: bytes, Files: files} }
-	for _, c := range []struct {
-		what  string
-		space tree.Space
-		since time.Duration
-		due   bool
-	}{
-		{"nothing changed", p.space, time.Hour, false},
-		{"something changed, too early", space(gib-mib, 5000), 99 * time.Second, false},
-		{"something changed", space(gib-mib, 5000), 100 * time.Second, true},
-		{"much changed, too early", space(gib-left-1, 5000), 9 * time.Second, false},
-		{"much changed", space(gib-left-1, 5000), 10 * time.Second, true},
-		{"many files", space(gib, 4899), 10 * time.Second, true},
-		{"others delete", space(2*gib, 9000), 100 * time.Second, true},
-	} {
-		if due := p.due(c.space, c.since); due != c.due {
-			t.Errorf("%s: due is %t", c.what, due)
-		}
-	}
-	if !(&pace{}).due(tree.Space{}, 0) {
-		t.Error("the first look is not due")
-	}
-	if pause := (&pace{limits: limitsOf(sandbox.Limits{Workspace: 16 * gib})}).pause(); pause != 4*time.Second {
-		t.Errorf("the first look comes after %s", pause)
 	}
 }

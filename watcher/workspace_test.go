@@ -16,10 +16,11 @@ import (
 	"torno/internal/tree"
 	"torno/sandbox"
 	"torno/sandbox/sandboxtest"
+	"torno/watcher/workspace"
 )
 
 // heldByName opens the workspace by its path: in these tests nobody exchanges the directories around it.
-func heldByName(spec sandbox.Spec) (Workspace, error) {
+func heldByName(spec sandbox.Spec) (workspace.Directory, error) {
 	src := spec.WorkspaceMount().Source
 	f, err := os.Open(filepath.Join(src.Base, src.Rel))
 	if err != nil {
@@ -110,67 +111,6 @@ func TestARunOverItsLimitOfFilesIsEnded(t *testing.T) {
 	}
 }
 
-// TestOneLookIsNotBelieved: what was renamed during a look may have been counted twice.
-func TestOneLookIsNotBelieved(t *testing.T) {
-	f := &fakeWorkspace{usages: []tree.Usage{{Bytes: 9}, {Bytes: 3}, {Bytes: 9}, {Bytes: 8}}}
-	p := pace{limits: tree.Bounds{Bytes: 5}}
-	ws := &workspace{Workspace: f}
-	if why := p.look(t.Context(), ws); why != nil {
-		t.Errorf("ended by one look: %v", why)
-	}
-	f.space.Bytes++
-	if why := p.look(t.Context(), ws); why == nil {
-		t.Error("two looks agree, and it is not ended")
-	}
-}
-
-// fakeWorkspace shows what it is told to. Measurements come one by one, the last one for ever.
-type fakeWorkspace struct {
-	mu     sync.Mutex
-	id     tree.ID
-	space  tree.Space
-	usages []tree.Usage
-	looks  int
-	closed bool
-}
-
-func (*fakeWorkspace) Above() ([]sandbox.Directory, error) { return nil, nil }
-func (f *fakeWorkspace) ID() tree.ID                       { return f.id }
-
-func (f *fakeWorkspace) Space() (tree.Space, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.space, nil
-}
-
-func (f *fakeWorkspace) Measure(context.Context, tree.Bounds) (tree.Usage, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.looks++
-	u := f.usages[0]
-	if len(f.usages) > 1 {
-		f.usages = f.usages[1:]
-	}
-	return u, nil
-}
-
-func (f *fakeWorkspace) Inspect(context.Context, tree.Bounds, ...string) (tree.Findings, error) {
-	return tree.Findings{}, nil
-}
-
-func (f *fakeWorkspace) Close() error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.closed = true
-	return nil
-}
-
-func (f *fakeWorkspace) set(change func(*fakeWorkspace)) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	change(f)
-}
-
 // swapped is a launcher that mounts another directory than the one that was there when the run was let in.
 type swapped struct {
 	sandbox.Launcher
@@ -203,7 +143,7 @@ func TestAWorkspaceThatIsNotTheMountedOneStartsNothing(t *testing.T) {
 
 func TestAWorkspaceThatCannotBeHeldStartsNothing(t *testing.T) {
 	d := newDesk(t, func(c *Config) {
-		c.Workspaces = func(sandbox.Spec) (Workspace, error) { return nil, errors.New("no more handles") }
+		c.Workspaces = func(sandbox.Spec) (workspace.Directory, error) { return nil, errors.New("no more handles") }
 	})
 	resp := d.response(d.submit(ask{id: "s1", task: "echo"}))
 	d.want(resp, delegation.StatusError, delegation.ReasonLaunchFailed, -1)
@@ -213,16 +153,34 @@ func TestAWorkspaceThatCannotBeHeldStartsNothing(t *testing.T) {
 }
 
 // heldOn holds what lies at a source, on a disk of our making.
-func heldOn(disk *fakeWorkspace) func(sandbox.Spec) (Workspace, error) {
-	return func(spec sandbox.Spec) (Workspace, error) {
+func heldOn(disk *fakeDisk) func(sandbox.Spec) (workspace.Directory, error) {
+	return func(spec sandbox.Spec) (workspace.Directory, error) {
 		held, err := heldByName(spec)
 		return onFake{held, disk}, err
 	}
 }
 
 type onFake struct {
-	Workspace
-	disk *fakeWorkspace
+	workspace.Directory
+	disk *fakeDisk
 }
 
 func (o onFake) Space() (tree.Space, error) { return o.disk.Space() }
+
+// fakeDisk has as much free space as it is told.
+type fakeDisk struct {
+	mu    sync.Mutex
+	space tree.Space
+}
+
+func (f *fakeDisk) Space() (tree.Space, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.space, nil
+}
+
+func (f *fakeDisk) set(change func(*fakeDisk)) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	change(f)
+}

@@ -21,6 +21,7 @@ import (
 	"torno/internal/programs"
 	"torno/internal/version"
 	"torno/watcher"
+	"torno/watcher/workspace"
 )
 
 // Options are what a host is made of.
@@ -200,7 +201,7 @@ func (h *host) makeWatcher(context.Context) error {
 	h.exchanged = make(chan struct{}, 1)
 	h.watcher = watcher.New(watcher.Config{
 		Outboxes: h.outboxes(), Launchers: asLaunchers(h.launchers, h.exchanged), Journal: h.journal, Notes: h.notes, MaxRunning: h.Config.MaxRunning,
-		Workspaces: h.holdWorkspace, Disk: watcher.Disk(h.Config.Disk), Retention: journal.Retention(h.Config.Retention),
+		Workspaces: h.holdWorkspace, Floor: workspace.Floor{Bytes: h.Config.Disk.Floor, Files: h.Config.Disk.FloorFiles}, Retention: journal.Retention(h.Config.Retention),
 		Shutdown: watcher.Shutdown{
 			Keep: h.Config.Shutdown.Running == configs.Keep, Drain: h.Config.Shutdown.Running == configs.Drain, Budget: h.Config.Shutdown.Budget,
 		},

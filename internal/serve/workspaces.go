@@ -5,11 +5,11 @@ import (
 	"torno/internal/stage"
 	"torno/internal/tree"
 	"torno/sandbox"
-	"torno/watcher"
+	"torno/watcher/workspace"
 )
 
 // holdWorkspace holds what a run writes into, found as the launchers find it.
-func (h *host) holdWorkspace(spec sandbox.Spec) (watcher.Workspace, error) {
+func (h *host) holdWorkspace(spec sandbox.Spec) (workspace.Directory, error) {
 	pins, err := stage.Pin(h.bases, []sandbox.Mount{spec.WorkspaceMount()}, spec.Owners)
 	if err != nil {
 		return nil, err

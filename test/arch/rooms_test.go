@@ -88,10 +88,13 @@ var rooms = map[string]room{
 	},
 	"sandbox/sandboxtest/...": {ours: []string{"delegation", "sandbox", "sandbox/compile", "internal/boot", "internal/runfile", "sandbox/sandboxtest/...", "test/attack", "test/prober/..."}, theirs: []string{unix}},
 	"watcher/schedule":        {ours: []string{"delegation", "sandbox"}},
+	"watcher/hang":            {},
+	"watcher/limit":           {},
+	"watcher/workspace":       {ours: []string{"delegation", "sandbox", "internal/tree", "watcher/hang"}},
 	"watcher": {
 		ours: []string{
 			"delegation", "sandbox", "sandbox/compile", "internal/boot", "internal/crash", "internal/journal", "internal/control", "internal/inode",
-			"internal/runfile", "internal/thread", "internal/tree", "watcher/schedule",
+			"internal/runfile", "internal/tree", "watcher/hang", "watcher/limit", "watcher/schedule", "watcher/workspace",
 		},
 		theirs: []string{fsnotify, unix},
 	},
@@ -109,7 +112,7 @@ var rooms = map[string]room{
 		ours: []string{
 			"delegation", "sandbox", "sandbox/compile", "watcher", "configs", "internal/control", "internal/doctor",
 			"internal/journal", "internal/launcher", "internal/lock", "internal/mounts", "internal/programs", "internal/runfile", "internal/stage", "internal/tree",
-			"internal/trust",
+			"internal/trust", "watcher/workspace",
 		},
 		theirs: []string{unix},
 	},

@@ -1,4 +1,4 @@
-package watcher
+package workspace
 
 import (
 	"context"
@@ -7,7 +7,6 @@ import (
 
 	"torno/delegation"
 	"torno/internal/tree"
-	"torno/sandbox"
 )
 
 // How a workspace is watched. Looking through it costs time, so the pause behind a look is a hundred times as long as the
@@ -25,38 +24,23 @@ const (
 	hurryBudget = 80 * time.Millisecond // for one that somebody waits for
 )
 
-// watchWorkspace looks at what a run has in its workspace until ctx is done or there is too much of it. It is the only
-// one that walks there while the agent runs.
-func (w *Watcher) watchWorkspace(ctx context.Context, r *run, began <-chan struct{}) {
-	select {
-	case <-began:
-	case <-ctx.Done():
-		return
-	}
-	if r.held == nil && r.handle.State == sandbox.HandleExited {
-		return // nothing writes there any more
-	}
-	if r.held == nil {
-		r.overLimit(&delegation.Refusal{
-			Code: delegation.CodeWorkspaceLimit, Field: "workspace", Text: "The workspace cannot be looked at any more: " + r.unheld.Error(),
-			Hint: "Leave a workspace where it is until its run has ended.",
-		})
-		return
-	}
-	defer w.disks.join(r)()
-	p := pace{limits: limitsOf(r.spec.Limits)}
+// Watch looks at what a run has in its workspace until ctx is done or there is too much of it. Nothing else walks there while the agent
+// runs.
+func (h *Held) Watch(ctx context.Context, disks *Disks, limits tree.Bounds, owner Owner) {
+	defer disks.Join(h, owner)()
+	p := pace{limits: limits}
 	timer := time.NewTimer(p.pause())
 	defer timer.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case answer := <-r.held.asked:
-			u, _ := r.held.Measure(ctx, tree.Bounds{Entries: p.limits.Entries, Time: hurryBudget, Since: r.held.since})
-			answer <- growth{r, r.held.note(u)}
+		case answer := <-h.asked:
+			u, _ := h.Measure(ctx, tree.Bounds{Entries: p.limits.Entries, Time: hurryBudget, Since: h.since})
+			answer <- growth{h, h.note(u)}
 		case <-timer.C:
-			if refusal := p.look(ctx, r.held); refusal != nil {
-				r.overLimit(refusal)
+			if refusal := p.look(ctx, h); refusal != nil {
+				owner.EndOver(refusal)
 				return
 			}
 			timer.Reset(p.pause())
@@ -64,14 +48,20 @@ func (w *Watcher) watchWorkspace(ctx context.Context, r *run, began <-chan struc
 	}
 }
 
+// Passed says which limit of a workspace is passed by what is in it, or nil.
+func Passed(limits tree.Bounds, usage tree.Usage) *delegation.Refusal {
+	p := pace{limits: limits, usage: usage}
+	return p.passed()
+}
+
 // note keeps how much was written, and returns it. A look that was cut short has seen a part.
-func (ws *workspace) note(u tree.Usage) int64 {
-	ws.mu.Lock()
-	defer ws.mu.Unlock()
-	if u.Whole() || u.Fresh > ws.written {
-		ws.written = u.Fresh
+func (h *Held) note(u tree.Usage) int64 {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if u.Whole() || u.Fresh > h.written {
+		h.written = u.Fresh
 	}
-	return ws.written
+	return h.written
 }
 
 // pace decides when a workspace is worth another look.
@@ -100,8 +90,8 @@ func timeFor(n, perSecond int64) time.Duration {
 }
 
 // look looks, if it is time for that, and says what is wrong.
-func (p *pace) look(ctx context.Context, ws *workspace) *delegation.Refusal {
-	space, err := ws.Space()
+func (p *pace) look(ctx context.Context, h *Held) *delegation.Refusal {
+	space, err := h.Space()
 	if err != nil || !p.due(space, time.Since(p.looked)) {
 		return nil
 	}
@@ -110,11 +100,11 @@ func (p *pace) look(ctx context.Context, ws *workspace) *delegation.Refusal {
 	for range 2 { // what was renamed while we looked may have been counted twice
 		p.space = space
 		bounds := p.limits
-		bounds.Processor, bounds.Time, bounds.Since = lookWork, lookBudget, ws.since
-		if p.usage, err = ws.Measure(ctx, bounds); err != nil || ctx.Err() != nil {
+		bounds.Processor, bounds.Time, bounds.Since = lookWork, lookBudget, h.since
+		if p.usage, err = h.Measure(ctx, bounds); err != nil || ctx.Err() != nil {
 			return nil
 		}
-		ws.note(p.usage)
+		h.note(p.usage)
 		if cost += p.usage.Cost; p.passed() == nil {
 			return nil
 		}

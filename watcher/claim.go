@@ -6,16 +6,17 @@ import (
 
 	"torno/delegation"
 	"torno/watcher/schedule"
+	"torno/watcher/workspace"
 )
 
 // claimWorkspace makes sure that the directory that is held is the run's alone: what is at its path now need not be what was
 // there when the run was admitted.
-func (w *Watcher) claimWorkspace(r *run) (verdict, bool) {
+func (w *road) claimWorkspace(r *run) (verdict, bool) {
 	if r.held == nil {
 		return verdict{}, true // nothing starts without one
 	}
 	w.unclaim(r)
-	refusal := w.schedule.Settle(w.life, &r.ticket, r.held.above)
+	refusal := w.schedule.Settle(w.life, &r.ticket, r.held.AboveThen)
 	if refusal == nil {
 		r.holds.Store(r.held) // before the others are looked at: of two that start at once, one sees the other
 		refusal = w.movedTogether(r)
@@ -28,7 +29,7 @@ func (w *Watcher) claimWorkspace(r *run) (verdict, bool) {
 }
 
 // unclaim has a run look at the others again: nothing runs in its workspace now, although something may have held there before.
-func (w *Watcher) unclaim(r *run) {
+func (w *road) unclaim(r *run) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	r.claimed = false
@@ -39,7 +40,7 @@ func (w *Watcher) unclaim(r *run) {
 //
 // A run that has claimed its workspace keeps it. Of two that both look, the one that was admitted first wins: it refuses the
 // other one, whichever of them saw the other. No file system is asked under the lock.
-func (w *Watcher) movedTogether(r *run) *delegation.Refusal {
+func (w *road) movedTogether(r *run) *delegation.Refusal {
 	met := w.meets(r)
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -65,18 +66,18 @@ func (w *Watcher) movedTogether(r *run) *delegation.Refusal {
 func (r *run) hasClaim() bool { return r.claimed || r.released.Load() }
 
 // meets are the runs of other subagents whose workspaces hold this one's now, lie in it or are the same.
-func (w *Watcher) meets(r *run) (met []*run) {
+func (w *road) meets(r *run) (met []*run) {
 	for _, other := range w.holders(r) {
 		held := other.holds.Load()
 		if held == nil {
 			continue
 		}
 		above, err := held.Above()
-		if errors.Is(err, errClosed) {
+		if errors.Is(err, workspace.ErrClosed) {
 			continue // it was let go
 		}
-		unknown := err != nil || len(above) == 0 || len(r.held.above) == 0 // a parent can move it where nothing finds out what lies above it
-		if unknown || slices.Contains(above, r.held.above[0]) || slices.Contains(r.held.above, above[0]) {
+		unknown := err != nil || len(above) == 0 || len(r.held.AboveThen) == 0 // a parent can move it where nothing finds out what lies above it
+		if unknown || slices.Contains(above, r.held.AboveThen[0]) || slices.Contains(r.held.AboveThen, above[0]) {
 			met = append(met, other)
 		}
 	}
@@ -84,7 +85,7 @@ func (w *Watcher) meets(r *run) (met []*run) {
 }
 
 // holders are the runs of other subagents that hold a workspace.
-func (w *Watcher) holders(r *run) (others []*run) {
+func (w *road) holders(r *run) (others []*run) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, other := range w.owned {

@@ -1,0 +1,149 @@
+package watcher
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"torno/delegation"
+	"torno/internal/tree"
+	"torno/sandbox"
+	"torno/watcher/workspace"
+)
+
+// holdWorkspace holds the workspace of a run. What is wrong with one that cannot be held is for the launcher to say, which
+// looks at it next. Where there is no file descriptor to spare, it waits for one.
+func (w *road) holdWorkspace(r *run) {
+	waits := w.notices.newHold("")
+	defer waits.close()
+	for try := 1; ; try++ {
+		r.held, r.unheld = workspace.Open(w.life, w.hangs, w.workspaces, r.spec)
+		if r.unheld == nil || codeOf(r.unheld, "") != delegation.NoticeDescriptors || r.ending.Err() != nil || w.life.Err() != nil {
+			return
+		}
+		waits.begin(delegation.NoticeDescriptors, r.unheld)
+		w.pause(r.ending, backoff(try))
+	}
+}
+
+// lookAbove finds out which directory a run will work in, and what lies above it. Where there is none now, or its file system
+// does not answer, the run is looked at when it is about to start, as every other one is.
+func (w *road) lookAbove(r *run) {
+	held, err := workspace.Open(w.life, w.hangs, w.workspaces, r.spec)
+	if err != nil {
+		return
+	}
+	r.ticket.Above = held.AboveThen
+	held.Close()
+}
+
+// findRoom turns a run down where the disk is full.
+func (w *road) findRoom(r *run) (verdict, bool) {
+	if errors.Is(r.unheld, workspace.ErrHangs) {
+		return failed(delegation.CodeInternal, fmt.Errorf("hold its workspace: %w", r.unheld)), false // a launcher would hang as well
+	}
+	if r.held == nil {
+		return verdict{}, true
+	}
+	space, err := r.held.Space()
+	if err != nil {
+		return failed(delegation.CodeInternal, err), false
+	}
+	if why := w.floor.Crossed(space); why != nil {
+		r.Crowded(why)
+		return verdict{reason: delegation.ReasonRefused, refusal: w.floor.Refuse(space)}, false
+	}
+	return verdict{}, true
+}
+
+// proveWorkspace makes sure that the launcher has mounted what is held, before anything runs in it. Where something runs in
+// it already, whoever watches it ends it.
+func (r *run) proveWorkspace() (verdict, bool) {
+	mounted := tree.ID{Dev: r.handle.Device, Ino: r.handle.Inode}
+	if r.held != nil && mounted != (tree.ID{}) && mounted != r.held.ID() {
+		r.letGo()
+		r.unheld = errReplaced
+	}
+	if r.held == nil && (r.handle.State == "" || r.handle.State == sandbox.HandleCreated) {
+		return failed(delegation.CodeMountProof, fmt.Errorf("hold its workspace: %w", r.unheld)), false
+	}
+	return verdict{}, true
+}
+
+var errReplaced = errors.New("it was replaced by another directory meanwhile")
+
+// letGo lets the workspace go.
+func (r *run) letGo() {
+	if r.held != nil {
+		r.holds.Store(nil)
+		r.held.Close()
+		r.held = nil
+	}
+}
+
+// watchWorkspace looks at what a run has in its workspace, from the moment in which its agent runs until ctx is done.
+func (w *road) watchWorkspace(ctx context.Context, r *run, began <-chan struct{}) {
+	select {
+	case <-began:
+	case <-ctx.Done():
+		return
+	}
+	switch {
+	case r.held != nil:
+		r.held.Watch(ctx, w.disks, workspace.LimitsOf(r.spec.Limits), r)
+	case r.handle.State != sandbox.HandleExited: // nothing writes there any more where it has ended
+		r.EndOver(&delegation.Refusal{
+			Code: delegation.CodeWorkspaceLimit, Field: "workspace", Text: "The workspace cannot be looked at any more: " + r.unheld.Error(),
+			Hint: "Leave a workspace where it is until its run has ended.",
+		})
+	}
+}
+
+// EndOver ends the run because of what is in its workspace.
+func (r *run) EndOver(why *delegation.Refusal) {
+	r.tooMuch.CompareAndSwap(nil, why)
+	r.log.Warn("a run is ended because of its workspace", "run", r.hash, "because", why.Text)
+	r.End(delegation.ReasonWorkspaceLimit)
+}
+
+// Crowded tells the run's client that there is too little room.
+func (r *run) Crowded(why error) { r.admission.Crowded(why) }
+
+// IsEnding says whether the run must end.
+func (r *run) IsEnding() bool { return r.ending.Err() != nil }
+
+// inspect looks at what a run has left, now that its last process is gone: set-id bits are cleared, and what its parent
+// should know of becomes a warning. It says whether there is more to look at.
+func (w *road) inspect(r *run, reason delegation.Reason) (more bool) {
+	if r.held == nil || !r.out.started {
+		return false
+	}
+	found, err := r.held.Inspect(w.life, w.timing.Look, r.spec.WorkspaceMount().Target)
+	if err != nil {
+		r.log.Error("what a run has left in its workspace cannot be looked at", "run", r.hash, "error", err)
+		found.Missed++
+	}
+	r.warnings = append(r.warnings, workspace.Report(found)...)
+	if why := workspace.Passed(workspace.LimitsOf(r.spec.Limits), found.Usage); why != nil && reason != delegation.ReasonWorkspaceLimit {
+		r.warnings = append(r.warnings, why.Text+" The next run in it will be ended.")
+	}
+	return found.Stopped
+}
+
+// inspectRest looks at all of a workspace when the answer is out. The run keeps its place meanwhile, so its outbox pays for
+// it. A watcher that stops does not wait for it: the answer says that a part was looked at.
+func (w *road) inspectRest(r *run) {
+	bounds := workspace.AfterAnswer
+	bounds.Entries = r.spec.Limits.WorkspaceFiles
+	ctx, cancel := context.WithTimeout(w.leisure, bounds.Time)
+	defer cancel()
+	if !r.admission.Rest().Begin(ctx) {
+		r.log.Warn("the rest of what a run has left in its workspace is not looked at: the time for that is used up, or the watcher stops", "run", r.hash)
+		return
+	}
+	found, err := r.held.Inspect(ctx, bounds, r.spec.WorkspaceMount().Target)
+	r.admission.Rest().End(found.Cost)
+	if said := workspace.Report(found); err != nil || len(said) > 0 {
+		r.log.Warn("the rest of what a run has left in its workspace", "run", r.hash, "found", said, "error", err)
+	}
+}

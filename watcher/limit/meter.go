@@ -1,0 +1,55 @@
+package limit
+
+import (
+	"time"
+
+	"torno/internal/thread"
+)
+
+// Effort is time that has gone by, and processor time that was used meanwhile.
+type Effort struct{ passed, used time.Duration }
+
+// Meters measure what efforts work takes: by the thread of its goroutine, which must be locked to it, and by what others do for it. What
+// other goroutines do meanwhile is none of it. The zero Meters measure the thread alone.
+type Meters struct {
+	Thread func() time.Duration // what the calling thread has used of processors; nil for the kernel's word
+	Others func() time.Duration // what others have used for it; nil for nothing
+}
+
+// Meter measures one effort, from Start to SoFar.
+type Meter struct {
+	meters *Meters
+	begin  time.Time
+	used   time.Duration
+}
+
+// Start begins to measure.
+func (m *Meters) Start() Meter { return Meter{meters: m, begin: time.Now(), used: m.total()} }
+
+func (m *Meters) total() (used time.Duration) {
+	if m.Thread != nil {
+		used = m.Thread()
+	} else {
+		used = thread.Used()
+	}
+	if m.Others != nil {
+		used += m.Others()
+	}
+	return used
+}
+
+// SoFar is the effort since Start.
+func (m Meter) SoFar() Effort { return Effort{time.Since(m.begin), m.meters.total() - m.used} }
+
+// Plus adds another effort.
+func (e Effort) Plus(other Effort) Effort {
+	return Effort{e.passed + other.passed, e.used + other.used}
+}
+
+// Minus takes another effort off.
+func (e Effort) Minus(other Effort) Effort {
+	return Effort{e.passed - other.passed, e.used - other.used}
+}
+
+// Work is what an effort counts for. Time in which the process was frozen, or waited for a disk, is none.
+func (e Effort) Work() time.Duration { return max(0, min(e.passed, e.used)) }

@@ -1,0 +1,122 @@
+package workspace
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"torno/internal/tree"
+	"torno/sandbox"
+	"torno/watcher/hang"
+)
+
+// HangTime is how long a call to a workspace may take beyond what it may walk.
+const HangTime = 2 * time.Second
+
+// ErrHangs is of a call that was left behind, or was not begun because others hang there.
+var ErrHangs = errors.New("the file system that it lies on does not answer")
+
+// Calls are calls to workspaces. They are counted by the root beneath which the workspace lies: no mount is entered below a
+// root, so it stands for a file system.
+var Calls = hang.Kind{
+	Yield: 100 * time.Millisecond, // for a call that ends when its context does
+	Err:   ErrHangs,
+	First: "a file system does not answer; workspaces on it are not looked at meanwhile",
+	Many:  "too many calls wait for a file system; no other begins, and no run in workspaces on it, until one returns",
+	Over:  "a file system answers again",
+}
+
+// openFar holds a workspace whose file system may hang.
+func openFar(ctx context.Context, h *hang.Calls, open func(sandbox.Spec) (Directory, error), spec sandbox.Spec) (Directory, error) {
+	ctx, cancel := context.WithTimeout(ctx, HangTime)
+	defer cancel()
+	root := spec.WorkspaceMount().Source.Base
+	held, err := hang.DoUnlessFull(ctx, h, root, func() (Directory, error) { return open(spec) }, func(dir Directory, err error) {
+		if err == nil {
+			dir.Close()
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &farWorkspace{inner: held, hangs: h, root: root}, nil
+}
+
+// farWorkspace is a workspace whose callers do not wait for a file system that hangs. It is safe for concurrent use.
+type farWorkspace struct {
+	inner Directory
+	hangs *hang.Calls
+	root  string
+
+	mu     sync.Mutex
+	calls  int // under way, those left behind included
+	closed bool
+}
+
+func (f *farWorkspace) ID() tree.ID { return f.inner.ID() }
+
+func (f *farWorkspace) Above() ([]sandbox.Directory, error) {
+	return callWorkspace(context.Background(), f, 0, func(context.Context) ([]sandbox.Directory, error) { return f.inner.Above() })
+}
+
+func (f *farWorkspace) Space() (tree.Space, error) {
+	return callWorkspace(context.Background(), f, 0, func(context.Context) (tree.Space, error) { return f.inner.Space() })
+}
+
+func (f *farWorkspace) Measure(ctx context.Context, bounds tree.Bounds) (tree.Usage, error) {
+	bounds.Time = cmp.Or(bounds.Time, lookBudget)
+	return callWorkspace(ctx, f, bounds.Time, func(ctx context.Context) (tree.Usage, error) { return f.inner.Measure(ctx, bounds) })
+}
+
+func (f *farWorkspace) Inspect(ctx context.Context, bounds tree.Bounds, own ...string) (tree.Findings, error) {
+	bounds.Time = cmp.Or(bounds.Time, lookBudget)
+	return callWorkspace(ctx, f, bounds.Time, func(ctx context.Context) (tree.Findings, error) {
+		return f.inner.Inspect(ctx, bounds, own...)
+	})
+}
+
+// Close lets the workspace go as soon as no call is under way. To close a directory does not ask its file system.
+func (f *farWorkspace) Close() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.closed = true; f.calls > 0 {
+		return nil
+	}
+	return f.inner.Close()
+}
+
+// callWorkspace makes a call that may take some time, and HangTime more.
+func callWorkspace[T any](ctx context.Context, f *farWorkspace, within time.Duration, call func(context.Context) (T, error)) (T, error) {
+	ctx, cancel := context.WithTimeout(ctx, within+HangTime)
+	defer cancel()
+	return hang.DoUnlessFull(ctx, f.hangs, f.root, func() (answer T, err error) {
+		if !f.enter() {
+			return answer, ErrClosed
+		}
+		defer f.leave()
+		return call(ctx)
+	}, nil)
+}
+
+// ErrClosed is of a call to a workspace that was let go.
+var ErrClosed = errors.New("the workspace was let go")
+
+func (f *farWorkspace) enter() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.closed {
+		return false
+	}
+	f.calls++
+	return true
+}
+
+func (f *farWorkspace) leave() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.calls--; f.closed && f.calls == 0 {
+		f.inner.Close()
+	}
+}

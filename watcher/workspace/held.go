@@ -1,0 +1,63 @@
+package workspace
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"torno/internal/tree"
+	"torno/sandbox"
+	"torno/watcher/hang"
+)
+
+// Directory is the directory of a workspace, held: whatever is at its path by now, this is the one that the run has.
+type Directory interface {
+	ID() tree.ID
+	Above() ([]sandbox.Directory, error) // it and each directory above it now, the innermost first
+	Space() (tree.Space, error)
+	Measure(context.Context, tree.Bounds) (tree.Usage, error)
+	Inspect(ctx context.Context, bounds tree.Bounds, own ...string) (tree.Findings, error)
+	Close() error
+}
+
+// Held is a workspace that a run holds, from before its sandbox is made until after the answer.
+type Held struct {
+	Directory
+	AboveThen []sandbox.Directory // it and each directory above it, when it was opened
+
+	since time.Time          // what changed later is the run's doing
+	asked chan chan<- growth // asks at once how much the run has written; the answer may not come
+
+	mu      sync.Mutex
+	written int64 // by the newest look
+}
+
+// growth is how much a run has written.
+type growth struct {
+	held  *Held
+	bytes int64
+}
+
+// Open opens the directory of a workspace, whose file system may hang, and holds it.
+func Open(ctx context.Context, calls *hang.Calls, open func(sandbox.Spec) (Directory, error), spec sandbox.Spec) (*Held, error) {
+	dir, err := openFar(ctx, calls, open, spec)
+	if err != nil {
+		return nil, err
+	}
+	above, err := dir.Above()
+	if err != nil {
+		dir.Close()
+		return nil, err
+	}
+	return Hold(dir, above), nil
+}
+
+// Hold holds a directory that lies below others.
+func Hold(dir Directory, above []sandbox.Directory) *Held {
+	return &Held{Directory: dir, AboveThen: above, since: time.Now(), asked: make(chan chan<- growth)}
+}
+
+// LimitsOf are the limits of a workspace.
+func LimitsOf(l sandbox.Limits) tree.Bounds {
+	return tree.Bounds{Bytes: l.Workspace, Entries: l.WorkspaceFiles}
+}

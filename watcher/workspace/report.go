@@ -1,0 +1,88 @@
+package workspace
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"torno/delegation"
+	"torno/internal/tree"
+)
+
+// What is left in a workspace is looked at twice where it is much: a part before the answer, which must not wait, and the
+// rest behind. What bounds a look is its time of a processor, which other children cannot make late; the time that passes
+// is bounded for a slow file system.
+var (
+	BeforeAnswer = tree.Bounds{Entries: 50_000, Processor: 50 * time.Millisecond, Time: 250 * time.Millisecond}
+	AfterAnswer  = tree.Bounds{Processor: 5 * time.Second, Time: time.Minute, Humble: true}
+)
+
+// Turn is one outbox's turn to have looked at what its runs have left: one look at a time, and behind each as long a pause
+// as it took of a processor. So an outbox takes half a processor for it at most.
+type Turn struct {
+	turn  chan struct{}
+	until time.Time // the end of the pause; it belongs to the owner of the turn
+}
+
+// NewTurn is free.
+func NewTurn() *Turn { return &Turn{turn: make(chan struct{}, 1)} }
+
+// Begin waits for the turn, until ctx is done.
+func (p *Turn) Begin(ctx context.Context) bool {
+	select {
+	case p.turn <- struct{}{}:
+	case <-ctx.Done():
+		return false
+	}
+	pause := time.NewTimer(time.Until(p.until))
+	defer pause.Stop()
+	select {
+	case <-pause.C:
+		return true
+	case <-ctx.Done():
+		<-p.turn
+		return false
+	}
+}
+
+// End gives the turn back.
+func (p *Turn) End(cost time.Duration) {
+	p.until = time.Now().Add(cost)
+	<-p.turn
+}
+
+// Report says what was found. The names are the child's, so they are quoted.
+func Report(f tree.Findings) (said []string) {
+	for _, kind := range []struct {
+		found tree.Finding
+		what  string
+	}{
+		{f.Cleared, "set-id files, whose set-id bits were taken away"},
+		{f.SetID, "set-id files, which were left as they are because they have names elsewhere or belong to somebody else"},
+		{f.Devices, "device files"},
+		{f.FIFOs, "named pipes"},
+		{f.Sockets, "sockets"},
+		{f.Links, "symbolic links that may lead out of it"},
+	} {
+		if kind.found.Count > 0 {
+			said = append(said, fmt.Sprintf("There are %s in the workspace: %s.", kind.what, listed(kind.found)))
+		}
+	}
+	if !f.Whole() {
+		said = append(said, fmt.Sprintf("Only a part of the workspace, %d entries, was looked at for set-id files, devices, pipes, sockets and links.", f.Entries))
+	}
+	return said
+}
+
+func listed(f tree.Finding) string {
+	names := make([]string, len(f.Names))
+	for i, name := range f.Names {
+		names[i] = delegation.QuoteName(name)
+	}
+	list := strings.Join(names, ", ")
+	if more := f.Count - int64(len(names)); more > 0 {
+		list += fmt.Sprintf(" and %d more", more)
+	}
+	return list
+}
