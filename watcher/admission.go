@@ -105,7 +105,7 @@ func (a *admission) KeepLive(first, last int, ended time.Time) {
 }
 
 // Crowded tells the client that there is too little room where its runs work.
-func (a *admission) Crowded(why error) { a.box.room.meet(delegation.NoticeDisk, why) }
+func (a *admission) Crowded(why error) { a.box.room.Raise(delegation.NoticeDisk, why) }
 
 // Rest is the turn of the outbox's runs to have looked at what they have left.
 func (a *admission) Rest() *workspace.Turn { return a.box.rest }

@@ -11,6 +11,7 @@ import (
 	"torno/internal/crash"
 	"torno/internal/journal"
 	"torno/sandbox"
+	"torno/watcher/notice"
 )
 
 // attendance is one attachment to a run's sandbox, from Open to the end of either.
@@ -18,7 +19,7 @@ type attendance struct {
 	w       *road
 	r       *run
 	att     sandbox.Attachment
-	held    *hold
+	held    *notice.Flag
 	ctx     context.Context // done when the attendance is over
 	leave   context.CancelFunc
 	exited  chan struct{} // closed when exit and err are set
@@ -37,12 +38,12 @@ type attendance struct {
 
 // attend attaches to the sandbox, releases it where that is still to be done, and stays until it has ended or the connection
 // broke.
-func (w *road) attend(r *run, held *hold) (sandbox.Exit, error) {
+func (w *road) attend(r *run, held *notice.Flag) (sandbox.Exit, error) {
 	att, err := w.attach(r, held)
 	if err != nil {
 		return sandbox.Exit{}, err
 	}
-	held.end() // attaching succeeded
+	held.Lower() // attaching succeeded
 	ctx, cancel := context.WithCancel(w.life)
 	defer cancel()
 	a := &attendance{
@@ -83,7 +84,7 @@ func (a *attendance) stay() error {
 	return a.err
 }
 
-func (w *road) attach(r *run, held *hold) (att sandbox.Attachment, err error) {
+func (w *road) attach(r *run, held *notice.Flag) (att sandbox.Attachment, err error) {
 	if !r.released.Load() {
 		return w.attachFirst(r, held)
 	}
@@ -96,7 +97,7 @@ func (w *road) attach(r *run, held *hold) (att sandbox.Attachment, err error) {
 }
 
 // attachFirst attaches to a sandbox that holds.
-func (w *road) attachFirst(r *run, held *hold) (sandbox.Attachment, error) {
+func (w *road) attachFirst(r *run, held *notice.Flag) (sandbox.Attachment, error) {
 	launcher, h, cursor := r.launcher, r.handle, r.out.cursor
 	att, err := launching(w, r, held, launchStep[sandbox.Attachment]{
 		budget: callBudget,
@@ -239,16 +240,16 @@ func (a *attendance) kill() {
 		return
 	}
 	a.r.log.Error("a sandbox does not end; removing it", "run", a.r.hash, "error", err)
-	held, engine := a.w.notices.newHoldOf(a.r.admission.outbox, a.r.key.Subagent), a.w.notices.newHold("")
-	defer held.close()
-	defer engine.close()
+	held, engine := a.w.notices.FlagOf(a.r.admission.outbox, a.r.key.Subagent), a.w.notices.Flag("")
+	defer held.Close()
+	defer engine.Close()
 	for try := 1; ; try++ {
 		crash.At("run.forced")
 		err := a.w.removeOnce(engine, a.r.launcher, a.r.handle)
 		if err == nil {
 			break
 		}
-		held.begin(delegation.NoticeSandbox, err)
+		held.Raise(delegation.NoticeSandbox, err)
 		warnOf(a.w.log, "remove a sandbox that does not end", try, err)
 		if a.ends(backoff(try)) {
 			return

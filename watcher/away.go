@@ -55,11 +55,11 @@ func (s *scan) checkPlace() (back bool) {
 	switch {
 	case err != nil && !was:
 		clear(s.delayed)
-		s.gone.begin(delegation.NoticeOutbox, nil)
+		s.gone.Raise(delegation.NoticeOutbox, nil)
 		s.log.Error("the outbox is not served until its directory is back at its path, can be written, and is held by no other "+
 			"process; if another one is the outbox now, restart the watcher", "error", err)
 	case err == nil && was:
-		s.gone.end()
+		s.gone.Lower()
 		s.first = true
 		s.log.Info("the outbox is served again")
 		s.watchAgain()

@@ -7,13 +7,14 @@ import (
 
 	"torno/delegation"
 	"torno/internal/journal"
+	"torno/watcher/notice"
 	"torno/watcher/schedule"
 )
 
 // host is what all outboxes share.
 type host struct {
 	journal       *journal.Journal
-	notices       *notices
+	notices       *notice.Board
 	carrier       carrier
 	life          context.Context // done when the watcher stops working
 	born          time.Time       // when the watcher began

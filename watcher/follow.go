@@ -8,6 +8,7 @@ import (
 	"torno/delegation"
 	"torno/internal/crash"
 	"torno/sandbox"
+	"torno/watcher/notice"
 )
 
 const (
@@ -20,8 +21,8 @@ const (
 // left alone any longer, it is removed. The verdict is empty when the watcher stops working first, and where the sandbox ended in
 // its hold: then broken says how.
 func (w *road) follow(r *run) (v verdict, broken error) {
-	held := w.notices.newHold("")
-	defer held.close()
+	held := w.notices.Flag("")
+	defer held.Close()
 	r.unseen = r.handle.State == sandbox.HandleExited
 	for try := 1; ; try++ {
 		begin := time.Now()
@@ -38,7 +39,7 @@ func (w *road) follow(r *run) (v verdict, broken error) {
 		}
 		r.unseen = true
 		if errors.Is(err, sandbox.ErrOtherEngine) {
-			held.end()
+			held.Lower()
 			v, back := w.awaitEngine(r, err)
 			if !back {
 				return v, nil
@@ -56,7 +57,7 @@ func (w *road) follow(r *run) (v verdict, broken error) {
 		if time.Since(begin) > steady {
 			try = 1
 		}
-		held.begin(delegation.NoticeEngine, err)
+		held.Raise(delegation.NoticeEngine, err)
 		warnOf(w.log, "watch a sandbox", try, err)
 		if (r.overdue() || try >= stubborn && !unavailable(err)) && w.force(r, held) {
 			return r.vanished(err), nil
@@ -66,7 +67,7 @@ func (w *road) follow(r *run) (v verdict, broken error) {
 }
 
 // force removes a sandbox that cannot be watched.
-func (w *road) force(r *run, held *hold) bool {
+func (w *road) force(r *run, held *notice.Flag) bool {
 	if r.Cause() != "" {
 		w.noteEnding(r)
 	}

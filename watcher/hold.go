@@ -8,20 +8,21 @@ import (
 	"torno/delegation"
 	"torno/internal/tree"
 	"torno/sandbox"
+	"torno/watcher/notice"
 	"torno/watcher/workspace"
 )
 
 // holdWorkspace holds the workspace of a run. What is wrong with one that cannot be held is for the launcher to say, which
 // looks at it next. Where there is no file descriptor to spare, it waits for one.
 func (w *road) holdWorkspace(r *run) {
-	waits := w.notices.newHold("")
-	defer waits.close()
+	waits := w.notices.Flag("")
+	defer waits.Close()
 	for try := 1; ; try++ {
 		r.held, r.unheld = workspace.Open(w.life, w.hangs, w.workspaces, r.spec)
-		if r.unheld == nil || codeOf(r.unheld, "") != delegation.NoticeDescriptors || r.ending.Err() != nil || w.life.Err() != nil {
+		if r.unheld == nil || notice.CodeOf(r.unheld, "") != delegation.NoticeDescriptors || r.ending.Err() != nil || w.life.Err() != nil {
 			return
 		}
-		waits.begin(delegation.NoticeDescriptors, r.unheld)
+		waits.Raise(delegation.NoticeDescriptors, r.unheld)
 		w.pause(r.ending, backoff(try))
 	}
 }

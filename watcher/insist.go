@@ -10,6 +10,7 @@ import (
 	"torno/delegation"
 	"torno/internal/journal"
 	"torno/sandbox"
+	"torno/watcher/notice"
 )
 
 // How long to wait before a call that failed is made again: twice as long each time, and never in step with others.
@@ -40,8 +41,8 @@ func unavailable(err error) bool {
 
 // insistAlways makes a call again whatever is wrong with it, until it is done or the watcher stops working.
 func (w *road) insistAlways(what string, call func(context.Context) error) error {
-	held := w.notices.newHold("")
-	defer held.close()
+	held := w.notices.Flag("")
+	defer held.Close()
 	for try := 1; ; try++ {
 		err := w.once(held, call)
 		if err == nil || errors.Is(err, sandbox.ErrNotFound) {
@@ -50,14 +51,14 @@ func (w *road) insistAlways(what string, call func(context.Context) error) error
 		if w.life.Err() != nil {
 			return err
 		}
-		held.begin(delegation.NoticeEngine, err)
+		held.Raise(delegation.NoticeEngine, err)
 		warnOf(w.log, what, try, err)
 		w.pause(w.life, backoff(try))
 	}
 }
 
 // once makes a call, and says so if it takes long.
-func (w *road) once(held *hold, call func(context.Context) error) error {
+func (w *road) once(held *notice.Flag, call func(context.Context) error) error {
 	ctx, cancel := w.within(callBudget, w.life)
 	defer cancel()
 	defer slowNotice(held).Stop()
@@ -75,8 +76,8 @@ func (w *road) within(budget time.Duration, ends ...context.Context) (context.Co
 }
 
 // slowNotice tells of a call that takes long, unless it is stopped.
-func slowNotice(held *hold) *time.Timer {
-	return time.AfterFunc(slowly, func() { held.begin(delegation.NoticeEngine, errSlow) })
+func slowNotice(held *notice.Flag) *time.Timer {
+	return time.AfterFunc(slowly, func() { held.Raise(delegation.NoticeEngine, errSlow) })
 }
 
 // warnOf logs the first failure and then ever fewer of them.
@@ -101,14 +102,14 @@ func (w *road) pause(until context.Context, d time.Duration) {
 // happened must be known. It gives up when the journal is sure that it does not take it, when the watcher stops working,
 // and when until is done.
 func (w *road) record(until context.Context, what string, step func() error) error {
-	held := w.notices.newHold("")
-	defer held.close()
+	held := w.notices.Flag("")
+	defer held.Close()
 	for try := 1; ; try++ {
 		err := step()
 		if err == nil || certain(err) || w.life.Err() != nil || until.Err() != nil {
 			return err
 		}
-		held.begin(delegation.NoticeJournal, err)
+		held.Raise(delegation.NoticeJournal, err)
 		warnOf(w.log, what, try, err)
 		w.pause(until, backoff(try))
 	}

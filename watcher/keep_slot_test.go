@@ -49,7 +49,7 @@ func newSticky(t *testing.T, change func(*Config)) (*desk, *sticky) {
 
 // notice is what a watcher says with a code, "" where it says nothing.
 func (d *desk) notice(code delegation.NoticeCode) string {
-	for _, n := range d.watcher.notices.of("main") {
+	for _, n := range d.watcher.notices.Of("main") {
 		if n.Code == code {
 			return n.Text
 		}
@@ -156,16 +156,15 @@ func TestNoticesNameRuns(t *testing.T) {
 	n := d.watcher.notices
 	ids := []string{"s1", "s2", "s3", "s4", "s5"}
 	for _, id := range ids {
-		held := n.newHold("main")
-		held.now.subagent = mustID(d, id)
-		held.begin(delegation.NoticeSandbox, errStuck)
-		defer held.close()
+		held := n.FlagOf("main", mustID(d, id))
+		held.Raise(delegation.NoticeSandbox, errStuck)
+		defer held.Close()
 	}
-	all := n.of("main")
+	all := n.Of("main")
 	if len(all) != 1 || !strings.Contains(all[0].Text, "s1, s2, s3 and 2 more") {
 		t.Errorf("the notices are %v", all)
 	}
-	if other := n.of("second"); slices.ContainsFunc(other, func(n delegation.Notice) bool { return n.Code == delegation.NoticeSandbox }) {
+	if other := n.Of("second"); slices.ContainsFunc(other, func(n delegation.Notice) bool { return n.Code == delegation.NoticeSandbox }) {
 		t.Errorf("another outbox is told: %v", other)
 	}
 }

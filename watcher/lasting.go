@@ -183,7 +183,7 @@ func (r *register) leadsElsewhere(box *outbox, o journal.Outbox, why *ElsewhereE
 	r.owner[o.ID] = box
 	box.id, box.known, box.elsewhere = o.ID, o, why
 	box.away.Store(true)
-	box.gone.begin(delegation.NoticeOutbox, nil)
+	box.gone.Raise(delegation.NoticeOutbox, nil)
 	box.log.Error("the outbox is not served", "error", why)
 }
 

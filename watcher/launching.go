@@ -10,6 +10,7 @@ import (
 	"torno/internal/crash"
 	"torno/sandbox"
 	"torno/watcher/hang"
+	"torno/watcher/notice"
 )
 
 // errLeftCall is of a call to a launcher that was left behind, or was not begun because others of its outbox hang.
@@ -39,20 +40,20 @@ type launchStep[T any] struct {
 // launching makes a call for a run that is not released, and leaves it behind where it does not return although its time is over
 // or the run must end. The agent never runs then: the word is given behind the journal's note of the release, and this run
 // gets none. So the run can be answered at once, and the sandbox is removed when the call returns.
-func launching[T any](w *road, r *run, held *hold, step launchStep[T]) (T, error) {
+func launching[T any](w *road, r *run, held *notice.Flag, step launchStep[T]) (T, error) {
 	ctx, cancel := w.within(step.budget, w.life, r.ending)
 	defer cancel()
 	defer slowNotice(held).Stop()
-	said := w.notices.newHold(r.admission.outbox)
+	said := w.notices.Flag(r.admission.outbox)
 	answer, err := hang.Do(ctx, w.launches, r.admission.outbox, func() (T, error) { return step.call(ctx) }, func(answer T, err error) {
-		defer said.close()
+		defer said.Close()
 		if w.life.Err() != nil {
 			return // the next start finds the sandbox and removes it
 		}
 		step.late(answer, err)
 	})
 	if errors.Is(err, errLeftCall) {
-		said.begin(delegation.NoticeEngine, err)
+		said.Raise(delegation.NoticeEngine, err)
 	}
 	return answer, err
 }
@@ -60,14 +61,14 @@ func launching[T any](w *road, r *run, held *hold, step launchStep[T]) (T, error
 // insist makes such a call again for as long as the engine does not answer, and returns what came of it. It gives up when the
 // run must end or the watcher stops working.
 func insist[T any](w *road, r *run, step launchStep[T]) (T, error) {
-	held := w.notices.newHold("")
-	defer held.close()
+	held := w.notices.Flag("")
+	defer held.Close()
 	for try := 1; ; try++ {
 		answer, err := launching(w, r, held, step)
 		if !unavailable(err) || w.life.Err() != nil || r.Cause() != "" {
 			return answer, err
 		}
-		held.begin(delegation.NoticeEngine, err)
+		held.Raise(delegation.NoticeEngine, err)
 		warnOf(w.log, step.what, try, err)
 		w.pause(r.ending, backoff(try))
 	}

@@ -61,7 +61,7 @@ func TestAHungLaunchHoldsNoCancel(t *testing.T) {
 				<-stuck.reached
 				d.touch("cancel_s1")
 				d.want(d.response(a), delegation.StatusCancelled, delegation.ReasonCancelled, -1)
-				told := d.watcher.notices.of("main")
+				told := d.watcher.notices.Of("main")
 				if len(told) != 1 || told[0].Code != delegation.NoticeEngine {
 					t.Errorf("clients are told %v", told)
 				}
@@ -72,7 +72,7 @@ func TestAHungLaunchHoldsNoCancel(t *testing.T) {
 				stuck.free()
 				d.eventually("the call is back", func() bool { return d.watcher.launches.Left() == 0 })
 				d.empty()
-				if n := len(d.watcher.notices.of("main")); n != 0 || len(d.world.Released()) != 1 {
+				if n := len(d.watcher.notices.Of("main")); n != 0 || len(d.world.Released()) != 1 {
 					t.Errorf("%d notices stand, and %v ran", n, d.world.Released())
 				}
 				d.onceEach()
@@ -105,8 +105,8 @@ func TestACallThatNeverReturnsEndsItsRun(t *testing.T) {
 			t.Errorf("it returned %d", n)
 		}
 		synctest.Wait()
-		if w.launches.Left() != 0 || len(w.notices.of("main")) != 0 {
-			t.Errorf("%d calls are left, and clients are told %v", w.launches.Left(), w.notices.of("main"))
+		if w.launches.Left() != 0 || len(w.notices.Of("main")) != 0 {
+			t.Errorf("%d calls are left, and clients are told %v", w.launches.Left(), w.notices.Of("main"))
 		}
 	})
 }

@@ -38,7 +38,7 @@ func (o *Operator) Status(ctx context.Context) (control.Status, error) {
 	for _, box := range w.boxes {
 		status := control.OutboxStatus{Name: box.name, ID: box.id, Dir: box.dir.Path()}
 		status.Running, status.Queued = w.schedule.Load(ctx, box.name)
-		status.Notices = w.notices.of(box.name)
+		status.Notices = w.notices.Of(box.name)
 		if err := box.whole(); err != nil {
 			status.Trouble = err.Error()
 		}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
-	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -15,6 +14,7 @@ import (
 	"torno/internal/journal"
 	"torno/sandbox"
 	"torno/sandbox/sandboxtest"
+	"torno/watcher/notice"
 )
 
 // errAway is what a launcher says whose engine does not answer.
@@ -47,7 +47,7 @@ func TestAnOutageAtEachStepIsWaitedOut(t *testing.T) {
 				if n := d.world.Calls(op); n > 4 {
 					t.Errorf("%d calls to %s", n, op)
 				}
-				d.eventually("nobody is told of trouble", func() bool { return len(d.watcher.notices.of("main")) == 0 })
+				d.eventually("nobody is told of trouble", func() bool { return len(d.watcher.notices.Of("main")) == 0 })
 			})
 		}
 	}
@@ -104,7 +104,7 @@ func TestWhoeverWaitsForAnEngineIsHeard(t *testing.T) {
 	reached, free := make(chan struct{}, 64), make(chan struct{})
 	d.world.Before(sandboxtest.OpList, func() { reached <- struct{}{}; <-free })
 	a := d.submit(ask{id: "s1", task: "echo never"})
-	d.eventually("it waits", func() bool { return slices.ContainsFunc(d.watcher.notices.of("main"), isEngine) })
+	d.eventually("it waits", func() bool { return slices.ContainsFunc(d.watcher.notices.Of("main"), isEngine) })
 	d.touch("cancel_s1")
 	<-reached // it gave up, and looks for what the calls may have left
 	if d.exists("response_s1.json") {
@@ -168,10 +168,10 @@ func TestWaitingGetsSlower(t *testing.T) {
 func TestASlowCallIsSaid(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := waiting(t)
-		held := w.notices.newHold("")
+		held := w.notices.Flag("")
 		err := w.once(held, func(ctx context.Context) error {
 			time.Sleep(slowly + time.Second)
-			if len(w.notices.of("main")) != 1 {
+			if len(w.notices.Of("main")) != 1 {
 				t.Error("a slow call is not said")
 			}
 			<-ctx.Done()
@@ -180,9 +180,9 @@ func TestASlowCallIsSaid(t *testing.T) {
 		if !errors.Is(err, context.DeadlineExceeded) {
 			t.Error(err)
 		}
-		held.close()
-		held.begin(delegation.NoticeEngine, errSlow) // too late
-		if n := w.notices.of("main"); len(n) != 0 {
+		held.Close()
+		held.Raise(delegation.NoticeEngine, errSlow) // too late
+		if n := w.notices.Of("main"); len(n) != 0 {
 			t.Errorf("it is still said: %v", n)
 		}
 	})
@@ -195,45 +195,11 @@ func waiting(t *testing.T) *Watcher {
 	return w
 }
 
-func TestNoticesAreOfWhomeverTheyConcern(t *testing.T) {
-	n := newNotices(slog.New(slog.DiscardHandler))
-	told := 0
-	n.changed = func() { told++ }
-	one, two, other, all := n.newHold("one"), n.newHold("one"), n.newHold("two"), n.newHold("")
-	one.begin(delegation.NoticeOutbox, errors.New("x"))
-	two.begin(delegation.NoticeOutbox, errors.New("y"))
-	two.begin(delegation.NoticeOutbox, syscall.ENOSPC) // it is the disk after all
-	other.begin(delegation.NoticeOutbox, syscall.EMFILE)
-	all.begin(delegation.NoticeEngine, errAway)
-	codes := func(outbox string) (codes []delegation.NoticeCode) {
-		for _, notice := range n.of(outbox) {
-			codes = append(codes, notice.Code)
-			if notice.Since.IsZero() || notice.Text == "" {
-				t.Errorf("half a notice: %+v", notice)
-			}
-		}
-		return codes
-	}
-	if got := codes("one"); !slices.Equal(got, []delegation.NoticeCode{delegation.NoticeEngine, delegation.NoticeDisk, delegation.NoticeOutbox}) {
-		t.Errorf("one is told %v", got)
-	}
-	if got := codes("two"); !slices.Equal(got, []delegation.NoticeCode{delegation.NoticeEngine, delegation.NoticeDescriptors}) {
-		t.Errorf("two is told %v", got)
-	}
-	for _, h := range []*hold{one, two, other, all} {
-		h.end()
-		h.end()
-	}
-	if len(n.held) != 0 || told != 8 {
-		t.Errorf("%v are left, and somebody was told %d times", n.held, told)
-	}
-}
-
 // TestAJournalInTroubleIsTriedByOne: however many requests wait, it is asked as often as one would.
 func TestAJournalInTroubleIsTriedByOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := waiting(t)
-		s := &scan{outbox: &outbox{host: &host{notices: w.notices}, log: w.log, name: "main"}, held: w.notices.newHold("")}
+		s := &scan{outbox: &outbox{host: &host{notices: w.notices}, log: w.log, name: "main"}, held: w.notices.Flag("")}
 		tries := 0
 		for over := time.Now().Add(10 * time.Minute); time.Now().Before(over); time.Sleep(50 * time.Millisecond) {
 			for range 100 {
@@ -249,8 +215,8 @@ func TestAJournalInTroubleIsTriedByOne(t *testing.T) {
 		if s.journalTrouble(context.Canceled) != 0 {
 			t.Error("who is told to stop waits")
 		}
-		time.Sleep(lastPause + 2*lingers)
-		if s.pass(); len(w.notices.of("main")) != 0 || s.gate.wait() != 0 {
+		time.Sleep(lastPause + 2*notice.Lingers)
+		if s.pass(); len(w.notices.Of("main")) != 0 || s.gate.wait() != 0 {
 			t.Error("what nobody meets any more is still said")
 		}
 	})

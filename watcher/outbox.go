@@ -16,6 +16,7 @@ import (
 	"torno/internal/journal"
 	"torno/internal/retry"
 	"torno/sandbox/compile"
+	"torno/watcher/notice"
 	"torno/watcher/workspace"
 )
 
@@ -51,10 +52,10 @@ type outbox struct {
 	elsewhere *ElsewhereError // its name leads to a directory that is not its own; nil where it is
 	accepted  atomic.Bool     // an operator has said what that directory is
 
-	away   atomic.Bool // it is not served at the moment
-	gone   *hold       // by that
-	files  hurdle
-	room   hurdle
+	away   atomic.Bool  // it is not served at the moment
+	gone   *notice.Flag // by that
+	files  *notice.Recurring
+	room   *notice.Recurring
 	wake   chan struct{} // a heartbeat is due
 	owed   chan string   // requests whose answer could not be written
 	board  *board

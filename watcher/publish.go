@@ -60,7 +60,7 @@ func (w *Watcher) heartbeatOf(taking context.Context, box *outbox) func(bool) de
 		now.BeatAt = time.Now().UTC()
 		now.Stopping, now.Stopped = stopping || taking.Err() != nil, stopping
 		now.Running, now.Queued = w.schedule.Load(w.life, box.name)
-		now.Notices = w.notices.of(box.name)
+		now.Notices = w.notices.Of(box.name)
 		return now
 	}
 }

@@ -119,8 +119,8 @@ func (w *Watcher) list(ctx context.Context, name string, launcher sandbox.Launch
 
 // untilAnswered asks until an engine answers.
 func (w *Watcher) untilAnswered(ctx context.Context, what string, ask func(context.Context) error) error {
-	held := w.notices.newHold("")
-	defer held.close()
+	held := w.notices.Flag("")
+	defer held.Close()
 	for try := 1; ; try++ {
 		asking, cancel := context.WithTimeout(ctx, listBudget)
 		err := ask(asking)
@@ -128,7 +128,7 @@ func (w *Watcher) untilAnswered(ctx context.Context, what string, ask func(conte
 		if !unavailable(err) || ctx.Err() != nil {
 			return err
 		}
-		held.begin(delegation.NoticeEngine, err)
+		held.Raise(delegation.NoticeEngine, err)
 		warnOf(w.log, what, try, err)
 		w.pause(ctx, backoff(try))
 	}
@@ -163,7 +163,7 @@ func (w *Watcher) removeLater(key string, h sandbox.Handle) {
 // asked for again. One that cannot be removed at once is removed later.
 func (w *Watcher) removeNow(key string, h sandbox.Handle) {
 	crash.At("recover.dropped")
-	if err := w.once(w.notices.newHold(""), func(ctx context.Context) error { return w.config.Launchers[h.Launcher].Remove(ctx, h) }); err != nil {
+	if err := w.once(w.notices.Flag(""), func(ctx context.Context) error { return w.config.Launchers[h.Launcher].Remove(ctx, h) }); err != nil {
 		w.removeLater(key, h)
 	}
 }

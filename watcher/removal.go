@@ -7,6 +7,7 @@ import (
 	"torno/delegation"
 	"torno/internal/crash"
 	"torno/sandbox"
+	"torno/watcher/notice"
 )
 
 // maxLeftovers bounds how many sandboxes that have ended are removed behind their runs. With more of them a run keeps its place
@@ -20,9 +21,9 @@ func (w *road) remove(r *run) {
 	if r.handle.ID == "" {
 		return
 	}
-	held, engine := w.notices.newHoldOf(r.admission.outbox, r.key.Subagent), w.notices.newHold("")
-	defer held.close()
-	defer engine.close()
+	held, engine := w.notices.FlagOf(r.admission.outbox, r.key.Subagent), w.notices.Flag("")
+	defer held.Close()
+	defer engine.Close()
 	for try := 1; ; try++ {
 		err := w.removeOnce(engine, r.launcher, r.handle)
 		if err == nil {
@@ -40,7 +41,7 @@ func (w *road) remove(r *run) {
 			r.handle = sandbox.Handle{}
 			return
 		}
-		held.begin(delegation.NoticeSandbox, err)
+		held.Raise(delegation.NoticeSandbox, err)
 		if try&(try-1) == 0 {
 			log.Warn("a sandbox cannot be removed; its run keeps its place")
 		}
@@ -49,7 +50,7 @@ func (w *road) remove(r *run) {
 }
 
 // removeOnce removes a sandbox, or says why that cannot be done now.
-func (w *road) removeOnce(engine *hold, launcher sandbox.Launcher, h sandbox.Handle) error {
+func (w *road) removeOnce(engine *notice.Flag, launcher sandbox.Launcher, h sandbox.Handle) error {
 	err := w.once(engine, func(ctx context.Context) error {
 		crash.At("end.removed")
 		return launcher.Remove(ctx, h)
@@ -58,16 +59,16 @@ func (w *road) removeOnce(engine *hold, launcher sandbox.Launcher, h sandbox.Han
 	case errors.Is(err, sandbox.ErrNotFound):
 		return nil
 	case unavailable(err):
-		engine.begin(delegation.NoticeEngine, err)
+		engine.Raise(delegation.NoticeEngine, err)
 	default:
-		engine.end()
+		engine.Lower()
 	}
 	return err
 }
 
 // hasEnded says whether a launcher knows that a sandbox has ended. That a launcher does not list it proves nothing: its processes may
 // outlive its name.
-func (w *road) hasEnded(engine *hold, launcher sandbox.Launcher, h sandbox.Handle) (ended bool) {
+func (w *road) hasEnded(engine *notice.Flag, launcher sandbox.Launcher, h sandbox.Handle) (ended bool) {
 	err := w.once(engine, func(ctx context.Context) error {
 		all, err := launcher.List(ctx)
 		for _, other := range all {
@@ -87,10 +88,10 @@ func (w *road) removeBehind(launcher sandbox.Launcher, h sandbox.Handle) bool {
 	}
 	w.runs.Go(func() {
 		defer w.leftovers.Add(-1)
-		held, engine := w.notices.newHold(""), w.notices.newHold("")
-		defer held.close()
-		defer engine.close()
-		held.begin(delegation.NoticeLeftovers, nil)
+		held, engine := w.notices.Flag(""), w.notices.Flag("")
+		defer held.Close()
+		defer engine.Close()
+		held.Raise(delegation.NoticeLeftovers, nil)
 		for try := 1; w.life.Err() == nil; try++ {
 			w.pause(w.life, backoff(try))
 			err := w.removeOnce(engine, launcher, h)

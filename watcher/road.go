@@ -9,6 +9,7 @@ import (
 	"torno/internal/journal"
 	"torno/sandbox"
 	"torno/watcher/hang"
+	"torno/watcher/notice"
 	"torno/watcher/schedule"
 	"torno/watcher/workspace"
 )
@@ -17,7 +18,7 @@ import (
 type road struct {
 	journal    *journal.Journal
 	notes      notes
-	notices    *notices
+	notices    *notice.Board
 	schedule   *schedule.Schedule
 	disks      *workspace.Disks
 	hangs      *hang.Calls // calls to workspaces

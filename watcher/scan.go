@@ -13,6 +13,7 @@ import (
 	"torno/delegation"
 	"torno/internal/journal"
 	"torno/watcher/limit"
+	"torno/watcher/notice"
 )
 
 // How an outbox is looked through.
@@ -48,7 +49,7 @@ func (o *outbox) watch(ctx context.Context) error {
 	}
 	s := &scan{
 		outbox: o, notify: notify, delayed: make(map[string]time.Time), due: make(map[string]time.Time), share: limit.Share{Of: eventShare, Burst: eventBurst, Longest: limit.LongestRest},
-		held: o.notices.newHold(""),
+		held: o.notices.Flag(""),
 	}
 	s.meters.Others = s.written.Used
 	return s.run(ctx)
@@ -63,7 +64,7 @@ type scan struct {
 	first   bool                 // no listing has come to its end since the outbox is served
 	missed  bool                 // this listing found more names to look at again than are kept
 	gate    gate                 // before the journal
-	held    *hold                // by the journal
+	held    *notice.Flag         // by the journal
 	share   limit.Share          // for events: a parent makes them faster than they can be looked at
 
 	meters            limit.Meters

@@ -71,9 +71,9 @@ func (w *Watcher) noteEngine(ctx context.Context, record journal.Run, h sandbox.
 // operator has given up, or empty because the watcher stops: the next one finds the run stranded again.
 func (w *road) awaitEngine(r *run, why error) (v verdict, back bool) {
 	w.tellStranded(r, why)
-	held := w.notices.newHold(r.admission.outbox)
-	defer held.close()
-	held.begin(delegation.NoticeStranded, why)
+	held := w.notices.Flag(r.admission.outbox)
+	defer held.Close()
+	held.Raise(delegation.NoticeStranded, why)
 	for try := 1; ; try++ {
 		timer := time.NewTimer(backoff(try))
 		select {

@@ -52,7 +52,7 @@ func (d *desk) stranded(a ask) {
 	})
 	d.eventually("its client reads why", func() bool { return strings.HasPrefix(d.status(a.id).Detail, "Stranded: ") })
 	d.eventually("there is a notice", func() bool {
-		return slices.ContainsFunc(d.watcher.notices.of("main"), func(n delegation.Notice) bool { return n.Code == delegation.NoticeStranded })
+		return slices.ContainsFunc(d.watcher.notices.Of("main"), func(n delegation.Notice) bool { return n.Code == delegation.NoticeStranded })
 	})
 	if d.exists("response_" + a.id + ".json") {
 		d.Error("a stranded run is answered")
@@ -124,7 +124,7 @@ func TestAnEngineThatIsExchangedUnderAWatcherStrandsItsRuns(t *testing.T) {
 		t.Errorf("it was attempt %d", resp.Attempt)
 	}
 	d.onceEach()
-	d.eventually("nothing is said any more", func() bool { return len(d.watcher.notices.of("main")) == 0 })
+	d.eventually("nothing is said any more", func() bool { return len(d.watcher.notices.Of("main")) == 0 })
 }
 
 // TestWhatItsOwnEngineDoesNotHaveIsLost: once the engine of a stranded run is back, it is believed.

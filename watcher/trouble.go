@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"torno/delegation"
+	"torno/watcher/notice"
 )
 
 // stumble notes that a file of the outbox could not be read, listed or written, and says that it is looked at again.
@@ -14,7 +15,7 @@ func (o *outbox) stumble(what string, err error) {
 		return
 	}
 	o.log.Debug("a file of the outbox cannot be used now", "what", what, "error", err)
-	o.files.meet(delegation.NoticeOutbox, err)
+	o.files.Raise(delegation.NoticeOutbox, err)
 }
 
 // gate keeps a scan from a journal that is in trouble. One request after the other tries it, ever more slowly, and all
@@ -36,21 +37,21 @@ func (s *scan) journalTrouble(err error) time.Duration {
 	pause := backoff(s.gate.tries)
 	s.gate.shut = time.Now().Add(pause)
 	warnOf(s.log, "use the journal; nothing new is started", s.gate.tries, err)
-	s.held.begin(delegation.NoticeJournal, err)
+	s.held.Raise(delegation.NoticeJournal, err)
 	return pause
 }
 
 // journalWorks notes that it does.
 func (s *scan) journalWorks() {
 	s.gate = gate{}
-	s.held.end()
+	s.held.Lower()
 }
 
 // pass takes back what has not been met for a while: who met it may have gone.
 func (s *scan) pass() {
-	s.files.pass()
-	s.room.pass()
-	if s.gate.tries > 0 && time.Since(s.gate.shut) > lingers {
+	s.files.LowerIfOld()
+	s.room.LowerIfOld()
+	if s.gate.tries > 0 && time.Since(s.gate.shut) > notice.Lingers {
 		s.journalWorks()
 	}
 }

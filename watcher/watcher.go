@@ -13,6 +13,7 @@ import (
 	"torno/internal/journal"
 	"torno/sandbox"
 	"torno/watcher/hang"
+	"torno/watcher/notice"
 	"torno/watcher/schedule"
 	"torno/watcher/workspace"
 )
@@ -65,7 +66,7 @@ func New(config Config) *Watcher {
 	timing := config.Timing.usual()
 	w := &Watcher{
 		road: &road{
-			journal: config.Journal, notes: notes{config.Notes}, notices: newNotices(config.Log), schedule: schedule.New(config.MaxRunning, lanesOf(config.Outboxes)),
+			journal: config.Journal, notes: notes{config.Notes}, notices: notice.New(config.Log), schedule: schedule.New(config.MaxRunning, lanesOf(config.Outboxes)),
 			disks: workspace.NewDisks(config.Floor), hangs: hang.New(workspace.Calls, config.Log), launches: hang.New(timing.launchCalls(), config.Log),
 			launchers: config.Launchers, workspaces: config.Workspaces, floor: config.Floor, timing: timing, log: config.Log, owned: make(map[string]*run),
 		},
@@ -76,7 +77,7 @@ func New(config Config) *Watcher {
 	w.road.keeps = w.keeps
 	w.life, w.endLife = context.WithCancel(context.Background())
 	w.leisure, w.endLeisure = context.WithCancel(w.life)
-	w.notices.changed = w.beatNow
+	w.notices.Changed = w.beatNow
 	shared := &host{
 		journal: w.journal, notices: w.notices, carrier: w.road, life: w.life, born: w.born, maxRequestAge: config.Retention.MaxRequestAge, reopen: w.reopen, log: w.log,
 	}
@@ -101,7 +102,7 @@ func (h *host) newOutbox(settings Outbox) *outbox {
 		settings.Policy.Owners = []uint32{uid} // a parent's own files, where a child must run as their owner
 	}
 	box := &outbox{host: h, settings: settings, name: settings.Policy.Outbox, dir: settings.Dir, log: h.log.With("outbox", settings.Policy.Outbox)}
-	box.gone, box.files.hold, box.room.hold = h.notices.newHold(box.name), h.notices.newHold(box.name), h.notices.newHold(box.name)
+	box.gone, box.files, box.room = h.notices.Flag(box.name), h.notices.Recurring(box.name), h.notices.Recurring(box.name)
 	box.wake, box.owed, box.rest = make(chan struct{}, 1), make(chan string, maxDue), workspace.NewTurn()
 	box.board = newBoard((*admission).write)
 	box.trails = &trails{remove: box.discard}
@@ -202,7 +203,7 @@ func (w *Watcher) beatNow() {
 
 // ReloadWaits tells clients and operators that a new configuration waits, until over is called.
 func (w *Watcher) ReloadWaits(why error) (over func()) {
-	held := w.notices.newHold("")
-	held.begin(delegation.NoticeReload, why)
-	return held.close
+	held := w.notices.Flag("")
+	held.Raise(delegation.NoticeReload, why)
+	return held.Close
 }

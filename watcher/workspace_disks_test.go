@@ -12,7 +12,7 @@ import (
 )
 
 func tellsOfDisk(w *Watcher, outbox string) bool {
-	return slices.ContainsFunc(w.notices.of(outbox), func(n delegation.Notice) bool { return n.Code == delegation.NoticeDisk })
+	return slices.ContainsFunc(w.notices.Of(outbox), func(n delegation.Notice) bool { return n.Code == delegation.NoticeDisk })
 }
 
 const gib = 1 << 30

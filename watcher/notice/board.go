@@ -1,36 +1,34 @@
-package watcher
+package notice
 
 import (
-	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
 
 	"torno/delegation"
 )
 
-// notices are what keeps the watcher from its work at the moment: what watcher.json and an operator's status say. Who is
-// held up says so and takes it back: a notice stands as long as anybody is.
+// Board has what keeps the watcher from its work at the moment: what watcher.json and an operator's status say. What is held up raises
+// a flag and lowers it; a notice stands as long as any flag is up.
 //
 // A parent reads them. So each text is a fixed one, without a path or another parent's name, and names at most subagents of the
 // parent's own; what exactly failed goes into the log, once when it begins.
-type notices struct {
+type Board struct {
 	log     *slog.Logger
-	changed func() // somebody may want to tell at once
+	Changed func() // called when a notice comes or goes
 
 	mu   sync.Mutex
 	held map[trouble]time.Time // since when
 }
 
-// trouble is one holder of a notice.
+// trouble is what one flag tells.
 type trouble struct {
 	code   delegation.NoticeCode
-	outbox string // whom it concerns; "" for everybody
-	holder any    // who is held up
+	outbox string // whose clients it concerns; "" for all
+	flag   *Flag
 
 	subagent delegation.SubagentID // whose run that is, where the notice names it
 }
@@ -48,13 +46,12 @@ var noticeTexts = []delegation.Notice{
 	{Code: delegation.NoticeOutbox, Text: "The outbox cannot be listed, or does not take every file; what is due is written later."},
 }
 
-func newNotices(log *slog.Logger) *notices {
-	return &notices{log: log, changed: func() {}, held: make(map[trouble]time.Time)}
+func New(log *slog.Logger) *Board {
+	return &Board{log: log, Changed: func() {}, held: make(map[trouble]time.Time)}
 }
 
-// begin notes that somebody is held up. Saying it again changes nothing. Without an error, somebody else has said it to the
-// operator.
-func (n *notices) begin(t trouble, why error) {
+// raise notes trouble. To say it again changes nothing. Without an error the operator was told already.
+func (n *Board) raise(t trouble, why error) {
 	n.mu.Lock()
 	_, known := n.held[t]
 	first := !known && len(n.holders(t)) == 0
@@ -68,11 +65,11 @@ func (n *notices) begin(t trouble, why error) {
 	if why != nil {
 		n.log.Warn("held up", "by", t.code, "outbox", t.outbox, "error", why)
 	}
-	n.changed()
+	n.Changed()
 }
 
-// end takes it back. It may be said of what never began.
-func (n *notices) end(t trouble) {
+// lower takes trouble back. It may be said of what never began.
+func (n *Board) lower(t trouble) {
 	n.mu.Lock()
 	since, known := n.held[t]
 	delete(n.held, t)
@@ -80,12 +77,12 @@ func (n *notices) end(t trouble) {
 	n.mu.Unlock()
 	if last {
 		n.log.Info("not held up any more", "by", t.code, "outbox", t.outbox, "for", time.Since(since).Round(time.Millisecond))
-		n.changed()
+		n.Changed()
 	}
 }
 
-// holders are when those began who are held up by the same. The lock is held.
-func (n *notices) holders(t trouble) (since []time.Time) {
+// holders are when the same trouble began, by flag. The lock is held.
+func (n *Board) holders(t trouble) (since []time.Time) {
 	for other, at := range n.held {
 		if other.code == t.code && other.outbox == t.outbox {
 			since = append(since, at)
@@ -95,7 +92,7 @@ func (n *notices) holders(t trouble) (since []time.Time) {
 }
 
 // named are the subagents whose runs a notice is about. The lock is held.
-func (n *notices) named(code delegation.NoticeCode, outbox string) (ids []string) {
+func (n *Board) named(code delegation.NoticeCode, outbox string) (ids []string) {
 	for t := range n.held {
 		if t.code == code && t.outbox == outbox && !t.subagent.IsZero() {
 			ids = append(ids, t.subagent.String())
@@ -105,8 +102,8 @@ func (n *notices) named(code delegation.NoticeCode, outbox string) (ids []string
 	return slices.Compact(ids)
 }
 
-// of are the notices that concern an outbox.
-func (n *notices) of(outbox string) (now delegation.Notices) {
+// Of are the notices that concern an outbox.
+func (n *Board) Of(outbox string) (now delegation.Notices) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for _, notice := range noticeTexts {
@@ -120,78 +117,14 @@ func (n *notices) of(outbox string) (now delegation.Notices) {
 	return now
 }
 
-// codeOf is what an error of the system tells of, and otherwise what its caller thinks.
-func codeOf(err error, otherwise delegation.NoticeCode) delegation.NoticeCode {
-	switch {
-	case errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE):
-		return delegation.NoticeDescriptors
-	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
-		return delegation.NoticeDisk
-	}
-	return otherwise
+// Flag is for a piece of work. outbox is whose clients it concerns, "" for all.
+func (n *Board) Flag(outbox string) *Flag {
+	return &Flag{notices: n, now: trouble{outbox: outbox}}
 }
 
-// hold is one holder's troubles, of which it has one at a time. Of a nil one nobody is told.
-type hold struct {
-	notices *notices
-
-	mu   sync.Mutex
-	now  trouble // none while its code is ""
-	over bool
-}
-
-// begin says why the holder is held up now.
-func (h *hold) begin(code delegation.NoticeCode, why error) {
-	if h == nil {
-		return
-	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.over {
-		return
-	}
-	next := trouble{code: codeOf(why, code), outbox: h.now.outbox, holder: h, subagent: h.now.subagent}
-	if h.now.code != "" && h.now.code != next.code {
-		h.notices.end(h.now)
-	}
-	h.now = next
-	h.notices.begin(next, why)
-}
-
-// end says that the holder goes on.
-func (h *hold) end() {
-	if h == nil {
-		return
-	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.drop()
-}
-
-// close is end for good: who comes late to say that the holder is held up is not heard.
-func (h *hold) close() {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.drop()
-	h.over = true
-}
-
-// drop is end for who has the lock.
-func (h *hold) drop() {
-	if h.now.code != "" {
-		h.notices.end(h.now)
-		h.now.code = ""
-	}
-}
-
-// newHold is for somebody who may be held up. outbox is whom that concerns, "" for everybody.
-func (n *notices) newHold(outbox string) *hold {
-	return &hold{notices: n, now: trouble{outbox: outbox}}
-}
-
-// newHoldOf is for a run that may be held up, which the notice names to the clients of its outbox.
-func (n *notices) newHoldOf(outbox string, id delegation.SubagentID) *hold {
-	held := n.newHold(outbox)
+// FlagOf is for a run, which the notice names to the clients of its outbox.
+func (n *Board) FlagOf(outbox string, id delegation.SubagentID) *Flag {
+	held := n.Flag(outbox)
 	held.now.subagent = id
 	return held
 }

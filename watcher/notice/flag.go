@@ -1,0 +1,73 @@
+package notice
+
+import (
+	"errors"
+	"sync"
+	"syscall"
+
+	"torno/delegation"
+)
+
+// CodeOf is what an error of the system tells of, and otherwise the code that its caller gives.
+func CodeOf(err error, otherwise delegation.NoticeCode) delegation.NoticeCode {
+	switch {
+	case errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE):
+		return delegation.NoticeDescriptors
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+		return delegation.NoticeDisk
+	}
+	return otherwise
+}
+
+// Flag tells of what holds one piece of work up: one trouble at a time. A nil one tells nothing.
+type Flag struct {
+	notices *Board
+
+	mu   sync.Mutex
+	now  trouble // none while its code is ""
+	over bool
+}
+
+// Raise says what holds the work up now.
+func (h *Flag) Raise(code delegation.NoticeCode, why error) {
+	if h == nil {
+		return
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.over {
+		return
+	}
+	next := trouble{code: CodeOf(why, code), outbox: h.now.outbox, flag: h, subagent: h.now.subagent}
+	if h.now.code != "" && h.now.code != next.code {
+		h.notices.lower(h.now)
+	}
+	h.now = next
+	h.notices.raise(next, why)
+}
+
+// Lower says that the work goes on.
+func (h *Flag) Lower() {
+	if h == nil {
+		return
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.lower()
+}
+
+// Close is end for good: trouble that is told later is not heard.
+func (h *Flag) Close() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.lower()
+	h.over = true
+}
+
+// lower is end. The lock is held.
+func (h *Flag) lower() {
+	if h.now.code != "" {
+		h.notices.lower(h.now)
+		h.now.code = ""
+	}
+}
