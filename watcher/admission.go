@@ -8,6 +8,7 @@ import (
 	"torno/internal/crash"
 	"torno/internal/journal"
 	"torno/sandbox"
+	"torno/watcher/output"
 	"torno/watcher/workspace"
 )
 
@@ -94,7 +95,7 @@ func (a *admission) Answer(resp delegation.Response) error {
 }
 
 // Live is where the run's live output goes.
-func (a *admission) Live() *segments { return a.box.newSegments(a.key) }
+func (a *admission) Live() *output.Live { return a.box.newSegments(a.key) }
 
 // HasLive says whether live output was published up to a segment.
 func (a *admission) HasLive(seq int) bool { return a.box.hasSegment(a.key)(seq) }

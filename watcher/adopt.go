@@ -12,6 +12,7 @@ import (
 	"torno/internal/retry"
 	"torno/sandbox"
 	"torno/sandbox/compile"
+	"torno/watcher/output"
 )
 
 // adopt takes a sandbox over, to follow it to its end, or to bring that about where the request is gone or today's policy
@@ -34,9 +35,9 @@ func (w *Watcher) adopt(ctx context.Context, box *outbox, record journal.Run, h 
 	r.handle, r.state, r.admitted = h, record.State, record.Created
 	r.sandbox, r.attested = record.Sandbox, record.Attestation
 	r.released.Store(true)
-	r.out.resume(w.notes.load(r.hash), notAhead(record.Started), r.admission.HasLive)
-	r.times.created, r.times.started, r.release = record.Created, r.out.startedAt, releaseOf(record)
-	r.goOnEnding(w.notes.ending(r.hash))
+	r.out.Resume(w.notes.Load(r.hash), output.NotAhead(record.Started), r.admission.HasLive)
+	r.times.created, r.times.started, r.release = record.Created, r.out.StartedAt, releaseOf(record)
+	r.goOnEnding(w.endingOf(r.hash))
 	if reason != "" {
 		r.End(reason)
 	}

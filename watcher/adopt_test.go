@@ -16,6 +16,7 @@ import (
 	"torno/sandbox"
 	"torno/sandbox/compile"
 	"torno/sandbox/sandboxtest"
+	"torno/watcher/output"
 )
 
 // gate makes a gated program known as "gated".
@@ -109,7 +110,7 @@ func TestAnAdoptedRunGoesOnWhereItWas(t *testing.T) {
 			d.printed("s1", "before\n")
 			d.crash()
 			if c.forget {
-				notes{d.config.Notes}.sweep(func(string) bool { return false })
+				output.NewNotes(d.config.Notes).Sweep(func(string) bool { return false })
 			}
 			d.open()
 			release()

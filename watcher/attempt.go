@@ -20,9 +20,9 @@ func (w *road) attemptAgain(r *run, v verdict) bool {
 	}
 	r.times.ended = time.Now()
 	next := r.nextAttempt()
-	r.out.live.flush()
-	w.handOn(r.out.progress(), next)
-	next.out.countOn(w.notes.load(next.hash))
+	r.out.Live.Flush()
+	w.handOn(r.out.Progress(), next)
+	next.out.CountOn(w.notes.Load(next.hash))
 	crash.At("attempt.recorded")
 	if err := w.journal.Again(w.life, r.hash, r.state, r.change(v), next.record()); err != nil {
 		r.log.Error("a lost run cannot be attempted again", "run", r.hash, "error", err)
@@ -30,7 +30,7 @@ func (w *road) attemptAgain(r *run, v verdict) bool {
 	}
 	r.log.Warn("a run was lost and is attempted again", "run", r.hash, "attempt", next.key.Attempt, "of", r.spec.Attempts)
 	crash.At("attempt.forgotten")
-	w.notes.drop(r.hash)
+	w.notes.Drop(r.hash)
 	w.own(next)
 	w.schedule.GoFirst(w.life, &r.ticket, &next.ticket)
 	return true
@@ -65,7 +65,7 @@ func (w *Watcher) attemptLost(ctx context.Context, box *outbox, record journal.R
 	}
 	a := box.admission(record.RunKey(), in, spec, record.Warnings)
 	next := w.newRun(a, a.key, a.warnings).nextAttempt()
-	w.handOn(w.notes.load(record.Key), next)
+	w.handOn(w.notes.Load(record.Key), next)
 	crash.At("recover.attempted")
 	err = w.journal.Again(ctx, record.Key, record.State, lost, next.record())
 	if errors.Is(err, journal.ErrForgotten) {

@@ -12,6 +12,7 @@ import (
 	"torno/internal/journal"
 	"torno/sandbox"
 	"torno/watcher/notice"
+	"torno/watcher/output"
 )
 
 // attendance is one attachment to a run's sandbox, from Open to the end of either.
@@ -50,14 +51,14 @@ func (w *road) attend(r *run, held *notice.Flag) (sandbox.Exit, error) {
 		w: w, r: r, att: att, held: held, ctx: ctx, leave: cancel,
 		exited: make(chan struct{}), drained: make(chan struct{}), holding: make(chan struct{}), started: make(chan time.Time, 1), began: make(chan struct{}),
 	}
-	r.out.onStarted = func(at time.Time) {
+	r.out.OnStarted = func(at time.Time) {
 		a.started <- at
 		close(a.began)
 	}
-	if r.out.started {
+	if r.out.Started {
 		close(a.began)
 	}
-	r.out.onHolding = sync.OnceFunc(func() { close(a.holding) })
+	r.out.OnHolding = sync.OnceFunc(func() { close(a.holding) })
 	a.work.Go(a.read)
 	a.work.Go(a.wait)
 	if !r.released.Load() {
@@ -90,7 +91,7 @@ func (w *road) attach(r *run, held *notice.Flag) (att sandbox.Attachment, err er
 	}
 	err = w.once(held, func(ctx context.Context) (err error) {
 		crash.At("run.opened")
-		att, err = r.launcher.Open(ctx, r.handle, r.out.cursor)
+		att, err = r.launcher.Open(ctx, r.handle, r.out.Cursor)
 		return err
 	})
 	return att, err
@@ -98,7 +99,7 @@ func (w *road) attach(r *run, held *notice.Flag) (att sandbox.Attachment, err er
 
 // attachFirst attaches to a sandbox that holds.
 func (w *road) attachFirst(r *run, held *notice.Flag) (sandbox.Attachment, error) {
-	launcher, h, cursor := r.launcher, r.handle, r.out.cursor
+	launcher, h, cursor := r.launcher, r.handle, r.out.Cursor
 	att, err := launching(w, r, held, launchStep[sandbox.Attachment]{
 		budget: callBudget,
 		call: func(ctx context.Context) (sandbox.Attachment, error) {
@@ -134,7 +135,7 @@ func (a *attendance) lateStart() {
 // read owns the run's output until the stream ends.
 func (a *attendance) read() {
 	defer close(a.drained)
-	flush := time.NewTicker(segmentAge)
+	flush := time.NewTicker(output.SegmentAge)
 	defer flush.Stop()
 	for {
 		select {
@@ -142,9 +143,9 @@ func (a *attendance) read() {
 			if !open {
 				return // conclude publishes what is pending
 			}
-			a.r.out.take(chunk)
+			a.r.out.Take(chunk)
 		case <-flush.C:
-			a.r.out.live.flush()
+			a.r.out.Live.Flush()
 		}
 	}
 }

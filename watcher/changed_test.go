@@ -15,6 +15,7 @@ import (
 	"torno/internal/runfile"
 	"torno/sandbox"
 	"torno/sandbox/sandboxtest"
+	"torno/watcher/output"
 )
 
 // TestARequestThatIsChangedWhileNobodyLooks has a parent put another workspace under the ids of a run whose watcher is
@@ -129,15 +130,15 @@ func TestNoAttemptBeginsBehindAClosedDoor(t *testing.T) {
 
 // TestARunThatIsKnownToHaveStarted: its note is gone, and its log has lost the line that init wrote.
 func TestARunThatIsKnownToHaveStarted(t *testing.T) {
-	o := output{live: &segments{}, onStarted: func(time.Time) { t.Error("it started again") }}
-	o.resume(progress{}, time.Now(), nil)
-	if !o.started {
+	o := output.Child{Live: &output.Live{}, OnStarted: func(time.Time) { t.Error("it started again") }}
+	o.Resume(output.Progress{}, time.Now(), nil)
+	if !o.Started {
 		t.Error("nobody looks at its workspace, and its end is taken for a failed start")
 	}
-	o.take(sandbox.Chunk{Stream: sandbox.Stderr, Bytes: []byte("torno-init: "), Gap: true})
-	o.take(sandbox.Chunk{Stream: sandbox.Stderr, Bytes: []byte("hello\nthere\n")})
-	if o.stderr.String() != "torno-init: hello\nthere\n" {
-		t.Errorf("its output is %q", o.stderr.String())
+	o.Take(sandbox.Chunk{Stream: sandbox.Stderr, Bytes: []byte("torno-init: "), Gap: true})
+	o.Take(sandbox.Chunk{Stream: sandbox.Stderr, Bytes: []byte("hello\nthere\n")})
+	if o.Stderr.String() != "torno-init: hello\nthere\n" {
+		t.Errorf("its output is %q", o.Stderr.String())
 	}
 }
 
@@ -151,19 +152,19 @@ func TestANoteOfBeforeTheStart(t *testing.T) {
 	for what, line := range map[string][]byte{"started": started, "refused": refused} {
 		all := slices.Concat(holding, line, []byte("of the child\n"))
 		for cut := range len(all) + 1 {
-			first := output{live: &segments{seq: 1}, onStarted: func(time.Time) {}}
-			first.take(sandbox.Chunk{Stream: sandbox.Stderr, Bytes: all[:cut], Cursor: "there"})
-			text, err := json.Marshal(first.progress())
-			var note progress
+			first := output.Child{Live: &output.Live{Seq: 1}, OnStarted: func(time.Time) {}}
+			first.Take(sandbox.Chunk{Stream: sandbox.Stderr, Bytes: all[:cut], Cursor: "there"})
+			text, err := json.Marshal(first.Progress())
+			var note output.Progress
 			if err = errors.Join(err, json.Unmarshal(text, &note)); err != nil {
 				t.Fatal(err)
 			}
-			next := output{live: &segments{}, onStarted: func(time.Time) {}}
-			next.resume(note, time.Time{}, func(int) bool { return true })
-			next.take(sandbox.Chunk{Stream: sandbox.Stderr, Bytes: all[cut:]})
+			next := output.Child{Live: &output.Live{}, OnStarted: func(time.Time) {}}
+			next.Resume(note, time.Time{}, func(int) bool { return true })
+			next.Take(sandbox.Chunk{Stream: sandbox.Stderr, Bytes: all[cut:]})
 			want := map[string]string{"started": "of the child\n", "refused": ""}[what]
-			if next.started != (what == "started") || (next.failure != nil) != (what == "refused") || next.stderr.String() != want || next.startedAt.IsZero() == next.started {
-				t.Fatalf("%s, cut at %d: started %t at %s, failure %v, the child said %q", what, cut, next.started, next.startedAt, next.failure, next.stderr.String())
+			if next.Started != (what == "started") || (next.Failure != nil) != (what == "refused") || next.Stderr.String() != want || next.StartedAt.IsZero() == next.Started {
+				t.Fatalf("%s, cut at %d: started %t at %s, failure %v, the child said %q", what, cut, next.Started, next.StartedAt, next.Failure, next.Stderr.String())
 			}
 		}
 	}
@@ -172,8 +173,8 @@ func TestANoteOfBeforeTheStart(t *testing.T) {
 // TestAStartThatIsToCome is a child's forgery: init never looks ahead.
 func TestAStartThatIsToCome(t *testing.T) {
 	var at time.Time
-	o := output{live: &segments{}, onStarted: func(t time.Time) { at = t }}
-	o.take(sandbox.Chunk{Stream: sandbox.Stderr, Bytes: runfile.StartedLine(time.Now().Add(time.Hour))})
+	o := output.Child{Live: &output.Live{}, OnStarted: func(t time.Time) { at = t }}
+	o.Take(sandbox.Chunk{Stream: sandbox.Stderr, Bytes: runfile.StartedLine(time.Now().Add(time.Hour))})
 	if at.IsZero() || time.Until(at) > time.Minute {
 		t.Errorf("the run's time begins at %s", at)
 	}

@@ -16,9 +16,9 @@ func (w *road) conclude(r *run, v verdict) bool {
 	if !w.writeDown(r, v) {
 		return false
 	}
-	r.out.live.flush()
+	r.out.Live.Flush()
 	crash.At("end.forgotten")
-	w.notes.drop(r.hash)
+	w.notes.Drop(r.hash)
 	r.keepLive()
 	r.log.Info("run ended", "subagent", r.key.Subagent, "run", r.hash, "reason", v.reason, "exit", v.exit.Code,
 		"total", r.times.ended.Sub(r.admission.seen).Round(time.Millisecond))
@@ -57,8 +57,8 @@ func (w *road) answer(r *run) {
 func (r *run) change(v verdict) journal.Change {
 	c := journal.Change{
 		Reason: v.reason, Started: r.times.started, Ended: r.times.ended, Warnings: r.warnings,
-		StdoutTail: r.out.stdout.String(), StderrTail: r.out.stderr.String(), Timings: r.timings(),
-		Usage: &delegation.Usage{PeakMemoryBytes: v.exit.PeakMemory, CPUSeconds: v.exit.CPUTime.Seconds(), OutputBytes: r.out.bytes},
+		StdoutTail: r.out.Stdout.String(), StderrTail: r.out.Stderr.String(), Timings: r.timings(),
+		Usage: &delegation.Usage{PeakMemoryBytes: v.exit.PeakMemory, CPUSeconds: v.exit.CPUTime.Seconds(), OutputBytes: r.out.Bytes},
 	}
 	switch v.reason {
 	case delegation.ReasonExited, delegation.ReasonSignalled, delegation.ReasonOutOfMemory:
@@ -90,7 +90,7 @@ func between(from, to time.Time) float64 {
 }
 
 func (r *run) keepLive() {
-	first, last := r.out.live.span()
+	first, last := r.out.Live.Span()
 	r.admission.KeepLive(first, last, r.times.ended)
 }
 

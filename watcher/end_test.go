@@ -16,19 +16,51 @@ import (
 	"torno/sandbox/sandboxtest"
 )
 
-// TestAnEndThatWasSeenIsTheFirstCause: the host has seen exit 0, and while the last output is still being read somebody
-// wants the run to end.
+// lateOutput is a launcher whose sandboxes' output ends when the test says so.
+type lateOutput struct {
+	sandbox.Launcher
+	let chan struct{}
+}
+
+func (l *lateOutput) Open(ctx context.Context, h sandbox.Handle, from sandbox.Cursor) (sandbox.Attachment, error) {
+	att, err := l.Launcher.Open(ctx, h, from)
+	if err != nil {
+		return nil, err
+	}
+	late := openAttachment{att, make(chan sandbox.Chunk)}
+	go func() {
+		defer close(late.output)
+		for chunk := range att.Output() {
+			late.output <- chunk
+		}
+		<-l.let
+	}()
+	return late, nil
+}
+
+type openAttachment struct {
+	sandbox.Attachment
+	output chan sandbox.Chunk
+}
+
+func (a openAttachment) Output() <-chan sandbox.Chunk { return a.output }
+
+// TestAnEndThatWasSeenIsTheFirstCause: the host has seen exit 0, and somebody wants the run to end while the last output is still
+// being read.
 func TestAnEndThatWasSeenIsTheFirstCause(t *testing.T) {
 	d := newDesk(t, nil)
+	d.stop()
+	late := &lateOutput{let: make(chan struct{})}
+	d.wrap = func(l sandbox.Launcher) sandbox.Launcher { late.Launcher = l; return late }
+	d.open()
 	tell := d.untilTold()
 	a := d.submit(ask{id: "s1", task: "until-told"})
 	d.started(a)
 	r := d.watcher.running(d.latest("s1").Key)
-	r.out.live.mu.Lock() // the reader of the output stops here
 	tell()
 	d.eventually("the end is seen", func() bool { return r.ending.Err() != nil })
 	r.End(delegation.ReasonCancelled)
-	r.out.live.mu.Unlock()
+	close(late.let)
 	d.want(d.response(a), delegation.StatusCompleted, delegation.ReasonExited, 0)
 }
 

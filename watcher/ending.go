@@ -19,22 +19,15 @@ type ending struct {
 	Field, Text, Hint string
 }
 
-// endingSuffix is what the note of an ending has behind the run's key.
-const endingSuffix = ".ending"
-
-func (n notes) saveEnding(key string, e ending) {
+func (w *road) saveEnding(key string, e ending) {
 	if data, err := json.Marshal(e); err == nil {
-		n.write(key+endingSuffix, data)
+		w.notes.WriteEnding(key, data)
 	}
 }
 
-// ending is why a run was being ended; the reason is "" where nobody had begun to.
-func (n notes) ending(key string) (e ending) {
-	if n.dir == nil {
-		return ending{}
-	}
-	data, err := n.dir.ReadFile(key + endingSuffix)
-	if err != nil || json.Unmarshal(data, &e) != nil {
+// endingOf is why a run was being ended; the reason is "" where that had not begun.
+func (w *road) endingOf(key string) (e ending) {
+	if json.Unmarshal(w.notes.ReadEnding(key), &e) != nil {
 		return ending{}
 	}
 	return e
@@ -47,7 +40,7 @@ func (w *road) noteEnding(r *run) {
 		e.Code, e.Field, e.Text, e.Hint = why.Code, why.Field, why.Text, why.Hint
 	}
 	crash.At("run.ending")
-	w.notes.saveEnding(r.hash, e)
+	w.saveEnding(r.hash, e)
 }
 
 // whyEnded is what there is to say about a reason.

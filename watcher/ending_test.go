@@ -10,6 +10,7 @@ import (
 	"torno/delegation"
 	"torno/sandbox"
 	"torno/sandbox/sandboxtest"
+	"torno/watcher/output"
 )
 
 // TestWhyARunIsEndedOutlivesTheWatcher, which dies between the signals and the note of the end. What is left of the run, an
@@ -78,7 +79,7 @@ func TestWhoLeavesBeginsNoEnd(t *testing.T) {
 	defer dir.Close()
 	for left, want := range map[bool]delegation.Reason{false: delegation.ReasonShutdown, true: ""} {
 		w := waiting(t)
-		w.notes = notes{dir}
+		w.notes = output.NewNotes(dir)
 		r := &run{hash: fmt.Sprint("left ", left), hurry: make(chan struct{})}
 		r.ending, r.stop = context.WithCancelCause(t.Context())
 		a := &attendance{w: w.road, r: r, att: docile{}, began: make(chan struct{}), exited: make(chan struct{})}
@@ -91,7 +92,7 @@ func TestWhoLeavesBeginsNoEnd(t *testing.T) {
 			close(a.exited)
 		}
 		a.kill()
-		if e := w.notes.ending(r.hash); e.Reason != want {
+		if e := w.endingOf(r.hash); e.Reason != want {
 			t.Errorf("left: %t; the next watcher ends it as %q", left, e.Reason)
 		}
 		a.leave()

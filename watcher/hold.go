@@ -116,7 +116,7 @@ func (r *run) IsEnding() bool { return r.ending.Err() != nil }
 // inspect looks at what a run has left, now that its last process is gone: set-id bits are cleared, and what its parent
 // should know of becomes a warning. It says whether there is more to look at.
 func (w *road) inspect(r *run, reason delegation.Reason) (more bool) {
-	if r.held == nil || !r.out.started {
+	if r.held == nil || !r.out.Started {
 		return false
 	}
 	found, err := r.held.Inspect(w.life, w.timing.Look, r.spec.WorkspaceMount().Target)

@@ -33,10 +33,10 @@ func (r *run) judge(exit sandbox.Exit) verdict {
 		v.reason = reason
 	case exit.Unknown:
 		return lost(whyUnknown(exit))
-	case !r.out.started && exit.Code == runfile.AbandonedExit:
+	case !r.out.Started && exit.Code == runfile.AbandonedExit:
 		return lost(errAbandoned)
-	case !r.out.started:
-		return notStarted(r.out.failure, exit)
+	case !r.out.Started:
+		return notStarted(r.out.Failure, exit)
 	case r.unseen && exit.Code == unknownCode:
 		return lost(errUnknownEnd)
 	case r.overran(exit):

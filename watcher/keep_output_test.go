@@ -14,6 +14,7 @@ import (
 	"torno/internal/journal"
 	"torno/sandbox"
 	"torno/sandbox/sandboxtest"
+	"torno/watcher/output"
 )
 
 // files are a run's segments, by name.
@@ -282,7 +283,7 @@ func TestTheBoundOfLiveOutputOutlivesAWatcher(t *testing.T) {
 	big := trailOf(3 * maxTrails)
 	big.first, big.last = 1<<29, 1<<29+1000
 	tr.keep(big)
-	if newest := tr.ended[len(tr.ended)-1]; newest.last-newest.first != maxSegments-1 {
+	if newest := tr.ended[len(tr.ended)-1]; newest.last-newest.first != output.MaxSegments-1 {
 		t.Errorf("a trail goes from %d to %d", newest.first, newest.last)
 	}
 }

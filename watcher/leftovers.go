@@ -8,6 +8,7 @@ import (
 
 	"torno/delegation"
 	"torno/internal/journal"
+	"torno/watcher/output"
 )
 
 // orphan removes a response, status or sentinel whose request is gone, and statuses that nobody fetched; a run whose
@@ -44,7 +45,7 @@ func (s *scan) orphanSegment(ctx context.Context, name string) {
 	}
 	known, there := s.trails.find(rawID, hash)
 	switch {
-	case there && seq <= known.last-maxSegments:
+	case there && seq <= known.last-output.MaxSegments:
 		s.discard(name)
 		return
 	case there && seq >= known.first && seq <= known.last:

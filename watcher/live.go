@@ -106,8 +106,8 @@ func (w *road) carry(r *run) verdict {
 		}
 		warnOf(w.log, "hold a sandbox", try, broken)
 		w.remove(r)
-		r.out.begin()
-		r.out.live.note() // a place in the output of that sandbox is none in the next one's
+		r.out.Begin()
+		r.out.Live.Note() // a place in the output of that sandbox is none in the next one's
 		w.pause(r.ending, backoff(try))
 	}
 }
@@ -263,7 +263,7 @@ func (w *road) move(r *run, to delegation.State, change journal.Change) error {
 		return err
 	}
 	r.state = to
-	r.out.live.state(to, change.Reason)
+	r.out.Live.State(to, change.Reason)
 	r.admission.Tell(r.status(0, change.Reason))
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 	"torno/internal/control"
 	"torno/internal/journal"
 	"torno/sandbox"
+	"torno/watcher/output"
 )
 
 // lookAgain is the pace at which a follower waits for a run that has no sandbox yet.
@@ -70,7 +71,7 @@ func (o *Operator) live(ctx context.Context, record journal.Run, follow bool, em
 	defer att.Close()
 	quiet := newQuiet(follow)
 	defer quiet.stop()
-	head := output{onStarted: func(time.Time) {}} // takes init's line off
+	head := output.Child{OnStarted: func(time.Time) {}} // takes init's line off
 	for {
 		select {
 		case chunk, open := <-chunks:
@@ -78,9 +79,9 @@ func (o *Operator) live(ctx context.Context, record journal.Run, follow bool, em
 				return nil
 			}
 			quiet.reset()
-			head.started = head.started || chunk.Gap // init's line is gone already
-			if chunk.Stream == sandbox.Stderr && !head.started {
-				chunk.Bytes = head.takeHead(chunk.Bytes)
+			head.Started = head.Started || chunk.Gap // init's line is gone already
+			if chunk.Stream == sandbox.Stderr && !head.Started {
+				chunk.Bytes = head.TakeHead(chunk.Bytes)
 			}
 			if len(chunk.Bytes) == 0 && !chunk.Gap {
 				continue

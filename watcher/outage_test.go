@@ -15,6 +15,7 @@ import (
 	"torno/sandbox"
 	"torno/sandbox/sandboxtest"
 	"torno/watcher/notice"
+	"torno/watcher/output"
 )
 
 // errAway is what a launcher says whose engine does not answer.
@@ -130,7 +131,7 @@ func TestAnEndThatNobodySawProvesNothing(t *testing.T) {
 		{0, true, delegation.ReasonExited},
 		{143, true, delegation.ReasonSignalled},
 	} {
-		r := &run{out: &output{started: true}, unseen: c.unseen}
+		r := &run{out: &output.Child{Started: true}, unseen: c.unseen}
 		r.ending, r.stop = context.WithCancelCause(t.Context())
 		if v := r.judge(sandbox.Exit{Code: c.code}); v.reason != c.want {
 			t.Errorf("%+v: %s", c, v.reason)

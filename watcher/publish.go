@@ -7,6 +7,7 @@ import (
 	"torno/delegation"
 	"torno/internal/crash"
 	"torno/sandbox"
+	"torno/watcher/output"
 )
 
 // beatEvery is the pace of watcher.json. A client calls the watcher dead after three missed beats.
@@ -19,10 +20,10 @@ const beatBehind = 200 * time.Millisecond
 const positionsEvery = 500 * time.Millisecond
 
 // newSegments is the live output of a run.
-func (o *outbox) newSegments(key sandbox.RunKey) *segments {
+func (o *outbox) newSegments(key sandbox.RunKey) *output.Live {
 	name := func(seq int) string { return delegation.EventsName(key.Subagent, key.Request, seq) }
-	return &segments{
-		publish: func(seq int, events []delegation.Event) error {
+	return &output.Live{
+		Publish: func(seq int, events []delegation.Event) error {
 			data, err := delegation.EncodeEvents(events)
 			if err != nil {
 				return err
@@ -33,8 +34,8 @@ func (o *outbox) newSegments(key sandbox.RunKey) *segments {
 			}
 			return nil
 		},
-		remove: func(seq int) { o.discard(name(seq)) },
-		report: func(err error) { o.log.Warn("live output cannot be written", "run", key, "error", err) },
+		Remove: func(seq int) { o.discard(name(seq)) },
+		Report: func(err error) { o.log.Warn("live output cannot be written", "run", key, "error", err) },
 	}
 }
 

@@ -46,7 +46,7 @@ func (w *Watcher) recover(ctx context.Context) error {
 	if err := w.settleAll(ctx, left); err != nil {
 		return err
 	}
-	w.notes.sweep(func(key string) bool { return w.unfinished(ctx, key) || w.aside[key] })
+	w.notes.Sweep(func(key string) bool { return w.unfinished(ctx, key) || w.aside[key] })
 	for _, handles := range left {
 		for _, h := range handles {
 			if h.State == sandbox.HandleUncertain {
@@ -255,7 +255,7 @@ func (w *Watcher) unserved(ctx context.Context, record journal.Run) error {
 // lose ends a run whose sandbox is gone, for the reason for which it was being ended if it was, and otherwise attempts it
 // again where its profile says so.
 func (w *Watcher) lose(ctx context.Context, box *outbox, record journal.Run) error {
-	if e := w.notes.ending(record.Key); e.Reason != "" {
+	if e := w.endingOf(record.Key); e.Reason != "" {
 		return w.end(ctx, box, record, e.change())
 	}
 	change := journal.Change{

@@ -10,6 +10,7 @@ import (
 	"torno/sandbox"
 	"torno/watcher/hang"
 	"torno/watcher/notice"
+	"torno/watcher/output"
 	"torno/watcher/schedule"
 	"torno/watcher/workspace"
 )
@@ -17,7 +18,7 @@ import (
 // road carries runs from their admission to their answer. It is what all runs share.
 type road struct {
 	journal    *journal.Journal
-	notes      notes
+	notes      output.Notes
 	notices    *notice.Board
 	schedule   *schedule.Schedule
 	disks      *workspace.Disks

@@ -12,6 +12,7 @@ import (
 	"torno/internal/crash"
 	"torno/internal/journal"
 	"torno/sandbox"
+	"torno/watcher/output"
 	"torno/watcher/schedule"
 	"torno/watcher/workspace"
 )
@@ -61,7 +62,7 @@ type run struct {
 	attested *sandbox.Attestation
 	held     *workspace.Held
 	unheld   error // why there is none
-	out      *output
+	out      *output.Child
 	// releasing: the journal was asked to note the release, so what is in the sandbox may be an agent.
 	releasing bool
 	dead      bool // the sandbox's last process is gone
@@ -124,10 +125,10 @@ func (w *road) newRun(a *admission, key sandbox.RunKey, warnings []string) *run 
 		Run: r, Lane: a.outbox, Subject: schedule.Subject{Outbox: key.Outbox, Subagent: key.Subagent}, Bytes: a.bytes,
 	}
 	r.ending, r.stop = context.WithCancelCause(context.Background())
-	r.out = &output{live: a.Live()}
-	r.out.live.note = func() {
+	r.out = &output.Child{Live: a.Live()}
+	r.out.Live.Note = func() {
 		crash.At("segment.noted")
-		w.notes.save(r.hash, r.out.progress())
+		w.notes.Save(r.hash, r.out.Progress())
 	}
 	return r
 }

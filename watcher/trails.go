@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"torno/delegation"
+	"torno/watcher/output"
 )
 
 // maxTrails bounds for how many ended runs of an outbox the live output stays. Clients that never clean up lose the
@@ -43,7 +44,7 @@ func (t *trails) keep(tr trail) {
 		tr.first, tr.last = min(tr.first, t.ended[i].first), max(tr.last, t.ended[i].last)
 		t.ended = slices.Delete(t.ended, i, i+1)
 	}
-	tr.first = max(tr.first, tr.last-maxSegments+1)
+	tr.first = max(tr.first, tr.last-output.MaxSegments+1)
 	at, _ := slices.BinarySearchFunc(t.ended, tr, func(known, tr trail) int { return known.ended.Compare(tr.ended) })
 	t.ended = slices.Insert(t.ended, at, tr)
 	if len(t.ended) > maxTrails {
@@ -77,7 +78,7 @@ func (t *trails) drop(id delegation.SubagentID, except delegation.RequestID) {
 }
 
 func (t *trails) sweep(tr trail) {
-	for n := range min(tr.last-tr.first+1, maxSegments) { // as many as a run can have, whatever a parent has named so
+	for n := range min(tr.last-tr.first+1, output.MaxSegments) { // as many as a run can have, whatever a parent has named so
 		t.remove(delegation.EventsName(tr.id, tr.request, tr.first+n))
 	}
 }

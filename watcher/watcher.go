@@ -14,6 +14,7 @@ import (
 	"torno/sandbox"
 	"torno/watcher/hang"
 	"torno/watcher/notice"
+	"torno/watcher/output"
 	"torno/watcher/schedule"
 	"torno/watcher/workspace"
 )
@@ -66,7 +67,7 @@ func New(config Config) *Watcher {
 	timing := config.Timing.usual()
 	w := &Watcher{
 		road: &road{
-			journal: config.Journal, notes: notes{config.Notes}, notices: notice.New(config.Log), schedule: schedule.New(config.MaxRunning, lanesOf(config.Outboxes)),
+			journal: config.Journal, notes: output.NewNotes(config.Notes), notices: notice.New(config.Log), schedule: schedule.New(config.MaxRunning, lanesOf(config.Outboxes)),
 			disks: workspace.NewDisks(config.Floor), hangs: hang.New(workspace.Calls, config.Log), launches: hang.New(timing.launchCalls(), config.Log),
 			launchers: config.Launchers, workspaces: config.Workspaces, floor: config.Floor, timing: timing, log: config.Log, owned: make(map[string]*run),
 		},

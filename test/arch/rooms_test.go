@@ -90,11 +90,13 @@ var rooms = map[string]room{
 	"watcher/schedule":        {ours: []string{"delegation", "sandbox"}},
 	"watcher/hang":            {},
 	"watcher/limit":           {},
+	"watcher/notice":          {ours: []string{"delegation"}},
+	"watcher/output":          {ours: []string{"delegation", "sandbox", "internal/crash", "internal/runfile"}},
 	"watcher/workspace":       {ours: []string{"delegation", "sandbox", "internal/tree", "watcher/hang"}},
 	"watcher": {
 		ours: []string{
 			"delegation", "sandbox", "sandbox/compile", "internal/boot", "internal/crash", "internal/journal", "internal/control", "internal/inode",
-			"internal/runfile", "internal/tree", "watcher/hang", "watcher/limit", "watcher/schedule", "watcher/workspace",
+			"internal/runfile", "internal/tree", "watcher/hang", "watcher/limit", "watcher/notice", "watcher/output", "watcher/schedule", "watcher/workspace",
 		},
 		theirs: []string{fsnotify, unix},
 	},

@@ -1,4 +1,4 @@
-package watcher
+package output
 
 import (
 	"bytes"
@@ -13,14 +13,14 @@ import (
 	"torno/sandbox"
 )
 
-func newOutput(live *segments) (*output, *[]time.Time) {
+func newOutput(live *Live) (*Child, *[]time.Time) {
 	var started []time.Time
-	return &output{live: live, onStarted: func(at time.Time) { started = append(started, at) }}, &started
+	return &Child{Live: live, OnStarted: func(at time.Time) { started = append(started, at) }}, &started
 }
 
 // sink is live output that is thrown away.
-func sink() *segments {
-	return &segments{publish: func(int, []delegation.Event) error { return nil }, remove: func(int) {}, report: func(error) {}}
+func sink() *Live {
+	return &Live{Publish: func(int, []delegation.Event) error { return nil }, Remove: func(int) {}, Report: func(error) {}}
 }
 
 func TestTheFirstLineIsInits(t *testing.T) {
@@ -43,15 +43,15 @@ func TestTheFirstLineIsInits(t *testing.T) {
 				o, started := newOutput(sink())
 				for rest := []byte(c.stderr); len(rest) > 0; {
 					n := min(size, len(rest))
-					o.take(sandbox.Chunk{Stream: sandbox.Stderr, Bytes: rest[:n]})
+					o.Take(sandbox.Chunk{Stream: sandbox.Stderr, Bytes: rest[:n]})
 					rest = rest[n:]
 				}
 				failure := ""
-				if o.failure != nil {
-					failure = o.failure.Error()
+				if o.Failure != nil {
+					failure = o.Failure.Error()
 				}
-				if o.started != c.started || len(*started) == 1 != c.started || failure != c.failure || o.stderr.String() != c.tail {
-					t.Errorf("started %v, failure %q, tail %q", o.started, failure, o.stderr.String())
+				if o.Started != c.started || len(*started) == 1 != c.started || failure != c.failure || o.Stderr.String() != c.tail {
+					t.Errorf("started %v, failure %q, tail %q", o.Started, failure, o.Stderr.String())
 				}
 			})
 		}
@@ -91,10 +91,10 @@ type shelf struct {
 	*testing.T
 }
 
-func (s *shelf) open() *segments {
+func (s *shelf) open() *Live {
 	s.segments = make(map[int][]delegation.Event)
-	return &segments{
-		publish: func(seq int, events []delegation.Event) error {
+	return &Live{
+		Publish: func(seq int, events []delegation.Event) error {
 			data, err := delegation.EncodeEvents(events)
 			if err != nil {
 				s.Error(err)
@@ -103,8 +103,8 @@ func (s *shelf) open() *segments {
 			s.segments[seq] = events
 			return nil
 		},
-		remove: func(seq int) { delete(s.segments, seq) },
-		report: func(err error) { s.Error(err) },
+		Remove: func(seq int) { delete(s.segments, seq) },
+		Report: func(err error) { s.Error(err) },
 	}
 }
 
@@ -118,12 +118,12 @@ func TestSegmentsKeepEveryByteOfAQuietChild(t *testing.T) {
 			want.WriteString(line)
 			live.add(delegation.EventStdout, []byte(line))
 			if i%10 == 0 {
-				live.flush()
+				live.Flush()
 			}
 		}
-		live.flush()
+		live.Flush()
 		next := int64(1)
-		for seq := 1; seq <= live.seq; seq++ {
+		for seq := 1; seq <= live.Seq; seq++ {
 			for _, e := range shelf.segments[seq] {
 				if e.Seq != next {
 					t.Errorf("event %d where %d belongs", e.Seq, next)
@@ -147,13 +147,13 @@ func TestSegmentsOfAFloodAreBoundedAndSayWhatIsMissing(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				shelf := shelf{T: t}
 				live := shelf.open()
-				live.state(delegation.StateRunning, "")
+				live.State(delegation.StateRunning, "")
 				gaps := 0
 				for range 200 {
 					live.add(delegation.EventStdout, bytes.Repeat([]byte(line), 10_000))
 					<-time.After(10 * time.Millisecond) // of the bubble's clock
 				}
-				live.flush()
+				live.Flush()
 				for _, events := range shelf.segments {
 					for _, e := range events {
 						if e.Type == delegation.EventGap {
@@ -161,7 +161,7 @@ func TestSegmentsOfAFloodAreBoundedAndSayWhatIsMissing(t *testing.T) {
 						}
 					}
 				}
-				if len(shelf.segments) > maxSegments || shelf.most > delegation.MaxSegment || gaps == 0 {
+				if len(shelf.segments) > MaxSegments || shelf.most > delegation.MaxSegment || gaps == 0 {
 					t.Errorf("%d segments, the largest of %d bytes, %d gaps", len(shelf.segments), shelf.most, gaps)
 				}
 			})

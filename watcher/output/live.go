@@ -1,4 +1,4 @@
-package watcher
+package output
 
 import (
 	"encoding/json"
@@ -13,22 +13,22 @@ import (
 // and the engine's log are not affected.
 const (
 	segmentBytes = 32 << 10 // of output; encoded, a segment stays under 64 KiB
-	segmentAge   = 250 * time.Millisecond
+	SegmentAge   = 250 * time.Millisecond
 	segmentPace  = 50 * time.Millisecond
-	maxSegments  = 64 // of one run; the oldest goes first
+	MaxSegments  = 64 // of one run; the oldest goes first
 	pieceCost    = 128
 )
 
-// segments publishes a run's live output as immutable files.
-type segments struct {
-	note    func() // called before a segment is published, or nil
-	publish func(seq int, events []delegation.Event) error
-	remove  func(seq int)
-	report  func(error)
+// Live publishes a run's live output as immutable files.
+type Live struct {
+	Note    func() // called before a segment is published, or nil
+	Publish func(seq int, events []delegation.Event) error
+	Remove  func(seq int)
+	Report  func(error)
 
 	mu sync.Mutex // guards what follows
 
-	seq     int   // of the last segment
+	Seq     int   // of the last segment
 	inside  bool  // a chunk is being taken
 	lines   int64 // of the last event
 	over    bool  // an event said that the run has ended
@@ -47,7 +47,7 @@ type piece struct {
 }
 
 // add appends output to the pending segment.
-func (s *segments) add(kind delegation.EventType, data []byte) {
+func (s *Live) add(kind delegation.EventType, data []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.inside = true
@@ -64,7 +64,7 @@ func (s *segments) add(kind delegation.EventType, data []byte) {
 	}
 }
 
-func (s *segments) grow(kind delegation.EventType, data []byte) {
+func (s *Live) grow(kind delegation.EventType, data []byte) {
 	s.size += len(data)
 	if last := len(s.pending) - 1; last >= 0 && s.pending[last].kind == kind {
 		s.pending[last].data = append(s.pending[last].data, data...)
@@ -73,28 +73,28 @@ func (s *segments) grow(kind delegation.EventType, data []byte) {
 	s.push(piece{kind: kind, data: append([]byte(nil), data...)})
 }
 
-func (s *segments) push(p piece) {
+func (s *Live) push(p piece) {
 	p.at = time.Now().UTC()
 	s.pending = append(s.pending, p)
 	s.size += pieceCost
 }
 
-// state records a move of the run.
-func (s *segments) state(state delegation.State, reason delegation.Reason) {
+// State records a move of the run.
+func (s *Live) State(state delegation.State, reason delegation.Reason) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.push(piece{kind: delegation.EventState, state: state, reason: reason})
 }
 
 // gap records that output was lost.
-func (s *segments) gap() {
+func (s *Live) gap() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.push(piece{kind: delegation.EventGap})
 }
 
 // flushOrSkip makes room: by a segment, or by dropping output that came too fast.
-func (s *segments) flushOrSkip() {
+func (s *Live) flushOrSkip() {
 	if time.Since(s.flushed) >= segmentPace {
 		s.write()
 		return
@@ -109,22 +109,22 @@ func (s *segments) flushOrSkip() {
 	s.push(piece{kind: delegation.EventGap})
 }
 
-// flush publishes what is pending.
-func (s *segments) flush() {
+// Flush publishes what is pending.
+func (s *Live) Flush() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.write()
 }
 
-// span are the first and the last segment that are still there.
-func (s *segments) span() (first, last int) {
+// Span are the first and the last segment that are still there.
+func (s *Live) Span() (first, last int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return max(1, s.seq-maxSegments+1), s.seq
+	return max(1, s.Seq-MaxSegments+1), s.Seq
 }
 
 // write publishes what is pending and drops the oldest segment over the bound.
-func (s *segments) write() {
+func (s *Live) write() {
 	if len(s.pending) == 0 {
 		return
 	}
@@ -134,16 +134,16 @@ func (s *segments) write() {
 		events = append(events, p.event(s.lines))
 		s.over = s.over || p.state == delegation.StateEnded
 	}
-	s.seq++
-	if s.note != nil {
-		s.note()
+	s.Seq++
+	if s.Note != nil {
+		s.Note()
 	}
-	if err := s.publish(s.seq, events); err != nil {
-		s.report(err)
+	if err := s.Publish(s.Seq, events); err != nil {
+		s.Report(err)
 	}
 	s.pending, s.size, s.flushed = nil, 0, time.Now()
-	if old := s.seq - maxSegments; old > 0 {
-		s.remove(old)
+	if old := s.Seq - MaxSegments; old > 0 {
+		s.Remove(old)
 	}
 }
 

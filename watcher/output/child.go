@@ -1,4 +1,4 @@
-package watcher
+package output
 
 import (
 	"bytes"
@@ -13,52 +13,52 @@ import (
 // maxHead bounds what is kept while init's first line is not complete. A longer one is not init's.
 const maxHead = 4096
 
-// output takes a child's chunks apart: init's first line, the tails, the live segments. It has one owner, the
+// Child takes a child's chunks apart: init's first line, the tails, the live segments. It has one owner, the
 // goroutine that reads the attachment.
-type output struct {
-	stdout, stderr tail
-	bytes          int64
-	live           *segments
-	onHolding      func()
-	onStarted      func(time.Time)
+type Child struct {
+	Stdout, Stderr tail
+	Bytes          int64
+	Live           *Live
+	OnHolding      func()
+	OnStarted      func(time.Time)
 
-	cursor    sandbox.Cursor // where a new attachment goes on
+	Cursor    sandbox.Cursor // where a new attachment goes on
 	head      []byte         // standard error until its first line is complete
-	started   bool
-	startedAt time.Time // when that was
+	Started   bool
+	StartedAt time.Time // when that was
 	known     bool      // the journal has said so: a beginning without init's line is a lost one
-	failure   error     // why init did not start the agent
+	Failure   error     // why init did not start the agent
 }
 
-// take consumes one chunk.
-func (o *output) take(c sandbox.Chunk) {
+// Take consumes one chunk.
+func (o *Child) Take(c sandbox.Chunk) {
 	if c.Gap {
-		o.live.gap()
+		o.Live.gap()
 	}
-	o.cursor = c.Cursor
+	o.Cursor = c.Cursor
 	data := c.Bytes
-	if c.Stream == sandbox.Stderr && (!o.started || o.known) {
-		data = o.takeHead(data)
+	if c.Stream == sandbox.Stderr && (!o.Started || o.known) {
+		data = o.TakeHead(data)
 	}
 	if len(data) == 0 {
 		return
 	}
-	o.bytes += int64(len(data))
+	o.Bytes += int64(len(data))
 	if c.Stream == sandbox.Stderr {
-		o.stderr.add(data)
-		o.live.add(delegation.EventStderr, data)
+		o.Stderr.add(data)
+		o.Live.add(delegation.EventStderr, data)
 		return
 	}
-	o.stdout.add(data)
-	o.live.add(delegation.EventStdout, data)
+	o.Stdout.add(data)
+	o.Live.add(delegation.EventStdout, data)
 }
 
-// begin forgets what a sandbox said that was never released: another one is in its place.
-func (o *output) begin() { o.cursor, o.head, o.failure = "", nil, nil }
+// Begin forgets what a sandbox said that was never released: another one is in its place.
+func (o *Child) Begin() { o.Cursor, o.head, o.Failure = "", nil, nil }
 
-// takeHead looks for init's lines and returns what follows them. Before the started line no byte is the child's.
-func (o *output) takeHead(data []byte) []byte {
-	if o.failure != nil {
+// TakeHead looks for init's lines and returns what follows them. Before the started line no byte is the child's.
+func (o *Child) TakeHead(data []byte) []byte {
+	if o.Failure != nil {
 		return nil
 	}
 	o.head = append(o.head, data...)
@@ -68,10 +68,10 @@ func (o *output) takeHead(data []byte) []byte {
 	}
 	o.head = nil
 	if complete && runfile.IsHolding(string(line)) {
-		if o.onHolding != nil {
-			o.onHolding()
+		if o.OnHolding != nil {
+			o.OnHolding()
 		}
-		return o.takeHead(rest)
+		return o.TakeHead(rest)
 	}
 	at, err := runfile.ParseFirstLine(string(line))
 	if err == nil && !complete {
@@ -84,11 +84,11 @@ func (o *output) takeHead(data []byte) []byte {
 			return slices.Concat(line, []byte("\n"), rest)
 		}
 	case err != nil:
-		o.failure, o.head = err, append(line, '\n')
+		o.Failure, o.head = err, append(line, '\n')
 		return nil
 	default:
-		o.started, o.startedAt = true, notAhead(at) // in a log that has lost its beginning the line may be the child's
-		o.onStarted(o.startedAt)
+		o.Started, o.StartedAt = true, NotAhead(at) // in a log that has lost its beginning the line may be the child's
+		o.OnStarted(o.StartedAt)
 	}
 	return rest
 }
@@ -112,9 +112,9 @@ func (t *tail) add(data []byte) {
 // String is the tail as the response carries it.
 func (t *tail) String() string { return delegation.Tail(t.buf) }
 
-// notAhead is a time that was told, or now where the clock was put back since, or the child told it. It is shown, and decides
+// NotAhead is a time that was told, or now where the clock was put back since, or the child told it. It is shown, and decides
 // nothing.
-func notAhead(told time.Time) time.Time {
+func NotAhead(told time.Time) time.Time {
 	if now := time.Now(); told.After(now) {
 		return now
 	}

@@ -1,4 +1,4 @@
-package watcher
+package output
 
 import (
 	"bytes"
@@ -34,7 +34,7 @@ func FuzzSegments(f *testing.F) {
 				kind = map[delegation.EventType]delegation.EventType{delegation.EventStdout: delegation.EventStderr, delegation.EventStderr: delegation.EventStdout}[kind]
 			}
 		}
-		s.flush()
+		s.Flush()
 		for kind, output := range want {
 			if !bytes.Equal(seen[kind], output) {
 				t.Errorf("of %d bytes of %s there are %d, or others", len(output), kind, len(seen[kind]))
@@ -44,11 +44,11 @@ func FuzzSegments(f *testing.F) {
 }
 
 // shelved are segments that are written, read and put together.
-func shelved(t *testing.T, seen map[delegation.EventType][]byte) *segments {
+func shelved(t *testing.T, seen map[delegation.EventType][]byte) *Live {
 	next := int64(1)
-	return &segments{
-		remove: func(int) {}, report: func(err error) { t.Error(err) },
-		publish: func(_ int, events []delegation.Event) error {
+	return &Live{
+		Remove: func(int) {}, Report: func(err error) { t.Error(err) },
+		Publish: func(_ int, events []delegation.Event) error {
 			data, err := delegation.EncodeEvents(events)
 			if err != nil {
 				return err
