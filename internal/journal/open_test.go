@@ -220,7 +220,7 @@ func TestDamageFoundLaterIsErrCorrupt(t *testing.T) {
 	multiply(t, j, 200)
 	must(t, j.Close())
 	b := read(t, path)
-	for page := 8; page < len(b)/4096; page++ { // the schema is in front of them
+	for page := 24; page < len(b)/4096; page++ { // the schema is in front of them
 		copy(b[page*4096:], bytes.Repeat([]byte{0xa5}, 4096))
 	}
 	must(t, os.WriteFile(path, b, 0o600))

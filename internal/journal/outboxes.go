@@ -50,40 +50,65 @@ func scanOutbox(row scanner) (o Outbox, err error) {
 	return o, err
 }
 
-// KeepOutboxes writes outboxes down, all of them in one step: names may go round among them. Each has its name from then on,
-// and its directory, and another outbox that had either has it no more.
+// KeepOutboxes writes outboxes down, all of them in one step: names may go round among them. Each has its name from then on, and
+// another outbox that had the name has it no more. An outbox that gets another directory remembers the one that it had. Two
+// outboxes may have directories that nothing but their names tells apart.
 func (j *Journal) KeepOutboxes(ctx context.Context, all []Outbox) error {
-	return j.order(ctx, "keep the outboxes", onDisk, func(tx *transaction) error {
-		for _, o := range all {
-			if _, err := tx.exec(freeName, o.Name, o.ID); err != nil {
-				return err
-			}
-			if _, err := tx.exec(unnameOutbox, o.ID); err != nil {
-				return err
-			}
+	return j.order(ctx, "keep the outboxes", onDisk, func(tx *transaction) error { return keepAll(tx, all) })
+}
+
+// AcceptOutbox keeps an outbox as an operator wants it: it lies in its directory from now on, and the ones that it had before are
+// given up.
+func (j *Journal) AcceptOutbox(ctx context.Context, o Outbox) error {
+	return j.order(ctx, "accept an outbox", onDisk, func(tx *transaction) error {
+		if err := keepAll(tx, []Outbox{o}); err != nil {
+			return err
 		}
-		for _, o := range all {
-			d := o.Directory
-			if _, err := tx.exec(unbindOutbox, o.ID, inodeColumn{&d.FileSystem}, inodeColumn{&d.Inode}); err != nil {
-				return err
-			}
-			_, err := tx.exec(keepOutbox, o.ID, o.Name, o.Path, !d.IsZero(), inodeColumn{&d.FileSystem}, inodeColumn{&d.Inode}, d.Birth, o.Lost)
-			if err != nil {
-				return err
-			}
-		}
-		return nil
+		_, err := tx.exec(giveUpDirectories, o.ID)
+		return err
 	})
+}
+
+func keepAll(tx *transaction, all []Outbox) error {
+	for _, o := range all {
+		if _, err := tx.exec(freeName, o.Name, o.ID); err != nil {
+			return err
+		}
+		if _, err := tx.exec(unnameOutbox, o.ID); err != nil {
+			return err
+		}
+	}
+	for _, o := range all {
+		since, err := moveDirectory(tx, o)
+		if err != nil {
+			return err
+		}
+		d := o.Directory
+		_, err = tx.exec(keepOutbox, o.ID, o.Name, o.Path, !d.IsZero(), inodeColumn{&d.FileSystem}, inodeColumn{&d.Inode}, d.Birth, o.Lost, since)
+		if err != nil {
+			return err
+		}
+	}
+	_, err := tx.exec(haveSeen)
+	return err
 }
 
 const (
 	freeName     = `UPDATE outboxes SET named = 0 WHERE name = ? AND id <> ?`
 	unnameOutbox = `UPDATE outboxes SET named = 0 WHERE id = ?`
-	unbindOutbox = `UPDATE outboxes SET bound = 0, fsid = 0, inode = 0, birth = 0 WHERE id <> ? AND bound = 1 AND fsid = ? AND inode = ?`
-	keepOutbox   = `INSERT INTO outboxes (id, name, named, path, bound, fsid, inode, birth, lost) VALUES (?, ?, 1, ?, ?, ?, ?, ?, ?)
+	keepOutbox   = `INSERT INTO outboxes (id, name, named, path, bound, fsid, inode, birth, lost, since) VALUES (?, ?, 1, ?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (id) DO UPDATE SET name = excluded.name, named = 1, path = excluded.path, bound = excluded.bound,
-		fsid = excluded.fsid, inode = excluded.inode, birth = excluded.birth, lost = excluded.lost`
+		fsid = excluded.fsid, inode = excluded.inode, birth = excluded.birth, lost = excluded.lost, since = excluded.since`
+	haveSeen = `DELETE FROM unseen`
 )
+
+// Unseen says whether the outboxes of a journal that was made before they had identities have not been looked at yet.
+func (j *Journal) Unseen(ctx context.Context) (bool, error) {
+	all, err := many(ctx, j, "look whether the outboxes were looked at", unseen, func(row scanner) (n int, err error) { return n, row.Scan(&n) })
+	return len(all) > 0, err
+}
+
+const unseen = `SELECT one FROM unseen`
 
 // LookedThrough notes that an outbox was looked through once since it was Lost: what comes from now on has not run.
 func (j *Journal) LookedThrough(ctx context.Context, outbox string) error {

@@ -19,7 +19,7 @@ func outboxes(t *testing.T, j *Journal) map[string]Outbox {
 	return all
 }
 
-// TestNamesGoRound: what is kept has its name and its directory, and nothing else has either.
+// TestNamesGoRound: what is kept has its name and its directory. Nothing else has the name; the directory may look like another one's.
 func TestNamesGoRound(t *testing.T) {
 	ctx := t.Context()
 	path := state(t)
@@ -41,7 +41,7 @@ func TestNamesGoRound(t *testing.T) {
 	}
 	c := Outbox{ID: "c", Name: a.Name, Named: true, Path: "/3", Directory: b.Directory}
 	must(t, j.KeepOutboxes(ctx, []Outbox{c}))
-	a.Named, b.Directory = false, inode.Directory{}
+	a.Named = false
 	if all := outboxes(t, j); all["a"] != a || all["b"] != b || all["c"] != c {
 		t.Errorf("with a third one it is %+v", all)
 	}
@@ -60,7 +60,7 @@ func TestOutboxesOfBeforeKeepTheirKeys(t *testing.T) {
 	must(t, j.Close())
 	for _, statement := range []string{
 		`INSERT INTO forgotten VALUES (x'00112233445566778899aabbccddeeff', 'pruned', 5)`, `INSERT INTO horizons VALUES ('old', 5)`,
-		`DROP TABLE outboxes`, `PRAGMA user_version = 5`,
+		`DROP TABLE outboxes`, `DROP TABLE earlier_directories`, `DROP TABLE unseen`, `PRAGMA user_version = 5`,
 	} {
 		db, err := connect(path, writing)
 		must(t, err)

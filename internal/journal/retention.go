@@ -47,14 +47,17 @@ func (j *Journal) OverSince(ctx context.Context, outbox string, r Retention, now
 	if size, err := j.Size(ctx); err != nil || r.Size == 0 || size.Used <= r.Size {
 		return since, err
 	}
-	return j.later(ctx, since, oldestShare, outbox, outbox)
+	return j.later(ctx, since, oldestShare, outbox)
 }
 
 const (
 	beyondCount = `SELECT ended FROM runs WHERE outbox = ? AND answered = 1 ORDER BY ended DESC LIMIT 1 OFFSET ?`
 	// A sixteenth at a time: what is pruned is measured again before more is.
-	oldestShare = `SELECT ended + 1 FROM runs WHERE outbox = ? AND answered = 1 ORDER BY ended LIMIT 1
-		OFFSET (SELECT count(*) FROM runs WHERE outbox = ? AND answered = 1) / 16`
+	oldestShare = `SELECT ended + 1 FROM runs WHERE outbox = ?1 AND answered = 1 AND NOT ` + elsewhere + ` ORDER BY ended LIMIT 1
+		OFFSET (SELECT count(*) FROM runs WHERE outbox = ?1 AND answered = 1 AND NOT ` + elsewhere + `) / 16`
+
+	// elsewhere are runs whose requests may lie in a directory that the outbox had before, where nobody can look (I10).
+	elsewhere = `EXISTS (SELECT 1 FROM earlier_directories AS e WHERE e.outbox = runs.outbox AND runs.seq > e.since AND runs.seq <= e.upto)`
 )
 
 // later is the time that a query finds, or since where that is later or nothing is found.
@@ -74,13 +77,13 @@ func (j *Journal) later(ctx context.Context, since time.Time, query string, args
 }
 
 // ListOver returns answered runs of an outbox that ended earlier than a time, the earliest first, behind the one that
-// was the last of the list before.
+// was the last of the list before. Those of a directory that the outbox had before, and remembers, are not among them.
 func (j *Journal) ListOver(ctx context.Context, outbox string, before time.Time, after Over, limit int) ([]Over, error) {
 	return many(ctx, j, "list what is over", listOver, scanOver, outbox, before.UnixNano(), after.ended, after.seq, limit)
 }
 
 const listOver = `SELECT key, file_name, ino, mtime, ctime, size, ended, seq FROM runs
-	WHERE outbox = ? AND answered = 1 AND ended < ? AND (ended, seq) > (?, ?) ORDER BY ended, seq LIMIT ?`
+	WHERE outbox = ? AND answered = 1 AND ended < ? AND (ended, seq) > (?, ?) AND NOT ` + elsewhere + ` ORDER BY ended, seq LIMIT ?`
 
 func scanOver(row scanner) (o Over, err error) {
 	err = row.Scan(&o.Key, rawColumn{&o.FileName}, inodeColumn{&o.Stamp.Ino}, stampColumn{&o.Stamp.ModTime},

@@ -54,7 +54,8 @@ const (
 // writes are the statements that orders consist of.
 var writes = []string{
 	synchronous, insertRun, renewRun, getRun, getState, moveRun, bind, release, setAnswered, noteEngine, refile, keepKey, deleteRun, oldestKeys,
-	raiseHorizon, dropKeys, freeName, unnameOutbox, unbindOutbox, keepOutbox, lookedThrough, freeCount, shrink,
+	raiseHorizon, dropKeys, freeName, unnameOutbox, keepOutbox, haveSeen, boundTo, newestRun, beganBehind, rememberDirectory,
+	dropDirectory, dropDirectories, giveUpDirectories, forgetDirectories, lookedThrough, freeCount, shrink,
 }
 
 func newWriter(db *sql.DB) (*writer, error) {
