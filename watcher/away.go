@@ -52,6 +52,9 @@ func (s *scan) checkPlace() (back bool) {
 		err = s.takeOver()
 	}
 	was := s.away.Swap(err != nil)
+	if was && err != nil {
+		s.reopenIfBack()
+	}
 	switch {
 	case err != nil && !was:
 		clear(s.delayed)

@@ -20,6 +20,12 @@ func (o *outbox) servedByAnother() bool {
 	return m.installation != "" && m.installation != o.journal.Installation()
 }
 
+// servedAsAnother says whether a watcher of this installation was the last one to serve the directory, as another outbox than the known one.
+func (o *outbox) servedAsAnother() bool {
+	_, m := o.served()
+	return m.installation == o.journal.Installation() && m.id != "" && m.id != o.known.ID
+}
+
 func (o *outbox) tellLost() {
 	o.log.Warn("a watcher with another journal served this outbox; requests that lie there now are refused, since they may have run",
 		"code", delegation.CodeJournalLost)

@@ -52,6 +52,10 @@ func (w *Watcher) accept(ctx context.Context, box *outbox, as control.Identity) 
 	}
 	accepted := box.known
 	switch {
+	case as == control.Same && accepted.ID == "":
+		return control.Accepted{}, errors.New("no outbox is known that this directory could be; accept it with --new, or take its name out of the configuration")
+	case as == control.Same && box.servedAsAnother():
+		accepted.Lost = true
 	case as == control.New && box.found.ID != "":
 		accepted = box.found
 	case as == control.New:
@@ -60,7 +64,7 @@ func (w *Watcher) accept(ctx context.Context, box *outbox, as control.Identity) 
 	}
 	accepted.Name, accepted.Path, accepted.Directory = box.name, box.dir.Path(), box.here
 	crash.At("outbox.accepted")
-	if err := w.journal.KeepOutboxes(ctx, []journal.Outbox{accepted}); err != nil {
+	if err := w.journal.AcceptOutbox(ctx, accepted); err != nil {
 		return control.Accepted{}, err
 	}
 	box.accepted.Store(true)

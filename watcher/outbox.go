@@ -62,6 +62,8 @@ type outbox struct {
 	trails *trails
 	rest   *workspace.Turn
 	lost   bool // what lies there may have run; its goroutine's
+
+	earlier []inode.Directory // those that it had before
 }
 
 // misses says whether an entry is not there, in a directory that is at its path.

@@ -15,10 +15,10 @@ import (
 // effects are the calls that change something outside of the watcher: receiver and method, as they are written.
 var effects = []string{
 	"journal.Begin", "journal.Move", "journal.Bind", "journal.Release", "journal.Answered", "journal.Refile", "journal.Again",
-	"journal.KeepOutboxes", "journal.LookedThrough",
+	"journal.KeepOutboxes", "journal.AcceptOutbox", "journal.LookedThrough",
 	"launcher.Create", "launcher.Start", "launcher.Open", "launcher.Attest", "launcher.Remove", "att.Release",
 	"dir.Publish", "o.publish", "box.publish", "s.publish", "dir.Remove", "notes.save", "notes.saveEnding", "notes.drop",
-	"archive.Forget", "archive.DropKeys", "archive.Shrink",
+	"archive.Forget", "archive.ForgetDirectories", "archive.DropKeys", "archive.Shrink",
 }
 
 // exempt are calls that no run depends on, and why.

@@ -1,0 +1,125 @@
+package watcher
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"torno/delegation"
+	"torno/internal/journal"
+)
+
+// ElsewhereError says that an outbox's name leads to another directory than its own.
+type ElsewhereError struct {
+	Name, Path string
+	Whose      string // the outbox that has the other directory, "" where none has
+	Unfinished bool   // runs of the outbox have no end or no answer yet
+	Requests   bool   // requests lie in the other directory
+	Left       bool   // the other directory left the path while the watcher looked at it
+	Twin       string // the outbox from whose directory nothing tells this one, "" for none
+}
+
+func (e *ElsewhereError) Error() string {
+	whose, stake := "another directory than before", "requests lie in that directory"
+	if e.Whose != "" {
+		whose = "the directory of the outbox that was called " + e.Whose
+	}
+	if e.Left {
+		return fmt.Sprintf("outbox %s led to another directory than before, and that directory left %s while the watcher looked at it; "+
+			"the watcher looks again as soon as a directory is there", e.Name, e.Path)
+	}
+	if e.Twin != "" {
+		return e.twin()
+	}
+	switch {
+	case e.Unfinished && e.Requests:
+		stake = "runs of the outbox are unfinished, and " + stake
+	case e.Unfinished:
+		stake = "runs of the outbox are unfinished"
+	}
+	return fmt.Sprintf("outbox %s leads to %s, and that is %s; %s. Mount or move the right one there, or say "+
+		"which it is: `watcher outbox accept %s --same` where this directory is the outbox from now on, --new where it is another outbox",
+		e.Name, e.Path, whose, stake, e.Name)
+}
+
+// twin is the text for a directory that looks like another outbox's.
+func (e *ElsewhereError) twin() string {
+	text := fmt.Sprintf("outbox %s leads to %s, and the numbers of its file system do not tell that directory from the one of outbox %s: one is a copy "+
+		"of the other's disk, or the file system has no number, or it is one directory by two names; where it is one, take a name out of the "+
+		"configuration, and else say which it is: ", e.Name, e.Path, e.Twin)
+	if e.Whose != "" {
+		text += fmt.Sprintf("`watcher outbox accept %s --same` where it is the outbox that was called %s, or ", e.Name, e.Whose)
+	}
+	return text + fmt.Sprintf("`watcher outbox accept %s --new` where it is an outbox of its own", e.Name)
+}
+
+// leadsElsewhere keeps a box from being served: it should be a certain outbox, or nobody knows which (the zero one), and its directory is not that
+// one's.
+func (r *register) leadsElsewhere(box *outbox, o journal.Outbox, why *ElsewhereError) {
+	why.Name, why.Path = box.name, box.dir.Path()
+	if o.ID != "" {
+		r.owner[o.ID] = box
+	}
+	box.id, box.known, box.elsewhere = o.ID, o, why
+	box.away.Store(true)
+	box.gone.Raise(delegation.NoticeOutbox, nil)
+	box.log.Error("the outbox is not served", "error", why)
+}
+
+// awaitReturn asks for all outboxes to be opened anew when the path leads to another directory than the one that was found
+// there, or when an operator has decided.
+func (o *outbox) awaitReturn(ctx context.Context) {
+	ticker := time.NewTicker(awayEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+		if o.accepted.Load() || o.replaced() {
+			o.reopen()
+		}
+	}
+}
+
+// replaced says whether another directory can be opened at the outbox's path than the held one.
+func (o *outbox) replaced() bool {
+	there := o.atPath()
+	if there == nil {
+		return false
+	}
+	return there.Close() == nil
+}
+
+// atPath opens the directory that is at the outbox's path in the place of the held one; nil where there is none.
+func (o *outbox) atPath() *delegation.Dir {
+	if o.dir.Alive() == nil {
+		return nil
+	}
+	there, err := delegation.OpenDir(o.dir.Path())
+	if err != nil {
+		return nil
+	}
+	return there
+}
+
+// reopenIfBack asks for all outboxes to be opened anew when a directory that the outbox had before is at its path.
+func (o *outbox) reopenIfBack() {
+	if len(o.earlier) == 0 {
+		return
+	}
+	there := o.atPath()
+	if there == nil {
+		return
+	}
+	defer there.Close()
+	if here, err := directoryOf(there); err == nil && slices.ContainsFunc(o.earlier, here.Same) {
+		o.reopen()
+	}
+}
+
+// Reopen is closed when the outboxes are to be opened anew by another watcher: the directory of one of them was not there and
+// may be now. This watcher serves on until it is told to stop.
+func (w *Watcher) Reopen() <-chan struct{} { return w.again }

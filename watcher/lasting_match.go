@@ -1,0 +1,133 @@
+package watcher
+
+import (
+	"context"
+	"slices"
+
+	"torno/internal/journal"
+)
+
+// look looks at all directories.
+func (r *register) look() (err error) {
+	for _, box := range r.w.boxes {
+		if box.here, err = box.directory(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// match finds the outboxes that have the directories. Copies of one disk have equal numbers, and so have two directories of a file
+// system without a number. Of directories that look alike each is the one of its name, or else of its path.
+func (r *register) match() {
+	for _, says := range []func(*outbox, journal.Outbox) bool{called, liesAt, r.alone} {
+		for _, box := range r.w.boxes {
+			if box.found.ID != "" {
+				continue
+			}
+			i := slices.IndexFunc(r.known, func(o journal.Outbox) bool {
+				return o.Directory.Same(box.here) && r.owner[o.ID] == nil && says(box, o)
+			})
+			if i >= 0 {
+				box.found, r.owner[r.known[i].ID] = r.known[i], box
+			}
+		}
+	}
+}
+
+func called(box *outbox, o journal.Outbox) bool { return o.Named && o.Name == box.name }
+
+func liesAt(box *outbox, o journal.Outbox) bool { return o.Path == box.dir.Path() }
+
+// alone says whether a directory's numbers are enough to know an outbox by: nothing else has them, and its file system has a number.
+// Where it has none, the directory itself has to say whose it is.
+func (r *register) alone(box *outbox, o journal.Outbox) bool {
+	if r.looksLikeAnother(box) {
+		return false
+	}
+	if box.here.FileSystem != 0 {
+		return true
+	}
+	_, m := box.served()
+	return m.tells(o, r.w.journal.Installation())
+}
+
+// looksLikeAnother says whether two outboxes have a box's directory, as far as its numbers tell.
+func (r *register) looksLikeAnother(box *outbox) bool {
+	return len(r.twins(box)) > 1 || len(r.have(box)) > 1
+}
+
+// twins are the boxes whose directories nothing tells from that of a box; it is one of them.
+func (r *register) twins(box *outbox) (all []*outbox) {
+	for _, other := range r.w.boxes {
+		if other == box || other.here.Same(box.here) {
+			all = append(all, other)
+		}
+	}
+	return all
+}
+
+// have are the known outboxes that have a box's directory, as far as its numbers tell.
+func (r *register) have(box *outbox) (all []journal.Outbox) {
+	for _, o := range r.known {
+		if o.Directory.Same(box.here) {
+			all = append(all, o)
+		}
+	}
+	return all
+}
+
+// twin decides about a box whose directory looks like another outbox's. It waits for the operator where neither its name nor its path says
+// which outbox it is, and where a watcher wrote into it that it is another one. The first of several that are all new is one outbox for sure.
+func (r *register) twin(_ context.Context, box *outbox) error {
+	if !r.looksLikeAnother(box) {
+		return nil
+	}
+	_, m := box.served()
+	marked := slices.IndexFunc(r.have(box), func(o journal.Outbox) bool { return m.tells(o, r.w.journal.Installation()) })
+	if box.found.ID != "" {
+		if marked < 0 || r.have(box)[marked].ID == box.found.ID || box.found.Lost {
+			return nil
+		}
+		o := box.found
+		box.found = journal.Outbox{}
+		r.leadsElsewhere(box, o, &ElsewhereError{Twin: r.have(box)[marked].Name, Whose: o.Name})
+		return nil
+	}
+	free := slices.DeleteFunc(r.have(box), func(o journal.Outbox) bool { return r.owner[o.ID] != nil })
+	for i, o := range free {
+		if i == len(free)-1 || m.tells(o, r.w.journal.Installation()) {
+			r.leadsElsewhere(box, o, &ElsewhereError{Twin: o.Name, Whose: o.Name})
+			return nil
+		}
+	}
+	if other := r.firstOf(r.twins(box)); other != box {
+		r.leadsElsewhere(box, journal.Outbox{}, &ElsewhereError{Twin: other.name})
+	}
+	return nil
+}
+
+// firstOf is the box of several alike that goes on without a word of the operator's: one that is known, or the first.
+func (r *register) firstOf(alike []*outbox) *outbox {
+	i := slices.IndexFunc(alike, func(box *outbox) bool { return box.found.ID != "" || box.id != "" })
+	return alike[max(i, 0)]
+}
+
+// returned decides about a box whose directory its outbox had before: its disk was mounted too late for an earlier start, which took the mount
+// point for the outbox. It goes on with the disk, unless a run is unfinished whose request does not lie there.
+func (r *register) returned(ctx context.Context, box *outbox) error {
+	i := slices.IndexFunc(r.known, func(o journal.Outbox) bool {
+		return called(box, o) && r.owner[o.ID] == nil && slices.ContainsFunc(r.earlier[o.ID], box.here.Same)
+	})
+	if i < 0 {
+		return nil
+	}
+	unfinished, err := r.w.journal.UnfinishedOf(ctx, r.known[i].ID, settled)
+	if err != nil || len(unfinished) == settled || !box.holdsAll(unfinished) {
+		return err
+	}
+	box.log.Warn("a directory that the outbox had before is back, and the outbox goes on there", "id", r.known[i].ID, "directory", box.here.String(),
+		"had", r.known[i].Directory.String())
+	r.is(box, r.known[i])
+	return nil
+}

@@ -1,0 +1,245 @@
+package watcher
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"torno/delegation"
+	"torno/internal/control"
+	"torno/internal/inode"
+	"torno/internal/journal"
+)
+
+// mountTooLate starts the desk's watcher with an empty directory in the place of the outbox's own.
+func (d *desk) mountTooLate() {
+	d.Helper()
+	d.must(errors.Join(os.Rename(d.outbox, d.outbox+".real"), os.MkdirAll(filepath.Join(d.outbox, "workspaces"), 0o755)))
+	d.lead("main", d.outbox)
+	d.open()
+}
+
+// mount brings the outbox's own directory back.
+func (d *desk) mount() {
+	d.Helper()
+	d.must(errors.Join(os.Rename(d.outbox, d.outbox+".point"), os.Rename(d.outbox+".real", d.outbox)))
+}
+
+// reopens waits until the watcher asks for all outboxes to be opened anew.
+func (d *desk) reopens() {
+	d.Helper()
+	d.eventually("it asks for the outboxes to be opened anew", func() bool {
+		select {
+		case <-d.watcher.Reopen():
+			return true
+		default:
+			return false
+		}
+	})
+}
+
+// TestADiskThatIsMountedTooLate: its outbox has nothing unfinished, so the mount point is taken for it. What the journal has of it is kept,
+// and when the disk is there the outbox goes on with it, without a word of an operator's, and as often as that happens.
+func TestADiskThatIsMountedTooLate(t *testing.T) {
+	d := newDesk(t, func(c *Config) { c.Retention = journal.Retention{Runs: 1} })
+	id := d.box("main")
+	first, second := d.submit(ask{id: "first", task: "echo first"}), d.submit(ask{id: "second", task: "echo second"})
+	d.response(first)
+	d.response(second)
+	was := d.latest("first").Key
+	for range 2 {
+		d.stop()
+		d.mountTooLate()
+		d.must(d.watcher.newPruner().round(t.Context()))
+		if _, err := d.journal.Get(t.Context(), was); err != nil {
+			t.Fatal("the row of a request that lies on the disk is pruned:", err)
+		}
+		d.mount()
+		d.reopens()
+		d.pause()
+		d.lead("main", d.outbox)
+		d.remove("response_first.json")
+		d.open()
+		d.want(d.response(first), delegation.StatusCompleted, delegation.ReasonExited, 0)
+		d.must(os.RemoveAll(d.outbox + ".point"))
+	}
+	d.want(d.response(d.submit(ask{id: "third", task: "echo third"})), delegation.StatusCompleted, delegation.ReasonExited, 0)
+	if ran := d.world.Released(); len(ran) != 3 || d.box("main") != id {
+		t.Errorf("three requests, and %d agents ran, in outbox %s", len(ran), d.box("main"))
+	}
+	d.remove("request_first.json")
+	d.must(d.watcher.newPruner().round(t.Context()))
+	if _, err := d.journal.Get(t.Context(), was); !errors.Is(err, journal.ErrUnknown) {
+		t.Error("what is gone from the disk is not pruned:", err)
+	}
+}
+
+// TestADiskThatComesBackToUnfinishedRuns: the request of one lies in the mount point, where nobody sees it any more. An operator has to say
+// what is to become of it.
+func TestADiskThatComesBackToUnfinishedRuns(t *testing.T) {
+	d := newDesk(t, nil)
+	d.response(d.submit(ask{id: "before", task: "echo before"}))
+	d.stop()
+	d.mountTooLate()
+	release := d.gate()
+	running := d.submit(ask{id: "running", task: "gated"})
+	d.started(running)
+	d.mount()
+	d.reopens()
+	d.pause()
+	d.lead("main", d.outbox)
+	d.open()
+	if r := d.latest("running"); r.State != delegation.StateRunning {
+		t.Errorf("the run is %s, %s", r.State, r.Reason)
+	}
+	d.pause()
+	d.must(errors.Join(os.Rename(d.outbox, d.outbox+".real"), os.Rename(d.outbox+".point", d.outbox)))
+	d.lead("main", d.outbox)
+	d.open()
+	release()
+	d.want(d.response(running), delegation.StatusCompleted, delegation.ReasonExited, 0)
+}
+
+// TestAnEarlierDirectoryThatIsGivenUp is another directory: its requests may not run.
+func TestAnEarlierDirectoryThatIsGivenUp(t *testing.T) {
+	d := newDesk(t, nil)
+	d.response(d.submit(ask{id: "before", task: "echo before"}))
+	d.stop()
+	d.mountTooLate()
+	d.stop()
+	d.must(errors.Join(os.Rename(d.outbox, d.outbox+".point"), os.MkdirAll(filepath.Join(d.outbox, "workspaces"), 0o755)))
+	d.submit(ask{id: "new", task: "echo new"})
+	d.lead("main", d.outbox)
+	d.open()
+	if _, err := d.operator().Accept(t.Context(), "main", control.Same); err != nil {
+		t.Fatal(err)
+	}
+	d.pause()
+	d.must(os.Rename(d.outbox, d.outbox+".accepted"))
+	d.must(os.Rename(d.outbox+".real", d.outbox))
+	d.lead("main", d.outbox)
+	d.open()
+	if status, err := d.operator().Status(t.Context()); err != nil || !strings.Contains(status.Outboxes[0].Trouble, "accept main --same") {
+		t.Errorf("the status is %+v, %v", status, err)
+	}
+}
+
+// looked has a watcher that does not run decide which outboxes these are, whose directories have the given numbers.
+func (d *desk) looked(all []Outbox, here ...inode.Directory) *Watcher {
+	d.Helper()
+	d.config.Outboxes = all
+	w := New(d.config)
+	d.Cleanup(func() { w.endLife() })
+	r, err := w.newRegister(d.Context())
+	d.must(err)
+	for i, box := range w.boxes {
+		box.here = here[i]
+	}
+	d.must(r.decide(d.Context()))
+	return w
+}
+
+// ids are the outboxes that are served, "" for one that is not.
+func ids(w *Watcher) (all []string) {
+	for _, box := range w.boxes {
+		if box.elsewhere != nil {
+			all = append(all, "")
+			continue
+		}
+		all = append(all, box.id)
+	}
+	return all
+}
+
+// TestDirectoriesThatLookAlike, as copies of a disk do, and directories on file systems without a number. Their names decide, then
+// their paths. One that neither tells waits for the operator, and no other outbox does for it.
+func TestDirectoriesThatLookAlike(t *testing.T) {
+	for name, alike := range map[string]inode.Directory{"copies": {FileSystem: 1, Inode: 2, Birth: 3}, "without a number": {Inode: 1}} {
+		t.Run(name, func(t *testing.T) {
+			d := newDesk(t, nil)
+			d.stop()
+			d.state = filepath.Join(t.TempDir(), "state")
+			j, err := journal.Open(t0(), filepath.Join(d.state, "journal.db"))
+			d.must(err)
+			defer j.Close()
+			d.config.Journal = j
+			apart := inode.Directory{FileSystem: 7, Inode: 8, Birth: 9}
+			one, two, three := d.settings("one", d.newOutbox("1")), d.settings("two", d.newOutbox("2")), d.settings("three", d.newOutbox("3"))
+			as := func(o Outbox, name string) Outbox { o.Policy.Outbox = name; return o }
+
+			w := d.looked([]Outbox{one, two, three}, alike, alike, apart)
+			first := ids(w)
+			if first[0] == "" || first[1] != "" || first[2] == "" {
+				t.Fatalf("at first sight they are %q", first)
+			}
+			if text := w.boxes[1].elsewhere.Error(); !strings.Contains(text, "outbox one") || !strings.Contains(text, "accept two --new") || strings.Contains(text, "--same") {
+				t.Errorf("it says: %s", text)
+			}
+			if _, err := w.accept(t.Context(), w.boxes[1], control.Same); err == nil {
+				t.Error("it is accepted as nobody knows what")
+			}
+			accepted, err := w.accept(t.Context(), w.boxes[1], control.New)
+			d.must(err)
+			all := []string{first[0], accepted.ID, first[2]}
+			same := func(what string, w *Watcher, want ...string) {
+				t.Helper()
+				if got := ids(w); strings.Join(got, " ") != strings.Join(want, " ") {
+					t.Errorf("%s: they are %q, want %q", what, got, want)
+				}
+			}
+			same("by name", d.looked([]Outbox{one, two, three}, alike, alike, apart), all...)
+			same("by name, in another order", d.looked([]Outbox{three, two, one}, apart, alike, alike), all[2], all[1], all[0])
+			same("one alone", d.looked([]Outbox{two}, alike), all[1])
+			same("by path", d.looked([]Outbox{as(one, "uno"), as(two, "due"), three}, alike, alike, apart), all...)
+			same("by nothing", d.looked([]Outbox{as(two, "x"), d.settings("y", d.newOutbox("4")), three}, alike, alike, apart), all[1], "", all[2])
+		})
+	}
+}
+
+// TestTwoDirectoriesThatLookAlikeAreExchanged: what the watcher wrote into them tells, and neither is served until an operator has decided. Then
+// what lies there may have run as the other's.
+func TestTwoDirectoriesThatLookAlikeAreExchanged(t *testing.T) {
+	d := newDesk(t, nil)
+	alike := inode.Directory{FileSystem: 1, Inode: 2, Birth: 3}
+	other := d.newOutbox("other")
+	one, two := d.settings("main", d.outbox), d.settings("other", other)
+	d.stop()
+	j, err := journal.Open(t0(), filepath.Join(d.state, "journal.db"))
+	d.must(err)
+	defer j.Close()
+	d.config.Journal = j
+	id := d.boxIn(j, "main")
+	d.must(j.KeepOutboxes(t0(), []journal.Outbox{
+		{ID: id, Name: "main", Path: d.outbox, Directory: alike}, {ID: "other", Name: "other", Path: other, Directory: alike},
+	}))
+	if w := d.looked([]Outbox{one, two}, alike, alike); ids(w)[0] != id || ids(w)[1] != "other" {
+		t.Errorf("they are %q", ids(w))
+	}
+	d.must(os.Rename(filepath.Join(d.outbox, delegation.HeartbeatName), filepath.Join(other, delegation.HeartbeatName)))
+	w := d.looked([]Outbox{one, two}, alike, alike)
+	if got := ids(w); got[0] != id || got[1] != "" {
+		t.Fatalf("exchanged they are %q", got)
+	}
+	_, err = w.accept(t.Context(), w.boxes[1], control.Same)
+	d.must(err)
+	if w = d.looked([]Outbox{one, two}, alike, alike); ids(w)[1] != "other" || !w.boxes[1].lost {
+		t.Errorf("as an operator has decided they are %q, %v", ids(w), w.boxes[1].lost)
+	}
+}
+
+// TestAFileSystemWithoutANumber: its inode alone does not make a directory of another name and path an outbox that was there.
+func TestAFileSystemWithoutANumber(t *testing.T) {
+	d := newDesk(t, nil)
+	d.stop()
+	j, err := journal.Open(t0(), filepath.Join(d.state, "journal.db"))
+	d.must(err)
+	defer j.Close()
+	d.config.Journal = j
+	numberless := inode.Directory{Inode: 1}
+	known := ids(d.looked([]Outbox{d.settings("one", d.newOutbox("1"))}, numberless))
+	if got := ids(d.looked([]Outbox{d.settings("two", d.newOutbox("2"))}, numberless)); got[0] == "" || got[0] == known[0] {
+		t.Errorf("the first is %q, and the second %q", known, got)
+	}
+}
