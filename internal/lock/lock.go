@@ -96,6 +96,9 @@ func take(path, dir, who string) (*Lock, error) {
 	}
 }
 
+// IsOf says whether it is the lock of the state directory that is at a path.
+func (l *Lock) IsOf(dir string) bool { return isAt(l.file, filepath.Join(dir, stateName)) }
+
 func held(file *os.File, dir string, err error) error {
 	if !errors.Is(err, syscall.EWOULDBLOCK) {
 		return fmt.Errorf("lock %s: %w", dir, err)

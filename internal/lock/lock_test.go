@@ -116,3 +116,27 @@ func must(t *testing.T, take func(dir, who string) (*Lock, error), dir string) *
 	}
 	return lock
 }
+
+// TestALockIsOfOneDirectory: the one that takes the place of a state directory has another.
+func TestALockIsOfOneDirectory(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "state")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	held, err := State(dir, "us")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !held.IsOf(dir) {
+		t.Error("it is not that of its directory")
+	}
+	if err := errors.Join(os.Rename(dir, dir+".old"), os.Mkdir(dir, 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	if held.IsOf(dir) || !held.IsOf(dir+".old") {
+		t.Error("it is that of the directory in the place of its own")
+	}
+	if err := held.Release(); err != nil {
+		t.Error(err)
+	}
+}

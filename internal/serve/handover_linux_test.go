@@ -2,6 +2,7 @@ package serve
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -10,7 +11,43 @@ import (
 	"time"
 
 	"torno/configs"
+	"torno/internal/lock"
 )
+
+// TestAReloadHandsTheStateOver: at no moment between the hosts of one process a stranger gets the lock of the state, also where the new
+// configuration cannot be served and the old one is opened again.
+func TestAReloadHandsTheStateOver(t *testing.T) {
+	s := newShop(t)
+	next := s.config
+	next.MaxRunning += 3
+	opened, tried, got := 0, 0, 0
+	s.beforeOpen = func(context.Context) error {
+		if opened++; opened == 2 {
+			return errors.New("the engine does not like it")
+		}
+		return nil
+	}
+	ended := s.reloads(func() (configs.Config, error) { return next, nil })
+	release := s.running("s1")
+	s.beforeReach = func() {
+		tried++
+		held, err := lock.State(s.config.State, "a stranger")
+		if err == nil {
+			got++
+			s.must(held.Release())
+		}
+	}
+	s.signals <- syscall.SIGHUP
+	s.eventually("the old one serves on", func() bool { return strings.Count(s.said.String(), "msg=serving ") == 2 })
+	s.signals <- syscall.SIGHUP
+	s.eventually("the new configuration serves", func() bool { return strings.Count(s.said.String(), "msg=serving ") == 3 })
+	release()
+	s.answer("s1")
+	s.stop(ended)
+	if got > 0 || tried < 5 {
+		t.Errorf("a stranger got the state %d times of %d", got, tried)
+	}
+}
 
 // TestAReloadHandsTheOutboxOver to the next host, and not to another watcher that waits for it: a child runs in there.
 func TestAReloadHandsTheOutboxOver(t *testing.T) {

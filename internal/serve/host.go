@@ -16,7 +16,6 @@ import (
 	"torno/internal/control"
 	"torno/internal/journal"
 	"torno/internal/launcher"
-	"torno/internal/lock"
 	"torno/internal/mounts"
 	"torno/internal/programs"
 	"torno/internal/version"
@@ -51,6 +50,7 @@ type host struct {
 	init      string
 	dirs      []*delegation.Dir // of the outboxes
 	locks     []*outboxLock     // of each of them
+	state     *stateLock
 	journal   *journal.Journal
 	notes     *os.Root
 	bases     *mounts.Bases
@@ -63,8 +63,9 @@ type host struct {
 }
 
 // Run serves the outboxes of a configuration until a signal or ctx ends it. HUP has it read again, where there is a file.
-func Run(ctx context.Context, o Options) error {
+func Run(ctx context.Context, o Options) (err error) {
 	o.opened, o.handed = &paced{}, &handover{}
+	defer func() { err = errors.Join(err, o.handed.drop()) }()
 	asked, quit := listen(ctx, o.Signals, o.Reload != nil)
 	defer quit()
 	h, err := open(asked.stopping, o)
@@ -75,7 +76,7 @@ func Run(ctx context.Context, o Options) error {
 		var next *Options
 		next, err = h.serve(asked)
 		if next != nil {
-			h.handed.leave(h.locks)
+			h.handed.leave(h)
 		}
 		err = errors.Join(err, h.close())
 		if next == nil || err != nil {
@@ -86,7 +87,8 @@ func Run(ctx context.Context, o Options) error {
 	return err
 }
 
-// open takes all steps up to serving. The host is nil when it was told to stop before it began.
+// open takes all steps up to serving. The host is nil when it was told to stop before it began. The locks that it took by then are left: to
+// the host that is opened in its place, or to Run, which lets go of them.
 func open(ctx context.Context, o Options) (h *host, err error) {
 	h = &host{Options: o, notify: notifierOf(os.Getenv)}
 	for _, step := range []func(context.Context) error{
@@ -100,6 +102,7 @@ func open(ctx context.Context, o Options) (h *host, err error) {
 		if ctx.Err() != nil && errors.Is(err, context.Canceled) {
 			err = nil
 		}
+		h.handed.leave(h)
 		return nil, errors.Join(err, h.close())
 	}
 	return h, nil
@@ -145,11 +148,9 @@ func (h *host) lock(context.Context) error {
 	}
 	who := fmt.Sprintf("watcher %s, process %d, since %s, with the state %s", version.String(), os.Getpid(),
 		time.Now().Format(time.DateTime), h.Config.State)
-	held, err := lock.State(h.Config.State, who)
-	if err != nil {
+	if err := h.lockState(who); err != nil {
 		return err
 	}
-	h.later(held.Release)
 	for _, dir := range h.dirs {
 		if err := h.lockOutbox(dir, who); err != nil {
 			return err

@@ -25,17 +25,62 @@ type outboxLock struct {
 	kept bool       // the next host of this process gets it
 }
 
+// stateLock keeps other watchers, and a purge, from the state directory.
+type stateLock struct {
+	dir  string
+	held *lock.Lock
+	kept bool // the next host of this process gets it
+}
+
+// lockState takes the lock of the state directory, or the one that was left.
+func (h *host) lockState(who string) error {
+	l := h.handed.takeState(h.Config.State)
+	if l == nil {
+		held, err := lock.State(h.Config.State, who)
+		if err != nil {
+			return err
+		}
+		l = &stateLock{dir: h.Config.State, held: held}
+	}
+	h.later(l.release)
+	h.state = l
+	return nil
+}
+
+func (l *stateLock) release() error {
+	if l.kept {
+		return nil
+	}
+	return l.held.Release()
+}
+
 // handover are the locks that a host leaves to the next one of the same process. In between no other watcher gets an outbox in
-// which children run.
-type handover struct{ locks []*outboxLock }
+// which children run, and none the state, in which their runs are; nor is that purged.
+type handover struct {
+	state *stateLock
+	locks []*outboxLock
+}
 
 // leave hands over what a host holds, before it closes.
-func (o *handover) leave(locks []*outboxLock) {
-	for _, l := range locks {
+func (o *handover) leave(h *host) {
+	if h.state != nil {
+		h.state.kept, o.state = true, h.state
+	}
+	for _, l := range h.locks {
 		if l.keep() {
 			o.locks = append(o.locks, l)
 		}
 	}
+}
+
+// takeState is the lock of a state directory that was left, or nil. A directory that another one has taken the place of has another lock.
+func (o *handover) takeState(dir string) *stateLock {
+	if o == nil || o.state == nil || o.state.dir != dir || !o.state.held.IsOf(dir) {
+		return nil
+	}
+	l := o.state
+	l.kept, o.state = false, nil
+	return l
 }
 
 // take is the lock of a directory that was left, or nil.
@@ -58,6 +103,10 @@ func (o *handover) take(dir os.FileInfo) *outboxLock {
 // drop releases what the next host had no use for.
 func (o *handover) drop() error {
 	var errs []error
+	if o != nil && o.state != nil {
+		errs = append(errs, o.state.held.Release())
+		o.state = nil
+	}
 	for o != nil && len(o.locks) > 0 {
 		errs = append(errs, o.take(o.locks[0].of).release())
 	}

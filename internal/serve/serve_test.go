@@ -52,10 +52,11 @@ type shop struct {
 	purged  []string
 	closed  int
 
-	timing     Timing
-	reload     func() (configs.Config, *slog.Logger, error)
-	beforeOpen func(context.Context) error // called when a launcher is opened
-	about      func(context.Context) error // called when the engine is asked about itself
+	timing      Timing
+	reload      func() (configs.Config, *slog.Logger, error)
+	beforeReach func()                      // called when a launcher is reached for
+	beforeOpen  func(context.Context) error // called when a launcher is opened
+	about       func(context.Context) error // called when the engine is asked about itself
 }
 
 // paper collects what is logged.
@@ -118,7 +119,13 @@ func (f fake) Close() error { f.shop.closed++; return nil }
 
 func (s *shop) launchers() launcher.List {
 	all := launcher.List{{
-		Name: "docker", Nature: docker.Kind.Nature, Keys: docker.Kind.Keys, Unsuited: docker.Kind.Unsuited, Reach: docker.Kind.Reach,
+		Name: "docker", Nature: docker.Kind.Nature, Keys: docker.Kind.Keys, Unsuited: docker.Kind.Unsuited,
+		Reach: func(ctx context.Context, settings launcher.Settings) error {
+			if s.beforeReach != nil {
+				s.beforeReach()
+			}
+			return docker.Kind.Reach(ctx, settings)
+		},
 		Open: func(ctx context.Context, setting launcher.Setting) (launcher.Launcher, error) {
 			if s.openErr != nil {
 				return nil, s.openErr
