@@ -1,7 +1,8 @@
 // Package sandbox is the contract between what decides about a run and what carries it out. A Spec says what a sandbox
 // is: it is plain data, complete and printable. A Launcher turns a Spec into a running sandbox, and an Attachment follows
 // it to its end. Package compile makes Specs out of requests. The launchers are sandbox/docker and sandbox/gvisor. Package
-// launchers is their list, and the suite in package sandboxtest is what "correct" means for all of them.
+// launchers is their list, package local is what they share, and the suite in package sandboxtest is what "correct" means
+// for all of them.
 //
 // A sandbox goes this way. It is created, begins, and waits; the host looks at it from outside; only then it gets the
 // word to run the agent:

@@ -9,7 +9,7 @@ import (
 
 	"torno/internal/boot"
 	"torno/internal/cgroups"
-	"torno/internal/ground"
+	"torno/sandbox/local/ground"
 )
 
 // Order is what a keeper is to start.

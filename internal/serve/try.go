@@ -13,9 +13,9 @@ import (
 	"torno/delegation"
 	"torno/internal/paths"
 	"torno/internal/runfile"
-	"torno/internal/stage"
 	"torno/sandbox"
 	"torno/sandbox/compile"
+	"torno/sandbox/local"
 )
 
 // Attempt is one run of nothing through a profile.
@@ -118,7 +118,7 @@ func (a *Attempt) run(ctx context.Context, l sandbox.Launcher, spec sandbox.Spec
 		return err
 	}
 	defer attachment.Close()
-	if a.Seen, err = stage.Release(ctx, l, handle, attachment); err != nil {
+	if a.Seen, err = local.Release(ctx, l, handle, attachment); err != nil {
 		return err
 	}
 	if err := a.started(ctx, attachment); err != nil {

@@ -2,15 +2,15 @@ package serve
 
 import (
 	"torno/internal/mounts"
-	"torno/internal/stage"
 	"torno/internal/tree"
 	"torno/sandbox"
+	"torno/sandbox/local"
 	"torno/watcher/workspace"
 )
 
 // holdWorkspace holds what a run writes into, found as the launchers find it.
 func (h *host) holdWorkspace(spec sandbox.Spec) (workspace.Directory, error) {
-	pins, err := stage.Pin(h.bases, []sandbox.Mount{spec.WorkspaceMount()}, spec.Owners)
+	pins, err := local.Pin(h.bases, []sandbox.Mount{spec.WorkspaceMount()}, spec.Owners)
 	if err != nil {
 		return nil, err
 	}
@@ -25,7 +25,7 @@ func (h *host) holdWorkspace(spec sandbox.Spec) (workspace.Directory, error) {
 // heldWorkspace is a workspace that can tell where it lies by now.
 type heldWorkspace struct {
 	*tree.Dir
-	pins  stage.Pins
+	pins  local.Pins
 	bases *mounts.Bases
 }
 

@@ -9,10 +9,10 @@ import (
 	"slices"
 	"strings"
 
-	"torno/internal/attest"
 	"torno/internal/cgroups"
 	"torno/internal/runfile"
 	"torno/sandbox"
+	"torno/sandbox/local/attest"
 )
 
 // Attest looks at a sandbox that holds: at its init, which is the container's only process.

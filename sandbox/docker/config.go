@@ -7,9 +7,9 @@ import (
 	"github.com/docker/docker/api/types/container"
 	"github.com/docker/docker/api/types/mount"
 
-	"torno/internal/hostroot"
 	"torno/internal/runfile"
 	"torno/sandbox"
+	"torno/sandbox/local/hostroot"
 )
 
 // recipe is all that one sandbox's container differs in from another's. There is no place in it for network, privilege,

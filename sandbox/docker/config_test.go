@@ -11,8 +11,8 @@ import (
 	"github.com/docker/docker/api/types/container"
 	"github.com/docker/docker/api/types/mount"
 
-	"torno/internal/hostroot"
 	"torno/sandbox"
+	"torno/sandbox/local/hostroot"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")

@@ -12,8 +12,8 @@ import (
 	"torno/delegation"
 	"torno/internal/mounts"
 	"torno/internal/runfile"
-	"torno/internal/stage"
 	"torno/sandbox"
+	"torno/sandbox/local"
 )
 
 // order is one sandbox to be made.
@@ -28,7 +28,7 @@ func (l *Launcher) Create(ctx context.Context, id sandbox.SandboxID, spec sandbo
 	if _, err := sandbox.ParseSandboxID(string(id)); err != nil {
 		return sandbox.Handle{}, err
 	}
-	if err := stage.CheckGuarantees(spec, l.guarantees); err != nil {
+	if err := local.CheckGuarantees(spec, l.guarantees); err != nil {
 		return sandbox.Handle{}, err
 	}
 	if l.exchanged.Load() {
@@ -67,7 +67,7 @@ type making struct {
 	order  order
 	image  knownImage
 	slot   *mounts.Slot
-	pins   stage.Pins
+	pins   local.Pins
 	recipe recipe
 	undo   []func() error
 
@@ -103,10 +103,10 @@ func (l *Launcher) create(ctx context.Context, o order) (h sandbox.Handle, err e
 	return m.make(ctx)
 }
 
-func (m *making) checkLimits(context.Context) error { return stage.CheckLimits(m.order.spec.Limits) }
+func (m *making) checkLimits(context.Context) error { return local.CheckLimits(m.order.spec.Limits) }
 
 func (m *making) pinMounts(context.Context) (err error) {
-	m.pins, err = stage.Pin(m.order.bases, m.order.spec.Mounts, m.order.spec.Owners)
+	m.pins, err = local.Pin(m.order.bases, m.order.spec.Mounts, m.order.spec.Owners)
 	return err
 }
 
@@ -124,14 +124,14 @@ func (m *making) chooseRoot(ctx context.Context) (err error) {
 		return err
 	}
 	m.recipe.image = m.image.id
-	if m.recipe.covers, err = stage.Covers(m.image.volumes, m.order.spec); err != nil {
+	if m.recipe.covers, err = local.Covers(m.image.volumes, m.order.spec); err != nil {
 		return fmt.Errorf("image %s: %w", root.Image, err)
 	}
 	return nil
 }
 
 func (m *making) takeSlot(context.Context) (err error) {
-	if m.slot, err = stage.Acquire(m.slots, m.options.UIDs); err != nil {
+	if m.slot, err = local.Acquire(m.slots, m.options.UIDs); err != nil {
 		return err
 	}
 	m.undo = append(m.undo, m.slot.Release)

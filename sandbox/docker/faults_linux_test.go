@@ -17,9 +17,9 @@ import (
 	"testing"
 	"time"
 
-	"torno/internal/stage"
 	"torno/sandbox"
 	"torno/sandbox/docker"
+	"torno/sandbox/local"
 )
 
 // flaky stands between a launcher and its engine, and spoils one call when it is told to.
@@ -141,8 +141,8 @@ func (f *flaky) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // newFlakyField is a field with something between it and its engine.
 func newFlakyField(t *testing.T) (*field, *flaky) {
-	engine, local := strings.CutPrefix(needEngine(t).DaemonHost(), "unix://")
-	if !local {
+	engine, here := strings.CutPrefix(needEngine(t).DaemonHost(), "unix://")
+	if !here {
 		t.Skip("the engine has no socket here to stand in front of")
 	}
 	between, host := newFlaky(t, engine)
@@ -300,7 +300,7 @@ func (f *field) launchOnce(h sandbox.Handle) (sandbox.Attachment, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := stage.Release(f.ctx, f, h, a); err != nil {
+	if _, err := local.Release(f.ctx, f, h, a); err != nil {
 		return nil, errors.Join(err, a.Close())
 	}
 	return a, nil

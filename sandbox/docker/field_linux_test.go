@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"torno/internal/stage"
 	"torno/sandbox"
 	"torno/sandbox/docker"
+	"torno/sandbox/local"
 )
 
 // field is one launcher with one workspace, for a test that looks at a few sandboxes.
@@ -113,7 +113,7 @@ func (f *field) create(spec sandbox.Spec) sandbox.Handle {
 func (f *field) start(h sandbox.Handle) sandbox.Attachment {
 	f.Helper()
 	a := f.begin(h)
-	_, err := stage.Release(f.ctx, f, h, a)
+	_, err := local.Release(f.ctx, f, h, a)
 	f.must(err)
 	return a
 }

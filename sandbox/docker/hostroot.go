@@ -11,7 +11,7 @@ import (
 
 	"github.com/docker/docker/api/types/mount"
 
-	"torno/internal/hostroot"
+	"torno/sandbox/local/hostroot"
 )
 
 // emptyTar is the empty root as the content of an image: directories and links, no file.

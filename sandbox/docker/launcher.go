@@ -16,11 +16,11 @@ import (
 	"github.com/docker/docker/api/types"
 	"github.com/docker/docker/api/types/mount"
 
-	"torno/internal/attest"
-	"torno/internal/hostroot"
 	"torno/internal/mounts"
-	"torno/internal/stage"
 	"torno/sandbox"
+	"torno/sandbox/local"
+	"torno/sandbox/local/attest"
+	"torno/sandbox/local/hostroot"
 )
 
 // Launcher launches sandboxes with Docker. It is safe for concurrent use.
@@ -140,7 +140,7 @@ func (l *Launcher) learn(ctx context.Context) error {
 	if err := l.prepareFilter(); err != nil {
 		return err
 	}
-	return stage.Keep(l.options.Bases, l.options.StateDir, l.engineSockets())
+	return local.Keep(l.options.Bases, l.options.StateDir, l.engineSockets())
 }
 
 // engineSockets are the one that we use ourselves, those of the configuration, and the usual ones.
@@ -149,7 +149,7 @@ func (l *Launcher) engineSockets() []string {
 	if own, ok := strings.CutPrefix(l.engine.api.DaemonHost(), "unix://"); ok {
 		named = append(named, own)
 	}
-	return stage.EngineSockets(named...)
+	return local.EngineSockets(named...)
 }
 
 // sweep removes the containers that are no sandboxes of runs. None of them is in use when a launcher starts.

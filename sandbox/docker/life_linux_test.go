@@ -14,9 +14,9 @@ import (
 
 	"torno/delegation"
 	"torno/internal/runfile"
-	"torno/internal/stage"
 	"torno/sandbox"
 	"torno/sandbox/docker"
+	"torno/sandbox/local"
 )
 
 // TestPurgeLeavesNothing of one installation, and everything of another.
@@ -87,7 +87,7 @@ func TestStartAfterACrash(t *testing.T) {
 	}
 	f.must(os.WriteFile(filepath.Join(f.base, "workspace", "note"), []byte("still here\n"), 0o644))
 	a := f.begin(kept)
-	if _, err := stage.Release(f.ctx, f, kept, a); !errors.Is(err, sandbox.ErrUncertain) {
+	if _, err := local.Release(f.ctx, f, kept, a); !errors.Is(err, sandbox.ErrUncertain) {
 		t.Errorf("what an earlier life has made was attested: %v", err)
 	}
 	f.must(a.Release(f.ctx))

@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"strconv"
 
-	"torno/internal/stage"
 	"torno/internal/version"
 	"torno/sandbox"
+	"torno/sandbox/local"
 )
 
 // launcherName is what handles call us.
@@ -28,7 +28,7 @@ const (
 const (
 	roleInit  = "init"          // carries init into its volume, and never runs
 	roleLook  = "look"          // shows what lies in an image, and never runs
-	roleTrial = stage.TrialName // shows what works here
+	roleTrial = local.TrialName // shows what works here
 )
 
 // naming gives what we make its names and labels.

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"torno/internal/mounts"
-	"torno/internal/stage"
 	"torno/sandbox"
+	"torno/sandbox/local"
 )
 
 // Options say what a Launcher works with. Installation, StateDir, InitPath and Bases are required.
@@ -45,7 +45,7 @@ type Options struct {
 }
 
 // UIDRange is a range of user and group ids for sandboxes.
-type UIDRange = stage.UIDRange
+type UIDRange = local.UIDRange
 
 // MountMode is how workspaces and context reach a sandbox.
 type MountMode string

@@ -10,9 +10,9 @@ import (
 	"strings"
 	"testing"
 
-	"torno/internal/hostroot"
 	"torno/internal/mounts"
 	"torno/sandbox"
+	"torno/sandbox/local/hostroot"
 )
 
 var quiet = slog.New(slog.DiscardHandler)

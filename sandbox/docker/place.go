@@ -9,10 +9,10 @@ import (
 
 	"github.com/docker/docker/api/types/mount"
 
-	"torno/internal/hostroot"
 	"torno/internal/mounts"
 	"torno/internal/runfile"
-	"torno/internal/stage"
+	"torno/sandbox/local"
+	"torno/sandbox/local/hostroot"
 )
 
 // identify decides as whom the sandbox runs.
@@ -53,7 +53,7 @@ func (m *making) layByHandle() error {
 	if err := m.pins.Place(m.slot, m.options.UIDs, m.idmaps); err != nil {
 		return err
 	}
-	for _, view := range stage.Views(m.order.spec.Mounts) {
+	for _, view := range local.Views(m.order.spec.Mounts) {
 		bound, err := m.bindView(view)
 		if err != nil {
 			return err
@@ -65,7 +65,7 @@ func (m *making) layByHandle() error {
 
 // bindView is how the engine shows a view. A mount at the prefix has its own mode and its flags, which binding it
 // read-only would set anew. What leads only to mounts is ours and read-only, and the mounts below it keep their modes.
-func (m *making) bindView(v stage.View) (mount.Mount, error) {
+func (m *making) bindView(v local.View) (mount.Mount, error) {
 	here, err := v.Source(m.slot)
 	if err != nil {
 		return mount.Mount{}, err
@@ -83,7 +83,7 @@ func (m *making) bindView(v stage.View) (mount.Mount, error) {
 // addSockets adds the profile's sockets.
 func (m *making) addSockets(context.Context) error {
 	for _, socket := range m.order.spec.Sockets {
-		found, err := stage.CheckSocket(socket, m.engineSockets())
+		found, err := local.CheckSocket(socket, m.engineSockets())
 		if err != nil {
 			return err
 		}
@@ -103,7 +103,7 @@ func (m *making) who() mounts.Identity {
 
 // writeFiles fills the slot's run directory and binds it.
 func (m *making) writeFiles(context.Context) error {
-	run := stage.Run{
+	run := local.Run{
 		Nonce: m.recipe.nonce, Who: m.who(), Spec: m.order.spec, Mounts: append(m.pins.Expected(m.byHandle), m.sockets...),
 		Filter: m.program,
 	}

@@ -13,9 +13,9 @@ import (
 	"torno/delegation"
 	"torno/internal/mounts"
 	"torno/internal/runfile"
-	"torno/internal/stage"
 	"torno/sandbox"
 	"torno/sandbox/docker"
+	"torno/sandbox/local"
 )
 
 // TestMountsAtManyPlaces has a workspace in a context, contexts beside it, below /tmp and in the home directory, and a file.
@@ -220,7 +220,7 @@ func TestSocketThatIsExchanged(t *testing.T) {
 	f.must(os.Symlink(path+".other", path))
 	a := f.begin(h)
 	var different *sandbox.DifferenceError
-	if _, err := stage.Release(f.ctx, f, h, a); !errors.As(err, &different) || !strings.Contains(err.Error(), "/run/model/socket") {
+	if _, err := local.Release(f.ctx, f, h, a); !errors.As(err, &different) || !strings.Contains(err.Error(), "/run/model/socket") {
 		t.Errorf("the host saw nothing: %v", err)
 	}
 	f.must(a.Release(f.ctx)) // init is the last word

@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 
-	"torno/internal/hostroot"
 	"torno/sandbox"
+	"torno/sandbox/local/hostroot"
 )
 
 // lacksInit says whether a start may have failed because init was missing, which it is not any more.

@@ -6,13 +6,13 @@ import (
 	"path/filepath"
 
 	"torno/internal/mounts"
-	"torno/internal/stage"
 	"torno/sandbox"
+	"torno/sandbox/local"
 )
 
 // try makes the sandbox of a trial, runs it and removes it.
 func (l *Launcher) try(ctx context.Context) (err error) {
-	trial := stage.Trial{Dir: filepath.Join(l.dir(), stage.TrialName), Owner: l.trialOwner()}
+	trial := local.Trial{Dir: filepath.Join(l.dir(), local.TrialName), Owner: l.trialOwner()}
 	l.unattested, err = trial.Run(ctx, l, func(ctx context.Context, spec sandbox.Spec, bases *mounts.Bases) (sandbox.Handle, error) {
 		return l.create(ctx, order{id: roleTrial, spec: spec, bases: bases})
 	})

@@ -6,10 +6,10 @@ import (
 	"slices"
 	"syscall"
 
-	"torno/internal/attest"
 	"torno/internal/runfile"
-	"torno/internal/stage"
 	"torno/sandbox"
+	"torno/sandbox/local"
+	"torno/sandbox/local/attest"
 )
 
 // wanted is what a finished sandbox should be, for the look from outside.
@@ -44,7 +44,7 @@ func (m *making) wanted() (*wanted, error) {
 		})
 	}
 	if m.byHandle {
-		for _, view := range stage.Views(m.order.spec.Mounts) {
+		for _, view := range local.Views(m.order.spec.Mounts) {
 			if view.OnTheWay() {
 				w.places = append(w.places, attest.Place{Target: view.Prefix})
 			}

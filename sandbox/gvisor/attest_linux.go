@@ -10,12 +10,12 @@ import (
 	"slices"
 	"syscall"
 
-	"torno/internal/attest"
 	"torno/internal/cgroups"
 	"torno/internal/keeper"
 	"torno/internal/paths"
 	"torno/internal/runfile"
 	"torno/sandbox"
+	"torno/sandbox/local/attest"
 )
 
 // Attest looks at the two processes of gVisor that a sandbox consists of: the sentry, which is its kernel, and the gofer, which

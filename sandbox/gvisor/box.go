@@ -11,10 +11,10 @@ import (
 	"path/filepath"
 	"time"
 
-	"torno/internal/attest"
-	"torno/internal/ground"
 	"torno/internal/keeper"
 	"torno/sandbox"
+	"torno/sandbox/local/attest"
+	"torno/sandbox/local/ground"
 )
 
 // record is what a box says of itself, for whoever finds it.

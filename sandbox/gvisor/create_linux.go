@@ -11,13 +11,13 @@ import (
 	"slices"
 	"time"
 
-	"torno/internal/ground"
 	"torno/internal/images"
 	"torno/internal/keeper"
 	"torno/internal/mounts"
 	"torno/internal/runfile"
-	"torno/internal/stage"
 	"torno/sandbox"
+	"torno/sandbox/local"
+	"torno/sandbox/local/ground"
 )
 
 // Create makes the box of a sandbox, or finds the one that is there.
@@ -25,7 +25,7 @@ func (l *Launcher) Create(ctx context.Context, id sandbox.SandboxID, spec sandbo
 	if _, err := sandbox.ParseSandboxID(string(id)); err != nil {
 		return sandbox.Handle{}, err
 	}
-	if err := stage.CheckGuarantees(spec, l.guarantees); err != nil {
+	if err := local.CheckGuarantees(spec, l.guarantees); err != nil {
 		return sandbox.Handle{}, err
 	}
 	unlock, err := l.lock(ctx, string(id))
@@ -50,7 +50,7 @@ type order struct {
 type making struct {
 	*Launcher
 	order
-	pins   stage.Pins
+	pins   local.Pins
 	slot   *mounts.Slot
 	scene  scene
 	ground *ground.Plan // nil where the launcher mounts by itself
@@ -91,15 +91,15 @@ func (m *making) rollBack() error {
 	return errors.Join(errs...)
 }
 
-func (m *making) checkLimits(context.Context) error { return stage.CheckLimits(m.spec.Limits) }
+func (m *making) checkLimits(context.Context) error { return local.CheckLimits(m.spec.Limits) }
 
 func (m *making) pinMounts(context.Context) (err error) {
-	m.pins, err = stage.Pin(m.bases, m.spec.Mounts, m.spec.Owners)
+	m.pins, err = local.Pin(m.bases, m.spec.Mounts, m.spec.Owners)
 	return err
 }
 
 func (m *making) takeSlot(context.Context) (err error) {
-	if m.slot, err = stage.Acquire(m.slots, m.options.UIDs); err != nil {
+	if m.slot, err = local.Acquire(m.slots, m.options.UIDs); err != nil {
 		return err
 	}
 	m.undo = append(m.undo, m.slot.Release)
@@ -117,7 +117,7 @@ func (m *making) layMounts(context.Context) error {
 	if err := m.place(); err != nil {
 		return err
 	}
-	for _, v := range stage.Views(m.spec.Mounts) {
+	for _, v := range local.Views(m.spec.Mounts) {
 		source, err := v.Source(m.slot)
 		if err != nil {
 			return err
@@ -139,7 +139,7 @@ func (m *making) layMounts(context.Context) error {
 // which ones. Its keeper connects, init hands on.
 func (m *making) addSockets(context.Context) error {
 	for _, socket := range m.spec.Sockets {
-		found, err := stage.CheckSocket(socket, stage.EngineSockets(m.options.Engines...))
+		found, err := local.CheckSocket(socket, local.EngineSockets(m.options.Engines...))
 		if err != nil {
 			return err
 		}
@@ -158,8 +158,8 @@ func (m *making) writeFiles(context.Context) error {
 	if err != nil {
 		return err
 	}
-	run := stage.Run{
-		Nonce: m.recipe.nonce, Who: m.who, Spec: m.spec, Mounts: stage.Unnumbered(m.pins.Expected(false)), Filter: m.filter,
+	run := local.Run{
+		Nonce: m.recipe.nonce, Who: m.who, Spec: m.spec, Mounts: local.Unnumbered(m.pins.Expected(false)), Filter: m.filter,
 	}
 	for _, target := range m.recipe.doors {
 		run.Doors = append(run.Doors, runfile.Door{Path: target})

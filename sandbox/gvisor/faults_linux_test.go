@@ -15,9 +15,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"torno/internal/stage"
 	"torno/sandbox"
 	"torno/sandbox/gvisor"
+	"torno/sandbox/local"
 )
 
 // yard is a launcher, and where it is to be found on the machine.
@@ -94,7 +94,7 @@ func launch(ctx context.Context, l sandbox.Launcher, h sandbox.Handle) error {
 	if err != nil {
 		return err
 	}
-	_, err = stage.Release(ctx, l, h, a)
+	_, err = local.Release(ctx, l, h, a)
 	return errors.Join(err, a.Close())
 }
 

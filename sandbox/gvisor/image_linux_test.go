@@ -16,9 +16,9 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
 
-	"torno/internal/stage"
 	"torno/sandbox"
 	"torno/sandbox/gvisor"
+	"torno/sandbox/local"
 )
 
 const mib = 1 << 20
@@ -87,7 +87,7 @@ func run(t *testing.T, l sandbox.Launcher, spec sandbox.Spec) (out, errs string,
 		t.Fatal(err)
 	}
 	defer a.Close()
-	if _, err := stage.Release(t.Context(), l, h, a); err != nil {
+	if _, err := local.Release(t.Context(), l, h, a); err != nil {
 		t.Fatal(err)
 	}
 	var stdout, stderr strings.Builder

@@ -14,14 +14,14 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"torno/internal/hostroot"
 	"torno/internal/images"
 	"torno/internal/keeper"
 	"torno/internal/mounts"
 	"torno/internal/runsc"
 	"torno/internal/seccomp"
-	"torno/internal/stage"
 	"torno/sandbox"
+	"torno/sandbox/local"
+	"torno/sandbox/local/hostroot"
 )
 
 // Launcher launches sandboxes with gVisor. It is safe for concurrent use.
@@ -46,7 +46,7 @@ type Launcher struct {
 	held     map[string]holding      // by id
 	seen     map[string]bool         // images that were there when they were asked for last
 	lines    map[string]*keeper.Line // of sandboxes that nobody has opened yet
-	pins     map[string]stage.Pins   // of sandboxes whose keeper will mount
+	pins     map[string]local.Pins   // of sandboxes whose keeper will mount
 	attached map[*attachment]bool
 }
 
@@ -106,7 +106,7 @@ func newLauncher(options Options) *Launcher {
 		options: options, rootless: os.Geteuid() != 0, boxes: boxes{dir: filepath.Join(options.StateDir, Name, "boxes"), keepers: new(keeper.Children)}, idmaps: mounts.NewIDMaps(),
 		groups: findGroups(options.Installation), busy: map[string]bool{}, freed: make(chan struct{}),
 		turns: make(chan struct{}, startsEach*runtime.NumCPU()),
-		held:  map[string]holding{}, seen: map[string]bool{}, lines: map[string]*keeper.Line{}, pins: map[string]stage.Pins{}, attached: map[*attachment]bool{},
+		held:  map[string]holding{}, seen: map[string]bool{}, lines: map[string]*keeper.Line{}, pins: map[string]local.Pins{}, attached: map[*attachment]bool{},
 	}
 }
 
@@ -143,7 +143,7 @@ func (l *Launcher) prepare(context.Context) (err error) {
 	if err := mayExecute(l.dir()); err != nil {
 		return err
 	}
-	if err := stage.Keep(l.options.Bases, l.options.StateDir, stage.EngineSockets(l.options.Engines...)); err != nil {
+	if err := local.Keep(l.options.Bases, l.options.StateDir, local.EngineSockets(l.options.Engines...)); err != nil {
 		return err
 	}
 	if l.filter, err = (seccomp.Filter{Arch: runtime.GOARCH}).Program(); err != nil {
@@ -159,7 +159,7 @@ func (l *Launcher) prepare(context.Context) (err error) {
 	if l.shared.etc, err = hostroot.StageEtc("/", l.dir()); err != nil {
 		return err
 	}
-	l.shared.init, err = stage.StoreInit(l.options.InitPath, l.dir())
+	l.shared.init, err = local.StoreInit(l.options.InitPath, l.dir())
 	return err
 }
 

@@ -17,9 +17,9 @@ import (
 	"golang.org/x/sys/unix"
 
 	"torno/internal/mounts"
-	"torno/internal/stage"
 	"torno/sandbox"
 	"torno/sandbox/gvisor"
+	"torno/sandbox/local"
 	"torno/test/attack"
 )
 
@@ -128,7 +128,7 @@ func (n *nested) try(change func(sandbox.Handle)) (fell bool) {
 	}
 	defer a.Close()
 	if change == nil {
-		_, err = stage.Release(n.t.Context(), n, h, a)
+		_, err = local.Release(n.t.Context(), n, h, a)
 	} else {
 		err = errors.Join(a.Release(n.t.Context()), a.Input().Close())
 	}

@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"torno/internal/mounts"
-	"torno/internal/stage"
 	"torno/sandbox"
+	"torno/sandbox/local"
 )
 
 // Options say what a Launcher works with. Installation, StateDir, InitPath, KeeperPath and Bases are required.
@@ -24,7 +24,7 @@ type Options struct {
 	// Bases are the operator's directories, opened. They stay the caller's; the launcher keeps its own state from them.
 	Bases *mounts.Bases
 	// UIDs are the identities of sandboxes, where the watcher may give them some.
-	UIDs stage.UIDRange
+	UIDs local.UIDRange
 	// ImageCache bounds what unpacked images take on the disk; 0 is the default.
 	ImageCache int64
 	// Floor and FloorFiles are the bytes and inodes that unpacking an image leaves free on the state's file system.

@@ -11,12 +11,12 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"torno/internal/hostroot"
 	"torno/internal/images"
 	"torno/internal/paths"
 	"torno/internal/runfile"
-	"torno/internal/stage"
 	"torno/sandbox"
+	"torno/sandbox/local"
+	"torno/sandbox/local/hostroot"
 )
 
 // layRoot makes the sandbox's root in the slot. What the host gives lies in it as mounts of the host's, and not as mounts
@@ -53,7 +53,7 @@ func (m *making) layImage(ctx context.Context) (err error) {
 	}
 	m.undo = append(m.undo, m.image.Release)
 	m.record.Image = m.image.Digest
-	covers, err := stage.Covers(m.image.Volumes, m.spec)
+	covers, err := local.Covers(m.image.Volumes, m.spec)
 	if err != nil {
 		return fmt.Errorf("image %s: %w", m.spec.RootFS.Image, err)
 	}

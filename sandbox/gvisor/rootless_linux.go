@@ -12,11 +12,11 @@ import (
 	"golang.org/x/sys/unix"
 
 	"torno/delegation"
-	"torno/internal/ground"
 	"torno/internal/keeper"
 	"torno/internal/mounts"
-	"torno/internal/stage"
 	"torno/sandbox"
+	"torno/sandbox/local"
+	"torno/sandbox/local/ground"
 )
 
 // A watcher that is an ordinary user's can neither mount where others see it nor give its sandboxes users of their own. So
@@ -41,7 +41,7 @@ func (m *making) identify() (err error) {
 }
 
 // ourselves is the watcher's user, to whom a workspace has to belong: no other could be written there.
-func ourselves(pins stage.Pins) (mounts.Identity, error) {
+func ourselves(pins local.Pins) (mounts.Identity, error) {
 	we := mounts.Identity{UID: uint32(os.Geteuid()), GID: uint32(os.Getegid())}
 	who, err := pins.Owner()
 	if err == nil && who.UID != we.UID {
@@ -78,7 +78,7 @@ func (m *making) place() error {
 func (m *making) planViews() (ground.Views, error) {
 	held := m.pins.Held()
 	planned := ground.Views{Mounts: make([]ground.Mount, len(held))}
-	for _, v := range stage.Views(m.spec.Mounts) {
+	for _, v := range local.Views(m.spec.Mounts) {
 		if v.OnTheWay() {
 			planned.Frames = append(planned.Frames, v.Number)
 		}
@@ -128,12 +128,12 @@ func ordinary(all sandbox.Guarantees) {
 // calls it has the lock.
 func (m *making) keepPins() {
 	if m.ground != nil {
-		m.Launcher.pins[m.id], m.pins = m.pins, stage.Pins{}
+		m.Launcher.pins[m.id], m.pins = m.pins, local.Pins{}
 	}
 }
 
 // takePins are those of a sandbox, for one taker.
-func (l *Launcher) takePins(id string) stage.Pins {
+func (l *Launcher) takePins(id string) local.Pins {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	pins := l.pins[id]
@@ -184,17 +184,17 @@ func (l *Launcher) startKeeper(ctx context.Context, id string) (*keeper.Line, er
 }
 
 // pinAgain finds what an earlier life of the watcher has found. It need not be the same: the keeper compares.
-func (l *Launcher) pinAgain(box keeper.Box) (stage.Pins, error) {
+func (l *Launcher) pinAgain(box keeper.Box) (local.Pins, error) {
 	order, err := box.Order()
 	if err != nil {
-		return stage.Pins{}, err
+		return local.Pins{}, err
 	}
 	if order.Ground == nil {
-		return stage.Pins{}, errors.New("it was made by root, whose mounts it has; have root start it, or remove it")
+		return local.Pins{}, errors.New("it was made by root, whose mounts it has; have root start it, or remove it")
 	}
 	var wanted []sandbox.Mount
 	for _, m := range order.Ground.Mounts {
 		wanted = append(wanted, sandbox.Mount{Source: m.Source, Workspace: m.Writable})
 	}
-	return stage.Pin(l.options.Bases, wanted, []uint32{uint32(os.Geteuid())})
+	return local.Pin(l.options.Bases, wanted, []uint32{uint32(os.Geteuid())})
 }

@@ -14,9 +14,9 @@ import (
 	"testing"
 
 	"torno/delegation"
-	"torno/internal/stage"
 	"torno/sandbox"
 	"torno/sandbox/gvisor"
+	"torno/sandbox/local"
 	"torno/test/attack"
 	"torno/test/prober/verdict"
 )
@@ -167,7 +167,7 @@ func asOrdinary(t *testing.T) *house {
 // trial is a launcher whose bases are a directory, and a sandbox with that as its workspace.
 func (h *house) trial(dir string, owner uint32) (*gvisor.Launcher, sandbox.SandboxID, sandbox.Spec) {
 	h.Helper()
-	spec := stage.Trial{Dir: dir, Owner: owner}.Spec()
+	spec := local.Trial{Dir: dir, Owner: owner}.Spec()
 	return h.launch(dir, "here"), sandbox.NewSandboxID(), spec
 }
 

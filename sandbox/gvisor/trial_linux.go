@@ -6,8 +6,8 @@ import (
 	"path/filepath"
 
 	"torno/internal/mounts"
-	"torno/internal/stage"
 	"torno/sandbox"
+	"torno/sandbox/local"
 )
 
 // trialID is the name of the box in which is tried what works here.
@@ -15,7 +15,7 @@ const trialID = "00000000000000000000000000000000"
 
 // try makes the sandbox of a trial, runs it and removes it.
 func (l *Launcher) try(ctx context.Context) (err error) {
-	trial := stage.Trial{Dir: filepath.Join(l.dir(), stage.TrialName), Owner: uint32(os.Geteuid())}
+	trial := local.Trial{Dir: filepath.Join(l.dir(), local.TrialName), Owner: uint32(os.Geteuid())}
 	l.unattested, err = trial.Run(ctx, l, func(ctx context.Context, spec sandbox.Spec, bases *mounts.Bases) (sandbox.Handle, error) {
 		return l.create(ctx, order{id: trialID, spec: spec, bases: bases})
 	})

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"torno/internal/stage"
 	"torno/sandbox"
+	"torno/sandbox/local"
 	"torno/test/prober/verdict"
 	"torno/test/weak"
 )
@@ -115,7 +115,7 @@ func (f *Field) start(h sandbox.Handle) sandbox.Attachment {
 	a, err := f.Open(f.Context(), h, "")
 	f.must(err)
 	f.Cleanup(func() { a.Close() })
-	_, err = stage.Release(f.Context(), f, h, a)
+	_, err = local.Release(f.Context(), f, h, a)
 	f.must(err)
 	return a
 }

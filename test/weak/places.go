@@ -17,7 +17,7 @@ import (
 	"github.com/docker/docker/api/types/mount"
 	"github.com/docker/docker/client"
 
-	"torno/internal/hostroot"
+	"torno/sandbox/local/hostroot"
 )
 
 // engineTime bounds what is asked of the engine outside of a test's own time.

@@ -1,4 +1,4 @@
-package stage
+package local
 
 import (
 	"context"
@@ -12,10 +12,10 @@ import (
 	"testing"
 	"time"
 
-	"torno/internal/attest"
 	"torno/internal/mounts"
 	"torno/internal/runfile"
 	"torno/sandbox"
+	"torno/sandbox/local/attest"
 )
 
 // scripted is a launcher, and its sandbox, which says what it is told to on standard error.

@@ -10,7 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 
-	"torno/internal/ground"
+	"torno/sandbox/local/ground"
 )
 
 func main() {

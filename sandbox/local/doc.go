@@ -1,15 +1,23 @@
-// Package stage is what every launcher does on the host before it makes a sandbox, and what needs no engine.
+// Package local is what the launchers of this machine share: what each of them does on the host before and after it makes a
+// sandbox, and what needs no engine.
 //
-//	err := stage.Keep(bases, stateDir, stage.EngineSockets())  // once: what no sandbox gets
-//	err = stage.CheckLimits(spec.Limits)
-//	pins, err := stage.Pin(bases, spec.Mounts, spec.Owners)    // the very directories, held until pins.Close()
-//	slot, err := stage.Acquire(slots, uids)                    // to be released when the sandbox is gone
+//	err := local.Keep(bases, stateDir, local.EngineSockets())  // once: what no sandbox gets
+//	err = local.CheckLimits(spec.Limits)
+//	pins, err := local.Pin(bases, spec.Mounts, spec.Owners)    // the very directories, held until pins.Close()
+//	slot, err := local.Acquire(slots, uids)                    // to be released when the sandbox is gone
 //	err = pins.Place(slot, uids, idmaps)                       // clones of them, in the slot's views
-//	socket, err := stage.CheckSocket(spec.Sockets[0], stage.EngineSockets())
-//	err = stage.Run{Nonce: nonce, Who: uids.Of(slot), Spec: spec, Mounts: expected}.Write(slot.RunDir())
+//	socket, err := local.CheckSocket(spec.Sockets[0], local.EngineSockets())
+//	err = local.Run{Nonce: nonce, Who: uids.Of(slot), Spec: spec, Mounts: expected}.Write(slot.RunDir())
 //
 // Then the sandbox is made, with the views of the slot at their prefixes, or each mount at its target, and with the run
 // directory at runfile.Dir. Whether that works here, a launcher finds out with a Trial before the first run.
+//
+// What is where:
+//
+//   - local: pins, slots and views, identity, the run file, what no sandbox gets, and the trial
+//   - local/hostroot: the root of a sandbox that has the host's programs
+//   - local/ground: the same mounts, made in a keeper's namespace for a watcher that is not root
+//   - local/attest: the look at a finished sandbox from outside
 //
 // What it promises:
 //
@@ -21,4 +29,4 @@
 //   - What the host writes for a sandbox is new, can be read by every user and written by none.
 //
 // Who cleans up: the caller, who owns the slot and the pins. Nothing here has a goroutine or a state of its own.
-package stage
+package local

@@ -1,4 +1,4 @@
-package stage
+package local
 
 import (
 	"fmt"
@@ -6,10 +6,10 @@ import (
 	"path/filepath"
 	"strings"
 
-	"torno/internal/hostroot"
 	"torno/internal/mounts"
 	"torno/internal/runfile"
 	"torno/sandbox"
+	"torno/sandbox/local/hostroot"
 )
 
 // Run is what a sandbox's run directory is written from.

@@ -1,4 +1,4 @@
-package stage
+package local
 
 import (
 	"bytes"
@@ -10,8 +10,8 @@ import (
 	"path"
 	"path/filepath"
 
-	"torno/internal/hostroot"
 	"torno/internal/runfile"
+	"torno/sandbox/local/hostroot"
 )
 
 // StoreInit copies sandbox-init into a directory beneath dir that is named by its content, and returns that directory,

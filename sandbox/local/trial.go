@@ -1,4 +1,4 @@
-package stage
+package local
 
 import (
 	"bytes"
@@ -8,11 +8,11 @@ import (
 	"os"
 	"time"
 
-	"torno/internal/attest"
-	"torno/internal/hostroot"
 	"torno/internal/mounts"
 	"torno/internal/runfile"
 	"torno/sandbox"
+	"torno/sandbox/local/attest"
+	"torno/sandbox/local/hostroot"
 )
 
 // TrialName is the profile of a trial, and what stands for its run's key.

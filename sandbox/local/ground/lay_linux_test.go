@@ -12,9 +12,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"torno/internal/ground"
 	"torno/internal/mounts"
 	"torno/sandbox"
+	"torno/sandbox/local/ground"
 )
 
 // ordinary is a user without any right, whom this machine need not know.
