@@ -196,7 +196,7 @@ func (l *Launcher) prepare(ctx context.Context) error {
 		if source != etc && source != empty { // those two are ours, and lie at our own paths
 			source = filepath.Join(root, source)
 		}
-		place, err := placeOf(source, bind.Target)
+		place, err := attest.PlaceOf(source, bind.Target)
 		if err != nil {
 			return fmt.Errorf("look at the host's programs: %w", err)
 		}

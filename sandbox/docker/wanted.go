@@ -1,10 +1,8 @@
 package docker
 
 import (
-	"os"
 	"path/filepath"
 	"slices"
-	"syscall"
 
 	"torno/internal/runfile"
 	"torno/sandbox"
@@ -33,16 +31,12 @@ func (m *making) wanted() (*wanted, error) {
 		w.places = nil
 	}
 	w.places = append(w.places, attest.Place{Target: "/"}, attest.Place{Target: initDir})
-	run, err := placeOf(m.slot.RunDir(), runfile.Dir)
+	run, err := attest.PlaceOf(m.slot.RunDir(), runfile.Dir)
 	if err != nil {
 		return nil, err
 	}
 	w.places = append(w.places, run)
-	for _, found := range slices.Concat(m.pins.Expected(m.byHandle), m.sockets) {
-		w.places = append(w.places, attest.Place{
-			Target: found.Path, Device: found.Device, Inode: found.Inode, Writable: found.Writable, Hardened: found.Hardened,
-		})
-	}
+	w.places = append(w.places, local.Places(slices.Concat(m.pins.Expected(m.byHandle), m.sockets))...)
 	if m.byHandle {
 		for _, view := range local.Views(m.order.spec.Mounts) {
 			if view.OnTheWay() {
@@ -56,14 +50,4 @@ func (m *making) wanted() (*wanted, error) {
 		}
 	}
 	return w, nil
-}
-
-// placeOf is a place of the host's own that should be seen at a target, read-only.
-func placeOf(source, target string) (attest.Place, error) {
-	info, err := os.Stat(source)
-	if err != nil {
-		return attest.Place{}, err
-	}
-	st := info.Sys().(*syscall.Stat_t)
-	return attest.Place{Target: target, Device: uint64(st.Dev), Inode: st.Ino}, nil
 }

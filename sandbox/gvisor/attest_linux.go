@@ -15,6 +15,7 @@ import (
 	"torno/internal/paths"
 	"torno/internal/runfile"
 	"torno/sandbox"
+	"torno/sandbox/local"
 	"torno/sandbox/local/attest"
 )
 
@@ -266,39 +267,25 @@ func (l *Launcher) isCover(m attest.Mount) bool {
 // wanted is what the gofer should see.
 func (m *making) wanted() ([]attest.Place, error) {
 	places := []attest.Place{{Target: "/"}, {Target: "/dev/fuse"}, {Target: path.Dir(runfile.Init)}}
-	run, err := placeOf(m.slot.RunDir(), runfile.Dir)
+	run, err := attest.PlaceOf(m.slot.RunDir(), runfile.Dir)
 	if err != nil {
 		return nil, err
 	}
 	places = append(places, run)
 	if m.spec.RootFS.Host {
 		for _, b := range m.shared.layout.Binds(m.shared.etc, m.shared.empty) {
-			place, err := placeOf(b.Source, b.Target)
+			place, err := attest.PlaceOf(b.Source, b.Target)
 			if err != nil {
 				return nil, err
 			}
 			places = append(places, place)
 		}
 	}
-	for _, found := range m.pins.Expected(true) {
-		places = append(places, attest.Place{
-			Target: found.Path, Device: found.Device, Inode: found.Inode, Writable: found.Writable, Hardened: found.Hardened,
-		})
-	}
+	places = append(places, local.Places(m.pins.Expected(true))...)
 	for _, view := range m.recipe.mounts {
 		if view.deep && !slices.ContainsFunc(places, func(p attest.Place) bool { return p.Target == view.target }) {
 			places = append(places, attest.Place{Target: view.target})
 		}
 	}
 	return places, nil
-}
-
-// placeOf is a place of the host's own that should be seen at a target, read-only.
-func placeOf(source, target string) (attest.Place, error) {
-	info, err := os.Stat(source)
-	if err != nil {
-		return attest.Place{}, err
-	}
-	st := info.Sys().(*syscall.Stat_t)
-	return attest.Place{Target: target, Device: uint64(st.Dev), Inode: st.Ino}, nil
 }

@@ -10,6 +10,7 @@ import (
 	"torno/internal/mounts"
 	"torno/internal/runfile"
 	"torno/sandbox"
+	"torno/sandbox/local/attest"
 )
 
 // Pins are the mounts of a spec, each found and held. What they tell is in the spec's order.
@@ -189,6 +190,15 @@ func (p Pins) Expected(hardened bool) []runfile.Mount {
 		all = append(all, runfile.Mount{
 			Path: wanted.Target, Device: p.held[i].Dev, Inode: p.held[i].Ino, Writable: wanted.Workspace, Hardened: hardened,
 		})
+	}
+	return all
+}
+
+// Places are what the host is to see of what init is to find.
+func Places(expected []runfile.Mount) []attest.Place {
+	var all []attest.Place
+	for _, m := range expected {
+		all = append(all, attest.Place{Target: m.Path, Device: m.Device, Inode: m.Inode, Writable: m.Writable, Hardened: m.Hardened})
 	}
 	return all
 }

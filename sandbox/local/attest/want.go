@@ -1,6 +1,10 @@
 package attest
 
-import "fmt"
+import (
+	"fmt"
+	"os"
+	"syscall"
+)
 
 // Identity is who a process should be, and what it should be able to do. It never has a capability and never gains privileges.
 type Identity struct {
@@ -22,6 +26,16 @@ type Place struct {
 	Inode    uint64 `json:"inode,omitempty"`
 	Writable bool   `json:"writable,omitempty"`
 	Hardened bool   `json:"hardened,omitempty"` // nosuid and nodev
+}
+
+// PlaceOf is a place of the host's own that should be seen at a target, read-only.
+func PlaceOf(source, target string) (Place, error) {
+	info, err := os.Stat(source)
+	if err != nil {
+		return Place{}, err
+	}
+	st := info.Sys().(*syscall.Stat_t)
+	return Place{Target: target, Device: uint64(st.Dev), Inode: st.Ino}, nil
 }
 
 func (p Place) String() string {
