@@ -121,35 +121,13 @@ func (l *Launcher) checkLimits(look *attest.Look, init *attest.Process, want san
 
 // checkMounts compares every mount that init sees.
 func checkMounts(look *attest.Look, init *attest.Process, want *wanted) error {
-	mounts, err := init.Mounts()
-	if err != nil {
-		return err
-	}
-	root, err := init.Root()
-	if err != nil {
-		return err
-	}
-	defer root.Close()
-	known := slices.Clone(want.private)
-	for _, place := range want.places {
-		known = append(known, place.Target)
-		if err := attest.CheckPlace(look, root, mounts, place); err != nil {
-			return err
-		}
-	}
-	for i, m := range mounts {
-		if slices.ContainsFunc(mounts[:i], func(earlier attest.Mount) bool { return earlier.Point == m.Point }) {
-			look.Differ("a mount over another one", "none", m.String())
-		}
-		if !slices.Contains(known, m.Point) && !isRuntimes(m) {
-			look.Differ("a mount that was not asked for", "none", m.String())
-		}
-		if slices.Contains(want.private, m.Point) && m.Kind != "tmpfs" {
+	return init.CheckMounts(look, "mounts", want.places, func(m attest.Mount) bool {
+		private := slices.Contains(want.private, m.Point)
+		if private && m.Kind != "tmpfs" {
 			look.Differ(m.Point, "tmpfs", m.Kind)
 		}
-	}
-	look.See("mounts", fmt.Sprintf("%d, all of them known", len(mounts)))
-	return nil
+		return private || isRuntimes(m)
+	})
 }
 
 // runtimeMounts are those that every runtime makes by itself, by their places.

@@ -54,8 +54,8 @@ func (p *Process) Mounts() ([]Mount, error) {
 // unescape undoes the kernel's \ooo for blanks and backslashes.
 var unescape = strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`, `\043`, "#").Replace
 
-// Root is the process's root directory, held.
-func (p *Process) Root() (*os.File, error) {
+// root is the process's root directory, held.
+func (p *Process) root() (*os.File, error) {
 	fd, err := unix.Openat(int(p.dir.Fd()), "root", unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return nil, p.explain("root", err)
@@ -63,9 +63,38 @@ func (p *Process) Root() (*os.File, error) {
 	return os.NewFile(uintptr(fd), "root"), nil
 }
 
-// CheckPlace compares what lies at a path below a root, found without a link, with what should be there, and the flags of the
+// CheckMounts compares every mount that the process sees. What is wanted lies at its target; any other mount has to be known;
+// and none lies over another one.
+func (p *Process) CheckMounts(look *Look, what string, want []Place, known func(Mount) bool) error {
+	mounts, err := p.Mounts()
+	if err != nil {
+		return err
+	}
+	root, err := p.root()
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	for _, place := range want {
+		if err := checkPlace(look, root, mounts, place); err != nil {
+			return err
+		}
+	}
+	for i, m := range mounts {
+		if slices.ContainsFunc(mounts[:i], func(earlier Mount) bool { return earlier.Point == m.Point }) {
+			look.Differ("a mount over another one", "none", m.String())
+		}
+		if !known(m) && !slices.ContainsFunc(want, func(place Place) bool { return place.Target == m.Point }) {
+			look.Differ("a mount that was not asked for", "none", m.String())
+		}
+	}
+	look.See(what, fmt.Sprintf("%d, all of them known", len(mounts)))
+	return nil
+}
+
+// checkPlace compares what lies at a path below a root, found without a link, with what should be there, and the flags of the
 // mount that it lies in, which must begin there.
-func CheckPlace(look *Look, root *os.File, mounts []Mount, want Place) error {
+func checkPlace(look *Look, root *os.File, mounts []Mount, want Place) error {
 	how := unix.OpenHow{
 		Flags:   unix.O_PATH | unix.O_CLOEXEC,
 		Resolve: unix.RESOLVE_IN_ROOT | unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS,
