@@ -13,6 +13,7 @@ import (
 	"torno/internal/runfile"
 	"torno/sandbox"
 	"torno/sandbox/local/attest"
+	"torno/sandbox/local/hostroot"
 )
 
 // Attest looks at a sandbox that holds: at its init, which is the container's only process.
@@ -146,7 +147,7 @@ func isRuntimes(m attest.Mount) bool {
 		return true
 	case m.Point == "/sys/fs/cgroup" || strings.HasPrefix(m.Point, "/sys/fs/cgroup/"):
 		return readOnly && (m.Kind == "cgroup" || m.Kind == "cgroup2")
-	case slices.Contains(stagedEtc, strings.TrimPrefix(m.Point, "/etc/")): // the engine writes some of them itself
+	case slices.Contains(hostroot.ImageEtc(), strings.TrimPrefix(m.Point, "/etc/")): // the engine writes some of them itself
 		return readOnly
 	case slices.Contains(maskedPaths, m.Point):
 		return readOnly && m.Kind == "tmpfs" || m.Root == "/null" && (m.Kind == "tmpfs" || m.Kind == "devtmpfs")

@@ -9,6 +9,7 @@ import (
 
 	"torno/internal/runfile"
 	"torno/sandbox"
+	"torno/sandbox/local"
 	"torno/sandbox/local/hostroot"
 )
 
@@ -82,13 +83,6 @@ func containerConfig(r recipe) (*container.Config, *container.HostConfig) {
 	return config, host
 }
 
-// The kernel counts these by user. A sandbox that runs as the owner of its workspace may take a part of what the owner has,
-// and leaves the rest: engines give much more of both.
-const (
-	pendingSignals = 1024      // also timers
-	messageBytes   = 400 << 10 // in POSIX message queues
-)
-
 func resources(r recipe) container.Resources {
 	pids := r.limits.Pids + runfile.Tasks // what was promised is the agent's
 	return container.Resources{
@@ -100,8 +94,8 @@ func resources(r recipe) container.Resources {
 			{Name: "core", Soft: 0, Hard: 0},
 			{Name: "fsize", Soft: r.limits.FileSize, Hard: r.limits.FileSize},
 			{Name: "nofile", Soft: r.limits.OpenFiles, Hard: r.limits.OpenFiles},
-			{Name: "msgqueue", Soft: messageBytes, Hard: messageBytes},
-			{Name: "sigpending", Soft: pendingSignals, Hard: pendingSignals},
+			{Name: "msgqueue", Soft: local.MessageBytes, Hard: local.MessageBytes},
+			{Name: "sigpending", Soft: local.PendingSignals, Hard: local.PendingSignals},
 		},
 	}
 }

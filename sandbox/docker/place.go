@@ -126,16 +126,13 @@ func (m *making) bindFiles(dir string) error {
 	for _, name := range slices.Sorted(maps.Keys(hostroot.UserEtc(0, 0))) {
 		m.recipe.mounts = append(m.recipe.mounts, readOnlyBind(filepath.Join(run, hostroot.UserDir, name), "/etc/"+name))
 	}
-	for _, name := range stagedEtc {
+	for _, name := range hostroot.ImageEtc() {
 		m.recipe.mounts = append(m.recipe.mounts, readOnlyBind(filepath.Join(m.shared.etc, name), "/etc/"+name))
 	}
 	return nil
 }
 
-// stagedEtc are the files of the staged /etc that lie over those of an image.
-var stagedEtc = []string{"hostname", "hosts", "resolv.conf"}
-
 // etcFiles are all of ours that lie over those of an image.
 func etcFiles() []string {
-	return append(slices.Sorted(maps.Keys(hostroot.UserEtc(0, 0))), stagedEtc...)
+	return append(slices.Sorted(maps.Keys(hostroot.UserEtc(0, 0))), hostroot.ImageEtc()...)
 }

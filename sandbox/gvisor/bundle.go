@@ -9,6 +9,8 @@ import (
 
 	"torno/internal/runfile"
 	"torno/sandbox"
+	"torno/sandbox/local"
+	"torno/sandbox/local/hostroot"
 )
 
 // recipe is what a bundle is made from. Everything else in it is constant: a bundle has no network, no capability and no
@@ -30,15 +32,12 @@ type bind struct {
 	deep           bool // with what is mounted below it
 }
 
-// hostname is every sandbox's.
-const hostname = "sandbox"
-
 // bundle is the runtime's configuration of a sandbox. It has no filter of system calls: gVisor's way with a list costs
 // every start some hundredths of a second, so init brings the program, and refuses to go on without one.
 func bundle(r recipe) *specs.Spec {
 	return &specs.Spec{
 		Version:  specs.Version,
-		Hostname: hostname,
+		Hostname: hostroot.Hostname,
 		Root:     &specs.Root{Path: r.root, Readonly: true},
 		Process:  process(r),
 		Mounts:   append(ownMounts(r), hostMounts(r.mounts)...),
@@ -69,17 +68,11 @@ func process(r recipe) *specs.Process {
 			rlimit("RLIMIT_FSIZE", r.limits.FileSize),
 			rlimit("RLIMIT_NOFILE", r.limits.OpenFiles),
 			rlimit("RLIMIT_NPROC", r.limits.Pids+runfile.Tasks),
-			rlimit("RLIMIT_MSGQUEUE", messageBytes),
-			rlimit("RLIMIT_SIGPENDING", pendingSignals),
+			rlimit("RLIMIT_MSGQUEUE", local.MessageBytes),
+			rlimit("RLIMIT_SIGPENDING", local.PendingSignals),
 		},
 	}
 }
-
-// What is counted by user, beside processes.
-const (
-	pendingSignals = 1024
-	messageBytes   = 400 << 10
-)
 
 func rlimit(name string, value int64) specs.POSIXRlimit {
 	return specs.POSIXRlimit{Type: name, Hard: uint64(value), Soft: uint64(value)}

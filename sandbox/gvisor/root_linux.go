@@ -195,7 +195,7 @@ func (m *making) putEtc(etc string) error {
 			return err
 		}
 	}
-	for _, name := range []string{"hostname", "hosts", "resolv.conf"} {
+	for _, name := range hostroot.ImageEtc() {
 		content, err := os.ReadFile(filepath.Join(m.shared.etc, name))
 		if err != nil {
 			return err

@@ -24,6 +24,13 @@ func CheckGuarantees(spec sandbox.Spec, enforced sandbox.Guarantees) error {
 	}
 }
 
+// The kernel counts these by user, beside processes. A sandbox that runs as the owner of its workspace may take a part of what
+// the owner has, and leaves the rest: engines give much more of both.
+const (
+	PendingSignals = 1024      // also timers
+	MessageBytes   = 400 << 10 // in POSIX message queues
+)
+
 // CheckLimits makes sure that no limit is an engine's word for "none".
 func CheckLimits(limits sandbox.Limits) error {
 	for name, value := range map[string]int64{

@@ -48,6 +48,9 @@ func UserEtc(uid, gid uint32) map[string]string {
 	}
 }
 
+// ImageEtc are the files of a staged /etc that lie over those of an image. Those of UserEtc do, too.
+func ImageEtc() []string { return []string{"hostname", "hosts", "resolv.conf"} }
+
 // Bounds of what is copied from the host's /etc.
 const (
 	maxEtcFile  = 16 << 20
