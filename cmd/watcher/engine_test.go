@@ -20,6 +20,7 @@ import (
 	"torno/internal/journal"
 	"torno/internal/serve"
 	"torno/sandbox/docker"
+	"torno/sandbox/local"
 )
 
 // TestEngineStories are those that need a real engine. Where none answers they are skipped, except where one is promised.
@@ -52,7 +53,7 @@ func purgeAll(t *testing.T, host, dir string) {
 		if err != nil {
 			return err
 		}
-		options := docker.Options{Installation: j.Installation(), StateDir: filepath.Dir(path), Host: host}
+		options := docker.Options{Options: local.Options{Installation: local.Installation(j.Installation()), StateDir: filepath.Dir(path)}, Host: host}
 		return errors.Join(j.Close(), docker.Purge(ctx, options))
 	})
 	if err != nil {

@@ -58,7 +58,7 @@ func (y *toy) kind() *launcher.Kind {
 			y.mu.Lock()
 			defer y.mu.Unlock()
 			y.opened = append(y.opened, s)
-			return toyBox{y.world.Launcher(s.Installation)}, nil
+			return toyBox{y.world.Launcher(string(s.Installation))}, nil
 		},
 		About: func(_ context.Context, s launcher.Settings) (doctor.Maker, error) {
 			return doctor.Maker{Version: "7", Socket: s.Text("colour"), Arch: "amd64", Runtime: "toy"}, nil
@@ -67,7 +67,7 @@ func (y *toy) kind() *launcher.Kind {
 		Purge: func(_ context.Context, s launcher.Setting) error {
 			y.mu.Lock()
 			defer y.mu.Unlock()
-			y.purged = append(y.purged, s.Installation)
+			y.purged = append(y.purged, string(s.Installation))
 			return nil
 		},
 	}

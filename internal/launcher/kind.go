@@ -2,11 +2,10 @@ package launcher
 
 import (
 	"context"
-	"log/slog"
 
 	"torno/internal/doctor"
-	"torno/internal/mounts"
 	"torno/sandbox"
+	"torno/sandbox/local"
 )
 
 // Launcher is a sandbox.Launcher as a host has it.
@@ -30,30 +29,17 @@ type Kind struct {
 	// About asks what makes the sandboxes about itself, and Left about what installations have there.
 	About func(context.Context, Settings) (doctor.Maker, error)
 	Left  func(context.Context, Settings) ([]doctor.Leftover, error)
-	// Purge removes everything of an installation but its own files. It needs no Init and no Bases.
+	// Purge removes everything of an installation but its own files. It needs no InitPath and no Bases.
 	Purge func(context.Context, Setting) error
 }
 
 // Setting is what a launcher is opened with.
 type Setting struct {
-	Settings     Settings // its own keys of the configuration
-	Installation string
-	StateDir     string
-	Init         string // the program that is process 1 of every sandbox
-	Bases        *mounts.Bases
-	Mounts       string // the configuration's word for how workspaces get into sandboxes
-	UIDs         UIDs
-	Floor        int64            // bytes that have to stay free on the state's file system
-	FloorFiles   int64            // inodes, too
-	Engines      []string         // the sockets of engines that the configuration names, of all launchers
-	Known        []sandbox.Handle // what runs that have not ended have, also on another engine
-	Log          *slog.Logger
-}
-
-// UIDs are the identities of sandboxes.
-type UIDs struct {
-	First uint32
-	Count int
+	local.Options
+	Settings   Settings // its own keys of the configuration
+	Mounts     string   // the configuration's word for how workspaces get into sandboxes
+	Floor      int64    // bytes that have to stay free on the state's file system
+	FloorFiles int64    // inodes, too
 }
 
 // UnusableError says why a launcher cannot be used on this machine.

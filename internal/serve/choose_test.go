@@ -37,7 +37,7 @@ func (g *spare) kind(s *shop) *launcher.Kind {
 			if g.broken != nil {
 				return nil, g.broken
 			}
-			return fake{g.world.Launcher(setting.Installation), s}, nil
+			return fake{g.world.Launcher(string(setting.Installation)), s}, nil
 		},
 		About: func(context.Context, launcher.Settings) (doctor.Maker, error) {
 			return doctor.Maker{Version: "1"}, g.absent

@@ -14,6 +14,7 @@ import (
 	"torno/internal/launcher"
 	"torno/internal/mounts"
 	"torno/sandbox"
+	"torno/sandbox/local"
 )
 
 // setting is what launchers are opened with.
@@ -30,9 +31,12 @@ type setting struct {
 // of is the setting of one launcher.
 func (s setting) of(name string) launcher.Setting {
 	return launcher.Setting{
-		Settings: s.config.SettingsOf(name), Installation: s.installation, StateDir: s.stateDir, Init: s.init, Bases: s.bases,
-		Mounts: string(s.config.Mounts), UIDs: launcher.UIDs{First: uint32(s.config.UIDs.First), Count: int(s.config.UIDs.Count)},
-		Floor: s.config.Disk.Floor, FloorFiles: s.config.Disk.FloorFiles, Engines: s.config.EngineSockets(), Known: s.handles[name], Log: s.log.With("launcher", name),
+		Options: local.Options{
+			Installation: local.Installation(s.installation), StateDir: s.stateDir, InitPath: s.init, Bases: s.bases,
+			UIDs:    local.UIDRange{First: uint32(s.config.UIDs.First), Count: int(s.config.UIDs.Count)},
+			Engines: s.config.EngineSockets(), Known: s.handles[name], Log: s.log.With("launcher", name),
+		},
+		Settings: s.config.SettingsOf(name), Mounts: string(s.config.Mounts), Floor: s.config.Disk.Floor, FloorFiles: s.config.Disk.FloorFiles,
 	}
 }
 

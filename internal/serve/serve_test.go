@@ -135,7 +135,7 @@ func (s *shop) launchers() launcher.List {
 					return nil, err
 				}
 			}
-			return fake{s.world.Launcher(setting.Installation), s}, nil
+			return fake{s.world.Launcher(string(setting.Installation)), s}, nil
 		},
 		About: func(ctx context.Context, _ launcher.Settings) (doctor.Maker, error) {
 			if s.about != nil {
@@ -145,7 +145,7 @@ func (s *shop) launchers() launcher.List {
 		},
 		Left: func(context.Context, launcher.Settings) ([]doctor.Leftover, error) { return s.left, nil },
 		Purge: func(_ context.Context, setting launcher.Setting) error {
-			s.purged = append(s.purged, setting.Installation)
+			s.purged = append(s.purged, string(setting.Installation))
 			return nil
 		},
 	}}

@@ -1,11 +1,11 @@
 // Package docker launches sandboxes with a Docker engine. It is the product's only importer of the Docker client.
 //
-//	l, err := docker.New(ctx, docker.Options{
+//	l, err := docker.New(ctx, docker.Options{Options: local.Options{
 //		Installation: "0123456789abcdef", // everything on the engine that is ours carries it
 //		StateDir:     "/var/lib/torno",
 //		InitPath:     "/usr/lib/torno/sandbox-init",
 //		Bases:        bases, // the operator's directories, held open
-//	})
+//	}})
 //	defer l.Close() // sandboxes live on
 //
 // What is sandbox.Launcher's is there: Create, Start, Open, List, Remove, Check. Purge takes an installation off an engine.

@@ -9,6 +9,7 @@ import (
 
 	"torno/delegation"
 	"torno/sandbox"
+	"torno/sandbox/local"
 )
 
 func fitEngine() dockersystem.Info {
@@ -64,7 +65,7 @@ func TestWarningsAboutLimits(t *testing.T) {
 
 func TestLostLimitsAreRefused(t *testing.T) {
 	m := &making{Launcher: &Launcher{}, order: order{spec: sandbox.Spec{Profile: "p"}}}
-	m.options, _ = Options{Installation: "0123456789abcdef", StateDir: "/s", InitPath: "i"}.checked()
+	m.options, _ = Options{Options: local.Options{Installation: "0123456789abcdef", StateDir: "/s", InitPath: "i"}}.checked()
 	m.options.Log = quiet
 	m.facts.limits = map[sandbox.GuaranteeKey]bool{sandbox.MemoryLimit: true}
 	swap, memory := "no swap limit. Memory limited without swap.", "no memory limit"

@@ -12,6 +12,7 @@ import (
 	"torno/internal/mounts"
 	"torno/sandbox"
 	"torno/sandbox/docker"
+	"torno/sandbox/local"
 )
 
 // deaf gives the engine a view of the state directory in which mounts of ours do not arrive, as one has it that runs in
@@ -70,7 +71,9 @@ func TestByHandleOrNotAtAll(t *testing.T) {
 	f.must(err)
 	defer bases.Close()
 	dir, id := f.house.state("ours")
-	options := docker.Options{Installation: id, StateDir: dir, InitPath: init, Bases: bases, Mounts: docker.MountByHandle}
+	options := docker.Options{
+		Options: local.Options{Installation: local.Installation(id), StateDir: dir, InitPath: init, Bases: bases}, Mounts: docker.MountByHandle,
+	}
 	deaf(t, &options)
 	l, err := docker.New(f.ctx, options)
 	if err == nil {
@@ -105,7 +108,7 @@ func TestEngineThatIsNotThere(t *testing.T) {
 	}
 	defer bases.Close()
 	_, err = docker.New(context.Background(), docker.Options{
-		Installation: "0123456789abcdef", StateDir: t.TempDir(), InitPath: init, Bases: bases, Host: "unix:///nonexistent/engine",
+		Options: local.Options{Installation: "0123456789abcdef", StateDir: t.TempDir(), InitPath: init, Bases: bases}, Host: "unix:///nonexistent/engine",
 	})
 	if err == nil || !strings.Contains(err.Error(), "unix:///nonexistent/engine") || !strings.Contains(err.Error(), "is it running") {
 		t.Errorf("%v", err)

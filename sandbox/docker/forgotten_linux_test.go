@@ -64,7 +64,7 @@ func TestUsersOfProcesses(t *testing.T) {
 // TestNoStrangerIsTakenForARest starts processes in groups with a container's id in their names. Only what runs in the container's own
 // group, as a sandbox's user, is killed.
 func TestNoStrangerIsTakenForARest(t *testing.T) {
-	l := &Launcher{options: Options{UIDs: local.UIDRange{First: 2_000_000_000, Count: 256}}}
+	l := &Launcher{options: Options{Options: local.Options{UIDs: local.UIDRange{First: 2_000_000_000, Count: 256}}}}
 	const sandboxed, stranger = 2_000_000_001, 1000
 	id := strings.Repeat(strconv.Itoa(os.Getpid()%10), 40) + strconv.Itoa(os.Getpid())
 	for _, c := range []struct {

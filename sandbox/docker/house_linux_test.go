@@ -16,6 +16,7 @@ import (
 
 	"torno/internal/mounts"
 	"torno/sandbox/docker"
+	"torno/sandbox/local"
 	"torno/test/weak"
 )
 
@@ -92,7 +93,7 @@ func (h *house) launch(base, name string) *docker.Launcher {
 	}
 	h.t.Cleanup(func() { bases.Close() })
 	dir, id := h.state(name)
-	options := docker.Options{Installation: id, StateDir: dir, InitPath: init, Bases: bases}
+	options := docker.Options{Options: local.Options{Installation: local.Installation(id), StateDir: dir, InitPath: init, Bases: bases}}
 	h.adjust(&options)
 	ctx, cancel := context.WithTimeout(context.Background(), engineTime)
 	defer cancel()

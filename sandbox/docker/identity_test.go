@@ -11,6 +11,8 @@ import (
 	"time"
 
 	dockersystem "github.com/docker/docker/api/types/system"
+
+	"torno/sandbox/local"
 )
 
 // TestAnIDOfTheMomentIsNone: an engine that makes up an id for each answer, or has none, is not known by it.
@@ -44,7 +46,7 @@ func TestAnIDOfTheMomentIsNone(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer e.close()
-			l := &Launcher{engine: e, options: Options{Log: slog.New(slog.DiscardHandler)}}
+			l := &Launcher{engine: e, options: Options{Options: local.Options{Log: slog.New(slog.DiscardHandler)}}}
 			first, err := e.info(t.Context())
 			if err != nil {
 				t.Fatal(err)

@@ -94,8 +94,7 @@ func reach(ctx context.Context, s launcher.Settings) error {
 
 func open(ctx context.Context, s launcher.Setting) (launcher.Launcher, error) {
 	return New(ctx, Options{
-		Installation: s.Installation, Host: s.Settings.Text(hostKey), Runtime: s.Settings.Text(runtimeKey), StateDir: s.StateDir, InitPath: s.Init,
-		Bases: s.Bases, UIDs: UIDRange{First: s.UIDs.First, Count: s.UIDs.Count}, Mounts: MountMode(s.Mounts), Engines: s.Engines, Known: s.Known, Log: s.Log,
+		Options: s.Options, Host: s.Settings.Text(hostKey), Runtime: s.Settings.Text(runtimeKey), Mounts: MountMode(s.Mounts),
 		Observe: func(op string, took time.Duration) { s.Log.Debug("engine call", "op", op, "took", took) },
 	})
 }
@@ -122,5 +121,5 @@ func purge(ctx context.Context, s launcher.Setting) error {
 	if err := reach(ctx, s.Settings); err != nil {
 		return err
 	}
-	return Purge(ctx, Options{Installation: s.Installation, Host: s.Settings.Text(hostKey), StateDir: s.StateDir, Known: s.Known})
+	return Purge(ctx, Options{Options: s.Options, Host: s.Settings.Text(hostKey)})
 }

@@ -197,7 +197,7 @@ func TestRemoveFromManySides(t *testing.T) {
 // TestIdentitiesRunOut refuses to share one.
 func TestIdentitiesRunOut(t *testing.T) {
 	f := &field{TB: t, base: t.TempDir(), calls: &calls{}, ctx: t.Context()}
-	f.house = newHouse(t, func(o *docker.Options) { o.UIDs = docker.UIDRange{First: 1_900_000_000, Count: 1} })
+	f.house = newHouse(t, func(o *docker.Options) { o.UIDs = local.UIDRange{First: 1_900_000_000, Count: 1} })
 	f.Launcher = f.house.launch(f.base, "ours")
 	f.mkdir("workspace")
 	h := f.create(f.spec("/bin/true"))

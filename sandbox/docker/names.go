@@ -32,12 +32,15 @@ const (
 )
 
 // naming gives what we make its names and labels.
-type naming struct{ installation, state string }
+type naming struct {
+	installation local.Installation
+	state        string
+}
 
 // filter is the label that everything of this installation has, and nothing else.
-func (n naming) filter() string { return labelInstallation + "=" + n.installation }
+func (n naming) filter() string { return labelInstallation + "=" + string(n.installation) }
 
-func (n naming) prefix() string { return "torno-" + n.installation[:8] + "-" }
+func (n naming) prefix() string { return "torno-" + string(n.installation[:8]) + "-" }
 
 // container is the name of a sandbox's container; it is what makes Create repeatable.
 func (n naming) container(id sandbox.SandboxID) string {
@@ -47,13 +50,13 @@ func (n naming) container(id sandbox.SandboxID) string {
 func (n naming) initVolume(digest string) string { return n.prefix() + "init-" + digest[:16] }
 
 func (n naming) hostImage(digest string) string {
-	return "torno/" + n.installation + ":host-" + digest[:16]
+	return "torno/" + string(n.installation) + ":host-" + digest[:16]
 }
 
 // labels are for what is no sandbox, and the beginning of one's.
 func (n naming) labels(role sandbox.SandboxID) map[string]string {
 	return map[string]string{
-		labelInstallation: n.installation, labelState: n.state, labelSandbox: string(role), labelVersion: version.String(),
+		labelInstallation: string(n.installation), labelState: n.state, labelSandbox: string(role), labelVersion: version.String(),
 	}
 }
 
@@ -77,7 +80,7 @@ func (n naming) sandboxOf(labels map[string]string) (sandbox.SandboxID, bool) {
 		text = labels[labelBefore]
 	}
 	id, err := sandbox.ParseSandboxID(text)
-	return id, err == nil && labels[labelInstallation] == n.installation
+	return id, err == nil && labels[labelInstallation] == string(n.installation)
 }
 
 // isSandbox says whether the labels are those of a sandbox of this installation.

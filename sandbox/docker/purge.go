@@ -15,8 +15,8 @@ import (
 // Purge removes everything of an installation without a Launcher, also where no sandbox can be made any more. Of the
 // options it needs Installation, StateDir and, where it is not the usual one, Host.
 func Purge(ctx context.Context, options Options) (err error) {
-	if !isHex(options.Installation, 16) || !filepath.IsAbs(options.StateDir) {
-		return fmt.Errorf("purge installation %q in %q: both are needed", options.Installation, options.StateDir)
+	if options.Options, err = options.CheckedForPurge(); err != nil {
+		return fmt.Errorf("purge: %w", err)
 	}
 	if options.Observe == nil {
 		options.Observe = func(string, time.Duration) {}

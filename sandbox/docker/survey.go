@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"torno/internal/doctor"
+	"torno/sandbox/local"
 )
 
 // About asks an engine about itself.
@@ -48,7 +49,7 @@ type census map[string]*doctor.Leftover
 // of is the entry of the installation that labels name, or nil where they are not ours.
 func (c census) of(labels map[string]string) *doctor.Leftover {
 	id := labels[labelInstallation]
-	if !isHex(id, 16) {
+	if !local.Installation(id).Valid() {
 		return nil
 	}
 	if c[id] == nil {

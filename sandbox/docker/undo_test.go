@@ -6,13 +6,14 @@ import (
 	"testing"
 
 	"torno/sandbox"
+	"torno/sandbox/local"
 )
 
 // TestNobodyGetsWhatIsBeingUndone has one sandbox's Create undo what another's has left, and that other one try again
 // meanwhile: it must not find the container which is on its way out, nor go on while nobody knows whether there is one.
 func TestNobodyGetsWhatIsBeingUndone(t *testing.T) {
 	id := sandbox.NewSandboxID()
-	l := &Launcher{options: Options{Log: slog.New(slog.DiscardHandler)}}
+	l := &Launcher{options: Options{Options: local.Options{Log: slog.New(slog.DiscardHandler)}}}
 	tries, reached, answer := 0, make(chan struct{}), make(chan error)
 	m := &making{Launcher: l, order: order{id: id}}
 	m.undoContainer(func() error { tries++; reached <- struct{}{}; return <-answer })

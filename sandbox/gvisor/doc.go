@@ -1,7 +1,10 @@
 // Package gvisor launches sandboxes without an engine: with gVisor, by its program runsc, and a keeper beside each (package
 // keeper). docs/decisions/0012-gvisor.md says why it is so.
 //
-//	l, err := gvisor.New(ctx, gvisor.Options{Installation: id, StateDir: state, InitPath: init, Runsc: runsc, Bases: bases, …})
+//	l, err := gvisor.New(ctx, gvisor.Options{
+//		Options:    local.Options{Installation: id, StateDir: state, InitPath: init, Bases: bases},
+//		KeeperPath: keeper, Runsc: runsc,
+//	})
 //	h, err := l.Create(ctx, key, spec)   // a box: a directory of ours, in which nothing runs
 //	err = l.Start(ctx, h)                // a keeper, which starts runsc
 //	a, err := l.Open(ctx, h, "")

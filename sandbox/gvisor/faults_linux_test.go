@@ -179,7 +179,7 @@ func (y *yard) nothingOf(id string) {
 	if len(left) > 0 {
 		y.t.Errorf("processes are left: %v", left)
 	}
-	if groups, err := filepath.Glob("/sys/fs/cgroup/*/torno/" + y.options.Installation + "/" + id); err != nil || len(groups) > 0 {
+	if groups, err := filepath.Glob("/sys/fs/cgroup/*/torno/" + string(y.options.Installation) + "/" + id); err != nil || len(groups) > 0 {
 		y.t.Errorf("control groups are left: %v, %v", groups, err)
 	}
 }
@@ -337,9 +337,9 @@ func TestLeftovers(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	group := filepath.Join("/sys/fs/cgroup/pids/torno", y.options.Installation, id)
+	group := filepath.Join("/sys/fs/cgroup/pids/torno", string(y.options.Installation), id)
 	if _, err := os.Stat("/sys/fs/cgroup/pids"); err != nil {
-		group = filepath.Join("/sys/fs/cgroup/torno", y.options.Installation, id)
+		group = filepath.Join("/sys/fs/cgroup/torno", string(y.options.Installation), id)
 	}
 	if err := os.MkdirAll(group, 0o755); err != nil {
 		t.Fatal(err)

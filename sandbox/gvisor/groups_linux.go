@@ -4,6 +4,7 @@ import (
 	"torno/internal/cgroups"
 	"torno/internal/runfile"
 	"torno/sandbox"
+	"torno/sandbox/local"
 )
 
 // groups are the control groups of an installation, or why there are none.
@@ -13,9 +14,9 @@ type groups struct {
 	err  error
 }
 
-func findGroups(installation string) groups {
+func findGroups(installation local.Installation) groups {
 	tree, err := cgroups.Find()
-	return groups{tree: tree, name: groupName + "/" + installation, err: err}
+	return groups{tree: tree, name: groupName + "/" + string(installation), err: err}
 }
 
 // groupName is the group in which each installation has one.

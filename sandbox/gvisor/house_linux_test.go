@@ -11,6 +11,7 @@ import (
 
 	"torno/internal/mounts"
 	"torno/sandbox/gvisor"
+	"torno/sandbox/local"
 	"torno/test/prober/verdict"
 )
 
@@ -79,8 +80,10 @@ func (h *house) options(base, name string) gvisor.Options {
 		h.Fatal(err)
 	}
 	return gvisor.Options{
-		Installation: hex.EncodeToString(sum[:8]), StateDir: state, InitPath: h.tools.init, KeeperPath: h.tools.keeper,
-		Runsc: h.tools.runsc, Bases: bases,
+		Options: local.Options{
+			Installation: local.Installation(hex.EncodeToString(sum[:8])), StateDir: state, InitPath: h.tools.init, Bases: bases,
+		},
+		KeeperPath: h.tools.keeper, Runsc: h.tools.runsc,
 	}
 }
 

@@ -79,10 +79,9 @@ func open(ctx context.Context, s launcher.Setting) (launcher.Launcher, error) {
 		return nil, unusable(err)
 	}
 	options := Options{
-		Installation: s.Installation, StateDir: s.StateDir, InitPath: s.Init, KeeperPath: keeper, Runsc: program, Bases: s.Bases,
-		ImageCache: s.Settings.Size(cacheKey), Floor: s.Floor, FloorFiles: s.FloorFiles, Engines: s.Engines, Known: s.Known, Log: s.Log,
+		Options: s.Options, KeeperPath: keeper, Runsc: program,
+		ImageCache: s.Settings.Size(cacheKey), Floor: s.Floor, FloorFiles: s.FloorFiles,
 	}
-	options.UIDs.First, options.UIDs.Count = s.UIDs.First, s.UIDs.Count
 	return New(ctx, options)
 }
 
@@ -112,5 +111,5 @@ func about(ctx context.Context, s launcher.Settings) (doctor.Maker, error) {
 }
 
 func purge(ctx context.Context, s launcher.Setting) error {
-	return Purge(ctx, Options{Installation: s.Installation, StateDir: s.StateDir, Log: s.Log})
+	return Purge(ctx, Options{Options: s.Options})
 }

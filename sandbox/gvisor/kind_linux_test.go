@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"torno/internal/launcher"
+	"torno/sandbox/local"
 )
 
 // TestWithoutGVisor: whatever is missing is told of with the next step, before anything is made.
@@ -37,7 +38,9 @@ func TestWithoutGVisor(t *testing.T) {
 	if err := Kind.Reach(t.Context(), settings); err != nil {
 		t.Fatal("what is there is not found:", err)
 	}
-	_, err := Kind.Open(t.Context(), launcher.Setting{Settings: settings, StateDir: t.TempDir(), Log: slog.New(slog.DiscardHandler)})
+	_, err := Kind.Open(t.Context(), launcher.Setting{
+		Options: local.Options{StateDir: t.TempDir(), Log: slog.New(slog.DiscardHandler)}, Settings: settings,
+	})
 	if e, ok := errors.AsType[*launcher.UnusableError](err); !ok || !strings.Contains(e.Error(), "is not gVisor's runsc") {
 		t.Errorf("another program is used: %v", err)
 	}

@@ -5,9 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"log/slog"
 	"os"
-	"path/filepath"
 
 	"torno/internal/cgroups"
 	"torno/internal/mounts"
@@ -17,11 +15,8 @@ import (
 // Purge removes everything of an installation but its files, also where no sandbox can be made any more. Of the options it
 // needs Installation and StateDir.
 func Purge(ctx context.Context, options Options) (err error) {
-	if !isInstallation(options.Installation) || !filepath.IsAbs(options.StateDir) {
-		return fmt.Errorf("purge installation %q in %q: both are needed", options.Installation, options.StateDir)
-	}
-	if options.Log == nil {
-		options.Log = slog.New(slog.DiscardHandler)
+	if options.Options, err = options.CheckedForPurge(); err != nil {
+		return fmt.Errorf("purge: %w", err)
 	}
 	l := newLauncher(options)
 	if _, err := os.Stat(l.dir()); errors.Is(err, fs.ErrNotExist) {

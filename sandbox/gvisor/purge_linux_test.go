@@ -9,6 +9,7 @@ import (
 	"torno/internal/doctor"
 	"torno/sandbox"
 	"torno/sandbox/gvisor"
+	"torno/sandbox/local"
 )
 
 // TestPurge: what runs is dead, and nothing of an installation is on the machine but its files.
@@ -27,17 +28,17 @@ func TestPurge(t *testing.T) {
 	}
 	o := h.options(base, "ours")
 	defer o.Bases.Close()
-	if left, err := gvisor.Left(); err != nil || !strings.Contains(strings.Join(ids(left), " "), o.Installation) {
+	if left, err := gvisor.Left(); err != nil || !strings.Contains(strings.Join(ids(left), " "), string(o.Installation)) {
 		t.Fatalf("the oracle is dead: %v, %v", left, err)
 	}
 	h.crash(l)
-	if err := gvisor.Purge(t.Context(), gvisor.Options{Installation: o.Installation, StateDir: o.StateDir}); err != nil {
+	if err := gvisor.Purge(t.Context(), gvisor.Options{Options: local.Options{Installation: o.Installation, StateDir: o.StateDir}}); err != nil {
 		t.Fatal(err)
 	}
-	if left, err := gvisor.Left(); err != nil || strings.Contains(strings.Join(ids(left), " "), o.Installation) {
+	if left, err := gvisor.Left(); err != nil || strings.Contains(strings.Join(ids(left), " "), string(o.Installation)) {
 		t.Errorf("%v, %v", left, err)
 	}
-	if groups, err := filepath.Glob("/sys/fs/cgroup/*/torno/" + o.Installation); err != nil || len(groups) > 0 {
+	if groups, err := filepath.Glob("/sys/fs/cgroup/*/torno/" + string(o.Installation)); err != nil || len(groups) > 0 {
 		t.Errorf("groups are left: %v, %v", groups, err)
 	}
 	if mounted, err := os.ReadFile("/proc/self/mountinfo"); err != nil || strings.Contains(string(mounted), o.StateDir) {

@@ -54,7 +54,7 @@ var rooms = map[string]room{
 	"internal/doctor":        {ours: []string{"sandbox", "internal/mounts"}, theirs: []string{unix}},
 	"internal/boot":          {theirs: []string{unix}},
 	"internal/thread":        {theirs: []string{unix}},
-	"internal/launcher":      {ours: []string{"sandbox", "internal/doctor", "internal/mounts"}},
+	"internal/launcher":      {ours: []string{"sandbox", "sandbox/local", "internal/doctor"}},
 	"internal/programs":      {ours: []string{"internal/trust"}},
 	"sandbox/launchers":      {ours: []string{"internal/launcher", "sandbox/docker", "sandbox/gvisor"}},
 	"internal/journal":       {ours: []string{"delegation", "sandbox", "internal/boot", "internal/inode", "internal/thread"}, theirs: []string{"modernc.org/sqlite/..."}},
