@@ -212,6 +212,8 @@ func (l *Launcher) prepare(ctx context.Context) error {
 // dir is where the launcher keeps its own.
 func (l *Launcher) dir() string { return filepath.Join(l.options.StateDir, "docker") }
 
+func (l *Launcher) slotsDir() string { return filepath.Join(l.dir(), "slots") }
+
 // Check says what is enforced, and that the engine can be reached.
 func (l *Launcher) Check(ctx context.Context) (sandbox.Guarantees, error) {
 	if err := l.engine.negotiate(ctx); err != nil {

@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"time"
 
 	"torno/internal/mounts"
+	"torno/sandbox/local"
 )
 
 // Purge removes everything of an installation without a Launcher, also where no sandbox can be made any more. Of the
@@ -35,21 +35,8 @@ func Purge(ctx context.Context, options Options) (err error) {
 	if _, err := os.Stat(l.dir()); errors.Is(err, fs.ErrNotExist) {
 		return errors.Join(l.purgeContainers(ctx), l.purgeVolumes(ctx), l.purgeImages(ctx))
 	}
-	if l.slots, err = openAnySlots(l.dir()); err != nil {
+	if l.slots, err = local.OpenAnySlots(l.slotsDir()); err != nil {
 		return err
 	}
 	return l.Purge(ctx)
-}
-
-// openAnySlots opens the slots of an earlier life. By handle it finds their own mount, which goes when they are closed;
-// where nothing may be mounted there is none.
-func openAnySlots(dir string) (*mounts.Slots, error) {
-	slots, err := mounts.OpenSlots(filepath.Join(dir, "slots"), 0, true)
-	if err != nil {
-		slots, err = mounts.OpenSlots(filepath.Join(dir, "slots"), 0, false)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("open the slots: %w", err)
-	}
-	return slots, nil
 }

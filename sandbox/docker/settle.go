@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -56,7 +55,7 @@ func (l *Launcher) settleOn(ctx context.Context, byHandle bool) (err error) {
 			return err
 		}
 	}
-	if l.slots, err = mounts.OpenSlots(filepath.Join(l.dir(), "slots"), l.options.UIDs.Count, byHandle); err != nil {
+	if l.slots, err = mounts.OpenSlots(l.slotsDir(), l.options.UIDs.Count, byHandle); err != nil {
 		return err
 	}
 	if err := l.adopt(ctx); err != nil {

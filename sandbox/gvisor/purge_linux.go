@@ -8,8 +8,8 @@ import (
 	"os"
 
 	"torno/internal/cgroups"
-	"torno/internal/mounts"
 	"torno/sandbox"
+	"torno/sandbox/local"
 )
 
 // Purge removes everything of an installation but its files, also where no sandbox can be made any more. Of the options it
@@ -22,8 +22,8 @@ func Purge(ctx context.Context, options Options) (err error) {
 	if _, err := os.Stat(l.dir()); errors.Is(err, fs.ErrNotExist) {
 		return l.dropGroups(ctx)
 	}
-	if l.slots, err = mounts.OpenSlots(l.slotsDir(), 0, os.Geteuid() == 0); err != nil {
-		return fmt.Errorf("open the slots: %w", err)
+	if l.slots, err = local.OpenAnySlots(l.slotsDir()); err != nil {
+		return err
 	}
 	defer func() { err = errors.Join(err, l.Close()) }()
 	return l.purge(ctx)

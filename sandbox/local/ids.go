@@ -47,6 +47,19 @@ func (r UIDRange) Has(uid uint32) bool {
 	return uid >= r.First && int64(uid) <= int64(r.First)+int64(r.Count)
 }
 
+// OpenAnySlots opens the slots of an earlier life. By handle it finds their own mount, which goes when they are closed;
+// where nothing may be mounted there is none.
+func OpenAnySlots(dir string) (*mounts.Slots, error) {
+	slots, err := mounts.OpenSlots(dir, 0, true)
+	if err != nil {
+		slots, err = mounts.OpenSlots(dir, 0, false)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open the slots: %w", err)
+	}
+	return slots, nil
+}
+
 // Acquire takes a free slot, and with it an identity of the range.
 func Acquire(slots *mounts.Slots, r UIDRange) (*mounts.Slot, error) {
 	slot, err := slots.Acquire()
