@@ -142,7 +142,7 @@ func (m *making) takeSlot(context.Context) (err error) {
 
 // make asks the engine, and hears of the caller's wish to cancel when it has answered.
 func (m *making) make(ctx context.Context) (sandbox.Handle, error) {
-	calling, cancel := callContext(ctx)
+	calling, cancel := local.StepContext(ctx)
 	defer cancel()
 	name := m.names.container(m.order.id)
 	config, host := containerConfig(m.recipe)
@@ -201,7 +201,7 @@ func (m *making) existing(ctx context.Context, name string) (sandbox.Handle, err
 
 // removeMine removes a container if this very call has made it, which the nonce tells.
 func (m *making) removeMine(ctx context.Context, id string) error {
-	cleanup, cancel := cleanupContext(ctx)
+	cleanup, cancel := local.CleanupContext(ctx)
 	defer cancel()
 	found, err := m.engine.inspect(cleanup, id)
 	if isGone(err) {

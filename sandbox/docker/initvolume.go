@@ -13,6 +13,7 @@ import (
 	"github.com/docker/docker/api/types/mount"
 
 	"torno/internal/runfile"
+	"torno/sandbox/local"
 )
 
 // initDir is where the volume with init is mounted.
@@ -59,7 +60,7 @@ func fillInit(ctx context.Context, e *engine, n naming, image, volume string, pr
 		return false, err
 	}
 	defer func() {
-		cleanup, cancel := cleanupContext(ctx)
+		cleanup, cancel := local.CleanupContext(ctx)
 		defer cancel()
 		err = errors.Join(err, e.remove(cleanup, made.ID))
 	}()

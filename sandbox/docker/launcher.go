@@ -11,7 +11,6 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/docker/docker/api/types"
 	"github.com/docker/docker/api/types/mount"
@@ -82,23 +81,6 @@ type box struct {
 	live    *types.HijackedResponse // the output from its first byte, until somebody opens it
 	input   *types.HijackedResponse // init's standard input, and from the release on the agent's, until it is closed
 	held    bool                    // init was started and not released
-}
-
-// What a call that changes something may take, and what is done after a failure.
-const (
-	callTime    = 2 * time.Minute
-	cleanupTime = 30 * time.Second
-)
-
-// callContext is for calls that change something. Whether the engine did what it was asked is not known when the call is
-// cut off, so it is not, and has a time of its own.
-func callContext(ctx context.Context) (context.Context, context.CancelFunc) {
-	return context.WithTimeout(context.WithoutCancel(ctx), callTime)
-}
-
-// cleanupContext goes on when the call that it cleans up after was cancelled.
-func cleanupContext(ctx context.Context) (context.Context, context.CancelFunc) {
-	return context.WithTimeout(context.WithoutCancel(ctx), cleanupTime)
 }
 
 // New connects to the engine, gives it what sandboxes share, claims what an earlier life left running, removes what it

@@ -9,6 +9,7 @@ import (
 	"github.com/docker/docker/api/types/container"
 
 	"torno/sandbox"
+	"torno/sandbox/local"
 )
 
 // Start lets init begin, and hold. The output is attached to before that, so that its first byte is not missed.
@@ -70,7 +71,7 @@ func (l *Launcher) attachAndStart(ctx context.Context, h sandbox.Handle, b *box)
 		return err
 	}
 	if b.input, err = l.attach(ctx, h, container.AttachOptions{Stream: true, Stdin: true}); err == nil {
-		calling, cancel := callContext(ctx)
+		calling, cancel := local.StepContext(ctx)
 		defer cancel()
 		b.fresh, b.held = false, true // even a call that failed may have started it
 		if err = l.engine.start(calling, h.ID); err != nil {

@@ -14,6 +14,7 @@ import (
 
 	"torno/internal/runfile"
 	"torno/sandbox"
+	"torno/sandbox/local"
 )
 
 // The engine follows the links of an image on the way to a mount. In an image whose /run is a link to /workspace, our own files
@@ -111,7 +112,7 @@ func (m *images) lookAt(ctx context.Context, n naming, image knownImage, targets
 	if len(names) == 0 {
 		return maps.Clone(seen), nil
 	}
-	ctx, cancel := callContext(ctx)
+	ctx, cancel := local.StepContext(ctx)
 	defer cancel()
 	made, err := m.makeLooker(ctx, n, image)
 	if err != nil {
@@ -123,7 +124,7 @@ func (m *images) lookAt(ctx context.Context, n naming, image knownImage, targets
 			break
 		}
 	}
-	cleanup, stop := cleanupContext(ctx)
+	cleanup, stop := local.CleanupContext(ctx)
 	defer stop()
 	return maps.Clone(seen), errors.Join(err, m.engine.remove(cleanup, made))
 }

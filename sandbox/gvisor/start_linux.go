@@ -4,14 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"torno/internal/keeper"
 	"torno/sandbox"
+	"torno/sandbox/local"
 )
-
-// startTime bounds the start of a sandbox. A caller's wish to cancel is heard before and after it.
-const startTime = 2 * time.Minute
 
 // Start starts a keeper, which starts the sandbox, whose init holds. The first attachment is there before that, so that no output is missed.
 func (l *Launcher) Start(ctx context.Context, h sandbox.Handle) error {
@@ -67,7 +64,7 @@ func (l *Launcher) start(ctx context.Context, r record) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), startTime)
+	ctx, cancel := local.StepContext(ctx)
 	defer cancel()
 	line, err := l.startKeeper(ctx, id)
 	if errors.Is(err, keeper.ErrGone) {

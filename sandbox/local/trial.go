@@ -25,11 +25,8 @@ type Trial struct {
 	Owner uint32
 }
 
-// What a trial may take on a slow machine, and its removal after that.
-const (
-	trialTime = time.Minute
-	clearTime = 30 * time.Second
-)
+// trialTime is what a trial may take on a slow machine, before its removal.
+const trialTime = time.Minute
 
 // trier is what a trial needs of a launcher.
 type trier interface {
@@ -80,7 +77,7 @@ func (t Trial) run(ctx context.Context, l trier, create Make) error {
 		return fmt.Errorf("trial: %w", err)
 	}
 	err = hear(ctx, l, h)
-	clearing, cancelClearing := context.WithTimeout(context.WithoutCancel(ctx), clearTime)
+	clearing, cancelClearing := CleanupContext(ctx)
 	defer cancelClearing()
 	return errors.Join(err, l.Remove(clearing, h))
 }
