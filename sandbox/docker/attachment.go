@@ -16,6 +16,7 @@ import (
 
 	"torno/internal/runfile"
 	"torno/sandbox"
+	"torno/sandbox/local"
 )
 
 // attachment follows one sandbox with two goroutines: one reads its output, the other waits for its end.
@@ -33,10 +34,7 @@ type attachment struct {
 	open  context.Context
 	close context.CancelFunc
 	tasks sync.WaitGroup
-
-	ended chan struct{} // closed when exit and err are final
-	exit  sandbox.Exit
-	err   error
+	ended *local.Ended
 
 	frames     atomic.Int64 // read so far
 	delivering atomic.Bool  // the reader of the output is being waited for
@@ -49,35 +47,18 @@ const bufferedChunks = 16
 // once, unless something is broken.
 const drainTime = 10 * time.Second
 
-// errClosed is what Wait returns behind Close.
-var errClosed = errors.New("the attachment is closed")
-
 // newAttachment begins to follow. each gets the frames of the stream, in order.
 func (l *Launcher) newAttachment(h sandbox.Handle, b *box, stream io.ReadCloser, first bool, each deliver) *attachment {
 	a := &attachment{
 		engine: l.engine, log: l.options.Log, handle: h, box: b, rest: l.remainsOf(h.ID, b.uid), stream: stream, gone: l.gone, first: first,
-		output: make(chan sandbox.Chunk, bufferedChunks), ended: make(chan struct{}),
+		output: make(chan sandbox.Chunk, bufferedChunks), ended: local.NewEnded(),
 	}
 	a.open, a.close = context.WithCancel(context.Background())
-	l.follows(a)
+	l.attached.Add(a)
 	pumped := make(chan struct{})
 	a.tasks.Go(func() { a.pump(each, pumped) })
 	a.tasks.Go(func() { a.await(l, pumped) })
 	return a
-}
-
-// follows remembers an attachment that Close must end.
-func (l *Launcher) follows(a *attachment) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.attached[a] = true
-}
-
-// unfollows forgets one that has come to its end.
-func (l *Launcher) unfollows(a *attachment) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	delete(l.attached, a)
 }
 
 // deliver turns a frame into a chunk; one without bytes and gap is nothing new.
@@ -89,8 +70,7 @@ func (a *attachment) pump(each deliver, pumped chan<- struct{}) {
 	_, err := stdcopy.StdCopy(a.sink(sandbox.Stdout, each), a.sink(sandbox.Stderr, each), a.stream)
 	close(pumped)
 	a.stream.Close()
-	<-a.ended
-	if err != nil && a.err == nil {
+	if unknown := a.ended.Err(); err != nil && unknown == nil {
 		_ = a.send(sandbox.Chunk{Stream: sandbox.Stderr, Gap: true}) // what was not read is lost; after Close nobody minds
 	}
 }
@@ -124,9 +104,8 @@ func (a *attachment) send(c sandbox.Chunk) error {
 
 // await waits for the sandbox's end, and then for that of its output.
 func (a *attachment) await(l *Launcher, pumped <-chan struct{}) {
-	defer l.unfollows(a)
-	a.exit, a.err = a.awaitExit(l)
-	close(a.ended)
+	defer l.attached.Drop(a)
+	a.ended.Set(a.awaitExit(l))
 	for seen := int64(-1); ; {
 		select {
 		case <-pumped:
@@ -144,7 +123,7 @@ func (a *attachment) await(l *Launcher, pumped <-chan struct{}) {
 func (a *attachment) awaitExit(l *Launcher) (sandbox.Exit, error) {
 	code, err := a.engine.wait(a.open, a.handle.ID, container.WaitConditionNotRunning)
 	if a.isClosed() {
-		return sandbox.Exit{}, errClosed
+		return sandbox.Exit{}, local.ErrClosed
 	}
 	if err != nil {
 		return sandbox.Exit{}, l.wrap(err, "wait for", a.handle)
@@ -156,7 +135,7 @@ func (a *attachment) awaitExit(l *Launcher) (sandbox.Exit, error) {
 	case isGone(err):
 		return exitWith(code), nil // removed since
 	case a.isClosed():
-		return sandbox.Exit{}, errClosed
+		return sandbox.Exit{}, local.ErrClosed
 	case err != nil:
 		return sandbox.Exit{}, l.wrap(err, "look at", a.handle)
 	}
@@ -243,19 +222,7 @@ func (a *attachment) signal(ctx context.Context, s sandbox.Signal, name string) 
 	return cannot
 }
 
-func (a *attachment) Wait(ctx context.Context) (sandbox.Exit, error) {
-	select {
-	case <-a.ended:
-		return a.exit, a.err
-	default:
-	}
-	select {
-	case <-a.ended:
-		return a.exit, a.err
-	case <-ctx.Done():
-		return sandbox.Exit{}, ctx.Err()
-	}
-}
+func (a *attachment) Wait(ctx context.Context) (sandbox.Exit, error) { return a.ended.Wait(ctx) }
 
 // Holds says whether this attachment has the connection that Start has made, and init still waits on it. An attachment that
 // reads the engine's log has none.

@@ -46,11 +46,11 @@ type Launcher struct {
 	unattested string // why the host cannot look into sandboxes
 
 	restoring sync.Mutex
+	attached  local.Attached
 
-	mu       sync.Mutex
-	boxes    map[string]*box // by container id
-	attached map[*attachment]bool
-	undone   []*making // launches that failed and could not be undone
+	mu     sync.Mutex
+	boxes  map[string]*box // by container id
+	undone []*making       // launches that failed and could not be undone
 }
 
 var _ sandbox.Launcher = (*Launcher)(nil)
@@ -97,7 +97,7 @@ func New(ctx context.Context, options Options) (_ *Launcher, err error) {
 	}
 	l := &Launcher{
 		options: options, engine: e, names: naming{options.Installation, options.StateDir}, images: newImages(e),
-		idmaps: mounts.NewIDMaps(), boxes: map[string]*box{}, attached: map[*attachment]bool{},
+		idmaps: mounts.NewIDMaps(), boxes: map[string]*box{},
 	}
 	for _, step := range []func(context.Context) error{l.learn, l.sweep, l.prepare, l.settle} {
 		if err := step(ctx); err != nil {
@@ -207,11 +207,9 @@ func (l *Launcher) Check(ctx context.Context) (sandbox.Guarantees, error) {
 // Close ends all attachments and lets go of the engine and of the slots. Sandboxes that run go on.
 func (l *Launcher) Close() error {
 	l.mu.Lock()
-	boxes, attached := slices.Collect(maps.Values(l.boxes)), slices.Collect(maps.Keys(l.attached))
+	boxes := slices.Collect(maps.Values(l.boxes))
 	l.mu.Unlock()
-	for _, a := range attached {
-		a.Close()
-	}
+	l.attached.Close()
 	for _, b := range boxes {
 		b.hangUp()
 	}

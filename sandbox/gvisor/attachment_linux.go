@@ -14,6 +14,7 @@ import (
 	"torno/internal/keeper"
 	"torno/internal/runfile"
 	"torno/sandbox"
+	"torno/sandbox/local"
 )
 
 // attachment follows one sandbox. Two goroutines are its own: one reads the output, one waits for the end.
@@ -28,21 +29,18 @@ type attachment struct {
 	close  context.CancelFunc
 	output chan sandbox.Chunk
 	tasks  sync.WaitGroup
-
-	ended chan struct{} // closed when exit and err are there
-	exit  sandbox.Exit
-	err   error
+	ended  *local.Ended
 }
 
 func (l *Launcher) newAttachment(id string, line *keeper.Line, first, stdin bool) *attachment {
 	a := &attachment{
-		launcher: l, id: id, line: line, stdin: stdin, output: make(chan sandbox.Chunk), ended: make(chan struct{}),
+		launcher: l, id: id, line: line, stdin: stdin, output: make(chan sandbox.Chunk), ended: local.NewEnded(),
 	}
 	a.holds.Store(first)
 	a.open, a.close = context.WithCancel(context.Background())
-	l.follows(a)
+	l.attached.Add(a)
 	a.tasks.Go(a.pump)
-	a.tasks.Go(a.await)
+	a.tasks.Go(func() { a.ended.Set(a.await()) })
 	return a
 }
 
@@ -66,25 +64,22 @@ func (a *attachment) pump() {
 	}
 }
 
-func (a *attachment) await() {
-	defer close(a.ended)
+// await waits for the end.
+func (a *attachment) await() (sandbox.Exit, error) {
 	end, err := a.launcher.boxes.keeper(a.id).AwaitEnd(a.open)
 	switch {
 	case a.open.Err() != nil:
-		a.err = errClosed
+		return sandbox.Exit{}, local.ErrClosed
 	case errors.Is(err, keeper.ErrGone):
-		a.exit, a.err = a.launcher.afterKeeper(a.open, a.id)
+		return a.launcher.afterKeeper(a.open, a.id)
 	case err != nil:
-		a.err = fmt.Errorf("wait for sandbox %s: %w", a.id, err)
 		if _, gone := a.launcher.boxes.read(a.id); errors.Is(gone, sandbox.ErrNotFound) {
-			a.err = gone // it was removed meanwhile
+			return sandbox.Exit{}, gone // it was removed meanwhile
 		}
-	default:
-		a.exit = exitOf(end)
+		return sandbox.Exit{}, fmt.Errorf("wait for sandbox %s: %w", a.id, err)
 	}
+	return exitOf(end), nil
 }
-
-var errClosed = errors.New("the attachment was closed")
 
 // The exit codes of an agent that a signal ended: a KILL, or an ABRT for a sentry that breaks down.
 const (
@@ -184,25 +179,13 @@ func (l *Launcher) signal(ctx context.Context, id string, s sandbox.Signal) erro
 	return nil
 }
 
-func (a *attachment) Wait(ctx context.Context) (sandbox.Exit, error) {
-	select {
-	case <-a.ended:
-		return a.exit, a.err
-	default:
-	}
-	select {
-	case <-a.ended:
-		return a.exit, a.err
-	case <-ctx.Done():
-		return sandbox.Exit{}, ctx.Err()
-	}
-}
+func (a *attachment) Wait(ctx context.Context) (sandbox.Exit, error) { return a.ended.Wait(ctx) }
 
 func (a *attachment) Close() error {
 	a.close()
 	err := a.line.Close() // what is being read is of no use to anybody
 	a.tasks.Wait()
-	a.launcher.unfollows(a)
+	a.launcher.attached.Drop(a)
 	return err
 }
 

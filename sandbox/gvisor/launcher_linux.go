@@ -39,15 +39,15 @@ type Launcher struct {
 	guarantees sandbox.Guarantees
 	unattested string        // why the host cannot look into sandboxes
 	turns      chan struct{} // of sandboxes that start
+	attached   local.Attached
 
-	mu       sync.Mutex
-	busy     map[string]bool         // ids that are being made, started or removed
-	freed    chan struct{}           // closed when one of them is done, and replaced
-	held     map[string]holding      // by id
-	seen     map[string]bool         // images that were there when they were asked for last
-	lines    map[string]*keeper.Line // of sandboxes that nobody has opened yet
-	pins     map[string]local.Pins   // of sandboxes whose keeper will mount
-	attached map[*attachment]bool
+	mu    sync.Mutex
+	busy  map[string]bool         // ids that are being made, started or removed
+	freed chan struct{}           // closed when one of them is done, and replaced
+	held  map[string]holding      // by id
+	seen  map[string]bool         // images that were there when they were asked for last
+	lines map[string]*keeper.Line // of sandboxes that nobody has opened yet
+	pins  map[string]local.Pins   // of sandboxes whose keeper will mount
 }
 
 var _ sandbox.Launcher = (*Launcher)(nil)
@@ -106,7 +106,7 @@ func newLauncher(options Options) *Launcher {
 		options: options, rootless: os.Geteuid() != 0, boxes: boxes{dir: filepath.Join(options.StateDir, Name, "boxes"), keepers: new(keeper.Children)}, idmaps: mounts.NewIDMaps(),
 		groups: findGroups(options.Installation), busy: map[string]bool{}, freed: make(chan struct{}),
 		turns: make(chan struct{}, startsEach*runtime.NumCPU()),
-		held:  map[string]holding{}, seen: map[string]bool{}, lines: map[string]*keeper.Line{}, pins: map[string]local.Pins{}, attached: map[*attachment]bool{},
+		held:  map[string]holding{}, seen: map[string]bool{}, lines: map[string]*keeper.Line{}, pins: map[string]local.Pins{},
 	}
 }
 
@@ -206,13 +206,11 @@ func (l *Launcher) Check(context.Context) (sandbox.Guarantees, error) {
 // Close ends all attachments and lets go of the slots and images. Sandboxes that run go on, and their keepers hold their images.
 func (l *Launcher) Close() error {
 	l.mu.Lock()
-	attached, lines := slices.Collect(maps.Keys(l.attached)), slices.Collect(maps.Values(l.lines))
+	lines := slices.Collect(maps.Values(l.lines))
 	l.lines = map[string]*keeper.Line{}
 	l.mu.Unlock()
 	l.dropPins()
-	for _, a := range attached {
-		a.Close()
-	}
+	l.attached.Close()
 	for _, line := range lines {
 		line.Close()
 	}
@@ -238,18 +236,6 @@ func (l *Launcher) dropNamespace() error {
 		return err
 	}
 	return err
-}
-
-func (l *Launcher) follows(a *attachment) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.attached[a] = true
-}
-
-func (l *Launcher) unfollows(a *attachment) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	delete(l.attached, a)
 }
 
 // lock keeps others from making, starting or removing the same sandbox meanwhile.
