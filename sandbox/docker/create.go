@@ -10,18 +10,10 @@ import (
 	"sync/atomic"
 
 	"torno/delegation"
-	"torno/internal/mounts"
 	"torno/internal/runfile"
 	"torno/sandbox"
 	"torno/sandbox/local"
 )
-
-// order is one sandbox to be made.
-type order struct {
-	id    sandbox.SandboxID // or a role
-	spec  sandbox.Spec
-	bases *mounts.Bases
-}
 
 // Create makes the container of a sandbox, or finds the one that is there.
 func (l *Launcher) Create(ctx context.Context, id sandbox.SandboxID, spec sandbox.Spec) (sandbox.Handle, error) {
@@ -43,7 +35,7 @@ func (l *Launcher) Create(ctx context.Context, id sandbox.SandboxID, spec sandbo
 	if h, err := l.again(ctx, id); !errors.Is(err, sandbox.ErrNotFound) {
 		return h, err
 	}
-	return l.create(ctx, order{id: id, spec: spec, bases: l.options.Bases})
+	return l.create(ctx, local.Order{ID: id, Spec: spec, Bases: l.options.Bases})
 }
 
 // again finds a sandbox of ours, if the engine still has it.
@@ -61,15 +53,12 @@ func (l *Launcher) again(ctx context.Context, id sandbox.SandboxID) (sandbox.Han
 	return h, err
 }
 
-// making is a sandbox on its way into being. What its steps set up is undone in reverse, unless it succeeds.
+// making is a sandbox on its way into being.
 type making struct {
 	*Launcher
-	order  order
+	local.Making
 	image  knownImage
-	slot   *mounts.Slot
-	pins   local.Pins
 	recipe recipe
-	undo   []func() error
 
 	undoing sync.Mutex  // held by who undoes what could not be undone at once
 	unsure  atomic.Bool // a container of it may be there
@@ -77,44 +66,31 @@ type making struct {
 	sockets []runfile.Mount // the profile's, as they were found
 }
 
-func (l *Launcher) create(ctx context.Context, o order) (h sandbox.Handle, err error) {
-	m := &making{Launcher: l, order: o}
+func (l *Launcher) create(ctx context.Context, o local.Order) (h sandbox.Handle, err error) {
+	m := &making{Launcher: l, Making: local.Making{Order: o}}
 	m.recipe = recipe{
-		nonce: rand.Text(), limits: o.spec.Limits, cpus: l.facts.cpus, seccomp: l.seccomp,
+		nonce: rand.Text(), limits: o.Spec.Limits, cpus: l.facts.cpus, seccomp: l.seccomp,
 		runtime: l.options.Runtime,
 	}
 	defer func() {
 		if err != nil {
-			err = errors.Join(away(err), m.rollBack())
-			l.keepUndo(m)
+			left := m.RollBack()
+			if left != nil {
+				l.keepUndo(m)
+			}
+			err = errors.Join(away(err), left)
 		}
 	}()
-	defer func() { m.pins.Close() }()
-	for _, step := range []func(context.Context) error{
-		m.checkLimits, m.chooseRoot, m.pinMounts, m.takeSlot, m.identify, m.layMounts, m.addSockets, m.writeFiles, m.checkWays,
-	} {
-		if err := ctx.Err(); err != nil {
-			return sandbox.Handle{}, err
-		}
-		if err := step(ctx); err != nil {
-			return sandbox.Handle{}, err
-		}
+	defer func() { m.Pins.Close() }()
+	err = local.Take(ctx, m.CheckSpec, m.chooseRoot, m.PinMounts, m.takeSlot, m.identify, m.layMounts, m.addSockets, m.writeFiles, m.checkWays)
+	if err != nil {
+		return sandbox.Handle{}, err
 	}
 	return m.make(ctx)
 }
 
-func (m *making) checkLimits(context.Context) error { return local.CheckLimits(m.order.spec.Limits) }
-
-func (m *making) pinMounts(context.Context) (err error) {
-	m.pins, err = local.Pin(m.order.bases, m.order.spec.Mounts, m.order.spec.Owners)
-	return err
-}
-
 func (m *making) chooseRoot(ctx context.Context) (err error) {
-	root := m.order.spec.RootFS
-	if root.Host == (root.Image != "") {
-		return errors.New("a sandbox has either the host's programs or an image")
-	}
+	root := m.Spec.RootFS
 	if root.Host {
 		m.recipe.image = m.shared.hostImage
 		m.recipe.mounts = append(m.recipe.mounts, m.shared.hostMounts...)
@@ -124,19 +100,17 @@ func (m *making) chooseRoot(ctx context.Context) (err error) {
 		return err
 	}
 	m.recipe.image = m.image.id
-	if m.recipe.covers, err = local.Covers(m.image.volumes, m.order.spec); err != nil {
+	if m.recipe.covers, err = local.Covers(m.image.volumes, m.Spec); err != nil {
 		return fmt.Errorf("image %s: %w", root.Image, err)
 	}
 	return nil
 }
 
-func (m *making) takeSlot(context.Context) (err error) {
-	if m.slot, err = local.Acquire(m.slots, m.options.UIDs); err != nil {
+func (m *making) takeSlot(context.Context) error {
+	if err := m.TakeSlot(m.slots, m.options.UIDs); err != nil {
 		return err
 	}
-	m.undo = append(m.undo, m.slot.Release)
-	profile := m.order.spec.Profile
-	m.recipe.labels = m.names.sandboxLabels(m.order.id, profile, m.slot.Number())
+	m.recipe.labels = m.names.sandboxLabels(m.ID, m.Spec.Profile, m.Slot.Number())
 	return nil
 }
 
@@ -144,10 +118,10 @@ func (m *making) takeSlot(context.Context) (err error) {
 func (m *making) make(ctx context.Context) (sandbox.Handle, error) {
 	calling, cancel := local.StepContext(ctx)
 	defer cancel()
-	name := m.names.container(m.order.id)
+	name := m.names.container(m.ID)
 	config, host := containerConfig(m.recipe)
 	made, err := m.engine.create(calling, name, config, host)
-	if isGone(err) && m.order.spec.RootFS.Host {
+	if isGone(err) && m.Spec.RootFS.Host {
 		if _, lost := m.restore(calling); lost == nil {
 			made, err = m.engine.create(calling, name, config, host)
 		}
@@ -156,7 +130,7 @@ func (m *making) make(ctx context.Context) (sandbox.Handle, error) {
 	case isConflict(err):
 		return m.existing(ctx, name)
 	case isGone(err):
-		m.images.forget(m.order.spec.RootFS.Image)
+		m.images.forget(m.Spec.RootFS.Image)
 		fallthrough
 	case err != nil:
 		m.undoContainer(func() error { return m.removeMine(ctx, name) })
@@ -173,7 +147,7 @@ func (m *making) make(ctx context.Context) (sandbox.Handle, error) {
 	if err != nil {
 		return sandbox.Handle{}, err
 	}
-	m.remember(made.ID, &box{id: m.order.id, slot: m.slot, uid: m.recipe.uid, wanted: want, fresh: true})
+	m.remember(made.ID, &box{id: m.ID, slot: m.Slot, uid: m.recipe.uid, wanted: want, fresh: true})
 	return m.handle(made.ID), nil
 }
 
@@ -189,14 +163,14 @@ func (m *making) existing(ctx context.Context, name string) (sandbox.Handle, err
 	labels := found.Config.Labels
 	h, err := m.names.handle(found.ID, labels)
 	h.Engine = m.identity
-	if err != nil || h.Sandbox != m.order.id {
+	if err != nil || h.Sandbox != m.ID {
 		return sandbox.Handle{}, fmt.Errorf("a container named %s is in the way and is not this sandbox's; remove it", name)
 	}
 	if m.known(found.ID) == nil { // it came when nobody waited for it any more, and its slot may be another's by now
 		late := fmt.Errorf("%w: it was late with container %s", sandbox.ErrUnavailable, name)
 		return sandbox.Handle{}, errors.Join(late, m.removeContainer(ctx, found.ID))
 	}
-	return h, m.rollBack()
+	return h, m.RollBack()
 }
 
 // removeMine removes a container if this very call has made it, which the nonce tells.
@@ -247,7 +221,7 @@ func (m *making) readWarnings(warnings []string) error {
 				Hint: "this is for the operator to mend",
 			}
 		}
-		m.options.Log.Info("the engine warned about a sandbox", "sandbox", m.order.id, "warning", warning)
+		m.options.Log.Info("the engine warned about a sandbox", "sandbox", m.ID, "warning", warning)
 	}
 	return nil
 }

@@ -64,7 +64,7 @@ func TestWarningsAboutLimits(t *testing.T) {
 }
 
 func TestLostLimitsAreRefused(t *testing.T) {
-	m := &making{Launcher: &Launcher{}, order: order{spec: sandbox.Spec{Profile: "p"}}}
+	m := &making{Launcher: &Launcher{}, Making: local.Making{Order: local.Order{Spec: sandbox.Spec{Profile: "p"}}}}
 	m.options, _ = Options{Options: local.Options{Installation: "0123456789abcdef", StateDir: "/s", InitPath: "i"}}.checked()
 	m.options.Log = quiet
 	m.facts.limits = map[sandbox.GuaranteeKey]bool{sandbox.MemoryLimit: true}

@@ -17,9 +17,9 @@ import (
 
 // identify decides as whom the sandbox runs.
 func (m *making) identify(context.Context) (err error) {
-	who := m.options.UIDs.Of(m.slot)
+	who := m.options.UIDs.Of(m.Slot)
 	if !m.byHandle {
-		who, err = m.pins.Owner()
+		who, err = m.Pins.Owner()
 	}
 	m.recipe.uid, m.recipe.gid = who.UID, who.GID
 	m.recipe.labels[labelUser] = strconv.FormatUint(uint64(who.UID), 10)
@@ -36,11 +36,11 @@ func (m *making) layMounts(context.Context) error {
 
 // layByPath names them to the engine, which looks them up again; init proves what it found.
 func (m *making) layByPath() error {
-	sources, err := m.pins.Paths()
+	sources, err := m.Pins.Paths()
 	if err != nil {
 		return err
 	}
-	for i, wanted := range m.order.spec.Mounts {
+	for i, wanted := range m.Spec.Mounts {
 		bound := readOnlyBind(sources[i], wanted.Target)
 		bound.ReadOnly = !wanted.Workspace
 		m.recipe.mounts = append(m.recipe.mounts, bound)
@@ -50,10 +50,10 @@ func (m *making) layByPath() error {
 
 // layByHandle moves clones of them into the slot, and has the engine bind the slot's views.
 func (m *making) layByHandle() error {
-	if err := m.pins.Place(m.slot, m.options.UIDs, m.idmaps); err != nil {
+	if err := m.Pins.Place(m.Slot, m.options.UIDs, m.idmaps); err != nil {
 		return err
 	}
-	for _, view := range local.Views(m.order.spec.Mounts) {
+	for _, view := range local.Views(m.Spec.Mounts) {
 		bound, err := m.bindView(view)
 		if err != nil {
 			return err
@@ -66,7 +66,7 @@ func (m *making) layByHandle() error {
 // bindView is how the engine shows a view. A mount at the prefix has its own mode and its flags, which binding it
 // read-only would set anew. What leads only to mounts is ours and read-only, and the mounts below it keep their modes.
 func (m *making) bindView(v local.View) (mount.Mount, error) {
-	here, err := v.Source(m.slot)
+	here, err := v.Source(m.Slot)
 	if err != nil {
 		return mount.Mount{}, err
 	}
@@ -82,7 +82,7 @@ func (m *making) bindView(v local.View) (mount.Mount, error) {
 
 // addSockets adds the profile's sockets.
 func (m *making) addSockets(context.Context) error {
-	for _, socket := range m.order.spec.Sockets {
+	for _, socket := range m.Spec.Sockets {
 		found, err := local.CheckSocket(socket, m.engineSockets())
 		if err != nil {
 			return err
@@ -104,13 +104,13 @@ func (m *making) who() mounts.Identity {
 // writeFiles fills the slot's run directory and binds it.
 func (m *making) writeFiles(context.Context) error {
 	run := local.Run{
-		Nonce: m.recipe.nonce, Who: m.who(), Spec: m.order.spec, Mounts: append(m.pins.Expected(m.byHandle), m.sockets...),
+		Nonce: m.recipe.nonce, Who: m.who(), Spec: m.Spec, Mounts: append(m.Pins.Expected(m.byHandle), m.sockets...),
 		Filter: m.program,
 	}
-	if err := run.Write(m.slot.RunDir()); err != nil {
+	if err := run.Write(m.Slot.RunDir()); err != nil {
 		return err
 	}
-	return m.bindFiles(m.slot.RunDir())
+	return m.bindFiles(m.Slot.RunDir())
 }
 
 // bindFiles shows the run directory and init, and lays our files of /etc over those of an image.
@@ -120,7 +120,7 @@ func (m *making) bindFiles(dir string) error {
 		return err
 	}
 	m.recipe.mounts = append(m.recipe.mounts, readOnlyBind(run, runfile.Dir), initMount(m.shared.initVolume))
-	if m.order.spec.RootFS.Host {
+	if m.Spec.RootFS.Host {
 		return nil // the staged /etc has them, or links to them
 	}
 	for _, name := range slices.Sorted(maps.Keys(hostroot.UserEtc(0, 0))) {

@@ -5,17 +5,13 @@ import (
 	"os"
 	"path/filepath"
 
-	"torno/internal/mounts"
-	"torno/sandbox"
 	"torno/sandbox/local"
 )
 
 // try makes the sandbox of a trial, runs it and removes it.
 func (l *Launcher) try(ctx context.Context) (err error) {
-	trial := local.Trial{Dir: filepath.Join(l.dir(), local.TrialName), Owner: l.trialOwner()}
-	l.unattested, err = trial.Run(ctx, l, func(ctx context.Context, spec sandbox.Spec, bases *mounts.Bases) (sandbox.Handle, error) {
-		return l.create(ctx, order{id: roleTrial, spec: spec, bases: bases})
-	})
+	trial := local.Trial{ID: roleTrial, Dir: filepath.Join(l.dir(), local.TrialName), Owner: l.trialOwner()}
+	l.unattested, err = trial.Run(ctx, l, l.create)
 	return err
 }
 

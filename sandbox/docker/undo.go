@@ -29,24 +29,11 @@ func away(err error) error {
 	return err
 }
 
-// rollBack undoes what was set up, the newest first. Where a step fails, what it stands on is kept: a slot must not be
-// given to another sandbox while a container may exist that has it mounted.
-func (m *making) rollBack() error {
-	for len(m.undo) > 0 {
-		last := len(m.undo) - 1
-		if err := m.undo[last](); err != nil {
-			return err
-		}
-		m.undo = m.undo[:last]
-	}
-	return nil
-}
-
 // undoContainer has a container that may be there removed first. As long as that was not done, its name is in the way of
 // whoever tries again.
 func (m *making) undoContainer(remove func() error) {
 	m.unsure.Store(true)
-	m.undo = append(m.undo, func() error {
+	m.Undo(func() error {
 		err := remove()
 		m.unsure.Store(err != nil)
 		return err
@@ -55,9 +42,6 @@ func (m *making) undoContainer(remove func() error) {
 
 // keepUndo remembers what could not be undone.
 func (l *Launcher) keepUndo(m *making) {
-	if len(m.undo) == 0 {
-		return
-	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.undone = append(l.undone, m)
@@ -73,10 +57,10 @@ func (l *Launcher) undoRest() {
 		if !m.undoing.TryLock() {
 			continue // somebody is at it
 		}
-		err := m.rollBack()
+		err := m.RollBack()
 		m.undoing.Unlock()
 		if err != nil {
-			l.options.Log.Debug("what a failed launch left cannot be undone yet", "sandbox", m.order.id, "error", err)
+			l.options.Log.Debug("what a failed launch left cannot be undone yet", "sandbox", m.ID, "error", err)
 			continue
 		}
 		l.mu.Lock()
@@ -91,7 +75,7 @@ func (l *Launcher) checkUndone(id sandbox.SandboxID) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, m := range l.undone {
-		if m.order.id == id && m.unsure.Load() {
+		if m.ID == id && m.unsure.Load() {
 			return fmt.Errorf("%w: what an earlier try has made is not removed yet", sandbox.ErrUnavailable)
 		}
 	}

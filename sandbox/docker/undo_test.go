@@ -15,7 +15,7 @@ func TestNobodyGetsWhatIsBeingUndone(t *testing.T) {
 	id := sandbox.NewSandboxID()
 	l := &Launcher{options: Options{Options: local.Options{Log: slog.New(slog.DiscardHandler)}}}
 	tries, reached, answer := 0, make(chan struct{}), make(chan error)
-	m := &making{Launcher: l, order: order{id: id}}
+	m := &making{Launcher: l, Making: local.Making{Order: local.Order{ID: id}}}
 	m.undoContainer(func() error { tries++; reached <- struct{}{}; return <-answer })
 	l.keepUndo(m)
 	try := func() error { _, err := l.Create(t.Context(), id, sandbox.Spec{}); return err }

@@ -27,24 +27,24 @@ func (m *making) wanted() (*wanted, error) {
 		limits:   m.recipe.limits,
 	}
 	w.limits.CPUs = min(w.limits.CPUs, m.recipe.cpus)
-	if !m.order.spec.RootFS.Host {
+	if !m.Spec.RootFS.Host {
 		w.places = nil
 	}
 	w.places = append(w.places, attest.Place{Target: "/"}, attest.Place{Target: initDir})
-	run, err := attest.PlaceOf(m.slot.RunDir(), runfile.Dir)
+	run, err := attest.PlaceOf(m.Slot.RunDir(), runfile.Dir)
 	if err != nil {
 		return nil, err
 	}
 	w.places = append(w.places, run)
-	w.places = append(w.places, local.Places(slices.Concat(m.pins.Expected(m.byHandle), m.sockets))...)
+	w.places = append(w.places, local.Places(slices.Concat(m.Pins.Expected(m.byHandle), m.sockets))...)
 	if m.byHandle {
-		for _, view := range local.Views(m.order.spec.Mounts) {
+		for _, view := range local.Views(m.Spec.Mounts) {
 			if view.OnTheWay() {
 				w.places = append(w.places, attest.Place{Target: view.Prefix})
 			}
 		}
 	}
-	if !m.order.spec.RootFS.Host { // where it is the host's, the staged /etc is one mount
+	if !m.Spec.RootFS.Host { // where it is the host's, the staged /etc is one mount
 		for _, name := range etcFiles() {
 			w.places = append(w.places, attest.Place{Target: filepath.Join("/etc", name)})
 		}

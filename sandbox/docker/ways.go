@@ -65,22 +65,22 @@ func onTheWay(target string) []string {
 
 // checkWays refuses an image with a link on the way to a target.
 func (m *making) checkWays(ctx context.Context) error {
-	if m.order.spec.RootFS.Host {
+	if m.Spec.RootFS.Host {
 		return nil // the image is our own
 	}
 	targets := m.targets()
 	seen, err := m.images.lookAt(ctx, m.names, m.image, targets)
 	if isGone(err) {
-		m.images.forget(m.order.spec.RootFS.Image)
+		m.images.forget(m.Spec.RootFS.Image)
 	}
 	if err != nil {
-		return fmt.Errorf("look at the ways in image %s: %w", m.order.spec.RootFS.Image, err)
+		return fmt.Errorf("look at the ways in image %s: %w", m.Spec.RootFS.Image, err)
 	}
 	for _, target := range targets {
 		for _, name := range onTheWay(target) {
 			if seen[name] == link {
 				return fmt.Errorf("image %s has a link at %s, on the way to the sandbox's own %s, which would lie where the link leads; "+
-					"have a directory there", m.order.spec.RootFS.Image, name, target)
+					"have a directory there", m.Spec.RootFS.Image, name, target)
 			}
 		}
 	}

@@ -241,12 +241,12 @@ func (l *Launcher) isCover(m attest.Mount) bool {
 // wanted is what the gofer should see.
 func (m *making) wanted() ([]attest.Place, error) {
 	places := []attest.Place{{Target: "/"}, {Target: "/dev/fuse"}, {Target: path.Dir(runfile.Init)}}
-	run, err := attest.PlaceOf(m.slot.RunDir(), runfile.Dir)
+	run, err := attest.PlaceOf(m.Slot.RunDir(), runfile.Dir)
 	if err != nil {
 		return nil, err
 	}
 	places = append(places, run)
-	if m.spec.RootFS.Host {
+	if m.Spec.RootFS.Host {
 		for _, b := range m.shared.layout.Binds(m.shared.etc, m.shared.empty) {
 			place, err := attest.PlaceOf(b.Source, b.Target)
 			if err != nil {
@@ -255,7 +255,7 @@ func (m *making) wanted() ([]attest.Place, error) {
 			places = append(places, place)
 		}
 	}
-	places = append(places, local.Places(m.pins.Expected(true))...)
+	places = append(places, local.Places(m.Pins.Expected(true))...)
 	for _, view := range m.recipe.mounts {
 		if view.deep && !slices.ContainsFunc(places, func(p attest.Place) bool { return p.Target == view.target }) {
 			places = append(places, attest.Place{Target: view.target})

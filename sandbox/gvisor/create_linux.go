@@ -8,7 +8,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"slices"
 	"time"
 
 	"torno/internal/images"
@@ -36,22 +35,13 @@ func (l *Launcher) Create(ctx context.Context, id sandbox.SandboxID, spec sandbo
 	if r, err := l.boxes.read(string(id)); !errors.Is(err, sandbox.ErrNotFound) {
 		return l.boxes.handle(r), err
 	}
-	return l.create(ctx, order{id: string(id), spec: spec, bases: l.options.Bases})
+	return l.create(ctx, local.Order{ID: id, Spec: spec, Bases: l.options.Bases})
 }
 
-// order is one sandbox to be made.
-type order struct {
-	id    string // the sandbox's, or the trial's
-	spec  sandbox.Spec
-	bases *mounts.Bases
-}
-
-// making is a box on its way into being. What its steps set up is undone in reverse, unless it succeeds.
+// making is a box on its way into being.
 type making struct {
 	*Launcher
-	order
-	pins   local.Pins
-	slot   *mounts.Slot
+	local.Making
 	scene  scene
 	ground *ground.Plan // nil where the launcher mounts by itself
 	who    mounts.Identity
@@ -59,54 +49,31 @@ type making struct {
 	record record
 	image  *images.Image // nil with the host's programs
 	doors  []keeper.Door // to the profile's sockets
-	undo   []func() error
 }
 
-func (l *Launcher) create(ctx context.Context, o order) (h sandbox.Handle, err error) {
-	m := &making{Launcher: l, order: o}
+func (l *Launcher) create(ctx context.Context, o local.Order) (h sandbox.Handle, err error) {
+	m := &making{Launcher: l, Making: local.Making{Order: o}}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, m.rollBack())
+			err = errors.Join(err, m.RollBack())
 		}
 	}()
-	defer func() { m.pins.Close() }()
-	for _, step := range []func(context.Context) error{
-		m.checkLimits, m.pinMounts, m.takeSlot, m.layMounts, m.addSockets, m.layRoot, m.writeFiles, m.finish,
-	} {
-		if err := ctx.Err(); err != nil {
-			return sandbox.Handle{}, err
-		}
-		if err := step(ctx); err != nil {
-			return sandbox.Handle{}, err
-		}
+	defer func() { m.Pins.Close() }()
+	err = local.Take(ctx, m.CheckSpec, m.PinMounts, m.takeSlot, m.layMounts, m.addSockets, m.layRoot, m.writeFiles, m.finish)
+	if err != nil {
+		return sandbox.Handle{}, err
 	}
 	return m.boxes.handle(m.record), nil
 }
 
-func (m *making) rollBack() error {
-	var errs []error
-	for _, undo := range slices.Backward(m.undo) {
-		errs = append(errs, undo())
-	}
-	return errors.Join(errs...)
-}
-
-func (m *making) checkLimits(context.Context) error { return local.CheckLimits(m.spec.Limits) }
-
-func (m *making) pinMounts(context.Context) (err error) {
-	m.pins, err = local.Pin(m.bases, m.spec.Mounts, m.spec.Owners)
-	return err
-}
-
-func (m *making) takeSlot(context.Context) (err error) {
-	if m.slot, err = local.Acquire(m.slots, m.options.UIDs); err != nil {
+func (m *making) takeSlot(context.Context) error {
+	if err := m.TakeSlot(m.slots, m.options.UIDs); err != nil {
 		return err
 	}
-	m.undo = append(m.undo, m.slot.Release)
 	if err := m.identify(); err != nil {
 		return err
 	}
-	m.recipe = recipe{nonce: rand.Text(), uid: m.who.UID, gid: m.who.GID, limits: m.spec.Limits}
+	m.recipe = recipe{nonce: rand.Text(), uid: m.who.UID, gid: m.who.GID, limits: m.Spec.Limits}
 	return nil
 }
 
@@ -117,16 +84,16 @@ func (m *making) layMounts(context.Context) error {
 	if err := m.place(); err != nil {
 		return err
 	}
-	for _, v := range local.Views(m.spec.Mounts) {
-		source, err := v.Source(m.slot)
+	for _, v := range local.Views(m.Spec.Mounts) {
+		source, err := v.Source(m.Slot)
 		if err != nil {
 			return err
 		}
 		shown := bind{source: source, target: v.Prefix, dir: true, deep: true}
 		for _, i := range v.Mounts {
-			shown.writable = shown.writable || m.spec.Mounts[i].Workspace
-			if m.spec.Mounts[i].Target == v.Prefix {
-				shown.dir = m.pins.Held()[i].Dir
+			shown.writable = shown.writable || m.Spec.Mounts[i].Workspace
+			if m.Spec.Mounts[i].Target == v.Prefix {
+				shown.dir = m.Pins.Held()[i].Dir
 			}
 		}
 		m.recipe.mounts = append(m.recipe.mounts, shown)
@@ -138,7 +105,7 @@ func (m *making) layMounts(context.Context) error {
 // addSockets opens a door to each socket of the profile. The sandbox opens no socket of the host's: it could not be told
 // which ones. Its keeper connects, init hands on.
 func (m *making) addSockets(context.Context) error {
-	for _, socket := range m.spec.Sockets {
+	for _, socket := range m.Spec.Sockets {
 		found, err := local.CheckSocket(socket, local.EngineSockets(m.options.Engines...))
 		if err != nil {
 			return err
@@ -153,13 +120,13 @@ func (m *making) addSockets(context.Context) error {
 
 // writeFiles fills the run directory, and shows it beside init.
 func (m *making) writeFiles(context.Context) error {
-	dir := m.slot.RunDir()
+	dir := m.Slot.RunDir()
 	err := errors.Join(m.scene.Show(dir, inRoot(runfile.Dir)), m.scene.Show(m.shared.init, inRoot(path.Dir(runfile.Init))))
 	if err != nil {
 		return err
 	}
 	run := local.Run{
-		Nonce: m.recipe.nonce, Who: m.who, Spec: m.spec, Mounts: local.Unnumbered(m.pins.Expected(false)), Filter: m.filter,
+		Nonce: m.recipe.nonce, Who: m.who, Spec: m.Spec, Mounts: local.Unnumbered(m.Pins.Expected(false)), Filter: m.filter,
 	}
 	for _, target := range m.recipe.doors {
 		run.Doors = append(run.Doors, runfile.Door{Path: target})
@@ -168,24 +135,29 @@ func (m *making) writeFiles(context.Context) error {
 }
 
 // finish writes the box and lets it be seen, by one rename.
-func (m *making) finish(context.Context) error {
-	m.record.Sandbox, m.record.Slot, m.record.Profile = sandbox.SandboxID(m.id), m.slot.Number(), m.spec.Profile
-	m.record.Made, m.record.Stdin = time.Now(), m.spec.Process.Stdin
-	m.record.Device, m.record.Inode = m.pins.Workspace()
-	m.record.Limits = m.spec.Limits
+func (m *making) finish(context.Context) (err error) {
+	m.record.Sandbox, m.record.Slot, m.record.Profile = m.ID, m.Slot.Number(), m.Spec.Profile
+	m.record.Made, m.record.Stdin = time.Now(), m.Spec.Process.Stdin
+	m.record.Device, m.record.Inode = m.Pins.Workspace()
+	m.record.Limits = m.Spec.Limits
 	wanted, err := m.wanted()
 	if err != nil {
 		return fmt.Errorf("look at what was laid out: %w", err)
 	}
 	m.record.Wanted = wanted
-	temp, final := m.boxes.path(unfinished+m.id), m.boxes.path(m.id)
+	id := string(m.ID)
+	temp, final := m.boxes.path(unfinished+id), m.boxes.path(id)
 	if err := os.RemoveAll(temp); err != nil {
 		return err
 	}
 	if err := os.Mkdir(temp, 0o700); err != nil {
 		return fmt.Errorf("make a box: %w", err)
 	}
-	m.undo = append(m.undo, func() error { return os.RemoveAll(temp) })
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.RemoveAll(temp))
+		}
+	}()
 	err = errors.Join(
 		writeJSON(filepath.Join(temp, recordName), m.record),
 		writeJSON(filepath.Join(temp, bundleName), m.bundle()),
@@ -198,7 +170,7 @@ func (m *making) finish(context.Context) error {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.held[m.id] = holding{m.slot, m.image}
+	m.held[id] = holding{m.Slot, m.image}
 	m.keepPins()
 	return nil
 }
@@ -220,10 +192,10 @@ func (m *making) keeperOrder(box string) keeper.Order {
 		argv = append(argv, fmt.Sprintf("--pass-fd=%d:%[1]d", runfile.FirstDoor+i))
 	}
 	return keeper.Order{
-		Argv: append(argv, m.id), Doors: m.doors,
-		Trouble: []string{panicLog, runtimeLog}, Log: m.spec.Limits.Log, Word: runfile.Release, Stdin: m.spec.Process.Stdin,
-		Allowed: m.spec.Timeout, Grace: runfile.Grace + keeperGrace,
-		Ground: m.ground, Group: m.groups.plan(m.id, m.spec.Limits),
+		Argv: append(argv, string(m.ID)), Doors: m.doors,
+		Trouble: []string{panicLog, runtimeLog}, Log: m.Spec.Limits.Log, Word: runfile.Release, Stdin: m.Spec.Process.Stdin,
+		Allowed: m.Spec.Timeout, Grace: runfile.Grace + keeperGrace,
+		Ground: m.ground, Group: m.groups.plan(string(m.ID), m.Spec.Limits),
 	}
 }
 

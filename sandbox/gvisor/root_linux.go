@@ -22,12 +22,8 @@ import (
 // layRoot makes the sandbox's root in the slot. What the host gives lies in it as mounts of the host's, and not as mounts
 // of the sandbox's kernel: those are asked anew whenever a file is opened, and a root is not.
 func (m *making) layRoot(ctx context.Context) error {
-	root := m.spec.RootFS
-	if root.Host == (root.Image != "") {
-		return errors.New("a sandbox has either the host's programs or an image")
-	}
-	m.recipe.root = m.slot.RootDir()
-	if root.Host {
+	m.recipe.root = m.Slot.RootDir()
+	if m.Spec.RootFS.Host {
 		return m.layHost()
 	}
 	return m.layImage(ctx)
@@ -51,14 +47,14 @@ func (m *making) layImage(ctx context.Context) (err error) {
 	if m.image, err = m.getImage(ctx); err != nil {
 		return err
 	}
-	m.undo = append(m.undo, m.image.Release)
+	m.Undo(m.image.Release)
 	m.record.Image = m.image.Digest
-	covers, err := local.Covers(m.image.Volumes, m.spec)
+	covers, err := local.Covers(m.image.Volumes, m.Spec)
 	if err != nil {
-		return fmt.Errorf("image %s: %w", m.spec.RootFS.Image, err)
+		return fmt.Errorf("image %s: %w", m.Spec.RootFS.Image, err)
 	}
 	m.recipe.covers = slices.DeleteFunc(covers, m.isHidden)
-	layer := filepath.Join(m.slot.Path(), "layer")
+	layer := filepath.Join(m.Slot.Path(), "layer")
 	if err := (hostroot.Layout{}).Make(layer); err != nil {
 		return err
 	}
@@ -70,16 +66,16 @@ func (m *making) layImage(ctx context.Context) (err error) {
 
 // isHidden says that a view lies over a VOLUME of an image. What is there is the parent's, and no place for a mount.
 func (m *making) isHidden(volume string) bool {
-	return slices.ContainsFunc(m.spec.Mounts, func(mount sandbox.Mount) bool { return paths.Within(mount.Prefix, volume) })
+	return slices.ContainsFunc(m.Spec.Mounts, func(mount sandbox.Mount) bool { return paths.Within(mount.Prefix, volume) })
 }
 
 // getImage finds an image, or brings it where it may.
 func (m *making) getImage(ctx context.Context) (*images.Image, error) {
-	ref, err := images.Parse(m.spec.RootFS.Image)
+	ref, err := images.Parse(m.Spec.RootFS.Image)
 	if err != nil {
 		return nil, err
 	}
-	if m.spec.RootFS.Pull {
+	if m.Spec.RootFS.Pull {
 		ref = ref.Pulling()
 	}
 	image, err := m.images.Get(ctx, ref)

@@ -31,11 +31,11 @@ type scene interface {
 
 // identify decides as whom the sandbox runs, and who mounts for it.
 func (m *making) identify() (err error) {
-	m.scene, m.who = m.slot, m.options.UIDs.Of(m.slot)
+	m.scene, m.who = m.Slot, m.options.UIDs.Of(m.Slot)
 	if m.rootless {
-		m.ground = &ground.Plan{Slots: m.slotsDir(), Slot: m.slot.Number(), Covers: mounts.Covers{Dir: m.shared.empty, File: m.shared.nothing}}
+		m.ground = &ground.Plan{Slots: m.slotsDir(), Slot: m.Slot.Number(), Covers: mounts.Covers{Dir: m.shared.empty, File: m.shared.nothing}}
 		m.scene = m.ground
-		m.who, err = ourselves(m.pins)
+		m.who, err = ourselves(m.Pins)
 	}
 	return err
 }
@@ -65,25 +65,25 @@ func (m *making) place() error {
 		m.ground.Views = views
 		return nil
 	}
-	if err := views.Frame(m.slot); err != nil {
+	if err := views.Frame(m.Slot); err != nil {
 		return err
 	}
-	if err := m.pins.Place(m.slot, m.options.UIDs, m.idmaps); err != nil {
+	if err := m.Pins.Place(m.Slot, m.options.UIDs, m.idmaps); err != nil {
 		return err
 	}
-	return views.Seal(m.slot)
+	return views.Seal(m.Slot)
 }
 
 // planViews says what is to lie in the slot. The mounts are in the order of their handles.
 func (m *making) planViews() (ground.Views, error) {
-	held := m.pins.Held()
+	held := m.Pins.Held()
 	planned := ground.Views{Mounts: make([]ground.Mount, len(held))}
-	for _, v := range local.Views(m.spec.Mounts) {
+	for _, v := range local.Views(m.Spec.Mounts) {
 		if v.OnTheWay() {
 			planned.Frames = append(planned.Frames, v.Number)
 		}
 		for _, i := range v.Mounts {
-			wanted := m.spec.Mounts[i]
+			wanted := m.Spec.Mounts[i]
 			rel, err := v.Rel(wanted.Target)
 			if err != nil {
 				return ground.Views{}, err
@@ -128,7 +128,7 @@ func ordinary(all sandbox.Guarantees) {
 // calls it has the lock.
 func (m *making) keepPins() {
 	if m.ground != nil {
-		m.Launcher.pins[m.id], m.pins = m.pins, local.Pins{}
+		m.pins[string(m.ID)], m.Pins = m.Pins, local.Pins{}
 	}
 }
 

@@ -5,8 +5,6 @@ import (
 	"os"
 	"path/filepath"
 
-	"torno/internal/mounts"
-	"torno/sandbox"
 	"torno/sandbox/local"
 )
 
@@ -15,9 +13,7 @@ const trialID = "00000000000000000000000000000000"
 
 // try makes the sandbox of a trial, runs it and removes it.
 func (l *Launcher) try(ctx context.Context) (err error) {
-	trial := local.Trial{Dir: filepath.Join(l.dir(), local.TrialName), Owner: uint32(os.Geteuid())}
-	l.unattested, err = trial.Run(ctx, l, func(ctx context.Context, spec sandbox.Spec, bases *mounts.Bases) (sandbox.Handle, error) {
-		return l.create(ctx, order{id: trialID, spec: spec, bases: bases})
-	})
+	trial := local.Trial{ID: trialID, Dir: filepath.Join(l.dir(), local.TrialName), Owner: uint32(os.Geteuid())}
+	l.unattested, err = trial.Run(ctx, l, l.create)
 	return err
 }

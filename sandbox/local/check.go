@@ -31,8 +31,8 @@ const (
 	MessageBytes   = 400 << 10 // in POSIX message queues
 )
 
-// CheckLimits makes sure that no limit is an engine's word for "none".
-func CheckLimits(limits sandbox.Limits) error {
+// checkLimits makes sure that no limit is an engine's word for "none".
+func checkLimits(limits sandbox.Limits) error {
 	for name, value := range map[string]int64{
 		"memory": limits.Memory, "cpus": limits.CPUs, "pids": limits.Pids, "open_files": limits.OpenFiles,
 		"file_size": limits.FileSize, "tmp": limits.Tmp, "home": limits.Home, "shm": limits.Shm, "log": limits.Log,

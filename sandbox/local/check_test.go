@@ -13,7 +13,7 @@ import (
 // TestEveryLimitIsPositive takes each limit away in turn, by its field, so that a new one is not forgotten.
 func TestEveryLimitIsPositive(t *testing.T) {
 	good := Trial{}.Spec().Limits
-	if err := CheckLimits(good); err != nil {
+	if err := checkLimits(good); err != nil {
 		t.Error("limits that are good:", err)
 	}
 	fields := reflect.TypeFor[sandbox.Limits]()
@@ -25,7 +25,7 @@ func TestEveryLimitIsPositive(t *testing.T) {
 		for _, value := range []int64{0, -1} {
 			bad := good
 			reflect.ValueOf(&bad).Elem().Field(i).SetInt(value)
-			if err := CheckLimits(bad); err == nil {
+			if err := checkLimits(bad); err == nil {
 				t.Errorf("%s %d was taken", name, value)
 			}
 		}

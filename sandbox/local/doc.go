@@ -1,13 +1,14 @@
 // Package local is what the launchers of this machine share: what each of them does on the host before and after it makes a
 // sandbox, and what needs no engine.
 //
-//	err := local.Keep(bases, stateDir, local.EngineSockets())  // once: what no sandbox gets
-//	err = local.CheckLimits(spec.Limits)
-//	pins, err := local.Pin(bases, spec.Mounts, spec.Owners)    // the very directories, held until pins.Close()
-//	slot, err := local.Acquire(slots, uids)                    // to be released when the sandbox is gone
-//	err = pins.Place(slot, uids, idmaps)                       // clones of them, in the slot's views
+//	err := local.Keep(bases, stateDir, local.EngineSockets()) // once: what no sandbox gets
+//	m := local.Making{Order: local.Order{ID: id, Spec: spec, Bases: bases}}
+//	err = local.Take(ctx, m.CheckSpec, m.PinMounts, …)        // m.Pins are the very directories, held until their Close
+//	err = m.TakeSlot(slots, uids)                             // m.Slot is to be released when the sandbox is gone
+//	err = m.Pins.Place(m.Slot, uids, idmaps)                  // clones of them, in the slot's views
 //	socket, err := local.CheckSocket(spec.Sockets[0], local.EngineSockets())
-//	err = local.Run{Nonce: nonce, Who: uids.Of(slot), Spec: spec, Mounts: expected}.Write(slot.RunDir())
+//	err = local.Run{Nonce: nonce, Who: uids.Of(m.Slot), Spec: spec, Mounts: expected}.Write(m.Slot.RunDir())
+//	err = m.RollBack()                                        // where anything fails
 //
 // Then the sandbox is made, with the views of the slot at their prefixes, or each mount at its target, and with the run
 // directory at runfile.Dir. Whether that works here, a launcher finds out with a Trial before the first run.

@@ -21,7 +21,8 @@ const TrialName = "trial"
 // Trial is a sandbox as any other, whose agent is init printing its version: a launcher finds out with it whether
 // sandboxes work here.
 type Trial struct {
-	Dir   string // the workspace, and a base of its own
+	ID    sandbox.SandboxID // what the launcher calls it
+	Dir   string            // the workspace, and a base of its own
 	Owner uint32
 }
 
@@ -34,8 +35,8 @@ type trier interface {
 	Remove(context.Context, sandbox.Handle) error
 }
 
-// Make makes a trial's sandbox in a launcher's own way: it belongs to no run, and its workspace is below bases of its own.
-type Make func(context.Context, sandbox.Spec, *mounts.Bases) (sandbox.Handle, error)
+// Make makes a sandbox in a launcher's own way.
+type Make func(context.Context, Order) (sandbox.Handle, error)
 
 // looking is a launcher in its trial. That the host cannot look into the sandbox does not fail the trial.
 type looking struct {
@@ -72,7 +73,7 @@ func (t Trial) run(ctx context.Context, l trier, create Make) error {
 		return fmt.Errorf("open the directory for the trial: %w", err)
 	}
 	defer bases.Close()
-	h, err := create(ctx, t.Spec(), bases)
+	h, err := create(ctx, Order{ID: t.ID, Spec: t.Spec(), Bases: bases})
 	if err != nil {
 		return fmt.Errorf("trial: %w", err)
 	}

@@ -12,7 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"torno/internal/mounts"
 	"torno/internal/runfile"
 	"torno/sandbox"
 	"torno/sandbox/local/attest"
@@ -115,11 +114,11 @@ func TestTrialLeavesNothing(t *testing.T) {
 			}
 			return nil
 		}
-		trial := Trial{Dir: filepath.Join(t.TempDir(), TrialName), Owner: uint32(os.Geteuid())}
-		_, err := trial.Run(ctx, test.l, func(_ context.Context, spec sandbox.Spec, bases *mounts.Bases) (sandbox.Handle, error) {
-			pins, err := Pin(bases, spec.Mounts, spec.Owners)
-			if err != nil {
-				t.Errorf("%s: the workspace is not below the bases: %v", what, err)
+		trial := Trial{ID: TrialName, Dir: filepath.Join(t.TempDir(), TrialName), Owner: uint32(os.Geteuid())}
+		_, err := trial.Run(ctx, test.l, func(_ context.Context, o Order) (sandbox.Handle, error) {
+			pins, err := Pin(o.Bases, o.Spec.Mounts, o.Spec.Owners)
+			if err != nil || o.ID != TrialName {
+				t.Errorf("%s: %q is made, and its workspace is not below the bases: %v", what, o.ID, err)
 			}
 			pins.Close()
 			if test.made == nil {
@@ -157,7 +156,7 @@ func TestATrialSaysWhatCannotBeLookedAt(t *testing.T) {
 	l.attested = fmt.Errorf("attest sandbox 0123456789abcdef: %w", &attest.CannotLookError{What: "a thing is closed", Needs: "it needs a right", Err: fs.ErrPermission})
 	l.removed = func(context.Context, sandbox.Handle) error { return nil }
 	trial := Trial{Dir: filepath.Join(t.TempDir(), TrialName), Owner: uint32(os.Geteuid())}
-	why, err := trial.Run(t.Context(), l, func(context.Context, sandbox.Spec, *mounts.Bases) (sandbox.Handle, error) {
+	why, err := trial.Run(t.Context(), l, func(context.Context, Order) (sandbox.Handle, error) {
 		return sandbox.Handle{}, nil
 	})
 	if want := "the host cannot look into the sandbox: a thing is closed; it needs a right"; why != want || err != nil {
