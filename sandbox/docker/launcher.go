@@ -147,15 +147,14 @@ func (l *Launcher) sweep(ctx context.Context) error {
 // prepare makes what all sandboxes share.
 func (l *Launcher) prepare(ctx context.Context) error {
 	dir := l.dir()
-	empty := filepath.Join(dir, "empty")
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return fmt.Errorf("make the launcher's directory: %w", err)
 	}
-	if err := hostroot.MakeDir(empty); err != nil {
+	system, err := hostroot.Prepare(dir)
+	if err != nil {
 		return err
 	}
-	layout := hostroot.Read("/")
-	image, err := importEmptyImage(ctx, l.engine, l.names, layout)
+	image, err := importEmptyImage(ctx, l.engine, l.names, system.Layout)
 	if err != nil {
 		return err
 	}
@@ -164,18 +163,14 @@ func (l *Launcher) prepare(ctx context.Context) error {
 		return err
 	}
 	l.init = attest.KnownProgram(program)
-	etc, err := hostroot.StageEtc("/", dir)
-	if err != nil {
-		return err
-	}
 	l.shared = shared{hostImage: image, initVolume: volume}
-	if l.shared.etc, err = l.options.EnginePath(etc); err != nil {
+	if l.shared.etc, err = l.options.EnginePath(system.Etc); err != nil {
 		return err
 	}
 	root := attest.RootBehind(ctx, strings.TrimPrefix(l.engine.api.DaemonHost(), "unix://"))
-	for _, bind := range layout.Binds(etc, empty) {
+	for _, bind := range system.Binds() {
 		source := bind.Source
-		if source != etc && source != empty { // those two are ours, and lie at our own paths
+		if source != system.Etc && source != system.Empty { // those two are ours, and lie at our own paths
 			source = filepath.Join(root, source)
 		}
 		place, err := attest.PlaceOf(source, bind.Target)
@@ -184,11 +179,12 @@ func (l *Launcher) prepare(ctx context.Context) error {
 		}
 		l.shared.hostPlaces = append(l.shared.hostPlaces, place)
 	}
-	if empty, err = l.options.EnginePath(empty); err != nil {
+	empty, err := l.options.EnginePath(system.Empty)
+	if err != nil {
 		return err
 	}
-	l.shared.hostMounts = readOnlyBinds(layout.Binds(l.shared.etc, empty))
-	return l.removeOutdated(ctx, filepath.Base(etc))
+	l.shared.hostMounts = readOnlyBinds(system.Layout.Binds(l.shared.etc, empty))
+	return l.removeOutdated(ctx, filepath.Base(system.Etc))
 }
 
 // dir is where the launcher keeps its own.

@@ -230,7 +230,7 @@ func (l *Launcher) isCover(m attest.Mount) bool {
 	if !l.rootless || !m.Has("ro") {
 		return false
 	}
-	for _, b := range l.shared.layout.Binds(l.shared.etc, l.shared.empty) {
+	for _, b := range l.shared.system.Binds() {
 		if m.Point != b.Target && paths.Within(b.Target, m.Point) {
 			return true
 		}
@@ -247,7 +247,7 @@ func (m *making) wanted() ([]attest.Place, error) {
 	}
 	places = append(places, run)
 	if m.Spec.RootFS.Host {
-		for _, b := range m.shared.layout.Binds(m.shared.etc, m.shared.empty) {
+		for _, b := range m.shared.system.Binds() {
 			place, err := attest.PlaceOf(b.Source, b.Target)
 			if err != nil {
 				return nil, err

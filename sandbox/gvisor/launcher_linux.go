@@ -71,10 +71,9 @@ func (h holding) release() error {
 
 // shared is what all sandboxes share.
 type shared struct {
-	layout     hostroot.Layout
-	etc, empty string
-	nothing    string // a file without a byte, which is nobody else's
-	init       string // the directory of sandbox-init
+	system  hostroot.System
+	nothing string // a file without a byte, which is nobody else's
+	init    string // the directory of sandbox-init
 }
 
 // New prepares what sandboxes share, takes up what an earlier life has left, removes what that left unfinished, and tries
@@ -149,14 +148,11 @@ func (l *Launcher) prepare(context.Context) (err error) {
 	if l.filter, err = (seccomp.Filter{Arch: runtime.GOARCH}).Program(); err != nil {
 		return err
 	}
-	l.shared = shared{layout: hostroot.Read("/"), empty: filepath.Join(l.dir(), "empty"), nothing: filepath.Join(l.dir(), "nothing")}
+	l.shared = shared{nothing: filepath.Join(l.dir(), "nothing")}
 	if err := os.WriteFile(l.shared.nothing, nil, 0o600); err != nil {
 		return fmt.Errorf("make the launcher's files: %w", err)
 	}
-	if err := hostroot.MakeDir(l.shared.empty); err != nil {
-		return err
-	}
-	if l.shared.etc, err = hostroot.StageEtc("/", l.dir()); err != nil {
+	if l.shared.system, err = hostroot.Prepare(l.dir()); err != nil {
 		return err
 	}
 	l.shared.init, err = local.StoreInit(l.options.InitPath, l.dir())

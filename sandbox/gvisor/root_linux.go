@@ -31,10 +31,10 @@ func (m *making) layRoot(ctx context.Context) error {
 
 // layHost shows the host's programs on an empty root.
 func (m *making) layHost() error {
-	if err := m.shared.layout.Make(m.recipe.root); err != nil {
+	if err := m.shared.system.Layout.Make(m.recipe.root); err != nil {
 		return err
 	}
-	for _, b := range m.shared.layout.Binds(m.shared.etc, m.shared.empty) {
+	for _, b := range m.shared.system.Binds() {
 		if err := m.scene.Show(b.Source, inRoot(b.Target)); err != nil {
 			return err
 		}
@@ -192,7 +192,7 @@ func (m *making) putEtc(etc string) error {
 		}
 	}
 	for _, name := range hostroot.ImageEtc() {
-		content, err := os.ReadFile(filepath.Join(m.shared.etc, name))
+		content, err := os.ReadFile(filepath.Join(m.shared.system.Etc, name))
 		if err != nil {
 			return err
 		}

@@ -33,7 +33,7 @@ type scene interface {
 func (m *making) identify() (err error) {
 	m.scene, m.who = m.Slot, m.options.UIDs.Of(m.Slot)
 	if m.rootless {
-		m.ground = &ground.Plan{Slots: m.slotsDir(), Slot: m.Slot.Number(), Covers: mounts.Covers{Dir: m.shared.empty, File: m.shared.nothing}}
+		m.ground = &ground.Plan{Slots: m.slotsDir(), Slot: m.Slot.Number(), Covers: mounts.Covers{Dir: m.shared.system.Empty, File: m.shared.nothing}}
 		m.scene = m.ground
 		m.who, err = ourselves(m.Pins)
 	}

@@ -1,10 +1,9 @@
 // Package hostroot is what a sandbox with the host's programs sees as its system: an empty root, with the host's
 // programs over it, read-only, and a directory of our own in place of the host's /etc.
 //
-//	layout := hostroot.Read("/")
-//	err := layout.Make(root)                     // the empty root; for an engine, layout.Entries() go into an image
-//	etc, err := hostroot.StageEtc("/", stateDir) // named by its content
-//	for _, bind := range layout.Binds(etc, empty) { … } // each read-only, and without what is mounted below it
+//	system, err := hostroot.Prepare(stateDir) // once: where programs are, and our /etc, which is named by its content
+//	err = system.Layout.Make(root)            // the empty root; for an engine, its Entries go into an image
+//	for _, bind := range system.Binds() { … } // each read-only, and without what is mounted below it
 //
 // The files of /etc that differ from sandbox to sandbox (UserEtc) are links there, which lead into the sandbox's own run
 // directory.

@@ -112,6 +112,26 @@ func (e Entry) make(path string) error {
 // Bind is a place of the host that a sandbox sees, read-only and without what is mounted below it.
 type Bind struct{ Source, Target string }
 
+// System is what a launcher shows of the host: where its programs are, and two directories of the launcher's own.
+type System struct {
+	Layout Layout
+	Etc    string // stands for /etc
+	Empty  string // covers what is not the system's
+}
+
+// Prepare looks at the host, and makes those two in dir.
+func Prepare(dir string) (s System, err error) {
+	s = System{Layout: Read("/"), Empty: filepath.Join(dir, "empty")}
+	if err := MakeDir(s.Empty); err != nil {
+		return s, err
+	}
+	s.Etc, err = StageEtc("/", dir)
+	return s, err
+}
+
+// Binds are all that a sandbox sees of it.
+func (s System) Binds() []Bind { return s.Layout.Binds(s.Etc, s.Empty) }
+
 // Binds are the host's programs, and the directory etc in place of the host's. What the administrator put into
 // /usr/local is not the system's and is covered by empty. A later one may lie in an earlier one.
 func (l Layout) Binds(etc, empty string) []Bind {
