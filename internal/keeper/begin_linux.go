@@ -14,7 +14,7 @@ import (
 )
 
 // Start starts a keeper, and returns when it has started the sandbox, with a Line on which nothing was missed. The keeper has
-// what is held for it as well: first the handles of its ground's mounts, which it closes, and then what stays open, and for
+// what is held for it as well: first the handles of its plan's mounts, which it closes, and then what stays open, and for
 // the runtime shut, as long as the keeper lives. Also with an error there may be a keeper.
 func (b Box) Start(ctx context.Context, program string, attr *syscall.SysProcAttr, held ...*os.File) (*Line, error) {
 	line, theirs, err := b.newPair()

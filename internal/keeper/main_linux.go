@@ -122,8 +122,8 @@ func (k *keeper) prepare() (err error) {
 	if err := readJSON(k.box, OrderName, &k.order); err != nil {
 		return err
 	}
-	if k.order.Ground != nil {
-		if err := k.order.Ground.Lay(firstFD + 1); err != nil {
+	if k.order.Plan != nil {
+		if err := k.order.Plan.Lay(firstFD + 1); err != nil {
 			return fmt.Errorf("lay what the sandbox stands on: %w", err)
 		}
 	}

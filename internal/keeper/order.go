@@ -9,13 +9,13 @@ import (
 
 	"torno/internal/boot"
 	"torno/internal/cgroups"
-	"torno/sandbox/local/ground"
+	"torno/sandbox/local/lay"
 )
 
 // Order is what a keeper is to start.
 type Order struct {
-	// Ground is what the keeper mounts before; nil where the launcher has mounted everything.
-	Ground *ground.Plan `json:"ground,omitempty"`
+	// Plan is what the keeper mounts before; nil where the launcher has mounted everything.
+	Plan *lay.Plan `json:"ground,omitempty"` // as boxes of earlier versions call it
 	// Argv is the runtime with its arguments. It starts the sandbox, writes the sentry's pid into PidName and ends.
 	Argv []string `json:"argv"`
 	// Trouble are files in which the runtime says what went wrong.

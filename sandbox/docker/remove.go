@@ -85,16 +85,16 @@ func (l *Launcher) removeOutdated(ctx context.Context, etc string) error {
 	if err != nil || len(all) > 0 || len(l.elsewhere()) > 0 {
 		return err // a sandbox may still see an older /etc
 	}
-	return l.removeStaged(etc)
+	return l.removeEtc(etc)
 }
 
-// removeStaged removes every staged /etc but one.
-func (l *Launcher) removeStaged(keep string) error {
-	staged, err := filepath.Glob(filepath.Join(l.dir(), "*etc-*"))
+// removeEtc removes every /etc of ours but one.
+func (l *Launcher) removeEtc(keep string) error {
+	old, err := filepath.Glob(filepath.Join(l.dir(), "*etc-*"))
 	if err != nil {
 		return err
 	}
-	for _, dir := range staged {
+	for _, dir := range old {
 		if filepath.Base(dir) == keep {
 			continue
 		}
@@ -108,7 +108,7 @@ func (l *Launcher) removeStaged(keep string) error {
 // Purge removes everything of this installation: sandboxes whatever they do, slots, volumes and images. The Launcher is
 // of no use afterwards but for Close.
 func (l *Launcher) Purge(ctx context.Context) error {
-	return errors.Join(l.purgeContainers(ctx), l.purgeSlots(), l.purgeVolumes(ctx), l.purgeImages(ctx), l.removeStaged(""))
+	return errors.Join(l.purgeContainers(ctx), l.purgeSlots(), l.purgeVolumes(ctx), l.purgeImages(ctx), l.removeEtc(""))
 }
 
 func (l *Launcher) purgeContainers(ctx context.Context) error {

@@ -44,7 +44,7 @@ func (m *making) wanted() (*wanted, error) {
 			}
 		}
 	}
-	if !m.Spec.RootFS.Host { // where it is the host's, the staged /etc is one mount
+	if !m.Spec.RootFS.Host { // where it is the host's, our /etc is one mount
 		for _, name := range etcFiles() {
 			w.places = append(w.places, attest.Place{Target: filepath.Join("/etc", name)})
 		}

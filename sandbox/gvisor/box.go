@@ -14,7 +14,7 @@ import (
 	"torno/internal/keeper"
 	"torno/sandbox"
 	"torno/sandbox/local/attest"
-	"torno/sandbox/local/ground"
+	"torno/sandbox/local/lay"
 )
 
 // record is what a box says of itself, for whoever finds it.
@@ -33,7 +33,7 @@ type record struct {
 	Wanted []attest.Place `json:"wanted,omitempty"`
 	Limits sandbox.Limits `json:"limits"`
 	// Views are what lies in the slot's views.
-	Views ground.Views `json:"views"`
+	Views lay.Views `json:"views"`
 }
 
 const (

@@ -16,7 +16,7 @@ import (
 	"torno/internal/runfile"
 	"torno/sandbox"
 	"torno/sandbox/local"
-	"torno/sandbox/local/ground"
+	"torno/sandbox/local/lay"
 )
 
 // Create makes the box of a sandbox, or finds the one that is there.
@@ -42,8 +42,8 @@ func (l *Launcher) Create(ctx context.Context, id sandbox.SandboxID, spec sandbo
 type making struct {
 	*Launcher
 	local.Making
-	scene  scene
-	ground *ground.Plan // nil where the launcher mounts by itself
+	tree   tree
+	plan   *lay.Plan // nil where the launcher mounts by itself
 	who    mounts.Identity
 	recipe recipe
 	record record
@@ -81,7 +81,7 @@ func (m *making) takeSlot(context.Context) error {
 // that anybody but the host could exchange. What lies inside a view the kernel copies with it, by handle: which mounts are
 // nested, and which are read-only.
 func (m *making) layMounts(context.Context) error {
-	if err := m.place(); err != nil {
+	if err := m.layViews(); err != nil {
 		return err
 	}
 	for _, v := range local.Views(m.Spec.Mounts) {
@@ -121,7 +121,7 @@ func (m *making) addSockets(context.Context) error {
 // writeFiles fills the run directory, and shows it beside init.
 func (m *making) writeFiles(context.Context) error {
 	dir := m.Slot.RunDir()
-	err := errors.Join(m.scene.Show(dir, inRoot(runfile.Dir)), m.scene.Show(m.shared.init, inRoot(path.Dir(runfile.Init))))
+	err := errors.Join(m.tree.Show(dir, inRoot(runfile.Dir)), m.tree.Show(m.shared.init, inRoot(path.Dir(runfile.Init))))
 	if err != nil {
 		return err
 	}
@@ -195,7 +195,7 @@ func (m *making) keeperOrder(box string) keeper.Order {
 		Argv: append(argv, string(m.ID)), Doors: m.doors,
 		Trouble: []string{panicLog, runtimeLog}, Log: m.Spec.Limits.Log, Word: runfile.Release, Stdin: m.Spec.Process.Stdin,
 		Allowed: m.Spec.Timeout, Grace: runfile.Grace + keeperGrace,
-		Ground: m.ground, Group: m.groups.plan(string(m.ID), m.Spec.Limits),
+		Plan: m.plan, Group: m.groups.plan(string(m.ID), m.Spec.Limits),
 	}
 }
 

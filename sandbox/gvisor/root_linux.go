@@ -31,11 +31,11 @@ func (m *making) layRoot(ctx context.Context) error {
 
 // layHost shows the host's programs on an empty root.
 func (m *making) layHost() error {
-	if err := m.shared.system.Layout.Make(m.recipe.root); err != nil {
+	if err := m.shared.system.Layout.Lay(m.recipe.root); err != nil {
 		return err
 	}
 	for _, b := range m.shared.system.Binds() {
-		if err := m.scene.Show(b.Source, inRoot(b.Target)); err != nil {
+		if err := m.tree.Show(b.Source, inRoot(b.Target)); err != nil {
 			return err
 		}
 	}
@@ -55,13 +55,13 @@ func (m *making) layImage(ctx context.Context) (err error) {
 	}
 	m.recipe.covers = slices.DeleteFunc(covers, m.isHidden)
 	layer := filepath.Join(m.Slot.Path(), "layer")
-	if err := (hostroot.Layout{}).Make(layer); err != nil {
+	if err := (hostroot.Layout{}).Lay(layer); err != nil {
 		return err
 	}
 	if err := errors.Join(m.makePlaces(layer), m.putEtc(filepath.Join(layer, "etc"))); err != nil {
 		return err
 	}
-	return m.scene.Stack(layer, m.image.Root())
+	return m.tree.Stack(layer, m.image.Root())
 }
 
 // isHidden says that a view lies over a VOLUME of an image. What is there is the parent's, and no place for a mount.

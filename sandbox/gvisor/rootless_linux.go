@@ -16,25 +16,25 @@ import (
 	"torno/internal/mounts"
 	"torno/sandbox"
 	"torno/sandbox/local"
-	"torno/sandbox/local/ground"
+	"torno/sandbox/local/lay"
 )
 
 // A watcher that is an ordinary user's can neither mount where others see it nor give its sandboxes users of their own. So
 // what root's launcher mounts by itself, a plan has the keeper mount in namespaces that are the sandbox's; and the
 // sandbox runs as the watcher's user, which is the only one there.
 
-// scene is where the host's own places are shown to a sandbox: the slot at once, or the plan for its keeper.
-type scene interface {
+// tree is where the host's own places are shown to a sandbox: the slot at once, or the plan for its keeper.
+type tree interface {
 	Show(source, rel string) error
 	Stack(upper string, lower *os.File) error
 }
 
 // identify decides as whom the sandbox runs, and who mounts for it.
 func (m *making) identify() (err error) {
-	m.scene, m.who = m.Slot, m.options.UIDs.Of(m.Slot)
+	m.tree, m.who = m.Slot, m.options.UIDs.Of(m.Slot)
 	if m.rootless {
-		m.ground = &ground.Plan{Slots: m.slotsDir(), Slot: m.Slot.Number(), Covers: mounts.Covers{Dir: m.shared.system.Empty, File: m.shared.nothing}}
-		m.scene = m.ground
+		m.plan = &lay.Plan{Slots: m.slotsDir(), Slot: m.Slot.Number(), Covers: mounts.Covers{Dir: m.shared.system.Empty, File: m.shared.nothing}}
+		m.tree = m.plan
 		m.who, err = ourselves(m.Pins)
 	}
 	return err
@@ -54,30 +54,30 @@ func ourselves(pins local.Pins) (mounts.Identity, error) {
 	return we, err
 }
 
-// place brings the mounts of the request into the slot, or into the plan.
-func (m *making) place() error {
+// layViews brings the mounts of the request into the slot, or into the plan.
+func (m *making) layViews() error {
 	views, err := m.planViews()
 	if err != nil {
 		return err
 	}
 	m.record.Views = views
-	if m.ground != nil {
-		m.ground.Views = views
+	if m.plan != nil {
+		m.plan.Views = views
 		return nil
 	}
 	if err := views.Frame(m.Slot); err != nil {
 		return err
 	}
-	if err := m.Pins.Place(m.Slot, m.options.UIDs, m.idmaps); err != nil {
+	if err := m.Pins.Lay(m.Slot, m.options.UIDs, m.idmaps); err != nil {
 		return err
 	}
 	return views.Seal(m.Slot)
 }
 
 // planViews says what is to lie in the slot. The mounts are in the order of their handles.
-func (m *making) planViews() (ground.Views, error) {
+func (m *making) planViews() (lay.Views, error) {
 	held := m.Pins.Held()
-	planned := ground.Views{Mounts: make([]ground.Mount, len(held))}
+	planned := lay.Views{Mounts: make([]lay.Mount, len(held))}
 	for _, v := range local.Views(m.Spec.Mounts) {
 		if v.OnTheWay() {
 			planned.Frames = append(planned.Frames, v.Number)
@@ -86,9 +86,9 @@ func (m *making) planViews() (ground.Views, error) {
 			wanted := m.Spec.Mounts[i]
 			rel, err := v.Rel(wanted.Target)
 			if err != nil {
-				return ground.Views{}, err
+				return lay.Views{}, err
 			}
-			planned.Mounts[i] = ground.Mount{
+			planned.Mounts[i] = lay.Mount{
 				Source: wanted.Source, Device: held[i].Dev, Inode: held[i].Ino, View: v.Number, Rel: rel, Writable: wanted.Workspace,
 			}
 		}
@@ -100,7 +100,7 @@ func (m *making) planViews() (ground.Views, error) {
 // mount that was placed in another one cannot be left out there when that is bound again.
 func (m *making) bundle() *specs.Spec {
 	spec := bundle(m.recipe)
-	if m.ground != nil {
+	if m.plan != nil {
 		spec.Linux.Namespaces = append(spec.Linux.Namespaces, specs.LinuxNamespace{Type: specs.UserNamespace})
 		spec.Linux.UIDMappings = []specs.LinuxIDMapping{{ContainerID: m.who.UID, HostID: m.who.UID, Size: 1}}
 		spec.Linux.GIDMappings = []specs.LinuxIDMapping{{ContainerID: m.who.GID, HostID: m.who.GID, Size: 1}}
@@ -127,7 +127,7 @@ func ordinary(all sandbox.Guarantees) {
 // keepPins holds what was found until the keeper has mounted it: nothing else can get its device and inode meanwhile. Who
 // calls it has the lock.
 func (m *making) keepPins() {
-	if m.ground != nil {
+	if m.plan != nil {
 		m.pins[string(m.ID)], m.Pins = m.Pins, local.Pins{}
 	}
 }
@@ -176,9 +176,9 @@ func (l *Launcher) startKeeper(ctx context.Context, id string) (*keeper.Line, er
 	for _, pin := range pins.Held() {
 		handles = append(handles, pin.File())
 	}
-	line, err := box.Start(ctx, l.options.KeeperPath, ground.Apart(), append(handles, locks...)...)
+	line, err := box.Start(ctx, l.options.KeeperPath, lay.Apart(), append(handles, locks...)...)
 	if errors.Is(err, unix.EPERM) || errors.Is(err, unix.ENOSPC) {
-		err = fmt.Errorf("%w: %w", ground.ErrNoNamespace, err)
+		err = fmt.Errorf("%w: %w", lay.ErrNoNamespace, err)
 	}
 	return line, err
 }
@@ -189,11 +189,11 @@ func (l *Launcher) pinAgain(box keeper.Box) (local.Pins, error) {
 	if err != nil {
 		return local.Pins{}, err
 	}
-	if order.Ground == nil {
+	if order.Plan == nil {
 		return local.Pins{}, errors.New("it was made by root, whose mounts it has; have root start it, or remove it")
 	}
 	var wanted []sandbox.Mount
-	for _, m := range order.Ground.Mounts {
+	for _, m := range order.Plan.Mounts {
 		wanted = append(wanted, sandbox.Mount{Source: m.Source, Workspace: m.Writable})
 	}
 	return local.Pin(l.options.Bases, wanted, []uint32{uint32(os.Geteuid())})

@@ -5,7 +5,7 @@
 //	m := local.Making{Order: local.Order{ID: id, Spec: spec, Bases: bases}}
 //	err = local.Take(ctx, m.CheckSpec, m.PinMounts, …)        // m.Pins are the very directories, held until their Close
 //	err = m.TakeSlot(slots, uids)                             // m.Slot is to be released when the sandbox is gone
-//	err = m.Pins.Place(m.Slot, uids, idmaps)                  // clones of them, in the slot's views
+//	err = m.Pins.Lay(m.Slot, uids, idmaps)                    // clones of them, in the slot's views
 //	socket, err := local.CheckSocket(spec.Sockets[0], local.EngineSockets())
 //	err = local.Run{Nonce: nonce, Who: uids.Of(m.Slot), Spec: spec, Mounts: expected}.Write(m.Slot.RunDir())
 //	err = m.RollBack()                                        // where anything fails
@@ -13,11 +13,11 @@
 // Then the sandbox is made, with the views of the slot at their prefixes, or each mount at its target, and with the run
 // directory at runfile.Dir. Whether that works here, a launcher finds out with a Trial before the first run.
 //
-// What is where:
+// To lay is to prepare a sandbox's file tree: its root, its mounts, and the files that the host gives it. What is where:
 //
 //   - local: pins, slots and views, identity, the run file, what no sandbox gets, and the trial
 //   - local/hostroot: the root of a sandbox that has the host's programs
-//   - local/ground: the same mounts, made in a keeper's namespace for a watcher that is not root
+//   - local/lay: what is laid in a slot, as a plan that a keeper lays for a watcher that is not root
 //   - local/attest: the look at a finished sandbox from outside
 //
 // What it promises:

@@ -119,9 +119,9 @@ func (p Pins) Paths() ([]string, error) {
 	return all, nil
 }
 
-// Place moves clones of the mounts into the slot, each to its place in its View. With idmaps the child's identity is
+// Lay moves clones of the mounts into the slot, each to its place in its View. With idmaps the child's identity is
 // exchanged for the workspace's owner's, see exchange. Without, every file keeps the owner that it has.
-func (p Pins) Place(slot *mounts.Slot, ids UIDRange, idmaps *mounts.IDMaps) error {
+func (p Pins) Lay(slot *mounts.Slot, ids UIDRange, idmaps *mounts.IDMaps) error {
 	for _, v := range Views(p.wanted) {
 		for _, i := range v.Mounts {
 			if err := p.place(i, v, slot, ids, idmaps); err != nil {

@@ -143,7 +143,7 @@ func testPlaces(w *world, idmaps *mounts.IDMaps) {
 	if _, err := Acquire(slots, ids); !errors.Is(err, mounts.ErrNoSlot) {
 		w.Errorf("a second slot of one: %v", err)
 	}
-	w.must(pins.Place(slot, ids, idmaps))
+	w.must(pins.Lay(slot, ids, idmaps))
 	first, err := slot.ViewDir(0)
 	w.must(err)
 	second, err := slot.ViewDir(1)
@@ -169,7 +169,7 @@ func testPlaces(w *world, idmaps *mounts.IDMaps) {
 		w.Errorf("an engine binds %s, %v, and the mount is at %s", source, err, places[0])
 	}
 	var refusal *delegation.Refusal
-	if err := pins.Place(slot, ids, idmaps); !errors.As(err, &refusal) || refusal.Code != delegation.CodeContext {
+	if err := pins.Lay(slot, ids, idmaps); !errors.As(err, &refusal) || refusal.Code != delegation.CodeContext {
 		w.Errorf("a place was taken twice: %v", err)
 	}
 }

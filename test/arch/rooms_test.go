@@ -44,7 +44,7 @@ var rooms = map[string]room{
 	"internal/runfile":       {theirs: []string{unix}},
 	"internal/initproc":      {ours: []string{"internal/boot", "internal/runfile"}, theirs: []string{unix}},
 	"internal/cgroups":       {theirs: []string{unix}},
-	"internal/keeper":        {ours: []string{"internal/boot", "internal/cgroups", "internal/crash", "internal/runfile", "sandbox/local/ground"}, theirs: []string{unix}},
+	"internal/keeper":        {ours: []string{"internal/boot", "internal/cgroups", "internal/crash", "internal/runfile", "sandbox/local/lay"}, theirs: []string{unix}},
 	"internal/mounts":        {ours: []string{"sandbox"}, theirs: []string{unix}},
 	"internal/seccomp":       {},
 	"internal/tree":          {theirs: []string{unix}},
@@ -62,7 +62,7 @@ var rooms = map[string]room{
 	"internal/control":       {ours: []string{"delegation", "sandbox", "internal/journal"}, theirs: []string{unix}},
 	"configs":                {ours: []string{"delegation", "sandbox", "sandbox/compile", "internal/launcher", "internal/runfile", "internal/trust"}, theirs: []string{yaml}},
 	"sandbox/local/attest":   {ours: []string{"sandbox"}, theirs: []string{unix}},
-	"sandbox/local/ground":   {ours: []string{"sandbox", "internal/mounts"}, theirs: []string{unix}},
+	"sandbox/local/lay":      {ours: []string{"sandbox", "internal/mounts"}, theirs: []string{unix}},
 	"sandbox/local/hostroot": {ours: []string{"sandbox", "internal/runfile"}},
 	"sandbox/local": {
 		ours:   []string{"delegation", "sandbox", "sandbox/local/attest", "sandbox/local/hostroot", "internal/mounts", "internal/runfile"},
@@ -80,7 +80,7 @@ var rooms = map[string]room{
 	},
 	"sandbox/gvisor": {
 		ours: []string{
-			"delegation", "sandbox", "sandbox/local", "sandbox/local/attest", "sandbox/local/ground", "sandbox/local/hostroot", "internal/cgroups",
+			"delegation", "sandbox", "sandbox/local", "sandbox/local/attest", "sandbox/local/lay", "sandbox/local/hostroot", "internal/cgroups",
 			"internal/doctor", "internal/images", "internal/keeper", "internal/launcher", "internal/mounts", "internal/programs", "internal/runfile",
 			"internal/runsc", "internal/seccomp",
 		},

@@ -76,7 +76,7 @@ func New(t testing.TB, dir string) Places {
 func (p Places) root() io.Reader {
 	p.Helper()
 	dir := filepath.Join(p.TempDir(), "root")
-	p.must(hostroot.Read("/").Make(dir))
+	p.must(hostroot.Read("/").Lay(dir))
 	var content bytes.Buffer
 	archive := tar.NewWriter(&content)
 	p.must(archive.AddFS(os.DirFS(dir)))

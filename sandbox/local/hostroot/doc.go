@@ -2,7 +2,7 @@
 // programs over it, read-only, and a directory of our own in place of the host's /etc.
 //
 //	system, err := hostroot.Prepare(stateDir) // once: where programs are, and our /etc, which is named by its content
-//	err = system.Layout.Make(root)            // the empty root; for an engine, its Entries go into an image
+//	err = system.Layout.Lay(root)             // the empty root; for an engine, its Entries go into an image
 //	for _, bind := range system.Binds() { … } // each read-only, and without what is mounted below it
 //
 // The files of /etc that differ from sandbox to sandbox (UserEtc) are links there, which lead into the sandbox's own run

@@ -48,7 +48,7 @@ func UserEtc(uid, gid uint32) map[string]string {
 	}
 }
 
-// ImageEtc are the files of a staged /etc that lie over those of an image. Those of UserEtc do, too.
+// ImageEtc are the files of our /etc that lie over those of an image. Those of UserEtc do, too.
 func ImageEtc() []string { return []string{"hostname", "hosts", "resolv.conf"} }
 
 // Bounds of what is copied from the host's /etc.
@@ -57,33 +57,33 @@ const (
 	maxEtcTotal = 64 << 20
 )
 
-// StageEtc makes a directory that stands for /etc in sandboxes with the host's programs, beneath dir, and returns
+// LayEtc makes a directory that stands for /etc in sandboxes with the host's programs, beneath dir, and returns
 // its path. It is named by its content: sandboxes of an earlier life may still see an older one.
-func StageEtc(hostRoot, dir string) (string, error) {
+func LayEtc(hostRoot, dir string) (string, error) {
 	temp, err := os.MkdirTemp(dir, ".etc-*")
 	if err != nil {
-		return "", fmt.Errorf("stage /etc: %w", err)
+		return "", fmt.Errorf("lay the /etc of sandboxes: %w", err)
 	}
 	defer os.RemoveAll(temp) // after the rename there is nothing to remove
-	s := &etcStage{from: filepath.Join(hostRoot, "etc"), to: temp, sum: sha256.New()}
+	s := &etcTree{from: filepath.Join(hostRoot, "etc"), to: temp, sum: sha256.New()}
 	if err := s.fill(); err != nil {
-		return "", fmt.Errorf("stage /etc: %w", err)
+		return "", fmt.Errorf("lay the /etc of sandboxes: %w", err)
 	}
 	final := filepath.Join(dir, "etc-"+hex.EncodeToString(s.sum.Sum(nil)[:8]))
 	if err := os.Rename(temp, final); err != nil && !errors.Is(err, fs.ErrExist) {
-		return "", fmt.Errorf("stage /etc: %w", err)
+		return "", fmt.Errorf("lay the /etc of sandboxes: %w", err)
 	}
 	return final, nil
 }
 
-// etcStage copies; sum is over everything that it has written.
-type etcStage struct {
+// etcTree copies; sum is over everything that it has written.
+type etcTree struct {
 	from, to string
 	sum      hash.Hash
 	total    int64
 }
 
-func (s *etcStage) fill() error {
+func (s *etcTree) fill() error {
 	if err := os.Chmod(s.to, 0o755); err != nil {
 		return err
 	}
@@ -106,7 +106,7 @@ func (s *etcStage) fill() error {
 }
 
 // copy brings over a file, a link as it is, or a directory. What others may not read on the host stays out.
-func (s *etcStage) copy(name string) error {
+func (s *etcTree) copy(name string) error {
 	info, err := os.Lstat(filepath.Join(s.from, name))
 	switch {
 	case err != nil:
@@ -125,7 +125,7 @@ func (s *etcStage) copy(name string) error {
 	return nil
 }
 
-func (s *etcStage) copyDir(name string) error {
+func (s *etcTree) copyDir(name string) error {
 	entries, err := os.ReadDir(filepath.Join(s.from, name))
 	if err != nil {
 		return err
@@ -141,7 +141,7 @@ func (s *etcStage) copyDir(name string) error {
 	return nil
 }
 
-func (s *etcStage) copyFile(name string) error {
+func (s *etcTree) copyFile(name string) error {
 	file, err := os.Open(filepath.Join(s.from, name))
 	if err != nil {
 		return err
@@ -150,7 +150,7 @@ func (s *etcStage) copyFile(name string) error {
 	return s.write(name, io.LimitReader(file, maxEtcFile))
 }
 
-func (s *etcStage) write(name string, content io.Reader) error {
+func (s *etcTree) write(name string, content io.Reader) error {
 	if err := s.makeDir(filepath.Dir(name)); err != nil {
 		return err
 	}
@@ -166,7 +166,7 @@ func (s *etcStage) write(name string, content io.Reader) error {
 	return errors.Join(err, file.Chmod(0o644), file.Close())
 }
 
-func (s *etcStage) link(name, target string) error {
+func (s *etcTree) link(name, target string) error {
 	if err := s.makeDir(filepath.Dir(name)); err != nil {
 		return err
 	}
@@ -175,7 +175,7 @@ func (s *etcStage) link(name, target string) error {
 }
 
 // makeDir makes a directory with all above it, open to everybody whatever our umask is.
-func (s *etcStage) makeDir(name string) error {
+func (s *etcTree) makeDir(name string) error {
 	if name == "." {
 		return nil
 	}

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestStagedEtc has a host with secrets in all the places that a child sees something of.
-func TestStagedEtc(t *testing.T) {
+// TestOurEtc has a host with secrets in all the places that a child sees something of.
+func TestOurEtc(t *testing.T) {
 	host, state := t.TempDir(), t.TempDir()
 	write := func(name string, mode fs.FileMode) {
 		file := filepath.Join(host, "etc", name)
@@ -31,20 +31,20 @@ func TestStagedEtc(t *testing.T) {
 	if err := os.Symlink("/usr/share/zoneinfo/UTC", filepath.Join(host, "etc", "localtime")); err != nil {
 		t.Fatal(err)
 	}
-	dir, err := StageEtc(host, state)
+	dir, err := LayEtc(host, state)
 	if err != nil {
 		t.Fatal(err)
 	}
-	again, err := StageEtc(host, state)
+	again, err := LayEtc(host, state)
 	if err != nil || again != dir {
-		t.Errorf("the same files are staged as %s and as %s, %v", dir, again, err)
+		t.Errorf("the same files are laid as %s and as %s, %v", dir, again, err)
 	}
 	want := []string{
 		"alternatives", "alternatives/deep", "group", "hostname", "hosts", "ld.so.cache", "ld.so.conf.d", "ld.so.conf.d/x.conf",
 		"localtime", "nsswitch.conf", "passwd", "resolv.conf", "services", "ssl", "ssl/certs", "ssl/certs/ca.pem",
 	}
 	if got := tree(t, dir); !slices.Equal(got, want) {
-		t.Errorf("staged are\n%v, want\n%v", got, want)
+		t.Errorf("laid are\n%v, want\n%v", got, want)
 	}
 	if hosts, err := os.ReadFile(filepath.Join(dir, "hosts")); err != nil || string(hosts) == "hosts" {
 		t.Errorf("hosts is the host's: %q, %v", hosts, err)
@@ -53,8 +53,8 @@ func TestStagedEtc(t *testing.T) {
 		t.Errorf("left behind: %v", left)
 	}
 	write("ssl/certs/another.pem", 0o644)
-	if newer, err := StageEtc(host, state); err != nil || newer == dir {
-		t.Errorf("other files are staged in the same place, %v", err)
+	if newer, err := LayEtc(host, state); err != nil || newer == dir {
+		t.Errorf("other files are laid in the same place, %v", err)
 	}
 }
 

@@ -82,8 +82,8 @@ func (l Layout) Entries() []Entry {
 	return all
 }
 
-// Make makes the empty root in dir, which is made if it is missing. What is there already of it may stay.
-func (l Layout) Make(dir string) error {
+// Lay makes the empty root in dir, which is made if it is missing. What is there already of it may stay.
+func (l Layout) Lay(dir string) error {
 	if err := MakeDir(dir); err != nil {
 		return err
 	}
@@ -125,7 +125,7 @@ func Prepare(dir string) (s System, err error) {
 	if err := MakeDir(s.Empty); err != nil {
 		return s, err
 	}
-	s.Etc, err = StageEtc("/", dir)
+	s.Etc, err = LayEtc("/", dir)
 	return s, err
 }
 

@@ -42,7 +42,7 @@ func TestEmptyRoot(t *testing.T) {
 	root := filepath.Join(t.TempDir(), "root")
 	layout := Layout{Links: map[string]string{"bin": "usr/bin"}, Dirs: []string{"lib"}}
 	for range 2 {
-		if err := layout.Make(root); err != nil {
+		if err := layout.Lay(root); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -59,7 +59,7 @@ func TestEmptyRoot(t *testing.T) {
 		t.Errorf("bin leads to %q, %v; there are %v", target, err, made)
 	}
 	layout.Links["bin"] = "usr/sbin"
-	if err := layout.Make(root); err == nil {
+	if err := layout.Lay(root); err == nil {
 		t.Error("a link that leads elsewhere was taken for ours")
 	}
 }

@@ -1,4 +1,4 @@
-package ground
+package lay
 
 import (
 	"errors"
@@ -12,7 +12,7 @@ import (
 	"torno/internal/mounts"
 )
 
-// Apart is how a process is started that is to lay a ground: in a session and in namespaces of its own, where it is still
+// Apart is how a process is started that is to lay a plan: in a session and in namespaces of its own, where it is still
 // who we are, and may mount.
 func Apart() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{

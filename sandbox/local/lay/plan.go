@@ -1,4 +1,4 @@
-package ground
+package lay
 
 import (
 	"errors"
@@ -16,7 +16,7 @@ type Plan struct {
 	Slot  int    `json:"slot"`
 	Views
 	Layers *Layers       `json:"layers,omitempty"`
-	Shown  []Place       `json:"shown"`
+	Shown  []Shown       `json:"shown"`
 	Covers mounts.Covers `json:"covers"` // for what is mounted below what is shown
 }
 
@@ -81,15 +81,15 @@ type Layers struct {
 	Inode  uint64 `json:"inode"`
 }
 
-// Place is a place of the host's own, and where in the root it is shown.
-type Place struct {
+// Shown is a place of the host's own, and where in the root it is shown.
+type Shown struct {
 	Source string `json:"source"`
 	Rel    string `json:"rel"`
 }
 
 // Show writes down what mounts.Slot.Show is to be told.
 func (p *Plan) Show(source, rel string) error {
-	p.Shown = append(p.Shown, Place{source, rel})
+	p.Shown = append(p.Shown, Shown{source, rel})
 	return nil
 }
 

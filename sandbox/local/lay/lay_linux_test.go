@@ -1,4 +1,4 @@
-package ground_test
+package lay_test
 
 import (
 	"encoding/json"
@@ -14,7 +14,7 @@ import (
 
 	"torno/internal/mounts"
 	"torno/sandbox"
-	"torno/sandbox/local/ground"
+	"torno/sandbox/local/lay"
 )
 
 // ordinary is a user without any right, whom this machine need not know.
@@ -25,13 +25,13 @@ type scene struct {
 	*testing.T
 	dir  string // the user's own
 	lay  string // what lays a plan; without cgo, as the keeper is
-	plan ground.Plan
+	plan lay.Plan
 	held []*os.File
 }
 
 func newScene(t *testing.T) *scene {
 	t.Helper()
-	dir, err := os.MkdirTemp("/tmp", "torno-ground-")
+	dir, err := os.MkdirTemp("/tmp", "torno-lay-")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,7 +44,7 @@ func newScene(t *testing.T) *scene {
 	}
 	s.must(os.Chmod(dir, 0o755))
 	s.put("nothing", "")
-	s.plan = ground.Plan{
+	s.plan = lay.Plan{
 		Slots: s.mkdir("slots"), Slot: 1, Covers: mounts.Covers{Dir: s.mkdir("empty"), File: filepath.Join(dir, "nothing")},
 	}
 	s.mkdir("slots/1/root/shown")
@@ -92,14 +92,14 @@ func (s *scene) wants(rel, at string, writable bool) {
 	var st unix.Stat_t
 	s.must(unix.Fstat(int(file.Fd()), &st))
 	s.held = append(s.held, file)
-	s.plan.Mounts = append(s.plan.Mounts, ground.Mount{
+	s.plan.Mounts = append(s.plan.Mounts, lay.Mount{
 		Source: sandbox.Source{Base: s.dir, Rel: rel}, Device: st.Dev, Inode: st.Ino, Rel: at, Writable: writable,
 	})
 }
 
 // user is how a process of the user's is started, in the namespaces of a keeper.
 func (s *scene) user() *syscall.SysProcAttr {
-	attr := ground.Apart()
+	attr := lay.Apart()
 	if os.Geteuid() == 0 {
 		attr.UidMappings = []syscall.SysProcIDMap{{ContainerID: ordinary, HostID: ordinary, Size: 1}}
 		attr.GidMappings = attr.UidMappings

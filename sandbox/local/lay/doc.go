@@ -1,16 +1,16 @@
-// Package ground lays what a sandbox stands on where the watcher may not mount, because it is an ordinary user's. Such a
-// user may mount in a namespace of its own, which begins with a process and ends with the last one. So the launcher writes
-// down what is to be mounted, and the keeper, which lives as long as its sandbox, does it.
+// Package lay says what is laid in a slot, the file tree of a sandbox, and lays it where the watcher may not mount, because it
+// is an ordinary user's. Such a user may mount in a namespace of its own, which begins with a process and ends with the last
+// one. So the launcher writes down what is to be mounted, and the keeper, which lives as long as its sandbox, does it.
 //
 // The launcher:
 //
-//	plan := ground.Plan{Slots: dir, Slot: slot.Number(), Mounts: found}  // plain data
-//	err := plan.Show("/usr", "usr")                                      // writes down; so does Stack
-//	attr := ground.Apart()                                               // how the keeper is to be started
+//	plan := lay.Plan{Slots: dir, Slot: slot.Number(), Views: lay.Views{Mounts: found}} // plain data
+//	err := plan.Show("/usr", "usr")                                                    // writes down; so does Stack
+//	attr := lay.Apart()                                                                // how the keeper is to be started
 //
 // The keeper, before it starts anything:
 //
-//	err := order.Ground.Lay()
+//	err := order.Plan.Lay(first)
 //
 // What Lay promises: the directories of a request are found again without a link, beneath the same roots, and are the very
 // ones that the launcher has found, by device and inode; clones of them lie in the slot as the launcher would have placed
@@ -22,4 +22,4 @@
 // host's programs is covered by what is empty.
 //
 // What can fail: a machine that gives ordinary users no namespaces, or no rights in them; then nothing was started.
-package ground
+package lay

@@ -1,4 +1,4 @@
-// Lay is a keeper as far as package ground goes: it lays the plan of its first argument, and then runs the script of its
+// Lay is a keeper as far as package lay goes: it lays the plan of its first argument, and then runs the script of its
 // second one on it, in the slot.
 package main
 
@@ -10,12 +10,12 @@ import (
 	"os/exec"
 	"path/filepath"
 
-	"torno/sandbox/local/ground"
+	"torno/sandbox/local/lay"
 )
 
 func main() {
 	if err := run(os.Args[1], os.Args[2]); err != nil {
-		if errors.Is(err, ground.ErrNoNamespace) {
+		if errors.Is(err, lay.ErrNoNamespace) {
 			fmt.Print("no namespace: ")
 		}
 		fmt.Print(err)
@@ -24,7 +24,7 @@ func main() {
 }
 
 func run(text, script string) error {
-	var plan ground.Plan
+	var plan lay.Plan
 	if err := json.Unmarshal([]byte(text), &plan); err != nil {
 		return err
 	}

@@ -50,7 +50,7 @@ func (m *making) layByPath() error {
 
 // layByHandle moves clones of them into the slot, and has the engine bind the slot's views.
 func (m *making) layByHandle() error {
-	if err := m.Pins.Place(m.Slot, m.options.UIDs, m.idmaps); err != nil {
+	if err := m.Pins.Lay(m.Slot, m.options.UIDs, m.idmaps); err != nil {
 		return err
 	}
 	for _, view := range local.Views(m.Spec.Mounts) {
@@ -121,7 +121,7 @@ func (m *making) bindFiles(dir string) error {
 	}
 	m.recipe.mounts = append(m.recipe.mounts, readOnlyBind(run, runfile.Dir), initMount(m.shared.initVolume))
 	if m.Spec.RootFS.Host {
-		return nil // the staged /etc has them, or links to them
+		return nil // our /etc has them, or links to them
 	}
 	for _, name := range slices.Sorted(maps.Keys(hostroot.UserEtc(0, 0))) {
 		m.recipe.mounts = append(m.recipe.mounts, readOnlyBind(filepath.Join(run, hostroot.UserDir, name), "/etc/"+name))
