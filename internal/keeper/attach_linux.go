@@ -10,7 +10,7 @@ import (
 )
 
 // Attach continues behind a place with the keeper that lives, or, when there is none any more, with what it has left.
-func (b Box) Attach(ctx context.Context, from Place) (*Line, error) {
+func (b Box) Attach(ctx context.Context, from Progress) (*Line, error) {
 	var line *Line
 	err := b.retry(ctx, func() error {
 		conn, err := b.dial(ctx)
@@ -23,7 +23,7 @@ func (b Box) Attach(ctx context.Context, from Place) (*Line, error) {
 		return nil, err
 	}
 	if line == nil {
-		line = &Line{box: b, place: from}
+		line = &Line{box: b, progress: from}
 	}
 	return line, nil
 }

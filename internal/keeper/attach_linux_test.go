@@ -42,8 +42,8 @@ func TestOutputIsWhole(t *testing.T) {
 			t.Fatalf("the bytes at %d are others", at)
 		}
 		at += len(out.Bytes)
-		if out.Place.Out != int64(at) {
-			t.Fatalf("the place is %v at %d", out.Place, at)
+		if out.Progress.Out != int64(at) {
+			t.Fatalf("the progress is %v at %d", out.Progress, at)
 		}
 	}
 	if at != mebibytes<<20 || line.End().Code != 0 {
@@ -59,7 +59,7 @@ func TestAttachBeforeWhileAndAfter(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	second, err := box.Attach(t.Context(), one.Place)
+	second, err := box.Attach(t.Context(), one.Progress)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,7 +75,7 @@ func TestAttachBeforeWhileAndAfter(t *testing.T) {
 	if !waitUntil(func() bool { lives, err := held(box); return err == nil && !lives }) {
 		t.Fatal("the keeper does not go")
 	}
-	for from, want := range map[Place]string{{}: "one\ntwo\n", one.Place: "two\n", {Out: 6}: "o\n", {Out: 8}: "", {Out: 900}: ""} {
+	for from, want := range map[Progress]string{{}: "one\ntwo\n", one.Progress: "two\n", {Out: 6}: "o\n", {Out: 8}: "", {Out: 900}: ""} {
 		line, err := box.Attach(t.Context(), from)
 		if err != nil {
 			t.Fatal(err)
@@ -113,7 +113,7 @@ func TestLastWords(t *testing.T) {
 	if err := errors.Join(line.Input(make([]byte, said)), line.Shut(), line.Close()); err != nil {
 		t.Fatal(err)
 	}
-	again, err := box.Attach(t.Context(), Place{}) // by then the keeper knows
+	again, err := box.Attach(t.Context(), Progress{}) // by then the keeper knows
 	if err == nil {
 		_, err = again.Read(t.Context())
 	}
@@ -321,7 +321,7 @@ func TestAKeeperThatDoesNotListenYet(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() { _, err := box.AwaitEnd(ctx); ended <- err }()
 	go func() {
-		line, err := box.Attach(ctx, Place{})
+		line, err := box.Attach(ctx, Progress{})
 		if err == nil {
 			line.Close()
 		}
@@ -352,7 +352,7 @@ func TestAWatcherThatGoesWithoutAReleaseEndsTheHold(t *testing.T) {
 	if err := line.Close(); err != nil {
 		t.Fatal(err)
 	}
-	later, err := box.Attach(t.Context(), Place{})
+	later, err := box.Attach(t.Context(), Progress{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -73,7 +73,7 @@ func (b Box) newPair() (*Line, *os.File, error) {
 	if err != nil {
 		return nil, nil, errors.Join(err, theirs.Close())
 	}
-	line, err := b.newLine(conn, Place{})
+	line, err := b.newLine(conn, Progress{})
 	if err != nil {
 		return nil, nil, errors.Join(err, theirs.Close())
 	}

@@ -212,7 +212,7 @@ func TestThePathMayBeLong(t *testing.T) {
 	box := boxIn(t, dir, Order{Argv: standInArgv("run", "echo up; exec sleep 300"), Log: 1 << 20})
 	line := start(t, box)
 	line.Close()
-	again, err := box.Attach(t.Context(), Place{})
+	again, err := box.Attach(t.Context(), Progress{})
 	if err != nil {
 		t.Fatal(err)
 	}

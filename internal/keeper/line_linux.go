@@ -11,12 +11,12 @@ import (
 	"sync"
 )
 
-// Output is a piece of output. Place is behind it.
+// Output is a piece of output. Progress is behind it.
 type Output struct {
-	Kind  Kind
-	Bytes []byte
-	Place Place
-	Gap   bool // output before it is missing
+	Kind     Kind
+	Bytes    []byte
+	Progress Progress
+	Gap      bool // output before it is missing
 }
 
 // ErrGone says that the keeper is gone and has left no end.
@@ -24,12 +24,12 @@ var ErrGone = errors.New("the sandbox's keeper is gone")
 
 // Line is a connection to a keeper, and then the log that it has left. Read has one caller; the others may come at any time.
 type Line struct {
-	box   Box
-	place Place
-	conn  net.Conn // nil when there was no keeper any more
-	in    *bufio.Reader
-	lost  bool // the connection has ended
-	end   End
+	box      Box
+	progress Progress
+	conn     net.Conn // nil when there was no keeper any more
+	in       *bufio.Reader
+	lost     bool // the connection has ended
+	end      End
 
 	mu     sync.Mutex
 	left   *leavings
@@ -42,11 +42,11 @@ type leavings struct {
 	reader *reader
 }
 
-func (b Box) newLine(conn net.Conn, from Place) (*Line, error) {
+func (b Box) newLine(conn net.Conn, from Progress) (*Line, error) {
 	if _, err := io.WriteString(conn, from.String()+"\n"); err != nil {
 		return nil, errors.Join(err, conn.Close())
 	}
-	return &Line{box: b, conn: conn, in: bufio.NewReaderSize(conn, maxFrame+headerSize), place: from}, nil
+	return &Line{box: b, conn: conn, in: bufio.NewReaderSize(conn, maxFrame+headerSize), progress: from}, nil
 }
 
 // awaitRunning is the first word of a keeper. Output before it is the runtime's, which says there why it failed, too.
@@ -81,8 +81,8 @@ func (l *Line) Read(ctx context.Context) (Output, error) {
 		}
 		switch f.Kind {
 		case Stdout, Stderr:
-			if fresh, gap := l.place.take(f); len(fresh) > 0 {
-				return Output{Kind: f.Kind, Bytes: fresh, Place: l.place, Gap: gap}, nil
+			if fresh, gap := l.progress.take(f); len(fresh) > 0 {
+				return Output{Kind: f.Kind, Bytes: fresh, Progress: l.progress, Gap: gap}, nil
 			}
 		case Ended:
 			if err := l.take(f); err != nil {

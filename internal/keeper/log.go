@@ -26,7 +26,7 @@ type record struct {
 	size    int64 // of the last one
 	file    *os.File
 	buffer  []byte // of the frame that is being written
-	next    Place
+	next    Progress
 	closed  bool // nothing more will come
 	readers map[*reader]bool
 }

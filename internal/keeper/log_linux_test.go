@@ -68,15 +68,15 @@ func TestALogThatNobodyReads(t *testing.T) {
 	if len(frames) < 4 || len(frames) > 6 {
 		t.Fatalf("%d frames are left", len(frames))
 	}
-	var place Place
+	var progress Progress
 	for i, f := range frames {
-		fresh, gap := place.take(f)
+		fresh, gap := progress.take(f)
 		if gap != (i == 0) || len(fresh) != 10_000 {
 			t.Errorf("frame %d: %d bytes, gap %v", i, len(fresh), gap)
 		}
 	}
-	if place.Out != 500_000 {
-		t.Errorf("the place at the end is %v", place)
+	if progress.Out != 500_000 {
+		t.Errorf("the progress at the end is %v", progress)
 	}
 }
 
@@ -209,38 +209,38 @@ func TestAPieceThatCannotBeWritten(t *testing.T) {
 	broken.Close()
 	put(t, r, Stdout, 10)
 	r.end()
-	var place Place
+	var progress Progress
 	frames := rest(t, r.follow())
 	if len(frames) != 2 {
 		t.Fatalf("%d frames", len(frames))
 	}
-	place.take(frames[0])
-	if fresh, gap := place.take(frames[1]); len(fresh) != 10 || !gap || place.Out != 160 {
-		t.Errorf("%d bytes, gap %v, place %v", len(fresh), gap, place)
+	progress.take(frames[0])
+	if fresh, gap := progress.take(frames[1]); len(fresh) != 10 || !gap || progress.Out != 160 {
+		t.Errorf("%d bytes, gap %v, progress %v", len(fresh), gap, progress)
 	}
 }
 
 func TestPlaces(t *testing.T) {
-	for text, want := range map[string]Place{"": {}, "0.0": {}, "12.5": {12, 5}, "9223372036854775807.0": {9223372036854775807, 0}} {
-		if got, err := ParsePlace(text); err != nil || got != want {
+	for text, want := range map[string]Progress{"": {}, "0.0": {}, "12.5": {12, 5}, "9223372036854775807.0": {9223372036854775807, 0}} {
+		if got, err := ParseProgress(text); err != nil || got != want {
 			t.Errorf("%q: %v, %v", text, got, err)
 		}
 	}
 	for _, text := range []string{"1", ".", "1.", ".1", "-1.0", "+1.0", "01.0", "1.0.0", "1.0 ", "9223372036854775808.0", "a.b", "kill"} {
-		if got, err := ParsePlace(text); err == nil {
+		if got, err := ParseProgress(text); err == nil {
 			t.Errorf("%q is %v", text, got)
 		}
 	}
 }
 
-func FuzzPlace(f *testing.F) {
+func FuzzProgress(f *testing.F) {
 	for _, seed := range []string{"", "0.0", "12.5", "9223372036854775807.1", "-1.0", "01.0", "1"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		place, err := ParsePlace(text)
-		if err == nil && text != "" && place.String() != text {
-			t.Errorf("%q is %v", text, place)
+		progress, err := ParseProgress(text)
+		if err == nil && text != "" && progress.String() != text {
+			t.Errorf("%q is %v", text, progress)
 		}
 	})
 }
@@ -260,10 +260,10 @@ func FuzzFrame(f *testing.F) {
 		if again := frame.append(nil); !bytes.HasPrefix(data, again) {
 			t.Errorf("%q was read, and %q is written", data, again)
 		}
-		var place Place
-		place.take(frame)
-		if place.Out < 0 || place.Err < 0 {
-			t.Errorf("frame %d+%d moves to %v", frame.Offset, len(frame.Bytes), place)
+		var progress Progress
+		progress.take(frame)
+		if progress.Out < 0 || progress.Err < 0 {
+			t.Errorf("frame %d+%d moves to %v", frame.Offset, len(frame.Bytes), progress)
 		}
 	})
 }
@@ -294,15 +294,15 @@ func FuzzRecord(f *testing.F) {
 		}
 		follower := old.follow()
 		defer follower.close()
-		var place Place
+		var progress Progress
 		for _, frame := range rest(t, follower) {
 			if !frame.isOutput() {
 				t.Errorf("%+v is no output", frame)
 			}
-			before := place
-			place.take(frame)
-			if place.Out < before.Out || place.Err < before.Err {
-				t.Errorf("%+v moves from %v to %v", frame, before, place)
+			before := progress
+			progress.take(frame)
+			if progress.Out < before.Out || progress.Err < before.Err {
+				t.Errorf("%+v moves from %v to %v", frame, before, progress)
 			}
 		}
 	})

@@ -66,7 +66,7 @@ func (k *keeper) greet(ctx context.Context, conn net.Conn, first bool) (attend f
 	case endHello:
 		return k.attend(conn, in, first, func(ctx context.Context) error { return k.sendEnd(ctx, conn) })
 	default:
-		place, err := ParsePlace(strings.TrimSuffix(text, "\n"))
+		progress, err := ParseProgress(strings.TrimSuffix(text, "\n"))
 		if err != nil {
 			conn.Close()
 			return nil
@@ -74,7 +74,7 @@ func (k *keeper) greet(ctx context.Context, conn net.Conn, first bool) (attend f
 		reader := k.record.follow()
 		return k.attend(conn, in, first, func(ctx context.Context) error {
 			defer reader.close()
-			return k.send(ctx, conn, reader, place)
+			return k.send(ctx, conn, reader, progress)
 		})
 	}
 }
@@ -102,7 +102,7 @@ func (k *keeper) attend(conn net.Conn, in io.Reader, first bool, talk func(conte
 func isGone(err error) bool { return errors.Is(err, unix.EPIPE) || errors.Is(err, unix.ECONNRESET) }
 
 // send is the watcher's view: that it runs, the output, the end.
-func (k *keeper) send(ctx context.Context, conn net.Conn, reader *reader, place Place) error {
+func (k *keeper) send(ctx context.Context, conn net.Conn, reader *reader, progress Progress) error {
 	if k.awaitStart(ctx) {
 		if err := (Frame{Kind: Running}).write(conn); err != nil {
 			return err
@@ -116,7 +116,7 @@ func (k *keeper) send(ctx context.Context, conn net.Conn, reader *reader, place 
 		if err != nil {
 			return err
 		}
-		if f.Offset+int64(len(f.Bytes)) <= *place.of(f.Kind) {
+		if f.Offset+int64(len(f.Bytes)) <= *progress.of(f.Kind) {
 			continue
 		}
 		if err := f.write(conn); err != nil {

@@ -82,7 +82,7 @@ func TestReach(t *testing.T) {
 		for i := range steps - 2 {
 			a.answer(uint32(i))
 		}
-		a.before(a.branch(jumpAtLeast, 5, place(1), a.branch(jumpEqual, 4, place(1), place(2))), load, numberAt)
+		a.before(a.branch(jumpAtLeast, 5, label(1), a.branch(jumpEqual, 4, label(1), label(2))), load, numberAt)
 		program, err := a.program()
 		if (err == nil) != fits {
 			t.Errorf("%d steps: %v", steps, err)

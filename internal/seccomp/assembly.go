@@ -22,39 +22,39 @@ const (
 	most  = 4096 // steps that the kernel takes
 )
 
-// place is a step, as the number of steps from it to the end.
-type place int
+// label is a step, as the number of steps from it to the end.
+type label int
 
 // step is one instruction, and where the program goes on: a conditional jump in one of two ways.
 type step struct {
 	code    uint16
 	value   uint32
-	yes, no place
+	yes, no label
 }
 
 // assembly is a program that is written from its end to its beginning. Jumps go forward only, so that what one leads to
 // is always there already. Often the step itself is, too: those that do the same and go on in the same way are one.
 type assembly struct {
 	steps []step // the last one first
-	known map[step]place
+	known map[step]label
 }
 
-func newAssembly() *assembly { return &assembly{known: map[step]place{}} }
+func newAssembly() *assembly { return &assembly{known: map[step]label{}} }
 
 // put writes a step, unless it is there.
-func (a *assembly) put(s step) place {
+func (a *assembly) put(s step) label {
 	if _, ok := a.known[s]; !ok {
 		a.steps = append(a.steps, s)
-		a.known[s] = place(len(a.steps))
+		a.known[s] = label(len(a.steps))
 	}
 	return a.known[s]
 }
 
-// answer is a place that ends the program.
-func (a *assembly) answer(value uint32) place { return a.put(step{code: end, value: value}) }
+// answer is a label that ends the program.
+func (a *assembly) answer(value uint32) label { return a.put(step{code: end, value: value}) }
 
-// branch is a conditional jump. A place that it cannot reach gets a plain jump to it in between.
-func (a *assembly) branch(code uint16, value uint32, yes, no place) place {
+// branch is a conditional jump. A label that it cannot reach gets a plain jump to it in between.
+func (a *assembly) branch(code uint16, value uint32, yes, no label) label {
 	if s := (step{code, value, yes, no}); a.known[s] != 0 {
 		return a.known[s]
 	}
@@ -63,8 +63,8 @@ func (a *assembly) branch(code uint16, value uint32, yes, no place) place {
 	return a.put(step{code, value, yes, no})
 }
 
-// near is a place that does what another one does, and that a conditional jump reaches when there are so many more steps.
-func (a *assembly) near(to place, more int) place {
+// near is a label that does what another one does, and that a conditional jump reaches when there are so many more steps.
+func (a *assembly) near(to label, more int) label {
 	if len(a.steps)+more-int(to) <= reach {
 		return to
 	}
@@ -79,9 +79,9 @@ func (a *assembly) near(to place, more int) place {
 	return a.put(between)
 }
 
-// before changes the register and goes on at a place, to which such a step cannot jump: without another one it goes on
+// before changes the register and goes on at a label, to which such a step cannot jump: without another one it goes on
 // with the next.
-func (a *assembly) before(next place, code uint16, value uint32) place {
+func (a *assembly) before(next label, code uint16, value uint32) label {
 	s := step{code: code, value: value, yes: next}
 	if _, ok := a.known[s]; !ok && int(next) != len(a.steps) {
 		a.steps = append(a.steps, step{code: jump, yes: next})

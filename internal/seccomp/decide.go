@@ -54,7 +54,7 @@ func (r Rule) option() option {
 
 // decide is the answer of the first option that fits. It makes the first test of the first one, and goes on with what is
 // still to be asked about all of them when it holds, and when it does not.
-func (a *assembly) decide(options []option, held word) place {
+func (a *assembly) decide(options []option, held word) label {
 	switch {
 	case len(options) == 0:
 		return a.answer(refuse | eperm)
@@ -108,7 +108,7 @@ func (t test) register(held word) word {
 	return t.word
 }
 
-func (a *assembly) compare(t test, held word, yes, no place) place {
+func (a *assembly) compare(t test, held word, yes, no label) label {
 	switch {
 	case t.among != nil:
 		return a.choose(*t.among, yes, no)
@@ -122,7 +122,7 @@ func (a *assembly) compare(t test, held word, yes, no place) place {
 
 // choose finds out whether what is held is one of the values. A row of values without a gap takes two steps, and a single
 // one takes one.
-func (a *assembly) choose(values Choice, yes, no place) place {
+func (a *assembly) choose(values Choice, yes, no label) label {
 	below := no
 	for i := 0; i < len(values); i++ {
 		first := values[i].Value
@@ -140,7 +140,7 @@ func (a *assembly) choose(values Choice, yes, no place) place {
 }
 
 // hold gets a word into the register, if it is not there.
-func (a *assembly) hold(want, held word, next place) place {
+func (a *assembly) hold(want, held word, next label) label {
 	if want == held {
 		return next
 	}

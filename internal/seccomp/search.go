@@ -12,7 +12,7 @@ const asked = 2001
 // it begins, and each of the numbers in it that are somewhere else by a step of its own.
 type span struct {
 	first, last uint32
-	to          place
+	to          label
 	except      []span // of a single number each
 }
 
@@ -43,7 +43,7 @@ func extend(all []span, next span) []span {
 
 // search finds the span of the number that is loaded. Each step leaves as near to half of the numbers below the limit as
 // there is a span that begins there.
-func (a *assembly) search(all []span, limit uint32) place {
+func (a *assembly) search(all []span, limit uint32) label {
 	if len(all) == 1 {
 		return a.except(all[0])
 	}
@@ -55,7 +55,7 @@ func (a *assembly) search(all []span, limit uint32) place {
 	return a.branch(jumpAtLeast, all[half].first, above, a.search(all[:half], all[half].first))
 }
 
-func (a *assembly) except(s span) place {
+func (a *assembly) except(s span) label {
 	next := s.to
 	for _, single := range s.except {
 		next = a.branch(jumpEqual, single.first, single.to, next)

@@ -38,8 +38,8 @@ type compiler struct {
 	req    delegation.Request
 	policy Policy
 
-	workspace place
-	context   []place
+	workspace askedPath
+	context   []askedPath
 	profile   Profile
 	spec      sandbox.Spec
 	warnings  []string

@@ -13,10 +13,10 @@ import (
 
 // askedContext lists the places of context that the request names: in its own field or else, as MassGen does, in the
 // run configuration. All context is read-only, whatever a permission says.
-func (c *compiler) askedContext() ([]place, *delegation.Refusal) {
-	var asked []place
+func (c *compiler) askedContext() ([]askedPath, *delegation.Refusal) {
+	var asked []askedPath
 	for i, text := range c.req.ContextPaths {
-		asked = append(asked, place{text: text, field: fmt.Sprintf("context_paths[%d]", i), code: delegation.CodeContext})
+		asked = append(asked, askedPath{text: text, field: fmt.Sprintf("context_paths[%d]", i), code: delegation.CodeContext})
 	}
 	if len(asked) > 0 {
 		return asked, nil
@@ -26,7 +26,7 @@ func (c *compiler) askedContext() ([]place, *delegation.Refusal) {
 		if p.Permission != "read" {
 			c.warn("context path %s is read-only, not %s", shown(p.Path), shown(p.Permission))
 		}
-		asked = append(asked, place{text: p.Path, field: p.Field, code: delegation.CodeContext})
+		asked = append(asked, askedPath{text: p.Path, field: p.Field, code: delegation.CodeContext})
 	}
 	if wrong != nil {
 		return nil, &delegation.Refusal{

@@ -22,7 +22,7 @@ var privateDirs = []string{"/tmp", sandbox.Home}
 
 // layMounts decides where the child sees what.
 func (c *compiler) layMounts() *delegation.Refusal {
-	for i, p := range append([]place{c.workspace}, c.context...) {
+	for i, p := range append([]askedPath{c.workspace}, c.context...) {
 		if why := c.reserved(p.target); why != "" {
 			return p.refuse("Path is reserved inside the sandbox: ", why)
 		}
@@ -33,7 +33,7 @@ func (c *compiler) layMounts() *delegation.Refusal {
 	return nil
 }
 
-func (c *compiler) mount(p place, workspace bool) sandbox.Mount {
+func (c *compiler) mount(p askedPath, workspace bool) sandbox.Mount {
 	base := p.root
 	if paths.Within(c.policy.Dir, p.here) {
 		base = c.policy.Dir
@@ -73,7 +73,7 @@ func (c *compiler) reserved(target string) string {
 
 // prefix is the root of the place as the parent sees it, so that all that lies below one root arrives through one view.
 // Where such a view would stand in the way of the sandbox's own, it is the place alone.
-func (c *compiler) prefix(p place) string {
+func (c *compiler) prefix(p askedPath) string {
 	prefix := relativeContext
 	switch {
 	case path.IsAbs(p.text):
@@ -88,7 +88,7 @@ func (c *compiler) prefix(p place) string {
 }
 
 // rootFor is the parent's view of the root in which a place was found, as far as a map shows it.
-func (p Policy) rootFor(found place) string {
+func (p Policy) rootFor(found askedPath) string {
 	m, _ := longest(p.Paths, found.target, func(m PathMap) string { return m.Parent })
 	if m.Parent == "" {
 		return found.root

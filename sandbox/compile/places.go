@@ -17,8 +17,8 @@ const (
 	relativeContext   = "/context"
 )
 
-// place is a path of the request that policy allows.
-type place struct {
+// askedPath is a path of the request that policy allows.
+type askedPath struct {
 	text   string // as the request has it
 	field  string // where the request has it
 	code   delegation.Code
@@ -27,13 +27,13 @@ type place struct {
 	root   string // the operator's directory that holds it
 }
 
-func (p place) refuse(text, hint string) *delegation.Refusal {
+func (p askedPath) refuse(text, hint string) *delegation.Refusal {
 	return &delegation.Refusal{Code: p.code, Field: p.field, Text: text + shown(p.text), Hint: hint}
 }
 
 // findWorkspace checks the workspace against the allowed roots. The text of the refusal is that of MassGen.
 func (c *compiler) findWorkspace() *delegation.Refusal {
-	w := place{text: c.req.Workspace, field: "workspace", code: delegation.CodeWorkspace}
+	w := askedPath{text: c.req.Workspace, field: "workspace", code: delegation.CodeWorkspace}
 	const notAllowed = "Workspace path not in allowed roots: "
 	if err := c.locate(&w, relativeContext); err != nil {
 		return w.refuse(notAllowed, err.Error())
@@ -117,7 +117,7 @@ func (c *compiler) findContext() *delegation.Refusal {
 	return nil
 }
 
-func (c *compiler) addContext(p place) *delegation.Refusal {
+func (c *compiler) addContext(p askedPath) *delegation.Refusal {
 	if err := c.locate(&p, relativeContext); err != nil {
 		return p.refuse("Context path is malformed: ", err.Error())
 	}
@@ -134,7 +134,7 @@ func (c *compiler) addContext(p place) *delegation.Refusal {
 }
 
 // keepContext adds a place, unless the child sees it anyway.
-func (c *compiler) keepContext(p place) *delegation.Refusal {
+func (c *compiler) keepContext(p askedPath) *delegation.Refusal {
 	if rel, ok := paths.Below(c.workspace.here, p.here); ok {
 		at := path.Join(c.workspace.target, rel)
 		c.warn("context path %s is in the workspace: the child has it at %s and may write it", shown(p.text), shown(at))
@@ -159,7 +159,7 @@ func (c *compiler) keepContext(p place) *delegation.Refusal {
 
 // locate fills in the views of a place. A relative path is taken beneath the outbox and appears to the child in a
 // directory of ours.
-func (c *compiler) locate(p *place, ours string) error {
+func (c *compiler) locate(p *askedPath, ours string) error {
 	tidy, err := paths.Tidy(p.text)
 	if err != nil {
 		return err

@@ -122,7 +122,7 @@ func (l *Launcher) checkLimits(look *attest.Look, init *attest.Process, want san
 
 // checkMounts compares every mount that init sees.
 func checkMounts(look *attest.Look, init *attest.Process, want *wanted) error {
-	return init.CheckMounts(look, "mounts", want.places, func(m attest.Mount) bool {
+	return init.CheckMounts(look, "mounts", want.mounts, func(m attest.Mount) bool {
 		private := slices.Contains(want.private, m.Point)
 		if private && m.Kind != "tmpfs" {
 			look.Differ(m.Point, "tmpfs", m.Kind)

@@ -59,7 +59,7 @@ var _ sandbox.Launcher = (*Launcher)(nil)
 type shared struct {
 	hostImage  string
 	hostMounts []mount.Mount
-	hostPlaces []attest.Place // the same, for the look from outside
+	hostWants  []attest.Want // the same, for the look from outside
 	initVolume string
 	etc        string
 }
@@ -173,11 +173,11 @@ func (l *Launcher) prepare(ctx context.Context) error {
 		if source != system.Etc && source != system.Empty { // those two are ours, and lie at our own paths
 			source = filepath.Join(root, source)
 		}
-		place, err := attest.PlaceOf(source, bind.Target)
+		want, err := attest.WantOf(source, bind.Target)
 		if err != nil {
 			return fmt.Errorf("look at the host's programs: %w", err)
 		}
-		l.shared.hostPlaces = append(l.shared.hostPlaces, place)
+		l.shared.hostWants = append(l.shared.hostWants, want)
 	}
 	empty, err := l.options.EnginePath(system.Empty)
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 // wanted is what a finished sandbox should be, for the look from outside.
 type wanted struct {
 	identity attest.Identity
-	places   []attest.Place // mounts by their targets
-	private  []string       // writable file systems of the sandbox's own
+	mounts   []attest.Want // by their targets
+	private  []string      // writable file systems of the sandbox's own
 	limits   sandbox.Limits
 }
 
@@ -22,31 +22,31 @@ type wanted struct {
 func (m *making) wanted() (*wanted, error) {
 	w := &wanted{
 		identity: attest.Identity{UID: m.recipe.uid, GID: m.recipe.gid, Filtered: true},
-		places:   slices.Clone(m.shared.hostPlaces),
+		mounts:   slices.Clone(m.shared.hostWants),
 		private:  append([]string{"/tmp", sandbox.Home, "/dev/shm"}, m.recipe.covers...),
 		limits:   m.recipe.limits,
 	}
 	w.limits.CPUs = min(w.limits.CPUs, m.recipe.cpus)
 	if !m.Spec.RootFS.Host {
-		w.places = nil
+		w.mounts = nil
 	}
-	w.places = append(w.places, attest.Place{Target: "/"}, attest.Place{Target: initDir})
-	run, err := attest.PlaceOf(m.Slot.RunDir(), runfile.Dir)
+	w.mounts = append(w.mounts, attest.Want{Target: "/"}, attest.Want{Target: initDir})
+	run, err := attest.WantOf(m.Slot.RunDir(), runfile.Dir)
 	if err != nil {
 		return nil, err
 	}
-	w.places = append(w.places, run)
-	w.places = append(w.places, local.Places(slices.Concat(m.Pins.Expected(m.byHandle), m.sockets))...)
+	w.mounts = append(w.mounts, run)
+	w.mounts = append(w.mounts, local.Wants(slices.Concat(m.Pins.Expected(m.byHandle), m.sockets))...)
 	if m.byHandle {
 		for _, view := range local.Views(m.Spec.Mounts) {
 			if view.OnTheWay() {
-				w.places = append(w.places, attest.Place{Target: view.Prefix})
+				w.mounts = append(w.mounts, attest.Want{Target: view.Prefix})
 			}
 		}
 	}
 	if !m.Spec.RootFS.Host { // where it is the host's, our /etc is one mount
 		for _, name := range etcFiles() {
-			w.places = append(w.places, attest.Place{Target: filepath.Join("/etc", name)})
+			w.mounts = append(w.mounts, attest.Want{Target: filepath.Join("/etc", name)})
 		}
 	}
 	return w, nil

@@ -57,7 +57,7 @@ func (a *attachment) pump() {
 			stream = sandbox.Stderr
 		}
 		select {
-		case a.output <- sandbox.Chunk{Stream: stream, Cursor: sandbox.Cursor(out.Place.String()), Bytes: out.Bytes, Gap: out.Gap}:
+		case a.output <- sandbox.Chunk{Stream: stream, Cursor: sandbox.Cursor(out.Progress.String()), Bytes: out.Bytes, Gap: out.Gap}:
 		case <-a.open.Done():
 			return
 		}

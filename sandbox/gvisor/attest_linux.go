@@ -239,27 +239,27 @@ func (l *Launcher) isCover(m attest.Mount) bool {
 }
 
 // wanted is what the gofer should see.
-func (m *making) wanted() ([]attest.Place, error) {
-	places := []attest.Place{{Target: "/"}, {Target: "/dev/fuse"}, {Target: path.Dir(runfile.Init)}}
-	run, err := attest.PlaceOf(m.Slot.RunDir(), runfile.Dir)
+func (m *making) wanted() ([]attest.Want, error) {
+	all := []attest.Want{{Target: "/"}, {Target: "/dev/fuse"}, {Target: path.Dir(runfile.Init)}}
+	run, err := attest.WantOf(m.Slot.RunDir(), runfile.Dir)
 	if err != nil {
 		return nil, err
 	}
-	places = append(places, run)
+	all = append(all, run)
 	if m.Spec.RootFS.Host {
 		for _, b := range m.shared.system.Binds() {
-			place, err := attest.PlaceOf(b.Source, b.Target)
+			want, err := attest.WantOf(b.Source, b.Target)
 			if err != nil {
 				return nil, err
 			}
-			places = append(places, place)
+			all = append(all, want)
 		}
 	}
-	places = append(places, local.Places(m.Pins.Expected(true))...)
+	all = append(all, local.Wants(m.Pins.Expected(true))...)
 	for _, view := range m.recipe.mounts {
-		if view.deep && !slices.ContainsFunc(places, func(p attest.Place) bool { return p.Target == view.target }) {
-			places = append(places, attest.Place{Target: view.target})
+		if view.deep && !slices.ContainsFunc(all, func(w attest.Want) bool { return w.Target == view.target }) {
+			all = append(all, attest.Want{Target: view.target})
 		}
 	}
-	return places, nil
+	return all, nil
 }

@@ -30,7 +30,7 @@ type record struct {
 	Inode   uint64            `json:"inode"`
 	Stdin   bool              `json:"stdin,omitempty"`
 	// Wanted and Limits are what the finished sandbox is compared with.
-	Wanted []attest.Place `json:"wanted,omitempty"`
+	Wanted []attest.Want  `json:"wanted,omitempty"`
 	Limits sandbox.Limits `json:"limits"`
 	// Views are what lies in the slot's views.
 	Views lay.Views `json:"views"`

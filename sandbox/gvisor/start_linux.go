@@ -103,7 +103,7 @@ func (l *Launcher) Open(ctx context.Context, h sandbox.Handle, cursor sandbox.Cu
 	if err := h.On(l.boxes.engine); err != nil {
 		return nil, err
 	}
-	from, err := keeper.ParsePlace(string(cursor))
+	from, err := keeper.ParseProgress(string(cursor))
 	if err != nil {
 		return nil, err
 	}

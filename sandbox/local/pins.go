@@ -194,11 +194,11 @@ func (p Pins) Expected(hardened bool) []runfile.Mount {
 	return all
 }
 
-// Places are what the host is to see of what init is to find.
-func Places(expected []runfile.Mount) []attest.Place {
-	var all []attest.Place
+// Wants are what the host is to see of what init is to find.
+func Wants(expected []runfile.Mount) []attest.Want {
+	var all []attest.Want
 	for _, m := range expected {
-		all = append(all, attest.Place{Target: m.Path, Device: m.Device, Inode: m.Inode, Writable: m.Writable, Hardened: m.Hardened})
+		all = append(all, attest.Want{Target: m.Path, Device: m.Device, Inode: m.Inode, Writable: m.Writable, Hardened: m.Hardened})
 	}
 	return all
 }

@@ -5,7 +5,7 @@
 //	var look attest.Look
 //	err = p.CheckIdentity(&look, attest.Identity{UID: 2000000001, GID: 2000000001, Filtered: true})
 //	err = p.CheckNamespaces(&look, "init", "pid", "net")
-//	err = p.CheckMounts(&look, "mounts", []attest.Place{{Target: "/workspace", Device: dev, Inode: ino, Writable: true}}, known)
+//	err = p.CheckMounts(&look, "mounts", []attest.Want{{Target: "/workspace", Device: dev, Inode: ino, Writable: true}}, known)
 //	attestation, err := look.Attestation()           // a *sandbox.DifferenceError where anything differs
 //
 // What it promises: a Process is the one that had the number when it was opened. Whether that is the right one its caller finds

@@ -65,7 +65,7 @@ func (p *Process) root() (*os.File, error) {
 
 // CheckMounts compares every mount that the process sees. What is wanted lies at its target; any other mount has to be known;
 // and none lies over another one.
-func (p *Process) CheckMounts(look *Look, what string, want []Place, known func(Mount) bool) error {
+func (p *Process) CheckMounts(look *Look, what string, wants []Want, known func(Mount) bool) error {
 	mounts, err := p.Mounts()
 	if err != nil {
 		return err
@@ -75,8 +75,8 @@ func (p *Process) CheckMounts(look *Look, what string, want []Place, known func(
 		return err
 	}
 	defer root.Close()
-	for _, place := range want {
-		if err := checkPlace(look, root, mounts, place); err != nil {
+	for _, want := range wants {
+		if err := want.check(look, root, mounts); err != nil {
 			return err
 		}
 	}
@@ -84,7 +84,7 @@ func (p *Process) CheckMounts(look *Look, what string, want []Place, known func(
 		if slices.ContainsFunc(mounts[:i], func(earlier Mount) bool { return earlier.Point == m.Point }) {
 			look.Differ("a mount over another one", "none", m.String())
 		}
-		if !known(m) && !slices.ContainsFunc(want, func(place Place) bool { return place.Target == m.Point }) {
+		if !known(m) && !slices.ContainsFunc(wants, func(want Want) bool { return want.Target == m.Point }) {
 			look.Differ("a mount that was not asked for", "none", m.String())
 		}
 	}
@@ -92,38 +92,38 @@ func (p *Process) CheckMounts(look *Look, what string, want []Place, known func(
 	return nil
 }
 
-// checkPlace compares what lies at a path below a root, found without a link, with what should be there, and the flags of the
+// check compares what lies at a path below a root, found without a link, with what should be there, and the flags of the
 // mount that it lies in, which must begin there.
-func checkPlace(look *Look, root *os.File, mounts []Mount, want Place) error {
+func (w Want) check(look *Look, root *os.File, mounts []Mount) error {
 	how := unix.OpenHow{
 		Flags:   unix.O_PATH | unix.O_CLOEXEC,
 		Resolve: unix.RESOLVE_IN_ROOT | unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS,
 	}
-	fd, err := unix.Openat2(int(root.Fd()), want.Target, &how)
+	fd, err := unix.Openat2(int(root.Fd()), w.Target, &how)
 	if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ELOOP) || errors.Is(err, unix.ENOTDIR) {
-		look.Differ(want.Target, want.String(), "not there ("+err.Error()+")")
+		look.Differ(w.Target, w.String(), "not there ("+err.Error()+")")
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("look at %s in the sandbox: %w", want.Target, err)
+		return fmt.Errorf("look at %s in the sandbox: %w", w.Target, err)
 	}
 	defer unix.Close(fd)
 	var st unix.Statx_t
 	if err := unix.Statx(fd, "", unix.AT_EMPTY_PATH|unix.AT_STATX_DONT_SYNC, unix.STATX_INO|unix.STATX_MNT_ID, &st); err != nil {
-		return fmt.Errorf("look at %s in the sandbox: %w", want.Target, err)
+		return fmt.Errorf("look at %s in the sandbox: %w", w.Target, err)
 	}
-	got := Place{Target: want.Target, Device: unix.Mkdev(st.Dev_major, st.Dev_minor), Inode: st.Ino}
-	if want.Device == 0 && want.Inode == 0 {
+	got := Want{Target: w.Target, Device: unix.Mkdev(st.Dev_major, st.Dev_minor), Inode: st.Ino}
+	if w.Device == 0 && w.Inode == 0 {
 		got.Device, got.Inode = 0, 0
 	}
 	at := slices.IndexFunc(mounts, func(m Mount) bool { return m.ID == st.Mnt_id })
-	if at < 0 || mounts[at].Point != want.Target {
-		look.Differ(want.Target, "a mount", "a part of another one")
+	if at < 0 || mounts[at].Point != w.Target {
+		look.Differ(w.Target, "a mount", "a part of another one")
 		return nil
 	}
 	got.Writable = !mounts[at].Has("ro")
-	got.Hardened = want.Hardened && mounts[at].Has("nosuid") && mounts[at].Has("nodev")
-	look.Compare(want.Target, want.String(), got.String())
+	got.Hardened = w.Hardened && mounts[at].Has("nosuid") && mounts[at].Has("nodev")
+	look.Compare(w.Target, w.String(), got.String())
 	return nil
 }
 

@@ -19,8 +19,8 @@ type Rights struct {
 	Bounding     uint64 // what the bounding set may have beside them
 }
 
-// Place is what should be at a path of a sandbox.
-type Place struct {
+// Want is what should be at a path of a sandbox.
+type Want struct {
 	Target   string `json:"target"`
 	Device   uint64 `json:"device,omitempty"` // 0 as the inode where only the flags count
 	Inode    uint64 `json:"inode,omitempty"`
@@ -28,27 +28,27 @@ type Place struct {
 	Hardened bool   `json:"hardened,omitempty"` // nosuid and nodev
 }
 
-// PlaceOf is a place of the host's own that should be seen at a target, read-only.
-func PlaceOf(source, target string) (Place, error) {
+// WantOf is what should be seen at a target where a file or directory of the host's own is shown, read-only.
+func WantOf(source, target string) (Want, error) {
 	info, err := os.Stat(source)
 	if err != nil {
-		return Place{}, err
+		return Want{}, err
 	}
 	st := info.Sys().(*syscall.Stat_t)
-	return Place{Target: target, Device: uint64(st.Dev), Inode: st.Ino}, nil
+	return Want{Target: target, Device: uint64(st.Dev), Inode: st.Ino}, nil
 }
 
-func (p Place) String() string {
-	text := fmt.Sprintf("device %d inode %d", p.Device, p.Inode)
-	if p.Device == 0 && p.Inode == 0 {
+func (w Want) String() string {
+	text := fmt.Sprintf("device %d inode %d", w.Device, w.Inode)
+	if w.Device == 0 && w.Inode == 0 {
 		text = "there"
 	}
-	if p.Writable {
+	if w.Writable {
 		text += ", writable"
 	} else {
 		text += ", read-only"
 	}
-	if p.Hardened {
+	if w.Hardened {
 		text += ", nosuid and nodev"
 	}
 	return text
