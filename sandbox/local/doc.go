@@ -15,7 +15,8 @@
 //
 // To lay is to prepare a sandbox's file tree: its root, its mounts, and the files that the host gives it. What is where:
 //
-//   - local: pins, slots and views, identity, the run file, what no sandbox gets, and the trial
+//   - local: the options, the way to a sandbox with its roll-back, pins, slots and views, identity, the run file, what no
+//     sandbox gets, the attachments that are open, and the trial
 //   - local/hostroot: the root of a sandbox that has the host's programs
 //   - local/lay: what is laid in a slot, as a plan that a keeper lays for a watcher that is not root
 //   - local/attest: the look at a finished sandbox from outside
@@ -29,5 +30,5 @@
 //     owner. It never runs as root.
 //   - What the host writes for a sandbox is new, can be read by every user and written by none.
 //
-// Who cleans up: the caller, who owns the slot and the pins. Nothing here has a goroutine or a state of its own.
+// Who cleans up: the caller, who owns the slot, the pins and the attachments. Nothing here has a goroutine of its own.
 package local

@@ -60,8 +60,8 @@ func OpenAnySlots(dir string) (*mounts.Slots, error) {
 	return slots, nil
 }
 
-// Acquire takes a free slot, and with it an identity of the range.
-func Acquire(slots *mounts.Slots, r UIDRange) (*mounts.Slot, error) {
+// acquire takes a free slot, and with it an identity of the range.
+func acquire(slots *mounts.Slots, r UIDRange) (*mounts.Slot, error) {
 	slot, err := slots.Acquire()
 	if errors.Is(err, mounts.ErrNoSlot) {
 		return nil, fmt.Errorf("all %d identities for sandboxes are in use: %w", r.Count, err)

@@ -3,6 +3,7 @@ package local
 import (
 	"context"
 	"errors"
+	"time"
 
 	"torno/internal/mounts"
 	"torno/sandbox"
@@ -53,7 +54,7 @@ func (m *Making) PinMounts(context.Context) (err error) {
 
 // TakeSlot takes a free slot, and with it an identity of the range.
 func (m *Making) TakeSlot(slots *mounts.Slots, ids UIDRange) (err error) {
-	if m.Slot, err = Acquire(slots, ids); err == nil {
+	if m.Slot, err = acquire(slots, ids); err == nil {
 		m.Undo(m.Slot.Release)
 	}
 	return err
@@ -73,4 +74,21 @@ func (m *Making) RollBack() error {
 		m.undo = m.undo[:last]
 	}
 	return nil
+}
+
+// What a step that changes something may take, and what is done after a failure.
+const (
+	stepTime    = 2 * time.Minute
+	cleanupTime = 30 * time.Second
+)
+
+// StepContext is for a step that changes something. Were it cut off, it would not be known whether it was done; so it is not,
+// and has a time of its own. A caller's wish to cancel is heard before and after it.
+func StepContext(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.WithoutCancel(ctx), stepTime)
+}
+
+// CleanupContext goes on when the call that it cleans up after was cancelled.
+func CleanupContext(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.WithoutCancel(ctx), cleanupTime)
 }

@@ -137,10 +137,10 @@ func testPlaces(w *world, idmaps *mounts.IDMaps) {
 	w.must(err)
 	defer func() { w.must(slots.Close()) }()
 	ids := UIDRange{First: 2_000_000_000, Count: 1}
-	slot, err := Acquire(slots, ids)
+	slot, err := acquire(slots, ids)
 	w.must(err)
 	defer func() { w.must(slot.Release()) }()
-	if _, err := Acquire(slots, ids); !errors.Is(err, mounts.ErrNoSlot) {
+	if _, err := acquire(slots, ids); !errors.Is(err, mounts.ErrNoSlot) {
 		w.Errorf("a second slot of one: %v", err)
 	}
 	w.must(pins.Lay(slot, ids, idmaps))
