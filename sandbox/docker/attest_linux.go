@@ -18,7 +18,7 @@ import (
 
 // Attest looks at a sandbox that holds: at its init, which is the container's only process.
 func (l *Launcher) Attest(ctx context.Context, h sandbox.Handle) (sandbox.Attestation, error) {
-	if err := h.On(l.identity); err != nil {
+	if err := h.On(l.identity()); err != nil {
 		return sandbox.Attestation{}, err
 	}
 	b := l.known(h.ID)

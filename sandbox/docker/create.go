@@ -28,6 +28,9 @@ func (l *Launcher) Create(ctx context.Context, id sandbox.SandboxID, spec sandbo
 			return sandbox.Handle{}, err
 		}
 	}
+	if err := l.demandName(ctx); err != nil {
+		return sandbox.Handle{}, err
+	}
 	l.undoRest()
 	if err := l.checkUndone(id); err != nil {
 		return sandbox.Handle{}, err
@@ -49,7 +52,7 @@ func (l *Launcher) again(ctx context.Context, id sandbox.SandboxID) (sandbox.Han
 		return sandbox.Handle{}, err
 	}
 	h, err := l.names.handle(container, found.Config.Labels)
-	h.Engine = l.identity
+	h.Engine = l.identity()
 	return h, err
 }
 
@@ -162,13 +165,13 @@ func (m *making) existing(ctx context.Context, name string) (sandbox.Handle, err
 	}
 	labels := found.Config.Labels
 	h, err := m.names.handle(found.ID, labels)
-	h.Engine = m.identity
+	h.Engine = m.identity()
 	if err != nil || h.Sandbox != m.ID {
 		return sandbox.Handle{}, fmt.Errorf("a container named %s is in the way and is not this sandbox's; remove it", name)
 	}
 	if m.known(found.ID) == nil { // it came when nobody waited for it any more, and its slot may be another's by now
 		late := fmt.Errorf("%w: it was late with container %s", sandbox.ErrUnavailable, name)
-		return sandbox.Handle{}, errors.Join(late, m.removeContainer(ctx, found.ID))
+		return sandbox.Handle{}, errors.Join(late, m.engine.removeContainer(ctx, found.ID))
 	}
 	return h, m.RollBack()
 }
@@ -187,7 +190,7 @@ func (m *making) removeMine(ctx context.Context, id string) error {
 	if len(found.Config.Cmd) != 1 || found.Config.Cmd[0] != m.recipe.nonce {
 		return nil
 	}
-	return m.removeContainer(cleanup, found.ID)
+	return m.engine.removeContainer(cleanup, found.ID)
 }
 
 // limitWords are how an engine's warning shows which limit it is about. One about swap speaks of memory too, so the

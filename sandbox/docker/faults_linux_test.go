@@ -31,6 +31,7 @@ type flaky struct {
 	after bool // the engine does what it was asked, and nobody hears of it
 	fired int
 	mute  *regexp.Regexp    // calls that are never answered
+	muted chan struct{}     // told of each, if there is room
 	dead  *regexp.Regexp    // calls that come when the engine is removing the container
 	lie   *strings.Replacer // changes what the engine answers to an inspection
 }
@@ -48,7 +49,7 @@ var routes = map[string]*regexp.Regexp{
 // newFlaky listens at a socket of its own.
 func newFlaky(t *testing.T, engine string) (*flaky, string) {
 	t.Helper()
-	f := &flaky{proxy: &httputil.ReverseProxy{
+	f := &flaky{muted: make(chan struct{}, 1), proxy: &httputil.ReverseProxy{
 		Rewrite: func(r *httputil.ProxyRequest) { r.Out.URL.Scheme, r.Out.URL.Host = "http", "engine" },
 		Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 			return (&net.Dialer{}).DialContext(ctx, "unix", engine)
@@ -126,6 +127,10 @@ func (f *flaky) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	strikes, after := f.strikes(r)
 	switch {
 	case f.among(&f.mute, r):
+		select {
+		case f.muted <- struct{}{}:
+		default:
+		}
 		<-r.Context().Done()
 	case f.among(&f.dead, r):
 		http.Error(w, `{"message":"can not get logs from container which is dead or marked for removal"}`, http.StatusConflict)
@@ -220,6 +225,42 @@ func TestALogThatIsNotHandedOutIsNotWaitedFor(t *testing.T) {
 		}
 	case <-time.After(20 * time.Second):
 		t.Error("it is waited for beyond its time")
+	}
+}
+
+// TestCloseCutsAStartOff that the engine never answers.
+func TestCloseCutsAStartOff(t *testing.T) {
+	f, between := newFlakyField(t)
+	h := f.create(f.spec("/bin/true"))
+	between.mu.Lock()
+	between.mute = routes["start"]
+	between.mu.Unlock()
+	started := make(chan error, 1)
+	go func() { started <- f.Start(f.ctx, h) }()
+	<-between.muted
+	closed := make(chan struct{})
+	go func() {
+		defer close(closed)
+		f.house.crash(f.Launcher)
+	}()
+	for range 2 {
+		select {
+		case <-closed:
+			closed = nil
+		case err := <-started:
+			if err == nil {
+				t.Error("it was started")
+			}
+		case <-time.After(time.Minute): // the engine has two for an answer
+			t.Fatal("Close waits for a start that the engine does not answer")
+		}
+	}
+	between.mu.Lock()
+	between.mute = nil
+	between.mu.Unlock()
+	f.Launcher = f.house.launch(f.base, "ours")
+	if again, err := f.List(f.ctx); err != nil || len(again) != 1 {
+		t.Errorf("afterwards there are %v, %v", again, err)
 	}
 }
 

@@ -50,7 +50,7 @@ func fillInit(ctx context.Context, e *engine, n naming, image, volume string, pr
 	mounted := initMount(volume)
 	mounted.ReadOnly = false
 	name := n.container(roleInit)
-	if err := e.remove(ctx, name); err != nil && !isGone(err) {
+	if err := e.removeHelper(ctx, n, roleInit); err != nil {
 		return false, err
 	}
 	made, err := e.create(ctx, name, &container.Config{

@@ -24,10 +24,9 @@ import (
 
 // Launcher launches sandboxes with Docker. It is safe for concurrent use.
 type Launcher struct {
-	options Options
-	engine  *engine
-	// identity is the engine's; "" where it has none that lasts.
-	identity  string
+	options   Options
+	engine    *engine
+	name      atomic.Pointer[string] // the engine's identity; nil until it tells one that lasts
 	landmark  atomic.Pointer[string] // how the engine is recognised without asking for its id
 	exchanged atomic.Bool            // another engine answered when it was asked last
 	facts     facts
@@ -47,6 +46,9 @@ type Launcher struct {
 
 	restoring sync.Mutex
 	attached  local.Attached
+
+	life context.Context // until Close, which cuts every start off
+	end  context.CancelFunc
 
 	mu     sync.Mutex
 	boxes  map[string]*box // by container id
@@ -83,6 +85,16 @@ type box struct {
 	held    bool                    // init was started and not released
 }
 
+// startContext is ctx, and ends with the launcher, too.
+func (l *Launcher) startContext(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(ctx)
+	stop := context.AfterFunc(l.life, cancel)
+	return ctx, func() {
+		stop()
+		cancel()
+	}
+}
+
 // New connects to the engine, gives it what sandboxes share, claims what an earlier life left running, removes what it
 // left unfinished, and tries with a throw-away sandbox how workspaces can be mounted here. Close ends the Launcher;
 // sandboxes live on.
@@ -95,16 +107,23 @@ func New(ctx context.Context, options Options) (_ *Launcher, err error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &Launcher{
-		options: options, engine: e, names: naming{options.Installation, options.StateDir}, images: newImages(e),
-		idmaps: mounts.NewIDMaps(), boxes: map[string]*box{},
-	}
+	l := newLauncher(options, e)
 	for _, step := range []func(context.Context) error{l.learn, l.sweep, l.prepare, l.settle} {
 		if err := step(ctx); err != nil {
 			return nil, errors.Join(err, l.Close())
 		}
 	}
 	return l, nil
+}
+
+// newLauncher has nothing on the engine or on the machine yet.
+func newLauncher(options Options, e *engine) *Launcher {
+	l := &Launcher{
+		options: options, engine: e, names: naming{options.Installation, options.StateDir}, images: newImages(e),
+		idmaps: mounts.NewIDMaps(), boxes: map[string]*box{},
+	}
+	l.life, l.end = context.WithCancel(context.Background())
+	return l
 }
 
 // learn asks the engine what it is.
@@ -137,7 +156,7 @@ func (l *Launcher) engineSockets() []string {
 // sweep removes the containers that are no sandboxes of runs. None of them is in use when a launcher starts.
 func (l *Launcher) sweep(ctx context.Context) error {
 	for _, role := range []sandbox.SandboxID{roleInit, roleLook, roleTrial} {
-		if err := l.removeContainer(ctx, l.names.container(role)); err != nil {
+		if err := l.engine.removeHelper(ctx, l.names, role); err != nil {
 			return fmt.Errorf("remove what an earlier start left: %w", err)
 		}
 	}
@@ -164,6 +183,7 @@ func (l *Launcher) prepare(ctx context.Context) error {
 	}
 	l.init = attest.KnownProgram(program)
 	l.shared = shared{hostImage: image, initVolume: volume}
+	l.seeLandmark(ctx)
 	if l.shared.etc, err = l.options.EnginePath(system.Etc); err != nil {
 		return err
 	}
@@ -200,8 +220,10 @@ func (l *Launcher) Check(ctx context.Context) (sandbox.Guarantees, error) {
 	return maps.Clone(l.guarantees), nil
 }
 
-// Close ends all attachments and lets go of the engine and of the slots. Sandboxes that run go on.
+// Close ends all attachments and lets go of the engine and of the slots. Sandboxes that run go on. A start that the engine does not
+// answer is cut off: it holds its box's lock, and its init ends with its hold.
 func (l *Launcher) Close() error {
+	l.end()
 	l.mu.Lock()
 	boxes := slices.Collect(maps.Values(l.boxes))
 	l.mu.Unlock()

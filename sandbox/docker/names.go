@@ -1,6 +1,7 @@
 package docker
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 
@@ -87,6 +88,11 @@ func (n naming) sandboxOf(labels map[string]string) (sandbox.SandboxID, bool) {
 func (n naming) isSandbox(labels map[string]string) bool {
 	_, ok := n.sandboxOf(labels)
 	return ok
+}
+
+// isHelper says whether the labels are those of this installation's container of a role.
+func (n naming) isHelper(labels map[string]string, role sandbox.SandboxID) bool {
+	return labels[labelInstallation] == string(n.installation) && cmp.Or(labels[labelSandbox], labels[labelBefore]) == string(role)
 }
 
 // holds says whether the sandbox's init holds before it runs the agent.

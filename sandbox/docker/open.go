@@ -20,7 +20,7 @@ import (
 //
 // The agent's standard input stays open from one attachment to the next, until Input is closed or this process ends.
 func (l *Launcher) Open(ctx context.Context, h sandbox.Handle, cursor sandbox.Cursor) (sandbox.Attachment, error) {
-	if err := h.On(l.identity); err != nil {
+	if err := h.On(l.identity()); err != nil {
 		return nil, err
 	}
 	from, err := parseCursor(cursor)

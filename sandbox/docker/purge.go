@@ -8,7 +8,6 @@ import (
 	"os"
 	"time"
 
-	"torno/internal/mounts"
 	"torno/sandbox/local"
 )
 
@@ -25,9 +24,7 @@ func Purge(ctx context.Context, options Options) (err error) {
 	if err != nil {
 		return err
 	}
-	l := &Launcher{
-		options: options, engine: e, names: naming{options.Installation, options.StateDir}, idmaps: mounts.NewIDMaps(), boxes: map[string]*box{},
-	}
+	l := newLauncher(options, e)
 	defer func() { err = errors.Join(err, l.Close()) }()
 	if err := l.reachesAll(ctx); err != nil {
 		return err

@@ -14,7 +14,7 @@ import (
 
 // Remove kills what runs, removes the container and empties its slot.
 func (l *Launcher) Remove(ctx context.Context, h sandbox.Handle) error {
-	if err := h.On(l.identity); err != nil {
+	if err := h.On(l.identity()); err != nil {
 		return err
 	}
 	b := l.known(h.ID)
@@ -26,7 +26,7 @@ func (l *Launcher) Remove(ctx context.Context, h sandbox.Handle) error {
 	if b != nil {
 		b.killed.Store(true)
 	}
-	if err := l.endContainer(ctx, h.ID); err != nil {
+	if err := l.engine.endContainer(ctx, h.ID); err != nil {
 		if err = ignore(l.wrap(err, "remove", h), sandbox.ErrNotFound); err != nil {
 			return err
 		}
@@ -50,21 +50,37 @@ func (l *Launcher) Remove(ctx context.Context, h sandbox.Handle) error {
 }
 
 // removeContainer returns when the container is gone, also when it was, or somebody else is at it.
-func (l *Launcher) removeContainer(ctx context.Context, id string) error {
-	err := l.endContainer(ctx, id)
-	if isGone(err) {
-		return nil
+func (e *engine) removeContainer(ctx context.Context, id string) error {
+	if err := e.endContainer(ctx, id); !isGone(err) {
+		return err
+	}
+	return nil
+}
+
+// endContainer is removeContainer for a caller that has to know whether there was none.
+func (e *engine) endContainer(ctx context.Context, id string) error {
+	err := e.remove(ctx, id)
+	if isConflict(err) {
+		_, err = e.wait(ctx, id, container.WaitConditionRemoved)
 	}
 	return err
 }
 
-// endContainer is removeContainer for a caller that has to know whether there was none.
-func (l *Launcher) endContainer(ctx context.Context, id string) error {
-	err := l.engine.remove(ctx, id)
-	if isConflict(err) {
-		_, err = l.engine.wait(ctx, id, container.WaitConditionRemoved)
+// removeHelper removes the container of a role that an earlier start left. A name is anybody's, so the labels say whether it is ours,
+// and it is removed by its id.
+func (e *engine) removeHelper(ctx context.Context, n naming, role sandbox.SandboxID) error {
+	name := n.container(role)
+	found, err := e.inspect(ctx, name)
+	if isGone(err) {
+		return nil
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	if found.Config == nil || !n.isHelper(found.Config.Labels, role) {
+		return fmt.Errorf("a container named %s is in the way and is not this installation's; remove it", name)
+	}
+	return e.removeContainer(ctx, found.ID)
 }
 
 // removeOutdated removes what an earlier version of init or of the host's files left, where no sandbox uses it any more.
@@ -118,7 +134,7 @@ func (l *Launcher) purgeContainers(ctx context.Context) error {
 	}
 	errs := []error{}
 	for _, c := range all {
-		err := l.removeContainer(ctx, c.ID)
+		err := l.engine.removeContainer(ctx, c.ID)
 		if err == nil && c.State == container.StateCreated {
 			err = l.endForgotten(ctx, l.remainsOf(c.ID, userIn(c.Labels)))
 		}

@@ -14,9 +14,11 @@ import (
 
 // Start lets init begin, and hold. The output is attached to before that, so that its first byte is not missed.
 func (l *Launcher) Start(ctx context.Context, h sandbox.Handle) error {
-	if err := h.On(l.identity); err != nil {
+	if err := h.On(l.identity()); err != nil {
 		return err
 	}
+	ctx, done := l.startContext(ctx)
+	defer done()
 	b := l.known(h.ID)
 	if b == nil {
 		b = &box{id: h.Sandbox} // from an earlier life
@@ -73,6 +75,8 @@ func (l *Launcher) attachAndStart(ctx context.Context, h sandbox.Handle, b *box)
 	if b.input, err = l.attach(ctx, h, container.AttachOptions{Stream: true, Stdin: true}); err == nil {
 		calling, cancel := local.StepContext(ctx)
 		defer cancel()
+		calling, done := l.startContext(calling)
+		defer done()
 		b.fresh, b.held = false, true // even a call that failed may have started it
 		if err = l.engine.start(calling, h.ID); err != nil {
 			b.doubted.Store(true)

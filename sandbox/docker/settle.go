@@ -100,7 +100,7 @@ func (l *Launcher) adopt(ctx context.Context) error {
 		}
 		slot, err := l.slots.Claim(number)
 		if errors.Is(err, mounts.ErrSlotInUse) && c.State == container.StateCreated {
-			if err := l.removeContainer(ctx, c.ID); err != nil {
+			if err := l.engine.removeContainer(ctx, c.ID); err != nil {
 				return fmt.Errorf("remove container %s, whose slot is another's: %w", c.ID, err)
 			}
 			continue

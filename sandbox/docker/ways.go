@@ -132,7 +132,7 @@ func (m *images) lookAt(ctx context.Context, n naming, image knownImage, targets
 // makeLooker makes the container. The image's VOLUMEs are in memory, so that the engine does not copy them to the disk.
 func (m *images) makeLooker(ctx context.Context, n naming, image knownImage) (id string, err error) {
 	name := n.container(roleLook)
-	if err := m.engine.remove(ctx, name); err != nil && !isGone(err) {
+	if err := m.engine.removeHelper(ctx, n, roleLook); err != nil {
 		return "", err
 	}
 	volumes := map[string]string{}
