@@ -13,12 +13,19 @@ import (
 // Unbounded is a bound that a group does not have.
 const Unbounded = -1
 
+// Bounds are what bounds a group.
+type Bounds struct {
+	Limits
+	Swap    int64 // what may be swapped out of it, in bytes; Unbounded where the kernel does not count it
+	Counted bool  // the kernel counts and bounds swap
+}
+
 // ReadBounds reads what bounds the groups of a process, which the kernel lists by their controllers (in /proc/<pid>/cgroup; ""
 // for version 2). The error is fs.ErrNotExist where the hierarchies are not mounted here. Processors are in thousandths.
-func ReadBounds(groups map[string]string) (Limits, error) {
+func ReadBounds(groups map[string]string) (Bounds, error) {
 	mounted, err := os.ReadFile("/proc/self/mountinfo")
 	if err != nil {
-		return Limits{}, err
+		return Bounds{}, err
 	}
 	tops := topsOf(string(mounted))
 	if path, ok := groups[memory]; ok && tops[memory] != "" {
@@ -26,37 +33,42 @@ func ReadBounds(groups map[string]string) (Limits, error) {
 	}
 	top, ok := tops[unified]
 	if !ok {
-		return Limits{}, fmt.Errorf("no control groups are mounted: %w", fs.ErrNotExist)
+		return Bounds{}, fmt.Errorf("no control groups are mounted: %w", fs.ErrNotExist)
 	}
 	return bounds2(filepath.Join(top, groups[""]))
 }
 
-func bounds1(tops, groups map[string]string, path string) (l Limits, err error) {
-	var errs [4]error
-	var quota, every int64
-	l.Memory, errs[0] = readBound(filepath.Join(tops[memory], path, "memory.limit_in_bytes"))
-	l.Pids, errs[1] = readBound(filepath.Join(tops[processes], groups[processes], "pids.max"))
+func bounds1(tops, groups map[string]string, path string) (b Bounds, err error) {
+	var errs [5]error
+	var quota, every, both int64
+	b.Memory, errs[0] = readBound(filepath.Join(tops[memory], path, "memory.limit_in_bytes"))
+	b.Pids, errs[1] = readBound(filepath.Join(tops[processes], groups[processes], "pids.max"))
 	quota, errs[2] = readBound(filepath.Join(tops[processors], groups[processors], "cpu.cfs_quota_us"))
 	every, errs[3] = readBound(filepath.Join(tops[processors], groups[processors], "cpu.cfs_period_us"))
-	l.CPUs = thousandths(quota, every)
-	return l, errors.Join(errs[:]...)
+	b.CPUs = thousandths(quota, every)
+	both, b.Counted, errs[4] = readSwap(filepath.Join(tops[memory], path, memswap))
+	if b.Swap = Unbounded; b.Counted && both != Unbounded {
+		b.Swap = both - b.Memory
+	}
+	return b, errors.Join(errs[:]...)
 }
 
-func bounds2(dir string) (l Limits, err error) {
-	var errs [3]error
-	l.Memory, errs[0] = readBound(filepath.Join(dir, "memory.max"))
-	l.Pids, errs[1] = readBound(filepath.Join(dir, "pids.max"))
-	l.CPUs = Unbounded
+func bounds2(dir string) (b Bounds, err error) {
+	var errs [4]error
+	b.Memory, errs[0] = readBound(filepath.Join(dir, "memory.max"))
+	b.Pids, errs[1] = readBound(filepath.Join(dir, "pids.max"))
+	b.Swap, b.Counted, errs[3] = readSwap(filepath.Join(dir, swapMax))
+	b.CPUs = Unbounded
 	text, err := os.ReadFile(filepath.Join(dir, "cpu.max"))
 	if errors.Is(err, fs.ErrNotExist) { // the controller need not be there
-		return l, errors.Join(errs[:]...)
+		return b, errors.Join(errs[:]...)
 	}
 	errs[2] = err
 	quota, every, _ := strings.Cut(strings.TrimSpace(string(text)), " ")
 	q, err1 := parseBound(quota)
 	e, err2 := parseBound(every)
-	l.CPUs = thousandths(q, e)
-	return l, errors.Join(errs[0], errs[1], errs[2], err1, err2)
+	b.CPUs = thousandths(q, e)
+	return b, errors.Join(append(errs[:], err1, err2)...)
 }
 
 func thousandths(quota, every int64) int64 {
@@ -64,6 +76,15 @@ func thousandths(quota, every int64) int64 {
 		return Unbounded
 	}
 	return quota * 1000 / every
+}
+
+// readSwap reads a bound that a kernel need not know.
+func readSwap(file string) (bound int64, counted bool, err error) {
+	bound, err = readBound(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return Unbounded, false, nil
+	}
+	return bound, err == nil, err
 }
 
 func readBound(file string) (int64, error) {

@@ -90,8 +90,7 @@ func version1(tops map[string]string) (Tree, bool) {
 		}
 		tree.dirs[controller] = top
 	}
-	_, err := os.Stat(filepath.Join(tree.dirs[memory], memswap))
-	tree.swap = err == nil
+	tree.swap = there(tree.dirs[memory], memswap)
 	return tree, true
 }
 
@@ -105,7 +104,7 @@ func version2(top, own string, root bool) (Tree, error) {
 	if !root {
 		dir = filepath.Join(top, strings.TrimSuffix(own, "/"+watchersGroup)) // where this process may have moved itself
 	}
-	tree := Tree{dirs: map[string]string{unified: dir}, swap: true}
+	tree := Tree{dirs: map[string]string{unified: dir}}
 	if err := tree.writable(); err != nil {
 		return Tree{}, err
 	}
@@ -119,7 +118,27 @@ func version2(top, own string, root bool) (Tree, error) {
 		return Tree{}, fmt.Errorf("%w beneath %s: %w; delegate the memory, pids and cpu controllers (systemd: Delegate=yes)", ErrNone, dir, err)
 	}
 	tree.free = !cpu
-	return tree, nil
+	tree.swap, err = countsSwap(dir)
+	return tree, err
+}
+
+// countsSwap says whether the groups beneath a directory can be kept from swapping: a kernel may know no bound for it. The top of the
+// hierarchy has none in any case, so a group is made there to look at.
+func countsSwap(dir string) (bool, error) {
+	if there(dir, swapMax) {
+		return true, nil
+	}
+	probe, err := os.MkdirTemp(dir, "torno-look-")
+	if err != nil {
+		return false, fmt.Errorf("%w beneath %s: %w", ErrNone, dir, err)
+	}
+	counts := there(probe, swapMax)
+	return counts, os.Remove(probe)
+}
+
+func there(dir, name string) bool {
+	_, err := os.Stat(filepath.Join(dir, name))
+	return err == nil
 }
 
 // moves is how often processes are moved down, in case that some have begun meanwhile.

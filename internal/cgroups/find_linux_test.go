@@ -46,6 +46,7 @@ func TestVersion2(t *testing.T) {
 		f := newFake(t, mounted2, "0::"+own+"\n")
 		f.group(t, "user.slice/ours.service", "cpu memory pids io\n")
 		f.group(t, "user.slice/ours.service/"+watchersGroup, "")
+		f.put(t, filepath.Join(f.top, "user.slice/ours.service", swapMax), "max\n")
 		tree, err := find(f.proc, false)
 		if err != nil {
 			t.Fatal(err)
@@ -56,6 +57,64 @@ func TestVersion2(t *testing.T) {
 		}
 		if text, err := os.ReadFile(filepath.Join(dir, "cgroup.subtree_control")); err != nil || string(text) != "+memory +pids +cpu" {
 			t.Errorf("%q, %v", text, err)
+		}
+	}
+}
+
+// TestSwapThatIsNotCounted is not said to be bounded, and nothing of the look is left.
+func TestSwapThatIsNotCounted(t *testing.T) {
+	f := newFake(t, mounted2, "0::/ours.service\n")
+	f.group(t, "ours.service", "cpu memory pids\n")
+	before, err := os.ReadDir(filepath.Join(f.top, "ours.service"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	tree, err := find(f.proc, false)
+	if err != nil || tree.Swap() {
+		t.Errorf("swap is bounded: %t, %v", tree.Swap(), err)
+	}
+	if after, err := os.ReadDir(filepath.Join(f.top, "ours.service")); err != nil || len(after) != len(before) {
+		t.Errorf("left are %v, %v", after, err)
+	}
+}
+
+// TestBoundsOfSwap: in version 2 it is bounded by itself, and by a kernel that does not count it not at all.
+func TestBoundsOfSwap(t *testing.T) {
+	for text, want := range map[string]Bounds{
+		"0\n": {Swap: 0, Counted: true}, "4096\n": {Swap: 4096, Counted: true}, "max\n": {Swap: Unbounded, Counted: true}, "": {Swap: Unbounded},
+	} {
+		f := newFake(t, mounted2, "0::/\n")
+		for name, value := range map[string]string{"memory.max": "8192\n", "pids.max": "3\n"} {
+			f.put(t, filepath.Join(f.top, "box", name), value)
+		}
+		if text != "" {
+			f.put(t, filepath.Join(f.top, "box", swapMax), text)
+		}
+		want.Limits = Limits{Memory: 8192, CPUs: Unbounded, Pids: 3}
+		if got, err := bounds2(filepath.Join(f.top, "box")); err != nil || got != want {
+			t.Errorf("%q: %+v, %v; want %+v", text, got, err, want)
+		}
+	}
+}
+
+// TestBoundsOfMemoryAndSwap: in version 1 both are bounded together.
+func TestBoundsOfMemoryAndSwap(t *testing.T) {
+	for text, want := range map[string]int64{"8192\n": 0, "12288\n": 4096, "": Unbounded} {
+		f := newFake(t, mounted2, "0::/\n")
+		for name, value := range map[string]string{
+			"memory.limit_in_bytes": "8192\n", "pids.max": "3\n", "cpu.cfs_quota_us": "-1\n", "cpu.cfs_period_us": "100000\n",
+		} {
+			f.put(t, filepath.Join(f.top, "box", name), value)
+		}
+		if text != "" {
+			f.put(t, filepath.Join(f.top, "box", memswap), text)
+		}
+		tops, groups := map[string]string{}, map[string]string{}
+		for _, controller := range []string{memory, processes, processors} {
+			tops[controller], groups[controller] = f.top, "/box"
+		}
+		if got, err := bounds1(tops, groups, "/box"); err != nil || got.Swap != want || got.Counted != (text != "") {
+			t.Errorf("%q: %+v, %v; want %d", text, got, err, want)
 		}
 	}
 }

@@ -23,6 +23,7 @@ import (
 const (
 	procs   = "cgroup.procs"
 	memswap = "memory.memsw.limit_in_bytes"
+	swapMax = "memory.swap.max"
 	period  = 100_000 // microseconds, of which a group has its part
 )
 
@@ -103,7 +104,7 @@ func (g *Group) limit(controller, dir string) error {
 	case unified:
 		return errors.Join(
 			write(dir, "memory.max", strconv.FormatInt(l.Memory, 10)),
-			writeIfThere(dir, "memory.swap.max", "0"),
+			writeIfThere(dir, swapMax, "0"),
 			write(dir, "pids.max", strconv.FormatInt(l.Pids, 10)),
 			g.limitCPU(dir, fmt.Sprintf("%d %d", quota, period)))
 	}

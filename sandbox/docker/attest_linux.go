@@ -35,7 +35,7 @@ func (l *Launcher) Attest(ctx context.Context, h sandbox.Handle) (sandbox.Attest
 	if found.State == nil || !found.State.Running {
 		return sandbox.Attestation{}, fmt.Errorf("attest container %s: %w", h.ID, sandbox.ErrNotHeld)
 	}
-	attestation, err := l.attest(h.ID, found.State.Pid, b.wanted)
+	attestation, err := l.attest(h.ID, found.State.Pid, b)
 	if errors.Is(err, fs.ErrNotExist) && b.id != roleTrial { // the trial has seen such things: this init has ended
 		err = sandbox.ErrNotHeld
 	}
@@ -49,7 +49,8 @@ func (l *Launcher) Attest(ctx context.Context, h sandbox.Handle) (sandbox.Attest
 var namespaces = []string{"pid", "ipc", "uts", "mnt", "net", "cgroup"}
 
 // attest looks at the process that the engine names.
-func (l *Launcher) attest(container string, pid int, want *wanted) (sandbox.Attestation, error) {
+func (l *Launcher) attest(container string, pid int, b *box) (sandbox.Attestation, error) {
+	want := b.wanted
 	init, err := attest.Open(pid)
 	if err != nil {
 		return sandbox.Attestation{}, err
@@ -64,7 +65,7 @@ func (l *Launcher) attest(container string, pid int, want *wanted) (sandbox.Atte
 		func(look *attest.Look) error { return init.CheckIdentity(look, want.identity) },
 		func(look *attest.Look) error { return init.CheckNamespaces(look, "init", namespaces...) },
 		func(look *attest.Look) error { return init.CheckNetwork(look, "init") },
-		func(look *attest.Look) error { return l.checkLimits(look, init, want.limits) },
+		func(look *attest.Look) error { return l.checkLimits(look, init, b) },
 		func(look *attest.Look) error { return checkMounts(look, init, want) },
 	} {
 		if err := check(&look); err != nil {
@@ -92,7 +93,7 @@ func (l *Launcher) proveInit(container string, init *attest.Process) error {
 
 // checkLimits compares what the kernel bounds with what was asked for. What the engine's kernel has not is known, and said by
 // the guarantees.
-func (l *Launcher) checkLimits(look *attest.Look, init *attest.Process, want sandbox.Limits) error {
+func (l *Launcher) checkLimits(look *attest.Look, init *attest.Process, b *box) error {
 	groups, err := init.Groups()
 	if err != nil {
 		return err
@@ -105,6 +106,10 @@ func (l *Launcher) checkLimits(look *attest.Look, init *attest.Process, want san
 		return err
 	}
 	const page = 4096
+	want := b.wanted.limits
+	if b.id == roleTrial && !got.Counted { // engines say that they bound swap where the kernel does not count it
+		l.facts.limits[sandbox.SwapLimit] = false
+	}
 	for _, limit := range []struct {
 		key       sandbox.GuaranteeKey
 		want, got int64
@@ -112,6 +117,7 @@ func (l *Launcher) checkLimits(look *attest.Look, init *attest.Process, want san
 		{sandbox.MemoryLimit, want.Memory / page * page, got.Memory},
 		{sandbox.CPULimit, want.CPUs, got.CPUs},
 		{sandbox.PidsLimit, want.Pids + runfile.Tasks, got.Pids},
+		{sandbox.SwapLimit, 0, got.Swap},
 	} {
 		if l.facts.limits[limit.key] {
 			look.Compare(string(limit.key)+" limit", fmt.Sprint(limit.want), fmt.Sprint(limit.got))

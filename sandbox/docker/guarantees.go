@@ -31,7 +31,7 @@ func (l *Launcher) guarantee(byPath string) sandbox.Guarantees {
 	} {
 		g[key] = yes(by)
 		if !l.facts.limits[key] {
-			g[key] = sandbox.Guarantee{By: "the engine's kernel has no " + by + " (docker info says so)"}
+			g[key] = sandbox.Guarantee{By: "the engine's kernel has no " + by + " (docker info or the trial says so)"}
 		}
 	}
 	g[sandbox.Attested] = yes("the host compares init's mounts, identity, namespaces, filter and limits from outside before the agent runs")

@@ -148,6 +148,31 @@ func byKernel(t *testing.T, seen container.InspectResponse, spec sandbox.Spec) {
 	}
 }
 
+// TestSwapThatIsNotBoundedIsSeen before the agent runs.
+func TestSwapThatIsNotBoundedIsSeen(t *testing.T) {
+	f := newField(t, docker.MountAuto)
+	api := needEngine(t)
+	if g := f.Guarantees(); !g[sandbox.SwapLimit].Enforced || !g[sandbox.Attested].Enforced {
+		t.Skip("NOT SHOWN HERE: this kernel does not count swap, or nothing is attested")
+	}
+	h := f.create(f.spec("/bin/true"))
+	defer f.remove(h)
+	f.begin(h)
+	_, err := f.Attest(f.ctx, h)
+	f.must(err)
+	seen, err := api.ContainerInspect(f.ctx, h.ID)
+	f.must(err)
+	groups := cgroups(t, fmt.Sprintf("/proc/%d", seen.State.Pid))
+	file, most := filepath.Join("/sys/fs/cgroup/memory", groups["memory"], "memory.memsw.limit_in_bytes"), "-1"
+	if groups["memory"] == "" {
+		file, most = filepath.Join("/sys/fs/cgroup", groups[""], "memory.swap.max"), "max"
+	}
+	f.must(os.WriteFile(file, []byte(most), 0))
+	if _, err := f.Attest(f.ctx, h); err == nil || !strings.Contains(err.Error(), "swap limit") {
+		t.Errorf("attested, or not because of swap: %v", err)
+	}
+}
+
 // words are the lines of a file, by their first word. The value is the second one, or the first again.
 func words(t *testing.T, file string) map[string]string {
 	t.Helper()

@@ -203,6 +203,9 @@ func (l *Launcher) checkLimits(look *attest.Look, sentry *attest.Process, r reco
 	const page = 4096
 	look.Compare("memory limit", fmt.Sprint(plan.Limits.Memory/page*page), fmt.Sprint(got.Memory))
 	look.Compare("pids limit", fmt.Sprint(plan.Limits.Pids), fmt.Sprint(got.Pids))
+	if l.groups.tree.Swap() {
+		look.Compare("swap limit", "0", fmt.Sprint(got.Swap))
+	}
 	if l.groups.tree.CPU() {
 		look.Compare("cpu limit", fmt.Sprint(plan.Limits.CPUs), fmt.Sprint(got.CPUs))
 	}
