@@ -13,12 +13,15 @@ import (
 )
 
 // Purge removes everything of an installation but its files, also where no sandbox can be made any more. Of the options it
-// needs Installation and StateDir.
+// needs Installation, StateDir and Known: what a run's sandbox has while its directory is not here stays.
 func Purge(ctx context.Context, options Options) (err error) {
 	if options.Options, err = options.CheckedForPurge(); err != nil {
 		return fmt.Errorf("purge: %w", err)
 	}
 	l := newLauncher(options)
+	if err := l.reachesAll(); err != nil {
+		return err
+	}
 	if _, err := os.Stat(l.dir()); errors.Is(err, fs.ErrNotExist) {
 		return l.dropGroups(ctx)
 	}
@@ -27,6 +30,21 @@ func Purge(ctx context.Context, options Options) (err error) {
 	}
 	defer func() { err = errors.Join(err, l.Close()) }()
 	return l.purge(ctx)
+}
+
+// reachesAll refuses to purge while a run's sandbox is in another directory: its processes and its control group are here.
+func (l *Launcher) reachesAll() (err error) {
+	if len(l.options.Known) == 0 {
+		return nil
+	}
+	if l.boxes.engine, err = readEngine(l.dir()); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	for _, h := range l.elsewhere() {
+		return fmt.Errorf("%w; nothing of it can be purged from here: bring that directory back to %s, or give its run up with "+
+			"watcher cancel --abandon, and purge then", h.On(l.boxes.engine), l.dir())
+	}
+	return nil
 }
 
 func (l *Launcher) purge(ctx context.Context) error {

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 
 	"torno/internal/keeper"
+	"torno/internal/mounts"
 	"torno/internal/retry"
 	"torno/sandbox"
 )
@@ -236,15 +237,35 @@ func (l *Launcher) sweep(ctx context.Context) error {
 		}
 		delete(kept, trialID)
 	}
-	for _, h := range l.options.Known {
-		if h.On(l.boxes.engine) != nil {
-			kept[h.ID] = true
-		}
+	if err := l.keepElsewhere(kept); err != nil {
+		return err
 	}
 	if unread {
 		return errors.Join(l.holdSlots(), l.sweepGroups(ctx, kept))
 	}
 	return errors.Join(l.slots.Sweep(nil), l.sweepGroups(ctx, kept))
+}
+
+// elsewhere are the sandboxes of runs that have not ended whose box is in another directory than this one.
+func (l *Launcher) elsewhere() (all []sandbox.Handle) {
+	for _, h := range l.options.Known {
+		if h.On(l.boxes.engine) != nil {
+			all = append(all, h)
+		}
+	}
+	return all
+}
+
+// keepElsewhere takes the slots of sandboxes in another directory, and gives none of them back: their user ids are in use. Their control
+// groups, which all directories share, are noted as kept.
+func (l *Launcher) keepElsewhere(kept map[string]bool) error {
+	for _, h := range l.elsewhere() {
+		kept[h.ID] = true
+		if _, err := l.slots.Claim(h.Slot); err != nil && !errors.Is(err, mounts.ErrSlotInUse) {
+			return fmt.Errorf("keep the slot of sandbox %s, which is in another directory: %w", h.ID, err)
+		}
+	}
+	return nil
 }
 
 // holdSlots keeps every slot that something lies in from being emptied or given away: one of them, with its identity, is that of a

@@ -36,7 +36,7 @@ func TestSwapThatIsNotBoundedIsSeen(t *testing.T) {
 	}
 	o := h.options(base, "ours")
 	defer o.Bases.Close()
-	group := filepath.Join("torno", o.Installation, made.ID)
+	group := filepath.Join("torno", string(o.Installation), made.ID)
 	file, most := filepath.Join("/sys/fs/cgroup/memory", group, "memory.memsw.limit_in_bytes"), "-1"
 	if _, err := os.Stat(file); err != nil {
 		file, most = filepath.Join("/sys/fs/cgroup", group, "memory.swap.max"), "max"
