@@ -1,12 +1,10 @@
 package gvisor
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"os"
-	"path"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -65,11 +63,7 @@ func (l *Launcher) killSandbox(ctx context.Context, id string) error {
 // isKeeper says whether a process is the keeper of a box: it was started with the box alone, and works in it.
 func isKeeper(pid int, box string) bool {
 	dir := filepath.Join("/proc", strconv.Itoa(pid))
-	line, err := os.ReadFile(filepath.Join(dir, "cmdline"))
-	if err != nil {
-		return false
-	}
-	args := strings.Split(strings.TrimSuffix(string(line), "\x00"), "\x00")
+	args := argumentsOf(pid)
 	if len(args) != 2 || args[1] != box {
 		return false
 	}
@@ -141,12 +135,26 @@ func isOurs(pid int) bool {
 	return st.Uid == 0 || st.Uid == me || me == 0 && st.Uid == sentryUser
 }
 
-// isRuntime says whether a process is the runtime's, by the name that it goes by and the box that it was given.
+// isRuntime says whether a process is the runtime's: by the name that it goes by, and by the box that it was given as its bundle, for
+// the sandbox of that id. All of the runtime's processes are called so; one that only mentions the box is another's.
 func isRuntime(pid int, box string) bool {
-	line, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "cmdline"))
-	if err != nil {
+	args := argumentsOf(pid)
+	if len(args) == 0 || !strings.HasPrefix(filepath.Base(args[0]), "runsc") || args[len(args)-1] != filepath.Base(box) {
 		return false
 	}
-	name, _, _ := bytes.Cut(line, []byte{0})
-	return strings.HasPrefix(path.Base(string(name)), "runsc") && bytes.Contains(line, []byte(box))
+	for i, arg := range args {
+		if arg == "--bundle="+box || arg == "--bundle" && args[i+1] == box { // it is not the last one
+			return true
+		}
+	}
+	return false
+}
+
+// argumentsOf are a process's arguments as it shows them; none where it has ended.
+func argumentsOf(pid int) []string {
+	line, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "cmdline"))
+	if err != nil || len(line) == 0 {
+		return nil
+	}
+	return strings.Split(strings.TrimSuffix(string(line), "\x00"), "\x00")
 }
