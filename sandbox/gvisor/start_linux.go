@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
+	"time"
 
 	"torno/internal/keeper"
 	"torno/sandbox"
@@ -58,12 +60,11 @@ func (l *Launcher) start(ctx context.Context, r record) error {
 	if err := l.proveViews(r); err != nil {
 		return fmt.Errorf("start sandbox %s: %w", id, err)
 	}
-	select {
-	case l.turns <- struct{}{}:
-		defer func() { <-l.turns }()
-	case <-ctx.Done():
-		return ctx.Err()
+	giveBack, err := l.takeTurn(ctx)
+	if err != nil {
+		return err
 	}
+	defer giveBack()
 	ctx, cancel := local.StepContext(ctx)
 	defer cancel()
 	line, err := l.startKeeper(ctx, id)
@@ -77,6 +78,24 @@ func (l *Launcher) start(ctx context.Context, r record) error {
 	defer l.mu.Unlock()
 	l.lines[id] = line
 	return nil
+}
+
+// turnTime is how long a start may keep others waiting. One that takes longer hangs, and gives its turn back before it ends.
+const turnTime = 10 * time.Second
+
+// takeTurn waits for a turn, and returns how to give it back, which can be repeated.
+func (l *Launcher) takeTurn(ctx context.Context) (giveBack func(), err error) {
+	select {
+	case l.turns <- struct{}{}:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	once := sync.OnceFunc(func() { <-l.turns })
+	late := time.AfterFunc(turnTime, once)
+	return func() {
+		late.Stop()
+		once()
+	}, nil
 }
 
 // proveViews compares what lies in a sandbox's slot with what was placed there. An ordinary user's keeper does it, in whose
