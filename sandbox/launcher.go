@@ -68,6 +68,11 @@ var ErrNotFound = errors.New("the sandbox does not exist")
 // sandbox: it may live on.
 var ErrUnavailable = errors.New("the engine does not answer")
 
+// IsUnavailable says whether an error tells of an engine that does not answer. Nothing follows from it for a sandbox.
+func IsUnavailable(err error) bool {
+	return errors.Is(err, ErrUnavailable) || errors.Is(err, context.DeadlineExceeded)
+}
+
 // ErrUncertain says that a sandbox may have run, and that what launched it does not know it.
 var ErrUncertain = errors.New("nobody knows whether the sandbox has run")
 

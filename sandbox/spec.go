@@ -77,6 +77,15 @@ func (s Spec) WorkspaceMount() Mount {
 	return Mount{}
 }
 
+// WorkspacePath is where the workspace is on the host.
+func (s Spec) WorkspacePath() string {
+	source := s.WorkspaceMount().Source
+	if source.Rel == "." || source.Rel == "" {
+		return source.Base
+	}
+	return source.Base + "/" + source.Rel
+}
+
 // Socket is one of the operator's unix sockets that the child may reach. It comes from the profile, never from a request.
 type Socket struct {
 	Host   string `json:"host"`

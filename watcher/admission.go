@@ -85,8 +85,8 @@ func (a *admission) Spend() {
 func (a *admission) Tell(status delegation.RunStatus) { a.box.board.set(a, status) }
 
 // Answer publishes the response of a run that has ended. One that cannot be written is tried again.
-func (a *admission) Answer(resp delegation.Response) error {
-	err := a.box.respond(a.file, delegation.ResponseName(a.key.Subagent), *a.read.Load(), resp)
+func (a *admission) Answer(record journal.Run) error {
+	err := a.box.respond(a.file, delegation.ResponseName(a.key.Subagent), *a.read.Load(), responseOf(record))
 	if err != nil {
 		a.box.stumble("write a response", err)
 		a.box.owe(a.file)

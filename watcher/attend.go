@@ -10,6 +10,7 @@ import (
 	"torno/internal/boot"
 	"torno/internal/crash"
 	"torno/internal/journal"
+	"torno/internal/retry"
 	"torno/sandbox"
 	"torno/watcher/notice"
 	"torno/watcher/output"
@@ -182,7 +183,7 @@ func (a *attendance) watch() {
 			}
 		case <-poll.C:
 			a.noteRunning()
-			if reason := a.r.admission.Check(); reason != "" {
+			if reason := a.r.client.Check(); reason != "" {
 				a.r.End(reason)
 			}
 		case <-ending:
@@ -212,7 +213,7 @@ func (a *attendance) noteRunning() {
 		return
 	}
 	a.noteTries++
-	a.noteAgain = time.Now().Add(backoff(a.noteTries))
+	a.noteAgain = time.Now().Add(retry.Backoff(a.noteTries))
 	if a.noteTries&(a.noteTries-1) == 0 {
 		a.r.log.Error("the journal does not take that a run has started", "run", a.r.hash, "try", a.noteTries, "error", err)
 	}
@@ -241,7 +242,7 @@ func (a *attendance) kill() {
 		return
 	}
 	a.r.log.Error("a sandbox does not end; removing it", "run", a.r.hash, "error", err)
-	held, engine := a.w.notices.FlagOf(a.r.admission.outbox, a.r.key.Subagent), a.w.notices.Flag("")
+	held, engine := a.w.notices.FlagOf(a.r.request.Outbox, a.r.key.Subagent), a.w.notices.Flag("")
 	defer held.Close()
 	defer engine.Close()
 	for try := 1; ; try++ {
@@ -251,8 +252,8 @@ func (a *attendance) kill() {
 			break
 		}
 		held.Raise(delegation.NoticeSandbox, err)
-		warnOf(a.w.log, "remove a sandbox that does not end", try, err)
-		if a.ends(backoff(try)) {
+		retry.Warn(a.w.log, "remove a sandbox that does not end", try, err)
+		if a.ends(retry.Backoff(try)) {
 			return
 		}
 	}

@@ -13,6 +13,7 @@ import (
 
 	"torno/delegation"
 	"torno/watcher/limit"
+	"torno/watcher/notice"
 )
 
 // TestAStormOfEventsLeavesTheCoreToOthers sends events, and then overflows, as fast as they are taken, in a time in which
@@ -46,7 +47,7 @@ func sendFor(t *testing.T, long time.Duration, send func(context.Context, *fsnot
 	defer cancel()
 	costs := new(slow)
 	notify := &fsnotify.Watcher{Events: make(chan fsnotify.Event), Errors: make(chan error)}
-	box := &outbox{host: &host{life: ctx, carrier: slowCarrier{costs: costs}}, dir: dir, log: slog.New(costs), trails: &trails{}}
+	box := &outbox{host: &host{life: ctx, carrier: slowCarrier{costs: costs}}, dir: dir, log: slog.New(costs), trails: &trails{}, files: &notice.Recurring{}, room: &notice.Recurring{}}
 	s := &scan{
 		outbox: box, notify: notify, meters: limit.Meters{Thread: costs.spent}, // the bubble's clock moves, and no processor
 		delayed: map[string]time.Time{}, share: limit.Share{Of: eventShare, Burst: eventBurst, Longest: limit.LongestRest},

@@ -42,44 +42,42 @@ type underway struct {
 	ticket *schedule.Ticket
 }
 
-// Carry is for carrier.
-func (w *road) Carry(ctx context.Context, a *admission, existing *journal.Run) bool {
-	r := w.newRun(a, a.key, a.warnings)
-	if existing != nil {
-		r.state = existing.State
-		w.countOn(r)
+// dispatch is the carrier of a watcher's outboxes.
+type dispatch struct{ *Watcher }
+
+// requestOf is what runs are made from.
+func requestOf(a *admission) request {
+	return request{
+		Key: a.key, Outbox: a.outbox, Spec: a.spec, Warnings: a.warnings, Launcher: a.launcher, Chosen: a.chosen, Seen: a.seen, Bytes: a.bytes,
 	}
-	r.admitted = time.Now()
-	w.lookAbove(r)
-	w.own(r)
-	if refusal := w.schedule.Submit(ctx, &r.ticket); refusal != nil {
-		w.dismiss(r, verdict{reason: delegation.ReasonRefused, refusal: refusal})
-		return false
-	}
-	return true
 }
 
-func (r *run) underway() underway { return underway{r.admission, r.hash, &r.ticket} }
+func underwayOf(r *run) underway { return underway{r.Client().(*admission), r.Key(), r.Ticket()} }
+
+// Carry is for carrier.
+func (d dispatch) Carry(ctx context.Context, a *admission, existing *journal.Run) bool {
+	return d.road.Carry(ctx, requestOf(a), a, existing)
+}
 
 // Running is for carrier.
-func (w *road) Running(key string) (underway, bool) {
-	r := w.running(key)
+func (d dispatch) Running(key string) (underway, bool) {
+	r := d.road.running(key)
 	if r == nil {
 		return underway{}, false
 	}
-	return r.underway(), true
+	return underwayOf(r), true
 }
 
 // Newest is for carrier.
-func (w *road) Newest(ctx context.Context, outbox string, id delegation.SubagentID) (underway, bool) {
-	found := w.schedule.Find(ctx, schedule.Subject{Outbox: outbox, Subagent: id})
+func (d dispatch) Newest(ctx context.Context, outbox string, id delegation.SubagentID) (underway, bool) {
+	found := d.schedule.Find(ctx, schedule.Subject{Outbox: outbox, Subagent: id})
 	if found == nil {
 		return underway{}, false
 	}
-	return found.Run.(*run).underway(), true
+	return underwayOf(found.Run.(*run)), true
 }
 
 // Stop is for carrier.
-func (w *road) Stop(ctx context.Context, u underway, reason delegation.Reason) {
-	w.schedule.Stop(ctx, u.ticket, reason)
+func (d dispatch) Stop(ctx context.Context, u underway, reason delegation.Reason) {
+	d.schedule.Stop(ctx, u.ticket, reason)
 }

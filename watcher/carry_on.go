@@ -1,12 +1,7 @@
 package watcher
 
 import (
-	"context"
-	"errors"
-
-	"torno/delegation"
 	"torno/internal/crash"
-	"torno/internal/journal"
 	"torno/watcher/output"
 )
 
@@ -16,7 +11,7 @@ func (w *road) countOn(r *run) {
 	if p.Segment == 0 {
 		return
 	}
-	p = p.Behind(p.Lost || p.Inside || !r.admission.HasLive(p.Segment))
+	p = p.Behind(p.Lost || p.Inside || !r.client.HasLive(p.Segment))
 	crash.At("segment.noted")
 	w.notes.Save(r.hash, p)
 	r.out.CountOn(p)
@@ -28,29 +23,4 @@ func (w *road) handOn(p output.Progress, next *run) {
 		crash.At("segment.noted")
 		w.notes.Save(next.hash, p.Behind(true))
 	}
-}
-
-// endOutput ends the live output of a run that ended under an earlier watcher, or without one, if that watcher did not do so.
-func (w *Watcher) endOutput(box *outbox, record journal.Run) {
-	p, key := w.notes.Load(record.Key), record.RunKey()
-	if p.Segment == 0 || p.Over && box.hasSegment(key)(p.Segment) {
-		return
-	}
-	o := &output.Child{Live: box.newSegments(key)}
-	o.CountOn(p.Behind(true))
-	o.Live.Note = func() {
-		crash.At("segment.noted")
-		w.notes.Save(record.Key, o.Progress())
-	}
-	o.Live.State(delegation.StateEnded, record.Reason)
-	o.Live.Flush()
-}
-
-// unfinished says whether a run goes on, here or when it is taken up.
-func (w *Watcher) unfinished(ctx context.Context, key string) bool {
-	if w.running(key) != nil {
-		return true
-	}
-	record, err := w.journal.Get(ctx, key)
-	return !errors.Is(err, journal.ErrUnknown) && record.State != delegation.StateEnded // what cannot be asked may go on
 }

@@ -180,25 +180,6 @@ func TestAStartThatIsToCome(t *testing.T) {
 	}
 }
 
-// TestAWorkspaceThatGoesAwayBehindARun: what had ended by then did nothing wrong.
-func TestAWorkspaceThatGoesAwayBehindARun(t *testing.T) {
-	for state, want := range map[sandbox.HandleState]delegation.Reason{
-		sandbox.HandleExited: "", sandbox.HandleRunning: delegation.ReasonWorkspaceLimit,
-	} {
-		t.Run(string(state), func(t *testing.T) {
-			d := newDesk(t, nil)
-			r := d.watcher.newRun(&admission{box: d.watcher.boxes[0]}, sandbox.RunKey{}, nil)
-			r.handle.State, r.unheld = state, errReplaced
-			began := make(chan struct{})
-			close(began)
-			d.watcher.watchWorkspace(t.Context(), r, began)
-			if got := r.Cause(); got != want {
-				t.Errorf("it is ended as %q, want %q", got, want)
-			}
-		})
-	}
-}
-
 // TestTheOutputOfAnAdoptedRunStaysBehindItsEnd: what an earlier watcher has published of it is no more left over than the rest.
 func TestTheOutputOfAnAdoptedRunStaysBehindItsEnd(t *testing.T) {
 	d := newDesk(t, nil)

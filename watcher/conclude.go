@@ -21,8 +21,8 @@ func (w *road) conclude(r *run, v verdict) bool {
 	w.notes.Drop(r.hash)
 	r.keepLive()
 	r.log.Info("run ended", "subagent", r.key.Subagent, "run", r.hash, "reason", v.reason, "exit", v.exit.Code,
-		"total", r.times.ended.Sub(r.admission.seen).Round(time.Millisecond))
-	r.admission.Spend() // first: who has the answer may ask, and cancel, again
+		"total", r.times.ended.Sub(r.request.Seen).Round(time.Millisecond))
+	r.client.Spend() // first: who has the answer may ask, and cancel, again
 	w.answer(r)
 	return true
 }
@@ -42,7 +42,7 @@ func (w *road) writeDown(r *run, v verdict) bool {
 func (w *road) answer(r *run) {
 	record, err := w.journal.Get(w.life, r.hash)
 	if err == nil {
-		err = r.admission.Answer(responseOf(record))
+		err = r.client.Answer(record)
 	}
 	if err == nil {
 		crash.At("end.noted")
@@ -76,8 +76,8 @@ func (r *run) change(v verdict) journal.Change {
 func (r *run) timings() *delegation.Timings {
 	t := r.times
 	return &delegation.Timings{
-		Admit: between(r.admission.seen, r.admitted), Queue: between(r.admitted, t.dequeued), Create: between(t.dequeued, t.created),
-		Start: between(t.created, t.started), Run: between(t.started, t.ended), Total: between(r.admission.seen, t.ended),
+		Admit: between(r.request.Seen, r.admitted), Queue: between(r.admitted, t.dequeued), Create: between(t.dequeued, t.created),
+		Start: between(t.created, t.started), Run: between(t.started, t.ended), Total: between(r.request.Seen, t.ended),
 	}
 }
 
@@ -91,7 +91,7 @@ func between(from, to time.Time) float64 {
 
 func (r *run) keepLive() {
 	first, last := r.out.Live.Span()
-	r.admission.KeepLive(first, last, r.times.ended)
+	r.client.KeepLive(first, last, r.times.ended)
 }
 
 // status is where the run stands, for its client.
@@ -107,52 +107,4 @@ func (r *run) status(position int, reason delegation.Reason) delegation.RunStatu
 		s.Detail = strandedDetail
 	}
 	return s
-}
-
-// responseOf is a recorded end as the wire says it.
-func responseOf(record journal.Run) delegation.Response {
-	exit := -1
-	if record.ExitCode != nil {
-		exit = *record.ExitCode
-	}
-	resp := delegation.Response{
-		Version: delegation.Version, SubagentID: recordID(record), RequestID: record.Request.String(),
-		Status: record.Reason.Wire(exit), ExitCode: exit, StdoutTail: record.StdoutTail, StderrTail: record.StderrTail,
-		CompletedAt: record.Ended.UTC(), Reason: record.Reason, Error: record.Refusal(), Attempt: record.Attempt,
-		StartedAt: record.Started.UTC(), Timings: record.Timings, Usage: record.Usage, Warnings: record.Warnings,
-		Launcher: record.Launcher, Profile: record.Profile,
-	}
-	if resp.RequestID == "" {
-		resp.RequestID = record.RequestText
-	}
-	if !record.Released.IsZero() {
-		attested := record.Attestation != nil && record.Attestation.Attested
-		resp.Attested = &attested
-	}
-	if record.Started.IsZero() {
-		resp.StartedAt = time.Time{}
-	}
-	if text := hostText(record); text != "" {
-		resp.StderrTail = text
-	}
-	return resp
-}
-
-// hostText is what the host has to say where the child has not: it travels as stderr_tail, as upstream does it.
-func hostText(record journal.Run) string {
-	switch {
-	case record.Code != "":
-		return record.Text
-	case record.Reason == delegation.ReasonShutdown && record.StderrTail == "":
-		return "The watcher was shut down before this run was done."
-	}
-	return ""
-}
-
-// recordID is the id in the names of a record's files.
-func recordID(record journal.Run) string {
-	if record.Subagent.IsZero() {
-		return record.SubagentText
-	}
-	return record.Subagent.String()
 }

@@ -69,3 +69,9 @@ func (r *run) goOnEnding(e ending) {
 	}
 	r.End(e.Reason)
 }
+
+// EndingOf is the end of a run that an earlier watcher was ending and whose sandbox is gone. It is false where that had not begun.
+func (w *road) EndingOf(key string) (end journal.Change, begun bool) {
+	e := w.endingOf(key)
+	return e.change(), e.Reason != ""
+}

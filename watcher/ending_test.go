@@ -1,16 +1,11 @@
 package watcher
 
 import (
-	"context"
-	"fmt"
-	"os"
 	"testing"
 	"time"
 
 	"torno/delegation"
-	"torno/sandbox"
 	"torno/sandbox/sandboxtest"
-	"torno/watcher/output"
 )
 
 // TestWhyARunIsEndedOutlivesTheWatcher, which dies between the signals and the note of the end. What is left of the run, an
@@ -25,10 +20,10 @@ func TestWhyARunIsEndedOutlivesTheWatcher(t *testing.T) {
 		"cancelled": {60, func(d *desk) { d.touch("cancel_s1") }, delegation.StatusCancelled, delegation.ReasonCancelled},
 		"too long":  {1, func(*desk) {}, delegation.StatusTimeout, delegation.ReasonDeadline},
 		"by its operator": {60, func(d *desk) {
-			d.watcher.running(d.latest("s1").Key).End(delegation.ReasonOperator)
+			d.watcher.road.running(d.latest("s1").Key).End(delegation.ReasonOperator)
 		}, delegation.StatusCancelled, delegation.ReasonOperator},
 		"a full workspace": {60, func(d *desk) {
-			d.watcher.running(d.latest("s1").Key).EndOver(&delegation.Refusal{Code: delegation.CodeDiskFull, Text: "too much"})
+			d.watcher.road.running(d.latest("s1").Key).EndOver(&delegation.Refusal{Code: delegation.CodeDiskFull, Text: "too much"})
 		}, delegation.StatusError, delegation.ReasonWorkspaceLimit},
 	} {
 		for left, remove := range map[string]bool{"its sandbox is there": false, "its sandbox is gone": true} {
@@ -69,37 +64,3 @@ func diesWhileItEnds(t *testing.T, timeout int, end func(*desk), remove bool) de
 	d.empty()
 	return resp
 }
-
-// TestWhoLeavesBeginsNoEnd: a second signal that comes when the watcher has left its runs to the next one is for nobody.
-func TestWhoLeavesBeginsNoEnd(t *testing.T) {
-	dir, err := os.OpenRoot(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer dir.Close()
-	for left, want := range map[bool]delegation.Reason{false: delegation.ReasonShutdown, true: ""} {
-		w := waiting(t)
-		w.notes = output.NewNotes(dir)
-		r := &run{hash: fmt.Sprint("left ", left), hurry: make(chan struct{})}
-		r.ending, r.stop = context.WithCancelCause(t.Context())
-		a := &attendance{w: w.road, r: r, att: docile{}, began: make(chan struct{}), exited: make(chan struct{})}
-		a.ctx, a.leave = context.WithCancel(w.life)
-		close(a.began)
-		r.endNow(delegation.ReasonShutdown)
-		if left {
-			a.leave()
-		} else {
-			close(a.exited)
-		}
-		a.kill()
-		if e := w.endingOf(r.hash); e.Reason != want {
-			t.Errorf("left: %t; the next watcher ends it as %q", left, e.Reason)
-		}
-		a.leave()
-	}
-}
-
-// docile is a sandbox that takes every signal.
-type docile struct{ sandbox.Attachment }
-
-func (docile) Signal(context.Context, sandbox.Signal) error { return nil }

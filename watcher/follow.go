@@ -7,6 +7,7 @@ import (
 
 	"torno/delegation"
 	"torno/internal/crash"
+	"torno/internal/retry"
 	"torno/sandbox"
 	"torno/watcher/notice"
 )
@@ -58,11 +59,11 @@ func (w *road) follow(r *run) (v verdict, broken error) {
 			try = 1
 		}
 		held.Raise(delegation.NoticeEngine, err)
-		warnOf(w.log, "watch a sandbox", try, err)
-		if (r.overdue() || try >= stubborn && !unavailable(err)) && w.force(r, held) {
+		retry.Warn(w.log, "watch a sandbox", try, err)
+		if (r.overdue() || try >= stubborn && !sandbox.IsUnavailable(err)) && w.force(r, held) {
 			return r.vanished(err), nil
 		}
-		w.pause(w.life, backoff(try))
+		w.pause(w.life, retry.Backoff(try))
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"torno/delegation"
+	"torno/internal/retry"
 	"torno/internal/tree"
 	"torno/sandbox"
 	"torno/watcher/notice"
@@ -23,7 +24,7 @@ func (w *road) holdWorkspace(r *run) {
 			return
 		}
 		waits.Raise(delegation.NoticeDescriptors, r.unheld)
-		w.pause(r.ending, backoff(try))
+		w.pause(r.ending, retry.Backoff(try))
 	}
 }
 
@@ -73,6 +74,9 @@ func (r *run) proveWorkspace() (verdict, bool) {
 
 var errReplaced = errors.New("it was replaced by another directory meanwhile")
 
+// Holds says whether the run holds its workspace.
+func (r *run) Holds() bool { return r.holds.Load() != nil }
+
 // letGo lets the workspace go.
 func (r *run) letGo() {
 	if r.held != nil {
@@ -108,7 +112,7 @@ func (r *run) EndOver(why *delegation.Refusal) {
 }
 
 // Crowded tells the run's client that there is too little room.
-func (r *run) Crowded(why error) { r.admission.Crowded(why) }
+func (r *run) Crowded(why error) { r.client.Crowded(why) }
 
 // IsEnding says whether the run must end.
 func (r *run) IsEnding() bool { return r.ending.Err() != nil }
@@ -138,12 +142,12 @@ func (w *road) inspectRest(r *run) {
 	bounds.Entries = r.spec.Limits.WorkspaceFiles
 	ctx, cancel := context.WithTimeout(w.leisure, bounds.Time)
 	defer cancel()
-	if !r.admission.Rest().Begin(ctx) {
+	if !r.client.Rest().Begin(ctx) {
 		r.log.Warn("the rest of what a run has left in its workspace is not looked at: the time for that is used up, or the watcher stops", "run", r.hash)
 		return
 	}
 	found, err := r.held.Inspect(ctx, bounds, r.spec.WorkspaceMount().Target)
-	r.admission.Rest().End(found.Cost)
+	r.client.Rest().End(found.Cost)
 	if said := workspace.Report(found); err != nil || len(said) > 0 {
 		r.log.Warn("the rest of what a run has left in its workspace", "run", r.hash, "found", said, "error", err)
 	}

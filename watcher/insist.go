@@ -3,20 +3,13 @@ package watcher
 import (
 	"context"
 	"errors"
-	"log/slog"
-	"math/rand/v2"
 	"time"
 
 	"torno/delegation"
 	"torno/internal/journal"
+	"torno/internal/retry"
 	"torno/sandbox"
 	"torno/watcher/notice"
-)
-
-// How long to wait before a call that failed is made again: twice as long each time, and never in step with others.
-const (
-	firstPause = 100 * time.Millisecond
-	lastPause  = 10 * time.Second // who waits for an engine that is back waits no longer than that
 )
 
 // slowly is how long a call may take before somebody is told that it is waited for.
@@ -24,20 +17,6 @@ const slowly = 5 * time.Second
 
 // errSlow is what is told then.
 var errSlow = errors.New("a call takes very long")
-
-// backoff is the pause before the next try, the first one having been number 1.
-func backoff(try int) time.Duration {
-	pause := lastPause
-	if try < 10 {
-		pause = min(lastPause, firstPause<<try)
-	}
-	return pause/2 + rand.N(pause/2)
-}
-
-// unavailable says whether an error tells of an engine that does not answer. Nothing follows from it for the sandbox.
-func unavailable(err error) bool {
-	return errors.Is(err, sandbox.ErrUnavailable) || errors.Is(err, context.DeadlineExceeded)
-}
 
 // insistAlways makes a call again whatever is wrong with it, until it is done or the watcher stops working.
 func (w *road) insistAlways(what string, call func(context.Context) error) error {
@@ -52,8 +31,8 @@ func (w *road) insistAlways(what string, call func(context.Context) error) error
 			return err
 		}
 		held.Raise(delegation.NoticeEngine, err)
-		warnOf(w.log, what, try, err)
-		w.pause(w.life, backoff(try))
+		retry.Warn(w.log, what, try, err)
+		w.pause(w.life, retry.Backoff(try))
 	}
 }
 
@@ -80,13 +59,6 @@ func slowNotice(held *notice.Flag) *time.Timer {
 	return time.AfterFunc(slowly, func() { held.Raise(delegation.NoticeEngine, errSlow) })
 }
 
-// warnOf logs the first failure and then ever fewer of them.
-func warnOf(log *slog.Logger, what string, try int, err error) {
-	if try&(try-1) == 0 {
-		log.Warn("a call failed; trying again", "call", what, "try", try, "error", err)
-	}
-}
-
 // pause waits, unless the watcher stops working or there is nothing more to wait for.
 func (w *road) pause(until context.Context, d time.Duration) {
 	timer := time.NewTimer(d)
@@ -110,8 +82,8 @@ func (w *road) record(until context.Context, what string, step func() error) err
 			return err
 		}
 		held.Raise(delegation.NoticeJournal, err)
-		warnOf(w.log, what, try, err)
-		w.pause(until, backoff(try))
+		retry.Warn(w.log, what, try, err)
+		w.pause(until, retry.Backoff(try))
 	}
 }
 

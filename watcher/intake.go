@@ -153,7 +153,7 @@ func (s *scan) admit(ctx context.Context, in intake, request delegation.Request)
 		return s.refuse(ctx, in, key, refusal)
 	}
 	for lost := 1; lost < key.Attempt; lost++ {
-		warnings = append(warnings, lostWarning(lost))
+		warnings = append(warnings, delegation.LostAttempt(lost))
 	}
 	s.supersede(in.rawID, "")
 	return s.begin(ctx, in, s.admission(key, in, spec, warnings))

@@ -90,8 +90,8 @@ func TestALaunchThatIsCutOffIsAnswered(t *testing.T) {
 				d := newDesk(t, nil)
 				told := make(chan struct{})
 				a := d.launching(op, cut, told)
-				r := d.watcher.running(d.latest("s1").Key)
-				go func() { <-r.ending.Done(); close(told) }()
+				r := d.watcher.road.running(d.latest("s1").Key)
+				go func() { <-r.Ending(); close(told) }()
 				d.stop()
 				resp := d.response(a)
 				if op != sandboxtest.OpRelease || resp.Reason != delegation.ReasonExited { // it may have ended by itself meanwhile
@@ -112,8 +112,8 @@ func TestNoAnswerWhileAChildMayLive(t *testing.T) {
 	removing, remove := make(chan struct{}), make(chan struct{})
 	d.world.Before(sandboxtest.OpRemove, func() { close(removing); <-remove })
 	d.touch("cancel_s1")
-	r := d.watcher.running(d.latest("s1").Key)
-	<-r.ending.Done()
+	r := d.watcher.road.running(d.latest("s1").Key)
+	<-r.Ending()
 	close(told)
 	<-removing
 	answered := d.exists("response_s1.json")

@@ -119,14 +119,14 @@ func TestASandboxThatMayLiveHoldsItsPlace(t *testing.T) {
 // TestLeftoversAreBounded: with too many of them the next run keeps its place.
 func TestLeftoversAreBounded(t *testing.T) {
 	d, s := newSticky(t, nil)
-	d.watcher.leftovers.Add(maxLeftovers - 2) // as if so many others were being removed
-	for _, id := range []string{"s1", "s2", "s3"} {
-		d.response(d.submit(ask{id: id, task: "echo"}))
+	for i := range maxLeftovers {
+		d.response(d.submit(ask{id: numbered("s", i), task: "echo"}))
 	}
-	last := d.submit(ask{id: "s4", task: "echo"})
-	d.eventually("it waits", func() bool { return d.exists("status_s4.json") })
-	d.eventually("a notice names the run that holds the place", func() bool { return strings.Contains(d.notice(delegation.NoticeSandbox), "s3") })
-	if made := d.world.Sandboxes(); len(made) != 3 {
+	d.response(d.submit(ask{id: "holds", task: "echo"}))
+	last := d.submit(ask{id: "waits", task: "echo"})
+	d.eventually("it waits", func() bool { return d.exists("status_waits.json") })
+	d.eventually("a notice names the run that holds the place", func() bool { return strings.Contains(d.notice(delegation.NoticeSandbox), "holds") })
+	if made := d.world.Sandboxes(); len(made) != maxLeftovers+1 {
 		t.Errorf("%d sandboxes were made", len(made))
 	}
 	s.stuck.Store(false)

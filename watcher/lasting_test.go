@@ -490,10 +490,10 @@ func TestAnOutboxThatIsAwayMissesNothing(t *testing.T) {
 	d := newDesk(t, told(said))
 	d.gate()
 	_, running := d.answered()
-	r := d.watcher.running(d.latest("running").Key)
+	r := d.watcher.road.running(d.latest("running").Key)
 	d.must(os.Rename(d.outbox, d.outbox+".real"))
 	d.must(os.Remove(filepath.Join(d.outbox+".real", "request_running.json")))
-	if reason := r.admission.Check(); reason != "" {
+	if reason := r.Client().Check(); reason != "" {
 		t.Errorf("it would be ended as %s", reason)
 	}
 	d.eventually("the absence is noticed", func() bool { return said.count("is not served until") == 1 })

@@ -8,6 +8,7 @@ import (
 
 	"torno/delegation"
 	"torno/internal/crash"
+	"torno/internal/retry"
 	"torno/sandbox"
 	"torno/watcher/hang"
 	"torno/watcher/notice"
@@ -44,8 +45,8 @@ func launching[T any](w *road, r *run, held *notice.Flag, step launchStep[T]) (T
 	ctx, cancel := w.within(step.budget, w.life, r.ending)
 	defer cancel()
 	defer slowNotice(held).Stop()
-	said := w.notices.Flag(r.admission.outbox)
-	answer, err := hang.Do(ctx, w.launches, r.admission.outbox, func() (T, error) { return step.call(ctx) }, func(answer T, err error) {
+	said := w.notices.Flag(r.request.Outbox)
+	answer, err := hang.Do(ctx, w.launches, r.request.Outbox, func() (T, error) { return step.call(ctx) }, func(answer T, err error) {
 		defer said.Close()
 		if w.life.Err() != nil {
 			return // the next start finds the sandbox and removes it
@@ -65,12 +66,12 @@ func insist[T any](w *road, r *run, step launchStep[T]) (T, error) {
 	defer held.Close()
 	for try := 1; ; try++ {
 		answer, err := launching(w, r, held, step)
-		if !unavailable(err) || w.life.Err() != nil || r.Cause() != "" {
+		if !sandbox.IsUnavailable(err) || w.life.Err() != nil || r.Cause() != "" {
 			return answer, err
 		}
 		held.Raise(delegation.NoticeEngine, err)
-		warnOf(w.log, step.what, try, err)
-		w.pause(r.ending, backoff(try))
+		retry.Warn(w.log, step.what, try, err)
+		w.pause(r.ending, retry.Backoff(try))
 	}
 }
 

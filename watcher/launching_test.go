@@ -1,13 +1,11 @@
 package watcher
 
 import (
-	"context"
 	"errors"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"torno/delegation"
@@ -66,11 +64,11 @@ func TestAHungLaunchHoldsNoCancel(t *testing.T) {
 					t.Errorf("clients are told %v", told)
 				}
 				d.want(d.response(d.submit(ask{id: "s2", task: "echo hello"})), delegation.StatusCompleted, delegation.ReasonExited, 0)
-				if d.watcher.launches.Left() != 1 {
+				if d.watcher.road.Hung() != 1 {
 					t.Error("no call was left behind")
 				}
 				stuck.free()
-				d.eventually("the call is back", func() bool { return d.watcher.launches.Left() == 0 })
+				d.eventually("the call is back", func() bool { return d.watcher.road.Hung() == 0 })
 				d.empty()
 				if n := len(d.watcher.notices.Of("main")); n != 0 || len(d.world.Released()) != 1 {
 					t.Errorf("%d notices stand, and %v ran", n, d.world.Released())
@@ -79,36 +77,6 @@ func TestAHungLaunchHoldsNoCancel(t *testing.T) {
 			})
 		}
 	}
-}
-
-// TestACallThatNeverReturnsEndsItsRun: nobody cancels. The run has failed when its time, and the grace for it, are over.
-func TestACallThatNeverReturnsEndsItsRun(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := waiting(t)
-		r := &run{admission: &admission{outbox: "main"}, handle: sandbox.Handle{ID: "box-1"}}
-		r.ending, r.stop = context.WithCancelCause(t.Context())
-		let, late, begin := make(chan struct{}), make(chan int, 1), time.Now()
-		_, err := insist(w.road, r, launchStep[int]{
-			what: "try", budget: time.Minute,
-			call: func(context.Context) (int, error) { <-let; return 7, nil },
-			late: func(n int, _ error) { late <- n },
-		})
-		if took := time.Since(begin); !errors.Is(err, errLeftCall) || took != time.Minute+w.timing.Grace {
-			t.Errorf("after %s: %v", took, err)
-		}
-		v := w.leftBehind(r, "try")
-		if v.reason != delegation.ReasonLaunchFailed || !strings.Contains(v.refusal.Text, errLeftCall.Error()) || r.handle.ID != "" {
-			t.Errorf("the verdict is %+v, with the sandbox %q", v, r.handle.ID)
-		}
-		close(let)
-		if n := <-late; n != 7 {
-			t.Errorf("it returned %d", n)
-		}
-		synctest.Wait()
-		if w.launches.Left() != 0 || len(w.notices.Of("main")) != 0 {
-			t.Errorf("%d calls are left, and clients are told %v", w.launches.Left(), w.notices.Of("main"))
-		}
-	})
 }
 
 // TestHungLaunchesAreFew: when so many calls of an outbox hang, nothing is launched for it until one returns. Another outbox is
@@ -133,12 +101,12 @@ func TestHungLaunchesAreFew(t *testing.T) {
 	calls := d.world.Calls(sandboxtest.OpCreate)
 	resp := d.response(d.submit(ask{id: "more", task: "echo never"}))
 	d.want(resp, delegation.StatusError, delegation.ReasonLaunchFailed, -1)
-	if !strings.Contains(resp.StderrTail, errLeftCall.Error()) || d.world.Calls(sandboxtest.OpCreate) != calls {
+	if !strings.Contains(resp.StderrTail, "a call of the launcher did not return") || d.world.Calls(sandboxtest.OpCreate) != calls {
 		t.Errorf("it says %q, and %d calls were made", resp.StderrTail, d.world.Calls(sandboxtest.OpCreate)-calls)
 	}
 	d.want(d.response(d.submit(ask{id: "else", task: "echo hello", outbox: other})), delegation.StatusCompleted, delegation.ReasonExited, 0)
 	stuck.free()
-	d.eventually("the calls are back", func() bool { return d.watcher.launches.Left() == 0 })
+	d.eventually("the calls are back", func() bool { return d.watcher.road.Hung() == 0 })
 	d.want(d.response(d.submit(ask{id: "again", task: "echo hello"})), delegation.StatusCompleted, delegation.ReasonExited, 0)
 	d.empty()
 }
@@ -156,7 +124,7 @@ func TestAShutdownAnswersWhatHangs(t *testing.T) {
 		t.Errorf("it ended with %v", d.result)
 	}
 	stuck.free()
-	d.eventually("the call is back", func() bool { return d.watcher.launches.Left() == 0 })
+	d.eventually("the call is back", func() bool { return d.watcher.road.Hung() == 0 })
 	d.must(d.journal.Close())
 	if left := d.world.Sandboxes(); len(left) != 1 {
 		t.Errorf("the call has made %v", left)

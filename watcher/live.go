@@ -10,6 +10,7 @@ import (
 	"torno/delegation"
 	"torno/internal/crash"
 	"torno/internal/journal"
+	"torno/internal/retry"
 	"torno/sandbox"
 )
 
@@ -104,11 +105,11 @@ func (w *road) carry(r *run) verdict {
 		if try == holdTries {
 			return failed(delegation.CodeLaunch, fmt.Errorf("it ended %d times before it was released: %w", try, broken))
 		}
-		warnOf(w.log, "hold a sandbox", try, broken)
+		retry.Warn(w.log, "hold a sandbox", try, broken)
 		w.remove(r)
 		r.out.Begin()
 		r.out.Live.Note() // a place in the output of that sandbox is none in the next one's
-		w.pause(r.ending, backoff(try))
+		w.pause(r.ending, retry.Backoff(try))
 	}
 }
 
@@ -150,7 +151,7 @@ func (w *road) launch(r *run) (v verdict, broken error) {
 // prepare brings a run from the queue to a sandbox of which nothing runs.
 func (w *road) prepare(r *run) (verdict, bool) {
 	w.awaitRemoval(r.hash)
-	if reason := r.admission.Check(); reason != "" {
+	if reason := r.client.Check(); reason != "" {
 		r.End(reason)
 	}
 	if reason := r.Cause(); reason != "" {
@@ -182,7 +183,7 @@ func (w *road) bind(r *run) error {
 
 // create makes the sandbox. A cancel lets the launcher have some time to get it done.
 func (w *road) create(r *run) (verdict, bool) {
-	if w.launches.Full(r.admission.outbox) {
+	if w.launches.Full(r.request.Outbox) {
 		return w.leftBehind(r, "create the sandbox"), false // this call would hang as well
 	}
 	launcher, id := r.launcher, r.sandbox
@@ -214,11 +215,11 @@ func (w *road) create(r *run) (verdict, bool) {
 
 // inFull adds what every launcher lacks, where none enforces what the profile demands.
 func (r *run) inFull(refusal *delegation.Refusal) *delegation.Refusal {
-	if refusal.Code != delegation.CodeNotEnforced || r.admission.chosen == "" {
+	if refusal.Code != delegation.CodeNotEnforced || r.request.Chosen == "" {
 		return refusal
 	}
 	full := *refusal
-	full.Text = strings.TrimSuffix(full.Text, ".") + " (" + r.admission.chosen + ")"
+	full.Text = strings.TrimSuffix(full.Text, ".") + " (" + r.request.Chosen + ")"
 	return &full
 }
 
@@ -264,7 +265,7 @@ func (w *road) move(r *run, to delegation.State, change journal.Change) error {
 	}
 	r.state = to
 	r.out.Live.State(to, change.Reason)
-	r.admission.Tell(r.status(0, change.Reason))
+	r.client.Tell(r.status(0, change.Reason))
 	return nil
 }
 

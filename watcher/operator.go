@@ -172,16 +172,16 @@ func (o *Operator) Cancel(ctx context.Context, ref string) (control.Run, error) 
 	if o.Watcher == nil {
 		return control.Run{}, control.ErrNoWatcher
 	}
-	r := o.Watcher.running(record.Key)
+	r := o.Watcher.road.running(record.Key)
 	if r == nil {
 		return control.Run{}, fmt.Errorf("%w: %s", control.ErrEnded, record.Key)
 	}
-	o.Watcher.schedule.Stop(ctx, &r.ticket, delegation.ReasonOperator)
-	if why := r.stranded.Load(); why != nil {
-		return control.Run{}, fmt.Errorf("%w: %s", control.ErrStranded, *why)
+	o.Watcher.schedule.Stop(ctx, r.Ticket(), delegation.ReasonOperator)
+	if why := r.Stranded(); why != "" {
+		return control.Run{}, fmt.Errorf("%w: %s", control.ErrStranded, why)
 	}
 	select {
-	case <-r.over:
+	case <-r.Over():
 	case <-ctx.Done():
 		return control.Run{}, ctx.Err()
 	}

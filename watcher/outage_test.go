@@ -11,11 +11,10 @@ import (
 	"time"
 
 	"torno/delegation"
-	"torno/internal/journal"
+	"torno/internal/retry"
 	"torno/sandbox"
 	"torno/sandbox/sandboxtest"
 	"torno/watcher/notice"
-	"torno/watcher/output"
 )
 
 // errAway is what a launcher says whose engine does not answer.
@@ -118,77 +117,6 @@ func TestWhoeverWaitsForAnEngineIsHeard(t *testing.T) {
 
 func isEngine(n delegation.Notice) bool { return n.Code == delegation.NoticeEngine }
 
-// TestAnEndThatNobodySawProvesNothing: 255 is also what an engine says that does not know.
-func TestAnEndThatNobodySawProvesNothing(t *testing.T) {
-	for _, c := range []struct {
-		code   int
-		unseen bool
-		want   delegation.Reason
-	}{
-		{255, false, delegation.ReasonExited},
-		{255, true, delegation.ReasonLost},
-		{3, true, delegation.ReasonExited},
-		{0, true, delegation.ReasonExited},
-		{143, true, delegation.ReasonSignalled},
-	} {
-		r := &run{out: &output.Child{Started: true}, unseen: c.unseen}
-		r.ending, r.stop = context.WithCancelCause(t.Context())
-		if v := r.judge(sandbox.Exit{Code: c.code}); v.reason != c.want {
-			t.Errorf("%+v: %s", c, v.reason)
-		}
-	}
-}
-
-// TestWaitingGetsSlower: hours of an outage cost a few calls a minute, never in step, and the news comes once.
-func TestWaitingGetsSlower(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := waiting(t)
-		r := &run{admission: &admission{outbox: "main"}}
-		r.ending, r.stop = context.WithCancelCause(t.Context())
-		calls, over := 0, time.Now().Add(time.Hour)
-		var pauses []time.Duration
-		last := time.Now()
-		_, err := insist(w.road, r, launchStep[struct{}]{what: "try", budget: time.Minute, call: func(context.Context) (nothing struct{}, err error) {
-			calls++
-			pauses, last = append(pauses, time.Since(last)), time.Now()
-			if time.Now().After(over) {
-				return nothing, nil
-			}
-			return nothing, errAway
-		}})
-		if err != nil || calls < 360 || calls > 800 {
-			t.Errorf("%d calls in an hour, %v", calls, err)
-		}
-		if slices.Max(pauses) > lastPause || pauses[100] == pauses[101] && pauses[101] == pauses[102] {
-			t.Errorf("pauses %v", pauses[:103])
-		}
-	})
-}
-
-// TestASlowCallIsSaid although it has not failed, and not any more when it is done.
-func TestASlowCallIsSaid(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := waiting(t)
-		held := w.notices.Flag("")
-		err := w.once(held, func(ctx context.Context) error {
-			time.Sleep(slowly + time.Second)
-			if len(w.notices.Of("main")) != 1 {
-				t.Error("a slow call is not said")
-			}
-			<-ctx.Done()
-			return ctx.Err()
-		})
-		if !errors.Is(err, context.DeadlineExceeded) {
-			t.Error(err)
-		}
-		held.Close()
-		held.Raise(delegation.NoticeEngine, errSlow) // too late
-		if n := w.notices.Of("main"); len(n) != 0 {
-			t.Errorf("it is still said: %v", n)
-		}
-	})
-}
-
 // waiting is a watcher of which only the waiting is used.
 func waiting(t *testing.T) *Watcher {
 	w := New(Config{Log: slog.New(slog.DiscardHandler)})
@@ -200,7 +128,7 @@ func waiting(t *testing.T) *Watcher {
 func TestAJournalInTroubleIsTriedByOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := waiting(t)
-		s := &scan{outbox: &outbox{host: &host{notices: w.notices}, log: w.log, name: "main"}, held: w.notices.Flag("")}
+		s := &scan{outbox: &outbox{host: &host{notices: w.notices}, log: w.log, name: "main", files: &notice.Recurring{}, room: &notice.Recurring{}}, held: w.notices.Flag("")}
 		tries := 0
 		for over := time.Now().Add(10 * time.Minute); time.Now().Before(over); time.Sleep(50 * time.Millisecond) {
 			for range 100 {
@@ -216,30 +144,9 @@ func TestAJournalInTroubleIsTriedByOne(t *testing.T) {
 		if s.journalTrouble(context.Canceled) != 0 {
 			t.Error("who is told to stop waits")
 		}
-		time.Sleep(lastPause + 2*notice.Lingers)
+		time.Sleep(retry.LastBackoff + 2*notice.Lingers)
 		if s.pass(); len(w.notices.Of("main")) != 0 || s.gate.wait() != 0 {
 			t.Error("what nobody meets any more is still said")
-		}
-	})
-}
-
-func TestWhatTheJournalIsSureOfIsNotAskedAgain(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := waiting(t)
-		for _, c := range []struct {
-			err   error
-			tries int
-		}{{journal.ErrMoved, 1}, {journal.ErrClosed, 1}, {errors.New("the disk is full"), 3}} {
-			tries := 0
-			err := w.record(t.Context(), "note", func() error {
-				if tries++; tries == 3 {
-					return nil
-				}
-				return c.err
-			})
-			if tries != c.tries || (err == nil) != (c.tries == 3) {
-				t.Errorf("%v: %d tries, %v", c.err, tries, err)
-			}
 		}
 	})
 }

@@ -42,7 +42,7 @@ func (w *Watcher) owed() error {
 	case owed = <-counted:
 	case <-ctx.Done():
 	}
-	owed.Sandboxes = int(w.left.Load()) + w.launches.Left() // a call that was left behind may make one
+	owed.Sandboxes = w.road.Left()
 	if owed.Answers == 0 && owed.Sandboxes == 0 && owed.Unknown == nil {
 		return nil
 	}

@@ -5,9 +5,6 @@ import (
 	"time"
 
 	"torno/delegation"
-	"torno/internal/crash"
-	"torno/sandbox"
-	"torno/watcher/output"
 )
 
 // beatEvery is the pace of watcher.json. A client calls the watcher dead after three missed beats.
@@ -18,26 +15,6 @@ const beatBehind = 200 * time.Millisecond
 
 // positionsEvery is how often a waiting client sees its place in the queue move.
 const positionsEvery = 500 * time.Millisecond
-
-// newSegments is the live output of a run.
-func (o *outbox) newSegments(key sandbox.RunKey) *output.Live {
-	name := func(seq int) string { return delegation.EventsName(key.Subagent, key.Request, seq) }
-	return &output.Live{
-		Publish: func(seq int, events []delegation.Event) error {
-			data, err := delegation.EncodeEvents(events)
-			if err != nil {
-				return err
-			}
-			crash.At("outbox.segment")
-			if err := o.publish(name(seq), data); err != nil && !o.expendable(err) {
-				return err
-			}
-			return nil
-		},
-		Remove: func(seq int) { o.discard(name(seq)) },
-		Report: func(err error) { o.log.Warn("live output cannot be written", "run", key, "error", err) },
-	}
-}
 
 // heartbeatOf makes the outbox's watcher.json.
 func (w *Watcher) heartbeatOf(taking context.Context, box *outbox) func(bool) delegation.Heartbeat {

@@ -3,12 +3,12 @@ package watcher
 import (
 	"context"
 	"fmt"
-	"sync"
 	"time"
 
 	"torno/delegation"
 	"torno/internal/crash"
 	"torno/internal/journal"
+	"torno/internal/retry"
 	"torno/sandbox"
 )
 
@@ -55,7 +55,7 @@ func (w *Watcher) recover(ctx context.Context) error {
 				continue
 			}
 			w.log.Info("removing a sandbox that belongs to no run", "launcher", h.Launcher, "sandbox", h.ID, "id", h.Sandbox)
-			w.removeLater("", h)
+			w.road.removeLater("", h)
 		}
 	}
 	return nil
@@ -125,64 +125,12 @@ func (w *Watcher) untilAnswered(ctx context.Context, what string, ask func(conte
 		asking, cancel := context.WithTimeout(ctx, listBudget)
 		err := ask(asking)
 		cancel()
-		if !unavailable(err) || ctx.Err() != nil {
+		if !sandbox.IsUnavailable(err) || ctx.Err() != nil {
 			return err
 		}
 		held.Raise(delegation.NoticeEngine, err)
-		warnOf(w.log, what, try, err)
-		w.pause(ctx, backoff(try))
-	}
-}
-
-// removeLater removes a sandbox that no run waits for; key is of the run that it was made for, "" where nobody knows. One that
-// cannot be removed does not keep the watcher from its work.
-func (w *Watcher) removeLater(key string, h sandbox.Handle) {
-	launcher, gone := w.config.Launchers[h.Launcher], make(chan struct{})
-	if key != "" {
-		w.removing.Store(key, gone)
-	}
-	free := sync.OnceFunc(func() { close(gone) })
-	w.runs.Go(func() {
-		defer free()
-		err := w.insistAlways("remove a sandbox", func(ctx context.Context) error {
-			crash.At("recover.removed")
-			err := launcher.Remove(ctx, h)
-			if err != nil && w.hasEnded(nil, launcher, h) {
-				free() // what is left of it is in no run's way
-			}
-			return err
-		})
-		if err != nil {
-			w.left.Add(1)
-			w.log.Error("a sandbox is left; the next start removes it", "sandbox", h.ID, "error", err)
-		}
-	})
-}
-
-// removeNow removes a sandbox before anything new begins: its outbox may be served under another name, and its workspace be
-// asked for again. One that cannot be removed at once is removed later.
-func (w *Watcher) removeNow(key string, h sandbox.Handle) {
-	crash.At("recover.dropped")
-	if err := w.once(w.notices.Flag(""), func(ctx context.Context) error { return w.config.Launchers[h.Launcher].Remove(ctx, h) }); err != nil {
-		w.removeLater(key, h)
-	}
-}
-
-// awaitRemoval waits until no sandbox of the key is being removed: a crash can leave one that nobody noted, and its request
-// begins anew.
-func (w *road) awaitRemoval(key string) {
-	gone, ok := w.removing.Load(key)
-	if !ok {
-		return
-	}
-	ending := w.life
-	if r := w.running(key); r != nil {
-		ending = r.ending
-	}
-	select {
-	case <-gone.(chan struct{}):
-	case <-ending.Done():
-	case <-w.life.Done():
+		retry.Warn(w.log, what, try, err)
+		_ = retry.Pause(ctx, retry.Backoff(try))
 	}
 }
 
@@ -199,20 +147,20 @@ func (w *Watcher) settle(ctx context.Context, record journal.Run, h sandbox.Hand
 	switch {
 	case record.State == delegation.StateEnded:
 		if there {
-			w.removeLater(record.Key, h)
+			w.road.removeLater(record.Key, h)
 		}
 		return w.answerRecord(ctx, box, record.Key)
 	case !there && w.isElsewhere(record):
 		return w.strand(ctx, box, record)
 	case box == nil:
 		if there {
-			w.removeNow(record.Key, h)
+			w.road.removeNow(record.Key, h)
 		}
 		return w.unserved(ctx, record)
 	case there && record.Handle != nil:
 		return w.adopt(ctx, box, record, h)
 	case there:
-		w.removeLater(record.Key, h)
+		w.road.removeLater(record.Key, h)
 	}
 	_, reason := box.stillAsked(record)
 	switch {
@@ -255,8 +203,8 @@ func (w *Watcher) unserved(ctx context.Context, record journal.Run) error {
 // lose ends a run whose sandbox is gone, for the reason for which it was being ended if it was, and otherwise attempts it
 // again where its profile says so.
 func (w *Watcher) lose(ctx context.Context, box *outbox, record journal.Run) error {
-	if e := w.endingOf(record.Key); e.Reason != "" {
-		return w.end(ctx, box, record, e.change())
+	if end, begun := w.road.EndingOf(record.Key); begun {
+		return w.end(ctx, box, record, end)
 	}
 	change := journal.Change{
 		Reason: delegation.ReasonLost, Ended: time.Now(), Code: delegation.CodeLost,

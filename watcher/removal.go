@@ -3,9 +3,11 @@ package watcher
 import (
 	"context"
 	"errors"
+	"sync"
 
 	"torno/delegation"
 	"torno/internal/crash"
+	"torno/internal/retry"
 	"torno/sandbox"
 	"torno/watcher/notice"
 )
@@ -21,7 +23,7 @@ func (w *road) remove(r *run) {
 	if r.handle.ID == "" {
 		return
 	}
-	held, engine := w.notices.FlagOf(r.admission.outbox, r.key.Subagent), w.notices.Flag("")
+	held, engine := w.notices.FlagOf(r.request.Outbox, r.key.Subagent), w.notices.Flag("")
 	defer held.Close()
 	defer engine.Close()
 	for try := 1; ; try++ {
@@ -45,7 +47,7 @@ func (w *road) remove(r *run) {
 		if try&(try-1) == 0 {
 			log.Warn("a sandbox cannot be removed; its run keeps its place")
 		}
-		w.pause(w.life, backoff(try))
+		w.pause(w.life, retry.Backoff(try))
 	}
 }
 
@@ -58,7 +60,7 @@ func (w *road) removeOnce(engine *notice.Flag, launcher sandbox.Launcher, h sand
 	switch {
 	case errors.Is(err, sandbox.ErrNotFound):
 		return nil
-	case unavailable(err):
+	case sandbox.IsUnavailable(err):
 		engine.Raise(delegation.NoticeEngine, err)
 	default:
 		engine.Lower()
@@ -93,15 +95,67 @@ func (w *road) removeBehind(launcher sandbox.Launcher, h sandbox.Handle) bool {
 		defer engine.Close()
 		held.Raise(delegation.NoticeLeftovers, nil)
 		for try := 1; w.life.Err() == nil; try++ {
-			w.pause(w.life, backoff(try))
+			w.pause(w.life, retry.Backoff(try))
 			err := w.removeOnce(engine, launcher, h)
 			if err == nil {
 				return
 			}
-			warnOf(w.log, "remove a sandbox that has ended", try, err)
+			retry.Warn(w.log, "remove a sandbox that has ended", try, err)
 		}
 		w.left.Add(1)
 		w.log.Error("a sandbox that has ended is left; the next start removes it", "sandbox", h.ID)
 	})
 	return true
+}
+
+// removeLater removes a sandbox that no run waits for; key is of the run that it was made for, "" where nobody knows. One that
+// cannot be removed does not keep the watcher from its work.
+func (w *road) removeLater(key string, h sandbox.Handle) {
+	launcher, gone := w.launchers[h.Launcher], make(chan struct{})
+	if key != "" {
+		w.removing.Store(key, gone)
+	}
+	free := sync.OnceFunc(func() { close(gone) })
+	w.runs.Go(func() {
+		defer free()
+		err := w.insistAlways("remove a sandbox", func(ctx context.Context) error {
+			crash.At("recover.removed")
+			err := launcher.Remove(ctx, h)
+			if err != nil && w.hasEnded(nil, launcher, h) {
+				free() // what is left of it is in no run's way
+			}
+			return err
+		})
+		if err != nil {
+			w.left.Add(1)
+			w.log.Error("a sandbox is left; the next start removes it", "sandbox", h.ID, "error", err)
+		}
+	})
+}
+
+// removeNow removes a sandbox before anything new begins: its outbox may be served under another name, and its workspace be
+// asked for again. One that cannot be removed at once is removed later.
+func (w *road) removeNow(key string, h sandbox.Handle) {
+	crash.At("recover.dropped")
+	if err := w.once(w.notices.Flag(""), func(ctx context.Context) error { return w.launchers[h.Launcher].Remove(ctx, h) }); err != nil {
+		w.removeLater(key, h)
+	}
+}
+
+// awaitRemoval waits until no sandbox of the key is being removed: a crash can leave one that nobody noted, and its request
+// begins anew.
+func (w *road) awaitRemoval(key string) {
+	gone, ok := w.removing.Load(key)
+	if !ok {
+		return
+	}
+	ending := w.life
+	if r := w.running(key); r != nil {
+		ending = r.ending
+	}
+	select {
+	case <-gone.(chan struct{}):
+	case <-ending.Done():
+	case <-w.life.Done():
+	}
 }

@@ -17,11 +17,38 @@ import (
 	"torno/watcher/workspace"
 )
 
+// request is what a run is made from: a request that was admitted.
+type request struct {
+	Key      sandbox.RunKey // of this attempt
+	Outbox   string         // what people call the outbox
+	Spec     sandbox.Spec
+	Warnings []string
+	Launcher string    // the name of the profile's launcher
+	Chosen   string    // why it is that one, where the watcher chose
+	Seen     time.Time // when the file was noticed
+	Bytes    int64     // what it holds in memory while it waits
+}
+
+// client is the one that asked for a run, as far as its outbox reaches it.
+type client interface {
+	Check() delegation.Reason // why the run should end as far as the client's files tell; "" where it may go on
+	Record(key sandbox.RunKey, warnings []string) journal.Run
+	Tell(delegation.RunStatus)                 // shows where the run stands, soon
+	Answer(ended journal.Run) error            // publishes the response; one that cannot be written is tried again
+	Spend()                                    // removes the sentinels of a run that has ended
+	Live() *output.Live                        // where live output goes
+	HasLive(seq int) bool                      // whether live output was published up to a segment
+	KeepLive(first, last int, ended time.Time) // leaves the live output of an ended run to the client
+	Crowded(why error)                         // tells that there is too little room where the run works
+	Rest() *workspace.Turn                     // the turn of the outbox's runs to have looked at what they have left
+}
+
 // run is one admitted request on its way. The fields above the line are set once, at admission; below it each has its
 // owner.
 type run struct {
 	road      *road
-	admission *admission
+	request   request
+	client    client
 	key       sandbox.RunKey
 	hash      string
 	spec      sandbox.Spec
@@ -82,7 +109,7 @@ func (r *run) Launch() { r.road.runs.Go(func() { r.road.live(r) }) }
 func (r *run) Dismiss(reason delegation.Reason) { r.road.dismiss(r, verdict{reason: reason}) }
 
 // Show tells the client where the run stands in the queue.
-func (r *run) Show(position int) { r.admission.Tell(r.status(position, "")) }
+func (r *run) Show(position int) { r.client.Tell(r.status(position, "")) }
 
 // End asks the run to end. The first cause wins; it is safe to call at any time and from anywhere.
 func (r *run) End(reason delegation.Reason) { r.stop(endCause(reason)) }
@@ -102,6 +129,21 @@ func (r *run) Cause() delegation.Reason {
 	return ""
 }
 
+// Client is the one that asked for the run.
+func (r *run) Client() client { return r.client }
+
+// Key is the run's key, by which the journal knows it.
+func (r *run) Key() string { return r.hash }
+
+// Ticket is the run's place in the schedule.
+func (r *run) Ticket() *schedule.Ticket { return &r.ticket }
+
+// Ending is done when the run must end, or has ended.
+func (r *run) Ending() <-chan struct{} { return r.ending.Done() }
+
+// Over is closed when the last process is gone and the run is answered.
+func (r *run) Over() <-chan struct{} { return r.over }
+
 // endCause carries a reason through a context.
 type endCause delegation.Reason
 
@@ -114,18 +156,18 @@ type verdict struct {
 	refusal *delegation.Refusal // for refused, launch_failed and lost
 }
 
-// newRun makes the run of an admission. Its key and its warnings are those of the attempt.
-func (w *road) newRun(a *admission, key sandbox.RunKey, warnings []string) *run {
+// newRun makes a run of a request. Its key and its warnings are those of the attempt.
+func (w *road) newRun(q request, c client) *run {
 	r := &run{
-		road: w, admission: a, key: key, hash: key.Hash(), spec: a.spec, warnings: warnings, launcher: w.launchers[a.launcher], engine: a.launcher,
-		workspace: workspacePath(a.spec), number: w.numbers.Add(1), state: delegation.StateQueued, log: w.log.With("outbox", a.outbox),
+		road: w, request: q, client: c, key: q.Key, hash: q.Key.Hash(), spec: q.Spec, warnings: q.Warnings, launcher: w.launchers[q.Launcher], engine: q.Launcher,
+		workspace: q.Spec.WorkspacePath(), number: w.numbers.Add(1), state: delegation.StateQueued, log: w.log.With("outbox", q.Outbox),
 		hurry: make(chan struct{}), over: make(chan struct{}), abandoned: make(chan struct{}),
 	}
 	r.ticket = schedule.Ticket{
-		Run: r, Lane: a.outbox, Subject: schedule.Subject{Outbox: key.Outbox, Subagent: key.Subagent}, Bytes: a.bytes,
+		Run: r, Lane: q.Outbox, Subject: schedule.Subject{Outbox: q.Key.Outbox, Subagent: q.Key.Subagent}, Bytes: q.Bytes,
 	}
 	r.ending, r.stop = context.WithCancelCause(context.Background())
-	r.out = &output.Child{Live: a.Live()}
+	r.out = &output.Child{Live: c.Live()}
 	r.out.Live.Note = func() {
 		crash.At("segment.noted")
 		w.notes.Save(r.hash, r.out.Progress())
@@ -133,14 +175,5 @@ func (w *road) newRun(a *admission, key sandbox.RunKey, warnings []string) *run 
 	return r
 }
 
-// workspacePath is where the workspace is on the host.
-func workspacePath(spec sandbox.Spec) string {
-	source := spec.WorkspaceMount().Source
-	if source.Rel == "." || source.Rel == "" {
-		return source.Base
-	}
-	return source.Base + "/" + source.Rel
-}
-
 // record is the run as the journal first sees it.
-func (r *run) record() journal.Run { return r.admission.Record(r.key, r.warnings) }
+func (r *run) record() journal.Run { return r.client.Record(r.key, r.warnings) }

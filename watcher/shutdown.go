@@ -38,7 +38,7 @@ func (w *Watcher) stopWorking() {
 	active := w.schedule.Close(w.life)
 	over := make(chan struct{})
 	go func() {
-		w.runs.Wait()
+		w.road.wait()
 		close(over)
 	}()
 	budget := time.NewTimer(w.config.Shutdown.Budget)

@@ -25,11 +25,11 @@ func (w *Watcher) leaveAside(ctx context.Context, box *outbox, record journal.Ru
 		return
 	case record.Handle == nil || record.State == delegation.StateEnded:
 		if h.State != sandbox.HandleUncertain {
-			w.removeLater(record.Key, h)
+			w.road.removeLater(record.Key, h)
 		}
 		return
 	}
-	w.left.Add(1)
+	w.road.CountLeft()
 	w.schedule.Reserve(ctx, reservation(record))
 	w.log.Warn("a run goes on without a watcher until the directory of its outbox is back", "outbox", box.name, "run", record.Key)
 }

@@ -14,6 +14,7 @@ import (
 
 	"torno/delegation"
 	"torno/watcher/limit"
+	"torno/watcher/notice"
 )
 
 // work has a test say how much of a processor is used.
@@ -39,7 +40,7 @@ func scanOf(t testing.TB) *scan {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { dir.Close() })
-	box := &outbox{host: &host{life: t.Context(), carrier: idleCarrier{}}, dir: dir, log: slog.New(slog.DiscardHandler), trails: &trails{}}
+	box := &outbox{host: &host{life: t.Context(), carrier: idleCarrier{}}, dir: dir, log: slog.New(slog.DiscardHandler), trails: &trails{}, files: &notice.Recurring{}, room: &notice.Recurring{}}
 	return &scan{
 		outbox: box, notify: &fsnotify.Watcher{Events: make(chan fsnotify.Event)},
 		delayed: make(map[string]time.Time), due: make(map[string]time.Time),

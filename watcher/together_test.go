@@ -25,19 +25,19 @@ func dirs(inodes ...uint64) (above []sandbox.Directory) {
 }
 
 // startingIn is a run that has its workspace and has not looked at the others yet.
-func (w *Watcher) startingIn(t *testing.T, name string, inodes ...uint64) *run {
+func (w *road) startingIn(t *testing.T, name string, inodes ...uint64) *run {
 	t.Helper()
 	id, err := delegation.ParseSubagentID(name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	request, err := delegation.ParseRequestID("r-" + name)
+	asked, err := delegation.ParseRequestID("r-" + name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	key := sandbox.RunKey{Outbox: "main", Subagent: id, Request: request, Attempt: 1}
+	key := sandbox.RunKey{Outbox: "main", Subagent: id, Request: asked, Attempt: 1}
 	spec := sandbox.Spec{Mounts: []sandbox.Mount{{Workspace: true}}}
-	r := w.newRun(&admission{key: key, spec: spec, box: w.boxes[0]}, key, nil)
+	r := w.newRun(request{Key: key, Spec: spec}, nobody{})
 	r.held = workspace.Hold(lyingIn{above: dirs(inodes...)}, dirs(inodes...))
 	w.own(r)
 	r.holds.Store(r.held)
@@ -48,37 +48,37 @@ func (w *Watcher) startingIn(t *testing.T, name string, inodes ...uint64) *run {
 // sees the other. The one that was admitted first wins, whichever looks first.
 func TestOfTwoThatStartAtOnceOneWins(t *testing.T) {
 	for _, laterFirst := range []bool{false, true} {
-		d := newDesk(t, nil)
-		outer, inner := d.watcher.startingIn(t, "outer", 2, 1), d.watcher.startingIn(t, "inner", 3, 2, 1)
+		w := roadOf(t)
+		outer, inner := w.startingIn(t, "outer", 2, 1), w.startingIn(t, "inner", 3, 2, 1)
 		first, second := outer, inner
 		if laterFirst {
 			first, second = inner, outer
 		}
-		refused := map[*run]*delegation.Refusal{first: d.watcher.movedTogether(first)}
-		refused[second] = d.watcher.movedTogether(second)
+		refused := map[*run]*delegation.Refusal{first: w.movedTogether(first)}
+		refused[second] = w.movedTogether(second)
 		if refused[outer] != nil || refused[inner] == nil || refused[inner].Code != delegation.CodeWorkspaceBusy {
 			t.Errorf("the later one looks first: %t; the earlier one gets %v, the later one %v", laterFirst, refused[outer], refused[inner])
 		}
-		d.watcher.disown(outer)
-		d.watcher.disown(inner)
+		w.disown(outer)
+		w.disown(inner)
 	}
 }
 
 // TestARunThatHasItsWorkspaceKeepsIt: a run that was admitted earlier and looks later is refused.
 func TestARunThatHasItsWorkspaceKeepsIt(t *testing.T) {
-	d := newDesk(t, nil)
-	earlier := d.watcher.startingIn(t, "earlier", 2, 1)
+	w := roadOf(t)
+	earlier := w.startingIn(t, "earlier", 2, 1)
 	earlier.holds.Store(nil)
-	later := d.watcher.startingIn(t, "later", 3, 2, 1)
-	if refusal := d.watcher.movedTogether(later); refusal != nil {
+	later := w.startingIn(t, "later", 3, 2, 1)
+	if refusal := w.movedTogether(later); refusal != nil {
 		t.Fatal("the only one is refused:", refusal)
 	}
 	earlier.holds.Store(earlier.held)
-	if refusal := d.watcher.movedTogether(earlier); refusal == nil {
+	if refusal := w.movedTogether(earlier); refusal == nil {
 		t.Error("two runs have nested workspaces")
 	}
-	d.watcher.disown(earlier)
-	d.watcher.disown(later)
+	w.disown(earlier)
+	w.disown(later)
 }
 
 // hidden is a workspace of which nothing can tell what lies above it.
@@ -88,34 +88,34 @@ func (hidden) Above() ([]sandbox.Directory, error) { return nil, errors.New("its
 
 // TestAWorkspaceThatWasMovedOutOfSightIsInTheWay: its parent has moved it so deep that it cannot be told what lies above it.
 func TestAWorkspaceThatWasMovedOutOfSightIsInTheWay(t *testing.T) {
-	d := newDesk(t, nil)
-	deep := d.watcher.startingIn(t, "deep", 2, 1)
-	if refusal := d.watcher.movedTogether(deep); refusal != nil {
+	w := roadOf(t)
+	deep := w.startingIn(t, "deep", 2, 1)
+	if refusal := w.movedTogether(deep); refusal != nil {
 		t.Fatal("the only one is refused:", refusal)
 	}
 	deep.holds.Store(workspace.Hold(hidden{}, nil))
-	later := d.watcher.startingIn(t, "later", 3, 1)
-	if refusal := d.watcher.movedTogether(later); refusal == nil || refusal.Code != delegation.CodeWorkspaceBusy {
+	later := w.startingIn(t, "later", 3, 1)
+	if refusal := w.movedTogether(later); refusal == nil || refusal.Code != delegation.CodeWorkspaceBusy {
 		t.Errorf("a run that may work in the same directory is let in: %v", refusal)
 	}
-	d.watcher.disown(deep)
-	d.watcher.disown(later)
+	w.disown(deep)
+	w.disown(later)
 }
 
 // TestARefusedRunIsInNobodysWay: of three in a row, the one in the middle loses to the first, and the last one need not lose to it.
 func TestARefusedRunIsInNobodysWay(t *testing.T) {
-	d := newDesk(t, nil)
-	first, middle, last := d.watcher.startingIn(t, "first", 4, 2, 1), d.watcher.startingIn(t, "middle", 2, 1), d.watcher.startingIn(t, "last", 5, 2, 1)
-	if refusal := d.watcher.movedTogether(first); refusal != nil {
+	w := roadOf(t)
+	first, middle, last := w.startingIn(t, "first", 4, 2, 1), w.startingIn(t, "middle", 2, 1), w.startingIn(t, "last", 5, 2, 1)
+	if refusal := w.movedTogether(first); refusal != nil {
 		t.Error("the first one:", refusal)
 	}
-	if refusal := d.watcher.movedTogether(last); refusal != nil {
+	if refusal := w.movedTogether(last); refusal != nil {
 		t.Error("the last one:", refusal)
 	}
-	if refusal := d.watcher.movedTogether(middle); refusal == nil {
+	if refusal := w.movedTogether(middle); refusal == nil {
 		t.Error("the one in the middle has a workspace that holds two others")
 	}
 	for _, r := range []*run{first, middle, last} {
-		d.watcher.disown(r)
+		w.disown(r)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"torno/delegation"
+	"torno/internal/retry"
 	"torno/watcher/notice"
 )
 
@@ -34,9 +35,9 @@ func (s *scan) journalTrouble(err error) time.Duration {
 		return 0 // told to stop in the middle; the next start looks again
 	}
 	s.gate.tries++
-	pause := backoff(s.gate.tries)
+	pause := retry.Backoff(s.gate.tries)
 	s.gate.shut = time.Now().Add(pause)
-	warnOf(s.log, "use the journal; nothing new is started", s.gate.tries, err)
+	retry.Warn(s.log, "use the journal; nothing new is started", s.gate.tries, err)
 	s.held.Raise(delegation.NoticeJournal, err)
 	return pause
 }

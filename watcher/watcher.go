@@ -44,8 +44,15 @@ type Shutdown struct {
 
 // Watcher serves outboxes. New builds it, Run runs it once.
 type Watcher struct {
-	*road
 	config    Config
+	timing    Timing
+	journal   *journal.Journal
+	notices   *notice.Board
+	notes     output.Notes
+	schedule  *schedule.Schedule
+	hangs     *hang.Calls // to workspaces
+	road      *road
+	log       *slog.Logger
 	boxes     []*outbox
 	born      time.Time
 	ready     chan struct{}
@@ -58,29 +65,29 @@ type Watcher struct {
 	reopen    func()
 	accepting sync.Mutex // one decision of an operator's at a time
 
+	life       context.Context // done when the watcher stops working, some time after it stopped taking
 	endLife    context.CancelFunc
+	leisure    context.Context // done when the watcher begins to stop; what can be left undone ends with it
 	endLeisure context.CancelFunc
 }
 
 // New prepares everything and touches nothing.
 func New(config Config) *Watcher {
-	timing := config.Timing.usual()
 	w := &Watcher{
-		road: &road{
-			journal: config.Journal, notes: output.NewNotes(config.Notes), notices: notice.New(config.Log), schedule: schedule.New(config.MaxRunning, lanesOf(config.Outboxes)),
-			disks: workspace.NewDisks(config.Floor), hangs: hang.New(workspace.Calls, config.Log), launches: hang.New(timing.launchCalls(), config.Log),
-			launchers: config.Launchers, workspaces: config.Workspaces, floor: config.Floor, timing: timing, log: config.Log, owned: make(map[string]*run),
-		},
-		config: config, born: time.Now(), ready: make(chan struct{}),
+		config: config, timing: config.Timing.usual(), journal: config.Journal, notices: notice.New(config.Log), notes: output.NewNotes(config.Notes),
+		schedule: schedule.New(config.MaxRunning, lanesOf(config.Outboxes)), hangs: hang.New(workspace.Calls, config.Log), log: config.Log, born: time.Now(), ready: make(chan struct{}),
 		aside: make(map[string]bool), looked: make(chan struct{}), again: make(chan struct{}),
 	}
 	w.reopen = sync.OnceFunc(func() { close(w.again) })
-	w.road.keeps = w.keeps
 	w.life, w.endLife = context.WithCancel(context.Background())
 	w.leisure, w.endLeisure = context.WithCancel(w.life)
+	w.road = newRoad(ports{
+		journal: w.journal, notes: w.notes, notices: w.notices, schedule: w.schedule, launchers: config.Launchers,
+		workspaces: config.Workspaces, hangs: w.hangs, floor: config.Floor, timing: w.timing, log: w.log, life: w.life, leisure: w.leisure, keeps: w.keeps,
+	})
 	w.notices.Changed = w.beatNow
 	shared := &host{
-		journal: w.journal, notices: w.notices, carrier: w.road, life: w.life, born: w.born, maxRequestAge: config.Retention.MaxRequestAge, reopen: w.reopen, log: w.log,
+		journal: w.journal, notices: w.notices, carrier: dispatch{w}, life: w.life, born: w.born, maxRequestAge: config.Retention.MaxRequestAge, reopen: w.reopen, log: w.log,
 	}
 	for _, settings := range config.Outboxes {
 		w.boxes = append(w.boxes, shared.newOutbox(settings))
@@ -125,7 +132,7 @@ func (w *Watcher) Run(ctx context.Context) (err error) {
 	stopped := false
 	defer func() {
 		w.endLife()
-		all := w.returns(func() { w.runs.Wait(); background.Wait() }) && w.launches.Left() == 0
+		all := w.returns(func() { w.road.wait(); background.Wait() }) && w.road.Hung() == 0
 		if !all && !errors.Is(err, ErrLeftBehind) {
 			err = errors.Join(err, ErrLeftBehind)
 		}
@@ -134,7 +141,7 @@ func (w *Watcher) Run(ctx context.Context) (err error) {
 		}
 	}()
 	background.Go(func() { w.schedule.Loop(w.life) })
-	background.Go(func() { w.disks.Loop(w.life) })
+	background.Go(func() { w.road.loop(w.life) })
 	if err := w.recover(ctx); err != nil {
 		if ctx.Err() != nil && !w.keeps() {
 			w.answerUntaken(false)
@@ -184,13 +191,7 @@ func (w *Watcher) take(ctx context.Context) error {
 }
 
 // Hurry kills what still runs; it is for the operator who asks a second time.
-func (w *Watcher) Hurry() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for _, r := range w.owned {
-		r.endNow(delegation.ReasonShutdown)
-	}
-}
+func (w *Watcher) Hurry() { w.road.hurry() }
 
 // beatNow has every outbox's clients told the news.
 func (w *Watcher) beatNow() {

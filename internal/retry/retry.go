@@ -11,6 +11,8 @@ package retry
 
 import (
 	"context"
+	"log/slog"
+	"math/rand/v2"
 	"time"
 )
 
@@ -34,5 +36,28 @@ func Pause(ctx context.Context, d time.Duration) error {
 		return ctx.Err()
 	case <-timer.C:
 		return nil
+	}
+}
+
+// How long to wait before a call that failed is made again: twice as long each time, and never in step with others.
+const (
+	firstBackoff = 100 * time.Millisecond
+	// LastBackoff is the longest of them: what waits for an engine that is back waits no longer.
+	LastBackoff = 10 * time.Second
+)
+
+// Backoff is the pause before the next try, the first one having been number 1.
+func Backoff(try int) time.Duration {
+	pause := LastBackoff
+	if try < 10 {
+		pause = min(LastBackoff, firstBackoff<<try)
+	}
+	return pause/2 + rand.N(pause/2)
+}
+
+// Warn logs the first failure of a call, and then ever fewer of them.
+func Warn(log *slog.Logger, what string, try int, err error) {
+	if try&(try-1) == 0 {
+		log.Warn("a call failed; trying again", "call", what, "try", try, "error", err)
 	}
 }

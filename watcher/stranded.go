@@ -2,16 +2,11 @@ package watcher
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"time"
 
 	"torno/delegation"
-	"torno/internal/control"
-	"torno/internal/crash"
-	"torno/internal/journal"
+	"torno/internal/retry"
 	"torno/sandbox"
-	"torno/watcher/schedule"
 )
 
 // A run is stranded while its sandbox's engine is out of reach, because another engine answers in its place. The sandbox may run on, so the run
@@ -22,60 +17,15 @@ import (
 const strandedDetail = "Stranded: another engine answers in the place of this run's engine. " +
 	"The run goes on when that engine is back, unless the operator gives it up."
 
-// askEngines asks all launchers which engine they have.
-func (w *Watcher) askEngines(ctx context.Context) (map[string]string, error) {
-	engines := make(map[string]string, len(w.config.Launchers))
-	for name, launcher := range w.config.Launchers {
-		err := w.untilAnswered(ctx, "ask for the engine of "+name, func(ctx context.Context) (err error) {
-			engines[name], err = launcher.Engine(ctx)
-			return err
-		})
-		if err != nil {
-			return nil, fmt.Errorf("ask for the engine of %s: %w", name, err)
-		}
-	}
-	return engines, nil
-}
-
-// isElsewhere says whether a run's sandbox is on another engine than its launcher has.
-func (w *Watcher) isElsewhere(record journal.Run) bool {
-	return record.Handle != nil && record.Handle.On(w.engines[record.Handle.Launcher]) != nil
-}
-
-// strand takes up a run whose sandbox is on another engine. Where its outbox is not served, nothing but its workspace is taken.
-func (w *Watcher) strand(ctx context.Context, box *outbox, record journal.Run) error {
-	if box != nil {
-		return w.adopt(ctx, box, record, *record.Handle)
-	}
-	w.log.Warn("a run is stranded, and its outbox is not served", "outbox", record.Outbox, "run", record.Key,
-		"error", record.Handle.On(w.engines[record.Handle.Launcher]))
-	ticket := reservation(record)
-	w.deserted.Store(record.Key, ticket)
-	w.schedule.Reserve(w.life, ticket)
-	return nil
-}
-
-// noteEngine has the journal know the engine of a sandbox that a launcher has listed: an earlier version did not note it, and an
-// engine may have got another id with an upgrade.
-func (w *Watcher) noteEngine(ctx context.Context, record journal.Run, h sandbox.Handle) error {
-	if h.Engine == record.Handle.Engine {
-		return nil
-	}
-	noted := *record.Handle
-	noted.Engine = h.Engine
-	crash.At("recover.engine")
-	return w.journal.NoteEngine(ctx, record.Key, noted)
-}
-
 // awaitEngine waits until the engine of a run's sandbox is back. Where it is not back, the verdict is that of a run that the
 // operator has given up, or empty because the watcher stops: the next one finds the run stranded again.
 func (w *road) awaitEngine(r *run, why error) (v verdict, back bool) {
 	w.tellStranded(r, why)
-	held := w.notices.Flag(r.admission.outbox)
+	held := w.notices.Flag(r.request.Outbox)
 	defer held.Close()
 	held.Raise(delegation.NoticeStranded, why)
 	for try := 1; ; try++ {
-		timer := time.NewTimer(backoff(try))
+		timer := time.NewTimer(retry.Backoff(try))
 		select {
 		case <-timer.C:
 		case <-r.abandoned:
@@ -92,7 +42,7 @@ func (w *road) awaitEngine(r *run, why error) (v verdict, back bool) {
 	w.schedule.ComeBack(w.life, &r.ticket)
 	r.stranded.Store(nil)
 	r.log.Info("the engine of a stranded run is back", "run", r.hash, "sandbox", r.handle.ID)
-	r.admission.Tell(r.status(0, ""))
+	r.client.Tell(r.status(0, ""))
 	if r.isAbandoned() {
 		r.End(delegation.ReasonOperator) // given up in the moment in which it came back: it can be ended now
 	}
@@ -106,13 +56,13 @@ func (w *road) tellStranded(r *run, why error) {
 	w.schedule.SetAside(w.life, &r.ticket)
 	r.log.Warn("a run is stranded: it waits for the engine that has its sandbox", "run", r.hash, "subagent", r.key.Subagent,
 		"engine", r.handle.Engine, "error", why)
-	r.admission.Tell(r.status(0, ""))
+	r.client.Tell(r.status(0, ""))
 }
 
 // isBack says whether the launcher has the engine of a run's sandbox, and looks how the sandbox is. A sandbox that its own engine
 // does not have is gone: the next Open says so.
 func (w *road) isBack(r *run) bool {
-	ctx, cancel := context.WithTimeout(w.leisure, listBudget)
+	ctx, cancel := context.WithTimeout(w.leisure, callBudget)
 	defer cancel()
 	engine, err := r.launcher.Engine(ctx)
 	if err != nil || r.handle.On(engine) != nil {
@@ -152,54 +102,18 @@ func (r *run) isAbandoned() bool {
 	}
 }
 
-// strandedWhy is why a run is stranded, "" when it is not.
-func (w *Watcher) strandedWhy(key string) string {
-	if _, ok := w.deserted.Load(key); ok {
-		return "another engine answers in the place of its own, and its outbox is not served"
-	}
-	if r := w.running(key); r != nil {
-		if why := r.stranded.Load(); why != nil {
-			return *why
-		}
+// Stranded says why the run's engine cannot be reached, "" where it can.
+func (r *run) Stranded() string {
+	if why := r.stranded.Load(); why != nil {
+		return *why
 	}
 	return ""
 }
 
-// Abandon ends a stranded run without its sandbox, which may live on.
-func (o *Operator) Abandon(ctx context.Context, ref string) (control.Run, error) {
-	record, err := o.resolve(ctx, ref)
-	if err != nil {
-		return control.Run{}, err
-	}
-	w := o.Watcher
-	if w == nil {
-		return control.Run{}, control.ErrNoWatcher
-	}
-	if ticket, ok := w.deserted.LoadAndDelete(record.Key); ok {
-		if err := w.leave(ctx, record, delegation.ReasonLost); err != nil {
-			w.deserted.Store(record.Key, ticket)
-			return control.Run{}, err
-		}
-		w.schedule.Finished(ctx, ticket.(*schedule.Ticket))
-		return o.Run(ctx, record.Key)
-	}
-	r := w.running(record.Key)
-	switch {
-	case r == nil:
-		return control.Run{}, fmt.Errorf("%w: %s", control.ErrEnded, record.Key)
-	case r.stranded.Load() == nil:
-		return control.Run{}, fmt.Errorf("%w: %s", control.ErrNotStranded, record.Key)
-	}
+// GiveUp ends a stranded run without its sandbox, which may live on.
+func (r *run) GiveUp() {
 	r.giveUp.Do(func() { close(r.abandoned) })
 	if r.stranded.Load() == nil {
 		r.End(delegation.ReasonOperator) // its engine came back in this moment
 	}
-	select {
-	case <-r.over:
-	case <-ctx.Done():
-		return control.Run{}, errors.Join(ctx.Err(), errAbandoning)
-	}
-	return o.Run(ctx, record.Key)
 }
-
-var errAbandoning = errors.New("the run is given up, and is answered as soon as the journal takes that")

@@ -1,0 +1,46 @@
+package watcher
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"testing"
+
+	"torno/delegation"
+	"torno/sandbox"
+	"torno/watcher/output"
+)
+
+// TestWhoLeavesBeginsNoEnd: a second signal that comes when the watcher has left its runs to the next one is for nobody.
+func TestWhoLeavesBeginsNoEnd(t *testing.T) {
+	dir, err := os.OpenRoot(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer dir.Close()
+	for left, want := range map[bool]delegation.Reason{false: delegation.ReasonShutdown, true: ""} {
+		w := roadOf(t)
+		w.notes = output.NewNotes(dir)
+		r := &run{hash: fmt.Sprint("left ", left), hurry: make(chan struct{})}
+		r.ending, r.stop = context.WithCancelCause(t.Context())
+		a := &attendance{w: w, r: r, att: docile{}, began: make(chan struct{}), exited: make(chan struct{})}
+		a.ctx, a.leave = context.WithCancel(w.life)
+		close(a.began)
+		r.endNow(delegation.ReasonShutdown)
+		if left {
+			a.leave()
+		} else {
+			close(a.exited)
+		}
+		a.kill()
+		if e := w.endingOf(r.hash); e.Reason != want {
+			t.Errorf("left: %t; the next watcher ends it as %q", left, e.Reason)
+		}
+		a.leave()
+	}
+}
+
+// docile is a sandbox that takes every signal.
+type docile struct{ sandbox.Attachment }
+
+func (docile) Signal(context.Context, sandbox.Signal) error { return nil }

@@ -1,0 +1,27 @@
+package watcher
+
+import (
+	"testing"
+
+	"torno/delegation"
+	"torno/sandbox"
+)
+
+// TestAWorkspaceThatGoesAwayBehindARun: what had ended by then did nothing wrong.
+func TestAWorkspaceThatGoesAwayBehindARun(t *testing.T) {
+	for state, want := range map[sandbox.HandleState]delegation.Reason{
+		sandbox.HandleExited: "", sandbox.HandleRunning: delegation.ReasonWorkspaceLimit,
+	} {
+		t.Run(string(state), func(t *testing.T) {
+			w := roadOf(t)
+			r := w.newRun(request{}, nobody{})
+			r.handle.State, r.unheld = state, errReplaced
+			began := make(chan struct{})
+			close(began)
+			w.watchWorkspace(t.Context(), r, began)
+			if got := r.Cause(); got != want {
+				t.Errorf("it is ended as %q, want %q", got, want)
+			}
+		})
+	}
+}

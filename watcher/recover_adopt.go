@@ -1,0 +1,28 @@
+package watcher
+
+import (
+	"context"
+
+	"torno/delegation"
+	"torno/internal/journal"
+	"torno/sandbox"
+)
+
+// adopt takes a sandbox over, to follow it to its end, or to bring that about where the request is gone or today's policy
+// does not allow it any more.
+func (w *Watcher) adopt(ctx context.Context, box *outbox, record journal.Run, h sandbox.Handle) error {
+	if record.State == delegation.StateQueued { // the power went, and with it a move that is not flushed
+		if err := w.journal.Move(ctx, record.Key, record.State, delegation.StateStarting, journal.Change{}); err != nil {
+			return err
+		}
+		record.State = delegation.StateStarting
+	}
+	if err := w.noteEngine(ctx, record, h); err != nil {
+		return err
+	}
+	a, reason := box.takeUp(record)
+	w.log.Info("adopted a run of an earlier watcher", "outbox", box.name, "subagent", record.Subagent, "run", record.Key,
+		"sandbox", h.State, "to_end", reason)
+	w.road.Adopt(requestOf(a), a, record, h, reason, h.On(w.engines[h.Launcher]))
+	return nil
+}

@@ -1,0 +1,39 @@
+package watcher
+
+import (
+	"context"
+	"errors"
+
+	"torno/internal/crash"
+	"torno/internal/journal"
+	"torno/sandbox/compile"
+)
+
+// attemptLost is attemptAgain for a run that was lost while no watcher was there. The first listing takes it up.
+func (w *Watcher) attemptLost(ctx context.Context, box *outbox, record journal.Run, lost journal.Change) (bool, error) {
+	in, reason := box.stillAsked(record)
+	if reason != "" {
+		return w.notAgain(record, "its client does not wait any more: "+string(reason)), nil
+	}
+	spec, _, err := compile.Compile(in.request, box.settings.Policy)
+	if err != nil {
+		return w.notAgain(record, err.Error()), nil
+	}
+	if record.Attempt >= spec.Attempts {
+		return false, nil // the record is answered as it is
+	}
+	a := box.admission(record.RunKey(), in, spec, record.Warnings)
+	next := w.road.AttemptAgain(requestOf(a), a)
+	crash.At("recover.attempted")
+	err = w.journal.Again(ctx, record.Key, record.State, lost, next)
+	if errors.Is(err, journal.ErrForgotten) {
+		return w.notAgain(record, err.Error()), nil // its parent has made the request so old
+	}
+	return true, err
+}
+
+// notAgain says why a lost run is not attempted once more.
+func (w *Watcher) notAgain(record journal.Run, why string) bool {
+	w.log.Warn("a lost run is not attempted again", "outbox", w.boxOf(record.Outbox).name, "run", record.Key, "attempt", record.Attempt, "because", why)
+	return false
+}

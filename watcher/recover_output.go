@@ -1,0 +1,36 @@
+package watcher
+
+import (
+	"context"
+	"errors"
+
+	"torno/delegation"
+	"torno/internal/crash"
+	"torno/internal/journal"
+	"torno/watcher/output"
+)
+
+// endOutput ends the live output of a run that ended under an earlier watcher, or without one, if that watcher did not do so.
+func (w *Watcher) endOutput(box *outbox, record journal.Run) {
+	p, key := w.notes.Load(record.Key), record.RunKey()
+	if p.Segment == 0 || p.Over && box.hasSegment(key)(p.Segment) {
+		return
+	}
+	o := &output.Child{Live: box.newSegments(key)}
+	o.CountOn(p.Behind(true))
+	o.Live.Note = func() {
+		crash.At("segment.noted")
+		w.notes.Save(record.Key, o.Progress())
+	}
+	o.Live.State(delegation.StateEnded, record.Reason)
+	o.Live.Flush()
+}
+
+// unfinished says whether a run goes on, here or when it is taken up.
+func (w *Watcher) unfinished(ctx context.Context, key string) bool {
+	if w.road.running(key) != nil {
+		return true
+	}
+	record, err := w.journal.Get(ctx, key)
+	return !errors.Is(err, journal.ErrUnknown) && record.State != delegation.StateEnded // what cannot be asked may go on
+}
