@@ -42,7 +42,7 @@ func (l *Launcher) Create(ctx context.Context, id sandbox.SandboxID, spec sandbo
 type making struct {
 	*Launcher
 	local.Making
-	tree   tree
+	tree   fileTree
 	plan   *lay.Plan // nil where the launcher mounts by itself
 	who    mounts.Identity
 	recipe recipe

@@ -46,7 +46,7 @@ type Launcher struct {
 	freed chan struct{}           // closed when one of them is done, and replaced
 	held  map[string]holding      // by id
 	seen  map[string]bool         // images that were there when they were asked for last
-	lines map[string]*keeper.Line // of sandboxes that nobody has opened yet
+	lines map[string]*keeper.Line // of sandboxes that are not open yet
 	pins  map[string]local.Pins   // of sandboxes whose keeper will mount
 }
 
@@ -72,7 +72,7 @@ func (h holding) release() error {
 // shared is what all sandboxes share.
 type shared struct {
 	system  hostroot.System
-	nothing string // a file without a byte, which is nobody else's
+	nothing string // a file of our own without a byte
 	init    string // the directory of sandbox-init
 }
 

@@ -23,8 +23,8 @@ import (
 // what root's launcher mounts by itself, a plan has the keeper mount in namespaces that are the sandbox's; and the
 // sandbox runs as the watcher's user, which is the only one there.
 
-// tree is where the host's own places are shown to a sandbox: the slot at once, or the plan for its keeper.
-type tree interface {
+// fileTree is where the host's own places are shown to a sandbox: the slot at once, or the plan for its keeper.
+type fileTree interface {
 	Show(source, rel string) error
 	Stack(upper string, lower *os.File) error
 }

@@ -8,7 +8,7 @@ import (
 	"torno/sandbox"
 )
 
-// TestAnEndThatIsKnownCounts: whoever asks too late, or has no time any more, hears of it all the same.
+// TestAnEndThatIsKnownCounts: a caller that asks late, or has no time left, hears of it all the same.
 func TestAnEndThatIsKnownCounts(t *testing.T) {
 	over, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -8,7 +8,7 @@ import (
 	"torno/sandbox"
 )
 
-// TestMountsAreCompared looks at the test's own process. Whatever it sees, a mount that nobody knows differs, and so does a want
+// TestMountsAreCompared looks at the test's own process. A mount that is not known differs, and so does a want
 // that is elsewhere, another file, or no mount.
 func TestMountsAreCompared(t *testing.T) {
 	self, err := Open(os.Getpid())
@@ -31,13 +31,13 @@ func TestMountsAreCompared(t *testing.T) {
 		known   bool
 		differs string
 	}{
-		"as it should be":        {proc, true, ""},
-		"another file":           {another, true, "/proc"},
-		"other flags":            {readOnly, true, "/proc"},
-		"nothing is there":       {Want{Target: "/nonexistent"}, true, "/nonexistent"},
-		"a link":                 {part, true, "/proc/self"},
-		"a part of a mount":      {Want{Target: "/proc/1", Writable: proc.Writable}, true, "/proc/1"},
-		"mounts nobody asks for": {proc, false, unknown},
+		"as it should be":   {proc, true, ""},
+		"another file":      {another, true, "/proc"},
+		"other flags":       {readOnly, true, "/proc"},
+		"nothing is there":  {Want{Target: "/nonexistent"}, true, "/nonexistent"},
+		"a link":            {part, true, "/proc/self"},
+		"a part of a mount": {Want{Target: "/proc/1", Writable: proc.Writable}, true, "/proc/1"},
+		"mounts of no want": {proc, false, unknown},
 	} {
 		var look Look
 		if err := self.CheckMounts(&look, "mounts", []Want{test.want}, func(Mount) bool { return test.known }); err != nil {
