@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"torno/internal/cgroups"
 	"torno/internal/runfile"
 	"torno/sandbox"
 	"torno/sandbox/local/attest"
@@ -94,14 +93,7 @@ func (l *Launcher) proveInit(container string, init *attest.Process) error {
 // checkLimits compares what the kernel bounds with what was asked for. What the engine's kernel has not is known, and said by
 // the guarantees.
 func (l *Launcher) checkLimits(look *attest.Look, init *attest.Process, b *box) error {
-	groups, err := init.Groups()
-	if err != nil {
-		return err
-	}
-	got, err := cgroups.ReadBounds(groups)
-	if errors.Is(err, fs.ErrNotExist) {
-		return &attest.CannotLookError{What: "the container's control group is not to be seen", Needs: "it needs the host's control groups", Err: err}
-	}
+	got, err := init.Bounds()
 	if err != nil {
 		return err
 	}

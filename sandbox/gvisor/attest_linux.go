@@ -10,7 +10,6 @@ import (
 	"slices"
 	"syscall"
 
-	"torno/internal/cgroups"
 	"torno/internal/keeper"
 	"torno/internal/paths"
 	"torno/internal/runfile"
@@ -189,14 +188,7 @@ func (l *Launcher) checkLimits(look *attest.Look, sentry *attest.Process, r reco
 	if plan == nil {
 		return nil // the guarantees say so
 	}
-	groups, err := sentry.Groups()
-	if err != nil {
-		return err
-	}
-	got, err := cgroups.ReadBounds(groups)
-	if errors.Is(err, fs.ErrNotExist) {
-		return &attest.CannotLookError{What: "the sandbox's control group is not to be seen", Needs: "it needs the host's control groups", Err: err}
-	}
+	got, err := sentry.Bounds()
 	if err != nil {
 		return err
 	}

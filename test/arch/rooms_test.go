@@ -61,7 +61,7 @@ var rooms = map[string]room{
 	"internal/inode":         {theirs: []string{unix}},
 	"internal/control":       {ours: []string{"delegation", "sandbox", "internal/journal"}, theirs: []string{unix}},
 	"configs":                {ours: []string{"delegation", "sandbox", "sandbox/compile", "internal/launcher", "internal/runfile", "internal/trust"}, theirs: []string{yaml}},
-	"sandbox/local/attest":   {ours: []string{"sandbox"}, theirs: []string{unix}},
+	"sandbox/local/attest":   {ours: []string{"sandbox", "internal/cgroups"}, theirs: []string{unix}},
 	"sandbox/local/lay":      {ours: []string{"sandbox", "internal/mounts"}, theirs: []string{unix}},
 	"sandbox/local/hostroot": {ours: []string{"sandbox", "internal/runfile"}},
 	"sandbox/local": {
@@ -70,7 +70,7 @@ var rooms = map[string]room{
 	},
 	"sandbox/docker": {
 		ours: []string{
-			"delegation", "sandbox", "sandbox/local", "sandbox/local/attest", "sandbox/local/hostroot", "internal/cgroups", "internal/doctor",
+			"delegation", "sandbox", "sandbox/local", "sandbox/local/attest", "sandbox/local/hostroot", "internal/doctor",
 			"internal/launcher", "internal/mounts", "internal/runfile", "internal/seccomp",
 		},
 		theirs: []string{

@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"torno/internal/cgroups"
 	"torno/sandbox"
 )
 
@@ -109,6 +110,19 @@ func (p *Process) Groups() (map[string]string, error) {
 		}
 	}
 	return groups, nil
+}
+
+// Bounds are what the process's control groups bound.
+func (p *Process) Bounds() (cgroups.Bounds, error) {
+	groups, err := p.Groups()
+	if err != nil {
+		return cgroups.Bounds{}, err
+	}
+	bounds, err := cgroups.ReadBounds(groups)
+	if errors.Is(err, fs.ErrNotExist) {
+		return cgroups.Bounds{}, &CannotLookError{"the sandbox's control group is not to be seen", "it needs the host's control groups", err}
+	}
+	return bounds, err
 }
 
 // InGroup says whether one of the process's control groups has an element of that name in its path. A process cannot leave
