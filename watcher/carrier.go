@@ -8,6 +8,7 @@ import (
 	"torno/delegation"
 	"torno/internal/journal"
 	"torno/watcher/notice"
+	"torno/watcher/run"
 	"torno/watcher/schedule"
 )
 
@@ -46,13 +47,13 @@ type underway struct {
 type dispatch struct{ *Watcher }
 
 // requestOf is what runs are made from.
-func requestOf(a *admission) request {
-	return request{
+func requestOf(a *admission) run.Request {
+	return run.Request{
 		Key: a.key, Outbox: a.outbox, Spec: a.spec, Warnings: a.warnings, Launcher: a.launcher, Chosen: a.chosen, Seen: a.seen, Bytes: a.bytes,
 	}
 }
 
-func underwayOf(r *run) underway { return underway{r.Client().(*admission), r.Key(), r.Ticket()} }
+func underwayOf(r *run.Run) underway { return underway{r.Client().(*admission), r.Key(), r.Ticket()} }
 
 // Carry is for carrier.
 func (d dispatch) Carry(ctx context.Context, a *admission, existing *journal.Run) bool {
@@ -61,7 +62,7 @@ func (d dispatch) Carry(ctx context.Context, a *admission, existing *journal.Run
 
 // Running is for carrier.
 func (d dispatch) Running(key string) (underway, bool) {
-	r := d.road.running(key)
+	r := d.road.Running(key)
 	if r == nil {
 		return underway{}, false
 	}
@@ -74,7 +75,7 @@ func (d dispatch) Newest(ctx context.Context, outbox string, id delegation.Subag
 	if found == nil {
 		return underway{}, false
 	}
-	return underwayOf(found.Run.(*run)), true
+	return underwayOf(found.Run.(*run.Run)), true
 }
 
 // Stop is for carrier.

@@ -21,6 +21,7 @@ import (
 	"torno/sandbox"
 	"torno/sandbox/compile"
 	"torno/sandbox/sandboxtest"
+	"torno/watcher/run"
 )
 
 // TestMain has more tests run at once than there are processors: they wait more than they work.
@@ -73,7 +74,7 @@ func newLoneDesk(t testing.TB, change func(*Config)) *desk {
 	d.config = Config{
 		Outboxes: []Outbox{d.settings("main", d.outbox)}, MaxRunning: 4, Version: "test", Notes: d.notes(),
 		Shutdown: Shutdown{Budget: patience}, Log: slog.New(slog.DiscardHandler), Workspaces: heldByName,
-		Timing: Timing{Interrupt: 20 * time.Millisecond, Terminate: 20 * time.Millisecond}, // the order of the signals is what counts
+		Timing: run.Timing{Interrupt: 20 * time.Millisecond, Terminate: 20 * time.Millisecond}, // the order of the signals is what counts
 	}
 	if testing.Verbose() {
 		d.config.Log = slog.New(slog.NewTextHandler(t.Output(), nil))

@@ -12,6 +12,7 @@ import (
 	"torno/delegation"
 	"torno/sandbox"
 	"torno/sandbox/sandboxtest"
+	"torno/watcher/run"
 )
 
 // sticky is a launcher that removes nothing while it is stuck.
@@ -119,14 +120,14 @@ func TestASandboxThatMayLiveHoldsItsPlace(t *testing.T) {
 // TestLeftoversAreBounded: with too many of them the next run keeps its place.
 func TestLeftoversAreBounded(t *testing.T) {
 	d, s := newSticky(t, nil)
-	for i := range maxLeftovers {
+	for i := range run.MaxLeftovers {
 		d.response(d.submit(ask{id: numbered("s", i), task: "echo"}))
 	}
 	d.response(d.submit(ask{id: "holds", task: "echo"}))
 	last := d.submit(ask{id: "waits", task: "echo"})
 	d.eventually("it waits", func() bool { return d.exists("status_waits.json") })
 	d.eventually("a notice names the run that holds the place", func() bool { return strings.Contains(d.notice(delegation.NoticeSandbox), "holds") })
-	if made := d.world.Sandboxes(); len(made) != maxLeftovers+1 {
+	if made := d.world.Sandboxes(); len(made) != run.MaxLeftovers+1 {
 		t.Errorf("%d sandboxes were made", len(made))
 	}
 	s.stuck.Store(false)

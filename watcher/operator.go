@@ -172,7 +172,7 @@ func (o *Operator) Cancel(ctx context.Context, ref string) (control.Run, error) 
 	if o.Watcher == nil {
 		return control.Run{}, control.ErrNoWatcher
 	}
-	r := o.Watcher.road.running(record.Key)
+	r := o.Watcher.road.Running(record.Key)
 	if r == nil {
 		return control.Run{}, fmt.Errorf("%w: %s", control.ErrEnded, record.Key)
 	}

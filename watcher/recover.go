@@ -55,7 +55,7 @@ func (w *Watcher) recover(ctx context.Context) error {
 				continue
 			}
 			w.log.Info("removing a sandbox that belongs to no run", "launcher", h.Launcher, "sandbox", h.ID, "id", h.Sandbox)
-			w.road.removeLater("", h)
+			w.road.RemoveLater("", h)
 		}
 	}
 	return nil
@@ -147,20 +147,20 @@ func (w *Watcher) settle(ctx context.Context, record journal.Run, h sandbox.Hand
 	switch {
 	case record.State == delegation.StateEnded:
 		if there {
-			w.road.removeLater(record.Key, h)
+			w.road.RemoveLater(record.Key, h)
 		}
 		return w.answerRecord(ctx, box, record.Key)
 	case !there && w.isElsewhere(record):
 		return w.strand(ctx, box, record)
 	case box == nil:
 		if there {
-			w.road.removeNow(record.Key, h)
+			w.road.RemoveNow(record.Key, h)
 		}
 		return w.unserved(ctx, record)
 	case there && record.Handle != nil:
 		return w.adopt(ctx, box, record, h)
 	case there:
-		w.road.removeLater(record.Key, h)
+		w.road.RemoveLater(record.Key, h)
 	}
 	_, reason := box.stillAsked(record)
 	switch {

@@ -63,7 +63,7 @@ func (w *Watcher) strandedWhy(key string) string {
 	if _, ok := w.deserted.Load(key); ok {
 		return "another engine answers in the place of its own, and its outbox is not served"
 	}
-	if r := w.road.running(key); r != nil {
+	if r := w.road.Running(key); r != nil {
 		return r.Stranded()
 	}
 	return ""
@@ -87,7 +87,7 @@ func (o *Operator) Abandon(ctx context.Context, ref string) (control.Run, error)
 		w.schedule.Finished(ctx, ticket.(*schedule.Ticket))
 		return o.Run(ctx, record.Key)
 	}
-	r := w.road.running(record.Key)
+	r := w.road.Running(record.Key)
 	switch {
 	case r == nil:
 		return control.Run{}, fmt.Errorf("%w: %s", control.ErrEnded, record.Key)

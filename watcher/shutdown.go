@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"torno/delegation"
+	"torno/watcher/run"
 )
 
 // ErrLeftBehind is returned by Run when something of the watcher still waits for a call that does not return.
@@ -38,7 +39,7 @@ func (w *Watcher) stopWorking() {
 	active := w.schedule.Close(w.life)
 	over := make(chan struct{})
 	go func() {
-		w.road.wait()
+		w.road.Wait()
 		close(over)
 	}()
 	budget := time.NewTimer(w.config.Shutdown.Budget)
@@ -56,7 +57,7 @@ func (w *Watcher) stopWorking() {
 			}
 		case <-budget.C:
 			for _, t := range active {
-				t.Run.(*run).endNow(delegation.ReasonShutdown)
+				t.Run.(*run.Run).EndNow(delegation.ReasonShutdown)
 			}
 			last = time.After(w.timing.Last)
 		case <-last:
@@ -83,7 +84,7 @@ func (w *Watcher) patience() time.Duration {
 	if !w.config.Shutdown.Drain {
 		return 0
 	}
-	if left := w.config.Shutdown.Budget - w.timing.longest(); left > 0 {
+	if left := w.config.Shutdown.Budget - w.timing.Longest(); left > 0 {
 		return left
 	}
 	return w.config.Shutdown.Budget / 2

@@ -25,7 +25,7 @@ func (w *Watcher) leaveAside(ctx context.Context, box *outbox, record journal.Ru
 		return
 	case record.Handle == nil || record.State == delegation.StateEnded:
 		if h.State != sandbox.HandleUncertain {
-			w.road.removeLater(record.Key, h)
+			w.road.RemoveLater(record.Key, h)
 		}
 		return
 	}

@@ -15,7 +15,7 @@ func TestASuccessorThatGivesUpLetsNobodyPast(t *testing.T) {
 	d := newDesk(t, nil)
 	first := d.submit(ask{id: "s1", request: "r1", task: "ignore-term"})
 	d.started(first)
-	earlier := d.watcher.road.running(d.latest("s1").Key)
+	earlier := d.watcher.road.Running(d.latest("s1").Key)
 	second := d.submit(ask{id: "s1", request: "r2", task: "echo two"})
 	d.eventually("the second waits", func() bool { return d.status("s1").RequestID == "r2" })
 	d.touch("cancel_s1")
@@ -27,7 +27,7 @@ func TestASuccessorThatGivesUpLetsNobodyPast(t *testing.T) {
 		s := d.status("s1")
 		return s.RequestID == "r3" && (s.State == delegation.StateQueued || s.State == delegation.StateEnded)
 	})
-	earlier.endNow(delegation.ReasonSuperseded)
+	earlier.EndNow(delegation.ReasonSuperseded)
 	d.want(d.response(third), delegation.StatusCompleted, delegation.ReasonExited, 0)
 	if n := d.world.MostAtOnce("s1"); n != 1 {
 		t.Errorf("%d runs of one subagent at once", n)

@@ -32,7 +32,7 @@ func (w *Watcher) answerUntaken(recovered bool) {
 // answerOne answers a run of an earlier watcher that has ended, or was never released.
 func (w *Watcher) answerOne(ctx context.Context, record journal.Run, recovered bool) error {
 	box := w.boxOf(record.Outbox)
-	if box == nil || w.road.running(record.Key) != nil || box.whole() != nil {
+	if box == nil || w.road.Running(record.Key) != nil || box.whole() != nil {
 		return nil //nolint:nilerr // the next watcher serves it, or does not
 	}
 	switch {

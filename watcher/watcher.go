@@ -15,6 +15,7 @@ import (
 	"torno/watcher/hang"
 	"torno/watcher/notice"
 	"torno/watcher/output"
+	"torno/watcher/run"
 	"torno/watcher/schedule"
 	"torno/watcher/workspace"
 )
@@ -31,7 +32,7 @@ type Config struct {
 	MaxRunning int
 	Shutdown   Shutdown
 	Version    string
-	Timing     Timing
+	Timing     run.Timing
 	Log        *slog.Logger
 }
 
@@ -45,13 +46,13 @@ type Shutdown struct {
 // Watcher serves outboxes. New builds it, Run runs it once.
 type Watcher struct {
 	config    Config
-	timing    Timing
+	timing    run.Timing
 	journal   *journal.Journal
 	notices   *notice.Board
 	notes     output.Notes
 	schedule  *schedule.Schedule
 	hangs     *hang.Calls // to workspaces
-	road      *road
+	road      *run.Road
 	log       *slog.Logger
 	boxes     []*outbox
 	born      time.Time
@@ -74,16 +75,16 @@ type Watcher struct {
 // New prepares everything and touches nothing.
 func New(config Config) *Watcher {
 	w := &Watcher{
-		config: config, timing: config.Timing.usual(), journal: config.Journal, notices: notice.New(config.Log), notes: output.NewNotes(config.Notes),
+		config: config, timing: config.Timing.Usual(), journal: config.Journal, notices: notice.New(config.Log), notes: output.NewNotes(config.Notes),
 		schedule: schedule.New(config.MaxRunning, lanesOf(config.Outboxes)), hangs: hang.New(workspace.Calls, config.Log), log: config.Log, born: time.Now(), ready: make(chan struct{}),
 		aside: make(map[string]bool), looked: make(chan struct{}), again: make(chan struct{}),
 	}
 	w.reopen = sync.OnceFunc(func() { close(w.again) })
 	w.life, w.endLife = context.WithCancel(context.Background())
 	w.leisure, w.endLeisure = context.WithCancel(w.life)
-	w.road = newRoad(ports{
-		journal: w.journal, notes: w.notes, notices: w.notices, schedule: w.schedule, launchers: config.Launchers,
-		workspaces: config.Workspaces, hangs: w.hangs, floor: config.Floor, timing: w.timing, log: w.log, life: w.life, leisure: w.leisure, keeps: w.keeps,
+	w.road = run.NewRoad(run.Ports{
+		Journal: w.journal, Notes: w.notes, Notices: w.notices, Schedule: w.schedule, Launchers: config.Launchers,
+		Workspaces: config.Workspaces, Hangs: w.hangs, Floor: config.Floor, Timing: w.timing, Log: w.log, Life: w.life, Leisure: w.leisure, Keeps: w.keeps,
 	})
 	w.notices.Changed = w.beatNow
 	shared := &host{
@@ -132,7 +133,7 @@ func (w *Watcher) Run(ctx context.Context) (err error) {
 	stopped := false
 	defer func() {
 		w.endLife()
-		all := w.returns(func() { w.road.wait(); background.Wait() }) && w.road.Hung() == 0
+		all := w.returns(func() { w.road.Wait(); background.Wait() }) && w.road.Hung() == 0
 		if !all && !errors.Is(err, ErrLeftBehind) {
 			err = errors.Join(err, ErrLeftBehind)
 		}
@@ -141,7 +142,7 @@ func (w *Watcher) Run(ctx context.Context) (err error) {
 		}
 	}()
 	background.Go(func() { w.schedule.Loop(w.life) })
-	background.Go(func() { w.road.loop(w.life) })
+	background.Go(func() { w.road.Loop(w.life) })
 	if err := w.recover(ctx); err != nil {
 		if ctx.Err() != nil && !w.keeps() {
 			w.answerUntaken(false)
@@ -191,7 +192,7 @@ func (w *Watcher) take(ctx context.Context) error {
 }
 
 // Hurry kills what still runs; it is for the operator who asks a second time.
-func (w *Watcher) Hurry() { w.road.hurry() }
+func (w *Watcher) Hurry() { w.road.Hurry() }
 
 // beatNow has every outbox's clients told the news.
 func (w *Watcher) beatNow() {

@@ -195,7 +195,7 @@ func TestWhatNeverEndsIsLeftBehind(t *testing.T) {
 	if !errors.Is(d.result, ErrLeftBehind) {
 		t.Error("it ended with", d.result)
 	}
-	d.watcher.road.wait()
+	d.watcher.road.Wait()
 	d.must(d.journal.Close())
 	d.stop = func() {}
 }

@@ -93,10 +93,14 @@ var rooms = map[string]room{
 	"watcher/notice":          {ours: []string{"delegation"}},
 	"watcher/output":          {ours: []string{"delegation", "sandbox", "internal/crash", "internal/runfile"}},
 	"watcher/workspace":       {ours: []string{"delegation", "sandbox", "internal/tree", "watcher/hang"}},
+	"watcher/run": {ours: []string{
+		"delegation", "sandbox", "internal/crash", "internal/journal", "internal/runfile", "internal/tree", "watcher/hang", "watcher/notice",
+		"watcher/output", "watcher/schedule", "watcher/workspace",
+	}},
 	"watcher": {
 		ours: []string{
-			"delegation", "sandbox", "sandbox/compile", "internal/boot", "internal/crash", "internal/journal", "internal/control", "internal/inode",
-			"internal/runfile", "internal/tree", "watcher/hang", "watcher/limit", "watcher/notice", "watcher/output", "watcher/schedule", "watcher/workspace",
+			"delegation", "sandbox", "sandbox/compile", "internal/crash", "internal/journal", "internal/control", "internal/inode",
+			"watcher/hang", "watcher/limit", "watcher/notice", "watcher/output", "watcher/run", "watcher/schedule", "watcher/workspace",
 		},
 		theirs: []string{fsnotify, unix},
 	},

@@ -1,8 +1,9 @@
-package watcher
+package run
 
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -15,11 +16,14 @@ import (
 	"torno/sandbox"
 )
 
+// errGone is of an engine that is not there.
+var errGone = fmt.Errorf("gone: %w", sandbox.ErrUnavailable)
+
 // TestWaitingGetsSlower: hours of an outage cost a few calls a minute, never in step, and the news comes once.
 func TestWaitingGetsSlower(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := roadOf(t)
-		r := &run{request: request{Outbox: "main"}}
+		r := &Run{request: Request{Outbox: "main"}}
 		r.ending, r.stop = context.WithCancelCause(t.Context())
 		calls, over := 0, time.Now().Add(time.Hour)
 		var pauses []time.Duration
@@ -30,7 +34,7 @@ func TestWaitingGetsSlower(t *testing.T) {
 			if time.Now().After(over) {
 				return nothing, nil
 			}
-			return nothing, errAway
+			return nothing, errGone
 		}})
 		if err != nil || calls < 360 || calls > 800 {
 			t.Errorf("%d calls in an hour, %v", calls, err)
@@ -45,10 +49,10 @@ func TestWaitingGetsSlower(t *testing.T) {
 func TestASlowCallIsSaid(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := roadOf(t)
-		held := w.notices.Flag("")
+		held := w.Notices.Flag("")
 		err := w.once(held, func(ctx context.Context) error {
 			time.Sleep(slowly + time.Second)
-			if len(w.notices.Of("main")) != 1 {
+			if len(w.Notices.Of("main")) != 1 {
 				t.Error("a slow call is not said")
 			}
 			<-ctx.Done()
@@ -59,7 +63,7 @@ func TestASlowCallIsSaid(t *testing.T) {
 		}
 		held.Close()
 		held.Raise(delegation.NoticeEngine, errSlow) // too late
-		if n := w.notices.Of("main"); len(n) != 0 {
+		if n := w.Notices.Of("main"); len(n) != 0 {
 			t.Errorf("it is still said: %v", n)
 		}
 	})
@@ -90,7 +94,7 @@ func TestWhatTheJournalIsSureOfIsNotAskedAgain(t *testing.T) {
 func TestACallThatNeverReturnsEndsItsRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := roadOf(t)
-		r := &run{request: request{Outbox: "main"}, handle: sandbox.Handle{ID: "box-1"}}
+		r := &Run{request: Request{Outbox: "main"}, handle: sandbox.Handle{ID: "box-1"}}
 		r.ending, r.stop = context.WithCancelCause(t.Context())
 		let, late, begin := make(chan struct{}), make(chan int, 1), time.Now()
 		_, err := insist(w, r, launchStep[int]{
@@ -98,7 +102,7 @@ func TestACallThatNeverReturnsEndsItsRun(t *testing.T) {
 			call: func(context.Context) (int, error) { <-let; return 7, nil },
 			late: func(n int, _ error) { late <- n },
 		})
-		if took := time.Since(begin); !errors.Is(err, errLeftCall) || took != time.Minute+w.timing.Grace {
+		if took := time.Since(begin); !errors.Is(err, errLeftCall) || took != time.Minute+w.Timing.Grace {
 			t.Errorf("after %s: %v", took, err)
 		}
 		v := w.leftBehind(r, "try")
@@ -110,8 +114,8 @@ func TestACallThatNeverReturnsEndsItsRun(t *testing.T) {
 			t.Errorf("it returned %d", n)
 		}
 		synctest.Wait()
-		if w.Hung() != 0 || len(w.notices.Of("main")) != 0 {
-			t.Errorf("%d calls are left, and clients are told %v", w.Hung(), w.notices.Of("main"))
+		if w.Hung() != 0 || len(w.Notices.Of("main")) != 0 {
+			t.Errorf("%d calls are left, and clients are told %v", w.Hung(), w.Notices.Of("main"))
 		}
 	})
 }

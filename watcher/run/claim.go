@@ -1,4 +1,4 @@
-package watcher
+package run
 
 import (
 	"errors"
@@ -11,12 +11,12 @@ import (
 
 // claimWorkspace makes sure that the directory that is held is the run's alone: what is at its path now need not be what was
 // there when the run was admitted.
-func (w *road) claimWorkspace(r *run) (verdict, bool) {
+func (w *Road) claimWorkspace(r *Run) (verdict, bool) {
 	if r.held == nil {
 		return verdict{}, true // nothing starts without one
 	}
 	w.unclaim(r)
-	refusal := w.schedule.Settle(w.life, &r.ticket, r.held.AboveThen)
+	refusal := w.Schedule.Settle(w.Life, &r.ticket, r.held.AboveThen)
 	if refusal == nil {
 		r.holds.Store(r.held) // before the others are looked at: of two that start at once, one sees the other
 		refusal = w.movedTogether(r)
@@ -29,7 +29,7 @@ func (w *road) claimWorkspace(r *run) (verdict, bool) {
 }
 
 // unclaim has a run look at the others again: nothing runs in its workspace now, although something may have held there before.
-func (w *road) unclaim(r *run) {
+func (w *Road) unclaim(r *Run) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	r.claimed = false
@@ -40,7 +40,7 @@ func (w *road) unclaim(r *run) {
 //
 // A run that has claimed its workspace keeps it. Of two that both look, the one that was admitted first wins: it refuses the
 // other one, whichever of them saw the other. No file system is asked under the lock.
-func (w *road) movedTogether(r *run) *delegation.Refusal {
+func (w *Road) movedTogether(r *Run) *delegation.Refusal {
 	met := w.meets(r)
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -63,10 +63,10 @@ func (w *road) movedTogether(r *run) *delegation.Refusal {
 }
 
 // hasClaim says whether nothing takes a run's workspace from it any more. The watcher's lock is held.
-func (r *run) hasClaim() bool { return r.claimed || r.released.Load() }
+func (r *Run) hasClaim() bool { return r.claimed || r.released.Load() }
 
 // meets are the runs of other subagents whose workspaces hold this one's now, lie in it or are the same.
-func (w *road) meets(r *run) (met []*run) {
+func (w *Road) meets(r *Run) (met []*Run) {
 	for _, other := range w.holders(r) {
 		held := other.holds.Load()
 		if held == nil {
@@ -85,7 +85,7 @@ func (w *road) meets(r *run) (met []*run) {
 }
 
 // holders are the runs of other subagents that hold a workspace.
-func (w *road) holders(r *run) (others []*run) {
+func (w *Road) holders(r *Run) (others []*Run) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, other := range w.owned {

@@ -1,4 +1,4 @@
-package watcher
+package run
 
 import (
 	"context"
@@ -20,13 +20,13 @@ func TestWhoLeavesBeginsNoEnd(t *testing.T) {
 	defer dir.Close()
 	for left, want := range map[bool]delegation.Reason{false: delegation.ReasonShutdown, true: ""} {
 		w := roadOf(t)
-		w.notes = output.NewNotes(dir)
-		r := &run{hash: fmt.Sprint("left ", left), hurry: make(chan struct{})}
+		w.Notes = output.NewNotes(dir)
+		r := &Run{hash: fmt.Sprint("left ", left), hurry: make(chan struct{})}
 		r.ending, r.stop = context.WithCancelCause(t.Context())
 		a := &attendance{w: w, r: r, att: docile{}, began: make(chan struct{}), exited: make(chan struct{})}
-		a.ctx, a.leave = context.WithCancel(w.life)
+		a.ctx, a.leave = context.WithCancel(w.Life)
 		close(a.began)
-		r.endNow(delegation.ReasonShutdown)
+		r.EndNow(delegation.ReasonShutdown)
 		if left {
 			a.leave()
 		} else {

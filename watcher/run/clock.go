@@ -1,4 +1,4 @@
-package watcher
+package run
 
 import (
 	"slices"
@@ -27,7 +27,7 @@ func releaseOf(record journal.Run) release {
 }
 
 // left is how much of its time a run has left. A run of another boot has none: its sandbox ended with that boot.
-func (r *run) left() time.Duration {
+func (r *Run) left() time.Duration {
 	passed, known := r.release.moment.Since()
 	if !known {
 		return 0
@@ -36,13 +36,13 @@ func (r *run) left() time.Duration {
 }
 
 // overran says that the recorded end of a run lies behind its time.
-func (r *run) overran(exit sandbox.Exit) bool {
+func (r *Run) overran(exit sandbox.Exit) bool {
 	ends := r.release.ends(exit)
 	return len(ends) > 0 && slices.Min(ends) >= r.spec.Timeout
 }
 
 // endedInTime says that the recorded end of a run lies within its time.
-func (r *run) endedInTime(exit sandbox.Exit) bool {
+func (r *Run) endedInTime(exit sandbox.Exit) bool {
 	ends := r.release.ends(exit)
 	return len(ends) > 0 && slices.Max(ends) < r.spec.Timeout
 }

@@ -1,4 +1,4 @@
-package watcher
+package run
 
 import (
 	"context"
@@ -19,9 +19,9 @@ const strandedDetail = "Stranded: another engine answers in the place of this ru
 
 // awaitEngine waits until the engine of a run's sandbox is back. Where it is not back, the verdict is that of a run that the
 // operator has given up, or empty because the watcher stops: the next one finds the run stranded again.
-func (w *road) awaitEngine(r *run, why error) (v verdict, back bool) {
+func (w *Road) awaitEngine(r *Run, why error) (v verdict, back bool) {
 	w.tellStranded(r, why)
-	held := w.notices.Flag(r.request.Outbox)
+	held := w.Notices.Flag(r.request.Outbox)
 	defer held.Close()
 	held.Raise(delegation.NoticeStranded, why)
 	for try := 1; ; try++ {
@@ -31,7 +31,7 @@ func (w *road) awaitEngine(r *run, why error) (v verdict, back bool) {
 		case <-r.abandoned:
 			timer.Stop()
 			return w.abandoned(r), false
-		case <-w.leisure.Done():
+		case <-w.Leisure.Done():
 			timer.Stop()
 			return verdict{}, false
 		}
@@ -39,7 +39,7 @@ func (w *road) awaitEngine(r *run, why error) (v verdict, back bool) {
 			break
 		}
 	}
-	w.schedule.ComeBack(w.life, &r.ticket)
+	w.Schedule.ComeBack(w.Life, &r.ticket)
 	r.stranded.Store(nil)
 	r.log.Info("the engine of a stranded run is back", "run", r.hash, "sandbox", r.handle.ID)
 	r.client.Tell(r.status(0, ""))
@@ -50,10 +50,10 @@ func (w *road) awaitEngine(r *run, why error) (v verdict, back bool) {
 }
 
 // tellStranded tells the log, the operator and the client.
-func (w *road) tellStranded(r *run, why error) {
+func (w *Road) tellStranded(r *Run, why error) {
 	text := why.Error()
 	r.stranded.Store(&text)
-	w.schedule.SetAside(w.life, &r.ticket)
+	w.Schedule.SetAside(w.Life, &r.ticket)
 	r.log.Warn("a run is stranded: it waits for the engine that has its sandbox", "run", r.hash, "subagent", r.key.Subagent,
 		"engine", r.handle.Engine, "error", why)
 	r.client.Tell(r.status(0, ""))
@@ -61,8 +61,8 @@ func (w *road) tellStranded(r *run, why error) {
 
 // isBack says whether the launcher has the engine of a run's sandbox, and looks how the sandbox is. A sandbox that its own engine
 // does not have is gone: the next Open says so.
-func (w *road) isBack(r *run) bool {
-	ctx, cancel := context.WithTimeout(w.leisure, callBudget)
+func (w *Road) isBack(r *Run) bool {
+	ctx, cancel := context.WithTimeout(w.Leisure, callBudget)
 	defer cancel()
 	engine, err := r.launcher.Engine(ctx)
 	if err != nil || r.handle.On(engine) != nil {
@@ -82,7 +82,7 @@ func (w *road) isBack(r *run) bool {
 }
 
 // abandoned is the end of a run that the operator gives up. Nothing is removed: what carries its id is found when its engine is back.
-func (w *road) abandoned(r *run) verdict {
+func (w *Road) abandoned(r *Run) verdict {
 	r.log.Warn("the operator gives a stranded run up; its sandbox may run on, and is removed when its engine is back",
 		"run", r.hash, "engine", r.handle.Engine, "sandbox", r.handle.ID)
 	r.handle, r.final = sandbox.Handle{}, true
@@ -93,7 +93,7 @@ func (w *road) abandoned(r *run) verdict {
 	}}
 }
 
-func (r *run) isAbandoned() bool {
+func (r *Run) isAbandoned() bool {
 	select {
 	case <-r.abandoned:
 		return true
@@ -103,7 +103,7 @@ func (r *run) isAbandoned() bool {
 }
 
 // Stranded says why the run's engine cannot be reached, "" where it can.
-func (r *run) Stranded() string {
+func (r *Run) Stranded() string {
 	if why := r.stranded.Load(); why != nil {
 		return *why
 	}
@@ -111,7 +111,7 @@ func (r *run) Stranded() string {
 }
 
 // GiveUp ends a stranded run without its sandbox, which may live on.
-func (r *run) GiveUp() {
+func (r *Run) GiveUp() {
 	r.giveUp.Do(func() { close(r.abandoned) })
 	if r.stranded.Load() == nil {
 		r.End(delegation.ReasonOperator) // its engine came back in this moment

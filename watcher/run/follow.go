@@ -1,4 +1,4 @@
-package watcher
+package run
 
 import (
 	"context"
@@ -21,8 +21,8 @@ const (
 // because its engine is away for a while. It is lost when the sandbox is gone, and when it can neither be watched nor be
 // left alone any longer, it is removed. The verdict is empty when the watcher stops working first, and where the sandbox ended in
 // its hold: then broken says how.
-func (w *road) follow(r *run) (v verdict, broken error) {
-	held := w.notices.Flag("")
+func (w *Road) follow(r *Run) (v verdict, broken error) {
+	held := w.Notices.Flag("")
 	defer held.Close()
 	r.unseen = r.handle.State == sandbox.HandleExited
 	for try := 1; ; try++ {
@@ -52,23 +52,23 @@ func (w *road) follow(r *run) (v verdict, broken error) {
 			r.handle = sandbox.Handle{}
 			return r.vanished(err), nil
 		}
-		if w.life.Err() != nil {
+		if w.Life.Err() != nil {
 			return verdict{}, nil
 		}
 		if time.Since(begin) > steady {
 			try = 1
 		}
 		held.Raise(delegation.NoticeEngine, err)
-		retry.Warn(w.log, "watch a sandbox", try, err)
+		retry.Warn(w.Log, "watch a sandbox", try, err)
 		if (r.overdue() || try >= stubborn && !sandbox.IsUnavailable(err)) && w.force(r, held) {
 			return r.vanished(err), nil
 		}
-		w.pause(w.life, retry.Backoff(try))
+		w.pause(w.Life, retry.Backoff(try))
 	}
 }
 
 // force removes a sandbox that cannot be watched.
-func (w *road) force(r *run, held *notice.Flag) bool {
+func (w *Road) force(r *Run, held *notice.Flag) bool {
 	if r.Cause() != "" {
 		w.noteEnding(r)
 	}
@@ -84,7 +84,7 @@ func (w *road) force(r *run, held *notice.Flag) bool {
 }
 
 // overdue says whether a run that cannot be watched must end.
-func (r *run) overdue() bool {
+func (r *Run) overdue() bool {
 	if !r.times.started.IsZero() && r.left() == 0 {
 		r.End(delegation.ReasonDeadline)
 	}
@@ -92,7 +92,7 @@ func (r *run) overdue() bool {
 }
 
 // vanished is the end of a run whose sandbox is gone: somebody may have wanted its end.
-func (r *run) vanished(err error) verdict {
+func (r *Run) vanished(err error) verdict {
 	if reason := r.Cause(); reason != "" {
 		return verdict{reason: reason}
 	}

@@ -1,4 +1,4 @@
-package watcher
+package run
 
 import (
 	"time"
@@ -10,7 +10,7 @@ import (
 
 // conclude writes down how a run ended and answers it: the journal first, then the file. It says whether the end is written down.
 // Where it is not, the next start answers the run, and finds out from its sandbox how it ended.
-func (w *road) conclude(r *run, v verdict) bool {
+func (w *Road) conclude(r *Run, v verdict) bool {
 	defer w.disown(r)
 	r.times.ended = time.Now()
 	if !w.writeDown(r, v) {
@@ -18,7 +18,7 @@ func (w *road) conclude(r *run, v verdict) bool {
 	}
 	r.out.Live.Flush()
 	crash.At("end.forgotten")
-	w.notes.Drop(r.hash)
+	w.Notes.Drop(r.hash)
 	r.keepLive()
 	r.log.Info("run ended", "subagent", r.key.Subagent, "run", r.hash, "reason", v.reason, "exit", v.exit.Code,
 		"total", r.times.ended.Sub(r.request.Seen).Round(time.Millisecond))
@@ -29,8 +29,8 @@ func (w *road) conclude(r *run, v verdict) bool {
 
 // writeDown tries until the journal takes the end or the watcher stops working: a run whose end is not recorded would be
 // answered twice or never.
-func (w *road) writeDown(r *run, v verdict) bool {
-	err := w.moveTo(w.life, r, delegation.StateEnded, r.change(v))
+func (w *Road) writeDown(r *Run, v verdict) bool {
+	err := w.moveTo(w.Life, r, delegation.StateEnded, r.change(v))
 	if err != nil {
 		r.log.Error("the journal does not take the end of a run; the next start answers it", "run", r.hash, "error", err)
 	}
@@ -39,14 +39,14 @@ func (w *road) writeDown(r *run, v verdict) bool {
 
 // answer publishes the response from the journal's own record, the same way as after a restart. Where the request is
 // gone or another one is in its place, none is owed.
-func (w *road) answer(r *run) {
-	record, err := w.journal.Get(w.life, r.hash)
+func (w *Road) answer(r *Run) {
+	record, err := w.Journal.Get(w.Life, r.hash)
 	if err == nil {
 		err = r.client.Answer(record)
 	}
 	if err == nil {
 		crash.At("end.noted")
-		err = w.journal.Answered(w.life, r.hash)
+		err = w.Journal.Answered(w.Life, r.hash)
 	}
 	if err != nil {
 		r.log.Error("a response cannot be written; it is tried again", "run", r.hash, "error", err)
@@ -54,7 +54,7 @@ func (w *road) answer(r *run) {
 }
 
 // change is a verdict as the journal keeps it.
-func (r *run) change(v verdict) journal.Change {
+func (r *Run) change(v verdict) journal.Change {
 	c := journal.Change{
 		Reason: v.reason, Started: r.times.started, Ended: r.times.ended, Warnings: r.warnings,
 		StdoutTail: r.out.Stdout.String(), StderrTail: r.out.Stderr.String(), Timings: r.timings(),
@@ -73,7 +73,7 @@ func (r *run) change(v verdict) journal.Change {
 	return c
 }
 
-func (r *run) timings() *delegation.Timings {
+func (r *Run) timings() *delegation.Timings {
 	t := r.times
 	return &delegation.Timings{
 		Admit: between(r.request.Seen, r.admitted), Queue: between(r.admitted, t.dequeued), Create: between(t.dequeued, t.created),
@@ -89,13 +89,13 @@ func between(from, to time.Time) float64 {
 	return float64(to.Sub(from).Microseconds()) / 1000
 }
 
-func (r *run) keepLive() {
+func (r *Run) keepLive() {
 	first, last := r.out.Live.Span()
 	r.client.KeepLive(first, last, r.times.ended)
 }
 
 // status is where the run stands, for its client.
-func (r *run) status(position int, reason delegation.Reason) delegation.RunStatus {
+func (r *Run) status(position int, reason delegation.Reason) delegation.RunStatus {
 	s := delegation.RunStatus{
 		Version: delegation.Version, SubagentID: r.key.Subagent.String(), RequestID: r.key.Request.String(), State: r.state,
 		Position: position, Reason: reason, Attempt: r.key.Attempt, RunningSince: r.times.started, UpdatedAt: time.Now().UTC(),

@@ -1,4 +1,4 @@
-package watcher
+package run
 
 import (
 	"context"
@@ -17,8 +17,8 @@ import (
 	"torno/watcher/workspace"
 )
 
-// request is what a run is made from: a request that was admitted.
-type request struct {
+// Request is what a run is made from: a request that was admitted.
+type Request struct {
 	Key      sandbox.RunKey // of this attempt
 	Outbox   string         // what people call the outbox
 	Spec     sandbox.Spec
@@ -29,8 +29,8 @@ type request struct {
 	Bytes    int64     // what it holds in memory while it waits
 }
 
-// client is the one that asked for a run, as far as its outbox reaches it.
-type client interface {
+// Client is the one that asked for a run, as far as its outbox reaches it.
+type Client interface {
 	Check() delegation.Reason // why the run should end as far as the client's files tell; "" where it may go on
 	Record(key sandbox.RunKey, warnings []string) journal.Run
 	Tell(delegation.RunStatus)                 // shows where the run stands, soon
@@ -43,12 +43,12 @@ type client interface {
 	Rest() *workspace.Turn                     // the turn of the outbox's runs to have looked at what they have left
 }
 
-// run is one admitted request on its way. The fields above the line are set once, at admission; below it each has its
+// Run is one admitted request on its way. The fields above the line are set once, at admission; below it each has its
 // owner.
-type run struct {
-	road      *road
-	request   request
-	client    client
+type Run struct {
+	road      *Road
+	request   Request
+	client    Client
 	key       sandbox.RunKey
 	hash      string
 	spec      sandbox.Spec
@@ -70,7 +70,7 @@ type run struct {
 
 	// What follows is guarded by the watcher's lock.
 	claimed bool // its workspace is its own
-	losesTo *run // which has claimed a workspace that holds this one's or lies in it
+	losesTo *Run // which has claimed a workspace that holds this one's or lies in it
 
 	stranded  atomic.Pointer[string] // why its sandbox's engine cannot be reached; nil while it can be
 	abandoned chan struct{}          // closed when the operator gives a stranded run up
@@ -103,25 +103,25 @@ type run struct {
 type milestones struct{ dequeued, created, started, ended time.Time }
 
 // Launch takes the run on its road.
-func (r *run) Launch() { r.road.runs.Go(func() { r.road.live(r) }) }
+func (r *Run) Launch() { r.road.runs.Go(func() { r.road.live(r) }) }
 
 // Dismiss ends the run before it left the queue.
-func (r *run) Dismiss(reason delegation.Reason) { r.road.dismiss(r, verdict{reason: reason}) }
+func (r *Run) Dismiss(reason delegation.Reason) { r.road.dismiss(r, verdict{reason: reason}) }
 
 // Show tells the client where the run stands in the queue.
-func (r *run) Show(position int) { r.client.Tell(r.status(position, "")) }
+func (r *Run) Show(position int) { r.client.Tell(r.status(position, "")) }
 
 // End asks the run to end. The first cause wins; it is safe to call at any time and from anywhere.
-func (r *run) End(reason delegation.Reason) { r.stop(endCause(reason)) }
+func (r *Run) End(reason delegation.Reason) { r.stop(endCause(reason)) }
 
-// endNow asks the run to end without waiting for the agent's manners.
-func (r *run) endNow(reason delegation.Reason) {
+// EndNow asks the run to end without waiting for the agent's manners.
+func (r *Run) EndNow(reason delegation.Reason) {
 	r.End(reason)
 	r.rush.Do(func() { close(r.hurry) })
 }
 
 // Cause is why the run must end, or "" when nobody wants that.
-func (r *run) Cause() delegation.Reason {
+func (r *Run) Cause() delegation.Reason {
 	var reason endCause
 	if errors.As(context.Cause(r.ending), &reason) {
 		return delegation.Reason(reason)
@@ -130,19 +130,19 @@ func (r *run) Cause() delegation.Reason {
 }
 
 // Client is the one that asked for the run.
-func (r *run) Client() client { return r.client }
+func (r *Run) Client() Client { return r.client }
 
 // Key is the run's key, by which the journal knows it.
-func (r *run) Key() string { return r.hash }
+func (r *Run) Key() string { return r.hash }
 
 // Ticket is the run's place in the schedule.
-func (r *run) Ticket() *schedule.Ticket { return &r.ticket }
+func (r *Run) Ticket() *schedule.Ticket { return &r.ticket }
 
 // Ending is done when the run must end, or has ended.
-func (r *run) Ending() <-chan struct{} { return r.ending.Done() }
+func (r *Run) Ending() <-chan struct{} { return r.ending.Done() }
 
 // Over is closed when the last process is gone and the run is answered.
-func (r *run) Over() <-chan struct{} { return r.over }
+func (r *Run) Over() <-chan struct{} { return r.over }
 
 // endCause carries a reason through a context.
 type endCause delegation.Reason
@@ -157,10 +157,10 @@ type verdict struct {
 }
 
 // newRun makes a run of a request. Its key and its warnings are those of the attempt.
-func (w *road) newRun(q request, c client) *run {
-	r := &run{
-		road: w, request: q, client: c, key: q.Key, hash: q.Key.Hash(), spec: q.Spec, warnings: q.Warnings, launcher: w.launchers[q.Launcher], engine: q.Launcher,
-		workspace: q.Spec.WorkspacePath(), number: w.numbers.Add(1), state: delegation.StateQueued, log: w.log.With("outbox", q.Outbox),
+func (w *Road) newRun(q Request, c Client) *Run {
+	r := &Run{
+		road: w, request: q, client: c, key: q.Key, hash: q.Key.Hash(), spec: q.Spec, warnings: q.Warnings, launcher: w.Launchers[q.Launcher], engine: q.Launcher,
+		workspace: q.Spec.WorkspacePath(), number: w.numbers.Add(1), state: delegation.StateQueued, log: w.Log.With("outbox", q.Outbox),
 		hurry: make(chan struct{}), over: make(chan struct{}), abandoned: make(chan struct{}),
 	}
 	r.ticket = schedule.Ticket{
@@ -170,10 +170,10 @@ func (w *road) newRun(q request, c client) *run {
 	r.out = &output.Child{Live: c.Live()}
 	r.out.Live.Note = func() {
 		crash.At("segment.noted")
-		w.notes.Save(r.hash, r.out.Progress())
+		w.Notes.Save(r.hash, r.out.Progress())
 	}
 	return r
 }
 
 // record is the run as the journal first sees it.
-func (r *run) record() journal.Run { return r.client.Record(r.key, r.warnings) }
+func (r *Run) record() journal.Run { return r.client.Record(r.key, r.warnings) }

@@ -1,4 +1,4 @@
-package watcher
+package run
 
 import (
 	"context"
@@ -27,27 +27,27 @@ const (
 
 // live carries a run from its place to its end. It is the whole life of the run's goroutine. A watcher that stops working
 // in the middle leaves the run as it is: the next one takes it up from the journal and the launcher's list.
-func (w *road) live(r *run) {
+func (w *Road) live(r *Run) {
 	defer r.letGo()
 	v := w.carry(r)
-	if v.reason != "" && w.life.Err() == nil && (!r.dead || !r.mayHaveRun(v)) {
+	if v.reason != "" && w.Life.Err() == nil && (!r.dead || !r.mayHaveRun(v)) {
 		w.remove(r) // dead before it is said, and gone before it is attempted again
 		if reason := r.Cause(); reason != "" && r.handle.ID == "" && !r.final {
 			v = verdict{reason: reason} // somebody wanted the end before it went wrong
 		}
 	}
-	if v.reason == "" || w.life.Err() != nil {
+	if v.reason == "" || w.Life.Err() != nil {
 		w.leaveToNext(r)
 		return
 	}
 	if w.attemptAgain(r, v) {
 		w.disown(r)
-		w.schedule.Finished(w.life, &r.ticket)
+		w.Schedule.Finished(w.Life, &r.ticket)
 		return
 	}
 	more := w.inspect(r, v.reason)
 	r.holds.Store(nil)
-	w.schedule.Leave(w.life, &r.ticket)
+	w.Schedule.Leave(w.Life, &r.ticket)
 	if w.conclude(r, v) {
 		w.remove(r)
 		w.countLeft(r)
@@ -55,19 +55,19 @@ func (w *road) live(r *run) {
 			w.inspectRest(r)
 		}
 	}
-	w.schedule.Finished(w.life, &r.ticket)
+	w.Schedule.Finished(w.Life, &r.ticket)
 }
 
 // mayHaveRun says whether a run has an end that its agent may have come to. What was lost, or not launched, may be attempted again.
-func (r *run) mayHaveRun(v verdict) bool {
+func (r *Run) mayHaveRun(v verdict) bool {
 	return r.released.Load() && v.reason != delegation.ReasonLost && v.reason != delegation.ReasonLaunchFailed
 }
 
 // leaveToNext leaves a run as it is when the watcher stops working: without an answer, and its record as it stands. The next
 // watcher adopts what was released. A sandbox of which nothing ran it makes anew, so this one can be removed.
-func (w *road) leaveToNext(r *run) {
+func (w *Road) leaveToNext(r *Run) {
 	mayRun := r.releasing || r.released.Load()
-	if !mayRun && !w.keeps() {
+	if !mayRun && !w.Keeps() {
 		w.remove(r)
 	}
 	if !r.dead {
@@ -77,7 +77,7 @@ func (w *road) leaveToNext(r *run) {
 }
 
 // countLeft counts a sandbox that is left when the watcher stops working.
-func (w *road) countLeft(r *run) {
+func (w *Road) countLeft(r *Run) {
 	if r.handle.ID != "" {
 		w.left.Add(1)
 	}
@@ -87,7 +87,7 @@ func (w *road) countLeft(r *run) {
 // first.
 //
 // A sandbox that ends in its hold ran nothing. It is removed, and another one is made for the same attempt.
-func (w *road) carry(r *run) verdict {
+func (w *Road) carry(r *Run) verdict {
 	r.times.dequeued = time.Now()
 	w.holdWorkspace(r)
 	if r.released.Load() {
@@ -99,13 +99,13 @@ func (w *road) carry(r *run) verdict {
 		if broken == nil {
 			return v
 		}
-		if w.life.Err() != nil {
+		if w.Life.Err() != nil {
 			return verdict{}
 		}
 		if try == holdTries {
 			return failed(delegation.CodeLaunch, fmt.Errorf("it ended %d times before it was released: %w", try, broken))
 		}
-		retry.Warn(w.log, "hold a sandbox", try, broken)
+		retry.Warn(w.Log, "hold a sandbox", try, broken)
 		w.remove(r)
 		r.out.Begin()
 		r.out.Live.Note() // a place in the output of that sandbox is none in the next one's
@@ -115,7 +115,7 @@ func (w *road) carry(r *run) verdict {
 
 // goOn follows the sandbox of a run that was adopted. One that was released and never began is an earlier version's, and may
 // have run all the same.
-func (w *road) goOn(r *run) verdict {
+func (w *Road) goOn(r *Run) verdict {
 	if why := r.stranded.Load(); why != nil {
 		if v, back := w.awaitEngine(r, errors.New(*why)); !back {
 			return v
@@ -132,7 +132,7 @@ func (w *road) goOn(r *run) verdict {
 }
 
 // launch makes a sandbox, starts it and follows it. Where it ended in its hold, broken says how.
-func (w *road) launch(r *run) (v verdict, broken error) {
+func (w *Road) launch(r *Run) (v verdict, broken error) {
 	if v, ok := w.prepare(r); !ok {
 		return v, nil
 	}
@@ -149,7 +149,7 @@ func (w *road) launch(r *run) (v verdict, broken error) {
 }
 
 // prepare brings a run from the queue to a sandbox of which nothing runs.
-func (w *road) prepare(r *run) (verdict, bool) {
+func (w *Road) prepare(r *Run) (verdict, bool) {
 	w.awaitRemoval(r.hash)
 	if reason := r.client.Check(); reason != "" {
 		r.End(reason)
@@ -170,19 +170,19 @@ func (w *road) prepare(r *run) (verdict, bool) {
 }
 
 // bind gives the run a sandbox that is new, before it is made, so that the journal knows whose it is.
-func (w *road) bind(r *run) error {
+func (w *Road) bind(r *Run) error {
 	r.sandbox = sandbox.NewSandboxID()
 	if r.state == delegation.StateQueued {
 		return w.moveTo(r.ending, r, delegation.StateStarting, journal.Change{Sandbox: r.sandbox})
 	}
 	return w.record(r.ending, "bind a sandbox to a run", func() error {
 		crash.At("launch.bound")
-		return w.journal.Bind(w.life, r.hash, r.sandbox)
+		return w.Journal.Bind(w.Life, r.hash, r.sandbox)
 	})
 }
 
 // create makes the sandbox. A cancel lets the launcher have some time to get it done.
-func (w *road) create(r *run) (verdict, bool) {
+func (w *Road) create(r *Run) (verdict, bool) {
 	if w.launches.Full(r.request.Outbox) {
 		return w.leftBehind(r, "create the sandbox"), false // this call would hang as well
 	}
@@ -214,7 +214,7 @@ func (w *road) create(r *run) (verdict, bool) {
 }
 
 // inFull adds what every launcher lacks, where none enforces what the profile demands.
-func (r *run) inFull(refusal *delegation.Refusal) *delegation.Refusal {
+func (r *Run) inFull(refusal *delegation.Refusal) *delegation.Refusal {
 	if refusal.Code != delegation.CodeNotEnforced || r.request.Chosen == "" {
 		return refusal
 	}
@@ -224,7 +224,7 @@ func (r *run) inFull(refusal *delegation.Refusal) *delegation.Refusal {
 }
 
 // noted is what becomes of a run when the journal was asked to take a step of it, which did not happen with an error.
-func (w *road) noted(r *run, err error) (verdict, bool) {
+func (w *Road) noted(r *Run, err error) (verdict, bool) {
 	if reason := r.Cause(); err != nil && reason != "" {
 		return verdict{reason: reason}, false
 	}
@@ -235,7 +235,7 @@ func (w *road) noted(r *run, err error) (verdict, bool) {
 }
 
 // start lets init begin. Where it is uncertain whether it did, nothing of the agent ran, and another sandbox is made.
-func (w *road) start(r *run) (v verdict, broken error, ok bool) {
+func (w *Road) start(r *Run) (v verdict, broken error, ok bool) {
 	launcher, h := r.launcher, r.handle
 	_, err := insist(w, r, launchStep[struct{}]{
 		what: "start the sandbox", budget: startBudget,
@@ -258,9 +258,9 @@ func (w *road) start(r *run) (v verdict, broken error, ok bool) {
 }
 
 // move moves the run in the journal and tells its client.
-func (w *road) move(r *run, to delegation.State, change journal.Change) error {
+func (w *Road) move(r *Run, to delegation.State, change journal.Change) error {
 	crash.At("move." + string(to))
-	if err := w.journal.Move(w.life, r.hash, r.state, to, change); err != nil {
+	if err := w.Journal.Move(w.Life, r.hash, r.state, to, change); err != nil {
 		return err
 	}
 	r.state = to
@@ -270,17 +270,17 @@ func (w *road) move(r *run, to delegation.State, change journal.Change) error {
 }
 
 // moveTo is move until the journal takes it.
-func (w *road) moveTo(until context.Context, r *run, to delegation.State, change journal.Change) error {
+func (w *Road) moveTo(until context.Context, r *Run, to delegation.State, change journal.Change) error {
 	return w.record(until, "move a run to "+string(to), func() error { return w.tryMove(r, to, change) })
 }
 
 // tryMove is move once. A move can be made although its call failed, so the journal is asked where the run stands.
-func (w *road) tryMove(r *run, to delegation.State, change journal.Change) error {
+func (w *Road) tryMove(r *Run, to delegation.State, change journal.Change) error {
 	err := w.move(r, to, change)
 	if err == nil {
 		return nil
 	}
-	known, unknown := w.journal.Get(w.life, r.hash)
+	known, unknown := w.Journal.Get(w.Life, r.hash)
 	if unknown != nil || known.State == r.state {
 		return err
 	}

@@ -1,4 +1,4 @@
-package watcher
+package run
 
 import (
 	"cmp"
@@ -20,8 +20,8 @@ type Timing struct {
 	Look      tree.Bounds   // of the look through a workspace that an answer waits for
 }
 
-// usual fills in what is zero.
-func (t Timing) usual() Timing {
+// Usual fills in what is zero.
+func (t Timing) Usual() Timing {
 	t.Interrupt = cmp.Or(t.Interrupt, 10*time.Second)
 	t.Terminate = cmp.Or(t.Terminate, 5*time.Second)
 	t.Kill = cmp.Or(t.Kill, 10*time.Second)

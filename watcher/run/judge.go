@@ -1,4 +1,4 @@
-package watcher
+package run
 
 import (
 	"errors"
@@ -19,7 +19,7 @@ var errAbandoned = errors.New("the watcher was stopped in the moment in which it
 
 // judge says how a run ended from what the host saw. The first cause wins. Whether that was the deadline says the recorded end,
 // and no exit code: the sandbox may have ended in time while no watcher was there, or by its own backstop.
-func (r *run) judge(exit sandbox.Exit) verdict {
+func (r *Run) judge(exit sandbox.Exit) verdict {
 	v := verdict{exit: exit}
 	if exit.Why != "" && !exit.Unknown {
 		r.warnings = append(r.warnings, "The sandbox itself broke down: "+exit.Why+".")

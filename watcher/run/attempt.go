@@ -1,4 +1,4 @@
-package watcher
+package run
 
 import (
 	"time"
@@ -10,7 +10,7 @@ import (
 
 // attemptAgain has a lost run attempted once more, where its profile says so and its client still waits. The sandbox is
 // proved to be gone by then. The next attempt goes first in its outbox.
-func (w *road) attemptAgain(r *run, v verdict) bool {
+func (w *Road) attemptAgain(r *Run, v verdict) bool {
 	if v.reason != delegation.ReasonLost || r.final || r.key.Attempt >= r.spec.Attempts || r.handle.ID != "" || r.client.Check() != "" {
 		return false
 	}
@@ -18,22 +18,22 @@ func (w *road) attemptAgain(r *run, v verdict) bool {
 	next := r.nextAttempt()
 	r.out.Live.Flush()
 	w.handOn(r.out.Progress(), next)
-	next.out.CountOn(w.notes.Load(next.hash))
+	next.out.CountOn(w.Notes.Load(next.hash))
 	crash.At("attempt.recorded")
-	if err := w.journal.Again(w.life, r.hash, r.state, r.change(v), next.record()); err != nil {
+	if err := w.Journal.Again(w.Life, r.hash, r.state, r.change(v), next.record()); err != nil {
 		r.log.Error("a lost run cannot be attempted again", "run", r.hash, "error", err)
 		return false
 	}
 	r.log.Warn("a run was lost and is attempted again", "run", r.hash, "attempt", next.key.Attempt, "of", r.spec.Attempts)
 	crash.At("attempt.forgotten")
-	w.notes.Drop(r.hash)
+	w.Notes.Drop(r.hash)
 	w.own(next)
-	w.schedule.GoFirst(w.life, &r.ticket, &next.ticket)
+	w.Schedule.GoFirst(w.Life, &r.ticket, &next.ticket)
 	return true
 }
 
 // nextAttempt is the run of the same request in another sandbox.
-func (r *run) nextAttempt() *run {
+func (r *Run) nextAttempt() *Run {
 	again := r.request
 	again.Key.Attempt++
 	again.Warnings = append(r.warnings[:len(r.warnings):len(r.warnings)], delegation.LostAttempt(r.key.Attempt))
@@ -44,9 +44,9 @@ func (r *run) nextAttempt() *run {
 
 // AttemptAgain is the record of the next attempt of a run that was lost while no watcher was there. Its live output goes on behind that
 // of the lost one.
-func (w *road) AttemptAgain(q request, c client) journal.Run {
+func (w *Road) AttemptAgain(q Request, c Client) journal.Run {
 	lost := w.newRun(q, c)
 	next := lost.nextAttempt()
-	w.handOn(w.notes.Load(lost.hash), next)
+	w.handOn(w.Notes.Load(lost.hash), next)
 	return next.record()
 }

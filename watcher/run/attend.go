@@ -1,4 +1,4 @@
-package watcher
+package run
 
 import (
 	"context"
@@ -18,8 +18,8 @@ import (
 
 // attendance is one attachment to a run's sandbox, from Open to the end of either.
 type attendance struct {
-	w       *road
-	r       *run
+	w       *Road
+	r       *Run
 	att     sandbox.Attachment
 	held    *notice.Flag
 	ctx     context.Context // done when the attendance is over
@@ -40,13 +40,13 @@ type attendance struct {
 
 // attend attaches to the sandbox, releases it where that is still to be done, and stays until it has ended or the connection
 // broke.
-func (w *road) attend(r *run, held *notice.Flag) (sandbox.Exit, error) {
+func (w *Road) attend(r *Run, held *notice.Flag) (sandbox.Exit, error) {
 	att, err := w.attach(r, held)
 	if err != nil {
 		return sandbox.Exit{}, err
 	}
 	held.Lower() // attaching succeeded
-	ctx, cancel := context.WithCancel(w.life)
+	ctx, cancel := context.WithCancel(w.Life)
 	defer cancel()
 	a := &attendance{
 		w: w, r: r, att: att, held: held, ctx: ctx, leave: cancel,
@@ -86,7 +86,7 @@ func (a *attendance) stay() error {
 	return a.err
 }
 
-func (w *road) attach(r *run, held *notice.Flag) (att sandbox.Attachment, err error) {
+func (w *Road) attach(r *Run, held *notice.Flag) (att sandbox.Attachment, err error) {
 	if !r.released.Load() {
 		return w.attachFirst(r, held)
 	}
@@ -99,7 +99,7 @@ func (w *road) attach(r *run, held *notice.Flag) (att sandbox.Attachment, err er
 }
 
 // attachFirst attaches to a sandbox that holds.
-func (w *road) attachFirst(r *run, held *notice.Flag) (sandbox.Attachment, error) {
+func (w *Road) attachFirst(r *Run, held *notice.Flag) (sandbox.Attachment, error) {
 	launcher, h, cursor := r.launcher, r.handle, r.out.Cursor
 	att, err := launching(w, r, held, launchStep[sandbox.Attachment]{
 		budget: callBudget,
@@ -237,12 +237,12 @@ func (a *attendance) kill() {
 		return // whoever watches it next finds out what is wanted
 	}
 	a.w.noteEnding(a.r)
-	err := a.w.timing.ladder(a.r.Cause()).climb(a.ctx, a.att, a.exited, a.r.hurry)
-	if a.ends(a.w.timing.Kill) {
+	err := a.w.Timing.ladder(a.r.Cause()).climb(a.ctx, a.att, a.exited, a.r.hurry)
+	if a.ends(a.w.Timing.Kill) {
 		return
 	}
 	a.r.log.Error("a sandbox does not end; removing it", "run", a.r.hash, "error", err)
-	held, engine := a.w.notices.FlagOf(a.r.request.Outbox, a.r.key.Subagent), a.w.notices.Flag("")
+	held, engine := a.w.Notices.FlagOf(a.r.request.Outbox, a.r.key.Subagent), a.w.Notices.Flag("")
 	defer held.Close()
 	defer engine.Close()
 	for try := 1; ; try++ {
@@ -252,12 +252,12 @@ func (a *attendance) kill() {
 			break
 		}
 		held.Raise(delegation.NoticeSandbox, err)
-		retry.Warn(a.w.log, "remove a sandbox that does not end", try, err)
+		retry.Warn(a.w.Log, "remove a sandbox that does not end", try, err)
 		if a.ends(retry.Backoff(try)) {
 			return
 		}
 	}
-	if !a.ends(a.w.timing.Gone) {
+	if !a.ends(a.w.Timing.Gone) {
 		a.leave()
 	}
 }

@@ -1,4 +1,4 @@
-package watcher
+package run
 
 import (
 	"context"
@@ -42,8 +42,8 @@ func (t Timing) ladder(reason delegation.Reason) ladder {
 	}
 }
 
-// longest is how long the longest ladder may take, to the last signal.
-func (t Timing) longest() time.Duration { return t.Interrupt + t.Terminate }
+// Longest is how long the longest ladder may take, to the last signal.
+func (t Timing) Longest() time.Duration { return t.Interrupt + t.Terminate }
 
 // signaller is the part of an attachment that a ladder needs.
 type signaller interface {

@@ -1,4 +1,4 @@
-package watcher
+package run
 
 import (
 	"context"
@@ -61,7 +61,7 @@ func TestLadders(t *testing.T) {
 	}
 }
 
-var usually = Timing{}.usual()
+var usually = Timing{}.Usual()
 
 func TestAHurryKillsAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -1,4 +1,4 @@
-package watcher
+package run
 
 import (
 	"context"
@@ -15,12 +15,12 @@ import (
 
 // holdWorkspace holds the workspace of a run. What is wrong with one that cannot be held is for the launcher to say, which
 // looks at it next. Where there is no file descriptor to spare, it waits for one.
-func (w *road) holdWorkspace(r *run) {
-	waits := w.notices.Flag("")
+func (w *Road) holdWorkspace(r *Run) {
+	waits := w.Notices.Flag("")
 	defer waits.Close()
 	for try := 1; ; try++ {
-		r.held, r.unheld = workspace.Open(w.life, w.hangs, w.workspaces, r.spec)
-		if r.unheld == nil || notice.CodeOf(r.unheld, "") != delegation.NoticeDescriptors || r.ending.Err() != nil || w.life.Err() != nil {
+		r.held, r.unheld = workspace.Open(w.Life, w.Hangs, w.Workspaces, r.spec)
+		if r.unheld == nil || notice.CodeOf(r.unheld, "") != delegation.NoticeDescriptors || r.ending.Err() != nil || w.Life.Err() != nil {
 			return
 		}
 		waits.Raise(delegation.NoticeDescriptors, r.unheld)
@@ -30,8 +30,8 @@ func (w *road) holdWorkspace(r *run) {
 
 // lookAbove finds out which directory a run will work in, and what lies above it. Where there is none now, or its file system
 // does not answer, the run is looked at when it is about to start, as every other one is.
-func (w *road) lookAbove(r *run) {
-	held, err := workspace.Open(w.life, w.hangs, w.workspaces, r.spec)
+func (w *Road) lookAbove(r *Run) {
+	held, err := workspace.Open(w.Life, w.Hangs, w.Workspaces, r.spec)
 	if err != nil {
 		return
 	}
@@ -40,7 +40,7 @@ func (w *road) lookAbove(r *run) {
 }
 
 // findRoom turns a run down where the disk is full.
-func (w *road) findRoom(r *run) (verdict, bool) {
+func (w *Road) findRoom(r *Run) (verdict, bool) {
 	if errors.Is(r.unheld, workspace.ErrHangs) {
 		return failed(delegation.CodeInternal, fmt.Errorf("hold its workspace: %w", r.unheld)), false // a launcher would hang as well
 	}
@@ -51,16 +51,16 @@ func (w *road) findRoom(r *run) (verdict, bool) {
 	if err != nil {
 		return failed(delegation.CodeInternal, err), false
 	}
-	if why := w.floor.Crossed(space); why != nil {
+	if why := w.Floor.Crossed(space); why != nil {
 		r.Crowded(why)
-		return verdict{reason: delegation.ReasonRefused, refusal: w.floor.Refuse(space)}, false
+		return verdict{reason: delegation.ReasonRefused, refusal: w.Floor.Refuse(space)}, false
 	}
 	return verdict{}, true
 }
 
 // proveWorkspace makes sure that the launcher has mounted what is held, before anything runs in it. Where something runs in
 // it already, whoever watches it ends it.
-func (r *run) proveWorkspace() (verdict, bool) {
+func (r *Run) proveWorkspace() (verdict, bool) {
 	mounted := tree.ID{Dev: r.handle.Device, Ino: r.handle.Inode}
 	if r.held != nil && mounted != (tree.ID{}) && mounted != r.held.ID() {
 		r.letGo()
@@ -75,10 +75,10 @@ func (r *run) proveWorkspace() (verdict, bool) {
 var errReplaced = errors.New("it was replaced by another directory meanwhile")
 
 // Holds says whether the run holds its workspace.
-func (r *run) Holds() bool { return r.holds.Load() != nil }
+func (r *Run) Holds() bool { return r.holds.Load() != nil }
 
 // letGo lets the workspace go.
-func (r *run) letGo() {
+func (r *Run) letGo() {
 	if r.held != nil {
 		r.holds.Store(nil)
 		r.held.Close()
@@ -87,7 +87,7 @@ func (r *run) letGo() {
 }
 
 // watchWorkspace looks at what a run has in its workspace, from the moment in which its agent runs until ctx is done.
-func (w *road) watchWorkspace(ctx context.Context, r *run, began <-chan struct{}) {
+func (w *Road) watchWorkspace(ctx context.Context, r *Run, began <-chan struct{}) {
 	select {
 	case <-began:
 	case <-ctx.Done():
@@ -105,25 +105,25 @@ func (w *road) watchWorkspace(ctx context.Context, r *run, began <-chan struct{}
 }
 
 // EndOver ends the run because of what is in its workspace.
-func (r *run) EndOver(why *delegation.Refusal) {
+func (r *Run) EndOver(why *delegation.Refusal) {
 	r.tooMuch.CompareAndSwap(nil, why)
 	r.log.Warn("a run is ended because of its workspace", "run", r.hash, "because", why.Text)
 	r.End(delegation.ReasonWorkspaceLimit)
 }
 
 // Crowded tells the run's client that there is too little room.
-func (r *run) Crowded(why error) { r.client.Crowded(why) }
+func (r *Run) Crowded(why error) { r.client.Crowded(why) }
 
 // IsEnding says whether the run must end.
-func (r *run) IsEnding() bool { return r.ending.Err() != nil }
+func (r *Run) IsEnding() bool { return r.ending.Err() != nil }
 
 // inspect looks at what a run has left, now that its last process is gone: set-id bits are cleared, and what its parent
 // should know of becomes a warning. It says whether there is more to look at.
-func (w *road) inspect(r *run, reason delegation.Reason) (more bool) {
+func (w *Road) inspect(r *Run, reason delegation.Reason) (more bool) {
 	if r.held == nil || !r.out.Started {
 		return false
 	}
-	found, err := r.held.Inspect(w.life, w.timing.Look, r.spec.WorkspaceMount().Target)
+	found, err := r.held.Inspect(w.Life, w.Timing.Look, r.spec.WorkspaceMount().Target)
 	if err != nil {
 		r.log.Error("what a run has left in its workspace cannot be looked at", "run", r.hash, "error", err)
 		found.Missed++
@@ -137,10 +137,10 @@ func (w *road) inspect(r *run, reason delegation.Reason) (more bool) {
 
 // inspectRest looks at all of a workspace when the answer is out. The run keeps its place meanwhile, so its outbox pays for
 // it. A watcher that stops does not wait for it: the answer says that a part was looked at.
-func (w *road) inspectRest(r *run) {
+func (w *Road) inspectRest(r *Run) {
 	bounds := workspace.AfterAnswer
 	bounds.Entries = r.spec.Limits.WorkspaceFiles
-	ctx, cancel := context.WithTimeout(w.leisure, bounds.Time)
+	ctx, cancel := context.WithTimeout(w.Leisure, bounds.Time)
 	defer cancel()
 	if !r.client.Rest().Begin(ctx) {
 		r.log.Warn("the rest of what a run has left in its workspace is not looked at: the time for that is used up, or the watcher stops", "run", r.hash)

@@ -1,4 +1,4 @@
-package watcher
+package run
 
 import (
 	"context"
@@ -12,18 +12,18 @@ import (
 )
 
 // roadOf is a road that nothing but the test goes.
-func roadOf(t *testing.T) *road {
+func roadOf(t *testing.T) *Road {
 	t.Helper()
 	log := slog.New(slog.DiscardHandler)
 	life, end := context.WithCancel(context.Background())
 	t.Cleanup(end)
-	return newRoad(ports{
-		notices: notice.New(log), hangs: hang.New(workspace.Calls, log), timing: Timing{}.usual(), log: log, life: life, leisure: life,
-		keeps: func() bool { return false },
+	return NewRoad(Ports{
+		Notices: notice.New(log), Hangs: hang.New(workspace.Calls, log), Timing: Timing{}.Usual(), Log: log, Life: life, Leisure: life,
+		Keeps: func() bool { return false },
 	})
 }
 
 // nobody is a client that hears nothing.
-type nobody struct{ client }
+type nobody struct{ Client }
 
 func (nobody) Live() *output.Live { return &output.Live{} }

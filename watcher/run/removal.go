@@ -1,4 +1,4 @@
-package watcher
+package run
 
 import (
 	"context"
@@ -12,18 +12,18 @@ import (
 	"torno/watcher/notice"
 )
 
-// maxLeftovers bounds how many sandboxes that have ended are removed behind their runs. With more of them a run keeps its place
+// MaxLeftovers bounds how many sandboxes that have ended are removed behind their runs. With more of them a run keeps its place
 // until one is gone.
-const maxLeftovers = 64
+const MaxLeftovers = 64
 
 // remove returns when no process of the run's sandbox is left. It is removed then, or its launcher says that it has ended: what is
 // left of it is removed behind the run. A sandbox that may live is removed again and again, until that is done or the watcher stops
 // working: it then carries the installation's id and is found at the next start.
-func (w *road) remove(r *run) {
+func (w *Road) remove(r *Run) {
 	if r.handle.ID == "" {
 		return
 	}
-	held, engine := w.notices.FlagOf(r.request.Outbox, r.key.Subagent), w.notices.Flag("")
+	held, engine := w.Notices.FlagOf(r.request.Outbox, r.key.Subagent), w.Notices.Flag("")
 	defer held.Close()
 	defer engine.Close()
 	for try := 1; ; try++ {
@@ -33,7 +33,7 @@ func (w *road) remove(r *run) {
 			return
 		}
 		log := r.log.With("run", r.hash, "sandbox", r.handle.ID, "try", try, "error", err)
-		if w.life.Err() != nil {
+		if w.Life.Err() != nil {
 			log.Error("a sandbox is left; the next start removes it")
 			return
 		}
@@ -47,12 +47,12 @@ func (w *road) remove(r *run) {
 		if try&(try-1) == 0 {
 			log.Warn("a sandbox cannot be removed; its run keeps its place")
 		}
-		w.pause(w.life, retry.Backoff(try))
+		w.pause(w.Life, retry.Backoff(try))
 	}
 }
 
 // removeOnce removes a sandbox, or says why that cannot be done now.
-func (w *road) removeOnce(engine *notice.Flag, launcher sandbox.Launcher, h sandbox.Handle) error {
+func (w *Road) removeOnce(engine *notice.Flag, launcher sandbox.Launcher, h sandbox.Handle) error {
 	err := w.once(engine, func(ctx context.Context) error {
 		crash.At("end.removed")
 		return launcher.Remove(ctx, h)
@@ -70,7 +70,7 @@ func (w *road) removeOnce(engine *notice.Flag, launcher sandbox.Launcher, h sand
 
 // hasEnded says whether a launcher knows that a sandbox has ended. That a launcher does not list it proves nothing: its processes may
 // outlive its name.
-func (w *road) hasEnded(engine *notice.Flag, launcher sandbox.Launcher, h sandbox.Handle) (ended bool) {
+func (w *Road) hasEnded(engine *notice.Flag, launcher sandbox.Launcher, h sandbox.Handle) (ended bool) {
 	err := w.once(engine, func(ctx context.Context) error {
 		all, err := launcher.List(ctx)
 		for _, other := range all {
@@ -83,35 +83,35 @@ func (w *road) hasEnded(engine *notice.Flag, launcher sandbox.Launcher, h sandbo
 
 // removeBehind removes a sandbox that has ended, while the watcher goes on. It is false where as many others are being removed as may
 // be. A watcher that stops counts those that are left.
-func (w *road) removeBehind(launcher sandbox.Launcher, h sandbox.Handle) bool {
-	if w.leftovers.Add(1) > maxLeftovers {
+func (w *Road) removeBehind(launcher sandbox.Launcher, h sandbox.Handle) bool {
+	if w.leftovers.Add(1) > MaxLeftovers {
 		w.leftovers.Add(-1)
 		return false
 	}
 	w.runs.Go(func() {
 		defer w.leftovers.Add(-1)
-		held, engine := w.notices.Flag(""), w.notices.Flag("")
+		held, engine := w.Notices.Flag(""), w.Notices.Flag("")
 		defer held.Close()
 		defer engine.Close()
 		held.Raise(delegation.NoticeLeftovers, nil)
-		for try := 1; w.life.Err() == nil; try++ {
-			w.pause(w.life, retry.Backoff(try))
+		for try := 1; w.Life.Err() == nil; try++ {
+			w.pause(w.Life, retry.Backoff(try))
 			err := w.removeOnce(engine, launcher, h)
 			if err == nil {
 				return
 			}
-			retry.Warn(w.log, "remove a sandbox that has ended", try, err)
+			retry.Warn(w.Log, "remove a sandbox that has ended", try, err)
 		}
 		w.left.Add(1)
-		w.log.Error("a sandbox that has ended is left; the next start removes it", "sandbox", h.ID)
+		w.Log.Error("a sandbox that has ended is left; the next start removes it", "sandbox", h.ID)
 	})
 	return true
 }
 
-// removeLater removes a sandbox that no run waits for; key is of the run that it was made for, "" where nobody knows. One that
+// RemoveLater removes a sandbox that no run waits for; key is of the run that it was made for, "" where nobody knows. One that
 // cannot be removed does not keep the watcher from its work.
-func (w *road) removeLater(key string, h sandbox.Handle) {
-	launcher, gone := w.launchers[h.Launcher], make(chan struct{})
+func (w *Road) RemoveLater(key string, h sandbox.Handle) {
+	launcher, gone := w.Launchers[h.Launcher], make(chan struct{})
 	if key != "" {
 		w.removing.Store(key, gone)
 	}
@@ -128,34 +128,34 @@ func (w *road) removeLater(key string, h sandbox.Handle) {
 		})
 		if err != nil {
 			w.left.Add(1)
-			w.log.Error("a sandbox is left; the next start removes it", "sandbox", h.ID, "error", err)
+			w.Log.Error("a sandbox is left; the next start removes it", "sandbox", h.ID, "error", err)
 		}
 	})
 }
 
-// removeNow removes a sandbox before anything new begins: its outbox may be served under another name, and its workspace be
+// RemoveNow removes a sandbox before anything new begins: its outbox may be served under another name, and its workspace be
 // asked for again. One that cannot be removed at once is removed later.
-func (w *road) removeNow(key string, h sandbox.Handle) {
+func (w *Road) RemoveNow(key string, h sandbox.Handle) {
 	crash.At("recover.dropped")
-	if err := w.once(w.notices.Flag(""), func(ctx context.Context) error { return w.launchers[h.Launcher].Remove(ctx, h) }); err != nil {
-		w.removeLater(key, h)
+	if err := w.once(w.Notices.Flag(""), func(ctx context.Context) error { return w.Launchers[h.Launcher].Remove(ctx, h) }); err != nil {
+		w.RemoveLater(key, h)
 	}
 }
 
 // awaitRemoval waits until no sandbox of the key is being removed: a crash can leave one that nobody noted, and its request
 // begins anew.
-func (w *road) awaitRemoval(key string) {
+func (w *Road) awaitRemoval(key string) {
 	gone, ok := w.removing.Load(key)
 	if !ok {
 		return
 	}
-	ending := w.life
-	if r := w.running(key); r != nil {
+	ending := w.Life
+	if r := w.Running(key); r != nil {
 		ending = r.ending
 	}
 	select {
 	case <-gone.(chan struct{}):
 	case <-ending.Done():
-	case <-w.life.Done():
+	case <-w.Life.Done():
 	}
 }

@@ -1,4 +1,4 @@
-package watcher
+package run
 
 import (
 	"encoding/json"
@@ -19,22 +19,22 @@ type ending struct {
 	Field, Text, Hint string
 }
 
-func (w *road) saveEnding(key string, e ending) {
+func (w *Road) saveEnding(key string, e ending) {
 	if data, err := json.Marshal(e); err == nil {
-		w.notes.WriteEnding(key, data)
+		w.Notes.WriteEnding(key, data)
 	}
 }
 
 // endingOf is why a run was being ended; the reason is "" where that had not begun.
-func (w *road) endingOf(key string) (e ending) {
-	if json.Unmarshal(w.notes.ReadEnding(key), &e) != nil {
+func (w *Road) endingOf(key string) (e ending) {
+	if json.Unmarshal(w.Notes.ReadEnding(key), &e) != nil {
 		return ending{}
 	}
 	return e
 }
 
 // noteEnding notes why a run is about to be ended.
-func (w *road) noteEnding(r *run) {
+func (w *Road) noteEnding(r *Run) {
 	e := ending{Reason: r.Cause()}
 	if why := r.whyEnded(e.Reason); why != nil {
 		e.Code, e.Field, e.Text, e.Hint = why.Code, why.Field, why.Text, why.Hint
@@ -44,7 +44,7 @@ func (w *road) noteEnding(r *run) {
 }
 
 // whyEnded is what there is to say about a reason.
-func (r *run) whyEnded(reason delegation.Reason) *delegation.Refusal {
+func (r *Run) whyEnded(reason delegation.Reason) *delegation.Refusal {
 	switch reason {
 	case delegation.ReasonWorkspaceLimit:
 		return r.tooMuch.Load()
@@ -60,7 +60,7 @@ func (e ending) change() journal.Change {
 }
 
 // goOnEnding has a run end for the reason for which an earlier watcher was ending it.
-func (r *run) goOnEnding(e ending) {
+func (r *Run) goOnEnding(e ending) {
 	if e.Reason == "" {
 		return
 	}
@@ -71,7 +71,7 @@ func (r *run) goOnEnding(e ending) {
 }
 
 // EndingOf is the end of a run that an earlier watcher was ending and whose sandbox is gone. It is false where that had not begun.
-func (w *road) EndingOf(key string) (end journal.Change, begun bool) {
+func (w *Road) EndingOf(key string) (end journal.Change, begun bool) {
 	e := w.endingOf(key)
 	return e.change(), e.Reason != ""
 }

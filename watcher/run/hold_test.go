@@ -1,4 +1,4 @@
-package watcher
+package run
 
 import (
 	"testing"
@@ -14,7 +14,7 @@ func TestAWorkspaceThatGoesAwayBehindARun(t *testing.T) {
 	} {
 		t.Run(string(state), func(t *testing.T) {
 			w := roadOf(t)
-			r := w.newRun(request{}, nobody{})
+			r := w.newRun(Request{}, nobody{})
 			r.handle.State, r.unheld = state, errReplaced
 			began := make(chan struct{})
 			close(began)

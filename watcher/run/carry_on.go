@@ -1,4 +1,4 @@
-package watcher
+package run
 
 import (
 	"torno/internal/crash"
@@ -6,21 +6,21 @@ import (
 )
 
 // countOn has the live output of a run that an earlier watcher admitted, and did not release, go on behind what that one published.
-func (w *road) countOn(r *run) {
-	p := w.notes.Load(r.hash)
+func (w *Road) countOn(r *Run) {
+	p := w.Notes.Load(r.hash)
 	if p.Segment == 0 {
 		return
 	}
 	p = p.Behind(p.Lost || p.Inside || !r.client.HasLive(p.Segment))
 	crash.At("segment.noted")
-	w.notes.Save(r.hash, p)
+	w.Notes.Save(r.hash, p)
 	r.out.CountOn(p)
 }
 
 // handOn notes for the next attempt of a lost run where the live output of the lost one stopped.
-func (w *road) handOn(p output.Progress, next *run) {
+func (w *Road) handOn(p output.Progress, next *Run) {
 	if p.Segment > 0 {
 		crash.At("segment.noted")
-		w.notes.Save(next.hash, p.Behind(true))
+		w.Notes.Save(next.hash, p.Behind(true))
 	}
 }

@@ -1,4 +1,4 @@
-package watcher
+package run
 
 import (
 	"context"
@@ -32,7 +32,7 @@ var (
 )
 
 // brokenHold is what becomes of a run whose sandbox broke before it was released: another sandbox, unless the run is to end.
-func (r *run) brokenHold(err error) (verdict, error) {
+func (r *Run) brokenHold(err error) (verdict, error) {
 	if reason := r.Cause(); reason != "" {
 		return verdict{reason: reason}, nil
 	}
@@ -61,7 +61,7 @@ func (a *attendance) release() error {
 	a.r.releasing = true
 	crash.At("launch.released")
 	v, ok := a.w.noted(a.r, a.w.record(a.r.ending, "note the release of a run", func() error {
-		return a.w.journal.Release(a.w.life, a.r.hash, a.r.handle, a.r.times.created, seen)
+		return a.w.Journal.Release(a.w.Life, a.r.hash, a.r.handle, a.r.times.created, seen)
 	}))
 	if !ok {
 		return &unreleasedError{verdict: v}

@@ -1,4 +1,4 @@
-package watcher
+package run
 
 import (
 	"errors"
@@ -25,7 +25,7 @@ func dirs(inodes ...uint64) (above []sandbox.Directory) {
 }
 
 // startingIn is a run that has its workspace and has not looked at the others yet.
-func (w *road) startingIn(t *testing.T, name string, inodes ...uint64) *run {
+func (w *Road) startingIn(t *testing.T, name string, inodes ...uint64) *Run {
 	t.Helper()
 	id, err := delegation.ParseSubagentID(name)
 	if err != nil {
@@ -37,7 +37,7 @@ func (w *road) startingIn(t *testing.T, name string, inodes ...uint64) *run {
 	}
 	key := sandbox.RunKey{Outbox: "main", Subagent: id, Request: asked, Attempt: 1}
 	spec := sandbox.Spec{Mounts: []sandbox.Mount{{Workspace: true}}}
-	r := w.newRun(request{Key: key, Spec: spec}, nobody{})
+	r := w.newRun(Request{Key: key, Spec: spec}, nobody{})
 	r.held = workspace.Hold(lyingIn{above: dirs(inodes...)}, dirs(inodes...))
 	w.own(r)
 	r.holds.Store(r.held)
@@ -54,7 +54,7 @@ func TestOfTwoThatStartAtOnceOneWins(t *testing.T) {
 		if laterFirst {
 			first, second = inner, outer
 		}
-		refused := map[*run]*delegation.Refusal{first: w.movedTogether(first)}
+		refused := map[*Run]*delegation.Refusal{first: w.movedTogether(first)}
 		refused[second] = w.movedTogether(second)
 		if refused[outer] != nil || refused[inner] == nil || refused[inner].Code != delegation.CodeWorkspaceBusy {
 			t.Errorf("the later one looks first: %t; the earlier one gets %v, the later one %v", laterFirst, refused[outer], refused[inner])
@@ -115,7 +115,7 @@ func TestARefusedRunIsInNobodysWay(t *testing.T) {
 	if refusal := w.movedTogether(middle); refusal == nil {
 		t.Error("the one in the middle has a workspace that holds two others")
 	}
-	for _, r := range []*run{first, middle, last} {
+	for _, r := range []*Run{first, middle, last} {
 		w.disown(r)
 	}
 }

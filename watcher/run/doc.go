@@ -1,0 +1,20 @@
+// Package run is one run's life, from its admission to its answer.
+//
+//	Carry ► queue ► hold workspace ► bind ► create ► start ► hold ► attest ► release ► follow ► conclude ► remove
+//	                                  ▲                        │                │
+//	                                  └── ended in its hold ◄──┘                └── lost: attempted again, where its profile says so
+//
+// A Road carries all runs and has what they share. A run has Ports to the host (journal, launchers, schedule, notices) and a Client, the
+// one that asked for it; it knows neither the outbox nor the watcher. One goroutine carries each run and owns its sandbox from create to
+// remove. What may end a run, a cancel, a deadline, the floor of a disk, says so through End: the first cause wins.
+//
+// # What can fail
+//
+// The journal fails: nothing is started, since an effect without a record could be doubled. The launcher fails: the run ends as
+// launch_failed, and what it left carries the sandbox's id and is removed. The engine does not answer: every call is made again, ever
+// more slowly, until it does or the run must end; nothing is said of a sandbox that could not be looked at, and what may have run is not
+// started again. A call before the release does not return: it is left behind, the run is answered, since it never gets the word, and
+// the sandbox is removed when the call does return. Another engine answers: the run is stranded until its own is back.
+//
+// There is one file for each step of this way, so there are more of them than elsewhere.
+package run
