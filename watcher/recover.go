@@ -29,9 +29,10 @@ import (
 // only what is done already is not done again.
 //
 // Whoever is told to stop meanwhile gets this done first, in the time that there is for stopping: what was not taken up
-// would run on with nobody to end it.
+// would run on with nobody to end it. Where the next watcher of this process takes its place, that one does it, and this one
+// stops at once: an engine that was exchanged would keep it waiting in vain.
 func (w *Watcher) recover(ctx context.Context) error {
-	ctx, cancel := outlive(ctx, w.config.Shutdown.Budget)
+	ctx, cancel := outlive(ctx, w.recoveryBudget)
 	defer cancel()
 	if err := w.identify(ctx); err != nil {
 		return err
@@ -81,10 +82,18 @@ func (w *Watcher) settleAll(ctx context.Context, left remains) error {
 	}
 }
 
-// outlive is a context that ends some time after another one.
-func outlive(ctx context.Context, budget time.Duration) (context.Context, context.CancelFunc) {
+// recoveryBudget is how long a watcher that was told to stop may go on recovering.
+func (w *Watcher) recoveryBudget() time.Duration {
+	if w.keep.Load() {
+		return 0
+	}
+	return w.config.Shutdown.Budget
+}
+
+// outlive is a context that ends some time after another one. How long, it asks then.
+func outlive(ctx context.Context, budget func() time.Duration) (context.Context, context.CancelFunc) {
 	longer, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	stop := context.AfterFunc(ctx, func() { time.AfterFunc(budget, cancel) })
+	stop := context.AfterFunc(ctx, func() { time.AfterFunc(budget(), cancel) })
 	return longer, func() { stop(); cancel() }
 }
 

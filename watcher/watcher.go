@@ -144,7 +144,11 @@ func (w *Watcher) Run(ctx context.Context) (err error) {
 	background.Go(func() { w.schedule.Loop(w.life) })
 	background.Go(func() { w.road.Loop(w.life) })
 	if err := w.recover(ctx); err != nil {
-		if ctx.Err() != nil && !w.keeps() {
+		switch {
+		case ctx.Err() != nil && w.keep.Load():
+			w.log.Info("what an earlier watcher left is left to the next one", "because", err)
+			return nil
+		case ctx.Err() != nil && !w.keeps():
 			w.answerUntaken(false)
 		}
 		return err

@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"sync"
 	"testing"
 
 	"torno/delegation"
@@ -28,6 +29,19 @@ func TestAnExchangeOpensTheLaunchersAnew(t *testing.T) {
 	release()
 	if r := s.answer("s1"); r.Status != delegation.StatusCompleted || r.StdoutTail != "before\n" || r.Attempt != 1 {
 		t.Errorf("the run that was stranded: %+v", r)
+	}
+	s.stop(ended)
+}
+
+// TestAnExchangeWhileAWatcherRecovers: it waits for its own engine in vain, and leaves everything to the host that comes next.
+func TestAnExchangeWhileAWatcherRecovers(t *testing.T) {
+	s := newShop(t)
+	s.config.Shutdown.Budget = 2 * patience
+	s.world.Before(sandboxtest.OpList, sync.OnceFunc(func() { s.world.Exchange("engine-2") }))
+	ended := s.open()
+	s.ask("s1", "echo new")
+	if r := s.answer("s1"); r.Status != delegation.StatusCompleted {
+		t.Errorf("a request on the other engine: %+v", r)
 	}
 	s.stop(ended)
 }
