@@ -1,6 +1,7 @@
 package house
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -87,7 +88,9 @@ func (h *House) Signal(s syscall.Signal) error {
 func (h *House) Stop() (letOn func()) {
 	h.Helper()
 	stopped := h.process.Process
-	h.Must(stopped.Signal(syscall.SIGSTOP))
+	if err := stopped.Signal(syscall.SIGSTOP); !errors.Is(err, os.ErrProcessDone) { // it may just have died at its point
+		h.Must(err)
+	}
 	letOn = sync.OnceFunc(func() { _ = stopped.Signal(syscall.SIGCONT) }) // it may have been killed since
 	h.Cleanup(letOn)
 	return letOn

@@ -28,8 +28,7 @@ func (f *fate) away(n stroke) {
 	}
 	<-time.After(length / 2)
 	comeBack()
-	s.end = time.Now()
-	f.note(func() { f.spans = append(f.spans, s) }) // when the watcher died, if it did, is another matter
+	f.noted(s)
 }
 
 // moveAway moves an outbox away, and another directory with somebody's request into its place, until it is told to undo that.

@@ -65,10 +65,10 @@ func TestWhatHappenedExplainsAnEnd(t *testing.T) {
 	}
 }
 
-// TestAFreezeExplainsALateEnd, and so does an outbox that was away. A second watcher does not. What is not wanted ends when its
-// watcher goes on.
+// TestAFreezeExplainsALateEnd, and so does an outbox that was away, or an engine. A second watcher does not. What is not wanted ends when
+// its watcher goes on.
 func TestAFreezeExplainsALateEnd(t *testing.T) {
-	for why, late := range map[deed]bool{deedFreeze: false, deedAway: false, deedSecond: true} {
+	for why, late := range map[deed]bool{deedFreeze: false, deedAway: false, deedExchange: false, deedBack: false, deedSecond: true} {
 		h := honest()
 		h.lives[1].last = at(16)
 		h.spans = []span{{deed: why, begin: at(4.9), end: at(15), kept: true}}

@@ -8,9 +8,12 @@
 // an outbox away, as where a file system is not mounted, and another directory with a request into its place, before it
 // moves the outbox back. Clients who hold the outbox go on in it; a request of those who go by its path is lost with the
 // wrong directory, and counts as never asked. No client is in the middle of a write while an outbox is moved. It stops,
-// kills and hangs a private engine, cuts its power and removes containers by hand. Where there is no engine, it kills
-// keepers and sentries, one or both of a sandbox, alone or with the watcher, or all that there are. Each child proves in a
-// ledger in its workspace how often it ran, and until when.
+// kills and hangs a private engine, cuts its power and removes containers by hand. It has another engine answer under that
+// engine's name, before the watcher starts or under a live one, while the engine itself lives on or is dead: what ran there is
+// stranded until the name leads back, and what begins meanwhile runs on the other engine. A run that was still there when the
+// name leads back would be stranded in its turn, so clients ask for nothing while the other engine comes to rest. Where there
+// is no engine, fate kills keepers and sentries, one or both of a sandbox, alone or with the watcher, or all that there are.
+// Each child proves in a ledger in its workspace how often it ran, and until when.
 //
 //	SOAK=1h go test -timeout 2h ./test/soak           // how long
 //	SOAK_SANDBOX=gvisor go test ./test/soak           // for one launcher

@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"path/filepath"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -14,21 +16,30 @@ import (
 	"torno/test/house"
 )
 
-// engine is a private one.
+// engine is a private one, which the watcher knows by a name, and another one that may come to answer under that name.
 type engine struct {
 	*house.Private
-	live bool // its containers survive it
+	other *house.Private
+	name  string // a link to the socket of either
+	live  bool   // its containers survive it
 }
 
-func newEngine(t testing.TB) power { return &engine{Private: house.NewPrivate(t, house.PrivatePlan{})} }
+func newEngine(t testing.TB) power {
+	e := &engine{Private: house.NewPrivate(t, house.PrivatePlan{}), other: house.NewPrivate(t, house.PrivatePlan{})}
+	e.name = filepath.Join(e.Dir, "named.sock")
+	e.leadTo(e.Private)
+	return e
+}
 
-func (e *engine) plan() house.Plan { return house.Plan{Engine: &e.Engine, Host: e.Host()} }
+func (e *engine) plan() house.Plan { return house.Plan{Engine: &e.Engine, Host: "unix://" + e.name} }
 
-func (e *engine) dir(*scene) string { return e.Dir }
+func (e *engine) dirs(*scene) []string { return []string{e.Dir, e.other.Dir} }
 
 func (e *engine) left(s *scene) (left []string) {
-	for _, c := range e.Containers(s, "") {
-		left = append(left, "the container "+c.ID)
+	for _, p := range []*house.Private{e.Private, e.other} {
+		for _, c := range p.Containers(s, "") {
+			left = append(left, "the container "+c.ID+" of "+p.Dir)
+		}
 	}
 	return left
 }
@@ -45,6 +56,8 @@ func (e *engine) strike(f *fate, n stroke) {
 		f.felt(span{deed: n.deed, begin: begin, kept: true})
 	case deedRemove:
 		e.removeOne(f, n.which)
+	case deedExchange:
+		e.exchange(f, n)
 	}
 }
 
@@ -98,17 +111,25 @@ func (e *engine) removeOne(f *fate, which int) {
 	f.felt(s)
 }
 
-// listen begins again whenever the engine was away. What happened meanwhile is in its record only while it lives.
+// listen hears both engines.
 func (e *engine) listen(ctx context.Context, s *scene) {
+	var both sync.WaitGroup
+	both.Go(func() { listenTo(ctx, s, e.Engine, "") })
+	both.Go(func() { listenTo(ctx, s, e.other.Engine, otherEngine) })
+	both.Wait()
+}
+
+// listenTo begins again whenever the engine was away. What happened meanwhile is in its record only while it lives.
+func listenTo(ctx context.Context, s *scene, e house.Engine, name string) {
 	since := time.Now()
 	next := time.NewTicker(3 * time.Millisecond)
 	defer next.Stop()
 	for ; ctx.Err() == nil; <-next.C {
-		since = e.hear(ctx, s, since)
+		since = hear(ctx, s, e, name, since)
 	}
 }
 
-func (e *engine) hear(ctx context.Context, s *scene, since time.Time) time.Time {
+func hear(ctx context.Context, s *scene, e house.Engine, name string, since time.Time) time.Time {
 	filters := url.QueryEscape(`{"type":["container"],"label":["torno.installation"],"event":["create","start","die","destroy"]}`)
 	query := fmt.Sprintf("http://engine/v1.41/events?since=%d.%09d&filters=%s", since.Unix(), since.Nanosecond(), filters)
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, query, nil)
@@ -134,7 +155,7 @@ func (e *engine) hear(ctx context.Context, s *scene, since time.Time) time.Time 
 		s.note(func() {
 			id := event.Actor.Attributes[house.SandboxLabel]
 			s.engine[id] = append(s.engine[id], deedOfEngine{
-				event.Action, event.Actor.ID, event.Actor.Attributes["exitCode"], time.Unix(0, event.TimeNano),
+				name, event.Action, event.Actor.ID, event.Actor.Attributes["exitCode"], time.Unix(0, event.TimeNano),
 			})
 		})
 	}

@@ -35,6 +35,7 @@ func (f *fate) strike(ctx context.Context, d dice) {
 		f.do(next)
 	}
 	f.mourn()
+	f.power.putBack(f)
 	f.end(stroke{deed: deedKill, settled: settings{running: 4, shutdown: "cancel", extra: true}, point: -1})
 }
 
@@ -94,6 +95,12 @@ func (f *fate) felt(s span) {
 	s.end = time.Now()
 	f.note(func() { f.spans = append(f.spans, s) })
 	f.alive = s.end
+}
+
+// noted is felt for what says nothing of when the watcher died, if it did.
+func (f *fate) noted(s span) {
+	s.end = time.Now()
+	f.note(func() { f.spans = append(f.spans, s) })
 }
 
 func (f *fate) do(n stroke) {

@@ -114,8 +114,12 @@ const (
 	actionDied  = "die"   // an engine has seen it, and will write it down
 )
 
+// otherEngine is what the record calls the engine that takes the place of a scene's own. Its own one has no name.
+const otherEngine = "the other engine"
+
 // deedOfEngine is an entry in the engine's own record, or in what keepers leave.
 type deedOfEngine struct {
+	engine                  string // which one, "" for the scene's own
 	action, container, code string // a code where something ended
 	at                      time.Time
 }
@@ -128,6 +132,17 @@ func (h *history) count(sandbox, action string) (n int) {
 		}
 	}
 	return n
+}
+
+// created is how many containers each engine has made for a sandbox.
+func (h *history) created(sandbox string) map[string]int {
+	by := map[string]int{}
+	for _, d := range h.engine[sandbox] {
+		if d.action == "create" {
+			by[d.engine]++
+		}
+	}
+	return by
 }
 
 // felt are the spans of some deeds that an ask has felt, from its birth until its client knew how it ended.
@@ -191,7 +206,7 @@ func (h *history) tell(a *ask) string {
 		fmt.Fprintf(&story, "  %s to %s: journal: attempt %d, key %s, sandbox %s, released %s, started %s, %s %s %s, answered %t\n",
 			show(r.Created), show(r.Ended), r.Attempt, r.Key, r.SandboxID, show(r.Released), show(r.Started), r.State, r.Reason, r.Text, r.Answered)
 		for _, d := range h.engine[string(r.SandboxID)] {
-			fmt.Fprintf(&story, "  %s the engine: %s %s %.12s for attempt %d\n", show(d.at), d.action, d.code, d.container, r.Attempt)
+			fmt.Fprintf(&story, "  %s %s: %s %s %.12s for attempt %d\n", show(d.at), cmp.Or(d.engine, "the engine"), d.action, d.code, d.container, r.Attempt)
 		}
 	}
 	for _, n := range a.answers {

@@ -24,7 +24,9 @@ func newKeepers(testing.TB) power { return keepers{} }
 
 func (keepers) plan() house.Plan { return house.Plan{Sandbox: house.GVisor} }
 
-func (keepers) dir(s *scene) string { return s.State }
+func (keepers) dirs(s *scene) []string { return []string{s.State} }
+
+func (keepers) putBack(*fate) {}
 
 func (keepers) left(s *scene) (left []string) {
 	for _, box := range s.Sandboxes() {
@@ -154,5 +156,5 @@ func (k keepers) sawEnd(s *scene, id string, place *os.File) bool {
 }
 
 func (keepers) saw(s *scene, id, action, code string) {
-	s.note(func() { s.engine[id] = append(s.engine[id], deedOfEngine{action, id, code, time.Now()}) })
+	s.note(func() { s.engine[id] = append(s.engine[id], deedOfEngine{"", action, id, code, time.Now()}) })
 }

@@ -74,6 +74,15 @@ func (h *history) told(action, code string) {
 	h.engine[string(idOf(1))] = append(h.engine[string(idOf(1))], deedOfEngine{action: action, code: code, at: at(1.1)})
 }
 
+// exchange has another engine answer in the middle of the first request, whose attempts are stranded if that is said.
+func (h *history) exchange(stranded bool) {
+	s := span{deed: deedExchange, begin: at(0.95), end: at(9), kept: true}
+	if stranded {
+		s.sandboxes = h.sandboxesOf(0)
+	}
+	h.spans = append(h.spans, s)
+}
+
 // sandboxesOf are those of an ask's attempts.
 func (h *history) sandboxesOf(i int) (ids []string) {
 	for _, r := range h.runsOf(h.asks[i]) {
@@ -124,6 +133,12 @@ var lies = map[string]map[string]func(*history){
 		"it was given up": func(h *history) { h.asks[1].unasked, h.lives = true, h.lives[:1] },
 	},
 	"no attempt is made twice": {
+		"on another engine": func(h *history) {
+			again := *h.lives[0]
+			again.born, again.last = at(1.2), at(1.3)
+			h.lives = append(h.lives, &again)
+			h.exchange(false)
+		},
 		"its outbox was away": func(h *history) {
 			again := *h.lives[0]
 			again.born, again.last = at(1.2), at(1.3)
@@ -187,6 +202,14 @@ var lies = map[string]map[string]func(*history){
 			ended(h, delegation.StatusError, delegation.ReasonLaunchFailed, -1)
 			h.spans = []span{{deed: deedAway, begin: at(0.5), end: at(2), kept: true}}
 		},
+		"signalled, and its engine was exchanged": func(h *history) {
+			ended(h, delegation.StatusError, delegation.ReasonSignalled, 137)
+			h.exchange(false)
+		},
+		"launch failed, and its engine was exchanged": func(h *history) {
+			ended(h, delegation.StatusError, delegation.ReasonLaunchFailed, -1)
+			h.exchange(false)
+		},
 		"unheard": func(h *history) { ended(h, delegation.StatusError, "bored", -1) },
 		"shut down, and the runs were kept": func(h *history) {
 			ended(h, delegation.StatusCancelled, delegation.ReasonShutdown, -1)
@@ -204,6 +227,11 @@ var lies = map[string]map[string]func(*history){
 			h.lives[1].born = at(1.5)
 		},
 		"at the very end": func(h *history) { h.lives[1].born = at(1.999) },
+		"in the workspace of a stranded run": func(h *history) {
+			h.lives[0].last = at(4.5)
+			h.asks[0].answers[0].written = at(5)
+			h.exchange(true)
+		},
 	},
 	"what is not wanted ends": {
 		"taken away": func(h *history) { h.lives[1].last = at(5).Add(soon + time.Second) },
@@ -272,6 +300,20 @@ var lies = map[string]map[string]func(*history){
 			h.spans = []span{{deed: deedAway, begin: at(0.5), end: at(1.9), kept: true}}
 		},
 		"by nobody, and made again": func(h *history) { h.lose(true) },
+		"its engine was exchanged": func(h *history) {
+			h.lose(false)
+			h.exchange(false)
+		},
+		"its engine was exchanged, and it is made again on the other one": func(h *history) {
+			h.lose(true)
+			h.engine[string(idOf(2))] = []deedOfEngine{{engine: otherEngine, action: "create", at: at(1.25)}}
+			h.exchange(false)
+		},
+		"its engine was exchanged, and is dead, and this was the other one's": func(h *history) {
+			h.lose(false)
+			h.engine[string(idOf(1))] = []deedOfEngine{{engine: otherEngine, action: "create", at: at(0.5)}}
+			h.spans = []span{{deed: deedSlay, begin: at(0.3), end: at(3)}}
+		},
 		"its watcher was killed": func(h *history) {
 			h.lose(false)
 			h.spans = []span{{deed: deedKill, begin: at(0.5), end: at(1.9), kept: true}}
@@ -343,6 +385,32 @@ var lies = map[string]map[string]func(*history){
 	"the engine did it once": {
 		"two containers": func(h *history) { h.did("create") },
 		"two starts":     func(h *history) { h.did("start") },
+		"two starts on two engines": func(h *history) {
+			h.engine[string(idOf(1))] = append(h.engine[string(idOf(1))], deedOfEngine{engine: otherEngine, action: "start", at: at(1.1)})
+			h.exchange(false)
+		},
+	},
+	"a stranded run waits": {
+		"it is lost": func(h *history) {
+			h.lose(false)
+			h.exchange(true)
+		},
+		"it is lost, and its engine was killed": func(h *history) {
+			h.lose(false)
+			h.exchange(true)
+			h.spans = append(h.spans, span{deed: deedSlay, begin: at(1), end: at(3)})
+		},
+		"it is made again, and its engine was killed": func(h *history) {
+			h.lose(true)
+			h.exchange(true)
+			h.spans = append(h.spans, span{deed: deedSlay, begin: at(1), end: at(3)})
+		},
+		"it is cancelled": func(h *history) {
+			ended(h, delegation.StatusCancelled, delegation.ReasonCancelled, -1)
+			h.asks[0].cancelled = []time.Time{at(1.5)}
+			h.exchange(true)
+		},
+		"it exits": func(h *history) { h.exchange(true) },
 	},
 	strays: {
 		"a second watcher's": func(h *history) {

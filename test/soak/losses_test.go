@@ -52,6 +52,19 @@ func endsAreBelieved(h *history, a *ask) string {
 	return ""
 }
 
+// strandedRunsWait: while another engine answers, a run whose sandbox is on its own one does not end, whatever happens to that, and
+// however much its end is wanted.
+func strandedRunsWait(h *history, a *ask) string {
+	for _, r := range h.runsOf(a) {
+		for _, s := range h.within(r.Created, r.Ended, deedExchange) {
+			if slices.Contains(s.sandboxes, string(r.SandboxID)) && r.Ended.Before(s.end) {
+				return fmt.Sprintf("attempt %d was stranded until %s, and ended at %s: %s (%s)", r.Attempt, show(s.end), show(r.Ended), r.Reason, r.Text)
+			}
+		}
+	}
+	return ""
+}
+
 // taken says whether something was done to an attempt's sandbox, while there may have been one, that ends it unseen.
 func (h *history) taken(a *ask, r control.Run) bool {
 	begin := cmp.Or(r.Starting, r.Created)
@@ -59,11 +72,16 @@ func (h *history) taken(a *ask, r control.Run) bool {
 		switch {
 		case slices.Contains(sandboxDeeds, s.deed):
 			return slices.Contains(s.sandboxes, string(r.SandboxID))
-		case s.deed == deedHang:
+		case s.deed == deedHang, h.isElsewhere(string(r.SandboxID)):
 			return false
 		}
 		return !s.kept || h.unseen(a, r, s)
 	})
+}
+
+// isElsewhere says whether a sandbox is on the other engine, to which nothing is done.
+func (h *history) isElsewhere(sandbox string) bool {
+	return h.created(sandbox)[""] == 0 && h.created(sandbox)[otherEngine] > 0
 }
 
 // unseen says whether an attempt's container may have begun, or has ended, while its engine was dead and saw nothing.

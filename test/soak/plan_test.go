@@ -132,14 +132,16 @@ const (
 	deedFreeze   deed = "have the watcher stand still"
 	deedSecond   deed = "have a second watcher come and go"
 	deedRemove   deed = "remove a container"
+	deedExchange deed = "exchange the engine"
 	deedOperator deed = "cancel as an operator"
 	deedAway     deed = "have another directory at an outbox's path"
-	deedDown     deed = "the watcher was down" // noted, not chosen
+	deedDown     deed = "the watcher was down"               // noted, not chosen
+	deedBack     deed = "the watcher meets its engine again" // noted, not chosen
 )
 
 var (
 	watchersFate = []weighted[deed]{{deedKill, 5}, {deedTerm, 2}, {deedHurry, 1}, {deedReload, 2}, {deedUpset, 1}, {deedFreeze, 2}, {deedSecond, 2}, {deedAway, 3}, {deedOperator, 1}, {deedRemove, 1}}
-	enginesFate  = []weighted[deed]{{deedStop, 3}, {deedSlay, 4}, {deedHang, 2}, {deedPower, 1}, {deedRemove, 5}}
+	enginesFate  = []weighted[deed]{{deedStop, 3}, {deedSlay, 4}, {deedHang, 2}, {deedPower, 1}, {deedRemove, 5}, {deedExchange, 3}}
 	keepersFate  = []weighted[deed]{{deedKeeper, 4}, {deedSentry, 4}, {deedPair, 2}, {deedOrphan, 3}, {deedAll, 1}}
 	besideThem   = []weighted[deed]{{deedKill, 5}, {deedTerm, 2}, {deedHurry, 1}, {deedReload, 2}, {deedUpset, 1}, {deedFreeze, 2}, {deedSecond, 2}, {deedAway, 3}, {deedOperator, 1}, {deedPair, 1}}
 	tempers      = map[string][][]weighted[deed]{

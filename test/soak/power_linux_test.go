@@ -17,8 +17,10 @@ type power interface {
 	listen(context.Context, *scene)
 	// left is what there is of sandboxes.
 	left(*scene) []string
-	// dir is where it has its mounts.
-	dir(*scene) string
+	// putBack undoes what its strokes have left.
+	putBack(*fate)
+	// dirs are where it has its mounts.
+	dirs(*scene) []string
 }
 
 // powers are those of the launchers, and what each of them needs of the machine.

@@ -3,6 +3,7 @@ package soak
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -77,7 +78,7 @@ func (s *scene) mounts() (found []string) {
 		if strings.Contains(line, "-init/merged ") {
 			continue
 		}
-		if strings.Contains(line, s.Dir) || strings.Contains(line, s.power.dir(s)) {
+		if slices.ContainsFunc(append(s.power.dirs(s), s.Dir), func(dir string) bool { return strings.Contains(line, dir) }) {
 			found = append(found, line)
 		}
 	}

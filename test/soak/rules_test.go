@@ -64,6 +64,7 @@ var rules = []rule{
 	{"the engine did it once", engineAgrees},
 	{"what is lost was taken", lossesHaveCauses},
 	{"an end is believed", endsAreBelieved},
+	{"a stranded run waits", strandedRunsWait},
 }
 
 // faults are all broken rules.
@@ -164,6 +165,7 @@ func oneAtATime(h *history, a *ask) string {
 // disturbed are spans in which nothing can be expected of anybody.
 var disturbed = []deed{
 	deedDown, deedKill, deedTerm, deedHurry, deedReload, deedUpset, deedFreeze, deedBoth, deedOrphan, deedStop, deedSlay, deedHang, deedPower, deedAll,
+	deedExchange, deedBack,
 }
 
 // later is a time with all that was disturbed on the way added. Where only an outbox was away, the watcher goes on at once.
@@ -271,12 +273,13 @@ func journalAgrees(h *history, a *ask) string {
 	return ""
 }
 
-// engineAgrees: a sandbox is made once and started once.
+// engineAgrees: a sandbox is made once and started once. An engine that is exchanged while it makes one may not have told of it, and then
+// the other one makes it too.
 func engineAgrees(h *history, a *ask) string {
 	for _, r := range h.runsOf(a) {
-		created, started := h.count(string(r.SandboxID), "create"), h.count(string(r.SandboxID), "start")
-		if started > 1 || created > 1 {
-			return fmt.Sprintf("of the sandbox of attempt %d the engine has created %d containers and started %d", r.Attempt, created, started)
+		created, started := h.created(string(r.SandboxID)), h.count(string(r.SandboxID), "start")
+		if started > 1 || created[""] > 1 || created[otherEngine] > 1 {
+			return fmt.Sprintf("of the sandbox of attempt %d containers were created %v and %d started", r.Attempt, created, started)
 		}
 	}
 	return ""

@@ -133,5 +133,12 @@ func (s *scene) summarize(f *fate) {
 			ends[string(a.answers[0].Reason)]++
 		}
 	}
-	s.Logf("%d requests, %d children, %d deaths at points; fate: %v; ends: %v", len(s.asks), len(s.lives), f.deaths, f.done, ends)
+	elsewhere := 0
+	for _, r := range s.runs {
+		if s.isElsewhere(string(r.SandboxID)) {
+			elsewhere++
+		}
+	}
+	s.Logf("%d requests, %d children, %d runs on another engine, %d deaths at points; fate: %v; ends: %v",
+		len(s.asks), len(s.lives), elsewhere, f.deaths, f.done, ends)
 }
