@@ -5,6 +5,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -33,10 +34,12 @@ func (e *engine) exchange(f *fate, n stroke) {
 	<-time.After(2 * n.down)
 	comeBack()
 	f.moving.Lock()
+	goOn := sync.OnceFunc(f.moving.Unlock)
+	defer goOn()
 	runs, letOn := e.comeToRest(f)
 	met := strings.Contains(f.Said()[said:], " serving ") // a watcher began since, or opened its launchers anew
 	s.sandboxes = e.stranded(f, runs, met)
-	goBack := func() { e.leadTo(e.Private); f.noted(s); f.moving.Unlock() }
+	goBack := func() { e.leadTo(e.Private); f.noted(s); goOn() }
 	if met && (len(s.sandboxes) == 0 || n.which/2%2 == 0) { // without a stranded run it may not look for long
 		e.restart(f, n, goBack)
 		return
