@@ -174,7 +174,7 @@ func (o *Operator) Cancel(ctx context.Context, ref string) (control.Run, error) 
 	}
 	r := o.Watcher.road.Running(record.Key)
 	if r == nil {
-		return control.Run{}, fmt.Errorf("%w: %s", control.ErrEnded, record.Key)
+		return o.endUntaken(ctx, record, o.Watcher.cancelUnserved)
 	}
 	o.Watcher.schedule.Stop(ctx, r.Ticket(), delegation.ReasonOperator)
 	if why := r.Stranded(); why != "" {

@@ -47,7 +47,7 @@ func (w *Watcher) recover(ctx context.Context) error {
 	if err := w.settleAll(ctx, left); err != nil {
 		return err
 	}
-	w.notes.Sweep(func(key string) bool { return w.unfinished(ctx, key) || w.aside[key] })
+	w.notes.Sweep(func(key string) bool { return w.unfinished(ctx, key) || w.unservedRun(key) != nil })
 	for _, handles := range left {
 		for _, h := range handles {
 			if h.State == sandbox.HandleUncertain {

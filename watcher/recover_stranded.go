@@ -5,12 +5,10 @@ import (
 	"errors"
 	"fmt"
 
-	"torno/delegation"
 	"torno/internal/control"
 	"torno/internal/crash"
 	"torno/internal/journal"
 	"torno/sandbox"
-	"torno/watcher/schedule"
 )
 
 // askEngines asks all launchers which engine they have.
@@ -38,11 +36,9 @@ func (w *Watcher) strand(ctx context.Context, box *outbox, record journal.Run) e
 	if box != nil {
 		return w.adopt(ctx, box, record, *record.Handle)
 	}
-	w.log.Warn("a run is stranded, and its outbox is not served", "outbox", record.Outbox, "run", record.Key,
-		"error", record.Handle.On(w.engines[record.Handle.Launcher]))
-	ticket := reservation(record)
-	w.deserted.Store(record.Key, ticket)
-	w.schedule.Reserve(w.life, ticket)
+	u := &unserved{record: record}
+	w.desert(w.life, u)
+	w.unservedRuns.Store(record.Key, u)
 	return nil
 }
 
@@ -60,7 +56,7 @@ func (w *Watcher) noteEngine(ctx context.Context, record journal.Run, h sandbox.
 
 // strandedWhy is why a run is stranded, "" when it is not.
 func (w *Watcher) strandedWhy(key string) string {
-	if _, ok := w.deserted.Load(key); ok {
+	if u := w.unservedRun(key); u != nil && u.why != nil {
 		return "another engine answers in the place of its own, and its outbox is not served"
 	}
 	if r := w.road.Running(key); r != nil {
@@ -79,19 +75,11 @@ func (o *Operator) Abandon(ctx context.Context, ref string) (control.Run, error)
 	if w == nil {
 		return control.Run{}, control.ErrNoWatcher
 	}
-	if ticket, ok := w.deserted.LoadAndDelete(record.Key); ok {
-		if err := w.leave(ctx, record, delegation.ReasonLost); err != nil {
-			w.deserted.Store(record.Key, ticket)
-			return control.Run{}, err
-		}
-		w.schedule.Finished(ctx, ticket.(*schedule.Ticket))
-		return o.Run(ctx, record.Key)
-	}
 	r := w.road.Running(record.Key)
-	switch {
-	case r == nil:
-		return control.Run{}, fmt.Errorf("%w: %s", control.ErrEnded, record.Key)
-	case r.Stranded() == "":
+	if r == nil {
+		return o.endUntaken(ctx, record, w.abandonUnserved)
+	}
+	if r.Stranded() == "" {
 		return control.Run{}, fmt.Errorf("%w: %s", control.ErrNotStranded, record.Key)
 	}
 	r.GiveUp()

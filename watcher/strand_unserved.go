@@ -2,24 +2,42 @@ package watcher
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
 
 	"torno/delegation"
+	"torno/internal/control"
+	"torno/internal/crash"
 	"torno/internal/journal"
+	"torno/internal/retry"
 	"torno/sandbox"
+	"torno/watcher/run"
 	"torno/watcher/schedule"
 )
+
+// A run is unserved while it has not ended and its outbox is not served: the outbox's name leads to another directory, or the run is stranded
+// and its outbox is not in the configuration any more. No goroutine carries it. An operator can end it, or give it up, all the same.
+type unserved struct {
+	record journal.Run
+	box    *outbox          // whose directory is not there; nil where the outbox is not in the configuration
+	ticket *schedule.Ticket // keeps its workspace and its subagent; nil where it has no sandbox
+	handle sandbox.Handle   // of the sandbox in which it goes on; zero where there is none on the engine that answers
+	why    error            // it is stranded for; nil where it is not
+
+	mu   sync.Mutex // one operator at a time
+	over bool
+}
 
 // leaveAside leaves everything of a run as it is whose outbox's directory is not there: nobody can tell whether its client still
 // waits. Its workspace stays taken. A sandbox in which nothing ever ran, or whose run has ended, is of no use to it.
 func (w *Watcher) leaveAside(ctx context.Context, box *outbox, record journal.Run, h sandbox.Handle, there bool) {
-	w.aside[record.Key] = true
+	u := &unserved{record: record, box: box}
+	defer w.unservedRuns.Store(record.Key, u)
 	switch {
 	case !there && w.isElsewhere(record):
-		ticket := reservation(record)
-		w.deserted.Store(record.Key, ticket)
-		w.schedule.Reserve(ctx, ticket)
-		w.log.Warn("a run is stranded, and its outbox is not served", "outbox", record.Outbox, "run", record.Key,
-			"error", record.Handle.On(w.engines[record.Handle.Launcher]))
+		w.desert(ctx, u)
 		return
 	case !there:
 		return
@@ -29,9 +47,17 @@ func (w *Watcher) leaveAside(ctx context.Context, box *outbox, record journal.Ru
 		}
 		return
 	}
-	w.road.CountLeft()
-	w.schedule.Reserve(ctx, reservation(record))
+	w.road.CountLeft(1)
+	u.handle, u.ticket = h, reservation(record)
+	w.schedule.Reserve(ctx, u.ticket)
 	w.log.Warn("a run goes on without a watcher until the directory of its outbox is back", "outbox", box.name, "run", record.Key)
+}
+
+// desert leaves a run whose sandbox is on another engine, and whose outbox is not served, nothing but its workspace.
+func (w *Watcher) desert(ctx context.Context, u *unserved) {
+	u.why, u.ticket = u.record.Handle.On(w.engines[u.record.Handle.Launcher]), reservation(u.record)
+	w.schedule.Reserve(ctx, u.ticket)
+	w.log.Warn("a run is stranded, and its outbox is not served", "outbox", u.record.Outbox, "run", u.record.Key, "error", u.why)
 }
 
 // reservation is the ticket of a run without a watcher: it keeps the run's workspace and its subagent.
@@ -40,4 +66,121 @@ func reservation(record journal.Run) *schedule.Ticket {
 		Subject: schedule.Subject{Outbox: record.Outbox, Subagent: record.Subagent}, Above: record.Handle.Above,
 		Anywhere: len(record.Handle.Above) == 0,
 	}
+}
+
+// unservedRun is the unserved run of a key, or nil.
+func (w *Watcher) unservedRun(key string) *unserved {
+	u, ok := w.unservedRuns.Load(key)
+	if !ok {
+		return nil
+	}
+	return u.(*unserved)
+}
+
+// cancelUnserved ends an unserved run. Its sandbox is gone when that is written down. Where it is stranded it ends when its engine is back.
+func (w *Watcher) cancelUnserved(ctx context.Context, u *unserved) error {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.over {
+		return fmt.Errorf("%w: %s", control.ErrEnded, u.record.Key)
+	}
+	crash.At("unserved.noted")
+	w.road.NoteEnding(u.record.Key, delegation.ReasonOperator)
+	if u.why != nil {
+		return fmt.Errorf("%w: %w", control.ErrStranded, u.why)
+	}
+	if u.handle.ID != "" {
+		crash.At("unserved.removed")
+		if err := w.config.Launchers[u.handle.Launcher].Remove(ctx, u.handle); err != nil && !errors.Is(err, sandbox.ErrNotFound) {
+			return fmt.Errorf("remove the sandbox of run %s: %w", u.record.Key, err)
+		}
+	}
+	return w.endUnserved(ctx, u, journal.Change{Reason: delegation.ReasonOperator, Ended: time.Now()})
+}
+
+// abandonUnserved ends an unserved run that is stranded without its sandbox, which may live on.
+func (w *Watcher) abandonUnserved(ctx context.Context, u *unserved) error {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	switch {
+	case u.over:
+		return fmt.Errorf("%w: %s", control.ErrEnded, u.record.Key)
+	case u.why == nil:
+		return fmt.Errorf("%w: %s", control.ErrNotStranded, u.record.Key)
+	}
+	text := run.GivenUp()
+	w.log.Warn("the operator gives a stranded run up; its sandbox may run on, and is removed when its engine is back",
+		"run", u.record.Key, "engine", u.record.Handle.Engine, "sandbox", u.record.Handle.ID)
+	return w.endUnserved(ctx, u, journal.Change{Reason: delegation.ReasonLost, Ended: time.Now(), Code: text.Code, Text: text.Text, Hint: text.Hint})
+}
+
+// endUnserved writes the end of an unserved run down. It is answered when its outbox's directory is back; nobody waits in an outbox that is not in
+// the configuration.
+func (w *Watcher) endUnserved(ctx context.Context, u *unserved, change journal.Change) error {
+	change.Answered = u.box == nil
+	crash.At("unserved.ended")
+	if err := w.journal.Move(ctx, u.record.Key, u.record.State, delegation.StateEnded, change); err != nil {
+		return err
+	}
+	u.over = true
+	w.unservedRuns.Delete(u.record.Key)
+	if u.ticket != nil {
+		w.schedule.Finished(ctx, u.ticket)
+	}
+	if u.handle.ID != "" {
+		w.road.CountLeft(-1)
+	}
+	return nil
+}
+
+// endUntaken ends a run that no goroutine carries. Where it is not known as unserved, it may have ended in this moment, or be taken up in the next.
+func (o *Operator) endUntaken(ctx context.Context, record journal.Run, end func(context.Context, *unserved) error) (control.Run, error) {
+	u := o.Watcher.unservedRun(record.Key)
+	if u == nil || record.State == delegation.StateEnded {
+		now, err := o.Journal.Get(ctx, record.Key)
+		switch {
+		case err != nil:
+			return control.Run{}, err
+		case now.State == delegation.StateEnded:
+			return control.Run{}, fmt.Errorf("%w: %s", control.ErrEnded, record.Key)
+		}
+		return control.Run{}, fmt.Errorf("%w: %s", control.ErrUntaken, record.Key)
+	}
+	if err := end(ctx, u); err != nil {
+		return control.Run{}, err
+	}
+	return o.Run(ctx, record.Key)
+}
+
+// awaitEngines asks for the engines of runs that are stranded and unserved, since no run that is carried may ask for them. A host hears by that
+// of an engine that is back, and opens everything anew; so it does when a launcher has the engine again by itself.
+func (w *Watcher) awaitEngines(ctx context.Context) {
+	for try := 1; ctx.Err() == nil; try++ {
+		stranded := false
+		for _, u := range w.unservedRuns.Range {
+			if u := u.(*unserved); u.why != nil {
+				stranded = true
+				if w.isBackFor(ctx, u) {
+					w.reopen()
+					return
+				}
+			}
+		}
+		if !stranded {
+			return
+		}
+		_ = retry.Pause(ctx, retry.Backoff(try))
+	}
+}
+
+// isBackFor says whether the engine of a stranded run answers.
+func (w *Watcher) isBackFor(ctx context.Context, u *unserved) bool {
+	ctx, cancel := context.WithTimeout(ctx, listBudget)
+	defer cancel()
+	launcher := w.config.Launchers[u.record.Handle.Launcher]
+	if launcher == nil {
+		return false
+	}
+	engine, err := launcher.Engine(ctx)
+	return err == nil && u.record.Handle.On(engine) == nil
 }

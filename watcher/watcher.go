@@ -45,26 +45,25 @@ type Shutdown struct {
 
 // Watcher serves outboxes. New builds it, Run runs it once.
 type Watcher struct {
-	config    Config
-	timing    run.Timing
-	journal   *journal.Journal
-	notices   *notice.Board
-	notes     output.Notes
-	schedule  *schedule.Schedule
-	hangs     *hang.Calls // to workspaces
-	road      *run.Road
-	log       *slog.Logger
-	boxes     []*outbox
-	born      time.Time
-	ready     chan struct{}
-	keep      atomic.Bool
-	engines   map[string]string // by launcher: the id of its engine, as recovery found it
-	aside     map[string]bool   // by key: runs that wait for their outbox's directory; filled before any outbox is served
-	deserted  sync.Map          // by key: the ticket of a stranded run whose outbox is not served
-	looked    chan struct{}     // closed when identify has looked at every outbox, or could not
-	again     chan struct{}     // closed when the outboxes are to be opened anew
-	reopen    func()
-	accepting sync.Mutex // one decision of an operator's at a time
+	config       Config
+	timing       run.Timing
+	journal      *journal.Journal
+	notices      *notice.Board
+	notes        output.Notes
+	schedule     *schedule.Schedule
+	hangs        *hang.Calls // to workspaces
+	road         *run.Road
+	log          *slog.Logger
+	boxes        []*outbox
+	born         time.Time
+	ready        chan struct{}
+	keep         atomic.Bool
+	engines      map[string]string // by launcher: the id of its engine, as recovery found it
+	unservedRuns sync.Map          // by key: runs that have not ended, or are not answered, and whose outbox is not served
+	looked       chan struct{}     // closed when identify has looked at every outbox, or could not
+	again        chan struct{}     // closed when the outboxes are to be opened anew
+	reopen       func()
+	accepting    sync.Mutex // one decision of an operator's at a time
 
 	life       context.Context // done when the watcher stops working, some time after it stopped taking
 	endLife    context.CancelFunc
@@ -77,7 +76,7 @@ func New(config Config) *Watcher {
 	w := &Watcher{
 		config: config, timing: config.Timing.Usual(), journal: config.Journal, notices: notice.New(config.Log), notes: output.NewNotes(config.Notes),
 		schedule: schedule.New(config.MaxRunning, lanesOf(config.Outboxes)), hangs: hang.New(workspace.Calls, config.Log), log: config.Log, born: time.Now(), ready: make(chan struct{}),
-		aside: make(map[string]bool), looked: make(chan struct{}), again: make(chan struct{}),
+		looked: make(chan struct{}), again: make(chan struct{}),
 	}
 	w.reopen = sync.OnceFunc(func() { close(w.again) })
 	w.life, w.endLife = context.WithCancel(context.Background())
@@ -162,6 +161,7 @@ func (w *Watcher) Run(ctx context.Context) (err error) {
 	}
 	background.Go(func() { w.showPositions(writing) })
 	background.Go(func() { w.newPruner().loop(writing) })
+	background.Go(func() { w.awaitEngines(w.leisure) })
 	err = w.take(ctx)
 	w.stopWorking()
 	if !w.keeps() {

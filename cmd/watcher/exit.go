@@ -128,6 +128,7 @@ var troubles = []struct {
 	{control.ErrAmbiguous, "ambiguous", "name it by OUTBOX/SUBAGENT or by more of its key"},
 	{control.ErrStranded, "stranded", "bring that engine back, or give the run up with watcher cancel --abandon"},
 	{control.ErrNotStranded, "not_stranded", "watcher cancel without --abandon"},
+	{control.ErrUntaken, "untaken", "try again in a moment; the log says what the watcher waits for, or that the next start looks again"},
 	{control.ErrEnded, "ended", "watcher show shows how it ended"},
 	{control.ErrNoOutbox, "no_outbox", "watcher check shows the outboxes of the configuration"},
 	{control.ErrAsked, "not_asked", "watcher ps says which outbox waits for a decision"},

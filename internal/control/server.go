@@ -139,13 +139,13 @@ type Failure struct {
 
 // failures are the errors that callers tell apart. The codes are API.
 var failures = map[string]error{
-	"no_run": ErrNoRun, "ambiguous": ErrAmbiguous, "ended": ErrEnded, "stranded": ErrStranded, "not_stranded": ErrNotStranded,
+	"no_run": ErrNoRun, "ambiguous": ErrAmbiguous, "ended": ErrEnded, "stranded": ErrStranded, "not_stranded": ErrNotStranded, "untaken": ErrUntaken,
 	"no_outbox": ErrNoOutbox, "not_asked": ErrAsked,
 }
 
 var statuses = map[string]int{
 	"no_run": http.StatusNotFound, "ambiguous": http.StatusConflict, "ended": http.StatusConflict,
-	"stranded": http.StatusConflict, "not_stranded": http.StatusConflict,
+	"stranded": http.StatusConflict, "not_stranded": http.StatusConflict, "untaken": http.StatusConflict,
 	"no_outbox": http.StatusNotFound, "not_asked": http.StatusConflict,
 }
 

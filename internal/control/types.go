@@ -49,8 +49,10 @@ var (
 	// ErrStranded says that a run is to end, and ends when the engine of its sandbox is back.
 	ErrStranded    = errors.New("the run is stranded, and is ended when the engine of its sandbox is back")
 	ErrNotStranded = errors.New("the run is not stranded, so it is cancelled and not given up")
-	ErrNoOutbox    = errors.New("there is no such outbox")
-	ErrAsked       = errors.New("nobody has to say which outbox this is")
+	// ErrUntaken says that a run has not ended, and that the watcher cannot end it: it has not taken it up yet.
+	ErrUntaken  = errors.New("the watcher has not taken the run up")
+	ErrNoOutbox = errors.New("there is no such outbox")
+	ErrAsked    = errors.New("nobody has to say which outbox this is")
 )
 
 // Query chooses runs.

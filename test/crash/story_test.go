@@ -290,6 +290,29 @@ func (s *scene) accept() error {
 	}
 }
 
+// cancelledAside is the story of a run whose outbox's directory is not there: its operator ends it, and it is answered when the directory is known.
+var cancelledAside = &story{
+	before: func(s *scene) { killedInTheMiddle(s); s.restore() },
+	during: func(s *scene) { go s.cancel() }, // the watcher dies of it
+	done: func(s *scene) {
+		if err := s.cancel(); err != nil && !errors.Is(err, control.ErrEnded) {
+			s.Fatal(err)
+		}
+		s.Must(s.accept())
+		ends(delegation.StatusCancelled, delegation.ReasonOperator)(s)
+	},
+}
+
+// cancel ends the run as soon as there is a watcher to be told, and has looked.
+func (s *scene) cancel() error {
+	for ctx, ticks := s.Context(), time.Tick(10*time.Millisecond); ; <-ticks {
+		_, err := s.Client.Cancel(ctx, "s1")
+		if !errors.Is(err, control.ErrNoWatcher) && !errors.Is(err, control.ErrUntaken) {
+			return err
+		}
+	}
+}
+
 // kept is how many runs the journal keeps when it has to be pruned, in pieces of 32.
 const kept = 100
 
@@ -370,9 +393,12 @@ var stories = map[string]*story{
 		during: func(s *scene) { go s.accept() }, // the watcher dies of it
 		done:   func(s *scene) { s.Must(s.accept()); says("hello\n")(s) },
 	},
-	"outbox.beat":    {during: func(*scene) {}, after: submit(hello), done: says("hello\n")},
-	"segment.noted":  {during: submit(long), after: letOn, done: says("hello\nthere\n")},
-	"outbox.segment": {during: submit(long), after: letOn, done: says("hello\nthere\n")},
+	"unserved.noted":   cancelledAside,
+	"unserved.removed": cancelledAside,
+	"unserved.ended":   cancelledAside,
+	"outbox.beat":      {during: func(*scene) {}, after: submit(hello), done: says("hello\n")},
+	"segment.noted":    {during: submit(long), after: letOn, done: says("hello\nthere\n")},
+	"outbox.segment":   {during: submit(long), after: letOn, done: says("hello\nthere\n")},
 	"again.filed": {
 		during: func(s *scene) { submit(long)(s); s.Says(s.ask, "hello"); writeAgain(s) },
 		after:  letOn, done: says("hello\nthere\n"),

@@ -70,6 +70,11 @@ func (r *Run) goOnEnding(e ending) {
 	r.End(e.Reason)
 }
 
+// NoteEnding notes that a run that no watcher carries is being ended.
+func (w *Road) NoteEnding(key string, reason delegation.Reason) {
+	w.saveEnding(key, ending{Reason: reason})
+}
+
 // EndingOf is the end of a run that an earlier watcher was ending and whose sandbox is gone. It is false where that had not begun.
 func (w *Road) EndingOf(key string) (end journal.Change, begun bool) {
 	e := w.endingOf(key)

@@ -70,8 +70,8 @@ func (w *Road) Left() int { return int(w.left.Load()) + w.launches.Left() }
 // Hung is how many calls of launchers were left behind and have not returned.
 func (w *Road) Hung() int { return w.launches.Left() }
 
-// CountLeft counts a sandbox that is left to the next watcher.
-func (w *Road) CountLeft() { w.left.Add(1) }
+// CountLeft counts sandboxes that are left to the next watcher.
+func (w *Road) CountLeft(more int) { w.left.Add(int64(more)) }
 
 // Hurry kills what still runs.
 func (w *Road) Hurry() {

@@ -86,11 +86,16 @@ func (w *Road) abandoned(r *Run) verdict {
 	r.log.Warn("the operator gives a stranded run up; its sandbox may run on, and is removed when its engine is back",
 		"run", r.hash, "engine", r.handle.Engine, "sandbox", r.handle.ID)
 	r.handle, r.final = sandbox.Handle{}, true
-	return verdict{reason: delegation.ReasonLost, refusal: &delegation.Refusal{
+	return verdict{reason: delegation.ReasonLost, refusal: GivenUp()}
+}
+
+// GivenUp is what the client of a run reads that the operator gives up.
+func GivenUp() *delegation.Refusal {
+	return &delegation.Refusal{
 		Code: delegation.CodeLost,
 		Text: "The operator gave the run up: another engine answers in the place of its own. Its sandbox may go on there, and go on writing into the workspace.",
 		Hint: "Ask again with a new request_id, in another workspace if the earlier one must not be written by both.",
-	}}
+	}
 }
 
 func (r *Run) isAbandoned() bool {

@@ -1,0 +1,171 @@
+package watcher
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+	"testing"
+
+	"torno/delegation"
+	"torno/internal/control"
+	"torno/sandbox"
+	"torno/sandbox/compile"
+	"torno/sandbox/sandboxtest"
+)
+
+// leaveAway starts the desk's watcher with the name of the outbox leading elsewhere, and another outbox that may have the same workspaces.
+func (d *desk) leaveAway() (second string) {
+	d.Helper()
+	second = d.newOutbox("second")
+	d.must(errors.Join(os.Rename(d.outbox, d.outbox+".real"), os.MkdirAll(filepath.Join(d.outbox, "workspaces"), 0o755)))
+	d.lead("main", d.outbox)
+	settings := d.settings("second", second)
+	settings.Policy.Allow = append(settings.Policy.Allow, compile.Root(filepath.Join(d.outbox+".real", "workspaces")))
+	d.config.Outboxes = append(d.config.Outboxes, settings)
+	d.open()
+	return second
+}
+
+// comeBack starts it with the right directory.
+func (d *desk) comeBack() {
+	d.Helper()
+	d.pause()
+	d.must(errors.Join(os.Rename(d.outbox, d.outbox+".wrong"), os.Rename(d.outbox+".real", d.outbox)))
+	d.lead("main", d.outbox)
+	d.open()
+}
+
+// TestAnOperatorEndsARunThatIsLeftAside: its sandbox is gone when he is told, its workspace is free, and its client is answered when the directory
+// of the outbox is back.
+func TestAnOperatorEndsARunThatIsLeftAside(t *testing.T) {
+	d := newDesk(t, func(c *Config) { c.MaxRunning = 1 })
+	d.gate()
+	running := d.submit(ask{id: "running", task: "gated"})
+	d.started(running)
+	waiting := d.submit(ask{id: "waiting", task: "echo never"})
+	d.eventually("the other one waits", func() bool { return d.exists("status_waiting.json") })
+	d.pause()
+	second := d.leaveAway()
+	in := filepath.Join(d.outbox+".real", "workspaces", "running")
+	if resp := d.response(d.submit(ask{id: "busy", task: "echo never", outbox: second, workspace: in})); resp.Error == nil || resp.Error.Code != delegation.CodeWorkspaceBusy {
+		t.Errorf("the workspace is given away: %+v", resp)
+	}
+	for _, id := range []string{"running", "waiting"} {
+		if _, err := d.operator().Abandon(t0(), id); !errors.Is(err, control.ErrNotStranded) {
+			t.Errorf("abandon %s says %v", id, err)
+		}
+		run, err := d.operator().Cancel(t0(), id)
+		if err != nil || run.Reason != delegation.ReasonOperator {
+			t.Errorf("cancel %s says %+v, %v", id, run, err)
+		}
+		if _, err := d.operator().Cancel(t0(), id); !errors.Is(err, control.ErrEnded) {
+			t.Errorf("the second cancel says %v", err)
+		}
+	}
+	if left, err := d.fake.List(t0()); err != nil || len(left) != 0 {
+		t.Errorf("left are %v, %v", left, err)
+	}
+	d.want(d.response(d.submit(ask{id: "free", task: "echo", outbox: second, workspace: in})), delegation.StatusCompleted, delegation.ReasonExited, 0)
+	d.comeBack()
+	for _, a := range []ask{running, waiting} {
+		d.want(d.response(a), delegation.StatusCancelled, delegation.ReasonOperator, -1)
+	}
+	d.empty()
+}
+
+// TestAnOperatorGivesARunUpThatIsLeftAside and stranded: its client reads that when the directory of the outbox is back.
+func TestAnOperatorGivesARunUpThatIsLeftAside(t *testing.T) {
+	d, a, _ := exchanged(t)
+	d.stop()
+	d.leaveAway()
+	if run, err := d.operator().Run(t0(), "s1"); err != nil || run.Stranded == "" {
+		t.Errorf("the operator sees %+v, %v", run, err)
+	}
+	if run, err := d.operator().Abandon(t0(), "s1"); err != nil || run.Reason != delegation.ReasonLost {
+		t.Errorf("abandon says %+v, %v", run, err)
+	}
+	if d.latest("s1").Answered {
+		t.Error("its answer is not owed any more, though nobody has read it")
+	}
+	d.comeBack()
+	d.want(d.response(a), delegation.StatusError, delegation.ReasonLost, -1)
+	d.back()
+	d.empty()
+}
+
+// TestACancelOfARunThatIsLeftAsideAndStrandedWaits for the engine and the directory, also where other watchers come in between.
+func TestACancelOfARunThatIsLeftAsideAndStrandedWaits(t *testing.T) {
+	d, a, _ := exchanged(t)
+	d.stop()
+	d.leaveAway()
+	for range 2 {
+		if _, err := d.operator().Cancel(t0(), "s1"); !errors.Is(err, control.ErrStranded) {
+			t.Errorf("cancel says %v", err)
+		}
+	}
+	d.comeBack()
+	d.back()
+	d.want(d.response(a), delegation.StatusCancelled, delegation.ReasonOperator, -1)
+	d.empty()
+}
+
+// asked is a launcher that hears, as that of a host does, when another engine answers.
+type asked struct {
+	sandbox.Launcher
+	other *atomic.Bool
+}
+
+func (l asked) Engine(ctx context.Context) (string, error) {
+	id, err := l.Launcher.Engine(ctx)
+	if errors.Is(err, sandbox.ErrOtherEngine) {
+		l.other.Store(true)
+	}
+	return id, err
+}
+
+// TestTheReturnOfAnEngineIsNoticed although all runs that are stranded are of outboxes that are not served.
+func TestTheReturnOfAnEngineIsNoticed(t *testing.T) {
+	for what, leave := range map[string]func(d *desk){
+		"left aside":               func(d *desk) { d.leaveAway() },
+		"not in the configuration": func(d *desk) { d.lead("second", d.newOutbox("second")); d.open() },
+	} {
+		t.Run(what, func(t *testing.T) {
+			d, _, _ := exchanged(t)
+			d.stop()
+			other := &atomic.Bool{}
+			d.wrap = func(l sandbox.Launcher) sandbox.Launcher { return asked{l, other} }
+			leave(d)
+			d.world.Exchange(sandboxtest.FirstEngine)
+			d.eventually("a launcher is asked for its engine", other.Load)
+		})
+	}
+}
+
+// TestAnOperatorIsToldOfARunThatIsNotTakenUp: it has not ended, and the watcher says so.
+func TestAnOperatorIsToldOfARunThatIsNotTakenUp(t *testing.T) {
+	held := &atomic.Bool{}
+	d := newDesk(t, func(c *Config) {
+		c.MaxRunning = 1
+		c.Outboxes[0].Hold = func() error {
+			if held.Load() {
+				return errors.New("another process holds it")
+			}
+			return nil
+		}
+	})
+	d.gate()
+	d.started(d.submit(ask{id: "running", task: "gated"}))
+	d.submit(ask{id: "waiting", task: "echo"})
+	d.eventually("one waits", func() bool { return d.exists("status_waiting.json") })
+	d.pause()
+	held.Store(true)
+	d.open()
+	for what, end := range map[string]func(context.Context, string) (control.Run, error){"cancel": d.operator().Cancel, "abandon": d.operator().Abandon} {
+		if _, err := end(t0(), "waiting"); !errors.Is(err, control.ErrUntaken) {
+			t.Errorf("%s says %v", what, err)
+		}
+	}
+	held.Store(false)
+}
