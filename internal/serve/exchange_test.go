@@ -1,9 +1,11 @@
 package serve
 
 import (
+	"path/filepath"
 	"sync"
 	"testing"
 
+	"torno/configs"
 	"torno/delegation"
 	"torno/internal/control"
 	"torno/sandbox/sandboxtest"
@@ -43,6 +45,32 @@ func TestAnExchangeWhileAWatcherRecovers(t *testing.T) {
 	if r := s.answer("s1"); r.Status != delegation.StatusCompleted {
 		t.Errorf("a request on the other engine: %+v", r)
 	}
+	s.stop(ended)
+}
+
+// TestTheReturnOfAnEngineThatOnlyAnUnservedRunHas: the sandbox of an outbox that is not in the configuration any more is found there and removed.
+func TestTheReturnOfAnEngineThatOnlyAnUnservedRunHas(t *testing.T) {
+	s := newShop(t)
+	s.config.Shutdown.Running = configs.Keep
+	ended := s.open()
+	release := s.running("s1")
+	s.stop(ended)
+	defer release()
+	s.world.Exchange("engine-2")
+	s.addOutbox(filepath.Join(s.dir, "second"), filepath.Join(s.dir, "free"))
+	s.config.Outboxes = s.config.Outboxes[1:]
+	s.said.reset()
+	ended = s.open()
+	client := control.Dial(s.config.State)
+	if run, err := client.Run(t.Context(), "s1"); err != nil || run.Stranded == "" {
+		t.Errorf("the run is %+v, %v", run, err)
+	}
+	s.world.Exchange(sandboxtest.FirstEngine)
+	s.eventually("a launcher of the first engine serves", func() bool { return s.servings() == 2 })
+	s.eventually("the run is ended", func() bool {
+		run, err := client.Run(t.Context(), "s1")
+		return err == nil && run.Reason == delegation.ReasonOperator
+	})
 	s.stop(ended)
 }
 
