@@ -28,15 +28,15 @@ func (l *Launcher) Create(ctx context.Context, id sandbox.SandboxID, spec sandbo
 			return sandbox.Handle{}, err
 		}
 	}
-	if err := l.demandName(ctx); err != nil {
-		return sandbox.Handle{}, err
-	}
 	l.undoRest()
 	if err := l.checkUndone(id); err != nil {
 		return sandbox.Handle{}, err
 	}
 	if h, err := l.again(ctx, id); !errors.Is(err, sandbox.ErrNotFound) {
 		return h, err
+	}
+	if err := l.demandName(ctx); err != nil {
+		return sandbox.Handle{}, err
 	}
 	return l.create(ctx, local.Order{ID: id, Spec: spec, Bases: l.options.Bases})
 }

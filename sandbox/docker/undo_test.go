@@ -13,7 +13,8 @@ import (
 // meanwhile: it must not find the container which is on its way out, nor go on while nobody knows whether there is one.
 func TestNobodyGetsWhatIsBeingUndone(t *testing.T) {
 	id := sandbox.NewSandboxID()
-	l := &Launcher{options: Options{Options: local.Options{Log: slog.New(slog.DiscardHandler)}}}
+	name, l := "an engine", &Launcher{options: Options{Options: local.Options{Log: slog.New(slog.DiscardHandler)}}}
+	l.name.Store(&name)
 	tries, reached, answer := 0, make(chan struct{}), make(chan error)
 	m := &making{Launcher: l, Making: local.Making{Order: local.Order{ID: id}}}
 	m.undoContainer(func() error { tries++; reached <- struct{}{}; return <-answer })
