@@ -341,12 +341,6 @@ func TestTheLastAttemptIsTheLast(t *testing.T) {
 	if resp.Attempt != 2 {
 		t.Errorf("the response is of attempt %d", resp.Attempt)
 	}
-	board := d.watcher.boxes[0].board
-	d.eventually("the board remembers no attempt", func() bool {
-		board.mu.Lock()
-		defer board.mu.Unlock()
-		return len(board.shown) == 0 && len(board.newest) == 0
-	})
 }
 
 // TestAnEndThatIsNotWrittenDownKeepsItsSandbox has a watcher stop while the journal does not take the end of a run. Nobody but the

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"torno/delegation"
-	"torno/sandbox"
 	"torno/sandbox/sandboxtest"
 )
 
@@ -128,45 +127,6 @@ func TestAListingFindsASentinel(t *testing.T) {
 	d.watcher.boxes[0].away.Store(true) // until the next look at the outbox's place, behind which a listing comes
 	d.touch("cancel_s1")
 	d.want(d.response(a), delegation.StatusCancelled, delegation.ReasonCancelled, -1)
-}
-
-func TestASentinelIsSpentByItsOwnRunOnly(t *testing.T) {
-	path := t.TempDir()
-	dir, err := delegation.OpenDir(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer dir.Close()
-	box := &outbox{dir: dir, settings: Outbox{MaxRequestBytes: 100}, log: slog.New(slog.DiscardHandler)}
-	id, err := delegation.ParseSubagentID("s1")
-	if err != nil {
-		t.Fatal(err)
-	}
-	a := &admission{box: box, key: sandbox.RunKey{Subagent: id}, file: delegation.RequestName(id)}
-	write := func(name string) delegation.Reading {
-		if err := os.WriteFile(filepath.Join(path, name), []byte(name), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		_, read, err := dir.ReadRequest(name, 100)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return read
-	}
-	own := write(a.file)
-	write("cancel_s1")
-	another := own
-	another.Content = "another"
-	a.read.Store(&another)
-	a.Spend()
-	if _, err := dir.Stat("cancel_s1"); err != nil {
-		t.Error("the sentinel of the next request was taken away:", err)
-	}
-	a.read.Store(&own)
-	a.Spend()
-	if _, err := dir.Stat("cancel_s1"); err == nil {
-		t.Error("its own sentinel is left")
-	}
 }
 
 // TestNamesThatCannotBeAnsweredAreReportedOnce and not with every listing. A response without a request shows when one

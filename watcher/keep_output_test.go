@@ -14,7 +14,6 @@ import (
 	"torno/internal/journal"
 	"torno/sandbox"
 	"torno/sandbox/sandboxtest"
-	"torno/watcher/output"
 )
 
 // files are a run's segments, by name.
@@ -241,49 +240,5 @@ func TestAnEndThatWasNotPublishedIsSaid(t *testing.T) {
 				t.Errorf("the end is not said once: %s", said)
 			}
 		})
-	}
-}
-
-// TestTheBoundOfLiveOutputOutlivesAWatcher: the runs that ended first lose theirs first, whoever served them.
-func TestTheBoundOfLiveOutputOutlivesAWatcher(t *testing.T) {
-	removed := map[string]bool{}
-	tr := &trails{remove: func(name string) { removed[name] = true }}
-	began := time.Now()
-	trailOf := func(n int) trail {
-		id, err := delegation.ParseSubagentID(numbered("s", n))
-		if err != nil {
-			t.Fatal(err)
-		}
-		request, err := delegation.ParseRequestID(numbered("r", n))
-		if err != nil {
-			t.Fatal(err)
-		}
-		return trail{id: id, request: request, first: 1, last: 2, ended: began.Add(time.Duration(n) * time.Second)}
-	}
-	for n := maxTrails; n < 2*maxTrails-1; n++ { // of this watcher
-		tr.keep(trailOf(n))
-	}
-	for n := range 3 { // found, of earlier ones
-		older := trailOf(n)
-		older.last = 1
-		tr.keep(older)
-		older.first, older.last = 2, 2
-		tr.keep(older)
-	}
-	if len(tr.ended) != maxTrails {
-		t.Errorf("%d trails are known", len(tr.ended))
-	}
-	for n := range 2*maxTrails - 1 {
-		old := trailOf(n)
-		name := delegation.EventsName(old.id, old.request, 1)
-		if want := n < 2; removed[name] != want {
-			t.Errorf("the live output of run %d is removed: %t", n, removed[name])
-		}
-	}
-	big := trailOf(3 * maxTrails)
-	big.first, big.last = 1<<29, 1<<29+1000
-	tr.keep(big)
-	if newest := tr.ended[len(tr.ended)-1]; newest.last-newest.first != output.MaxSegments-1 {
-		t.Errorf("a trail goes from %d to %d", newest.first, newest.last)
 	}
 }

@@ -14,15 +14,16 @@ import (
 // identify finds out which outbox each configured directory is (I21). The directory decides: an outbox keeps its id under
 // another name. A name that leads to another directory than before is not served, unless nothing is at stake.
 //
-// It comes before anything is read from an outbox, and before any record is settled.
-func (w *Watcher) identify(ctx context.Context) error {
-	defer close(w.looked)
-	r, err := w.newRegister(ctx)
+// look looks at a directory. It comes before anything is read from an outbox, and before any record is settled.
+func identify(ctx context.Context, j *journal.Journal, boxes []*outbox, look func(*outbox) (inode.Directory, error)) error {
+	r, err := newRegister(ctx, j, boxes)
 	if err != nil {
 		return err
 	}
-	if err := r.look(); err != nil {
-		return err
+	for _, box := range boxes {
+		if box.here, err = look(box); err != nil {
+			return err
+		}
 	}
 	return r.decide(ctx)
 }
@@ -31,7 +32,7 @@ func (w *Watcher) identify(ctx context.Context) error {
 func (r *register) decide(ctx context.Context) error {
 	r.match()
 	for _, decide := range []func(context.Context, *outbox) error{r.twin, r.renamed, r.returned, r.byName} {
-		for _, box := range r.w.boxes {
+		for _, box := range r.boxes {
 			if box.id != "" || box.elsewhere != nil {
 				continue
 			}
@@ -44,12 +45,16 @@ func (r *register) decide(ctx context.Context) error {
 		return nil
 	}
 	crash.At("outbox.kept")
-	return r.w.journal.KeepOutboxes(ctx, r.changed)
+	return r.journal.KeepOutboxes(ctx, r.changed)
 }
+
+// unfinishedAtOnce is how many unfinished runs of an outbox are looked at.
+const unfinishedAtOnce = 256
 
 // register is the state of identify.
 type register struct {
-	w       *Watcher
+	boxes   []*outbox
+	journal *journal.Journal
 	known   []journal.Outbox
 	earlier map[string][]inode.Directory // by id: the directories that an outbox had before
 	unseen  bool                         // the journal was made before outboxes had identities, and this is the first look
@@ -57,30 +62,20 @@ type register struct {
 	changed []journal.Outbox
 }
 
-func (w *Watcher) newRegister(ctx context.Context) (*register, error) {
-	r := &register{w: w, earlier: make(map[string][]inode.Directory), owner: make(map[string]*outbox)}
-	earlier, err := w.journal.EarlierDirectories(ctx)
+func newRegister(ctx context.Context, j *journal.Journal, boxes []*outbox) (*register, error) {
+	r := &register{boxes: boxes, journal: j, earlier: make(map[string][]inode.Directory), owner: make(map[string]*outbox)}
+	earlier, err := j.EarlierDirectories(ctx)
 	if err != nil {
 		return nil, err
 	}
 	for _, e := range earlier {
 		r.earlier[e.Outbox] = append(r.earlier[e.Outbox], e.Directory)
 	}
-	if r.unseen, err = w.journal.Unseen(ctx); err != nil {
+	if r.unseen, err = j.Unseen(ctx); err != nil {
 		return nil, err
 	}
-	r.known, err = w.journal.Outboxes(ctx)
+	r.known, err = j.Outboxes(ctx)
 	return r, err
-}
-
-// awaitLook waits until it is known which outboxes there are: operators may ask before.
-func (w *Watcher) awaitLook(ctx context.Context) error {
-	select {
-	case <-w.looked:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }
 
 // renamed decides about a box that has the directory of a known outbox: it is that one under any name. Where another outbox has
@@ -93,7 +88,7 @@ func (r *register) renamed(ctx context.Context, box *outbox) error {
 		if !o.Named || o.Name != box.name || r.owner[o.ID] != nil {
 			continue
 		}
-		unfinished, err := r.w.journal.UnfinishedOf(ctx, o.ID, 1)
+		unfinished, err := r.journal.UnfinishedOf(ctx, o.ID, 1)
 		if err != nil {
 			return err
 		}
@@ -120,7 +115,7 @@ func (r *register) byName(ctx context.Context, box *outbox) error {
 	if !ok {
 		return r.begin(ctx, box, served, mark)
 	}
-	unfinished, err := r.w.journal.UnfinishedOf(ctx, o.ID, settled)
+	unfinished, err := r.journal.UnfinishedOf(ctx, o.ID, unfinishedAtOnce)
 	if err != nil {
 		return err
 	}
@@ -153,7 +148,7 @@ func (r *register) byName(ctx context.Context, box *outbox) error {
 
 // isOfBefore says whether a directory is that of an outbox whose directory no watcher has noted.
 func (r *register) isOfBefore(ctx context.Context, box *outbox, o journal.Outbox, m mark, unfinished []journal.Run) (bool, error) {
-	if m.tells(o, r.w.journal.Installation()) || box.holdsOne(unfinished) {
+	if m.tells(o, r.journal.Installation()) || box.holdsOne(unfinished) {
 		return true, nil
 	}
 	return box.holdsRunOf(ctx, o.ID)
@@ -168,11 +163,11 @@ func (r *register) claimed(ctx context.Context, box *outbox, m mark) (o journal.
 		}
 	}
 	for _, o := range r.known {
-		if r.owner[o.ID] != nil || r.w.configured(o) {
+		if r.owner[o.ID] != nil || r.configured(o) {
 			continue
 		}
-		if o.Path == box.dir.Path() || m.tells(o, r.w.journal.Installation()) {
-			unfinished, err := r.w.journal.UnfinishedOf(ctx, o.ID, 1)
+		if o.Path == box.dir.Path() || m.tells(o, r.journal.Installation()) {
+			unfinished, err := r.journal.UnfinishedOf(ctx, o.ID, 1)
 			if err != nil || len(unfinished) > 0 {
 				return o, true, err
 			}
@@ -187,8 +182,8 @@ func (r *register) claimed(ctx context.Context, box *outbox, m mark) (o journal.
 }
 
 // configured says whether a configured outbox still has the name of a known one.
-func (w *Watcher) configured(o journal.Outbox) bool {
-	return o.Named && slices.ContainsFunc(w.boxes, func(box *outbox) bool { return box.name == o.Name })
+func (r *register) configured(o journal.Outbox) bool {
+	return o.Named && slices.ContainsFunc(r.boxes, func(box *outbox) bool { return box.name == o.Name })
 }
 
 // begin takes a directory for an outbox of its own. Where another watcher served it, or this one under a journal that is gone,

@@ -120,6 +120,19 @@ func (o *outbox) reopenIfBack() {
 	}
 }
 
-// Reopen is closed when the outboxes are to be opened anew by another watcher: the directory of one of them was not there and
-// may be now. This watcher serves on until it is told to stop.
-func (w *Watcher) Reopen() <-chan struct{} { return w.again }
+// serves says whether the box is a known outbox in its own directory.
+func (o *outbox) serves(id string) bool { return o.id == id && o.isKnown() }
+
+// wouldServe says whether the box would serve an outbox if its name did not lead elsewhere.
+func (o *outbox) wouldServe(id string) bool { return !o.isKnown() && (o.id == id || o.found.ID == id) }
+
+// leads says where else the name leads, nil where it leads to the outbox's own directory.
+func (o *outbox) leads() error {
+	if o.elsewhere == nil {
+		return nil
+	}
+	return o.elsewhere
+}
+
+// isKnown says whether the name leads to the outbox's own directory.
+func (o *outbox) isKnown() bool { return o.elsewhere == nil }

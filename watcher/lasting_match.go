@@ -7,21 +7,11 @@ import (
 	"torno/internal/journal"
 )
 
-// look looks at all directories.
-func (r *register) look() (err error) {
-	for _, box := range r.w.boxes {
-		if box.here, err = box.directory(); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // match finds the outboxes that have the directories. Copies of one disk have equal numbers, and so have two directories of a file
 // system without a number. Of directories that look alike each is the one of its name, or else of its path.
 func (r *register) match() {
 	for _, says := range []func(*outbox, journal.Outbox) bool{called, liesAt, r.alone} {
-		for _, box := range r.w.boxes {
+		for _, box := range r.boxes {
 			if box.found.ID != "" {
 				continue
 			}
@@ -49,7 +39,7 @@ func (r *register) alone(box *outbox, o journal.Outbox) bool {
 		return true
 	}
 	_, m := box.served()
-	return m.tells(o, r.w.journal.Installation())
+	return m.tells(o, r.journal.Installation())
 }
 
 // looksLikeAnother says whether two outboxes have a box's directory, as far as its numbers tell.
@@ -59,7 +49,7 @@ func (r *register) looksLikeAnother(box *outbox) bool {
 
 // twins are the boxes whose directories nothing tells from that of a box; it is one of them.
 func (r *register) twins(box *outbox) (all []*outbox) {
-	for _, other := range r.w.boxes {
+	for _, other := range r.boxes {
 		if other == box || other.here.Same(box.here) {
 			all = append(all, other)
 		}
@@ -84,7 +74,7 @@ func (r *register) twin(_ context.Context, box *outbox) error {
 		return nil
 	}
 	_, m := box.served()
-	marked := slices.IndexFunc(r.have(box), func(o journal.Outbox) bool { return m.tells(o, r.w.journal.Installation()) })
+	marked := slices.IndexFunc(r.have(box), func(o journal.Outbox) bool { return m.tells(o, r.journal.Installation()) })
 	if box.found.ID != "" {
 		if marked < 0 || r.have(box)[marked].ID == box.found.ID || box.found.Lost {
 			return nil
@@ -96,7 +86,7 @@ func (r *register) twin(_ context.Context, box *outbox) error {
 	}
 	free := slices.DeleteFunc(r.have(box), func(o journal.Outbox) bool { return r.owner[o.ID] != nil })
 	for i, o := range free {
-		if i == len(free)-1 || m.tells(o, r.w.journal.Installation()) {
+		if i == len(free)-1 || m.tells(o, r.journal.Installation()) {
 			r.leadsElsewhere(box, o, &ElsewhereError{Twin: o.Name, Whose: o.Name})
 			return nil
 		}
@@ -122,8 +112,8 @@ func (r *register) returned(ctx context.Context, box *outbox) error {
 	if i < 0 {
 		return nil
 	}
-	unfinished, err := r.w.journal.UnfinishedOf(ctx, r.known[i].ID, settled)
-	if err != nil || len(unfinished) == settled || !box.holdsAll(unfinished) {
+	unfinished, err := r.journal.UnfinishedOf(ctx, r.known[i].ID, unfinishedAtOnce)
+	if err != nil || len(unfinished) == unfinishedAtOnce || !box.holdsAll(unfinished) {
 		return err
 	}
 	box.log.Warn("a directory that the outbox had before is back, and the outbox goes on there", "id", r.known[i].ID, "directory", box.here.String(),

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -132,19 +133,14 @@ func (d *desk) looked(all []Outbox, here ...inode.Directory) *Watcher {
 	d.config.Outboxes = all
 	w := New(d.config)
 	d.Cleanup(func() { w.endLife() })
-	r, err := w.newRegister(d.Context())
-	d.must(err)
-	for i, box := range w.boxes {
-		box.here = here[i]
-	}
-	d.must(r.decide(d.Context()))
+	d.must(identify(d.Context(), d.config.Journal, w.boxes, func(box *outbox) (inode.Directory, error) { return here[slices.Index(w.boxes, box)], nil }))
 	return w
 }
 
 // ids are the outboxes that are served, "" for one that is not.
 func ids(w *Watcher) (all []string) {
 	for _, box := range w.boxes {
-		if box.elsewhere != nil {
+		if box.leads() != nil {
 			all = append(all, "")
 			continue
 		}
@@ -174,7 +170,7 @@ func TestDirectoriesThatLookAlike(t *testing.T) {
 			if first[0] == "" || first[1] != "" || first[2] == "" {
 				t.Fatalf("at first sight they are %q", first)
 			}
-			if text := w.boxes[1].elsewhere.Error(); !strings.Contains(text, "outbox one") || !strings.Contains(text, "accept two --new") || strings.Contains(text, "--same") {
+			if text := w.boxes[1].leads().Error(); !strings.Contains(text, "outbox one") || !strings.Contains(text, "accept two --new") || strings.Contains(text, "--same") {
 				t.Errorf("it says: %s", text)
 			}
 			if _, err := w.accept(t.Context(), w.boxes[1], control.Same); err == nil {

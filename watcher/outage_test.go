@@ -11,10 +11,8 @@ import (
 	"time"
 
 	"torno/delegation"
-	"torno/internal/retry"
 	"torno/sandbox"
 	"torno/sandbox/sandboxtest"
-	"torno/watcher/notice"
 )
 
 // errAway is what a launcher says whose engine does not answer.
@@ -122,33 +120,6 @@ func waiting(t *testing.T) *Watcher {
 	w := New(Config{Log: slog.New(slog.DiscardHandler)})
 	t.Cleanup(w.endLife)
 	return w
-}
-
-// TestAJournalInTroubleIsTriedByOne: however many requests wait, it is asked as often as one would.
-func TestAJournalInTroubleIsTriedByOne(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := waiting(t)
-		s := &scan{outbox: &outbox{host: &host{notices: w.notices}, log: w.log, name: "main", files: &notice.Recurring{}, room: &notice.Recurring{}}, held: w.notices.Flag("")}
-		tries := 0
-		for over := time.Now().Add(10 * time.Minute); time.Now().Before(over); time.Sleep(50 * time.Millisecond) {
-			for range 100 {
-				if s.gate.wait() == 0 {
-					tries++
-					s.journalTrouble(errors.New("full"))
-				}
-			}
-		}
-		if tries < 60 || tries > 140 {
-			t.Errorf("%d tries in ten minutes", tries)
-		}
-		if s.journalTrouble(context.Canceled) != 0 {
-			t.Error("who is told to stop waits")
-		}
-		time.Sleep(retry.LastBackoff + 2*notice.Lingers)
-		if s.pass(); len(w.notices.Of("main")) != 0 || s.gate.wait() != 0 {
-			t.Error("what nobody meets any more is still said")
-		}
-	})
 }
 
 // TestARunEndsHoweverLongItCannotBeEnded: no signal arrives, and the sandbox can be removed only after some time. The news

@@ -33,6 +33,9 @@ type Outbox struct {
 	Hold func() error
 }
 
+// beatBehind is how far behind the news a heartbeat comes that is sent because of them.
+const beatBehind = 200 * time.Millisecond
+
 // outbox is one served directory. Its goroutine, watch, is the only one that reads requests; writing is done by the runs
 // too and is ordered by publishing.
 type outbox struct {
@@ -204,5 +207,30 @@ func (o *outbox) publishHeartbeat(h delegation.Heartbeat) {
 	}
 	if err != nil {
 		o.stumble("write watcher.json", err)
+	}
+}
+
+// newOutbox is an outbox that is not served yet.
+func (h *host) newOutbox(settings Outbox) *outbox {
+	if len(settings.Policy.Owners) == 0 {
+		uid, _ := settings.Dir.Owner()
+		settings.Policy.Owners = []uint32{uid} // a parent's own files, where a child must run as their owner
+	}
+	box := &outbox{host: h, settings: settings, name: settings.Policy.Outbox, dir: settings.Dir, log: h.log.With("outbox", settings.Policy.Outbox)}
+	box.gone, box.files, box.room = h.notices.Flag(box.name), h.notices.Recurring(box.name), h.notices.Recurring(box.name)
+	box.wake, box.owed, box.rest = make(chan struct{}, 1), make(chan string, maxDue), workspace.NewTurn()
+	box.board = newBoard((*admission).write)
+	box.trails = &trails{remove: box.discard}
+	return box
+}
+
+// showStatuses writes status files until ctx is done, and then what is left.
+func (o *outbox) showStatuses(ctx context.Context) { o.board.loop(ctx) }
+
+// tellSoon has the clients told the news by a heartbeat.
+func (o *outbox) tellSoon() {
+	select {
+	case o.wake <- struct{}{}:
+	default:
 	}
 }

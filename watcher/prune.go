@@ -52,7 +52,7 @@ func (w *Watcher) newPruner() *pruner {
 		share: limit.Share{Of: pruneShare},
 	}
 	for _, box := range w.boxes {
-		if box.elsewhere == nil {
+		if box.isKnown() {
 			p.outboxes = append(p.outboxes, box.id)
 		}
 	}

@@ -10,9 +10,6 @@ import (
 // beatEvery is the pace of watcher.json. A client calls the watcher dead after three missed beats.
 const beatEvery = 5 * time.Second
 
-// beatBehind is how far behind the news a heartbeat comes that is sent because of them.
-const beatBehind = 200 * time.Millisecond
-
 // positionsEvery is how often a waiting client sees its place in the queue move.
 const positionsEvery = 500 * time.Millisecond
 

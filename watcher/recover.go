@@ -34,7 +34,9 @@ import (
 func (w *Watcher) recover(ctx context.Context) error {
 	ctx, cancel := outlive(ctx, w.recoveryBudget)
 	defer cancel()
-	if err := w.identify(ctx); err != nil {
+	err := identify(ctx, w.journal, w.boxes, (*outbox).directory)
+	close(w.looked)
+	if err != nil {
 		return err
 	}
 	left, err := w.listLeft(ctx)
@@ -256,7 +258,7 @@ func (w *Watcher) answerRecord(ctx context.Context, box *outbox, key string) err
 // boxOf is the served outbox of an id.
 func (w *Watcher) boxOf(id string) *outbox {
 	for _, box := range w.boxes {
-		if box.id == id && box.elsewhere == nil {
+		if box.serves(id) {
 			return box
 		}
 	}
@@ -266,7 +268,7 @@ func (w *Watcher) boxOf(id string) *outbox {
 // boxAside is the box that would serve the outbox of an id if a name did not lead elsewhere.
 func (w *Watcher) boxAside(id string) *outbox {
 	for _, box := range w.boxes {
-		if box.elsewhere != nil && (box.id == id || box.found.ID == id) {
+		if box.wouldServe(id) {
 			return box
 		}
 	}

@@ -104,19 +104,6 @@ func lanesOf(boxes []Outbox) (lanes []schedule.Lane) {
 	return lanes
 }
 
-func (h *host) newOutbox(settings Outbox) *outbox {
-	if len(settings.Policy.Owners) == 0 {
-		uid, _ := settings.Dir.Owner()
-		settings.Policy.Owners = []uint32{uid} // a parent's own files, where a child must run as their owner
-	}
-	box := &outbox{host: h, settings: settings, name: settings.Policy.Outbox, dir: settings.Dir, log: h.log.With("outbox", settings.Policy.Outbox)}
-	box.gone, box.files, box.room = h.notices.Flag(box.name), h.notices.Recurring(box.name), h.notices.Recurring(box.name)
-	box.wake, box.owed, box.rest = make(chan struct{}, 1), make(chan string, maxDue), workspace.NewTurn()
-	box.board = newBoard((*admission).write)
-	box.trails = &trails{remove: box.discard}
-	return box
-}
-
 // Ready is closed when the watcher has recovered and looks at its outboxes.
 func (w *Watcher) Ready() <-chan struct{} { return w.ready }
 
@@ -154,7 +141,7 @@ func (w *Watcher) Run(ctx context.Context) (err error) {
 	}
 	writing, endWriting := context.WithCancel(w.life)
 	for _, box := range w.boxes {
-		background.Go(func() { box.board.loop(writing) })
+		background.Go(func() { box.showStatuses(writing) })
 		heartbeat := w.heartbeatOf(ctx, box)
 		box.publishHeartbeat(heartbeat(false)) // who finds the watcher ready finds a served outbox
 		background.Go(func() { box.beat(writing, beatEvery, heartbeat) })
@@ -201,10 +188,7 @@ func (w *Watcher) Hurry() { w.road.Hurry() }
 // beatNow has every outbox's clients told the news.
 func (w *Watcher) beatNow() {
 	for _, box := range w.boxes {
-		select {
-		case box.wake <- struct{}{}:
-		default:
-		}
+		box.tellSoon()
 	}
 }
 
@@ -214,3 +198,17 @@ func (w *Watcher) ReloadWaits(why error) (over func()) {
 	held.Raise(delegation.NoticeReload, why)
 	return held.Close
 }
+
+// awaitLook waits until it is known which outboxes there are: operators may ask before.
+func (w *Watcher) awaitLook(ctx context.Context) error {
+	select {
+	case <-w.looked:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Reopen is closed when the outboxes are to be opened anew by another watcher: the directory of one of them was not there and
+// may be now. This watcher serves on until it is told to stop.
+func (w *Watcher) Reopen() <-chan struct{} { return w.again }

@@ -1,0 +1,50 @@
+package watcher
+
+import (
+	"log/slog"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"torno/delegation"
+	"torno/sandbox"
+)
+
+func TestASentinelIsSpentByItsOwnRunOnly(t *testing.T) {
+	path := t.TempDir()
+	dir, err := delegation.OpenDir(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer dir.Close()
+	box := &outbox{dir: dir, settings: Outbox{MaxRequestBytes: 100}, log: slog.New(slog.DiscardHandler)}
+	id, err := delegation.ParseSubagentID("s1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := &admission{box: box, key: sandbox.RunKey{Subagent: id}, file: delegation.RequestName(id)}
+	write := func(name string) delegation.Reading {
+		if err := os.WriteFile(filepath.Join(path, name), []byte(name), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		_, read, err := dir.ReadRequest(name, 100)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return read
+	}
+	own := write(a.file)
+	write("cancel_s1")
+	another := own
+	another.Content = "another"
+	a.read.Store(&another)
+	a.Spend()
+	if _, err := dir.Stat("cancel_s1"); err != nil {
+		t.Error("the sentinel of the next request was taken away:", err)
+	}
+	a.read.Store(&own)
+	a.Spend()
+	if _, err := dir.Stat("cancel_s1"); err == nil {
+		t.Error("its own sentinel is left")
+	}
+}

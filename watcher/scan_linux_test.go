@@ -1,0 +1,47 @@
+package watcher
+
+import (
+	"context"
+	"runtime"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"torno/delegation"
+)
+
+// TestAScanStaysOnItsThread, however much else goes on.
+func TestAScanStaysOnItsThread(t *testing.T) {
+	s := scanOf(t)
+	threads, asked := map[int]bool{}, 0
+	s.meters.Thread = func() time.Duration {
+		threads[unix.Gettid()] = true
+		asked++
+		return 0
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	for i := range 500 { // each costs a turn of the scheduler
+		name := delegation.CancelName(mustParse(t, numbered("s", i)))
+		if err := s.dir.Publish(name, []byte("x")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	over := make(chan error)
+	go func() { over <- s.run(ctx) }()
+	for s.dir.Names(ctx, 10, func(names []string) error {
+		if len(names) > 0 {
+			runtime.Gosched()
+			return context.Canceled
+		}
+		return nil
+	}) != nil {
+	}
+	cancel()
+	if err := <-over; err != nil {
+		t.Error(err)
+	}
+	if len(threads) != 1 || asked < 100 {
+		t.Errorf("it asked %d times, on %d threads", asked, len(threads))
+	}
+}
