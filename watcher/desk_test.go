@@ -21,6 +21,7 @@ import (
 	"torno/sandbox"
 	"torno/sandbox/compile"
 	"torno/sandbox/sandboxtest"
+	"torno/watcher/outbox"
 	"torno/watcher/run"
 )
 
@@ -72,7 +73,7 @@ func newLoneDesk(t testing.TB, change func(*Config)) *desk {
 	d := &desk{TB: t, state: filepath.Join(t.TempDir(), "state"), world: sandboxtest.NewWorld(t)}
 	d.outbox = d.newOutbox("main")
 	d.config = Config{
-		Outboxes: []Outbox{d.settings("main", d.outbox)}, MaxRunning: 4, Version: "test", Notes: d.notes(),
+		Outboxes: []outbox.Settings{d.settings("main", d.outbox)}, MaxRunning: 4, Version: "test", Notes: d.notes(),
 		Shutdown: Shutdown{Budget: patience}, Log: slog.New(slog.DiscardHandler), Workspaces: heldByName,
 		Timing: run.Timing{Interrupt: 20 * time.Millisecond, Terminate: 20 * time.Millisecond}, // the order of the signals is what counts
 	}
@@ -102,11 +103,11 @@ func (d *desk) newOutbox(name string) string {
 	return dir
 }
 
-func (d *desk) settings(name, dir string) Outbox {
+func (d *desk) settings(name, dir string) outbox.Settings {
 	held, err := delegation.OpenDir(dir)
 	d.must(err)
 	d.Cleanup(func() { held.Close() })
-	return Outbox{
+	return outbox.Settings{
 		Dir: held,
 		Policy: compile.Policy{
 			Outbox: name, Dir: dir, Allow: []compile.Root{compile.Root(filepath.Join(dir, "workspaces"))},

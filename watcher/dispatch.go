@@ -5,6 +5,7 @@ import (
 
 	"torno/delegation"
 	"torno/internal/journal"
+	"torno/watcher/outbox"
 	"torno/watcher/run"
 	"torno/watcher/schedule"
 )
@@ -13,38 +14,40 @@ import (
 type dispatch struct{ *Watcher }
 
 // requestOf is what runs are made from.
-func requestOf(a *admission) run.Request {
+func requestOf(a *outbox.Admission) run.Request {
 	return run.Request{
-		Key: a.key, Outbox: a.outbox, Spec: a.spec, Warnings: a.warnings, Launcher: a.launcher, Chosen: a.chosen, Seen: a.seen, Bytes: a.bytes,
+		Key: a.Key, Outbox: a.Outbox, Spec: a.Spec, Warnings: a.Warnings, Launcher: a.Launcher, Chosen: a.Chosen, Seen: a.Seen, Bytes: a.Bytes,
 	}
 }
 
-func underwayOf(r *run.Run) underway { return underway{r.Client().(*admission), r.Key(), r.Ticket()} }
+func underwayOf(r *run.Run) outbox.Underway {
+	return outbox.Underway{Admission: r.Client().(*outbox.Admission), Run: r.Key(), Ticket: r.Ticket()}
+}
 
 // Carry is for carrier.
-func (d dispatch) Carry(ctx context.Context, a *admission, existing *journal.Run) bool {
+func (d dispatch) Carry(ctx context.Context, a *outbox.Admission, existing *journal.Run) bool {
 	return d.road.Carry(ctx, requestOf(a), a, existing)
 }
 
 // Running is for carrier.
-func (d dispatch) Running(key string) (underway, bool) {
+func (d dispatch) Running(key string) (outbox.Underway, bool) {
 	r := d.road.Running(key)
 	if r == nil {
-		return underway{}, false
+		return outbox.Underway{}, false
 	}
 	return underwayOf(r), true
 }
 
 // Newest is for carrier.
-func (d dispatch) Newest(ctx context.Context, outbox string, id delegation.SubagentID) (underway, bool) {
-	found := d.schedule.Find(ctx, schedule.Subject{Outbox: outbox, Subagent: id})
+func (d dispatch) Newest(ctx context.Context, box string, id delegation.SubagentID) (outbox.Underway, bool) {
+	found := d.schedule.Find(ctx, schedule.Subject{Outbox: box, Subagent: id})
 	if found == nil {
-		return underway{}, false
+		return outbox.Underway{}, false
 	}
 	return underwayOf(found.Run.(*run.Run)), true
 }
 
 // Stop is for carrier.
-func (d dispatch) Stop(ctx context.Context, u underway, reason delegation.Reason) {
-	d.schedule.Stop(ctx, u.ticket, reason)
+func (d dispatch) Stop(ctx context.Context, u outbox.Underway, reason delegation.Reason) {
+	d.schedule.Stop(ctx, u.Ticket, reason)
 }

@@ -12,6 +12,7 @@ import (
 	"torno/internal/control"
 	"torno/internal/inode"
 	"torno/internal/journal"
+	"torno/watcher/outbox"
 )
 
 // mountTooLate starts the desk's watcher with an empty directory in the place of the outbox's own.
@@ -128,23 +129,23 @@ func TestAnEarlierDirectoryThatIsGivenUp(t *testing.T) {
 }
 
 // looked has a watcher that does not run decide which outboxes these are, whose directories have the given numbers.
-func (d *desk) looked(all []Outbox, here ...inode.Directory) *Watcher {
+func (d *desk) looked(all []outbox.Settings, here ...inode.Directory) *Watcher {
 	d.Helper()
 	d.config.Outboxes = all
 	w := New(d.config)
 	d.Cleanup(func() { w.endLife() })
-	d.must(identify(d.Context(), d.config.Journal, w.boxes, func(box *outbox) (inode.Directory, error) { return here[slices.Index(w.boxes, box)], nil }))
+	d.must(outbox.Identify(d.Context(), d.config.Journal, w.boxes, func(box *outbox.Outbox) (inode.Directory, error) { return here[slices.Index(w.boxes, box)], nil }))
 	return w
 }
 
 // ids are the outboxes that are served, "" for one that is not.
 func ids(w *Watcher) (all []string) {
 	for _, box := range w.boxes {
-		if box.leads() != nil {
+		if box.Leads() != nil {
 			all = append(all, "")
 			continue
 		}
-		all = append(all, box.id)
+		all = append(all, box.ID)
 	}
 	return all
 }
@@ -163,14 +164,14 @@ func TestDirectoriesThatLookAlike(t *testing.T) {
 			d.config.Journal = j
 			apart := inode.Directory{FileSystem: 7, Inode: 8, Birth: 9}
 			one, two, three := d.settings("one", d.newOutbox("1")), d.settings("two", d.newOutbox("2")), d.settings("three", d.newOutbox("3"))
-			as := func(o Outbox, name string) Outbox { o.Policy.Outbox = name; return o }
+			as := func(o outbox.Settings, name string) outbox.Settings { o.Policy.Outbox = name; return o }
 
-			w := d.looked([]Outbox{one, two, three}, alike, alike, apart)
+			w := d.looked([]outbox.Settings{one, two, three}, alike, alike, apart)
 			first := ids(w)
 			if first[0] == "" || first[1] != "" || first[2] == "" {
 				t.Fatalf("at first sight they are %q", first)
 			}
-			if text := w.boxes[1].leads().Error(); !strings.Contains(text, "outbox one") || !strings.Contains(text, "accept two --new") || strings.Contains(text, "--same") {
+			if text := w.boxes[1].Leads().Error(); !strings.Contains(text, "outbox one") || !strings.Contains(text, "accept two --new") || strings.Contains(text, "--same") {
 				t.Errorf("it says: %s", text)
 			}
 			if _, err := w.accept(t.Context(), w.boxes[1], control.Same); err == nil {
@@ -185,11 +186,11 @@ func TestDirectoriesThatLookAlike(t *testing.T) {
 					t.Errorf("%s: they are %q, want %q", what, got, want)
 				}
 			}
-			same("by name", d.looked([]Outbox{one, two, three}, alike, alike, apart), all...)
-			same("by name, in another order", d.looked([]Outbox{three, two, one}, apart, alike, alike), all[2], all[1], all[0])
-			same("one alone", d.looked([]Outbox{two}, alike), all[1])
-			same("by path", d.looked([]Outbox{as(one, "uno"), as(two, "due"), three}, alike, alike, apart), all...)
-			same("by nothing", d.looked([]Outbox{as(two, "x"), d.settings("y", d.newOutbox("4")), three}, alike, alike, apart), all[1], "", all[2])
+			same("by name", d.looked([]outbox.Settings{one, two, three}, alike, alike, apart), all...)
+			same("by name, in another order", d.looked([]outbox.Settings{three, two, one}, apart, alike, alike), all[2], all[1], all[0])
+			same("one alone", d.looked([]outbox.Settings{two}, alike), all[1])
+			same("by path", d.looked([]outbox.Settings{as(one, "uno"), as(two, "due"), three}, alike, alike, apart), all...)
+			same("by nothing", d.looked([]outbox.Settings{as(two, "x"), d.settings("y", d.newOutbox("4")), three}, alike, alike, apart), all[1], "", all[2])
 		})
 	}
 }
@@ -210,18 +211,18 @@ func TestTwoDirectoriesThatLookAlikeAreExchanged(t *testing.T) {
 	d.must(j.KeepOutboxes(t0(), []journal.Outbox{
 		{ID: id, Name: "main", Path: d.outbox, Directory: alike}, {ID: "other", Name: "other", Path: other, Directory: alike},
 	}))
-	if w := d.looked([]Outbox{one, two}, alike, alike); ids(w)[0] != id || ids(w)[1] != "other" {
+	if w := d.looked([]outbox.Settings{one, two}, alike, alike); ids(w)[0] != id || ids(w)[1] != "other" {
 		t.Errorf("they are %q", ids(w))
 	}
 	d.must(os.Rename(filepath.Join(d.outbox, delegation.HeartbeatName), filepath.Join(other, delegation.HeartbeatName)))
-	w := d.looked([]Outbox{one, two}, alike, alike)
+	w := d.looked([]outbox.Settings{one, two}, alike, alike)
 	if got := ids(w); got[0] != id || got[1] != "" {
 		t.Fatalf("exchanged they are %q", got)
 	}
 	_, err = w.accept(t.Context(), w.boxes[1], control.Same)
 	d.must(err)
-	if w = d.looked([]Outbox{one, two}, alike, alike); ids(w)[1] != "other" || !w.boxes[1].lost {
-		t.Errorf("as an operator has decided they are %q, %v", ids(w), w.boxes[1].lost)
+	if w = d.looked([]outbox.Settings{one, two}, alike, alike); ids(w)[1] != "other" || !w.boxes[1].Lost {
+		t.Errorf("as an operator has decided they are %q, %v", ids(w), w.boxes[1].Lost)
 	}
 }
 
@@ -234,8 +235,8 @@ func TestAFileSystemWithoutANumber(t *testing.T) {
 	defer j.Close()
 	d.config.Journal = j
 	numberless := inode.Directory{Inode: 1}
-	known := ids(d.looked([]Outbox{d.settings("one", d.newOutbox("1"))}, numberless))
-	if got := ids(d.looked([]Outbox{d.settings("two", d.newOutbox("2"))}, numberless)); got[0] == "" || got[0] == known[0] {
+	known := ids(d.looked([]outbox.Settings{d.settings("one", d.newOutbox("1"))}, numberless))
+	if got := ids(d.looked([]outbox.Settings{d.settings("two", d.newOutbox("2"))}, numberless)); got[0] == "" || got[0] == known[0] {
 		t.Errorf("the first is %q, and the second %q", known, got)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"torno/delegation"
 	"torno/internal/journal"
 	"torno/test/attack"
+	"torno/watcher/outbox"
 )
 
 // told has the desk's watcher write into a notebook.
@@ -30,7 +31,7 @@ func (d *desk) pause() {
 // lead has an outbox's name lead to a directory, for the next start.
 func (d *desk) lead(name, dir string) {
 	d.Helper()
-	d.config.Outboxes = []Outbox{d.settings(name, dir)}
+	d.config.Outboxes = []outbox.Settings{d.settings(name, dir)}
 }
 
 // answered leaves a request and its answer in the outbox, and one run that goes on.
@@ -86,7 +87,7 @@ func TestTwoOutboxesExchangeTheirNames(t *testing.T) {
 	other := d.newOutbox("other")
 	for _, names := range [][2]string{{"main", "other"}, {"other", "main"}, {"main", "third"}} {
 		d.pause()
-		d.config.Outboxes = []Outbox{d.settings(names[0], d.outbox), d.settings(names[1], other)}
+		d.config.Outboxes = []outbox.Settings{d.settings(names[0], d.outbox), d.settings(names[1], other)}
 		d.open()
 	}
 	d.goesOn(release, running)
@@ -254,7 +255,7 @@ func TestTwoDisksAreExchanged(t *testing.T) {
 	d.response(d.submit(ask{id: "long-ago", task: "echo"}))
 	d.stop()
 	d.outbox = d.newOutbox("second")
-	d.config.Outboxes = []Outbox{d.settings("other", first), d.settings("main", d.outbox)}
+	d.config.Outboxes = []outbox.Settings{d.settings("other", first), d.settings("main", d.outbox)}
 	d.open()
 	d.stop()
 	d.lead("main", d.outbox)
@@ -405,7 +406,7 @@ func TestARenameAtTheUpgrade(t *testing.T) {
 	bait := d.newOutbox("bait")
 	d.must(os.CopyFS(filepath.Join(bait, "copy"), os.DirFS(d.outbox)))
 	d.must(os.Rename(filepath.Join(bait, "copy", "request_before.json"), filepath.Join(bait, "request_before.json")))
-	d.config.Outboxes = []Outbox{d.settings("bait", bait), d.settings("renamed", d.outbox)}
+	d.config.Outboxes = []outbox.Settings{d.settings("bait", bait), d.settings("renamed", d.outbox)}
 	d.open()
 	d.want(d.response(before), delegation.StatusCompleted, delegation.ReasonExited, 0)
 	if id := d.box("renamed"); id != "main" {

@@ -12,6 +12,7 @@ import (
 	"torno/internal/control"
 	"torno/internal/journal"
 	"torno/sandbox"
+	"torno/watcher/outbox"
 )
 
 // Operator is what the control socket gives access to. Without a running watcher it still shows the journal.
@@ -36,10 +37,10 @@ func (o *Operator) Status(ctx context.Context) (control.Status, error) {
 	}
 	s := control.Status{Version: w.config.Version, Installation: o.Journal.Installation(), PID: os.Getpid(), StartedAt: w.born}
 	for _, box := range w.boxes {
-		status := control.OutboxStatus{Name: box.name, ID: box.id, Dir: box.dir.Path()}
-		status.Running, status.Queued = w.schedule.Load(ctx, box.name)
-		status.Notices = w.notices.Of(box.name)
-		if err := box.whole(); err != nil {
+		status := control.OutboxStatus{Name: box.Name, ID: box.ID, Dir: box.Dir.Path()}
+		status.Running, status.Queued = w.schedule.Load(ctx, box.Name)
+		status.Notices = w.notices.Of(box.Name)
+		if err := box.Trouble(); err != nil {
 			status.Trouble = err.Error()
 		}
 		s.Outboxes = append(s.Outboxes, status)
@@ -54,7 +55,7 @@ func (o *Operator) Status(ctx context.Context) (control.Status, error) {
 // profiles are those on offer, each once.
 func (w *Watcher) profiles() (all []control.Profile) {
 	for _, box := range w.boxes {
-		for _, p := range box.settings.Policy.Profiles {
+		for _, p := range box.Settings.Policy.Profiles {
 			offered := control.Profile{Name: p.Name, Launcher: p.Sandbox, Chosen: p.Chosen}
 			if !slices.Contains(all, offered) {
 				all = append(all, offered)
@@ -160,7 +161,7 @@ func (o *Operator) resolve(ctx context.Context, ref string) (journal.Run, error)
 
 // referTo names a run so that nothing else is meant.
 func referTo(known []journal.Outbox, r journal.Run) string {
-	return fmt.Sprintf("%s (%s/%s)", r.Key, nameOf(known, r.Outbox), recordID(r))
+	return fmt.Sprintf("%s (%s/%s)", r.Key, nameOf(known, r.Outbox), outbox.RecordID(r))
 }
 
 // Cancel ends a run as an operator.

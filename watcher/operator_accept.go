@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"torno/internal/control"
+	"torno/watcher/outbox"
 )
 
 // Accept says what the directory is that the name of an outbox leads to. The decision is in the journal when it returns; the
@@ -22,7 +23,7 @@ func (o *Operator) Accept(ctx context.Context, outbox string, as control.Identit
 		return control.Accepted{}, err
 	}
 	for _, box := range o.Watcher.boxes {
-		if box.name == outbox {
+		if box.Name == outbox {
 			return o.Watcher.accept(ctx, box, as)
 		}
 	}
@@ -30,15 +31,15 @@ func (o *Operator) Accept(ctx context.Context, outbox string, as control.Identit
 }
 
 // accept binds the directory that is held, which is the one that the operator was told of.
-func (w *Watcher) accept(ctx context.Context, box *outbox, as control.Identity) (control.Accepted, error) {
+func (w *Watcher) accept(ctx context.Context, box *outbox.Outbox, as control.Identity) (control.Accepted, error) {
 	w.accepting.Lock()
 	defer w.accepting.Unlock()
-	accepted, err := box.accept(ctx, as == control.Same)
-	if errors.Is(err, errNotAsked) {
+	accepted, err := box.Accept(ctx, as == control.Same)
+	if errors.Is(err, outbox.ErrNotAsked) {
 		err = fmt.Errorf("%w: %w", control.ErrAsked, err)
 	}
 	if err != nil {
 		return control.Accepted{}, err
 	}
-	return control.Accepted{Name: box.name, ID: accepted.ID, Dir: box.dir.Path(), As: as}, nil
+	return control.Accepted{Name: box.Name, ID: accepted.ID, Dir: box.Dir.Path(), As: as}, nil
 }

@@ -73,6 +73,6 @@ func (w *Watcher) isOwed(record journal.Run) bool {
 	if box == nil {
 		return true
 	}
-	there, err := box.stillThere(record.FileName, record.Reading())
+	there, err := box.StillThere(record.FileName, record.Reading())
 	return there || err != nil
 }

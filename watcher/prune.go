@@ -52,8 +52,8 @@ func (w *Watcher) newPruner() *pruner {
 		share: limit.Share{Of: pruneShare},
 	}
 	for _, box := range w.boxes {
-		if box.isKnown() {
-			p.outboxes = append(p.outboxes, box.id)
+		if box.IsKnown() {
+			p.outboxes = append(p.outboxes, box.ID)
 		}
 	}
 	return p
@@ -172,7 +172,7 @@ func (w *Watcher) requestIsGone(ctx context.Context, outbox string, row journal.
 	if box == nil {
 		return false, nil
 	}
-	stamp, err := box.dir.Stat(row.FileName)
+	stamp, err := box.Dir.Stat(row.FileName)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return true, nil
@@ -185,6 +185,6 @@ func (w *Watcher) requestIsGone(ctx context.Context, outbox string, row journal.
 	if err != nil || !known || other.Key == row.Key {
 		return false, err
 	}
-	is, err := box.stillThere(row.FileName, other.Reading())
+	is, err := box.StillThere(row.FileName, other.Reading())
 	return is && err == nil, nil
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"torno/delegation"
+	"torno/watcher/outbox"
 )
 
 // beatEvery is the pace of watcher.json. A client calls the watcher dead after three missed beats.
@@ -14,17 +15,17 @@ const beatEvery = 5 * time.Second
 const positionsEvery = 500 * time.Millisecond
 
 // heartbeatOf makes the outbox's watcher.json.
-func (w *Watcher) heartbeatOf(taking context.Context, box *outbox) func(bool) delegation.Heartbeat {
+func (w *Watcher) heartbeatOf(taking context.Context, box *outbox.Outbox) func(bool) delegation.Heartbeat {
 	h := delegation.Heartbeat{
-		Version: delegation.Version, Protocol: delegation.Version, Watcher: w.config.Version, Outbox: box.name, OutboxID: box.id, Installation: w.journal.Installation(),
+		Version: delegation.Version, Protocol: delegation.Version, Watcher: w.config.Version, Outbox: box.Name, OutboxID: box.ID, Installation: w.journal.Installation(),
 		StartedAt: w.born.UTC(), HeartbeatSeconds: int(beatEvery / time.Second),
 		Features: []string{delegation.FeatureStatus, delegation.FeatureEvents, delegation.FeatureProfiles, delegation.FeatureContext, delegation.FeatureCancel},
 		Limits: delegation.WireLimits{
-			RequestBytes: box.settings.MaxRequestBytes, Queue: box.settings.Queue,
-			Running: min(box.settings.MaxRunning, w.config.MaxRunning),
+			RequestBytes: box.Settings.MaxRequestBytes, Queue: box.Settings.Queue,
+			Running: min(box.Settings.MaxRunning, w.config.MaxRunning),
 		},
 	}
-	for i, p := range box.settings.Policy.Profiles {
+	for i, p := range box.Settings.Policy.Profiles {
 		if i == 0 {
 			h.Limits.MaxTimeoutSeconds = int(p.Timeout.Max / time.Second)
 		}
@@ -34,8 +35,8 @@ func (w *Watcher) heartbeatOf(taking context.Context, box *outbox) func(bool) de
 		now := h
 		now.BeatAt = time.Now().UTC()
 		now.Stopping, now.Stopped = stopping || taking.Err() != nil, stopping
-		now.Running, now.Queued = w.schedule.Load(w.life, box.name)
-		now.Notices = w.notices.Of(box.name)
+		now.Running, now.Queued = w.schedule.Load(w.life, box.Name)
+		now.Notices = w.notices.Of(box.Name)
 		return now
 	}
 }

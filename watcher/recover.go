@@ -10,6 +10,7 @@ import (
 	"torno/internal/journal"
 	"torno/internal/retry"
 	"torno/sandbox"
+	"torno/watcher/outbox"
 )
 
 // recover takes up what an earlier watcher left. The journal says what was meant to be, each launcher's list says what is,
@@ -34,7 +35,7 @@ import (
 func (w *Watcher) recover(ctx context.Context) error {
 	ctx, cancel := outlive(ctx, w.recoveryBudget)
 	defer cancel()
-	err := identify(ctx, w.journal, w.boxes, (*outbox).directory)
+	err := outbox.Identify(ctx, w.journal, w.boxes, (*outbox.Outbox).Directory)
 	close(w.looked)
 	if err != nil {
 		return err
@@ -173,7 +174,7 @@ func (w *Watcher) settle(ctx context.Context, record journal.Run, h sandbox.Hand
 	case there:
 		w.road.RemoveLater(record.Key, h)
 	}
-	_, reason := box.stillAsked(record)
+	_, reason := box.StillAsked(record)
 	switch {
 	case reason != "":
 		return w.leave(ctx, record, reason)
@@ -185,7 +186,7 @@ func (w *Watcher) settle(ctx context.Context, record journal.Run, h sandbox.Hand
 
 // settleUncertain brings on its way what a record owes although its sandbox cannot be looked at, and leaves the sandbox alone. One that
 // was released to an outbox that is not served may run: its record waits for the next start.
-func (w *Watcher) settleUncertain(ctx context.Context, box *outbox, record journal.Run, h sandbox.Handle) error {
+func (w *Watcher) settleUncertain(ctx context.Context, box *outbox.Outbox, record journal.Run, h sandbox.Handle) error {
 	w.log.Warn("a sandbox cannot be looked at, and is left alone; the next start looks again",
 		"outbox", record.Outbox, "run", record.Key, "sandbox", h.ID)
 	switch {
@@ -213,7 +214,7 @@ func (w *Watcher) unserved(ctx context.Context, record journal.Run) error {
 
 // lose ends a run whose sandbox is gone, for the reason for which it was being ended if it was, and otherwise attempts it
 // again where its profile says so.
-func (w *Watcher) lose(ctx context.Context, box *outbox, record journal.Run) error {
+func (w *Watcher) lose(ctx context.Context, box *outbox.Outbox, record journal.Run) error {
 	if end, begun := w.road.EndingOf(record.Key); begun {
 		return w.end(ctx, box, record, end)
 	}
@@ -228,7 +229,7 @@ func (w *Watcher) lose(ctx context.Context, box *outbox, record journal.Run) err
 }
 
 // end writes an end down and answers it.
-func (w *Watcher) end(ctx context.Context, box *outbox, record journal.Run, change journal.Change) error {
+func (w *Watcher) end(ctx context.Context, box *outbox.Outbox, record journal.Run, change journal.Change) error {
 	crash.At("recover.ended")
 	if err := w.journal.Move(ctx, record.Key, record.State, delegation.StateEnded, change); err != nil {
 		return err
@@ -237,7 +238,7 @@ func (w *Watcher) end(ctx context.Context, box *outbox, record journal.Run, chan
 }
 
 // answerRecord publishes the response of a run that ended under an earlier watcher.
-func (w *Watcher) answerRecord(ctx context.Context, box *outbox, key string) error {
+func (w *Watcher) answerRecord(ctx context.Context, box *outbox.Outbox, key string) error {
 	record, err := w.journal.Get(ctx, key)
 	if err != nil {
 		return err
@@ -245,9 +246,9 @@ func (w *Watcher) answerRecord(ctx context.Context, box *outbox, key string) err
 	if box != nil {
 		w.endOutput(box, record)
 	}
-	if name, ok := delegation.ResponseNameFor(recordID(record)); ok && box != nil {
-		if err := box.respond(record.FileName, name, record.Reading(), responseOf(record)); err != nil {
-			box.stumble("write a response", err) // it is tried again with each listing
+	if name, ok := delegation.ResponseNameFor(outbox.RecordID(record)); ok && box != nil {
+		if err := box.Respond(record.FileName, name, record.Reading(), outbox.ResponseOf(record)); err != nil {
+			box.Stumble("write a response", err) // it is tried again with each listing
 			return nil                           // whatever lies in its way is the client's, and must not keep the watcher from starting
 		}
 	}
@@ -256,9 +257,9 @@ func (w *Watcher) answerRecord(ctx context.Context, box *outbox, key string) err
 }
 
 // boxOf is the served outbox of an id.
-func (w *Watcher) boxOf(id string) *outbox {
+func (w *Watcher) boxOf(id string) *outbox.Outbox {
 	for _, box := range w.boxes {
-		if box.serves(id) {
+		if box.Serves(id) {
 			return box
 		}
 	}
@@ -266,9 +267,9 @@ func (w *Watcher) boxOf(id string) *outbox {
 }
 
 // boxAside is the box that would serve the outbox of an id if a name did not lead elsewhere.
-func (w *Watcher) boxAside(id string) *outbox {
+func (w *Watcher) boxAside(id string) *outbox.Outbox {
 	for _, box := range w.boxes {
-		if box.wouldServe(id) {
+		if box.WouldServe(id) {
 			return box
 		}
 	}

@@ -6,11 +6,12 @@ import (
 	"torno/delegation"
 	"torno/internal/journal"
 	"torno/sandbox"
+	"torno/watcher/outbox"
 )
 
 // adopt takes a sandbox over, to follow it to its end, or to bring that about where the request is gone or today's policy
 // does not allow it any more.
-func (w *Watcher) adopt(ctx context.Context, box *outbox, record journal.Run, h sandbox.Handle) error {
+func (w *Watcher) adopt(ctx context.Context, box *outbox.Outbox, record journal.Run, h sandbox.Handle) error {
 	if record.State == delegation.StateQueued { // the power went, and with it a move that is not flushed
 		if err := w.journal.Move(ctx, record.Key, record.State, delegation.StateStarting, journal.Change{}); err != nil {
 			return err
@@ -20,8 +21,8 @@ func (w *Watcher) adopt(ctx context.Context, box *outbox, record journal.Run, h 
 	if err := w.noteEngine(ctx, record, h); err != nil {
 		return err
 	}
-	a, reason := box.takeUp(record)
-	w.log.Info("adopted a run of an earlier watcher", "outbox", box.name, "subagent", record.Subagent, "run", record.Key,
+	a, reason := box.TakeUp(record)
+	w.log.Info("adopted a run of an earlier watcher", "outbox", box.Name, "subagent", record.Subagent, "run", record.Key,
 		"sandbox", h.State, "to_end", reason)
 	w.road.Adopt(requestOf(a), a, record, h, reason, h.On(w.engines[h.Launcher]))
 	return nil

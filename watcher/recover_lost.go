@@ -7,22 +7,23 @@ import (
 	"torno/internal/crash"
 	"torno/internal/journal"
 	"torno/sandbox/compile"
+	"torno/watcher/outbox"
 )
 
 // attemptLost is attemptAgain for a run that was lost while no watcher was there. The first listing takes it up.
-func (w *Watcher) attemptLost(ctx context.Context, box *outbox, record journal.Run, lost journal.Change) (bool, error) {
-	in, reason := box.stillAsked(record)
+func (w *Watcher) attemptLost(ctx context.Context, box *outbox.Outbox, record journal.Run, lost journal.Change) (bool, error) {
+	in, reason := box.StillAsked(record)
 	if reason != "" {
 		return w.notAgain(record, "its client does not wait any more: "+string(reason)), nil
 	}
-	spec, _, err := compile.Compile(in.request, box.settings.Policy)
+	spec, _, err := compile.Compile(in.Request, box.Settings.Policy)
 	if err != nil {
 		return w.notAgain(record, err.Error()), nil
 	}
 	if record.Attempt >= spec.Attempts {
 		return false, nil // the record is answered as it is
 	}
-	a := box.admission(record.RunKey(), in, spec, record.Warnings)
+	a := box.Admission(record.RunKey(), in, spec, record.Warnings)
 	next := w.road.AttemptAgain(requestOf(a), a)
 	crash.At("recover.attempted")
 	err = w.journal.Again(ctx, record.Key, record.State, lost, next)
@@ -34,6 +35,6 @@ func (w *Watcher) attemptLost(ctx context.Context, box *outbox, record journal.R
 
 // notAgain says why a lost run is not attempted once more.
 func (w *Watcher) notAgain(record journal.Run, why string) bool {
-	w.log.Warn("a lost run is not attempted again", "outbox", w.boxOf(record.Outbox).name, "run", record.Key, "attempt", record.Attempt, "because", why)
+	w.log.Warn("a lost run is not attempted again", "outbox", w.boxOf(record.Outbox).Name, "run", record.Key, "attempt", record.Attempt, "because", why)
 	return false
 }

@@ -7,16 +7,17 @@ import (
 	"torno/delegation"
 	"torno/internal/crash"
 	"torno/internal/journal"
+	"torno/watcher/outbox"
 	"torno/watcher/output"
 )
 
 // endOutput ends the live output of a run that ended under an earlier watcher, or without one, if that watcher did not do so.
-func (w *Watcher) endOutput(box *outbox, record journal.Run) {
+func (w *Watcher) endOutput(box *outbox.Outbox, record journal.Run) {
 	p, key := w.notes.Load(record.Key), record.RunKey()
-	if p.Segment == 0 || p.Over && box.hasSegment(key)(p.Segment) {
+	if p.Segment == 0 || p.Over && box.HasSegment(key)(p.Segment) {
 		return
 	}
-	o := &output.Child{Live: box.newSegments(key)}
+	o := &output.Child{Live: box.NewSegments(key)}
 	o.CountOn(p.Behind(true))
 	o.Live.Note = func() {
 		crash.At("segment.noted")

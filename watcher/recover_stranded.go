@@ -9,6 +9,7 @@ import (
 	"torno/internal/crash"
 	"torno/internal/journal"
 	"torno/sandbox"
+	"torno/watcher/outbox"
 )
 
 // askEngines asks all launchers which engine they have.
@@ -32,7 +33,7 @@ func (w *Watcher) isElsewhere(record journal.Run) bool {
 }
 
 // strand takes up a run whose sandbox is on another engine. Where its outbox is not served, nothing but its workspace is taken.
-func (w *Watcher) strand(ctx context.Context, box *outbox, record journal.Run) error {
+func (w *Watcher) strand(ctx context.Context, box *outbox.Outbox, record journal.Run) error {
 	if box != nil {
 		return w.adopt(ctx, box, record, *record.Handle)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"torno/delegation"
 	"torno/internal/control"
+	"torno/watcher/outbox"
 )
 
 // TestASegmentOfAnAbsurdNumber: a parent names a file like a segment that no run reaches, and takes its request away. Removing
@@ -56,7 +57,7 @@ func TestAnotherOutboxsDirectoryIsNotTheSame(t *testing.T) {
 	d.response(d.submit(ask{id: "long-ago", task: "echo"}))
 	d.stop()
 	d.outbox = d.newOutbox("second")
-	d.config.Outboxes = []Outbox{d.settings("other", first), d.settings("main", d.outbox)}
+	d.config.Outboxes = []outbox.Settings{d.settings("other", first), d.settings("main", d.outbox)}
 	d.open()
 	release := d.gate()
 	defer release()

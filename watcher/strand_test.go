@@ -14,6 +14,7 @@ import (
 	"torno/sandbox"
 	"torno/sandbox/compile"
 	"torno/sandbox/sandboxtest"
+	"torno/watcher/outbox"
 )
 
 // keep has the desk's watchers leave what runs to the next one.
@@ -236,7 +237,7 @@ func TestAStrandedRunOfAnOutboxThatIsNotServed(t *testing.T) {
 	second := d.newOutbox("second")
 	settings := d.settings("second", second)
 	settings.Policy.Allow = append(settings.Policy.Allow, compile.Root(filepath.Join(d.outbox, "workspaces")))
-	d.config.Outboxes = []Outbox{settings}
+	d.config.Outboxes = []outbox.Settings{settings}
 	d.open()
 	resp := d.response(d.submit(ask{id: "s2", task: "echo never", outbox: second, workspace: a.workspace}))
 	if resp.Error == nil || resp.Error.Code != delegation.CodeWorkspaceBusy {

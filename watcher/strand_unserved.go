@@ -13,6 +13,7 @@ import (
 	"torno/internal/journal"
 	"torno/internal/retry"
 	"torno/sandbox"
+	"torno/watcher/outbox"
 	"torno/watcher/run"
 	"torno/watcher/schedule"
 )
@@ -21,7 +22,7 @@ import (
 // and its outbox is not in the configuration any more. No goroutine carries it. An operator can end it, or give it up, all the same.
 type unserved struct {
 	record journal.Run
-	box    *outbox          // whose directory is not there; nil where the outbox is not in the configuration
+	box    *outbox.Outbox   // whose directory is not there; nil where the outbox is not in the configuration
 	ticket *schedule.Ticket // keeps its workspace and its subagent; nil where it has no sandbox
 	handle sandbox.Handle   // of the sandbox in which it goes on; zero where there is none on the engine that answers
 	why    error            // it is stranded for; nil where it is not
@@ -32,7 +33,7 @@ type unserved struct {
 
 // leaveAside leaves everything of a run as it is whose outbox's directory is not there: nobody can tell whether its client still
 // waits. Its workspace stays taken. A sandbox in which nothing ever ran, or whose run has ended, is of no use to it.
-func (w *Watcher) leaveAside(ctx context.Context, box *outbox, record journal.Run, h sandbox.Handle, there bool) {
+func (w *Watcher) leaveAside(ctx context.Context, box *outbox.Outbox, record journal.Run, h sandbox.Handle, there bool) {
 	u := &unserved{record: record, box: box}
 	defer w.unservedRuns.Store(record.Key, u)
 	switch {
@@ -50,7 +51,7 @@ func (w *Watcher) leaveAside(ctx context.Context, box *outbox, record journal.Ru
 	w.road.CountLeft(1)
 	u.handle, u.ticket = h, reservation(record)
 	w.schedule.Reserve(ctx, u.ticket)
-	w.log.Warn("a run goes on without a watcher until the directory of its outbox is back", "outbox", box.name, "run", record.Key)
+	w.log.Warn("a run goes on without a watcher until the directory of its outbox is back", "outbox", box.Name, "run", record.Key)
 }
 
 // desert leaves a run whose sandbox is on another engine, and whose outbox is not served, nothing but its workspace.

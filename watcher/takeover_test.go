@@ -94,7 +94,7 @@ func TestALostAnswerIsWrittenAgainWhenTheOutboxIsServed(t *testing.T) {
 	d.remove("response_s1.json")
 	held.Store(true)
 	d.open()
-	d.eventually("it is not served", func() bool { return d.watcher.boxes[0].away.Load() })
+	d.eventually("it is not served", func() bool { return d.watcher.boxes[0].Away.Load() })
 	held.Store(false)
 	d.want(d.response(a), delegation.StatusCompleted, delegation.ReasonExited, 0)
 	d.onceEach()

@@ -32,7 +32,7 @@ func (w *Watcher) answerUntaken(recovered bool) {
 // answerOne answers a run of an earlier watcher that has ended, or was never released.
 func (w *Watcher) answerOne(ctx context.Context, record journal.Run, recovered bool) error {
 	box := w.boxOf(record.Outbox)
-	if box == nil || w.road.Running(record.Key) != nil || box.whole() != nil {
+	if box == nil || w.road.Running(record.Key) != nil || box.Trouble() != nil {
 		return nil //nolint:nilerr // the next watcher serves it, or does not
 	}
 	switch {
@@ -41,7 +41,7 @@ func (w *Watcher) answerOne(ctx context.Context, record journal.Run, recovered b
 	case record.Handle != nil || !recovered:
 		return nil
 	}
-	if _, reason := box.stillAsked(record); reason != "" {
+	if _, reason := box.StillAsked(record); reason != "" {
 		return w.leave(ctx, record, reason)
 	}
 	return w.end(ctx, box, record, journal.Change{Reason: delegation.ReasonShutdown, Ended: time.Now()})

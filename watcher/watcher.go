@@ -14,6 +14,7 @@ import (
 	"torno/sandbox"
 	"torno/watcher/hang"
 	"torno/watcher/notice"
+	"torno/watcher/outbox"
 	"torno/watcher/output"
 	"torno/watcher/run"
 	"torno/watcher/schedule"
@@ -22,7 +23,7 @@ import (
 
 // Config is all that a watcher is given. The outboxes, the journal and the launchers are opened, and closed, by the caller.
 type Config struct {
-	Outboxes   []Outbox
+	Outboxes   []outbox.Settings
 	Launchers  map[string]sandbox.Launcher // by the name that profiles use
 	Journal    *journal.Journal
 	Notes      *os.Root                                        // a directory of ours for how far the output of running children was taken; nil for none
@@ -54,7 +55,7 @@ type Watcher struct {
 	hangs        *hang.Calls // to workspaces
 	road         *run.Road
 	log          *slog.Logger
-	boxes        []*outbox
+	boxes        []*outbox.Outbox
 	born         time.Time
 	ready        chan struct{}
 	keep         atomic.Bool
@@ -86,16 +87,16 @@ func New(config Config) *Watcher {
 		Workspaces: config.Workspaces, Hangs: w.hangs, Floor: config.Floor, Timing: w.timing, Log: w.log, Life: w.life, Leisure: w.leisure, Keeps: w.keeps,
 	})
 	w.notices.Changed = w.beatNow
-	shared := &host{
-		journal: w.journal, notices: w.notices, carrier: dispatch{w}, life: w.life, born: w.born, maxRequestAge: config.Retention.MaxRequestAge, reopen: w.reopen, log: w.log,
+	shared := &outbox.Host{
+		Journal: w.journal, Notices: w.notices, Carrier: dispatch{w}, Life: w.life, Born: w.born, MaxRequestAge: config.Retention.MaxRequestAge, Reopen: w.reopen, Log: w.log,
 	}
 	for _, settings := range config.Outboxes {
-		w.boxes = append(w.boxes, shared.newOutbox(settings))
+		w.boxes = append(w.boxes, shared.New(settings))
 	}
 	return w
 }
 
-func lanesOf(boxes []Outbox) (lanes []schedule.Lane) {
+func lanesOf(boxes []outbox.Settings) (lanes []schedule.Lane) {
 	for _, box := range boxes {
 		lanes = append(lanes, schedule.Lane{
 			Name: box.Policy.Outbox, MaxRunning: box.MaxRunning, Queue: box.Queue, QueueBusy: box.QueueBusy,
@@ -141,10 +142,10 @@ func (w *Watcher) Run(ctx context.Context) (err error) {
 	}
 	writing, endWriting := context.WithCancel(w.life)
 	for _, box := range w.boxes {
-		background.Go(func() { box.showStatuses(writing) })
+		background.Go(func() { box.ShowStatuses(writing) })
 		heartbeat := w.heartbeatOf(ctx, box)
-		box.publishHeartbeat(heartbeat(false)) // who finds the watcher ready finds a served outbox
-		background.Go(func() { box.beat(writing, beatEvery, heartbeat) })
+		box.PublishHeartbeat(heartbeat(false)) // who finds the watcher ready finds a served outbox
+		background.Go(func() { box.Beat(writing, beatEvery, heartbeat) })
 	}
 	background.Go(func() { w.showPositions(writing) })
 	background.Go(func() { w.newPruner().loop(writing) })
@@ -166,7 +167,7 @@ func (w *Watcher) take(ctx context.Context) error {
 	var scans sync.WaitGroup
 	for _, box := range w.boxes {
 		scans.Go(func() {
-			if err := box.watch(ctx); err != nil {
+			if err := box.Watch(ctx); err != nil {
 				cancel(err)
 			}
 		})
@@ -188,7 +189,7 @@ func (w *Watcher) Hurry() { w.road.Hurry() }
 // beatNow has every outbox's clients told the news.
 func (w *Watcher) beatNow() {
 	for _, box := range w.boxes {
-		box.tellSoon()
+		box.TellSoon()
 	}
 }
 

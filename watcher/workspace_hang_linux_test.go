@@ -156,7 +156,7 @@ func TestAHungFileSystemHoldsNoCancel(t *testing.T) {
 		t.Error("no call was left behind: the oracle is dead")
 	}
 	h.eventually("its slot is free", func() bool {
-		running, _ := h.watcher.schedule.Load(t.Context(), h.watcher.boxes[0].name)
+		running, _ := h.watcher.schedule.Load(t.Context(), h.watcher.boxes[0].Name)
 		return running == 0
 	})
 	oracle := stays(t, h.fs, filepath.Join(h.root, "s2"))

@@ -20,6 +20,7 @@ import (
 	"torno/internal/programs"
 	"torno/internal/version"
 	"torno/watcher"
+	"torno/watcher/outbox"
 	"torno/watcher/workspace"
 )
 
@@ -211,11 +212,11 @@ func (h *host) makeWatcher(context.Context) error {
 	return nil
 }
 
-func (h *host) outboxes() []watcher.Outbox {
-	var all []watcher.Outbox
+func (h *host) outboxes() []outbox.Settings {
+	var all []outbox.Settings
 	for i, policy := range h.decided.Policies() {
 		o := h.Config.Outboxes[i]
-		all = append(all, watcher.Outbox{
+		all = append(all, outbox.Settings{
 			Dir: h.dirs[i], Policy: policy, MaxRunning: o.MaxRunning, Queue: o.Queue, QueueBusy: o.Busy == configs.BusyQueue,
 			MaxRequestBytes: o.MaxRequestBytes, Hold: h.locks[i].Hold,
 		})

@@ -93,6 +93,13 @@ var rooms = map[string]room{
 	"watcher/notice":          {ours: []string{"delegation"}},
 	"watcher/output":          {ours: []string{"delegation", "sandbox", "internal/crash", "internal/runfile"}},
 	"watcher/workspace":       {ours: []string{"delegation", "sandbox", "internal/tree", "watcher/hang"}},
+	"watcher/outbox": {
+		ours: []string{
+			"delegation", "sandbox", "sandbox/compile", "internal/crash", "internal/inode", "internal/journal", "watcher/limit", "watcher/notice",
+			"watcher/output", "watcher/schedule", "watcher/workspace",
+		},
+		theirs: []string{fsnotify},
+	},
 	"watcher/run": {ours: []string{
 		"delegation", "sandbox", "internal/crash", "internal/journal", "internal/runfile", "internal/tree", "watcher/hang", "watcher/notice",
 		"watcher/output", "watcher/schedule", "watcher/workspace",
@@ -100,7 +107,7 @@ var rooms = map[string]room{
 	"watcher": {
 		ours: []string{
 			"delegation", "sandbox", "sandbox/compile", "internal/crash", "internal/journal", "internal/control", "internal/inode",
-			"watcher/hang", "watcher/limit", "watcher/notice", "watcher/output", "watcher/run", "watcher/schedule", "watcher/workspace",
+			"watcher/hang", "watcher/limit", "watcher/notice", "watcher/outbox", "watcher/output", "watcher/run", "watcher/schedule", "watcher/workspace",
 		},
 		theirs: []string{fsnotify, unix},
 	},
@@ -118,7 +125,7 @@ var rooms = map[string]room{
 		ours: []string{
 			"delegation", "sandbox", "sandbox/compile", "sandbox/local", "watcher", "configs", "internal/control", "internal/doctor",
 			"internal/journal", "internal/launcher", "internal/lock", "internal/mounts", "internal/programs", "internal/runfile", "internal/tree",
-			"internal/trust", "watcher/workspace",
+			"internal/trust", "watcher/outbox", "watcher/run", "watcher/workspace",
 		},
 		theirs: []string{unix},
 	},

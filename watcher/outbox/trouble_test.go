@@ -1,4 +1,4 @@
-package watcher
+package outbox
 
 import (
 	"context"
@@ -16,7 +16,7 @@ import (
 func TestAJournalInTroubleIsTriedByOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		notices, log := notice.New(slog.New(slog.DiscardHandler)), slog.New(slog.DiscardHandler)
-		s := &scan{outbox: &outbox{host: &host{notices: notices}, log: log, name: "main", files: &notice.Recurring{}, room: &notice.Recurring{}}, held: notices.Flag("")}
+		s := &scan{Outbox: &Outbox{Host: &Host{Notices: notices}, log: log, Name: "main", files: &notice.Recurring{}, room: &notice.Recurring{}}, held: notices.Flag("")}
 		tries := 0
 		for over := time.Now().Add(10 * time.Minute); time.Now().Before(over); time.Sleep(50 * time.Millisecond) {
 			for range 100 {

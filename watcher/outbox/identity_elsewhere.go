@@ -1,4 +1,4 @@
-package watcher
+package outbox
 
 import (
 	"context"
@@ -56,20 +56,20 @@ func (e *ElsewhereError) twin() string {
 
 // leadsElsewhere keeps a box from being served: it should be a certain outbox, or nobody knows which (the zero one), and its directory is not that
 // one's.
-func (r *register) leadsElsewhere(box *outbox, o journal.Outbox, why *ElsewhereError) {
-	why.Name, why.Path = box.name, box.dir.Path()
+func (r *register) leadsElsewhere(box *Outbox, o journal.Outbox, why *ElsewhereError) {
+	why.Name, why.Path = box.Name, box.Dir.Path()
 	if o.ID != "" {
 		r.owner[o.ID] = box
 	}
-	box.id, box.known, box.elsewhere = o.ID, o, why
-	box.away.Store(true)
+	box.ID, box.known, box.elsewhere = o.ID, o, why
+	box.Away.Store(true)
 	box.gone.Raise(delegation.NoticeOutbox, nil)
 	box.log.Error("the outbox is not served", "error", why)
 }
 
 // awaitReturn asks for all outboxes to be opened anew when the path leads to another directory than the one that was found
 // there, or when an operator has decided.
-func (o *outbox) awaitReturn(ctx context.Context) {
+func (o *Outbox) awaitReturn(ctx context.Context) {
 	ticker := time.NewTicker(awayEvery)
 	defer ticker.Stop()
 	for {
@@ -79,13 +79,13 @@ func (o *outbox) awaitReturn(ctx context.Context) {
 		case <-ticker.C:
 		}
 		if o.accepted.Load() || o.replaced() {
-			o.reopen()
+			o.Reopen()
 		}
 	}
 }
 
 // replaced says whether another directory can be opened at the outbox's path than the held one.
-func (o *outbox) replaced() bool {
+func (o *Outbox) replaced() bool {
 	there := o.atPath()
 	if there == nil {
 		return false
@@ -94,11 +94,11 @@ func (o *outbox) replaced() bool {
 }
 
 // atPath opens the directory that is at the outbox's path in the place of the held one; nil where there is none.
-func (o *outbox) atPath() *delegation.Dir {
-	if o.dir.Alive() == nil {
+func (o *Outbox) atPath() *delegation.Dir {
+	if o.Dir.Alive() == nil {
 		return nil
 	}
-	there, err := delegation.OpenDir(o.dir.Path())
+	there, err := delegation.OpenDir(o.Dir.Path())
 	if err != nil {
 		return nil
 	}
@@ -106,7 +106,7 @@ func (o *outbox) atPath() *delegation.Dir {
 }
 
 // reopenIfBack asks for all outboxes to be opened anew when a directory that the outbox had before is at its path.
-func (o *outbox) reopenIfBack() {
+func (o *Outbox) reopenIfBack() {
 	if len(o.earlier) == 0 {
 		return
 	}
@@ -116,23 +116,23 @@ func (o *outbox) reopenIfBack() {
 	}
 	defer there.Close()
 	if here, err := directoryOf(there); err == nil && slices.ContainsFunc(o.earlier, here.Same) {
-		o.reopen()
+		o.Reopen()
 	}
 }
 
-// serves says whether the box is a known outbox in its own directory.
-func (o *outbox) serves(id string) bool { return o.id == id && o.isKnown() }
+// Serves says whether the box is a known outbox in its own directory.
+func (o *Outbox) Serves(id string) bool { return o.ID == id && o.IsKnown() }
 
-// wouldServe says whether the box would serve an outbox if its name did not lead elsewhere.
-func (o *outbox) wouldServe(id string) bool { return !o.isKnown() && (o.id == id || o.found.ID == id) }
+// WouldServe says whether the box would serve an outbox if its name did not lead elsewhere.
+func (o *Outbox) WouldServe(id string) bool { return !o.IsKnown() && (o.ID == id || o.found.ID == id) }
 
-// leads says where else the name leads, nil where it leads to the outbox's own directory.
-func (o *outbox) leads() error {
+// Leads says where else the name leads, nil where it leads to the outbox's own directory.
+func (o *Outbox) Leads() error {
 	if o.elsewhere == nil {
 		return nil
 	}
 	return o.elsewhere
 }
 
-// isKnown says whether the name leads to the outbox's own directory.
-func (o *outbox) isKnown() bool { return o.elsewhere == nil }
+// IsKnown says whether the name leads to the outbox's own directory.
+func (o *Outbox) IsKnown() bool { return o.elsewhere == nil }

@@ -1,6 +1,7 @@
-package watcher
+package outbox
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -14,15 +15,15 @@ func TestTheBoundOfLiveOutputOutlivesAWatcher(t *testing.T) {
 	tr := &trails{remove: func(name string) { removed[name] = true }}
 	began := time.Now()
 	trailOf := func(n int) trail {
-		id, err := delegation.ParseSubagentID(numbered("s", n))
+		id, err := delegation.ParseSubagentID(fmt.Sprint("s", n))
 		if err != nil {
 			t.Fatal(err)
 		}
-		request, err := delegation.ParseRequestID(numbered("r", n))
+		request, err := delegation.ParseRequestID(fmt.Sprint("r", n))
 		if err != nil {
 			t.Fatal(err)
 		}
-		return trail{id: id, request: request, first: 1, last: 2, ended: began.Add(time.Duration(n) * time.Second)}
+		return trail{ID: id, request: request, first: 1, last: 2, ended: began.Add(time.Duration(n) * time.Second)}
 	}
 	for n := maxTrails; n < 2*maxTrails-1; n++ { // of this watcher
 		tr.keep(trailOf(n))
@@ -39,7 +40,7 @@ func TestTheBoundOfLiveOutputOutlivesAWatcher(t *testing.T) {
 	}
 	for n := range 2*maxTrails - 1 {
 		old := trailOf(n)
-		name := delegation.EventsName(old.id, old.request, 1)
+		name := delegation.EventsName(old.ID, old.request, 1)
 		if want := n < 2; removed[name] != want {
 			t.Errorf("the live output of run %d is removed: %t", n, removed[name])
 		}

@@ -1,4 +1,4 @@
-package watcher
+package outbox
 
 import (
 	"context"
@@ -14,7 +14,7 @@ import (
 // orphan removes a response, status or sentinel whose request is gone, and statuses that nobody fetched; a run whose
 // request is gone ends. It waits until the file has some age: its client may be at work.
 func (s *scan) orphan(name, rawID string) {
-	stamp, err := s.dir.Stat(name)
+	stamp, err := s.Dir.Stat(name)
 	if err != nil || time.Since(stamp.ChangeTime) < clearAfter {
 		return
 	}
@@ -22,7 +22,7 @@ func (s *scan) orphan(name, rawID string) {
 		return
 	}
 	request := "request_" + rawID + ".json"
-	if _, err := s.dir.Stat(request); errors.Is(err, fs.ErrNotExist) {
+	if _, err := s.Dir.Stat(request); errors.Is(err, fs.ErrNotExist) {
 		s.requestGone(rawID, true)
 		return
 	}
@@ -60,10 +60,10 @@ func (s *scan) orphanSegment(ctx context.Context, name string) {
 		return // the next listing asks again
 	}
 	if wanted {
-		s.trails.keep(trail{id: record.Subagent, request: record.Request, first: seq, last: seq, ended: record.Ended})
+		s.trails.keep(trail{ID: record.Subagent, request: record.Request, first: seq, last: seq, ended: record.Ended})
 		return
 	}
-	if stamp, err := s.dir.Stat(name); err == nil && stamp.ModTime.Before(s.born) {
+	if stamp, err := s.Dir.Stat(name); err == nil && stamp.ModTime.Before(s.Born) {
 		s.discard(name)
 	}
 }
@@ -74,7 +74,7 @@ func (s *scan) runBehind(ctx context.Context, rawID, hash string) (record journa
 	if err != nil || !s.there(delegation.RequestName(id)) {
 		return record, false, nil //nolint:nilerr // a name of no run
 	}
-	record, known, err := s.journal.Latest(ctx, s.id, id)
+	record, known, err := s.Journal.Latest(ctx, s.ID, id)
 	return record, known && record.Request.Hash() == hash, err
 }
 
@@ -83,8 +83,8 @@ func (s *scan) orphanTemp(name string) {
 	if !delegation.IsTemp(name) {
 		return
 	}
-	stamp, err := s.dir.Stat(name)
-	if err == nil && stamp.ModTime.Before(s.born) {
+	stamp, err := s.Dir.Stat(name)
+	if err == nil && stamp.ModTime.Before(s.Born) {
 		s.discard(name)
 	}
 }

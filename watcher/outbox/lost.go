@@ -1,4 +1,4 @@
-package watcher
+package outbox
 
 import (
 	"context"
@@ -15,18 +15,18 @@ import (
 // through once before anything there runs.
 
 // servedByAnother says whether a watcher of another installation was the last one to serve the directory.
-func (o *outbox) servedByAnother() bool {
+func (o *Outbox) servedByAnother() bool {
 	_, m := o.served()
-	return m.installation != "" && m.installation != o.journal.Installation()
+	return m.installation != "" && m.installation != o.Journal.Installation()
 }
 
 // servedAsAnother says whether a watcher of this installation was the last one to serve the directory, as another outbox than the known one.
-func (o *outbox) servedAsAnother() bool {
+func (o *Outbox) servedAsAnother() bool {
 	_, m := o.served()
-	return m.installation == o.journal.Installation() && m.id != "" && m.id != o.known.ID
+	return m.installation == o.Journal.Installation() && m.ID != "" && m.ID != o.known.ID
 }
 
-func (o *outbox) tellLost() {
+func (o *Outbox) tellLost() {
 	o.log.Warn("a watcher with another journal served this outbox; requests that lie there now are refused, since they may have run",
 		"code", delegation.CodeJournalLost)
 }
@@ -34,16 +34,16 @@ func (o *outbox) tellLost() {
 // takeOver finds out whether a watcher of another installation served the outbox while this one could not: what lies there may have
 // run. It comes before anything is written there, since watcher.json tells it.
 func (s *scan) takeOver() error {
-	if s.lost || !s.servedByAnother() {
+	if s.Lost || !s.servedByAnother() {
 		return nil
 	}
 	lost := s.known
 	lost.Lost = true
 	crash.At("outbox.kept")
-	if err := s.journal.KeepOutboxes(s.life, []journal.Outbox{lost}); err != nil {
+	if err := s.Journal.KeepOutboxes(s.Life, []journal.Outbox{lost}); err != nil {
 		return fmt.Errorf("note that another watcher served the outbox: %w", err)
 	}
-	s.known, s.lost = lost, true
+	s.known, s.Lost = lost, true
 	s.tellLost()
 	return nil
 }
@@ -60,12 +60,12 @@ func journalLost() *delegation.Refusal {
 const maxAnswer = 1 << 20
 
 // isAnswered says whether another watcher's response to a request lies beside it. A parent can write one, and then has that.
-func (s *scan) isAnswered(in intake, request delegation.Request) bool {
+func (s *scan) isAnswered(in Intake, request delegation.Request) bool {
 	name, ok := delegation.ResponseNameFor(in.rawID)
 	if !ok {
 		return false
 	}
-	data, _, err := s.dir.Read(name, maxAnswer)
+	data, _, err := s.Dir.Read(name, maxAnswer)
 	if err != nil {
 		return false
 	}
@@ -74,7 +74,7 @@ func (s *scan) isAnswered(in intake, request delegation.Request) bool {
 }
 
 // leaveAnswered notes that a request is over, and leaves the response that lies there.
-func (s *scan) leaveAnswered(ctx context.Context, in intake, key sandbox.RunKey) time.Duration {
+func (s *scan) leaveAnswered(ctx context.Context, in Intake, key sandbox.RunKey) time.Duration {
 	record := s.refusalRecord(in, key, journalLost())
 	record.Answered = true
 	if _, err := s.recordRefusal(ctx, record); err != nil {
@@ -87,14 +87,14 @@ func (s *scan) leaveAnswered(ctx context.Context, in intake, key sandbox.RunKey)
 
 // lookedThrough notes that everything that lay in a lost outbox was looked at: what comes from now on has not run.
 func (s *scan) lookedThrough(ctx context.Context) {
-	if !s.lost || s.missed || len(s.delayed) > 0 {
+	if !s.Lost || s.missed || len(s.delayed) > 0 {
 		return
 	}
 	crash.At("outbox.looked-through")
-	if err := s.journal.LookedThrough(ctx, s.id); err != nil {
+	if err := s.Journal.LookedThrough(ctx, s.ID); err != nil {
 		s.journalTrouble(err)
 		return
 	}
-	s.lost = false
+	s.Lost = false
 	s.log.Info("what lay in the outbox was looked through; requests are served from now on")
 }

@@ -1,4 +1,4 @@
-package watcher
+package outbox
 
 import (
 	"context"
@@ -27,9 +27,9 @@ func (s *scan) work() (use func(time.Duration)) {
 // idleCarrier carries nothing. Another goroutine says so, as a schedule's does.
 type idleCarrier struct{ carrier }
 
-func (idleCarrier) Newest(context.Context, string, delegation.SubagentID) (underway, bool) {
-	none := make(chan underway)
-	go func() { none <- underway{} }()
+func (idleCarrier) Newest(context.Context, string, delegation.SubagentID) (Underway, bool) {
+	none := make(chan Underway)
+	go func() { none <- Underway{} }()
 	return <-none, false
 }
 
@@ -40,9 +40,9 @@ func scanOf(t testing.TB) *scan {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { dir.Close() })
-	box := &outbox{host: &host{life: t.Context(), carrier: idleCarrier{}}, dir: dir, log: slog.New(slog.DiscardHandler), trails: &trails{}, files: &notice.Recurring{}, room: &notice.Recurring{}}
+	box := &Outbox{Host: &Host{Life: t.Context(), Carrier: idleCarrier{}}, Dir: dir, log: slog.New(slog.DiscardHandler), trails: &trails{}, files: &notice.Recurring{}, room: &notice.Recurring{}}
 	return &scan{
-		outbox: box, notify: &fsnotify.Watcher{Events: make(chan fsnotify.Event)},
+		Outbox: box, notify: &fsnotify.Watcher{Events: make(chan fsnotify.Event)},
 		delayed: make(map[string]time.Time), due: make(map[string]time.Time),
 		share: limit.Share{Of: eventShare, Burst: eventBurst, Longest: limit.LongestRest},
 	}
@@ -115,7 +115,7 @@ func TestAnAnswerThatCouldNotBeWrittenIsTriedSoon(t *testing.T) {
 	if next := s.nextDelayed(); next > dueAgain {
 		t.Fatalf("it is tried again in %s", next)
 	}
-	left := filepath.Join(s.dir.Path(), "response_s1.json")
+	left := filepath.Join(s.Dir.Path(), "response_s1.json")
 	if err := os.WriteFile(left, nil, 0o644); err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package watcher
+package outbox
 
 import (
 	"context"
@@ -13,7 +13,7 @@ import (
 )
 
 // refuse records and answers a request that is turned down. Its id may be none: then the file's name stands for it.
-func (s *scan) refuse(ctx context.Context, in intake, key sandbox.RunKey, refusal *delegation.Refusal) time.Duration {
+func (s *scan) refuse(ctx context.Context, in Intake, key sandbox.RunKey, refusal *delegation.Refusal) time.Duration {
 	response, _ := delegation.ResponseNameFor(in.rawID)
 	s.supersede(in.rawID, "")
 	record, err := s.recordRefusal(ctx, s.refusalRecord(in, key, refusal))
@@ -33,7 +33,7 @@ func (s *scan) refuse(ctx context.Context, in intake, key sandbox.RunKey, refusa
 // admitted and today's policy does not ends now.
 func (s *scan) recordRefusal(ctx context.Context, record journal.Run) (journal.Run, error) {
 	crash.At("refuse.recorded")
-	existing, err := s.journal.Begin(ctx, record)
+	existing, err := s.Journal.Begin(ctx, record)
 	switch {
 	case err != nil || existing == nil:
 		return record, err
@@ -41,19 +41,19 @@ func (s *scan) recordRefusal(ctx context.Context, record journal.Run) (journal.R
 		return *existing, nil
 	}
 	crash.At("refuse.ended")
-	err = s.journal.Move(ctx, record.Key, existing.State, delegation.StateEnded, journal.Change{
+	err = s.Journal.Move(ctx, record.Key, existing.State, delegation.StateEnded, journal.Change{
 		Reason: record.Reason, Code: record.Code, Field: record.Field, Hint: record.Hint, Text: record.Text, Ended: record.Ended,
 	})
 	if err != nil {
 		return record, err
 	}
-	return s.journal.Get(ctx, record.Key)
+	return s.Journal.Get(ctx, record.Key)
 }
 
 // refusalRecord is a run that ends as it begins. Without a key of its own it stands for the file.
-func (s *scan) refusalRecord(in intake, key sandbox.RunKey, refusal *delegation.Refusal) journal.Run {
+func (s *scan) refusalRecord(in Intake, key sandbox.RunKey, refusal *delegation.Refusal) journal.Run {
 	record := journal.Run{
-		Key: key.Hash(), Outbox: s.id, Subagent: key.Subagent, Request: key.Request, Attempt: key.Attempt,
+		Key: key.Hash(), Outbox: s.ID, Subagent: key.Subagent, Request: key.Request, Attempt: key.Attempt,
 		FileName: in.name, Stamp: in.read.Stamp, Content: in.read.Content, Firm: in.read.Firm, State: delegation.StateEnded, Reason: delegation.ReasonRefused,
 		Code: refusal.Code, Field: refusal.Field, Hint: refusal.Hint, Text: refusal.Text,
 		Created: in.seen, Ended: time.Now(),
@@ -61,14 +61,14 @@ func (s *scan) refusalRecord(in intake, key sandbox.RunKey, refusal *delegation.
 	if key.Attempt == 0 {
 		_, record.RequestText = delegation.PeekIDs(in.data)
 		record.SubagentText = in.rawID
-		record.Key = journal.EntryKey(s.id, in.name, in.read.Stamp, in.read.Content)
+		record.Key = journal.EntryKey(s.ID, in.name, in.read.Stamp, in.read.Content)
 	}
 	return record
 }
 
 // answerAgain publishes what the journal holds for a run that has ended, if its response is missing.
 func (s *scan) answerAgain(record journal.Run, read delegation.Reading) {
-	if response, ok := delegation.ResponseNameFor(recordID(record)); ok {
+	if response, ok := delegation.ResponseNameFor(RecordID(record)); ok {
 		s.answer(record, response, read)
 	}
 }
@@ -76,16 +76,16 @@ func (s *scan) answerAgain(record journal.Run, read delegation.Reading) {
 // unreadable says whether a response that was published is missing or empty. A response is not flushed to the disk, so a
 // power cut can take it although the journal knows that it was there: the first listing looks once.
 func (s *scan) unreadable(record journal.Run) bool {
-	response, ok := delegation.ResponseNameFor(recordID(record))
+	response, ok := delegation.ResponseNameFor(RecordID(record))
 	if !ok {
 		return false
 	}
-	stamp, err := s.dir.Stat(response)
+	stamp, err := s.Dir.Stat(response)
 	return errors.Is(err, fs.ErrNotExist) || err == nil && stamp.Size == 0
 }
 
 // owe has the answer to a request tried again soon. There may be more of them than are kept; the next listing finds those.
-func (o *outbox) owe(request string) {
+func (o *Outbox) owe(request string) {
 	select {
 	case o.owed <- request:
 	default:
@@ -118,20 +118,20 @@ func (s *scan) answerDue(ctx context.Context, now time.Time) {
 
 // answer publishes a recorded end and notes that it is published, or not owed any more.
 func (s *scan) answer(record journal.Run, response string, read delegation.Reading) {
-	if err := s.respond(record.FileName, response, read, responseOf(record)); err != nil {
-		s.stumble("write a response", err)
+	if err := s.Respond(record.FileName, response, read, ResponseOf(record)); err != nil {
+		s.Stumble("write a response", err)
 		s.owe(record.FileName)
 		return
 	}
 	var err error
-	life := journal.Charge(s.life, &s.written) // a shutdown in between is no reason to owe it still
+	life := journal.Charge(s.Life, &s.written) // a shutdown in between is no reason to owe it still
 	if before := record.Reading(); read.Content != "" && (!before.Same(read) || !before.Firm && read.Firm) {
 		crash.At("answer.filed")
-		err = s.journal.Refile(life, record.Key, read, true)
+		err = s.Journal.Refile(life, record.Key, read, true)
 	}
 	if err == nil {
 		crash.At("answer.noted")
-		err = s.journal.Answered(life, record.Key)
+		err = s.Journal.Answered(life, record.Key)
 	}
 	if err != nil {
 		s.journalTrouble(err)

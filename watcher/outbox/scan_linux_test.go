@@ -1,7 +1,8 @@
-package watcher
+package outbox
 
 import (
 	"context"
+	"fmt"
 	"runtime"
 	"testing"
 	"time"
@@ -22,14 +23,14 @@ func TestAScanStaysOnItsThread(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	for i := range 500 { // each costs a turn of the scheduler
-		name := delegation.CancelName(mustParse(t, numbered("s", i)))
-		if err := s.dir.Publish(name, []byte("x")); err != nil {
+		name := delegation.CancelName(parsed(t, i))
+		if err := s.Dir.Publish(name, []byte("x")); err != nil {
 			t.Fatal(err)
 		}
 	}
 	over := make(chan error)
 	go func() { over <- s.run(ctx) }()
-	for s.dir.Names(ctx, 10, func(names []string) error {
+	for s.Dir.Names(ctx, 10, func(names []string) error {
 		if len(names) > 0 {
 			runtime.Gosched()
 			return context.Canceled
@@ -44,4 +45,14 @@ func TestAScanStaysOnItsThread(t *testing.T) {
 	if len(threads) != 1 || asked < 100 {
 		t.Errorf("it asked %d times, on %d threads", asked, len(threads))
 	}
+}
+
+// parsed is the id of a subagent.
+func parsed(t *testing.T, n int) delegation.SubagentID {
+	t.Helper()
+	id, err := delegation.ParseSubagentID(fmt.Sprint("s", n))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return id
 }

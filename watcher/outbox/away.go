@@ -1,4 +1,4 @@
-package watcher
+package outbox
 
 import (
 	"context"
@@ -11,47 +11,47 @@ import (
 // awayEvery is how often an outbox is looked for at its path.
 const awayEvery = 500 * time.Millisecond
 
-// whole says what keeps an outbox from being served: its directory is not at its path any more, or cannot be written. The
+// Trouble says what keeps an outbox from being served: its directory is not at its path any more, or cannot be written. The
 // held one could still be read and written, wherever it is now; but who is at its path then is not the parent that the
 // operator meant, and who moved it may have moved it under another's eyes. Nor is it served while another process holds
 // its lock: that may be a watcher which runs the same requests.
-func (o *outbox) whole() error {
-	return errors.Join(o.dir.Alive(), o.dir.Writable(), o.ours())
+func (o *Outbox) Trouble() error {
+	return errors.Join(o.Dir.Alive(), o.Dir.Writable(), o.ours())
 }
 
 // ours takes the lock of the outbox unless we have it. A directory that is another outbox's is never ours.
-func (o *outbox) ours() error {
+func (o *Outbox) ours() error {
 	if o.elsewhere != nil {
 		return o.elsewhere
 	}
-	if o.settings.Hold == nil {
+	if o.Settings.Hold == nil {
 		return nil
 	}
-	return o.settings.Hold()
+	return o.Settings.Hold()
 }
 
 // publish writes a file of ours, unless the outbox is away: what is due then is written when it is back.
-func (o *outbox) publish(name string, data []byte) error {
-	if err := errors.Join(o.dir.Alive(), o.ours()); err != nil {
+func (o *Outbox) publish(name string, data []byte) error {
+	if err := errors.Join(o.Dir.Alive(), o.ours()); err != nil {
 		return err
 	}
-	return o.dir.Publish(name, data)
+	return o.Dir.Publish(name, data)
 }
 
 // expendable says whether a file that could not be written is not worth a word: the trouble was said, and what the file
 // would have told is old when the outbox is back.
-func (o *outbox) expendable(err error) bool {
-	return o.away.Load() || errors.Is(err, delegation.ErrMoved)
+func (o *Outbox) expendable(err error) bool {
+	return o.Away.Load() || errors.Is(err, delegation.ErrMoved)
 }
 
 // checkPlace notices when the outbox goes away and when it is back, and says so, once. Nothing is taken in meanwhile: the
 // listing that follows finds what came.
 func (s *scan) checkPlace() (back bool) {
-	err := s.whole()
-	if err == nil && s.away.Load() {
+	err := s.Trouble()
+	if err == nil && s.Away.Load() {
 		err = s.takeOver()
 	}
-	was := s.away.Swap(err != nil)
+	was := s.Away.Swap(err != nil)
 	if was && err != nil {
 		s.reopenIfBack()
 	}
@@ -73,15 +73,15 @@ func (s *scan) checkPlace() (back bool) {
 
 // watchAgain asks for notifications anew: those of a directory that went away have ended.
 func (s *scan) watchAgain() {
-	s.notify.Remove(s.dir.Path()) // it may have ended by itself
-	if err := s.notify.Add(s.dir.Path()); err != nil {
+	s.notify.Remove(s.Dir.Path()) // it may have ended by itself
+	if err := s.notify.Add(s.Dir.Path()); err != nil {
 		s.trouble(err)
 	}
 }
 
 // stop ends a listing of an outbox that goes away under it.
 func (s *scan) stop(ctx context.Context) error {
-	if s.checkPlace(); s.away.Load() {
+	if s.checkPlace(); s.Away.Load() {
 		return delegation.ErrMoved
 	}
 	return ctx.Err()

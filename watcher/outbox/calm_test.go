@@ -1,4 +1,4 @@
-package watcher
+package outbox
 
 import (
 	"context"
@@ -47,9 +47,9 @@ func sendFor(t *testing.T, long time.Duration, send func(context.Context, *fsnot
 	defer cancel()
 	costs := new(slow)
 	notify := &fsnotify.Watcher{Events: make(chan fsnotify.Event), Errors: make(chan error)}
-	box := &outbox{host: &host{life: ctx, carrier: slowCarrier{costs: costs}}, dir: dir, log: slog.New(costs), trails: &trails{}, files: &notice.Recurring{}, room: &notice.Recurring{}}
+	box := &Outbox{Host: &Host{Life: ctx, Carrier: slowCarrier{costs: costs}}, Dir: dir, log: slog.New(costs), trails: &trails{}, files: &notice.Recurring{}, room: &notice.Recurring{}}
 	s := &scan{
-		outbox: box, notify: notify, meters: limit.Meters{Thread: costs.spent}, // the bubble's clock moves, and no processor
+		Outbox: box, notify: notify, meters: limit.Meters{Thread: costs.spent}, // the bubble's clock moves, and no processor
 		delayed: map[string]time.Time{}, share: limit.Share{Of: eventShare, Burst: eventBurst, Longest: limit.LongestRest},
 	}
 	var others sync.WaitGroup
@@ -73,9 +73,9 @@ type slowCarrier struct {
 	costs   *slow
 }
 
-func (s slowCarrier) Newest(context.Context, string, delegation.SubagentID) (underway, bool) {
+func (s slowCarrier) Newest(context.Context, string, delegation.SubagentID) (Underway, bool) {
 	s.costs.take()
-	return underway{}, false
+	return Underway{}, false
 }
 
 // slow takes its time, and is a log.

@@ -1,4 +1,4 @@
-package watcher
+package outbox
 
 import (
 	"context"
@@ -33,23 +33,23 @@ const (
 	statusesLast = 24 * time.Hour         // after the end of a run
 )
 
-// watch looks at every file that an event or a listing names, until ctx is done.
-func (o *outbox) watch(ctx context.Context) error {
+// Watch looks at every file that an event or a listing names, until ctx is done.
+func (o *Outbox) Watch(ctx context.Context) error {
 	if o.elsewhere != nil {
 		o.awaitReturn(ctx)
 		return nil
 	}
 	notify, err := fsnotify.NewWatcher()
 	if err != nil {
-		return fmt.Errorf("watch the outbox %s: %w (see fs.inotify.max_user_instances)", o.dir.Path(), err)
+		return fmt.Errorf("watch the outbox %s: %w (see fs.inotify.max_user_instances)", o.Dir.Path(), err)
 	}
 	defer notify.Close()
-	if err := notify.Add(o.dir.Path()); err != nil {
-		return fmt.Errorf("watch the outbox %s: %w", o.dir.Path(), err)
+	if err := notify.Add(o.Dir.Path()); err != nil {
+		return fmt.Errorf("watch the outbox %s: %w", o.Dir.Path(), err)
 	}
 	s := &scan{
-		outbox: o, notify: notify, delayed: make(map[string]time.Time), due: make(map[string]time.Time), share: limit.Share{Of: eventShare, Burst: eventBurst, Longest: limit.LongestRest},
-		held: o.notices.Flag(""),
+		Outbox: o, notify: notify, delayed: make(map[string]time.Time), due: make(map[string]time.Time), share: limit.Share{Of: eventShare, Burst: eventBurst, Longest: limit.LongestRest},
+		held: o.Notices.Flag(""),
 	}
 	s.meters.Others = s.written.Used
 	return s.run(ctx)
@@ -57,7 +57,7 @@ func (o *outbox) watch(ctx context.Context) error {
 
 // scan is the state of watch.
 type scan struct {
-	*outbox
+	*Outbox
 	notify  *fsnotify.Watcher
 	delayed map[string]time.Time // names to look at again, and when
 	due     map[string]time.Time // requests whose answer could not be written, and when to try again
@@ -135,7 +135,7 @@ func (s *scan) trouble(err error) {
 
 // event looks at what an event names. The watcher's own files cost nothing here.
 func (s *scan) event(ctx context.Context, event fsnotify.Event) {
-	if s.away.Load() {
+	if s.Away.Load() {
 		return
 	}
 	name := filepath.Base(event.Name)
@@ -186,10 +186,10 @@ func (s *scan) nextDelayed() time.Duration {
 func (s *scan) list(ctx context.Context) time.Duration {
 	all := s.meters.Start()
 	s.spentElsewhere, s.unnamed, s.missed = limit.Effort{}, 0, false
-	if s.checkPlace(); s.away.Load() {
+	if s.checkPlace(); s.Away.Load() {
 		return listAtLeast
 	}
-	err := s.dir.Names(ctx, listChunk, func(names []string) error {
+	err := s.Dir.Names(ctx, listChunk, func(names []string) error {
 		for _, name := range names {
 			s.listed(ctx, name)
 			s.drainEvents(ctx, listYield)
@@ -198,8 +198,8 @@ func (s *scan) list(ctx context.Context) time.Duration {
 		s.drainEvents(ctx, listChunk)
 		return s.stop(ctx)
 	})
-	if err != nil && ctx.Err() == nil && !s.away.Load() {
-		s.stumble("list the outbox", err)
+	if err != nil && ctx.Err() == nil && !s.Away.Load() {
+		s.Stumble("list the outbox", err)
 	}
 	if err == nil {
 		s.first = false

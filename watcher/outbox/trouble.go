@@ -1,4 +1,4 @@
-package watcher
+package outbox
 
 import (
 	"context"
@@ -10,8 +10,8 @@ import (
 	"torno/watcher/notice"
 )
 
-// stumble notes that a file of the outbox could not be read, listed or written, and says that it is looked at again.
-func (o *outbox) stumble(what string, err error) {
+// Stumble notes that a file of the outbox could not be read, listed or written, and says that it is looked at again.
+func (o *Outbox) Stumble(what string, err error) {
 	if o.expendable(err) {
 		return
 	}

@@ -1,4 +1,4 @@
-package watcher
+package outbox
 
 import (
 	"context"
@@ -20,8 +20,8 @@ import (
 	"torno/watcher/workspace"
 )
 
-// Outbox is the configuration of one outbox.
-type Outbox struct {
+// Settings is the configuration of one outbox.
+type Settings struct {
 	Dir             *delegation.Dir // open
 	Policy          compile.Policy
 	MaxRunning      int
@@ -36,26 +36,26 @@ type Outbox struct {
 // beatBehind is how far behind the news a heartbeat comes that is sent because of them.
 const beatBehind = 200 * time.Millisecond
 
-// outbox is one served directory. Its goroutine, watch, is the only one that reads requests; writing is done by the runs
+// Outbox is one served directory. Its goroutine, watch, is the only one that reads requests; writing is done by the runs
 // too and is ordered by publishing.
-type outbox struct {
-	*host
-	settings Outbox
-	name     string // what people call it
-	dir      *delegation.Dir
+type Outbox struct {
+	*Host
+	Settings Settings
+	Name     string // what people call it
+	Dir      *delegation.Dir
 	log      *slog.Logger
 
 	// publishing makes looking whether a request is still there and writing its response one step among ourselves.
 	publishing sync.Mutex
 
-	id        string          // what it is, in the journal and in keys; set by identify, as is what follows
+	ID        string          // what it is, in the journal and in keys; set by identify, as is what follows
 	known     journal.Outbox  // what the journal has of it
 	found     journal.Outbox  // the outbox that has the directory already; zero where none has
 	here      inode.Directory // the one that is held
 	elsewhere *ElsewhereError // its name leads to a directory that is not its own; nil where it is
 	accepted  atomic.Bool     // an operator has said what that directory is
 
-	away   atomic.Bool  // it is not served at the moment
+	Away   atomic.Bool  // it is not served at the moment
 	gone   *notice.Flag // by that
 	files  *notice.Recurring
 	room   *notice.Recurring
@@ -64,20 +64,20 @@ type outbox struct {
 	board  *board
 	trails *trails
 	rest   *workspace.Turn
-	lost   bool // what lies there may have run; its goroutine's
+	Lost   bool // what lies there may have run; its goroutine's
 
 	earlier []inode.Directory // those that it had before
 }
 
 // misses says whether an entry is not there, in a directory that is at its path.
-func (o *outbox) misses(name string) bool {
-	_, err := o.dir.Stat(name)
-	return errors.Is(err, fs.ErrNotExist) && o.dir.Alive() == nil
+func (o *Outbox) misses(name string) bool {
+	_, err := o.Dir.Stat(name)
+	return errors.Is(err, fs.ErrNotExist) && o.Dir.Alive() == nil
 }
 
 // sentinel says whether there is a sentinel of a name. What is no regular file is none, and is removed.
-func (o *outbox) sentinel(name string) bool {
-	stamp, err := o.dir.Stat(name)
+func (o *Outbox) sentinel(name string) bool {
+	stamp, err := o.Dir.Stat(name)
 	if err != nil {
 		return false
 	}
@@ -89,56 +89,56 @@ func (o *outbox) sentinel(name string) bool {
 }
 
 // dropStale removes a sentinel that was there before the request which the host sees for the first time.
-func (o *outbox) dropStale(rawID string, request delegation.Stamp) {
+func (o *Outbox) dropStale(rawID string, request delegation.Stamp) {
 	id, err := delegation.ParseSubagentID(rawID)
 	if err != nil {
 		return
 	}
 	name := delegation.CancelName(id)
-	if sentinel, err := o.dir.Stat(name); err == nil && !delegation.SentinelCounts(request, sentinel, time.Now()) {
+	if sentinel, err := o.Dir.Stat(name); err == nil && !delegation.SentinelCounts(request, sentinel, time.Now()) {
 		o.discard(name)
 	}
 }
 
 // discard removes a file of ours or a spent one of the client's. What cannot be removed is the client's own doing.
-func (o *outbox) discard(name string) {
+func (o *Outbox) discard(name string) {
 	if o.ours() != nil {
 		return // it may be the other watcher's
 	}
 	crash.At("outbox.cleared")
-	if err := o.dir.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := o.Dir.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		o.log.Debug("a file of the outbox cannot be removed", "file", name, "error", err)
 	}
 }
 
-// respond publishes the response to a request that was read, unless that request is gone: a response never outlives its
+// Respond publishes the response to a request that was read, unless that request is gone: a response never outlives its
 // request. Where the request cannot be looked at, nothing is published and the caller tries again.
-func (o *outbox) respond(request, response string, read delegation.Reading, body delegation.Response) error {
+func (o *Outbox) Respond(request, response string, read delegation.Reading, body delegation.Response) error {
 	data, err := body.Encode()
 	if err != nil {
 		return fmt.Errorf("encode the response %s: %w", response, err)
 	}
 	o.publishing.Lock()
 	defer o.publishing.Unlock()
-	if there, err := o.stillThere(request, read); err != nil || !there {
+	if there, err := o.StillThere(request, read); err != nil || !there {
 		return err
 	}
 	crash.At("outbox.responded")
 	if err := o.publish(response, data); err != nil {
 		return fmt.Errorf("write the response %s: %w", response, err)
 	}
-	there, err := o.stillThere(request, read)
+	there, err := o.StillThere(request, read)
 	if err != nil || !there {
 		o.discard(response)
 	}
 	return err
 }
 
-// stillThere says whether a request that was read is still the one under its name. Its content decides: the same request may
+// StillThere says whether a request that was read is still the one under its name. Its content decides: the same request may
 // lie in another file by now, and another request in a file with the same stamp. The file is read only where its stamp does
 // not tell.
-func (o *outbox) stillThere(request string, read delegation.Reading) (bool, error) {
-	now, err := o.dir.Stat(request)
+func (o *Outbox) StillThere(request string, read delegation.Reading) (bool, error) {
+	now, err := o.Dir.Stat(request)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return false, nil
@@ -149,7 +149,7 @@ func (o *outbox) stillThere(request string, read delegation.Reading) (bool, erro
 	case read.Content == "": // an earlier version read it, and noted its stamp alone
 		return false, nil
 	}
-	_, again, err := o.dir.ReadRequest(request, o.settings.MaxRequestBytes)
+	_, again, err := o.Dir.ReadRequest(request, o.Settings.MaxRequestBytes)
 	switch {
 	case again.Content != "":
 		return again.Content == read.Content, nil
@@ -160,10 +160,10 @@ func (o *outbox) stillThere(request string, read delegation.Reading) (bool, erro
 }
 
 // clear removes what a subagent's earlier runs left in the outbox, unless a request is there.
-func (o *outbox) clear(rawID string) {
+func (o *Outbox) clear(rawID string) {
 	o.publishing.Lock()
 	defer o.publishing.Unlock()
-	if _, err := o.dir.Stat("request_" + rawID + ".json"); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := o.Dir.Stat("request_" + rawID + ".json"); !errors.Is(err, fs.ErrNotExist) {
 		return
 	}
 	if name, ok := delegation.ResponseNameFor(rawID); ok {
@@ -178,26 +178,26 @@ func (o *outbox) clear(rawID string) {
 	o.trails.drop(id, delegation.RequestID{})
 }
 
-// beat writes watcher.json until ctx is done, and once more to say that the watcher stops.
-func (o *outbox) beat(ctx context.Context, tick time.Duration, heartbeat func(stopping bool) delegation.Heartbeat) {
+// Beat writes watcher.json until ctx is done, and once more to say that the watcher stops.
+func (o *Outbox) Beat(ctx context.Context, tick time.Duration, heartbeat func(stopping bool) delegation.Heartbeat) {
 	ticker := time.NewTicker(tick)
 	defer ticker.Stop()
 	for {
 		select {
 		case <-o.wake:
 			_ = retry.Pause(ctx, beatBehind) // more may come, or this be over
-			o.publishHeartbeat(heartbeat(false))
+			o.PublishHeartbeat(heartbeat(false))
 		case <-ticker.C:
-			o.publishHeartbeat(heartbeat(false))
+			o.PublishHeartbeat(heartbeat(false))
 		case <-ctx.Done():
-			o.publishHeartbeat(heartbeat(true))
+			o.PublishHeartbeat(heartbeat(true))
 			return
 		}
 	}
 }
 
-func (o *outbox) publishHeartbeat(h delegation.Heartbeat) {
-	if o.away.Load() {
+func (o *Outbox) PublishHeartbeat(h delegation.Heartbeat) {
+	if o.Away.Load() {
 		return // what lies there tells who served the outbox last
 	}
 	data, err := h.Encode()
@@ -206,29 +206,29 @@ func (o *outbox) publishHeartbeat(h delegation.Heartbeat) {
 		err = o.publish(delegation.HeartbeatName, data)
 	}
 	if err != nil {
-		o.stumble("write watcher.json", err)
+		o.Stumble("write watcher.json", err)
 	}
 }
 
-// newOutbox is an outbox that is not served yet.
-func (h *host) newOutbox(settings Outbox) *outbox {
+// New is an outbox that is not served yet.
+func (h *Host) New(settings Settings) *Outbox {
 	if len(settings.Policy.Owners) == 0 {
 		uid, _ := settings.Dir.Owner()
 		settings.Policy.Owners = []uint32{uid} // a parent's own files, where a child must run as their owner
 	}
-	box := &outbox{host: h, settings: settings, name: settings.Policy.Outbox, dir: settings.Dir, log: h.log.With("outbox", settings.Policy.Outbox)}
-	box.gone, box.files, box.room = h.notices.Flag(box.name), h.notices.Recurring(box.name), h.notices.Recurring(box.name)
+	box := &Outbox{Host: h, Settings: settings, Name: settings.Policy.Outbox, Dir: settings.Dir, log: h.Log.With("outbox", settings.Policy.Outbox)}
+	box.gone, box.files, box.room = h.Notices.Flag(box.Name), h.Notices.Recurring(box.Name), h.Notices.Recurring(box.Name)
 	box.wake, box.owed, box.rest = make(chan struct{}, 1), make(chan string, maxDue), workspace.NewTurn()
-	box.board = newBoard((*admission).write)
+	box.board = newBoard((*Admission).write)
 	box.trails = &trails{remove: box.discard}
 	return box
 }
 
-// showStatuses writes status files until ctx is done, and then what is left.
-func (o *outbox) showStatuses(ctx context.Context) { o.board.loop(ctx) }
+// ShowStatuses writes status files until ctx is done, and then what is left.
+func (o *Outbox) ShowStatuses(ctx context.Context) { o.board.loop(ctx) }
 
-// tellSoon has the clients told the news by a heartbeat.
-func (o *outbox) tellSoon() {
+// TellSoon has the clients told the news by a heartbeat.
+func (o *Outbox) TellSoon() {
 	select {
 	case o.wake <- struct{}{}:
 	default:

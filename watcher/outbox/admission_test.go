@@ -1,4 +1,4 @@
-package watcher
+package outbox
 
 import (
 	"log/slog"
@@ -17,12 +17,12 @@ func TestASentinelIsSpentByItsOwnRunOnly(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer dir.Close()
-	box := &outbox{dir: dir, settings: Outbox{MaxRequestBytes: 100}, log: slog.New(slog.DiscardHandler)}
+	box := &Outbox{Dir: dir, Settings: Settings{MaxRequestBytes: 100}, log: slog.New(slog.DiscardHandler)}
 	id, err := delegation.ParseSubagentID("s1")
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := &admission{box: box, key: sandbox.RunKey{Subagent: id}, file: delegation.RequestName(id)}
+	a := &Admission{box: box, Key: sandbox.RunKey{Subagent: id}, file: delegation.RequestName(id)}
 	write := func(name string) delegation.Reading {
 		if err := os.WriteFile(filepath.Join(path, name), []byte(name), 0o644); err != nil {
 			t.Fatal(err)

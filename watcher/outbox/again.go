@@ -1,4 +1,4 @@
-package watcher
+package outbox
 
 import (
 	"errors"
@@ -12,14 +12,14 @@ import (
 	"torno/sandbox/compile"
 )
 
-// takeUp makes an admission of a record, from the request as it is now. The reason is why it must end, "" when it may go on. Its
+// TakeUp makes an admission of a record, from the request as it is now. The reason is why it must end, "" when it may go on. Its
 // parent may have changed the request since, but not what the sandbox was made for: the profile is that of the record,
 // and a request for another workspace is not the run's.
-func (o *outbox) takeUp(record journal.Run) (a *admission, reason delegation.Reason) {
-	in, reason := o.stillAsked(record)
+func (o *Outbox) TakeUp(record journal.Run) (a *Admission, reason delegation.Reason) {
+	in, reason := o.StillAsked(record)
 	if reason == "" {
-		in.request.Profile, _ = delegation.ParseToken(record.Profile)  // an operator's name that is no token is the default's
-		spec, _, err := compile.Compile(in.request, o.settings.Policy) // what it warns of is in the record
+		in.Request.Profile, _ = delegation.ParseToken(record.Profile)  // an operator's name that is no token is the default's
+		spec, _, err := compile.Compile(in.Request, o.Settings.Policy) // what it warns of is in the record
 		at := record.Handle.Workspace
 		switch {
 		case err != nil:
@@ -29,17 +29,17 @@ func (o *outbox) takeUp(record journal.Run) (a *admission, reason delegation.Rea
 			reason = delegation.ReasonSuperseded
 			record.Warnings = append(record.Warnings, "The request was changed while no watcher was there, and asks for another workspace now.")
 		default:
-			return o.admission(record.RunKey(), in, spec, record.Warnings), ""
+			return o.Admission(record.RunKey(), in, spec, record.Warnings), ""
 		}
 	}
 	known := sandbox.Spec{Profile: record.Profile, Mounts: []sandbox.Mount{{Target: record.Workspace, Workspace: true}}}
-	return o.admission(record.RunKey(), in, known, record.Warnings), reason
+	return o.Admission(record.RunKey(), in, known, record.Warnings), reason
 }
 
-// stillAsked reads the request of a record once more, as hostile as ever. The reason is why nobody waits for the run any
+// StillAsked reads the request of a record once more, as hostile as ever. The reason is why nobody waits for the run any
 // more, "" when somebody does. The same request may lie in another file by now.
-func (o *outbox) stillAsked(record journal.Run) (in intake, reason delegation.Reason) {
-	in = intake{name: record.FileName, read: record.Reading(), seen: record.Created}
+func (o *Outbox) StillAsked(record journal.Run) (in Intake, reason delegation.Reason) {
+	in = Intake{name: record.FileName, read: record.Reading(), seen: record.Created}
 	data, read, err := o.readSettled(record.FileName)
 	if errors.Is(err, fs.ErrNotExist) {
 		return in, delegation.ReasonClientGone
@@ -48,7 +48,7 @@ func (o *outbox) stillAsked(record journal.Run) (in intake, reason delegation.Re
 	if err != nil || decodeErr != nil || request.SubagentID != record.Subagent || request.RequestID != record.Request {
 		return in, delegation.ReasonSuperseded
 	}
-	in.read, in.data, in.request = read, data, request
+	in.read, in.data, in.Request = read, data, request
 	return in, ""
 }
 
@@ -57,9 +57,9 @@ func (o *outbox) stillAsked(record journal.Run) (in intake, reason delegation.Re
 const settleTries = 5
 
 // readSettled reads a request, again where it does not tell yet what it is.
-func (o *outbox) readSettled(name string) (data []byte, read delegation.Reading, err error) {
+func (o *Outbox) readSettled(name string) (data []byte, read delegation.Reading, err error) {
 	for try := 1; ; try++ {
-		data, read, err = o.dir.ReadRequest(name, o.settings.MaxRequestBytes)
+		data, read, err = o.Dir.ReadRequest(name, o.Settings.MaxRequestBytes)
 		doubtful := err != nil && delegation.RefuseEntry(name, err) == nil && !errors.Is(err, fs.ErrNotExist)
 		if err == nil {
 			_, unread := delegation.DecodeRequest(data)
@@ -68,14 +68,14 @@ func (o *outbox) readSettled(name string) (data []byte, read delegation.Reading,
 		if !doubtful || try == settleTries {
 			return data, read, err
 		}
-		_ = retry.Pause(o.life, settle/2)
+		_ = retry.Pause(o.Life, settle/2)
 	}
 }
 
-// hasSegment says whether a run's live output was published up to a segment.
-func (o *outbox) hasSegment(key sandbox.RunKey) func(seq int) bool {
+// HasSegment says whether a run's live output was published up to a segment.
+func (o *Outbox) HasSegment(key sandbox.RunKey) func(seq int) bool {
 	return func(seq int) bool {
-		_, err := o.dir.Stat(delegation.EventsName(key.Subagent, key.Request, seq))
+		_, err := o.Dir.Stat(delegation.EventsName(key.Subagent, key.Request, seq))
 		return err == nil
 	}
 }

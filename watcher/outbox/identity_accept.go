@@ -1,4 +1,4 @@
-package watcher
+package outbox
 
 import (
 	"context"
@@ -9,24 +9,24 @@ import (
 	"torno/internal/journal"
 )
 
-// errNotAsked says that it is known which outbox a directory is.
-var errNotAsked = errors.New("the name leads to the outbox's own directory, or did when the watcher looked last; if it does not now, " +
+// ErrNotAsked says that it is known which outbox a directory is.
+var ErrNotAsked = errors.New("the name leads to the outbox's own directory, or did when the watcher looked last; if it does not now, " +
 	"restart the watcher first")
 
-// accept binds the directory that is held, as the same outbox as before or as another one.
-func (o *outbox) accept(ctx context.Context, same bool) (accepted journal.Outbox, err error) {
+// Accept binds the directory that is held, as the same outbox as before or as another one.
+func (o *Outbox) Accept(ctx context.Context, same bool) (accepted journal.Outbox, err error) {
 	if o.elsewhere == nil || o.accepted.Load() {
-		return accepted, fmt.Errorf("%s: %w", o.name, errNotAsked)
+		return accepted, fmt.Errorf("%s: %w", o.Name, ErrNotAsked)
 	}
-	if err := o.dir.Alive(); err != nil {
+	if err := o.Dir.Alive(); err != nil {
 		return accepted, errors.Join(errors.New("the directory that was found there has gone again, so nothing is accepted"), err)
 	}
 	if accepted, err = o.acceptable(ctx, same); err != nil {
 		return accepted, err
 	}
-	accepted.Name, accepted.Path, accepted.Directory = o.name, o.dir.Path(), o.here
+	accepted.Name, accepted.Path, accepted.Directory = o.Name, o.Dir.Path(), o.here
 	crash.At("outbox.accepted")
-	if err := o.journal.AcceptOutbox(ctx, accepted); err != nil {
+	if err := o.Journal.AcceptOutbox(ctx, accepted); err != nil {
 		return accepted, err
 	}
 	o.accepted.Store(true)
@@ -35,7 +35,7 @@ func (o *outbox) accept(ctx context.Context, same bool) (accepted journal.Outbox
 }
 
 // acceptable is the outbox that a directory would be.
-func (o *outbox) acceptable(ctx context.Context, same bool) (journal.Outbox, error) {
+func (o *Outbox) acceptable(ctx context.Context, same bool) (journal.Outbox, error) {
 	switch {
 	case same && o.found.ID != "":
 		return o.found, fmt.Errorf("the directory is that of the outbox that was called %s, and what lies there would run again under another one; "+
@@ -49,7 +49,7 @@ func (o *outbox) acceptable(ctx context.Context, same bool) (journal.Outbox, err
 	case o.found.ID != "":
 		return o.found, nil
 	}
-	known, err := o.journal.Outboxes(ctx)
+	known, err := o.Journal.Outboxes(ctx)
 	served, _ := o.served()
 	return journal.Outbox{ID: journal.NewOutboxID(known), Lost: served}, err
 }

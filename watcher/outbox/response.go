@@ -1,4 +1,4 @@
-package watcher
+package outbox
 
 import (
 	"time"
@@ -7,14 +7,14 @@ import (
 	"torno/internal/journal"
 )
 
-// responseOf is a recorded end as the wire says it.
-func responseOf(record journal.Run) delegation.Response {
+// ResponseOf is a recorded end as the wire says it.
+func ResponseOf(record journal.Run) delegation.Response {
 	exit := -1
 	if record.ExitCode != nil {
 		exit = *record.ExitCode
 	}
 	resp := delegation.Response{
-		Version: delegation.Version, SubagentID: recordID(record), RequestID: record.Request.String(),
+		Version: delegation.Version, SubagentID: RecordID(record), RequestID: record.Request.String(),
 		Status: record.Reason.Wire(exit), ExitCode: exit, StdoutTail: record.StdoutTail, StderrTail: record.StderrTail,
 		CompletedAt: record.Ended.UTC(), Reason: record.Reason, Error: record.Refusal(), Attempt: record.Attempt,
 		StartedAt: record.Started.UTC(), Timings: record.Timings, Usage: record.Usage, Warnings: record.Warnings,
@@ -47,8 +47,8 @@ func hostText(record journal.Run) string {
 	return ""
 }
 
-// recordID is the id in the names of a record's files.
-func recordID(record journal.Run) string {
+// RecordID is the id in the names of a record's files.
+func RecordID(record journal.Run) string {
 	if record.Subagent.IsZero() {
 		return record.SubagentText
 	}

@@ -1,4 +1,4 @@
-package watcher
+package outbox
 
 import (
 	"context"
@@ -15,12 +15,12 @@ type poster struct {
 	board   *board
 	took    time.Duration
 	written []delegation.State
-	by      map[*admission]delegation.State
+	by      map[*Admission]delegation.State
 }
 
 func newPoster(took time.Duration) *poster {
-	p := &poster{took: took, by: make(map[*admission]delegation.State)}
-	p.board = newBoard(func(r *admission, s delegation.RunStatus) {
+	p := &poster{took: took, by: make(map[*Admission]delegation.State)}
+	p.board = newBoard(func(r *Admission, s delegation.RunStatus) {
 		time.Sleep(p.took)
 		p.written = append(p.written, s.State)
 		p.by[r] = s.State
@@ -28,7 +28,7 @@ func newPoster(took time.Duration) *poster {
 	return p
 }
 
-func (p *poster) set(r *admission, state delegation.State) {
+func (p *poster) set(r *Admission, state delegation.State) {
 	p.board.set(r, delegation.RunStatus{State: state})
 }
 
@@ -44,7 +44,7 @@ func (p *poster) post(t *testing.T, long time.Duration) {
 
 func TestOneRunIsShownAtEveryStep(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p, r := newPoster(time.Millisecond), new(admission)
+		p, r := newPoster(time.Millisecond), new(Admission)
 		ctx, cancel := context.WithCancel(t.Context())
 		go p.board.loop(ctx)
 		steps := []delegation.State{delegation.StateQueued, delegation.StateStarting, delegation.StateRunning, delegation.StateEnded}
@@ -65,7 +65,7 @@ func TestAFloodIsNotShownInFull(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPoster(time.Millisecond)
 		for range 2000 {
-			p.set(new(admission), delegation.StateQueued)
+			p.set(new(Admission), delegation.StateQueued)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
@@ -86,9 +86,9 @@ func TestAFloodIsNotShownInFull(t *testing.T) {
 
 func TestRunsThatMoveGoBeforeThoseThatWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p, moves := newPoster(time.Millisecond), new(admission)
+		p, moves := newPoster(time.Millisecond), new(Admission)
 		for range 100 {
-			p.set(new(admission), delegation.StateQueued)
+			p.set(new(Admission), delegation.StateQueued)
 		}
 		p.set(moves, delegation.StateQueued)
 		p.set(moves, delegation.StateRunning)
@@ -102,11 +102,11 @@ func TestRunsThatMoveGoBeforeThoseThatWait(t *testing.T) {
 // TestALateBoardSkipsWhatIsOver: a run whose status nobody saw needs none when it is over, and one that was shown does.
 func TestALateBoardSkipsWhatIsOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p, shown, unseen := newPoster(0), new(admission), new(admission)
+		p, shown, unseen := newPoster(0), new(Admission), new(Admission)
 		p.set(shown, delegation.StateRunning)
 		p.post(t, time.Second)
 		for range 2 * boardBehind {
-			p.set(new(admission), delegation.StateQueued)
+			p.set(new(Admission), delegation.StateQueued)
 		}
 		p.set(shown, delegation.StateEnded)
 		p.set(unseen, delegation.StateRunning)

@@ -1,4 +1,4 @@
-package watcher
+package outbox
 
 import (
 	"slices"
@@ -15,7 +15,7 @@ const maxTrails = 256
 
 // trail is the live output of one run: its segments first to last.
 type trail struct {
-	id          delegation.SubagentID
+	ID          delegation.SubagentID
 	request     delegation.RequestID
 	first, last int
 	ended       time.Time // when the run ended
@@ -23,7 +23,7 @@ type trail struct {
 
 // is says whether a segment with this id and this request's hash in its name belongs to the trail.
 func (tr trail) is(rawID, hash string) bool {
-	return tr.id.String() == rawID && tr.request.Hash() == hash
+	return tr.ID.String() == rawID && tr.request.Hash() == hash
 }
 
 // trails remembers the segments of ended runs, until the client removes the request or there are too many. The listings of the
@@ -40,7 +40,7 @@ func (t *trails) keep(tr trail) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	hash := tr.request.Hash()
-	if i := slices.IndexFunc(t.ended, func(known trail) bool { return known.is(tr.id.String(), hash) }); i >= 0 {
+	if i := slices.IndexFunc(t.ended, func(known trail) bool { return known.is(tr.ID.String(), hash) }); i >= 0 {
 		tr.first, tr.last = min(tr.first, t.ended[i].first), max(tr.last, t.ended[i].last)
 		t.ended = slices.Delete(t.ended, i, i+1)
 	}
@@ -70,15 +70,15 @@ func (t *trails) drop(id delegation.SubagentID, except delegation.RequestID) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.ended = slices.DeleteFunc(t.ended, func(tr trail) bool {
-		if tr.id == id && tr.request != except {
+		if tr.ID == id && tr.request != except {
 			t.sweep(tr)
 		}
-		return tr.id == id
+		return tr.ID == id
 	})
 }
 
 func (t *trails) sweep(tr trail) {
 	for n := range min(tr.last-tr.first+1, output.MaxSegments) { // as many as a run can have, whatever a parent has named so
-		t.remove(delegation.EventsName(tr.id, tr.request, tr.first+n))
+		t.remove(delegation.EventsName(tr.ID, tr.request, tr.first+n))
 	}
 }

@@ -1,4 +1,4 @@
-package watcher
+package outbox
 
 import (
 	"context"
@@ -11,11 +11,11 @@ import (
 	"torno/internal/journal"
 )
 
-// identify finds out which outbox each configured directory is (I21). The directory decides: an outbox keeps its id under
+// Identify finds out which outbox each configured directory is (I21). The directory decides: an outbox keeps its id under
 // another name. A name that leads to another directory than before is not served, unless nothing is at stake.
 //
 // look looks at a directory. It comes before anything is read from an outbox, and before any record is settled.
-func identify(ctx context.Context, j *journal.Journal, boxes []*outbox, look func(*outbox) (inode.Directory, error)) error {
+func Identify(ctx context.Context, j *journal.Journal, boxes []*Outbox, look func(*Outbox) (inode.Directory, error)) error {
 	r, err := newRegister(ctx, j, boxes)
 	if err != nil {
 		return err
@@ -31,13 +31,13 @@ func identify(ctx context.Context, j *journal.Journal, boxes []*outbox, look fun
 // decide finds out which outbox each box is, when its directory was looked at.
 func (r *register) decide(ctx context.Context) error {
 	r.match()
-	for _, decide := range []func(context.Context, *outbox) error{r.twin, r.renamed, r.returned, r.byName} {
+	for _, decide := range []func(context.Context, *Outbox) error{r.twin, r.renamed, r.returned, r.byName} {
 		for _, box := range r.boxes {
-			if box.id != "" || box.elsewhere != nil {
+			if box.ID != "" || box.elsewhere != nil {
 				continue
 			}
 			if err := decide(ctx, box); err != nil {
-				return fmt.Errorf("find out which outbox %s is: %w", box.name, err)
+				return fmt.Errorf("find out which outbox %s is: %w", box.Name, err)
 			}
 		}
 	}
@@ -53,17 +53,17 @@ const unfinishedAtOnce = 256
 
 // register is the state of identify.
 type register struct {
-	boxes   []*outbox
+	boxes   []*Outbox
 	journal *journal.Journal
 	known   []journal.Outbox
 	earlier map[string][]inode.Directory // by id: the directories that an outbox had before
 	unseen  bool                         // the journal was made before outboxes had identities, and this is the first look
-	owner   map[string]*outbox           // by id
+	owner   map[string]*Outbox           // by id
 	changed []journal.Outbox
 }
 
-func newRegister(ctx context.Context, j *journal.Journal, boxes []*outbox) (*register, error) {
-	r := &register{boxes: boxes, journal: j, earlier: make(map[string][]inode.Directory), owner: make(map[string]*outbox)}
+func newRegister(ctx context.Context, j *journal.Journal, boxes []*Outbox) (*register, error) {
+	r := &register{boxes: boxes, journal: j, earlier: make(map[string][]inode.Directory), owner: make(map[string]*Outbox)}
 	earlier, err := j.EarlierDirectories(ctx)
 	if err != nil {
 		return nil, err
@@ -80,12 +80,12 @@ func newRegister(ctx context.Context, j *journal.Journal, boxes []*outbox) (*reg
 
 // renamed decides about a box that has the directory of a known outbox: it is that one under any name. Where another outbox has
 // the name, is not there itself and has unfinished runs, two disks may have been exchanged, and only the operator knows.
-func (r *register) renamed(ctx context.Context, box *outbox) error {
+func (r *register) renamed(ctx context.Context, box *Outbox) error {
 	if box.found.ID == "" {
 		return nil
 	}
 	for _, o := range r.known {
-		if !o.Named || o.Name != box.name || r.owner[o.ID] != nil {
+		if !o.Named || o.Name != box.Name || r.owner[o.ID] != nil {
 			continue
 		}
 		unfinished, err := r.journal.UnfinishedOf(ctx, o.ID, 1)
@@ -97,7 +97,7 @@ func (r *register) renamed(ctx context.Context, box *outbox) error {
 			return nil
 		}
 	}
-	if box.found.Name != box.name {
+	if box.found.Name != box.Name {
 		box.log.Warn("the outbox has another name now, and goes on as it was", "was", box.found.Name, "id", box.found.ID)
 	}
 	r.is(box, box.found)
@@ -106,7 +106,7 @@ func (r *register) renamed(ctx context.Context, box *outbox) error {
 
 // byName decides about a box whose directory no outbox has: it is new, or it takes the place of an outbox's directory, or the
 // name leads elsewhere.
-func (r *register) byName(ctx context.Context, box *outbox) error {
+func (r *register) byName(ctx context.Context, box *Outbox) error {
 	served, mark := box.served()
 	o, ok, err := r.claimed(ctx, box, mark)
 	if err != nil {
@@ -131,7 +131,7 @@ func (r *register) byName(ctx context.Context, box *outbox) error {
 		}
 	}
 	requests, err := box.holdsAny(ctx, delegation.KindRequest)
-	left := box.dir.Alive() != nil // what was seen in it says nothing of the path any more, and awaitReturn looks there again
+	left := box.Dir.Alive() != nil // what was seen in it says nothing of the path any more, and awaitReturn looks there again
 	switch {
 	case left:
 	case err != nil:
@@ -147,7 +147,7 @@ func (r *register) byName(ctx context.Context, box *outbox) error {
 }
 
 // isOfBefore says whether a directory is that of an outbox whose directory no watcher has noted.
-func (r *register) isOfBefore(ctx context.Context, box *outbox, o journal.Outbox, m mark, unfinished []journal.Run) (bool, error) {
+func (r *register) isOfBefore(ctx context.Context, box *Outbox, o journal.Outbox, m mark, unfinished []journal.Run) (bool, error) {
 	if m.tells(o, r.journal.Installation()) || box.holdsOne(unfinished) {
 		return true, nil
 	}
@@ -156,9 +156,9 @@ func (r *register) isOfBefore(ctx context.Context, box *outbox, o journal.Outbox
 
 // claimed finds the outbox that a box may be although its directory says nothing: the one of its name; else one whose runs are
 // unfinished and whose path, or whose mark, is there; else one of an earlier version whose requests lie there.
-func (r *register) claimed(ctx context.Context, box *outbox, m mark) (o journal.Outbox, ok bool, err error) {
+func (r *register) claimed(ctx context.Context, box *Outbox, m mark) (o journal.Outbox, ok bool, err error) {
 	for _, o := range r.known {
-		if o.Named && o.Name == box.name && r.owner[o.ID] == nil {
+		if o.Named && o.Name == box.Name && r.owner[o.ID] == nil {
 			return o, true, nil
 		}
 	}
@@ -166,7 +166,7 @@ func (r *register) claimed(ctx context.Context, box *outbox, m mark) (o journal.
 		if r.owner[o.ID] != nil || r.configured(o) {
 			continue
 		}
-		if o.Path == box.dir.Path() || m.tells(o, r.journal.Installation()) {
+		if o.Path == box.Dir.Path() || m.tells(o, r.journal.Installation()) {
 			unfinished, err := r.journal.UnfinishedOf(ctx, o.ID, 1)
 			if err != nil || len(unfinished) > 0 {
 				return o, true, err
@@ -183,13 +183,13 @@ func (r *register) claimed(ctx context.Context, box *outbox, m mark) (o journal.
 
 // configured says whether a configured outbox still has the name of a known one.
 func (r *register) configured(o journal.Outbox) bool {
-	return o.Named && slices.ContainsFunc(r.boxes, func(box *outbox) bool { return box.name == o.Name })
+	return o.Named && slices.ContainsFunc(r.boxes, func(box *Outbox) bool { return box.Name == o.Name })
 }
 
 // begin takes a directory for an outbox of its own. Where another watcher served it, or this one under a journal that is gone,
 // what lies there may have run.
-func (r *register) begin(ctx context.Context, box *outbox, served bool, m mark) (err error) {
-	if served && r.unseen && m == (mark{name: box.name}) {
+func (r *register) begin(ctx context.Context, box *Outbox, served bool, m mark) (err error) {
+	if served && r.unseen && m == (mark{name: box.Name}) {
 		// The version before served it under this journal, which knows none of its requests: it was never used, if nothing there says otherwise.
 		if served, err = box.holdsAny(ctx, delegation.KindResponse, delegation.KindStatus, delegation.KindEvents); err != nil {
 			return err
@@ -204,26 +204,26 @@ func (r *register) begin(ctx context.Context, box *outbox, served bool, m mark) 
 }
 
 // is binds a box to an outbox.
-func (r *register) is(box *outbox, o journal.Outbox) {
+func (r *register) is(box *Outbox, o journal.Outbox) {
 	was := o
 	if !o.Lost && box.servedByAnother() {
 		o.Lost = true
 		box.tellLost()
 	}
-	o.Name, o.Named, o.Path, o.Directory = box.name, true, box.dir.Path(), box.here
+	o.Name, o.Named, o.Path, o.Directory = box.Name, true, box.Dir.Path(), box.here
 	r.owner[o.ID] = box
-	box.id, box.known, box.lost = o.ID, o, o.Lost
+	box.ID, box.known, box.Lost = o.ID, o, o.Lost
 	box.earlier = slices.DeleteFunc(append(r.earlier[o.ID], was.Directory), func(d inode.Directory) bool { return d.IsZero() || d.Same(box.here) })
 	if o != was {
 		r.changed = append(r.changed, o)
 	}
 }
 
-// directory is the lasting identity of the directory that is held.
-func (o *outbox) directory() (inode.Directory, error) {
-	here, err := directoryOf(o.dir)
+// Directory is the lasting identity of the directory that is held.
+func (o *Outbox) Directory() (inode.Directory, error) {
+	here, err := directoryOf(o.Dir)
 	if err != nil {
-		return here, fmt.Errorf("look at outbox %s once more: %w", o.name, err)
+		return here, fmt.Errorf("look at outbox %s once more: %w", o.Name, err)
 	}
 	return here, nil
 }

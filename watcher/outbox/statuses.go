@@ -1,4 +1,4 @@
-package watcher
+package outbox
 
 import (
 	"context"
@@ -21,24 +21,24 @@ const (
 // board keeps the newest status of each run and writes the status files in the background, the newest only: a client
 // that looks away misses steps, never the state. Runs that move go first, runs that wait in a queue after them.
 type board struct {
-	write func(*admission, delegation.RunStatus)
+	write func(*Admission, delegation.RunStatus)
 	wake  chan struct{}
 
 	mu             sync.Mutex
-	newest         map[*admission]delegation.RunStatus // not written yet
-	moved, waiting []*admission                        // whose turn it is; a run that is not in newest any more is passed over
-	shown          map[*admission]bool                 // runs that are not over and of which there is a status
+	newest         map[*Admission]delegation.RunStatus // not written yet
+	moved, waiting []*Admission                        // whose turn it is; a run that is not in newest any more is passed over
+	shown          map[*Admission]bool                 // runs that are not over and of which there is a status
 }
 
-func newBoard(write func(*admission, delegation.RunStatus)) *board {
+func newBoard(write func(*Admission, delegation.RunStatus)) *board {
 	return &board{
 		write: write, wake: make(chan struct{}, 1),
-		newest: make(map[*admission]delegation.RunStatus), shown: make(map[*admission]bool),
+		newest: make(map[*Admission]delegation.RunStatus), shown: make(map[*Admission]bool),
 	}
 }
 
 // set makes status the newest of a run.
-func (b *board) set(r *admission, status delegation.RunStatus) {
+func (b *board) set(r *Admission, status delegation.RunStatus) {
 	b.mu.Lock()
 	before, known := b.newest[r]
 	b.newest[r] = status
@@ -78,7 +78,7 @@ func (b *board) loop(ctx context.Context) {
 
 // next takes the status that is to be written now. Where the board is late, a run that is over before anybody saw a
 // status of it needs none: it has a response.
-func (b *board) next() (*admission, delegation.RunStatus, bool) {
+func (b *board) next() (*Admission, delegation.RunStatus, bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for {
@@ -103,7 +103,7 @@ func (b *board) next() (*admission, delegation.RunStatus, bool) {
 }
 
 // turn takes the run whose turn it is.
-func (b *board) turn() (r *admission, found bool) {
+func (b *board) turn() (r *Admission, found bool) {
 	from := &b.moved
 	if len(*from) == 0 {
 		from = &b.waiting

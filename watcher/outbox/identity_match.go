@@ -1,4 +1,4 @@
-package watcher
+package outbox
 
 import (
 	"context"
@@ -10,7 +10,7 @@ import (
 // match finds the outboxes that have the directories. Copies of one disk have equal numbers, and so have two directories of a file
 // system without a number. Of directories that look alike each is the one of its name, or else of its path.
 func (r *register) match() {
-	for _, says := range []func(*outbox, journal.Outbox) bool{called, liesAt, r.alone} {
+	for _, says := range []func(*Outbox, journal.Outbox) bool{called, liesAt, r.alone} {
 		for _, box := range r.boxes {
 			if box.found.ID != "" {
 				continue
@@ -25,13 +25,13 @@ func (r *register) match() {
 	}
 }
 
-func called(box *outbox, o journal.Outbox) bool { return o.Named && o.Name == box.name }
+func called(box *Outbox, o journal.Outbox) bool { return o.Named && o.Name == box.Name }
 
-func liesAt(box *outbox, o journal.Outbox) bool { return o.Path == box.dir.Path() }
+func liesAt(box *Outbox, o journal.Outbox) bool { return o.Path == box.Dir.Path() }
 
 // alone says whether a directory's numbers are enough to know an outbox by: nothing else has them, and its file system has a number.
 // Where it has none, the directory itself has to say whose it is.
-func (r *register) alone(box *outbox, o journal.Outbox) bool {
+func (r *register) alone(box *Outbox, o journal.Outbox) bool {
 	if r.looksLikeAnother(box) {
 		return false
 	}
@@ -43,12 +43,12 @@ func (r *register) alone(box *outbox, o journal.Outbox) bool {
 }
 
 // looksLikeAnother says whether two outboxes have a box's directory, as far as its numbers tell.
-func (r *register) looksLikeAnother(box *outbox) bool {
+func (r *register) looksLikeAnother(box *Outbox) bool {
 	return len(r.twins(box)) > 1 || len(r.have(box)) > 1
 }
 
 // twins are the boxes whose directories nothing tells from that of a box; it is one of them.
-func (r *register) twins(box *outbox) (all []*outbox) {
+func (r *register) twins(box *Outbox) (all []*Outbox) {
 	for _, other := range r.boxes {
 		if other == box || other.here.Same(box.here) {
 			all = append(all, other)
@@ -58,7 +58,7 @@ func (r *register) twins(box *outbox) (all []*outbox) {
 }
 
 // have are the known outboxes that have a box's directory, as far as its numbers tell.
-func (r *register) have(box *outbox) (all []journal.Outbox) {
+func (r *register) have(box *Outbox) (all []journal.Outbox) {
 	for _, o := range r.known {
 		if o.Directory.Same(box.here) {
 			all = append(all, o)
@@ -69,7 +69,7 @@ func (r *register) have(box *outbox) (all []journal.Outbox) {
 
 // twin decides about a box whose directory looks like another outbox's. It waits for the operator where neither its name nor its path says
 // which outbox it is, and where a watcher wrote into it that it is another one. The first of several that are all new is one outbox for sure.
-func (r *register) twin(_ context.Context, box *outbox) error {
+func (r *register) twin(_ context.Context, box *Outbox) error {
 	if !r.looksLikeAnother(box) {
 		return nil
 	}
@@ -92,20 +92,20 @@ func (r *register) twin(_ context.Context, box *outbox) error {
 		}
 	}
 	if other := r.firstOf(r.twins(box)); other != box {
-		r.leadsElsewhere(box, journal.Outbox{}, &ElsewhereError{Twin: other.name})
+		r.leadsElsewhere(box, journal.Outbox{}, &ElsewhereError{Twin: other.Name})
 	}
 	return nil
 }
 
 // firstOf is the box of several alike that goes on without a word of the operator's: one that is known, or the first.
-func (r *register) firstOf(alike []*outbox) *outbox {
-	i := slices.IndexFunc(alike, func(box *outbox) bool { return box.found.ID != "" || box.id != "" })
+func (r *register) firstOf(alike []*Outbox) *Outbox {
+	i := slices.IndexFunc(alike, func(box *Outbox) bool { return box.found.ID != "" || box.ID != "" })
 	return alike[max(i, 0)]
 }
 
 // returned decides about a box whose directory its outbox had before: its disk was mounted too late for an earlier start, which took the mount
 // point for the outbox. It goes on with the disk, unless a run is unfinished whose request does not lie there.
-func (r *register) returned(ctx context.Context, box *outbox) error {
+func (r *register) returned(ctx context.Context, box *Outbox) error {
 	i := slices.IndexFunc(r.known, func(o journal.Outbox) bool {
 		return called(box, o) && r.owner[o.ID] == nil && slices.ContainsFunc(r.earlier[o.ID], box.here.Same)
 	})

@@ -1,4 +1,4 @@
-package watcher
+package outbox
 
 import (
 	"log/slog"
@@ -13,7 +13,7 @@ import (
 // lectern is an outbox without a watcher, at which a test exchanges the request whenever the outbox is about to write.
 type lectern struct {
 	*testing.T
-	box     *outbox
+	box     *Outbox
 	path    string
 	publish func() // just before it does
 }
@@ -26,7 +26,7 @@ func newLectern(t *testing.T) *lectern {
 	}
 	t.Cleanup(func() { dir.Close() })
 	hold := func() error { l.publish(); return nil }
-	l.box = &outbox{dir: dir, settings: Outbox{MaxRequestBytes: 100, Hold: hold}, log: slog.New(slog.DiscardHandler)}
+	l.box = &Outbox{Dir: dir, Settings: Settings{MaxRequestBytes: 100, Hold: hold}, log: slog.New(slog.DiscardHandler)}
 	return l
 }
 
@@ -47,7 +47,7 @@ func (l *lectern) write(text string) {
 
 func (l *lectern) read() delegation.Reading {
 	l.Helper()
-	_, read, err := l.box.dir.ReadRequest("request_s1.json", 100)
+	_, read, err := l.box.Dir.ReadRequest("request_s1.json", 100)
 	if err != nil {
 		l.Fatal(err)
 	}
@@ -66,11 +66,11 @@ func TestAResponseIsTakenBack(t *testing.T) {
 		body := delegation.Response{Version: delegation.Version, SubagentID: "s1", RequestID: "r1", Status: delegation.StatusError, ExitCode: -1}
 		l.write("first")
 		first := l.read()
-		if err := l.box.respond("request_s1.json", "response_s1.json", first, body); err != nil || !l.box.there("response_s1.json") {
+		if err := l.box.Respond("request_s1.json", "response_s1.json", first, body); err != nil || !l.box.there("response_s1.json") {
 			t.Fatal("a request that lies there is not answered:", err)
 		}
 		l.publish = func() { l.write("other") }
-		if err := l.box.respond("request_s1.json", "response_s1.json", first, body); err != nil {
+		if err := l.box.Respond("request_s1.json", "response_s1.json", first, body); err != nil {
 			t.Fatal(err)
 		}
 		if l.box.there("response_s1.json") {

@@ -1,4 +1,4 @@
-package watcher
+package outbox
 
 import (
 	"context"
@@ -12,14 +12,14 @@ import (
 
 // mark is what a heartbeat says of the watcher that wrote it. A parent can write any: by a false one it makes its own requests
 // refused, or its own outbox wait for the operator.
-type mark struct{ installation, id, name string }
+type mark struct{ installation, ID, name string }
 
 // tells says whether the mark is that of an outbox. Watchers of before wrote the name alone.
 func (m mark) tells(o journal.Outbox, installation string) bool {
-	if m.installation == "" && m.id == "" {
+	if m.installation == "" && m.ID == "" {
 		return o.Directory.IsZero() && m.name == o.Name && m.name != ""
 	}
-	return m.installation == installation && m.id == o.ID
+	return m.installation == installation && m.ID == o.ID
 }
 
 // maxMark bounds what is read of a heartbeat.
@@ -27,11 +27,11 @@ const maxMark = 64 << 10
 
 // served says whether a watcher has served the directory, and what the last one said of itself. Any entry of the heartbeat's
 // name says so, whatever it is: a power cut can leave an empty one. It is the only file of ours that is read, as hostile as a request.
-func (o *outbox) served() (served bool, m mark) {
-	if _, err := o.dir.Stat(delegation.HeartbeatName); errors.Is(err, fs.ErrNotExist) {
+func (o *Outbox) served() (served bool, m mark) {
+	if _, err := o.Dir.Stat(delegation.HeartbeatName); errors.Is(err, fs.ErrNotExist) {
 		return false, mark{}
 	}
-	data, _, err := o.dir.Read(delegation.HeartbeatName, maxMark)
+	data, _, err := o.Dir.Read(delegation.HeartbeatName, maxMark)
 	if err != nil {
 		return true, mark{}
 	}
@@ -43,17 +43,17 @@ func (o *outbox) served() (served bool, m mark) {
 }
 
 // holdsOne says whether the request of one of these runs lies in the directory.
-func (o *outbox) holdsOne(runs []journal.Run) bool {
+func (o *Outbox) holdsOne(runs []journal.Run) bool {
 	return slices.ContainsFunc(runs, func(r journal.Run) bool {
-		there, err := o.stillThere(r.FileName, r.Reading())
+		there, err := o.StillThere(r.FileName, r.Reading())
 		return there && err == nil
 	})
 }
 
 // holdsAll says whether the requests of all of these runs lie in the directory.
-func (o *outbox) holdsAll(runs []journal.Run) bool {
+func (o *Outbox) holdsAll(runs []journal.Run) bool {
 	return !slices.ContainsFunc(runs, func(r journal.Run) bool {
-		there, err := o.stillThere(r.FileName, r.Reading())
+		there, err := o.StillThere(r.FileName, r.Reading())
 		return !there || err != nil
 	})
 }
@@ -62,7 +62,7 @@ func (o *outbox) holdsAll(runs []journal.Run) bool {
 var errFound = errors.New("found")
 
 // holdsAny says whether any file of these kinds lies in the directory.
-func (o *outbox) holdsAny(ctx context.Context, kinds ...delegation.Kind) (bool, error) {
+func (o *Outbox) holdsAny(ctx context.Context, kinds ...delegation.Kind) (bool, error) {
 	return o.find(ctx, func(name string) (bool, error) {
 		kind, _ := delegation.ParseName(name)
 		return slices.Contains(kinds, kind), nil
@@ -74,25 +74,25 @@ const maxEvidence = 1024
 
 // holdsRunOf says whether a request lies in the directory that the journal has as one of an outbox. Name, inode, size and times are the
 // same: a parent can copy a request, and not that.
-func (o *outbox) holdsRunOf(ctx context.Context, id string) (bool, error) {
+func (o *Outbox) holdsRunOf(ctx context.Context, id string) (bool, error) {
 	looked := 0
 	return o.find(ctx, func(name string) (bool, error) {
 		if kind, _ := delegation.ParseName(name); kind != delegation.KindRequest || looked == maxEvidence {
 			return false, nil
 		}
 		looked++
-		stamp, err := o.dir.Stat(name)
+		stamp, err := o.Dir.Stat(name)
 		if err != nil {
 			return false, nil //nolint:nilerr // it has gone, and says nothing
 		}
-		_, known, err := o.journal.ByFile(ctx, id, name, stamp)
+		_, known, err := o.Journal.ByFile(ctx, id, name, stamp)
 		return known, err
 	})
 }
 
 // find says whether one of the names in the directory is what is looked for.
-func (o *outbox) find(ctx context.Context, is func(name string) (bool, error)) (bool, error) {
-	err := o.dir.Names(ctx, listChunk, func(names []string) error {
+func (o *Outbox) find(ctx context.Context, is func(name string) (bool, error)) (bool, error) {
+	err := o.Dir.Names(ctx, listChunk, func(names []string) error {
 		for _, name := range names {
 			found, err := is(name)
 			if err == nil && found {

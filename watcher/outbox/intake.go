@@ -1,4 +1,4 @@
-package watcher
+package outbox
 
 import (
 	"context"
@@ -21,12 +21,12 @@ func (s *scan) look(ctx context.Context, name, rawID string, waited bool) time.D
 	if _, ok := delegation.ResponseNameFor(rawID); !ok {
 		return 0
 	}
-	stamp, err := s.dir.Stat(name)
+	stamp, err := s.Dir.Stat(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return s.requestGone(rawID, waited)
 	}
 	if err != nil {
-		s.stumble("look at a request", err)
+		s.Stumble("look at a request", err)
 		return settle
 	}
 	r, running := s.newest(rawID)
@@ -36,7 +36,7 @@ func (s *scan) look(ctx context.Context, name, rawID string, waited bool) time.D
 	if pause := s.gate.wait(); pause > 0 {
 		return pause
 	}
-	known, ok, err := s.journal.ByFile(ctx, s.id, name, stamp)
+	known, ok, err := s.Journal.ByFile(ctx, s.ID, name, stamp)
 	if err != nil {
 		return s.journalTrouble(err)
 	}
@@ -47,7 +47,7 @@ func (s *scan) look(ctx context.Context, name, rawID string, waited bool) time.D
 		}
 		return 0
 	}
-	data, read, err := s.dir.ReadRequest(name, s.settings.MaxRequestBytes)
+	data, read, err := s.Dir.ReadRequest(name, s.Settings.MaxRequestBytes)
 	switch {
 	case running && r.read.Load().Same(read):
 		r.read.Store(&read)
@@ -60,7 +60,7 @@ func (s *scan) look(ctx context.Context, name, rawID string, waited bool) time.D
 	if !ok || known.Content != read.Content {
 		s.dropStale(rawID, stamp)
 	}
-	return s.takeIn(ctx, intake{name: name, rawID: rawID, read: read, seen: seen, data: data}, err)
+	return s.takeIn(ctx, Intake{name: name, rawID: rawID, read: read, seen: seen, data: data}, err)
 }
 
 // readAgain is told that the request of a run that is over was read again, because its stamp was too young to tell, and has not
@@ -72,29 +72,29 @@ func (s *scan) readAgain(known journal.Run, read delegation.Reading) {
 		s.answerAgain(known, read)
 	case read.Firm:
 		crash.At("again.filed")
-		if err := s.journal.Refile(s.life, known.Key, read, true); err != nil {
+		if err := s.Journal.Refile(s.Life, known.Key, read, true); err != nil {
 			s.journalTrouble(err)
 		}
 	}
 }
 
-// intake is a request file that was read, once.
-type intake struct {
+// Intake is a request file that was read, once.
+type Intake struct {
 	name, rawID string
 	read        delegation.Reading
 	seen        time.Time
 	data        []byte
-	request     delegation.Request // what data says, where that is known
+	Request     delegation.Request // what data says, where that is known
 }
 
 // unsettled says whether what is wrong with a file may still be its writer at work. A time that lies ahead is no excuse:
 // its writer can set it.
-func (in intake) unsettled(refusal *delegation.Refusal) bool {
+func (in Intake) unsettled(refusal *delegation.Refusal) bool {
 	return refusal.Code == delegation.CodeUnparsable && time.Since(in.read.Stamp.ModTime).Abs() < settle
 }
 
 // takeIn decides on the copy that was read.
-func (s *scan) takeIn(ctx context.Context, in intake, readErr error) time.Duration {
+func (s *scan) takeIn(ctx context.Context, in Intake, readErr error) time.Duration {
 	if refusal := delegation.RefuseEntry(in.name, readErr); refusal != nil {
 		if in.unsettled(refusal) {
 			return settle
@@ -105,7 +105,7 @@ func (s *scan) takeIn(ctx context.Context, in intake, readErr error) time.Durati
 	case errors.Is(readErr, fs.ErrNotExist), errors.Is(readErr, delegation.ErrChanged):
 		return settle
 	case readErr != nil:
-		s.stumble("read a request", readErr)
+		s.Stumble("read a request", readErr)
 		return settle
 	}
 	request, err := delegation.DecodeRequest(in.data)
@@ -127,19 +127,19 @@ func (s *scan) takeIn(ctx context.Context, in intake, readErr error) time.Durati
 }
 
 // admit compiles a valid request, unless it is that of a run that is on its way or one that is too old.
-func (s *scan) admit(ctx context.Context, in intake, request delegation.Request) time.Duration {
-	attempts, err := s.journal.Attempts(ctx, s.id, request.SubagentID, request.RequestID)
+func (s *scan) admit(ctx context.Context, in Intake, request delegation.Request) time.Duration {
+	attempts, err := s.Journal.Attempts(ctx, s.ID, request.SubagentID, request.RequestID)
 	if err != nil {
 		return s.journalTrouble(err)
 	}
-	key := sandbox.RunKey{Outbox: s.id, Subagent: request.SubagentID, Request: request.RequestID, Attempt: max(1, attempts)}
-	if r, running := s.carrier.Running(key.Hash()); running {
+	key := sandbox.RunKey{Outbox: s.ID, Subagent: request.SubagentID, Request: request.RequestID, Attempt: max(1, attempts)}
+	if r, running := s.Carrier.Running(key.Hash()); running {
 		return s.sameAgain(ctx, r, in)
 	}
-	if s.lost && attempts == 0 && s.isAnswered(in, request) {
+	if s.Lost && attempts == 0 && s.isAnswered(in, request) {
 		return s.leaveAnswered(ctx, in, key)
 	}
-	if s.lost && attempts == 0 {
+	if s.Lost && attempts == 0 {
 		return s.refuse(ctx, in, key, journalLost())
 	}
 	if refusal, err := s.tooOld(ctx, in, key); err != nil {
@@ -147,7 +147,7 @@ func (s *scan) admit(ctx context.Context, in intake, request delegation.Request)
 	} else if refusal != nil {
 		return s.refuse(ctx, in, key, refusal)
 	}
-	spec, warnings, err := compile.Compile(request, s.settings.Policy)
+	spec, warnings, err := compile.Compile(request, s.Settings.Policy)
 	var refusal *delegation.Refusal
 	if errors.As(err, &refusal) {
 		return s.refuse(ctx, in, key, refusal)
@@ -156,13 +156,13 @@ func (s *scan) admit(ctx context.Context, in intake, request delegation.Request)
 		warnings = append(warnings, delegation.LostAttempt(lost))
 	}
 	s.supersede(in.rawID, "")
-	return s.begin(ctx, in, s.admission(key, in, spec, warnings))
+	return s.begin(ctx, in, s.Admission(key, in, spec, warnings))
 }
 
 // begin records an admission and has it carried. An earlier watcher may have got so far too, or to the run's end.
-func (s *scan) begin(ctx context.Context, in intake, a *admission) time.Duration {
+func (s *scan) begin(ctx context.Context, in Intake, a *Admission) time.Duration {
 	crash.At("admit.recorded")
-	existing, err := s.journal.Begin(ctx, a.Record(a.key, a.warnings))
+	existing, err := s.Journal.Begin(ctx, a.Record(a.Key, a.Warnings))
 	if errors.Is(err, journal.ErrForgotten) {
 		return s.refuse(ctx, in, sandbox.RunKey{}, forgotten())
 	}
@@ -170,24 +170,24 @@ func (s *scan) begin(ctx context.Context, in intake, a *admission) time.Duration
 		s.answerAgain(*existing, in.read)
 		return 0
 	}
-	s.clearStale(a.key.Subagent, a.key.Request)
+	s.clearStale(a.Key.Subagent, a.Key.Request)
 	if err != nil {
 		return s.journalTrouble(err)
 	}
 	s.journalWorks()
-	if s.carrier.Carry(s.life, a, existing) {
-		s.log.Info("request admitted", "subagent", a.key.Subagent, "run", a.key.Hash(), "profile", a.spec.Profile)
+	if s.Carrier.Carry(s.Life, a, existing) {
+		s.log.Info("request admitted", "subagent", a.Key.Subagent, "run", a.Key.Hash(), "profile", a.Spec.Profile)
 	}
 	return 0
 }
 
 // sameAgain gives a run the file in which its client has written the same request again. The run goes first: if it ends
 // meanwhile, the journal does not take the file, and the next look answers it.
-func (s *scan) sameAgain(ctx context.Context, r underway, in intake) time.Duration {
-	s.supersede(in.rawID, r.run)
+func (s *scan) sameAgain(ctx context.Context, r Underway, in Intake) time.Duration {
+	s.supersede(in.rawID, r.Run)
 	r.read.Store(&in.read)
 	crash.At("again.filed")
-	switch err := s.journal.Refile(ctx, r.run, in.read, false); {
+	switch err := s.Journal.Refile(ctx, r.Run, in.read, false); {
 	case errors.Is(err, journal.ErrMoved):
 		return settle
 	case err != nil:
@@ -198,8 +198,8 @@ func (s *scan) sameAgain(ctx context.Context, r underway, in intake) time.Durati
 
 // supersede ends the run of a subagent whose request has that of another one, or of none, in its place.
 func (s *scan) supersede(rawID, by string) {
-	if r, running := s.newest(rawID); running && r.run != by {
-		s.carrier.Stop(s.life, r, delegation.ReasonSuperseded)
+	if r, running := s.newest(rawID); running && r.Run != by {
+		s.Carrier.Stop(s.Life, r, delegation.ReasonSuperseded)
 	}
 }
 
@@ -215,11 +215,11 @@ func (s *scan) clearStale(id delegation.SubagentID, request delegation.RequestID
 // requestGone ends the run whose request was taken away and clears up behind it, not at once: the client may be about to
 // remove its response itself, and would stumble if it were gone. In a directory that is not at its path nothing is missed.
 func (s *scan) requestGone(rawID string, waited bool) time.Duration {
-	if s.dir.Alive() != nil {
+	if s.Dir.Alive() != nil {
 		return 0
 	}
 	if r, running := s.newest(rawID); running {
-		s.carrier.Stop(s.life, r, delegation.ReasonClientGone)
+		s.Carrier.Stop(s.Life, r, delegation.ReasonClientGone)
 		return clearAfter
 	}
 	if !waited {
@@ -230,12 +230,12 @@ func (s *scan) requestGone(rawID string, waited bool) time.Duration {
 }
 
 // newest is the newest run of a subagent, while it is not over.
-func (s *scan) newest(rawID string) (r underway, running bool) {
+func (s *scan) newest(rawID string) (r Underway, running bool) {
 	id, err := delegation.ParseSubagentID(rawID)
 	if err != nil {
-		return underway{}, false
+		return Underway{}, false
 	}
-	return s.carrier.Newest(s.life, s.id, id)
+	return s.Carrier.Newest(s.Life, s.ID, id)
 }
 
 // isRunning says whether a subagent has a run that is not over.
@@ -247,7 +247,7 @@ func (s *scan) isRunning(rawID string) bool {
 // cancelled looks at a sentinel and ends the run that it is for. raw is an id, an id and a request's hash, or either.
 func (s *scan) cancelled(ctx context.Context, raw string) {
 	if id, hash, ok := delegation.ParseCancel(raw); ok {
-		if r, running := s.newest(id); running && r.key.Request.Hash() == hash {
+		if r, running := s.newest(id); running && r.Key.Request.Hash() == hash {
 			s.stopIfAsked(r)
 			return
 		}
@@ -263,9 +263,9 @@ func (s *scan) cancelled(ctx context.Context, raw string) {
 	s.dropSpent(raw, request)
 }
 
-func (s *scan) stopIfAsked(r underway) {
+func (s *scan) stopIfAsked(r Underway) {
 	if reason := r.Check(); reason != "" {
-		s.carrier.Stop(s.life, r, reason)
+		s.Carrier.Stop(s.Life, r, reason)
 	}
 }
 
@@ -286,7 +286,7 @@ func (s *scan) dropSpent(raw, request string) {
 }
 
 // there says whether an entry is there, as far as can be told.
-func (o *outbox) there(name string) bool {
-	_, err := o.dir.Stat(name)
+func (o *Outbox) there(name string) bool {
+	_, err := o.Dir.Stat(name)
 	return !errors.Is(err, fs.ErrNotExist)
 }
