@@ -78,7 +78,7 @@ func TestADiskThatIsMountedTooLate(t *testing.T) {
 	}
 }
 
-// TestADiskThatComesBackToUnfinishedRuns: the request of one lies in the mount point, where nobody sees it any more. An operator has to say
+// TestADiskThatComesBackToUnfinishedRuns: the request of one lies in the mount point, where the disk hides it. An operator has to say
 // what is to become of it.
 func TestADiskThatComesBackToUnfinishedRuns(t *testing.T) {
 	d := newDesk(t, nil)
@@ -175,7 +175,7 @@ func TestDirectoriesThatLookAlike(t *testing.T) {
 				t.Errorf("it says: %s", text)
 			}
 			if _, err := w.accept(t.Context(), w.boxes[1], control.Same); err == nil {
-				t.Error("it is accepted as nobody knows what")
+				t.Error("it is accepted as an outbox that is not known")
 			}
 			accepted, err := w.accept(t.Context(), w.boxes[1], control.New)
 			d.must(err)
@@ -193,6 +193,37 @@ func TestDirectoriesThatLookAlike(t *testing.T) {
 			same("by nothing", d.looked([]outbox.Settings{as(two, "x"), d.settings("y", d.newOutbox("4")), three}, alike, alike, apart), all[1], "", all[2])
 		})
 	}
+}
+
+// TestACopyOfAnotherOutboxInThePlaceOfOne: the outbox whose directory it took keeps its runs.
+func TestACopyOfAnotherOutboxInThePlaceOfOne(t *testing.T) {
+	d := newDesk(t, nil)
+	release := d.gate()
+	_, running := d.answered()
+	d.pause()
+	id, copied := d.boxOf("main"), d.newOutbox("copied")
+	j, err := journal.Open(t0(), filepath.Join(d.state, "journal.db"))
+	d.must(err)
+	alike := inode.Directory{FileSystem: 1, Inode: 2, Birth: 3}
+	d.must(j.KeepOutboxes(t0(), []journal.Outbox{{ID: "copied", Name: "copied", Path: copied, Directory: alike}}))
+	d.config.Journal = j
+	w := d.looked([]outbox.Settings{d.settings("copied", copied), d.settings("main", d.newOutbox("other"))}, alike, alike)
+	if got := ids(w); got[0] != "copied" || got[1] != "" || w.boxAside(id) == nil {
+		t.Errorf("they are %q, and the runs of %s would be ended", got, id)
+	}
+	d.must(j.Close())
+	d.lead("main", d.outbox)
+	d.open()
+	d.goesOn(release, running)
+}
+
+// boxOf is the id of the outbox of a name, while no watcher runs.
+func (d *desk) boxOf(name string) string {
+	d.Helper()
+	j, err := journal.Open(t0(), filepath.Join(d.state, "journal.db"))
+	d.must(err)
+	defer func() { d.must(j.Close()) }()
+	return d.boxIn(j, name)
 }
 
 // TestTwoDirectoriesThatLookAlikeAreExchanged: what the watcher wrote into them tells, and neither is served until an operator has decided. Then

@@ -31,7 +31,7 @@ type unserved struct {
 	over bool
 }
 
-// leaveAside leaves everything of a run as it is whose outbox's directory is not there: nobody can tell whether its client still
+// leaveAside leaves everything of a run as it is whose outbox's directory is not there: the watcher cannot tell whether its client still
 // waits. Its workspace stays taken. A sandbox in which nothing ever ran, or whose run has ended, is of no use to it.
 func (w *Watcher) leaveAside(ctx context.Context, box *outbox.Outbox, record journal.Run, h sandbox.Handle, there bool) {
 	u := &unserved{record: record, box: box}
@@ -115,7 +115,7 @@ func (w *Watcher) abandonUnserved(ctx context.Context, u *unserved) error {
 	return w.endUnserved(ctx, u, journal.Change{Reason: delegation.ReasonLost, Ended: time.Now(), Code: text.Code, Text: text.Text, Hint: text.Hint})
 }
 
-// endUnserved writes the end of an unserved run down. It is answered when its outbox's directory is back; nobody waits in an outbox that is not in
+// endUnserved writes the end of an unserved run down. The watcher answers it when the outbox's directory is back, and never where the outbox is not in
 // the configuration.
 func (w *Watcher) endUnserved(ctx context.Context, u *unserved, change journal.Change) error {
 	change.Answered = u.box == nil

@@ -87,7 +87,7 @@ func TestAnOperatorGivesARunUpThatIsLeftAside(t *testing.T) {
 		t.Errorf("abandon says %+v, %v", run, err)
 	}
 	if d.latest("s1").Answered {
-		t.Error("its answer is not owed any more, though nobody has read it")
+		t.Error("its answer is not owed any more, and its client has not got it")
 	}
 	d.comeBack()
 	d.want(d.response(a), delegation.StatusError, delegation.ReasonLost, -1)

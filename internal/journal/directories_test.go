@@ -73,7 +73,7 @@ func TestAnEarlierDirectoryIsRemembered(t *testing.T) {
 	}
 }
 
-// TestWhatMayLieInAnEarlierDirectoryIsNotPruned: nobody can look there. What began since, and what began before the directory was
+// TestWhatMayLieInAnEarlierDirectoryIsNotPruned: the watcher cannot look there. What began since, and what began before the directory was
 // another outbox's, is.
 func TestWhatMayLieInAnEarlierDirectoryIsNotPruned(t *testing.T) {
 	ctx := t.Context()

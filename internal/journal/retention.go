@@ -56,7 +56,7 @@ const (
 	oldestShare = `SELECT ended + 1 FROM runs WHERE outbox = ?1 AND answered = 1 AND NOT ` + elsewhere + ` ORDER BY ended LIMIT 1
 		OFFSET (SELECT count(*) FROM runs WHERE outbox = ?1 AND answered = 1 AND NOT ` + elsewhere + `) / 16`
 
-	// elsewhere are runs whose requests may lie in a directory that the outbox had before, where nobody can look (I10).
+	// elsewhere are runs whose requests may lie in a directory that the outbox had before, where the watcher cannot look (I10).
 	elsewhere = `EXISTS (SELECT 1 FROM earlier_directories AS e WHERE e.outbox = runs.outbox AND runs.seq > e.since AND runs.seq <= e.upto)`
 )
 

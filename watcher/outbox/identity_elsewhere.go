@@ -54,8 +54,8 @@ func (e *ElsewhereError) twin() string {
 	return text + fmt.Sprintf("`watcher outbox accept %s --new` where it is an outbox of its own", e.Name)
 }
 
-// leadsElsewhere keeps a box from being served: it should be a certain outbox, or nobody knows which (the zero one), and its directory is not that
-// one's.
+// leadsElsewhere keeps a box from being served: the box should be a certain outbox, and its directory is not that outbox's. With the zero
+// outbox it is not known which one it should be.
 func (r *register) leadsElsewhere(box *Outbox, o journal.Outbox, why *ElsewhereError) {
 	why.Name, why.Path = box.Name, box.Dir.Path()
 	if o.ID != "" {

@@ -69,7 +69,7 @@ func (r *register) have(box *Outbox) (all []journal.Outbox) {
 
 // twin decides about a box whose directory looks like another outbox's. It waits for the operator where neither its name nor its path says
 // which outbox it is, and where a watcher wrote into it that it is another one. The first of several that are all new is one outbox for sure.
-func (r *register) twin(_ context.Context, box *Outbox) error {
+func (r *register) twin(ctx context.Context, box *Outbox) error {
 	if !r.looksLikeAnother(box) {
 		return nil
 	}
@@ -85,15 +85,22 @@ func (r *register) twin(_ context.Context, box *Outbox) error {
 		return nil
 	}
 	free := slices.DeleteFunc(r.have(box), func(o journal.Outbox) bool { return r.owner[o.ID] != nil })
-	for i, o := range free {
-		if i == len(free)-1 || m.tells(o, r.journal.Installation()) {
-			r.leadsElsewhere(box, o, &ElsewhereError{Twin: o.Name, Whose: o.Name})
-			return nil
-		}
+	first := r.firstOf(r.twins(box))
+	if len(free) == 0 && first == box {
+		return nil
 	}
-	if other := r.firstOf(r.twins(box)); other != box {
-		r.leadsElsewhere(box, journal.Outbox{}, &ElsewhereError{Twin: other.Name})
+	o, ok, err := r.claimed(ctx, box, m) // its runs are left aside, whatever the directory turns out to be
+	if err != nil {
+		return err
 	}
+	for i := 0; !ok && i < len(free); i++ {
+		o, ok = free[i], i == len(free)-1 || m.tells(free[i], r.journal.Installation())
+	}
+	why := &ElsewhereError{Twin: first.Name, Whose: o.Name}
+	if first == box {
+		why.Twin = free[0].Name
+	}
+	r.leadsElsewhere(box, o, why)
 	return nil
 }
 
