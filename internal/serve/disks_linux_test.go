@@ -19,7 +19,7 @@ import (
 func (s *shop) disk(image, name string) (dir string) {
 	s.Helper()
 	dir = filepath.Join(s.dir, name)
-	s.must(os.Mkdir(dir, 0o755))
+	s.must(os.MkdirAll(dir, 0o755))
 	tools := [][]string{{"mount", "-o", "loop", image, dir}}
 	if _, err := os.Stat(image); err != nil {
 		s.must(os.WriteFile(image, nil, 0o600))
@@ -35,20 +35,53 @@ func (s *shop) disk(image, name string) (dir string) {
 	return dir
 }
 
+// newShopOnADisk is a shop whose outbox lies on a disk of its own, mounted at "first".
+func newShopOnADisk(t *testing.T) (s *shop, image string) {
+	t.Helper()
+	tools := os.Getenv("PATH")
+	s = newShop(t)
+	t.Setenv("PATH", os.Getenv("PATH")+":"+tools)
+	image = filepath.Join(s.dir, "image")
+	box := filepath.Join(s.disk(image, "first"), "outbox")
+	s.must(os.MkdirAll(filepath.Join(box, "workspaces"), 0o755))
+	first := &s.config.Outboxes[0]
+	first.Dir, first.Allow, first.Paths = box, []string{filepath.Join(box, "workspaces")}, nil
+	s.config.Disk = configs.Disk{}
+	return s, image
+}
+
+// TestADiskIsMountedAMomentTooLate: the host takes the mount point for the outbox, and goes on with the disk by itself when it is there.
+func TestADiskIsMountedAMomentTooLate(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("NOTHING WAS TRIED: only root may mount")
+	}
+	s, image := newShopOnADisk(t)
+	ended := s.open()
+	s.ask("s1", "echo one")
+	s.answer("s1")
+	s.stop(ended)
+	s.must(unix.Unmount(filepath.Join(s.dir, "first"), 0))
+	s.said.reset()
+	ended = s.open()
+	s.disk(image, "first")
+	s.eventually("it goes on with the disk", func() bool { return strings.Contains(s.said.String(), "is back, and the outbox goes on there") })
+	s.ask("s2", "echo two")
+	if r := s.answer("s2"); r.Status != delegation.StatusCompleted {
+		t.Errorf("a request on the disk: %+v", r)
+	}
+	if ran := s.world.Released(); len(ran) != 2 {
+		t.Errorf("two requests, and %v ran", ran)
+	}
+	s.stop(ended)
+}
+
 // TestTwoCopiesOfOneDisk have directories with the same numbers. The outbox that is known is served, and the copy when an operator has said that
 // it is another one; from then on their names tell them apart.
 func TestTwoCopiesOfOneDisk(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("NOTHING WAS TRIED: only root may mount")
 	}
-	environment := os.Getenv("PATH")
-	s := newShop(t)
-	t.Setenv("PATH", os.Getenv("PATH")+":"+environment)
-	image := filepath.Join(s.dir, "image")
-	first := s.disk(image, "first")
-	s.must(os.MkdirAll(filepath.Join(first, "outbox", "workspaces"), 0o755))
-	s.config.Outboxes[0].Dir, s.config.Outboxes[0].Allow = filepath.Join(first, "outbox"), []string{filepath.Join(first, "outbox", "workspaces")}
-	s.config.Outboxes[0].Paths, s.config.Disk = nil, configs.Disk{}
+	s, image := newShopOnADisk(t)
 	s.stop(s.open())
 	unix.Sync()
 	data, err := os.ReadFile(image)
