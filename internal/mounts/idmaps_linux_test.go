@@ -120,7 +120,32 @@ func TestTryIDMap(t *testing.T) {
 	proc, err := OpenBases([]string{"/proc"}) // a file system that knows no exchanged ids
 	w.ok(err)
 	defer proc.Close()
-	if err := proc.TryIDMap("/proc", w.maps); !errors.Is(err, unix.EINVAL) {
+	if err := proc.TryIDMap("/proc", w.maps); !errors.Is(err, unix.EINVAL) || errors.Is(err, ErrRootGone) {
 		t.Errorf("/proc: %v", err)
+	}
+}
+
+// TestTryIDMapOfARootThatIsGone: that it is gone says nothing of its file system. One that is back is tried.
+func TestTryIDMapOfARootThatIsGone(t *testing.T) {
+	w := newWorld(t)
+	source, mounted, removed := filepath.Join(t.TempDir(), "source"), filepath.Join(t.TempDir(), "mounted"), filepath.Join(t.TempDir(), "removed")
+	for _, dir := range []string{source, mounted, removed} {
+		w.ok(os.Mkdir(dir, 0o755))
+	}
+	bind := func() { w.ok(unix.Mount(source, mounted, "", unix.MS_BIND, "")) }
+	bind()
+	bases, err := OpenBases([]string{mounted, removed})
+	w.ok(err)
+	defer bases.Close()
+	w.ok(errors.Join(os.Remove(removed), unix.Unmount(mounted, unix.MNT_DETACH)))
+	for _, gone := range []string{mounted, removed} {
+		if err := bases.TryIDMap(gone, w.maps); !errors.Is(err, ErrRootGone) {
+			t.Errorf("%s: %v", gone, err)
+		}
+	}
+	bind()
+	defer unix.Unmount(mounted, unix.MNT_DETACH)
+	if err := bases.TryIDMap(mounted, w.maps); err != nil {
+		t.Errorf("when it is mounted again: %v", err)
 	}
 }

@@ -103,8 +103,31 @@ func (p *Pin) Clone(o CloneOptions) (*Detached, error) {
 	return &Detached{Dir: p.Dir, file: tree}, nil
 }
 
-// TryIDMap says whether the file system of a base can be mounted with exchanged ids: not every one can.
+// TryIDMap says whether the file system of a base can be mounted with exchanged ids: not every one can. It is ErrRootGone where the base
+// was removed or unmounted since it was opened: that says nothing of its file system.
 func (b *Bases) TryIDMap(base string, maps *IDMaps) error {
+	err := b.tryIDMap(base, maps)
+	if err == nil || !b.isDetached(base) {
+		return err
+	}
+	if b.holdAgain(base) == nil {
+		return b.tryIDMap(base, maps)
+	}
+	return fmt.Errorf("%s was unmounted: %w", base, ErrRootGone)
+}
+
+// isDetached says whether a base lies in no mount any more.
+func (b *Bases) isDetached(path string) bool {
+	base, err := b.borrow(path)
+	if base == nil || err != nil {
+		return false
+	}
+	defer base.letGo()
+	_, err = base.spot()
+	return errors.Is(err, errDetached)
+}
+
+func (b *Bases) tryIDMap(base string, maps *IDMaps) error {
 	pin, err := b.pinBase(base)
 	if err != nil {
 		return err

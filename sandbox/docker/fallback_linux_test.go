@@ -2,6 +2,7 @@ package docker_test
 
 import (
 	"context"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -58,6 +59,26 @@ func TestAutoFallsBackToPaths(t *testing.T) {
 	}
 	if e := f.run(f.spec("/usr/bin/id", "-u")); string(e.stdout) != "1000\n" {
 		t.Errorf("by path it runs as %q, %q", e.stdout, e.stderr)
+	}
+}
+
+// TestARootThatIsGoneIsNoReasonForPaths: it says nothing of what can be mounted here.
+func TestARootThatIsGoneIsNoReasonForPaths(t *testing.T) {
+	f := &field{TB: t, base: t.TempDir(), calls: &calls{}, ctx: t.Context()}
+	said := &strings.Builder{}
+	gone := filepath.Join(t.TempDir(), "gone")
+	f.must(os.Mkdir(gone, 0o755))
+	f.house = newHouse(t, func(o *docker.Options) {
+		o.Bases.Close()
+		bases, err := mounts.OpenBases([]string{f.base, gone})
+		f.must(err)
+		t.Cleanup(func() { bases.Close() })
+		f.must(os.Remove(gone))
+		o.Bases, o.Log = bases, slog.New(slog.NewTextHandler(said, nil))
+	})
+	f.Launcher = f.house.launch(f.base, "ours")
+	if by := f.Guarantees()[sandbox.MountsByHandle]; !by.Enforced || !strings.Contains(said.String(), gone) {
+		t.Errorf("mounts by handle: %+v; the log says\n%s", by, said)
 	}
 }
 

@@ -73,10 +73,15 @@ func (l *Launcher) closeSlots() error {
 	return err
 }
 
-// tryIDMaps asks of every one of the operator's file systems whether it can be mounted with exchanged ids.
+// tryIDMaps asks of every one of the operator's file systems whether it can be mounted with exchanged ids. A root that is gone does not tell,
+// and is no reason to mount the others by path.
 func (l *Launcher) tryIDMaps() error {
 	for _, base := range l.options.Bases.Paths() {
-		if err := l.options.Bases.TryIDMap(base, l.idmaps); err != nil {
+		switch err := l.options.Bases.TryIDMap(base, l.idmaps); {
+		case errors.Is(err, mounts.ErrRootGone):
+			l.options.Log.Warn("a root is gone since the watcher opened it, and was not tried; requests for what lay in it are refused until it is back",
+				"root", base, "error", err)
+		case err != nil:
 			return fmt.Errorf("%s cannot be mounted with the ids of a sandbox: %w", base, err)
 		}
 	}
