@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"torno/delegation"
 	"torno/internal/journal"
 	"torno/watcher/limit"
 )
@@ -63,13 +62,4 @@ func TestWritingTheJournalIsChargedToWhoWrites(t *testing.T) {
 	if mine.Used() < used/10 || mine.Used() > used || others.Used() != 0 {
 		t.Errorf("%s and %s are charged of %s", mine.Used(), others.Used(), used)
 	}
-}
-
-func mustParse(t *testing.T, id string) delegation.SubagentID {
-	t.Helper()
-	parsed, err := delegation.ParseSubagentID(id)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return parsed
 }

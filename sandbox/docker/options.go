@@ -34,7 +34,7 @@ const (
 
 // checked is the options with defaults, or what is wrong with them.
 func (o Options) checked() (_ Options, err error) {
-	if o.Options, err = o.Options.Checked(); err != nil {
+	if o.Options, err = o.Checked(); err != nil {
 		return o, err
 	}
 	if o.Mounts == "" {

@@ -21,7 +21,7 @@ type Options struct {
 const defaultImageCache = 20 << 30
 
 func (o Options) checked() (_ Options, err error) {
-	if o.Options, err = o.Options.Checked(); err != nil {
+	if o.Options, err = o.Checked(); err != nil {
 		return o, err
 	}
 	if o.KeeperPath == "" {

@@ -45,18 +45,25 @@ func clockIsSet(t *testing.T, sandbox string, by time.Duration) {
 		asks[a.ID] = h.Submit(a)
 		h.Says(asks[a.ID], "ready")
 	}
+	told := []string{"ends", "fails"}
+	ends := map[string]bool{}
+	for _, id := range told {
+		run, err := h.Client.Run(h.Context(), "main/"+id)
+		h.Must(err)
+		ends[string(run.SandboxID)] = true
+	}
 	h.Signal(syscall.SIGKILL)
-	for _, id := range []string{"ends", "fails"} {
+	for _, id := range told {
 		h.Touch("workspaces/" + id + "/go")
 	}
 	h.Eventually("two have ended", func() bool {
 		ended := 0
 		for _, s := range h.Sandboxes() {
-			if !s.Running {
+			if ends[s.Sandbox] && !s.Running { // the short one may have ended, too
 				ended++
 			}
 		}
-		return ended == 2
+		return ended == len(told)
 	})
 	h.SetClock(by)
 	h.TouchAged("cancel_cancelled", by)
@@ -75,9 +82,6 @@ func clockIsSet(t *testing.T, sandbox string, by time.Duration) {
 		if begun := h.Read(filepath.Join(a.Workspace, "ledger")); begun != "began\n" {
 			t.Errorf("%s has written %q", a.ID, begun)
 		}
-	}
-	if starts := h.Starts(); len(starts) != len(asks) {
-		t.Errorf("%d sandboxes were started for %d runs", len(starts), len(asks))
 	}
 }
 

@@ -46,6 +46,7 @@ var noticeTexts = []delegation.Notice{
 	{Code: delegation.NoticeOutbox, Text: "The outbox cannot be listed, or does not take every file; what is due is written later."},
 }
 
+// New is a board without a flag.
 func New(log *slog.Logger) *Board {
 	return &Board{log: log, Changed: func() {}, held: make(map[trouble]time.Time)}
 }

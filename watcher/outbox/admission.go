@@ -29,6 +29,7 @@ type Admission struct {
 	read atomic.Pointer[delegation.Reading] // the request; another reading where the client wrote the same request again
 }
 
+// Admission is that of a request that was compiled.
 func (o *Outbox) Admission(key sandbox.RunKey, in Intake, spec sandbox.Spec, warnings []string) *Admission {
 	profile, _ := o.Settings.Policy.Profile(spec.Profile)
 	a := &Admission{

@@ -196,6 +196,7 @@ func (o *Outbox) Beat(ctx context.Context, tick time.Duration, heartbeat func(st
 	}
 }
 
+// PublishHeartbeat writes watcher.json.
 func (o *Outbox) PublishHeartbeat(h delegation.Heartbeat) {
 	if o.Away.Load() {
 		return // what lies there tells who served the outbox last

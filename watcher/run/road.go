@@ -51,6 +51,7 @@ type Road struct {
 	owned map[string]*Run // by key: every run from admission to its answer
 }
 
+// NewRoad is a road without a run.
 func NewRoad(p Ports) *Road {
 	return &Road{
 		Ports: p, disks: workspace.NewDisks(p.Floor), launches: hang.New(p.Timing.launchCalls(), p.Log),
