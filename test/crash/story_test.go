@@ -378,7 +378,7 @@ var stories = map[string]*story{
 	"launch.released":       {during: submit(hello), done: heldAndMadeAnew(2)},
 	"launch.word":           {during: submit(hello), done: neverHadItsWord},
 	"run.opened":            {during: submit(hello), done: says("hello\n")},
-	"move.running":          {during: submit(hello), done: says("hello\n")},
+	"move.running":          {during: submit(long), after: letOn, done: says("hello\nthere\n")}, // what ends at once may never be said to run
 	"move.ended":            {during: submit(hello), done: says("hello\n")},
 	"end.forgotten":         {during: submit(hello), done: says("hello\n")},
 	"outbox.responded":      {during: submit(hello), done: says("hello\n")},
