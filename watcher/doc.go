@@ -17,6 +17,6 @@
 //
 // Each of the packages says what can fail in it. The watcher dies: the next one finds each unfinished run in the journal and each sandbox
 // in the launcher's list, and takes the same road from there (recover.go). A sandbox that lives is adopted. An outbox is not there, or
-// another directory is in its place: its runs stay as they are (strand_unserved.go), and an operator can end them. The watcher is told to
+// another directory is in its place: its runs stay as they are (unserved.go), and an operator can end them. The watcher is told to
 // stop: what waits is answered at once, what runs is drained or ended within a budget, and what is owed then is said (owed.go).
 package watcher

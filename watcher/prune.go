@@ -33,9 +33,8 @@ type archive interface {
 }
 
 // pruner keeps a journal within its retention. One goroutine, loop, does all of it, in small pieces with rests between
-// them: whoever admits or ends a run meanwhile waits for one piece at most. It may be cut off anywhere, as each piece is
-// whole, and goes on with the next round. Rows of outboxes that are not served stay: nobody can look whether their
-// requests are still there.
+// them: a run that is admitted or ends meanwhile waits for one piece at most. It may be cut off anywhere, as each piece is
+// whole, and goes on with the next round. Rows of outboxes that are not served stay: their requests cannot be looked at.
 type pruner struct {
 	archive  archive
 	bounds   journal.Retention
@@ -52,7 +51,7 @@ func (w *Watcher) newPruner() *pruner {
 		share: limit.Share{Of: pruneShare},
 	}
 	for _, box := range w.boxes {
-		if box.IsKnown() {
+		if box.InOwnDirectory() {
 			p.outboxes = append(p.outboxes, box.ID)
 		}
 	}
@@ -158,7 +157,7 @@ func (p *pruner) repeat(ctx context.Context, piece func() (more bool, err error)
 		if err != nil || !more {
 			return err
 		}
-		p.share.Rest(ctx, time.Since(begin)) // others waited for the journal so long, whatever it did
+		p.share.Pause(ctx, time.Since(begin)) // others waited for the journal so long, whatever it did
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
@@ -177,7 +176,7 @@ func (w *Watcher) requestIsGone(ctx context.Context, outbox string, row journal.
 	case errors.Is(err, fs.ErrNotExist):
 		return true, nil
 	case err != nil:
-		return false, nil //nolint:nilerr // whoever cannot look does not forget
+		return false, nil //nolint:nilerr // what cannot be looked at is not forgotten
 	case stamp.SameFile(row.Stamp):
 		return false, nil
 	}

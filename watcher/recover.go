@@ -177,7 +177,7 @@ func (w *Watcher) settle(ctx context.Context, record journal.Run, h sandbox.Hand
 	_, reason := box.StillAsked(record)
 	switch {
 	case reason != "":
-		return w.leave(ctx, record, reason)
+		return w.endUnanswered(ctx, record, reason)
 	case record.Handle == nil:
 		return nil // the first listing takes it up: nothing of it was launched
 	}
@@ -198,8 +198,8 @@ func (w *Watcher) settleUncertain(ctx context.Context, box *outbox.Outbox, recor
 	return nil
 }
 
-// leave ends a run that has no sandbox and that nobody waits for.
-func (w *Watcher) leave(ctx context.Context, record journal.Run, reason delegation.Reason) error {
+// endUnanswered ends a run that has no sandbox and that nobody waits for.
+func (w *Watcher) endUnanswered(ctx context.Context, record journal.Run, reason delegation.Reason) error {
 	crash.At("recover.gone")
 	return w.journal.Move(ctx, record.Key, record.State, delegation.StateEnded, journal.Change{
 		Reason: reason, Ended: time.Now(), Answered: true,
@@ -209,7 +209,7 @@ func (w *Watcher) leave(ctx context.Context, record journal.Run, reason delegati
 // unserved ends a run of an outbox that is not served any more.
 func (w *Watcher) unserved(ctx context.Context, record journal.Run) error {
 	w.log.Warn("a run is ended because its outbox is not in the configuration any more", "outbox_id", record.Outbox, "run", record.Key)
-	return w.leave(ctx, record, delegation.ReasonOperator)
+	return w.endUnanswered(ctx, record, delegation.ReasonOperator)
 }
 
 // lose ends a run whose sandbox is gone, for the reason for which it was being ended if it was, and otherwise attempts it

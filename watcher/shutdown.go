@@ -11,8 +11,8 @@ import (
 // ErrLeftBehind is returned by Run when something of the watcher still waits for a call that does not return.
 var ErrLeftBehind = errors.New("a file system or an engine does not answer, and what waits for it was left behind; the next start goes on with it")
 
-// returns waits until the time for leaving is over, and says whether that was enough.
-func (w *Watcher) returns(wait func()) bool {
+// endsInTime waits until the time for leaving is over, and says whether that was enough.
+func (w *Watcher) endsInTime(wait func()) bool {
 	over := make(chan struct{})
 	go func() {
 		wait()

@@ -91,7 +91,7 @@ func New(config Config) *Watcher {
 		Journal: w.journal, Notices: w.notices, Carrier: dispatch{w}, Life: w.life, Born: w.born, MaxRequestAge: config.Retention.MaxRequestAge, Reopen: w.reopen, Log: w.log,
 	}
 	for _, settings := range config.Outboxes {
-		w.boxes = append(w.boxes, shared.New(settings))
+		w.boxes = append(w.boxes, shared.NewOutbox(settings))
 	}
 	return w
 }
@@ -120,7 +120,7 @@ func (w *Watcher) Run(ctx context.Context) (err error) {
 	stopped := false
 	defer func() {
 		w.endLife()
-		all := w.returns(func() { w.road.Wait(); background.Wait() }) && w.road.Hung() == 0
+		all := w.endsInTime(func() { w.road.Wait(); background.Wait() }) && w.road.Hung() == 0
 		if !all && !errors.Is(err, ErrLeftBehind) {
 			err = errors.Join(err, ErrLeftBehind)
 		}
@@ -150,7 +150,7 @@ func (w *Watcher) Run(ctx context.Context) (err error) {
 	background.Go(func() { w.showPositions(writing) })
 	background.Go(func() { w.newPruner().loop(writing) })
 	background.Go(func() { w.awaitEngines(w.leisure) })
-	err = w.take(ctx)
+	err = w.watchOutboxes(ctx)
 	w.stopWorking()
 	if !w.keeps() {
 		w.answerUntaken(true)
@@ -160,8 +160,8 @@ func (w *Watcher) Run(ctx context.Context) (err error) {
 	return err
 }
 
-// take watches all outboxes until ctx is done or one of them cannot be watched.
-func (w *Watcher) take(ctx context.Context) error {
+// watchOutboxes watches all outboxes until ctx is done or one of them cannot be watched.
+func (w *Watcher) watchOutboxes(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var scans sync.WaitGroup
@@ -174,7 +174,7 @@ func (w *Watcher) take(ctx context.Context) error {
 	}
 	close(w.ready)
 	<-ctx.Done()
-	if !w.returns(scans.Wait) {
+	if !w.endsInTime(scans.Wait) {
 		return ErrLeftBehind
 	}
 	if cause := context.Cause(ctx); !errors.Is(cause, context.Canceled) {
@@ -184,7 +184,7 @@ func (w *Watcher) take(ctx context.Context) error {
 }
 
 // Hurry kills what still runs; it is for the operator who asks a second time.
-func (w *Watcher) Hurry() { w.road.Hurry() }
+func (w *Watcher) Hurry() { w.road.KillAll() }
 
 // beatNow has every outbox's clients told the news.
 func (w *Watcher) beatNow() {

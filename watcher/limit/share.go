@@ -19,8 +19,8 @@ type Share struct {
 	until time.Time // when the rest for all earlier work is over
 }
 
-// Rest rests for some work that was done just now, unless ctx is done.
-func (p *Share) Rest(ctx context.Context, work time.Duration) {
+// Pause rests for some work that was done just now, unless ctx is done.
+func (p *Share) Pause(ctx context.Context, work time.Duration) {
 	now := time.Now()
 	if begin := now.Add(-work); p.until.Before(begin) {
 		p.until = begin

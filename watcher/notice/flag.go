@@ -56,7 +56,7 @@ func (h *Flag) Lower() {
 	h.lower()
 }
 
-// Close is end for good: trouble that is told later is not heard.
+// Close lowers the flag for ever: later calls of Raise do nothing.
 func (h *Flag) Close() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -64,7 +64,7 @@ func (h *Flag) Close() {
 	h.over = true
 }
 
-// lower is end. The lock is held.
+// lower takes the flag down. The lock is held.
 func (h *Flag) lower() {
 	if h.now.code != "" {
 		h.notices.lower(h.now)

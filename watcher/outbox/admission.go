@@ -56,13 +56,13 @@ func (a *Admission) Record(key sandbox.RunKey, warnings []string) journal.Run {
 // Check says why the run should end as far as its files tell: its client took the request away, or a sentinel is there. A request
 // is only missed in a directory that is at its path: one that was removed, or whose file system is gone, misses all of them. A sentinel
 // that was there before the request was removed when the host first saw that; so one that is there speaks of this run,
-// whatever times the files have. Whether another file is another request, only its reader can tell.
+// whatever times the files have. It does not compare contents; Watch does, when it reads the file.
 func (a *Admission) Check() delegation.Reason {
 	if a.box.misses(a.file) {
 		return delegation.ReasonClientGone
 	}
-	named := a.box.sentinel(delegation.CancelRequestName(a.Key.Subagent, a.Key.Request))
-	if !named && !a.box.sentinel(delegation.CancelName(a.Key.Subagent)) {
+	named := a.box.lookAtCancel(delegation.CancelRequestName(a.Key.Subagent, a.Key.Request))
+	if !named && !a.box.lookAtCancel(delegation.CancelName(a.Key.Subagent)) {
 		return ""
 	}
 	if !a.isThere() {
@@ -77,8 +77,8 @@ func (a *Admission) isThere() bool {
 	return err == nil && there
 }
 
-// Spend removes the sentinels of a run that has ended, and none that a client has written for the next request.
-func (a *Admission) Spend() {
+// DiscardCancels removes the sentinels of a run that has ended, and none that a client has written for the next request.
+func (a *Admission) DiscardCancels() {
 	a.box.discard(delegation.CancelRequestName(a.Key.Subagent, a.Key.Request))
 	if a.isThere() {
 		a.box.discard(delegation.CancelName(a.Key.Subagent))
@@ -99,7 +99,7 @@ func (a *Admission) Answer(record journal.Run) error {
 }
 
 // Live is where the run's live output goes.
-func (a *Admission) Live() *output.Live { return a.box.NewSegments(a.Key) }
+func (a *Admission) Live() *output.Live { return a.box.NewLive(a.Key) }
 
 // HasLive says whether live output was published up to a segment.
 func (a *Admission) HasLive(seq int) bool { return a.box.HasSegment(a.Key)(seq) }
@@ -112,8 +112,8 @@ func (a *Admission) KeepLive(first, last int, ended time.Time) {
 // Crowded tells the client that there is too little room where its runs work.
 func (a *Admission) Crowded(why error) { a.box.room.Raise(delegation.NoticeDisk, why) }
 
-// Rest is the turn of the outbox's runs to have looked at what they have left.
-func (a *Admission) Rest() *workspace.Turn { return a.box.rest }
+// InspectTurn is the turn of the outbox's runs to have looked at what they have left.
+func (a *Admission) InspectTurn() *workspace.Turn { return a.box.rest }
 
 // write publishes a status, unless the request is gone or another one is in its place.
 func (a *Admission) write(status delegation.RunStatus) {

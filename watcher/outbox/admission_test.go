@@ -38,12 +38,12 @@ func TestASentinelIsSpentByItsOwnRunOnly(t *testing.T) {
 	another := own
 	another.Content = "another"
 	a.read.Store(&another)
-	a.Spend()
+	a.DiscardCancels()
 	if _, err := dir.Stat("cancel_s1"); err != nil {
 		t.Error("the sentinel of the next request was taken away:", err)
 	}
 	a.read.Store(&own)
-	a.Spend()
+	a.DiscardCancels()
 	if _, err := dir.Stat("cancel_s1"); err == nil {
 		t.Error("its own sentinel is left")
 	}

@@ -16,11 +16,11 @@ const awayEvery = 500 * time.Millisecond
 // operator meant, and who moved it may have moved it under another's eyes. Nor is it served while another process holds
 // its lock: that may be a watcher which runs the same requests.
 func (o *Outbox) Trouble() error {
-	return errors.Join(o.Dir.Alive(), o.Dir.Writable(), o.ours())
+	return errors.Join(o.Dir.Alive(), o.Dir.Writable(), o.ensureLock())
 }
 
-// ours takes the lock of the outbox unless we have it. A directory that is another outbox's is never ours.
-func (o *Outbox) ours() error {
+// ensureLock takes the lock of the outbox unless we have it. A directory that is another outbox's is never ensureLock.
+func (o *Outbox) ensureLock() error {
 	if o.elsewhere != nil {
 		return o.elsewhere
 	}
@@ -32,7 +32,7 @@ func (o *Outbox) ours() error {
 
 // publish writes a file of ours, unless the outbox is away: what is due then is written when it is back.
 func (o *Outbox) publish(name string, data []byte) error {
-	if err := errors.Join(o.Dir.Alive(), o.ours()); err != nil {
+	if err := errors.Join(o.Dir.Alive(), o.ensureLock()); err != nil {
 		return err
 	}
 	return o.Dir.Publish(name, data)

@@ -77,12 +77,12 @@ func TestOneRestIsShort(t *testing.T) {
 		p := limit.Share{Of: 2, Longest: limit.LongestRest}
 		begin := time.Now()
 		time.Sleep(10 * time.Second)
-		p.Rest(t.Context(), 10*time.Second)
+		p.Pause(t.Context(), 10*time.Second)
 		if rested := time.Since(begin) - 10*time.Second; rested != limit.LongestRest {
 			t.Errorf("it rested %s at once", rested)
 		}
 		for range 20 {
-			p.Rest(t.Context(), 0)
+			p.Pause(t.Context(), 0)
 		}
 		if all := time.Since(begin); all != 20*time.Second {
 			t.Errorf("for ten seconds of work it took %s in all", all)

@@ -51,7 +51,7 @@ func (r *register) decide(ctx context.Context) error {
 // unfinishedAtOnce is how many unfinished runs of an outbox are looked at.
 const unfinishedAtOnce = 256
 
-// register is the state of identify.
+// register is the state of Identify.
 type register struct {
 	boxes   []*Outbox
 	journal *journal.Journal
@@ -100,7 +100,7 @@ func (r *register) renamed(ctx context.Context, box *Outbox) error {
 	if box.found.Name != box.Name {
 		box.log.Warn("the outbox has another name now, and goes on as it was", "was", box.found.Name, "id", box.found.ID)
 	}
-	r.is(box, box.found)
+	r.bind(box, box.found)
 	return nil
 }
 
@@ -126,7 +126,7 @@ func (r *register) byName(ctx context.Context, box *Outbox) error {
 		}
 		if is {
 			box.log.Info("the outbox of an earlier version is bound to its directory", "id", o.ID, "directory", box.here.String())
-			r.is(box, o)
+			r.bind(box, o)
 			return nil
 		}
 	}
@@ -139,7 +139,7 @@ func (r *register) byName(ctx context.Context, box *Outbox) error {
 	case len(unfinished) == 0 && !requests:
 		box.log.Warn("the outbox has another directory now; nothing was unfinished and no request lies there, so it is bound to that one; "+
 			"the one that it had is known when it is back", "id", o.ID, "directory", box.here.String(), "had", o.Directory.String())
-		r.is(box, o)
+		r.bind(box, o)
 		return nil
 	}
 	r.leadsElsewhere(box, o, &ElsewhereError{Unfinished: len(unfinished) > 0, Requests: requests, Left: left})
@@ -199,12 +199,12 @@ func (r *register) begin(ctx context.Context, box *Outbox, served bool, m mark) 
 	if served {
 		box.tellLost()
 	}
-	r.is(box, o)
+	r.bind(box, o)
 	return nil
 }
 
-// is binds a box to an outbox.
-func (r *register) is(box *Outbox, o journal.Outbox) {
+// bind binds a box to an outbox.
+func (r *register) bind(box *Outbox, o journal.Outbox) {
 	was := o
 	if !o.Lost && box.servedByAnother() {
 		o.Lost = true

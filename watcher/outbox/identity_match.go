@@ -125,6 +125,6 @@ func (r *register) returned(ctx context.Context, box *Outbox) error {
 	}
 	box.log.Warn("a directory that the outbox had before is back, and the outbox goes on there", "id", r.known[i].ID, "directory", box.here.String(),
 		"had", r.known[i].Directory.String())
-	r.is(box, r.known[i])
+	r.bind(box, r.known[i])
 	return nil
 }

@@ -63,7 +63,7 @@ func (s *scan) look(ctx context.Context, name, rawID string, waited bool) time.D
 	return s.takeIn(ctx, Intake{name: name, rawID: rawID, read: read, seen: seen, data: data}, err)
 }
 
-// readAgain is told that the request of a run that is over was read again, because its stamp was too young to tell, and has not
+// readAgain handles the request of a run that is over, whose file was read again, because its stamp was too young to tell, and has not
 // changed. Its client may have written it anew meanwhile, to the byte; it did where the response is missing. Once the stamp is
 // old, the journal notes that, and the file need not be read any more.
 func (s *scan) readAgain(known journal.Run, read delegation.Reading) {
@@ -196,7 +196,7 @@ func (s *scan) sameAgain(ctx context.Context, r Underway, in Intake) time.Durati
 	return 0
 }
 
-// supersede ends the run of a subagent whose request has that of another one, or of none, in its place.
+// supersede ends the run of a subagent whose file holds another request by now, or none that is valid.
 func (s *scan) supersede(rawID, by string) {
 	if r, running := s.newest(rawID); running && r.Run != by {
 		s.Carrier.Stop(s.Life, r, delegation.ReasonSuperseded)
@@ -269,7 +269,7 @@ func (s *scan) stopIfAsked(r Underway) {
 	}
 }
 
-// dropSpent removes a sentinel that no run is there for: whatever comes later, the host has seen the sentinel first. One
+// dropSpent removes a sentinel for which there is no run: a request that comes later must not be cancelled by it. One
 // that may name a request of another subagent stays as long as that one's request.
 func (s *scan) dropSpent(raw, request string) {
 	id, err := delegation.ParseSubagentID(raw)

@@ -36,7 +36,7 @@ type Settings struct {
 // beatBehind is how far behind the news a heartbeat comes that is sent because of them.
 const beatBehind = 200 * time.Millisecond
 
-// Outbox is one served directory. Its goroutine, watch, is the only one that reads requests; writing is done by the runs
+// Outbox is one served directory. Its goroutine, Watch, is the only one that reads requests; writing is done by the runs
 // too and is ordered by publishing.
 type Outbox struct {
 	*Host
@@ -56,7 +56,7 @@ type Outbox struct {
 	accepted  atomic.Bool     // an operator has said what that directory is
 
 	Away   atomic.Bool  // it is not served at the moment
-	gone   *notice.Flag // by that
+	gone   *notice.Flag // the flag that is up while it is away
 	files  *notice.Recurring
 	room   *notice.Recurring
 	wake   chan struct{} // a heartbeat is due
@@ -64,7 +64,7 @@ type Outbox struct {
 	board  *board
 	trails *trails
 	rest   *workspace.Turn
-	Lost   bool // what lies there may have run; its goroutine's
+	Lost   bool // requests that lie there may have run under another journal; only Watch uses it
 
 	earlier []inode.Directory // those that it had before
 }
@@ -75,8 +75,8 @@ func (o *Outbox) misses(name string) bool {
 	return errors.Is(err, fs.ErrNotExist) && o.Dir.Alive() == nil
 }
 
-// sentinel says whether there is a sentinel of a name. What is no regular file is none, and is removed.
-func (o *Outbox) sentinel(name string) bool {
+// lookAtCancel says whether there is a lookAtCancel of a name. What is no regular file is none, and is removed.
+func (o *Outbox) lookAtCancel(name string) bool {
 	stamp, err := o.Dir.Stat(name)
 	if err != nil {
 		return false
@@ -102,7 +102,7 @@ func (o *Outbox) dropStale(rawID string, request delegation.Stamp) {
 
 // discard removes a file of ours or a spent one of the client's. What cannot be removed is the client's own doing.
 func (o *Outbox) discard(name string) {
-	if o.ours() != nil {
+	if o.ensureLock() != nil {
 		return // it may be the other watcher's
 	}
 	crash.At("outbox.cleared")
@@ -211,8 +211,8 @@ func (o *Outbox) PublishHeartbeat(h delegation.Heartbeat) {
 	}
 }
 
-// New is an outbox that is not served yet.
-func (h *Host) New(settings Settings) *Outbox {
+// NewOutbox is an outbox that is not served yet.
+func (h *Host) NewOutbox(settings Settings) *Outbox {
 	if len(settings.Policy.Owners) == 0 {
 		uid, _ := settings.Dir.Owner()
 		settings.Policy.Owners = []uint32{uid} // a parent's own files, where a child must run as their owner

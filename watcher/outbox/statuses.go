@@ -64,7 +64,7 @@ func (b *board) loop(ctx context.Context) {
 		case found:
 			begin := time.Now()
 			b.write(r, status)
-			share.Rest(ctx, time.Since(begin))
+			share.Pause(ctx, time.Since(begin))
 		case ctx.Err() != nil:
 			return
 		default:

@@ -26,7 +26,7 @@ type Child struct {
 	head      []byte         // standard error until its first line is complete
 	Started   bool
 	StartedAt time.Time // when that was
-	known     bool      // the journal has said so: a beginning without init's line is a lost one
+	known     bool      // the journal knows that the agent started: where the log does not begin with init's line, its beginning was lost
 	Failure   error     // why init did not start the agent
 }
 

@@ -167,7 +167,7 @@ func (a *attendance) watch() {
 	defer limit.Stop()
 	ending := a.r.ending.Done()
 	if at := a.r.times.started; !at.IsZero() && a.r.handle.State != sandbox.HandleExited {
-		limit.Set(a.r.left())
+		limit.Set(a.r.timeLeft())
 		a.running(at) // an earlier watcher may have gone before it could note it
 	}
 	for {
@@ -175,7 +175,7 @@ func (a *attendance) watch() {
 		case <-a.exited:
 			return
 		case at := <-a.started:
-			limit.Set(a.r.left())
+			limit.Set(a.r.timeLeft())
 			a.running(at)
 		case <-limit.C:
 			if limit.Rings() {
@@ -234,7 +234,7 @@ func (a *attendance) tooLong() {
 func (a *attendance) kill() {
 	a.letBegin()
 	if a.ctx.Err() != nil {
-		return // whoever watches it next finds out what is wanted
+		return // the next attendance sees that the run must end
 	}
 	a.w.noteEnding(a.r)
 	err := a.w.Timing.ladder(a.r.Cause()).climb(a.ctx, a.att, a.exited, a.r.hurry)

@@ -25,11 +25,11 @@ const (
 	pollEvery    = 500 * time.Millisecond
 )
 
-// live carries a run from its place to its end. It is the whole life of the run's goroutine. A watcher that stops working
+// runToEnd carries a run from its place to its end. It is the whole life of the run's goroutine. A watcher that stops working
 // in the middle leaves the run as it is: the next one takes it up from the journal and the launcher's list.
-func (w *Road) live(r *Run) {
-	defer r.letGo()
-	v := w.carry(r)
+func (w *Road) runToEnd(r *Run) {
+	defer r.letWorkspaceGo()
+	v := w.launchAndFollow(r)
 	if v.reason != "" && w.Life.Err() == nil && (!r.dead || !r.mayHaveRun(v)) {
 		w.remove(r) // dead before it is said, and gone before it is attempted again
 		if reason := r.Cause(); reason != "" && r.handle.ID == "" && !r.final {
@@ -83,11 +83,11 @@ func (w *Road) countLeft(r *Run) {
 	}
 }
 
-// carry launches and follows the run's sandbox, and says how it ended. The verdict is empty when the watcher stops working
+// launchAndFollow launches and follows the run's sandbox, and says how it ended. The verdict is empty when the watcher stops working
 // first.
 //
 // A sandbox that ends in its hold ran nothing. It is removed, and another one is made for the same attempt.
-func (w *Road) carry(r *Run) verdict {
+func (w *Road) launchAndFollow(r *Run) verdict {
 	r.times.dequeued = time.Now()
 	w.holdWorkspace(r)
 	if r.released.Load() {
@@ -163,7 +163,7 @@ func (w *Road) prepare(r *Run) (verdict, bool) {
 	if v, ok := w.findRoom(r); !ok {
 		return v, false
 	}
-	if v, ok := w.noted(r, w.bind(r)); !ok {
+	if v, ok := w.afterJournal(r, w.bind(r)); !ok {
 		return v, false
 	}
 	return w.create(r)
@@ -223,8 +223,8 @@ func (r *Run) inFull(refusal *delegation.Refusal) *delegation.Refusal {
 	return &full
 }
 
-// noted is what becomes of a run when the journal was asked to take a step of it, which did not happen with an error.
-func (w *Road) noted(r *Run, err error) (verdict, bool) {
+// afterJournal is what becomes of a run when the journal was asked to take a step of it, which did not happen with an error.
+func (w *Road) afterJournal(r *Run, err error) (verdict, bool) {
 	if reason := r.Cause(); err != nil && reason != "" {
 		return verdict{reason: reason}, false
 	}

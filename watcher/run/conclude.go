@@ -22,7 +22,7 @@ func (w *Road) conclude(r *Run, v verdict) bool {
 	r.keepLive()
 	r.log.Info("run ended", "subagent", r.key.Subagent, "run", r.hash, "reason", v.reason, "exit", v.exit.Code,
 		"total", r.times.ended.Sub(r.request.Seen).Round(time.Millisecond))
-	r.client.Spend() // first: who has the answer may ask, and cancel, again
+	r.client.DiscardCancels() // before the answer: a client that has it may ask again, and cancel that, and that cancel must stay
 	w.answer(r)
 	return true
 }

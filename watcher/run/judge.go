@@ -9,8 +9,8 @@ import (
 	"torno/sandbox"
 )
 
-// unknownCode is what an engine says of a sandbox that ended while the engine itself was dead, as after a power cut. Of one
-// whose end nobody saw, it proves nothing.
+// unknownCode is what an engine says of a sandbox that ended while the engine itself was dead, as after a power cut. It proves nothing where no
+// attachment saw the end.
 const unknownCode = 255
 
 var errUnknownEnd = errors.New("nobody saw how it ended")

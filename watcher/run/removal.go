@@ -16,8 +16,8 @@ import (
 // until one is gone.
 const MaxLeftovers = 64
 
-// remove returns when no process of the run's sandbox is left. It is removed then, or its launcher says that it has ended: what is
-// left of it is removed behind the run. A sandbox that may live is removed again and again, until that is done or the watcher stops
+// remove returns when no process of the run's sandbox is left: the sandbox is removed, or its launcher says that it has ended, and
+// removeBehind removes the rest of it behind the run. A sandbox that may live is removed again and again, until that is done or the watcher stops
 // working: it then carries the installation's id and is found at the next start.
 func (w *Road) remove(r *Run) {
 	if r.handle.ID == "" {

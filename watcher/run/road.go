@@ -74,8 +74,8 @@ func (w *Road) Hung() int { return w.launches.Left() }
 // CountLeft counts sandboxes that are left to the next watcher.
 func (w *Road) CountLeft(more int) { w.left.Add(int64(more)) }
 
-// Hurry kills what still runs.
-func (w *Road) Hurry() {
+// KillAll kills what still runs.
+func (w *Road) KillAll() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, r := range w.owned {
@@ -83,9 +83,9 @@ func (w *Road) Hurry() {
 	}
 }
 
-// Carry takes a request that is in the journal on its way. An earlier watcher may have begun with it, and launched nothing. It is false
+// Submit takes a request that is in the journal on its way. An earlier watcher may have begun with it, and launched nothing. It is false
 // where the run is turned down, and answered so.
-func (w *Road) Carry(ctx context.Context, q Request, c Client, existing *journal.Run) bool {
+func (w *Road) Submit(ctx context.Context, q Request, c Client, existing *journal.Run) bool {
 	r := w.newRun(q, c)
 	if existing != nil {
 		r.state = existing.State
@@ -101,7 +101,7 @@ func (w *Road) Carry(ctx context.Context, q Request, c Client, existing *journal
 	return true
 }
 
-// own makes the watcher responsible for a run until disown.
+// own registers a run with the Road until disown.
 func (w *Road) own(r *Run) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -35,12 +35,12 @@ type Client interface {
 	Record(key sandbox.RunKey, warnings []string) journal.Run
 	Tell(delegation.RunStatus)                 // shows where the run stands, soon
 	Answer(ended journal.Run) error            // publishes the response; one that cannot be written is tried again
-	Spend()                                    // removes the sentinels of a run that has ended
+	DiscardCancels()                           // removes the sentinels of a run that has ended
 	Live() *output.Live                        // where live output goes
 	HasLive(seq int) bool                      // whether live output was published up to a segment
 	KeepLive(first, last int, ended time.Time) // leaves the live output of an ended run to the client
 	Crowded(why error)                         // tells that there is too little room where the run works
-	Rest() *workspace.Turn                     // the turn of the outbox's runs to have looked at what they have left
+	InspectTurn() *workspace.Turn              // the turn of the outbox's runs to have looked at what they have left
 }
 
 // Run is one admitted request on its way. The fields above the line are set once, at admission; below it each has its
@@ -68,7 +68,7 @@ type Run struct {
 
 	ticket schedule.Ticket // its place in the schedule
 
-	// What follows is guarded by the watcher's lock.
+	// What follows is guarded by the Road's lock.
 	claimed bool // its workspace is its own
 	losesTo *Run // which has claimed a workspace that holds this one's or lies in it
 
@@ -88,7 +88,7 @@ type Run struct {
 	handle   sandbox.Handle
 	attested *sandbox.Attestation
 	held     *workspace.Held
-	unheld   error // why there is none
+	holdErr  error // why there is none
 	out      *output.Child
 	// releasing: the journal was asked to note the release, so what is in the sandbox may be an agent.
 	releasing bool
@@ -103,7 +103,7 @@ type Run struct {
 type milestones struct{ dequeued, created, started, ended time.Time }
 
 // Launch takes the run on its road.
-func (r *Run) Launch() { r.road.runs.Go(func() { r.road.live(r) }) }
+func (r *Run) Launch() { r.road.runs.Go(func() { r.road.runToEnd(r) }) }
 
 // Dismiss ends the run before it left the queue.
 func (r *Run) Dismiss(reason delegation.Reason) { r.road.dismiss(r, verdict{reason: reason}) }

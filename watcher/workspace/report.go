@@ -25,7 +25,7 @@ type Turn struct {
 	until time.Time // the end of the pause; it belongs to the owner of the turn
 }
 
-// NewTurn is free.
+// NewTurn is a turn that no look has taken.
 func NewTurn() *Turn { return &Turn{turn: make(chan struct{}, 1)} }
 
 // Begin waits for the turn, until ctx is done.

@@ -48,8 +48,8 @@ func (h *Held) Watch(ctx context.Context, disks *Disks, limits tree.Bounds, owne
 	}
 }
 
-// Passed says which limit of a workspace is passed by what is in it, or nil.
-func Passed(limits tree.Bounds, usage tree.Usage) *delegation.Refusal {
+// OverLimit says which limit of a workspace is passed by what is in it, or nil.
+func OverLimit(limits tree.Bounds, usage tree.Usage) *delegation.Refusal {
 	p := pace{limits: limits, usage: usage}
 	return p.passed()
 }

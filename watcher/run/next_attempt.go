@@ -42,9 +42,9 @@ func (r *Run) nextAttempt() *Run {
 	return next
 }
 
-// AttemptAgain is the record of the next attempt of a run that was lost while no watcher was there. Its live output goes on behind that
+// NextRecord is the record of the next attempt of a run that was lost while no watcher was there. Its live output goes on behind that
 // of the lost one.
-func (w *Road) AttemptAgain(q Request, c Client) journal.Run {
+func (w *Road) NextRecord(q Request, c Client) journal.Run {
 	lost := w.newRun(q, c)
 	next := lost.nextAttempt()
 	w.handOn(w.Notes.Load(lost.hash), next)

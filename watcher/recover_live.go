@@ -17,7 +17,7 @@ func (w *Watcher) endOutput(box *outbox.Outbox, record journal.Run) {
 	if p.Segment == 0 || p.Over && box.HasSegment(key)(p.Segment) {
 		return
 	}
-	o := &output.Child{Live: box.NewSegments(key)}
+	o := &output.Child{Live: box.NewLive(key)}
 	o.CountOn(p.Behind(true))
 	o.Live.Note = func() {
 		crash.At("segment.noted")

@@ -60,7 +60,7 @@ func (a *attendance) release() error {
 	}
 	a.r.releasing = true
 	crash.At("launch.released")
-	v, ok := a.w.noted(a.r, a.w.record(a.r.ending, "note the release of a run", func() error {
+	v, ok := a.w.afterJournal(a.r, a.w.record(a.r.ending, "note the release of a run", func() error {
 		return a.w.Journal.Release(a.w.Life, a.r.hash, a.r.handle, a.r.times.created, seen)
 	}))
 	if !ok {

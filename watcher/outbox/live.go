@@ -7,8 +7,8 @@ import (
 	"torno/watcher/output"
 )
 
-// NewSegments is the live output of a run.
-func (o *Outbox) NewSegments(key sandbox.RunKey) *output.Live {
+// NewLive is the live output of a run.
+func (o *Outbox) NewLive(key sandbox.RunKey) *output.Live {
 	name := func(seq int) string { return delegation.EventsName(key.Subagent, key.Request, seq) }
 	return &output.Live{
 		Publish: func(seq int, events []delegation.Event) error {

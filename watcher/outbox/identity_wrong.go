@@ -121,10 +121,12 @@ func (o *Outbox) reopenIfBack() {
 }
 
 // Serves says whether the box is a known outbox in its own directory.
-func (o *Outbox) Serves(id string) bool { return o.ID == id && o.IsKnown() }
+func (o *Outbox) Serves(id string) bool { return o.ID == id && o.InOwnDirectory() }
 
 // WouldServe says whether the box would serve an outbox if its name did not lead elsewhere.
-func (o *Outbox) WouldServe(id string) bool { return !o.IsKnown() && (o.ID == id || o.found.ID == id) }
+func (o *Outbox) WouldServe(id string) bool {
+	return !o.InOwnDirectory() && (o.ID == id || o.found.ID == id)
+}
 
 // Leads says where else the name leads, nil where it leads to the outbox's own directory.
 func (o *Outbox) Leads() error {
@@ -134,5 +136,5 @@ func (o *Outbox) Leads() error {
 	return o.elsewhere
 }
 
-// IsKnown says whether the name leads to the outbox's own directory.
-func (o *Outbox) IsKnown() bool { return o.elsewhere == nil }
+// InOwnDirectory says whether the name leads to the outbox's own directory.
+func (o *Outbox) InOwnDirectory() bool { return o.elsewhere == nil }

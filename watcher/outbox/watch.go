@@ -25,9 +25,9 @@ const (
 	eventShare   = 2                      // what a parent can bring about at will costs at most 1/eventShare of a core
 	eventBurst   = 5 * time.Second        // after so much work at once: a thousand requests do not wait
 	settle       = 250 * time.Millisecond // a file that does not parse may still be being written for so long
-	listAtMost   = time.Minute            // and so long at most, however much that is
+	listAtMost   = time.Minute            // the longest pause between two listings
 	dueAgain     = time.Second            // until an answer that could not be written is tried again
-	maxDue       = 1024                   // answers that are
+	maxDue       = 1024                   // the most answers that wait for another try
 	clearAfter   = time.Second            // a client that takes its request away may be about to remove the response itself
 	maxDelayed   = 1024                   // names that wait for a second look
 	statusesLast = 24 * time.Hour         // after the end of a run
@@ -55,7 +55,7 @@ func (o *Outbox) Watch(ctx context.Context) error {
 	return s.run(ctx)
 }
 
-// scan is the state of watch.
+// scan is the state of Watch.
 type scan struct {
 	*Outbox
 	notify  *fsnotify.Watcher
@@ -64,7 +64,7 @@ type scan struct {
 	first   bool                 // no listing has come to its end since the outbox is served
 	missed  bool                 // this listing found more names to look at again than are kept
 	gate    gate                 // before the journal
-	held    *notice.Flag         // by the journal
+	held    *notice.Flag         // the flag that is up while the journal fails
 	share   limit.Share          // for events: a parent makes them faster than they can be looked at
 
 	meters            limit.Meters
@@ -109,7 +109,7 @@ func (s *scan) run(ctx context.Context) error {
 			}
 		case <-listing.C:
 			listing.Reset(s.list(ctx))
-			s.share.Rest(ctx, s.cost) // overflows bring about as many as there are
+			s.share.Pause(ctx, s.cost) // a parent can bring listings about by overflows of the event queue
 		}
 	}
 }
@@ -121,7 +121,7 @@ func (s *scan) calmly(ctx context.Context, do func()) {
 	do()
 	done := doing.SoFar()
 	defer s.spend(s.meters.Start())
-	s.share.Rest(ctx, done.Work())
+	s.share.Pause(ctx, done.Work())
 }
 
 // trouble is an overflow or a fault of the notifications: a listing follows either.
@@ -206,7 +206,7 @@ func (s *scan) list(ctx context.Context) time.Duration {
 		s.lookedThrough(ctx)
 	}
 	s.reportUnnamed()
-	s.pass()
+	s.lowerOldNotices()
 	s.cost = all.SoFar().Minus(s.spentElsewhere).Work()
 	return pauseBehind(s.cost)
 }

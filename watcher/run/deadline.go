@@ -11,8 +11,8 @@ import (
 
 // release is when a run's agent was allowed to run. From then on its time counts, also while the machine sleeps.
 type release struct {
-	moment boot.Moment // decides
-	clock  time.Time   // what the clock said then: sandboxes may tell of their end by that alone
+	moment boot.Moment // since the boot; decides wherever it is known
+	clock  time.Time   // what the clock said then, for sandboxes that tell of their end by that alone
 }
 
 func releaseNow() release { return release{boot.Now(), time.Now().Round(0)} }
@@ -26,8 +26,8 @@ func releaseOf(record journal.Run) release {
 	return release{boot.Now().Add(-ago), record.Released}
 }
 
-// left is how much of its time a run has left. A run of another boot has none: its sandbox ended with that boot.
-func (r *Run) left() time.Duration {
+// timeLeft is how much of its time a run has timeLeft. A run of another boot has none: its sandbox ended with that boot.
+func (r *Run) timeLeft() time.Duration {
 	passed, known := r.release.moment.Since()
 	if !known {
 		return 0

@@ -23,10 +23,10 @@ func (o *Outbox) Stumble(what string, err error) {
 // others wait behind it: there may be as many as the outbox holds.
 type gate struct {
 	tries int
-	shut  time.Time // until then nobody tries
+	shut  time.Time // until then no request uses the journal
 }
 
-// wait is how long nobody may try, 0 when somebody may.
+// wait is the time until the gate opens, 0 where it is open.
 func (g *gate) wait() time.Duration { return max(0, time.Until(g.shut)) }
 
 // journalTrouble notes that the journal does not take something, and returns how long to wait.
@@ -42,14 +42,14 @@ func (s *scan) journalTrouble(err error) time.Duration {
 	return pause
 }
 
-// journalWorks notes that it does.
+// journalWorks opens the gate again and lowers the flag.
 func (s *scan) journalWorks() {
 	s.gate = gate{}
 	s.held.Lower()
 }
 
-// pass takes back what has not been met for a while: who met it may have gone.
-func (s *scan) pass() {
+// lowerOldNotices takes notices back that were not raised again: the request that raised one may be gone.
+func (s *scan) lowerOldNotices() {
 	s.files.LowerIfOld()
 	s.room.LowerIfOld()
 	if s.gate.tries > 0 && time.Since(s.gate.shut) > notice.Lingers {

@@ -24,12 +24,12 @@ func underwayOf(r *run.Run) outbox.Underway {
 	return outbox.Underway{Admission: r.Client().(*outbox.Admission), Run: r.Key(), Ticket: r.Ticket()}
 }
 
-// Carry is for carrier.
+// Carry is for outbox.Host.
 func (d dispatch) Carry(ctx context.Context, a *outbox.Admission, existing *journal.Run) bool {
-	return d.road.Carry(ctx, requestOf(a), a, existing)
+	return d.road.Submit(ctx, requestOf(a), a, existing)
 }
 
-// Running is for carrier.
+// Running is for outbox.Host.
 func (d dispatch) Running(key string) (outbox.Underway, bool) {
 	r := d.road.Running(key)
 	if r == nil {
@@ -38,7 +38,7 @@ func (d dispatch) Running(key string) (outbox.Underway, bool) {
 	return underwayOf(r), true
 }
 
-// Newest is for carrier.
+// Newest is for outbox.Host.
 func (d dispatch) Newest(ctx context.Context, box string, id delegation.SubagentID) (outbox.Underway, bool) {
 	found := d.schedule.Find(ctx, schedule.Subject{Outbox: box, Subagent: id})
 	if found == nil {
@@ -47,7 +47,7 @@ func (d dispatch) Newest(ctx context.Context, box string, id delegation.Subagent
 	return underwayOf(found.Run.(*run.Run)), true
 }
 
-// Stop is for carrier.
+// Stop is for outbox.Host.
 func (d dispatch) Stop(ctx context.Context, u outbox.Underway, reason delegation.Reason) {
 	d.schedule.Stop(ctx, u.Ticket, reason)
 }

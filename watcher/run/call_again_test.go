@@ -51,7 +51,7 @@ func TestASlowCallIsSaid(t *testing.T) {
 		w := roadOf(t)
 		held := w.Notices.Flag("")
 		err := w.once(held, func(ctx context.Context) error {
-			time.Sleep(slowly + time.Second)
+			time.Sleep(slowCall + time.Second)
 			if len(w.Notices.Of("main")) != 1 {
 				t.Error("a slow call is not said")
 			}

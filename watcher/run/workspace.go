@@ -19,11 +19,11 @@ func (w *Road) holdWorkspace(r *Run) {
 	waits := w.Notices.Flag("")
 	defer waits.Close()
 	for try := 1; ; try++ {
-		r.held, r.unheld = workspace.Open(w.Life, w.Hangs, w.Workspaces, r.spec)
-		if r.unheld == nil || notice.CodeOf(r.unheld, "") != delegation.NoticeDescriptors || r.ending.Err() != nil || w.Life.Err() != nil {
+		r.held, r.holdErr = workspace.Open(w.Life, w.Hangs, w.Workspaces, r.spec)
+		if r.holdErr == nil || notice.CodeOf(r.holdErr, "") != delegation.NoticeDescriptors || r.ending.Err() != nil || w.Life.Err() != nil {
 			return
 		}
-		waits.Raise(delegation.NoticeDescriptors, r.unheld)
+		waits.Raise(delegation.NoticeDescriptors, r.holdErr)
 		w.pause(r.ending, retry.Backoff(try))
 	}
 }
@@ -41,8 +41,8 @@ func (w *Road) lookAbove(r *Run) {
 
 // findRoom turns a run down where the disk is full.
 func (w *Road) findRoom(r *Run) (verdict, bool) {
-	if errors.Is(r.unheld, workspace.ErrHangs) {
-		return failed(delegation.CodeInternal, fmt.Errorf("hold its workspace: %w", r.unheld)), false // a launcher would hang as well
+	if errors.Is(r.holdErr, workspace.ErrHangs) {
+		return failed(delegation.CodeInternal, fmt.Errorf("hold its workspace: %w", r.holdErr)), false // a launcher would hang as well
 	}
 	if r.held == nil {
 		return verdict{}, true
@@ -58,16 +58,16 @@ func (w *Road) findRoom(r *Run) (verdict, bool) {
 	return verdict{}, true
 }
 
-// proveWorkspace makes sure that the launcher has mounted what is held, before anything runs in it. Where something runs in
-// it already, whoever watches it ends it.
+// proveWorkspace makes sure that the launcher has mounted what is held, before anything runs in it. Where the
+// agent runs already, watchWorkspace ends the run.
 func (r *Run) proveWorkspace() (verdict, bool) {
 	mounted := tree.ID{Dev: r.handle.Device, Ino: r.handle.Inode}
 	if r.held != nil && mounted != (tree.ID{}) && mounted != r.held.ID() {
-		r.letGo()
-		r.unheld = errReplaced
+		r.letWorkspaceGo()
+		r.holdErr = errReplaced
 	}
 	if r.held == nil && (r.handle.State == "" || r.handle.State == sandbox.HandleCreated) {
-		return failed(delegation.CodeMountProof, fmt.Errorf("hold its workspace: %w", r.unheld)), false
+		return failed(delegation.CodeMountProof, fmt.Errorf("hold its workspace: %w", r.holdErr)), false
 	}
 	return verdict{}, true
 }
@@ -77,8 +77,8 @@ var errReplaced = errors.New("it was replaced by another directory meanwhile")
 // Holds says whether the run holds its workspace.
 func (r *Run) Holds() bool { return r.holds.Load() != nil }
 
-// letGo lets the workspace go.
-func (r *Run) letGo() {
+// letWorkspaceGo lets the workspace go.
+func (r *Run) letWorkspaceGo() {
 	if r.held != nil {
 		r.holds.Store(nil)
 		r.held.Close()
@@ -98,7 +98,7 @@ func (w *Road) watchWorkspace(ctx context.Context, r *Run, began <-chan struct{}
 		r.held.Watch(ctx, w.disks, workspace.LimitsOf(r.spec.Limits), r)
 	case r.handle.State != sandbox.HandleExited: // nothing writes there any more where it has ended
 		r.EndOver(&delegation.Refusal{
-			Code: delegation.CodeWorkspaceLimit, Field: "workspace", Text: "The workspace cannot be looked at any more: " + r.unheld.Error(),
+			Code: delegation.CodeWorkspaceLimit, Field: "workspace", Text: "The workspace cannot be looked at any more: " + r.holdErr.Error(),
 			Hint: "Leave a workspace where it is until its run has ended.",
 		})
 	}
@@ -129,7 +129,7 @@ func (w *Road) inspect(r *Run, reason delegation.Reason) (more bool) {
 		found.Missed++
 	}
 	r.warnings = append(r.warnings, workspace.Report(found)...)
-	if why := workspace.Passed(workspace.LimitsOf(r.spec.Limits), found.Usage); why != nil && reason != delegation.ReasonWorkspaceLimit {
+	if why := workspace.OverLimit(workspace.LimitsOf(r.spec.Limits), found.Usage); why != nil && reason != delegation.ReasonWorkspaceLimit {
 		r.warnings = append(r.warnings, why.Text+" The next run in it will be ended.")
 	}
 	return found.Stopped
@@ -142,12 +142,12 @@ func (w *Road) inspectRest(r *Run) {
 	bounds.Entries = r.spec.Limits.WorkspaceFiles
 	ctx, cancel := context.WithTimeout(w.Leisure, bounds.Time)
 	defer cancel()
-	if !r.client.Rest().Begin(ctx) {
+	if !r.client.InspectTurn().Begin(ctx) {
 		r.log.Warn("the rest of what a run has left in its workspace is not looked at: the time for that is used up, or the watcher stops", "run", r.hash)
 		return
 	}
 	found, err := r.held.Inspect(ctx, bounds, r.spec.WorkspaceMount().Target)
-	r.client.Rest().End(found.Cost)
+	r.client.InspectTurn().End(found.Cost)
 	if said := workspace.Report(found); err != nil || len(said) > 0 {
 		r.log.Warn("the rest of what a run has left in its workspace", "run", r.hash, "found", said, "error", err)
 	}

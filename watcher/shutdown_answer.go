@@ -42,7 +42,7 @@ func (w *Watcher) answerOne(ctx context.Context, record journal.Run, recovered b
 		return nil
 	}
 	if _, reason := box.StillAsked(record); reason != "" {
-		return w.leave(ctx, record, reason)
+		return w.endUnanswered(ctx, record, reason)
 	}
 	return w.end(ctx, box, record, journal.Change{Reason: delegation.ReasonShutdown, Ended: time.Now()})
 }

@@ -33,7 +33,7 @@ func TestAJournalInTroubleIsTriedByOne(t *testing.T) {
 			t.Error("who is told to stop waits")
 		}
 		time.Sleep(retry.LastBackoff + 2*notice.Lingers)
-		if s.pass(); len(notices.Of("main")) != 0 || s.gate.wait() != 0 {
+		if s.lowerOldNotices(); len(notices.Of("main")) != 0 || s.gate.wait() != 0 {
 			t.Error("what nobody meets any more is still said")
 		}
 	})

@@ -15,7 +15,7 @@ func TestAWorkspaceThatGoesAwayBehindARun(t *testing.T) {
 		t.Run(string(state), func(t *testing.T) {
 			w := roadOf(t)
 			r := w.newRun(Request{}, nobody{})
-			r.handle.State, r.unheld = state, errReplaced
+			r.handle.State, r.holdErr = state, errReplaced
 			began := make(chan struct{})
 			close(began)
 			w.watchWorkspace(t.Context(), r, began)

@@ -12,10 +12,10 @@ import (
 	"torno/watcher/notice"
 )
 
-// slowly is how long a call may take before somebody is told that it is waited for.
-const slowly = 5 * time.Second
+// slowCall is how long a call may take before a notice says that it is waited for.
+const slowCall = 5 * time.Second
 
-// errSlow is what is told then.
+// errSlow is what the notice is raised with then.
 var errSlow = errors.New("a call takes very long")
 
 // insistAlways makes a call again whatever is wrong with it, until it is done or the watcher stops working.
@@ -56,7 +56,7 @@ func (w *Road) within(budget time.Duration, ends ...context.Context) (context.Co
 
 // slowNotice tells of a call that takes long, unless it is stopped.
 func slowNotice(held *notice.Flag) *time.Timer {
-	return time.AfterFunc(slowly, func() { held.Raise(delegation.NoticeEngine, errSlow) })
+	return time.AfterFunc(slowCall, func() { held.Raise(delegation.NoticeEngine, errSlow) })
 }
 
 // pause waits, unless the watcher stops working or there is nothing more to wait for.

@@ -62,7 +62,7 @@ func (w *Road) movedTogether(r *Run) *delegation.Refusal {
 	return nil
 }
 
-// hasClaim says whether nothing takes a run's workspace from it any more. The watcher's lock is held.
+// hasClaim says whether nothing takes a run's workspace from it any more. The Road's lock is held.
 func (r *Run) hasClaim() bool { return r.claimed || r.released.Load() }
 
 // meets are the runs of other subagents whose workspaces hold this one's now, lie in it or are the same.

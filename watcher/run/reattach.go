@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	steady   = time.Minute // an attachment that held so long breaks for the first time again
-	stubborn = 8           // so often a sandbox is attached to again that the engine has, and does not let watch
+	attachmentLasted = time.Minute // an attachment that held so long counts as a good one: the tries begin anew behind it
+	maxReattach      = 8           // after so many failed attachments a sandbox is removed by force
 )
 
 // follow watches a started sandbox until it has ended, attaching again whenever the connection breaks: a run is not lost
@@ -55,12 +55,12 @@ func (w *Road) follow(r *Run) (v verdict, broken error) {
 		if w.Life.Err() != nil {
 			return verdict{}, nil
 		}
-		if time.Since(begin) > steady {
+		if time.Since(begin) > attachmentLasted {
 			try = 1
 		}
 		held.Raise(delegation.NoticeEngine, err)
 		retry.Warn(w.Log, "watch a sandbox", try, err)
-		if (r.overdue() || try >= stubborn && !sandbox.IsUnavailable(err)) && w.force(r, held) {
+		if (r.overdue() || try >= maxReattach && !sandbox.IsUnavailable(err)) && w.force(r, held) {
 			return r.vanished(err), nil
 		}
 		w.pause(w.Life, retry.Backoff(try))
@@ -85,7 +85,7 @@ func (w *Road) force(r *Run, held *notice.Flag) bool {
 
 // overdue says whether a run that cannot be watched must end.
 func (r *Run) overdue() bool {
-	if !r.times.started.IsZero() && r.left() == 0 {
+	if !r.times.started.IsZero() && r.timeLeft() == 0 {
 		r.End(delegation.ReasonDeadline)
 	}
 	return r.Cause() != ""
