@@ -163,6 +163,33 @@ func TestALateContainer(t *testing.T) {
 	}
 }
 
+// TestTwoContainersOfOneSlot: a launcher that has not noticed that its engine was exchanged makes a sandbox in a slot that a run's has,
+// starts it, and releases nothing. It does not keep the next launcher from starting.
+func TestTwoContainersOfOneSlot(t *testing.T) {
+	f := newField(t, docker.MountAuto)
+	api := needEngine(t)
+	running := f.create(f.spec("/bin/sleep", "1000000"))
+	f.must(f.Start(f.ctx, running))
+	_, id := f.house.state("ours")
+	key := sandbox.NewSandboxID()
+	other, err := api.ContainerCreate(f.ctx, &container.Config{
+		Image: f.labelled(api, id).images[0], Cmd: []string{"/bin/true"},
+		Labels: map[string]string{"torno.installation": id, "torno.sandbox": string(key), "torno.slot": strconv.Itoa(running.Slot)},
+	}, &container.HostConfig{NetworkMode: "none", Binds: []string{"/usr:/usr:ro"}}, nil, nil, "torno-"+id[:8]+"-"+string(key[:20]))
+	f.must(err)
+	f.must(api.ContainerStart(f.ctx, other.ID, container.StartOptions{}))
+	ended, _ := api.ContainerWait(f.ctx, other.ID, container.WaitConditionNotRunning)
+	<-ended
+	f.house.crash(f.Launcher)
+	adjust := f.house.adjust
+	f.house.adjust = func(o *docker.Options) { adjust(o); o.Known = []sandbox.Handle{running} }
+	f.Launcher = f.house.launch(f.base, "ours")
+	defer f.remove(running)
+	if all, err := f.List(f.ctx); err != nil || len(all) != 1 || all[0].ID != running.ID {
+		t.Errorf("after the start there are %v, %v", all, err)
+	}
+}
+
 // TestOpenBeforeTheStart has nothing to follow.
 func TestOpenBeforeTheStart(t *testing.T) {
 	f := newField(t, docker.MountAuto)

@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/docker/docker/api/types/container"
 
 	"torno/internal/mounts"
+	"torno/sandbox"
 )
 
 // settle finds out how sandboxes are made here: by trying. Mounts by handle come first, and the strict filter comes
@@ -88,15 +88,32 @@ func (l *Launcher) tryIDMaps() error {
 	return nil
 }
 
+// claimsAt is when a container claims its slot: first those of runs, then what has begun, then what has not.
+func (l *Launcher) claimsAt(c container.Summary) int {
+	switch {
+	case l.isRuns(c):
+		return 0
+	case c.State != container.StateCreated:
+		return 1
+	}
+	return 2
+}
+
+// isRuns says whether a container is that of a run which was released and has not ended.
+func (l *Launcher) isRuns(c container.Summary) bool {
+	return slices.ContainsFunc(l.options.Known, func(h sandbox.Handle) bool { return h.ID == c.ID })
+}
+
 // adopt claims the slots of the sandboxes that are there, and empties all others. An engine that makes a container long
-// after nobody waited for it any more makes it for a slot that another one has by then: of that nothing ever ran.
+// after nobody waited for it any more makes it for a slot that another one has by then, and so does a launcher that has not noticed yet
+// that its engine was exchanged. Runs that were released and have not ended claim their slots first. No run waits for what then
+// finds its slot taken, and it is removed.
 func (l *Launcher) adopt(ctx context.Context) error {
 	found, err := l.engine.list(ctx, l.names.filter())
 	if err != nil {
 		return fmt.Errorf("list containers: %w", err)
 	}
-	neverRan := func(c container.Summary) int { return strings.Count(c.State, container.StateCreated) }
-	slices.SortStableFunc(found, func(a, b container.Summary) int { return neverRan(a) - neverRan(b) })
+	slices.SortStableFunc(found, func(a, b container.Summary) int { return l.claimsAt(a) - l.claimsAt(b) })
 	for _, c := range found {
 		number, err := strconv.Atoi(c.Labels[labelSlot])
 		id, ok := l.names.sandboxOf(c.Labels)
@@ -104,7 +121,7 @@ func (l *Launcher) adopt(ctx context.Context) error {
 			continue
 		}
 		slot, err := l.slots.Claim(number)
-		if errors.Is(err, mounts.ErrSlotInUse) && c.State == container.StateCreated {
+		if errors.Is(err, mounts.ErrSlotInUse) && !l.isRuns(c) {
 			if err := l.engine.removeContainer(ctx, c.ID); err != nil {
 				return fmt.Errorf("remove container %s, whose slot is another's: %w", c.ID, err)
 			}
