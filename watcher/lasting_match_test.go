@@ -271,3 +271,25 @@ func TestAFileSystemWithoutANumber(t *testing.T) {
 		t.Errorf("the first is %q, and the second %q", known, got)
 	}
 }
+
+// TestACopyUnderTheNameOfAThird: one directory may be that of an outbox which is not in the configuration any more, has the numbers of
+// another one's, and lies under the name of a third. The runs of the first are left aside as well.
+func TestACopyUnderTheNameOfAThird(t *testing.T) {
+	d := newDesk(t, nil)
+	d.stop()
+	d.state = filepath.Join(t.TempDir(), "state")
+	j, err := journal.Open(t0(), filepath.Join(d.state, "journal.db"))
+	d.must(err)
+	defer j.Close()
+	d.config.Journal = j
+	alike, apart := inode.Directory{FileSystem: 1, Inode: 2, Birth: 3}, inode.Directory{FileSystem: 7, Inode: 8, Birth: 9}
+	y := d.newOutbox("y")
+	d.must(j.KeepOutboxes(t0(), []journal.Outbox{
+		{ID: "f", Name: "old", Path: "/was/f", Directory: alike}, {ID: "y", Name: "y", Path: y, Directory: alike},
+		{ID: "n", Name: "new", Path: "/was/n", Directory: apart},
+	}))
+	w := d.looked([]outbox.Settings{d.settings("y", y), d.settings("new", d.newOutbox("new"))}, alike, alike)
+	if w.boxOf("y") == nil || w.boxAside("n") == nil || w.boxAside("f") == nil {
+		t.Errorf("they are %q; the runs of f and n would be ended: %t, %t", ids(w), w.boxAside("f") == nil, w.boxAside("n") == nil)
+	}
+}

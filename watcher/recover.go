@@ -149,8 +149,7 @@ func (w *Watcher) untilAnswered(ctx context.Context, what string, ask func(conte
 // settle brings one unfinished record on its way.
 func (w *Watcher) settle(ctx context.Context, record journal.Run, h sandbox.Handle, there bool) error {
 	if box := w.boxAside(record.Outbox); box != nil {
-		w.leaveAside(ctx, box, record, h, there)
-		return nil
+		return w.leaveAside(ctx, box, record, h, there)
 	}
 	box := w.boxOf(record.Outbox)
 	if there && h.State == sandbox.HandleUncertain && (box == nil || record.Handle == nil || record.State == delegation.StateEnded) {

@@ -2,7 +2,6 @@ package watcher
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -31,27 +30,42 @@ type unserved struct {
 	over bool
 }
 
-// leaveAside leaves everything of a run as it is whose outbox's directory is not there: the watcher cannot tell whether its client still
-// waits. Its workspace stays taken. A sandbox in which nothing ever ran, or whose run has ended, is of no use to it.
-func (w *Watcher) leaveAside(ctx context.Context, box *outbox.Outbox, record journal.Run, h sandbox.Handle, there bool) {
+// leaveAside changes nothing of a run whose outbox's directory is not there: it cannot be told whether its client still waits. Its
+// workspace stays taken. Only a sandbox in which nothing ever ran, or whose run has ended, is removed, and a run that an operator has
+// cancelled meanwhile is ended.
+func (w *Watcher) leaveAside(ctx context.Context, box *outbox.Outbox, record journal.Run, h sandbox.Handle, there bool) error {
 	u := &unserved{record: record, box: box}
 	defer w.unservedRuns.Store(record.Key, u)
 	switch {
-	case !there && w.isElsewhere(record):
-		w.desert(ctx, u)
-		return
-	case !there:
-		return
-	case record.Handle == nil || record.State == delegation.StateEnded:
-		if h.State != sandbox.HandleUncertain {
+	case record.State == delegation.StateEnded || there && record.Handle == nil:
+		u.over = record.State == delegation.StateEnded
+		if there && h.State != sandbox.HandleUncertain {
 			w.road.RemoveLater(record.Key, h)
 		}
-		return
+		return nil
+	case !there && w.isElsewhere(record):
+		w.desert(ctx, u)
+		return nil
+	case !there:
+		return nil
+	}
+	if end, begun := w.road.EndingOf(record.Key); begun && h.State != sandbox.HandleUncertain {
+		return w.endAside(ctx, u, h, end)
 	}
 	w.road.CountLeft(1)
 	u.handle, u.ticket = h, reservation(record)
 	w.schedule.Reserve(ctx, u.ticket)
 	w.log.Warn("a run goes on without a watcher until the directory of its outbox is back", "outbox", box.Name, "run", record.Key)
+	return nil
+}
+
+// endAside ends a run that was being ended, now that its sandbox can be removed. Its client is answered when the directory is back.
+func (w *Watcher) endAside(ctx context.Context, u *unserved, h sandbox.Handle, end journal.Change) error {
+	w.log.Info("a run that was being ended is ended, and is answered when the directory of its outbox is back", "outbox", u.box.Name, "run", u.record.Key)
+	w.road.RemoveNow(u.record.Key, h)
+	u.over = true
+	crash.At("unserved.ended")
+	return w.journal.Move(ctx, u.record.Key, u.record.State, delegation.StateEnded, end)
 }
 
 // desert leaves a run whose sandbox is on another engine, and whose outbox is not served, nothing but its workspace.
@@ -79,28 +93,30 @@ func (w *Watcher) unservedRun(key string) *unserved {
 }
 
 // cancelUnserved ends an unserved run. Its sandbox is gone when that is written down. Where it is stranded it ends when its engine is back.
-func (w *Watcher) cancelUnserved(ctx context.Context, u *unserved) error {
+func (w *Watcher) cancelUnserved(_ context.Context, u *unserved) error {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if u.over {
 		return fmt.Errorf("%w: %s", control.ErrEnded, u.record.Key)
 	}
-	crash.At("unserved.noted")
-	w.road.NoteEnding(u.record.Key, delegation.ReasonOperator)
+	if u.record.Handle != nil { // what has no sandbox has nothing to be noted for, and may run if it cannot be ended now
+		crash.At("unserved.noted")
+		w.road.NoteEnding(u.record.Key, delegation.ReasonOperator)
+	}
 	if u.why != nil {
 		return fmt.Errorf("%w: %w", control.ErrStranded, u.why)
 	}
 	if u.handle.ID != "" {
 		crash.At("unserved.removed")
-		if err := w.config.Launchers[u.handle.Launcher].Remove(ctx, u.handle); err != nil && !errors.Is(err, sandbox.ErrNotFound) {
+		if err := w.road.RemoveOnce(u.handle); err != nil {
 			return fmt.Errorf("remove the sandbox of run %s: %w", u.record.Key, err)
 		}
 	}
-	return w.endUnserved(ctx, u, journal.Change{Reason: delegation.ReasonOperator, Ended: time.Now()})
+	return w.endUnserved(w.life, u, journal.Change{Reason: delegation.ReasonOperator, Ended: time.Now()})
 }
 
 // abandonUnserved ends an unserved run that is stranded without its sandbox, which may live on.
-func (w *Watcher) abandonUnserved(ctx context.Context, u *unserved) error {
+func (w *Watcher) abandonUnserved(_ context.Context, u *unserved) error {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	switch {
@@ -112,7 +128,7 @@ func (w *Watcher) abandonUnserved(ctx context.Context, u *unserved) error {
 	text := run.GivenUp()
 	w.log.Warn("the operator gives a stranded run up; its sandbox may run on, and is removed when its engine is back",
 		"run", u.record.Key, "engine", u.record.Handle.Engine, "sandbox", u.record.Handle.ID)
-	return w.endUnserved(ctx, u, journal.Change{Reason: delegation.ReasonLost, Ended: time.Now(), Code: text.Code, Text: text.Text, Hint: text.Hint})
+	return w.endUnserved(w.life, u, journal.Change{Reason: delegation.ReasonLost, Ended: time.Now(), Code: text.Code, Text: text.Text, Hint: text.Hint})
 }
 
 // endUnserved writes the end of an unserved run down. The watcher answers it when the outbox's directory is back, and never where the outbox is not in
@@ -121,7 +137,9 @@ func (w *Watcher) endUnserved(ctx context.Context, u *unserved, change journal.C
 	change.Answered = u.box == nil
 	crash.At("unserved.ended")
 	if err := w.journal.Move(ctx, u.record.Key, u.record.State, delegation.StateEnded, change); err != nil {
-		return err
+		if known, unknown := w.journal.Get(ctx, u.record.Key); unknown != nil || known.State != delegation.StateEnded {
+			return err
+		}
 	}
 	u.over = true
 	w.unservedRuns.Delete(u.record.Key)

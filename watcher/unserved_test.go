@@ -169,3 +169,77 @@ func TestAnOperatorIsToldOfARunThatIsNotTakenUp(t *testing.T) {
 	}
 	held.Store(false)
 }
+
+// againAside has the next watcher serve what this one did.
+func (d *desk) againAside() {
+	d.Helper()
+	d.pause()
+	for i, o := range d.config.Outboxes {
+		s := d.settings(o.Policy.Outbox, o.Policy.Dir)
+		s.Policy.Allow = o.Policy.Allow
+		d.config.Outboxes[i] = s
+	}
+	d.open()
+}
+
+// TestARunThatWasGivenUpTakesNothing: its workspace is free at the next start as well.
+func TestARunThatWasGivenUpTakesNothing(t *testing.T) {
+	d, _, _ := exchanged(t)
+	d.stop()
+	second := d.leaveAway()
+	if run, err := d.operator().Abandon(t0(), "s1"); err != nil || run.Reason != delegation.ReasonLost {
+		t.Fatalf("abandon says %+v, %v", run, err)
+	}
+	d.againAside()
+	if run, err := d.operator().Run(t0(), "s1"); err != nil || run.Stranded != "" {
+		t.Errorf("it is stranded %q, %v", run.Stranded, err)
+	}
+	in := filepath.Join(d.outbox+".real", "workspaces", "s1")
+	if resp := d.response(d.submit(ask{id: "free", task: "echo", outbox: second, workspace: in})); resp.Error != nil {
+		t.Errorf("its workspace is taken: %+v", resp.Error)
+	}
+}
+
+// TestACancelThatWaitsIsCarriedOut when the engine is back, although the outbox's directory is not.
+func TestACancelThatWaitsIsCarriedOut(t *testing.T) {
+	d, _, _ := exchanged(t)
+	d.stop()
+	d.leaveAway()
+	if _, err := d.operator().Cancel(t0(), "s1"); !errors.Is(err, control.ErrStranded) {
+		t.Fatal(err)
+	}
+	d.world.Exchange("engine-1")
+	d.againAside()
+	d.eventually("it has ended", func() bool {
+		left, err := d.fake.List(t0())
+		d.must(err)
+		return d.latest("s1").State == delegation.StateEnded && len(left) == 0
+	})
+}
+
+// TestACancelThatFailedIsNoCancel: the run of a request that waits goes on when its outbox is back, and over the start after it.
+func TestACancelThatFailedIsNoCancel(t *testing.T) {
+	d := newDesk(t, func(c *Config) { c.MaxRunning = 1 })
+	release := d.gate()
+	running := d.submit(ask{id: "running", task: "gated"})
+	d.started(running)
+	waiting := d.submit(ask{id: "waiting", task: "gated"})
+	d.eventually("the other one waits", func() bool { return d.exists("status_waiting.json") })
+	d.pause()
+	d.leaveAway()
+	key := d.latest("waiting").Key
+	unwritten := *d.watcher.unservedRun(key)
+	unwritten.record.State = delegation.StateRunning                   // which the journal does not take
+	if err := d.watcher.cancelUnserved(t0(), &unwritten); err == nil { //nolint:govet // its lock is free
+		t.Fatal("the journal takes it")
+	}
+	_, err := d.operator().Cancel(t0(), "running")
+	d.must(err)
+	d.comeBack()
+	d.started(waiting)
+	d.pause()
+	d.lead("main", d.outbox)
+	d.open()
+	release()
+	d.want(d.response(waiting), delegation.StatusCompleted, delegation.ReasonExited, 0)
+}

@@ -71,7 +71,8 @@ func Run(ctx context.Context, o Options) (err error) {
 	defer quit()
 	h, err := open(asked.stopping, o)
 	if h == nil && err == nil {
-		return owed(o.Config)
+		err = o.handed.drop() // what is owed is read under the lock of the state directory
+		return errors.Join(err, owed(o.Config))
 	}
 	for h != nil && err == nil {
 		var next *Options

@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"context"
 	"errors"
 	"os"
 	"syscall"
@@ -48,4 +49,26 @@ func TestWhatAnEarlierWatcherLeftIsOwed(t *testing.T) {
 	}
 	s.stop(ended)
 	nothing("all is answered")
+}
+
+// TestWhatIsOwedBehindTheLockIsSaid: a watcher is stopped while it opens its launchers, when it has the lock of the state directory.
+func TestWhatIsOwedBehindTheLockIsSaid(t *testing.T) {
+	s := newShop(t)
+	before := s.config.Shutdown.Running
+	s.config.Shutdown.Running = configs.Keep
+	ended := s.open()
+	release := s.running("s1")
+	defer release()
+	s.signals <- syscall.SIGTERM
+	s.end(ended)
+	s.config.Shutdown.Running = before
+	s.signals = make(chan os.Signal, 8)
+	s.beforeOpen = func(ctx context.Context) error {
+		s.signals <- syscall.SIGTERM
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	if _, ok := errors.AsType[*watcher.OwedError](Run(t.Context(), s.options())); !ok {
+		t.Error("it does not say what it owes")
+	}
 }

@@ -12,14 +12,14 @@ import (
 const awayEvery = 500 * time.Millisecond
 
 // Trouble says what keeps an outbox from being served: its directory is not at its path any more, or cannot be written. The
-// held one could still be read and written, wherever it is now; but who is at its path then is not the parent that the
-// operator meant, and who moved it may have moved it under another's eyes. Nor is it served while another process holds
+// held one could still be read and written, wherever it is now; but the parent that uses the path then may not be the one that the
+// operator meant, and the directory may lie where another parent reads it. Nor is it served while another process holds
 // its lock: that may be a watcher which runs the same requests.
 func (o *Outbox) Trouble() error {
 	return errors.Join(o.Dir.Alive(), o.Dir.Writable(), o.ensureLock())
 }
 
-// ensureLock takes the lock of the outbox unless we have it. A directory that is another outbox's is never ensureLock.
+// ensureLock takes the lock of the outbox unless this watcher has it. A directory that is another outbox's is never ours.
 func (o *Outbox) ensureLock() error {
 	if o.elsewhere != nil {
 		return o.elsewhere

@@ -96,6 +96,11 @@ func (r *register) twin(ctx context.Context, box *Outbox) error {
 	for i := 0; !ok && i < len(free); i++ {
 		o, ok = free[i], i == len(free)-1 || m.tells(free[i], r.journal.Installation())
 	}
+	for _, maybe := range free { // the directory may be theirs, so their runs are left aside as well
+		if !r.configured(maybe) {
+			box.maybe, r.owner[maybe.ID] = append(box.maybe, maybe.ID), box
+		}
+	}
 	why := &ElsewhereError{Twin: first.Name, Whose: o.Name}
 	if first == box {
 		why.Twin = free[0].Name

@@ -125,7 +125,7 @@ func (o *Outbox) Serves(id string) bool { return o.ID == id && o.InOwnDirectory(
 
 // WouldServe says whether the box would serve an outbox if its name did not lead elsewhere.
 func (o *Outbox) WouldServe(id string) bool {
-	return !o.InOwnDirectory() && (o.ID == id || o.found.ID == id)
+	return !o.InOwnDirectory() && (o.ID == id || o.found.ID == id || slices.Contains(o.maybe, id))
 }
 
 // Leads says where else the name leads, nil where it leads to the outbox's own directory.

@@ -51,6 +51,7 @@ type Outbox struct {
 	ID        string          // what it is, in the journal and in keys; set by identify, as is what follows
 	known     journal.Outbox  // what the journal has of it
 	found     journal.Outbox  // the outbox that has the directory already; zero where none has
+	maybe     []string        // by id: the outboxes that the directory may be, as far as its numbers tell
 	here      inode.Directory // the one that is held
 	elsewhere *ElsewhereError // its name leads to a directory that is not its own; nil where it is
 	accepted  atomic.Bool     // an operator has said what that directory is

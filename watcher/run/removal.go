@@ -137,9 +137,20 @@ func (w *Road) RemoveLater(key string, h sandbox.Handle) {
 // asked for again. One that cannot be removed at once is removed later.
 func (w *Road) RemoveNow(key string, h sandbox.Handle) {
 	crash.At("recover.dropped")
-	if err := w.once(w.Notices.Flag(""), func(ctx context.Context) error { return w.Launchers[h.Launcher].Remove(ctx, h) }); err != nil {
+	if err := w.RemoveOnce(h); err != nil {
 		w.RemoveLater(key, h)
 	}
+}
+
+// RemoveOnce removes a sandbox that no run waits for, or says why that cannot be done now.
+func (w *Road) RemoveOnce(h sandbox.Handle) error {
+	held := w.Notices.Flag("")
+	defer held.Close()
+	err := w.once(held, func(ctx context.Context) error { return w.Launchers[h.Launcher].Remove(ctx, h) })
+	if errors.Is(err, sandbox.ErrNotFound) {
+		return nil
+	}
+	return err
 }
 
 // awaitRemoval waits until no sandbox of the key is being removed: a crash can leave one that nobody noted, and its request
