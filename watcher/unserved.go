@@ -100,7 +100,6 @@ func (w *Watcher) cancelUnserved(_ context.Context, u *unserved) error {
 		return fmt.Errorf("%w: %s", control.ErrEnded, u.record.Key)
 	}
 	if u.record.Handle != nil { // what has no sandbox has nothing to be noted for, and may run if it cannot be ended now
-		crash.At("unserved.noted")
 		w.road.NoteEnding(u.record.Key, delegation.ReasonOperator)
 	}
 	if u.why != nil {
