@@ -72,6 +72,7 @@ func (r *Run) goOnEnding(e ending) {
 
 // NoteEnding notes that a run that no watcher carries is being ended.
 func (w *Road) NoteEnding(key string, reason delegation.Reason) {
+	crash.At("unserved.noted")
 	w.saveEnding(key, ending{Reason: reason})
 }
 
