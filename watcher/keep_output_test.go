@@ -1,6 +1,8 @@
 package watcher
 
 import (
+	"errors"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -23,7 +25,12 @@ func (d *desk) files(id string) map[string]string {
 	d.must(err)
 	files := map[string]string{}
 	for _, path := range paths {
-		files[filepath.Base(path)] = d.text(filepath.Base(path))
+		data, err := os.ReadFile(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // it was removed since
+		}
+		d.must(err)
+		files[filepath.Base(path)] = string(data)
 	}
 	return files
 }
