@@ -285,7 +285,8 @@ func TestACopyUnderTheNameOfAThird(t *testing.T) {
 	alike, apart := inode.Directory{FileSystem: 1, Inode: 2, Birth: 3}, inode.Directory{FileSystem: 7, Inode: 8, Birth: 9}
 	y := d.newOutbox("y")
 	d.must(j.KeepOutboxes(t0(), []journal.Outbox{
-		{ID: "f", Name: "old", Path: "/was/f", Directory: alike}, {ID: "y", Name: "y", Path: y, Directory: alike},
+		{ID: "f", Name: "old", Path: "/was/f", Directory: alike},
+		{ID: "y", Name: "y", Path: y, Directory: alike},
 		{ID: "n", Name: "new", Path: "/was/n", Directory: apart},
 	}))
 	w := d.looked([]outbox.Settings{d.settings("y", y), d.settings("new", d.newOutbox("new"))}, alike, alike)
