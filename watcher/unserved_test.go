@@ -228,9 +228,9 @@ func TestACancelThatFailedIsNoCancel(t *testing.T) {
 	d.pause()
 	d.leaveAway()
 	key := d.latest("waiting").Key
-	unwritten := *d.watcher.unservedRun(key)
+	unwritten := &unserved{record: d.watcher.unservedRun(key).record}
 	unwritten.record.State = delegation.StateRunning                   // which the journal does not take
-	if err := d.watcher.cancelUnserved(t0(), &unwritten); err == nil { //nolint:govet // its lock is free
+	if err := d.watcher.cancelUnserved(t0(), unwritten); err == nil {
 		t.Fatal("the journal takes it")
 	}
 	_, err := d.operator().Cancel(t0(), "running")
