@@ -15,30 +15,40 @@ import (
 var errAbandoned = errors.New("was not released")
 
 // hold says that init has begun, and waits for the release. Init has read nothing of the run yet, and the host may look at
-// all of it from outside. It reads the word and no byte behind it: those are the agent's.
-func hold() error {
+// all of it from outside. It reads the word, with a token where one belongs to it, and no byte behind: those are the agent's.
+func hold() (token string, err error) {
 	if err := writeAll(unix.Stderr, []byte(runfile.Holding)); err != nil {
-		return errAbandoned
+		return "", errAbandoned
 	}
-	word := make([]byte, len(runfile.Release))
+	switch word, err := readWord(len(runfile.Release)); {
+	case err != nil:
+		return "", err
+	case word == runfile.Release:
+		return "", nil
+	case word == runfile.MarkedRelease:
+		return readWord(runfile.TokenSize)
+	}
+	return "", errAbandoned
+}
+
+// readWord reads so many bytes, and none behind them.
+func readWord(size int) (string, error) {
+	word := make([]byte, size)
 	for have := 0; have < len(word); {
 		n, err := unix.Read(unix.Stdin, word[have:])
 		switch {
 		case errors.Is(err, unix.EINTR):
 		case errors.Is(err, unix.EAGAIN):
 			if err := awaitInput(); err != nil {
-				return errAbandoned
+				return "", errAbandoned
 			}
 		case err != nil || n == 0:
-			return errAbandoned
+			return "", errAbandoned
 		default:
 			have += n
 		}
 	}
-	if string(word) != runfile.Release {
-		return errAbandoned
-	}
-	return nil
+	return string(word), nil
 }
 
 func awaitInput() error {

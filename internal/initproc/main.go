@@ -40,6 +40,7 @@ func Main(args []string) int {
 // run is one run of an agent. Its owner is the main goroutine.
 type run struct {
 	file     runfile.File
+	token    string           // for the end mark; "" without one
 	signals  <-chan os.Signal // for the agent
 	children <-chan os.Signal // some have ended
 	answer   *answer          // nil without one
@@ -51,7 +52,8 @@ type run struct {
 func prepare(args []string) (*run, error) {
 	r := &run{}
 	r.signals, r.children = catchSignals()
-	if err := hold(); err != nil {
+	var err error
+	if r.token, err = hold(); err != nil {
 		return nil, err
 	}
 	if len(args) != 2 {
@@ -150,11 +152,14 @@ func (r *run) run() int {
 	if err := setActions(libraries, ignore); err != nil {
 		warn("%v", err)
 	}
-	code := r.supervise(pid, limit)
+	code, alone := r.supervise(pid, limit)
 	r.finish()
 	told := runfile.ExitFor(code)
 	if seen, _ := runfile.AgentExit(told); seen != code {
 		warn("the exit code %d is told as %d", code, seen)
+	}
+	if r.token != "" && alone {
+		sayEnd(r.token, runfile.End{Code: told, Memory: seeMemory()})
 	}
 	return told
 }

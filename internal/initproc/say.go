@@ -5,6 +5,7 @@ package initproc
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -38,6 +39,30 @@ func sayFailed(err error) int {
 // warn says something on the agent's standard error, where the parent will see it. It proves nothing to the host.
 func warn(format string, args ...any) {
 	_ = writeAll(unix.Stderr, fmt.Appendf(nil, "torno-init: "+format+"\n", args...)) // a warning that nobody can hear
+}
+
+// markTime is how long a stream that nobody reads keeps init from its end.
+const markTime = 2 * time.Second
+
+// sayEnd marks the end of both streams. Nobody is left who could write behind it. A mark is whole or not there: the kernel takes so few
+// bytes into a pipe at once. Where a stream is full and is not read, the exit code alone says it.
+func sayEnd(token string, end runfile.End) {
+	mark := runfile.EndMark(token, end)
+	for _, fd := range []int{unix.Stdout, unix.Stderr} {
+		if unix.SetNonblock(fd, true) != nil {
+			return
+		}
+		if n, err := unix.Write(fd, mark); n == len(mark) && err == nil {
+			continue
+		}
+		poll := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLOUT}}
+		if n, err := unix.Poll(poll, int(markTime.Milliseconds())); n <= 0 || err != nil {
+			return
+		}
+		if n, err := unix.Write(fd, mark); n != len(mark) || err != nil {
+			return
+		}
+	}
 }
 
 // writeAll writes everything, also where the agent has made a descriptor that it shares with us non-blocking.

@@ -16,14 +16,13 @@ import (
 const killed = 10 * time.Second
 
 // supervise reaps and forwards until the agent has ended or its time is over, then ends everything else, and returns the agent's
-// exit code.
-func (r *run) supervise(agent int, limit *boot.Backstop) int {
+// exit code, and whether init is alone.
+func (r *run) supervise(agent int, limit *boot.Backstop) (code int, alone bool) {
 	for {
 		select {
 		case <-limit.C():
 			if limit.Over() {
-				r.killRest()
-				return 128 + int(unix.SIGKILL)
+				return 128 + int(unix.SIGKILL), r.killRest()
 			}
 		case sig := <-r.signals:
 			if number, ok := sig.(syscall.Signal); ok {
@@ -31,8 +30,7 @@ func (r *run) supervise(agent int, limit *boot.Backstop) int {
 			}
 		case <-r.children:
 			if end, ended, _ := reap(agent); ended {
-				r.killRest()
-				return exitCode(end)
+				return exitCode(end), r.killRest()
 			}
 		}
 	}
@@ -55,19 +53,20 @@ func reap(agent int) (end unix.WaitStatus, ended, alone bool) {
 	}
 }
 
-// killRest kills whatever is left in the sandbox. The kernel lets no process be born while it goes through them.
-func (r *run) killRest() {
+// killRest kills whatever is left in the sandbox, and says whether init is alone. The kernel lets no process be born while it goes
+// through them.
+func (r *run) killRest() (alone bool) {
 	_ = unix.Kill(-1, unix.SIGKILL) // ESRCH: nothing is left
 	late := time.After(killed)
 	for {
 		if _, _, alone := reap(0); alone {
-			return
+			return true
 		}
 		select {
 		case <-r.children:
 		case <-late:
 			warn("a process cannot be killed; it is left to the kernel")
-			return
+			return false
 		}
 	}
 }

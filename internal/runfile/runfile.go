@@ -19,6 +19,10 @@
 // one that is not there, each as ExitFor spells it. Init may add lines of its own that begin with "torno-init: ", but the
 // agent can print the same, so that no byte behind the started line proves anything.
 //
+// Where the release was MarkedRelease, the last bytes on both streams are an EndMark, in which init says how it ends. The token in it
+// came with the release, and the agent never had it: this mark does prove something. It is missing where init was killed, and where a
+// stream was full and nobody read it.
+//
 // The second is said when the agent was not started, and then nothing follows but the exit code FailedExit. An exit
 // code without a started line is not the agent's, whatever it is, and with a started line none is init's.
 package runfile
