@@ -34,6 +34,8 @@ type attachment struct {
 	open  context.Context
 	close context.CancelFunc
 	tasks sync.WaitGroup
+
+	told  chan runfile.End // gets what init says of the end when it has marked both streams
 	ended *local.Ended
 
 	frames     atomic.Int64 // read so far
@@ -51,7 +53,7 @@ const drainTime = 10 * time.Second
 func (l *Launcher) newAttachment(h sandbox.Handle, b *box, stream io.ReadCloser, first bool, each deliver) *attachment {
 	a := &attachment{
 		engine: l.engine, log: l.options.Log, handle: h, box: b, rest: l.remainsOf(h.ID, b.uid), stream: stream, gone: l.gone, first: first,
-		output: make(chan sandbox.Chunk, bufferedChunks), ended: local.NewEnded(),
+		output: make(chan sandbox.Chunk, bufferedChunks), told: make(chan runfile.End, 1), ended: local.NewEnded(),
 	}
 	a.open, a.close = context.WithCancel(context.Background())
 	l.attached.Add(a)
@@ -61,13 +63,22 @@ func (l *Launcher) newAttachment(h sandbox.Handle, b *box, stream io.ReadCloser,
 	return a
 }
 
-// deliver turns a frame into a chunk; one without bytes and gap is nothing new.
+// deliver turns a frame into a chunk; one without bytes and gap is nothing new. The frame nil is the end of the stream.
 type deliver func(stream sandbox.Stream, frame []byte) (sandbox.Chunk, error)
 
 // pump reads the stream to its end. The output ends when both the stream and the sandbox have.
 func (a *attachment) pump(each deliver, pumped chan<- struct{}) {
 	defer close(a.output)
-	_, err := stdcopy.StdCopy(a.sink(sandbox.Stdout, each), a.sink(sandbox.Stderr, each), a.stream)
+	stdout, stderr := a.sink(sandbox.Stdout, each), a.sink(sandbox.Stderr, each)
+	_, err := stdcopy.StdCopy(stdout, stderr, a.stream)
+	if end, marked := markedEnd(err); marked {
+		a.told <- end
+		err = nil
+	} else {
+		_, outErr := stdout.Write(nil)
+		_, errErr := stderr.Write(nil)
+		err = errors.Join(err, outErr, errErr)
+	}
 	close(pumped)
 	a.stream.Close()
 	if unknown := a.ended.Err(); err != nil && unknown == nil {
@@ -80,8 +91,8 @@ func (a *attachment) sink(stream sandbox.Stream, each deliver) io.Writer {
 	return writerFunc(func(frame []byte) (int, error) {
 		a.frames.Add(1)
 		chunk, err := each(stream, frame)
-		if err == nil && (len(chunk.Bytes) > 0 || chunk.Gap) {
-			err = a.send(chunk)
+		if len(chunk.Bytes) > 0 || chunk.Gap {
+			err = errors.Join(err, a.send(chunk))
 		}
 		return len(frame), err
 	})
@@ -120,20 +131,49 @@ func (a *attachment) await(l *Launcher, pumped <-chan struct{}) {
 	}
 }
 
+// awaitExit waits for the end, as the host sees it or the engine tells it, whichever comes first.
 func (a *attachment) awaitExit(l *Launcher) (sandbox.Exit, error) {
-	code, err := a.engine.wait(a.open, a.handle.ID, container.WaitConditionNotRunning)
+	asking, cancel := context.WithCancel(a.open)
+	defer cancel()
+	answered := make(chan engineAnswer, 1)
+	a.tasks.Go(func() {
+		code, err := a.engine.wait(asking, a.handle.ID, container.WaitConditionNotRunning)
+		answered <- engineAnswer{code, err}
+	})
+	select {
+	case answer := <-answered:
+		return a.exitOf(l, answer)
+	case end := <-a.told:
+		if exit, seen := a.seeEnd(end); seen {
+			return exit, nil
+		}
+		return a.exitOf(l, <-answered)
+	}
+}
+
+// engineAnswer is with which code an engine says that a container has ended.
+type engineAnswer struct {
+	code int
+	err  error
+}
+
+// exitOf asks the engine about the end that it told.
+func (a *attachment) exitOf(l *Launcher, told engineAnswer) (sandbox.Exit, error) {
 	if a.isClosed() {
 		return sandbox.Exit{}, local.ErrClosed
 	}
-	if err != nil {
-		return sandbox.Exit{}, l.wrap(err, "wait for", a.handle)
+	if told.err != nil {
+		return sandbox.Exit{}, l.wrap(told.err, "wait for", a.handle)
+	}
+	if seen := a.box.exit.Load(); seen != nil {
+		return *seen, nil
 	}
 	found, err := a.engine.inspect(a.open, a.handle.ID)
 	switch {
-	case isGone(err) && code == killedCode && !a.box.killed.Load():
+	case isGone(err) && told.code == killedCode && !a.box.killed.Load():
 		return sandbox.Exit{}, l.wrap(err, "look at", a.handle) // somebody else removed it, and what ran in it
 	case isGone(err):
-		return exitWith(code), nil // removed since
+		return exitWith(told.code), nil // removed since
 	case a.isClosed():
 		return sandbox.Exit{}, local.ErrClosed
 	case err != nil:
@@ -141,7 +181,7 @@ func (a *attachment) awaitExit(l *Launcher) (sandbox.Exit, error) {
 	}
 	exit := exitFrom(found.State)
 	if exit.OutOfMemory || exit.Code != killedCode || a.box.killed.Load() {
-		return exit, nil
+		return a.box.ended(exit), nil
 	}
 	return a.whoKilled(l, exit)
 }
@@ -246,7 +286,7 @@ func (a *attachment) Release(ctx context.Context) error {
 		return fmt.Errorf("release container %s: %w", a.handle.ID, sandbox.ErrNotHeld)
 	}
 	a.box.held = false
-	if _, err := io.WriteString(a.box.input.Conn, runfile.Release); err != nil {
+	if _, err := io.WriteString(a.box.input.Conn, a.box.release()); err != nil {
 		return away(fmt.Errorf("release container %s: %w", a.handle.ID, err))
 	}
 	return nil

@@ -55,6 +55,11 @@ func (l *Launcher) attest(container string, pid int, b *box) (sandbox.Attestatio
 		return sandbox.Attestation{}, err
 	}
 	defer init.Close()
+	death, err := init.Death()
+	if err != nil {
+		death = nil // the kernel knows no handles, or it has ended
+	}
+	defer func() { death.Close() }()
 	if err := l.proveInit(container, init); err != nil {
 		return sandbox.Attestation{}, err
 	}
@@ -71,7 +76,14 @@ func (l *Launcher) attest(container string, pid int, b *box) (sandbox.Attestatio
 			return sandbox.Attestation{}, err
 		}
 	}
-	return look.Attestation()
+	attestation, err := look.Attestation()
+	if err == nil {
+		b.mu.Lock()
+		b.watchEnd(death)
+		b.mu.Unlock()
+		death = nil
+	}
+	return attestation, err
 }
 
 // proveInit makes sure that a process is the init of the container: it is in its control group, which no process leaves, and

@@ -62,6 +62,7 @@ type making struct {
 	local.Making
 	image  knownImage
 	recipe recipe
+	token  string // with which init says its end
 
 	undoing sync.Mutex  // held by who undoes what could not be undone at once
 	unsure  atomic.Bool // a container of it may be there
@@ -114,6 +115,8 @@ func (m *making) takeSlot(context.Context) error {
 		return err
 	}
 	m.recipe.labels = m.names.sandboxLabels(m.ID, m.Spec.Profile, m.Slot.Number())
+	m.token = rand.Text()
+	m.recipe.labels[labelEnd] = runfile.DigestOf(m.token)
 	return nil
 }
 
@@ -150,7 +153,7 @@ func (m *making) make(ctx context.Context) (sandbox.Handle, error) {
 	if err != nil {
 		return sandbox.Handle{}, err
 	}
-	m.remember(made.ID, &box{id: m.ID, slot: m.Slot, uid: m.recipe.uid, wanted: want, fresh: true})
+	m.remember(made.ID, &box{id: m.ID, slot: m.Slot, uid: m.recipe.uid, wanted: want, token: m.token, fresh: true})
 	return m.handle(made.ID), nil
 }
 

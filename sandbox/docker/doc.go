@@ -24,8 +24,9 @@
 //     the path, the sandbox runs as the workspace's owner, and init's comparison of device and inode is the guard (I4).
 //   - What the host has to tell is in files of the slot's run directory, never in argv, environment or labels (I7).
 //
-// What a run costs is eight calls to the engine: create, attach twice (for the output and for the input), start, inspect (which
-// process to attest), wait, inspect, remove.
+// What a run costs is eight calls to the engine: create, attach twice (for the output and for the input), a look at the volume with init
+// beside them (which tells the engine), start, inspect (which process to attest), wait, remove. The end of a run is not the engine's
+// to tell: init marks the end of its output, and the kernel says that it is dead. What the host does not see it waits for.
 //
 // Start lets init begin, and hold. Attest looks at it from outside: mounts, identity, namespaces, filter, limits, program. What
 // the look compares with is in memory, so a sandbox that an earlier life made is not attested: the watcher makes another one.

@@ -167,11 +167,11 @@ func TestNewsOfMemoryThatComesLate(t *testing.T) {
 	between.mu.Unlock()
 	hog := f.spec("/usr/bin/tail", "/dev/zero")
 	hog.Limits.Memory = 48 << 20
-	if e := f.run(hog); !e.exit.OutOfMemory || e.exit.Code != 137 {
+	if e := f.runUnseen(hog); !e.exit.OutOfMemory || e.exit.Code != 137 {
 		t.Errorf("memory ended it: %+v", e.exit)
 	}
 	f.calls.take()
-	if e := f.run(f.spec("/bin/sh", "-c", "kill -KILL $$")); e.exit.OutOfMemory || e.exit.Code != 137 {
+	if e := f.runUnseen(f.spec("/bin/sh", "-c", "kill -KILL $$")); e.exit.OutOfMemory || e.exit.Code != 137 {
 		t.Errorf("it ended itself: %+v", e.exit)
 	}
 	if asked := f.calls.take(); asked["other"] != 2 { // one call tells the engine at the start

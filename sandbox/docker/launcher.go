@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/docker/docker/api/types"
 	"github.com/docker/docker/api/types/mount"
@@ -74,8 +75,11 @@ type box struct {
 	// wanted is what the finished sandbox should be; nil for one of an earlier life.
 	wanted *wanted
 
-	killed  atomic.Bool // by us
-	doubted atomic.Bool // the engine may believe that it never ran, and be wrong
+	token string // with which init says its end; "" for one of an earlier life
+
+	exit    atomic.Pointer[sandbox.Exit] // how it ended, as it was seen first
+	killed  atomic.Bool                  // by us
+	doubted atomic.Bool                  // the engine may believe that it never ran, and be wrong
 
 	mu      sync.Mutex
 	fresh   bool                    // made by us and never started
@@ -83,6 +87,8 @@ type box struct {
 	live    *types.HijackedResponse // the output from its first byte, until somebody opens it
 	input   *types.HijackedResponse // init's standard input, and from the release on the agent's, until it is closed
 	held    bool                    // init was started and not released
+	started time.Time               // when the engine said that it was
+	death   *attest.Death           // init's, once it was attested
 }
 
 // startContext is ctx, and ends with the launcher, too.
@@ -274,6 +280,7 @@ func (b *box) hangUp() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.dropStreams()
+	b.watchEnd(nil)
 }
 
 // dropStreams is hangUp for who has the lock.

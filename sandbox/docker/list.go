@@ -55,8 +55,15 @@ func (l *Launcher) listed(ctx context.Context, c container.Summary) (sandbox.Han
 		return sandbox.Handle{Launcher: launcherName, Engine: l.identity(), ID: c.ID, Sandbox: id}, err
 	}
 	h.Engine, h.State = l.identity(), stateOf(c.State)
+	var seen *sandbox.Exit
+	if b := l.known(c.ID); b != nil {
+		seen = b.exit.Load()
+	}
 	if h.State == sandbox.HandleExited {
 		h.Exit, err = l.exitOf(ctx, h)
+	}
+	if err == nil && seen != nil { // the engine may not know it yet
+		h.State, h.Exit = sandbox.HandleExited, seen
 	}
 	return h, err
 }

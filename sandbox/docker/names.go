@@ -23,6 +23,7 @@ const (
 	labelUser         = "torno.user"    // the uid that it runs as
 	labelVersion      = "torno.version" // the Torno that made it
 	labelProfile      = "torno.profile"
+	labelEnd          = "torno.end" // the digest of the token with which init says its end
 )
 
 // The containers that are no sandbox's. Start-up removes what a crash left of them.

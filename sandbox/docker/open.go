@@ -52,10 +52,15 @@ func (b *box) takeLive() *types.HijackedResponse {
 
 func (l *Launcher) openLive(h sandbox.Handle, b *box, live *types.HijackedResponse) sandbox.Attachment {
 	var at progress
+	ends := endingsOf(b.digest())
 	return l.newAttachment(h, b, liveStream{live}, true, func(stream sandbox.Stream, frame []byte) (sandbox.Chunk, error) {
+		data := ends.take(stream, frame)
+		if len(data) == 0 {
+			return sandbox.Chunk{}, ends.told()
+		}
 		m := at.of(stream)
-		*m = mark{bytes: m.bytes + int64(len(frame)), stamp: time.Now().UnixNano(), same: allOfStamp}
-		return sandbox.Chunk{Stream: stream, Cursor: at.cursor(), Bytes: bytes.Clone(frame)}, nil
+		*m = mark{bytes: m.bytes + int64(len(data)), stamp: time.Now().UnixNano(), same: allOfStamp}
+		return sandbox.Chunk{Stream: stream, Cursor: at.cursor(), Bytes: bytes.Clone(data)}, ends.told()
 	})
 }
 
@@ -76,13 +81,19 @@ func (l *Launcher) openLog(ctx context.Context, h sandbox.Handle, b *box, from p
 		}
 		return nil, l.wrap(err, "read the log of", h)
 	}
+	ends := endingsOf(found.Config.Labels[labelEnd])
 	r := newReplay(from, func() (bool, error) { return l.hasFirstLine(following, h) })
 	return l.newAttachment(h, b, logStream{log, cancel}, false, func(stream sandbox.Stream, frame []byte) (sandbox.Chunk, error) {
-		data, err := r.frame(stream, frame)
-		if err != nil || len(data) == 0 {
-			return sandbox.Chunk{}, err
+		if frame != nil {
+			if frame, err = r.frame(stream, frame); err != nil || len(frame) == 0 {
+				return sandbox.Chunk{}, err
+			}
 		}
-		return sandbox.Chunk{Stream: stream, Cursor: r.place().cursor(), Bytes: bytes.Clone(data), Gap: r.takeGap()}, nil
+		data := ends.take(stream, frame)
+		if len(data) == 0 && (!r.gap || ends.told() == nil) {
+			return sandbox.Chunk{}, ends.told()
+		}
+		return sandbox.Chunk{Stream: stream, Cursor: ends.before(r.place()).cursor(), Bytes: bytes.Clone(data), Gap: r.takeGap()}, ends.told()
 	}), nil
 }
 

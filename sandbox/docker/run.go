@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/docker/docker/api/types"
 	"github.com/docker/docker/api/types/container"
@@ -82,6 +83,7 @@ func (l *Launcher) attachAndStart(ctx context.Context, h sandbox.Handle, b *box)
 			b.doubted.Store(true)
 			b.spoiled = true
 		}
+		b.started = time.Now()
 	}
 	if err != nil {
 		b.dropStreams()

@@ -132,6 +132,7 @@ func (l *Launcher) adopt(ctx context.Context) error {
 		}
 		b := &box{id: id, slot: slot, uid: userIn(c.Labels)}
 		b.doubted.Store(c.State == container.StateCreated)
+		b.takeUpExit(c.ID)
 		l.remember(c.ID, b)
 	}
 	if err := l.keepElsewhere(); err != nil {

@@ -23,7 +23,7 @@ func TestOneThatCannotBeLookedAtHidesNoOther(t *testing.T) {
 			ended, fresh := f.create(f.spec("/bin/true")), f.create(f.spec("/bin/true"))
 			defer f.remove(fresh)
 			defer f.remove(ended)
-			f.finish(f.start(ended))
+			f.finish(f.startUnseen(ended))
 			fail(between, ended)
 			all, err := f.List(f.ctx)
 			between.mu.Lock()

@@ -12,3 +12,12 @@ func KnownProgram([]byte) *Program { return &Program{} }
 
 // RootBehind is our own root.
 func RootBehind(context.Context, string) string { return "/" }
+
+// Death is never seen.
+type Death struct{}
+
+// Close does nothing.
+func (*Death) Close() error { return nil }
+
+// Await says that nothing was seen.
+func (*Death) Await(context.Context) bool { return false }

@@ -1,0 +1,164 @@
+package docker
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"time"
+
+	"torno/internal/boot"
+	"torno/internal/runfile"
+	"torno/sandbox"
+	"torno/sandbox/local/attest"
+)
+
+// An engine tells of a container's end when it has tidied up behind it, some 25 ms late. The host need not wait for that: init marks the
+// end of both streams, which proves that all of the output has come, and says how init ends; the kernel says that init is dead, and with
+// it every process of its namespace. Where any of this cannot be seen, the engine is waited for.
+
+// endings are both streams on their way to init's marks.
+type endings struct{ stdout, stderr runfile.Ending }
+
+// endingsOf know the marks of a token by its digest; "" knows none.
+func endingsOf(digest string) *endings {
+	return &endings{runfile.Ending{Digest: digest}, runfile.Ending{Digest: digest}}
+}
+
+func (e *endings) of(stream sandbox.Stream) *runfile.Ending {
+	if stream == sandbox.Stdout {
+		return &e.stdout
+	}
+	return &e.stderr
+}
+
+// take is what of a frame can be passed on. At the end of its stream, which is nil, that is what was held back.
+func (e *endings) take(stream sandbox.Stream, frame []byte) []byte {
+	if frame == nil {
+		return e.of(stream).Rest()
+	}
+	return e.of(stream).Take(frame)
+}
+
+// before is a place without what is held back there.
+func (e *endings) before(p progress) progress {
+	for _, stream := range []sandbox.Stream{sandbox.Stdout, sandbox.Stderr} {
+		if m := p.of(stream); m.bytes != unknown {
+			m.bytes -= int64(e.of(stream).Held())
+		}
+	}
+	return p
+}
+
+// told is the error with which reading ends once init has said the end on both streams.
+func (e *endings) told() error {
+	end, out := e.stdout.Ended()
+	again, err := e.stderr.Ended()
+	if out && err && end == again {
+		return &toldError{end}
+	}
+	return nil
+}
+
+// toldError is the end of an output that init has marked.
+type toldError struct{ end runfile.End }
+
+func (*toldError) Error() string { return "init has said the end" }
+
+// markedEnd is the end that init has said, where that is what has ended the reading.
+func markedEnd(err error) (end runfile.End, marked bool) {
+	told, marked := errors.AsType[*toldError](err)
+	if !marked {
+		return runfile.End{}, false
+	}
+	return told.end, true
+}
+
+// digest is that of the token; "" without one.
+func (b *box) digest() string {
+	if b.token == "" {
+		return ""
+	}
+	return runfile.DigestOf(b.token)
+}
+
+// release is the word for the sandbox's init. It marks its end where the host can see that end. The lock of b is held.
+func (b *box) release() string {
+	if b.token == "" || b.death == nil {
+		return runfile.Release
+	}
+	return runfile.MarkedRelease + b.token
+}
+
+// watchEnd takes a handle of init in the place of the one that there is. The lock of b is held.
+func (b *box) watchEnd(death *attest.Death) {
+	b.death.Close()
+	b.death = death
+}
+
+// witness is what sees init's end, and when init was started.
+func (b *box) witness() (*attest.Death, time.Time) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.death, b.started
+}
+
+// seeEnd is how the sandbox ended, where the host sees it.
+func (a *attachment) seeEnd(end runfile.End) (sandbox.Exit, bool) {
+	death, started := a.box.witness()
+	if death == nil || end.Memory == runfile.MemoryUnknown || !death.Await(a.open) {
+		return sandbox.Exit{}, false
+	}
+	exit := exitWith(end.Code)
+	exit.OutOfMemory = end.Memory == runfile.MemoryKilled
+	exit.StartedAt, exit.FinishedAt, exit.FinishedIn = started, time.Now().Round(0), boot.Now()
+	if !a.box.exit.CompareAndSwap(nil, &exit) {
+		return *a.box.exit.Load(), true
+	}
+	if err := a.box.keepExit(a.handle.ID, exit); err != nil {
+		a.log.Warn("how a sandbox ended is not noted, so that after a restart its engine's word counts", "container", a.handle.ID, "error", err)
+	}
+	return exit, true
+}
+
+// A sandbox has one end, for the next launcher too, which the engine would tell with other times. So the host's is kept beside the
+// sandbox's files, where no child can write.
+const exitName = "exit.json"
+
+// keptExit is the end of a container as the host has seen it.
+type keptExit struct {
+	Container string       `json:"container"`
+	Exit      sandbox.Exit `json:"exit"`
+}
+
+func (b *box) keepExit(container string, exit sandbox.Exit) error {
+	if b.slot == nil {
+		return nil
+	}
+	text, err := json.Marshal(keptExit{container, exit})
+	if err != nil {
+		return err
+	}
+	temp := filepath.Join(b.slot.RunDir(), "."+exitName)
+	if err := os.WriteFile(temp, text, 0o600); err != nil {
+		return err
+	}
+	return os.Rename(temp, filepath.Join(b.slot.RunDir(), exitName))
+}
+
+// takeUpExit finds the end that an earlier life has seen.
+func (b *box) takeUpExit(container string) {
+	text, err := os.ReadFile(filepath.Join(b.slot.RunDir(), exitName))
+	var kept keptExit
+	if err == nil && json.Unmarshal(text, &kept) == nil && kept.Container == container {
+		b.exit.Store(&kept.Exit)
+	}
+}
+
+// ended is the end that counts where the engine tells one: the first that was seen.
+func (b *box) ended(told sandbox.Exit) sandbox.Exit {
+	if b.exit.CompareAndSwap(nil, &told) {
+		return told
+	}
+	return *b.exit.Load()
+}
