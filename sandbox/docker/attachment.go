@@ -225,6 +225,7 @@ func (a *attachment) Signal(ctx context.Context, s sandbox.Signal) error {
 	if !ok {
 		return fmt.Errorf("signal %q is none that a sandbox gets", s)
 	}
+	a.box.asked.Store(true)
 	if s == sandbox.Kill {
 		a.box.killed.Store(true)
 	}

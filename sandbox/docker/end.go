@@ -103,10 +103,11 @@ func (b *box) witness() (*attest.Death, time.Time) {
 	return b.death, b.started
 }
 
-// seeEnd is how the sandbox ended, where the host sees it.
+// seeEnd is how the sandbox ended, where the host sees it. Of one that was asked to end the engine's word is waited for: nobody is in a
+// hurry then, and whoever has it cancelled finds it ended on the engine, too.
 func (a *attachment) seeEnd(end runfile.End) (sandbox.Exit, bool) {
 	death, started := a.box.witness()
-	if death == nil || end.Memory == runfile.MemoryUnknown || !death.Await(a.open) {
+	if death == nil || a.box.asked.Load() || end.Memory == runfile.MemoryUnknown || !death.Await(a.open) {
 		return sandbox.Exit{}, false
 	}
 	exit := exitWith(end.Code)

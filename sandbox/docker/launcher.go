@@ -78,6 +78,7 @@ type box struct {
 	token string // with which init says its end; "" for one of an earlier life
 
 	exit    atomic.Pointer[sandbox.Exit] // how it ended, as it was seen first
+	asked   atomic.Bool                  // by us to end, with whichever signal
 	killed  atomic.Bool                  // by us
 	doubted atomic.Bool                  // the engine may believe that it never ran, and be wrong
 
