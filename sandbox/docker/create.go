@@ -135,12 +135,9 @@ func (m *making) make(ctx context.Context) (sandbox.Handle, error) {
 	switch {
 	case isConflict(err):
 		return m.existing(ctx, name)
-	case isGone(err):
-		m.images.forget(m.Spec.RootFS.Image)
-		fallthrough
 	case err != nil:
 		m.undoContainer(func() error { return m.removeMine(ctx, name) })
-		return sandbox.Handle{}, fmt.Errorf("create container %s: %w", name, err)
+		return sandbox.Handle{}, fmt.Errorf("create container %s: %w", name, m.whyGone(calling, err))
 	}
 	m.undoContainer(func() error { return m.removeMine(ctx, made.ID) })
 	if err := m.readWarnings(made.Warnings); err != nil {
@@ -155,6 +152,18 @@ func (m *making) make(ctx context.Context) (sandbox.Handle, error) {
 	}
 	m.remember(made.ID, &box{id: m.ID, slot: m.Slot, uid: m.recipe.uid, wanted: want, token: m.token, fresh: true})
 	return m.handle(made.ID), nil
+}
+
+// whyGone is why an engine lacks what a container is made of: it may be another engine.
+func (m *making) whyGone(ctx context.Context, err error) error {
+	if !isGone(err) {
+		return err
+	}
+	if other := m.prove(ctx); errors.Is(other, sandbox.ErrOtherEngine) {
+		return other
+	}
+	m.images.forget(m.Spec.RootFS.Image)
+	return err
 }
 
 // existing returns the container that has the name already, if it is this very sandbox's. What was set up for a new one is undone.
