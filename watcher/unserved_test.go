@@ -229,7 +229,7 @@ func TestACancelThatFailedIsNoCancel(t *testing.T) {
 	d.leaveAway()
 	key := d.latest("waiting").Key
 	unwritten := &unserved{record: d.watcher.unservedRun(key).record}
-	unwritten.record.State = delegation.StateRunning                   // which the journal does not take
+	unwritten.record.State = delegation.StateRunning // which the journal does not take
 	if err := d.watcher.cancelUnserved(t0(), unwritten); err == nil {
 		t.Fatal("the journal takes it")
 	}
