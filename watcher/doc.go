@@ -19,4 +19,6 @@
 // in the launcher's list, and takes the same road from there (recover.go). A sandbox that lives is adopted. An outbox is not there, or
 // another directory is in its place: its runs stay as they are (unserved.go), and an operator can end them. The watcher is told to
 // stop: what waits is answered at once, what runs is drained or ended within a budget, and what is owed then is said (owed.go).
+//
+// The files named recover and operator are what an earlier watcher and an operator ask for; there is one for each such thing.
 package watcher
