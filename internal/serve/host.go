@@ -141,7 +141,7 @@ func (h *host) lookAround(context.Context) error {
 }
 
 // lock keeps other watchers out: from the state directory wholly, from each outbox until it is free.
-func (h *host) lock(context.Context) error {
+func (h *host) lock(ctx context.Context) error {
 	if err := os.MkdirAll(h.Config.State, 0o700); err != nil {
 		return fmt.Errorf("make the state directory: %w", err)
 	}
@@ -150,7 +150,7 @@ func (h *host) lock(context.Context) error {
 	}
 	who := fmt.Sprintf("watcher %s, process %d, since %s, with the state %s", version.String(), os.Getpid(),
 		time.Now().Format(time.DateTime), h.Config.State)
-	if err := h.lockState(who); err != nil {
+	if err := h.lockState(ctx, who); err != nil {
 		return err
 	}
 	for _, dir := range h.dirs {

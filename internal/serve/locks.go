@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -9,6 +10,7 @@ import (
 
 	"torno/delegation"
 	"torno/internal/lock"
+	"torno/internal/retry"
 )
 
 // outboxLock keeps other watchers from one outbox. It is two locks: one in the runtime directory, where watchers of one user say
@@ -33,10 +35,10 @@ type stateLock struct {
 }
 
 // lockState takes the lock of the state directory, or the one that was left.
-func (h *host) lockState(who string) error {
+func (h *host) lockState(ctx context.Context, who string) error {
 	l := h.handed.takeState(h.Config.State)
 	if l == nil {
-		held, err := lock.State(h.Config.State, who)
+		held, err := firmly(ctx, func() (*lock.Lock, error) { return lock.State(h.Config.State, who) })
 		if err != nil {
 			return err
 		}
@@ -45,6 +47,20 @@ func (h *host) lockState(who string) error {
 	h.later(l.release)
 	h.state = l
 	return nil
+}
+
+// lastBreath is how often a lock is tried that another process holds. A watcher that is killed while it executes a program leaves the
+// lock for a moment to the process that was to become it.
+const lastBreath = 25
+
+// firmly takes a lock that a process may hold which is about to end.
+func firmly(ctx context.Context, take func() (*lock.Lock, error)) (held *lock.Lock, err error) {
+	for try := 1; ; try++ {
+		held, err = take()
+		if _, other := errors.AsType[*lock.HeldError](err); !other || try == lastBreath || retry.Pause(ctx, retry.Later) != nil {
+			return held, err
+		}
+	}
 }
 
 func (l *stateLock) release() error {
