@@ -34,9 +34,11 @@ func (r Reading) Same(other Reading) bool {
 	return r.Content != "" && r.Content == other.Content && r.Stamp.SameFile(other.Stamp)
 }
 
-// SameFile compares what a journal keeps of a stamp. A writer can set ModTime, but not ChangeTime.
+// SameFile compares what a journal keeps of a stamp: of a time its nanoseconds, as 64 bits hold them, which for a year behind
+// 2262 are not the time any more. A writer can set ModTime, but not ChangeTime.
 func (s Stamp) SameFile(other Stamp) bool {
-	return s.Ino == other.Ino && s.Size == other.Size && s.ModTime.Equal(other.ModTime) && s.ChangeTime.Equal(other.ChangeTime)
+	return s.Ino == other.Ino && s.Size == other.Size &&
+		s.ModTime.UnixNano() == other.ModTime.UnixNano() && s.ChangeTime.UnixNano() == other.ChangeTime.UnixNano()
 }
 
 // ReadRequest reads an entry as Read does and says what is to be remembered of it. The reading has no content when err says

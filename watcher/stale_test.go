@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"torno/delegation"
 	"torno/internal/journal"
 	"torno/test/attack"
@@ -135,4 +137,25 @@ func TestARequestThatWaitedHereIsNotTooOld(t *testing.T) {
 	d.open()
 	d.remove("request_holder.json")
 	d.want(d.response(waits), delegation.StatusCompleted, delegation.ReasonExited, 0)
+}
+
+// TestAnAnswerToTheYear2400 has the next watcher list a request whose time 64 bits of nanoseconds do not hold: the journal knows
+// it, and its answer is not written anew.
+func TestAnAnswerToTheYear2400(t *testing.T) {
+	d := newLoneDesk(t, nil)
+	aside := filepath.Join(d.outbox, "aside")
+	d.must(os.WriteFile(aside, d.body(ask{id: "s1", task: "echo"}), 0o644))
+	then := unix.Timespec{Sec: 13_600_000_000}
+	d.must(unix.UtimesNanoAt(unix.AT_FDCWD, aside, []unix.Timespec{then, then}, 0))
+	d.must(os.Rename(aside, filepath.Join(d.outbox, "request_s1.json")))
+	d.eventually("the answer", func() bool { return d.exists("response_s1.json") })
+	first, err := os.Stat(filepath.Join(d.outbox, "response_s1.json"))
+	d.must(err)
+	d.stop()
+	d.open()
+	d.want(d.response(d.submit(ask{id: "s2", task: "echo"})), delegation.StatusCompleted, delegation.ReasonExited, 0)
+	second, err := os.Stat(filepath.Join(d.outbox, "response_s1.json"))
+	if d.must(err); !os.SameFile(first, second) {
+		t.Error("it is answered again")
+	}
 }

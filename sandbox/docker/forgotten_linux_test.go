@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"torno/sandbox/local"
+	"torno/test/tied"
 )
 
 const (
@@ -121,8 +122,8 @@ func inGroup(t *testing.T, group string, uid uint32) *exec.Cmd {
 		t.Skip("NOT SHOWN HERE: no control group can be made:", err)
 	}
 	cmd := exec.Command("/bin/sleep", "1000000")
-	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uid, Gid: uid}, Pdeathsig: syscall.SIGKILL}
-	if err := cmd.Start(); err != nil {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uid, Gid: uid}}
+	if err := tied.Start(cmd); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })

@@ -1,6 +1,7 @@
 package gvisor_test
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -19,6 +20,7 @@ import (
 	"torno/sandbox/local"
 	"torno/test/attack"
 	"torno/test/prober/verdict"
+	"torno/test/tied"
 )
 
 // ordinary is a user without any right, whom this machine need not know, and stranger another one.
@@ -104,9 +106,12 @@ func (u *user) runs(pattern string) {
 	command := exec.CommandContext(u.Context(), filepath.Join(u.dir, "tests"), "-test.run="+pattern, fmt.Sprintf("-test.v=%t", testing.Verbose()))
 	command.Dir = u.home
 	command.Env = append(os.Environ(), "HOME="+u.home, "TMPDIR="+u.home, verdict.Programs+"="+u.dir, attack.RootVariable+"="+u.dir, "DOCKER_HOST="+u.engine())
-	command.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: ordinary, Gid: ordinary}, Pdeathsig: syscall.SIGKILL}
-	out, err := command.CombinedOutput()
-	u.Logf("%s", out)
+	command.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: ordinary, Gid: ordinary}}
+	var out bytes.Buffer
+	command.Stdout, command.Stderr = &out, &out
+	u.must(tied.Start(command))
+	err := command.Wait()
+	u.Logf("%s", &out)
 	if err != nil {
 		u.Errorf("as user %d: %v", ordinary, err)
 	}

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"torno/test/tied"
 )
 
 // daemon is a part of a private engine, in a session of its own. It dies with the test.
@@ -28,8 +30,8 @@ func (p *Private) run(name string, args ...string) *daemon {
 	d := &daemon{exec.Command(which(name), args...), make(chan struct{})}
 	d.Env = append(os.Environ(), "PATH="+os.Getenv("PATH")+":/usr/sbin:/sbin")
 	d.Stdout, d.Stderr = log, log
-	d.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
-	p.must(d.Start())
+	d.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	p.must(tied.Start(d.Cmd))
 	go func() { _ = d.Wait(); close(d.gone) }() // how it ended nobody minds
 	return d
 }

@@ -9,7 +9,7 @@ import (
 	"sync"
 	"testing"
 
-	"golang.org/x/sys/unix"
+	"torno/test/tied"
 )
 
 // FS is a mounted file system. Its methods are safe for concurrent use.
@@ -33,7 +33,6 @@ func Mount(t testing.TB, dir string, dirs ...string) *FS {
 	}
 	cmd := exec.Command(self)
 	cmd.Env = []string{serveVariable + "=" + dir, dirsVariable + "=" + strings.Join(dirs, "/")}
-	cmd.SysProcAttr = &unix.SysProcAttr{Pdeathsig: unix.SIGKILL} // its end is what ends the calls of a test that was killed
 	cmd.Stderr = os.Stderr
 	to, err := cmd.StdinPipe()
 	if err != nil {
@@ -43,7 +42,7 @@ func Mount(t testing.TB, dir string, dirs ...string) *FS {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := cmd.Start(); err != nil {
+	if err := tied.Start(cmd); err != nil { // its end is what ends the calls of a test that was killed
 		t.Fatal(err)
 	}
 	fs := &FS{t: t, to: to, hangs: make(chan struct{}), waits: make(chan struct{}, 1)}
