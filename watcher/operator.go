@@ -107,7 +107,8 @@ func (o *Operator) Run(ctx context.Context, ref string) (control.Run, error) {
 func (o *Operator) show(record journal.Run, known []journal.Outbox) control.Run {
 	run := control.FromJournal(record, nameOf(known, record.Outbox))
 	if o.Watcher != nil {
-		run.Stranded = o.Watcher.strandedWhy(record.Key)
+		now := o.Watcher.standing(record.Key)
+		run.Stranded, run.Position = now.Stranded, now.Position
 	}
 	return run
 }

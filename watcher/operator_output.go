@@ -14,7 +14,7 @@ import (
 	"torno/watcher/output"
 )
 
-// lookAgain is the pace at which a follower waits for a run that has no sandbox yet.
+// lookAgain is how long a follower waits for the next attempt of a run, or for its record to have its sandbox.
 const lookAgain = 100 * time.Millisecond
 
 // Output shows a child's output: from the launcher while its sandbox is there, from the record's tails afterwards. A
@@ -30,7 +30,7 @@ func (o *Operator) Output(ctx context.Context, ref string, follow bool, emit fun
 		if !follow {
 			break
 		}
-		if err := wait(ctx, lookAgain); err != nil {
+		if err := o.Watcher.awaitChange(ctx, record); err != nil {
 			return err
 		}
 		record, err = o.Journal.Get(ctx, record.Key)
@@ -39,6 +39,25 @@ func (o *Operator) Output(ctx context.Context, ref string, follow bool, emit fun
 		return err
 	}
 	return tails(record, emit)
+}
+
+// awaitChange waits until a run stands elsewhere than its record says.
+func (w *Watcher) awaitChange(ctx context.Context, record journal.Run) error {
+	r := w.road.Running(record.Key)
+	if r == nil {
+		return wait(ctx, lookAgain)
+	}
+	now, changed := r.Watch()
+	if now.State != record.State || now.State == delegation.StateRunning {
+		return wait(ctx, lookAgain)
+	}
+	select {
+	case <-changed:
+	case <-r.Over():
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	return nil
 }
 
 // tails are what the journal keeps of a run's output.

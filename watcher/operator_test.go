@@ -143,3 +143,22 @@ func TestAnOperatorWhoDoesNotReadStopsNobody(t *testing.T) {
 	close(free)
 	<-left
 }
+
+// TestAQueuedRunShowsItsPosition: what an operator is shown is a view of where the run stands.
+func TestAQueuedRunShowsItsPosition(t *testing.T) {
+	d := newDesk(t, func(c *Config) { c.MaxRunning = 1 })
+	d.started(d.submit(ask{id: "s1", task: "sleep"}))
+	second, third := d.submit(ask{id: "s2", task: "echo"}), d.submit(ask{id: "s3", task: "echo"})
+	d.eventually("both wait", func() bool {
+		runs, err := d.operator().Runs(t.Context(), control.Query{})
+		d.must(err)
+		positions := make(map[string]int)
+		for _, r := range runs {
+			positions[r.Subagent] = r.Position
+		}
+		return positions["s1"] == 0 && positions["s2"]+positions["s3"] == 3
+	})
+	d.touch("cancel_s1")
+	d.response(second)
+	d.response(third)
+}

@@ -10,6 +10,7 @@ import (
 	"torno/internal/journal"
 	"torno/sandbox"
 	"torno/watcher/outbox"
+	"torno/watcher/run"
 )
 
 // askEngines asks all launchers which engine they have.
@@ -55,15 +56,15 @@ func (w *Watcher) noteEngine(ctx context.Context, record journal.Run, h sandbox.
 	return w.journal.NoteEngine(ctx, record.Key, noted)
 }
 
-// strandedWhy is why a run is stranded, "" when it is not.
-func (w *Watcher) strandedWhy(key string) string {
+// standing is where a run stands, as far as this watcher has to do with it.
+func (w *Watcher) standing(key string) run.Standing {
 	if u := w.unservedRun(key); u != nil && u.why != nil {
-		return "another engine answers in the place of its own, and its outbox is not served"
+		return run.Standing{Stranded: "another engine answers in the place of its own, and its outbox is not served"}
 	}
 	if r := w.road.Running(key); r != nil {
-		return r.Stranded()
+		return r.Standing()
 	}
-	return ""
+	return run.Standing{}
 }
 
 // Abandon ends a stranded run without its sandbox, which may live on.

@@ -111,6 +111,8 @@ func stateOf(r control.Run, now time.Time) cli.Cell {
 		return cli.Cell{Text: "stranded", Colour: cli.Red}
 	case r.State == delegation.StateRunning:
 		return cli.Cell{Text: "running for " + cli.Age(now.Sub(r.Started))}
+	case r.State == delegation.StateQueued && r.Position > 0:
+		return cli.Cell{Text: fmt.Sprintf("queued, number %d", r.Position), Colour: cli.Dim}
 	case r.State != delegation.StateEnded:
 		return cli.Cell{Text: string(r.State), Colour: cli.Dim}
 	case r.Reason == delegation.ReasonExited && r.ExitCode != nil && *r.ExitCode == 0:

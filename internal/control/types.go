@@ -156,7 +156,9 @@ type Run struct {
 	Timings     *delegation.Timings  `json:"timings_ms,omitempty"`
 	Usage       *delegation.Usage    `json:"usage,omitempty"`
 	// Stranded is why the engine of its sandbox cannot be reached; "" where that is not so, and where no watcher runs.
-	Stranded   string    `json:"stranded,omitempty"`
+	Stranded string `json:"stranded,omitempty"`
+	// Position is where it waits in the queue; 0 where it does not, and where no watcher runs.
+	Position   int       `json:"position,omitempty"`
 	Answered   bool      `json:"answered"`
 	AnsweredAt time.Time `json:"answered_at,omitzero"`
 }

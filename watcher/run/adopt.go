@@ -16,18 +16,17 @@ func (w *Road) Adopt(q Request, c Client, record journal.Run, h sandbox.Handle, 
 	r.workspace = cmp.Or(record.Handle.Workspace, r.workspace)
 	h.Device, h.Inode, h.Workspace, h.Above = record.Handle.Device, record.Handle.Inode, record.Handle.Workspace, record.Handle.Above
 	r.launcher, r.engine = w.Launchers[h.Launcher], h.Launcher
-	r.handle, r.state, r.admitted = h, record.State, record.Created
-	r.sandbox, r.attested = record.Sandbox, record.Attestation
-	r.released.Store(true)
+	r.handle, r.admitted = h, record.Created
+	r.sandbox = record.Sandbox
 	r.out.Resume(w.Notes.Load(r.hash), output.NotAhead(record.Started), r.client.HasLive)
-	r.times.created, r.times.started, r.release = record.Created, r.out.StartedAt, releaseOf(record)
+	r.times.created, r.release = record.Created, releaseOf(record)
+	r.standing.now = Standing{State: record.State, Released: true, Started: r.out.StartedAt}
 	r.goOnEnding(w.endingOf(r.hash))
 	if reason != "" {
 		r.End(reason)
 	}
 	if stranded != nil {
-		why := stranded.Error()
-		r.stranded.Store(&why)
+		r.standing.now.Stranded = stranded.Error()
 	}
 	w.claimAdopted(r)
 	w.own(r)

@@ -62,7 +62,7 @@ func (w *Road) attend(r *Run, held *notice.Flag) (sandbox.Exit, error) {
 	r.out.OnHolding = sync.OnceFunc(func() { close(a.holding) })
 	a.work.Go(a.read)
 	a.work.Go(a.wait)
-	if !r.released.Load() {
+	if !r.Standing().Released {
 		err = a.release()
 	}
 	if err == nil {
@@ -87,7 +87,7 @@ func (a *attendance) stay() error {
 }
 
 func (w *Road) attach(r *Run, held *notice.Flag) (att sandbox.Attachment, err error) {
-	if !r.released.Load() {
+	if !r.Standing().Released {
 		return w.attachFirst(r, held)
 	}
 	err = w.once(held, func(ctx context.Context) (err error) {
@@ -125,9 +125,8 @@ func (w *Road) attachFirst(r *Run, held *notice.Flag) (sandbox.Attachment, error
 func (a *attendance) lateStart() {
 	select {
 	case at := <-a.started:
-		a.r.times.started = at
-		if a.err != nil {
-			a.running(at)
+		if a.noteStart(at); a.err != nil {
+			a.noteRunning()
 		}
 	default:
 	}
@@ -153,7 +152,7 @@ func (a *attendance) read() {
 
 func (a *attendance) wait() {
 	a.exit, a.err = a.att.Wait(a.ctx)
-	if a.err == nil && a.r.released.Load() {
+	if a.err == nil && a.r.Standing().Released {
 		a.r.stop(nil) // the agent has ended: a later cause does not count
 	}
 	close(a.exited)
@@ -166,9 +165,9 @@ func (a *attendance) watch() {
 	limit := boot.NewAlarm(startBudget)
 	defer limit.Stop()
 	ending := a.r.ending.Done()
-	if at := a.r.times.started; !at.IsZero() && a.r.handle.State != sandbox.HandleExited {
+	if !a.r.Standing().Started.IsZero() && a.r.handle.State != sandbox.HandleExited {
 		limit.Set(a.r.timeLeft())
-		a.running(at) // an earlier watcher may have gone before it could note it
+		a.noteRunning() // an earlier watcher may have gone before it could note it
 	}
 	for {
 		select {
@@ -176,7 +175,8 @@ func (a *attendance) watch() {
 			return
 		case at := <-a.started:
 			limit.Set(a.r.timeLeft())
-			a.running(at)
+			a.noteStart(at)
+			a.noteRunning()
 		case <-limit.C:
 			if limit.Rings() {
 				a.tooLong()
@@ -195,19 +195,18 @@ func (a *attendance) watch() {
 	}
 }
 
-// running notes that the agent runs. That the journal does not know it yet is no reason to end a run.
-func (a *attendance) running(at time.Time) {
-	a.r.times.started = at
-	a.noteRunning()
+// noteStart notes when the agent began. That the journal does not know it yet is no reason to end a run.
+func (a *attendance) noteStart(at time.Time) {
+	a.r.standing.set(func(s *Standing) { s.Started = at })
 }
 
 // noteRunning tells the journal that the agent runs. Where the journal does not take it, the poll calls it again, ever less often.
 func (a *attendance) noteRunning() {
-	at := a.r.times.started
-	if at.IsZero() || a.r.state == delegation.StateRunning || a.noted || time.Now().Before(a.noteAgain) {
+	now := a.r.Standing()
+	if now.Started.IsZero() || now.State == delegation.StateRunning || a.noted || time.Now().Before(a.noteAgain) {
 		return
 	}
-	err := a.w.tryMove(a.r, delegation.StateRunning, journal.Change{Started: at})
+	err := a.w.tryMove(a.r, delegation.StateRunning, journal.Change{Started: now.Started})
 	a.noted = err == nil || certain(err) // a certain refusal stays one
 	if err == nil {
 		return
@@ -221,7 +220,7 @@ func (a *attendance) noteRunning() {
 
 // tooLong is the end of the time for starting or for running.
 func (a *attendance) tooLong() {
-	if a.r.times.started.IsZero() {
+	if a.r.Standing().Started.IsZero() {
 		a.r.End(delegation.ReasonLaunchFailed)
 		return
 	}

@@ -66,8 +66,8 @@ func (a *attendance) release() error {
 	if !ok {
 		return &unreleasedError{verdict: v}
 	}
-	a.r.attested, a.r.release = &seen, releaseNow()
-	a.r.released.Store(true)
+	a.r.release = releaseNow()
+	a.r.standing.set(func(s *Standing) { s.Released = true })
 	crash.At("launch.word")
 	if err := a.w.once(a.held, a.att.Release); err != nil {
 		return &unreleasedError{verdict: a.r.vanished(fmt.Errorf("init may have got its word or not: %w", err))}

@@ -60,13 +60,13 @@ func (w *Road) runToEnd(r *Run) {
 
 // mayHaveRun says whether a run has an end that its agent may have come to. What was lost, or not launched, may be attempted again.
 func (r *Run) mayHaveRun(v verdict) bool {
-	return r.released.Load() && v.reason != delegation.ReasonLost && v.reason != delegation.ReasonLaunchFailed
+	return r.Standing().Released && v.reason != delegation.ReasonLost && v.reason != delegation.ReasonLaunchFailed
 }
 
 // leaveToNext leaves a run as it is when the watcher stops working: without an answer, and its record as it stands. The next
 // watcher adopts what was released. A sandbox of which nothing ran it makes anew, so this one can be removed.
 func (w *Road) leaveToNext(r *Run) {
-	mayRun := r.releasing || r.released.Load()
+	mayRun := r.releasing || r.Standing().Released
 	if !mayRun && !w.Keeps() {
 		w.remove(r)
 	}
@@ -90,7 +90,7 @@ func (w *Road) countLeft(r *Run) {
 func (w *Road) launchAndFollow(r *Run) verdict {
 	r.times.dequeued = time.Now()
 	w.holdWorkspace(r)
-	if r.released.Load() {
+	if r.Standing().Released {
 		r.holds.Store(r.held)
 		return w.goOn(r)
 	}
@@ -116,8 +116,8 @@ func (w *Road) launchAndFollow(r *Run) verdict {
 // goOn follows the sandbox of a run that was adopted. One that was released and never began is an earlier version's, and may
 // have run all the same.
 func (w *Road) goOn(r *Run) verdict {
-	if why := r.stranded.Load(); why != nil {
-		if v, back := w.awaitEngine(r, errors.New(*why)); !back {
+	if why := r.Stranded(); why != "" {
+		if v, back := w.awaitEngine(r, errors.New(why)); !back {
 			return v
 		}
 	}
@@ -172,7 +172,7 @@ func (w *Road) prepare(r *Run) (verdict, bool) {
 // bind gives the run a sandbox that is new, before it is made, so that the journal knows whose it is.
 func (w *Road) bind(r *Run) error {
 	r.sandbox = sandbox.NewSandboxID()
-	if r.state == delegation.StateQueued {
+	if r.Standing().State == delegation.StateQueued {
 		return w.moveTo(r.ending, r, delegation.StateStarting, journal.Change{Sandbox: r.sandbox})
 	}
 	return w.record(r.ending, "bind a sandbox to a run", func() error {
@@ -257,15 +257,13 @@ func (w *Road) start(r *Run) (v verdict, broken error, ok bool) {
 	return verdict{}, nil, true
 }
 
-// move moves the run in the journal and tells its client.
+// move moves the run in the journal, and shows it.
 func (w *Road) move(r *Run, to delegation.State, change journal.Change) error {
 	crash.At("move." + string(to))
-	if err := w.Journal.Move(w.Life, r.hash, r.state, to, change); err != nil {
+	if err := w.Journal.Move(w.Life, r.hash, r.Standing().State, to, change); err != nil {
 		return err
 	}
-	r.state = to
-	r.out.Live.State(to, change.Reason)
-	r.client.Tell(r.status(0, change.Reason))
+	r.moved(to, change.Reason)
 	return nil
 }
 
@@ -281,11 +279,17 @@ func (w *Road) tryMove(r *Run, to delegation.State, change journal.Change) error
 		return nil
 	}
 	known, unknown := w.Journal.Get(w.Life, r.hash)
-	if unknown != nil || known.State == r.state {
+	if unknown != nil || known.State == r.Standing().State {
 		return err
 	}
-	if r.state = known.State; r.state == to {
+	r.moved(known.State, known.Reason)
+	if known.State == to {
 		return nil
 	}
 	return w.move(r, to, change)
+}
+
+// moved shows what the journal has of the run.
+func (r *Run) moved(to delegation.State, reason delegation.Reason) {
+	r.change(func(s *Standing) { s.State, s.Reason, s.Position = to, reason, 0 })
 }

@@ -30,7 +30,7 @@ func (w *Road) conclude(r *Run, v verdict) bool {
 // writeDown tries until the journal takes the end or the watcher stops working: a run whose end is not recorded would be
 // answered twice or never.
 func (w *Road) writeDown(r *Run, v verdict) bool {
-	err := w.moveTo(w.Life, r, delegation.StateEnded, r.change(v))
+	err := w.moveTo(w.Life, r, delegation.StateEnded, r.endOf(v))
 	if err != nil {
 		r.log.Error("the journal does not take the end of a run; the next start answers it", "run", r.hash, "error", err)
 	}
@@ -53,10 +53,10 @@ func (w *Road) answer(r *Run) {
 	}
 }
 
-// change is a verdict as the journal keeps it.
-func (r *Run) change(v verdict) journal.Change {
+// endOf is a verdict as the journal keeps it.
+func (r *Run) endOf(v verdict) journal.Change {
 	c := journal.Change{
-		Reason: v.reason, Started: r.times.started, Ended: r.times.ended, Warnings: r.warnings,
+		Reason: v.reason, Started: r.Standing().Started, Ended: r.times.ended, Warnings: r.warnings,
 		StdoutTail: r.out.Stdout.String(), StderrTail: r.out.Stderr.String(), Timings: r.timings(),
 		Usage: &delegation.Usage{PeakMemoryBytes: v.exit.PeakMemory, CPUSeconds: v.exit.CPUTime.Seconds(), OutputBytes: r.out.Bytes},
 	}
@@ -74,10 +74,10 @@ func (r *Run) change(v verdict) journal.Change {
 }
 
 func (r *Run) timings() *delegation.Timings {
-	t := r.times
+	t, started := r.times, r.Standing().Started
 	return &delegation.Timings{
 		Admit: between(r.request.Seen, r.admitted), Queue: between(r.admitted, t.dequeued), Create: between(t.dequeued, t.created),
-		Start: between(t.created, t.started), Run: between(t.started, t.ended), Total: between(r.request.Seen, t.ended),
+		Start: between(t.created, started), Run: between(started, t.ended), Total: between(r.request.Seen, t.ended),
 	}
 }
 
@@ -92,19 +92,4 @@ func between(from, to time.Time) float64 {
 func (r *Run) keepLive() {
 	first, last := r.out.Live.Span()
 	r.client.KeepLive(first, last, r.times.ended)
-}
-
-// status is where the run stands, for its client.
-func (r *Run) status(position int, reason delegation.Reason) delegation.RunStatus {
-	s := delegation.RunStatus{
-		Version: delegation.Version, SubagentID: r.key.Subagent.String(), RequestID: r.key.Request.String(), State: r.state,
-		Position: position, Reason: reason, Attempt: r.key.Attempt, RunningSince: r.times.started, UpdatedAt: time.Now().UTC(),
-	}
-	if r.state == delegation.StateRunning {
-		s.Deadline = r.times.started.Add(r.spec.Timeout)
-	}
-	if r.stranded.Load() != nil && reason == "" {
-		s.Detail = strandedDetail
-	}
-	return s
 }

@@ -20,7 +20,7 @@ func (w *Road) attemptAgain(r *Run, v verdict) bool {
 	w.handOn(r.out.Progress(), next)
 	next.out.CountOn(w.Notes.Load(next.hash))
 	crash.At("attempt.recorded")
-	if err := w.Journal.Again(w.Life, r.hash, r.state, r.change(v), next.record()); err != nil {
+	if err := w.Journal.Again(w.Life, r.hash, r.Standing().State, r.endOf(v), next.record()); err != nil {
 		r.log.Error("a lost run cannot be attempted again", "run", r.hash, "error", err)
 		return false
 	}

@@ -35,7 +35,7 @@ func (w *Road) follow(r *Run) (v verdict, broken error) {
 			return r.judge(exit), nil
 		case errors.As(err, &unreleased):
 			return unreleased.verdict, unreleased.broken
-		case !r.released.Load():
+		case !r.Standing().Released:
 			return r.brokenHold(err)
 		}
 		r.unseen = true
@@ -85,7 +85,7 @@ func (w *Road) force(r *Run, held *notice.Flag) bool {
 
 // overdue says whether a run that cannot be watched must end.
 func (r *Run) overdue() bool {
-	if !r.times.started.IsZero() && r.timeLeft() == 0 {
+	if !r.Standing().Started.IsZero() && r.timeLeft() == 0 {
 		r.End(delegation.ReasonDeadline)
 	}
 	return r.Cause() != ""

@@ -88,7 +88,7 @@ func (w *Road) KillAll() {
 func (w *Road) Submit(ctx context.Context, q Request, c Client, existing *journal.Run) bool {
 	r := w.newRun(q, c)
 	if existing != nil {
-		r.state = existing.State
+		r.standing.now.State = existing.State
 		w.countOn(r)
 	}
 	r.admitted = time.Now()

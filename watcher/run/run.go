@@ -68,25 +68,22 @@ type Run struct {
 
 	ticket schedule.Ticket // its place in the schedule
 
+	standing standing
+
 	// What follows is guarded by the Road's lock.
 	claimed bool // its workspace is its own
 	losesTo *Run // which has claimed a workspace that holds this one's or lies in it
 
-	stranded  atomic.Pointer[string] // why its sandbox's engine cannot be reached; nil while it can be
 	abandoned chan struct{}          // closed when the operator gives a stranded run up
 	giveUp    sync.Once
-
-	released atomic.Bool // the journal says that its agent may run
 
 	tooMuch atomic.Pointer[delegation.Refusal] // why it is ended because of its workspace
 
 	holds atomic.Pointer[workspace.Held] // what it works in, from before its sandbox is made until its last process is gone
 
 	// What follows belongs to the goroutine that carries the run.
-	state    delegation.State
 	sandbox  sandbox.SandboxID // the one that is bound to the run
 	handle   sandbox.Handle
-	attested *sandbox.Attestation
 	held     *workspace.Held
 	holdErr  error // why there is none
 	out      *output.Child
@@ -100,16 +97,13 @@ type Run struct {
 }
 
 // milestones are when the phases of a run ended.
-type milestones struct{ dequeued, created, started, ended time.Time }
+type milestones struct{ dequeued, created, ended time.Time }
 
 // Launch takes the run on its road.
 func (r *Run) Launch() { r.road.runs.Go(func() { r.road.runToEnd(r) }) }
 
 // Dismiss ends the run before it left the queue.
 func (r *Run) Dismiss(reason delegation.Reason) { r.road.dismiss(r, verdict{reason: reason}) }
-
-// Show tells the client where the run stands in the queue.
-func (r *Run) Show(position int) { r.client.Tell(r.status(position, "")) }
 
 // End asks the run to end. The first cause wins; it is safe to call at any time and from anywhere.
 func (r *Run) End(reason delegation.Reason) { r.stop(endCause(reason)) }
@@ -160,12 +154,13 @@ type verdict struct {
 func (w *Road) newRun(q Request, c Client) *Run {
 	r := &Run{
 		road: w, request: q, client: c, key: q.Key, hash: q.Key.Hash(), spec: q.Spec, warnings: q.Warnings, launcher: w.Launchers[q.Launcher], engine: q.Launcher,
-		workspace: q.Spec.WorkspacePath(), number: w.numbers.Add(1), state: delegation.StateQueued, log: w.Log.With("outbox", q.Outbox),
+		workspace: q.Spec.WorkspacePath(), number: w.numbers.Add(1), log: w.Log.With("outbox", q.Outbox),
 		hurry: make(chan struct{}), over: make(chan struct{}), abandoned: make(chan struct{}),
 	}
 	r.ticket = schedule.Ticket{
 		Run: r, Lane: q.Outbox, Subject: schedule.Subject{Outbox: q.Key.Outbox, Subagent: q.Key.Subagent}, Bytes: q.Bytes,
 	}
+	r.standing.now.State = delegation.StateQueued
 	r.ending, r.stop = context.WithCancelCause(context.Background())
 	r.out = &output.Child{Live: c.Live()}
 	r.out.Live.Note = func() {

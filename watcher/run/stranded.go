@@ -40,9 +40,8 @@ func (w *Road) awaitEngine(r *Run, why error) (v verdict, back bool) {
 		}
 	}
 	w.Schedule.ComeBack(w.Life, &r.ticket)
-	r.stranded.Store(nil)
 	r.log.Info("the engine of a stranded run is back", "run", r.hash, "sandbox", r.handle.ID)
-	r.client.Tell(r.status(0, ""))
+	r.change(func(s *Standing) { s.Stranded = "" })
 	if r.isAbandoned() {
 		r.End(delegation.ReasonOperator) // given up in the moment in which it came back: it can be ended now
 	}
@@ -51,12 +50,10 @@ func (w *Road) awaitEngine(r *Run, why error) (v verdict, back bool) {
 
 // tellStranded tells the log, the operator and the client.
 func (w *Road) tellStranded(r *Run, why error) {
-	text := why.Error()
-	r.stranded.Store(&text)
 	w.Schedule.SetAside(w.Life, &r.ticket)
 	r.log.Warn("a run is stranded: it waits for the engine that has its sandbox", "run", r.hash, "subagent", r.key.Subagent,
 		"engine", r.handle.Engine, "error", why)
-	r.client.Tell(r.status(0, ""))
+	r.change(func(s *Standing) { s.Stranded = why.Error() })
 }
 
 // isBack says whether the launcher has the engine of a run's sandbox, and looks how the sandbox is. A sandbox that its own engine
@@ -108,17 +105,12 @@ func (r *Run) isAbandoned() bool {
 }
 
 // Stranded says why the run's engine cannot be reached, "" where it can.
-func (r *Run) Stranded() string {
-	if why := r.stranded.Load(); why != nil {
-		return *why
-	}
-	return ""
-}
+func (r *Run) Stranded() string { return r.Standing().Stranded }
 
 // GiveUp ends a stranded run without its sandbox, which may live on.
 func (r *Run) GiveUp() {
 	r.giveUp.Do(func() { close(r.abandoned) })
-	if r.stranded.Load() == nil {
+	if r.Stranded() == "" {
 		r.End(delegation.ReasonOperator) // its engine came back in this moment
 	}
 }

@@ -63,7 +63,7 @@ func (w *Road) movedTogether(r *Run) *delegation.Refusal {
 }
 
 // hasClaim says whether nothing takes a run's workspace from it any more. The Road's lock is held.
-func (r *Run) hasClaim() bool { return r.claimed || r.released.Load() }
+func (r *Run) hasClaim() bool { return r.claimed || r.Standing().Released }
 
 // meets are the runs of other subagents whose workspaces hold this one's now, lie in it or are the same.
 func (w *Road) meets(r *Run) (met []*Run) {

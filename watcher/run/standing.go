@@ -1,0 +1,88 @@
+package run
+
+import (
+	"sync"
+	"time"
+
+	"torno/delegation"
+)
+
+// Standing is where a run stands, as its journal has it. A run has one, and status files, live events and what an operator is
+// shown are views of it.
+type Standing struct {
+	State    delegation.State
+	Position int               // in the queue, while it waits there
+	Reason   delegation.Reason // of its end
+	Released bool              // its agent may run
+	Started  time.Time         // when its agent began; the journal may know it a moment later
+	Stranded string            // why the engine that has its sandbox cannot be reached; "" while it can be
+}
+
+// standing keeps where a run stands, and wakes those that wait for a change.
+type standing struct {
+	mu      sync.Mutex
+	now     Standing
+	changed chan struct{} // closed by the next change; nil while nothing waits for it
+}
+
+func (s *standing) read() Standing {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.now
+}
+
+// watch is where the run stands, and a channel that is closed when that changes.
+func (s *standing) watch() (Standing, <-chan struct{}) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.changed == nil {
+		s.changed = make(chan struct{})
+	}
+	return s.now, s.changed
+}
+
+func (s *standing) set(change func(*Standing)) (before, now Standing) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	before = s.now
+	change(&s.now)
+	if s.changed != nil {
+		close(s.changed)
+		s.changed = nil
+	}
+	return before, s.now
+}
+
+// Standing is where the run stands.
+func (r *Run) Standing() Standing { return r.standing.read() }
+
+// Watch is where the run stands, and a channel that is closed when that changes. A run that is over does not change any more.
+func (r *Run) Watch() (Standing, <-chan struct{}) { return r.standing.watch() }
+
+// change changes where the run stands, and has every view show it. The schedule calls it while the run waits there, and from then
+// on the goroutine that carries the run, so views see the changes in their order.
+func (r *Run) change(change func(*Standing)) {
+	before, now := r.standing.set(change)
+	if now.State != before.State {
+		r.out.Live.State(now.State, now.Reason)
+	}
+	r.client.Tell(r.status(now))
+}
+
+// Show shows that the run waits at a position of the queue.
+func (r *Run) Show(position int) { r.change(func(s *Standing) { s.Position = position }) }
+
+// status is the client's view.
+func (r *Run) status(now Standing) delegation.RunStatus {
+	s := delegation.RunStatus{
+		Version: delegation.Version, SubagentID: r.key.Subagent.String(), RequestID: r.key.Request.String(), State: now.State,
+		Position: now.Position, Reason: now.Reason, Attempt: r.key.Attempt, RunningSince: now.Started, UpdatedAt: time.Now().UTC(),
+	}
+	if now.State == delegation.StateRunning {
+		s.Deadline = now.Started.Add(r.spec.Timeout)
+	}
+	if now.Stranded != "" && now.Reason == "" {
+		s.Detail = strandedDetail
+	}
+	return s
+}
