@@ -55,9 +55,12 @@ func Backoff(try int) time.Duration {
 	return pause/2 + rand.N(pause/2)
 }
 
+// IsLogged says whether a failed try is worth a line in the log: the first, the second, the fourth, and ever fewer of them.
+func IsLogged(try int) bool { return try&(try-1) == 0 }
+
 // Warn logs the first failure of a call, and then ever fewer of them.
 func Warn(log *slog.Logger, what string, try int, err error) {
-	if try&(try-1) == 0 {
+	if IsLogged(try) {
 		log.Warn("a call failed; trying again", "call", what, "try", try, "error", err)
 	}
 }

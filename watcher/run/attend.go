@@ -213,7 +213,7 @@ func (a *attendance) noteRunning() {
 	}
 	a.noteTries++
 	a.noteAgain = time.Now().Add(retry.Backoff(a.noteTries))
-	if a.noteTries&(a.noteTries-1) == 0 {
+	if retry.IsLogged(a.noteTries) {
 		a.r.log.Error("the journal does not take that a run has started", "run", a.r.hash, "try", a.noteTries, "error", err)
 	}
 }

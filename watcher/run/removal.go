@@ -44,7 +44,7 @@ func (w *Road) remove(r *Run) {
 			return
 		}
 		held.Raise(delegation.NoticeSandbox, err)
-		if try&(try-1) == 0 {
+		if retry.IsLogged(try) {
 			log.Warn("a sandbox cannot be removed; its run keeps its place")
 		}
 		w.pause(w.Life, retry.Backoff(try))

@@ -74,7 +74,7 @@ type Run struct {
 	claimed bool // its workspace is its own
 	losesTo *Run // which has claimed a workspace that holds this one's or lies in it
 
-	abandoned chan struct{}          // closed when the operator gives a stranded run up
+	abandoned chan struct{} // closed when the operator gives a stranded run up
 	giveUp    sync.Once
 
 	tooMuch atomic.Pointer[delegation.Refusal] // why it is ended because of its workspace
@@ -82,11 +82,11 @@ type Run struct {
 	holds atomic.Pointer[workspace.Held] // what it works in, from before its sandbox is made until its last process is gone
 
 	// What follows belongs to the goroutine that carries the run.
-	sandbox  sandbox.SandboxID // the one that is bound to the run
-	handle   sandbox.Handle
-	held     *workspace.Held
-	holdErr  error // why there is none
-	out      *output.Child
+	sandbox sandbox.SandboxID // the one that is bound to the run
+	handle  sandbox.Handle
+	held    *workspace.Held
+	holdErr error // why there is none
+	out     *output.Child
 	// releasing: the journal was asked to note the release, so what is in the sandbox may be an agent.
 	releasing bool
 	dead      bool // the sandbox's last process is gone
