@@ -87,6 +87,9 @@ func (c *Config) checkSockets(r *report, p *compile.Profile) {
 			if paths.Nested(earlier.Target, socket.Target) {
 				r.problem(at+".target", "%s is in the way of %s", socket.Target, earlier.Target)
 			}
+			if socket.Port != 0 && earlier.Port == socket.Port {
+				r.problem(at+".port", "%d leads to %s already", socket.Port, earlier.Host)
+			}
 		}
 		for _, o := range c.Outboxes {
 			if why := o.reaches(socket.Host); why != "" {

@@ -76,13 +76,13 @@ func (c *Config) profileSchema(p *compile.Profile) object {
 		{"sandbox", oneOf(&p.Sandbox, append(c.launchers.Names(), SandboxAuto)...)},
 		{"rootfs", root{&p.RootFS}},
 		{"image", image{&p.RootFS}},
-		{"pull", onlyIf{boolean{&p.RootFS.Pull}, &p.RootFS.Pull}},
+		{"pull", onlyIf{boolean{&p.RootFS.Pull}, p.RootFS.Pull}},
 		{"command", list[string]{&p.Command, 256, func(s *string) value { return argument{s} }, "; write one element for each argument: nothing is split, no shell is used"}},
 		{"answer", oneOf(&p.Answer, compile.AnswerModes...)},
 		{"answer_max", size{&p.AnswerMax, 1, runfile.MaxAnswer}},
 		{"env", literals{&p.Env}},
 		{"limits", limitsSchema(&p.Limits)},
-		{"sockets", list[sandbox.Socket]{&p.Sockets, 16, socketSchema, "; write a list of {host, target}"}},
+		{"sockets", list[sandbox.Socket]{&p.Sockets, 16, socketSchema, "; write a list of {host, target, port}"}},
 		{"at_least", list[sandbox.GuaranteeKey]{&p.AtLeast, len(sandbox.GuaranteeKeys), guaranteeSchema, "; write a list of guarantees"}},
 		{"timeout", object{
 			{"default", span{&p.Timeout.Default, time.Second, maxTimeout}},
@@ -115,7 +115,10 @@ func limitsSchema(l *sandbox.Limits) object {
 }
 
 func socketSchema(s *sandbox.Socket) value {
-	return object{{"host", place{&s.Host}}, {"target", place{&s.Target}}}
+	return object{
+		{"host", place{&s.Host}}, {"target", place{&s.Target}},
+		{"port", onlyIf{number[uint16]{&s.Port, runfile.MinPort, 65535}, s.Port != 0}},
+	}
 }
 
 func acceptSchema(key *sandbox.GuaranteeKey) value { return oneOf(key, sandbox.Acceptable...) }
@@ -156,13 +159,13 @@ func (version) write() *yaml.Node { return plainNode("1") }
 
 // onlyIf leaves a key out while it is not set.
 type onlyIf struct {
-	boolean
-	set *bool
+	value
+	set bool
 }
 
 func (v onlyIf) write() *yaml.Node {
-	if !*v.set {
+	if !v.set {
 		return nil
 	}
-	return v.boolean.write()
+	return v.value.write()
 }

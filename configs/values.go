@@ -120,7 +120,7 @@ func suggest[T ~string](word string, known []T) string {
 }
 
 // number is a whole number within bounds.
-type number[T ~int | ~int64 | ~uint32] struct {
+type number[T ~int | ~int64 | ~uint32 | ~uint16] struct {
 	to       *T
 	min, max int64
 }

@@ -90,6 +90,8 @@ func (s Spec) WorkspacePath() string {
 type Socket struct {
 	Host   string `json:"host"`
 	Target string `json:"target"`
+	// Port is a port of 127.0.0.1 in the sandbox that leads to the socket too; 0 for none. Init listens there before the agent starts.
+	Port uint16 `json:"port,omitempty"`
 }
 
 // File is a host-owned file that the child finds, read-only, as Target below RunDir.

@@ -26,7 +26,8 @@
 //     it has not got when the agent starts, so that an agent may use up the sandbox's process limit.
 //
 // Where the sandbox can open no socket of the host's, init stands between the agent and those of the profile (doors.go). It
-// holds a bounded number of connections and buffers, and needs one thread for all of them.
+// holds a bounded number of connections and buffers, and needs one thread for all of them. In the same way a port of the sandbox's
+// loopback address leads to a socket: many agents can be told an address only.
 //
 // Everything that happens by path goes through handles that were opened component by component without following a
 // link. A plain walk is enough, and works on every kernel and in gVisor.

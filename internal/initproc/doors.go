@@ -13,14 +13,16 @@ import (
 )
 
 // Where the sandbox cannot open a socket of the host's, init stands between: it listens in a private file system, asks the
-// host for a connection for each of the agent's, and copies both ways. All of it is one goroutine, which waits for everything
-// at once: a thread for each connection might not be had when the agent has used up the sandbox's processes.
+// host for a connection for each of the agent's, and copies both ways. It does the same for a port that leads to a socket; what
+// the sandbox can open, init connects to itself. All of it is one goroutine, which waits for everything at once: a thread for
+// each connection might not be had when the agent has used up the sandbox's processes.
 
 // Bounds of what the agent can make init hold.
 const (
 	maxConnections = 16       // at once; others wait in the queue
 	doorBacklog    = 128      // that queue
 	doorBuffer     = 32 << 10 // of one direction of a connection
+	askAgain       = 10       // milliseconds until a socket is asked again whose own queue was full
 )
 
 // doors are all sockets, and the connections through them.
@@ -30,18 +32,21 @@ type doors struct {
 	most        int
 }
 
-// entrance is where the agent connects.
+// entrance is where the agent connects, and what it is connected to.
 type entrance struct {
-	listener, channel int
-	waiting           int // a connection of the agent's for which the host was asked; -1 for none
+	listeners []int // a socket's, a port's, or both
+	channel   int   // where the host is asked for a connection; -1 where init connects to the socket itself
+	socket    string
+	waiting   int // a connection of the agent's for which there is none of the host's yet; -1 for none
 }
 
 // newDoors listens before the agent starts. Init's limit of open files is set already.
 func newDoors(f runfile.File) (*doors, error) {
 	d := &doors{most: maxConnections}
+	listeners := 2*len(f.Doors) + len(f.Forwards)
 	for _, limit := range f.Rlimits {
 		if limit.Name == "nofile" { // two for each connection, and some that init has anyway
-			d.most = max(1, min(d.most, (int(min(limit.Value, 1<<20))-2*len(f.Doors)-16)/2))
+			d.most = max(1, min(d.most, (int(min(limit.Value, 1<<20))-listeners-16)/2))
 		}
 	}
 	for i, door := range f.Doors {
@@ -56,9 +61,41 @@ func newDoors(f runfile.File) (*doors, error) {
 		if err := unix.SetNonblock(channel, true); err != nil {
 			return nil, refuse(runfile.FailureSetup, "socket %q: its channel: %w", door.Path, err)
 		}
-		d.all = append(d.all, &entrance{listener: listener, channel: channel, waiting: -1})
+		d.all = append(d.all, &entrance{listeners: []int{listener}, channel: channel, socket: door.Path, waiting: -1})
+	}
+	for _, forward := range f.Forwards {
+		listener, err := listenOn(forward.Port)
+		if err != nil {
+			return nil, refuse(runfile.FailureSetup, "port %d: %w", forward.Port, err)
+		}
+		e := d.to(forward.Path)
+		e.listeners = append(e.listeners, listener)
 	}
 	return d, nil
+}
+
+// to is the entrance of a socket.
+func (d *doors) to(socket string) *entrance {
+	for _, e := range d.all {
+		if e.socket == socket {
+			return e
+		}
+	}
+	e := &entrance{channel: -1, socket: socket, waiting: -1}
+	d.all = append(d.all, e)
+	return e
+}
+
+// listenOn listens at a port of the sandbox's own loopback address.
+func listenOn(port uint16) (int, error) {
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
+	if err != nil {
+		return -1, err
+	}
+	if err := unix.Bind(fd, &unix.SockaddrInet4{Port: int(port), Addr: [4]byte{127, 0, 0, 1}}); err != nil {
+		return -1, err
+	}
+	return fd, unix.Listen(fd, doorBacklog)
 }
 
 func listenAt(name string) (int, error) {
@@ -99,7 +136,7 @@ func linkTo(socket, name string) error {
 func (d *doors) serve() {
 	for {
 		polls, ready := d.interests()
-		if _, err := unix.Poll(polls, -1); err != nil {
+		if _, err := unix.Poll(polls, d.patience()); err != nil {
 			if errors.Is(err, unix.EINTR) {
 				continue
 			}
@@ -110,8 +147,23 @@ func (d *doors) serve() {
 				ready[i](poll.Revents)
 			}
 		}
+		for _, e := range d.all {
+			if e.waiting >= 0 && e.channel < 0 {
+				d.connect(e)
+			}
+		}
 		d.connections = slices.DeleteFunc(d.connections, (*connection).over)
 	}
+}
+
+// patience is how long to wait: for ever, but where a socket is to be asked again.
+func (d *doors) patience() int {
+	for _, e := range d.all {
+		if e.waiting >= 0 && e.channel < 0 {
+			return askAgain
+		}
+	}
+	return -1
 }
 
 // interests are what to wait for, and what to do when it comes.
@@ -126,13 +178,19 @@ func (d *doors) interests() (polls []unix.PollFd, ready []func(int16)) {
 		}
 	}
 	for _, e := range d.all {
-		switch {
-		case e.waiting >= 0:
-			add(e.channel, unix.POLLIN, func(int16) { d.answered(e) })
-		case busy < d.most && e.listener >= 0:
-			add(e.listener, unix.POLLIN, func(int16) { e.accept() })
-			busy++ // a place is kept for each that may come now
+		if e.waiting >= 0 {
+			if e.channel >= 0 {
+				add(e.channel, unix.POLLIN, func(int16) { d.answered(e) })
+			}
+			continue
 		}
+		if busy >= d.most {
+			continue
+		}
+		for _, listener := range e.listeners {
+			add(listener, unix.POLLIN, func(int16) { d.accept(e, listener) })
+		}
+		busy++ // a place is kept for each that may come now
 	}
 	for _, c := range d.connections {
 		for side := range c.ends {
@@ -144,24 +202,58 @@ func (d *doors) interests() (polls []unix.PollFd, ready []func(int16)) {
 	return polls, ready
 }
 
-// accept takes one connection of the agent's, and asks the host for one.
-func (e *entrance) accept() {
-	fd, _, err := unix.Accept4(e.listener, unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK)
+// accept takes one connection of the agent's, and asks for one of the host's. Of two listeners of an entrance one has its turn.
+func (d *doors) accept(e *entrance, listener int) {
+	if e.waiting >= 0 || len(e.listeners) == 0 {
+		return
+	}
+	fd, _, err := unix.Accept4(listener, unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK)
 	if err != nil {
 		return
 	}
-	if n, err := unix.Write(e.channel, []byte{runfile.DoorOpen}); n != 1 || err != nil {
-		unix.Close(fd)
-		e.shut()
+	_ = unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_NODELAY, 1) // a unix socket has no such thing
+	e.waiting = fd
+	if e.channel < 0 {
+		d.connect(e)
 		return
 	}
-	e.waiting = fd
+	if n, err := unix.Write(e.channel, []byte{runfile.DoorOpen}); n != 1 || err != nil {
+		e.refuse()
+		e.shut()
+	}
+}
+
+// connect connects to a socket that the sandbox can open itself. Where the queue there is full, it is asked again.
+func (d *doors) connect(e *entrance) {
+	fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
+	if err != nil {
+		e.refuse()
+		return
+	}
+	err = unix.Connect(fd, &unix.SockaddrUnix{Name: e.socket})
+	if err == nil {
+		d.connections = append(d.connections, newConnection(e.waiting, fd))
+		e.waiting = -1
+		return
+	}
+	unix.Close(fd)
+	if !errors.Is(err, unix.EAGAIN) && !errors.Is(err, unix.EINTR) {
+		e.refuse()
+	}
+}
+
+// refuse closes the agent's connection: there is none of the host's for it.
+func (e *entrance) refuse() {
+	unix.Close(e.waiting)
+	e.waiting = -1
 }
 
 // shut is for a channel that has nobody at its other end.
 func (e *entrance) shut() {
-	unix.Close(e.listener)
-	e.listener = -1
+	for _, listener := range e.listeners {
+		unix.Close(listener)
+	}
+	e.listeners = nil
 }
 
 // answered takes the host's connection.

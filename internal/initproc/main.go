@@ -75,7 +75,7 @@ func prepare(args []string) (*run, error) {
 	if err := applyFilter(r.file.Filter); err != nil {
 		return nil, err
 	}
-	reserveThreads(min(len(r.file.Doors), 1)) // all doors are one thread's
+	reserveThreads(min(len(r.file.Doors)+len(r.file.Forwards), 1)) // all of them are one thread's
 	return r, r.setUp()
 }
 
@@ -114,7 +114,7 @@ func (r *run) setUp() error {
 		}
 		r.warnings = r.answer.moveAside(r.warnings)
 	}
-	if len(r.file.Doors) > 0 {
+	if len(r.file.Doors)+len(r.file.Forwards) > 0 {
 		doors, err := newDoors(r.file)
 		if err != nil {
 			return err

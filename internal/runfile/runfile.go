@@ -80,6 +80,8 @@ type File struct {
 	Answer  Answer   `json:"answer"`
 	// Doors are the sockets of the host's that the agent may reach, where init stands between.
 	Doors []Door `json:"doors,omitempty"`
+	// Forwards are ports of the sandbox's own loopback address that lead to sockets.
+	Forwards []Forward `json:"forwards,omitempty"`
 	// Filter is a program of the kernel's for system calls (struct sock_filter, one after the other), which init puts
 	// itself under, and with it the agent. Nil is for a sandbox that is made with a filter: init refuses to go on in one
 	// that has none.
@@ -126,6 +128,16 @@ type Mount struct {
 type Door struct {
 	Path string `json:"path"`
 }
+
+// Forward is a port of 127.0.0.1, in the sandbox, that leads to a socket: agents that speak HTTP are told an address, and no
+// socket. Path is that of a door, or else a socket that the sandbox can open itself. Init listens before the agent starts.
+type Forward struct {
+	Port uint16 `json:"port"`
+	Path string `json:"path"`
+}
+
+// MinPort is the first port that a user without rights may listen at.
+const MinPort = 1024
 
 // The channel of the first door is this descriptor of init's, and the others are behind it.
 const (

@@ -24,7 +24,7 @@ func (f File) Validate() error {
 		return fmt.Errorf("version is %d and this is version %d", f.Version, Version)
 	}
 	for _, check := range []func() error{
-		f.validateNonce, f.validateArgv, f.validateEnv, f.validateProcess, f.validateMounts, f.validateAnswer, f.validateDoors,
+		f.validateNonce, f.validateArgv, f.validateEnv, f.validateProcess, f.validateMounts, f.validateAnswer, f.validateDoors, f.validateForwards,
 		f.validateFilter, f.validateTime,
 	} {
 		if err := check(); err != nil {
@@ -41,6 +41,24 @@ func (f File) validateDoors() error {
 	for _, d := range f.Doors {
 		if err := validatePath("socket", d.Path); err != nil {
 			return err
+		}
+	}
+	return nil
+}
+
+func (f File) validateForwards() error {
+	if len(f.Forwards) > MaxDoors {
+		return fmt.Errorf("%d ports are too many, at most %d are possible", len(f.Forwards), MaxDoors)
+	}
+	for i, forward := range f.Forwards {
+		if forward.Port < MinPort {
+			return fmt.Errorf("port %d is below %d", forward.Port, MinPort)
+		}
+		if err := validatePath("socket", forward.Path); err != nil {
+			return err
+		}
+		if slices.ContainsFunc(f.Forwards[:i], func(other Forward) bool { return other.Port == forward.Port }) {
+			return fmt.Errorf("port %d is there twice", forward.Port)
 		}
 	}
 	return nil

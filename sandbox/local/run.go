@@ -43,6 +43,16 @@ func (r Run) Write(dir string) error {
 	return runfile.Write(filepath.Join(dir, filepath.Base(runfile.Path)), r.file())
 }
 
+// forwards are the ports that lead to sockets.
+func forwards(sockets []sandbox.Socket) (all []runfile.Forward) {
+	for _, socket := range sockets {
+		if socket.Port != 0 {
+			all = append(all, runfile.Forward{Port: socket.Port, Path: socket.Target})
+		}
+	}
+	return all
+}
+
 // checkFileName keeps a file of the spec out of the way of ours.
 func checkFileName(name string) error {
 	if !fs.ValidPath(name) || strings.Contains(name, "/") || name == "." || name == hostroot.UserDir || name == filepath.Base(runfile.Path) {
@@ -62,7 +72,7 @@ func (r Run) file() runfile.File {
 			{Name: "fsize", Value: uint64(r.Spec.Limits.FileSize)},
 			{Name: "nofile", Value: uint64(r.Spec.Limits.OpenFiles)},
 		},
-		Mounts: r.Mounts, Filter: r.Filter, Doors: r.Doors,
+		Mounts: r.Mounts, Filter: r.Filter, Doors: r.Doors, Forwards: forwards(r.Spec.Sockets),
 		Answer: runfile.Answer{Path: answer.Path, FromStdout: answer.FromStdout, Max: answer.Max},
 	}
 	if r.Spec.Timeout > 0 {

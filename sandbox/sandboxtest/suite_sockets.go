@@ -47,6 +47,25 @@ func socketCarries(b *bench) {
 	}
 }
 
+// portsLead: a port of the sandbox's loopback address leads to a socket, from the agent's first moment on, and carries as much. Beside
+// that port there is no other, and outside of the sandbox there is none.
+func portsLead(b *bench) {
+	spec := b.probe("echo", "127.0.0.1:8000")
+	spec.Sockets = []sandbox.Socket{{Host: b.listen("model"), Target: "/run/model/socket", Port: 8000}}
+	r := b.runs(spec)
+	b.same("stdout", r.stdout, "all of it is back\n")
+	b.succeeds(r)
+
+	spec = b.command(runfile.Init, "reach", "tcp:127.0.0.1:8000", "tcp:127.0.0.1:8001", "unix:/run/model/socket")
+	spec.Sockets = []sandbox.Socket{{Host: b.listen("other"), Target: "/run/model/socket", Port: 8000}}
+	r = b.runs(spec)
+	b.succeeds(r)
+	said := strings.Split(strings.TrimSuffix(string(r.stdout), "\n"), "\n")
+	if len(said) != 3 || said[0] != runfile.Reached || said[1] == runfile.Reached || said[2] != runfile.Reached {
+		b.Errorf("the agent said %q", said)
+	}
+}
+
 // foreignSockets: a child reaches the socket of its profile, and no other that lies in what it sees. Where the host's kernel is
 // the child's as well, a socket that everybody may use is reached all the same: nothing that a mount can say keeps it away.
 func foreignSockets(b *bench) {

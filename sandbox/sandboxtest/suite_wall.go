@@ -28,6 +28,7 @@ var wallCases = []testCase{
 	{"a workspace that is swapped before the start", swappedWorkspace},
 	{"a socket of the operator's can be used", socketUsable},
 	{"a socket carries much", socketCarries},
+	{"a port leads to a socket", portsLead},
 	{"sockets of others", foreignSockets},
 }
 

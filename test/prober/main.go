@@ -212,7 +212,7 @@ const (
 	echoBytes = 3 << 20
 )
 
-// echo sends a lot through many connections of a unix socket at once, ends its writing, and wants all of it back.
+// echo sends a lot through many connections of a unix socket, or of a port, at once, ends its writing, and wants all of it back.
 func echo(path string) error {
 	errs := make(chan error, echoes)
 	for range echoes {
@@ -229,7 +229,11 @@ func echo(path string) error {
 }
 
 func echoOnce(path string) error {
-	conn, err := net.Dial("unix", path)
+	network := "unix"
+	if !strings.HasPrefix(path, "/") {
+		network = "tcp"
+	}
+	conn, err := net.Dial(network, path)
 	if err != nil {
 		return err
 	}
@@ -238,7 +242,7 @@ func echoOnce(path string) error {
 	wrote := make(chan error, 1)
 	go func() {
 		_, err := io.CopyN(io.MultiWriter(conn, sent), rand.Reader, echoBytes)
-		wrote <- errors.Join(err, conn.(*net.UnixConn).CloseWrite())
+		wrote <- errors.Join(err, conn.(interface{ CloseWrite() error }).CloseWrite())
 	}()
 	n, err := io.Copy(back, conn)
 	if err = errors.Join(err, <-wrote); err == nil && (n != echoBytes || !bytes.Equal(sent.Sum(nil), back.Sum(nil))) {
