@@ -36,7 +36,7 @@ func fullHeartbeat() Heartbeat {
 		Features: []string{FeatureStatus, FeatureEvents, FeatureProfiles, FeatureContext},
 		Limits:   WireLimits{RequestBytes: 1 << 20, Queue: 64, Running: 4, MaxTimeoutSeconds: 600},
 		Profiles: []ProfileOffer{{Name: "small", Description: "a shell", Launcher: "docker"}}, Running: 1, Queued: 2,
-		Notices: Notices{{Code: NoticeEngine, Text: "the engine does not answer", Since: instant}},
+		Notices: Notices{{Code: NoticeLauncher, Text: "the launcher does not answer", Since: instant}},
 	}
 }
 

@@ -21,7 +21,9 @@ type NoticeCode string
 
 // The codes of notices.
 const (
-	NoticeEngine      NoticeCode = "engine"      // the engine does not answer, or answers with errors
+	// NoticeLauncher: a launcher does not answer, or answers with errors. The code is that of earlier versions, by which clients know it.
+	NoticeLauncher NoticeCode = "engine"
+
 	NoticeDisk        NoticeCode = "disk"        // there is too little free space, on the host or for the engine
 	NoticeJournal     NoticeCode = "journal"     // the journal cannot be written, so nothing is started
 	NoticeDescriptors NoticeCode = "descriptors" // the watcher is out of file descriptors
@@ -29,8 +31,8 @@ const (
 	NoticeOutbox      NoticeCode = "outbox"      // the outbox cannot be listed, or takes some files and not others
 	NoticeSandbox     NoticeCode = "sandbox"     // a sandbox that may live cannot be ended; its run keeps its place
 	NoticeLeftovers   NoticeCode = "leftovers"   // sandboxes that have ended cannot be removed; their runs do not wait
-	NoticeStranded    NoticeCode = "stranded"    // runs have their sandboxes on an engine that another one has taken the place of
-	NoticeReload      NoticeCode = "reload"      // a new configuration waits for an engine that hangs; the old one is served
+	NoticeStranded    NoticeCode = "stranded"    // runs have their sandboxes on a site that another one has taken the place of
+	NoticeReload      NoticeCode = "reload"      // a new configuration waits for a launcher that hangs; the old one is served
 )
 
 // What a heartbeat holds of notices. More is left out.

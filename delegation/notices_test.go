@@ -43,14 +43,14 @@ func TestNoticesAreWrittenTidily(t *testing.T) {
 	beat := fullHeartbeat()
 	beat.Notices = nil
 	for n := range 2 * maxNotices {
-		beat.Notices = append(beat.Notices, Notice{Code: NoticeEngine, Text: fmt.Sprint("line\n", n)}, Notice{Code: "No code", Text: "x"})
+		beat.Notices = append(beat.Notices, Notice{Code: NoticeLauncher, Text: fmt.Sprint("line\n", n)}, Notice{Code: "No code", Text: "x"})
 	}
 	data, err := beat.Encode()
 	if err != nil {
 		t.Fatal(err)
 	}
 	got, err := DecodeHeartbeat(data)
-	if err != nil || len(got.Notices) != maxNotices || got.Notices[1] != (Notice{Code: NoticeEngine, Text: "line 1"}) {
+	if err != nil || len(got.Notices) != maxNotices || got.Notices[1] != (Notice{Code: NoticeLauncher, Text: "line 1"}) {
 		t.Errorf("%+v, %v", got.Notices, err)
 	}
 }

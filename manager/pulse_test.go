@@ -54,12 +54,12 @@ func TestWaitTellsWhatChanges(t *testing.T) {
 		h.later(2*time.Second, func() { h.tell(run, delegation.StateRunning) })
 		h.later(3*time.Second, func() {
 			must(0, h.rewrite(func(b *delegation.Heartbeat) {
-				b.Notices = delegation.Notices{{Code: delegation.NoticeEngine, Text: "the engine is silent"}}
+				b.Notices = delegation.Notices{{Code: delegation.NoticeLauncher, Text: "the launcher is silent"}}
 			}))
 		})
 		h.later(9*time.Second, func() { h.respond(run) })
 		d, _, err := h.wait(run)
-		want := []string{"queued . .", "queued .", "running", "running the engine is silent", "running"}
+		want := []string{"queued . .", "queued .", "running", "running the launcher is silent", "running"}
 		if err != nil || !slices.Equal(d.lines, want) {
 			t.Errorf("told %q, want %q, %v", d.lines, want, err)
 		}

@@ -15,14 +15,15 @@ import (
 // *delegation.Refusal; ErrNotFound says that a sandbox is gone, ErrUnavailable that nothing is known; every other error is
 // the launcher's own trouble.
 //
-// A launcher belongs to the engine that it was opened on. Where another engine answers in its place, or a handle names another
-// one, a call fails with ErrOtherEngine: what that engine does not have is not gone (I21).
+// The place on which a launcher launches is its site: Docker's engine, or gVisor's state directory. A site has an id of its
+// own, whatever name or path leads to it. A launcher belongs to the site that it was opened on. Where another site answers in its place, or a handle names another
+// one, a call fails with ErrOtherSite: what that site does not have is not gone (I21).
 type Launcher interface {
 	// Check says what is enforced, by what, or why not.
 	Check(context.Context) (Guarantees, error)
-	// Engine is the id of the launcher's engine: it lasts as long as the engine does, and every handle carries it. It is "" where
-	// the engine has no such id. Where another engine answers now, it is ErrOtherEngine.
-	Engine(context.Context) (string, error)
+	// Site is the id of the launcher's site: it lasts as long as the site does, and every handle carries it. It is "" where
+	// the site has no such id. Where another site answers now, it is ErrOtherSite.
+	Site(context.Context) (string, error)
 	// Create makes the sandbox of an id; nothing in it runs yet. Called again for the same id it returns the sandbox that
 	// is there.
 	Create(context.Context, SandboxID, Spec) (Handle, error)
@@ -66,9 +67,9 @@ var ErrNotFound = errors.New("the sandbox does not exist")
 
 // ErrUnavailable says that a launcher cannot reach what makes its sandboxes. The call may be made again, and says nothing of the
 // sandbox: it may live on.
-var ErrUnavailable = errors.New("the engine does not answer")
+var ErrUnavailable = errors.New("the launcher does not answer")
 
-// IsUnavailable says whether an error tells of an engine that does not answer. Nothing follows from it for a sandbox.
+// IsUnavailable says whether an error tells of a launcher that does not answer. Nothing follows from it for a sandbox.
 func IsUnavailable(err error) bool {
 	return errors.Is(err, ErrUnavailable) || errors.Is(err, context.DeadlineExceeded)
 }
@@ -78,13 +79,14 @@ var ErrUncertain = errors.New("nobody knows whether the sandbox has run")
 
 // Handle refers to a sandbox. It is plain data and goes into the journal.
 type Handle struct {
-	Launcher string      `json:"launcher"`
-	ID       string      `json:"id"`               // the launcher's own name for it
-	Engine   string      `json:"engine,omitempty"` // whose it is, by the engine's own id; "" where that is not known
-	Sandbox  SandboxID   `json:"sandbox"`
-	Slot     int         `json:"slot"`            // which staging directory and identity it has
-	State    HandleState `json:"state,omitempty"` // as List saw it
-	Exit     *Exit       `json:"exit,omitempty"`  // as List saw it, when State is HandleExited
+	Launcher string `json:"launcher"`
+	ID       string `json:"id"` // the launcher's own name for it
+	// Site is where it is, by the site's own id; "" where that is not known. Journals have it under the key of earlier versions.
+	Site    string      `json:"engine,omitempty"`
+	Sandbox SandboxID   `json:"sandbox"`
+	Slot    int         `json:"slot"`            // which staging directory and identity it has
+	State   HandleState `json:"state,omitempty"` // as List saw it
+	Exit    *Exit       `json:"exit,omitempty"`  // as List saw it, when State is HandleExited
 	// Which directory Create has mounted as the workspace. 0 and 0 where the launcher does not say.
 	Device uint64 `json:"device,omitempty"`
 	Inode  uint64 `json:"inode,omitempty"`

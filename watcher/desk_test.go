@@ -37,7 +37,7 @@ func TestMain(m *testing.M) {
 // patience bounds every wait of these tests; none of them needs it.
 const patience = 20 * time.Second
 
-// desk is a parent at one or more outboxes, a watcher behind them, and a fake engine behind that.
+// desk is a parent at one or more outboxes, a watcher behind them, and a fake site behind that.
 type desk struct {
 	testing.TB
 	state, outbox string

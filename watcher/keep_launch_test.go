@@ -18,10 +18,10 @@ var callsOfALaunch = []sandboxtest.Op{sandboxtest.OpCreate, sandboxtest.OpStart,
 
 // cuts are the ways in which a call can end that was under way when the watcher was told to stop.
 var cuts = map[string]func(*sandboxtest.World, sandboxtest.Op){
-	"it gets done":             func(*sandboxtest.World, sandboxtest.Op) {},
-	"it is cut off":            func(w *sandboxtest.World, op sandboxtest.Op) { w.Fail(op, 1, errCut) },
-	"it is done, and cut off":  func(w *sandboxtest.World, op sandboxtest.Op) { w.FailAfter(op, 1, errCut) },
-	"the engine has gone away": func(w *sandboxtest.World, op sandboxtest.Op) { w.Fail(op, 1, sandbox.ErrUnavailable) },
+	"it gets done":               func(*sandboxtest.World, sandboxtest.Op) {},
+	"it is cut off":              func(w *sandboxtest.World, op sandboxtest.Op) { w.Fail(op, 1, errCut) },
+	"it is done, and cut off":    func(w *sandboxtest.World, op sandboxtest.Op) { w.FailAfter(op, 1, errCut) },
+	"the launcher has gone away": func(w *sandboxtest.World, op sandboxtest.Op) { w.Fail(op, 1, sandbox.ErrUnavailable) },
 }
 
 // launching has a watcher come as far as a call of a launch, which ends in some way once until is closed.

@@ -60,7 +60,7 @@ func TestAHungLaunchHoldsNoCancel(t *testing.T) {
 				d.touch("cancel_s1")
 				d.want(d.response(a), delegation.StatusCancelled, delegation.ReasonCancelled, -1)
 				told := d.watcher.notices.Of("main")
-				if len(told) != 1 || told[0].Code != delegation.NoticeEngine {
+				if len(told) != 1 || told[0].Code != delegation.NoticeLauncher {
 					t.Errorf("clients are told %v", told)
 				}
 				d.want(d.response(d.submit(ask{id: "s2", task: "echo hello"})), delegation.StatusCompleted, delegation.ReasonExited, 0)

@@ -65,10 +65,10 @@ func (w *Watcher) profiles() (all []control.Profile) {
 	return all
 }
 
-// checkBudget is how long an operator waits for an engine.
+// checkBudget is how long an operator waits for a launcher.
 const checkBudget = 2 * time.Second
 
-// askLauncher asks a launcher what it enforces. That its engine does not answer is an answer too.
+// askLauncher asks a launcher what it enforces. That it does not answer is an answer too.
 func askLauncher(ctx context.Context, name string, launcher sandbox.Launcher) control.Launcher {
 	ctx, cancel := context.WithTimeout(ctx, checkBudget)
 	defer cancel()

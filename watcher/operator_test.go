@@ -104,7 +104,7 @@ func TestAFollowerMayLeave(t *testing.T) {
 }
 
 // TestAnOperatorWhoDoesNotReadStopsNobody: one follower is stuck at its first line, and the child's output goes on, past
-// what the engine keeps. Who comes then sees what is left, and that something is missing.
+// what the launcher keeps. Who comes then sees what is left, and that something is missing.
 func TestAnOperatorWhoDoesNotReadStopsNobody(t *testing.T) {
 	d := newDesk(t, nil)
 	told, stuck, free := make(chan struct{}), make(chan struct{}), make(chan struct{})

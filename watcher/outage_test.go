@@ -15,15 +15,15 @@ import (
 	"torno/sandbox/sandboxtest"
 )
 
-// errAway is what a launcher says whose engine does not answer.
+// errAway is the error of a launcher that does not answer.
 var errAway = fmt.Errorf("in the way: %w", sandbox.ErrUnavailable)
 
 // outages are the ways in which a step of the fake goes wrong.
 var outages = map[string]func(*sandboxtest.World, sandboxtest.Op, int){
-	"the engine does not answer":                  func(w *sandboxtest.World, op sandboxtest.Op, nth int) { w.Fail(op, nth, errAway) },
-	"the engine has done it and does not say so":  func(w *sandboxtest.World, op sandboxtest.Op, nth int) { w.FailAfter(op, nth, errAway) },
-	"it takes too long":                           func(w *sandboxtest.World, op sandboxtest.Op, nth int) { w.Fail(op, nth, context.DeadlineExceeded) },
-	"it has taken too long and is done by itself": func(w *sandboxtest.World, op sandboxtest.Op, nth int) { w.FailAfter(op, nth, context.DeadlineExceeded) },
+	"the launcher does not answer":                 func(w *sandboxtest.World, op sandboxtest.Op, nth int) { w.Fail(op, nth, errAway) },
+	"the launcher has done it and does not say so": func(w *sandboxtest.World, op sandboxtest.Op, nth int) { w.FailAfter(op, nth, errAway) },
+	"it takes too long":                            func(w *sandboxtest.World, op sandboxtest.Op, nth int) { w.Fail(op, nth, context.DeadlineExceeded) },
+	"it has taken too long and is done by itself":  func(w *sandboxtest.World, op sandboxtest.Op, nth int) { w.FailAfter(op, nth, context.DeadlineExceeded) },
 }
 
 func TestAnOutageAtEachStepIsWaitedOut(t *testing.T) {
@@ -51,7 +51,7 @@ func TestAnOutageAtEachStepIsWaitedOut(t *testing.T) {
 	}
 }
 
-// TestAnOutageWhileAWatcherStartsIsWaitedOut: what an earlier watcher left is not known before the engine has said it.
+// TestAnOutageWhileAWatcherStartsIsWaitedOut: what an earlier watcher left is not known before the launcher has said it.
 func TestAnOutageWhileAWatcherStartsIsWaitedOut(t *testing.T) {
 	for name, fail := range outages {
 		t.Run(name, func(t *testing.T) {
@@ -74,8 +74,8 @@ func TestAnOutageWhileAWatcherStartsIsWaitedOut(t *testing.T) {
 	}
 }
 
-// TestAWatcherThatWaitsForItsEngineCanBeStopped: it says then why it has taken up nothing.
-func TestAWatcherThatWaitsForItsEngineCanBeStopped(t *testing.T) {
+// TestAWatcherThatWaitsForItsLauncherCanBeStopped: it says then why it has taken up nothing.
+func TestAWatcherThatWaitsForItsLauncherCanBeStopped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 		defer cancel()
@@ -87,14 +87,14 @@ func TestAWatcherThatWaitsForItsEngineCanBeStopped(t *testing.T) {
 	})
 }
 
-// absent is a launcher whose engine does not come back.
+// absent is a launcher that does not come back.
 type absent struct{ sandbox.Launcher }
 
 func (absent) List(context.Context) ([]sandbox.Handle, error) { return nil, errAway }
 
-// TestWhoeverWaitsForAnEngineIsHeard: a cancel and a deadline count while the engine is away, and nothing is said before the
+// TestWhoeverWaitsForALauncherIsHeard: a cancel and a deadline count while the launcher is away, and nothing is said before the
 // sandbox is known to be gone.
-func TestWhoeverWaitsForAnEngineIsHeard(t *testing.T) {
+func TestWhoeverWaitsForALauncherIsHeard(t *testing.T) {
 	d := newDesk(t, nil)
 	for nth := range 8 {
 		d.world.Fail(sandboxtest.OpCreate, nth+1, errAway)
@@ -102,7 +102,7 @@ func TestWhoeverWaitsForAnEngineIsHeard(t *testing.T) {
 	reached, free := make(chan struct{}, 64), make(chan struct{})
 	d.world.Before(sandboxtest.OpList, func() { reached <- struct{}{}; <-free })
 	a := d.submit(ask{id: "s1", task: "echo never"})
-	d.eventually("it waits", func() bool { return slices.ContainsFunc(d.watcher.notices.Of("main"), isEngine) })
+	d.eventually("it waits", func() bool { return slices.ContainsFunc(d.watcher.notices.Of("main"), isLauncher) })
 	d.touch("cancel_s1")
 	<-reached // it gave up, and looks for what the calls may have left
 	if d.exists("response_s1.json") {
@@ -113,7 +113,7 @@ func TestWhoeverWaitsForAnEngineIsHeard(t *testing.T) {
 	d.empty()
 }
 
-func isEngine(n delegation.Notice) bool { return n.Code == delegation.NoticeEngine }
+func isLauncher(n delegation.Notice) bool { return n.Code == delegation.NoticeLauncher }
 
 // waiting is a watcher of which only the waiting is used.
 func waiting(t *testing.T) *Watcher {

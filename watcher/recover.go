@@ -21,7 +21,7 @@ import (
 //	it has a sandbox                  it is adopted: output goes on behind the cursor, deadline and limits go on;
 //	                                  where nobody wants it any more, it is adopted to be ended
 //	it has one that was not released  that is removed: nothing of it ran; the run goes through the door again
-//	it had one, on another engine     it is stranded: it waits for that engine, and its workspace with it (I21)
+//	it had one, on another site       it is stranded: it waits for that site, and its workspace with it (I21)
 //	it had one, and that is gone      it is lost, or attempted again where its profile says so
 //	none was ever released            nothing was launched: it goes through the door again, if somebody still asks
 //
@@ -31,7 +31,7 @@ import (
 //
 // Whoever is told to stop meanwhile gets this done first, in the time that there is for stopping: what was not taken up
 // would run on with nobody to end it. Where the next watcher of this process takes its place, that one does it, and this one
-// stops at once: an engine that was exchanged would keep it waiting in vain.
+// stops at once: a site that was exchanged would keep it waiting in vain.
 func (w *Watcher) recover(ctx context.Context) error {
 	ctx, cancel := outlive(ctx, w.recoveryBudget)
 	defer cancel()
@@ -44,7 +44,7 @@ func (w *Watcher) recover(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if w.engines, err = w.askEngines(ctx); err != nil {
+	if w.sites, err = w.askSites(ctx); err != nil {
 		return err
 	}
 	if err := w.settleAll(ctx, left); err != nil {
@@ -100,7 +100,7 @@ func outlive(ctx context.Context, budget func() time.Duration) (context.Context,
 	return longer, func() { stop(); cancel() }
 }
 
-// listBudget is how long an engine may take to say what there is.
+// listBudget is how long a launcher may take to say what there is.
 const listBudget = time.Minute
 
 // listLeft asks all launchers.
@@ -120,7 +120,7 @@ func (w *Watcher) listLeft(ctx context.Context) (remains, error) {
 	return left, nil
 }
 
-// list asks a launcher until its engine answers: it may have gone away since the launcher was opened.
+// list asks a launcher until it answers: its site may have gone away since the launcher was opened.
 func (w *Watcher) list(ctx context.Context, name string, launcher sandbox.Launcher) (handles []sandbox.Handle, err error) {
 	err = w.untilAnswered(ctx, "list the sandboxes of "+name, func(ctx context.Context) (err error) {
 		handles, err = launcher.List(ctx)
@@ -129,7 +129,7 @@ func (w *Watcher) list(ctx context.Context, name string, launcher sandbox.Launch
 	return handles, err
 }
 
-// untilAnswered asks until an engine answers.
+// untilAnswered asks until a launcher answers.
 func (w *Watcher) untilAnswered(ctx context.Context, what string, ask func(context.Context) error) error {
 	held := w.notices.Flag("")
 	defer held.Close()
@@ -140,7 +140,7 @@ func (w *Watcher) untilAnswered(ctx context.Context, what string, ask func(conte
 		if !sandbox.IsUnavailable(err) || ctx.Err() != nil {
 			return err
 		}
-		held.Raise(delegation.NoticeEngine, err)
+		held.Raise(delegation.NoticeLauncher, err)
 		retry.Warn(w.log, what, try, err)
 		_ = retry.Pause(ctx, retry.Backoff(try))
 	}

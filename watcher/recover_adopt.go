@@ -18,12 +18,12 @@ func (w *Watcher) adopt(ctx context.Context, box *outbox.Outbox, record journal.
 		}
 		record.State = delegation.StateStarting
 	}
-	if err := w.noteEngine(ctx, record, h); err != nil {
+	if err := w.noteSite(ctx, record, h); err != nil {
 		return err
 	}
 	a, reason := box.TakeUp(record)
 	w.log.Info("adopted a run of an earlier watcher", "outbox", box.Name, "subagent", record.Subagent, "run", record.Key,
 		"sandbox", h.State, "to_end", reason)
-	w.road.Adopt(requestOf(a), a, record, h, reason, h.On(w.engines[h.Launcher]))
+	w.road.Adopt(requestOf(a), a, record, h, reason, h.On(w.sites[h.Launcher]))
 	return nil
 }

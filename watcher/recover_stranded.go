@@ -13,27 +13,27 @@ import (
 	"torno/watcher/run"
 )
 
-// askEngines asks all launchers which engine they have.
-func (w *Watcher) askEngines(ctx context.Context) (map[string]string, error) {
-	engines := make(map[string]string, len(w.config.Launchers))
+// askSites asks all launchers which site they have.
+func (w *Watcher) askSites(ctx context.Context) (map[string]string, error) {
+	sites := make(map[string]string, len(w.config.Launchers))
 	for name, launcher := range w.config.Launchers {
-		err := w.untilAnswered(ctx, "ask for the engine of "+name, func(ctx context.Context) (err error) {
-			engines[name], err = launcher.Engine(ctx)
+		err := w.untilAnswered(ctx, "ask for the site of "+name, func(ctx context.Context) (err error) {
+			sites[name], err = launcher.Site(ctx)
 			return err
 		})
 		if err != nil {
-			return nil, fmt.Errorf("ask for the engine of %s: %w", name, err)
+			return nil, fmt.Errorf("ask for the site of %s: %w", name, err)
 		}
 	}
-	return engines, nil
+	return sites, nil
 }
 
-// isElsewhere says whether a run's sandbox is on another engine than its launcher has.
+// isElsewhere says whether a run's sandbox is on another site than its launcher has.
 func (w *Watcher) isElsewhere(record journal.Run) bool {
-	return record.Handle != nil && record.Handle.On(w.engines[record.Handle.Launcher]) != nil
+	return record.Handle != nil && record.Handle.On(w.sites[record.Handle.Launcher]) != nil
 }
 
-// strand takes up a run whose sandbox is on another engine. Where its outbox is not served, nothing but its workspace is taken.
+// strand takes up a run whose sandbox is on another site. Where its outbox is not served, nothing but its workspace is taken.
 func (w *Watcher) strand(ctx context.Context, box *outbox.Outbox, record journal.Run) error {
 	if box != nil {
 		return w.adopt(ctx, box, record, *record.Handle)
@@ -44,22 +44,22 @@ func (w *Watcher) strand(ctx context.Context, box *outbox.Outbox, record journal
 	return nil
 }
 
-// noteEngine has the journal know the engine of a sandbox that a launcher has listed: an earlier version did not note it, and an
-// engine may have got another id with an upgrade.
-func (w *Watcher) noteEngine(ctx context.Context, record journal.Run, h sandbox.Handle) error {
-	if h.Engine == record.Handle.Engine {
+// noteSite has the journal know the site of a sandbox that a launcher has listed: an earlier version did not note it, and a
+// site may have got another id with an upgrade.
+func (w *Watcher) noteSite(ctx context.Context, record journal.Run, h sandbox.Handle) error {
+	if h.Site == record.Handle.Site {
 		return nil
 	}
 	noted := *record.Handle
-	noted.Engine = h.Engine
-	crash.At("recover.engine")
-	return w.journal.NoteEngine(ctx, record.Key, noted)
+	noted.Site = h.Site
+	crash.At("recover.site")
+	return w.journal.NoteSite(ctx, record.Key, noted)
 }
 
 // standing is where a run stands, as far as this watcher has to do with it.
 func (w *Watcher) standing(key string) run.Standing {
 	if u := w.unservedRun(key); u != nil && u.why != nil {
-		return run.Standing{Stranded: "another engine answers in the place of its own, and its outbox is not served"}
+		return run.Standing{Stranded: "another site answers in the place of its own, and its outbox is not served"}
 	}
 	if r := w.road.Running(key); r != nil {
 		return r.Standing()

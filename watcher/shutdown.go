@@ -9,7 +9,7 @@ import (
 )
 
 // ErrLeftBehind is returned by Run when something of the watcher still waits for a call that does not return.
-var ErrLeftBehind = errors.New("a file system or an engine does not answer, and what waits for it was left behind; the next start goes on with it")
+var ErrLeftBehind = errors.New("a file system or a launcher does not answer, and what waits for it was left behind; the next start goes on with it")
 
 // endsInTime waits until the time for leaving is over, and says whether that was enough.
 func (w *Watcher) endsInTime(wait func()) bool {

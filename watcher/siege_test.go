@@ -26,14 +26,14 @@ func TestASegmentOfAnAbsurdNumber(t *testing.T) {
 	d.want(d.response(d.submit(ask{id: "s2", task: "echo y"})), delegation.StatusCompleted, delegation.ReasonExited, 0)
 }
 
-// TestTheWorkspaceOfARunThatIsAsideAndStrandedIsTaken: neither its outbox nor its engine is there, and its sandbox may live.
+// TestTheWorkspaceOfARunThatIsAsideAndStrandedIsTaken: neither its outbox nor its site is there, and its sandbox may live.
 func TestTheWorkspaceOfARunThatIsAsideAndStrandedIsTaken(t *testing.T) {
 	d := newDesk(t, nil)
 	release := d.gate()
 	defer release()
 	_, running := d.answered()
 	d.pause()
-	d.world.Exchange("engine-2")
+	d.world.Exchange("site-2")
 	second := d.newOutbox("second")
 	d.lead("main", d.newOutbox("elsewhere"))
 	other := d.settings("second", second)

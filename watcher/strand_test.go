@@ -23,7 +23,7 @@ func keep(c *Config) {
 	c.Outboxes[0].Policy.Profiles[0].Attempts = 3
 }
 
-// exchanged is a desk whose watcher left a run on the first engine, and finds another one in its place.
+// exchanged is a desk whose watcher left a run on the first site, and finds another one in its place.
 func exchanged(t *testing.T) (d *desk, a ask, release func()) {
 	t.Helper()
 	d = newDesk(t, keep)
@@ -31,16 +31,16 @@ func exchanged(t *testing.T) (d *desk, a ask, release func()) {
 	a = d.submit(ask{id: "s1", task: "gated"})
 	d.started(a)
 	d.stop()
-	d.world.Exchange("engine-2")
+	d.world.Exchange("site-2")
 	d.open()
 	return d, a, release
 }
 
-// back puts the first engine in its place again, and opens the launcher on it as a host does.
+// back puts the first site in its place again, and opens the launcher on it as a host does.
 func (d *desk) back() {
 	d.Helper()
 	d.stop()
-	d.world.Exchange(sandboxtest.FirstEngine)
+	d.world.Exchange(sandboxtest.FirstSite)
 	d.open()
 }
 
@@ -49,7 +49,7 @@ func (d *desk) stranded(a ask) {
 	d.Helper()
 	d.eventually("the operator sees it stranded", func() bool {
 		run, err := d.operator().Run(t0(), a.id)
-		return err == nil && strings.Contains(run.Stranded, "engine-1") && run.State == delegation.StateRunning
+		return err == nil && strings.Contains(run.Stranded, "site-1") && run.State == delegation.StateRunning
 	})
 	d.eventually("its client reads why", func() bool { return strings.HasPrefix(d.status(a.id).Detail, "Stranded: ") })
 	d.eventually("there is a notice", func() bool {
@@ -60,7 +60,7 @@ func (d *desk) stranded(a ask) {
 	}
 }
 
-func TestAnotherEngineStrandsARun(t *testing.T) {
+func TestAnotherSiteStrandsARun(t *testing.T) {
 	d, a, release := exchanged(t)
 	d.stranded(a)
 	inside := d.submit(ask{id: "s2", task: "echo never", workspace: a.workspace})
@@ -80,7 +80,7 @@ func TestAnotherEngineStrandsARun(t *testing.T) {
 	d.onceEach()
 }
 
-// TestAStrandedRunStaysStranded: another start on the wrong engine changes nothing.
+// TestAStrandedRunStaysStranded: another start on the wrong site changes nothing.
 func TestAStrandedRunStaysStranded(t *testing.T) {
 	d, a, release := exchanged(t)
 	for range 2 {
@@ -101,7 +101,7 @@ func TestAStrandedRunTakesNoTurn(t *testing.T) {
 	a := d.submit(ask{id: "s1", task: "gated"})
 	d.started(a)
 	d.stop()
-	d.world.Exchange("engine-2")
+	d.world.Exchange("site-2")
 	d.open()
 	d.want(d.response(d.submit(ask{id: "s2", task: "echo"})), delegation.StatusCompleted, delegation.ReasonExited, 0)
 	d.stranded(a)
@@ -110,14 +110,14 @@ func TestAStrandedRunTakesNoTurn(t *testing.T) {
 	d.want(d.response(a), delegation.StatusCompleted, delegation.ReasonExited, 0)
 }
 
-func TestAnEngineThatIsExchangedUnderAWatcherStrandsItsRuns(t *testing.T) {
+func TestASiteThatIsExchangedUnderAWatcherStrandsItsRuns(t *testing.T) {
 	d := newDesk(t, keep)
 	release := d.gate()
 	a := d.submit(ask{id: "s1", task: "gated"})
 	d.started(a)
-	d.world.Exchange("engine-2")
+	d.world.Exchange("site-2")
 	d.stranded(a)
-	d.world.Exchange(sandboxtest.FirstEngine)
+	d.world.Exchange(sandboxtest.FirstSite)
 	release()
 	resp := d.response(a)
 	d.want(resp, delegation.StatusCompleted, delegation.ReasonExited, 0)
@@ -128,8 +128,8 @@ func TestAnEngineThatIsExchangedUnderAWatcherStrandsItsRuns(t *testing.T) {
 	d.eventually("nothing is said any more", func() bool { return len(d.watcher.notices.Of("main")) == 0 })
 }
 
-// TestWhatItsOwnEngineDoesNotHaveIsLost: once the engine of a stranded run is back, it is believed.
-func TestWhatItsOwnEngineDoesNotHaveIsLost(t *testing.T) {
+// TestWhatItsOwnSiteDoesNotHaveIsLost: once the site of a stranded run is back, it is believed.
+func TestWhatItsOwnSiteDoesNotHaveIsLost(t *testing.T) {
 	d, a, _ := exchanged(t)
 	d.config.Outboxes[0].Policy.Profiles[0].Attempts = 1
 	d.stranded(a)
@@ -181,14 +181,14 @@ func (d *desk) runOf(a ask) string {
 	return sandbox.RunKey{Outbox: d.box("main"), Subagent: mustID(d, a.id), Request: request, Attempt: 1}.Hash()
 }
 
-// TestTheTimeOfAStrandedRunGoesOn, and its answer is owed until its engine tells how it ended.
+// TestTheTimeOfAStrandedRunGoesOn, and its answer is owed until its site tells how it ended.
 func TestTheTimeOfAStrandedRunGoesOn(t *testing.T) {
 	d := newDesk(t, keep)
 	d.gate()
 	a := d.submit(ask{id: "s1", task: "gated", timeout: 1})
 	d.started(a)
 	d.stop()
-	d.world.Exchange("engine-2")
+	d.world.Exchange("site-2")
 	d.open()
 	d.eventually("its time is over", func() bool { return time.Since(d.latest("s1").Released) > time.Second })
 	d.stranded(a)
@@ -276,66 +276,66 @@ func TestAWatcherStopsOverAStrandedRun(t *testing.T) {
 	d.onceEach()
 }
 
-// TestAHandleWithoutAnEngine is an earlier version's: it is adopted where its launcher lists it, and its engine is known from then on.
-func TestAHandleWithoutAnEngine(t *testing.T) {
+// TestAHandleWithoutASite is an earlier version's: it is adopted where its launcher lists it, and its site is known from then on.
+func TestAHandleWithoutASite(t *testing.T) {
 	d := newDesk(t, keep)
 	release := d.gate()
 	a := d.submit(ask{id: "s1", task: "gated"})
 	d.started(a)
 	d.stop()
-	d.editHandle(forgetEngine)
+	d.editHandle(forgetSite)
 	d.open()
-	if engine := d.latest("s1").Handle.Engine; engine != sandboxtest.FirstEngine {
-		t.Errorf("the journal knows engine %q", engine)
+	if site := d.latest("s1").Handle.Site; site != sandboxtest.FirstSite {
+		t.Errorf("the journal knows site %q", site)
 	}
 	release()
 	d.want(d.response(a), delegation.StatusCompleted, delegation.ReasonExited, 0)
 	d.onceEach()
 }
 
-// TestAHandleWithoutAnEngineThatIsNotListed is lost, as it was for the version that wrote it.
-func TestAHandleWithoutAnEngineThatIsNotListed(t *testing.T) {
+// TestAHandleWithoutASiteThatIsNotListed is lost, as it was for the version that wrote it.
+func TestAHandleWithoutASiteThatIsNotListed(t *testing.T) {
 	d := newDesk(t, func(c *Config) { c.Shutdown.Keep = true })
 	d.gate()
 	a := d.submit(ask{id: "s1", task: "gated"})
 	d.started(a)
 	d.stop()
-	d.world.Vanish(d.editHandle(forgetEngine))
+	d.world.Vanish(d.editHandle(forgetSite))
 	d.open()
 	d.want(d.response(a), delegation.StatusError, delegation.ReasonLost, -1)
 }
 
-// TestWithoutAnEngineInItsHandleARunIsDoneTwice shows what the handles of the other tests prevent.
-func TestWithoutAnEngineInItsHandleARunIsDoneTwice(t *testing.T) {
+// TestWithoutASiteInItsHandleARunIsDoneTwice shows what the handles of the other tests prevent.
+func TestWithoutASiteInItsHandleARunIsDoneTwice(t *testing.T) {
 	d := newDesk(t, keep)
 	d.gate()
 	a := d.submit(ask{id: "s1", task: "gated"})
 	d.started(a)
 	d.stop()
-	d.editHandle(forgetEngine)
-	d.world.Exchange("engine-2")
+	d.editHandle(forgetSite)
+	d.world.Exchange("site-2")
 	d.open()
 	d.eventually("a second attempt runs beside the first", func() bool { return d.world.MostAtOnce("s1") == 2 })
 }
 
-// TestAnEngineThatGetsAnotherID, as an upgrade may give it one, is known by what it has.
-func TestAnEngineThatGetsAnotherID(t *testing.T) {
+// TestASiteThatGetsAnotherID, as an upgrade may give it one, is known by what it has.
+func TestASiteThatGetsAnotherID(t *testing.T) {
 	d := newDesk(t, keep)
 	release := d.gate()
 	a := d.submit(ask{id: "s1", task: "gated"})
 	d.started(a)
 	d.stop()
-	d.editHandle(func(h *sandbox.Handle) { h.Engine = "the id of before" })
+	d.editHandle(func(h *sandbox.Handle) { h.Site = "the id of before" })
 	d.open()
-	if engine := d.latest("s1").Handle.Engine; engine != sandboxtest.FirstEngine {
-		t.Errorf("the journal knows engine %q", engine)
+	if site := d.latest("s1").Handle.Site; site != sandboxtest.FirstSite {
+		t.Errorf("the journal knows site %q", site)
 	}
 	release()
 	d.want(d.response(a), delegation.StatusCompleted, delegation.ReasonExited, 0)
 	d.onceEach()
 }
 
-func forgetEngine(h *sandbox.Handle) { h.Engine = "" }
+func forgetSite(h *sandbox.Handle) { h.Site = "" }
 
 // editHandle changes the handle of the only run in the journal, while no watcher runs.
 func (d *desk) editHandle(edit func(*sandbox.Handle)) sandbox.Handle {
@@ -349,6 +349,6 @@ func (d *desk) editHandle(edit func(*sandbox.Handle)) sandbox.Handle {
 		d.Fatalf("the journal has %d runs", len(all))
 	}
 	edit(all[0].Handle)
-	d.must(j.NoteEngine(t0(), all[0].Key, *all[0].Handle))
+	d.must(j.NoteSite(t0(), all[0].Key, *all[0].Handle))
 	return *all[0].Handle
 }

@@ -10,7 +10,7 @@ import (
 	"torno/sandbox/sandboxtest"
 )
 
-// TestASandboxThatMayHaveBegunIsMadeAnew: the engine does not answer to a start, and does not know afterwards what it did. What
+// TestASandboxThatMayHaveBegunIsMadeAnew: the launcher does not answer to a start, and does not know afterwards what it did. What
 // it may have started holds, and is removed.
 func TestASandboxThatMayHaveBegunIsMadeAnew(t *testing.T) {
 	d := newDesk(t, nil)

@@ -23,7 +23,7 @@ type unserved struct {
 	record journal.Run
 	box    *outbox.Outbox   // whose directory is not there; nil where the outbox is not in the configuration
 	ticket *schedule.Ticket // keeps its workspace and its subagent; nil where it has no sandbox
-	handle sandbox.Handle   // of the sandbox in which it goes on; zero where there is none on the engine that answers
+	handle sandbox.Handle   // of the sandbox in which it goes on; zero where there is none on the site that answers
 	why    error            // it is stranded for; nil where it is not
 
 	mu   sync.Mutex // one operator at a time
@@ -68,9 +68,9 @@ func (w *Watcher) endAside(ctx context.Context, u *unserved, h sandbox.Handle, e
 	return w.journal.Move(ctx, u.record.Key, u.record.State, delegation.StateEnded, end)
 }
 
-// desert leaves a run whose sandbox is on another engine, and whose outbox is not served, nothing but its workspace.
+// desert leaves a run whose sandbox is on another site, and whose outbox is not served, nothing but its workspace.
 func (w *Watcher) desert(ctx context.Context, u *unserved) {
-	u.why, u.ticket = u.record.Handle.On(w.engines[u.record.Handle.Launcher]), reservation(u.record)
+	u.why, u.ticket = u.record.Handle.On(w.sites[u.record.Handle.Launcher]), reservation(u.record)
 	w.schedule.Reserve(ctx, u.ticket)
 	w.log.Warn("a run is stranded, and its outbox is not served", "outbox", u.record.Outbox, "run", u.record.Key, "error", u.why)
 }
@@ -92,7 +92,7 @@ func (w *Watcher) unservedRun(key string) *unserved {
 	return u.(*unserved)
 }
 
-// cancelUnserved ends an unserved run. Its sandbox is gone when that is written down. Where it is stranded it ends when its engine is back.
+// cancelUnserved ends an unserved run. Its sandbox is gone when that is written down. Where it is stranded it ends when its site is back.
 func (w *Watcher) cancelUnserved(_ context.Context, u *unserved) error {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -125,8 +125,8 @@ func (w *Watcher) abandonUnserved(_ context.Context, u *unserved) error {
 		return fmt.Errorf("%w: %s", control.ErrNotStranded, u.record.Key)
 	}
 	text := run.GivenUp()
-	w.log.Warn("the operator gives a stranded run up; its sandbox may run on, and is removed when its engine is back",
-		"run", u.record.Key, "engine", u.record.Handle.Engine, "sandbox", u.record.Handle.ID)
+	w.log.Warn("the operator gives a stranded run up; its sandbox may run on, and is removed when its site is back",
+		"run", u.record.Key, "site", u.record.Handle.Site, "sandbox", u.record.Handle.ID)
 	return w.endUnserved(w.life, u, journal.Change{Reason: delegation.ReasonLost, Ended: time.Now(), Code: text.Code, Text: text.Text, Hint: text.Hint})
 }
 
@@ -170,9 +170,9 @@ func (o *Operator) endUntaken(ctx context.Context, record journal.Run, end func(
 	return o.Run(ctx, record.Key)
 }
 
-// awaitEngines asks for the engines of runs that are stranded and unserved, since no run that is carried may ask for them. A host hears by that
-// of an engine that is back, and opens everything anew; so it does when a launcher has the engine again by itself.
-func (w *Watcher) awaitEngines(ctx context.Context) {
+// awaitSites asks for the sites of runs that are stranded and unserved, since no run that is carried may ask for them. A host hears by that
+// of a site that is back, and opens everything anew; so it does when a launcher has the site again by itself.
+func (w *Watcher) awaitSites(ctx context.Context) {
 	for try := 1; ctx.Err() == nil; try++ {
 		stranded := false
 		for _, u := range w.unservedRuns.Range {
@@ -191,7 +191,7 @@ func (w *Watcher) awaitEngines(ctx context.Context) {
 	}
 }
 
-// isBackFor says whether the engine of a stranded run answers.
+// isBackFor says whether the site of a stranded run answers.
 func (w *Watcher) isBackFor(ctx context.Context, u *unserved) bool {
 	ctx, cancel := context.WithTimeout(ctx, listBudget)
 	defer cancel()
@@ -199,6 +199,6 @@ func (w *Watcher) isBackFor(ctx context.Context, u *unserved) bool {
 	if launcher == nil {
 		return false
 	}
-	engine, err := launcher.Engine(ctx)
-	return err == nil && u.record.Handle.On(engine) == nil
+	site, err := launcher.Site(ctx)
+	return err == nil && u.record.Handle.On(site) == nil
 }

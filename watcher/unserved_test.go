@@ -95,7 +95,7 @@ func TestAnOperatorGivesARunUpThatIsLeftAside(t *testing.T) {
 	d.empty()
 }
 
-// TestACancelOfARunThatIsLeftAsideAndStrandedWaits for the engine and the directory, also where other watchers come in between.
+// TestACancelOfARunThatIsLeftAsideAndStrandedWaits for the site and the directory, also where other watchers come in between.
 func TestACancelOfARunThatIsLeftAsideAndStrandedWaits(t *testing.T) {
 	d, a, _ := exchanged(t)
 	d.stop()
@@ -111,22 +111,22 @@ func TestACancelOfARunThatIsLeftAsideAndStrandedWaits(t *testing.T) {
 	d.empty()
 }
 
-// asked is a launcher that hears, as that of a host does, when another engine answers.
+// asked is a launcher that hears, as that of a host does, when another site answers.
 type asked struct {
 	sandbox.Launcher
 	other *atomic.Bool
 }
 
-func (l asked) Engine(ctx context.Context) (string, error) {
-	id, err := l.Launcher.Engine(ctx)
-	if errors.Is(err, sandbox.ErrOtherEngine) {
+func (l asked) Site(ctx context.Context) (string, error) {
+	id, err := l.Launcher.Site(ctx)
+	if errors.Is(err, sandbox.ErrOtherSite) {
 		l.other.Store(true)
 	}
 	return id, err
 }
 
-// TestTheReturnOfAnEngineIsNoticed although all runs that are stranded are of outboxes that are not served.
-func TestTheReturnOfAnEngineIsNoticed(t *testing.T) {
+// TestTheReturnOfASiteIsNoticed although all runs that are stranded are of outboxes that are not served.
+func TestTheReturnOfASiteIsNoticed(t *testing.T) {
 	for what, leave := range map[string]func(d *desk){
 		"left aside":               func(d *desk) { d.leaveAway() },
 		"not in the configuration": func(d *desk) { d.lead("second", d.newOutbox("second")); d.open() },
@@ -137,8 +137,8 @@ func TestTheReturnOfAnEngineIsNoticed(t *testing.T) {
 			other := &atomic.Bool{}
 			d.wrap = func(l sandbox.Launcher) sandbox.Launcher { return asked{l, other} }
 			leave(d)
-			d.world.Exchange(sandboxtest.FirstEngine)
-			d.eventually("a launcher is asked for its engine", other.Load)
+			d.world.Exchange(sandboxtest.FirstSite)
+			d.eventually("a launcher is asked for its site", other.Load)
 		})
 	}
 }
@@ -200,7 +200,7 @@ func TestARunThatWasGivenUpTakesNothing(t *testing.T) {
 	}
 }
 
-// TestACancelThatWaitsIsCarriedOut when the engine is back, although the outbox's directory is not.
+// TestACancelThatWaitsIsCarriedOut when the site is back, although the outbox's directory is not.
 func TestACancelThatWaitsIsCarriedOut(t *testing.T) {
 	d, _, _ := exchanged(t)
 	d.stop()
@@ -208,7 +208,7 @@ func TestACancelThatWaitsIsCarriedOut(t *testing.T) {
 	if _, err := d.operator().Cancel(t0(), "s1"); !errors.Is(err, control.ErrStranded) {
 		t.Fatal(err)
 	}
-	d.world.Exchange("engine-1")
+	d.world.Exchange("site-1")
 	d.againAside()
 	d.eventually("it has ended", func() bool {
 		left, err := d.fake.List(t0())

@@ -53,8 +53,8 @@ func TestAWatcherThatIsToldToStopAtOnceOwesNothing(t *testing.T) {
 	d.empty()
 }
 
-// TestWhatHasEndedIsAnsweredWithoutAnEngine by a watcher that is told to stop while it waits for that engine.
-func TestWhatHasEndedIsAnsweredWithoutAnEngine(t *testing.T) {
+// TestWhatHasEndedIsAnsweredWithoutALauncher by a watcher that is told to stop while it waits for that site.
+func TestWhatHasEndedIsAnsweredWithoutALauncher(t *testing.T) {
 	d := newDesk(t, func(c *Config) { c.MaxRunning = 1 })
 	over := d.submit(ask{id: "over", task: "sleep"})
 	d.started(over)

@@ -59,7 +59,7 @@ type Watcher struct {
 	born         time.Time
 	ready        chan struct{}
 	keep         atomic.Bool
-	engines      map[string]string // by launcher: the id of its engine, as recovery found it
+	sites        map[string]string // by launcher: the id of its site, as recovery found it
 	unservedRuns sync.Map          // by key: runs that have not ended, or are not answered, and whose outbox is not served
 	looked       chan struct{}     // closed when identify has looked at every outbox, or could not
 	again        chan struct{}     // closed when the outboxes are to be opened anew
@@ -149,7 +149,7 @@ func (w *Watcher) Run(ctx context.Context) (err error) {
 	}
 	background.Go(func() { w.showPositions(writing) })
 	background.Go(func() { w.newPruner().loop(writing) })
-	background.Go(func() { w.awaitEngines(w.leisure) })
+	background.Go(func() { w.awaitSites(w.leisure) })
 	err = w.watchOutboxes(ctx)
 	w.stopWorking()
 	if !w.keeps() {

@@ -251,7 +251,7 @@ func TestOneOutboxCannotStarveAnother(t *testing.T) {
 }
 
 func TestALaunchThatFails(t *testing.T) {
-	boom := errors.New("the engine is on fire")
+	boom := errors.New("the launcher is on fire")
 	for op, wantKeys := range map[sandboxtest.Op]int{sandboxtest.OpCreate: 0, sandboxtest.OpStart: 1, sandboxtest.OpInit: 1} {
 		t.Run(string(op), func(t *testing.T) {
 			d := newDesk(t, nil)
@@ -276,7 +276,7 @@ func TestACreateThatSucceedsAndFailsLeavesNothing(t *testing.T) {
 	d.empty()
 }
 
-// empty waits until the engine holds nothing of ours.
+// empty waits until the launcher holds nothing of ours.
 func (d *desk) empty() {
 	d.Helper()
 	d.eventually("no sandbox is left", func() bool {

@@ -92,7 +92,7 @@ func (h hostDir) beat(args []string) error {
 	case "serving":
 		beat.HeartbeatSeconds = 1
 	default:
-		beat.Notices = delegation.Notices{{Code: delegation.NoticeEngine, Text: unescape(text)}}
+		beat.Notices = delegation.Notices{{Code: delegation.NoticeLauncher, Text: unescape(text)}}
 	}
 	data, err := beat.Encode()
 	return errors.Join(err, h.Publish(delegation.HeartbeatName, data))

@@ -18,8 +18,8 @@ func (a *app) cancelCommand() cli.Command {
 The child gets INT, ten seconds later TERM and five seconds later KILL. The command returns when its last process is gone
 and its parent is answered. An interrupt leaves before that; the child ends all the same.
 
-A run is stranded while another engine answers in the place of its own. Its end waits until its engine is back. With --abandon it is answered at once, as lost, and what may still run there is left: it can go on writing
-to its workspace, which other runs may enter then. The sandbox is removed when its engine is back.
+A run is stranded while another site answers in the place of its own: another Docker engine, or another state directory of gVisor. Its end waits until its own is back. With --abandon it is answered at once, as lost, and what may still run there is left: it can go on writing
+to its workspace, which other runs may enter then. The sandbox is removed when its site is back.
 ` + reference,
 		Examples: []string{"watcher cancel sub_1a2b3c4d", "watcher cancel $(watcher ps --quiet)"},
 		Options: append([]cli.Option{

@@ -71,7 +71,7 @@ func diagnose(err error) cli.Trouble {
 		return t
 	}
 	if errors.Is(err, watcher.ErrLeftBehind) {
-		t.Exit, t.Code, t.Next = exitOwed, "left_behind", "start it again once the file system or the engine answers"
+		t.Exit, t.Code, t.Next = exitOwed, "left_behind", "start it again once the file system or the launcher answers"
 		return t
 	}
 	if code, next := noLauncher(err); code != "" {
@@ -126,7 +126,7 @@ var troubles = []struct {
 	{control.ErrNoWatcher, "no_watcher", "start it with watcher run"},
 	{control.ErrNoRun, "no_run", "watcher ps -a lists the runs; name one by its subagent, OUTBOX/SUBAGENT or the beginning of its key"},
 	{control.ErrAmbiguous, "ambiguous", "name it by OUTBOX/SUBAGENT or by more of its key"},
-	{control.ErrStranded, "stranded", "bring that engine back, or give the run up with watcher cancel --abandon"},
+	{control.ErrStranded, "stranded", "bring that site back, which is a Docker engine or a state directory, or give the run up with watcher cancel --abandon"},
 	{control.ErrNotStranded, "not_stranded", "watcher cancel without --abandon"},
 	{control.ErrUntaken, "untaken", "try again in a moment; the log says what the watcher waits for, or that the next start looks again"},
 	{control.ErrEnded, "ended", "watcher show shows how it ended"},

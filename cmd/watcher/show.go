@@ -77,7 +77,7 @@ func facts(r control.Run) (rows [][]cli.Cell) {
 	}
 	if r.Stranded != "" && r.State != delegation.StateEnded {
 		add("because", r.Stranded)
-		add("next", "bring that engine back; watcher cancel --abandon gives the run up and leaves what may still run there")
+		add("next", "bring its site back, which is a Docker engine or a state directory; watcher cancel --abandon gives the run up and leaves what may still run there")
 	}
 	add("outbox", r.Outbox)
 	if r.OutboxID != r.Outbox {

@@ -60,8 +60,8 @@ func (y *toy) kind() *launcher.Kind {
 			y.opened = append(y.opened, s)
 			return toyBox{y.world.Launcher(string(s.Installation))}, nil
 		},
-		About: func(_ context.Context, s launcher.Settings) (doctor.Maker, error) {
-			return doctor.Maker{Version: "7", Socket: s.Text("colour"), Arch: "amd64", Runtime: "toy"}, nil
+		About: func(_ context.Context, s launcher.Settings) (doctor.Launcher, error) {
+			return doctor.Launcher{Version: "7", Socket: s.Text("colour"), Arch: "amd64", Runtime: "toy"}, nil
 		},
 		Left: func(context.Context, launcher.Settings) ([]doctor.Leftover, error) { return nil, nil },
 		Purge: func(_ context.Context, s launcher.Setting) error {

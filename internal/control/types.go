@@ -46,8 +46,8 @@ var (
 	ErrNoRun     = errors.New("there is no such run")
 	ErrAmbiguous = errors.New("the reference fits several runs")
 	ErrEnded     = errors.New("the run has ended already")
-	// ErrStranded says that a run is to end, and ends when the engine of its sandbox is back.
-	ErrStranded    = errors.New("the run is stranded, and is ended when the engine of its sandbox is back")
+	// ErrStranded says that a run is to end, and ends when the site of its sandbox is back.
+	ErrStranded    = errors.New("the run is stranded, and is ended when the site of its sandbox is back")
 	ErrNotStranded = errors.New("the run is not stranded, so it is cancelled and not given up")
 	// ErrUntaken says that a run has not ended, and that the watcher cannot end it: it has not taken it up yet.
 	ErrUntaken  = errors.New("the watcher has not taken the run up")
@@ -137,7 +137,7 @@ type Run struct {
 	Profile  string              `json:"profile,omitempty"`
 	Launcher string              `json:"launcher,omitempty"`
 	Sandbox  string              `json:"sandbox,omitempty"` // the launcher's own name for it, from the release on
-	// SandboxID is the id of the sandbox that is, or was last, bound to the run; a label on the engine and gVisor's directories have it.
+	// SandboxID is the id of the sandbox that is, or was last, bound to the run; a label of Docker's and gVisor's directories have it.
 	SandboxID sandbox.SandboxID `json:"sandbox_id,omitempty"`
 	// Attestation is what the host saw of the sandbox before the agent ran; nil where it did not look.
 	Attestation *sandbox.Attestation `json:"attestation,omitempty"`
@@ -155,7 +155,7 @@ type Run struct {
 	Ended       time.Time            `json:"ended,omitzero"`
 	Timings     *delegation.Timings  `json:"timings_ms,omitempty"`
 	Usage       *delegation.Usage    `json:"usage,omitempty"`
-	// Stranded is why the engine of its sandbox cannot be reached; "" where that is not so, and where no watcher runs.
+	// Stranded is why the site of its sandbox cannot be reached; "" where that is not so, and where no watcher runs.
 	Stranded string `json:"stranded,omitempty"`
 	// Position is where it waits in the queue; 0 where it does not, and where no watcher runs.
 	Position   int       `json:"position,omitempty"`

@@ -7,16 +7,16 @@ type check struct {
 	look  func(System) []Finding
 }
 
-// engineChecks are about what an engine says of itself. A launcher asks them before it makes anything.
-var engineChecks = []check{
-	{EngineGroup, "engine", lookAtMakers},
-	{EngineGroup, "architecture", lookAtArchitecture},
-	{EngineGroup, "seccomp", lookAtSeccomp},
-	{EngineGroup, "user_remapping", lookAtRemapping},
-	{EngineGroup, "log_driver", lookAtLogDriver},
-	{EngineGroup, "security_module", lookAtSecurityModule},
-	{EngineGroup, "cgroups", lookAtCgroups},
-	{EngineGroup, "runtime", lookAtRuntime},
+// launcherChecks are about what launchers say of themselves. A launcher asks them before it makes anything.
+var launcherChecks = []check{
+	{LauncherGroup, "engine", lookAtLaunchers},
+	{LauncherGroup, "architecture", lookAtArchitecture},
+	{LauncherGroup, "seccomp", lookAtSeccomp},
+	{LauncherGroup, "user_remapping", lookAtRemapping},
+	{LauncherGroup, "log_driver", lookAtLogDriver},
+	{LauncherGroup, "security_module", lookAtSecurityModule},
+	{LauncherGroup, "cgroups", lookAtCgroups},
+	{LauncherGroup, "runtime", lookAtRuntime},
 }
 
 // startChecks are about what is enforced with a configuration. A watcher asks them when its launchers are open.
@@ -47,13 +47,13 @@ var otherChecks = []check{
 }
 
 // groups are all of them, in their order.
-var groups = []Group{Configuration, Machine, EngineGroup, Sandboxes, Roots, LeftBehind}
+var groups = []Group{Configuration, Machine, LauncherGroup, Sandboxes, Roots, LeftBehind}
 
 // Examine goes through all checks, group by group.
 func Examine(s System) []Finding {
 	var all []Finding
 	for _, group := range groups {
-		for _, checks := range [][]check{engineChecks, startChecks, otherChecks} {
+		for _, checks := range [][]check{launcherChecks, startChecks, otherChecks} {
 			for _, c := range checks {
 				if c.group == group {
 					all = append(all, c.findings(s)...)
@@ -64,8 +64,8 @@ func Examine(s System) []Finding {
 	return all
 }
 
-// Unfit is a *RefusedError if a maker can hold no sandbox, and otherwise nil.
-func Unfit(e Maker) error { return refusal(run(engineChecks, System{Makers: []Maker{e}})) }
+// Unfit is a *RefusedError if a launcher can hold no sandbox, and otherwise nil.
+func Unfit(e Launcher) error { return refusal(run(launcherChecks, System{Launchers: []Launcher{e}})) }
 
 // Start is a *RefusedError if a watcher must not start with these facts, and otherwise nil. It needs no engine and no
 // host: the launchers are open, so that what makes their sandboxes was fit.
@@ -88,7 +88,7 @@ func (c check) findings(s System) []Finding {
 
 // Names are the findings that there can be, in the order of the lists.
 func Names() (names []string) {
-	for _, checks := range [][]check{engineChecks, startChecks, otherChecks} {
+	for _, checks := range [][]check{launcherChecks, startChecks, otherChecks} {
 		for _, c := range checks {
 			names = append(names, c.name)
 		}

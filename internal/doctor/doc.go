@@ -1,12 +1,12 @@
 // Package doctor judges a machine: is it fit to hold sandboxes, what does it do less well than it could, and what should
 // its operator do about it.
 //
-//	system := doctor.System{Host: doctor.LookAtHost(os.DirFS("/")), Makers: makers, Launchers: guarantees, …}
+//	system := doctor.System{Host: doctor.LookAtHost(os.DirFS("/")), Launchers: launchers, Guarantees: guarantees, …}
 //	for _, f := range doctor.Examine(system) {
 //		fmt.Println(f.Verdict, f.Name, f.Seen, f.Means, f.Do)
 //	}
 //
-// What was seen is a System, plain facts that others have collected: the launcher about what makes its sandboxes, package serve about
+// What was seen is a System, plain facts that others have collected: launchers about themselves, package serve about
 // the configuration and about what a child can reach, this package about the machine itself. What to think of it is a
 // list of checks, small functions from facts to findings, so that every verdict can be tried on a made-up machine.
 //

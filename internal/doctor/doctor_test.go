@@ -15,19 +15,19 @@ func fit() System {
 		Host: Host{
 			Kernel: "6.1.0-18-amd64", MayMount: true, MaxUserNamespaces: "1000", CorePattern: "core", InotifyInstances: "128",
 		},
-		Makers: []Maker{{
+		Launchers: []Launcher{{
 			Nature: Nature{Title: "Docker", Remedy: "start Docker"},
 			Socket: "/run/docker.sock", Version: "29.5.1", API: "1.51", Machine: "x86_64", Arch: "amd64", Runtime: "runc",
 			Seccomp: true, AppArmor: true, Cgroups: "2", BoundedLogs: true,
 		}},
-		Launchers: map[string]sandbox.Guarantees{"docker": all(sandbox.GuaranteeKeys)},
-		Asked:     "the test",
-		Profiles:  []Profile{{Name: "p", Launcher: "docker", AtLeast: []sandbox.GuaranteeKey{sandbox.MemoryLimit}}},
-		Outboxes:  []Outbox{{Name: "o", Profiles: []string{"p"}, Owners: []uint32{1000}}},
-		UIDs:      UIDs{First: 2_000_000_000, Last: 2_000_000_256},
-		Reaches:   []Reach{{Profile: "p", Address: "unix:/run/docker.sock", What: "the engine's socket", Child: "no such file"}},
-		Roots:     []Root{{Path: "/srv/o", FileSystem: "ext4", Free: 50 << 30, Size: 100 << 30, Quota: true}},
-		Left:      []Leftover{{Installation: "0123456789abcdef", State: "/s", Fate: Alive, Volumes: 1}},
+		Guarantees: map[string]sandbox.Guarantees{"docker": all(sandbox.GuaranteeKeys)},
+		Asked:      "the test",
+		Profiles:   []Profile{{Name: "p", Launcher: "docker", AtLeast: []sandbox.GuaranteeKey{sandbox.MemoryLimit}}},
+		Outboxes:   []Outbox{{Name: "o", Profiles: []string{"p"}, Owners: []uint32{1000}}},
+		UIDs:       UIDs{First: 2_000_000_000, Last: 2_000_000_256},
+		Reaches:    []Reach{{Profile: "p", Address: "unix:/run/docker.sock", What: "the engine's socket", Child: "no such file"}},
+		Roots:      []Root{{Path: "/srv/o", FileSystem: "ext4", Free: 50 << 30, Size: 100 << 30, Quota: true}},
+		Left:       []Leftover{{Installation: "0123456789abcdef", State: "/s", Fate: Alive, Volumes: 1}},
 	}
 }
 
@@ -42,7 +42,7 @@ func all(keys []sandbox.GuaranteeKey) sandbox.Guarantees {
 // without makes a launcher that does not enforce a key.
 func without(s *System, keys ...sandbox.GuaranteeKey) {
 	for _, key := range keys {
-		s.Launchers["docker"][key] = sandbox.Guarantee{By: "there is a reason"}
+		s.Guarantees["docker"][key] = sandbox.Guarantee{By: "there is a reason"}
 	}
 }
 
@@ -54,7 +54,7 @@ func byPath(s *System) {
 // ordinary makes the watcher an ordinary user's, user 1000's, with gVisor.
 func ordinary(s *System) {
 	s.Host.MayMount, s.Roots[0].NotTried, s.User = false, true, 1000
-	s.Makers = []Maker{gVisor("")}
+	s.Launchers = []Launcher{gVisor("")}
 	without(s, sandbox.OwnIdentity)
 }
 
@@ -71,8 +71,8 @@ func TestNothingIsSaidAgainstAFitMachine(t *testing.T) {
 			t.Errorf("nothing is said of %s", name)
 		}
 	}
-	if IsBad(found) || Unfit(s.Makers[0]) != nil || Start(s) != nil {
-		t.Errorf("it is refused: %v, %v", Unfit(s.Makers[0]), Start(s))
+	if IsBad(found) || Unfit(s.Launchers[0]) != nil || Start(s) != nil {
+		t.Errorf("it is refused: %v, %v", Unfit(s.Launchers[0]), Start(s))
 	}
 }
 
@@ -87,21 +87,21 @@ type complaint struct {
 
 var complaints = map[string]complaint{
 	"no engine": {"engine", Bad, "nobody listens", true, func(s *System) {
-		s.Makers[0] = Maker{Nature: Nature{Title: "Docker", Remedy: "start Docker"}, Trouble: "nobody listens"}
+		s.Launchers[0] = Launcher{Nature: Nature{Title: "Docker", Remedy: "start Docker"}, Trouble: "nobody listens"}
 	}},
 	"no spare engine": {"engine", OK, "nobody listens", false, func(s *System) {
-		s.Makers = append(s.Makers, gVisor(""))
-		s.Makers[0] = Maker{Nature: Nature{Title: "Docker", Remedy: "start Docker"}, Trouble: "nobody listens", Spare: true}
+		s.Launchers = append(s.Launchers, gVisor(""))
+		s.Launchers[0] = Launcher{Nature: Nature{Title: "Docker", Remedy: "start Docker"}, Trouble: "nobody listens", Spare: true}
 	}},
-	"a spare engine too many": {"engine", OK, "gVisor release-20260901.0, at /usr/bin/runsc", false, func(s *System) { s.Makers = append(s.Makers, gVisor("")) }},
-	"neither engine": {"engine", Bad, "there is no runsc", true, func(s *System) {
-		s.Makers = []Maker{{Trouble: "nobody listens", Spare: true}, gVisor("there is no runsc")}
+	"a spare launcher too many": {"engine", OK, "gVisor release-20260901.0, at /usr/bin/runsc", false, func(s *System) { s.Launchers = append(s.Launchers, gVisor("")) }},
+	"neither launcher": {"engine", Bad, "there is no runsc", true, func(s *System) {
+		s.Launchers = []Launcher{{Trouble: "nobody listens", Spare: true}, gVisor("there is no runsc")}
 	}},
 	"no gVisor": {"engine", Bad, "launched by Docker", true, func(s *System) {
-		s.Makers[0] = Maker{Nature: program, Launcher: "gvisor", Trouble: "there is no runsc"}
+		s.Launchers[0] = Launcher{Nature: program, Name: "gvisor", Trouble: "there is no runsc"}
 	}},
-	"gVisor elsewhere": {"architecture", Bad, "riscv64", true, func(s *System) { s.Makers[0] = Maker{Nature: program, Launcher: "gvisor", Machine: "riscv64"} }},
-	"an old gVisor":    {"runtime", OK, "few months", false, func(s *System) { s.Makers = []Maker{gVisor("")} }},
+	"gVisor elsewhere": {"architecture", Bad, "riscv64", true, func(s *System) { s.Launchers[0] = Launcher{Nature: program, Name: "gvisor", Machine: "riscv64"} }},
+	"an old gVisor":    {"runtime", OK, "few months", false, func(s *System) { s.Launchers = []Launcher{gVisor("")} }},
 	"gVisor is taken": {"choice", OK, "profile p takes gvisor: no Docker engine answers", false, func(s *System) {
 		s.Profiles[0].Launcher, s.Profiles[0].Chosen = "gvisor", "no Docker engine answers"
 	}},
@@ -110,16 +110,16 @@ var complaints = map[string]complaint{
 		s.Profiles[1].Chosen, s.Outboxes[0].Profiles = "docker does not enforce cpu; gvisor does not enforce cpu", []string{"q"}
 	}},
 	"what gVisor has left": {"left_behind", Warn, "kill it", false, func(s *System) { s.Left[0].Fate, s.Left[0].Removal = Gone, "kill it" }},
-	"another processor":    {"architecture", Bad, "riscv64", true, func(s *System) { s.Makers[0].Arch, s.Makers[0].Machine = "", "riscv64" }},
-	"no seccomp":           {"seccomp", Bad, "filters no system calls", true, func(s *System) { s.Makers[0].Seccomp = false }},
-	"rootless":             {"user_remapping", Bad, "rootless", true, func(s *System) { s.Makers[0].Rootless = true }},
-	"userns-remap":         {"user_remapping", Bad, "foreign owners", true, func(s *System) { s.Makers[0].Remapped = true }},
-	"endless logs":         {"log_driver", Bad, "fill the disk", true, func(s *System) { s.Makers[0].BoundedLogs = false }},
-	"no module":            {"security_module", Warn, "neither AppArmor nor SELinux", false, func(s *System) { s.Makers[0].AppArmor = false }},
-	"SELinux":              {"security_module", OK, "container_file_t", false, func(s *System) { s.Makers[0].AppArmor, s.Makers[0].SELinux = false, true }},
-	"no cgroups":           {"cgroups", Unknown, `"none"`, false, func(s *System) { s.Makers[0].Cgroups = "none" }},
-	"another runtime":      {"runtime", Unknown, "kata", false, func(s *System) { s.Makers[0].Runtime = "kata" }},
-	"gVisor":               {"runtime", Bad, "look", true, func(s *System) { s.Makers[0].Runtime, s.Makers[0].RunsGVisor = "runsc", true }},
+	"another processor":    {"architecture", Bad, "riscv64", true, func(s *System) { s.Launchers[0].Arch, s.Launchers[0].Machine = "", "riscv64" }},
+	"no seccomp":           {"seccomp", Bad, "filters no system calls", true, func(s *System) { s.Launchers[0].Seccomp = false }},
+	"rootless":             {"user_remapping", Bad, "rootless", true, func(s *System) { s.Launchers[0].Rootless = true }},
+	"userns-remap":         {"user_remapping", Bad, "foreign owners", true, func(s *System) { s.Launchers[0].Remapped = true }},
+	"endless logs":         {"log_driver", Bad, "fill the disk", true, func(s *System) { s.Launchers[0].BoundedLogs = false }},
+	"no module":            {"security_module", Warn, "neither AppArmor nor SELinux", false, func(s *System) { s.Launchers[0].AppArmor = false }},
+	"SELinux":              {"security_module", OK, "container_file_t", false, func(s *System) { s.Launchers[0].AppArmor, s.Launchers[0].SELinux = false, true }},
+	"no cgroups":           {"cgroups", Unknown, `"none"`, false, func(s *System) { s.Launchers[0].Cgroups = "none" }},
+	"another runtime":      {"runtime", Unknown, "kata", false, func(s *System) { s.Launchers[0].Runtime = "kata" }},
+	"gVisor":               {"runtime", Bad, "look", true, func(s *System) { s.Launchers[0].Runtime, s.Launchers[0].RunsGVisor = "runsc", true }},
 
 	"a user in the range":   {"uids", Bad, "user x has uid 5", true, func(s *System) { s.UIDs.Users = []string{"user x has uid 5"} }},
 	"a user, by path":       {"uids", Warn, "no child gets one of them", false, func(s *System) { s.UIDs.Users = []string{"user x"}; byPath(s) }},
@@ -143,7 +143,7 @@ var complaints = map[string]complaint{
 	"not root, inotify":     {"inotify", OK, "a kernel of its own", false, ordinary},
 	"not root, namespaces":  {"user_namespaces", OK, "for each sandbox of gVisor", false, ordinary},
 	"not root, and none":    {"unprivileged_namespaces", Warn, "apparmor_restrict", false, func(s *System) { ordinary(s); s.Host.AppArmorUserns = "1" }},
-	"nothing is known":      {"walls", Unknown, "it broke", false, func(s *System) { s.Launchers, s.LauncherError = nil, "it broke" }},
+	"nothing is known":      {"walls", Unknown, "it broke", false, func(s *System) { s.Guarantees, s.LauncherError = nil, "it broke" }},
 	"mounts do not arrive":  {"mounting", Warn, "we may mount; there is a reason", false, func(s *System) { without(s, sandbox.MountsByHandle) }},
 	"we may not mount":      {"mounting", Warn, "we may not mount", false, func(s *System) { s.Host.MayMount = false; without(s, sandbox.MountsByHandle) }},
 	"a hole":                {"reach", Bad, "the wall has a hole", false, func(s *System) { s.Reaches[0].Child = "" }},
@@ -165,7 +165,7 @@ var complaints = map[string]complaint{
 	"hidden inotify":      {"inotify", Unknown, "unknown", false, func(s *System) { s.Host.InotifyInstances = "" }},
 	"swap":                {"swap", Warn, "1024 MiB of swap", false, func(s *System) { without(s, sandbox.SwapLimit); s.Host.SwapKiB = 1 << 20 }},
 	"no swap to count":    {"swap", OK, "has no swap", false, func(s *System) { without(s, sandbox.SwapLimit) }},
-	"swap and nobody":     {"swap", Unknown, "no launcher", false, func(s *System) { s.Launchers, s.Host.SwapKiB = nil, 1 }},
+	"swap and nobody":     {"swap", Unknown, "no launcher", false, func(s *System) { s.Guarantees, s.Host.SwapKiB = nil, 1 }},
 	"no idmap":            {"idmap", Warn, "mount_setattr: invalid argument", false, func(s *System) { s.Roots[0].IDMap = "mount_setattr: invalid argument" }},
 	"idmap not tried":     {"idmap", Unknown, "was not tried", false, func(s *System) { s.Roots[0].NotTried = true }},
 	"a root is missing":   {"space", Unknown, "not there yet", false, func(s *System) { s.Roots[0].Missing = true }},
@@ -178,7 +178,7 @@ var complaints = map[string]complaint{
 	"a replaced one":      {"left_behind", Warn, "belongs to another installation", false, func(s *System) { s.Left[0].Fate = Replaced }},
 	"an unclear one":      {"left_behind", Unknown, "watcher purge --state DIR", false, func(s *System) { s.Left[0].Fate = Unclear }},
 	"nobody answers":      {"left_behind", Unknown, "it broke", false, func(s *System) { s.Left, s.LeftError = nil, "it broke" }},
-	"nobody was asked":    {"left_behind", Unknown, "no engine", false, func(s *System) { s.Makers, s.Left = nil, nil }},
+	"nobody was asked":    {"left_behind", Unknown, "no engine", false, func(s *System) { s.Launchers, s.Left = nil, nil }},
 }
 
 // program is what gVisor is.
@@ -187,19 +187,19 @@ var program = Nature{
 	Remedy: "mend that, or have profiles launched by Docker",
 }
 
-// gVisor is an engine without a daemon.
-func gVisor(trouble string) Maker {
+// gVisor is a launcher without a daemon.
+func gVisor(trouble string) Launcher {
 	if trouble != "" {
-		return Maker{Nature: program, Launcher: "gvisor", Trouble: trouble, Spare: true}
+		return Launcher{Nature: program, Name: "gvisor", Trouble: trouble, Spare: true}
 	}
-	return Maker{Nature: program, Launcher: "gvisor", Runtime: "runsc", Socket: "/usr/bin/runsc", Version: "release-20260901.0", Arch: "amd64", Spare: true}
+	return Launcher{Nature: program, Name: "gvisor", Runtime: "runsc", Socket: "/usr/bin/runsc", Version: "release-20260901.0", Arch: "amd64", Spare: true}
 }
 
 // oneOfTwo is an outbox that Docker can have children for, and gVisor cannot.
 func oneOfTwo(s *System) {
 	ordinary(s)
 	s.Outboxes[0].Owners = []uint32{7}
-	s.Launchers["gvisor"], s.Launchers["docker"] = s.Launchers["docker"], all(sandbox.GuaranteeKeys)
+	s.Guarantees["gvisor"], s.Guarantees["docker"] = s.Guarantees["docker"], all(sandbox.GuaranteeKeys)
 }
 
 // demand adds a profile that demands what is not enforced.
@@ -223,8 +223,8 @@ func TestComplaints(t *testing.T) {
 				t.Errorf("%+v", f)
 			}
 			var refused *RefusedError
-			isRefused := errors.As(Start(s), &refused) || len(s.Makers) > 0 && s.Makers[0].Trouble == "" && errors.As(Unfit(s.Makers[0]), &refused)
-			if isRefused != (want.refuses && len(s.Makers) > 0 && s.Makers[0].Trouble == "") {
+			isRefused := errors.As(Start(s), &refused) || len(s.Launchers) > 0 && s.Launchers[0].Trouble == "" && errors.As(Unfit(s.Launchers[0]), &refused)
+			if isRefused != (want.refuses && len(s.Launchers) > 0 && s.Launchers[0].Trouble == "") {
 				t.Errorf("a start is refused: %v, %v", isRefused, refused)
 			}
 		})
@@ -282,7 +282,7 @@ func TestARefusalSaysWhatToDo(t *testing.T) {
 
 func TestLeftoversAreCounted(t *testing.T) {
 	l := Leftover{Installation: "i", State: "/s", Fate: Gone, Containers: 3, Running: 1, Volumes: 2, Images: 1, Slots: []string{"1", "4"}}
-	f := l.judge(Maker{Socket: "/a b/it's.sock"})
+	f := l.judge(Launcher{Socket: "/a b/it's.sock"})
 	if want := "installation i has 3 containers, 2 volumes, 1 images, 1 of them running, in slots 1 4"; f.Seen != want {
 		t.Errorf("seen is %q", f.Seen)
 	}

@@ -24,7 +24,8 @@ type Group string
 const (
 	Configuration Group = "configuration"
 	Machine       Group = "machine"
-	EngineGroup   Group = "engine"
+	// LauncherGroup has the name that programs know from earlier versions.
+	LauncherGroup Group = "engine"
 	Sandboxes     Group = "sandboxes"
 	Roots         Group = "roots"
 	LeftBehind    Group = "left behind"

@@ -18,15 +18,15 @@ func lookAtLeftovers(s System) (found []Finding) {
 	switch {
 	case len(found) > 0:
 		return found
-	case !slices.ContainsFunc(s.Makers, Maker.works) || s.LeftError != "":
+	case !slices.ContainsFunc(s.Launchers, Launcher.works) || s.LeftError != "":
 		return []Finding{{Verdict: Unknown, Seen: or(s.LeftError, "no engine was asked"), Means: "what earlier installations left is not known"}}
 	}
 	return []Finding{{Verdict: OK, Seen: fmt.Sprintf("%d installations have something on the engine", alive), Means: "the state directory of each is there"}}
 }
 
 // daemon is the engine that takes commands, if it answers.
-func (s System) daemon() (e Maker) {
-	for _, e := range s.Makers {
+func (s System) daemon() (e Launcher) {
+	for _, e := range s.Launchers {
 		if e.works() && !e.Program {
 			return e
 		}
@@ -34,7 +34,7 @@ func (s System) daemon() (e Maker) {
 	return e
 }
 
-func (l Leftover) judge(e Maker) Finding {
+func (l Leftover) judge(e Launcher) Finding {
 	f := Finding{Verdict: Warn, Seen: fmt.Sprintf("installation %s has %s", l.Installation, l.has()), Do: l.removal(e)}
 	switch l.Fate {
 	case Gone:
@@ -77,7 +77,7 @@ func (l Leftover) has() string {
 }
 
 // removal are the engine's own commands that remove it.
-func (l Leftover) removal(e Maker) string {
+func (l Leftover) removal(e Launcher) string {
 	if l.Removal != "" {
 		return l.Removal
 	}

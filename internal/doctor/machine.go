@@ -72,9 +72,9 @@ func lookAtUnprivileged(s System) []Finding {
 	default:
 		return []Finding{f}
 	}
-	needs := slices.IndexFunc(s.Makers, func(e Maker) bool { return e.UserNamespaces })
+	needs := slices.IndexFunc(s.Launchers, func(e Launcher) bool { return e.UserNamespaces })
 	if !s.Host.MayMount && needs >= 0 {
-		f.Verdict, f.Means = Warn, fmt.Sprintf("a watcher that is not root mounts in one, and has no sandboxes of %s without", s.Makers[needs].Title)
+		f.Verdict, f.Means = Warn, fmt.Sprintf("a watcher that is not root mounts in one, and has no sandboxes of %s without", s.Launchers[needs].Title)
 		f.Do = "allow them (sysctl -w), or run the watcher as root"
 	}
 	return []Finding{f}
@@ -98,7 +98,7 @@ func lookAtCorePattern(s System) []Finding {
 func lookAtInotify(s System) []Finding {
 	seen := "fs.inotify.max_user_instances = " + or(s.Host.InotifyInstances, "unknown")
 	switch {
-	case len(s.Launchers) == 0 || s.Host.InotifyInstances == "":
+	case len(s.Guarantees) == 0 || s.Host.InotifyInstances == "":
 		return []Finding{{Verdict: Unknown, Seen: seen, Means: "Linux counts them for each user; by handle each child is one, by path it is its workspace's owner"}}
 	case !s.every(countsForItself):
 		return []Finding{{
@@ -115,16 +115,16 @@ func countsForItself(g sandbox.Guarantees) bool {
 }
 
 func lookAtSwap(s System) []Finding {
-	bounded := len(s.Launchers) > 0
+	bounded := len(s.Guarantees) > 0
 	for _, name := range s.launchers() {
-		bounded = bounded && s.Launchers[name][sandbox.SwapLimit].Enforced
+		bounded = bounded && s.Guarantees[name][sandbox.SwapLimit].Enforced
 	}
 	switch {
 	case bounded:
 		return []Finding{{Verdict: OK, Seen: "swap is counted", Means: "a child's memory limit holds with swap"}}
 	case s.Host.SwapKiB == 0:
 		return []Finding{{Verdict: OK, Seen: "this machine has no swap", Means: "a child's memory limit cannot be gone around with swap"}}
-	case len(s.Launchers) == 0:
+	case len(s.Guarantees) == 0:
 		return []Finding{{Verdict: Unknown, Seen: "no launcher says whether swap is counted", Means: "a child could have swap beyond its memory limit"}}
 	}
 	return []Finding{{
@@ -137,7 +137,7 @@ func lookAtMounting(s System) []Finding {
 	found := s.noLauncher()
 	who := map[bool]string{true: "we may mount", false: "we may not mount"}[s.Host.MayMount]
 	for _, name := range s.launchers() {
-		g := s.Launchers[name][sandbox.MountsByHandle]
+		g := s.Guarantees[name][sandbox.MountsByHandle]
 		if g.Enforced {
 			found = append(found, Finding{
 				Verdict: OK, Seen: fmt.Sprintf("%s; mounts arrive in a sandbox of %s, by the word of %s", who, name, or(s.Asked, "the launcher")),

@@ -20,7 +20,7 @@ func ourselves(g sandbox.Guarantees) bool {
 
 // every says whether something is true of all launchers, of which there is at least one.
 func (s System) every(is func(sandbox.Guarantees) bool) bool {
-	return len(s.Launchers) > 0 && !slices.ContainsFunc(slices.Collect(maps.Values(s.Launchers)), func(g sandbox.Guarantees) bool { return !is(g) })
+	return len(s.Guarantees) > 0 && !slices.ContainsFunc(slices.Collect(maps.Values(s.Guarantees)), func(g sandbox.Guarantees) bool { return !is(g) })
 }
 
 func lookAtOwners(s System) (found []Finding) {
@@ -40,7 +40,7 @@ func lookAtOwners(s System) (found []Finding) {
 // ownersOf judges as whom the children of an outbox run. No watcher starts where no launcher has a child for it.
 func (s System) ownersOf(o Outbox) (found []Finding) {
 	for _, name := range s.launchers() {
-		switch g := s.Launchers[name]; {
+		switch g := s.Guarantees[name]; {
 		case ownIdentity(g):
 		case ourselves(g):
 			found = append(found, s.asOurselves(o, g[sandbox.OwnIdentity].By))
@@ -48,7 +48,7 @@ func (s System) ownersOf(o Outbox) (found []Finding) {
 			found = append(found, asOwner(o, g[sandbox.OwnIdentity].By))
 		}
 	}
-	if len(found) == len(s.Launchers) && !slices.ContainsFunc(found, func(f Finding) bool { return f.Verdict != Bad }) {
+	if len(found) == len(s.Guarantees) && !slices.ContainsFunc(found, func(f Finding) bool { return f.Verdict != Bad }) {
 		for i := range found {
 			found[i].Refuses = true
 		}

@@ -15,11 +15,11 @@ var walls = []sandbox.GuaranteeKey{
 }
 
 // launchers are their names, sorted.
-func (s System) launchers() []string { return slices.Sorted(maps.Keys(s.Launchers)) }
+func (s System) launchers() []string { return slices.Sorted(maps.Keys(s.Guarantees)) }
 
 // noLauncher is what is said where nothing is known of any.
 func (s System) noLauncher() []Finding {
-	if len(s.Launchers) > 0 {
+	if len(s.Guarantees) > 0 {
 		return nil
 	}
 	return []Finding{{
@@ -31,7 +31,7 @@ func (s System) noLauncher() []Finding {
 func lookAtWalls(s System) []Finding {
 	found := s.noLauncher()
 	for _, name := range s.launchers() {
-		g := s.Launchers[name]
+		g := s.Guarantees[name]
 		missing := g.Missing(walls)
 		if len(missing) == 0 {
 			found = append(found, Finding{
@@ -52,7 +52,7 @@ func lookAtWalls(s System) []Finding {
 func lookAtBounds(s System) []Finding {
 	found := s.noLauncher()
 	for _, name := range s.launchers() {
-		g := s.Launchers[name]
+		g := s.Guarantees[name]
 		missing := g.Missing(sandbox.Acceptable)
 		if len(missing) == 0 {
 			found = append(found, Finding{
@@ -73,7 +73,7 @@ func (s System) unbounded(launcher string, key sandbox.GuaranteeKey, why string)
 		Means: "one child can take the whole machine down", Do: "switch the cgroup controller on (on a Raspberry Pi: cgroup_enable=memory)",
 		Accept: fmt.Sprintf("accept: [%s] in the configuration, or --accept %s", key, key),
 	}
-	if ourselves(s.Launchers[launcher]) {
+	if ourselves(s.Guarantees[launcher]) {
 		f.Do = "have control groups of version 2 delegated to the watcher (systemd: Delegate=yes), or run it as root"
 	}
 	if slices.Contains(s.Accept, key) {
@@ -84,7 +84,7 @@ func (s System) unbounded(launcher string, key sandbox.GuaranteeKey, why string)
 
 func lookAtDemands(s System) (found []Finding) {
 	for _, p := range s.Profiles {
-		g, known := s.Launchers[p.Launcher]
+		g, known := s.Guarantees[p.Launcher]
 		if !known {
 			continue
 		}
@@ -95,7 +95,7 @@ func lookAtDemands(s System) (found []Finding) {
 			})
 		}
 	}
-	if len(found) == 0 && len(s.Launchers) > 0 {
+	if len(found) == 0 && len(s.Guarantees) > 0 {
 		found = append(found, Finding{Verdict: OK, Seen: "what profiles demand is enforced", Means: "at_least refuses nobody"})
 	}
 	return append(found, s.idleOutboxes()...)
@@ -129,7 +129,7 @@ func lookAtChoice(s System) (found []Finding) {
 func (s System) idleOutboxes() (found []Finding) {
 	cannot := map[string]bool{}
 	for _, p := range s.Profiles {
-		g, known := s.Launchers[p.Launcher]
+		g, known := s.Guarantees[p.Launcher]
 		cannot[p.Name] = known && len(g.Missing(p.AtLeast)) > 0
 	}
 	for _, o := range s.Outboxes {

@@ -6,10 +6,10 @@ import "torno/sandbox"
 type System struct {
 	Host Host
 
-	Makers []Maker // what the profiles need, or may take
+	Launchers []Launcher // what the profiles need, or may take
 
-	// Launchers is what each launcher enforces, and Asked by whose word.
-	Launchers     map[string]sandbox.Guarantees
+	// Guarantees is what each launcher enforces, and Asked by whose word.
+	Guarantees    map[string]sandbox.Guarantees
 	Asked         string
 	LauncherError string // why there is no launcher
 
@@ -44,7 +44,7 @@ type Host struct {
 	SwapKiB            int64
 }
 
-// Nature is what never changes about what makes the sandboxes of a launcher.
+// Nature is what never changes about a launcher.
 type Nature struct {
 	Title          string // "Docker"
 	Program        bool   // it is a program that runs for each sandbox, and no daemon that takes commands
@@ -54,13 +54,13 @@ type Nature struct {
 	Remedy         string // what to do where it cannot be used
 }
 
-// Maker is what makes the sandboxes of a launcher, by its own word: a daemon, or a program.
-type Maker struct {
+// Launcher is a launcher as this machine has it: what its daemon or its program says of itself.
+type Launcher struct {
 	Nature
 
-	Launcher string // that works with it
-	Trouble  string // why it cannot be used; nothing else is known then
-	Spare    bool   // no profile names its launcher: some take what there is
+	Name    string // as profiles call it
+	Trouble string // why it cannot be used; nothing else is known then
+	Spare   bool   // no profile names it: some take what there is
 
 	Socket      string
 	Version     string

@@ -88,14 +88,14 @@ func (j *Journal) Release(ctx context.Context, key string, h sandbox.Handle, mad
 const release = `UPDATE runs SET handle = ?, launcher = ?, made = ?, released = ?, released_boot = ?, released_up = ?, attestation = ?
 	WHERE key = ? AND sandbox = ? AND state = 'starting'`
 
-// NoteEngine notes on which engine the sandbox of a released run is, where an earlier version has not, or the engine has another id
+// NoteSite notes on which site the sandbox of a released run is, where an earlier version has not, or the site has another id
 // since. It may be called again.
-func (j *Journal) NoteEngine(ctx context.Context, key string, h sandbox.Handle) error {
+func (j *Journal) NoteSite(ctx context.Context, key string, h sandbox.Handle) error {
 	handle := &h
-	return j.update(ctx, "note the engine of", key, withKernel, noteEngine, jsonColumn{&handle}, key, h.Sandbox)
+	return j.update(ctx, "note the site of", key, withKernel, noteSite, jsonColumn{&handle}, key, h.Sandbox)
 }
 
-const noteEngine = `UPDATE runs SET handle = ? WHERE key = ? AND sandbox = ? AND handle IS NOT NULL AND state <> 'ended'`
+const noteSite = `UPDATE runs SET handle = ? WHERE key = ? AND sandbox = ? AND handle IS NOT NULL AND state <> 'ended'`
 
 // Answered notes that the response of an ended run was published, or is not owed. It may be called again.
 func (j *Journal) Answered(ctx context.Context, key string) error {

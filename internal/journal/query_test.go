@@ -152,7 +152,7 @@ func TestQueriesUseTheirIndex(t *testing.T) {
 		deleteRun:    "USING INDEX sqlite_autoindex_runs_1 (key=?)",
 		keepKey:      "USING INDEX sqlite_autoindex_runs_1 (key=?)",
 		setAnswered:  "USING INDEX sqlite_autoindex_runs_1 (key=?)",
-		noteEngine:   "USING INDEX sqlite_autoindex_runs_1 (key=?)",
+		noteSite:     "USING INDEX sqlite_autoindex_runs_1 (key=?)",
 	} {
 		if plan := planOf(t, j, query); !strings.Contains(plan, want) || strings.Contains(plan, "TEMP B-TREE") {
 			t.Errorf("the plan of\n%s\nis %q, want %q", query, plan, want)

@@ -53,7 +53,7 @@ const (
 
 // writes are the statements that orders consist of.
 var writes = []string{
-	synchronous, insertRun, renewRun, getRun, getState, moveRun, bind, release, setAnswered, noteEngine, refile, keepKey, deleteRun, oldestKeys,
+	synchronous, insertRun, renewRun, getRun, getState, moveRun, bind, release, setAnswered, noteSite, refile, keepKey, deleteRun, oldestKeys,
 	raiseHorizon, dropKeys, freeName, unnameOutbox, keepOutbox, haveSeen, boundTo, newestRun, beganBehind, rememberDirectory,
 	dropDirectory, dropDirectories, giveUpDirectories, forgetDirectories, lookedThrough, freeCount, shrink,
 }

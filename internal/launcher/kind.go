@@ -27,7 +27,7 @@ type Kind struct {
 	// Open makes it ready. Its own files are in the directory of its name in StateDir.
 	Open func(context.Context, Setting) (Launcher, error)
 	// About asks what makes the sandboxes about itself, and Left about what installations have there.
-	About func(context.Context, Settings) (doctor.Maker, error)
+	About func(context.Context, Settings) (doctor.Launcher, error)
 	Left  func(context.Context, Settings) ([]doctor.Leftover, error)
 	// Purge removes everything of an installation but its own files. It needs no InitPath and no Bases.
 	Purge func(context.Context, Setting) error

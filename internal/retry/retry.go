@@ -42,7 +42,7 @@ func Pause(ctx context.Context, d time.Duration) error {
 // How long to wait before a call that failed is made again: twice as long each time, and never in step with others.
 const (
 	firstBackoff = 100 * time.Millisecond
-	// LastBackoff is the longest of them: what waits for an engine that is back waits no longer.
+	// LastBackoff is the longest of them: what waits for a launcher that is back waits no longer.
 	LastBackoff = 10 * time.Second
 )
 

@@ -34,8 +34,8 @@ func TestAParentDoesNotSetThePace(t *testing.T) {
 	})
 }
 
-// TestAnEngineThatGoesAgainEndsNothing: another engine answers, and is gone while the launchers are opened on it.
-func TestAnEngineThatGoesAgainEndsNothing(t *testing.T) {
+// TestASiteThatGoesAgainEndsNothing: another site answers, and is gone while the launchers are opened on it.
+func TestASiteThatGoesAgainEndsNothing(t *testing.T) {
 	s := newShop(t)
 	for _, o := range s.config.Outboxes {
 		s.must(os.MkdirAll(filepath.Join(o.Dir, "workspaces"), 0o755))
@@ -51,7 +51,7 @@ func TestAnEngineThatGoesAgainEndsNothing(t *testing.T) {
 		}
 		return nil
 	}
-	s.world.Exchange("engine-2")
+	s.world.Exchange("site-2")
 	s.eventually("it serves again", func() bool { return strings.Count(s.said.String(), "msg=serving ") == 2 })
 	select {
 	case err := <-ended:

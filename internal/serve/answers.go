@@ -12,11 +12,11 @@ import (
 	"torno/configs"
 )
 
-// Timing is how a host waits for launchers that hang, and for engines that are exchanged. What is 0 has its default.
+// Timing is how a host waits for launchers that hang, and for sites that are exchanged. What is 0 has its default.
 type Timing struct {
 	Answer time.Duration // how long a launcher may take to say that it is there; one that needs longer hangs
 	Pause  time.Duration // how long it is left alone when it has not
-	// Exchange is how long another engine must have answered before the launchers are opened anew: an engine that is only
+	// Exchange is how long another site must have answered before the launchers are opened anew: a site that is only
 	// replaced for a moment is waited for.
 	Exchange time.Duration
 }

@@ -120,7 +120,7 @@ func (o *opener) against(ctx context.Context, name string, p compile.Profile) ob
 	if err != nil {
 		return obstacle{without, absence(name, err), err}
 	}
-	if err := doctor.Start(doctor.System{Launchers: map[string]sandbox.Guarantees{name: g}, Accept: o.setting.config.Accept}); err != nil {
+	if err := doctor.Start(doctor.System{Guarantees: map[string]sandbox.Guarantees{name: g}, Accept: o.setting.config.Accept}); err != nil {
 		return obstacle{unfit, name + " lacks what no sandbox goes without", err}
 	}
 	missing := g.Missing(p.AtLeast)

@@ -39,8 +39,8 @@ func (g *spare) kind(s *shop) *launcher.Kind {
 			}
 			return fake{g.world.Launcher(string(setting.Installation)), s}, nil
 		},
-		About: func(context.Context, launcher.Settings) (doctor.Maker, error) {
-			return doctor.Maker{Version: "1"}, g.absent
+		About: func(context.Context, launcher.Settings) (doctor.Launcher, error) {
+			return doctor.Launcher{Version: "1"}, g.absent
 		},
 		Left:  func(context.Context, launcher.Settings) ([]doctor.Leftover, error) { return g.left, nil },
 		Purge: func(context.Context, launcher.Setting) error { return g.absent },

@@ -14,17 +14,17 @@ func (h *host) demand(ctx context.Context) error {
 		return err
 	}
 	s := configured(h.decided)
-	s.Launchers = map[string]sandbox.Guarantees{}
+	s.Guarantees = map[string]sandbox.Guarantees{}
 	for _, p := range h.decided.Profiles { // what an earlier watcher has left is not held to it
 		name := p.Sandbox
-		if s.Launchers[name] != nil {
+		if s.Guarantees[name] != nil {
 			continue
 		}
 		g, err := h.launchers[name].Check(ctx)
 		if err != nil {
 			return err
 		}
-		s.Launchers[name] = g
+		s.Guarantees[name] = g
 	}
 	return doctor.Start(s)
 }

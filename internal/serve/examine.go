@@ -17,14 +17,14 @@ import (
 	"torno/internal/launcher"
 )
 
-// Examine looks at everything that the doctor judges: the machine, the engine, what is enforced, and what a child reaches.
+// Examine looks at everything that the doctor judges: the machine, the launchers, what is enforced, and what a child reaches.
 // It makes an installation of its own for a moment, and removes it. What cannot be seen is left out, with the reason.
 func Examine(ctx context.Context, c configs.Config, kinds launcher.List) (s doctor.System, err error) {
 	s = configured(c)
 	s.Host = doctor.LookAtHost(os.DirFS("/"))
 	s.Roots = doctor.LookAtRoots(roots(c.Outboxes), s.Host.MayMount)
 	look(&s, c)
-	askMakers(ctx, &s, c, kinds)
+	askLaunchers(ctx, &s, c, kinds)
 	findLeft(ctx, &s, c, kinds)
 	askWatcher(ctx, &s, c)
 	return s, tryAll(ctx, &s, c, kinds)
@@ -66,8 +66,8 @@ func look(s *doctor.System, c configs.Config) {
 	}
 }
 
-// askMakers asks what makes the sandboxes about itself.
-func askMakers(ctx context.Context, s *doctor.System, c configs.Config, kinds launcher.List) {
+// askLaunchers asks what makes the sandboxes about itself.
+func askLaunchers(ctx context.Context, s *doctor.System, c configs.Config, kinds launcher.List) {
 	named, spare, err := wanted(kinds, c)
 	if err != nil {
 		return // whoever tries it will say so
@@ -75,26 +75,26 @@ func askMakers(ctx context.Context, s *doctor.System, c configs.Config, kinds la
 	for _, name := range append(named, spare...) {
 		about := askAbout(ctx, kinds.Find(name), c)
 		about.Spare = slices.Contains(spare, name)
-		s.Makers = append(s.Makers, about)
+		s.Launchers = append(s.Launchers, about)
 	}
 }
 
-func askAbout(ctx context.Context, kind *launcher.Kind, c configs.Config) doctor.Maker {
+func askAbout(ctx context.Context, kind *launcher.Kind, c configs.Config) doctor.Launcher {
 	about, err := kind.About(ctx, c.SettingsOf(kind.Name))
 	if err != nil {
 		about.Trouble = err.Error()
 	}
-	about.Launcher, about.Nature = kind.Name, kind.Nature
+	about.Name, about.Nature = kind.Name, kind.Nature
 	return about
 }
 
 // findLeft asks the launchers that can be used what installations have on them, and looks for the state of each.
 func findLeft(ctx context.Context, s *doctor.System, c configs.Config, kinds launcher.List) {
-	for _, e := range s.Makers {
+	for _, e := range s.Launchers {
 		if e.Trouble != "" {
 			continue
 		}
-		left, err := kinds.Find(e.Launcher).Left(ctx, c.SettingsOf(e.Launcher))
+		left, err := kinds.Find(e.Name).Left(ctx, c.SettingsOf(e.Name))
 		if err != nil {
 			s.LeftError = err.Error()
 		}
@@ -143,7 +143,7 @@ func askWatcher(ctx context.Context, s *doctor.System, c configs.Config) {
 		return
 	}
 	if enforced, ok := status.Enforced(); ok {
-		s.Asked, s.Launchers = "the watcher that runs", enforced
+		s.Asked, s.Guarantees = "the watcher that runs", enforced
 		s.User = userOf(c.State, s.User)
 		for i, p := range s.Profiles {
 			s.Profiles[i].Launcher, s.Profiles[i].Chosen = status.LauncherOf(p.Name, p.Launcher)
@@ -158,9 +158,9 @@ func tryAll(ctx context.Context, s *doctor.System, c configs.Config, kinds launc
 		s.LauncherError = strings.ReplaceAll(err.Error(), "\n", "; ")
 		return nil
 	}
-	if s.Launchers == nil {
+	if s.Guarantees == nil {
 		s.Asked, s.Profiles = "a trial", profiles(trial.Config())
-		if s.Launchers, err = trial.Guarantees(ctx); err != nil {
+		if s.Guarantees, err = trial.Guarantees(ctx); err != nil {
 			s.LauncherError = err.Error()
 		}
 	}

@@ -39,8 +39,8 @@ func TestExamineLeavesNothing(t *testing.T) {
 	if after := s.lookedAt(); !slices.Equal(before, after) {
 		t.Errorf("there was %v and is %v", before, after)
 	}
-	if system.Asked != "a trial" || !system.Launchers["docker"][sandbox.NoNetwork].Enforced || len(system.Makers) != 1 || system.Makers[0].Trouble != "" || system.LauncherError != "" {
-		t.Errorf("what is enforced is %v, by %s; %s", system.Launchers, system.Asked, system.LauncherError)
+	if system.Asked != "a trial" || !system.Guarantees["docker"][sandbox.NoNetwork].Enforced || len(system.Launchers) != 1 || system.Launchers[0].Trouble != "" || system.LauncherError != "" {
+		t.Errorf("what is enforced is %v, by %s; %s", system.Guarantees, system.Asked, system.LauncherError)
 	}
 	if len(system.Profiles) != 1 || len(system.Outboxes) != 1 || len(system.Outboxes[0].Owners) != 1 || len(system.Roots) != 1 || len(system.Problems) > 0 {
 		t.Errorf("%+v", system)
@@ -85,8 +85,8 @@ func TestARunningWatcherIsAsked(t *testing.T) {
 	ended := s.open()
 	s.world.Enforce(sandbox.SwapLimit, false, "the watcher says so")
 	system := s.examine(func(string) string { return "no" })
-	if system.Asked != "the watcher that runs" || system.Launchers["docker"][sandbox.SwapLimit].By != "the watcher says so" {
-		t.Errorf("%s says %v", system.Asked, system.Launchers["docker"][sandbox.SwapLimit])
+	if system.Asked != "the watcher that runs" || system.Guarantees["docker"][sandbox.SwapLimit].By != "the watcher says so" {
+		t.Errorf("%s says %v", system.Asked, system.Guarantees["docker"][sandbox.SwapLimit])
 	}
 	s.signals <- syscall.SIGTERM
 	s.end(ended)
@@ -96,7 +96,7 @@ func TestATrialThatCannotBeOpenedIsAFinding(t *testing.T) {
 	s := newShop(t)
 	s.openErr = fmt.Errorf("boom")
 	system, err := Examine(t.Context(), s.config, s.launchers())
-	if err != nil || !strings.Contains(system.LauncherError, "boom") || system.Launchers != nil {
+	if err != nil || !strings.Contains(system.LauncherError, "boom") || system.Guarantees != nil {
 		t.Errorf("%+v, %v", system, err)
 	}
 	if !slices.ContainsFunc(system.Problems, func(p string) bool { return strings.Contains(p, "no such file") }) {

@@ -10,18 +10,18 @@ import (
 	"torno/sandbox"
 )
 
-// A launcher belongs to the engine that it was opened on. Where another one answers in its place, all of it has to be found out
+// A launcher belongs to the site that it was opened on. Where another one answers in its place, all of it has to be found out
 // anew, so the host leaves its runs to a next one, as for a reload, and that one opens its launchers on what is there now. Runs
-// whose sandboxes are on the earlier engine are stranded then, and go on when a later exchange brings it back.
+// whose sandboxes are on the earlier site are stranded then, and go on when a later exchange brings it back.
 
-// hearing is a launcher whose calls say when they have met another engine.
+// hearing is a launcher whose calls say when they have met another site.
 type hearing struct {
 	sandbox.Launcher
 	exchanged chan<- struct{}
 }
 
 func (l hearing) heard(err error) error {
-	if errors.Is(err, sandbox.ErrOtherEngine) {
+	if errors.Is(err, sandbox.ErrOtherSite) {
 		select {
 		case l.exchanged <- struct{}{}:
 		default:
@@ -30,9 +30,9 @@ func (l hearing) heard(err error) error {
 	return err
 }
 
-// Engine, and what follows, are the calls that a watcher makes when it meets another engine.
-func (l hearing) Engine(ctx context.Context) (string, error) {
-	id, err := l.Launcher.Engine(ctx)
+// Site, and what follows, are the calls that a watcher makes when it meets another site.
+func (l hearing) Site(ctx context.Context) (string, error) {
+	id, err := l.Launcher.Site(ctx)
 	return id, l.heard(err)
 }
 
@@ -59,7 +59,7 @@ func (l hearing) Remove(ctx context.Context, h sandbox.Handle) error {
 	return l.heard(l.Launcher.Remove(ctx, h))
 }
 
-// isExchanged says, some time after the news, whether another engine still answers in the place of one.
+// isExchanged says, some time after the news, whether another site still answers in the place of one.
 func (h *host) isExchanged(ctx context.Context) bool {
 	select {
 	case <-time.After(h.Timing.exchange()):
@@ -68,10 +68,10 @@ func (h *host) isExchanged(ctx context.Context) bool {
 	}
 	for name, l := range h.launchers {
 		asking, cancel := context.WithTimeout(ctx, h.Timing.answer())
-		_, err := l.Engine(asking)
+		_, err := l.Site(asking)
 		cancel()
-		if errors.Is(err, sandbox.ErrOtherEngine) {
-			h.Log.Warn("another engine answers: the launchers are opened anew, and runs whose sandboxes are on the earlier one are stranded",
+		if errors.Is(err, sandbox.ErrOtherSite) {
+			h.Log.Warn("another site answers: the launchers are opened anew, and runs whose sandboxes are on the earlier one are stranded",
 				"launcher", name, "because", err)
 			return true
 		}

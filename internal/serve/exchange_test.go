@@ -11,23 +11,23 @@ import (
 	"torno/sandbox/sandboxtest"
 )
 
-// TestAnExchangeOpensTheLaunchersAnew, on the engine that answers, and again when the first one is back.
+// TestAnExchangeOpensTheLaunchersAnew, on the site that answers, and again when the first one is back.
 func TestAnExchangeOpensTheLaunchersAnew(t *testing.T) {
 	s := newShop(t)
 	ended := s.open()
 	release := s.running("s1")
-	s.world.Exchange("engine-2")
-	s.eventually("a launcher of the other engine serves", func() bool { return s.servings() == 2 })
+	s.world.Exchange("site-2")
+	s.eventually("a launcher of the other site serves", func() bool { return s.servings() == 2 })
 	s.eventually("the run is stranded", func() bool {
 		run, err := control.Dial(s.config.State).Run(s.Context(), "s1")
 		return err == nil && run.Stranded != "" && run.State == delegation.StateRunning
 	})
 	s.ask("s2", "echo new")
 	if r := s.answer("s2"); r.Status != delegation.StatusCompleted {
-		t.Errorf("a request on the other engine: %+v", r)
+		t.Errorf("a request on the other site: %+v", r)
 	}
-	s.world.Exchange(sandboxtest.FirstEngine)
-	s.eventually("a launcher of the first engine serves", func() bool { return s.servings() == 3 })
+	s.world.Exchange(sandboxtest.FirstSite)
+	s.eventually("a launcher of the first site serves", func() bool { return s.servings() == 3 })
 	release()
 	if r := s.answer("s1"); r.Status != delegation.StatusCompleted || r.StdoutTail != "before\n" || r.Attempt != 1 {
 		t.Errorf("the run that was stranded: %+v", r)
@@ -35,28 +35,28 @@ func TestAnExchangeOpensTheLaunchersAnew(t *testing.T) {
 	s.stop(ended)
 }
 
-// TestAnExchangeWhileAWatcherRecovers: it waits for its own engine in vain, and leaves everything to the host that comes next.
+// TestAnExchangeWhileAWatcherRecovers: it waits for its own site in vain, and leaves everything to the host that comes next.
 func TestAnExchangeWhileAWatcherRecovers(t *testing.T) {
 	s := newShop(t)
 	s.config.Shutdown.Budget = 2 * patience
-	s.world.Before(sandboxtest.OpList, sync.OnceFunc(func() { s.world.Exchange("engine-2") }))
+	s.world.Before(sandboxtest.OpList, sync.OnceFunc(func() { s.world.Exchange("site-2") }))
 	ended := s.open()
 	s.ask("s1", "echo new")
 	if r := s.answer("s1"); r.Status != delegation.StatusCompleted {
-		t.Errorf("a request on the other engine: %+v", r)
+		t.Errorf("a request on the other site: %+v", r)
 	}
 	s.stop(ended)
 }
 
-// TestTheReturnOfAnEngineThatOnlyAnUnservedRunHas: the sandbox of an outbox that is not in the configuration any more is found there and removed.
-func TestTheReturnOfAnEngineThatOnlyAnUnservedRunHas(t *testing.T) {
+// TestTheReturnOfASiteThatOnlyAnUnservedRunHas: the sandbox of an outbox that is not in the configuration any more is found there and removed.
+func TestTheReturnOfASiteThatOnlyAnUnservedRunHas(t *testing.T) {
 	s := newShop(t)
 	s.config.Shutdown.Running = configs.Keep
 	ended := s.open()
 	release := s.running("s1")
 	s.stop(ended)
 	defer release()
-	s.world.Exchange("engine-2")
+	s.world.Exchange("site-2")
 	s.addOutbox(filepath.Join(s.dir, "second"), filepath.Join(s.dir, "free"))
 	s.config.Outboxes = s.config.Outboxes[1:]
 	s.said.reset()
@@ -65,8 +65,8 @@ func TestTheReturnOfAnEngineThatOnlyAnUnservedRunHas(t *testing.T) {
 	if run, err := client.Run(t.Context(), "s1"); err != nil || run.Stranded == "" {
 		t.Errorf("the run is %+v, %v", run, err)
 	}
-	s.world.Exchange(sandboxtest.FirstEngine)
-	s.eventually("a launcher of the first engine serves", func() bool { return s.servings() == 2 })
+	s.world.Exchange(sandboxtest.FirstSite)
+	s.eventually("a launcher of the first site serves", func() bool { return s.servings() == 2 })
 	s.eventually("the run is ended", func() bool {
 		run, err := client.Run(t.Context(), "s1")
 		return err == nil && run.Reason == delegation.ReasonOperator
@@ -79,9 +79,9 @@ func TestAnExchangeOfAMomentChangesNothing(t *testing.T) {
 	s := newShop(t)
 	ended := s.open()
 	release := s.running("s1")
-	s.world.Exchange("engine-2")
+	s.world.Exchange("site-2")
 	s.eventually("it is noticed", func() bool { return s.told(delegation.NoticeStranded) })
-	s.world.Exchange(sandboxtest.FirstEngine)
+	s.world.Exchange(sandboxtest.FirstSite)
 	release()
 	if r := s.answer("s1"); r.Status != delegation.StatusCompleted {
 		t.Errorf("the run: %+v", r)

@@ -56,7 +56,7 @@ type host struct {
 	notes     *os.Root
 	bases     *mounts.Bases
 	launchers map[string]launcher.Launcher
-	exchanged chan struct{} // a launcher has met another engine than its own
+	exchanged chan struct{} // a launcher has met another site than its own
 	watcher   *watcher.Watcher
 	door      net.Listener
 

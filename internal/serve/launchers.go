@@ -24,7 +24,7 @@ type setting struct {
 	stateDir     string
 	init         string
 	bases        *mounts.Bases
-	handles      map[string][]sandbox.Handle // by launcher: what runs that have not ended have, also on another engine
+	handles      map[string][]sandbox.Handle // by launcher: what runs that have not ended have, also on another site
 	log          *slog.Logger
 }
 

@@ -11,7 +11,7 @@ import (
 	"torno/internal/retry"
 )
 
-// awaitReload waits until a new configuration is asked for and found good, another engine answers, or the outboxes have to be
+// awaitReload waits until a new configuration is asked for and found good, another site answers, or the outboxes have to be
 // opened anew, and returns the host that comes next. What is wrong with a configuration is said, and the old one stays.
 func (h *host) awaitReload(open context.Context, a asked) *Options {
 	ctx, stop := context.WithCancel(open)
@@ -60,7 +60,7 @@ func (h *host) awaitReload(open context.Context, a asked) *Options {
 }
 
 // again is this host once more, under the same configuration, or nil where it cannot be opened now. Then this one serves on: what
-// one parent moves, or an engine that comes and goes, must not end it for all.
+// one parent moves, or a site that comes and goes, must not end it for all.
 func (h *host) again(ctx context.Context, a asked) *Options {
 	if a.stopping.Err() != nil {
 		return nil
@@ -177,7 +177,7 @@ func (h *host) replace(ctx context.Context, a asked, next Options) (*host, error
 		previous := h.Options
 		replaced, err = open(ctx, previous)
 		for try := 1; err != nil && try <= retries && retry.Pause(ctx, time.Duration(try)*time.Second) == nil; try++ {
-			replaced, err = open(ctx, previous) // an engine, or a directory, may only have gone for a moment
+			replaced, err = open(ctx, previous) // a site, or a directory, may only have gone for a moment
 		}
 	}
 	if replaced == nil && err == nil {

@@ -46,7 +46,7 @@ type shop struct {
 	signals chan os.Signal
 	said    paper
 	openErr error // what opening the launcher fails with
-	engine  doctor.Maker
+	engine  doctor.Launcher
 	left    []doctor.Leftover
 	gvisor  spare
 	purged  []string
@@ -137,7 +137,7 @@ func (s *shop) launchers() launcher.List {
 			}
 			return fake{s.world.Launcher(string(setting.Installation)), s}, nil
 		},
-		About: func(ctx context.Context, _ launcher.Settings) (doctor.Maker, error) {
+		About: func(ctx context.Context, _ launcher.Settings) (doctor.Launcher, error) {
 			if s.about != nil {
 				return s.engine, s.about(ctx)
 			}

@@ -52,7 +52,7 @@ func (l *Launcher) again(ctx context.Context, id sandbox.SandboxID) (sandbox.Han
 		return sandbox.Handle{}, err
 	}
 	h, err := l.names.handle(container, found.Config.Labels)
-	h.Engine = l.identity()
+	h.Site = l.identity()
 	return h, err
 }
 
@@ -159,7 +159,7 @@ func (m *making) whyGone(ctx context.Context, err error) error {
 	if !isGone(err) {
 		return err
 	}
-	if other := m.prove(ctx); errors.Is(other, sandbox.ErrOtherEngine) {
+	if other := m.prove(ctx); errors.Is(other, sandbox.ErrOtherSite) {
 		return other
 	}
 	m.images.forget(m.Spec.RootFS.Image)
@@ -177,7 +177,7 @@ func (m *making) existing(ctx context.Context, name string) (sandbox.Handle, err
 	}
 	labels := found.Config.Labels
 	h, err := m.names.handle(found.ID, labels)
-	h.Engine = m.identity()
+	h.Site = m.identity()
 	if err != nil || h.Sandbox != m.ID {
 		return sandbox.Handle{}, fmt.Errorf("a container named %s is in the way and is not this sandbox's; remove it", name)
 	}

@@ -40,9 +40,9 @@ func factsOf(info dockersystem.Info, wanted string) (facts, error) {
 }
 
 // engineOf is an engine with the runtime that is wanted, in the words of the doctor, who decides what it is fit for.
-func engineOf(info dockersystem.Info, version types.Version, wanted string) (doctor.Maker, error) {
+func engineOf(info dockersystem.Info, version types.Version, wanted string) (doctor.Launcher, error) {
 	runtime, gVisor, err := runtimeOf(info, wanted)
-	return doctor.Maker{
+	return doctor.Launcher{
 		Version: info.ServerVersion, API: version.APIVersion, Machine: info.Architecture, Arch: engineArchitectures[info.Architecture],
 		Runtime: runtime, RunsGVisor: gVisor,
 		Seccomp: hasOption(info.SecurityOptions, "seccomp"), AppArmor: hasOption(info.SecurityOptions, "apparmor"),

@@ -58,15 +58,15 @@ func (l *Launcher) lasting(ctx context.Context, first string) (string, error) {
 	return first, nil
 }
 
-// Engine is the identity of the engine that the launcher was opened on, while that engine answers.
-func (l *Launcher) Engine(ctx context.Context) (string, error) {
+// Site is the identity of the engine that the launcher was opened on, while that engine answers.
+func (l *Launcher) Site(ctx context.Context) (string, error) {
 	if err := l.prove(ctx); err != nil {
 		return "", err
 	}
 	return l.identity(), nil
 }
 
-// prove asks the engine for its identity: ErrOtherEngine where it is not the engine that the launcher was opened on. All that was tried and prepared
+// prove asks the engine for its identity: ErrOtherSite where it is not the engine that the launcher was opened on. All that was tried and prepared
 // is that engine's, so nothing is made on another one. A connection that was kept leads where the name led when it was made, so none is
 // used.
 func (l *Launcher) prove(ctx context.Context) error {
@@ -87,7 +87,7 @@ func (l *Launcher) prove(ctx context.Context) error {
 }
 
 func (l *Launcher) isAnother(now string) error {
-	return fmt.Errorf("%s is engine %q now and was %q: %w", l.engine.api.DaemonHost(), now, l.identity(), sandbox.ErrOtherEngine)
+	return fmt.Errorf("%s is engine %q now and was %q: %w", l.engine.api.DaemonHost(), now, l.identity(), sandbox.ErrOtherSite)
 }
 
 // learnName takes the id of an engine that told none that lasts when the launcher was opened. It is the engine that was opened

@@ -54,7 +54,7 @@ func TestAnIDOfTheMomentIsNone(t *testing.T) {
 			if err := l.identify(t.Context(), first); err != nil || l.identity() != c.want {
 				t.Errorf("the engine is %q, %v; want %q", l.identity(), err, c.want)
 			}
-			if id, err := l.Engine(t.Context()); err != nil || id != c.want {
+			if id, err := l.Site(t.Context()); err != nil || id != c.want {
 				t.Errorf("the launcher has engine %q, %v", id, err)
 			}
 		})

@@ -102,9 +102,9 @@ func open(ctx context.Context, s launcher.Setting) (launcher.Launcher, error) {
 // tellTime bounds how long an engine may take to tell about itself.
 const tellTime = 10 * time.Second
 
-func about(ctx context.Context, s launcher.Settings) (doctor.Maker, error) {
+func about(ctx context.Context, s launcher.Settings) (doctor.Launcher, error) {
 	if err := reach(ctx, s); err != nil {
-		return doctor.Maker{}, err
+		return doctor.Launcher{}, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, tellTime)
 	defer cancel()

@@ -52,9 +52,9 @@ func (l *Launcher) listed(ctx context.Context, c container.Summary) (sandbox.Han
 	h, err := l.names.handle(c.ID, c.Labels)
 	if err != nil {
 		id, _ := l.names.sandboxOf(c.Labels)
-		return sandbox.Handle{Launcher: launcherName, Engine: l.identity(), ID: c.ID, Sandbox: id}, err
+		return sandbox.Handle{Launcher: launcherName, Site: l.identity(), ID: c.ID, Sandbox: id}, err
 	}
-	h.Engine, h.State = l.identity(), stateOf(c.State)
+	h.Site, h.State = l.identity(), stateOf(c.State)
 	var seen *sandbox.Exit
 	if b := l.known(c.ID); b != nil {
 		seen = b.exit.Load()

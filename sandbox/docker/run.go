@@ -61,7 +61,7 @@ func (l *Launcher) startAttached(ctx context.Context, h sandbox.Handle, b *box) 
 	if err != nil {
 		return l.wrap(err, "start", h)
 	}
-	if err = <-proved; errors.Is(err, sandbox.ErrOtherEngine) {
+	if err = <-proved; errors.Is(err, sandbox.ErrOtherSite) {
 		b.dropStreams() // its init ends with its hold
 	}
 	return err

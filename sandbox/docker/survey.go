@@ -14,19 +14,19 @@ import (
 )
 
 // About asks an engine about itself.
-func About(ctx context.Context, host, runtime string) (doctor.Maker, error) {
+func About(ctx context.Context, host, runtime string) (doctor.Launcher, error) {
 	e, err := connect(ctx, host, func(string, time.Duration) {})
 	if err != nil {
-		return doctor.Maker{}, err
+		return doctor.Launcher{}, err
 	}
 	defer func() { _ = e.close() }() // nothing was written
 	info, err := e.info(ctx)
 	if err != nil {
-		return doctor.Maker{}, fmt.Errorf("ask the engine about itself: %w", err)
+		return doctor.Launcher{}, fmt.Errorf("ask the engine about itself: %w", err)
 	}
 	version, err := e.version(ctx)
 	if err != nil {
-		return doctor.Maker{}, fmt.Errorf("ask the engine for its version: %w", err)
+		return doctor.Launcher{}, fmt.Errorf("ask the engine for its version: %w", err)
 	}
 	about, err := engineOf(info, version, runtime)
 	about.Socket = strings.TrimPrefix(e.api.DaemonHost(), "unix://")

@@ -13,7 +13,7 @@ func TestSurvey(t *testing.T) {
 	f := newField(t, docker.MountAuto)
 	h := f.create(f.spec("/bin/true"))
 	state, id := f.house.state("ours")
-	mine := func() (doctor.Maker, *doctor.Leftover) {
+	mine := func() (doctor.Launcher, *doctor.Leftover) {
 		t.Helper()
 		about, err := docker.About(f.ctx, "", "")
 		f.must(err)

@@ -99,18 +99,18 @@ func TestAnEngineIsAskedForItsNameAgain(t *testing.T) {
 		}
 		return err
 	}
-	if err := create(); !errors.Is(err, sandbox.ErrUnavailable) || errors.Is(err, sandbox.ErrOtherEngine) {
+	if err := create(); !errors.Is(err, sandbox.ErrUnavailable) || errors.Is(err, sandbox.ErrOtherSite) {
 		t.Errorf("on an engine without a name: %v", err)
 	}
 	f.set(func() { f.id, f.landmark = func(int) string { return "ABCD" }, "later" })
-	if err := create(); !errors.Is(err, sandbox.ErrOtherEngine) || l.identity() != "" {
+	if err := create(); !errors.Is(err, sandbox.ErrOtherSite) || l.identity() != "" {
 		t.Errorf("on an engine that has not what was prepared: %v", err)
 	}
 	f.set(func() { f.landmark = "then" })
 	if err := create(); err == nil || errors.Is(err, sandbox.ErrUnavailable) { // nothing is asked for: no limit is positive
 		t.Errorf("on an engine that tells its name: %v", err)
 	}
-	if id, err := l.Engine(t.Context()); id != "ABCD@/data" || err != nil {
+	if id, err := l.Site(t.Context()); id != "ABCD@/data" || err != nil {
 		t.Errorf("it is engine %q, %v", id, err)
 	}
 }
@@ -169,7 +169,7 @@ func TestWhatIsMissingMayBeOnTheOtherEngine(t *testing.T) {
 		t.Errorf("on its own engine: %v", err)
 	}
 	f.set(func() { name = "EFGH" })
-	if err := m.whyGone(t.Context(), gone); !errors.Is(err, sandbox.ErrOtherEngine) {
+	if err := m.whyGone(t.Context(), gone); !errors.Is(err, sandbox.ErrOtherSite) {
 		t.Errorf("on another engine: %v", err)
 	}
 	if err := m.whyGone(t.Context(), other); !errors.Is(err, other) {

@@ -21,7 +21,7 @@ import (
 // Attest looks at the two processes of gVisor that a sandbox consists of: the sentry, which is its kernel, and the gofer, which
 // opens the host's files for it and sees all that the sandbox can see.
 func (l *Launcher) Attest(_ context.Context, h sandbox.Handle) (sandbox.Attestation, error) {
-	if err := h.On(l.boxes.engine); err != nil {
+	if err := h.On(l.boxes.site); err != nil {
 		return sandbox.Attestation{}, err
 	}
 	if l.unattested != "" {

@@ -47,7 +47,7 @@ const (
 type boxes struct {
 	dir     string
 	keepers *keeper.Children
-	engine  string // whose they are; "" where that is not known
+	site    string // whose they are; "" where that is not known
 }
 
 func (b boxes) path(id string) string { return filepath.Join(b.dir, id) }
@@ -118,7 +118,7 @@ func (b boxes) remove(id string) error {
 }
 
 func (b boxes) handle(r record) sandbox.Handle {
-	return sandbox.Handle{Launcher: Name, ID: string(r.Sandbox), Engine: b.engine, Sandbox: r.Sandbox, Slot: r.Slot, Device: r.Device, Inode: r.Inode}
+	return sandbox.Handle{Launcher: Name, ID: string(r.Sandbox), Site: b.site, Sandbox: r.Sandbox, Slot: r.Slot, Device: r.Device, Inode: r.Inode}
 }
 
 func writeJSON(path string, v any) error {

@@ -34,7 +34,7 @@ func TestASandboxInAnotherDirectoryKeepsItsSlot(t *testing.T) {
 	h.crash(free)
 
 	o := h.options(base, "ours")
-	o.Known = []sandbox.Handle{{Launcher: gvisor.Name, ID: string(sandbox.NewSandboxID()), Engine: "another", Sandbox: sandbox.NewSandboxID(), Slot: first}}
+	o.Known = []sandbox.Handle{{Launcher: gvisor.Name, ID: string(sandbox.NewSandboxID()), Site: "another", Sandbox: sandbox.NewSandboxID(), Slot: first}}
 	l, err := gvisor.New(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
@@ -47,13 +47,13 @@ func TestASandboxInAnotherDirectoryKeepsItsSlot(t *testing.T) {
 	}
 
 	options := gvisor.Options{Options: local.Options{Installation: o.Installation, StateDir: o.StateDir, Known: o.Known}}
-	if err := gvisor.Purge(t.Context(), options); !errors.Is(err, sandbox.ErrOtherEngine) {
+	if err := gvisor.Purge(t.Context(), options); !errors.Is(err, sandbox.ErrOtherSite) {
 		t.Errorf("a purge beside it: %v", err)
 	}
 	if err := os.RemoveAll(filepath.Join(o.StateDir, gvisor.Name, "engine-id")); err != nil {
 		t.Fatal(err)
 	}
-	if err := gvisor.Purge(t.Context(), options); !errors.Is(err, sandbox.ErrOtherEngine) {
+	if err := gvisor.Purge(t.Context(), options); !errors.Is(err, sandbox.ErrOtherSite) {
 		t.Errorf("a purge where there is no directory: %v", err)
 	}
 	options.Known = nil

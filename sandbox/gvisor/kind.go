@@ -102,9 +102,9 @@ func findPrograms(ctx context.Context, s launcher.Setting) (program, keeper stri
 	return found.Path, keeper, err
 }
 
-func about(ctx context.Context, s launcher.Settings) (doctor.Maker, error) {
+func about(ctx context.Context, s launcher.Settings) (doctor.Launcher, error) {
 	if err := reach(ctx, s); err != nil {
-		return doctor.Maker{}, err
+		return doctor.Launcher{}, err
 	}
 	about, err := About(ctx, Options{Runsc: s.Text(runscKey)})
 	return about, unusable(err)

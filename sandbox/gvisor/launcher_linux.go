@@ -136,7 +136,7 @@ func (l *Launcher) prepare(context.Context) (err error) {
 	if err := os.MkdirAll(l.boxes.dir, 0o700); err != nil {
 		return fmt.Errorf("make the launcher's directory: %w", err)
 	}
-	if l.boxes.engine, err = keepEngine(l.dir()); err != nil {
+	if l.boxes.site, err = keepSite(l.dir()); err != nil {
 		return err
 	}
 	if err := mayExecute(l.dir()); err != nil {

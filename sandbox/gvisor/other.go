@@ -17,10 +17,12 @@ type Launcher struct{ sandbox.Launcher }
 // New says where it would work, as do the others.
 func New(context.Context, Options) (*Launcher, error) { return nil, errNeedsLinux }
 
-func Reach(Options) error                                  { return errNeedsLinux }
-func About(context.Context, Options) (doctor.Maker, error) { return doctor.Maker{}, errNeedsLinux }
-func Left() ([]doctor.Leftover, error)                     { return nil, nil }
-func Purge(context.Context, Options) error                 { return errNeedsLinux }
-func (*Launcher) Close() error                             { return nil }
+func Reach(Options) error { return errNeedsLinux }
+func About(context.Context, Options) (doctor.Launcher, error) {
+	return doctor.Launcher{}, errNeedsLinux
+}
+func Left() ([]doctor.Leftover, error)     { return nil, nil }
+func Purge(context.Context, Options) error { return errNeedsLinux }
+func (*Launcher) Close() error             { return nil }
 
 var errNeedsLinux = &runsc.Error{Reason: runsc.NeedsLinux, What: "gVisor works on Linux only, and this is " + runtime.GOOS}

@@ -37,12 +37,12 @@ func (l *Launcher) reachesAll() (err error) {
 	if len(l.options.Known) == 0 {
 		return nil
 	}
-	if l.boxes.engine, err = readEngine(l.dir()); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if l.boxes.site, err = readSite(l.dir()); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	for _, h := range l.elsewhere() {
 		return fmt.Errorf("%w; nothing of it can be purged from here: bring that directory back to %s, or give its run up with "+
-			"watcher cancel --abandon, and purge then", h.On(l.boxes.engine), l.dir())
+			"watcher cancel --abandon, and purge then", h.On(l.boxes.site), l.dir())
 	}
 	return nil
 }

@@ -32,7 +32,7 @@ func (l *Launcher) List(ctx context.Context) ([]sandbox.Handle, error) {
 		}
 		if err != nil {
 			l.options.Log.Warn("a sandbox cannot be looked at, and is left alone", "sandbox", id, "error", err)
-			h.Launcher, h.Engine, h.ID, h.Sandbox = Name, l.boxes.engine, id, sandbox.SandboxID(id)
+			h.Launcher, h.Site, h.ID, h.Sandbox = Name, l.boxes.site, id, sandbox.SandboxID(id)
 			h.State, h.Exit = sandbox.HandleUncertain, nil
 		}
 		if h.ID != trialID {
@@ -84,7 +84,7 @@ func (l *Launcher) afterKeeper(ctx context.Context, id string) (sandbox.Exit, er
 
 // Remove ends what runs and removes the sandbox.
 func (l *Launcher) Remove(ctx context.Context, h sandbox.Handle) error {
-	if err := h.On(l.boxes.engine); err != nil {
+	if err := h.On(l.boxes.site); err != nil {
 		return err
 	}
 	unlock, err := l.lock(ctx, h.ID)
@@ -249,7 +249,7 @@ func (l *Launcher) sweep(ctx context.Context) error {
 // elsewhere are the sandboxes of runs that have not ended whose box is in another directory than this one.
 func (l *Launcher) elsewhere() (all []sandbox.Handle) {
 	for _, h := range l.options.Known {
-		if h.On(l.boxes.engine) != nil {
+		if h.On(l.boxes.site) != nil {
 			all = append(all, h)
 		}
 	}

@@ -14,7 +14,7 @@ import (
 
 // Start starts a keeper, which starts the sandbox, whose init holds. The first attachment is there before that, so that no output is missed.
 func (l *Launcher) Start(ctx context.Context, h sandbox.Handle) error {
-	if err := h.On(l.boxes.engine); err != nil {
+	if err := h.On(l.boxes.site); err != nil {
 		return err
 	}
 	unlock, err := l.lock(ctx, h.ID)
@@ -119,7 +119,7 @@ func (l *Launcher) proveViews(r record) error {
 // Open follows a sandbox. The first time that is the line from which nothing is missing; later it is the keeper's log, or
 // what a keeper that is gone has left of it.
 func (l *Launcher) Open(ctx context.Context, h sandbox.Handle, cursor sandbox.Cursor) (sandbox.Attachment, error) {
-	if err := h.On(l.boxes.engine); err != nil {
+	if err := h.On(l.boxes.site); err != nil {
 		return nil, err
 	}
 	from, err := keeper.ParseProgress(string(cursor))

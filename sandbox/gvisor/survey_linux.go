@@ -55,17 +55,17 @@ func mayExecute(dir string) error {
 }
 
 // About is the program in the words of the doctor.
-func About(ctx context.Context, o Options) (doctor.Maker, error) {
+func About(ctx context.Context, o Options) (doctor.Launcher, error) {
 	program, err := runsc.Find(o.Runsc)
 	if err != nil {
-		return doctor.Maker{}, err
+		return doctor.Launcher{}, err
 	}
 	version, err := program.Version(ctx)
 	if err != nil {
-		return doctor.Maker{}, err
+		return doctor.Launcher{}, err
 	}
-	about := doctor.Maker{
-		Launcher: Name, Socket: program.Path, Version: version.Text, Machine: machine(), Arch: runtime.GOARCH, Runtime: "runsc",
+	about := doctor.Launcher{
+		Name: Name, Socket: program.Path, Version: version.Text, Machine: machine(), Arch: runtime.GOARCH, Runtime: "runsc",
 		Seccomp: true, BoundedLogs: true,
 	}
 	if warning := version.Warning(); warning != "" {

@@ -16,7 +16,7 @@ import (
 type box struct {
 	world        *World
 	installation string
-	engine       string // whose it is
+	site         string // whose it is
 	id           string
 	number       int // in the order of their making
 	slot         int
@@ -72,7 +72,7 @@ func newBox(w *World, installation string, id sandbox.SandboxID, spec sandbox.Sp
 func (b *box) handle() sandbox.Handle {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	h := sandbox.Handle{Launcher: LauncherName, ID: b.id, Engine: b.engine, Sandbox: b.sandbox, Slot: b.slot, State: b.state}
+	h := sandbox.Handle{Launcher: LauncherName, ID: b.id, Site: b.site, Sandbox: b.sandbox, Slot: b.slot, State: b.state}
 	if b.state == sandbox.HandleExited {
 		exit := b.exit
 		h.Exit = &exit

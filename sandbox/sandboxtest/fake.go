@@ -25,7 +25,7 @@ var ErrCrashed = errors.New("the fake has crashed")
 type Fake struct {
 	world        *World
 	installation string
-	engine       string // the one that it was opened on
+	site         string // the one that it was opened on
 	crashed      chan struct{}
 
 	mu       sync.Mutex
@@ -178,12 +178,12 @@ func (f *Fake) do(ctx context.Context, op Op, effect func() error) error {
 
 // find is the installation's sandbox of a handle.
 func (f *Fake) find(h sandbox.Handle) (*box, error) {
-	if err := h.On(f.engine); err != nil {
+	if err := h.On(f.site); err != nil {
 		return nil, err
 	}
 	f.world.mu.Lock()
 	defer f.world.mu.Unlock()
-	if b := f.world.boxes[h.ID]; b != nil && b.installation == f.installation && b.engine == f.engine {
+	if b := f.world.boxes[h.ID]; b != nil && b.installation == f.installation && b.site == f.site {
 		return b, nil
 	}
 	return nil, fmt.Errorf("%s: %w", h.ID, sandbox.ErrNotFound)
@@ -240,7 +240,7 @@ func (w *World) of(installation string) []*box {
 	defer w.mu.Unlock()
 	var all []*box
 	for _, b := range w.boxes {
-		if b.installation == installation && b.engine == w.engine {
+		if b.installation == installation && b.site == w.site {
 			all = append(all, b)
 		}
 	}

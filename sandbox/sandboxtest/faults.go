@@ -6,7 +6,7 @@ type Op string
 // The steps: the methods of Launcher and Attachment, and what init does in the sandbox before its started line.
 const (
 	OpCheck   Op = "check"
-	OpEngine  Op = "engine"
+	OpSite    Op = "site"
 	OpCreate  Op = "create"
 	OpStart   Op = "start"
 	OpOpen    Op = "open"
@@ -36,7 +36,7 @@ type fault struct {
 // Fail makes the nth call from now on (1 is the next one) fail without having done anything.
 func (w *World) Fail(op Op, nth int, err error) { w.plan(op, fault{nth, false, err}) }
 
-// FailAfter makes the nth call from now on fail although it did its work: an engine that starts the container and
+// FailAfter makes the nth call from now on fail although it did its work: a launcher that starts the sandbox and
 // then loses the connection.
 func (w *World) FailAfter(op Op, nth int, err error) { w.plan(op, fault{nth, true, err}) }
 

@@ -121,7 +121,7 @@ func TestCrashBreaksOffEverythingAndEndsNothing(t *testing.T) {
 	})
 }
 
-// The engine did what it was asked to, and the watcher did not live to hear it.
+// The site did what it was asked to, and the watcher did not live to hear it.
 func TestCrashAfterTheEffect(t *testing.T) {
 	u := newUser(t)
 	u.world.After(sandboxtest.OpCreate, u.fake.Crash)

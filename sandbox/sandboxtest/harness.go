@@ -15,7 +15,7 @@ type Harness struct {
 	Name string
 
 	// New makes a launcher of an installation. The second one of the same name is what a watcher is after a crash: it
-	// knows nothing of the first but finds its sandboxes. Launchers of two names share the engine and nothing else.
+	// knows nothing of the first but finds its sandboxes. Launchers of two names share the site and nothing else.
 	// All workspaces and context lie beneath the directory base.
 	New func(t *testing.T, base, installation string) sandbox.Launcher
 
@@ -36,7 +36,7 @@ type Harness struct {
 
 // Controls are the weak places of a case.
 type Controls struct {
-	// Ground is where the engine is, and a neighbour that stays there until the test ends.
+	// Ground is where the places of a case are, and a neighbour that stays there until the test ends.
 	Ground inside.Ground
 	// Try runs the prober in every place, and tells what came of it by what is taken away there.
 	Try func(ground string) map[string][]inside.Outcome
@@ -70,7 +70,7 @@ func Suite(t *testing.T, h Harness) {
 	s := &suite{Harness: h, base: newBase(t)}
 	s.launcher = h.New(t, s.base, ours)
 	t.Run("contract", func(t *testing.T) {
-		s.run(t, lifecycleCases, engineCases, restartCases, outputCases, processCases, mountCases)
+		s.run(t, lifecycleCases, siteCases, restartCases, outputCases, processCases, mountCases)
 	})
 	if h.Real {
 		s.prober = verdict.Build(t)

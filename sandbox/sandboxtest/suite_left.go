@@ -94,7 +94,7 @@ func whoseKernel(b *bench) {
 		}
 	}
 	if !b.ownKernel() {
-		return // engines hide what follows
+		return // launchers hide what follows
 	}
 	line, err := os.ReadFile("/proc/cmdline")
 	b.must(err)

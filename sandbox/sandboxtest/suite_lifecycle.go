@@ -70,7 +70,7 @@ func createAgain(b *bench) {
 }
 
 func sameSandbox(a, b sandbox.Handle) bool {
-	return a.Launcher == b.Launcher && a.Engine == b.Engine && a.ID == b.ID && a.Sandbox == b.Sandbox && a.Slot == b.Slot
+	return a.Launcher == b.Launcher && a.Site == b.Site && a.ID == b.ID && a.Sandbox == b.Sandbox && a.Slot == b.Slot
 }
 
 func createCancelled(b *bench) {

@@ -124,7 +124,7 @@ func outOfMemory(b *bench) {
 		if e.OutOfMemory {
 			return
 		}
-		b.Logf("the engine lost the news of memory: %+v", e)
+		b.Logf("the launcher lost the news of memory: %+v", e)
 	}
 	b.Error("it is never said that memory ended a sandbox")
 }

@@ -12,7 +12,7 @@ import (
 	"torno/sandbox"
 )
 
-// World is the engine behind the fakes: what it holds outlives each of them, as containers outlive a watcher.
+// World is the site behind the fakes: what it holds outlives each of them, as containers outlive a watcher.
 // Two fakes of one installation are a watcher before and after a crash; fakes of two installations are strangers.
 type World struct {
 	host  func(sandbox.Source) string
@@ -26,7 +26,7 @@ type World struct {
 	fakes      []*Fake
 	calls      map[Op]*calls
 	ledger     ledger
-	engine     string        // the id of the engine that answers now
+	site       string        // the id of the site that answers now
 	clock      time.Duration // how far the clock of the wall was set
 }
 
@@ -40,7 +40,7 @@ func HostDir(where func(sandbox.Source) string) Option { return func(w *World) {
 // output must be ready for every cut there is.
 func ChunkSize(bytes int) Option { return func(w *World) { w.chunk = bytes } }
 
-// NewWorld makes an engine without sandboxes. When the test ends, everything in it is killed and waited for.
+// NewWorld makes a site without sandboxes. When the test ends, everything in it is killed and waited for.
 func NewWorld(t testing.TB, options ...Option) *World {
 	w := &World{
 		host:       func(s sandbox.Source) string { return filepath.Join(s.Base, s.Rel) },
@@ -50,7 +50,7 @@ func NewWorld(t testing.TB, options ...Option) *World {
 		boxes:      make(map[string]*box),
 		calls:      make(map[Op]*calls),
 		ledger:     newLedger(),
-		engine:     FirstEngine,
+		site:       FirstSite,
 	}
 	for name, word := range vocabulary {
 		w.programs[name] = word.program
@@ -70,7 +70,7 @@ func NewWorld(t testing.TB, options ...Option) *World {
 func (w *World) Launcher(installation string) *Fake {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	f := &Fake{world: w, installation: installation, engine: w.engine, crashed: make(chan struct{}), attached: make(map[*attachment]bool)}
+	f := &Fake{world: w, installation: installation, site: w.site, crashed: make(chan struct{}), attached: make(map[*attachment]bool)}
 	w.fakes = append(w.fakes, f)
 	return f
 }
@@ -100,7 +100,7 @@ func (w *World) Vanish(h sandbox.Handle) {
 	}
 }
 
-// SetClock sets the clock of the wall, by which init and the engine tell times, so much further than that of the tests.
+// SetClock sets the clock of the wall, by which init and the site tell times, so much further than that of the tests.
 func (w *World) SetClock(by time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -149,7 +149,7 @@ func (w *World) place(b *box) *box {
 		return there
 	}
 	w.made++
-	b.engine = w.engine
+	b.site = w.site
 	b.number, b.id, b.slot = w.made, fmt.Sprintf("box-%d", w.made), w.freeSlot(b.installation)
 	w.boxes[b.id] = b
 	w.ledger.created = append(w.ledger.created, b.sandbox)
@@ -159,7 +159,7 @@ func (w *World) place(b *box) *box {
 // known is the box of a sandbox, or nil. The lock is held.
 func (w *World) known(installation string, id sandbox.SandboxID) *box {
 	for _, b := range w.boxes {
-		if b.installation == installation && b.sandbox == id && b.engine == w.engine {
+		if b.installation == installation && b.sandbox == id && b.site == w.site {
 			return b
 		}
 	}

@@ -179,19 +179,19 @@ func killedAt(point, task string) func(*scene) {
 	}
 }
 
-// forgetEngine makes the handle of the only run an earlier version's, which names no engine.
-func forgetEngine(s *scene) {
+// forgetSite makes the handle of the only run an earlier version's, which names no site.
+func forgetSite(s *scene) {
 	s.Helper()
 	j, err := journal.Open(s.Context(), filepath.Join(s.State, "journal.db"))
 	s.Must(err)
 	defer func() { s.Must(j.Close()) }()
 	runs, err := j.Unfinished(s.Context(), 0, 1)
 	s.Must(err)
-	if len(runs) != 1 || runs[0].Handle == nil || runs[0].Handle.Engine == "" {
+	if len(runs) != 1 || runs[0].Handle == nil || runs[0].Handle.Site == "" {
 		s.Fatalf("the journal has %+v", runs)
 	}
-	runs[0].Handle.Engine = ""
-	s.Must(j.NoteEngine(s.Context(), runs[0].Key, *runs[0].Handle))
+	runs[0].Handle.Site = ""
+	s.Must(j.NoteSite(s.Context(), runs[0].Key, *runs[0].Handle))
 }
 
 // takeAway removes the request.
@@ -414,8 +414,8 @@ var stories = map[string]*story{
 	"recover.dropped": {
 		before: func(s *scene) { killedInTheMiddle(s); s.dismiss() }, during: func(*scene) {}, done: func(*scene) {},
 	},
-	"recover.engine": {
-		before: func(s *scene) { killedInTheMiddle(s); forgetEngine(s) }, during: func(*scene) {}, after: letOn, done: says("hello\nthere\n"),
+	"recover.site": {
+		before: func(s *scene) { killedInTheMiddle(s); forgetSite(s) }, during: func(*scene) {}, after: letOn, done: says("hello\nthere\n"),
 	},
 	"recover.removed": {before: killedAt("end.removed", hello), during: func(*scene) {}, done: says("hello\n")},
 	"recover.ended": {

@@ -89,7 +89,7 @@ func TestTheSocketIsGone(t *testing.T) {
 	h.Says(running, "ready")
 	proxy.Vanish()
 	queued := h.Submit(house.Ask{ID: "queued", Task: "echo late"})
-	told(h, delegation.NoticeEngine)
+	told(h, delegation.NoticeLauncher)
 	patiently(h, proxy, 0)
 	if h.Exists("response_running.json") || h.Exists("response_queued.json") {
 		t.Error("something was said of runs that nobody could look at")
@@ -163,7 +163,7 @@ func TestAnEngineThatAnswersNothingButErrors(t *testing.T) {
 	mend := proxy.Answer(everything, http.StatusServiceUnavailable)
 	proxy.Cut(everything)
 	waiting := h.Submit(house.Ask{ID: "waiting", Task: "echo late"})
-	told(h, delegation.NoticeEngine)
+	told(h, delegation.NoticeLauncher)
 	patiently(h, proxy, 40)
 	mend()
 	h.Want(h.Response(waiting), delegation.StatusCompleted, delegation.ReasonExited, 0)
@@ -191,7 +191,7 @@ func TestASlowEngineIsWaitedFor(t *testing.T) {
 	h, proxy := behind(t)
 	release := proxy.Hold("POST containers/create")
 	a := h.Submit(house.Ask{ID: "s1", Task: "echo slowly"})
-	told(h, delegation.NoticeEngine)
+	told(h, delegation.NoticeLauncher)
 	if made := proxy.Calls("POST containers/create", time.Time{}); len(made) < 1 {
 		t.Error("nobody asked the engine")
 	}

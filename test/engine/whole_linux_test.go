@@ -49,7 +49,7 @@ func TestTheEngineIsRestarted(t *testing.T) {
 			h.Says(running, "ready")
 			c.down(engine)
 			waiting := h.Submit(house.Ask{ID: "waiting", Task: "echo late"})
-			told(h, delegation.NoticeEngine)
+			told(h, delegation.NoticeLauncher)
 			c.back(engine)
 			if c.want == delegation.ReasonExited {
 				finished(h, running)
@@ -68,7 +68,7 @@ func TestTheEngineHangs(t *testing.T) {
 	h.Says(running, "ready")
 	letOnEngine := engine.Hang()
 	waiting := h.Submit(house.Ask{ID: "waiting", Task: "echo late"})
-	told(h, delegation.NoticeEngine)
+	told(h, delegation.NoticeLauncher)
 	if status, err := h.Client.Status(h.Context()); err != nil || status.Launchers[0].Trouble == "" {
 		t.Errorf("the operator is not told what is the matter: %+v, %v", status.Launchers, err)
 	}

@@ -114,7 +114,7 @@ func (f *fate) serves() bool {
 }
 
 // noticed is what a watcher says when it has met another engine.
-const noticed = "another engine answers: "
+const noticed = "another site answers: "
 
 // stranded are the sandboxes of the runs that are said to be stranded. A watcher that has met the other engine is to say so of all that
 // were released on the engine.

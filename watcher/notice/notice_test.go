@@ -22,7 +22,7 @@ func TestANoticeIsToldToTheClientsItConcerns(t *testing.T) {
 	two.Raise(delegation.NoticeOutbox, errors.New("y"))
 	two.Raise(delegation.NoticeOutbox, syscall.ENOSPC) // it is the disk after all
 	other.Raise(delegation.NoticeOutbox, syscall.EMFILE)
-	all.Raise(delegation.NoticeEngine, errors.New("away"))
+	all.Raise(delegation.NoticeLauncher, errors.New("away"))
 	codes := func(outbox string) (codes []delegation.NoticeCode) {
 		for _, notice := range n.Of(outbox) {
 			codes = append(codes, notice.Code)
@@ -32,10 +32,10 @@ func TestANoticeIsToldToTheClientsItConcerns(t *testing.T) {
 		}
 		return codes
 	}
-	if got := codes("one"); !slices.Equal(got, []delegation.NoticeCode{delegation.NoticeEngine, delegation.NoticeDisk, delegation.NoticeOutbox}) {
+	if got := codes("one"); !slices.Equal(got, []delegation.NoticeCode{delegation.NoticeLauncher, delegation.NoticeDisk, delegation.NoticeOutbox}) {
 		t.Errorf("one is told %v", got)
 	}
-	if got := codes("two"); !slices.Equal(got, []delegation.NoticeCode{delegation.NoticeEngine, delegation.NoticeDescriptors}) {
+	if got := codes("two"); !slices.Equal(got, []delegation.NoticeCode{delegation.NoticeLauncher, delegation.NoticeDescriptors}) {
 		t.Errorf("two is told %v", got)
 	}
 	for _, h := range []*Flag{one, two, other, all} {

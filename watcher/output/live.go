@@ -10,7 +10,7 @@ import (
 )
 
 // The bounds of live output. A child that prints faster than segmentPace lets through is shown with gaps; its tails
-// and the engine's log are not affected.
+// and the launcher's log are not affected.
 const (
 	segmentBytes = 32 << 10 // of output; encoded, a segment stays under 64 KiB
 	SegmentAge   = 250 * time.Millisecond

@@ -15,7 +15,7 @@ type Notes struct{ dir *os.Root } // nil: none are kept
 // NewNotes keeps notes in a directory; nil keeps none.
 func NewNotes(dir *os.Root) Notes { return Notes{dir} }
 
-// Save writes the progress of a run. Without it a next watcher starts over at the beginning of the engine's log.
+// Save writes the progress of a run. Without it a next watcher starts over at the beginning of the launcher's log.
 func (n Notes) Save(key string, p Progress) {
 	if data, err := json.Marshal(p); err == nil {
 		n.write(key, data)

@@ -9,13 +9,13 @@ import (
 	"torno/watcher/output"
 )
 
-// Adopt has a run of an earlier watcher go on in the sandbox of its record. reason is why it is to be ended, "" where it may go on; stranded is why its engine
+// Adopt has a run of an earlier watcher go on in the sandbox of its record. reason is why it is to be ended, "" where it may go on; stranded is why its site
 // cannot be reached, nil where it can.
 func (w *Road) Adopt(q Request, c Client, record journal.Run, h sandbox.Handle, reason delegation.Reason, stranded error) {
 	r := w.newRun(q, c)
 	r.workspace = cmp.Or(record.Handle.Workspace, r.workspace)
 	h.Device, h.Inode, h.Workspace, h.Above = record.Handle.Device, record.Handle.Inode, record.Handle.Workspace, record.Handle.Above
-	r.launcher, r.engine = w.Launchers[h.Launcher], h.Launcher
+	r.launcher, r.launcherName = w.Launchers[h.Launcher], h.Launcher
 	r.handle, r.admitted = h, record.Created
 	r.sandbox = record.Sandbox
 	r.out.Resume(w.Notes.Load(r.hash), output.NotAhead(record.Started), r.client.HasLive)

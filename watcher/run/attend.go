@@ -227,7 +227,7 @@ func (a *attendance) tooLong() {
 	a.r.End(delegation.ReasonDeadline)
 }
 
-// kill climbs the ladder, and removes the sandbox when even the last signal does not help. An engine that cannot even do
+// kill climbs the ladder, and removes the sandbox when even the last signal does not help. A launcher that cannot even do
 // that is asked until it can. Where it still does not tell of the end then, the attachment is broken off: the next one
 // finds no sandbox.
 func (a *attendance) kill() {
@@ -241,12 +241,12 @@ func (a *attendance) kill() {
 		return
 	}
 	a.r.log.Error("a sandbox does not end; removing it", "run", a.r.hash, "error", err)
-	held, engine := a.w.Notices.FlagOf(a.r.request.Outbox, a.r.key.Subagent), a.w.Notices.Flag("")
+	held, away := a.w.Notices.FlagOf(a.r.request.Outbox, a.r.key.Subagent), a.w.Notices.Flag("")
 	defer held.Close()
-	defer engine.Close()
+	defer away.Close()
 	for try := 1; ; try++ {
 		crash.At("run.forced")
-		err := a.w.removeOnce(engine, a.r.launcher, a.r.handle)
+		err := a.w.removeOnce(away, a.r.launcher, a.r.handle)
 		if err == nil {
 			break
 		}
@@ -287,7 +287,7 @@ func (a *attendance) letBegin() {
 	}
 }
 
-// drain waits for the last output, not for ever: an engine that does not end the stream must not hold the answer.
+// drain waits for the last output, not for ever: a launcher that does not end the stream must not hold the answer.
 func (a *attendance) drain() {
 	if a.err != nil {
 		return // the connection broke; the rest comes with the next one

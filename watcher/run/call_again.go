@@ -30,7 +30,7 @@ func (w *Road) insistAlways(what string, call func(context.Context) error) error
 		if w.Life.Err() != nil {
 			return err
 		}
-		held.Raise(delegation.NoticeEngine, err)
+		held.Raise(delegation.NoticeLauncher, err)
 		retry.Warn(w.Log, what, try, err)
 		w.pause(w.Life, retry.Backoff(try))
 	}
@@ -56,7 +56,7 @@ func (w *Road) within(budget time.Duration, ends ...context.Context) (context.Co
 
 // slowNotice tells of a call that takes long, unless it is stopped.
 func slowNotice(held *notice.Flag) *time.Timer {
-	return time.AfterFunc(slowCall, func() { held.Raise(delegation.NoticeEngine, errSlow) })
+	return time.AfterFunc(slowCall, func() { held.Raise(delegation.NoticeLauncher, errSlow) })
 }
 
 // pause waits, unless the watcher stops working or there is nothing more to wait for.

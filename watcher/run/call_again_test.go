@@ -16,7 +16,7 @@ import (
 	"torno/sandbox"
 )
 
-// errGone is of an engine that is not there.
+// errGone is of a site that is not there.
 var errGone = fmt.Errorf("gone: %w", sandbox.ErrUnavailable)
 
 // TestWaitingGetsSlower: hours of an outage cost a few calls a minute, never in step, and the news comes once.
@@ -62,7 +62,7 @@ func TestASlowCallIsSaid(t *testing.T) {
 			t.Error(err)
 		}
 		held.Close()
-		held.Raise(delegation.NoticeEngine, errSlow) // too late
+		held.Raise(delegation.NoticeLauncher, errSlow) // too late
 		if n := w.Notices.Of("main"); len(n) != 0 {
 			t.Errorf("it is still said: %v", n)
 		}

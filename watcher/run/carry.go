@@ -117,7 +117,7 @@ func (w *Road) launchAndFollow(r *Run) verdict {
 // have run all the same.
 func (w *Road) goOn(r *Run) verdict {
 	if why := r.Stranded(); why != "" {
-		if v, back := w.awaitEngine(r, errors.New(why)); !back {
+		if v, back := w.awaitSite(r, errors.New(why)); !back {
 			return v
 		}
 	}
@@ -205,7 +205,7 @@ func (w *Road) create(r *Run) (verdict, bool) {
 		r.handle = w.findSandbox(launcher, id)
 		return failed(delegation.CodeLaunch, fmt.Errorf("create the sandbox: %w", err)), false
 	}
-	handle.Launcher, handle.Workspace = r.engine, r.workspace // as profiles call it
+	handle.Launcher, handle.Workspace = r.launcherName, r.workspace // as profiles call it
 	if r.held != nil {
 		handle.Above = r.held.AboveThen
 	}

@@ -9,7 +9,7 @@ import (
 	"torno/sandbox"
 )
 
-// unknownCode is what an engine says of a sandbox that ended while the engine itself was dead, as after a power cut. It proves nothing where no
+// unknownCode is what a launcher says of a sandbox that ended while the launcher itself was dead, as after a power cut. It proves nothing where no
 // attachment saw the end.
 const unknownCode = 255
 

@@ -9,7 +9,7 @@ import (
 	"torno/watcher/output"
 )
 
-// TestAnEndThatNobodySawProvesNothing: 255 is also what an engine says that does not know.
+// TestAnEndThatNobodySawProvesNothing: 255 is also what a launcher says that does not know.
 func TestAnEndThatNobodySawProvesNothing(t *testing.T) {
 	for _, c := range []struct {
 		code   int

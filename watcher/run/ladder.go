@@ -78,7 +78,7 @@ func (l ladder) climb(ctx context.Context, to signaller, exited, hurry <-chan st
 	return failed
 }
 
-// signalBudget is how long an engine may take to pass a signal on before the next one is tried.
+// signalBudget is how long a launcher may take to pass a signal on before the next one is tried.
 const signalBudget = 10 * time.Second
 
 func send(ctx context.Context, to signaller, s sandbox.Signal) error {

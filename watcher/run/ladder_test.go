@@ -79,7 +79,7 @@ func TestAHurryKillsAtOnce(t *testing.T) {
 func TestASignalThatFailsDoesNotEndTheClimb(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		v := newVictim("")
-		v.err = errors.New("the engine hangs")
+		v.err = errors.New("the launcher hangs")
 		if err := usually.politely().climb(t.Context(), v, v.exited, nil); !errors.Is(err, v.err) {
 			t.Errorf("the failure is hidden: %v", err)
 		}

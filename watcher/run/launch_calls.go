@@ -15,9 +15,9 @@ import (
 )
 
 // errLeftCall is of a call to a launcher that was left behind, or was not begun because others of its outbox hang.
-var errLeftCall = errors.New("a call of the launcher did not return; the engine, or a file system of the run's, does not answer")
+var errLeftCall = errors.New("a call did not return; the launcher, or a file system of the run's, does not answer")
 
-// launchCalls are the calls of launchers for runs that are not released. They are counted by outbox: which file system or engine
+// launchCalls are the calls of launchers for runs that are not released. They are counted by outbox: which file system or site
 // hangs a caller cannot know, and what one parent names must not keep others from launching.
 func (t Timing) launchCalls() hang.Kind {
 	return hang.Kind{
@@ -54,12 +54,12 @@ func launching[T any](w *Road, r *Run, held *notice.Flag, step launchStep[T]) (T
 		step.late(answer, err)
 	})
 	if errors.Is(err, errLeftCall) {
-		said.Raise(delegation.NoticeEngine, err)
+		said.Raise(delegation.NoticeLauncher, err)
 	}
 	return answer, err
 }
 
-// insist makes such a call again for as long as the engine does not answer, and returns what came of it. It gives up when the
+// insist makes such a call again for as long as the launcher does not answer, and returns what came of it. It gives up when the
 // run must end or the watcher stops working.
 func insist[T any](w *Road, r *Run, step launchStep[T]) (T, error) {
 	held := w.Notices.Flag("")
@@ -69,7 +69,7 @@ func insist[T any](w *Road, r *Run, step launchStep[T]) (T, error) {
 		if !sandbox.IsUnavailable(err) || w.Life.Err() != nil || r.Cause() != "" {
 			return answer, err
 		}
-		held.Raise(delegation.NoticeEngine, err)
+		held.Raise(delegation.NoticeLauncher, err)
 		retry.Warn(w.Log, step.what, try, err)
 		w.pause(r.ending, retry.Backoff(try))
 	}
@@ -110,7 +110,7 @@ func (w *Road) removeCreated(launcher sandbox.Launcher, id sandbox.SandboxID, h 
 	}
 }
 
-// findSandbox finds what a failed create may have left: the engine can succeed although the call failed.
+// findSandbox finds what a failed create may have left: the launcher can succeed although the call failed.
 func (w *Road) findSandbox(launcher sandbox.Launcher, id sandbox.SandboxID) (found sandbox.Handle) {
 	_ = w.insistAlways("look for what a failed launch left", func(ctx context.Context) error { // it fails only when nothing works any more
 		handles, err := launcher.List(ctx)

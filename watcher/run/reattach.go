@@ -18,7 +18,7 @@ const (
 )
 
 // follow watches a started sandbox until it has ended, attaching again whenever the connection breaks: a run is not lost
-// because its engine is away for a while. It is lost when the sandbox is gone, and when it can neither be watched nor be
+// because its launcher is away for a while. It is lost when the sandbox is gone, and when it can neither be watched nor be
 // left alone any longer, it is removed. The verdict is empty when the watcher stops working first, and where the sandbox ended in
 // its hold: then broken says how.
 func (w *Road) follow(r *Run) (v verdict, broken error) {
@@ -39,9 +39,9 @@ func (w *Road) follow(r *Run) (v verdict, broken error) {
 			return r.brokenHold(err)
 		}
 		r.unseen = true
-		if errors.Is(err, sandbox.ErrOtherEngine) {
+		if errors.Is(err, sandbox.ErrOtherSite) {
 			held.Lower()
-			v, back := w.awaitEngine(r, err)
+			v, back := w.awaitSite(r, err)
 			if !back {
 				return v, nil
 			}
@@ -58,7 +58,7 @@ func (w *Road) follow(r *Run) (v verdict, broken error) {
 		if time.Since(begin) > attachmentLasted {
 			try = 1
 		}
-		held.Raise(delegation.NoticeEngine, err)
+		held.Raise(delegation.NoticeLauncher, err)
 		retry.Warn(w.Log, "watch a sandbox", try, err)
 		if (r.overdue() || try >= maxReattach && !sandbox.IsUnavailable(err)) && w.force(r, held) {
 			return r.vanished(err), nil

@@ -23,11 +23,11 @@ func (w *Road) remove(r *Run) {
 	if r.handle.ID == "" {
 		return
 	}
-	held, engine := w.Notices.FlagOf(r.request.Outbox, r.key.Subagent), w.Notices.Flag("")
+	held, away := w.Notices.FlagOf(r.request.Outbox, r.key.Subagent), w.Notices.Flag("")
 	defer held.Close()
-	defer engine.Close()
+	defer away.Close()
 	for try := 1; ; try++ {
-		err := w.removeOnce(engine, r.launcher, r.handle)
+		err := w.removeOnce(away, r.launcher, r.handle)
 		if err == nil {
 			r.handle = sandbox.Handle{}
 			return
@@ -37,7 +37,7 @@ func (w *Road) remove(r *Run) {
 			log.Error("a sandbox is left; the next start removes it")
 			return
 		}
-		r.dead = r.dead || w.hasEnded(engine, r.launcher, r.handle)
+		r.dead = r.dead || w.hasEnded(away, r.launcher, r.handle)
 		if r.dead && w.removeBehind(r.launcher, r.handle) {
 			log.Warn("a sandbox that has ended cannot be removed; its run goes on without it")
 			r.handle = sandbox.Handle{}
@@ -52,8 +52,8 @@ func (w *Road) remove(r *Run) {
 }
 
 // removeOnce removes a sandbox, or says why that cannot be done now.
-func (w *Road) removeOnce(engine *notice.Flag, launcher sandbox.Launcher, h sandbox.Handle) error {
-	err := w.once(engine, func(ctx context.Context) error {
+func (w *Road) removeOnce(away *notice.Flag, launcher sandbox.Launcher, h sandbox.Handle) error {
+	err := w.once(away, func(ctx context.Context) error {
 		crash.At("end.removed")
 		return launcher.Remove(ctx, h)
 	})
@@ -61,17 +61,17 @@ func (w *Road) removeOnce(engine *notice.Flag, launcher sandbox.Launcher, h sand
 	case errors.Is(err, sandbox.ErrNotFound):
 		return nil
 	case sandbox.IsUnavailable(err):
-		engine.Raise(delegation.NoticeEngine, err)
+		away.Raise(delegation.NoticeLauncher, err)
 	default:
-		engine.Lower()
+		away.Lower()
 	}
 	return err
 }
 
 // hasEnded says whether a launcher knows that a sandbox has ended. That a launcher does not list it proves nothing: its processes may
 // outlive its name.
-func (w *Road) hasEnded(engine *notice.Flag, launcher sandbox.Launcher, h sandbox.Handle) (ended bool) {
-	err := w.once(engine, func(ctx context.Context) error {
+func (w *Road) hasEnded(away *notice.Flag, launcher sandbox.Launcher, h sandbox.Handle) (ended bool) {
+	err := w.once(away, func(ctx context.Context) error {
 		all, err := launcher.List(ctx)
 		for _, other := range all {
 			ended = ended || other.ID == h.ID && other.State == sandbox.HandleExited
@@ -90,13 +90,13 @@ func (w *Road) removeBehind(launcher sandbox.Launcher, h sandbox.Handle) bool {
 	}
 	w.runs.Go(func() {
 		defer w.leftovers.Add(-1)
-		held, engine := w.Notices.Flag(""), w.Notices.Flag("")
+		held, away := w.Notices.Flag(""), w.Notices.Flag("")
 		defer held.Close()
-		defer engine.Close()
+		defer away.Close()
 		held.Raise(delegation.NoticeLeftovers, nil)
 		for try := 1; w.Life.Err() == nil; try++ {
 			w.pause(w.Life, retry.Backoff(try))
-			err := w.removeOnce(engine, launcher, h)
+			err := w.removeOnce(away, launcher, h)
 			if err == nil {
 				return
 			}

@@ -46,19 +46,19 @@ type Client interface {
 // Run is one admitted request on its way. The fields above the line are set once, at admission; below it each has its
 // owner.
 type Run struct {
-	road      *Road
-	request   Request
-	client    Client
-	key       sandbox.RunKey
-	hash      string
-	spec      sandbox.Spec
-	launcher  sandbox.Launcher
-	engine    string // the launcher's name
-	workspace string // where it is on the host
-	warnings  []string
-	admitted  time.Time // when the journal had it
-	number    int64     // in the order of admission
-	log       *slog.Logger
+	road         *Road
+	request      Request
+	client       Client
+	key          sandbox.RunKey
+	hash         string
+	spec         sandbox.Spec
+	launcher     sandbox.Launcher
+	launcherName string // as profiles call it
+	workspace    string // where it is on the host
+	warnings     []string
+	admitted     time.Time // when the journal had it
+	number       int64     // in the order of admission
+	log          *slog.Logger
 
 	ending context.Context // done when the run must end; its cause says why
 	stop   context.CancelCauseFunc
@@ -153,7 +153,7 @@ type verdict struct {
 // newRun makes a run of a request. Its key and its warnings are those of the attempt.
 func (w *Road) newRun(q Request, c Client) *Run {
 	r := &Run{
-		road: w, request: q, client: c, key: q.Key, hash: q.Key.Hash(), spec: q.Spec, warnings: q.Warnings, launcher: w.Launchers[q.Launcher], engine: q.Launcher,
+		road: w, request: q, client: c, key: q.Key, hash: q.Key.Hash(), spec: q.Spec, warnings: q.Warnings, launcher: w.Launchers[q.Launcher], launcherName: q.Launcher,
 		workspace: q.Spec.WorkspacePath(), number: w.numbers.Add(1), log: w.Log.With("outbox", q.Outbox),
 		hurry: make(chan struct{}), over: make(chan struct{}), abandoned: make(chan struct{}),
 	}

@@ -15,7 +15,7 @@ type Standing struct {
 	Reason   delegation.Reason // of its end
 	Released bool              // its agent may run
 	Started  time.Time         // when its agent began; the journal may know it a moment later
-	Stranded string            // why the engine that has its sandbox cannot be reached; "" while it can be
+	Stranded string            // why the site that has its sandbox cannot be reached; "" while it can be
 }
 
 // standing keeps where a run stands, and wakes those that wait for a change.

@@ -9,17 +9,17 @@ import (
 	"torno/sandbox"
 )
 
-// A run is stranded while its sandbox's engine is out of reach, because another engine answers in its place. The sandbox may run on, so the run
-// is neither lost nor attempted again, and its workspace and its subagent stay taken. It goes on when its engine is back. A cause
+// A run is stranded while its sandbox's site is out of reach, because another site answers in its place. The sandbox may run on, so the run
+// is neither lost nor attempted again, and its workspace and its subagent stay taken. It goes on when its site is back. A cause
 // to end it waits with it: its sandbox cannot be proved dead (I13). Only an operator gives it up, in so many words.
 
 // strandedDetail is what the client of a stranded run reads.
-const strandedDetail = "Stranded: another engine answers in the place of this run's engine. " +
-	"The run goes on when that engine is back, unless the operator gives it up."
+const strandedDetail = "Stranded: another site answers in the place of this run's site. " +
+	"The run goes on when that site is back, unless the operator gives it up."
 
-// awaitEngine waits until the engine of a run's sandbox is back. Where it is not back, the verdict is that of a run that the
+// awaitSite waits until the site of a run's sandbox is back. Where it is not back, the verdict is that of a run that the
 // operator has given up, or empty because the watcher stops: the next one finds the run stranded again.
-func (w *Road) awaitEngine(r *Run, why error) (v verdict, back bool) {
+func (w *Road) awaitSite(r *Run, why error) (v verdict, back bool) {
 	w.tellStranded(r, why)
 	held := w.Notices.Flag(r.request.Outbox)
 	defer held.Close()
@@ -40,7 +40,7 @@ func (w *Road) awaitEngine(r *Run, why error) (v verdict, back bool) {
 		}
 	}
 	w.Schedule.ComeBack(w.Life, &r.ticket)
-	r.log.Info("the engine of a stranded run is back", "run", r.hash, "sandbox", r.handle.ID)
+	r.log.Info("the site of a stranded run is back", "run", r.hash, "sandbox", r.handle.ID)
 	r.change(func(s *Standing) { s.Stranded = "" })
 	if r.isAbandoned() {
 		r.End(delegation.ReasonOperator) // given up in the moment in which it came back: it can be ended now
@@ -51,18 +51,18 @@ func (w *Road) awaitEngine(r *Run, why error) (v verdict, back bool) {
 // tellStranded tells the log, the operator and the client.
 func (w *Road) tellStranded(r *Run, why error) {
 	w.Schedule.SetAside(w.Life, &r.ticket)
-	r.log.Warn("a run is stranded: it waits for the engine that has its sandbox", "run", r.hash, "subagent", r.key.Subagent,
-		"engine", r.handle.Engine, "error", why)
+	r.log.Warn("a run is stranded: it waits for the site that has its sandbox", "run", r.hash, "subagent", r.key.Subagent,
+		"site", r.handle.Site, "error", why)
 	r.change(func(s *Standing) { s.Stranded = why.Error() })
 }
 
-// isBack says whether the launcher has the engine of a run's sandbox, and looks how the sandbox is. A sandbox that its own engine
+// isBack says whether the launcher has the site of a run's sandbox, and looks how the sandbox is. A sandbox that its own site
 // does not have is gone: the next Open says so.
 func (w *Road) isBack(r *Run) bool {
 	ctx, cancel := context.WithTimeout(w.Leisure, callBudget)
 	defer cancel()
-	engine, err := r.launcher.Engine(ctx)
-	if err != nil || r.handle.On(engine) != nil {
+	site, err := r.launcher.Site(ctx)
+	if err != nil || r.handle.On(site) != nil {
 		return false
 	}
 	all, err := r.launcher.List(ctx)
@@ -78,10 +78,10 @@ func (w *Road) isBack(r *Run) bool {
 	return true
 }
 
-// abandoned is the end of a run that the operator gives up. Nothing is removed: what carries its id is found when its engine is back.
+// abandoned is the end of a run that the operator gives up. Nothing is removed: what carries its id is found when its site is back.
 func (w *Road) abandoned(r *Run) verdict {
-	r.log.Warn("the operator gives a stranded run up; its sandbox may run on, and is removed when its engine is back",
-		"run", r.hash, "engine", r.handle.Engine, "sandbox", r.handle.ID)
+	r.log.Warn("the operator gives a stranded run up; its sandbox may run on, and is removed when its site is back",
+		"run", r.hash, "site", r.handle.Site, "sandbox", r.handle.ID)
 	r.handle, r.final = sandbox.Handle{}, true
 	return verdict{reason: delegation.ReasonLost, refusal: GivenUp()}
 }
@@ -90,7 +90,7 @@ func (w *Road) abandoned(r *Run) verdict {
 func GivenUp() *delegation.Refusal {
 	return &delegation.Refusal{
 		Code: delegation.CodeLost,
-		Text: "The operator gave the run up: another engine answers in the place of its own. Its sandbox may go on there, and go on writing into the workspace.",
+		Text: "The operator gave the run up: another site answers in the place of its own. Its sandbox may go on there, and go on writing into the workspace.",
 		Hint: "Ask again with a new request_id, in another workspace if the earlier one must not be written by both.",
 	}
 }
@@ -104,13 +104,13 @@ func (r *Run) isAbandoned() bool {
 	}
 }
 
-// Stranded says why the run's engine cannot be reached, "" where it can.
+// Stranded says why the run's site cannot be reached, "" where it can.
 func (r *Run) Stranded() string { return r.Standing().Stranded }
 
 // GiveUp ends a stranded run without its sandbox, which may live on.
 func (r *Run) GiveUp() {
 	r.giveUp.Do(func() { close(r.abandoned) })
 	if r.Stranded() == "" {
-		r.End(delegation.ReasonOperator) // its engine came back in this moment
+		r.End(delegation.ReasonOperator) // its site came back in this moment
 	}
 }

@@ -112,7 +112,7 @@ func encoded(t testing.TB, e encoder) []byte {
 func heartbeat(notice string) delegation.Heartbeat {
 	return delegation.Heartbeat{
 		Version: 1, Protocol: 1, Watcher: "test" + notice, BeatAt: time.Now(), HeartbeatSeconds: 300,
-		Profiles: []delegation.ProfileOffer{{Name: "sh"}}, Notices: delegation.Notices{{Code: delegation.NoticeEngine, Text: notice}},
+		Profiles: []delegation.ProfileOffer{{Name: "sh"}}, Notices: delegation.Notices{{Code: delegation.NoticeLauncher, Text: notice}},
 	}
 }
 

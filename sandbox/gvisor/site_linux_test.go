@@ -9,8 +9,8 @@ import (
 	"torno/sandbox"
 )
 
-// TestAnotherDirectoryIsAnotherEngine: what is missing there is not gone.
-func TestAnotherDirectoryIsAnotherEngine(t *testing.T) {
+// TestAnotherDirectoryIsAnotherSite: what is missing there is not gone.
+func TestAnotherDirectoryIsAnotherSite(t *testing.T) {
 	dir := t.TempDir()
 	must := func(err error) {
 		t.Helper()
@@ -20,28 +20,28 @@ func TestAnotherDirectoryIsAnotherEngine(t *testing.T) {
 	}
 	mine, aside := filepath.Join(dir, "gvisor"), filepath.Join(dir, "aside")
 	must(os.MkdirAll(filepath.Join(mine, "boxes"), 0o700))
-	engine, err := keepEngine(mine)
+	site, err := keepSite(mine)
 	must(err)
-	if again, err := keepEngine(mine); err != nil || again != engine {
-		t.Errorf("the id was %q and is %q, %v", engine, again, err)
+	if again, err := keepSite(mine); err != nil || again != site {
+		t.Errorf("the id was %q and is %q, %v", site, again, err)
 	}
-	b, id := boxes{dir: filepath.Join(mine, "boxes"), engine: engine}, string(sandbox.NewSandboxID())
+	b, id := boxes{dir: filepath.Join(mine, "boxes"), site: site}, string(sandbox.NewSandboxID())
 	if _, err := b.read(id); !errors.Is(err, sandbox.ErrNotFound) {
 		t.Errorf("a box that is not there: %v", err)
 	}
 	must(os.Rename(mine, aside))
 	elsewhere := func(when string) {
 		t.Helper()
-		if _, err := b.read(id); !errors.Is(err, sandbox.ErrOtherEngine) || errors.Is(err, sandbox.ErrNotFound) {
+		if _, err := b.read(id); !errors.Is(err, sandbox.ErrOtherSite) || errors.Is(err, sandbox.ErrNotFound) {
 			t.Errorf("%s: %v", when, err)
 		}
 	}
 	elsewhere("without a directory")
 	must(os.MkdirAll(filepath.Join(mine, "boxes"), 0o700))
 	elsewhere("with an empty directory")
-	other, err := keepEngine(mine)
+	other, err := keepSite(mine)
 	must(err)
-	if other == engine {
+	if other == site {
 		t.Error("two directories have one id")
 	}
 	elsewhere("with another directory")
@@ -55,19 +55,19 @@ func TestAnotherDirectoryIsAnotherEngine(t *testing.T) {
 // TestAnIDThatIsNotWhole is never taken, and a start that was killed over it leaves nothing that counts.
 func TestAnIDThatIsNotWhole(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, engineName+".123"), []byte("ab"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, siteName+".123"), []byte("ab"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := keepEngine(dir); err != nil {
+	if _, err := keepSite(dir); err != nil {
 		t.Fatal(err)
 	}
 	if left, err := os.ReadDir(dir); err != nil || len(left) != 1 {
 		t.Errorf("there are %v, %v", left, err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, engineName), []byte("ab"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, siteName), []byte("ab"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if id, err := keepEngine(dir); err == nil {
+	if id, err := keepSite(dir); err == nil {
 		t.Errorf("a damaged id is %q", id)
 	}
 }

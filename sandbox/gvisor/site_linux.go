@@ -1,0 +1,99 @@
+package gvisor
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"torno/sandbox"
+)
+
+// There is no daemon that could have an id. What a launcher finds again is what lies in its directory, so the directory has one: a
+// random one in a file, written once. It goes where the sandboxes' boxes go, also to another path or disk.
+// The file has the name that it had in installations of earlier versions: with another name their runs would be stranded.
+const siteName = "engine-id"
+
+// keepSite is the id of a launcher's directory, which gets one where it has none.
+func keepSite(dir string) (string, error) {
+	id, err := readSite(dir)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return id, err
+	}
+	var random [16]byte
+	rand.Read(random[:])
+	left, _ := filepath.Glob(filepath.Join(dir, siteName+".*")) // it fails for bad patterns only
+	for _, name := range left {
+		os.Remove(name) // of a start that was killed; one that stays harms nothing
+	}
+	if err := writeSite(dir, hex.EncodeToString(random[:])); err != nil {
+		return "", fmt.Errorf("give the launcher's directory an id: %w", err)
+	}
+	return readSite(dir)
+}
+
+// readSite reads the id. One that is damaged is no reason for a new one: the journal names the old one.
+func readSite(dir string) (string, error) {
+	text, err := os.ReadFile(filepath.Join(dir, siteName))
+	if err != nil {
+		return "", err
+	}
+	if random, err := hex.DecodeString(string(text)); err != nil || len(random) != 16 {
+		return "", fmt.Errorf("%s is damaged; bring it back, or remove it and give up the runs that are stranded then", filepath.Join(dir, siteName))
+	}
+	return string(text), nil
+}
+
+// writeSite has the id on the disk before a journal can name it.
+func writeSite(dir, id string) error {
+	f, err := os.CreateTemp(dir, siteName+".")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name()) // it has its place by then, or is of no use
+	_, err = f.WriteString(id)
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	if err := os.Rename(f.Name(), filepath.Join(dir, siteName)); err != nil {
+		return err
+	}
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}
+
+// prove is ErrOtherSite where another directory lies at the launcher's path by now.
+func (b boxes) prove() error {
+	if b.site == "" {
+		return nil
+	}
+	dir := filepath.Dir(b.dir)
+	now, err := readSite(dir)
+	if err != nil || now != b.site {
+		return errors.Join(fmt.Errorf("%s is not the directory that the launcher was opened on: %w", dir, sandbox.ErrOtherSite), err)
+	}
+	return nil
+}
+
+// gone is what it means that a box is not there.
+func (b boxes) gone() error {
+	if err := b.prove(); err != nil {
+		return err
+	}
+	return sandbox.ErrNotFound
+}
+
+// Site is the id of the launcher's directory.
+func (l *Launcher) Site(context.Context) (string, error) {
+	if err := l.boxes.prove(); err != nil {
+		return "", err
+	}
+	return l.boxes.site, nil
+}

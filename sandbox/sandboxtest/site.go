@@ -1,0 +1,50 @@
+package sandboxtest
+
+import (
+	"context"
+	"fmt"
+	"maps"
+
+	"torno/sandbox"
+)
+
+// FirstSite is the id of the site that a World begins with.
+const FirstSite = "site-1"
+
+// Exchange puts another site in the place of the one that answers. Every connection breaks. What the earlier site has lives on
+// with it, and is there again when that site is put back. A fake stays with the site that it was made on.
+func (w *World) Exchange(site string) {
+	w.mu.Lock()
+	w.site = site
+	fakes := w.fakes
+	w.mu.Unlock()
+	for _, f := range fakes {
+		f.hangUp()
+	}
+}
+
+// hangUp ends the attachments of a fake.
+func (f *Fake) hangUp() {
+	f.mu.Lock()
+	attached := maps.Clone(f.attached)
+	f.mu.Unlock()
+	for a := range attached {
+		a.Close()
+	}
+}
+
+// Site is the site that the fake was made on.
+func (f *Fake) Site(ctx context.Context) (id string, err error) {
+	err = f.do(ctx, OpSite, func() error { id = f.site; return nil })
+	return id, err
+}
+
+// ours says whether the fake's site answers.
+func (f *Fake) ours() error {
+	f.world.mu.Lock()
+	defer f.world.mu.Unlock()
+	if f.world.site == f.site {
+		return nil
+	}
+	return fmt.Errorf("site %s answers and %s does not: %w", f.world.site, f.site, sandbox.ErrOtherSite)
+}
