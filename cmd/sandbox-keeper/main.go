@@ -11,7 +11,7 @@ package main
 import (
 	"os"
 
-	"torno/internal/keeper"
+	"torno/sandbox/gvisor/keeper"
 )
 
 func main() { os.Exit(keeper.Main(os.Args)) }

@@ -11,9 +11,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"torno/internal/keeper"
 	"torno/internal/runfile"
 	"torno/sandbox"
+	"torno/sandbox/gvisor/keeper"
 	"torno/sandbox/local"
 )
 

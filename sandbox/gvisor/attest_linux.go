@@ -10,10 +10,10 @@ import (
 	"slices"
 	"syscall"
 
-	"torno/internal/keeper"
 	"torno/internal/paths"
 	"torno/internal/runfile"
 	"torno/sandbox"
+	"torno/sandbox/gvisor/keeper"
 	"torno/sandbox/local"
 	"torno/sandbox/local/attest"
 )

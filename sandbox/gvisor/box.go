@@ -11,8 +11,8 @@ import (
 	"path/filepath"
 	"time"
 
-	"torno/internal/keeper"
 	"torno/sandbox"
+	"torno/sandbox/gvisor/keeper"
 	"torno/sandbox/local/attest"
 	"torno/sandbox/local/lay"
 )

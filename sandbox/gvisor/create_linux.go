@@ -11,10 +11,10 @@ import (
 	"time"
 
 	"torno/internal/images"
-	"torno/internal/keeper"
 	"torno/internal/mounts"
 	"torno/internal/runfile"
 	"torno/sandbox"
+	"torno/sandbox/gvisor/keeper"
 	"torno/sandbox/local"
 	"torno/sandbox/local/lay"
 )

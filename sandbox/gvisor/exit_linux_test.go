@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"torno/internal/cgroups"
-	"torno/internal/keeper"
+	"torno/sandbox/gvisor/keeper"
 )
 
 // TestExits: only an end that nobody has seen is unknown. A child that finds a flaw in gVisor's kernel ends that whenever it

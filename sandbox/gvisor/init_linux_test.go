@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"torno/internal/keeper"
+	"torno/sandbox/gvisor/keeper"
 )
 
 // TestAnInitThatItsAgentKills: under gVisor nothing keeps the agent from it. The sandbox ends as a whole, as by that signal, and

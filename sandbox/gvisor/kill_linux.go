@@ -12,8 +12,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"torno/internal/keeper"
 	"torno/internal/retry"
+	"torno/sandbox/gvisor/keeper"
 )
 
 // answerTime is how long a keeper may take to answer. One that takes longer was stopped, or hangs, and is not needed: what kills

@@ -15,11 +15,11 @@ import (
 	"golang.org/x/sys/unix"
 
 	"torno/internal/images"
-	"torno/internal/keeper"
 	"torno/internal/mounts"
 	"torno/internal/runsc"
 	"torno/internal/seccomp"
 	"torno/sandbox"
+	"torno/sandbox/gvisor/keeper"
 	"torno/sandbox/local"
 	"torno/sandbox/local/hostroot"
 )

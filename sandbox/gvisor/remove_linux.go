@@ -9,10 +9,10 @@ import (
 	"os"
 	"path/filepath"
 
-	"torno/internal/keeper"
 	"torno/internal/mounts"
 	"torno/internal/retry"
 	"torno/sandbox"
+	"torno/sandbox/gvisor/keeper"
 )
 
 // List returns all boxes. A sandbox whose keeper was killed is killed, too, before it is listed as ended.

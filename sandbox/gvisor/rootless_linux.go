@@ -12,9 +12,9 @@ import (
 	"golang.org/x/sys/unix"
 
 	"torno/delegation"
-	"torno/internal/keeper"
 	"torno/internal/mounts"
 	"torno/sandbox"
+	"torno/sandbox/gvisor/keeper"
 	"torno/sandbox/local"
 	"torno/sandbox/local/lay"
 )

@@ -7,8 +7,8 @@ import (
 	"sync"
 	"time"
 
-	"torno/internal/keeper"
 	"torno/sandbox"
+	"torno/sandbox/gvisor/keeper"
 	"torno/sandbox/local"
 )
 

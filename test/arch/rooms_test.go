@@ -44,7 +44,6 @@ var rooms = map[string]room{
 	"internal/runfile":       {theirs: []string{unix}},
 	"internal/initproc":      {ours: []string{"internal/boot", "internal/runfile"}, theirs: []string{unix}},
 	"internal/cgroups":       {theirs: []string{unix}},
-	"internal/keeper":        {ours: []string{"internal/boot", "internal/cgroups", "internal/crash", "internal/runfile", "sandbox/local/lay"}, theirs: []string{unix}},
 	"internal/mounts":        {ours: []string{"sandbox"}, theirs: []string{unix}},
 	"internal/seccomp":       {},
 	"internal/tree":          {theirs: []string{unix}},
@@ -81,11 +80,12 @@ var rooms = map[string]room{
 	"sandbox/gvisor": {
 		ours: []string{
 			"delegation", "sandbox", "sandbox/local", "sandbox/local/attest", "sandbox/local/lay", "sandbox/local/hostroot", "internal/cgroups",
-			"internal/doctor", "internal/images", "internal/keeper", "internal/launcher", "internal/mounts", "internal/programs", "internal/runfile",
-			"internal/runsc", "internal/seccomp",
+			"internal/doctor", "internal/images", "internal/launcher", "internal/mounts", "internal/programs", "internal/runfile",
+			"internal/runsc", "internal/seccomp", "sandbox/gvisor/keeper",
 		},
 		theirs: []string{unix, "github.com/opencontainers/runtime-spec/..."},
 	},
+	"sandbox/gvisor/keeper":   {ours: []string{"internal/boot", "internal/cgroups", "internal/crash", "internal/runfile", "sandbox/local/lay"}, theirs: []string{unix}},
 	"sandbox/sandboxtest/...": {ours: []string{"delegation", "sandbox", "sandbox/compile", "internal/boot", "internal/runfile", "sandbox/sandboxtest/...", "test/attack", "test/prober/..."}, theirs: []string{unix}},
 	"watcher/schedule":        {ours: []string{"delegation", "sandbox"}},
 	"watcher/hang":            {},
@@ -111,7 +111,7 @@ var rooms = map[string]room{
 		},
 		theirs: []string{fsnotify, unix},
 	},
-	"cmd/sandbox-keeper": {ours: []string{"internal/keeper"}},
+	"cmd/sandbox-keeper": {ours: []string{"sandbox/gvisor/keeper"}},
 	"cmd/sandbox-init":   {ours: []string{"internal/initproc"}},
 	"cmd/subagent":       {ours: []string{"delegation", "manager", "internal/cli"}},
 	"cmd/watcher": {
