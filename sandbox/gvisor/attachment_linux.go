@@ -66,14 +66,14 @@ func (a *attachment) pump() {
 
 // await waits for the end.
 func (a *attachment) await() (sandbox.Exit, error) {
-	end, err := a.launcher.boxes.keeper(a.id).AwaitEnd(a.open)
+	end, err := a.launcher.boxes.Keeper(a.id).AwaitEnd(a.open)
 	switch {
 	case a.open.Err() != nil:
 		return sandbox.Exit{}, local.ErrClosed
 	case errors.Is(err, keeper.ErrGone):
 		return a.launcher.afterKeeper(a.open, a.id)
 	case err != nil:
-		if _, gone := a.launcher.boxes.read(a.id); errors.Is(gone, sandbox.ErrNotFound) {
+		if _, gone := a.launcher.boxes.Read(a.id); errors.Is(gone, sandbox.ErrNotFound) {
 			return sandbox.Exit{}, gone // it was removed meanwhile
 		}
 		return sandbox.Exit{}, fmt.Errorf("wait for sandbox %s: %w", a.id, err)
@@ -142,7 +142,7 @@ const signalTime = 20 * time.Second
 // Signal goes to init, which hands INT and TERM on to the agent. KILL is the keeper's, which kills the sentry, in which all
 // processes of the sandbox live. Where the keeper does not answer the kernel kills it.
 func (a *attachment) Signal(ctx context.Context, s sandbox.Signal) error {
-	box := a.launcher.boxes.keeper(a.id)
+	box := a.launcher.boxes.Keeper(a.id)
 	state, err := box.State()
 	if err != nil {
 		return fmt.Errorf("signal sandbox %s: %w", a.id, sandbox.ErrNotFound)
@@ -172,7 +172,7 @@ func (l *Launcher) signal(ctx context.Context, id string, s sandbox.Signal) erro
 	ctx, cancel := context.WithTimeout(ctx, signalTime)
 	defer cancel()
 	command := exec.CommandContext(ctx, l.options.Runsc, stateFlag, "kill", id, string(s))
-	command.Dir, command.Env = l.boxes.path(id), []string{}
+	command.Dir, command.Env = l.boxes.Path(id), []string{}
 	if out, err := command.CombinedOutput(); err != nil {
 		return fmt.Errorf("runsc kill: %w: %s", err, out)
 	}

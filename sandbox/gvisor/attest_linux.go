@@ -13,6 +13,7 @@ import (
 	"torno/internal/paths"
 	"torno/internal/runfile"
 	"torno/sandbox"
+	"torno/sandbox/gvisor/boxes"
 	"torno/sandbox/gvisor/keeper"
 	"torno/sandbox/local"
 	"torno/sandbox/local/attest"
@@ -21,17 +22,17 @@ import (
 // Attest looks at the two processes of gVisor that a sandbox consists of: the sentry, which is its kernel, and the gofer, which
 // opens the host's files for it and sees all that the sandbox can see.
 func (l *Launcher) Attest(_ context.Context, h sandbox.Handle) (sandbox.Attestation, error) {
-	if err := h.On(l.boxes.site); err != nil {
+	if err := h.On(l.boxes.Site()); err != nil {
 		return sandbox.Attestation{}, err
 	}
 	if l.unattested != "" {
 		return sandbox.Attestation{Why: l.unattested}, nil
 	}
-	r, err := l.boxes.read(h.ID)
+	r, err := l.boxes.Read(h.ID)
 	if err != nil {
 		return sandbox.Attestation{}, err
 	}
-	if state, err := l.boxes.keeper(h.ID).State(); err != nil || state != keeper.Live {
+	if state, err := l.boxes.Keeper(h.ID).State(); err != nil || state != keeper.Live {
 		return sandbox.Attestation{}, errors.Join(fmt.Errorf("attest sandbox %s: %w", h.ID, sandbox.ErrNotHeld), err)
 	}
 	attestation, err := l.attest(r)
@@ -51,7 +52,7 @@ const goferRights = 1<<0 | 1<<1 | 1<<2 | 1<<3 | 1<<4 | 1<<18
 // sentryUser is whom gVisor runs the sentry as where it can choose.
 const sentryUser = 65534
 
-func (l *Launcher) attest(r record) (sandbox.Attestation, error) {
+func (l *Launcher) attest(r boxes.Record) (sandbox.Attestation, error) {
 	sentry, gofer, err := l.findProcesses(string(r.Sandbox))
 	if err != nil {
 		return sandbox.Attestation{}, err
@@ -94,7 +95,7 @@ func (l *Launcher) attest(r record) (sandbox.Attestation, error) {
 // process counts only if it is in the sandbox's control group, or where there are none has our keeper for a parent, and
 // executes gVisor's program.
 func (l *Launcher) findProcesses(id string) (sentry, gofer *attest.Process, err error) {
-	pid, err := l.boxes.keeper(id).Sentry()
+	pid, err := l.boxes.Keeper(id).Sentry()
 	if err != nil {
 		return nil, nil, err
 	}
@@ -174,7 +175,7 @@ func (l *Launcher) proveBelongs(id string, p *attest.Process) error {
 		var parent int
 		want = "a child of the sandbox's keeper"
 		parent, err = p.Parent()
-		belongs = parent != 0 && parent == l.boxes.keeper(id).Keeper()
+		belongs = parent != 0 && parent == l.boxes.Keeper(id).Keeper()
 	}
 	if err != nil || belongs {
 		return err
@@ -183,7 +184,7 @@ func (l *Launcher) proveBelongs(id string, p *attest.Process) error {
 }
 
 // checkLimits compares what the kernel bounds with what was asked for.
-func (l *Launcher) checkLimits(look *attest.Look, sentry *attest.Process, r record) error {
+func (l *Launcher) checkLimits(look *attest.Look, sentry *attest.Process, r boxes.Record) error {
 	plan := l.groups.plan(string(r.Sandbox), r.Limits)
 	if plan == nil {
 		return nil // the guarantees say so

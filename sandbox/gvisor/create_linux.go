@@ -5,15 +5,14 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"os"
 	"path"
-	"path/filepath"
 	"time"
 
 	"torno/internal/images"
 	"torno/internal/mounts"
 	"torno/internal/runfile"
 	"torno/sandbox"
+	"torno/sandbox/gvisor/boxes"
 	"torno/sandbox/gvisor/keeper"
 	"torno/sandbox/local"
 	"torno/sandbox/local/lay"
@@ -32,8 +31,8 @@ func (l *Launcher) Create(ctx context.Context, id sandbox.SandboxID, spec sandbo
 		return sandbox.Handle{}, err
 	}
 	defer unlock()
-	if r, err := l.boxes.read(string(id)); !errors.Is(err, sandbox.ErrNotFound) {
-		return l.boxes.handle(r), err
+	if r, err := l.boxes.Read(string(id)); !errors.Is(err, sandbox.ErrNotFound) {
+		return l.boxes.Handle(r), err
 	}
 	return l.create(ctx, local.Order{ID: id, Spec: spec, Bases: l.options.Bases})
 }
@@ -46,7 +45,7 @@ type making struct {
 	plan   *lay.Plan // nil where the launcher mounts by itself
 	who    mounts.Identity
 	recipe recipe
-	record record
+	record boxes.Record
 	image  *images.Image // nil with the host's programs
 	doors  []keeper.Door // to the profile's sockets
 }
@@ -63,7 +62,7 @@ func (l *Launcher) create(ctx context.Context, o local.Order) (h sandbox.Handle,
 	if err != nil {
 		return sandbox.Handle{}, err
 	}
-	return m.boxes.handle(m.record), nil
+	return m.boxes.Handle(m.record), nil
 }
 
 func (m *making) takeSlot(context.Context) error {
@@ -146,27 +145,8 @@ func (m *making) finish(context.Context) (err error) {
 	}
 	m.record.Wanted = wanted
 	id := string(m.ID)
-	temp, final := m.boxes.path(unfinished+id), m.boxes.path(id)
-	if err := os.RemoveAll(temp); err != nil {
+	if err := m.boxes.Put(m.record, m.bundle(), m.keeperOrder(m.boxes.Path(id))); err != nil {
 		return err
-	}
-	if err := os.Mkdir(temp, 0o700); err != nil {
-		return fmt.Errorf("make a box: %w", err)
-	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, os.RemoveAll(temp))
-		}
-	}()
-	err = errors.Join(
-		writeJSON(filepath.Join(temp, recordName), m.record),
-		writeJSON(filepath.Join(temp, bundleName), m.bundle()),
-		keeper.WriteOrder(temp, m.keeperOrder(final)))
-	if err != nil {
-		return fmt.Errorf("write a box: %w", err)
-	}
-	if err := os.Rename(temp, final); err != nil {
-		return fmt.Errorf("let a box be seen: %w", err)
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()

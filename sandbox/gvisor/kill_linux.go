@@ -38,14 +38,14 @@ func (l *Launcher) dismiss(ctx context.Context, id string) error {
 		return nil
 	}
 	l.options.Log.Warn("a sandbox's keeper does not answer; it is killed with its sandbox", "sandbox", id, "error", err)
-	box := l.boxes.path(id)
+	box := l.boxes.Path(id)
 	return errors.Join(l.killSandbox(ctx, id), killAll(ctx, box, isKeeper))
 }
 
 func (l *Launcher) ask(ctx context.Context, id string, what func(keeper.Box, context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
-	return what(l.boxes.keeper(id), ctx)
+	return what(l.boxes.Keeper(id), ctx)
 }
 
 // killSandbox kills sentry and gofer: by the control group that they are in, and by handles of the processes that have the box
@@ -54,10 +54,10 @@ func (l *Launcher) killSandbox(ctx context.Context, id string) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), answerTime) // asking may have used up the time of the caller
 	defer cancel()
 	var err error
-	if order, unread := l.boxes.keeper(id).Order(); unread == nil && order.Group != nil {
+	if order, unread := l.boxes.Keeper(id).Order(); unread == nil && order.Group != nil {
 		err = order.Group.Group().Kill()
 	}
-	return errors.Join(err, killRuntime(ctx, l.boxes.path(id)))
+	return errors.Join(err, killRuntime(ctx, l.boxes.Path(id)))
 }
 
 // isKeeper says whether a process is the keeper of a box: it was started with the box alone, and works in it.

@@ -19,6 +19,7 @@ import (
 	"torno/internal/runsc"
 	"torno/internal/seccomp"
 	"torno/sandbox"
+	"torno/sandbox/gvisor/boxes"
 	"torno/sandbox/gvisor/keeper"
 	"torno/sandbox/local"
 	"torno/sandbox/local/hostroot"
@@ -28,7 +29,7 @@ import (
 type Launcher struct {
 	options  Options
 	rootless bool // an ordinary user's
-	boxes    boxes
+	boxes    *boxes.Boxes
 	images   *images.Cache
 	slots    *mounts.Slots
 	idmaps   *mounts.IDMaps
@@ -102,7 +103,7 @@ func New(ctx context.Context, options Options) (_ *Launcher, err error) {
 // newLauncher has nothing on the machine yet.
 func newLauncher(options Options) *Launcher {
 	return &Launcher{
-		options: options, rootless: os.Geteuid() != 0, boxes: boxes{dir: filepath.Join(options.StateDir, Name, "boxes"), keepers: new(keeper.Children)}, idmaps: mounts.NewIDMaps(),
+		options: options, rootless: os.Geteuid() != 0, boxes: boxes.In(filepath.Join(options.StateDir, Name), Name), idmaps: mounts.NewIDMaps(),
 		groups: findGroups(options.Installation), busy: map[string]bool{}, freed: make(chan struct{}),
 		turns: make(chan struct{}, startsEach*runtime.NumCPU()),
 		held:  map[string]holding{}, seen: map[string]bool{}, lines: map[string]*keeper.Line{}, pins: map[string]local.Pins{},
@@ -133,10 +134,7 @@ func (l *Launcher) findRuntime(ctx context.Context) error {
 
 // prepare makes what all sandboxes share.
 func (l *Launcher) prepare(context.Context) (err error) {
-	if err := os.MkdirAll(l.boxes.dir, 0o700); err != nil {
-		return fmt.Errorf("make the launcher's directory: %w", err)
-	}
-	if l.boxes.site, err = keepSite(l.dir()); err != nil {
+	if err := l.boxes.Make(); err != nil {
 		return err
 	}
 	if err := mayExecute(l.dir()); err != nil {
@@ -191,6 +189,14 @@ func (l *Launcher) openSlots(context.Context) (err error) {
 	return err
 }
 
+// Site is the id of the launcher's directory.
+func (l *Launcher) Site(context.Context) (string, error) {
+	if err := l.boxes.Prove(); err != nil {
+		return "", err
+	}
+	return l.boxes.Site(), nil
+}
+
 // Check says what is enforced, and that the runtime is there.
 func (l *Launcher) Check(context.Context) (sandbox.Guarantees, error) {
 	if _, err := os.Stat(l.options.Runsc); err != nil {
@@ -220,7 +226,7 @@ func (l *Launcher) Close() error {
 // dropNamespace takes away the network namespace without an interface that runsc mounts into its directory, once for all
 // sandboxes. It stays as long as there are any.
 func (l *Launcher) dropNamespace() error {
-	ids, _, err := l.boxes.all()
+	ids, err := l.boxes.All()
 	if len(ids) > 0 || errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}

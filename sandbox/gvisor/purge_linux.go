@@ -37,18 +37,18 @@ func (l *Launcher) reachesAll() (err error) {
 	if len(l.options.Known) == 0 {
 		return nil
 	}
-	if l.boxes.site, err = readSite(l.dir()); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := l.boxes.Recall(); err != nil {
 		return err
 	}
 	for _, h := range l.elsewhere() {
 		return fmt.Errorf("%w; nothing of it can be purged from here: bring that directory back to %s, or give its run up with "+
-			"watcher cancel --abandon, and purge then", h.On(l.boxes.site), l.dir())
+			"watcher cancel --abandon, and purge then", h.On(l.boxes.Site()), l.dir())
 	}
 	return nil
 }
 
 func (l *Launcher) purge(ctx context.Context) error {
-	ids, _, err := l.boxes.all()
+	ids, err := l.boxes.All()
 	if errors.Is(err, fs.ErrNotExist) {
 		err = nil
 	}

@@ -12,13 +12,14 @@ import (
 	"torno/internal/mounts"
 	"torno/internal/retry"
 	"torno/sandbox"
+	"torno/sandbox/gvisor/boxes"
 	"torno/sandbox/gvisor/keeper"
 )
 
 // List returns all boxes. A sandbox whose keeper was killed is killed, too, before it is listed as ended.
 func (l *Launcher) List(ctx context.Context) ([]sandbox.Handle, error) {
-	ids, _, err := l.boxes.all()
-	if err = errors.Join(l.boxes.prove(), err); err != nil {
+	ids, err := l.boxes.All()
+	if err = errors.Join(l.boxes.Prove(), err); err != nil {
 		return nil, fmt.Errorf("list the sandboxes: %w", err)
 	}
 	all := []sandbox.Handle{}
@@ -32,7 +33,7 @@ func (l *Launcher) List(ctx context.Context) ([]sandbox.Handle, error) {
 		}
 		if err != nil {
 			l.options.Log.Warn("a sandbox cannot be looked at, and is left alone", "sandbox", id, "error", err)
-			h.Launcher, h.Site, h.ID, h.Sandbox = Name, l.boxes.site, id, sandbox.SandboxID(id)
+			h.Launcher, h.Site, h.ID, h.Sandbox = Name, l.boxes.Site(), id, sandbox.SandboxID(id)
 			h.State, h.Exit = sandbox.HandleUncertain, nil
 		}
 		if h.ID != trialID {
@@ -43,12 +44,12 @@ func (l *Launcher) List(ctx context.Context) ([]sandbox.Handle, error) {
 }
 
 func (l *Launcher) find(ctx context.Context, id string) (sandbox.Handle, error) {
-	r, err := l.boxes.read(id)
+	r, err := l.boxes.Read(id)
 	if err != nil {
 		return sandbox.Handle{}, err
 	}
-	h := l.boxes.handle(r)
-	state, err := l.boxes.keeper(id).State()
+	h := l.boxes.Handle(r)
+	state, err := l.boxes.Keeper(id).State()
 	switch {
 	case err != nil:
 		return h, fmt.Errorf("look at sandbox %s: %w", id, err)
@@ -66,10 +67,10 @@ func (l *Launcher) find(ctx context.Context, id string) (sandbox.Handle, error) 
 
 // afterKeeper is how a sandbox ended whose keeper is gone. One of which nobody knows is dead afterwards.
 func (l *Launcher) afterKeeper(ctx context.Context, id string) (sandbox.Exit, error) {
-	if _, err := l.boxes.read(id); err != nil {
+	if _, err := l.boxes.Read(id); err != nil {
 		return sandbox.Exit{}, err
 	}
-	end, err := l.boxes.keeper(id).End()
+	end, err := l.boxes.Keeper(id).End()
 	if err == nil {
 		return exitOf(end), nil
 	}
@@ -84,7 +85,7 @@ func (l *Launcher) afterKeeper(ctx context.Context, id string) (sandbox.Exit, er
 
 // Remove ends what runs and removes the sandbox.
 func (l *Launcher) Remove(ctx context.Context, h sandbox.Handle) error {
-	if err := h.On(l.boxes.site); err != nil {
+	if err := h.On(l.boxes.Site()); err != nil {
 		return err
 	}
 	unlock, err := l.lock(ctx, h.ID)
@@ -92,11 +93,11 @@ func (l *Launcher) Remove(ctx context.Context, h sandbox.Handle) error {
 		return err
 	}
 	defer unlock()
-	r, err := l.boxes.read(h.ID)
+	r, err := l.boxes.Read(h.ID)
 	if errors.Is(err, sandbox.ErrNotFound) {
 		return nil
 	}
-	if err != nil && !errors.Is(err, errDamaged) {
+	if err != nil && !errors.Is(err, boxes.ErrDamaged) {
 		return err
 	}
 	if line := l.takeLine(h.ID); line != nil {
@@ -113,7 +114,7 @@ func (l *Launcher) Remove(ctx context.Context, h sandbox.Handle) error {
 
 // end kills the sandbox and waits until its keeper is gone. The box is taken, so that no other can begin.
 func (l *Launcher) end(ctx context.Context, id string) (io.Closer, error) {
-	box := l.boxes.keeper(id)
+	box := l.boxes.Keeper(id)
 	for {
 		taken, err := box.Take()
 		if err == nil {
@@ -137,10 +138,10 @@ func (l *Launcher) killRest(ctx context.Context, id string) error {
 	if err := l.removeGroup(ctx, id); err != nil {
 		return err
 	}
-	if state, err := l.boxes.keeper(id).State(); err != nil || state != keeper.Lost {
+	if state, err := l.boxes.Keeper(id).State(); err != nil || state != keeper.Lost {
 		return nil //nolint:nilerr // a box that cannot be read says of no process that it is its own
 	}
-	return killRuntime(ctx, l.boxes.path(id))
+	return killRuntime(ctx, l.boxes.Path(id))
 }
 
 // removeGroup removes the group of a sandbox: ours, and the one that it was made for by a watcher that had others, as one that an
@@ -152,7 +153,7 @@ func (l *Launcher) removeGroup(ctx context.Context, id string) error {
 			return err
 		}
 	}
-	order, err := l.boxes.keeper(id).Order()
+	order, err := l.boxes.Keeper(id).Order()
 	if err != nil || order.Group == nil || ours != nil && maps.Equal(ours.Dirs, order.Group.Dirs) {
 		return nil //nolint:nilerr // a box that cannot be read names none
 	}
@@ -164,14 +165,14 @@ func (l *Launcher) removeGroup(ctx context.Context, id string) error {
 
 // discard removes what there is of a sandbox in which nothing runs: its slot first, so that a box without one is what a
 // crash leaves, and not a slot that nobody knows.
-func (l *Launcher) discard(r record) error {
+func (l *Launcher) discard(r boxes.Record) error {
 	if err := l.release(r); err != nil {
 		return err
 	}
 	if err := l.forgetState(string(r.Sandbox)); err != nil {
 		return err
 	}
-	return l.boxes.remove(string(r.Sandbox))
+	return l.boxes.Remove(string(r.Sandbox))
 }
 
 // forgetState removes what runsc has noted of a sandbox. Executing it for that would take longer than the sandbox may have.
@@ -183,7 +184,7 @@ func (l *Launcher) forgetState(id string) error {
 	return err
 }
 
-func (l *Launcher) release(r record) error {
+func (l *Launcher) release(r boxes.Record) error {
 	l.mu.Lock()
 	held, ok := l.held[string(r.Sandbox)]
 	l.mu.Unlock()
@@ -201,15 +202,15 @@ func (l *Launcher) release(r record) error {
 
 // sweep takes up what an earlier life left, and removes what it left unfinished.
 func (l *Launcher) sweep(ctx context.Context) error {
-	ids, rest, err := l.boxes.all()
+	ids, err := l.boxes.All()
 	if err != nil {
 		return fmt.Errorf("list the sandboxes: %w", err)
 	}
 	kept, unread := map[string]bool{}, false
 	for _, id := range ids {
-		r, err := l.boxes.read(id)
+		r, err := l.boxes.Read(id)
 		switch {
-		case errors.Is(err, errDamaged):
+		case errors.Is(err, boxes.ErrDamaged):
 			l.options.Log.Warn("a sandbox is removed, of which nobody knows what it was", "error", err)
 			if err := l.Remove(ctx, sandbox.Handle{ID: id}); err != nil {
 				return err
@@ -226,10 +227,8 @@ func (l *Launcher) sweep(ctx context.Context) error {
 		}
 		kept[id] = true
 	}
-	for _, name := range rest {
-		if err := os.RemoveAll(filepath.Join(l.boxes.dir, name)); err != nil {
-			return fmt.Errorf("remove what an earlier start left: %w", err)
-		}
+	if err := l.boxes.DropUnfinished(); err != nil {
+		return fmt.Errorf("remove what an earlier start left: %w", err)
 	}
 	if kept[trialID] {
 		if err := l.Remove(ctx, sandbox.Handle{ID: trialID}); err != nil {
@@ -249,7 +248,7 @@ func (l *Launcher) sweep(ctx context.Context) error {
 // elsewhere are the sandboxes of runs that have not ended whose box is in another directory than this one.
 func (l *Launcher) elsewhere() (all []sandbox.Handle) {
 	for _, h := range l.options.Known {
-		if h.On(l.boxes.site) != nil {
+		if h.On(l.boxes.Site()) != nil {
 			all = append(all, h)
 		}
 	}
@@ -280,7 +279,7 @@ func (l *Launcher) holdSlots() error {
 }
 
 // takeUp claims the slot of a sandbox, and holds its image.
-func (l *Launcher) takeUp(ctx context.Context, r record) (err error) {
+func (l *Launcher) takeUp(ctx context.Context, r boxes.Record) (err error) {
 	id := string(r.Sandbox)
 	var held holding
 	if held.slot, err = l.slots.Claim(r.Slot); err != nil {

@@ -93,7 +93,7 @@ func (m *making) getImage(ctx context.Context) (*images.Image, error) {
 // imageLock is what keeps the image of a sandbox in the cache, for its keeper, which lives as long as the sandbox. It is nil
 // for a sandbox without an image, and for one on a directory of the operator's.
 func (l *Launcher) imageLock(id string) (*os.File, error) {
-	r, err := l.boxes.read(id)
+	r, err := l.boxes.Read(id)
 	if err != nil || r.Image == "" {
 		return nil, err
 	}

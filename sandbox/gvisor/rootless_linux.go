@@ -152,7 +152,7 @@ func (l *Launcher) dropPins() {
 
 // startKeeper starts a keeper apart from our terminal, and where it may mount if we may not.
 func (l *Launcher) startKeeper(ctx context.Context, id string) (*keeper.Line, error) {
-	box := l.boxes.keeper(id)
+	box := l.boxes.Keeper(id)
 	lock, err := l.imageLock(id)
 	if err != nil {
 		return nil, err

@@ -8,13 +8,14 @@ import (
 	"time"
 
 	"torno/sandbox"
+	"torno/sandbox/gvisor/boxes"
 	"torno/sandbox/gvisor/keeper"
 	"torno/sandbox/local"
 )
 
 // Start starts a keeper, which starts the sandbox, whose init holds. The first attachment is there before that, so that no output is missed.
 func (l *Launcher) Start(ctx context.Context, h sandbox.Handle) error {
-	if err := h.On(l.boxes.site); err != nil {
+	if err := h.On(l.boxes.Site()); err != nil {
 		return err
 	}
 	unlock, err := l.lock(ctx, h.ID)
@@ -22,16 +23,16 @@ func (l *Launcher) Start(ctx context.Context, h sandbox.Handle) error {
 		return err
 	}
 	defer unlock()
-	r, err := l.boxes.read(h.ID)
+	r, err := l.boxes.Read(h.ID)
 	if err != nil {
 		return err
 	}
-	box := l.boxes.keeper(h.ID)
+	box := l.boxes.Keeper(h.ID)
 	state, err := box.State()
 	switch {
 	case err != nil:
 		return fmt.Errorf("look at sandbox %s: %w", h.ID, err)
-	case state == keeper.Created && !r.holds():
+	case state == keeper.Created && !r.Holds():
 		return fmt.Errorf("start sandbox %s, whose init does not hold: %w", h.ID, sandbox.ErrUncertain)
 	case state == keeper.Created:
 		return l.start(ctx, r)
@@ -55,7 +56,7 @@ const startsEach = 2
 
 // start looks at what lies in the slot, from where on runsc goes by that alone, and waits for its turn. It looks first: the file
 // systems that it asks are a parent's, and one that hangs must hold no turn of others.
-func (l *Launcher) start(ctx context.Context, r record) error {
+func (l *Launcher) start(ctx context.Context, r boxes.Record) error {
 	id := string(r.Sandbox)
 	if err := l.proveViews(r); err != nil {
 		return fmt.Errorf("start sandbox %s: %w", id, err)
@@ -100,7 +101,7 @@ func (l *Launcher) takeTurn(ctx context.Context) (giveBack func(), err error) {
 
 // proveViews compares what lies in a sandbox's slot with what was placed there. An ordinary user's keeper does it, in whose
 // namespace the mounts are.
-func (l *Launcher) proveViews(r record) error {
+func (l *Launcher) proveViews(r boxes.Record) error {
 	if len(r.Views.Mounts) == 0 {
 		return errors.New("an earlier version of Torno has made it, whose mounts this one does not start: remove it, and ask again")
 	}
@@ -119,18 +120,18 @@ func (l *Launcher) proveViews(r record) error {
 // Open follows a sandbox. The first time that is the line from which nothing is missing; later it is the keeper's log, or
 // what a keeper that is gone has left of it.
 func (l *Launcher) Open(ctx context.Context, h sandbox.Handle, cursor sandbox.Cursor) (sandbox.Attachment, error) {
-	if err := h.On(l.boxes.site); err != nil {
+	if err := h.On(l.boxes.Site()); err != nil {
 		return nil, err
 	}
 	from, err := keeper.ParseProgress(string(cursor))
 	if err != nil {
 		return nil, err
 	}
-	r, err := l.boxes.read(h.ID)
+	r, err := l.boxes.Read(h.ID)
 	if err != nil {
 		return nil, err
 	}
-	box := l.boxes.keeper(h.ID)
+	box := l.boxes.Keeper(h.ID)
 	state, err := box.State()
 	if err != nil {
 		return nil, fmt.Errorf("look at sandbox %s: %w", h.ID, err)

@@ -1,4 +1,4 @@
-package gvisor
+package boxes
 
 import (
 	"errors"
@@ -25,14 +25,18 @@ func TestAnotherDirectoryIsAnotherSite(t *testing.T) {
 	if again, err := keepSite(mine); err != nil || again != site {
 		t.Errorf("the id was %q and is %q, %v", site, again, err)
 	}
-	b, id := boxes{dir: filepath.Join(mine, "boxes"), site: site}, string(sandbox.NewSandboxID())
-	if _, err := b.read(id); !errors.Is(err, sandbox.ErrNotFound) {
+	b, id := In(mine, "gvisor"), string(sandbox.NewSandboxID())
+	must(b.Make())
+	if b.Site() != site {
+		t.Errorf("the site is %q, want %q", b.Site(), site)
+	}
+	if _, err := b.Read(id); !errors.Is(err, sandbox.ErrNotFound) {
 		t.Errorf("a box that is not there: %v", err)
 	}
 	must(os.Rename(mine, aside))
 	elsewhere := func(when string) {
 		t.Helper()
-		if _, err := b.read(id); !errors.Is(err, sandbox.ErrOtherSite) || errors.Is(err, sandbox.ErrNotFound) {
+		if _, err := b.Read(id); !errors.Is(err, sandbox.ErrOtherSite) || errors.Is(err, sandbox.ErrNotFound) {
 			t.Errorf("%s: %v", when, err)
 		}
 	}
@@ -47,7 +51,7 @@ func TestAnotherDirectoryIsAnotherSite(t *testing.T) {
 	elsewhere("with another directory")
 	must(os.RemoveAll(mine))
 	must(os.Rename(aside, mine))
-	if _, err := b.read(id); !errors.Is(err, sandbox.ErrNotFound) {
+	if _, err := b.Read(id); !errors.Is(err, sandbox.ErrNotFound) {
 		t.Errorf("back in its place: %v", err)
 	}
 }

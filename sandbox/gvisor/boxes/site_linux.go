@@ -1,7 +1,6 @@
-package gvisor
+package boxes
 
 import (
-	"context"
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
@@ -69,31 +68,33 @@ func writeSite(dir, id string) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-// prove is ErrOtherSite where another directory lies at the launcher's path by now.
-func (b boxes) prove() error {
+// Prove is ErrOtherSite where another directory lies at the launcher's path by now.
+func (b *Boxes) Prove() error {
 	if b.site == "" {
 		return nil
 	}
-	dir := filepath.Dir(b.dir)
-	now, err := readSite(dir)
+	now, err := readSite(b.home)
 	if err != nil || now != b.site {
-		return errors.Join(fmt.Errorf("%s is not the directory that the launcher was opened on: %w", dir, sandbox.ErrOtherSite), err)
+		return errors.Join(fmt.Errorf("%s is not the directory that the launcher was opened on: %w", b.home, sandbox.ErrOtherSite), err)
 	}
 	return nil
 }
 
 // gone is what it means that a box is not there.
-func (b boxes) gone() error {
-	if err := b.prove(); err != nil {
+func (b *Boxes) gone() error {
+	if err := b.Prove(); err != nil {
 		return err
 	}
 	return sandbox.ErrNotFound
 }
 
-// Site is the id of the launcher's directory.
-func (l *Launcher) Site(context.Context) (string, error) {
-	if err := l.boxes.prove(); err != nil {
-		return "", err
+// Site is the id of the launcher's directory; "" where it is not known.
+func (b *Boxes) Site() string { return b.site }
+
+// Recall takes the id of the launcher's directory from there, where it has one, and makes nothing.
+func (b *Boxes) Recall() (err error) {
+	if b.site, err = readSite(b.home); errors.Is(err, fs.ErrNotExist) {
+		return nil
 	}
-	return l.boxes.site, nil
+	return err
 }
