@@ -252,9 +252,9 @@ func (m *making) wanted() ([]attest.Want, error) {
 		}
 	}
 	all = append(all, local.Wants(m.Pins.Expected(true))...)
-	for _, view := range m.recipe.mounts {
-		if view.deep && !slices.ContainsFunc(all, func(w attest.Want) bool { return w.Target == view.target }) {
-			all = append(all, attest.Want{Target: view.target})
+	for _, view := range m.recipe.Mounts {
+		if view.Deep && !slices.ContainsFunc(all, func(w attest.Want) bool { return w.Target == view.Target }) {
+			all = append(all, attest.Want{Target: view.Target})
 		}
 	}
 	return all, nil

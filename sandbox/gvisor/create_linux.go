@@ -13,6 +13,7 @@ import (
 	"torno/internal/runfile"
 	"torno/sandbox"
 	"torno/sandbox/gvisor/boxes"
+	"torno/sandbox/gvisor/bundle"
 	"torno/sandbox/gvisor/keeper"
 	"torno/sandbox/local"
 	"torno/sandbox/local/lay"
@@ -41,10 +42,10 @@ func (l *Launcher) Create(ctx context.Context, id sandbox.SandboxID, spec sandbo
 type making struct {
 	*Launcher
 	local.Making
-	tree   fileTree
+	tree   bundle.Tree
 	plan   *lay.Plan // nil where the launcher mounts by itself
 	who    mounts.Identity
-	recipe recipe
+	recipe bundle.Recipe
 	record boxes.Record
 	image  *images.Image // nil with the host's programs
 	doors  []keeper.Door // to the profile's sockets
@@ -72,7 +73,7 @@ func (m *making) takeSlot(context.Context) error {
 	if err := m.identify(); err != nil {
 		return err
 	}
-	m.recipe = recipe{nonce: rand.Text(), uid: m.who.UID, gid: m.who.GID, limits: m.Spec.Limits}
+	m.recipe = bundle.Recipe{Nonce: rand.Text(), UID: m.who.UID, GID: m.who.GID, Limits: m.Spec.Limits, Ordinary: m.plan != nil}
 	return nil
 }
 
@@ -88,16 +89,16 @@ func (m *making) layMounts(context.Context) error {
 		if err != nil {
 			return err
 		}
-		shown := bind{source: source, target: v.Prefix, dir: true, deep: true}
+		shown := bundle.Bind{Source: source, Target: v.Prefix, Dir: true, Deep: true}
 		for _, i := range v.Mounts {
-			shown.writable = shown.writable || m.Spec.Mounts[i].Workspace
+			shown.Writable = shown.Writable || m.Spec.Mounts[i].Workspace
 			if m.Spec.Mounts[i].Target == v.Prefix {
-				shown.dir = m.Pins.Held()[i].Dir
+				shown.Dir = m.Pins.Held()[i].Dir
 			}
 		}
-		m.recipe.mounts = append(m.recipe.mounts, shown)
+		m.recipe.Mounts = append(m.recipe.Mounts, shown)
 	}
-	m.recipe.mounts = append(m.recipe.mounts, bind{source: m.shared.nothing, target: "/dev/fuse"}) // gVisor's own, for nobody
+	m.recipe.Mounts = append(m.recipe.Mounts, bundle.Bind{Source: m.shared.nothing, Target: "/dev/fuse"}) // gVisor's own, for nobody
 	return nil
 }
 
@@ -112,7 +113,7 @@ func (m *making) addSockets(context.Context) error {
 		m.doors = append(m.doors, keeper.Door{
 			Path: socket.Host, Device: found.Device, Inode: found.Inode, UID: m.who.UID, GID: m.who.GID,
 		})
-		m.recipe.doors = append(m.recipe.doors, socket.Target)
+		m.recipe.Doors = append(m.recipe.Doors, socket.Target)
 	}
 	return nil
 }
@@ -120,14 +121,14 @@ func (m *making) addSockets(context.Context) error {
 // writeFiles fills the run directory, and shows it beside init.
 func (m *making) writeFiles(context.Context) error {
 	dir := m.Slot.RunDir()
-	err := errors.Join(m.tree.Show(dir, inRoot(runfile.Dir)), m.tree.Show(m.shared.init, inRoot(path.Dir(runfile.Init))))
+	err := errors.Join(m.tree.Show(dir, bundle.InRoot(runfile.Dir)), m.tree.Show(m.shared.init, bundle.InRoot(path.Dir(runfile.Init))))
 	if err != nil {
 		return err
 	}
 	run := local.Run{
-		Nonce: m.recipe.nonce, Who: m.who, Spec: m.Spec, Mounts: local.Unnumbered(m.Pins.Expected(false)), Filter: m.filter,
+		Nonce: m.recipe.Nonce, Who: m.who, Spec: m.Spec, Mounts: local.Unnumbered(m.Pins.Expected(false)), Filter: m.filter,
 	}
-	for _, target := range m.recipe.doors {
+	for _, target := range m.recipe.Doors {
 		run.Doors = append(run.Doors, runfile.Door{Path: target})
 	}
 	return run.Write(dir)
@@ -145,7 +146,7 @@ func (m *making) finish(context.Context) (err error) {
 	}
 	m.record.Wanted = wanted
 	id := string(m.ID)
-	if err := m.boxes.Put(m.record, m.bundle(), m.keeperOrder(m.boxes.Path(id))); err != nil {
+	if err := m.boxes.Put(m.record, m.recipe.Config(), m.keeperOrder(m.boxes.Path(id))); err != nil {
 		return err
 	}
 	m.mu.Lock()

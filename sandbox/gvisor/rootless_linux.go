@@ -5,10 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"slices"
 	"syscall"
 
-	"github.com/opencontainers/runtime-spec/specs-go"
 	"golang.org/x/sys/unix"
 
 	"torno/delegation"
@@ -22,12 +20,6 @@ import (
 // A watcher that is an ordinary user's can neither mount where others see it nor give its sandboxes users of their own. So
 // what root's launcher mounts by itself, a plan has the keeper mount in namespaces that are the sandbox's; and the
 // sandbox runs as the watcher's user, which is the only one there.
-
-// fileTree is where the host's own places are shown to a sandbox: the slot at once, or the plan for its keeper.
-type fileTree interface {
-	Show(source, rel string) error
-	Stack(upper string, lower *os.File) error
-}
 
 // identify decides as whom the sandbox runs, and who mounts for it.
 func (m *making) identify() (err error) {
@@ -94,23 +86,6 @@ func (m *making) planViews() (lay.Views, error) {
 		}
 	}
 	return planned, nil
-}
-
-// bundle is the runtime's configuration. An ordinary user's sandbox has a user namespace in which there is nobody else. A
-// mount that was placed in another one cannot be left out there when that is bound again.
-func (m *making) bundle() *specs.Spec {
-	spec := bundle(m.recipe)
-	if m.plan != nil {
-		spec.Linux.Namespaces = append(spec.Linux.Namespaces, specs.LinuxNamespace{Type: specs.UserNamespace})
-		spec.Linux.UIDMappings = []specs.LinuxIDMapping{{ContainerID: m.who.UID, HostID: m.who.UID, Size: 1}}
-		spec.Linux.GIDMappings = []specs.LinuxIDMapping{{ContainerID: m.who.GID, HostID: m.who.GID, Size: 1}}
-		for _, mount := range spec.Mounts {
-			if at := slices.Index(mount.Options, "bind"); at >= 0 {
-				mount.Options[at] = "rbind"
-			}
-		}
-	}
-	return spec
 }
 
 // ordinary takes out of a launcher's guarantees what an ordinary user cannot give.

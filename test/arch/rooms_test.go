@@ -81,11 +81,15 @@ var rooms = map[string]room{
 		ours: []string{
 			"delegation", "sandbox", "sandbox/local", "sandbox/local/attest", "sandbox/local/lay", "sandbox/local/hostroot", "internal/cgroups",
 			"internal/doctor", "internal/images", "internal/launcher", "internal/mounts", "internal/programs", "internal/runfile",
-			"internal/runsc", "internal/seccomp", "sandbox/gvisor/boxes", "sandbox/gvisor/keeper",
+			"internal/runsc", "internal/seccomp", "sandbox/gvisor/boxes", "sandbox/gvisor/bundle", "sandbox/gvisor/keeper",
 		},
-		theirs: []string{unix, "github.com/opencontainers/runtime-spec/..."},
+		theirs: []string{unix},
 	},
-	"sandbox/gvisor/boxes":    {ours: []string{"sandbox", "sandbox/gvisor/keeper", "sandbox/local/attest", "sandbox/local/lay"}},
+	"sandbox/gvisor/boxes": {ours: []string{"sandbox", "sandbox/gvisor/keeper", "sandbox/local/attest", "sandbox/local/lay"}},
+	"sandbox/gvisor/bundle": {
+		ours:   []string{"sandbox", "sandbox/local", "sandbox/local/hostroot", "internal/runfile"},
+		theirs: []string{"github.com/opencontainers/runtime-spec/..."},
+	},
 	"sandbox/gvisor/keeper":   {ours: []string{"internal/boot", "internal/cgroups", "internal/crash", "internal/runfile", "sandbox/local/lay"}, theirs: []string{unix}},
 	"sandbox/sandboxtest/...": {ours: []string{"delegation", "sandbox", "sandbox/compile", "internal/boot", "internal/runfile", "sandbox/sandboxtest/...", "test/attack", "test/prober/..."}, theirs: []string{unix}},
 	"watcher/schedule":        {ours: []string{"delegation", "sandbox"}},

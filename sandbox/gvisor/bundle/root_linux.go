@@ -1,0 +1,129 @@
+package bundle
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"torno/internal/runfile"
+	"torno/sandbox/local/hostroot"
+)
+
+// Tree is where places of the host are shown to a sandbox, beneath its root.
+type Tree interface {
+	Show(source, rel string) error
+	Stack(upper string, lower *os.File) error
+}
+
+// The root is made in the sandbox's slot. What the host gives lies in it as mounts of the host's, and not as mounts of the
+// sandbox's kernel: those are asked anew whenever a file is opened, and a root is not.
+
+// LayHost shows the host's programs on an empty root.
+func (r Recipe) LayHost(tree Tree, system hostroot.System) error {
+	if err := system.Layout.Lay(r.Root); err != nil {
+		return err
+	}
+	for _, b := range system.Binds() {
+		if err := tree.Show(b.Source, InRoot(b.Target)); err != nil {
+			return err
+		}
+	}
+	return r.makePlaces(r.Root)
+}
+
+// LayImage shows an image, with places for mounts and our own files of /etc, which lie in the directory etc, in a layer over
+// it. Nobody writes to either.
+func (r Recipe) LayImage(tree Tree, image *os.File, layer, etc string) error {
+	if err := (hostroot.Layout{}).Lay(layer); err != nil {
+		return err
+	}
+	if err := errors.Join(r.makePlaces(layer), putEtc(filepath.Join(layer, "etc"), etc)); err != nil {
+		return err
+	}
+	return tree.Stack(layer, image)
+}
+
+// makePlaces makes the places of mounts, so that the runtime need not: what it makes others cannot always enter.
+func (r Recipe) makePlaces(dir string) error {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	for _, target := range r.Covers {
+		if err := makePlace(root, InRoot(target), true); err != nil {
+			return err
+		}
+	}
+	if err := r.makeDoors(root); err != nil {
+		return fmt.Errorf("make a place for a socket: %w", err)
+	}
+	for _, b := range r.Mounts {
+		if err := makePlace(root, InRoot(b.Target), b.Dir); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// makeDoors makes the links that lead to init's sockets. What lies in a private file system init makes.
+func (r Recipe) makeDoors(root *os.Root) error {
+	if len(r.Doors) == 0 {
+		return nil
+	}
+	if err := root.MkdirAll(InRoot(runfile.DoorsDir), 0o755); err != nil {
+		return err
+	}
+	for i, target := range r.Doors {
+		if err := root.MkdirAll(filepath.Dir(InRoot(target)), 0o755); err != nil {
+			return err
+		}
+		if err := root.Symlink(runfile.DoorName(i), InRoot(target)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// makePlace makes a directory, or an empty file, with the directories above it. One that is there may stay; one that lies
+// in an earlier mount is there already, or the mount would not have been placed.
+func makePlace(root *os.Root, rel string, dir bool) error {
+	if !dir {
+		if err := root.MkdirAll(filepath.Dir(rel), 0o755); err != nil {
+			return fmt.Errorf("make a place for a mount: %w", err)
+		}
+		file, err := root.OpenFile(rel, os.O_WRONLY|os.O_CREATE, 0o444)
+		if err != nil {
+			return fmt.Errorf("make a place for a mount: %w", err)
+		}
+		return file.Close()
+	}
+	if err := root.MkdirAll(rel, 0o755); err != nil {
+		return fmt.Errorf("make a place for a mount: %w", err)
+	}
+	return nil
+}
+
+// putEtc puts our own files of /etc over those of an image. They lie in the directory ours.
+func putEtc(etc, ours string) error {
+	for name := range hostroot.UserEtc(0, 0) {
+		if err := os.Symlink(filepath.Join(runfile.Dir, hostroot.UserDir, name), filepath.Join(etc, name)); err != nil {
+			return err
+		}
+	}
+	for _, name := range hostroot.ImageEtc() {
+		content, err := os.ReadFile(filepath.Join(ours, name))
+		if err != nil {
+			return err
+		}
+		if err := hostroot.WriteFile(filepath.Join(etc, name), content); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// InRoot is a path of the sandbox beneath its root.
+func InRoot(target string) string { return strings.TrimPrefix(target, "/") }

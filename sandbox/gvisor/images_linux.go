@@ -1,0 +1,100 @@
+package gvisor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"golang.org/x/sys/unix"
+
+	"torno/internal/images"
+	"torno/internal/paths"
+	"torno/sandbox"
+	"torno/sandbox/local"
+)
+
+// layRoot makes the sandbox's root in the slot.
+func (m *making) layRoot(ctx context.Context) error {
+	m.recipe.Root = m.Slot.RootDir()
+	if m.Spec.RootFS.Host {
+		return m.recipe.LayHost(m.tree, m.shared.system)
+	}
+	return m.layImage(ctx)
+}
+
+// layImage finds the image that the root shows.
+func (m *making) layImage(ctx context.Context) (err error) {
+	if m.image, err = m.getImage(ctx); err != nil {
+		return err
+	}
+	m.Undo(m.image.Release)
+	m.record.Image = m.image.Digest
+	covers, err := local.Covers(m.image.Volumes, m.Spec)
+	if err != nil {
+		return fmt.Errorf("image %s: %w", m.Spec.RootFS.Image, err)
+	}
+	m.recipe.Covers = slices.DeleteFunc(covers, m.isHidden)
+	return m.recipe.LayImage(m.tree, m.image.Root(), filepath.Join(m.Slot.Path(), "layer"), m.shared.system.Etc)
+}
+
+// isHidden says that a view lies over a VOLUME of an image. What is there is the parent's, and no place for a mount.
+func (m *making) isHidden(volume string) bool {
+	return slices.ContainsFunc(m.Spec.Mounts, func(mount sandbox.Mount) bool { return paths.Within(mount.Prefix, volume) })
+}
+
+// getImage finds an image, or brings it where it may.
+func (m *making) getImage(ctx context.Context) (*images.Image, error) {
+	ref, err := images.Parse(m.Spec.RootFS.Image)
+	if err != nil {
+		return nil, err
+	}
+	if m.Spec.RootFS.Pull {
+		ref = ref.Pulling()
+	}
+	image, err := m.images.Get(ctx, ref)
+	if err != nil {
+		return nil, err
+	}
+	if m.isNews(image.Digest) {
+		if _, err := m.images.Collect(ctx, m.options.ImageCache); err != nil {
+			m.options.Log.Warn("make room among the images", "error", err)
+		}
+	}
+	return image, nil
+}
+
+// imageLock is what keeps the image of a sandbox in the cache, for its keeper, which lives as long as the sandbox. It is nil
+// for a sandbox without an image, and for one on a directory of the operator's.
+func (l *Launcher) imageLock(id string) (*os.File, error) {
+	r, err := l.boxes.Read(id)
+	if err != nil || r.Image == "" {
+		return nil, err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	image := l.held[id].image
+	if image == nil || image.Pin() == nil {
+		return nil, fmt.Errorf("its image %s is not in the cache any more", r.Image)
+	}
+	fd, err := unix.FcntlInt(image.Pin().Fd(), unix.F_DUPFD_CLOEXEC, 0)
+	if err != nil {
+		return nil, os.NewSyscallError("fcntl", err)
+	}
+	return os.NewFile(uintptr(fd), "the image's lock"), nil
+}
+
+// dropImages lets go of all images.
+func (l *Launcher) dropImages() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var errs []error
+	for _, held := range l.held {
+		if held.image != nil {
+			errs = append(errs, held.image.Release())
+		}
+	}
+	return errors.Join(errs...)
+}
