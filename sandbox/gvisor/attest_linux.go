@@ -171,7 +171,7 @@ func (l *Launcher) proveRuntime(id string, p *attest.Process) error {
 func (l *Launcher) proveBelongs(id string, p *attest.Process) error {
 	want := "in the sandbox's control group"
 	belongs, err := p.InGroup(func(element string) bool { return element == id })
-	if l.groups.err != nil { // it has none
+	if l.groups.Err() != nil { // it has none
 		var parent int
 		want = "a child of the sandbox's keeper"
 		parent, err = p.Parent()
@@ -185,7 +185,7 @@ func (l *Launcher) proveBelongs(id string, p *attest.Process) error {
 
 // checkLimits compares what the kernel bounds with what was asked for.
 func (l *Launcher) checkLimits(look *attest.Look, sentry *attest.Process, r boxes.Record) error {
-	plan := l.groups.plan(string(r.Sandbox), r.Limits)
+	plan := l.groups.Plan(string(r.Sandbox), r.Limits)
 	if plan == nil {
 		return nil // the guarantees say so
 	}
@@ -196,10 +196,10 @@ func (l *Launcher) checkLimits(look *attest.Look, sentry *attest.Process, r boxe
 	const page = 4096
 	look.Compare("memory limit", fmt.Sprint(plan.Limits.Memory/page*page), fmt.Sprint(got.Memory))
 	look.Compare("pids limit", fmt.Sprint(plan.Limits.Pids), fmt.Sprint(got.Pids))
-	if l.groups.tree.Swap() {
+	if l.groups.Swap() {
 		look.Compare("swap limit", "0", fmt.Sprint(got.Swap))
 	}
-	if l.groups.tree.CPU() {
+	if l.groups.CPU() {
 		look.Compare("cpu limit", fmt.Sprint(plan.Limits.CPUs), fmt.Sprint(got.CPUs))
 	}
 	return nil

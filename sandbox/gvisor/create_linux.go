@@ -176,7 +176,7 @@ func (m *making) keeperOrder(box string) keeper.Order {
 		Argv: append(argv, string(m.ID)), Doors: m.doors,
 		Trouble: []string{panicLog, runtimeLog}, Log: m.Spec.Limits.Log, Word: runfile.Release, Stdin: m.Spec.Process.Stdin,
 		Allowed: m.Spec.Timeout, Grace: runfile.Grace + keeperGrace,
-		Plan: m.plan, Group: m.groups.plan(string(m.ID), m.Spec.Limits),
+		Plan: m.plan, Group: m.groups.Plan(string(m.ID), m.Spec.Limits),
 	}
 }
 

@@ -18,7 +18,7 @@ import (
 // owner owns the workspace where we may choose.
 const owner = 1000
 
-// What the launcher says that it gives gVisor for itself (groups_linux.go).
+// What the launcher says that it gives gVisor for itself (package groups).
 const (
 	memoryReserve = 64 << 20
 	pidsReserve   = 512

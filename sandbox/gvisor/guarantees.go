@@ -3,13 +3,14 @@
 package gvisor
 
 import (
-	"fmt"
+	"maps"
 
 	"torno/sandbox"
+	"torno/sandbox/gvisor/groups"
 )
 
 // guaranteesOf is what a launcher enforces with the control groups that it has, or why it has none.
-func guaranteesOf(groups groups) sandbox.Guarantees {
+func guaranteesOf(groups groups.Groups) sandbox.Guarantees {
 	all := sandbox.Guarantees{}
 	for key, by := range map[sandbox.GuaranteeKey]string{
 		sandbox.NoNetwork:       "a network stack of the sandbox's own, which has only a loopback",
@@ -29,25 +30,17 @@ func guaranteesOf(groups groups) sandbox.Guarantees {
 	} {
 		all[key] = sandbox.Guarantee{Enforced: true, By: by}
 	}
-	for key, by := range map[sandbox.GuaranteeKey]string{
-		sandbox.MemoryLimit: "memory control group, with %d MiB for gVisor itself", sandbox.CPULimit: "CPU control group",
-		sandbox.PidsLimit: "rlimit nproc in the sandbox, and the pids control group around it", sandbox.SwapLimit: "memory control group",
-	} {
-		all[key] = groups.guarantee(key, by)
-	}
+	maps.Copy(all, groups.Guarantees())
 	return all
 }
 
-func (g groups) guarantee(key sandbox.GuaranteeKey, by string) sandbox.Guarantee {
-	switch {
-	case g.err != nil:
-		return sandbox.Guarantee{By: g.err.Error()}
-	case key == sandbox.SwapLimit && !g.tree.Swap():
-		return sandbox.Guarantee{By: "the kernel does not count swap"}
-	case key == sandbox.CPULimit && !g.tree.CPU():
-		return sandbox.Guarantee{By: "the controller cpu is not among those that were delegated"}
-	case key == sandbox.MemoryLimit:
-		by = fmt.Sprintf(by, memoryReserve>>20)
+// ordinary takes out of a launcher's guarantees what an ordinary user cannot give.
+func ordinary(all sandbox.Guarantees) {
+	all[sandbox.OwnIdentity] = sandbox.Guarantee{By: "a watcher that is not root can run sandboxes as itself only"}
+	all[sandbox.MountsByHandle] = sandbox.Guarantee{
+		Enforced: true, By: "clones of directories that the keeper finds again, by handle, in a mount namespace of its own",
 	}
-	return sandbox.Guarantee{Enforced: true, By: fmt.Sprintf("%s, version %d", by, g.tree.Version())}
+	all[sandbox.MountProof] = sandbox.Guarantee{
+		Enforced: true, By: "the keeper compares device, inode and flags with what was found; that no link leads to it is init's word",
+	}
 }

@@ -20,6 +20,7 @@ import (
 	"torno/internal/seccomp"
 	"torno/sandbox"
 	"torno/sandbox/gvisor/boxes"
+	"torno/sandbox/gvisor/groups"
 	"torno/sandbox/gvisor/keeper"
 	"torno/sandbox/local"
 	"torno/sandbox/local/hostroot"
@@ -33,7 +34,7 @@ type Launcher struct {
 	images   *images.Cache
 	slots    *mounts.Slots
 	idmaps   *mounts.IDMaps
-	groups   groups
+	groups   groups.Groups
 	filter   []byte // of system calls, for init
 	shared   shared
 
@@ -104,7 +105,7 @@ func New(ctx context.Context, options Options) (_ *Launcher, err error) {
 func newLauncher(options Options) *Launcher {
 	return &Launcher{
 		options: options, rootless: os.Geteuid() != 0, boxes: boxes.In(filepath.Join(options.StateDir, Name), Name), idmaps: mounts.NewIDMaps(),
-		groups: findGroups(options.Installation), busy: map[string]bool{}, freed: make(chan struct{}),
+		groups: groups.Find(options.Installation), busy: map[string]bool{}, freed: make(chan struct{}),
 		turns: make(chan struct{}, startsEach*runtime.NumCPU()),
 		held:  map[string]holding{}, seen: map[string]bool{}, lines: map[string]*keeper.Line{}, pins: map[string]local.Pins{},
 	}
@@ -216,7 +217,7 @@ func (l *Launcher) Close() error {
 	for _, line := range lines {
 		line.Close()
 	}
-	errs := []error{l.idmaps.Close(), l.dropNamespace(), l.groups.dropEmpty(), l.dropImages()}
+	errs := []error{l.idmaps.Close(), l.dropNamespace(), l.groups.DropEmpty(), l.dropImages()}
 	if l.slots != nil {
 		errs = append(errs, l.slots.Close())
 	}

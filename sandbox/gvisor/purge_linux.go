@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 
-	"torno/internal/cgroups"
 	"torno/sandbox"
 	"torno/sandbox/local"
 )
@@ -61,8 +60,8 @@ func (l *Launcher) purge(ctx context.Context) error {
 
 // dropGroups removes all control groups of the installation, and the one that they are in.
 func (l *Launcher) dropGroups(ctx context.Context) error {
-	if err := l.sweepGroups(ctx, nil); err != nil || l.groups.err != nil {
+	if err := l.sweepGroups(ctx, nil); err != nil {
 		return err
 	}
-	return l.groups.tree.Plan(l.groups.name, cgroups.Limits{}).Group().Remove(ctx)
+	return l.groups.Drop(ctx)
 }

@@ -147,7 +147,7 @@ func (l *Launcher) killRest(ctx context.Context, id string) error {
 // removeGroup removes the group of a sandbox: ours, and the one that it was made for by a watcher that had others, as one that an
 // ordinary user has started by another unit.
 func (l *Launcher) removeGroup(ctx context.Context, id string) error {
-	ours := l.groups.plan(id, sandbox.Limits{})
+	ours := l.groups.Plan(id, sandbox.Limits{})
 	if ours != nil {
 		if err := ours.Group().Remove(ctx); err != nil {
 			return err
@@ -298,10 +298,7 @@ func (l *Launcher) takeUp(ctx context.Context, r boxes.Record) (err error) {
 
 // sweepGroups removes the control groups of boxes that are gone.
 func (l *Launcher) sweepGroups(ctx context.Context, kept map[string]bool) error {
-	if l.groups.err != nil {
-		return nil //nolint:nilerr // there are none
-	}
-	left, err := l.groups.tree.Left(l.groups.name)
+	left, err := l.groups.Sandboxes()
 	if err != nil {
 		return err
 	}

@@ -88,17 +88,6 @@ func (m *making) planViews() (lay.Views, error) {
 	return planned, nil
 }
 
-// ordinary takes out of a launcher's guarantees what an ordinary user cannot give.
-func ordinary(all sandbox.Guarantees) {
-	all[sandbox.OwnIdentity] = sandbox.Guarantee{By: "a watcher that is not root can run sandboxes as itself only"}
-	all[sandbox.MountsByHandle] = sandbox.Guarantee{
-		Enforced: true, By: "clones of directories that the keeper finds again, by handle, in a mount namespace of its own",
-	}
-	all[sandbox.MountProof] = sandbox.Guarantee{
-		Enforced: true, By: "the keeper compares device, inode and flags with what was found; that no link leads to it is init's word",
-	}
-}
-
 // keepPins holds what was found until the keeper has mounted it: nothing else can get its device and inode meanwhile. Who
 // calls it has the lock.
 func (m *making) keepPins() {

@@ -4,16 +4,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
-	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 
 	"golang.org/x/sys/unix"
 
-	"torno/internal/cgroups"
 	"torno/internal/doctor"
 	"torno/internal/runsc"
+	"torno/sandbox/gvisor/groups"
 )
 
 // Reach says quickly, and without making anything, whether there may be sandboxes here.
@@ -71,8 +72,8 @@ func About(ctx context.Context, o Options) (doctor.Launcher, error) {
 	if warning := version.Warning(); warning != "" {
 		about.Warnings = append(about.Warnings, warning)
 	}
-	if groups := findGroups(""); groups.err == nil {
-		about.Cgroups, about.SwapLimit = fmt.Sprint(groups.tree.Version()), groups.tree.Swap()
+	if g := groups.Find(""); g.Err() == nil {
+		about.Cgroups, about.SwapLimit = fmt.Sprint(g.Version()), g.Swap()
 	}
 	return about, nil
 }
@@ -86,27 +87,15 @@ func machine() string {
 }
 
 // Left are the installations whose sandboxes have control groups on this machine. Where their state is, nothing says.
-func Left() ([]doctor.Leftover, error) {
-	tree, err := cgroups.Find()
-	if err != nil {
-		return nil, nil //nolint:nilerr // without groups nothing of ours can be told from others'
-	}
-	installations, err := tree.Left(groupName)
-	if err != nil {
-		return nil, err
-	}
-	var all []doctor.Leftover
-	for _, id := range installations {
-		sandboxes, err := tree.Left(filepath.Join(groupName, id))
-		if err != nil {
-			return nil, err
-		}
-		if len(sandboxes) > 0 {
+func Left() (all []doctor.Leftover, err error) {
+	sandboxes, err := groups.Left()
+	for _, id := range slices.Sorted(maps.Keys(sandboxes)) {
+		if n := sandboxes[id]; n > 0 {
 			all = append(all, doctor.Leftover{
-				Installation: id, Containers: len(sandboxes), Running: len(sandboxes),
-				Removal: "kill the processes of the control groups below " + groupName + "/" + id + ", and remove these groups",
+				Installation: id, Containers: n, Running: n,
+				Removal: "kill the processes of the control groups below " + groups.Parent + "/" + id + ", and remove these groups",
 			})
 		}
 	}
-	return all, nil
+	return all, err
 }

@@ -1,0 +1,126 @@
+package groups
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+
+	"torno/internal/cgroups"
+	"torno/internal/runfile"
+	"torno/sandbox"
+	"torno/sandbox/local"
+)
+
+// Groups are the control groups of an installation, or why there are none.
+type Groups struct {
+	tree cgroups.Tree
+	name string
+	err  error
+}
+
+// Find finds where on this machine there may be groups of ours.
+func Find(installation local.Installation) Groups {
+	tree, err := cgroups.Find()
+	return Groups{tree: tree, name: Parent + "/" + string(installation), err: err}
+}
+
+// Err says why there are none.
+func (g Groups) Err() error { return g.err }
+
+// Version is that of the kernel's control groups.
+func (g Groups) Version() int { return g.tree.Version() }
+
+// Swap and CPU say whether there is a bound for them.
+func (g Groups) Swap() bool { return g.err == nil && g.tree.Swap() }
+func (g Groups) CPU() bool  { return g.err == nil && g.tree.CPU() }
+
+// Parent is the group in which each installation has one.
+const Parent = "torno"
+
+// What gVisor needs for itself. Memory is that of the sentry and the gofer at rest, and what they need to know of a
+// sandbox that is full; processes are the sentry's threads, and one on the host for each thread in the sandbox at least.
+const (
+	memoryReserve = 64 << 20
+	pidsReserve   = 512
+	pidsEach      = 4
+)
+
+// Plan is the group of one sandbox; nil where there are none.
+func (g Groups) Plan(id string, l sandbox.Limits) *cgroups.Plan {
+	if g.err != nil {
+		return nil
+	}
+	plan := g.tree.Plan(g.name+"/"+id, cgroups.Limits{
+		Memory: l.Memory + memoryReserve, CPUs: l.CPUs, Pids: (l.Pids+runfile.Tasks)*pidsEach + pidsReserve,
+	})
+	return &plan
+}
+
+// DropEmpty removes the installation's own group, unless there is a sandbox in it.
+func (g Groups) DropEmpty() error {
+	if g.err != nil {
+		return nil //nolint:nilerr // there are none
+	}
+	return g.tree.Plan(g.name, cgroups.Limits{}).Group().RemoveIfEmpty()
+}
+
+// Sandboxes are the ids of those that have a group.
+func (g Groups) Sandboxes() ([]string, error) {
+	if g.err != nil {
+		return nil, nil //nolint:nilerr // there are none
+	}
+	return g.tree.Left(g.name)
+}
+
+// Drop removes the installation's own group, in which there is no sandbox any more.
+func (g Groups) Drop(ctx context.Context) error {
+	if g.err != nil {
+		return nil //nolint:nilerr // there are none
+	}
+	return g.tree.Plan(g.name, cgroups.Limits{}).Group().Remove(ctx)
+}
+
+// Left counts the sandboxes of all installations on this machine.
+func Left() (map[string]int, error) {
+	tree, err := cgroups.Find()
+	if err != nil {
+		return nil, nil //nolint:nilerr // without groups nothing of ours can be told from others'
+	}
+	installations, err := tree.Left(Parent)
+	if err != nil {
+		return nil, err
+	}
+	all := map[string]int{}
+	for _, id := range installations {
+		sandboxes, err := tree.Left(filepath.Join(Parent, id))
+		if err != nil {
+			return nil, err
+		}
+		all[id] = len(sandboxes)
+	}
+	return all, nil
+}
+
+// Guarantees are what the groups enforce, or why they do not.
+func (g Groups) Guarantees() sandbox.Guarantees {
+	all := sandbox.Guarantees{}
+	for key, by := range map[sandbox.GuaranteeKey]string{
+		sandbox.MemoryLimit: fmt.Sprintf("memory control group, with %d MiB for gVisor itself", memoryReserve>>20), sandbox.CPULimit: "CPU control group",
+		sandbox.PidsLimit: "rlimit nproc in the sandbox, and the pids control group around it", sandbox.SwapLimit: "memory control group",
+	} {
+		all[key] = g.guarantee(key, by)
+	}
+	return all
+}
+
+func (g Groups) guarantee(key sandbox.GuaranteeKey, by string) sandbox.Guarantee {
+	switch {
+	case g.err != nil:
+		return sandbox.Guarantee{By: g.err.Error()}
+	case key == sandbox.SwapLimit && !g.tree.Swap():
+		return sandbox.Guarantee{By: "the kernel does not count swap"}
+	case key == sandbox.CPULimit && !g.tree.CPU():
+		return sandbox.Guarantee{By: "the controller cpu is not among those that were delegated"}
+	}
+	return sandbox.Guarantee{Enforced: true, By: fmt.Sprintf("%s, version %d", by, g.tree.Version())}
+}
