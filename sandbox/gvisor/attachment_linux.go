@@ -5,11 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os/exec"
 	"slices"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"torno/internal/runfile"
 	"torno/sandbox"
@@ -136,9 +134,6 @@ func (a *attachment) Output() <-chan sandbox.Chunk { return a.output }
 
 func (a *attachment) Input() io.WriteCloser { return agentInput{a} }
 
-// signalTime bounds one execution of runsc.
-const signalTime = 20 * time.Second
-
 // Signal goes to init, which hands INT and TERM on to the agent. KILL is the keeper's, which kills the sentry, in which all
 // processes of the sandbox live. Where the keeper does not answer the kernel kills it.
 func (a *attachment) Signal(ctx context.Context, s sandbox.Signal) error {
@@ -153,7 +148,7 @@ func (a *attachment) Signal(ctx context.Context, s sandbox.Signal) error {
 	if s == sandbox.Kill {
 		err = a.launcher.kill(ctx, a.id)
 	} else {
-		err = a.launcher.signal(ctx, a.id, s)
+		err = a.launcher.runsc().Signal(ctx, a.id, a.launcher.boxes.Path(a.id), s)
 	}
 	if err == nil {
 		return nil
@@ -162,21 +157,6 @@ func (a *attachment) Signal(ctx context.Context, s sandbox.Signal) error {
 		return nil //nolint:nilerr // it has ended, or was removed, meanwhile
 	}
 	return fmt.Errorf("signal sandbox %s: %w", a.id, err)
-}
-
-// signal has runsc send a signal to init.
-func (l *Launcher) signal(ctx context.Context, id string, s sandbox.Signal) error {
-	if s != sandbox.Interrupt && s != sandbox.Terminate {
-		return fmt.Errorf("signal %q is none that a sandbox gets", s)
-	}
-	ctx, cancel := context.WithTimeout(ctx, signalTime)
-	defer cancel()
-	command := exec.CommandContext(ctx, l.options.Runsc, stateFlag, "kill", id, string(s))
-	command.Dir, command.Env = l.boxes.Path(id), []string{}
-	if out, err := command.CombinedOutput(); err != nil {
-		return fmt.Errorf("runsc kill: %w: %s", err, out)
-	}
-	return nil
 }
 
 func (a *attachment) Wait(ctx context.Context) (sandbox.Exit, error) { return a.ended.Wait(ctx) }

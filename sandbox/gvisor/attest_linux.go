@@ -14,6 +14,7 @@ import (
 	"torno/internal/runfile"
 	"torno/sandbox"
 	"torno/sandbox/gvisor/boxes"
+	"torno/sandbox/gvisor/command"
 	"torno/sandbox/gvisor/keeper"
 	"torno/sandbox/local"
 	"torno/sandbox/local/attest"
@@ -49,9 +50,6 @@ func (l *Launcher) Attest(_ context.Context, h sandbox.Handle) (sandbox.Attestat
 // directory. CAP_CHOWN, DAC_OVERRIDE, DAC_READ_SEARCH, FOWNER, FSETID and SYS_CHROOT, by their numbers.
 const goferRights = 1<<0 | 1<<1 | 1<<2 | 1<<3 | 1<<4 | 1<<18
 
-// sentryUser is whom gVisor runs the sentry as where it can choose.
-const sentryUser = 65534
-
 func (l *Launcher) attest(r boxes.Record) (sandbox.Attestation, error) {
 	sentry, gofer, err := l.findProcesses(string(r.Sandbox))
 	if err != nil {
@@ -59,7 +57,7 @@ func (l *Launcher) attest(r boxes.Record) (sandbox.Attestation, error) {
 	}
 	defer sentry.Close()
 	defer gofer.Close()
-	sentryIs, goferIs := attest.Rights{UID: sentryUser}, attest.Rights{Capabilities: goferRights}
+	sentryIs, goferIs := attest.Rights{UID: command.SentryUser}, attest.Rights{Capabilities: goferRights}
 	if l.rootless { // in a user namespace of its own the runtime may drop everything
 		sentryIs.UID, goferIs.UID = uint32(os.Geteuid()), uint32(os.Geteuid())
 	} else if goferIs.Bounding, err = attest.Undroppable(); err != nil {

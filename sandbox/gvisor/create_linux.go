@@ -14,6 +14,7 @@ import (
 	"torno/sandbox"
 	"torno/sandbox/gvisor/boxes"
 	"torno/sandbox/gvisor/bundle"
+	"torno/sandbox/gvisor/command"
 	"torno/sandbox/gvisor/keeper"
 	"torno/sandbox/local"
 	"torno/sandbox/local/lay"
@@ -156,25 +157,11 @@ func (m *making) finish(context.Context) (err error) {
 	return nil
 }
 
-// stateFlag has runsc keep its state beside the boxes, seen from one: paths of sockets have to be short.
-const stateFlag = "--root=../../runsc"
-
-// keeperOrder is how the runtime is called. It makes no network and no control group, gives files only as they are asked
-// for, and leaves no file behind in a root.
+// keeperOrder is what the keeper is to start, and how long.
 func (m *making) keeperOrder(box string) keeper.Order {
-	argv := []string{
-		m.options.Runsc, stateFlag, "--platform=systrap", "--network=none", "--ignore-cgroups", "--overlay2=none",
-		"--directfs=false", "--host-uds=none", "--host-fifo=none", "--file-access-mounts=shared",
-		"--host-settings=ignore", // what could be quicker takes 2 ms to find, and what has to be fails without it
-		"--log=" + runtimeLog, "--panic-log=" + panicLog,
-		"run", "--detach", "--pid-file=" + keeper.PidName, "--bundle=" + box,
-	}
-	for i := range m.doors {
-		argv = append(argv, fmt.Sprintf("--pass-fd=%d:%[1]d", runfile.FirstDoor+i))
-	}
 	return keeper.Order{
-		Argv: append(argv, string(m.ID)), Doors: m.doors,
-		Trouble: []string{panicLog, runtimeLog}, Log: m.Spec.Limits.Log, Word: runfile.Release, Stdin: m.Spec.Process.Stdin,
+		Argv: m.runsc().Run(m.ID, box, len(m.doors)), Doors: m.doors,
+		Trouble: command.Trouble(), Log: m.Spec.Limits.Log, Word: runfile.Release, Stdin: m.Spec.Process.Stdin,
 		Allowed: m.Spec.Timeout, Grace: runfile.Grace + keeperGrace,
 		Plan: m.plan, Group: m.groups.Plan(string(m.ID), m.Spec.Limits),
 	}
@@ -182,9 +169,3 @@ func (m *making) keeperOrder(box string) keeper.Order {
 
 // keeperGrace is how much later than init the keeper ends a sandbox whose time is over: init's own end tells more.
 const keeperGrace = 15 * time.Second
-
-// What the runtime writes into a box when something goes wrong.
-const (
-	runtimeLog = "runsc.log"
-	panicLog   = "panic.log"
-)

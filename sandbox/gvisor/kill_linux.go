@@ -3,16 +3,9 @@ package gvisor
 import (
 	"context"
 	"errors"
-	"fmt"
-	"os"
-	"path/filepath"
-	"strconv"
-	"strings"
 	"time"
 
-	"golang.org/x/sys/unix"
-
-	"torno/internal/retry"
+	"torno/sandbox/gvisor/command"
 	"torno/sandbox/gvisor/keeper"
 )
 
@@ -39,7 +32,7 @@ func (l *Launcher) dismiss(ctx context.Context, id string) error {
 	}
 	l.options.Log.Warn("a sandbox's keeper does not answer; it is killed with its sandbox", "sandbox", id, "error", err)
 	box := l.boxes.Path(id)
-	return errors.Join(l.killSandbox(ctx, id), killAll(ctx, box, isKeeper))
+	return errors.Join(l.killSandbox(ctx, id), command.KillKeeper(ctx, box))
 }
 
 func (l *Launcher) ask(ctx context.Context, id string, what func(keeper.Box, context.Context) error) error {
@@ -57,104 +50,5 @@ func (l *Launcher) killSandbox(ctx context.Context, id string) error {
 	if order, unread := l.boxes.Keeper(id).Order(); unread == nil && order.Group != nil {
 		err = order.Group.Group().Kill()
 	}
-	return errors.Join(err, killRuntime(ctx, l.boxes.Path(id)))
-}
-
-// isKeeper says whether a process is the keeper of a box: it was started with the box alone, and works in it.
-func isKeeper(pid int, box string) bool {
-	dir := filepath.Join("/proc", strconv.Itoa(pid))
-	args := argumentsOf(pid)
-	if len(args) != 2 || args[1] != box {
-		return false
-	}
-	works, err1 := os.Stat(filepath.Join(dir, "cwd"))
-	is, err2 := os.Stat(box)
-	return err1 == nil && err2 == nil && os.SameFile(works, is)
-}
-
-// killRuntime kills all of a box's runtime that lives: runsc itself, the sentry, the gofer. Whatever else happens to have the
-// box in its command line, such as an operator's tail of a log, is left alone.
-func killRuntime(ctx context.Context, box string) error { return killAll(ctx, box, isRuntime) }
-
-// killAll kills the processes that belong to a box, until there are none.
-func killAll(ctx context.Context, box string, belongs func(pid int, box string) bool) error {
-	for {
-		killed, err := killOnce(box, belongs)
-		if err != nil || killed == 0 {
-			return err
-		}
-		if err := retry.Pause(ctx, retry.Soon); err != nil {
-			return err
-		}
-	}
-}
-
-func killOnce(box string, belongs func(pid int, box string) bool) (killed int, err error) {
-	entries, err := os.ReadDir("/proc")
-	for _, entry := range entries {
-		pid, notPid := strconv.Atoi(entry.Name())
-		if notPid != nil || !isOurs(pid) || !belongs(pid, box) {
-			continue
-		}
-		done, killErr := killOne(pid, box, belongs)
-		if err = errors.Join(err, killErr); done {
-			killed++
-		}
-	}
-	return killed, err
-}
-
-// killOne kills a process of a box: by a handle, since the number may be another's by now.
-func killOne(pid int, box string, belongs func(pid int, box string) bool) (bool, error) {
-	handle, err := unix.PidfdOpen(pid, 0)
-	if err != nil {
-		return false, nil // it has ended
-	}
-	defer unix.Close(handle)
-	if !isOurs(pid) || !belongs(pid, box) {
-		return false, nil
-	}
-	err = unix.PidfdSendSignal(handle, unix.SIGKILL, nil, 0)
-	if errors.Is(err, unix.ESRCH) {
-		return false, nil
-	}
-	if err != nil {
-		return false, fmt.Errorf("kill process %d of %s: %w", pid, box, err)
-	}
-	return true, nil
-}
-
-// isOurs says whether a process is of a user whom the runtime's processes have. What a process calls itself is its own choice: one of
-// another user that calls itself the runtime, again and again, would keep a sandbox from being gone.
-func isOurs(pid int) bool {
-	var st unix.Stat_t
-	if unix.Stat(filepath.Join("/proc", strconv.Itoa(pid)), &st) != nil {
-		return false
-	}
-	me := uint32(os.Geteuid())
-	return st.Uid == 0 || st.Uid == me || me == 0 && st.Uid == sentryUser
-}
-
-// isRuntime says whether a process is the runtime's: by the name that it goes by, and by the box that it was given as its bundle, for
-// the sandbox of that id. All of the runtime's processes are called so; one that only mentions the box is another's.
-func isRuntime(pid int, box string) bool {
-	args := argumentsOf(pid)
-	if len(args) == 0 || !strings.HasPrefix(filepath.Base(args[0]), "runsc") || args[len(args)-1] != filepath.Base(box) {
-		return false
-	}
-	for i, arg := range args {
-		if arg == "--bundle="+box || arg == "--bundle" && args[i+1] == box { // it is not the last one
-			return true
-		}
-	}
-	return false
-}
-
-// argumentsOf are a process's arguments as it shows them; none where it has ended.
-func argumentsOf(pid int) []string {
-	line, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "cmdline"))
-	if err != nil || len(line) == 0 {
-		return nil
-	}
-	return strings.Split(strings.TrimSuffix(string(line), "\x00"), "\x00")
+	return errors.Join(err, command.Kill(ctx, l.boxes.Path(id)))
 }

@@ -12,14 +12,13 @@ import (
 	"slices"
 	"sync"
 
-	"golang.org/x/sys/unix"
-
 	"torno/internal/images"
 	"torno/internal/mounts"
 	"torno/internal/runsc"
 	"torno/internal/seccomp"
 	"torno/sandbox"
 	"torno/sandbox/gvisor/boxes"
+	"torno/sandbox/gvisor/command"
 	"torno/sandbox/gvisor/groups"
 	"torno/sandbox/gvisor/keeper"
 	"torno/sandbox/local"
@@ -115,6 +114,11 @@ func newLauncher(options Options) *Launcher {
 func (l *Launcher) dir() string { return filepath.Join(l.options.StateDir, Name) }
 
 func (l *Launcher) slotsDir() string { return filepath.Join(l.dir(), "slots") }
+
+// runsc is the program, for the sandboxes of this launcher.
+func (l *Launcher) runsc() command.Runsc {
+	return command.Runsc{Program: l.options.Runsc, Home: l.dir()}
+}
 
 // findRuntime finds runsc and looks at its version.
 func (l *Launcher) findRuntime(ctx context.Context) error {
@@ -224,21 +228,13 @@ func (l *Launcher) Close() error {
 	return errors.Join(errs...)
 }
 
-// dropNamespace takes away the network namespace without an interface that runsc mounts into its directory, once for all
-// sandboxes. It stays as long as there are any.
+// dropNamespace takes away what runsc has mounted for all sandboxes. It stays as long as there are any.
 func (l *Launcher) dropNamespace() error {
 	ids, err := l.boxes.All()
 	if len(ids) > 0 || errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	place := filepath.Join(l.dir(), "runsc", "null-netns")
-	if err := unix.Unmount(place, unix.MNT_DETACH); err != nil && !errors.Is(err, unix.EINVAL) && !errors.Is(err, unix.ENOENT) {
-		return fmt.Errorf("unmount %s: %w", place, err)
-	}
-	if err := os.Remove(place); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	return err
+	return errors.Join(err, l.runsc().DropNamespace())
 }
 
 // lock keeps others from making, starting or removing the same sandbox meanwhile.

@@ -6,13 +6,12 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"os"
-	"path/filepath"
 
 	"torno/internal/mounts"
 	"torno/internal/retry"
 	"torno/sandbox"
 	"torno/sandbox/gvisor/boxes"
+	"torno/sandbox/gvisor/command"
 	"torno/sandbox/gvisor/keeper"
 )
 
@@ -141,7 +140,7 @@ func (l *Launcher) killRest(ctx context.Context, id string) error {
 	if state, err := l.boxes.Keeper(id).State(); err != nil || state != keeper.Lost {
 		return nil //nolint:nilerr // a box that cannot be read says of no process that it is its own
 	}
-	return killRuntime(ctx, l.boxes.Path(id))
+	return command.Kill(ctx, l.boxes.Path(id))
 }
 
 // removeGroup removes the group of a sandbox: ours, and the one that it was made for by a watcher that had others, as one that an
@@ -169,19 +168,10 @@ func (l *Launcher) discard(r boxes.Record) error {
 	if err := l.release(r); err != nil {
 		return err
 	}
-	if err := l.forgetState(string(r.Sandbox)); err != nil {
+	if err := l.runsc().Forget(string(r.Sandbox)); err != nil {
 		return err
 	}
 	return l.boxes.Remove(string(r.Sandbox))
-}
-
-// forgetState removes what runsc has noted of a sandbox. Executing it for that would take longer than the sandbox may have.
-func (l *Launcher) forgetState(id string) error {
-	files, err := filepath.Glob(filepath.Join(l.dir(), "runsc", "*"+id+"*"))
-	for _, file := range files {
-		err = errors.Join(err, os.Remove(file))
-	}
-	return err
 }
 
 func (l *Launcher) release(r boxes.Record) error {

@@ -81,7 +81,7 @@ var rooms = map[string]room{
 		ours: []string{
 			"delegation", "sandbox", "sandbox/local", "sandbox/local/attest", "sandbox/local/lay", "sandbox/local/hostroot",
 			"internal/doctor", "internal/images", "internal/launcher", "internal/mounts", "internal/programs", "internal/runfile",
-			"internal/runsc", "internal/seccomp", "sandbox/gvisor/boxes", "sandbox/gvisor/bundle", "sandbox/gvisor/groups", "sandbox/gvisor/keeper",
+			"internal/runsc", "internal/seccomp", "sandbox/gvisor/boxes", "sandbox/gvisor/bundle", "sandbox/gvisor/command", "sandbox/gvisor/groups", "sandbox/gvisor/keeper",
 		},
 		theirs: []string{unix},
 	},
@@ -90,6 +90,7 @@ var rooms = map[string]room{
 		ours:   []string{"sandbox", "sandbox/local", "sandbox/local/hostroot", "internal/runfile"},
 		theirs: []string{"github.com/opencontainers/runtime-spec/..."},
 	},
+	"sandbox/gvisor/command":  {ours: []string{"sandbox", "sandbox/gvisor/keeper", "internal/runfile"}, theirs: []string{unix}},
 	"sandbox/gvisor/groups":   {ours: []string{"sandbox", "sandbox/local", "internal/cgroups", "internal/runfile"}},
 	"sandbox/gvisor/keeper":   {ours: []string{"internal/boot", "internal/cgroups", "internal/crash", "internal/runfile", "sandbox/local/lay"}, theirs: []string{unix}},
 	"sandbox/sandboxtest/...": {ours: []string{"delegation", "sandbox", "sandbox/compile", "internal/boot", "internal/runfile", "sandbox/sandboxtest/...", "test/attack", "test/prober/..."}, theirs: []string{unix}},

@@ -1,4 +1,4 @@
-package gvisor
+package command
 
 import (
 	"os"
@@ -64,7 +64,7 @@ func TestWhatOnlyMentionsABox(t *testing.T) {
 			if err := process.Start(); err != nil {
 				t.Fatal(err)
 			}
-			if err := killRuntime(t.Context(), box); err != nil {
+			if err := Kill(t.Context(), box); err != nil {
 				t.Error(err)
 			}
 			input.Close()
