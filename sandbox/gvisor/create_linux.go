@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"slices"
 	"time"
 
 	"torno/internal/images"
@@ -17,6 +18,7 @@ import (
 	"torno/sandbox/gvisor/command"
 	"torno/sandbox/gvisor/keeper"
 	"torno/sandbox/local"
+	"torno/sandbox/local/attest"
 	"torno/sandbox/local/lay"
 )
 
@@ -28,7 +30,7 @@ func (l *Launcher) Create(ctx context.Context, id sandbox.SandboxID, spec sandbo
 	if err := local.CheckGuarantees(spec, l.guarantees); err != nil {
 		return sandbox.Handle{}, err
 	}
-	unlock, err := l.lock(ctx, string(id))
+	unlock, err := l.busy.lock(ctx, string(id))
 	if err != nil {
 		return sandbox.Handle{}, err
 	}
@@ -155,6 +157,32 @@ func (m *making) finish(context.Context) (err error) {
 	m.held[id] = holding{m.Slot, m.image}
 	m.keepPins()
 	return nil
+}
+
+// wanted is what the gofer should see.
+func (m *making) wanted() ([]attest.Want, error) {
+	all := []attest.Want{{Target: "/"}, {Target: "/dev/fuse"}, {Target: path.Dir(runfile.Init)}}
+	run, err := attest.WantOf(m.Slot.RunDir(), runfile.Dir)
+	if err != nil {
+		return nil, err
+	}
+	all = append(all, run)
+	if m.Spec.RootFS.Host {
+		for _, b := range m.shared.system.Binds() {
+			want, err := attest.WantOf(b.Source, b.Target)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, want)
+		}
+	}
+	all = append(all, local.Wants(m.Pins.Expected(true))...)
+	for _, view := range m.recipe.Mounts {
+		if view.Deep && !slices.ContainsFunc(all, func(w attest.Want) bool { return w.Target == view.Target }) {
+			all = append(all, attest.Want{Target: view.Target})
+		}
+	}
+	return all, nil
 }
 
 // keeperOrder is what the keeper is to start, and how long.

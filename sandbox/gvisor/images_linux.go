@@ -16,6 +16,33 @@ import (
 	"torno/sandbox/local"
 )
 
+// openImages opens the cache, which tells of what takes long.
+func (l *Launcher) openImages(ctx context.Context) (err error) {
+	l.images, err = images.Open(ctx, images.Options{
+		Dir: filepath.Join(l.dir(), "images"), Progress: l.tellProgress, Apart: l.options.Bases.Apart,
+		Floor: images.Floor{Bytes: l.options.Floor, Files: l.options.FloorFiles},
+	})
+	return err
+}
+
+// tellProgress tells of every tenth of an image. It is called for every MiB, and at the end.
+func (l *Launcher) tellProgress(image string, done, total int64) {
+	const step = 1 << 20
+	if total <= 0 || done < total && done*10/total == (done-step)*10/total {
+		return
+	}
+	l.options.Log.Info("fetching an image", "image", image, "percent", done*100/total, "bytes", total)
+}
+
+// isNews says whether an image was not asked for before, so that it may have been brought just now.
+func (l *Launcher) isNews(digest string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	news := digest != "" && !l.seen[digest]
+	l.seen[digest] = true
+	return news
+}
+
 // layRoot makes the sandbox's root in the slot.
 func (m *making) layRoot(ctx context.Context) error {
 	m.recipe.Root = m.Slot.RootDir()

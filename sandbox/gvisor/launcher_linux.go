@@ -38,13 +38,12 @@ type Launcher struct {
 	shared   shared
 
 	guarantees sandbox.Guarantees
-	unattested string        // why the host cannot look into sandboxes
-	turns      chan struct{} // of sandboxes that start
+	unattested string // why the host cannot look into sandboxes
+	turns      turns  // of sandboxes that start
+	busy       *busy
 	attached   local.Attached
 
 	mu    sync.Mutex
-	busy  map[string]bool         // ids that are being made, started or removed
-	freed chan struct{}           // closed when one of them is done, and replaced
 	held  map[string]holding      // by id
 	seen  map[string]bool         // images that were there when they were asked for last
 	lines map[string]*keeper.Line // of sandboxes that are not open yet
@@ -104,8 +103,8 @@ func New(ctx context.Context, options Options) (_ *Launcher, err error) {
 func newLauncher(options Options) *Launcher {
 	return &Launcher{
 		options: options, rootless: os.Geteuid() != 0, boxes: boxes.In(filepath.Join(options.StateDir, Name), Name), idmaps: mounts.NewIDMaps(),
-		groups: groups.Find(options.Installation), busy: map[string]bool{}, freed: make(chan struct{}),
-		turns: make(chan struct{}, startsEach*runtime.NumCPU()),
+		groups: groups.Find(options.Installation), busy: newBusy(),
+		turns: make(turns, startsEach*runtime.NumCPU()),
 		held:  map[string]holding{}, seen: map[string]bool{}, lines: map[string]*keeper.Line{}, pins: map[string]local.Pins{},
 	}
 }
@@ -162,33 +161,6 @@ func (l *Launcher) prepare(context.Context) (err error) {
 	return err
 }
 
-// openImages opens the cache, which tells of what takes long.
-func (l *Launcher) openImages(ctx context.Context) (err error) {
-	l.images, err = images.Open(ctx, images.Options{
-		Dir: filepath.Join(l.dir(), "images"), Progress: l.tellProgress, Apart: l.options.Bases.Apart,
-		Floor: images.Floor{Bytes: l.options.Floor, Files: l.options.FloorFiles},
-	})
-	return err
-}
-
-// tellProgress tells of every tenth of an image. It is called for every MiB, and at the end.
-func (l *Launcher) tellProgress(image string, done, total int64) {
-	const step = 1 << 20
-	if total <= 0 || done < total && done*10/total == (done-step)*10/total {
-		return
-	}
-	l.options.Log.Info("fetching an image", "image", image, "percent", done*100/total, "bytes", total)
-}
-
-// isNews says whether an image was not asked for before, so that it may have been brought just now.
-func (l *Launcher) isNews(digest string) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	news := digest != "" && !l.seen[digest]
-	l.seen[digest] = true
-	return news
-}
-
 func (l *Launcher) openSlots(context.Context) (err error) {
 	l.slots, err = mounts.OpenSlots(l.slotsDir(), l.options.UIDs.Count, !l.rootless)
 	return err
@@ -237,29 +209,38 @@ func (l *Launcher) dropNamespace() error {
 	return errors.Join(err, l.runsc().DropNamespace())
 }
 
+// busy are the ids of sandboxes that are being made, started or removed.
+type busy struct {
+	mu    sync.Mutex
+	ids   map[string]bool
+	freed chan struct{} // closed when one of them is done, and replaced
+}
+
+func newBusy() *busy { return &busy{ids: map[string]bool{}, freed: make(chan struct{})} }
+
 // lock keeps others from making, starting or removing the same sandbox meanwhile.
-func (l *Launcher) lock(ctx context.Context, id string) (unlock func(), err error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for l.busy[id] {
-		freed := l.freed
-		l.mu.Unlock()
+func (b *busy) lock(ctx context.Context, id string) (unlock func(), err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for b.ids[id] {
+		freed := b.freed
+		b.mu.Unlock()
 		select {
 		case <-freed:
 		case <-ctx.Done():
 			err = ctx.Err()
 		}
-		l.mu.Lock()
+		b.mu.Lock()
 		if err != nil {
 			return nil, err
 		}
 	}
-	l.busy[id] = true
+	b.ids[id] = true
 	return func() {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		delete(l.busy, id)
-		close(l.freed)
-		l.freed = make(chan struct{})
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		delete(b.ids, id)
+		close(b.freed)
+		b.freed = make(chan struct{})
 	}, nil
 }

@@ -9,6 +9,7 @@ import (
 
 	"torno/sandbox"
 	"torno/sandbox/gvisor/boxes"
+	"torno/sandbox/gvisor/follow"
 	"torno/sandbox/gvisor/keeper"
 	"torno/sandbox/local"
 )
@@ -18,7 +19,7 @@ func (l *Launcher) Start(ctx context.Context, h sandbox.Handle) error {
 	if err := h.On(l.boxes.Site()); err != nil {
 		return err
 	}
-	unlock, err := l.lock(ctx, h.ID)
+	unlock, err := l.busy.lock(ctx, h.ID)
 	if err != nil {
 		return err
 	}
@@ -61,7 +62,7 @@ func (l *Launcher) start(ctx context.Context, r boxes.Record) error {
 	if err := l.proveViews(r); err != nil {
 		return fmt.Errorf("start sandbox %s: %w", id, err)
 	}
-	giveBack, err := l.takeTurn(ctx)
+	giveBack, err := l.turns.take(ctx)
 	if err != nil {
 		return err
 	}
@@ -84,14 +85,17 @@ func (l *Launcher) start(ctx context.Context, r boxes.Record) error {
 // turnTime is how long a start may keep others waiting. One that takes longer hangs, and gives its turn back before it ends.
 const turnTime = 10 * time.Second
 
-// takeTurn waits for a turn, and returns how to give it back, which can be repeated.
-func (l *Launcher) takeTurn(ctx context.Context) (giveBack func(), err error) {
+// turns are as many as there is room for. Each that is taken is in the channel.
+type turns chan struct{}
+
+// take waits for a turn, and returns how to give it back, which can be repeated.
+func (t turns) take(ctx context.Context) (giveBack func(), err error) {
 	select {
-	case l.turns <- struct{}{}:
+	case t <- struct{}{}:
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-	once := sync.OnceFunc(func() { <-l.turns })
+	once := sync.OnceFunc(func() { <-t })
 	late := time.AfterFunc(turnTime, once)
 	return func() {
 		late.Stop()
@@ -150,7 +154,20 @@ func (l *Launcher) Open(ctx context.Context, h sandbox.Handle, cursor sandbox.Cu
 			return nil, fmt.Errorf("open sandbox %s: %w", h.ID, err)
 		}
 	}
-	return l.newAttachment(h.ID, line, first, r.Stdin), nil
+	return follow.New(l.followed(h.ID, r.Stdin), line, first, &l.attached), nil
+}
+
+// followed is a sandbox for an attachment to it.
+func (l *Launcher) followed(id string, stdin bool) follow.Sandbox {
+	return follow.Sandbox{
+		ID: id, Box: l.boxes.Keeper(id), Stdin: stdin,
+		Read: func() error { _, err := l.boxes.Read(id); return err },
+		Lost: func(ctx context.Context) (sandbox.Exit, error) { return l.afterKeeper(ctx, id) },
+		Kill: func(ctx context.Context) error { return l.kill(ctx, id) },
+		Signal: func(ctx context.Context, s sandbox.Signal) error {
+			return l.runsc().Signal(ctx, id, l.boxes.Path(id), s)
+		},
+	}
 }
 
 // takeLine is the line from the beginning, for one taker.

@@ -3,8 +3,12 @@ package gvisor
 import (
 	"context"
 	"errors"
+	"io"
+	"maps"
 	"time"
 
+	"torno/internal/retry"
+	"torno/sandbox"
 	"torno/sandbox/gvisor/command"
 	"torno/sandbox/gvisor/keeper"
 )
@@ -51,4 +55,55 @@ func (l *Launcher) killSandbox(ctx context.Context, id string) error {
 		err = order.Group.Group().Kill()
 	}
 	return errors.Join(err, command.Kill(ctx, l.boxes.Path(id)))
+}
+
+// end kills the sandbox and waits until its keeper is gone. The box is taken, so that no other can begin.
+func (l *Launcher) end(ctx context.Context, id string) (io.Closer, error) {
+	box := l.boxes.Keeper(id)
+	for {
+		taken, err := box.Take()
+		if err == nil {
+			return taken, l.killRest(ctx, id)
+		}
+		if !keeper.IsHeld(err) {
+			return nil, err
+		}
+		if err := l.dismiss(ctx, id); err != nil {
+			return nil, err
+		}
+		if err := retry.Pause(ctx, retry.Soon); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// killRest kills what is left of a sandbox without a keeper, and removes its control group. One of which a keeper has written
+// down the end is dead. Another need not have been started in a group, if the machine has been changed since.
+func (l *Launcher) killRest(ctx context.Context, id string) error {
+	if err := l.removeGroup(ctx, id); err != nil {
+		return err
+	}
+	if state, err := l.boxes.Keeper(id).State(); err != nil || state != keeper.Lost {
+		return nil //nolint:nilerr // a box that cannot be read says of no process that it is its own
+	}
+	return command.Kill(ctx, l.boxes.Path(id))
+}
+
+// removeGroup removes the group of a sandbox: ours, and the one that it was made for by a watcher that had others, as one that an
+// ordinary user has started by another unit.
+func (l *Launcher) removeGroup(ctx context.Context, id string) error {
+	ours := l.groups.Plan(id, sandbox.Limits{})
+	if ours != nil {
+		if err := ours.Group().Remove(ctx); err != nil {
+			return err
+		}
+	}
+	order, err := l.boxes.Keeper(id).Order()
+	if err != nil || order.Group == nil || ours != nil && maps.Equal(ours.Dirs, order.Group.Dirs) {
+		return nil //nolint:nilerr // a box that cannot be read names none
+	}
+	if err := order.Group.Group().Remove(ctx); err != nil {
+		return err
+	}
+	return order.Group.Above().Group().RemoveIfEmpty()
 }

@@ -1,4 +1,4 @@
-package gvisor
+package follow
 
 import (
 	"strings"
@@ -28,13 +28,13 @@ func TestExits(t *testing.T) {
 		{"a panic", keeper.End{Started: true, Code: 2, Trouble: "panic: a flaw"}, 134, "broke down, and with it all processes of the sandbox: panic: a flaw"},
 		{"gVisor gives up", keeper.End{Started: true, Code: 128, Trouble: "a sentence"}, 134, "broke down"},
 	} {
-		exit := exitOf(test.end)
+		exit := ExitOf(test.end)
 		if exit.Unknown || exit.Code != test.code || !strings.Contains(exit.Why, test.why) || (exit.Why == "") != (test.why == "") {
 			t.Errorf("%s: %+v", test.what, exit)
 		}
 	}
 	for _, end := range []keeper.End{{Trouble: "no sandbox"}, {Signal: 9, Asked: true}, {Started: true, Code: 0}} {
-		if exit := exitOf(end); !exit.Unknown {
+		if exit := ExitOf(end); !exit.Unknown {
 			t.Errorf("%+v: %+v", end, exit)
 		}
 	}

@@ -1,0 +1,180 @@
+package gvisor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"torno/internal/mounts"
+	"torno/sandbox"
+	"torno/sandbox/gvisor/boxes"
+	"torno/sandbox/local"
+)
+
+// Purge removes everything of an installation but its files, also where no sandbox can be made any more. Of the options it
+// needs Installation, StateDir and Known: what a run's sandbox has while its directory is not here stays.
+func Purge(ctx context.Context, options Options) (err error) {
+	if options.Options, err = options.CheckedForPurge(); err != nil {
+		return fmt.Errorf("purge: %w", err)
+	}
+	l := newLauncher(options)
+	if err := l.reachesAll(); err != nil {
+		return err
+	}
+	if _, err := os.Stat(l.dir()); errors.Is(err, fs.ErrNotExist) {
+		return l.dropGroups(ctx)
+	}
+	if l.slots, err = local.OpenAnySlots(l.slotsDir()); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, l.Close()) }()
+	return l.purge(ctx)
+}
+
+// reachesAll refuses to purge while a run's sandbox is in another directory: its processes and its control group are here.
+func (l *Launcher) reachesAll() (err error) {
+	if len(l.options.Known) == 0 {
+		return nil
+	}
+	if err := l.boxes.Recall(); err != nil {
+		return err
+	}
+	for _, h := range l.elsewhere() {
+		return fmt.Errorf("%w; nothing of it can be purged from here: bring that directory back to %s, or give its run up with "+
+			"watcher cancel --abandon, and purge then", h.On(l.boxes.Site()), l.dir())
+	}
+	return nil
+}
+
+func (l *Launcher) purge(ctx context.Context) error {
+	ids, err := l.boxes.All()
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	errs := []error{err}
+	for _, id := range ids {
+		errs = append(errs, l.Remove(ctx, sandbox.Handle{ID: id}))
+	}
+	return errors.Join(errors.Join(errs...), l.slots.Sweep(nil), l.dropGroups(ctx))
+}
+
+// dropGroups removes all control groups of the installation, and the one that they are in.
+func (l *Launcher) dropGroups(ctx context.Context) error {
+	if err := l.sweepGroups(ctx, nil); err != nil {
+		return err
+	}
+	return l.groups.Drop(ctx)
+}
+
+// sweep takes up what an earlier life left, and removes what it left unfinished.
+func (l *Launcher) sweep(ctx context.Context) error {
+	ids, err := l.boxes.All()
+	if err != nil {
+		return fmt.Errorf("list the sandboxes: %w", err)
+	}
+	kept, unread := map[string]bool{}, false
+	for _, id := range ids {
+		r, err := l.boxes.Read(id)
+		switch {
+		case errors.Is(err, boxes.ErrDamaged):
+			l.options.Log.Warn("a sandbox is removed, of which nobody knows what it was", "error", err)
+			if err := l.Remove(ctx, sandbox.Handle{ID: id}); err != nil {
+				return err
+			}
+			continue
+		case err != nil:
+			l.options.Log.Warn("the record of a sandbox cannot be read; the sandbox is left alone, and what lies in slots stays there",
+				"sandbox", id, "error", err)
+			unread = true
+		default:
+			if err := l.takeUp(ctx, r); err != nil {
+				return fmt.Errorf("take up sandbox %s: %w", id, err)
+			}
+		}
+		kept[id] = true
+	}
+	if err := l.boxes.DropUnfinished(); err != nil {
+		return fmt.Errorf("remove what an earlier start left: %w", err)
+	}
+	if kept[trialID] {
+		if err := l.Remove(ctx, sandbox.Handle{ID: trialID}); err != nil {
+			return err
+		}
+		delete(kept, trialID)
+	}
+	if err := l.keepElsewhere(kept); err != nil {
+		return err
+	}
+	if unread {
+		return errors.Join(l.holdSlots(), l.sweepGroups(ctx, kept))
+	}
+	return errors.Join(l.slots.Sweep(nil), l.sweepGroups(ctx, kept))
+}
+
+// elsewhere are the sandboxes of runs that have not ended whose box is in another directory than this one.
+func (l *Launcher) elsewhere() (all []sandbox.Handle) {
+	for _, h := range l.options.Known {
+		if h.On(l.boxes.Site()) != nil {
+			all = append(all, h)
+		}
+	}
+	return all
+}
+
+// keepElsewhere takes the slots of sandboxes in another directory, and gives none of them back: their user ids are in use. Their control
+// groups, which all directories share, are noted as kept.
+func (l *Launcher) keepElsewhere(kept map[string]bool) error {
+	for _, h := range l.elsewhere() {
+		kept[h.ID] = true
+		if _, err := l.slots.Claim(h.Slot); err != nil && !errors.Is(err, mounts.ErrSlotInUse) {
+			return fmt.Errorf("keep the slot of sandbox %s, which is in another directory: %w", h.ID, err)
+		}
+	}
+	return nil
+}
+
+// holdSlots keeps every slot that something lies in from being emptied or given away: one of them, with its identity, is that of a
+// sandbox whose record cannot be read.
+func (l *Launcher) holdSlots() error {
+	left, err := l.slots.Leftovers()
+	for _, number := range left {
+		_, claimed := l.slots.Claim(number)
+		err = errors.Join(err, claimed)
+	}
+	return err
+}
+
+// takeUp claims the slot of a sandbox, and holds its image.
+func (l *Launcher) takeUp(ctx context.Context, r boxes.Record) (err error) {
+	id := string(r.Sandbox)
+	var held holding
+	if held.slot, err = l.slots.Claim(r.Slot); err != nil {
+		return err
+	}
+	if r.Image != "" {
+		if held.image, err = l.images.Use(ctx, r.Image); err != nil { // it lives on with what it has mounted
+			l.options.Log.Warn("a sandbox's image is not in the cache any more", "sandbox", id, "error", err)
+		}
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.held[id] = held
+	return nil
+}
+
+// sweepGroups removes the control groups of boxes that are gone.
+func (l *Launcher) sweepGroups(ctx context.Context, kept map[string]bool) error {
+	left, err := l.groups.Sandboxes()
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, name := range left {
+		if !kept[name] {
+			errs = append(errs, l.killRest(ctx, name))
+		}
+	}
+	return errors.Join(errs...)
+}
