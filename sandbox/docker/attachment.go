@@ -16,12 +16,13 @@ import (
 
 	"torno/internal/runfile"
 	"torno/sandbox"
+	"torno/sandbox/docker/engine"
 	"torno/sandbox/local"
 )
 
 // attachment follows one sandbox with two goroutines: one reads its output, the other waits for its end.
 type attachment struct {
-	engine *engine
+	engine *engine.Client
 	log    *slog.Logger
 	handle sandbox.Handle
 	box    *box
@@ -52,7 +53,7 @@ const drainTime = 10 * time.Second
 // newAttachment begins to follow. each gets the frames of the stream, in order.
 func (l *Launcher) newAttachment(h sandbox.Handle, b *box, stream io.ReadCloser, first bool, each deliver) *attachment {
 	a := &attachment{
-		engine: l.engine, log: l.options.Log, handle: h, box: b, rest: l.remainsOf(h.ID, b.uid), stream: stream, gone: l.gone, first: first,
+		engine: l.engine, log: l.options.Log, handle: h, box: b, rest: l.remainsOf(h.ID, b.uid), stream: stream, gone: l.identity.Gone, first: first,
 		output: make(chan sandbox.Chunk, bufferedChunks), told: make(chan runfile.End, 1), ended: local.NewEnded(),
 	}
 	a.open, a.close = context.WithCancel(context.Background())
@@ -137,7 +138,7 @@ func (a *attachment) awaitExit(l *Launcher) (sandbox.Exit, error) {
 	defer cancel()
 	answered := make(chan engineAnswer, 1)
 	a.tasks.Go(func() {
-		code, err := a.engine.wait(asking, a.handle.ID, container.WaitConditionNotRunning)
+		code, err := a.engine.Wait(asking, a.handle.ID, container.WaitConditionNotRunning)
 		answered <- engineAnswer{code, err}
 	})
 	select {
@@ -163,21 +164,21 @@ func (a *attachment) exitOf(l *Launcher, told engineAnswer) (sandbox.Exit, error
 		return sandbox.Exit{}, local.ErrClosed
 	}
 	if told.err != nil {
-		return sandbox.Exit{}, l.wrap(told.err, "wait for", a.handle)
+		return sandbox.Exit{}, l.identity.Wrap(told.err, "wait for", a.handle)
 	}
 	if seen := a.box.exit.Load(); seen != nil {
 		return *seen, nil
 	}
-	found, err := a.engine.inspect(a.open, a.handle.ID)
+	found, err := a.engine.Inspect(a.open, a.handle.ID)
 	switch {
-	case isGone(err) && told.code == killedCode && !a.box.killed.Load():
-		return sandbox.Exit{}, l.wrap(err, "look at", a.handle) // somebody else removed it, and what ran in it
-	case isGone(err):
+	case engine.IsGone(err) && told.code == killedCode && !a.box.killed.Load():
+		return sandbox.Exit{}, l.identity.Wrap(err, "look at", a.handle) // somebody else removed it, and what ran in it
+	case engine.IsGone(err):
 		return exitWith(told.code), nil // removed since
 	case a.isClosed():
 		return sandbox.Exit{}, local.ErrClosed
 	case err != nil:
-		return sandbox.Exit{}, l.wrap(err, "look at", a.handle)
+		return sandbox.Exit{}, l.identity.Wrap(err, "look at", a.handle)
 	}
 	exit := exitFrom(found.State)
 	if exit.OutOfMemory || exit.Code != killedCode || a.box.killed.Load() {
@@ -192,12 +193,12 @@ func (a *attachment) exitOf(l *Launcher, told engineAnswer) (sandbox.Exit, error
 func (a *attachment) whoKilled(l *Launcher, exit sandbox.Exit) (sandbox.Exit, error) {
 	patient, cancel := context.WithTimeout(a.open, oomPatience)
 	defer cancel()
-	exit.OutOfMemory = a.engine.ranOutOfMemory(patient, a.handle.ID, exit.StartedAt)
+	exit.OutOfMemory = a.engine.RanOutOfMemory(patient, a.handle.ID, exit.StartedAt)
 	if exit.OutOfMemory {
 		return exit, nil
 	}
-	if _, err := a.engine.inspect(a.open, a.handle.ID); isGone(err) && !a.box.killed.Load() {
-		return sandbox.Exit{}, l.wrap(err, "look at", a.handle)
+	if _, err := a.engine.Inspect(a.open, a.handle.ID); engine.IsGone(err) && !a.box.killed.Load() {
+		return sandbox.Exit{}, l.identity.Wrap(err, "look at", a.handle)
 	}
 	return exit, nil
 }
@@ -231,9 +232,9 @@ func (a *attachment) Signal(ctx context.Context, s sandbox.Signal) error {
 	}
 	err := a.signal(ctx, s, name)
 	switch {
-	case err == nil || isConflict(err): // it does not run any more
+	case err == nil || engine.IsConflict(err): // it does not run any more
 		return nil
-	case isGone(err):
+	case engine.IsGone(err):
 		return a.gone("signal", a.handle)
 	}
 	return fmt.Errorf("signal container %s: %w", a.handle.ID, err)
@@ -246,12 +247,12 @@ const answerTime = 5 * time.Second
 // control group, as far as they are to be seen here (I20). How the container ended the engine tells when it is back.
 func (a *attachment) signal(ctx context.Context, s sandbox.Signal, name string) error {
 	if s != sandbox.Kill {
-		return a.engine.kill(ctx, a.handle.ID, name)
+		return a.engine.Kill(ctx, a.handle.ID, name)
 	}
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
-	err := a.engine.kill(ctx, a.handle.ID, name)
-	if err == nil || isConflict(err) || isGone(err) {
+	err := a.engine.Kill(ctx, a.handle.ID, name)
+	if err == nil || engine.IsConflict(err) || engine.IsGone(err) {
 		return err
 	}
 	found, cannot := a.rest.kill()
@@ -288,7 +289,7 @@ func (a *attachment) Release(ctx context.Context) error {
 	}
 	a.box.held = false
 	if _, err := io.WriteString(a.box.input.Conn, a.box.release()); err != nil {
-		return away(fmt.Errorf("release container %s: %w", a.handle.ID, err))
+		return engine.Away(fmt.Errorf("release container %s: %w", a.handle.ID, err))
 	}
 	return nil
 }

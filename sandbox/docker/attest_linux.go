@@ -11,13 +11,15 @@ import (
 
 	"torno/internal/runfile"
 	"torno/sandbox"
+	"torno/sandbox/docker/names"
+	"torno/sandbox/docker/recipe"
 	"torno/sandbox/local/attest"
 	"torno/sandbox/local/hostroot"
 )
 
 // Attest looks at a sandbox that holds: at its init, which is the container's only process.
 func (l *Launcher) Attest(ctx context.Context, h sandbox.Handle) (sandbox.Attestation, error) {
-	if err := h.On(l.identity()); err != nil {
+	if err := h.On(l.identity.Name()); err != nil {
 		return sandbox.Attestation{}, err
 	}
 	b := l.known(h.ID)
@@ -27,15 +29,15 @@ func (l *Launcher) Attest(ctx context.Context, h sandbox.Handle) (sandbox.Attest
 	if l.unattested != "" {
 		return sandbox.Attestation{Why: l.unattested}, nil
 	}
-	found, err := l.engine.inspect(ctx, h.ID)
+	found, err := l.engine.Inspect(ctx, h.ID)
 	if err != nil {
-		return sandbox.Attestation{}, l.wrap(err, "look at", h)
+		return sandbox.Attestation{}, l.identity.Wrap(err, "look at", h)
 	}
 	if found.State == nil || !found.State.Running {
 		return sandbox.Attestation{}, fmt.Errorf("attest container %s: %w", h.ID, sandbox.ErrNotHeld)
 	}
 	attestation, err := l.attest(h.ID, found.State.Pid, b)
-	if errors.Is(err, fs.ErrNotExist) && b.id != roleTrial { // the trial has seen such things: this init has ended
+	if errors.Is(err, fs.ErrNotExist) && b.id != names.RoleTrial { // the trial has seen such things: this init has ended
 		err = sandbox.ErrNotHeld
 	}
 	if err != nil {
@@ -111,8 +113,8 @@ func (l *Launcher) checkLimits(look *attest.Look, init *attest.Process, b *box) 
 	}
 	const page = 4096
 	want := b.wanted.limits
-	if b.id == roleTrial && !got.Counted { // engines say that they bound swap where the kernel does not count it
-		l.facts.limits[sandbox.SwapLimit] = false
+	if b.id == names.RoleTrial && !got.Counted { // engines say that they bound swap where the kernel does not count it
+		l.facts.Limits[sandbox.SwapLimit] = false
 	}
 	for _, limit := range []struct {
 		key       sandbox.GuaranteeKey
@@ -123,7 +125,7 @@ func (l *Launcher) checkLimits(look *attest.Look, init *attest.Process, b *box) 
 		{sandbox.PidsLimit, want.Pids + runfile.Tasks, got.Pids},
 		{sandbox.SwapLimit, 0, got.Swap},
 	} {
-		if l.facts.limits[limit.key] {
+		if l.facts.Limits[limit.key] {
 			look.Compare(string(limit.key)+" limit", fmt.Sprint(limit.want), fmt.Sprint(limit.got))
 		}
 	}
@@ -159,9 +161,9 @@ func isRuntimes(m attest.Mount) bool {
 		return readOnly && (m.Kind == "cgroup" || m.Kind == "cgroup2")
 	case slices.Contains(hostroot.ImageEtc(), strings.TrimPrefix(m.Point, "/etc/")): // the engine writes some of them itself
 		return readOnly
-	case slices.Contains(maskedPaths, m.Point):
+	case slices.Contains(recipe.MaskedPaths, m.Point):
 		return readOnly && m.Kind == "tmpfs" || m.Root == "/null" && (m.Kind == "tmpfs" || m.Kind == "devtmpfs")
-	case slices.Contains(readOnlyPaths, m.Point):
+	case slices.Contains(recipe.ReadOnlyPaths, m.Point):
 		return readOnly && m.Kind == "proc"
 	}
 	return false

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"path"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -12,6 +13,10 @@ import (
 	"torno/delegation"
 	"torno/internal/runfile"
 	"torno/sandbox"
+	"torno/sandbox/docker/engine"
+	"torno/sandbox/docker/image"
+	"torno/sandbox/docker/names"
+	"torno/sandbox/docker/recipe"
 	"torno/sandbox/local"
 )
 
@@ -23,8 +28,8 @@ func (l *Launcher) Create(ctx context.Context, id sandbox.SandboxID, spec sandbo
 	if err := local.CheckGuarantees(spec, l.guarantees); err != nil {
 		return sandbox.Handle{}, err
 	}
-	if l.exchanged.Load() {
-		if err := l.prove(ctx); err != nil {
+	if l.identity.WasExchanged() {
+		if err := l.identity.Prove(ctx); err != nil {
 			return sandbox.Handle{}, err
 		}
 	}
@@ -35,7 +40,7 @@ func (l *Launcher) Create(ctx context.Context, id sandbox.SandboxID, spec sandbo
 	if h, err := l.again(ctx, id); !errors.Is(err, sandbox.ErrNotFound) {
 		return h, err
 	}
-	if err := l.demandName(ctx); err != nil {
+	if err := l.identity.Demand(ctx); err != nil {
 		return sandbox.Handle{}, err
 	}
 	return l.create(ctx, local.Order{ID: id, Spec: spec, Bases: l.options.Bases})
@@ -51,8 +56,8 @@ func (l *Launcher) again(ctx context.Context, id sandbox.SandboxID) (sandbox.Han
 	if err != nil {
 		return sandbox.Handle{}, err
 	}
-	h, err := l.names.handle(container, found.Config.Labels)
-	h.Site = l.identity()
+	h, err := l.names.Handle(container, found.Config.Labels)
+	h.Site = l.identity.Name()
 	return h, err
 }
 
@@ -60,8 +65,8 @@ func (l *Launcher) again(ctx context.Context, id sandbox.SandboxID) (sandbox.Han
 type making struct {
 	*Launcher
 	local.Making
-	image  knownImage
-	recipe recipe
+	image  image.Image
+	recipe recipe.Recipe
 	token  string // with which init says its end
 
 	undoing sync.Mutex  // held by who undoes what could not be undone at once
@@ -72,9 +77,9 @@ type making struct {
 
 func (l *Launcher) create(ctx context.Context, o local.Order) (h sandbox.Handle, err error) {
 	m := &making{Launcher: l, Making: local.Making{Order: o}}
-	m.recipe = recipe{
-		nonce: rand.Text(), limits: o.Spec.Limits, cpus: l.facts.cpus, seccomp: l.seccomp,
-		runtime: l.options.Runtime,
+	m.recipe = recipe.Recipe{
+		Nonce: rand.Text(), Limits: o.Spec.Limits, CPUs: l.facts.CPUs, Seccomp: l.seccomp,
+		Runtime: l.options.Runtime,
 	}
 	defer func() {
 		if err != nil {
@@ -82,7 +87,7 @@ func (l *Launcher) create(ctx context.Context, o local.Order) (h sandbox.Handle,
 			if left != nil {
 				l.keepUndo(m)
 			}
-			err = errors.Join(away(err), left)
+			err = errors.Join(engine.Away(err), left)
 		}
 	}()
 	defer func() { m.Pins.Close() }()
@@ -96,15 +101,15 @@ func (l *Launcher) create(ctx context.Context, o local.Order) (h sandbox.Handle,
 func (m *making) chooseRoot(ctx context.Context) (err error) {
 	root := m.Spec.RootFS
 	if root.Host {
-		m.recipe.image = m.shared.hostImage
-		m.recipe.mounts = append(m.recipe.mounts, m.shared.hostMounts...)
+		m.recipe.Image = m.shared.hostImage
+		m.recipe.Mounts = append(m.recipe.Mounts, m.shared.hostMounts...)
 		return nil
 	}
-	if m.image, err = m.images.find(ctx, root); err != nil {
+	if m.image, err = m.images.Find(ctx, root); err != nil {
 		return err
 	}
-	m.recipe.image = m.image.id
-	if m.recipe.covers, err = local.Covers(m.image.volumes, m.Spec); err != nil {
+	m.recipe.Image = m.image.ID
+	if m.recipe.Covers, err = local.Covers(m.image.Volumes, m.Spec); err != nil {
 		return fmt.Errorf("image %s: %w", root.Image, err)
 	}
 	return nil
@@ -114,26 +119,43 @@ func (m *making) takeSlot(context.Context) error {
 	if err := m.TakeSlot(m.slots, m.options.UIDs); err != nil {
 		return err
 	}
-	m.recipe.labels = m.names.sandboxLabels(m.ID, m.Spec.Profile, m.Slot.Number())
+	m.recipe.Labels = m.names.SandboxLabels(m.ID, m.Spec.Profile, m.Slot.Number())
 	m.token = rand.Text()
-	m.recipe.labels[labelEnd] = runfile.DigestOf(m.token)
+	m.recipe.Labels[names.LabelEnd] = runfile.DigestOf(m.token)
 	return nil
+}
+
+// checkWays refuses an image in which something of ours would be mounted where a link leads.
+func (m *making) checkWays(ctx context.Context) error {
+	if m.Spec.RootFS.Host {
+		return nil // the image is our own
+	}
+	return m.images.CheckWays(ctx, m.Spec.RootFS.Image, m.image, m.targets())
+}
+
+// targets are where something of ours is mounted.
+func (m *making) targets() []string {
+	all := []string{"/proc", "/sys", "/dev/shm", "/tmp", sandbox.Home, runfile.Dir, image.InitDir}
+	for _, mounted := range m.recipe.Mounts {
+		all = append(all, path.Clean(mounted.Target))
+	}
+	return append(all, m.recipe.Covers...)
 }
 
 // make asks the engine, and hears of the caller's wish to cancel when it has answered.
 func (m *making) make(ctx context.Context) (sandbox.Handle, error) {
 	calling, cancel := local.StepContext(ctx)
 	defer cancel()
-	name := m.names.container(m.ID)
-	config, host := containerConfig(m.recipe)
-	made, err := m.engine.create(calling, name, config, host)
-	if isGone(err) && m.Spec.RootFS.Host {
+	name := m.names.Container(m.ID)
+	config, host := m.recipe.Container()
+	made, err := m.engine.Create(calling, name, config, host)
+	if engine.IsGone(err) && m.Spec.RootFS.Host {
 		if _, lost := m.restore(calling); lost == nil {
-			made, err = m.engine.create(calling, name, config, host)
+			made, err = m.engine.Create(calling, name, config, host)
 		}
 	}
 	switch {
-	case isConflict(err):
+	case engine.IsConflict(err):
 		return m.existing(ctx, name)
 	case err != nil:
 		m.undoContainer(func() error { return m.removeMine(ctx, name) })
@@ -150,40 +172,40 @@ func (m *making) make(ctx context.Context) (sandbox.Handle, error) {
 	if err != nil {
 		return sandbox.Handle{}, err
 	}
-	m.remember(made.ID, &box{id: m.ID, slot: m.Slot, uid: m.recipe.uid, wanted: want, token: m.token, fresh: true})
+	m.remember(made.ID, &box{id: m.ID, slot: m.Slot, uid: m.recipe.UID, wanted: want, token: m.token, fresh: true})
 	return m.handle(made.ID), nil
 }
 
 // whyGone is why an engine lacks what a container is made of: it may be another engine.
 func (m *making) whyGone(ctx context.Context, err error) error {
-	if !isGone(err) {
+	if !engine.IsGone(err) {
 		return err
 	}
-	if other := m.prove(ctx); errors.Is(other, sandbox.ErrOtherSite) {
+	if other := m.identity.Prove(ctx); errors.Is(other, sandbox.ErrOtherSite) {
 		return other
 	}
-	m.images.forget(m.Spec.RootFS.Image)
+	m.images.Forget(m.Spec.RootFS.Image)
 	return err
 }
 
 // existing returns the container that has the name already, if it is this very sandbox's. What was set up for a new one is undone.
 func (m *making) existing(ctx context.Context, name string) (sandbox.Handle, error) {
-	found, err := m.engine.inspect(ctx, name)
-	if isGone(err) {
+	found, err := m.engine.Inspect(ctx, name)
+	if engine.IsGone(err) {
 		return sandbox.Handle{}, fmt.Errorf("%w: it makes a container named %s still, or removes it", sandbox.ErrUnavailable, name)
 	}
 	if err != nil {
 		return sandbox.Handle{}, fmt.Errorf("look at the container that is in the way: %w", err)
 	}
 	labels := found.Config.Labels
-	h, err := m.names.handle(found.ID, labels)
-	h.Site = m.identity()
+	h, err := m.names.Handle(found.ID, labels)
+	h.Site = m.identity.Name()
 	if err != nil || h.Sandbox != m.ID {
 		return sandbox.Handle{}, fmt.Errorf("a container named %s is in the way and is not this sandbox's; remove it", name)
 	}
 	if m.known(found.ID) == nil { // it came when nobody waited for it any more, and its slot may be another's by now
 		late := fmt.Errorf("%w: it was late with container %s", sandbox.ErrUnavailable, name)
-		return sandbox.Handle{}, errors.Join(late, m.engine.removeContainer(ctx, found.ID))
+		return sandbox.Handle{}, errors.Join(late, m.engine.EnsureRemoved(ctx, found.ID))
 	}
 	return h, m.RollBack()
 }
@@ -192,17 +214,17 @@ func (m *making) existing(ctx context.Context, name string) (sandbox.Handle, err
 func (m *making) removeMine(ctx context.Context, id string) error {
 	cleanup, cancel := local.CleanupContext(ctx)
 	defer cancel()
-	found, err := m.engine.inspect(cleanup, id)
-	if isGone(err) {
+	found, err := m.engine.Inspect(cleanup, id)
+	if engine.IsGone(err) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	if len(found.Config.Cmd) != 1 || found.Config.Cmd[0] != m.recipe.nonce {
+	if len(found.Config.Cmd) != 1 || found.Config.Cmd[0] != m.recipe.Nonce {
 		return nil
 	}
-	return m.engine.removeContainer(cleanup, found.ID)
+	return m.engine.EnsureRemoved(cleanup, found.ID)
 }
 
 // limitWords are how an engine's warning shows which limit it is about. One about swap speaks of memory too, so the
@@ -229,7 +251,7 @@ func warnedOf(warning string) sandbox.GuaranteeKey {
 // speaks of a limit is taken for its loss, unless the loss is known and the profile did not mind.
 func (m *making) readWarnings(warnings []string) error {
 	for _, warning := range warnings {
-		if key := warnedOf(warning); m.facts.limits[key] {
+		if key := warnedOf(warning); m.facts.Limits[key] {
 			return &delegation.Refusal{
 				Code: delegation.CodeNotEnforced, Field: "profile",
 				Text: fmt.Sprintf("The engine does not enforce the limit for %s: %s", key, warning),

@@ -1,6 +1,7 @@
 package docker
 
 import (
+	"flag"
 	"fmt"
 	"os"
 	"strings"
@@ -9,6 +10,8 @@ import (
 	"torno/internal/seccomp"
 	"torno/sandbox"
 )
+
+var update = flag.Bool("update", false, "write the page anew")
 
 const page = "../../docs/SANDBOXES.md"
 

@@ -13,6 +13,7 @@ import (
 
 	"torno/internal/retry"
 	"torno/sandbox"
+	"torno/sandbox/docker/engine"
 )
 
 // An engine that dies while it starts a container believes, when it is back, that it never did. What it started lives on,
@@ -21,9 +22,9 @@ import (
 // proveUnstarted makes sure that a container of which the engine says so was indeed never started: the engine that made it
 // still lives, and would know.
 func (l *Launcher) proveUnstarted(ctx context.Context, h sandbox.Handle, created string) error {
-	knows, err := l.engine.remembersCreating(ctx, h.ID, engineTime(created))
+	knows, err := l.engine.RemembersCreating(ctx, h.ID, engine.Time(created))
 	if err != nil {
-		return l.wrap(err, "ask about", h)
+		return l.identity.Wrap(err, "ask about", h)
 	}
 	if !knows {
 		return fmt.Errorf("start container %s: the engine has forgotten what it did with it: %w", h.ID, sandbox.ErrUncertain)
@@ -72,7 +73,7 @@ func (r remains) kill() (found int, err error) {
 		}
 		if uid, in := r.look(dir); in && r.users(uid) {
 			found++
-			err = errors.Join(err, ignore(process.Kill(), os.ErrProcessDone))
+			err = errors.Join(err, engine.Ignore(process.Kill(), os.ErrProcessDone))
 		} else if in && uid == 0 {
 			found++
 		}

@@ -30,7 +30,7 @@ func (l *Launcher) guarantee(byPath string) sandbox.Guarantees {
 		sandbox.CPULimit: "cpu cgroup, CFS quota", sandbox.PidsLimit: "pids cgroup",
 	} {
 		g[key] = yes(by)
-		if !l.facts.limits[key] {
+		if !l.facts.Limits[key] {
 			g[key] = sandbox.Guarantee{By: "the engine's kernel has no " + by + " (docker info or the trial says so)"}
 		}
 	}

@@ -13,11 +13,13 @@ import (
 	"torno/internal/doctor"
 	"torno/internal/launcher"
 	"torno/sandbox"
+	"torno/sandbox/docker/names"
+	"torno/sandbox/docker/survey"
 )
 
 // Kind is how the rest of the watcher knows this launcher.
 var Kind = &launcher.Kind{
-	Name: launcherName,
+	Name: names.Launcher,
 	Nature: doctor.Nature{
 		Title: "Docker", Install: "start Docker", Remedy: remedy,
 	},
@@ -108,13 +110,13 @@ func about(ctx context.Context, s launcher.Settings) (doctor.Launcher, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, tellTime)
 	defer cancel()
-	return About(ctx, s.Text(hostKey), s.Text(runtimeKey))
+	return survey.About(ctx, s.Text(hostKey), s.Text(runtimeKey))
 }
 
 func left(ctx context.Context, s launcher.Settings) ([]doctor.Leftover, error) {
 	ctx, cancel := context.WithTimeout(ctx, tellTime)
 	defer cancel()
-	return Installations(ctx, s.Text(hostKey))
+	return survey.Installations(ctx, s.Text(hostKey))
 }
 
 func purge(ctx context.Context, s launcher.Setting) error {

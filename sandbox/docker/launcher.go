@@ -18,6 +18,11 @@ import (
 
 	"torno/internal/mounts"
 	"torno/sandbox"
+	"torno/sandbox/docker/engine"
+	"torno/sandbox/docker/image"
+	"torno/sandbox/docker/names"
+	"torno/sandbox/docker/recipe"
+	"torno/sandbox/docker/survey"
 	"torno/sandbox/local"
 	"torno/sandbox/local/attest"
 	"torno/sandbox/local/hostroot"
@@ -25,19 +30,17 @@ import (
 
 // Launcher launches sandboxes with Docker. It is safe for concurrent use.
 type Launcher struct {
-	options   Options
-	engine    *engine
-	name      atomic.Pointer[string] // the engine's identity; nil until it tells one that lasts
-	landmark  atomic.Pointer[string] // how the engine is recognised without asking for its id
-	exchanged atomic.Bool            // another engine answered when it was asked last
-	facts     facts
-	names     naming
-	images    *images
-	idmaps    *mounts.IDMaps
-	shared    shared
-	init      *attest.Program
-	seccomp   string // the outline of the filter, for the engine
-	program   []byte // the filter, for init
+	options  Options
+	engine   *engine.Client
+	identity *engine.Identity
+	facts    survey.Facts
+	names    names.Naming
+	images   *image.Images
+	idmaps   *mounts.IDMaps
+	shared   shared
+	init     *attest.Program
+	seccomp  string // the outline of the filter, for the engine
+	program  []byte // the filter, for init
 
 	// What the trial found out.
 	slots      *mounts.Slots
@@ -110,7 +113,7 @@ func New(ctx context.Context, options Options) (_ *Launcher, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("docker launcher: %w", err)
 	}
-	e, err := connect(ctx, options.Host, options.Observe)
+	e, err := engine.Connect(ctx, options.Host, options.Observe)
 	if err != nil {
 		return nil, err
 	}
@@ -124,25 +127,26 @@ func New(ctx context.Context, options Options) (_ *Launcher, err error) {
 }
 
 // newLauncher has nothing on the engine or on the machine yet.
-func newLauncher(options Options, e *engine) *Launcher {
+func newLauncher(options Options, e *engine.Client) *Launcher {
 	l := &Launcher{
-		options: options, engine: e, names: naming{options.Installation, options.StateDir}, images: newImages(e),
+		options: options, engine: e, identity: engine.NewIdentity(e, options.Log), names: names.Naming{Installation: options.Installation, State: options.StateDir},
 		idmaps: mounts.NewIDMaps(), boxes: map[string]*box{},
 	}
+	l.images = image.NewImages(l.stock())
 	l.life, l.end = context.WithCancel(context.Background())
 	return l
 }
 
 // learn asks the engine what it is.
 func (l *Launcher) learn(ctx context.Context) error {
-	info, err := l.engine.info(ctx)
+	info, err := l.engine.Info(ctx)
 	if err != nil {
 		return fmt.Errorf("ask the engine about itself: %w", err)
 	}
-	if l.facts, err = factsOf(info, l.options.Runtime); err != nil {
+	if l.facts, err = survey.FactsOf(info, l.options.Runtime); err != nil {
 		return err
 	}
-	if err := l.identify(ctx, info); err != nil {
+	if err := l.identity.Learn(ctx, info); err != nil {
 		return err
 	}
 	if err := l.prepareFilter(); err != nil {
@@ -154,7 +158,7 @@ func (l *Launcher) learn(ctx context.Context) error {
 // engineSockets are the one that we use ourselves, those of the configuration, and the usual ones.
 func (l *Launcher) engineSockets() []string {
 	named := slices.Clone(l.options.Engines)
-	if own, ok := strings.CutPrefix(l.engine.api.DaemonHost(), "unix://"); ok {
+	if own, ok := strings.CutPrefix(l.engine.Host(), "unix://"); ok {
 		named = append(named, own)
 	}
 	return local.EngineSockets(named...)
@@ -162,8 +166,8 @@ func (l *Launcher) engineSockets() []string {
 
 // sweep removes the containers that are no sandboxes of runs. None of them is in use when a launcher starts.
 func (l *Launcher) sweep(ctx context.Context) error {
-	for _, role := range []sandbox.SandboxID{roleInit, roleLook, roleTrial} {
-		if err := l.engine.removeHelper(ctx, l.names, role); err != nil {
+	for _, role := range []sandbox.SandboxID{names.RoleInit, names.RoleLook, names.RoleTrial} {
+		if err := l.stock().RemoveHelper(ctx, role); err != nil {
 			return fmt.Errorf("remove what an earlier start left: %w", err)
 		}
 	}
@@ -180,21 +184,21 @@ func (l *Launcher) prepare(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	image, err := importEmptyImage(ctx, l.engine, l.names, system.Layout)
+	empty, err := l.stock().EmptyImage(ctx, system.Layout)
 	if err != nil {
 		return err
 	}
-	volume, program, _, err := storeInit(ctx, l.engine, l.names, image, l.options.InitPath)
+	init, err := l.stock().StoreInit(ctx, empty, l.options.InitPath)
 	if err != nil {
 		return err
 	}
-	l.init = attest.KnownProgram(program)
-	l.shared = shared{hostImage: image, initVolume: volume}
-	l.seeLandmark(ctx)
+	l.init = attest.KnownProgram(init.Program)
+	l.shared = shared{hostImage: empty, initVolume: init.Volume}
+	l.identity.SeeLandmark(ctx, init.Volume)
 	if l.shared.etc, err = l.options.EnginePath(system.Etc); err != nil {
 		return err
 	}
-	root := attest.RootBehind(ctx, strings.TrimPrefix(l.engine.api.DaemonHost(), "unix://"))
+	root := attest.RootBehind(ctx, l.engine.Socket())
 	for _, bind := range system.Binds() {
 		source := bind.Source
 		if source != system.Etc && source != system.Empty { // those two are ours, and lie at our own paths
@@ -206,13 +210,16 @@ func (l *Launcher) prepare(ctx context.Context) error {
 		}
 		l.shared.hostWants = append(l.shared.hostWants, want)
 	}
-	empty, err := l.options.EnginePath(system.Empty)
+	covered, err := l.options.EnginePath(system.Empty)
 	if err != nil {
 		return err
 	}
-	l.shared.hostMounts = readOnlyBinds(system.Layout.Binds(l.shared.etc, empty))
+	l.shared.hostMounts = recipe.ReadOnlyBinds(system.Layout.Binds(l.shared.etc, covered))
 	return l.removeOutdated(ctx, filepath.Base(system.Etc))
 }
+
+// stock is what this installation keeps on the engine.
+func (l *Launcher) stock() image.Stock { return image.Stock{Engine: l.engine, Names: l.names} }
 
 // dir is where the launcher keeps its own.
 func (l *Launcher) dir() string { return filepath.Join(l.options.StateDir, "docker") }
@@ -221,10 +228,18 @@ func (l *Launcher) slotsDir() string { return filepath.Join(l.dir(), "slots") }
 
 // Check says what is enforced, and that the engine can be reached.
 func (l *Launcher) Check(ctx context.Context) (sandbox.Guarantees, error) {
-	if err := l.engine.negotiate(ctx); err != nil {
+	if err := l.engine.Negotiate(ctx); err != nil {
 		return nil, err
 	}
 	return maps.Clone(l.guarantees), nil
+}
+
+// Site is the identity of the engine that the launcher was opened on, while that engine answers.
+func (l *Launcher) Site(ctx context.Context) (string, error) {
+	if err := l.identity.Prove(ctx); err != nil {
+		return "", err
+	}
+	return l.identity.Name(), nil
 }
 
 // Close ends all attachments and lets go of the engine and of the slots. Sandboxes that run go on. A start that the engine does not
@@ -238,7 +253,7 @@ func (l *Launcher) Close() error {
 	for _, b := range boxes {
 		b.hangUp()
 	}
-	errs := []error{l.idmaps.Close(), l.engine.close()}
+	errs := []error{l.idmaps.Close(), l.engine.Close()}
 	if l.slots != nil {
 		errs = append(errs, l.slots.Close())
 	}

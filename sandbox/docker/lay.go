@@ -11,6 +11,9 @@ import (
 
 	"torno/internal/mounts"
 	"torno/internal/runfile"
+	"torno/sandbox/docker/image"
+	"torno/sandbox/docker/names"
+	"torno/sandbox/docker/recipe"
 	"torno/sandbox/local"
 	"torno/sandbox/local/hostroot"
 )
@@ -21,8 +24,8 @@ func (m *making) identify(context.Context) (err error) {
 	if !m.byHandle {
 		who, err = m.Pins.Owner()
 	}
-	m.recipe.uid, m.recipe.gid = who.UID, who.GID
-	m.recipe.labels[labelUser] = strconv.FormatUint(uint64(who.UID), 10)
+	m.recipe.UID, m.recipe.GID = who.UID, who.GID
+	m.recipe.Labels[names.LabelUser] = strconv.FormatUint(uint64(who.UID), 10)
 	return err
 }
 
@@ -41,9 +44,9 @@ func (m *making) layByPath() error {
 		return err
 	}
 	for i, wanted := range m.Spec.Mounts {
-		bound := readOnlyBind(sources[i], wanted.Target)
+		bound := recipe.ReadOnlyBind(sources[i], wanted.Target)
 		bound.ReadOnly = !wanted.Workspace
-		m.recipe.mounts = append(m.recipe.mounts, bound)
+		m.recipe.Mounts = append(m.recipe.Mounts, bound)
 	}
 	return nil
 }
@@ -58,7 +61,7 @@ func (m *making) layByHandle() error {
 		if err != nil {
 			return err
 		}
-		m.recipe.mounts = append(m.recipe.mounts, bound)
+		m.recipe.Mounts = append(m.recipe.Mounts, bound)
 	}
 	return nil
 }
@@ -92,19 +95,19 @@ func (m *making) addSockets(context.Context) error {
 		if err != nil {
 			return err
 		}
-		m.recipe.mounts = append(m.recipe.mounts, readOnlyBind(source, socket.Target))
+		m.recipe.Mounts = append(m.recipe.Mounts, recipe.ReadOnlyBind(source, socket.Target))
 	}
 	return nil
 }
 
 func (m *making) who() mounts.Identity {
-	return mounts.Identity{UID: m.recipe.uid, GID: m.recipe.gid}
+	return mounts.Identity{UID: m.recipe.UID, GID: m.recipe.GID}
 }
 
 // writeFiles fills the slot's run directory and binds it.
 func (m *making) writeFiles(context.Context) error {
 	run := local.Run{
-		Nonce: m.recipe.nonce, Who: m.who(), Spec: m.Spec, Mounts: append(m.Pins.Expected(m.byHandle), m.sockets...),
+		Nonce: m.recipe.Nonce, Who: m.who(), Spec: m.Spec, Mounts: append(m.Pins.Expected(m.byHandle), m.sockets...),
 		Filter: m.program,
 	}
 	if err := run.Write(m.Slot.RunDir()); err != nil {
@@ -119,15 +122,15 @@ func (m *making) bindFiles(dir string) error {
 	if err != nil {
 		return err
 	}
-	m.recipe.mounts = append(m.recipe.mounts, readOnlyBind(run, runfile.Dir), initMount(m.shared.initVolume))
+	m.recipe.Mounts = append(m.recipe.Mounts, recipe.ReadOnlyBind(run, runfile.Dir), image.InitMount(m.shared.initVolume))
 	if m.Spec.RootFS.Host {
 		return nil // our /etc has them, or links to them
 	}
 	for _, name := range slices.Sorted(maps.Keys(hostroot.UserEtc(0, 0))) {
-		m.recipe.mounts = append(m.recipe.mounts, readOnlyBind(filepath.Join(run, hostroot.UserDir, name), "/etc/"+name))
+		m.recipe.Mounts = append(m.recipe.Mounts, recipe.ReadOnlyBind(filepath.Join(run, hostroot.UserDir, name), "/etc/"+name))
 	}
 	for _, name := range hostroot.ImageEtc() {
-		m.recipe.mounts = append(m.recipe.mounts, readOnlyBind(filepath.Join(m.shared.etc, name), "/etc/"+name))
+		m.recipe.Mounts = append(m.recipe.Mounts, recipe.ReadOnlyBind(filepath.Join(m.shared.etc, name), "/etc/"+name))
 	}
 	return nil
 }

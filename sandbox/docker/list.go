@@ -10,6 +10,8 @@ import (
 
 	"torno/internal/runfile"
 	"torno/sandbox"
+	"torno/sandbox/docker/engine"
+	"torno/sandbox/docker/names"
 )
 
 // lookTime is how long an engine may take to say how containers ended, all together.
@@ -17,19 +19,19 @@ const lookTime = 10 * time.Second
 
 // List is every sandbox of this installation that has a container.
 func (l *Launcher) List(ctx context.Context) ([]sandbox.Handle, error) {
-	if err := l.prove(ctx); err != nil {
+	if err := l.identity.Prove(ctx); err != nil {
 		return nil, err
 	}
 	l.undoRest()
-	found, err := l.engine.list(ctx, l.names.filter())
+	found, err := l.engine.List(ctx, l.names.Filter())
 	if err != nil {
-		return nil, away(fmt.Errorf("list containers: %w", err))
+		return nil, engine.Away(fmt.Errorf("list containers: %w", err))
 	}
 	looking, cancel := context.WithTimeout(ctx, lookTime)
 	defer cancel()
 	var all []sandbox.Handle
 	for _, c := range found {
-		if !l.names.isSandbox(c.Labels) {
+		if !l.names.IsSandbox(c.Labels) {
 			continue
 		}
 		h, err := l.listed(looking, c)
@@ -44,17 +46,17 @@ func (l *Launcher) List(ctx context.Context) ([]sandbox.Handle, error) {
 		}
 		all = append(all, h)
 	}
-	return all, l.prove(ctx) // before and after: a list of another engine must not be taken for this one's
+	return all, l.identity.Prove(ctx) // before and after: a list of another engine must not be taken for this one's
 }
 
 // listed is a sandbox as the engine lists its container. With an error it says which one it is.
 func (l *Launcher) listed(ctx context.Context, c container.Summary) (sandbox.Handle, error) {
-	h, err := l.names.handle(c.ID, c.Labels)
+	h, err := l.names.Handle(c.ID, c.Labels)
 	if err != nil {
-		id, _ := l.names.sandboxOf(c.Labels)
-		return sandbox.Handle{Launcher: launcherName, Site: l.identity(), ID: c.ID, Sandbox: id}, err
+		id, _ := l.names.SandboxOf(c.Labels)
+		return sandbox.Handle{Launcher: names.Launcher, Site: l.identity.Name(), ID: c.ID, Sandbox: id}, err
 	}
-	h.Site, h.State = l.identity(), stateOf(c.State)
+	h.Site, h.State = l.identity.Name(), stateOf(c.State)
 	var seen *sandbox.Exit
 	if b := l.known(c.ID); b != nil {
 		seen = b.exit.Load()
@@ -82,9 +84,9 @@ func stateOf(state string) sandbox.HandleState {
 
 // exitOf asks how a container ended.
 func (l *Launcher) exitOf(ctx context.Context, h sandbox.Handle) (*sandbox.Exit, error) {
-	found, err := l.engine.inspect(ctx, h.ID)
+	found, err := l.engine.Inspect(ctx, h.ID)
 	if err != nil {
-		return nil, l.wrap(err, "look at", h)
+		return nil, l.identity.Wrap(err, "look at", h)
 	}
 	exit := exitFrom(found.State)
 	return &exit, nil
@@ -94,7 +96,7 @@ func (l *Launcher) exitOf(ctx context.Context, h sandbox.Handle) (*sandbox.Exit,
 func exitFrom(state *container.State) sandbox.Exit {
 	exit := exitWith(state.ExitCode)
 	exit.OutOfMemory = state.OOMKilled
-	exit.StartedAt, exit.FinishedAt = engineTime(state.StartedAt), engineTime(state.FinishedAt)
+	exit.StartedAt, exit.FinishedAt = engine.Time(state.StartedAt), engine.Time(state.FinishedAt)
 	if exit.StartedAt.After(exit.FinishedAt) {
 		exit.StartedAt = exit.FinishedAt // the engine notes the start when its call returns; a quick agent has ended by then
 	}
@@ -105,13 +107,4 @@ func exitFrom(state *container.State) sandbox.Exit {
 func exitWith(init int) sandbox.Exit {
 	code, known := runfile.AgentExit(init)
 	return sandbox.Exit{Code: code, Unknown: !known}
-}
-
-// engineTime is a time as the engine writes it, or the zero time.
-func engineTime(text string) time.Time {
-	t, err := time.Parse(time.RFC3339Nano, text)
-	if err != nil || t.Year() <= 1 {
-		return time.Time{}
-	}
-	return t
 }

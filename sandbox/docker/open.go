@@ -13,6 +13,8 @@ import (
 
 	"torno/internal/runfile"
 	"torno/sandbox"
+	"torno/sandbox/docker/engine"
+	"torno/sandbox/docker/names"
 )
 
 // Open follows a sandbox. The first time that is the stream which Start attached to, raw and whole, at the speed at which
@@ -20,7 +22,7 @@ import (
 //
 // The agent's standard input stays open from one attachment to the next, until Input is closed or this process ends.
 func (l *Launcher) Open(ctx context.Context, h sandbox.Handle, cursor sandbox.Cursor) (sandbox.Attachment, error) {
-	if err := h.On(l.identity()); err != nil {
+	if err := h.On(l.identity.Name()); err != nil {
 		return nil, err
 	}
 	from, err := parseCursor(cursor)
@@ -76,12 +78,12 @@ func (l *Launcher) openLog(ctx context.Context, h sandbox.Handle, b *box, from p
 	log, err := l.askLog(ctx, following, cancel, h)
 	if err != nil {
 		cancel()
-		if isConflict(err) { // it is dead, or being removed, and its log can be had no more
+		if engine.IsConflict(err) { // it is dead, or being removed, and its log can be had no more
 			err = sandbox.ErrNotFound
 		}
-		return nil, l.wrap(err, "read the log of", h)
+		return nil, l.identity.Wrap(err, "read the log of", h)
 	}
-	ends := endingsOf(found.Config.Labels[labelEnd])
+	ends := endingsOf(found.Config.Labels[names.LabelEnd])
 	r := newReplay(from, func() (bool, error) { return l.hasFirstLine(following, h) })
 	return l.newAttachment(h, b, logStream{log, cancel}, false, func(stream sandbox.Stream, frame []byte) (sandbox.Chunk, error) {
 		if frame != nil {
@@ -100,7 +102,7 @@ func (l *Launcher) openLog(ctx context.Context, h sandbox.Handle, b *box, from p
 // askLog has the engine hand out a log for as long as it is followed, and gives up when ctx is done before it has begun to.
 func (l *Launcher) askLog(ctx, following context.Context, giveUp func(), h sandbox.Handle) (io.ReadCloser, error) {
 	begun := context.AfterFunc(ctx, giveUp)
-	log, err := l.engine.logs(following, h.ID, container.LogsOptions{
+	log, err := l.engine.Logs(following, h.ID, container.LogsOptions{
 		ShowStdout: true, ShowStderr: true, Follow: true, Timestamps: true,
 	})
 	if begun() {
@@ -128,9 +130,9 @@ const frameHeader = 8
 
 // hasFirstLine reads the beginning of standard error.
 func (l *Launcher) hasFirstLine(ctx context.Context, h sandbox.Handle) (bool, error) {
-	log, err := l.engine.logs(ctx, h.ID, container.LogsOptions{ShowStderr: true})
+	log, err := l.engine.Logs(ctx, h.ID, container.LogsOptions{ShowStderr: true})
 	if err != nil {
-		return false, l.wrap(err, "read the log of", h)
+		return false, l.identity.Wrap(err, "read the log of", h)
 	}
 	defer log.Close()
 	start := make([]byte, frameHeader+max(len(runfile.Holding), len(runfile.Started), len(runfile.Failed)))
@@ -139,7 +141,7 @@ func (l *Launcher) hasFirstLine(ctx context.Context, h sandbox.Handle) (bool, er
 		return false, nil
 	}
 	if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
-		return false, l.wrap(err, "read the log of", h)
+		return false, l.identity.Wrap(err, "read the log of", h)
 	}
 	return isFirstLine(start[frameHeader:n]), nil
 }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"time"
 
+	"torno/sandbox/docker/engine"
 	"torno/sandbox/local"
 )
 
@@ -20,7 +21,7 @@ func Purge(ctx context.Context, options Options) (err error) {
 	if options.Observe == nil {
 		options.Observe = func(string, time.Duration) {}
 	}
-	e, err := connect(ctx, options.Host, options.Observe)
+	e, err := engine.Connect(ctx, options.Host, options.Observe)
 	if err != nil {
 		return err
 	}
@@ -30,7 +31,7 @@ func Purge(ctx context.Context, options Options) (err error) {
 		return err
 	}
 	if _, err := os.Stat(l.dir()); errors.Is(err, fs.ErrNotExist) {
-		return errors.Join(l.purgeContainers(ctx), l.purgeVolumes(ctx), l.purgeImages(ctx))
+		return errors.Join(l.purgeContainers(ctx), l.stock().Purge(ctx))
 	}
 	if l.slots, err = local.OpenAnySlots(l.slotsDir()); err != nil {
 		return err

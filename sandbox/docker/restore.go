@@ -5,12 +5,13 @@ import (
 	"errors"
 
 	"torno/sandbox"
+	"torno/sandbox/docker/engine"
 	"torno/sandbox/local/hostroot"
 )
 
 // lacksInit says whether a start may have failed because init was missing, which it is not any more.
 func (l *Launcher) lacksInit(ctx context.Context, err error) bool {
-	if err == nil || isGone(err) || errors.Is(err, sandbox.ErrNotFound) || errors.Is(away(err), sandbox.ErrUnavailable) {
+	if err == nil || engine.IsGone(err) || errors.Is(err, sandbox.ErrNotFound) || errors.Is(engine.Away(err), sandbox.ErrUnavailable) {
 		return false
 	}
 	missing, err := l.restore(ctx)
@@ -22,16 +23,16 @@ func (l *Launcher) lacksInit(ctx context.Context, err error) bool {
 func (l *Launcher) restore(ctx context.Context) (missing bool, err error) {
 	l.restoring.Lock()
 	defer l.restoring.Unlock()
-	if err := l.prove(ctx); err != nil {
+	if err := l.identity.Prove(ctx); err != nil {
 		return false, err
 	}
-	image, err := importEmptyImage(ctx, l.engine, l.names, hostroot.Read("/"))
+	image, err := l.stock().EmptyImage(ctx, hostroot.Read("/"))
 	if err != nil {
 		return false, err
 	}
-	_, _, missing, err = storeInit(ctx, l.engine, l.names, image, l.options.InitPath)
-	if err == nil && missing {
+	init, err := l.stock().StoreInit(ctx, image, l.options.InitPath)
+	if err == nil && init.WasMissing {
 		l.options.Log.Warn("the volume with sandbox-init was gone from the engine, and is there again")
 	}
-	return missing, err
+	return init.WasMissing, err
 }

@@ -10,12 +10,14 @@ import (
 	"github.com/docker/docker/api/types/container"
 
 	"torno/sandbox"
+	"torno/sandbox/docker/engine"
+	"torno/sandbox/docker/names"
 	"torno/sandbox/local"
 )
 
 // Start lets init begin, and hold. The output is attached to before that, so that its first byte is not missed.
 func (l *Launcher) Start(ctx context.Context, h sandbox.Handle) error {
-	if err := h.On(l.identity()); err != nil {
+	if err := h.On(l.identity.Name()); err != nil {
 		return err
 	}
 	ctx, done := l.startContext(ctx)
@@ -32,12 +34,12 @@ func (l *Launcher) Start(ctx context.Context, h sandbox.Handle) error {
 			return err
 		}
 		if found.State.Status != container.StateCreated {
-			return l.recognise(ctx) // a container that ended would run again
+			return l.identity.Recognise(ctx) // a container that ended would run again
 		}
 		if b.spoiled { // the engine may close init's input when it notices that the earlier connection has ended
 			return fmt.Errorf("start container %s, to whose input somebody was attached before: %w", h.ID, sandbox.ErrUncertain)
 		}
-		if !holds(found.Config.Labels) {
+		if !names.Holds(found.Config.Labels) {
 			return fmt.Errorf("start container %s, whose init does not hold: %w", h.ID, sandbox.ErrUncertain)
 		}
 		if err := l.proveUnstarted(ctx, h, found.Created); err != nil {
@@ -52,14 +54,14 @@ func (l *Launcher) Start(ctx context.Context, h sandbox.Handle) error {
 // and after the release that must be true.
 func (l *Launcher) startAttached(ctx context.Context, h sandbox.Handle, b *box) error {
 	proved := make(chan error, 1)
-	go func() { proved <- l.recognise(ctx) }()
+	go func() { proved <- l.identity.Recognise(ctx) }()
 	err := l.attachAndStart(ctx, h, b)
 	if l.lacksInit(ctx, err) {
 		err = l.attachAndStart(ctx, h, b)
 	}
 	l.remember(h.ID, b)
 	if err != nil {
-		return l.wrap(err, "start", h)
+		return l.identity.Wrap(err, "start", h)
 	}
 	if err = <-proved; errors.Is(err, sandbox.ErrOtherSite) {
 		b.dropStreams() // its init ends with its hold
@@ -79,7 +81,7 @@ func (l *Launcher) attachAndStart(ctx context.Context, h sandbox.Handle, b *box)
 		calling, done := l.startContext(calling)
 		defer done()
 		b.fresh, b.held = false, true // even a call that failed may have started it
-		if err = l.engine.start(calling, h.ID); err != nil {
+		if err = l.engine.Start(calling, h.ID); err != nil {
 			b.doubted.Store(true)
 			b.spoiled = true
 		}
@@ -92,35 +94,24 @@ func (l *Launcher) attachAndStart(ctx context.Context, h sandbox.Handle, b *box)
 }
 
 func (l *Launcher) attach(ctx context.Context, h sandbox.Handle, o container.AttachOptions) (*types.HijackedResponse, error) {
-	stream, err := l.engine.attach(ctx, h.ID, o)
+	stream, err := l.engine.Attach(ctx, h.ID, o)
 	if err == nil {
 		return &stream, nil
 	}
 	if _, gone := l.look(ctx, h); gone != nil {
 		return nil, gone // the client does not tell why it could not attach
 	}
-	return nil, away(fmt.Errorf("attach: %w", err))
+	return nil, engine.Away(fmt.Errorf("attach: %w", err))
 }
 
 // look inspects a container, and makes sure that it is a sandbox of this installation (I14).
 func (l *Launcher) look(ctx context.Context, h sandbox.Handle) (container.InspectResponse, error) {
-	found, err := l.engine.inspect(ctx, h.ID)
+	found, err := l.engine.Inspect(ctx, h.ID)
 	if err != nil {
-		return found, l.wrap(err, "look at", h)
+		return found, l.identity.Wrap(err, "look at", h)
 	}
-	if found.Config == nil || !l.names.isSandbox(found.Config.Labels) {
+	if found.Config == nil || !l.names.IsSandbox(found.Config.Labels) {
 		return found, fmt.Errorf("container %s is not this installation's: %w", h.ID, sandbox.ErrNotFound)
 	}
 	return found, nil
-}
-
-// wrap says what failed, and tells a container that is gone apart.
-func (l *Launcher) wrap(err error, doing string, h sandbox.Handle) error {
-	if errors.Is(err, sandbox.ErrNotFound) {
-		return err
-	}
-	if isGone(err) {
-		return l.gone(doing, h)
-	}
-	return away(fmt.Errorf("%s container %s: %w", doing, h.ID, err))
 }

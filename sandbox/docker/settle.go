@@ -11,6 +11,7 @@ import (
 
 	"torno/internal/mounts"
 	"torno/sandbox"
+	"torno/sandbox/docker/names"
 )
 
 // settle finds out how sandboxes are made here: by trying. Mounts by handle come first, and the strict filter comes
@@ -109,20 +110,20 @@ func (l *Launcher) isRuns(c container.Summary) bool {
 // that its engine was exchanged. Runs that were released and have not ended claim their slots first. No run waits for what then
 // finds its slot taken, and it is removed.
 func (l *Launcher) adopt(ctx context.Context) error {
-	found, err := l.engine.list(ctx, l.names.filter())
+	found, err := l.engine.List(ctx, l.names.Filter())
 	if err != nil {
 		return fmt.Errorf("list containers: %w", err)
 	}
 	slices.SortStableFunc(found, func(a, b container.Summary) int { return l.claimsAt(a) - l.claimsAt(b) })
 	for _, c := range found {
-		number, err := strconv.Atoi(c.Labels[labelSlot])
-		id, ok := l.names.sandboxOf(c.Labels)
+		number, err := strconv.Atoi(c.Labels[names.LabelSlot])
+		id, ok := l.names.SandboxOf(c.Labels)
 		if err != nil || !ok {
 			continue
 		}
 		slot, err := l.slots.Claim(number)
 		if errors.Is(err, mounts.ErrSlotInUse) && !l.isRuns(c) {
-			if err := l.engine.removeContainer(ctx, c.ID); err != nil {
+			if err := l.engine.EnsureRemoved(ctx, c.ID); err != nil {
 				return fmt.Errorf("remove container %s, whose slot is another's: %w", c.ID, err)
 			}
 			continue
@@ -130,7 +131,7 @@ func (l *Launcher) adopt(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("claim the slot of container %s: %w", c.ID, err)
 		}
-		b := &box{id: id, slot: slot, uid: userIn(c.Labels)}
+		b := &box{id: id, slot: slot, uid: names.UserIn(c.Labels)}
 		b.doubted.Store(c.State == container.StateCreated)
 		b.takeUpExit(c.ID)
 		l.remember(c.ID, b)

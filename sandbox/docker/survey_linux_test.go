@@ -6,6 +6,7 @@ import (
 
 	"torno/internal/doctor"
 	"torno/sandbox/docker"
+	"torno/sandbox/docker/survey"
 )
 
 // TestSurvey finds an installation with what it has, and none after it was purged.
@@ -15,9 +16,9 @@ func TestSurvey(t *testing.T) {
 	state, id := f.house.state("ours")
 	mine := func() (doctor.Launcher, *doctor.Leftover) {
 		t.Helper()
-		about, err := docker.About(f.ctx, "", "")
+		about, err := survey.About(f.ctx, "", "")
 		f.must(err)
-		all, err := docker.Installations(f.ctx, "")
+		all, err := survey.Installations(f.ctx, "")
 		f.must(err)
 		i := slices.IndexFunc(all, func(l doctor.Leftover) bool { return l.Installation == id })
 		if i < 0 {

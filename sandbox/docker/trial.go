@@ -5,12 +5,13 @@ import (
 	"os"
 	"path/filepath"
 
+	"torno/sandbox/docker/names"
 	"torno/sandbox/local"
 )
 
 // try makes the sandbox of a trial, runs it and removes it.
 func (l *Launcher) try(ctx context.Context) (err error) {
-	trial := local.Trial{ID: roleTrial, Dir: filepath.Join(l.dir(), local.TrialName), Owner: l.trialOwner()}
+	trial := local.Trial{ID: names.RoleTrial, Dir: filepath.Join(l.dir(), local.TrialName), Owner: l.trialOwner()}
 	l.unattested, err = trial.Run(ctx, l, l.create)
 	return err
 }

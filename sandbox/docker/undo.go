@@ -1,33 +1,11 @@
 package docker
 
 import (
-	"errors"
 	"fmt"
-	"io"
-	"net"
 	"slices"
-	"syscall"
-
-	"github.com/containerd/errdefs"
-	"github.com/docker/docker/client"
 
 	"torno/sandbox"
 )
-
-// away marks an error that tells of nothing but an engine that does not answer, or could not be asked: without a file
-// descriptor to spare nothing can be found out either.
-func away(err error) error {
-	var network net.Error
-	switch {
-	case err == nil, errors.Is(err, sandbox.ErrUnavailable):
-		return err
-	case client.IsErrConnectionFailed(err), errdefs.IsUnavailable(err), errors.As(err, &network),
-		errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF),
-		errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE):
-		return fmt.Errorf("%w: %w", sandbox.ErrUnavailable, err)
-	}
-	return err
-}
 
 // undoContainer has a container that may be there removed first. As long as that was not done, its name is in the way of
 // whoever tries again.

@@ -2,7 +2,6 @@ package docker
 
 import (
 	"errors"
-	"log/slog"
 	"testing"
 
 	"torno/sandbox"
@@ -13,8 +12,7 @@ import (
 // meanwhile: it must not find the container which is on its way out, nor go on while nobody knows whether there is one.
 func TestNobodyGetsWhatIsBeingUndone(t *testing.T) {
 	id := sandbox.NewSandboxID()
-	name, l := "an engine", &Launcher{options: Options{Options: local.Options{Log: slog.New(slog.DiscardHandler)}}}
-	l.name.Store(&name)
+	l := (&fakeEngine{id: func(int) string { return "ABCD" }}).launch(t)
 	tries, reached, answer := 0, make(chan struct{}), make(chan error)
 	m := &making{Launcher: l, Making: local.Making{Order: local.Order{ID: id}}}
 	m.undoContainer(func() error { tries++; reached <- struct{}{}; return <-answer })

@@ -15,6 +15,8 @@ import (
 	"github.com/containerd/errdefs"
 
 	"torno/sandbox"
+	"torno/sandbox/docker/engine"
+	"torno/sandbox/docker/names"
 	"torno/sandbox/local"
 )
 
@@ -37,7 +39,7 @@ func (f *fakeEngine) set(change func()) {
 func (f *fakeEngine) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	w.Header().Set("Api-Version", minAPI)
+	w.Header().Set("Api-Version", engine.MinAPI)
 	w.Header().Set("Content-Type", "application/json")
 	switch path := r.URL.Path; {
 	case r.Method == http.MethodPost || r.Method == http.MethodDelete:
@@ -52,8 +54,8 @@ func (f *fakeEngine) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusNotFound)
 		fmt.Fprint(w, `{"message": "no such container"}`)
 	case strings.Contains(path, "/containers/"):
-		fmt.Fprintf(w, `{"Id": "abc", "Config": {"Labels": {%q: %q, %q: %q}}}`, labelInstallation, f.labels[labelInstallation],
-			labelSandbox, f.labels[labelSandbox])
+		fmt.Fprintf(w, `{"Id": "abc", "Config": {"Labels": {%q: %q, %q: %q}}}`, names.LabelInstallation, f.labels[names.LabelInstallation],
+			names.LabelSandbox, f.labels[names.LabelSandbox])
 	}
 }
 
@@ -68,22 +70,21 @@ func (f *fakeEngine) launch(t *testing.T) *Launcher {
 	server := &http.Server{Handler: f}
 	go server.Serve(listener)
 	t.Cleanup(func() { server.Close() })
-	e, err := connect(t.Context(), "unix://"+socket, func(string, time.Duration) {})
+	e, err := engine.Connect(t.Context(), "unix://"+socket, func(string, time.Duration) {})
 	if err != nil {
 		t.Fatal(err)
 	}
 	l := newLauncher(Options{Options: local.Options{Installation: local.Installation(strings.Repeat("0", 16)), Log: slog.New(slog.DiscardHandler)}}, e)
-	l.names = naming{l.options.Installation, "/state"}
-	l.shared.initVolume = "init"
+	l.names = names.Naming{Installation: l.options.Installation, State: "/state"}
 	t.Cleanup(func() { l.Close() })
-	first, err := e.info(t.Context())
+	first, err := e.Info(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := l.identify(t.Context(), first); err != nil {
+	if err := l.identity.Learn(t.Context(), first); err != nil {
 		t.Fatal(err)
 	}
-	l.seeLandmark(t.Context())
+	l.identity.SeeLandmark(t.Context(), "init")
 	return l
 }
 
@@ -103,7 +104,7 @@ func TestAnEngineIsAskedForItsNameAgain(t *testing.T) {
 		t.Errorf("on an engine without a name: %v", err)
 	}
 	f.set(func() { f.id, f.landmark = func(int) string { return "ABCD" }, "later" })
-	if err := create(); !errors.Is(err, sandbox.ErrOtherSite) || l.identity() != "" {
+	if err := create(); !errors.Is(err, sandbox.ErrOtherSite) || l.identity.Name() != "" {
 		t.Errorf("on an engine that has not what was prepared: %v", err)
 	}
 	f.set(func() { f.landmark = "then" })
@@ -119,8 +120,8 @@ func TestAnEngineIsAskedForItsNameAgain(t *testing.T) {
 func TestAnEngineThatMakesNamesUp(t *testing.T) {
 	f := &fakeEngine{id: func(asked int) string { return fmt.Sprint(asked) }, landmark: "then"}
 	l := f.launch(t)
-	if err := l.demandName(t.Context()); err != nil || l.identity() != "" {
-		t.Errorf("it is %q, %v", l.identity(), err)
+	if err := l.identity.Demand(t.Context()); err != nil || l.identity.Name() != "" {
+		t.Errorf("it is %q, %v", l.identity.Name(), err)
 	}
 }
 
@@ -134,14 +135,14 @@ func TestAStrangerWithAHelpersName(t *testing.T) {
 		gone   bool
 	}{
 		"somebody's":                   {map[string]string{}, false},
-		"another installation's":       {map[string]string{labelInstallation: "0000000011111111", labelSandbox: roleInit}, false},
-		"a sandbox of ours":            {map[string]string{labelInstallation: string(ours), labelSandbox: "0123"}, false},
-		"ours":                         {map[string]string{labelInstallation: string(ours), labelSandbox: roleInit}, true},
+		"another installation's":       {map[string]string{names.LabelInstallation: "0000000011111111", names.LabelSandbox: names.RoleInit}, false},
+		"a sandbox of ours":            {map[string]string{names.LabelInstallation: string(ours), names.LabelSandbox: "0123"}, false},
+		"ours":                         {map[string]string{names.LabelInstallation: string(ours), names.LabelSandbox: names.RoleInit}, true},
 		"not there, and so not in way": {nil, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f.set(func() { f.labels, f.changed = c.labels, nil })
-			err := l.engine.removeHelper(t.Context(), l.names, roleInit)
+			err := l.stock().RemoveHelper(t.Context(), names.RoleInit)
 			if (err == nil) != (c.gone || c.labels == nil) {
 				t.Errorf("it says %v", err)
 			}

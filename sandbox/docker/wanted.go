@@ -6,6 +6,7 @@ import (
 
 	"torno/internal/runfile"
 	"torno/sandbox"
+	"torno/sandbox/docker/image"
 	"torno/sandbox/local"
 	"torno/sandbox/local/attest"
 )
@@ -21,16 +22,16 @@ type wanted struct {
 // wanted writes down what was asked of the engine, and what is held of it.
 func (m *making) wanted() (*wanted, error) {
 	w := &wanted{
-		identity: attest.Identity{UID: m.recipe.uid, GID: m.recipe.gid, Filtered: true},
+		identity: attest.Identity{UID: m.recipe.UID, GID: m.recipe.GID, Filtered: true},
 		mounts:   slices.Clone(m.shared.hostWants),
-		private:  append([]string{"/tmp", sandbox.Home, "/dev/shm"}, m.recipe.covers...),
-		limits:   m.recipe.limits,
+		private:  append([]string{"/tmp", sandbox.Home, "/dev/shm"}, m.recipe.Covers...),
+		limits:   m.recipe.Limits,
 	}
-	w.limits.CPUs = min(w.limits.CPUs, m.recipe.cpus)
+	w.limits.CPUs = min(w.limits.CPUs, m.recipe.CPUs)
 	if !m.Spec.RootFS.Host {
 		w.mounts = nil
 	}
-	w.mounts = append(w.mounts, attest.Want{Target: "/"}, attest.Want{Target: initDir})
+	w.mounts = append(w.mounts, attest.Want{Target: "/"}, attest.Want{Target: image.InitDir})
 	run, err := attest.WantOf(m.Slot.RunDir(), runfile.Dir)
 	if err != nil {
 		return nil, err

@@ -24,6 +24,7 @@ const (
 	unix     = "golang.org/x/sys/unix"
 	yaml     = "gopkg.in/yaml.v3"
 	fsnotify = "github.com/fsnotify/fsnotify"
+	dockers  = "github.com/docker/docker/..." // for sandbox/docker and what lies below it alone
 )
 
 // rooms is the map of the house, from the wire up: cmd → watcher → sandbox → delegation, and manager → delegation.
@@ -70,12 +71,23 @@ var rooms = map[string]room{
 	"sandbox/docker": {
 		ours: []string{
 			"delegation", "sandbox", "sandbox/local", "sandbox/local/attest", "sandbox/local/hostroot", "internal/doctor",
-			"internal/launcher", "internal/mounts", "internal/runfile", "internal/seccomp",
+			"internal/launcher", "internal/mounts", "internal/runfile", "internal/seccomp", "sandbox/docker/...",
 		},
-		theirs: []string{
-			"github.com/docker/docker/...", "github.com/docker/go-units", "github.com/containerd/errdefs",
-			"github.com/opencontainers/image-spec/...",
-		},
+		theirs: []string{dockers},
+	},
+	"sandbox/docker/engine": {ours: []string{"sandbox"}, theirs: []string{dockers, "github.com/containerd/errdefs"}},
+	"sandbox/docker/names":  {ours: []string{"sandbox", "sandbox/local"}},
+	"sandbox/docker/recipe": {
+		ours:   []string{"sandbox", "sandbox/local", "sandbox/local/hostroot", "internal/runfile"},
+		theirs: []string{dockers},
+	},
+	"sandbox/docker/image": {
+		ours:   []string{"sandbox", "sandbox/local", "sandbox/local/hostroot", "sandbox/docker/engine", "sandbox/docker/names", "internal/runfile"},
+		theirs: []string{dockers},
+	},
+	"sandbox/docker/survey": {
+		ours:   []string{"sandbox", "sandbox/local", "sandbox/docker/engine", "sandbox/docker/names", "internal/doctor"},
+		theirs: []string{dockers},
 	},
 	"sandbox/gvisor": {
 		ours: []string{

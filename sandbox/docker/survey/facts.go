@@ -1,4 +1,4 @@
-package docker
+package survey
 
 import (
 	"slices"
@@ -16,23 +16,23 @@ var engineArchitectures = map[string]string{
 	"x86_64": "amd64", "amd64": "amd64", "aarch64": "arm64", "arm64": "arm64",
 }
 
-// facts are what the engine says of itself, as far as sandboxes are made by it.
-type facts struct {
-	arch string
-	cpus int64 // thousandths
-	// limits are those that the kernel and the engine may or may not have.
-	limits map[sandbox.GuaranteeKey]bool
+// Facts are what the engine says of itself, as far as sandboxes are made by it.
+type Facts struct {
+	Arch string
+	CPUs int64 // thousandths
+	// Limits are those that the kernel and the engine may or may not have.
+	Limits map[sandbox.GuaranteeKey]bool
 }
 
-// factsOf reads the engine's answer, and refuses an engine that cannot hold a sandbox at all, or not with that runtime.
-func factsOf(info dockersystem.Info, wanted string) (facts, error) {
+// FactsOf reads the engine's answer, and refuses an engine that cannot hold a sandbox at all, or not with that runtime.
+func FactsOf(info dockersystem.Info, wanted string) (Facts, error) {
 	about, err := engineOf(info, types.Version{}, wanted)
 	if err != nil {
-		return facts{}, err
+		return Facts{}, err
 	}
-	return facts{
-		arch: about.Arch, cpus: int64(info.NCPU) * 1000,
-		limits: map[sandbox.GuaranteeKey]bool{
+	return Facts{
+		Arch: about.Arch, CPUs: int64(info.NCPU) * 1000,
+		Limits: map[sandbox.GuaranteeKey]bool{
 			sandbox.MemoryLimit: info.MemoryLimit, sandbox.SwapLimit: info.SwapLimit,
 			sandbox.CPULimit: info.CPUCfsQuota && info.CPUCfsPeriod, sandbox.PidsLimit: info.PidsLimit,
 		},

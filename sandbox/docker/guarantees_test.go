@@ -5,48 +5,10 @@ import (
 	"strings"
 	"testing"
 
-	dockersystem "github.com/docker/docker/api/types/system"
-
 	"torno/delegation"
 	"torno/sandbox"
 	"torno/sandbox/local"
 )
-
-func fitEngine() dockersystem.Info {
-	return dockersystem.Info{
-		ServerVersion: "20.10.24", Architecture: "x86_64", NCPU: 2, MemoryLimit: true, SwapLimit: true, CPUCfsPeriod: true,
-		CPUCfsQuota: true, PidsLimit: true, SecurityOptions: []string{"name=seccomp,profile=default", "name=apparmor"},
-		Plugins: dockersystem.PluginsInfo{Log: []string{"json-file", "local"}}, RuncCommit: dockersystem.Commit{ID: "1.1.5+ds1-1+deb12u1"},
-	}
-}
-
-func TestFactsOfAFitEngine(t *testing.T) {
-	f, err := factsOf(fitEngine(), "")
-	if err != nil || f.arch != "amd64" || f.cpus != 2000 {
-		t.Fatalf("%+v, %v", f, err)
-	}
-	for key, has := range f.limits {
-		if !has {
-			t.Errorf("%s is missing", key)
-		}
-	}
-}
-
-func TestEnginesThatHoldNoSandbox(t *testing.T) {
-	for want, spoil := range map[string]func(*dockersystem.Info){
-		"riscv64":  func(i *dockersystem.Info) { i.Architecture = "riscv64" },
-		"seccomp":  func(i *dockersystem.Info) { i.SecurityOptions = []string{"name=seccompX"} },
-		"rootless": func(i *dockersystem.Info) { i.SecurityOptions = append(i.SecurityOptions, "name=rootless") },
-		"remaps":   func(i *dockersystem.Info) { i.SecurityOptions = append(i.SecurityOptions, "name=userns") },
-		`"local"`:  func(i *dockersystem.Info) { i.Plugins.Log = []string{"json-file"} },
-	} {
-		info := fitEngine()
-		spoil(&info)
-		if _, err := factsOf(info, ""); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v", want, err)
-		}
-	}
-}
 
 // TestWarningsAboutLimits has the texts of engines of several versions.
 func TestWarningsAboutLimits(t *testing.T) {
@@ -67,7 +29,7 @@ func TestLostLimitsAreRefused(t *testing.T) {
 	m := &making{Launcher: &Launcher{}, Making: local.Making{Order: local.Order{Spec: sandbox.Spec{Profile: "p"}}}}
 	m.options, _ = Options{Options: local.Options{Installation: "0123456789abcdef", StateDir: "/s", InitPath: "i"}}.checked()
 	m.options.Log = quiet
-	m.facts.limits = map[sandbox.GuaranteeKey]bool{sandbox.MemoryLimit: true}
+	m.facts.Limits = map[sandbox.GuaranteeKey]bool{sandbox.MemoryLimit: true}
 	swap, memory := "no swap limit. Memory limited without swap.", "no memory limit"
 	if err := m.readWarnings([]string{swap}); err != nil {
 		t.Errorf("a loss that is known: %v", err)
@@ -80,7 +42,7 @@ func TestLostLimitsAreRefused(t *testing.T) {
 
 func TestGuaranteesSayWhy(t *testing.T) {
 	l := &Launcher{}
-	l.facts.limits = map[sandbox.GuaranteeKey]bool{sandbox.MemoryLimit: true}
+	l.facts.Limits = map[sandbox.GuaranteeKey]bool{sandbox.MemoryLimit: true}
 	byHandle, byPath := l.guarantee(""), l.guarantee("there is a reason")
 	for _, key := range sandbox.GuaranteeKeys {
 		if byHandle[key].By == "" || byPath[key].By == "" {

@@ -1,4 +1,4 @@
-package docker
+package engine
 
 import (
 	"fmt"
@@ -10,9 +10,7 @@ import (
 	"testing"
 	"time"
 
-	dockersystem "github.com/docker/docker/api/types/system"
-
-	"torno/sandbox/local"
+	system "github.com/docker/docker/api/types/system"
 )
 
 // TestAnIDOfTheMomentIsNone: an engine that makes up an id for each answer, or has none, is not known by it.
@@ -33,7 +31,7 @@ func TestAnIDOfTheMomentIsNone(t *testing.T) {
 			}
 			asked := 0
 			server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				w.Header().Set("Api-Version", minAPI)
+				w.Header().Set("Api-Version", MinAPI)
 				if strings.HasSuffix(r.URL.Path, "/info") {
 					asked++
 					fmt.Fprintf(w, `{"ID": %q, "DockerRootDir": "/data"}`, c.id(asked))
@@ -41,21 +39,21 @@ func TestAnIDOfTheMomentIsNone(t *testing.T) {
 			})}
 			go server.Serve(listener)
 			defer server.Close()
-			e, err := connect(t.Context(), "unix://"+socket, func(string, time.Duration) {})
+			e, err := Connect(t.Context(), "unix://"+socket, func(string, time.Duration) {})
 			if err != nil {
 				t.Fatal(err)
 			}
-			defer e.close()
-			l := &Launcher{engine: e, options: Options{Options: local.Options{Log: slog.New(slog.DiscardHandler)}}}
-			first, err := e.info(t.Context())
+			defer e.Close()
+			identity := NewIdentity(e, slog.New(slog.DiscardHandler))
+			first, err := e.Info(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := l.identify(t.Context(), first); err != nil || l.identity() != c.want {
-				t.Errorf("the engine is %q, %v; want %q", l.identity(), err, c.want)
+			if err := identity.Learn(t.Context(), first); err != nil || identity.Name() != c.want {
+				t.Errorf("the engine is %q, %v; want %q", identity.Name(), err, c.want)
 			}
-			if id, err := l.Site(t.Context()); err != nil || id != c.want {
-				t.Errorf("the launcher has engine %q, %v", id, err)
+			if err := identity.Prove(t.Context()); err != nil || identity.Name() != c.want {
+				t.Errorf("when it is asked again it is %q, %v", identity.Name(), err)
 			}
 		})
 	}
@@ -63,7 +61,7 @@ func TestAnIDOfTheMomentIsNone(t *testing.T) {
 
 // TestEnginesThatShareAKey: up to Docker 20.10 the id is the machine's.
 func TestEnginesThatShareAKey(t *testing.T) {
-	a, b := dockersystem.Info{ID: "ABCD", DockerRootDir: "/a"}, dockersystem.Info{ID: "ABCD", DockerRootDir: "/b"}
+	a, b := system.Info{ID: "ABCD", DockerRootDir: "/a"}, system.Info{ID: "ABCD", DockerRootDir: "/b"}
 	if identityOf(a) == identityOf(b) {
 		t.Error("two engines of one machine are one")
 	}

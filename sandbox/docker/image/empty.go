@@ -1,16 +1,13 @@
-package docker
+package image
 
 import (
 	"archive/tar"
 	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"io/fs"
 
-	"github.com/docker/docker/api/types/mount"
-
+	"torno/sandbox/docker/engine"
 	"torno/sandbox/local/hostroot"
 )
 
@@ -34,34 +31,20 @@ func emptyTar(layout hostroot.Layout) ([]byte, error) {
 	return out.Bytes(), err
 }
 
-// importEmptyImage sees to it that the engine has the empty image, and returns its name.
-func importEmptyImage(ctx context.Context, e *engine, n naming, layout hostroot.Layout) (string, error) {
+// EmptyImage sees to it that the engine has the empty image, and returns its name.
+func (s Stock) EmptyImage(ctx context.Context, layout hostroot.Layout) (string, error) {
 	content, err := emptyTar(layout)
 	if err != nil {
 		return "", fmt.Errorf("write the empty image: %w", err)
 	}
-	ref := n.hostImage(digest(content))
-	if _, err := e.inspectImage(ctx, ref); err == nil {
+	ref := s.Names.HostImage(digest(content))
+	if _, err := s.Engine.InspectImage(ctx, ref); err == nil {
 		return ref, nil
-	} else if !isGone(err) {
+	} else if !engine.IsGone(err) {
 		return "", fmt.Errorf("look for the empty image: %w", err)
 	}
-	if err := e.importImage(ctx, ref, bytes.NewReader(content), "LABEL "+n.filter()); err != nil {
+	if err := s.Engine.ImportImage(ctx, ref, bytes.NewReader(content), "LABEL "+s.Names.Filter()); err != nil {
 		return "", fmt.Errorf("import the empty image: %w", err)
 	}
 	return ref, nil
-}
-
-// readOnlyBinds are binds in the engine's words.
-func readOnlyBinds(binds []hostroot.Bind) (all []mount.Mount) {
-	for _, b := range binds {
-		all = append(all, readOnlyBind(b.Source, b.Target))
-	}
-	return all
-}
-
-// digest is a content's name.
-func digest(content []byte) string {
-	sum := sha256.Sum256(content)
-	return hex.EncodeToString(sum[:])
 }

@@ -1,4 +1,4 @@
-package docker
+package image
 
 import (
 	"context"
@@ -13,7 +13,8 @@ import (
 	"github.com/docker/docker/api/types/container"
 
 	"torno/internal/runfile"
-	"torno/sandbox"
+	"torno/sandbox/docker/engine"
+	"torno/sandbox/docker/names"
 	"torno/sandbox/local"
 )
 
@@ -63,47 +64,34 @@ func onTheWay(target string) []string {
 	return all
 }
 
-// checkWays refuses an image with a link on the way to a target.
-func (m *making) checkWays(ctx context.Context) error {
-	if m.Spec.RootFS.Host {
-		return nil // the image is our own
-	}
-	targets := m.targets()
-	seen, err := m.images.lookAt(ctx, m.names, m.image, targets)
-	if isGone(err) {
-		m.images.forget(m.Spec.RootFS.Image)
+// CheckWays refuses an image, by the name that the operator gives it, with a link on the way to a target.
+func (m *Images) CheckWays(ctx context.Context, ref string, image Image, targets []string) error {
+	seen, err := m.lookAt(ctx, image, targets)
+	if engine.IsGone(err) {
+		m.Forget(ref)
 	}
 	if err != nil {
-		return fmt.Errorf("look at the ways in image %s: %w", m.Spec.RootFS.Image, err)
+		return fmt.Errorf("look at the ways in image %s: %w", ref, err)
 	}
 	for _, target := range targets {
 		for _, name := range onTheWay(target) {
 			if seen[name] == link {
 				return fmt.Errorf("image %s has a link at %s, on the way to the sandbox's own %s, which would lie where the link leads; "+
-					"have a directory there", m.Spec.RootFS.Image, name, target)
+					"have a directory there", ref, name, target)
 			}
 		}
 	}
 	return nil
 }
 
-// targets are where something of ours is mounted.
-func (m *making) targets() []string {
-	all := []string{"/proc", "/sys", "/dev/shm", "/tmp", sandbox.Home, runfile.Dir, initDir}
-	for _, mounted := range m.recipe.mounts {
-		all = append(all, path.Clean(mounted.Target))
-	}
-	return append(all, m.recipe.covers...)
-}
-
 // lookAt looks at the ways to targets in an image, by way of a container that never runs.
-func (m *images) lookAt(ctx context.Context, n naming, image knownImage, targets []string) (ways, error) {
+func (m *Images) lookAt(ctx context.Context, image Image, targets []string) (ways, error) {
 	m.looking.Lock()
 	defer m.looking.Unlock()
-	seen := m.ways[image.id]
+	seen := m.ways[image.ID]
 	if seen == nil {
 		seen = ways{}
-		m.ways[image.id] = seen
+		m.ways[image.ID] = seen
 	}
 	if len(seen) > maxWays {
 		clear(seen)
@@ -114,7 +102,7 @@ func (m *images) lookAt(ctx context.Context, n naming, image knownImage, targets
 	}
 	ctx, cancel := local.StepContext(ctx)
 	defer cancel()
-	made, err := m.makeLooker(ctx, n, image)
+	made, err := m.makeLooker(ctx, image)
 	if err != nil {
 		return nil, err
 	}
@@ -126,33 +114,33 @@ func (m *images) lookAt(ctx context.Context, n naming, image knownImage, targets
 	}
 	cleanup, stop := local.CleanupContext(ctx)
 	defer stop()
-	return maps.Clone(seen), errors.Join(err, m.engine.remove(cleanup, made))
+	return maps.Clone(seen), errors.Join(err, m.stock.Engine.Remove(cleanup, made))
 }
 
 // makeLooker makes the container. The image's VOLUMEs are in memory, so that the engine does not copy them to the disk.
-func (m *images) makeLooker(ctx context.Context, n naming, image knownImage) (id string, err error) {
-	name := n.container(roleLook)
-	if err := m.engine.removeHelper(ctx, n, roleLook); err != nil {
+func (m *Images) makeLooker(ctx context.Context, image Image) (id string, err error) {
+	name := m.stock.Names.Container(names.RoleLook)
+	if err := m.stock.RemoveHelper(ctx, names.RoleLook); err != nil {
 		return "", err
 	}
 	volumes := map[string]string{}
-	for _, at := range image.volumes {
+	for _, at := range image.Volumes {
 		volumes[path.Clean(at)] = "size=4096"
 	}
-	made, err := m.engine.create(ctx, name, &container.Config{
-		Image: image.id, NetworkDisabled: true, Entrypoint: []string{runfile.Init}, Labels: n.labels(roleLook),
+	made, err := m.stock.Engine.Create(ctx, name, &container.Config{
+		Image: image.ID, NetworkDisabled: true, Entrypoint: []string{runfile.Init}, Labels: m.stock.Names.Labels(names.RoleLook),
 	}, &container.HostConfig{NetworkMode: "none", Tmpfs: volumes})
 	return made.ID, err
 }
 
 // lookAtName looks at a name whose way is known.
-func (m *images) lookAtName(ctx context.Context, id string, seen ways, name string) (entry, error) {
+func (m *Images) lookAtName(ctx context.Context, id string, seen ways, name string) (entry, error) {
 	if above := seen[path.Dir(name)]; above == missing || above == link {
 		return missing, nil // no mount of ours goes there
 	}
-	stat, err := m.engine.stat(ctx, id, name)
+	stat, err := m.stock.Engine.Stat(ctx, id, name)
 	switch {
-	case isGone(err):
+	case engine.IsGone(err):
 		return missing, nil
 	case err != nil:
 		return unseen, err

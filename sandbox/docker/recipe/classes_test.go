@@ -1,4 +1,4 @@
-package docker
+package recipe_test
 
 import (
 	"reflect"
@@ -7,6 +7,8 @@ import (
 
 	"github.com/docker/docker/api/types/container"
 	"github.com/docker/docker/api/types/mount"
+
+	"torno/sandbox/docker/recipe"
 )
 
 // class is what a field of the engine's types is to us.
@@ -205,10 +207,10 @@ func TestEveryFieldIsClassified(t *testing.T) {
 func TestFieldsAreOfTheirClass(t *testing.T) {
 	one, two := recipes["host"], recipes["image"]
 	mixed := two
-	mixed.limits, mixed.cpus = one.limits, one.cpus
+	mixed.Limits, mixed.CPUs = one.Limits, one.CPUs
 	seen := map[string][3][]reflect.Value{}
-	for i, r := range []recipe{one, two, mixed} {
-		config, host := containerConfig(r)
+	for i, r := range []recipe.Recipe{one, two, mixed} {
+		config, host := r.Container()
 		collect(reflect.ValueOf(*config), i, seen)
 		collect(reflect.ValueOf(*host), i, seen)
 	}
@@ -221,15 +223,15 @@ func TestFieldsAreOfTheirClass(t *testing.T) {
 }
 
 // collect gathers the values of fields, by their names in the table.
-func collect(v reflect.Value, recipe int, seen map[string][3][]reflect.Value) {
+func collect(v reflect.Value, number int, seen map[string][3][]reflect.Value) {
 	switch v.Kind() {
 	case reflect.Pointer:
 		if !v.IsNil() {
-			collect(v.Elem(), recipe, seen)
+			collect(v.Elem(), number, seen)
 		}
 	case reflect.Slice:
 		for i := range v.Len() {
-			collect(v.Index(i), recipe, seen)
+			collect(v.Index(i), number, seen)
 		}
 	case reflect.Struct:
 		for i := range v.NumField() {
@@ -237,17 +239,17 @@ func collect(v reflect.Value, recipe int, seen map[string][3][]reflect.Value) {
 			key := name(v.Type()) + "." + field.Name
 			if classes[key] != "" {
 				values := seen[key]
-				values[recipe] = append(values[recipe], v.Field(i))
+				values[number] = append(values[number], v.Field(i))
 				seen[key] = values
 			}
-			collect(v.Field(i), recipe, seen)
+			collect(v.Field(i), number, seen)
 		}
 	}
 }
 
 func check(t *testing.T, key string, c class, values [3][]reflect.Value) {
 	t.Helper()
-	for recipe, all := range values {
+	for number, all := range values {
 		for _, v := range all {
 			if c == unset && !v.IsZero() {
 				t.Errorf("%s is to be empty and is %v", key, v)
@@ -256,7 +258,7 @@ func check(t *testing.T, key string, c class, values [3][]reflect.Value) {
 				t.Errorf("%s is to be said and is not", key)
 			}
 			if c == constant && !reflect.DeepEqual(v.Interface(), values[0][0].Interface()) && len(values[0]) > 0 {
-				t.Errorf("%s is to be the same always and is %v in recipe %d", key, v, recipe)
+				t.Errorf("%s is to be the same always and is %v in recipe %d", key, v, number)
 			}
 		}
 	}

@@ -1,4 +1,4 @@
-package docker
+package survey
 
 import (
 	"errors"
@@ -8,7 +8,6 @@ import (
 	dockersystem "github.com/docker/docker/api/types/system"
 
 	"torno/internal/doctor"
-	"torno/sandbox"
 )
 
 // engineWithRuntimes has runc by default, and gVisor by several names.
@@ -29,18 +28,14 @@ func engineWithRuntimes() dockersystem.Info {
 // that lead through directories of the parent's.
 func TestRuntimes(t *testing.T) {
 	for _, name := range []string{"", "runc", "crun", "kata", "not", "io.containerd.runc.v2"} {
-		f, err := factsOf(engineWithRuntimes(), name)
-		if err != nil {
+		if _, err := FactsOf(engineWithRuntimes(), name); err != nil {
 			t.Errorf("%q: %v", name, err)
-		}
-		if g := (&Launcher{facts: f}).guarantee(""); g[sandbox.KernelIsolation].Enforced {
-			t.Errorf("%q: it promises a kernel of its own", name)
 		}
 	}
 	for _, name := range []string{"runsc", "strong", "shim", "io.containerd.runsc.v1"} {
 		wantNoGVisor(t, engineWithRuntimes(), name)
 	}
-	if _, err := factsOf(engineWithRuntimes(), "runcs"); err == nil || !strings.Contains(err.Error(), `no runtime "runcs"; it has crun, kata`) {
+	if _, err := FactsOf(engineWithRuntimes(), "runcs"); err == nil || !strings.Contains(err.Error(), `no runtime "runcs"; it has crun, kata`) {
 		t.Errorf("a runtime that is not there: %v", err)
 	}
 	info := engineWithRuntimes()
@@ -51,7 +46,7 @@ func TestRuntimes(t *testing.T) {
 // wantNoGVisor wants a refusal that says what to do.
 func wantNoGVisor(t *testing.T, info dockersystem.Info, name string) {
 	t.Helper()
-	_, err := factsOf(info, name)
+	_, err := FactsOf(info, name)
 	refused, ok := errors.AsType[*doctor.RefusedError](err)
 	if !ok || !strings.Contains(refused.Error(), "gVisor") || !strings.Contains(refused.Next(), "sandbox: gvisor") {
 		t.Errorf("%q: %v", name, err)

@@ -1,0 +1,51 @@
+package docker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"torno/internal/mounts"
+	"torno/sandbox"
+	"torno/sandbox/docker/engine"
+)
+
+// Sandboxes of runs may be on another engine than the one that answers now.
+
+// elsewhere are the sandboxes of runs that have not ended on another engine than this one.
+func (l *Launcher) elsewhere() (all []sandbox.Handle) {
+	for _, h := range l.options.Known {
+		if h.On(l.identity.Name()) != nil {
+			all = append(all, h)
+		}
+	}
+	return all
+}
+
+// keepElsewhere takes the slots of sandboxes on another engine, and gives none of them back: their workspaces are mounted there, and
+// their user ids are in use.
+func (l *Launcher) keepElsewhere() error {
+	for _, h := range l.elsewhere() {
+		_, err := l.slots.Claim(h.Slot)
+		if err != nil && !errors.Is(err, mounts.ErrSlotInUse) { // or this engine lists it, with another id
+			return fmt.Errorf("keep the slot of container %s, which is on another engine: %w", h.ID, err)
+		}
+	}
+	return nil
+}
+
+// reachesAll refuses to purge while a run's sandbox is on another engine, unless that is this one with another id.
+func (l *Launcher) reachesAll(ctx context.Context) error {
+	if err := l.identity.TakeAny(ctx); err != nil {
+		return err
+	}
+	for _, h := range l.elsewhere() {
+		if _, err := l.engine.Inspect(ctx, h.ID); engine.IsGone(err) {
+			return fmt.Errorf("%w; nothing of it can be purged from here: bring that engine back, or give its run up with watcher cancel --abandon, and purge then",
+				h.On(l.identity.Name()))
+		} else if err != nil {
+			return fmt.Errorf("look for container %s: %w", h.ID, err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,88 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/docker/docker/api/types"
+	"github.com/docker/docker/api/types/system"
+	"github.com/docker/docker/api/types/versions"
+	"github.com/docker/docker/client"
+)
+
+// MinAPI is the API of Docker 20.10: the first with private cgroup namespaces and, from 1.40, with binds that are not recursive.
+const MinAPI = "1.41"
+
+// Client speaks to one engine: one method for each call, so that every call is counted and timed in one place.
+type Client struct {
+	api     *client.Client
+	observe func(op string, took time.Duration)
+}
+
+// Connect finds the engine and agrees with it on an API.
+func Connect(ctx context.Context, host string, observe func(string, time.Duration)) (*Client, error) {
+	options := []client.Opt{client.FromEnv, client.WithAPIVersionNegotiation()}
+	if host != "" {
+		options = append(options, client.WithHost(host))
+	}
+	api, err := client.NewClientWithOpts(options...)
+	if err != nil {
+		return nil, fmt.Errorf("set up the Docker client: %w", err)
+	}
+	c := &Client{api: api, observe: observe}
+	if err := c.Negotiate(ctx); err != nil {
+		api.Close()
+		return nil, err
+	}
+	return c, nil
+}
+
+// Negotiate makes sure that the engine answers, and agrees with it on an API.
+func (c *Client) Negotiate(ctx context.Context) error {
+	defer c.timed("ping")()
+	ping, err := c.api.Ping(ctx)
+	if err != nil {
+		return fmt.Errorf("reach the Docker engine at %s (is it running, and may this user talk to it?): %w", c.Host(), err)
+	}
+	c.api.NegotiateAPIVersionPing(ping)
+	switch {
+	case ping.OSType != "" && ping.OSType != "linux":
+		return fmt.Errorf("the Docker engine at %s runs %s containers, and Linux ones are needed", c.Host(), ping.OSType)
+	case versions.LessThan(c.api.ClientVersion(), MinAPI):
+		return fmt.Errorf("the Docker engine at %s speaks API %s; API %s (Docker 20.10) or newer is needed",
+			c.Host(), c.api.ClientVersion(), MinAPI)
+	}
+	return nil
+}
+
+// timed is used as `defer c.timed("start")()`.
+func (c *Client) timed(op string) func() {
+	start := time.Now()
+	return func() { c.observe(op, time.Since(start)) }
+}
+
+// Close lets go of the engine.
+func (c *Client) Close() error { return c.api.Close() }
+
+// Host is the address of the engine.
+func (c *Client) Host() string { return c.api.DaemonHost() }
+
+// Socket is the path of the engine's socket; an address that is none stays as it is.
+func (c *Client) Socket() string { return strings.TrimPrefix(c.Host(), "unix://") }
+
+// HangUp closes the connections that nothing uses now. The next call makes a new one.
+func (c *Client) HangUp() { _ = c.api.Close() } // closing those is all that the client's Close does
+
+// Info is what the engine says of itself. It executes its runtime for the answer.
+func (c *Client) Info(ctx context.Context) (system.Info, error) {
+	defer c.timed("info")()
+	return c.api.Info(ctx)
+}
+
+// Version is the engine's version and that of its API.
+func (c *Client) Version(ctx context.Context) (types.Version, error) {
+	defer c.timed("version")()
+	return c.api.ServerVersion(ctx)
+}

@@ -1,0 +1,47 @@
+package engine
+
+import (
+	"context"
+	"strings"
+
+	"github.com/docker/docker/api/types/filters"
+	"github.com/docker/docker/api/types/volume"
+)
+
+// CreateVolume makes a volume, or finds the one that has the name.
+func (c *Client) CreateVolume(ctx context.Context, name string, labels map[string]string) error {
+	defer c.timed("create-volume")()
+	_, err := c.api.VolumeCreate(ctx, volume.CreateOptions{Name: name, Driver: "local", Labels: labels})
+	return err
+}
+
+// InspectVolume looks at a volume.
+func (c *Client) InspectVolume(ctx context.Context, name string) (volume.Volume, error) {
+	defer c.timed("inspect-volume")()
+	return c.api.VolumeInspect(ctx, name)
+}
+
+// ListVolumes is all volumes that have the label.
+func (c *Client) ListVolumes(ctx context.Context, label string) ([]*volume.Volume, error) {
+	defer c.timed("list-volumes")()
+	all, err := c.api.VolumeList(ctx, volume.ListOptions{Filters: filters.NewArgs(filters.Arg("label", label))})
+	return all.Volumes, err
+}
+
+// VolumesNamed are those whose name begins so.
+func (c *Client) VolumesNamed(ctx context.Context, prefix string) (names []string, err error) {
+	defer c.timed("list-volumes")()
+	all, err := c.api.VolumeList(ctx, volume.ListOptions{Filters: filters.NewArgs(filters.Arg("name", prefix))})
+	for _, v := range all.Volumes {
+		if strings.HasPrefix(v.Name, prefix) {
+			names = append(names, v.Name)
+		}
+	}
+	return names, err
+}
+
+// RemoveVolume removes a volume that no container has.
+func (c *Client) RemoveVolume(ctx context.Context, name string) error {
+	defer c.timed("remove-volume")()
+	return c.api.VolumeRemove(ctx, name, false)
+}
