@@ -7,16 +7,15 @@ import (
 	"io"
 	"log/slog"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/docker/docker/api/types"
 	"github.com/docker/docker/api/types/container"
-	"github.com/docker/docker/pkg/stdcopy"
 
-	"torno/internal/runfile"
 	"torno/sandbox"
 	"torno/sandbox/docker/engine"
+	"torno/sandbox/docker/output"
+	"torno/sandbox/docker/processes"
 	"torno/sandbox/local"
 )
 
@@ -26,110 +25,36 @@ type attachment struct {
 	log    *slog.Logger
 	handle sandbox.Handle
 	box    *box
-	stream io.ReadCloser
-	rest   remains                                    // what the kernel kills where the engine does not
+	output *output.Reader
+	rest   processes.Remains                          // what the kernel kills where the engine does not
 	gone   func(doing string, h sandbox.Handle) error // what it means that the container was not found
 	first  bool                                       // it has the stream that Start has made, and may release the sandbox
-	output chan sandbox.Chunk
 
 	open  context.Context
 	close context.CancelFunc
 	tasks sync.WaitGroup
 
-	told  chan runfile.End // gets what init says of the end when it has marked both streams
 	ended *local.Ended
-
-	frames     atomic.Int64 // read so far
-	delivering atomic.Bool  // the reader of the output is being waited for
 }
 
-// bufferedChunks bounds what is held for a slow reader, at up to 32 KiB each.
-const bufferedChunks = 16
-
-// drainTime is how long an engine may be silent about the output of a sandbox that has ended. It says so at
-// once, unless something is broken.
-const drainTime = 10 * time.Second
-
-// newAttachment begins to follow. each gets the frames of the stream, in order.
-func (l *Launcher) newAttachment(h sandbox.Handle, b *box, stream io.ReadCloser, first bool, each deliver) *attachment {
+// newAttachment begins to follow.
+func (l *Launcher) newAttachment(h sandbox.Handle, b *box, reader *output.Reader, first bool) *attachment {
 	a := &attachment{
-		engine: l.engine, log: l.options.Log, handle: h, box: b, rest: l.remainsOf(h.ID, b.uid), stream: stream, gone: l.identity.Gone, first: first,
-		output: make(chan sandbox.Chunk, bufferedChunks), told: make(chan runfile.End, 1), ended: local.NewEnded(),
+		engine: l.engine, log: l.options.Log, handle: h, box: b, rest: processes.RemainsOf(h.ID, b.uid, l.options.UIDs), output: reader,
+		gone: l.identity.Gone, first: first, ended: local.NewEnded(),
 	}
 	a.open, a.close = context.WithCancel(context.Background())
 	l.attached.Add(a)
-	pumped := make(chan struct{})
-	a.tasks.Go(func() { a.pump(each, pumped) })
-	a.tasks.Go(func() { a.await(l, pumped) })
+	a.tasks.Go(func() { a.output.Read(a.open, a.ended.Err) })
+	a.tasks.Go(func() { a.await(l) })
 	return a
 }
 
-// deliver turns a frame into a chunk; one without bytes and gap is nothing new. The frame nil is the end of the stream.
-type deliver func(stream sandbox.Stream, frame []byte) (sandbox.Chunk, error)
-
-// pump reads the stream to its end. The output ends when both the stream and the sandbox have.
-func (a *attachment) pump(each deliver, pumped chan<- struct{}) {
-	defer close(a.output)
-	stdout, stderr := a.sink(sandbox.Stdout, each), a.sink(sandbox.Stderr, each)
-	_, err := stdcopy.StdCopy(stdout, stderr, a.stream)
-	if end, marked := markedEnd(err); marked {
-		a.told <- end
-		err = nil
-	} else {
-		_, outErr := stdout.Write(nil)
-		_, errErr := stderr.Write(nil)
-		err = errors.Join(err, outErr, errErr)
-	}
-	close(pumped)
-	a.stream.Close()
-	if unknown := a.ended.Err(); err != nil && unknown == nil {
-		_ = a.send(sandbox.Chunk{Stream: sandbox.Stderr, Gap: true}) // what was not read is lost; after Close nobody minds
-	}
-}
-
-// sink is where frames of one stream go. StdCopy writes each frame whole.
-func (a *attachment) sink(stream sandbox.Stream, each deliver) io.Writer {
-	return writerFunc(func(frame []byte) (int, error) {
-		a.frames.Add(1)
-		chunk, err := each(stream, frame)
-		if len(chunk.Bytes) > 0 || chunk.Gap {
-			err = errors.Join(err, a.send(chunk))
-		}
-		return len(frame), err
-	})
-}
-
-type writerFunc func([]byte) (int, error)
-
-func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
-
-func (a *attachment) send(c sandbox.Chunk) error {
-	a.delivering.Store(true)
-	defer a.delivering.Store(false)
-	select {
-	case a.output <- c:
-		return nil
-	case <-a.open.Done():
-		return a.open.Err()
-	}
-}
-
 // await waits for the sandbox's end, and then for that of its output.
-func (a *attachment) await(l *Launcher, pumped <-chan struct{}) {
+func (a *attachment) await(l *Launcher) {
 	defer l.attached.Drop(a)
 	a.ended.Set(a.awaitExit(l))
-	for seen := int64(-1); ; {
-		select {
-		case <-pumped:
-			return
-		case <-time.After(drainTime):
-		}
-		if now := a.frames.Load(); now != seen || a.delivering.Load() {
-			seen = now
-			continue
-		}
-		a.stream.Close()
-	}
+	a.output.Drain()
 }
 
 // awaitExit waits for the end, as the host sees it or the engine tells it, whichever comes first.
@@ -144,7 +69,7 @@ func (a *attachment) awaitExit(l *Launcher) (sandbox.Exit, error) {
 	select {
 	case answer := <-answered:
 		return a.exitOf(l, answer)
-	case end := <-a.told:
+	case end := <-a.output.Told():
 		if exit, seen := a.seeEnd(end); seen {
 			return exit, nil
 		}
@@ -212,7 +137,7 @@ const killedCode = 128 + 9
 
 func (a *attachment) isClosed() bool { return a.open.Err() != nil }
 
-func (a *attachment) Output() <-chan sandbox.Chunk { return a.output }
+func (a *attachment) Output() <-chan sandbox.Chunk { return a.output.Chunks() }
 func (a *attachment) Input() io.WriteCloser        { return agentInput{a} }
 
 // signalNames are the engine's.
@@ -255,7 +180,7 @@ func (a *attachment) signal(ctx context.Context, s sandbox.Signal, name string) 
 	if err == nil || engine.IsConflict(err) || engine.IsGone(err) {
 		return err
 	}
-	found, cannot := a.rest.kill()
+	found, cannot := a.rest.Kill()
 	if found == 0 {
 		return errors.Join(err, cannot)
 	}
@@ -300,7 +225,7 @@ func (a *attachment) Close() error {
 		a.box.abandon()
 	}
 	a.close()
-	a.stream.Close() // what is being read is of no use to anybody
+	a.output.Close() // what is being read is of no use to anybody
 	a.tasks.Wait()
 	return nil
 }

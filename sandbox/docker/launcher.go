@@ -21,6 +21,7 @@ import (
 	"torno/sandbox/docker/engine"
 	"torno/sandbox/docker/image"
 	"torno/sandbox/docker/names"
+	"torno/sandbox/docker/processes"
 	"torno/sandbox/docker/recipe"
 	"torno/sandbox/docker/survey"
 	"torno/sandbox/local"
@@ -76,7 +77,7 @@ type box struct {
 	slot *mounts.Slot // nil where this process did not claim it
 	uid  uint32       // whom it runs as; 0 where nothing says so
 	// wanted is what the finished sandbox should be; nil for one of an earlier life.
-	wanted *wanted
+	wanted *processes.Wanted
 
 	token string // with which init says its end; "" for one of an earlier life
 

@@ -1,20 +1,17 @@
 package docker
 
 import (
-	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"time"
 
 	"github.com/docker/docker/api/types"
 	"github.com/docker/docker/api/types/container"
 
-	"torno/internal/runfile"
 	"torno/sandbox"
 	"torno/sandbox/docker/engine"
 	"torno/sandbox/docker/names"
+	"torno/sandbox/docker/output"
 )
 
 // Open follows a sandbox. The first time that is the stream which Start attached to, raw and whole, at the speed at which
@@ -25,7 +22,7 @@ func (l *Launcher) Open(ctx context.Context, h sandbox.Handle, cursor sandbox.Cu
 	if err := h.On(l.identity.Name()); err != nil {
 		return nil, err
 	}
-	from, err := parseCursor(cursor)
+	from, err := output.Parse(cursor)
 	if err != nil {
 		return nil, err
 	}
@@ -53,20 +50,10 @@ func (b *box) takeLive() *types.HijackedResponse {
 }
 
 func (l *Launcher) openLive(h sandbox.Handle, b *box, live *types.HijackedResponse) sandbox.Attachment {
-	var at progress
-	ends := endingsOf(b.digest())
-	return l.newAttachment(h, b, liveStream{live}, true, func(stream sandbox.Stream, frame []byte) (sandbox.Chunk, error) {
-		data := ends.take(stream, frame)
-		if len(data) == 0 {
-			return sandbox.Chunk{}, ends.told()
-		}
-		m := at.of(stream)
-		*m = mark{bytes: m.bytes + int64(len(data)), stamp: time.Now().UnixNano(), same: allOfStamp}
-		return sandbox.Chunk{Stream: stream, Cursor: at.cursor(), Bytes: bytes.Clone(data)}, ends.told()
-	})
+	return l.newAttachment(h, b, output.Live(liveStream{live}, b.digest()), true)
 }
 
-func (l *Launcher) openLog(ctx context.Context, h sandbox.Handle, b *box, from progress) (sandbox.Attachment, error) {
+func (l *Launcher) openLog(ctx context.Context, h sandbox.Handle, b *box, from output.Place) (sandbox.Attachment, error) {
 	found, err := l.look(ctx, h)
 	if err != nil {
 		return nil, err
@@ -83,20 +70,8 @@ func (l *Launcher) openLog(ctx context.Context, h sandbox.Handle, b *box, from p
 		}
 		return nil, l.identity.Wrap(err, "read the log of", h)
 	}
-	ends := endingsOf(found.Config.Labels[names.LabelEnd])
-	r := newReplay(from, func() (bool, error) { return l.hasFirstLine(following, h) })
-	return l.newAttachment(h, b, logStream{log, cancel}, false, func(stream sandbox.Stream, frame []byte) (sandbox.Chunk, error) {
-		if frame != nil {
-			if frame, err = r.frame(stream, frame); err != nil || len(frame) == 0 {
-				return sandbox.Chunk{}, err
-			}
-		}
-		data := ends.take(stream, frame)
-		if len(data) == 0 && (!r.gap || ends.told() == nil) {
-			return sandbox.Chunk{}, ends.told()
-		}
-		return sandbox.Chunk{Stream: stream, Cursor: ends.before(r.place()).cursor(), Bytes: bytes.Clone(data), Gap: r.takeGap()}, ends.told()
-	}), nil
+	reader := output.Log(logStream{log, cancel}, from, found.Config.Labels[names.LabelEnd], func() (bool, error) { return l.hasFirstLine(following, h) })
+	return l.newAttachment(h, b, reader, false), nil
 }
 
 // askLog has the engine hand out a log for as long as it is followed, and gives up when ctx is done before it has begun to.
@@ -125,23 +100,16 @@ func (s logStream) Close() error {
 	return s.ReadCloser.Close()
 }
 
-// frameHeader is what stands before each frame of a stream: one byte that tells which, three of nothing, four for the size.
-const frameHeader = 8
-
-// hasFirstLine reads the beginning of standard error.
+// hasFirstLine asks whether the log still has its beginning.
 func (l *Launcher) hasFirstLine(ctx context.Context, h sandbox.Handle) (bool, error) {
 	log, err := l.engine.Logs(ctx, h.ID, container.LogsOptions{ShowStderr: true})
 	if err != nil {
 		return false, l.identity.Wrap(err, "read the log of", h)
 	}
 	defer log.Close()
-	start := make([]byte, frameHeader+max(len(runfile.Holding), len(runfile.Started), len(runfile.Failed)))
-	n, err := io.ReadFull(log, start)
-	if n <= frameHeader && (errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)) {
-		return false, nil
-	}
-	if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
+	first, err := output.HasFirstLine(log)
+	if err != nil {
 		return false, l.identity.Wrap(err, "read the log of", h)
 	}
-	return isFirstLine(start[frameHeader:n]), nil
+	return first, nil
 }

@@ -12,6 +12,7 @@ import (
 	"torno/sandbox"
 	"torno/sandbox/docker/engine"
 	"torno/sandbox/docker/names"
+	"torno/sandbox/docker/processes"
 )
 
 // Remove kills what runs, removes the container and empties its slot.
@@ -37,7 +38,7 @@ func (l *Launcher) Remove(ctx context.Context, h sandbox.Handle) error {
 		return nil
 	}
 	if b.doubted.Load() {
-		if err := l.endForgotten(ctx, l.remainsOf(h.ID, b.uid)); err != nil {
+		if err := processes.RemainsOf(h.ID, b.uid, l.options.UIDs).End(ctx, l.options.Log); err != nil {
 			return err
 		}
 	}
@@ -95,7 +96,7 @@ func (l *Launcher) purgeContainers(ctx context.Context) error {
 	for _, c := range all {
 		err := l.engine.EnsureRemoved(ctx, c.ID)
 		if err == nil && c.State == container.StateCreated {
-			err = l.endForgotten(ctx, l.remainsOf(c.ID, names.UserIn(c.Labels)))
+			err = processes.RemainsOf(c.ID, names.UserIn(c.Labels), l.options.UIDs).End(ctx, l.options.Log)
 		}
 		if err != nil {
 			errs = append(errs, fmt.Errorf("remove container %s: %w", c.ID, err))

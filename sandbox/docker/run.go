@@ -115,3 +115,16 @@ func (l *Launcher) look(ctx context.Context, h sandbox.Handle) (container.Inspec
 	}
 	return found, nil
 }
+
+// proveUnstarted makes sure that a container of which the engine says so was indeed never started: the engine that made it
+// still lives, and would know. See package processes.
+func (l *Launcher) proveUnstarted(ctx context.Context, h sandbox.Handle, created string) error {
+	knows, err := l.engine.RemembersCreating(ctx, h.ID, engine.Time(created))
+	if err != nil {
+		return l.identity.Wrap(err, "ask about", h)
+	}
+	if !knows {
+		return fmt.Errorf("start container %s: the engine has forgotten what it did with it: %w", h.ID, sandbox.ErrUncertain)
+	}
+	return nil
+}

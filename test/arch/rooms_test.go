@@ -85,6 +85,10 @@ var rooms = map[string]room{
 		ours:   []string{"sandbox", "sandbox/local", "sandbox/local/hostroot", "sandbox/docker/engine", "sandbox/docker/names", "internal/runfile"},
 		theirs: []string{dockers},
 	},
+	"sandbox/docker/output": {ours: []string{"sandbox", "internal/runfile"}, theirs: []string{dockers}},
+	"sandbox/docker/processes": {
+		ours: []string{"sandbox", "sandbox/local", "sandbox/local/attest", "sandbox/local/hostroot", "sandbox/docker/recipe", "internal/runfile"},
+	},
 	"sandbox/docker/survey": {
 		ours:   []string{"sandbox", "sandbox/local", "sandbox/docker/engine", "sandbox/docker/names", "internal/doctor"},
 		theirs: []string{dockers},

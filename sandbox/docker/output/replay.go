@@ -1,4 +1,4 @@
-package docker
+package output
 
 import (
 	"bytes"
@@ -15,11 +15,11 @@ import (
 // log has that line it has everything, and a cursor's bytes can be counted off. Otherwise the cursor's time is all
 // there is to go by, and unless something from before it is still there, output was lost.
 type replay struct {
-	want     progress // the cursor: what was delivered before
-	now      progress // behind the newest frame
-	began    bool     // the first frame was seen
-	complete bool     // the log has the first line
-	gap      bool     // to be told with the next chunk
+	want     Place // the cursor: what was delivered before
+	now      Place // behind the newest frame
+	began    bool  // the first frame was seen
+	complete bool  // the log has the first line
+	gap      bool  // to be told with the next chunk
 
 	stdout, stderr streamState
 	// hasFirstLine asks the engine whether standard error still begins with init's line.
@@ -31,7 +31,7 @@ type streamState struct {
 	cut    bool // the newest frame ended within a line
 }
 
-func newReplay(from progress, hasFirstLine func() (bool, error)) *replay {
+func newReplay(from Place, hasFirstLine func() (bool, error)) *replay {
 	return &replay{want: from, hasFirstLine: hasFirstLine}
 }
 
@@ -130,7 +130,7 @@ func (r *replay) fresh(stream sandbox.Stream, before int64, data []byte) []byte 
 }
 
 // place is what is delivered: where a stream has not reached the cursor yet, that is still the cursor.
-func (r *replay) place() progress {
+func (r *replay) place() Place {
 	p := r.want
 	if r.stdout.passed {
 		p.stdout = r.now.stdout

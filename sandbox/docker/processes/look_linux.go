@@ -1,60 +1,29 @@
-package docker
+package processes
 
 import (
-	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
 	"slices"
 	"strings"
 
 	"torno/internal/runfile"
 	"torno/sandbox"
-	"torno/sandbox/docker/names"
 	"torno/sandbox/docker/recipe"
 	"torno/sandbox/local/attest"
 	"torno/sandbox/local/hostroot"
 )
 
-// Attest looks at a sandbox that holds: at its init, which is the container's only process.
-func (l *Launcher) Attest(ctx context.Context, h sandbox.Handle) (sandbox.Attestation, error) {
-	if err := h.On(l.identity.Name()); err != nil {
-		return sandbox.Attestation{}, err
-	}
-	b := l.known(h.ID)
-	if b == nil || b.wanted == nil {
-		return sandbox.Attestation{}, fmt.Errorf("attest container %s, which an earlier life has made: %w", h.ID, sandbox.ErrUncertain)
-	}
-	if l.unattested != "" {
-		return sandbox.Attestation{Why: l.unattested}, nil
-	}
-	found, err := l.engine.Inspect(ctx, h.ID)
-	if err != nil {
-		return sandbox.Attestation{}, l.identity.Wrap(err, "look at", h)
-	}
-	if found.State == nil || !found.State.Running {
-		return sandbox.Attestation{}, fmt.Errorf("attest container %s: %w", h.ID, sandbox.ErrNotHeld)
-	}
-	attestation, err := l.attest(h.ID, found.State.Pid, b)
-	if errors.Is(err, fs.ErrNotExist) && b.id != names.RoleTrial { // the trial has seen such things: this init has ended
-		err = sandbox.ErrNotHeld
-	}
-	if err != nil {
-		return sandbox.Attestation{}, fmt.Errorf("attest container %s: %w", h.ID, err)
-	}
-	return attestation, nil
-}
+// Unseen is "": the host can look, unless a trial shows that it cannot.
+const Unseen = ""
 
 // namespaces are those that a sandbox has for itself.
 var namespaces = []string{"pid", "ipc", "uts", "mnt", "net", "cgroup"}
 
-// attest looks at the process that the engine names.
-func (l *Launcher) attest(container string, pid int, b *box) (sandbox.Attestation, error) {
-	want := b.wanted
-	init, err := attest.Open(pid)
+// Look looks at the process that the engine names, and compares it with what is wanted.
+func (s Subject) Look() (seen Seen, err error) {
+	init, err := attest.Open(s.Pid)
 	if err != nil {
-		return sandbox.Attestation{}, err
+		return Seen{}, err
 	}
 	defer init.Close()
 	death, err := init.Death()
@@ -62,60 +31,55 @@ func (l *Launcher) attest(container string, pid int, b *box) (sandbox.Attestatio
 		death = nil // the kernel knows no handles, or it has ended
 	}
 	defer func() { death.Close() }()
-	if err := l.proveInit(container, init); err != nil {
-		return sandbox.Attestation{}, err
+	if err := s.proveInit(init); err != nil {
+		return Seen{}, err
 	}
 	var look attest.Look
-	look.See("init", fmt.Sprintf("process %d, in the container's control group, the program that was stored", pid))
-	for _, check := range []func(*attest.Look) error{
-		func(look *attest.Look) error { return init.CheckIdentity(look, want.identity) },
-		func(look *attest.Look) error { return init.CheckNamespaces(look, "init", namespaces...) },
-		func(look *attest.Look) error { return init.CheckNetwork(look, "init") },
-		func(look *attest.Look) error { return l.checkLimits(look, init, b) },
-		func(look *attest.Look) error { return checkMounts(look, init, want) },
+	look.See("init", fmt.Sprintf("process %d, in the container's control group, the program that was stored", s.Pid))
+	for _, check := range []func() error{
+		func() error { return init.CheckIdentity(&look, s.Wanted.Identity) },
+		func() error { return init.CheckNamespaces(&look, "init", namespaces...) },
+		func() error { return init.CheckNetwork(&look, "init") },
+		func() error { return s.checkLimits(&look, init, &seen) },
+		func() error { return checkMounts(&look, init, s.Wanted) },
 	} {
-		if err := check(&look); err != nil {
-			return sandbox.Attestation{}, err
+		if err := check(); err != nil {
+			return seen, err
 		}
 	}
-	attestation, err := look.Attestation()
+	seen.Attestation, err = look.Attestation()
 	if err == nil {
-		b.mu.Lock()
-		b.watchEnd(death)
-		b.mu.Unlock()
-		death = nil
+		seen.Death, death = death, nil
 	}
-	return attestation, err
+	return seen, err
 }
 
 // proveInit makes sure that a process is the init of the container: it is in its control group, which no process leaves, and
 // executes the program that we have stored.
-func (l *Launcher) proveInit(container string, init *attest.Process) error {
+func (s Subject) proveInit(init *attest.Process) error {
 	groups, err := init.Groups()
 	if err != nil {
 		return err
 	}
-	if !slices.ContainsFunc(slices.Collect(maps.Values(groups)), func(path string) bool { return isGroupOf(path, container) }) {
+	if !slices.ContainsFunc(slices.Collect(maps.Values(groups)), func(path string) bool { return isGroupOf(path, s.Container) }) {
 		return &attest.CannotLookError{
 			What:  "the process that the engine names is not in the container's control group, so the engine's processes are not this host's",
 			Needs: "it needs the host's process ids and control groups, or to run on the engine's machine",
 		}
 	}
-	return l.init.Check(init)
+	return s.Program.Check(init)
 }
 
 // checkLimits compares what the kernel bounds with what was asked for. What the engine's kernel has not is known, and said by
 // the guarantees.
-func (l *Launcher) checkLimits(look *attest.Look, init *attest.Process, b *box) error {
+func (s Subject) checkLimits(look *attest.Look, init *attest.Process, seen *Seen) error {
 	got, err := init.Bounds()
 	if err != nil {
 		return err
 	}
 	const page = 4096
-	want := b.wanted.limits
-	if b.id == names.RoleTrial && !got.Counted { // engines say that they bound swap where the kernel does not count it
-		l.facts.Limits[sandbox.SwapLimit] = false
-	}
+	want := s.Wanted.Limits
+	seen.SwapUncounted = s.Trial && !got.Counted
 	for _, limit := range []struct {
 		key       sandbox.GuaranteeKey
 		want, got int64
@@ -125,7 +89,10 @@ func (l *Launcher) checkLimits(look *attest.Look, init *attest.Process, b *box) 
 		{sandbox.PidsLimit, want.Pids + runfile.Tasks, got.Pids},
 		{sandbox.SwapLimit, 0, got.Swap},
 	} {
-		if l.facts.Limits[limit.key] {
+		if limit.key == sandbox.SwapLimit && seen.SwapUncounted {
+			continue
+		}
+		if s.Enforced[limit.key] {
 			look.Compare(string(limit.key)+" limit", fmt.Sprint(limit.want), fmt.Sprint(limit.got))
 		}
 	}
@@ -133,9 +100,9 @@ func (l *Launcher) checkLimits(look *attest.Look, init *attest.Process, b *box) 
 }
 
 // checkMounts compares every mount that init sees.
-func checkMounts(look *attest.Look, init *attest.Process, want *wanted) error {
-	return init.CheckMounts(look, "mounts", want.mounts, func(m attest.Mount) bool {
-		private := slices.Contains(want.private, m.Point)
+func checkMounts(look *attest.Look, init *attest.Process, want *Wanted) error {
+	return init.CheckMounts(look, "mounts", want.Mounts, func(m attest.Mount) bool {
+		private := slices.Contains(want.Private, m.Point)
 		if private && m.Kind != "tmpfs" {
 			look.Differ(m.Point, "tmpfs", m.Kind)
 		}

@@ -1,4 +1,4 @@
-package docker
+package output
 
 import (
 	"bytes"
@@ -68,14 +68,14 @@ const firstLine = runfile.Started + "1\n"
 type replayed struct {
 	text   map[sandbox.Stream]string
 	gaps   int
-	places []progress // behind each frame that had something new
+	places []Place // behind each frame that had something new
 }
 
 func (r replayed) equal(stdout, stderr string) bool {
 	return r.text[sandbox.Stdout] == stdout && r.text[sandbox.Stderr] == stderr
 }
 
-func playBack(t *testing.T, from progress, frames []logFrame, complete bool) replayed {
+func playBack(t *testing.T, from Place, frames []logFrame, complete bool) replayed {
 	t.Helper()
 	r := newReplay(from, func() (bool, error) { return complete, nil })
 	out := replayed{text: map[sandbox.Stream]string{}}
@@ -97,8 +97,8 @@ func playBack(t *testing.T, from progress, frames []logFrame, complete bool) rep
 }
 
 // live is the cursor of somebody who read so many bytes of the raw stream.
-func live(stdout, stderr int, now int64) progress {
-	return progress{stdout: mark{int64(stdout), now, allOfStamp}, stderr: mark{int64(stderr), now, allOfStamp}}
+func live(stdout, stderr int, now int64) Place {
+	return Place{stdout: mark{int64(stdout), now, allOfStamp}, stderr: mark{int64(stderr), now, allOfStamp}}
 }
 
 // long has lines of every length around the buffer's, and bytes of every kind.
@@ -129,7 +129,7 @@ func TestReplayContinuesBehindEveryByte(t *testing.T) {
 				log.write(sandbox.Stderr, stderr[len(firstLine):])
 			}
 		}
-		if whole := playBack(t, progress{}, log.frames, true); !whole.equal(stdout, stderr) || whole.gaps != 0 {
+		if whole := playBack(t, Place{}, log.frames, true); !whole.equal(stdout, stderr) || whole.gaps != 0 {
 			t.Fatalf("old engine %t, from the beginning: %q, %d gaps, want %q", old, whole.text[sandbox.Stdout], whole.gaps, stdout)
 		}
 		for n := range len(stdout) + 1 {
@@ -146,9 +146,9 @@ func TestReplayContinuesBehindItsOwnCursors(t *testing.T) {
 	stdout := long(20)
 	log := started(8, true)
 	log.write(sandbox.Stdout, stdout)
-	whole := playBack(t, progress{}, log.frames, true)
+	whole := playBack(t, Place{}, log.frames, true)
 	for _, place := range whole.places {
-		again, err := parseCursor(place.cursor())
+		again, err := Parse(place.cursor())
 		if err != nil || again != place {
 			t.Fatalf("%q is read as %+v, %v", place.cursor(), again, err)
 		}
@@ -166,7 +166,7 @@ func TestReplayOfARotatedLog(t *testing.T) {
 	for i := range 10 {
 		log.write(sandbox.Stdout, fmt.Sprintf("line %d\n", i))
 	}
-	cursor := playBack(t, progress{}, log.frames[:6], true).places[5] // behind line 4
+	cursor := playBack(t, Place{}, log.frames[:6], true).places[5] // behind line 4
 	for dropped := 1; dropped < len(log.frames); dropped++ {
 		rest := playBack(t, cursor, log.frames[dropped:], false)
 		first := max(5, dropped-1)
@@ -181,7 +181,7 @@ func TestReplayOfARotatedLog(t *testing.T) {
 			t.Errorf("%d frames dropped: the bytes of %+v cannot be known", dropped, last)
 		}
 	}
-	if all := playBack(t, progress{}, log.frames[3:], false); all.gaps != 1 {
+	if all := playBack(t, Place{}, log.frames[3:], false); all.gaps != 1 {
 		t.Errorf("a replay from the beginning that is gone tells %d gaps", all.gaps)
 	}
 }
@@ -191,7 +191,7 @@ func TestReplayOfFramesOfOneTime(t *testing.T) {
 	frames := []logFrame{
 		{sandbox.Stdout, 1e18, "a\n"}, {sandbox.Stdout, 1e18, "b\n"}, {sandbox.Stdout, 1e18, "c\n"}, {sandbox.Stdout, 1e18 + 1, "d\n"},
 	}
-	places := playBack(t, progress{}, frames, false).places
+	places := playBack(t, Place{}, frames, false).places
 	for i, want := range []string{"b\nc\nd\n", "c\nd\n", "d\n", ""} {
 		if rest := playBack(t, places[i], frames, false); !rest.equal(want, "") || rest.gaps != 0 {
 			t.Errorf("behind frame %d: %q with %d gaps, want %q", i, rest.text[sandbox.Stdout], rest.gaps, want)
@@ -218,12 +218,12 @@ func TestReplayKeepsAnUnreachedCursor(t *testing.T) {
 
 func TestReplayRefusesNonsense(t *testing.T) {
 	for _, frame := range []string{"", "no time", "2006-01-02T15:04:05Z"} {
-		if _, err := newReplay(progress{}, nil).frame(sandbox.Stdout, []byte(frame)); err == nil {
+		if _, err := newReplay(Place{}, nil).frame(sandbox.Stdout, []byte(frame)); err == nil {
 			t.Errorf("%q was taken for a frame", frame)
 		}
 	}
 	broken := errors.New("the engine is gone")
-	r := newReplay(progress{}, func() (bool, error) { return false, broken })
+	r := newReplay(Place{}, func() (bool, error) { return false, broken })
 	if _, err := r.frame(sandbox.Stdout, logFrame{sandbox.Stdout, 1e18, "x\n"}.bytes()); !errors.Is(err, broken) {
 		t.Errorf("a question that failed: %v", err)
 	}
@@ -231,7 +231,7 @@ func TestReplayRefusesNonsense(t *testing.T) {
 
 func TestCursorsOfOthers(t *testing.T) {
 	for _, cursor := range []sandbox.Cursor{"7", "1-0.0.0-0.0", "1-0.0.0-0.0.0 ", "1-00.0.0-0.0.0", "2-0.0.0-0.0.0", "1-a.0.0-0.0.0"} {
-		if p, err := parseCursor(cursor); err == nil {
+		if p, err := Parse(cursor); err == nil {
 			t.Errorf("%q was taken for the place %+v", cursor, p)
 		}
 	}

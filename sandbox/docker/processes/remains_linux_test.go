@@ -1,4 +1,4 @@
-package docker
+package processes
 
 import (
 	"os"
@@ -65,7 +65,7 @@ func TestUsersOfProcesses(t *testing.T) {
 // TestNoStrangerIsTakenForARest starts processes in groups with a container's id in their names. Only what runs in the container's own
 // group, as a sandbox's user, is killed.
 func TestNoStrangerIsTakenForARest(t *testing.T) {
-	l := &Launcher{options: Options{Options: local.Options{UIDs: local.UIDRange{First: 2_000_000_000, Count: 256}}}}
+	users := local.UIDRange{First: 2_000_000_000, Count: 256}
 	const sandboxed, stranger = 2_000_000_001, 1000
 	id := strings.Repeat(strconv.Itoa(os.Getpid()%10), 40) + strconv.Itoa(os.Getpid())
 	for _, c := range []struct {
@@ -84,7 +84,7 @@ func TestNoStrangerIsTakenForARest(t *testing.T) {
 	} {
 		t.Run(c.what, func(t *testing.T) {
 			process := inGroup(t, c.group, c.uid)
-			found, err := l.remainsOf(id, c.by).kill()
+			found, err := RemainsOf(id, c.by, users).Kill()
 			if err != nil || found > 1 || (found == 1) != c.found {
 				t.Errorf("found %d, %v", found, err)
 			}

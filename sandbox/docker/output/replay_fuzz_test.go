@@ -1,4 +1,4 @@
-package docker
+package output
 
 import (
 	"bytes"
@@ -24,7 +24,7 @@ func FuzzReplay(f *testing.F) {
 		}
 		log := started(int(buffer%32)+4, old) // the last line of all is shorter than any buffer
 		stdout, stderr := written(log, sandbox.Stdout, out), firstLine+written(log, sandbox.Stderr, errs)
-		whole := playBack(t, progress{}, log.frames, true)
+		whole := playBack(t, Place{}, log.frames, true)
 		if !whole.equal(stdout, stderr) || whole.gaps != 0 {
 			t.Fatalf("from the beginning: %q and %q with %d gaps, want %q and %q", whole.text[sandbox.Stdout], whole.text[sandbox.Stderr], whole.gaps, stdout, stderr)
 		}
@@ -50,9 +50,9 @@ func written(log *engineLog, stream sandbox.Stream, output string) string {
 }
 
 // checkCursor goes on behind a place that was delivered, by way of its text.
-func checkCursor(t *testing.T, place progress, frames []logFrame, stdout, stderr string) {
+func checkCursor(t *testing.T, place Place, frames []logFrame, stdout, stderr string) {
 	t.Helper()
-	again, err := parseCursor(place.cursor())
+	again, err := Parse(place.cursor())
 	if err != nil || again != place {
 		t.Fatalf("%q is read as %+v, %v", place.cursor(), again, err)
 	}
@@ -71,7 +71,7 @@ func FuzzReplayFrames(f *testing.F) {
 		f.Add([]byte(stamp+"z"), []byte(frame), "1--1.1136214245000000001.1--1.0.0", false)
 	}
 	f.Fuzz(func(t *testing.T, first, second []byte, cursor string, complete bool) {
-		from, err := parseCursor(sandbox.Cursor(cursor))
+		from, err := Parse(sandbox.Cursor(cursor))
 		if err != nil {
 			return
 		}
@@ -88,7 +88,7 @@ func FuzzReplayFrames(f *testing.F) {
 			if !bytes.HasSuffix(append([]byte("\n"), body...), data) {
 				t.Errorf("%q gave %q", frame, data)
 			}
-			if _, err := parseCursor(r.place().cursor()); err != nil {
+			if _, err := Parse(r.place().cursor()); err != nil {
 				t.Errorf("%q leads to %q: %v", frame, r.place().cursor(), err)
 			}
 		}

@@ -1,0 +1,31 @@
+package processes
+
+import (
+	"torno/sandbox"
+	"torno/sandbox/local/attest"
+)
+
+// Wanted is what a finished sandbox should be.
+type Wanted struct {
+	Identity attest.Identity
+	Mounts   []attest.Want // by their targets
+	Private  []string      // writable file systems of the sandbox's own
+	Limits   sandbox.Limits
+}
+
+// Subject is the init of a container that holds, and what it is compared with.
+type Subject struct {
+	Container string
+	Pid       int // as the engine says
+	Program   *attest.Program
+	Wanted    *Wanted
+	Enforced  map[sandbox.GuaranteeKey]bool // the limits that the engine and its kernel have
+	Trial     bool                          // a limit that the engine claims, and its kernel lacks, is found out and not an error
+}
+
+// Seen is what a look has shown.
+type Seen struct {
+	Attestation   sandbox.Attestation
+	Death         *attest.Death // sees init's end; nil where the kernel knows no such handle
+	SwapUncounted bool          // in a trial: the kernel does not count swap, whatever the engine says
+}
