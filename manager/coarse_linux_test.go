@@ -22,7 +22,7 @@ func TestARequestOfAnotherClientWithOurStamp(t *testing.T) {
 		}
 		h := newHost(t)
 		run := h.spawn(h.client(Options{}), SpawnOptions{ID: "s1"})
-		v := vigil{run: run}
+		v := tracker{run: run}
 		if err := v.checkRequest(); err != nil {
 			t.Fatal("our own request:", err)
 		}

@@ -9,27 +9,27 @@
 //
 // # Promises
 //
-// A request gets a result or an error, never silence. Wait ends when the response is there, when ctx ends, when nobody
-// has served the outbox for Options.Patience, and when a child that is known to run is long past its time. It waits for a
-// place in the queue as long as somebody serves. WaitTelling says meanwhile what it waits for; a watcher that died is
-// told of within three heartbeats, and so is its return.
+// A request gets a result or an error, never silence. Wait ends when the response is there, when ctx ends, when no watcher
+// has served the outbox for Options.Patience, and when a child that is known to run is long past its time. A queued run
+// is waited for as long as a watcher serves. WaitWithUpdates says meanwhile what it waits for; it tells of a watcher's
+// death within three heartbeats, and of its return.
 //
 // A result is delivered before it is acknowledged. Wait removes nothing; only Acknowledge does, and it keeps a copy for a
 // day, which Taken reads. A caller that dies in between finds the result again.
 //
-// What is old is not taken for new. A response, a status or an event counts only with the request_id that this run
-// was given, and an answer file only when it is not the one that lay there before, in another directory or untouched.
+// Old files are not taken for new. A response, a status or an event counts only with the request_id that this run
+// was given. An answer file counts only in the same workspace directory, and not if it lay there untouched before.
 //
-// Who gives up leaves nothing. With CancelOnDone, or after Withdraw, no file of the run stays in the outbox, whether or
-// not there is a watcher that could remove it; only the workspace does.
+// A client that gives up leaves nothing behind. With CancelOnDone, or after Withdraw, no file of the run stays in the
+// outbox, whether or not there is a watcher that could remove it; only the workspace does.
 //
 // Everything that is read is hostile, since the outbox is shared and the workspace was the child's. It must be a regular
 // file with one name; it is opened beneath its directory without following links or blocking, and read up to a size
-// (invariant I5). What a child wrote comes back in Answer, StdoutTail and StderrTail as data: whoever shows it to a
-// person or a model must not pass it off as words of the host.
+// (invariant I5). What a child wrote comes back in Answer, StdoutTail and StderrTail as data: a caller that shows it to
+// a person or a model must not pass it off as words of the host.
 //
 // The request file is a run's only record on this side. After a restart of the caller, List and Attach find the run again,
-// and whatever can be done with it can be done by any process.
+// and any process can do everything with it.
 //
 // # Speed
 //

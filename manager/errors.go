@@ -13,7 +13,7 @@ var (
 	ErrNoRun         = errors.New("there is no such run")
 	ErrOutstanding   = errors.New("there is a run whose result was not taken")
 	ErrSuperseded    = errors.New("another request of the same subagent took the run's place")
-	ErrGone          = errors.New("the request was withdrawn, or its result was taken by somebody else")
+	ErrGone          = errors.New("the request was withdrawn, or its result was taken by another client")
 	ErrOverdue       = errors.New("the watcher lives but gave no response in time")
 )
 

@@ -19,8 +19,8 @@ import (
 func (r *Run) Events(ctx context.Context, from int64, follow bool) iter.Seq2[delegation.Event, error] {
 	return func(yield func(delegation.Event, error) bool) {
 		from = max(from, 1)
-		s := stream{vigil: vigil{run: r}, from: from, event: from, segment: 1, yield: yield}
-		if err := s.pump(ctx, follow); err != nil && !errors.Is(err, errEnough) {
+		s := stream{tracker: tracker{run: r}, from: from, event: from, segment: 1, yield: yield}
+		if err := s.follow(ctx, follow); err != nil && !errors.Is(err, errEnough) {
 			yield(delegation.Event{}, err)
 		}
 	}
@@ -28,25 +28,25 @@ func (r *Run) Events(ctx context.Context, from int64, follow bool) iter.Seq2[del
 
 // stream reads segments one after the other.
 type stream struct {
-	vigil
+	tracker
 	from    int64 // the first event that is wanted
-	event   int64 // the one that should come next
+	event   int64 // the number that should come next
 	inGap   bool  // the last one was a gap
 	segment int   // that should come next
 	relist  time.Time
 	yield   func(delegation.Event, error) bool
 }
 
-// pump yields what there is and waits for more, until the run is over. Whether it is over is asked before the last
-// reading, so that nothing written before the end is missed.
-func (s *stream) pump(ctx context.Context, follow bool) error {
+// follow yields what there is and, with wait, waits for more until the run is over. It asks whether the run is over before
+// it reads for the last time, so that nothing written before the end is missed.
+func (s *stream) follow(ctx context.Context, wait bool) error {
 	wake, unsubscribe := s.run.m.hints.subscribe(s.concerns)
 	defer unsubscribe()
 	tick := time.NewTicker(s.run.m.poll)
 	defer tick.Stop()
 	for {
-		over := !follow
-		if follow {
+		over := !wait
+		if wait {
 			var err error
 			if over, err = s.over(); err != nil {
 				return err
@@ -73,10 +73,10 @@ func (s *stream) concerns(name string) bool {
 	return ok
 }
 
-// lastSegment is far behind any that a host writes. Counting does not go beyond it, whatever files claim.
+// lastSegment is far above any number that a host gives. Counting does not go beyond it, whatever files claim.
 const lastSegment = 1 << 30
 
-// segment is which of the run's segments a file is.
+// segment returns the number of a segment of this run, by its file's name.
 func (r *Run) segment(name string) (int, bool) {
 	id, hash, number, ok := delegation.ParseEventsName(name)
 	return number, ok && number <= lastSegment && id == r.ID() && hash == r.request.Hash()
@@ -84,7 +84,7 @@ func (r *Run) segment(name string) (int, bool) {
 
 // over says whether no more segments will come.
 func (s *stream) over() (bool, error) {
-	response, err := s.look()
+	response, err := s.check()
 	if errors.Is(err, ErrGone) || errors.Is(err, ErrSuperseded) {
 		return true, nil
 	}
@@ -94,17 +94,17 @@ func (s *stream) over() (bool, error) {
 // drain yields every segment that is there.
 func (s *stream) drain(ctx context.Context, last bool) error {
 	for {
-		there, err := s.read()
+		there, err := s.readSegment()
 		if err != nil {
 			return err
 		}
 		if !there {
-			next, err := s.later(ctx, last)
+			next, err := s.nextSegment(ctx, last)
 			if err != nil || next == 0 {
 				return err
 			}
 			s.segment = next
-			if _, err := s.read(); err != nil {
+			if _, err := s.readSegment(); err != nil {
 				return err
 			}
 		}

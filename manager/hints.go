@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// hints tells waiting goroutines that a file of theirs may have changed. A hint may be missing or needless: whoever
-// gets one looks at the files, and a poll stands behind it. The notifications start with the first subscriber.
+// hints tells waiting goroutines that a file of theirs may have changed. A hint may be missing or needless: its receiver
+// looks at the files, and a poll stands behind it. The notifications start with the first subscriber.
 type hints struct {
 	path string
 	log  *slog.Logger
@@ -18,7 +18,7 @@ type hints struct {
 	subs map[*subscriber]struct{}
 }
 
-// subscriber wants hints about some names. wake holds one hint at most, so nobody waits for a slow reader.
+// subscriber wants hints about some names. wake holds one hint at most, so that a slow reader delays no others.
 type subscriber struct {
 	wants func(name string) bool
 	wake  chan struct{}
@@ -28,7 +28,7 @@ func newHints(path string, log *slog.Logger) *hints {
 	return &hints{path: path, log: log, subs: make(map[*subscriber]struct{})}
 }
 
-// subscribe returns a channel of hints about names that wants accepts, and what ends the subscription.
+// subscribe returns a channel of hints about names that wants accepts, and a function that ends the subscription.
 func (h *hints) subscribe(wants func(name string) bool) (<-chan struct{}, func()) {
 	s := &subscriber{wants: wants, wake: make(chan struct{}, 1)}
 	h.mu.Lock()
@@ -52,7 +52,7 @@ func (h *hints) listen() {
 	h.stop = stop
 }
 
-// tell wakes who wants to know about name.
+// tell wakes the subscribers that want hints about name.
 func (h *hints) tell(name string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -26,7 +26,7 @@ func notify(dir string, tell func(name string)) (stop func() error, err error) {
 	}, nil
 }
 
-// forward hands on events until the watcher is closed. An error, such as an overflow, needs no answer: the poll looks
+// forward hands on events until the watcher is closed. An error, such as an overflow, needs no action: the poll looks
 // at what was missed.
 func forward(w *fsnotify.Watcher, tell func(name string)) {
 	for {

@@ -38,7 +38,7 @@ func newHost(t *testing.T) *host {
 		Limits:   delegation.WireLimits{RequestBytes: 1 << 20},
 		Profiles: []delegation.ProfileOffer{{Name: "shell"}, {Name: "massgen"}},
 	}}
-	h.pulse()
+	h.sendBeat()
 	return h
 }
 
@@ -84,7 +84,7 @@ func take(ctx context.Context, r *Run) (Result, error) {
 	return result, r.Acknowledge(result)
 }
 
-func (h *host) pulse() {
+func (h *host) sendBeat() {
 	h.t.Helper()
 	h.beat.BeatAt = time.Now()
 	h.publish(delegation.HeartbeatName, must(h.beat.Encode()))
@@ -102,7 +102,7 @@ func (h *host) live() (die func()) {
 			case <-ctx.Done():
 				return
 			case <-tick.C:
-				h.pulse()
+				h.sendBeat()
 			}
 		}
 	})

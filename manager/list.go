@@ -37,11 +37,11 @@ type Listing struct {
 	More  bool // there are more than MaxItems
 }
 
-// errEnough ends a listing that is full.
+// errEnough ends a listing that is full, and a stream of events of which the caller has enough.
 var errEnough = errors.New("enough")
 
-// List reads the outbox's request files and what belongs to them. A request that is not readable is left out: the host
-// answers it, and nobody here can wait for it.
+// List reads the outbox's request files and what belongs to them. It leaves out a request that is not readable: the host
+// responds to it, and no run of it can be waited for.
 func (m *Manager) List(ctx context.Context) (Listing, error) {
 	var list Listing
 	limit := m.requestLimit()
@@ -74,7 +74,7 @@ func (m *Manager) List(ctx context.Context) (Listing, error) {
 	return list, nil
 }
 
-// requestLimit is how long a request is that the watcher reads: a longer one has no run, whoever planted it.
+// requestLimit is the size of the longest request that the watcher reads. A longer file has no run.
 func (m *Manager) requestLimit() int64 {
 	beat, err := m.heartbeat()
 	if limit := beat.Limits.RequestBytes; err == nil && limit > 0 {
@@ -83,7 +83,7 @@ func (m *Manager) requestLimit() int64 {
 	return usualRequest
 }
 
-// item reads what there is about the subagent of a request's name.
+// item reads everything about the subagent that the name of a request file names.
 func (m *Manager) item(name string, limit int64) (Item, bool) {
 	kind, id := delegation.ParseName(name)
 	if kind != delegation.KindRequest {

@@ -12,7 +12,7 @@ import (
 	"torno/delegation"
 )
 
-// What is read from an outbox or a workspace has a size. Each bound is well over what an honest watcher writes.
+// The largest files that are read from an outbox. Each bound is well over what an honest watcher writes.
 const (
 	maxResponse  = 1 << 20
 	maxStatus    = 64 << 10
@@ -21,14 +21,14 @@ const (
 	usualRequest = 4 << 20  // what it reads unless it is told
 )
 
-// DefaultPatience is how long a Wait goes on while nobody serves the outbox: a watcher that is restarted is back by then.
+// DefaultPatience is how long a Wait goes on while no watcher serves the outbox: a watcher that is restarted is back by then.
 const DefaultPatience = time.Minute
 
 // Options are all optional.
 type Options struct {
 	// Poll is how often the outbox is looked at where no notification comes; 250 ms by default.
 	Poll time.Duration
-	// Patience is how long a Wait goes on while nobody serves the outbox; by default DefaultPatience, below zero not at all.
+	// Patience is how long a Wait goes on while no watcher serves the outbox; by default DefaultPatience, below zero not at all.
 	Patience time.Duration
 	// AnswerMax is how much of an answer is read; 1 MiB by default.
 	AnswerMax int64
@@ -74,7 +74,7 @@ func (m *Manager) Close() error {
 // Outbox is the absolute path of the outbox.
 func (m *Manager) Outbox() string { return m.dir.Path() }
 
-// read reads a file of the outbox. One that was replaced meanwhile is read again: it is whole now.
+// read reads a file of the outbox. It reads a file that was replaced meanwhile again: it is whole now.
 func (m *Manager) read(name string, limit int64) (data []byte, stamp delegation.Stamp, err error) {
 	for range 3 {
 		data, stamp, err = m.dir.Read(name, limit)
@@ -85,7 +85,7 @@ func (m *Manager) read(name string, limit int64) (data []byte, stamp delegation.
 	return data, stamp, err
 }
 
-// readRequest is read for a request.
+// readRequest is read for a request file.
 func (m *Manager) readRequest(name string, limit int64) (data []byte, read delegation.Reading, err error) {
 	for range 3 {
 		data, read, err = m.dir.ReadRequest(name, limit)

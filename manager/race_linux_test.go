@@ -17,7 +17,7 @@ func TestAnswerIsWhatWasLookedAt(t *testing.T) {
 	const secret = "the parent's key"
 	h := newHost(t)
 	run := h.spawn(h.client(Options{}), SpawnOptions{ID: "s1"})
-	run.before.answer = nil
+	run.atRequest.answer = nil
 	answer, key := run.Workspace()+"/answer.txt", h.join("key")
 	write(t, answer, "mine")
 	write(t, key, secret)
@@ -57,7 +57,7 @@ func TestAnswerIsWhatWasLookedAt(t *testing.T) {
 // lookedOnly reads a file that had one name when it was looked at.
 func lookedOnly(path string) string {
 	info, err := os.Lstat(path)
-	if err != nil || plain(info) != nil {
+	if err != nil || checkPlain(info) != nil {
 		return ""
 	}
 	data, _ := os.ReadFile(path) // nothing is nothing read

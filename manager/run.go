@@ -21,10 +21,10 @@ type Run struct {
 	answer       string // beneath the workspace; "" for none
 	timeout      time.Duration
 	cancelOnDone bool
-	before       place
+	atRequest    workspaceSnapshot
 }
 
-// runOf is the run of a valid request.
+// runOf returns the run of a valid request.
 func (m *Manager) runOf(req delegation.Request) *Run {
 	r := &Run{
 		m: m, id: req.SubagentID, request: req.RequestID,
@@ -65,7 +65,7 @@ func (m *Manager) Attach(id string) (*Run, error) {
 	}
 	if req, err := delegation.DecodeRequest(data); err == nil && req.SubagentID == subagent {
 		run := m.runOf(req)
-		run.before.workspace = run.place().workspace // the answer may be there already, and be the run's own
+		run.atRequest.workspace = run.snapshot().workspace // not the answer, which may be the run's own already
 		return run, nil
 	}
 	request, err := peek(data)
@@ -75,18 +75,18 @@ func (m *Manager) Attach(id string) (*Run, error) {
 	return &Run{m: m, id: subagent, request: request, timeout: DefaultTimeout}, nil
 }
 
-// peek finds out which request a file is, valid or not.
+// peek returns the request_id of a request file, valid or not.
 func peek(data []byte) (delegation.RequestID, error) {
 	_, request := delegation.PeekIDs(data)
 	return delegation.ParseRequestID(request)
 }
 
-// Cancel asks the host to end the run, and returns when it was asked: the run is over when Wait returns.
+// Cancel asks the host to end the run and does not wait: the run is over when Wait returns.
 func (r *Run) Cancel(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if err := r.holds(); err != nil {
+	if err := r.checkCurrent(); err != nil {
 		return err
 	}
 	if err := r.m.dir.Publish(r.sentinel(), nil); err != nil {
@@ -95,8 +95,8 @@ func (r *Run) Cancel(ctx context.Context) error {
 	return nil
 }
 
-// sentinel is the name of the file that ends the run. Where the watcher knows it, that is the one that names the request: no
-// clock and no later request can have it mistaken.
+// sentinel returns the name of the file that ends the run. Where the watcher knows that form, it names the request, so that
+// neither clocks nor a later request can confuse it.
 func (r *Run) sentinel() string {
 	beat, err := r.m.heartbeat()
 	if err == nil && slices.Contains(beat.Features, delegation.FeatureCancel) {
@@ -105,22 +105,22 @@ func (r *Run) sentinel() string {
 	return delegation.CancelName(r.id)
 }
 
-// Withdraw takes the request back: nobody waits for the result any more. The host ends the child if it still runs.
+// Withdraw takes the request back, with its result. The host ends the child if it still runs.
 func (r *Run) Withdraw() error {
-	if err := r.holds(); err != nil {
+	if err := r.checkCurrent(); err != nil {
 		return err
 	}
 	return r.remove()
 }
 
-// holds says whether the request file is still this run's.
-func (r *Run) holds() error {
-	_, err := r.reads()
+// checkCurrent fails unless the request file is still this run's.
+func (r *Run) checkCurrent() error {
+	_, err := r.currentRequest()
 	return err
 }
 
-// reads returns what was read of the request file. It fails where that is no longer this run's.
-func (r *Run) reads() (delegation.Reading, error) {
+// currentRequest returns what was read of the request file. It fails where that is no longer this run's.
+func (r *Run) currentRequest() (delegation.Reading, error) {
 	data, read, err := r.m.readRequest(delegation.RequestName(r.id), r.m.requestLimit())
 	if errors.Is(err, fs.ErrNotExist) {
 		return read, fmt.Errorf("subagent %s: %w", r.id, ErrGone)
@@ -145,13 +145,13 @@ func (r *Run) remove() error {
 		r.m.dir.Remove(delegation.StatusName(r.id)),
 	)
 	if _, nobody := r.m.Serving(); nobody != nil {
-		err = errors.Join(err, r.sweep())
+		err = errors.Join(err, r.removeEvents())
 	}
 	return err
 }
 
-// sweep removes the segments of the run's live output.
-func (r *Run) sweep() error {
+// removeEvents removes the segments of the run's live output.
+func (r *Run) removeEvents() error {
 	return r.m.dir.Names(context.Background(), 256, func(names []string) error {
 		for _, name := range names {
 			if _, ours := r.segment(name); !ours {

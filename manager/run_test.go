@@ -136,7 +136,7 @@ func TestCancelNamesTheRequest(t *testing.T) {
 }
 
 // A run may not end another one, nor take away its files.
-func TestAnEarlierRunHasNoHoldOnALaterOne(t *testing.T) {
+func TestAnEarlierRunCannotEndALaterOne(t *testing.T) {
 	in(t, func(t *testing.T, h *host) {
 		m := h.client(Options{})
 		first := h.spawn(m, SpawnOptions{ID: "s1"})

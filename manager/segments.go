@@ -9,9 +9,9 @@ import (
 	"torno/delegation"
 )
 
-// read yields the events of the next segment and says whether it is there. What
-// is in its place but is not whole is a gap.
-func (s *stream) read() (bool, error) {
+// readSegment yields the events of the next segment and says whether it is there. A segment that cannot be read whole
+// becomes a gap.
+func (s *stream) readSegment() (bool, error) {
 	if s.segment > lastSegment {
 		return false, nil
 	}
@@ -25,20 +25,20 @@ func (s *stream) read() (bool, error) {
 		events, err = delegation.DecodeEvents(data)
 	}
 	for _, e := range events {
-		if err := s.pass(e); err != nil {
+		if err := s.deliver(e); err != nil {
 			return true, err
 		}
 	}
 	if err != nil {
 		s.run.m.log.Debug("segment not readable", "name", name, "error", err)
-		return true, s.pass(delegation.Event{Seq: s.event, Type: delegation.EventGap})
+		return true, s.deliver(delegation.Event{Seq: s.event, Type: delegation.EventGap})
 	}
 	return true, nil
 }
 
-// pass yields one event, and a gap before it where its number says that others are missing. It ends the stream with
-// errEnough behind the last event and when the caller has enough.
-func (s *stream) pass(e delegation.Event) error {
+// deliver yields one event, and a gap before it where its number says that others are missing. It ends the stream with
+// errEnough after the last event and when the caller has enough.
+func (s *stream) deliver(e delegation.Event) error {
 	if e.Seq < s.from {
 		return nil
 	}
@@ -55,9 +55,10 @@ func (s *stream) pass(e delegation.Event) error {
 	return nil
 }
 
-// later finds the first segment behind the one that is missing, or 0. That takes a listing of the outbox, which anybody
-// may have filled, so unless it is the last one it costs two per cent of the time at most.
-func (s *stream) later(ctx context.Context, last bool) (int, error) {
+// nextSegment finds the first segment behind the missing one, or 0. That takes a listing of the outbox, which may hold
+// any number of files, so the listings take two per cent of the time at most. The last one, when the run is over, is
+// made at once.
+func (s *stream) nextSegment(ctx context.Context, last bool) (int, error) {
 	began := time.Now()
 	if began.Before(s.relist) && !last {
 		return 0, nil

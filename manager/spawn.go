@@ -47,7 +47,7 @@ type SpawnOptions struct {
 	CancelOnDone bool
 }
 
-// Spawn writes a request and returns its run. It fails early, before anything is written, when nobody is serving the
+// Spawn writes a request and returns its run. It fails early, before anything is written, when no watcher serves the
 // outbox and when the watcher is bound to refuse.
 func (m *Manager) Spawn(ctx context.Context, o SpawnOptions) (*Run, error) {
 	if err := ctx.Err(); err != nil {
@@ -90,7 +90,7 @@ func (m *Manager) compose(o SpawnOptions) (req delegation.Request, err error) {
 	if err := parseTokens(&req, o); err != nil {
 		return req, err
 	}
-	if err := m.place(&req, o); err != nil {
+	if err := m.setPaths(&req, o); err != nil {
 		return req, err
 	}
 	for _, path := range o.ContextPaths {
@@ -104,9 +104,9 @@ func (m *Manager) compose(o SpawnOptions) (req delegation.Request, err error) {
 	return req, nil
 }
 
-// place names the workspace and the answer file. The default workspace is named relative to the outbox, whose path on the
-// host this side does not know.
-func (m *Manager) place(req *delegation.Request, o SpawnOptions) error {
+// setPaths sets the workspace and the answer file. The default workspace is named relative to the outbox, because this
+// side does not know the outbox's path on the host.
+func (m *Manager) setPaths(req *delegation.Request, o SpawnOptions) error {
 	if o.Workspace != "" && !filepath.IsAbs(o.Workspace) {
 		return refuse(delegation.CodeWorkspace, "workspace", "workspace %s is not an absolute path", o.Workspace)
 	}
@@ -141,7 +141,7 @@ func parseTokens(req *delegation.Request, o SpawnOptions) error {
 	return nil
 }
 
-// encode writes a request down and checks it against what the watcher reads and offers.
+// encode encodes a request and checks it against what the watcher reads and offers.
 func encode(req delegation.Request, beat delegation.Heartbeat) ([]byte, error) {
 	if err := checkProfile(req.Profile, beat.Profiles); err != nil {
 		return nil, err
@@ -176,7 +176,7 @@ func checkProfile(profile delegation.Token, offers []delegation.ProfileOffer) er
 }
 
 // makeRoom removes what an earlier run of the subagent left: a late response and an old sentinel must not be there
-// when the new request is. A run whose result nobody took is only replaced on demand.
+// when the new request is. A run whose result was not taken is only replaced on demand.
 func (m *Manager) makeRoom(id delegation.SubagentID, replace bool) error {
 	switch _, err := m.dir.Stat(delegation.RequestName(id)); {
 	case errors.Is(err, fs.ErrNotExist):
@@ -199,7 +199,7 @@ func (r *Run) publish(data []byte, ours bool) error {
 	if err != nil {
 		return err
 	}
-	r.before = r.place()
+	r.atRequest = r.snapshot()
 	if err = r.m.dir.Publish(delegation.RequestName(r.id), data); err == nil {
 		return nil
 	}

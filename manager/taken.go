@@ -13,21 +13,21 @@ import (
 	"torno/delegation"
 )
 
-// TakenDir is where copies of results that were taken are, in the outbox: nothing else is sure to outlive the process.
-// It is the client's own; the host leaves it alone.
+// TakenDir is the directory of the outbox with copies of taken results: nothing else is sure to outlive the process.
+// It is the client's own; the host does not touch it.
 const TakenDir = "taken"
 
-// What the copies of an outbox may be at most. The oldest go first.
+// The limits of an outbox's copies. The oldest go first.
 const (
-	takenTime   = 24 * time.Hour
-	takenFiles  = 256
-	takenBytes  = 64 << 20
-	takenAnswer = 1 << 20  // of one answer
-	takenCopy   = 16 << 20 // of one copy, whose JSON may be several times as long as what it holds
+	maxTakenAge    = 24 * time.Hour
+	maxTakenFiles  = 256
+	maxTakenBytes  = 64 << 20
+	maxTakenAnswer = 1 << 20  // bytes of one answer
+	maxTakenCopy   = 16 << 20 // bytes of one copy, whose JSON may be several times as long as the result
 )
 
-// takenCopyOf is a result as it is kept. What a child wrote need not be UTF-8, so the answer is bytes.
-type takenCopyOf struct {
+// takenCopy is a result as it is stored. What a child wrote need not be UTF-8, so the answer is bytes.
+type takenCopy struct {
 	Version int
 	Result
 	Answer    []byte
@@ -35,14 +35,14 @@ type takenCopyOf struct {
 	ErrorText string
 }
 
-// Acknowledge says that the caller has what Wait returned: it has written it to where it goes. From here on the run is
-// taken. A copy of the result is kept for a day, of each subagent the last one, see Taken; then the run's files are
-// removed from the outbox. When that fails the result stays, and a later Wait returns it again.
+// Acknowledge says that the caller has stored or delivered what Wait returned. From here on the result is taken: its copy
+// is kept for a day, of each subagent the last one (see Taken), and the run's files are removed from the outbox. When
+// that fails the result stays, and a later Wait returns it again.
 func (r *Run) Acknowledge(result Result) error {
 	if result.SubagentID != r.ID() || result.RequestID != r.RequestID() {
 		return fmt.Errorf("acknowledge %s: the result is of another run", r.id)
 	}
-	err := r.holds()
+	err := r.checkCurrent()
 	switch {
 	case errors.Is(err, ErrSuperseded):
 		return nil // what is there now is the next run's
@@ -51,7 +51,7 @@ func (r *Run) Acknowledge(result Result) error {
 	case err != nil:
 		return err
 	}
-	if err := r.m.keep(result); err != nil {
+	if err := r.m.saveCopy(result); err != nil {
 		return fmt.Errorf("keep a copy of the result of %s: %w", r.id, err)
 	}
 	return r.remove()
@@ -74,7 +74,7 @@ func (m *Manager) Taken(id string) (Result, error) {
 }
 
 // taken turns the error of a run that is not there into one that says when its result was taken, if it was. request is
-// the one that was waited for, or "" for any.
+// the id of the request that was waited for, or "" for any.
 func (m *Manager) taken(id delegation.SubagentID, request string, err error) error {
 	result, missing := m.copyOf(id)
 	if missing != nil || request != "" && result.RequestID != request {
@@ -96,11 +96,11 @@ func (m *Manager) copyOf(id delegation.SubagentID) (Result, error) {
 		return Result{}, err
 	}
 	defer dir.Close()
-	data, more, err := readFile(dir, takenName(id), takenCopy)
+	data, more, err := readFile(dir, takenName(id), maxTakenCopy)
 	if err != nil {
 		return Result{}, err
 	}
-	var kept takenCopyOf
+	var kept takenCopy
 	if err := json.Unmarshal(data, &kept); err != nil || more {
 		return Result{}, fmt.Errorf("%s is no copy of a result: %w", takenName(id), errors.Join(err, delegation.ErrTooBig))
 	}
@@ -110,7 +110,7 @@ func (m *Manager) copyOf(id delegation.SubagentID) (Result, error) {
 	return kept.result(), nil
 }
 
-func (k takenCopyOf) result() Result {
+func (k takenCopy) result() Result {
 	r := k.Result
 	r.Answer = string(k.Answer)
 	if k.AnswerErr != "" {
@@ -122,11 +122,11 @@ func (k takenCopyOf) result() Result {
 	return r
 }
 
-// encodeTaken is the copy of a result. A very long answer loses its end there, which the copy says.
+// encodeTaken encodes the copy of a result. It cuts off the end of a very long answer, which the copy says.
 func encodeTaken(r Result) ([]byte, error) {
-	kept := takenCopyOf{Version: 1, Result: r, Answer: []byte(r.Answer)}
-	if len(kept.Answer) > takenAnswer {
-		kept.Answer, kept.AnswerTruncated = kept.Answer[:takenAnswer], true
+	kept := takenCopy{Version: 1, Result: r, Answer: []byte(r.Answer)}
+	if len(kept.Answer) > maxTakenAnswer {
+		kept.Answer, kept.AnswerTruncated = kept.Answer[:maxTakenAnswer], true
 	}
 	if r.AnswerErr != nil {
 		kept.AnswerErr = r.AnswerErr.Error()
@@ -140,14 +140,14 @@ func encodeTaken(r Result) ([]byte, error) {
 	if err := encoder.Encode(kept); err != nil {
 		return nil, err
 	}
-	if text.Len() > takenCopy {
+	if text.Len() > maxTakenCopy {
 		return nil, delegation.ErrTooBig
 	}
 	return text.Bytes(), nil
 }
 
-// keep writes the copy of a result and makes room for it first.
-func (m *Manager) keep(r Result) error {
+// saveCopy writes the copy of a result and makes room for it first.
+func (m *Manager) saveCopy(r Result) error {
 	r.TakenAt = time.Now().UTC()
 	id, err := delegation.ParseSubagentID(r.SubagentID)
 	if err != nil {
@@ -170,15 +170,15 @@ func (m *Manager) keep(r Result) error {
 		return err
 	}
 	defer dir.Close()
-	if err := forget(dir, int64(len(data))); err != nil {
+	if err := pruneCopies(dir, int64(len(data))); err != nil {
 		return err
 	}
-	return m.put(dir, takenName(id), data)
+	return m.replaceFile(dir, takenName(id), data)
 }
 
-// put writes a file, whole by rename, in the place of whatever has its name. It belongs to the outbox's owner where that
-// is possible, as the directory does, so that each client of the outbox can read it.
-func (m *Manager) put(dir *os.Root, name string, data []byte) error {
+// replaceFile writes a file whole, by rename, over anything that has its name. It belongs to the outbox's owner where
+// that is possible, as the directory does, so that each client of the outbox can read it.
+func (m *Manager) replaceFile(dir *os.Root, name string, data []byte) error {
 	temp := ".new-" + randomHex(16)
 	file, err := dir.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
@@ -198,9 +198,9 @@ func (m *Manager) put(dir *os.Root, name string, data []byte) error {
 	return nil
 }
 
-// forget removes copies that are older than a day, and the oldest while there are too many for one more of a size. What
-// is no copy, such as a file that a client was killed over, goes the same way.
-func forget(dir *os.Root, size int64) error {
+// pruneCopies removes copies that are older than a day, and the oldest while there is no room for one more of the given
+// size. Other files go the same way, such as the temporary file of a client that was killed.
+func pruneCopies(dir *os.Root, size int64) error {
 	listing, err := dir.Open(".")
 	if err != nil {
 		return err
@@ -220,7 +220,7 @@ func forget(dir *os.Root, size int64) error {
 	slices.SortFunc(all, func(a, b fs.FileInfo) int { return a.ModTime().Compare(b.ModTime()) })
 	for i, info := range all {
 		left := len(all) - i
-		if time.Since(info.ModTime()) < takenTime && left < takenFiles && size <= takenBytes {
+		if time.Since(info.ModTime()) < maxTakenAge && left < maxTakenFiles && size <= maxTakenBytes {
 			break
 		}
 		if err := dir.Remove(info.Name()); err != nil && !errors.Is(err, fs.ErrNotExist) {

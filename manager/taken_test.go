@@ -83,7 +83,7 @@ func TestCopiesAreBounded(t *testing.T) {
 	in(t, func(t *testing.T, h *host) {
 		m := h.client(Options{AnswerMax: 8 << 20})
 		one := func(id string, size int) {
-			h.pulse()
+			h.sendBeat()
 			run := h.spawn(m, SpawnOptions{ID: id})
 			write(t, run.Workspace()+"/answer.txt", strings.Repeat("x", size))
 			h.respond(run)
@@ -96,17 +96,17 @@ func TestCopiesAreBounded(t *testing.T) {
 			t.Errorf("the copy of a long answer has %d bytes", len(r.Answer))
 		}
 		must(0, os.Mkdir(h.join("taken/directory"), 0o700))
-		for n := range takenFiles + 5 {
+		for n := range maxTakenFiles + 5 {
 			time.Sleep(time.Second)
 			one(fmt.Sprint("s", n), 1)
 		}
-		if n := len(must(os.ReadDir(h.join("taken")))); n != takenFiles+1 {
+		if n := len(must(os.ReadDir(h.join("taken")))); n != maxTakenFiles+1 {
 			t.Errorf("%d copies", n-1)
 		}
 		if _, err := m.Taken("first"); !errors.Is(err, ErrNoRun) {
 			t.Errorf("the oldest is still there: %v", err)
 		}
-		time.Sleep(takenTime + time.Hour)
+		time.Sleep(maxTakenAge + time.Hour)
 		one("last", 1)
 		if n := len(must(os.ReadDir(h.join("taken")))); n != 2 {
 			t.Errorf("%d copies are older than a day", n-2)
@@ -119,7 +119,7 @@ func TestCopiesAreBounded(t *testing.T) {
 		for _, e := range must(os.ReadDir(h.join("taken"))) {
 			sum += must(e.Info()).Size()
 		}
-		if sum > takenBytes+2<<20 {
+		if sum > maxTakenBytes+2<<20 {
 			t.Errorf("%d bytes of copies", sum)
 		}
 	})
@@ -162,7 +162,7 @@ func TestCopiesThatAreTraps(t *testing.T) {
 		"another subagents": func(path, _ string) error {
 			return os.WriteFile(path, []byte(`{"Version":1,"SubagentID":"s2"}`), 0o600)
 		},
-		"far too long": func(path, _ string) error { return os.WriteFile(path, make([]byte, takenCopy+1), 0o600) },
+		"far too long": func(path, _ string) error { return os.WriteFile(path, make([]byte, maxTakenCopy+1), 0o600) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := newHost(t)

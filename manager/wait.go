@@ -16,22 +16,23 @@ const Grace = 30 * time.Second
 // Wait returns the run's result and removes nothing: the result stays in the outbox until Acknowledge says that the caller
 // has it, and until then every Wait returns it. When ctx ends first, the run goes on unless it was spawned with CancelOnDone.
 //
-// Other ends are ErrNobodyServing when nobody has served the outbox for longer than Options.Patience, ErrGone or
+// Other ends are ErrNobodyServing when no watcher has served the outbox for longer than Options.Patience, ErrGone or
 // ErrSuperseded when the request is no longer there, and ErrOverdue when a watcher that is alive left the run unanswered
 // for its timeout and Grace. Time spent in the queue does not count. After ErrNobodyServing and ErrOverdue the request is
 // still there: Wait may be called again.
-func (r *Run) Wait(ctx context.Context) (Result, error) { return r.WaitTelling(ctx, nil) }
+func (r *Run) Wait(ctx context.Context) (Result, error) { return r.WaitWithUpdates(ctx, nil) }
 
-// WaitTelling is Wait, and calls tell with what is known of the run at first and whenever that changes, such as its
-// place in the queue, or that the watcher died and that it is back. It calls from its own goroutine and waits for tell.
-func (r *Run) WaitTelling(ctx context.Context, tell func(Progress)) (Result, error) {
+// WaitWithUpdates is Wait, and calls tell with what is known of the run at first and whenever that changes: for instance
+// its position in the queue, or that the watcher died, or that it is back. It calls tell from its own goroutine and waits
+// for it.
+func (r *Run) WaitWithUpdates(ctx context.Context, tell func(WaitUpdate)) (Result, error) {
 	wake, unsubscribe := r.m.hints.subscribe(r.concerns)
 	defer unsubscribe()
 	tick := time.NewTicker(r.m.poll)
 	defer tick.Stop()
-	v := vigil{run: r, tell: tell, limit: time.Now().Add(r.timeout + Grace)}
+	t := tracker{run: r, tell: tell, giveUpAt: time.Now().Add(r.timeout + Grace)}
 	for {
-		response, err := v.look()
+		response, err := t.check()
 		if errors.Is(err, ErrGone) {
 			err = r.m.taken(r.id, r.RequestID(), err)
 		}
@@ -41,13 +42,14 @@ func (r *Run) WaitTelling(ctx context.Context, tell func(Progress)) (Result, err
 		if response != nil {
 			return r.collect(*response), nil
 		}
-		if v.follow(); v.overdue() {
-			return Result{}, v.giveUp(ctx)
+		t.moveLimit()
+		if t.overdue() {
+			return Result{}, t.giveUp(ctx)
 		}
-		v.report()
+		t.report()
 		select {
 		case <-ctx.Done():
-			return Result{}, r.leave(ctx)
+			return Result{}, r.abandon(ctx)
 		case <-wake:
 		case <-tick.C:
 		}
@@ -63,8 +65,9 @@ func (r *Run) concerns(name string) bool {
 	return false
 }
 
-// leave ends a Wait whose context is done. Without its request the host ends the child and answers nothing.
-func (r *Run) leave(ctx context.Context) error {
+// abandon ends a Wait whose context is done. With CancelOnDone it withdraws the request: the host then ends the child and
+// writes no response.
+func (r *Run) abandon(ctx context.Context) error {
 	err := fmt.Errorf("wait for %s: %w", r.id, endOf(ctx))
 	if !r.cancelOnDone {
 		return err
@@ -76,7 +79,7 @@ func (r *Run) leave(ctx context.Context) error {
 	return errors.Join(err, withdrawn)
 }
 
-// endOf says why a context is done, as what the caller gave for a cause and as what package context calls it.
+// endOf says why a context is done: the caller's cause, and the error of package context.
 func endOf(ctx context.Context) error {
 	err, cause := ctx.Err(), context.Cause(ctx)
 	if errors.Is(cause, err) {
@@ -86,15 +89,15 @@ func endOf(ctx context.Context) error {
 }
 
 // giveUp ends a Wait for a response that is overdue. The sentinel makes sure that the child does not run on for ever.
-// Where nobody serves, nobody would see it, and the response is late for that reason.
-func (v *vigil) giveUp(ctx context.Context) error {
-	r := v.run
-	if v.pulse.nobody != nil {
-		return fmt.Errorf("subagent %s: %w", r.id, v.pulse.nobody)
+// Where no watcher serves, none would see the sentinel, and its absence is the reason for the delay.
+func (t *tracker) giveUp(ctx context.Context) error {
+	r := t.run
+	if t.heartbeat.absence != nil {
+		return fmt.Errorf("subagent %s: %w", r.id, t.heartbeat.absence)
 	}
 	err := fmt.Errorf("subagent %s: %w", r.id, ErrOverdue)
-	if v.instead != nil {
-		err = fmt.Errorf("%w; what is in its place is none: %w", err, v.instead)
+	if t.unusable != nil {
+		err = fmt.Errorf("%w; the file with the response's name cannot be used: %w", err, t.unusable)
 	}
 	return errors.Join(err, r.Cancel(context.WithoutCancel(ctx)))
 }

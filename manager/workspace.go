@@ -56,8 +56,8 @@ func (m *Manager) makeWorkspace(id delegation.SubagentID) (fresh bool, err error
 	return m.makeDir(root, filepath.Join(Workspaces, id.String()), 0o770)
 }
 
-// makeDir makes one directory beneath the outbox, with the outbox's owner where that is possible, so that the host
-// finds an owner whom it lets in. A directory that is there stays as it is; a link is refused.
+// makeDir makes one directory beneath the outbox and gives it to the outbox's owner where that is possible, because the
+// host accepts workspaces of that owner. A directory that is there stays as it is; a link is refused.
 func (m *Manager) makeDir(root *os.Root, rel string, perm os.FileMode) (made bool, err error) {
 	parent, err := descend(root, filepath.Dir(rel))
 	if err != nil {

@@ -44,7 +44,7 @@ func (c *app) cancel(ctx context.Context, m *manager.Manager, id string, wait bo
 		}
 		return c.cancelling(run)
 	}
-	result, err := run.WaitTelling(ctx, c.progress(run))
+	result, err := run.WaitWithUpdates(ctx, c.showUpdates(run))
 	if err != nil {
 		return 0, err
 	}

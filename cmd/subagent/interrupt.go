@@ -24,7 +24,7 @@ var errWithdrawn = errors.New("the request was withdrawn before the child had en
 func (c *app) waitOrCancel(ctx context.Context, run *manager.Run) (manager.Result, error) {
 	again, stop := secondInterrupt(ctx)
 	defer stop()
-	result, err := run.WaitTelling(ctx, c.progress(run))
+	result, err := run.WaitWithUpdates(ctx, c.showUpdates(run))
 	if err == nil || !errors.Is(err, context.Canceled) {
 		return result, err
 	}
@@ -32,7 +32,7 @@ func (c *app) waitOrCancel(ctx context.Context, run *manager.Run) (manager.Resul
 	ctx, done := context.WithTimeout(again, interruptGrace)
 	defer done()
 	if err = run.Cancel(ctx); err == nil {
-		result, err = run.WaitTelling(ctx, c.progress(run))
+		result, err = run.WaitWithUpdates(ctx, c.showUpdates(run))
 	}
 	if err == nil || errors.Is(err, manager.ErrGone) || errors.Is(err, manager.ErrSuperseded) {
 		return result, err

@@ -105,7 +105,7 @@ func stateOf(i manager.Item) cli.Cell {
 	case i.Status != "":
 		return cli.Cell{Text: string(i.Status), Colour: cli.Red}
 	}
-	where := cli.Cell{Text: standing(manager.Progress{State: i.State, Position: i.Position})}
+	where := cli.Cell{Text: stateText(manager.WaitUpdate{State: i.State, Position: i.Position})}
 	if i.State == "" || i.State == delegation.StateQueued {
 		where.Colour = cli.Dim
 	}

@@ -42,7 +42,7 @@ the given order, and the exit code is that of the first that did not complete. A
 				if err != nil {
 					return 0, err
 				}
-				result, err := run.WaitTelling(ctx, c.progress(run))
+				result, err := run.WaitWithUpdates(ctx, c.showUpdates(run))
 				if err != nil {
 					return 0, err
 				}

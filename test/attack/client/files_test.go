@@ -133,7 +133,7 @@ func (s *scene) unimpressed() bool {
 	go func() {
 		first := true
 		var err error
-		result, err = s.run.WaitTelling(ctx, func(p manager.Progress) {
+		result, err = s.run.WaitWithUpdates(ctx, func(p manager.WaitUpdate) {
 			if seen += fmt.Sprintf("%+v", p); first {
 				first = false
 				close(looked)

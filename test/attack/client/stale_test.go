@@ -37,7 +37,7 @@ func TestWhatIsOfAnEarlierRun(t *testing.T) {
 func (s *scene) waitTold(then func()) manager.Result {
 	s.Helper()
 	began := false
-	result, err := s.run.WaitTelling(s.Context(), func(p manager.Progress) {
+	result, err := s.run.WaitWithUpdates(s.Context(), func(p manager.WaitUpdate) {
 		if p.State == delegation.StateEnded {
 			s.Error("it believes the status of an earlier run")
 		}

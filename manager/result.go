@@ -44,7 +44,7 @@ type Result struct {
 	Usage       *delegation.Usage
 	Workspace   string
 
-	TakenAt time.Time // when the result was taken; zero unless it is a copy, see Manager.Taken
+	TakenAt time.Time // when the result was acknowledged; zero unless it is a copy, see Manager.Taken
 }
 
 // AnswerFrom is where an answer comes from.
@@ -87,7 +87,7 @@ func ran(response delegation.Response) bool {
 	return !response.StartedAt.IsZero() || response.Reason == ""
 }
 
-// readAnswer reads the answer file. None is an empty answer.
+// readAnswer reads the answer file. Without a file the answer is empty.
 func (r *Run) readAnswer(result *Result) {
 	if r.answer == "" {
 		return
@@ -113,12 +113,12 @@ func (r *Run) readAnswer(result *Result) {
 	}
 }
 
-// foundAnswer is what lies in the place of the answer.
+// foundAnswer is what findAnswer read of the answer file.
 type foundAnswer struct {
 	text  []byte // up to Options.AnswerMax
 	more  bool   // there is more in the file
 	end   []byte // of the file
-	whole bool   // the file itself is the beginning of the one beside it
+	whole bool   // there is a file beside it with the whole answer
 }
 
 func (r *Run) findAnswer() (found foundAnswer, err error) {
@@ -127,7 +127,7 @@ func (r *Run) findAnswer() (found foundAnswer, err error) {
 		return found, err
 	}
 	defer workspace.Close()
-	if here, err := workspace.Stat("."); err != nil || r.before.workspace != nil && !os.SameFile(here, r.before.workspace) {
+	if here, err := workspace.Stat("."); err != nil || r.atRequest.workspace != nil && !os.SameFile(here, r.atRequest.workspace) {
 		return found, errors.Join(fmt.Errorf("%s is another directory than the one that the run was given", r.workspace), err)
 	}
 	f, seen, err := openFile(workspace, r.answer)
@@ -135,7 +135,7 @@ func (r *Run) findAnswer() (found foundAnswer, err error) {
 		return found, err
 	}
 	defer f.Close()
-	if r.before.holds(seen) {
+	if r.atRequest.hasSameAnswer(seen) {
 		return found, errStale
 	}
 	if found.text, found.more, err = readUpTo(f, r.m.answerMax); err != nil {

@@ -12,8 +12,8 @@ import (
 	"torno/test/attack"
 )
 
-// holdup is a way to keep a client waiting for ever: what another process of the parent writes again and again.
-type holdup struct {
+// blockade is a way to keep a client waiting for ever: what another process of the parent writes again and again.
+type blockade struct {
 	name   string
 	every  time.Duration
 	write  func(h *host, r *Run, n int)
@@ -21,13 +21,13 @@ type holdup struct {
 	within time.Duration
 }
 
-var holdups = []holdup{
+var blockades = []blockade{
 	{"states to and fro", time.Second, func(h *host, r *Run, n int) {
-		h.pulse()
+		h.sendBeat()
 		h.tell(r, []delegation.State{delegation.StateRunning, delegation.StateQueued}[n%2])
 	}, ErrOverdue, 2 * time.Minute},
 	{"a grant of a century", time.Minute, func(h *host, r *Run, _ int) {
-		h.pulse()
+		h.sendBeat()
 		h.tell(r, delegation.StateRunning, func(s *delegation.RunStatus) {
 			s.RunningSince, s.Deadline = time.Now(), time.Now().AddDate(100, 0, 0)
 		})
@@ -40,15 +40,15 @@ var holdups = []holdup{
 }
 
 // Beside each wait there is a careless one, which believes what it reads, and is still there when ours has ended.
-func TestAClientCannotBeHeldUp(t *testing.T) {
+func TestAClientCannotBeBlocked(t *testing.T) {
 	trial := attack.Trial{Row: "W11", Where: "manager", Oracle: true}
-	for _, u := range holdups {
-		t.Run(u.name, func(t *testing.T) {
+	for _, b := range blockades {
+		t.Run(b.name, func(t *testing.T) {
 			in(t, func(t *testing.T, h *host) {
 				trial.Tried++
-				naive, waited, err := u.try(t, h)
+				naive, waited, err := b.try(t, h)
 				trial.Oracle = trial.Oracle && !naive.gone
-				if errors.Is(err, u.want) && waited <= u.within {
+				if errors.Is(err, b.want) && waited <= b.within {
 					trial.Held++
 				} else {
 					t.Errorf("it waited %v: %v", waited, err)
@@ -59,15 +59,15 @@ func TestAClientCannotBeHeldUp(t *testing.T) {
 	attack.Record(t, trial)
 }
 
-// try holds a client up, for three days if it lets itself.
-func (u holdup) try(t *testing.T, h *host) (naive careless, waited time.Duration, err error) {
+// try keeps a client waiting, for three days if the client lets it.
+func (b blockade) try(t *testing.T, h *host) (naive careless, waited time.Duration, err error) {
 	t.Helper()
 	h.beat.HeartbeatSeconds = 300
-	h.pulse()
-	run := h.spawn(h.client(Options{Poll: u.every}), SpawnOptions{ID: "s1", Timeout: time.Minute})
+	h.sendBeat()
+	run := h.spawn(h.client(Options{Poll: b.every}), SpawnOptions{ID: "s1", Timeout: time.Minute})
 	ctx, cancel := context.WithTimeout(t.Context(), 72*time.Hour)
 	defer cancel()
-	u.write(h, run, 0)
+	b.write(h, run, 0)
 	began, done := time.Now(), make(chan error)
 	go func() {
 		_, err := run.Wait(ctx)
@@ -78,8 +78,8 @@ func (u holdup) try(t *testing.T, h *host) (naive careless, waited time.Duration
 		select {
 		case err := <-done:
 			return naive, time.Since(began), err
-		case <-time.After(u.every):
-			u.write(h, run, n)
+		case <-time.After(b.every):
+			b.write(h, run, n)
 		}
 	}
 }

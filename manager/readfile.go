@@ -12,7 +12,7 @@ import (
 	"torno/delegation"
 )
 
-// errMoved is a name that led to another file than the one that was looked at.
+// errMoved says that a name led to another file than Lstat had seen.
 var errMoved = errors.New("changed while it was opened")
 
 // readFile reads up to limit bytes of the file rel beneath root, which belonged to a child, and says whether there is
@@ -40,14 +40,14 @@ func openFile(root *os.Root, rel string) (*os.File, os.FileInfo, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := plain(seen); err != nil {
+	if err := checkPlain(seen); err != nil {
 		return nil, nil, fmt.Errorf("%s %w", rel, err)
 	}
 	f, err := parent.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW, 0)
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := same(f, seen); err != nil {
+	if err := checkSame(f, seen); err != nil {
 		f.Close()
 		return nil, nil, fmt.Errorf("%s %w", rel, err)
 	}
@@ -80,14 +80,14 @@ func descend(root *os.Root, rel string) (*os.Root, error) {
 	return here, nil
 }
 
-// step opens one directory of a parent.
+// step opens one directory of a parent, which must not be a link.
 func step(parent *os.Root, name string) (*os.Root, error) {
 	seen, err := parent.Lstat(name)
 	if err != nil {
 		return nil, err
 	}
 	if !seen.IsDir() {
-		return nil, fmt.Errorf("%s is not a directory but %s", name, kind(seen.Mode()))
+		return nil, fmt.Errorf("%s is not a directory but %s", name, describeType(seen.Mode()))
 	}
 	next, err := parent.OpenRoot(name)
 	if err != nil {
@@ -104,10 +104,10 @@ func step(parent *os.Root, name string) (*os.Root, error) {
 	return next, nil
 }
 
-// plain refuses what is not a regular file with one link.
-func plain(fi os.FileInfo) error {
+// checkPlain refuses everything but a regular file with one link.
+func checkPlain(fi os.FileInfo) error {
 	if !fi.Mode().IsRegular() {
-		return fmt.Errorf("is %s: %w", kind(fi.Mode()), delegation.ErrNotRegular)
+		return fmt.Errorf("is %s: %w", describeType(fi.Mode()), delegation.ErrNotRegular)
 	}
 	if st, ok := fi.Sys().(*syscall.Stat_t); !ok || st.Nlink != 1 {
 		return delegation.ErrLinked
@@ -115,8 +115,8 @@ func plain(fi os.FileInfo) error {
 	return nil
 }
 
-// same checks that an open file is the one that was looked at, and still plain.
-func same(f *os.File, seen os.FileInfo) error {
+// checkSame checks that an open file is the one that Lstat saw, and still plain.
+func checkSame(f *os.File, seen os.FileInfo) error {
 	got, err := f.Stat()
 	if err != nil {
 		return err
@@ -124,11 +124,11 @@ func same(f *os.File, seen os.FileInfo) error {
 	if !os.SameFile(got, seen) {
 		return errMoved
 	}
-	return plain(got)
+	return checkPlain(got)
 }
 
-// kind names a type of file for people.
-func kind(mode os.FileMode) string {
+// describeType names a type of file for people.
+func describeType(mode os.FileMode) string {
 	switch {
 	case mode&os.ModeSymlink != 0:
 		return "a symbolic link"

@@ -19,12 +19,12 @@ type diary struct {
 	at    []time.Duration
 }
 
-func (d *diary) tell(p Progress) {
+func (d *diary) tell(p WaitUpdate) {
 	line := string(p.State)
 	switch {
-	case p.Nobody != nil && p.Nobody.Stopped:
+	case p.NotServing != nil && p.NotServing.Stopped:
 		line += " stopped"
-	case p.Nobody != nil:
+	case p.NotServing != nil:
 		line += " nobody"
 	case len(p.Notices) > 0:
 		line += " " + p.Notices[0].Text
@@ -38,7 +38,7 @@ func (d *diary) tell(p Progress) {
 func (h *host) wait(r *Run) (*diary, Result, error) {
 	h.t.Helper()
 	d := &diary{began: time.Now()}
-	result, err := r.WaitTelling(h.t.Context(), d.tell)
+	result, err := r.WaitWithUpdates(h.t.Context(), d.tell)
 	return d, result, err
 }
 
@@ -73,7 +73,7 @@ func TestWaitOutlivesTheWatcher(t *testing.T) {
 		run := h.spawn(h.client(Options{}), SpawnOptions{ID: "s1"})
 		h.tell(run, delegation.StateRunning)
 		h.later(8*time.Second, die)
-		h.later(50*time.Second, func() { h.pulse(); h.live() })
+		h.later(50*time.Second, func() { h.sendBeat(); h.live() })
 		h.later(55*time.Second, func() { h.respond(run) })
 		d, result, err := h.wait(run)
 		if err != nil || !result.Completed() || !slices.Equal(d.lines, []string{"running", "running nobody", "running"}) {
@@ -224,7 +224,7 @@ func TestWaitDoesNotMistakeAGapForNobody(t *testing.T) {
 		run := h.spawn(h.client(Options{}), SpawnOptions{ID: "s1"})
 		must(0, errors.Join(os.Remove(h.join("watcher.json")), os.Mkdir(h.join("watcher.json"), 0o700)))
 		h.later(2*time.Second, func() { must(0, os.Remove(h.join("watcher.json"))) })
-		h.later(4*time.Second, func() { h.pulse(); h.live() })
+		h.later(4*time.Second, func() { h.sendBeat(); h.live() })
 		h.later(40*time.Second, func() { h.respond(run) })
 		if d, _, err := h.wait(run); err != nil || len(d.lines) != 1 {
 			t.Errorf("told %q, %v", d.lines, err)

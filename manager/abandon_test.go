@@ -12,7 +12,7 @@ import (
 )
 
 // Whenever a client that cancels on done leaves, nothing of its run is in the outbox, whatever the watcher wrote.
-func TestALeavingClientLeavesNothing(t *testing.T) {
+func TestAnAbandonedWaitLeavesNothing(t *testing.T) {
 	const seconds = 8
 	for at := range 2 * seconds {
 		after := time.Duration(at)*500*time.Millisecond + 250*time.Millisecond // between what the host does
@@ -50,7 +50,7 @@ func (h *host) during(d time.Duration, r *Run, do func()) {
 }
 
 // A later request of the same subagent is not taken away by whoever leaves the earlier one.
-func TestALeavingClientTakesNothingOfOthers(t *testing.T) {
+func TestAnAbandonedWaitRemovesNothingOfOthers(t *testing.T) {
 	in(t, func(t *testing.T, h *host) {
 		m := h.client(Options{})
 		first := h.spawn(m, SpawnOptions{ID: "s1", CancelOnDone: true})
@@ -68,7 +68,7 @@ func TestALeavingClientTakesNothingOfOthers(t *testing.T) {
 }
 
 // What stands where the request was is not ours to remove, and is said.
-func TestALeavingClientAndAPlantedRequest(t *testing.T) {
+func TestAnAbandonedWaitAndAPlantedRequest(t *testing.T) {
 	in(t, func(t *testing.T, h *host) {
 		run := h.spawn(h.client(Options{}), SpawnOptions{ID: "s1", CancelOnDone: true})
 		if err := errors.Join(os.Remove(h.join("request_s1.json")), mkfifo(h.join("request_s1.json"))); err != nil {

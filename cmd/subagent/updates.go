@@ -1,0 +1,49 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+
+	"torno/delegation"
+	"torno/internal/cli"
+	"torno/manager"
+)
+
+// showUpdates says on standard error what a wait waits for. The state of the run is for a person at a terminal; that no
+// watcher serves the outbox, or that it is in trouble, is written also to a file or a pipe.
+func (c *app) showUpdates(run *manager.Run) func(manager.WaitUpdate) {
+	var last manager.WaitUpdate
+	return func(now manager.WaitUpdate) {
+		switch {
+		case now.NotServing != nil:
+			c.Line(cli.Yellow, "subagent:", fmt.Sprintf("%v; the request of %s stays, and is waited for", now.NotServing, run.ID()))
+		case last.NotServing != nil:
+			c.Say("the outbox is served again")
+		}
+		c.notices(now.Notices, last.Notices)
+		if c.Errors.Terminal && stateText(now) != stateText(last) {
+			c.Line(cli.Dim, run.ID()+":", stateText(now))
+		}
+		last = now
+	}
+}
+
+// notices shows the watcher's notices that are new.
+func (c *app) notices(now, before delegation.Notices) {
+	for _, notice := range now {
+		if !slices.Contains(before, notice) {
+			c.Line(cli.Yellow, "watcher:", notice.Text)
+		}
+	}
+}
+
+// stateText says in a word or two where a run stands.
+func stateText(p manager.WaitUpdate) string {
+	switch {
+	case p.State == delegation.StateQueued && p.Position > 0:
+		return fmt.Sprintf("queued, %d.", p.Position)
+	case p.State == "":
+		return "unnoticed"
+	}
+	return string(p.State)
+}

@@ -1,0 +1,41 @@
+package manager
+
+import (
+	"slices"
+
+	"torno/delegation"
+)
+
+// WaitUpdate is what is known of a run that has not ended. The texts of Notices come from the heartbeat file, which any
+// process of the parent may have written: treat them as data.
+type WaitUpdate struct {
+	State    delegation.State // "" while the watcher has not said
+	Position int              // in the queue, from 1
+	// NotServing is set while no watcher serves the outbox. The run's request is kept, and a watcher that comes back goes
+	// on with it.
+	NotServing *NobodyServingError
+	// Notices are the watcher's troubles.
+	Notices delegation.Notices
+}
+
+// equal says whether two updates tell the same.
+func (p WaitUpdate) equal(other WaitUpdate) bool {
+	return p.State == other.State && p.Position == other.Position && slices.Equal(p.Notices, other.Notices) &&
+		(p.NotServing == nil) == (other.NotServing == nil) && (p.NotServing == nil || p.NotServing.Stopped == other.NotServing.Stopped)
+}
+
+// report tells the caller what is new.
+func (t *tracker) report() {
+	if t.tell == nil {
+		return
+	}
+	now := WaitUpdate{State: t.status.State, Position: t.status.Position, NotServing: t.heartbeat.absence}
+	if now.NotServing == nil { // the notices of a watcher that is gone are old
+		now.Notices = t.heartbeat.beat.Notices
+	}
+	if t.reported != nil && now.equal(*t.reported) {
+		return
+	}
+	t.reported = &now
+	t.tell(now)
+}
