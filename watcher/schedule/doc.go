@@ -1,8 +1,8 @@
 // Package schedule decides which run goes next.
 //
-//	submit ──► lane of its outbox ──► a slot ──► leaving ──► over
-//	             waits for:            runs       is dead, and holds
-//	             its subagent          launch     slot and workspace
+//	submit ──► lane of its outbox ──► a slot ──► removing ──► over
+//	             waits for:            the run     no process is left; slot
+//	             its subagent          launches    and workspace stay taken
 //	             its workspace
 //	             a slot
 //

@@ -18,7 +18,7 @@ type lane struct {
 	ready       ready
 	bytes       int64
 	running     int
-	first, last int // turns that were given away at either end
+	first, last int // the turns given at the end and at the front of the queue
 }
 
 func newLane(of Lane) *lane { return &lane{of: of, queue: list.New()} }
@@ -39,8 +39,8 @@ func (l *lane) prepend(t *Ticket) {
 
 func (l *lane) enter(t *Ticket) {
 	l.bytes += t.Bytes
-	t.place, t.rank = inQueue, -1
-	if t.claim.blocked == 0 {
+	t.state, t.rank = inQueue, -1
+	if t.reservation.blocked == 0 {
 		heap.Push(&l.ready, t)
 	}
 }
@@ -64,10 +64,11 @@ func (l *lane) pick() *Ticket {
 	return t
 }
 
-// overfull says why the last run of a queue cannot stay. One that starts at once never waits, so even an outbox in which
-// nobody may wait can run.
+// overfull says why the last run of a queue cannot stay. A run that starts at once never waits, so even an outbox with a
+// queue of 0 can run.
 func (l *lane) overfull() *delegation.Refusal {
-	switch limit, waiting := l.of.Queue, l.queue.Len()-1; {
+	limit, waiting := l.of.Queue, l.queue.Len()-1
+	switch {
 	case waiting >= limit:
 		return &delegation.Refusal{
 			Code: delegation.CodeQueueFull, Text: fmt.Sprintf("The queue is full: %d requests wait already and %d is the limit.", waiting, limit),

@@ -6,76 +6,76 @@ import (
 	"torno/sandbox"
 )
 
-// spot is something that runs stand in line for: a subagent, a directory or an outbox. Exactly one field is set, besides
-// the outbox that belongs to a subagent.
-type spot struct {
+// lineKey names what runs stand in line for: a subagent, a directory or an outbox. Exactly one field is set; a subject names
+// its outbox itself.
+type lineKey struct {
 	subject Subject
 	outbox  string
 	dir     sandbox.Directory
 }
 
-// lines are all the lines there are. A run stands in each of its lines from its admission to its end, and may start when it
-// is let through in all of them:
+// lines holds one line for each lineKey in use. A run stands in each of its lines from its admission to its end, and may
+// start when it is let in at all of them:
 //
 //   - alone at its subagent, and alone at its workspace;
 //   - with others at every directory above its workspace, and at its outbox.
 //
-// Runs that stand with others let each other through. A run that stands alone waits for every earlier one in its line, and
-// every later one waits for it. So two runs in equal or nested directories meet in one line, runs beside each other do not,
-// and no later run overtakes one that waits. Runs join all their lines at once, in one order for all lines, so no two wait
-// for each other.
+// Runs that share a line let each other in. A run that must be alone waits for every earlier run in its line, and every
+// later run waits for it. So two runs in equal or nested directories meet in one line, runs in separate directories do
+// not, and no later run overtakes a waiting one. A run joins all its lines at once, in one order for all lines, so no two
+// runs wait for each other.
 //
-// Joining and leaving cost one step for each line of the run, and one for each run that is let through because of it.
+// To join or leave costs one step for each line of the run, and one for each run that is let in because of it.
 type lines struct {
-	at    map[spot]*line
-	steps int // stands that were looked at: what all this costs
+	at    map[lineKey]*line
+	steps int // counts the entries that were looked at, for a test of the cost
 }
 
-// line holds the stands at one spot in the order in which they joined.
+// line holds the entries of one line in the order in which they joined.
 type line struct {
-	all   *list.List    // of *stand
-	alone *list.List    // of *stand: those that stand alone
-	next  *list.Element // in all: the first one that is not let through; nil where there is none
-	open  int           // how many are let through
-	taken bool          // one of them stands alone
+	all   *list.List    // of *entry
+	alone *list.List    // of *entry: those that must be alone
+	next  *list.Element // in all: the first entry that is not let in, or nil
+	letIn int           // how many entries are let in
+	taken bool          // one of them must be alone
 }
 
-// stand is a run's place in one line.
-type stand struct {
-	claim   *claim
-	spot    spot
-	alone   bool
-	open    bool // it is let through
-	inAll   *list.Element
-	inAlone *list.Element // nil where it does not stand alone
+// entry is one run in one line.
+type entry struct {
+	reservation *reservation
+	key         lineKey
+	alone       bool
+	letIn       bool
+	inAll       *list.Element
+	inAlone     *list.Element // nil unless alone
 }
 
-// claim is all that a run stands in line for.
-type claim struct {
+// reservation holds a run's entries in all its lines.
+type reservation struct {
 	ticket  *Ticket
-	stands  []*stand
-	blocked int // how many of them are not let through
+	entries []*entry
+	blocked int // how many of them are not let in
 }
 
-func newLines() *lines { return &lines{at: make(map[spot]*line)} }
+func newLines() *lines { return &lines{at: make(map[lineKey]*line)} }
 
-// spots lists where a run stands: alone at the first ones, with others at the rest. Where nobody can tell which directory an
-// adopted run works in, it takes its whole outbox.
-func (t *Ticket) spots() (alone, shared []spot) {
-	box := spot{outbox: t.Subject.Outbox}
-	alone = append(alone, spot{subject: t.Subject})
+// lineKeys lists the lines of a run: those in which it must be alone, its subagent's first, and those that it shares. Where
+// the directory of an adopted run is not known, the run takes its whole outbox.
+func (t *Ticket) lineKeys() (alone, shared []lineKey) {
+	outbox := lineKey{outbox: t.Subject.Outbox}
+	alone = append(alone, lineKey{subject: t.Subject})
 	if t.Anywhere {
-		return append(alone, box), nil
+		return append(alone, outbox), nil
 	}
-	shared = append(shared, box)
+	shared = append(shared, outbox)
 	seen := make(map[sandbox.Directory]bool, len(t.Above))
 	for i, dir := range t.Above {
 		switch {
 		case seen[dir]:
 		case i == 0:
-			alone = append(alone, spot{dir: dir})
+			alone = append(alone, lineKey{dir: dir})
 		default:
-			shared = append(shared, spot{dir: dir})
+			shared = append(shared, lineKey{dir: dir})
 		}
 		seen[dir] = true
 	}
@@ -84,82 +84,83 @@ func (t *Ticket) spots() (alone, shared []spot) {
 
 // join puts a run at the end of its lines.
 func (ls *lines) join(t *Ticket) {
-	t.claim = &claim{ticket: t}
-	alone, shared := t.spots()
+	t.reservation = &reservation{ticket: t}
+	alone, shared := t.lineKeys()
 	for _, at := range alone {
-		ls.stand(t.claim, at, true)
+		ls.enter(t.reservation, at, true)
 	}
 	for _, at := range shared {
-		ls.stand(t.claim, at, false)
+		ls.enter(t.reservation, at, false)
 	}
 }
 
-func (ls *lines) stand(c *claim, at spot, alone bool) {
+func (ls *lines) enter(r *reservation, at lineKey, alone bool) {
 	ls.steps++
 	l := ls.at[at]
 	if l == nil {
 		l = &line{all: list.New(), alone: list.New()}
 		ls.at[at] = l
 	}
-	st := &stand{claim: c, spot: at, alone: alone}
-	c.stands = append(c.stands, st)
-	st.inAll = l.all.PushBack(st)
+	e := &entry{reservation: r, key: at, alone: alone}
+	r.entries = append(r.entries, e)
+	e.inAll = l.all.PushBack(e)
 	if alone {
-		st.inAlone = l.alone.PushBack(st)
+		e.inAlone = l.alone.PushBack(e)
 	}
-	c.blocked++
+	r.blocked++
 	if l.next == nil {
-		l.next = st.inAll
+		l.next = e.inAll
 	}
 	ls.advance(l)
 }
 
 // leave takes a run out of all its lines. It returns the runs that may start now and could not before.
 func (ls *lines) leave(t *Ticket) (free []*Ticket) {
-	if t.claim == nil {
+	if t.reservation == nil {
 		return nil
 	}
-	for _, st := range t.claim.stands {
-		free = append(free, ls.step(st)...)
+	for _, e := range t.reservation.entries {
+		free = append(free, ls.remove(e)...)
 	}
-	t.claim = nil
+	t.reservation = nil
 	return free
 }
 
-func (ls *lines) step(st *stand) []*Ticket {
+func (ls *lines) remove(e *entry) []*Ticket {
 	ls.steps++
-	l := ls.at[st.spot]
-	if l.next == st.inAll {
-		l.next = st.inAll.Next()
+	l := ls.at[e.key]
+	if l.next == e.inAll {
+		l.next = e.inAll.Next()
 	}
-	l.all.Remove(st.inAll)
-	if st.inAlone != nil {
-		l.alone.Remove(st.inAlone)
+	l.all.Remove(e.inAll)
+	if e.inAlone != nil {
+		l.alone.Remove(e.inAlone)
 	}
-	if st.open {
-		l.open--
-		l.taken = l.taken && !st.alone
+	if e.letIn {
+		l.letIn--
+		l.taken = l.taken && !e.alone
 	}
 	if l.all.Len() == 0 {
-		delete(ls.at, st.spot)
+		delete(ls.at, e.key)
 	}
 	return ls.advance(l)
 }
 
-// advance lets through what may be let through, in the order of the line.
+// advance lets in every entry that may come in, in the order of the line. It returns the runs that may start because of it.
 func (ls *lines) advance(l *line) (free []*Ticket) {
 	for l.next != nil {
 		ls.steps++
-		st := l.next.Value.(*stand)
-		if l.taken || st.alone && l.open > 0 {
+		e := l.next.Value.(*entry)
+		if l.taken || e.alone && l.letIn > 0 {
 			return free
 		}
-		st.open = true
-		l.open++
-		l.taken = st.alone
+		e.letIn = true
+		l.letIn++
+		l.taken = e.alone
 		l.next = l.next.Next()
-		if st.claim.blocked--; st.claim.blocked == 0 {
-			free = append(free, st.claim.ticket)
+		e.reservation.blocked--
+		if e.reservation.blocked == 0 {
+			free = append(free, e.reservation.ticket)
 		}
 	}
 	return free
@@ -167,34 +168,34 @@ func (ls *lines) advance(l *line) (free []*Ticket) {
 
 // leaveDirs takes a run out of the lines of its directories. It stays in those of its subagent and its outbox.
 func (ls *lines) leaveDirs(t *Ticket) (free []*Ticket) {
-	var kept []*stand
-	for _, st := range t.claim.stands {
-		if st.spot.dir == (sandbox.Directory{}) {
-			kept = append(kept, st)
+	var kept []*entry
+	for _, e := range t.reservation.entries {
+		if e.key.dir == (sandbox.Directory{}) {
+			kept = append(kept, e)
 			continue
 		}
-		free = append(free, ls.step(st)...)
+		free = append(free, ls.remove(e)...)
 	}
-	t.claim.stands = kept
+	t.reservation.entries = kept
 	return free
 }
 
-// joinDirs puts a run at the end of the lines of its directories. What is there already, its subagent's next run at most,
-// waits for it in the subagent's line.
+// joinDirs puts a run at the end of the lines of its directories. The only run that can be there already is its subagent's
+// next one, which waits for it in the subagent's line.
 func (ls *lines) joinDirs(t *Ticket) {
-	alone, shared := t.spots()
+	alone, shared := t.lineKeys()
 	for _, at := range alone[1:] {
-		ls.stand(t.claim, at, true)
+		ls.enter(t.reservation, at, true)
 	}
 	for _, at := range shared[1:] {
-		ls.stand(t.claim, at, false)
+		ls.enter(t.reservation, at, false)
 	}
 }
 
-// clash finds a run of another subagent in a run's way that counts, or nil. Those that do not count are few: they hold
-// slots.
+// clash finds a run of another subagent that is in a run's way and for which counts is true, or nil. The runs for which it
+// is false are few: they have slots.
 func (ls *lines) clash(t *Ticket, counts func(*Ticket) bool) *Ticket {
-	alone, shared := t.spots()
+	alone, shared := t.lineKeys()
 	for _, at := range alone[1:] {
 		if l := ls.at[at]; l != nil {
 			if other := ls.find(l.all, t, counts); other != nil {
@@ -215,7 +216,7 @@ func (ls *lines) clash(t *Ticket, counts func(*Ticket) bool) *Ticket {
 func (ls *lines) find(among *list.List, t *Ticket, counts func(*Ticket) bool) *Ticket {
 	for e := among.Front(); e != nil; e = e.Next() {
 		ls.steps++
-		if other := e.Value.(*stand).claim.ticket; other.Subject != t.Subject && counts(other) {
+		if other := e.Value.(*entry).reservation.ticket; other.Subject != t.Subject && counts(other) {
 			return other
 		}
 	}
@@ -224,16 +225,17 @@ func (ls *lines) find(among *list.List, t *Ticket, counts func(*Ticket) bool) *T
 
 // newest is the last run in a subagent's line, or nil.
 func (ls *lines) newest(of Subject) *Ticket {
-	l := ls.at[spot{subject: of}]
+	l := ls.at[lineKey{subject: of}]
 	if l == nil {
 		return nil
 	}
-	return l.all.Back().Value.(*stand).claim.ticket
+	return l.all.Back().Value.(*entry).reservation.ticket
 }
 
-// bequeath gives a run's stands to its next attempt, which may start when the run is over: it stays where it was in line.
-func (c *claim) bequeath(to *Ticket) {
-	c.ticket.claim, c.ticket.heir = nil, to
-	c.ticket, to.claim = to, c
-	c.blocked++
+// passOn gives a run's reservation to its next attempt, which keeps the run's position in each line and may start when the
+// run is over.
+func (r *reservation) passOn(to *Ticket) {
+	r.ticket.reservation, r.ticket.nextAttempt = nil, to
+	r.ticket, to.reservation = to, r
+	r.blocked++
 }

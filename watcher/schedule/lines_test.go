@@ -73,21 +73,21 @@ func TestAWaiterIsNotOvertaken(t *testing.T) {
 	waits := q.ask("waits", 1)
 	for i := range 100 {
 		running = append(running, q.ask(fmt.Sprint("late", i), uint64(100+i), 1))
-		if waits.place == inSlot {
+		if waits.state == inSlot {
 			break
 		}
 		next := running[0]
 		running = running[1:]
-		if next.place != inSlot {
+		if next.state != inSlot {
 			t.Fatalf("the waiter waits for a later run, after %d of them", i)
 		}
 		q.endRun(next)
 	}
-	if waits.place != inSlot {
+	if waits.state != inSlot {
 		t.Error("the waiter was overtaken a hundred times")
 	}
 	for _, r := range running {
-		if r.place == inSlot {
+		if r.state == inSlot {
 			t.Errorf("%s runs in a directory that another run has", r.Subject.Subagent)
 		}
 	}
@@ -163,8 +163,8 @@ func TestLinesAgainstAllPairs(t *testing.T) {
 					blocked = blocked || meet(earlier, r)
 				}
 				// A line lets nobody past who waits: who stands behind a waiting run waits as well.
-				if !blocked && r.claim.blocked > 0 || blocked && r.claim.blocked == 0 {
-					t.Fatalf("seed %d: run %d of %d is blocked %d times, want blocked: %t", seed, i, len(all), r.claim.blocked, blocked)
+				if !blocked && r.reservation.blocked > 0 || blocked && r.reservation.blocked == 0 {
+					t.Fatalf("seed %d: run %d of %d is blocked %d times, want blocked: %t", seed, i, len(all), r.reservation.blocked, blocked)
 				}
 				if ready := r.rank >= 0; ready == blocked {
 					t.Fatalf("seed %d: run %d is ready: %t, blocked: %t", seed, i, ready, blocked)

@@ -19,12 +19,12 @@ type Schedule struct {
 	next     int // the lane whose turn it is
 	running  int
 	lines    *lines           // which run waits for which
-	admitted map[*Ticket]bool // of every run that is not over
+	admitted map[*Ticket]bool // every run that is not over
 	closed   bool
 	moved    bool // a queue changed since the positions were last shown
 }
 
-// New is a schedule with so many slots. Nothing happens before Loop runs.
+// New returns a schedule with capacity slots. Nothing happens before Loop runs.
 func New(capacity int, lanes []Lane) *Schedule {
 	s := &Schedule{todo: make(chan func(), 64), capacity: capacity, lines: newLines(), admitted: make(map[*Ticket]bool)}
 	for _, of := range lanes {
@@ -45,24 +45,24 @@ func (s *Schedule) Loop(ctx context.Context) {
 	}
 }
 
-// inLoop runs f in the loop and waits for what it returns. Where the loop has ended, or ctx is done first, the answer is
-// otherwise; f may still run then, so it hands its result over and keeps its hands off the caller's variables.
+// inLoop runs f in the loop and returns its result. When ctx is done first, it returns otherwise; f may still run after
+// that, so f must not touch the caller's variables.
 func inLoop[T any](ctx context.Context, s *Schedule, otherwise T, f func() T) T {
-	answer := make(chan T, 1)
+	results := make(chan T, 1)
 	select {
-	case s.todo <- func() { answer <- f() }:
+	case s.todo <- func() { results <- f() }:
 	case <-ctx.Done():
 		return otherwise
 	}
 	select {
-	case result := <-answer:
+	case result := <-results:
 		return result
 	case <-ctx.Done():
 		return otherwise
 	}
 }
 
-// do is inLoop for what returns nothing.
+// do is inLoop for a function without a result.
 func (s *Schedule) do(ctx context.Context, f func()) {
 	inLoop(ctx, s, struct{}{}, func() struct{} { f(); return struct{}{} })
 }
@@ -84,7 +84,7 @@ func (s *Schedule) admit(t *Ticket) *delegation.Refusal {
 	l.append(t)
 	s.admitted[t], s.moved = true, true
 	s.dispatch()
-	if t.place != inQueue {
+	if t.state != inQueue {
 		return nil
 	}
 	if refusal := l.overfull(); refusal != nil {
@@ -95,7 +95,7 @@ func (s *Schedule) admit(t *Ticket) *delegation.Refusal {
 	return nil
 }
 
-// Adopt takes a run that has a sandbox already. It holds a slot from now on, even where that is one too many.
+// Adopt takes a run that has a sandbox already. The run takes a slot at once, even where that is one too many.
 func (s *Schedule) Adopt(ctx context.Context, t *Ticket) {
 	s.do(ctx, func() {
 		s.lines.join(t)
@@ -106,17 +106,17 @@ func (s *Schedule) Adopt(ctx context.Context, t *Ticket) {
 }
 
 func (s *Schedule) takeSlot(t *Ticket) {
-	t.place = inSlot
+	t.state = inSlot
 	s.laneOf(t).running++
 	s.running++
 }
 
-// SetAside takes the slot from a run that nothing can be done for now. It stays in all its lines: nothing may enter its
-// workspace.
+// SetAside takes the slot from a run that cannot go on for now. The run stays in all its lines, so that its workspace stays
+// reserved.
 func (s *Schedule) SetAside(ctx context.Context, t *Ticket) {
 	s.do(ctx, func() {
-		if t.place == inSlot {
-			t.place = aside
+		if t.state == inSlot {
+			t.state = setAside
 			s.laneOf(t).running--
 			s.running--
 			s.dispatch()
@@ -127,7 +127,7 @@ func (s *Schedule) SetAside(ctx context.Context, t *Ticket) {
 // ComeBack gives a run that was set aside a slot, even where that is one too many.
 func (s *Schedule) ComeBack(ctx context.Context, t *Ticket) {
 	s.do(ctx, func() {
-		if t.place == aside {
+		if t.state == setAside {
 			s.takeSlot(t)
 		}
 	})
@@ -136,14 +136,14 @@ func (s *Schedule) ComeBack(ctx context.Context, t *Ticket) {
 // Reserve keeps the workspace of a run whose outbox is not served, until Finished.
 func (s *Schedule) Reserve(ctx context.Context, t *Ticket) {
 	s.do(ctx, func() {
-		t.place = aside
+		t.state = setAside
 		s.lines.join(t)
 	})
 }
 
 // GoFirst puts the next attempt of a run before all others of its outbox. It was admitted with the first one, so no limit of
-// the queue turns it away, and it starts when the earlier one is over. It shares that one's fate: a cause to end it, or all
-// of them, counts for this one too.
+// the queue turns it away, and it starts when the earlier one is over. A reason to end the earlier attempt, or all runs,
+// ends this one too.
 func (s *Schedule) GoFirst(ctx context.Context, earlier, t *Ticket) {
 	s.do(ctx, func() {
 		reason := earlier.Run.Cause()
@@ -155,7 +155,7 @@ func (s *Schedule) GoFirst(ctx context.Context, earlier, t *Ticket) {
 			return
 		}
 		t.Above, t.Anywhere = earlier.Above, earlier.Anywhere
-		earlier.claim.bequeath(t)
+		earlier.reservation.passOn(t)
 		s.laneOf(t).prepend(t)
 		s.admitted[t], s.moved = true, true
 	})
@@ -166,21 +166,21 @@ func (s *Schedule) conflict(t *Ticket) *delegation.Refusal {
 	if s.laneOf(t).of.QueueBusy {
 		return nil
 	}
-	return inTheWay(s.lines.clash(t, func(other *Ticket) bool { return other.place != leaving }))
+	return inTheWay(s.lines.clash(t, func(other *Ticket) bool { return other.state != removing }))
 }
 
-// inTheWay refuses a run because of another one, if there is one.
+// inTheWay refuses a run because of another run, or returns nil where other is nil.
 func inTheWay(other *Ticket) *delegation.Refusal {
 	switch {
 	case other == nil:
 		return nil
-	case other.place == inQueue:
+	case other.state == inQueue:
 		return Busy(other, "is waited for")
 	}
 	return Busy(other, "is in use")
 }
 
-// Busy refuses a run because of another one.
+// Busy refuses a run because of another run, which uses or waits for the workspace.
 func Busy(other *Ticket, how string) *delegation.Refusal {
 	return &delegation.Refusal{
 		Code: delegation.CodeWorkspaceBusy, Field: "workspace", Text: fmt.Sprintf("Workspace %s by subagent %q.", how, other.Subject.Subagent),
@@ -188,10 +188,10 @@ func Busy(other *Ticket, how string) *delegation.Refusal {
 	}
 }
 
-// Settle notes in which directory a run is about to work, when the run holds it. That is the one that was looked at when it
-// was admitted, unless its parent has put another one in its place since, or there was none then. The lines have let the run
-// through for the earlier one alone: where another run uses or waits for the directory that is there now, this one is
-// refused.
+// Settle notes the directory in which a run is about to work, now that the watcher has it open. Usually it is the directory
+// that was seen when the run was admitted. But the parent may have exchanged it since, or may have made it only later, and
+// the lines let the run in for the earlier directory alone. So Settle refuses the run where another run uses or waits for
+// the new one.
 func (s *Schedule) Settle(ctx context.Context, t *Ticket, above []sandbox.Directory) *delegation.Refusal {
 	return inLoop(ctx, s, shuttingDown(), func() *delegation.Refusal {
 		if slices.Equal(t.Above, above) {
@@ -213,7 +213,7 @@ func shuttingDown() *delegation.Refusal {
 	return &delegation.Refusal{Code: delegation.CodeShuttingDown, Text: "The watcher is shutting down.", Hint: "Ask again when it is back."}
 }
 
-// dispatch starts what may start, one outbox after the other.
+// dispatch launches the runs that may start, one outbox after the other.
 func (s *Schedule) dispatch() {
 	for idle := 0; s.running < s.capacity && idle < len(s.lanes); {
 		l := s.lanes[s.next]
@@ -224,7 +224,7 @@ func (s *Schedule) dispatch() {
 			continue
 		}
 		idle = 0
-		t.place = inSlot
+		t.state = inSlot
 		l.running++
 		s.running++
 		s.moved = true
@@ -232,29 +232,29 @@ func (s *Schedule) dispatch() {
 	}
 }
 
-// wake notes that runs wait for nothing but a slot any more.
+// wake notes that these runs now wait for a slot only.
 func (s *Schedule) wake(free []*Ticket) {
 	for _, t := range free {
-		if t.place == inQueue {
+		if t.state == inQueue {
 			heap.Push(&s.laneOf(t).ready, t)
 		}
 	}
 }
 
-// Leave notes that a run's last process is gone. Its client may ask for another run in the same workspace as soon as it
-// is answered, and must not be told that the workspace is busy.
+// Leave notes that a run's last process is gone. When the client has its response it may ask for another run in the same
+// workspace at once, and that run must not be refused because the workspace is busy.
 func (s *Schedule) Leave(ctx context.Context, t *Ticket) {
 	s.do(ctx, func() {
-		if t.place == inSlot {
-			t.place = leaving
+		if t.state == inSlot {
+			t.state = removing
 		}
 	})
 }
 
-// Finished frees what a run held.
+// Finished frees a run's slot and its reservation.
 func (s *Schedule) Finished(ctx context.Context, t *Ticket) {
 	s.do(ctx, func() {
-		if t.place.held() {
+		if t.state.hasSlot() {
 			s.laneOf(t).running--
 			s.running--
 		}
@@ -263,17 +263,18 @@ func (s *Schedule) Finished(ctx context.Context, t *Ticket) {
 	})
 }
 
-// forget lets go of a run. What waited for it alone may start.
+// forget removes a run from the schedule. Runs that waited for it alone may start.
 func (s *Schedule) forget(t *Ticket) {
-	t.place = nowhere
+	t.state = unscheduled
 	delete(s.admitted, t)
 	s.wake(s.lines.leave(t))
-	heir := t.heir
-	if heir == nil || heir.claim == nil {
+	next := t.nextAttempt
+	if next == nil || next.reservation == nil {
 		return
 	}
-	if heir.claim.blocked--; heir.claim.blocked == 0 {
-		s.wake([]*Ticket{heir})
+	next.reservation.blocked--
+	if next.reservation.blocked == 0 {
+		s.wake([]*Ticket{next})
 	}
 }
 
@@ -295,7 +296,7 @@ func (s *Schedule) Stop(ctx context.Context, t *Ticket, reason delegation.Reason
 }
 
 func (s *Schedule) end(t *Ticket, reason delegation.Reason) {
-	if t.place != inQueue {
+	if t.state != inQueue {
 		t.Run.End(reason)
 		return
 	}
@@ -304,7 +305,7 @@ func (s *Schedule) end(t *Ticket, reason delegation.Reason) {
 	s.dispatch()
 }
 
-// Close refuses what comes from now on and empties the queues. It returns the runs that hold a slot.
+// Close refuses every later run and empties the queues. It returns the runs that have a slot.
 func (s *Schedule) Close(ctx context.Context) []*Ticket {
 	return inLoop(ctx, s, nil, func() (active []*Ticket) {
 		s.closed = true
@@ -322,7 +323,7 @@ func (s *Schedule) Close(ctx context.Context) []*Ticket {
 	})
 }
 
-// Freeze closes the door and leaves everything as it is. It returns how many runs are not over.
+// Freeze refuses every later run, starts none, and ends none. It returns how many runs are not over.
 func (s *Schedule) Freeze(ctx context.Context) int {
 	return inLoop(ctx, s, 0, func() int {
 		s.closed, s.capacity = true, 0

@@ -9,11 +9,11 @@ import (
 
 // Run is the run that a ticket is for. The loop calls it, so no method may block.
 type Run interface {
-	Launch()                   // it has a slot, and takes the road
-	Dismiss(delegation.Reason) // it ends without having left the queue
-	End(delegation.Reason)     // it is asked to end
-	Cause() delegation.Reason  // why it must end, "" where it may go on
-	Show(position int)         // its client is told where it stands
+	Launch()                   // the run has a slot and starts
+	Dismiss(delegation.Reason) // the run ends in the queue, without a start
+	End(delegation.Reason)     // asks the run to end
+	Cause() delegation.Reason  // why the run must end, "" where it may go on
+	Show(position int)         // tells its client its position in the queue
 }
 
 // Subject is what can have one run at a time.
@@ -28,36 +28,36 @@ type Ticket struct {
 	Run      Run
 	Lane     string // the name of its outbox's lane
 	Subject  Subject
-	Bytes    int64               // what the run holds in memory while it waits
-	Above    []sandbox.Directory // its workspace and what lies above it, when they were last looked at
-	Anywhere bool                // the directory in which it works is not known
+	Bytes    int64               // the memory that the run takes while it waits
+	Above    []sandbox.Directory // its workspace and the directories above it, when they were last looked at
+	Anywhere bool                // its workspace's directory is not known
 
-	place  place
-	claim  *claim  // nil when it stands in no line
-	heir   *Ticket // the next attempt of its run, which waits for it
-	turn   int     // in its outbox's queue
-	rank   int     // among those that are ready there; -1 when it is not
-	queued *list.Element
+	state       ticketState
+	reservation *reservation // nil when it stands in no line
+	nextAttempt *Ticket      // of its run; it waits for this one
+	turn        int          // in its outbox's queue
+	rank        int          // in the heap of its lane's ready runs; -1 when it is not there
+	queued      *list.Element
 }
 
-// place is where a ticket is.
-type place int
+// ticketState says how far a ticket has come.
+type ticketState int
 
 const (
-	nowhere place = iota // not yet, or not any more
+	unscheduled ticketState = iota // not submitted yet, or over
 	inQueue
 	inSlot
-	aside   // it has no slot, and keeps its workspace and its subagent
-	leaving // its run is dead, and holds its slot and its workspace until the sandbox is removed
+	setAside // without a slot; its workspace and its subagent stay reserved
+	removing // its last process is gone; its slot and its workspace stay taken until the sandbox is removed
 )
 
-// held says whether the ticket has a slot.
-func (p place) held() bool { return p == inSlot || p == leaving }
+// hasSlot says whether a ticket in this state takes a slot.
+func (s ticketState) hasSlot() bool { return s == inSlot || s == removing }
 
 // Lane is what the schedule knows of an outbox.
 type Lane struct {
 	Name       string
 	MaxRunning int
-	Queue      int  // so many may wait
+	Queue      int  // how many may wait
 	QueueBusy  bool // a run whose workspace is in use waits instead of being refused
 }
