@@ -131,13 +131,13 @@ func checkPolicies(t *testing.T, c Config) {
 		if len(policy.Allow) == 0 || len(policy.Profiles) == 0 || policy.Dir == "" || len(policy.Hidden) == 0 {
 			t.Errorf("a policy with gaps: %+v", policy)
 		}
-		places := append([]string{policy.Dir}, policy.Hidden...)
+		allPaths := append([]string{policy.Dir}, policy.Hidden...)
 		for _, root := range append(policy.Allow, policy.Read...) {
-			places = append(places, string(root))
+			allPaths = append(allPaths, string(root))
 		}
-		for _, place := range places {
-			if !path.IsAbs(place) || path.Clean(place) != place {
-				t.Errorf("%q is not the one spelling of a place", place)
+		for _, p := range allPaths {
+			if !path.IsAbs(p) || path.Clean(p) != p {
+				t.Errorf("%q is not the one spelling of a path", p)
 			}
 		}
 	}

@@ -133,7 +133,7 @@ func checkOutboxDirs(r *report, o *Outbox) {
 	}
 }
 
-// warnHome finds roots that hold somebody's keys.
+// warnHome finds roots that hold keys of a user.
 func warnHome(r *report, key, root string) {
 	for _, name := range []string{".ssh", ".aws", ".gnupg", ".kube", ".docker"} {
 		if _, err := os.Lstat(filepath.Join(root, name)); err == nil {
@@ -153,12 +153,12 @@ func (c Config) checkAliases(r *report) {
 	}
 }
 
-// checkNames is for a list of roots and the places to which they lead.
-func (c Config) checkNames(r *report, key string, roots []string, real *Config, places []string) {
-	for i, place := range places {
+// checkNames is for a list of roots and the directories to which their links lead.
+func (c Config) checkNames(r *report, key string, roots []string, real *Config, targets []string) {
+	for i, target := range targets {
 		for j, o := range c.Outboxes {
 			dir := real.Outboxes[j].Dir
-			if paths.Within(place, dir) && roots[i]+dir[len(place):] != o.Dir {
+			if paths.Within(target, dir) && roots[i]+dir[len(target):] != o.Dir {
 				r.problem(fmt.Sprintf("%s[%d]", key, i), "%s holds outbox %s by another name than %s; write both without links",
 					roots[i], o.Name, o.Dir)
 			}
@@ -166,7 +166,7 @@ func (c Config) checkNames(r *report, key string, roots []string, real *Config, 
 	}
 }
 
-// resolved has every directory at the place to which its links lead.
+// resolved returns the configuration with the links in its directories resolved.
 func (c Config) resolved() *Config {
 	resolve := func(path string) string {
 		if real, err := filepath.EvalSymlinks(path); err == nil {

@@ -107,7 +107,7 @@ func (v setting) write() *yaml.Node {
 // texts is how a value that is no size is read and written.
 func (v setting) texts(to *string) value {
 	if v.key.Form == launcher.Program {
-		return place{to}
+		return absPath{to}
 	}
 	return text{to, int(v.key.Max)}
 }
@@ -171,7 +171,7 @@ func (c *Config) checkReach(r *report, socket func(key, path string)) {
 	})
 }
 
-// resolveSockets has every socket at the place to which its links lead.
+// resolveSockets resolves the links in the paths of sockets.
 func (c *Config) resolveSockets() {
 	c.eachKey(func(kind *launcher.Kind, key launcher.Key, _ string) {
 		if key.Form != launcher.Address {

@@ -17,7 +17,7 @@ type LocalOptions struct {
 	Dir        string   // the outbox
 	Allow      []string // none is Dir/workspaces
 	Read       []string
-	Image      string // or a place, as in rootfs; "" is the host's own programs
+	Image      string // or a path, as in rootfs; "" is the host's own programs
 	State      string
 	MaxRunning int      // 0 is the default
 	Command    []string // none runs the task's text with the shell

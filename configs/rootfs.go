@@ -11,7 +11,7 @@ import (
 	"torno/sandbox/compile"
 )
 
-// root is where a sandbox has its system from, unless that is an image by its name: the word host, or a place.
+// root is where a sandbox has its system from, unless that is an image by its name: the word host, or a path.
 type root struct{ to *sandbox.RootFS }
 
 const rootForms = "host, dir:/PATH, oci:/PATH or archive:/PATH"

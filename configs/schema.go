@@ -33,7 +33,7 @@ const (
 func (c *Config) schema() object {
 	return slices.Concat(object{
 		{"version", version{}},
-		{"state", place{&c.State}},
+		{"state", absPath{&c.State}},
 		{"max_running", number[int]{&c.MaxRunning, 1, maxRuns}},
 		{"queue", number[int]{&c.Queue, 0, maxWaiting}},
 		{"uids", object{
@@ -47,7 +47,7 @@ func (c *Config) schema() object {
 			{"floor_files", number[int64]{&c.Disk.FloorFiles, 1, 1_000_000_000}},
 		}},
 	}, c.launcherSchema(), object{
-		{"init", place{&c.Init}},
+		{"init", absPath{&c.Init}},
 		{"log", object{
 			{"format", oneOf(&c.Log.Format, LogAuto, LogText, LogJSON)},
 			{"level", oneOf(&c.Log.Level, LevelDebug, LevelInfo, LevelWarn, LevelError)},
@@ -116,7 +116,7 @@ func limitsSchema(l *sandbox.Limits) object {
 
 func socketSchema(s *sandbox.Socket) value {
 	return object{
-		{"host", place{&s.Host}}, {"target", place{&s.Target}},
+		{"host", absPath{&s.Host}}, {"target", absPath{&s.Target}},
 		{"port", onlyIf{number[uint16]{&s.Port, runfile.MinPort, 65535}, s.Port != 0}},
 	}
 }
@@ -126,9 +126,9 @@ func acceptSchema(key *sandbox.GuaranteeKey) value { return oneOf(key, sandbox.A
 func guaranteeSchema(key *sandbox.GuaranteeKey) value { return oneOf(key, sandbox.GuaranteeKeys...) }
 
 func outboxSchema(o *Outbox) object {
-	paths := func(s *string) value { return place{s} }
+	paths := func(s *string) value { return absPath{s} }
 	return object{
-		{"dir", place{&o.Dir}},
+		{"dir", absPath{&o.Dir}},
 		{"allow", list[string]{&o.Allow, maxRoots, paths, "; write a list of directories"}},
 		{"read", list[string]{&o.Read, maxRoots, paths, "; write a list of directories"}},
 		{"read_allowed", boolean{&o.ReadAllowed}},
@@ -143,7 +143,7 @@ func outboxSchema(o *Outbox) object {
 }
 
 func pathSchema(m *compile.PathMap) value {
-	return object{{"parent", place{&m.Parent}}, {"here", place{&m.Here}}, {"engine", place{&m.Engine}}}
+	return object{{"parent", absPath{&m.Parent}}, {"here", absPath{&m.Here}}, {"engine", absPath{&m.Engine}}}
 }
 
 // version is the schema's own number.

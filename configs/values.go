@@ -15,7 +15,7 @@ import (
 	"torno/sandbox/compile"
 )
 
-// value is one place in a configuration: it reads itself from YAML and writes itself back.
+// value is one value of a configuration. It reads itself from YAML and writes itself back.
 type value interface {
 	// read reports what is wrong with the node, which is at the key.
 	read(r *report, key string, n *yaml.Node)
@@ -62,10 +62,10 @@ func (v argument) read(r *report, key string, n *yaml.Node) {
 
 func (v argument) write() *yaml.Node { return argumentNode(*v.to) }
 
-// place is an absolute path.
-type place struct{ to *string }
+// absPath is an absolute path.
+type absPath struct{ to *string }
 
-func (v place) read(r *report, key string, n *yaml.Node) {
+func (v absPath) read(r *report, key string, n *yaml.Node) {
 	s, ok := textOf(r, key, n)
 	if !ok {
 		return
@@ -83,7 +83,7 @@ func (v place) read(r *report, key string, n *yaml.Node) {
 	}
 }
 
-func (v place) write() *yaml.Node { return textNode(*v.to) }
+func (v absPath) write() *yaml.Node { return textNode(*v.to) }
 
 func oneOf[T ~string](to *T, allowed ...T) value { return choice[T]{to, allowed} }
 

@@ -26,11 +26,11 @@ func StoreInit(program, dir string) (string, error) {
 	if err := hostroot.MakeDir(stored); err != nil {
 		return "", err
 	}
-	place := filepath.Join(stored, path.Base(runfile.Init))
-	if there, err := os.ReadFile(place); err == nil && bytes.Equal(there, content) {
-		return stored, os.Chmod(place, programMode)
+	target := filepath.Join(stored, path.Base(runfile.Init))
+	if there, err := os.ReadFile(target); err == nil && bytes.Equal(there, content) {
+		return stored, os.Chmod(target, programMode)
 	}
-	if err := writeProgram(dir, place, content); err != nil {
+	if err := writeProgram(dir, target, content); err != nil {
 		return "", fmt.Errorf("put sandbox-init into %s: %w", stored, err)
 	}
 	return stored, nil
@@ -39,7 +39,7 @@ func StoreInit(program, dir string) (string, error) {
 const programMode = 0o555
 
 // writeProgram writes beside, in temp, and renames.
-func writeProgram(temp, place string, content []byte) error {
+func writeProgram(temp, target string, content []byte) error {
 	file, err := os.CreateTemp(temp, ".init-*")
 	if err != nil {
 		return err
@@ -49,5 +49,5 @@ func writeProgram(temp, place string, content []byte) error {
 	if err := errors.Join(err, file.Chmod(programMode), file.Close()); err != nil {
 		return err
 	}
-	return os.Rename(file.Name(), place)
+	return os.Rename(file.Name(), target)
 }

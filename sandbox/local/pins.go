@@ -124,7 +124,7 @@ func (p Pins) Paths() ([]string, error) {
 func (p Pins) Lay(slot *mounts.Slot, ids UIDRange, idmaps *mounts.IDMaps) error {
 	for _, v := range Views(p.wanted) {
 		for _, i := range v.Mounts {
-			if err := p.place(i, v, slot, ids, idmaps); err != nil {
+			if err := p.moveIn(i, v, slot, ids, idmaps); err != nil {
 				return err
 			}
 		}
@@ -156,7 +156,7 @@ func (p Pins) exchange(wanted sandbox.Mount, child mounts.Identity, ids UIDRange
 	return on
 }
 
-func (p Pins) place(i int, v View, slot *mounts.Slot, ids UIDRange, idmaps *mounts.IDMaps) error {
+func (p Pins) moveIn(i int, v View, slot *mounts.Slot, ids UIDRange, idmaps *mounts.IDMaps) error {
 	wanted, pin := p.wanted[i], p.held[i]
 	rel, err := v.Rel(wanted.Target)
 	if err != nil {

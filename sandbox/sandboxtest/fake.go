@@ -66,7 +66,7 @@ func (f *Fake) Create(ctx context.Context, id sandbox.SandboxID, spec sandbox.Sp
 		if err != nil {
 			return err
 		}
-		h = f.world.place(newBox(f.world, f.installation, id, own)).handle()
+		h = f.world.add(newBox(f.world, f.installation, id, own)).handle()
 		return nil
 	})
 	return h, err

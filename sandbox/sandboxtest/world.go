@@ -141,8 +141,8 @@ func (w *World) program(name string) Program {
 	return w.programs[name]
 }
 
-// place enters a box under the next id, unless its sandbox is there already.
-func (w *World) place(b *box) *box {
+// add enters a box under the next id, unless its sandbox is there already.
+func (w *World) add(b *box) *box {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if there := w.known(b.installation, b.sandbox); there != nil {

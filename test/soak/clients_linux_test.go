@@ -71,7 +71,7 @@ func (s *scene) newAsk(who subject, n step) *ask {
 	token := fmt.Sprintf("%s.%d", who.id, s.next())
 	a := &ask{
 		Ask: house.Ask{
-			ID: who.id, Request: token, Task: n.kind.taskFor(token), Workspace: s.workspace(who, n.place),
+			ID: who.id, Request: token, Task: n.kind.taskFor(token), Workspace: s.workspace(who, n.sharing),
 			Timeout: max(n.kind.timeout, 1), Profile: n.profile, Age: n.age,
 		},
 		subject: who, kind: n.kind, attempts: 1,
@@ -85,12 +85,12 @@ func (s *scene) newAsk(who subject, n step) *ask {
 	return a
 }
 
-// workspace is where a run of a subagent takes place.
-func (s *scene) workspace(who subject, p place) string {
-	switch p {
-	case placeCommon:
+// workspace makes the workspace of a run and returns its path.
+func (s *scene) workspace(who subject, how workspaceSharing) string {
+	switch how {
+	case sharedByAll:
 		return s.Mkdir(filepath.Join(s.common, "workspace"))
-	case placeShared:
+	case sharedInOutbox:
 		return s.workspaceIn(who, "workspaces/shared")
 	}
 	return s.workspaceIn(who, "workspaces/"+who.id)

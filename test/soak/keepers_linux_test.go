@@ -105,9 +105,9 @@ func (k keepers) listen(ctx context.Context, s *scene) {
 				k.saw(s, id, "start", "")
 			}
 		}
-		for id, place := range held {
-			if k.sawEnd(s, id, place) {
-				place.Close()
+		for id, endFile := range held {
+			if k.sawEnd(s, id, endFile) {
+				endFile.Close()
 				delete(held, id)
 			}
 		}
@@ -115,30 +115,30 @@ func (k keepers) listen(ctx context.Context, s *scene) {
 	}
 }
 
-// hold opens the places that are reserved and not held yet.
+// hold opens the ends that are reserved and not held yet.
 func (keepers) hold(s *scene, held map[string]*os.File) {
-	places, err := filepath.Glob(filepath.Join(s.State, house.GVisor, "boxes", "[0-9a-f]*", ".end.json"))
+	ends, err := filepath.Glob(filepath.Join(s.State, house.GVisor, "boxes", "[0-9a-f]*", ".end.json"))
 	s.Must(err)
-	for _, path := range places {
+	for _, path := range ends {
 		id := filepath.Base(filepath.Dir(path))
 		if held[id] != nil {
 			continue
 		}
-		if place, err := os.Open(path); err == nil { // else its box was removed, or it has ended
-			held[id] = place
+		if endFile, err := os.Open(path); err == nil { // else its box was removed, or it has ended
+			held[id] = endFile
 		}
 	}
 }
 
 // sawEnd says whether a place has come to what it was for, which its name tells, or was removed.
-func (k keepers) sawEnd(s *scene, id string, place *os.File) bool {
-	name, err := os.Readlink(fmt.Sprintf("/proc/self/fd/%d", place.Fd()))
+func (k keepers) sawEnd(s *scene, id string, endFile *os.File) bool {
+	name, err := os.Readlink(fmt.Sprintf("/proc/self/fd/%d", endFile.Fd()))
 	s.Must(err)
 	name, removed := strings.CutSuffix(name, " (deleted)")
 	if filepath.Base(name) != "end.json" {
 		return removed
 	}
-	data, err := io.ReadAll(place)
+	data, err := io.ReadAll(endFile)
 	s.Must(err)
 	var end struct {
 		Started, Asked bool

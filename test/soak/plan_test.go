@@ -69,7 +69,7 @@ type step struct {
 	act     act
 	who     int // of the subjects
 	kind    *kind
-	place   place
+	sharing workspaceSharing
 	profile string
 	which   int           // of whatever there is to choose among
 	age     time.Duration // that a file claims to have; below 0 its time lies ahead
@@ -83,17 +83,17 @@ var ages = []weighted[time.Duration]{{0, 32}, {20 * time.Hour, 2}, {-20 * time.H
 // tooFar says whether a request of such an age is to be refused.
 func tooFar(age time.Duration) bool { return age.Abs() > 7*24*time.Hour }
 
-// place is where a run's workspace is.
-type place int
+// workspaceSharing says with which other subagents a run shares its workspace.
+type workspaceSharing int
 
 const (
-	placeOwn    place = iota
-	placeShared       // with other subagents of the outbox
-	placeCommon       // with other outboxes
+	ownWorkspace   workspaceSharing = iota
+	sharedInOutbox                  // with other subagents of the outbox
+	sharedByAll                     // with other outboxes
 )
 
 var (
-	places   = []weighted[place]{{placeOwn, 8}, {placeShared, 1}, {placeCommon, 1}}
+	sharings = []weighted[workspaceSharing]{{ownWorkspace, 8}, {sharedInOutbox, 1}, {sharedByAll, 1}}
 	profiles = []weighted[string]{{"", 6}, {profileAgain, 3}, {profileExtra, 1}}
 )
 
@@ -105,7 +105,7 @@ const (
 func nextStep(d dice) step {
 	return step{
 		wait: d.between(5*time.Millisecond, 200*time.Millisecond), act: choose(d, acts), who: d.IntN(len(subjects)),
-		kind: choose(d, kinds), place: choose(d, places), profile: choose(d, profiles), which: d.IntN(1 << 20),
+		kind: choose(d, kinds), sharing: choose(d, sharings), profile: choose(d, profiles), which: d.IntN(1 << 20),
 		age: choose(d, ages), pathOnly: d.IntN(2) == 0,
 	}
 }

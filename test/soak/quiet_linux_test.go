@@ -26,7 +26,7 @@ func (s *scene) settle() {
 }
 
 // nothingIsLeft has all clients clean up, and then wants nothing of them anywhere.
-func (s *scene) nothingIsLeft(places []string) {
+func (s *scene) nothingIsLeft(mounted []string) {
 	s.Helper()
 	for _, who := range subjects {
 		s.tidy(who, s.lying(who), 2)
@@ -42,10 +42,10 @@ func (s *scene) nothingIsLeft(places []string) {
 	}
 	s.gone("as mounts", func() []string {
 		now := s.mounts()
-		if len(now) <= len(places) {
+		if len(now) <= len(mounted) {
 			return nil
 		}
-		return append(now, "where there were:", strings.Join(places, "\n"))
+		return append(now, "where there were:", strings.Join(mounted, "\n"))
 	})
 }
 

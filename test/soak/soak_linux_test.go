@@ -70,7 +70,7 @@ func soak(t *testing.T, sandbox string, seed uint64, length time.Duration, power
 		scene: s, points: crashPoints(t), text: s.Read(s.Config), among: moods[seed%uint64(len(moods))], done: map[deed]int{},
 	}
 	f.rise(stroke{settled: settings{running: 4, shutdown: "cancel", extra: true}, point: -1})
-	places := s.mounts()
+	mounted := s.mounts()
 	watching, lookAway := context.WithCancel(t.Context())
 	defer lookAway()
 	acting, stop := context.WithTimeout(t.Context(), length)
@@ -82,7 +82,7 @@ func soak(t *testing.T, sandbox string, seed uint64, length time.Duration, power
 	players.Go(func() { f.strike(acting, throw(seed, fatesDice)) })
 	players.Wait()
 	s.settle()
-	s.nothingIsLeft(places)
+	s.nothingIsLeft(mounted)
 	lookAway()
 	seeing.Wait()
 	s.gather()

@@ -64,13 +64,13 @@ func (p Plan) lay(first int) error {
 	return nil
 }
 
-// layViews places the mounts of the request, and looks at what has come of that.
+// layViews moves the mounts of the request in, and checks the result.
 func (p Plan) layViews(first int, slot *mounts.Slot) error {
 	if err := p.Frame(slot); err != nil {
 		return err
 	}
 	for i, m := range p.Mounts {
-		if err := m.place(os.NewFile(uintptr(first+i), "held by the launcher"), slot); err != nil {
+		if err := m.moveIn(os.NewFile(uintptr(first+i), "held by the launcher"), slot); err != nil {
 			return err
 		}
 	}
@@ -80,8 +80,8 @@ func (p Plan) layViews(first int, slot *mounts.Slot) error {
 	return p.Prove(slot)
 }
 
-// place finds what the launcher holds and places a clone of it.
-func (m Mount) place(held *os.File, slot *mounts.Slot) error {
+// moveIn finds the file that the launcher has open again and moves a clone of it into the slot.
+func (m Mount) moveIn(held *os.File, slot *mounts.Slot) error {
 	defer held.Close()
 	pin, err := mounts.FindAgain(held)
 	if err != nil {

@@ -24,7 +24,7 @@ func setClock(t *testing.T, forward time.Duration) {
 // when the clock was put back.
 func TestTheClockIsSet(t *testing.T) {
 	const years = 10 * 365 * 24 * time.Hour
-	service := makeGroup(t, place{group: "system.slice/torno-clock.service"})
+	service := makeGroup(t, serviceGroup{group: "system.slice/torno-clock.service"})
 	h := house.New(t, house.Plan{Sandbox: house.GVisor, Enter: within(t, service)})
 	begin, before := time.Now(), time.Now().UTC()
 	defer func() { setClock(t, before.Add(time.Since(begin)).Sub(time.Now().UTC().Round(0))) }()

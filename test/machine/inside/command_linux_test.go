@@ -15,7 +15,7 @@ import (
 
 // TestCommands: an ordinary user with a delegated group serves a directory and needs to accept nothing.
 func TestCommands(t *testing.T) {
-	u := newUser(t, makeGroup(t, places["a service of a user"]))
+	u := newUser(t, makeGroup(t, delegatedGroups["a service of a user"]))
 	u.serve()
 	if said := u.spawn("echo hello; id -u"); said != "hello\n54321\n" {
 		t.Errorf("the child says %q", said)
@@ -24,18 +24,18 @@ func TestCommands(t *testing.T) {
 
 // TestCommandsWithoutDelegation: without one there is no watcher, until what is missing is accepted. What is said is what to do.
 func TestCommandsWithoutDelegation(t *testing.T) {
-	for name, place := range undelegated {
+	for name, g := range undelegatedGroups {
 		t.Run(name, func(t *testing.T) {
-			u := newUser(t, makeGroup(t, place.place))
+			u := newUser(t, makeGroup(t, g.serviceGroup))
 			out, err := u.command("watcher", "run", "--dir", u.outbox).CombinedOutput()
-			for _, says := range []string{place.says, "Delegate=yes", "--accept memory", "--accept pids", "control groups cannot be had"} {
+			for _, says := range []string{g.says, "Delegate=yes", "--accept memory", "--accept pids", "control groups cannot be had"} {
 				if err == nil || !strings.Contains(string(out), says) {
 					t.Fatalf("it does not say %q: %v\n%s", says, err, out)
 				}
 			}
 		})
 	}
-	u := newUser(t, makeGroup(t, undelegated["a login"].place))
+	u := newUser(t, makeGroup(t, undelegatedGroups["a login"].serviceGroup))
 	u.serve("--accept", "memory", "--accept", "pids")
 	if said := u.spawn("echo hello"); said != "hello\n" {
 		t.Errorf("the child says %q", said)

@@ -14,8 +14,8 @@ const top = "/sys/fs/cgroup"
 // ordinary is a user without any right.
 const ordinary = 54321
 
-// place is where systemd has the group of a service, and what of it belongs to an ordinary user.
-type place struct {
+// serviceGroup is the control group that systemd gives a service, and the part of it that belongs to an ordinary user.
+type serviceGroup struct {
 	group string
 	given string // the group that is given to the user, with all below it; "" is none
 	free  bool   // there is no controller of processors
@@ -24,8 +24,8 @@ type place struct {
 // users is what systemd gives to a user's own service manager.
 const users = "user.slice/user-54321.slice/user@54321.service"
 
-// places are those in which an ordinary user's watcher may have control groups.
-var places = map[string]place{
+// delegatedGroups are the groups in which an ordinary user's watcher may have control groups.
+var delegatedGroups = map[string]serviceGroup{
 	"a service of the system": {group: "system.slice/torno.service", given: "system.slice/torno.service"}, // with User=
 	"a service of a user":     {group: users + "/app.slice/torno.service", given: users},
 	"a service of a user, systemd 249": {
@@ -33,23 +33,22 @@ var places = map[string]place{
 	},
 }
 
-// undelegated are those in which it has none.
-var undelegated = map[string]struct {
-	place
+// undelegatedGroups are groups in which it has none.
+var undelegatedGroups = map[string]struct {
+	serviceGroup
 	says string
 }{
-	"a login":                            {place{group: "user.slice/user-54321.slice/session-1.scope"}, "permission denied"},
-	"a service of the system, not given": {place{group: "system.slice/other.service"}, "permission denied"},
+	"a login":                            {serviceGroup{group: "user.slice/user-54321.slice/session-1.scope"}, "permission denied"},
+	"a service of the system, not given": {serviceGroup{group: "system.slice/other.service"}, "permission denied"},
 }
 
-// makeGroup makes a place, in which controllers are to be had, and returns its directory. It goes with the test, and whatever is in
-// it does.
-func makeGroup(t *testing.T, p place) string {
+// makeGroup makes the group, with controllers, and returns its directory. The group and everything in it goes with the test.
+func makeGroup(t *testing.T, g serviceGroup) string {
 	t.Helper()
 	dir := top
-	for name := range strings.SplitSeq(p.group, "/") {
+	for name := range strings.SplitSeq(g.group, "/") {
 		controllers := "+memory +pids +cpu"
-		if p.free && dir != top {
+		if g.free && dir != top {
 			controllers = "+memory +pids"
 		}
 		must(t, os.WriteFile(filepath.Join(dir, "cgroup.subtree_control"), []byte(controllers), 0))
@@ -57,7 +56,7 @@ func makeGroup(t *testing.T, p place) string {
 		if err := os.Mkdir(dir, 0o755); err != nil && !errors.Is(err, os.ErrExist) {
 			t.Fatal(err)
 		}
-		p.giveOf(t, dir)
+		g.giveOf(t, dir)
 	}
 	t.Cleanup(func() { removeGroup(t, dir) })
 	return dir
@@ -65,11 +64,11 @@ func makeGroup(t *testing.T, p place) string {
 
 // giveOf gives the user what of a place is its own: all that its service manager has made, and of the group in which that is itself
 // what it needs.
-func (p place) giveOf(t *testing.T, dir string) {
+func (g serviceGroup) giveOf(t *testing.T, dir string) {
 	t.Helper()
 	switch rel := strings.TrimPrefix(dir, top+"/"); {
-	case p.given == "" || !strings.HasPrefix(rel+"/", p.given+"/"):
-	case rel == p.given:
+	case g.given == "" || !strings.HasPrefix(rel+"/", g.given+"/"):
+	case rel == g.given:
 		give(t, dir, "cgroup.procs", "cgroup.threads", "cgroup.subtree_control")
 	default:
 		all, err := filepath.Glob(filepath.Join(dir, "*"))

@@ -17,15 +17,15 @@ func TestGroupsOfRoot(t *testing.T) { run(t, groupTests) }
 // TestGroupsInAContainer: root's top is a group like others there, in which processes are.
 func TestGroupsInAContainer(t *testing.T) {
 	all := groupTests
-	all.group, all.own = makeGroup(t, place{group: "system.slice/container.scope"}), true
+	all.group, all.own = makeGroup(t, serviceGroup{group: "system.slice/container.scope"}), true
 	run(t, all)
 }
 
 func TestGroupsDelegated(t *testing.T) {
-	for name, place := range places {
+	for name, g := range delegatedGroups {
 		t.Run(name, func(t *testing.T) {
 			all := groupTests
-			all.user, all.group, all.env = ordinary, makeGroup(t, place), []string{delegated}
+			all.user, all.group, all.env = ordinary, makeGroup(t, g), []string{delegated}
 			run(t, all)
 		})
 	}
@@ -33,11 +33,11 @@ func TestGroupsDelegated(t *testing.T) {
 
 // TestGroupsNotDelegated is the oracle: the same tests fail where the groups are not given to the user, and say why.
 func TestGroupsNotDelegated(t *testing.T) {
-	for name, place := range undelegated {
+	for name, g := range undelegatedGroups {
 		t.Run(name, func(t *testing.T) {
 			all := groupTests
-			all.pattern, all.user, all.group, all.env = "TestLimitsArrive", ordinary, makeGroup(t, place.place), []string{delegated}
-			if out, err := start(t, all); err == nil || !strings.Contains(out, "control groups cannot be had") || !strings.Contains(out, place.says) {
+			all.pattern, all.user, all.group, all.env = "TestLimitsArrive", ordinary, makeGroup(t, g.serviceGroup), []string{delegated}
+			if out, err := start(t, all); err == nil || !strings.Contains(out, "control groups cannot be had") || !strings.Contains(out, g.says) {
 				t.Errorf("%v\n%s", err, out)
 			}
 		})

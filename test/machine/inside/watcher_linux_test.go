@@ -22,7 +22,7 @@ const demanding = `
 `
 
 func TestWatcherOfRoot(t *testing.T) {
-	service := makeGroup(t, place{group: "system.slice/torno-watcher.service"})
+	service := makeGroup(t, serviceGroup{group: "system.slice/torno-watcher.service"})
 	watcher(t, house.Plan{Sandbox: house.GVisor, Profiles: demanding, Offers: ", demanding", Enter: within(t, service)})
 }
 
@@ -31,14 +31,14 @@ func TestWatcherDelegatedBySystem(t *testing.T) { watcherDelegated(t, "a service
 func TestWatcherDelegatedByUser(t *testing.T) { watcherDelegated(t, "a service of a user") }
 
 func watcherDelegated(t *testing.T, name string) {
-	dir := makeGroup(t, places[name])
+	dir := makeGroup(t, delegatedGroups[name])
 	watcher(t, house.Plan{Sandbox: house.Ordinary, Profiles: demanding, Offers: ", demanding", Delegated: dir, Enter: within(t, dir)})
 }
 
 // TestWatcherElsewhere: the group of a sandbox goes also if the watcher that removes it has others than the one that made it, as when
 // a user starts the next one by another unit.
 func TestWatcherElsewhere(t *testing.T) {
-	first, second := makeGroup(t, places["a service of a user"]), makeGroup(t, places["a service of the system"])
+	first, second := makeGroup(t, delegatedGroups["a service of a user"]), makeGroup(t, delegatedGroups["a service of the system"])
 	begin := within(t, first)
 	h := house.New(t, house.Plan{Sandbox: house.Ordinary, Delegated: first, Enter: func(c *exec.Cmd) { begin(c) }})
 	a := h.Submit(house.Ask{ID: "s1", Task: "echo ready; exec sleep 1000"})
