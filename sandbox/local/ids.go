@@ -8,20 +8,20 @@ import (
 	"torno/internal/mounts"
 )
 
-// UIDRange is a range of user and group ids of which no user of the host has one. The sandbox in slot n, counted from 1,
+// UIDRange is a range of user and group ids that no user of the host has. The sandbox in slot n, counted from 1,
 // has First+n as its uid and its gid. Count bounds how many sandboxes there can be at once.
 type UIDRange struct {
 	First uint32
 	Count int
 }
 
-// The range that is taken where the operator names none.
+// The range where the operator names none.
 const (
 	defaultFirstUID = 2_000_000_000
 	defaultUIDCount = 256
 )
 
-// Checked is the range, the usual one where it is empty, or what is wrong with it.
+// Checked returns the range, or the default range for an empty one. The error says what is wrong with it.
 func (r UIDRange) Checked() (UIDRange, error) {
 	if r == (UIDRange{}) {
 		return UIDRange{First: defaultFirstUID, Count: defaultUIDCount}, nil
@@ -36,7 +36,7 @@ func (r UIDRange) Checked() (UIDRange, error) {
 	return r, nil
 }
 
-// Of is the identity of the sandbox in a slot.
+// Of returns the identity of the sandbox in a slot.
 func (r UIDRange) Of(slot *mounts.Slot) mounts.Identity {
 	id := r.First + uint32(slot.Number())
 	return mounts.Identity{UID: id, GID: id}
@@ -47,8 +47,8 @@ func (r UIDRange) Has(uid uint32) bool {
 	return uid >= r.First && int64(uid) <= int64(r.First)+int64(r.Count)
 }
 
-// OpenAnySlots opens the slots of an earlier life. By handle it finds their own mount, which goes when they are closed;
-// where nothing may be mounted there is none.
+// OpenAnySlots opens the slots of an earlier process. Where the watcher may mount, they have a mount of their own, which
+// goes when they are closed; elsewhere there is none.
 func OpenAnySlots(dir string) (*mounts.Slots, error) {
 	slots, err := mounts.OpenSlots(dir, 0, true)
 	if err != nil {

@@ -14,8 +14,9 @@ import (
 	"torno/sandbox/local/hostroot"
 )
 
-// StoreInit copies sandbox-init into a directory beneath dir that is named by its content, and returns that directory,
-// which holds nothing else. The program is put there whole; sandboxes of an earlier life may still run another one.
+// StoreInit copies sandbox-init into a directory beneath dir that is named by the program's content, and returns that
+// directory, which holds nothing else. The program arrives whole, by rename. Sandboxes of an earlier watcher may still run
+// another version, in a directory of its own.
 func StoreInit(program, dir string) (string, error) {
 	content, err := os.ReadFile(program)
 	if err != nil {
@@ -38,7 +39,7 @@ func StoreInit(program, dir string) (string, error) {
 
 const programMode = 0o555
 
-// writeProgram writes beside, in temp, and renames.
+// writeProgram writes a temporary file in the directory temp and renames it to target.
 func writeProgram(temp, target string, content []byte) error {
 	file, err := os.CreateTemp(temp, ".init-*")
 	if err != nil {

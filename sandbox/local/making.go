@@ -9,23 +9,23 @@ import (
 	"torno/sandbox"
 )
 
-// Order is one sandbox to be made.
+// Order is an order to make one sandbox.
 type Order struct {
-	ID    sandbox.SandboxID // or what a launcher calls its trial
+	ID    sandbox.SandboxID // or the name that a launcher gives its trial
 	Spec  sandbox.Spec
 	Bases *mounts.Bases
 }
 
-// Making is a sandbox on its way into being, as far as the way is every launcher's. What was set up is undone in reverse, unless
-// the sandbox is made.
+// Making is a sandbox that is being made: the steps that all launchers share. Until the sandbox is made, RollBack undoes the
+// steps in reverse.
 type Making struct {
 	Order
 	Pins Pins
 	Slot *mounts.Slot
-	undo []func() error // the newest last
+	undo []func() error // what RollBack does, the newest last
 }
 
-// Take takes steps one after the other, and hears of the caller's wish to cancel before each.
+// Take takes steps one after the other, and stops before a step when ctx is done.
 func Take(ctx context.Context, steps ...func(context.Context) error) error {
 	for _, step := range steps {
 		if err := ctx.Err(); err != nil {
@@ -38,7 +38,7 @@ func Take(ctx context.Context, steps ...func(context.Context) error) error {
 	return nil
 }
 
-// CheckSpec refuses what no launcher could make.
+// CheckSpec refuses a spec that no launcher could make.
 func (m *Making) CheckSpec(context.Context) error {
 	if root := m.Spec.RootFS; root.Host == (root.Image != "") {
 		return errors.New("a sandbox has either the host's programs or an image")
@@ -46,7 +46,7 @@ func (m *Making) CheckSpec(context.Context) error {
 	return checkLimits(m.Spec.Limits)
 }
 
-// PinMounts finds and holds what the request names.
+// PinMounts finds and opens the files and directories that the request names.
 func (m *Making) PinMounts(context.Context) (err error) {
 	m.Pins, err = Pin(m.Bases, m.Spec.Mounts, m.Spec.Owners)
 	return err
@@ -54,17 +54,18 @@ func (m *Making) PinMounts(context.Context) (err error) {
 
 // TakeSlot takes a free slot, and with it an identity of the range.
 func (m *Making) TakeSlot(slots *mounts.Slots, ids UIDRange) (err error) {
-	if m.Slot, err = acquire(slots, ids); err == nil {
-		m.Undo(m.Slot.Release)
+	if m.Slot, err = acquire(slots, ids); err != nil {
+		return err
 	}
-	return err
+	m.Undo(m.Slot.Release)
+	return nil
 }
 
-// Undo has a step of RollBack ready for what was just set up.
+// Undo adds a step to RollBack, for the step that was just taken.
 func (m *Making) Undo(step func() error) { m.undo = append(m.undo, step) }
 
-// RollBack undoes what was set up, the newest first. Where a step fails, what it stands on is kept: a slot must not be given to
-// another sandbox while something may exist that has it mounted. Then RollBack can be called again.
+// RollBack undoes the steps, the newest first. Where one fails, the earlier ones stay: a slot must not be given to another
+// sandbox while something may exist that has it mounted. RollBack can then be called again.
 func (m *Making) RollBack() error {
 	for len(m.undo) > 0 {
 		last := len(m.undo) - 1
@@ -76,14 +77,14 @@ func (m *Making) RollBack() error {
 	return nil
 }
 
-// What a step that changes something may take, and what is done after a failure.
+// How long a step that changes something may take, and the clean-up after a failure.
 const (
 	stepTime    = 2 * time.Minute
 	cleanupTime = 30 * time.Second
 )
 
-// StepContext is for a step that changes something. Were it cut off, it would not be known whether it was done; so it is not,
-// and has a time of its own. A caller's wish to cancel is heard before and after it.
+// StepContext is for a step that changes something. If the step were cut off, we would not know whether it was done, so it
+// ignores the caller's cancel and has a time limit of its own. The caller's cancel counts before and after the step.
 func StepContext(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(ctx), stepTime)
 }

@@ -21,7 +21,7 @@ func (i Installation) Valid() bool {
 
 // Options are what every launcher works with. Installation, StateDir, InitPath and Bases are required.
 type Options struct {
-	// Installation is carried by everything that the launcher makes outside of StateDir. What does not carry it is not touched (I14).
+	// Installation is carried by everything that the launcher makes outside of StateDir. The launcher touches nothing else (I14).
 	Installation Installation
 	// StateDir is a directory of the host's own, which no outbox or root holds. The launcher has the directory of its name there.
 	StateDir string
@@ -30,17 +30,17 @@ type Options struct {
 	// Bases are the operator's directories, opened. They stay the caller's; the launcher keeps its own state and engines' sockets
 	// from them.
 	Bases *mounts.Bases
-	// UIDs are the identities of sandboxes, where the watcher may give them some.
+	// UIDs are the identities of sandboxes, where the watcher may choose them.
 	UIDs UIDRange
-	// Engines are the sockets of engines that the configuration names, for whichever launcher. No sandbox gets one.
+	// Engines are the sockets of engines that the configuration names, for any launcher. No sandbox gets one.
 	Engines []string
-	// Known are the sandboxes of runs that have not ended. What those elsewhere have on this machine stays as it is.
+	// Known are the sandboxes of runs that have not ended. Some are elsewhere; the launcher keeps what they have on this machine.
 	Known []sandbox.Handle
-	// Log gets what an operator should know. Nil is silence.
+	// Log gets the messages for the operator. With nil there are none.
 	Log *slog.Logger
 }
 
-// Checked is the options with defaults, or what is wrong with them.
+// Checked returns the options with defaults. The error says what is wrong with them.
 func (o Options) Checked() (Options, error) {
 	if o.InitPath == "" || o.Bases == nil {
 		return o, errors.New("a launcher needs the path of sandbox-init and the operator's directories")

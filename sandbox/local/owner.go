@@ -47,7 +47,7 @@ func userOf(uid uint32) (mounts.User, error) {
 	return who, nil
 }
 
-// ourselves is the user of a watcher that is not root, whose groups the kernel knows.
+// ourselves returns the watcher's own user, with the groups that the kernel has for this process.
 func ourselves() (mounts.User, error) {
 	groups, err := os.Getgroups()
 	if err != nil {
@@ -72,8 +72,8 @@ func withoutAccount(uid uint32, number string) (mounts.User, error) {
 	return mounts.User{UID: uid, GID: mounts.NoGroup}, nil
 }
 
-// pinWorkspace finds the workspace with the rights of its owner, who must be one of the outbox's owners. Each of them
-// looks for it in turn, since only a lookup tells to whom the workspace belongs.
+// pinWorkspace finds the workspace with the rights of its owner, which must be one of the outbox's owners. It tries the
+// rights of each owner in turn, since only a lookup tells which user the workspace belongs to.
 func pinWorkspace(bases *mounts.Bases, wanted sandbox.Mount, owners []uint32) (*mounts.Pin, mounts.User, error) {
 	var denied error
 	for _, uid := range owners {
@@ -108,7 +108,7 @@ func pinWorkspace(bases *mounts.Bases, wanted sandbox.Mount, owners []uint32) (*
 func refuseOwner(who mounts.Identity) error {
 	return &delegation.Refusal{
 		Code: delegation.CodeIdentity, Field: "workspace",
-		Text: fmt.Sprintf("The workspace belongs to user %d, who is none of the outbox's owners", who.UID),
+		Text: fmt.Sprintf("The workspace belongs to user %d, which is not one of the outbox's owners", who.UID),
 		Hint: "give the workspace to an owner of the outbox (chown), or have the operator add the user to the outbox's owners",
 	}
 }

@@ -123,7 +123,7 @@ func TestExchange(t *testing.T) {
 		{root, 0, below, 0, child.GID},
 		{root, 0, read, child.UID, child.GID},
 	} {
-		p := Pins{wanted: []sandbox.Mount{{Workspace: true}}, held: []*mounts.Pin{{UID: c.owner.UID, GID: c.group}}, owner: c.owner}
+		p := Pins{wanted: []sandbox.Mount{{Workspace: true}}, pins: []*mounts.Pin{{UID: c.owner.UID, GID: c.group}}, owner: c.owner}
 		if got := p.exchange(c.in, child, ids); got != (mounts.Identity{UID: c.uid, GID: c.gid}) {
 			t.Errorf("%+v in group %d, %+v: the child is %+v on the host, want %d:%d", c.owner, c.group, c.in, got, c.uid, c.gid)
 		}

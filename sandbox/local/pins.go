@@ -13,26 +13,26 @@ import (
 	"torno/sandbox/local/attest"
 )
 
-// Pins are the mounts of a spec, each found and held. What they tell is in the spec's order.
+// Pins are the mounts of a spec, each found and opened. All lists are in the spec's order.
 type Pins struct {
 	wanted []sandbox.Mount
-	held   []*mounts.Pin
-	owner  mounts.User // to whom the workspace belongs
+	pins   []*mounts.Pin
+	owner  mounts.User // of the workspace
 }
 
-// Pin finds and holds what the request names, with the rights of the workspace's owner, who must be one of owners (I18).
-// Close lets go of it.
+// Pin finds and opens the files and directories that the request names. It does so with the rights of the workspace's
+// owner, which must be one of owners (I18). Close closes them.
 func Pin(bases *mounts.Bases, wanted []sandbox.Mount, owners []uint32) (Pins, error) {
 	at := slices.IndexFunc(wanted, func(m sandbox.Mount) bool { return m.Workspace })
 	if at < 0 {
 		return Pins{}, errors.New("a sandbox without a workspace belongs to no user; name a workspace")
 	}
-	p := Pins{wanted: wanted, held: make([]*mounts.Pin, len(wanted))}
+	p := Pins{wanted: wanted, pins: make([]*mounts.Pin, len(wanted))}
 	var err error
-	p.held[at], p.owner, err = pinWorkspace(bases, wanted[at], owners)
+	p.pins[at], p.owner, err = pinWorkspace(bases, wanted[at], owners)
 	for i, w := range wanted {
 		if err == nil && i != at {
-			p.held[i], err = pinOne(bases, w, p.owner)
+			p.pins[i], err = pinOne(bases, w, p.owner)
 		}
 	}
 	if err != nil {
@@ -48,7 +48,7 @@ func pinOne(bases *mounts.Bases, wanted sandbox.Mount, who mounts.User) (*mounts
 	switch {
 	case errors.As(err, &wrong) && wrong.Kind == mounts.KindDenied && os.Geteuid() == 0:
 		return nil, &closedError{refuse(wanted, fmt.Sprintf("lies behind a directory that is closed to user %d", who.UID),
-			"open the directories above it to the workspace's owner, or name another place")}
+			"open the directories above it to the workspace's owner, or name another directory")}
 	case errors.As(err, &wrong):
 		return nil, refuse(wanted, wrong.Reason(), hintFor(wrong))
 	case err != nil:
@@ -60,35 +60,35 @@ func pinOne(bases *mounts.Bases, wanted sandbox.Mount, who mounts.User) (*mounts
 	return pin, nil
 }
 
-// closedError is the refusal of a place that one user cannot reach and another may.
+// closedError is the refusal of a path that one user cannot reach; another owner may.
 type closedError struct{ refusal *delegation.Refusal }
 
 func (e *closedError) Error() string { return e.refusal.Error() }
 func (e *closedError) Unwrap() error { return e.refusal }
 
-// Close lets go of all: mounts made from them stand on their own.
+// Close closes all pins. Mounts made from them stay.
 func (p Pins) Close() {
-	for _, pin := range p.held {
+	for _, pin := range p.pins {
 		if pin != nil {
 			pin.Close()
 		}
 	}
 }
 
-// Held are the mounts as they were found, in the spec's order. They stay ours.
-func (p Pins) Held() []*mounts.Pin { return p.held }
+// Held returns the open pins. They still belong to Pins, which closes them.
+func (p Pins) Held() []*mounts.Pin { return p.pins }
 
-// workspace is the pin of what the sandbox may write; nil once it was let go of.
+// workspace returns the pin of the workspace; nil without one.
 func (p Pins) workspace() *mounts.Pin {
 	for i, wanted := range p.wanted {
 		if wanted.Workspace {
-			return p.held[i]
+			return p.pins[i]
 		}
 	}
 	return nil
 }
 
-// Workspace is which directory the workspace is; 0 and 0 without one.
+// Workspace returns the workspace's device and inode; 0 and 0 without one.
 func (p Pins) Workspace() (device, inode uint64) {
 	if pin := p.workspace(); pin != nil {
 		return pin.Dev, pin.Ino
@@ -96,21 +96,21 @@ func (p Pins) Workspace() (device, inode uint64) {
 	return 0, 0
 }
 
-// Owner is whom the workspace belongs to, for a sandbox that has to run as its owner, if it may.
+// Owner returns the owner of the workspace, for a sandbox that has to run as that user. It fails where that is not allowed.
 func (p Pins) Owner() (mounts.Identity, error) {
 	pin := p.workspace()
 	return pin.Owner(), checkRunsAs(pin.Owner(), p.owner)
 }
 
-// Paths are where the mounts are at this moment, as an engine sees them that can only be told paths. It will look them up
-// again, so that only init's proof tells what it has found.
+// Paths returns the present paths of the mounts, for an engine that only takes paths. The engine looks them up again, so
+// only init's proof tells what it found.
 func (p Pins) Paths() ([]string, error) {
 	var all []string
 	for i, wanted := range p.wanted {
 		source := wanted.Engine
 		if source == "" {
 			var err error
-			if source, err = p.held[i].HerePath(); err != nil {
+			if source, err = p.pins[i].HerePath(); err != nil {
 				return nil, fmt.Errorf("find %q: %w", wanted.Target, err)
 			}
 		}
@@ -132,15 +132,15 @@ func (p Pins) Lay(slot *mounts.Slot, ids UIDRange, idmaps *mounts.IDMaps) error 
 	return nil
 }
 
-// exchange says which user and group of the host the child is in a mount. What stays the child's own is exchanged with
-// nothing.
+// exchange returns the user and group of the host that the child's own stand for in a mount. An id that stays the child's
+// own is not exchanged.
 //
 // The user is the workspace's owner in every mount, so that the child has the owner's rights and no other user's. Root is
 // the exception: below a root that is for reading only the child is not root, even in root's own outbox.
 //
 // The group counts in the workspace alone. There it decides to whom the files belong that the child makes, and a child
 // in a group may do what the group may. So it is the workspace's group where the owner is a member and it is not root's;
-// otherwise the range's first id, which no sandbox has. A sandbox's own id would be another sandbox's one day.
+// otherwise the range's first id, which no sandbox has. A sandbox's own id would belong to another sandbox later.
 func (p Pins) exchange(wanted sandbox.Mount, child mounts.Identity, ids UIDRange) mounts.Identity {
 	on := child
 	if p.owner.UID != 0 || wanted.Workspace || wanted.Allowed {
@@ -156,8 +156,9 @@ func (p Pins) exchange(wanted sandbox.Mount, child mounts.Identity, ids UIDRange
 	return on
 }
 
+// moveIn moves a clone of one mount into the slot.
 func (p Pins) moveIn(i int, v View, slot *mounts.Slot, ids UIDRange, idmaps *mounts.IDMaps) error {
-	wanted, pin := p.wanted[i], p.held[i]
+	wanted, pin := p.wanted[i], p.pins[i]
 	rel, err := v.Rel(wanted.Target)
 	if err != nil {
 		return err
@@ -183,18 +184,19 @@ func (p Pins) moveIn(i int, v View, slot *mounts.Slot, ids UIDRange, idmaps *mou
 	return err
 }
 
-// Expected is what init is to find. Hardened is for mounts that were placed, which are nosuid and nodev.
+// Expected returns the mounts that init must find. Hardened says that they were moved in by handle, so that they are nosuid
+// and nodev.
 func (p Pins) Expected(hardened bool) []runfile.Mount {
 	var all []runfile.Mount
 	for i, wanted := range p.wanted {
 		all = append(all, runfile.Mount{
-			Path: wanted.Target, Device: p.held[i].Dev, Inode: p.held[i].Ino, Writable: wanted.Workspace, Hardened: hardened,
+			Path: wanted.Target, Device: p.pins[i].Dev, Inode: p.pins[i].Ino, Writable: wanted.Workspace, Hardened: hardened,
 		})
 	}
 	return all
 }
 
-// Wants are what the host is to see of what init is to find.
+// Wants returns what the host must see of the mounts that init must find.
 func Wants(expected []runfile.Mount) []attest.Want {
 	var all []attest.Want
 	for _, m := range expected {
@@ -203,7 +205,8 @@ func Wants(expected []runfile.Mount) []attest.Want {
 	return all
 }
 
-// Unnumbered is what init is to find where the sandbox's kernel has numbers of its own, and shows no flags of the host's.
+// Unnumbered returns the mounts that init must find where the sandbox's kernel gives device and inode numbers of its own
+// and does not show the host's flags.
 func Unnumbered(expected []runfile.Mount) []runfile.Mount {
 	var all []runfile.Mount
 	for _, m := range expected {

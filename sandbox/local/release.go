@@ -10,13 +10,13 @@ import (
 	"torno/sandbox"
 )
 
-// Attester looks at a sandbox that holds.
+// Attester looks from outside at a sandbox in its hold.
 type Attester interface {
 	Attest(context.Context, sandbox.Handle) (sandbox.Attestation, error)
 }
 
-// Release waits on a first attachment until init holds, has the host look, and gives the word. The agent gets no input. It is
-// for sandboxes that are no run's; a run's release is in the journal first.
+// Release waits on a first attachment until init holds, attests the sandbox, and releases it. The agent gets no input. This
+// is for sandboxes without a run; the release of a run is written to the journal first.
 func Release(ctx context.Context, l Attester, h sandbox.Handle, a sandbox.Attachment) (sandbox.Attestation, error) {
 	if err := awaitHold(ctx, a); err != nil {
 		return sandbox.Attestation{}, err
@@ -31,7 +31,7 @@ func Release(ctx context.Context, l Attester, h sandbox.Handle, a sandbox.Attach
 	return seen, err
 }
 
-// awaitHold reads until init says that it holds. It says nothing else before its release.
+// awaitHold reads until init says that it holds. Init says nothing else before its release.
 func awaitHold(ctx context.Context, a sandbox.Attachment) error {
 	said, err := listen(ctx, a, func(said []byte) bool { return bytes.ContainsRune(said, '\n') })
 	if err != nil {
@@ -44,10 +44,10 @@ func awaitHold(ctx context.Context, a sandbox.Attachment) error {
 	return errors.Join(fmt.Errorf("init does not hold: it said %q and ended with %d", said, exit.Code), err)
 }
 
-// maxSaid bounds what is kept of a trial's words.
+// maxSaid bounds how much of a trial's standard error is kept.
 const maxSaid = 4 << 10
 
-// listen reads standard error until there is enough of it, or to the end of all output.
+// listen reads standard error until enough returns true, or to the end of all output.
 func listen(ctx context.Context, a sandbox.Attachment, enough func(said []byte) bool) (said []byte, err error) {
 	for !enough(said) {
 		select {

@@ -15,21 +15,21 @@ import (
 	"torno/sandbox/local/hostroot"
 )
 
-// TrialName is the profile of a trial, and what stands for its run's key.
+// TrialName is the name of a trial's profile, and is used in place of a run's key.
 const TrialName = "trial"
 
-// Trial is a sandbox as any other, whose agent is init printing its version: a launcher finds out with it whether
-// sandboxes work here.
+// Trial is an ordinary sandbox in which init prints its version instead of running an agent. A launcher finds out with it
+// whether sandboxes work here.
 type Trial struct {
-	ID    sandbox.SandboxID // what the launcher calls it
+	ID    sandbox.SandboxID // the name that the launcher gives it
 	Dir   string            // the workspace, and a base of its own
 	Owner uint32
 }
 
-// trialTime is what a trial may take on a slow machine, before its removal.
+// trialTime is how long a trial may take on a slow machine, without its removal.
 const trialTime = time.Minute
 
-// trier is what a trial needs of a launcher.
+// trier is the part of a launcher that a trial needs.
 type trier interface {
 	starter
 	Remove(context.Context, sandbox.Handle) error
@@ -38,14 +38,15 @@ type trier interface {
 // Make makes a sandbox in a launcher's own way.
 type Make func(context.Context, Order) (sandbox.Handle, error)
 
-// looking is a launcher in its trial. That the host cannot look into the sandbox does not fail the trial.
-type looking struct {
+// trialLauncher is a launcher in its trial. The trial does not fail where the host cannot look into the sandbox.
+type trialLauncher struct {
 	trier
 	unattested string
 }
 
-// Attest notes what the host cannot look at, without the name of the trial's sandbox, which is gone when an operator reads it.
-func (l *looking) Attest(ctx context.Context, h sandbox.Handle) (sandbox.Attestation, error) {
+// Attest notes why the host cannot look into the sandbox. The text leaves out the name of the trial's sandbox, which is gone
+// when the operator reads it.
+func (l *trialLauncher) Attest(ctx context.Context, h sandbox.Handle) (sandbox.Attestation, error) {
 	seen, err := l.trier.Attest(ctx, h)
 	var cannot *attest.CannotLookError
 	if !errors.As(err, &cannot) {
@@ -57,7 +58,7 @@ func (l *looking) Attest(ctx context.Context, h sandbox.Handle) (sandbox.Attesta
 
 // Run makes the sandbox of a trial, runs it and removes it. Where the host cannot look into it, unattested says why.
 func (t Trial) Run(ctx context.Context, launcher trier, create Make) (unattested string, err error) {
-	l := &looking{trier: launcher}
+	l := &trialLauncher{trier: launcher}
 	err = t.run(ctx, l, create)
 	return l.unattested, err
 }
@@ -77,13 +78,13 @@ func (t Trial) run(ctx context.Context, l trier, create Make) error {
 	if err != nil {
 		return fmt.Errorf("trial: %w", err)
 	}
-	err = hear(ctx, l, h)
+	err = runAgent(ctx, l, h)
 	clearing, cancelClearing := CleanupContext(ctx)
 	defer cancelClearing()
 	return errors.Join(err, l.Remove(clearing, h))
 }
 
-// layOut makes the workspace, for an owner who is not always ourselves. An earlier trial may have given it to another one.
+// layOut makes the workspace and gives it to Owner. An earlier trial may have given it to another user.
 func (t Trial) layOut() error {
 	own := os.Geteuid()
 	if err := hostroot.MakeDir(t.Dir); err != nil || own != 0 && t.Owner == uint32(own) {
@@ -92,7 +93,7 @@ func (t Trial) layOut() error {
 	return os.Chown(t.Dir, int(t.Owner), int(t.Owner))
 }
 
-// Spec is what is to be made.
+// Spec is the spec of the trial's sandbox.
 func (t Trial) Spec() sandbox.Spec {
 	const mib = 1 << 20
 	return sandbox.Spec{
@@ -109,15 +110,15 @@ func (t Trial) Spec() sandbox.Spec {
 	}
 }
 
-// starter starts a sandbox that is made.
+// starter is the part of a launcher that starts a sandbox.
 type starter interface {
 	Start(context.Context, sandbox.Handle) error
 	Open(context.Context, sandbox.Handle, sandbox.Cursor) (sandbox.Attachment, error)
 	Attester
 }
 
-// hear starts a trial's sandbox, looks at it, and takes init's own word that the workspace arrived.
-func hear(ctx context.Context, l starter, h sandbox.Handle) error {
+// runAgent starts a trial's sandbox, attests and releases it, and checks that init found the workspace and ran its agent.
+func runAgent(ctx context.Context, l starter, h sandbox.Handle) error {
 	if err := l.Start(ctx, h); err != nil {
 		return fmt.Errorf("trial: %w", err)
 	}
@@ -138,7 +139,7 @@ func hear(ctx context.Context, l starter, h sandbox.Handle) error {
 		return fmt.Errorf("trial: %w", err)
 	}
 	if exit.Unknown {
-		return fmt.Errorf("trial: nobody knows how it ended: %s", exit.Why)
+		return fmt.Errorf("trial: it is not known how it ended: %s", exit.Why)
 	}
 	line, _, _ := bytes.Cut(said, []byte("\n"))
 	if _, err := runfile.ParseFirstLine(string(line)); err != nil {

@@ -83,7 +83,7 @@ func TestTrialTakesInitsWordOnly(t *testing.T) {
 		"another program's word": {saying("all is well\n", 0), false},
 		"one that says nothing":  {saying("", 0), false},
 	} {
-		if err := hear(t.Context(), test.l, sandbox.Handle{}); (err == nil) != test.good {
+		if err := runAgent(t.Context(), test.l, sandbox.Handle{}); (err == nil) != test.good {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
@@ -139,12 +139,12 @@ func TestTrialLeavesNothing(t *testing.T) {
 // TestTrialThatDoesNotStart says why, and one that never ends is given up.
 func TestTrialThatDoesNotStart(t *testing.T) {
 	cause := errors.New("no")
-	if err := hear(t.Context(), scripted{started: cause}, sandbox.Handle{}); !errors.Is(err, cause) {
+	if err := runAgent(t.Context(), scripted{started: cause}, sandbox.Handle{}); !errors.Is(err, cause) {
 		t.Errorf("%v", err)
 	}
 	ended, end := context.WithCancel(t.Context())
 	end()
-	if err := hear(ended, scripted{}, sandbox.Handle{}); !errors.Is(err, context.Canceled) {
+	if err := runAgent(ended, scripted{}, sandbox.Handle{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("one that never ends: %v", err)
 	}
 }

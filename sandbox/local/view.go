@@ -17,15 +17,15 @@ type View struct {
 	Number int // of the slot's directory for it
 	Prefix string
 	Mounts []int // of the spec, outermost first
-	// root is where the prefix is in the view's directory: "." where the prefix is only a way to the mounts, and
-	// another name where a mount lies at the prefix itself, so that an engine binds that mount.
+	// root is the name of the prefix in the view's directory: "." where the prefix only leads to mounts, and another
+	// name where a mount lies at the prefix itself, so that an engine binds that mount.
 	root string
 }
 
 // onPrefix is the name in a view's directory that a mount at the prefix itself gets.
 const onPrefix = "self"
 
-// Views are the prefixes of mounts.
+// Views returns one view for each prefix.
 func Views(wanted []sandbox.Mount) []View {
 	var views []View
 	for i, m := range wanted {
@@ -42,10 +42,10 @@ func Views(wanted []sandbox.Mount) []View {
 	return views
 }
 
-// OnTheWay says that no mount lies at the prefix itself: what is there is ours, and only leads to mounts.
+// OnTheWay says that no mount lies at the prefix itself: the directory there is ours, and only leads to mounts.
 func (v View) OnTheWay() bool { return v.root == "." }
 
-// Rel is where in the view's directory a target lies.
+// Rel returns the path of a target in the view's directory.
 func (v View) Rel(target string) (string, error) {
 	if !paths.Within(v.Prefix, target) {
 		return "", fmt.Errorf("mount %q does not lie below its prefix %q", target, v.Prefix)
@@ -53,7 +53,7 @@ func (v View) Rel(target string) (string, error) {
 	return path.Join(v.root, strings.TrimPrefix(target, v.Prefix)), nil
 }
 
-// Source is what an engine binds at the prefix.
+// Source returns the path that an engine binds at the prefix.
 func (v View) Source(slot *mounts.Slot) (string, error) {
 	dir, err := slot.ViewDir(v.Number)
 	return filepath.Join(dir, v.root), err

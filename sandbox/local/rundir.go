@@ -12,17 +12,17 @@ import (
 	"torno/sandbox/local/hostroot"
 )
 
-// Run is what a sandbox's run directory is written from.
+// Run is everything that a sandbox's run directory is written from.
 type Run struct {
 	Nonce  string
 	Who    mounts.Identity
 	Spec   sandbox.Spec
-	Mounts []runfile.Mount // what init proves
-	Filter []byte          // what init puts itself under; nil where the sandbox is made with a filter
-	Doors  []runfile.Door  // sockets that init stands before; the others are mounts
+	Mounts []runfile.Mount // the mounts that init proves
+	Filter []byte          // the seccomp filter that init installs; nil where the sandbox is made with a filter
+	Doors  []runfile.Door  // sockets that init offers and passes on; the others are mounts
 }
 
-// Write fills the run directory, which belongs to the host, and is empty.
+// Write fills the run directory, which belongs to the host and is empty.
 func (r Run) Write(dir string) error {
 	if err := hostroot.MakeDir(filepath.Join(dir, hostroot.UserDir)); err != nil {
 		return err
@@ -53,7 +53,7 @@ func forwards(sockets []sandbox.Socket) (all []runfile.Forward) {
 	return all
 }
 
-// checkFileName keeps a file of the spec out of the way of ours.
+// checkFileName refuses a file of the spec that would replace a file of ours.
 func checkFileName(name string) error {
 	if !fs.ValidPath(name) || strings.Contains(name, "/") || name == "." || name == hostroot.UserDir || name == filepath.Base(runfile.Path) {
 		return fmt.Errorf("file name %q cannot be had in %s", name, sandbox.RunDir)
@@ -61,7 +61,7 @@ func checkFileName(name string) error {
 	return nil
 }
 
-// file is what init is told.
+// file returns the run file, which init reads.
 func (r Run) file() runfile.File {
 	process, answer := r.Spec.Process, r.Spec.Answer
 	file := runfile.File{

@@ -1,0 +1,36 @@
+package local
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"torno/internal/engines"
+	"torno/internal/mounts"
+)
+
+// Keep withholds from every sandbox everything that would give it the host: our own state and the engines' sockets,
+// under every name that they have (B8).
+func Keep(bases *mounts.Bases, stateDir string, sockets []string) error {
+	if err := os.MkdirAll(stateDir, 0o700); err != nil {
+		return fmt.Errorf("make the state directory: %w", err)
+	}
+	withheld := []mounts.Kept{{Path: stateDir, What: "Torno's own state"}}
+	for _, socket := range sockets {
+		withheld = append(withheld, mounts.Kept{Path: socket, What: "an engine's socket", Socket: true})
+	}
+	for _, dir := range engines.Dirs() {
+		withheld = append(withheld, mounts.Kept{Path: dir, What: "an engine's own directory"})
+	}
+	for _, kept := range withheld {
+		if err := bases.Keep(kept); err != nil && !errors.Is(err, fs.ErrNotExist) && !closed(err) {
+			return err
+		}
+	}
+	return nil
+}
+
+// closed says that an ordinary user's watcher may not even look at a path. Then it cannot bring the path into a sandbox, and
+// a sandbox has no more rights than its watcher.
+func closed(err error) bool { return errors.Is(err, fs.ErrPermission) && os.Geteuid() != 0 }
