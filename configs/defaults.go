@@ -86,7 +86,8 @@ func completeProfile(p *compile.Profile, r *report) {
 
 // within brings a default to bounds that are given; 0 is not given.
 func within(d, low, high time.Duration) time.Duration {
-	if d = max(d, low); high > 0 {
+	d = max(d, low)
+	if high > 0 {
 		d = min(d, high)
 	}
 	return d

@@ -91,7 +91,8 @@ func (r *Request) parseIDs(subagent, request string, options map[string]string) 
 		if !given {
 			continue
 		}
-		if *into[field], err = ParseToken(text); err != nil {
+		*into[field], err = ParseToken(text)
+		if err != nil {
 			return invalid(CodeInvalid, field, field+" "+err.Error(), hintToken)
 		}
 	}

@@ -24,7 +24,8 @@ type heartbeatMonitor struct {
 func (h *heartbeatMonitor) update(m *Manager) {
 	beat, err := m.heartbeat()
 	now := time.Now()
-	switch h.err = err; {
+	h.err = err
+	switch {
 	case h.first.IsZero():
 		h.firstLook(beat, now)
 	case err == nil:

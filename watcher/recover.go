@@ -13,7 +13,7 @@ import (
 	"torno/watcher/outbox"
 )
 
-// recover takes up what an earlier watcher left. The journal says what was meant to be, each launcher's list says what is,
+// takeOver takes up what an earlier watcher left. The journal says what was meant to be, each launcher's list says what is,
 // and the outbox says who still wants it:
 //
 //	the run ended, no response        it is answered
@@ -32,7 +32,7 @@ import (
 // Whoever is told to stop meanwhile gets this done first, in the time that there is for stopping: what was not taken up
 // would run on with nobody to end it. Where the next watcher of this process takes its place, that one does it, and this one
 // stops at once: a site that was exchanged would keep it waiting in vain.
-func (w *Watcher) recover(ctx context.Context) error {
+func (w *Watcher) takeOver(ctx context.Context) error {
 	ctx, cancel := outlive(ctx, w.recoveryBudget)
 	defer cancel()
 	err := outbox.Identify(ctx, w.journal, w.boxes, (*outbox.Outbox).Directory)

@@ -130,7 +130,7 @@ func (w *Watcher) Run(ctx context.Context) (err error) {
 	}()
 	background.Go(func() { w.schedule.Loop(w.life) })
 	background.Go(func() { w.road.Loop(w.life) })
-	if err := w.recover(ctx); err != nil {
+	if err := w.takeOver(ctx); err != nil {
 		switch {
 		case ctx.Err() != nil && w.keep.Load():
 			w.log.Info("what an earlier watcher left is left to the next one", "because", err)

@@ -68,7 +68,8 @@ func (c *app) complete(o *manager.SpawnOptions, operands []string) (err error) {
 		if *path == "" {
 			continue
 		}
-		if *path, err = filepath.Abs(*path); err != nil {
+		*path, err = filepath.Abs(*path)
+		if err != nil {
 			return err
 		}
 	}

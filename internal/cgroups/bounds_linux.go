@@ -47,7 +47,8 @@ func bounds1(tops, groups map[string]string, path string) (b Bounds, err error) 
 	every, errs[3] = readBound(filepath.Join(tops[processors], groups[processors], "cpu.cfs_period_us"))
 	b.CPUs = thousandths(quota, every)
 	both, b.Counted, errs[4] = readSwap(filepath.Join(tops[memory], path, memswap))
-	if b.Swap = Unbounded; b.Counted && both != Unbounded {
+	b.Swap = Unbounded
+	if b.Counted && both != Unbounded {
 		b.Swap = both - b.Memory
 	}
 	return b, errors.Join(errs[:]...)

@@ -56,7 +56,8 @@ func (c *Cache) settle(image *Image, ref Ref, from source) (*Image, error) {
 
 func named(image *Image, ref Ref, digest v1.Hash) *Image {
 	if image != nil {
-		if image.Reference = ref.text; ref.kind == fromRegistry {
+		image.Reference = ref.text
+		if ref.kind == fromRegistry {
 			image.Reference = ref.repo.Name() + "@" + digest.String()
 		}
 	}

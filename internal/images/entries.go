@@ -32,7 +32,7 @@ func timeOf(header *tar.Header) time.Time {
 func (u *unpacker) directory(base string, header *tar.Header) error {
 	here := u.at.dir()
 	if info, err := here.Lstat(base); err != nil || !info.IsDir() {
-		if err := u.clear(base); err != nil {
+		if err := u.removeExisting(base); err != nil {
 			return err
 		}
 		if err := here.Mkdir(base, 0o755); err != nil {
@@ -44,7 +44,7 @@ func (u *unpacker) directory(base string, header *tar.Header) error {
 
 // leaf makes what is no directory, in the place of whatever is there.
 func (u *unpacker) leaf(base string, header *tar.Header, content io.Reader) error {
-	if err := u.clear(base); err != nil {
+	if err := u.removeExisting(base); err != nil {
 		return err
 	}
 	u.facts.Files++
@@ -66,8 +66,8 @@ func (u *unpacker) leaf(base string, header *tar.Header, content io.Reader) erro
 	return u.note(full, nil)
 }
 
-// clear removes what is in the way.
-func (u *unpacker) clear(base string) error {
+// removeExisting removes an entry that is already there under the name.
+func (u *unpacker) removeExisting(base string) error {
 	if err := u.at.dir().RemoveAll(base); err != nil {
 		return hostile(err, base)
 	}

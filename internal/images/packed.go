@@ -53,7 +53,8 @@ type bounded struct {
 
 func (b *bounded) Read(p []byte) (int, error) {
 	n, err := b.from.Read(p)
-	if *b.left -= int64(n); *b.left < 0 {
+	*b.left -= int64(n)
+	if *b.left < 0 {
 		return 0, tooManyBytes()
 	}
 	return n, err

@@ -104,7 +104,8 @@ func layoutRef(text, rest string) (Ref, error) {
 	if strings.HasSuffix(text, ":") || strings.HasSuffix(text, "@") {
 		return Ref{}, badRef(text, "the tag or digest is empty")
 	}
-	if ref.tag = tag; digest == "" {
+	ref.tag = tag
+	if digest == "" {
 		return ref, nil
 	}
 	if ref.digest, err = parseDigest(text, digest); err != nil {

@@ -59,7 +59,8 @@ func (r *registry) parts(ctx context.Context) (parts, error) {
 	if err != nil {
 		return parts{}, err
 	}
-	if r.digest = digestOf(raw); r.ref.Pinned() {
+	r.digest = digestOf(raw)
+	if r.ref.Pinned() {
 		if err := checkDigest("manifest", r.ref.digest, raw); err != nil {
 			return parts{}, err
 		}

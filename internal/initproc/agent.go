@@ -140,7 +140,8 @@ func tooBig(argv, env []string) string {
 		total += len(arg) + 1
 	}
 	for _, entry := range env {
-		if name, _, _ := strings.Cut(entry, "="); len(entry) >= maxArgument() {
+		if len(entry) >= maxArgument() {
+			name, _, _ := strings.Cut(entry, "=")
 			return fmt.Sprintf("the environment's %q has %d bytes and may have %d", name, len(entry), maxArgument()-1)
 		}
 		total += len(entry) + 1

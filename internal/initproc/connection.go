@@ -45,9 +45,9 @@ func (c *connection) over() bool {
 	return done
 }
 
-// events are what to wait for at an end. The kernel reports a closed one for ever, so one of which nothing can be read just now
-// is left alone.
-func (c *connection) events(side int) (events int16, any bool) {
+// events returns the events to wait for at an end, and whether to wait there at all. The kernel reports a closed end for
+// ever, so we do not wait at a closed end while its data cannot be taken.
+func (c *connection) events(side int) (events int16, wait bool) {
 	e, other := &c.ends[side], &c.ends[1-side]
 	canRead := !e.read && len(e.pending) == 0
 	if canRead {

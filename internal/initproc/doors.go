@@ -194,7 +194,7 @@ func (d *doors) interests() (polls []unix.PollFd, ready []func(int16)) {
 	}
 	for _, c := range d.connections {
 		for side := range c.ends {
-			if events, any := c.events(side); any {
+			if events, wait := c.events(side); wait {
 				add(c.ends[side].fd, events, func(got int16) { c.progress(side, got) })
 			}
 		}

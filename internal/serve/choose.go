@@ -87,7 +87,8 @@ func (o *opener) choose(ctx context.Context, p *compile.Profile) error {
 	if taken == "" {
 		return lone(o.kinds, errs)
 	}
-	if p.Sandbox, p.Chosen = taken, strings.Join(said, "; "); len(said) == 0 {
+	p.Sandbox, p.Chosen = taken, strings.Join(said, "; ")
+	if len(said) == 0 {
 		p.Chosen = taken + " can be used, and is the first choice"
 	}
 	o.tell(*p, errs)

@@ -53,7 +53,8 @@ func countLeft(ctx context.Context, left *journal.Journal) error {
 			found.Unknown = errors.Join(errNotTakenUp, err)
 			return found
 		}
-		if runs += len(page); len(page) == 0 {
+		runs += len(page)
+		if len(page) == 0 {
 			if runs == 0 {
 				return nil
 			}

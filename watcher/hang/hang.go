@@ -78,7 +78,8 @@ func (h *Calls) back(c *call) (left bool) {
 func (h *Calls) forget(where string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.left[where]--; h.left[where] == 0 {
+	h.left[where]--
+	if h.left[where] == 0 {
 		delete(h.left, where)
 		h.log.Info(h.kind.Over, "where", where) //nolint:sloglint // the same
 	}

@@ -23,15 +23,15 @@ type lane struct {
 
 func newLane(of Lane) *lane { return &lane{of: of, queue: list.New()} }
 
-// append puts a run behind all others.
-func (l *lane) append(t *Ticket) {
+// pushBack puts a run behind all others.
+func (l *lane) pushBack(t *Ticket) {
 	l.last++
 	t.turn, t.queued = l.last, l.queue.PushBack(t)
 	l.enter(t)
 }
 
-// prepend puts a run before all others.
-func (l *lane) prepend(t *Ticket) {
+// pushFront puts a run before all others.
+func (l *lane) pushFront(t *Ticket) {
 	l.first--
 	t.turn, t.queued = l.first, l.queue.PushFront(t)
 	l.enter(t)

@@ -81,7 +81,7 @@ func (s *Schedule) admit(t *Ticket) *delegation.Refusal {
 	}
 	l := s.laneOf(t)
 	s.lines.join(t)
-	l.append(t)
+	l.pushBack(t)
 	s.admitted[t], s.moved = true, true
 	s.dispatch()
 	if t.state != inQueue {
@@ -156,7 +156,7 @@ func (s *Schedule) GoFirst(ctx context.Context, earlier, t *Ticket) {
 		}
 		t.Above, t.Anywhere = earlier.Above, earlier.Anywhere
 		earlier.reservation.passOn(t)
-		s.laneOf(t).prepend(t)
+		s.laneOf(t).pushFront(t)
 		s.admitted[t], s.moved = true, true
 	})
 }

@@ -81,7 +81,8 @@ func (f *farWorkspace) Inspect(ctx context.Context, bounds tree.Bounds, own ...s
 func (f *farWorkspace) Close() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.closed = true; f.calls > 0 {
+	f.closed = true
+	if f.calls > 0 {
 		return nil
 	}
 	return f.inner.Close()

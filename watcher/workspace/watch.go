@@ -105,7 +105,8 @@ func (p *pace) look(ctx context.Context, h *Held) *delegation.Refusal {
 			return nil
 		}
 		h.note(p.usage)
-		if cost += p.usage.Cost; p.passed() == nil {
+		cost += p.usage.Cost
+		if p.passed() == nil {
 			return nil
 		}
 	}

@@ -88,14 +88,14 @@ func (l Layout) Lay(dir string) error {
 		return err
 	}
 	for _, e := range l.Entries() {
-		if err := e.make(filepath.Join(dir, e.Name)); err != nil {
+		if err := e.create(filepath.Join(dir, e.Name)); err != nil {
 			return fmt.Errorf("make an empty root for sandboxes: %w", err)
 		}
 	}
 	return nil
 }
 
-func (e Entry) make(path string) error {
+func (e Entry) create(path string) error {
 	if e.Link == "" {
 		if err := ignore(os.Mkdir(path, 0o700), fs.ErrExist); err != nil {
 			return err
@@ -109,7 +109,7 @@ func (e Entry) make(path string) error {
 	return err
 }
 
-// Bind is a place of the host that a sandbox sees, read-only and without what is mounted below it.
+// Bind is a path of the host that a sandbox sees, read-only and without what is mounted below it.
 type Bind struct{ Source, Target string }
 
 // System is what a launcher shows of the host: where its programs are, and two directories of the launcher's own.
