@@ -1,7 +1,7 @@
 //go:build linux
 
-// Sandbox-keeper stands beside a sandbox that has no engine. Nobody calls it by hand: the watcher starts one for each, with
-// the directory in which its order lies. Package keeper says what it does.
+// Sandbox-keeper looks after one sandbox that has no engine. It is not for use by hand: the watcher starts one for each
+// sandbox and names the directory of its order. Package keeper says what it does.
 //
 // Go's runtime need not look at the control groups: a keeper is in none.
 //

@@ -40,7 +40,7 @@ func (c *app) cancel(ctx context.Context, m *manager.Manager, id string, wait bo
 	}
 	if !wait {
 		if _, err := m.Serving(); err != nil && !stopping(err) {
-			return 0, err // the sentinel is written, and counts when somebody serves again
+			return 0, err // the sentinel is written, and counts when a watcher serves again
 		}
 		return c.cancelling(run)
 	}

@@ -26,7 +26,7 @@ func (c *app) deliver(run *manager.Run, result manager.Result, show func(manager
 	return code, nil
 }
 
-// write prints a result. Without a handler the first write into a pipe that nobody reads would end this process.
+// write prints a result. Without a handler the first write into a pipe without a reader would end this process.
 func (c *app) write(result manager.Result, show func(manager.Result) (int, error)) (int, error) {
 	broken := make(chan os.Signal, 1)
 	signal.Notify(broken, syscall.SIGPIPE)

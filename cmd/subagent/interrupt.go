@@ -19,8 +19,8 @@ const interruptGrace = time.Minute
 // errWithdrawn is a child that was left before its end was seen.
 var errWithdrawn = errors.New("the request was withdrawn before the child had ended")
 
-// waitOrCancel waits; an interrupt cancels the child, whose end is then waited for. When that is interrupted too, or
-// takes too long, the request is withdrawn: the child belongs to this command, and nobody would take its result.
+// waitOrCancel waits. An interrupt cancels the child, and waitOrCancel waits for its end. When that is interrupted too, or
+// takes too long, it withdraws the request: the child belongs to this command, and no other would take its result.
 func (c *app) waitOrCancel(ctx context.Context, run *manager.Run) (manager.Result, error) {
 	again, stop := secondInterrupt(ctx)
 	defer stop()

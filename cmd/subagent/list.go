@@ -62,7 +62,7 @@ func (c *app) list(ctx context.Context, quiet bool) (int, error) {
 	return exitCompleted, err
 }
 
-// watcher says what is the matter with the one who serves, or that there is none.
+// watcher prints the watcher's notices, or that no watcher serves.
 func (c *app) watcher(m *manager.Manager) {
 	beat, nobody := m.Serving()
 	if nobody != nil {

@@ -62,8 +62,7 @@ func (c *app) again(m *manager.Manager, id string, show func(manager.Result) (in
 	return show(result)
 }
 
-// each does something for every id. One that fails does not keep the others from being done; the exit code is the
-// first that is not 0.
+// each calls do for every id, also after a failure. The exit code is the first that is not 0.
 func (c *app) each(ids []string, do func(m *manager.Manager, id string) (int, error)) (int, error) {
 	if len(ids) == 0 {
 		return 0, cli.Usage("which subagent? an id is missing")
@@ -175,7 +174,7 @@ func describe(r manager.Result) string {
 	case delegation.ReasonShutdown:
 		return "was ended because the watcher stopped"
 	case delegation.ReasonLost:
-		return "came to no end that anybody knows: " + cmp.Or(refusalText(r), "the host has not said why")
+		return "was lost: " + cmp.Or(refusalText(r), "the host has not said why")
 	case delegation.ReasonRefused:
 		return "was refused: " + refusalText(r)
 	case delegation.ReasonLaunchFailed:

@@ -46,7 +46,7 @@ to its workspace, which other runs may enter then. The sandbox is removed when i
 	}
 }
 
-// endAll ends every run. One that fails does not keep the others from it; the exit code is that of the first that did.
+// endAll ends every run, also after a failure. The exit code is that of the first failure.
 func (a *app) endAll(ctx context.Context, end func(context.Context, string) (control.Run, error), refs []string) int {
 	first := exitOK
 	for _, ref := range refs {

@@ -59,7 +59,7 @@ allowed root, and shows how long each phase took.`,
 type checked struct {
 	config     configs.Config
 	warnings   []configs.Warning
-	asked      string // who said what is enforced
+	asked      string // what said which limits are enforced
 	guarantees map[string]sandbox.Guarantees
 	profiles   []compile.Profile // with the launchers that they have here
 	tries      []tried

@@ -10,7 +10,7 @@ import (
 	"torno/sandbox"
 )
 
-// printChecked prints the configuration as one, and everything else as comments behind it.
+// printChecked prints the configuration as a valid file, and everything else as comments after it.
 func (a *app) printChecked(c *checked) error {
 	text, err := c.config.Marshal()
 	if err != nil {
@@ -88,7 +88,7 @@ func (c *checked) json(config string) map[string]any {
 	}
 }
 
-// launchers are those that profiles have here, as the status of a watcher tells them.
+// launchers returns the launcher of each profile, in the form of a watcher's status.
 func (c *checked) launchers() []control.Profile {
 	all := []control.Profile{}
 	for _, p := range c.profiles {

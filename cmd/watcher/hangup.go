@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// outliveReaders lets the process live when nobody reads its log any more: a broken pipe would otherwise end it before it
-// has answered anybody. What it logs then is lost.
+// outliveReaders lets the process live when the reader of its log is gone: otherwise a broken pipe would end it before it
+// has written its responses. Later log lines are dropped.
 func outliveReaders() (stop func()) {
 	broken := make(chan os.Signal, 1)
 	signal.Notify(broken, syscall.SIGPIPE)

@@ -19,7 +19,7 @@ var levels = map[configs.LogLevel]slog.Level{
 	configs.LevelWarn: slog.LevelWarn, configs.LevelError: slog.LevelError,
 }
 
-// newLog is the watcher's log: text for people, JSON for whoever collects it.
+// newLog returns the watcher's log: text for people, JSON for programs that collect it.
 func newLog(out *cli.Output, c configs.Log) *slog.Logger {
 	level := levels[c.Level]
 	if c.Format == configs.LogJSON || c.Format == configs.LogAuto && !out.Terminal {
@@ -36,7 +36,7 @@ func readable(_ []string, a slog.Attr) slog.Attr {
 	return a
 }
 
-// humanLog is a slog.Handler that writes aligned lines: when, how bad, what, and the rest behind it.
+// humanLog is a slog.Handler that writes aligned lines: time, level, message, and then the rest.
 type humanLog struct {
 	out   *cli.Output
 	level slog.Level

@@ -73,13 +73,13 @@ func (a *app) purge(ctx context.Context, yes bool) (err error) {
 	return nil
 }
 
-// confirm asks, where there is somebody to ask.
+// confirm asks the operator, where there is a terminal.
 func (a *app) confirm(i *serve.Installation, yes bool) error {
 	switch {
 	case yes:
 		return nil
 	case !cli.IsTerminal(a.In) || a.JSON:
-		return &cli.UsageError{Text: "purge asks before it removes anything, and nobody is here to answer", Next: "watcher purge --yes"}
+		return &cli.UsageError{Text: "purge asks before it removes anything, and there is no terminal to ask on", Next: "watcher purge --yes"}
 	}
 	fmt.Fprintf(a.Errors, "Remove every sandbox, volume, image and mount of installation %s\n(%s) with every launcher? [y/N] ", i.ID, i.State)
 	answer, _ := bufio.NewReader(a.In).ReadString('\n')

@@ -75,7 +75,7 @@ func (a *app) usualStates() []string {
 	return found
 }
 
-// isLive asks whoever may be there for nothing.
+// isLive says whether a watcher responds at the control socket.
 func (a *app) isLive(ctx context.Context, dir string) bool {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()

@@ -12,8 +12,8 @@ import (
 	"torno/internal/runfile"
 )
 
-// answer is the place of the answer file: the name in the directory dir beneath the handle root. The directory is opened
-// anew each time, because the agent may have put another one in its place meanwhile.
+// answer says where the answer file is: name, in the directory dir beneath the handle root. The directory is opened
+// anew each time, because the agent may have exchanged it meanwhile.
 type answer struct {
 	path string // for messages
 	root int
@@ -152,7 +152,7 @@ func writeNew(dir int, name string, chunks [][]byte) error {
 	return nil
 }
 
-// tempName is a name that nobody can have planted.
+// tempName returns a name that the agent cannot have guessed.
 func tempName() (string, error) {
 	var random [16]byte
 	if _, err := unix.Getrandom(random[:], 0); err != nil {

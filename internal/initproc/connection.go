@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// connection is one of the agent's with one of the host's. What is read at one end is written at the other, and an end of
-// writing is handed on, too.
+// connection joins one connection of the agent's with one of the host's. Bytes from one end are written at the other, and
+// so is the end of the input.
 type connection struct{ ends [2]end }
 
 // end is one end, with what was read there and not yet written at the other.
@@ -30,8 +30,8 @@ func newConnection(agent, host int) *connection {
 	return c
 }
 
-// over closes a connection that has nothing more to do: both ends have said all, or one has that is closed, so that nobody
-// reads there.
+// over closes a connection that has nothing more to do: both ends have sent everything, or an end that has sent everything
+// is closed, so that nothing reads there.
 func (c *connection) over() bool {
 	done := false
 	for side := range c.ends {
@@ -85,7 +85,8 @@ func (c *connection) take(side int) {
 	}
 }
 
-// write writes at an end what was read at the other. What nobody takes any more is dropped, and no more of it is read.
+// write writes at an end what was read at the other. When the end takes nothing any more, its bytes are dropped and no more
+// are read for it.
 func (c *connection) write(side int) {
 	from := &c.ends[1-side]
 	n, err := unix.SendmsgN(c.ends[side].fd, from.pending, nil, nil, unix.MSG_NOSIGNAL)
@@ -99,7 +100,7 @@ func (c *connection) write(side int) {
 	c.tell(1 - side)
 }
 
-// tell hands on that there is no more to be read at an end, when all of it is written.
+// tell passes the end of one end's input on to the other, once everything before it is written.
 func (c *connection) tell(side int) {
 	e := &c.ends[side]
 	if e.read && len(e.pending) == 0 && !e.told {

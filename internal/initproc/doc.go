@@ -11,7 +11,7 @@
 //   - No instruction of the agent runs unfiltered. Where the sandbox was not made with a filter of system calls the run file
 //     has one, which init installs in all its threads. What it does before that is not filtered, and nothing of the agent
 //     runs then. A filter that cannot be installed, or none at all, ends the run.
-//   - Its lines on standard error come before every byte of the agent's, and behind a started line every exit code
+//   - Its lines on standard error come before every byte of the agent's, and after a started line every exit code
 //     is the agent's, as runfile.ExitFor spells it: n for exit n, 128+n for signal n, 126 for a program that cannot be
 //     executed, 127 for one that is not there. Without that line it is runfile.FailedExit.
 //   - INT, TERM, HUP, QUIT, USR1 and USR2 reach the agent's process group. One that comes before the agent runs ends the
@@ -22,12 +22,12 @@
 //   - Orphans are reaped while the agent runs. When it has ended, everything else in the sandbox is killed, and the exit
 //     is reported when nothing is left.
 //   - The agent, which has the same uid, can neither trace init nor read its memory or environment, nor end it by a
-//     signal. It may lower init's limits, which ends its own sandbox at worst. Init needs no thread and no process that
-//     it has not got when the agent starts, so that an agent may use up the sandbox's process limit.
+//     signal. It may lower init's limits, which ends its own sandbox at worst. Init has every thread and process that it
+//     needs before the agent starts, so that an agent may use up the sandbox's process limit.
 //
-// Where the sandbox can open no socket of the host's, init stands between the agent and those of the profile (doors.go). It
-// holds a bounded number of connections and buffers, and needs one thread for all of them. In the same way a port of the sandbox's
-// loopback address leads to a socket: many agents can be told an address only.
+// Where the sandbox can open no socket of the host's, init passes the agent's connections on to the sockets of the profile
+// (doors.go). The number of connections and buffers is bounded, and one thread serves all of them. In the same way a port of the
+// sandbox's loopback address leads to a socket: many agents take an address only.
 //
 // Everything that happens by path goes through handles that were opened component by component without following a
 // link. A plain walk is enough, and works on every kernel and in gVisor.

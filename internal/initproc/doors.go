@@ -248,7 +248,7 @@ func (e *entrance) refuse() {
 	e.waiting = -1
 }
 
-// shut is for a channel that has nobody at its other end.
+// shut ends an entrance whose channel is closed at its other end.
 func (e *entrance) shut() {
 	for _, listener := range e.listeners {
 		unix.Close(listener)
@@ -279,7 +279,7 @@ func (d *doors) answered(e *entrance) {
 	d.connections = append(d.connections, newConnection(agent, host))
 }
 
-// descriptor is the one that came with a message, or -1.
+// descriptor returns the descriptor that came with a message, or -1.
 func descriptor(rights []byte) int {
 	messages, err := unix.ParseSocketControlMessage(rights)
 	if err != nil || len(messages) != 1 {

@@ -14,7 +14,7 @@ import (
 )
 
 // applyFilter puts init, and with it all that it starts, under a filter of system calls, unless the sandbox was made
-// with one. Nobody goes on without: whoever made the sandbox has forgotten it, or its kernel has thrown it away.
+// with one. Without any filter init ends the run: the launcher has forgotten it, or the kernel has dropped it.
 func applyFilter(filter []byte) error {
 	if filter != nil {
 		if err := installFilter(filter); err != nil {
@@ -31,7 +31,7 @@ func applyFilter(filter []byte) error {
 	return nil
 }
 
-// installFilter puts all threads under a filter, and those that they start. no_new_privs is proved already.
+// installFilter puts all threads, and the threads that they start, under a filter. no_new_privs is proved already.
 func installFilter(filter []byte) error {
 	program := make([]unix.SockFilter, len(filter)/runfile.StepSize)
 	if _, err := binary.Decode(filter, binary.LittleEndian, program); err != nil {

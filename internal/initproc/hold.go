@@ -11,7 +11,7 @@ import (
 	"torno/internal/runfile"
 )
 
-// errAbandoned says that the launcher let go of a sandbox that it never released.
+// errAbandoned says that the launcher closed the input of a sandbox that it never released.
 var errAbandoned = errors.New("was not released")
 
 // hold says that init has begun, and waits for the release. Init has read nothing of the run yet, and the host may look at
@@ -31,7 +31,7 @@ func hold() (token string, err error) {
 	return "", errAbandoned
 }
 
-// readWord reads so many bytes, and none behind them.
+// readWord reads size bytes, and none after them.
 func readWord(size int) (string, error) {
 	word := make([]byte, size)
 	for have := 0; have < len(word); {
@@ -62,7 +62,7 @@ func awaitInput() error {
 // nullDevice is the device number of /dev/null on every Linux.
 var nullDevice = unix.Mkdev(1, 3)
 
-// closeInput gives an agent that has no input /dev/null in the place of what the release came on.
+// closeInput gives an agent that has no input /dev/null instead of the input on which the release came.
 func closeInput() error {
 	fd, err := unix.Open("/dev/null", unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"torno/internal/runfile"
 )
 
-// identity is what a process may do by who it is.
+// identity holds a process's ids and privileges.
 type identity struct {
 	pid           int
 	ids           []int // user and group ids of every kind

@@ -131,7 +131,7 @@ func (r *run) setUp() error {
 
 // run says the started line, and from there on every road ends with the agent's exit code.
 func (r *run) run() int {
-	_ = writeAll(unix.Stderr, runfile.StartedLine(time.Now())) // who cannot be told will see the exit code
+	_ = writeAll(unix.Stderr, runfile.StartedLine(time.Now())) // without the line, the exit code still tells
 	for _, warning := range r.warnings {
 		warn("%s", warning)
 	}
@@ -164,7 +164,8 @@ func (r *run) run() int {
 	return told
 }
 
-// finish hands out what the agent printed. Nobody is left who could touch the workspace from inside.
+// finish passes on the rest of the agent's output and writes the answer. No process is left that could touch the workspace
+// from inside.
 func (r *run) finish() {
 	if r.stdout == nil {
 		return

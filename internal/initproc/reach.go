@@ -52,7 +52,7 @@ func connect(address string) error {
 		switch {
 		case errors.Is(err, unix.EINTR):
 		case errors.Is(err, unix.EINPROGRESS), errors.Is(err, unix.EALREADY):
-			return errors.New("connect: nobody answers")
+			return errors.New("connect: the host does not reply")
 		case err != nil:
 			return fmt.Errorf("connect: %w", err)
 		default:

@@ -32,20 +32,20 @@ func sayFailed(err error) int {
 	if errors.As(err, &f) {
 		why = f.why
 	}
-	_ = writeAll(unix.Stderr, runfile.FailedLine(why, err.Error())) // the exit code says the same to who is not listening
+	_ = writeAll(unix.Stderr, runfile.FailedLine(why, err.Error())) // if this cannot be written, the exit code says the same
 	return runfile.FailedExit
 }
 
 // warn says something on the agent's standard error, where the parent will see it. It proves nothing to the host.
 func warn(format string, args ...any) {
-	_ = writeAll(unix.Stderr, fmt.Appendf(nil, "torno-init: "+format+"\n", args...)) // a warning that nobody can hear
+	_ = writeAll(unix.Stderr, fmt.Appendf(nil, "torno-init: "+format+"\n", args...)) // a warning is not worth a failure
 }
 
-// markTime is how long a stream that nobody reads keeps init from its end.
+// markTime is how long a stream that is not read keeps init from its end.
 const markTime = 2 * time.Second
 
-// sayEnd marks the end of both streams. Nobody is left who could write behind it. A mark is whole or not there: the kernel takes so few
-// bytes into a pipe at once. Where a stream is full and is not read, the exit code alone says it.
+// sayEnd marks the end of both streams. No process is left that could write after it. A mark is whole or missing: the kernel
+// takes so few bytes into a pipe at once. Where a stream is full and is not read, the exit code alone tells the end.
 func sayEnd(token string, end runfile.End) {
 	mark := runfile.EndMark(token, end)
 	for _, fd := range []int{unix.Stdout, unix.Stderr} {

@@ -18,8 +18,8 @@ var forwarded = []os.Signal{
 	unix.SIGINT, unix.SIGTERM, unix.SIGHUP, unix.SIGQUIT, unix.SIGUSR1, unix.SIGUSR2,
 }
 
-// Go's runtime has handlers for nearly all signals, which drop what nobody asked for, and gives the agent the default
-// actions back. These are the exceptions.
+// Go's runtime has handlers for nearly all signals, which drop the signals that the program did not ask for. It gives the
+// agent the default actions back. These signals are the exceptions.
 var (
 	// uncaught it leaves as they were when the program started, maybe ignored. The last three belong to C libraries.
 	uncaught = []syscall.Signal{unix.SIGCONT, unix.SIGTSTP, unix.SIGTTIN, unix.SIGTTOU, 32, 33, 34}
@@ -61,8 +61,8 @@ func setActions(signals []syscall.Signal, action uint64) error {
 	return nil
 }
 
-// pending is a signal that has come already, if any. By default each of the forwarded ones ends a program, so that one
-// that does not run yet can be taken for ended.
+// pending returns a signal that has come already, if any. By default each forwarded signal ends a program, so an agent that
+// does not run yet counts as ended by it.
 func pending(signals <-chan os.Signal) (unix.Signal, bool) {
 	select {
 	case sig := <-signals:

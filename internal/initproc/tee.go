@@ -51,8 +51,8 @@ func (t *tee) start() {
 	}()
 }
 
-// finish returns what was kept when everything that was ever written has been passed on. Nobody who could write may be
-// left in the sandbox; an end that was handed out of it through a socket holds nothing up.
+// finish passes on everything that was ever written, and returns what was kept of it. No process that could write may be
+// left in the sandbox; a writing end that was passed out of it through a socket delays nothing.
 func (t *tee) finish() kept {
 	unix.Close(t.ended)
 	<-t.done
@@ -67,7 +67,7 @@ func (t *tee) copy() {
 		switch {
 		case n > 0:
 			t.kept.add(buf[:n])
-			if !deaf { // who listened may be gone; the answer is still wanted
+			if !deaf { // the reader may be gone; the answer is still wanted
 				deaf = writeAll(unix.Stdout, buf[:n]) != nil
 			}
 		case errors.Is(err, unix.EAGAIN) && !last:
@@ -78,7 +78,7 @@ func (t *tee) copy() {
 	}
 }
 
-// wait waits for data, and says whether there is no more to come than what is in the pipe already.
+// wait waits for data, and says whether the pipe holds all that will come.
 func (t *tee) wait() bool {
 	fds := []unix.PollFd{{Fd: int32(t.read), Events: unix.POLLIN}, {Fd: int32(t.end), Events: unix.POLLIN}}
 	n, err := unix.Poll(fds, -1)

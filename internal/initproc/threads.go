@@ -7,20 +7,20 @@ import (
 	"sync"
 )
 
-// Four threads can wait in the kernel at once: main's, that of the receiver of signals, the tee's, and one that waits for
-// Go's timers. One more runs what is ready. Each costs a start on gVisor more than a millisecond.
+// Four threads can wait in the kernel at once: main's, the signal receiver's, the tee's, and the one for Go's timers. A
+// fifth runs what is ready. On gVisor each costs a start more than a millisecond.
 const (
 	processors = 1
 	threads    = 4 + processors
 )
 
-// waiting are those that wait already: the receiver of signals began when they were first asked for, and with one processor
-// it comes before whatever is begun later.
+// waiting counts the threads that wait already: the signal receiver began when init first asked for signals, and with one
+// processor it runs before anything that begins later.
 const waiting = 1
 
-// reserveThreads makes all the threads that will ever be needed, with more where doors wait as well. Later there may be no more to be had: when the agent has
-// used up the sandbox's process limit, Go's runtime could not make a thread, would end init with an exit code of its own,
-// and with init the sandbox.
+// reserveThreads makes all the threads that will ever be needed, and more of them for doors. Once the agent has used up the
+// sandbox's process limit, Go's runtime could not make another thread. It would end init with an exit code of its own, and
+// with init the sandbox.
 func reserveThreads(more int) {
 	runtime.GOMAXPROCS(processors)
 	var ready, done sync.WaitGroup

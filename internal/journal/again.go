@@ -7,9 +7,9 @@ import (
 	"torno/delegation"
 )
 
-// Again ends a run that is lost and begins its next attempt, in one step: nobody ever finds the request without a run
-// that somebody will answer for. No response is owed for the earlier one. Where there may have been such an attempt long
-// ago, as the time of the request says, nothing changes and it is ErrForgotten.
+// Again ends a lost run and begins its next attempt, in one step, so that at every moment one run owes the request its
+// response. No response is owed for the earlier attempt. Where the request is so old that such an attempt may have run long
+// ago, Again changes nothing and returns ErrForgotten.
 func (j *Journal) Again(ctx context.Context, key string, from delegation.State, c Change, next Run) error {
 	c.Answered = true
 	if c.Reason != delegation.ReasonLost || next.State != delegation.StateQueued || next.Attempt < 2 || !legal(from, delegation.StateEnded) {

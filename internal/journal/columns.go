@@ -62,7 +62,7 @@ func scan(row scanner) (Run, error) {
 	return r, err
 }
 
-// rawColumn keeps bytes that nobody has checked: no text, so no encoding that SQLite could stumble over.
+// rawColumn stores unchecked bytes as a blob, not as text, so that their encoding cannot trouble SQLite.
 type rawColumn struct{ p *string }
 
 func (c rawColumn) Value() (driver.Value, error) { return []byte(*c.p), nil }

@@ -15,7 +15,8 @@ type EarlierDirectory struct {
 	Directory inode.Directory
 }
 
-// EarlierDirectories are those that outboxes remember. Until one is given up or forgotten, no run that began while the outbox had it is pruned.
+// EarlierDirectories returns the earlier directories that outboxes remember. Until one is given up or forgotten, no run that
+// began while the outbox had it is pruned.
 func (j *Journal) EarlierDirectories(ctx context.Context) ([]EarlierDirectory, error) {
 	return many(ctx, j, "list the earlier directories of outboxes", listEarlier, func(row scanner) (e EarlierDirectory, err error) {
 		err = row.Scan(&e.Outbox, inodeColumn{&e.Directory.FileSystem}, inodeColumn{&e.Directory.Inode}, &e.Directory.Birth)
@@ -36,8 +37,8 @@ func (j *Journal) ForgetDirectories(ctx context.Context, before time.Time) error
 // maxDirectories bounds how many directories an outbox remembers.
 const maxDirectories = 16
 
-// moveDirectory remembers the directory that an outbox has when it gets another one, and returns behind which run the runs of the
-// one that it gets began.
+// moveDirectory remembers an outbox's directory when the outbox gets another one. It returns the last run from before the
+// new directory was first used: the new directory's runs come after it.
 func moveDirectory(tx *transaction, o Outbox) (since int64, err error) {
 	var was inode.Directory
 	bound := false

@@ -1,14 +1,15 @@
 // Package journal is the host's durable record of every run: an SQLite file that is written before anything happens
 // and asked before anything is done again.
 //
-// Open it once per process. Begin a run before it is queued, Move it as it goes on, binding it to a sandbox before that is
-// made, Release it before its agent runs, and call Answered once its response is published or no longer owed. After a crash Unfinished says what is
-// still to be settled, and ByFile says of a request file, until it is read, whether it was dealt with already.
+// Open it once per process. Begin a run before it is queued. Move it from state to state; the move to starting binds it to a
+// sandbox before that is made. Release it before its agent runs, and call Answered once its response is published or no
+// longer owed. After a crash Unfinished lists the runs that still need something. ByFile says of a request file whether it
+// was dealt with already, before the file is read.
 //
 // # What it promises
 //
-//   - What a method reported as done survives kill -9. What something outside of this host rests on survives a loss of
-//     power too, see below.
+//   - What a method reported as done survives kill -9. What a client or an agent may have acted on survives a loss of power
+//     too, see below.
 //   - A key is begun once. To begin it again returns the run that is there, or is ErrForgotten (I10). What it is made of
 //     may change as long as it was not released.
 //   - A run moves only along legal pairs of states, and only when it is in the state that the caller believes. Of two
@@ -39,11 +40,10 @@
 // # What is forgotten
 //
 // Rows of runs that are over are pruned within the bounds of a Retention, but only when the request is gone (the caller
-// looks). A pruned row leaves its key behind. Keys are dropped when they are older than a request may be, or too many, and
+// checks). A pruned row leaves its key behind. Keys are dropped when they are older than a request may be, or too many, and
 // leave a horizon behind: the time of the newest request whose key was dropped. A request that is not newer than the
-// horizon of its outbox does not begin. So an old request that comes back, from a backup or by a slow copy, runs again
-// under no clock, wherever that jumps: what is compared are two times of files. The time is that of the last writing, as
-// the file system tells it; a client that sets it, or writes an old request anew after its key was dropped, asks for a
+// horizon of its outbox does not begin. So an old request that comes back, from a backup or by a slow copy, does not run
+// again, even when the clock jumps: the journal compares two times of files. The time is the file's modification time; a client that sets it, or writes an old request anew after its key was dropped, asks for a
 // new run, as it could under a new id.
 //
 // All methods may be called concurrently. Readers never wait for writers.

@@ -57,8 +57,8 @@ func damaged(path, what string) error {
 		"-wal, -shm and .open. Without it requests that still lie in an outbox run again", ErrCorrupt, path, what, path)
 }
 
-// unreadable explains a row that could not be read: when it is neither the database nor the caller who says so, it holds
-// what was never written.
+// unreadable explains a row that could not be read. When neither the database nor the caller's context failed, the row holds
+// something that we never wrote.
 func (j *Journal) unreadable(ctx context.Context, doing string, err error) error {
 	if ctx.Err() == nil && primary(err) == 0 {
 		err = damaged(j.path, "holds a row that was never written ("+err.Error()+")")

@@ -11,7 +11,7 @@ import (
 // suffixes name the files of one journal: the database, its log and the log's index.
 var suffixes = []string{"", "-wal", "-shm"}
 
-// prepareDirectory makes the directory when it is missing, and demands that nobody else can reach into it.
+// prepareDirectory makes the directory when it is missing, and demands that it is closed to other users.
 func prepareDirectory(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return fmt.Errorf("make the state directory: %w", err)
@@ -19,7 +19,7 @@ func prepareDirectory(dir string) error {
 	return checkDirectory(dir)
 }
 
-// checkDirectory follows a link: what counts is the directory behind it. systemd's StateDirectory may be such a link.
+// checkDirectory follows a link, because only the directory at its end counts. systemd's StateDirectory may be such a link.
 func checkDirectory(dir string) error {
 	info, err := os.Stat(dir)
 	switch {
@@ -43,7 +43,7 @@ func check(path string) (found bool, err error) {
 	return found, checkUse(path, found)
 }
 
-// checkFiles says whether there is a journal, and refuses one that others could have planted or can read.
+// checkFiles says whether there is a journal. It refuses a journal that other users could have planted or can read.
 func checkFiles(path string) (found bool, err error) {
 	for _, suffix := range suffixes {
 		info, err := os.Lstat(path + suffix)
@@ -57,7 +57,7 @@ func checkFiles(path string) (found bool, err error) {
 			return false, err
 		}
 		if suffix == "-wal" && !found && info.Size() > 0 {
-			// SQLite would replay it into whatever takes the place of the missing file.
+			// SQLite would replay the log into a new file.
 			return false, damaged(path, "is missing, although its log "+path+suffix+" is there")
 		}
 		found = found || suffix == ""

@@ -13,7 +13,7 @@ import (
 
 // Change is what a move writes beside the state. A zero field leaves what is there.
 type Change struct {
-	Sandbox           sandbox.SandboxID // with StateStarting: the one that will be made
+	Sandbox           sandbox.SandboxID // with StateStarting: the sandbox that will be made
 	Reason            delegation.Reason // with StateEnded, and only with it
 	Code              delegation.Code
 	Field, Hint, Text string

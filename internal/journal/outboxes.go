@@ -50,9 +50,9 @@ func scanOutbox(row scanner) (o Outbox, err error) {
 	return o, err
 }
 
-// KeepOutboxes writes outboxes down, all of them in one step: names may go round among them. Each has its name from then on, and
-// another outbox that had the name has it no more. An outbox that gets another directory remembers the one that it had. Two
-// outboxes may have directories that nothing but their names tells apart.
+// KeepOutboxes stores outboxes, all in one step, since they may exchange their names. Each has its name from then on, and
+// another outbox that had the name loses it. An outbox that gets another directory remembers its earlier one. Two outboxes
+// may have directories that only their names tell apart.
 func (j *Journal) KeepOutboxes(ctx context.Context, all []Outbox) error {
 	return j.order(ctx, "keep the outboxes", onDisk, func(tx *transaction) error { return keepAll(tx, all) })
 }

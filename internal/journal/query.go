@@ -21,8 +21,8 @@ func (j *Journal) Get(ctx context.Context, key string) (Run, error) {
 const getRun = `SELECT seq, ` + columns + ` FROM runs WHERE key = ?`
 
 // ByFile finds the run of a file by its stamp: same outbox, same name, and the same inode, size and times. Several requests
-// that were written in one moment can share a stamp: whether the run is that of the file, its Reading says. One that is firm
-// comes first, then the newest.
+// that were written in one moment can share a stamp; the run's Reading says whether it belongs to the file. A run with a firm
+// stamp comes first, then the newest.
 func (j *Journal) ByFile(ctx context.Context, outbox, fileName string, stamp delegation.Stamp) (Run, bool, error) {
 	r := Run{FileName: fileName, Stamp: stamp}
 	return j.one(ctx, "look up a request file", byFile, outbox, rawColumn{&r.FileName}, inodeColumn{&r.Stamp.Ino},
@@ -39,8 +39,8 @@ func (j *Journal) Latest(ctx context.Context, outbox string, subagent delegation
 
 const latest = `SELECT seq, ` + columns + ` FROM runs WHERE outbox = ? AND subagent = ? ORDER BY seq DESC LIMIT 1`
 
-// Unfinished are the runs that still need something: an end, or a response. Oldest first, at most limit of those behind
-// the Seq after: a parent can have as many as it likes, by what it puts where their responses belong.
+// Unfinished returns the runs that still need an end or a response, oldest first, at most limit of those after the Seq
+// after. The limit matters: a parent can have any number of them, by planting things where their responses belong.
 func (j *Journal) Unfinished(ctx context.Context, after int64, limit int) ([]Run, error) {
 	return j.many(ctx, "list what is unfinished", unfinished, after, limit)
 }
@@ -54,7 +54,7 @@ const DefaultLimit = 1000
 // Query chooses runs for List.
 type Query struct {
 	Outbox     string // "" for all
-	ActiveOnly bool   // only those that have not ended
+	ActiveOnly bool   // only runs that have not ended
 	Limit      int    // DefaultLimit for 0
 	Before     int64  // only runs with a smaller Seq: the last one of the page before; 0 for the newest
 }

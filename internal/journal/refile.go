@@ -6,10 +6,9 @@ import (
 	"torno/delegation"
 )
 
-// Refile notes what a run's request was when it was last read: its client wrote the same request again, or the stamp has become
-// old enough to be believed. It is ErrMoved
-// when the run has ended and the caller thinks otherwise, or the other way round: the answer of an ended run must look at
-// the new file, and one that has not ended is answered later.
+// Refile stores a new reading of a run's request: its client wrote the same request again, or the stamp has become old enough
+// to be believed. It returns ErrMoved when the caller is wrong about whether the run has ended: the response to an ended run
+// must look at the new file now, and the response to any other run comes later.
 func (j *Journal) Refile(ctx context.Context, key string, read delegation.Reading, ended bool) error {
 	return j.update(ctx, "note another file of", key, withKernel, refile, inodeColumn{&read.Stamp.Ino},
 		stampColumn{&read.Stamp.ModTime}, stampColumn{&read.Stamp.ChangeTime}, read.Stamp.Size, rawColumn{&read.Content}, read.Firm, key, ended)

@@ -9,7 +9,7 @@ import (
 	"torno/delegation"
 )
 
-// Retention bounds what a journal keeps of what is over. A zero bound is none.
+// Retention bounds what a journal keeps of runs that are over. A zero bound does not count.
 type Retention struct {
 	Age           time.Duration // since the end of a run
 	Runs          int           // of each outbox, the newest
@@ -76,8 +76,8 @@ func (j *Journal) later(ctx context.Context, since time.Time, query string, args
 	return found, j.explain("look for what is over", err)
 }
 
-// ListOver returns answered runs of an outbox that ended earlier than a time, the earliest first, behind the one that
-// was the last of the list before. Those of a directory that the outbox had before, and remembers, are not among them.
+// ListOver returns answered runs of an outbox that ended before a time, the earliest first, starting after the last run of
+// the list before. It leaves out runs of an earlier directory that the outbox remembers.
 func (j *Journal) ListOver(ctx context.Context, outbox string, before time.Time, after Over, limit int) ([]Over, error) {
 	return many(ctx, j, "list what is over", listOver, scanOver, outbox, before.UnixNano(), after.ended, after.seq, limit)
 }
@@ -152,7 +152,7 @@ const (
 	dropKeys = `DELETE FROM forgotten WHERE outbox = ? AND asked <= ?`
 )
 
-// OutboxesWithKeys are the outboxes of which keys are remembered, also those that are not served any more.
+// OutboxesWithKeys returns the outboxes that have remembered keys, also outboxes that are not served any more.
 func (j *Journal) OutboxesWithKeys(ctx context.Context) ([]string, error) {
 	return many(ctx, j, "list remembered keys", outboxesWithKeys, func(row scanner) (name string, err error) {
 		return name, row.Scan(&name)

@@ -41,7 +41,7 @@ type Run struct {
 	Profile, Launcher string
 	SpecDigest        string
 	Workspace         string               // the parent's view
-	Sandbox           sandbox.SandboxID    // the one that is, or was last, bound to the run
+	Sandbox           sandbox.SandboxID    // the sandbox that is, or was last, bound to the run
 	Handle            *sandbox.Handle      // nil until it is released
 	Attestation       *sandbox.Attestation // what the host saw of it before; nil where it did not look
 	Created           time.Time            // when it was queued or refused; now, where Begin is given none

@@ -9,13 +9,13 @@ import (
 // Pages that are free stay in the file for what is written next, as far as they are few.
 const (
 	freePages   = 256 // about 1 MB
-	shrinkPages = 64  // at once, so that nobody waits for long
+	shrinkPages = 64  // at once, so that no writer waits for long
 )
 
 // Size is how large the journal is, in bytes.
 type Size struct{ Used, Free int64 }
 
-// Size asks the database. The log beside it, at most 16 MB when nobody reads for long, is not counted.
+// Size asks the database. It does not count the log beside it, which has at most 16 MB while no reader is slow.
 func (j *Journal) Size(ctx context.Context) (s Size, err error) {
 	var page int64
 	statement, err := j.read.prepared(sizes)

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// The mark of use lies beside a journal while it is open for writing. SQLite takes a log that is gone for one that never
-// was, and would forget without a word what it held; the mark remembers that there is one.
+// The mark of use lies beside a journal while it is open for writing. SQLite takes a missing log for one that never
+// existed, and would silently forget what it held; the mark records that there is a log.
 const (
 	markSuffix  = ".open"
 	markOpen    = "open\n"

@@ -16,11 +16,11 @@ import (
 const maxBatch = 64
 
 // writer carries out all writes, one transaction after the other, on the one connection that writes. While a transaction
-// is flushed to the disk, whoever wants to write waits at the door; then all of them go together, and one flush serves
-// them all. Nobody who needs the flush is told that a write is done before it is.
+// is flushed to the disk, further callers wait. Then all of them share the next transaction, and one flush serves them all.
+// A caller that needs the flush is not told that its write is done before the flush is.
 //
-// A transaction in which nobody needs it is committed without: it survives kill -9, since it is with the kernel, and it
-// reaches the disk with the next one that is flushed, since the log is one file.
+// A transaction in which no caller needs the flush is committed without it. It survives kill -9, since the kernel has it,
+// and it reaches the disk with the next flushed transaction, since the log is one file.
 type writer struct {
 	db         *sql.DB
 	statements map[string]*sql.Stmt // all that there are: none can be prepared in the middle of a transaction
@@ -31,11 +31,11 @@ type writer struct {
 
 	unflushed bool // what SQLite was told last; a new connection flushes
 	flushes   tally
-	waiting   atomic.Int64 // callers who are not answered yet
+	waiting   atomic.Int64 // callers whose write has not returned yet
 }
 
-// order is one caller's write. do reports what the database refuses; what the journal itself refuses is the caller's
-// business and spoils nobody's transaction. It may be called again, in another transaction, when the first one failed.
+// order is one caller's write. do returns the errors of the database. A refusal of the journal itself goes to the caller and
+// does not spoil the transaction of the others. do may be called again, in another transaction, when the first one failed.
 type order struct {
 	ctx   context.Context
 	flush flush
@@ -115,7 +115,7 @@ func (w *writer) run() {
 	}
 }
 
-// gather takes everybody who waits by now, and turns away those who gave up.
+// gather takes all orders that wait by now, and drops those whose callers gave up.
 func (w *writer) gather(o *order) (batch []*order) {
 	for {
 		if err := o.ctx.Err(); err != nil {
@@ -134,8 +134,9 @@ func (w *writer) gather(o *order) (batch []*order) {
 	}
 }
 
-// settle carries out a batch and tells everybody. When one order cannot be carried out, each gets a transaction of its
-// own, so that nobody pays for another's mistake. When the commit fails, nobody knows what is on the disk: all are told.
+// settle carries out a batch and tells its callers. When one order cannot be carried out, each gets a transaction of its
+// own, so that one caller's mistake does not fail the others. When the commit fails, it is not known what is on the disk,
+// and all callers are told so.
 func (w *writer) settle(batch []*order) {
 	err := w.charge(batch)
 	for _, o := range batch {

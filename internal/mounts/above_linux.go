@@ -148,7 +148,7 @@ func (a *anchor) wayTo(inner *anchor, infos map[uint64]mountInfo) (string, error
 	return way, nil
 }
 
-// climbFrom names the directories above one that lies at the end of a way from a base. The last step may enter a mount: a
+// climbFrom returns the directories above the one to which a path from a base leads. The last step may enter a mount: a
 // directory that is bound onto itself is still this directory.
 func (a *anchor) climbFrom(way string, end sandbox.Directory) ([]sandbox.Directory, error) {
 	parent, err := lookup(int(a.file.Fd()), path.Dir(way), unix.O_PATH|unix.O_DIRECTORY, beneath)

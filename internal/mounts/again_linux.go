@@ -10,9 +10,9 @@ import (
 	"torno/sandbox"
 )
 
-// FindAgain finds in our mount namespace what somebody holds in another one: from there nothing can be cloned. It goes by the
-// kernel's name of it, and follows no link. What it returns may be another thing that has come to the name meanwhile:
-// the caller compares Dev and Ino.
+// FindAgain finds in our mount namespace a file that was opened in another one, because mounts of that one cannot be cloned.
+// It goes by the kernel's name of the file, and follows no link. Another file may have the name by now: the caller compares
+// Dev and Ino.
 func FindAgain(held *os.File) (*Pin, error) {
 	name, err := pathOf(int(held.Fd()))
 	if err != nil {

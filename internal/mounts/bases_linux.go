@@ -24,8 +24,8 @@ type Bases struct {
 	closed bool
 }
 
-// OpenBases opens each directory once. Symbolic links in these paths are followed now, and never again, and only those
-// which are root's or our own: whoever else could exchange one would decide what is mounted. Close lets go of them.
+// OpenBases opens each directory once. It follows symbolic links in these paths now, and never again, and only links that
+// belong to root or to us: another owner could exchange a link and so decide what is mounted. Close closes them.
 func OpenBases(paths []string) (*Bases, error) {
 	b := &Bases{held: make(map[string]*anchor, len(paths))}
 	for _, path := range paths {
@@ -47,7 +47,7 @@ func OpenBases(paths []string) (*Bases, error) {
 }
 
 func holdBase(path string) (*anchor, error) {
-	root, err := holdRoot(path)
+	root, err := openTrusted(path)
 	if err != nil {
 		return nil, err
 	}
@@ -61,7 +61,7 @@ func (b *Bases) Paths() []string {
 	return slices.Sorted(maps.Keys(b.held))
 }
 
-// Is says whether a base is the directory that somebody else has open.
+// Is says whether a base is the directory that the caller has open as other.
 func (b *Bases) Is(path string, other fs.FileInfo) bool {
 	base, err := b.borrow(path)
 	if base == nil || err != nil {
@@ -72,7 +72,7 @@ func (b *Bases) Is(path string, other fs.FileInfo) bool {
 	return err == nil && os.SameFile(info, other)
 }
 
-// Close lets go of the directories. Pins taken earlier stay good; everything later fails with fs.ErrClosed.
+// Close closes the directories. Pins taken earlier stay good; every later call fails with fs.ErrClosed.
 func (b *Bases) Close() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -87,19 +87,19 @@ func (b *Bases) Close() error {
 // Pin finds the source with the watcher's own rights; see PinAs.
 func (b *Bases) Pin(src sandbox.Source) (*Pin, error) { return b.PinAs(src, ourselves()) }
 
-// PinAs finds the source and holds it. Where the source is not to be had the error is a *PathError.
+// PinAs finds the source and keeps it open. Where it cannot, the error is a *PathError.
 //
-// The base is the operator's. The way from there to the source is looked up with the rights of a user, who has to be able
-// to pass the base and every directory below it: a handle that root opens leads past directories that are closed.
+// The base is the operator's. The path from there to the source is looked up with the rights of a user, which must be able
+// to pass the base and every directory below it: with root's rights the lookup would pass closed directories.
 //
 // A source in another mount than its base is refused. Clones do not carry what is mounted below them, so letting a
-// name reach through a mount would make the same tree look different depending on where it is entered; and a
-// mount below a root that the operator did not list is something the operator did not think of.
+// name reach through a mount would make the same tree look different depending on where it is entered; and the operator
+// did not list that mount as a root.
 //
-// So is a source that is part of a kept place, see Keep.
+// A source that is part of a kept path is refused too, see Keep.
 func (b *Bases) PinAs(src sandbox.Source, who User) (*Pin, error) {
 	pin, err := b.pin(src, who)
-	if errors.Is(err, errDetached) && b.holdAgain(src.Base) == nil {
+	if errors.Is(err, errDetached) && b.reopen(src.Base) == nil {
 		pin, err = b.pin(src, who)
 	}
 	if errors.Is(err, errDetached) {
@@ -131,7 +131,7 @@ func (b *Bases) pin(src sandbox.Source, who User) (*Pin, error) {
 	return pin, nil
 }
 
-// borrow is one base, which stays open until the caller lets go of it, or nil where there is no such base.
+// borrow returns one base, which stays open until the caller gives it back, or nil where there is no such base.
 func (b *Bases) borrow(path string) (*anchor, error) {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
@@ -172,8 +172,8 @@ func (b *Bases) pinBase(path string) (*Pin, error) {
 	return find(src, base.file, ourselves())
 }
 
-// holdAgain is for a base that was unmounted. If the very same directory is mounted at its path again, that is held.
-func (b *Bases) holdAgain(path string) error {
+// reopen is for a base that was unmounted. If the same directory is mounted at its path again, reopen opens it there.
+func (b *Bases) reopen(path string) error {
 	old, err := b.borrow(path)
 	if err != nil {
 		return err

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ShowCovered is Show for an ordinary user, who cannot leave out what is mounted below the source: it is covered.
+// ShowCovered is Show for an ordinary user. Such a user cannot leave out the mounts below the source, so it covers them.
 func (s *Slot) ShowCovered(source, rel string, covers Covers) error {
 	err := s.Show(source, rel)
 	if !errors.Is(err, ErrBelow) {

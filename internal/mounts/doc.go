@@ -1,11 +1,11 @@
 // Package mounts brings directories of untrusted users into sandboxes by handle, so that no path is ever looked up
 // twice and nothing that moves on the disk can change what a child sees (I4).
 //
-// The road of one mount:
+// The life of one mount:
 //
-//	bases, _ := mounts.OpenBases([]string{"/srv/outbox"})      // once: the operator's directories, held
-//	_ = bases.Keep(mounts.Kept{Path: state, What: "our state"}) // and what no child may see, wherever it lies
-//	pin, err := bases.PinAs(source, owner)                     // the very directory or file, found without a link, with a user's rights
+//	bases, _ := mounts.OpenBases([]string{"/srv/outbox"})      // once: the operator's directories, kept open
+//	_ = bases.Keep(mounts.Kept{Path: state, What: "our state"}) // and a path that no child may see, under any name
+//	pin, err := bases.PinAs(source, owner)                     // the directory or file, found without a link, with a user's rights
 //	ids, _ := maps.Get(pin.Owner(), mounts.Identity{UID: 2000000001, GID: 2000000001})
 //	tree, err := pin.Clone(mounts.CloneOptions{IDMap: ids})    // a mount of it that lies nowhere yet
 //	slot, err := slots.Acquire()                               // a host-owned staging directory
@@ -17,10 +17,10 @@
 //
 //   - Pin follows no link, magic or not, leaves its base by no way, enters no other mount, and opens nothing: a FIFO or
 //     a device is recognised without touching it.
-//   - Pin refuses what is, holds or lies in a kept place, also where a bind mount gives that a second name: places are
-//     compared by where they are in their file system, not by the paths that lead there.
+//   - Pin refuses a source that is, holds or lies in a kept path, also where a bind mount gives that a second name: it
+//     compares positions in the file system, not the paths that lead there.
 //   - Clone carries exactly one mount. What is mounted below the source, now or later, stays outside.
-//   - PinAs passes no directory that its user may not pass, whoever the watcher is.
+//   - PinAs passes no directory that its user may not pass, whatever user the watcher runs as.
 //   - With an id map two users and two groups are exchanged and every other id stays as it is. An id that is exchanged for
 //     itself stays too, so a map can be of a user alone.
 //   - Place creates directories only in the slot, which belongs to the host, never in a user's tree (I6).

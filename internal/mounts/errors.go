@@ -29,8 +29,8 @@ var ErrNoPlace = errors.New("the mount around it has no fitting place")
 // ErrNotPlaced says that a place of a slot does not have the mount that was placed there.
 var ErrNotPlaced = errors.New("the slot does not hold what was placed in it")
 
-// ErrBelow says that something is mounted below a source, and that the kernel lets nobody but root leave it out: an ordinary
-// user would see what root has hidden there.
+// ErrBelow says that something is mounted below a source, and that the kernel lets only root leave it out: an ordinary
+// user would otherwise see what the mount hides.
 var ErrBelow = errors.New("something is mounted below it, which only root can leave out of a sandbox: unmount that, or run the watcher as root")
 
 // Kind is what is wrong with a source.
@@ -39,7 +39,7 @@ type Kind string
 // The kinds of a PathError.
 const (
 	KindInvalid    Kind = "invalid"    // not a clean relative path
-	KindEscapes    Kind = "escapes"    // leads out of its base, or the base is none of the operator's
+	KindEscapes    Kind = "escapes"    // leads out of its base, or the base is not one of the operator's
 	KindMissing    Kind = "missing"    // does not exist, or was removed
 	KindLink       Kind = "link"       // a symbolic link on the way, or a file with several names
 	KindNotDir     Kind = "notdir"     // something on the way is not a directory
@@ -61,7 +61,7 @@ var reasons = map[Kind]string{
 	KindKept:       "is kept from sandboxes",
 }
 
-// PathError says why a source cannot be pinned. The fault is the request's, or of whoever moves its files.
+// PathError says why a source cannot be pinned. The fault lies with the request, or with a process that moves its files.
 type PathError struct {
 	Source sandbox.Source
 	Kind   Kind

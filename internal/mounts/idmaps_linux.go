@@ -22,7 +22,7 @@ type IDMaps struct {
 	order [][2]Identity // oldest first
 }
 
-// NewIDMaps returns an empty cache. Close lets go of what it will hold.
+// NewIDMaps returns an empty cache. Close empties it.
 func NewIDMaps() *IDMaps {
 	return &IDMaps{max: maxIDMaps, held: make(map[[2]Identity]*os.File)}
 }
@@ -55,7 +55,7 @@ func (m *IDMaps) keep(key [2]Identity, f *os.File) {
 	m.order = append(m.order, key)
 }
 
-// Close lets go of all namespaces. Mounts that were made with them stay as they are.
+// Close closes all namespaces. Mounts that were made with them stay as they are.
 func (m *IDMaps) Close() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -92,7 +92,7 @@ func mappings(extents []extent) []syscall.SysProcIDMap {
 // ourselves: traced, it stops before its first instruction, and is killed as soon as the namespace has a handle. The
 // death signal covers the moment in which we ourselves are killed, when a traced process would otherwise run on.
 func newUserNamespace(uids, gids []syscall.SysProcIDMap) (*os.File, error) {
-	runtime.LockOSThread() // the tracer and the parent of whom the signal is about are this thread
+	runtime.LockOSThread() // this thread must stay the traced process's parent and tracer
 	defer runtime.UnlockOSThread()
 	proc, err := os.StartProcess("/proc/self/exe", []string{"torno-idmap"}, &os.ProcAttr{
 		Env: []string{},

@@ -6,11 +6,11 @@ import "fmt"
 type Kept struct {
 	Path string // a directory, or a socket
 	What string // for the refusal: "the outbox"
-	// Socket says that Path is a socket, there or not: no source may be or hold the directory that it is in, or the one
-	// that it comes from where it is bound to its place.
+	// Socket says that Path is a socket, whether or not it exists: no source may be or hold its directory, nor, where the
+	// socket is a bind mount, the directory that it comes from.
 	Socket bool
-	// Inside are the bases beneath which directories in the place may be sources all the same. The place itself may not,
-	// nor the files that lie directly in it.
+	// Inside are bases in Path. Directories beneath them may be sources all the same, but not Path itself, nor the files
+	// that lie directly in it.
 	Inside []string
 	// Apart says that no base may hold the place either. Check looks at it.
 	Apart bool

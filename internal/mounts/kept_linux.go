@@ -106,7 +106,7 @@ func (k *keeper) why(at spot, dir bool, base string) error {
 	return &KeptError{k.What, howIn}
 }
 
-// refuseKept refuses a pin that is part of a kept place, or of which nobody can tell.
+// refuseKept refuses a pin that is part of a kept path, or may be.
 func (b *Bases) refuseKept(pin *Pin, base *anchor) error {
 	at, err := base.spotOf(pin.file)
 	if err != nil {
@@ -128,8 +128,8 @@ func (b *Bases) refuseKept(pin *Pin, base *anchor) error {
 	return nil
 }
 
-// Check fails if a base is or lies in a kept place, or holds one that is to be apart: an operator's mistake that no text
-// shows, since a mount has given one of them a second name.
+// Check fails if a base is or lies in a kept path, or holds one that must be apart from it. The configuration's text does not
+// show this mistake, since a mount has given one of them a second name.
 func (b *Bases) Check() error {
 	v, err := b.look()
 	if err != nil {

@@ -26,7 +26,7 @@ func lookup(at int, name string, flags, resolve uint64) (int, error) {
 	}
 }
 
-// whereHidden says why there may be no openat2: it is not the caller who is wrong then.
+// whereHidden explains an error that may come from a hidden openat2 rather than from the caller.
 func whereHidden(err error) error {
 	if errors.Is(err, unix.ENOSYS) {
 		return fmt.Errorf("openat2: %w: Linux is older than 5.6, or something hides the call, as RestrictSUIDSGID of systemd and filters of containers do", err)

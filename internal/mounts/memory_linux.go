@@ -13,7 +13,7 @@ func isOurMemory(info mountInfo) bool {
 	return info.kind == "tmpfs" && info.source == memorySource && info.root == "/"
 }
 
-// newMemory is an empty file system in memory, which nobody but us may enter, and a mount of it that lies nowhere yet.
+// newMemory returns a detached mount of a new, empty file system in memory, which only we may enter.
 func newMemory() (*os.File, error) {
 	fs, err := unix.Fsopen("tmpfs", unix.FSOPEN_CLOEXEC)
 	if err != nil {

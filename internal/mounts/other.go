@@ -9,7 +9,7 @@ import (
 	"torno/sandbox"
 )
 
-// The types of this file only let the rest of the program compile; none of them ever has a value.
+// The types of this file only let the rest of the program compile; they never have a value.
 type (
 	Bases  struct{}
 	IDMaps struct{}

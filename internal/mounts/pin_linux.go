@@ -59,7 +59,7 @@ func kindOfFile(st *unix.Stat_t) Kind {
 	return ""
 }
 
-// Owner is whom the pinned directory or file belongs to.
+// Owner returns the owner of the pinned directory or file.
 func (p *Pin) Owner() Identity { return Identity{UID: p.UID, GID: p.GID} }
 
 // File is the handle, opened with O_PATH. It belongs to the Pin.
@@ -79,7 +79,7 @@ func (p *Pin) HerePath() (string, error) {
 	return path, nil
 }
 
-// Close lets go of the handle. Clones taken earlier stay good.
+// Close closes the handle. Clones taken earlier stay good.
 func (p *Pin) Close() error { return p.file.Close() }
 
 // Clone makes a mount of the pinned thing and of nothing that is mounted below it, attached nowhere.
@@ -110,7 +110,7 @@ func (b *Bases) TryIDMap(base string, maps *IDMaps) error {
 	if err == nil || !b.isDetached(base) {
 		return err
 	}
-	if b.holdAgain(base) == nil {
+	if b.reopen(base) == nil {
 		return b.tryIDMap(base, maps)
 	}
 	return fmt.Errorf("%s was unmounted: %w", base, ErrRootGone)
@@ -153,10 +153,10 @@ type Detached struct {
 	placed bool
 }
 
-// Close lets go of the handle; a placed mount stays where it is.
+// Close closes the handle; a placed mount stays where it is.
 func (d *Detached) Close() error { return d.file.Close() }
 
-// cloneTree clones the mount at fd alone, and gives it its attributes while nobody can see it.
+// cloneTree clones the mount at fd alone, and gives it its attributes before any process can see it.
 func cloneTree(fd int, attr *unix.MountAttr) (*os.File, error) {
 	const flags = unix.OPEN_TREE_CLONE | unix.OPEN_TREE_CLOEXEC | unix.AT_EMPTY_PATH
 	tree, err := unix.OpenTree(fd, "", flags)

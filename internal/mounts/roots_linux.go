@@ -15,12 +15,12 @@ import (
 const maxLinks = 40
 
 // HoldDir opens a directory of the operator's for lookups, as OpenBases does. path is absolute.
-func HoldDir(path string) (*os.File, error) { return holdRoot(path) }
+func HoldDir(path string) (*os.File, error) { return openTrusted(path) }
 
-// holdRoot opens a directory of the operator's, step by step. It follows the links that only root and we ourselves could
-// have put there. A root may lie in the directory of the very user whose agents it is for, and the link of such a user
-// would lead to a place that is closed to them, which their sandbox would then enter as its owner.
-func holdRoot(path string) (*os.File, error) {
+// openTrusted opens a directory of the operator's, step by step. It follows only links that root or we must have put there. A
+// root may lie in the home of the user whose agents it is for. A link of that user's could lead to a directory that is
+// closed to the user, and the user's sandbox would then enter it with its owner's rights.
+func openTrusted(path string) (*os.File, error) {
 	left, links := elements(path), 0
 	var at *os.File
 	for len(left) > 0 {
@@ -52,7 +52,7 @@ func elements(path string) []string {
 	return slices.DeleteFunc(names, func(name string) bool { return name == "" })
 }
 
-// stepOrLink opens a directory in another one, or reads the link that is in its place.
+// stepOrLink opens a directory in another one, or reads the link that has the name.
 func stepOrLink(at *os.File, name string) (next *os.File, link string, err error) {
 	const flags = unix.O_PATH | unix.O_NOFOLLOW | unix.O_CLOEXEC
 	in := unix.AT_FDCWD
@@ -74,8 +74,8 @@ func stepOrLink(at *os.File, name string) (next *os.File, link string, err error
 	return nil, link, err
 }
 
-// readTrusted reads the link fd in the directory at. Both must be root's or ours: who owns the directory can put any other
-// link of root's into its place.
+// readTrusted reads the link fd in the directory at. Both must be root's or ours: the owner of the directory could replace
+// the link with another link of root's.
 func readTrusted(at, fd int, name string) (string, error) {
 	var around, link unix.Stat_t
 	if err := errors.Join(unix.Fstat(at, &around), unix.Fstat(fd, &link)); err != nil {

@@ -11,7 +11,7 @@ import (
 // rootDir is what stands for the sandbox's own root in a slot, for launchers that have no engine to make one.
 const rootDir = "root"
 
-// RootDir is the directory for the sandbox's root. Nobody has made it: what it consists of is the launcher's.
+// RootDir is the path for the sandbox's root. The launcher makes the directory and fills it.
 func (s *Slot) RootDir() string { return filepath.Join(s.Path(), rootDir) }
 
 // Show puts a place of the host's own, and nothing that is mounted below it, into the slot's root: read-only, and at rel,

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// What is below is used on directories of our own only. Everything that removes is bound to the mount it began in
+// The functions below are for directories of our own only. Everything that removes is bound to the mount it began in
 // (see beneath), and the kernel removes no directory that carries a mount: a user's tree is out of reach even when
 // it cannot be unmounted.
 
@@ -106,7 +106,7 @@ func detachAt(at int, name string) error {
 	return detach(fd)
 }
 
-// detach unmounts the very mount whose root fd is.
+// detach unmounts exactly the mount whose root fd is.
 func detach(fd int) error {
 	return os.NewSyscallError("umount", unix.Unmount(procPath(fd), unix.MNT_DETACH))
 }

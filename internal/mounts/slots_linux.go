@@ -49,7 +49,7 @@ func OpenSlots(dir string, count int, byHandle bool) (*Slots, error) {
 	return s, nil
 }
 
-// openOwn makes and opens a directory that nobody but us may enter.
+// openOwn makes and opens a directory that only we may enter.
 func openOwn(dir string) (*os.File, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
@@ -124,8 +124,8 @@ func (s *Slots) attach(tree *os.File) error {
 	return moveMount(tree, int(s.root.Fd()))
 }
 
-// Acquire takes a free slot, empty. A number whose directory is still there is left alone, whoever it belongs to: it
-// comes back by Claim and Release, or by Sweep.
+// Acquire takes a free, empty slot. It passes over a number whose directory is still there: that one becomes free by Claim
+// and Release, or by Sweep.
 func (s *Slots) Acquire() (*Slot, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -215,7 +215,7 @@ func (s *Slots) Sweep(keep map[int]bool) error {
 	return errors.Join(errs...)
 }
 
-// Close lets go of the directory. Its own mount ends with it if no slot is left; otherwise it stays, for sandboxes that
+// Close closes the directory. Its own mount ends with it if no slot is left; otherwise the mount stays, for sandboxes that
 // live on, and OpenSlots finds it again.
 func (s *Slots) Close() error {
 	left, err := s.Leftovers()

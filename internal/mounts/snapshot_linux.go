@@ -6,8 +6,9 @@ import (
 	"slices"
 )
 
-// snapshot is the bases and the kept places of one moment. A caller that asks the kernel about them asks without the lock of the
-// Bases: a file system that does not answer holds up that caller alone. Until it lets go, no handle of the snapshot is closed.
+// snapshot holds the bases and the kept paths of one moment. With it a caller can ask the kernel about them without the lock of
+// the Bases, so that a file system that hangs blocks only this caller. No handle of the snapshot is closed before the caller
+// gives it back.
 type snapshot struct {
 	held map[string]*anchor
 	kept []*keeper

@@ -38,8 +38,8 @@ var errDetached = errors.New("it lies in no mount that the watcher sees: it was 
 
 // anchor is a handle with the mount that it lies in. Reading the table of all mounts takes longer than everything else
 // about a pin, and each of our own mounts changes the table; so it is read once, and again only when what we know of
-// this one mount turns out to be wrong. The handle keeps the mount, and with it its number, from being another's. One
-// change is not noticed: of the name, in another mount, of a directory above the one that is mounted here.
+// this one mount turns out to be wrong. While the handle is open, no other mount can get this mount's number. One change
+// is not noticed: a new name, in another mount, of a directory above the one that is mounted here.
 type anchor struct {
 	file   *os.File
 	device string
@@ -92,7 +92,7 @@ func (a *anchor) spotOf(file *os.File) (spot, error) {
 	return a.translate(name)
 }
 
-// translate is for who has the lock. name is the kernel's for something in the mount.
+// translate must be called with the lock. name is the kernel's name of something in the mount.
 func (a *anchor) translate(name string) (spot, error) {
 	rel, ok := beneathPath(a.mount.point, name)
 	if !ok { // moved, or gone

@@ -13,9 +13,8 @@ import (
 // watcher that is not root cannot become another user, so there f runs with the watcher's own rights; f also runs with
 // them where the user is the watcher's own.
 //
-// Linux keeps the identity for files with each thread. Do changes it for one thread, and changes it back afterwards. A
-// thread that does not become what it was again ends together with its goroutine; the main thread cannot end, and runs no
-// more of Go.
+// Linux keeps the identity for files per thread. Do changes it for one thread, and changes it back afterwards. When it cannot
+// be changed back, the thread ends together with its goroutine; the main thread cannot end, so it runs no Go code any more.
 func (u User) Do(f func() error) error {
 	if os.Geteuid() != 0 || u.UID == 0 {
 		return f()

@@ -7,15 +7,15 @@ import (
 	"unicode"
 )
 
-// What Linux takes of a path and of one component, in bytes, without the one that ends a path.
+// The longest path and component that Linux takes, in bytes, without the zero byte at the end.
 const (
 	Max          = 4095
 	MaxComponent = 255
 )
 
-// Tidy gives the one spelling of a path that a stranger wrote: no empty component, no ".", no slash at the end. A
-// path that climbs is refused and never cleaned, since what ".." means depends on links that nobody has looked at yet.
-// "." is a relative path without components.
+// Tidy returns the one spelling of an untrusted path: no empty component, no ".", no slash at the end. It refuses a path
+// with "..", since the meaning of ".." depends on links that have not been looked at yet. "." is a relative path without
+// components.
 func Tidy(text string) (string, error) {
 	switch {
 	case text == "":
@@ -55,7 +55,7 @@ func Tidy(text string) (string, error) {
 func Below(dir, p string) (rel string, ok bool) {
 	switch {
 	case dir == "":
-		return "", false // a root that nobody set holds nothing
+		return "", false // an empty root holds nothing
 	case p == dir:
 		return ".", true
 	case dir == "/":
