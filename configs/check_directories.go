@@ -15,7 +15,7 @@ var systemTrees = []string{
 	"/var/lib/containerd", "/var/lib/containers", "/var/lib/docker",
 }
 
-// commonDirs hold what belongs to everybody: below them is fine, as a whole they are not.
+// commonDirs are shared by all users: a directory below one is fine, the whole of one is not.
 var commonDirs = []string{"/", "/home", "/root", "/run", "/run/systemd", "/run/user", "/tmp", "/var", "/var/lib", "/var/run", "/var/tmp"}
 
 // checkDirectories looks at how the directories lie to one another. Paths are compared as they are written; CheckHost

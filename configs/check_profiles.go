@@ -75,7 +75,7 @@ func (c *Config) checkSockets(r *report, p *compile.Profile) {
 			continue
 		}
 		if slices.Contains(c.EngineSockets(), socket.Host) || engines.IsSocket(socket.Host) {
-			r.problem(at+".host", "%s is the socket of an engine: whoever reaches it is root on this machine", socket.Host)
+			r.problem(at+".host", "%s is the socket of an engine: a program that reaches it is root on this machine", socket.Host)
 		}
 		if c.State != "" && paths.Within(c.State, socket.Host) || paths.Within(runDir, socket.Host) {
 			r.problem(at+".host", "%s is Torno's own: a child would have the operator's commands", socket.Host)

@@ -56,7 +56,7 @@ func (o object) write() *yaml.Node {
 	return node
 }
 
-// eachPair goes over a mapping, keeps where each key is, and refuses one that is there twice.
+// eachPair calls each for every pair of a mapping, notes each key's line, and refuses a key that is there twice.
 func eachPair(r *report, key string, n *yaml.Node, each func(name, at string, inner *yaml.Node)) {
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		name, at := n.Content[i], join(key, n.Content[i].Value)

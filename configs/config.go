@@ -35,13 +35,13 @@ type Config struct {
 	settings  map[string]launcher.Settings // of each of them, by its name
 }
 
-// UIDs is the range from which each sandbox gets a uid and a gid of its own. Nobody else on the host may have one of it.
+// UIDs is the range from which each sandbox gets a uid and a gid of its own. No user of the host may have an id in it.
 type UIDs struct {
 	First int64
 	Count int64
 }
 
-// last is the last one that a sandbox can have: that in slot n, counted from 1, has First+n.
+// last is the highest id that a sandbox can have: the sandbox in slot n, counted from 1, has First+n.
 func (u UIDs) last() int64 { return u.First + u.Count }
 
 // MountMode says how workspace and context get into a sandbox.

@@ -1,5 +1,5 @@
-// Package configs is what the operator says: one YAML file, or a few flags, become a Config that is complete, checked
-// and printable.
+// Package configs reads the operator's configuration: one YAML file, or a few flags, become a Config that is complete,
+// checked and printable.
 //
 //	config, warnings, err := configs.Load(launchers.All, "/etc/torno/watcher.yaml")
 //	config, warnings, err := configs.Local(launchers.All, configs.LocalOptions{Dir: "./outbox"})
@@ -12,8 +12,8 @@
 //   - It fails closed. An outbox without allowed roots, a root that holds the engine's socket, the state directory or a
 //     part of the system, outboxes within one another: none of them loads (I3).
 //   - Reading is bounded: the file's size is capped, and aliases, anchors, merge keys and custom tags are refused, so that
-//     what is written is what is there.
-//   - Load reads the file and, for two defaults, the environment. Whatever needs to look at the machine is in CheckHost.
+//     the text says everything.
+//   - Load reads the file and, for two defaults, the environment. All checks that look at the machine are in CheckHost.
 //   - Marshal writes the whole of a Config, defaults included, and Parse reads that back as the same Config.
 //
 // The schema is one table (schema.go) from which reading, writing and the list of known keys come.

@@ -24,13 +24,13 @@ func Bare(launchers launcher.List, getenv func(string) string) Config {
 	return c
 }
 
-// Launchers are those that the configuration was read for.
+// Launchers returns the launchers that the configuration was read for.
 func (c Config) Launchers() launcher.List { return c.launchers }
 
 // SettingsOf are the keys of one launcher.
 func (c Config) SettingsOf(name string) launcher.Settings { return c.settings[name] }
 
-// Set gives a key of a launcher another value. Copies of the configuration keep the one that they have.
+// Set gives a key of a launcher another value. Copies of the configuration keep their value.
 func (c *Config) Set(name, key string, value any) {
 	c.settings = maps.Clone(c.settings)
 	c.settings[name] = c.settings[name].With(key, value)
@@ -156,8 +156,8 @@ func (c *Config) checkLaunchers(r *report) {
 	})
 }
 
-// checkReach looks on this machine for the programs that launchers are named, and for the sockets of those that profiles
-// name. Whether another launcher is there is found out by who chooses.
+// checkReach looks on this machine for the launchers' programs, and for the sockets of the launchers that profiles name. A
+// launcher that `auto` may choose is looked for when it is chosen.
 func (c *Config) checkReach(r *report, socket func(key, path string)) {
 	c.eachKey(func(kind *launcher.Kind, key launcher.Key, at string) {
 		settings := c.settings[kind.Name]

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Problem is one thing that is wrong with a configuration, or as a Warning one that probably is.
+// Problem is one mistake in a configuration, or as a Warning a probable one.
 type Problem struct {
 	File string
 	Line int    // 0 when there is no file
@@ -54,7 +54,7 @@ func (e *Error) Error() string {
 type report struct {
 	file     string
 	lines    map[string]int // of each key in the file
-	noLines  bool           // there is no file that anybody could open
+	noLines  bool           // the configuration does not come from a file
 	problems []Problem
 	warnings []Warning
 }
@@ -82,7 +82,7 @@ func holds(outer, key string) bool {
 	return ok && outer != "" && (rest == "" || rest[0] == '.' || rest[0] == '[')
 }
 
-// line is where the key is or, for one that is not there, the nearest one above it.
+// line returns the line of the key or, for a missing key, of the nearest key above it.
 func (r *report) line(key string) int {
 	for !r.noLines {
 		if line, ok := r.lines[key]; ok {

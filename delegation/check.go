@@ -27,8 +27,8 @@ func isWord(s string) bool {
 	return s != "" && len(s) <= 64 && strings.Trim(s, "abcdefghijklmnopqrstuvwxyz0123456789_") == ""
 }
 
-// wireTime is a time as the wire has it: UTC, in microseconds, which Python can read. A time that has no such spelling
-// is none.
+// wireTime returns a time as the wire has it: UTC, in microseconds, which Python can read. A time that has no such spelling
+// becomes the zero time.
 func wireTime(t time.Time) time.Time {
 	t = t.UTC().Truncate(time.Microsecond)
 	if t.Year() < 1 || t.Year() > 9999 {

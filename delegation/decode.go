@@ -13,9 +13,9 @@ const (
 	hintToken = "begin with a letter or a digit; use at most 128 letters, digits and . _ : / @ -"
 )
 
-// DecodeRequest reads a request as hostile text. What it forgives is the table of docs/PROTOCOL.md and nothing else;
-// what it does not is a *Refusal, with the texts of MassGen's watcher where that has one and in its order: parse,
-// validate, then the ids and what version 1 of others does not have. Size is bounded by who reads the file.
+// DecodeRequest reads a request as hostile text. It forgives the differences in the table of docs/PROTOCOL.md and nothing
+// else. The error is a *Refusal, with the texts of MassGen's watcher where that has one, and in its order: parse, validate,
+// then the ids and our additions to version 1. The reader of the file bounds its size.
 func DecodeRequest(data []byte) (Request, error) {
 	form, refusal := readForm(data)
 	if refusal != nil {

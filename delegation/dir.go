@@ -70,7 +70,7 @@ func (d *Dir) bind() error {
 	return nil
 }
 
-// Close lets go of the directory.
+// Close closes the directory.
 func (d *Dir) Close() error {
 	err := d.file.Close()
 	if d.root != nil {
@@ -101,8 +101,8 @@ func (d *Dir) Reopen() (*os.File, error) {
 // OpenRoot opens the held directory once more, for what lies in directories beneath it.
 func (d *Dir) OpenRoot() (*os.Root, error) { return d.root.OpenRoot(".") }
 
-// Alive fails with ErrMoved when the path no longer leads to the held directory: it was removed, replaced, or something
-// was mounted over it. Files would still be read and written, where nobody sees them.
+// Alive fails with ErrMoved when the path no longer leads to the open directory: it was removed, replaced, or something
+// was mounted over it. Files would still be read and written there, but the other side would not see them.
 func (d *Dir) Alive() error {
 	var now unix.Stat_t
 	err := unix.Lstat(d.path, &now)
@@ -138,8 +138,7 @@ func (d *Dir) Stat(name string) (Stamp, error) {
 	return stampOf(&st), nil
 }
 
-// Remove removes an entry that is no directory, whatever else it is. A missing one is fine; a directory in its place
-// is ErrDirectory.
+// Remove removes an entry of any kind but a directory, which is ErrDirectory. A missing entry is fine.
 func (d *Dir) Remove(name string) error {
 	if err := checkName(name); err != nil {
 		return fmt.Errorf("remove %w", err)

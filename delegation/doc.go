@@ -2,7 +2,8 @@
 // them, and how to read and write them when the other side is not to be trusted. docs/PROTOCOL.md says the same for
 // people who write a client in another language.
 //
-// An outbox is a directory that one parent and one watcher share. The parent asks by a file and is answered by a file:
+// An outbox is a directory that one parent and one watcher share. The parent asks with a file and gets its response in a
+// file:
 //
 //	parent                                   watcher
 //	──────                                   ───────
@@ -10,7 +11,7 @@
 //	                       ◄───────────────  status_<id>.json, events_<id>.<request>.<n>.jsonl
 //	cancel_<id>            ───────────────►  the run is ended
 //	                       ◄───────────────  response_<id>.json, when the last process is gone
-//	remove request, then response            watcher.json, all the time: who serves, and how
+//	remove request, then response            watcher.json, all the time: the watcher's heartbeat
 //
 // A run, which is one attempt to do one request, goes through these states:
 //
@@ -26,12 +27,12 @@
 // [DecodeRequest] turns hostile bytes into a [Request] whose ids and words were parsed ([SubagentID], [RequestID],
 // [Token]), or into a [Refusal] with a [Code] for programs and a sentence for people. It forgives a listed set of
 // differences and nothing else, and [Request.Encode] writes exactly one spelling. Responses, statuses, heartbeats and
-// events have their own pairs; those are read by the parent, to whom the outbox is hostile too, since it need not be the
-// only one who can write there.
+// events have their own pairs; the parent reads those, and treats them as hostile too, since other
+// processes may write into the outbox.
 //
 // # Files
 //
-// [Dir] is an outbox that is held open. [Dir.Read] takes a regular file with one name, under a size limit, never follows
+// [Dir] is an open outbox. [Dir.Read] takes a regular file with one name, under a size limit, never follows
 // or waits, and returns bytes that did not change while they were read; no device, pipe or link is ever opened.
 // [Dir.Publish] makes a file appear whole, under a name that may hold anything but a directory, and gives it to the
 // outbox's owner. Both cost the same however many files there are.

@@ -18,8 +18,8 @@ var (
 	ErrDirectory  = errors.New("a directory is in the place of the file")
 )
 
-// RefuseEntry turns what Read says of a request's entry into the refusal that answers it. It returns nil where the
-// entry is not to blame or may be whole at the next look, such as one that is missing or is being written.
+// RefuseEntry turns Read's error for a request's entry into the refusal to respond with. It returns nil where the entry is
+// not to blame or may be whole at the next look, for instance while it is being written.
 func RefuseEntry(name string, err error) *Refusal {
 	if errors.Is(err, fs.ErrPermission) {
 		return &Refusal{

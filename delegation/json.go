@@ -13,7 +13,7 @@ import (
 // maxDepth is how deeply JSON may be nested, the outermost object included.
 const maxDepth = 64
 
-// parseObject reads one JSON object, member by member: valid UTF-8, bounded depth, each name once, nothing behind it.
+// parseObject reads one JSON object, member by member: valid UTF-8, bounded depth, each name once, nothing after it.
 // Names count exactly as they are spelled, which encoding/json does not insist on for structs.
 func parseObject(data []byte) (map[string]json.RawMessage, error) {
 	if !utf8.Valid(data) {

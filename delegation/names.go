@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// HeartbeatName is the file that says who serves an outbox.
+// HeartbeatName is the file in which a watcher says that it serves the outbox.
 const HeartbeatName = "watcher.json"
 
 // maxName is the longest name of a file, in bytes, on every file system that matters here.
@@ -68,7 +68,7 @@ func ResponseNameFor(rawID string) (name string, ok bool) {
 	return name, checkName(name) == nil
 }
 
-// ParseName says what kind of file a name is for, and the text in the place of the id, which need not be one.
+// ParseName returns the kind of file that a name is for, and the part of the name where the id stands, unchecked.
 func ParseName(name string) (Kind, string) {
 	if name == HeartbeatName {
 		return KindHeartbeat, ""

@@ -41,8 +41,8 @@ const (
 	maxNoticeText = 500 // bytes
 )
 
-// Notices are what a watcher has to say beside its heartbeat, the most important first. What is no notice among them is
-// left out, since a watcher that is alive must not look dead for a word that is not understood.
+// Notices are a watcher's troubles, told with its heartbeat, the most important first. Decoding leaves out what it does not
+// understand: a watcher that is alive must not look dead because of one unknown word.
 type Notices []Notice
 
 // UnmarshalJSON takes what it can and never fails.

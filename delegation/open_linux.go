@@ -24,7 +24,7 @@ func (d *Dir) open(name string, max int64) (*os.File, Stamp, error) {
 	if err := acceptable(stamp, max); err != nil {
 		return nil, stamp, err
 	}
-	// Non-blocking: whoever holds a write lease on the file could otherwise make this wait.
+	// Non-blocking: a process with a write lease on the file could otherwise make this wait.
 	fd, err := unix.Open("/proc/self/fd/"+strconv.Itoa(pin), unix.O_RDONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
 	switch {
 	case errors.Is(err, unix.EAGAIN):

@@ -9,14 +9,14 @@ import (
 	"github.com/google/renameio/v2"
 )
 
-// The modes of published files: the outbox's owner and group read them, or everybody where they cannot be given away.
+// The modes of published files: the outbox's owner and group may read them, or all users where they cannot be given away.
 const (
 	modeGiven fs.FileMode = 0o640
 	modeKept  fs.FileMode = 0o644
 )
 
-// Publish makes data appear under name, whole or not at all, and belong to the outbox's owner. It takes the place of
-// whatever is there, a planted link included, and follows nothing; only a directory is in the way: ErrDirectory.
+// Publish makes data appear under name, whole or not at all, and belong to the outbox's owner. It replaces any entry of that
+// name, a planted link included, and follows nothing. Only a directory stops it: ErrDirectory.
 //
 // The file is written under a random name that did not exist and is then renamed. It is not flushed to the disk first:
 // after a power cut neither side is alive, and what must survive one is in the watcher's journal.

@@ -20,7 +20,7 @@ const (
 	CodeTooBig         Code = "too_big"         // the request file is over its size cap
 	CodeUnparsable     Code = "unparsable"      // not JSON, or not of the form of a request
 	CodeInvalid        Code = "invalid"         // a field has a value that is not allowed
-	CodeBadID          Code = "bad_id"          // an id that is none
+	CodeBadID          Code = "bad_id"          // an id that is not valid
 	CodeIDMismatch     Code = "id_mismatch"     // file name and body disagree
 	CodeWorkspace      Code = "workspace"       // outside the roots, missing, a link, or not a directory
 	CodeAnswerFile     Code = "answer_file"     // outside the workspace
@@ -36,9 +36,9 @@ const (
 	CodeShuttingDown   Code = "shutting_down"   // the watcher is about to stop
 	CodeDiskFull       Code = "disk_full"       // the file system of the workspace has too little space left
 	CodeLaunch         Code = "launch"          // the launcher failed
-	CodeMountProof     Code = "mount_proof"     // init saw another directory than the one that was pinned
+	CodeMountProof     Code = "mount_proof"     // init saw another directory than the pinned one
 	CodeWorkspaceLimit Code = "workspace_limit" // the workspace holds more than it may
 	CodeAttestation    Code = "attestation"     // the host saw that the sandbox is not what was asked for, or could not look
-	CodeLost           Code = "lost"            // nobody knows how the run ended; the sentence says why
+	CodeLost           Code = "lost"            // it is not known how the run ended; the sentence says why
 	CodeInternal       Code = "internal"        // a fault of ours
 )

@@ -15,7 +15,7 @@ func (r Response) Encode() ([]byte, error) {
 	return encode(r)
 }
 
-// DecodeResponse reads a response as hostile text: whoever can write into the outbox may have written it.
+// DecodeResponse reads a response as hostile text: any process that can write into the outbox may have written it.
 func DecodeResponse(data []byte) (Response, error) {
 	var r Response
 	err := decodeStrict(data, &r, "version", "subagent_id", "request_id", "status", "exit_code")

@@ -18,7 +18,7 @@ type Reason string
 // The reasons of an end.
 const (
 	ReasonExited         Reason = "exited"          // the host saw an exit code
-	ReasonSignalled      Reason = "signalled"       // the agent died of a signal that nobody here sent
+	ReasonSignalled      Reason = "signalled"       // the agent died of a signal that the host did not send
 	ReasonOutOfMemory    Reason = "out_of_memory"   // the memory limit killed it
 	ReasonWorkspaceLimit Reason = "workspace_limit" // the workspace grew over its limit
 	ReasonDeadline       Reason = "deadline"        // timeout_seconds went by

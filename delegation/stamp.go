@@ -17,9 +17,10 @@ type Stamp struct {
 	Links      uint64
 }
 
-// SentinelCounts says whether a sentinel that names no request speaks of this one, where the host sees both for the first
-// time and so does not know which one came first. It does unless it is older: that was meant for the request before. Only the
-// kernel's own times tell, which nobody can set; and where one of them lies ahead, the clock was put back and they tell nothing.
+// SentinelCounts says whether a sentinel that names no request means this request, where the host sees both for the first
+// time and so does not know which came first. An older sentinel was meant for the request before; any other counts. Only the
+// kernel's own times tell, which no process can set. Where one of them lies ahead, the clock was put back and they tell
+// nothing.
 func SentinelCounts(request, sentinel Stamp, now time.Time) bool {
 	ahead := request.ChangeTime.After(now) || sentinel.ChangeTime.After(now)
 	return sentinel.Mode.IsRegular() && (ahead || !sentinel.ChangeTime.Before(request.ChangeTime))

@@ -80,7 +80,7 @@ type RunStatus struct {
 	UpdatedAt    time.Time `json:"updated_at"`
 }
 
-// Heartbeat is watcher.json: who serves this outbox, what it can do, and that it is alive.
+// Heartbeat is watcher.json: which watcher serves this outbox, what it can do, and that it is alive.
 type Heartbeat struct {
 	Version          int            `json:"version"`
 	Protocol         int            `json:"protocol"`

@@ -41,7 +41,7 @@ func (w *Watcher) heartbeatOf(taking context.Context, box *outbox.Outbox) func(b
 	}
 }
 
-// showPositions tells waiting clients where they stand, while anybody waits.
+// showPositions tells waiting clients their positions in the queue.
 func (w *Watcher) showPositions(ctx context.Context) {
 	ticker := time.NewTicker(positionsEvery)
 	defer ticker.Stop()

@@ -26,7 +26,7 @@ var _ control.Service = (*Operator)(nil)
 // minRef is the shortest beginning of a key that counts as one.
 const minRef = 4
 
-// Status says who serves what.
+// Status describes the watcher, its outboxes and its launchers.
 func (o *Operator) Status(ctx context.Context) (control.Status, error) {
 	w := o.Watcher
 	if w == nil {
@@ -113,8 +113,8 @@ func (o *Operator) show(record journal.Run, known []journal.Outbox) control.Run 
 	return run
 }
 
-// idOf is the id of the outbox that an operator means: the one that has the name now, or else the text is taken for an id. An
-// outbox whose name another one has got is meant by its id only.
+// idOf returns the id of the outbox that an operator means: of the outbox that has the name now, or else the text itself. An
+// outbox whose name now belongs to another outbox can only be named by its id.
 func idOf(known []journal.Outbox, text string) string {
 	for _, o := range known {
 		if o.Named && o.Name == text {

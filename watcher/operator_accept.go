@@ -9,9 +9,9 @@ import (
 	"torno/watcher/outbox"
 )
 
-// Accept says what the directory is that the name of an outbox leads to. The decision is in the journal when it returns; the
-// outbox is served a moment later, when the watcher has opened its outboxes anew. What is unfinished of an outbox whose name
-// another one gets is ended then, as that of an outbox that is not in the configuration any more.
+// Accept carries out the operator's decision which outbox a directory is. The decision is in the journal when it returns. The
+// outbox is served a moment later, when the watcher has opened its outboxes anew. Unfinished runs of an outbox that loses its
+// name are ended then, as for an outbox that is no longer in the configuration.
 func (o *Operator) Accept(ctx context.Context, outbox string, as control.Identity) (control.Accepted, error) {
 	switch {
 	case o.Watcher == nil:
@@ -30,7 +30,7 @@ func (o *Operator) Accept(ctx context.Context, outbox string, as control.Identit
 	return control.Accepted{}, fmt.Errorf("%w: %q", control.ErrNoOutbox, outbox)
 }
 
-// accept binds the directory that is held, which is the one that the operator was told of.
+// accept binds the open directory, which is the directory that the operator was shown.
 func (w *Watcher) accept(ctx context.Context, box *outbox.Outbox, as control.Identity) (control.Accepted, error) {
 	w.accepting.Lock()
 	defer w.accepting.Unlock()

@@ -119,8 +119,8 @@ func (o *Operator) live(ctx context.Context, record journal.Run, follow bool, em
 // maxUnread is how many chunks a reader of live output may be behind.
 const maxUnread = 64
 
-// keepReading reads on when nobody takes what was read: a stream that is not read stops the child, and an operator's
-// terminal must not. What is not taken in time is a gap. wait returns when output has ended.
+// keepReading reads on when the operator's side takes nothing: a stream that is not read stops the child, and an operator's
+// terminal must not do that. Chunks that are not taken in time become a gap. wait returns when output has ended.
 func keepReading(output <-chan sandbox.Chunk) (chunks <-chan sandbox.Chunk, wait func()) {
 	kept := make(chan sandbox.Chunk, maxUnread)
 	var reading sync.WaitGroup
@@ -152,7 +152,7 @@ func wait(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// quietAfter is how long a stream must be silent until a reader who does not follow has seen what there was.
+// quietAfter is how long a stream must be silent before a reader that does not follow counts it as read.
 const quietAfter = 300 * time.Millisecond
 
 // quiet tells when a stream has been silent for a while; following, it never does.

@@ -13,7 +13,7 @@ import (
 type OwedError struct {
 	Answers   int   // requests without a response
 	Sandboxes int   // that may run on
-	Unknown   error // why nobody knows how many answers are owed
+	Unknown   error // why it is not known how many responses are owed
 }
 
 func (e *OwedError) Error() string {
@@ -67,7 +67,7 @@ func (w *Watcher) countOwed(ctx context.Context) *OwedError {
 	}
 }
 
-// isOwed says whether somebody may wait for the answer of a run.
+// isOwed says whether a client may wait for the response to a run.
 func (w *Watcher) isOwed(record journal.Run) bool {
 	box := w.boxOf(record.Outbox)
 	if box == nil {

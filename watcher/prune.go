@@ -164,8 +164,8 @@ func (p *pruner) repeat(ctx context.Context, piece func() (more bool, err error)
 	}
 }
 
-// requestIsGone says whether the request of a row is not in its outbox any more: there is no file of its name, or the one
-// that is there is known to be another one. What cannot be looked at may still be it.
+// requestIsGone says whether the request of a row is not in its outbox any more: there is no file of its name, or that file
+// is known to be another request. A file that cannot be looked at may still be the request.
 func (w *Watcher) requestIsGone(ctx context.Context, outbox string, row journal.Over) (bool, error) {
 	box := w.boxOf(outbox)
 	if box == nil {

@@ -13,25 +13,25 @@ import (
 	"torno/watcher/outbox"
 )
 
-// takeOver takes up what an earlier watcher left. The journal says what was meant to be, each launcher's list says what is,
-// and the outbox says who still wants it:
+// takeOver takes up what an earlier watcher left. The journal says which runs there should be, each launcher's list says which
+// sandboxes there are, and the outbox says which runs are still wanted:
 //
-//	the run ended, no response        it is answered
+//	the run ended, no response        the response is written
 //	its outbox's name leads elsewhere all of it stays as it is, until the right directory is back
-//	it has a sandbox                  it is adopted: output goes on behind the cursor, deadline and limits go on;
-//	                                  where nobody wants it any more, it is adopted to be ended
-//	it has one that was not released  that is removed: nothing of it ran; the run goes through the door again
-//	it had one, on another site       it is stranded: it waits for that site, and its workspace with it (I21)
+//	it has a sandbox                  it is adopted: output goes on after the cursor, deadline and limits go on;
+//	                                  where its request is gone, it is adopted to be ended
+//	it has one that was not released  that is removed: nothing of it ran; the request is admitted again
+//	it had one, on another site     it is stranded: it waits for that site, and its workspace with it (I21)
 //	it had one, and that is gone      it is lost, or attempted again where its profile says so
-//	none was ever released            nothing was launched: it goes through the door again, if somebody still asks
+//	none was ever released            nothing was launched: the request is admitted again, if it is still there
 //
-// A sandbox that belongs to none of these is removed. One that its launcher cannot look at counts as there: a released run of it
-// is adopted, and otherwise it is left alone. Adoption is the same road that a request takes when it is new, from the file on;
-// only what is done already is not done again.
+// A sandbox that belongs to none of these is removed. A sandbox that its launcher cannot look at counts as present: if its run
+// was released, the run is adopted, and otherwise the sandbox is left alone. Adoption is the same road that a new request
+// takes, without the steps that are done already.
 //
-// Whoever is told to stop meanwhile gets this done first, in the time that there is for stopping: what was not taken up
-// would run on with nobody to end it. Where the next watcher of this process takes its place, that one does it, and this one
-// stops at once: a site that was exchanged would keep it waiting in vain.
+// A watcher that is told to stop meanwhile finishes this first, within the time for stopping: otherwise a run that was not
+// taken up would go on with no watcher to end it. Where the next watcher of this process follows, that one does it, and this
+// one stops at once, because it might wait in vain for a site that was exchanged.
 func (w *Watcher) takeOver(ctx context.Context) error {
 	ctx, cancel := outlive(ctx, w.recoveryBudget)
 	defer cancel()
@@ -68,7 +68,7 @@ func (w *Watcher) takeOver(ctx context.Context) error {
 // settled is how many unfinished records are in memory at once.
 const settled = 256
 
-// settleAll brings every unfinished record on its way, and takes its sandbox from those that are left.
+// settleAll settles every unfinished record, and takes its sandbox out of left.
 func (w *Watcher) settleAll(ctx context.Context, left remains) error {
 	for after := int64(0); ; {
 		unfinished, err := w.journal.Unfinished(ctx, after, settled)
@@ -183,8 +183,8 @@ func (w *Watcher) settle(ctx context.Context, record journal.Run, h sandbox.Hand
 	return w.lose(ctx, box, record)
 }
 
-// settleUncertain brings on its way what a record owes although its sandbox cannot be looked at, and leaves the sandbox alone. One that
-// was released to an outbox that is not served may run: its record waits for the next start.
+// settleUncertain settles a record although its sandbox cannot be looked at, and leaves the sandbox alone. A released sandbox
+// of an outbox that is not served may run: its record waits for the next start.
 func (w *Watcher) settleUncertain(ctx context.Context, box *outbox.Outbox, record journal.Run, h sandbox.Handle) error {
 	w.log.Warn("a sandbox cannot be looked at, and is left alone; the next start looks again",
 		"outbox", record.Outbox, "run", record.Key, "sandbox", h.ID)
@@ -197,7 +197,7 @@ func (w *Watcher) settleUncertain(ctx context.Context, box *outbox.Outbox, recor
 	return nil
 }
 
-// endUnanswered ends a run that has no sandbox and that nobody waits for.
+// endUnanswered ends a run that has no sandbox and that no client waits for.
 func (w *Watcher) endUnanswered(ctx context.Context, record journal.Run, reason delegation.Reason) error {
 	crash.At("recover.gone")
 	return w.journal.Move(ctx, record.Key, record.State, delegation.StateEnded, journal.Change{

@@ -8,7 +8,7 @@ import (
 // remains are the sandboxes that an earlier watcher left, by launcher.
 type remains map[string]map[sandbox.SandboxID]sandbox.Handle
 
-// take returns the sandbox that is bound to a run: of a run that was released, the one that its launcher has.
+// take returns the sandbox that is bound to a run; for a released run, the sandbox that its launcher has.
 func (left remains) take(record journal.Run) (h sandbox.Handle, there bool) {
 	for launcher, handles := range left {
 		if record.Handle != nil && record.Handle.Launcher != launcher {

@@ -28,8 +28,8 @@ func (w *Watcher) endsInTime(wait func()) bool {
 	}
 }
 
-// stopWorking answers everybody within the budget: what waits is answered at once, what runs is drained or ended, and
-// what then still runs is killed. Where even that does not help, as with a full disk, the next start answers.
+// stopWorking responds to every request within the budget. Runs that wait get their response at once, running ones are drained
+// or ended, and what then still runs is killed. Where even that fails, as with a full disk, the next start responds.
 func (w *Watcher) stopWorking() {
 	w.endLeisure()
 	if w.keeps() {

@@ -23,7 +23,7 @@ type unserved struct {
 	record journal.Run
 	box    *outbox.Outbox   // whose directory is not there; nil where the outbox is not in the configuration
 	ticket *schedule.Ticket // keeps its workspace and its subagent; nil where it has no sandbox
-	handle sandbox.Handle   // of the sandbox in which it goes on; zero where there is none on the site that answers
+	handle sandbox.Handle   // of its sandbox; zero where the site that answers has none
 	why    error            // it is stranded for; nil where it is not
 
 	mu   sync.Mutex // one operator at a time
@@ -170,8 +170,9 @@ func (o *Operator) endUntaken(ctx context.Context, record journal.Run, end func(
 	return o.Run(ctx, record.Key)
 }
 
-// awaitSites asks for the sites of runs that are stranded and unserved, since no run that is carried may ask for them. A host hears by that
-// of a site that is back, and opens everything anew; so it does when a launcher has the site again by itself.
+// awaitSites asks for the sites of runs that are stranded and unserved, where no running goroutine of a run asks for them.
+// So the host learns that a site is back, and opens everything anew. It does the same when a launcher finds the site
+// again by itself.
 func (w *Watcher) awaitSites(ctx context.Context) {
 	for try := 1; ctx.Err() == nil; try++ {
 		stranded := false

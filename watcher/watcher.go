@@ -108,13 +108,13 @@ func lanesOf(boxes []outbox.Settings) (lanes []schedule.Lane) {
 // Ready is closed when the watcher has recovered and looks at its outboxes.
 func (w *Watcher) Ready() <-chan struct{} { return w.ready }
 
-// Run recovers what an earlier watcher left and serves the outboxes until ctx is done; then it answers everybody and
-// returns.
+// Run takes over from an earlier watcher and serves the outboxes until ctx is done. Then it responds to every request that it
+// has and returns.
 //
-// ErrLeftBehind says that a call did not return, to a file system for example, and that what waits for it was left. The
-// process should end then.
+// ErrLeftBehind says that a call did not return, to a file system for example, and that the goroutines that wait for it were
+// left behind. The process should end then.
 //
-// An *OwedError says that answers are owed or sandboxes are left, although the watcher was not told to keep them.
+// An *OwedError says that responses are owed or sandboxes are left, although the watcher was not told to keep them.
 func (w *Watcher) Run(ctx context.Context) (err error) {
 	var background sync.WaitGroup
 	stopped := false
@@ -144,7 +144,7 @@ func (w *Watcher) Run(ctx context.Context) (err error) {
 	for _, box := range w.boxes {
 		background.Go(func() { box.ShowStatuses(writing) })
 		heartbeat := w.heartbeatOf(ctx, box)
-		box.PublishHeartbeat(heartbeat(false)) // who finds the watcher ready finds a served outbox
+		box.PublishHeartbeat(heartbeat(false)) // a client that finds the watcher ready must find a served outbox
 		background.Go(func() { box.Beat(writing, beatEvery, heartbeat) })
 	}
 	background.Go(func() { w.showPositions(writing) })
@@ -183,7 +183,7 @@ func (w *Watcher) watchOutboxes(ctx context.Context) error {
 	return nil
 }
 
-// Hurry kills what still runs; it is for the operator who asks a second time.
+// Hurry kills what still runs, when the operator asks a second time.
 func (w *Watcher) Hurry() { w.road.KillAll() }
 
 // beatNow has every outbox's clients told the news.

@@ -19,8 +19,8 @@ type Tree struct {
 	free bool              // time on processors cannot be bounded
 }
 
-// Find looks for the controllers. Root makes groups beneath the top of each hierarchy, everybody else beneath the group
-// that was delegated to them, which only version 2 can.
+// Find looks for the controllers. Root makes groups beneath the top of each hierarchy, any other user beneath the group
+// that was delegated to that user, which only version 2 can.
 func Find() (Tree, error) { return find("/proc/self", os.Geteuid() == 0) }
 
 func find(proc string, root bool) (Tree, error) {
@@ -42,7 +42,7 @@ func find(proc string, root bool) (Tree, error) {
 	return version2(tops[unified], ownGroup(string(own)), root)
 }
 
-// keep notes a mount point. The first counts: others are what somebody has shown elsewhere, and may be gone soon.
+// keep notes a mount point. The first counts: later ones are further mounts of the hierarchy, and may be gone soon.
 func keep(tops map[string]string, controller, top string) {
 	if _, ok := tops[controller]; !ok {
 		tops[controller] = strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`).Replace(top)
@@ -94,8 +94,8 @@ func version1(tops map[string]string) (Tree, bool) {
 	return tree, true
 }
 
-// version2 is a tree of version 2. Not at the top, a group that has processes can have no groups with limits, so what runs
-// in the one that was delegated moves one down first.
+// version2 returns a tree of version 2. Below the top, a group that has processes can have no groups with limits, so the
+// processes of the delegated group first move into a group below it.
 func version2(top, own string, root bool) (Tree, error) {
 	if top == "" {
 		return Tree{}, fmt.Errorf("%w: none are mounted", ErrNone)

@@ -80,7 +80,7 @@ func makeAll(dir string, hand bool) error {
 		}
 		err = os.Mkdir(dir, 0o755)
 	}
-	if errors.Is(err, fs.ErrExist) { // somebody else was quicker
+	if errors.Is(err, fs.ErrExist) { // another process was quicker
 		return nil
 	}
 	return err
@@ -183,7 +183,7 @@ func (g *Group) Kill() error {
 	return errors.Join(errs...)
 }
 
-// killInside kills by handle: whoever is still in the group once there is a handle is the one that it is a handle of.
+// killInside kills by handle: a process that is still in the group once we have its handle is the process of that handle.
 func killInside(dir string) error {
 	handles := map[int]int{}
 	defer func() {

@@ -13,8 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Directory is the lock on an outbox's own inode. Watchers of all users and all installations meet there, whatever name
-// and whatever runtime directory they have. It goes with the process: the descriptor is inherited by no other.
+// Directory is the lock on an outbox's own inode. Watchers of all users and all installations meet there, under any path and
+// with any runtime directory. It ends with the process: no other process inherits the descriptor.
 type Directory struct {
 	dir  string
 	open func() (*os.File, error)

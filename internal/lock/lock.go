@@ -1,11 +1,12 @@
 // Package lock keeps a second watcher away from an outbox or a state directory.
 //
-// A lock is a file that is held with flock: it goes with the process, however that ends. Its content says who holds it,
-// for the error of the other one. The lock of a state directory lies in it. The lock of an outbox never does, for there
-// the parent could hold it: it lies in the runtime directory and is named after the outbox's device and inode, so that
-// no other path of the same directory gets around it. Watchers of different users do not see each other's, so there is a
-// second lock, on the outbox's own inode, where all of them meet (Directory). A parent can hold that one, and then is not
-// served: it keeps no watcher from starting and no other outbox from being served.
+// A lock is a file that is locked with flock: it ends with the process, however that ends. Its content names the watcher
+// that has it, for the error of a second watcher. The lock of a state directory lies in it. The lock of an outbox does not
+// lie in the outbox, because there the parent could take it. It lies in the runtime directory and is named after the
+// outbox's device and inode, so that no other path of the same directory gets around it. Watchers of different users do not
+// see each other's runtime directories, so there is a second lock, on the outbox's own inode, where all of them meet
+// (Directory). A parent can take that one, and then is not served; it stops no watcher from starting and no other outbox
+// from being served.
 package lock
 
 import (
@@ -39,7 +40,7 @@ const maxHolder = 8 << 10
 // stateName is the lock's name in a state directory.
 const stateName = "watcher.lock"
 
-// State locks a state directory, which exists and is closed to others. who is shown to whoever comes second.
+// State locks a state directory, which exists and is closed to others. A second watcher's error shows who.
 func State(dir, who string) (*Lock, error) {
 	return take(filepath.Join(dir, stateName), dir, who)
 }
@@ -73,7 +74,7 @@ func RuntimeDir() string {
 	return filepath.Join(os.TempDir(), fmt.Sprintf("torno-%d", uid))
 }
 
-// take holds the file at path. One that its holder removed while we waited to open it is no lock any more.
+// take locks the file at path. A file that its owner removed while we waited to open it is no lock any more.
 func take(path, dir, who string) (*Lock, error) {
 	for {
 		file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW|syscall.O_CLOEXEC, 0o600)
@@ -117,7 +118,7 @@ func isAt(file *os.File, path string) bool {
 	return err == nil && os.SameFile(have, there)
 }
 
-// Release removes the lock and lets it go, in this order: whoever opened the file before sees that it is gone.
+// Release removes the lock file and then unlocks it: a watcher that opened the file before sees that it is removed.
 func (l *Lock) Release() error {
 	err := os.Remove(l.file.Name())
 	if errors.Is(err, fs.ErrNotExist) {
@@ -134,7 +135,7 @@ func sign(file *os.File, who string) error {
 	return err
 }
 
-// ownDirectory makes a directory that only this user may change, or refuses the one that is there.
+// ownDirectory makes a directory that only this user may change, or refuses an existing one that others may change.
 func ownDirectory(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return fmt.Errorf("make the runtime directory: %w", err)

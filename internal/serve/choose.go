@@ -32,7 +32,7 @@ func (e *NoLauncherError) Unwrap() []error { return e.Why }
 // obstacle is why a launcher is not taken for a profile.
 type obstacle struct {
 	weight weight
-	says   string // for everybody, also for the parent of an outbox: nothing of the host is in it
+	says   string // for parents too, so it tells nothing about the host
 	err    error  // for the operator
 }
 
@@ -95,7 +95,7 @@ func (o *opener) choose(ctx context.Context, p *compile.Profile) error {
 	return nil
 }
 
-// tell tells the operator what was chosen, and more of why than everybody may know.
+// tell tells the operator what was chosen and why, with details that parents may not know.
 func (o *opener) tell(p compile.Profile, errs []error) {
 	about := []any{"profile", p.Name, "launcher", p.Sandbox, "because", p.Chosen}
 	if len(errs) > 0 {
@@ -138,7 +138,7 @@ func (o *opener) against(ctx context.Context, name string, p compile.Profile) ob
 	}
 }
 
-// absence is what everybody may know of a launcher that cannot be had.
+// absence says why a launcher cannot be used, without anything that parents may not know.
 func absence(name string, err error) string {
 	if e, ok := errors.AsType[*launcher.UnusableError](err); ok && e.Said != "" {
 		return e.Said

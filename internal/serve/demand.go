@@ -7,8 +7,8 @@ import (
 	"torno/sandbox"
 )
 
-// demand refuses to serve where the doctor would have it refused: a wall that does not stand, a limit that is missing and
-// not accepted, an outbox that could serve nobody, ids that belong to somebody.
+// demand refuses to serve where the doctor finds a reason: a wall that does not stand, a limit that is missing and not
+// accepted, an outbox that could serve no request, sandbox ids that belong to a user.
 func (h *host) demand(ctx context.Context) error {
 	if err := tryOwners(Policies(h.decided)); err != nil {
 		return err

@@ -70,7 +70,7 @@ func look(s *doctor.System, c configs.Config) {
 func askLaunchers(ctx context.Context, s *doctor.System, c configs.Config, kinds launcher.List) {
 	named, spare, err := wanted(kinds, c)
 	if err != nil {
-		return // whoever tries it will say so
+		return // the trial will say so
 	}
 	for _, name := range append(named, spare...) {
 		about := askAbout(ctx, kinds.Find(name), c)

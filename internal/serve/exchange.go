@@ -10,9 +10,9 @@ import (
 	"torno/sandbox"
 )
 
-// A launcher belongs to the site that it was opened on. Where another one answers in its place, all of it has to be found out
-// anew, so the host leaves its runs to a next one, as for a reload, and that one opens its launchers on what is there now. Runs
-// whose sandboxes are on the earlier site are stranded then, and go on when a later exchange brings it back.
+// A launcher belongs to the site that it was opened on. When another site answers at its socket, everything about it has
+// to be found out anew. So the host hands its runs to a next host, as for a reload, which opens its launchers on the new
+// site. Runs whose sandboxes are on the earlier site are stranded then, and go on when a later exchange brings it back.
 
 // hearing is a launcher whose calls say when they have met another site.
 type hearing struct {
@@ -59,7 +59,7 @@ func (l hearing) Remove(ctx context.Context, h sandbox.Handle) error {
 	return l.heard(l.Launcher.Remove(ctx, h))
 }
 
-// isExchanged says, some time after the news, whether another site still answers in the place of one.
+// isExchanged says, some time after the news, whether still another site than ours answers.
 func (h *host) isExchanged(ctx context.Context) bool {
 	select {
 	case <-time.After(h.Timing.exchange()):
@@ -67,7 +67,7 @@ func (h *host) isExchanged(ctx context.Context) bool {
 		return false
 	}
 	for name, l := range h.launchers {
-		asking, cancel := context.WithTimeout(ctx, h.Timing.answer())
+		asking, cancel := context.WithTimeout(ctx, h.Timing.respond())
 		_, err := l.Site(asking)
 		cancel()
 		if errors.Is(err, sandbox.ErrOtherSite) {

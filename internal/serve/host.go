@@ -32,7 +32,7 @@ type Options struct {
 	Log        *slog.Logger
 	Signals    <-chan os.Signal // INT, TERM and HUP of this process; nil for none
 	Launchers  launcher.List
-	// Reload reads the configuration again, for HUP. It is nil where there is none to read, and HUP ends the watcher as TERM.
+	// Reload reads the configuration again, for HUP. It is nil where there is no file, and then HUP ends the watcher as TERM does.
 	Reload func() (configs.Config, *slog.Logger, error)
 	Timing Timing
 
@@ -89,12 +89,12 @@ func Run(ctx context.Context, o Options) (err error) {
 	return err
 }
 
-// open takes all steps up to serving. The host is nil when it was told to stop before it began. The locks that it took by then are left: to
-// the host that is opened in its place, or to Run, which lets go of them.
+// open takes all steps up to serving. The host is nil when it was told to stop before it began. The locks that it had taken
+// stay locked, for the next host or for Run, which unlocks them.
 func open(ctx context.Context, o Options) (h *host, err error) {
 	h = &host{Options: o, notify: notifierOf(os.Getenv)}
 	for _, step := range []func(context.Context) error{
-		h.findInit, h.reachLaunchers, h.makeOutboxes, h.lookAround, h.openOutboxes, h.lock, h.openJournal, h.openNotes, h.holdRoots, h.openLaunchers,
+		h.findInit, h.reachLaunchers, h.makeOutboxes, h.lookAround, h.openOutboxes, h.lock, h.openJournal, h.openNotes, h.openRoots, h.openLaunchers,
 		h.demand, h.makeWatcher, h.openDoor,
 	} {
 		err := step(ctx)
@@ -182,7 +182,7 @@ func (h *host) openNotes(context.Context) (err error) {
 	return err
 }
 
-// openLaunchers opens those that the profiles have, and those that what an earlier watcher has left belongs to.
+// openLaunchers opens the launchers of the profiles, and the launchers that have runs of an earlier watcher.
 func (h *host) openLaunchers(ctx context.Context) (err error) {
 	handles, err := handlesOf(ctx, h.journal)
 	if err != nil {

@@ -40,7 +40,7 @@ func (s setting) of(name string) launcher.Setting {
 	}
 }
 
-// wanted are those that profiles name, and those that profiles with auto may come to have.
+// wanted returns the launchers that profiles name, and the launchers that profiles with auto may get.
 func wanted(l launcher.List, c configs.Config) (named, spare []string, err error) {
 	for _, p := range c.Profiles {
 		switch {
@@ -57,7 +57,7 @@ func wanted(l launcher.List, c configs.Config) (named, spare []string, err error
 	return named, spare, nil
 }
 
-// reach makes sure that sandboxes can be had: of every launcher that is named, and of any of those that will do.
+// reach makes sure that sandboxes can be made: by every launcher that is named, and by at least one that auto may choose.
 func reach(ctx context.Context, l launcher.List, c configs.Config) error {
 	named, spare, err := wanted(l, c)
 	if err != nil {
@@ -82,7 +82,7 @@ func reach(ctx context.Context, l launcher.List, c configs.Config) error {
 	return lone(l, errs)
 }
 
-// purge removes what an installation has. Who was never used and cannot be asked now has nothing.
+// purge removes everything that an installation has. A launcher that was never used and cannot be asked now has nothing.
 func purge(ctx context.Context, l launcher.List, s setting) error {
 	var errs []error
 	for _, kind := range l {

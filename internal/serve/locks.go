@@ -13,8 +13,8 @@ import (
 	"torno/internal/retry"
 )
 
-// outboxLock keeps other watchers from one outbox. It is two locks: one in the runtime directory, where watchers of one user say
-// who they are, and one on the directory's own inode, where all watchers meet. While another process has either, only this
+// outboxLock keeps other watchers from one outbox. It is two locks: one in the runtime directory, whose content names its
+// watcher, and one on the outbox's own inode, where watchers of all users meet. While another process has either, only this
 // outbox is not served.
 type outboxLock struct {
 	take      func() (*lock.Lock, error)

@@ -14,7 +14,7 @@ type opener struct {
 	setting  setting
 	launched map[string]launcher.Launcher
 	failed   map[string]error
-	touched  []string // those that may have made something, in the order in which they were asked for
+	touched  []string // the launchers that may have made something, in the order in which they were asked for
 }
 
 func newOpener(kinds launcher.List, s setting) *opener {

@@ -39,8 +39,8 @@ func (h *host) makeOutboxes(context.Context) error {
 	return nil
 }
 
-// makeShared makes a directory, unless it is there, that belongs to whom the directory around it belongs: what root makes
-// in a user's project is the user's. Directories that are missing on the way are made likewise.
+// makeShared makes a directory, unless it is there, and gives it the owner of the directory around it: what root makes in a
+// user's project is the user's. It makes missing directories above it in the same way.
 func makeShared(path string) error {
 	made, err := makeBelow(path, outboxMode)
 	if err != nil {
@@ -49,8 +49,8 @@ func makeShared(path string) error {
 	return made.Close()
 }
 
-// makeBelow goes down by handle, so that nobody through whose directories the way leads can lead it elsewhere. Links are
-// followed where only root or we ourselves could have put them.
+// makeBelow goes down by handle, so that the owners of the directories above cannot lead it elsewhere. It follows links only
+// where root or we must have put them.
 func makeBelow(path string, mode uint32) (*os.File, error) {
 	held, err := mounts.HoldDir(path)
 	if !errors.Is(err, fs.ErrNotExist) || path == "/" {

@@ -19,7 +19,7 @@ func Policies(c configs.Config) []compile.Policy {
 		}
 		dir, err := delegation.OpenDir(policies[i].Dir)
 		if err != nil {
-			continue // it is not there yet; whoever needs it will say so
+			continue // it is not there yet; a later step that needs it will say so
 		}
 		uid, _ := dir.Owner()
 		policies[i].Owners = []uint32{uid}

@@ -49,8 +49,8 @@ func (i *Installation) Release() error { return i.held.Release() }
 
 // Purge removes everything that carries the installation's id: sandboxes, volumes, images, mounts and slots. The journal
 // stays: without it, requests that still lie in an outbox would run again. All launchers are asked, since an earlier
-// configuration may have used others than this one. Trials that were killed are part of it. What is on another site than the one
-// that answers cannot be reached, so nothing of its launcher is removed then.
+// configuration may have used others than this one. Purge also removes what killed trials left. Where another site answers than
+// the one that was used, the sandboxes cannot be reached, so Purge removes nothing of that launcher.
 func (i *Installation) Purge(ctx context.Context, c configs.Config, kinds launcher.List, log *slog.Logger) error {
 	setting := setting{config: c, installation: i.ID, stateDir: i.State, handles: i.handles, log: log}
 	errs := []error{purge(ctx, kinds, setting), removeTree(filepath.Join(i.State, NotesName))}

@@ -12,7 +12,7 @@ import (
 )
 
 // awaitReload waits until a new configuration is asked for and found good, another site answers, or the outboxes have to be
-// opened anew, and returns the host that comes next. What is wrong with a configuration is said, and the old one stays.
+// opened anew. It returns the options of the next host. It logs the mistakes of a bad configuration and keeps the old one.
 func (h *host) awaitReload(open context.Context, a asked) *Options {
 	ctx, stop := context.WithCancel(open)
 	defer stop()
@@ -67,7 +67,7 @@ func (h *host) again(ctx context.Context, a asked) *Options {
 	}
 	err := errors.Join(h.mayBecome(ctx, h.Config), h.mayOpen())
 	if err == nil {
-		err = h.awaitAnswers(ctx, a, h.Config)
+		err = h.awaitLaunchers(ctx, a, h.Config)
 	}
 	if err != nil {
 		h.Log.Warn("not everything can be opened anew; serving on as it is", "error", err)
@@ -133,7 +133,7 @@ func (h *host) reread(ctx context.Context, a asked) (*Options, error) {
 	if err := h.mayBecome(ctx, config); err != nil {
 		return nil, err
 	}
-	if err := h.awaitAnswers(ctx, a, config); err != nil {
+	if err := h.awaitLaunchers(ctx, a, config); err != nil {
 		return nil, err
 	}
 	for _, change := range changes {
@@ -159,15 +159,15 @@ func (h *host) mayBecome(ctx context.Context, c configs.Config) error {
 	return reach(ctx, h.Launchers, c)
 }
 
-// errBetween says that nobody has taken the runs up that a reload has left to the next host.
+// errBetween says that no next host has taken up the runs that a reload left to it.
 var errBetween = errors.New("killed in the middle of a reload: what runs, and what waits, is left to the next start")
 
 // retries are how often a configuration that was served is opened again, ever more slowly.
 const retries = 5
 
-// replace opens the host of a new configuration in the place of this one, which has left its runs to it. Where that fails,
-// the old configuration serves on. Who is told to stop meanwhile takes the runs up first, to end them; who is told twice
-// does not.
+// replace opens the host of a new configuration after this one, which has left its runs to it. Where that fails, the old
+// configuration serves on. A host that is told to stop meanwhile first takes up the runs, to end them; when it is told
+// twice, it does not.
 func (h *host) replace(ctx context.Context, a asked, next Options) (*host, error) {
 	ctx, stop := a.unhurried(ctx)
 	defer stop()

@@ -14,8 +14,8 @@ type asked struct {
 	reload   chan struct{}   // HUP, where there is something to reload; several at once are one
 }
 
-// listen hears signals until quit is called. Without anything to reload, HUP says that the terminal is gone: it ends the
-// watcher as TERM does. It never hurries it, because both the kernel and a shell send one when a terminal closes.
+// listen receives signals until quit is called. Without a file to reload, HUP means that the terminal is gone, and ends the
+// watcher as TERM does. A second HUP does not hurry it, because both the kernel and a shell send one when a terminal closes.
 func listen(ctx context.Context, signals <-chan os.Signal, reloads bool) (a asked, quit func()) {
 	stopping, stop := context.WithCancel(ctx)
 	a = asked{stopping: stopping, hurry: make(chan struct{}), reload: make(chan struct{}, 1)}

@@ -101,7 +101,7 @@ func (t *Trial) makeState() error {
 	return os.Mkdir(t.state, 0o700)
 }
 
-// ownState refuses the state of another user, who could exchange what is made there.
+// ownState refuses a state directory of another user, because that user could exchange the files in it.
 func ownState(dir string) error {
 	info, err := os.Stat(dir)
 	if err != nil {
@@ -113,7 +113,7 @@ func ownState(dir string) error {
 	return nil
 }
 
-// userOf is to whom a directory belongs, or whom it would where it cannot be seen.
+// userOf returns the owner of a directory, or otherwise where it cannot be seen.
 func userOf(dir string, otherwise uint32) uint32 {
 	if info, err := os.Stat(dir); err == nil {
 		if stat, ok := info.Sys().(*syscall.Stat_t); ok {

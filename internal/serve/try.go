@@ -157,7 +157,7 @@ func (a *Attempt) started(ctx context.Context, attachment sandbox.Attachment) er
 // maxLine bounds what is kept of each stream.
 const maxLine = 8 << 10
 
-// hear keeps the beginning of what the agent says on standard output.
+// hear keeps the beginning of the agent's standard output.
 func (a *Attempt) hear(chunk sandbox.Chunk) {
 	if chunk.Stream == sandbox.Stdout {
 		a.said = append(a.said, chunk.Bytes[:min(len(chunk.Bytes), maxLine-len(a.said))]...)

@@ -26,10 +26,10 @@ func (e *StrandedError) Error() string {
 
 func (e *StrandedError) Unwrap() error { return e.Err }
 
-// openUnfinished opens the launchers that no profile uses any more and that runs of an earlier watcher have sandboxes of: in
-// the meantime auto may have come to another choice, or a profile have another launcher. A run is only lost when its sandbox
-// is known to be gone, and without its launcher nobody knows. So a launcher that cannot be had when its runs are taken up is
-// an error, before anything is answered.
+// openUnfinished opens the launchers that no profile uses any more but that still have sandboxes of an earlier watcher's
+// runs: meanwhile auto may have chosen another launcher, or the profile names another one. A run is only lost when its
+// sandbox is known to be gone, and only its launcher can tell. So a launcher that cannot be opened is an error, before
+// the watcher writes any response.
 func (h *host) openUnfinished(ctx context.Context, o *opener) error {
 	runs, err := h.unfinished(ctx)
 	if err != nil {

@@ -1,12 +1,12 @@
 // Package tree looks at what a hostile child writes into a directory: how much it is, and what of it should not stay.
 //
-//	dir, _ := tree.Hold(pin.File())                     // the very directory, however it is called by now
+//	dir, _ := tree.Hold(pin.File())                     // the same directory, under any name
 //	space, _ := dir.Space()                             // what is free on its file system
 //	usage, _ := dir.Measure(ctx, tree.Bounds{…})        // how much is in it
 //	found, _ := dir.Inspect(ctx, tree.Bounds{…})        // set-id bits are cleared; what leads out is counted and named
 //
 // One walker serves both. A Dir has no state but its handle, so that several walks may be under way at once. A walk may wait
-// in the kernel for as long as the file system does not answer: then no context and no bound ends it, and the caller who
+// in the kernel for as long as the file system does not answer: then no context and no bound ends it, and a caller that
 // cannot wait has to leave it on a goroutine of its own.
 //
 // What it promises, whatever is renamed, replaced or made below the directory while it is walked:
@@ -24,5 +24,5 @@
 // seen is told in Seen, and is no error. An error means that the directory itself cannot be read.
 //
 // What it cannot promise: a child that moves its files about at the right moments can keep them out of a walk's sight, and
-// a file without a name is in nobody's sight. What holds such a child is the free space, which is why Space is here.
+// no walk sees a file without a name. The free space bounds such a child, which is why Space is here.
 package tree

@@ -38,7 +38,7 @@ type inspection struct {
 	target  [unix.PathMax]byte // of the link that is looked at
 }
 
-// several is a set-id file with several names. Only when all of them were seen in the directory is it nobody else's.
+// several is a set-id file with several names. Only when all of them were seen in the directory does it belong to it alone.
 type several struct {
 	first string
 	seen  uint32
@@ -97,7 +97,7 @@ func (i *inspection) lastName(e entry) bool {
 			i.note(&i.found.SetID, e)
 			return false
 		}
-		file = &several{first: i.walk.path(e.name)} // which of them will be left nobody knows before the end
+		file = &several{first: i.walk.path(e.name)} // which names will be left is only known at the end
 		i.several[id] = file
 	}
 	if file.seen++; file.seen < e.stat.Nlink {
@@ -118,7 +118,7 @@ func (i *inspection) settle() {
 	}
 }
 
-// clearSetID changes the very file that was looked at, if it is what it was: beneath its directory, through no link,
+// clearSetID changes exactly the file that was looked at, if it is unchanged: beneath its directory, through no link,
 // without opening it.
 func clearSetID(e entry) error {
 	fd, err := open(e.in.fd, e.name, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, beneath)

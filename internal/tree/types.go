@@ -11,14 +11,14 @@ var ErrNeedsLinux = errors.New("looking at workspaces by handle needs Linux")
 // ID says which directory or file it is.
 type ID struct{ Dev, Ino uint64 }
 
-// Space is what is free on a file system for whoever is not root.
+// Space is the free space of a file system for users other than root.
 type Space struct {
 	Dev   uint64
 	Bytes int64
 	Files int64 // -1 where the file system has no fixed number of them
 }
 
-// Bounds end a walk. A bound of 0 is none, except that the depth is always bounded.
+// Bounds end a walk. A bound of 0 does not count, except that the depth is always bounded.
 type Bounds struct {
 	Bytes     int64         // a walk that has found more than this
 	Entries   int64         // or has looked at more than this many names

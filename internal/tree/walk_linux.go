@@ -196,5 +196,5 @@ func (w *walk) path(name string) string {
 	return b.String()
 }
 
-// cutPath is in the place of the front of a path.
+// cutPath replaces the beginning of a path that is too long.
 const cutPath = ".../"

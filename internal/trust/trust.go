@@ -1,14 +1,14 @@
-// Package trust decides whether users other than root and the watcher's own can put something else into the place of a
-// file or directory that the watcher executes, or shows to a sandbox.
+// Package trust decides whether users other than root and the watcher's own can replace a file or directory that the
+// watcher executes, or shows to a sandbox.
 //
-//	err := trust.Places().Check("/srv/rootfs")              // a place that the configuration names
+//	err := trust.Places().Check("/srv/rootfs")              // a path that the configuration names
 //	err := trust.Programs(own).Check("/usr/local/bin/runsc") // a program, with what the watcher itself was executed from
 //
 // Check promises, when it returns nil: the path leads through no link, the file and every directory above it belong to
-// trusted users, and no other user may write them. A directory with the sticky bit may be written by everybody, because
+// trusted users, and no other user may write them. A directory with the sticky bit may be written by all users, because
 // there only the owner of an entry can move or remove it, and the owner of the entry is trusted. Check goes from the file up.
-// What it saw below cannot have changed once it has seen that everything above is held, so the path leads to the same file
-// until a trusted user changes it.
+// Once it has seen that only trusted users can change what is above, what it saw below cannot have changed, so the path leads
+// to the same file until a trusted user changes it.
 //
 // A group may write where its only member is the owner: many systems give each user a private group of the user's own number.
 package trust
@@ -25,8 +25,8 @@ import (
 // Rule says which users are trusted with a file.
 type Rule struct {
 	users []uint32
-	// alone says that the owner alone may write the file, without any group, and that the directory of the file is not
-	// everybody's, sticky or not.
+	// alone says that only the owner may write the file, without any group, and that not all users may write into its
+	// directory, sticky or not.
 	alone bool
 }
 

@@ -22,7 +22,7 @@ type Calls struct {
 // Kind is a kind of calls that may hang.
 type Kind struct {
 	Yield             time.Duration // how long one may still take when its context is done
-	Err               error         // of one that was left behind, or was not begun because others hang there
+	Err               error         // of a call that was left behind, or was not begun because others hang there
 	First, Many, Over string        // what is logged when the first one is left, when no other may begin, and when all are back
 }
 

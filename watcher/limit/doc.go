@@ -1,4 +1,4 @@
-// Package limit keeps work to a share of a core, so that a parent who brings about much work slows down itself, and nothing else.
+// Package limit keeps work to a share of a core, so that a parent that causes much work slows down itself, and nothing else.
 //
 //	meter := meters.Start()
 //	…                                          a piece of work

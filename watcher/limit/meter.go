@@ -9,8 +9,8 @@ import (
 // Effort is time that has gone by, and processor time that was used meanwhile.
 type Effort struct{ passed, used time.Duration }
 
-// Meters measure what efforts work takes: by the thread of its goroutine, which must be locked to it, and by what others do for it. What
-// other goroutines do meanwhile is none of it. The zero Meters measure the thread alone.
+// Meters measure the effort of a piece of work: the time of its goroutine's thread, to which it must be locked, and of the
+// processes that work for it. Other goroutines do not count. The zero Meters measure the thread alone.
 type Meters struct {
 	Thread func() time.Duration // what the calling thread has used of processors; nil for the kernel's word
 	Others func() time.Duration // what others have used for it; nil for nothing
@@ -51,5 +51,5 @@ func (e Effort) Minus(other Effort) Effort {
 	return Effort{e.passed - other.passed, e.used - other.used}
 }
 
-// Work is what an effort counts for. Time in which the process was frozen, or waited for a disk, is none.
+// Work is the processor time that counts. Time in which the process was frozen, or waited for a disk, does not count.
 func (e Effort) Work() time.Duration { return max(0, min(e.passed, e.used)) }

@@ -5,8 +5,7 @@ import (
 	"time"
 )
 
-// LongestRest bounds a single rest of work that clients wait for. The rest that is still owed behind it is taken behind the next
-// pieces of work.
+// LongestRest bounds a single rest of work that clients wait for. The remainder is taken after the next pieces of work.
 const LongestRest = time.Second
 
 // Share keeps work that is not urgent to a share of a core: after each piece it rests in proportion to what the piece took. Up

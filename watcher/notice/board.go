@@ -11,8 +11,8 @@ import (
 	"torno/delegation"
 )
 
-// Board has what keeps the watcher from its work at the moment: what watcher.json and an operator's status say. What is held up raises
-// a flag and lowers it; a notice stands as long as any flag is up.
+// Board has the watcher's present troubles, for watcher.json and an operator's status. The work that is stopped by a trouble
+// raises a flag and lowers it; a notice stands as long as any flag is up.
 //
 // A parent reads them. So each text is a fixed one, without a path or another parent's name, and names at most subagents of the
 // parent's own; what exactly failed goes into the log, once when it begins.

@@ -53,7 +53,7 @@ func (o *Child) Take(c sandbox.Chunk) {
 	o.Live.add(delegation.EventStdout, data)
 }
 
-// Begin forgets what a sandbox said that was never released: another one is in its place.
+// Begin forgets the output of a sandbox that was never released, because another sandbox now replaces it.
 func (o *Child) Begin() { o.Cursor, o.head, o.Failure = "", nil, nil }
 
 // TakeHead looks for init's lines and returns what follows them. Before the started line no byte is the child's.

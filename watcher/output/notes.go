@@ -22,14 +22,14 @@ func (n Notes) Save(key string, p Progress) {
 	}
 }
 
-// write writes a note. What is lost with one is a position in a stream that can be read again, or why a run was being ended.
+// write writes a note. Failure costs little: a position in a stream that can be read again, or the reason to end a run.
 func (n Notes) write(name string, data []byte) {
 	if n.dir != nil && n.dir.WriteFile(name+".tmp", data, 0o600) == nil {
 		_ = n.dir.Rename(name+".tmp", name)
 	}
 }
 
-// Load is the progress of a run, zero where there is none.
+// Load reads the progress of a run, zero where there is none.
 func (n Notes) Load(key string) (p Progress) {
 	if json.Unmarshal(n.read(key), &p) != nil {
 		return Progress{}
@@ -37,7 +37,7 @@ func (n Notes) Load(key string) (p Progress) {
 	return p
 }
 
-// read is a note, nil where there is none.
+// read returns a note, nil where there is none.
 func (n Notes) read(name string) []byte {
 	if n.dir == nil {
 		return nil
@@ -49,7 +49,7 @@ func (n Notes) read(name string) []byte {
 	return data
 }
 
-// endingSuffix is what the note of why a run is being ended has behind the run's key.
+// endingSuffix follows the run's key in the name of the note with the reason for its end.
 const endingSuffix = ".ending"
 
 // WriteEnding notes why a run is being ended.

@@ -10,7 +10,7 @@ import (
 // Progress is how far the output of a run was taken: what a next watcher needs to go on without doubling anything.
 type Progress struct {
 	Cursor         sandbox.Cursor
-	Segment        int   // the one that was about to be published
+	Segment        int   // the segment that was about to be published
 	Lines          int64 // events in all of them
 	Bytes          int64
 	Stdout, Stderr []byte // the tails

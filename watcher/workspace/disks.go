@@ -121,8 +121,8 @@ func (d *Disks) tell(dev uint64, s tree.Space) {
 	}
 }
 
-// spaces is what is free, by file system. One that does not answer within askingTime is left out, and not asked again before
-// it has answered.
+// spaces returns the free space of each file system. A file system that does not return within askingTime is left out, and not
+// asked again before it has returned.
 func (d *Disks) spaces() map[uint64]tree.Space {
 	answers := make(chan diskSpace)
 	enough := make(chan struct{})
@@ -193,7 +193,7 @@ func (d *Disks) distance(s tree.Space) time.Duration {
 	return distance
 }
 
-// worse says whether a run has to be ended: none was yet, or the one that was is gone and the space still falls.
+// worse says whether a run has to be ended: none was ended yet, or the last one is gone and the space still falls.
 func (d *Disks) worse(dev uint64, now tree.Space) bool {
 	s := d.below[dev]
 	if s == nil {

@@ -101,8 +101,8 @@ func callWorkspace[T any](ctx context.Context, f *farWorkspace, within time.Dura
 	}, nil)
 }
 
-// ErrClosed is of a call to a workspace that was let go.
-var ErrClosed = errors.New("the workspace was let go")
+// ErrClosed is the error of a call to a workspace after its Close.
+var ErrClosed = errors.New("the workspace was closed")
 
 func (f *farWorkspace) enter() bool {
 	f.mu.Lock()

@@ -10,7 +10,7 @@ import (
 	"torno/watcher/hang"
 )
 
-// Directory is the directory of a workspace, held: whatever is at its path by now, this is the one that the run has.
+// Directory is the open directory of a workspace. It stays the run's directory even if its path now leads elsewhere.
 type Directory interface {
 	ID() tree.ID
 	Above() ([]sandbox.Directory, error) // it and each directory above it now, the innermost first

@@ -10,9 +10,8 @@ import (
 	"torno/internal/tree"
 )
 
-// What is left in a workspace is looked at twice where it is much: a part before the answer, which must not wait, and the
-// rest behind. What bounds a look is its time of a processor, which other children cannot make late; the time that passes
-// is bounded for a slow file system.
+// A large workspace is looked through twice: a part before the response, which must not wait, and the rest after it. A look is
+// bounded by its processor time, on which other children have no influence. Its elapsed time is bounded for a slow file system.
 var (
 	BeforeAnswer = tree.Bounds{Entries: 50_000, Processor: 50 * time.Millisecond, Time: 250 * time.Millisecond}
 	AfterAnswer  = tree.Bounds{Processor: 5 * time.Second, Time: time.Minute, Humble: true}
@@ -59,7 +58,7 @@ func Report(f tree.Findings) (said []string) {
 		what  string
 	}{
 		{f.Cleared, "set-id files, whose set-id bits were taken away"},
-		{f.SetID, "set-id files, which were left as they are because they have names elsewhere or belong to somebody else"},
+		{f.SetID, "set-id files, which were left as they are because they have names elsewhere or belong to another user"},
 		{f.Devices, "device files"},
 		{f.FIFOs, "named pipes"},
 		{f.Sockets, "sockets"},

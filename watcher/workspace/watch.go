@@ -21,7 +21,7 @@ const (
 	hurryShare  = 10
 	lookWork    = 10 * time.Second      // of a processor, for one look
 	lookBudget  = time.Minute           // for one look, however slow the file system or busy the machine is
-	hurryBudget = 80 * time.Millisecond // for one that somebody waits for
+	hurryBudget = 80 * time.Millisecond // for a measurement that a client waits for
 )
 
 // Watch looks at what a run has in its workspace until ctx is done or there is too much of it. Nothing else walks there while the agent

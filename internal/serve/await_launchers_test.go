@@ -59,7 +59,7 @@ func (s *shop) moody() *moody {
 func newHungShop(t *testing.T) (s *shop, engine *moody, ended <-chan error, release func()) {
 	t.Helper()
 	s = newShop(t)
-	s.timing = Timing{Answer: Timing{}.answer() / 100, Pause: Timing{}.pause() / 100}
+	s.timing = Timing{Respond: Timing{}.respond() / 100, Pause: Timing{}.pause() / 100}
 	s.config.Shutdown.Running = configs.Cancel
 	engine = s.moody()
 	next, read := s.config, 0

@@ -12,27 +12,27 @@ import (
 	"torno/configs"
 )
 
-// Timing is how a host waits for launchers that hang, and for sites that are exchanged. What is 0 has its default.
+// Timing says how long a host waits for launchers that hang, and for sites that are exchanged. A time of 0 has its default.
 type Timing struct {
-	Answer time.Duration // how long a launcher may take to say that it is there; one that needs longer hangs
-	Pause  time.Duration // how long it is left alone when it has not
+	Respond time.Duration // how long a launcher may take to say that it is there; a launcher that needs longer hangs
+	Pause   time.Duration // how long it is left alone when it has not
 	// Exchange is how long another site must have answered before the launchers are opened anew: a site that is only
 	// replaced for a moment is waited for.
 	Exchange time.Duration
 }
 
-func (t Timing) answer() time.Duration { return cmp.Or(t.Answer, 5*time.Second) }
-func (t Timing) pause() time.Duration  { return cmp.Or(t.Pause, time.Second) }
+func (t Timing) respond() time.Duration { return cmp.Or(t.Respond, 5*time.Second) }
+func (t Timing) pause() time.Duration   { return cmp.Or(t.Pause, time.Second) }
 
 func (t Timing) exchange() time.Duration { return cmp.Or(t.Exchange, 2*time.Second) }
 
 // errOvertaken says that a configuration waits no longer because it is to be read once more.
 var errOvertaken = errors.New("it is to be read once more")
 
-// awaitAnswers waits, while the old configuration is served on, until every launcher answers that is opened for the new one.
-// The host that comes next can do nothing before that: nobody would be served, and what runs elsewhere would run without
-// anybody to watch it. A launcher that is away is not waited for, unless it hung before and is being started again.
-func (h *host) awaitAnswers(ctx context.Context, a asked, c configs.Config) error {
+// awaitLaunchers waits, while the old configuration is served on, until no launcher of the new one hangs. The next host can do
+// nothing before that: no outbox would be served, and no watcher would look after what runs on other launchers. It does not
+// wait for a launcher that is away, unless that hung before and is being started again.
+func (h *host) awaitLaunchers(ctx context.Context, a asked, c configs.Config) error {
 	for waits := false; ; {
 		hangs, err := h.askLaunchers(ctx, c)
 		if err == nil || ctx.Err() != nil || !hangs && !waits {
@@ -52,8 +52,8 @@ func (h *host) awaitAnswers(ctx context.Context, a asked, c configs.Config) erro
 	}
 }
 
-// askLaunchers asks those that profiles name, those that have runs now, and those that auto may choose; of the last ones it
-// only matters whether they hang.
+// askLaunchers asks the launchers that profiles name, that have runs now, or that auto may choose; for the last ones it only
+// matters whether they hang.
 func (h *host) askLaunchers(ctx context.Context, c configs.Config) (hangs bool, err error) {
 	named, spare, err := wanted(h.Launchers, c)
 	if err != nil {
@@ -67,7 +67,7 @@ func (h *host) askLaunchers(ctx context.Context, c configs.Config) (hangs bool, 
 	slices.Sort(needed)
 	needed = slices.Compact(needed)
 	for _, name := range slices.Concat(needed, spare) {
-		asking, cancel := context.WithTimeout(ctx, h.Timing.answer())
+		asking, cancel := context.WithTimeout(ctx, h.Timing.respond())
 		_, err := h.Launchers.Find(name).About(asking, c.SettingsOf(name))
 		hangs := err != nil && asking.Err() != nil
 		cancel()

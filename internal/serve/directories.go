@@ -42,8 +42,8 @@ func (h *host) openOutboxes(context.Context) error {
 	return nil
 }
 
-// holdRoots opens every directory that a parent reaches.
-func (h *host) holdRoots(context.Context) (err error) {
+// openRoots opens every directory that a parent reaches.
+func (h *host) openRoots(context.Context) (err error) {
 	if h.bases, err = openBases(h.Config, roots(h.Config.Outboxes)); err != nil {
 		return err
 	}
@@ -96,8 +96,8 @@ func roots(outboxes []configs.Outbox) []string {
 	return all
 }
 
-// openBases opens the directories of parents, from which everything of ours and the outboxes themselves are kept, by
-// whatever name. One that is part of those is the operator's mistake.
+// openBases opens the directories of parents, and withholds from them our own files and the outboxes themselves, under every
+// name. A directory that is part of those is the operator's mistake.
 func openBases(c configs.Config, paths []string) (*mounts.Bases, error) {
 	bases, err := mounts.OpenBases(paths)
 	if err != nil {

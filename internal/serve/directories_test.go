@@ -36,7 +36,7 @@ func TestTheOutboxIsSwappedWhileAWatcherStarts(t *testing.T) {
 	s.must(h.openOutboxes(t.Context()))
 	s.swap()
 	trial.Tried++
-	if err := h.holdRoots(t.Context()); errors.Is(err, delegation.ErrMoved) {
+	if err := h.openRoots(t.Context()); errors.Is(err, delegation.ErrMoved) {
 		trial.Held++
 	} else {
 		t.Errorf("the roots of another directory are held: %v", err)
