@@ -11,6 +11,7 @@ import (
 	"torno/sandbox/gvisor/boxes"
 	"torno/sandbox/gvisor/follow"
 	"torno/sandbox/gvisor/keeper"
+	"torno/sandbox/gvisor/keeper/output"
 	"torno/sandbox/local"
 )
 
@@ -127,7 +128,7 @@ func (l *Launcher) Open(ctx context.Context, h sandbox.Handle, cursor sandbox.Cu
 	if err := h.On(l.boxes.Site()); err != nil {
 		return nil, err
 	}
-	from, err := keeper.ParseProgress(string(cursor))
+	from, err := output.ParseProgress(string(cursor))
 	if err != nil {
 		return nil, err
 	}

@@ -10,6 +10,7 @@ import (
 
 	"torno/sandbox"
 	"torno/sandbox/gvisor/keeper"
+	"torno/sandbox/gvisor/keeper/output"
 	"torno/sandbox/local"
 )
 
@@ -60,7 +61,7 @@ func (a *attachment) pump() {
 			return
 		}
 		stream := sandbox.Stdout
-		if out.Kind == keeper.Stderr {
+		if out.Kind == output.Stderr {
 			stream = sandbox.Stderr
 		}
 		select {

@@ -7,10 +7,12 @@ import (
 	"io"
 	"net"
 	"os"
+
+	"torno/sandbox/gvisor/keeper/output"
 )
 
 // Attach continues behind a place with the keeper that lives, or, when there is none any more, with what it has left.
-func (b Box) Attach(ctx context.Context, from Progress) (*Line, error) {
+func (b Box) Attach(ctx context.Context, from output.Progress) (*Line, error) {
 	var line *Line
 	err := b.retry(ctx, func() error {
 		conn, err := b.dial(ctx)
@@ -73,7 +75,7 @@ func (b Box) ask(ctx context.Context, word string) error {
 	if _, err := io.WriteString(conn, word); err != nil {
 		return err
 	}
-	answer, err := io.ReadAll(io.LimitReader(conn, headerSize+maxFrame))
+	answer, err := io.ReadAll(io.LimitReader(conn, output.HeaderSize+output.MaxFrame))
 	if err == nil && len(answer) == 0 {
 		err = errors.New("the keeper has not answered")
 	}

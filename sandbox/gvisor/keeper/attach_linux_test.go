@@ -18,6 +18,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"torno/internal/retry"
+	"torno/sandbox/gvisor/keeper/output"
 )
 
 // TestOutputIsWhole: a hundred MiB of which every byte is known, through a log of one and a reader that is slower.
@@ -32,7 +33,7 @@ func TestOutputIsWhole(t *testing.T) {
 		if errors.Is(err, io.EOF) {
 			break
 		}
-		if err != nil || out.Gap || out.Kind != Stdout {
+		if err != nil || out.Gap || out.Kind != output.Stdout {
 			t.Fatalf("at %d: %v, %c, gap %v", at, err, out.Kind, out.Gap)
 		}
 		whole := make([]byte, (len(out.Bytes)+at%4+3)/4*4)
@@ -75,7 +76,7 @@ func TestAttachBeforeWhileAndAfter(t *testing.T) {
 	if !waitUntil(func() bool { lives, err := held(box); return err == nil && !lives }) {
 		t.Fatal("the keeper does not go")
 	}
-	for from, want := range map[Progress]string{{}: "one\ntwo\n", one.Progress: "two\n", {Out: 6}: "o\n", {Out: 8}: "", {Out: 900}: ""} {
+	for from, want := range map[output.Progress]string{{}: "one\ntwo\n", one.Progress: "two\n", {Out: 6}: "o\n", {Out: 8}: "", {Out: 900}: ""} {
 		line, err := box.Attach(t.Context(), from)
 		if err != nil {
 			t.Fatal(err)
@@ -113,7 +114,7 @@ func TestLastWords(t *testing.T) {
 	if err := errors.Join(line.Input(make([]byte, said)), line.Shut(), line.Close()); err != nil {
 		t.Fatal(err)
 	}
-	again, err := box.Attach(t.Context(), Progress{}) // by then the keeper knows
+	again, err := box.Attach(t.Context(), output.Progress{}) // by then the keeper knows
 	if err == nil {
 		_, err = again.Read(t.Context())
 	}
@@ -153,7 +154,7 @@ func TestAKeeperThatIsKilled(t *testing.T) {
 	sentry := sentryOf(t, box)
 	defer unix.Kill(sentry, unix.SIGKILL)
 	if !waitUntil(func() bool {
-		text, _ := os.ReadFile(filepath.Join(box.Dir, segmentName(0)))
+		text, _ := os.ReadFile(filepath.Join(box.Dir, "log.0"))
 		return bytes.Contains(text, []byte("done\n"))
 	}) {
 		t.Fatal("the agent prints nothing")
@@ -321,7 +322,7 @@ func TestAKeeperThatDoesNotListenYet(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() { _, err := box.AwaitEnd(ctx); ended <- err }()
 	go func() {
-		line, err := box.Attach(ctx, Progress{})
+		line, err := box.Attach(ctx, output.Progress{})
 		if err == nil {
 			line.Close()
 		}
@@ -352,7 +353,7 @@ func TestAWatcherThatGoesWithoutAReleaseEndsTheHold(t *testing.T) {
 	if err := line.Close(); err != nil {
 		t.Fatal(err)
 	}
-	later, err := box.Attach(t.Context(), Progress{})
+	later, err := box.Attach(t.Context(), output.Progress{})
 	if err != nil {
 		t.Fatal(err)
 	}

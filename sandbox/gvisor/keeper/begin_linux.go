@@ -11,6 +11,8 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"torno/sandbox/gvisor/keeper/output"
 )
 
 // Start starts a keeper, and returns when it has started the sandbox, with a Line on which nothing was missed. The keeper has
@@ -73,7 +75,7 @@ func (b Box) newPair() (*Line, *os.File, error) {
 	if err != nil {
 		return nil, nil, errors.Join(err, theirs.Close())
 	}
-	line, err := b.newLine(conn, Progress{})
+	line, err := b.newLine(conn, output.Progress{})
 	if err != nil {
 		return nil, nil, errors.Join(err, theirs.Close())
 	}

@@ -15,6 +15,7 @@ import (
 
 	"torno/internal/cgroups"
 	"torno/internal/retry"
+	"torno/sandbox/gvisor/keeper/output"
 )
 
 // newBox is a box with an order for the stand-in. After the test nothing of it runs.
@@ -113,7 +114,7 @@ func readAll(t testing.TB, line *Line) (stdout, stderr string, gaps int) {
 		if out.Gap {
 			gaps++
 		}
-		if out.Kind == Stderr {
+		if out.Kind == output.Stderr {
 			stderr += string(out.Bytes)
 		} else {
 			stdout += string(out.Bytes)

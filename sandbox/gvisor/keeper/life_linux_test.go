@@ -2,6 +2,7 @@ package keeper
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -10,6 +11,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"torno/sandbox/gvisor/keeper/output"
 )
 
 func TestALife(t *testing.T) {
@@ -45,7 +48,7 @@ func TestTheEndIsWrittenBeforeItIsTold(t *testing.T) {
 		if err := line.Shut(); err != nil {
 			t.Fatal(err)
 		}
-		if f, err := readFrame(conn); err != nil || f.Kind != Ended {
+		if f, err := output.ReadFrame(conn); err != nil || f.Kind != output.Ended {
 			t.Fatalf("%c, %v", f.Kind, err)
 		}
 		if end, err := box.End(); err != nil || end.Code != 3 {
@@ -212,7 +215,7 @@ func TestThePathMayBeLong(t *testing.T) {
 	box := boxIn(t, dir, Order{Argv: standInArgv("run", "echo up; exec sleep 300"), Log: 1 << 20})
 	line := start(t, box)
 	line.Close()
-	again, err := box.Attach(t.Context(), Progress{})
+	again, err := box.Attach(t.Context(), output.Progress{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -233,5 +236,32 @@ func TestAGroupBoundsTheSandbox(t *testing.T) {
 	}
 	if text, err := os.ReadFile(filepath.Join(box.Dir, logName)); err != nil || len(text) > 0 {
 		t.Errorf("the keeper says %q (%v)", text, err)
+	}
+}
+
+func TestAnEndIsWhole(t *testing.T) {
+	box, err := os.OpenRoot(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer box.Close()
+	if err := reserveEnd(box); err != nil {
+		t.Fatal(err)
+	}
+	want := End{Code: 3, Trouble: strings.Repeat("\x01", maxSaid)} // the longest
+	if err := writeEnd(box, want); err != nil {
+		t.Fatal(err)
+	}
+	info, err := box.Stat(endName)
+	if err != nil || info.Size() != maxEnd {
+		t.Errorf("it takes %v bytes and %d were reserved (%v)", info.Size(), maxEnd, err)
+	}
+	for _, nonsense := range []string{"", "\x00\x00\x00", "{", fmt.Sprint(want)} {
+		if err := box.WriteFile(endName, []byte(nonsense), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := (Box{Dir: box.Name()}).End(); !errors.Is(err, ErrGone) {
+			t.Errorf("%.20q: %v", nonsense, err)
+		}
 	}
 }

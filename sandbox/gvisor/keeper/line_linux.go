@@ -9,13 +9,15 @@ import (
 	"net"
 	"os"
 	"sync"
+
+	"torno/sandbox/gvisor/keeper/output"
 )
 
 // Output is a piece of output. Progress is behind it.
 type Output struct {
-	Kind     Kind
+	Kind     output.Kind
 	Bytes    []byte
-	Progress Progress
+	Progress output.Progress
 	Gap      bool // output before it is missing
 }
 
@@ -25,7 +27,7 @@ var ErrGone = errors.New("the sandbox's keeper is gone")
 // Line is a connection to a keeper, and then the log that it has left. Read has one caller; the others may come at any time.
 type Line struct {
 	box      Box
-	progress Progress
+	progress output.Progress
 	conn     net.Conn // nil when there was no keeper any more
 	in       *bufio.Reader
 	lost     bool // the connection has ended
@@ -39,29 +41,29 @@ type Line struct {
 // leavings are what a keeper has left.
 type leavings struct {
 	box    *os.Root
-	reader *reader
+	reader *output.Reader
 }
 
-func (b Box) newLine(conn net.Conn, from Progress) (*Line, error) {
+func (b Box) newLine(conn net.Conn, from output.Progress) (*Line, error) {
 	if _, err := io.WriteString(conn, from.String()+"\n"); err != nil {
 		return nil, errors.Join(err, conn.Close())
 	}
-	return &Line{box: b, conn: conn, in: bufio.NewReaderSize(conn, maxFrame+headerSize), progress: from}, nil
+	return &Line{box: b, conn: conn, in: bufio.NewReaderSize(conn, output.MaxFrame+output.HeaderSize), progress: from}, nil
 }
 
 // awaitRunning is the first word of a keeper. Output before it is the runtime's, which says there why it failed, too.
 func (l *Line) awaitRunning(ctx context.Context) error {
 	defer context.AfterFunc(ctx, func() { l.conn.Close() })()
 	for {
-		f, err := readFrame(l.in)
+		f, err := output.ReadFrame(l.in)
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case err != nil:
 			return ErrGone
-		case f.Kind == Running:
+		case f.Kind == output.Running:
 			return nil
-		case f.Kind != Ended:
+		case f.Kind != output.Ended:
 			continue
 		}
 		if err := l.take(f); err != nil {
@@ -80,11 +82,11 @@ func (l *Line) Read(ctx context.Context) (Output, error) {
 			return Output{}, err
 		}
 		switch f.Kind {
-		case Stdout, Stderr:
-			if fresh, gap := l.progress.take(f); len(fresh) > 0 {
+		case output.Stdout, output.Stderr:
+			if fresh, gap := l.progress.Take(f); len(fresh) > 0 {
 				return Output{Kind: f.Kind, Bytes: fresh, Progress: l.progress, Gap: gap}, nil
 			}
-		case Ended:
+		case output.Ended:
 			if err := l.take(f); err != nil {
 				return Output{}, err
 			}
@@ -94,23 +96,23 @@ func (l *Line) Read(ctx context.Context) (Output, error) {
 }
 
 // next is the next frame, from wherever they come.
-func (l *Line) next(ctx context.Context) (Frame, error) {
+func (l *Line) next(ctx context.Context) (output.Frame, error) {
 	if l.conn != nil && !l.lost {
-		f, err := readFrame(l.in)
+		f, err := output.ReadFrame(l.in)
 		if err == nil {
 			return f, nil
 		}
 		l.lost = true
 	}
 	if err := l.open(ctx); err != nil {
-		return Frame{}, err
+		return output.Frame{}, err
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.closed {
-		return Frame{}, net.ErrClosed
+		return output.Frame{}, net.ErrClosed
 	}
-	f, err := l.left.reader.read(ctx)
+	f, err := l.left.reader.Read(ctx)
 	if errors.Is(err, io.EOF) {
 		return l.left.end()
 	}
@@ -132,7 +134,7 @@ func (l *Line) open(ctx context.Context) error {
 	if err != nil {
 		return errors.Join(ErrGone, err)
 	}
-	record, err := oldRecord(box)
+	log, err := output.Old(box)
 	if err != nil {
 		return errors.Join(err, box.Close())
 	}
@@ -141,21 +143,21 @@ func (l *Line) open(ctx context.Context) error {
 	if l.closed {
 		return box.Close()
 	}
-	l.left = &leavings{box, record.follow()}
+	l.left = &leavings{box, log.Follow()}
 	return nil
 }
 
 // end is the last frame.
-func (l *leavings) end() (Frame, error) {
+func (l *leavings) end() (output.Frame, error) {
 	text, err := l.box.ReadFile(endName)
 	if err != nil {
-		return Frame{}, ErrGone
+		return output.Frame{}, ErrGone
 	}
-	return Frame{Kind: Ended, Bytes: text}, nil
+	return output.Frame{Kind: output.Ended, Bytes: text}, nil
 }
 
 // take learns the end.
-func (l *Line) take(f Frame) error {
+func (l *Line) take(f output.Frame) error {
 	if err := json.Unmarshal(f.Bytes, &l.end); err != nil {
 		return ErrGone
 	}
@@ -166,13 +168,13 @@ func (l *Line) take(f Frame) error {
 func (l *Line) End() End { return l.end }
 
 // Release has the keeper give init the word for which it waits.
-func (l *Line) Release() error { return l.say(Frame{Kind: Release}) }
+func (l *Line) Release() error { return l.say(output.Frame{Kind: output.Release}) }
 
 // Input sends data to the agent's standard input. Each frame is one write, so that of several callers none comes between.
 func (l *Line) Input(data []byte) error {
 	for len(data) > 0 {
-		n := min(len(data), maxFrame)
-		if err := l.say(Frame{Kind: Input, Bytes: data[:n]}); err != nil {
+		n := min(len(data), output.MaxFrame)
+		if err := l.say(output.Frame{Kind: output.Input, Bytes: data[:n]}); err != nil {
 			return err
 		}
 		data = data[n:]
@@ -181,13 +183,13 @@ func (l *Line) Input(data []byte) error {
 }
 
 // Shut is the end of the agent's standard input.
-func (l *Line) Shut() error { return l.say(Frame{Kind: Shut}) }
+func (l *Line) Shut() error { return l.say(output.Frame{Kind: output.Shut}) }
 
-func (l *Line) say(f Frame) error {
+func (l *Line) say(f output.Frame) error {
 	if l.conn == nil {
 		return io.ErrClosedPipe
 	}
-	return f.write(l.conn)
+	return f.Write(l.conn)
 }
 
 // Close lets go. The sandbox lives on. It can be repeated.
@@ -200,7 +202,7 @@ func (l *Line) Close() error {
 	defer l.mu.Unlock()
 	l.closed = true
 	if l.left != nil {
-		l.left.reader.close()
+		l.left.reader.Close()
 		err = errors.Join(err, l.left.box.Close())
 		l.left = nil
 	}

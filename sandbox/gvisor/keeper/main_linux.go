@@ -19,6 +19,7 @@ import (
 
 	"torno/internal/boot"
 	"torno/internal/crash"
+	"torno/sandbox/gvisor/keeper/output"
 )
 
 // Main is the whole program: `sandbox-keeper BOX`. Descriptor 3, if it is there, is the first watcher, attached.
@@ -58,7 +59,7 @@ func inherited() net.Conn {
 type keeper struct {
 	box      *os.Root
 	order    Order
-	record   *record
+	log      *output.Log
 	listener *net.UnixListener
 	pumping  sync.WaitGroup
 	serving  sync.WaitGroup
@@ -133,7 +134,7 @@ func (k *keeper) prepare() (err error) {
 	if err := reserveEnd(k.box); err != nil {
 		return fmt.Errorf("reserve the place of the end: %w", err)
 	}
-	if k.record, err = newRecord(k.box, k.order.Log); err != nil {
+	if k.log, err = output.New(k.box, k.order.Log); err != nil {
 		return err
 	}
 	if err := k.box.Remove(socketName); err != nil && !errors.Is(err, fs.ErrNotExist) { // of a keeper that died here
@@ -168,7 +169,7 @@ func (k *keeper) live(first net.Conn) error {
 	late := time.AfterFunc(farewell, stop) // a watcher that is stopped reads nothing
 	defer late.Stop()
 	k.pumping.Wait()
-	k.record.end()
+	k.log.End()
 	err := k.tidy()
 	k.listener.Close()
 	k.serving.Wait()

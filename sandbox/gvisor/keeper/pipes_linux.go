@@ -7,6 +7,7 @@ import (
 
 	"torno/internal/boot"
 	"torno/internal/crash"
+	"torno/sandbox/gvisor/keeper/output"
 )
 
 // pipes are the agent's standard streams: our ends, and those of the runtime.
@@ -43,14 +44,14 @@ func closeFiles(files ...*os.File) {
 
 // pump brings the agent's output into the log. A log that cannot be written loses output, and says so by its offsets.
 func (k *keeper) pump(ctx context.Context, p pipes) {
-	for kind, pipe := range map[Kind]*os.File{Stdout: p.output, Stderr: p.errors} {
+	for kind, pipe := range map[output.Kind]*os.File{output.Stdout: p.output, output.Stderr: p.errors} {
 		k.pumping.Go(func() {
 			defer pipe.Close()
-			buffer := make([]byte, maxFrame)
+			buffer := make([]byte, output.MaxFrame)
 			for {
 				n, err := pipe.Read(buffer)
 				if n > 0 {
-					_ = k.record.add(ctx, kind, buffer[:n])
+					_ = k.log.Add(ctx, kind, buffer[:n])
 				}
 				if err != nil {
 					return

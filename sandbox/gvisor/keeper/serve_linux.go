@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"torno/sandbox/gvisor/keeper/output"
 )
 
 // accept takes watchers until the listener is closed.
@@ -57,7 +59,7 @@ func (k *keeper) greet(ctx context.Context, conn net.Conn, first bool) (attend f
 	switch text := string(hello); text {
 	case killHello, leaveHello:
 		k.kill()
-		_ = Frame{Kind: Done}.write(conn)
+		_ = output.Frame{Kind: output.Done}.Write(conn)
 		conn.Close()
 		if text == leaveHello {
 			k.stop()
@@ -66,14 +68,14 @@ func (k *keeper) greet(ctx context.Context, conn net.Conn, first bool) (attend f
 	case endHello:
 		return k.attend(conn, in, first, func(ctx context.Context) error { return k.sendEnd(ctx, conn) })
 	default:
-		progress, err := ParseProgress(strings.TrimSuffix(text, "\n"))
+		progress, err := output.ParseProgress(strings.TrimSuffix(text, "\n"))
 		if err != nil {
 			conn.Close()
 			return nil
 		}
-		reader := k.record.follow()
+		reader := k.log.Follow()
 		return k.attend(conn, in, first, func(ctx context.Context) error {
-			defer reader.close()
+			defer reader.Close()
 			return k.send(ctx, conn, reader, progress)
 		})
 	}
@@ -102,24 +104,24 @@ func (k *keeper) attend(conn net.Conn, in io.Reader, first bool, talk func(conte
 func isGone(err error) bool { return errors.Is(err, unix.EPIPE) || errors.Is(err, unix.ECONNRESET) }
 
 // send is the watcher's view: that it runs, the output, the end.
-func (k *keeper) send(ctx context.Context, conn net.Conn, reader *reader, progress Progress) error {
+func (k *keeper) send(ctx context.Context, conn net.Conn, reader *output.Reader, progress output.Progress) error {
 	if k.awaitStart(ctx) {
-		if err := (Frame{Kind: Running}).write(conn); err != nil {
+		if err := (output.Frame{Kind: output.Running}).Write(conn); err != nil {
 			return err
 		}
 	}
 	for {
-		f, err := reader.read(ctx)
+		f, err := reader.Read(ctx)
 		if errors.Is(err, io.EOF) {
 			break
 		}
 		if err != nil {
 			return err
 		}
-		if f.Offset+int64(len(f.Bytes)) <= *progress.of(f.Kind) {
+		if f.Offset+int64(len(f.Bytes)) <= *progress.Of(f.Kind) {
 			continue
 		}
-		if err := f.write(conn); err != nil {
+		if err := f.Write(conn); err != nil {
 			return err
 		}
 	}
@@ -137,26 +139,26 @@ func (k *keeper) sendEnd(ctx context.Context, conn net.Conn) error {
 	if err != nil {
 		return err
 	}
-	return Frame{Kind: Ended, Bytes: text}.write(conn)
+	return output.Frame{Kind: output.Ended, Bytes: text}.Write(conn)
 }
 
 // listen obeys a watcher until it goes. Only a release is the word: input waits until init was given that, since init would take
 // it for the word, and with the first watcher, which alone could give it, the keeper breaks off.
 func (k *keeper) listen(ctx context.Context, in io.Reader, first bool) {
 	for {
-		f, err := readFrame(in)
+		f, err := output.ReadFrame(in)
 		if err != nil {
 			return
 		}
-		if first && !k.released.Load() && f.Kind != Release {
+		if first && !k.released.Load() && f.Kind != output.Release {
 			return
 		}
 		switch f.Kind {
-		case Input:
+		case output.Input:
 			_ = k.input(ctx, f.Bytes) // an agent that has closed its input does not want it
-		case Shut:
+		case output.Shut:
 			k.shutInput(ctx)
-		case Release:
+		case output.Release:
 			if first {
 				k.release(ctx)
 			}

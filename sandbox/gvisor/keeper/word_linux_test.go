@@ -8,6 +8,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"torno/sandbox/gvisor/keeper/output"
 )
 
 // word is what the init of these tests waits for.
@@ -37,12 +39,12 @@ func holding(t *testing.T) (k *keeper, heard func() string) {
 }
 
 // says are frames as a watcher writes them.
-func says(frames ...Frame) io.Reader {
-	var all []byte
+func says(frames ...output.Frame) io.Reader {
+	var all bytes.Buffer
 	for _, f := range frames {
-		all = f.append(all)
+		_ = f.Write(&all) // a buffer takes everything
 	}
-	return bytes.NewReader(all)
+	return &all
 }
 
 // TestInputIsNotTheWord: watchers send what init waits for, as input for the agent, to a sandbox that nobody has released. Init
@@ -51,7 +53,7 @@ func TestInputIsNotTheWord(t *testing.T) {
 	for _, first := range []bool{true, false} {
 		k, heard := holding(t)
 		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond) // a later watcher waits for the release until it goes
-		k.listen(ctx, says(Frame{Kind: Input, Bytes: []byte(word)}, Frame{Kind: Shut}), first)
+		k.listen(ctx, says(output.Frame{Kind: output.Input, Bytes: []byte(word)}, output.Frame{Kind: output.Shut}), first)
 		cancel()
 		if got := heard(); got != "" {
 			t.Errorf("of the first watcher: %t; init was given %q", first, got)
@@ -64,9 +66,9 @@ func TestEarlyInputComesBehindTheWord(t *testing.T) {
 	k, heard := holding(t)
 	var listening sync.WaitGroup
 	listening.Go(func() {
-		k.listen(t.Context(), says(Frame{Kind: Input, Bytes: []byte("one\n")}, Frame{Kind: Input, Bytes: []byte("two\n")}), false)
+		k.listen(t.Context(), says(output.Frame{Kind: output.Input, Bytes: []byte("one\n")}, output.Frame{Kind: output.Input, Bytes: []byte("two\n")}), false)
 	})
-	k.listen(t.Context(), says(Frame{Kind: Release}, Frame{Kind: Release}), true)
+	k.listen(t.Context(), says(output.Frame{Kind: output.Release}, output.Frame{Kind: output.Release}), true)
 	listening.Wait()
 	if got := heard(); got != word+"one\ntwo\n" {
 		t.Errorf("init and its agent were given %q", got)
@@ -78,7 +80,7 @@ func TestALaterWatcherReleasesNothing(t *testing.T) {
 	k, heard := holding(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	k.listen(ctx, says(Frame{Kind: Release}, Frame{Kind: Input, Bytes: []byte("more\n")}), false)
+	k.listen(ctx, says(output.Frame{Kind: output.Release}, output.Frame{Kind: output.Input, Bytes: []byte("more\n")}), false)
 	if got := heard(); got != "" {
 		t.Errorf("init was given %q", got)
 	}

@@ -1,4 +1,4 @@
-package keeper
+package output
 
 import (
 	"encoding/binary"
@@ -31,14 +31,15 @@ type Frame struct {
 }
 
 const (
-	headerSize = 1 + 8 + 4
-	maxFrame   = 32 << 10
+	HeaderSize = 1 + 8 + 4
+	MaxFrame   = 32 << 10
 )
 
 // errFrame says that what was read is no frame.
 var errFrame = errors.New("no frame")
 
-func (f Frame) write(w io.Writer) error {
+// Write sends a frame.
+func (f Frame) Write(w io.Writer) error {
 	_, err := w.Write(f.append(nil))
 	return err
 }
@@ -50,14 +51,15 @@ func (f Frame) append(data []byte) []byte {
 	return append(data, f.Bytes...)
 }
 
-func readFrame(r io.Reader) (Frame, error) {
-	var header [headerSize]byte
+// ReadFrame receives one.
+func ReadFrame(r io.Reader) (Frame, error) {
+	var header [HeaderSize]byte
 	if _, err := io.ReadFull(r, header[:]); err != nil {
 		return Frame{}, err
 	}
 	size := binary.BigEndian.Uint32(header[9:])
 	f := Frame{Kind: Kind(header[0]), Offset: int64(binary.BigEndian.Uint64(header[1:]))}
-	if size > maxFrame || f.Offset < 0 || f.Offset > math.MaxInt64-maxFrame {
+	if size > MaxFrame || f.Offset < 0 || f.Offset > math.MaxInt64-MaxFrame {
 		return Frame{}, fmt.Errorf("%w: %d bytes at %d", errFrame, size, f.Offset)
 	}
 	f.Bytes = make([]byte, size)

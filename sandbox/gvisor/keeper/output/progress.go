@@ -1,4 +1,4 @@
-package keeper
+package output
 
 import (
 	"errors"
@@ -29,17 +29,17 @@ func (p Progress) String() string {
 	return strconv.FormatInt(p.Out, 10) + "." + strconv.FormatInt(p.Err, 10)
 }
 
-// of is the progress in one stream.
-func (p *Progress) of(k Kind) *int64 {
+// Of is the progress in one stream.
+func (p *Progress) Of(k Kind) *int64 {
 	if k == Stderr {
 		return &p.Err
 	}
 	return &p.Out
 }
 
-// take moves the progress behind a frame. It returns what is new in it, and whether something before it is missing.
-func (p *Progress) take(f Frame) (fresh []byte, gap bool) {
-	at := p.of(f.Kind)
+// Take moves the progress behind a frame. It returns what is new in it, and whether something before it is missing.
+func (p *Progress) Take(f Frame) (fresh []byte, gap bool) {
+	at := p.Of(f.Kind)
 	end := f.Offset + int64(len(f.Bytes))
 	if end <= *at {
 		return nil, false

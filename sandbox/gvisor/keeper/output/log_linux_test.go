@@ -1,27 +1,25 @@
-package keeper
+package output
 
 import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 	"testing/synctest"
 )
 
-const half = maxFrame + headerSize // of the smallest log
+const half = MaxFrame + HeaderSize // of the smallest log
 
-func newTestRecord(t testing.TB, bound int64) (*record, *os.Root) {
+func newTestLog(t testing.TB, bound int64) (*Log, *os.Root) {
 	t.Helper()
 	box, err := os.OpenRoot(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := newRecord(box, bound)
+	r, err := New(box, bound)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,18 +30,18 @@ func newTestRecord(t testing.TB, bound int64) (*record, *os.Root) {
 	return r, box
 }
 
-func put(t testing.TB, r *record, kind Kind, size int) {
+func put(t testing.TB, r *Log, kind Kind, size int) {
 	t.Helper()
-	if err := r.add(t.Context(), kind, bytes.Repeat([]byte{byte(kind)}, size)); err != nil {
+	if err := r.Add(t.Context(), kind, bytes.Repeat([]byte{byte(kind)}, size)); err != nil {
 		t.Fatal(err)
 	}
 }
 
 // rest reads a reader to its end.
-func rest(t testing.TB, f *reader) (frames []Frame) {
+func rest(t testing.TB, f *Reader) (frames []Frame) {
 	t.Helper()
 	for {
-		frame, err := f.read(t.Context())
+		frame, err := f.Read(t.Context())
 		if errors.Is(err, io.EOF) {
 			return frames
 		}
@@ -56,21 +54,21 @@ func rest(t testing.TB, f *reader) (frames []Frame) {
 
 // TestALogThatNobodyReads drops its oldest half, and never has more than it may; what is missing is told exactly.
 func TestALogThatNobodyReads(t *testing.T) {
-	r, box := newTestRecord(t, 2*half)
+	r, box := newTestLog(t, 2*half)
 	for range 50 {
 		put(t, r, Stdout, 10_000)
 		if size := logSize(t, box.Name()); size > 2*half {
 			t.Fatalf("the log has %d bytes, and may have %d", size, 2*half)
 		}
 	}
-	r.end()
-	frames := rest(t, r.follow())
+	r.End()
+	frames := rest(t, r.Follow())
 	if len(frames) < 4 || len(frames) > 6 {
 		t.Fatalf("%d frames are left", len(frames))
 	}
 	var progress Progress
 	for i, f := range frames {
-		fresh, gap := progress.take(f)
+		fresh, gap := progress.Take(f)
 		if gap != (i == 0) || len(fresh) != 10_000 {
 			t.Errorf("frame %d: %d bytes, gap %v", i, len(fresh), gap)
 		}
@@ -98,22 +96,22 @@ func logSize(t testing.TB, dir string) (size int64) {
 
 // TestAReaderThatStopsHoldsTheWriter until it goes on, or goes.
 func TestAReaderThatStopsHoldsTheWriter(t *testing.T) {
-	for what, release := range map[string]func(*reader){
-		"reads": func(f *reader) {
+	for what, release := range map[string]func(*Reader){
+		"reads": func(f *Reader) {
 			for range 5 {
-				f.read(t.Context())
+				f.Read(t.Context())
 			}
 		},
-		"goes": func(f *reader) { f.close() },
+		"goes": func(f *Reader) { f.Close() },
 	} {
 		t.Run(what, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				r, _ := newTestRecord(t, 2*half)
-				follower := r.follow()
+				r, _ := newTestLog(t, 2*half)
+				follower := r.Follow()
 				written := 0
 				go func() {
 					for range 8 {
-						if err := r.add(context.Background(), Stdout, make([]byte, 10_000)); err != nil {
+						if err := r.Add(context.Background(), Stdout, make([]byte, 10_000)); err != nil {
 							t.Error(err)
 						}
 						written++
@@ -136,16 +134,16 @@ func TestAReaderThatStopsHoldsTheWriter(t *testing.T) {
 // TestTwoThatWaitDropOneHalf: both streams wait for the same reader, and when it goes only as much is dropped as has to be.
 func TestTwoThatWaitDropOneHalf(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r, _ := newTestRecord(t, 2*half)
-		follower := r.follow()
+		r, _ := newTestLog(t, 2*half)
+		follower := r.Follow()
 		for range 6 {
 			put(t, r, Stdout, 10_000)
 		}
 		for _, kind := range []Kind{Stdout, Stderr} {
-			go r.add(context.Background(), kind, make([]byte, 10_000))
+			go r.Add(context.Background(), kind, make([]byte, 10_000))
 		}
 		synctest.Wait()
-		follower.close()
+		follower.Close()
 		synctest.Wait()
 		if r.first != 1 || r.last != 2 {
 			t.Errorf("the log has the pieces %d to %d, want 1 to 2", r.first, r.last)
@@ -154,47 +152,47 @@ func TestTwoThatWaitDropOneHalf(t *testing.T) {
 }
 
 func TestAWaitThatIsGivenUp(t *testing.T) {
-	r, _ := newTestRecord(t, 2*half)
-	r.follow()
+	r, _ := newTestLog(t, 2*half)
+	r.Follow()
 	for range 6 {
 		put(t, r, Stdout, 10_000)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := r.add(ctx, Stdout, make([]byte, 10_000)); !errors.Is(err, context.Canceled) {
+	if err := r.Add(ctx, Stdout, make([]byte, 10_000)); !errors.Is(err, context.Canceled) {
 		t.Fatal(err)
 	}
 }
 
 // TestATornFrame: a keeper that was killed in the middle of a write leaves all before it.
 func TestATornFrame(t *testing.T) {
-	r, box := newTestRecord(t, 4*half)
+	r, box := newTestLog(t, 4*half)
 	for range 3 {
 		put(t, r, Stderr, 1000)
 	}
 	name := filepath.Join(box.Name(), segmentName(0))
-	for cut := range int64(headerSize + 1000) {
+	for cut := range int64(HeaderSize + 1000) {
 		if cut > 20 && cut < 1000 {
 			continue
 		}
-		if err := os.Truncate(name, 3*(headerSize+1000)-cut-1); err != nil {
+		if err := os.Truncate(name, 3*(HeaderSize+1000)-cut-1); err != nil {
 			t.Fatal(err)
 		}
-		old, err := oldRecord(box)
+		old, err := Old(box)
 		if err != nil {
 			t.Fatal(err)
 		}
-		f := old.follow()
+		f := old.Follow()
 		if frames := rest(t, f); len(frames) != 2 {
 			t.Fatalf("%d bytes short: %d frames", cut+1, len(frames))
 		}
-		f.close()
+		f.Close()
 	}
 }
 
 // TestAPieceThatCannotBeWritten is missing, and nothing behind it is.
 func TestAPieceThatCannotBeWritten(t *testing.T) {
-	r, box := newTestRecord(t, 4*half)
+	r, box := newTestLog(t, 4*half)
 	put(t, r, Stdout, 100)
 	whole := r.file
 	broken, err := box.Open(segmentName(0)) // only to read
@@ -202,20 +200,20 @@ func TestAPieceThatCannotBeWritten(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.file = broken
-	if err := r.add(t.Context(), Stdout, make([]byte, 50)); err == nil {
+	if err := r.Add(t.Context(), Stdout, make([]byte, 50)); err == nil {
 		t.Fatal("it was written")
 	}
 	r.file = whole
 	broken.Close()
 	put(t, r, Stdout, 10)
-	r.end()
+	r.End()
 	var progress Progress
-	frames := rest(t, r.follow())
+	frames := rest(t, r.Follow())
 	if len(frames) != 2 {
 		t.Fatalf("%d frames", len(frames))
 	}
-	progress.take(frames[0])
-	if fresh, gap := progress.take(frames[1]); len(fresh) != 10 || !gap || progress.Out != 160 {
+	progress.Take(frames[0])
+	if fresh, gap := progress.Take(frames[1]); len(fresh) != 10 || !gap || progress.Out != 160 {
 		t.Errorf("%d bytes, gap %v, progress %v", len(fresh), gap, progress)
 	}
 }
@@ -247,13 +245,13 @@ func FuzzProgress(f *testing.F) {
 
 // FuzzFrame: whatever is read is bounded, and what is a frame is written as it was read.
 func FuzzFrame(f *testing.F) {
-	for _, frame := range []Frame{{Kind: Running}, {Kind: Stdout, Offset: 7, Bytes: []byte("seven")}, {Kind: Input, Bytes: make([]byte, maxFrame)}} {
+	for _, frame := range []Frame{{Kind: Running}, {Kind: Stdout, Offset: 7, Bytes: []byte("seven")}, {Kind: Input, Bytes: make([]byte, MaxFrame)}} {
 		f.Add(frame.append(nil))
 	}
 	f.Add(bytes.Repeat([]byte{0xff}, 20))
 	f.Add([]byte{})
 	f.Fuzz(func(t *testing.T, data []byte) {
-		frame, err := readFrame(bytes.NewReader(data))
+		frame, err := ReadFrame(bytes.NewReader(data))
 		if err != nil {
 			return
 		}
@@ -261,15 +259,15 @@ func FuzzFrame(f *testing.F) {
 			t.Errorf("%q was read, and %q is written", data, again)
 		}
 		var progress Progress
-		progress.take(frame)
+		progress.Take(frame)
 		if progress.Out < 0 || progress.Err < 0 {
 			t.Errorf("frame %d+%d moves to %v", frame.Offset, len(frame.Bytes), progress)
 		}
 	})
 }
 
-// FuzzRecord: whatever the pieces of a log hold, it is read to an end, in order.
-func FuzzRecord(f *testing.F) {
+// FuzzLog: whatever the pieces of a log hold, it is read to an end, in order.
+func FuzzLog(f *testing.F) {
 	one := Frame{Kind: Stdout, Bytes: []byte("one")}.append(nil)
 	two := Frame{Kind: Stderr, Offset: 5, Bytes: []byte("two")}.append(nil)
 	f.Add(one, two)
@@ -288,49 +286,22 @@ func FuzzRecord(f *testing.F) {
 				t.Fatal(err)
 			}
 		}
-		old, err := oldRecord(box)
+		old, err := Old(box)
 		if err != nil {
 			t.Fatal(err)
 		}
-		follower := old.follow()
-		defer follower.close()
+		follower := old.Follow()
+		defer follower.Close()
 		var progress Progress
 		for _, frame := range rest(t, follower) {
 			if !frame.isOutput() {
 				t.Errorf("%+v is no output", frame)
 			}
 			before := progress
-			progress.take(frame)
+			progress.Take(frame)
 			if progress.Out < before.Out || progress.Err < before.Err {
 				t.Errorf("%+v moves from %v to %v", frame, before, progress)
 			}
 		}
 	})
-}
-
-func TestAnEndIsWhole(t *testing.T) {
-	box, err := os.OpenRoot(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer box.Close()
-	if err := reserveEnd(box); err != nil {
-		t.Fatal(err)
-	}
-	want := End{Code: 3, Trouble: strings.Repeat("\x01", maxSaid)} // the longest
-	if err := writeEnd(box, want); err != nil {
-		t.Fatal(err)
-	}
-	info, err := box.Stat(endName)
-	if err != nil || info.Size() != maxEnd {
-		t.Errorf("it takes %v bytes and %d were reserved (%v)", info.Size(), maxEnd, err)
-	}
-	for _, nonsense := range []string{"", "\x00\x00\x00", "{", fmt.Sprint(want)} {
-		if err := box.WriteFile(endName, []byte(nonsense), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := (Box{Dir: box.Name()}).End(); !errors.Is(err, ErrGone) {
-			t.Errorf("%.20q: %v", nonsense, err)
-		}
-	}
 }

@@ -1,4 +1,4 @@
-package keeper
+package output
 
 import (
 	"context"
@@ -13,9 +13,9 @@ import (
 	"sync"
 )
 
-// record is a box's output: segments, of which there are two at most, each of half the bound. A segment is dropped when
+// Log is a box's output: segments, of which there are two at most, each of half the bound. A segment is dropped when
 // the next but one begins, but not while somebody who follows has not read it.
-type record struct {
+type Log struct {
 	box  *os.Root
 	half int64
 
@@ -28,19 +28,19 @@ type record struct {
 	buffer  []byte // of the frame that is being written
 	next    Progress
 	closed  bool // nothing more will come
-	readers map[*reader]bool
+	readers map[*Reader]bool
 }
 
 func segmentName(n int) string { return "log." + strconv.Itoa(n) }
 
-// newRecord begins one.
-func newRecord(box *os.Root, bound int64) (*record, error) {
-	r := &record{box: box, half: max(bound/2, maxFrame+headerSize), changed: make(chan struct{}), readers: map[*reader]bool{}}
+// New begins one.
+func New(box *os.Root, bound int64) (*Log, error) {
+	r := &Log{box: box, half: max(bound/2, MaxFrame+HeaderSize), changed: make(chan struct{}), readers: map[*Reader]bool{}}
 	return r, r.begin(0)
 }
 
-// oldRecord is one to which nothing is added any more.
-func oldRecord(box *os.Root) (*record, error) {
+// Old is one to which nothing is added any more.
+func Old(box *os.Root) (*Log, error) {
 	dir, err := box.Open(".")
 	if err != nil {
 		return nil, err
@@ -56,7 +56,7 @@ func oldRecord(box *os.Root) (*record, error) {
 			segments = append(segments, n)
 		}
 	}
-	r := &record{box: box, closed: true, changed: make(chan struct{}), readers: map[*reader]bool{}}
+	r := &Log{box: box, closed: true, changed: make(chan struct{}), readers: map[*Reader]bool{}}
 	if len(segments) > 0 {
 		r.first, r.last = slices.Min(segments), slices.Max(segments)
 		info, err := box.Stat(segmentName(r.last))
@@ -69,7 +69,7 @@ func oldRecord(box *os.Root) (*record, error) {
 }
 
 // begin makes a segment the last one.
-func (r *record) begin(n int) error {
+func (r *Log) begin(n int) error {
 	file, err := r.box.OpenFile(segmentName(n), os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return fmt.Errorf("begin a piece of the log: %w", err)
@@ -81,13 +81,13 @@ func (r *record) begin(n int) error {
 	return nil
 }
 
-// add puts a piece of output behind what is there. What cannot be written is missing, and everybody will see that it is.
-func (r *record) add(ctx context.Context, kind Kind, data []byte) error {
+// Add puts a piece of output behind what is there. What cannot be written is missing, and everybody will see that it is.
+func (r *Log) Add(ctx context.Context, kind Kind, data []byte) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	f := Frame{Kind: kind, Offset: *r.next.of(kind), Bytes: data}
-	*r.next.of(kind) += int64(len(data))
-	if err := r.turn(ctx, int64(headerSize+len(data))); err != nil {
+	f := Frame{Kind: kind, Offset: *r.next.Of(kind), Bytes: data}
+	*r.next.Of(kind) += int64(len(data))
+	if err := r.turn(ctx, int64(HeaderSize+len(data))); err != nil {
 		return err
 	}
 	r.buffer = f.append(r.buffer[:0])
@@ -103,7 +103,7 @@ func (r *record) add(ctx context.Context, kind Kind, data []byte) error {
 
 // turn begins the next segment where so many bytes have no place in the last one, when whoever follows has read the one that
 // is dropped for it. Both streams may wait for that; the first that goes on makes place for the other.
-func (r *record) turn(ctx context.Context, size int64) error {
+func (r *Log) turn(ctx context.Context, size int64) error {
 	for r.size > 0 && r.size+size > r.half && r.last > r.first && r.isRead(r.first) {
 		if err := r.wait(ctx); err != nil {
 			return err
@@ -121,7 +121,7 @@ func (r *record) turn(ctx context.Context, size int64) error {
 	return r.begin(r.last + 1)
 }
 
-func (r *record) isRead(segment int) bool {
+func (r *Log) isRead(segment int) bool {
 	for reader := range r.readers {
 		if reader.segment <= segment {
 			return true
@@ -131,7 +131,7 @@ func (r *record) isRead(segment int) bool {
 }
 
 // wait waits for a change. The lock is held, and let go meanwhile.
-func (r *record) wait(ctx context.Context) error {
+func (r *Log) wait(ctx context.Context) error {
 	changed := r.changed
 	r.mu.Unlock()
 	defer r.mu.Lock()
@@ -144,38 +144,38 @@ func (r *record) wait(ctx context.Context) error {
 }
 
 // change wakes everybody who waits. The lock is held.
-func (r *record) change() {
+func (r *Log) change() {
 	close(r.changed)
 	r.changed = make(chan struct{})
 }
 
-// end says that nothing more will come.
-func (r *record) end() {
+// End says that nothing more will come.
+func (r *Log) End() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.closed = true
 	r.change()
 }
 
-// reader follows a record. It has one owner.
-type reader struct {
-	record  *record
+// Reader follows a log. It has one owner.
+type Reader struct {
+	record  *Log
 	segment int
 	at      int64
 	file    *os.File
 }
 
-// follow reads from the oldest frame that is there.
-func (r *record) follow() *reader {
+// Follow reads from the oldest frame that is there.
+func (r *Log) Follow() *Reader {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	f := &reader{record: r, segment: r.first}
+	f := &Reader{record: r, segment: r.first}
 	r.readers[f] = true
 	return f
 }
 
-// read is the next frame, io.EOF at the end of all.
-func (f *reader) read(ctx context.Context) (Frame, error) {
+// Read is the next frame, io.EOF at the end of all.
+func (f *Reader) Read(ctx context.Context) (Frame, error) {
 	more, err := f.find(ctx)
 	if err != nil {
 		return Frame{}, err
@@ -185,16 +185,16 @@ func (f *reader) read(ctx context.Context) (Frame, error) {
 			return Frame{}, err
 		}
 	}
-	frame, err := readFrame(io.NewSectionReader(f.file, f.at, more))
+	frame, err := ReadFrame(io.NewSectionReader(f.file, f.at, more))
 	if errors.Is(err, errFrame) || errors.Is(err, io.ErrUnexpectedEOF) || err == nil && !frame.isOutput() {
 		return Frame{}, io.EOF // a keeper was killed while it wrote, or the disk has kept only a part
 	}
-	f.at += int64(headerSize + len(frame.Bytes))
+	f.at += int64(HeaderSize + len(frame.Bytes))
 	return frame, err
 }
 
 // find waits until there is something to read, and says how much.
-func (f *reader) find(ctx context.Context) (int64, error) {
+func (f *Reader) find(ctx context.Context) (int64, error) {
 	r := f.record
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -218,7 +218,7 @@ func (f *reader) find(ctx context.Context) (int64, error) {
 }
 
 // sizeOf is how much of a segment there is. The lock is held.
-func (r *record) sizeOf(segment int) (int64, error) {
+func (r *Log) sizeOf(segment int) (int64, error) {
 	if segment == r.last {
 		return r.size, nil
 	}
@@ -233,7 +233,7 @@ func (r *record) sizeOf(segment int) (int64, error) {
 }
 
 // turn goes on to the next segment. The record's lock is held.
-func (f *reader) turn() {
+func (f *Reader) turn() {
 	if f.file != nil {
 		f.file.Close()
 	}
@@ -242,8 +242,8 @@ func (f *reader) turn() {
 	f.record.change()
 }
 
-// close lets the record drop what it likes.
-func (f *reader) close() {
+// Close lets the record drop what it likes.
+func (f *Reader) Close() {
 	f.record.mu.Lock()
 	defer f.record.mu.Unlock()
 	delete(f.record.readers, f)
