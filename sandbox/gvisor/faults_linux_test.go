@@ -15,6 +15,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"torno/internal/runfile"
 	"torno/sandbox"
 	"torno/sandbox/gvisor"
 	"torno/sandbox/local"
@@ -85,7 +86,8 @@ func (y *yard) begin(h sandbox.Handle) {
 	}
 }
 
-// launch starts and releases a sandbox, and lets go of it.
+// launch starts and releases a sandbox, and lets go of it when its agent is about to run: a keeper that dies before it has handed the
+// release on takes the sandbox along.
 func launch(ctx context.Context, l sandbox.Launcher, h sandbox.Handle) error {
 	if err := l.Start(ctx, h); err != nil {
 		return err
@@ -94,8 +96,20 @@ func launch(ctx context.Context, l sandbox.Launcher, h sandbox.Handle) error {
 	if err != nil {
 		return err
 	}
-	_, err = local.Release(ctx, l, h, a)
+	if _, err = local.Release(ctx, l, h, a); err == nil {
+		awaitStarted(a)
+	}
 	return errors.Join(err, a.Close())
+}
+
+// awaitStarted reads what a sandbox says until init says that it has started, or there is no more.
+func awaitStarted(a sandbox.Attachment) {
+	var said []byte
+	for chunk := range a.Output() {
+		if said = append(said, chunk.Bytes...); bytes.Contains(said, []byte(runfile.Started)) {
+			return
+		}
+	}
 }
 
 // wait is how a sandbox ends.
