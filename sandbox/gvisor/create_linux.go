@@ -142,7 +142,7 @@ func (m *making) finish(context.Context) (err error) {
 	m.record.Sandbox, m.record.Slot, m.record.Profile = m.ID, m.Slot.Number(), m.Spec.Profile
 	m.record.Made, m.record.Stdin = time.Now(), m.Spec.Process.Stdin
 	m.record.Device, m.record.Inode = m.Pins.Workspace()
-	m.record.Limits = m.Spec.Limits
+	m.record.Limits, m.record.Shared = m.Spec.Limits, m.shared.names(m.Spec.RootFS.Host)
 	wanted, err := m.wanted()
 	if err != nil {
 		return fmt.Errorf("look at what was laid out: %w", err)

@@ -12,8 +12,13 @@
 // What is where, in the state directory's part of ours:
 //
 //	slots/N         the staging directory of a sandbox: its root, its mounts, its run directory
-//	boxes/KEY       what its keeper needs and leaves; the name is the key's hash, and the handle's id
-//	etc-…, init-…   what all sandboxes share, named by content
+//	boxes/ID        what a sandbox's keeper needs and leaves, by the sandbox's id, which is the handle's
+//	etc-…, init-…   what sandboxes share, named by content; they go when no box's record names them any more
+//	engine-id       the id of the directory, which is the launcher's site
+//
+// What knows nothing of the Launcher lies in packages of its own: boxes (the boxes on the disk, and whose they are), bundle (what runsc is
+// given), command (calls of runsc, and its processes), groups (control groups), outside (the look from the host), follow (attachments) and
+// keeper. What stays here decides in which order they are asked, and has what there is only once: slots, images, lines, turns.
 //
 // Who owns what: a box's files are the keeper's from its start to its end; before and after that they are the launcher's,
 // which has nothing in memory that it could not find again there, but the output's first line.

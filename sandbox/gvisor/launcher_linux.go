@@ -76,6 +76,14 @@ type shared struct {
 	init    string // the directory of sandbox-init
 }
 
+// names are the directories that a sandbox has in it, by their names.
+func (s shared) names(host bool) []string {
+	if !host {
+		return []string{filepath.Base(s.init)}
+	}
+	return []string{filepath.Base(s.init), filepath.Base(s.system.Etc)}
+}
+
 // New prepares what sandboxes share, takes up what an earlier life has left, removes what that left unfinished, and tries
 // with a throw-away sandbox that all of it works here. Close ends the Launcher; sandboxes live on.
 func New(ctx context.Context, options Options) (_ *Launcher, err error) {
@@ -88,7 +96,7 @@ func New(ctx context.Context, options Options) (_ *Launcher, err error) {
 	if l.rootless {
 		ordinary(l.guarantees)
 	}
-	for _, step := range []func(context.Context) error{l.findRuntime, l.prepare, l.openImages, l.openSlots, l.sweep, l.try} {
+	for _, step := range []func(context.Context) error{l.findRuntime, l.prepare, l.openImages, l.openSlots, l.sweep, l.sweepShared, l.try} {
 		if err := step(ctx); err != nil {
 			return nil, errors.Join(err, l.Close())
 		}

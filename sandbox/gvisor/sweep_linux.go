@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
+	"regexp"
 
 	"torno/internal/mounts"
 	"torno/sandbox"
@@ -178,3 +180,36 @@ func (l *Launcher) sweepGroups(ctx context.Context, kept map[string]bool) error 
 	}
 	return errors.Join(errs...)
 }
+
+// sharedName is what a directory is called that sandboxes share: by its kind, and by what is in it.
+var sharedName = regexp.MustCompile(`^(etc|init)-[0-9a-f]{16}$`)
+
+// sweepShared removes the directories of earlier programs and settings that no sandbox has in it any more. Each sandbox's record
+// names its own, whichever watcher made it; while there is one whose record does not say, nothing is removed.
+func (l *Launcher) sweepShared(context.Context) error {
+	used, known, err := l.boxes.Shared()
+	if err != nil || !known {
+		return err
+	}
+	for _, name := range l.shared.names(true) {
+		used[name] = true
+	}
+	entries, err := os.ReadDir(l.dir())
+	for _, entry := range entries {
+		name := entry.Name()
+		if sharedName.MatchString(name) && !used[name] {
+			err = errors.Join(err, os.Rename(filepath.Join(l.dir(), name), filepath.Join(l.dir(), droppedName+name)))
+		}
+	}
+	dropped, _ := filepath.Glob(filepath.Join(l.dir(), droppedName+"*")) // it fails for bad patterns only
+	for _, dir := range dropped {
+		err = errors.Join(err, os.RemoveAll(dir))
+	}
+	if err != nil {
+		l.options.Log.Warn("directories that sandboxes once shared cannot all be removed", "error", err)
+	}
+	return nil
+}
+
+// droppedName is before the name of a directory that is being removed: one of which a part is missing is never taken for whole.
+const droppedName = ".dropped-"

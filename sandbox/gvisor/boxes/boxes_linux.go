@@ -30,6 +30,8 @@ type Record struct {
 	// Wanted and Limits are what the finished sandbox is compared with.
 	Wanted []attest.Want  `json:"wanted,omitempty"`
 	Limits sandbox.Limits `json:"limits"`
+	// Shared are the directories of the launcher's, beside the boxes, that lie in the sandbox. Earlier versions did not note them.
+	Shared []string `json:"shared,omitempty"`
 	// Views are what lies in the slot's views.
 	Views lay.Views `json:"views"`
 }
@@ -101,6 +103,23 @@ func (b *Boxes) Read(id string) (Record, error) {
 		return Record{Sandbox: sandbox.SandboxID(id)}, fmt.Errorf("%w: the record of sandbox %s is %q", ErrDamaged, id, text[:min(len(text), maxQuoted)])
 	}
 	return r, nil
+}
+
+// Shared are the directories that sandboxes have in them, or known is false: there is a sandbox that does not say.
+func (b *Boxes) Shared() (used map[string]bool, known bool, err error) {
+	ids, err := b.All()
+	used, known = map[string]bool{}, err == nil
+	for _, id := range ids {
+		r, err := b.Read(id)
+		if errors.Is(err, sandbox.ErrNotFound) {
+			continue // removed since
+		}
+		known = known && err == nil && len(r.Shared) > 0
+		for _, name := range r.Shared {
+			used[name] = true
+		}
+	}
+	return used, known, err
 }
 
 // ErrDamaged says that a box does not say what it is, as one may that was written just before the power failed.
