@@ -120,7 +120,7 @@ func TestAShutdownAnswersWhatHangs(t *testing.T) {
 	d.kill()
 	d.want(d.response(a), delegation.StatusCancelled, delegation.ReasonShutdown, -1)
 	owed, ok := errors.AsType[*OwedError](d.result)
-	if !errors.Is(d.result, ErrLeftBehind) || !ok || owed.Answers != 0 || owed.Sandboxes != 1 {
+	if !errors.Is(d.result, ErrLeftBehind) || !ok || owed.Responses != 0 || owed.Sandboxes != 1 {
 		t.Errorf("it ended with %v", d.result)
 	}
 	stuck.free()

@@ -9,17 +9,17 @@ import (
 	"torno/internal/journal"
 )
 
-// OwedError is what a watcher owes when it stops although it was told to end and answer everything. The next start goes on with it.
+// OwedError says what a watcher owes when it stops although it was told to end every run. The next start goes on with it.
 type OwedError struct {
-	Answers   int   // requests without a response
+	Responses int   // requests without a response
 	Sandboxes int   // that may run on
 	Unknown   error // why it is not known how many responses are owed
 }
 
 func (e *OwedError) Error() string {
-	text := fmt.Sprintf("the watcher stopped and owes %d answers", e.Answers)
+	text := fmt.Sprintf("the watcher stopped and owes %d responses", e.Responses)
 	if e.Unknown != nil {
-		text = fmt.Sprintf("the watcher stopped and does not know whether it owes answers (%v)", e.Unknown)
+		text = fmt.Sprintf("the watcher stopped and does not know whether it owes responses (%v)", e.Unknown)
 	}
 	return fmt.Sprintf("%s; %d sandboxes are left, and may run on", text, e.Sandboxes)
 }
@@ -31,7 +31,7 @@ const owedBudget = 5 * time.Second
 
 var errSilent = errors.New("the journal or an outbox does not answer")
 
-// owed asks, when all work has ended, whether every request is answered, and every sandbox removed.
+// owed asks, when all work has ended, whether every request has its response, and every sandbox is removed.
 func (w *Watcher) owed() error {
 	ctx, cancel := context.WithTimeout(context.Background(), owedBudget)
 	defer cancel()
@@ -43,13 +43,13 @@ func (w *Watcher) owed() error {
 	case <-ctx.Done():
 	}
 	owed.Sandboxes = w.road.Left()
-	if owed.Answers == 0 && owed.Sandboxes == 0 && owed.Unknown == nil {
+	if owed.Responses == 0 && owed.Sandboxes == 0 && owed.Unknown == nil {
 		return nil
 	}
 	return owed
 }
 
-// countOwed counts what the journal has unanswered, and whose request still lies there.
+// countOwed counts the runs without a response whose request is still there.
 func (w *Watcher) countOwed(ctx context.Context) *OwedError {
 	owed := &OwedError{}
 	for after := int64(0); ; {
@@ -60,7 +60,7 @@ func (w *Watcher) countOwed(ctx context.Context) *OwedError {
 		}
 		for _, record := range unfinished {
 			if w.isOwed(record) {
-				owed.Answers++
+				owed.Responses++
 			}
 			after = record.Seq
 		}

@@ -39,7 +39,7 @@ func TestAShutdownThatLeavesASandboxSaysSo(t *testing.T) {
 	a := d.submit(ask{id: "s1", task: "sleep"})
 	d.started(a)
 	d.failAlways(sandboxtest.OpRemove)
-	if owed := d.leave(); owed.Sandboxes != 1 || owed.Answers != 0 {
+	if owed := d.leave(); owed.Sandboxes != 1 || owed.Responses != 0 {
 		t.Errorf("it says %v", owed)
 	}
 }
@@ -51,7 +51,7 @@ func TestAShutdownThatOwesAnAnswerSaysSo(t *testing.T) {
 	d.started(a)
 	d.failAlways(sandboxtest.OpSignal)
 	d.failAlways(sandboxtest.OpRemove)
-	if owed := d.leave(); owed.Sandboxes != 1 || owed.Answers != 1 {
+	if owed := d.leave(); owed.Sandboxes != 1 || owed.Responses != 1 {
 		t.Errorf("it says %v", owed)
 	}
 }

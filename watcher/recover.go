@@ -122,15 +122,15 @@ func (w *Watcher) listLeft(ctx context.Context) (remains, error) {
 
 // list asks a launcher until it answers: its site may have gone away since the launcher was opened.
 func (w *Watcher) list(ctx context.Context, name string, launcher sandbox.Launcher) (handles []sandbox.Handle, err error) {
-	err = w.untilAnswered(ctx, "list the sandboxes of "+name, func(ctx context.Context) (err error) {
+	err = w.untilAvailable(ctx, "list the sandboxes of "+name, func(ctx context.Context) (err error) {
 		handles, err = launcher.List(ctx)
 		return err
 	})
 	return handles, err
 }
 
-// untilAnswered asks until a launcher answers.
-func (w *Watcher) untilAnswered(ctx context.Context, what string, ask func(context.Context) error) error {
+// untilAvailable asks until a launcher answers.
+func (w *Watcher) untilAvailable(ctx context.Context, what string, ask func(context.Context) error) error {
 	held := w.notices.Flag("")
 	defer held.Close()
 	for try := 1; ; try++ {
@@ -149,7 +149,7 @@ func (w *Watcher) untilAnswered(ctx context.Context, what string, ask func(conte
 // settle brings one unfinished record on its way.
 func (w *Watcher) settle(ctx context.Context, record journal.Run, h sandbox.Handle, there bool) error {
 	if box := w.boxAside(record.Outbox); box != nil {
-		return w.leaveAside(ctx, box, record, h, there)
+		return w.keepUnserved(ctx, box, record, h, there)
 	}
 	box := w.boxOf(record.Outbox)
 	if there && h.State == sandbox.HandleUncertain && (box == nil || record.Handle == nil || record.State == delegation.StateEnded) {
@@ -160,7 +160,7 @@ func (w *Watcher) settle(ctx context.Context, record journal.Run, h sandbox.Hand
 		if there {
 			w.road.RemoveLater(record.Key, h)
 		}
-		return w.answerRecord(ctx, box, record.Key)
+		return w.respondToRecord(ctx, box, record.Key)
 	case !there && w.isElsewhere(record):
 		return w.strand(ctx, box, record)
 	case box == nil:
@@ -176,7 +176,7 @@ func (w *Watcher) settle(ctx context.Context, record journal.Run, h sandbox.Hand
 	_, reason := box.StillAsked(record)
 	switch {
 	case reason != "":
-		return w.endUnanswered(ctx, record, reason)
+		return w.endUnrequested(ctx, record, reason)
 	case record.Handle == nil:
 		return nil // the first listing takes it up: nothing of it was launched
 	}
@@ -190,15 +190,15 @@ func (w *Watcher) settleUncertain(ctx context.Context, box *outbox.Outbox, recor
 		"outbox", record.Outbox, "run", record.Key, "sandbox", h.ID)
 	switch {
 	case record.State == delegation.StateEnded:
-		return w.answerRecord(ctx, box, record.Key)
+		return w.respondToRecord(ctx, box, record.Key)
 	case record.Handle == nil:
 		return w.settle(ctx, record, sandbox.Handle{}, false)
 	}
 	return nil
 }
 
-// endUnanswered ends a run that has no sandbox and that no client waits for.
-func (w *Watcher) endUnanswered(ctx context.Context, record journal.Run, reason delegation.Reason) error {
+// endUnrequested ends a run that has no sandbox and that no client waits for.
+func (w *Watcher) endUnrequested(ctx context.Context, record journal.Run, reason delegation.Reason) error {
 	crash.At("recover.gone")
 	return w.journal.Move(ctx, record.Key, record.State, delegation.StateEnded, journal.Change{
 		Reason: reason, Ended: time.Now(), Answered: true,
@@ -208,7 +208,7 @@ func (w *Watcher) endUnanswered(ctx context.Context, record journal.Run, reason 
 // unserved ends a run of an outbox that is not served any more.
 func (w *Watcher) unserved(ctx context.Context, record journal.Run) error {
 	w.log.Warn("a run is ended because its outbox is not in the configuration any more", "outbox_id", record.Outbox, "run", record.Key)
-	return w.endUnanswered(ctx, record, delegation.ReasonOperator)
+	return w.endUnrequested(ctx, record, delegation.ReasonOperator)
 }
 
 // lose ends a run whose sandbox is gone, for the reason for which it was being ended if it was, and otherwise attempts it
@@ -233,11 +233,11 @@ func (w *Watcher) end(ctx context.Context, box *outbox.Outbox, record journal.Ru
 	if err := w.journal.Move(ctx, record.Key, record.State, delegation.StateEnded, change); err != nil {
 		return err
 	}
-	return w.answerRecord(ctx, box, record.Key)
+	return w.respondToRecord(ctx, box, record.Key)
 }
 
-// answerRecord publishes the response of a run that ended under an earlier watcher.
-func (w *Watcher) answerRecord(ctx context.Context, box *outbox.Outbox, key string) error {
+// respondToRecord publishes the response of a run that ended under an earlier watcher.
+func (w *Watcher) respondToRecord(ctx context.Context, box *outbox.Outbox, key string) error {
 	record, err := w.journal.Get(ctx, key)
 	if err != nil {
 		return err

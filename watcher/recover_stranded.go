@@ -17,7 +17,7 @@ import (
 func (w *Watcher) askSites(ctx context.Context) (map[string]string, error) {
 	sites := make(map[string]string, len(w.config.Launchers))
 	for name, launcher := range w.config.Launchers {
-		err := w.untilAnswered(ctx, "ask for the site of "+name, func(ctx context.Context) (err error) {
+		err := w.untilAvailable(ctx, "ask for the site of "+name, func(ctx context.Context) (err error) {
 			sites[name], err = launcher.Site(ctx)
 			return err
 		})
@@ -93,4 +93,4 @@ func (o *Operator) Abandon(ctx context.Context, ref string) (control.Run, error)
 	return o.Run(ctx, record.Key)
 }
 
-var errAbandoning = errors.New("the run is given up, and is answered as soon as the journal takes that")
+var errAbandoning = errors.New("the run is given up; its response follows as soon as the journal takes that")

@@ -33,7 +33,7 @@ func (w *Watcher) endsInTime(wait func()) bool {
 func (w *Watcher) stopWorking() {
 	w.endLeisure()
 	if w.keeps() {
-		w.leaveAll()
+		w.keepAll()
 		return
 	}
 	active := w.schedule.Close(w.life)
@@ -61,7 +61,7 @@ func (w *Watcher) stopWorking() {
 			}
 			last = time.After(w.timing.Last)
 		case <-last:
-			w.log.Error("not everything can be ended and written down; the next start will answer it")
+			w.log.Error("not every run can be ended and written down; the next start will respond")
 			w.endLife()
 			return // Run waits a little longer
 		}
@@ -73,8 +73,8 @@ func (w *Watcher) Keep() { w.keep.Store(true) }
 
 func (w *Watcher) keeps() bool { return w.config.Shutdown.Keep || w.keep.Load() }
 
-// leaveAll stops without ending anything: what waits waits for the next watcher, and what runs is adopted by it.
-func (w *Watcher) leaveAll() {
+// keepAll stops without ending a run: the next watcher queues the waiting runs and adopts the running ones.
+func (w *Watcher) keepAll() {
 	w.log.Info("leaving what runs to the next watcher", "runs", w.schedule.Freeze(w.life))
 	w.endLife()
 }

@@ -262,7 +262,7 @@ func TestAWatcherStopsOverAStrandedRun(t *testing.T) {
 	begin := time.Now()
 	d.kill()
 	var owed *OwedError
-	if !errors.As(d.result, &owed) || owed.Answers != 1 || owed.Sandboxes != 1 {
+	if !errors.As(d.result, &owed) || owed.Responses != 1 || owed.Sandboxes != 1 {
 		t.Errorf("the watcher ended with %v", d.result)
 	}
 	if took := time.Since(begin); took > patience/2 {

@@ -30,10 +30,10 @@ type unserved struct {
 	over bool
 }
 
-// leaveAside changes nothing of a run whose outbox's directory is not there: it cannot be told whether its client still waits. Its
-// workspace stays taken. Only a sandbox in which nothing ever ran, or whose run has ended, is removed, and a run that an operator has
+// keepUnserved keeps a run whose outbox's directory is not there as it is, because its client may still wait. Its workspace
+// stays taken. Only a sandbox in which nothing ever ran, or whose run has ended, is removed, and a run that an operator has
 // cancelled meanwhile is ended.
-func (w *Watcher) leaveAside(ctx context.Context, box *outbox.Outbox, record journal.Run, h sandbox.Handle, there bool) error {
+func (w *Watcher) keepUnserved(ctx context.Context, box *outbox.Outbox, record journal.Run, h sandbox.Handle, there bool) error {
 	u := &unserved{record: record, box: box}
 	defer w.unservedRuns.Store(record.Key, u)
 	switch {
@@ -61,7 +61,7 @@ func (w *Watcher) leaveAside(ctx context.Context, box *outbox.Outbox, record jou
 
 // endAside ends a run that was being ended, now that its sandbox can be removed. Its client is answered when the directory is back.
 func (w *Watcher) endAside(ctx context.Context, u *unserved, h sandbox.Handle, end journal.Change) error {
-	w.log.Info("a run that was being ended is ended, and is answered when the directory of its outbox is back", "outbox", u.box.Name, "run", u.record.Key)
+	w.log.Info("a run that was being ended is ended; its response follows when the directory of its outbox is back", "outbox", u.box.Name, "run", u.record.Key)
 	w.road.RemoveNow(u.record.Key, h)
 	u.over = true
 	crash.At("unserved.ended")

@@ -136,7 +136,7 @@ func (w *Watcher) Run(ctx context.Context) (err error) {
 			w.log.Info("what an earlier watcher left is left to the next one", "because", err)
 			return nil
 		case ctx.Err() != nil && !w.keeps():
-			w.answerUntaken(false)
+			w.respondToUntaken(false)
 		}
 		return err
 	}
@@ -153,7 +153,7 @@ func (w *Watcher) Run(ctx context.Context) (err error) {
 	err = w.watchOutboxes(ctx)
 	w.stopWorking()
 	if !w.keeps() {
-		w.answerUntaken(true)
+		w.respondToUntaken(true)
 	}
 	stopped = true
 	endWriting()

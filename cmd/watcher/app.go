@@ -35,11 +35,11 @@ const (
 
 // exitCodes explains them, in order.
 var exitCodes = []string{
-	"done; for run: stopped, and everybody was answered",
+	"done; for run: stopped, and every request has its response",
 	"it failed, or the request was refused",
 	"a mistake in the arguments or in the configuration",
 	"nothing that makes sandboxes works on this machine",
-	"for run: stopped, and answers are owed or children are left, with which the next start goes on",
+	"for run: stopped, and responses are owed or children are left, with which the next start goes on",
 }
 
 // run executes one invocation and returns its exit code.

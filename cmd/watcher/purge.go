@@ -52,14 +52,14 @@ func (a *app) purge(ctx context.Context, yes bool) (err error) {
 	if err != nil {
 		return err
 	}
-	installation, err := serve.HoldInstallation(ctx, state, fmt.Sprintf("watcher purge %s, process %d", version.String(), os.Getpid()))
+	installation, err := serve.LockInstallation(ctx, state, fmt.Sprintf("watcher purge %s, process %d", version.String(), os.Getpid()))
 	if errors.Is(err, fs.ErrNotExist) {
 		return cli.Hint(fmt.Errorf("no watcher has run with the state directory %s", state), "name another place with --state, --dir or --config")
 	}
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, installation.Release()) }()
+	defer func() { err = errors.Join(err, installation.Unlock()) }()
 	if err := a.confirm(installation, yes); err != nil {
 		return err
 	}

@@ -22,7 +22,7 @@ workspaces may lie in DIR/workspaces unless --allow says otherwise. COMMAND is w
 {{.Task}} {{.TaskFile}} {{.Config}} {{.AnswerFile}} {{.Workspace}} {{.SubagentID}} {{.RequestID}} {{.Model}} {{.SessionID}},
 each put in as it is, never through a shell. Without COMMAND the task is run with /bin/sh -c.
 
-TERM or INT: nothing new is taken, children are drained or ended as shutdown says, everybody is answered. Once more: what
+TERM or INT: nothing new is taken, children are drained or ended as shutdown says, every request gets its response. Once more: what
 still runs is killed. With --keep-running, or shutdown.running: keep, children outlive the watcher and the next one takes
 them over, for an upgrade. HUP: the configuration is read again; what changed is said, no run is lost, and a configuration
 with a mistake changes nothing. With --dir there is none: HUP is like TERM, and so is a terminal, or a reader of the log,

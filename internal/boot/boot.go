@@ -1,5 +1,5 @@
-// Package boot measures time since the machine started. Nobody can set that clock, and it counts on while the machine sleeps
-// (CLOCK_BOOTTIME), so what decides over a run goes by it. The clock on the wall is for people.
+// Package boot measures time since the machine started (CLOCK_BOOTTIME). No user can set that clock, and it counts on while
+// the machine sleeps, so the deadlines of runs go by it. The wall clock is for people.
 package boot
 
 import "time"
@@ -73,7 +73,7 @@ type Backstop struct {
 	late  bool
 }
 
-// NewBackstop arms a backstop. Without a time that is allowed there is none, which is nil and never over.
+// NewBackstop arms a backstop. Where allowed is 0 it returns nil, which is never over.
 func NewBackstop(allowed, grace time.Duration) *Backstop {
 	if allowed <= 0 {
 		return nil

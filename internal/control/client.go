@@ -48,7 +48,7 @@ func dial(ctx context.Context, stateDir string) (net.Conn, error) {
 	return new(net.Dialer).DialContext(ctx, "unix", path)
 }
 
-// Status asks who serves what.
+// Status asks for the watcher's status: its outboxes and its launchers.
 func (c *Client) Status(ctx context.Context) (s Status, err error) {
 	return s, c.call(ctx, http.MethodGet, "/v1/status", &s)
 }
@@ -117,7 +117,7 @@ func (c *Client) call(ctx context.Context, method, path string, into any) error 
 	}
 	defer body.Close()
 	if err := json.NewDecoder(body).Decode(into); err != nil {
-		return fmt.Errorf("read the watcher's answer: %w", err)
+		return fmt.Errorf("read the watcher's reply: %w", err)
 	}
 	return nil
 }

@@ -1,10 +1,10 @@
 // Package control is the operator's door to a running watcher: HTTP and JSON on a unix socket in the state directory.
 //
-// The socket is 0600 in a 0700 directory, and each connection's peer must be the watcher's own user or root: whoever
-// gets through is the operator. The same door serves the commands, the tests and whatever comes to watch a watcher.
+// The socket is 0600 in a 0700 directory, and each connection's peer must be the watcher's own user or root: such a peer is
+// the operator. The commands, the tests and future views of a watcher all use this one door.
 // Paths begin with the version; a field is added, never renamed.
 //
-//	GET  /v1/status            who serves what
+//	GET  /v1/status            the watcher, its outboxes and its launchers
 //	GET  /v1/runs              newest first; all=1 shows ended ones too, outbox=NAME only one outbox
 //	GET  /v1/runs/REF          one run; REF is a key or its beginning, a subagent, or outbox/subagent
 //	GET  /v1/output/REF        the child's output as JSON lines; follow=1 stays until it ends

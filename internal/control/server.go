@@ -125,7 +125,7 @@ func output(service Service, w http.ResponseWriter, r *http.Request) {
 	})
 	switch {
 	case err != nil && begun:
-		panic(http.ErrAbortHandler) // an end that is none must not look like one
+		panic(http.ErrAbortHandler) // an output that broke off must not look complete
 	case err != nil:
 		reply(w, nil, err)
 	}
@@ -156,7 +156,7 @@ func reply(w http.ResponseWriter, body any, err error) {
 		w.WriteHeader(cmp.Or(statuses[failure.Code], http.StatusInternalServerError))
 		body = failure
 	}
-	// The reader may be gone; there is nobody else to tell.
+	// The reader may be gone, and nothing else could be told.
 	_ = json.NewEncoder(w).Encode(body)
 }
 

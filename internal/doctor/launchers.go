@@ -136,7 +136,7 @@ func lookAtCgroups(s System) []Finding {
 	})
 }
 
-// triedRuntimes are those that Torno's tests run.
+// triedRuntimes are the runtimes that Torno's tests run.
 var triedRuntimes = []string{"runc", "io.containerd.runc.v2"}
 
 func lookAtRuntime(s System) []Finding {

@@ -9,8 +9,8 @@ import (
 	"torno/sandbox"
 )
 
-// ownIdentity says whether a launcher has an identity for each child that nobody else has. Without one a child is, by
-// path, its workspace's owner, and by handle the watcher's own user: then the watcher is not root, and can be nobody else.
+// ownIdentity says whether a launcher gives each child an identity of its own. Without one a child runs by path as its
+// workspace's owner, and by handle as the watcher's own user: that watcher is not root, and cannot use another user.
 func ownIdentity(g sandbox.Guarantees) bool { return g[sandbox.OwnIdentity].Enforced }
 
 // ourselves says whether a launcher's children are the watcher's own user.
@@ -37,7 +37,7 @@ func lookAtOwners(s System) (found []Finding) {
 	return found
 }
 
-// ownersOf judges as whom the children of an outbox run. No watcher starts where no launcher has a child for it.
+// ownersOf judges the identities of an outbox's children. No watcher starts where no launcher can run a child for an outbox.
 func (s System) ownersOf(o Outbox) (found []Finding) {
 	for _, name := range s.launchers() {
 		switch g := s.Guarantees[name]; {
@@ -87,7 +87,7 @@ func asOwner(o Outbox, why string) Finding {
 	return f
 }
 
-// asOurselves is for children that run as the watcher's user, to whom their workspaces have to belong.
+// asOurselves is for children that run as the watcher's user, which has to own their workspaces.
 func (s System) asOurselves(o Outbox, why string) Finding {
 	f := Finding{
 		Verdict: Warn, Seen: fmt.Sprintf("children of outbox %s run as user %d: %s", o.Name, s.User, why),

@@ -2,7 +2,7 @@ package doctor
 
 import "fmt"
 
-// eachRoot judges the roots that could be looked at. One that is missing is told of by the configuration.
+// eachRoot judges the roots that could be looked at. The check of the configuration reports a missing root.
 func eachRoot(s System, judge func(Root) Finding) (found []Finding) {
 	for _, r := range s.Roots {
 		switch {
@@ -35,7 +35,7 @@ func lookAtIDMaps(s System) []Finding {
 	})
 }
 
-// What is little space: the watcher and everybody else need some.
+// Less free space than this is little: the watcher and other programs need some.
 const (
 	littleFree  = 1 << 30
 	littleShare = 20 // one in so many

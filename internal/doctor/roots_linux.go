@@ -13,8 +13,8 @@ import (
 	"torno/internal/mounts"
 )
 
-// LookAtRoots looks at the file systems of directories. Who may mount tries on a clone, which nobody sees, whether ids can
-// be exchanged there.
+// LookAtRoots looks at the file systems of directories. With mayMount it tries on a detached clone whether ids can be
+// exchanged there.
 func LookAtRoots(paths []string, mayMount bool) []Root {
 	maps := mounts.NewIDMaps()
 	defer maps.Close()

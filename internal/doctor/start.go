@@ -125,7 +125,7 @@ func lookAtChoice(s System) (found []Finding) {
 	return found
 }
 
-// idleOutboxes are those none of whose profiles is enforced: a watcher would refuse everything that comes in.
+// idleOutboxes judges outboxes without an enforced profile: a watcher would refuse all their requests.
 func (s System) idleOutboxes() (found []Finding) {
 	cannot := map[string]bool{}
 	for _, p := range s.Profiles {

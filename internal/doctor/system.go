@@ -2,7 +2,7 @@ package doctor
 
 import "torno/sandbox"
 
-// System is what was seen. What nobody has looked at is left out.
+// System holds the facts about a machine. A fact that was not looked at is left out.
 type System struct {
 	Host Host
 
@@ -14,7 +14,7 @@ type System struct {
 	LauncherError string // why there is no launcher
 
 	// What is configured.
-	User     uint32 // as whom the watcher runs
+	User     uint32 // the watcher's user
 	Profiles []Profile
 	Outboxes []Outbox
 	Accept   []sandbox.GuaranteeKey // what the operator does without
@@ -95,7 +95,7 @@ type (
 	}
 )
 
-// UIDs is the range of the sandboxes, and who else has ids of it.
+// UIDs is the range of the sandboxes, and the users that have ids in it.
 type UIDs struct {
 	First, Last int64
 	Users       []string // as in passwd(5)
@@ -145,5 +145,5 @@ const (
 	Alive    Fate = "alive"    // its state is there
 	Gone     Fate = "gone"     // its state is not
 	Replaced Fate = "replaced" // another installation has its state directory
-	Unclear  Fate = "unclear"  // nobody says where its state was, or we may not look
+	Unclear  Fate = "unclear"  // nothing says where its state was, or we may not look
 )

@@ -167,7 +167,7 @@ func (u *unpacker) stream(ctx context.Context, from source, b blob, id v1.Hash, 
 	if e, ok := errors.AsType[*Error](err); err != nil && (!ok || e.Code != Malformed) {
 		return err
 	}
-	// What cannot be unpacked may be what the source has sent in the place of the layer. Then that is the news.
+	// Unpacking may have failed because the source sent something else than the layer. Then that is the error to return.
 	if _, other := io.Copy(io.Discard, packed); other != nil {
 		return other
 	}

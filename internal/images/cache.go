@@ -33,7 +33,7 @@ type Options struct {
 	// Patience is how long a registry may bring next to nothing: 30 seconds by default.
 	Patience time.Duration
 
-	// Transport carries requests to registries; by default one that heeds the environment's proxy.
+	// Transport carries requests to registries; by default with the environment's proxy.
 	Transport http.RoundTripper
 }
 
@@ -68,7 +68,8 @@ func Open(ctx context.Context, options Options) (*Cache, error) {
 	return &Cache{store: s, options: options, flights: map[flightKey]*flight{}}, nil
 }
 
-// Get brings an image, held. Those who want the same one wait together; each has its own hold, and its own ctx.
+// Get brings an image and locks it for the caller. Callers that want the same image wait together; each has its own lock and
+// its own ctx.
 func (c *Cache) Get(ctx context.Context, ref Ref) (*Image, error) {
 	image, err := c.get(ctx, ref)
 	if err == nil {
@@ -92,7 +93,7 @@ func (c *Cache) get(ctx context.Context, ref Ref) (*Image, error) {
 		return nil, e
 	}
 	f := c.board(ctx, ref)
-	defer c.leave(ref, f)
+	defer c.giveUp(ref, f)
 	select {
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)

@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// Collect removes images until the cache holds at most keep bytes, the longest unused first, and what was left behind by
-// those who died. An image in use stays, so the cache may stay larger. It says how much was freed.
+// Collect removes images until the cache has at most keep bytes, the longest unused first, and the remains of processes that
+// died. An image in use stays, so the cache may stay larger. It returns how much was freed.
 func (c *Cache) Collect(ctx context.Context, keep int64) (freed int64, err error) {
 	err = c.store.locked(ctx, func() error {
 		freed, err = c.store.evict(keep)
@@ -54,7 +54,7 @@ func (s store) residents() ([]resident, int64, error) {
 	return all, total, nil
 }
 
-// evict takes the names from images that nobody uses. The cache is locked, so nobody begins to.
+// evict takes the names from images that are not in use. The cache is locked, so no process begins to use one.
 func (s store) evict(keep int64) (freed int64, err error) {
 	all, total, err := s.residents()
 	if err != nil {
@@ -64,7 +64,7 @@ func (s store) evict(keep int64) (freed int64, err error) {
 		if total-freed <= keep {
 			break
 		}
-		pin, err := hold(s.path("rootfs", r.name, pinName), true)
+		pin, err := lockFile(s.path("rootfs", r.name, pinName), true)
 		if errors.Is(err, syscall.EWOULDBLOCK) {
 			continue
 		}
@@ -98,8 +98,8 @@ func (s store) sweepLocked(ctx context.Context) error {
 	return s.locked(ctx, s.sweep)
 }
 
-// sweep removes the temporary directories that are not in use: those that it can lock alone. The cache is locked, so none is
-// just being made.
+// sweep removes the temporary directories that are not in use, which are those that it can lock exclusively. The cache is
+// locked, so no process is just making one.
 func (s store) sweep() error {
 	entries, err := os.ReadDir(s.path("tmp"))
 	for _, entry := range entries {
@@ -113,7 +113,7 @@ func (s store) sweepOne(entry fs.DirEntry) error {
 	if !entry.IsDir() {
 		return os.Remove(dir) // images are made in directories only
 	}
-	pin, err := hold(filepath.Join(dir, pinName), true)
+	pin, err := lockFile(filepath.Join(dir, pinName), true)
 	if errors.Is(err, syscall.EWOULDBLOCK) {
 		return nil
 	}

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// What stays of an entry's mode: nobody but the owner may write, no set-id, no sticky bit.
+// What stays of an entry's mode: only the owner may write, no set-id, no sticky bit.
 const (
 	keptBits  = 0o755
 	fileBits  = 0o400
@@ -42,7 +42,7 @@ func (u *unpacker) directory(base string, header *tar.Header) error {
 	return u.note(u.at.full(base), traits(header))
 }
 
-// leaf makes what is no directory, in the place of whatever is there.
+// leaf makes an entry that is not a directory, and replaces an existing one.
 func (u *unpacker) leaf(base string, header *tar.Header, content io.Reader) error {
 	if err := u.removeExisting(base); err != nil {
 		return err

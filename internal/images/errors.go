@@ -11,11 +11,11 @@ type Code string
 // The codes of an Error.
 const (
 	BadReference Code = "bad_reference" // the text names no image
-	Unpinned     Code = "unpinned"      // a tag, and nobody said that it may be followed
+	Unpinned     Code = "unpinned"      // a tag, and the operator did not allow to follow it
 	NotFound     Code = "not_found"     // no such file, image, tag or digest
-	Unsafe       Code = "unsafe"        // another user, or a parent, could put something else in its place
+	Unsafe       Code = "unsafe"        // another user, or a parent, could replace it
 	Denied       Code = "denied"        // the registry wants other credentials, or the file system other rights
-	Unreachable  Code = "unreachable"   // no registry there, or one that is broken
+	Unreachable  Code = "unreachable"   // there is no registry, or it is broken
 	Slow         Code = "slow"          // it brings nothing
 	Astray       Code = "astray"        // it sends us where we do not go
 	Mismatch     Code = "mismatch"      // it is not what its digest or its size says

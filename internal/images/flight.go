@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// flight is one making of an image for all who wait for it.
+// flight is one download of an image, for all callers that wait for it.
 type flight struct {
 	end     context.CancelCauseFunc
 	done    chan struct{}
@@ -38,8 +38,8 @@ func (c *Cache) board(ctx context.Context, ref Ref) *flight {
 	return f
 }
 
-// leave ends the flight with its last passenger, and waits until it has ended.
-func (c *Cache) leave(ref Ref, f *flight) {
+// giveUp ends the flight with its last passenger, and waits until it has ended.
+func (c *Cache) giveUp(ref Ref, f *flight) {
 	c.mu.Lock()
 	f.waiting--
 	last := f.waiting == 0
@@ -53,7 +53,7 @@ func (c *Cache) leave(ref Ref, f *flight) {
 	f.end(errNobodyWaits)
 	<-f.done
 	if f.image != nil {
-		_ = f.image.Release() // it is the lock of an open file, which closing lets go whatever it says
+		_ = f.image.Release() // closing the file unlocks it even if that returns an error
 	}
 }
 

@@ -9,11 +9,11 @@ import (
 	"time"
 )
 
-// gate is what every request on behalf of one registry goes through: also the ones that the registry causes, by sending us
-// elsewhere or by naming who gives out tokens.
+// gate carries every request for one registry, also requests that the registry causes by a redirect or by naming a token
+// server.
 type gate struct {
 	inner    http.RoundTripper
-	own      *http.Transport // to be closed with the gate; nil if the transport is somebody else's
+	own      *http.Transport // to be closed with the gate; nil if the transport is the caller's
 	registry string          // host, and port if it has one
 	patience time.Duration
 }
@@ -82,7 +82,7 @@ func private(host string) bool {
 	return a.IsLoopback() || a.IsPrivate() || a.IsLinkLocalUnicast() || a.IsUnspecified() || a.IsMulticast()
 }
 
-// steady reads the body of a response up to a bound, and gives up on one that hardly comes.
+// steady reads the body of a response up to a bound, and gives up when it comes too slowly.
 type steady struct {
 	body     io.ReadCloser
 	ctx      context.Context
@@ -133,7 +133,7 @@ func (s *steady) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// why is the reason behind an error, if it was us who gave up.
+// why returns our reason if we gave up, and otherwise the error itself.
 func (s *steady) why(err error) error {
 	if e, ok := errors.AsType[*Error](context.Cause(s.ctx)); ok {
 		return e

@@ -18,7 +18,7 @@ import (
 
 // Image is a root filesystem that is held until Release.
 type Image struct {
-	Dir       string // the root directory; nobody may change what is in it
+	Dir       string // the root directory; its content must not be changed
 	Digest    string // of its configuration, which pins all that is in it; empty for a directory of the operator's
 	Reference string // what it was by its digest, for a registry; elsewhere as it was given
 	Env       []string
@@ -111,7 +111,7 @@ func load(dir string) (*Image, error) {
 		return nil, err
 	}
 	used := filepath.Join(dir, pinName)
-	pin, err := hold(used, false)
+	pin, err := lockFile(used, false)
 	if err != nil {
 		root.Close()
 		return nil, err

@@ -15,7 +15,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/types"
 )
 
-// registry is one image of a registry. What it promised is compared by whoever reads.
+// registry is one image of a registry. Its readers compare what it sends with the promised digests.
 type registry struct {
 	ref    Ref
 	client *http.Client

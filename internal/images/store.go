@@ -21,10 +21,10 @@ import (
 //	rootfs/<digest>/       an image: root, image.json, and used, whose lock holds it and whose time is its last use
 //	refs/<digest>-<arch>   a link that says which image a manifest of a registry is
 //
-// Whatever is made or used has its file "used" locked by a process, shared; what can be locked alone is nobody's.
+// Whatever is made or used has its file "used" locked by a process, shared; what can be locked exclusively is not in use.
 type store struct{ dir string }
 
-// openStore makes the directory, or refuses one that others can enter.
+// openStore makes the directory, or refuses an existing one that others can enter.
 func openStore(dir string) (store, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return store{}, fmt.Errorf("make the image cache: %w", err)
@@ -53,10 +53,10 @@ func (s store) path(names ...string) string {
 	return filepath.Join(append([]string{s.dir}, names...)...)
 }
 
-// locked calls do while nobody else, in this process or in another, is within locked.
+// locked calls do with the cache locked, against this process's goroutines and other processes.
 func (s store) locked(ctx context.Context, do func() error) error {
 	for {
-		file, err := hold(s.path("lock"), true)
+		file, err := lockFile(s.path("lock"), true)
 		if err == nil {
 			defer file.Close()
 			return do()
@@ -70,8 +70,8 @@ func (s store) locked(ctx context.Context, do func() error) error {
 	}
 }
 
-// hold opens a file and locks it, alone or shared, or fails at once with EWOULDBLOCK.
-func hold(name string, alone bool) (*os.File, error) {
+// lockFile opens a file and locks it, alone or shared, or fails at once with EWOULDBLOCK.
+func lockFile(name string, alone bool) (*os.File, error) {
 	how := syscall.LOCK_SH
 	if alone {
 		how = syscall.LOCK_EX
@@ -105,7 +105,7 @@ func (s store) use(ctx context.Context, digest string) (image *Image, err error)
 
 // putAside removes a damaged image. The cache is locked.
 func (s store) putAside(digest string, damage error) error {
-	pin, err := hold(s.path("rootfs", digest, pinName), true)
+	pin, err := lockFile(s.path("rootfs", digest, pinName), true)
 	if errors.Is(err, syscall.EWOULDBLOCK) {
 		return fmt.Errorf("%w, and in use: it can be made anew when the sandboxes that use it have ended", damage)
 	}
@@ -117,7 +117,7 @@ func (s store) putAside(digest string, damage error) error {
 	return errors.Join(err, s.sweep())
 }
 
-// temp is a directory that is being made. Nobody sweeps it away while it is held.
+// temp is a directory that is being made. While it is locked, it is not swept away.
 type temp struct {
 	dir string
 	pin *os.File
@@ -128,7 +128,7 @@ func (s store) temp(ctx context.Context) (t temp, err error) {
 		if t.dir, err = os.MkdirTemp(s.path("tmp"), ""); err != nil {
 			return err
 		}
-		t.pin, err = hold(filepath.Join(t.dir, pinName), false)
+		t.pin, err = lockFile(filepath.Join(t.dir, pinName), false)
 		return errors.Join(err, os.Chmod(t.dir, 0o755))
 	})
 	return t, err

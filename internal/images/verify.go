@@ -83,7 +83,7 @@ func checkDigest(what string, want v1.Hash, raw []byte) error {
 	return nil
 }
 
-// alive stops reading when nobody wants it any more.
+// alive stops reading when no caller waits for the image any more.
 type alive struct {
 	ctx context.Context
 	io.Reader

@@ -100,7 +100,7 @@ const noteSite = `UPDATE runs SET handle = ? WHERE key = ? AND sandbox = ? AND h
 // Answered notes that the response of an ended run was published, or is not owed. It may be called again.
 func (j *Journal) Answered(ctx context.Context, key string) error {
 	now := time.Now()
-	return j.update(ctx, "note the answer of", key, withKernel, setAnswered, timeColumn{&now}, key)
+	return j.update(ctx, "note the response of", key, withKernel, setAnswered, timeColumn{&now}, key)
 }
 
 const setAnswered = `UPDATE runs SET answered_at = iif(answered, answered_at, ?), answered = 1 WHERE key = ? AND state = 'ended'`

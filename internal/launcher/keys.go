@@ -12,7 +12,7 @@ type Form int
 // The forms.
 const (
 	Text    Form = iota // of at most Max bytes, which Match matches
-	Program             // the absolute path of a program; "" is the one that is found
+	Program             // the absolute path of a program; "" lets the launcher find it
 	Address             // "unix:///path/of/a/socket", through which one is root on this machine: no sandbox sees it
 	Size                // bytes, from Min to Max
 )

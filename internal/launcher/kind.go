@@ -45,7 +45,7 @@ type Setting struct {
 // UnusableError says why a launcher cannot be used on this machine.
 type UnusableError struct {
 	Code string // one word for programs: "no_engine"
-	Said string // what everybody may know, also the parent of an outbox; "" says no more than that it cannot be used
+	Said string // what parents may know too; "" says no more than that it cannot be used
 	Next string // what to do about it
 	// Absent says that nothing is where the configuration looks for it, which tells more than that a file is missing there.
 	Absent bool

@@ -36,7 +36,7 @@ func OpenBases(paths []string) (*Bases, error) {
 			b.Close()
 			return nil, fmt.Errorf("root %q is not a clean absolute path", path)
 		}
-		root, err := holdBase(path)
+		root, err := openBase(path)
 		if err != nil {
 			b.Close()
 			return nil, err
@@ -46,7 +46,7 @@ func OpenBases(paths []string) (*Bases, error) {
 	return b, nil
 }
 
-func holdBase(path string) (*anchor, error) {
+func openBase(path string) (*anchor, error) {
 	root, err := openTrusted(path)
 	if err != nil {
 		return nil, err
@@ -179,7 +179,7 @@ func (b *Bases) reopen(path string) error {
 		return err
 	}
 	defer old.letGo()
-	again, err := holdBase(path)
+	again, err := openBase(path)
 	if err != nil {
 		return err
 	}

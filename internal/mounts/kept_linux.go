@@ -21,7 +21,7 @@ type keeper struct {
 // Keep keeps a place from being a source, from the next Pin on, until Close. It may be called at any time. A directory
 // has to exist. Links in the path are followed, since it is the operator's.
 func (b *Bases) Keep(k Kept) error {
-	keepers, err := holdKept(k)
+	keepers, err := openKept(k)
 	if err != nil {
 		return fmt.Errorf("keep %s from sandboxes: %w", k.What, err)
 	}
@@ -35,8 +35,8 @@ func (b *Bases) Keep(k Kept) error {
 	return nil
 }
 
-// holdKept opens a place. A socket is kept where it is and, if a mount brings it there from elsewhere, there too.
-func holdKept(k Kept) ([]*keeper, error) {
+// openKept opens a place. A socket is kept where it is and, if a mount brings it there from elsewhere, there too.
+func openKept(k Kept) ([]*keeper, error) {
 	if !k.Socket {
 		return newKeepers(k, k.Path, "")
 	}

@@ -31,7 +31,7 @@ type (
 	Detached struct{ Dir bool }
 )
 
-func HoldDir(string) (*os.File, error)                   { return nil, ErrNeedsLinux }
+func OpenTrustedDir(string) (*os.File, error)            { return nil, ErrNeedsLinux }
 func OpenBases([]string) (*Bases, error)                 { return nil, ErrNeedsLinux }
 func (*Bases) Pin(sandbox.Source) (*Pin, error)          { return nil, ErrNeedsLinux }
 func (*Bases) PinAs(sandbox.Source, User) (*Pin, error)  { return nil, ErrNeedsLinux }

@@ -14,8 +14,8 @@ import (
 // maxLinks is how many links a path may lead through, as in the kernel.
 const maxLinks = 40
 
-// HoldDir opens a directory of the operator's for lookups, as OpenBases does. path is absolute.
-func HoldDir(path string) (*os.File, error) { return openTrusted(path) }
+// OpenTrustedDir opens a directory of the operator's for lookups, as OpenBases does. path is absolute.
+func OpenTrustedDir(path string) (*os.File, error) { return openTrusted(path) }
 
 // openTrusted opens a directory of the operator's, step by step. It follows only links that root or we must have put there. A
 // root may lie in the home of the user whose agents it is for. A link of that user's could lead to a directory that is

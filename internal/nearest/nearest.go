@@ -1,5 +1,4 @@
-// Package nearest finds the word that somebody probably meant, so that an error about an unknown name can say the next
-// step.
+// Package nearest finds the known word that an unknown word probably means, so that an error can say the next step.
 package nearest
 
 import "strings"

@@ -29,7 +29,7 @@ func (e *MissingError) Error() string {
 func (e *MissingError) Unwrap() error { return e.Err }
 
 // Find finds one of our own programs: where the configuration says, or else beside the program that runs, or else in PATH.
-// What is found first is it: a program that another user could exchange is an error, and no other is taken instead.
+// Only the first one counts: if another user could exchange it, that is an error, and Find does not look further.
 func Find(name, configured string) (string, error) {
 	own, err := os.Executable()
 	if err != nil {

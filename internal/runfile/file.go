@@ -58,7 +58,7 @@ func Decode(data []byte) (File, error) {
 }
 
 // Write puts the file at path in a directory of the host's own, whole by rename, readable for the sandbox's uid and
-// writable for nobody. It does not wait for the disk: a run file that a crash loses belongs to a sandbox that the
+// writable for no user. It does not wait for the disk: a run file that a crash loses belongs to a sandbox that the
 // crash ended.
 func Write(path string, f File) error {
 	data, err := Encode(f)

@@ -8,8 +8,8 @@
 //
 //	torno-init 2 holding
 //
-// Until the release init reads nothing of the run. When its input ends before, it ends with AbandonedExit. Behind the release
-// it says one of these lines, and nothing of any other process comes before it:
+// Until the release init reads nothing of the run. When its input ends before, it ends with AbandonedExit. After the release
+// it writes one of these lines, and no other process writes anything before it:
 //
 //	torno-init 1 started <unix nanoseconds>
 //	torno-init 1 failed <code> <one sentence>
@@ -17,11 +17,11 @@
 // The first is said when everything in the File is proved and set up. From there on standard error is the agent's, and
 // so is the exit code: n for an exit, 128+n for a death by signal n, 126 for a program that cannot be executed, 127 for
 // one that is not there, each as ExitFor spells it. Init may add lines of its own that begin with "torno-init: ", but the
-// agent can print the same, so that no byte behind the started line proves anything.
+// agent can print the same, so that no byte after the started line proves anything.
 //
 // Where the release was MarkedRelease, the last bytes on both streams are an EndMark, in which init says how it ends. The token in it
 // came with the release, and the agent never had it: this mark does prove something. It is missing where init was killed, and where a
-// stream was full and nobody read it.
+// stream was full and was not read.
 //
 // The second is said when the agent was not started, and then nothing follows but the exit code FailedExit. An exit
 // code without a started line is not the agent's, whatever it is, and with a started line none is init's.
@@ -139,7 +139,7 @@ type Forward struct {
 // MinPort is the first port that a user without rights may listen at.
 const MinPort = 1024
 
-// The channel of the first door is this descriptor of init's, and the others are behind it.
+// The channel of the first door is this descriptor of init's, and the others follow.
 const (
 	FirstDoor = 3
 	MaxDoors  = 16

@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// Holding is what init says when it has begun, as the very first bytes of standard error. Then it waits.
+// Holding is init's first line on standard error. Then it waits for the release.
 const Holding = "torno-init 2 holding\n"
 
 // Release is the word on init's standard input for which it waits. Behind it the input is the agent's.
@@ -17,14 +17,13 @@ const Release = "torno 2 release\n"
 // AbandonedExit is init's own exit code when its input ended before the release. Nothing of the run was read.
 const AbandonedExit = 124
 
-// How init's line behind the release begins. Started is followed by unix nanoseconds, Failed by a Failure, a space and a sentence.
+// How init's line after the release begins. Started is followed by unix nanoseconds, Failed by a Failure, a space and a sentence.
 const (
 	Started = "torno-init 1 started "
 	Failed  = "torno-init 1 failed "
 )
 
-// FailedExit is init's own exit code behind the release and before the started line; behind that line no code is ever init's
-// own.
+// FailedExit is init's own exit code between the release and the started line. After that line no exit code is init's own.
 const FailedExit = 125
 
 // An engine that was killed while a sandbox ended may believe, when it is back, that it ended with 0. So init never ends
@@ -34,7 +33,7 @@ const (
 	neighbour = 253
 )
 
-// ExitFor is init's own exit code behind the started line, for the agent's.
+// ExitFor returns the exit code with which init reports the agent's.
 func ExitFor(agent int) int {
 	switch agent {
 	case 0:
@@ -73,7 +72,7 @@ var failures = []Failure{FailureRunFile, FailureIdentity, FailureMount, FailureS
 // maxSentence keeps the failed line within what a pipe takes in one piece, whatever paths are in it.
 const maxSentence = 2048
 
-// StartedLine is what init says behind the release when the agent is about to run.
+// StartedLine is init's line after the release when the agent is about to run.
 func StartedLine(at time.Time) []byte {
 	line := strconv.AppendInt([]byte(Started), at.UnixNano(), 10)
 	return append(line, '\n')
@@ -103,11 +102,11 @@ func (n *NotStarted) Error() string { return n.Sentence }
 // ErrNotInit says that a line is not one of init's.
 var ErrNotInit = errors.New("standard error does not begin with sandbox-init's lines")
 
-// IsHolding says whether a line, without its newline, is the one that init says before its release. An init of before, which
-// did not hold, says none.
+// IsHolding says whether a line, without its newline, is init's line before its release. An older init, which did not hold,
+// has no such line.
 func IsHolding(line string) bool { return line == strings.TrimSuffix(Holding, "\n") }
 
-// ParseFirstLine reads the line behind the release, without its newline: when the agent was started, a *NotStarted, or
+// ParseFirstLine reads the line after the release, without its newline: when the agent was started, a *NotStarted, or
 // ErrNotInit.
 func ParseFirstLine(line string) (time.Time, error) {
 	if rest, ok := strings.CutPrefix(line, Started); ok {

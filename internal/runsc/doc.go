@@ -8,7 +8,7 @@
 // the owner of the running program decides already what the watcher does, that user is trusted too.
 //
 // Version promises that the program calls itself runsc and is not older than Oldest. It does not promise that the program
-// speaks the truth: who could put a liar there is kept away by Find.
+// speaks the truth: Find makes sure that no other user could have put another program there.
 //
 // Every error is an *Error, which has the next step.
 package runsc

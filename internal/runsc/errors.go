@@ -7,8 +7,8 @@ type Reason string
 
 // The reasons.
 const (
-	Missing    Reason = "missing"     // there is none, or none that can be executed
-	Unsafe     Reason = "unsafe"      // somebody else could exchange it
+	Missing    Reason = "missing"     // there is no program, or it cannot be executed
+	Unsafe     Reason = "unsafe"      // another user could exchange it
 	Mute       Reason = "mute"        // it cannot be asked, or does not answer in time
 	Foreign    Reason = "foreign"     // it is something else
 	TooOld     Reason = "too_old"     // or of an age that it does not tell

@@ -15,7 +15,7 @@ import (
 
 const name = "runsc"
 
-// Program is a runsc that nobody else can exchange. Find makes one.
+// Program is a runsc that no other user can exchange. Find makes one.
 type Program struct {
 	Path  string // absolute, and without links
 	Where string // how it was found: "named by the configuration", "beside this program", "in PATH"
@@ -23,8 +23,8 @@ type Program struct {
 	patience time.Duration // for an answer; 0 is answerTime
 }
 
-// Find finds the program: where the configuration says, or else beside our own program, or else in PATH. What is found
-// first is it: one that may not be used is an error, and no other is taken instead.
+// Find finds the program: where the configuration says, or else beside our own program, or else in PATH. Only the
+// first one counts: if it may not be used, that is an error, and Find does not look further.
 func Find(configured string) (Program, error) {
 	if runtime.GOOS != "linux" {
 		return Program{}, &Error{Reason: NeedsLinux, What: fmt.Sprintf("gVisor works on Linux only, and this is %s", runtime.GOOS)}

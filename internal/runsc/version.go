@@ -31,7 +31,7 @@ type Version struct {
 	Date time.Time // of its sources
 }
 
-// Warning is what is to be said of a version that is used although nobody has tried it, or "".
+// Warning returns the warning for a version that is used but was never tested, or "".
 func (v Version) Warning() string {
 	if v.Text == Pinned {
 		return ""
@@ -39,7 +39,7 @@ func (v Version) Warning() string {
 	return fmt.Sprintf("runsc is version %s; what is tested is %s", v.Text, Pinned)
 }
 
-// Version asks the program. One that may not be used is an error.
+// Version asks the program for its version. A version that may not be used is an error.
 func (p Program) Version(ctx context.Context) (Version, error) {
 	said, err := p.ask(ctx)
 	if err != nil {

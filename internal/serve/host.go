@@ -78,7 +78,7 @@ func Run(ctx context.Context, o Options) (err error) {
 		var next *Options
 		next, err = h.serve(asked)
 		if next != nil {
-			h.handed.leave(h)
+			h.handed.takeFrom(h)
 		}
 		err = errors.Join(err, h.close())
 		if next == nil || err != nil {
@@ -104,7 +104,7 @@ func open(ctx context.Context, o Options) (h *host, err error) {
 		if ctx.Err() != nil && errors.Is(err, context.Canceled) {
 			err = nil
 		}
-		h.handed.leave(h)
+		h.handed.takeFrom(h)
 		return nil, errors.Join(err, h.close())
 	}
 	return h, nil
@@ -204,7 +204,7 @@ func (h *host) makeWatcher(context.Context) error {
 	h.exchanged = make(chan struct{}, 1)
 	h.watcher = watcher.New(watcher.Config{
 		Outboxes: h.outboxes(), Launchers: asLaunchers(h.launchers, h.exchanged), Journal: h.journal, Notes: h.notes, MaxRunning: h.Config.MaxRunning,
-		Workspaces: h.holdWorkspace, Floor: workspace.Floor{Bytes: h.Config.Disk.Floor, Files: h.Config.Disk.FloorFiles}, Retention: journal.Retention(h.Config.Retention),
+		Workspaces: h.openWorkspace, Floor: workspace.Floor{Bytes: h.Config.Disk.Floor, Files: h.Config.Disk.FloorFiles}, Retention: journal.Retention(h.Config.Retention),
 		Shutdown: watcher.Shutdown{
 			Keep: h.Config.Shutdown.Running == configs.Keep, Drain: h.Config.Shutdown.Running == configs.Drain, Budget: h.Config.Shutdown.Budget,
 		},

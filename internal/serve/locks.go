@@ -77,8 +77,8 @@ type handover struct {
 	locks []*outboxLock
 }
 
-// leave hands over what a host holds, before it closes.
-func (o *handover) leave(h *host) {
+// takeFrom takes the locks from a host, before it closes.
+func (o *handover) takeFrom(h *host) {
 	if h.state != nil {
 		h.state.kept, o.state = true, h.state
 	}
@@ -89,7 +89,7 @@ func (o *handover) leave(h *host) {
 	}
 }
 
-// takeState is the lock of a state directory that was left, or nil. A directory that another one has taken the place of has another lock.
+// takeState returns the lock of a state directory that was left, or nil. If the directory was replaced, the lock is not its lock.
 func (o *handover) takeState(dir string) *stateLock {
 	if o == nil || o.state == nil || o.state.dir != dir || !o.state.held.IsOf(dir) {
 		return nil

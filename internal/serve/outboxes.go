@@ -52,7 +52,7 @@ func makeShared(path string) error {
 // makeBelow goes down by handle, so that the owners of the directories above cannot lead it elsewhere. It follows links only
 // where root or we must have put them.
 func makeBelow(path string, mode uint32) (*os.File, error) {
-	held, err := mounts.HoldDir(path)
+	held, err := mounts.OpenTrustedDir(path)
 	if !errors.Is(err, fs.ErrNotExist) || path == "/" {
 		return held, err
 	}
@@ -64,5 +64,5 @@ func makeBelow(path string, mode uint32) (*os.File, error) {
 	if err := makeFor(around, filepath.Base(path), mode); err != nil && !errors.Is(err, fs.ErrExist) {
 		return nil, &fs.PathError{Op: "mkdir", Path: path, Err: err}
 	}
-	return mounts.HoldDir(path)
+	return mounts.OpenTrustedDir(path)
 }

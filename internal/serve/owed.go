@@ -17,7 +17,7 @@ import (
 // owedBudget is how long the journal may take to say what an earlier watcher left.
 const owedBudget = 5 * time.Second
 
-// errNotTakenUp says why a host that was told to stop before it began does not know which answers are owed.
+// errNotTakenUp says why a host that was told to stop before it began does not know which responses are owed.
 var errNotTakenUp = errors.New("it was told to stop before it took up what an earlier watcher left")
 
 // owed is a *watcher.OwedError where a watcher was told to stop before it began, and an earlier one left runs. It is nil where the

@@ -26,8 +26,8 @@ type Installation struct {
 	held    *lock.Lock
 }
 
-// HoldInstallation finds the installation of a state directory on which no watcher runs.
-func HoldInstallation(ctx context.Context, state, who string) (*Installation, error) {
+// LockInstallation finds the installation of a state directory on which no watcher runs.
+func LockInstallation(ctx context.Context, state, who string) (*Installation, error) {
 	held, err := lock.State(state, who)
 	if err != nil {
 		return nil, err
@@ -44,8 +44,8 @@ func HoldInstallation(ctx context.Context, state, who string) (*Installation, er
 	return i, nil
 }
 
-// Release lets watchers start again.
-func (i *Installation) Release() error { return i.held.Release() }
+// Unlock lets watchers start again.
+func (i *Installation) Unlock() error { return i.held.Release() }
 
 // Purge removes everything that carries the installation's id: sandboxes, volumes, images, mounts and slots. The journal
 // stays: without it, requests that still lie in an outbox would run again. All launchers are asked, since an earlier

@@ -79,5 +79,5 @@ func (h *host) sayStopped() {
 		h.Log.Info("stopped; what runs and what waits is left to the next watcher")
 		return
 	}
-	h.Log.Info("stopped; everybody is answered")
+	h.Log.Info("stopped; every request has its response")
 }

@@ -31,7 +31,7 @@ func TestAStateOfAnother(t *testing.T) {
 		return err
 	}
 	hold := func() error {
-		_, err := HoldInstallation(t.Context(), s.config.State, "the test")
+		_, err := LockInstallation(t.Context(), s.config.State, "the test")
 		return err
 	}
 	for name, err := range map[string]error{"run": run(), "check": trial(), "purge": hold()} {

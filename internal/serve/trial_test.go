@@ -168,7 +168,7 @@ func TestWhatIsMadeBelongsToTheDirectoryAroundIt(t *testing.T) {
 func TestHoldInstallation(t *testing.T) {
 	s := newShop(t)
 	s.open()
-	if _, err := HoldInstallation(t.Context(), s.config.State, "the test"); err == nil {
+	if _, err := LockInstallation(t.Context(), s.config.State, "the test"); err == nil {
 		t.Fatal("a watcher runs there")
 	}
 	if len(s.purged) > 0 {
@@ -182,7 +182,7 @@ func TestPurge(t *testing.T) {
 	s.signals <- syscall.SIGTERM
 	s.end(ended)
 	s.must(os.MkdirAll(filepath.Join(s.config.State, "docker", "slots"), 0o700))
-	i, err := HoldInstallation(t.Context(), s.config.State, "the test")
+	i, err := LockInstallation(t.Context(), s.config.State, "the test")
 	s.must(err)
 	killed := filepath.Join(s.config.State, "check-0123456789abcdef")
 	s.must(os.MkdirAll(filepath.Join(killed, "docker"), 0o700))
@@ -196,7 +196,7 @@ func TestPurge(t *testing.T) {
 	if err := Run(t.Context(), s.options()); err == nil {
 		t.Error("a watcher starts while it is purged")
 	}
-	s.must(i.Release())
+	s.must(i.Unlock())
 	if _, err := os.Lstat(filepath.Join(s.config.State, "docker")); err == nil {
 		t.Error("the launcher's files are left")
 	}

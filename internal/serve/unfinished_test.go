@@ -83,9 +83,9 @@ func TestRunsWithoutTheirLauncherAreNotLost(t *testing.T) {
 func TestSandboxesThatNobodyNotedAreFound(t *testing.T) {
 	s := newAutoShop(t)
 	s.stop(s.open())
-	i, err := HoldInstallation(t.Context(), s.config.State, "the test")
+	i, err := LockInstallation(t.Context(), s.config.State, "the test")
 	s.must(err)
-	s.must(i.Release())
+	s.must(i.Unlock())
 	s.must(os.Mkdir(filepath.Join(s.config.State, "gvisor"), 0o700))
 	for name, c := range map[string]struct {
 		left   doctor.Leftover
@@ -136,9 +136,9 @@ func TestAReloadBringsALauncher(t *testing.T) {
 func TestPurgeAsksWhoEverHadSomething(t *testing.T) {
 	s := newAutoShop(t)
 	s.stop(s.open())
-	i, err := HoldInstallation(t.Context(), s.config.State, "the test")
+	i, err := LockInstallation(t.Context(), s.config.State, "the test")
 	s.must(err)
-	defer func() { s.must(i.Release()) }()
+	defer func() { s.must(i.Unlock()) }()
 	s.gvisor.absent = errors.New("there is no runsc")
 	s.must(i.Purge(t.Context(), s.config, s.launchers(), quiet))
 	s.must(os.Mkdir(filepath.Join(s.config.State, "gvisor"), 0o700))

@@ -8,8 +8,8 @@ import (
 	"torno/watcher/workspace"
 )
 
-// holdWorkspace holds what a run writes into, found as the launchers find it.
-func (h *host) holdWorkspace(spec sandbox.Spec) (workspace.Directory, error) {
+// openWorkspace holds what a run writes into, found as the launchers find it.
+func (h *host) openWorkspace(spec sandbox.Spec) (workspace.Directory, error) {
 	pins, err := local.Pin(h.bases, []sandbox.Mount{spec.WorkspaceMount()}, spec.Owners)
 	if err != nil {
 		return nil, err

@@ -100,7 +100,7 @@ func TestAFrozenWatcherTellsWhatHappened(t *testing.T) {
 }
 
 // owed is what a watcher says when it stops with an answer and a sandbox left.
-const owed = "the watcher stopped and owes 1 answers; 1 sandboxes are left"
+const owed = "the watcher stopped and owes 1 responses; 1 sandboxes are left"
 
 // TestAStopThatLeavesAChildSaysSo: a sandbox stands still, so that nothing can end it, and its watcher is told to stop. It gives up
 // when its time is over, says what it leaves, and does not exit as if all were well. The next watcher goes on with it.

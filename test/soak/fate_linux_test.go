@@ -86,7 +86,7 @@ func (f *fate) meant(state *os.ProcessState) bool {
 // have removed yet what its predecessor left, or not even have taken that up; the answers it owes none of, or does not know of any.
 func (f *fate) leaves(state *os.ProcessState) bool {
 	said := f.Said()[f.said:]
-	owesNone := strings.Contains(said, "the watcher stopped and owes 0 answers")
+	owesNone := strings.Contains(said, "the watcher stopped and owes 0 responses")
 	return state.ExitCode() == 4 && (owesNone || strings.Contains(said, "it was told to stop before it took up what an earlier watcher left"))
 }
 

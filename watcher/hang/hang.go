@@ -48,8 +48,8 @@ func (h *Calls) Left() (sum int) {
 	return sum
 }
 
-// leave counts a call that is left behind, unless it has returned just now.
-func (h *Calls) leave(where string, c *call) (left bool) {
+// giveUp counts a call that is left behind, unless it has returned just now.
+func (h *Calls) giveUp(where string, c *call) (left bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if c.returned {
@@ -127,7 +127,7 @@ func Do[T any](ctx context.Context, h *Calls, where string, do func() (T, error)
 		return r.answer, r.err
 	case <-yield.C:
 	}
-	if h.leave(where, c) {
+	if h.giveUp(where, c) {
 		return answer, h.kind.Err
 	}
 	r := <-results

@@ -93,10 +93,10 @@ func callWorkspace[T any](ctx context.Context, f *farWorkspace, within time.Dura
 	ctx, cancel := context.WithTimeout(ctx, within+HangTime)
 	defer cancel()
 	return hang.DoUnlessFull(ctx, f.hangs, f.root, func() (answer T, err error) {
-		if !f.enter() {
+		if !f.beginCall() {
 			return answer, ErrClosed
 		}
-		defer f.leave()
+		defer f.endCall()
 		return call(ctx)
 	}, nil)
 }
@@ -104,7 +104,7 @@ func callWorkspace[T any](ctx context.Context, f *farWorkspace, within time.Dura
 // ErrClosed is the error of a call to a workspace after its Close.
 var ErrClosed = errors.New("the workspace was closed")
 
-func (f *farWorkspace) enter() bool {
+func (f *farWorkspace) beginCall() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.closed {
@@ -114,10 +114,11 @@ func (f *farWorkspace) enter() bool {
 	return true
 }
 
-func (f *farWorkspace) leave() {
+func (f *farWorkspace) endCall() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.calls--; f.closed && f.calls == 0 {
+	f.calls--
+	if f.closed && f.calls == 0 {
 		f.inner.Close()
 	}
 }

@@ -1,0 +1,49 @@
+package watcher
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"torno/delegation"
+	"torno/internal/journal"
+)
+
+// respondToUntaken responds, when this watcher stops, to the requests of an earlier watcher that this one has not taken up:
+// to runs that ended under the earlier watcher, and to runs that waited under it, because this watcher was told to stop
+// before its first listing. It is called when all runs are over, or where none could be taken up. In that case it responds
+// to ended runs only, because the others may have a sandbox.
+func (w *Watcher) respondToUntaken(recovered bool) {
+	ctx, cancel := context.WithTimeout(w.life, w.config.Shutdown.Budget)
+	defer cancel()
+	for after := int64(0); ; {
+		unfinished, err := w.journal.Unfinished(ctx, after, settled)
+		if err != nil || len(unfinished) == 0 {
+			return // what is owed then is counted
+		}
+		for _, record := range unfinished {
+			after = record.Seq
+			if err := w.respondToOne(ctx, record, recovered); err != nil && !errors.Is(err, journal.ErrMoved) {
+				w.log.Warn("a run of an earlier watcher has no response; the next start writes it", "run", record.Key, "error", err)
+			}
+		}
+	}
+}
+
+// respondToOne responds to a run of an earlier watcher that has ended, or was never released.
+func (w *Watcher) respondToOne(ctx context.Context, record journal.Run, recovered bool) error {
+	box := w.boxOf(record.Outbox)
+	if box == nil || w.road.Running(record.Key) != nil || box.Trouble() != nil {
+		return nil //nolint:nilerr // the next watcher serves it, or does not
+	}
+	switch {
+	case record.State == delegation.StateEnded:
+		return w.respondToRecord(ctx, box, record.Key)
+	case record.Handle != nil || !recovered:
+		return nil
+	}
+	if _, reason := box.StillAsked(record); reason != "" {
+		return w.endUnrequested(ctx, record, reason)
+	}
+	return w.end(ctx, box, record, journal.Change{Reason: delegation.ReasonShutdown, Ended: time.Now()})
+}
