@@ -15,9 +15,9 @@ import (
 // *delegation.Refusal; ErrNotFound says that a sandbox is gone, ErrUnavailable that nothing is known; every other error is
 // the launcher's own trouble.
 //
-// The place on which a launcher launches is its site: Docker's engine, or gVisor's state directory. A site has an id of its
-// own, whatever name or path leads to it. A launcher belongs to the site that it was opened on. Where another site answers in its place, or a handle names another
-// one, a call fails with ErrOtherSite: what that site does not have is not gone (I21).
+// The place on which a launcher launches is its site: Docker's engine, or gVisor's state directory. A site has an id of its own,
+// whatever name or path leads to it. A launcher belongs to the site that it was opened on. Where another site answers in its
+// place, or a handle names another one, a call fails with ErrOtherSite: a sandbox that this site does not have is not gone (I21).
 type Launcher interface {
 	// Check says what is enforced, by what, or why not.
 	Check(context.Context) (Guarantees, error)
@@ -35,8 +35,8 @@ type Launcher interface {
 	// Attest looks from outside at a sandbox that holds, and compares what was built with its Spec. A difference is a
 	// *DifferenceError. Where Check says that nothing is attested here, the Attestation says why, and that is no error.
 	Attest(context.Context, Handle) (Attestation, error)
-	// List returns all sandboxes of this installation. One that cannot be looked at is HandleUncertain, and does not keep the
-	// others from being listed.
+	// List returns all sandboxes of this installation. A sandbox that cannot be looked at is HandleUncertain; the others are
+	// listed all the same.
 	List(context.Context) ([]Handle, error)
 	// Remove kills what runs and removes the sandbox. Repeatable; afterwards no process, mount or cgroup of it is left.
 	Remove(context.Context, Handle) error
@@ -45,11 +45,12 @@ type Launcher interface {
 // Attachment is a live connection to one sandbox. Only the sandbox's own end or Close ends it. When the attachment that could
 // release a sandbox ends before it has, init ends too.
 type Attachment interface {
-	// Holds says whether Release can give the word: this is the attachment that can, and it has not. It asks nobody.
+	// Holds says whether Release may still be called: this is the attachment that can release the sandbox, and it has not. It
+	// asks no engine.
 	Holds() bool
 	// Release gives init the word to go on and run the agent. It is the first attachment's, once; otherwise ErrNotHeld.
 	Release(context.Context) error
-	// Output must be read until it is closed: a stream that nobody reads stops the child. It is closed when the
+	// Output must be read until it is closed: a stream that is not read stops the child. It is closed when the
 	// sandbox has ended and everything was delivered, or after Close.
 	Output() <-chan Chunk
 	// Input is the agent's standard input, from Release on. Without Process.Stdin it is closed already.
@@ -75,7 +76,7 @@ func IsUnavailable(err error) bool {
 }
 
 // ErrUncertain says that a sandbox may have run, and that what launched it does not know it.
-var ErrUncertain = errors.New("nobody knows whether the sandbox has run")
+var ErrUncertain = errors.New("it is not known whether the sandbox has run")
 
 // Handle refers to a sandbox. It is plain data and goes into the journal.
 type Handle struct {
@@ -90,9 +91,9 @@ type Handle struct {
 	// Which directory Create has mounted as the workspace. 0 and 0 where the launcher does not say.
 	Device uint64 `json:"device,omitempty"`
 	Inode  uint64 `json:"inode,omitempty"`
-	// Workspace is where on the host that directory was to be found. It is for who launches, and no launcher sets it.
+	// Workspace is the path of that directory on the host. The caller sets it for itself; no launcher does.
 	Workspace string `json:"workspace,omitempty"`
-	// Above is that directory and each one above it, the innermost first. It is for who launches, too.
+	// Above is that directory and each one above it, the innermost first. The caller sets it, too.
 	Above []Directory `json:"above,omitempty"`
 }
 
@@ -148,7 +149,7 @@ const (
 // Exit is how a sandbox ended.
 type Exit struct {
 	Code        int           `json:"code"`              // 128+n when signal n killed the agent
-	Unknown     bool          `json:"unknown,omitempty"` // nobody knows the code, only that it has ended
+	Unknown     bool          `json:"unknown,omitempty"` // the code is not known, only that the sandbox has ended
 	Why         string        `json:"why,omitempty"`     // what is known of an Unknown one, or what else ended than the agent
 	OutOfMemory bool          `json:"out_of_memory,omitempty"`
 	StartedAt   time.Time     `json:"started_at,omitzero"`

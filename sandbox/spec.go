@@ -20,8 +20,8 @@ type Spec struct {
 	Timeout time.Duration `json:"timeout"`
 	// Attempts is how often the run may be tried in all when its sandbox is lost; 0 and 1 are once.
 	Attempts int `json:"attempts,omitempty"`
-	// Owners are the users of the host of whom the workspace must be one's. The child has that user's rights to files, and
-	// no other's. 0 counts where the child has a uid of its own (idmapped mounts), in mounts that are Allowed.
+	// Owners are the users of the host that may own the workspace. The child has the rights of its owner to files, and no
+	// other's. 0 counts where the child has a uid of its own (idmapped mounts), in mounts that are Allowed.
 	Owners []uint32 `json:"owners,omitempty"`
 	// AtLeast are the guarantees without which the run is refused.
 	AtLeast []GuaranteeKey `json:"at_least,omitempty"`

@@ -12,6 +12,6 @@
 //     timeout within the profile's bounds, and one of the profiles on offer. Nothing else of it changes a Spec (I2).
 //   - What is not allowed is refused with the field that is to blame, never dropped or weakened (I3). What was adjusted
 //     without harm, such as a timeout over the maximum, is a warning in the response.
-//   - Paths are checked here as text and only as text: the answer is no, or not yet no (I4).
+//   - Paths are checked here as text and only as text: a path may be refused here, but is not yet accepted (I4).
 //   - The child's environment is complete in the Spec, and nothing in it comes from the host's (I7).
 package compile

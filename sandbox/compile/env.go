@@ -40,8 +40,8 @@ var baseEnv = map[string]string{
 	"GIT_CONFIG_SYSTEM": sandbox.RunDir + "/" + gitConfig,
 }
 
-// gitDefaults makes git work in a fresh sandbox: context belongs to others, and a commit needs an author. It is the
-// system's configuration, the one that every other one overrides: the repository's, the agent's, the profile's.
+// gitDefaults makes git work in a fresh sandbox: context belongs to others, and a commit needs an author. It is git's system
+// configuration, which every other configuration overrides: the repository's, the agent's, the profile's.
 const gitDefaults = `[safe]
 	directory = *
 [user]

@@ -62,7 +62,7 @@ func (p Policy) readable() []Root {
 	return append(append([]Root(nil), p.Read...), p.Allow...)
 }
 
-// offers is the hint for somebody who asked for a profile that is not there.
+// offers is the hint for a request with a profile that is not on offer.
 func (p Policy) offers(asked string) string {
 	var names []string
 	for _, profile := range p.Profiles {

@@ -12,7 +12,7 @@ type Profile struct {
 	Name        string
 	Description string // for people who choose a profile
 	Sandbox     string // the launcher's name
-	Chosen      string // why it is this one, for everybody to read; "" where the operator says so
+	Chosen      string // why it is this launcher, for parents too; "" where the operator chose it
 	RootFS      sandbox.RootFS
 	// Command is the argument list, with placeholders (see Placeholders). An empty one runs the task's text with the
 	// shell.

@@ -9,7 +9,7 @@ import (
 	"torno/internal/nearest"
 )
 
-// Placeholder is a piece of text in an element of a profile's command that a run's own value takes the place of.
+// Placeholder is a piece of text in an element of a profile's command that is replaced by a run's own value.
 type Placeholder struct {
 	Text string
 	Use  string // one line for people
@@ -36,7 +36,7 @@ const (
 	answerPlaceholder   = "{{.AnswerFile}}"
 )
 
-// looksLike finds what somebody meant as a placeholder.
+// looksLike finds text that was probably meant as a placeholder.
 var looksLike = regexp.MustCompile(`\{\{\s*\.[^{}]*\}\}`)
 
 // CheckPlaceholders says whether an element of a command has only placeholders that exist.

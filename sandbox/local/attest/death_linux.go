@@ -11,7 +11,8 @@ import (
 // Death tells when a process has ended, by a handle of it (pidfd).
 type Death struct{ process *os.File }
 
-// Death is of the process that has the number now. What is read of the Process after this call proves that both are the same.
+// Death returns a handle of the process that has the number now. Reading from the Process after this call proves that both
+// are the same.
 func (p *Process) Death() (*Death, error) {
 	fd, err := unix.PidfdOpen(p.pid, 0)
 	if err != nil {
@@ -20,7 +21,7 @@ func (p *Process) Death() (*Death, error) {
 	return &Death{os.NewFile(uintptr(fd), "pidfd")}, nil
 }
 
-// Close lets go of the handle. A nil Death has none.
+// Close closes the handle. A nil Death has none.
 func (d *Death) Close() error {
 	if d == nil {
 		return nil
@@ -28,7 +29,8 @@ func (d *Death) Close() error {
 	return d.process.Close()
 }
 
-// deathTime is how long a process may take to end behind its last word. deathLook is how often it is seen whether anybody still waits.
+// deathTime is how long a process may take to end after its last output. deathLook is how often we check whether a caller
+// still waits.
 const (
 	deathTime = 2 * time.Second
 	deathLook = 100 * time.Millisecond

@@ -8,10 +8,10 @@
 //	err = p.CheckMounts(&look, "mounts", []attest.Want{{Target: "/workspace", Device: dev, Inode: ino, Writable: true}}, known)
 //	attestation, err := look.Attestation()           // a *sandbox.DifferenceError where anything differs
 //
-// What it promises: a Process is the one that had the number when it was opened. Whether that is the right one its caller finds
-// out by what nobody in the sandbox can choose: its control group (InGroup) and its program (Program). Everything else is read
-// through the same handle, and fails when that process has ended.
+// What it promises: a Process is the process that had the number when it was opened. The caller finds out whether it is the right
+// one by its control group (InGroup) and its program (Program), which no process in the sandbox can choose. Everything else is
+// read through the same handle, and fails when that process has ended.
 //
-// What can fail: a watcher that is no root's, has no right to trace (CAP_SYS_PTRACE), or sees other processes than the host's,
+// What can fail: a watcher that is not root, has no right to trace (CAP_SYS_PTRACE), or sees other processes than the host's,
 // cannot look. Then the error is ErrCannotLook, and the caller says so instead of attesting.
 package attest

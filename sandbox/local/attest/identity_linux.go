@@ -29,7 +29,7 @@ func (p *Process) statusOf(thread string) (map[string]string, error) {
 	return fields, nil
 }
 
-// CheckIdentity compares who the process is and what it may do.
+// CheckIdentity compares the process's ids and privileges.
 func (p *Process) CheckIdentity(look *Look, want Identity) error {
 	status, err := p.status()
 	if err != nil {
@@ -74,7 +74,7 @@ func (p *Process) CheckRights(look *Look, what string, want Rights) error {
 	return nil
 }
 
-// compare notes what one thread should not have. What is as it should be is said once, for all threads.
+// compare notes every right that one thread should not have. Rights that are as they should be are noted once, for all threads.
 func (r Rights) compare(look *Look, what string, status map[string]string) {
 	if got, want := status["Uid"], strings.TrimSpace(strings.Repeat(fmt.Sprint(r.UID)+" ", 4)); got != want {
 		look.Differ(what+": user ids", want, got)
@@ -134,7 +134,7 @@ func (p *Process) threads() ([]string, error) {
 	return dir.Readdirnames(-1)
 }
 
-// CheckNamespaces compares the process's namespaces with ours: none of those that are named may be the same.
+// CheckNamespaces compares the process's namespaces with ours: each named namespace must differ.
 func (p *Process) CheckNamespaces(look *Look, what string, kinds ...string) error {
 	var seen []string
 	for _, kind := range kinds {

@@ -63,8 +63,8 @@ func (p *Process) root() (*os.File, error) {
 	return os.NewFile(uintptr(fd), "root"), nil
 }
 
-// CheckMounts compares every mount that the process sees. What is wanted lies at its target; any other mount has to be known;
-// and none lies over another one.
+// CheckMounts compares every mount that the process sees. Each wanted mount must lie at its target, any other mount must be
+// known, and no mount may lie over another one.
 func (p *Process) CheckMounts(look *Look, what string, wants []Want, known func(Mount) bool) error {
 	mounts, err := p.Mounts()
 	if err != nil {

@@ -39,7 +39,7 @@ func Open(pid int) (*Process, error) {
 // Pid is the process's number.
 func (p *Process) Pid() int { return p.pid }
 
-// Close lets go of the process.
+// Close closes the handle of the process.
 func (p *Process) Close() error { return p.dir.Close() }
 
 // maxText bounds what is read of one file of a process.

@@ -6,7 +6,7 @@ import (
 	"syscall"
 )
 
-// Identity is who a process should be, and what it should be able to do. It never has a capability and never gains privileges.
+// Identity holds the ids and rights that a process should have. It never has a capability and never gains privileges.
 type Identity struct {
 	UID, GID uint32
 	Filtered bool // a filter of system calls is in force already

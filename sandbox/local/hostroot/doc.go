@@ -8,7 +8,7 @@
 // The files of /etc that differ from sandbox to sandbox (UserEtc) are links there, which lead into the sandbox's own run
 // directory.
 //
-// What it promises: nothing of the host's /etc that not everybody on the host may read, and of the rest only what is on
+// What it promises: only files of the host's /etc that every user of the host may read, and of these only the files on
 // a list; nothing that an administrator has put into /usr/local; no link out of where programs are; and no file, nor
 // anything that belongs to a user, in the empty root.
 package hostroot

@@ -18,8 +18,8 @@ import (
 	"torno/sandbox"
 )
 
-// hostEtc is what a child sees of the host's /etc, if it is there and if everybody on the host may read it: how to find
-// libraries and programs, whom to trust, and names that are the same everywhere.
+// hostEtc lists the files of the host's /etc that a child sees, if they exist and every user of the host may read them: how to
+// find libraries and programs, which certificates to trust, and names that are the same everywhere.
 var hostEtc = []string{
 	"alternatives", "ca-certificates", "ca-certificates.conf", "ssl/certs", "ssl/openssl.cnf", "ssl/cert.pem",
 	"pki/ca-trust/extracted", "pki/tls/certs", "pki/tls/cert.pem", "pki/tls/openssl.cnf",
@@ -174,7 +174,7 @@ func (s *etcTree) link(name, target string) error {
 	return os.Symlink(target, filepath.Join(s.to, name))
 }
 
-// makeDir makes a directory with all above it, open to everybody whatever our umask is.
+// makeDir makes a directory with all above it, open to all users whatever our umask is.
 func (s *etcTree) makeDir(name string) error {
 	if name == "." {
 		return nil

@@ -82,7 +82,7 @@ func (l Layout) Entries() []Entry {
 	return all
 }
 
-// Lay makes the empty root in dir, which is made if it is missing. What is there already of it may stay.
+// Lay makes the empty root in dir, which is made if it is missing. Parts of the root that are already there stay.
 func (l Layout) Lay(dir string) error {
 	if err := MakeDir(dir); err != nil {
 		return err

@@ -12,9 +12,9 @@
 //
 //	err := order.Plan.Lay(first)
 //
-// What Lay promises: the directories of a request are found again without a link, beneath the same roots, and are the very
-// ones that the launcher has found, by device and inode; clones of them lie in the slot as the launcher would have placed
-// them. Nobody outside the namespace sees a mount of it, and nothing is left of it when the sandbox has ended. Afterwards the
+// What Lay promises: the directories of a request are found again without a link, beneath the same roots, and are the
+// directories that the launcher has found, by device and inode; clones of them lie in the slot as the launcher would have placed
+// them. No process outside the namespace sees its mounts, and nothing is left of them when the sandbox has ended. Afterwards the
 // process has no capability any more, not even in its own namespace.
 //
 // What differs from root's mounts: there are no others' ids in the namespace, so no id is exchanged; what is mounted below a

@@ -12,8 +12,8 @@ import (
 	"torno/internal/mounts"
 )
 
-// Apart is how a process is started that is to lay a plan: in a session and in namespaces of its own, where it is still
-// who we are, and may mount.
+// Apart returns how to start a process that lays a plan: in a session and in namespaces of its own, where it keeps our user
+// and may mount.
 func Apart() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{
 		Setsid:      true,
