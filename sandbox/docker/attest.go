@@ -20,7 +20,7 @@ func (l *Launcher) Attest(ctx context.Context, h sandbox.Handle) (sandbox.Attest
 		return sandbox.Attestation{Why: processes.Unseen}, nil
 	}
 	b := l.known(h.ID)
-	if b == nil || b.wanted == nil {
+	if b == nil || b.Wanted == nil {
 		return sandbox.Attestation{}, fmt.Errorf("attest container %s, which an earlier life has made: %w", h.ID, sandbox.ErrUncertain)
 	}
 	if l.unattested != "" {
@@ -34,17 +34,15 @@ func (l *Launcher) Attest(ctx context.Context, h sandbox.Handle) (sandbox.Attest
 		return sandbox.Attestation{}, fmt.Errorf("attest container %s: %w", h.ID, sandbox.ErrNotHeld)
 	}
 	seen, err := l.lookInto(processes.Subject{
-		Container: h.ID, Pid: found.State.Pid, Program: l.init, Wanted: b.wanted, Enforced: l.facts.Limits, Trial: b.id == names.RoleTrial,
+		Container: h.ID, Pid: found.State.Pid, Program: l.init, Wanted: b.Wanted, Enforced: l.facts.Limits, Trial: b.ID == names.RoleTrial,
 	})
-	if errors.Is(err, fs.ErrNotExist) && b.id != names.RoleTrial { // the trial has seen such things: this init has ended
+	if errors.Is(err, fs.ErrNotExist) && b.ID != names.RoleTrial { // the trial has seen such things: this init has ended
 		err = sandbox.ErrNotHeld
 	}
 	if err != nil {
 		return sandbox.Attestation{}, fmt.Errorf("attest container %s: %w", h.ID, err)
 	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.watchEnd(seen.Death)
+	b.WatchEnd(seen.Death)
 	return seen.Attestation, nil
 }
 

@@ -1,4 +1,5 @@
-// Package docker launches sandboxes with a Docker engine. It is the product's only importer of the Docker client.
+// Package docker launches sandboxes with a Docker engine. It and the packages below it are the product's only importers of Docker's modules,
+// and package engine is the only one that calls the client.
 //
 //	l, err := docker.New(ctx, docker.Options{Options: local.Options{
 //		Installation: "0123456789abcdef", // everything on the engine that is ours carries it
@@ -10,7 +11,21 @@
 //
 // What is sandbox.Launcher's is there: Create, Start, Open, List, Remove, Check. Purge takes an installation off an engine.
 //
-// A sandbox is one container. Its configuration comes out of one pure function, containerConfig, which takes a recipe
+// This package opens a launcher, and knows which sandboxes there are. The packages below it do the work:
+//
+//   - engine is the client of the daemon, and knows which daemon answers.
+//   - names has the names and labels of what is ours.
+//   - image has what lies on the engine for sandboxes: the empty image, the volume with init, the operator's images.
+//   - recipe is the pure configuration of one container.
+//   - create turns an order into a container that has not been started.
+//   - box carries a container from its start to its end, with its streams.
+//   - output reads what it prints.
+//   - processes looks at it from the host, without the engine.
+//   - survey asks an engine what it is and what was left on it, without a launcher.
+//
+// None of them knows the Launcher: each is given what it needs.
+//
+// A sandbox is one container. Its configuration comes out of one pure function, recipe.Recipe.Container, which takes a recipe
 // (limits, identity, mounts) and adds constants: no network, no capability, no new privileges, a system call filter of
 // our own, a read-only root, namespaces of its own. There is nothing in a recipe, and so nothing in a Spec, a request
 // or a profile, that could say otherwise (I1); a test holds every field of the engine's types against a table.
@@ -32,8 +47,8 @@
 // the look compares with is in memory, so a sandbox that an earlier life made is not attested: the watcher makes another one.
 //
 // The output is attached to before the start and read raw: it is whole, however much it is, and waits for its reader.
-// Whoever opens a sandbox again, after a restart for one, reads the engine's bounded log behind the last cursor and is
-// told of a gap if what was there is gone.
+// An attachment that comes later, after a restart for one, reads the engine's bounded log behind the last cursor and
+// tells a gap if what was there is gone. Package output says why there are two readers.
 //
 // Everything can be repeated and survives a crash at any point: the container's name derives from the sandbox's id, its
 // labels say whose it is, New claims the slots of containers that are there and empties all others (I9, I14).

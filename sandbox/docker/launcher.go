@@ -10,18 +10,14 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
-	"time"
-
-	"github.com/docker/docker/api/types"
-	"github.com/docker/docker/api/types/mount"
 
 	"torno/internal/mounts"
 	"torno/sandbox"
+	"torno/sandbox/docker/box"
+	"torno/sandbox/docker/create"
 	"torno/sandbox/docker/engine"
 	"torno/sandbox/docker/image"
 	"torno/sandbox/docker/names"
-	"torno/sandbox/docker/processes"
 	"torno/sandbox/docker/recipe"
 	"torno/sandbox/docker/survey"
 	"torno/sandbox/local"
@@ -38,10 +34,10 @@ type Launcher struct {
 	names    names.Naming
 	images   *image.Images
 	idmaps   *mounts.IDMaps
-	shared   shared
+	shared   create.Shared
 	init     *attest.Program
-	seccomp  string // the outline of the filter, for the engine
-	program  []byte // the filter, for init
+	filter   create.Filter
+	undone   *create.Undone
 
 	// What the trial found out.
 	slots      *mounts.Slots
@@ -50,61 +46,15 @@ type Launcher struct {
 	unattested string // why the host cannot look into sandboxes
 
 	restoring sync.Mutex
-	attached  local.Attached
 
-	life context.Context // until Close, which cuts every start off
-	end  context.CancelFunc
+	reach *box.Reach
+	end   context.CancelFunc // of every start, by Close
 
-	mu     sync.Mutex
-	boxes  map[string]*box // by container id
-	undone []*making       // launches that failed and could not be undone
+	mu    sync.Mutex
+	boxes map[string]*box.Box // by container id
 }
 
 var _ sandbox.Launcher = (*Launcher)(nil)
-
-// shared is what all sandboxes share; the paths are the engine's.
-type shared struct {
-	hostImage  string
-	hostMounts []mount.Mount
-	hostWants  []attest.Want // the same, for the look from outside
-	initVolume string
-	etc        string
-}
-
-// box is what this process knows of a sandbox.
-type box struct {
-	id   sandbox.SandboxID
-	slot *mounts.Slot // nil where this process did not claim it
-	uid  uint32       // whom it runs as; 0 where nothing says so
-	// wanted is what the finished sandbox should be; nil for one of an earlier life.
-	wanted *processes.Wanted
-
-	token string // with which init says its end; "" for one of an earlier life
-
-	exit    atomic.Pointer[sandbox.Exit] // how it ended, as it was seen first
-	asked   atomic.Bool                  // by us to end, with whichever signal
-	killed  atomic.Bool                  // by us
-	doubted atomic.Bool                  // the engine may believe that it never ran, and be wrong
-
-	mu      sync.Mutex
-	fresh   bool                    // made by us and never started
-	spoiled bool                    // init's input was attached to, and let go of, before it began
-	live    *types.HijackedResponse // the output from its first byte, until somebody opens it
-	input   *types.HijackedResponse // init's standard input, and from the release on the agent's, until it is closed
-	held    bool                    // init was started and not released
-	started time.Time               // when the engine said that it was
-	death   *attest.Death           // init's, once it was attested
-}
-
-// startContext is ctx, and ends with the launcher, too.
-func (l *Launcher) startContext(ctx context.Context) (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithCancel(ctx)
-	stop := context.AfterFunc(l.life, cancel)
-	return ctx, func() {
-		stop()
-		cancel()
-	}
-}
 
 // New connects to the engine, gives it what sandboxes share, claims what an earlier life left running, removes what it
 // left unfinished, and tries with a throw-away sandbox how workspaces can be mounted here. Close ends the Launcher;
@@ -130,11 +80,15 @@ func New(ctx context.Context, options Options) (_ *Launcher, err error) {
 // newLauncher has nothing on the engine or on the machine yet.
 func newLauncher(options Options, e *engine.Client) *Launcher {
 	l := &Launcher{
-		options: options, engine: e, identity: engine.NewIdentity(e, options.Log), names: names.Naming{Installation: options.Installation, State: options.StateDir},
-		idmaps: mounts.NewIDMaps(), boxes: map[string]*box{},
+		options: options, engine: e, identity: engine.NewIdentity(e, options.Log), undone: create.NewUndone(options.Log), names: names.Naming{Installation: options.Installation, State: options.StateDir},
+		idmaps: mounts.NewIDMaps(), boxes: map[string]*box.Box{},
 	}
 	l.images = image.NewImages(l.stock())
-	l.life, l.end = context.WithCancel(context.Background())
+	life, end := context.WithCancel(context.Background())
+	l.end = end
+	l.reach = &box.Reach{
+		Engine: e, Identity: l.identity, Names: l.names, Log: options.Log, UIDs: options.UIDs, Life: life, Restore: l.restore,
+	}
 	return l
 }
 
@@ -150,7 +104,7 @@ func (l *Launcher) learn(ctx context.Context) error {
 	if err := l.identity.Learn(ctx, info); err != nil {
 		return err
 	}
-	if err := l.prepareFilter(); err != nil {
+	if l.filter, err = create.FilterFor(l.facts.Arch); err != nil {
 		return err
 	}
 	return local.Keep(l.options.Bases, l.options.StateDir, l.engineSockets())
@@ -194,9 +148,9 @@ func (l *Launcher) prepare(ctx context.Context) error {
 		return err
 	}
 	l.init = attest.KnownProgram(init.Program)
-	l.shared = shared{hostImage: empty, initVolume: init.Volume}
+	l.shared = create.Shared{HostImage: empty, InitVolume: init.Volume}
 	l.identity.SeeLandmark(ctx, init.Volume)
-	if l.shared.etc, err = l.options.EnginePath(system.Etc); err != nil {
+	if l.shared.Etc, err = l.options.EnginePath(system.Etc); err != nil {
 		return err
 	}
 	root := attest.RootBehind(ctx, l.engine.Socket())
@@ -209,13 +163,13 @@ func (l *Launcher) prepare(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("look at the host's programs: %w", err)
 		}
-		l.shared.hostWants = append(l.shared.hostWants, want)
+		l.shared.HostWants = append(l.shared.HostWants, want)
 	}
 	covered, err := l.options.EnginePath(system.Empty)
 	if err != nil {
 		return err
 	}
-	l.shared.hostMounts = recipe.ReadOnlyBinds(system.Layout.Binds(l.shared.etc, covered))
+	l.shared.HostMounts = recipe.ReadOnlyBinds(system.Layout.Binds(l.shared.Etc, covered))
 	return l.removeOutdated(ctx, filepath.Base(system.Etc))
 }
 
@@ -250,9 +204,9 @@ func (l *Launcher) Close() error {
 	l.mu.Lock()
 	boxes := slices.Collect(maps.Values(l.boxes))
 	l.mu.Unlock()
-	l.attached.Close()
+	l.reach.Close()
 	for _, b := range boxes {
-		b.hangUp()
+		b.HangUp()
 	}
 	errs := []error{l.idmaps.Close(), l.engine.Close()}
 	if l.slots != nil {
@@ -262,7 +216,7 @@ func (l *Launcher) Close() error {
 }
 
 // known is what we know of a container, or nil.
-func (l *Launcher) known(id string) *box {
+func (l *Launcher) known(id string) *box.Box {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.boxes[id]
@@ -273,14 +227,14 @@ func (l *Launcher) containerOf(id sandbox.SandboxID) string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for container, b := range l.boxes {
-		if b.id == id {
+		if b.ID == id {
 			return container
 		}
 	}
 	return ""
 }
 
-func (l *Launcher) remember(id string, b *box) {
+func (l *Launcher) remember(id string, b *box.Box) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.boxes[id] = b
@@ -290,22 +244,4 @@ func (l *Launcher) forget(id string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.boxes, id)
-}
-
-// hangUp ends the streams that are nobody else's.
-func (b *box) hangUp() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.dropStreams()
-	b.watchEnd(nil)
-}
-
-// dropStreams is hangUp for who has the lock.
-func (b *box) dropStreams() {
-	for _, stream := range []*types.HijackedResponse{b.live, b.input} {
-		if stream != nil {
-			stream.Close()
-		}
-	}
-	b.live, b.input, b.held = nil, nil, false
 }

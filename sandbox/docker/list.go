@@ -8,7 +8,6 @@ import (
 
 	"github.com/docker/docker/api/types/container"
 
-	"torno/internal/runfile"
 	"torno/sandbox"
 	"torno/sandbox/docker/engine"
 	"torno/sandbox/docker/names"
@@ -22,7 +21,7 @@ func (l *Launcher) List(ctx context.Context) ([]sandbox.Handle, error) {
 	if err := l.identity.Prove(ctx); err != nil {
 		return nil, err
 	}
-	l.undoRest()
+	l.undone.Retry()
 	found, err := l.engine.List(ctx, l.names.Filter())
 	if err != nil {
 		return nil, engine.Away(fmt.Errorf("list containers: %w", err))
@@ -59,10 +58,10 @@ func (l *Launcher) listed(ctx context.Context, c container.Summary) (sandbox.Han
 	h.Site, h.State = l.identity.Name(), stateOf(c.State)
 	var seen *sandbox.Exit
 	if b := l.known(c.ID); b != nil {
-		seen = b.exit.Load()
+		seen = b.Exit()
 	}
 	if h.State == sandbox.HandleExited {
-		h.Exit, err = l.exitOf(ctx, h)
+		h.Exit, err = l.reach.ExitOf(ctx, h)
 	}
 	if err == nil && seen != nil { // the engine may not know it yet
 		h.State, h.Exit = sandbox.HandleExited, seen
@@ -80,31 +79,4 @@ func stateOf(state string) sandbox.HandleState {
 	default:
 		return sandbox.HandleExited
 	}
-}
-
-// exitOf asks how a container ended.
-func (l *Launcher) exitOf(ctx context.Context, h sandbox.Handle) (*sandbox.Exit, error) {
-	found, err := l.engine.Inspect(ctx, h.ID)
-	if err != nil {
-		return nil, l.identity.Wrap(err, "look at", h)
-	}
-	exit := exitFrom(found.State)
-	return &exit, nil
-}
-
-// exitFrom reads a container's state. What it used at most the engine does not keep.
-func exitFrom(state *container.State) sandbox.Exit {
-	exit := exitWith(state.ExitCode)
-	exit.OutOfMemory = state.OOMKilled
-	exit.StartedAt, exit.FinishedAt = engine.Time(state.StartedAt), engine.Time(state.FinishedAt)
-	if exit.StartedAt.After(exit.FinishedAt) {
-		exit.StartedAt = exit.FinishedAt // the engine notes the start when its call returns; a quick agent has ended by then
-	}
-	return exit
-}
-
-// exitWith is an end with init's exit code, as the engine says it.
-func exitWith(init int) sandbox.Exit {
-	code, known := runfile.AgentExit(init)
-	return sandbox.Exit{Code: code, Unknown: !known}
 }

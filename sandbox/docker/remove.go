@@ -10,6 +10,7 @@ import (
 	"github.com/docker/docker/api/types/container"
 
 	"torno/sandbox"
+	"torno/sandbox/docker/box"
 	"torno/sandbox/docker/engine"
 	"torno/sandbox/docker/names"
 	"torno/sandbox/docker/processes"
@@ -22,12 +23,12 @@ func (l *Launcher) Remove(ctx context.Context, h sandbox.Handle) error {
 	}
 	b := l.known(h.ID)
 	if b == nil {
-		if _, err := l.look(ctx, h); err != nil {
+		if _, err := l.reach.Look(ctx, h); err != nil {
 			return engine.Ignore(err, sandbox.ErrNotFound)
 		}
 	}
 	if b != nil {
-		b.killed.Store(true)
+		b.WillBeKilled()
 	}
 	if err := l.engine.RemoveAndWait(ctx, h.ID); err != nil {
 		if err = engine.Ignore(l.identity.Wrap(err, "remove", h), sandbox.ErrNotFound); err != nil {
@@ -37,14 +38,14 @@ func (l *Launcher) Remove(ctx context.Context, h sandbox.Handle) error {
 	if b == nil {
 		return nil
 	}
-	if b.doubted.Load() {
-		if err := processes.RemainsOf(h.ID, b.uid, l.options.UIDs).End(ctx, l.options.Log); err != nil {
+	if b.IsDoubted() {
+		if err := processes.RemainsOf(h.ID, b.UID, l.options.UIDs).End(ctx, l.options.Log); err != nil {
 			return err
 		}
 	}
-	b.hangUp()
-	if b.slot != nil {
-		if err := b.slot.Release(); err != nil {
+	b.HangUp()
+	if b.Slot != nil {
+		if err := b.Slot.Release(); err != nil {
 			return fmt.Errorf("remove what container %s was given: %w", h.ID, err)
 		}
 	}
@@ -54,7 +55,7 @@ func (l *Launcher) Remove(ctx context.Context, h sandbox.Handle) error {
 
 // removeOutdated removes what an earlier version of init or of the host's files left, where no sandbox uses it any more.
 func (l *Launcher) removeOutdated(ctx context.Context, etc string) error {
-	if err := l.stock().RemoveOutdated(ctx, l.shared.initVolume); err != nil {
+	if err := l.stock().RemoveOutdated(ctx, l.shared.InitVolume); err != nil {
 		return err
 	}
 	all, err := l.engine.List(ctx, l.names.Filter())
@@ -108,13 +109,13 @@ func (l *Launcher) purgeContainers(ctx context.Context) error {
 func (l *Launcher) purgeSlots() error {
 	l.mu.Lock()
 	boxes := l.boxes
-	l.boxes = map[string]*box{}
+	l.boxes = map[string]*box.Box{}
 	l.mu.Unlock()
 	var errs []error
 	for _, b := range boxes {
-		b.hangUp()
-		if b.slot != nil {
-			errs = append(errs, b.slot.Release())
+		b.HangUp()
+		if b.Slot != nil {
+			errs = append(errs, b.Slot.Release())
 		}
 	}
 	return errors.Join(append(errs, l.slots.Sweep(nil))...)

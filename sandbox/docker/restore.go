@@ -2,21 +2,9 @@ package docker
 
 import (
 	"context"
-	"errors"
 
-	"torno/sandbox"
-	"torno/sandbox/docker/engine"
 	"torno/sandbox/local/hostroot"
 )
-
-// lacksInit says whether a start may have failed because init was missing, which it is not any more.
-func (l *Launcher) lacksInit(ctx context.Context, err error) bool {
-	if err == nil || engine.IsGone(err) || errors.Is(err, sandbox.ErrNotFound) || errors.Is(engine.Away(err), sandbox.ErrUnavailable) {
-		return false
-	}
-	missing, err := l.restore(ctx)
-	return err == nil && missing
-}
 
 // restore brings back what all sandboxes share: while there is no sandbox, an operator who wants room may have removed it.
 // It says whether init was missing.

@@ -11,6 +11,7 @@ import (
 
 	"torno/internal/mounts"
 	"torno/sandbox"
+	"torno/sandbox/docker/box"
 	"torno/sandbox/docker/names"
 )
 
@@ -131,9 +132,8 @@ func (l *Launcher) adopt(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("claim the slot of container %s: %w", c.ID, err)
 		}
-		b := &box{id: id, slot: slot, uid: names.UserIn(c.Labels)}
-		b.doubted.Store(c.State == container.StateCreated)
-		b.takeUpExit(c.ID)
+		b := box.Found(box.Given{ID: id, Slot: slot, UID: names.UserIn(c.Labels)})
+		b.Adopt(c.ID, c.State == container.StateCreated)
 		l.remember(c.ID, b)
 	}
 	if err := l.keepElsewhere(); err != nil {

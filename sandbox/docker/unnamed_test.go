@@ -12,8 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/containerd/errdefs"
-
 	"torno/sandbox"
 	"torno/sandbox/docker/engine"
 	"torno/sandbox/docker/names"
@@ -156,24 +154,5 @@ func TestAStrangerWithAHelpersName(t *testing.T) {
 	f.set(func() { f.labels, f.changed = map[string]string{}, nil })
 	if err := l.sweep(t.Context()); err == nil || len(f.changed) > 0 {
 		t.Errorf("the sweep of a start: %v, %v", err, f.changed)
-	}
-}
-
-// TestWhatIsMissingMayBeOnTheOtherEngine: a container cannot be made for want of an image, because another engine answers. That is no
-// failure of the launch.
-func TestWhatIsMissingMayBeOnTheOtherEngine(t *testing.T) {
-	name := "ABCD"
-	f := &fakeEngine{id: func(int) string { return name }, landmark: "then"}
-	m := &making{Launcher: f.launch(t)}
-	gone, other := fmt.Errorf("no such image: %w", errdefs.ErrNotFound), errors.New("something else")
-	if err := m.whyGone(t.Context(), gone); !errors.Is(err, errdefs.ErrNotFound) || errors.Is(err, sandbox.ErrUnavailable) {
-		t.Errorf("on its own engine: %v", err)
-	}
-	f.set(func() { name = "EFGH" })
-	if err := m.whyGone(t.Context(), gone); !errors.Is(err, sandbox.ErrOtherSite) {
-		t.Errorf("on another engine: %v", err)
-	}
-	if err := m.whyGone(t.Context(), other); !errors.Is(err, other) {
-		t.Errorf("another failure: %v", err)
 	}
 }

@@ -32,13 +32,15 @@ func TestRuleFindsForbiddenImports(t *testing.T) {
 			pkg{path: "watcher", imports: []string{"github.com/docker/docker/client"}},
 			[]string{"watcher may not import github.com/docker/docker/client"},
 		},
-		"the engine's client at home": {pkg{path: "sandbox/docker", imports: []string{"github.com/docker/docker/client"}}, nil},
-		"a similar name":              {pkg{path: "sandbox/docker", imports: []string{"github.com/docker/dockerfile"}}, []string{"sandbox/docker may not import github.com/docker/dockerfile"}},
-		"a library nobody chose":      {pkg{path: "delegation", imports: []string{"github.com/pkg/errors"}}, []string{"delegation may not import github.com/pkg/errors"}},
-		"C":                           {pkg{path: "sandbox", imports: []string{"C"}}, []string{"sandbox may not import C"}},
-		"a room below a room":         {pkg{path: "sandbox/sandboxtest/below", imports: []string{"torno/sandbox/sandboxtest/inside"}}, nil},
-		"a room that nobody knows":    {pkg{path: "internal/attic"}, []string{"internal/attic is not on the map in rooms_test.go"}},
-		"a tool":                      {pkg{path: "test/e2e", imports: []string{"torno/watcher", "example.org/x"}}, nil},
+		"the engine's client at home":     {pkg{path: "sandbox/docker/engine", imports: []string{"github.com/docker/docker/client"}}, nil},
+		"the engine's client beside it":   {pkg{path: "sandbox/docker", imports: []string{"github.com/docker/docker/client"}}, []string{"sandbox/docker may not import github.com/docker/docker/client"}},
+		"a room below knows the launcher": {pkg{path: "sandbox/docker/box", imports: []string{"torno/sandbox/docker"}}, []string{"sandbox/docker/box may not import torno/sandbox/docker"}},
+		"a similar name":                  {pkg{path: "sandbox/docker", imports: []string{"github.com/docker/dockerfile"}}, []string{"sandbox/docker may not import github.com/docker/dockerfile"}},
+		"a library nobody chose":          {pkg{path: "delegation", imports: []string{"github.com/pkg/errors"}}, []string{"delegation may not import github.com/pkg/errors"}},
+		"C":                               {pkg{path: "sandbox", imports: []string{"C"}}, []string{"sandbox may not import C"}},
+		"a room below a room":             {pkg{path: "sandbox/sandboxtest/below", imports: []string{"torno/sandbox/sandboxtest/inside"}}, nil},
+		"a room that nobody knows":        {pkg{path: "internal/attic"}, []string{"internal/attic is not on the map in rooms_test.go"}},
+		"a tool":                          {pkg{path: "test/e2e", imports: []string{"torno/watcher", "example.org/x"}}, nil},
 	} {
 		check(t, what, forbiddenImports([]pkg{c.p}, standard), c.want...)
 	}

@@ -24,7 +24,8 @@ const (
 	unix     = "golang.org/x/sys/unix"
 	yaml     = "gopkg.in/yaml.v3"
 	fsnotify = "github.com/fsnotify/fsnotify"
-	dockers  = "github.com/docker/docker/..." // for sandbox/docker and what lies below it alone
+	// Docker's modules are for sandbox/docker and what lies below it alone, and its client for sandbox/docker/engine.
+	dockerTypes = "github.com/docker/docker/api/types/..."
 )
 
 // rooms is the map of the house, from the wire up: cmd → watcher → sandbox → delegation, and manager → delegation.
@@ -70,28 +71,43 @@ var rooms = map[string]room{
 	},
 	"sandbox/docker": {
 		ours: []string{
-			"delegation", "sandbox", "sandbox/local", "sandbox/local/attest", "sandbox/local/hostroot", "internal/doctor",
-			"internal/launcher", "internal/mounts", "internal/runfile", "internal/seccomp", "sandbox/docker/...",
+			"sandbox", "sandbox/local", "sandbox/local/attest", "sandbox/local/hostroot", "internal/doctor", "internal/launcher",
+			"internal/mounts", "sandbox/docker/...",
 		},
-		theirs: []string{dockers},
+		theirs: []string{dockerTypes},
 	},
-	"sandbox/docker/engine": {ours: []string{"sandbox"}, theirs: []string{dockers, "github.com/containerd/errdefs"}},
+	"sandbox/docker/create": {
+		ours: []string{
+			"delegation", "sandbox", "sandbox/local", "sandbox/local/attest", "sandbox/local/hostroot", "internal/mounts", "internal/runfile",
+			"internal/seccomp", "sandbox/docker/engine", "sandbox/docker/image", "sandbox/docker/names", "sandbox/docker/processes",
+			"sandbox/docker/recipe",
+		},
+		theirs: []string{dockerTypes},
+	},
+	"sandbox/docker/box": {
+		ours: []string{
+			"sandbox", "sandbox/local", "sandbox/local/attest", "internal/mounts", "internal/runfile", "sandbox/docker/engine",
+			"sandbox/docker/names", "sandbox/docker/output", "sandbox/docker/processes",
+		},
+		theirs: []string{dockerTypes},
+	},
+	"sandbox/docker/engine": {ours: []string{"sandbox"}, theirs: []string{dockerTypes, "github.com/docker/docker/client", "github.com/containerd/errdefs"}},
 	"sandbox/docker/names":  {ours: []string{"sandbox", "sandbox/local"}},
 	"sandbox/docker/recipe": {
 		ours:   []string{"sandbox", "sandbox/local", "sandbox/local/hostroot", "internal/runfile"},
-		theirs: []string{dockers},
+		theirs: []string{dockerTypes},
 	},
 	"sandbox/docker/image": {
 		ours:   []string{"sandbox", "sandbox/local", "sandbox/local/hostroot", "sandbox/docker/engine", "sandbox/docker/names", "internal/runfile"},
-		theirs: []string{dockers},
+		theirs: []string{dockerTypes},
 	},
-	"sandbox/docker/output": {ours: []string{"sandbox", "internal/runfile"}, theirs: []string{dockers}},
+	"sandbox/docker/output": {ours: []string{"sandbox", "internal/runfile"}, theirs: []string{"github.com/docker/docker/pkg/stdcopy"}},
 	"sandbox/docker/processes": {
 		ours: []string{"sandbox", "sandbox/local", "sandbox/local/attest", "sandbox/local/hostroot", "sandbox/docker/recipe", "internal/runfile"},
 	},
 	"sandbox/docker/survey": {
 		ours:   []string{"sandbox", "sandbox/local", "sandbox/docker/engine", "sandbox/docker/names", "internal/doctor"},
-		theirs: []string{dockers},
+		theirs: []string{dockerTypes},
 	},
 	"sandbox/gvisor": {
 		ours: []string{

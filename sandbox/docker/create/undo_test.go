@@ -1,26 +1,27 @@
-package docker
+package create
 
 import (
 	"errors"
+	"log/slog"
 	"testing"
 
 	"torno/sandbox"
 	"torno/sandbox/local"
 )
 
-// TestNobodyGetsWhatIsBeingUndone has one sandbox's Create undo what another's has left, and that other one try again
+// TestNobodyGetsWhatIsBeingUndone has one sandbox's creation undo what another's has left, and that other one try again
 // meanwhile: it must not find the container which is on its way out, nor go on while nobody knows whether there is one.
 func TestNobodyGetsWhatIsBeingUndone(t *testing.T) {
 	id := sandbox.NewSandboxID()
-	l := (&fakeEngine{id: func(int) string { return "ABCD" }}).launch(t)
+	left := NewUndone(slog.New(slog.DiscardHandler))
 	tries, reached, answer := 0, make(chan struct{}), make(chan error)
-	m := &making{Launcher: l, Making: local.Making{Order: local.Order{ID: id}}}
+	m := &making{Making: local.Making{Order: local.Order{ID: id}}}
 	m.undoContainer(func() error { tries++; reached <- struct{}{}; return <-answer })
-	l.keepUndo(m)
-	try := func() error { _, err := l.Create(t.Context(), id, sandbox.Spec{}); return err }
+	left.keep(m)
+	try := func() error { return left.RetryFor(id) }
 
 	other := make(chan struct{})
-	go func() { defer close(other); l.undoRest() }()
+	go func() { defer close(other); left.Retry() }()
 	<-reached
 	if err := try(); !errors.Is(err, sandbox.ErrUnavailable) {
 		t.Error("while it is being removed:", err)
@@ -32,7 +33,7 @@ func TestNobodyGetsWhatIsBeingUndone(t *testing.T) {
 		t.Error("while it may be there:", err)
 	}
 	go func() { <-reached; answer <- nil }()
-	if err := try(); errors.Is(err, sandbox.ErrUnavailable) || len(l.undone) != 0 || tries != 3 {
-		t.Errorf("when it is gone: %v, with %d left, at try %d", err, len(l.undone), tries)
+	if err := try(); errors.Is(err, sandbox.ErrUnavailable) || len(left.left) != 0 || tries != 3 {
+		t.Errorf("when it is gone: %v, with %d left, at try %d", err, len(left.left), tries)
 	}
 }

@@ -1,4 +1,4 @@
-package docker
+package box
 
 import (
 	"encoding/json"
@@ -17,29 +17,29 @@ import (
 // it every process of its namespace. Where any of this cannot be seen, the engine is waited for.
 
 // digest is that of the token; "" without one.
-func (b *box) digest() string {
-	if b.token == "" {
+func (b *Box) digest() string {
+	if b.Token == "" {
 		return ""
 	}
-	return runfile.DigestOf(b.token)
+	return runfile.DigestOf(b.Token)
 }
 
 // release is the word for the sandbox's init. It marks its end where the host can see that end. The lock of b is held.
-func (b *box) release() string {
-	if b.token == "" || b.death == nil {
+func (b *Box) release() string {
+	if b.Token == "" || b.death == nil {
 		return runfile.Release
 	}
-	return runfile.MarkedRelease + b.token
+	return runfile.MarkedRelease + b.Token
 }
 
 // watchEnd takes a handle of init in the place of the one that there is. The lock of b is held.
-func (b *box) watchEnd(death *attest.Death) {
+func (b *Box) watchEnd(death *attest.Death) {
 	b.death.Close()
 	b.death = death
 }
 
 // witness is what sees init's end, and when init was started.
-func (b *box) witness() (*attest.Death, time.Time) {
+func (b *Box) witness() (*attest.Death, time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.death, b.started
@@ -59,7 +59,7 @@ func (a *attachment) seeEnd(end runfile.End) (sandbox.Exit, bool) {
 		return *a.box.exit.Load(), true
 	}
 	if err := a.box.keepExit(a.handle.ID, exit); err != nil {
-		a.log.Warn("how a sandbox ended is not noted, so that after a restart its engine's word counts", "container", a.handle.ID, "error", err)
+		a.reach.Log.Warn("how a sandbox ended is not noted, so that after a restart its engine's word counts", "container", a.handle.ID, "error", err)
 	}
 	return exit, true
 }
@@ -74,24 +74,24 @@ type keptExit struct {
 	Exit      sandbox.Exit `json:"exit"`
 }
 
-func (b *box) keepExit(container string, exit sandbox.Exit) error {
-	if b.slot == nil {
+func (b *Box) keepExit(container string, exit sandbox.Exit) error {
+	if b.Slot == nil {
 		return nil
 	}
 	text, err := json.Marshal(keptExit{container, exit})
 	if err != nil {
 		return err
 	}
-	temp := filepath.Join(b.slot.RunDir(), "."+exitName)
+	temp := filepath.Join(b.Slot.RunDir(), "."+exitName)
 	if err := os.WriteFile(temp, text, 0o600); err != nil {
 		return err
 	}
-	return os.Rename(temp, filepath.Join(b.slot.RunDir(), exitName))
+	return os.Rename(temp, filepath.Join(b.Slot.RunDir(), exitName))
 }
 
 // takeUpExit finds the end that an earlier life has seen.
-func (b *box) takeUpExit(container string) {
-	text, err := os.ReadFile(filepath.Join(b.slot.RunDir(), exitName))
+func (b *Box) takeUpExit(container string) {
+	text, err := os.ReadFile(filepath.Join(b.Slot.RunDir(), exitName))
 	var kept keptExit
 	if err == nil && json.Unmarshal(text, &kept) == nil && kept.Container == container {
 		b.exit.Store(&kept.Exit)
@@ -99,7 +99,7 @@ func (b *box) takeUpExit(container string) {
 }
 
 // ended is the end that counts where the engine tells one: the first that was seen.
-func (b *box) ended(told sandbox.Exit) sandbox.Exit {
+func (b *Box) ended(told sandbox.Exit) sandbox.Exit {
 	if b.exit.CompareAndSwap(nil, &told) {
 		return told
 	}

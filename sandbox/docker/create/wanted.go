@@ -1,4 +1,4 @@
-package docker
+package create
 
 import (
 	"path/filepath"
@@ -16,7 +16,7 @@ import (
 func (m *making) wanted() (*processes.Wanted, error) {
 	w := &processes.Wanted{
 		Identity: attest.Identity{UID: m.recipe.UID, GID: m.recipe.GID, Filtered: true},
-		Mounts:   slices.Clone(m.shared.hostWants),
+		Mounts:   slices.Clone(m.Shared.HostWants),
 		Private:  append([]string{"/tmp", sandbox.Home, "/dev/shm"}, m.recipe.Covers...),
 		Limits:   m.recipe.Limits,
 	}
@@ -30,8 +30,8 @@ func (m *making) wanted() (*processes.Wanted, error) {
 		return nil, err
 	}
 	w.Mounts = append(w.Mounts, run)
-	w.Mounts = append(w.Mounts, local.Wants(slices.Concat(m.Pins.Expected(m.byHandle), m.sockets))...)
-	if m.byHandle {
+	w.Mounts = append(w.Mounts, local.Wants(slices.Concat(m.Pins.Expected(m.ByHandle), m.sockets))...)
+	if m.ByHandle {
 		for _, view := range local.Views(m.Spec.Mounts) {
 			if view.OnTheWay() {
 				w.Mounts = append(w.Mounts, attest.Want{Target: view.Prefix})

@@ -1,4 +1,4 @@
-package docker
+package box
 
 import (
 	"context"
@@ -18,30 +18,23 @@ import (
 // it is read. Every other time it is the engine's bounded log, which may have lost its beginning.
 //
 // The agent's standard input stays open from one attachment to the next, until Input is closed or this process ends.
-func (l *Launcher) Open(ctx context.Context, h sandbox.Handle, cursor sandbox.Cursor) (sandbox.Attachment, error) {
-	if err := h.On(l.identity.Name()); err != nil {
-		return nil, err
-	}
+func (r *Reach) Open(ctx context.Context, h sandbox.Handle, b *Box, cursor sandbox.Cursor) (sandbox.Attachment, error) {
 	from, err := output.Parse(cursor)
 	if err != nil {
 		return nil, err
 	}
-	b := l.known(h.ID)
-	if b == nil {
-		b = &box{}
-	}
 	live := b.takeLive()
 	if live != nil && cursor == "" {
-		return l.openLive(h, b, live), nil
+		return r.openLive(h, b, live), nil
 	}
 	if live != nil {
 		live.Close() // from its beginning it is of no use any more
 	}
-	return l.openLog(ctx, h, b, from)
+	return r.openLog(ctx, h, b, from)
 }
 
 // takeLive is the stream from the beginning, for one taker.
-func (b *box) takeLive() *types.HijackedResponse {
+func (b *Box) takeLive() *types.HijackedResponse {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	live := b.live
@@ -49,12 +42,12 @@ func (b *box) takeLive() *types.HijackedResponse {
 	return live
 }
 
-func (l *Launcher) openLive(h sandbox.Handle, b *box, live *types.HijackedResponse) sandbox.Attachment {
-	return l.newAttachment(h, b, output.Live(liveStream{live}, b.digest()), true)
+func (r *Reach) openLive(h sandbox.Handle, b *Box, live *types.HijackedResponse) sandbox.Attachment {
+	return r.newAttachment(h, b, output.Live(liveStream{live}, b.digest()), true)
 }
 
-func (l *Launcher) openLog(ctx context.Context, h sandbox.Handle, b *box, from output.Place) (sandbox.Attachment, error) {
-	found, err := l.look(ctx, h)
+func (r *Reach) openLog(ctx context.Context, h sandbox.Handle, b *Box, from output.Place) (sandbox.Attachment, error) {
+	found, err := r.Look(ctx, h)
 	if err != nil {
 		return nil, err
 	}
@@ -62,22 +55,22 @@ func (l *Launcher) openLog(ctx context.Context, h sandbox.Handle, b *box, from o
 		return nil, fmt.Errorf("container %s was never started", h.ID)
 	}
 	following, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	log, err := l.askLog(ctx, following, cancel, h)
+	log, err := r.askLog(ctx, following, cancel, h)
 	if err != nil {
 		cancel()
 		if engine.IsConflict(err) { // it is dead, or being removed, and its log can be had no more
 			err = sandbox.ErrNotFound
 		}
-		return nil, l.identity.Wrap(err, "read the log of", h)
+		return nil, r.Identity.Wrap(err, "read the log of", h)
 	}
-	reader := output.Log(logStream{log, cancel}, from, found.Config.Labels[names.LabelEnd], func() (bool, error) { return l.hasFirstLine(following, h) })
-	return l.newAttachment(h, b, reader, false), nil
+	reader := output.Log(logStream{log, cancel}, from, found.Config.Labels[names.LabelEnd], func() (bool, error) { return r.hasFirstLine(following, h) })
+	return r.newAttachment(h, b, reader, false), nil
 }
 
 // askLog has the engine hand out a log for as long as it is followed, and gives up when ctx is done before it has begun to.
-func (l *Launcher) askLog(ctx, following context.Context, giveUp func(), h sandbox.Handle) (io.ReadCloser, error) {
+func (r *Reach) askLog(ctx, following context.Context, giveUp func(), h sandbox.Handle) (io.ReadCloser, error) {
 	begun := context.AfterFunc(ctx, giveUp)
-	log, err := l.engine.Logs(following, h.ID, container.LogsOptions{
+	log, err := r.Engine.Logs(following, h.ID, container.LogsOptions{
 		ShowStdout: true, ShowStderr: true, Follow: true, Timestamps: true,
 	})
 	if begun() {
@@ -101,15 +94,22 @@ func (s logStream) Close() error {
 }
 
 // hasFirstLine asks whether the log still has its beginning.
-func (l *Launcher) hasFirstLine(ctx context.Context, h sandbox.Handle) (bool, error) {
-	log, err := l.engine.Logs(ctx, h.ID, container.LogsOptions{ShowStderr: true})
+func (r *Reach) hasFirstLine(ctx context.Context, h sandbox.Handle) (bool, error) {
+	log, err := r.Engine.Logs(ctx, h.ID, container.LogsOptions{ShowStderr: true})
 	if err != nil {
-		return false, l.identity.Wrap(err, "read the log of", h)
+		return false, r.Identity.Wrap(err, "read the log of", h)
 	}
 	defer log.Close()
 	first, err := output.HasFirstLine(log)
 	if err != nil {
-		return false, l.identity.Wrap(err, "read the log of", h)
+		return false, r.Identity.Wrap(err, "read the log of", h)
 	}
 	return first, nil
 }
+
+// liveStream is an attached connection as a reader.
+type liveStream struct{ *types.HijackedResponse }
+
+func (s liveStream) Read(p []byte) (int, error) { return s.Reader.Read(p) }
+
+func (s liveStream) Close() error { return s.Conn.Close() }

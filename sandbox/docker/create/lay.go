@@ -1,4 +1,4 @@
-package docker
+package create
 
 import (
 	"context"
@@ -20,8 +20,8 @@ import (
 
 // identify decides as whom the sandbox runs.
 func (m *making) identify(context.Context) (err error) {
-	who := m.options.UIDs.Of(m.Slot)
-	if !m.byHandle {
+	who := m.UIDs.Of(m.Slot)
+	if !m.ByHandle {
 		who, err = m.Pins.Owner()
 	}
 	m.recipe.UID, m.recipe.GID = who.UID, who.GID
@@ -31,7 +31,7 @@ func (m *making) identify(context.Context) (err error) {
 
 // layMounts brings the pins into the sandbox.
 func (m *making) layMounts(context.Context) error {
-	if m.byHandle {
+	if m.ByHandle {
 		return m.layByHandle()
 	}
 	return m.layByPath()
@@ -53,7 +53,7 @@ func (m *making) layByPath() error {
 
 // layByHandle moves clones of them into the slot, and has the engine bind the slot's views.
 func (m *making) layByHandle() error {
-	if err := m.Pins.Lay(m.Slot, m.options.UIDs, m.idmaps); err != nil {
+	if err := m.Pins.Lay(m.Slot, m.UIDs, m.IDMaps); err != nil {
 		return err
 	}
 	for _, view := range local.Views(m.Spec.Mounts) {
@@ -73,7 +73,7 @@ func (m *making) bindView(v local.View) (mount.Mount, error) {
 	if err != nil {
 		return mount.Mount{}, err
 	}
-	source, err := m.options.EnginePath(here)
+	source, err := m.EnginePath(here)
 	if err != nil {
 		return mount.Mount{}, err
 	}
@@ -86,12 +86,12 @@ func (m *making) bindView(v local.View) (mount.Mount, error) {
 // addSockets adds the profile's sockets.
 func (m *making) addSockets(context.Context) error {
 	for _, socket := range m.Spec.Sockets {
-		found, err := local.CheckSocket(socket, m.engineSockets())
+		found, err := local.CheckSocket(socket, m.Sockets)
 		if err != nil {
 			return err
 		}
 		m.sockets = append(m.sockets, found)
-		source, err := m.options.EnginePath(socket.Host)
+		source, err := m.EnginePath(socket.Host)
 		if err != nil {
 			return err
 		}
@@ -107,8 +107,8 @@ func (m *making) who() mounts.Identity {
 // writeFiles fills the slot's run directory and binds it.
 func (m *making) writeFiles(context.Context) error {
 	run := local.Run{
-		Nonce: m.recipe.Nonce, Who: m.who(), Spec: m.Spec, Mounts: append(m.Pins.Expected(m.byHandle), m.sockets...),
-		Filter: m.program,
+		Nonce: m.recipe.Nonce, Who: m.who(), Spec: m.Spec, Mounts: append(m.Pins.Expected(m.ByHandle), m.sockets...),
+		Filter: m.Filter.Program,
 	}
 	if err := run.Write(m.Slot.RunDir()); err != nil {
 		return err
@@ -118,11 +118,11 @@ func (m *making) writeFiles(context.Context) error {
 
 // bindFiles shows the run directory and init, and lays our files of /etc over those of an image.
 func (m *making) bindFiles(dir string) error {
-	run, err := m.options.EnginePath(dir)
+	run, err := m.EnginePath(dir)
 	if err != nil {
 		return err
 	}
-	m.recipe.Mounts = append(m.recipe.Mounts, recipe.ReadOnlyBind(run, runfile.Dir), image.InitMount(m.shared.initVolume))
+	m.recipe.Mounts = append(m.recipe.Mounts, recipe.ReadOnlyBind(run, runfile.Dir), image.InitMount(m.Shared.InitVolume))
 	if m.Spec.RootFS.Host {
 		return nil // our /etc has them, or links to them
 	}
@@ -130,7 +130,7 @@ func (m *making) bindFiles(dir string) error {
 		m.recipe.Mounts = append(m.recipe.Mounts, recipe.ReadOnlyBind(filepath.Join(run, hostroot.UserDir, name), "/etc/"+name))
 	}
 	for _, name := range hostroot.ImageEtc() {
-		m.recipe.Mounts = append(m.recipe.Mounts, recipe.ReadOnlyBind(filepath.Join(m.shared.etc, name), "/etc/"+name))
+		m.recipe.Mounts = append(m.recipe.Mounts, recipe.ReadOnlyBind(filepath.Join(m.Shared.Etc, name), "/etc/"+name))
 	}
 	return nil
 }

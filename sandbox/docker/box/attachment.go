@@ -1,15 +1,13 @@
-package docker
+package box
 
 import (
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"sync"
 	"time"
 
-	"github.com/docker/docker/api/types"
 	"github.com/docker/docker/api/types/container"
 
 	"torno/sandbox"
@@ -21,14 +19,12 @@ import (
 
 // attachment follows one sandbox with two goroutines: one reads its output, the other waits for its end.
 type attachment struct {
-	engine *engine.Client
-	log    *slog.Logger
+	reach  *Reach
 	handle sandbox.Handle
-	box    *box
+	box    *Box
 	output *output.Reader
-	rest   processes.Remains                          // what the kernel kills where the engine does not
-	gone   func(doing string, h sandbox.Handle) error // what it means that the container was not found
-	first  bool                                       // it has the stream that Start has made, and may release the sandbox
+	rest   processes.Remains // what the kernel kills where the engine does not
+	first  bool              // it has the stream that Start has made, and may release the sandbox
 
 	open  context.Context
 	close context.CancelFunc
@@ -38,42 +34,41 @@ type attachment struct {
 }
 
 // newAttachment begins to follow.
-func (l *Launcher) newAttachment(h sandbox.Handle, b *box, reader *output.Reader, first bool) *attachment {
+func (r *Reach) newAttachment(h sandbox.Handle, b *Box, reader *output.Reader, first bool) *attachment {
 	a := &attachment{
-		engine: l.engine, log: l.options.Log, handle: h, box: b, rest: processes.RemainsOf(h.ID, b.uid, l.options.UIDs), output: reader,
-		gone: l.identity.Gone, first: first, ended: local.NewEnded(),
+		reach: r, handle: h, box: b, output: reader, rest: processes.RemainsOf(h.ID, b.UID, r.UIDs), first: first, ended: local.NewEnded(),
 	}
 	a.open, a.close = context.WithCancel(context.Background())
-	l.attached.Add(a)
+	r.attached.Add(a)
 	a.tasks.Go(func() { a.output.Read(a.open, a.ended.Err) })
-	a.tasks.Go(func() { a.await(l) })
+	a.tasks.Go(func() { a.await() })
 	return a
 }
 
 // await waits for the sandbox's end, and then for that of its output.
-func (a *attachment) await(l *Launcher) {
-	defer l.attached.Drop(a)
-	a.ended.Set(a.awaitExit(l))
+func (a *attachment) await() {
+	defer a.reach.attached.Drop(a)
+	a.ended.Set(a.awaitExit())
 	a.output.Drain()
 }
 
 // awaitExit waits for the end, as the host sees it or the engine tells it, whichever comes first.
-func (a *attachment) awaitExit(l *Launcher) (sandbox.Exit, error) {
+func (a *attachment) awaitExit() (sandbox.Exit, error) {
 	asking, cancel := context.WithCancel(a.open)
 	defer cancel()
 	answered := make(chan engineAnswer, 1)
 	a.tasks.Go(func() {
-		code, err := a.engine.Wait(asking, a.handle.ID, container.WaitConditionNotRunning)
+		code, err := a.reach.Engine.Wait(asking, a.handle.ID, container.WaitConditionNotRunning)
 		answered <- engineAnswer{code, err}
 	})
 	select {
 	case answer := <-answered:
-		return a.exitOf(l, answer)
+		return a.exitOf(answer)
 	case end := <-a.output.Told():
 		if exit, seen := a.seeEnd(end); seen {
 			return exit, nil
 		}
-		return a.exitOf(l, <-answered)
+		return a.exitOf(<-answered)
 	}
 }
 
@@ -84,46 +79,46 @@ type engineAnswer struct {
 }
 
 // exitOf asks the engine about the end that it told.
-func (a *attachment) exitOf(l *Launcher, told engineAnswer) (sandbox.Exit, error) {
+func (a *attachment) exitOf(told engineAnswer) (sandbox.Exit, error) {
 	if a.isClosed() {
 		return sandbox.Exit{}, local.ErrClosed
 	}
 	if told.err != nil {
-		return sandbox.Exit{}, l.identity.Wrap(told.err, "wait for", a.handle)
+		return sandbox.Exit{}, a.reach.Identity.Wrap(told.err, "wait for", a.handle)
 	}
 	if seen := a.box.exit.Load(); seen != nil {
 		return *seen, nil
 	}
-	found, err := a.engine.Inspect(a.open, a.handle.ID)
+	found, err := a.reach.Engine.Inspect(a.open, a.handle.ID)
 	switch {
 	case engine.IsGone(err) && told.code == killedCode && !a.box.killed.Load():
-		return sandbox.Exit{}, l.identity.Wrap(err, "look at", a.handle) // somebody else removed it, and what ran in it
+		return sandbox.Exit{}, a.reach.Identity.Wrap(err, "look at", a.handle) // somebody else removed it, and what ran in it
 	case engine.IsGone(err):
 		return exitWith(told.code), nil // removed since
 	case a.isClosed():
 		return sandbox.Exit{}, local.ErrClosed
 	case err != nil:
-		return sandbox.Exit{}, l.identity.Wrap(err, "look at", a.handle)
+		return sandbox.Exit{}, a.reach.Identity.Wrap(err, "look at", a.handle)
 	}
 	exit := exitFrom(found.State)
 	if exit.OutOfMemory || exit.Code != killedCode || a.box.killed.Load() {
 		return a.box.ended(exit), nil
 	}
-	return a.whoKilled(l, exit)
+	return a.whoKilled(exit)
 }
 
 // whoKilled looks again where a KILL ended the agent that was none of ours. The engine notes in a container's state that
 // memory ended it only when that news overtakes the end itself, which on a busy machine one in a hundred does not. And
 // whoever removes a container by force has the engine kill it first: then it is not the agent that was ended, but all of it.
-func (a *attachment) whoKilled(l *Launcher, exit sandbox.Exit) (sandbox.Exit, error) {
+func (a *attachment) whoKilled(exit sandbox.Exit) (sandbox.Exit, error) {
 	patient, cancel := context.WithTimeout(a.open, oomPatience)
 	defer cancel()
-	exit.OutOfMemory = a.engine.RanOutOfMemory(patient, a.handle.ID, exit.StartedAt)
+	exit.OutOfMemory = a.reach.Engine.RanOutOfMemory(patient, a.handle.ID, exit.StartedAt)
 	if exit.OutOfMemory {
 		return exit, nil
 	}
-	if _, err := a.engine.Inspect(a.open, a.handle.ID); engine.IsGone(err) && !a.box.killed.Load() {
-		return sandbox.Exit{}, l.identity.Wrap(err, "look at", a.handle)
+	if _, err := a.reach.Engine.Inspect(a.open, a.handle.ID); engine.IsGone(err) && !a.box.killed.Load() {
+		return sandbox.Exit{}, a.reach.Identity.Wrap(err, "look at", a.handle)
 	}
 	return exit, nil
 }
@@ -160,7 +155,7 @@ func (a *attachment) Signal(ctx context.Context, s sandbox.Signal) error {
 	case err == nil || engine.IsConflict(err): // it does not run any more
 		return nil
 	case engine.IsGone(err):
-		return a.gone("signal", a.handle)
+		return a.reach.Identity.Gone("signal", a.handle)
 	}
 	return fmt.Errorf("signal container %s: %w", a.handle.ID, err)
 }
@@ -172,11 +167,11 @@ const answerTime = 5 * time.Second
 // control group, as far as they are to be seen here (I20). How the container ended the engine tells when it is back.
 func (a *attachment) signal(ctx context.Context, s sandbox.Signal, name string) error {
 	if s != sandbox.Kill {
-		return a.engine.Kill(ctx, a.handle.ID, name)
+		return a.reach.Engine.Kill(ctx, a.handle.ID, name)
 	}
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
-	err := a.engine.Kill(ctx, a.handle.ID, name)
+	err := a.reach.Engine.Kill(ctx, a.handle.ID, name)
 	if err == nil || engine.IsConflict(err) || engine.IsGone(err) {
 		return err
 	}
@@ -184,40 +179,12 @@ func (a *attachment) signal(ctx context.Context, s sandbox.Signal, name string) 
 	if found == 0 {
 		return errors.Join(err, cannot)
 	}
-	a.log.Warn("the engine does not answer; a container's processes are killed without it",
+	a.reach.Log.Warn("the engine does not answer; a container's processes are killed without it",
 		"container", a.handle.ID, "processes", found, "error", err)
 	return cannot
 }
 
 func (a *attachment) Wait(ctx context.Context) (sandbox.Exit, error) { return a.ended.Wait(ctx) }
-
-// Holds says whether this attachment has the connection that Start has made, and init still waits on it. An attachment that
-// reads the engine's log has none.
-func (a *attachment) Holds() bool {
-	a.box.mu.Lock()
-	defer a.box.mu.Unlock()
-	return a.holds()
-}
-
-// holds is Holds for a caller that has the box's lock.
-func (a *attachment) holds() bool { return a.first && a.box.held && !a.isClosed() }
-
-// Release gives init its word on the connection that Start has made.
-func (a *attachment) Release(ctx context.Context) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	a.box.mu.Lock()
-	defer a.box.mu.Unlock()
-	if !a.holds() {
-		return fmt.Errorf("release container %s: %w", a.handle.ID, sandbox.ErrNotHeld)
-	}
-	a.box.held = false
-	if _, err := io.WriteString(a.box.input.Conn, a.box.release()); err != nil {
-		return engine.Away(fmt.Errorf("release container %s: %w", a.handle.ID, err))
-	}
-	return nil
-}
 
 // Close lets go of a sandbox. One that holds is let go of for good: its init ends with its input.
 func (a *attachment) Close() error {
@@ -228,61 +195,4 @@ func (a *attachment) Close() error {
 	a.output.Close() // what is being read is of no use to anybody
 	a.tasks.Wait()
 	return nil
-}
-
-// liveStream is an attached connection as a reader.
-type liveStream struct{ *types.HijackedResponse }
-
-func (s liveStream) Read(p []byte) (int, error) { return s.Reader.Read(p) }
-
-func (s liveStream) Close() error { return s.Conn.Close() }
-
-// agentInput is the agent's standard input, as long as the attachment is open.
-type agentInput struct{ a *attachment }
-
-func (i agentInput) Write(p []byte) (int, error) {
-	conn := i.a.box.agentInput()
-	if conn == nil || i.a.isClosed() {
-		return 0, io.ErrClosedPipe
-	}
-	return conn.Conn.Write(p)
-}
-
-// Close is the end of the agent's input. The engine hands it on when our half of the connection ends.
-func (i agentInput) Close() error {
-	if i.a.isClosed() {
-		return nil
-	}
-	return i.a.box.closeInput()
-}
-
-// agentInput is the agent's standard input, nil before the release.
-func (b *box) agentInput() *types.HijackedResponse {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.held {
-		return nil
-	}
-	return b.input
-}
-
-// abandon ends the input of an init that holds.
-func (b *box) abandon() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.held {
-		b.dropStreams()
-	}
-}
-
-func (b *box) closeInput() error {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.input == nil || b.held {
-		return nil
-	}
-	err := b.input.CloseWrite()
-	b.input.Close()
-	b.input = nil
-	return err
 }

@@ -1,0 +1,90 @@
+package box
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/docker/docker/api/types"
+
+	"torno/sandbox"
+	"torno/sandbox/docker/engine"
+)
+
+// Holds says whether this attachment has the connection that Start has made, and init still waits on it. An attachment that
+// reads the engine's log has none.
+func (a *attachment) Holds() bool {
+	a.box.mu.Lock()
+	defer a.box.mu.Unlock()
+	return a.holds()
+}
+
+// holds is Holds for a caller that has the box's lock.
+func (a *attachment) holds() bool { return a.first && a.box.held && !a.isClosed() }
+
+// Release gives init its word on the connection that Start has made.
+func (a *attachment) Release(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	a.box.mu.Lock()
+	defer a.box.mu.Unlock()
+	if !a.holds() {
+		return fmt.Errorf("release container %s: %w", a.handle.ID, sandbox.ErrNotHeld)
+	}
+	a.box.held = false
+	if _, err := io.WriteString(a.box.input.Conn, a.box.release()); err != nil {
+		return engine.Away(fmt.Errorf("release container %s: %w", a.handle.ID, err))
+	}
+	return nil
+}
+
+// agentInput is the agent's standard input, as long as the attachment is open.
+type agentInput struct{ a *attachment }
+
+func (i agentInput) Write(p []byte) (int, error) {
+	conn := i.a.box.agentInput()
+	if conn == nil || i.a.isClosed() {
+		return 0, io.ErrClosedPipe
+	}
+	return conn.Conn.Write(p)
+}
+
+// Close is the end of the agent's input. The engine hands it on when our half of the connection ends.
+func (i agentInput) Close() error {
+	if i.a.isClosed() {
+		return nil
+	}
+	return i.a.box.closeInput()
+}
+
+// agentInput is the agent's standard input, nil before the release.
+func (b *Box) agentInput() *types.HijackedResponse {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.held {
+		return nil
+	}
+	return b.input
+}
+
+// abandon ends the input of an init that holds.
+func (b *Box) abandon() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.held {
+		b.dropStreams()
+	}
+}
+
+func (b *Box) closeInput() error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.input == nil || b.held {
+		return nil
+	}
+	err := b.input.CloseWrite()
+	b.input.Close()
+	b.input = nil
+	return err
+}

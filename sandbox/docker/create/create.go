@@ -1,0 +1,244 @@
+package create
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"path"
+	"sync"
+	"sync/atomic"
+
+	"github.com/docker/docker/api/types/mount"
+
+	"torno/internal/mounts"
+	"torno/internal/runfile"
+	"torno/sandbox"
+	"torno/sandbox/docker/engine"
+	"torno/sandbox/docker/image"
+	"torno/sandbox/docker/names"
+	"torno/sandbox/docker/processes"
+	"torno/sandbox/docker/recipe"
+	"torno/sandbox/local"
+	"torno/sandbox/local/attest"
+)
+
+// Ground is what an installation creates its sandboxes on: all that is the same for each of them.
+type Ground struct {
+	Engine   *engine.Client
+	Identity *engine.Identity
+	Names    names.Naming
+	Images   *image.Images
+	Shared   Shared
+	Filter   Filter
+	Undone   *Undone
+	Log      *slog.Logger
+
+	Runtime  string                        // "" is the engine's default
+	CPUs     int64                         // thousandths that the engine's machine has
+	Enforced map[sandbox.GuaranteeKey]bool // the limits that the engine and its kernel have
+
+	ByHandle   bool // workspaces are moved into slots; otherwise the engine is given their paths
+	Slots      *mounts.Slots
+	IDMaps     *mounts.IDMaps
+	UIDs       local.UIDRange
+	EnginePath func(here string) (engine string, err error)
+	Sockets    []string // of engines, which no sandbox gets
+
+	// Restore brings back what all sandboxes share, where somebody has removed it from the engine.
+	Restore func(context.Context) error
+	// Known says whether the launcher has this container as a sandbox of its own.
+	Known func(container string) bool
+}
+
+// Shared is what all sandboxes share; the paths are the engine's.
+type Shared struct {
+	HostImage  string
+	HostMounts []mount.Mount
+	HostWants  []attest.Want // the same, for the look from outside
+	InitVolume string
+	Etc        string
+}
+
+// Created is a sandbox that has a container.
+type Created struct {
+	Handle sandbox.Handle
+	New    bool // otherwise the container was there, and nothing else is said of it
+
+	Slot   *mounts.Slot
+	UID    uint32
+	Wanted *processes.Wanted
+	Token  string // with which init says its end
+}
+
+// making is a sandbox on its way into being.
+type making struct {
+	*Ground
+	local.Making
+	image  image.Image
+	recipe recipe.Recipe
+	token  string // with which init says its end
+
+	undoing sync.Mutex  // held by the one call that undoes what could not be undone at once
+	unsure  atomic.Bool // a container of it may be there
+
+	sockets []runfile.Mount // the profile's, as they were found
+}
+
+// Create makes the container of a sandbox. What was set up is undone where that fails, or left to Undone.
+func (g *Ground) Create(ctx context.Context, o local.Order) (created Created, err error) {
+	m := &making{Ground: g, Making: local.Making{Order: o}}
+	m.recipe = recipe.Recipe{Nonce: rand.Text(), Limits: o.Spec.Limits, CPUs: g.CPUs, Seccomp: g.Filter.Outline, Runtime: g.Runtime}
+	defer func() {
+		if err != nil {
+			left := m.RollBack()
+			if left != nil {
+				g.Undone.keep(m)
+			}
+			err = errors.Join(engine.Away(err), left)
+		}
+	}()
+	defer func() { m.Pins.Close() }()
+	err = local.Take(ctx, m.CheckSpec, m.chooseRoot, m.PinMounts, m.takeSlot, m.identify, m.layMounts, m.addSockets, m.writeFiles, m.checkWays)
+	if err != nil {
+		return Created{}, err
+	}
+	return m.createContainer(ctx)
+}
+
+func (m *making) chooseRoot(ctx context.Context) (err error) {
+	root := m.Spec.RootFS
+	if root.Host {
+		m.recipe.Image = m.Shared.HostImage
+		m.recipe.Mounts = append(m.recipe.Mounts, m.Shared.HostMounts...)
+		return nil
+	}
+	if m.image, err = m.Images.Find(ctx, root); err != nil {
+		return err
+	}
+	m.recipe.Image = m.image.ID
+	if m.recipe.Covers, err = local.Covers(m.image.Volumes, m.Spec); err != nil {
+		return fmt.Errorf("image %s: %w", root.Image, err)
+	}
+	return nil
+}
+
+func (m *making) takeSlot(context.Context) error {
+	if err := m.TakeSlot(m.Slots, m.UIDs); err != nil {
+		return err
+	}
+	m.recipe.Labels = m.Names.SandboxLabels(m.ID, m.Spec.Profile, m.Slot.Number())
+	m.token = rand.Text()
+	m.recipe.Labels[names.LabelEnd] = runfile.DigestOf(m.token)
+	return nil
+}
+
+// checkWays refuses an image in which something of ours would be mounted where a link leads.
+func (m *making) checkWays(ctx context.Context) error {
+	if m.Spec.RootFS.Host {
+		return nil // the image is our own
+	}
+	return m.Images.CheckWays(ctx, m.Spec.RootFS.Image, m.image, m.targets())
+}
+
+// targets are where something of ours is mounted.
+func (m *making) targets() []string {
+	all := []string{"/proc", "/sys", "/dev/shm", "/tmp", sandbox.Home, runfile.Dir, image.InitDir}
+	for _, mounted := range m.recipe.Mounts {
+		all = append(all, path.Clean(mounted.Target))
+	}
+	return append(all, m.recipe.Covers...)
+}
+
+// createContainer asks the engine, and hears of the caller's wish to cancel when it has answered.
+func (m *making) createContainer(ctx context.Context) (Created, error) {
+	calling, cancel := local.StepContext(ctx)
+	defer cancel()
+	name := m.Names.Container(m.ID)
+	config, host := m.recipe.Container()
+	made, err := m.Engine.Create(calling, name, config, host)
+	if engine.IsGone(err) && m.Spec.RootFS.Host {
+		if lost := m.Restore(calling); lost == nil {
+			made, err = m.Engine.Create(calling, name, config, host)
+		}
+	}
+	switch {
+	case engine.IsConflict(err):
+		h, err := m.existing(ctx, name)
+		return Created{Handle: h}, err
+	case err != nil:
+		m.undoContainer(func() error { return m.removeMine(ctx, name) })
+		return Created{}, fmt.Errorf("create container %s: %w", name, m.whyGone(calling, err))
+	}
+	m.undoContainer(func() error { return m.removeMine(ctx, made.ID) })
+	if err := m.readWarnings(made.Warnings); err != nil {
+		return Created{}, err
+	}
+	if err := ctx.Err(); err != nil {
+		return Created{}, err
+	}
+	want, err := m.wanted()
+	if err != nil {
+		return Created{}, err
+	}
+	return Created{Handle: m.handle(made.ID), New: true, Slot: m.Slot, UID: m.recipe.UID, Wanted: want, Token: m.token}, nil
+}
+
+// whyGone is why an engine lacks what a container is made of: it may be another engine.
+func (m *making) whyGone(ctx context.Context, err error) error {
+	if !engine.IsGone(err) {
+		return err
+	}
+	if other := m.Identity.Prove(ctx); errors.Is(other, sandbox.ErrOtherSite) {
+		return other
+	}
+	m.Images.Forget(m.Spec.RootFS.Image)
+	return err
+}
+
+// existing returns the container that has the name already, if it is this very sandbox's. What was set up for a new one is undone.
+func (m *making) existing(ctx context.Context, name string) (sandbox.Handle, error) {
+	found, err := m.Engine.Inspect(ctx, name)
+	if engine.IsGone(err) {
+		return sandbox.Handle{}, fmt.Errorf("%w: it makes a container named %s still, or removes it", sandbox.ErrUnavailable, name)
+	}
+	if err != nil {
+		return sandbox.Handle{}, fmt.Errorf("look at the container that is in the way: %w", err)
+	}
+	labels := found.Config.Labels
+	h, err := m.Names.Handle(found.ID, labels)
+	h.Site = m.Identity.Name()
+	if err != nil || h.Sandbox != m.ID {
+		return sandbox.Handle{}, fmt.Errorf("a container named %s is in the way and is not this sandbox's; remove it", name)
+	}
+	if !m.Known(found.ID) { // it came when nobody waited for it any more, and its slot may be another's by now
+		late := fmt.Errorf("%w: it was late with container %s", sandbox.ErrUnavailable, name)
+		return sandbox.Handle{}, errors.Join(late, m.Engine.EnsureRemoved(ctx, found.ID))
+	}
+	return h, m.RollBack()
+}
+
+// removeMine removes a container if this very call has made it, which the nonce tells.
+func (m *making) removeMine(ctx context.Context, id string) error {
+	cleanup, cancel := local.CleanupContext(ctx)
+	defer cancel()
+	found, err := m.Engine.Inspect(cleanup, id)
+	if engine.IsGone(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if len(found.Config.Cmd) != 1 || found.Config.Cmd[0] != m.recipe.Nonce {
+		return nil
+	}
+	return m.Engine.EnsureRemoved(cleanup, found.ID)
+}
+
+// handle is the sandbox that was made, and which directory is its workspace.
+func (m *making) handle(id string) sandbox.Handle {
+	h := sandbox.Handle{Launcher: names.Launcher, ID: id, Site: m.Identity.Name(), Sandbox: m.ID, Slot: m.Slot.Number()}
+	h.Device, h.Inode = m.Pins.Workspace()
+	return h
+}

@@ -1,0 +1,62 @@
+package create
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/containerd/errdefs"
+
+	"torno/sandbox"
+	"torno/sandbox/docker/engine"
+	"torno/sandbox/docker/image"
+)
+
+// TestWhatIsMissingMayBeOnTheOtherEngine: a container cannot be made for want of an image, because another engine answers. That is no
+// failure of the launch.
+func TestWhatIsMissingMayBeOnTheOtherEngine(t *testing.T) {
+	name := "ABCD"
+	var mu sync.Mutex
+	socket := filepath.Join(t.TempDir(), "s")
+	listener, err := net.Listen("unix", socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		w.Header().Set("Api-Version", engine.MinAPI)
+		fmt.Fprintf(w, `{"ID": %q, "DockerRootDir": "/data"}`, name)
+	})}
+	go server.Serve(listener)
+	defer server.Close()
+	e, err := engine.Connect(t.Context(), "unix://"+socket, func(string, time.Duration) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	identity := engine.NewIdentity(e, slog.New(slog.DiscardHandler))
+	if err := identity.TakeAny(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	m := &making{Ground: &Ground{Engine: e, Identity: identity, Images: image.NewImages(image.Stock{Engine: e})}}
+	gone, other := fmt.Errorf("no such image: %w", errdefs.ErrNotFound), errors.New("something else")
+	if err := m.whyGone(t.Context(), gone); !errors.Is(err, errdefs.ErrNotFound) || errors.Is(err, sandbox.ErrUnavailable) {
+		t.Errorf("on its own engine: %v", err)
+	}
+	mu.Lock()
+	name = "EFGH"
+	mu.Unlock()
+	if err := m.whyGone(t.Context(), gone); !errors.Is(err, sandbox.ErrOtherSite) {
+		t.Errorf("on another engine: %v", err)
+	}
+	if err := m.whyGone(t.Context(), other); !errors.Is(err, other) {
+		t.Errorf("another failure: %v", err)
+	}
+}
