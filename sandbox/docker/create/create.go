@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"log/slog"
 	"path"
-	"sync"
 	"sync/atomic"
 
 	"github.com/docker/docker/api/types/mount"
@@ -80,8 +79,7 @@ type making struct {
 	recipe recipe.Recipe
 	token  string // with which init says its end
 
-	undoing sync.Mutex  // held by the one call that undoes what could not be undone at once
-	unsure  atomic.Bool // a container of it may be there
+	unsure atomic.Bool // a container of it may be there
 
 	sockets []runfile.Mount // the profile's, as they were found
 }
@@ -94,7 +92,7 @@ func (g *Ground) Create(ctx context.Context, o local.Order) (created Created, er
 		if err != nil {
 			left := m.RollBack()
 			if left != nil {
-				g.Undone.keep(m)
+				g.Undone.Keep(m.ID, m.unsure.Load, m.RollBack)
 			}
 			err = errors.Join(engine.Away(err), left)
 		}

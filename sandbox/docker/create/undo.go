@@ -14,17 +14,25 @@ type Undone struct {
 	log *slog.Logger
 
 	mu   sync.Mutex
-	left []*making
+	left []*launch
+}
+
+// launch is one that failed.
+type launch struct {
+	id     sandbox.SandboxID
+	unsure func() bool
+	undo   func() error
+	busy   sync.Mutex // held by the one call that undoes it
 }
 
 // NewUndone has none.
 func NewUndone(log *slog.Logger) *Undone { return &Undone{log: log} }
 
-// keep remembers what could not be undone.
-func (u *Undone) keep(m *making) {
+// Keep remembers a launch that undo could not undo, and may undo later. unsure says whether a container of it may be there.
+func (u *Undone) Keep(id sandbox.SandboxID, unsure func() bool, undo func() error) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	u.left = append(u.left, m)
+	u.left = append(u.left, &launch{id: id, unsure: unsure, undo: undo})
 }
 
 // Retry tries again to undo what could not be: the engine may be back. What is left at the end of this life, the next
@@ -33,18 +41,18 @@ func (u *Undone) Retry() {
 	u.mu.Lock()
 	rest := slices.Clone(u.left)
 	u.mu.Unlock()
-	for _, m := range rest {
-		if !m.undoing.TryLock() {
+	for _, one := range rest {
+		if !one.busy.TryLock() {
 			continue // another call is at it
 		}
-		err := m.RollBack()
-		m.undoing.Unlock()
+		err := one.undo()
+		one.busy.Unlock()
 		if err != nil {
-			u.log.Debug("what a failed launch left cannot be undone yet", "sandbox", m.ID, "error", err)
+			u.log.Debug("what a failed launch left cannot be undone yet", "sandbox", one.id, "error", err)
 			continue
 		}
 		u.mu.Lock()
-		u.left = slices.DeleteFunc(u.left, func(other *making) bool { return other == m })
+		u.left = slices.DeleteFunc(u.left, func(other *launch) bool { return other == one })
 		u.mu.Unlock()
 	}
 }
@@ -55,8 +63,8 @@ func (u *Undone) RetryFor(id sandbox.SandboxID) error {
 	u.Retry()
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	for _, m := range u.left {
-		if m.ID == id && m.unsure.Load() {
+	for _, one := range u.left {
+		if one.id == id && one.unsure() {
 			return fmt.Errorf("%w: what an earlier try has made is not removed yet", sandbox.ErrUnavailable)
 		}
 	}

@@ -1,14 +1,11 @@
 package docker
 
 import (
-	"log/slog"
 	"testing"
 
 	"torno/internal/mounts"
 	"torno/sandbox/local"
 )
-
-var quiet = slog.New(slog.DiscardHandler)
 
 func TestOptions(t *testing.T) {
 	good := Options{Options: local.Options{Installation: "0123456789abcdef", StateDir: "/state", InitPath: "/init", Bases: &mounts.Bases{}}}
