@@ -15,7 +15,7 @@ import (
 )
 
 // errLeftCall is of a call to a launcher that was left behind, or was not begun because others of its outbox hang.
-var errLeftCall = errors.New("a call did not return; the launcher, or a file system of the run's, does not answer")
+var errLeftCall = errors.New("a call of the launcher did not return; it, or a file system of the run's, does not answer")
 
 // launchCalls are the calls of launchers for runs that are not released. They are counted by outbox: which file system or site
 // hangs a caller cannot know, and what one parent names must not keep others from launching.
