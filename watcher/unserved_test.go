@@ -243,3 +243,36 @@ func TestACancelThatFailedIsNoCancel(t *testing.T) {
 	release()
 	d.want(d.response(waiting), delegation.StatusCompleted, delegation.ReasonExited, 0)
 }
+
+// leaving is a launcher whose caller goes in the middle of a removal.
+type leaving struct {
+	sandbox.Launcher
+	gone context.CancelFunc
+}
+
+func (l leaving) Remove(ctx context.Context, h sandbox.Handle) error {
+	l.gone()
+	return l.Launcher.Remove(ctx, h)
+}
+
+// TestAnOperatorWhoLeavesTakesNothingAlong: the run whose cancel was begun ends, and its workspace is free.
+func TestAnOperatorWhoLeavesTakesNothingAlong(t *testing.T) {
+	d := newDesk(t, nil)
+	d.gate()
+	running := d.submit(ask{id: "running", task: "gated"})
+	d.started(running)
+	d.pause()
+	ctx, leave := context.WithCancel(t0())
+	d.wrap = func(l sandbox.Launcher) sandbox.Launcher { return leaving{l, leave} }
+	second := d.leaveAway()
+	if _, err := d.operator().Cancel(ctx, "running"); !errors.Is(err, context.Canceled) {
+		t.Errorf("the operator who left is told %v", err)
+	}
+	if r := d.latest("running"); r.State != delegation.StateEnded || r.Reason != delegation.ReasonOperator {
+		t.Errorf("it is %s, %s", r.State, r.Reason)
+	}
+	in := filepath.Join(d.outbox+".real", "workspaces", "running")
+	d.want(d.response(d.submit(ask{id: "free", task: "echo", outbox: second, workspace: in})), delegation.StatusCompleted, delegation.ReasonExited, 0)
+	d.comeBack()
+	d.want(d.response(running), delegation.StatusCancelled, delegation.ReasonOperator, -1)
+}

@@ -228,12 +228,18 @@ func TestALogThatIsNotHandedOutIsNotWaitedFor(t *testing.T) {
 	}
 }
 
-// TestCloseCutsAStartOff that the engine never answers.
+// TestCloseCutsAStartOff that the engine never answers, whichever of its calls it is.
 func TestCloseCutsAStartOff(t *testing.T) {
+	for _, op := range []string{"attach", "start"} {
+		t.Run(op, func(t *testing.T) { closeCutsOff(t, op) })
+	}
+}
+
+func closeCutsOff(t *testing.T, op string) {
 	f, between := newFlakyField(t)
 	h := f.create(f.spec("/bin/true"))
 	between.mu.Lock()
-	between.mute = routes["start"]
+	between.mute = routes[op]
 	between.mu.Unlock()
 	started := make(chan error, 1)
 	go func() { started <- f.Start(f.ctx, h) }()

@@ -27,7 +27,7 @@ func Connect(ctx context.Context, host string, observe func(string, time.Duratio
 	if host != "" {
 		options = append(options, client.WithHost(host))
 	}
-	api, err := client.NewClientWithOpts(options...)
+	api, err := client.NewClientWithOpts(append(options, cutDials)...)
 	if err != nil {
 		return nil, fmt.Errorf("set up the Docker client: %w", err)
 	}

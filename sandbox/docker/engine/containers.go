@@ -25,7 +25,9 @@ func (c *Client) Start(ctx context.Context, id string) error {
 // Attach connects to streams of a container.
 func (c *Client) Attach(ctx context.Context, id string, o container.AttachOptions) (types.HijackedResponse, error) {
 	defer c.timed("attach")()
-	return c.api.ContainerAttach(ctx, id, o)
+	cut := &dialCut{}
+	defer cut.stop()
+	return c.api.ContainerAttach(context.WithValue(ctx, dialKey{}, cut), id, o)
 }
 
 // Logs reads what the engine has kept of a container's output.

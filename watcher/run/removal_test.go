@@ -1,0 +1,33 @@
+package run
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+
+	"torno/sandbox"
+)
+
+// slowly is a launcher whose removals fail when their time is over.
+type slowly struct{ sandbox.Launcher }
+
+func (slowly) Remove(ctx context.Context, _ sandbox.Handle) error {
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+// TestARemovalThatWasSlowIsNotSaidForEver: its notice goes with the call, whether or not that has removed anything.
+func TestARemovalThatWasSlowIsNotSaidForEver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := roadOf(t)
+		said := 0
+		w.Notices.Changed = func() { said += len(w.Notices.Of("main")) }
+		w.Launchers = map[string]sandbox.Launcher{"slow": slowly{}}
+		if err := w.RemoveOnce(sandbox.Handle{Launcher: "slow"}); err == nil {
+			t.Error("it was removed")
+		}
+		if left := w.Notices.Of("main"); said != 1 || len(left) != 0 {
+			t.Errorf("said %d times, and still: %v", said, left)
+		}
+	})
+}
