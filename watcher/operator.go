@@ -109,6 +109,7 @@ func (o *Operator) show(record journal.Run, known []journal.Outbox) control.Run 
 	if o.Watcher != nil {
 		now := o.Watcher.standing(record.Key)
 		run.Stranded, run.Position = now.Stranded, now.Position
+		run.Unserved = o.Watcher.unservedWhy(record.Key)
 	}
 	return run
 }

@@ -38,7 +38,7 @@ func (w *Watcher) strand(ctx context.Context, box *outbox.Outbox, record journal
 	if box != nil {
 		return w.adopt(ctx, box, record, *record.Handle)
 	}
-	u := &unserved{record: record}
+	u := newUnserved(record, nil)
 	w.desert(w.life, u)
 	w.unservedRuns.Store(record.Key, u)
 	return nil

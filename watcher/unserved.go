@@ -3,7 +3,7 @@ package watcher
 import (
 	"context"
 	"fmt"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"torno/delegation"
@@ -26,19 +26,38 @@ type unserved struct {
 	handle sandbox.Handle   // of its sandbox; zero where the site that answers has none
 	why    error            // it is stranded for; nil where it is not
 
-	mu   sync.Mutex // one operator at a time
-	over bool
+	turn chan struct{} // one operator at a time ends it
+	over atomic.Bool
+}
+
+func newUnserved(record journal.Run, box *outbox.Outbox) *unserved {
+	return &unserved{record: record, box: box, turn: make(chan struct{}, 1)}
+}
+
+// take waits for the turn to end the run. An operator who leaves, and one who comes when it has ended, does not wait for another
+// one's call that hangs.
+func (u *unserved) take(ctx context.Context) (giveBack func(), err error) {
+	select {
+	case u.turn <- struct{}{}:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	if u.over.Load() {
+		<-u.turn
+		return nil, fmt.Errorf("%w: %s", control.ErrEnded, u.record.Key)
+	}
+	return func() { <-u.turn }, nil
 }
 
 // keepUnserved keeps a run whose outbox's directory is not there as it is, because its client may still wait. Its workspace
 // stays taken. Only a sandbox in which nothing ever ran, or whose run has ended, is removed, and a run that an operator has
 // cancelled meanwhile is ended.
 func (w *Watcher) keepUnserved(ctx context.Context, box *outbox.Outbox, record journal.Run, h sandbox.Handle, there bool) error {
-	u := &unserved{record: record, box: box}
+	u := newUnserved(record, box)
 	defer w.unservedRuns.Store(record.Key, u)
 	switch {
 	case record.State == delegation.StateEnded || there && record.Handle == nil:
-		u.over = record.State == delegation.StateEnded
+		u.over.Store(record.State == delegation.StateEnded)
 		if there && h.State != sandbox.HandleUncertain {
 			w.road.RemoveLater(record.Key, h)
 		}
@@ -63,7 +82,7 @@ func (w *Watcher) keepUnserved(ctx context.Context, box *outbox.Outbox, record j
 func (w *Watcher) endAside(ctx context.Context, u *unserved, h sandbox.Handle, end journal.Change) error {
 	w.log.Info("a run that was being ended is ended; its response follows when the directory of its outbox is back", "outbox", u.box.Name, "run", u.record.Key)
 	w.road.RemoveNow(u.record.Key, h)
-	u.over = true
+	u.over.Store(true)
 	crash.At("unserved.ended")
 	return w.journal.Move(ctx, u.record.Key, u.record.State, delegation.StateEnded, end)
 }
@@ -92,13 +111,27 @@ func (w *Watcher) unservedRun(key string) *unserved {
 	return u.(*unserved)
 }
 
-// cancelUnserved ends an unserved run. Its sandbox is gone when that is written down. Where it is stranded it ends when its site is back.
-func (w *Watcher) cancelUnserved(_ context.Context, u *unserved) error {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	if u.over {
-		return fmt.Errorf("%w: %s", control.ErrEnded, u.record.Key)
+// unservedWhy is why no watcher carries a run that has not ended, "" where one does.
+func (w *Watcher) unservedWhy(key string) string {
+	u := w.unservedRun(key)
+	switch {
+	case u == nil || u.over.Load():
+		return ""
+	case u.box == nil:
+		return "its outbox is not in the configuration"
+	case u.handle.ID != "":
+		return "the directory of its outbox is not there: its sandbox runs on without a watcher, and its response follows when the directory is back"
 	}
+	return "the directory of its outbox is not there: it goes on when the directory is back"
+}
+
+// cancelUnserved ends an unserved run. Its sandbox is gone when that is written down. Where it is stranded it ends when its site is back.
+func (w *Watcher) cancelUnserved(ctx context.Context, u *unserved) error {
+	giveBack, err := u.take(ctx)
+	if err != nil {
+		return err
+	}
+	defer giveBack()
 	if u.record.Handle != nil { // what has no sandbox has nothing to be noted for, and may run if it cannot be ended now
 		w.road.NoteEnding(u.record.Key, delegation.ReasonOperator)
 	}
@@ -115,15 +148,18 @@ func (w *Watcher) cancelUnserved(_ context.Context, u *unserved) error {
 }
 
 // abandonUnserved ends an unserved run that is stranded without its sandbox, which may live on.
-func (w *Watcher) abandonUnserved(_ context.Context, u *unserved) error {
-	u.mu.Lock()
-	defer u.mu.Unlock()
+func (w *Watcher) abandonUnserved(ctx context.Context, u *unserved) error {
 	switch {
-	case u.over:
+	case u.over.Load():
 		return fmt.Errorf("%w: %s", control.ErrEnded, u.record.Key)
 	case u.why == nil:
 		return fmt.Errorf("%w: %s", control.ErrNotStranded, u.record.Key)
 	}
+	giveBack, err := u.take(ctx)
+	if err != nil {
+		return err
+	}
+	defer giveBack()
 	text := run.GivenUp()
 	w.log.Warn("the operator gives a stranded run up; its sandbox may run on, and is removed when its site is back",
 		"run", u.record.Key, "site", u.record.Handle.Site, "sandbox", u.record.Handle.ID)
@@ -140,7 +176,7 @@ func (w *Watcher) endUnserved(ctx context.Context, u *unserved, change journal.C
 			return err
 		}
 	}
-	u.over = true
+	u.over.Store(true)
 	w.unservedRuns.Delete(u.record.Key)
 	if u.ticket != nil {
 		w.schedule.Finished(ctx, u.ticket)

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"torno/delegation"
 	"torno/internal/control"
@@ -53,11 +55,14 @@ func TestAnOperatorEndsARunThatIsLeftAside(t *testing.T) {
 		t.Errorf("the workspace is given away: %+v", resp)
 	}
 	for _, id := range []string{"running", "waiting"} {
+		if run, err := d.operator().Run(t0(), id); err != nil || !strings.Contains(run.Unserved, "the directory of its outbox is not there") {
+			t.Errorf("the operator sees %s as %q, %v", id, run.Unserved, err)
+		}
 		if _, err := d.operator().Abandon(t0(), id); !errors.Is(err, control.ErrNotStranded) {
 			t.Errorf("abandon %s says %v", id, err)
 		}
 		run, err := d.operator().Cancel(t0(), id)
-		if err != nil || run.Reason != delegation.ReasonOperator {
+		if err != nil || run.Reason != delegation.ReasonOperator || run.Unserved != "" {
 			t.Errorf("cancel %s says %+v, %v", id, run, err)
 		}
 		if _, err := d.operator().Cancel(t0(), id); !errors.Is(err, control.ErrEnded) {
@@ -228,7 +233,7 @@ func TestACancelThatFailedIsNoCancel(t *testing.T) {
 	d.pause()
 	d.leaveAway()
 	key := d.latest("waiting").Key
-	unwritten := &unserved{record: d.watcher.unservedRun(key).record}
+	unwritten := newUnserved(d.watcher.unservedRun(key).record, nil)
 	unwritten.record.State = delegation.StateRunning // which the journal does not take
 	if err := d.watcher.cancelUnserved(t0(), unwritten); err == nil {
 		t.Fatal("the journal takes it")
@@ -273,6 +278,58 @@ func TestAnOperatorWhoLeavesTakesNothingAlong(t *testing.T) {
 	}
 	in := filepath.Join(d.outbox+".real", "workspaces", "running")
 	d.want(d.response(d.submit(ask{id: "free", task: "echo", outbox: second, workspace: in})), delegation.StatusCompleted, delegation.ReasonExited, 0)
+	d.comeBack()
+	d.want(d.response(running), delegation.StatusCancelled, delegation.ReasonOperator, -1)
+}
+
+// stuckRemoval is a launcher whose removals hang until they are let go.
+type stuckRemoval struct {
+	sandbox.Launcher
+	begun, letGo chan struct{}
+}
+
+func (l stuckRemoval) Remove(ctx context.Context, h sandbox.Handle) error {
+	close(l.begun)
+	<-l.letGo
+	return l.Launcher.Remove(ctx, h)
+}
+
+// TestAnOperatorDoesNotWaitForAnother whose call hangs: a run that cannot be given up is said to be so at once, and an operator who
+// leaves is let go.
+func TestAnOperatorDoesNotWaitForAnother(t *testing.T) {
+	d := newDesk(t, nil)
+	d.gate()
+	running := d.submit(ask{id: "running", task: "gated"})
+	d.started(running)
+	d.pause()
+	stuck := stuckRemoval{begun: make(chan struct{}), letGo: make(chan struct{})}
+	d.wrap = func(l sandbox.Launcher) sandbox.Launcher { stuck.Launcher = l; return stuck }
+	d.leaveAway()
+	first := make(chan error, 1)
+	go func() { _, err := d.operator().Cancel(t0(), "running"); first <- err }()
+	<-stuck.begun
+	gone, leave := context.WithCancel(t0())
+	defer leave()
+	for what, c := range map[string]struct {
+		end  func(context.Context, *unserved) error
+		want error
+	}{"abandon": {d.watcher.abandonUnserved, control.ErrNotStranded}, "cancel": {d.watcher.cancelUnserved, context.Canceled}} {
+		told := make(chan error, 1)
+		go func() { told <- c.end(gone, d.watcher.unservedRun(d.latest("running").Key)) }()
+		if what == "cancel" {
+			leave()
+		}
+		select {
+		case err := <-told:
+			if !errors.Is(err, c.want) {
+				t.Errorf("%s says %v", what, err)
+			}
+		case <-time.After(20 * time.Second):
+			t.Errorf("%s waits for the one that hangs", what)
+		}
+	}
+	close(stuck.letGo)
+	d.must(<-first)
 	d.comeBack()
 	d.want(d.response(running), delegation.StatusCancelled, delegation.ReasonOperator, -1)
 }

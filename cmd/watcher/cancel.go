@@ -46,25 +46,49 @@ to its workspace, which other runs may enter then. The sandbox is removed when i
 	}
 }
 
-// endAll ends every run, also after a failure. The exit code is that of the first failure.
+// endAll ends every run, all at once: a run that hangs, or fails, does not keep the others from it. The exit code is that of the
+// first failure in their order.
 func (a *app) endAll(ctx context.Context, end func(context.Context, string) (control.Run, error), refs []string) int {
-	first := exitOK
-	for _, ref := range refs {
-		r, err := end(ctx, ref)
-		code := exitOK
-		switch {
-		case err != nil:
-			code = a.Fail(err)
-		case a.JSON:
-			if err := a.Out.Object(r); err != nil {
-				code = a.Fail(err)
-			}
-		default:
-			a.Say("%s of outbox %s: %s", r.Subagent, r.Outbox, stateOf(r, r.Ended).Text)
-		}
-		if first == exitOK {
-			first = code
+	type ended struct {
+		which int
+		run   control.Run
+		err   error
+	}
+	all, room := make(chan ended), make(chan struct{}, mostAtOnce)
+	for i, ref := range refs {
+		go func() {
+			room <- struct{}{}
+			defer func() { <-room }()
+			r, err := end(ctx, ref)
+			all <- ended{i, r, err}
+		}()
+	}
+	codes := make([]int, len(refs))
+	for range refs {
+		e := <-all
+		codes[e.which] = a.sayEnded(e.run, e.err)
+	}
+	for _, code := range codes {
+		if code != exitOK {
+			return code
 		}
 	}
-	return first
+	return exitOK
+}
+
+// mostAtOnce bounds the connections of one command.
+const mostAtOnce = 256
+
+func (a *app) sayEnded(r control.Run, err error) int {
+	switch {
+	case err != nil:
+		return a.Fail(err)
+	case a.JSON:
+		if err := a.Out.Object(r); err != nil {
+			return a.Fail(err)
+		}
+	default:
+		a.Say("%s of outbox %s: %s", r.Subagent, r.Outbox, stateOf(r, r.Ended).Text)
+	}
+	return exitOK
 }

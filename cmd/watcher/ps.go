@@ -109,6 +109,8 @@ func stateOf(r control.Run, now time.Time) cli.Cell {
 	switch {
 	case r.Stranded != "" && r.State != delegation.StateEnded:
 		return cli.Cell{Text: "stranded", Colour: cli.Red}
+	case r.Unserved != "" && r.State != delegation.StateEnded:
+		return cli.Cell{Text: "not served", Colour: cli.Red}
 	case r.State == delegation.StateRunning:
 		return cli.Cell{Text: "running for " + cli.Age(now.Sub(r.Started))}
 	case r.State == delegation.StateQueued && r.Position > 0:

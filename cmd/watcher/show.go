@@ -79,6 +79,9 @@ func facts(r control.Run) (rows [][]cli.Cell) {
 		add("because", r.Stranded)
 		add("next", "bring its site back, which is a Docker engine or a state directory; watcher cancel --abandon gives the run up and leaves what may still run there")
 	}
+	if r.Unserved != "" && r.State != delegation.StateEnded {
+		add("not served", r.Unserved)
+	}
 	add("outbox", r.Outbox)
 	if r.OutboxID != r.Outbox {
 		add("outbox id", r.OutboxID)

@@ -158,7 +158,9 @@ type Run struct {
 	// Stranded is why the site of its sandbox cannot be reached; "" where that is not so, and where no watcher runs.
 	Stranded string `json:"stranded,omitempty"`
 	// Position is where it waits in the queue; 0 where it does not, and where no watcher runs.
-	Position   int       `json:"position,omitempty"`
+	Position int `json:"position,omitempty"`
+	// Unserved is why no watcher carries it although it has not ended; "" where one does, and where no watcher runs.
+	Unserved   string    `json:"unserved,omitempty"`
 	Answered   bool      `json:"answered"`
 	AnsweredAt time.Time `json:"answered_at,omitzero"`
 }
