@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"torno/internal/cgroups"
 	"torno/test/house"
 )
@@ -39,7 +41,12 @@ func newBareRunsc(b *testing.B, root string) *bareRunsc {
 	if err != nil {
 		b.Fatal(err)
 	}
-	b.Cleanup(func() { os.RemoveAll(dir) })
+	b.Cleanup(func() {
+		_ = unix.Unmount(filepath.Join(dir, "state", "null-netns"), unix.MNT_DETACH) // runsc leaves it mounted
+		if err := os.RemoveAll(dir); err != nil {
+			b.Error(err)
+		}
+	})
 	text, err := json.Marshal(bareBundle(root))
 	if err != nil {
 		b.Fatal(err)
