@@ -80,6 +80,9 @@ func TestWhatWasTakenIsKept(t *testing.T) {
 
 // Copies go after a day, and the oldest when there are too many or too much of them.
 func TestCopiesAreBounded(t *testing.T) {
+	if testing.Short() {
+		t.Skip("NOT SHOWN HERE: -short leaves out what takes long")
+	}
 	in(t, func(t *testing.T, h *host) {
 		m := h.client(Options{AnswerMax: 8 << 20})
 		one := func(id string, size int) {

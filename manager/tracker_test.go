@@ -63,8 +63,8 @@ func TestWaitGivesANewAttemptItsTime(t *testing.T) {
 		attempt := func(n int) func(*delegation.RunStatus) { return func(s *delegation.RunStatus) { s.Attempt = n } }
 		h.tell(run, delegation.StateRunning, attempt(1))
 		h.later(50*time.Second, func() { h.tell(run, delegation.StateQueued, attempt(2)) })
-		h.later(time.Hour, func() { h.tell(run, delegation.StateRunning, attempt(2)) })
-		h.later(time.Hour+80*time.Second, func() { h.respond(run) })
+		h.later(10*time.Minute, func() { h.tell(run, delegation.StateRunning, attempt(2)) })
+		h.later(10*time.Minute+80*time.Second, func() { h.respond(run) })
 		if _, err := run.Wait(t.Context()); err != nil {
 			t.Error(err)
 		}

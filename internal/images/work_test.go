@@ -107,6 +107,9 @@ func keepLayer(t testing.TB, n int) []byte {
 // TestWorkIsWorthItsEntries: entries that cost more than their number pays for end the unpacking. The oracle takes the budget
 // away, and sees the same layer cost many times as much.
 func TestWorkIsWorthItsEntries(t *testing.T) {
+	if testing.Short() {
+		t.Skip("NOT SHOWN HERE: -short leaves out what takes long")
+	}
 	for row, c := range map[string]struct {
 		trial threats.Trial
 		layer []byte

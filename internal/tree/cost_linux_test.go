@@ -99,6 +99,9 @@ func (g *ground) keepingPaths() (allocated uint64) {
 // TestDeepNamesCostLittleMemory: each set-id file with names elsewhere is remembered until the end, and its path can be half
 // a megabyte long.
 func TestDeepNamesCostLittleMemory(t *testing.T) {
+	if testing.Short() {
+		t.Skip("NOT SHOWN HERE: -short leaves out what takes long")
+	}
 	const files, bound = maxSeveral, 8 << 20
 	g := newGround(t)
 	g.setIDsWithNamesElsewhere(g.deepest(MaxDepth-8), files)
@@ -119,6 +122,9 @@ func TestDeepNamesCostLittleMemory(t *testing.T) {
 
 // TestDeepFindingsCostNoMoreThanOthers: a link at the bottom of a deep tree takes what one at its top takes.
 func TestDeepFindingsCostNoMoreThanOthers(t *testing.T) {
+	if testing.Short() {
+		t.Skip("NOT SHOWN HERE: -short leaves out what takes long")
+	}
 	const links, each = 2_000, 2 << 10
 	shallow, deep := newGround(t), newGround(t)
 	shallow.linksOut(shallow.deepest(1), links)
