@@ -21,6 +21,7 @@ import (
 	"torno/sandbox"
 	"torno/sandbox/compile"
 	"torno/sandbox/sandboxtest"
+	"torno/test/house"
 	"torno/watcher/outbox"
 	"torno/watcher/run"
 )
@@ -35,7 +36,7 @@ func TestMain(m *testing.M) {
 }
 
 // patience bounds every wait of these tests; none of them needs it.
-const patience = 20 * time.Second
+const patience = house.Patience
 
 // desk is a parent at one or more outboxes, a watcher behind them, and a fake site behind that.
 type desk struct {

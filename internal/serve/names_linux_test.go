@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -34,7 +33,7 @@ func (s *shop) alias(dir, name string) string {
 // starts says how a start ends. One that serves is ended.
 func (s *shop) starts() error {
 	s.Helper()
-	ctx, stop := context.WithTimeout(s.Context(), 5*time.Second)
+	ctx, stop := context.WithTimeout(s.Context(), patience)
 	defer stop()
 	serving := s.options()
 	opening := serving.Launchers.Find("docker")

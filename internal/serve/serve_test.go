@@ -30,12 +30,13 @@ import (
 	"torno/sandbox/docker"
 	"torno/sandbox/launchers"
 	"torno/sandbox/sandboxtest"
+	"torno/test/house"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // patience bounds every wait of these tests; none of them needs it.
-const patience = 20 * time.Second
+const patience = house.Patience
 
 // shop is a directory for a host, and a fake engine that takes the place of Docker.
 type shop struct {

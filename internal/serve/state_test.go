@@ -5,7 +5,6 @@ import (
 	"os"
 	"strings"
 	"testing"
-	"time"
 )
 
 // TestAStateOfAnother is for a root that is pointed at the state of a user: its owner could exchange the journal, and the
@@ -19,7 +18,7 @@ func TestAStateOfAnother(t *testing.T) {
 	s.must(os.Mkdir(s.config.State, 0o700))
 	s.must(os.Chown(s.config.State, other, other))
 	run := func() error {
-		ctx, stop := context.WithTimeout(t.Context(), 10*time.Second) // one that takes it would serve
+		ctx, stop := context.WithTimeout(t.Context(), patience) // one that takes it would serve
 		defer stop()
 		return Run(ctx, s.options())
 	}

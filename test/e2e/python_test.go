@@ -136,7 +136,7 @@ func (m *massgen) tell(story string, into any) {
 func (m *massgen) left() {
 	m.Helper()
 	var names []string
-	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(house.Patience); ; time.Sleep(10 * time.Millisecond) {
 		names = nil
 		entries, err := os.ReadDir(m.delegation)
 		m.Must(err)

@@ -21,7 +21,7 @@ const (
 )
 
 // patience bounds what an honest client does at once.
-const patience = 20 * time.Second
+const patience = house.Patience
 
 // scene is an outbox with a client, the parent's own files beside it, and a host that the test plays.
 type scene struct {
