@@ -116,7 +116,8 @@ func limitsSchema(l *sandbox.Limits) object {
 
 func socketSchema(s *sandbox.Socket) value {
 	return object{
-		{"host", absPath{&s.Host}}, {"target", absPath{&s.Target}},
+		{"host", absPath{&s.Host}},
+		{"target", absPath{&s.Target}},
 		{"port", onlyIf{number[uint16]{&s.Port, runfile.MinPort, 65535}, s.Port != 0}},
 	}
 }
