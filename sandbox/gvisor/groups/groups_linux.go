@@ -30,9 +30,11 @@ func (g Groups) Err() error { return g.err }
 // Version is that of the kernel's control groups.
 func (g Groups) Version() int { return g.tree.Version() }
 
-// Swap and CPU say whether there is a bound for them.
+// Swap says whether there is a bound for swap.
 func (g Groups) Swap() bool { return g.err == nil && g.tree.Swap() }
-func (g Groups) CPU() bool  { return g.err == nil && g.tree.CPU() }
+
+// CPU says whether there is a bound for processors.
+func (g Groups) CPU() bool { return g.err == nil && g.tree.CPU() }
 
 // Parent is the group in which each installation has one.
 const Parent = "torno"

@@ -30,9 +30,10 @@ type Frame struct {
 	Bytes  []byte
 }
 
+// The sizes of a frame on its way, in bytes.
 const (
 	HeaderSize = 1 + 8 + 4
-	MaxFrame   = 32 << 10
+	MaxFrame   = 32 << 10 // of its Bytes
 )
 
 // errFrame says that what was read is no frame.

@@ -1,0 +1,111 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"torno/internal/launcher"
+	"torno/internal/lock"
+	"torno/sandbox"
+	"torno/sandbox/docker"
+)
+
+// deadSocket is one whose engine was killed.
+func (s *shop) deadSocket() {
+	path := filepath.Join(s.dir, "dead.sock")
+	listener, err := net.Listen("unix", path)
+	s.must(err)
+	listener.(*net.UnixListener).SetUnlinkOnClose(false)
+	s.must(listener.Close())
+	s.config.Set("docker", "host", "unix://"+path)
+}
+
+func TestNothingIsMadeWithoutAnEngine(t *testing.T) {
+	s := newShop(t)
+	s.config.Set("docker", "host", "unix://"+s.dir+"/none")
+	err := Run(t.Context(), s.options())
+	if e, ok := errors.AsType[*docker.UnreachableError](err); !ok || !strings.Contains(e.Error(), s.dir+"/none") {
+		t.Errorf("it ended with %v", err)
+	}
+	for _, dir := range []string{s.config.State, s.config.Outboxes[0].Dir} {
+		if _, err := os.Lstat(dir); err == nil {
+			t.Errorf("%s was made", dir)
+		}
+	}
+}
+
+func TestTheSecondWatcherIsToldWhoIsFirst(t *testing.T) {
+	s := newShop(t)
+	s.must(os.MkdirAll(filepath.Join(s.config.Outboxes[0].Dir, "workspaces"), 0o755))
+	s.must(os.Mkdir(s.config.State, 0o700))
+	held, err := lockers["state"](s.config.State, "the first")
+	s.must(err)
+	err = Run(t.Context(), s.options())
+	if e, ok := errors.AsType[*lock.HeldError](err); !ok || e.Dir != s.config.State || e.Holder != "the first" {
+		t.Errorf("it ended with %v", err)
+	}
+	s.must(held.Release())
+	s.nothingIsHeld()
+	held, err = lockers["outbox"](s.config.Outboxes[0].Dir, "the first")
+	s.must(err)
+	s.waitsFor(held, "the first")
+	s.nothingIsHeld()
+}
+
+func TestASignalBeforeItServes(t *testing.T) {
+	s := newShop(t)
+	options := s.options()
+	opening := options.Launchers.Find("docker")
+	opening.Open = func(ctx context.Context, _ launcher.Setting) (launcher.Launcher, error) {
+		s.signals <- syscall.SIGTERM
+		<-ctx.Done()
+		return nil, fmt.Errorf("open: %w", ctx.Err())
+	}
+	if err := Run(t.Context(), options); err != nil {
+		t.Errorf("it ended with %v", err)
+	}
+	s.nothingIsHeld()
+}
+
+func TestTheServiceManagerIsTold(t *testing.T) {
+	s := newShop(t)
+	path := filepath.Join(s.dir, "notify")
+	manager, err := net.ListenPacket("unixgram", path)
+	s.must(err)
+	defer manager.Close()
+	t.Setenv("NOTIFY_SOCKET", path)
+	ended := s.open()
+	s.signals <- syscall.SIGTERM
+	s.end(ended)
+	for _, want := range []string{"READY=1", "STOPPING=1"} {
+		s.must(manager.SetReadDeadline(time.Now().Add(patience)))
+		got := make([]byte, 100)
+		n, _, err := manager.ReadFrom(got)
+		s.must(err)
+		if string(got[:n]) != want {
+			t.Errorf("the manager was told %q, want %q", got[:n], want)
+		}
+	}
+}
+
+func TestWhatIsDemandedAndNotEnforcedIsSaid(t *testing.T) {
+	s := newShop(t)
+	s.world.Enforce(sandbox.KernelIsolation, false, "one kernel for all")
+	s.config.Profiles = append(s.config.Profiles, s.config.Profiles[0])
+	s.config.Profiles[0].AtLeast = []sandbox.GuaranteeKey{sandbox.NoNetwork, sandbox.KernelIsolation}
+	s.config.Profiles[1].Name, s.config.Outboxes[0].Profiles = "modest", []string{"default", "modest"}
+	s.open()
+	for _, want := range []string{"not_enforced=kernel_isolation", "demands=kernel_isolation", `because="one kernel for all"`} {
+		if !strings.Contains(s.said.String(), want) {
+			t.Errorf("the log does not say %q:\n%s", want, &s.said)
+		}
+	}
+}
