@@ -13,6 +13,8 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+
+	"torno/internal/socket"
 )
 
 // ErrNoWatcher says that no watcher runs on a state directory.
@@ -27,7 +29,7 @@ var _ Service = (*Client)(nil)
 func Dial(stateDir string) *Client {
 	return &Client{&http.Client{Transport: &http.Transport{
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-			conn, err := dial(ctx, stateDir)
+			conn, err := socket.Dial(ctx, stateDir, SocketName)
 			switch {
 			case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ECONNREFUSED):
 				return nil, fmt.Errorf("%w with the state directory %s", ErrNoWatcher, stateDir)
@@ -37,15 +39,6 @@ func Dial(stateDir string) *Client {
 			return conn, err
 		},
 	}}}
-}
-
-func dial(ctx context.Context, stateDir string) (net.Conn, error) {
-	path, done, err := reachable(stateDir)
-	if err != nil {
-		return nil, err
-	}
-	defer done()
-	return new(net.Dialer).DialContext(ctx, "unix", path)
 }
 
 // Status asks for the watcher's status: its outboxes and its launchers.

@@ -13,6 +13,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"time"
+
+	"torno/internal/socket"
 )
 
 // SocketName is the socket's name in the state directory.
@@ -20,24 +22,11 @@ const SocketName = "control.sock"
 
 // Listen opens the door of a state directory. The caller holds the state's lock, so a socket that is there is a dead one.
 func Listen(stateDir string) (net.Listener, error) {
-	path, done, err := reachable(stateDir)
-	if err != nil {
-		return nil, err
-	}
-	defer done()
-	if err := os.Remove(filepath.Join(stateDir, SocketName)); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return nil, fmt.Errorf("remove the old control socket: %w", err)
-	}
-	listener, err := new(net.ListenConfig).Listen(context.Background(), "unix", path)
+	listener, err := socket.Listen(stateDir, SocketName, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("open the control socket: %w", err)
 	}
-	listener.(*net.UnixListener).SetUnlinkOnClose(false)
-	if err := os.Chmod(filepath.Join(stateDir, SocketName), 0o600); err != nil {
-		listener.Close()
-		return nil, fmt.Errorf("close the control socket to others: %w", err)
-	}
-	return onlyOperators{listener}, nil
+	return socket.OperatorsOnly(listener), nil
 }
 
 // Serve answers until ctx is done, and removes the socket.
@@ -55,22 +44,6 @@ func Serve(ctx context.Context, listener net.Listener, stateDir string, service 
 		return nil
 	}
 	return fmt.Errorf("serve the control socket: %w", err)
-}
-
-// onlyOperators drops connections of other users. The file's mode keeps them out already; a second lock costs nothing.
-type onlyOperators struct{ net.Listener }
-
-func (l onlyOperators) Accept() (net.Conn, error) {
-	for {
-		conn, err := l.Listener.Accept()
-		if err != nil {
-			return nil, err
-		}
-		if uid, err := peerUID(conn); err == nil && (uid == 0 || uid == os.Geteuid()) {
-			return conn, nil
-		}
-		conn.Close()
-	}
 }
 
 // Handler is the door without its socket.

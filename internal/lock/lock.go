@@ -45,6 +45,11 @@ func State(dir, who string) (*Lock, error) {
 	return take(filepath.Join(dir, stateName), dir, who)
 }
 
+// In locks a directory, which exists and is closed to others, by a file of a name in it.
+func In(dir, name, who string) (*Lock, error) {
+	return take(filepath.Join(dir, name), dir, who)
+}
+
 // Outbox locks an outbox that is open. opened is what the open one says of itself: its path may lead elsewhere by now.
 func Outbox(dir string, opened fs.FileInfo, who string) (*Lock, error) {
 	runtime := RuntimeDir()

@@ -60,7 +60,8 @@ var rooms = map[string]room{
 	"sandbox/launchers":      {ours: []string{"internal/launcher", "sandbox/docker", "sandbox/gvisor"}},
 	"internal/journal":       {ours: []string{"delegation", "sandbox", "internal/boot", "internal/inode", "internal/thread"}, theirs: []string{"modernc.org/sqlite/..."}},
 	"internal/inode":         {theirs: []string{unix}},
-	"internal/control":       {ours: []string{"delegation", "sandbox", "internal/journal"}, theirs: []string{unix}},
+	"internal/control":       {ours: []string{"delegation", "sandbox", "internal/journal", "internal/socket"}},
+	"internal/socket":        {theirs: []string{unix}},
 	"configs":                {ours: []string{"delegation", "sandbox", "sandbox/compile", "internal/launcher", "internal/runfile", "internal/trust"}, theirs: []string{yaml}},
 	"sandbox/local/attest":   {ours: []string{"sandbox", "internal/cgroups"}, theirs: []string{unix}},
 	"sandbox/local/lay":      {ours: []string{"sandbox", "internal/mounts"}, theirs: []string{unix}},
@@ -173,6 +174,7 @@ var rooms = map[string]room{
 		},
 		theirs: []string{unix},
 	},
+
 	"scripts/...": {open: true},
 	"test/...":    {open: true},
 }

@@ -1,4 +1,4 @@
-package control
+package socket
 
 import (
 	"fmt"
@@ -9,14 +9,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// reachable is a path of the socket that is short enough for the kernel, whatever the state directory's length. done
+// reachable is a path of the socket that is short enough for the kernel, whatever the directory's length. done
 // must be called after it was used.
-func reachable(stateDir string) (path string, done func(), err error) {
-	dir, err := os.Open(stateDir)
+func reachable(dir, name string) (path string, done func(), err error) {
+	held, err := os.Open(dir)
 	if err != nil {
-		return "", nil, fmt.Errorf("open the state directory: %w", err)
+		return "", nil, fmt.Errorf("open the directory of a socket: %w", err)
 	}
-	return filepath.Join(fmt.Sprintf("/proc/self/fd/%d", dir.Fd()), SocketName), func() { dir.Close() }, nil
+	return filepath.Join(fmt.Sprintf("/proc/self/fd/%d", held.Fd()), name), func() { held.Close() }, nil
 }
 
 // peerUID is the user at the other end of a connection.

@@ -1,4 +1,4 @@
-package control
+package socket
 
 import (
 	"net"
@@ -8,8 +8,8 @@ import (
 )
 
 // reachable is the socket's path.
-func reachable(stateDir string) (path string, done func(), err error) {
-	return filepath.Join(stateDir, SocketName), func() {}, nil
+func reachable(dir, name string) (path string, done func(), err error) {
+	return filepath.Join(dir, name), func() {}, nil
 }
 
 // peerUID is the user at the other end of a connection.

@@ -1,0 +1,69 @@
+// Package socket makes the unix sockets on which programs of Torno listen, and tells who connects to them.
+//
+//	listener, err := socket.Listen(dir, "control.sock", 0o600)
+//	operators := socket.OperatorsOnly(listener)
+//
+// A path that is longer than the kernel takes is reached all the same where the system lets a directory be named by its handle.
+package socket
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+)
+
+// Listen makes a socket in a directory that only we may write. The caller knows that a socket that is there is a dead one.
+func Listen(dir, name string, mode fs.FileMode) (*net.UnixListener, error) {
+	path, done, err := reachable(dir, name)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	if err := os.Remove(filepath.Join(dir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("remove the old socket: %w", err)
+	}
+	listener, err := new(net.ListenConfig).Listen(context.Background(), "unix", path)
+	if err != nil {
+		return nil, fmt.Errorf("open the socket %s: %w", name, err)
+	}
+	ours := listener.(*net.UnixListener)
+	ours.SetUnlinkOnClose(false)
+	if err := os.Chmod(filepath.Join(dir, name), mode); err != nil {
+		ours.Close()
+		return nil, fmt.Errorf("set the mode of the socket %s: %w", name, err)
+	}
+	return ours, nil
+}
+
+// Dial connects to a socket in a directory.
+func Dial(ctx context.Context, dir, name string) (net.Conn, error) {
+	path, done, err := reachable(dir, name)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	return new(net.Dialer).DialContext(ctx, "unix", path)
+}
+
+// OperatorsOnly drops connections of other users than root and our own. The file's mode keeps them out already; a second
+// lock costs nothing.
+func OperatorsOnly(listener net.Listener) net.Listener { return operatorsOnly{listener} }
+
+type operatorsOnly struct{ net.Listener }
+
+func (l operatorsOnly) Accept() (net.Conn, error) {
+	for {
+		conn, err := l.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		if uid, err := peerUID(conn); err == nil && (uid == 0 || uid == os.Geteuid()) {
+			return conn, nil
+		}
+		conn.Close()
+	}
+}
