@@ -174,6 +174,9 @@ var rooms = map[string]room{
 		},
 		theirs: []string{unix},
 	},
+	"internal/gateway/budget": {ours: []string{"internal/lock"}},
+	"internal/gateway/prices": {ours: []string{"internal/gateway/budget", "internal/gateway/usage"}},
+	"internal/gateway/usage":  {},
 
 	"scripts/...": {open: true},
 	"test/...":    {open: true},

@@ -1,0 +1,84 @@
+package budget
+
+import "math"
+
+// Amount is what exchanges cost, or may cost at most.
+type Amount struct {
+	InputTokens  int64 `json:"input_tokens,omitempty"` // wherever the model read them from, a cache too
+	OutputTokens int64 `json:"output_tokens,omitempty"`
+	Requests     int64 `json:"requests,omitempty"`
+	Money        Money `json:"money,omitempty"`
+	// Unpriced says that nothing is known of the money. A scope that limits money allows no such bound.
+	Unpriced bool `json:"unpriced,omitempty"`
+}
+
+// What is one of the things that a budget limits.
+type What int
+
+// The things that a budget limits. Those before Parallel are sums, which an Amount holds.
+const (
+	InputTokens What = iota
+	OutputTokens
+	Requests
+	Spending
+	Parallel
+	sums = int(Parallel)
+)
+
+func (w What) String() string {
+	return [...]string{"input tokens", "output tokens", "requests", "money", "parallel requests"}[w]
+}
+
+// vector is an amount by What.
+type vector [sums]int64
+
+func (a Amount) vector() vector {
+	return vector{a.InputTokens, a.OutputTokens, a.Requests, int64(a.Money)}
+}
+
+func (v vector) amount() Amount {
+	return Amount{InputTokens: v[InputTokens], OutputTokens: v[OutputTokens], Requests: v[Requests], Money: Money(v[Spending])}
+}
+
+// plus stops at the highest number: a sum never overflows to a low one.
+func (v vector) plus(w vector) vector {
+	for i := range v {
+		v[i] = sum(v[i], w[i])
+	}
+	return v
+}
+
+// atLeast takes of each number the higher one.
+func (v vector) atLeast(w vector) vector {
+	for i := range v {
+		v[i] = max(v[i], w[i])
+	}
+	return v
+}
+
+// covers says whether no number of w is higher.
+func (v vector) covers(w vector) bool { return v.atLeast(w) == v }
+
+func (v vector) negative() bool {
+	for _, n := range v {
+		if n < 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// sum adds two numbers that are not negative.
+func sum(a, b int64) int64 {
+	if a > math.MaxInt64-b {
+		return math.MaxInt64
+	}
+	return a + b
+}
+
+// Plus is the sum of two amounts, of which no number overflows. It is unpriced if one of them is.
+func (a Amount) Plus(b Amount) Amount {
+	both := a.vector().plus(b.vector()).amount()
+	both.Unpriced = a.Unpriced || b.Unpriced
+	return both
+}

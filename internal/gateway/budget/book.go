@@ -1,0 +1,191 @@
+package budget
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// book is what the lines of a ledger amount to. It does no input and no output: the ledger applies each line to it when
+// the line is written, and again when the ledger is read.
+type book struct {
+	accounts map[key]*account
+	open     map[uint64]*entry
+	last     uint64 // the highest number of a reservation
+	day      int64  // the highest day on which something was spent
+	boot     string // of the machine, when the last process opened the ledger
+	begun    bool
+	ended    bool // that process closed it
+}
+
+// account is a scope.
+type account struct {
+	spent vector
+	ahead vector // what the disk says that it may have cost
+	open  map[uint64]vector
+}
+
+// entry is an open reservation.
+type entry struct {
+	of    []key
+	bound vector
+}
+
+func newBook() *book {
+	return &book{accounts: map[key]*account{}, open: map[uint64]*entry{}}
+}
+
+// use is what stands against an account's limits. The open sum is made anew each time, since a sum that stopped at the
+// highest number cannot be subtracted from.
+func (b *book) use(k key) use {
+	a := b.accounts[k]
+	if a == nil {
+		return use{}
+	}
+	u := use{spent: a.spent, parallel: int64(len(a.open))}
+	for _, bound := range a.open {
+		u.open = u.open.plus(bound)
+	}
+	return u
+}
+
+func (b *book) account(k key) *account {
+	a := b.accounts[k]
+	if a == nil {
+		a = &account{open: map[uint64]vector{}}
+		b.accounts[k] = a
+	}
+	return a
+}
+
+// apply takes a line. A line that cannot follow those before it is an error, and changes nothing.
+func (b *book) apply(r record) error {
+	if !b.begun && r.Op != opBegin {
+		return errors.New("it does not begin a ledger")
+	}
+	err := b.operate(r)
+	if err == nil {
+		for _, a := range r.Ahead {
+			account := b.account(a.key)
+			account.ahead = account.ahead.atLeast(a.Amount.vector())
+		}
+	}
+	return err
+}
+
+func (b *book) operate(r record) error {
+	switch r.Op {
+	case opBegin:
+		return b.begin(r)
+	case opEnd:
+		b.ended = true
+		return nil
+	case opReserve:
+		return b.reserve(r)
+	case opSettle:
+		return b.settle(r)
+	case opSpent, opForget:
+		return b.one(r)
+	}
+	return fmt.Errorf("the operation %q is not known", r.Op)
+}
+
+// begin counts as spent what another process left open. After another start of the machine lines may be lost, and each
+// scope counts what it was allowed ahead.
+func (b *book) begin(r record) error {
+	if r.Version != version {
+		return fmt.Errorf("the ledger has version %d, and this program knows %d", r.Version, version)
+	}
+	b.foldOpen()
+	if !b.ended && (r.Boot == "" || r.Boot != b.boot) {
+		for _, a := range b.accounts {
+			a.spent = a.spent.atLeast(a.ahead)
+		}
+	}
+	b.boot, b.begun, b.ended = r.Boot, true, false
+	b.last, b.day = max(b.last, r.ID), max(b.day, r.Day)
+	return nil
+}
+
+func (b *book) foldOpen() {
+	for id, e := range b.open {
+		b.close(id, e, e.bound)
+	}
+}
+
+func (b *book) reserve(r record) error {
+	if r.ID <= b.last || len(r.Of) == 0 {
+		return fmt.Errorf("reservation %d cannot follow %d", r.ID, b.last)
+	}
+	e := &entry{of: r.Of, bound: r.Amount.vector()}
+	for _, k := range r.Of {
+		b.account(k).open[r.ID] = e.bound
+		b.day = max(b.day, k.Day)
+	}
+	b.open[r.ID], b.last = e, r.ID
+	return nil
+}
+
+func (b *book) settle(r record) error {
+	e := b.open[r.ID]
+	if e == nil {
+		return fmt.Errorf("reservation %d is not open", r.ID)
+	}
+	b.close(r.ID, e, r.Amount.vector())
+	return nil
+}
+
+func (b *book) close(id uint64, e *entry, cost vector) {
+	for _, k := range e.of {
+		a := b.account(k)
+		delete(a.open, id)
+		a.spent = a.spent.plus(cost)
+	}
+	delete(b.open, id)
+}
+
+// one takes a line that is of one scope.
+func (b *book) one(r record) error {
+	if len(r.Of) != 1 {
+		return fmt.Errorf("%s is of %d scopes", r.Op, len(r.Of))
+	}
+	a := b.account(r.Of[0])
+	switch r.Op {
+	case opSpent:
+		a.spent = r.Amount.vector()
+	case opForget:
+		if len(a.open) > 0 {
+			return fmt.Errorf("%s has open reservations", r.Of[0])
+		}
+		delete(b.accounts, r.Of[0])
+	}
+	return nil
+}
+
+// lines are the shortest ledger that amounts to the same. Days before the present one are dropped: no limit asks for them.
+func (b *book) lines() []record {
+	var accounts, open []record
+	for k, a := range b.accounts {
+		if k.Kind == OutboxDay && k.Day < b.day {
+			delete(b.accounts, k)
+			continue
+		}
+		accounts = append(accounts, record{
+			Op: opSpent, Of: []key{k}, Amount: a.spent.amount(), Ahead: []ahead{{k, a.ahead.amount()}},
+		})
+	}
+	lowest := b.last + 1
+	for id, e := range b.open {
+		open = append(open, record{Op: opReserve, ID: id, Of: e.of, Amount: e.bound.amount()})
+		lowest = min(lowest, id)
+	}
+	slices.SortFunc(open, func(x, y record) int { return cmp.Compare(x.ID, y.ID) })
+	begin := record{Op: opBegin, Version: version, Boot: b.boot, Day: b.day, ID: lowest - 1}
+	return slices.Concat([]record{begin}, accounts, open)
+}
+
+func (k key) String() string {
+	return strings.TrimSpace(k.Kind + " " + k.ID)
+}

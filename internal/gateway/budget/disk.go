@@ -1,0 +1,64 @@
+package budget
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+)
+
+// disk is what the ledger does to its directory. A test stops it before any of these and in the middle of a write.
+type disk interface {
+	// read is the content of a file, nil if there is none.
+	read(name string) ([]byte, error)
+	// open opens a file to append to it, and makes it if there is none.
+	open(name string) (file, error)
+	rename(from, to string) error
+	remove(name string) error
+	// flush puts the names of the directory on the disk.
+	flush() error
+}
+
+// file is one that is appended to.
+type file interface {
+	Write(p []byte) (int, error)
+	Sync() error
+	Truncate(size int64) error
+	Close() error
+}
+
+// directory is the disk.
+type directory string
+
+func (d directory) read(name string) ([]byte, error) {
+	raw, err := os.ReadFile(filepath.Join(string(d), name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return raw, err
+}
+
+func (d directory) open(name string) (file, error) {
+	return os.OpenFile(filepath.Join(string(d), name), os.O_WRONLY|os.O_APPEND|os.O_CREATE|syscall.O_NOFOLLOW, 0o600)
+}
+
+func (d directory) rename(from, to string) error {
+	return os.Rename(filepath.Join(string(d), from), filepath.Join(string(d), to))
+}
+
+func (d directory) remove(name string) error {
+	err := os.Remove(filepath.Join(string(d), name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+func (d directory) flush() error {
+	f, err := os.Open(string(d))
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
+}

@@ -1,0 +1,225 @@
+package budget
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"time"
+
+	"torno/internal/boot"
+	"torno/internal/lock"
+)
+
+// lockName is the file in the ledger's directory that its process holds.
+const lockName = "ledger.lock"
+
+// HeldError says that another process has the ledger.
+type HeldError struct {
+	Dir    string
+	Holder string
+}
+
+func (e *HeldError) Error() string {
+	return fmt.Sprintf("another gateway has the budgets in %s: %s", e.Dir, e.Holder)
+}
+
+// Ledger knows what was spent. All its methods may be called at once.
+type Ledger struct {
+	lock *lock.Lock
+	now  func() time.Time
+
+	mu       sync.Mutex
+	book     *book
+	log      *log
+	least    int64         // by which the file grows before it is written anew
+	grown    int64         // what it grew by since then
+	allowed  int64         // what it may grow by
+	trouble  error         // why it could not be written anew the last time
+	released chan struct{} // is closed, and made anew, when a reservation ends
+	closed   bool
+}
+
+// Open opens the ledger of a directory, which it makes. It is a *HeldError while another process has it, and a
+// *DamagedError where a line cannot be read: then it is not known what was spent.
+func Open(dir string) (*Ledger, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("make the directory of the budgets: %w", err)
+	}
+	held, err := lock.In(dir, lockName, fmt.Sprintf("process %d", os.Getpid()))
+	if err != nil {
+		if other, ok := errors.AsType[*lock.HeldError](err); ok {
+			return nil, &HeldError{Dir: dir, Holder: other.Holder}
+		}
+		return nil, err
+	}
+	l, err := open(setting{disk: directory(dir), dir: dir, boot: boot.Now().ID, now: time.Now, least: compactAt})
+	if err != nil {
+		return nil, errors.Join(err, held.Release())
+	}
+	l.lock = held
+	return l, nil
+}
+
+// compactAt is the least by which a ledger grows before it is written anew.
+const compactAt = 1 << 20
+
+// setting is where a ledger is opened.
+type setting struct {
+	disk  disk
+	dir   string // for errors
+	boot  string // "" where the machine does not say it: each opening is one after a power cut then
+	now   func() time.Time
+	least int64
+}
+
+// open opens the ledger of a disk that no other process has.
+func open(s setting) (*Ledger, error) {
+	book, size, err := load(s.disk, s.dir, s.boot)
+	if err != nil {
+		return nil, err
+	}
+	log, err := openLog(s.disk, size)
+	if err != nil {
+		return nil, fmt.Errorf("open the budgets' ledger: %w", err)
+	}
+	l := &Ledger{now: s.now, book: book, log: log, least: s.least, grown: size, allowed: s.least, released: make(chan struct{})}
+	err = l.write(record{Op: opBegin, Version: version, Boot: s.boot})
+	if err == nil {
+		err = s.disk.flush()
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("begin the budgets' ledger: %w", err), log.file.Close())
+	}
+	return l, nil
+}
+
+// write appends a line, and only then takes it into the book.
+func (l *Ledger) write(r record) error {
+	before := l.log.size
+	if err := l.log.add(r); err != nil {
+		return err
+	}
+	l.grown += l.log.size - before
+	if err := l.book.apply(r); err != nil {
+		panic("the ledger wrote a line that cannot be read again: " + err.Error())
+	}
+	return nil
+}
+
+// compact writes the ledger anew when most of it is of the past. If that fails the old one goes on, and it is tried again
+// when it has grown by as much again.
+func (l *Ledger) compact() {
+	if l.grown < l.allowed {
+		return
+	}
+	l.grown = 0
+	if l.trouble = l.log.replace(l.book.lines()); l.trouble == nil {
+		l.allowed = max(l.least, 4*l.log.size)
+	}
+}
+
+// Trouble is why the ledger could not be written anew the last time, nil if it could. Budgets hold all the same, but the
+// file grows.
+func (l *Ledger) Trouble() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.trouble
+}
+
+// Close ends the use of the ledger. Reservations that are open count as spent.
+func (l *Ledger) Close() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		return nil
+	}
+	l.closed = true
+	l.wake()
+	err := l.log.end(record{Op: opEnd})
+	if l.lock != nil {
+		err = errors.Join(err, l.lock.Release())
+	}
+	return err
+}
+
+// wake lets those look again that wait for a reservation to end.
+func (l *Ledger) wake() {
+	close(l.released)
+	l.released = make(chan struct{})
+}
+
+// Use is what a scope has spent, and what its open reservations may cost at most.
+type Use struct {
+	Spent    Amount
+	Open     Amount
+	Parallel int64
+}
+
+// Use is what the ledger knows of a scope.
+func (l *Ledger) Use(scope Scope) Use {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	u := l.book.use(l.keyOf(scope))
+	return Use{Spent: u.spent.amount(), Open: u.open.amount(), Parallel: u.parallel}
+}
+
+// Scopes are those that the ledger knows, without those of days.
+func (l *Ledger) Scopes() []Scope {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var all []Scope
+	for k := range l.book.accounts {
+		if k.Kind != OutboxDay {
+			all = append(all, k.Scope)
+		}
+	}
+	return all
+}
+
+// Forget takes a scope out that comes never again, and says what it spent. A scope with open reservations stays.
+func (l *Ledger) Forget(scope Scope) (Amount, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	k := l.keyOf(scope)
+	a := l.book.accounts[k]
+	switch {
+	case l.closed:
+		return Amount{}, errClosed
+	case a == nil:
+		return Amount{}, nil
+	case len(a.open) > 0:
+		return Amount{}, fmt.Errorf("%s has %d open reservations", scope, len(a.open))
+	}
+	if err := l.write(record{Op: opForget, Of: []key{k}}); err != nil {
+		return Amount{}, fmt.Errorf("forget the budget of %s: %w", scope, err)
+	}
+	l.compact()
+	return a.spent.amount(), nil
+}
+
+const daySeconds = 24 * 60 * 60
+
+// Day is the day whose budget counts now, and whether the clock is behind it: it jumped ahead, something was spent, and it
+// was set back. No day begins anew until the clock has passed it.
+func (l *Ledger) Day() (day time.Time, clockIsBehind bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	today := l.today()
+	return time.Unix(today*daySeconds, 0).UTC(), l.clockDay() < today
+}
+
+// today is a day of UTC that never goes back.
+func (l *Ledger) today() int64 { return max(l.book.day, l.clockDay()) }
+
+// clockDay is the day of the clock, in days since 1970. Before that it is the first.
+func (l *Ledger) clockDay() int64 { return max(l.now().Unix()/daySeconds, 1) }
+
+// keyOf is the scope in the ledger.
+func (l *Ledger) keyOf(scope Scope) key {
+	k := key{Scope: scope}
+	if scope.Kind == OutboxDay {
+		k.Day = l.today()
+	}
+	return k
+}

@@ -1,0 +1,171 @@
+package budget
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+)
+
+const (
+	ledgerName = "ledger"
+	freshName  = "ledger.new" // while a ledger is written anew
+)
+
+// DamagedError says that a line of the ledger cannot be read, and that it is not the end of one that was being written
+// when the process or the machine stopped. What was spent is not known then. The operator decides: moving the file away
+// begins all budgets anew.
+type DamagedError struct {
+	Dir  string
+	Line int
+	Err  error
+}
+
+func (e *DamagedError) Error() string {
+	return fmt.Sprintf("line %d of the budgets' ledger in %s is damaged, so what was spent is not known (%v); "+
+		"restore the file %s, or move it away to begin all budgets anew", e.Line, e.Dir, e.Err, ledgerName)
+}
+
+func (e *DamagedError) Unwrap() error { return e.Err }
+
+// log is the ledger's file, open.
+type log struct {
+	disk   disk
+	file   file
+	size   int64
+	broken error // the file's end is not known any more: nothing is written behind it
+}
+
+// load reads the ledger into a book, and says how much of the file counts.
+func load(d disk, dir, boot string) (*book, int64, error) {
+	raw, err := d.read(ledgerName)
+	if err != nil {
+		return nil, 0, fmt.Errorf("read the budgets' ledger: %w", err)
+	}
+	b := newBook()
+	size := int64(0)
+	for number := 1; len(raw) > 0; number++ {
+		line, behind, whole := bytes.Cut(raw, []byte("\n"))
+		err := errTorn
+		if whole {
+			err = read(b, line)
+		}
+		switch {
+		case !errors.Is(err, errTorn):
+		case !b.begun && len(behind) == 0, b.begun && isTail(whole, behind, boot != "" && boot == b.boot):
+			return b, size, nil
+		}
+		if err != nil {
+			return nil, 0, &DamagedError{Dir: dir, Line: number, Err: err}
+		}
+		raw = behind
+		size += int64(len(line)) + 1
+	}
+	return b, size, nil
+}
+
+// read applies a line to a book.
+func read(b *book, line []byte) error {
+	r, err := decode(line)
+	if err != nil {
+		return err
+	}
+	return b.apply(r)
+}
+
+// isTail says whether an unreadable line is the end that a sudden stop left. A process that is killed leaves the beginning
+// of a line and nothing behind it. A machine that stops leaves anything behind the last line that was flushed.
+func isTail(whole bool, behind []byte, sameBoot bool) bool {
+	if sameBoot {
+		return !whole
+	}
+	for len(behind) > 0 {
+		var line []byte
+		line, behind, _ = bytes.Cut(behind, []byte("\n"))
+		if r, err := decode(line); err == nil && r.provesFlush(len(behind) > 0) {
+			return false
+		}
+	}
+	return true
+}
+
+// openLog opens the file behind what counts of it, takes the rest away, and flushes.
+func openLog(d disk, size int64) (*log, error) {
+	if err := d.remove(freshName); err != nil {
+		return nil, err
+	}
+	f, err := d.open(ledgerName)
+	if err != nil {
+		return nil, err
+	}
+	if err := errors.Join(f.Truncate(size), f.Sync()); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return &log{disk: d, file: f, size: size}, nil
+}
+
+// add appends a line and flushes it if it has to be; several are for a file that has no name yet. After an error the line
+// is not in the file, or the log is broken.
+func (l *log) add(records ...record) error {
+	if l.broken != nil {
+		return l.broken
+	}
+	var text []byte
+	flush := false
+	for _, r := range records {
+		var err error
+		if text, err = encode(text, r); err != nil {
+			return err
+		}
+		flush = flush || r.flushed()
+	}
+	_, err := l.file.Write(text)
+	if err == nil && flush {
+		err = l.file.Sync()
+	}
+	if err != nil {
+		if undo := l.file.Truncate(l.size); undo != nil {
+			l.broken = fmt.Errorf("the ledger is written no more: %w", errors.Join(err, undo))
+		}
+		return err
+	}
+	l.size += int64(len(text))
+	return nil
+}
+
+// replace writes the ledger anew. After an error the old one goes on, or the log is broken.
+func (l *log) replace(records []record) error {
+	if l.broken != nil {
+		return l.broken
+	}
+	if err := l.disk.remove(freshName); err != nil {
+		return err
+	}
+	f, err := l.disk.open(freshName)
+	if err != nil {
+		return err
+	}
+	fresh := &log{disk: l.disk, file: f}
+	err = fresh.add(records...)
+	if err == nil {
+		err = l.disk.rename(freshName, ledgerName)
+	}
+	if err != nil {
+		return errors.Join(err, f.Close())
+	}
+	old := l.file
+	l.file, l.size = fresh.file, fresh.size
+	// Until the name is on the disk, a power cut brings the old file back.
+	if err := l.disk.flush(); err != nil {
+		l.broken = fmt.Errorf("the ledger is written no more: %w", err)
+	}
+	return errors.Join(l.broken, old.Close())
+}
+
+// end flushes all lines, adds the last one, and closes the file.
+func (l *log) end(last record) error {
+	err := l.file.Sync()
+	if err == nil {
+		err = l.add(last)
+	}
+	return errors.Join(err, l.file.Close())
+}

@@ -1,0 +1,418 @@
+package budget
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/big"
+	"math/rand/v2"
+	"testing"
+	"time"
+)
+
+// world is a ledger and the simplest reference for it: the list of all requests that left.
+type world struct {
+	t       *testing.T
+	random  *rand.Rand
+	tape    *tape
+	boots   int
+	clock   int64 // seconds
+	day     int64 // the highest on which something was spent
+	ledger  *Ledger
+	past    []request // of processes before; each is settled
+	now     []*request
+	highest int64 // of an amount
+}
+
+// request is one that left, or may have left.
+type request struct {
+	of          []key
+	bound       vector
+	least, most vector // what the ledger may count for it
+	reservation *Reservation
+	ended       bool
+}
+
+func newWorld(t *testing.T, seed uint64) *world {
+	w := &world{t: t, random: rand.New(rand.NewPCG(seed, 7)), tape: newTape(), boots: 1, clock: 1_000_000_000, highest: 100}
+	if seed%4 == 3 {
+		w.highest = math.MaxInt64
+	}
+	return w
+}
+
+// start opens the ledger. It is false if the process died in it.
+func (w *world) start() bool {
+	now := func() time.Time { return time.Unix(w.clock, 0) }
+	l, err := open(setting{disk: w.tape, dir: "dir", boot: fmt.Sprint(w.boots), now: now, least: 700})
+	if w.tape.dead {
+		return false
+	}
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.ledger = l
+	return true
+}
+
+// again kills the process, which did nothing just then, and begins another one. Steps go on.
+func (w *world) again() bool {
+	next := w.tape.afterKill()
+	next.left = w.tape.left
+	w.tape = next
+	for _, r := range w.now {
+		r.ended = true
+	}
+	return w.start()
+}
+
+// step does one thing. It is false when the process has died.
+func (w *world) step() bool {
+	switch w.random.IntN(10) {
+	case 0:
+		w.clock += w.random.Int64N(9*daySeconds) - 4*daySeconds // both ways
+	case 1, 2, 3, 4:
+		w.reserve()
+	default:
+		w.end()
+	}
+	return !w.tape.dead
+}
+
+func (w *world) today() int64 { return max(w.day, w.clock/daySeconds) }
+
+func (w *world) reserve() {
+	scopes := []Scope{{Run, "r1"}, {Run, "r2"}, {Tree, "t"}, {OutboxDay, "/outbox"}}
+	w.random.Shuffle(len(scopes), func(i, j int) { scopes[i], scopes[j] = scopes[j], scopes[i] })
+	var claims []Claim
+	r := &request{bound: w.amount()}
+	for _, s := range scopes[:1+w.random.IntN(3)] {
+		claims = append(claims, Claim{s, w.limits()})
+		k := key{Scope: s}
+		if s.Kind == OutboxDay {
+			k.Day = w.today()
+		}
+		r.of = append(r.of, k)
+	}
+	last := w.random.IntN(3) == 0
+	want := w.verdict(claims, r, last)
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel() // it does not wait
+	reservation, err := w.ledger.Reserve(ctx, claims, r.bound.amount(), last)
+	if w.tape.dead {
+		r.most = r.bound // it may have been written
+		w.now = append(w.now, r)
+		return
+	}
+	_, refused := errors.AsType[*Spent](err)
+	got := fits
+	switch {
+	case errors.Is(err, context.Canceled):
+		got = waits
+	case refused:
+		got = exceeds
+	case err != nil:
+		w.t.Fatal(err)
+	}
+	if got != want {
+		w.t.Fatalf("%+v with %+v (last %v): verdict %v (%v), want %v", claims, r.bound, last, got, err, want)
+	}
+	if got == fits {
+		r.reservation, r.least, r.most = reservation, r.bound, r.bound
+		w.now = append(w.now, r)
+		w.noteDay(r)
+	}
+}
+
+func (w *world) noteDay(r *request) {
+	for _, k := range r.of {
+		w.day = max(w.day, k.Day)
+	}
+}
+
+func (w *world) amount() (v vector) {
+	for i := range v {
+		if w.random.IntN(3) > 0 {
+			v[i] = w.random.Int64N(w.highest)
+		}
+	}
+	return v
+}
+
+func (w *world) limits() (l Limits) {
+	for _, at := range []**int64{&l.InputTokens, &l.OutputTokens, &l.Requests} {
+		if w.random.IntN(3) == 0 {
+			*at = new(w.random.Int64N(min(w.highest, math.MaxInt64/16) * 16))
+		}
+	}
+	if w.random.IntN(3) == 0 {
+		l.Money = new(Money(w.random.Int64N(1000)))
+	}
+	if w.random.IntN(2) == 0 {
+		l.Parallel = new(w.random.Int64N(5))
+	}
+	l.KeepForLast = w.random.IntN(2) * w.random.IntN(120)
+	return l
+}
+
+// verdict is what the reference says.
+func (w *world) verdict(claims []Claim, r *request, last bool) verdict {
+	worst := fits
+	for i, c := range claims {
+		settled, all := w.sums(r.of[i])
+		limits := []*int64{c.Limits.InputTokens, c.Limits.OutputTokens, c.Limits.Requests, (*int64)(c.Limits.Money)}
+		for what, limit := range limits {
+			if limit == nil || r.bound[what] == 0 {
+				continue
+			}
+			usable := big.NewInt(*limit)
+			if !last {
+				usable.Sub(usable, keptOf(*limit, c.Limits.KeepForLast))
+			}
+			bound := big.NewInt(r.bound[what])
+			switch {
+			case saturated(settled[what], bound) > usable.Int64():
+				worst = exceeds
+			case saturated(all[what], bound) > usable.Int64():
+				worst = max(worst, waits)
+			}
+		}
+		if p := c.Limits.Parallel; p != nil && *p == 0 {
+			worst = exceeds
+		} else if p != nil && w.parallel(r.of[i]) >= *p {
+			worst = max(worst, waits)
+		}
+	}
+	return worst
+}
+
+func keptOf(limit int64, percent int) *big.Int {
+	kept := new(big.Int).Mul(big.NewInt(limit), big.NewInt(int64(min(percent, 100))))
+	kept.Add(kept, big.NewInt(99)).Div(kept, big.NewInt(100))
+	if most := big.NewInt(max(limit-1, 0)); kept.Cmp(most) > 0 {
+		return most
+	}
+	return kept
+}
+
+func saturated(all ...*big.Int) int64 {
+	total := new(big.Int)
+	for _, n := range all {
+		total.Add(total, n)
+	}
+	if !total.IsInt64() {
+		return math.MaxInt64
+	}
+	return total.Int64()
+}
+
+// sums are what a scope has settled, and that with what is open.
+func (w *world) sums(k key) (settled, all [sums]*big.Int) {
+	for i := range settled {
+		settled[i], all[i] = new(big.Int), new(big.Int)
+	}
+	add := func(r *request) {
+		for i := range settled {
+			if r.is(k) {
+				all[i].Add(all[i], big.NewInt(r.most[i]))
+			}
+			if r.is(k) && r.ended {
+				settled[i].Add(settled[i], big.NewInt(r.most[i]))
+			}
+		}
+	}
+	for i := range w.past {
+		add(&w.past[i])
+	}
+	for _, r := range w.now {
+		add(r)
+	}
+	return settled, all
+}
+
+func (w *world) parallel(k key) (n int64) {
+	for _, r := range w.now {
+		if r.is(k) && !r.ended {
+			n++
+		}
+	}
+	return n
+}
+
+func (r *request) is(k key) bool {
+	for _, own := range r.of {
+		if own == k {
+			return true
+		}
+	}
+	return false
+}
+
+// end ends a request that is under way, if there is one.
+func (w *world) end() {
+	var open []*request
+	for _, r := range w.now {
+		if !r.ended {
+			open = append(open, r)
+		}
+	}
+	if len(open) == 0 {
+		return
+	}
+	r := open[w.random.IntN(len(open))]
+	cost := r.bound
+	var err error
+	switch w.random.IntN(4) {
+	case 0:
+		err = r.reservation.SettleUnknown()
+	case 1:
+		cost = vector{}
+		err = r.reservation.Cancel()
+	default:
+		cost = w.amount() // more than was reserved, too
+		err = r.reservation.Settle(cost.amount())
+	}
+	if w.tape.dead { // it may have been written
+		for i := range cost {
+			r.least[i], r.most[i] = min(cost[i], r.bound[i]), max(cost[i], r.bound[i])
+		}
+		return
+	}
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	r.least, r.most, r.ended = cost, cost, true
+	if r.reservation.Cancel() == nil {
+		w.t.Fatal("a reservation ended twice")
+	}
+}
+
+// keys are the scopes whose sums count still.
+func (w *world) keys() map[key]bool {
+	all := map[key]bool{}
+	note := func(r *request) {
+		for _, k := range r.of {
+			if k.Kind != OutboxDay || k.Day >= w.day {
+				all[k] = true
+			}
+		}
+	}
+	for i := range w.past {
+		note(&w.past[i])
+	}
+	for _, r := range w.now {
+		note(r)
+	}
+	return all
+}
+
+// check holds the ledger against the reference. exact is false after a power cut: more may be counted then.
+func (w *world) check(exact bool) {
+	w.t.Helper()
+	for k := range w.keys() {
+		got := w.ledger.book.use(k)
+		total := got.spent.plus(got.open)
+		var least, most vector
+		for i := range w.past {
+			if r := &w.past[i]; r.is(k) {
+				least, most = least.plus(r.least), most.plus(r.most)
+			}
+		}
+		for _, r := range w.now {
+			if r.is(k) {
+				least, most = least.plus(r.least), most.plus(r.most)
+			}
+		}
+		if !total.covers(least) || exact && !most.covers(total) {
+			w.t.Fatalf("%v: the ledger counts %v; at least %v were spent, at most %v", k, total, least, most)
+		}
+	}
+}
+
+// next is the next process on what is left of the disk. What the ledger counts by now is the past.
+func (w *world) next(tape *tape, sameBoot bool) {
+	w.t.Helper()
+	w.tape = tape
+	if !sameBoot {
+		w.boots++
+	}
+	if !w.start() {
+		w.t.Fatal("it died")
+	}
+	w.day = max(w.day, w.ledger.book.day) // a request whose process died may have been written on a later day
+	w.check(sameBoot)
+	counted := map[key]vector{}
+	for k := range w.keys() {
+		u := w.ledger.book.use(k)
+		counted[k] = u.spent
+		if u.parallel != 0 {
+			w.t.Fatalf("%v has %d requests under way in a new process", k, u.parallel)
+		}
+	}
+	w.past, w.now = nil, nil
+	for k, v := range counted {
+		w.past = append(w.past, request{of: []key{k}, least: v, most: v, ended: true})
+	}
+}
+
+// TestEveryPrefix kills the second of two processes, or the first, after each byte that it writes and before each other thing
+// that it does to its disk, and cuts the power there.
+func TestEveryPrefix(t *testing.T) {
+	for seed := uint64(2); seed < 4; seed++ { // small numbers, and the highest
+		died := true
+		for left := 0; died; left++ {
+			w := newWorld(t, seed)
+			w.tape.left = left
+			died = !w.start()
+			for i := 0; i < 25 && !died; i++ {
+				died = !w.step() || i == 12 && !w.again()
+			}
+			if !died {
+				w.check(true)
+				w.ledger.Close()
+				died = w.tape.dead
+			}
+			past, now, disk, boots, day := w.past, w.now, w.tape, w.boots, w.day
+			for try := range 4 {
+				w.past, w.now, w.boots, w.day = past, now, boots, day
+				if try == 0 {
+					w.next(disk.afterKill(), true)
+				} else {
+					w.next(disk.afterPowerCut(w.random), false)
+				}
+			}
+		}
+	}
+}
+
+// TestLongLives lives through many processes, kills, power cuts and ledgers that are written anew.
+func TestLongLives(t *testing.T) {
+	for seed := range uint64(60) {
+		w := newWorld(t, seed)
+		w.start()
+		for range 40 {
+			if w.random.IntN(2) == 0 {
+				w.tape.left = w.random.IntN(6000)
+			}
+			for range w.random.IntN(60) {
+				if !w.step() {
+					break
+				}
+				w.check(true)
+			}
+			switch w.random.IntN(4) {
+			case 0:
+				w.next(w.tape.afterPowerCut(w.random), false)
+			case 1:
+				if w.ledger.Close() == nil {
+					w.next(w.tape.afterPowerCut(w.random), true) // nothing of a ledger that was closed is lost
+					break
+				}
+				fallthrough
+			default:
+				w.next(w.tape.afterKill(), true)
+			}
+		}
+	}
+}

@@ -1,0 +1,64 @@
+package budget
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Money is in nano units of the currency in which the operator wrote the prices. It is never a float.
+type Money int64
+
+// Unit is one of the currency.
+const Unit Money = 1_000_000_000
+
+const decimals = 9
+
+var errMoney = errors.New("money is written as 12, 0.25 or 0.000000001: digits, and at most nine behind the point")
+
+// ParseMoney reads "12", "0.25": no sign, no exponent, at most nine digits behind the point.
+func ParseMoney(text string) (Money, error) {
+	whole, part, pointed := strings.Cut(text, ".")
+	if !digits(whole) || pointed && !digits(part) || len(part) > decimals {
+		return 0, fmt.Errorf("%.40q: %w", text, errMoney)
+	}
+	nano, err := strconv.ParseInt(strings.TrimLeft(whole, "0")+part+strings.Repeat("0", decimals-len(part)), 10, 64)
+	if err != nil {
+		return 0, fmt.Errorf("%.40q is more money than there is", text)
+	}
+	return Money(nano), nil
+}
+
+func digits(text string) bool {
+	return text != "" && strings.Trim(text, "0123456789") == ""
+}
+
+// String is what ParseMoney reads, in its shortest form.
+func (m Money) String() string {
+	if m < 0 {
+		return "-" + strconv.FormatUint(uint64(-m), 10) + "n" // no money of ours; shown for the error that it is
+	}
+	text := fmt.Sprintf("%d.%09d", m/Unit, m%Unit)
+	return strings.TrimSuffix(strings.TrimRight(text, "0"), ".")
+}
+
+// MarshalJSON writes a text: a number would become a float in many a reader.
+func (m Money) MarshalJSON() ([]byte, error) { return json.Marshal(m.String()) }
+
+// UnmarshalJSON reads a text or a number, by its digits.
+func (m *Money) UnmarshalJSON(raw []byte) error {
+	text := string(raw)
+	if len(raw) > 0 && raw[0] == '"' {
+		if err := json.Unmarshal(raw, &text); err != nil {
+			return err
+		}
+	}
+	read, err := ParseMoney(text)
+	if err != nil {
+		return err
+	}
+	*m = read
+	return nil
+}

@@ -1,0 +1,100 @@
+package budget
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"strconv"
+)
+
+// version is of the ledger's format.
+const version = 1
+
+// operation is what a line of the ledger says.
+type operation string
+
+const (
+	opBegin   operation = "begin"   // a process opened the ledger: reservations before it count as spent
+	opEnd     operation = "end"     // it closed it: all lines before are on the disk
+	opReserve operation = "reserve" // before the request leaves
+	opSettle  operation = "settle"  // what it cost
+	opSpent   operation = "spent"   // sets what a scope cost, in a ledger that was written anew
+	opForget  operation = "forget"
+)
+
+// key is a scope, and the day for one that has a budget by the day.
+type key struct {
+	Scope
+	Day int64 `json:"day,omitempty"`
+}
+
+// record is a line of the ledger.
+type record struct {
+	Op      operation `json:"op"`
+	Version int       `json:"version,omitempty"`
+	Boot    string    `json:"boot,omitempty"`
+	Day     int64     `json:"day,omitempty"`
+	ID      uint64    `json:"id,omitempty"`
+	Of      []key     `json:"of,omitempty"`
+	Amount  Amount    `json:"amount,omitzero"`
+	Ahead   []ahead   `json:"ahead,omitempty"`
+}
+
+// ahead is what a scope may cost until another such word is on the disk.
+type ahead struct {
+	key
+	Amount Amount `json:"amount"`
+}
+
+// flushed says whether the ledger goes on only when the line is on the disk.
+func (r *record) flushed() bool { return r.isMark() || len(r.Ahead) > 0 }
+
+// isMark says whether all lines before were on the disk when this one was written.
+func (r *record) isMark() bool { return r.Op == opBegin || r.Op == opEnd }
+
+// provesFlush says whether the lines before this one, which can be read, were on the disk. A line that was flushed itself
+// proves it only if the ledger went on.
+func (r *record) provesFlush(wentOn bool) bool { return r.isMark() || r.flushed() && wentOn }
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// sumSize is the checksum at the start of a line, in hexadecimal, and the space behind it.
+const sumSize = 9
+
+// encode makes a line: checksum, space, JSON, line feed.
+func encode(to []byte, r record) ([]byte, error) {
+	body, err := json.Marshal(r)
+	if err != nil {
+		return nil, err
+	}
+	return fmt.Appendf(to, "%08x %s\n", crc32.Checksum(body, castagnoli), body), nil
+}
+
+// errTorn says that a line is not as it was written.
+var errTorn = errors.New("its checksum is not that of its text")
+
+// decode reads a line without its line feed.
+func decode(line []byte) (r record, err error) {
+	if len(line) < sumSize || line[sumSize-1] != ' ' {
+		return r, errTorn
+	}
+	want, err := strconv.ParseUint(string(line[:sumSize-1]), 16, 32)
+	if err != nil || crc32.Checksum(line[sumSize:], castagnoli) != uint32(want) {
+		return r, errTorn
+	}
+	decoder := json.NewDecoder(bytes.NewReader(line[sumSize:]))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&r); err != nil {
+		return r, fmt.Errorf("this program does not know such a line: %w", err)
+	}
+	negative := r.Amount.vector().negative()
+	for _, a := range r.Ahead {
+		negative = negative || a.Amount.vector().negative()
+	}
+	if negative {
+		return r, errors.New("it has a negative number")
+	}
+	return r, nil
+}

@@ -1,0 +1,170 @@
+package budget
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"unicode/utf8"
+)
+
+var (
+	errClosed   = errors.New("the ledger is closed")
+	errSettled  = errors.New("the reservation has ended already")
+	errNegative = errors.New("an amount cannot be negative: what was reserved counts")
+)
+
+const (
+	maxClaims = 64
+	maxName   = 4096
+)
+
+// Reservation is what a request may cost at most, while it is under way. It ends with Settle or Cancel.
+type Reservation struct {
+	ledger *Ledger
+	id     uint64
+	bound  Amount
+}
+
+// Bound is what was reserved.
+func (r *Reservation) Bound() Amount { return r.bound }
+
+// Reserve takes an upper bound of what a request may cost out of the budgets of all its claims, or out of none. When it
+// returns the bound is in the ledger, and the request may leave. last says that the request may use what is kept for the
+// final answer.
+//
+// The error is *Spent where a budget does not allow the request, whatever the requests under way will have cost. Where only
+// what those have reserved is in the way, or too many are under way, Reserve waits for one of them to end, until ctx ends.
+func (l *Ledger) Reserve(ctx context.Context, claims []Claim, bound Amount, last bool) (*Reservation, error) {
+	if err := check(claims, bound); err != nil {
+		return nil, err
+	}
+	for {
+		r, why, again, err := l.try(claims, bound, last)
+		if err != nil || r != nil {
+			return r, err
+		}
+		select {
+		case <-again:
+		case <-ctx.Done():
+			return nil, fmt.Errorf("requests under way have reserved what is left: %w: %w", why, context.Cause(ctx))
+		}
+	}
+}
+
+func check(claims []Claim, bound Amount) error {
+	if bound.vector().negative() {
+		return fmt.Errorf("reserve %+v: a bound cannot be negative", bound)
+	}
+	if len(claims) == 0 || len(claims) > maxClaims {
+		return fmt.Errorf("a request counts for 1 to %d scopes, not %d", maxClaims, len(claims))
+	}
+	seen := map[Scope]bool{}
+	for _, c := range claims {
+		for _, name := range []string{c.Scope.Kind, c.Scope.ID} {
+			if name == "" || len(name) > maxName || !utf8.ValidString(name) {
+				return fmt.Errorf("%.80q is no name of a scope", name)
+			}
+		}
+		if seen[c.Scope] {
+			return fmt.Errorf("%s is claimed twice", c.Scope)
+		}
+		seen[c.Scope] = true
+	}
+	return nil
+}
+
+// try reserves now, or says why not and what to wait for.
+func (l *Ledger) try(claims []Claim, bound Amount, last bool) (r *Reservation, why *Spent, again <-chan struct{}, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		return nil, nil, nil, errClosed
+	}
+	keys := make([]key, len(claims))
+	for i, c := range claims {
+		keys[i] = l.keyOf(c.Scope)
+		u := l.book.use(keys[i])
+		switch v, w := c.Limits.judge(u, bound, last); v {
+		case exceeds:
+			return nil, nil, nil, c.Limits.spent(c.Scope, w, u, bound, last)
+		case waits:
+			why = c.Limits.spent(c.Scope, w, u, bound, last)
+		}
+	}
+	if why != nil {
+		return nil, why, l.released, nil
+	}
+	id := l.book.last + 1
+	reserved := record{Op: opReserve, ID: id, Of: keys, Amount: priced(bound), Ahead: l.ahead(keys, bound.vector())}
+	if err := l.write(reserved); err != nil {
+		return nil, nil, nil, fmt.Errorf("write the reservation: %w", err)
+	}
+	l.compact()
+	return &Reservation{ledger: l, id: id, bound: bound}, nil, nil, nil
+}
+
+// priced is an amount as the ledger has it.
+func priced(a Amount) Amount { return a.vector().amount() }
+
+// aheadBy is how many requests like this one a scope may begin before the ledger is flushed again. After a power cut a
+// scope counts as if it had begun them.
+const aheadBy = 8
+
+// ahead lets scopes cost so much more. What a scope may have cost is on the disk before it can: lines of
+// reservations are not flushed, and a power cut may take them.
+func (l *Ledger) ahead(of []key, more vector) (all []ahead) {
+	for _, k := range of {
+		u := l.book.use(k)
+		now := u.spent.plus(u.open).plus(more)
+		if a := l.book.accounts[k]; a != nil && a.ahead.covers(now) {
+			continue
+		}
+		for range aheadBy - 1 {
+			now = now.plus(more)
+		}
+		all = append(all, ahead{k, now.amount()})
+	}
+	return all
+}
+
+// Settle ends the reservation with what the exchange did cost, be it less or more than was reserved. A negative number is
+// not believed: the bound counts, and that is an error. After any other error the ledger's file has the reservation as
+// open, so that it counts as spent there.
+func (r *Reservation) Settle(cost Amount) error {
+	if cost.vector().negative() {
+		return errors.Join(errNegative, r.end(r.bound.vector()))
+	}
+	return r.end(cost.vector())
+}
+
+// SettleUnknown ends the reservation of an exchange of which it is not known what it cost: the bound counts.
+func (r *Reservation) SettleUnknown() error { return r.end(r.bound.vector()) }
+
+// Cancel ends the reservation of a request of which not one byte was sent: it cost nothing.
+func (r *Reservation) Cancel() error { return r.end(vector{}) }
+
+func (r *Reservation) end(cost vector) error {
+	l := r.ledger
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	e := l.book.open[r.id]
+	switch {
+	case l.closed:
+		return errClosed
+	case e == nil:
+		return errSettled
+	}
+	settled := record{Op: opSettle, ID: r.id, Amount: cost.amount()}
+	if !e.bound.covers(cost) {
+		settled.Ahead = l.ahead(e.of, cost)
+	}
+	err := l.write(settled)
+	if err != nil {
+		// The file cannot be told. Here the higher of both counts, so that this process allows no more than the next one.
+		settled.Amount, settled.Ahead = cost.atLeast(e.bound).amount(), nil
+		err = errors.Join(fmt.Errorf("write what was spent: %w", err), l.book.apply(settled))
+	}
+	l.wake()
+	l.compact()
+	return err
+}

@@ -1,0 +1,60 @@
+package budget
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+)
+
+// Spent says that a scope's budget does not allow a request. Its text is meant for the client too.
+type Spent struct {
+	Scope Scope
+	What  What
+	Limit int64 // what the scope may cost in all, nano units where What is Spending
+	Used  int64 // what it cost until now
+	Bound int64 // what the request may cost
+	Kept  int64 // what of the limit is kept for the last request, if this is none
+	// Unpriced says that no price is known for the request, so that no limit of money can hold.
+	Unpriced bool
+}
+
+func (s *Spent) Error() string {
+	switch {
+	case s.Unpriced:
+		return fmt.Sprintf("the budget of %s limits money, and no price is known for this request: write one into the prices", s.Scope)
+	case s.What == Parallel:
+		return fmt.Sprintf("the budget of %s allows %d parallel requests", s.Scope, s.Limit)
+	}
+	what := s.What.String()
+	if s.What == Spending {
+		what = "in money"
+	}
+	text := fmt.Sprintf("the budget of %s is spent: %s of %s %s are used, and this request may need %s",
+		s.Scope, s.show(s.Used), s.show(s.Limit), what, s.show(s.Bound))
+	if s.Kept > 0 {
+		text += fmt.Sprintf("; %s are kept for the final answer", s.show(s.Kept))
+	}
+	return text
+}
+
+func (s *Spent) show(n int64) string {
+	switch {
+	case n == math.MaxInt64:
+		return "countless"
+	case s.What == Spending:
+		return Money(n).String()
+	}
+	return strconv.FormatInt(n, 10)
+}
+
+func (l *Limits) spent(scope Scope, w What, u use, bound Amount, last bool) *Spent {
+	limit, _ := l.of(w)
+	s := &Spent{Scope: scope, What: w, Limit: limit, Unpriced: w == Spending && bound.Unpriced}
+	if w != Parallel {
+		s.Used, s.Bound = u.spent[w], bound.vector()[w]
+		if !last {
+			s.Kept = l.kept(limit)
+		}
+	}
+	return s
+}

@@ -1,0 +1,163 @@
+package prices
+
+import (
+	"math"
+	"math/bits"
+	"strings"
+
+	"torno/internal/gateway/budget"
+	"torno/internal/gateway/usage"
+)
+
+// Price is what a million tokens of a model cost.
+type Price struct {
+	Input          budget.Money
+	Output         budget.Money
+	CacheRead      budget.Money
+	CacheWrite     budget.Money
+	CacheWriteHour budget.Money // kept for an hour
+	MaxOutput      int64        // tokens that the model can write in an answer; 0 where it is not known
+}
+
+// Table is the prices by route, and there by model or by the beginning of its name with a star.
+type Table map[string]map[string]Price
+
+// Known says how a price was found.
+type Known int
+
+// How a price was found.
+const (
+	Exactly Known = iota // the model has one
+	Dearest              // the model has none: the dearest of its route was taken
+	Unknown              // the route has none
+)
+
+func (k Known) String() string {
+	switch k {
+	case Exactly:
+		return "the model's price"
+	case Dearest:
+		return "the model has no price; the dearest of its route counts"
+	default:
+		return "the route has no prices"
+	}
+}
+
+const (
+	// Overhead is the tokens that an API adds to the prompt at most.
+	Overhead = 8192
+	// DefaultMaxOutput is what a model can write in an answer where the table does not say it.
+	DefaultMaxOutput = 131072
+	million          = 1_000_000
+)
+
+// Price is what counts for a model of a route.
+func (t Table) Price(route, model string) (Price, Known) {
+	models := t[route]
+	if p, ok := models[model]; ok {
+		return p, Exactly
+	}
+	longest, best, found := -1, Price{}, false
+	dearest := Price{}
+	for name, p := range models {
+		dearest = dearest.max(p)
+		if begin, star := strings.CutSuffix(name, "*"); star && strings.HasPrefix(model, begin) && len(begin) > longest {
+			longest, best, found = len(begin), p, true
+		}
+	}
+	switch {
+	case found:
+		return best, Exactly
+	case len(models) > 0:
+		return dearest, Dearest
+	}
+	return Price{}, Unknown
+}
+
+// max is the dearer of each.
+func (p Price) max(q Price) Price {
+	return Price{
+		Input:          max(p.Input, q.Input),
+		Output:         max(p.Output, q.Output),
+		CacheRead:      max(p.CacheRead, q.CacheRead),
+		CacheWrite:     max(p.CacheWrite, q.CacheWrite),
+		CacheWriteHour: max(p.CacheWriteHour, q.CacheWriteHour),
+		MaxOutput:      max(p.MaxOutput, q.MaxOutput),
+	}
+}
+
+// Bound is what a request may cost at most: its body has so many bytes, and it allows the model to write maxOutput tokens
+// in all its answers, or does not say (0).
+func (t Table) Bound(route, model string, bodyBytes, maxOutput int64) (budget.Amount, Known) {
+	p, known := t.Price(route, model)
+	input := add(max(bodyBytes, 0), Overhead)
+	output := p.output(maxOutput)
+	dearestInput := max(p.Input, p.CacheRead, p.CacheWrite, p.CacheWriteHour)
+	return budget.Amount{
+		InputTokens:  input,
+		OutputTokens: output,
+		Requests:     1,
+		Money:        cost(part{input, dearestInput}, part{output, p.Output}),
+		Unpriced:     known == Unknown,
+	}, known
+}
+
+func (p Price) output(asked int64) int64 {
+	switch {
+	case asked > 0:
+		return asked
+	case p.MaxOutput > 0:
+		return p.MaxOutput
+	}
+	return DefaultMaxOutput
+}
+
+// Cost is what an exchange did cost.
+func (t Table) Cost(route, model string, u usage.Usage) (budget.Amount, Known) {
+	p, known := t.Price(route, model)
+	hour := min(u.CacheWriteHour, u.CacheWrite)
+	return budget.Amount{
+		InputTokens:  u.AllInput(),
+		OutputTokens: u.Output,
+		Requests:     1,
+		Money: cost(
+			part{u.Input, p.Input},
+			part{u.Output, p.Output},
+			part{u.CacheRead, p.CacheRead},
+			part{u.CacheWrite - hour, p.CacheWrite},
+			part{hour, p.CacheWriteHour},
+		),
+		Unpriced: known == Unknown,
+	}, known
+}
+
+// part is so many tokens at a price for a million.
+type part struct {
+	tokens int64
+	price  budget.Money
+}
+
+// cost is the price of all parts, rounded up once, at most the highest number.
+func cost(parts ...part) budget.Money {
+	high, low := uint64(0), uint64(million-1)
+	for _, p := range parts {
+		h, l := bits.Mul64(uint64(max(p.tokens, 0)), uint64(max(p.price, 0)))
+		var carry uint64
+		low, carry = bits.Add64(low, l, 0)
+		if high, carry = bits.Add64(high, h, carry); carry > 0 {
+			return math.MaxInt64
+		}
+	}
+	if high >= million {
+		return math.MaxInt64
+	}
+	quotient, _ := bits.Div64(high, low, million)
+	return budget.Money(min(quotient, math.MaxInt64))
+}
+
+func add(a, b int64) int64 {
+	if a > math.MaxInt64-b {
+		return math.MaxInt64
+	}
+	return a + b
+}

@@ -1,0 +1,196 @@
+package prices
+
+import (
+	"encoding/json"
+	"math"
+	"math/big"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"gopkg.in/yaml.v3"
+
+	"torno/internal/gateway/budget"
+	"torno/internal/gateway/usage"
+)
+
+const written = `
+anthropic:
+  claude-opus-*: {input: 5, output: 25, cache_read: 0.5, cache_write: 6.25, cache_write_hour: 10, max_output: 64000}
+  claude-opus-5-5: {input: 6, output: 30}
+  claude-*: {input: "1", output: 5.00}
+openai:
+  gpt-mini: {input: 0.075, output: 0.3, cache_read: 0.0375}
+ollama:
+  "*": {input: 0, output: 0}
+`
+
+func table(t *testing.T, text string) (Table, error) {
+	t.Helper()
+	var tree map[string]any
+	if err := yaml.Unmarshal([]byte(text), &tree); err != nil {
+		t.Fatal(err)
+	}
+	return Parse(tree)
+}
+
+func priced(t *testing.T) Table {
+	t.Helper()
+	all, err := table(t, written)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+func TestWhatCounts(t *testing.T) {
+	all := priced(t)
+	const u = budget.Unit
+	for _, c := range []struct {
+		route, model string
+		want         Price
+		known        Known
+	}{
+		{"anthropic", "claude-opus-5-1", Price{5 * u, 25 * u, u / 2, 6*u + u/4, 10 * u, 64000}, Exactly},
+		{"anthropic", "claude-opus-5-5", Price{6 * u, 30 * u, 6 * u, 12 * u, 12 * u, 0}, Exactly},
+		{"anthropic", "claude-haiku", Price{u, 5 * u, u, 2 * u, 2 * u, 0}, Exactly},
+		{"anthropic", "other", Price{6 * u, 30 * u, 6 * u, 12 * u, 12 * u, 64000}, Dearest},
+		{"anthropic", "", Price{6 * u, 30 * u, 6 * u, 12 * u, 12 * u, 64000}, Dearest},
+		{"openai", "gpt-mini", Price{75_000_000, 300_000_000, 37_500_000, 150_000_000, 150_000_000, 0}, Exactly},
+		{"ollama", "any", Price{}, Exactly},
+		{"nowhere", "any", Price{}, Unknown},
+	} {
+		if got, known := all.Price(c.route, c.model); got != c.want || known != c.known {
+			t.Errorf("%s of %s: %+v, %v; want %+v, %v", c.model, c.route, got, known, c.want, c.known)
+		}
+	}
+}
+
+func TestCost(t *testing.T) {
+	all := priced(t)
+	got, _ := all.Cost("anthropic", "claude-opus-5-1", usage.Usage{Input: 1000, Output: 100, CacheRead: 2000, CacheWrite: 300, CacheWriteHour: 100})
+	// 1000×5 + 100×25 + 2000×0.5 + 200×6.25 + 100×10, in millionths
+	want := budget.Amount{InputTokens: 3300, OutputTokens: 100, Requests: 1, Money: 10_750_000}
+	if got != want {
+		t.Errorf("it costs %+v, want %+v", got, want)
+	}
+	if got, known := all.Cost("nowhere", "x", usage.Usage{Output: 1}); !got.Unpriced || known != Unknown {
+		t.Errorf("without a price: %+v, %v", got, known)
+	}
+	if got, _ := all.Cost("ollama", "x", usage.Usage{Output: 1}); got.Unpriced || got.Money != 0 {
+		t.Errorf("what is free: %+v", got)
+	}
+}
+
+// TestABoundIsOne: no usage within the bound's tokens costs more than it, whatever the tokens are.
+func TestABoundIsOne(t *testing.T) {
+	all := priced(t)
+	random := rand.New(rand.NewPCG(1, 2))
+	for range 2000 {
+		route, model := "anthropic", []string{"claude-opus-5-1", "claude-opus-5-5", "claude-haiku", "other"}[random.IntN(4)]
+		body, output := random.Int64N(1<<20), random.Int64N(1<<16)
+		bound, _ := all.Bound(route, model, body, output)
+		left := body + Overhead
+		take := func() int64 {
+			n := random.Int64N(left + 1)
+			left -= n
+			return n
+		}
+		u := usage.Usage{Input: take(), CacheRead: take(), CacheWrite: take(), Output: random.Int64N(bound.OutputTokens + 1)}
+		u.CacheWriteHour = random.Int64N(u.CacheWrite + 1)
+		cost, _ := all.Cost(route, model, u)
+		if cost.Money > bound.Money || cost.InputTokens > bound.InputTokens || cost.OutputTokens > bound.OutputTokens {
+			t.Fatalf("%+v costs %+v, more than the bound %+v", u, cost, bound)
+		}
+	}
+}
+
+func TestBoundOfWhatIsNotSaid(t *testing.T) {
+	all := priced(t)
+	for _, c := range []struct {
+		model       string
+		asked, want int64
+	}{
+		{"claude-opus-5-1", 0, 64000}, {"claude-opus-5-1", 100, 100}, {"claude-opus-5-1", -1, 64000}, {"claude-haiku", 0, DefaultMaxOutput}, {"claude-haiku", 1 << 62, 1 << 62},
+	} {
+		if got, _ := all.Bound("anthropic", c.model, 0, c.asked); got.OutputTokens != c.want {
+			t.Errorf("%s, asked for %d: %d tokens, want %d", c.model, c.asked, got.OutputTokens, c.want)
+		}
+	}
+	if got, _ := all.Bound("anthropic", "claude-haiku", math.MaxInt64, math.MaxInt64); got.InputTokens != math.MaxInt64 || got.Money != math.MaxInt64 {
+		t.Errorf("countless: %+v", got)
+	}
+}
+
+// TestCostIsRoundedUp holds the arithmetic against numbers without an end.
+func TestCostIsRoundedUp(t *testing.T) {
+	random := rand.New(rand.NewPCG(3, 4))
+	for i := range 20000 {
+		tokens := random.Int64() >> random.IntN(63)
+		price := budget.Money(random.Int64() >> random.IntN(63))
+		if i == 0 {
+			tokens, price = math.MaxInt64, math.MaxInt64
+		}
+		want := new(big.Int).Mul(big.NewInt(tokens), big.NewInt(int64(price)))
+		want.Add(want, big.NewInt(million-1)).Div(want, big.NewInt(million))
+		if !want.IsInt64() {
+			want.SetInt64(math.MaxInt64)
+		}
+		if got := cost(part{tokens, price}); int64(got) != want.Int64() {
+			t.Fatalf("%d tokens at %d: %d, want %d", tokens, price, got, want)
+		}
+	}
+	if got := cost(part{1, 1}, part{1, 1}); got != 1 {
+		t.Errorf("two millionths: %d", got)
+	}
+	most := part{math.MaxInt64, math.MaxInt64}
+	if got := cost(most, most, most, most, most); got != math.MaxInt64 {
+		t.Errorf("more than there is: %d", got)
+	}
+}
+
+func TestErrorsOfATable(t *testing.T) {
+	for text, want := range map[string]string{
+		"a: {m: {input: 1, ouptut: 2}}":                 "a.m.ouptut: there is no such word; output is near",
+		"a: {m: {input: 1, output: 2, colour: 3}}":      "a.m.colour: there is no such word; there are input",
+		"a: {m: {input: 1}}":                            "a.m: output is missing; a model that is free has 0",
+		"a: {m: }":                                      "a.m: input is missing",
+		"a: {m: 3}":                                     "a.m: it is no map",
+		"a: [m]":                                        "a: it is no map",
+		"a: {m: {input: -1, output: 2}}":                "a.m.input:",
+		"a: {m: {input: .nan, output: 2}}":              "a.m.input:",
+		"a: {m: {input: 1e300, output: 2}}":             "a.m.input:",
+		"a: {m: {input: 0.0000000001, output: 2}}":      "a.m.input:",
+		"a: {m: {input: true, output: 2}}":              "a.m.input: true is no number",
+		"a: {m: {input: 1, output: 2, max_output: 0}}":  "a.m.max_output: 0 is no number of tokens",
+		"a: {m: {input: 1, output: 2, max_output: .5}}": "a.m.max_output: 0.5 is no number of tokens",
+		"a: {'m*n': {input: 1, output: 2}}":             "a.m*n: a star may only be the last letter",
+	} {
+		if _, err := table(t, text); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", text, err, want)
+		}
+	}
+}
+
+func TestATableOfJSON(t *testing.T) {
+	for _, number := range []bool{true, false} {
+		var tree any
+		decoder := json.NewDecoder(strings.NewReader(`{"a":{"m":{"input":0.1,"output":123.456789}}}`))
+		if number {
+			decoder.UseNumber()
+		}
+		if err := decoder.Decode(&tree); err != nil {
+			t.Fatal(err)
+		}
+		all, err := Parse(tree)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p, _ := all.Price("a", "m"); p.Input != 100_000_000 || p.Output != 123_456_789_000 {
+			t.Errorf("numbers as texts %v: %+v", number, p)
+		}
+	}
+	if all, err := Parse(nil); err != nil || len(all) != 0 {
+		t.Errorf("no table: %v, %v", all, err)
+	}
+}
