@@ -1,0 +1,71 @@
+package credential
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+const (
+	margin = time.Minute      // a value that expires so soon has expired: an exchange takes a while
+	calm   = 10 * time.Second // between two readings that a refusal or an error asks for
+	stay   = 10 * time.Minute // how long a value without an end is kept
+)
+
+// until says how long a value may be kept; the zero value says not at all.
+type until struct{ time.Time }
+
+// kept is a value that costs something to read. One caller reads it, the others wait for what it finds.
+type kept[T any] struct {
+	costs bool
+	gate  chan struct{} // whoever holds it may read
+
+	mu    sync.Mutex // guards what stands below
+	value T
+	end   time.Time // of the value
+	err   error     // of the last reading
+	tried time.Time // when the last reading ended
+	stale bool      // the upstream refused the value
+}
+
+func newKept[T any](costs bool) *kept[T] { return &kept[T]{costs: costs, gate: make(chan struct{}, 1)} }
+
+// drop says that the value is not taken.
+func (k *kept[T]) drop() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.stale = true
+}
+
+// get returns the value that is kept, or a new one. A reading goes on when its caller is gone: others wait for it.
+func (k *kept[T]) get(ctx context.Context, read func(context.Context) (T, until, error)) (T, error) {
+	if value, ok, err := k.look(); ok {
+		return value, err
+	}
+	select {
+	case k.gate <- struct{}{}:
+		defer func() { <-k.gate }()
+	case <-ctx.Done():
+		var none T
+		return none, ctx.Err()
+	}
+	if value, ok, err := k.look(); ok {
+		return value, err
+	}
+	value, end, err := read(context.WithoutCancel(ctx))
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.value, k.end, k.err, k.stale = value, end.Time, err, false
+	k.tried = time.Now()
+	return value, err
+}
+
+// look returns what is kept, also an error, where it is not yet time to read again.
+func (k *kept[T]) look() (T, bool, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	now := time.Now()
+	recent := k.costs && !k.tried.IsZero() && now.Sub(k.tried) < calm
+	usable := k.err == nil && !k.stale && now.Before(k.end)
+	return k.value, recent || usable, k.err
+}

@@ -1,0 +1,208 @@
+package credential
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"sync"
+	"time"
+)
+
+// program is one that people log in with, whose file of tokens the host holds for a child.
+//
+// What is written here of the two was read from what others wrote of them; neither login could be tried here, where there is
+// no network. The file's form, the exchange with the token's server and the writing back are tested against a stand-in. Both
+// vendors mean these tokens for their own program: use them for that program only (the real Claude Code, the real Codex) and
+// read the terms of your plan first; a key of the API has no such bounds.
+type program struct {
+	name    string
+	host    string // of the token's server
+	path    string
+	id      string // of the program, public
+	scope   string
+	inner   string // the key below which the tokens lie
+	access  string // keys of the tokens
+	refresh string
+	again   string // what a person does when nothing else helps
+}
+
+var (
+	claude = program{
+		name: "Claude Code", host: "platform.claude.com", path: "/v1/oauth/token", id: "9d1c250a-e61b-44d9-88ed-5944d1962f5e",
+		inner: "claudeAiOauth", access: "accessToken", refresh: "refreshToken", again: "run claude and /login",
+	}
+	codex = program{
+		name: "Codex", host: "auth.openai.com", path: "/oauth/token", id: "app_EMoamEEZ73f0CkXaXp7hrann", scope: "openid profile email",
+		inner: "tokens", access: "access_token", refresh: "refresh_token", again: "run codex login",
+	}
+)
+
+// lookAgain is how long a token of the file is used before the file is looked at again: its program may have refreshed it.
+const lookAgain = 15 * time.Second
+
+// login is the source of such a file.
+type login struct {
+	of    program
+	path  string
+	send  func(*http.Request) (*http.Response, error)
+	kept  *kept[tokens]
+	known *Known
+
+	unsaved *saved // tokens that could not be written into the file yet; used by a reading only, of which there is one at a time
+
+	mu            sync.Mutex // guards what stands below
+	used, refused Secret     // the access token of the last exchanges, and the one that the upstream did not take
+}
+
+// tokens are what a request needs.
+type tokens struct {
+	access  Secret
+	account string
+}
+
+// saved are tokens that are newer than the file's.
+type saved struct {
+	spent Secret // the refresh token in the file, which is good for nothing now
+	text  Secret // what the file has to become
+}
+
+func (l *login) Header(ctx context.Context) (name, value string, err error) {
+	t, err := l.kept.get(ctx, l.read)
+	if err != nil {
+		return "", "", err
+	}
+	return "Authorization", "Bearer " + t.access.reveal(), nil
+}
+
+func (l *login) sign(ctx context.Context, req *http.Request, _ []byte) error {
+	t, err := l.kept.get(ctx, l.read)
+	if err != nil {
+		return err
+	}
+	req.Header.Set("Authorization", "Bearer "+t.access.reveal())
+	if t.account != "" {
+		req.Header.Set("Chatgpt-Account-Id", t.account)
+	}
+	return nil
+}
+
+func (l *login) Refused(context.Context) {
+	l.mu.Lock()
+	l.refused = l.used
+	l.mu.Unlock()
+	l.kept.drop()
+}
+
+func (l *login) isRefused(access string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.refused.reveal() == access
+}
+
+// read takes the file's tokens, or new ones where those have expired or were refused.
+func (l *login) read(ctx context.Context) (tokens, until, error) {
+	text, err := file(l.path).read(ctx)
+	if err != nil {
+		return tokens{}, until{}, err
+	}
+	now, err := l.parse(text)
+	if err != nil {
+		return tokens{}, until{}, err
+	}
+	if l.unsaved != nil && l.unsaved.spent.reveal() == now.refresh {
+		return l.save(l.unsaved.text.reveal())
+	}
+	l.unsaved = nil
+	if !l.isRefused(now.access) && (now.end.IsZero() || time.Until(now.end) > margin) {
+		return l.use(now), l.end(now), nil
+	}
+	if now.refresh == "" {
+		return tokens{}, until{}, fmt.Errorf("the login in %s has expired and cannot be refreshed: %s", l.path, l.of.again)
+	}
+	fresh, err := l.renew(ctx, text, now)
+	if err != nil {
+		return l.othersOr(ctx, now, err)
+	}
+	l.unsaved = &saved{spent: secretOf(now.refresh), text: secretOf(fresh)}
+	return l.save(fresh)
+}
+
+// othersOr: a refresh token is good for once, and the program on the host may have been faster. Then the file has its tokens.
+func (l *login) othersOr(ctx context.Context, was contents, err error) (tokens, until, error) {
+	text, again := file(l.path).read(ctx)
+	if again != nil {
+		return tokens{}, until{}, err
+	}
+	now, again := l.parse(text)
+	if again != nil || now.access == was.access {
+		return tokens{}, until{}, err
+	}
+	return l.use(now), l.end(now), nil
+}
+
+// save writes the file, and takes what it has then.
+func (l *login) save(text string) (tokens, until, error) {
+	now, err := l.parse(text)
+	if err != nil {
+		return tokens{}, until{}, err
+	}
+	if err := replace(l.path, []byte(text)); err != nil {
+		return tokens{}, until{}, fmt.Errorf("new tokens of %s could not be written back, and the file's are no longer good: %w", l.of.name, err)
+	}
+	l.unsaved = nil
+	return l.use(now), l.end(now), nil
+}
+
+func (l *login) use(c contents) tokens {
+	t := tokens{access: secretOf(c.access), account: c.account}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.used = t.access
+	return t
+}
+
+func (l *login) end(c contents) until {
+	soon := time.Now().Add(lookAgain)
+	if !c.end.IsZero() && c.end.Add(-margin).Before(soon) {
+		soon = c.end.Add(-margin)
+	}
+	return until{soon}
+}
+
+// contents are what counts in the file.
+type contents struct {
+	access, refresh, account string
+	end                      time.Time
+}
+
+// parse reads the file, and remembers what nobody else may see.
+func (l *login) parse(text string) (contents, error) {
+	var whole map[string]json.RawMessage
+	var inner map[string]json.RawMessage
+	if json.Unmarshal([]byte(text), &whole) != nil || json.Unmarshal(whole[l.of.inner], &inner) != nil {
+		return contents{}, fmt.Errorf("%s has no login of %s: %s", l.path, l.of.name, l.of.again)
+	}
+	var c contents
+	for key, to := range map[string]*string{l.of.access: &c.access, l.of.refresh: &c.refresh, "account_id": &c.account} {
+		if raw, ok := inner[key]; ok && json.Unmarshal(raw, to) != nil {
+			return contents{}, fmt.Errorf("%s: %s is not a text", l.path, key)
+		}
+	}
+	l.known.add(c.access)
+	l.known.add(c.refresh)
+	if c.access == "" || !isValue(c.access) || !isValue(c.account) {
+		return contents{}, fmt.Errorf("%s has no login of %s: %s", l.path, l.of.name, l.of.again)
+	}
+	c.end = expiry(inner["expiresAt"], c.access)
+	return c, nil
+}
+
+func isValue(text string) bool {
+	for _, c := range []byte(text) {
+		if c <= ' ' || c >= 0x7f {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,129 @@
+package credential
+
+import (
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+)
+
+const hidden = "(secret)"
+
+// Secret is a text that no formatting shows. It lies behind a pointer, because fmt looks into fields that have no exported
+// name without asking their methods.
+type Secret struct{ text *string }
+
+func secretOf(text string) Secret { return Secret{&text} }
+
+// reveal is the text; "" where there is none.
+func (s Secret) reveal() string {
+	if s.text == nil {
+		return ""
+	}
+	return *s.text
+}
+
+// Format hides the secret from every verb of fmt.
+func (Secret) Format(s fmt.State, _ rune) { _, _ = s.Write([]byte(hidden)) }
+
+// MarshalText hides it from encoders.
+func (Secret) MarshalText() ([]byte, error) { return []byte(hidden), nil }
+
+// LogValue hides it from logs.
+func (Secret) LogValue() slog.Value { return slog.StringValue(hidden) }
+
+const (
+	shortest = 8  // a shorter text is no secret, and taking it out of texts would destroy them
+	piece    = 12 // so much of a secret in a row is too much
+	mostOld  = 16 // secrets that are remembered
+)
+
+// Known are the secrets that were read.
+type Known struct {
+	mu    sync.Mutex
+	forms [][]string // of each secret all its spellings, the newest last
+}
+
+// NewKnown knows none.
+func NewKnown() *Known { return &Known{} }
+
+// add remembers a secret.
+func (k *Known) add(secret string) {
+	if len(secret) < shortest {
+		return
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	at := slices.IndexFunc(k.forms, func(f []string) bool { return f[0] == secret })
+	if at >= 0 {
+		return
+	}
+	quoted, err := json.Marshal(secret)
+	if err != nil {
+		panic(err) // a text has a form
+	}
+	forms := []string{
+		secret, strings.Trim(string(quoted), `"`), url.QueryEscape(secret), url.PathEscape(secret),
+		hex.EncodeToString([]byte(secret)), strings.ToUpper(hex.EncodeToString([]byte(secret))),
+		base64.RawStdEncoding.EncodeToString([]byte(secret)), base64.RawURLEncoding.EncodeToString([]byte(secret)),
+	}
+	slices.Sort(forms[1:])
+	k.forms = append(k.forms, slices.Compact(forms))
+	if len(k.forms) > mostOld {
+		k.forms = slices.Delete(k.forms, 0, 1)
+	}
+}
+
+// maxScrub bounds the work for one text. What lies behind it is cut off.
+const maxScrub = 16 << 10
+
+// Scrub takes every secret out of a text, also in its usual encodings, and every long piece of one.
+func (k *Known) Scrub(text string) string {
+	if len(text) > maxScrub {
+		text = text[:maxScrub]
+	}
+	k.mu.Lock()
+	forms := slices.Concat(k.forms...)
+	k.mu.Unlock()
+	var b strings.Builder
+	for i := 0; i < len(text); {
+		n := longest(text[i:], forms)
+		if n == 0 {
+			b.WriteByte(text[i])
+			i++
+			continue
+		}
+		b.WriteString(hidden)
+		i += n
+	}
+	return b.String()
+}
+
+// longest is how much of a text's beginning lies in a secret: nothing, or a whole piece of it and all that goes on.
+func longest(text string, forms []string) int {
+	most := 0
+	for _, form := range forms {
+		n := min(piece, len(form))
+		if len(text) < n {
+			continue
+		}
+		for at := strings.Index(form, text[:n]); at >= 0; {
+			end := n
+			for end < len(text) && at+end < len(form) && text[end] == form[at+end] {
+				end++
+			}
+			most = max(most, end)
+			next := strings.Index(form[at+1:], text[:n])
+			if next < 0 {
+				break
+			}
+			at += 1 + next
+		}
+	}
+	return most
+}

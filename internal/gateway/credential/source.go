@@ -1,0 +1,132 @@
+package credential
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"torno/internal/gateway/route"
+)
+
+// Source is where a route's credential comes from.
+type Source interface {
+	// Header is the header that carries the credential; no name where there is none.
+	Header(ctx context.Context) (name, value string, err error)
+	// Refused says that the upstream did not take the credential: the next Header reads it again.
+	Refused(ctx context.Context)
+}
+
+// signer is a source that needs the request, or sets more than one header.
+type signer interface {
+	sign(ctx context.Context, req *http.Request, body []byte) error
+}
+
+// clients are the headers by which a client would be known, to any of the upstreams. None of them leaves.
+var clients = []string{
+	"Authorization", "Proxy-Authorization", "Cookie", "X-Api-Key", "Api-Key", "X-Goog-Api-Key", "Chatgpt-Account-Id",
+	"X-Amz-Date", "X-Amz-Security-Token", "X-Amz-Content-Sha256",
+}
+
+// Apply sets exactly what the source has on a request that is about to leave.
+func Apply(ctx context.Context, s Source, req *http.Request, body []byte) error {
+	for _, name := range clients {
+		req.Header.Del(name)
+	}
+	if s, ok := s.(signer); ok {
+		return s.sign(ctx, req, body)
+	}
+	name, value, err := s.Header(ctx)
+	if err != nil || name == "" {
+		return err
+	}
+	req.Header.Set(name, value)
+	return nil
+}
+
+// Open makes the source that a route describes. It reads nothing yet.
+func Open(c route.Credential, known *Known) (Source, error) {
+	p, err := placeOf(c)
+	if err != nil {
+		return nil, err
+	}
+	switch c.Kind {
+	case "":
+		return nothing{}, nil
+	case "claude":
+		return openLogin(claude, c.Path, known)
+	case "codex":
+		return openLogin(codex, c.Path, known)
+	case "aws":
+		return &aws{place: p, region: c.Region, service: c.Service, kept: newKept[keys](p.costs()), known: known}, nil
+	case "file", "systemd", "command":
+		return &plain{place: p, name: c.Header, prefix: c.Prefix, kept: newKept[Secret](p.costs()), known: known}, nil
+	}
+	return nil, fmt.Errorf("there is no kind of credential %q", c.Kind)
+}
+
+// placeOf is where the text of a secret lies.
+func placeOf(c route.Credential) (place, error) {
+	switch {
+	case len(c.Command) > 0:
+		return command(c.Command), nil
+	case c.Name != "":
+		dir := os.Getenv("CREDENTIALS_DIRECTORY")
+		if dir == "" {
+			return nil, errors.New("the credential comes from systemd, and CREDENTIALS_DIRECTORY is not set; add LoadCredential= to the unit")
+		}
+		return file(filepath.Join(dir, c.Name)), nil
+	}
+	return file(c.Path), nil
+}
+
+// nothing is the source of a route without a credential.
+type nothing struct{}
+
+func (nothing) Header(context.Context) (name, value string, err error) { return "", "", nil }
+func (nothing) Refused(context.Context)                                {}
+
+// plain is a secret that is the header's value, behind a prefix.
+type plain struct {
+	place        place
+	name, prefix string
+	kept         *kept[Secret]
+	known        *Known
+}
+
+func (s *plain) Header(ctx context.Context) (name, value string, err error) {
+	secret, err := s.kept.get(ctx, s.read)
+	if err != nil {
+		return "", "", err
+	}
+	return s.name, s.prefix + secret.reveal(), nil
+}
+
+func (s *plain) Refused(context.Context) { s.kept.drop() }
+
+func (s *plain) read(ctx context.Context) (Secret, until, error) {
+	text, err := s.place.read(ctx)
+	if err != nil {
+		return Secret{}, until{}, err
+	}
+	value, keep := text, until{}
+	if s.place.costs() {
+		if value, keep, err = printed(text); err != nil {
+			return Secret{}, until{}, err
+		}
+	}
+	value = strings.TrimSpace(value)
+	if len(value) < shortest {
+		return Secret{}, until{}, fmt.Errorf("%s has no secret in it (fewer than %d characters)", s.place, shortest)
+	}
+	for _, c := range []byte(value) {
+		if c <= ' ' || c >= 0x7f {
+			return Secret{}, until{}, fmt.Errorf("%s has more than one line, or a character that no header may have", s.place)
+		}
+	}
+	s.known.add(value)
+	return secretOf(value), keep, nil
+}

@@ -1,0 +1,148 @@
+package dial
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// How long parts of a connection may take, and how many wait for a next request.
+const (
+	toConnect = 10 * time.Second
+	toShake   = 10 * time.Second
+	idleFor   = 90 * time.Second
+	idleMost  = 16
+)
+
+const defaultHeader = 64 << 10
+
+// Rule says what a transport may connect to, and whom it believes.
+type Rule struct {
+	Host      string // "api.example.com", or with a port
+	Plain     bool   // http, without TLS
+	Private   bool   // loopback, private and shared addresses may be dialled
+	Roots     []byte // PEM; the only authorities that count, in place of the system's
+	Pins      []string
+	MaxHeader int64         // of an answer's head; 0: 64 KiB
+	Silence   time.Duration // the longest time in which no byte passes; 0: no bound
+}
+
+// What an upstream may not do. A Transport returns them wrapped.
+var (
+	ErrRedirect = errors.New("the upstream redirects, and a redirect is not followed")
+	ErrUpgrade  = errors.New("the upstream wants to speak another protocol")
+	ErrHost     = errors.New("the request is for another host than the route's")
+)
+
+// Transport sends requests to one host.
+type Transport struct {
+	rule Rule
+	http *http.Transport
+}
+
+// Transport makes the transport of a rule.
+func (r Rule) Transport() (*Transport, error) {
+	conf, err := r.tls()
+	if err != nil {
+		return nil, err
+	}
+	if r.MaxHeader <= 0 {
+		r.MaxHeader = defaultHeader
+	}
+	one := new(http.Protocols)
+	one.SetHTTP1(true)
+	return &Transport{rule: r, http: &http.Transport{
+		DialContext:            r.dial,
+		TLSClientConfig:        conf,
+		TLSHandshakeTimeout:    toShake,
+		DisableCompression:     true,
+		MaxIdleConnsPerHost:    idleMost,
+		IdleConnTimeout:        idleFor,
+		ResponseHeaderTimeout:  r.Silence,
+		MaxResponseHeaderBytes: r.MaxHeader,
+		Protocols:              one,
+	}}, nil
+}
+
+// RoundTrip sends one request, once.
+func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
+	scheme := "https"
+	if t.rule.Plain {
+		scheme = "http"
+	}
+	if req.URL.Scheme != scheme || !strings.EqualFold(req.URL.Host, t.rule.Host) || req.Host != "" && !strings.EqualFold(req.Host, t.rule.Host) {
+		if req.Body != nil {
+			_ = req.Body.Close() // a RoundTripper closes it, also where it does not read it
+		}
+		return nil, ErrHost
+	}
+	once := req.Clone(req.Context())
+	once.GetBody = nil // without it, no body is sent twice
+	answer, err := t.http.RoundTrip(once)
+	if err != nil {
+		return nil, err
+	}
+	switch code := answer.StatusCode; {
+	case code == http.StatusSwitchingProtocols:
+		err = ErrUpgrade
+	case code >= 300 && code < 400 && code != http.StatusNotModified:
+		err = fmt.Errorf("%w (%d)", ErrRedirect, code) // where to is the upstream's text, and may hold anything
+	}
+	if err != nil {
+		_ = answer.Body.Close() // nothing of it is wanted
+		return nil, err
+	}
+	return answer, nil
+}
+
+// CloseIdleConnections ends the connections that wait for a request.
+func (t *Transport) CloseIdleConnections() { t.http.CloseIdleConnections() }
+
+// dial connects to one of the addresses that a name has now.
+func (r Rule) dial(ctx context.Context, network, to string) (net.Conn, error) {
+	d := net.Dialer{Timeout: toConnect, Control: r.control}
+	c, err := d.DialContext(ctx, network, to)
+	if err != nil || r.Silence <= 0 {
+		return c, err
+	}
+	return &impatient{c, r.Silence}, nil
+}
+
+// control looks at the address of a socket that is about to be connected.
+func (r Rule) control(network, address string, _ syscall.RawConn) error {
+	if network != "tcp4" && network != "tcp6" {
+		return fmt.Errorf("%s is no way to an upstream", network)
+	}
+	at, err := netip.ParseAddrPort(address)
+	if err != nil {
+		return err
+	}
+	return judge(at.Addr(), r.Private)
+}
+
+// impatient is a connection that fails when no byte passes for a while.
+type impatient struct {
+	net.Conn
+	silence time.Duration
+}
+
+func (c *impatient) Read(p []byte) (int, error) {
+	if err := c.SetReadDeadline(time.Now().Add(c.silence)); err != nil {
+		return 0, err
+	}
+	return c.Conn.Read(p)
+}
+
+// Write sets the deadline of a read too: one that began while the connection was idle begins to count anew.
+func (c *impatient) Write(p []byte) (int, error) {
+	if err := c.SetDeadline(time.Now().Add(c.silence)); err != nil {
+		return 0, err
+	}
+	return c.Conn.Write(p)
+}

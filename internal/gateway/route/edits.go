@@ -1,0 +1,62 @@
+package route
+
+// edits are changes of an object's members, by the folded key.
+type edits []edit
+
+// edit is a new value of a member, or nil where the member is taken out. A member that is not there is added.
+type edit struct {
+	key   string
+	value []byte
+}
+
+// apply writes the object with its changes. An object without any is returned as it lay.
+func (c edits) apply(o object) []byte {
+	if len(c) == 0 {
+		return o.text
+	}
+	to := []byte{'{'}
+	for _, m := range o.members {
+		value := o.text[m.begin:m.end]
+		if e := c.find(m.key); e != nil {
+			value = e.value
+		}
+		if value != nil {
+			to = appendMember(to, m.key, value)
+		}
+	}
+	for _, e := range c {
+		if o.find(e.key) == nil && e.value != nil {
+			to = appendMember(to, e.key, e.value)
+		}
+	}
+	return append(to, '}')
+}
+
+func (c edits) find(key string) *edit {
+	for i := range c {
+		if fold(c[i].key) == fold(key) {
+			return &c[i]
+		}
+	}
+	return nil
+}
+
+func appendMember(to []byte, key string, value []byte) []byte {
+	if len(to) > 1 {
+		to = append(to, ',')
+	}
+	to = append(append(append(to, '"'), key...), `":`...)
+	return append(to, value...)
+}
+
+// array writes values as a JSON array.
+func array(values [][]byte) []byte {
+	to := []byte{'['}
+	for i, v := range values {
+		if i > 0 {
+			to = append(to, ',')
+		}
+		to = append(to, v...)
+	}
+	return append(to, ']')
+}

@@ -1,0 +1,63 @@
+package route
+
+import (
+	"slices"
+	"strings"
+
+	"torno/internal/nearest"
+)
+
+const maxModel = 256
+
+// model is the name under which the upstream knows a model that the child may have.
+func (r *Route) model(name string) (string, error) {
+	if !isModel(name) {
+		return "", bad(CodeModel, "the name of the model has characters that no model has, or is too long")
+	}
+	if !r.reaches("web_search") && strings.HasSuffix(strings.ToLower(name), ":online") {
+		return "", bad(CodeReach, "this route has no models that search the web (:online)")
+	}
+	if len(r.Models) == 0 {
+		return name, nil
+	}
+	at := slices.IndexFunc(r.Models, func(m Model) bool { return m.Name == name })
+	if at < 0 {
+		at = slices.IndexFunc(r.Models, func(m Model) bool {
+			begin, open := strings.CutSuffix(m.Name, "*")
+			return open && strings.HasPrefix(name, begin)
+		})
+	}
+	if at < 0 {
+		return "", bad(CodeModel, "the route %s has no model %s%s", r.Name, short(name), r.offer(name))
+	}
+	if r.Models[at].Upstream != "" {
+		return r.Models[at].Upstream, nil
+	}
+	return name, nil
+}
+
+// offer says which models there are.
+func (r *Route) offer(name string) string {
+	var names []string
+	for _, m := range r.Models {
+		names = append(names, m.Name)
+	}
+	if near := nearest.Word(name, names); near != "" {
+		return "; did you mean " + near + "?"
+	}
+	return "; it has " + strings.Join(names, ", ")
+}
+
+// isModel: a name has no character that means something in a path, a text of JSON, or a log.
+func isModel(name string) bool {
+	if name == "" || len(name) > maxModel {
+		return false
+	}
+	for _, c := range []byte(name) {
+		if c <= ' ' || c >= 0x7f || strings.IndexByte(`%\;?#"<>^{|}`+"`", c) >= 0 {
+			return false
+		}
+	}
+	_, err := decodeSegment(name)
+	return err == nil
+}

@@ -1,0 +1,153 @@
+package route
+
+import (
+	"fmt"
+	"maps"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"torno/internal/nearest"
+)
+
+// What a route has where nothing is said.
+const (
+	DefaultMaxBody   = 32 << 20
+	DefaultMaxHeader = 64 << 10
+	DefaultSilence   = 10 * time.Minute // a model may think for minutes between two events
+)
+
+// Problem is one thing that is wrong with what the operator wrote.
+type Problem struct{ Key, What string }
+
+// Error is all of them.
+type Error struct{ Problems []Problem }
+
+func (e *Error) Error() string {
+	var lines []string
+	for _, p := range e.Problems {
+		lines = append(lines, p.Key+": "+p.What)
+	}
+	return strings.Join(lines, "\n")
+}
+
+// ParseAll reads routes by their names, in the order of these.
+func ParseAll(said map[string]any) ([]*Route, error) {
+	var all []*Route
+	var wrong Error
+	for _, name := range slices.Sorted(maps.Keys(said)) {
+		keys, ok := said[name].(map[string]any)
+		if !ok {
+			wrong.Problems = append(wrong.Problems, Problem{name, "is not a list of keys and values"})
+			continue
+		}
+		p := newParser(name, keys)
+		all = append(all, p.route(name))
+		wrong.Problems = append(wrong.Problems, p.problems...)
+	}
+	if len(wrong.Problems) > 0 {
+		return nil, &wrong
+	}
+	return all, nil
+}
+
+// Parse reads what the operator wrote of one route, laid over its preset. What it returns is complete; the error is an *Error.
+// The values are what a reader of YAML or JSON makes: texts, numbers, truths, []any, map[string]any.
+func Parse(name string, said map[string]any) (*Route, error) {
+	p := newParser(name, said)
+	r := p.route(name)
+	if len(p.problems) > 0 {
+		return nil, &Error{p.problems}
+	}
+	return r, nil
+}
+
+func (p *parser) route(name string) *Route {
+	if !isName(name) {
+		p.problem("", "a name has letters, digits, - and _, at most 64")
+	}
+	p.underlay()
+	r := &Route{Name: name}
+	r.API = API(p.word("api", apiWords()))
+	r.Upstream = p.upstream()
+	r.Prefix = p.text("prefix")
+	if r.Prefix != "" {
+		if _, err := parsePattern(r.Prefix); err != nil || strings.ContainsAny(r.Prefix, "*{") || strings.HasSuffix(r.Prefix, "/") {
+			p.problem("prefix", "%s is no path without an end slash", short(r.Prefix))
+		}
+	}
+	r.Allow = p.rules()
+	r.Models = p.models()
+	r.Headers, r.Set = p.headers(), p.set()
+	r.Reach = p.texts("reach")
+	r.AskUsage = p.truth("ask_usage")
+	r.Credential = p.credential()
+	r.MaxBody = p.size("max_body", DefaultMaxBody)
+	r.MaxHeader = p.size("max_header", DefaultMaxHeader)
+	r.Silence = p.duration("silence", DefaultSilence)
+	r.Private = p.truth("private")
+	r.Roots, r.Pins = p.roots(), p.pins()
+	p.check(r)
+	slices.SortStableFunc(p.problems, func(a, b Problem) int { return strings.Compare(a.Key, b.Key) })
+	return r
+}
+
+// check is about keys that need each other, and keys that no route has.
+func (p *parser) check(r *Route) {
+	for _, key := range slices.Sorted(maps.Keys(p.keys)) {
+		if !slices.Contains(routeKeys, key) {
+			p.problem(key, "no route has this%s", suggest(key, routeKeys))
+		}
+	}
+	if len(r.Allow) == 0 {
+		p.problem("allow", "is missing or empty: nothing could pass; write for example \"POST /v1/messages\"")
+	}
+	if c := r.Credential; c.Kind != "" && c.Kind != "aws" && c.Header == "" {
+		p.problem("header", "is missing: there is a credential and no header to carry it; write for example \"authorization\"")
+	}
+	if r.AskUsage && r.API != OpenAIChat {
+		p.problem("ask_usage", "only openai-chat has to be asked")
+	}
+}
+
+func apiWords() []string {
+	var words []string
+	for _, a := range apis {
+		words = append(words, string(a))
+	}
+	return words
+}
+
+func suggest(word string, known []string) string {
+	if near := nearest.Word(word, known); near != "" {
+		return fmt.Sprintf("; did you mean %q?", near)
+	}
+	return "; known are " + strings.Join(known, ", ")
+}
+
+// upstream is the base. Only https, but for the one host to which the operator allows http by its name.
+func (p *parser) upstream() *url.URL {
+	text, plain := p.text("upstream"), p.text("http_to")
+	if text == "" {
+		p.problem("upstream", "is missing; write the base that the vendor documents, for example \"https://api.example.com/v1\"")
+		return nil
+	}
+	u, err := url.Parse(text)
+	switch {
+	case err != nil || u.Host == "" || u.Opaque != "" || u.Fragment != "" || u.User != nil || u.Hostname() == "":
+		p.problem("upstream", "%s is no address such as \"https://api.example.com/v1\" (without a user or a fragment)", short(text))
+		return nil
+	case u.Scheme == "http" && u.Hostname() != plain:
+		p.problem("upstream", "http sends the credential for everybody to read; write https, or http_to: %s where that is meant", u.Hostname())
+		return nil
+	case u.Scheme != "https" && u.Scheme != "http":
+		p.problem("upstream", "%s is not https", short(u.Scheme))
+		return nil
+	}
+	if segments, err := splitPath("/" + strings.Trim(u.EscapedPath(), "/")); err != nil || slices.Contains(segments[:len(segments)-1], "") {
+		p.problem("upstream", "%s: the path is not a plain one", short(text))
+		return nil
+	}
+	return u
+}

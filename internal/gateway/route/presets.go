@@ -1,0 +1,90 @@
+package route
+
+import (
+	"maps"
+	"slices"
+)
+
+// preset is what a route has before the operator's own words, in the operator's words.
+type preset map[string]any
+
+// presets are the routes that people have. An upstream is the base that the vendor documents, so "upstream" of a compatible
+// one is what its own page says.
+var presets = map[string]preset{
+	"anthropic": {
+		"api": "anthropic", "upstream": "https://api.anthropic.com",
+		"allow":  []any{"POST /v1/messages?beta", "POST /v1/messages/count_tokens?beta", "GET /v1/models?limit&after_id&before_id", "GET /v1/models/{model}"},
+		"header": "x-api-key",
+	},
+	// A login of Claude Code. Its tokens are meant for that program: see package credential.
+	"claude-login": {
+		"api": "anthropic", "upstream": "https://api.anthropic.com",
+		"allow":  []any{"POST /v1/messages?beta", "POST /v1/messages/count_tokens?beta"},
+		"header": "authorization", "header_prefix": "Bearer ",
+		"set": map[string]any{"anthropic-beta": "oauth-2025-04-20"},
+	},
+	"openai": {
+		"api": "openai-responses", "upstream": "https://api.openai.com/v1", "prefix": "/v1",
+		"allow":  []any{"POST /responses", "POST /responses/compact", "GET /models?client_version", "GET /models/{model}"},
+		"header": "authorization", "header_prefix": "Bearer ",
+	},
+	// A login of Codex with a ChatGPT account: another base, and the account in a header, which its credential sets.
+	"codex-login": {
+		"api": "openai-responses", "upstream": "https://chatgpt.com/backend-api/codex", "prefix": "/v1",
+		"allow":  []any{"POST /responses", "POST /responses/compact", "GET /models?client_version"},
+		"header": "authorization", "header_prefix": "Bearer ",
+	},
+	"openai-chat": chat("https://api.openai.com/v1"),
+	"openrouter":  chat("https://openrouter.ai/api/v1"),
+	"compatible":  chat(""),
+	"ollama": with(chat("http://localhost:11434/v1"), map[string]any{
+		"http_to": "localhost", "private": true, "header": "", "header_prefix": "",
+	}),
+	"google": {
+		"api": "google", "upstream": "https://generativelanguage.googleapis.com",
+		"allow": []any{
+			"POST /v1beta/models/{model}:generateContent", "POST /v1beta/models/{model}:streamGenerateContent?alt=sse",
+			"POST /v1beta/models/{model}:countTokens", "GET /v1beta/models?pageSize&pageToken",
+		},
+		"header": "x-goog-api-key",
+	},
+	"bedrock": {
+		"api": "bedrock", "upstream": "https://bedrock-runtime.us-east-1.amazonaws.com",
+		"allow": []any{
+			"POST /model/{model}/invoke", "POST /model/{model}/invoke-with-response-stream",
+			"POST /model/{model}/converse", "POST /model/{model}/converse-stream",
+		},
+	},
+	"npm": registry("https://registry.npmjs.org",
+		"GET,HEAD /*", "GET,HEAD /{package}", "GET,HEAD /@*/*", "GET,HEAD /*/-/*.tgz", "GET,HEAD /@*/*/-/*.tgz"),
+	"pypi":       registry("https://pypi.org", "GET,HEAD /simple/", "GET,HEAD /simple/*/", "GET,HEAD /pypi/*/json", "GET,HEAD /pypi/*/*/json"),
+	"pypi-files": registry("https://files.pythonhosted.org", "GET,HEAD /packages/**"),
+	"goproxy": registry("https://proxy.golang.org", "GET,HEAD /**/@v/list", "GET,HEAD /**/@v/*.info", "GET,HEAD /**/@v/*.mod",
+		"GET,HEAD /**/@v/*.zip", "GET,HEAD /**/@latest", "GET /sumdb/sum.golang.org/**"),
+	// What a fetch needs is a GET and a POST; neither can change the repository, and a push is another path.
+	"git": with(registry("https://github.com", "GET /**/info/refs?service=git-upload-pack", "POST /**/git-upload-pack"),
+		map[string]any{"header": "authorization", "header_prefix": "Basic "}),
+}
+
+func chat(upstream string) preset {
+	p := preset{
+		"api": "openai-chat", "prefix": "/v1", "allow": []any{"POST /chat/completions", "GET /models", "GET /models/{model}"},
+		"header": "authorization", "header_prefix": "Bearer ", "ask_usage": true,
+	}
+	if upstream != "" {
+		p["upstream"] = upstream
+	}
+	return p
+}
+
+func registry(upstream string, allow ...any) preset {
+	return preset{"api": "plain", "upstream": upstream, "allow": allow, "header": "authorization", "header_prefix": "Bearer "}
+}
+
+func with(p preset, more map[string]any) preset {
+	maps.Copy(p, more)
+	return p
+}
+
+// Presets are the names that a route's "preset" may have.
+func Presets() []string { return slices.Sorted(maps.Keys(presets)) }

@@ -1,0 +1,196 @@
+package route
+
+import (
+	"errors"
+	"slices"
+	"strings"
+)
+
+// clientTools are the types of tools that run where the client runs. All others run at the upstream, or somewhere else in its
+// name, and are taken out of a request unless the route's reach names them.
+var clientTools = map[API][]string{
+	Anthropic:       {"", "custom", "bash_*", "text_editor_*", "computer_*", "memory_*", "tool_search_tool_*"},
+	OpenAIResponses: {"", "function", "custom", "local_shell", "apply_patch", "namespace", "tool_search", "computer_use_preview", "computer"},
+	OpenAIChat:      {"", "function", "custom"},
+	Google:          {"functionDeclarations", "computerUse"},
+	Bedrock:         {"", "custom", "bash_*", "text_editor_*", "computer_*", "memory_*", "toolSpec", "cachePoint"},
+}
+
+// reachingFields are members of a body that reach further than an answer, and that a client does without.
+var reachingFields = map[API][]string{
+	Anthropic:       {"mcp_servers", "container", "speed"},
+	OpenAIResponses: {"prompt"},
+	OpenAIChat:      {"web_search_options", "plugins", "models", "preset"}, // models is OpenRouter's list of others to fall back on
+}
+
+// cheapTiers are the values of service_tier that cost no more than the price table says.
+var cheapTiers = []string{"", "auto", "default", "flex", "standard", "standard_only"}
+
+func (r *Route) reaches(word string) bool {
+	return slices.ContainsFunc(r.Reach, func(pattern string) bool { return fitsWord(pattern, word) })
+}
+
+// fitsWord compares with a word that may have a "*" at its end.
+func fitsWord(pattern, word string) bool {
+	begin, open := strings.CutSuffix(pattern, "*")
+	return pattern == word || open && strings.HasPrefix(word, begin)
+}
+
+// reacher walks through one body.
+type reacher struct {
+	route   *Route
+	dropped []string
+}
+
+// judgeReach takes out what reaches further than an answer.
+func (r *Route) judgeReach(body object, e *Exchange, change edits) (edits, error) {
+	w := reacher{route: r}
+	for _, field := range reachingFields[r.API] {
+		if body.get(field) != nil && !r.reaches(field) {
+			w.dropped = append(w.dropped, field)
+			change = append(change, edit{key: field})
+		}
+	}
+	if tier, err := body.getString("service_tier"); err != nil || !slices.Contains(cheapTiers, tier) && !r.reaches("service_tier") {
+		w.dropped = append(w.dropped, "service_tier")
+		change = append(change, edit{key: "service_tier"})
+	}
+	if later, err := body.getBool("background"); r.API == OpenAIResponses && (err != nil || later && !r.reaches("background")) {
+		return nil, bad(CodeReach, "this route has no work in the background: it would go on when the run has ended")
+	}
+	change, err := w.tools(body, change)
+	if err != nil {
+		return nil, bad(CodeBody, "%s", err.Error())
+	}
+	if !r.reaches("urls") {
+		if err := judgeURLs(r.API, body); err != nil {
+			return nil, err
+		}
+	}
+	slices.Sort(w.dropped)
+	e.Dropped = slices.Compact(w.dropped)
+	return change, nil
+}
+
+// tools takes tools of the upstream out of every place where the API has tools.
+func (w *reacher) tools(body object, change edits) (edits, error) {
+	if w.route.API == Bedrock {
+		config, err := body.getObject("toolConfig")
+		if err != nil {
+			return nil, err
+		}
+		if inner, err := w.list(config, nil, 0); err != nil {
+			return nil, err
+		} else if len(inner) > 0 {
+			change = append(change, edit{"toolConfig", inner.apply(config)})
+		}
+	}
+	if w.route.API == OpenAIResponses {
+		items, changed, err := w.within(body.get("input"))
+		if err != nil {
+			return nil, err
+		}
+		if changed {
+			change = append(change, edit{"input", array(items)})
+		}
+	}
+	return w.list(body, change, 0)
+}
+
+// list judges an object's own list of tools.
+func (w *reacher) list(holder object, change edits, depth int) (edits, error) {
+	raw := holder.get("tools")
+	if raw == nil {
+		return change, nil
+	}
+	all, err := elements(raw)
+	if err != nil || raw[0] != '[' || depth > maxNesting {
+		return nil, errors.New("tools is not a list, or one too long or too deep")
+	}
+	var kept [][]byte
+	changed := false
+	for _, one := range all {
+		tool, err := parseObject(one)
+		if err != nil {
+			return nil, err
+		}
+		ok, err := w.keeps(tool)
+		if err != nil {
+			return nil, err
+		}
+		inner, err := w.list(tool, nil, depth+1) // a namespace has tools of its own
+		if err != nil {
+			return nil, err
+		}
+		changed = changed || !ok || len(inner) > 0
+		if ok {
+			kept = append(kept, inner.apply(tool))
+		}
+	}
+	switch {
+	case !changed:
+	case len(kept) == 0:
+		change = append(change, edit{key: "tools"}, edit{key: "tool_choice"})
+	default:
+		change = append(change, edit{"tools", array(kept)})
+	}
+	return change, nil
+}
+
+// within judges the lists of tools that items of a conversation bring.
+func (w *reacher) within(raw []byte) ([][]byte, bool, error) {
+	items, err := elements(raw)
+	if err != nil {
+		return nil, false, err
+	}
+	changed := false
+	for i, one := range items {
+		if len(one) == 0 || one[0] != '{' {
+			continue
+		}
+		item, err := parseObject(one)
+		if err != nil {
+			return nil, false, err
+		}
+		inner, err := w.list(item, nil, 0)
+		if err != nil {
+			return nil, false, err
+		}
+		if len(inner) > 0 {
+			items[i], changed = inner.apply(item), true
+		}
+	}
+	return items, changed, nil
+}
+
+// keeps says whether a tool may stay. Google names a tool's kind by its only key, Bedrock by a key or by type.
+func (w *reacher) keeps(tool object) (bool, error) {
+	var kinds []string
+	kind, err := tool.getString("type")
+	if err != nil {
+		return false, err
+	}
+	if w.route.API == Google || w.route.API == Bedrock && kind == "" && tool.find("name") == nil {
+		for _, m := range tool.members {
+			kinds = append(kinds, m.key)
+		}
+	} else {
+		kinds = []string{kind}
+	}
+	ok := true
+	for _, kind := range kinds {
+		if !w.mine(kind) && !w.route.reaches(kind) {
+			if len(kind) > 64 {
+				kind = kind[:64]
+			}
+			w.dropped, ok = append(w.dropped, kind), false
+		}
+	}
+	return ok, nil
+}
+
+func (w *reacher) mine(kind string) bool {
+	return slices.ContainsFunc(clientTools[w.route.API], func(p string) bool {
+		return fitsWord(p, kind) || w.route.API == Google && fold(p) == fold(kind)
+	})
+}
