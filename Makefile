@@ -9,8 +9,8 @@ BENCH    ?= .
 # What works on Linux alone is left out elsewhere. gVisor knows two processors.
 GOOS     := $(shell $(GO) env GOOS)
 GOARCH   := $(shell $(GO) env GOARCH)
-ALL      := watcher subagent sandbox-init sandbox-keeper
-PROGRAMS := $(if $(filter linux,$(GOOS)),$(ALL),watcher subagent)
+ALL      := watcher subagent model-gateway sandbox-init sandbox-keeper
+PROGRAMS := $(if $(filter linux,$(GOOS)),$(ALL),watcher subagent model-gateway)
 RUNSC    := $(if $(filter linux/amd64 linux/arm64,$(GOOS)/$(GOARCH)),runsc)
 LEFT_OUT := $(filter-out $(PROGRAMS) $(RUNSC),$(ALL) runsc)
 

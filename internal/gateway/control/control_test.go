@@ -1,0 +1,150 @@
+package control
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"torno/internal/gateway"
+	"torno/internal/gateway/budget"
+	"torno/internal/gateway/route"
+)
+
+func newGateway(t *testing.T) *gateway.Gateway {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "gateway")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	ledger, err := budget.Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { ledger.Close() })
+	g := gateway.New(gateway.Config{Dir: dir, Ledger: ledger, Scrub: func(s string) string { return s }, Log: slog.New(slog.DiscardHandler)})
+	g.Use([]*gateway.Upstream{{Route: &route.Route{Name: "claude", API: route.Anthropic, Upstream: &url.URL{Scheme: "https", Host: "example.com"}}}}, nil)
+	t.Cleanup(func() { g.Shut(t.Context()) })
+	return g
+}
+
+func spec(id string) gateway.Spec {
+	return gateway.Spec{
+		ID: id, Lasts: gateway.Duration(time.Hour), Routes: []gateway.Way{{Route: "claude"}},
+		Claims: []budget.Claim{{Scope: budget.Scope{Kind: budget.Run, ID: id}}},
+	}
+}
+
+// TestRoundTrip: what a client asks is what the gateway does, and errors have their types on the other side.
+func TestRoundTrip(t *testing.T) {
+	g := newGateway(t)
+	dir, err := os.MkdirTemp("", "gateway")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	listener, err := Listen(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Stat(dir + "/" + SocketName); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("the socket is %v, %v", info, err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	served := make(chan error, 1)
+	go func() { served <- Serve(ctx, listener, dir, g, slog.New(slog.DiscardHandler)) }()
+	c := Dial(dir)
+	defer c.Close()
+	opened, err := c.Open(ctx, spec("run"))
+	if err != nil || opened.ID != "run" || opened.Socket == "" {
+		t.Fatalf("%+v, %v", opened, err)
+	}
+	if again, err := c.Open(ctx, spec("run")); err != nil || again.Socket != opened.Socket {
+		t.Errorf("asked again: %+v, %v", again, err)
+	}
+	changed, err := c.Change(ctx, "run", gateway.Change{Peer: &gateway.Peer{Cgroup: "/torno/a"}})
+	if err != nil || changed.Peer.Cgroup != "/torno/a" {
+		t.Errorf("%+v, %v", changed, err)
+	}
+	if shown, err := c.Door(ctx, "run"); err != nil || shown.Peer != changed.Peer {
+		t.Errorf("%+v, %v", shown, err)
+	}
+	other := spec("run")
+	other.Lasts++
+	if _, err := c.Open(ctx, other); !errors.Is(err, gateway.ErrOther) {
+		t.Errorf("another one: %v", err)
+	}
+	none := spec("other")
+	none.Routes[0].Route = "gone"
+	if _, err := c.Open(ctx, none); !errors.Is(err, gateway.ErrNoRoute) {
+		t.Errorf("no route: %v", err)
+	}
+	if status, err := c.Status(ctx); err != nil || status.Doors != 1 || len(status.Routes) != 1 {
+		t.Errorf("%+v, %v", status, err)
+	}
+	if all, err := c.Doors(ctx); err != nil || len(all) != 1 {
+		t.Errorf("%+v, %v", all, err)
+	}
+	if _, err := c.CloseDoor(ctx, "run"); err != nil {
+		t.Error(err)
+	}
+	if _, err := c.CloseDoor(ctx, "run"); !errors.Is(err, gateway.ErrNoDoor) {
+		t.Errorf("closed twice: %v", err)
+	}
+	stop()
+	if err := <-served; err != nil {
+		t.Error(err)
+	}
+	if _, err := c.Status(t.Context()); !errors.Is(err, ErrNoGateway) {
+		t.Errorf("without a gateway: %v", err)
+	}
+}
+
+// TestMisspelled: a limit under a wrong name would be no limit.
+func TestMisspelled(t *testing.T) {
+	handler := Handler(newGateway(t))
+	for _, body := range []string{
+		`{"id":"a","routes":[{"route":"claude"}],"lasts":"1h","claims":[{"scope":{"kind":"run","id":"a"},"limits":{"request":1}}]}`,
+		`{"id":"a","routes":[{"route":"claude"}],"lasts":60,"claims":[{"scope":{"kind":"run","id":"a"}}]}`,
+		`{"id":"a"`,
+		`{"id":"` + strings.Repeat("a", maxRequest) + `"}`,
+	} {
+		w := httptest.NewRecorder()
+		handler.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/v1/doors", strings.NewReader(body)))
+		if w.Code != http.StatusBadRequest {
+			t.Errorf("%.80s: %d", body, w.Code)
+		}
+	}
+}
+
+// FuzzHandler: no request ends the gateway, and what is no door is not opened.
+func FuzzHandler(f *testing.F) {
+	f.Add("POST", "/v1/doors", `{"id":"a","routes":[{"route":"claude"}],"lasts":"1h","claims":[{"scope":{"kind":"run","id":"a"}}]}`)
+	f.Add("PATCH", "/v1/doors/a", `{"peer":{"cgroup":"/a"},"last":true}`)
+	f.Add("DELETE", "/v1/doors/..%2f..", "")
+	f.Add("GET", "/v1/events?after=-9223372036854775808", "")
+	f.Fuzz(func(t *testing.T, method, path, body string) {
+		if strings.Contains(path, "follow") {
+			return // it would go on for ever
+		}
+		request, err := http.NewRequest(method, "http://gateway"+path, strings.NewReader(body))
+		if err != nil || request.URL.Host != "gateway" {
+			return
+		}
+		Handler(newGateway(t)).ServeHTTP(httptest.NewRecorder(), request)
+	})
+}
+
+func TestEventsOfAGoneGateway(t *testing.T) {
+	if err := Dial(t.TempDir()).Events(t.Context(), 0, func(gateway.Event) error { return io.EOF }); !errors.Is(err, ErrNoGateway) {
+		t.Error(err)
+	}
+}

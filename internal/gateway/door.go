@@ -1,0 +1,276 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"net"
+	"path/filepath"
+	"reflect"
+	"sync"
+	"time"
+
+	"torno/internal/boot"
+	"torno/internal/gateway/budget"
+	"torno/internal/retry"
+	"torno/internal/socket"
+)
+
+// Bounds of one door.
+const (
+	maxConnections = 128
+	maxDoorBodies  = 64 << 20 // of requests that are held at once
+)
+
+// Door is what is told of a door.
+type Door struct {
+	Spec
+	Socket string `json:"socket"`
+	Left   string `json:"left"` // until it closes by itself
+	Tally
+}
+
+// Tally is what went through a door.
+type Tally struct {
+	Requests int64            `json:"requests"`        // with those that were refused
+	Open     int64            `json:"open"`            // under way
+	Cost     budget.Amount    `json:"cost"`            // of those that have ended
+	Codes    map[string]int64 `json:"codes,omitempty"` // of those that were refused or cut off, by their codes
+}
+
+// door is one run's way out.
+type door struct {
+	g        *Gateway
+	id       string
+	until    boot.Moment
+	listener net.Listener
+	ctx      context.Context // ends when the door closes
+	cancel   context.CancelFunc
+	bodies   memory
+	slots    chan struct{} // one for each connection
+	running  sync.WaitGroup
+
+	mu       sync.Mutex
+	now      Spec
+	tally    Tally
+	said     map[string]bool // what was logged: once for each door
+	idle     map[*connection]bool
+	draining bool
+}
+
+// open begins to listen. The gateway is locked.
+func (g *Gateway) open(spec Spec, until boot.Moment) (*door, error) {
+	dir, err := g.directory(spec.ID)
+	if err != nil {
+		return nil, err
+	}
+	// Its directory is closed to the host's users, so the mode is for the child alone, whatever its number is.
+	listener, err := socket.Listen(dir, socketName, 0o666)
+	if err != nil {
+		return nil, err
+	}
+	d := g.newDoor(spec, until)
+	d.listener = listener
+	g.doors[spec.ID] = d
+	d.running.Go(func() { d.accept(listener) })
+	go d.expire()
+	return d, nil
+}
+
+func (g *Gateway) newDoor(spec Spec, until boot.Moment) *door {
+	d := &door{
+		g: g, id: spec.ID, until: until, now: spec, bodies: memory{most: maxDoorBodies}, slots: make(chan struct{}, maxConnections),
+		tally: Tally{Codes: map[string]int64{}}, said: map[string]bool{}, idle: map[*connection]bool{},
+	}
+	d.ctx, d.cancel = context.WithCancel(context.Background())
+	return d
+}
+
+// accept takes connections while the door is open. Those above the bound wait in the kernel's queue, which is short.
+func (d *door) accept(listener *net.UnixListener) {
+	for try := 1; ; {
+		select {
+		case d.slots <- struct{}{}:
+		case <-d.ctx.Done():
+			return
+		}
+		conn, err := listener.AcceptUnix()
+		if err != nil {
+			<-d.slots
+			if d.ctx.Err() != nil || errors.Is(err, net.ErrClosed) {
+				return
+			}
+			retry.Warn(d.g.Log, "take a connection of a door", try, err)
+			_ = retry.Pause(d.ctx, retry.Backoff(try)) // the loop looks at the context
+			try++
+			continue
+		}
+		try = 1
+		d.running.Go(func() {
+			defer func() { <-d.slots }()
+			defer conn.Close()
+			if d.admits(conn) {
+				d.serve(conn)
+			}
+		})
+	}
+}
+
+// admits says whether the door serves the process that connected.
+func (d *door) admits(conn *net.UnixConn) bool {
+	peer := d.spec().Peer
+	if peer.Anyone {
+		return true
+	}
+	if peer.Cgroup == "" {
+		d.count("peer_unset")
+		d.sayOnce("peer_unset", "a door got a connection before it was said which processes it serves", nil)
+		return false
+	}
+	ok, err := inGroup(conn, peer.Cgroup)
+	if err != nil || !ok {
+		d.count("peer")
+		d.sayOnce("peer", "a door was reached by a process that is not its sandbox's", err)
+	}
+	return ok && err == nil
+}
+
+// expire closes the door when its time is over.
+func (d *door) expire() {
+	left, _ := d.until.Sub(boot.Now())
+	alarm := boot.NewAlarm(left)
+	defer alarm.Stop()
+	for {
+		select {
+		case <-d.ctx.Done():
+			return
+		case <-alarm.C:
+			if alarm.Rings() {
+				d.g.Log.Warn("a door is closed because its time is over", "door", d.id)
+				d.g.end(d)
+				return
+			}
+		}
+	}
+}
+
+// close cuts off what is under way, and returns when nothing of the door runs any more.
+func (d *door) close() {
+	d.cancel()
+	if d.listener != nil {
+		d.listener.Close()
+	}
+	d.running.Wait()
+}
+
+// drain takes no more requests.
+func (d *door) drain() {
+	if d.listener != nil {
+		d.listener.Close()
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.draining = true
+	for c := range d.idle {
+		c.conn.Close()
+	}
+}
+
+// wait waits until nothing is under way.
+func (d *door) wait(ctx context.Context) {
+	quiet := make(chan struct{})
+	go func() {
+		d.running.Wait()
+		close(quiet)
+	}()
+	select {
+	case <-quiet:
+	case <-ctx.Done():
+	}
+}
+
+func (d *door) spec() Spec {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.now
+}
+
+func (d *door) change(spec Spec) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.now = spec
+}
+
+// sameAs compares with what was asked first; what may change does not count.
+func (d *door) sameAs(spec Spec) bool {
+	now := d.spec()
+	now.Peer, now.Last = spec.Peer, spec.Last
+	return reflect.DeepEqual(now, spec)
+}
+
+func (d *door) show() Door {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	left, _ := d.until.Sub(boot.Now())
+	shown := Door{Spec: d.now, Left: left.Round(time.Second).String(), Tally: d.tally}
+	shown.Socket = filepath.Join(d.g.socketDir(d.id), socketName)
+	shown.Codes = map[string]int64{}
+	for code, n := range d.tally.Codes {
+		shown.Codes[code] = n
+	}
+	return shown
+}
+
+func (d *door) count(code string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.tally.Codes[code]++
+}
+
+// sayOnce logs the first of its kind. The others are counted.
+func (d *door) sayOnce(code, what string, err error) {
+	d.mu.Lock()
+	first := !d.said[code]
+	d.said[code] = true
+	d.mu.Unlock()
+	if !first {
+		return
+	}
+	text := ""
+	if err != nil {
+		text = d.g.Scrub(err.Error())
+	}
+	d.g.Log.Warn("a door refused or lost something; what follows of this kind is only counted", "door", d.id, "code", code, "what", what, "error", text)
+}
+
+// begins counts a request that begins.
+func (d *door) begins() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.tally.Requests++
+	d.tally.Open++
+}
+
+// ends tells of a request that has ended.
+func (d *door) ends(event Event) {
+	d.mu.Lock()
+	d.tally.Open--
+	d.tally.Cost = d.tally.Cost.Plus(event.Cost)
+	if event.Code != "" {
+		d.tally.Codes[event.Code]++
+	}
+	d.mu.Unlock()
+	event = d.g.events.add(event)
+	d.g.Log.Debug("an exchange has ended", "event", event.Number, "door", d.id, "route", event.Route, "status", event.Status, "code", event.Code, "ms", event.Took)
+}
+
+// rests notes whether a connection waits for a request. It says no where no more requests are taken.
+func (d *door) rests(c *connection, resting bool) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if !resting {
+		delete(d.idle, c)
+		return true
+	}
+	d.idle[c] = true
+	return !d.draining
+}

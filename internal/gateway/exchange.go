@@ -1,0 +1,170 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"torno/internal/gateway/budget"
+	"torno/internal/gateway/route"
+	"torno/internal/gateway/wire"
+)
+
+// exchange is one request and its answer.
+type exchange struct {
+	c     *connection
+	door  *door
+	spec  Spec // the door's when the request came
+	event Event
+	began time.Time
+	hold  held
+
+	api    route.API   // the form of refusals
+	header http.Header // of a refusal
+	closes bool        // the connection ends behind the answer
+
+	up      *Upstream
+	route   route.Exchange
+	reserve *budget.Reservation
+	sent    time.Time // when the request was ready to leave
+	secrets []string
+}
+
+// toReserve is how long a request waits for others that have reserved what is left.
+const toReserve = 30 * time.Second
+
+// carry takes a request whose head was understood to its end. It says whether another one may follow on the connection.
+func (x *exchange) carry(head *wire.Head) (again bool) {
+	x.closes = head.Close
+	way, path, ok := x.spec.way(head.Path)
+	if ok {
+		x.up, ok = x.door.g.route(way.Route)
+	}
+	if !ok {
+		x.api = x.c.api(x.spec)
+		return x.turnAway(head, route.Refusal{Status: http.StatusNotFound, Code: "no_route", Text: "no route of this door leads there"})
+	}
+	x.api, x.event.Route, x.event.API = x.up.Route.API, way.Route, string(x.up.Route.API)
+	if head.Upgrade {
+		// Codex tries a WebSocket first, and falls back to POST at once when it is answered so.
+		return x.turnAway(head, route.Refusal{Status: http.StatusUpgradeRequired, Code: "upgrade", Text: "this route speaks HTTP/1.1 only, and no WebSocket"})
+	}
+	body, err := x.body(head)
+	if err != nil {
+		return x.unread(err)
+	}
+	x.route, err = x.up.Route.Decide(route.Request{Method: head.Method, Path: path, RawQuery: head.RawQuery, Header: head.Header, Body: body})
+	if err != nil {
+		return x.refuseFor(err)
+	}
+	x.event.Model, x.event.Dropped = x.route.Model, x.route.Dropped
+	ctx, stop := x.c.watch(x.door.ctx)
+	again = x.spend(ctx)
+	stop()
+	return again && !x.closes
+}
+
+// turnAway refuses a request whose body was not read.
+func (x *exchange) turnAway(head *wire.Head, r route.Refusal) bool {
+	x.closes = x.closes || head.Length != 0
+	x.refuse(r)
+	if head.Length != 0 {
+		x.c.linger()
+	}
+	return !x.closes
+}
+
+func (x *exchange) body(head *wire.Head) ([]byte, error) {
+	if head.Length == 0 {
+		return nil, nil
+	}
+	if head.Length > x.up.Route.MaxBody {
+		head.Continue = false // the client learns that it need not send it
+	}
+	if head.Continue {
+		if err := wire.WriteContinue(x.c); err != nil {
+			return nil, err
+		}
+	}
+	return x.c.readBody(x.c.in.Body(head, x.up.Route.MaxBody), &x.hold)
+}
+
+// spend reserves what the exchange may cost before it leaves.
+func (x *exchange) spend(ctx context.Context) (again bool) {
+	waiting, stop := context.WithTimeout(ctx, toReserve)
+	reserve, err := x.door.g.Ledger.Reserve(waiting, x.spec.Claims, x.bound(), x.spec.Last)
+	stop()
+	var spent *budget.Spent
+	switch {
+	case ctx.Err() != nil:
+		x.event.Code = "client_gone"
+		if err == nil {
+			x.say("ledger", reserve.Cancel())
+		}
+		return false
+	case errors.Is(err, context.DeadlineExceeded):
+		x.header = http.Header{"Retry-After": {"5"}}
+		return x.refuse(route.Refusal{Status: http.StatusTooManyRequests, Code: "busy", Text: err.Error()})
+	case errors.As(err, &spent):
+		return x.refuse(route.Refusal{Status: http.StatusBadRequest, Code: route.CodeBudget, Text: spent.Error()})
+	case err != nil:
+		x.door.sayOnce("ledger", "no budget can be reserved", err)
+		return x.refuse(route.Refusal{Status: http.StatusServiceUnavailable, Code: "ledger", Text: "the gateway cannot write down what is spent, so it sends nothing"})
+	}
+	x.reserve = reserve
+	return x.send(ctx)
+}
+
+// settle ends the reservation once. Whatever ends an exchange earlier leaves it to finish.
+func (x *exchange) settle(cost budget.Amount, err error) {
+	x.event.Cost, x.reserve = cost, nil
+	x.say("ledger", err)
+}
+
+// finish tells of the exchange. What was reserved and not settled counts.
+func (x *exchange) finish() {
+	x.hold.release()
+	if x.reserve != nil {
+		x.settle(x.reserve.Bound(), x.reserve.SettleUnknown())
+	}
+	x.event.Took = time.Since(x.began).Milliseconds()
+	x.door.ends(x.event)
+}
+
+func (x *exchange) say(code string, err error) {
+	if err != nil {
+		x.door.sayOnce(code, "what was spent could not be written down", err)
+	}
+}
+
+// refuseFor answers with an error of the route's.
+func (x *exchange) refuseFor(err error) bool {
+	var r *route.Refusal
+	if !errors.As(err, &r) {
+		r = &route.Refusal{Status: http.StatusBadRequest, Code: "refused", Text: err.Error()}
+	}
+	return x.refuse(*r)
+}
+
+// refuse answers a request that does not leave, or whose answer cannot be given, in the form of the route's API.
+func (x *exchange) refuse(r route.Refusal) (again bool) {
+	x.hold.release()
+	r.Text = x.door.g.Scrub(r.Text)
+	x.event.Status, x.event.Code = r.Status, r.Code
+	x.door.sayOnce(r.Code, r.Text, nil)
+	body := x.api.RefusalBody(r)
+	header := http.Header{"Content-Type": {"application/json"}, "X-Torno-Refused": {r.Code}}
+	for name, values := range x.header {
+		header[name] = values
+	}
+	answer := wire.Answer{Status: r.Status, Header: header, Length: int64(len(body)), Close: x.closes}
+	if answer.WriteHead(x.c) != nil {
+		return false
+	}
+	if x.event.Method == http.MethodHead {
+		return !x.closes
+	}
+	_, err := x.c.Write(body)
+	return err == nil && !x.closes
+}

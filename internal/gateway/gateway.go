@@ -1,0 +1,228 @@
+package gateway
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"os"
+	"slices"
+	"sync"
+
+	"torno/internal/gateway/budget"
+	"torno/internal/gateway/credential"
+	"torno/internal/gateway/prices"
+	"torno/internal/gateway/route"
+)
+
+// Upstream is one route with everything that it needs.
+type Upstream struct {
+	Route      *route.Route
+	Transport  http.RoundTripper
+	Credential credential.Source
+}
+
+// Config is what a gateway is made of.
+type Config struct {
+	Dir    string // holds the doors, one directory each; only we may enter it
+	Ledger *budget.Ledger
+	Scrub  func(text string) string // takes all secrets out of a text
+	Log    *slog.Logger
+}
+
+// Bounds over all doors.
+const (
+	maxDoors  = 4096
+	maxBodies = 256 << 20 // of requests that are held at once
+)
+
+// Gateway has the doors. All its methods may be called at once.
+type Gateway struct {
+	Config
+	events *events
+	bodies memory
+
+	mu       sync.Mutex
+	routes   map[string]*Upstream
+	prices   prices.Table
+	doors    map[string]*door
+	draining bool
+}
+
+// New makes a gateway without doors and routes.
+func New(c Config) *Gateway {
+	return &Gateway{Config: c, events: newEvents(), bodies: memory{most: maxBodies}, doors: map[string]*door{}}
+}
+
+// Use puts routes and prices into the place of those that were there. Exchanges under way end as they began; a door whose route is
+// gone refuses what comes.
+func (g *Gateway) Use(routes []*Upstream, table prices.Table) {
+	byName := map[string]*Upstream{}
+	for _, u := range routes {
+		byName[u.Route.Name] = u
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.routes, g.prices = byName, table
+}
+
+func (g *Gateway) route(name string) (*Upstream, bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	u, ok := g.routes[name]
+	return u, ok
+}
+
+// Routes are the names of the routes that there are.
+func (g *Gateway) Routes() []string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	names := []string{}
+	for name := range g.routes {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// Open opens a door, or says that it is open: a watcher that does not know whether it asked already asks again.
+func (g *Gateway) Open(spec Spec) (Door, error) {
+	if err := spec.check(); err != nil {
+		return Door{}, err
+	}
+	for _, w := range spec.Routes {
+		if _, ok := g.route(w.Route); !ok {
+			return Door{}, fmt.Errorf("%w: %q", ErrNoRoute, w.Route)
+		}
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if d, ok := g.doors[spec.ID]; ok {
+		if d.ctx.Err() != nil || !d.sameAs(spec) {
+			return Door{}, fmt.Errorf("%w: %s", ErrOther, spec.ID)
+		}
+		return d.show(), nil
+	}
+	if g.draining {
+		return Door{}, ErrDraining
+	}
+	if len(g.doors) >= maxDoors {
+		return Door{}, fmt.Errorf("%w: there are %d already", ErrInvalid, maxDoors)
+	}
+	if err := g.save(spec); err != nil {
+		return Door{}, err
+	}
+	d, err := g.open(spec, untilOf(spec))
+	if err != nil {
+		g.forget(spec.ID)
+		return Door{}, err
+	}
+	return d.show(), nil
+}
+
+// Change is what can change of a door while it is open. What is nil stays.
+type Change struct {
+	Peer *Peer `json:"peer,omitempty"`
+	Last *bool `json:"last,omitempty"`
+}
+
+// Change changes a door.
+func (g *Gateway) Change(id string, c Change) (Door, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	d, ok := g.doors[id]
+	if !ok {
+		return Door{}, fmt.Errorf("%w: %s", ErrNoDoor, id)
+	}
+	spec := d.spec()
+	if c.Peer != nil {
+		spec.Peer = *c.Peer
+	}
+	if c.Last != nil {
+		spec.Last = *c.Last
+	}
+	if err := spec.check(); err != nil {
+		return Door{}, err
+	}
+	if err := g.save(spec); err != nil {
+		return Door{}, err
+	}
+	d.change(spec)
+	return d.show(), nil
+}
+
+// Close closes a door: what is under way there is cut off, and when Close returns nothing is sent any more. A door that is
+// not there is closed.
+func (g *Gateway) Close(id string) (Door, bool) {
+	g.mu.Lock()
+	d, ok := g.doors[id]
+	g.mu.Unlock()
+	if !ok {
+		return Door{}, false
+	}
+	g.end(d)
+	return d.show(), true
+}
+
+// end closes a door and removes what is on the disk of it.
+func (g *Gateway) end(d *door) {
+	d.close()
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.doors[d.id] == d {
+		delete(g.doors, d.id)
+		g.forget(d.id)
+	}
+}
+
+// Doors are those that are open, in the order of their ids.
+func (g *Gateway) Doors() []Door {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	all := []Door{}
+	for _, d := range g.doors {
+		all = append(all, d.show())
+	}
+	slices.SortFunc(all, func(a, b Door) int { return cmp.Compare(a.ID, b.ID) })
+	return all
+}
+
+// Door is one of them.
+func (g *Gateway) Door(id string) (Door, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	d, ok := g.doors[id]
+	if !ok {
+		return Door{}, fmt.Errorf("%w: %s", ErrNoDoor, id)
+	}
+	return d.show(), nil
+}
+
+// Shut takes no more requests, and waits for those under way until ctx ends; then they are cut off. The doors stay written
+// down: a gateway that starts behind this one opens them again.
+func (g *Gateway) Shut(ctx context.Context) {
+	g.mu.Lock()
+	g.draining = true
+	doors := make([]*door, 0, len(g.doors))
+	for _, d := range g.doors {
+		doors = append(doors, d)
+	}
+	g.mu.Unlock()
+	for _, d := range doors {
+		d.drain()
+	}
+	for _, d := range doors {
+		d.wait(ctx)
+		d.close()
+	}
+}
+
+// directory makes the directory of a door. The child may pass it, and write nothing there.
+func (g *Gateway) directory(id string) (string, error) {
+	dir := g.socketDir(id)
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return "", fmt.Errorf("make the door's directory: %w", err)
+	}
+	return dir, os.Chmod(dir, 0o755)
+}

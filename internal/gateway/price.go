@@ -1,0 +1,44 @@
+package gateway
+
+import (
+	"strings"
+
+	"torno/internal/gateway/budget"
+	"torno/internal/gateway/prices"
+	"torno/internal/gateway/route"
+	"torno/internal/gateway/usage"
+)
+
+// once is what a request costs that runs no model.
+var once = budget.Amount{Requests: 1}
+
+// runs says whether an exchange runs a model. To count tokens, or to ask which models there are, costs none.
+func runs(x *route.Exchange) bool {
+	path := strings.ToLower(x.URL.Path)
+	return x.API != route.Plain && len(x.Body) > 0 && !strings.HasSuffix(path, "/count_tokens") && !strings.HasSuffix(path, ":counttokens")
+}
+
+func (g *Gateway) table() prices.Table {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.prices
+}
+
+// bound is the most that the exchange can cost.
+func (x *exchange) bound() budget.Amount {
+	if !runs(&x.route) {
+		return once
+	}
+	bound, known := x.door.g.table().Bound(x.event.Route, x.route.Model, int64(len(x.route.Body)), x.route.MaxOutput)
+	if known != prices.Exactly {
+		x.event.Price = known.String()
+		x.door.sayOnce("price "+x.route.Model, known.String(), nil)
+	}
+	return bound
+}
+
+// cost is what the exchange did cost.
+func (x *exchange) cost(u usage.Usage) budget.Amount {
+	cost, _ := x.door.g.table().Cost(x.event.Route, x.route.Model, u)
+	return cost
+}

@@ -1,0 +1,203 @@
+package gateway
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptrace"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"torno/internal/gateway/budget"
+	"torno/internal/gateway/credential"
+	"torno/internal/gateway/route"
+	"torno/internal/gateway/usage"
+	"torno/internal/gateway/wire"
+)
+
+// Bounds of an answer.
+const (
+	maxAnswer      = 256 << 20 // of a model
+	maxPlainAnswer = 4 << 30   // of a registry
+	pieceSize      = 16 << 10
+)
+
+// send sends the request, once, and passes the answer on.
+func (x *exchange) send(ctx context.Context) (again bool) {
+	var left atomic.Bool // a byte may have been sent
+	request, err := x.request(ctx)
+	if err != nil {
+		x.settle(budget.Amount{}, x.reserve.Cancel())
+		// A client that is told 400 shows the text and does not try for minutes what only the operator can mend.
+		return x.refuse(route.Refusal{Status: http.StatusBadRequest, Code: "credential", Text: "the host's credential for this route cannot be used: " + err.Error()})
+	}
+	x.sent = time.Now()
+	traced := httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{ // not for the credential: its source may ask the network too
+		GotConn:      func(httptrace.GotConnInfo) { left.Store(true) },
+		WroteRequest: func(httptrace.WroteRequestInfo) { x.hold.release() },
+	})
+	response, err := x.up.Transport.RoundTrip(request.WithContext(traced))
+	if err != nil {
+		if !left.Load() {
+			x.settle(budget.Amount{}, x.reserve.Cancel())
+		}
+		return x.unreached(ctx, err)
+	}
+	defer response.Body.Close()
+	return x.answer(ctx, response)
+}
+
+// request makes the request that leaves. The credential is the last thing that is set.
+func (x *exchange) request(ctx context.Context) (*http.Request, error) {
+	r := &http.Request{
+		Method: x.route.Method, URL: x.route.URL, Host: x.route.URL.Host, Header: x.route.Header.Clone(), ContentLength: int64(len(x.route.Body)),
+		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+	}
+	if len(x.route.Body) > 0 {
+		r.Body = io.NopCloser(bytes.NewReader(x.route.Body))
+	}
+	r = r.WithContext(ctx)
+	before := r.Header.Clone()
+	if err := credential.Apply(ctx, x.up.Credential, r, x.route.Body); err != nil {
+		return nil, err
+	}
+	x.secrets = secretsOf(before, r.Header)
+	return r, nil
+}
+
+// gone is why nothing is passed on any more.
+func (x *exchange) gone(ctx context.Context) string {
+	if errors.Is(context.Cause(ctx), errGone) {
+		return "client_gone"
+	}
+	return "door_closed"
+}
+
+// scrubbed takes this exchange's own secrets out of a text. Those of all routes are taken out where it is told.
+func (x *exchange) scrubbed(text string) string {
+	for _, secret := range x.secrets {
+		text = strings.ReplaceAll(text, secret, "***")
+	}
+	return text
+}
+
+// private are fields of an answer that are about the account, or that are for browsers.
+var private = []string{
+	"Set-Cookie", "Set-Cookie2", "Alt-Svc", "Strict-Transport-Security", "Report-To", "Reporting-Endpoints", "Nel", "Clear-Site-Data",
+	"Openai-Organization", "Openai-Project", "Anthropic-Organization-Id", "X-Torno-Refused",
+}
+
+// answer passes an answer on: its head at once, and then its body as it comes.
+func (x *exchange) answer(ctx context.Context, r *http.Response) (again bool) {
+	x.event.First = time.Since(x.sent).Milliseconds()
+	if r.StatusCode == http.StatusUnauthorized {
+		x.up.Credential.Refused(ctx)
+	}
+	model := x.route.API != route.Plain
+	if coding := r.Header.Get("Content-Encoding"); model && coding != "" && !strings.EqualFold(coding, "identity") {
+		// What is packed cannot be counted, nor looked through for the credential.
+		return x.refuse(route.Refusal{Status: http.StatusBadGateway, Code: "upstream", Text: "the upstream sent a compressed answer, which it was told not to"})
+	}
+	header := wire.Forward(r.Header)
+	for _, name := range private {
+		header.Del(name)
+	}
+	scrubHeader(header, x.secrets)
+	head := wire.Answer{Status: r.StatusCode, Header: header, Length: r.ContentLength, Close: x.closes}
+	bodiless := x.route.Method == http.MethodHead || r.StatusCode == http.StatusNoContent || r.StatusCode == http.StatusNotModified
+	if bodiless && head.Length < 0 {
+		head.Length = 0
+	}
+	x.event.Status = r.StatusCode
+	if head.WriteHead(x.c) != nil {
+		x.event.Code = "client_gone"
+		return false
+	}
+	meter := usage.NewMeter(string(x.route.API), r.Header.Get("Content-Type"))
+	if !bodiless && !x.pass(ctx, r, meter) {
+		return false
+	}
+	x.tally(r.StatusCode, meter)
+	return true
+}
+
+// pass passes the body on, each part as soon as it is there. It says whether it came to its end.
+func (x *exchange) pass(ctx context.Context, r *http.Response, meter usage.Meter) bool {
+	var to io.Writer = x.c
+	pieces := wire.NewPieces(x.c)
+	if r.ContentLength < 0 {
+		to = pieces
+	}
+	out := &scrubber{to: to, secrets: x.secrets}
+	left := int64(maxAnswer)
+	if x.route.API == route.Plain {
+		left = maxPlainAnswer
+	}
+	part := make([]byte, pieceSize)
+	for {
+		n, err := r.Body.Read(part)
+		if left -= int64(n); left < 0 {
+			x.event.Code = "answer_too_large"
+			x.door.sayOnce(x.event.Code, "an answer did not end; it was cut off", nil)
+			return false
+		}
+		_, _ = meter.Write(part[:n]) // it takes everything
+		if _, gone := out.Write(part[:n]); n > 0 && gone != nil {
+			x.event.Code = "client_gone"
+			return false
+		}
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			x.cut(ctx, err)
+			return false
+		}
+	}
+	err := out.flush()
+	if err == nil && r.ContentLength < 0 {
+		err = pieces.Close()
+	}
+	if err != nil {
+		x.event.Code = "client_gone"
+	}
+	return err == nil
+}
+
+// cut notes an answer that broke off. The connection is closed without an end, so that the client sees it too.
+func (x *exchange) cut(ctx context.Context, err error) {
+	if ctx.Err() != nil {
+		x.event.Code = x.gone(ctx)
+		return
+	}
+	x.event.Code = "upstream_cut"
+	x.door.sayOnce(x.event.Code, "an answer broke off", errors.New(x.scrubbed(err.Error())))
+}
+
+// tally settles the reservation of an answer that came to its end.
+func (x *exchange) tally(status int, meter usage.Meter) {
+	used, ok := meter.Usage()
+	cost := once
+	switch {
+	case !runs(&x.route), free(status):
+	case !ok:
+		return // what was reserved counts
+	default:
+		x.event.Usage = Tokens(used)
+		cost = x.cost(used)
+	}
+	x.event.Counted = true
+	x.settle(cost, x.reserve.Settle(cost))
+}
+
+// free says whether an upstream that answers so has run no model. One that gave up in the middle may have.
+func free(status int) bool {
+	switch status {
+	case http.StatusRequestTimeout, http.StatusGatewayTimeout, 499, 524:
+		return false
+	}
+	return status >= 400
+}

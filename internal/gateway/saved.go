@@ -1,0 +1,105 @@
+package gateway
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"torno/internal/boot"
+)
+
+// saved is what lasts of a door, so that a gateway that is killed finds its doors again. It is not flushed: after a power cut
+// there are no sandboxes either.
+type saved struct {
+	Spec  Spec        `json:"spec"`
+	Until boot.Moment `json:"until"`
+}
+
+const specSuffix = ".json"
+
+// socketName is the socket's name in the directory of its door.
+const socketName = "sock"
+
+func (g *Gateway) socketDir(id string) string { return filepath.Join(g.Dir, id) }
+
+// specFile lies beside the directory that the child sees, and not in it. No id has this form: a slash is in none, and a
+// name that begins with a dot is no id.
+func (g *Gateway) specFile(id string) string { return filepath.Join(g.Dir, "."+id+specSuffix) }
+
+func untilOf(spec Spec) boot.Moment { return boot.Now().Add(time.Duration(spec.Lasts)) }
+
+// save writes a door down. One that is open keeps the end that it has.
+func (g *Gateway) save(spec Spec) error {
+	until := untilOf(spec)
+	if d, ok := g.doors[spec.ID]; ok {
+		until = d.until
+	}
+	raw, err := json.Marshal(saved{spec, until})
+	if err != nil {
+		return fmt.Errorf("write a door down: %w", err)
+	}
+	name := g.specFile(spec.ID)
+	if err := os.WriteFile(name+".new", raw, 0o600); err != nil {
+		return fmt.Errorf("write a door down: %w", err)
+	}
+	if err := os.Rename(name+".new", name); err != nil {
+		return fmt.Errorf("write a door down: %w", err)
+	}
+	return nil
+}
+
+// forget removes what is on the disk of a door that is closed.
+func (g *Gateway) forget(id string) {
+	for _, path := range []string{g.specFile(id), filepath.Join(g.socketDir(id), socketName), g.socketDir(id)} {
+		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			g.Log.Warn("what was left of a door cannot be removed", "path", path, "error", err)
+		}
+	}
+}
+
+// Restore opens the doors again that a gateway before this one had, and removes what is left of those whose time is over.
+// A door whose route is gone is opened too: its route may come back.
+func (g *Gateway) Restore() error {
+	entries, err := os.ReadDir(g.Dir)
+	if err != nil {
+		return fmt.Errorf("look for doors: %w", err)
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, entry := range entries {
+		id, isSpec := strings.CutSuffix(strings.TrimPrefix(entry.Name(), "."), specSuffix)
+		if !isSpec || !strings.HasPrefix(entry.Name(), ".") {
+			continue
+		}
+		if err := g.restore(id); err != nil {
+			g.Log.Warn("a door is not opened again", "door", id, "error", err)
+			g.forget(id)
+		}
+	}
+	return nil
+}
+
+func (g *Gateway) restore(id string) error {
+	raw, err := os.ReadFile(g.specFile(id))
+	if err != nil {
+		return err
+	}
+	var s saved
+	if err := json.Unmarshal(raw, &s); err != nil {
+		return err
+	}
+	if err := s.Spec.check(); err != nil {
+		return err
+	}
+	left, known := s.Until.Sub(boot.Now())
+	if s.Spec.ID != id || !known || left <= 0 {
+		return errors.New("its time is over, or it is of another start of the machine")
+	}
+	_, err = g.open(s.Spec, s.Until)
+	return err
+}

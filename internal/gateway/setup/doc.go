@@ -1,0 +1,13 @@
+// Package setup makes a gateway's routes and prices of what the operator wrote.
+//
+//	routes:
+//	  claude:
+//	    preset: anthropic
+//	    credential: {file: /etc/torno/anthropic.key}
+//	prices:
+//	  claude:
+//	    claude-opus-*: {input: 5, output: 25}
+//
+// Load reads the file, and refuses one that says anything that is not understood: the error names the key and the nearest
+// right word. Upstreams opens what the routes need; it dials nothing and reads no secret yet.
+package setup

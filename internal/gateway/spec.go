@@ -1,0 +1,111 @@
+package gateway
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path"
+	"regexp"
+	"strings"
+	"time"
+
+	"torno/internal/gateway/budget"
+)
+
+// Spec is what a watcher says of a run's door.
+type Spec struct {
+	ID     string         `json:"id"`
+	Routes []Way          `json:"routes"`
+	Claims []budget.Claim `json:"claims"` // the budgets that each exchange counts for
+	Lasts  Duration       `json:"lasts"`  // then it closes by itself, whether its watcher lives or not
+	Peer   Peer           `json:"peer"`
+	// Last says that what comes now is the final answer, which may use what the budgets keep for it.
+	Last bool `json:"last,omitempty"`
+}
+
+// Way is one route that a door leads to.
+type Way struct {
+	Prefix string `json:"prefix,omitempty"` // the beginning of a path, such as "/npm"; "" for what no other prefix takes
+	Route  string `json:"route"`
+}
+
+// Peer says which processes a door serves. A door that says neither serves none yet.
+type Peer struct {
+	Cgroup string `json:"cgroup,omitempty"` // processes in this control group, or below it
+	Anyone bool   `json:"anyone,omitempty"` // every process that reaches the socket
+}
+
+// Duration is written as Go writes one, "90s" or "2h".
+type Duration time.Duration
+
+// MarshalJSON writes the text.
+func (d Duration) MarshalJSON() ([]byte, error) { return json.Marshal(time.Duration(d).String()) }
+
+// UnmarshalJSON reads the text.
+func (d *Duration) UnmarshalJSON(raw []byte) error {
+	var text string
+	if err := json.Unmarshal(raw, &text); err != nil {
+		return errors.New("a duration is a text such as \"90s\"")
+	}
+	parsed, err := time.ParseDuration(text)
+	*d = Duration(parsed)
+	return err
+}
+
+// The errors that callers tell apart.
+var (
+	ErrNoDoor   = errors.New("there is no such door")
+	ErrOther    = errors.New("there is another door of this id")
+	ErrInvalid  = errors.New("the door cannot be opened so")
+	ErrNoRoute  = errors.New("there is no such route")
+	ErrDraining = errors.New("the gateway ends")
+)
+
+var (
+	idForm     = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$`)
+	prefixForm = regexp.MustCompile(`^(/[A-Za-z0-9][A-Za-z0-9._-]{0,63}){1,4}$`)
+)
+
+const longest = 365 * 24 * time.Hour
+
+func (s *Spec) check() error {
+	invalid := func(format string, args ...any) error {
+		return fmt.Errorf("%w: %s", ErrInvalid, fmt.Sprintf(format, args...))
+	}
+	switch {
+	case !idForm.MatchString(s.ID):
+		return invalid("its id is letters, digits, dots, hyphens and underscores, at most 128")
+	case len(s.Routes) == 0:
+		return invalid("it leads to no route")
+	case len(s.Claims) == 0:
+		return invalid("it has no budget scope to count for")
+	case s.Lasts <= 0 || time.Duration(s.Lasts) > longest:
+		return invalid("it does not say how long it lasts")
+	case s.Peer.Anyone && s.Peer.Cgroup != "":
+		return invalid("it is for a control group or for anyone, not for both")
+	case s.Peer.Cgroup != "" && (s.Peer.Cgroup == "/" || path.Clean(s.Peer.Cgroup) != s.Peer.Cgroup || !strings.HasPrefix(s.Peer.Cgroup, "/")):
+		return invalid("its control group is no path below the top")
+	}
+	seen := map[string]bool{}
+	for _, w := range s.Routes {
+		if w.Prefix != "" && !prefixForm.MatchString(w.Prefix) {
+			return invalid("%q is no prefix such as /npm", w.Prefix)
+		}
+		if seen[w.Prefix] {
+			return invalid("two of its routes have the prefix %q", w.Prefix)
+		}
+		seen[w.Prefix] = true
+	}
+	return nil
+}
+
+// way is the route of a path, and the path as that route knows it. The longest prefix counts.
+func (s *Spec) way(asked string) (found Way, rest string, ok bool) {
+	for _, w := range s.Routes {
+		behind, fits := strings.CutPrefix(asked, w.Prefix)
+		if fits && strings.HasPrefix(behind, "/") && (!ok || len(w.Prefix) > len(found.Prefix)) {
+			found, rest, ok = w, behind, true
+		}
+	}
+	return found, rest, ok
+}

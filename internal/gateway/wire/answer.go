@@ -1,0 +1,77 @@
+package wire
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+)
+
+// WriteContinue tells a client that waits to send its body.
+func WriteContinue(w io.Writer) error {
+	_, err := io.WriteString(w, "HTTP/1.1 100 Continue\r\n\r\n")
+	return err
+}
+
+// Answer is the head of an answer.
+type Answer struct {
+	Status int
+	Header http.Header // Forward has gone over it
+	Length int64       // of the body, or Chunked
+	Close  bool        // the connection ends behind it
+}
+
+// WriteHead writes the head in one piece. What Header says about framing does not count.
+func (a Answer) WriteHead(w io.Writer) error {
+	var text bytes.Buffer
+	fmt.Fprintf(&text, "HTTP/1.1 %d %s\r\n", a.Status, http.StatusText(a.Status))
+	// A buffer takes everything.
+	_ = a.Header.WriteSubset(&text, map[string]bool{"Content-Length": true, "Transfer-Encoding": true, "Connection": true})
+	switch {
+	case a.Length >= 0 && bodyAllowed(a.Status):
+		text.WriteString("Content-Length: " + strconv.FormatInt(a.Length, 10) + "\r\n")
+	case a.Length == Chunked:
+		text.WriteString("Transfer-Encoding: chunked\r\n")
+	}
+	if a.Close {
+		text.WriteString("Connection: close\r\n")
+	}
+	text.WriteString("\r\n")
+	_, err := w.Write(text.Bytes())
+	return err
+}
+
+func bodyAllowed(status int) bool {
+	return status != http.StatusNoContent && status != http.StatusNotModified
+}
+
+// Pieces writes a body piece by piece, each in one call of the connection's Write, so that nothing waits for more.
+type Pieces struct {
+	w     io.Writer
+	frame []byte
+}
+
+// NewPieces writes to a connection.
+func NewPieces(w io.Writer) *Pieces { return &Pieces{w: w} }
+
+// Write writes one piece. An empty one is none: it would end the body.
+func (p *Pieces) Write(data []byte) (int, error) {
+	if len(data) == 0 {
+		return 0, nil
+	}
+	p.frame = strconv.AppendInt(p.frame[:0], int64(len(data)), 16)
+	p.frame = append(p.frame, '\r', '\n')
+	p.frame = append(p.frame, data...)
+	p.frame = append(p.frame, '\r', '\n')
+	if _, err := p.w.Write(p.frame); err != nil {
+		return 0, err
+	}
+	return len(data), nil
+}
+
+// Close ends the body.
+func (p *Pieces) Close() error {
+	_, err := io.WriteString(p.w, "0\r\n\r\n")
+	return err
+}

@@ -1,0 +1,186 @@
+package wire
+
+import (
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+)
+
+// Head is a request's head that has one meaning.
+type Head struct {
+	Method   string
+	Path     string // as it was sent, escapes and all; it begins with a slash and climbs nowhere
+	RawQuery string
+	Header   http.Header // without what belongs to this connection only
+	Length   int64       // of the body; Chunked where it is told piece by piece
+	Close    bool        // the client wants the connection to end behind the answer
+	Continue bool        // the client waits for 100 before it sends the body
+	Upgrade  bool        // the client wants another protocol
+}
+
+// Chunked is the Length of a body that tells its length piece by piece.
+const Chunked = -1
+
+// parseHead takes a head whose lines end in a line feed each.
+func parseHead(raw string) (*Head, error) {
+	first, rest, _ := strings.Cut(raw, "\n")
+	h := &Head{Header: http.Header{}}
+	if err := h.requestLine(first); err != nil {
+		return nil, err
+	}
+	for line := range strings.Lines(rest) {
+		name, value, err := field(strings.TrimSuffix(line, "\n"))
+		if err != nil {
+			return nil, err
+		}
+		h.Header[name] = append(h.Header[name], value)
+	}
+	for _, judge := range []func() error{h.host, h.framing, h.expect, h.connection} {
+		if err := judge(); err != nil {
+			return nil, err
+		}
+	}
+	h.Header = Forward(h.Header)
+	for _, name := range []string{"Host", "Content-Length", "Expect"} {
+		h.Header.Del(name)
+	}
+	return h, nil
+}
+
+func (h *Head) requestLine(line string) error {
+	parts := strings.Split(line, " ")
+	if len(parts) != 3 {
+		return malformed("the request line is not a method, a path and a version with one space between them")
+	}
+	method, target, version := parts[0], parts[1], parts[2]
+	if version != "HTTP/1.1" {
+		if !strings.HasPrefix(version, "HTTP/") {
+			return malformed("the request line does not end with HTTP/1.1")
+		}
+		return &Error{http.StatusHTTPVersionNotSupported, "version", "only HTTP/1.1 is spoken here"}
+	}
+	if method == "" || len(method) > 20 || strings.Trim(method, "ABCDEFGHIJKLMNOPQRSTUVWXYZ-") != "" {
+		return malformed("the method is not a word in capital letters")
+	}
+	if method == http.MethodConnect || method == http.MethodTrace {
+		return &Error{http.StatusMethodNotAllowed, "method", "the method " + method + " is not served"}
+	}
+	path, query, err := parseTarget(target)
+	h.Method, h.Path, h.RawQuery = method, path, query
+	return err
+}
+
+// field takes one line of a head apart.
+func field(line string) (name, value string, err error) {
+	if line[0] == ' ' || line[0] == '\t' {
+		return "", "", malformed("a header field is folded over two lines")
+	}
+	name, value, ok := strings.Cut(line, ":")
+	if !ok || name == "" || len(name) > 256 || !all(name, isToken) {
+		return "", "", malformed("the name of a header field is empty or has characters that are not allowed there")
+	}
+	if !all(value, isValue) {
+		return "", "", malformed("the value of a header field has a control character in it")
+	}
+	name = http.CanonicalHeaderKey(name)
+	if strings.Contains(name, "_") && ambiguous[http.CanonicalHeaderKey(strings.ReplaceAll(name, "_", "-"))] {
+		return "", "", malformed("a header field has an underscore where its real name has a hyphen")
+	}
+	return name, strings.Trim(value, " \t"), nil
+}
+
+// ambiguous are fields that some servers also read with underscores, and that decide about framing or about rights.
+var ambiguous = map[string]bool{
+	"Content-Length": true, "Transfer-Encoding": true, "Proxy-Authorization": true, "X-Api-Key": true, "X-Goog-Api-Key": true,
+	"Content-Type": true, "Content-Encoding": true, "Set-Cookie": true, "Api-Key": true,
+}
+
+// host lets a client name this machine only: another name is meant for another server, or comes from a page of a browser.
+func (h *Head) host() error {
+	named := h.Header["Host"]
+	if len(named) != 1 {
+		return malformed("the request has not exactly one Host")
+	}
+	name, port := named[0], ""
+	if host, p, err := net.SplitHostPort(named[0]); err == nil {
+		name, port = host, p
+	}
+	switch {
+	case port != "" && !all(port, isDigit):
+	case name == "localhost", name == "127.0.0.1", name == "::1", name == "[::1]":
+		return nil
+	}
+	return &Error{http.StatusMisdirectedRequest, "host", "the Host of a request must be localhost or 127.0.0.1; the upstream is the route's and not the client's choice"}
+}
+
+// framing decides where the body ends.
+func (h *Head) framing() error {
+	lengths, codings := h.Header["Content-Length"], h.Header["Transfer-Encoding"]
+	switch {
+	case len(lengths) > 0 && len(codings) > 0:
+		return malformed("the request has a Content-Length and a Transfer-Encoding")
+	case len(lengths) > 1 || len(codings) > 1:
+		return malformed("the request says twice how its body is framed")
+	case len(codings) == 1 && !strings.EqualFold(codings[0], "chunked"):
+		return malformed("the only Transfer-Encoding is chunked")
+	case len(codings) == 1:
+		h.Length = Chunked
+	case len(lengths) == 1:
+		n, err := strconv.ParseInt(lengths[0], 10, 64)
+		if err != nil || !all(lengths[0], isDigit) {
+			return malformed("the Content-Length is not a plain number")
+		}
+		h.Length = n
+	}
+	if h.Length != 0 && (h.Method == http.MethodGet || h.Method == http.MethodHead) {
+		return malformed("a %s has no body", h.Method)
+	}
+	return nil
+}
+
+func (h *Head) expect() error {
+	switch expected := h.Header["Expect"]; {
+	case len(expected) == 0:
+		return nil
+	case len(expected) == 1 && strings.EqualFold(expected[0], "100-continue"):
+		h.Continue = h.Length != 0
+		return nil
+	}
+	return &Error{http.StatusExpectationFailed, "expect", "the only expectation that is met is 100-continue"}
+}
+
+// connection reads what holds for this connection only.
+func (h *Head) connection() error {
+	h.Upgrade = len(h.Header["Upgrade"]) > 0 || len(h.Header["Http2-Settings"]) > 0
+	for _, option := range options(h.Header["Connection"]) {
+		switch strings.ToLower(option) {
+		case "close":
+			h.Close = true
+		case "upgrade":
+			h.Upgrade = true
+		case "host", "content-length", "content-type", "content-encoding", "expect":
+			return malformed("Connection names a field that every reader on the way needs")
+		}
+	}
+	return nil
+}
+
+func all(s string, ok func(c byte) bool) bool {
+	for i := range len(s) {
+		if !ok(s[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+func isDigit(c byte) bool { return '0' <= c && c <= '9' }
+
+func isLetter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
+
+func isToken(c byte) bool {
+	return isDigit(c) || isLetter(c) || strings.IndexByte("!#$%&'*+-.^_`|~", c) >= 0
+}
+
+func isValue(c byte) bool { return c == '\t' || c >= ' ' && c != 0x7f }

@@ -1,0 +1,10 @@
+// Package standin is an upstream that needs no key and no network: it speaks as the Messages API of Anthropic and as the
+// Responses and Chat APIs of OpenAI do, plain and in events, and does what the last message of the user tells it to.
+//
+//	hello                answers "You said: hello"
+//	#tool NAME {JSON}    calls a tool; when its result comes back, answers with that
+//	#status 429 3        answers with a status, and retry-after
+//	#cut and others      see Lies: what an upstream does that lies, breaks or stalls
+//
+// It says the same usage of every answer, so that what was spent can be foretold.
+package standin
