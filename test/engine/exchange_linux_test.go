@@ -86,7 +86,7 @@ func TestAnotherEngineUnderTheSameName(t *testing.T) {
 	}
 	purge := s.Command("watcher", "purge", "--yes", "--config", s.Config)
 	s.Must(s.Signal(syscall.SIGTERM))
-	if out, err := purge.CombinedOutput(); err == nil || !strings.Contains(string(out), "another engine") {
+	if out, err := purge.CombinedOutput(); err == nil || !strings.Contains(string(out), "another site") {
 		t.Errorf("a purge over a stranded run says %s, %v", out, err)
 	}
 	s.Start()
