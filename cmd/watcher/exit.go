@@ -70,6 +70,10 @@ func diagnose(err error) cli.Trouble {
 		t.Exit, t.Code, t.Text, t.Next = exitOwed, "owed", e.Error(), "start it again as it was: it goes on with them; see The engine fails in docs/OPERATIONS.md"
 		return t
 	}
+	if errors.Is(err, serve.ErrBetween) {
+		t.Exit, t.Code, t.Next = exitOwed, "owed", "start it again as it was: it goes on with them"
+		return t
+	}
 	if errors.Is(err, watcher.ErrLeftBehind) {
 		t.Exit, t.Code, t.Next = exitOwed, "left_behind", "start it again once the file system or the launcher answers"
 		return t

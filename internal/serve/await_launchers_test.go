@@ -173,7 +173,7 @@ func TestTheSecondStopEndsAReloadThatHangs(t *testing.T) {
 	s.signals <- syscall.SIGTERM
 	select {
 	case err := <-ended:
-		if !errors.Is(err, errBetween) {
+		if !errors.Is(err, ErrBetween) {
 			t.Errorf("it ended with %v", err)
 		}
 	case <-time.After(patience):

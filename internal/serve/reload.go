@@ -159,8 +159,8 @@ func (h *host) mayBecome(ctx context.Context, c configs.Config) error {
 	return reach(ctx, h.Launchers, c)
 }
 
-// errBetween says that no next host has taken up the runs that a reload left to it.
-var errBetween = errors.New("killed in the middle of a reload: what runs, and what waits, is left to the next start")
+// ErrBetween says that no next host has taken up the runs that a reload left to it.
+var ErrBetween = errors.New("killed in the middle of a reload: what runs, and what waits, is left to the next start")
 
 // retries are how often a configuration that was served is opened again, ever more slowly.
 const retries = 5
@@ -181,7 +181,7 @@ func (h *host) replace(ctx context.Context, a asked, next Options) (*host, error
 		}
 	}
 	if replaced == nil && err == nil {
-		err = errBetween
+		err = ErrBetween
 	}
 	return replaced, err
 }

@@ -90,6 +90,11 @@ func (f *fate) leaves(state *os.ProcessState) bool {
 	return state.ExitCode() == 4 && (owesNone || strings.Contains(said, "it was told to stop before it took up what an earlier watcher left"))
 }
 
+// isBetween says whether a watcher ended with the word that it was killed in the middle of a reload, and leaves all to the next start.
+func (f *fate) isBetween(state *os.ProcessState) bool {
+	return state.ExitCode() == 4 && strings.Contains(f.Said()[f.said:], "killed in the middle of a reload")
+}
+
 // felt notes what was done, until now.
 func (f *fate) felt(s span) {
 	s.end = time.Now()
@@ -161,7 +166,7 @@ func (f *fate) stop(signal syscall.Signal) {
 	for deadline := time.Now().Add(house.Patience); ; time.Sleep(3 * time.Millisecond) {
 		state, dead := f.Dead()
 		switch {
-		case dead && signal != syscall.SIGKILL && !state.Success() && !f.meant(state) && (!early || !f.leaves(state)):
+		case dead && signal != syscall.SIGKILL && !state.Success() && !f.meant(state) && !f.isBetween(state) && (!early || !f.leaves(state)):
 			f.note(func() {
 				f.odd = append(f.odd, fmt.Sprintf("told to stop with %s, the watcher ended with %s", signal, state))
 			})
