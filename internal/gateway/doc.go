@@ -34,6 +34,9 @@
 // outlives the watcher; a door without an owner lasts as long as its deadline, which the watcher gave it. Doors are written
 // down, so that a gateway that was killed has them again when it is started, with their sockets at the same places.
 //
+// There is a file for each of these steps, and one for each system where the peer of a socket is told otherwise, so there are more
+// of them than elsewhere.
+//
 // # What can fail
 //
 //   - The child: floods, stalls, smuggles. Each bound answers with a 4xx in the form of the route's API, counts, and is

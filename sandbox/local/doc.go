@@ -31,4 +31,7 @@
 //   - What the host writes for a sandbox is new, can be read by every user and written by none.
 //
 // The caller cleans up: it owns the slot, the pins and the attachments. Nothing here has a goroutine of its own.
+//
+// Each file is one thing that a launcher takes from here, most of them short, and few know of each other: so there are more of them
+// than elsewhere.
 package local

@@ -20,6 +20,9 @@
 // connection has ended. A child without a network would have one again, and a budget would end too early. Those tools and
 // fields are taken out of the request (Exchange.Dropped says which) or refused, unless the route's reach names them.
 //
+// A file holds one part of a request (path, query, header, body and what is in it) or one of what the operator writes, so there are
+// more of them than elsewhere.
+//
 // What a route cannot prevent: whatever it lets through is a message. A child can tell the upstream anything in a prompt, and
 // the registry anything in the name of a package that it asks for.
 package route

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"time"
 
 	"github.com/docker/docker/api/types"
 	"github.com/docker/docker/api/types/container"
@@ -47,6 +48,7 @@ func (r *Reach) openLive(h sandbox.Handle, b *Box, live *types.HijackedResponse)
 }
 
 func (r *Reach) openLog(ctx context.Context, h sandbox.Handle, b *Box, from output.Place) (sandbox.Attachment, error) {
+	r.awaitLog(ctx, h, b)
 	found, err := r.Look(ctx, h)
 	if err != nil {
 		return nil, err
@@ -65,6 +67,20 @@ func (r *Reach) openLog(ctx context.Context, h sandbox.Handle, b *Box, from outp
 	}
 	reader := output.Log(logStream{log, cancel}, from, found.Config.Labels[names.LabelEnd], func() (bool, error) { return r.hasFirstLine(following, h) })
 	return r.newAttachment(h, b, reader, false), nil
+}
+
+// logTime is how long an engine may need to write the log of a sandbox that has ended to its end.
+const logTime = 10 * time.Second
+
+// awaitLog waits until the engine knows of an end that the host has seen already. Until then it may still write the log, and who
+// follows that in this moment misses its last bytes, without a word.
+func (r *Reach) awaitLog(ctx context.Context, h sandbox.Handle, b *Box) {
+	if b.exit.Load() == nil {
+		return
+	}
+	patient, cancel := context.WithTimeout(ctx, logTime)
+	defer cancel()
+	_, _ = r.Engine.Wait(patient, h.ID, container.WaitConditionNotRunning) // what is wrong the next call says
 }
 
 // askLog has the engine hand out a log for as long as it is followed, and gives up when ctx is done before it has begun to.
