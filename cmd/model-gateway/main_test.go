@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -41,8 +42,9 @@ const secret = "sk-secret-0123456789abcdef"
 // place is a configuration with an upstream.
 type place struct {
 	*testing.T
-	dir string
-	up  *standin.Upstream
+	dir     string
+	up      *standin.Upstream
+	program string // "" is this test's own
 }
 
 func newPlace(t *testing.T) *place {
@@ -52,7 +54,7 @@ func newPlace(t *testing.T) *place {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
-	p := &place{t, dir, standin.New(secret)}
+	p := &place{T: t, dir: dir, up: standin.New(secret)}
 	server := httptest.NewServer(p.up)
 	server.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
 	t.Cleanup(server.Close)
@@ -76,7 +78,7 @@ func (p *place) write(name, text string) {
 }
 
 func (p *place) command(args ...string) *exec.Cmd {
-	cmd := exec.CommandContext(p.Context(), os.Args[0], args...)
+	cmd := exec.CommandContext(p.Context(), cmp.Or(p.program, os.Args[0]), args...)
 	cmd.Env = append(os.Environ(), asProgram+"=1")
 	return cmd
 }
