@@ -18,7 +18,7 @@ const mostMemory = 64 << 10 // KiB
 // TestFiveHundredStreams: so many answers at once, each with its first event delivered, and the memory of the gateway's process.
 func TestFiveHundredStreams(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it opens two thousand descriptors")
+		t.Skip("NOT SHOWN HERE: -short leaves out what opens two thousand descriptors")
 	}
 	p := newPlace(t)
 	p.program = p.path("model-gateway")
@@ -54,7 +54,7 @@ func TestFiveHundredStreams(t *testing.T) {
 	}
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", g.cmd.Process.Pid))
 	if err != nil {
-		t.Skip("there is no /proc here")
+		t.Skip("NOT SHOWN HERE: there is no /proc")
 	}
 	var peak int
 	for line := range strings.Lines(string(status)) {

@@ -271,7 +271,7 @@ func TestScrubberCutAnywhere(t *testing.T) {
 func TestOnlyTheSandboxIsServed(t *testing.T) {
 	groups, err := os.ReadFile("/proc/self/cgroup")
 	if err != nil {
-		t.Skip("there are no control groups here")
+		t.Skip("NOT SHOWN HERE: there are no control groups")
 	}
 	var own string
 	for line := range strings.Lines(string(groups)) {
@@ -280,7 +280,7 @@ func TestOnlyTheSandboxIsServed(t *testing.T) {
 		}
 	}
 	if own == "" {
-		t.Skip("this process is in no group of its own")
+		t.Skip("NOT SHOWN HERE: this process is in no group of its own")
 	}
 	r := newRig(t)
 	s := spec("run")
