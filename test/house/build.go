@@ -32,7 +32,7 @@ func Main(m *testing.M, tags ...string) int {
 	}
 	defer os.RemoveAll(dir)
 	bin = dir
-	for _, name := range []string{"watcher", "subagent", "sandbox-init", Keeper} {
+	for _, name := range []string{"watcher", "subagent", "model-gateway", "sandbox-init", Keeper} {
 		command := exec.Command("go", "build", "-trimpath", "-tags", strings.Join(tags, ","), "-ldflags=-s -w", "-o", Program(name), "torno/cmd/"+name)
 		command.Env = append(os.Environ(), "CGO_ENABLED=0")
 		if out, err := command.CombinedOutput(); err != nil {

@@ -28,8 +28,8 @@ func TestEverythingBuildsElsewhere(t *testing.T) {
 		t.Skip("NOT SHOWN HERE: -short leaves the builds for other platforms out, which take minutes the first time")
 	}
 	for platform, programs := range map[string][]string{
-		"linux/arm64":  {"sandbox-init", "sandbox-keeper", "subagent", "watcher"},
-		"darwin/arm64": {"subagent", "watcher"},
+		"linux/arm64":  {"model-gateway", "sandbox-init", "sandbox-keeper", "subagent", "watcher"},
+		"darwin/arm64": {"model-gateway", "subagent", "watcher"},
 	} {
 		t.Run(platform, func(t *testing.T) {
 			goTool(t, platform, "vet", "./...")

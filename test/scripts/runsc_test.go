@@ -147,10 +147,10 @@ func TestFiltersAreThoseOfTheirProcessor(t *testing.T) {
 // TestWhatIsLeftOut asks make what it would build elsewhere.
 func TestWhatIsLeftOut(t *testing.T) {
 	for target, want := range map[string]struct{ programs, leftOut string }{
-		"linux/amd64":   {"./cmd/watcher ./cmd/subagent ./cmd/sandbox-init ./cmd/sandbox-keeper", ""},
-		"linux/arm64":   {"./cmd/watcher ./cmd/subagent ./cmd/sandbox-init ./cmd/sandbox-keeper", ""},
-		"linux/riscv64": {"./cmd/watcher ./cmd/subagent ./cmd/sandbox-init ./cmd/sandbox-keeper", "there: runsc'"},
-		"darwin/arm64":  {"./cmd/watcher ./cmd/subagent", "there: sandbox-init sandbox-keeper runsc'"},
+		"linux/amd64":   {"./cmd/watcher ./cmd/subagent ./cmd/model-gateway ./cmd/sandbox-init ./cmd/sandbox-keeper", ""},
+		"linux/arm64":   {"./cmd/watcher ./cmd/subagent ./cmd/model-gateway ./cmd/sandbox-init ./cmd/sandbox-keeper", ""},
+		"linux/riscv64": {"./cmd/watcher ./cmd/subagent ./cmd/model-gateway ./cmd/sandbox-init ./cmd/sandbox-keeper", "there: runsc'"},
+		"darwin/arm64":  {"./cmd/watcher ./cmd/subagent ./cmd/model-gateway", "there: sandbox-init sandbox-keeper runsc'"},
 	} {
 		system, processor, _ := strings.Cut(target, "/")
 		ask := exec.Command("make", "-n", "-C", "../..", "build")
