@@ -123,14 +123,15 @@ func TestWhatTheSidecarAttests(t *testing.T) {
 	}
 }
 
-// additions are what gVisor needs in the container beside what compose.yaml gives to it, and what is said without one.
+// additions are what gVisor needs in the container beside what compose.yaml gives to it, and what is said without one. Without the right
+// to chroot the gofer ends, and now and then the sentry complains first, of a file that the gofer should have written.
 var additions = []struct {
-	without, says string
-	add           func(*sidecar)
+	without, says, or string
+	add               func(*sidecar)
 }{
-	{"SYS_CHROOT", "chroot", func(s *sidecar) { s.host.CapAdd = append(s.host.CapAdd, "SYS_CHROOT") }},
-	{"seccomp", "pivot_root", func(s *sidecar) { s.host.SecurityOpt = append(s.host.SecurityOpt, "seccomp=unconfined") }},
-	{"cgroup", "read-only file system", func(s *sidecar) { s.bind("/sys/fs/cgroup", "/sys/fs/cgroup", "") }},
+	{"SYS_CHROOT", "chroot", "reading mounts file", func(s *sidecar) { s.host.CapAdd = append(s.host.CapAdd, "SYS_CHROOT") }},
+	{"seccomp", "pivot_root", "pivot_root", func(s *sidecar) { s.host.SecurityOpt = append(s.host.SecurityOpt, "seccomp=unconfined") }},
+	{"cgroup", "read-only file system", "read-only file system", func(s *sidecar) { s.bind("/sys/fs/cgroup", "/sys/fs/cgroup", "") }},
 }
 
 // TestGVisorInTheSidecar works with all of them, with no engine's socket, and says what it lacks without any one.
@@ -138,9 +139,9 @@ func TestGVisorInTheSidecar(t *testing.T) {
 	need(t, house.Docker)
 	need(t, house.GVisor)
 	for _, left := range append(additions, struct {
-		without, says string
-		add           func(*sidecar)
-	}{"nothing", "", nil}) {
+		without, says, or string
+		add               func(*sidecar)
+	}{"nothing", "", "", nil}) {
 		t.Run("without "+left.without, func(t *testing.T) {
 			s := newSidecar(t, house.GVisor)
 			for _, a := range additions {
@@ -149,7 +150,7 @@ func TestGVisorInTheSidecar(t *testing.T) {
 				}
 			}
 			resp, said := s.run()
-			if !strings.Contains(said, left.says) || (said == "") != (left.says == "") {
+			if !strings.Contains(said, left.says) && !strings.Contains(said, left.or) || (said == "") != (left.says == "") {
 				t.Errorf("the watcher said %q, want %q", said, left.says)
 			}
 			if said == "" {
