@@ -92,7 +92,14 @@ var absences = map[string]absence{
 	"made read-only": {
 		row: "O24", mount: true, own: true, prepare: onItsOwn,
 		leave: func(d *desk) string {
-			d.must(unix.Mount("", d.outbox, "", unix.MS_REMOUNT|unix.MS_BIND|unix.MS_RDONLY, ""))
+			// It is busy while a file is open for writing in it, and the watcher writes now and then.
+			d.eventually("the outbox can be made read-only", func() bool {
+				err := unix.Mount("", d.outbox, "", unix.MS_REMOUNT|unix.MS_BIND|unix.MS_RDONLY, "")
+				if err != unix.EBUSY {
+					d.must(err)
+				}
+				return err == nil
+			})
 			return d.outbox + ".kept"
 		},
 		comeBack: func(d *desk) { d.must(unix.Mount("", d.outbox, "", unix.MS_REMOUNT|unix.MS_BIND, "")) },

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -40,7 +41,13 @@ func NewDisk(t testing.TB, size string) Disk {
 // Remount changes its flags.
 func (d Disk) Remount(flags uintptr) {
 	d.Helper()
-	if err := unix.Mount("", d.Dir, "", unix.MS_REMOUNT|flags, ""); err != nil {
+	mount := func() error { return unix.Mount("", d.Dir, "", unix.MS_REMOUNT|flags, "") }
+	err := mount()
+	// It is busy while a file is open for writing on it, and the watcher writes now and then.
+	for end := time.Now().Add(10 * time.Second); errors.Is(err, unix.EBUSY) && time.Now().Before(end); time.Sleep(time.Millisecond) {
+		err = mount()
+	}
+	if err != nil {
 		d.Fatal(err)
 	}
 }

@@ -3,12 +3,9 @@ package engine
 import (
 	"fmt"
 	"log/slog"
-	"net"
 	"net/http"
-	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	system "github.com/docker/docker/api/types/system"
 )
@@ -24,26 +21,13 @@ func TestAnIDOfTheMomentIsNone(t *testing.T) {
 		"there is none": {func(int) string { return "" }, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			socket := filepath.Join(t.TempDir(), "s")
-			listener, err := net.Listen("unix", socket)
-			if err != nil {
-				t.Fatal(err)
-			}
 			asked := 0
-			server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				w.Header().Set("Api-Version", MinAPI)
+			e := scripted(t, func(w http.ResponseWriter, r *http.Request) {
 				if strings.HasSuffix(r.URL.Path, "/info") {
 					asked++
 					fmt.Fprintf(w, `{"ID": %q, "DockerRootDir": "/data"}`, c.id(asked))
 				}
-			})}
-			go server.Serve(listener)
-			defer server.Close()
-			e, err := Connect(t.Context(), "unix://"+socket, func(string, time.Duration) {})
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer e.Close()
+			})
 			identity := NewIdentity(e, slog.New(slog.DiscardHandler))
 			first, err := e.Info(t.Context())
 			if err != nil {
