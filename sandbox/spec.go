@@ -14,6 +14,7 @@ type Spec struct {
 	// Mounts are the workspace and the context, outermost target first: a later one may lie inside an earlier one.
 	Mounts  []Mount       `json:"mounts"`
 	Sockets []Socket      `json:"sockets,omitempty"`
+	Door    *Door         `json:"door,omitempty"` // nil for none
 	Files   []File        `json:"files,omitempty"`
 	Answer  Answer        `json:"answer"`
 	Limits  Limits        `json:"limits"`
@@ -92,6 +93,38 @@ type Socket struct {
 	Target string `json:"target"`
 	// Port is a port of 127.0.0.1 in the sandbox that leads to the socket too; 0 for none. Init listens there before the agent starts.
 	Port uint16 `json:"port,omitempty"`
+	// Lasting says that its owner may make the socket anew while the sandbox lives. The sandbox gets the directory that it lies in,
+	// which holds nothing else, and finds the socket in the directory of Target.
+	Lasting bool `json:"lasting,omitempty"`
+}
+
+// Door is what a run may do through the operator's model gateway, which is its only way out. It comes from the profile, never
+// from a request. Launchers do not read it: before the sandbox is made, the watcher has the gateway open a door and puts its
+// socket among the Sockets.
+type Door struct {
+	Routes []Route `json:"routes"`
+	Port   uint16  `json:"port"` // of 127.0.0.1 in the sandbox
+	// What may be spent, by everything that counts for the same scope. Absent is no limit.
+	Run       Allowance `json:"run,omitzero"`
+	Subagent  Allowance `json:"subagent,omitzero"`   // all runs of the run's subagent
+	Tree      Allowance `json:"tree,omitzero"`       // all runs of the outbox
+	OutboxDay Allowance `json:"outbox_day,omitzero"` // all runs of the outbox, on one day
+}
+
+// Route is one of the gateway's routes to which a door leads. Of the routes of a door one may have no Prefix.
+type Route struct {
+	Name   string `json:"name"`
+	Prefix string `json:"prefix,omitempty"` // the beginning of a path, such as "/npm", which is taken off
+}
+
+// Allowance is what may be spent. A limit that is nil is none; one of 0 allows nothing.
+type Allowance struct {
+	InputTokens  *int64 `json:"input_tokens,omitempty"`
+	OutputTokens *int64 `json:"output_tokens,omitempty"`
+	Requests     *int64 `json:"requests,omitempty"`
+	Money        *int64 `json:"money_nano,omitempty"` // thousand-millionths of the unit in which prices are given
+	Parallel     *int64 `json:"parallel,omitempty"`   // requests at a time
+	KeepForLast  int    `json:"keep_for_last,omitempty"`
 }
 
 // File is a host-owned file that the child finds, read-only, as Target below RunDir.

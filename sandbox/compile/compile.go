@@ -62,7 +62,7 @@ func (c *compiler) chooseProfile() *delegation.Refusal {
 	c.profile = profile
 	c.spec.Profile, c.spec.RootFS = profile.Name, profile.RootFS
 	c.spec.Limits, c.spec.AtLeast = profile.Limits, slices.Clone(profile.AtLeast)
-	c.spec.Sockets, c.spec.Owners = slices.Clone(profile.Sockets), slices.Clone(c.policy.Owners)
+	c.spec.Sockets, c.spec.Owners, c.spec.Door = slices.Clone(profile.Sockets), slices.Clone(c.policy.Owners), profile.Door
 	return nil
 }
 

@@ -23,6 +23,7 @@ type Profile struct {
 	Env     map[string]string
 	Limits  sandbox.Limits
 	Sockets []sandbox.Socket
+	Door    *sandbox.Door // to the gateway's routes; nil for none
 	AtLeast []sandbox.GuaranteeKey
 	Timeout Timeouts
 	// Attempts is how often a run may be tried in all when its sandbox is lost; 0 and 1 are once.
