@@ -325,6 +325,30 @@ func TestALostRunIsAttemptedAgain(t *testing.T) {
 	}
 }
 
+// TestTheNextAttemptOwesTheResponse: the file of a lost run was read when its stamp was old, and the next watcher's first reading,
+// for the next attempt, is too young to tell. The end of the lost attempt is not taken for the end of the request.
+func TestTheNextAttemptOwesTheResponse(t *testing.T) {
+	d := newDesk(t, func(c *Config) { c.Outboxes[0].Policy.Profiles[0].Attempts = 2 })
+	release := d.gate()
+	a := d.submit(ask{id: "s1", task: "gated"})
+	d.started(a)
+	record := d.latest("s1")
+	read := record.Reading()
+	read.Firm = true
+	d.must(d.journal.Refile(t0(), record.Key, read, false))
+	d.crash()
+	d.world.Vanish(*record.Handle)
+	d.open()
+	release()
+	resp := d.response(a)
+	d.want(resp, delegation.StatusCompleted, delegation.ReasonExited, 0)
+	if resp.Attempt != 2 {
+		t.Errorf("the response is of attempt %d", resp.Attempt)
+	}
+	d.onceEach()
+	d.empty()
+}
+
 func TestTheLastAttemptIsTheLast(t *testing.T) {
 	d := newDesk(t, func(c *Config) { c.Outboxes[0].Policy.Profiles[0].Attempts = 2 })
 	a := d.submit(ask{id: "s1", task: "sleep"})

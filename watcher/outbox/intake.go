@@ -36,7 +36,7 @@ func (s *scan) look(ctx context.Context, name, rawID string, waited bool) time.D
 	if pause := s.gate.wait(); pause > 0 {
 		return pause
 	}
-	known, ok, err := s.Journal.ByFile(ctx, s.ID, name, stamp)
+	known, ok, err := s.byFile(ctx, name, stamp)
 	if err != nil {
 		return s.journalTrouble(err)
 	}
@@ -61,6 +61,20 @@ func (s *scan) look(ctx context.Context, name, rawID string, waited bool) time.D
 		s.dropStale(rawID, stamp)
 	}
 	return s.takeIn(ctx, Intake{name: name, rawID: rawID, read: read, seen: seen, data: data}, err)
+}
+
+// byFile is the run of a file, by its stamp. Behind a lost attempt that is the last one: it owes the response, and its stamp may be
+// too young to tell where that of the lost one is not.
+func (s *scan) byFile(ctx context.Context, name string, stamp delegation.Stamp) (journal.Run, bool, error) {
+	known, ok, err := s.Journal.ByFile(ctx, s.ID, name, stamp)
+	if err != nil || known.Reason != delegation.ReasonLost {
+		return known, ok, err
+	}
+	key := known.RunKey()
+	if key.Attempt, err = s.Journal.Attempts(ctx, s.ID, key.Subagent, key.Request); err == nil && key.Attempt > known.Attempt {
+		known, err = s.Journal.Get(ctx, key.Hash())
+	}
+	return known, ok, err
 }
 
 // readAgain handles the request of a run that is over, whose file was read again, because its stamp was too young to tell, and has not
