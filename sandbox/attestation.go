@@ -12,6 +12,8 @@ type Attestation struct {
 	Attested bool `json:"attested"`
 	// Why says why the host could not look. Then only init's own word speaks for the sandbox.
 	Why string `json:"why,omitempty"`
+	// Group is a control group in which every process of the sandbox is, and nothing else; "" where the host cannot tell. It is not kept.
+	Group string `json:"-"`
 	// Seen is what the host saw, in the order in which it looked.
 	Seen []Observation `json:"seen,omitempty"`
 }

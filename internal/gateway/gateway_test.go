@@ -276,7 +276,11 @@ func TestADoorCloses(t *testing.T) {
 	if _, err := io.ReadAll(response.Body); err == nil {
 		t.Error("the client took a cut answer for a whole one")
 	}
-	if e := r.event(2); e.Code != "door_closed" || e.Counted || e.Cost.OutputTokens != 100 {
+	e := r.event(1)
+	if e.Code == "" { // that is the request before, whose end may be told first or last
+		e = r.event(2)
+	}
+	if e.Code != "door_closed" || e.Counted || e.Cost.OutputTokens != 100 {
 		t.Errorf("the event is %+v", e)
 	}
 	if status, _, err := say(t, c, messages, "hello", false); err == nil {

@@ -113,9 +113,13 @@ func (m *making) addSockets(context.Context) error {
 		if err != nil {
 			return err
 		}
-		m.doors = append(m.doors, keeper.Door{
-			Path: socket.Host, Device: found.Device, Inode: found.Inode, UID: m.who.UID, GID: m.who.GID,
-		})
+		door := keeper.Door{
+			Path: found.Source, Device: found.Mount.Device, Inode: found.Mount.Inode, UID: m.who.UID, GID: m.who.GID,
+		}
+		if socket.Lasting {
+			door.Name = path.Base(socket.Host)
+		}
+		m.doors = append(m.doors, door)
 		m.recipe.Doors = append(m.recipe.Doors, socket.Target)
 	}
 	return nil

@@ -6,7 +6,7 @@
 //	err = local.Take(ctx, m.CheckSpec, m.PinMounts, …)        // m.Pins are the very directories, open until their Close
 //	err = m.TakeSlot(slots, uids)                             // m.Slot is to be released when the sandbox is gone
 //	err = m.Pins.Lay(m.Slot, uids, idmaps)                    // clones of them, in the slot's views
-//	socket, err := local.CheckSocket(spec.Sockets[0], local.EngineSockets())
+//	shared, err := local.CheckSocket(spec.Sockets[0], local.EngineSockets())
 //	err = local.Run{Nonce: nonce, Who: uids.Of(m.Slot), Spec: spec, Mounts: expected}.Write(m.Slot.RunDir())
 //	err = m.RollBack()                                        // where anything fails
 //

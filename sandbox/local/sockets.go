@@ -3,6 +3,7 @@ package local
 import (
 	"fmt"
 	"io/fs"
+	"path/filepath"
 
 	"golang.org/x/sys/unix"
 
@@ -14,9 +15,33 @@ import (
 // EngineSockets returns the sockets of engines that are in use here, and the usual ones.
 func EngineSockets(own ...string) []string { return append(own, engines.Sockets()...) }
 
+// SharedSocket is a socket of the profile as a sandbox gets it.
+type SharedSocket struct {
+	Source string        // what is shown: the socket, or the directory of a lasting one
+	Mount  runfile.Mount // where it is shown, and what init must find there
+}
+
 // CheckSocket refuses a path that is not a socket, and an engine's socket: with it a child would be root on the host. The
 // engine or runtime looks the path up again when it makes the sandbox, so CheckSocket returns what init must find there.
-func CheckSocket(s sandbox.Socket, sockets []string) (runfile.Mount, error) {
+func CheckSocket(s sandbox.Socket, engines []string) (SharedSocket, error) {
+	found, err := checkSocket(s, engines)
+	if err != nil || !s.Lasting {
+		return SharedSocket{Source: s.Host, Mount: found}, err
+	}
+	dir := filepath.Dir(s.Host)
+	var st unix.Stat_t
+	if err := unix.Lstat(dir, &st); err != nil {
+		return SharedSocket{}, fmt.Errorf("directory of a socket: %w", &fs.PathError{Op: "look at", Path: dir, Err: err})
+	}
+	if st.Mode&unix.S_IFMT != unix.S_IFDIR || st.Mode&0o022 != 0 {
+		return SharedSocket{}, fmt.Errorf("directory of a socket: %s is no directory that its owner alone may write", dir)
+	}
+	return SharedSocket{
+		Source: dir, Mount: runfile.Mount{Path: filepath.Dir(s.Target), Device: uint64(st.Dev), Inode: st.Ino},
+	}, nil
+}
+
+func checkSocket(s sandbox.Socket, sockets []string) (runfile.Mount, error) {
 	var st unix.Stat_t
 	if err := unix.Lstat(s.Host, &st); err != nil {
 		return runfile.Mount{}, fmt.Errorf("socket of the profile: %w", &fs.PathError{Op: "look at", Path: s.Host, Err: err})

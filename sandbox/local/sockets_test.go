@@ -35,8 +35,30 @@ func TestNoEnginesSocketByAnyName(t *testing.T) {
 		if (err == nil) != (says == "") || err != nil && !strings.Contains(err.Error(), says) {
 			t.Errorf("%s: %v", name, err)
 		}
-		if err == nil && (found.Path != "/run/x" || found.Device == 0 || found.Inode == 0) {
+		if err == nil && (found.Source != at(name) || found.Mount.Path != "/run/x" || found.Mount.Device == 0 || found.Mount.Inode == 0) {
 			t.Errorf("%s: init is to find %+v", name, found)
+		}
+	}
+}
+
+// TestALastingSocket is found by its directory, which its owner alone may write: whoever may write there could put another
+// socket in its place.
+func TestALastingSocket(t *testing.T) {
+	dir := t.TempDir()
+	socket := filepath.Join(dir, "sock")
+	listener, err := net.Listen("unix", socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	asked := sandbox.Socket{Host: socket, Target: "/run/torno/door/sock", Lasting: true}
+	for mode, taken := range map[os.FileMode]bool{0o755: true, 0o700: true, 0o775: false, 0o1777: false} {
+		if err := os.Chmod(dir, mode); err != nil {
+			t.Fatal(err)
+		}
+		found, err := CheckSocket(asked, nil)
+		if (err == nil) != taken || taken && (found.Source != dir || found.Mount.Path != "/run/torno/door" || found.Mount.Inode == 0) {
+			t.Errorf("mode %o: %+v, %v", mode, found, err)
 		}
 	}
 }

@@ -66,6 +66,41 @@ func portsLead(b *bench) {
 	}
 }
 
+// lastingSocket: a socket is made anew while the sandbox lives, and an agent reaches both.
+func lastingSocket(b *bench) {
+	b.must(os.Mkdir(filepath.Join(b.dir, "door"), 0o755))
+	socket := filepath.Join(b.dir, "door", "sock")
+	anew := func() net.Listener {
+		os.Remove(socket)
+		listener, err := net.Listen("unix", socket)
+		b.must(err)
+		b.must(os.Chmod(socket, 0o666))
+		return listener
+	}
+	first := anew()
+	defer first.Close()
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		conn, err := first.Accept()
+		if err != nil {
+			return
+		}
+		first.Close()
+		second := anew() // before the agent has its answer
+		defer second.Close()
+		answer(conn)
+		conn.Close()
+		greet(second)
+	}()
+	spec := b.probe("talk", "/run/torno/door/sock", "/run/torno/door/sock")
+	spec.Sockets = []sandbox.Socket{{Host: socket, Target: "/run/torno/door/sock", Lasting: true}}
+	r := b.runs(spec)
+	b.same("stdout", r.stdout, "hello, agent\nhello, agent\n")
+	b.succeeds(r)
+	<-ended
+}
+
 // foreignSockets: a child reaches the socket of its profile, and no other that lies in what it sees. Where the host's kernel is
 // the child's as well, a socket that everybody may use is reached all the same: nothing that a mount can say keeps it away.
 func foreignSockets(b *bench) {

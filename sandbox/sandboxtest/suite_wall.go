@@ -29,6 +29,7 @@ var wallCases = []testCase{
 	{"a socket of the operator's can be used", socketUsable},
 	{"a socket carries much", socketCarries},
 	{"a port leads to a socket", portsLead},
+	{"a socket is made anew", lastingSocket},
 	{"sockets of others", foreignSockets},
 }
 
@@ -222,6 +223,10 @@ func greet(listener net.Listener) {
 		return
 	}
 	defer conn.Close()
+	answer(conn)
+}
+
+func answer(conn net.Conn) {
 	if line, err := bufio.NewReader(conn).ReadString('\n'); err == nil && line == "hello\n" {
 		io.WriteString(conn, "hello, agent\n")
 	}

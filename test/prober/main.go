@@ -73,7 +73,7 @@ func run(what string, args []string) error {
 	case "burn":
 		return burn()
 	case "talk":
-		return talk(args[0])
+		return talk(args)
 	case "echo":
 		return echo(args[0])
 	case "whoami":
@@ -251,8 +251,17 @@ func echoOnce(path string) error {
 	return err
 }
 
-// talk says hello to a unix socket and prints the answer.
-func talk(path string) error {
+// talk says hello to one unix socket after the other, and prints the answers.
+func talk(paths []string) error {
+	for _, path := range paths {
+		if err := greet(path); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func greet(path string) error {
 	conn, err := net.Dial("unix", path)
 	if err != nil {
 		return err

@@ -90,12 +90,12 @@ func (m *making) addSockets(context.Context) error {
 		if err != nil {
 			return err
 		}
-		m.sockets = append(m.sockets, found)
-		source, err := m.EnginePath(socket.Host)
+		m.sockets = append(m.sockets, found.Mount)
+		source, err := m.EnginePath(found.Source)
 		if err != nil {
 			return err
 		}
-		m.recipe.Mounts = append(m.recipe.Mounts, recipe.ReadOnlyBind(source, socket.Target))
+		m.recipe.Mounts = append(m.recipe.Mounts, recipe.ReadOnlyBind(source, found.Mount.Path))
 	}
 	return nil
 }

@@ -2,7 +2,6 @@ package processes
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -31,7 +30,8 @@ func (s Subject) Look() (seen Seen, err error) {
 		death = nil // the kernel knows no handles, or it has ended
 	}
 	defer func() { death.Close() }()
-	if err := s.proveInit(init); err != nil {
+	group, err := s.proveInit(init)
+	if err != nil {
 		return Seen{}, err
 	}
 	var look attest.Look
@@ -49,6 +49,7 @@ func (s Subject) Look() (seen Seen, err error) {
 	}
 	seen.Attestation, err = look.Attestation()
 	if err == nil {
+		seen.Attestation.Group = group
 		seen.Death, death = death, nil
 	}
 	return seen, err
@@ -56,18 +57,23 @@ func (s Subject) Look() (seen Seen, err error) {
 
 // proveInit makes sure that a process is the init of the container: it is in its control group, which no process leaves, and
 // executes the program that we have stored.
-func (s Subject) proveInit(init *attest.Process) error {
+func (s Subject) proveInit(init *attest.Process) (group string, err error) {
 	groups, err := init.Groups()
 	if err != nil {
-		return err
+		return "", err
 	}
-	if !slices.ContainsFunc(slices.Collect(maps.Values(groups)), func(path string) bool { return isGroupOf(path, s.Container) }) {
-		return &attest.CannotLookError{
+	for _, path := range groups {
+		if isGroupOf(path, s.Container) {
+			group = path
+		}
+	}
+	if group == "" {
+		return "", &attest.CannotLookError{
 			What:  "the process that the engine names is not in the container's control group, so the engine's processes are not this host's",
 			Needs: "it needs the host's process ids and control groups, or to run on the engine's machine",
 		}
 	}
-	return s.Program.Check(init)
+	return group, s.Program.Check(init)
 }
 
 // checkLimits compares what the kernel bounds with what was asked for. What the engine's kernel has not is known, and said by

@@ -3,6 +3,7 @@ package keeper
 import (
 	"fmt"
 	"os"
+	"path"
 	"runtime"
 	"syscall"
 
@@ -14,7 +15,7 @@ import (
 // door is an open one. The sandbox's end of the channel is the runtime's to hand over.
 type door struct {
 	Door
-	held         *os.File // the socket's file, with O_PATH
+	held         *os.File // the socket's file, or its directory, with O_PATH
 	ours, theirs *os.File
 }
 
@@ -45,8 +46,12 @@ func (d *door) open() error {
 	if err := unix.Fstat(fd, &st); err != nil {
 		return err
 	}
-	if st.Mode&unix.S_IFMT != unix.S_IFSOCK || uint64(st.Dev) != d.Device || st.Ino != d.Inode {
-		return fmt.Errorf("it is no longer the socket that was found when the sandbox was made (device %d inode %d)", d.Device, d.Inode)
+	kind := uint32(unix.S_IFSOCK)
+	if d.Name != "" {
+		kind = unix.S_IFDIR
+	}
+	if st.Mode&unix.S_IFMT != kind || uint64(st.Dev) != d.Device || st.Ino != d.Inode {
+		return fmt.Errorf("it is no longer what was found when the sandbox was made (device %d inode %d)", d.Device, d.Inode)
 	}
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -85,14 +90,14 @@ func (d *door) serve() {
 	}
 }
 
-// connect goes through the handle, so that no path is looked up again. A socket whose queue is full keeps nobody waiting.
+// connect goes through the handle, so that at most a name in one directory is looked up again. A socket whose queue is full keeps nobody waiting.
 func (d *door) connect() (int, error) {
 	fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
 	if err != nil {
 		return -1, err
 	}
 	err = d.as(func() error {
-		return unix.Connect(fd, &unix.SockaddrUnix{Name: fmt.Sprintf("/proc/self/fd/%d", d.held.Fd())})
+		return unix.Connect(fd, &unix.SockaddrUnix{Name: path.Join(fmt.Sprintf("/proc/self/fd/%d", d.held.Fd()), d.Name)})
 	})
 	if err != nil {
 		unix.Close(fd)

@@ -40,7 +40,10 @@ type Order struct {
 
 // Door is a socket of the host's that the sandbox may reach.
 type Door struct {
-	Path   string `json:"path"`
+	Path string `json:"path"`
+	// Name is set where Path is the directory in which the socket lies under that name. Its owner may make the socket anew: it is
+	// looked up there at each connection.
+	Name   string `json:"name,omitempty"`
 	Device uint64 `json:"device"` // as the launcher has found it
 	Inode  uint64 `json:"inode"`
 	// UID and GID are as whom the sandbox reaches it: what those may not open the sandbox may not, and whoever listens there
