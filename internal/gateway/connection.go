@@ -153,7 +153,7 @@ func (x *exchange) unread(err error) bool {
 	case errors.As(err, &stalled) && stalled.Timeout():
 		x.refuse(route.Refusal{Status: http.StatusRequestTimeout, Code: "stalled", Text: "the request did not come to its end in time"})
 	default:
-		x.event.Code = "client_gone"
+		x.event.Code = x.gone()
 		return false
 	}
 	x.c.linger()

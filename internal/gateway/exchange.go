@@ -98,7 +98,7 @@ func (x *exchange) spend(ctx context.Context) (again bool) {
 	var spent *budget.Spent
 	switch {
 	case ctx.Err() != nil:
-		x.event.Code = "client_gone"
+		x.event.Code = x.gone()
 		if err == nil {
 			x.say("ledger", reserve.Cancel())
 		}

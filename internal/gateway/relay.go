@@ -68,12 +68,12 @@ func (x *exchange) request(ctx context.Context) (*http.Request, error) {
 	return r, nil
 }
 
-// gone is why nothing is passed on any more.
-func (x *exchange) gone(ctx context.Context) string {
-	if errors.Is(context.Cause(ctx), errGone) {
-		return "client_gone"
+// gone is why nothing can be passed on to the client any more.
+func (x *exchange) gone() string {
+	if x.door.ctx.Err() != nil {
+		return "door_closed"
 	}
-	return "door_closed"
+	return "client_gone"
 }
 
 // scrubbed takes this exchange's own secrets out of a text. Those of all routes are taken out where it is told.
@@ -113,7 +113,7 @@ func (x *exchange) answer(ctx context.Context, r *http.Response) (again bool) {
 	}
 	x.event.Status = r.StatusCode
 	if head.WriteHead(x.c) != nil {
-		x.event.Code = "client_gone"
+		x.event.Code = x.gone()
 		return false
 	}
 	meter := usage.NewMeter(string(x.route.API), r.Header.Get("Content-Type"))
@@ -146,7 +146,7 @@ func (x *exchange) pass(ctx context.Context, r *http.Response, meter usage.Meter
 		}
 		_, _ = meter.Write(part[:n]) // it takes everything
 		if _, gone := out.Write(part[:n]); n > 0 && gone != nil {
-			x.event.Code = "client_gone"
+			x.event.Code = x.gone()
 			return false
 		}
 		if errors.Is(err, io.EOF) {
@@ -162,7 +162,7 @@ func (x *exchange) pass(ctx context.Context, r *http.Response, meter usage.Meter
 		err = pieces.Close()
 	}
 	if err != nil {
-		x.event.Code = "client_gone"
+		x.event.Code = x.gone()
 	}
 	return err == nil
 }
@@ -170,7 +170,7 @@ func (x *exchange) pass(ctx context.Context, r *http.Response, meter usage.Meter
 // cut notes an answer that broke off. The connection is closed without an end, so that the client sees it too.
 func (x *exchange) cut(ctx context.Context, err error) {
 	if ctx.Err() != nil {
-		x.event.Code = x.gone(ctx)
+		x.event.Code = x.gone()
 		return
 	}
 	x.event.Code = "upstream_cut"

@@ -16,7 +16,7 @@ import (
 // log has the rest, in which are names and addresses of the host's network.
 func (x *exchange) unreached(ctx context.Context, err error) bool {
 	if ctx.Err() != nil {
-		x.event.Code = x.gone(ctx)
+		x.event.Code = x.gone()
 		return false
 	}
 	text := "the upstream of the route " + x.event.Route + " did not answer: " + failure(err)
