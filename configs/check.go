@@ -16,6 +16,7 @@ func (c *Config) check(r *report) {
 		c.checkProfile(r, &c.Profiles[i])
 		c.checkSockets(r, &c.Profiles[i])
 		c.checkPlaces(r, &c.Profiles[i])
+		c.checkDoor(r, &c.Profiles[i])
 	}
 	if len(c.Outboxes) == 0 {
 		r.problem("outboxes", "there is none; name at least one directory that a parent shares with the watcher")

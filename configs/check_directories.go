@@ -75,6 +75,9 @@ func (c *Config) checkDir(r *report, key, dir string) {
 	if c.State != "" && paths.Nested(c.State, dir) {
 		r.problem(key, "%s is, holds or lies in the state directory %s", dir, c.State)
 	}
+	if c.Gateway.State != "" && paths.Nested(c.Gateway.State, dir) {
+		r.problem(key, "%s is, holds or lies in the gateway's directory %s", dir, c.Gateway.State)
+	}
 	for _, socket := range c.sockets() {
 		if paths.Nested(dir, socket) {
 			r.problem(key, "%s is, holds or lies at %s, through which one is root on this machine", dir, socket)

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"torno/internal/engines"
+	"torno/internal/gateway/route"
 	"torno/internal/paths"
 	"torno/sandbox/compile"
 )
@@ -61,7 +62,7 @@ var secretName = regexp.MustCompile(`(?i)(secret|token|passw|api_?key|private_?k
 
 func checkEnv(r *report, key string, env map[string]string) {
 	for _, name := range slices.Sorted(maps.Keys(env)) {
-		if secretName.MatchString(name) && env[name] != "" {
+		if secretName.MatchString(name) && env[name] != "" && env[name] != route.NoKey {
 			r.warn(key+"."+name, "looks like a secret: every child of this profile can read it and write it into its answer; a socket can give access without one")
 		}
 	}
@@ -77,7 +78,7 @@ func (c *Config) checkSockets(r *report, p *compile.Profile) {
 		if slices.Contains(c.EngineSockets(), socket.Host) || engines.IsSocket(socket.Host) {
 			r.problem(at+".host", "%s is the socket of an engine: a program that reaches it is root on this machine", socket.Host)
 		}
-		if c.State != "" && paths.Within(c.State, socket.Host) || paths.Within(runDir, socket.Host) {
+		if c.ownsPath(socket.Host) {
 			r.problem(at+".host", "%s is Torno's own: a child would have the operator's commands", socket.Host)
 		}
 		if why := compile.Reserved(socket.Target); why != "" {
@@ -97,6 +98,11 @@ func (c *Config) checkSockets(r *report, p *compile.Profile) {
 			}
 		}
 	}
+}
+
+// ownsPath says whether a path lies where only the watcher and its gateway have anything.
+func (c *Config) ownsPath(path string) bool {
+	return slices.ContainsFunc([]string{c.State, c.Gateway.State, runDir}, func(dir string) bool { return dir != "" && paths.Within(dir, path) })
 }
 
 // reaches says through which of its directories the parent of an outbox can write at a path, or "".

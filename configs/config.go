@@ -28,6 +28,7 @@ type Config struct {
 	Log        Log
 	Retention  Retention
 	Shutdown   Shutdown
+	Gateway    Gateway
 	Profiles   []compile.Profile // in the order of the file
 	Outboxes   []Outbox          // in the order of the file
 

@@ -43,6 +43,7 @@ func (c *Config) newProfile(name string) compile.Profile {
 			Tmp: 512 * mib, Home: 512 * mib, Shm: 64 * mib, Log: 16 * mib,
 			Workspace: 16 * gib, WorkspaceFiles: 1_000_000,
 		},
+		Door:  &sandbox.Door{},
 		Umask: 0o022, Attempts: 1,
 	}
 }
@@ -56,8 +57,10 @@ func (c *Config) complete(r *report, getenv func(string) string) {
 	if len(c.Profiles) == 0 && !r.given("profiles") {
 		c.Profiles = []compile.Profile{c.newProfile("default")}
 	}
+	c.Gateway.complete(r)
 	for i := range c.Profiles {
 		completeProfile(&c.Profiles[i], r)
+		c.Gateway.completeDoor(&c.Profiles[i])
 	}
 	for i := range c.Outboxes {
 		c.completeOutbox(&c.Outboxes[i], r)

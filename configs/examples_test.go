@@ -111,6 +111,8 @@ func keysOf(at string, v value) (keys []string) {
 		keys = append(keys, keysOf(join(at, "*"), v.body(new(Outbox)))...)
 	case list[sandbox.Socket]:
 		keys = append(keys, keysOf(at, v.item(new(sandbox.Socket)))...)
+	case list[sandbox.Route]:
+		keys = append(keys, keysOf(at, way{new(sandbox.Route)}.keys())...)
 	case list[compile.PathMap]:
 		keys = append(keys, keysOf(at, v.item(new(compile.PathMap)))...)
 	}
@@ -133,7 +135,7 @@ func TestFullExampleShowsDefaults(t *testing.T) {
 	if !reflect.DeepEqual(shell, minimal.Profiles[0]) {
 		t.Errorf("the profile shell is\n%+v\nthe default is\n%+v", shell, minimal.Profiles[0])
 	}
-	full.State, full.Init, full.Accept = minimal.State, minimal.Init, minimal.Accept
+	full.State, full.Init, full.Accept, full.Gateway = minimal.State, minimal.Init, minimal.Accept, minimal.Gateway
 	full.Set("docker", "runtime", "")
 	full.Set("gvisor", "runsc", "")
 	full.Set("gvisor", "keeper", "")

@@ -175,6 +175,9 @@ func (c Config) resolved() *Config {
 		return path
 	}
 	c.State = resolve(c.State)
+	if !c.Gateway.Own() {
+		c.Gateway.State = resolve(c.Gateway.State)
+	}
 	c.resolveSockets()
 	c.Outboxes = slices.Clone(c.Outboxes)
 	for i := range c.Outboxes {

@@ -25,9 +25,12 @@ func (c Config) Policies() []compile.Policy {
 	return policies
 }
 
-// hidden is what no mount of an outbox may touch: the state, the engines, the outboxes of others.
+// hidden is what no mount of an outbox may touch: the state, the gateway, the engines, the outboxes of others.
 func (c Config) hidden(outbox string) []string {
 	hidden := append([]string{c.State}, c.sockets()...)
+	if !c.Gateway.Own() {
+		hidden = append(hidden, c.Gateway.State)
+	}
 	for _, o := range c.Outboxes {
 		if o.Name != outbox {
 			hidden = append(hidden, o.Dir)

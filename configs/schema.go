@@ -62,6 +62,7 @@ func (c *Config) schema() object {
 			{"budget", span{&c.Shutdown.Budget, time.Second, 24 * time.Hour}},
 			{"running", oneOf(&c.Shutdown.Running, Drain, Cancel, Keep)},
 		}},
+		{"gateway", c.Gateway.schema()},
 		{"profiles", named[compile.Profile]{&c.Profiles, c.newProfile, profileName, c.profileSchema}},
 		{"outboxes", named[Outbox]{&c.Outboxes, newOutbox, outboxName, outboxSchema}},
 	})
@@ -71,7 +72,7 @@ func profileName(p compile.Profile) string { return p.Name }
 func outboxName(o Outbox) string           { return o.Name }
 
 func (c *Config) profileSchema(p *compile.Profile) object {
-	return object{
+	return slices.Concat(object{
 		{"description", text{&p.Description, 200}},
 		{"sandbox", oneOf(&p.Sandbox, append(c.launchers.Names(), SandboxAuto)...)},
 		{"rootfs", root{&p.RootFS}},
@@ -83,6 +84,7 @@ func (c *Config) profileSchema(p *compile.Profile) object {
 		{"env", literals{&p.Env}},
 		{"limits", limitsSchema(&p.Limits)},
 		{"sockets", list[sandbox.Socket]{&p.Sockets, 16, socketSchema, "; write a list of {host, target, port}"}},
+	}, doorSchema(p), object{
 		{"at_least", list[sandbox.GuaranteeKey]{&p.AtLeast, len(sandbox.GuaranteeKeys), guaranteeSchema, "; write a list of guarantees"}},
 		{"timeout", object{
 			{"default", span{&p.Timeout.Default, time.Second, maxTimeout}},
@@ -92,7 +94,7 @@ func (c *Config) profileSchema(p *compile.Profile) object {
 		{"attempts", number[int]{&p.Attempts, 1, 5}},
 		{"umask", mask{&p.Umask}},
 		{"stdin", boolean{&p.Stdin}},
-	}
+	})
 }
 
 const maxTimeout = 30 * 24 * time.Hour

@@ -19,6 +19,7 @@ import (
 	"torno/internal/gateway/control"
 	"torno/internal/gateway/credential"
 	"torno/internal/gateway/setup"
+	"torno/internal/gateway/upstreams"
 )
 
 // serving is one gateway that serves.
@@ -142,11 +143,11 @@ func (s *serving) load() error {
 	if err != nil {
 		return err
 	}
-	upstreams, err := said.Upstreams(s.known)
+	opened, err := upstreams.Open(said.Routes, s.known)
 	if err != nil {
 		return err
 	}
-	s.g.Use(upstreams, said.Prices)
+	s.g.Use(opened, said.Prices)
 	return nil
 }
 

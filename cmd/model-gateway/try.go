@@ -14,6 +14,7 @@ import (
 	"torno/internal/gateway/credential"
 	"torno/internal/gateway/route"
 	"torno/internal/gateway/setup"
+	"torno/internal/gateway/upstreams"
 )
 
 // trial is one try of a route.
@@ -63,14 +64,14 @@ func (t *trial) try(ctx context.Context, a *app, name string) error {
 	}
 	said.Routes = kept
 	known := credential.NewKnown()
-	upstreams, err := said.Upstreams(known)
+	opened, err := upstreams.Open(said.Routes, known)
 	if err != nil {
 		return configError{err}
 	}
 	if t.standIn {
-		return t.alone(ctx, a, upstreams[0], said.Prices)
+		return t.alone(ctx, a, opened[0], said.Prices)
 	}
-	words, err := t.ask(ctx, upstreams[0])
+	words, err := t.ask(ctx, opened[0])
 	if err != nil {
 		return fmt.Errorf("%s: %s", name, known.Scrub(err.Error()))
 	}

@@ -28,6 +28,10 @@ func (a *app) printChecked(c *checked) error {
 			fmt.Fprintf(a.Out, "\n# Profile %s is launched by %s: %s.\n", p.Name, p.Sandbox, p.Chosen)
 		}
 	}
+	for _, d := range c.doors() {
+		fmt.Fprintf(a.Out, "\n# What profile %s reaches through the gateway:\n", d.Profile)
+		a.Out.Table("#   ", d.rows())
+	}
 	for _, name := range slices.Sorted(maps.Keys(c.guarantees)) {
 		fmt.Fprintf(a.Out, "\n# What %s enforces here, by the word of %s:\n", name, c.asked)
 		a.Out.Table("#   ", guaranteeRows(c.guarantees[name]))
@@ -85,6 +89,7 @@ func (c *checked) json(config string) map[string]any {
 	}
 	return map[string]any{
 		"config": config, "warnings": warnings, "asked": c.asked, "profiles": c.launchers(), "guarantees": c.guarantees, "tries": tries,
+		"doors": c.doors(),
 	}
 }
 

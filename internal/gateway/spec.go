@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"torno/internal/gateway/budget"
+	"torno/internal/gateway/route"
 )
 
 // Spec is what a watcher says of a run's door.
@@ -61,10 +62,7 @@ var (
 	ErrDraining = errors.New("the gateway ends")
 )
 
-var (
-	idForm     = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$`)
-	prefixForm = regexp.MustCompile(`^(/[A-Za-z0-9][A-Za-z0-9._-]{0,63}){1,4}$`)
-)
+var idForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$`)
 
 const longest = 365 * 24 * time.Hour
 
@@ -88,7 +86,7 @@ func (s *Spec) check() error {
 	}
 	seen := map[string]bool{}
 	for _, w := range s.Routes {
-		if w.Prefix != "" && !prefixForm.MatchString(w.Prefix) {
+		if w.Prefix != "" && !route.IsPrefix(w.Prefix) {
 			return invalid("%q is no prefix such as /npm", w.Prefix)
 		}
 		if seen[w.Prefix] {

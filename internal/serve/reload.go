@@ -150,6 +150,9 @@ func (h *host) mayBecome(ctx context.Context, c configs.Config) error {
 	if c.State != h.Config.State {
 		return fmt.Errorf("state would be %s and is %s; restart the watcher for that", c.State, h.Config.State)
 	}
+	if was, is := h.Config.GatewayState(), c.GatewayState(); was != is {
+		return fmt.Errorf("gateway.state would be %s and is %s, where the doors of what runs are; restart the watcher for that", is, was)
+	}
 	if key, was, is := h.Config.MovedSocket(c); key != "" {
 		return fmt.Errorf("%s would be %s and is %s; restart the watcher for that", key, is, was)
 	}

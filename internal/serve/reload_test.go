@@ -115,6 +115,10 @@ func TestAReloadThatIsRefusedChangesNothing(t *testing.T) {
 			c.State += "-other"
 			return c
 		}, nil, "restart the watcher"},
+		"another gateway": {func(c configs.Config) configs.Config {
+			c.Gateway.State = "/srv/another-gateway"
+			return c
+		}, nil, "gateway.state would be /srv/another-gateway"},
 		"a directory that is not there": {func(c configs.Config) configs.Config {
 			c.Outboxes = append([]configs.Outbox(nil), c.Outboxes...)
 			c.Outboxes[0].Read = []string{"/nowhere/at/all"}

@@ -69,6 +69,7 @@ func (p *parser) route(name string) *Route {
 	}
 	p.underlay()
 	r := &Route{Name: name}
+	r.Preset, _ = p.keys["preset"].(string)
 	r.API = API(p.word("api", apiWords()))
 	r.Upstream = p.upstream()
 	r.Prefix = p.text("prefix")

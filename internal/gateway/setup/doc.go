@@ -9,5 +9,5 @@
 //	    claude-opus-*: {input: 5, output: 25}
 //
 // Load reads the file, and refuses one that says anything that is not understood: the error names the key and the nearest
-// right word. Upstreams opens what the routes need; it dials nothing and reads no secret yet.
+// right word. What the routes need is opened by package upstreams: a configuration is read also where nothing is dialled.
 package setup

@@ -5,15 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"slices"
 	"strings"
 
 	"gopkg.in/yaml.v3"
 
-	"torno/internal/gateway"
-	"torno/internal/gateway/credential"
-	"torno/internal/gateway/dial"
 	"torno/internal/gateway/prices"
 	"torno/internal/gateway/route"
 	"torno/internal/nearest"
@@ -74,16 +72,20 @@ func Parse(text []byte) (Setup, error) {
 	if !ok && said["routes"] != nil {
 		return Setup{}, errors.New("routes: is not a list of routes by their names")
 	}
-	var s Setup
+	return Of(routes, said["prices"])
+}
+
+// Of makes a Setup of what a reader of YAML made of the two keys. The error is a *route.Error or a *prices.Error, which name the key.
+func Of(routes map[string]any, priced any) (s Setup, err error) {
 	if s.Routes, err = route.ParseAll(routes); err != nil {
 		return Setup{}, err
 	}
-	if s.Prices, err = prices.Parse(said["prices"]); err != nil {
+	if s.Prices, err = prices.Parse(priced); err != nil {
 		return Setup{}, err
 	}
-	for name := range s.Prices {
+	for _, name := range slices.Sorted(maps.Keys(s.Prices)) {
 		if _, ok := routes[name]; !ok {
-			return Setup{}, fmt.Errorf("prices: there is no route %q", name)
+			return Setup{}, &prices.Error{Key: name, Text: fmt.Sprintf("there is no route %q", name)}
 		}
 	}
 	return s, nil
@@ -113,38 +115,4 @@ func document(text []byte) (map[string]any, error) {
 
 func hasAlias(n *yaml.Node) bool {
 	return n.Kind == yaml.AliasNode || n.Anchor != "" || slices.ContainsFunc(n.Content, hasAlias)
-}
-
-// Upstreams opens what the routes need. known remembers every secret that is read from then on.
-func (s Setup) Upstreams(known *credential.Known) ([]*gateway.Upstream, error) {
-	var all []*gateway.Upstream
-	for _, r := range s.Routes {
-		u, err := upstream(r, known)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", r.Name, err)
-		}
-		all = append(all, u)
-	}
-	return all, nil
-}
-
-func upstream(r *route.Route, known *credential.Known) (*gateway.Upstream, error) {
-	source, err := credential.Open(r.Credential, known)
-	if err != nil {
-		return nil, err
-	}
-	rule := dial.Rule{
-		Host: r.Upstream.Host, Plain: r.Upstream.Scheme == "http", Private: r.Private, Pins: r.Pins,
-		MaxHeader: r.MaxHeader, Silence: r.Silence,
-	}
-	if r.Roots != "" {
-		if rule.Roots, err = os.ReadFile(r.Roots); err != nil {
-			return nil, err
-		}
-	}
-	transport, err := rule.Transport()
-	if err != nil {
-		return nil, err
-	}
-	return &gateway.Upstream{Route: r, Transport: transport, Credential: source}, nil
 }
