@@ -114,7 +114,12 @@ func (l *lines) until(t *testing.T, text string) {
 
 func (p *place) serve() *gatewayProcess {
 	p.Helper()
-	cmd := p.command("serve", "--debug", "--state", p.path("state"), "--config", p.path("gateway.yaml"))
+	return p.serveWith("--config", p.path("gateway.yaml"))
+}
+
+func (p *place) serveWith(args ...string) *gatewayProcess {
+	p.Helper()
+	cmd := p.command(append([]string{"serve", "--debug", "--state", p.path("state")}, args...)...)
 	pipe, err := cmd.StderrPipe()
 	if err != nil {
 		p.Fatal(err)

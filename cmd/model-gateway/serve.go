@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	stdlog "log"
 	"log/slog"
 	"os"
 	"os/signal"
 	"path/filepath"
+	"sync"
 	"syscall"
 	"time"
 
@@ -18,8 +20,7 @@ import (
 	"torno/internal/gateway/budget"
 	"torno/internal/gateway/control"
 	"torno/internal/gateway/credential"
-	"torno/internal/gateway/setup"
-	"torno/internal/gateway/upstreams"
+	"torno/internal/logfile"
 )
 
 // serving is one gateway that serves.
@@ -28,9 +29,14 @@ type serving struct {
 	drain         time.Duration
 	debug         bool
 
+	logFile string
+
 	known *credential.Known
 	log   *slog.Logger
 	g     *gateway.Gateway
+
+	mu   sync.Mutex
+	text []byte // of the routes and prices that count now
 }
 
 func (a *app) serveCommand() cli.Command {
@@ -38,11 +44,12 @@ func (a *app) serveCommand() cli.Command {
 	return cli.Command{
 		Name: "serve", Brief: "serve the doors of runs",
 		About: "Serves doors until it is stopped. SIGTERM and SIGINT let answers under way come to their end, for --drain at most; SIGHUP reads " +
-			"the configuration again, and one that is not understood changes nothing. Doors and budgets last in the state directory.",
+			"the configuration again, and one that is not understood changes nothing. Without --config a watcher says the routes over the control socket. Doors and budgets last in the state directory.",
 		Examples: []string{"model-gateway serve --state ./gateway-state --config gateway.yaml"},
 		Options: []cli.Option{
 			{Name: "state", Value: "DIR", Help: "where doors, budgets and the control socket lie; it is made, for this user only", Set: cli.Text(&s.state)},
-			{Name: "config", Value: "FILE", Help: "routes and prices", Set: cli.Text(&s.config)},
+			{Name: "config", Value: "FILE", Help: "routes and prices; without it a watcher says them, and what it said last counts", Set: cli.Text(&s.config)},
+			{Name: "log", Value: "FILE", Help: "log here and not to standard error; at 8 MiB the file becomes FILE.1", Set: cli.Text(&s.logFile)},
 			{Name: "drain", Value: "TIME", Help: "how long answers under way have when it is stopped (30s)", Set: cli.Duration(&s.drain)},
 			{Name: "debug", Help: "log each exchange", Set: cli.On(&s.debug)},
 		},
@@ -57,7 +64,16 @@ func (a *app) serveCommand() cli.Command {
 			if s.debug {
 				level = slog.LevelDebug
 			}
-			s.log = slog.New(slog.NewJSONHandler(scrubbing{a.Errors, s.known}, &slog.HandlerOptions{Level: level}))
+			var to io.Writer = a.Errors
+			if s.logFile != "" {
+				file, err := logfile.Open(s.logFile)
+				if err != nil {
+					return 0, err
+				}
+				defer file.Close()
+				to = file
+			}
+			s.log = slog.New(slog.NewJSONHandler(scrubbing{to, s.known}, &slog.HandlerOptions{Level: level}))
 			return exitOK, s.serve(ctx)
 		},
 	}
@@ -65,7 +81,7 @@ func (a *app) serveCommand() cli.Command {
 
 // scrubbing takes every secret out of what is logged, whatever writes it.
 type scrubbing struct {
-	to    *cli.Output
+	to    io.Writer
 	known *credential.Known
 }
 
@@ -97,8 +113,10 @@ func (s *serving) serve(ctx context.Context) error {
 		}
 	}()
 	s.g = gateway.New(gateway.Config{Dir: doors, Ledger: ledger, Scrub: s.known.Scrub, Log: s.log})
-	if err := s.load(); err != nil {
+	if err := s.load(); err != nil && s.config != "" {
 		return configError{err}
+	} else if err != nil {
+		s.log.Error("what a watcher said last is not understood; there are no routes until it says them again", "error", err)
 	}
 	if err := s.g.Restore(); err != nil {
 		return err
@@ -127,7 +145,7 @@ func (s *serving) answer(ctx context.Context) error {
 		}
 	}()
 	s.log.Info("serving", "state", s.state, "control", filepath.Join(s.state, control.SocketName), "routes", s.g.Routes(), "doors", len(s.g.Doors()))
-	return control.Serve(ctx, listener, s.state, s.g, s.log)
+	return control.Serve(ctx, listener, s.state, s.g, s, s.log)
 }
 
 func (s *serving) shut() {
@@ -135,28 +153,6 @@ func (s *serving) shut() {
 	defer cancel()
 	s.g.Shut(ctx)
 	s.log.Info("stopped")
-}
-
-// load reads the configuration and puts it into the place of the one before.
-func (s *serving) load() error {
-	said, err := setup.Load(s.config)
-	if err != nil {
-		return err
-	}
-	opened, err := upstreams.Open(said.Routes, s.known)
-	if err != nil {
-		return err
-	}
-	s.g.Use(opened, said.Prices)
-	return nil
-}
-
-func (s *serving) reload() {
-	if err := s.load(); err != nil {
-		s.log.Error("the configuration is not understood; the one before goes on", "error", err)
-		return
-	}
-	s.log.Info("the configuration was read again", "routes", s.g.Routes())
 }
 
 // directories makes what is needed of the state directory, which is closed to others: sockets lie in it that every process

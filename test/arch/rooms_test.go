@@ -61,7 +61,7 @@ var rooms = map[string]room{
 	"cmd/model-gateway": {
 		ours: []string{
 			"internal/cli", "internal/gateway", "internal/gateway/budget", "internal/gateway/control", "internal/gateway/credential", "internal/gateway/prices",
-			"internal/gateway/route", "internal/gateway/setup", "internal/gateway/upstreams",
+			"internal/gateway/route", "internal/gateway/setup", "internal/gateway/upstreams", "internal/logfile",
 		},
 		theirs: []string{unix},
 	},

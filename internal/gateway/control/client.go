@@ -45,6 +45,16 @@ func (c *Client) Status(ctx context.Context) (s Status, err error) {
 	return s, c.call(ctx, http.MethodGet, "/v1/status", nil, &s)
 }
 
+// Configure tells routes and prices. A gateway that does not understand them goes on with those it had, and says why.
+func (c *Client) Configure(ctx context.Context, text []byte) (s Status, err error) {
+	body, err := c.send(ctx, http.MethodPut, "/v1/setup", "application/yaml", bytes.NewReader(text))
+	if err != nil {
+		return s, err
+	}
+	defer body.Close()
+	return s, decode(body, &s)
+}
+
 // Doors lists all doors.
 func (c *Client) Doors(ctx context.Context) (all []gateway.Door, err error) {
 	return all, c.call(ctx, http.MethodGet, "/v1/doors", nil, &all)
@@ -98,6 +108,10 @@ func (c *Client) call(ctx context.Context, method, path string, with, into any) 
 		return err
 	}
 	defer body.Close()
+	return decode(body, into)
+}
+
+func decode(body io.Reader, into any) error {
 	if err := json.NewDecoder(body).Decode(into); err != nil {
 		return fmt.Errorf("read the gateway's answer: %w", err)
 	}
@@ -105,17 +119,24 @@ func (c *Client) call(ctx context.Context, method, path string, with, into any) 
 }
 
 func (c *Client) open(ctx context.Context, method, path string, with any) (io.ReadCloser, error) {
-	var body io.Reader
-	if with != nil {
-		raw, err := json.Marshal(with)
-		if err != nil {
-			return nil, err
-		}
-		body = bytes.NewReader(raw)
+	if with == nil {
+		return c.send(ctx, method, path, "", nil)
 	}
+	raw, err := json.Marshal(with)
+	if err != nil {
+		return nil, err
+	}
+	return c.send(ctx, method, path, "application/json", bytes.NewReader(raw))
+}
+
+// send asks, and returns the body of a good answer.
+func (c *Client) send(ctx context.Context, method, path, form string, body io.Reader) (io.ReadCloser, error) {
 	request, err := http.NewRequestWithContext(ctx, method, "http://gateway"+path, body)
 	if err != nil {
 		return nil, err
+	}
+	if form != "" {
+		request.Header.Set("Content-Type", form)
 	}
 	response, err := c.http.Do(request)
 	if e, ok := errors.AsType[*url.Error](err); ok {

@@ -36,6 +36,28 @@ func newGateway(t *testing.T) *gateway.Gateway {
 	return g
 }
 
+// paper is a setup of one route, which is the text.
+type paper struct {
+	g    *gateway.Gateway
+	text []byte
+}
+
+func (p *paper) Digest() string { return Digest(p.text) }
+
+func (p *paper) Take(text []byte) error {
+	switch string(text) {
+	case "":
+		return ErrSetup
+	case "mine":
+		return ErrOwnSetup
+	}
+	if p.g != nil {
+		p.g.Use([]*gateway.Upstream{{Route: &route.Route{Name: string(text)}}}, nil)
+	}
+	p.text = text
+	return nil
+}
+
 func spec(id string) gateway.Spec {
 	return gateway.Spec{
 		ID: id, Lasts: gateway.Duration(time.Hour), Routes: []gateway.Way{{Route: "claude"}},
@@ -60,7 +82,7 @@ func TestRoundTrip(t *testing.T) {
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	served := make(chan error, 1)
-	go func() { served <- Serve(ctx, listener, dir, g, slog.New(slog.DiscardHandler)) }()
+	go func() { served <- Serve(ctx, listener, dir, g, &paper{g: g}, slog.New(slog.DiscardHandler)) }()
 	c := Dial(dir)
 	defer c.Close()
 	opened, err := c.Open(ctx, spec("run"))
@@ -90,6 +112,17 @@ func TestRoundTrip(t *testing.T) {
 	if status, err := c.Status(ctx); err != nil || status.Doors != 1 || len(status.Routes) != 1 {
 		t.Errorf("%+v, %v", status, err)
 	}
+	if status, err := c.Configure(ctx, []byte("npm")); err != nil || len(status.Routes) != 1 || status.Routes[0] != "npm" || status.Setup != Digest([]byte("npm")) {
+		t.Errorf("told other routes: %+v, %v", status, err)
+	}
+	for text, want := range map[string]error{"": ErrSetup, "mine": ErrOwnSetup, strings.Repeat("a", maxSetup+1): ErrSetup} {
+		if _, err := c.Configure(ctx, []byte(text)); !errors.Is(err, want) {
+			t.Errorf("%.10q: %v", text, err)
+		}
+	}
+	if status, err := c.Status(ctx); err != nil || status.Setup != Digest([]byte("npm")) || status.Version == "" {
+		t.Errorf("what it refused changed it: %+v, %v", status, err)
+	}
 	if all, err := c.Doors(ctx); err != nil || len(all) != 1 {
 		t.Errorf("%+v, %v", all, err)
 	}
@@ -110,7 +143,7 @@ func TestRoundTrip(t *testing.T) {
 
 // TestMisspelled: a limit under a wrong name would be no limit.
 func TestMisspelled(t *testing.T) {
-	handler := Handler(newGateway(t))
+	handler := Handler(newGateway(t), &paper{})
 	for _, body := range []string{
 		`{"id":"a","routes":[{"route":"claude"}],"lasts":"1h","claims":[{"scope":{"kind":"run","id":"a"},"limits":{"request":1}}]}`,
 		`{"id":"a","routes":[{"route":"claude"}],"lasts":60,"claims":[{"scope":{"kind":"run","id":"a"}}]}`,
@@ -139,7 +172,7 @@ func FuzzHandler(f *testing.F) {
 		if err != nil || request.URL.Host != "gateway" {
 			return
 		}
-		Handler(newGateway(t)).ServeHTTP(httptest.NewRecorder(), request)
+		Handler(newGateway(t), &paper{}).ServeHTTP(httptest.NewRecorder(), request)
 	})
 }
 

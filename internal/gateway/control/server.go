@@ -3,9 +3,12 @@ package control
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -16,6 +19,7 @@ import (
 
 	"torno/internal/gateway"
 	"torno/internal/socket"
+	"torno/internal/version"
 )
 
 // SocketName is the socket's name in the state directory.
@@ -23,6 +27,9 @@ const SocketName = "gateway.sock"
 
 // maxRequest is the most that a request may hold: a door with all its budgets.
 const maxRequest = 1 << 20
+
+// maxSetup is more than the largest configuration, whose routes may be spread over more lines here.
+const maxSetup = 8 << 20
 
 // Listen opens the socket. The caller holds the state's lock, so a socket that is there is a dead one.
 func Listen(stateDir string) (net.Listener, error) {
@@ -33,10 +40,31 @@ func Listen(stateDir string) (net.Listener, error) {
 	return socket.OperatorsOnly(listener), nil
 }
 
+// Setup is what a gateway was told of routes and prices.
+type Setup interface {
+	// Digest is that of the text which counts now; "" for none.
+	Digest() string
+	// Take puts routes and prices into the place of those that were there. Where it fails nothing has changed: the error is
+	// ErrSetup for a text that is not understood, and ErrOwnSetup where the gateway has a file of its own.
+	Take(text []byte) error
+}
+
+// The errors of Setup.Take.
+var (
+	ErrSetup    = errors.New("the routes and prices are not understood")
+	ErrOwnSetup = errors.New("this gateway was started with --config, which says its routes; start it without, or change that file and send it SIGHUP")
+)
+
+// Digest stands for a text of routes and prices.
+func Digest(text []byte) string {
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:])
+}
+
 // Serve answers until ctx is done, and removes the socket.
-func Serve(ctx context.Context, listener net.Listener, stateDir string, g *gateway.Gateway, log *slog.Logger) error {
+func Serve(ctx context.Context, listener net.Listener, stateDir string, g *gateway.Gateway, setup Setup, log *slog.Logger) error {
 	server := &http.Server{
-		Handler: Handler(g), ReadHeaderTimeout: 10 * time.Second, MaxHeaderBytes: 64 << 10,
+		Handler: Handler(g, setup), ReadHeaderTimeout: 10 * time.Second, MaxHeaderBytes: 64 << 10,
 		BaseContext: func(net.Listener) context.Context { return ctx },
 		ErrorLog:    slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 	}
@@ -53,15 +81,26 @@ func Serve(ctx context.Context, listener net.Listener, stateDir string, g *gatew
 // Status is what a gateway says of itself.
 type Status struct {
 	Process int      `json:"process"`
+	Version string   `json:"version"`
 	Routes  []string `json:"routes"`
+	Setup   string   `json:"setup"` // the Digest of what it was told
 	Doors   int      `json:"doors"`
 }
 
 // Handler answers without a socket.
-func Handler(g *gateway.Gateway) http.Handler {
+func Handler(g *gateway.Gateway, setup Setup) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /v1/status", func(w http.ResponseWriter, _ *http.Request) {
-		reply(w, Status{os.Getpid(), g.Routes(), len(g.Doors())}, nil)
+		reply(w, status(g, setup), nil)
+	})
+	mux.HandleFunc("PUT /v1/setup", func(w http.ResponseWriter, r *http.Request) {
+		text, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxSetup))
+		if err == nil {
+			err = setup.Take(text)
+		} else {
+			err = fmt.Errorf("%w: %w", ErrSetup, err)
+		}
+		reply(w, status(g, setup), err)
 	})
 	mux.HandleFunc("GET /v1/doors", func(w http.ResponseWriter, _ *http.Request) { reply(w, g.Doors(), nil) })
 	mux.HandleFunc("POST /v1/doors", func(w http.ResponseWriter, r *http.Request) {
@@ -96,6 +135,10 @@ func Handler(g *gateway.Gateway) http.Handler {
 	})
 	mux.HandleFunc("GET /v1/events", func(w http.ResponseWriter, r *http.Request) { follow(g, w, r) })
 	return mux
+}
+
+func status(g *gateway.Gateway, setup Setup) Status {
+	return Status{os.Getpid(), version.String(), g.Routes(), setup.Digest(), len(g.Doors())}
 }
 
 func read(w http.ResponseWriter, r *http.Request, into any) error {
@@ -140,11 +183,12 @@ type Failure struct {
 // failures are the errors that callers tell apart. The codes are API.
 var failures = map[string]error{
 	"no_door": gateway.ErrNoDoor, "another_door": gateway.ErrOther, "invalid": gateway.ErrInvalid, "no_route": gateway.ErrNoRoute, "ends": gateway.ErrDraining,
+	"setup": ErrSetup, "own_setup": ErrOwnSetup,
 }
 
 var statuses = map[string]int{
 	"no_door": http.StatusNotFound, "another_door": http.StatusConflict, "invalid": http.StatusBadRequest, "no_route": http.StatusBadRequest,
-	"ends": http.StatusServiceUnavailable,
+	"ends": http.StatusServiceUnavailable, "setup": http.StatusBadRequest, "own_setup": http.StatusConflict,
 }
 
 func reply(w http.ResponseWriter, body any, err error) {

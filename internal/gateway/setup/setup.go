@@ -24,30 +24,39 @@ type Setup struct {
 }
 
 // maxFile bounds a configuration.
-const maxFile = 1 << 20
+const maxFile = 8 << 20
 
 // Load reads a file. Without one there are no routes.
 func Load(path string) (Setup, error) {
 	if path == "" {
 		return Setup{}, nil
 	}
-	file, err := os.Open(path)
+	text, err := Read(path)
 	if err != nil {
 		return Setup{}, err
-	}
-	defer file.Close()
-	text, err := io.ReadAll(io.LimitReader(file, maxFile+1))
-	if err != nil {
-		return Setup{}, err
-	}
-	if len(text) > maxFile {
-		return Setup{}, fmt.Errorf("%s is larger than 1 MiB", path)
 	}
 	s, err := Parse(text)
 	if err != nil {
 		return Setup{}, fmt.Errorf("%s: %w", path, err)
 	}
 	return s, nil
+}
+
+// Read returns what is in a file.
+func Read(path string) ([]byte, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	text, err := io.ReadAll(io.LimitReader(file, maxFile+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(text) > maxFile {
+		return nil, fmt.Errorf("%s is larger than 8 MiB", path)
+	}
+	return text, nil
 }
 
 // keys are the words at the top of a configuration.
