@@ -19,7 +19,8 @@ import (
 // Gateway is what the configuration says of the model gateway.
 type Gateway struct {
 	// State is the directory of a gateway that somebody else runs, such as the service manager; "" is one that the watcher keeps.
-	State string
+	State   string
+	Program string // of the one that the watcher keeps; "" is the one beside the watcher
 
 	routes, prices *yaml.Node  // as they stand in the file; nil for none
 	read           setup.Setup // what they say
@@ -56,6 +57,7 @@ func (c Config) GatewayState() string {
 func (g *Gateway) schema() object {
 	return object{
 		{"state", absPath{&g.State}},
+		{"program", absPath{&g.Program}},
 		{"routes", tree{&g.routes, "the names of routes to what is said of them"}},
 		{"prices", tree{&g.prices, "the names of routes to the prices of their models"}},
 	}

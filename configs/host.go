@@ -67,6 +67,7 @@ func (c *Config) checkFiles(r *report) {
 		checkPlace(r, "profiles."+p.Name+".rootfs", p.RootFS)
 	}
 	checkProgram(r, "init", c.Init)
+	checkProgram(r, "gateway.program", c.Gateway.Program)
 }
 
 // checkProgram is for a program that is named; others are found when they are needed.

@@ -32,6 +32,7 @@ const (
 	NoticeSandbox     NoticeCode = "sandbox"     // a sandbox that may live cannot be ended; its run keeps its place
 	NoticeLeftovers   NoticeCode = "leftovers"   // sandboxes that have ended cannot be removed; their runs do not wait
 	NoticeStranded    NoticeCode = "stranded"    // runs have their sandboxes on a site that another one has taken the place of
+	NoticeGateway     NoticeCode = "gateway"     // the model gateway cannot be had, which some runs need
 	NoticeReload      NoticeCode = "reload"      // a new configuration waits for a launcher that hangs; the old one is served
 )
 

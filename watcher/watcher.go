@@ -200,6 +200,13 @@ func (w *Watcher) ReloadWaits(why error) (over func()) {
 	return held.Close
 }
 
+// GatewayAway tells clients and operators that the model gateway cannot be had, until over is called.
+func (w *Watcher) GatewayAway(why error) (over func()) {
+	held := w.notices.Flag("")
+	held.Raise(delegation.NoticeGateway, why)
+	return held.Close
+}
+
 // awaitLook waits until it is known which outboxes there are: operators may ask before.
 func (w *Watcher) awaitLook(ctx context.Context) error {
 	select {

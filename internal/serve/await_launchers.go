@@ -19,6 +19,7 @@ type Timing struct {
 	// Exchange is how long another site must have answered before the launchers are opened anew: a site that is only
 	// replaced for a moment is waited for.
 	Exchange time.Duration
+	Gateway  time.Duration // between two looks at the model gateway
 }
 
 func (t Timing) respond() time.Duration { return cmp.Or(t.Respond, 5*time.Second) }

@@ -14,6 +14,7 @@ import (
 	"torno/configs"
 	"torno/delegation"
 	"torno/internal/control"
+	gatewaycontrol "torno/internal/gateway/control"
 	"torno/internal/journal"
 	"torno/internal/launcher"
 	"torno/internal/mounts"
@@ -56,7 +57,8 @@ type host struct {
 	notes     *os.Root
 	bases     *mounts.Bases
 	launchers map[string]launcher.Launcher
-	exchanged chan struct{} // a launcher has met another site than its own
+	exchanged chan struct{}          // a launcher has met another site than its own
+	gateway   *gatewaycontrol.Client // nil where there are no routes
 	watcher   *watcher.Watcher
 	door      net.Listener
 
@@ -95,7 +97,7 @@ func open(ctx context.Context, o Options) (h *host, err error) {
 	h = &host{Options: o, notify: notifierOf(os.Getenv)}
 	for _, step := range []func(context.Context) error{
 		h.findInit, h.reachLaunchers, h.makeOutboxes, h.lookAround, h.openOutboxes, h.lock, h.openJournal, h.openNotes, h.openRoots, h.openLaunchers,
-		h.demand, h.makeWatcher, h.openDoor,
+		h.demand, h.openGateway, h.makeWatcher, h.openDoor, h.tendGateway,
 	} {
 		err := step(ctx)
 		if err == nil {

@@ -40,6 +40,7 @@ var rooms = map[string]room{
 	"internal/retry":         {},
 	"internal/nearest":       {},
 	"internal/version":       {},
+	"internal/logfile":       {},
 	"internal/lock":          {theirs: []string{unix}},
 	"internal/crash":         {},
 	"internal/cli":           {theirs: []string{unix}},
@@ -65,6 +66,7 @@ var rooms = map[string]room{
 		},
 		theirs: []string{unix},
 	},
+	"internal/gateway/process":    {ours: []string{"internal/gateway/control", "internal/logfile"}},
 	"internal/gateway/control":    {ours: []string{"internal/gateway", "internal/socket"}},
 	"internal/gateway/wire":       {},
 	"internal/gateway/dial":       {},
@@ -192,7 +194,7 @@ var rooms = map[string]room{
 	"internal/serve": {
 		ours: []string{
 			"delegation", "sandbox", "sandbox/compile", "sandbox/local", "watcher", "configs", "internal/control", "internal/doctor",
-			"internal/journal", "internal/launcher", "internal/lock", "internal/mounts", "internal/programs", "internal/runfile", "internal/tree",
+			"internal/gateway/control", "internal/gateway/process", "internal/journal", "internal/launcher", "internal/lock", "internal/mounts", "internal/programs", "internal/runfile", "internal/tree",
 			"internal/trust", "watcher/outbox", "watcher/run", "watcher/workspace",
 		},
 		theirs: []string{unix},

@@ -39,6 +39,7 @@ var noticeTexts = []delegation.Notice{
 	{Code: delegation.NoticeSandbox, Text: "A sandbox does not end or cannot be removed; its run keeps its place and its workspace until no process of it is left."},
 	{Code: delegation.NoticeLeftovers, Text: "Sandboxes that have ended cannot be removed, which is tried again; their runs do not wait for it."},
 	{Code: delegation.NoticeStranded, Text: "Runs are stranded: another site answers in the place of theirs, which has their sandboxes; they wait for it."},
+	{Code: delegation.NoticeGateway, Text: "The model gateway cannot be had; runs that need it wait, and those that have it may fail."},
 	{Code: delegation.NoticeJournal, Text: "The journal cannot be written; nothing new is started, and the responses to ended runs come later."},
 	{Code: delegation.NoticeDisk, Text: "There is too little free space; what needs some is refused, ended or waits."},
 	{Code: delegation.NoticeDescriptors, Text: "The watcher has too many files open; what needs one more waits."},

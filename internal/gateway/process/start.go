@@ -1,0 +1,122 @@
+package process
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+
+	"torno/internal/gateway/control"
+	"torno/internal/logfile"
+	"torno/internal/retry"
+)
+
+// LogName is the name of a gateway's log in its directory.
+const LogName = "log"
+
+// start starts a gateway and waits until it answers.
+func (s *Supervisor) start(ctx context.Context) (control.Status, error) {
+	if err := mayDial(); err != nil {
+		return control.Status{}, err
+	}
+	program, err := s.Program()
+	if err != nil {
+		return control.Status{}, err
+	}
+	pid, err := s.spawn(program)
+	if err != nil {
+		return control.Status{}, fmt.Errorf("start the model gateway: %w", err)
+	}
+	for {
+		status, err := s.Client.Status(ctx)
+		if err == nil {
+			s.Log.Info("the model gateway serves", "process", status.Process, "program", program, "log", filepath.Join(s.State, LogName))
+			return status, nil
+		}
+		select {
+		case ended := <-s.started:
+			s.started = nil
+			return control.Status{}, fmt.Errorf("the model gateway ended at its start: %w; it says %q", ended, s.lastLine())
+		default:
+		}
+		if retry.Pause(ctx, retry.Later) != nil {
+			return control.Status{}, fmt.Errorf("the model gateway, process %d, does not answer: %w", pid, err)
+		}
+	}
+}
+
+// spawn starts the program apart from us: in a session of its own, with nothing open but its log.
+func (s *Supervisor) spawn(program string) (pid int, err error) {
+	if err := os.MkdirAll(s.State, 0o700); err != nil {
+		return 0, err
+	}
+	path := filepath.Join(s.State, LogName)
+	log, err := logfile.Open(path)
+	if err != nil {
+		return 0, err
+	}
+	defer log.Close()
+	cmd := exec.Command(program, "serve", "--state", s.State, "--log", path)
+	cmd.Dir, cmd.Env = "/", environment(os.Environ())
+	cmd.Stdout, cmd.Stderr = log.Handle(), log.Handle() // for a crash
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if err := cmd.Start(); err != nil {
+		return 0, err
+	}
+	ended := make(chan error, 1)
+	s.started = ended
+	go func() {
+		if err := cmd.Wait(); err != nil {
+			ended <- err
+			return
+		}
+		ended <- errors.New("exit status 0")
+	}()
+	return cmd.Process.Pid, nil
+}
+
+// ours are variables by which a service manager speaks to the watcher, and to no other process.
+var ours = []string{"NOTIFY_SOCKET", "STATE_DIRECTORY", "LISTEN_FDS", "LISTEN_PID", "LISTEN_FDNAMES", "WATCHDOG_USEC", "WATCHDOG_PID", "INVOCATION_ID", "JOURNAL_STREAM"}
+
+// environment is the watcher's own: a command that prints a credential may need any of it.
+func environment(all []string) []string {
+	return slices.DeleteFunc(slices.Clone(all), func(v string) bool {
+		name, _, _ := strings.Cut(v, "=")
+		return slices.Contains(ours, name)
+	})
+}
+
+// lastLine is what the gateway logged last.
+func (s *Supervisor) lastLine() string {
+	file, err := os.Open(filepath.Join(s.State, LogName))
+	if err != nil {
+		return ""
+	}
+	defer file.Close()
+	if info, err := file.Stat(); err == nil && info.Size() > 4096 {
+		_, _ = file.Seek(-4096, io.SeekEnd) // from the beginning it is longer, and no less true
+	}
+	text, _ := io.ReadAll(io.LimitReader(file, 4096))
+	lines := bytes.Split(bytes.TrimSpace(text), []byte("\n"))
+	return string(lines[len(lines)-1])
+}
+
+// mayDial finds the walls of a service that may speak to no network, which would be those of what it starts.
+func mayDial() error {
+	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM, 0)
+	if errors.Is(err, syscall.EAFNOSUPPORT) {
+		return errors.New("this service may speak to no network, and nor may what it starts: have the model gateway as a service of its own " +
+			"(contrib/systemd/torno-gateway.service), and name its directory in gateway.state")
+	}
+	if err != nil {
+		return nil // the gateway says it better
+	}
+	return syscall.Close(fd)
+}

@@ -1,0 +1,100 @@
+package process
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"torno/internal/gateway/control"
+	"torno/internal/retry"
+	"torno/internal/version"
+)
+
+// Supervisor looks after one gateway. Look and Run are called by one goroutine at a time.
+type Supervisor struct {
+	State   string                 // the gateway's directory
+	Setup   []byte                 // its routes and prices
+	Program func() (string, error) // finds the program to start; nil where something else runs the gateway
+	Client  *control.Client
+	Log     *slog.Logger
+	Trouble func(error) // told what keeps the gateway away, and nil when that is over
+	Every   time.Duration
+
+	tries   int        // in vain, since the last good one
+	known   int        // the process whose version was looked at
+	started chan error // how the process ended that was started last
+}
+
+// patience is how long a gateway may take for one answer, and a new one to begin.
+const patience = 10 * time.Second
+
+// Run looks, again and again, until ctx ends.
+func (s *Supervisor) Run(ctx context.Context) {
+	for {
+		pause := s.Every
+		if s.tries > 0 {
+			pause = retry.Backoff(s.tries)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(pause):
+		case err := <-s.started:
+			s.started = nil
+			s.Log.Warn("the model gateway has ended", "error", err)
+		}
+		s.Look(ctx)
+	}
+}
+
+// Look has the gateway serve with our routes, if that can be had, and tells what is in the way.
+func (s *Supervisor) Look(ctx context.Context) {
+	asking, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	err := s.look(asking)
+	switch {
+	case ctx.Err() != nil:
+	case err == nil:
+		s.tries = 0
+		s.Trouble(nil)
+	default:
+		if s.tries++; s.tries > 1 {
+			retry.Warn(s.Log, "look after the model gateway", s.tries, err)
+		}
+		s.Trouble(err)
+	}
+}
+
+func (s *Supervisor) look(ctx context.Context) error {
+	status, err := s.Client.Status(ctx)
+	if errors.Is(err, control.ErrNoGateway) && s.Program != nil {
+		status, err = s.start(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	s.compare(status)
+	if status.Setup == control.Digest(s.Setup) {
+		return nil
+	}
+	told, err := s.Client.Configure(ctx, s.Setup)
+	if err != nil {
+		return fmt.Errorf("tell the model gateway its routes: %w", err)
+	}
+	s.Log.Info("the model gateway was told its routes", "routes", told.Routes, "process", told.Process)
+	return nil
+}
+
+// compare says, once for each process, that the gateway is another program than we would start.
+func (s *Supervisor) compare(status control.Status) {
+	if status.Process == s.known {
+		return
+	}
+	s.known = status.Process
+	if ours := version.String(); status.Version != ours {
+		s.Log.Warn("the model gateway is of another version; SIGTERM has it end when its answers under way have ended, and it is started anew",
+			"process", status.Process, "version", status.Version, "ours", ours)
+	}
+}

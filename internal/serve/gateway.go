@@ -1,0 +1,95 @@
+package serve
+
+import (
+	"cmp"
+	"context"
+	"os"
+	"sync"
+	"time"
+
+	"torno/internal/gateway/control"
+	"torno/internal/gateway/process"
+	"torno/internal/programs"
+)
+
+// lookEvery is how often the gateway is looked at. One that we started tells its end by itself.
+const lookEvery = 3 * time.Second
+
+// openGateway prepares to speak to the model gateway, where the configuration has routes.
+func (h *host) openGateway(context.Context) error {
+	if len(h.Config.Gateway.Routes()) == 0 {
+		return nil
+	}
+	h.gateway = control.Dial(h.Config.GatewayState())
+	h.later(func() error { h.gateway.Close(); return nil })
+	return nil
+}
+
+// gatewayClient speaks to the model gateway. It is nil where the configuration has no routes.
+func (h *host) gatewayClient() *control.Client { return h.gateway }
+
+// tendGateway has a gateway serve the routes, and looks after it until the host closes. Without it the watcher starts all the same:
+// only runs whose profile has routes wait.
+func (h *host) tendGateway(ctx context.Context) error {
+	text, err := h.Config.Gateway.Setup()
+	if err != nil {
+		return err
+	}
+	if h.gateway == nil {
+		h.emptyGateway(ctx)
+		return nil
+	}
+	s := &process.Supervisor{
+		State: h.Config.GatewayState(), Setup: text, Client: h.gateway, Log: h.Log, Trouble: h.gatewayTrouble(),
+		Every: cmp.Or(h.Timing.Gateway, lookEvery),
+	}
+	if h.Config.Gateway.Own() {
+		s.Program = func() (string, error) { return programs.Find("model-gateway", h.Config.Gateway.Program) }
+		if os.Geteuid() == 0 {
+			h.Log.Warn("the model gateway runs as root, as this watcher does; as a service of its own it has a user of its own (gateway.state)")
+		}
+	}
+	s.Look(ctx)
+	tending, stop := context.WithCancel(context.Background())
+	var around sync.WaitGroup
+	around.Go(func() { s.Run(tending) })
+	h.later(func() error {
+		stop()
+		around.Wait()
+		return nil
+	})
+	return nil
+}
+
+// gatewayTrouble tells clients and operators what keeps the gateway away.
+func (h *host) gatewayTrouble() func(error) {
+	over := func() {}
+	told := false
+	return func(err error) {
+		switch {
+		case err != nil && !told:
+			told, over = true, h.watcher.GatewayAway(err)
+		case err == nil && told:
+			over()
+			told = false
+		}
+	}
+}
+
+// emptyGateway takes the routes from a gateway that an earlier configuration has left. It goes on for the doors that are open, and
+// refuses what comes through them.
+func (h *host) emptyGateway(ctx context.Context) {
+	asking, cancel := context.WithTimeout(ctx, h.Timing.respond())
+	defer cancel()
+	client := control.Dial(h.Config.GatewayState())
+	defer client.Close()
+	status, err := client.Status(asking)
+	if err != nil || len(status.Routes) == 0 {
+		return
+	}
+	if _, err := client.Configure(asking, nil); err != nil {
+		h.Log.Warn("a model gateway goes on with routes that the configuration has no longer", "process", status.Process, "error", err)
+		return
+	}
+	h.Log.Info("the configuration has no routes; a model gateway of an earlier one has none now either, and SIGTERM ends it", "process", status.Process)
+}
