@@ -58,7 +58,7 @@ func TestACancelInTheHold(t *testing.T) {
 	a := d.submit(ask{id: "s1", task: "echo never"})
 	<-reached
 	d.touch("cancel_s1")
-	d.eventually("the cancel is heard", func() bool { r := d.watcher.road.Running(d.latest("s1").Key); return r != nil && r.Cause() != "" })
+	d.eventually("the cancel is heard", func() bool { r := d.watcher.runs.Running(d.latest("s1").Key); return r != nil && r.Cause() != "" })
 	close(release)
 	d.want(d.response(a), delegation.StatusCancelled, delegation.ReasonCancelled, -1)
 	if left, err := d.fake.List(t0()); err != nil || len(left) != 0 || len(d.world.Released()) != 0 {

@@ -39,7 +39,7 @@ func TestACancelCountsWhateverTheTimesSay(t *testing.T) {
 			d.eventually("the host has seen the file again", func() bool {
 				stamp, err := d.config.Outboxes[0].Dir.Stat("request_s1.json")
 				d.must(err)
-				return stamp.SameFile(d.watcher.road.Running(d.latest("s1").Key).Client().(*outbox.Admission).Reading().Stamp)
+				return stamp.SameFile(d.watcher.runs.Running(d.latest("s1").Key).Client().(*outbox.Admission).Reading().Stamp)
 			})
 			if c.restart {
 				d.crash()

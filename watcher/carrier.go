@@ -26,12 +26,12 @@ func underwayOf(r *run.Run) outbox.Underway {
 
 // Carry is for outbox.Host.
 func (d dispatch) Carry(ctx context.Context, a *outbox.Admission, existing *journal.Run) bool {
-	return d.road.Submit(ctx, requestOf(a), a, existing)
+	return d.runs.Submit(ctx, requestOf(a), a, existing)
 }
 
 // Running is for outbox.Host.
 func (d dispatch) Running(key string) (outbox.Underway, bool) {
-	r := d.road.Running(key)
+	r := d.runs.Running(key)
 	if r == nil {
 		return outbox.Underway{}, false
 	}

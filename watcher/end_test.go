@@ -56,7 +56,7 @@ func TestAnEndThatWasSeenIsTheFirstCause(t *testing.T) {
 	tell := d.untilTold()
 	a := d.submit(ask{id: "s1", task: "until-told"})
 	d.started(a)
-	r := d.watcher.road.Running(d.latest("s1").Key)
+	r := d.watcher.runs.Running(d.latest("s1").Key)
 	tell()
 	d.eventually("the end is seen", func() bool { return r.IsEnding() })
 	r.End(delegation.ReasonCancelled)

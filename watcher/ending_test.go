@@ -20,10 +20,10 @@ func TestWhyARunIsEndedOutlivesTheWatcher(t *testing.T) {
 		"cancelled": {60, func(d *desk) { d.touch("cancel_s1") }, delegation.StatusCancelled, delegation.ReasonCancelled},
 		"too long":  {1, func(*desk) {}, delegation.StatusTimeout, delegation.ReasonDeadline},
 		"by its operator": {60, func(d *desk) {
-			d.watcher.road.Running(d.latest("s1").Key).End(delegation.ReasonOperator)
+			d.watcher.runs.Running(d.latest("s1").Key).End(delegation.ReasonOperator)
 		}, delegation.StatusCancelled, delegation.ReasonOperator},
 		"a full workspace": {60, func(d *desk) {
-			d.watcher.road.Running(d.latest("s1").Key).EndOver(&delegation.Refusal{Code: delegation.CodeDiskFull, Text: "too much"})
+			d.watcher.runs.Running(d.latest("s1").Key).EndOver(&delegation.Refusal{Code: delegation.CodeDiskFull, Text: "too much"})
 		}, delegation.StatusError, delegation.ReasonWorkspaceLimit},
 	} {
 		for left, remove := range map[string]bool{"its sandbox is there": false, "its sandbox is gone": true} {

@@ -39,7 +39,7 @@ func TestAWorkspaceIsRenamedWhileItIsInUse(t *testing.T) {
 			if restart {
 				d.crash()
 				d.open()
-				d.eventually("the adopted run holds its workspace", func() bool { return d.watcher.road.Running(d.latest("s1").Key).Holds() })
+				d.eventually("the adopted run holds its workspace", func() bool { return d.watcher.runs.Running(d.latest("s1").Key).Holds() })
 			}
 			d.must(os.Rename(filepath.Join(root, "project"), filepath.Join(root, "moved")))
 			d.refusedAsBusy("same", filepath.Join(root, "moved", "s1"))
@@ -48,7 +48,7 @@ func TestAWorkspaceIsRenamedWhileItIsInUse(t *testing.T) {
 			d.must(os.MkdirAll(filepath.Join(root, "project", "s1"), 0o755))
 			other := d.submit(ask{id: "other", task: "echo", workspace: filepath.Join(root, "project", "s1")})
 			d.want(d.response(other), delegation.StatusCompleted, delegation.ReasonExited, 0)
-			d.watcher.road.Running(d.latest("s1").Key).EndNow(delegation.ReasonOperator)
+			d.watcher.runs.Running(d.latest("s1").Key).EndNow(delegation.ReasonOperator)
 			d.response(a)
 			free := d.submit(ask{id: "free", task: "echo", workspace: filepath.Join(root, "moved", "s1")})
 			d.want(d.response(free), delegation.StatusCompleted, delegation.ReasonExited, 0)
@@ -111,7 +111,7 @@ func TestAWorkspaceIsMovedIntoAnotherOne(t *testing.T) {
 	d.refusedAsBusy("s2", second)
 	release()
 	d.response(a)
-	d.eventually("nobody works there", func() bool { return d.watcher.road.Running(d.latest("s1").Key) == nil })
+	d.eventually("nobody works there", func() bool { return d.watcher.runs.Running(d.latest("s1").Key) == nil })
 	b := d.submit(ask{id: "s3", task: "echo", workspace: second})
 	d.want(d.response(b), delegation.StatusCompleted, delegation.ReasonExited, 0)
 }

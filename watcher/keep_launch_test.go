@@ -90,7 +90,7 @@ func TestALaunchThatIsCutOffIsAnswered(t *testing.T) {
 				d := newDesk(t, nil)
 				told := make(chan struct{})
 				a := d.launching(op, cut, told)
-				r := d.watcher.road.Running(d.latest("s1").Key)
+				r := d.watcher.runs.Running(d.latest("s1").Key)
 				go func() { <-r.Ending(); close(told) }()
 				d.stop()
 				resp := d.response(a)
@@ -112,7 +112,7 @@ func TestNoAnswerWhileAChildMayLive(t *testing.T) {
 	removing, remove := make(chan struct{}), make(chan struct{})
 	d.world.Before(sandboxtest.OpRemove, func() { close(removing); <-remove })
 	d.touch("cancel_s1")
-	r := d.watcher.road.Running(d.latest("s1").Key)
+	r := d.watcher.runs.Running(d.latest("s1").Key)
 	<-r.Ending()
 	close(told)
 	<-removing

@@ -383,7 +383,7 @@ func TestAnOutboxThatIsAwayMissesNothing(t *testing.T) {
 	d := newDesk(t, told(said))
 	d.gate()
 	_, running := d.answered()
-	r := d.watcher.road.Running(d.latest("running").Key)
+	r := d.watcher.runs.Running(d.latest("running").Key)
 	d.must(os.Rename(d.outbox, d.outbox+".real"))
 	d.must(os.Remove(filepath.Join(d.outbox+".real", "request_running.json")))
 	if reason := r.Client().Check(); reason != "" {

@@ -64,11 +64,11 @@ func TestAHungLaunchHoldsNoCancel(t *testing.T) {
 					t.Errorf("clients are told %v", told)
 				}
 				d.want(d.response(d.submit(ask{id: "s2", task: "echo hello"})), delegation.StatusCompleted, delegation.ReasonExited, 0)
-				if d.watcher.road.Hung() != 1 {
+				if d.watcher.runs.Hung() != 1 {
 					t.Error("no call was left behind")
 				}
 				stuck.free()
-				d.eventually("the call is back", func() bool { return d.watcher.road.Hung() == 0 })
+				d.eventually("the call is back", func() bool { return d.watcher.runs.Hung() == 0 })
 				d.empty()
 				if n := len(d.watcher.notices.Of("main")); n != 0 || len(d.world.Released()) != 1 {
 					t.Errorf("%d notices stand, and %v ran", n, d.world.Released())
@@ -106,7 +106,7 @@ func TestHungLaunchesAreFew(t *testing.T) {
 	}
 	d.want(d.response(d.submit(ask{id: "else", task: "echo hello", outbox: other})), delegation.StatusCompleted, delegation.ReasonExited, 0)
 	stuck.free()
-	d.eventually("the calls are back", func() bool { return d.watcher.road.Hung() == 0 })
+	d.eventually("the calls are back", func() bool { return d.watcher.runs.Hung() == 0 })
 	d.want(d.response(d.submit(ask{id: "again", task: "echo hello"})), delegation.StatusCompleted, delegation.ReasonExited, 0)
 	d.empty()
 }
@@ -124,7 +124,7 @@ func TestAShutdownAnswersWhatHangs(t *testing.T) {
 		t.Errorf("it ended with %v", d.result)
 	}
 	stuck.free()
-	d.eventually("the call is back", func() bool { return d.watcher.road.Hung() == 0 })
+	d.eventually("the call is back", func() bool { return d.watcher.runs.Hung() == 0 })
 	d.must(d.journal.Close())
 	if left := d.world.Sandboxes(); len(left) != 1 {
 		t.Errorf("the call has made %v", left)

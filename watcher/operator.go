@@ -175,7 +175,7 @@ func (o *Operator) Cancel(ctx context.Context, ref string) (control.Run, error) 
 	if o.Watcher == nil {
 		return control.Run{}, control.ErrNoWatcher
 	}
-	r := o.Watcher.road.Running(record.Key)
+	r := o.Watcher.runs.Running(record.Key)
 	if r == nil {
 		return o.endUntaken(ctx, record, o.Watcher.cancelUnserved)
 	}

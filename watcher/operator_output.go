@@ -43,7 +43,7 @@ func (o *Operator) Output(ctx context.Context, ref string, follow bool, emit fun
 
 // awaitChange waits until a run stands elsewhere than its record says.
 func (w *Watcher) awaitChange(ctx context.Context, record journal.Run) error {
-	r := w.road.Running(record.Key)
+	r := w.runs.Running(record.Key)
 	if r == nil {
 		return wait(ctx, lookAgain)
 	}

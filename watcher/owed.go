@@ -42,7 +42,7 @@ func (w *Watcher) owed() error {
 	case owed = <-counted:
 	case <-ctx.Done():
 	}
-	owed.Sandboxes = w.road.Left()
+	owed.Sandboxes = w.runs.Left()
 	if owed.Responses == 0 && owed.Sandboxes == 0 && owed.Unknown == nil {
 		return nil
 	}

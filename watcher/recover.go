@@ -59,7 +59,7 @@ func (w *Watcher) takeOver(ctx context.Context) error {
 				continue
 			}
 			w.log.Info("removing a sandbox that belongs to no run", "launcher", h.Launcher, "sandbox", h.ID, "id", h.Sandbox)
-			w.road.RemoveLater("", h)
+			w.runs.RemoveLater("", h)
 		}
 	}
 	return nil
@@ -158,20 +158,20 @@ func (w *Watcher) settle(ctx context.Context, record journal.Run, h sandbox.Hand
 	switch {
 	case record.State == delegation.StateEnded:
 		if there {
-			w.road.RemoveLater(record.Key, h)
+			w.runs.RemoveLater(record.Key, h)
 		}
 		return w.respondToRecord(ctx, box, record.Key)
 	case !there && w.isElsewhere(record):
 		return w.strand(ctx, box, record)
 	case box == nil:
 		if there {
-			w.road.RemoveNow(record.Key, h)
+			w.runs.RemoveNow(record.Key, h)
 		}
 		return w.unserved(ctx, record)
 	case there && record.Handle != nil:
 		return w.adopt(ctx, box, record, h)
 	case there:
-		w.road.RemoveLater(record.Key, h)
+		w.runs.RemoveLater(record.Key, h)
 	}
 	_, reason := box.StillAsked(record)
 	switch {
@@ -214,7 +214,7 @@ func (w *Watcher) unserved(ctx context.Context, record journal.Run) error {
 // lose ends a run whose sandbox is gone, for the reason for which it was being ended if it was, and otherwise attempts it
 // again where its profile says so.
 func (w *Watcher) lose(ctx context.Context, box *outbox.Outbox, record journal.Run) error {
-	if end, begun := w.road.EndingOf(record.Key); begun {
+	if end, begun := w.runs.EndingOf(record.Key); begun {
 		return w.end(ctx, box, record, end)
 	}
 	change := journal.Change{

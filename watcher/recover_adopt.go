@@ -24,6 +24,6 @@ func (w *Watcher) adopt(ctx context.Context, box *outbox.Outbox, record journal.
 	a, reason := box.TakeUp(record)
 	w.log.Info("adopted a run of an earlier watcher", "outbox", box.Name, "subagent", record.Subagent, "run", record.Key,
 		"sandbox", h.State, "to_end", reason)
-	w.road.Adopt(requestOf(a), a, record, h, reason, h.On(w.sites[h.Launcher]))
+	w.runs.Adopt(requestOf(a), a, record, h, reason, h.On(w.sites[h.Launcher]))
 	return nil
 }

@@ -29,7 +29,7 @@ func (w *Watcher) endOutput(box *outbox.Outbox, record journal.Run) {
 
 // unfinished says whether a run goes on, here or when it is taken up.
 func (w *Watcher) unfinished(ctx context.Context, key string) bool {
-	if w.road.Running(key) != nil {
+	if w.runs.Running(key) != nil {
 		return true
 	}
 	record, err := w.journal.Get(ctx, key)

@@ -24,7 +24,7 @@ func (w *Watcher) attemptLost(ctx context.Context, box *outbox.Outbox, record jo
 		return false, nil // the record is answered as it is
 	}
 	a := box.Admission(record.RunKey(), in, spec, record.Warnings)
-	next := w.road.NextRecord(requestOf(a), a)
+	next := w.runs.NextRecord(requestOf(a), a)
 	crash.At("recover.attempted")
 	err = w.journal.Again(ctx, record.Key, record.State, lost, next)
 	if errors.Is(err, journal.ErrForgotten) {

@@ -61,7 +61,7 @@ func (w *Watcher) standing(key string) run.Standing {
 	if u := w.unservedRun(key); u != nil && u.why != nil {
 		return run.Standing{Stranded: "another site answers in the place of its own, and its outbox is not served"}
 	}
-	if r := w.road.Running(key); r != nil {
+	if r := w.runs.Running(key); r != nil {
 		return r.Standing()
 	}
 	return run.Standing{}
@@ -77,7 +77,7 @@ func (o *Operator) Abandon(ctx context.Context, ref string) (control.Run, error)
 	if w == nil {
 		return control.Run{}, control.ErrNoWatcher
 	}
-	r := w.road.Running(record.Key)
+	r := w.runs.Running(record.Key)
 	if r == nil {
 		return o.endUntaken(ctx, record, w.abandonUnserved)
 	}

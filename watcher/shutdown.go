@@ -39,7 +39,7 @@ func (w *Watcher) stopWorking() {
 	active := w.schedule.Close(w.life)
 	over := make(chan struct{})
 	go func() {
-		w.road.Wait()
+		w.runs.Wait()
 		close(over)
 	}()
 	budget := time.NewTimer(w.config.Shutdown.Budget)

@@ -33,7 +33,7 @@ func (w *Watcher) respondToUntaken(recovered bool) {
 // respondToOne responds to a run of an earlier watcher that has ended, or was never released.
 func (w *Watcher) respondToOne(ctx context.Context, record journal.Run, recovered bool) error {
 	box := w.boxOf(record.Outbox)
-	if box == nil || w.road.Running(record.Key) != nil || box.Trouble() != nil {
+	if box == nil || w.runs.Running(record.Key) != nil || box.Trouble() != nil {
 		return nil //nolint:nilerr // the next watcher serves it, or does not
 	}
 	switch {

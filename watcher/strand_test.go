@@ -144,7 +144,7 @@ func TestACancelOfAStrandedRunWaits(t *testing.T) {
 	d.stranded(a)
 	d.touch("cancel_s1")
 	d.eventually("the cancel is heard", func() bool {
-		r := d.watcher.road.Running(d.latest("s1").Key)
+		r := d.watcher.runs.Running(d.latest("s1").Key)
 		return r != nil && r.Cause() == delegation.ReasonCancelled
 	})
 	d.stranded(a)
@@ -159,7 +159,7 @@ func TestAStrandedRunKeepsItsSubagent(t *testing.T) {
 	d.stranded(a)
 	next := d.submit(ask{id: "s1", request: "r2", task: "echo next"})
 	d.eventually("the earlier run is superseded", func() bool {
-		r := d.watcher.road.Running(d.runOf(a))
+		r := d.watcher.runs.Running(d.runOf(a))
 		return r != nil && r.Cause() == delegation.ReasonSuperseded
 	})
 	if n := len(d.world.Released()); n != 1 || d.exists("response_s1.json") {

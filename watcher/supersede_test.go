@@ -15,7 +15,7 @@ func TestASuccessorThatGivesUpLetsNobodyPast(t *testing.T) {
 	d := newDesk(t, nil)
 	first := d.submit(ask{id: "s1", request: "r1", task: "ignore-term"})
 	d.started(first)
-	earlier := d.watcher.road.Running(d.latest("s1").Key)
+	earlier := d.watcher.runs.Running(d.latest("s1").Key)
 	second := d.submit(ask{id: "s1", request: "r2", task: "echo two"})
 	d.eventually("the second waits", func() bool { return d.status("s1").RequestID == "r2" })
 	d.touch("cancel_s1")

@@ -59,7 +59,7 @@ func (w *Watcher) keepUnserved(ctx context.Context, box *outbox.Outbox, record j
 	case record.State == delegation.StateEnded || there && record.Handle == nil:
 		u.over.Store(record.State == delegation.StateEnded)
 		if there && h.State != sandbox.HandleUncertain {
-			w.road.RemoveLater(record.Key, h)
+			w.runs.RemoveLater(record.Key, h)
 		}
 		return nil
 	case !there && w.isElsewhere(record):
@@ -68,10 +68,10 @@ func (w *Watcher) keepUnserved(ctx context.Context, box *outbox.Outbox, record j
 	case !there:
 		return nil
 	}
-	if end, begun := w.road.EndingOf(record.Key); begun && h.State != sandbox.HandleUncertain {
+	if end, begun := w.runs.EndingOf(record.Key); begun && h.State != sandbox.HandleUncertain {
 		return w.endAside(ctx, u, h, end)
 	}
-	w.road.CountLeft(1)
+	w.runs.CountLeft(1)
 	u.handle, u.ticket = h, reservation(record)
 	w.schedule.Reserve(ctx, u.ticket)
 	w.log.Warn("a run goes on without a watcher until the directory of its outbox is back", "outbox", box.Name, "run", record.Key)
@@ -81,7 +81,7 @@ func (w *Watcher) keepUnserved(ctx context.Context, box *outbox.Outbox, record j
 // endAside ends a run that was being ended, now that its sandbox can be removed. Its client is answered when the directory is back.
 func (w *Watcher) endAside(ctx context.Context, u *unserved, h sandbox.Handle, end journal.Change) error {
 	w.log.Info("a run that was being ended is ended; its response follows when the directory of its outbox is back", "outbox", u.box.Name, "run", u.record.Key)
-	w.road.RemoveNow(u.record.Key, h)
+	w.runs.RemoveNow(u.record.Key, h)
 	u.over.Store(true)
 	crash.At("unserved.ended")
 	return w.journal.Move(ctx, u.record.Key, u.record.State, delegation.StateEnded, end)
@@ -133,14 +133,14 @@ func (w *Watcher) cancelUnserved(ctx context.Context, u *unserved) error {
 	}
 	defer giveBack()
 	if u.record.Handle != nil { // what has no sandbox has nothing to be noted for, and may run if it cannot be ended now
-		w.road.NoteEnding(u.record.Key, delegation.ReasonOperator)
+		w.runs.NoteEnding(u.record.Key, delegation.ReasonOperator)
 	}
 	if u.why != nil {
 		return fmt.Errorf("%w: %w", control.ErrStranded, u.why)
 	}
 	if u.handle.ID != "" {
 		crash.At("unserved.removed")
-		if err := w.road.RemoveOnce(u.handle); err != nil {
+		if err := w.runs.RemoveOnce(u.handle); err != nil {
 			return fmt.Errorf("remove the sandbox of run %s: %w", u.record.Key, err)
 		}
 	}
@@ -182,7 +182,7 @@ func (w *Watcher) endUnserved(ctx context.Context, u *unserved, change journal.C
 		w.schedule.Finished(ctx, u.ticket)
 	}
 	if u.handle.ID != "" {
-		w.road.CountLeft(-1)
+		w.runs.CountLeft(-1)
 	}
 	return nil
 }

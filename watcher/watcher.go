@@ -53,7 +53,7 @@ type Watcher struct {
 	notes        output.Notes
 	schedule     *schedule.Schedule
 	hangs        *hang.Calls // to workspaces
-	road         *run.Road
+	runs         *run.Runs
 	log          *slog.Logger
 	boxes        []*outbox.Outbox
 	born         time.Time
@@ -82,7 +82,7 @@ func New(config Config) *Watcher {
 	w.reopen = sync.OnceFunc(func() { close(w.again) })
 	w.life, w.endLife = context.WithCancel(context.Background())
 	w.leisure, w.endLeisure = context.WithCancel(w.life)
-	w.road = run.NewRoad(run.Ports{
+	w.runs = run.NewRuns(run.Ports{
 		Journal: w.journal, Notes: w.notes, Notices: w.notices, Schedule: w.schedule, Launchers: config.Launchers,
 		Workspaces: config.Workspaces, Hangs: w.hangs, Floor: config.Floor, Timing: w.timing, Log: w.log, Life: w.life, Leisure: w.leisure, Keeps: w.keeps,
 	})
@@ -120,7 +120,7 @@ func (w *Watcher) Run(ctx context.Context) (err error) {
 	stopped := false
 	defer func() {
 		w.endLife()
-		all := w.endsInTime(func() { w.road.Wait(); background.Wait() }) && w.road.Hung() == 0
+		all := w.endsInTime(func() { w.runs.Wait(); background.Wait() }) && w.runs.Hung() == 0
 		if !all && !errors.Is(err, ErrLeftBehind) {
 			err = errors.Join(err, ErrLeftBehind)
 		}
@@ -129,7 +129,7 @@ func (w *Watcher) Run(ctx context.Context) (err error) {
 		}
 	}()
 	background.Go(func() { w.schedule.Loop(w.life) })
-	background.Go(func() { w.road.Loop(w.life) })
+	background.Go(func() { w.runs.Loop(w.life) })
 	if err := w.takeOver(ctx); err != nil {
 		switch {
 		case ctx.Err() != nil && w.keep.Load():
@@ -184,7 +184,7 @@ func (w *Watcher) watchOutboxes(ctx context.Context) error {
 }
 
 // Hurry kills what still runs, when the operator asks a second time.
-func (w *Watcher) Hurry() { w.road.KillAll() }
+func (w *Watcher) Hurry() { w.runs.KillAll() }
 
 // beatNow has every outbox's clients told the news.
 func (w *Watcher) beatNow() {

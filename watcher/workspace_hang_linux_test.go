@@ -152,7 +152,7 @@ func TestAHungFileSystemHoldsNoCancel(t *testing.T) {
 	var resp delegation.Response
 	h.soon("the answer", workspace.BeforeAnswer.Time+workspace.HangTime+patience/4, func() { resp = h.response(a) })
 	h.want(resp, delegation.StatusCancelled, delegation.ReasonCancelled, -1)
-	if h.watcher.road.Hung() != 1 {
+	if h.watcher.runs.Hung() != 1 {
 		t.Error("no call was left behind: the oracle is dead")
 	}
 	h.eventually("its slot is free", func() bool {
@@ -161,7 +161,7 @@ func TestAHungFileSystemHoldsNoCancel(t *testing.T) {
 	})
 	oracle := stays(t, h.fs, filepath.Join(h.root, "s2"))
 	h.fs.Abort()
-	h.eventually("the call is back", func() bool { return h.watcher.road.Hung() == 0 })
+	h.eventually("the call is back", func() bool { return h.watcher.runs.Hung() == 0 })
 	h.empty()
 	attack.Record(t, attack.Trial{Row: "L7", Where: "the launch", Tried: 1, Held: heldOff(t), Oracle: oracle})
 }
@@ -195,7 +195,7 @@ func TestWhatNeverEndsIsLeftBehind(t *testing.T) {
 	if !errors.Is(d.result, ErrLeftBehind) {
 		t.Error("it ended with", d.result)
 	}
-	d.watcher.road.Wait()
+	d.watcher.runs.Wait()
 	d.must(d.journal.Close())
 	d.stop = func() {}
 }

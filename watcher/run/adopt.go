@@ -11,37 +11,37 @@ import (
 
 // Adopt has a run of an earlier watcher go on in the sandbox of its record. reason is why it is to be ended, "" where it may go on; stranded is why its site
 // cannot be reached, nil where it can.
-func (w *Road) Adopt(q Request, c Client, record journal.Run, h sandbox.Handle, reason delegation.Reason, stranded error) {
-	r := w.newRun(q, c)
+func (runs *Runs) Adopt(q Request, c Client, record journal.Run, h sandbox.Handle, reason delegation.Reason, stranded error) {
+	r := runs.newRun(q, c)
 	r.workspace = cmp.Or(record.Handle.Workspace, r.workspace)
 	h.Device, h.Inode, h.Workspace, h.Above = record.Handle.Device, record.Handle.Inode, record.Handle.Workspace, record.Handle.Above
-	r.launcher, r.launcherName = w.Launchers[h.Launcher], h.Launcher
+	r.launcher, r.launcherName = runs.Launchers[h.Launcher], h.Launcher
 	r.handle, r.admitted = h, record.Created
 	r.sandbox = record.Sandbox
-	r.out.Resume(w.Notes.Load(r.hash), output.NotAhead(record.Started), r.client.HasLive)
+	r.out.Resume(runs.Notes.Load(r.hash), output.NotAhead(record.Started), r.client.HasLive)
 	r.times.created, r.release = record.Created, releaseOf(record)
 	r.standing.now = Standing{State: record.State, Released: true, Started: r.out.StartedAt}
-	r.goOnEnding(w.endingOf(r.hash))
+	r.goOnEnding(runs.endingOf(r.hash))
 	if reason != "" {
 		r.End(reason)
 	}
 	if stranded != nil {
 		r.standing.now.Stranded = stranded.Error()
 	}
-	w.claimAdopted(r)
-	w.own(r)
-	w.Schedule.Adopt(w.Life, &r.ticket)
+	runs.claimAdopted(r)
+	runs.own(r)
+	runs.Schedule.Adopt(runs.Life, &r.ticket)
 }
 
 // claimAdopted finds out which directory an adopted run works in. The journal says it, unless an earlier version wrote the
 // record: then what is at its path counts if it is the directory that was mounted.
-func (w *Road) claimAdopted(r *Run) {
+func (runs *Runs) claimAdopted(r *Run) {
 	r.ticket.Above = r.handle.Above
 	if len(r.ticket.Above) > 0 {
 		return
 	}
 	mounted := sandbox.Directory{Device: r.handle.Device, Inode: r.handle.Inode}
-	w.lookAbove(r)
+	runs.lookAbove(r)
 	if len(r.ticket.Above) == 0 || r.ticket.Above[0] != mounted {
 		r.ticket.Above, r.ticket.Anywhere = nil, true
 	}

@@ -18,7 +18,7 @@ import (
 
 // attendance is one attachment to a run's sandbox, from Open to the end of either.
 type attendance struct {
-	w       *Road
+	runs    *Runs
 	r       *Run
 	att     sandbox.Attachment
 	held    *notice.Flag
@@ -40,16 +40,16 @@ type attendance struct {
 
 // attend attaches to the sandbox, releases it where that is still to be done, and stays until it has ended or the connection
 // broke.
-func (w *Road) attend(r *Run, held *notice.Flag) (sandbox.Exit, error) {
-	att, err := w.attach(r, held)
+func (runs *Runs) attend(r *Run, held *notice.Flag) (sandbox.Exit, error) {
+	att, err := runs.attach(r, held)
 	if err != nil {
 		return sandbox.Exit{}, err
 	}
 	held.Lower() // attaching succeeded
-	ctx, cancel := context.WithCancel(w.Life)
+	ctx, cancel := context.WithCancel(runs.Life)
 	defer cancel()
 	a := &attendance{
-		w: w, r: r, att: att, held: held, ctx: ctx, leave: cancel,
+		runs: runs, r: r, att: att, held: held, ctx: ctx, leave: cancel,
 		exited: make(chan struct{}), drained: make(chan struct{}), holding: make(chan struct{}), started: make(chan time.Time, 1), began: make(chan struct{}),
 	}
 	r.out.OnStarted = func(at time.Time) {
@@ -80,17 +80,17 @@ func (a *attendance) stay() error {
 	if !a.r.spec.Process.Stdin {
 		a.att.Input().Close()
 	}
-	a.work.Go(func() { a.w.watchWorkspace(a.ctx, a.r, a.began) })
+	a.work.Go(func() { a.runs.watchWorkspace(a.ctx, a.r, a.began) })
 	a.watch()
 	a.drain()
 	return a.err
 }
 
-func (w *Road) attach(r *Run, held *notice.Flag) (att sandbox.Attachment, err error) {
+func (runs *Runs) attach(r *Run, held *notice.Flag) (att sandbox.Attachment, err error) {
 	if !r.Standing().Released {
-		return w.attachFirst(r, held)
+		return runs.attachFirst(r, held)
 	}
-	err = w.once(held, func(ctx context.Context) (err error) {
+	err = runs.once(held, func(ctx context.Context) (err error) {
 		crash.At("run.opened")
 		att, err = r.launcher.Open(ctx, r.handle, r.out.Cursor)
 		return err
@@ -99,9 +99,9 @@ func (w *Road) attach(r *Run, held *notice.Flag) (att sandbox.Attachment, err er
 }
 
 // attachFirst attaches to a sandbox that holds.
-func (w *Road) attachFirst(r *Run, held *notice.Flag) (sandbox.Attachment, error) {
+func (runs *Runs) attachFirst(r *Run, held *notice.Flag) (sandbox.Attachment, error) {
 	launcher, h, cursor := r.launcher, r.handle, r.out.Cursor
-	att, err := launching(w, r, held, launchStep[sandbox.Attachment]{
+	att, err := launching(runs, r, held, launchStep[sandbox.Attachment]{
 		budget: callBudget,
 		call: func(ctx context.Context) (sandbox.Attachment, error) {
 			crash.At("run.opened")
@@ -111,11 +111,11 @@ func (w *Road) attachFirst(r *Run, held *notice.Flag) (sandbox.Attachment, error
 			if err == nil {
 				att.Close()
 			}
-			w.removeLeft(launcher, h)
+			runs.removeLeft(launcher, h)
 		},
 	})
 	if errors.Is(err, errLeftCall) {
-		err = &unreleasedError{verdict: w.leftBehind(r, "attach to the sandbox")}
+		err = &unreleasedError{verdict: runs.leftBehind(r, "attach to the sandbox")}
 	}
 	return att, err
 }
@@ -206,7 +206,7 @@ func (a *attendance) noteRunning() {
 	if now.Started.IsZero() || now.State == delegation.StateRunning || a.noted || time.Now().Before(a.noteAgain) {
 		return
 	}
-	err := a.w.tryMove(a.r, delegation.StateRunning, journal.Change{Started: now.Started})
+	err := a.runs.tryMove(a.r, delegation.StateRunning, journal.Change{Started: now.Started})
 	a.noted = err == nil || certain(err) // a certain refusal stays one
 	if err == nil {
 		return
@@ -235,28 +235,28 @@ func (a *attendance) kill() {
 	if a.ctx.Err() != nil {
 		return // the next attendance sees that the run must end
 	}
-	a.w.noteEnding(a.r)
-	err := a.w.Timing.ladder(a.r.Cause()).climb(a.ctx, a.att, a.exited, a.r.hurry)
-	if a.ends(a.w.Timing.Kill) {
+	a.runs.noteEnding(a.r)
+	err := a.runs.Timing.ladder(a.r.Cause()).climb(a.ctx, a.att, a.exited, a.r.hurry)
+	if a.ends(a.runs.Timing.Kill) {
 		return
 	}
 	a.r.log.Error("a sandbox does not end; removing it", "run", a.r.hash, "error", err)
-	held, away := a.w.Notices.FlagOf(a.r.request.Outbox, a.r.key.Subagent), a.w.Notices.Flag("")
+	held, away := a.runs.Notices.FlagOf(a.r.request.Outbox, a.r.key.Subagent), a.runs.Notices.Flag("")
 	defer held.Close()
 	defer away.Close()
 	for try := 1; ; try++ {
 		crash.At("run.forced")
-		err := a.w.removeOnce(away, a.r.launcher, a.r.handle)
+		err := a.runs.removeOnce(away, a.r.launcher, a.r.handle)
 		if err == nil {
 			break
 		}
 		held.Raise(delegation.NoticeSandbox, err)
-		retry.Warn(a.w.Log, "remove a sandbox that does not end", try, err)
+		retry.Warn(a.runs.Log, "remove a sandbox that does not end", try, err)
 		if a.ends(retry.Backoff(try)) {
 			return
 		}
 	}
-	if !a.ends(a.w.Timing.Gone) {
+	if !a.ends(a.runs.Timing.Gone) {
 		a.leave()
 	}
 }

@@ -19,12 +19,12 @@ func TestWhoLeavesBeginsNoEnd(t *testing.T) {
 	}
 	defer dir.Close()
 	for left, want := range map[bool]delegation.Reason{false: delegation.ReasonShutdown, true: ""} {
-		w := roadOf(t)
-		w.Notes = output.NewNotes(dir)
+		runs := runsOf(t)
+		runs.Notes = output.NewNotes(dir)
 		r := &Run{hash: fmt.Sprint("left ", left), hurry: make(chan struct{})}
 		r.ending, r.stop = context.WithCancelCause(t.Context())
-		a := &attendance{w: w, r: r, att: docile{}, began: make(chan struct{}), exited: make(chan struct{})}
-		a.ctx, a.leave = context.WithCancel(w.Life)
+		a := &attendance{runs: runs, r: r, att: docile{}, began: make(chan struct{}), exited: make(chan struct{})}
+		a.ctx, a.leave = context.WithCancel(runs.Life)
 		close(a.began)
 		r.EndNow(delegation.ReasonShutdown)
 		if left {
@@ -33,7 +33,7 @@ func TestWhoLeavesBeginsNoEnd(t *testing.T) {
 			close(a.exited)
 		}
 		a.kill()
-		if e := w.endingOf(r.hash); e.Reason != want {
+		if e := runs.endingOf(r.hash); e.Reason != want {
 			t.Errorf("left: %t; the next watcher ends it as %q", left, e.Reason)
 		}
 		a.leave()

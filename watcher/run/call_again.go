@@ -19,36 +19,36 @@ const slowCall = 5 * time.Second
 var errSlow = errors.New("a call takes very long")
 
 // insistAlways makes a call again whatever is wrong with it, until it is done or the watcher stops working.
-func (w *Road) insistAlways(what string, call func(context.Context) error) error {
-	held := w.Notices.Flag("")
+func (runs *Runs) insistAlways(what string, call func(context.Context) error) error {
+	held := runs.Notices.Flag("")
 	defer held.Close()
 	for try := 1; ; try++ {
-		err := w.once(held, call)
+		err := runs.once(held, call)
 		if err == nil || errors.Is(err, sandbox.ErrNotFound) {
 			return nil
 		}
-		if w.Life.Err() != nil {
+		if runs.Life.Err() != nil {
 			return err
 		}
 		held.Raise(delegation.NoticeLauncher, err)
-		retry.Warn(w.Log, what, try, err)
-		w.pause(w.Life, retry.Backoff(try))
+		retry.Warn(runs.Log, what, try, err)
+		runs.pause(runs.Life, retry.Backoff(try))
 	}
 }
 
 // once makes a call, and says so if it takes long.
-func (w *Road) once(held *notice.Flag, call func(context.Context) error) error {
-	ctx, cancel := w.within(callBudget, w.Life)
+func (runs *Runs) once(held *notice.Flag, call func(context.Context) error) error {
+	ctx, cancel := runs.within(callBudget, runs.Life)
 	defer cancel()
 	defer slowNotice(held).Stop()
 	return call(ctx)
 }
 
 // within is a context of a call that ends with its budget, or a grace after one of these contexts is done.
-func (w *Road) within(budget time.Duration, ends ...context.Context) (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(w.Life), budget)
+func (runs *Runs) within(budget time.Duration, ends ...context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(runs.Life), budget)
 	for _, end := range ends {
-		stop := context.AfterFunc(end, func() { time.AfterFunc(w.Timing.Grace, cancel) })
+		stop := context.AfterFunc(end, func() { time.AfterFunc(runs.Timing.Grace, cancel) })
 		context.AfterFunc(ctx, func() { stop() })
 	}
 	return ctx, cancel
@@ -60,30 +60,30 @@ func slowNotice(held *notice.Flag) *time.Timer {
 }
 
 // pause waits, unless the watcher stops working or there is nothing more to wait for.
-func (w *Road) pause(until context.Context, d time.Duration) {
+func (runs *Runs) pause(until context.Context, d time.Duration) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
 	case <-until.Done():
-	case <-w.Life.Done():
+	case <-runs.Life.Done():
 	}
 }
 
 // record has the journal take a step of a run, again and again: what it does not know must not happen, and what has
 // happened must be known. It gives up when the journal is sure that it does not take it, when the watcher stops working,
 // and when until is done.
-func (w *Road) record(until context.Context, what string, step func() error) error {
-	held := w.Notices.Flag("")
+func (runs *Runs) record(until context.Context, what string, step func() error) error {
+	held := runs.Notices.Flag("")
 	defer held.Close()
 	for try := 1; ; try++ {
 		err := step()
-		if err == nil || certain(err) || w.Life.Err() != nil || until.Err() != nil {
+		if err == nil || certain(err) || runs.Life.Err() != nil || until.Err() != nil {
 			return err
 		}
 		held.Raise(delegation.NoticeJournal, err)
-		retry.Warn(w.Log, what, try, err)
-		w.pause(until, retry.Backoff(try))
+		retry.Warn(runs.Log, what, try, err)
+		runs.pause(until, retry.Backoff(try))
 	}
 }
 

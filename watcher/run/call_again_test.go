@@ -22,13 +22,13 @@ var errGone = fmt.Errorf("gone: %w", sandbox.ErrUnavailable)
 // TestWaitingGetsSlower: hours of an outage cost a few calls a minute, never in step, and the news comes once.
 func TestWaitingGetsSlower(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := roadOf(t)
+		runs := runsOf(t)
 		r := &Run{request: Request{Outbox: "main"}}
 		r.ending, r.stop = context.WithCancelCause(t.Context())
 		calls, over := 0, time.Now().Add(time.Hour)
 		var pauses []time.Duration
 		last := time.Now()
-		_, err := insist(w, r, launchStep[struct{}]{what: "try", budget: time.Minute, call: func(context.Context) (nothing struct{}, err error) {
+		_, err := insist(runs, r, launchStep[struct{}]{what: "try", budget: time.Minute, call: func(context.Context) (nothing struct{}, err error) {
 			calls++
 			pauses, last = append(pauses, time.Since(last)), time.Now()
 			if time.Now().After(over) {
@@ -48,11 +48,11 @@ func TestWaitingGetsSlower(t *testing.T) {
 // TestASlowCallIsSaid although it has not failed, and not any more when it is done.
 func TestASlowCallIsSaid(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := roadOf(t)
-		held := w.Notices.Flag("")
-		err := w.once(held, func(ctx context.Context) error {
+		runs := runsOf(t)
+		held := runs.Notices.Flag("")
+		err := runs.once(held, func(ctx context.Context) error {
 			time.Sleep(slowCall + time.Second)
-			if len(w.Notices.Of("main")) != 1 {
+			if len(runs.Notices.Of("main")) != 1 {
 				t.Error("a slow call is not said")
 			}
 			<-ctx.Done()
@@ -63,7 +63,7 @@ func TestASlowCallIsSaid(t *testing.T) {
 		}
 		held.Close()
 		held.Raise(delegation.NoticeLauncher, errSlow) // too late
-		if n := w.Notices.Of("main"); len(n) != 0 {
+		if n := runs.Notices.Of("main"); len(n) != 0 {
 			t.Errorf("it is still said: %v", n)
 		}
 	})
@@ -71,13 +71,13 @@ func TestASlowCallIsSaid(t *testing.T) {
 
 func TestWhatTheJournalIsSureOfIsNotAskedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := roadOf(t)
+		runs := runsOf(t)
 		for _, c := range []struct {
 			err   error
 			tries int
 		}{{journal.ErrMoved, 1}, {journal.ErrClosed, 1}, {errors.New("the disk is full"), 3}} {
 			tries := 0
-			err := w.record(t.Context(), "note", func() error {
+			err := runs.record(t.Context(), "note", func() error {
 				if tries++; tries == 3 {
 					return nil
 				}
@@ -93,19 +93,19 @@ func TestWhatTheJournalIsSureOfIsNotAskedAgain(t *testing.T) {
 // TestACallThatNeverReturnsEndsItsRun: nobody cancels. The run has failed when its time, and the grace for it, are over.
 func TestACallThatNeverReturnsEndsItsRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := roadOf(t)
+		runs := runsOf(t)
 		r := &Run{request: Request{Outbox: "main"}, handle: sandbox.Handle{ID: "box-1"}}
 		r.ending, r.stop = context.WithCancelCause(t.Context())
 		let, late, begin := make(chan struct{}), make(chan int, 1), time.Now()
-		_, err := insist(w, r, launchStep[int]{
+		_, err := insist(runs, r, launchStep[int]{
 			what: "try", budget: time.Minute,
 			call: func(context.Context) (int, error) { <-let; return 7, nil },
 			late: func(n int, _ error) { late <- n },
 		})
-		if took := time.Since(begin); !errors.Is(err, errLeftCall) || took != time.Minute+w.Timing.Grace {
+		if took := time.Since(begin); !errors.Is(err, errLeftCall) || took != time.Minute+runs.Timing.Grace {
 			t.Errorf("after %s: %v", took, err)
 		}
-		v := w.leftBehind(r, "try")
+		v := runs.leftBehind(r, "try")
 		if v.reason != delegation.ReasonLaunchFailed || !strings.Contains(v.refusal.Text, errLeftCall.Error()) || r.handle.ID != "" {
 			t.Errorf("the verdict is %+v, with the sandbox %q", v, r.handle.ID)
 		}
@@ -114,8 +114,8 @@ func TestACallThatNeverReturnsEndsItsRun(t *testing.T) {
 			t.Errorf("it returned %d", n)
 		}
 		synctest.Wait()
-		if w.Hung() != 0 || len(w.Notices.Of("main")) != 0 {
-			t.Errorf("%d calls are left, and clients are told %v", w.Hung(), w.Notices.Of("main"))
+		if runs.Hung() != 0 || len(runs.Notices.Of("main")) != 0 {
+			t.Errorf("%d calls are left, and clients are told %v", runs.Hung(), runs.Notices.Of("main"))
 		}
 	})
 }

@@ -27,35 +27,35 @@ const (
 
 // runToEnd carries a run from its place to its end. It is the whole life of the run's goroutine. A watcher that stops working
 // in the middle leaves the run as it is: the next one takes it up from the journal and the launcher's list.
-func (w *Road) runToEnd(r *Run) {
+func (runs *Runs) runToEnd(r *Run) {
 	defer r.letWorkspaceGo()
-	v := w.launchAndFollow(r)
-	if v.reason != "" && w.Life.Err() == nil && (!r.dead || !r.mayHaveRun(v)) {
-		w.remove(r) // dead before it is said, and gone before it is attempted again
+	v := runs.launchAndFollow(r)
+	if v.reason != "" && runs.Life.Err() == nil && (!r.dead || !r.mayHaveRun(v)) {
+		runs.remove(r) // dead before it is said, and gone before it is attempted again
 		if reason := r.Cause(); reason != "" && r.handle.ID == "" && !r.final {
 			v = verdict{reason: reason} // somebody wanted the end before it went wrong
 		}
 	}
-	if v.reason == "" || w.Life.Err() != nil {
-		w.leaveToNext(r)
+	if v.reason == "" || runs.Life.Err() != nil {
+		runs.leaveToNext(r)
 		return
 	}
-	if w.attemptAgain(r, v) {
-		w.disown(r)
-		w.Schedule.Finished(w.Life, &r.ticket)
+	if runs.attemptAgain(r, v) {
+		runs.disown(r)
+		runs.Schedule.Finished(runs.Life, &r.ticket)
 		return
 	}
-	more := w.inspect(r, v.reason)
+	more := runs.inspect(r, v.reason)
 	r.holds.Store(nil)
-	w.Schedule.Leave(w.Life, &r.ticket)
-	if w.conclude(r, v) {
-		w.remove(r)
-		w.countLeft(r)
+	runs.Schedule.Leave(runs.Life, &r.ticket)
+	if runs.conclude(r, v) {
+		runs.remove(r)
+		runs.countLeft(r)
 		if more {
-			w.inspectRest(r)
+			runs.inspectRest(r)
 		}
 	}
-	w.Schedule.Finished(w.Life, &r.ticket)
+	runs.Schedule.Finished(runs.Life, &r.ticket)
 }
 
 // mayHaveRun says whether a run has an end that its agent may have come to. What was lost, or not launched, may be attempted again.
@@ -65,21 +65,21 @@ func (r *Run) mayHaveRun(v verdict) bool {
 
 // leaveToNext leaves a run as it is when the watcher stops working: without an answer, and its record as it stands. The next
 // watcher adopts what was released. A sandbox of which nothing ran it makes anew, so this one can be removed.
-func (w *Road) leaveToNext(r *Run) {
+func (runs *Runs) leaveToNext(r *Run) {
 	mayRun := r.releasing || r.Standing().Released
-	if !mayRun && !w.Keeps() {
-		w.remove(r)
+	if !mayRun && !runs.Keeps() {
+		runs.remove(r)
 	}
 	if !r.dead {
-		w.countLeft(r)
+		runs.countLeft(r)
 	}
-	w.disown(r)
+	runs.disown(r)
 }
 
 // countLeft counts a sandbox that is left when the watcher stops working.
-func (w *Road) countLeft(r *Run) {
+func (runs *Runs) countLeft(r *Run) {
 	if r.handle.ID != "" {
-		w.left.Add(1)
+		runs.left.Add(1)
 	}
 }
 
@@ -87,37 +87,37 @@ func (w *Road) countLeft(r *Run) {
 // first.
 //
 // A sandbox that ends in its hold ran nothing. It is removed, and another one is made for the same attempt.
-func (w *Road) launchAndFollow(r *Run) verdict {
+func (runs *Runs) launchAndFollow(r *Run) verdict {
 	r.times.dequeued = time.Now()
-	w.holdWorkspace(r)
+	runs.holdWorkspace(r)
 	if r.Standing().Released {
 		r.holds.Store(r.held)
-		return w.goOn(r)
+		return runs.goOn(r)
 	}
 	for try := 1; ; try++ {
-		v, broken := w.launch(r)
+		v, broken := runs.launch(r)
 		if broken == nil {
 			return v
 		}
-		if w.Life.Err() != nil {
+		if runs.Life.Err() != nil {
 			return verdict{}
 		}
 		if try == holdTries {
 			return failed(delegation.CodeLaunch, fmt.Errorf("it ended %d times before it was released: %w", try, broken))
 		}
-		retry.Warn(w.Log, "hold a sandbox", try, broken)
-		w.remove(r)
+		retry.Warn(runs.Log, "hold a sandbox", try, broken)
+		runs.remove(r)
 		r.out.Begin()
 		r.out.Live.Note() // a place in the output of that sandbox is none in the next one's
-		w.pause(r.ending, retry.Backoff(try))
+		runs.pause(r.ending, retry.Backoff(try))
 	}
 }
 
 // goOn follows the sandbox of a run that was adopted. One that was released and never began is an earlier version's, and may
 // have run all the same.
-func (w *Road) goOn(r *Run) verdict {
+func (runs *Runs) goOn(r *Run) verdict {
 	if why := r.Stranded(); why != "" {
-		if v, back := w.awaitSite(r, errors.New(why)); !back {
+		if v, back := runs.awaitSite(r, errors.New(why)); !back {
 			return v
 		}
 	}
@@ -127,13 +127,13 @@ func (w *Road) goOn(r *Run) verdict {
 	if r.handle.State == sandbox.HandleCreated {
 		return lost(sandbox.ErrUncertain)
 	}
-	v, _ := w.follow(r)
+	v, _ := runs.follow(r)
 	return v
 }
 
 // launch makes a sandbox, starts it and follows it. Where it ended in its hold, broken says how.
-func (w *Road) launch(r *Run) (v verdict, broken error) {
-	if v, ok := w.prepare(r); !ok {
+func (runs *Runs) launch(r *Run) (v verdict, broken error) {
+	if v, ok := runs.prepare(r); !ok {
 		return v, nil
 	}
 	if v, ok := r.proveWorkspace(); !ok {
@@ -142,67 +142,67 @@ func (w *Road) launch(r *Run) (v verdict, broken error) {
 	if reason := r.Cause(); reason != "" {
 		return verdict{reason: reason}, nil
 	}
-	if v, broken, ok := w.start(r); !ok {
+	if v, broken, ok := runs.start(r); !ok {
 		return v, broken
 	}
-	return w.follow(r)
+	return runs.follow(r)
 }
 
 // prepare brings a run from the queue to a sandbox of which nothing runs.
-func (w *Road) prepare(r *Run) (verdict, bool) {
-	w.awaitRemoval(r.hash)
+func (runs *Runs) prepare(r *Run) (verdict, bool) {
+	runs.awaitRemoval(r.hash)
 	if reason := r.client.Check(); reason != "" {
 		r.End(reason)
 	}
 	if reason := r.Cause(); reason != "" {
 		return verdict{reason: reason}, false
 	}
-	if v, ok := w.claimWorkspace(r); !ok {
+	if v, ok := runs.claimWorkspace(r); !ok {
 		return v, false
 	}
-	if v, ok := w.findRoom(r); !ok {
+	if v, ok := runs.findRoom(r); !ok {
 		return v, false
 	}
-	if v, ok := w.afterJournal(r, w.bind(r)); !ok {
+	if v, ok := runs.afterJournal(r, runs.bind(r)); !ok {
 		return v, false
 	}
-	return w.create(r)
+	return runs.create(r)
 }
 
 // bind gives the run a sandbox that is new, before it is made, so that the journal knows whose it is.
-func (w *Road) bind(r *Run) error {
+func (runs *Runs) bind(r *Run) error {
 	r.sandbox = sandbox.NewSandboxID()
 	if r.Standing().State == delegation.StateQueued {
-		return w.moveTo(r.ending, r, delegation.StateStarting, journal.Change{Sandbox: r.sandbox})
+		return runs.moveTo(r.ending, r, delegation.StateStarting, journal.Change{Sandbox: r.sandbox})
 	}
-	return w.record(r.ending, "bind a sandbox to a run", func() error {
+	return runs.record(r.ending, "bind a sandbox to a run", func() error {
 		crash.At("launch.bound")
-		return w.Journal.Bind(w.Life, r.hash, r.sandbox)
+		return runs.Journal.Bind(runs.Life, r.hash, r.sandbox)
 	})
 }
 
 // create makes the sandbox. A cancel lets the launcher have some time to get it done.
-func (w *Road) create(r *Run) (verdict, bool) {
-	if w.launches.Full(r.request.Outbox) {
-		return w.leftBehind(r, "create the sandbox"), false // this call would hang as well
+func (runs *Runs) create(r *Run) (verdict, bool) {
+	if runs.launches.Full(r.request.Outbox) {
+		return runs.leftBehind(r, "create the sandbox"), false // this call would hang as well
 	}
 	launcher, id := r.launcher, r.sandbox
-	handle, err := insist(w, r, launchStep[sandbox.Handle]{
+	handle, err := insist(runs, r, launchStep[sandbox.Handle]{
 		what: "create the sandbox", budget: createBudget,
 		call: func(ctx context.Context) (sandbox.Handle, error) {
 			crash.At("launch.created")
 			return launcher.Create(ctx, id, r.spec)
 		},
-		late: func(h sandbox.Handle, err error) { w.removeCreated(launcher, id, h, err) },
+		late: func(h sandbox.Handle, err error) { runs.removeCreated(launcher, id, h, err) },
 	})
 	var refusal *delegation.Refusal
 	switch {
 	case errors.Is(err, errLeftCall):
-		return w.leftBehind(r, "create the sandbox"), false
+		return runs.leftBehind(r, "create the sandbox"), false
 	case errors.As(err, &refusal):
 		return verdict{reason: delegation.ReasonRefused, refusal: r.inFull(refusal)}, false
 	case err != nil:
-		r.handle = w.findSandbox(launcher, id)
+		r.handle = runs.findSandbox(launcher, id)
 		return failed(delegation.CodeLaunch, fmt.Errorf("create the sandbox: %w", err)), false
 	}
 	handle.Launcher, handle.Workspace = r.launcherName, r.workspace // as profiles call it
@@ -224,7 +224,7 @@ func (r *Run) inFull(refusal *delegation.Refusal) *delegation.Refusal {
 }
 
 // afterJournal is what becomes of a run when the journal was asked to take a step of it, which did not happen with an error.
-func (w *Road) afterJournal(r *Run, err error) (verdict, bool) {
+func (runs *Runs) afterJournal(r *Run, err error) (verdict, bool) {
 	if reason := r.Cause(); err != nil && reason != "" {
 		return verdict{reason: reason}, false
 	}
@@ -235,19 +235,19 @@ func (w *Road) afterJournal(r *Run, err error) (verdict, bool) {
 }
 
 // start lets init begin. Where it is uncertain whether it did, nothing of the agent ran, and another sandbox is made.
-func (w *Road) start(r *Run) (v verdict, broken error, ok bool) {
+func (runs *Runs) start(r *Run) (v verdict, broken error, ok bool) {
 	launcher, h := r.launcher, r.handle
-	_, err := insist(w, r, launchStep[struct{}]{
+	_, err := insist(runs, r, launchStep[struct{}]{
 		what: "start the sandbox", budget: startBudget,
 		call: func(ctx context.Context) (struct{}, error) {
 			crash.At("launch.started")
 			return struct{}{}, launcher.Start(ctx, h)
 		},
-		late: func(struct{}, error) { w.removeLeft(launcher, h) },
+		late: func(struct{}, error) { runs.removeLeft(launcher, h) },
 	})
 	switch {
 	case errors.Is(err, errLeftCall):
-		return w.leftBehind(r, "start the sandbox"), nil, false
+		return runs.leftBehind(r, "start the sandbox"), nil, false
 	case errors.Is(err, sandbox.ErrUncertain), errors.Is(err, sandbox.ErrNotFound):
 		v, broken = r.brokenHold(err)
 		return v, broken, false
@@ -258,9 +258,9 @@ func (w *Road) start(r *Run) (v verdict, broken error, ok bool) {
 }
 
 // move moves the run in the journal, and shows it.
-func (w *Road) move(r *Run, to delegation.State, change journal.Change) error {
+func (runs *Runs) move(r *Run, to delegation.State, change journal.Change) error {
 	crash.At("move." + string(to))
-	if err := w.Journal.Move(w.Life, r.hash, r.Standing().State, to, change); err != nil {
+	if err := runs.Journal.Move(runs.Life, r.hash, r.Standing().State, to, change); err != nil {
 		return err
 	}
 	r.moved(to, change.Reason)
@@ -268,17 +268,17 @@ func (w *Road) move(r *Run, to delegation.State, change journal.Change) error {
 }
 
 // moveTo is move until the journal takes it.
-func (w *Road) moveTo(until context.Context, r *Run, to delegation.State, change journal.Change) error {
-	return w.record(until, "move a run to "+string(to), func() error { return w.tryMove(r, to, change) })
+func (runs *Runs) moveTo(until context.Context, r *Run, to delegation.State, change journal.Change) error {
+	return runs.record(until, "move a run to "+string(to), func() error { return runs.tryMove(r, to, change) })
 }
 
 // tryMove is move once. A move can be made although its call failed, so the journal is asked where the run stands.
-func (w *Road) tryMove(r *Run, to delegation.State, change journal.Change) error {
-	err := w.move(r, to, change)
+func (runs *Runs) tryMove(r *Run, to delegation.State, change journal.Change) error {
+	err := runs.move(r, to, change)
 	if err == nil {
 		return nil
 	}
-	known, unknown := w.Journal.Get(w.Life, r.hash)
+	known, unknown := runs.Journal.Get(runs.Life, r.hash)
 	if unknown != nil || known.State == r.Standing().State {
 		return err
 	}
@@ -286,7 +286,7 @@ func (w *Road) tryMove(r *Run, to delegation.State, change journal.Change) error
 	if known.State == to {
 		return nil
 	}
-	return w.move(r, to, change)
+	return runs.move(r, to, change)
 }
 
 // moved shows what the journal has of the run.

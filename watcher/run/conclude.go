@@ -10,27 +10,27 @@ import (
 
 // conclude writes down how a run ended and answers it: the journal first, then the file. It says whether the end is written down.
 // Where it is not, the next start answers the run, and finds out from its sandbox how it ended.
-func (w *Road) conclude(r *Run, v verdict) bool {
-	defer w.disown(r)
+func (runs *Runs) conclude(r *Run, v verdict) bool {
+	defer runs.disown(r)
 	r.times.ended = time.Now()
-	if !w.writeDown(r, v) {
+	if !runs.writeDown(r, v) {
 		return false
 	}
 	r.out.Live.Flush()
 	crash.At("end.forgotten")
-	w.Notes.Drop(r.hash)
+	runs.Notes.Drop(r.hash)
 	r.keepLive()
 	r.log.Info("run ended", "subagent", r.key.Subagent, "run", r.hash, "reason", v.reason, "exit", v.exit.Code,
 		"total", r.times.ended.Sub(r.request.Seen).Round(time.Millisecond))
 	r.client.DiscardCancels() // before the answer: a client that has it may ask again, and cancel that, and that cancel must stay
-	w.answer(r)
+	runs.answer(r)
 	return true
 }
 
 // writeDown tries until the journal takes the end or the watcher stops working: a run whose end is not recorded would be
 // answered twice or never.
-func (w *Road) writeDown(r *Run, v verdict) bool {
-	err := w.moveTo(w.Life, r, delegation.StateEnded, r.endOf(v))
+func (runs *Runs) writeDown(r *Run, v verdict) bool {
+	err := runs.moveTo(runs.Life, r, delegation.StateEnded, r.endOf(v))
 	if err != nil {
 		r.log.Error("the journal does not take the end of a run; the next start answers it", "run", r.hash, "error", err)
 	}
@@ -39,14 +39,14 @@ func (w *Road) writeDown(r *Run, v verdict) bool {
 
 // answer publishes the response from the journal's own record, the same way as after a restart. Where the request is
 // gone or another one is in its place, none is owed.
-func (w *Road) answer(r *Run) {
-	record, err := w.Journal.Get(w.Life, r.hash)
+func (runs *Runs) answer(r *Run) {
+	record, err := runs.Journal.Get(runs.Life, r.hash)
 	if err == nil {
 		err = r.client.Answer(record)
 	}
 	if err == nil {
 		crash.At("end.noted")
-		err = w.Journal.Answered(w.Life, r.hash)
+		err = runs.Journal.Answered(runs.Life, r.hash)
 	}
 	if err != nil {
 		r.log.Error("a response cannot be written; it is tried again", "run", r.hash, "error", err)

@@ -4,7 +4,7 @@
 //	                                  ▲                        │                │
 //	                                  └── ended in its hold ◄──┘                └── lost: attempted again, where its profile says so
 //
-// A Road carries all runs and has what they share. A run has Ports to the host (journal, launchers, schedule, notices) and a Client, the
+// Runs carries all runs and has what they share. A run has Ports to the host (journal, launchers, schedule, notices) and a Client, the
 // one that asked for it; it knows neither the outbox nor the watcher. One goroutine carries each run and owns its sandbox from create to
 // remove. What may end a run, a cancel, a deadline, the floor of a disk, says so through End: the first cause wins. Where a run stands is
 // one value, its Standing: it changes behind the journal, and the client's status file, the live events and what an operator is shown are

@@ -19,28 +19,28 @@ type ending struct {
 	Field, Text, Hint string
 }
 
-func (w *Road) saveEnding(key string, e ending) {
+func (runs *Runs) saveEnding(key string, e ending) {
 	if data, err := json.Marshal(e); err == nil {
-		w.Notes.WriteEnding(key, data)
+		runs.Notes.WriteEnding(key, data)
 	}
 }
 
 // endingOf is why a run was being ended; the reason is "" where that had not begun.
-func (w *Road) endingOf(key string) (e ending) {
-	if json.Unmarshal(w.Notes.ReadEnding(key), &e) != nil {
+func (runs *Runs) endingOf(key string) (e ending) {
+	if json.Unmarshal(runs.Notes.ReadEnding(key), &e) != nil {
 		return ending{}
 	}
 	return e
 }
 
 // noteEnding notes why a run is about to be ended.
-func (w *Road) noteEnding(r *Run) {
+func (runs *Runs) noteEnding(r *Run) {
 	e := ending{Reason: r.Cause()}
 	if why := r.whyEnded(e.Reason); why != nil {
 		e.Code, e.Field, e.Text, e.Hint = why.Code, why.Field, why.Text, why.Hint
 	}
 	crash.At("run.ending")
-	w.saveEnding(r.hash, e)
+	runs.saveEnding(r.hash, e)
 }
 
 // whyEnded is what there is to say about a reason.
@@ -71,13 +71,13 @@ func (r *Run) goOnEnding(e ending) {
 }
 
 // NoteEnding notes that a run that no watcher carries is being ended.
-func (w *Road) NoteEnding(key string, reason delegation.Reason) {
+func (runs *Runs) NoteEnding(key string, reason delegation.Reason) {
 	crash.At("unserved.noted")
-	w.saveEnding(key, ending{Reason: reason})
+	runs.saveEnding(key, ending{Reason: reason})
 }
 
 // EndingOf is the end of a run that an earlier watcher was ending and whose sandbox is gone. It is false where that had not begun.
-func (w *Road) EndingOf(key string) (end journal.Change, begun bool) {
-	e := w.endingOf(key)
+func (runs *Runs) EndingOf(key string) (end journal.Change, begun bool) {
+	e := runs.endingOf(key)
 	return e.change(), e.Reason != ""
 }

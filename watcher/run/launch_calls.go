@@ -41,14 +41,14 @@ type launchStep[T any] struct {
 // launching makes a call for a run that is not released, and leaves it behind where it does not return although its time is over
 // or the run must end. The agent never runs then: the word is given behind the journal's note of the release, and this run
 // gets none. So the run can be answered at once, and the sandbox is removed when the call returns.
-func launching[T any](w *Road, r *Run, held *notice.Flag, step launchStep[T]) (T, error) {
-	ctx, cancel := w.within(step.budget, w.Life, r.ending)
+func launching[T any](runs *Runs, r *Run, held *notice.Flag, step launchStep[T]) (T, error) {
+	ctx, cancel := runs.within(step.budget, runs.Life, r.ending)
 	defer cancel()
 	defer slowNotice(held).Stop()
-	said := w.Notices.Flag(r.request.Outbox)
-	answer, err := hang.Do(ctx, w.launches, r.request.Outbox, func() (T, error) { return step.call(ctx) }, func(answer T, err error) {
+	said := runs.Notices.Flag(r.request.Outbox)
+	answer, err := hang.Do(ctx, runs.launches, r.request.Outbox, func() (T, error) { return step.call(ctx) }, func(answer T, err error) {
 		defer said.Close()
-		if w.Life.Err() != nil {
+		if runs.Life.Err() != nil {
 			return // the next start finds the sandbox and removes it
 		}
 		step.late(answer, err)
@@ -61,58 +61,58 @@ func launching[T any](w *Road, r *Run, held *notice.Flag, step launchStep[T]) (T
 
 // insist makes such a call again for as long as the launcher does not answer, and returns what came of it. It gives up when the
 // run must end or the watcher stops working.
-func insist[T any](w *Road, r *Run, step launchStep[T]) (T, error) {
-	held := w.Notices.Flag("")
+func insist[T any](runs *Runs, r *Run, step launchStep[T]) (T, error) {
+	held := runs.Notices.Flag("")
 	defer held.Close()
 	for try := 1; ; try++ {
-		answer, err := launching(w, r, held, step)
-		if !sandbox.IsUnavailable(err) || w.Life.Err() != nil || r.Cause() != "" {
+		answer, err := launching(runs, r, held, step)
+		if !sandbox.IsUnavailable(err) || runs.Life.Err() != nil || r.Cause() != "" {
 			return answer, err
 		}
 		held.Raise(delegation.NoticeLauncher, err)
-		retry.Warn(w.Log, step.what, try, err)
-		w.pause(r.ending, retry.Backoff(try))
+		retry.Warn(runs.Log, step.what, try, err)
+		runs.pause(r.ending, retry.Backoff(try))
 	}
 }
 
 // leftBehind is the end of a run whose launcher did not return from a call. The sandbox is that call's by now. The verdict is
 // empty when the watcher stops working.
-func (w *Road) leftBehind(r *Run, what string) verdict {
+func (runs *Runs) leftBehind(r *Run, what string) verdict {
 	r.handle = sandbox.Handle{}
 	switch reason := r.Cause(); {
 	case reason != "":
 		return verdict{reason: reason}
-	case w.Life.Err() != nil:
+	case runs.Life.Err() != nil:
 		return verdict{}
 	}
 	return failed(delegation.CodeLaunch, fmt.Errorf("%s: %w", what, errLeftCall))
 }
 
 // removeLeft removes the sandbox of a call that was left behind and has returned.
-func (w *Road) removeLeft(launcher sandbox.Launcher, h sandbox.Handle) {
-	err := w.insistAlways("remove the sandbox of a call that was left behind", func(ctx context.Context) error {
+func (runs *Runs) removeLeft(launcher sandbox.Launcher, h sandbox.Handle) {
+	err := runs.insistAlways("remove the sandbox of a call that was left behind", func(ctx context.Context) error {
 		crash.At("end.removed")
 		return launcher.Remove(ctx, h)
 	})
 	if err != nil {
-		w.left.Add(1)
-		w.Log.Error("a sandbox is left; the next start removes it", "sandbox", h.ID, "error", err)
+		runs.left.Add(1)
+		runs.Log.Error("a sandbox is left; the next start removes it", "sandbox", h.ID, "error", err)
 	}
 }
 
 // removeCreated removes what a create has made that was left behind. One that failed may have made it all the same.
-func (w *Road) removeCreated(launcher sandbox.Launcher, id sandbox.SandboxID, h sandbox.Handle, err error) {
+func (runs *Runs) removeCreated(launcher sandbox.Launcher, id sandbox.SandboxID, h sandbox.Handle, err error) {
 	if err != nil {
-		h = w.findSandbox(launcher, id)
+		h = runs.findSandbox(launcher, id)
 	}
 	if h.ID != "" {
-		w.removeLeft(launcher, h)
+		runs.removeLeft(launcher, h)
 	}
 }
 
 // findSandbox finds what a failed create may have left: the launcher can succeed although the call failed.
-func (w *Road) findSandbox(launcher sandbox.Launcher, id sandbox.SandboxID) (found sandbox.Handle) {
-	_ = w.insistAlways("look for what a failed launch left", func(ctx context.Context) error { // it fails only when nothing works any more
+func (runs *Runs) findSandbox(launcher sandbox.Launcher, id sandbox.SandboxID) (found sandbox.Handle) {
+	_ = runs.insistAlways("look for what a failed launch left", func(ctx context.Context) error { // it fails only when nothing works any more
 		handles, err := launcher.List(ctx)
 		for _, h := range handles {
 			if h.Sandbox == id {

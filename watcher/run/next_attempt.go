@@ -10,25 +10,25 @@ import (
 
 // attemptAgain has a lost run attempted once more, where its profile says so and its client still waits. The sandbox is
 // proved to be gone by then. The next attempt goes first in its outbox.
-func (w *Road) attemptAgain(r *Run, v verdict) bool {
+func (runs *Runs) attemptAgain(r *Run, v verdict) bool {
 	if v.reason != delegation.ReasonLost || r.final || r.key.Attempt >= r.spec.Attempts || r.handle.ID != "" || r.client.Check() != "" {
 		return false
 	}
 	r.times.ended = time.Now()
 	next := r.nextAttempt()
 	r.out.Live.Flush()
-	w.handOn(r.out.Progress(), next)
-	next.out.CountOn(w.Notes.Load(next.hash))
+	runs.handOn(r.out.Progress(), next)
+	next.out.CountOn(runs.Notes.Load(next.hash))
 	crash.At("attempt.recorded")
-	if err := w.Journal.Again(w.Life, r.hash, r.Standing().State, r.endOf(v), next.record()); err != nil {
+	if err := runs.Journal.Again(runs.Life, r.hash, r.Standing().State, r.endOf(v), next.record()); err != nil {
 		r.log.Error("a lost run cannot be attempted again", "run", r.hash, "error", err)
 		return false
 	}
 	r.log.Warn("a run was lost and is attempted again", "run", r.hash, "attempt", next.key.Attempt, "of", r.spec.Attempts)
 	crash.At("attempt.forgotten")
-	w.Notes.Drop(r.hash)
-	w.own(next)
-	w.Schedule.GoFirst(w.Life, &r.ticket, &next.ticket)
+	runs.Notes.Drop(r.hash)
+	runs.own(next)
+	runs.Schedule.GoFirst(runs.Life, &r.ticket, &next.ticket)
 	return true
 }
 
@@ -37,16 +37,16 @@ func (r *Run) nextAttempt() *Run {
 	again := r.request
 	again.Key.Attempt++
 	again.Warnings = append(r.warnings[:len(r.warnings):len(r.warnings)], delegation.LostAttempt(r.key.Attempt))
-	next := r.road.newRun(again, r.client)
+	next := r.runs.newRun(again, r.client)
 	next.admitted, next.number = time.Now(), r.number
 	return next
 }
 
 // NextRecord is the record of the next attempt of a run that was lost while no watcher was there. Its live output goes on behind that
 // of the lost one.
-func (w *Road) NextRecord(q Request, c Client) journal.Run {
-	lost := w.newRun(q, c)
+func (runs *Runs) NextRecord(q Request, c Client) journal.Run {
+	lost := runs.newRun(q, c)
 	next := lost.nextAttempt()
-	w.handOn(w.Notes.Load(lost.hash), next)
+	runs.handOn(runs.Notes.Load(lost.hash), next)
 	return next.record()
 }

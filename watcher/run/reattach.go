@@ -21,13 +21,13 @@ const (
 // because its launcher is away for a while. It is lost when the sandbox is gone, and when it can neither be watched nor be
 // left alone any longer, it is removed. The verdict is empty when the watcher stops working first, and where the sandbox ended in
 // its hold: then broken says how.
-func (w *Road) follow(r *Run) (v verdict, broken error) {
-	held := w.Notices.Flag("")
+func (runs *Runs) follow(r *Run) (v verdict, broken error) {
+	held := runs.Notices.Flag("")
 	defer held.Close()
 	r.unseen = r.handle.State == sandbox.HandleExited
 	for try := 1; ; try++ {
 		begin := time.Now()
-		exit, err := w.attend(r, held)
+		exit, err := runs.attend(r, held)
 		var unreleased *unreleasedError
 		switch {
 		case err == nil:
@@ -41,7 +41,7 @@ func (w *Road) follow(r *Run) (v verdict, broken error) {
 		r.unseen = true
 		if errors.Is(err, sandbox.ErrOtherSite) {
 			held.Lower()
-			v, back := w.awaitSite(r, err)
+			v, back := runs.awaitSite(r, err)
 			if !back {
 				return v, nil
 			}
@@ -52,27 +52,27 @@ func (w *Road) follow(r *Run) (v verdict, broken error) {
 			r.handle = sandbox.Handle{}
 			return r.vanished(err), nil
 		}
-		if w.Life.Err() != nil {
+		if runs.Life.Err() != nil {
 			return verdict{}, nil
 		}
 		if time.Since(begin) > attachmentLasted {
 			try = 1
 		}
 		held.Raise(delegation.NoticeLauncher, err)
-		retry.Warn(w.Log, "watch a sandbox", try, err)
-		if (r.overdue() || try >= maxReattach && !sandbox.IsUnavailable(err)) && w.force(r, held) {
+		retry.Warn(runs.Log, "watch a sandbox", try, err)
+		if (r.overdue() || try >= maxReattach && !sandbox.IsUnavailable(err)) && runs.force(r, held) {
 			return r.vanished(err), nil
 		}
-		w.pause(w.Life, retry.Backoff(try))
+		runs.pause(runs.Life, retry.Backoff(try))
 	}
 }
 
 // force removes a sandbox that cannot be watched.
-func (w *Road) force(r *Run, held *notice.Flag) bool {
+func (runs *Runs) force(r *Run, held *notice.Flag) bool {
 	if r.Cause() != "" {
-		w.noteEnding(r)
+		runs.noteEnding(r)
 	}
-	err := w.once(held, func(ctx context.Context) error {
+	err := runs.once(held, func(ctx context.Context) error {
 		crash.At("follow.forced")
 		return r.launcher.Remove(ctx, r.handle)
 	})

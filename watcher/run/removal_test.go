@@ -19,14 +19,14 @@ func (slowly) Remove(ctx context.Context, _ sandbox.Handle) error {
 // TestARemovalThatWasSlowIsNotSaidForEver: its notice goes with the call, whether or not that has removed anything.
 func TestARemovalThatWasSlowIsNotSaidForEver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := roadOf(t)
+		runs := runsOf(t)
 		said := 0
-		w.Notices.Changed = func() { said += len(w.Notices.Of("main")) }
-		w.Launchers = map[string]sandbox.Launcher{"slow": slowly{}}
-		if err := w.RemoveOnce(sandbox.Handle{Launcher: "slow"}); err == nil {
+		runs.Notices.Changed = func() { said += len(runs.Notices.Of("main")) }
+		runs.Launchers = map[string]sandbox.Launcher{"slow": slowly{}}
+		if err := runs.RemoveOnce(sandbox.Handle{Launcher: "slow"}); err == nil {
 			t.Error("it was removed")
 		}
-		if left := w.Notices.Of("main"); said != 1 || len(left) != 0 {
+		if left := runs.Notices.Of("main"); said != 1 || len(left) != 0 {
 			t.Errorf("said %d times, and still: %v", said, left)
 		}
 	})

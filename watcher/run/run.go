@@ -46,7 +46,7 @@ type Client interface {
 // Run is one admitted request on its way. The fields above the line are set once, at admission; below it each has its
 // owner.
 type Run struct {
-	road         *Road
+	runs         *Runs
 	request      Request
 	client       Client
 	key          sandbox.RunKey
@@ -70,7 +70,7 @@ type Run struct {
 
 	standing standing
 
-	// What follows is guarded by the Road's lock.
+	// What follows is guarded by the lock of Runs.
 	claimed bool // its workspace is its own
 	losesTo *Run // which has claimed a workspace that holds this one's or lies in it
 
@@ -99,11 +99,11 @@ type Run struct {
 // milestones are when the phases of a run ended.
 type milestones struct{ dequeued, created, ended time.Time }
 
-// Launch takes the run on its road.
-func (r *Run) Launch() { r.road.runs.Go(func() { r.road.runToEnd(r) }) }
+// Launch takes the run on its way.
+func (r *Run) Launch() { r.runs.carried.Go(func() { r.runs.runToEnd(r) }) }
 
 // Dismiss ends the run before it left the queue.
-func (r *Run) Dismiss(reason delegation.Reason) { r.road.dismiss(r, verdict{reason: reason}) }
+func (r *Run) Dismiss(reason delegation.Reason) { r.runs.dismiss(r, verdict{reason: reason}) }
 
 // End asks the run to end. The first cause wins; it is safe to call at any time and from anywhere.
 func (r *Run) End(reason delegation.Reason) { r.stop(endCause(reason)) }
@@ -151,10 +151,10 @@ type verdict struct {
 }
 
 // newRun makes a run of a request. Its key and its warnings are those of the attempt.
-func (w *Road) newRun(q Request, c Client) *Run {
+func (runs *Runs) newRun(q Request, c Client) *Run {
 	r := &Run{
-		road: w, request: q, client: c, key: q.Key, hash: q.Key.Hash(), spec: q.Spec, warnings: q.Warnings, launcher: w.Launchers[q.Launcher], launcherName: q.Launcher,
-		workspace: q.Spec.WorkspacePath(), number: w.numbers.Add(1), log: w.Log.With("outbox", q.Outbox),
+		runs: runs, request: q, client: c, key: q.Key, hash: q.Key.Hash(), spec: q.Spec, warnings: q.Warnings, launcher: runs.Launchers[q.Launcher], launcherName: q.Launcher,
+		workspace: q.Spec.WorkspacePath(), number: runs.numbers.Add(1), log: runs.Log.With("outbox", q.Outbox),
 		hurry: make(chan struct{}), over: make(chan struct{}), abandoned: make(chan struct{}),
 	}
 	r.ticket = schedule.Ticket{
@@ -165,7 +165,7 @@ func (w *Road) newRun(q Request, c Client) *Run {
 	r.out = &output.Child{Live: c.Live()}
 	r.out.Live.Note = func() {
 		crash.At("segment.noted")
-		w.Notes.Save(r.hash, r.out.Progress())
+		runs.Notes.Save(r.hash, r.out.Progress())
 	}
 	return r
 }

@@ -30,7 +30,7 @@ func TestEveryViewSeesEveryChange(t *testing.T) {
 		Publish: func(_ int, more []delegation.Event) error { events = append(events, more...); return nil },
 		Report:  func(err error) { t.Error(err) },
 	}}
-	r := roadOf(t).newRun(Request{}, client)
+	r := runsOf(t).newRun(Request{}, client)
 	client.live.Note = nil // no notes are kept here
 
 	r.Show(3)
@@ -75,8 +75,8 @@ func TestAMoveThatFailedAndHappenedIsShown(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer j.Close()
-	w := roadOf(t)
-	w.Journal = j
+	runs := runsOf(t)
+	runs.Journal = j
 	client := &shown{live: &output.Live{}}
 	subagent, err := delegation.ParseSubagentID("s1")
 	if err != nil {
@@ -87,20 +87,20 @@ func TestAMoveThatFailedAndHappenedIsShown(t *testing.T) {
 		t.Fatal(err)
 	}
 	key := sandbox.RunKey{Outbox: "main", Subagent: subagent, Request: request, Attempt: 1}
-	r := w.newRun(Request{Key: key}, client)
+	r := runs.newRun(Request{Key: key}, client)
 	if _, err := j.Begin(t.Context(), journal.Run{Key: key.Hash(), Outbox: "main", Subagent: subagent, Request: request, Attempt: 1, State: delegation.StateQueued}); err != nil {
 		t.Fatal(err)
 	}
 	if err := j.Move(t.Context(), key.Hash(), delegation.StateQueued, delegation.StateStarting, journal.Change{}); err != nil {
 		t.Fatal(err) // what the call did that failed
 	}
-	if err := w.tryMove(r, delegation.StateStarting, journal.Change{}); err != nil {
+	if err := runs.tryMove(r, delegation.StateStarting, journal.Change{}); err != nil {
 		t.Fatal(err)
 	}
 	if len(client.states) != 1 || client.states[0].State != delegation.StateStarting || r.Standing().State != delegation.StateStarting {
 		t.Errorf("the client is told %+v", client.states)
 	}
-	if err := w.tryMove(r, delegation.StateQueued, journal.Change{}); err == nil || errors.Is(err, journal.ErrUnknown) {
+	if err := runs.tryMove(r, delegation.StateQueued, journal.Change{}); err == nil || errors.Is(err, journal.ErrUnknown) {
 		t.Error("a move back is", err)
 	}
 }

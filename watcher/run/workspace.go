@@ -15,23 +15,23 @@ import (
 
 // holdWorkspace holds the workspace of a run. What is wrong with one that cannot be held is for the launcher to say, which
 // looks at it next. Where there is no file descriptor to spare, it waits for one.
-func (w *Road) holdWorkspace(r *Run) {
-	waits := w.Notices.Flag("")
+func (runs *Runs) holdWorkspace(r *Run) {
+	waits := runs.Notices.Flag("")
 	defer waits.Close()
 	for try := 1; ; try++ {
-		r.held, r.holdErr = workspace.Open(w.Life, w.Hangs, w.Workspaces, r.spec)
-		if r.holdErr == nil || notice.CodeOf(r.holdErr, "") != delegation.NoticeDescriptors || r.ending.Err() != nil || w.Life.Err() != nil {
+		r.held, r.holdErr = workspace.Open(runs.Life, runs.Hangs, runs.Workspaces, r.spec)
+		if r.holdErr == nil || notice.CodeOf(r.holdErr, "") != delegation.NoticeDescriptors || r.ending.Err() != nil || runs.Life.Err() != nil {
 			return
 		}
 		waits.Raise(delegation.NoticeDescriptors, r.holdErr)
-		w.pause(r.ending, retry.Backoff(try))
+		runs.pause(r.ending, retry.Backoff(try))
 	}
 }
 
 // lookAbove finds out which directory a run will work in, and what lies above it. Where there is none now, or its file system
 // does not answer, the run is looked at when it is about to start, as every other one is.
-func (w *Road) lookAbove(r *Run) {
-	held, err := workspace.Open(w.Life, w.Hangs, w.Workspaces, r.spec)
+func (runs *Runs) lookAbove(r *Run) {
+	held, err := workspace.Open(runs.Life, runs.Hangs, runs.Workspaces, r.spec)
 	if err != nil {
 		return
 	}
@@ -40,7 +40,7 @@ func (w *Road) lookAbove(r *Run) {
 }
 
 // findRoom turns a run down where the disk is full.
-func (w *Road) findRoom(r *Run) (verdict, bool) {
+func (runs *Runs) findRoom(r *Run) (verdict, bool) {
 	if errors.Is(r.holdErr, workspace.ErrHangs) {
 		return failed(delegation.CodeInternal, fmt.Errorf("hold its workspace: %w", r.holdErr)), false // a launcher would hang as well
 	}
@@ -51,9 +51,9 @@ func (w *Road) findRoom(r *Run) (verdict, bool) {
 	if err != nil {
 		return failed(delegation.CodeInternal, err), false
 	}
-	if why := w.Floor.Crossed(space); why != nil {
+	if why := runs.Floor.Crossed(space); why != nil {
 		r.Crowded(why)
-		return verdict{reason: delegation.ReasonRefused, refusal: w.Floor.Refuse(space)}, false
+		return verdict{reason: delegation.ReasonRefused, refusal: runs.Floor.Refuse(space)}, false
 	}
 	return verdict{}, true
 }
@@ -87,7 +87,7 @@ func (r *Run) letWorkspaceGo() {
 }
 
 // watchWorkspace looks at what a run has in its workspace, from the moment in which its agent runs until ctx is done.
-func (w *Road) watchWorkspace(ctx context.Context, r *Run, began <-chan struct{}) {
+func (runs *Runs) watchWorkspace(ctx context.Context, r *Run, began <-chan struct{}) {
 	select {
 	case <-began:
 	case <-ctx.Done():
@@ -95,7 +95,7 @@ func (w *Road) watchWorkspace(ctx context.Context, r *Run, began <-chan struct{}
 	}
 	switch {
 	case r.held != nil:
-		r.held.Watch(ctx, w.disks, workspace.LimitsOf(r.spec.Limits), r)
+		r.held.Watch(ctx, runs.disks, workspace.LimitsOf(r.spec.Limits), r)
 	case r.handle.State != sandbox.HandleExited: // nothing writes there any more where it has ended
 		r.EndOver(&delegation.Refusal{
 			Code: delegation.CodeWorkspaceLimit, Field: "workspace", Text: "The workspace cannot be looked at any more: " + r.holdErr.Error(),
@@ -119,11 +119,11 @@ func (r *Run) IsEnding() bool { return r.ending.Err() != nil }
 
 // inspect looks at what a run has left, now that its last process is gone: set-id bits are cleared, and what its parent
 // should know of becomes a warning. It says whether there is more to look at.
-func (w *Road) inspect(r *Run, reason delegation.Reason) (more bool) {
+func (runs *Runs) inspect(r *Run, reason delegation.Reason) (more bool) {
 	if r.held == nil || !r.out.Started {
 		return false
 	}
-	found, err := r.held.Inspect(w.Life, w.Timing.Look, r.spec.WorkspaceMount().Target)
+	found, err := r.held.Inspect(runs.Life, runs.Timing.Look, r.spec.WorkspaceMount().Target)
 	if err != nil {
 		r.log.Error("what a run has left in its workspace cannot be looked at", "run", r.hash, "error", err)
 		found.Missed++
@@ -137,10 +137,10 @@ func (w *Road) inspect(r *Run, reason delegation.Reason) (more bool) {
 
 // inspectRest looks at all of a workspace when the answer is out. The run keeps its place meanwhile, so its outbox pays for
 // it. A watcher that stops does not wait for it: the answer says that a part was looked at.
-func (w *Road) inspectRest(r *Run) {
+func (runs *Runs) inspectRest(r *Run) {
 	bounds := workspace.AfterAnswer
 	bounds.Entries = r.spec.Limits.WorkspaceFiles
-	ctx, cancel := context.WithTimeout(w.Leisure, bounds.Time)
+	ctx, cancel := context.WithTimeout(runs.Leisure, bounds.Time)
 	defer cancel()
 	if !r.client.InspectTurn().Begin(ctx) {
 		r.log.Warn("the rest of what a run has left in its workspace is not looked at: the time for that is used up, or the watcher stops", "run", r.hash)

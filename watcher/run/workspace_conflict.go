@@ -11,15 +11,15 @@ import (
 
 // claimWorkspace makes sure that the directory that is held is the run's alone: what is at its path now need not be what was
 // there when the run was admitted.
-func (w *Road) claimWorkspace(r *Run) (verdict, bool) {
+func (runs *Runs) claimWorkspace(r *Run) (verdict, bool) {
 	if r.held == nil {
 		return verdict{}, true // nothing starts without one
 	}
-	w.unclaim(r)
-	refusal := w.Schedule.Settle(w.Life, &r.ticket, r.held.AboveThen)
+	runs.unclaim(r)
+	refusal := runs.Schedule.Settle(runs.Life, &r.ticket, r.held.AboveThen)
 	if refusal == nil {
 		r.holds.Store(r.held) // before the others are looked at: of two that start at once, one sees the other
-		refusal = w.movedTogether(r)
+		refusal = runs.movedTogether(r)
 	}
 	if refusal != nil {
 		r.holds.Store(nil) // nothing of it runs there, and it is in no other run's way
@@ -29,9 +29,9 @@ func (w *Road) claimWorkspace(r *Run) (verdict, bool) {
 }
 
 // unclaim has a run look at the others again: nothing runs in its workspace now, although something may have held there before.
-func (w *Road) unclaim(r *Run) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
+func (runs *Runs) unclaim(r *Run) {
+	runs.mu.Lock()
+	defer runs.mu.Unlock()
 	r.claimed = false
 }
 
@@ -40,10 +40,10 @@ func (w *Road) unclaim(r *Run) {
 //
 // A run that has claimed its workspace keeps it. Of two that both look, the one that was admitted first wins: it refuses the
 // other one, whichever of them saw the other. No file system is asked under the lock.
-func (w *Road) movedTogether(r *Run) *delegation.Refusal {
-	met := w.meets(r)
-	w.mu.Lock()
-	defer w.mu.Unlock()
+func (runs *Runs) movedTogether(r *Run) *delegation.Refusal {
+	met := runs.meets(r)
+	runs.mu.Lock()
+	defer runs.mu.Unlock()
 	for _, other := range met {
 		mayClaim := other.holds.Load() != nil && other.losesTo == nil
 		if mayClaim && r.losesTo == nil && (other.hasClaim() || other.number < r.number) {
@@ -62,12 +62,12 @@ func (w *Road) movedTogether(r *Run) *delegation.Refusal {
 	return nil
 }
 
-// hasClaim says whether nothing takes a run's workspace from it any more. The Road's lock is held.
+// hasClaim says whether nothing takes a run's workspace from it any more. The lock of Runs is held.
 func (r *Run) hasClaim() bool { return r.claimed || r.Standing().Released }
 
 // meets are the runs of other subagents whose workspaces hold this one's now, lie in it or are the same.
-func (w *Road) meets(r *Run) (met []*Run) {
-	for _, other := range w.holders(r) {
+func (runs *Runs) meets(r *Run) (met []*Run) {
+	for _, other := range runs.holders(r) {
 		held := other.holds.Load()
 		if held == nil {
 			continue
@@ -85,10 +85,10 @@ func (w *Road) meets(r *Run) (met []*Run) {
 }
 
 // holders are the runs of other subagents that hold a workspace.
-func (w *Road) holders(r *Run) (others []*Run) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for _, other := range w.owned {
+func (runs *Runs) holders(r *Run) (others []*Run) {
+	runs.mu.Lock()
+	defer runs.mu.Unlock()
+	for _, other := range runs.owned {
 		if other.ticket.Subject != r.ticket.Subject && other.holds.Load() != nil {
 			others = append(others, other)
 		}

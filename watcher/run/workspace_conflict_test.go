@@ -25,7 +25,7 @@ func dirs(inodes ...uint64) (above []sandbox.Directory) {
 }
 
 // startingIn is a run that has its workspace and has not looked at the others yet.
-func (w *Road) startingIn(t *testing.T, name string, inodes ...uint64) *Run {
+func (runs *Runs) startingIn(t *testing.T, name string, inodes ...uint64) *Run {
 	t.Helper()
 	id, err := delegation.ParseSubagentID(name)
 	if err != nil {
@@ -37,9 +37,9 @@ func (w *Road) startingIn(t *testing.T, name string, inodes ...uint64) *Run {
 	}
 	key := sandbox.RunKey{Outbox: "main", Subagent: id, Request: asked, Attempt: 1}
 	spec := sandbox.Spec{Mounts: []sandbox.Mount{{Workspace: true}}}
-	r := w.newRun(Request{Key: key, Spec: spec}, nobody{})
+	r := runs.newRun(Request{Key: key, Spec: spec}, nobody{})
 	r.held = workspace.Hold(lyingIn{above: dirs(inodes...)}, dirs(inodes...))
-	w.own(r)
+	runs.own(r)
 	r.holds.Store(r.held)
 	return r
 }
@@ -48,37 +48,37 @@ func (w *Road) startingIn(t *testing.T, name string, inodes ...uint64) *Run {
 // sees the other. The one that was admitted first wins, whichever looks first.
 func TestOfTwoThatStartAtOnceOneWins(t *testing.T) {
 	for _, laterFirst := range []bool{false, true} {
-		w := roadOf(t)
-		outer, inner := w.startingIn(t, "outer", 2, 1), w.startingIn(t, "inner", 3, 2, 1)
+		runs := runsOf(t)
+		outer, inner := runs.startingIn(t, "outer", 2, 1), runs.startingIn(t, "inner", 3, 2, 1)
 		first, second := outer, inner
 		if laterFirst {
 			first, second = inner, outer
 		}
-		refused := map[*Run]*delegation.Refusal{first: w.movedTogether(first)}
-		refused[second] = w.movedTogether(second)
+		refused := map[*Run]*delegation.Refusal{first: runs.movedTogether(first)}
+		refused[second] = runs.movedTogether(second)
 		if refused[outer] != nil || refused[inner] == nil || refused[inner].Code != delegation.CodeWorkspaceBusy {
 			t.Errorf("the later one looks first: %t; the earlier one gets %v, the later one %v", laterFirst, refused[outer], refused[inner])
 		}
-		w.disown(outer)
-		w.disown(inner)
+		runs.disown(outer)
+		runs.disown(inner)
 	}
 }
 
 // TestARunThatHasItsWorkspaceKeepsIt: a run that was admitted earlier and looks later is refused.
 func TestARunThatHasItsWorkspaceKeepsIt(t *testing.T) {
-	w := roadOf(t)
-	earlier := w.startingIn(t, "earlier", 2, 1)
+	runs := runsOf(t)
+	earlier := runs.startingIn(t, "earlier", 2, 1)
 	earlier.holds.Store(nil)
-	later := w.startingIn(t, "later", 3, 2, 1)
-	if refusal := w.movedTogether(later); refusal != nil {
+	later := runs.startingIn(t, "later", 3, 2, 1)
+	if refusal := runs.movedTogether(later); refusal != nil {
 		t.Fatal("the only one is refused:", refusal)
 	}
 	earlier.holds.Store(earlier.held)
-	if refusal := w.movedTogether(earlier); refusal == nil {
+	if refusal := runs.movedTogether(earlier); refusal == nil {
 		t.Error("two runs have nested workspaces")
 	}
-	w.disown(earlier)
-	w.disown(later)
+	runs.disown(earlier)
+	runs.disown(later)
 }
 
 // hidden is a workspace of which nothing can tell what lies above it.
@@ -88,34 +88,34 @@ func (hidden) Above() ([]sandbox.Directory, error) { return nil, errors.New("its
 
 // TestAWorkspaceThatWasMovedOutOfSightIsInTheWay: its parent has moved it so deep that it cannot be told what lies above it.
 func TestAWorkspaceThatWasMovedOutOfSightIsInTheWay(t *testing.T) {
-	w := roadOf(t)
-	deep := w.startingIn(t, "deep", 2, 1)
-	if refusal := w.movedTogether(deep); refusal != nil {
+	runs := runsOf(t)
+	deep := runs.startingIn(t, "deep", 2, 1)
+	if refusal := runs.movedTogether(deep); refusal != nil {
 		t.Fatal("the only one is refused:", refusal)
 	}
 	deep.holds.Store(workspace.Hold(hidden{}, nil))
-	later := w.startingIn(t, "later", 3, 1)
-	if refusal := w.movedTogether(later); refusal == nil || refusal.Code != delegation.CodeWorkspaceBusy {
+	later := runs.startingIn(t, "later", 3, 1)
+	if refusal := runs.movedTogether(later); refusal == nil || refusal.Code != delegation.CodeWorkspaceBusy {
 		t.Errorf("a run that may work in the same directory is let in: %v", refusal)
 	}
-	w.disown(deep)
-	w.disown(later)
+	runs.disown(deep)
+	runs.disown(later)
 }
 
 // TestARefusedRunIsInNobodysWay: of three in a row, the one in the middle loses to the first, and the last one need not lose to it.
 func TestARefusedRunIsInNobodysWay(t *testing.T) {
-	w := roadOf(t)
-	first, middle, last := w.startingIn(t, "first", 4, 2, 1), w.startingIn(t, "middle", 2, 1), w.startingIn(t, "last", 5, 2, 1)
-	if refusal := w.movedTogether(first); refusal != nil {
+	runs := runsOf(t)
+	first, middle, last := runs.startingIn(t, "first", 4, 2, 1), runs.startingIn(t, "middle", 2, 1), runs.startingIn(t, "last", 5, 2, 1)
+	if refusal := runs.movedTogether(first); refusal != nil {
 		t.Error("the first one:", refusal)
 	}
-	if refusal := w.movedTogether(last); refusal != nil {
+	if refusal := runs.movedTogether(last); refusal != nil {
 		t.Error("the last one:", refusal)
 	}
-	if refusal := w.movedTogether(middle); refusal == nil {
+	if refusal := runs.movedTogether(middle); refusal == nil {
 		t.Error("the one in the middle has a workspace that holds two others")
 	}
 	for _, r := range []*Run{first, middle, last} {
-		w.disown(r)
+		runs.disown(r)
 	}
 }

@@ -13,12 +13,12 @@ func TestAWorkspaceThatGoesAwayBehindARun(t *testing.T) {
 		sandbox.HandleExited: "", sandbox.HandleRunning: delegation.ReasonWorkspaceLimit,
 	} {
 		t.Run(string(state), func(t *testing.T) {
-			w := roadOf(t)
-			r := w.newRun(Request{}, nobody{})
+			runs := runsOf(t)
+			r := runs.newRun(Request{}, nobody{})
 			r.handle.State, r.holdErr = state, errReplaced
 			began := make(chan struct{})
 			close(began)
-			w.watchWorkspace(t.Context(), r, began)
+			runs.watchWorkspace(t.Context(), r, began)
 			if got := r.Cause(); got != want {
 				t.Errorf("it is ended as %q, want %q", got, want)
 			}

@@ -11,13 +11,13 @@ import (
 	"torno/watcher/workspace"
 )
 
-// roadOf is a road that nothing but the test goes.
-func roadOf(t *testing.T) *Road {
+// runsOf are Runs that only the test uses.
+func runsOf(t *testing.T) *Runs {
 	t.Helper()
 	log := slog.New(slog.DiscardHandler)
 	life, end := context.WithCancel(context.Background())
 	t.Cleanup(end)
-	return NewRoad(Ports{
+	return NewRuns(Ports{
 		Notices: notice.New(log), Hangs: hang.New(workspace.Calls, log), Timing: Timing{}.Usual(), Log: log, Life: life, Leisure: life,
 		Keeps: func() bool { return false },
 	})
