@@ -90,7 +90,7 @@ func (runs *Runs) attach(r *Run, held *notice.Flag) (att sandbox.Attachment, err
 	if !r.Standing().Released {
 		return runs.attachFirst(r, held)
 	}
-	err = runs.once(held, func(ctx context.Context) (err error) {
+	err = runs.calls.once(held, func(ctx context.Context) (err error) {
 		crash.At("run.opened")
 		att, err = r.launcher.Open(ctx, r.handle, r.out.Cursor)
 		return err
@@ -101,7 +101,7 @@ func (runs *Runs) attach(r *Run, held *notice.Flag) (att sandbox.Attachment, err
 // attachFirst attaches to a sandbox that holds.
 func (runs *Runs) attachFirst(r *Run, held *notice.Flag) (sandbox.Attachment, error) {
 	launcher, h, cursor := r.launcher, r.handle, r.out.Cursor
-	att, err := launching(runs, r, held, launchStep[sandbox.Attachment]{
+	att, err := launching(runs.calls, r, held, launchStep[sandbox.Attachment]{
 		budget: callBudget,
 		call: func(ctx context.Context) (sandbox.Attachment, error) {
 			crash.At("run.opened")

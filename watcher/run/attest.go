@@ -60,7 +60,7 @@ func (a *attendance) release() error {
 	}
 	a.r.releasing = true
 	crash.At("launch.released")
-	v, ok := a.runs.afterJournal(a.r, a.runs.record(a.r.ending, "note the release of a run", func() error {
+	v, ok := a.runs.afterJournal(a.r, a.runs.calls.record(a.r.ending, "note the release of a run", func() error {
 		return a.runs.Journal.Release(a.runs.Life, a.r.hash, a.r.handle, a.r.times.created, seen)
 	}))
 	if !ok {
@@ -69,7 +69,7 @@ func (a *attendance) release() error {
 	a.r.release = releaseNow()
 	a.r.standing.set(func(s *Standing) { s.Released = true })
 	crash.At("launch.word")
-	if err := a.runs.once(a.held, a.att.Release); err != nil {
+	if err := a.runs.calls.once(a.held, a.att.Release); err != nil {
 		return &unreleasedError{verdict: a.r.vanished(fmt.Errorf("init may have got its word or not: %w", err))}
 	}
 	return nil
@@ -106,7 +106,7 @@ func (a *attendance) awaitHold() error {
 // attest has the host look. What differs from the Spec never runs.
 func (a *attendance) attest() (seen sandbox.Attestation, err error) {
 	launcher, h := a.r.launcher, a.r.handle
-	seen, err = insist(a.runs, a.r, launchStep[sandbox.Attestation]{
+	seen, err = insist(a.runs.calls, a.r, launchStep[sandbox.Attestation]{
 		what: "attest a sandbox", budget: callBudget,
 		call: func(ctx context.Context) (sandbox.Attestation, error) {
 			crash.At("launch.attested")

@@ -3,12 +3,14 @@ package run
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"time"
 
 	"torno/delegation"
 	"torno/internal/journal"
 	"torno/internal/retry"
 	"torno/sandbox"
+	"torno/watcher/hang"
 	"torno/watcher/notice"
 )
 
@@ -18,37 +20,51 @@ const slowCall = 5 * time.Second
 // errSlow is what the notice is raised with then.
 var errSlow = errors.New("a call takes very long")
 
+// calls makes the calls on which runs depend, of launchers and of the journal, again where they fail, and tells clients and operators of those
+// that take long. It owns the count of those that were left behind.
+type calls struct {
+	launches *hang.Calls // calls of launchers, for runs that are not released
+	notices  *notice.Board
+	grace    time.Duration
+	log      *slog.Logger
+	life     context.Context // done when the watcher stops working
+}
+
+func newCalls(p Ports) *calls {
+	return &calls{launches: hang.New(p.Timing.launchCalls(), p.Log), notices: p.Notices, grace: p.Timing.Grace, log: p.Log, life: p.Life}
+}
+
 // insistAlways makes a call again whatever is wrong with it, until it is done or the watcher stops working.
-func (runs *Runs) insistAlways(what string, call func(context.Context) error) error {
-	held := runs.Notices.Flag("")
+func (c *calls) insistAlways(what string, call func(context.Context) error) error {
+	held := c.notices.Flag("")
 	defer held.Close()
 	for try := 1; ; try++ {
-		err := runs.once(held, call)
+		err := c.once(held, call)
 		if err == nil || errors.Is(err, sandbox.ErrNotFound) {
 			return nil
 		}
-		if runs.Life.Err() != nil {
+		if c.life.Err() != nil {
 			return err
 		}
 		held.Raise(delegation.NoticeLauncher, err)
-		retry.Warn(runs.Log, what, try, err)
-		runs.pause(runs.Life, retry.Backoff(try))
+		retry.Warn(c.log, what, try, err)
+		c.pause(c.life, retry.Backoff(try))
 	}
 }
 
 // once makes a call, and says so if it takes long.
-func (runs *Runs) once(held *notice.Flag, call func(context.Context) error) error {
-	ctx, cancel := runs.within(callBudget, runs.Life)
+func (c *calls) once(held *notice.Flag, call func(context.Context) error) error {
+	ctx, cancel := c.within(callBudget, c.life)
 	defer cancel()
 	defer slowNotice(held).Stop()
 	return call(ctx)
 }
 
 // within is a context of a call that ends with its budget, or a grace after one of these contexts is done.
-func (runs *Runs) within(budget time.Duration, ends ...context.Context) (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(runs.Life), budget)
+func (c *calls) within(budget time.Duration, ends ...context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.life), budget)
 	for _, end := range ends {
-		stop := context.AfterFunc(end, func() { time.AfterFunc(runs.Timing.Grace, cancel) })
+		stop := context.AfterFunc(end, func() { time.AfterFunc(c.grace, cancel) })
 		context.AfterFunc(ctx, func() { stop() })
 	}
 	return ctx, cancel
@@ -60,30 +76,30 @@ func slowNotice(held *notice.Flag) *time.Timer {
 }
 
 // pause waits, unless the watcher stops working or there is nothing more to wait for.
-func (runs *Runs) pause(until context.Context, d time.Duration) {
+func (c *calls) pause(until context.Context, d time.Duration) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
 	case <-until.Done():
-	case <-runs.Life.Done():
+	case <-c.life.Done():
 	}
 }
 
 // record has the journal take a step of a run, again and again: what it does not know must not happen, and what has
 // happened must be known. It gives up when the journal is sure that it does not take it, when the watcher stops working,
 // and when until is done.
-func (runs *Runs) record(until context.Context, what string, step func() error) error {
-	held := runs.Notices.Flag("")
+func (c *calls) record(until context.Context, what string, step func() error) error {
+	held := c.notices.Flag("")
 	defer held.Close()
 	for try := 1; ; try++ {
 		err := step()
-		if err == nil || certain(err) || runs.Life.Err() != nil || until.Err() != nil {
+		if err == nil || certain(err) || c.life.Err() != nil || until.Err() != nil {
 			return err
 		}
 		held.Raise(delegation.NoticeJournal, err)
-		retry.Warn(runs.Log, what, try, err)
-		runs.pause(until, retry.Backoff(try))
+		retry.Warn(c.log, what, try, err)
+		c.pause(until, retry.Backoff(try))
 	}
 }
 

@@ -28,7 +28,7 @@ func TestWaitingGetsSlower(t *testing.T) {
 		calls, over := 0, time.Now().Add(time.Hour)
 		var pauses []time.Duration
 		last := time.Now()
-		_, err := insist(runs, r, launchStep[struct{}]{what: "try", budget: time.Minute, call: func(context.Context) (nothing struct{}, err error) {
+		_, err := insist(runs.calls, r, launchStep[struct{}]{what: "try", budget: time.Minute, call: func(context.Context) (nothing struct{}, err error) {
 			calls++
 			pauses, last = append(pauses, time.Since(last)), time.Now()
 			if time.Now().After(over) {
@@ -50,7 +50,7 @@ func TestASlowCallIsSaid(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		runs := runsOf(t)
 		held := runs.Notices.Flag("")
-		err := runs.once(held, func(ctx context.Context) error {
+		err := runs.calls.once(held, func(ctx context.Context) error {
 			time.Sleep(slowCall + time.Second)
 			if len(runs.Notices.Of("main")) != 1 {
 				t.Error("a slow call is not said")
@@ -77,7 +77,7 @@ func TestWhatTheJournalIsSureOfIsNotAskedAgain(t *testing.T) {
 			tries int
 		}{{journal.ErrMoved, 1}, {journal.ErrClosed, 1}, {errors.New("the disk is full"), 3}} {
 			tries := 0
-			err := runs.record(t.Context(), "note", func() error {
+			err := runs.calls.record(t.Context(), "note", func() error {
 				if tries++; tries == 3 {
 					return nil
 				}
@@ -97,7 +97,7 @@ func TestACallThatNeverReturnsEndsItsRun(t *testing.T) {
 		r := &Run{request: Request{Outbox: "main"}, handle: sandbox.Handle{ID: "box-1"}}
 		r.ending, r.stop = context.WithCancelCause(t.Context())
 		let, late, begin := make(chan struct{}), make(chan int, 1), time.Now()
-		_, err := insist(runs, r, launchStep[int]{
+		_, err := insist(runs.calls, r, launchStep[int]{
 			what: "try", budget: time.Minute,
 			call: func(context.Context) (int, error) { <-let; return 7, nil },
 			late: func(n int, _ error) { late <- n },

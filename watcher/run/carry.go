@@ -109,7 +109,7 @@ func (runs *Runs) launchAndFollow(r *Run) verdict {
 		runs.remove(r)
 		r.out.Begin()
 		r.out.Live.Note() // a place in the output of that sandbox is none in the next one's
-		runs.pause(r.ending, retry.Backoff(try))
+		runs.calls.pause(r.ending, retry.Backoff(try))
 	}
 }
 
@@ -175,7 +175,7 @@ func (runs *Runs) bind(r *Run) error {
 	if r.Standing().State == delegation.StateQueued {
 		return runs.moveTo(r.ending, r, delegation.StateStarting, journal.Change{Sandbox: r.sandbox})
 	}
-	return runs.record(r.ending, "bind a sandbox to a run", func() error {
+	return runs.calls.record(r.ending, "bind a sandbox to a run", func() error {
 		crash.At("launch.bound")
 		return runs.Journal.Bind(runs.Life, r.hash, r.sandbox)
 	})
@@ -183,11 +183,11 @@ func (runs *Runs) bind(r *Run) error {
 
 // create makes the sandbox. A cancel lets the launcher have some time to get it done.
 func (runs *Runs) create(r *Run) (verdict, bool) {
-	if runs.launches.Full(r.request.Outbox) {
+	if runs.calls.launches.Full(r.request.Outbox) {
 		return runs.leftBehind(r, "create the sandbox"), false // this call would hang as well
 	}
 	launcher, id := r.launcher, r.sandbox
-	handle, err := insist(runs, r, launchStep[sandbox.Handle]{
+	handle, err := insist(runs.calls, r, launchStep[sandbox.Handle]{
 		what: "create the sandbox", budget: createBudget,
 		call: func(ctx context.Context) (sandbox.Handle, error) {
 			crash.At("launch.created")
@@ -237,7 +237,7 @@ func (runs *Runs) afterJournal(r *Run, err error) (verdict, bool) {
 // start lets init begin. Where it is uncertain whether it did, nothing of the agent ran, and another sandbox is made.
 func (runs *Runs) start(r *Run) (v verdict, broken error, ok bool) {
 	launcher, h := r.launcher, r.handle
-	_, err := insist(runs, r, launchStep[struct{}]{
+	_, err := insist(runs.calls, r, launchStep[struct{}]{
 		what: "start the sandbox", budget: startBudget,
 		call: func(ctx context.Context) (struct{}, error) {
 			crash.At("launch.started")
@@ -269,7 +269,7 @@ func (runs *Runs) move(r *Run, to delegation.State, change journal.Change) error
 
 // moveTo is move until the journal takes it.
 func (runs *Runs) moveTo(until context.Context, r *Run, to delegation.State, change journal.Change) error {
-	return runs.record(until, "move a run to "+string(to), func() error { return runs.tryMove(r, to, change) })
+	return runs.calls.record(until, "move a run to "+string(to), func() error { return runs.tryMove(r, to, change) })
 }
 
 // tryMove is move once. A move can be made although its call failed, so the journal is asked where the run stands.

@@ -41,14 +41,14 @@ type launchStep[T any] struct {
 // launching makes a call for a run that is not released, and leaves it behind where it does not return although its time is over
 // or the run must end. The agent never runs then: the word is given behind the journal's note of the release, and this run
 // gets none. So the run can be answered at once, and the sandbox is removed when the call returns.
-func launching[T any](runs *Runs, r *Run, held *notice.Flag, step launchStep[T]) (T, error) {
-	ctx, cancel := runs.within(step.budget, runs.Life, r.ending)
+func launching[T any](c *calls, r *Run, held *notice.Flag, step launchStep[T]) (T, error) {
+	ctx, cancel := c.within(step.budget, c.life, r.ending)
 	defer cancel()
 	defer slowNotice(held).Stop()
-	said := runs.Notices.Flag(r.request.Outbox)
-	answer, err := hang.Do(ctx, runs.launches, r.request.Outbox, func() (T, error) { return step.call(ctx) }, func(answer T, err error) {
+	said := c.notices.Flag(r.request.Outbox)
+	answer, err := hang.Do(ctx, c.launches, r.request.Outbox, func() (T, error) { return step.call(ctx) }, func(answer T, err error) {
 		defer said.Close()
-		if runs.Life.Err() != nil {
+		if c.life.Err() != nil {
 			return // the next start finds the sandbox and removes it
 		}
 		step.late(answer, err)
@@ -61,17 +61,17 @@ func launching[T any](runs *Runs, r *Run, held *notice.Flag, step launchStep[T])
 
 // insist makes such a call again for as long as the launcher does not answer, and returns what came of it. It gives up when the
 // run must end or the watcher stops working.
-func insist[T any](runs *Runs, r *Run, step launchStep[T]) (T, error) {
-	held := runs.Notices.Flag("")
+func insist[T any](c *calls, r *Run, step launchStep[T]) (T, error) {
+	held := c.notices.Flag("")
 	defer held.Close()
 	for try := 1; ; try++ {
-		answer, err := launching(runs, r, held, step)
-		if !sandbox.IsUnavailable(err) || runs.Life.Err() != nil || r.Cause() != "" {
+		answer, err := launching(c, r, held, step)
+		if !sandbox.IsUnavailable(err) || c.life.Err() != nil || r.Cause() != "" {
 			return answer, err
 		}
 		held.Raise(delegation.NoticeLauncher, err)
-		retry.Warn(runs.Log, step.what, try, err)
-		runs.pause(r.ending, retry.Backoff(try))
+		retry.Warn(c.log, step.what, try, err)
+		c.pause(r.ending, retry.Backoff(try))
 	}
 }
 
@@ -90,7 +90,7 @@ func (runs *Runs) leftBehind(r *Run, what string) verdict {
 
 // removeLeft removes the sandbox of a call that was left behind and has returned.
 func (runs *Runs) removeLeft(launcher sandbox.Launcher, h sandbox.Handle) {
-	err := runs.insistAlways("remove the sandbox of a call that was left behind", func(ctx context.Context) error {
+	err := runs.calls.insistAlways("remove the sandbox of a call that was left behind", func(ctx context.Context) error {
 		crash.At("end.removed")
 		return launcher.Remove(ctx, h)
 	})
@@ -112,7 +112,7 @@ func (runs *Runs) removeCreated(launcher sandbox.Launcher, id sandbox.SandboxID,
 
 // findSandbox finds what a failed create may have left: the launcher can succeed although the call failed.
 func (runs *Runs) findSandbox(launcher sandbox.Launcher, id sandbox.SandboxID) (found sandbox.Handle) {
-	_ = runs.insistAlways("look for what a failed launch left", func(ctx context.Context) error { // it fails only when nothing works any more
+	_ = runs.calls.insistAlways("look for what a failed launch left", func(ctx context.Context) error { // it fails only when nothing works any more
 		handles, err := launcher.List(ctx)
 		for _, h := range handles {
 			if h.Sandbox == id {

@@ -63,7 +63,7 @@ func (runs *Runs) follow(r *Run) (v verdict, broken error) {
 		if (r.overdue() || try >= maxReattach && !sandbox.IsUnavailable(err)) && runs.force(r, held) {
 			return r.vanished(err), nil
 		}
-		runs.pause(runs.Life, retry.Backoff(try))
+		runs.calls.pause(runs.Life, retry.Backoff(try))
 	}
 }
 
@@ -72,7 +72,7 @@ func (runs *Runs) force(r *Run, held *notice.Flag) bool {
 	if r.Cause() != "" {
 		runs.noteEnding(r)
 	}
-	err := runs.once(held, func(ctx context.Context) error {
+	err := runs.calls.once(held, func(ctx context.Context) error {
 		crash.At("follow.forced")
 		return r.launcher.Remove(ctx, r.handle)
 	})

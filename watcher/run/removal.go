@@ -47,13 +47,13 @@ func (runs *Runs) remove(r *Run) {
 		if retry.IsLogged(try) {
 			log.Warn("a sandbox cannot be removed; its run keeps its place")
 		}
-		runs.pause(runs.Life, retry.Backoff(try))
+		runs.calls.pause(runs.Life, retry.Backoff(try))
 	}
 }
 
 // removeOnce removes a sandbox, or says why that cannot be done now.
 func (runs *Runs) removeOnce(away *notice.Flag, launcher sandbox.Launcher, h sandbox.Handle) error {
-	err := runs.once(away, func(ctx context.Context) error {
+	err := runs.calls.once(away, func(ctx context.Context) error {
 		crash.At("end.removed")
 		return launcher.Remove(ctx, h)
 	})
@@ -71,7 +71,7 @@ func (runs *Runs) removeOnce(away *notice.Flag, launcher sandbox.Launcher, h san
 // hasEnded says whether a launcher knows that a sandbox has ended. That a launcher does not list it proves nothing: its processes may
 // outlive its name.
 func (runs *Runs) hasEnded(away *notice.Flag, launcher sandbox.Launcher, h sandbox.Handle) (ended bool) {
-	err := runs.once(away, func(ctx context.Context) error {
+	err := runs.calls.once(away, func(ctx context.Context) error {
 		all, err := launcher.List(ctx)
 		for _, other := range all {
 			ended = ended || other.ID == h.ID && other.State == sandbox.HandleExited
@@ -95,7 +95,7 @@ func (runs *Runs) removeBehind(launcher sandbox.Launcher, h sandbox.Handle) bool
 		defer away.Close()
 		held.Raise(delegation.NoticeLeftovers, nil)
 		for try := 1; runs.Life.Err() == nil; try++ {
-			runs.pause(runs.Life, retry.Backoff(try))
+			runs.calls.pause(runs.Life, retry.Backoff(try))
 			err := runs.removeOnce(away, launcher, h)
 			if err == nil {
 				return
@@ -118,7 +118,7 @@ func (runs *Runs) RemoveLater(key string, h sandbox.Handle) {
 	free := sync.OnceFunc(func() { close(gone) })
 	runs.carried.Go(func() {
 		defer free()
-		err := runs.insistAlways("remove a sandbox", func(ctx context.Context) error {
+		err := runs.calls.insistAlways("remove a sandbox", func(ctx context.Context) error {
 			crash.At("recover.removed")
 			err := launcher.Remove(ctx, h)
 			if err != nil && runs.hasEnded(nil, launcher, h) {
@@ -146,7 +146,7 @@ func (runs *Runs) RemoveNow(key string, h sandbox.Handle) {
 func (runs *Runs) RemoveOnce(h sandbox.Handle) error {
 	held := runs.Notices.Flag("")
 	defer held.Close()
-	err := runs.once(held, func(ctx context.Context) error { return runs.Launchers[h.Launcher].Remove(ctx, h) })
+	err := runs.calls.once(held, func(ctx context.Context) error { return runs.Launchers[h.Launcher].Remove(ctx, h) })
 	if errors.Is(err, sandbox.ErrNotFound) {
 		return nil
 	}

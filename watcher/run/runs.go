@@ -38,8 +38,8 @@ type Ports struct {
 // Runs carries runs from their admission to their answer. It is what all runs share.
 type Runs struct {
 	Ports
-	disks    *workspace.Disks
-	launches *hang.Calls // calls of launchers, for runs that are not released
+	disks *workspace.Disks
+	calls *calls
 
 	numbers   atomic.Int64   // of runs
 	left      atomic.Int64   // sandboxes that could not be removed
@@ -54,8 +54,7 @@ type Runs struct {
 // NewRuns makes Runs that carry none yet.
 func NewRuns(p Ports) *Runs {
 	return &Runs{
-		Ports: p, disks: workspace.NewDisks(p.Floor), launches: hang.New(p.Timing.launchCalls(), p.Log),
-		owned: make(map[string]*Run),
+		Ports: p, disks: workspace.NewDisks(p.Floor), calls: newCalls(p), owned: make(map[string]*Run),
 	}
 }
 
@@ -66,10 +65,10 @@ func (runs *Runs) Loop(ctx context.Context) { runs.disks.Loop(ctx) }
 func (runs *Runs) Wait() { runs.carried.Wait() }
 
 // Left is how many sandboxes are left, as far as is known: a call that was left behind may make one.
-func (runs *Runs) Left() int { return int(runs.left.Load()) + runs.launches.Left() }
+func (runs *Runs) Left() int { return int(runs.left.Load()) + runs.calls.launches.Left() }
 
 // Hung is how many calls of launchers were left behind and have not returned.
-func (runs *Runs) Hung() int { return runs.launches.Left() }
+func (runs *Runs) Hung() int { return runs.calls.launches.Left() }
 
 // CountLeft counts sandboxes that are left to the next watcher.
 func (runs *Runs) CountLeft(more int) { runs.left.Add(int64(more)) }

@@ -24,7 +24,7 @@ func (runs *Runs) holdWorkspace(r *Run) {
 			return
 		}
 		waits.Raise(delegation.NoticeDescriptors, r.holdErr)
-		runs.pause(r.ending, retry.Backoff(try))
+		runs.calls.pause(r.ending, retry.Backoff(try))
 	}
 }
 
