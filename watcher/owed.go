@@ -42,7 +42,7 @@ func (w *Watcher) owed() error {
 	case owed = <-counted:
 	case <-ctx.Done():
 	}
-	owed.Sandboxes = w.runs.Left()
+	owed.Sandboxes = w.runs.Removals.Left()
 	if owed.Responses == 0 && owed.Sandboxes == 0 && owed.Unknown == nil {
 		return nil
 	}

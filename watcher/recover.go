@@ -59,7 +59,7 @@ func (w *Watcher) takeOver(ctx context.Context) error {
 				continue
 			}
 			w.log.Info("removing a sandbox that belongs to no run", "launcher", h.Launcher, "sandbox", h.ID, "id", h.Sandbox)
-			w.runs.RemoveLater("", h)
+			w.runs.Removals.Later("", h)
 		}
 	}
 	return nil
@@ -158,20 +158,20 @@ func (w *Watcher) settle(ctx context.Context, record journal.Run, h sandbox.Hand
 	switch {
 	case record.State == delegation.StateEnded:
 		if there {
-			w.runs.RemoveLater(record.Key, h)
+			w.runs.Removals.Later(record.Key, h)
 		}
 		return w.respondToRecord(ctx, box, record.Key)
 	case !there && w.isElsewhere(record):
 		return w.strand(ctx, box, record)
 	case box == nil:
 		if there {
-			w.runs.RemoveNow(record.Key, h)
+			w.runs.Removals.Now(record.Key, h)
 		}
 		return w.unserved(ctx, record)
 	case there && record.Handle != nil:
 		return w.adopt(ctx, box, record, h)
 	case there:
-		w.runs.RemoveLater(record.Key, h)
+		w.runs.Removals.Later(record.Key, h)
 	}
 	_, reason := box.StillAsked(record)
 	switch {

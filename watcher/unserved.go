@@ -59,7 +59,7 @@ func (w *Watcher) keepUnserved(ctx context.Context, box *outbox.Outbox, record j
 	case record.State == delegation.StateEnded || there && record.Handle == nil:
 		u.over.Store(record.State == delegation.StateEnded)
 		if there && h.State != sandbox.HandleUncertain {
-			w.runs.RemoveLater(record.Key, h)
+			w.runs.Removals.Later(record.Key, h)
 		}
 		return nil
 	case !there && w.isElsewhere(record):
@@ -71,7 +71,7 @@ func (w *Watcher) keepUnserved(ctx context.Context, box *outbox.Outbox, record j
 	if end, begun := w.runs.EndingOf(record.Key); begun && h.State != sandbox.HandleUncertain {
 		return w.endAside(ctx, u, h, end)
 	}
-	w.runs.CountLeft(1)
+	w.runs.Removals.CountLeft(1)
 	u.handle, u.ticket = h, reservation(record)
 	w.schedule.Reserve(ctx, u.ticket)
 	w.log.Warn("a run goes on without a watcher until the directory of its outbox is back", "outbox", box.Name, "run", record.Key)
@@ -81,7 +81,7 @@ func (w *Watcher) keepUnserved(ctx context.Context, box *outbox.Outbox, record j
 // endAside ends a run that was being ended, now that its sandbox can be removed. Its client is answered when the directory is back.
 func (w *Watcher) endAside(ctx context.Context, u *unserved, h sandbox.Handle, end journal.Change) error {
 	w.log.Info("a run that was being ended is ended; its response follows when the directory of its outbox is back", "outbox", u.box.Name, "run", u.record.Key)
-	w.runs.RemoveNow(u.record.Key, h)
+	w.runs.Removals.Now(u.record.Key, h)
 	u.over.Store(true)
 	crash.At("unserved.ended")
 	return w.journal.Move(ctx, u.record.Key, u.record.State, delegation.StateEnded, end)
@@ -140,7 +140,7 @@ func (w *Watcher) cancelUnserved(ctx context.Context, u *unserved) error {
 	}
 	if u.handle.ID != "" {
 		crash.At("unserved.removed")
-		if err := w.runs.RemoveOnce(u.handle); err != nil {
+		if err := w.runs.Removals.Once(u.handle); err != nil {
 			return fmt.Errorf("remove the sandbox of run %s: %w", u.record.Key, err)
 		}
 	}
@@ -182,7 +182,7 @@ func (w *Watcher) endUnserved(ctx context.Context, u *unserved, change journal.C
 		w.schedule.Finished(ctx, u.ticket)
 	}
 	if u.handle.ID != "" {
-		w.runs.CountLeft(-1)
+		w.runs.Removals.CountLeft(-1)
 	}
 	return nil
 }

@@ -111,7 +111,7 @@ func (runs *Runs) attachFirst(r *Run, held *notice.Flag) (sandbox.Attachment, er
 			if err == nil {
 				att.Close()
 			}
-			runs.removeLeft(launcher, h)
+			runs.Removals.removeLeft(launcher, h)
 		},
 	})
 	if errors.Is(err, errLeftCall) {
@@ -246,7 +246,7 @@ func (a *attendance) kill() {
 	defer away.Close()
 	for try := 1; ; try++ {
 		crash.At("run.forced")
-		err := a.runs.removeOnce(away, a.r.launcher, a.r.handle)
+		err := a.runs.Removals.remove(away, a.r.launcher, a.r.handle)
 		if err == nil {
 			break
 		}

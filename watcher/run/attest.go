@@ -112,7 +112,7 @@ func (a *attendance) attest() (seen sandbox.Attestation, err error) {
 			crash.At("launch.attested")
 			return launcher.Attest(ctx, h)
 		},
-		late: func(sandbox.Attestation, error) { a.runs.removeLeft(launcher, h) },
+		late: func(sandbox.Attestation, error) { a.runs.Removals.removeLeft(launcher, h) },
 	})
 	if errors.Is(err, errLeftCall) {
 		return seen, &unreleasedError{verdict: a.runs.leftBehind(a.r, "attest the sandbox")}

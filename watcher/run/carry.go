@@ -79,7 +79,7 @@ func (runs *Runs) leaveToNext(r *Run) {
 // countLeft counts a sandbox that is left when the watcher stops working.
 func (runs *Runs) countLeft(r *Run) {
 	if r.handle.ID != "" {
-		runs.left.Add(1)
+		runs.Removals.CountLeft(1)
 	}
 }
 
@@ -150,7 +150,7 @@ func (runs *Runs) launch(r *Run) (v verdict, broken error) {
 
 // prepare brings a run from the queue to a sandbox of which nothing runs.
 func (runs *Runs) prepare(r *Run) (verdict, bool) {
-	runs.awaitRemoval(r.hash)
+	runs.Removals.await(r.hash, r.ending)
 	if reason := r.client.Check(); reason != "" {
 		r.End(reason)
 	}
@@ -193,7 +193,7 @@ func (runs *Runs) create(r *Run) (verdict, bool) {
 			crash.At("launch.created")
 			return launcher.Create(ctx, id, r.spec)
 		},
-		late: func(h sandbox.Handle, err error) { runs.removeCreated(launcher, id, h, err) },
+		late: func(h sandbox.Handle, err error) { runs.Removals.removeCreated(launcher, id, h, err) },
 	})
 	var refusal *delegation.Refusal
 	switch {
@@ -202,7 +202,7 @@ func (runs *Runs) create(r *Run) (verdict, bool) {
 	case errors.As(err, &refusal):
 		return verdict{reason: delegation.ReasonRefused, refusal: r.inFull(refusal)}, false
 	case err != nil:
-		r.handle = runs.findSandbox(launcher, id)
+		r.handle = runs.Removals.find(launcher, id)
 		return failed(delegation.CodeLaunch, fmt.Errorf("create the sandbox: %w", err)), false
 	}
 	handle.Launcher, handle.Workspace = r.launcherName, r.workspace // as profiles call it
@@ -243,7 +243,7 @@ func (runs *Runs) start(r *Run) (v verdict, broken error, ok bool) {
 			crash.At("launch.started")
 			return struct{}{}, launcher.Start(ctx, h)
 		},
-		late: func(struct{}, error) { runs.removeLeft(launcher, h) },
+		late: func(struct{}, error) { runs.Removals.removeLeft(launcher, h) },
 	})
 	switch {
 	case errors.Is(err, errLeftCall):

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"torno/delegation"
-	"torno/internal/crash"
 	"torno/internal/retry"
 	"torno/sandbox"
 	"torno/watcher/hang"
@@ -86,40 +85,4 @@ func (runs *Runs) leftBehind(r *Run, what string) verdict {
 		return verdict{}
 	}
 	return failed(delegation.CodeLaunch, fmt.Errorf("%s: %w", what, errLeftCall))
-}
-
-// removeLeft removes the sandbox of a call that was left behind and has returned.
-func (runs *Runs) removeLeft(launcher sandbox.Launcher, h sandbox.Handle) {
-	err := runs.calls.insistAlways("remove the sandbox of a call that was left behind", func(ctx context.Context) error {
-		crash.At("end.removed")
-		return launcher.Remove(ctx, h)
-	})
-	if err != nil {
-		runs.left.Add(1)
-		runs.Log.Error("a sandbox is left; the next start removes it", "sandbox", h.ID, "error", err)
-	}
-}
-
-// removeCreated removes what a create has made that was left behind. One that failed may have made it all the same.
-func (runs *Runs) removeCreated(launcher sandbox.Launcher, id sandbox.SandboxID, h sandbox.Handle, err error) {
-	if err != nil {
-		h = runs.findSandbox(launcher, id)
-	}
-	if h.ID != "" {
-		runs.removeLeft(launcher, h)
-	}
-}
-
-// findSandbox finds what a failed create may have left: the launcher can succeed although the call failed.
-func (runs *Runs) findSandbox(launcher sandbox.Launcher, id sandbox.SandboxID) (found sandbox.Handle) {
-	_ = runs.calls.insistAlways("look for what a failed launch left", func(ctx context.Context) error { // it fails only when nothing works any more
-		handles, err := launcher.List(ctx)
-		for _, h := range handles {
-			if h.Sandbox == id {
-				found = h
-			}
-		}
-		return err
-	})
-	return found
 }

@@ -3,7 +3,9 @@ package run
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"sync"
+	"sync/atomic"
 
 	"torno/delegation"
 	"torno/internal/crash"
@@ -16,44 +18,34 @@ import (
 // until one is gone.
 const MaxLeftovers = 64
 
-// remove returns when no process of the run's sandbox is left: the sandbox is removed, or its launcher says that it has ended, and
-// removeBehind removes the rest of it behind the run. A sandbox that may live is removed again and again, until that is done or the watcher stops
-// working: it then carries the installation's id and is found at the next start.
-func (runs *Runs) remove(r *Run) {
-	if r.handle.ID == "" {
-		return
-	}
-	held, away := runs.Notices.FlagOf(r.request.Outbox, r.key.Subagent), runs.Notices.Flag("")
-	defer held.Close()
-	defer away.Close()
-	for try := 1; ; try++ {
-		err := runs.removeOnce(away, r.launcher, r.handle)
-		if err == nil {
-			r.handle = sandbox.Handle{}
-			return
-		}
-		log := r.log.With("run", r.hash, "sandbox", r.handle.ID, "try", try, "error", err)
-		if runs.Life.Err() != nil {
-			log.Error("a sandbox is left; the next start removes it")
-			return
-		}
-		r.dead = r.dead || runs.hasEnded(away, r.launcher, r.handle)
-		if r.dead && runs.removeBehind(r.launcher, r.handle) {
-			log.Warn("a sandbox that has ended cannot be removed; its run goes on without it")
-			r.handle = sandbox.Handle{}
-			return
-		}
-		held.Raise(delegation.NoticeSandbox, err)
-		if retry.IsLogged(try) {
-			log.Warn("a sandbox cannot be removed; its run keeps its place")
-		}
-		runs.calls.pause(runs.Life, retry.Backoff(try))
-	}
+// Removals removes sandboxes, those of runs and those that no run waits for. It owns what is known of sandboxes that cannot be
+// removed: which are still being removed, and how many are left.
+type Removals struct {
+	left      atomic.Int64   // sandboxes that could not be removed
+	leftovers atomic.Int64   // sandboxes that have ended and are removed behind their runs
+	removing  sync.Map       // by key: a channel that is closed when a sandbox that belongs to no run is gone
+	work      sync.WaitGroup // one for each sandbox that no run waits for
+
+	calls     *calls
+	launchers map[string]sandbox.Launcher
+	notices   *notice.Board
+	log       *slog.Logger
+	life      context.Context // done when the watcher stops working
 }
 
-// removeOnce removes a sandbox, or says why that cannot be done now.
-func (runs *Runs) removeOnce(away *notice.Flag, launcher sandbox.Launcher, h sandbox.Handle) error {
-	err := runs.calls.once(away, func(ctx context.Context) error {
+func newRemovals(p Ports, c *calls) *Removals {
+	return &Removals{calls: c, launchers: p.Launchers, notices: p.Notices, log: p.Log, life: p.Life}
+}
+
+// Left is how many sandboxes are left, as far as is known: a call that was left behind may make one.
+func (m *Removals) Left() int { return int(m.left.Load()) + m.calls.launches.Left() }
+
+// CountLeft counts sandboxes that are left to the next watcher.
+func (m *Removals) CountLeft(more int) { m.left.Add(int64(more)) }
+
+// remove removes a sandbox, or says why that cannot be done now.
+func (m *Removals) remove(away *notice.Flag, launcher sandbox.Launcher, h sandbox.Handle) error {
+	err := m.calls.once(away, func(ctx context.Context) error {
 		crash.At("end.removed")
 		return launcher.Remove(ctx, h)
 	})
@@ -70,8 +62,8 @@ func (runs *Runs) removeOnce(away *notice.Flag, launcher sandbox.Launcher, h san
 
 // hasEnded says whether a launcher knows that a sandbox has ended. That a launcher does not list it proves nothing: its processes may
 // outlive its name.
-func (runs *Runs) hasEnded(away *notice.Flag, launcher sandbox.Launcher, h sandbox.Handle) (ended bool) {
-	err := runs.calls.once(away, func(ctx context.Context) error {
+func (m *Removals) hasEnded(away *notice.Flag, launcher sandbox.Launcher, h sandbox.Handle) (ended bool) {
+	err := m.calls.once(away, func(ctx context.Context) error {
 		all, err := launcher.List(ctx)
 		for _, other := range all {
 			ended = ended || other.ID == h.ID && other.State == sandbox.HandleExited
@@ -81,92 +73,124 @@ func (runs *Runs) hasEnded(away *notice.Flag, launcher sandbox.Launcher, h sandb
 	return ended && err == nil
 }
 
-// removeBehind removes a sandbox that has ended, while the watcher goes on. It is false where as many others are being removed as may
+// behindRun removes a sandbox that has ended, while the watcher goes on. It is false where as many others are being removed as may
 // be. A watcher that stops counts those that are left.
-func (runs *Runs) removeBehind(launcher sandbox.Launcher, h sandbox.Handle) bool {
-	if runs.leftovers.Add(1) > MaxLeftovers {
-		runs.leftovers.Add(-1)
+func (m *Removals) behindRun(launcher sandbox.Launcher, h sandbox.Handle) bool {
+	if m.leftovers.Add(1) > MaxLeftovers {
+		m.leftovers.Add(-1)
 		return false
 	}
-	runs.carried.Go(func() {
-		defer runs.leftovers.Add(-1)
-		held, away := runs.Notices.Flag(""), runs.Notices.Flag("")
+	m.work.Go(func() {
+		defer m.leftovers.Add(-1)
+		held, away := m.notices.Flag(""), m.notices.Flag("")
 		defer held.Close()
 		defer away.Close()
 		held.Raise(delegation.NoticeLeftovers, nil)
-		for try := 1; runs.Life.Err() == nil; try++ {
-			runs.calls.pause(runs.Life, retry.Backoff(try))
-			err := runs.removeOnce(away, launcher, h)
+		for try := 1; m.life.Err() == nil; try++ {
+			m.calls.pause(m.life, retry.Backoff(try))
+			err := m.remove(away, launcher, h)
 			if err == nil {
 				return
 			}
-			retry.Warn(runs.Log, "remove a sandbox that has ended", try, err)
+			retry.Warn(m.log, "remove a sandbox that has ended", try, err)
 		}
-		runs.left.Add(1)
-		runs.Log.Error("a sandbox that has ended is left; the next start removes it", "sandbox", h.ID)
+		m.left.Add(1)
+		m.log.Error("a sandbox that has ended is left; the next start removes it", "sandbox", h.ID)
 	})
 	return true
 }
 
-// RemoveLater removes a sandbox that no run waits for; key is of the run that it was made for, "" where nobody knows. One that
+// Later removes a sandbox that no run waits for; key is of the run that it was made for, "" where nobody knows. One that
 // cannot be removed does not keep the watcher from its work.
-func (runs *Runs) RemoveLater(key string, h sandbox.Handle) {
-	launcher, gone := runs.Launchers[h.Launcher], make(chan struct{})
+func (m *Removals) Later(key string, h sandbox.Handle) {
+	launcher, gone := m.launchers[h.Launcher], make(chan struct{})
 	if key != "" {
-		runs.removing.Store(key, gone)
+		m.removing.Store(key, gone)
 	}
 	free := sync.OnceFunc(func() { close(gone) })
-	runs.carried.Go(func() {
+	m.work.Go(func() {
 		defer free()
-		err := runs.calls.insistAlways("remove a sandbox", func(ctx context.Context) error {
+		err := m.calls.insistAlways("remove a sandbox", func(ctx context.Context) error {
 			crash.At("recover.removed")
 			err := launcher.Remove(ctx, h)
-			if err != nil && runs.hasEnded(nil, launcher, h) {
+			if err != nil && m.hasEnded(nil, launcher, h) {
 				free() // what is left of it is in no run's way
 			}
 			return err
 		})
 		if err != nil {
-			runs.left.Add(1)
-			runs.Log.Error("a sandbox is left; the next start removes it", "sandbox", h.ID, "error", err)
+			m.left.Add(1)
+			m.log.Error("a sandbox is left; the next start removes it", "sandbox", h.ID, "error", err)
 		}
 	})
 }
 
-// RemoveNow removes a sandbox before anything new begins: its outbox may be served under another name, and its workspace be
+// Now removes a sandbox before anything new begins: its outbox may be served under another name, and its workspace be
 // asked for again. One that cannot be removed at once is removed later.
-func (runs *Runs) RemoveNow(key string, h sandbox.Handle) {
+func (m *Removals) Now(key string, h sandbox.Handle) {
 	crash.At("recover.dropped")
-	if err := runs.RemoveOnce(h); err != nil {
-		runs.RemoveLater(key, h)
+	if err := m.Once(h); err != nil {
+		m.Later(key, h)
 	}
 }
 
-// RemoveOnce removes a sandbox that no run waits for, or says why that cannot be done now.
-func (runs *Runs) RemoveOnce(h sandbox.Handle) error {
-	held := runs.Notices.Flag("")
+// Once removes a sandbox that no run waits for, or says why that cannot be done now.
+func (m *Removals) Once(h sandbox.Handle) error {
+	held := m.notices.Flag("")
 	defer held.Close()
-	err := runs.calls.once(held, func(ctx context.Context) error { return runs.Launchers[h.Launcher].Remove(ctx, h) })
+	err := m.calls.once(held, func(ctx context.Context) error { return m.launchers[h.Launcher].Remove(ctx, h) })
 	if errors.Is(err, sandbox.ErrNotFound) {
 		return nil
 	}
 	return err
 }
 
-// awaitRemoval waits until no sandbox of the key is being removed: a crash can leave one that nobody noted, and its request
-// begins anew.
-func (runs *Runs) awaitRemoval(key string) {
-	gone, ok := runs.removing.Load(key)
+// await waits until no sandbox of the key is being removed: a crash can leave one that nobody noted, and its request
+// begins anew. It does not wait for longer than its run goes on.
+func (m *Removals) await(key string, ending context.Context) {
+	gone, ok := m.removing.Load(key)
 	if !ok {
 		return
-	}
-	ending := runs.Life
-	if r := runs.Running(key); r != nil {
-		ending = r.ending
 	}
 	select {
 	case <-gone.(chan struct{}):
 	case <-ending.Done():
-	case <-runs.Life.Done():
+	case <-m.life.Done():
 	}
+}
+
+// removeLeft removes the sandbox of a call that was left behind and has returned.
+func (m *Removals) removeLeft(launcher sandbox.Launcher, h sandbox.Handle) {
+	err := m.calls.insistAlways("remove the sandbox of a call that was left behind", func(ctx context.Context) error {
+		crash.At("end.removed")
+		return launcher.Remove(ctx, h)
+	})
+	if err != nil {
+		m.left.Add(1)
+		m.log.Error("a sandbox is left; the next start removes it", "sandbox", h.ID, "error", err)
+	}
+}
+
+// removeCreated removes what a create has made that was left behind. One that failed may have made it all the same.
+func (m *Removals) removeCreated(launcher sandbox.Launcher, id sandbox.SandboxID, h sandbox.Handle, err error) {
+	if err != nil {
+		h = m.find(launcher, id)
+	}
+	if h.ID != "" {
+		m.removeLeft(launcher, h)
+	}
+}
+
+// find finds what a failed create may have left: the launcher can succeed although the call failed.
+func (m *Removals) find(launcher sandbox.Launcher, id sandbox.SandboxID) (found sandbox.Handle) {
+	_ = m.calls.insistAlways("look for what a failed launch left", func(ctx context.Context) error { // it fails only when nothing works any more
+		handles, err := launcher.List(ctx)
+		for _, h := range handles {
+			if h.Sandbox == id {
+				found = h
+			}
+		}
+		return err
+	})
+	return found
 }

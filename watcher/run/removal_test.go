@@ -22,8 +22,8 @@ func TestARemovalThatWasSlowIsNotSaidForEver(t *testing.T) {
 		runs := runsOf(t)
 		said := 0
 		runs.Notices.Changed = func() { said += len(runs.Notices.Of("main")) }
-		runs.Launchers = map[string]sandbox.Launcher{"slow": slowly{}}
-		if err := runs.RemoveOnce(sandbox.Handle{Launcher: "slow"}); err == nil {
+		runs.Removals.launchers = map[string]sandbox.Launcher{"slow": slowly{}}
+		if err := runs.Removals.Once(sandbox.Handle{Launcher: "slow"}); err == nil {
 			t.Error("it was removed")
 		}
 		if left := runs.Notices.Of("main"); said != 1 || len(left) != 0 {

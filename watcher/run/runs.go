@@ -38,14 +38,12 @@ type Ports struct {
 // Runs carries runs from their admission to their answer. It is what all runs share.
 type Runs struct {
 	Ports
-	disks *workspace.Disks
-	calls *calls
+	Removals *Removals
+	calls    *calls
+	disks    *workspace.Disks
 
-	numbers   atomic.Int64   // of runs
-	left      atomic.Int64   // sandboxes that could not be removed
-	leftovers atomic.Int64   // sandboxes that have ended and are removed behind their runs
-	removing  sync.Map       // by key: a channel that is closed when a sandbox that belongs to no run is gone
-	carried   sync.WaitGroup // one per run that is on its way
+	numbers atomic.Int64   // of runs
+	carried sync.WaitGroup // one per run that is on its way
 
 	mu    sync.Mutex
 	owned map[string]*Run // by key: every run from admission to its answer
@@ -53,25 +51,21 @@ type Runs struct {
 
 // NewRuns makes Runs that carry none yet.
 func NewRuns(p Ports) *Runs {
-	return &Runs{
-		Ports: p, disks: workspace.NewDisks(p.Floor), calls: newCalls(p), owned: make(map[string]*Run),
-	}
+	c := newCalls(p)
+	return &Runs{Ports: p, Removals: newRemovals(p, c), calls: c, disks: workspace.NewDisks(p.Floor), owned: make(map[string]*Run)}
 }
 
 // Loop watches the disks until ctx is done.
 func (runs *Runs) Loop(ctx context.Context) { runs.disks.Loop(ctx) }
 
-// Wait waits until no run is on its way any more.
-func (runs *Runs) Wait() { runs.carried.Wait() }
-
-// Left is how many sandboxes are left, as far as is known: a call that was left behind may make one.
-func (runs *Runs) Left() int { return int(runs.left.Load()) + runs.calls.launches.Left() }
+// Wait waits until no run is on its way any more, and nothing is removed.
+func (runs *Runs) Wait() {
+	runs.carried.Wait()
+	runs.Removals.work.Wait() // a run may have left its sandbox to them
+}
 
 // Hung is how many calls of launchers were left behind and have not returned.
 func (runs *Runs) Hung() int { return runs.calls.launches.Left() }
-
-// CountLeft counts sandboxes that are left to the next watcher.
-func (runs *Runs) CountLeft(more int) { runs.left.Add(int64(more)) }
 
 // KillAll kills what still runs.
 func (runs *Runs) KillAll() {
