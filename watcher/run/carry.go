@@ -46,7 +46,7 @@ func (runs *Runs) runToEnd(r *Run) {
 		return
 	}
 	more := runs.inspect(r, v.reason)
-	r.holds.Store(nil)
+	runs.claims.hold(r, nil)
 	runs.Schedule.Leave(runs.Life, &r.ticket)
 	if runs.conclude(r, v) {
 		runs.remove(r)
@@ -91,7 +91,7 @@ func (runs *Runs) launchAndFollow(r *Run) verdict {
 	r.times.dequeued = time.Now()
 	runs.holdWorkspace(r)
 	if r.Standing().Released {
-		r.holds.Store(r.held)
+		runs.claims.hold(r, r.held)
 		return runs.goOn(r)
 	}
 	for try := 1; ; try++ {

@@ -70,16 +70,10 @@ type Run struct {
 
 	standing standing
 
-	// What follows is guarded by the lock of Runs.
-	claimed bool // its workspace is its own
-	losesTo *Run // which has claimed a workspace that holds this one's or lies in it
-
 	abandoned chan struct{} // closed when the operator gives a stranded run up
 	giveUp    sync.Once
 
 	tooMuch atomic.Pointer[delegation.Refusal] // why it is ended because of its workspace
-
-	holds atomic.Pointer[workspace.Held] // what it works in, from before its sandbox is made until its last process is gone
 
 	// What follows belongs to the goroutine that carries the run.
 	sandbox sandbox.SandboxID // the one that is bound to the run

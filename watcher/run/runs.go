@@ -40,6 +40,7 @@ type Runs struct {
 	Ports
 	Removals *Removals
 	calls    *calls
+	claims   *claims
 	disks    *workspace.Disks
 
 	numbers atomic.Int64   // of runs
@@ -52,7 +53,7 @@ type Runs struct {
 // NewRuns makes Runs that carry none yet.
 func NewRuns(p Ports) *Runs {
 	c := newCalls(p)
-	return &Runs{Ports: p, Removals: newRemovals(p, c), calls: c, disks: workspace.NewDisks(p.Floor), owned: make(map[string]*Run)}
+	return &Runs{Ports: p, Removals: newRemovals(p, c), calls: c, claims: newClaims(), disks: workspace.NewDisks(p.Floor), owned: make(map[string]*Run)}
 }
 
 // Loop watches the disks until ctx is done.
@@ -96,6 +97,7 @@ func (runs *Runs) Submit(ctx context.Context, q Request, c Client, existing *jou
 
 // own registers a run until disown.
 func (runs *Runs) own(r *Run) {
+	runs.claims.enter(r)
 	runs.mu.Lock()
 	defer runs.mu.Unlock()
 	runs.owned[r.hash] = r
@@ -108,6 +110,7 @@ func (runs *Runs) disown(r *Run) {
 	runs.mu.Lock()
 	delete(runs.owned, r.hash)
 	runs.mu.Unlock()
+	runs.claims.leave(r)
 	r.stop(nil)
 	close(r.over)
 }

@@ -39,6 +39,25 @@ func (runs *Runs) lookAbove(r *Run) {
 	held.Close()
 }
 
+// claimWorkspace makes sure that the directory that is held is the run's alone: what is at its path now need not be what was
+// there when the run was admitted.
+func (runs *Runs) claimWorkspace(r *Run) (verdict, bool) {
+	if r.held == nil {
+		return verdict{}, true // nothing starts without one
+	}
+	runs.claims.unclaim(r)
+	refusal := runs.Schedule.Settle(runs.Life, &r.ticket, r.held.AboveThen)
+	if refusal == nil {
+		runs.claims.hold(r, r.held) // before the others are looked at: of two that start at once, one sees the other
+		refusal = runs.claims.movedTogether(r, r.held)
+	}
+	if refusal != nil {
+		runs.claims.hold(r, nil) // nothing of it runs there, and it is in no other run's way
+		return verdict{reason: delegation.ReasonRefused, refusal: refusal}, false
+	}
+	return verdict{}, true
+}
+
 // findRoom turns a run down where the disk is full.
 func (runs *Runs) findRoom(r *Run) (verdict, bool) {
 	if errors.Is(r.holdErr, workspace.ErrHangs) {
@@ -75,12 +94,12 @@ func (r *Run) proveWorkspace() (verdict, bool) {
 var errReplaced = errors.New("it was replaced by another directory meanwhile")
 
 // Holds says whether the run holds its workspace.
-func (r *Run) Holds() bool { return r.holds.Load() != nil }
+func (r *Run) Holds() bool { return r.runs.claims.held(r) != nil }
 
 // letWorkspaceGo lets the workspace go.
 func (r *Run) letWorkspaceGo() {
 	if r.held != nil {
-		r.holds.Store(nil)
+		r.runs.claims.hold(r, nil)
 		r.held.Close()
 		r.held = nil
 	}

@@ -40,7 +40,7 @@ func (runs *Runs) startingIn(t *testing.T, name string, inodes ...uint64) *Run {
 	r := runs.newRun(Request{Key: key, Spec: spec}, nobody{})
 	r.held = workspace.Hold(lyingIn{above: dirs(inodes...)}, dirs(inodes...))
 	runs.own(r)
-	r.holds.Store(r.held)
+	runs.claims.hold(r, r.held)
 	return r
 }
 
@@ -54,8 +54,8 @@ func TestOfTwoThatStartAtOnceOneWins(t *testing.T) {
 		if laterFirst {
 			first, second = inner, outer
 		}
-		refused := map[*Run]*delegation.Refusal{first: runs.movedTogether(first)}
-		refused[second] = runs.movedTogether(second)
+		refused := map[*Run]*delegation.Refusal{first: runs.claims.movedTogether(first, first.held)}
+		refused[second] = runs.claims.movedTogether(second, second.held)
 		if refused[outer] != nil || refused[inner] == nil || refused[inner].Code != delegation.CodeWorkspaceBusy {
 			t.Errorf("the later one looks first: %t; the earlier one gets %v, the later one %v", laterFirst, refused[outer], refused[inner])
 		}
@@ -68,13 +68,13 @@ func TestOfTwoThatStartAtOnceOneWins(t *testing.T) {
 func TestARunThatHasItsWorkspaceKeepsIt(t *testing.T) {
 	runs := runsOf(t)
 	earlier := runs.startingIn(t, "earlier", 2, 1)
-	earlier.holds.Store(nil)
+	runs.claims.hold(earlier, nil)
 	later := runs.startingIn(t, "later", 3, 2, 1)
-	if refusal := runs.movedTogether(later); refusal != nil {
+	if refusal := runs.claims.movedTogether(later, later.held); refusal != nil {
 		t.Fatal("the only one is refused:", refusal)
 	}
-	earlier.holds.Store(earlier.held)
-	if refusal := runs.movedTogether(earlier); refusal == nil {
+	runs.claims.hold(earlier, earlier.held)
+	if refusal := runs.claims.movedTogether(earlier, earlier.held); refusal == nil {
 		t.Error("two runs have nested workspaces")
 	}
 	runs.disown(earlier)
@@ -90,12 +90,12 @@ func (hidden) Above() ([]sandbox.Directory, error) { return nil, errors.New("its
 func TestAWorkspaceThatWasMovedOutOfSightIsInTheWay(t *testing.T) {
 	runs := runsOf(t)
 	deep := runs.startingIn(t, "deep", 2, 1)
-	if refusal := runs.movedTogether(deep); refusal != nil {
+	if refusal := runs.claims.movedTogether(deep, deep.held); refusal != nil {
 		t.Fatal("the only one is refused:", refusal)
 	}
-	deep.holds.Store(workspace.Hold(hidden{}, nil))
+	runs.claims.hold(deep, workspace.Hold(hidden{}, nil))
 	later := runs.startingIn(t, "later", 3, 1)
-	if refusal := runs.movedTogether(later); refusal == nil || refusal.Code != delegation.CodeWorkspaceBusy {
+	if refusal := runs.claims.movedTogether(later, later.held); refusal == nil || refusal.Code != delegation.CodeWorkspaceBusy {
 		t.Errorf("a run that may work in the same directory is let in: %v", refusal)
 	}
 	runs.disown(deep)
@@ -106,13 +106,13 @@ func TestAWorkspaceThatWasMovedOutOfSightIsInTheWay(t *testing.T) {
 func TestARefusedRunIsInNobodysWay(t *testing.T) {
 	runs := runsOf(t)
 	first, middle, last := runs.startingIn(t, "first", 4, 2, 1), runs.startingIn(t, "middle", 2, 1), runs.startingIn(t, "last", 5, 2, 1)
-	if refusal := runs.movedTogether(first); refusal != nil {
+	if refusal := runs.claims.movedTogether(first, first.held); refusal != nil {
 		t.Error("the first one:", refusal)
 	}
-	if refusal := runs.movedTogether(last); refusal != nil {
+	if refusal := runs.claims.movedTogether(last, last.held); refusal != nil {
 		t.Error("the last one:", refusal)
 	}
-	if refusal := runs.movedTogether(middle); refusal == nil {
+	if refusal := runs.claims.movedTogether(middle, middle.held); refusal == nil {
 		t.Error("the one in the middle has a workspace that holds two others")
 	}
 	for _, r := range []*Run{first, middle, last} {
