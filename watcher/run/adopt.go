@@ -28,20 +28,20 @@ func (runs *Runs) Adopt(q Request, c Client, record journal.Run, h sandbox.Handl
 	if stranded != nil {
 		r.standing.now.Stranded = stranded.Error()
 	}
-	runs.claimAdopted(r)
-	runs.own(r)
+	r.claimAdopted()
+	runs.own(r.Run)
 	runs.Schedule.Adopt(runs.Life, &r.ticket)
 }
 
 // claimAdopted finds out which directory an adopted run works in. The journal says it, unless an earlier version wrote the
 // record: then what is at its path counts if it is the directory that was mounted.
-func (runs *Runs) claimAdopted(r *Run) {
+func (r *runner) claimAdopted() {
 	r.ticket.Above = r.handle.Above
 	if len(r.ticket.Above) > 0 {
 		return
 	}
 	mounted := sandbox.Directory{Device: r.handle.Device, Inode: r.handle.Inode}
-	runs.lookAbove(r)
+	r.lookAbove()
 	if len(r.ticket.Above) == 0 || r.ticket.Above[0] != mounted {
 		r.ticket.Above, r.ticket.Anywhere = nil, true
 	}

@@ -18,8 +18,7 @@ import (
 
 // attendance is one attachment to a run's sandbox, from Open to the end of either.
 type attendance struct {
-	runs    *Runs
-	r       *Run
+	r       *runner
 	att     sandbox.Attachment
 	held    *notice.Flag
 	ctx     context.Context // done when the attendance is over
@@ -40,18 +39,17 @@ type attendance struct {
 
 // attend attaches to the sandbox, releases it where that is still to be done, and stays until it has ended or the connection
 // broke.
-func (runs *Runs) attend(r *Run, held *notice.Flag) (sandbox.Exit, error) {
-	att, err := runs.attach(r, held)
-	if err != nil {
+func (r *runner) attend(held *notice.Flag) (sandbox.Exit, error) {
+	a := &attendance{
+		r: r, held: held,
+		exited: make(chan struct{}), drained: make(chan struct{}), holding: make(chan struct{}), started: make(chan time.Time, 1), began: make(chan struct{}),
+	}
+	if err := a.attach(); err != nil {
 		return sandbox.Exit{}, err
 	}
 	held.Lower() // attaching succeeded
-	ctx, cancel := context.WithCancel(runs.Life)
-	defer cancel()
-	a := &attendance{
-		runs: runs, r: r, att: att, held: held, ctx: ctx, leave: cancel,
-		exited: make(chan struct{}), drained: make(chan struct{}), holding: make(chan struct{}), started: make(chan time.Time, 1), began: make(chan struct{}),
-	}
+	a.ctx, a.leave = context.WithCancel(r.runs.Life)
+	defer a.leave()
 	r.out.OnStarted = func(at time.Time) {
 		a.started <- at
 		close(a.began)
@@ -62,14 +60,15 @@ func (runs *Runs) attend(r *Run, held *notice.Flag) (sandbox.Exit, error) {
 	r.out.OnHolding = sync.OnceFunc(func() { close(a.holding) })
 	a.work.Go(a.read)
 	a.work.Go(a.wait)
+	var err error
 	if !r.Standing().Released {
 		err = a.release()
 	}
 	if err == nil {
 		err = a.stay()
 	}
-	err = errors.Join(err, att.Close())
-	cancel()
+	err = errors.Join(err, a.att.Close())
+	a.leave()
 	a.work.Wait()
 	a.lateStart()
 	return a.exit, err
@@ -80,28 +79,29 @@ func (a *attendance) stay() error {
 	if !a.r.spec.Process.Stdin {
 		a.att.Input().Close()
 	}
-	a.work.Go(func() { a.runs.watchWorkspace(a.ctx, a.r, a.began) })
+	a.work.Go(func() { a.r.workplace.watch(a.ctx, a.began, a.r.handle.State) })
 	a.watch()
 	a.drain()
 	return a.err
 }
 
-func (runs *Runs) attach(r *Run, held *notice.Flag) (att sandbox.Attachment, err error) {
+func (a *attendance) attach() error {
+	r := a.r
 	if !r.Standing().Released {
-		return runs.attachFirst(r, held)
+		return a.attachFirst()
 	}
-	err = runs.calls.once(held, func(ctx context.Context) (err error) {
+	return r.runs.calls.once(a.held, func(ctx context.Context) (err error) {
 		crash.At("run.opened")
-		att, err = r.launcher.Open(ctx, r.handle, r.out.Cursor)
+		a.att, err = r.launcher.Open(ctx, r.handle, r.out.Cursor)
 		return err
 	})
-	return att, err
 }
 
 // attachFirst attaches to a sandbox that holds.
-func (runs *Runs) attachFirst(r *Run, held *notice.Flag) (sandbox.Attachment, error) {
+func (a *attendance) attachFirst() (err error) {
+	r := a.r
 	launcher, h, cursor := r.launcher, r.handle, r.out.Cursor
-	att, err := launching(runs.calls, r, held, launchStep[sandbox.Attachment]{
+	a.att, err = launching(r.runs.calls, r.Run, a.held, launchStep[sandbox.Attachment]{
 		budget: callBudget,
 		call: func(ctx context.Context) (sandbox.Attachment, error) {
 			crash.At("run.opened")
@@ -111,13 +111,13 @@ func (runs *Runs) attachFirst(r *Run, held *notice.Flag) (sandbox.Attachment, er
 			if err == nil {
 				att.Close()
 			}
-			runs.Removals.removeLeft(launcher, h)
+			r.runs.Removals.removeLeft(launcher, h)
 		},
 	})
 	if errors.Is(err, errLeftCall) {
-		err = &unreleasedError{verdict: runs.leftBehind(r, "attach to the sandbox")}
+		return &unreleasedError{verdict: r.leftBehind("attach to the sandbox")}
 	}
-	return att, err
+	return err
 }
 
 // lateStart takes a started line that came when watch had gone: the sandbox has ended since, or the next attachment will
@@ -206,7 +206,7 @@ func (a *attendance) noteRunning() {
 	if now.Started.IsZero() || now.State == delegation.StateRunning || a.noted || time.Now().Before(a.noteAgain) {
 		return
 	}
-	err := a.runs.tryMove(a.r, delegation.StateRunning, journal.Change{Started: now.Started})
+	err := a.r.tryMove(delegation.StateRunning, journal.Change{Started: now.Started})
 	a.noted = err == nil || certain(err) // a certain refusal stays one
 	if err == nil {
 		return
@@ -235,28 +235,28 @@ func (a *attendance) kill() {
 	if a.ctx.Err() != nil {
 		return // the next attendance sees that the run must end
 	}
-	a.runs.noteEnding(a.r)
-	err := a.runs.Timing.ladder(a.r.Cause()).climb(a.ctx, a.att, a.exited, a.r.hurry)
-	if a.ends(a.runs.Timing.Kill) {
+	a.r.noteEnding()
+	err := a.r.runs.Timing.ladder(a.r.Cause()).climb(a.ctx, a.att, a.exited, a.r.hurry)
+	if a.ends(a.r.runs.Timing.Kill) {
 		return
 	}
 	a.r.log.Error("a sandbox does not end; removing it", "run", a.r.hash, "error", err)
-	held, away := a.runs.Notices.FlagOf(a.r.request.Outbox, a.r.key.Subagent), a.runs.Notices.Flag("")
+	held, away := a.r.runs.Notices.FlagOf(a.r.request.Outbox, a.r.key.Subagent), a.r.runs.Notices.Flag("")
 	defer held.Close()
 	defer away.Close()
 	for try := 1; ; try++ {
 		crash.At("run.forced")
-		err := a.runs.Removals.remove(away, a.r.launcher, a.r.handle)
+		err := a.r.runs.Removals.remove(away, a.r.launcher, a.r.handle)
 		if err == nil {
 			break
 		}
 		held.Raise(delegation.NoticeSandbox, err)
-		retry.Warn(a.runs.Log, "remove a sandbox that does not end", try, err)
+		retry.Warn(a.r.runs.Log, "remove a sandbox that does not end", try, err)
 		if a.ends(retry.Backoff(try)) {
 			return
 		}
 	}
-	if !a.ends(a.runs.Timing.Gone) {
+	if !a.ends(a.r.runs.Timing.Gone) {
 		a.leave()
 	}
 }

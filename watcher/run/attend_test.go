@@ -21,9 +21,9 @@ func TestWhoLeavesBeginsNoEnd(t *testing.T) {
 	for left, want := range map[bool]delegation.Reason{false: delegation.ReasonShutdown, true: ""} {
 		runs := runsOf(t)
 		runs.Notes = output.NewNotes(dir)
-		r := &Run{hash: fmt.Sprint("left ", left), hurry: make(chan struct{})}
+		r := &runner{Run: &Run{runs: runs, hash: fmt.Sprint("left ", left), hurry: make(chan struct{})}}
 		r.ending, r.stop = context.WithCancelCause(t.Context())
-		a := &attendance{runs: runs, r: r, att: docile{}, began: make(chan struct{}), exited: make(chan struct{})}
+		a := &attendance{r: r, att: docile{}, began: make(chan struct{}), exited: make(chan struct{})}
 		a.ctx, a.leave = context.WithCancel(runs.Life)
 		close(a.began)
 		r.EndNow(delegation.ReasonShutdown)

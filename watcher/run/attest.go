@@ -60,8 +60,8 @@ func (a *attendance) release() error {
 	}
 	a.r.releasing = true
 	crash.At("launch.released")
-	v, ok := a.runs.afterJournal(a.r, a.runs.calls.record(a.r.ending, "note the release of a run", func() error {
-		return a.runs.Journal.Release(a.runs.Life, a.r.hash, a.r.handle, a.r.times.created, seen)
+	v, ok := a.r.afterJournal(a.r.runs.calls.record(a.r.ending, "note the release of a run", func() error {
+		return a.r.runs.Journal.Release(a.r.runs.Life, a.r.hash, a.r.handle, a.r.times.created, seen)
 	}))
 	if !ok {
 		return &unreleasedError{verdict: v}
@@ -69,7 +69,7 @@ func (a *attendance) release() error {
 	a.r.release = releaseNow()
 	a.r.standing.set(func(s *Standing) { s.Released = true })
 	crash.At("launch.word")
-	if err := a.runs.calls.once(a.held, a.att.Release); err != nil {
+	if err := a.r.runs.calls.once(a.held, a.att.Release); err != nil {
 		return &unreleasedError{verdict: a.r.vanished(fmt.Errorf("init may have got its word or not: %w", err))}
 	}
 	return nil
@@ -106,16 +106,16 @@ func (a *attendance) awaitHold() error {
 // attest has the host look. What differs from the Spec never runs.
 func (a *attendance) attest() (seen sandbox.Attestation, err error) {
 	launcher, h := a.r.launcher, a.r.handle
-	seen, err = insist(a.runs.calls, a.r, launchStep[sandbox.Attestation]{
+	seen, err = insist(a.r.runs.calls, a.r.Run, launchStep[sandbox.Attestation]{
 		what: "attest a sandbox", budget: callBudget,
 		call: func(ctx context.Context) (sandbox.Attestation, error) {
 			crash.At("launch.attested")
 			return launcher.Attest(ctx, h)
 		},
-		late: func(sandbox.Attestation, error) { a.runs.Removals.removeLeft(launcher, h) },
+		late: func(sandbox.Attestation, error) { a.r.runs.Removals.removeLeft(launcher, h) },
 	})
 	if errors.Is(err, errLeftCall) {
-		return seen, &unreleasedError{verdict: a.runs.leftBehind(a.r, "attest the sandbox")}
+		return seen, &unreleasedError{verdict: a.r.leftBehind("attest the sandbox")}
 	}
 	var different *sandbox.DifferenceError
 	switch reason := a.r.Cause(); {

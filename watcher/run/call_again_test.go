@@ -94,10 +94,10 @@ func TestWhatTheJournalIsSureOfIsNotAskedAgain(t *testing.T) {
 func TestACallThatNeverReturnsEndsItsRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		runs := runsOf(t)
-		r := &Run{request: Request{Outbox: "main"}, handle: sandbox.Handle{ID: "box-1"}}
+		r := &runner{Run: &Run{runs: runs, request: Request{Outbox: "main"}}, handle: sandbox.Handle{ID: "box-1"}}
 		r.ending, r.stop = context.WithCancelCause(t.Context())
 		let, late, begin := make(chan struct{}), make(chan int, 1), time.Now()
-		_, err := insist(runs.calls, r, launchStep[int]{
+		_, err := insist(runs.calls, r.Run, launchStep[int]{
 			what: "try", budget: time.Minute,
 			call: func(context.Context) (int, error) { <-let; return 7, nil },
 			late: func(n int, _ error) { late <- n },
@@ -105,7 +105,7 @@ func TestACallThatNeverReturnsEndsItsRun(t *testing.T) {
 		if took := time.Since(begin); !errors.Is(err, errLeftCall) || took != time.Minute+runs.Timing.Grace {
 			t.Errorf("after %s: %v", took, err)
 		}
-		v := runs.leftBehind(r, "try")
+		v := r.leftBehind("try")
 		if v.reason != delegation.ReasonLaunchFailed || !strings.Contains(v.refusal.Text, errLeftCall.Error()) || r.handle.ID != "" {
 			t.Errorf("the verdict is %+v, with the sandbox %q", v, r.handle.ID)
 		}

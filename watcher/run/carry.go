@@ -27,59 +27,64 @@ const (
 
 // runToEnd carries a run from its place to its end. It is the whole life of the run's goroutine. A watcher that stops working
 // in the middle leaves the run as it is: the next one takes it up from the journal and the launcher's list.
-func (runs *Runs) runToEnd(r *Run) {
-	defer r.letWorkspaceGo()
-	v := runs.launchAndFollow(r)
-	if v.reason != "" && runs.Life.Err() == nil && (!r.dead || !r.mayHaveRun(v)) {
-		runs.remove(r) // dead before it is said, and gone before it is attempted again
+func (r *runner) runToEnd() {
+	defer r.workplace.letGo()
+	v := r.launchAndFollow()
+	if v.reason != "" && r.runs.Life.Err() == nil && (!r.dead || !r.mayHaveRun(v)) {
+		r.remove() // dead before it is said, and gone before it is attempted again
 		if reason := r.Cause(); reason != "" && r.handle.ID == "" && !r.final {
 			v = verdict{reason: reason} // somebody wanted the end before it went wrong
 		}
 	}
-	if v.reason == "" || runs.Life.Err() != nil {
-		runs.leaveToNext(r)
+	if v.reason == "" || r.runs.Life.Err() != nil {
+		r.leaveToNext()
 		return
 	}
-	if runs.attemptAgain(r, v) {
-		runs.disown(r)
-		runs.Schedule.Finished(runs.Life, &r.ticket)
+	if r.attemptAgain(v) {
+		r.runs.disown(r.Run)
+		r.runs.Schedule.Finished(r.runs.Life, &r.ticket)
 		return
 	}
-	more := runs.inspect(r, v.reason)
-	runs.claims.hold(r, nil)
-	runs.Schedule.Leave(runs.Life, &r.ticket)
-	if runs.conclude(r, v) {
-		runs.remove(r)
-		runs.countLeft(r)
+	var more bool
+	if r.out.Started {
+		var found []string
+		found, more = r.workplace.inspect(v.reason)
+		r.warnings = append(r.warnings, found...)
+	}
+	r.runs.claims.hold(r.Run, nil)
+	r.runs.Schedule.Leave(r.runs.Life, &r.ticket)
+	if r.conclude(v) {
+		r.remove()
+		r.countLeft()
 		if more {
-			runs.inspectRest(r)
+			r.workplace.inspectRest()
 		}
 	}
-	runs.Schedule.Finished(runs.Life, &r.ticket)
+	r.runs.Schedule.Finished(r.runs.Life, &r.ticket)
 }
 
 // mayHaveRun says whether a run has an end that its agent may have come to. What was lost, or not launched, may be attempted again.
-func (r *Run) mayHaveRun(v verdict) bool {
+func (r *runner) mayHaveRun(v verdict) bool {
 	return r.Standing().Released && v.reason != delegation.ReasonLost && v.reason != delegation.ReasonLaunchFailed
 }
 
 // leaveToNext leaves a run as it is when the watcher stops working: without an answer, and its record as it stands. The next
 // watcher adopts what was released. A sandbox of which nothing ran it makes anew, so this one can be removed.
-func (runs *Runs) leaveToNext(r *Run) {
+func (r *runner) leaveToNext() {
 	mayRun := r.releasing || r.Standing().Released
-	if !mayRun && !runs.Keeps() {
-		runs.remove(r)
+	if !mayRun && !r.runs.Keeps() {
+		r.remove()
 	}
 	if !r.dead {
-		runs.countLeft(r)
+		r.countLeft()
 	}
-	runs.disown(r)
+	r.runs.disown(r.Run)
 }
 
 // countLeft counts a sandbox that is left when the watcher stops working.
-func (runs *Runs) countLeft(r *Run) {
+func (r *runner) countLeft() {
 	if r.handle.ID != "" {
-		runs.Removals.CountLeft(1)
+		r.runs.Removals.CountLeft(1)
 	}
 }
 
@@ -87,144 +92,144 @@ func (runs *Runs) countLeft(r *Run) {
 // first.
 //
 // A sandbox that ends in its hold ran nothing. It is removed, and another one is made for the same attempt.
-func (runs *Runs) launchAndFollow(r *Run) verdict {
+func (r *runner) launchAndFollow() verdict {
 	r.times.dequeued = time.Now()
-	runs.holdWorkspace(r)
+	r.workplace.hold()
 	if r.Standing().Released {
-		runs.claims.hold(r, r.held)
-		return runs.goOn(r)
+		r.runs.claims.hold(r.Run, r.workplace.held)
+		return r.goOn()
 	}
 	for try := 1; ; try++ {
-		v, broken := runs.launch(r)
+		v, broken := r.launch()
 		if broken == nil {
 			return v
 		}
-		if runs.Life.Err() != nil {
+		if r.runs.Life.Err() != nil {
 			return verdict{}
 		}
 		if try == holdTries {
 			return failed(delegation.CodeLaunch, fmt.Errorf("it ended %d times before it was released: %w", try, broken))
 		}
-		retry.Warn(runs.Log, "hold a sandbox", try, broken)
-		runs.remove(r)
+		retry.Warn(r.runs.Log, "hold a sandbox", try, broken)
+		r.remove()
 		r.out.Begin()
-		r.out.Live.Note() // a place in the output of that sandbox is none in the next one's
-		runs.calls.pause(r.ending, retry.Backoff(try))
+		r.live.Note() // a place in the output of that sandbox is none in the next one's
+		r.runs.calls.pause(r.ending, retry.Backoff(try))
 	}
 }
 
 // goOn follows the sandbox of a run that was adopted. One that was released and never began is an earlier version's, and may
 // have run all the same.
-func (runs *Runs) goOn(r *Run) verdict {
+func (r *runner) goOn() verdict {
 	if why := r.Stranded(); why != "" {
-		if v, back := runs.awaitSite(r, errors.New(why)); !back {
+		if v, back := r.awaitSite(errors.New(why)); !back {
 			return v
 		}
 	}
-	if v, ok := r.proveWorkspace(); !ok {
+	if v, ok := r.workplace.prove(r.handle); !ok {
 		return v
 	}
 	if r.handle.State == sandbox.HandleCreated {
 		return lost(sandbox.ErrUncertain)
 	}
-	v, _ := runs.follow(r)
+	v, _ := r.follow()
 	return v
 }
 
 // launch makes a sandbox, starts it and follows it. Where it ended in its hold, broken says how.
-func (runs *Runs) launch(r *Run) (v verdict, broken error) {
-	if v, ok := runs.prepare(r); !ok {
+func (r *runner) launch() (v verdict, broken error) {
+	if v, ok := r.prepare(); !ok {
 		return v, nil
 	}
-	if v, ok := r.proveWorkspace(); !ok {
+	if v, ok := r.workplace.prove(r.handle); !ok {
 		return v, nil
 	}
 	if reason := r.Cause(); reason != "" {
 		return verdict{reason: reason}, nil
 	}
-	if v, broken, ok := runs.start(r); !ok {
+	if v, broken, ok := r.start(); !ok {
 		return v, broken
 	}
-	return runs.follow(r)
+	return r.follow()
 }
 
 // prepare brings a run from the queue to a sandbox of which nothing runs.
-func (runs *Runs) prepare(r *Run) (verdict, bool) {
-	runs.Removals.await(r.hash, r.ending)
+func (r *runner) prepare() (verdict, bool) {
+	r.runs.Removals.await(r.hash, r.ending)
 	if reason := r.client.Check(); reason != "" {
 		r.End(reason)
 	}
 	if reason := r.Cause(); reason != "" {
 		return verdict{reason: reason}, false
 	}
-	if v, ok := runs.claimWorkspace(r); !ok {
+	if v, ok := r.workplace.claim(); !ok {
 		return v, false
 	}
-	if v, ok := runs.findRoom(r); !ok {
+	if v, ok := r.workplace.findRoom(); !ok {
 		return v, false
 	}
-	if v, ok := runs.afterJournal(r, runs.bind(r)); !ok {
+	if v, ok := r.afterJournal(r.bind()); !ok {
 		return v, false
 	}
-	return runs.create(r)
+	return r.create()
 }
 
 // bind gives the run a sandbox that is new, before it is made, so that the journal knows whose it is.
-func (runs *Runs) bind(r *Run) error {
+func (r *runner) bind() error {
 	r.sandbox = sandbox.NewSandboxID()
 	if r.Standing().State == delegation.StateQueued {
-		return runs.moveTo(r.ending, r, delegation.StateStarting, journal.Change{Sandbox: r.sandbox})
+		return r.moveTo(r.ending, delegation.StateStarting, journal.Change{Sandbox: r.sandbox})
 	}
-	return runs.calls.record(r.ending, "bind a sandbox to a run", func() error {
+	return r.runs.calls.record(r.ending, "bind a sandbox to a run", func() error {
 		crash.At("launch.bound")
-		return runs.Journal.Bind(runs.Life, r.hash, r.sandbox)
+		return r.runs.Journal.Bind(r.runs.Life, r.hash, r.sandbox)
 	})
 }
 
 // create makes the sandbox. A cancel lets the launcher have some time to get it done.
-func (runs *Runs) create(r *Run) (verdict, bool) {
-	if runs.calls.launches.Full(r.request.Outbox) {
-		return runs.leftBehind(r, "create the sandbox"), false // this call would hang as well
+func (r *runner) create() (verdict, bool) {
+	if r.runs.calls.launches.Full(r.request.Outbox) {
+		return r.leftBehind("create the sandbox"), false // this call would hang as well
 	}
 	launcher, id := r.launcher, r.sandbox
-	handle, err := insist(runs.calls, r, launchStep[sandbox.Handle]{
+	handle, err := insist(r.runs.calls, r.Run, launchStep[sandbox.Handle]{
 		what: "create the sandbox", budget: createBudget,
 		call: func(ctx context.Context) (sandbox.Handle, error) {
 			crash.At("launch.created")
 			return launcher.Create(ctx, id, r.spec)
 		},
-		late: func(h sandbox.Handle, err error) { runs.Removals.removeCreated(launcher, id, h, err) },
+		late: func(h sandbox.Handle, err error) { r.runs.Removals.removeCreated(launcher, id, h, err) },
 	})
 	var refusal *delegation.Refusal
 	switch {
 	case errors.Is(err, errLeftCall):
-		return runs.leftBehind(r, "create the sandbox"), false
+		return r.leftBehind("create the sandbox"), false
 	case errors.As(err, &refusal):
-		return verdict{reason: delegation.ReasonRefused, refusal: r.inFull(refusal)}, false
+		return verdict{reason: delegation.ReasonRefused, refusal: r.request.inFull(refusal)}, false
 	case err != nil:
-		r.handle = runs.Removals.find(launcher, id)
+		r.handle = r.runs.Removals.find(launcher, id)
 		return failed(delegation.CodeLaunch, fmt.Errorf("create the sandbox: %w", err)), false
 	}
 	handle.Launcher, handle.Workspace = r.launcherName, r.workspace // as profiles call it
-	if r.held != nil {
-		handle.Above = r.held.AboveThen
+	if r.workplace.held != nil {
+		handle.Above = r.workplace.held.AboveThen
 	}
 	r.handle, r.times.created = handle, time.Now()
 	return verdict{}, true
 }
 
 // inFull adds what every launcher lacks, where none enforces what the profile demands.
-func (r *Run) inFull(refusal *delegation.Refusal) *delegation.Refusal {
-	if refusal.Code != delegation.CodeNotEnforced || r.request.Chosen == "" {
+func (q Request) inFull(refusal *delegation.Refusal) *delegation.Refusal {
+	if refusal.Code != delegation.CodeNotEnforced || q.Chosen == "" {
 		return refusal
 	}
 	full := *refusal
-	full.Text = strings.TrimSuffix(full.Text, ".") + " (" + r.request.Chosen + ")"
+	full.Text = strings.TrimSuffix(full.Text, ".") + " (" + q.Chosen + ")"
 	return &full
 }
 
 // afterJournal is what becomes of a run when the journal was asked to take a step of it, which did not happen with an error.
-func (runs *Runs) afterJournal(r *Run, err error) (verdict, bool) {
+func (r *Run) afterJournal(err error) (verdict, bool) {
 	if reason := r.Cause(); err != nil && reason != "" {
 		return verdict{reason: reason}, false
 	}
@@ -235,19 +240,19 @@ func (runs *Runs) afterJournal(r *Run, err error) (verdict, bool) {
 }
 
 // start lets init begin. Where it is uncertain whether it did, nothing of the agent ran, and another sandbox is made.
-func (runs *Runs) start(r *Run) (v verdict, broken error, ok bool) {
+func (r *runner) start() (v verdict, broken error, ok bool) {
 	launcher, h := r.launcher, r.handle
-	_, err := insist(runs.calls, r, launchStep[struct{}]{
+	_, err := insist(r.runs.calls, r.Run, launchStep[struct{}]{
 		what: "start the sandbox", budget: startBudget,
 		call: func(ctx context.Context) (struct{}, error) {
 			crash.At("launch.started")
 			return struct{}{}, launcher.Start(ctx, h)
 		},
-		late: func(struct{}, error) { runs.Removals.removeLeft(launcher, h) },
+		late: func(struct{}, error) { r.runs.Removals.removeLeft(launcher, h) },
 	})
 	switch {
 	case errors.Is(err, errLeftCall):
-		return runs.leftBehind(r, "start the sandbox"), nil, false
+		return r.leftBehind("start the sandbox"), nil, false
 	case errors.Is(err, sandbox.ErrUncertain), errors.Is(err, sandbox.ErrNotFound):
 		v, broken = r.brokenHold(err)
 		return v, broken, false
@@ -258,9 +263,9 @@ func (runs *Runs) start(r *Run) (v verdict, broken error, ok bool) {
 }
 
 // move moves the run in the journal, and shows it.
-func (runs *Runs) move(r *Run, to delegation.State, change journal.Change) error {
+func (r *Run) move(to delegation.State, change journal.Change) error {
 	crash.At("move." + string(to))
-	if err := runs.Journal.Move(runs.Life, r.hash, r.Standing().State, to, change); err != nil {
+	if err := r.runs.Journal.Move(r.runs.Life, r.hash, r.Standing().State, to, change); err != nil {
 		return err
 	}
 	r.moved(to, change.Reason)
@@ -268,17 +273,17 @@ func (runs *Runs) move(r *Run, to delegation.State, change journal.Change) error
 }
 
 // moveTo is move until the journal takes it.
-func (runs *Runs) moveTo(until context.Context, r *Run, to delegation.State, change journal.Change) error {
-	return runs.calls.record(until, "move a run to "+string(to), func() error { return runs.tryMove(r, to, change) })
+func (r *Run) moveTo(until context.Context, to delegation.State, change journal.Change) error {
+	return r.runs.calls.record(until, "move a run to "+string(to), func() error { return r.tryMove(to, change) })
 }
 
 // tryMove is move once. A move can be made although its call failed, so the journal is asked where the run stands.
-func (runs *Runs) tryMove(r *Run, to delegation.State, change journal.Change) error {
-	err := runs.move(r, to, change)
+func (r *Run) tryMove(to delegation.State, change journal.Change) error {
+	err := r.move(to, change)
 	if err == nil {
 		return nil
 	}
-	known, unknown := runs.Journal.Get(runs.Life, r.hash)
+	known, unknown := r.runs.Journal.Get(r.runs.Life, r.hash)
 	if unknown != nil || known.State == r.Standing().State {
 		return err
 	}
@@ -286,7 +291,7 @@ func (runs *Runs) tryMove(r *Run, to delegation.State, change journal.Change) er
 	if known.State == to {
 		return nil
 	}
-	return runs.move(r, to, change)
+	return r.move(to, change)
 }
 
 // moved shows what the journal has of the run.

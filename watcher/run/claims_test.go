@@ -25,7 +25,7 @@ func dirs(inodes ...uint64) (above []sandbox.Directory) {
 }
 
 // startingIn is a run that has its workspace and has not looked at the others yet.
-func (runs *Runs) startingIn(t *testing.T, name string, inodes ...uint64) *Run {
+func (runs *Runs) startingIn(t *testing.T, name string, inodes ...uint64) *runner {
 	t.Helper()
 	id, err := delegation.ParseSubagentID(name)
 	if err != nil {
@@ -38,9 +38,9 @@ func (runs *Runs) startingIn(t *testing.T, name string, inodes ...uint64) *Run {
 	key := sandbox.RunKey{Outbox: "main", Subagent: id, Request: asked, Attempt: 1}
 	spec := sandbox.Spec{Mounts: []sandbox.Mount{{Workspace: true}}}
 	r := runs.newRun(Request{Key: key, Spec: spec}, nobody{})
-	r.held = workspace.Hold(lyingIn{above: dirs(inodes...)}, dirs(inodes...))
-	runs.own(r)
-	runs.claims.hold(r, r.held)
+	r.workplace.held = workspace.Hold(lyingIn{above: dirs(inodes...)}, dirs(inodes...))
+	runs.own(r.Run)
+	runs.claims.hold(r.Run, r.workplace.held)
 	return r
 }
 
@@ -54,13 +54,13 @@ func TestOfTwoThatStartAtOnceOneWins(t *testing.T) {
 		if laterFirst {
 			first, second = inner, outer
 		}
-		refused := map[*Run]*delegation.Refusal{first: runs.claims.movedTogether(first, first.held)}
-		refused[second] = runs.claims.movedTogether(second, second.held)
+		refused := map[*runner]*delegation.Refusal{first: runs.claims.movedTogether(first.Run, first.workplace.held)}
+		refused[second] = runs.claims.movedTogether(second.Run, second.workplace.held)
 		if refused[outer] != nil || refused[inner] == nil || refused[inner].Code != delegation.CodeWorkspaceBusy {
 			t.Errorf("the later one looks first: %t; the earlier one gets %v, the later one %v", laterFirst, refused[outer], refused[inner])
 		}
-		runs.disown(outer)
-		runs.disown(inner)
+		runs.disown(outer.Run)
+		runs.disown(inner.Run)
 	}
 }
 
@@ -68,17 +68,17 @@ func TestOfTwoThatStartAtOnceOneWins(t *testing.T) {
 func TestARunThatHasItsWorkspaceKeepsIt(t *testing.T) {
 	runs := runsOf(t)
 	earlier := runs.startingIn(t, "earlier", 2, 1)
-	runs.claims.hold(earlier, nil)
+	runs.claims.hold(earlier.Run, nil)
 	later := runs.startingIn(t, "later", 3, 2, 1)
-	if refusal := runs.claims.movedTogether(later, later.held); refusal != nil {
+	if refusal := runs.claims.movedTogether(later.Run, later.workplace.held); refusal != nil {
 		t.Fatal("the only one is refused:", refusal)
 	}
-	runs.claims.hold(earlier, earlier.held)
-	if refusal := runs.claims.movedTogether(earlier, earlier.held); refusal == nil {
+	runs.claims.hold(earlier.Run, earlier.workplace.held)
+	if refusal := runs.claims.movedTogether(earlier.Run, earlier.workplace.held); refusal == nil {
 		t.Error("two runs have nested workspaces")
 	}
-	runs.disown(earlier)
-	runs.disown(later)
+	runs.disown(earlier.Run)
+	runs.disown(later.Run)
 }
 
 // hidden is a workspace of which nothing can tell what lies above it.
@@ -90,32 +90,32 @@ func (hidden) Above() ([]sandbox.Directory, error) { return nil, errors.New("its
 func TestAWorkspaceThatWasMovedOutOfSightIsInTheWay(t *testing.T) {
 	runs := runsOf(t)
 	deep := runs.startingIn(t, "deep", 2, 1)
-	if refusal := runs.claims.movedTogether(deep, deep.held); refusal != nil {
+	if refusal := runs.claims.movedTogether(deep.Run, deep.workplace.held); refusal != nil {
 		t.Fatal("the only one is refused:", refusal)
 	}
-	runs.claims.hold(deep, workspace.Hold(hidden{}, nil))
+	runs.claims.hold(deep.Run, workspace.Hold(hidden{}, nil))
 	later := runs.startingIn(t, "later", 3, 1)
-	if refusal := runs.claims.movedTogether(later, later.held); refusal == nil || refusal.Code != delegation.CodeWorkspaceBusy {
+	if refusal := runs.claims.movedTogether(later.Run, later.workplace.held); refusal == nil || refusal.Code != delegation.CodeWorkspaceBusy {
 		t.Errorf("a run that may work in the same directory is let in: %v", refusal)
 	}
-	runs.disown(deep)
-	runs.disown(later)
+	runs.disown(deep.Run)
+	runs.disown(later.Run)
 }
 
 // TestARefusedRunIsInNobodysWay: of three in a row, the one in the middle loses to the first, and the last one need not lose to it.
 func TestARefusedRunIsInNobodysWay(t *testing.T) {
 	runs := runsOf(t)
 	first, middle, last := runs.startingIn(t, "first", 4, 2, 1), runs.startingIn(t, "middle", 2, 1), runs.startingIn(t, "last", 5, 2, 1)
-	if refusal := runs.claims.movedTogether(first, first.held); refusal != nil {
+	if refusal := runs.claims.movedTogether(first.Run, first.workplace.held); refusal != nil {
 		t.Error("the first one:", refusal)
 	}
-	if refusal := runs.claims.movedTogether(last, last.held); refusal != nil {
+	if refusal := runs.claims.movedTogether(last.Run, last.workplace.held); refusal != nil {
 		t.Error("the last one:", refusal)
 	}
-	if refusal := runs.claims.movedTogether(middle, middle.held); refusal == nil {
+	if refusal := runs.claims.movedTogether(middle.Run, middle.workplace.held); refusal == nil {
 		t.Error("the one in the middle has a workspace that holds two others")
 	}
-	for _, r := range []*Run{first, middle, last} {
-		runs.disown(r)
+	for _, r := range []*runner{first, middle, last} {
+		runs.disown(r.Run)
 	}
 }

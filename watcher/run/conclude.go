@@ -10,27 +10,27 @@ import (
 
 // conclude writes down how a run ended and answers it: the journal first, then the file. It says whether the end is written down.
 // Where it is not, the next start answers the run, and finds out from its sandbox how it ended.
-func (runs *Runs) conclude(r *Run, v verdict) bool {
-	defer runs.disown(r)
+func (r *runner) conclude(v verdict) bool {
+	defer r.runs.disown(r.Run)
 	r.times.ended = time.Now()
-	if !runs.writeDown(r, v) {
+	if !r.writeDown(v) {
 		return false
 	}
-	r.out.Live.Flush()
+	r.live.Flush()
 	crash.At("end.forgotten")
-	runs.Notes.Drop(r.hash)
+	r.runs.Notes.Drop(r.hash)
 	r.keepLive()
 	r.log.Info("run ended", "subagent", r.key.Subagent, "run", r.hash, "reason", v.reason, "exit", v.exit.Code,
 		"total", r.times.ended.Sub(r.request.Seen).Round(time.Millisecond))
 	r.client.DiscardCancels() // before the answer: a client that has it may ask again, and cancel that, and that cancel must stay
-	runs.answer(r)
+	r.answer()
 	return true
 }
 
 // writeDown tries until the journal takes the end or the watcher stops working: a run whose end is not recorded would be
 // answered twice or never.
-func (runs *Runs) writeDown(r *Run, v verdict) bool {
-	err := runs.moveTo(runs.Life, r, delegation.StateEnded, r.endOf(v))
+func (r *runner) writeDown(v verdict) bool {
+	err := r.moveTo(r.runs.Life, delegation.StateEnded, r.endOf(v))
 	if err != nil {
 		r.log.Error("the journal does not take the end of a run; the next start answers it", "run", r.hash, "error", err)
 	}
@@ -39,14 +39,14 @@ func (runs *Runs) writeDown(r *Run, v verdict) bool {
 
 // answer publishes the response from the journal's own record, the same way as after a restart. Where the request is
 // gone or another one is in its place, none is owed.
-func (runs *Runs) answer(r *Run) {
-	record, err := runs.Journal.Get(runs.Life, r.hash)
+func (r *Run) answer() {
+	record, err := r.runs.Journal.Get(r.runs.Life, r.hash)
 	if err == nil {
 		err = r.client.Answer(record)
 	}
 	if err == nil {
 		crash.At("end.noted")
-		err = runs.Journal.Answered(runs.Life, r.hash)
+		err = r.runs.Journal.Answered(r.runs.Life, r.hash)
 	}
 	if err != nil {
 		r.log.Error("a response cannot be written; it is tried again", "run", r.hash, "error", err)
@@ -54,7 +54,7 @@ func (runs *Runs) answer(r *Run) {
 }
 
 // endOf is a verdict as the journal keeps it.
-func (r *Run) endOf(v verdict) journal.Change {
+func (r *runner) endOf(v verdict) journal.Change {
 	c := journal.Change{
 		Reason: v.reason, Started: r.Standing().Started, Ended: r.times.ended, Warnings: r.warnings,
 		StdoutTail: r.out.Stdout.String(), StderrTail: r.out.Stderr.String(), Timings: r.timings(),
@@ -73,7 +73,7 @@ func (r *Run) endOf(v verdict) journal.Change {
 	return c
 }
 
-func (r *Run) timings() *delegation.Timings {
+func (r *runner) timings() *delegation.Timings {
 	t, started := r.times, r.Standing().Started
 	return &delegation.Timings{
 		Admit: between(r.request.Seen, r.admitted), Queue: between(r.admitted, t.dequeued), Create: between(t.dequeued, t.created),
@@ -89,7 +89,7 @@ func between(from, to time.Time) float64 {
 	return float64(to.Sub(from).Microseconds()) / 1000
 }
 
-func (r *Run) keepLive() {
-	first, last := r.out.Live.Span()
+func (r *runner) keepLive() {
+	first, last := r.live.Span()
 	r.client.KeepLive(first, last, r.times.ended)
 }

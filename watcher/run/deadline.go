@@ -27,7 +27,7 @@ func releaseOf(record journal.Run) release {
 }
 
 // timeLeft is how much of its time a run has timeLeft. A run of another boot has none: its sandbox ended with that boot.
-func (r *Run) timeLeft() time.Duration {
+func (r *runner) timeLeft() time.Duration {
 	passed, known := r.release.moment.Since()
 	if !known {
 		return 0
@@ -36,15 +36,15 @@ func (r *Run) timeLeft() time.Duration {
 }
 
 // overran says that the recorded end of a run lies behind its time.
-func (r *Run) overran(exit sandbox.Exit) bool {
-	ends := r.release.ends(exit)
-	return len(ends) > 0 && slices.Min(ends) >= r.spec.Timeout
+func (rel release) overran(timeout time.Duration, exit sandbox.Exit) bool {
+	ends := rel.ends(exit)
+	return len(ends) > 0 && slices.Min(ends) >= timeout
 }
 
 // endedInTime says that the recorded end of a run lies within its time.
-func (r *Run) endedInTime(exit sandbox.Exit) bool {
-	ends := r.release.ends(exit)
-	return len(ends) > 0 && slices.Max(ends) < r.spec.Timeout
+func (rel release) endedInTime(timeout time.Duration, exit sandbox.Exit) bool {
+	ends := rel.ends(exit)
+	return len(ends) > 0 && slices.Max(ends) < timeout
 }
 
 // inaccurate is how far the clock and the time since the boot may drift apart without anybody setting the clock.

@@ -4,11 +4,12 @@
 //	                                  ▲                        │                │
 //	                                  └── ended in its hold ◄──┘                └── lost: attempted again, where its profile says so
 //
-// Runs carries all runs and has what they share. A run has Ports to the host (journal, launchers, schedule, notices) and a Client, the
-// one that asked for it; it knows neither the outbox nor the watcher. One goroutine carries each run and owns its sandbox from create to
-// remove. What may end a run, a cancel, a deadline, the floor of a disk, says so through End: the first cause wins. Where a run stands is
-// one value, its Standing: it changes behind the journal, and the client's status file, the live events and what an operator is shown are
-// views of it.
+// Runs carries all runs and has what they share: the Ports to the host (journal, launchers, schedule, notices), the calls that are made
+// again, the Removals of sandboxes, the claims on workspaces. A Run is what every goroutine may see of one run. It has a Client, the one
+// that asked for it; it knows neither the outbox nor the watcher. Its runner carries it, in one goroutine, and owns its sandbox from
+// create to remove; an attendance is one attachment to that sandbox. What may end a run, a cancel, a deadline, the floor of a disk, says so
+// through End: the first cause wins. Where a run stands is one value, its Standing: it changes behind the journal, and the client's status
+// file, the live events and what an operator is shown are views of it.
 //
 // # What can fail
 //

@@ -34,13 +34,13 @@ func (runs *Runs) endingOf(key string) (e ending) {
 }
 
 // noteEnding notes why a run is about to be ended.
-func (runs *Runs) noteEnding(r *Run) {
+func (r *Run) noteEnding() {
 	e := ending{Reason: r.Cause()}
 	if why := r.whyEnded(e.Reason); why != nil {
 		e.Code, e.Field, e.Text, e.Hint = why.Code, why.Field, why.Text, why.Hint
 	}
 	crash.At("run.ending")
-	runs.saveEnding(r.hash, e)
+	r.runs.saveEnding(r.hash, e)
 }
 
 // whyEnded is what there is to say about a reason.

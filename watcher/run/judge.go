@@ -19,13 +19,13 @@ var errAbandoned = errors.New("the watcher was stopped in the moment in which it
 
 // judge says how a run ended from what the host saw. The first cause wins. Whether that was the deadline says the recorded end,
 // and no exit code: the sandbox may have ended in time while no watcher was there, or by its own backstop.
-func (r *Run) judge(exit sandbox.Exit) verdict {
+func (r *runner) judge(exit sandbox.Exit) verdict {
 	v := verdict{exit: exit}
 	if exit.Why != "" && !exit.Unknown {
 		r.warnings = append(r.warnings, "The sandbox itself broke down: "+exit.Why+".")
 	}
 	reason := r.Cause()
-	if reason == delegation.ReasonDeadline && r.endedInTime(exit) {
+	if reason == delegation.ReasonDeadline && r.release.endedInTime(r.spec.Timeout, exit) {
 		reason = ""
 	}
 	switch {
@@ -39,7 +39,7 @@ func (r *Run) judge(exit sandbox.Exit) verdict {
 		return notStarted(r.out.Failure, exit)
 	case r.unseen && exit.Code == unknownCode:
 		return lost(errUnknownEnd)
-	case r.overran(exit):
+	case r.release.overran(r.spec.Timeout, exit):
 		v.reason = delegation.ReasonDeadline
 	case exit.OutOfMemory && exit.Code != 0:
 		v.reason = delegation.ReasonOutOfMemory

@@ -22,7 +22,7 @@ func TestAnEndThatNobodySawProvesNothing(t *testing.T) {
 		{0, true, delegation.ReasonExited},
 		{143, true, delegation.ReasonSignalled},
 	} {
-		r := &Run{out: &output.Child{Started: true}, unseen: c.unseen}
+		r := &runner{Run: &Run{}, out: &output.Child{Started: true}, unseen: c.unseen}
 		r.ending, r.stop = context.WithCancelCause(t.Context())
 		if v := r.judge(sandbox.Exit{Code: c.code}); v.reason != c.want {
 			t.Errorf("%+v: %s", c, v.reason)

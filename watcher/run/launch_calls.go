@@ -76,12 +76,12 @@ func insist[T any](c *calls, r *Run, step launchStep[T]) (T, error) {
 
 // leftBehind is the end of a run whose launcher did not return from a call. The sandbox is that call's by now. The verdict is
 // empty when the watcher stops working.
-func (runs *Runs) leftBehind(r *Run, what string) verdict {
+func (r *runner) leftBehind(what string) verdict {
 	r.handle = sandbox.Handle{}
 	switch reason := r.Cause(); {
 	case reason != "":
 		return verdict{reason: reason}
-	case runs.Life.Err() != nil:
+	case r.runs.Life.Err() != nil:
 		return verdict{}
 	}
 	return failed(delegation.CodeLaunch, fmt.Errorf("%s: %w", what, errLeftCall))

@@ -6,21 +6,21 @@ import (
 )
 
 // countOn has the live output of a run that an earlier watcher admitted, and did not release, go on behind what that one published.
-func (runs *Runs) countOn(r *Run) {
-	p := runs.Notes.Load(r.hash)
+func (r *runner) countOn() {
+	p := r.runs.Notes.Load(r.hash)
 	if p.Segment == 0 {
 		return
 	}
 	p = p.Behind(p.Lost || p.Inside || !r.client.HasLive(p.Segment))
 	crash.At("segment.noted")
-	runs.Notes.Save(r.hash, p)
+	r.runs.Notes.Save(r.hash, p)
 	r.out.CountOn(p)
 }
 
 // handOn notes for the next attempt of a lost run where the live output of the lost one stopped.
-func (runs *Runs) handOn(p output.Progress, next *Run) {
+func (r *runner) handOn(p output.Progress, next *runner) {
 	if p.Segment > 0 {
 		crash.At("segment.noted")
-		runs.Notes.Save(next.hash, p.Behind(true))
+		r.runs.Notes.Save(next.hash, p.Behind(true))
 	}
 }

@@ -10,30 +10,30 @@ import (
 
 // attemptAgain has a lost run attempted once more, where its profile says so and its client still waits. The sandbox is
 // proved to be gone by then. The next attempt goes first in its outbox.
-func (runs *Runs) attemptAgain(r *Run, v verdict) bool {
+func (r *runner) attemptAgain(v verdict) bool {
 	if v.reason != delegation.ReasonLost || r.final || r.key.Attempt >= r.spec.Attempts || r.handle.ID != "" || r.client.Check() != "" {
 		return false
 	}
 	r.times.ended = time.Now()
 	next := r.nextAttempt()
-	r.out.Live.Flush()
-	runs.handOn(r.out.Progress(), next)
-	next.out.CountOn(runs.Notes.Load(next.hash))
+	r.live.Flush()
+	r.handOn(r.out.Progress(), next)
+	next.out.CountOn(r.runs.Notes.Load(next.hash))
 	crash.At("attempt.recorded")
-	if err := runs.Journal.Again(runs.Life, r.hash, r.Standing().State, r.endOf(v), next.record()); err != nil {
+	if err := r.runs.Journal.Again(r.runs.Life, r.hash, r.Standing().State, r.endOf(v), next.record()); err != nil {
 		r.log.Error("a lost run cannot be attempted again", "run", r.hash, "error", err)
 		return false
 	}
 	r.log.Warn("a run was lost and is attempted again", "run", r.hash, "attempt", next.key.Attempt, "of", r.spec.Attempts)
 	crash.At("attempt.forgotten")
-	runs.Notes.Drop(r.hash)
-	runs.own(next)
-	runs.Schedule.GoFirst(runs.Life, &r.ticket, &next.ticket)
+	r.runs.Notes.Drop(r.hash)
+	r.runs.own(next.Run)
+	r.runs.Schedule.GoFirst(r.runs.Life, &r.ticket, &next.ticket)
 	return true
 }
 
 // nextAttempt is the run of the same request in another sandbox.
-func (r *Run) nextAttempt() *Run {
+func (r *runner) nextAttempt() *runner {
 	again := r.request
 	again.Key.Attempt++
 	again.Warnings = append(r.warnings[:len(r.warnings):len(r.warnings)], delegation.LostAttempt(r.key.Attempt))
@@ -47,6 +47,6 @@ func (r *Run) nextAttempt() *Run {
 func (runs *Runs) NextRecord(q Request, c Client) journal.Run {
 	lost := runs.newRun(q, c)
 	next := lost.nextAttempt()
-	runs.handOn(runs.Notes.Load(lost.hash), next)
+	lost.handOn(runs.Notes.Load(lost.hash), next)
 	return next.record()
 }

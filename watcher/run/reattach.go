@@ -21,13 +21,13 @@ const (
 // because its launcher is away for a while. It is lost when the sandbox is gone, and when it can neither be watched nor be
 // left alone any longer, it is removed. The verdict is empty when the watcher stops working first, and where the sandbox ended in
 // its hold: then broken says how.
-func (runs *Runs) follow(r *Run) (v verdict, broken error) {
-	held := runs.Notices.Flag("")
+func (r *runner) follow() (v verdict, broken error) {
+	held := r.runs.Notices.Flag("")
 	defer held.Close()
 	r.unseen = r.handle.State == sandbox.HandleExited
 	for try := 1; ; try++ {
 		begin := time.Now()
-		exit, err := runs.attend(r, held)
+		exit, err := r.attend(held)
 		var unreleased *unreleasedError
 		switch {
 		case err == nil:
@@ -41,7 +41,7 @@ func (runs *Runs) follow(r *Run) (v verdict, broken error) {
 		r.unseen = true
 		if errors.Is(err, sandbox.ErrOtherSite) {
 			held.Lower()
-			v, back := runs.awaitSite(r, err)
+			v, back := r.awaitSite(err)
 			if !back {
 				return v, nil
 			}
@@ -52,27 +52,27 @@ func (runs *Runs) follow(r *Run) (v verdict, broken error) {
 			r.handle = sandbox.Handle{}
 			return r.vanished(err), nil
 		}
-		if runs.Life.Err() != nil {
+		if r.runs.Life.Err() != nil {
 			return verdict{}, nil
 		}
 		if time.Since(begin) > attachmentLasted {
 			try = 1
 		}
 		held.Raise(delegation.NoticeLauncher, err)
-		retry.Warn(runs.Log, "watch a sandbox", try, err)
-		if (r.overdue() || try >= maxReattach && !sandbox.IsUnavailable(err)) && runs.force(r, held) {
+		retry.Warn(r.runs.Log, "watch a sandbox", try, err)
+		if (r.overdue() || try >= maxReattach && !sandbox.IsUnavailable(err)) && r.force(held) {
 			return r.vanished(err), nil
 		}
-		runs.calls.pause(runs.Life, retry.Backoff(try))
+		r.runs.calls.pause(r.runs.Life, retry.Backoff(try))
 	}
 }
 
 // force removes a sandbox that cannot be watched.
-func (runs *Runs) force(r *Run, held *notice.Flag) bool {
+func (r *runner) force(held *notice.Flag) bool {
 	if r.Cause() != "" {
-		runs.noteEnding(r)
+		r.noteEnding()
 	}
-	err := runs.calls.once(held, func(ctx context.Context) error {
+	err := r.runs.calls.once(held, func(ctx context.Context) error {
 		crash.At("follow.forced")
 		return r.launcher.Remove(ctx, r.handle)
 	})
@@ -84,7 +84,7 @@ func (runs *Runs) force(r *Run, held *notice.Flag) bool {
 }
 
 // overdue says whether a run that cannot be watched must end.
-func (r *Run) overdue() bool {
+func (r *runner) overdue() bool {
 	if !r.Standing().Started.IsZero() && r.timeLeft() == 0 {
 		r.End(delegation.ReasonDeadline)
 	}

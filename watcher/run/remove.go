@@ -9,26 +9,26 @@ import (
 // remove returns when no process of the run's sandbox is left: the sandbox is removed, or its launcher says that it has ended, and
 // behindRun removes the rest of it behind the run. A sandbox that may live is removed again and again, until that is done or the watcher stops
 // working: it then carries the installation's id and is found at the next start.
-func (runs *Runs) remove(r *Run) {
+func (r *runner) remove() {
 	if r.handle.ID == "" {
 		return
 	}
-	held, away := runs.Notices.FlagOf(r.request.Outbox, r.key.Subagent), runs.Notices.Flag("")
+	held, away := r.runs.Notices.FlagOf(r.request.Outbox, r.key.Subagent), r.runs.Notices.Flag("")
 	defer held.Close()
 	defer away.Close()
 	for try := 1; ; try++ {
-		err := runs.Removals.remove(away, r.launcher, r.handle)
+		err := r.runs.Removals.remove(away, r.launcher, r.handle)
 		if err == nil {
 			r.handle = sandbox.Handle{}
 			return
 		}
 		log := r.log.With("run", r.hash, "sandbox", r.handle.ID, "try", try, "error", err)
-		if runs.Life.Err() != nil {
+		if r.runs.Life.Err() != nil {
 			log.Error("a sandbox is left; the next start removes it")
 			return
 		}
-		r.dead = r.dead || runs.Removals.hasEnded(away, r.launcher, r.handle)
-		if r.dead && runs.Removals.behindRun(r.launcher, r.handle) {
+		r.dead = r.dead || r.runs.Removals.hasEnded(away, r.launcher, r.handle)
+		if r.dead && r.runs.Removals.behindRun(r.launcher, r.handle) {
 			log.Warn("a sandbox that has ended cannot be removed; its run goes on without it")
 			r.handle = sandbox.Handle{}
 			return
@@ -37,6 +37,6 @@ func (runs *Runs) remove(r *Run) {
 		if retry.IsLogged(try) {
 			log.Warn("a sandbox cannot be removed; its run keeps its place")
 		}
-		runs.calls.pause(runs.Life, retry.Backoff(try))
+		r.runs.calls.pause(r.runs.Life, retry.Backoff(try))
 	}
 }

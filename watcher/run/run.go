@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"torno/delegation"
-	"torno/internal/crash"
 	"torno/internal/journal"
 	"torno/sandbox"
 	"torno/watcher/output"
@@ -43,22 +42,19 @@ type Client interface {
 	InspectTurn() *workspace.Turn              // the turn of the outbox's runs to have looked at what they have left
 }
 
-// Run is one admitted request on its way. The fields above the line are set once, at admission; below it each has its
-// owner.
+// Run is one admitted request on its way, as every goroutine may see it. The fields above the line are set once, at admission; below
+// it each has its owner.
 type Run struct {
-	runs         *Runs
-	request      Request
-	client       Client
-	key          sandbox.RunKey
-	hash         string
-	spec         sandbox.Spec
-	launcher     sandbox.Launcher
-	launcherName string // as profiles call it
-	workspace    string // where it is on the host
-	warnings     []string
-	admitted     time.Time // when the journal had it
-	number       int64     // in the order of admission
-	log          *slog.Logger
+	runs     *Runs
+	request  Request
+	client   Client
+	key      sandbox.RunKey
+	hash     string
+	spec     sandbox.Spec
+	live     *output.Live
+	admitted time.Time // when the journal had it
+	number   int64     // in the order of admission
+	log      *slog.Logger
 
 	ending context.Context // done when the run must end; its cause says why
 	stop   context.CancelCauseFunc
@@ -75,29 +71,14 @@ type Run struct {
 
 	tooMuch atomic.Pointer[delegation.Refusal] // why it is ended because of its workspace
 
-	// What follows belongs to the goroutine that carries the run.
-	sandbox sandbox.SandboxID // the one that is bound to the run
-	handle  sandbox.Handle
-	held    *workspace.Held
-	holdErr error // why there is none
-	out     *output.Child
-	// releasing: the journal was asked to note the release, so what is in the sandbox may be an agent.
-	releasing bool
-	dead      bool // the sandbox's last process is gone
-	final     bool // it is given up, and not attempted again
-	unseen    bool // the sandbox was out of sight, or had ended before anybody looked
-	times     milestones
-	release   release // once it is released
+	runner *runner // only for the goroutine that carries the run
 }
 
-// milestones are when the phases of a run ended.
-type milestones struct{ dequeued, created, ended time.Time }
-
 // Launch takes the run on its way.
-func (r *Run) Launch() { r.runs.carried.Go(func() { r.runs.runToEnd(r) }) }
+func (r *Run) Launch() { r.runs.carried.Go(r.runner.runToEnd) }
 
 // Dismiss ends the run before it left the queue.
-func (r *Run) Dismiss(reason delegation.Reason) { r.runs.dismiss(r, verdict{reason: reason}) }
+func (r *Run) Dismiss(reason delegation.Reason) { r.runs.dismiss(r.runner, verdict{reason: reason}) }
 
 // End asks the run to end. The first cause wins; it is safe to call at any time and from anywhere.
 func (r *Run) End(reason delegation.Reason) { r.stop(endCause(reason)) }
@@ -106,6 +87,13 @@ func (r *Run) End(reason delegation.Reason) { r.stop(endCause(reason)) }
 func (r *Run) EndNow(reason delegation.Reason) {
 	r.End(reason)
 	r.rush.Do(func() { close(r.hurry) })
+}
+
+// EndOver ends the run because of what is in its workspace.
+func (r *Run) EndOver(why *delegation.Refusal) {
+	r.tooMuch.CompareAndSwap(nil, why)
+	r.log.Warn("a run is ended because of its workspace", "run", r.hash, "because", why.Text)
+	r.End(delegation.ReasonWorkspaceLimit)
 }
 
 // Cause is why the run must end, or "" when nobody wants that.
@@ -129,40 +117,19 @@ func (r *Run) Ticket() *schedule.Ticket { return &r.ticket }
 // Ending is done when the run must end, or has ended.
 func (r *Run) Ending() <-chan struct{} { return r.ending.Done() }
 
+// IsEnding says whether the run must end.
+func (r *Run) IsEnding() bool { return r.ending.Err() != nil }
+
 // Over is closed when the last process is gone and the run is answered.
 func (r *Run) Over() <-chan struct{} { return r.over }
+
+// Holds says whether the run holds its workspace.
+func (r *Run) Holds() bool { return r.runs.claims.held(r) != nil }
+
+// Crowded tells the run's client that there is too little room.
+func (r *Run) Crowded(why error) { r.client.Crowded(why) }
 
 // endCause carries a reason through a context.
 type endCause delegation.Reason
 
 func (e endCause) Error() string { return string(e) }
-
-// verdict is how a run ended, before it is written down.
-type verdict struct {
-	reason  delegation.Reason
-	exit    sandbox.Exit
-	refusal *delegation.Refusal // for refused, launch_failed and lost
-}
-
-// newRun makes a run of a request. Its key and its warnings are those of the attempt.
-func (runs *Runs) newRun(q Request, c Client) *Run {
-	r := &Run{
-		runs: runs, request: q, client: c, key: q.Key, hash: q.Key.Hash(), spec: q.Spec, warnings: q.Warnings, launcher: runs.Launchers[q.Launcher], launcherName: q.Launcher,
-		workspace: q.Spec.WorkspacePath(), number: runs.numbers.Add(1), log: runs.Log.With("outbox", q.Outbox),
-		hurry: make(chan struct{}), over: make(chan struct{}), abandoned: make(chan struct{}),
-	}
-	r.ticket = schedule.Ticket{
-		Run: r, Lane: q.Outbox, Subject: schedule.Subject{Outbox: q.Key.Outbox, Subagent: q.Key.Subagent}, Bytes: q.Bytes,
-	}
-	r.standing.now.State = delegation.StateQueued
-	r.ending, r.stop = context.WithCancelCause(context.Background())
-	r.out = &output.Child{Live: c.Live()}
-	r.out.Live.Note = func() {
-		crash.At("segment.noted")
-		runs.Notes.Save(r.hash, r.out.Progress())
-	}
-	return r
-}
-
-// record is the run as the journal first sees it.
-func (r *Run) record() journal.Run { return r.client.Record(r.key, r.warnings) }

@@ -35,7 +35,8 @@ type Ports struct {
 	Keeps   func() bool     // what runs is left to the next watcher
 }
 
-// Runs carries runs from their admission to their answer. It is what all runs share.
+// Runs carries runs from their admission to their answer. It owns the list of those that are on their way; the rest of what runs
+// share belongs to its parts.
 type Runs struct {
 	Ports
 	Removals *Removals
@@ -83,16 +84,27 @@ func (runs *Runs) Submit(ctx context.Context, q Request, c Client, existing *jou
 	r := runs.newRun(q, c)
 	if existing != nil {
 		r.standing.now.State = existing.State
-		runs.countOn(r)
+		r.countOn()
 	}
 	r.admitted = time.Now()
-	runs.lookAbove(r)
-	runs.own(r)
+	r.lookAbove()
+	runs.own(r.Run)
 	if refusal := runs.Schedule.Submit(ctx, &r.ticket); refusal != nil {
 		runs.dismiss(r, verdict{reason: delegation.ReasonRefused, refusal: refusal})
 		return false
 	}
 	return true
+}
+
+// lookAbove finds out which directory a run will work in, and what lies above it. Where there is none now, or its file system
+// does not answer, the run is looked at when it is about to start, as every other one is.
+func (r *Run) lookAbove() {
+	held, err := workspace.Open(r.runs.Life, r.runs.Hangs, r.runs.Workspaces, r.spec)
+	if err != nil {
+		return
+	}
+	r.ticket.Above = held.AboveThen
+	held.Close()
 }
 
 // own registers a run until disown.
@@ -104,7 +116,7 @@ func (runs *Runs) own(r *Run) {
 }
 
 // dismiss concludes a run that never had a sandbox. Its caller does not wait for a journal in trouble.
-func (runs *Runs) dismiss(r *Run, v verdict) { runs.carried.Go(func() { runs.conclude(r, v) }) }
+func (runs *Runs) dismiss(r *runner, v verdict) { runs.carried.Go(func() { r.conclude(v) }) }
 
 func (runs *Runs) disown(r *Run) {
 	runs.mu.Lock()

@@ -64,7 +64,7 @@ func (r *Run) Watch() (Standing, <-chan struct{}) { return r.standing.watch() }
 func (r *Run) change(change func(*Standing)) {
 	before, now := r.standing.set(change)
 	if now.State != before.State {
-		r.out.Live.State(now.State, now.Reason)
+		r.live.State(now.State, now.Reason)
 	}
 	r.client.Tell(r.status(now))
 }

@@ -94,13 +94,13 @@ func TestAMoveThatFailedAndHappenedIsShown(t *testing.T) {
 	if err := j.Move(t.Context(), key.Hash(), delegation.StateQueued, delegation.StateStarting, journal.Change{}); err != nil {
 		t.Fatal(err) // what the call did that failed
 	}
-	if err := runs.tryMove(r, delegation.StateStarting, journal.Change{}); err != nil {
+	if err := r.tryMove(delegation.StateStarting, journal.Change{}); err != nil {
 		t.Fatal(err)
 	}
 	if len(client.states) != 1 || client.states[0].State != delegation.StateStarting || r.Standing().State != delegation.StateStarting {
 		t.Errorf("the client is told %+v", client.states)
 	}
-	if err := runs.tryMove(r, delegation.StateQueued, journal.Change{}); err == nil || errors.Is(err, journal.ErrUnknown) {
+	if err := r.tryMove(delegation.StateQueued, journal.Change{}); err == nil || errors.Is(err, journal.ErrUnknown) {
 		t.Error("a move back is", err)
 	}
 }

@@ -19,9 +19,9 @@ const strandedDetail = "Stranded: another site answers in the place of this run'
 
 // awaitSite waits until the site of a run's sandbox is back. Where it is not back, the verdict is that of a run that the
 // operator has given up, or empty because the watcher stops: the next one finds the run stranded again.
-func (runs *Runs) awaitSite(r *Run, why error) (v verdict, back bool) {
-	runs.tellStranded(r, why)
-	held := runs.Notices.Flag(r.request.Outbox)
+func (r *runner) awaitSite(why error) (v verdict, back bool) {
+	r.tellStranded(why)
+	held := r.runs.Notices.Flag(r.request.Outbox)
 	defer held.Close()
 	held.Raise(delegation.NoticeStranded, why)
 	for try := 1; ; try++ {
@@ -30,16 +30,16 @@ func (runs *Runs) awaitSite(r *Run, why error) (v verdict, back bool) {
 		case <-timer.C:
 		case <-r.abandoned:
 			timer.Stop()
-			return runs.abandoned(r), false
-		case <-runs.Leisure.Done():
+			return r.endAbandoned(), false
+		case <-r.runs.Leisure.Done():
 			timer.Stop()
 			return verdict{}, false
 		}
-		if runs.isBack(r) {
+		if r.isBack() {
 			break
 		}
 	}
-	runs.Schedule.ComeBack(runs.Life, &r.ticket)
+	r.runs.Schedule.ComeBack(r.runs.Life, &r.ticket)
 	r.log.Info("the site of a stranded run is back", "run", r.hash, "sandbox", r.handle.ID)
 	r.change(func(s *Standing) { s.Stranded = "" })
 	if r.isAbandoned() {
@@ -49,8 +49,8 @@ func (runs *Runs) awaitSite(r *Run, why error) (v verdict, back bool) {
 }
 
 // tellStranded tells the log, the operator and the client.
-func (runs *Runs) tellStranded(r *Run, why error) {
-	runs.Schedule.SetAside(runs.Life, &r.ticket)
+func (r *runner) tellStranded(why error) {
+	r.runs.Schedule.SetAside(r.runs.Life, &r.ticket)
 	r.log.Warn("a run is stranded: it waits for the site that has its sandbox", "run", r.hash, "subagent", r.key.Subagent,
 		"site", r.handle.Site, "error", why)
 	r.change(func(s *Standing) { s.Stranded = why.Error() })
@@ -58,8 +58,8 @@ func (runs *Runs) tellStranded(r *Run, why error) {
 
 // isBack says whether the launcher has the site of a run's sandbox, and looks how the sandbox is. A sandbox that its own site
 // does not have is gone: the next Open says so.
-func (runs *Runs) isBack(r *Run) bool {
-	ctx, cancel := context.WithTimeout(runs.Leisure, callBudget)
+func (r *runner) isBack() bool {
+	ctx, cancel := context.WithTimeout(r.runs.Leisure, callBudget)
 	defer cancel()
 	site, err := r.launcher.Site(ctx)
 	if err != nil || r.handle.On(site) != nil {
@@ -78,8 +78,8 @@ func (runs *Runs) isBack(r *Run) bool {
 	return true
 }
 
-// abandoned is the end of a run that the operator gives up. Nothing is removed: what carries its id is found when its site is back.
-func (runs *Runs) abandoned(r *Run) verdict {
+// endAbandoned is the end of a run that the operator gives up. Nothing is removed: what carries its id is found when its site is back.
+func (r *runner) endAbandoned() verdict {
 	r.log.Warn("the operator gives a stranded run up; its sandbox may run on, and is removed when its site is back",
 		"run", r.hash, "site", r.handle.Site, "sandbox", r.handle.ID)
 	r.handle, r.final = sandbox.Handle{}, true

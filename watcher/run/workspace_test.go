@@ -15,10 +15,10 @@ func TestAWorkspaceThatGoesAwayBehindARun(t *testing.T) {
 		t.Run(string(state), func(t *testing.T) {
 			runs := runsOf(t)
 			r := runs.newRun(Request{}, nobody{})
-			r.handle.State, r.holdErr = state, errReplaced
+			r.workplace.holdErr = errReplaced
 			began := make(chan struct{})
 			close(began)
-			runs.watchWorkspace(t.Context(), r, began)
+			r.workplace.watch(t.Context(), began, state)
 			if got := r.Cause(); got != want {
 				t.Errorf("it is ended as %q, want %q", got, want)
 			}

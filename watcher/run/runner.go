@@ -1,0 +1,69 @@
+package run
+
+import (
+	"context"
+	"time"
+
+	"torno/delegation"
+	"torno/internal/crash"
+	"torno/internal/journal"
+	"torno/sandbox"
+	"torno/watcher/output"
+	"torno/watcher/schedule"
+)
+
+// runner carries one run to its end. It owns the run's sandbox from create to remove, and what was seen of it. It belongs to one
+// goroutine: to the one that admits or adopts the run, and from Launch on to the run's own.
+type runner struct {
+	*Run
+	launcher     sandbox.Launcher
+	launcherName string // as profiles call it
+	workspace    string // where it is on the host
+	workplace    workplace
+	warnings     []string
+	sandbox      sandbox.SandboxID // the one that is bound to the run
+	handle       sandbox.Handle
+	out          *output.Child
+	// releasing: the journal was asked to note the release, so what is in the sandbox may be an agent.
+	releasing bool
+	dead      bool // the sandbox's last process is gone
+	final     bool // it is given up, and not attempted again
+	unseen    bool // the sandbox was out of sight, or had ended before anybody looked
+	times     milestones
+	release   release // once it is released
+}
+
+// milestones are when the phases of a run ended.
+type milestones struct{ dequeued, created, ended time.Time }
+
+// verdict is how a run ended, before it is written down.
+type verdict struct {
+	reason  delegation.Reason
+	exit    sandbox.Exit
+	refusal *delegation.Refusal // for refused, launch_failed and lost
+}
+
+// newRun makes a run of a request. Its key and its warnings are those of the attempt.
+func (runs *Runs) newRun(q Request, c Client) *runner {
+	r := &Run{
+		runs: runs, request: q, client: c, key: q.Key, hash: q.Key.Hash(), spec: q.Spec, live: c.Live(), number: runs.numbers.Add(1), log: runs.Log.With("outbox", q.Outbox),
+		hurry: make(chan struct{}), over: make(chan struct{}), abandoned: make(chan struct{}),
+	}
+	r.ticket = schedule.Ticket{
+		Run: r, Lane: q.Outbox, Subject: schedule.Subject{Outbox: q.Key.Outbox, Subagent: q.Key.Subagent}, Bytes: q.Bytes,
+	}
+	r.standing.now.State = delegation.StateQueued
+	r.ending, r.stop = context.WithCancelCause(context.Background())
+	r.runner = &runner{
+		Run: r, launcher: runs.Launchers[q.Launcher], launcherName: q.Launcher, workspace: q.Spec.WorkspacePath(), workplace: workplace{Run: r},
+		warnings: q.Warnings, out: &output.Child{Live: r.live},
+	}
+	r.live.Note = func() {
+		crash.At("segment.noted")
+		runs.Notes.Save(r.hash, r.runner.out.Progress())
+	}
+	return r.runner
+}
+
+// record is the run as the journal first sees it.
+func (r *runner) record() journal.Run { return r.client.Record(r.key, r.warnings) }
