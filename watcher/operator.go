@@ -109,7 +109,7 @@ func (o *Operator) show(record journal.Run, known []journal.Outbox) control.Run 
 	if o.Watcher != nil {
 		now := o.Watcher.standing(record.Key)
 		run.Stranded, run.Position = now.Stranded, now.Position
-		run.Unserved = o.Watcher.unservedWhy(record.Key)
+		run.Unserved = o.Watcher.unserved.why(record.Key)
 	}
 	return run
 }
@@ -177,7 +177,7 @@ func (o *Operator) Cancel(ctx context.Context, ref string) (control.Run, error) 
 	}
 	r := o.Watcher.runs.Running(record.Key)
 	if r == nil {
-		return o.endUntaken(ctx, record, o.Watcher.cancelUnserved)
+		return o.endUntaken(ctx, record, o.Watcher.unserved.cancel)
 	}
 	o.Watcher.schedule.Stop(ctx, r.Ticket(), delegation.ReasonOperator)
 	if why := r.Stranded(); why != "" {
@@ -187,6 +187,25 @@ func (o *Operator) Cancel(ctx context.Context, ref string) (control.Run, error) 
 	case <-r.Over():
 	case <-ctx.Done():
 		return control.Run{}, ctx.Err()
+	}
+	return o.Run(ctx, record.Key)
+}
+
+// endUntaken ends a run that no goroutine carries. Where it is not known as unserved, it may have ended in this moment, or be taken up in the next.
+func (o *Operator) endUntaken(ctx context.Context, record journal.Run, end func(context.Context, *unserved) error) (control.Run, error) {
+	u := o.Watcher.unserved.run(record.Key)
+	if u == nil || record.State == delegation.StateEnded {
+		now, err := o.Journal.Get(ctx, record.Key)
+		switch {
+		case err != nil:
+			return control.Run{}, err
+		case now.State == delegation.StateEnded:
+			return control.Run{}, fmt.Errorf("%w: %s", control.ErrEnded, record.Key)
+		}
+		return control.Run{}, fmt.Errorf("%w: %s", control.ErrUntaken, record.Key)
+	}
+	if err := end(ctx, u); err != nil {
+		return control.Run{}, err
 	}
 	return o.Run(ctx, record.Key)
 }

@@ -50,7 +50,7 @@ func (w *Watcher) takeOver(ctx context.Context) error {
 	if err := w.settleAll(ctx, left); err != nil {
 		return err
 	}
-	w.notes.Sweep(func(key string) bool { return w.unfinished(ctx, key) || w.unservedRun(key) != nil })
+	w.notes.Sweep(func(key string) bool { return w.unfinished(ctx, key) || w.unserved.run(key) != nil })
 	for _, handles := range left {
 		for _, h := range handles {
 			if h.State == sandbox.HandleUncertain {
@@ -167,7 +167,7 @@ func (w *Watcher) settle(ctx context.Context, record journal.Run, h sandbox.Hand
 		if there {
 			w.runs.Removals.Now(record.Key, h)
 		}
-		return w.unserved(ctx, record)
+		return w.endUnconfigured(ctx, record)
 	case there && record.Handle != nil:
 		return w.adopt(ctx, box, record, h)
 	case there:
@@ -205,8 +205,8 @@ func (w *Watcher) endUnrequested(ctx context.Context, record journal.Run, reason
 	})
 }
 
-// unserved ends a run of an outbox that is not served any more.
-func (w *Watcher) unserved(ctx context.Context, record journal.Run) error {
+// endUnconfigured ends a run of an outbox that is not served any more.
+func (w *Watcher) endUnconfigured(ctx context.Context, record journal.Run) error {
 	w.log.Warn("a run is ended because its outbox is not in the configuration any more", "outbox_id", record.Outbox, "run", record.Key)
 	return w.endUnrequested(ctx, record, delegation.ReasonOperator)
 }

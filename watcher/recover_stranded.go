@@ -40,7 +40,7 @@ func (w *Watcher) strand(ctx context.Context, box *outbox.Outbox, record journal
 	}
 	u := newUnserved(record, nil)
 	w.desert(w.life, u)
-	w.unservedRuns.Store(record.Key, u)
+	w.unserved.add(u)
 	return nil
 }
 
@@ -58,7 +58,7 @@ func (w *Watcher) noteSite(ctx context.Context, record journal.Run, h sandbox.Ha
 
 // standing is where a run stands, as far as this watcher has to do with it.
 func (w *Watcher) standing(key string) run.Standing {
-	if u := w.unservedRun(key); u != nil && u.why != nil {
+	if u := w.unserved.run(key); u != nil && u.why != nil {
 		return run.Standing{Stranded: "another site answers in the place of its own, and its outbox is not served"}
 	}
 	if r := w.runs.Running(key); r != nil {
@@ -79,7 +79,7 @@ func (o *Operator) Abandon(ctx context.Context, ref string) (control.Run, error)
 	}
 	r := w.runs.Running(record.Key)
 	if r == nil {
-		return o.endUntaken(ctx, record, w.abandonUnserved)
+		return o.endUntaken(ctx, record, w.unserved.abandon)
 	}
 	if r.Stranded() == "" {
 		return control.Run{}, fmt.Errorf("%w: %s", control.ErrNotStranded, record.Key)

@@ -233,9 +233,9 @@ func TestACancelThatFailedIsNoCancel(t *testing.T) {
 	d.pause()
 	d.leaveAway()
 	key := d.latest("waiting").Key
-	unwritten := newUnserved(d.watcher.unservedRun(key).record, nil)
+	unwritten := newUnserved(d.watcher.unserved.run(key).record, nil)
 	unwritten.record.State = delegation.StateRunning // which the journal does not take
-	if err := d.watcher.cancelUnserved(t0(), unwritten); err == nil {
+	if err := d.watcher.unserved.cancel(t0(), unwritten); err == nil {
 		t.Fatal("the journal takes it")
 	}
 	_, err := d.operator().Cancel(t0(), "running")
@@ -313,9 +313,9 @@ func TestAnOperatorDoesNotWaitForAnother(t *testing.T) {
 	for what, c := range map[string]struct {
 		end  func(context.Context, *unserved) error
 		want error
-	}{"abandon": {d.watcher.abandonUnserved, control.ErrNotStranded}, "cancel": {d.watcher.cancelUnserved, context.Canceled}} {
+	}{"abandon": {d.watcher.unserved.abandon, control.ErrNotStranded}, "cancel": {d.watcher.unserved.cancel, context.Canceled}} {
 		told := make(chan error, 1)
-		go func() { told <- c.end(gone, d.watcher.unservedRun(d.latest("running").Key)) }()
+		go func() { told <- c.end(gone, d.watcher.unserved.run(d.latest("running").Key)) }()
 		if what == "cancel" {
 			leave()
 		}

@@ -46,25 +46,25 @@ type Shutdown struct {
 
 // Watcher serves outboxes. New builds it, Run runs it once.
 type Watcher struct {
-	config       Config
-	timing       run.Timing
-	journal      *journal.Journal
-	notices      *notice.Board
-	notes        output.Notes
-	schedule     *schedule.Schedule
-	hangs        *hang.Calls // to workspaces
-	runs         *run.Runs
-	log          *slog.Logger
-	boxes        []*outbox.Outbox
-	born         time.Time
-	ready        chan struct{}
-	keep         atomic.Bool
-	sites        map[string]string // by launcher: the id of its site, as recovery found it
-	unservedRuns sync.Map          // by key: runs that have not ended, or are not answered, and whose outbox is not served
-	looked       chan struct{}     // closed when identify has looked at every outbox, or could not
-	again        chan struct{}     // closed when the outboxes are to be opened anew
-	reopen       func()
-	accepting    sync.Mutex // one decision of an operator's at a time
+	config    Config
+	timing    run.Timing
+	journal   *journal.Journal
+	notices   *notice.Board
+	notes     output.Notes
+	schedule  *schedule.Schedule
+	hangs     *hang.Calls // to workspaces
+	runs      *run.Runs
+	log       *slog.Logger
+	boxes     []*outbox.Outbox
+	born      time.Time
+	ready     chan struct{}
+	keep      atomic.Bool
+	sites     map[string]string // by launcher: the id of its site, as recovery found it
+	unserved  *unservedRuns     // runs that have not ended, or are not answered, and whose outbox is not served
+	looked    chan struct{}     // closed when identify has looked at every outbox, or could not
+	again     chan struct{}     // closed when the outboxes are to be opened anew
+	reopen    func()
+	accepting sync.Mutex // one decision of an operator's at a time
 
 	life       context.Context // done when the watcher stops working, some time after it stopped taking
 	endLife    context.CancelFunc
@@ -86,6 +86,9 @@ func New(config Config) *Watcher {
 		Journal: w.journal, Notes: w.notes, Notices: w.notices, Schedule: w.schedule, Launchers: config.Launchers,
 		Workspaces: config.Workspaces, Hangs: w.hangs, Floor: config.Floor, Timing: w.timing, Log: w.log, Life: w.life, Leisure: w.leisure, Keeps: w.keeps,
 	})
+	w.unserved = &unservedRuns{
+		journal: w.journal, runs: w.runs, schedule: w.schedule, launchers: config.Launchers, reopen: w.reopen, log: w.log, life: w.life,
+	}
 	w.notices.Changed = w.beatNow
 	shared := &outbox.Host{
 		Journal: w.journal, Notices: w.notices, Carrier: dispatch{w}, Life: w.life, Born: w.born, MaxRequestAge: config.Retention.MaxRequestAge, Reopen: w.reopen, Log: w.log,
@@ -149,7 +152,7 @@ func (w *Watcher) Run(ctx context.Context) (err error) {
 	}
 	background.Go(func() { w.showPositions(writing) })
 	background.Go(func() { w.newPruner().loop(writing) })
-	background.Go(func() { w.awaitSites(w.leisure) })
+	background.Go(func() { w.unserved.awaitSites(w.leisure) })
 	err = w.watchOutboxes(ctx)
 	w.stopWorking()
 	if !w.keeps() {
