@@ -80,7 +80,7 @@ func TestAWatcherThatWaitsForItsLauncherCanBeStopped(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 		defer cancel()
 		begin := time.Now()
-		_, err := waiting(t).list(ctx, "fake", absent{})
+		_, err := (&recovery{Watcher: waiting(t)}).list(ctx, "fake", absent{})
 		if !errors.Is(err, sandbox.ErrUnavailable) || time.Since(begin) != time.Hour {
 			t.Errorf("%v after %s", err, time.Since(begin))
 		}

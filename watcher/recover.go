@@ -40,26 +40,38 @@ func (w *Watcher) takeOver(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	left, err := w.listLeft(ctx)
-	if err != nil {
+	return (&recovery{Watcher: w}).do(ctx)
+}
+
+// recovery is the work of takeOver behind the look at the outboxes, and lives no longer than that. It owns what the launchers have
+// said: which sandboxes there are, and on which sites.
+type recovery struct {
+	*Watcher
+	left  remains           // sandboxes that no record was settled with
+	sites map[string]string // by launcher: the id of its site
+}
+
+// do settles every unfinished record, and removes what belongs to none.
+func (rec *recovery) do(ctx context.Context) (err error) {
+	if rec.left, err = rec.listLeft(ctx); err != nil {
 		return err
 	}
-	if w.sites, err = w.askSites(ctx); err != nil {
+	if rec.sites, err = rec.askSites(ctx); err != nil {
 		return err
 	}
-	if err := w.settleAll(ctx, left); err != nil {
+	if err := rec.settleAll(ctx); err != nil {
 		return err
 	}
-	w.notes.Sweep(func(key string) bool { return w.unfinished(ctx, key) || w.unserved.run(key) != nil })
-	for _, handles := range left {
+	rec.notes.Sweep(func(key string) bool { return rec.unfinished(ctx, key) || rec.unserved.run(key) != nil })
+	for _, handles := range rec.left {
 		for _, h := range handles {
 			if h.State == sandbox.HandleUncertain {
-				w.log.Warn("a sandbox that belongs to no run cannot be looked at, and is left alone; the next start looks again",
+				rec.log.Warn("a sandbox that belongs to no run cannot be looked at, and is left alone; the next start looks again",
 					"launcher", h.Launcher, "sandbox", h.ID, "id", h.Sandbox)
 				continue
 			}
-			w.log.Info("removing a sandbox that belongs to no run", "launcher", h.Launcher, "sandbox", h.ID, "id", h.Sandbox)
-			w.runs.Removals.Later("", h)
+			rec.log.Info("removing a sandbox that belongs to no run", "launcher", h.Launcher, "sandbox", h.ID, "id", h.Sandbox)
+			rec.runs.Removals.Later("", h)
 		}
 	}
 	return nil
@@ -68,16 +80,16 @@ func (w *Watcher) takeOver(ctx context.Context) error {
 // settled is how many unfinished records are in memory at once.
 const settled = 256
 
-// settleAll settles every unfinished record, and takes its sandbox out of left.
-func (w *Watcher) settleAll(ctx context.Context, left remains) error {
+// settleAll settles every unfinished record, and takes its sandbox out of what is left.
+func (rec *recovery) settleAll(ctx context.Context) error {
 	for after := int64(0); ; {
-		unfinished, err := w.journal.Unfinished(ctx, after, settled)
+		unfinished, err := rec.journal.Unfinished(ctx, after, settled)
 		if err != nil || len(unfinished) == 0 {
 			return err
 		}
 		for _, record := range unfinished {
-			handle, there := left.take(record)
-			if err := w.settle(ctx, record, handle, there); err != nil {
+			handle, there := rec.left.take(record)
+			if err := rec.settle(ctx, record, handle, there); err != nil {
 				return fmt.Errorf("recover run %s: %w", record.Key, err)
 			}
 			after = record.Seq
@@ -104,10 +116,10 @@ func outlive(ctx context.Context, budget func() time.Duration) (context.Context,
 const listBudget = time.Minute
 
 // listLeft asks all launchers.
-func (w *Watcher) listLeft(ctx context.Context) (remains, error) {
+func (rec *recovery) listLeft(ctx context.Context) (remains, error) {
 	left := make(remains)
-	for name, launcher := range w.config.Launchers {
-		handles, err := w.list(ctx, name, launcher)
+	for name, launcher := range rec.config.Launchers {
+		handles, err := rec.list(ctx, name, launcher)
 		if err != nil {
 			return nil, fmt.Errorf("list the sandboxes of %s: %w", name, err)
 		}
@@ -121,8 +133,8 @@ func (w *Watcher) listLeft(ctx context.Context) (remains, error) {
 }
 
 // list asks a launcher until it answers: its site may have gone away since the launcher was opened.
-func (w *Watcher) list(ctx context.Context, name string, launcher sandbox.Launcher) (handles []sandbox.Handle, err error) {
-	err = w.untilAvailable(ctx, "list the sandboxes of "+name, func(ctx context.Context) (err error) {
+func (rec *recovery) list(ctx context.Context, name string, launcher sandbox.Launcher) (handles []sandbox.Handle, err error) {
+	err = rec.untilAvailable(ctx, "list the sandboxes of "+name, func(ctx context.Context) (err error) {
 		handles, err = launcher.List(ctx)
 		return err
 	})
@@ -130,8 +142,8 @@ func (w *Watcher) list(ctx context.Context, name string, launcher sandbox.Launch
 }
 
 // untilAvailable asks until a launcher answers.
-func (w *Watcher) untilAvailable(ctx context.Context, what string, ask func(context.Context) error) error {
-	held := w.notices.Flag("")
+func (rec *recovery) untilAvailable(ctx context.Context, what string, ask func(context.Context) error) error {
+	held := rec.notices.Flag("")
 	defer held.Close()
 	for try := 1; ; try++ {
 		asking, cancel := context.WithTimeout(ctx, listBudget)
@@ -141,58 +153,58 @@ func (w *Watcher) untilAvailable(ctx context.Context, what string, ask func(cont
 			return err
 		}
 		held.Raise(delegation.NoticeLauncher, err)
-		retry.Warn(w.log, what, try, err)
+		retry.Warn(rec.log, what, try, err)
 		_ = retry.Pause(ctx, retry.Backoff(try))
 	}
 }
 
 // settle brings one unfinished record on its way.
-func (w *Watcher) settle(ctx context.Context, record journal.Run, h sandbox.Handle, there bool) error {
-	if box := w.boxAside(record.Outbox); box != nil {
-		return w.keepUnserved(ctx, box, record, h, there)
+func (rec *recovery) settle(ctx context.Context, record journal.Run, h sandbox.Handle, there bool) error {
+	if box := rec.boxAside(record.Outbox); box != nil {
+		return rec.keepUnserved(ctx, box, record, h, there)
 	}
-	box := w.boxOf(record.Outbox)
+	box := rec.boxOf(record.Outbox)
 	if there && h.State == sandbox.HandleUncertain && (box == nil || record.Handle == nil || record.State == delegation.StateEnded) {
-		return w.settleUncertain(ctx, box, record, h)
+		return rec.settleUncertain(ctx, box, record, h)
 	}
 	switch {
 	case record.State == delegation.StateEnded:
 		if there {
-			w.runs.Removals.Later(record.Key, h)
+			rec.runs.Removals.Later(record.Key, h)
 		}
-		return w.respondToRecord(ctx, box, record.Key)
-	case !there && w.isElsewhere(record):
-		return w.strand(ctx, box, record)
+		return rec.respondToRecord(ctx, box, record.Key)
+	case !there && rec.isElsewhere(record):
+		return rec.strand(ctx, box, record)
 	case box == nil:
 		if there {
-			w.runs.Removals.Now(record.Key, h)
+			rec.runs.Removals.Now(record.Key, h)
 		}
-		return w.endUnconfigured(ctx, record)
+		return rec.endUnconfigured(ctx, record)
 	case there && record.Handle != nil:
-		return w.adopt(ctx, box, record, h)
+		return rec.adopt(ctx, box, record, h)
 	case there:
-		w.runs.Removals.Later(record.Key, h)
+		rec.runs.Removals.Later(record.Key, h)
 	}
 	_, reason := box.StillAsked(record)
 	switch {
 	case reason != "":
-		return w.endUnrequested(ctx, record, reason)
+		return rec.endUnrequested(ctx, record, reason)
 	case record.Handle == nil:
 		return nil // the first listing takes it up: nothing of it was launched
 	}
-	return w.lose(ctx, box, record)
+	return rec.lose(ctx, box, record)
 }
 
 // settleUncertain settles a record although its sandbox cannot be looked at, and leaves the sandbox alone. A released sandbox
 // of an outbox that is not served may run: its record waits for the next start.
-func (w *Watcher) settleUncertain(ctx context.Context, box *outbox.Outbox, record journal.Run, h sandbox.Handle) error {
-	w.log.Warn("a sandbox cannot be looked at, and is left alone; the next start looks again",
+func (rec *recovery) settleUncertain(ctx context.Context, box *outbox.Outbox, record journal.Run, h sandbox.Handle) error {
+	rec.log.Warn("a sandbox cannot be looked at, and is left alone; the next start looks again",
 		"outbox", record.Outbox, "run", record.Key, "sandbox", h.ID)
 	switch {
 	case record.State == delegation.StateEnded:
-		return w.respondToRecord(ctx, box, record.Key)
+		return rec.respondToRecord(ctx, box, record.Key)
 	case record.Handle == nil:
-		return w.settle(ctx, record, sandbox.Handle{}, false)
+		return rec.settle(ctx, record, sandbox.Handle{}, false)
 	}
 	return nil
 }
@@ -206,25 +218,25 @@ func (w *Watcher) endUnrequested(ctx context.Context, record journal.Run, reason
 }
 
 // endUnconfigured ends a run of an outbox that is not served any more.
-func (w *Watcher) endUnconfigured(ctx context.Context, record journal.Run) error {
-	w.log.Warn("a run is ended because its outbox is not in the configuration any more", "outbox_id", record.Outbox, "run", record.Key)
-	return w.endUnrequested(ctx, record, delegation.ReasonOperator)
+func (rec *recovery) endUnconfigured(ctx context.Context, record journal.Run) error {
+	rec.log.Warn("a run is ended because its outbox is not in the configuration any more", "outbox_id", record.Outbox, "run", record.Key)
+	return rec.endUnrequested(ctx, record, delegation.ReasonOperator)
 }
 
 // lose ends a run whose sandbox is gone, for the reason for which it was being ended if it was, and otherwise attempts it
 // again where its profile says so.
-func (w *Watcher) lose(ctx context.Context, box *outbox.Outbox, record journal.Run) error {
-	if end, begun := w.runs.EndingOf(record.Key); begun {
-		return w.end(ctx, box, record, end)
+func (rec *recovery) lose(ctx context.Context, box *outbox.Outbox, record journal.Run) error {
+	if end, begun := rec.runs.EndingOf(record.Key); begun {
+		return rec.end(ctx, box, record, end)
 	}
 	change := journal.Change{
 		Reason: delegation.ReasonLost, Ended: time.Now(), Code: delegation.CodeLost,
 		Text: "The run's sandbox was gone when the watcher was started again.", Hint: "Ask again with a new request_id.",
 	}
-	if again, err := w.attemptLost(ctx, box, record, change); again || err != nil {
+	if again, err := rec.attemptLost(ctx, box, record, change); again || err != nil {
 		return err
 	}
-	return w.end(ctx, box, record, change)
+	return rec.end(ctx, box, record, change)
 }
 
 // end writes an end down and answers it.

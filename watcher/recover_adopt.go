@@ -11,19 +11,19 @@ import (
 
 // adopt takes a sandbox over, to follow it to its end, or to bring that about where the request is gone or today's policy
 // does not allow it any more.
-func (w *Watcher) adopt(ctx context.Context, box *outbox.Outbox, record journal.Run, h sandbox.Handle) error {
+func (rec *recovery) adopt(ctx context.Context, box *outbox.Outbox, record journal.Run, h sandbox.Handle) error {
 	if record.State == delegation.StateQueued { // the power went, and with it a move that is not flushed
-		if err := w.journal.Move(ctx, record.Key, record.State, delegation.StateStarting, journal.Change{}); err != nil {
+		if err := rec.journal.Move(ctx, record.Key, record.State, delegation.StateStarting, journal.Change{}); err != nil {
 			return err
 		}
 		record.State = delegation.StateStarting
 	}
-	if err := w.noteSite(ctx, record, h); err != nil {
+	if err := rec.noteSite(ctx, record, h); err != nil {
 		return err
 	}
 	a, reason := box.TakeUp(record)
-	w.log.Info("adopted a run of an earlier watcher", "outbox", box.Name, "subagent", record.Subagent, "run", record.Key,
+	rec.log.Info("adopted a run of an earlier watcher", "outbox", box.Name, "subagent", record.Subagent, "run", record.Key,
 		"sandbox", h.State, "to_end", reason)
-	w.runs.Adopt(requestOf(a), a, record, h, reason, h.On(w.sites[h.Launcher]))
+	rec.runs.Adopt(requestOf(a), a, record, h, reason, h.On(rec.sites[h.Launcher]))
 	return nil
 }

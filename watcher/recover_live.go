@@ -28,10 +28,10 @@ func (w *Watcher) endOutput(box *outbox.Outbox, record journal.Run) {
 }
 
 // unfinished says whether a run goes on, here or when it is taken up.
-func (w *Watcher) unfinished(ctx context.Context, key string) bool {
-	if w.runs.Running(key) != nil {
+func (rec *recovery) unfinished(ctx context.Context, key string) bool {
+	if rec.runs.Running(key) != nil {
 		return true
 	}
-	record, err := w.journal.Get(ctx, key)
+	record, err := rec.journal.Get(ctx, key)
 	return !errors.Is(err, journal.ErrUnknown) && record.State != delegation.StateEnded // what cannot be asked may go on
 }

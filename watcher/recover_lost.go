@@ -11,30 +11,30 @@ import (
 )
 
 // attemptLost is attemptAgain for a run that was lost while no watcher was there. The first listing takes it up.
-func (w *Watcher) attemptLost(ctx context.Context, box *outbox.Outbox, record journal.Run, lost journal.Change) (bool, error) {
+func (rec *recovery) attemptLost(ctx context.Context, box *outbox.Outbox, record journal.Run, lost journal.Change) (bool, error) {
 	in, reason := box.StillAsked(record)
 	if reason != "" {
-		return w.notAgain(record, "its client does not wait any more: "+string(reason)), nil
+		return rec.notAgain(record, "its client does not wait any more: "+string(reason)), nil
 	}
 	spec, _, err := compile.Compile(in.Request, box.Settings.Policy)
 	if err != nil {
-		return w.notAgain(record, err.Error()), nil
+		return rec.notAgain(record, err.Error()), nil
 	}
 	if record.Attempt >= spec.Attempts {
 		return false, nil // the record is answered as it is
 	}
 	a := box.Admission(record.RunKey(), in, spec, record.Warnings)
-	next := w.runs.NextRecord(requestOf(a), a)
+	next := rec.runs.NextRecord(requestOf(a), a)
 	crash.At("recover.attempted")
-	err = w.journal.Again(ctx, record.Key, record.State, lost, next)
+	err = rec.journal.Again(ctx, record.Key, record.State, lost, next)
 	if errors.Is(err, journal.ErrForgotten) {
-		return w.notAgain(record, err.Error()), nil // its parent has made the request so old
+		return rec.notAgain(record, err.Error()), nil // its parent has made the request so old
 	}
 	return true, err
 }
 
 // notAgain says why a lost run is not attempted once more.
-func (w *Watcher) notAgain(record journal.Run, why string) bool {
-	w.log.Warn("a lost run is not attempted again", "outbox", w.boxOf(record.Outbox).Name, "run", record.Key, "attempt", record.Attempt, "because", why)
+func (rec *recovery) notAgain(record journal.Run, why string) bool {
+	rec.log.Warn("a lost run is not attempted again", "outbox", rec.boxOf(record.Outbox).Name, "run", record.Key, "attempt", record.Attempt, "because", why)
 	return false
 }

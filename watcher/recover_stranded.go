@@ -14,10 +14,10 @@ import (
 )
 
 // askSites asks all launchers which site they have.
-func (w *Watcher) askSites(ctx context.Context) (map[string]string, error) {
-	sites := make(map[string]string, len(w.config.Launchers))
-	for name, launcher := range w.config.Launchers {
-		err := w.untilAvailable(ctx, "ask for the site of "+name, func(ctx context.Context) (err error) {
+func (rec *recovery) askSites(ctx context.Context) (map[string]string, error) {
+	sites := make(map[string]string, len(rec.config.Launchers))
+	for name, launcher := range rec.config.Launchers {
+		err := rec.untilAvailable(ctx, "ask for the site of "+name, func(ctx context.Context) (err error) {
 			sites[name], err = launcher.Site(ctx)
 			return err
 		})
@@ -29,31 +29,31 @@ func (w *Watcher) askSites(ctx context.Context) (map[string]string, error) {
 }
 
 // isElsewhere says whether a run's sandbox is on another site than its launcher has.
-func (w *Watcher) isElsewhere(record journal.Run) bool {
-	return record.Handle != nil && record.Handle.On(w.sites[record.Handle.Launcher]) != nil
+func (rec *recovery) isElsewhere(record journal.Run) bool {
+	return record.Handle != nil && record.Handle.On(rec.sites[record.Handle.Launcher]) != nil
 }
 
 // strand takes up a run whose sandbox is on another site. Where its outbox is not served, nothing but its workspace is taken.
-func (w *Watcher) strand(ctx context.Context, box *outbox.Outbox, record journal.Run) error {
+func (rec *recovery) strand(ctx context.Context, box *outbox.Outbox, record journal.Run) error {
 	if box != nil {
-		return w.adopt(ctx, box, record, *record.Handle)
+		return rec.adopt(ctx, box, record, *record.Handle)
 	}
 	u := newUnserved(record, nil)
-	w.desert(w.life, u)
-	w.unserved.add(u)
+	rec.desert(rec.life, u)
+	rec.unserved.add(u)
 	return nil
 }
 
 // noteSite has the journal know the site of a sandbox that a launcher has listed: an earlier version did not note it, and a
 // site may have got another id with an upgrade.
-func (w *Watcher) noteSite(ctx context.Context, record journal.Run, h sandbox.Handle) error {
+func (rec *recovery) noteSite(ctx context.Context, record journal.Run, h sandbox.Handle) error {
 	if h.Site == record.Handle.Site {
 		return nil
 	}
 	noted := *record.Handle
 	noted.Site = h.Site
 	crash.At("recover.site")
-	return w.journal.NoteSite(ctx, record.Key, noted)
+	return rec.journal.NoteSite(ctx, record.Key, noted)
 }
 
 // standing is where a run stands, as far as this watcher has to do with it.

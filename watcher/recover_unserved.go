@@ -14,46 +14,46 @@ import (
 // keepUnserved keeps a run whose outbox's directory is not there as it is, because its client may still wait. Its workspace
 // stays taken. Only a sandbox in which nothing ever ran, or whose run has ended, is removed, and a run that an operator has
 // cancelled meanwhile is ended.
-func (w *Watcher) keepUnserved(ctx context.Context, box *outbox.Outbox, record journal.Run, h sandbox.Handle, there bool) error {
+func (rec *recovery) keepUnserved(ctx context.Context, box *outbox.Outbox, record journal.Run, h sandbox.Handle, there bool) error {
 	u := newUnserved(record, box)
-	defer w.unserved.add(u)
+	defer rec.unserved.add(u)
 	switch {
 	case record.State == delegation.StateEnded || there && record.Handle == nil:
 		u.over.Store(record.State == delegation.StateEnded)
 		if there && h.State != sandbox.HandleUncertain {
-			w.runs.Removals.Later(record.Key, h)
+			rec.runs.Removals.Later(record.Key, h)
 		}
 		return nil
-	case !there && w.isElsewhere(record):
-		w.desert(ctx, u)
+	case !there && rec.isElsewhere(record):
+		rec.desert(ctx, u)
 		return nil
 	case !there:
 		return nil
 	}
-	if end, begun := w.runs.EndingOf(record.Key); begun && h.State != sandbox.HandleUncertain {
-		return w.endAside(ctx, u, h, end)
+	if end, begun := rec.runs.EndingOf(record.Key); begun && h.State != sandbox.HandleUncertain {
+		return rec.endAside(ctx, u, h, end)
 	}
-	w.runs.Removals.CountLeft(1)
+	rec.runs.Removals.CountLeft(1)
 	u.handle, u.ticket = h, reservation(record)
-	w.schedule.Reserve(ctx, u.ticket)
-	w.log.Warn("a run goes on without a watcher until the directory of its outbox is back", "outbox", box.Name, "run", record.Key)
+	rec.schedule.Reserve(ctx, u.ticket)
+	rec.log.Warn("a run goes on without a watcher until the directory of its outbox is back", "outbox", box.Name, "run", record.Key)
 	return nil
 }
 
 // endAside ends a run that was being ended, now that its sandbox can be removed. Its client is answered when the directory is back.
-func (w *Watcher) endAside(ctx context.Context, u *unserved, h sandbox.Handle, end journal.Change) error {
-	w.log.Info("a run that was being ended is ended; its response follows when the directory of its outbox is back", "outbox", u.box.Name, "run", u.record.Key)
-	w.runs.Removals.Now(u.record.Key, h)
+func (rec *recovery) endAside(ctx context.Context, u *unserved, h sandbox.Handle, end journal.Change) error {
+	rec.log.Info("a run that was being ended is ended; its response follows when the directory of its outbox is back", "outbox", u.box.Name, "run", u.record.Key)
+	rec.runs.Removals.Now(u.record.Key, h)
 	u.over.Store(true)
 	crash.At("unserved.ended")
-	return w.journal.Move(ctx, u.record.Key, u.record.State, delegation.StateEnded, end)
+	return rec.journal.Move(ctx, u.record.Key, u.record.State, delegation.StateEnded, end)
 }
 
 // desert leaves a run whose sandbox is on another site, and whose outbox is not served, nothing but its workspace.
-func (w *Watcher) desert(ctx context.Context, u *unserved) {
-	u.why, u.ticket = u.record.Handle.On(w.sites[u.record.Handle.Launcher]), reservation(u.record)
-	w.schedule.Reserve(ctx, u.ticket)
-	w.log.Warn("a run is stranded, and its outbox is not served", "outbox", u.record.Outbox, "run", u.record.Key, "error", u.why)
+func (rec *recovery) desert(ctx context.Context, u *unserved) {
+	u.why, u.ticket = u.record.Handle.On(rec.sites[u.record.Handle.Launcher]), reservation(u.record)
+	rec.schedule.Reserve(ctx, u.ticket)
+	rec.log.Warn("a run is stranded, and its outbox is not served", "outbox", u.record.Outbox, "run", u.record.Key, "error", u.why)
 }
 
 // reservation is the ticket of a run without a watcher: it keeps the run's workspace and its subagent.

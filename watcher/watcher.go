@@ -59,10 +59,9 @@ type Watcher struct {
 	born      time.Time
 	ready     chan struct{}
 	keep      atomic.Bool
-	sites     map[string]string // by launcher: the id of its site, as recovery found it
-	unserved  *unservedRuns     // runs that have not ended, or are not answered, and whose outbox is not served
-	looked    chan struct{}     // closed when identify has looked at every outbox, or could not
-	again     chan struct{}     // closed when the outboxes are to be opened anew
+	unserved  *unservedRuns // runs that have not ended, or are not answered, and whose outbox is not served
+	looked    chan struct{} // closed when identify has looked at every outbox, or could not
+	again     chan struct{} // closed when the outboxes are to be opened anew
 	reopen    func()
 	accepting sync.Mutex // one decision of an operator's at a time
 
