@@ -18,7 +18,7 @@ var effects = []string{
 	"journal.Begin", "journal.Move", "journal.Bind", "journal.Release", "journal.Answered", "journal.Refile", "journal.Again",
 	"journal.KeepOutboxes", "journal.AcceptOutbox", "journal.LookedThrough",
 	"launcher.Create", "launcher.Start", "launcher.Open", "launcher.Attest", "launcher.Remove", "att.Release",
-	"dir.Publish", "o.publish", "box.publish", "s.publish", "dir.Remove", "notes.save", "w.saveEnding", "notes.drop",
+	"dir.Publish", "o.publish", "box.publish", "s.publish", "dir.Remove", "notes.save", "runs.saveEnding", "notes.drop",
 	"archive.Forget", "archive.ForgetDirectories", "archive.DropKeys", "archive.Shrink",
 }
 

@@ -155,7 +155,7 @@ func (r *runner) launch() (v verdict, broken error) {
 
 // prepare brings a run from the queue to a sandbox of which nothing runs.
 func (r *runner) prepare() (verdict, bool) {
-	r.runs.Removals.await(r.hash, r.ending)
+	r.runs.Removals.await(r.ending, r.hash)
 	if reason := r.client.Check(); reason != "" {
 		r.End(reason)
 	}

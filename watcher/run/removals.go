@@ -147,7 +147,7 @@ func (m *Removals) Once(h sandbox.Handle) error {
 
 // await waits until no sandbox of the key is being removed: a crash can leave one that nobody noted, and its request
 // begins anew. It does not wait for longer than its run goes on.
-func (m *Removals) await(key string, ending context.Context) {
+func (m *Removals) await(ending context.Context, key string) {
 	gone, ok := m.removing.Load(key)
 	if !ok {
 		return
