@@ -264,7 +264,7 @@ func (w *Watcher) respondToRecord(ctx context.Context, box *outbox.Outbox, key s
 		}
 	}
 	crash.At("recover.answered")
-	return w.journal.Answered(ctx, key)
+	return w.journal.NoteAnswered(ctx, key)
 }
 
 // boxOf is the served outbox of an id.

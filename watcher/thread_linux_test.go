@@ -53,7 +53,7 @@ func TestWritingTheJournalIsChargedToWhoWrites(t *testing.T) {
 	var mine, others journal.Bill
 	all := processTime(t)
 	for range 300 {
-		d.must(j.Answered(journal.Charge(t0(), &mine), key))
+		d.must(j.NoteAnswered(journal.Charge(t0(), &mine), key))
 		_, err := j.Get(journal.Charge(t0(), &others), key)
 		d.must(err)
 	}

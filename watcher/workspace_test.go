@@ -26,7 +26,7 @@ func heldByName(spec sandbox.Spec) (workspace.Directory, error) {
 	if err != nil {
 		return nil, err
 	}
-	dir, err := tree.Hold(f)
+	dir, err := tree.Reopen(f)
 	if err != nil {
 		f.Close()
 		return nil, err

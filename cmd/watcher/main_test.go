@@ -124,7 +124,7 @@ func hold(ts *testscript.TestScript, _ bool, args []string) {
 		held, err = lock.State(dir, args[2])
 	}
 	ts.Check(err)
-	ts.Defer(func() { ts.Check(held.Release()) })
+	ts.Defer(func() { ts.Check(held.Unlock()) })
 }
 
 // seed writes the journal of a watcher that is gone: seed STATE

@@ -49,7 +49,7 @@ func (c *Cache) settle(image *Image, ref Ref, from source) (*Image, error) {
 		return named(image, ref, v1.Hash{}), nil
 	}
 	if err := c.store.remember(registry.digest, runtime.GOARCH, short(image.Digest)); err != nil {
-		return nil, errors.Join(err, image.Release())
+		return nil, errors.Join(err, image.Close())
 	}
 	return named(image, ref, registry.digest), nil
 }

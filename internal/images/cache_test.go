@@ -170,7 +170,7 @@ func TestAnInheritedPinHolds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(heir.Start(), image.Release(), image.Release()); err != nil {
+	if err := errors.Join(heir.Start(), image.Close(), image.Close()); err != nil {
 		t.Fatal(err)
 	}
 	if freed, err := c.Collect(t.Context(), 0); freed != 0 || err != nil {
@@ -195,7 +195,7 @@ func TestTheLongestUnusedGoesFirst(t *testing.T) {
 		}
 		used := time.Now().Add(time.Duration(i-10) * time.Hour)
 		pin := filepath.Join(filepath.Dir(image.Dir), pinName)
-		if err := errors.Join(os.Chtimes(pin, used, used), image.Release()); err != nil {
+		if err := errors.Join(os.Chtimes(pin, used, used), image.Close()); err != nil {
 			t.Fatal(err)
 		}
 		all[name] = image
@@ -204,7 +204,7 @@ func TestTheLongestUnusedGoesFirst(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	again.Release()
+	again.Close()
 	size := int64(blockSize) * 2
 	if freed, err := c.Collect(t.Context(), size); err != nil || freed == 0 {
 		t.Fatal(freed, err)
@@ -242,7 +242,7 @@ func TestOneDownloadForAll(t *testing.T) {
 				t.Error(err)
 				return
 			}
-			image.Release()
+			image.Close()
 		})
 	}
 	waiting := func() int {
@@ -303,7 +303,7 @@ func TestADamagedCacheHealsItself(t *testing.T) {
 	c := openCache(t, Options{})
 	ref := mustParse(t, "oci:"+layoutDir(t, layoutFiles(t, map[string]made{"": testLayers(t)})))
 	image := mustGet(t, c, ref)
-	image.Release()
+	image.Close()
 	if err := os.Truncate(filepath.Join(filepath.Dir(image.Dir), recordName), 3); err != nil {
 		t.Fatal(err)
 	}

@@ -56,7 +56,7 @@ func child(do string) error {
 	if do == "hold" {
 		stop("held")
 	}
-	image.Release()
+	image.Close()
 	if _, err := cache.Collect(ctx, 0); err != nil {
 		return err
 	}

@@ -53,7 +53,7 @@ func (c *Cache) giveUp(ref Ref, f *flight) {
 	f.end(errNobodyWaits)
 	<-f.done
 	if f.image != nil {
-		_ = f.image.Release() // closing the file unlocks it even if that returns an error
+		_ = f.image.Close() // closing the file unlocks it even if that returns an error
 	}
 }
 

@@ -50,7 +50,7 @@ func TestUnpackingStopsAboveTheFloor(t *testing.T) {
 		}()
 		image, err := c.Get(t.Context(), ref)
 		if err == nil {
-			image.Release()
+			image.Close()
 		}
 		close(watched)
 		<-done

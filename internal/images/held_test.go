@@ -41,7 +41,7 @@ func TestWithoutDescriptorsNothingIsPutAside(t *testing.T) {
 		err := withDescriptors(t, spare, func() error {
 			again, err := c.Use(t.Context(), image.Digest)
 			if err == nil {
-				again.Release()
+				again.Close()
 			}
 			return err
 		})
@@ -103,7 +103,7 @@ func TestAnImageWithoutItsTreeIsNotHandedOut(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		image.Release()
+		image.Close()
 		if err := spoil(image.Dir); err != nil {
 			t.Fatal(err)
 		}
@@ -112,12 +112,12 @@ func TestAnImageWithoutItsTreeIsNotHandedOut(t *testing.T) {
 		trial.Tried++
 		if again, err := c.Get(t.Context(), ref); err == nil && names(t, again.Dir) == "etc etc/y=2" {
 			trial.Held++
-			again.Release()
+			again.Close()
 		} else {
 			t.Errorf("%s: %v", what, err)
 		}
 		if used, err := c.Use(t.Context(), image.Digest); err == nil {
-			used.Release()
+			used.Close()
 		} else {
 			t.Errorf("%s: %v", what, err)
 		}
@@ -141,7 +141,7 @@ func TestADamagedImageInUseStays(t *testing.T) {
 	} else {
 		t.Errorf("it was put aside: %v, %v", err, there)
 	}
-	used.Release()
+	used.Close()
 	again := mustGet(t, c, ref)
 	trial.Oracle = names(t, again.Dir) == "etc etc/y=2"
 	threats.Record(t, trial)

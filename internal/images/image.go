@@ -29,15 +29,15 @@ type Image struct {
 }
 
 // Pin is the open file whose lock holds the image, for a process that outlives this one. It is nil for a directory of the
-// operator's, and of no use after Release.
+// operator's, and of no use after Close.
 func (i *Image) Pin() *os.File { return i.pin }
 
 // Root is the root directory, opened. Whatever comes to lie at Dir, Root stays the directory that was found. It is of no use after
-// Release.
+// Close.
 func (i *Image) Root() *os.File { return i.root }
 
-// Release lets the image go. It may be called more than once.
-func (i *Image) Release() error {
+// Close unlocks the image: the cache may remove it then. It may be called more than once.
+func (i *Image) Close() error {
 	var errs []error
 	for _, held := range []**os.File{&i.pin, &i.root} {
 		if *held != nil {
@@ -119,7 +119,7 @@ func load(dir string) (*Image, error) {
 	image := r.image(dir, pin, root)
 	now := time.Now()
 	if err := os.Chtimes(used, now, now); err != nil {
-		return nil, errors.Join(err, image.Release())
+		return nil, errors.Join(err, image.Close())
 	}
 	return image, nil
 }

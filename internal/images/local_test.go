@@ -49,7 +49,7 @@ func TestPlacesThatOthersCouldExchange(t *testing.T) {
 			}
 			t.Errorf("%s, exchanged %t: %v", what, exchanged, err)
 			if err == nil {
-				image.Release()
+				image.Close()
 			}
 		}
 	}
@@ -81,7 +81,7 @@ func TestLayoutsAndArchivesOfOthers(t *testing.T) {
 		must(t, os.Chown(c.loose, 0, -1))
 		image, err := openCache(t, Options{}).Get(t.Context(), mustParse(t, c.ref))
 		if trial.Oracle = trial.Oracle && err == nil; err == nil {
-			image.Release()
+			image.Close()
 		}
 	}
 	threats.Record(t, trial)

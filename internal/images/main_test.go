@@ -199,7 +199,7 @@ func mustGet(t testing.TB, c *Cache, ref Ref) *Image {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { image.Release() })
+	t.Cleanup(func() { image.Close() })
 	return image
 }
 

@@ -131,7 +131,7 @@ func TestAnIndex(t *testing.T) {
 	if err != nil || got.Digest != image.config.String() {
 		t.Fatal(got, err)
 	}
-	got.Release()
+	got.Close()
 	index.Manifests = index.Manifests[:1]
 	_, err = pull(c)
 	wants(t, err, NoPlatform)

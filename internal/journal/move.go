@@ -97,8 +97,8 @@ func (j *Journal) NoteSite(ctx context.Context, key string, h sandbox.Handle) er
 
 const noteSite = `UPDATE runs SET handle = ? WHERE key = ? AND sandbox = ? AND handle IS NOT NULL AND state <> 'ended'`
 
-// Answered notes that the response of an ended run was published, or is not owed. It may be called again.
-func (j *Journal) Answered(ctx context.Context, key string) error {
+// NoteAnswered notes that the response of an ended run was published, or is not owed. It may be called again.
+func (j *Journal) NoteAnswered(ctx context.Context, key string) error {
 	now := time.Now()
 	return j.update(ctx, "note the response of", key, withKernel, setAnswered, timeColumn{&now}, key)
 }

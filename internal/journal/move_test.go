@@ -234,7 +234,7 @@ func TestReleaseAndAnswerHaveTheirTime(t *testing.T) {
 			t.Errorf("a run that is %s has the handle %v", at, got)
 		}
 		for range 2 {
-			if err := j.Answered(ctx, r.Key); (err == nil) != (at == delegation.StateEnded) || err != nil && !errors.Is(err, ErrMoved) {
+			if err := j.NoteAnswered(ctx, r.Key); (err == nil) != (at == delegation.StateEnded) || err != nil && !errors.Is(err, ErrMoved) {
 				t.Errorf("Answered of a run that is %s: %v", at, err)
 			}
 		}
@@ -242,7 +242,7 @@ func TestReleaseAndAnswerHaveTheirTime(t *testing.T) {
 			t.Errorf("a run that is %s is answered: %v", at, got)
 		}
 	}
-	if err := j.Answered(ctx, "none"); !errors.Is(err, ErrUnknown) {
+	if err := j.NoteAnswered(ctx, "none"); !errors.Is(err, ErrUnknown) {
 		t.Errorf("Answered of an unknown run: %v", err)
 	}
 	if err := j.Release(ctx, "none", sandbox.Handle{}, time.Now(), sandbox.Attestation{}); !errors.Is(err, ErrUnknown) {

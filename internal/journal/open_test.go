@@ -228,7 +228,7 @@ func TestDamageFoundLaterIsErrCorrupt(t *testing.T) {
 	if _, err := j.List(ctx, Query{}); !errors.Is(err, ErrCorrupt) {
 		t.Errorf("List = %v, want ErrCorrupt", err)
 	}
-	if err := j.Answered(ctx, r.Key); err != nil && !errors.Is(err, ErrCorrupt) {
+	if err := j.NoteAnswered(ctx, r.Key); err != nil && !errors.Is(err, ErrCorrupt) {
 		t.Errorf("Answered = %v, want ErrCorrupt", err)
 	}
 }
@@ -281,7 +281,7 @@ func TestReadOnly(t *testing.T) {
 	for name, write := range map[string]func() error{
 		"Begin":    func() error { _, err := ro.Begin(ctx, queued(t, "main", "a", "r2")); return err },
 		"Move":     func() error { return ro.Move(ctx, r.Key, "starting", "running", Change{}) },
-		"Answered": func() error { return ro.Answered(ctx, r.Key) },
+		"Answered": func() error { return ro.NoteAnswered(ctx, r.Key) },
 	} {
 		if err := write(); !errors.Is(err, ErrReadOnly) {
 			t.Errorf("%s = %v, want ErrReadOnly", name, err)

@@ -71,7 +71,7 @@ func life(r Run, size int) []step {
 		{true, func(ctx context.Context, j *Journal) error {
 			return j.Move(ctx, r.Key, delegation.StateRunning, delegation.StateEnded, ended)
 		}},
-		{false, func(ctx context.Context, j *Journal) error { return j.Answered(ctx, r.Key) }},
+		{false, func(ctx context.Context, j *Journal) error { return j.NoteAnswered(ctx, r.Key) }},
 	}
 }
 

@@ -76,7 +76,7 @@ func TestUnfinishedIsWhatIsNotEndedOrNotAnswered(t *testing.T) {
 	}
 	done := begin(t, j, queued(t, "main", "a", "answered"))
 	bring(t, j, done.Key, delegation.StateEnded)
-	if err := j.Answered(ctx, done.Key); err != nil {
+	if err := j.NoteAnswered(ctx, done.Key); err != nil {
 		t.Fatal(err)
 	}
 	want := []string{"main/queued", "main/starting", "main/running", "main/waiting", "main/ended"}

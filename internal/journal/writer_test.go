@@ -36,7 +36,7 @@ func TestWhatIsFlushed(t *testing.T) {
 		{"end", 1, func() error {
 			return j.Move(ctx, r.Key, "running", "ended", Change{Reason: delegation.ReasonExited, ExitCode: &zero})
 		}},
-		{"answer", 0, func() error { return j.Answered(ctx, r.Key) }},
+		{"answer", 0, func() error { return j.NoteAnswered(ctx, r.Key) }},
 		{"refusal", 1, func() error { _, err := j.Begin(ctx, refused); return err }},
 	} {
 		before, _ := j.Flushes()
@@ -164,7 +164,7 @@ func TestClosedJournal(t *testing.T) {
 	j := first(Open(context.Background(), state(t)))
 	r := begin(t, j, queued(t, "main", "a", "r1"))
 	must(t, j.Close())
-	if err := j.Answered(context.Background(), r.Key); !errors.Is(err, ErrClosed) {
+	if err := j.NoteAnswered(context.Background(), r.Key); !errors.Is(err, ErrClosed) {
 		t.Errorf("Answered = %v, want ErrClosed", err)
 	}
 }

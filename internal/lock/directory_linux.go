@@ -32,9 +32,9 @@ func OfDirectory(dir string, open func() (*os.File, error), say func(error)) *Di
 	return &Directory{dir: dir, open: open, say: say, lock: flock}
 }
 
-// Hold takes the lock unless it is held already. It is a HeldError, which names the holder's process, while another
-// process has it: any that may open the directory can. The caller tries again.
-func (d *Directory) Hold() error {
+// Lock takes the lock, unless this process holds it already. While another process holds it, the error is a HeldError that
+// names that process. Any process that may open the directory can hold the lock. Lock does not wait: the caller tries again.
+func (d *Directory) Lock() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.file != nil || d.none {
@@ -60,8 +60,8 @@ func (d *Directory) Hold() error {
 	}
 }
 
-// Release lets the lock go at once, also where a child that is just being made has the descriptor still.
-func (d *Directory) Release() error {
+// Unlock lets the lock go at once, also where a child that is just being made has the descriptor still.
+func (d *Directory) Unlock() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.file == nil {

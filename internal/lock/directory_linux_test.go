@@ -18,7 +18,7 @@ const holderEnv = "TORNO_TEST_LOCK_HOLDER"
 
 func TestMain(m *testing.M) {
 	if dir := os.Getenv(holderEnv); dir != "" {
-		if err := directory(dir).Hold(); err != nil {
+		if err := directory(dir).Lock(); err != nil {
 			fmt.Println(err)
 		}
 		fmt.Println("tried")
@@ -56,20 +56,20 @@ func TestAWatcherOfAnotherUserIsFound(t *testing.T) {
 	if said, err := bufio.NewReader(output).ReadString('\n'); err != nil || said != "tried\n" {
 		t.Fatalf("the other one says %q, %v", said, err)
 	}
-	must(t, outbox, dir).Release() // the oracle
+	must(t, outbox, dir).Unlock() // the oracle
 	ours := directory(dir)
-	held, ok := errors.AsType[*HeldError](ours.Hold())
+	held, ok := errors.AsType[*HeldError](ours.Lock())
 	if !ok || !strings.HasPrefix(held.Holder, fmt.Sprintf("process %d", other.Process.Pid)) {
 		t.Errorf("a second watcher of another user gets %v", held)
 	}
 	input.Close()
 	other.Wait()
 	for range 2 {
-		if err := ours.Hold(); err != nil {
+		if err := ours.Lock(); err != nil {
 			t.Errorf("when the other one is gone: %v", err)
 		}
 	}
-	if err := ours.Release(); err != nil {
+	if err := ours.Unlock(); err != nil {
 		t.Error(err)
 	}
 }
@@ -92,7 +92,7 @@ func shared(t *testing.T) string {
 func TestNoChildInheritsTheLock(t *testing.T) {
 	dir := t.TempDir()
 	first := directory(dir)
-	if err := first.Hold(); err != nil {
+	if err := first.Lock(); err != nil {
 		t.Fatal(err)
 	}
 	child := exec.Command("/proc/self/exe")
@@ -108,10 +108,10 @@ func TestNoChildInheritsTheLock(t *testing.T) {
 	defer input.Close()
 	first.file.Close() // as the end of the process does, without a word to the lock
 	second := directory(dir)
-	if err := second.Hold(); err != nil {
+	if err := second.Lock(); err != nil {
 		t.Errorf("a child holds the lock: %v", err)
 	}
-	second.Release()
+	second.Unlock()
 }
 
 // TestAFileSystemWithoutFlock is said once; the lock in the runtime directory is left.
@@ -121,7 +121,7 @@ func TestAFileSystemWithoutFlock(t *testing.T) {
 		d := OfDirectory(dir, func() (*os.File, error) { return os.Open(dir) }, func(error) { said++ })
 		d.lock = func(*os.File, int) error { return errno } // of a file system that a test cannot have
 		for range 2 {
-			if err := d.Hold(); err != nil {
+			if err := d.Lock(); err != nil {
 				t.Errorf("%v: %v", errno, err)
 			}
 		}
@@ -131,7 +131,7 @@ func TestAFileSystemWithoutFlock(t *testing.T) {
 	}
 	broken := directory(dir)
 	broken.lock = func(*os.File, int) error { return unix.EIO }
-	if err := broken.Hold(); !errors.Is(err, unix.EIO) {
+	if err := broken.Lock(); !errors.Is(err, unix.EIO) {
 		t.Errorf("a fault of the disk is %v", err)
 	}
 }

@@ -10,8 +10,8 @@ type Directory struct{}
 // OfDirectory locks nothing.
 func OfDirectory(string, func() (*os.File, error), func(error)) *Directory { return &Directory{} }
 
-// Hold locks nothing.
-func (*Directory) Hold() error { return nil }
+// Lock locks nothing.
+func (*Directory) Lock() error { return nil }
 
-// Release lets nothing go.
-func (*Directory) Release() error { return nil }
+// Unlock unlocks nothing.
+func (*Directory) Unlock() error { return nil }

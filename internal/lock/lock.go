@@ -31,7 +31,7 @@ func (e *HeldError) Error() string {
 	return fmt.Sprintf("another watcher serves %s: %s", e.Dir, e.Holder)
 }
 
-// Lock is held until Release or the end of the process.
+// Lock is held until Unlock or the end of the process.
 type Lock struct{ file *os.File }
 
 // maxHolder is how much of what a holder says of itself is shown: a version, a process, a path.
@@ -123,8 +123,8 @@ func isAt(file *os.File, path string) bool {
 	return err == nil && os.SameFile(have, there)
 }
 
-// Release removes the lock file and then unlocks it: a watcher that opened the file before sees that it is removed.
-func (l *Lock) Release() error {
+// Unlock removes the lock file and then unlocks it: a watcher that opened the file before sees that it is removed.
+func (l *Lock) Unlock() error {
 	err := os.Remove(l.file.Name())
 	if errors.Is(err, fs.ErrNotExist) {
 		err = nil

@@ -31,10 +31,10 @@ func TestTheSecondIsToldWhoIsFirst(t *testing.T) {
 			if !ok || held.Dir != dir || held.Holder != "the test" || !strings.Contains(err.Error(), "the test") {
 				t.Fatalf("the second one gets %v", err)
 			}
-			if err := first.Release(); err != nil {
+			if err := first.Unlock(); err != nil {
 				t.Fatal(err)
 			}
-			if err := must(t, take, dir).Release(); err != nil {
+			if err := must(t, take, dir).Unlock(); err != nil {
 				t.Error(err)
 			}
 		})
@@ -47,9 +47,9 @@ func TestAnotherPathOfTheSameOutbox(t *testing.T) {
 	if err := os.Symlink(dir, link); err != nil {
 		t.Fatal(err)
 	}
-	defer must(t, outbox, dir).Release()
+	defer must(t, outbox, dir).Unlock()
 	if lock, err := outbox(link, "the test"); err == nil {
-		lock.Release()
+		lock.Unlock()
 		t.Error("a link to the outbox gets around the lock")
 	}
 }
@@ -61,7 +61,7 @@ func TestNothingIsLeft(t *testing.T) {
 	if filepath.Dir(path) == dir {
 		t.Errorf("the lock lies in the outbox: %s", path)
 	}
-	if err := lock.Release(); err != nil {
+	if err := lock.Unlock(); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := os.Lstat(path); !os.IsNotExist(err) {
@@ -86,7 +86,7 @@ func TestOnlyOneAtATime(t *testing.T) {
 				}
 				taken.Add(1)
 				holders.Add(-1)
-				if err := lock.Release(); err != nil {
+				if err := lock.Unlock(); err != nil {
 					t.Error(err)
 				}
 			}
@@ -136,7 +136,7 @@ func TestALockIsOfOneDirectory(t *testing.T) {
 	if held.IsOf(dir) || !held.IsOf(dir+".old") {
 		t.Error("it is that of the directory in the place of its own")
 	}
-	if err := held.Release(); err != nil {
+	if err := held.Unlock(); err != nil {
 		t.Error(err)
 	}
 }

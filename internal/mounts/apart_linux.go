@@ -7,9 +7,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Apart makes sure that a place of the operator's, which is open, has nothing to do with the bases or the kept places, by
+// Apart makes sure that a place of the operator's, which is open, has nothing to do with the bases or the withheld places, by
 // whatever name: that it neither is one of them, nor holds it, nor lies in it. A parent could change it there, or a child see
-// in it what is kept from it.
+// in it what is withheld from it.
 func (b *Bases) Apart(place *os.File) error {
 	here, err := spotOfFile(place)
 	if err != nil {
@@ -29,7 +29,7 @@ func (b *Bases) Apart(place *os.File) error {
 			return fmt.Errorf("%w: %q", ErrNotApart, path)
 		}
 	}
-	for _, k := range v.kept {
+	for _, k := range v.withheld {
 		own := k.spot()
 		if here.holds(own) || !k.Socket && own.holds(here) {
 			return fmt.Errorf("%w: %s, %q", ErrNotApart, k.What, k.Path)

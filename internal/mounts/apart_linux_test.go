@@ -8,7 +8,7 @@ import (
 	"torno/test/attack"
 )
 
-// TestRootsOfSandboxesAreApart reaches for bases and kept places as root file systems, by their own names and by those that a
+// TestRootsOfSandboxesAreApart reaches for bases and withheld places as root file systems, by their own names and by those that a
 // mount gives them. The oracle is the place itself: what Apart refuses could be opened, and is what it is said to be.
 func TestRootsOfSandboxesAreApart(t *testing.T) {
 	m := newMachine(t)

@@ -18,10 +18,10 @@ import (
 // Bases are the operator's directories, each held from the start, so that replacing one of them by something else
 // changes nothing. It is safe for concurrent use.
 type Bases struct {
-	mu     sync.RWMutex // held for no call that a file system answers; see snapshot
-	held   map[string]*anchor
-	kept   []*keeper
-	closed bool
+	mu       sync.RWMutex // held for no call that a file system answers; see snapshot
+	held     map[string]*anchor
+	withheld []*withheldPlace
+	closed   bool
 }
 
 // OpenBases opens each directory once. It follows symbolic links in these paths now, and never again, and only links that
@@ -80,7 +80,7 @@ func (b *Bases) Close() error {
 		return fs.ErrClosed
 	}
 	b.closed = true
-	letGoAll((&snapshot{b.held, b.kept}).anchors())
+	letGoAll((&snapshot{b.held, b.withheld}).anchors())
 	return nil
 }
 
@@ -96,7 +96,7 @@ func (b *Bases) Pin(src sandbox.Source) (*Pin, error) { return b.PinAs(src, ours
 // name reach through a mount would make the same tree look different depending on where it is entered; and the operator
 // did not list that mount as a root.
 //
-// A source that is part of a kept path is refused too, see Keep.
+// A source that is part of a withheld place is refused too, see Withhold.
 func (b *Bases) PinAs(src sandbox.Source, who User) (*Pin, error) {
 	pin, err := b.pin(src, who)
 	if errors.Is(err, errDetached) && b.reopen(src.Base) == nil {
@@ -124,7 +124,7 @@ func (b *Bases) pin(src sandbox.Source, who User) (*Pin, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := b.refuseKept(pin, base); err != nil {
+	if err := b.refuseWithheld(pin, base); err != nil {
 		pin.Close()
 		return nil, err
 	}

@@ -50,7 +50,7 @@ func TestClearDeletesNothingThroughAMount(t *testing.T) {
 	w.ok(slot.Place(w.tree("ctx", false), 0, "p/ctx"))
 	w.ok(slot.Place(w.tree("ctx/ws", false), 0, "p/ctx/ws"))
 	w.ok(slot.Place(w.tree("notes", false), 1, "notes"))
-	for name, f := range map[string]func() error{"Clear": slot.Clear, "Release": slot.Release} {
+	for name, f := range map[string]func() error{"Clear": slot.Clear, "Free": slot.Free} {
 		if err := withoutTheRightToMount(f); !errors.Is(err, unix.EPERM) {
 			t.Errorf("%s without the right to unmount: %v", name, err)
 		}
@@ -61,7 +61,7 @@ func TestClearDeletesNothingThroughAMount(t *testing.T) {
 	if next := w.slot(); next.Number() == slot.Number() {
 		t.Error("a slot that could not be emptied was given away")
 	}
-	w.ok(slot.Release())
+	w.ok(slot.Free())
 }
 
 // withoutTheRightToMount runs f with all rights but CAP_SYS_ADMIN.
@@ -125,7 +125,7 @@ func TestClearTakesWhateverIsThere(t *testing.T) {
 	w.ok(unix.Mount("torno-test", view(t, slot, 0, "x/y"), "tmpfs", 0, "size=64k"))
 	w.ok(os.Symlink(w.root, view(t, slot, 0, "link")))
 	w.file("kept", "", 0)
-	w.ok(slot.Release())
+	w.ok(slot.Free())
 	if _, err := os.Stat(filepath.Join(w.root, "kept")); err != nil {
 		t.Errorf("a link was followed: %v", err)
 	}

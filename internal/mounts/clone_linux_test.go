@@ -59,7 +59,7 @@ func TestCloneCarriesNoSubmount(t *testing.T) {
 			t.Errorf("the submount %s is seen through the clone: %v", dir, err)
 		}
 	}
-	w.ok(slot.Release())
+	w.ok(slot.Free())
 	if left := mountsBelow(t, filepath.Join(shared, "ws")); len(left) != 2 {
 		t.Errorf("the user's own mounts are %q after the release", left)
 	}

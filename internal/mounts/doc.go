@@ -4,27 +4,27 @@
 // The life of one mount:
 //
 //	bases, _ := mounts.OpenBases([]string{"/srv/outbox"})      // once: the operator's directories, kept open
-//	_ = bases.Keep(mounts.Kept{Path: state, What: "our state"}) // and a path that no child may see, under any name
+//	_ = bases.Withhold(mounts.Withheld{Path: state, What: "our state"}) // and a path that no child may see, under any name
 //	pin, err := bases.PinAs(source, owner)                     // the directory or file, found without a link, with a user's rights
 //	ids, _ := maps.Get(pin.Owner(), mounts.Identity{UID: 2000000001, GID: 2000000001})
 //	tree, err := pin.Clone(mounts.CloneOptions{IDMap: ids})    // a mount of it that lies nowhere yet
 //	slot, err := slots.Acquire()                               // a host-owned staging directory
 //	view, err := slot.ViewDir(0)                               // what the engine binds into the sandbox
 //	err = slot.Place(tree, 0, "project/work")                  // the mount appears below the view
-//	err = slot.Release()                                       // everything is unmounted, the skeleton removed
+//	err = slot.Free()                                          // everything is unmounted, the skeleton removed
 //
 // What it promises:
 //
 //   - Pin follows no link, magic or not, leaves its base by no way, enters no other mount, and opens nothing: a FIFO or
 //     a device is recognised without touching it.
-//   - Pin refuses a source that is, holds or lies in a kept path, also where a bind mount gives that a second name: it
+//   - Pin refuses a source that is, holds or lies in a withheld place, also where a bind mount gives that a second name: it
 //     compares positions in the file system, not the paths that lead there.
 //   - Clone carries exactly one mount. What is mounted below the source, now or later, stays outside.
 //   - PinAs passes no directory that its user may not pass, whatever user the watcher runs as.
 //   - With an id map two users and two groups are exchanged and every other id stays as it is. An id that is exchanged for
 //     itself stays too, so a map can be of a user alone.
 //   - Place creates directories only in the slot, which belongs to the host, never in a user's tree (I6).
-//   - Clear and Release never descend into a mount: while something refuses to be unmounted, nothing below it is touched.
+//   - Clear and Free never descend into a mount: while something refuses to be unmounted, nothing below it is touched.
 //
 // What it cannot promise: nosuid holds in the sandbox only. A child may set the set-user-id bit of its own file, which on
 // the host is a file of the workspace's owner, perhaps root. The launcher's system call filter has to forbid that.

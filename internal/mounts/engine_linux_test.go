@@ -201,7 +201,7 @@ func TestMountsReachTheirOwnContainerOnly(t *testing.T) {
 	wantLines(t, "the other's", second("ls -A /work; grep -c idmapped /proc/self/mountinfo || true"), "0")
 }
 
-// An engine that has a sandbox's mount in its hands does not keep a released slot alive.
+// An engine that has a sandbox's mount in its hands does not keep a freed slot alive.
 func TestReleaseWhileAContainerRuns(t *testing.T) {
 	e, w := needEngine(t), newWorld(t)
 	dir := w.dir("ws", 1000)
@@ -209,7 +209,7 @@ func TestReleaseWhileAContainerRuns(t *testing.T) {
 	w.ok(w.mount(slot, "ws", "ws", false))
 	sh := e.start(bind{view: view(t, slot, 0, "."), prefix: "/work"})
 	path := slot.Path()
-	w.ok(slot.Release())
+	w.ok(slot.Free())
 	if _, err := os.Stat(path); !errors.Is(err, unix.ENOENT) {
 		t.Errorf("the slot is still there: %v", err)
 	}

@@ -46,7 +46,7 @@ const (
 	KindSpecial    Kind = "special"    // a FIFO, socket or device
 	KindMountpoint Kind = "mountpoint" // lies in another mount than its base
 	KindDenied     Kind = "denied"     // the kernel does not let us
-	KindKept       Kind = "kept"       // part of a place that is kept; the cause is a KeptError
+	KindWithheld   Kind = "kept"       // part of a withheld place; the cause is a WithheldError
 )
 
 var reasons = map[Kind]string{
@@ -58,7 +58,7 @@ var reasons = map[Kind]string{
 	KindSpecial:    "is neither a directory nor a regular file",
 	KindMountpoint: "lies in a file system that is mounted below its root; that mount must be listed as a root of its own",
 	KindDenied:     "may not be opened by the watcher",
-	KindKept:       "is kept from sandboxes",
+	KindWithheld:   "is kept from sandboxes",
 }
 
 // PathError says why a source cannot be pinned. The fault lies with the request, or with a process that moves its files.

@@ -79,9 +79,9 @@ func TestAClimbThatHangsHoldsNobodyElse(t *testing.T) {
 	}()
 	waitsFor(t, hung)
 	go func() {
-		err := b.Keep(Kept{Path: m.at("fine/held"), What: "the state"})
+		err := b.Withhold(Withheld{Path: m.at("fine/held"), What: "the state"})
 		if _, pinned := b.Pin(sandbox.Source{Base: m.at("fine"), Rel: "held"}); pinned == nil {
-			err = errors.Join(err, errors.New("a kept place was pinned"))
+			err = errors.Join(err, errors.New("a withheld place was pinned"))
 		}
 		over <- err
 	}()

@@ -67,7 +67,7 @@ func newWorld(t testing.TB) *world {
 // close gives back every slot, so that a test that failed leaves no mount either.
 func (w *world) close() {
 	for _, slot := range w.inUse() {
-		w.ok(slot.Release())
+		w.ok(slot.Free())
 	}
 	w.ok(w.slots.Sweep(nil))
 	w.ok(w.slots.Close())

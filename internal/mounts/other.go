@@ -38,7 +38,7 @@ func (*Bases) PinAs(sandbox.Source, User) (*Pin, error)  { return nil, ErrNeedsL
 func (User) Do(func() error) error                       { return ErrNeedsLinux }
 func (*Bases) Paths() []string                           { return nil }
 func (*Bases) TryIDMap(string, *IDMaps) error            { return ErrNeedsLinux }
-func (*Bases) Keep(Kept) error                           { return ErrNeedsLinux }
+func (*Bases) Withhold(Withheld) error                   { return ErrNeedsLinux }
 func (*Bases) Above(*Pin) ([]sandbox.Directory, error)   { return nil, ErrNeedsLinux }
 func (*Bases) Check() error                              { return ErrNeedsLinux }
 func (*Bases) Apart(*os.File) error                      { return ErrNeedsLinux }
@@ -55,7 +55,7 @@ func (*IDMaps) Get(Identity, Identity) (*os.File, error) { return nil, ErrNeedsL
 func (*IDMaps) Close() error                             { return nil }
 func OpenSlots(string, int, bool) (*Slots, error)        { return nil, ErrNeedsLinux }
 func (*Slots) Acquire() (*Slot, error)                   { return nil, ErrNeedsLinux }
-func (*Slots) Claim(int) (*Slot, error)                  { return nil, ErrNeedsLinux }
+func (*Slots) Adopt(int) (*Slot, error)                  { return nil, ErrNeedsLinux }
 func (*Slots) Leftovers() ([]int, error)                 { return nil, ErrNeedsLinux }
 func (*Slots) Sweep(map[int]bool) error                  { return ErrNeedsLinux }
 func (*Slots) Close() error                              { return nil }
@@ -72,4 +72,4 @@ func (*Slot) Seal(int) error                             { return ErrNeedsLinux 
 func (*Slot) Prove(int, string, Placed) error            { return ErrNeedsLinux }
 func (*Slot) ProveSealed(int) error                      { return ErrNeedsLinux }
 func (*Slot) Clear() error                               { return ErrNeedsLinux }
-func (*Slot) Release() error                             { return ErrNeedsLinux }
+func (*Slot) Free() error                                { return ErrNeedsLinux }

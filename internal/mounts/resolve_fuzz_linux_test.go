@@ -16,7 +16,7 @@ import (
 
 // FuzzResolve builds a tree of directories, links and worse, compiles a request that names two places in it, and pins what
 // was compiled. The kernel says what is true, by inode: what is pinned is the very thing that the text names, inside a
-// root and apart from every kept place; what policy refuses is outside, or kept, or has no one meaning; and nothing that
+// root and apart from every withheld place; what policy refuses is outside, or kept, or has no one meaning; and nothing that
 // is plainly there is refused on the way.
 func FuzzResolve(f *testing.F) {
 	for _, attack := range hostilePlaces {

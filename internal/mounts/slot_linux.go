@@ -81,18 +81,18 @@ func (s *Slot) empty(name string) error {
 	return wipe(int(dir.Fd()))
 }
 
-// Release clears the slot and gives its number back. When it fails the slot stays in use, so that no other sandbox gets
-// the number, and Release can be called again.
-func (s *Slot) Release() error {
+// Free clears the slot and gives its number back. When it fails the slot stays in use, so that no other sandbox gets
+// the number, and Free can be called again.
+func (s *Slot) Free() error {
 	s.slots.mu.Lock()
 	defer s.slots.mu.Unlock()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.slots.used[s.n] != s {
-		return nil // released before
+		return nil // freed before
 	}
 	if err := wipe(int(s.dir.Fd())); err != nil {
-		return fmt.Errorf("release slot %d: %w", s.n, err)
+		return fmt.Errorf("free slot %d: %w", s.n, err)
 	}
 	if err := unix.Unlinkat(int(s.slots.root.Fd()), strconv.Itoa(s.n), unix.AT_REMOVEDIR); err != nil {
 		return fmt.Errorf("remove slot %d: %w", s.n, err)

@@ -124,8 +124,8 @@ func (s *Slots) attach(tree *os.File) error {
 	return moveMount(tree, int(s.root.Fd()))
 }
 
-// Acquire takes a free, empty slot. It passes over a number whose directory is still there: that one becomes free by Claim
-// and Release, or by Sweep.
+// Acquire takes a free, empty slot. It passes over a number whose directory is still there: that one becomes free by Adopt
+// and Free, or by Sweep.
 func (s *Slots) Acquire() (*Slot, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -145,15 +145,15 @@ func (s *Slots) Acquire() (*Slot, error) {
 	return nil, ErrNoSlot
 }
 
-// Claim takes the slot of this number as it is: a sandbox from before a restart has it. A directory that is missing is made.
-func (s *Slots) Claim(n int) (*Slot, error) {
+// Adopt takes the slot of this number as it is: a sandbox from before a restart has it. A directory that is missing is made.
+func (s *Slots) Adopt(n int) (*Slot, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if n < 1 {
 		return nil, fmt.Errorf("%d is no slot's number", n)
 	}
 	if s.used[n] != nil {
-		return nil, fmt.Errorf("claim slot %d: %w", n, ErrSlotInUse)
+		return nil, fmt.Errorf("adopt slot %d: %w", n, ErrSlotInUse)
 	}
 	if err := makeDir(int(s.root.Fd()), strconv.Itoa(n)); err != nil && !errors.Is(err, fs.ErrExist) {
 		return nil, fmt.Errorf("make slot %d: %w", n, err)
@@ -206,9 +206,9 @@ func (s *Slots) Sweep(keep map[int]bool) error {
 		if keep[n] {
 			continue
 		}
-		slot, err := s.Claim(n)
+		slot, err := s.Adopt(n)
 		if err == nil {
-			err = slot.Release()
+			err = slot.Free()
 		}
 		errs = append(errs, err)
 	}

@@ -32,13 +32,13 @@ func TestSlotsAreHandedOutOnce(t *testing.T) {
 	if _, err := w.slots.Acquire(); !errors.Is(err, ErrNoSlot) {
 		t.Errorf("a fifth slot: %v", err)
 	}
-	if _, err := w.slots.Claim(2); !errors.Is(err, ErrSlotInUse) {
-		t.Errorf("claiming a slot in use: %v", err)
+	if _, err := w.slots.Adopt(2); !errors.Is(err, ErrSlotInUse) {
+		t.Errorf("adopting a slot in use: %v", err)
 	}
-	w.ok(taken[1].Release())
-	w.ok(taken[1].Release()) // again: nothing to do, and not the next one's slot
+	w.ok(taken[1].Free())
+	w.ok(taken[1].Free()) // again: nothing to do, and not the next one's slot
 	again := w.slot()
-	w.ok(taken[1].Release())
+	w.ok(taken[1].Free())
 	if again.Number() != 2 || len(w.inUse()) != 4 {
 		t.Errorf("slot %d came back, %d are in use", again.Number(), len(w.inUse()))
 	}
@@ -67,7 +67,7 @@ func TestSlotsInParallel(t *testing.T) {
 					t.Errorf("mount: %v, %v", err, statErr)
 				}
 				held[slot.Number()].Store(false)
-				if err := slot.Release(); err != nil {
+				if err := slot.Free(); err != nil {
 					t.Errorf("release: %v", err)
 				}
 			}
@@ -125,7 +125,7 @@ func TestSlotsFindTheirMountAgain(t *testing.T) {
 		t.Errorf("got slot %d (%v), though its directory was left by another life", next.Number(), err)
 	}
 	w.ok(second.Sweep(nil))
-	w.ok(second.used[2].Release())
+	w.ok(second.used[2].Free())
 	w.ok(second.Close())
 	if left := mountsBelow(t, dir); len(left) != 0 {
 		t.Errorf("mounts are left: %q", left)
@@ -148,7 +148,7 @@ func TestSlotsLieInMemory(t *testing.T) {
 	if info, err := os.Stat(dir); err != nil || info.Mode().Perm() != 0o700 {
 		t.Errorf("others may enter: %v, %v", info.Mode(), err)
 	}
-	must(t, slot.Release(), slots.Close())
+	must(t, slot.Free(), slots.Close())
 	if left := mountsBelow(t, dir); len(left) != 0 {
 		t.Errorf("mounts are left: %q", left)
 	}
@@ -213,7 +213,7 @@ func TestSlotsWithoutTheRightToMount(t *testing.T) {
 	if err := slot.Place(&Detached{Dir: true}, 0, "ws"); err == nil {
 		t.Error("a mount was placed")
 	}
-	must(t, slot.Release())
+	must(t, slot.Free())
 	if names, err := os.ReadDir(dir); err != nil || len(names) != 0 {
 		t.Errorf("left: %v (%v)", names, err)
 	}
@@ -284,12 +284,12 @@ func TestAKilledProcessIsSweptUp(t *testing.T) {
 	if got := len(mountsBelow(t, slots.path)); got != 3 {
 		t.Errorf("%d mounts after the sweep, want our own and the two of the slot that is kept", got)
 	}
-	kept, err := slots.Claim(2)
+	kept, err := slots.Adopt(2)
 	must(t, err)
 	if _, err := os.Stat(view(t, kept, 0, "ctx/ws/work")); err != nil {
 		t.Errorf("the slot that was kept lost its mount: %v", err)
 	}
-	must(t, kept.Release(), slots.Close())
+	must(t, kept.Free(), slots.Close())
 	if got := mountsBelow(t, slots.path); len(got) != 0 {
 		t.Errorf("mounts are left: %q", got)
 	}

@@ -6,22 +6,22 @@ import (
 	"slices"
 )
 
-// snapshot holds the bases and the kept paths of one moment. With it a caller can ask the kernel about them without the lock of
+// snapshot holds the bases and the withheld places of one moment. With it a caller can ask the kernel about them without the lock of
 // the Bases, so that a file system that hangs blocks only this caller. No handle of the snapshot is closed before the caller
 // gives it back.
 type snapshot struct {
-	held map[string]*anchor
-	kept []*keeper
+	held     map[string]*anchor
+	withheld []*withheldPlace
 }
 
-// look fails when the bases are closed: what is kept is not known any more then.
+// look fails when the bases are closed: the withheld places are not known any more then.
 func (b *Bases) look() (*snapshot, error) {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
 	if b.closed {
 		return nil, fs.ErrClosed
 	}
-	v := &snapshot{held: maps.Clone(b.held), kept: slices.Clip(b.kept)} // a place is added to what is kept, and none is taken away
+	v := &snapshot{held: maps.Clone(b.held), withheld: slices.Clip(b.withheld)} // places are added, and none is taken away
 	for _, a := range v.anchors() {
 		a.users.Add(1)
 	}
@@ -34,7 +34,7 @@ func (v *snapshot) letGo() {
 
 func (v *snapshot) anchors() []*anchor {
 	all := slices.Collect(maps.Values(v.held))
-	for _, k := range v.kept {
+	for _, k := range v.withheld {
 		all = append(all, k.at)
 	}
 	return all

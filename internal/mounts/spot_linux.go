@@ -106,7 +106,7 @@ func (a *anchor) translate(name string) (spot, error) {
 	return spot{a.mount.device, path.Join(a.mount.root, rel)}, nil
 }
 
-// spot is the anchor's own; with an error, the last one. Every pin asks every kept place, so an answer that cannot have
+// spot is the anchor's own; with an error, the last one. Every pin asks every withheld place, so an answer that cannot have
 // changed is not made again.
 func (a *anchor) spot() (spot, error) {
 	a.mu.Lock()

@@ -103,8 +103,8 @@ func openBases(c configs.Config, paths []string) (*mounts.Bases, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, place := range keptPlaces(c) {
-		if err := bases.Keep(place); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	for _, place := range withheldPlaces(c) {
+		if err := bases.Withhold(place); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, errors.Join(err, bases.Close())
 		}
 	}
@@ -114,14 +114,14 @@ func openBases(c configs.Config, paths []string) (*mounts.Bases, error) {
 	return bases, nil
 }
 
-// keptPlaces are those of which no child may see anything. The launchers know more of their own.
-func keptPlaces(c configs.Config) []mounts.Kept {
-	places := []mounts.Kept{
+// withheldPlaces are the places of which no child may see anything. The launchers withhold more of their own.
+func withheldPlaces(c configs.Config) []mounts.Withheld {
+	places := []mounts.Withheld{
 		{Path: c.State, What: "Torno's own state", Apart: true},
 		{Path: lock.RuntimeDir(), What: "Torno's own locks"},
 	}
 	for i, o := range c.Outboxes {
-		places = append(places, mounts.Kept{
+		places = append(places, mounts.Withheld{
 			Path: o.Dir, What: "an outbox, where no child may write or read requests", Inside: basesOf(c.Outboxes, i),
 		})
 	}

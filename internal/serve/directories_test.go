@@ -109,7 +109,7 @@ func (s *shop) waitsFor(held *lock.Lock, who string) (waits bool) {
 	if !waits {
 		s.Error("the outbox of another watcher is served")
 	}
-	s.must(held.Release())
+	s.must(held.Unlock())
 	s.answer("shared")
 	s.signals <- syscall.SIGTERM
 	s.end(ended)

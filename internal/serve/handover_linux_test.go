@@ -34,7 +34,7 @@ func TestAReloadHandsTheStateOver(t *testing.T) {
 		held, err := lock.State(s.config.State, "a stranger")
 		if err == nil {
 			got++
-			s.must(held.Release())
+			s.must(held.Unlock())
 		}
 	}
 	s.signals <- syscall.SIGHUP

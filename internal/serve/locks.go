@@ -53,7 +53,7 @@ func (h *host) lockState(ctx context.Context, who string) error {
 // lock for a moment to the process that was to become it.
 const lastBreath = 25
 
-// firmly takes a lock that a process may hold which is about to end.
+// firmly takes a lock. A process that is about to end may hold it: then firmly tries again.
 func firmly(ctx context.Context, take func() (*lock.Lock, error)) (held *lock.Lock, err error) {
 	for try := 1; ; try++ {
 		held, err = take()
@@ -67,7 +67,7 @@ func (l *stateLock) release() error {
 	if l.kept {
 		return nil
 	}
-	return l.held.Release()
+	return l.held.Unlock()
 }
 
 // handover are the locks that a host leaves to the next one of the same process. In between no other watcher gets an outbox in
@@ -120,7 +120,7 @@ func (o *handover) take(dir os.FileInfo) *outboxLock {
 func (o *handover) drop() error {
 	var errs []error
 	if o != nil && o.state != nil {
-		errs = append(errs, o.state.held.Release())
+		errs = append(errs, o.state.held.Unlock())
 		o.state = nil
 	}
 	for o != nil && len(o.locks) > 0 {
@@ -158,12 +158,12 @@ func (h *host) lockOutbox(dir *delegation.Dir, who string) error {
 	return err
 }
 
-// Hold takes what is not held yet.
-func (l *outboxLock) Hold() error {
+// lock takes each of the two locks that is not held yet.
+func (l *outboxLock) lock() error {
 	if err := l.holdName(); err != nil {
 		return err
 	}
-	return l.directory.Hold()
+	return l.directory.Lock()
 }
 
 func (l *outboxLock) holdName() (err error) {
@@ -179,7 +179,7 @@ func (l *outboxLock) holdName() (err error) {
 func (l *outboxLock) keep() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.kept = l.held != nil && l.directory.Hold() == nil
+	l.kept = l.held != nil && l.directory.Lock() == nil
 	return l.kept
 }
 
@@ -189,9 +189,9 @@ func (l *outboxLock) release() error {
 	if l.kept {
 		return nil
 	}
-	err := l.directory.Release()
+	err := l.directory.Unlock()
 	if l.held != nil {
-		err = errors.Join(err, l.held.Release())
+		err = errors.Join(err, l.held.Unlock())
 		l.held = nil
 	}
 	return err

@@ -81,7 +81,7 @@ func TestTwoWatchers(t *testing.T) {
 		} else {
 			t.Errorf("%s: a second watcher starts by the name %s", what, other)
 		}
-		s.must(held.Release())
+		s.must(held.Unlock())
 		if err := s.starts(); err != nil {
 			t.Errorf("%s: without the first one it does not start: %v", what, err)
 		}

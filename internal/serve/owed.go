@@ -30,7 +30,7 @@ func owed(c configs.Config) error {
 	if err != nil {
 		return nil
 	}
-	defer held.Release() //nolint:errcheck // the lock ends with the process, which is about to
+	defer held.Unlock() //nolint:errcheck // the lock ends with the process, which is about to
 	ctx, cancel := context.WithTimeout(context.Background(), owedBudget)
 	defer cancel()
 	left, err := journal.OpenReadOnly(ctx, filepath.Join(c.State, JournalName))

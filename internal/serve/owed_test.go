@@ -38,7 +38,7 @@ func TestWhatAnEarlierWatcherLeftIsOwed(t *testing.T) {
 	other, err := lock.State(s.config.State, "another one")
 	s.must(err)
 	nothing("another watcher has it")
-	s.must(other.Release())
+	s.must(other.Unlock())
 
 	s.signals = make(chan os.Signal, 8)
 	s.said.reset()

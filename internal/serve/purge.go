@@ -34,18 +34,18 @@ func LockInstallation(ctx context.Context, state, who string) (*Installation, er
 	}
 	j, err := journal.OpenReadOnly(ctx, filepath.Join(state, JournalName))
 	if err != nil {
-		return nil, errors.Join(err, held.Release())
+		return nil, errors.Join(err, held.Unlock())
 	}
 	i := &Installation{ID: j.Installation(), State: state, held: held}
 	i.handles, err = handlesOf(ctx, j)
 	if err := errors.Join(err, j.Close()); err != nil {
-		return nil, errors.Join(err, held.Release())
+		return nil, errors.Join(err, held.Unlock())
 	}
 	return i, nil
 }
 
 // Unlock lets watchers start again.
-func (i *Installation) Unlock() error { return i.held.Release() }
+func (i *Installation) Unlock() error { return i.held.Unlock() }
 
 // Purge removes everything that carries the installation's id: sandboxes, volumes, images, mounts and slots. The journal
 // stays: without it, requests that still lie in an outbox would run again. All launchers are asked, since an earlier

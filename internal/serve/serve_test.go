@@ -249,7 +249,7 @@ func (s *shop) nothingIsHeld() {
 			s.Errorf("the %s is still held: %v", take, err)
 			continue
 		}
-		s.must(held.Release())
+		s.must(held.Unlock())
 	}
 	if _, err := os.Lstat(filepath.Join(s.config.State, control.SocketName)); err == nil {
 		s.Error("the control socket is left")

@@ -52,7 +52,7 @@ func TestTheSecondWatcherIsToldWhoIsFirst(t *testing.T) {
 	if e, ok := errors.AsType[*lock.HeldError](err); !ok || e.Dir != s.config.State || e.Holder != "the first" {
 		t.Errorf("it ended with %v", err)
 	}
-	s.must(held.Release())
+	s.must(held.Unlock())
 	s.nothingIsHeld()
 	held, err = lockers["outbox"](s.config.Outboxes[0].Dir, "the first")
 	s.must(err)

@@ -14,7 +14,7 @@ func (h *host) openWorkspace(spec sandbox.Spec) (workspace.Directory, error) {
 	if err != nil {
 		return nil, err
 	}
-	dir, err := tree.Hold(pins.Held()[0].File())
+	dir, err := tree.Reopen(pins.Held()[0].File())
 	if err != nil {
 		pins.Close()
 		return nil, err

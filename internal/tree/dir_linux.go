@@ -8,17 +8,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Dir is a directory that is held. It is safe for concurrent use.
+// Dir is an open directory. It is safe for concurrent use.
 type Dir struct {
 	file *os.File
 	id   ID
 }
 
-// Hold opens a directory once more, for reading, through a handle on it; the handle stays the caller's.
-func Hold(on *os.File) (*Dir, error) {
+// Reopen opens a directory once more, for reading, through a handle on it; the handle stays the caller's.
+func Reopen(on *os.File) (*Dir, error) {
 	fd, err := open(int(on.Fd()), ".", readDir, beneath)
 	if err != nil {
-		return nil, fmt.Errorf("hold a workspace: %w", err)
+		return nil, fmt.Errorf("open a workspace: %w", err)
 	}
 	d := &Dir{file: os.NewFile(uintptr(fd), "workspace")}
 	if d.id, err = idOf(fd); err != nil {
@@ -31,7 +31,7 @@ func Hold(on *os.File) (*Dir, error) {
 // ID says which directory it is.
 func (d *Dir) ID() ID { return d.id }
 
-// Close lets it go. No walk may be under way.
+// Close closes the directory. No walk may be under way.
 func (d *Dir) Close() error { return d.file.Close() }
 
 // Space is what is free on its file system.

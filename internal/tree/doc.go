@@ -1,6 +1,6 @@
 // Package tree looks at what a hostile child writes into a directory: how much it is, and what of it should not stay.
 //
-//	dir, _ := tree.Hold(pin.File())                     // the same directory, under any name
+//	dir, _ := tree.Reopen(pin.File())                     // the same directory, under any name
 //	space, _ := dir.Space()                             // what is free on its file system
 //	usage, _ := dir.Measure(ctx, tree.Bounds{…})        // how much is in it
 //	found, _ := dir.Inspect(ctx, tree.Bounds{…})        // set-id bits are cleared; what leads out is counted and named

@@ -10,7 +10,7 @@ import (
 // Dir only lets the rest of the program compile; there is never one.
 type Dir struct{}
 
-func Hold(*os.File) (*Dir, error)                           { return nil, ErrNeedsLinux }
+func Reopen(*os.File) (*Dir, error)                         { return nil, ErrNeedsLinux }
 func (*Dir) ID() ID                                         { return ID{} }
 func (*Dir) Space() (Space, error)                          { return Space{}, ErrNeedsLinux }
 func (*Dir) Measure(context.Context, Bounds) (Usage, error) { return Usage{}, ErrNeedsLinux }

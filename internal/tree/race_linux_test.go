@@ -166,7 +166,7 @@ func BenchmarkMeasure(b *testing.B) {
 		b.Fatal(err)
 	}
 	defer f.Close()
-	d, err := Hold(f)
+	d, err := Reopen(f)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -32,7 +32,7 @@ func (g *ground) hold(path string) *Dir {
 	f, err := os.Open(path)
 	g.must(err)
 	defer f.Close()
-	d, err := Hold(f)
+	d, err := Reopen(f)
 	g.must(err)
 	g.Cleanup(func() { d.Close() })
 	return d

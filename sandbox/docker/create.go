@@ -23,7 +23,7 @@ func (l *Launcher) Create(ctx context.Context, id sandbox.SandboxID, spec sandbo
 			return sandbox.Handle{}, err
 		}
 	}
-	if err := l.undone.RetryFor(id); err != nil {
+	if err := l.failed.RetryFor(id); err != nil {
 		return sandbox.Handle{}, err
 	}
 	if h, err := l.again(ctx, id); !errors.Is(err, sandbox.ErrNotFound) {
@@ -65,7 +65,7 @@ func (l *Launcher) create(ctx context.Context, o local.Order) (sandbox.Handle, e
 // ground is what sandboxes are created on, as far as it is known now: the trial finds out the rest.
 func (l *Launcher) ground() *create.Ground {
 	return &create.Ground{
-		Engine: l.engine, Identity: l.identity, Names: l.names, Images: l.images, Shared: l.shared, Filter: l.filter, Undone: l.undone,
+		Engine: l.engine, Identity: l.identity, Names: l.names, Images: l.images, Shared: l.shared, Filter: l.filter, Failed: l.failed,
 		Log: l.options.Log, Runtime: l.options.Runtime, CPUs: l.facts.CPUs, Enforced: l.facts.Limits,
 		ByHandle: l.byHandle, Slots: l.slots, IDMaps: l.idmaps, UIDs: l.options.UIDs, EnginePath: l.options.EnginePath, Sockets: l.engineSockets(),
 		Restore: func(ctx context.Context) error { _, err := l.restore(ctx); return err },

@@ -51,5 +51,5 @@
 // tells a gap if what was there is gone. Package output says why there are two readers.
 //
 // Everything can be repeated and survives a crash at any point: the container's name derives from the sandbox's id, its
-// labels say whose it is, New claims the slots of containers that are there and empties all others (I9, I14).
+// labels say whose it is, New adopts the slots of containers that are there and empties all others (I9, I14).
 package docker

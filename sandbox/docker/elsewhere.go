@@ -26,7 +26,7 @@ func (l *Launcher) elsewhere() (all []sandbox.Handle) {
 // their user ids are in use.
 func (l *Launcher) keepElsewhere() error {
 	for _, h := range l.elsewhere() {
-		_, err := l.slots.Claim(h.Slot)
+		_, err := l.slots.Adopt(h.Slot)
 		if err != nil && !errors.Is(err, mounts.ErrSlotInUse) { // or this engine lists it, with another id
 			return fmt.Errorf("keep the slot of container %s, which is on another engine: %w", h.ID, err)
 		}

@@ -37,7 +37,7 @@ type Launcher struct {
 	shared   create.Shared
 	init     *attest.Program
 	filter   create.Filter
-	undone   *create.Undone
+	failed   *create.FailedLaunches
 
 	// What the trial found out.
 	slots      *mounts.Slots
@@ -56,7 +56,7 @@ type Launcher struct {
 
 var _ sandbox.Launcher = (*Launcher)(nil)
 
-// New connects to the engine, gives it what sandboxes share, claims what an earlier life left running, removes what it
+// New connects to the engine, gives it what sandboxes share, adopts what an earlier life left running, removes what it
 // left unfinished, and tries with a throw-away sandbox how workspaces can be mounted here. Close ends the Launcher;
 // sandboxes live on.
 func New(ctx context.Context, options Options) (_ *Launcher, err error) {
@@ -80,7 +80,7 @@ func New(ctx context.Context, options Options) (_ *Launcher, err error) {
 // newLauncher has nothing on the engine or on the machine yet.
 func newLauncher(options Options, e *engine.Client) *Launcher {
 	l := &Launcher{
-		options: options, engine: e, identity: engine.NewIdentity(e, options.Log), undone: create.NewUndone(options.Log), names: names.Naming{Installation: options.Installation, State: options.StateDir},
+		options: options, engine: e, identity: engine.NewIdentity(e, options.Log), failed: create.NewFailedLaunches(options.Log), names: names.Naming{Installation: options.Installation, State: options.StateDir},
 		idmaps: mounts.NewIDMaps(), boxes: map[string]*box.Box{},
 	}
 	l.images = image.NewImages(l.stock())
@@ -107,7 +107,7 @@ func (l *Launcher) learn(ctx context.Context) error {
 	if l.filter, err = create.FilterFor(l.facts.Arch); err != nil {
 		return err
 	}
-	return local.Keep(l.options.Bases, l.options.StateDir, l.engineSockets())
+	return local.Withhold(l.options.Bases, l.options.StateDir, l.engineSockets())
 }
 
 // engineSockets are the one that we use ourselves, those of the configuration, and the usual ones.

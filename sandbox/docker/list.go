@@ -21,7 +21,7 @@ func (l *Launcher) List(ctx context.Context) ([]sandbox.Handle, error) {
 	if err := l.identity.Prove(ctx); err != nil {
 		return nil, err
 	}
-	l.undone.Retry()
+	l.failed.Retry()
 	found, err := l.engine.List(ctx, l.names.Filter())
 	if err != nil {
 		return nil, engine.Away(fmt.Errorf("list containers: %w", err))

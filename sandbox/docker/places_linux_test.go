@@ -67,8 +67,8 @@ func (f *field) refused(spec sandbox.Spec) delegation.Code {
 	return refusal.Code
 }
 
-// TestKeptPlaces asks for Torno's own state in every way that a root would allow.
-func TestKeptPlaces(t *testing.T) {
+// TestWithheldPlaces asks for Torno's own state in every way that a root would allow.
+func TestWithheldPlaces(t *testing.T) {
 	f := newField(t, docker.MountAuto)
 	state, _ := f.house.state("above")
 	f.Launcher = f.house.launch(filepath.Dir(state), "above") // a root that holds its own state
@@ -85,8 +85,8 @@ func TestKeptPlaces(t *testing.T) {
 	}
 }
 
-// TestKeptPlacesByAnotherMount: a root through which our state and an outbox have a second name.
-func TestKeptPlacesByAnotherMount(t *testing.T) {
+// TestWithheldPlacesByAnotherMount: a root through which our state and an outbox have a second name.
+func TestWithheldPlacesByAnotherMount(t *testing.T) {
 	f := newField(t, docker.MountAuto)
 	tree, alias := filepath.Join(f.base, "tree"), filepath.Join(f.base, "alias")
 	for _, dir := range []string{"tree/box/workspaces/s1", "tree/beside", "alias"} {
@@ -94,7 +94,7 @@ func TestKeptPlacesByAnotherMount(t *testing.T) {
 	}
 	f.house = newHouse(t, func(o *docker.Options) {
 		o.StateDir = filepath.Join(tree, "state")
-		if err := o.Bases.Keep(mounts.Kept{Path: filepath.Join(tree, "box"), What: "an outbox", Inside: []string{alias}}); err != nil {
+		if err := o.Bases.Withhold(mounts.Withheld{Path: filepath.Join(tree, "box"), What: "an outbox", Inside: []string{alias}}); err != nil {
 			t.Error(err)
 		}
 	})

@@ -45,7 +45,7 @@ func (l *Launcher) Remove(ctx context.Context, h sandbox.Handle) error {
 	}
 	b.HangUp()
 	if b.Slot != nil {
-		if err := b.Slot.Release(); err != nil {
+		if err := b.Slot.Free(); err != nil {
 			return fmt.Errorf("remove what container %s was given: %w", h.ID, err)
 		}
 	}
@@ -115,7 +115,7 @@ func (l *Launcher) purgeSlots() error {
 	for _, b := range boxes {
 		b.HangUp()
 		if b.Slot != nil {
-			errs = append(errs, b.Slot.Release())
+			errs = append(errs, b.Slot.Free())
 		}
 	}
 	return errors.Join(append(errs, l.slots.Sweep(nil))...)

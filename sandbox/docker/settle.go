@@ -90,8 +90,8 @@ func (l *Launcher) tryIDMaps() error {
 	return nil
 }
 
-// claimsAt is when a container claims its slot: first those of runs, then what has begun, then what has not.
-func (l *Launcher) claimsAt(c container.Summary) int {
+// adoptionOrder is the place of a container when slots are adopted: first containers of runs, then started ones, then the others.
+func (l *Launcher) adoptionOrder(c container.Summary) int {
 	switch {
 	case l.isRuns(c):
 		return 0
@@ -106,23 +106,23 @@ func (l *Launcher) isRuns(c container.Summary) bool {
 	return slices.ContainsFunc(l.options.Known, func(h sandbox.Handle) bool { return h.ID == c.ID })
 }
 
-// adopt claims the slots of the sandboxes that are there, and empties all others. An engine that makes a container long
+// adopt takes over the slots of the sandboxes that exist, and empties all others. An engine that makes a container long
 // after nobody waited for it any more makes it for a slot that another one has by then, and so does a launcher that has not noticed yet
-// that its engine was exchanged. Runs that were released and have not ended claim their slots first. No run waits for what then
+// that its engine was exchanged. Runs that were released and have not ended get their slots first. No run waits for what then
 // finds its slot taken, and it is removed.
 func (l *Launcher) adopt(ctx context.Context) error {
 	found, err := l.engine.List(ctx, l.names.Filter())
 	if err != nil {
 		return fmt.Errorf("list containers: %w", err)
 	}
-	slices.SortStableFunc(found, func(a, b container.Summary) int { return l.claimsAt(a) - l.claimsAt(b) })
+	slices.SortStableFunc(found, func(a, b container.Summary) int { return l.adoptionOrder(a) - l.adoptionOrder(b) })
 	for _, c := range found {
 		number, err := strconv.Atoi(c.Labels[names.LabelSlot])
 		id, ok := l.names.SandboxOf(c.Labels)
 		if err != nil || !ok {
 			continue
 		}
-		slot, err := l.slots.Claim(number)
+		slot, err := l.slots.Adopt(number)
 		if errors.Is(err, mounts.ErrSlotInUse) && !l.isRuns(c) {
 			if err := l.engine.EnsureRemoved(ctx, c.ID); err != nil {
 				return fmt.Errorf("remove container %s, whose slot is another's: %w", c.ID, err)
@@ -130,7 +130,7 @@ func (l *Launcher) adopt(ctx context.Context) error {
 			continue
 		}
 		if err != nil {
-			return fmt.Errorf("claim the slot of container %s: %w", c.ID, err)
+			return fmt.Errorf("adopt the slot of container %s: %w", c.ID, err)
 		}
 		b := box.Found(box.Given{ID: id, Slot: slot, UID: names.UserIn(c.Labels)})
 		b.Adopt(c.ID, c.State == container.StateCreated)

@@ -16,7 +16,7 @@ func TestNobodyGetsWhatIsBeingUndone(t *testing.T) {
 	tries, reached, answer := 0, make(chan struct{}), make(chan error)
 	var unsure atomic.Bool
 	unsure.Store(true)
-	l.undone.Keep(id, unsure.Load, func() error {
+	l.failed.Add(id, unsure.Load, func() error {
 		tries++
 		reached <- struct{}{}
 		err := <-answer
@@ -26,7 +26,7 @@ func TestNobodyGetsWhatIsBeingUndone(t *testing.T) {
 	try := func() error { _, err := l.Create(t.Context(), id, sandbox.Spec{}); return err }
 
 	other := make(chan struct{})
-	go func() { defer close(other); l.undone.Retry() }()
+	go func() { defer close(other); l.failed.Retry() }()
 	<-reached
 	if err := try(); !errors.Is(err, sandbox.ErrUnavailable) {
 		t.Error("while it is being removed:", err)

@@ -62,7 +62,7 @@ func (l *Launcher) create(ctx context.Context, o local.Order) (h sandbox.Handle,
 		}
 	}()
 	defer func() { m.Pins.Close() }()
-	err = local.Take(ctx, m.CheckSpec, m.PinMounts, m.takeSlot, m.layMounts, m.addSockets, m.layRoot, m.writeFiles, m.finish)
+	err = local.RunSteps(ctx, m.CheckSpec, m.PinMounts, m.takeSlot, m.layMounts, m.addSockets, m.layRoot, m.writeFiles, m.finish)
 	if err != nil {
 		return sandbox.Handle{}, err
 	}

@@ -30,7 +30,7 @@ func (l *Launcher) kill(ctx context.Context, id string) error {
 
 // dismiss has the keeper end a sandbox and go. One that does not is killed, behind all that it keeps.
 func (l *Launcher) dismiss(ctx context.Context, id string) error {
-	err := l.ask(ctx, id, keeper.Box.Leave)
+	err := l.ask(ctx, id, keeper.Box.Dismiss)
 	if err == nil {
 		return nil
 	}
@@ -57,11 +57,11 @@ func (l *Launcher) killSandbox(ctx context.Context, id string) error {
 	return errors.Join(err, command.Kill(ctx, l.boxes.Path(id)))
 }
 
-// end kills the sandbox and waits until its keeper is gone. The box is taken, so that no other can begin.
+// end kills the sandbox and waits until its keeper is gone. It locks the box, so that no other keeper can start.
 func (l *Launcher) end(ctx context.Context, id string) (io.Closer, error) {
 	box := l.boxes.Keeper(id)
 	for {
-		taken, err := box.Take()
+		taken, err := box.Lock()
 		if err == nil {
 			return taken, l.killRest(ctx, id)
 		}

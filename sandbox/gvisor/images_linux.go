@@ -57,7 +57,7 @@ func (m *making) layImage(ctx context.Context) (err error) {
 	if m.image, err = m.getImage(ctx); err != nil {
 		return err
 	}
-	m.Undo(m.image.Release)
+	m.OnRollBack(m.image.Close)
 	m.record.Image = m.image.Digest
 	covers, err := local.Covers(m.image.Volumes, m.Spec)
 	if err != nil {
@@ -120,7 +120,7 @@ func (l *Launcher) dropImages() error {
 	var errs []error
 	for _, held := range l.held {
 		if held.image != nil {
-			errs = append(errs, held.image.Release())
+			errs = append(errs, held.image.Close())
 		}
 	}
 	return errors.Join(errs...)

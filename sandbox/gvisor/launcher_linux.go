@@ -60,13 +60,13 @@ type holding struct {
 
 // release gives it back. It can be repeated until it succeeds.
 func (h holding) release() error {
-	if err := h.slot.Release(); err != nil {
+	if err := h.slot.Free(); err != nil {
 		return err
 	}
 	if h.image == nil {
 		return nil
 	}
-	return h.image.Release()
+	return h.image.Close()
 }
 
 // shared is what all sandboxes share.
@@ -152,7 +152,7 @@ func (l *Launcher) prepare(context.Context) (err error) {
 	if err := mayExecute(l.dir()); err != nil {
 		return err
 	}
-	if err := local.Keep(l.options.Bases, l.options.StateDir, local.EngineSockets(l.options.Engines...)); err != nil {
+	if err := local.Withhold(l.options.Bases, l.options.StateDir, local.EngineSockets(l.options.Engines...)); err != nil {
 		return err
 	}
 	if l.filter, err = (seccomp.Filter{Arch: runtime.GOARCH}).Program(); err != nil {

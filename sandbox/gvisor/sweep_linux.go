@@ -130,7 +130,7 @@ func (l *Launcher) elsewhere() (all []sandbox.Handle) {
 func (l *Launcher) keepElsewhere(kept map[string]bool) error {
 	for _, h := range l.elsewhere() {
 		kept[h.ID] = true
-		if _, err := l.slots.Claim(h.Slot); err != nil && !errors.Is(err, mounts.ErrSlotInUse) {
+		if _, err := l.slots.Adopt(h.Slot); err != nil && !errors.Is(err, mounts.ErrSlotInUse) {
 			return fmt.Errorf("keep the slot of sandbox %s, which is in another directory: %w", h.ID, err)
 		}
 	}
@@ -142,17 +142,17 @@ func (l *Launcher) keepElsewhere(kept map[string]bool) error {
 func (l *Launcher) holdSlots() error {
 	left, err := l.slots.Leftovers()
 	for _, number := range left {
-		_, claimed := l.slots.Claim(number)
-		err = errors.Join(err, claimed)
+		_, adopted := l.slots.Adopt(number)
+		err = errors.Join(err, adopted)
 	}
 	return err
 }
 
-// takeUp claims the slot of a sandbox, and holds its image.
+// takeUp adopts the slot of a sandbox, and holds its image.
 func (l *Launcher) takeUp(ctx context.Context, r boxes.Record) (err error) {
 	id := string(r.Sandbox)
 	var held holding
-	if held.slot, err = l.slots.Claim(r.Slot); err != nil {
+	if held.slot, err = l.slots.Adopt(r.Slot); err != nil {
 		return err
 	}
 	if r.Image != "" {

@@ -1,10 +1,10 @@
 // Package local is what the launchers of this machine share: what each of them does on the host before and after it makes a
 // sandbox, and what needs no engine.
 //
-//	err := local.Keep(bases, stateDir, local.EngineSockets()) // once: withhold these from every sandbox
+//	err := local.Withhold(bases, stateDir, local.EngineSockets()) // once: withhold these from every sandbox
 //	m := local.Making{Order: local.Order{ID: id, Spec: spec, Bases: bases}}
-//	err = local.Take(ctx, m.CheckSpec, m.PinMounts, …)        // m.Pins are the very directories, open until their Close
-//	err = m.TakeSlot(slots, uids)                             // m.Slot is to be released when the sandbox is gone
+//	err = local.RunSteps(ctx, m.CheckSpec, m.PinMounts, …)    // m.Pins are the very directories, open until their Close
+//	err = m.TakeSlot(slots, uids)                             // m.Slot is to be freed when the sandbox is gone
 //	err = m.Pins.Lay(m.Slot, uids, idmaps)                    // clones of them, in the slot's views
 //	shared, err := local.CheckSocket(spec.Sockets[0], local.EngineSockets())
 //	err = local.Run{Nonce: nonce, Who: uids.Of(m.Slot), Spec: spec, Mounts: expected}.Write(m.Slot.RunDir())

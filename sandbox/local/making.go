@@ -25,8 +25,8 @@ type Making struct {
 	undo []func() error // what RollBack does, the newest last
 }
 
-// Take takes steps one after the other, and stops before a step when ctx is done.
-func Take(ctx context.Context, steps ...func(context.Context) error) error {
+// RunSteps runs steps one after the other, and stops before a step when ctx is done.
+func RunSteps(ctx context.Context, steps ...func(context.Context) error) error {
 	for _, step := range steps {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -57,12 +57,12 @@ func (m *Making) TakeSlot(slots *mounts.Slots, ids UIDRange) (err error) {
 	if m.Slot, err = acquire(slots, ids); err != nil {
 		return err
 	}
-	m.Undo(m.Slot.Release)
+	m.OnRollBack(m.Slot.Free)
 	return nil
 }
 
-// Undo adds a step to RollBack, for the step that was just taken.
-func (m *Making) Undo(step func() error) { m.undo = append(m.undo, step) }
+// OnRollBack has RollBack call undo, which undoes the step that was just taken.
+func (m *Making) OnRollBack(undo func() error) { m.undo = append(m.undo, undo) }
 
 // RollBack undoes the steps, the newest first. Where one fails, the earlier ones stay: a slot must not be given to another
 // sandbox while something may exist that has it mounted. RollBack can then be called again.

@@ -14,9 +14,9 @@ func TestRollBackKeepsWhatAFailureStandsOn(t *testing.T) {
 	var done []string
 	var m Making
 	away := errors.New("it is away")
-	m.Undo(func() error { done = append(done, "slot"); return nil })
-	m.Undo(func() error { done = append(done, "container"); return away })
-	m.Undo(func() error { done = append(done, "newest"); return nil })
+	m.OnRollBack(func() error { done = append(done, "slot"); return nil })
+	m.OnRollBack(func() error { done = append(done, "container"); return away })
+	m.OnRollBack(func() error { done = append(done, "newest"); return nil })
 	for range 2 {
 		if err := m.RollBack(); !errors.Is(err, away) {
 			t.Errorf("while it is away: %v", err)
@@ -37,10 +37,10 @@ func TestStepsEndWithTheCaller(t *testing.T) {
 	taken := 0
 	good := func(context.Context) error { taken++; return nil }
 	bad := errors.New("bad")
-	if err := Take(ctx, good, func(context.Context) error { return bad }, good); !errors.Is(err, bad) || taken != 1 {
+	if err := RunSteps(ctx, good, func(context.Context) error { return bad }, good); !errors.Is(err, bad) || taken != 1 {
 		t.Errorf("after a failure: %v, %d steps", err, taken)
 	}
-	if err := Take(ctx, good, func(context.Context) error { cancel(); return nil }, good); !errors.Is(err, context.Canceled) || taken != 2 {
+	if err := RunSteps(ctx, good, func(context.Context) error { cancel(); return nil }, good); !errors.Is(err, context.Canceled) || taken != 2 {
 		t.Errorf("after the caller: %v, %d steps", err, taken)
 	}
 }

@@ -64,7 +64,7 @@ func TestRefusalsHelp(t *testing.T) {
 	w.must(
 		os.MkdirAll(w.at("kept/in"), 0o755), os.Mkdir(w.at("ws"), 0o755), os.WriteFile(w.at("file"), nil, 0o644),
 		os.Symlink("ws", w.at("link")), unix.Mkfifo(w.at("fifo"), 0o644), os.Mkdir(w.at("state"), 0o755),
-		Keep(w.bases, w.at("state"), []string{w.at("kept/in/engine.sock")}),
+		Withhold(w.bases, w.at("state"), []string{w.at("kept/in/engine.sock")}),
 	)
 	for rel, says := range map[string]string{
 		"none": "create it before", "link": "name the real path", "fifo": "name a directory", "file": "name a directory", "file/x": "name a directory",
@@ -139,7 +139,7 @@ func testPlaces(w *world, idmaps *mounts.IDMaps) {
 	ids := UIDRange{First: 2_000_000_000, Count: 1}
 	slot, err := acquire(slots, ids)
 	w.must(err)
-	defer func() { w.must(slot.Release()) }()
+	defer func() { w.must(slot.Free()) }()
 	if _, err := acquire(slots, ids); !errors.Is(err, mounts.ErrNoSlot) {
 		w.Errorf("a second slot of one: %v", err)
 	}

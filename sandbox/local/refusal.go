@@ -22,7 +22,7 @@ func refuse(m sandbox.Mount, why, hint string) *delegation.Refusal {
 
 func hintFor(wrong *mounts.PathError) string {
 	switch wrong.Kind {
-	case mounts.KindKept:
+	case mounts.KindWithheld:
 		return wrong.Err.Error()
 	case mounts.KindMissing:
 		return "create it before the request is written"

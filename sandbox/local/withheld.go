@@ -10,21 +10,21 @@ import (
 	"torno/internal/mounts"
 )
 
-// Keep withholds from every sandbox everything that would give it the host: our own state and the engines' sockets,
+// Withhold keeps every path out of sandboxes that would give a child the host: our own state and the engines' sockets,
 // under every name that they have (B8).
-func Keep(bases *mounts.Bases, stateDir string, sockets []string) error {
+func Withhold(bases *mounts.Bases, stateDir string, sockets []string) error {
 	if err := os.MkdirAll(stateDir, 0o700); err != nil {
 		return fmt.Errorf("make the state directory: %w", err)
 	}
-	withheld := []mounts.Kept{{Path: stateDir, What: "Torno's own state"}}
+	withheld := []mounts.Withheld{{Path: stateDir, What: "Torno's own state"}}
 	for _, socket := range sockets {
-		withheld = append(withheld, mounts.Kept{Path: socket, What: "an engine's socket", Socket: true})
+		withheld = append(withheld, mounts.Withheld{Path: socket, What: "an engine's socket", Socket: true})
 	}
 	for _, dir := range engines.Dirs() {
-		withheld = append(withheld, mounts.Kept{Path: dir, What: "an engine's own directory"})
+		withheld = append(withheld, mounts.Withheld{Path: dir, What: "an engine's own directory"})
 	}
 	for _, kept := range withheld {
-		if err := bases.Keep(kept); err != nil && !errors.Is(err, fs.ErrNotExist) && !closed(err) {
+		if err := bases.Withhold(kept); err != nil && !errors.Is(err, fs.ErrNotExist) && !closed(err) {
 			return err
 		}
 	}

@@ -15,7 +15,7 @@ import (
 
 // effects are the calls that change something outside of the watcher: receiver and method, in whatever case they are written.
 var effects = []string{
-	"journal.Begin", "journal.Move", "journal.Bind", "journal.Release", "journal.Answered", "journal.Refile", "journal.Again",
+	"journal.Begin", "journal.Move", "journal.Bind", "journal.Release", "journal.NoteAnswered", "journal.Refile", "journal.Again",
 	"journal.KeepOutboxes", "journal.AcceptOutbox", "journal.LookedThrough",
 	"launcher.Create", "launcher.Start", "launcher.Open", "launcher.Attest", "launcher.Remove", "att.Release",
 	"dir.Publish", "o.publish", "box.publish", "s.publish", "dir.Remove", "notes.save", "runs.saveEnding", "notes.drop",
@@ -155,7 +155,7 @@ func TestAnEffectWithoutAPointIsFound(t *testing.T) {
 func f() {
 	crash.At("a")
 	w.journal.Move(1)
-	w.journal.Answered(2)
+	w.journal.NoteAnswered(2)
 	crash.At("b")
 	w.once(a.att.Release)
 	w.once(r.launcher.Attest)
@@ -169,7 +169,7 @@ func f() {
 	}
 	var s source
 	s.add("x.go", file)
-	if !slices.Equal(s.points, []string{"a", "b"}) || !slices.Equal(s.pointless, []string{"x.go: f: journal.Answered", "x.go: f: launcher.Attest"}) {
+	if !slices.Equal(s.points, []string{"a", "b"}) || !slices.Equal(s.pointless, []string{"x.go: f: journal.NoteAnswered", "x.go: f: launcher.Attest"}) {
 		t.Errorf("found %+v", s)
 	}
 }

@@ -117,7 +117,7 @@ func unstoppable(s *scene) {
 	s.Helper()
 	late(s)
 	if s.proxy != nil {
-		release := s.proxy.Hold("POST containers/ID/wait")
+		release := s.proxy.Delay("POST containers/ID/wait")
 		s.refuse("POST containers/ID/kill")
 		refused := s.mend
 		s.mend = func() { refused(); release() }

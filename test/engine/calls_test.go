@@ -189,7 +189,7 @@ func TestStreamsAreCut(t *testing.T) {
 
 func TestASlowEngineIsWaitedFor(t *testing.T) {
 	h, proxy := behind(t)
-	release := proxy.Hold("POST containers/create")
+	release := proxy.Delay("POST containers/create")
 	a := h.Submit(house.Ask{ID: "s1", Task: "echo slowly"})
 	told(h, delegation.NoticeLauncher)
 	if made := proxy.Calls("POST containers/create", time.Time{}); len(made) < 1 {

@@ -113,7 +113,7 @@ func TestTheEngineDiesWhileASandboxHolds(t *testing.T) {
 			h := house.New(t, house.Plan{Engine: &engine.Engine, Host: proxy.Host()})
 			const look = "GET containers/ID/json"
 			since := time.Now()
-			let := proxy.Hold(look)
+			let := proxy.Delay(look)
 			a := h.Submit(house.Ask{ID: "s1", Task: noted})
 			h.Eventually("the host begins to look", func() bool { return len(proxy.Calls(look, since)) > 0 })
 			holds := engine.Containers(t, h.Installation())

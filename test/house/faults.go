@@ -7,7 +7,7 @@ import (
 	"sync"
 )
 
-// Answer has the calls of a pattern answered with a status, without the engine having heard of them.
+// Answer answers the calls of a pattern with a status. The engine does not get them.
 func (p *Proxy) Answer(pattern string, status int) (mend func()) {
 	return p.plan(pattern, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
@@ -16,12 +16,12 @@ func (p *Proxy) Answer(pattern string, status int) (mend func()) {
 	})
 }
 
-// Drop ends the connection of the calls of a pattern, without the engine having heard of them.
+// Drop ends the connection of the calls of a pattern. The engine does not get them.
 func (p *Proxy) Drop(pattern string) (mend func()) {
 	return p.plan(pattern, func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
 }
 
-// Lose has the engine do what it is asked, and loses its answer.
+// Lose passes the calls of a pattern to the engine, and drops its answers.
 func (p *Proxy) Lose(pattern string) (mend func()) {
 	return p.plan(pattern, func(_ http.ResponseWriter, r *http.Request) {
 		p.engine.ServeHTTP(httptest.NewRecorder(), r)
@@ -29,8 +29,8 @@ func (p *Proxy) Lose(pattern string) (mend func()) {
 	})
 }
 
-// Hold keeps the calls of a pattern waiting; mended, they are made.
-func (p *Proxy) Hold(pattern string) (mend func()) {
+// Delay keeps the calls of a pattern waiting until mend is called; then the engine gets them.
+func (p *Proxy) Delay(pattern string) (mend func()) {
 	free := make(chan struct{})
 	forget := p.plan(pattern, func(w http.ResponseWriter, r *http.Request) {
 		select {
@@ -43,7 +43,7 @@ func (p *Proxy) Hold(pattern string) (mend func()) {
 	return sync.OnceFunc(func() { forget(); close(free) })
 }
 
-// plan has a fault happen until it is mended. Of several that fit, the last one counts.
+// plan handles the calls of a pattern by handle, until mend is called. Where several faults fit, the last one counts.
 func (p *Proxy) plan(pattern string, handle http.HandlerFunc) (mend func()) {
 	f := &fault{pattern, handle}
 	p.mu.Lock()

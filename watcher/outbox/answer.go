@@ -131,7 +131,7 @@ func (s *scan) answer(record journal.Run, response string, read delegation.Readi
 	}
 	if err == nil {
 		crash.At("answer.noted")
-		err = s.Journal.Answered(life, record.Key)
+		err = s.Journal.NoteAnswered(life, record.Key)
 	}
 	if err != nil {
 		s.journalTrouble(err)

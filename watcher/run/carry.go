@@ -52,7 +52,7 @@ func (r *runner) runToEnd() {
 		r.warnings = append(r.warnings, found...)
 	}
 	r.runs.claims.hold(r.Run, nil)
-	r.runs.Schedule.Leave(r.runs.Life, &r.ticket)
+	r.runs.Schedule.Exited(r.runs.Life, &r.ticket)
 	if r.conclude(v) {
 		r.remove()
 		r.countLeft()

@@ -46,7 +46,7 @@ func (r *Run) answer() {
 	}
 	if err == nil {
 		crash.At("end.noted")
-		err = r.runs.Journal.Answered(r.runs.Life, r.hash)
+		err = r.runs.Journal.NoteAnswered(r.runs.Life, r.hash)
 	}
 	if err != nil {
 		r.log.Error("a response cannot be written; it is tried again", "run", r.hash, "error", err)

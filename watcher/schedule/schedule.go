@@ -241,9 +241,9 @@ func (s *Schedule) wake(free []*Ticket) {
 	}
 }
 
-// Leave notes that a run's last process is gone. When the client has its response it may ask for another run in the same
+// Exited notes that a run's last process has exited. When the client has its response it may ask for another run in the same
 // workspace at once, and that run must not be refused because the workspace is busy.
-func (s *Schedule) Leave(ctx context.Context, t *Ticket) {
+func (s *Schedule) Exited(ctx context.Context, t *Ticket) {
 	s.do(ctx, func() {
 		if t.state == inSlot {
 			t.state = removing

@@ -55,7 +55,7 @@ func Open(dir string) (*Ledger, error) {
 	}
 	l, err := open(setting{disk: directory(dir), dir: dir, boot: boot.Now().ID, now: time.Now, least: compactAt})
 	if err != nil {
-		return nil, errors.Join(err, held.Release())
+		return nil, errors.Join(err, held.Unlock())
 	}
 	l.lock = held
 	return l, nil
@@ -138,7 +138,7 @@ func (l *Ledger) Close() error {
 	l.wake()
 	err := l.log.end(record{Op: opEnd})
 	if l.lock != nil {
-		err = errors.Join(err, l.lock.Release())
+		err = errors.Join(err, l.lock.Unlock())
 	}
 	return err
 }

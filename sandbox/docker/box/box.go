@@ -16,7 +16,7 @@ import (
 // Given is what is known of a sandbox from the beginning.
 type Given struct {
 	ID   sandbox.SandboxID
-	Slot *mounts.Slot // nil where this process did not claim it
+	Slot *mounts.Slot // nil where this process has not adopted it
 	UID  uint32       // the user that it runs as; 0 where nothing says so
 	// Wanted is what the finished sandbox should be; nil for one of an earlier life.
 	Wanted *processes.Wanted

@@ -31,7 +31,7 @@ type Ground struct {
 	Images   *image.Images
 	Shared   Shared
 	Filter   Filter
-	Undone   *Undone
+	Failed   *FailedLaunches
 	Log      *slog.Logger
 
 	Runtime  string                        // "" is the engine's default
@@ -84,7 +84,7 @@ type making struct {
 	sockets []runfile.Mount // the profile's, as they were found
 }
 
-// Create makes the container of a sandbox. What was set up is undone where that fails, or left to Undone.
+// Create makes the container of a sandbox. What was set up is undone where that fails, or left to FailedLaunches.
 func (g *Ground) Create(ctx context.Context, o local.Order) (created Created, err error) {
 	m := &making{Ground: g, Making: local.Making{Order: o}}
 	m.recipe = recipe.Recipe{Nonce: rand.Text(), Limits: o.Spec.Limits, CPUs: g.CPUs, Seccomp: g.Filter.Outline, Runtime: g.Runtime}
@@ -92,13 +92,13 @@ func (g *Ground) Create(ctx context.Context, o local.Order) (created Created, er
 		if err != nil {
 			left := m.RollBack()
 			if left != nil {
-				g.Undone.Keep(m.ID, m.unsure.Load, m.RollBack)
+				g.Failed.Add(m.ID, m.unsure.Load, m.RollBack)
 			}
 			err = errors.Join(engine.Away(err), left)
 		}
 	}()
 	defer func() { m.Pins.Close() }()
-	err = local.Take(ctx, m.CheckSpec, m.chooseRoot, m.PinMounts, m.takeSlot, m.identify, m.layMounts, m.addSockets, m.writeFiles, m.checkWays)
+	err = local.RunSteps(ctx, m.CheckSpec, m.chooseRoot, m.PinMounts, m.takeSlot, m.identify, m.layMounts, m.addSockets, m.writeFiles, m.checkWays)
 	if err != nil {
 		return Created{}, err
 	}

@@ -9,15 +9,15 @@ import (
 	"torno/sandbox"
 )
 
-// Undone are launches that failed and could not be undone yet. It is safe for concurrent use.
-type Undone struct {
+// FailedLaunches are the launches that failed and could not be undone yet. It is safe for concurrent use.
+type FailedLaunches struct {
 	log *slog.Logger
 
-	mu   sync.Mutex
-	left []*launch
+	mu  sync.Mutex
+	all []*launch
 }
 
-// launch is one that failed.
+// launch is a failed launch.
 type launch struct {
 	id     sandbox.SandboxID
 	unsure func() bool
@@ -25,45 +25,45 @@ type launch struct {
 	busy   sync.Mutex // held by the one call that undoes it
 }
 
-// NewUndone has none.
-func NewUndone(log *slog.Logger) *Undone { return &Undone{log: log} }
+// NewFailedLaunches returns an empty list.
+func NewFailedLaunches(log *slog.Logger) *FailedLaunches { return &FailedLaunches{log: log} }
 
-// Keep remembers a launch that undo could not undo, and may undo later. unsure says whether a container of it may be there.
-func (u *Undone) Keep(id sandbox.SandboxID, unsure func() bool, undo func() error) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	u.left = append(u.left, &launch{id: id, unsure: unsure, undo: undo})
+// Add remembers a launch that undo failed to undo, and may undo later. unsure says whether a container of it may exist.
+func (f *FailedLaunches) Add(id sandbox.SandboxID, unsure func() bool, undo func() error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.all = append(f.all, &launch{id: id, unsure: unsure, undo: undo})
 }
 
-// Retry tries again to undo what could not be: the engine may be back. What is left at the end of this life, the next
-// one finds by its labels.
-func (u *Undone) Retry() {
-	u.mu.Lock()
-	rest := slices.Clone(u.left)
-	u.mu.Unlock()
+// Retry tries again to undo every launch: the engine may be back. What is left when this process ends, the next process finds
+// by its labels.
+func (f *FailedLaunches) Retry() {
+	f.mu.Lock()
+	rest := slices.Clone(f.all)
+	f.mu.Unlock()
 	for _, one := range rest {
 		if !one.busy.TryLock() {
-			continue // another call is at it
+			continue // another call is undoing it
 		}
 		err := one.undo()
 		one.busy.Unlock()
 		if err != nil {
-			u.log.Debug("what a failed launch left cannot be undone yet", "sandbox", one.id, "error", err)
+			f.log.Debug("what a failed launch left cannot be undone yet", "sandbox", one.id, "error", err)
 			continue
 		}
-		u.mu.Lock()
-		u.left = slices.DeleteFunc(u.left, func(other *launch) bool { return other == one })
-		u.mu.Unlock()
+		f.mu.Lock()
+		f.all = slices.DeleteFunc(f.all, func(other *launch) bool { return other == one })
+		f.mu.Unlock()
 	}
 }
 
 // RetryFor is Retry before a sandbox is created. The sandbox has to wait while a container of an earlier try may be there: the call that
 // undoes that try would remove it under its user.
-func (u *Undone) RetryFor(id sandbox.SandboxID) error {
-	u.Retry()
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	for _, one := range u.left {
+func (f *FailedLaunches) RetryFor(id sandbox.SandboxID) error {
+	f.Retry()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, one := range f.all {
 		if one.id == id && one.unsure() {
 			return fmt.Errorf("%w: what an earlier try has made is not removed yet", sandbox.ErrUnavailable)
 		}
@@ -71,11 +71,11 @@ func (u *Undone) RetryFor(id sandbox.SandboxID) error {
 	return nil
 }
 
-// undoContainer has a container that may be there removed first. As long as that was not done, its name is in the way of
-// whoever tries again.
+// undoContainer has RollBack remove a container that may exist, before all else. Until it is removed, its name blocks
+// another try.
 func (m *making) undoContainer(remove func() error) {
 	m.unsure.Store(true)
-	m.Undo(func() error {
+	m.OnRollBack(func() error {
 		err := remove()
 		m.unsure.Store(err != nil)
 		return err

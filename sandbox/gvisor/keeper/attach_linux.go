@@ -40,17 +40,17 @@ func (b Box) dial(ctx context.Context) (net.Conn, error) {
 	return new(net.Dialer).DialContext(ctx, "unix", fmt.Sprintf("/proc/self/fd/%d/%s", dir.Fd(), socketName))
 }
 
-// Kill has the keeper end the sandbox. Without a keeper there is nothing that it could do.
+// Kill has the keeper end the sandbox. Without a keeper it does nothing.
 func (b Box) Kill(ctx context.Context) error {
 	return b.retry(ctx, func() error { return b.ask(ctx, killHello) })
 }
 
-// Leave has the keeper end the sandbox, and go without waiting for anybody who has not read all output yet.
-func (b Box) Leave(ctx context.Context) error {
+// Dismiss has the keeper end the sandbox and then exit, without waiting for readers that have not read all output yet.
+func (b Box) Dismiss(ctx context.Context) error {
 	return b.retry(ctx, func() error { return b.ask(ctx, leaveHello) })
 }
 
-// AwaitEnd waits until the sandbox has ended, and says how. Where nobody knows, that is ErrGone.
+// AwaitEnd waits until the sandbox has ended, and says how. Where no record of the end exists, the error is ErrGone.
 func (b Box) AwaitEnd(ctx context.Context) (End, error) {
 	err := b.retry(ctx, func() error {
 		if err := b.ask(ctx, endHello); err != nil {

@@ -202,7 +202,7 @@ func TestAWatcherThatStopsReading(t *testing.T) {
 		if !goes && (!stands(box) || isDone()) {
 			t.Error("the agent was not held")
 		}
-		if err := box.Leave(ctx); err != nil {
+		if err := box.Dismiss(ctx); err != nil {
 			t.Error(err)
 		}
 		if !waitUntil(func() bool { lives, err := held(box); return err == nil && !lives }) {
@@ -258,7 +258,7 @@ func TestNonsense(t *testing.T) {
 		t.Errorf("it had %d descriptors, and has %v", before, descriptors(t, keeper))
 	}
 	left := time.Now()
-	if err := box.Leave(t.Context()); err != nil {
+	if err := box.Dismiss(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if !waitUntil(func() bool { return !isAlive(keeper) }) || time.Since(left) > helloTime/2 {
@@ -291,7 +291,7 @@ func TestCallersAreHeard(t *testing.T) {
 		t.Fatal(err)
 	}
 	for what, call := range map[string]func(context.Context) error{
-		"Kill": box.Kill, "Leave": box.Leave, "AwaitEnd": func(ctx context.Context) error { _, err := box.AwaitEnd(ctx); return err },
+		"Kill": box.Kill, "Dismiss": box.Dismiss, "AwaitEnd": func(ctx context.Context) error { _, err := box.AwaitEnd(ctx); return err },
 	} {
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 		if err := call(ctx); !errors.Is(err, context.DeadlineExceeded) {
@@ -314,7 +314,7 @@ func waitStopped(pid int) error {
 // TestAKeeperThatDoesNotListenYet is waited for, and not taken for dead.
 func TestAKeeperThatDoesNotListenYet(t *testing.T) {
 	box := newBox(t, 1<<20, "run", "exit 0")
-	begins, err := box.Take() // as it does before all else
+	begins, err := box.Lock() // as it does before all else
 	if err != nil {
 		t.Fatal(err)
 	}

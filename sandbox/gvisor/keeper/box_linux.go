@@ -56,8 +56,8 @@ func there(box *os.Root, name string) bool {
 	return err == nil
 }
 
-// Take keeps every keeper out of a box from now on, until it is closed. While one lives, it fails.
-func (b Box) Take() (io.Closer, error) {
+// Lock locks a box, so that no keeper can start in it until the lock is closed. It fails while a keeper lives.
+func (b Box) Lock() (io.Closer, error) {
 	box, err := os.OpenRoot(b.Dir)
 	if err != nil {
 		return nil, err
@@ -71,7 +71,7 @@ func (b Box) Take() (io.Closer, error) {
 	return lock, nil
 }
 
-// IsHeld says whether Take has failed because a keeper lives.
+// IsHeld says whether Lock has failed because a keeper lives.
 func IsHeld(err error) bool { return errors.Is(err, errHeld) }
 
 // Order is what its keeper is to start.

@@ -6,7 +6,7 @@ import (
 )
 
 // Children are the keepers that this process has started. Each outlives whoever waits for it, so nobody does: it is reaped
-// when its box is taken, which is possible only when it is gone.
+// when its box is locked, which is possible only when it is gone.
 type Children struct {
 	mu    sync.Mutex
 	byBox map[string][]*exec.Cmd

@@ -52,7 +52,7 @@ func clearBox(t testing.TB, box Box) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(retry.Soon) {
-		taken, err := box.Take()
+		taken, err := box.Lock()
 		if err == nil {
 			taken.Close()
 			if said := tail(filepath.Join(box.Dir, logName)); strings.Contains(said, "DATA RACE") || strings.Contains(said, "panic") {
@@ -60,7 +60,7 @@ func clearBox(t testing.TB, box Box) {
 			}
 			return
 		}
-		if err := errors.Join(box.Leave(ctx), ctx.Err()); err != nil {
+		if err := errors.Join(box.Dismiss(ctx), ctx.Err()); err != nil {
 			t.Errorf("end the keeper of %s: %v", box.Dir, err)
 			return
 		}

@@ -40,7 +40,7 @@ const (
 // What a watcher says that wants no output. It comes on a line of its own, since others may be full of input or unread.
 const (
 	killHello  = "kill\n"  // end the sandbox
-	leaveHello = "leave\n" // and let nobody keep you from going
+	leaveHello = "leave\n" // end it, and wait for no reader
 	endHello   = "end\n"   // tell how it ended, when it has
 )
 

@@ -231,7 +231,7 @@ func TestLooksDoNotDisturb(t *testing.T) {
 		})
 	}
 	for range 20_000 {
-		taken, err := box.Take()
+		taken, err := box.Lock()
 		if err != nil {
 			t.Error(err)
 			break
@@ -242,18 +242,18 @@ func TestLooksDoNotDisturb(t *testing.T) {
 	looking.Wait()
 }
 
-// TestABoxThatIsTakenIsNotStarted: who removes a box is not overtaken by a keeper that comes late.
-func TestABoxThatIsTakenIsNotStarted(t *testing.T) {
+// TestALockedBoxIsNotStarted: while a launcher removes a box, a keeper that comes late cannot start in it.
+func TestALockedBoxIsNotStarted(t *testing.T) {
 	box := newBox(t, 1<<20, "run", "exit 0")
-	taken, err := box.Take()
+	taken, err := box.Lock()
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := startFails(t, box); !strings.Contains(err.Error(), "the box has a keeper") {
 		t.Error(err)
 	}
-	if _, err := box.Take(); !IsHeld(err) {
-		t.Errorf("it was taken twice: %v", err)
+	if _, err := box.Lock(); !IsHeld(err) {
+		t.Errorf("it was locked twice: %v", err)
 	}
 	taken.Close()
 	wantState(t, box, Created)

@@ -44,7 +44,7 @@ func (p Plan) lay(first int) error {
 		return err
 	}
 	defer slots.Close() // its mount stays, since a slot is in use
-	slot, err := slots.Claim(p.Slot)
+	slot, err := slots.Adopt(p.Slot)
 	if err != nil {
 		return err
 	}

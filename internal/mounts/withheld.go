@@ -2,8 +2,8 @@ package mounts
 
 import "fmt"
 
-// Kept is a place that no source may be part of, by whatever name a mount gives it.
-type Kept struct {
+// Withheld is a place that no source may be part of, by whatever name a mount gives it.
+type Withheld struct {
 	Path string // a directory, or a socket
 	What string // for the refusal: "the outbox"
 	// Socket says that Path is a socket, whether or not it exists: no source may be or hold its directory, nor, where the
@@ -16,14 +16,14 @@ type Kept struct {
 	Apart bool
 }
 
-// KeptError says which kept place a source is part of. It is the cause of a PathError.
-type KeptError struct{ What, How string }
+// WithheldError says which withheld place a source is part of. It is the cause of a PathError.
+type WithheldError struct{ What, How string }
 
-// How a source is part of a kept place.
+// How a source is part of a withheld place.
 const (
 	howHolds = "is or holds"
 	howIn    = "lies in"
 	howFile  = "is one of the files of"
 )
 
-func (e *KeptError) Error() string { return fmt.Sprintf("it %s %s", e.How, e.What) }
+func (e *WithheldError) Error() string { return fmt.Sprintf("it %s %s", e.How, e.What) }

@@ -11,55 +11,55 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// keeper is a place that is kept, held.
-type keeper struct {
-	Kept
+// withheldPlace is a place that sandboxes must not see, held open.
+type withheldPlace struct {
+	Withheld
 	at   *anchor
 	name string // of a socket in the directory at
 }
 
-// Keep keeps a place from being a source, from the next Pin on, until Close. It may be called at any time. A directory
+// Withhold refuses a place as a source, from the next Pin on, until Close. It may be called at any time. A directory
 // has to exist. Links in the path are followed, since it is the operator's.
-func (b *Bases) Keep(k Kept) error {
-	keepers, err := openKept(k)
+func (b *Bases) Withhold(k Withheld) error {
+	keepers, err := openWithheld(k)
 	if err != nil {
 		return fmt.Errorf("keep %s from sandboxes: %w", k.What, err)
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.closed {
-		closeKeepers(keepers)
+		closeWithheld(keepers)
 		return fmt.Errorf("keep %s from sandboxes: %w", k.What, fs.ErrClosed)
 	}
-	b.kept = append(b.kept, keepers...)
+	b.withheld = append(b.withheld, keepers...)
 	return nil
 }
 
-// openKept opens a place. A socket is kept where it is and, if a mount brings it there from elsewhere, there too.
-func openKept(k Kept) ([]*keeper, error) {
+// openWithheld opens a place. A socket is withheld where it is and, if a mount brings it there from elsewhere, there too.
+func openWithheld(k Withheld) ([]*withheldPlace, error) {
 	if !k.Socket {
-		return newKeepers(k, k.Path, "")
+		return newWithheld(k, k.Path, "")
 	}
 	real, err := filepath.EvalSymlinks(k.Path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return newKeepers(k, filepath.Dir(k.Path), filepath.Base(k.Path))
+		return newWithheld(k, filepath.Dir(k.Path), filepath.Base(k.Path))
 	}
 	if err != nil {
 		return nil, err
 	}
-	all, err := newKeepers(k, filepath.Dir(real), filepath.Base(real))
+	all, err := newWithheld(k, filepath.Dir(real), filepath.Base(real))
 	if err != nil {
 		return nil, err
 	}
-	source, err := newKeepers(k, real, "")
+	source, err := newWithheld(k, real, "")
 	if err != nil {
-		closeKeepers(all)
+		closeWithheld(all)
 		return nil, err
 	}
 	return append(all, source...), nil
 }
 
-func newKeepers(k Kept, path, name string) ([]*keeper, error) {
+func newWithheld(k Withheld, path, name string) ([]*withheldPlace, error) {
 	fd, err := unix.Open(path, unix.O_PATH|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return nil, &fs.PathError{Op: "open", Path: path, Err: err}
@@ -72,17 +72,17 @@ func newKeepers(k Kept, path, name string) ([]*keeper, error) {
 		at.file.Close()
 		return nil, err
 	}
-	return []*keeper{{Kept: k, at: at, name: name}}, nil
+	return []*withheldPlace{{Withheld: k, at: at, name: name}}, nil
 }
 
-func closeKeepers(all []*keeper) {
+func closeWithheld(all []*withheldPlace) {
 	for _, k := range all {
 		k.at.file.Close()
 	}
 }
 
 // spot is where the place is, or was before it was unmounted: that does not free it.
-func (k *keeper) spot() spot {
+func (k *withheldPlace) spot() spot {
 	here, _ := k.at.spot()
 	if k.name != "" {
 		here.path = filepath.Join(here.path, k.name)
@@ -91,23 +91,23 @@ func (k *keeper) spot() spot {
 }
 
 // why says how a source at a spot is part of the place, or nil.
-func (k *keeper) why(at spot, dir bool, base string) error {
+func (k *withheldPlace) why(at spot, dir bool, base string) error {
 	own, inside := k.spot(), slices.Contains(k.Inside, base)
 	switch {
 	case at.holds(own):
-		return &KeptError{k.What, howHolds}
+		return &WithheldError{k.What, howHolds}
 	case k.Socket || !own.holds(at) || inside && dir:
 		return nil
 	case inside && filepath.Dir(at.path) != own.path:
 		return nil
 	case inside:
-		return &KeptError{k.What, howFile}
+		return &WithheldError{k.What, howFile}
 	}
-	return &KeptError{k.What, howIn}
+	return &WithheldError{k.What, howIn}
 }
 
-// refuseKept refuses a pin that is part of a kept path, or may be.
-func (b *Bases) refuseKept(pin *Pin, base *anchor) error {
+// refuseWithheld refuses a pin that is part of a withheld place, or may be.
+func (b *Bases) refuseWithheld(pin *Pin, base *anchor) error {
 	at, err := base.spotOf(pin.file)
 	if err != nil {
 		return err
@@ -117,18 +117,18 @@ func (b *Bases) refuseKept(pin *Pin, base *anchor) error {
 		return err
 	}
 	defer v.letGo()
-	for _, k := range v.kept {
+	for _, k := range v.withheld {
 		if k.at.device != at.device {
 			continue // most are told apart without asking the kernel
 		}
 		if err := k.why(at, pin.Dir, pin.Source.Base); err != nil {
-			return &PathError{Source: pin.Source, Kind: KindKept, Err: err}
+			return &PathError{Source: pin.Source, Kind: KindWithheld, Err: err}
 		}
 	}
 	return nil
 }
 
-// Check fails if a base is or lies in a kept path, or holds one that must be apart from it. The configuration's text does not
+// Check fails if a base is or lies in a withheld place, or holds one that must be apart from it. The configuration's text does not
 // show this mistake, since a mount has given one of them a second name.
 func (b *Bases) Check() error {
 	v, err := b.look()
@@ -141,7 +141,7 @@ func (b *Bases) Check() error {
 		if err != nil {
 			return fmt.Errorf("find where root %q is: %w", path, err)
 		}
-		for _, k := range v.kept {
+		for _, k := range v.withheld {
 			if err := k.clash(at, path); err != nil {
 				return err
 			}
@@ -150,7 +150,7 @@ func (b *Bases) Check() error {
 	return nil
 }
 
-func (k *keeper) clash(at spot, base string) error {
+func (k *withheldPlace) clash(at spot, base string) error {
 	own := k.spot()
 	inside, outside := own.holds(at), at.holds(own)
 	if slices.Contains(k.Inside, base) || !inside && (!outside || !k.Apart) {

@@ -64,13 +64,13 @@ func (m *machine) open(bases ...string) *Bases {
 	b, err := OpenBases(bases)
 	m.ok(err)
 	m.Cleanup(func() { m.ok(b.Close()) })
-	for _, k := range []Kept{
+	for _, k := range []Withheld{
 		{Path: m.at("var/state"), What: "the state", Apart: true},
 		{Path: m.at("srv/box"), What: "the outbox", Inside: []string{m.at("srv/box")}},
 		{Path: m.at("srv/other"), What: "the other outbox", Inside: []string{m.at("srv/other")}},
 		{Path: m.at("run/engine/s"), What: "the engine", Socket: true},
 	} {
-		m.ok(b.Keep(k))
+		m.ok(b.Withhold(k))
 	}
 	return b
 }
@@ -83,15 +83,15 @@ func (m *machine) how(b *Bases, base, rel string) string {
 		m.ok(pin.Close())
 		return ""
 	}
-	kept, ok := errors.AsType[*KeptError](err)
+	kept, ok := errors.AsType[*WithheldError](err)
 	if !ok {
 		m.Fatalf("%s in %s: %v", rel, base, err)
 	}
-	wantKind(m, err, KindKept)
+	wantKind(m, err, KindWithheld)
 	return kept.Error()
 }
 
-// secondNames are sources that reach a kept place by a name that a mount has given it, and the row of each.
+// secondNames are sources that reach a withheld place by a name that a mount has given it, and the row of each.
 var secondNames = []struct{ row, from, base, rel, want string }{
 	{"P6", "srv", "names/srv", "box", "it is or holds the outbox"},
 	{"P6", "srv", "names/srv", ".", "it is or holds the outbox"},
@@ -112,8 +112,8 @@ var secondNames = []struct{ row, from, base, rel, want string }{
 	{"P16", ".", "alias", "var/state/docker", "it lies in the state"},
 }
 
-// TestSecondNames reaches for what is kept through bind mounts. By its path each source lies in a root and in nothing
-// that is kept, which is all that comparing paths can tell; that, and the pin of bases that keep nothing, is the oracle.
+// TestSecondNames reaches for withheld places through bind mounts. By its path each source lies in a root and in nothing
+// that is withheld, which is all that comparing paths can tell; that, and the pin of bases that keep nothing, is the oracle.
 func TestSecondNames(t *testing.T) {
 	trials := map[string]*attack.Trial{}
 	for _, c := range secondNames {
@@ -150,8 +150,8 @@ func (m *machine) reachable(base, rel, from string) bool {
 	return pin.same(filepath.Join(m.at(from), rel))
 }
 
-// TestWhatIsNotKept may be used, also by a second name and also beside and inside of what is kept.
-func TestWhatIsNotKept(t *testing.T) {
+// TestWhatIsNotWithheld may be used, also by a second name and also beside and inside of a withheld place.
+func TestWhatIsNotWithheld(t *testing.T) {
 	m := newMachine(t)
 	m.bind("srv/free", "names/free")
 	m.bind(".", "alias")
@@ -176,8 +176,8 @@ func TestWhatIsNotKept(t *testing.T) {
 	}
 }
 
-// TestKeptPlacesMove: what is kept is the directory and not the place where it was.
-func TestKeptPlacesMove(t *testing.T) {
+// TestWithheldPlacesMove: the directory is withheld, and not the place where it was.
+func TestWithheldPlacesMove(t *testing.T) {
 	m := newMachine(t)
 	m.bind("srv", "alias")
 	b := m.open("alias")
@@ -191,7 +191,7 @@ func TestKeptPlacesMove(t *testing.T) {
 	}
 	m.ok(os.MkdirAll(m.at("srv/other"), 0o755))
 	if got := m.how(b, "alias", "other"); got != "" {
-		t.Errorf("the directory that took its place is kept: %q", got)
+		t.Errorf("the directory that took its place is withheld: %q", got)
 	}
 }
 
@@ -216,7 +216,7 @@ func TestAnEnginesSocketIsMadeAnew(t *testing.T) {
 	hostRun, err := OpenBases([]string{m.at("srv/free"), m.at("names")})
 	m.ok(err)
 	defer hostRun.Close()
-	m.ok(hostRun.Keep(Kept{Path: inContainer, What: "the engine", Socket: true}))
+	m.ok(hostRun.Withhold(Withheld{Path: inContainer, What: "the engine", Socket: true}))
 	for _, base := range []string{"srv/free", "names"} {
 		if got := m.how(hostRun, base, "."); got != "it is or holds the engine" {
 			t.Errorf("%s, which holds the socket that is bound into a container: %q", base, got)
@@ -224,8 +224,8 @@ func TestAnEnginesSocketIsMadeAnew(t *testing.T) {
 	}
 }
 
-// TestWhatIsUnmountedIsKept, for whoever has another name of it still reaches it.
-func TestWhatIsUnmountedIsKept(t *testing.T) {
+// TestWhatIsUnmountedIsWithheld, for whoever has another name of it still reaches it.
+func TestWhatIsUnmountedIsWithheld(t *testing.T) {
 	m := newMachine(t)
 	tmpfs(t, m.at("srv/other"))
 	m.ok(os.MkdirAll(m.at("srv/other/workspaces"), 0o755))
@@ -294,8 +294,8 @@ func TestABaseMayHoldWhatIsKept(t *testing.T) {
 	}
 }
 
-// BenchmarkPinKept is what ten kept places add to a pin.
-func BenchmarkPinKept(b *testing.B) {
+// BenchmarkPinWithheld is what ten withheld places add to a pin.
+func BenchmarkPinWithheld(b *testing.B) {
 	root := b.TempDir()
 	if err := os.Mkdir(filepath.Join(root, "ws"), 0o755); err != nil {
 		b.Fatal(err)
@@ -308,7 +308,7 @@ func BenchmarkPinKept(b *testing.B) {
 			}
 			defer bases.Close()
 			for range n {
-				if err := bases.Keep(Kept{Path: b.TempDir(), What: "a place"}); err != nil {
+				if err := bases.Withhold(Withheld{Path: b.TempDir(), What: "a place"}); err != nil {
 					b.Fatal(err)
 				}
 			}
