@@ -21,24 +21,22 @@ import (
 var ErrNoWatcher = errors.New("no watcher is running")
 
 // Client asks a running watcher. It is a Service.
-type Client struct{ http *http.Client }
+type Client struct{ watcher *socket.Client }
 
 var _ Service = (*Client)(nil)
 
 // Dial returns a client of the watcher of a state directory. Whether one runs shows at the first call.
 func Dial(stateDir string) *Client {
-	return &Client{&http.Client{Transport: &http.Transport{
-		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-			conn, err := socket.Dial(ctx, stateDir, SocketName)
-			switch {
-			case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ECONNREFUSED):
-				return nil, fmt.Errorf("%w with the state directory %s", ErrNoWatcher, stateDir)
-			case errors.Is(err, fs.ErrPermission):
-				return nil, fmt.Errorf("the watcher of %s belongs to another user: %w", stateDir, fs.ErrPermission)
-			}
-			return conn, err
-		},
-	}}}
+	return &Client{socket.NewClient("watcher", failures, func(ctx context.Context) (net.Conn, error) {
+		conn, err := socket.Dial(ctx, stateDir, SocketName)
+		switch {
+		case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ECONNREFUSED):
+			return nil, fmt.Errorf("%w with the state directory %s", ErrNoWatcher, stateDir)
+		case errors.Is(err, fs.ErrPermission):
+			return nil, fmt.Errorf("the watcher of %s belongs to another user: %w", stateDir, fs.ErrPermission)
+		}
+		return conn, err
+	})}
 }
 
 // Status asks for the watcher's status: its outboxes and its launchers.
@@ -70,7 +68,7 @@ func (c *Client) Abandon(ctx context.Context, ref string) (run Run, err error) {
 	return run, c.call(ctx, http.MethodPost, "/v1/abandon/"+escape(ref), &run)
 }
 
-// Accept says what a directory is.
+// Accept notes what a directory is.
 func (c *Client) Accept(ctx context.Context, outbox string, as Identity) (accepted Accepted, err error) {
 	return accepted, c.call(ctx, http.MethodPost, "/v1/accept/"+escape(outbox)+"?"+url.Values{"as": {string(as)}}.Encode(), &accepted)
 }
@@ -81,7 +79,7 @@ func (c *Client) Output(ctx context.Context, ref string, follow bool, emit func(
 	if follow {
 		path += "?follow=1"
 	}
-	body, err := c.open(ctx, http.MethodGet, path)
+	body, err := c.watcher.Open(ctx, http.MethodGet, path, nil)
 	if err != nil {
 		return err
 	}
@@ -104,46 +102,8 @@ func (c *Client) Output(ctx context.Context, ref string, follow bool, emit func(
 }
 
 func (c *Client) call(ctx context.Context, method, path string, into any) error {
-	body, err := c.open(ctx, method, path)
-	if err != nil {
-		return err
-	}
-	defer body.Close()
-	if err := json.NewDecoder(body).Decode(into); err != nil {
-		return fmt.Errorf("read the watcher's reply: %w", err)
-	}
-	return nil
+	return c.watcher.Call(ctx, method, path, nil, into)
 }
-
-func (c *Client) open(ctx context.Context, method, path string) (io.ReadCloser, error) {
-	request, err := http.NewRequestWithContext(ctx, method, "http://watcher"+path, nil)
-	if err != nil {
-		return nil, err
-	}
-	response, err := c.http.Do(request)
-	if e, ok := errors.AsType[*url.Error](err); ok {
-		return nil, e.Err // it wraps a method and an address that only we know
-	}
-	if err != nil {
-		return nil, err
-	}
-	if response.StatusCode == http.StatusOK {
-		return response.Body, nil
-	}
-	defer response.Body.Close()
-	failure := Failure{Error: "the watcher says " + response.Status}
-	if err := json.NewDecoder(response.Body).Decode(&failure); err != nil {
-		return nil, fmt.Errorf("%s, and no more: %w", failure.Error, err)
-	}
-	return nil, &remoteError{failure}
-}
-
-// remoteError is a failure that has its type back.
-type remoteError struct{ failure Failure }
-
-func (e *remoteError) Error() string { return e.failure.Error }
-
-func (e *remoteError) Unwrap() error { return failures[e.failure.Code] }
 
 // escape makes one element of a path, also of a reference with slashes and dots in it: the server tidies paths before it
 // looks at them, and would take a/../b for b.

@@ -74,7 +74,7 @@ func open(t *testing.T, d *desk) (*Client, string) {
 	go func() { done <- Serve(ctx, listener, dir, d, slog.New(slog.DiscardHandler)) }()
 	client := Dial(dir)
 	t.Cleanup(func() {
-		client.http.CloseIdleConnections()
+		client.watcher.Close()
 		stop()
 		if err := <-done; err != nil {
 			t.Error("the door ended with", err)
@@ -125,8 +125,8 @@ func TestFailuresKeepTheirTypeAndText(t *testing.T) {
 			t.Errorf("%v came back as %v", d.err, err)
 		}
 		for _, other := range failures {
-			if errors.Is(err, other) != errors.Is(d.err, other) {
-				t.Errorf("%v came back as %v: is it %v?", d.err, err, other)
+			if errors.Is(err, other.Err) != errors.Is(d.err, other.Err) {
+				t.Errorf("%v came back as %v: is it %v?", d.err, err, other.Err)
 			}
 		}
 		if err := client.Output(t.Context(), "s1", false, nil); err == nil || err.Error() != d.err.Error() {

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"torno/internal/socket"
 	"torno/sandbox"
 )
 
@@ -29,7 +30,7 @@ func FuzzReference(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, ref string) {
 		d := &desk{run: Run{Key: "k1"}}
-		client := &Client{&http.Client{Transport: handled{Handler(d)}}}
+		client := &Client{socket.ClientOver("watcher", failures, handled{Handler(d)})}
 		for what, ask := range map[string]func() error{
 			"shown":     func() error { _, err := client.Run(t.Context(), ref); return err },
 			"cancelled": func() error { _, err := client.Cancel(t.Context(), ref); return err },

@@ -1,4 +1,5 @@
-// Package socket makes the unix sockets on which programs of Torno listen, and tells who connects to them.
+// Package socket makes the unix sockets on which programs of Torno listen, and tells which user connects to them. It also
+// has what the APIs on them share: HTTP and JSON, and errors that keep their type on the way to the client.
 //
 //	listener, err := socket.Listen(dir, "control.sock", 0o600)
 //	operators := socket.OperatorsOnly(listener)
@@ -16,7 +17,8 @@ import (
 	"path/filepath"
 )
 
-// Listen makes a socket in a directory that only we may write. The caller knows that a socket that is there is a dead one.
+// Listen makes a socket in a directory that only we may write. It replaces a socket that is there: the caller makes sure that
+// no process listens on that one.
 func Listen(dir, name string, mode fs.FileMode) (*net.UnixListener, error) {
 	path, done, err := reachable(dir, name)
 	if err != nil {

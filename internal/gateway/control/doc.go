@@ -3,10 +3,10 @@
 //
 //	GET    /v1/status          which program it is, which routes there are, how many doors
 //	PUT    /v1/setup           routes and prices, as package setup reads them (application/yaml)
-//	GET    /v1/doors           all of them
-//	POST   /v1/doors           opens one; the same one asked for again is the one that is open
-//	GET    /v1/doors/ID        one, with what went through it
-//	PATCH  /v1/doors/ID        who is served, and whether the final answer comes now
-//	DELETE /v1/doors/ID        closes one; when it answers nothing is sent any more
-//	GET    /v1/events          what has ended, behind after=NUMBER; follow=1 goes on
+//	GET    /v1/doors           all doors
+//	POST   /v1/doors           opens a door; where the same door is open already, returns that
+//	GET    /v1/doors/ID        a door, with what went through it
+//	PATCH  /v1/doors/ID        which processes are served, and whether the final answer comes now
+//	DELETE /v1/doors/ID        closes a door; after the reply nothing is sent any more
+//	GET    /v1/events          what has ended, after=NUMBER; follow=1 goes on
 package control

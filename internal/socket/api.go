@@ -1,0 +1,68 @@
+package socket
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// Errors are the errors that an API's callers tell apart, by their code on the wire.
+type Errors map[string]KnownError
+
+// KnownError is one of Errors, with the status of its reply.
+type KnownError struct {
+	Err    error
+	Status int
+}
+
+// failure is the body of every reply that is not 200.
+type failure struct {
+	Error string `json:"error"`
+	Code  string `json:"code,omitempty"` // one of Errors
+}
+
+// ServeAPI answers until ctx is done, and removes the socket.
+func ServeAPI(ctx context.Context, listener net.Listener, dir, name string, api http.Handler, log *slog.Logger) error {
+	server := &http.Server{
+		Handler: api, ReadHeaderTimeout: 10 * time.Second, MaxHeaderBytes: 64 << 10,
+		BaseContext: func(net.Listener) context.Context { return ctx },
+		ErrorLog:    slog.NewLogLogger(log.Handler(), slog.LevelDebug),
+	}
+	stop := context.AfterFunc(ctx, func() { server.Close() })
+	defer stop()
+	err := server.Serve(listener)
+	os.Remove(filepath.Join(dir, name))
+	if errors.Is(err, http.ErrServerClosed) {
+		return nil
+	}
+	return fmt.Errorf("serve the control socket: %w", err)
+}
+
+// Reply sends a body, or err where there is one.
+func (known Errors) Reply(w http.ResponseWriter, body any, err error) {
+	w.Header().Set("Content-Type", "application/json")
+	if err != nil {
+		code := known.codeOf(err)
+		w.WriteHeader(cmp.Or(known[code].Status, http.StatusInternalServerError))
+		body = failure{err.Error(), code}
+	}
+	// When the client is gone, nothing is left to do with the error.
+	_ = json.NewEncoder(w).Encode(body)
+}
+
+func (known Errors) codeOf(err error) (code string) {
+	for c, k := range known {
+		if errors.Is(err, k.Err) {
+			code = c
+		}
+	}
+	return code
+}
