@@ -211,8 +211,8 @@ func TestBashCompletes(t *testing.T) {
 
 func TestStrangersCannotRuleATerminal(t *testing.T) {
 	hostile := "a\x1b]0;x\a\r\nb\tc\u202e\u200b\xff\u0085é\u00a0"
-	if got := Visible(hostile); got != "a\\x1b]0;x\\x07\nb\tc\\u202e\\u200b\\xff\\u0085é\u00a0" {
-		t.Errorf("Visible: %q", got)
+	if got := visible(hostile); got != "a\\x1b]0;x\\x07\nb\tc\\u202e\\u200b\\xff\\u0085é\u00a0" {
+		t.Errorf("visible: %q", got)
 	}
 	if got := OneLine(hostile); strings.ContainsAny(got, "\n\t\x1b") {
 		t.Errorf("OneLine: %q", got)
@@ -223,7 +223,7 @@ func TestStrangersCannotRuleATerminal(t *testing.T) {
 	var pipe, terminal bytes.Buffer
 	(&Output{to: &pipe}).Foreign([]byte(hostile))
 	(&Output{to: &terminal, Terminal: true}).Foreign([]byte(hostile))
-	if pipe.String() != hostile || terminal.String() != Visible(hostile) {
+	if pipe.String() != hostile || terminal.String() != visible(hostile) {
 		t.Errorf("a pipe gets %q, a terminal %q", &pipe, &terminal)
 	}
 	var quoted bytes.Buffer

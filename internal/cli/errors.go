@@ -37,14 +37,14 @@ func (h *hinted) Unwrap() error { return h.error }
 
 // Hint adds the next step to an error, unless it has one already.
 func Hint(err error, next string) error {
-	if err == nil || NextOf(err) != "" {
+	if err == nil || nextOf(err) != "" {
 		return err
 	}
 	return &hinted{err, next}
 }
 
-// NextOf is the next step that an error carries, or "".
-func NextOf(err error) string {
+// nextOf is the next step that an error carries, or "".
+func nextOf(err error) string {
 	if e, ok := errors.AsType[*UsageError](err); ok {
 		return e.Next
 	}
@@ -78,8 +78,8 @@ func inCommand(program, command string, err error) error {
 	return err
 }
 
-// IsUsage says whether an error is a mistake in the arguments.
-func IsUsage(err error) bool {
+// isUsage says whether an error is a mistake in the arguments.
+func isUsage(err error) bool {
 	_, ok := errors.AsType[*UsageError](err)
 	return ok
 }

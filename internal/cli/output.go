@@ -70,14 +70,14 @@ func (o *Output) Flush() error {
 // Foreign writes a stranger's bytes.
 func (o *Output) Foreign(data []byte) {
 	if o.Terminal {
-		data = []byte(Visible(string(data)))
+		data = []byte(visible(string(data)))
 	}
 	_, _ = o.Write(data) // Err keeps the error
 }
 
 // Quoted writes a stranger's text behind bars, so that no line of it passes for one of ours.
 func (o *Output) Quoted(text string) {
-	for line := range strings.Lines(Visible(text)) {
+	for line := range strings.Lines(visible(text)) {
 		fmt.Fprintf(o, "  | %s\n", strings.TrimSuffix(line, "\n"))
 	}
 }
@@ -103,8 +103,8 @@ const (
 	Yellow Colour = "33"
 )
 
-// Visible shows what a terminal would obey and an eye would miss. Newlines and tabs stay.
-func Visible(text string) string {
+// visible shows what a terminal would obey and an eye would miss. Newlines and tabs stay.
+func visible(text string) string {
 	var b strings.Builder
 	for i, r := range text {
 		switch {
@@ -128,9 +128,9 @@ func Hidden(r rune) bool { return !unicode.IsPrint(r) && !unicode.Is(unicode.Zs,
 // maxLine bounds a text of others within a line of ours, in characters.
 const maxLine = 2000
 
-// OneLine is Visible without newlines and tabs, and not too long: a text of others within a line of ours.
+// OneLine makes a text of others fit into a line of ours: control characters visible, no newlines and tabs, and not too long.
 func OneLine(text string) string {
-	text = strings.NewReplacer("\n", " ", "\t", " ").Replace(Visible(text))
+	text = strings.NewReplacer("\n", " ", "\t", " ").Replace(visible(text))
 	if runes := []rune(text); len(runes) > maxLine {
 		text = string(runes[:maxLine]) + "…"
 	}

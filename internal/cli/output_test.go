@@ -22,8 +22,8 @@ func TestVisible(t *testing.T) {
 		"\x7f\x00":                    `\x7f\x00`,
 		"wide\u3000space":             "wide\u3000space",
 	} {
-		if got := Visible(text); got != want {
-			t.Errorf("Visible(%q) = %q, want %q", text, got, want)
+		if got := visible(text); got != want {
+			t.Errorf("visible(%q) = %q, want %q", text, got, want)
 		}
 	}
 }
@@ -33,9 +33,9 @@ func FuzzHidden(f *testing.F) {
 	f.Add("\x1b[2J\u202e\xff")
 	f.Add("\U000e0041\u2028")
 	f.Fuzz(func(t *testing.T, text string) {
-		shown := Visible(text)
+		shown := visible(text)
 		if strings.ContainsFunc(shown, func(r rune) bool { return r != '\n' && r != '\t' && unicode.In(r, unicode.Cc, unicode.Cf) }) {
-			t.Errorf("Visible(%q) = %q", text, shown)
+			t.Errorf("visible(%q) = %q", text, shown)
 		}
 		if line := OneLine(text); strings.ContainsAny(line, "\n\t") {
 			t.Errorf("OneLine(%q) = %q", text, line)

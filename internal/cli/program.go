@@ -167,11 +167,11 @@ func (p *Program) Fail(err error) int {
 
 // diagnose adds to the program's own judgement what the frame knows.
 func (p *Program) diagnose(err error) Trouble {
-	if IsUsage(err) {
-		return Trouble{Exit: exitUsage, Code: "usage", Text: err.Error(), Next: NextOf(err)}
+	if isUsage(err) {
+		return Trouble{Exit: exitUsage, Code: "usage", Text: err.Error(), Next: nextOf(err)}
 	}
 	t := p.Diagnose(err)
-	if next := NextOf(err); next != "" {
+	if next := nextOf(err); next != "" {
 		t.Next = next
 	}
 	return t

@@ -55,7 +55,7 @@ func ask(t testing.TB, path string) (start, list, named time.Duration) {
 	j, err := Open(ctx, path)
 	must(t, err)
 	defer j.Close()
-	_, err = j.Unfinished(ctx, 0, DefaultLimit)
+	_, err = j.Unfinished(ctx, 0, defaultLimit)
 	must(t, err)
 	start, begin = time.Since(begin), time.Now()
 	_, err = j.List(ctx, Query{ActiveOnly: true})

@@ -48,21 +48,21 @@ func (j *Journal) Unfinished(ctx context.Context, after int64, limit int) ([]Run
 // A run that has not ended is never answered, so one flag finds both.
 const unfinished = `SELECT seq, ` + columns + ` FROM runs WHERE answered = 0 AND seq > ? ORDER BY seq LIMIT ?`
 
-// DefaultLimit is how many runs List returns when the query does not say.
-const DefaultLimit = 1000
+// defaultLimit is how many runs List returns when the query does not say.
+const defaultLimit = 1000
 
 // Query chooses runs for List.
 type Query struct {
 	Outbox     string // "" for all
 	ActiveOnly bool   // only runs that have not ended
-	Limit      int    // DefaultLimit for 0
+	Limit      int    // 1000 for 0
 	Before     int64  // only runs with a smaller Seq: the last one of the page before; 0 for the newest
 }
 
 // List returns runs, newest first.
 func (j *Journal) List(ctx context.Context, q Query) ([]Run, error) {
 	if q.Limit <= 0 {
-		q.Limit = DefaultLimit
+		q.Limit = defaultLimit
 	}
 	if q.Before <= 0 {
 		q.Before = math.MaxInt64

@@ -10,7 +10,7 @@ import (
 // The longest path and component that Linux takes, in bytes, without the zero byte at the end.
 const (
 	Max          = 4095
-	MaxComponent = 255
+	maxComponent = 255
 )
 
 // Tidy returns the one spelling of an untrusted path: no empty component, no ".", no slash at the end. It refuses a path
@@ -35,8 +35,8 @@ func Tidy(text string) (string, error) {
 			continue
 		case part == "..":
 			return "", errors.New(`it has a ".." component`)
-		case len(part) > MaxComponent:
-			return "", fmt.Errorf("it has a component of %d bytes, at most %d are allowed", len(part), MaxComponent)
+		case len(part) > maxComponent:
+			return "", fmt.Errorf("it has a component of %d bytes, at most %d are allowed", len(part), maxComponent)
 		}
 		parts = append(parts, part)
 	}

@@ -50,7 +50,7 @@ const Reached = "reached"
 const (
 	MaxSize   = 16 << 20 // bytes of the whole file
 	MaxAnswer = 64 << 20 // bytes of an answer that init writes; until the agent has ended they are in its memory
-	MaxSteps  = 4096     // steps of a filter; the kernel takes no more (BPF_MAXINSNS)
+	maxSteps  = 4096     // steps of a filter; the kernel takes no more (BPF_MAXINSNS)
 )
 
 // StepSize is how many bytes a step of a filter has.
@@ -142,7 +142,7 @@ const MinPort = 1024
 // The channel of the first door is this descriptor of init's, and the others follow.
 const (
 	FirstDoor = 3
-	MaxDoors  = 16
+	maxDoors  = 16
 	DoorOpen  = 'o'
 	DoorShut  = 's'
 )

@@ -35,8 +35,8 @@ func (f File) Validate() error {
 }
 
 func (f File) validateDoors() error {
-	if len(f.Doors) > MaxDoors {
-		return fmt.Errorf("%d sockets are too many, at most %d are possible", len(f.Doors), MaxDoors)
+	if len(f.Doors) > maxDoors {
+		return fmt.Errorf("%d sockets are too many, at most %d are possible", len(f.Doors), maxDoors)
 	}
 	for _, d := range f.Doors {
 		if err := validatePath("socket", d.Path); err != nil {
@@ -47,8 +47,8 @@ func (f File) validateDoors() error {
 }
 
 func (f File) validateForwards() error {
-	if len(f.Forwards) > MaxDoors {
-		return fmt.Errorf("%d ports are too many, at most %d are possible", len(f.Forwards), MaxDoors)
+	if len(f.Forwards) > maxDoors {
+		return fmt.Errorf("%d ports are too many, at most %d are possible", len(f.Forwards), maxDoors)
 	}
 	for i, forward := range f.Forwards {
 		if forward.Port < MinPort {
@@ -70,8 +70,8 @@ func (f File) validateFilter() error {
 		return nil
 	case len(f.Filter)%StepSize != 0:
 		return fmt.Errorf("filter has %d bytes, which is no number of steps", len(f.Filter))
-	case len(f.Filter) == 0 || len(f.Filter) > MaxSteps*StepSize:
-		return fmt.Errorf("filter has %d steps and may have 1 to %d", len(f.Filter)/StepSize, MaxSteps)
+	case len(f.Filter) == 0 || len(f.Filter) > maxSteps*StepSize:
+		return fmt.Errorf("filter has %d steps and may have 1 to %d", len(f.Filter)/StepSize, maxSteps)
 	}
 	return nil
 }

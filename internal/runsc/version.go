@@ -15,9 +15,9 @@ const (
 	// Pinned is what make build builds, as runsc/go.mod has it.
 	Pinned = "v0.0.0-20260905035102-160fafc42237"
 
-	// Oldest is the day of the oldest sources that are used. Earlier ones let a sandbox open any character device of the
+	// oldest is the day of the oldest sources that are used. Earlier ones let a sandbox open any character device of the
 	// host that it finds a node of (CVE-2026-96812), or read files with runsc's own rights (CVE-2025-2713).
-	Oldest = "2026-09-05"
+	oldest = "2026-09-05"
 )
 
 const (
@@ -53,8 +53,8 @@ func (p Program) Version(ctx context.Context) (Version, error) {
 	if v.Date, ok = dateOf(v.Text); !ok {
 		return Version{}, &Error{Reason: TooOld, Path: p.Path, What: fmt.Sprintf("is of an age that its version does not tell (%.80q)", v.Text)}
 	}
-	if v.Date.Format(time.DateOnly) < Oldest {
-		what := fmt.Sprintf("is of %s (version %.80q), and runsc from before %s has known holes", v.Date.Format(time.DateOnly), v.Text, Oldest)
+	if v.Date.Format(time.DateOnly) < oldest {
+		what := fmt.Sprintf("is of %s (version %.80q), and runsc from before %s has known holes", v.Date.Format(time.DateOnly), v.Text, oldest)
 		return Version{}, &Error{Reason: TooOld, Path: p.Path, What: what}
 	}
 	return v, nil

@@ -45,8 +45,8 @@ func TestVersions(t *testing.T) {
 
 func TestOldestIsNotBehindThePinned(t *testing.T) {
 	date, ok := dateOf(Pinned)
-	if !ok || date.Format(time.DateOnly) < Oldest {
-		t.Errorf("%s is of %v, and Oldest is %s", Pinned, date, Oldest)
+	if !ok || date.Format(time.DateOnly) < oldest {
+		t.Errorf("%s is of %v, and the oldest that is used is %s", Pinned, date, oldest)
 	}
 }
 

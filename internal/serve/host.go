@@ -170,11 +170,11 @@ func (h *host) openJournal(ctx context.Context) (err error) {
 	return err
 }
 
-// NotesName is the name, in a state directory, of the place for how far the output of running children was taken.
-const NotesName = "runs"
+// notesName is the name, in a state directory, of the place for how far the output of running children was taken.
+const notesName = "runs"
 
 func (h *host) openNotes(context.Context) (err error) {
-	dir := filepath.Join(h.Config.State, NotesName)
+	dir := filepath.Join(h.Config.State, notesName)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return fmt.Errorf("make the directory for running children: %w", err)
 	}

@@ -53,7 +53,7 @@ func (i *Installation) Unlock() error { return i.held.Unlock() }
 // the one that was used, the sandboxes cannot be reached, so Purge removes nothing of that launcher.
 func (i *Installation) Purge(ctx context.Context, c configs.Config, kinds launcher.List, log *slog.Logger) error {
 	setting := setting{config: c, installation: i.ID, stateDir: i.State, handles: i.handles, log: log}
-	errs := []error{purge(ctx, kinds, setting), removeTree(filepath.Join(i.State, NotesName))}
+	errs := []error{purge(ctx, kinds, setting), removeTree(filepath.Join(i.State, notesName))}
 	left, err := filepath.Glob(filepath.Join(i.State, trialPrefix+"*"))
 	if err != nil {
 		errs = append(errs, err)

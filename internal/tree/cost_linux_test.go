@@ -111,7 +111,7 @@ func TestDeepNamesCostLittleMemory(t *testing.T) {
 		held = 1
 	}
 	for _, name := range f.SetID.Names {
-		if len(name) > MaxShown {
+		if len(name) > maxShown {
 			t.Errorf("a name of %d bytes is shown", len(name))
 		}
 	}

@@ -70,7 +70,7 @@ func (i *inspection) look(e entry) {
 
 // note counts, and names the first few.
 func (i *inspection) note(f *Finding, e entry) {
-	if len(f.Names) < MaxNames {
+	if len(f.Names) < maxNames {
 		f.Names = append(f.Names, i.walk.path(e.name))
 	}
 	f.Count++
@@ -111,7 +111,7 @@ func (i *inspection) lastName(e entry) bool {
 func (i *inspection) settle() {
 	f := &i.found.SetID
 	for _, file := range i.several {
-		if len(f.Names) < MaxNames {
+		if len(f.Names) < maxNames {
 			f.Names = append(f.Names, file.first)
 		}
 		f.Count++

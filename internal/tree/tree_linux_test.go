@@ -225,7 +225,7 @@ func TestInspectFindsWhatIsLeft(t *testing.T) {
 	defer unix.Close(fd)
 	g.must(unix.Bind(fd, &unix.SockaddrUnix{Name: g.at("socket")}))
 	f := g.inspect()
-	if f.FIFOs.Count != 7 || len(f.FIFOs.Names) != MaxNames {
+	if f.FIFOs.Count != 7 || len(f.FIFOs.Names) != maxNames {
 		t.Errorf("FIFOs: %+v", f.FIFOs)
 	}
 	if !slices.Equal(f.Sockets.Names, []string{"socket"}) || f.Devices.Count != 0 || f.Links.Count != 0 {

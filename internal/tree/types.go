@@ -50,7 +50,7 @@ type Usage struct {
 	Cost  time.Duration // what the walk used of a processor
 }
 
-// Finding counts files of one kind and names the first few, as paths below the directory. A path longer than MaxShown is cut
+// Finding counts files of one kind and names the first few, as paths below the directory. A path longer than maxShown is cut
 // at its front, and begins with ".../". The names are the child's: quote them.
 type Finding struct {
 	Count int64
@@ -59,8 +59,8 @@ type Finding struct {
 
 // How many of them a Finding names, and how many bytes of each.
 const (
-	MaxNames = 5
-	MaxShown = 512
+	maxNames = 5
+	maxShown = 512
 )
 
 // Findings are what a child has left that its parent should know of.

@@ -180,7 +180,7 @@ func (w *walk) close() {
 // a long path only the end is shown.
 func (w *walk) path(name string) string {
 	size, first := len(name), len(w.levels)
-	for first > 1 && size+len(w.levels[first-1].name) < MaxShown-len(cutPath) {
+	for first > 1 && size+len(w.levels[first-1].name) < maxShown-len(cutPath) {
 		first--
 		size += len(w.levels[first].name) + 1
 	}

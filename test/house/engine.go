@@ -27,7 +27,7 @@ func NeedEngine(t testing.TB) Engine {
 	if host, ok := strings.CutPrefix(os.Getenv("DOCKER_HOST"), "unix://"); ok {
 		socket = host
 	}
-	e := EngineAt(socket)
+	e := engineAt(socket)
 	response, err := e.HTTP.Get("http://engine/_ping")
 	switch {
 	case err == nil:
@@ -40,8 +40,8 @@ func NeedEngine(t testing.TB) Engine {
 	return e
 }
 
-// EngineAt is the engine behind a socket.
-func EngineAt(socket string) Engine {
+// engineAt is the engine behind a socket.
+func engineAt(socket string) Engine {
 	return Engine{&http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return new(net.Dialer).DialContext(ctx, "unix", socket)
 	}}}}

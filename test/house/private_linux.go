@@ -42,7 +42,7 @@ func NewPrivate(t testing.TB, plan PrivatePlan) *Private {
 		t.Fatal(err)
 	}
 	p := &Private{TB: t, Dir: dir, Socket: filepath.Join(dir, "docker.sock"), flags: plan.Flags}
-	p.Engine = EngineAt(p.Socket)
+	p.Engine = engineAt(p.Socket)
 	fresh := missing(footprints)
 	p.must(os.Chmod(dir, 0o711)) // a child's uid must be able to pass through
 	for _, name := range []string{"containerd", "data", "exec"} {

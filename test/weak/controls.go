@@ -28,7 +28,7 @@ func Controls(t *testing.T, dir string) sandboxtest.Controls {
 		Try: func(ground string) map[string][]inside.Outcome {
 			return map[string][]inside.Outcome{
 				"no filter, every power": p.outcomes(p.Unwalled(), "try", ground),
-				"on the host":            p.outcomes(p.OnHost(), "try", ground),
+				"on the host":            p.outcomes(p.onHost(), "try", ground),
 				"an open network":        p.outcomes(p.Unwalled(), "network", ground),
 			}
 		},
@@ -52,7 +52,7 @@ func (p Places) open(dirs ...string) (root string) {
 // neighbour starts one on the host that can be reached from where no wall is.
 func (p Places) neighbour() (n inside.Neighbour) {
 	p.Helper()
-	id := p.begin(p.OnHost(), "/workspace/prober", "stay")
+	id := p.begin(p.onHost(), "/workspace/prober", "stay")
 	log, err := p.API.ContainerLogs(p.Context(), id, container.LogsOptions{ShowStdout: true, Follow: true})
 	p.must(err)
 	defer log.Close()

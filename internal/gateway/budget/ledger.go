@@ -164,20 +164,7 @@ func (l *Ledger) Use(scope Scope) Use {
 	return Use{Spent: u.spent.amount(), Open: u.open.amount(), Parallel: u.parallel}
 }
 
-// Scopes are those that the ledger knows, without those of days.
-func (l *Ledger) Scopes() []Scope {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	var all []Scope
-	for k := range l.book.accounts {
-		if k.Kind != OutboxDay {
-			all = append(all, k.Scope)
-		}
-	}
-	return all
-}
-
-// Forget takes a scope out that comes never again, and says what it spent. A scope with open reservations stays.
+// Forget removes a scope that never comes again, and returns what it spent. A scope with open reservations stays.
 func (l *Ledger) Forget(scope Scope) (Amount, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -200,16 +187,8 @@ func (l *Ledger) Forget(scope Scope) (Amount, error) {
 
 const daySeconds = 24 * 60 * 60
 
-// Day is the day whose budget counts now, and whether the clock is behind it: it jumped ahead, something was spent, and it
-// was set back. No day begins anew until the clock has passed it.
-func (l *Ledger) Day() (day time.Time, clockIsBehind bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	today := l.today()
-	return time.Unix(today*daySeconds, 0).UTC(), l.clockDay() < today
-}
-
-// today is a day of UTC that never goes back.
+// today is the day of UTC whose budget counts. It never goes back: where the clock jumped ahead, something was spent, and the
+// clock was set back, no day begins anew until the clock has passed that day.
 func (l *Ledger) today() int64 { return max(l.book.day, l.clockDay()) }
 
 // clockDay is the day of the clock, in days since 1970. Before that it is the first.

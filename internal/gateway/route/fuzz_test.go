@@ -126,11 +126,11 @@ func FuzzRule(f *testing.F) {
 	f.Add("GET /a/*/{model}.x/**?b=c|d&e", "/a/b/c.x/d")
 	f.Add("GET,HEAD /**/@v/*.zip", "/a/b/@v/1.zip")
 	f.Fuzz(func(t *testing.T, text, path string) {
-		rule, err := ParseRule(text)
+		rule, err := parseRule(text)
 		if err != nil {
 			return
 		}
-		again, err := ParseRule(rule.String())
+		again, err := parseRule(rule.String())
 		if err != nil {
 			t.Fatalf("%q is not taken again: %v", rule, err)
 		}

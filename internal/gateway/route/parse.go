@@ -13,9 +13,9 @@ import (
 
 // What a route has where nothing is said.
 const (
-	DefaultMaxBody   = 32 << 20
-	DefaultMaxHeader = 64 << 10
-	DefaultSilence   = 10 * time.Minute // a model may think for minutes between two events
+	defaultMaxBody   = 32 << 20
+	defaultMaxHeader = 64 << 10
+	defaultSilence   = 10 * time.Minute // a model may think for minutes between two events
 )
 
 // Problem is one thing that is wrong with what the operator wrote.
@@ -84,9 +84,9 @@ func (p *parser) route(name string) *Route {
 	r.Reach = p.texts("reach")
 	r.AskUsage = p.truth("ask_usage")
 	r.Credential = p.credential()
-	r.MaxBody = p.size("max_body", DefaultMaxBody)
-	r.MaxHeader = p.size("max_header", DefaultMaxHeader)
-	r.Silence = p.duration("silence", DefaultSilence)
+	r.MaxBody = p.size("max_body", defaultMaxBody)
+	r.MaxHeader = p.size("max_header", defaultMaxHeader)
+	r.Silence = p.duration("silence", defaultSilence)
 	r.Private = p.truth("private")
 	r.Roots, r.Pins = p.roots(), p.pins()
 	p.check(r)

@@ -86,7 +86,7 @@ func TestParse(t *testing.T) {
 		t.Fatalf("%v, %v", all, err)
 	}
 	a, b := all[0], all[1]
-	if a.MaxBody != DefaultMaxBody || a.Silence != DefaultSilence || a.Private || a.Credential.Header != "x-api-key" || a.Credential.Path != "/key" {
+	if a.MaxBody != defaultMaxBody || a.Silence != defaultSilence || a.Private || a.Credential.Header != "x-api-key" || a.Credential.Path != "/key" {
 		t.Errorf("%+v", a)
 	}
 	if b.MaxBody != 2<<20 || b.Silence != 90*time.Second || !b.Private || b.Credential.Prefix != "Bearer " || len(b.Credential.Command) != 2 || !b.AskUsage {
@@ -100,7 +100,7 @@ func TestParse(t *testing.T) {
 
 // TestPresetsAreComplete: each but "compatible" needs nothing more.
 func TestPresetsAreComplete(t *testing.T) {
-	for _, name := range Presets() {
+	for _, name := range presetNames() {
 		_, err := Parse(name, map[string]any{"preset": name})
 		if complete := err == nil; complete != (name != "compatible") {
 			t.Errorf("%s: %v", name, err)

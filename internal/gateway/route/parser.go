@@ -39,7 +39,7 @@ func (p *parser) underlay() {
 	if _, ok := p.keys["preset"]; !ok {
 		return
 	}
-	name := p.word("preset", Presets())
+	name := p.word("preset", presetNames())
 	below := presets[name]
 	_, moved := p.keys["upstream"]
 	p.inRegion(name)
@@ -115,7 +115,7 @@ func (p *parser) texts(key string) []string {
 func (p *parser) rules() []Rule {
 	var rules []Rule
 	for i, text := range p.texts("allow") {
-		r, err := ParseRule(text)
+		r, err := parseRule(text)
 		if err != nil {
 			p.problem(fmt.Sprintf("allow[%d]", i), "%s", err.Error())
 		}

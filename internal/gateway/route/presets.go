@@ -86,5 +86,5 @@ func with(p preset, more map[string]any) preset {
 	return p
 }
 
-// Presets are the names that a route's "preset" may have.
-func Presets() []string { return slices.Sorted(maps.Keys(presets)) }
+// presetNames are the names that a route's "preset" may have.
+func presetNames() []string { return slices.Sorted(maps.Keys(presets)) }

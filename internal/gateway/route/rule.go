@@ -53,8 +53,8 @@ func (r Rule) String() string { return r.text }
 
 var knownMethods = []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"}
 
-// ParseRule reads a rule as the operator writes it.
-func ParseRule(text string) (Rule, error) {
+// parseRule reads a rule as the operator writes it.
+func parseRule(text string) (Rule, error) {
 	methods, path, ok := strings.Cut(text, " ")
 	if !ok {
 		return Rule{}, fmt.Errorf("%s has no method; write for example \"GET /v1/models\"", short(text))

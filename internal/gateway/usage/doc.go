@@ -12,7 +12,7 @@
 // # What is promised
 //
 //   - Never less than was used. An answer that was cut has no usage, although its first event named some tokens. An event
-//     that cannot be read, a number that is negative, broken, not a number or above MaxTokens takes all belief from the
+//     that cannot be read, a number that is negative, broken, not a number or above 2^40 takes all belief from the
 //     answer. Where an answer says a number twice, the higher one counts; where its total is above the sum of its parts,
 //     the rest is output.
 //   - Only the API's own field counts. The scanner knows where in the document it is, so a model that writes "usage" into

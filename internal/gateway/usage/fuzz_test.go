@@ -26,7 +26,7 @@ func FuzzMeter(f *testing.F) {
 			t.Errorf("byte by byte: %+v, %v; whole: %+v, %v", got, ok, want, wantOK)
 		}
 		for _, n := range []int64{want.Input, want.Output, want.CacheRead, want.CacheWrite, want.CacheWriteHour} {
-			if n < 0 || n > 2*MaxTokens {
+			if n < 0 || n > 2*maxTokens {
 				t.Errorf("it tells %+v", want)
 			}
 		}
@@ -106,7 +106,7 @@ func (w *walker) value(n *node) {
 		count, err := strconv.ParseUint(string(token), 10, 63)
 		switch {
 		case !isNumber:
-		case err != nil || count > MaxTokens:
+		case err != nil || count > maxTokens:
 			w.found.bad = true
 		default:
 			w.found.count(n.slot, int64(count))

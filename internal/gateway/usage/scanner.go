@@ -410,7 +410,7 @@ func (s *scanner) number(c byte) {
 func (s *scanner) numberEnd() {
 	if s.at != nil && s.at.slot != none && s.at.slot < firstText {
 		n, err := strconv.ParseUint(string(s.token), 10, 63)
-		if err != nil || s.long || n > MaxTokens {
+		if err != nil || s.long || n > maxTokens {
 			s.found.bad = true
 		} else {
 			s.found.count(s.at.slot, int64(n))

@@ -5,8 +5,8 @@ import (
 	"mime"
 )
 
-// MaxTokens is the highest number of tokens that an answer is believed.
-const MaxTokens = 1 << 40
+// maxTokens is the highest number of tokens that an answer is believed.
+const maxTokens = 1 << 40
 
 // Usage is the tokens of one exchange. No token is counted in two fields, but CacheWriteHour.
 type Usage struct {

@@ -10,8 +10,8 @@ import (
 
 // The bounds of a head.
 const (
-	MaxHead   = 64 << 10 // bytes, with the request line
-	MaxFields = 100
+	maxHead   = 64 << 10 // bytes, with the request line
+	maxFields = 100
 	maxTarget = 8 << 10
 )
 
@@ -34,7 +34,7 @@ func (r *Reader) Head() (*Head, error) {
 	}
 	var raw []byte
 	for fields := -1; ; fields++ {
-		line, err := r.line(MaxHead - len(raw))
+		line, err := r.line(maxHead - len(raw))
 		switch {
 		case errors.Is(err, io.EOF) && len(raw) == 0:
 			return nil, io.EOF
@@ -46,7 +46,7 @@ func (r *Reader) Head() (*Head, error) {
 			return nil, malformed("the request begins with an empty line")
 		case len(line) == 0:
 			return parseHead(string(raw))
-		case fields == MaxFields:
+		case fields == maxFields:
 			return nil, &Error{http.StatusRequestHeaderFieldsTooLarge, "head_too_large", "the request has more than 100 header fields"}
 		}
 		raw = append(append(raw, line...), '\n')

@@ -195,7 +195,7 @@ func oracle(t *testing.T, raw string) bool {
 	}
 	var handled atomic.Bool
 	server := &http.Server{
-		MaxHeaderBytes: MaxHead,
+		MaxHeaderBytes: maxHead,
 		ErrorLog:       log.New(io.Discard, "", 0),
 		Handler:        http.HandlerFunc(func(http.ResponseWriter, *http.Request) { handled.Store(true) }),
 	}

@@ -159,7 +159,7 @@ func (i *Identity) SeeLandmark(ctx context.Context, volume string) {
 
 // lookForLandmark is what the engine's landmark looks like, "" where it is not there.
 func (i *Identity) lookForLandmark(ctx context.Context) string {
-	found, err := i.client.InspectVolume(ctx, i.volume)
+	found, err := i.client.inspectVolume(ctx, i.volume)
 	if err != nil || found.CreatedAt == "" {
 		return ""
 	}

@@ -15,8 +15,8 @@ func (c *Client) CreateVolume(ctx context.Context, name string, labels map[strin
 	return err
 }
 
-// InspectVolume looks at a volume.
-func (c *Client) InspectVolume(ctx context.Context, name string) (volume.Volume, error) {
+// inspectVolume looks at a volume.
+func (c *Client) inspectVolume(ctx context.Context, name string) (volume.Volume, error) {
 	defer c.timed("inspect-volume")()
 	return c.api.VolumeInspect(ctx, name)
 }

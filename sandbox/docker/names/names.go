@@ -20,11 +20,11 @@ const (
 	LabelInstallation = "torno.installation"
 	LabelState        = "torno.state"   // the installation's state directory, so that what outlives it can be told
 	LabelSandbox      = "torno.sandbox" // the sandbox's id, or one of the roles below
-	LabelBefore       = "torno.run"     // what version 0.1's first sandboxes have in its place; their init does not hold
+	labelBefore       = "torno.run"     // what version 0.1's first sandboxes have in its place; their init does not hold
 	LabelSlot         = "torno.slot"
 	LabelUser         = "torno.user"    // the uid that it runs as
 	LabelVersion      = "torno.version" // the Torno that made it
-	LabelProfile      = "torno.profile"
+	labelProfile      = "torno.profile"
 	LabelEnd          = "torno.end" // the digest of the token with which init says its end
 )
 
@@ -70,7 +70,7 @@ func (n Naming) Labels(role sandbox.SandboxID) map[string]string {
 // SandboxLabels are those of a sandbox's container.
 func (n Naming) SandboxLabels(id sandbox.SandboxID, profile string, slot int) map[string]string {
 	labels := n.Labels(id)
-	labels[LabelProfile] = profile
+	labels[labelProfile] = profile
 	labels[LabelSlot] = strconv.Itoa(slot)
 	return labels
 }
@@ -85,7 +85,7 @@ func UserIn(labels map[string]string) uint32 {
 func (n Naming) SandboxOf(labels map[string]string) (sandbox.SandboxID, bool) {
 	text, ok := labels[LabelSandbox]
 	if !ok {
-		text = labels[LabelBefore]
+		text = labels[labelBefore]
 	}
 	id, err := sandbox.ParseSandboxID(text)
 	return id, err == nil && labels[LabelInstallation] == string(n.Installation)
@@ -99,7 +99,7 @@ func (n Naming) IsSandbox(labels map[string]string) bool {
 
 // IsHelper says whether the labels are those of this installation's container of a role.
 func (n Naming) IsHelper(labels map[string]string, role sandbox.SandboxID) bool {
-	return labels[LabelInstallation] == string(n.Installation) && cmp.Or(labels[LabelSandbox], labels[LabelBefore]) == string(role)
+	return labels[LabelInstallation] == string(n.Installation) && cmp.Or(labels[LabelSandbox], labels[labelBefore]) == string(role)
 }
 
 // Holds says whether the sandbox's init holds before it runs the agent.

@@ -24,7 +24,7 @@ func TestNames(t *testing.T) {
 	}
 	before := n.SandboxLabels(id, "p", 7)
 	delete(before, LabelSandbox)
-	before[LabelBefore] = string(id)
+	before[labelBefore] = string(id)
 	if h, err := n.Handle("id", before); err != nil || h.Sandbox != id || Holds(before) || !Holds(labels) {
 		t.Errorf("of the first version: %+v, %v, holds %t", h, err, Holds(before))
 	}

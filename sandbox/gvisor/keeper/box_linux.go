@@ -82,7 +82,7 @@ func (b Box) Order() (Order, error) {
 	}
 	defer box.Close()
 	var order Order
-	err = readJSON(box, OrderName, &order)
+	err = readJSON(box, orderName, &order)
 	return order, err
 }
 

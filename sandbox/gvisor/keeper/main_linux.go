@@ -120,7 +120,7 @@ func (k *keeper) prepare() (err error) {
 	if there(k.box, startedName) {
 		return errors.New("the sandbox was started before")
 	}
-	if err := readJSON(k.box, OrderName, &k.order); err != nil {
+	if err := readJSON(k.box, orderName, &k.order); err != nil {
 		return err
 	}
 	if k.order.Plan != nil {

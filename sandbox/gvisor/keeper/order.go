@@ -68,7 +68,7 @@ type End struct {
 
 // The names in a box.
 const (
-	OrderName   = "order.json"
+	orderName   = "order.json"
 	PidName     = "pid"
 	lockName    = "lock"
 	startedName = "started"
@@ -84,7 +84,7 @@ func WriteOrder(dir string, o Order) error {
 		return err
 	}
 	defer box.Close()
-	return writeJSON(box, OrderName, o)
+	return writeJSON(box, orderName, o)
 }
 
 func writeJSON(box *os.Root, name string, v any) error {

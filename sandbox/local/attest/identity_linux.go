@@ -138,7 +138,7 @@ func (p *Process) threads() ([]string, error) {
 func (p *Process) CheckNamespaces(look *Look, what string, kinds ...string) error {
 	var seen []string
 	for _, kind := range kinds {
-		theirs, err := p.Namespace(kind)
+		theirs, err := p.namespace(kind)
 		if err != nil {
 			return err
 		}
@@ -155,8 +155,8 @@ func (p *Process) CheckNamespaces(look *Look, what string, kinds ...string) erro
 	return nil
 }
 
-// Namespace names the process's namespace of a kind.
-func (p *Process) Namespace(kind string) (string, error) {
+// namespace names the process's namespace of a kind.
+func (p *Process) namespace(kind string) (string, error) {
 	name, err := p.readlink("ns/" + kind)
 	if err != nil {
 		return "", p.explain("ns/"+kind, err)

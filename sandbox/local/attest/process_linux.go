@@ -156,12 +156,3 @@ func (p *Process) Children() ([]int, error) {
 	}
 	return pids, nil
 }
-
-// Arguments are the process's own words of what it is. They prove nothing.
-func (p *Process) Arguments() ([]string, error) {
-	text, err := p.read("cmdline")
-	if err != nil {
-		return nil, err
-	}
-	return strings.Split(strings.TrimSuffix(string(text), "\x00"), "\x00"), nil
-}

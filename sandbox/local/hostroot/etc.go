@@ -57,9 +57,9 @@ const (
 	maxEtcTotal = 64 << 20
 )
 
-// LayEtc makes a directory that stands for /etc in sandboxes with the host's programs, beneath dir, and returns
+// layEtc makes a directory that stands for /etc in sandboxes with the host's programs, beneath dir, and returns
 // its path. It is named by its content: sandboxes of an earlier life may still see an older one.
-func LayEtc(hostRoot, dir string) (string, error) {
+func layEtc(hostRoot, dir string) (string, error) {
 	temp, err := os.MkdirTemp(dir, ".etc-*")
 	if err != nil {
 		return "", fmt.Errorf("lay the /etc of sandboxes: %w", err)

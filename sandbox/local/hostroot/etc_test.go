@@ -31,11 +31,11 @@ func TestOurEtc(t *testing.T) {
 	if err := os.Symlink("/usr/share/zoneinfo/UTC", filepath.Join(host, "etc", "localtime")); err != nil {
 		t.Fatal(err)
 	}
-	dir, err := LayEtc(host, state)
+	dir, err := layEtc(host, state)
 	if err != nil {
 		t.Fatal(err)
 	}
-	again, err := LayEtc(host, state)
+	again, err := layEtc(host, state)
 	if err != nil || again != dir {
 		t.Errorf("the same files are laid as %s and as %s, %v", dir, again, err)
 	}
@@ -53,7 +53,7 @@ func TestOurEtc(t *testing.T) {
 		t.Errorf("left behind: %v", left)
 	}
 	write("ssl/certs/another.pem", 0o644)
-	if newer, err := LayEtc(host, state); err != nil || newer == dir {
+	if newer, err := layEtc(host, state); err != nil || newer == dir {
 		t.Errorf("other files are laid in the same place, %v", err)
 	}
 }

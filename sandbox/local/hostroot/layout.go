@@ -125,7 +125,7 @@ func Prepare(dir string) (s System, err error) {
 	if err := MakeDir(s.Empty); err != nil {
 		return s, err
 	}
-	s.Etc, err = LayEtc("/", dir)
+	s.Etc, err = layEtc("/", dir)
 	return s, err
 }
 

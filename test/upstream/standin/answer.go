@@ -25,7 +25,7 @@ func (a *answer) begin(o order) {
 		return
 	}
 	word, rest, _ := strings.Cut(strings.TrimSpace(o.text), " ")
-	if lie, ok := Lies[word]; ok {
+	if lie, ok := lies[word]; ok {
 		lie(a)
 		return
 	}

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// Lies are what an upstream does that lies, breaks or stalls, by the word that makes it do so.
-var Lies = map[string]func(a *answer){
+// lies are what an upstream does that lies, breaks or stalls, by the word that makes it do so.
+var lies = map[string]func(a *answer){
 	// A stream that breaks off in the middle.
 	"#cut": func(a *answer) {
 		a.event("message_start", object{"type": "message_start", "message": messageOf(a, nil, 1)})
