@@ -49,7 +49,7 @@ func (r *Run) RequestID() string { return r.request.String() }
 // Workspace is the directory that the child may write.
 func (r *Run) Workspace() string { return r.workspace }
 
-// Attach finds the run of a subagent by its request file, also one that another process asked for. A request that the
+// Attach finds the run of a subagent by its request file, also when another process asked for it. A request that the
 // host must refuse has a run too, so that the refusal can be waited for.
 func (m *Manager) Attach(id string) (*Run, error) {
 	subagent, err := delegation.ParseSubagentID(id)

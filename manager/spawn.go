@@ -29,7 +29,7 @@ type SpawnOptions struct {
 	Workspace string
 	// Timeout counts from the start of the child, not from the request. It is sent in whole seconds, rounded up.
 	Timeout time.Duration
-	// Profile is one that the watcher offers; by default its first.
+	// Profile is the name of a profile that the watcher offers; by default its first.
 	Profile   string
 	Model     string
 	SessionID string

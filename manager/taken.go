@@ -73,7 +73,7 @@ func (m *Manager) Taken(id string) (Result, error) {
 	return result, nil
 }
 
-// taken turns the error of a run that is not there into one that says when its result was taken, if it was. request is
+// taken replaces the error of a run that does not exist by an error that says when its result was taken, if it was. request is
 // the id of the request that was waited for, or "" for any.
 func (m *Manager) taken(id delegation.SubagentID, request string, err error) error {
 	result, missing := m.copyOf(id)

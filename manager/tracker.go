@@ -24,7 +24,7 @@ type tracker struct {
 	unusable  error     // why the file with the response's name is not this run's response
 }
 
-// check returns the response when there is one, and an error when none can come any more.
+// check returns the response when there is one, and an error when no response can come any more.
 func (t *tracker) check() (*delegation.Response, error) {
 	var response *delegation.Response
 	if response, t.unusable = t.run.response(); response != nil {

@@ -28,22 +28,24 @@ func (s *sentry) Execute(ctx context.Context, f *flag.FlagSet, args ...any) subc
 		}
 	}
 	registerFilters()
-	go seccheck.Initialize() // 2 ms, for which boot would wait; it does when it comes to that
+	go seccheck.Initialize() // takes 2 ms; boot waits for it only when it needs the result
 	return s.Boot.Execute(ctx, f, args...)
 }
 
-// nobody is whom gVisor starts a sentry as, in a user namespace of its own, when that has no use for the host's files.
+// nobody is the user as which gVisor starts a sentry, in a user namespace of its own, when the sentry does not need the host's
+// files.
 const nobody = 65534
 
 func isNobody() bool {
 	return os.Getuid() == nobody && os.Geteuid() == nobody && os.Getgid() == nobody && os.Getegid() == nobody
 }
 
-// inPlace chooses how boot gives up its capabilities: all threads at once, as gVisor does it with directfs, and not by an
-// execution of itself as nobody, who it is. It would keep the one for ptrace, of which systrap has no use here either.
+// inPlace chooses how boot gives up its capabilities: all threads at once, as gVisor does it with directfs, and not by
+// executing itself again as the user nobody, as which it already runs. gVisor would keep CAP_SYS_PTRACE, which systrap does not
+// need here.
 func (s *sentry) inPlace(f *flag.FlagSet) {
 	if f.Lookup("apply-caps").Value.String() == "true" {
-		return // gVisor's own choice, with what it wants to keep
+		return // gVisor has chosen already, with the capabilities that it wants to keep
 	}
 	if err := dropEverywhere(unix.CAP_SYS_PTRACE); err != nil {
 		util.Fatalf("give up CAP_SYS_PTRACE: %v", err)
@@ -53,7 +55,7 @@ func (s *sentry) inPlace(f *flag.FlagSet) {
 	}
 }
 
-// What capset reads, of every thread.
+// Every thread gives these to capset.
 var (
 	capHeader = unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 	capData   [2]unix.CapUserData

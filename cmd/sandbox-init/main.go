@@ -7,7 +7,7 @@
 //	sandbox-init version   prints the version; serves as an agent that does nothing
 //
 // Exit codes after the line "torno-init 1 started …" are the agent's: n for exit n, 128+n for signal n, 126 for a program
-// that cannot be executed, 127 for one that is not there; but 254 for 0, which an engine may make up. Without that line
+// that cannot be executed, 127 for a program that does not exist; but 254 for 0, which an engine may make up. Without that line
 // the agent was not started; the code is 125 and the line "torno-init 1 failed …" says why. Package initproc states what
 // is promised, package runfile the protocol.
 //

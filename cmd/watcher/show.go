@@ -50,7 +50,7 @@ func oneReference(command string, args cli.Args) (string, error) {
 	return all[0], nil
 }
 
-// show prints a run for people. What a stranger wrote is on one line, or behind bars.
+// show prints a run for people. Text of strangers is on one line, or has a bar before each line.
 func (a *app) show(r control.Run) {
 	a.Out.Table("", facts(r))
 	for _, stream := range []struct{ name, text string }{{"standard output", r.StdoutTail}, {"standard error", r.StderrTail}} {

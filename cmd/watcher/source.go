@@ -73,7 +73,7 @@ func (s *source) load(args cli.Args) (configs.Config, []configs.Warning, error) 
 	return c, warnings, asConfigError(err, s.config)
 }
 
-// noWords is for commands whose only operands stand behind "--".
+// noWords refuses operands before "--".
 func noWords(command string, args cli.Args) error {
 	if len(args.Words) == 0 {
 		return nil

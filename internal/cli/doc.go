@@ -1,5 +1,5 @@
 // Package cli is the frame around the commands of a program: one table of commands and options, from which arguments are
-// read, help is written and shell completion is made, so that the three cannot tell different stories.
+// read, help is written and shell completion is made, so that the three always agree.
 //
 //	p := &cli.Program{Name: "watcher", Introduction: "…", Diagnose: diagnose}
 //	p.Commands = []cli.Command{runCommand(p), …}
@@ -9,5 +9,5 @@
 //
 //   - Standard output carries what was asked for and nothing else; words about it go to standard error.
 //   - A mistake names the nearest word that is known, and every error a next step where there is one.
-//   - Text of strangers cannot rule a terminal: it goes through Visible or OneLine, or, as it is, into a pipe.
+//   - Text of strangers cannot control a terminal: Output and OneLine make its control characters visible there.
 package cli

@@ -18,7 +18,7 @@ func (e *UsageError) Error() string { return e.Text }
 // Usage is a mistake in the arguments; the next step is the command's own help.
 func Usage(format string, args ...any) error { return &UsageError{Text: fmt.Sprintf(format, args...)} }
 
-// Unknown is the error of an unknown word; it suggests a known one that is near.
+// Unknown is the error of an unknown word; it suggests a similar word that is known.
 func Unknown(what, word string, known []string) error {
 	e := &UsageError{Text: fmt.Sprintf("unknown %s %q", what, word)}
 	if near := nearest.Word(word, known); near != "" {

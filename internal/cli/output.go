@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Output is a stream that knows whether a person looks at it. What a stranger wrote goes through it in one of two ways:
-// as it is into a pipe, and with its control characters made visible onto a terminal, which it could otherwise rule.
+// Output is a stream that knows whether it ends at a terminal. Text of strangers goes into a pipe as it is. On a terminal its
+// control characters are made visible, because they could otherwise control the terminal.
 type Output struct {
 	Terminal bool
 	Colour   bool

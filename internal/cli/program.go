@@ -18,8 +18,8 @@ type Program struct {
 	Options      []Option // of all commands, beside --json and --help
 	// Diagnose sorts an error into a Trouble. It need not look after usage mistakes and hints.
 	Diagnose func(error) Trouble
-	// References is a shell command that prints what completes operands that begin with Reference, one on a line. What it
-	// prints must hold no character of a shell.
+	// References is a shell command that prints completions of operands that begin with Reference, one on a line. They
+	// must not hold characters that mean something to a shell.
 	Reference, References string
 
 	System

@@ -67,7 +67,7 @@ func (c *connection) request() (again bool) {
 	return x.carry(head)
 }
 
-// api is the form of refusals for a request whose route is not known: that of the door's first one.
+// api is the form of refusals for a request whose route is not known: the form of the door's first route.
 func (c *connection) api(spec Spec) route.API {
 	if u, ok := c.door.g.route(spec.Routes[0].Route); ok {
 		return u.Route.API

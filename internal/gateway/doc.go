@@ -13,7 +13,7 @@
 //	          answer, event by event, unbuffered   ◄──────── relay     usage is read as it passes
 //	                                                         budget    settled by that usage; without one the reservation counts
 //
-// # Who owns what
+// # Which package does what
 //
 //   - internal/gateway/route: what the operator says of a route, and the pure decision on a parsed request: which upstream
 //     request it becomes, or which refusal, in the form of the route's API. It does no input and no output.
@@ -25,7 +25,7 @@
 //   - internal/gateway/budget: limits over scopes (run, subagent, parent's tree, outbox and day), reservations, and the
 //     ledger in which they last.
 //   - internal/gateway/prices: what a request may cost at most, and what an exchange did cost.
-//   - internal/gateway/setup: all of that out of one file of the operator's.
+//   - internal/gateway/setup: reads all of that from one file of the operator's.
 //   - internal/gateway/control: the socket over which a watcher opens and closes doors.
 //   - this package joins them: doors, exchanges, what is told of them.
 //
@@ -45,5 +45,5 @@
 //     redirect is an error of the upstream; usage above the reservation is believed, usage below zero or absent is not.
 //   - The gateway is killed between reservation and settlement: the ledger has the reservation, and it counts as spent.
 //   - The clock jumps: a day's budget knows days by the clock, and a clock that goes back opens no day anew.
-//   - Two gateways of one state directory: the ledger is locked; the second one ends and says who holds it.
+//   - Two gateways of one state directory: the ledger is locked; the second one ends, and names the process that holds it.
 package gateway

@@ -34,7 +34,7 @@ type exchange struct {
 // toReserve is how long a request waits for others that have reserved what is left.
 const toReserve = 30 * time.Second
 
-// carry takes a request whose head was understood to its end. It says whether another one may follow on the connection.
+// carry handles a request, from its head on, to the end. It says whether another request may follow on the connection.
 func (x *exchange) carry(head *wire.Head) (again bool) {
 	x.closes = head.Close
 	way, path, ok := x.spec.way(head.Path)
@@ -122,7 +122,7 @@ func (x *exchange) settle(cost budget.Amount, err error) {
 	x.say("ledger", err)
 }
 
-// finish tells of the exchange. What was reserved and not settled counts.
+// finish reports the exchange. A reservation that was not settled counts.
 func (x *exchange) finish() {
 	x.hold.release()
 	if x.reserve != nil {

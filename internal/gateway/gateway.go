@@ -55,8 +55,7 @@ func New(c Config) *Gateway {
 	return &Gateway{Config: c, events: newEvents(), bodies: memory{most: maxBodies}, doors: map[string]*door{}}
 }
 
-// Use puts routes and prices into the place of those that were there. Exchanges under way end as they began; a door whose route is
-// gone refuses what comes.
+// Use replaces the routes and prices. Exchanges under way end as they began; a door whose route is gone refuses requests.
 func (g *Gateway) Use(routes []*Upstream, table prices.Table) {
 	byName := map[string]*Upstream{}
 	for _, u := range routes {
@@ -121,7 +120,7 @@ func (g *Gateway) Open(spec Spec) (Door, error) {
 	return d.show(), nil
 }
 
-// Change is what can change of a door while it is open. What is nil stays.
+// Change changes an open door. A nil field changes nothing.
 type Change struct {
 	Peer *Peer `json:"peer,omitempty"`
 	Last *bool `json:"last,omitempty"`
@@ -152,8 +151,8 @@ func (g *Gateway) Change(id string, c Change) (Door, error) {
 	return d.show(), nil
 }
 
-// Close closes a door: what is under way there is cut off, and when Close returns nothing is sent any more. A door that is
-// not there is closed.
+// Close closes a door. It cuts off exchanges under way; after it returns nothing is sent any more. It returns false where the
+// door does not exist.
 func (g *Gateway) Close(id string) (Door, bool) {
 	g.mu.Lock()
 	d, ok := g.doors[id]
@@ -199,7 +198,7 @@ func (g *Gateway) Door(id string) (Door, error) {
 	return d.show(), nil
 }
 
-// Shut takes no more requests, and waits for those under way until ctx ends; then they are cut off. The doors stay written
+// Shut takes no more requests. It waits for those under way until ctx is done, and then cuts them off. The doors stay written
 // down: a gateway that starts behind this one opens them again.
 func (g *Gateway) Shut(ctx context.Context) {
 	g.mu.Lock()

@@ -12,7 +12,7 @@ import (
 // once is what a request costs that runs no model.
 var once = budget.Amount{Requests: 1}
 
-// runs says whether an exchange runs a model. To count tokens, or to ask which models there are, costs none.
+// runs says whether an exchange runs a model. Counting tokens and listing models do not.
 func runs(x *route.Exchange) bool {
 	path := strings.ToLower(x.URL.Path)
 	return x.API != route.Plain && len(x.Body) > 0 && !strings.HasSuffix(path, "/count_tokens") && !strings.HasSuffix(path, ":counttokens")

@@ -98,7 +98,7 @@ func (x *exchange) answer(ctx context.Context, r *http.Response) (again bool) {
 	}
 	model := x.route.API != route.Plain
 	if coding := r.Header.Get("Content-Encoding"); model && coding != "" && !strings.EqualFold(coding, "identity") {
-		// What is packed cannot be counted, nor looked through for the credential.
+		// In a compressed answer, tokens cannot be counted, nor can the credential be found.
 		return x.refuse(route.Refusal{Status: http.StatusBadGateway, Code: "upstream", Text: "the upstream sent a compressed answer, which it was told not to"})
 	}
 	header := wire.Forward(r.Header)
@@ -193,7 +193,7 @@ func (x *exchange) tally(status int, meter usage.Meter) {
 	x.settle(cost, x.reserve.Settle(cost))
 }
 
-// free says whether an upstream that answers so has run no model. One that gave up in the middle may have.
+// free says whether an upstream with this status has run no model. An upstream that gave up in the middle may have run one.
 func free(status int) bool {
 	switch status {
 	case http.StatusRequestTimeout, http.StatusGatewayTimeout, 499, 524:

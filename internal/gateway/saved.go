@@ -27,13 +27,13 @@ const socketName = "sock"
 
 func (g *Gateway) socketDir(id string) string { return filepath.Join(g.Dir, id) }
 
-// specFile lies beside the directory that the child sees, and not in it. No id has this form: a slash is in none, and a
-// name that begins with a dot is no id.
+// specFile lies beside the directory that the child sees, and not in it. No id has this form: an
+// id holds no slash and does not begin with a dot.
 func (g *Gateway) specFile(id string) string { return filepath.Join(g.Dir, "."+id+specSuffix) }
 
 func untilOf(spec Spec) boot.Moment { return boot.Now().Add(time.Duration(spec.Lasts)) }
 
-// save writes a door down. One that is open keeps the end that it has.
+// save writes a door to the disk. An open door keeps its end.
 func (g *Gateway) save(spec Spec) error {
 	until := untilOf(spec)
 	if d, ok := g.doors[spec.ID]; ok {
@@ -53,7 +53,7 @@ func (g *Gateway) save(spec Spec) error {
 	return nil
 }
 
-// forget removes what is on the disk of a door that is closed.
+// forget removes the files of a closed door.
 func (g *Gateway) forget(id string) {
 	for _, path := range []string{g.specFile(id), filepath.Join(g.socketDir(id), socketName), g.socketDir(id)} {
 		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -62,7 +62,7 @@ func (g *Gateway) forget(id string) {
 	}
 }
 
-// Restore opens the doors again that a gateway before this one had, and removes what is left of those whose time is over.
+// Restore opens the doors of an earlier gateway again, and removes the files of doors whose time is over.
 // A door whose route is gone is opened too: its route may come back.
 func (g *Gateway) Restore() error {
 	entries, err := os.ReadDir(g.Dir)

@@ -21,7 +21,7 @@ type Options struct {
 	// image, at most once for each MiB and at the end, and must not block.
 	Progress func(image string, done, total int64)
 
-	// Apart refuses a directory or file of the operator's that a request could reach, by whatever name. Nil refuses none.
+	// Apart refuses a directory or file of the operator's that a request could reach, by whatever name. Nil refuses nothing.
 	Apart func(held *os.File) error
 
 	// Floor is what unpacking leaves free.

@@ -9,9 +9,9 @@
 // A tag says nothing of what it leads to. Get refuses it unless the operator asked for it with Ref.Pulling; then the
 // registry is asked each time, and Image.Reference says what it was by its digest.
 //
-// What it promises, whatever a registry sends and whatever an archive holds:
+// It promises, for every answer of a registry and every content of an archive:
 //
-//   - What is not what its digest says never becomes an image: manifest, configuration and each layer are compared, packed
+//   - Content that does not match its digest never becomes an image: manifest, configuration and each layer are compared, packed
 //     and unpacked, before the tree gets its name by one rename. Until then it is a temporary directory that the next
 //     Open or Collect removes, if its maker has died.
 //   - Nothing outside the tree is read, written, linked or changed. Names with ".." are refused, links are resolved within

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// What stays of an entry's mode: only the owner may write, no set-id, no sticky bit.
+// The bits of an entry's mode that stay: only the owner may write, no set-id, no sticky bit.
 const (
 	keptBits  = 0o755
 	fileBits  = 0o400
@@ -28,7 +28,7 @@ func timeOf(header *tar.Header) time.Time {
 	return time.Unix(min(max(header.ModTime.Unix(), 0), latest), int64(header.ModTime.Nanosecond()))
 }
 
-// directory makes a directory, or takes the one that is there.
+// directory makes a directory, unless it exists.
 func (u *unpacker) directory(base string, header *tar.Header) error {
 	here := u.at.dir()
 	if info, err := here.Lstat(base); err != nil || !info.IsDir() {

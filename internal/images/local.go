@@ -8,7 +8,7 @@ import (
 	"torno/internal/trust"
 )
 
-// openLocal opens a place of the operator's, once: what was opened is what is used, whatever comes to lie at its path. Only
+// openLocal opens a place of the operator's, once. Only that handle is used, whatever comes to lie at its path. Only
 // trusted users may lead there, and no parent.
 func (c *Cache) openLocal(path string) (*os.File, fs.FileInfo, error) {
 	held, err := trust.Places().Open(path)
@@ -31,7 +31,7 @@ func (c *Cache) openLocal(path string) (*os.File, fs.FileInfo, error) {
 	return held, info, nil
 }
 
-// ownAlone is for files in a place of the operator's: what they hold is taken for the operator's word.
+// ownAlone is for files in a place of the operator's: their content is trusted like the operator's own word.
 func ownAlone(name string, info fs.FileInfo) error {
 	if err := trust.Places().CheckFile(name, info); err != nil {
 		return because(err, Unsafe, "another user could exchange what is in it")

@@ -151,7 +151,7 @@ func network(ctx context.Context, err error, registry string) error {
 	return because(err, Unreachable, "the registry %s cannot be reached", registry)
 }
 
-// refused says what a status means. What else the registry says is a stranger's text.
+// refused says what a status means. It shows nothing else of the reply, which is a stranger's text.
 func refused(status int, registry string) error {
 	switch status {
 	case http.StatusNotFound:

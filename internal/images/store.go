@@ -21,10 +21,10 @@ import (
 //	rootfs/<digest>/       an image: root, image.json, and used, whose lock holds it and whose time is its last use
 //	refs/<digest>-<arch>   a link that says which image a manifest of a registry is
 //
-// Whatever is made or used has its file "used" locked by a process, shared; what can be locked exclusively is not in use.
+// Whatever is made or used has its file "used" locked by a process, shared; an image whose lock can be taken exclusively is not in use.
 type store struct{ dir string }
 
-// openStore makes the directory, or refuses an existing one that others can enter.
+// openStore makes the directory. It refuses an existing directory that other users can enter.
 func openStore(dir string) (store, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return store{}, fmt.Errorf("make the image cache: %w", err)

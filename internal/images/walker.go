@@ -15,8 +15,8 @@ type level struct {
 	dir  *os.Root
 }
 
-// walker goes about in a tree by handle. Links are followed as if the tree's root were the system's, so that none leads
-// out, and each handle is an os.Root, which would refuse if one did.
+// walker walks a tree by handle. It follows links as if the tree's root were the system's, so that no link leads out; and each
+// handle is an os.Root, which would refuse a link that did.
 //
 // The stack holds the directories from the root to where the walker is. Entries that follow each other in a layer mostly
 // lie near each other, so most of it can stay. Only what lies in the lowest directory is ever removed, never a level.

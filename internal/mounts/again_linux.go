@@ -11,7 +11,7 @@ import (
 )
 
 // FindAgain finds in our mount namespace a file that was opened in another one, because mounts of that one cannot be cloned.
-// It goes by the kernel's name of the file, and follows no link. Another file may have the name by now: the caller compares
+// It opens the file by the name that the kernel tells, and follows no link. Another file may have the name by now: the caller compares
 // Dev and Ino.
 func FindAgain(held *os.File) (*Pin, error) {
 	name, err := pathOf(int(held.Fd()))

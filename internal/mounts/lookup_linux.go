@@ -40,7 +40,7 @@ const (
 	maxDepth = 128
 )
 
-// checkRel says what is wrong with a relative path as text. What passes has no "..", no ".", no empty element.
+// checkRel says what is wrong with a relative path as text. A path that passes has no "..", no "." and no empty element.
 func checkRel(rel string) Kind {
 	switch {
 	case rel == ".." || strings.HasPrefix(rel, "../") || strings.HasPrefix(rel, "/"),

@@ -100,8 +100,8 @@ func (s *Slots) mountItself() error {
 	return err
 }
 
-// newRoot is a file system in memory: what lies in slots is made for each sandbox, and gone with the machine. Where an
-// earlier life has left something in the directory, it is the directory once more, so that it can be swept.
+// newRoot is a file system in memory: slots are made for each sandbox, and need not survive the machine. Where an earlier
+// process has left something in the directory, newRoot is that directory, so that Sweep finds it.
 func (s *Slots) newRoot() (*os.File, error) {
 	left, err := namesIn(int(s.root.Fd()))
 	switch {
@@ -176,7 +176,7 @@ func (s *Slots) take(n int) (*Slot, error) {
 	return slot, nil
 }
 
-// Leftovers are the numbers that have a directory and are not in use: what an earlier life left behind.
+// Leftovers are the numbers that have a directory and are not in use: an earlier process left them behind.
 func (s *Slots) Leftovers() ([]int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

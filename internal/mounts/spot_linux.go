@@ -15,11 +15,11 @@ import (
 // spot is where a directory or file lies in its file system. A bind mount gives a directory a second path and leaves its
 // spot as it is, so two paths lead to one place if their spots are equal, and into one another if their spots are nested.
 //
-// What shows the files of another file system under numbers of its own (an overlay, FUSE, a file system of a file on a
-// loop device, a network mount of this very machine) has spots of its own too, which tell nothing about the others.
+// A file system can show the files of another one under numbers of its own: an overlay, FUSE, a file system of a file on a
+// loop device, a network mount of this very machine. Its spots cannot be compared with those of the other file system.
 type spot struct{ device, path string }
 
-// holds says whether the other one is this one or lies in it.
+// holds says whether the other spot is this one or lies in it.
 func (s spot) holds(other spot) bool {
 	_, in := beneathPath(s.path, other.path)
 	return in && s.device == other.device
@@ -39,7 +39,7 @@ var errDetached = errors.New("it lies in no mount that the watcher sees: it was 
 // anchor is a handle with the mount that it lies in. Reading the table of all mounts takes longer than everything else
 // about a pin, and each of our own mounts changes the table; so it is read once, and again only when what we know of
 // this one mount turns out to be wrong. While the handle is open, no other mount can get this mount's number. One change
-// is not noticed: a new name, in another mount, of a directory above the one that is mounted here.
+// is not noticed: a new name, in another mount, of a directory above the directory that is mounted here.
 type anchor struct {
 	file   *os.File
 	device string

@@ -67,7 +67,7 @@ func restore(groups []int) error {
 	return nil
 }
 
-// setThread sets whose rights to files this thread has. Package syscall would set the groups of all threads.
+// setThread gives this thread the rights of a user to files. Package syscall would set the groups of all threads.
 func setThread(groups []int, gid, uid int) error {
 	if err := unix.Setgroups(groups); err != nil {
 		return os.NewSyscallError("setgroups", err)

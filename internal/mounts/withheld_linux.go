@@ -128,8 +128,8 @@ func (b *Bases) refuseWithheld(pin *Pin, base *anchor) error {
 	return nil
 }
 
-// Check fails if a base is or lies in a withheld place, or holds one that must be apart from it. The configuration's text does not
-// show this mistake, since a mount has given one of them a second name.
+// Check fails if a base is or lies in a withheld place, or holds a place that must be apart from it. The configuration's text does
+// not show this mistake, since a mount has given one of them a second name.
 func (b *Bases) Check() error {
 	v, err := b.look()
 	if err != nil {

@@ -5,12 +5,12 @@ import (
 	"slices"
 )
 
-// word is what the register holds: what was loaded, and the bits of it that are left.
+// word is the content of the register: where it was loaded from, and the mask that was put on it.
 type word struct{ at, mask uint32 }
 
 const whole = 1<<32 - 1
 
-// test is what a few steps can find out: that a word has a value, or one of several. An Arg is one for each
+// test is a question that a few steps answer: does a word have a value, or one of several? An Arg is one for each
 // half of the argument.
 type test struct {
 	word

@@ -1,4 +1,4 @@
-// Package seccomp is Torno's own list of the system calls that a sandbox may make, whoever makes the sandbox.
+// Package seccomp is Torno's own list of the system calls that a sandbox may make, the same for every launcher.
 //
 //	filter := seccomp.Filter{Arch: runtime.GOARCH}
 //	program, err := filter.Program() // for the kernel, by way of sandbox-init
@@ -11,9 +11,9 @@
 // Where an argument selects code of the kernel, a rule names the values that it may have. The page arguments.md weighs the
 // arguments of every allowed call.
 //
-// A program is what the kernel itself takes (struct sock_filter), so that nobody has to translate it at the start of a
+// A program is what the kernel itself takes (struct sock_filter), so that no program has to translate it at the start of a
 // sandbox. It finds a call's number by halves, and then looks at arguments, where there is a condition.
-// It is short, because gVisor asks it about every number whenever a process begins, and what tests have in common is
+// It is short, because gVisor asks it about every number whenever a process begins, and a test that several rules share is
 // there once.
 //
 // What it promises: no rule lets in a way out of the sandbox, to see others or to harm the host, nor one to leave

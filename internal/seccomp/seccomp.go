@@ -11,8 +11,8 @@ type Rule struct {
 	Args []Arg
 	// Arch is the only architecture that has these calls; empty is every one.
 	Arch string
-	// Errno makes this a refusal other than EPERM: for calls whose callers know how to do without when they hear that
-	// the kernel has none.
+	// Errno makes this a refusal other than EPERM: for calls whose callers can do without them when they hear that
+	// the kernel does not have them.
 	Errno uint
 }
 

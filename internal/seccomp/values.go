@@ -40,7 +40,7 @@ func among(index uint, text string) Arg {
 
 const lower = 0xFFFFFFFF
 
-// The arguments that select code of the kernel. What is not named is refused, so a number that a later kernel gives a
+// The arguments that select code of the kernel. Every other value is refused, so a number that a later kernel gives a
 // meaning is refused as well, until it is named here.
 var (
 	// Out are what types into a terminal (TIOCSTI), loads a line discipline (TIOCSETD), reaches the console (TIOCLINUX,
@@ -60,7 +60,7 @@ var (
 		FIGETBSZ 0x2 FIEMAP 0xC020660B FS_IOC_GETFLAGS 0x80086601 FS_IOC_FSGETXATTR 0x801C581F FS_IOC_GETVERSION 0x80087601
 		FICLONE 0x40049409 FICLONERANGE 0x4020940D FIDEDUPERANGE 0xC0189436`)
 
-	// Out are leases and notices of directories, with which a child could make others wait who open its files, and the
+	// Out are leases and notices of directories, with which a child could make other processes wait when they open its files, and the
 	// choice of a signal, which goes to any process of the same user.
 	commands = among(1, `
 		F_DUPFD 0 F_GETFD 1 F_SETFD 2 F_GETFL 3 F_SETFL 4 F_GETLK 5 F_SETLK 6 F_SETLKW 7 F_SETOWN 8 F_GETOWN 9

@@ -13,10 +13,10 @@ import (
 	"torno/sandbox/compile"
 )
 
-// NoLauncherError says why none can be had for the profiles that take what there is.
+// NoLauncherError says why no launcher can be had for the profiles that leave the choice to the watcher.
 type NoLauncherError struct {
 	Why      []error
-	Remedies []string // what would make each of them usable
+	Remedies []string // how to make each launcher usable
 }
 
 func (e *NoLauncherError) Error() string {
@@ -42,7 +42,7 @@ type weight int
 const (
 	none    weight = iota
 	lesser         // it does not enforce all that the profile demands, so that its requests would be refused
-	unfit          // it lacks what every start demands, so that none would be
+	unfit          // it lacks a guarantee that every start demands, so that it could start no sandbox
 	without        // it cannot be had, or not with this root file system
 )
 

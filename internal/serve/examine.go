@@ -18,7 +18,7 @@ import (
 )
 
 // Examine looks at everything that the doctor judges: the machine, the launchers, what is enforced, and what a child reaches.
-// It makes an installation of its own for a moment, and removes it. What cannot be seen is left out, with the reason.
+// It makes an installation of its own for a moment, and removes it. Where it cannot look, it notes the reason.
 func Examine(ctx context.Context, c configs.Config, kinds launcher.List) (s doctor.System, err error) {
 	s = configured(c)
 	s.Host = doctor.LookAtHost(os.DirFS("/"))

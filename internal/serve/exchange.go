@@ -14,7 +14,7 @@ import (
 // to be found out anew. So the host hands its runs to a next host, as for a reload, which opens its launchers on the new
 // site. Runs whose sandboxes are on the earlier site are stranded then, and go on when a later exchange brings it back.
 
-// hearing is a launcher whose calls say when they have met another site.
+// hearing is a launcher whose calls report on a channel when they have met another site.
 type hearing struct {
 	sandbox.Launcher
 	exchanged chan<- struct{}
@@ -79,7 +79,7 @@ func (h *host) isExchanged(ctx context.Context) bool {
 	return false
 }
 
-// handlesOf are the sandboxes that runs which have not ended have of a launcher.
+// handlesOf are the sandboxes of runs that have not ended, by launcher.
 func handlesOf(ctx context.Context, j *journal.Journal) (map[string][]sandbox.Handle, error) {
 	handles := map[string][]sandbox.Handle{}
 	for after := int64(0); ; {

@@ -10,7 +10,8 @@ import (
 	"torno/sandbox"
 )
 
-// greet says, once the watcher looks at its outboxes, what is served, where, with what, and what is not enforced.
+// greet logs, once the watcher looks at its outboxes, which outboxes are served, with which launchers, and which guarantees are
+// not enforced.
 func (h *host) greet(ctx context.Context) {
 	h.notify.send("READY=1")
 	served := make([]string, len(h.Config.Outboxes))
@@ -44,7 +45,7 @@ func missing(g sandbox.Guarantees) []string {
 	return words
 }
 
-// warnDemands names the profiles whose requests will be refused because they demand what is not enforced here.
+// warnDemands names the profiles whose requests will be refused because they demand guarantees that are not enforced here.
 func (h *host) warnDemands(launcher string, g sandbox.Guarantees) {
 	for _, p := range h.decided.Profiles {
 		if p.Sandbox != launcher {

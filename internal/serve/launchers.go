@@ -24,7 +24,7 @@ type setting struct {
 	stateDir     string
 	init         string
 	bases        *mounts.Bases
-	handles      map[string][]sandbox.Handle // by launcher: what runs that have not ended have, also on another site
+	handles      map[string][]sandbox.Handle // by launcher: the sandboxes of runs that have not ended, also on another site
 	log          *slog.Logger
 }
 
@@ -57,7 +57,7 @@ func wanted(l launcher.List, c configs.Config) (named, spare []string, err error
 	return named, spare, nil
 }
 
-// reach makes sure that sandboxes can be made: by every launcher that is named, and by at least one that auto may choose.
+// reach makes sure that sandboxes can be made: by every launcher that is named, and by at least one launcher that auto may choose.
 func reach(ctx context.Context, l launcher.List, c configs.Config) error {
 	named, spare, err := wanted(l, c)
 	if err != nil {

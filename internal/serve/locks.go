@@ -34,7 +34,7 @@ type stateLock struct {
 	kept bool // the next host of this process gets it
 }
 
-// lockState takes the lock of the state directory, or the one that was left.
+// lockState takes the lock of the state directory, or takes it over from an earlier host of this process.
 func (h *host) lockState(ctx context.Context, who string) error {
 	l := h.handed.takeState(h.Config.State)
 	if l == nil {

@@ -8,7 +8,7 @@ import (
 	"torno/sandbox"
 )
 
-// opener opens launchers when they are asked for, each once. What it has opened its owner closes with close.
+// opener opens launchers when they are asked for, each once. Its owner closes them with close.
 type opener struct {
 	kinds    launcher.List
 	setting  setting

@@ -50,7 +50,7 @@ func (i *Installation) Unlock() error { return i.held.Unlock() }
 // Purge removes everything that carries the installation's id: sandboxes, volumes, images, mounts and slots. The journal
 // stays: without it, requests that still lie in an outbox would run again. All launchers are asked, since an earlier
 // configuration may have used others than this one. Purge also removes what killed trials left. Where another site answers than
-// the one that was used, the sandboxes cannot be reached, so Purge removes nothing of that launcher.
+// the site that was used, the sandboxes cannot be reached, so Purge removes nothing of that launcher.
 func (i *Installation) Purge(ctx context.Context, c configs.Config, kinds launcher.List, log *slog.Logger) error {
 	setting := setting{config: c, installation: i.ID, stateDir: i.State, handles: i.handles, log: log}
 	errs := []error{purge(ctx, kinds, setting), removeTree(filepath.Join(i.State, notesName))}
@@ -70,8 +70,8 @@ func (i *Installation) Purge(ctx context.Context, c configs.Config, kinds launch
 	return errors.Join(errs...)
 }
 
-// removeTree removes a directory of ours with all that is in it, unless something is still mounted there: what is behind
-// a mount belongs to others.
+// removeTree removes a directory of ours with all that is in it, unless something is still mounted there: files
+// behind a mount belong to others.
 func removeTree(dir string) error {
 	real, err := filepath.EvalSymlinks(dir)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -144,8 +144,8 @@ func (h *host) reread(ctx context.Context, a asked) (*Options, error) {
 	return &next, nil
 }
 
-// mayBecome says why a watcher with children cannot go on under another configuration. Without its launchers none starts, and
-// this one would be gone by then.
+// mayBecome says why a watcher with children cannot go on under another configuration. Without its launchers the next
+// watcher could not start, and this one would be gone by then.
 func (h *host) mayBecome(ctx context.Context, c configs.Config) error {
 	if c.State != h.Config.State {
 		return fmt.Errorf("state would be %s and is %s; restart the watcher for that", c.State, h.Config.State)

@@ -10,8 +10,8 @@ import (
 	"torno/watcher"
 )
 
-// serve runs the watcher. The door is open as long as it works, which is longer than it takes requests. next is the host
-// that is to take its place, nil when there is to be none.
+// serve runs the watcher. The door is open as long as it works, which is longer than it takes requests. next are the
+// options of the host that takes its place, nil for none.
 func (h *host) serve(a asked) (next *Options, err error) {
 	taking, leave := context.WithCancel(a.stopping)
 	defer leave()
@@ -66,7 +66,7 @@ func (h *host) sayStop(open context.Context, a asked) {
 	}
 }
 
-// awaitReady waits until the watcher has what an earlier one left: what it has not taken up it cannot kill.
+// awaitReady waits until the watcher has taken up the runs of an earlier one: it cannot kill others.
 func (h *host) awaitReady(open context.Context) {
 	select {
 	case <-h.watcher.Ready():

@@ -32,7 +32,7 @@ func compile() ([]precompiledseccomp.Program, error) {
 	return all, nil
 }
 
-// descriptor is gVisor's name for the one that its control server listens on.
+// descriptor is gVisor's name for the descriptor on which its control server listens.
 const descriptor = "controller_fd"
 
 func compileFor(o config.Options) (precompiledseccomp.Program, error) {
@@ -53,7 +53,7 @@ func compileFor(o config.Options) (precompiledseccomp.Program, error) {
 	})
 }
 
-// given is a platform whose variables have the values that are given.
+// given is a platform with these values for its variables.
 type given struct {
 	platform.SeccompInfo
 	values precompiledseccomp.Values

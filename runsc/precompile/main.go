@@ -1,9 +1,9 @@
 // Program precompile prints, as runsc's filters.go, the filters of gVisor's own kernel, compiled by gVisor for the processor
 // it runs on: of systrap without a network and without devices, with directfs and without.
 //
-// What they allow depends on what is known only in a sentry. Most of it gVisor's Precompile finds in a program. But its
-// process id gVisor's rules take from the process that asks. So the programs are compiled by two processes, and where their
-// ids are, the sentry's belongs.
+// The filters depend on values that are known only in a sentry. gVisor's Precompile finds the places of most of them in a
+// program. The process id is the exception: gVisor's rules take it from the process that compiles. So two processes compile
+// the programs, and the places where the results hold these two ids are where the sentry's id goes.
 package main
 
 import (

@@ -23,7 +23,7 @@ type bench struct {
 	home         string // the workspace in it
 }
 
-// owner is whom the suite gives its workspaces, where it may.
+// owner is the user to whom the suite gives its workspaces, where it may.
 const owner = 1000
 
 // caseTime is how long a case may take on a slow machine. It only bounds a hang.
@@ -124,8 +124,8 @@ func (b *bench) held(h sandbox.Handle) (sandbox.Attachment, *transcript) {
 	return a, seen
 }
 
-// release attaches to a sandbox that was started, looks at it and gives it the word, as a watcher does. An agent that wants no
-// input gets none.
+// release attaches to a sandbox that was started, looks at it and gives it the word, as a watcher does. It sends no input to an agent
+// that wants none.
 func (b *bench) release(h sandbox.Handle, spec sandbox.Spec) (sandbox.Attachment, *transcript) {
 	b.Helper()
 	a, seen := b.held(h)

@@ -66,7 +66,7 @@ func numbered(n int, tag string) string {
 	return text.String()
 }
 
-// long is n bytes of text in lines, none of which is like another.
+// long is n bytes of text in lines that all differ.
 func long(n int) string {
 	var text strings.Builder
 	for i := 0; text.Len() < n; i++ {

@@ -156,10 +156,10 @@ func (b *box) release(word bool) bool {
 	return true
 }
 
-// say is init's own word on standard error. Nobody hears it in a sandbox that is being killed.
+// say writes init's own line to standard error. While the sandbox is being killed, the line is dropped.
 func (b *box) say(line []byte) { _, _ = b.log.write(b.life, sandbox.Stderr, line) }
 
-// end kills the box and waits until nothing of it runs. One that was never started never will be.
+// end kills the box and waits until nothing of it runs. A box that was not started yet can no longer be started.
 func (b *box) end() {
 	b.mu.Lock()
 	if b.state == sandbox.HandleCreated {

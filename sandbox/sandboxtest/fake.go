@@ -83,7 +83,7 @@ func (f *Fake) Start(ctx context.Context, h sandbox.Handle) error {
 	})
 }
 
-// Open attaches to one that was started.
+// Open attaches to a sandbox that was started.
 func (f *Fake) Open(ctx context.Context, h sandbox.Handle, cursor sandbox.Cursor) (opened sandbox.Attachment, err error) {
 	err = f.do(ctx, OpOpen, func() error {
 		b, err := f.find(h)
@@ -136,7 +136,7 @@ func (f *Fake) List(ctx context.Context) (all []sandbox.Handle, err error) {
 	return all, err
 }
 
-// Remove ends and forgets a sandbox; one that is not there is removed already.
+// Remove ends and forgets a sandbox. It succeeds where the sandbox does not exist.
 func (f *Fake) Remove(ctx context.Context, h sandbox.Handle) error {
 	return f.do(ctx, OpRemove, func() error {
 		b, err := f.find(h)

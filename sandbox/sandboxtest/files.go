@@ -49,7 +49,7 @@ func (b *box) readFile(name string) ([]byte, error) {
 	return os.ReadFile(host)
 }
 
-// moveAnswerAside makes room for an answer: what is there is not this run's.
+// moveAnswerAside makes room for an answer: a file that is there already is of an earlier run.
 func (b *box) moveAnswerAside() error {
 	if b.spec.Answer.Path == "" {
 		return nil
@@ -64,8 +64,8 @@ func (b *box) moveAnswerAside() error {
 	return nil
 }
 
-// writeAnswer writes what was kept of the agent's standard output, unless the agent wrote an answer itself. KILL leaves
-// nobody to do so.
+// writeAnswer writes what was kept of the agent's standard output, unless the agent wrote an answer itself. After a KILL no
+// process is left that could write it.
 func (b *box) writeAnswer() error {
 	if !b.spec.Answer.FromStdout || b.life.Err() != nil {
 		return nil

@@ -84,8 +84,8 @@ func Suite(t *testing.T, h Harness) {
 	})
 }
 
-// newBase is where workspaces are. What the weak places make there is root's, who removes it where it has made the test an
-// ordinary user's.
+// newBase makes the directory for workspaces. Files that the weak places make there belong to root. Where root started the
+// test as an ordinary user, root removes them.
 func newBase(t *testing.T) string {
 	t.Helper()
 	if os.Getenv(verdict.Programs) == "" {

@@ -26,16 +26,16 @@ func newLedger() ledger {
 	return ledger{running: make(map[*box]bool), most: make(map[string]int)}
 }
 
-// Sandboxes are all that there ever were, in the order of their making. A repeated Create that returns the one that is there
-// counts once.
+// Sandboxes are all sandboxes that were ever made, oldest first. A repeated Create that returns the existing sandbox counts
+// once.
 func (w *World) Sandboxes() []sandbox.SandboxID {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return slices.Clone(w.ledger.created)
 }
 
-// Released are the sandboxes whose agents ran, in the order of their release. One that no run is bound to, or two of one run,
-// are a broken promise (I10).
+// Released are the sandboxes whose agents ran, in the order of their release. A sandbox without a run, or two sandboxes of one run,
+// break a promise (I10).
 func (w *World) Released() []sandbox.SandboxID {
 	w.mu.Lock()
 	defer w.mu.Unlock()

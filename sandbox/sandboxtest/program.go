@@ -14,8 +14,8 @@ import (
 )
 
 // Program is what a fake sandbox runs in place of an agent: argv[0] chooses it, the result is its exit code. It must
-// return soon after its context ends, which is its death: by KILL, or by INT or TERM if it did not trap them. What it
-// returns then does not count.
+// return soon after its context ends: the program was killed, by KILL, or by INT or TERM if it did not trap them. Its result
+// does not count then.
 type Program func(ctx context.Context, p ProgramIO) int
 
 // ProgramIO is what a Program has of the world.
@@ -29,7 +29,7 @@ type ProgramIO struct {
 	box    *box
 }
 
-// Trap has the program receive signals instead of dying of them. Whoever does not read the channel ignores them.
+// Trap has the program receive signals instead of dying of them. A program that does not read the channel ignores them.
 func (p ProgramIO) Trap(signals ...sandbox.Signal) <-chan sandbox.Signal {
 	return p.box.trap(signals)
 }

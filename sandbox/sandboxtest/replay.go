@@ -11,8 +11,8 @@ import (
 )
 
 // replay is a sandbox's bounded output: both streams in the order of their writing, addressed by the byte. When it is
-// full the oldest is dropped, but never under an attached reader: that one is waited for, so that a stream which
-// nobody reads stops the child, as a real one may.
+// full the oldest is dropped, but never under an attached reader: the writer waits for that reader, so that a
+// stream without a reader stops the child, as a real one may.
 type replay struct {
 	limit int64
 	chunk int
@@ -105,7 +105,7 @@ func (r *replay) detach(reader *reader) {
 	r.broadcast()
 }
 
-// next is the chunk at a reader's place, waiting for it to be written. It is false when there will be none.
+// next is the chunk at a reader's place, waiting for it to be written. It is false when no chunk will come.
 func (r *replay) next(ctx context.Context, reader *reader) (sandbox.Chunk, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -11,8 +11,8 @@ import (
 // FirstSite is the id of the site that a World begins with.
 const FirstSite = "site-1"
 
-// Exchange puts another site in the place of the one that answers. Every connection breaks. What the earlier site has lives on
-// with it, and is there again when that site is put back. A fake stays with the site that it was made on.
+// Exchange puts another site in the place of the one that answers. Every connection breaks. The sandboxes of the earlier site live on
+// with it, and are there again when that site is put back. A fake stays with the site that it was made on.
 func (w *World) Exchange(site string) {
 	w.mu.Lock()
 	w.site = site

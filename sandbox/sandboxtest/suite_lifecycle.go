@@ -231,7 +231,7 @@ func (b *bench) goesAway(h sandbox.Handle) {
 	}
 }
 
-// still checks that nobody writes to a file any more. The time in which somebody could is that of another sandbox.
+// still checks that no process writes to a file any more. It waits as long as another sandbox lives.
 func (b *bench) still(rel string) {
 	b.Helper()
 	before := len(b.get(rel))

@@ -46,7 +46,7 @@ func processesBounded(b *bench) {
 	spec := b.script(`i=0; while sleep 1000000 & do i=$((i+1)); echo $i; done`)
 	spec.Limits.Pids = 40
 	begun := strings.Fields(string(b.runs(spec).stdout))
-	// The shell is one of the 40. What init does not use of its share cannot be told from the agent's.
+	// The shell is one of the 40. A process that init could have started counts like one of the agent's.
 	if n := len(begun); n < 39 || n >= 40+runfile.Tasks {
 		b.Errorf("%d processes could be started beside the shell, where the agent may have 40 in all", n)
 	}
@@ -91,7 +91,7 @@ func processorsBounded(b *bench) {
 	spec.Limits.CPUs = 400
 	r := b.runs(spec)
 	got, err := strconv.ParseFloat(strings.TrimSpace(string(r.stdout)), 64)
-	if b.ownKernel() { // whose own clock says how long it wanted to run; the host's count has its start in it, too
+	if b.ownKernel() { // its clock tells how long it wanted to run, and the host also counts its start
 		const start = 300 * time.Millisecond
 		got = max(r.exit.CPUTime-start, 0).Seconds() / r.exit.FinishedAt.Sub(r.exit.StartedAt).Seconds()
 	}

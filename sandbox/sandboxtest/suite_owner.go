@@ -29,7 +29,7 @@ func (b *bench) asRoot() {
 }
 
 // owns checks that everything in a directory belongs to one user and, unless that is root, to the user's group. No child is
-// in root's group, so what it makes for root is of a group that nobody has.
+// in root's group, so the files that it makes for root have a group without members.
 func (b *bench) owns(dir string, uid int) {
 	b.Helper()
 	b.must(filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {

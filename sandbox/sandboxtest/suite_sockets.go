@@ -47,8 +47,8 @@ func socketCarries(b *bench) {
 	}
 }
 
-// portsLead: a port of the sandbox's loopback address leads to a socket, from the agent's first moment on, and carries as much. Beside
-// that port there is no other, and outside of the sandbox there is none.
+// portsLead: a port of the sandbox's loopback address leads to a socket, from the agent's first moment on, and carries as much. No
+// other port leads to it, and outside of the sandbox no port does.
 func portsLead(b *bench) {
 	spec := b.probe("echo", "127.0.0.1:8000")
 	spec.Sockets = []sandbox.Socket{{Host: b.listen("model"), Target: "/run/model/socket", Port: 8000}}

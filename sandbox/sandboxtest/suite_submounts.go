@@ -49,7 +49,7 @@ func submountsHidden(b *bench) {
 	attack.Record(b.T, trial)
 }
 
-// onSharedMount is a bench whose launcher's base is a mount that tells others of what is mounted below it.
+// onSharedMount is a bench whose launcher's base is a shared mount: mounts below it appear in its peers.
 func (b *bench) onSharedMount() *bench {
 	b.Helper()
 	s := *b.suite

@@ -85,7 +85,7 @@ func npmInstalls(b *bench) {
 		node -e "console.log(require('pkg'))"`, "from the package")
 }
 
-// attributesCopied has tools copy what they can of a file with attributes. They go on without, as on a file system that has none.
+// attributesCopied has tools copy what they can of a file with attributes. They go on where that fails, as on a file system without attributes.
 func attributesCopied(b *bench) {
 	b.needs("python3 --version")
 	planted := b.plant("planted", 0o644)

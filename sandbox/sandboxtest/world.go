@@ -12,7 +12,7 @@ import (
 	"torno/sandbox"
 )
 
-// World is the site behind the fakes: what it holds outlives each of them, as containers outlive a watcher.
+// World is the site behind the fakes. Its sandboxes outlive each fake, as containers outlive a watcher.
 // Two fakes of one installation are a watcher before and after a crash; fakes of two installations are strangers.
 type World struct {
 	host  func(sandbox.Source) string
@@ -36,8 +36,8 @@ type Option func(*World)
 // HostDir says where a source lies on this machine. Without it that is Rel beneath Base.
 func HostDir(where func(sandbox.Source) string) Option { return func(w *World) { w.host = where } }
 
-// ChunkSize is how many bytes a chunk of output has at most (default 16 KiB, as Docker). With 1, whoever reads the
-// output must be ready for every cut there is.
+// ChunkSize is how many bytes a chunk of output has at most (default 16 KiB, as Docker). With 1, a reader meets every possible
+// cut of the output.
 func ChunkSize(bytes int) Option { return func(w *World) { w.chunk = bytes } }
 
 // NewWorld makes a site without sandboxes. When the test ends, everything in it is killed and waited for.

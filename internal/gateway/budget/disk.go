@@ -10,9 +10,9 @@ import (
 
 // disk is what the ledger does to its directory. A test stops it before any of these and in the middle of a write.
 type disk interface {
-	// read is the content of a file, nil if there is none.
+	// read returns the content of a file, nil if the file does not exist.
 	read(name string) ([]byte, error)
-	// open opens a file to append to it, and makes it if there is none.
+	// open opens a file to append to it, and makes it if it does not exist.
 	open(name string) (file, error)
 	rename(from, to string) error
 	remove(name string) error
@@ -20,7 +20,7 @@ type disk interface {
 	flush() error
 }
 
-// file is one that is appended to.
+// file is open for appending.
 type file interface {
 	Write(p []byte) (int, error)
 	Sync() error

@@ -22,7 +22,7 @@ func (s Scope) String() string {
 	return s.Kind + " " + s.ID
 }
 
-// Limits is what a scope may cost. A limit that is absent is none; one of 0 allows nothing.
+// Limits is what a scope may cost. An absent limit limits nothing; a limit of 0 allows nothing.
 type Limits struct {
 	InputTokens  *int64 `json:"input_tokens,omitempty"`
 	OutputTokens *int64 `json:"output_tokens,omitempty"`

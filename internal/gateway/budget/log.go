@@ -11,8 +11,8 @@ const (
 	freshName  = "ledger.new" // while a ledger is written anew
 )
 
-// DamagedError says that a line of the ledger cannot be read, and that it is not the end of one that was being written
-// when the process or the machine stopped. What was spent is not known then. The operator decides: moving the file away
+// DamagedError says that a line of the ledger cannot be read, although it is not a last line that a crash or a power cut has
+// cut off. What was spent is not known then. The operator decides: moving the file away
 // begins all budgets anew.
 type DamagedError struct {
 	Dir  string

@@ -24,7 +24,7 @@ const (
 	opForget  operation = "forget"
 )
 
-// key is a scope, and the day for one that has a budget by the day.
+// key is a scope, with the day if its budget is a budget by the day.
 type key struct {
 	Scope
 	Day int64 `json:"day,omitempty"`

@@ -13,7 +13,7 @@ type Spent struct {
 	Limit int64 // what the scope may cost in all, nano units where What is Spending
 	Used  int64 // what it cost until now
 	Bound int64 // what the request may cost
-	Kept  int64 // what of the limit is kept for the last request, if this is none
+	Kept  int64 // the part of the limit that is kept for the last request, if this is not the last one
 	// Unpriced says that no price is known for the request, so that no limit of money can hold.
 	Unpriced bool
 }

@@ -1,10 +1,10 @@
-// Package credential has the secrets by which upstreams know us, and nobody else has them.
+// Package credential keeps the secrets by which upstreams know us. No other package has them.
 //
 //	known := credential.NewKnown()
 //	source, err := credential.Open(r.Credential, known)
 //	err = credential.Apply(ctx, source, request, body)   // exactly the configured header, and none of the client's
 //	if answer.StatusCode == 401 { source.Refused(ctx) }  // the next request reads the secret again
-//	text = known.Scrub(text)                             // before anything of an upstream is told to anybody
+//	text = known.Scrub(text)                             // before any text of an upstream is logged or shown
 //
 // # Where a secret comes from
 //

@@ -15,10 +15,10 @@ const (
 // until says how long a value may be kept; the zero value says not at all.
 type until struct{ time.Time }
 
-// kept is a value that costs something to read. One caller reads it, the others wait for what it finds.
+// kept is a value that costs something to read. One caller reads it, the others wait for its result.
 type kept[T any] struct {
 	costs bool
-	gate  chan struct{} // whoever holds it may read
+	gate  chan struct{} // the goroutine that holds it may read
 
 	mu    sync.Mutex // guards what stands below
 	value T

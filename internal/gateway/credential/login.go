@@ -9,10 +9,10 @@ import (
 	"time"
 )
 
-// program is one that people log in with, whose file of tokens the host holds for a child.
+// program is a program that people log in with. The host keeps its file of tokens for a child.
 //
-// What is written here of the two was read from what others wrote of them; neither login could be tried here, where there is
-// no network. The file's form, the exchange with the token's server and the writing back are tested against a stand-in. Both
+// The facts about the two come from the documentation of others. Neither login could be tried here, where there is no
+// network. The file's form, the exchange with the token's server and the writing back are tested against a stand-in. Both
 // vendors mean these tokens for their own program: use them for that program only (the real Claude Code, the real Codex) and
 // read the terms of your plan first; a key of the API has no such bounds.
 type program struct {
@@ -52,7 +52,7 @@ type login struct {
 	unsaved *saved // tokens that could not be written into the file yet; used by a reading only, of which there is one at a time
 
 	mu            sync.Mutex // guards what stands below
-	used, refused Secret     // the access token of the last exchanges, and the one that the upstream did not take
+	used, refused Secret     // the access token of the last exchanges, and the token that the upstream did not take
 }
 
 // tokens are what a request needs.
@@ -176,7 +176,7 @@ type contents struct {
 	end                      time.Time
 }
 
-// parse reads the file, and remembers what nobody else may see.
+// parse reads the file, and remembers its secrets for scrubbing.
 func (l *login) parse(text string) (contents, error) {
 	var whole map[string]json.RawMessage
 	var inner map[string]json.RawMessage

@@ -20,7 +20,7 @@ type Secret struct{ text *string }
 
 func secretOf(text string) Secret { return Secret{&text} }
 
-// reveal is the text; "" where there is none.
+// reveal is the text; "" for no secret.
 func (s Secret) reveal() string {
 	if s.text == nil {
 		return ""
@@ -49,7 +49,7 @@ type Known struct {
 	forms [][]string // of each secret all its spellings, the newest last
 }
 
-// NewKnown knows none.
+// NewKnown returns an empty list.
 func NewKnown() *Known { return &Known{} }
 
 // add remembers a secret.
@@ -79,7 +79,7 @@ func (k *Known) add(secret string) {
 	}
 }
 
-// maxScrub bounds the work for one text. What lies behind it is cut off.
+// maxScrub bounds the work for one text. The rest is cut off.
 const maxScrub = 16 << 10
 
 // Scrub takes every secret out of a text, also in its usual encodings, and every long piece of one.

@@ -22,7 +22,7 @@ const (
 
 const defaultHeader = 64 << 10
 
-// Rule says what a transport may connect to, and whom it believes.
+// Rule says where a transport may connect to, and which certificates it trusts.
 type Rule struct {
 	Host      string // "api.example.com", or with a port
 	Plain     bool   // http, without TLS
@@ -33,7 +33,7 @@ type Rule struct {
 	Silence   time.Duration // the longest time in which no byte passes; 0: no bound
 }
 
-// What an upstream may not do. A Transport returns them wrapped.
+// A Transport returns these, wrapped, for things that an upstream may not do.
 var (
 	ErrRedirect = errors.New("the upstream redirects, and a redirect is not followed")
 	ErrUpgrade  = errors.New("the upstream wants to speak another protocol")
@@ -139,7 +139,7 @@ func (c *impatient) Read(p []byte) (int, error) {
 	return c.Conn.Read(p)
 }
 
-// Write sets the deadline of a read too: one that began while the connection was idle begins to count anew.
+// Write also sets the deadline of a read anew: that read may have begun while the connection was idle.
 func (c *impatient) Write(p []byte) (int, error) {
 	if err := c.SetDeadline(time.Now().Add(c.silence)); err != nil {
 		return 0, err

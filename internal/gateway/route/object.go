@@ -147,7 +147,7 @@ func (o object) getObject(key string) (object, error) {
 	return inner, nil
 }
 
-// elements are the values of a JSON array that is known to be valid. What is no array has none.
+// elements are the values of a JSON array that is known to be valid. Other JSON has no elements.
 func elements(text []byte) ([][]byte, error) {
 	i := space(text, 0)
 	if i >= len(text) || text[i] != '[' {

@@ -24,7 +24,7 @@ type Rule struct {
 	query   []parameter
 }
 
-// parameter is one that a query may have.
+// parameter is a parameter that a query may have.
 type parameter struct {
 	name   string
 	values []string // empty: any

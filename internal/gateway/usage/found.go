@@ -18,21 +18,21 @@ const (
 	startCacheRead
 	startCacheWrite
 	startCacheWriteHour
-	firstText // what follows are texts, not numbers
+	firstText // from here on texts, not numbers
 	kind
 	finish
 	slots
 )
 
-// found is what a document holds of what is looked for.
+// found holds the values of a document that the scanner looks for.
 type found struct {
 	numbers [firstText]int64
 	seen    [slots]bool
 	kind    string
-	bad     bool // a number is none, or not to be believed
+	bad     bool // a number cannot be read, or not be believed
 }
 
-// count keeps a number. Of one that is said twice the higher one counts.
+// count keeps a number. Where a document tells it twice, the higher one counts.
 func (f *found) count(at slot, n int64) {
 	f.numbers[at] = max(f.numbers[at], n)
 	f.seen[at] = true

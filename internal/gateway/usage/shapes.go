@@ -10,9 +10,9 @@ type shape struct {
 	ends func(all *found, event *found) bool
 	// endsByDone says that what a stream tells is complete with [DONE].
 	endsByDone bool
-	// told says whether a whole document is one that tells its usage.
+	// told says whether a whole document tells its usage.
 	told func(*found) bool
-	// usage makes tokens of what was told, or says that it does not fit together.
+	// usage makes tokens of the numbers that were told, or says that they contradict each other.
 	usage func(*found) (Usage, bool)
 }
 

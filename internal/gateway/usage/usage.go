@@ -71,7 +71,7 @@ func (p *plain) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// Usage can be asked at any time: a document that has not ended has none.
+// Usage can be called at any time. A document that has not ended has no usage yet.
 func (p *plain) Usage() (Usage, bool) {
 	if !p.scanner.complete() {
 		return Usage{}, false

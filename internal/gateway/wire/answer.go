@@ -22,7 +22,7 @@ type Answer struct {
 	Close  bool        // the connection ends behind it
 }
 
-// WriteHead writes the head in one piece. What Header says about framing does not count.
+// WriteHead writes the head in one piece. It ignores fields of Header about framing.
 func (a Answer) WriteHead(w io.Writer) error {
 	var text bytes.Buffer
 	fmt.Fprintf(&text, "HTTP/1.1 %d %s\r\n", a.Status, http.StatusText(a.Status))
@@ -55,7 +55,7 @@ type Pieces struct {
 // NewPieces writes to a connection.
 func NewPieces(w io.Writer) *Pieces { return &Pieces{w: w} }
 
-// Write writes one piece. An empty one is none: it would end the body.
+// Write writes one piece. It skips an empty piece, which would end the body.
 func (p *Pieces) Write(data []byte) (int, error) {
 	if len(data) == 0 {
 		return 0, nil
