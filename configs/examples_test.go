@@ -70,7 +70,7 @@ func checkRoundTrip(t *testing.T, name string, c Config) {
 	}
 }
 
-// TestFullExampleHasEveryKey fails when the schema gets a key that nobody has explained.
+// TestFullExampleHasEveryKey fails when the schema gets a key that the example does not explain.
 func TestFullExampleHasEveryKey(t *testing.T) {
 	var document yaml.Node
 	if err := yaml.Unmarshal(example(t, "full.yaml"), &document); err != nil {

@@ -42,7 +42,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// tricky says whether there is an anchor, an alias, a merge key or a tag of somebody's own.
+// tricky says whether there is an anchor, an alias, a merge key or a tag that is not YAML's own.
 func tricky(n *yaml.Node) bool {
 	return n.Kind == yaml.AliasNode || n.Anchor != "" || n.Tag == "!!merge" || n.Style&yaml.TaggedStyle != 0 ||
 		slices.ContainsFunc(n.Content, tricky)

@@ -42,7 +42,7 @@ func TestAttackLease(t *testing.T) {
 		_, err := os.ReadFile(path)
 		naive <- err
 	}()
-	// The lease is being broken while somebody waits in an open: the oracle.
+	// The lease is being broken while a process waits in an open: the oracle.
 	eventually(t, func() error {
 		lease, err := unix.FcntlInt(holder.Fd(), unix.F_GETLEASE, 0)
 		if err == nil && lease == unix.F_WRLCK {
@@ -68,8 +68,8 @@ func TestAttackLease(t *testing.T) {
 	}
 }
 
-// TestAttackSwap exchanges a good file and a link to a secret as fast as it can. Who looks at the name and then opens
-// the name is tricked sooner or later; who opens what was looked at never is.
+// TestAttackSwap exchanges a good file and a link to a secret as fast as it can. A reader that looks at the name and then
+// opens the name is tricked sooner or later; a reader that opens what it looked at never is.
 func TestAttackSwap(t *testing.T) {
 	outbox := newOutbox(t)
 	write(t, outbox, "request_s1.json", "good")
@@ -115,7 +115,7 @@ func naiveReadIsTricked(path string) bool {
 	return err == nil && string(data) == secret
 }
 
-// TestUnreadable reads as a user who may not.
+// TestUnreadable reads as a user without the right to.
 func TestUnreadable(t *testing.T) {
 	outbox := outboxOf(t, 1000, 1000)
 	write(t, outbox, "request_s1.json", secret)
@@ -128,7 +128,7 @@ func TestUnreadable(t *testing.T) {
 	})
 }
 
-// TestOwner publishes as root into an outbox of somebody else.
+// TestOwner publishes as root into an outbox of another user.
 func TestOwner(t *testing.T) {
 	outbox := outboxOf(t, 1000, 1001)
 	write(t, outbox, "response_s1.json", "planted by root, to be replaced")
@@ -141,7 +141,7 @@ func TestOwner(t *testing.T) {
 	}
 }
 
-// TestOwnerCannotBeGiven publishes as a user who may not give files away: then everybody may read it.
+// TestOwnerCannotBeGiven publishes as a user that may not give files away: then every user may read the file.
 func TestOwnerCannotBeGiven(t *testing.T) {
 	outbox := outboxOf(t, 1000, 1001)
 	asUser(t, 2000, func() error { return outbox.Publish("response_s1.json", []byte("{}")) })

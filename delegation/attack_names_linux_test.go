@@ -11,7 +11,7 @@ import (
 	"torno/test/attack"
 )
 
-// TestAttackSecondNameGoes: a file of somebody else's gets a second name in the outbox, which is taken away, or renamed over, in the
+// TestAttackSecondNameGoes: a file of another user gets a second name in the outbox, which is taken away, or renamed over, in the
 // moment in which it is opened. The file has one name then, which lies outside of the outbox.
 func TestAttackSecondNameGoes(t *testing.T) {
 	base := t.TempDir()

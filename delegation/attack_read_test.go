@@ -68,7 +68,7 @@ func TestAttackNamedPipe(t *testing.T) {
 		naive <- err
 	}()
 	within(t, func() { refusesToRead(t, outbox, ErrNotRegular, "a named pipe") })
-	// A pipe can be opened for writing, without waiting, only while somebody waits to read: the oracle.
+	// A pipe can be opened for writing, without waiting, only while a reader waits: the oracle.
 	var writer int
 	eventually(t, func() (err error) {
 		writer, err = unix.Open(path, unix.O_WRONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)

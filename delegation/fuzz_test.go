@@ -120,7 +120,7 @@ func checkJSON(value any, depth int) bool {
 }
 
 // checkWhole changes a text that was taken: no part of it may be taken, nor it with a member twice, nor with more behind
-// it; a member that nobody knows changes nothing.
+// it; an unknown member changes nothing.
 func checkWhole(t *testing.T, data []byte, r Request) {
 	t.Helper()
 	text := strings.TrimRight(string(data), " \t\r\n")

@@ -224,7 +224,7 @@ func TestProtocolPythonClient(t *testing.T) {
 	}
 }
 
-// answerOnce is the smallest watcher: first a response to somebody else, then the right one.
+// answerOnce is the smallest watcher: first a response to another request, then the right one.
 func answerOnce(outbox *Dir, id SubagentID) error {
 	data, _, err := outbox.Read(RequestName(id), 1<<20)
 	if err != nil {

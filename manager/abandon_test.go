@@ -23,7 +23,7 @@ func TestAnAbandonedWaitLeavesNothing(t *testing.T) {
 				h.during(3*time.Second, run, func() { h.segment(run, 1, 1, "a") })
 				h.during(4*time.Second, run, func() { must(0, run.Cancel(context.Background())) })
 				h.during(6*time.Second, run, func() { h.respond(run) })
-				h.later(time.Second, func() { stops(h) }) // from here on nobody else cleans up
+				h.later(time.Second, func() { stops(h) }) // from here on no watcher cleans up
 				ctx, cancel := context.WithTimeout(t.Context(), after)
 				defer cancel()
 				if _, err := take(ctx, run); err != nil && !errors.Is(err, context.DeadlineExceeded) {
@@ -49,7 +49,7 @@ func (h *host) during(d time.Duration, r *Run, do func()) {
 	})
 }
 
-// A later request of the same subagent is not taken away by whoever leaves the earlier one.
+// A later request of the same subagent is not removed when a client leaves the earlier one.
 func TestAnAbandonedWaitRemovesNothingOfOthers(t *testing.T) {
 	in(t, func(t *testing.T, h *host) {
 		m := h.client(Options{})

@@ -125,7 +125,7 @@ func stops(h *host) {
 	must(0, h.rewrite(func(b *delegation.Heartbeat) { b.Stopping, b.Stopped, b.BeatAt = true, true, time.Now() }))
 }
 
-// A Wait that begins when nobody serves any more says so at once, or after a second look where only a clock tells.
+// A Wait that begins when no watcher serves any more says so at once, or after a second look where only a clock tells.
 func TestWaitWhereNobodyServesAnyMore(t *testing.T) {
 	for name, c := range map[string]struct {
 		spoil func(h *host) error

@@ -12,7 +12,7 @@ import (
 )
 
 // The answer is exchanged with a second name of the parent's key while it is read, many thousand times. Between a look at
-// a name and an open of it there is always time for that: the one who looks, opens and does not compare is the oracle.
+// a name and an open of it there is always time for that: a reader that looks, opens and does not compare is the oracle.
 func TestAnswerIsWhatWasLookedAt(t *testing.T) {
 	const secret = "the parent's key"
 	h := newHost(t)

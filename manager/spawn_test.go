@@ -218,7 +218,7 @@ func TestSpawnFindsTheWorkspaceOfTheSameSubagentAgain(t *testing.T) {
 	}
 }
 
-// The host asks who owns a workspace before it lets a child in, so a parent that is root must not keep it.
+// The host checks the owner of a workspace before it lets a child in, so a parent that is root must not keep it.
 func TestSpawnGivesTheWorkspaceToTheOwnerOfTheOutbox(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("only root can give files away")

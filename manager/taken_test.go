@@ -38,7 +38,7 @@ func TestAResultStaysUntilItIsAcknowledged(t *testing.T) {
 	})
 }
 
-// What was taken can be read again, and who comes too late is told when it was taken and where its workspace is.
+// What was taken can be read again, and a client that comes too late is told when it was taken and where its workspace is.
 func TestWhatWasTakenIsKept(t *testing.T) {
 	in(t, func(t *testing.T, h *host) {
 		m := h.client(Options{})

@@ -12,7 +12,7 @@ import (
 	"torno/delegation"
 )
 
-// A status that goes to and fro, or grants a hundred years, keeps nobody.
+// A status that goes to and fro, or grants a hundred years, keeps no client waiting.
 func TestWaitEndsWhateverAStatusClaims(t *testing.T) {
 	for name, c := range map[string]struct {
 		states []delegation.State
@@ -96,7 +96,7 @@ func TestOverdueSaysWhatIsInTheWay(t *testing.T) {
 
 const future = `{"version":2,"subagent_id":"s1","request_id":"another","status":"completed","exit_code":0}`
 
-// The deadline passes while nobody serves: that is the reason, and a later watcher finds no order to end the run.
+// The deadline passes while no watcher serves: that is the reason, and a later watcher finds no order to end the run.
 func TestOverdueWithoutAWatcher(t *testing.T) {
 	in(t, func(t *testing.T, h *host) {
 		die := h.live()

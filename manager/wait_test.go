@@ -13,7 +13,7 @@ import (
 	"torno/delegation"
 )
 
-// in runs a test in a bubble: its clock jumps ahead whenever everybody waits.
+// in runs a test in a bubble: its clock jumps ahead whenever all goroutines wait.
 func in(t *testing.T, test func(t *testing.T, h *host)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) { test(t, newHost(t)) })

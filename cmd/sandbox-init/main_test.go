@@ -70,7 +70,7 @@ func needRoot(t *testing.T) {
 
 var uids atomic.Int64
 
-// nextUID is a uid that nobody else has, so that a box's processes can be found and counted.
+// nextUID is a uid that no other test has, so that a box's processes can be found and counted.
 func nextUID() int {
 	return 1_900_000_000 + os.Getpid()%10_000*1_000 + int(uids.Add(1))
 }

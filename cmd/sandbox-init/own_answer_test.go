@@ -39,7 +39,7 @@ func TestTheAgentsOwnAnswerStays(t *testing.T) {
 	}
 }
 
-// TestAnAnswerThatCouldNotBeMovedAside is nobody's: only what the agent put there itself is its answer.
+// TestAnAnswerThatCouldNotBeMovedAside: the answer of an earlier run does not count as this agent's answer.
 func TestAnAnswerThatCouldNotBeMovedAside(t *testing.T) {
 	for name, test := range map[string]struct{ script, answer, says string }{
 		"it stays":               {"echo printed", "", "a directory has its name"},
@@ -61,7 +61,7 @@ func TestAnAnswerThatCouldNotBeMovedAside(t *testing.T) {
 	}
 }
 
-// TestWhatIsNoAnswer is replaced by the standard output, and that is said: nobody would read it.
+// TestWhatIsNoAnswer is replaced by the standard output, and a line says so.
 func TestWhatIsNoAnswer(t *testing.T) {
 	for name, script := range map[string]string{
 		"a link":          "echo mine >there; ln -s there answer.txt",

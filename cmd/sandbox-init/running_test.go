@@ -163,7 +163,7 @@ func (s *stream) text() string {
 	return s.buf.String()
 }
 
-// close is what a reader does who has had enough.
+// close stops reading.
 func (s *stream) close(t *testing.T) {
 	t.Helper()
 	if err := s.read.Close(); err != nil {

@@ -34,7 +34,7 @@ func storyMain() {
 	os.Exit(a.Main(context.Background(), os.Args[1:], cli.Process()))
 }
 
-// TestStories are those that need no engine: a socket at which nobody speaks takes its place.
+// TestStories runs the stories that need no engine: a socket without replies takes its place.
 func TestStories(t *testing.T) { testscript.Run(t, stories("testdata/script")) }
 
 func stories(dir string) testscript.Params {
@@ -107,7 +107,7 @@ func eventually(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// listen opens a socket at which nobody speaks.
+// listen opens a socket that never replies.
 func listen(ts *testscript.TestScript, _ bool, args []string) {
 	listener, err := net.Listen("unix", ts.MkAbs(args[0]))
 	ts.Check(err)

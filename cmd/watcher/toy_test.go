@@ -23,7 +23,7 @@ import (
 	"torno/sandbox/sandboxtest"
 )
 
-// toy is a launcher as somebody may add it: all that is written for it is this Kind and its line in the list.
+// toy is a launcher that a developer adds: it takes this Kind and a line in the list.
 type toy struct {
 	world *sandboxtest.World
 

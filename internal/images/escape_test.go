@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// naive unpacks as one does who trusts the archive. It shows that each attack is one.
+// naive unpacks as a program does that trusts the archive. It shows that each attack works there.
 func naive(dir string, layer []byte) error {
 	reader := tar.NewReader(bytes.NewReader(layer))
 	for {

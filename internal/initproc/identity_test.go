@@ -29,7 +29,7 @@ func TestIdentity(t *testing.T) {
 	}
 }
 
-// TestReadIdentity runs as whoever tests, who is never process 1 of a sandbox.
+// TestReadIdentity runs as the user of the test, which is never process 1 of a sandbox.
 func TestReadIdentity(t *testing.T) {
 	id, err := readIdentity()
 	if err != nil {

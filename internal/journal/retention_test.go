@@ -131,7 +131,7 @@ func TestAClockThatWasAheadForgetsNoKey(t *testing.T) {
 	over(t, j, "main", 1) // and what is newer begins, today
 }
 
-// TestARequestFromTheFutureIsRememberedAsOfToday: nobody can have a key kept for ever.
+// TestARequestFromTheFutureIsRememberedAsOfToday: no client can have a key kept for ever.
 func TestARequestFromTheFutureIsRememberedAsOfToday(t *testing.T) {
 	ctx := context.Background()
 	j := open4test(t, state(t))

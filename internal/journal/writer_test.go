@@ -64,7 +64,7 @@ func TestAFlushThatWouldNotBeIsAnError(t *testing.T) {
 	}
 }
 
-// TestWhoWaitsGoesTogether holds the writer until everybody is at its door.
+// TestWhoWaitsGoesTogether holds the writer until all callers wait for it.
 func TestWhoWaitsGoesTogether(t *testing.T) {
 	j := open4test(t, state(t))
 	const n = 20
@@ -169,7 +169,7 @@ func TestClosedJournal(t *testing.T) {
 	}
 }
 
-// TestWhatWasHandedOverIsAnswered closes a journal while many write: each write is done or ErrClosed, and nobody hangs.
+// TestWhatWasHandedOverIsAnswered closes a journal while many write: each write is done or ErrClosed, and no call hangs.
 func TestWhatWasHandedOverIsAnswered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		j := first(Open(context.Background(), state(t)))

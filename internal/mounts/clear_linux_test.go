@@ -114,7 +114,7 @@ func TestClearUnmountsNothingOfTheHosts(t *testing.T) {
 	}
 }
 
-// Mounts that somebody else piled up in the slot go as well.
+// Clear also removes mounts of other programs in the slot.
 func TestClearTakesWhateverIsThere(t *testing.T) {
 	w := newWorld(t)
 	slot := w.slot()

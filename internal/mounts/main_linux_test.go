@@ -14,7 +14,7 @@ import (
 	"torno/sandbox"
 )
 
-// child is the identity of the sandbox in these tests: nobody's on any machine.
+// child is the identity of the sandbox in these tests: no machine has such a user.
 var child = Identity{UID: 2000000001, GID: 2000000001}
 
 func TestMain(m *testing.M) {
@@ -230,7 +230,7 @@ func asUser(id Identity, f func() error) error {
 	})
 }
 
-// owner is whom a path belongs to.
+// owner is the user that a path belongs to.
 func owner(t testing.TB, path string) Identity {
 	t.Helper()
 	var st unix.Stat_t

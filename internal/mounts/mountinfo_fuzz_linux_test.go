@@ -10,7 +10,7 @@ import (
 )
 
 // FuzzMountInfo writes mounts as the kernel does and reads them back: whatever is in the name of a directory, which
-// anybody may have chosen, the mount is found where it lies and no other one appears.
+// any user may have chosen, the mount is found where it lies and no other one appears.
 func FuzzMountInfo(f *testing.F) {
 	for _, name := range []string{
 		"/srv/plain", "/srv/a b", "/srv/a\nb", "/srv/a\tb", `/srv/a\b`, `/srv/a\040b`, "/srv/#a", "/srv/a\u00a0b", "/srv/a\u0085b", "/srv/a\vb\fc\rd", "/srv/\u2003", "/srv/ü\xff",

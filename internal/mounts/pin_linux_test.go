@@ -126,7 +126,7 @@ func TestPinWithoutTheRight(t *testing.T) {
 	wantKind(t, err, KindDenied)
 }
 
-// The root is held: a link in its place leads nobody astray, and what was removed is missing.
+// The root is held: a link in its place misleads no lookup, and what was removed is missing.
 func TestPinWhenTheRootIsExchanged(t *testing.T) {
 	outer, moved := t.TempDir(), t.TempDir()
 	root, victim := filepath.Join(outer, "root"), filepath.Join(outer, "victim")
@@ -184,7 +184,7 @@ func TestOpenBasesRefuses(t *testing.T) {
 	}
 }
 
-// A link that somebody else can exchange leads to whatever they like, and what it leads to is mounted with its owner's rights.
+// A link that another user can exchange leads wherever that user likes, and its target is mounted with its owner's rights.
 func TestOpenBasesRefusesTheLinkOfAnother(t *testing.T) {
 	needRoot(t)
 	dir := t.TempDir()

@@ -72,7 +72,7 @@ var hostilePlaces = []hostilePlace{
 	{"P19", nil, "/p/a", "/p/a/b"},
 }
 
-// TestHostilePlacesNeedTheirDefence is the oracle of FuzzResolve: a lookup that follows links, as everybody's does, is led
+// TestHostilePlacesNeedTheirDefence is the oracle of FuzzResolve: a lookup that follows links, as the usual one does, is led
 // out of the roots by some of the places that are its seeds.
 func TestHostilePlacesNeedTheirDefence(t *testing.T) {
 	astray := 0

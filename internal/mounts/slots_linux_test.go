@@ -170,7 +170,7 @@ func TestSlotsThatAreLeftOnTheDisk(t *testing.T) {
 	}
 }
 
-// A mount that somebody else made shared is used, and is not ours to end.
+// A mount that another program made shared is used, and is not ours to end.
 func TestSlotsInAMountOfTheOperators(t *testing.T) {
 	needRoot(t)
 	dir := t.TempDir()

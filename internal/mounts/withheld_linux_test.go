@@ -224,7 +224,7 @@ func TestAnEnginesSocketIsMadeAnew(t *testing.T) {
 	}
 }
 
-// TestWhatIsUnmountedIsWithheld, for whoever has another name of it still reaches it.
+// TestWhatIsUnmountedIsWithheld: by another name a source could still reach it.
 func TestWhatIsUnmountedIsWithheld(t *testing.T) {
 	m := newMachine(t)
 	tmpfs(t, m.at("srv/other"))

@@ -42,7 +42,7 @@ func TestNobodyElseCanExchangeIt(t *testing.T) {
 	}
 }
 
-// TestRootExecutesNobodysProgram gives what is executed as root to somebody.
+// TestRootExecutesNobodysProgram gives a program that root executes to another user.
 func TestRootExecutesNobodysProgram(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("NOT SHOWN HERE: files can be given away by root alone")
@@ -64,7 +64,7 @@ func TestRootExecutesNobodysProgram(t *testing.T) {
 		give(t, given, 4711)
 		_, err := find(path, own)
 		mustFail(t, err, Unsafe, given, "belongs to user 4711")
-		// Whoever can exchange the watcher gains nothing.
+		// The owner of the watcher gains nothing.
 		give(t, own, 4711)
 		if _, err := find(path, own); err != nil {
 			t.Errorf("%s belongs to the owner of the watcher: %v", given, err)

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestAnyRules holds programs of rules that nobody would write against what they mean: halves and bits of arguments in
+// TestAnyRules compares programs of unusual rules with what the rules mean: halves and bits of arguments in
 // every mixture, conditions that contradict each other, that never or always hold, and numbers in any order.
 func TestAnyRules(t *testing.T) {
 	for range 500 {

@@ -59,7 +59,7 @@ func interesting(rules []Rule) [][6]uint64 {
 			}
 		}
 		if all = longer; values[i] == nil {
-			all = longer[len(longer)/2:] // nobody looks at this one: one value is enough
+			all = longer[len(longer)/2:] // no rule looks at this argument: one value is enough
 		}
 	}
 	return all

@@ -131,7 +131,7 @@ func TestWhatAutoComesTo(t *testing.T) {
 	}
 }
 
-// TestNothingIsMadeWhereNothingCanBeHad: whoever can launch nothing leaves nothing behind either.
+// TestNothingIsMadeWhereNothingCanBeHad: a watcher that can launch nothing leaves nothing behind either.
 func TestNothingIsMadeWhereNothingCanBeHad(t *testing.T) {
 	s := newAutoShop(t)
 	s.noDocker()

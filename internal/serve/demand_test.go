@@ -123,7 +123,7 @@ func TestChildrenAreNotRoots(t *testing.T) {
 	}
 }
 
-// TestChildrenOfASelf: where children are the watcher's own user, an outbox of somebody else's could serve nobody.
+// TestChildrenOfASelf: where children are the watcher's own user, an outbox of another user could serve no request.
 func TestChildrenOfASelf(t *testing.T) {
 	s := newShop(t)
 	s.world.Enforce(sandbox.OwnIdentity, false, "we are not root")

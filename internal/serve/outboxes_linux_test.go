@@ -10,10 +10,10 @@ import (
 	"torno/test/attack"
 )
 
-// user is nobody's on any machine.
+// user is a user id that no machine has.
 const user = 2_000_000_077
 
-// ownerOf is whom a path itself belongs to.
+// ownerOf is the user that a path itself belongs to, without following a link.
 func ownerOf(t *testing.T, path string) (uid int, mode os.FileMode) {
 	t.Helper()
 	info, err := os.Lstat(path)
@@ -118,7 +118,7 @@ func below(t *testing.T, dir string) (found []string) {
 	return found
 }
 
-// TestNothingOfOthersIsGivenAway has a user who puts root's directory in the place of the one that is made for them, while
+// TestNothingOfOthersIsGivenAway has a user that puts root's directory in the place of the one that is made for them, while
 // it is made. Making it and giving it away, the oracle, is beaten.
 func TestNothingOfOthersIsGivenAway(t *testing.T) {
 	dir := project(t)

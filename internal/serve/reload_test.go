@@ -93,7 +93,7 @@ func TestAStopComesBeforeAReload(t *testing.T) {
 	}}, watcher: watcher.New(watcher.Config{Log: slog.New(slog.DiscardHandler)})}
 	stopping, stop := context.WithCancel(t.Context())
 	stop()
-	for range 20 { // whoever is ready first is chance
+	for range 20 { // which one is ready first is chance
 		a := asked{stopping: stopping, reload: make(chan struct{}, 1)}
 		a.askReload()
 		if next := h.awaitReload(t.Context(), a); next != nil {
@@ -148,7 +148,7 @@ func TestAReloadThatIsRefusedChangesNothing(t *testing.T) {
 	}
 }
 
-// deaden leaves a socket behind at which nobody listens, as an engine does that was killed.
+// deaden leaves a socket without a listener behind, as a killed engine does.
 func deaden(socket string) {
 	os.Remove(socket)
 	listener, err := net.ListenUnix("unix", &net.UnixAddr{Name: socket})

@@ -19,7 +19,7 @@ import (
 	"torno/sandbox/sandboxtest"
 )
 
-// quiet is a log that nobody reads.
+// quiet is a log that goes nowhere.
 var quiet = slog.New(slog.DiscardHandler)
 
 // makeOutbox makes what a watcher would have made.

@@ -57,7 +57,7 @@ func TestRunsAreTakenUpWhereTheyAre(t *testing.T) {
 	s.stop(ended)
 }
 
-// TestRunsWithoutTheirLauncherAreNotLost: nobody knows what became of them, so nothing is said of them and nothing served.
+// TestRunsWithoutTheirLauncherAreNotLost: what became of them cannot be known, so nothing is reported of them and nothing served.
 func TestRunsWithoutTheirLauncherAreNotLost(t *testing.T) {
 	s := newAutoShop(t)
 	release := s.strand()

@@ -32,7 +32,7 @@ func (g *ground) swap(a, b string) (stop func()) {
 	return stop
 }
 
-// byName clears set-id bits as one does who looks first and then trusts the name.
+// byName clears set-id bits as a careless program does: it looks first and then trusts the name.
 func byName(dir string) {
 	entries, _ := os.ReadDir(dir)
 	for _, e := range entries {

@@ -42,7 +42,7 @@ func TestSetIDBitsAreCleared(t *testing.T) {
 }
 
 // TestSetIDFilesWithSeveralNames clears a file when all its names are in the directory, and leaves it alone when it is
-// somebody else's as well.
+// another user's as well.
 func TestSetIDFilesWithSeveralNames(t *testing.T) {
 	g := newGround(t)
 	mine, others := g.write("a/mine", 1), g.write("others", 1)

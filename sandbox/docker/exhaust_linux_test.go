@@ -15,7 +15,7 @@ import (
 	"torno/test/weak"
 )
 
-// newExhaust is a field for whoever takes all that there is. Beside it the engine is asked.
+// newExhaust is a field for a child that takes all that there is. Beside it the engine is asked.
 func newExhaust(t *testing.T, mode docker.MountMode) *exhaust.Field {
 	f := newField(t, mode)
 	api := needEngine(t)

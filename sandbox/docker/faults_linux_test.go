@@ -28,7 +28,7 @@ type flaky struct {
 
 	mu    sync.Mutex
 	op    string
-	after bool // the engine does what it was asked, and nobody hears of it
+	after bool // the engine does what it was asked, and its answer is lost
 	fired int
 	mute  *regexp.Regexp    // calls that are never answered
 	muted chan struct{}     // told of each, if there is room

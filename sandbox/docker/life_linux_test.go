@@ -127,7 +127,7 @@ func TestStrangerInTheWay(t *testing.T) {
 	}
 }
 
-// late makes a container of a run as an engine does that nobody waits for any more: its slot is that of another one by now.
+// late makes a container of a run as a slow engine does, after its call was given up: another container has its slot by now.
 func (f *field) late(api *client.Client, key sandbox.SandboxID, other sandbox.Handle) {
 	f.Helper()
 	_, id := f.house.state("ours")

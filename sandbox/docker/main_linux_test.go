@@ -9,7 +9,7 @@ import (
 	"go.uber.org/goleak"
 )
 
-// TestMain sees that no goroutine outlives the tests: every one of the launcher's has an owner who waits for it.
+// TestMain sees that no goroutine outlives the tests: the launcher waits for each goroutine that it starts.
 func TestMain(m *testing.M) {
 	code := m.Run()
 	if built {

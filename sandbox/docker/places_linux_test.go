@@ -159,7 +159,7 @@ func TestHardLinkOfTheEnginesSocket(t *testing.T) {
 	}
 }
 
-// TestOwnersByPath: by path a sandbox is its workspace's owner, who must be somebody that it may be.
+// TestOwnersByPath: by path a sandbox runs as the owner of its workspace, so that must be a user as which it may run.
 func TestOwnersByPath(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can give directories to others: nothing was tried")

@@ -9,7 +9,7 @@ import (
 )
 
 // TestNobodyGetsWhatIsBeingUndone has one sandbox's Create undo what another's has left, and that other one try again
-// meanwhile: it must not find the container which is on its way out, nor go on while nobody knows whether there is one.
+// meanwhile: it must not find the container which is on its way out, nor go on while it is not known whether there is one.
 func TestNobodyGetsWhatIsBeingUndone(t *testing.T) {
 	id := sandbox.NewSandboxID()
 	l := (&fakeEngine{id: func(int) string { return "ABCD" }}).launch(t)

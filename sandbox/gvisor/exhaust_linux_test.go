@@ -25,7 +25,7 @@ const (
 	pidsEach      = 4
 )
 
-// newExhaust is a field for whoever takes all that there is. Beside it the host starts programs.
+// newExhaust is a field for a child that takes all that there is. Beside it the host starts programs.
 func newExhaust(t *testing.T) *exhaust.Field {
 	t.Helper()
 	base := t.TempDir()
@@ -132,7 +132,7 @@ func TestProcessorTime(t *testing.T) {
 	exhaust.ProcessorTime(newExhaust(t), attack.Trial{Row: "X10", Where: "gvisor"})
 }
 
-// TestInotify: a kernel of its own counts by itself, so what a child takes there is nobody else's.
+// TestInotify: a kernel of its own counts by itself, so a child takes nothing there from others.
 func TestInotify(t *testing.T) {
 	taken := exhaust.Inotify(newExhaust(t))
 	trial := attack.Trial{Row: "X4", Where: "gvisor", Tried: 2, Oracle: taken.Child > taken.Quota, Note: taken.String()}

@@ -213,7 +213,7 @@ func (y *yard) removed(id string) {
 	}
 }
 
-// TestKeeperIsKilled: nobody knows how the sandbox would have ended, so it ends, and is not begun again.
+// TestKeeperIsKilled: without its keeper no process could tell how the sandbox ended, so it is ended, and not begun again.
 func TestKeeperIsKilled(t *testing.T) {
 	for _, watched := range []bool{true, false} {
 		t.Run(strconv.FormatBool(watched), func(t *testing.T) {
@@ -246,7 +246,7 @@ func TestKeeperIsKilled(t *testing.T) {
 	}
 }
 
-// TestTheBoxGoesWhileItIsWaitedFor: whoever waits hears that the sandbox is gone, and of no directory.
+// TestTheBoxGoesWhileItIsWaitedFor: a waiting call returns that the sandbox is gone, and names no directory.
 func TestTheBoxGoesWhileItIsWaitedFor(t *testing.T) {
 	y := newYard(t)
 	h := y.sleeper()
@@ -373,7 +373,7 @@ func TestLeftovers(t *testing.T) {
 	}
 }
 
-// TestRemoveDuringStart: whoever is first, nothing is left.
+// TestRemoveDuringStart: whichever call is first, nothing is left.
 func TestRemoveDuringStart(t *testing.T) {
 	y := newYard(t)
 	for range 5 {

@@ -94,7 +94,7 @@ func newNested(t *testing.T) *nested {
 	return n
 }
 
-// openDir is a directory of the test's that everybody may enter.
+// openDir is a directory of the test's that every user may enter.
 func openDir(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "torno-victim-")
@@ -109,7 +109,7 @@ func openDir(t *testing.T) string {
 }
 
 // try makes a sandbox, starts it while the attack goes on, and says whether the child has read the victim's secret. A sandbox
-// that was changed is not attested: the oracle is one that nobody looked at.
+// that was changed is not attested: the oracle is a sandbox that is not attested.
 func (n *nested) try(change func(sandbox.Handle)) (fell bool) {
 	n.t.Helper()
 	h := n.create()

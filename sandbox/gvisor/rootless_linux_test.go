@@ -23,7 +23,7 @@ import (
 	"torno/test/tied"
 )
 
-// ordinary is a user without any right, whom this machine need not know, and stranger another one.
+// ordinary is a user without any right, and stranger another one. This machine need not know them.
 const (
 	ordinary = 54321
 	stranger = 4242
@@ -52,7 +52,7 @@ func TestAsAnOrdinaryUser(t *testing.T) {
 	u.runs("^(TestContract|TestOrdinary.*|TestNestedContextsAreExchanged|TestRunscIsNamed.*|TestASlotIsLookedAt.*|TestImageFromALayout|TestRoot.*|TestTheKeeperHoldsTheImage|TestLinksOfAnImage|TestExhaustion|TestForkBomb|TestThreads|TestFlood)$")
 }
 
-// user is an ordinary one, who can neither build anything nor read what is root's.
+// user is an ordinary user, which can neither build anything nor read root's files.
 type user struct {
 	*testing.T
 	dir  string // root's; the user's home is in it

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// TestTheSentryHasNoRights: whoever broke out of a sandbox into its kernel would be nobody, with nothing.
+// TestTheSentryHasNoRights: a child that broke out of its sandbox into the kernel would be the user nobody, without rights.
 func TestTheSentryHasNoRights(t *testing.T) {
 	y := newYard(t)
 	sentry := sentryOf(t, y.box(y.sleeper().ID))
@@ -39,7 +39,7 @@ func TestOrdinarySentry(t *testing.T) {
 	}
 }
 
-// rightless holds every thread of a process against what nobody has.
+// rightless checks that every thread of a process is the user nobody, without rights.
 func rightless(t *testing.T, process string, uid int) {
 	t.Helper()
 	threads, err := filepath.Glob(filepath.Join(process, "task", "*", "status"))

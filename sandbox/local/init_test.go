@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestInitIsStoredWhole: once for each content, and again where somebody has spoiled it.
+// TestInitIsStoredWhole: once for each content, and again where the file was changed.
 func TestInitIsStoredWhole(t *testing.T) {
 	dir, program := t.TempDir(), filepath.Join(t.TempDir(), "built")
 	store := func(content string) string {

@@ -11,7 +11,7 @@ import (
 	"torno/sandbox"
 )
 
-// TestRunDirectory has init read what it is to read, and anybody the rest.
+// TestRunDirectory: init can read its files, and every user the rest.
 func TestRunDirectory(t *testing.T) {
 	dir := t.TempDir()
 	spec := Trial{Dir: "/scratch"}.Spec()

@@ -10,7 +10,7 @@ import (
 	"torno/sandbox"
 )
 
-// TestNoEnginesSocketByAnyName has a socket of an engine's, by a link and by another name, and one that is nobody's.
+// TestNoEnginesSocketByAnyName has a socket of an engine's, by a link and by another name, and a socket of no engine.
 func TestNoEnginesSocketByAnyName(t *testing.T) {
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }

@@ -89,7 +89,7 @@ func TestTrialTakesInitsWordOnly(t *testing.T) {
 	}
 }
 
-// TestTrialLeavesNothing: what was made is removed, whatever came of it and whoever has waited enough, and nothing else is.
+// TestTrialLeavesNothing: what was made is removed, after every result and after a cancel, and nothing else is removed.
 func TestTrialLeavesNothing(t *testing.T) {
 	started := runfile.Holding + string(runfile.StartedLine(time.Unix(1, 0)))
 	inTheMiddle := errors.New("in the middle")

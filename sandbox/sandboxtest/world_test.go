@@ -19,7 +19,7 @@ import (
 	"torno/sandbox/sandboxtest"
 )
 
-// user is somebody with a world and one launcher in it.
+// user has a world and one launcher in it.
 type user struct {
 	*testing.T
 	world *sandboxtest.World
@@ -179,7 +179,7 @@ func TestTrappedSignal(t *testing.T) {
 	}
 }
 
-// An hour of a child is nothing in a bubble, and who does not read its output stops it there too.
+// An hour of a child is nothing in a bubble, and a reader that does not read its output stops it there too.
 func TestInABubble(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		u := newUser(t)

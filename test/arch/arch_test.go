@@ -97,7 +97,7 @@ func TestPackageCommentsNameWhatThereIs(t *testing.T) {
 	}
 }
 
-// TestTheContractNamesItsLaunchers: who reads package sandbox learns of every launcher that there is, and of no other.
+// TestTheContractNamesItsLaunchers: the documentation of package sandbox names every launcher that exists, and no other.
 func TestTheContractNamesItsLaunchers(t *testing.T) {
 	all := packages(t)
 	var doc string

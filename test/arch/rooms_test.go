@@ -15,7 +15,7 @@ type room struct {
 	open         bool // tests and tools of the repository may import anything
 }
 
-// leaves know nothing of Torno but their own subject. Everybody may use them, also the clients.
+// leaves know nothing of Torno but their own subject. Every package may use them, also the clients.
 var leaves = []string{
 	"internal/boot", "internal/engines", "internal/nearest", "internal/paths", "internal/retry", "internal/thread", "internal/version",
 }
@@ -260,7 +260,7 @@ func forbiddenImports(all []pkg, standard func(path string) bool) []string {
 	return found
 }
 
-// client is a program that is copied into a container that nobody trusts.
+// client is a program that is copied into an untrusted container.
 type client struct {
 	program      string
 	systems      []string // where it runs

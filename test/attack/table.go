@@ -9,7 +9,7 @@ import (
 )
 
 // Print writes one line for each row and place where it was tried, and a sum. It is false when anything got through
-// or an oracle is dead. Rows that nobody keeps a score of are named below the table.
+// or an oracle is dead. Rows without a score are named below the table.
 func Print(w io.Writer, page Page, trials []Trial) (well bool) {
 	slices.SortFunc(trials, func(a, b Trial) int {
 		return cmp.Or(cmp.Compare(page.position(a.Row), page.position(b.Row)), cmp.Compare(a.Where, b.Where))

@@ -14,7 +14,7 @@ import (
 const stubborn = `trap "" HUP INT TERM; echo hello; while :; do sleep 1; done`
 
 // TestABoundNeedsNoWatcher: the time of a run is over while its watcher is dead, or stands still. Its sandbox ends all the same, and
-// the watcher that comes answers what is so, also where somebody has set the clock meanwhile.
+// the next watcher answers so, also where the clock was set meanwhile.
 func TestABoundNeedsNoWatcher(t *testing.T) {
 	t.Parallel()
 	for name, without := range map[string]func(*scene) (comes func()){

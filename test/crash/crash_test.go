@@ -50,7 +50,7 @@ func TestKilledForAnOrdinaryUser(t *testing.T) {
 }
 
 // TestKilledBetweenTheNoteAndTheWord kills the watcher when the journal says that a run was released, and init does not know it
-// yet. Nobody can tell later whether the agent ran, so the attempt is lost; where the profile allows another one, that is made.
+// yet. It cannot be told later whether the agent ran, so the attempt is lost; where the profile allows another one, that is made.
 func TestKilledBetweenTheNoteAndTheWord(t *testing.T) {
 	again := story{during: submitTo("again", hello), done: func(s *scene) {
 		says("hello\n")(s)
@@ -140,8 +140,8 @@ func (s *scene) nothingIsLeft() {
 	})
 }
 
-// onceEach wants no sandbox to have been started twice, and no attempt to have begun an agent twice. The first is what those say who
-// start sandboxes, the second what agents say.
+// onceEach wants no sandbox to have been started twice, and no attempt to have begun an agent twice. The launchers
+// tell the first, the agents the second.
 func (s *scene) onceEach() {
 	s.Helper()
 	for id, starts := range s.Starts() {

@@ -15,7 +15,7 @@ import (
 	"torno/test/house"
 )
 
-// The processes that stand beside a sandbox of gVisor are killed by strangers, or by nobody that anybody knows. The run is
+// The processes that stand beside a sandbox of gVisor are killed by strangers, or by an unknown cause. The run is
 // lost, which its response says with the reason, and nothing of it lives on.
 
 // strike starts a run, kills some of its sandbox's processes and returns the sandbox.
@@ -94,7 +94,7 @@ func aKilledKeeperOfADeadWatcher(t *testing.T, sandbox string) {
 	s.isLost("its keeper was killed")
 }
 
-// hasPrinted waits until a child that counts its lines has come so far. The very line may have been printed when nobody
+// hasPrinted waits until a child that counts its lines has come so far. The line may have been printed when no watcher
 // published it any more.
 func (s *scene) hasPrinted(line int) {
 	s.Helper()

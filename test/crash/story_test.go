@@ -25,7 +25,7 @@ type story struct {
 	before func(*scene)
 	// during makes the watcher come to the point.
 	during func(*scene)
-	// after is what happens while nobody is there. nil: nothing.
+	// after happens while no watcher runs. nil: nothing.
 	after func(*scene)
 	// done says what must be true in the end.
 	done func(*scene)
@@ -37,7 +37,7 @@ type story struct {
 type scene struct {
 	*house.House
 	proxy *house.Proxy // before the engine; nil where there is none
-	mend  func()       // what is wrong with whoever launches
+	mend  func()       // mends the launcher or its engine
 	ask   house.Ask
 	kills int64
 }
@@ -112,7 +112,7 @@ func late(s *scene) {
 	s.Says(s.ask, "hello")
 }
 
-// unstoppable is a run of which nobody who could end it does so, or tells of its end.
+// unstoppable is a run that neither engine nor keeper ends, and whose end they do not tell.
 func unstoppable(s *scene) {
 	s.Helper()
 	late(s)
@@ -128,7 +128,7 @@ func unstoppable(s *scene) {
 	s.mend = func() { s.Strike(id, house.Keeper, syscall.SIGCONT) }
 }
 
-// unwatchable is a run that nobody can follow.
+// unwatchable is a run that no watcher can follow.
 func unwatchable(s *scene) {
 	s.Helper()
 	late(s)
@@ -144,7 +144,7 @@ func unwatchable(s *scene) {
 	s.Strike(id, house.Keeper, syscall.SIGKILL)
 }
 
-// refuse has the engine not do a thing, and nobody told how a container ends.
+// refuse has the engine fail a call, and cuts the calls that wait for the end of a container.
 func (s *scene) refuse(call string) {
 	s.mend = s.proxy.Answer(call, http.StatusInternalServerError)
 	s.proxy.Cut("POST containers/ID/wait")

@@ -20,7 +20,7 @@ type engine struct {
 	http    *http.Client
 	address string
 	version string
-	private bool // nobody else uses it, so everything new on it is ours
+	private bool // no other program uses it, so everything new on it is ours
 }
 
 // host is the engine's address; none answers at that of no engine.

@@ -35,7 +35,7 @@ func (s *stage) runParent(ctx context.Context) error {
 	}()
 	wrong := s.listen(told)
 	if wrong != nil {
-		stop() // whoever still tells is not heard
+		stop() // later words are not read
 	}
 	told.Close()
 	err := <-ended

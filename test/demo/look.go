@@ -138,8 +138,8 @@ func temporaryFiles(_ context.Context, _ *engine, see func(string)) error {
 	return nil
 }
 
-// left are the things that came since and carry one of our marks. On an engine that nobody else uses everything that
-// came is ours; elsewhere others come and go meanwhile.
+// left are the things that came since and carry one of our marks. On an engine of our own everything that came is ours;
+// elsewhere others come and go meanwhile.
 func left(before, after sight, kind string, marks []string, private bool) (found []string) {
 	for thing := range after[kind] {
 		ours := private && slices.Contains(onEngine, kind)

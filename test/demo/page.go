@@ -84,7 +84,7 @@ func (p *page) together(d time.Duration) {
 	p.say("  The three counters ran at the same time, for %s.", ms(d))
 }
 
-// timings is the table of who waited for what.
+// timings is the table of waiting times.
 func (p *page) timings(all []ending) {
 	p.head("How long each part took, in milliseconds")
 	p.say("  %-10s %9s %9s %9s %9s %9s %9s %14s", "", "admit", "queue", "create", "start", "run", "in all", "for the agent")

@@ -20,7 +20,7 @@ import (
 // agent is the parent: a program in a container that has tasks done by children.
 type agent struct {
 	manager *manager.Manager
-	project string // what it shares with its children, who can read it and not write it
+	project string // what it shares with its children: they can read it and not write it
 	out     *json.Encoder
 }
 

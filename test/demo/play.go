@@ -61,7 +61,7 @@ const (
 
 func helper(i int) string { return fmt.Sprintf("counter-%d", i+1) }
 
-// play is the whole play: who is in it, in the order of their entrances, and how each one has to end.
+// play is the whole play: its parts, in the order of their entrances, and how each part has to end.
 func play() []part {
 	counted := func(i int) func(ending) string {
 		return func(e ending) string {

@@ -18,7 +18,7 @@ type stage struct {
 	home    home
 	dir     string
 	outbox  string
-	owner   int // whose the outbox is, and who the parent is
+	owner   int // the user of the outbox and of the parent
 	log     *os.File
 	watcher *exec.Cmd
 	ended   chan error // of the watcher

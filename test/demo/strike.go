@@ -24,8 +24,8 @@ func (s *stage) strike(ctx context.Context, failed error) error {
 	return errors.Join(failed, s.checkTemp(), os.RemoveAll(s.dir))
 }
 
-// stopWatcher ends the watcher as a service manager would. Where the play broke off, children may still run that nobody
-// waits for: being told twice, the watcher kills them.
+// stopWatcher ends the watcher as a service manager would. Where the play broke off, children may still run for which no process
+// waits: told twice, the watcher kills them.
 func (s *stage) stopWatcher(ctx context.Context) error {
 	if s.watcher == nil {
 		return nil

@@ -85,8 +85,8 @@ func clockIsSet(t *testing.T, sandbox string, by time.Duration) {
 	}
 }
 
-// TestTimesOfFilesDecideNothing: a request whose time lies years ahead or back, and that nobody knows, is refused. One that runs goes
-// on, whatever time its file gets. A cancel of any time counts.
+// TestTimesOfFilesDecideNothing: an unknown request whose time lies years ahead or back is refused. A run goes on, whatever
+// time the file of its request gets. A cancel of any time counts.
 func TestTimesOfFilesDecideNothing(t *testing.T) { house.Each(t, timesOfFilesDecideNothing) }
 
 func timesOfFilesDecideNothing(t *testing.T, sandbox string) {

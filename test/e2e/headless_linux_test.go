@@ -81,7 +81,7 @@ func terminal(t *testing.T) (ours, theirs *os.File) {
 	return ours, theirs
 }
 
-// A watcher without a configuration ends with the terminal it was started from. It ends as TERM has it end: everybody is
+// A watcher without a configuration ends with the terminal it was started from. It ends as after TERM: every request is
 // answered, nothing is left, and its exit code is 0.
 func TestNoWatcherStaysWithoutItsTerminal(t *testing.T) {
 	house.NeedEngine(t)
@@ -128,7 +128,7 @@ func losesItsTerminal(t *testing.T, way away) {
 	}
 }
 
-// A watcher with a configuration is a service: it goes on where its log is read by nobody, and ends as it always does.
+// A watcher with a configuration is a service: it goes on where no program reads its log, and ends as it always does.
 func TestAServiceOutlivesTheReaderOfItsLog(t *testing.T) {
 	house.NeedEngine(t)
 	h := house.New(t, house.Plan{Later: true})

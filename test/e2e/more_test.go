@@ -78,7 +78,7 @@ func TestByPathTheChildIsTheWorkspacesOwner(t *testing.T) {
 	}
 }
 
-// TestWorkspacesOfOthers: by handle too a workspace belongs to one of the outbox's owners, by default to who owns the outbox.
+// TestWorkspacesOfOthers: by handle too a workspace belongs to one of the outbox's owners, by default to the owner of the outbox.
 func TestWorkspacesOfOthers(t *testing.T) {
 	for name, c := range map[string]struct {
 		owners string

@@ -18,10 +18,10 @@ import (
 	"torno/test/house"
 )
 
-// What differs where the watcher is an ordinary user's. Everybody has the stories that do not.
+// These stories differ where the watcher is an ordinary user's. house.Everybody runs the stories that do not.
 
-// TestOrdinaryUserIsAll: such a watcher, all that stands beside its sandboxes and the child are one user, who is nobody
-// else anywhere.
+// TestOrdinaryUserIsAll: such a watcher, all that stands beside its sandboxes and the child are one user, and no other
+// user.
 func TestOrdinaryUserIsAll(t *testing.T) {
 	h := house.New(t, house.Plan{Sandbox: house.Ordinary})
 	a := h.Submit(house.Ask{ID: "s1", Task: "id -u; id -G; echo mine >file; while ! test -e go; do sleep 0.05; done"})
@@ -72,7 +72,7 @@ func TestOrdinaryGroups(t *testing.T) {
 	}
 }
 
-// TestOrdinaryRights: files that are closed to the watcher's user are closed to its children, whoever owns what they see.
+// TestOrdinaryRights: files that are closed to the watcher's user are closed to its children, whichever user owns the files that they see.
 func TestOrdinaryRights(t *testing.T) {
 	h := house.New(t, house.Plan{Sandbox: house.Ordinary})
 	shared := filepath.Join(h.Dir, "shared")

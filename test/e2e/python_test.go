@@ -98,7 +98,7 @@ func (m *massgen) give(t *testing.T, root string) {
 	}
 }
 
-// needPython finds the system's Python, since one in somebody's home is not for the parent's user to run.
+// needPython finds the system's Python, since the parent's user may not run a Python in another user's home.
 func needPython(t *testing.T) string {
 	t.Helper()
 	const python = "/usr/bin/python3"

@@ -46,10 +46,10 @@ func told(h *house.House, code delegation.NoticeCode) {
 	}
 }
 
-// calm waits until nobody is told of anything any more.
+// calm waits until no notice is shown any more.
 func calm(h *house.House) {
 	h.Helper()
-	h.Eventually("nobody is told of trouble any more", func() bool { return len(notices(h)) == 0 })
+	h.Eventually("no notice is shown any more", func() bool { return len(notices(h)) == 0 })
 }
 
 // patiently looks for some seconds at a watcher that waits: it neither calls nor works as if it could help. It is given

@@ -13,8 +13,8 @@ import (
 	"torno/test/house"
 )
 
-// forgetful is a house whose engine dies, once it is armed, when its runtime has started a container and nobody has heard
-// of that yet. The file armed is gone then, and started has the container's id.
+// forgetful is a house whose engine dies, once it is armed, when its runtime has started a container and has not told
+// it yet. The file armed is gone then, and started has the container's id.
 func forgetful(t *testing.T) (h *house.House, engine *house.Private, armed, started string) {
 	t.Helper()
 	t.Parallel()

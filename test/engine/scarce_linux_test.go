@@ -9,8 +9,8 @@ import (
 	"torno/test/house"
 )
 
-// TestDescriptorsAreExhausted floods a watcher that may open hardly a file more: nobody is refused for it, and everything is
-// done when it may.
+// TestDescriptorsAreExhausted floods a watcher that may open hardly a file more: no request is refused for it, and all runs
+// are done when it may open more.
 func TestDescriptorsAreExhausted(t *testing.T) {
 	t.Parallel()
 	house.NeedEngine(t)

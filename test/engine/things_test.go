@@ -46,7 +46,7 @@ func TestAnImageIsMissing(t *testing.T) {
 	h.Want(h.Run(house.Ask{ID: "s2", Task: "true"}), delegation.StatusCompleted, delegation.ReasonExited, 0)
 }
 
-// TestAllIsPruned removes what nobody uses at the moment, as an operator does who wants room: the next run brings it back.
+// TestAllIsPruned removes all that is not in use, as an operator does for room: the next run brings it back.
 func TestAllIsPruned(t *testing.T) {
 	h := alone(t, house.Plan{})
 	installation := h.Installation()

@@ -46,7 +46,7 @@ func (f *Field) explodes(h sandbox.Handle) {
 // fewTasks are no bomb.
 const fewTasks = 10
 
-// killed is the exit code of an agent that a KILL ended, whoever sent it.
+// killed is the exit code of an agent that a KILL ended, from any sender.
 const killed = 128 + 9
 
 // MemoryInFiles takes memory in files that are no process's own. They count all the same, and end the sandbox.

@@ -22,7 +22,7 @@ type Launcher struct {
 	Base  string // a directory of the launcher's, with a workspace in it
 	Owner uint32 // of that
 
-	// Ask asks somebody who must go on to answer, as a client of the engine does. Asked says whom.
+	// Ask calls a process that must go on to answer, as a client of the engine does. Asked names that process.
 	Ask   func(ctx context.Context, neighbour sandbox.Handle) error
 	Asked string
 	// Tasks counts a sandbox's processes and threads as the host does, and MostTasks is how many there may be.
@@ -30,7 +30,7 @@ type Launcher struct {
 	MostTasks func(sandbox.Limits) int64
 	// Reserve is memory that a sandbox has beside what its child was promised.
 	Reserve int64
-	// OwnKernel says that a sandbox is one process to the host, so that whoever takes too much memory ends all of it, and
+	// OwnKernel says that a sandbox is one process to the host, so that a child that takes too much memory ends all of it, and
 	// that it counts for itself what the host's kernel counts by user.
 	OwnKernel bool
 }

@@ -14,8 +14,8 @@ import (
 	"torno/sandbox"
 )
 
-// Instances is how many inotify instances everybody got while one child had taken all. The kernel counts them by user: a
-// child that takes them all takes them from whoever has its uid.
+// Instances is how many inotify instances others got while one child had taken all. The kernel counts them by user: a child
+// that takes them all takes them from all processes of its uid.
 type Instances struct{ Quota, Child, Neighbour, Owner, Stranger int64 }
 
 func (i Instances) String() string {

@@ -15,7 +15,7 @@ import (
 	"torno/test/prober/inside"
 )
 
-// witness is who sees whether others have to suffer: a second sandbox that starts programs, and who asks and is answered.
+// witness measures whether others suffer: a second sandbox starts programs, and a client asks and wants replies.
 type witness struct {
 	*Field
 	handle sandbox.Handle

@@ -20,7 +20,7 @@ type Ask struct {
 
 	Timeout int
 	Context []string
-	UID     int           // who owns the workspace
+	UID     int           // the owner of the workspace
 	Age     time.Duration // how long ago its file claims to be written; below 0 it lies ahead
 	Renamed time.Time     // set by Submit
 }

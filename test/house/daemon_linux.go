@@ -21,7 +21,7 @@ type daemon struct {
 	gone chan struct{}
 }
 
-// run starts a program whose words go to the engine's log.
+// run starts a program. Its output goes to the engine's log.
 func (p *Private) run(name string, args ...string) *daemon {
 	p.Helper()
 	log, err := os.OpenFile(p.path("log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
@@ -32,7 +32,7 @@ func (p *Private) run(name string, args ...string) *daemon {
 	d.Stdout, d.Stderr = log, log
 	d.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	p.must(tied.Start(d.Cmd))
-	go func() { _ = d.Wait(); close(d.gone) }() // how it ended nobody minds
+	go func() { _ = d.Wait(); close(d.gone) }() // its exit code does not matter
 	return d
 }
 

@@ -73,7 +73,7 @@ func (h *House) Inside(s Sandbox) (pids []int) {
 	lists, err := filepath.Glob("/proc/[0-9]*/cgroup")
 	h.Must(err)
 	for _, list := range lists {
-		groups, _ := os.ReadFile(list) // one that has ended since has none
+		groups, _ := os.ReadFile(list) // a process that has ended since has no file
 		if !slices.ContainsFunc(strings.Split(string(groups), "\n"), func(line string) bool { return strings.HasSuffix(line, "/"+s.ID) }) {
 			continue
 		}

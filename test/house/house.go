@@ -24,7 +24,7 @@ type House struct {
 	Client *control.Client
 	Env    []string // more environment for the watchers that Start starts
 
-	user    int // whose house it is, where it is not ours
+	user    int // the user of the house, where it is not ours
 	plan    Plan
 	yard    yard
 	mu      sync.Mutex

@@ -26,7 +26,7 @@ type Plan struct {
 	State      string   // the state directory, where it is not in Dir
 	Outbox     string   // the outbox, where it is not in Dir
 	Later      bool     // the story starts the watcher itself
-	Uncounted  bool     // nobody asks for Starts; with gVisor counting takes a shell for each
+	Uncounted  bool     // the story does not call Starts; with gVisor counting takes a shell for each
 
 	Delegated string          // the directory of a control group that is the watcher's to change
 	Enter     func(*exec.Cmd) // has a command begin where the story wants it

@@ -194,17 +194,17 @@ func (p *Private) cleanUp(fresh []string) {
 			d.end(syscall.SIGTERM)
 		}
 	}
-	if out, err := p.reaper(nobody, fresh).CombinedOutput(); err != nil {
+	if out, err := p.reaper(noProcess, fresh).CombinedOutput(); err != nil {
 		p.Errorf("%s cannot be removed: %v\n%s", p.Dir, err, out)
 	}
 }
 
-// nobody is a process that there never is: the daemons are dead when their reaper comes.
-const nobody = "2147483647"
+// noProcess is a process id that never exists: the daemons are dead when their reaper comes.
+const noProcess = "2147483647"
 
 // reaper cleans up when a process has ended.
 func (p *Private) reaper(of string, fresh []string) *exec.Cmd {
-	args := append([]string{"reap", of, p.Dir, nobody, nobody}, fresh...)
+	args := append([]string{"reap", of, p.Dir, noProcess, noProcess}, fresh...)
 	c := exec.Command("../../scripts/engine", args...)
 	c.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	return c

@@ -40,7 +40,7 @@ func (h *House) Launch() {
 	go func(p *exec.Cmd, exited chan<- error) { exited <- p.Wait() }(h.process, h.exited)
 }
 
-// Killed waits until the watcher has died of a KILL that nobody here sent.
+// Killed waits until the watcher has died of a KILL that the house has not sent.
 func (h *House) Killed() {
 	h.Helper()
 	select {

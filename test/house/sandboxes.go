@@ -16,7 +16,7 @@ const (
 // Launchers are all that root has.
 var Launchers = []string{Docker, GVisor}
 
-// Each tells a story with every launcher. One that this machine cannot have is skipped loudly.
+// Each runs a story with every launcher. A launcher that this machine cannot have is skipped loudly.
 func Each(t *testing.T, story func(t *testing.T, sandbox string)) {
 	t.Helper()
 	for _, sandbox := range Launchers {
@@ -33,9 +33,9 @@ type Sandbox struct {
 
 // yard is where the sandboxes of a house are. It is looked at from outside, without the product's launchers.
 type yard interface {
-	// sandboxes are all that there are, whatever became of them.
+	// sandboxes are all that exist, in any state.
 	sandboxes() []Sandbox
-	// remove takes one away, as somebody does who does not ask the watcher.
+	// remove removes a sandbox without asking the watcher.
 	remove(Sandbox)
 	// starts are how often each sandbox was started, by its id.
 	starts() map[string]int

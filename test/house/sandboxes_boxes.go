@@ -52,7 +52,7 @@ func (h *House) Processes(id, name string) (pids []int) {
 	lines, err := filepath.Glob("/proc/[0-9]*/cmdline")
 	h.Must(err)
 	for _, line := range lines {
-		text, _ := os.ReadFile(line) // one that has ended since has none
+		text, _ := os.ReadFile(line) // a process that has ended since has no file
 		program, _, _ := bytes.Cut(text, []byte{0})
 		if !bytes.Contains(text, []byte(filepath.Join(h.State, GVisor, "boxes", id))) || name != "" && filepath.Base(string(program)) != name {
 			continue
@@ -76,7 +76,7 @@ func (h *House) Strike(id, name string, signal syscall.Signal) int {
 	return len(struck)
 }
 
-// remove kills the keeper first, so that nobody notes how the rest ended.
+// remove kills the keeper first, so that no process notes how the rest ended.
 func (y *boxYard) remove(s Sandbox) {
 	y.Helper()
 	for _, name := range []string{Keeper, Sentry} {

@@ -10,24 +10,24 @@ import (
 	"torno/internal/doctor"
 )
 
-// Ordinary is gVisor with a watcher that is an ordinary user's, whom the test makes: without root, in one more group than
+// Ordinary is gVisor with a watcher of an ordinary user, which the test makes: without root, in one more group than
 // its own, with a home, and with programs that are root's.
 const Ordinary = "ordinary"
 
-// ordinary is a user without any right, whom this machine need not know.
+// ordinary is a user without any right. This machine need not know it.
 const ordinary = 54321
 
-// Group is the group that the ordinary user is in as well.
+// Group is the second group of the ordinary user.
 const Group = 54322
 
-// Everybody tells a story as Each does, and once more for an ordinary user.
+// Everybody runs a story as Each does, and once more for an ordinary user.
 func Everybody(t *testing.T, story func(t *testing.T, sandbox string)) {
 	t.Helper()
 	Each(t, story)
 	t.Run(Ordinary, func(t *testing.T) { story(t, Ordinary) })
 }
 
-// OwnerOf is who owns a workspace that is to be somebody's: whomever the story wants, where the watcher may choose.
+// OwnerOf is the owner of a workspace: the user that the story wants, where the watcher may choose.
 func (h *House) OwnerOf(wanted int) int {
 	if h.user != 0 {
 		return h.user
@@ -43,7 +43,7 @@ func OwnerWith(sandbox string, wanted int) int {
 	return wanted
 }
 
-// own gives what the test has made to the user whose house it is.
+// own gives the files that the test has made to the user of the house.
 func (h *House) own(path string) {
 	h.Helper()
 	if h.user != 0 {
@@ -51,7 +51,7 @@ func (h *House) own(path string) {
 	}
 }
 
-// Command is a program of ours, run by the user whose house it is.
+// Command is a program of ours, run by the user of the house.
 func (h *House) Command(program string, args ...string) *exec.Cmd {
 	command := exec.Command(Program(program), args...)
 	command.Env = append(os.Environ(), h.Env...)
@@ -67,7 +67,7 @@ func (h *House) Command(program string, args ...string) *exec.Cmd {
 	return command
 }
 
-// home is where everything of the house is.
+// home is the directory with all files of the house.
 func (h *House) home() string {
 	h.Helper()
 	if h.user == 0 {
@@ -94,7 +94,7 @@ func OpenDir(t testing.TB) string {
 	return dir
 }
 
-// openDir is for whoever removes it. The usual place for temporary files may be root's alone.
+// openDir makes a directory; the caller removes it. The usual place for temporary files may be root's alone.
 func openDir() (string, error) {
 	dir, err := os.MkdirTemp("/tmp", "torno-house-")
 	if err != nil {
@@ -127,5 +127,5 @@ func noOrdinary() string {
 	return ""
 }
 
-// Owner is to whom a file belongs.
+// Owner is the user that owns a file.
 func Owner(info os.FileInfo) int { return int(info.Sys().(*syscall.Stat_t).Uid) }

@@ -35,7 +35,7 @@ var kinds = map[string]kind{
 		emulator: "qemu-system-x86_64", files: "bin/machine", runsc: "bin/runsc", console: "ttyS0", line: "/dev/ttyS1",
 		reports: []string{"-device", "isa-serial,chardev=reports,index=1"}, slow: 1,
 	},
-	// For a trial by hand, with TORNO_MACHINE=arm64: nobody fetches what it takes.
+	// For a trial by hand, with TORNO_MACHINE=arm64: no script fetches its files.
 	"arm64": {
 		emulator: "qemu-system-aarch64", flags: []string{"-M", "virt"}, files: "bin/machine-arm64", runsc: "bin/machine-arm64/runsc",
 		console: "ttyAMA0", line: "/dev/ttyS0", reports: []string{"-device", "pci-serial,chardev=reports"}, slow: 5,
@@ -113,8 +113,8 @@ const (
 // boot is how long a machine may take until its process 1 says a word: 3 s when nothing else runs here.
 const boot = time.Minute
 
-// Run starts a machine that runs tests of package inside, and returns what came of them when it has ended. What is missing has
-// not been run. The console is for whoever has to find out why. An emulated kernel that does not come to process 1, which was
+// Run starts a machine that runs tests of package inside, and returns what came of them when it has ended. A missing
+// result means that the test was not run. The console helps to find out why. An emulated kernel that does not come to process 1, which was
 // seen once in a while, is given a second chance, because nothing of ours has run.
 func (w *Workshop) Run(t testing.TB, tests ...string) (results []report.Result, console string) {
 	t.Helper()

@@ -10,7 +10,7 @@ import (
 )
 
 // compiler plays go: it answers what it is asked, notes each build and the filters that it was given, and writes programs
-// that everybody may change.
+// that every user may change.
 const compiler = `#!/bin/sh
 case $1 in
 env)

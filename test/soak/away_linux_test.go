@@ -31,7 +31,7 @@ func (f *fate) away(n stroke) {
 	f.noted(s)
 }
 
-// moveAway moves an outbox away, and another directory with somebody's request into its place, until it is told to undo that.
+// moveAway moves an outbox away, and another directory with another request into its place, until it is told to undo that.
 // The other directory then stays beside the outbox: a watcher may just be opening it.
 func (s *scene) moveAway(name string) (comeBack func()) {
 	path := s.boxes[name].Outbox
@@ -79,8 +79,8 @@ func (s *scene) workspaceIn(who subject, name string) string {
 	return s.boxes[who.outbox].Path(name)
 }
 
-// astray is what a client does who goes by the path of an outbox that is away. A request goes into the wrong directory, and is lost
-// with it. All else fails, since what it is about is not there, and the client tries again at another time.
+// astray is a client that opens the path of an outbox that is away. A request goes into the wrong directory, and is lost with it.
+// All else fails, since its file is not there, and the client tries again at another time.
 func (s *scene) astray(who subject, n step) {
 	if n.act == actAsk || n.act == actSupersede {
 		s.submitAstray(who, n, s.boxes[who.outbox])

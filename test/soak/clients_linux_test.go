@@ -197,7 +197,7 @@ func (s *scene) nonsense(who subject, n step) {
 		s.Must(syscall.Mkfifo(temp, 0o644))
 	case 4:
 		if s.lying(who) != nil {
-			return // a directory takes nobody's place
+			return // a directory replaces no file
 		}
 		a.dir = true
 		s.Must(os.Mkdir(temp, 0o755))

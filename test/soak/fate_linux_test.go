@@ -256,9 +256,9 @@ func (f *fate) freeze(length time.Duration) {
 	f.felt(s)
 }
 
-// visit has a second watcher come to all outboxes and go, every second time while the first one stands still. It is not to serve any,
-// and to say who does. Where the first is to die at its point this is not done: the second would rightly take its place, and would not
-// know what ran. Nor is it where no second one can be had.
+// visit has a second watcher come to all outboxes and go, every second time while the first one stands still. It must
+// serve none, and name the watcher that does. It does not come where the first watcher is to die at its point: it would rightly take
+// the place of the first, and would not know what ran. Nor does it come where no second watcher can be had.
 func (f *fate) visit(n stroke) {
 	if f.doomed || f.second == nil {
 		f.done[n.deed+", and none could"]++
@@ -301,7 +301,7 @@ func (f *fate) cancelOne(which int) {
 	s := span{deed: deedOperator, begin: time.Now(), who: &who}
 	ctx, cancel := context.WithTimeout(f.Context(), 200*time.Millisecond)
 	defer cancel()
-	_, _ = f.Client.Cancel(ctx, who.String()) // there may be nothing to end, and nobody who could
+	_, _ = f.Client.Cancel(ctx, who.String()) // there may be nothing to end, and no watcher to end it
 	f.felt(s)
 }
 

@@ -51,7 +51,7 @@ func (a *ask) token() string { return a.Request }
 
 func (a *ask) born() time.Time { return a.written[0] }
 
-// waits says whether somebody waits for the answer.
+// waits says whether a client waits for the answer.
 func (a *ask) waits() bool {
 	return len(a.left) == 0 || a.left[len(a.left)-1].Before(a.written[len(a.written)-1])
 }
@@ -190,7 +190,7 @@ func (h *history) askOf(token string) *ask {
 	return nil
 }
 
-// tell is everything about an ask, for whoever has to find out what went wrong.
+// tell prints everything about an ask, to find out what went wrong.
 func (h *history) tell(a *ask) string {
 	var story strings.Builder
 	fmt.Fprintf(&story, "%s %s, %s, profile %q, workspace %s\n", a.subject, a.token(), a.kind.name, a.Profile, a.Workspace)

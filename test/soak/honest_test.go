@@ -56,7 +56,7 @@ func honest() *history {
 // idOf is a sandbox's id.
 func idOf(number int) sandbox.SandboxID { return sandbox.SandboxID(fmt.Sprintf("%032d", number)) }
 
-// ended has the first request of a history end otherwise, as everybody agrees.
+// ended has the first request of a history end otherwise, as all records agree.
 func ended(h *history, status delegation.Status, reason delegation.Reason, code int) {
 	n := h.asks[0].answers[0]
 	n.Status, n.Reason, n.ExitCode = status, reason, code

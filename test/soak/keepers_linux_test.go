@@ -35,7 +35,7 @@ func (keepers) left(s *scene) (left []string) {
 	return append(left, s.Remains()...)
 }
 
-// victims are whom a deed kills.
+// victims are the processes that a deed kills.
 var victims = map[deed][]string{
 	deedKeeper: {house.Keeper},
 	deedSentry: {house.Sentry},
@@ -74,7 +74,7 @@ func (k keepers) strike(f *fate, n stroke) {
 	f.felt(s)
 }
 
-// choose is whom a stroke is for: a sandbox in whatever state, or every second time one that runs, if there soon is one.
+// choose picks the sandboxes for a stroke: a sandbox in any state, or every second time a running one, if there soon is one.
 func (keepers) choose(f *fate, n stroke) []house.Sandbox {
 	all := f.Sandboxes()
 	if n.deed == deedAll {

@@ -12,9 +12,9 @@ import (
 	"torno/internal/runfile"
 )
 
-// An attempt is lost when it was released and nobody can know how it ended. A watcher that is killed knows only one thing that the
+// An attempt is lost when it was released and its end cannot be known. A watcher that is killed knows only one thing that the
 // next one could not find out: whether it has given the word behind its note of the release. Where an agent was seen to begin, that
-// is known too. What was written down is known, whatever was killed since.
+// is known too. An end that was written down is known, whatever was killed since.
 
 // lossesHaveCauses: something was done to the sandbox of that attempt, or to what made it, or to the watcher between its note and
 // its word. A sandbox that was not released is made anew, whatever became of it.
@@ -97,7 +97,7 @@ const unknownCode = "255"
 // abandonedCode is init's where it was let go of in its hold: that is no end of an agent.
 var abandonedCode = strconv.Itoa(runfile.AbandonedExit)
 
-// tellsEnd says whether somebody knows from then on how an agent has ended.
+// tellsEnd says whether this event tells how an agent has ended.
 func (d deedOfEngine) tellsEnd() bool {
 	return (d.action == actionEnded || d.action == actionDied && d.code != unknownCode) && d.code != abandonedCode
 }
@@ -106,7 +106,7 @@ func (d deedOfEngine) tellsEnd() bool {
 const written = time.Second
 
 // forgotten says whether an end that was known is not known any more: the engine was killed before it had written it down,
-// or somebody has removed the container, and what the engine knew with it. What a keeper has told, it has written.
+// or the container was removed, and with it what the engine knew. A keeper writes an end before it tells it.
 func (h *history) forgotten(sandbox string, d deedOfEngine) bool {
 	return d.action == actionDied && slices.ContainsFunc(h.spans, func(s span) bool {
 		if s.deed == deedRemove {

@@ -11,7 +11,7 @@ import (
 	"torno/test/house"
 )
 
-// settle waits until everybody who waits is answered, and has their response where they left it.
+// settle waits until every waiting client is answered, and its response lies where the client left it.
 func (s *scene) settle() {
 	s.Helper()
 	for _, who := range subjects {

@@ -33,7 +33,7 @@ var plausible = map[delegation.Reason]func(*history, *ask) bool{
 		return h.sandboxHurt(a) || len(h.felt(a, engineDeeds...)) > 0
 	},
 	delegation.ReasonLost: func(*history, *ask) bool { return true }, // the rules of losses say more
-	delegation.ReasonShutdown: func(h *history, a *ask) bool { // who is asked twice keeps nothing
+	delegation.ReasonShutdown: func(h *history, a *ask) bool { // a watcher that is told twice keeps nothing
 		return slices.ContainsFunc(h.felt(a, deedTerm, deedHurry), func(s span) bool { return s.deed == deedHurry || !s.kept })
 	},
 }

@@ -162,7 +162,7 @@ func oneAtATime(h *history, a *ask) string {
 	return ""
 }
 
-// disturbed are spans in which nothing can be expected of anybody.
+// disturbed are spans in which no time bound holds.
 var disturbed = []deed{
 	deedDown, deedKill, deedTerm, deedHurry, deedReload, deedUpset, deedFreeze, deedBoth, deedOrphan, deedStop, deedSlay, deedHang, deedPower, deedAll,
 	deedExchange, deedBack,

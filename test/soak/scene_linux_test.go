@@ -22,9 +22,9 @@ type scene struct {
 
 	mu sync.Mutex // guards what follows
 	history
-	in    map[subject]*ask // whose request lies in the outbox
+	in    map[subject]*ask // the request that lies in the outbox
 	count int
-	odd   []string // what was seen and is nobody's
+	odd   []string // findings that belong to no request
 }
 
 func newScene(t *testing.T, power power) *scene {
@@ -65,7 +65,7 @@ func (s *scene) note(change func()) {
 	change()
 }
 
-// lying is whose request lies in the outbox for a subagent, nil for nobody's.
+// lying is the request that lies in the outbox for a subagent, nil for none.
 func (s *scene) lying(who subject) *ask {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -51,7 +51,7 @@ func (s *scene) look(who subject, seen map[subject]time.Time) {
 	})
 }
 
-// attach finds out whose answer it is. The one to nonsense may name nobody.
+// attach finds the request that an answer belongs to. The answer to nonsense may name no request.
 func (s *scene) attach(who subject, n *answer) {
 	var whose *ask
 	for _, a := range s.asks {

@@ -2,7 +2,7 @@
 // that systemd does not run, and a watcher is started behind the same walls by the same means: prctl(2), filters of system
 // calls, limits and a control group.
 //
-//	unit, err := units.Parse(service, dropIns…)     // an error for what nobody has said how it is tried
+//	unit, err := units.Parse(service, dropIns…)     // an error for a setting of which no table says how it is tried
 //	walls, err := unit.Walls()                      // plain data, for another process
 //	err = walls.Enter()                             // the calling thread, for good; then it executes the program
 //

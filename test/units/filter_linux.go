@@ -67,7 +67,7 @@ func refuse(all ...refusal) filter {
 	return append(f, answer(unix.SECCOMP_RET_ALLOW))
 }
 
-// oneABI kills who calls otherwise than natively.
+// oneABI kills a thread that makes a system call of another architecture.
 func oneABI() filter {
 	return filter{load(atArchitecture), ifNot(native, 1, false), answer(unix.SECCOMP_RET_ALLOW), answer(unix.SECCOMP_RET_KILL_THREAD)}
 }

@@ -50,7 +50,7 @@ func (g group) kill(h *house.House, mode string) {
 		pid, err := strconv.Atoi(string(word))
 		h.Must(err)
 		if pid != main {
-			_ = syscall.Kill(pid, syscall.SIGKILL) // who has gone with another is gone
+			_ = syscall.Kill(pid, syscall.SIGKILL) // a process may have ended with another one
 		}
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"torno/test/house"
 )
 
-// parent is the user to whom the outbox and the workspaces belong, and to whom nobody else's rights extend.
+// parent is the user that owns the outbox and the workspaces, and that has no rights of others.
 const parent = 1000
 
 func TestTheServiceServes(t *testing.T) {
@@ -23,7 +23,7 @@ func TestTheServiceServes(t *testing.T) {
 	})
 }
 
-// serves is the whole road, for a parent who is not root and lets nobody else in.
+// serves is the whole road, for a parent that is not root and lets no other user in.
 func serves(t testing.TB, unit Unit, sandbox string) {
 	p := plan(sandbox)
 	p.Mounts = "by-handle"

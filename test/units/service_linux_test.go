@@ -48,7 +48,7 @@ func open(t testing.TB, unit Unit, p house.Plan) *house.House {
 	return h
 }
 
-// plan is a story's. Nobody asks how often something was started.
+// plan is the plan of a story that does not count starts.
 func plan(sandbox string) house.Plan {
 	return house.Plan{Sandbox: sandbox, Uncounted: true}
 }

@@ -35,7 +35,7 @@ var untried = map[string]string{
 var lists = []string{"CapabilityBoundingSet", "RestrictAddressFamilies"}
 
 // Parse reads a service and what is dropped in. A setting that is neither tried nor said to be untried is an error, so that
-// nobody adds a wall without looking what it hits.
+// a new wall is not added before its effects are known.
 func Parse(texts ...string) (Unit, error) {
 	u := Unit{map[string][]string{}}
 	var errs []error
@@ -123,7 +123,7 @@ var enter = map[string]func(w *Walls, words []string) error{
 	},
 }
 
-// some is an allow-list. One that begins with ~ forbids, which no unit of ours does.
+// some is an allow-list. A list that begins with ~ would be a deny-list; no unit of ours has one.
 func some(list *[]string, words []string) error {
 	if len(words) == 0 || strings.HasPrefix(words[0], "~") {
 		return fmt.Errorf("%q allows nothing by name", words)

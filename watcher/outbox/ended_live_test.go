@@ -9,7 +9,7 @@ import (
 	"torno/watcher/output"
 )
 
-// TestTheBoundOfLiveOutputOutlivesAWatcher: the runs that ended first lose theirs first, whoever served them.
+// TestTheBoundOfLiveOutputOutlivesAWatcher: the runs that ended first lose theirs first, whichever watcher served them.
 func TestTheBoundOfLiveOutputOutlivesAWatcher(t *testing.T) {
 	removed := map[string]bool{}
 	tr := &trails{remove: func(name string) { removed[name] = true }}

@@ -99,7 +99,7 @@ func TestRunsThatMoveGoBeforeThoseThatWait(t *testing.T) {
 	})
 }
 
-// TestALateBoardSkipsWhatIsOver: a run whose status nobody saw needs none when it is over, and one that was shown does.
+// TestALateBoardSkipsWhatIsOver: a run whose status was never shown needs none when it is over; a run whose status was shown needs one.
 func TestALateBoardSkipsWhatIsOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, shown, unseen := newPoster(0), new(Admission), new(Admission)

@@ -162,7 +162,7 @@ func TestLinesAgainstAllPairs(t *testing.T) {
 				for _, earlier := range all[:i] {
 					blocked = blocked || meet(earlier, r)
 				}
-				// A line lets nobody past who waits: who stands behind a waiting run waits as well.
+				// No run overtakes a waiting run: a run behind it waits as well.
 				if !blocked && r.reservation.blocked > 0 || blocked && r.reservation.blocked == 0 {
 					t.Fatalf("seed %d: run %d of %d is blocked %d times, want blocked: %t", seed, i, len(all), r.reservation.blocked, blocked)
 				}

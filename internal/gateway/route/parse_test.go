@@ -63,7 +63,7 @@ func TestWhatAnOperatorMistypes(t *testing.T) {
 	}
 }
 
-// TestNoSecretIsInAnError: an operator who writes the key where its place belongs sees no part of it again.
+// TestNoSecretIsInAnError: an operator that writes the key where its place belongs sees no part of it again.
 func TestNoSecretIsInAnError(t *testing.T) {
 	for _, said := range []any{"sk-secret", map[string]any{"file": "sk-secret"}, map[string]any{"command": "sk-secret"}, []any{"sk-secret"}} {
 		_, err := Parse("r", map[string]any{"preset": "anthropic", "credential": said})

@@ -61,7 +61,7 @@ var attacks = []attack{
 	{"an empty name", with(": b\r\n", ""), 400, "malformed", false},
 	{"no colon", with("X-A\r\n", ""), 400, "malformed", false},
 	{"an empty line first", "\r\n" + with("", ""), 400, "malformed", false},
-	// Who is asked?
+	// Which host is asked?
 	{"absolute form", at("http://169.254.169.254/latest"), 400, "malformed", true},
 	{"an authority", "CONNECT example.com:443 HTTP/1.1\r\nHost: localhost\r\n\r\n", 405, "method", true},
 	{"the asterisk", "OPTIONS * HTTP/1.1\r\nHost: localhost\r\n\r\n", 400, "malformed", false},

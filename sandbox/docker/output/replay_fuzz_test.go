@@ -39,7 +39,7 @@ func FuzzReplay(f *testing.F) {
 }
 
 // written adds output to a log. What comes back is what a reader can get: an old engine forgets that a long line ended,
-// and without a next line nobody can tell.
+// and without a next line it cannot be told.
 func written(log *engineLog, stream sandbox.Stream, output string) string {
 	if !strings.HasSuffix(output, "\n") {
 		output += "\n"

@@ -96,7 +96,7 @@ func playBack(t *testing.T, from Place, frames []logFrame, complete bool) replay
 	return out
 }
 
-// live is the cursor of somebody who read so many bytes of the raw stream.
+// live is the cursor of a reader that has read so many bytes of the raw stream.
 func live(stdout, stderr int, now int64) Place {
 	return Place{stdout: mark{int64(stdout), now, allOfStamp}, stderr: mark{int64(stderr), now, allOfStamp}}
 }

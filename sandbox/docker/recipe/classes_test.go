@@ -22,7 +22,7 @@ const (
 )
 
 // classes has every field of what can be said to the engine about a container. A version of the engine's client with a
-// new field does not pass before somebody has thought about it (I1).
+// new field does not pass before a developer has classified it (I1).
 var classes = map[string]class{
 	"Config.Hostname":        constant,
 	"Config.Domainname":      unset,

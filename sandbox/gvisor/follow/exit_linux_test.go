@@ -8,7 +8,7 @@ import (
 	"torno/sandbox/gvisor/keeper"
 )
 
-// TestExits: only an end that nobody has seen is unknown. A child that finds a flaw in gVisor's kernel ends that whenever it
+// TestExits: only an end that no keeper has seen is unknown. A child that finds a flaw in gVisor's kernel ends that whenever it
 // likes, and must not be attempted again for it.
 func TestExits(t *testing.T) {
 	for _, test := range []struct {

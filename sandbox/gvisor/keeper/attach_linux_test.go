@@ -52,7 +52,7 @@ func TestOutputIsWhole(t *testing.T) {
 	}
 }
 
-// TestAttachBeforeWhileAndAfter: from every place that was seen, by whoever asks, in whatever state.
+// TestAttachBeforeWhileAndAfter: from every place that was seen, by any watcher, in any state.
 func TestAttachBeforeWhileAndAfter(t *testing.T) {
 	box := boxIn(t, t.TempDir(), Order{Argv: standInArgv("run", "echo one; read x; echo $x; exit 2"), Stdin: true, Log: 1 << 20})
 	first := start(t, box)
@@ -179,11 +179,11 @@ func TestAKeeperThatIsKilled(t *testing.T) {
 	}
 }
 
-// TestAWatcherThatStopsReading holds the agent until it goes, or until somebody has the keeper leave.
+// TestAWatcherThatStopsReading holds the agent until it goes, or until another watcher dismisses the keeper.
 func TestAWatcherThatStopsReading(t *testing.T) {
 	for _, goes := range []bool{true, false} {
 		box := newBox(t, 1, "run", "head -c 2000000 /dev/zero; echo done; exec sleep 86322")
-		line := start(t, box) // nobody reads it
+		line := start(t, box) // it is never read
 		isDone := func() bool {
 			names, _ := filepath.Glob(filepath.Join(box.Dir, "log.*"))
 			return slices.ContainsFunc(names, func(name string) bool {

@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestAKeeperEndsASandboxWhoseTimeIsOver: nobody is there who would, and init itself does not.
+// TestAKeeperEndsASandboxWhoseTimeIsOver: no watcher is there to end it, and init itself does not.
 func TestAKeeperEndsASandboxWhoseTimeIsOver(t *testing.T) {
 	box := boxIn(t, t.TempDir(), Order{
 		Argv: standInArgv("run", `trap "" INT TERM; read word; echo up; while :; do sleep 300; done`), Word: "go\n", Log: 1 << 20,

@@ -32,7 +32,7 @@ func TestALife(t *testing.T) {
 	wantState(t, box, Over)
 }
 
-// TestTheEndIsWrittenBeforeItIsTold: whoever hears it finds it.
+// TestTheEndIsWrittenBeforeItIsTold: a watcher that is told the end finds it on the disk.
 func TestTheEndIsWrittenBeforeItIsTold(t *testing.T) {
 	for range 5 {
 		box := boxIn(t, t.TempDir(), Order{Argv: standInArgv("run", "read x; exit 3"), Stdin: true, Log: 1 << 20})
@@ -57,7 +57,7 @@ func TestTheEndIsWrittenBeforeItIsTold(t *testing.T) {
 	}
 }
 
-// TestEndedAtOnce: a sandbox that is over before anybody looks has run all the same.
+// TestEndedAtOnce: a sandbox that is over before the watcher looks has run all the same.
 func TestEndedAtOnce(t *testing.T) {
 	for range 10 {
 		box := newBox(t, 1<<20, "run", "exit 0")

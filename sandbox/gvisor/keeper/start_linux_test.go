@@ -102,7 +102,7 @@ func TestKillWhileStarting(t *testing.T) {
 	}
 }
 
-// TestKilledWhileTheRuntimeStarts: nobody knows what that comes to, so the box is lost, and its runtime the launcher's to kill.
+// TestKilledWhileTheRuntimeStarts: it is unknown whether the sandbox started, so the box is lost, and the launcher kills its runtime.
 func TestKilledWhileTheRuntimeStarts(t *testing.T) {
 	box := newBox(t, 1<<20, "hang", "")
 	failed := make(chan error)
@@ -210,7 +210,7 @@ func TestKilledAtEveryPoint(t *testing.T) {
 	t.Logf("%v", seen)
 }
 
-// TestLooksDoNotDisturb: a keeper that begins while somebody looks whether there is one begins all the same.
+// TestLooksDoNotDisturb: a look whether there is a keeper does not stop a keeper that begins at that moment.
 func TestLooksDoNotDisturb(t *testing.T) {
 	box := Box{Dir: t.TempDir()}
 	if err := os.WriteFile(filepath.Join(box.Dir, lockName), nil, 0o600); err != nil {

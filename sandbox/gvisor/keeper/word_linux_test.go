@@ -47,7 +47,7 @@ func says(frames ...output.Frame) io.Reader {
 	return &all
 }
 
-// TestInputIsNotTheWord: watchers send what init waits for, as input for the agent, to a sandbox that nobody has released. Init
+// TestInputIsNotTheWord: watchers send what init waits for, as input for the agent, to a sandbox that was not released. Init
 // gets nothing, and with the first one the keeper breaks off: it is the only one that could have released the sandbox before.
 func TestInputIsNotTheWord(t *testing.T) {
 	for _, first := range []bool{true, false} {

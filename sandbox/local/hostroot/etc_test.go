@@ -58,7 +58,7 @@ func TestOurEtc(t *testing.T) {
 	}
 }
 
-// tree is what a directory holds. Everything in it must be open to be read by everybody.
+// tree is what a directory holds. Every user must be able to read all of it.
 func tree(t *testing.T, dir string) (names []string) {
 	t.Helper()
 	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {

@@ -37,7 +37,7 @@ func TestLayoutOfHosts(t *testing.T) {
 	}
 }
 
-// TestEmptyRoot makes it twice, and over a link of somebody else's.
+// TestEmptyRoot makes it twice, and over a link of another user.
 func TestEmptyRoot(t *testing.T) {
 	root := filepath.Join(t.TempDir(), "root")
 	layout := Layout{Links: map[string]string{"bin": "usr/bin"}, Dirs: []string{"lib"}}

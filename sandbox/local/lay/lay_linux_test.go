@@ -17,7 +17,7 @@ import (
 	"torno/sandbox/local/lay"
 )
 
-// ordinary is a user without any right, whom this machine need not know.
+// ordinary is a user without any right. This machine need not know it.
 const ordinary = 54321
 
 // scene is a machine of an ordinary user's: ourselves, or as root one that the test makes.
@@ -173,7 +173,7 @@ func TestMoved(t *testing.T) {
 	s.says("cat view0/self/key", "the child's own\n")
 }
 
-// TestAnother: a handle that is not of what was found is refused, whoever has mixed them up.
+// TestAnother: a handle of another directory than the found one is refused.
 func TestAnother(t *testing.T) {
 	s := newScene(t)
 	s.mkdir("work")

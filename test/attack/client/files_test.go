@@ -162,7 +162,7 @@ func (s *scene) unimpressed() bool {
 	return true
 }
 
-// looksAround lists, asks who serves, and reads the live output.
+// looksAround lists, asks which watcher serves, and reads the live output.
 func (s *scene) looksAround(ctx context.Context) string {
 	s.Helper()
 	list, err := s.client.List(ctx)

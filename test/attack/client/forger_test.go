@@ -15,7 +15,7 @@ import (
 // untilTold is a task that runs until the file go is in its workspace, and notes how often it began.
 const untilTold = "echo x >> began; echo ready; while ! test -e go; do sleep 0.05; done; echo told"
 
-// moment is when somebody forges what the watcher writes.
+// moment is when another process forges a file of the watcher.
 type moment struct {
 	name string
 	play func(f *forger) house.Ask

@@ -11,10 +11,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// enough is more than any honest file has: who reads on has no bound.
+// enough is more than any honest file has: a reader that reads on has no bound.
 const enough = 80 << 20
 
-// falls says whether a careless client, who just reads the file and expects it to be in order, falls for what is at a
+// falls says whether a careless client, which just reads the file and expects it to be in order, falls for what is at a
 // path: it waits for ever, reads without end, gives up the run, or takes what is planted.
 func (s *scene) falls(path string) bool {
 	s.Helper()
@@ -31,7 +31,7 @@ func (s *scene) falls(path string) bool {
 	return err != nil || strings.Contains(string(data), planted) || strings.HasSuffix(path, ".json") && !json.Valid(data)
 }
 
-// blocks says whether a reader waits. A pipe can be opened for writing without waiting only while somebody does.
+// blocks says whether a reader waits. A pipe can be opened for writing without waiting only while a reader waits.
 func (s *scene) blocks(path string) bool {
 	s.Helper()
 	done := make(chan struct{})
@@ -59,7 +59,7 @@ func (s *scene) blocks(path string) bool {
 	return true
 }
 
-// endless says whether more can be read than anybody has room for.
+// endless says whether more can be read than any machine has room for.
 func endless(path string) bool {
 	file, err := os.Open(path)
 	if err != nil {

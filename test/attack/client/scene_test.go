@@ -83,7 +83,7 @@ func (s *scene) wait() manager.Result {
 	return result
 }
 
-// beat says that somebody serves the outbox. The pace is so slow that one beat is enough for a test.
+// beat says that a watcher serves the outbox. The pace is so slow that one beat is enough for a test.
 func (s *scene) beat() { s.publish(delegation.HeartbeatName, s.encoded(heartbeat(""))) }
 
 // respond is the true end of the run.

@@ -57,7 +57,7 @@ func (s *scene) spring(t trap, path string) bool {
 	s.must(os.RemoveAll(path))
 	err := t.set(s, path)
 	if t.name == "device" && errors.Is(err, unix.EPERM) {
-		return false // nobody here can make one, and neither can a child
+		return false // this test cannot make one, and neither can a child
 	}
 	s.must(err)
 	return true

@@ -145,7 +145,7 @@ var answers = []attempt{
 			})
 			s.Want(resp, delegation.StatusCompleted, delegation.ReasonExited, 0)
 		},
-		naive: func(s *scene) bool { // reads back what it, or somebody, wrote there
+		naive: func(s *scene) bool { // reads back the file, which another process may have written
 			var resp delegation.Response
 			return s.peek("response_"+s.id+".json", &resp) && resp.ExitCode == 9
 		},
@@ -204,7 +204,7 @@ func (s *scene) bait() string {
 	return path
 }
 
-// clobbers is who writes to a name without a look at what it is.
+// clobbers writes to a name without checking what it is.
 func clobbers(plant func(victim, path string) error) func(*scene) bool {
 	return func(s *scene) bool {
 		victim, path := s.bait(), filepath.Join(s.space, "response.json")

@@ -13,16 +13,16 @@ import (
 	"torno/test/house"
 )
 
-// attempt is one attack. What is left out is as an honest client would have it.
+// attempt is one attack. An absent field is as an honest client would have it.
 type attempt struct {
 	Row, name string
 	raw       string            // what stands for the id in the name of the request
 	place     string            // of the workspace, where it is not in the outbox
-	say       func(*scene) says // what the request says differently
-	plant     func(*scene)      // what is done, in place of submitting that request
+	say       func(*scene) says // the fields of the request that differ
+	plant     func(*scene)      // done in place of submitting that request
 	code      delegation.Code   // of the refusal that answers it; "" where judge looks at the answer itself
-	judge     func(*scene)      // what must be true in the end
-	naive     func(*scene) bool // somebody careless falls for it
+	judge     func(*scene)      // checks the end
+	naive     func(*scene) bool // a careless watcher falls for it
 }
 
 // patienceOfTheHonest is how long an honest request may take while everything is tried at once. On two cores that others use too it took
@@ -137,7 +137,7 @@ func (c *corpus) everyRequestIsAnsweredOnce() {
 	}
 }
 
-// nothingLeaked looks for the secret in all that a parent or an operator can read, and at what nobody may have touched.
+// nothingLeaked looks for the secret in all that a parent or an operator can read, and checks the files that must not be touched.
 func (c *corpus) nothingLeaked() {
 	c.Helper()
 	for _, dir := range []string{c.Outbox, c.second} {

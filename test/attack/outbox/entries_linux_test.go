@@ -105,19 +105,19 @@ var entries = []attempt{
 	},
 }
 
-// readsTheSecret is who opens what has the name of a request.
+// readsTheSecret opens any file with the name of a request.
 func readsTheSecret(s *scene) bool {
 	data, err := os.ReadFile(s.request())
 	return err == nil && strings.Contains(string(data), canary)
 }
 
-// neverAnswers is who takes an entry that cannot be read for one that is not there yet.
+// neverAnswers takes an entry that cannot be read for an entry that does not exist yet.
 func neverAnswers(s *scene) bool {
 	_, err := os.ReadFile(s.request())
 	return err != nil
 }
 
-// readsOn is who reads to the end.
+// readsOn reads to the end.
 func readsOn(s *scene) bool {
 	file, err := os.Open(s.request())
 	s.Must(err)
@@ -126,7 +126,7 @@ func readsOn(s *scene) bool {
 	return err == nil && n == 32<<20
 }
 
-// waits is who opens a pipe: that one can be opened for writing shows that somebody waits to read.
+// waits opens a pipe: that it can be opened for writing shows that a reader waits.
 func waits(s *scene) bool {
 	read := make(chan error, 1)
 	go func() {

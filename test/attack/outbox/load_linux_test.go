@@ -30,7 +30,7 @@ func TestLoad(t *testing.T) {
 	t.Run("junk", func(t *testing.T) { junk(t, h) })
 }
 
-// junk fills an outbox with names and watches what the watcher spends on them, beside somebody who looks at all of them
+// junk fills an outbox with names and watches what the watcher spends on them, beside a process that looks at all of them
 // every half second, as MassGen's watcher does.
 func junk(t *testing.T, h *house.House) {
 	n := attack.Times(20_000, 100_000)
@@ -58,7 +58,7 @@ func junk(t *testing.T, h *house.House) {
 	})
 }
 
-// atRest is the share of a core in percent that the watcher takes over some seconds in which nobody asks for anything.
+// atRest is the share of a core in percent that the watcher takes over some seconds without a request.
 func atRest(h *house.House) float64 {
 	begin, before := time.Now(), cpu(h)
 	<-time.After(3 * time.Second)
@@ -163,7 +163,7 @@ func overflow(t *testing.T, h *house.House) {
 	attack.Record(t, attack.Trial{Row: "O28", Where: "docker", Tried: 1, Held: count(resp.Reason == delegation.ReasonExited), Oracle: !toldOf(h, naive, "request_lost.json")})
 }
 
-// toldOf reads all events that are waiting: somebody who has only those knows of what they name.
+// toldOf reads all events that are waiting: a process that has only these events knows the names in them.
 func toldOf(h *house.House, events int, name string) (told bool) {
 	h.Helper()
 	buffer := make([]byte, 1<<16)

@@ -14,12 +14,12 @@ import (
 // root is the allowed one that lies in the outbox.
 func (s *scene) root() string { return s.Path("workspaces") }
 
-// passes says whether a check of the text lets a path pass that begins with an allowed root, as so many do.
+// passes says whether a check passes that only looks whether a path begins with an allowed root, as so many checks do.
 func passes(path string, roots ...string) bool {
 	return slices.ContainsFunc(roots, func(root string) bool { return strings.HasPrefix(path, root) })
 }
 
-// passesClean says the same of who cleans the path first, and follows its links when it is used.
+// passesClean says the same of a check that cleans the path first, and follows its links when it is used.
 func passesClean(path string, roots ...string) bool {
 	return slices.ContainsFunc(roots, func(root string) bool {
 		return path == root || strings.HasPrefix(filepath.Clean(path), root+"/")
@@ -134,7 +134,7 @@ var paths = []attempt{
 	},
 }
 
-// looksAllowed is who compares as people do.
+// looksAllowed compares letters as people see them.
 func looksAllowed(text string, s *scene) bool {
 	same := strings.NewReplacer("ѕ", "s", "\u212a", "k").Replace(text)
 	return text != same && passesClean(strings.ReplaceAll(same, "workpaces", "workspaces"), s.root())
@@ -150,7 +150,7 @@ func linked(kind, below string) func(*scene) string {
 	}
 }
 
-// followed is who checks the text and uses the path.
+// followed checks the text and then uses the path.
 func followed(text string, s *scene) bool {
 	info, err := os.Stat(text)
 	return err == nil && info.IsDir() && passesClean(text, s.root())
@@ -182,7 +182,7 @@ func busy(workspace func(*scene) string) func(*scene) {
 	}
 }
 
-// anotherSpelling is who compares paths as they are written: one directory has many names.
+// anotherSpelling compares paths as they are written, although one directory has many names.
 func anotherSpelling(s *scene) bool {
 	one, other := s.workspace(), filepath.Dir(s.workspace())+"//./"+filepath.Base(s.workspace())+"/"
 	first, err := os.Stat(one)
@@ -192,7 +192,7 @@ func anotherSpelling(s *scene) bool {
 	return one != other && os.SameFile(first, second)
 }
 
-// anotherName is who compares names: a directory keeps its identity when it is renamed.
+// anotherName compares names, although a directory keeps its identity when it is renamed.
 func anotherName(s *scene) bool {
 	dir := s.Mkdir(filepath.Join(s.space, "name"))
 	before, err := os.Stat(dir)

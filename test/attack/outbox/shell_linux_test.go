@@ -26,7 +26,7 @@ func (s *scene) response(id string) delegation.Response {
 	return other.answer()
 }
 
-// takenForAnOption is who hands a text to a program as it is: this one's second argument becomes an option of its own.
+// takenForAnOption passes a text to a program as it is: its second argument becomes an option of that program.
 func takenForAnOption(*scene) bool {
 	out, err := exec.Command("/bin/sh", "-c", `/bin/echo "$@"`, "sh", "-n", "text").Output()
 	return err == nil && strings.TrimRight(string(out), "\n") == string(out)

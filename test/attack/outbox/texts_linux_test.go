@@ -66,7 +66,7 @@ var texts = []attempt{
 		plant: func(s *scene) {
 			s.drop("request_"+s.id+".json", replaced(s.body(says{"yaml_config": says{"a": "HUGE"}}), `"HUGE"`, "1e999999999"))
 		},
-		naive: func(*scene) bool { // passes it on as text, to a reader who cannot take it
+		naive: func(*scene) bool { // passes it on as text, to a reader that cannot read it
 			var passed map[string]json.Number
 			var taken map[string]float64
 			text := []byte(`{"a":1e999999999}`)
@@ -190,13 +190,13 @@ func replaced(body []byte, old, with string) []byte {
 	return bytes.Replace(body, []byte(old), []byte(with), 1)
 }
 
-// overflows is who multiplies seconds without a look at them.
+// overflows multiplies seconds without checking them, as a careless watcher does.
 func overflows(*scene) bool {
 	asked := int64(1e18)
 	return time.Duration(asked)*time.Second < time.Duration(asked)
 }
 
-// mends is who takes what is no text for one: two names become the same.
+// mends decodes bytes that are not UTF-8 as a text: two names become the same.
 func mends(*scene) bool {
 	var one, two string
 	return json.Unmarshal([]byte("\"\xff\""), &one) == nil && json.Unmarshal([]byte("\"\xfe\""), &two) == nil && one == two
@@ -251,7 +251,7 @@ func badName(name, id string) attempt {
 	return a
 }
 
-// isAName is who takes for an id what makes the name of a file.
+// isAName takes any id that makes the name of a file.
 func isAName(s *scene) bool {
 	path := filepath.Join(s.space, "response_"+s.id+".json")
 	return os.WriteFile(path, nil, 0o644) == nil

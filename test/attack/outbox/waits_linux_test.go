@@ -46,8 +46,8 @@ func TestNobodyIsOvertaken(t *testing.T) {
 	attack.Record(t, attack.Trial{Row: "P21", Where: "docker", Tried: 1, Held: count(resp.StdoutTail == "behind\n"), Oracle: free})
 }
 
-// TestAFrozenWatcher is stopped in a storm of events, so that it has something in hand. Who goes by the clock takes the time for work,
-// and rests for it.
+// TestAFrozenWatcher is stopped in a storm of events, so that it has something in hand. A watcher that goes by
+// the clock takes that time for work, and rests for it.
 func TestAFrozenWatcher(t *testing.T) {
 	house.NeedEngine(t)
 	h := house.New(t, house.Plan{})

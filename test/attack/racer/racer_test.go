@@ -34,7 +34,7 @@ type lane struct {
 	name, root, workspace, context, swapped string
 	inner                                   string // a second context, inside the first one; "" for none
 	rests                                   int32  // see exchange: a workspace is looked up more often than the rest
-	unseen                                  bool   // what is exchanged is above the root, which is held: nobody has to notice
+	unseen                                  bool   // what is exchanged is above the root, which is held: no defence has to notice
 }
 
 var lanes = []lane{

@@ -19,8 +19,8 @@ import (
 	"torno/test/house"
 )
 
-// unguarded is the oracle of the lanes with one mount inside another: a runtime that is told each mount by its path, in a sandbox at
-// which nobody looks before its agent runs. So both defences of these lanes are away, the kernel's nesting and the attestation.
+// unguarded is the oracle of the lanes with one mount inside another: a runtime that is told each mount by its path, in a sandbox that
+// is not attested before its agent runs. So both defences of these lanes are away, the kernel's nesting and the attestation.
 // Nothing of the product is in it.
 type unguarded struct {
 	lane          lane

@@ -74,7 +74,7 @@ func mountAll() error {
 	return unix.Sethostname([]byte("machine"))
 }
 
-// ownAll makes root the owner of the disk's files, whoever has made the disk.
+// ownAll makes root the owner of the disk's files: any user may have made the disk.
 func ownAll(top string) error {
 	var disk unix.Stat_t
 	if err := unix.Stat(top, &disk); err != nil {

@@ -12,7 +12,7 @@ import (
 	"torno/test/house"
 )
 
-// setClock sets the clock of this machine, which is nobody else's.
+// setClock sets the clock of this machine, which no other test uses.
 func setClock(t *testing.T, forward time.Duration) {
 	t.Helper()
 	now := unix.NsecToTimeval(time.Now().Add(forward).UnixNano())

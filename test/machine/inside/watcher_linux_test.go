@@ -13,7 +13,7 @@ import (
 	"torno/test/house"
 )
 
-// demanding is a profile that serves nobody unless everything is bounded by control groups.
+// demanding is a profile that serves no request unless control groups bound everything.
 const demanding = `
   demanding:
     at_least: [memory, swap, cpu, pids]

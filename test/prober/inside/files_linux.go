@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// enough findings: on a file system that is open everywhere nobody wants them all.
+// enough findings: on a file system that is open everywhere the list would be endless.
 const enough = 200
 
 func lookAtFiles(private []string) func(*Report) error {

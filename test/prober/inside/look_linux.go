@@ -58,7 +58,7 @@ func lookAtSelf(r *Report) (err error) {
 func namespaces() map[string]string {
 	all := make(map[string]string)
 	for _, kind := range []string{"cgroup", "ipc", "mnt", "net", "pid", "uts"} {
-		all[kind], _ = os.Readlink("/proc/self/ns/" + kind) // one that cannot be read is ""
+		all[kind], _ = os.Readlink("/proc/self/ns/" + kind) // "" where it cannot be read
 	}
 	return all
 }
@@ -103,7 +103,7 @@ func firstFields(name, separator string) (fields []string) {
 	return fields
 }
 
-// names are the entries of a directory, sorted; one that cannot be read has none.
+// names are the entries of a directory, sorted; none where it cannot be read.
 func names(dir string) []string {
 	entries, _ := os.ReadDir(dir)
 	all := make(map[string]bool)

@@ -44,7 +44,7 @@ func argumentProbes() []probe {
 	}
 }
 
-// lineDiscipline asks for the one that a terminal has already. The kernel looks for its module first.
+// lineDiscipline asks for the line discipline that a terminal has already. The kernel looks for its module first.
 func lineDiscipline(*Ground) error {
 	return onTerminal(func(terminal uintptr) error {
 		usual := int32(0) // N_TTY
@@ -56,7 +56,7 @@ func lineDiscipline(*Ground) error {
 	})
 }
 
-// lease makes others wait who open the file.
+// lease makes other processes wait when they open the file.
 func lease(fd int) error {
 	_, err := unix.FcntlInt(uintptr(fd), unix.F_SETLEASE, unix.F_WRLCK)
 	return err

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// deviceProbes are about hardware, and about the terminal of whoever started all this.
+// deviceProbes are about hardware, and about the terminal from which the watcher was started.
 func deviceProbes() []probe {
 	return []probe{
 		{"C12", "a device that is not harmless", foreignDevice},
@@ -65,7 +65,7 @@ func makeNode(kind uint32, device uint64) func(*Ground) error {
 	}
 }
 
-// typeIn pushes a character into the input of a new terminal, which is not our controlling one, as somebody would who shares
+// typeIn pushes a character into the input of a new terminal, which is not our controlling one, as a process would that shares
 // one with its owner.
 func typeIn(*Ground) error {
 	return onTerminal(func(terminal uintptr) error {

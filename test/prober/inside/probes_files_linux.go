@@ -43,14 +43,14 @@ func fileProbes() []probe {
 	}
 }
 
-// opens tries paths in turn. One that opens is enough; nothing is read or written.
+// opens tries paths in turn. One success is enough; nothing is read or written.
 func opens(flags int, paths ...string) func(*Ground) error {
 	return func(*Ground) error {
 		ways := make([]func() error, len(paths))
 		for i, path := range paths {
 			ways[i] = func() error {
 				err := closed(unix.Open(path, flags|unix.O_CLOEXEC|unix.O_NONBLOCK, 0))
-				if errors.Is(err, unix.EISDIR) { // nobody writes a directory; who might is asked
+				if errors.Is(err, unix.EISDIR) { // a directory cannot be opened for writing; access(2) tells the right
 					err = unix.Access(path, unix.W_OK)
 				}
 				return err

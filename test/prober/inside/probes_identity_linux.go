@@ -48,7 +48,7 @@ func regainCapability(*Ground) error {
 	return errAbsent
 }
 
-// capset takes the one that opens most doors.
+// capset takes the capability that opens most doors.
 func capset(*Ground) error {
 	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 	var data [2]unix.CapUserData
@@ -76,7 +76,7 @@ func group(*Ground) error {
 	return verdictOf(errno)
 }
 
-// setUIDProgram runs the planted one, as an ordinary user, and asks it who it is.
+// setUIDProgram runs the planted program, as an ordinary user, and asks it for its user.
 func setUIDProgram(g *Ground) error {
 	cmd := exec.Command(g.SetUID, "whoami")
 	if os.Geteuid() == 0 {
@@ -112,10 +112,10 @@ func processProbes() []probe {
 	return all
 }
 
-// secretOf looks at what only who may trace process 1 may look at.
+// secretOf looks at a file of process 1 that only its tracers may read.
 func secretOf(secret string) func(*Ground) error {
 	path := "/proc/1/" + secret
-	if secret == "fd" { // who may list them learns only how many there are
+	if secret == "fd" { // the right to list them tells only how many there are
 		return func(*Ground) error {
 			_, err := os.Readlink(path + "/0")
 			return err

@@ -39,7 +39,7 @@ func namespaceProbes() []probe {
 	return all
 }
 
-// kernelProbes are calls that nobody in a sandbox has a use for.
+// kernelProbes are calls for which no program in a sandbox has a use.
 func kernelProbes() []probe {
 	pid := uintptr(os.Getpid())
 	return []probe{

@@ -72,7 +72,7 @@ func hostName(g *Ground) error {
 	return errAbsent
 }
 
-// shortID is how engines name containers that nobody named.
+// shortID is how engines name containers without a name.
 func shortID(*Ground) error {
 	name, err := os.Hostname()
 	if err != nil {

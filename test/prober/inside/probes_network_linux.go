@@ -107,7 +107,7 @@ func familyProbes() []probe {
 	return all
 }
 
-// socket asks for one. A family that takes another type says so only to those whom it lets in.
+// socket asks for a socket. The error that a family takes another type comes only after the call was let in.
 func socket(family, kind, protocol int) func(*Ground) error {
 	return func(*Ground) error {
 		err := closed(unix.Socket(family, kind|unix.SOCK_CLOEXEC, protocol))
@@ -119,7 +119,7 @@ func socket(family, kind, protocol int) func(*Ground) error {
 	}
 }
 
-// highFamily asks for a unix socket with bits that the kernel throws away, as somebody would who wants to get past a filter.
+// highFamily asks for a unix socket with bits that the kernel throws away, as an attacker would to get past a filter.
 func highFamily(*Ground) error {
 	high := uintptr(unix.AF_UNIX) | 1<<16<<16
 	fd, _, errno := syscall.RawSyscall(unix.SYS_SOCKET, high, unix.SOCK_STREAM, 0)

@@ -67,7 +67,7 @@ func Progress(text string) (got int64, stop string) {
 func Take(w io.Writer, what string, most int64) error {
 	t, ok := takings()[what]
 	if !ok {
-		return fmt.Errorf("nobody knows how to take %q", what)
+		return fmt.Errorf("there is no way to take %q", what)
 	}
 	for got := int64(0); got < most; {
 		n, err := t()
@@ -131,7 +131,7 @@ func fork(ends bool) error {
 	return nil
 }
 
-// thread makes one that sleeps for ever. When there are no more, the Go runtime ends the process.
+// thread starts a thread that sleeps for ever. When there are no more, the Go runtime ends the process.
 func thread() (int64, error) {
 	begun := make(chan bool)
 	go func() {
@@ -177,7 +177,7 @@ func nameless(dir string) (int, error) {
 	return fd, err
 }
 
-// manyFiles makes empty files, all of which go again with the next who takes.
+// manyFiles makes empty files. The next take removes them all.
 func manyFiles(dir string) func() (int64, error) {
 	number, in := 0, filepath.Join(dir, "many")
 	return func() (int64, error) {
@@ -223,7 +223,7 @@ func socketBuffer() (int64, error) {
 	return int64(n), err
 }
 
-// timer makes one that never runs out; the kernel sets a signal aside for it.
+// timer makes a timer that never expires; the kernel sets a signal aside for it.
 func timer() (int64, error) {
 	var id int32
 	_, _, errno := unix.Syscall(unix.SYS_TIMER_CREATE, unix.CLOCK_MONOTONIC, 0, pointer(&id))

@@ -11,7 +11,8 @@ import (
 // theirs.
 const Programs = "TORNO_TEST_PROGRAMS"
 
-// SetUID is a prober that is root's and set-user-id, for a test of an ordinary user's, who can move it; "" without Programs.
+// SetUID is a prober that is root's and set-user-id, for a test that runs as an ordinary user, which can move it; "" without
+// Programs.
 func SetUID() string {
 	if dir := os.Getenv(Programs); dir != "" {
 		return filepath.Join(dir, "home", "set-uid")

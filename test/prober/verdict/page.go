@@ -57,7 +57,7 @@ func parse(text string) (page Page, err error) {
 	return page, nil
 }
 
-// own is a word of the page's only: the prober says done, and cannot know of whose kernel.
+// own is a word of the page only: the prober says done, and cannot know which kernel did it.
 const own inside.Word = "own"
 
 var known = []inside.Word{inside.Done, inside.Refused, inside.Missing, inside.Absent, own}
@@ -123,8 +123,8 @@ func (p Page) Faults(probes []inside.Outcome, threats attack.Page) (faults []str
 	return faults
 }
 
-// shared are the rows of what is the host's whoever's kernel a child talks to: networks, sockets and files. There own is no
-// excuse.
+// shared are the rows of things that belong to the host, whichever kernel a child talks to: networks, sockets and files.
+// There own is no excuse.
 var shared = []string{"C1", "C3", "C16", "C17", "C19", "C23", "C24"}
 
 // against says where a line promises what its row does not: what works is said to be open, or is honest.

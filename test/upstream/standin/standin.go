@@ -53,7 +53,7 @@ func (u *Upstream) Seen() []Seen {
 func (u *Upstream) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
-		return // whoever asked has gone
+		return // the client has gone
 	}
 	u.mu.Lock()
 	key := u.key
