@@ -14,6 +14,7 @@ import (
 	"torno/internal/runfile"
 	"torno/sandbox"
 	"torno/sandbox/docker"
+	"torno/test/exhaust"
 )
 
 // TestSeenFromOutside looks at a running sandbox with the engine's eyes and with the kernel's, and at no code of ours.
@@ -29,30 +30,11 @@ func TestSeenFromOutside(t *testing.T) {
 	h := f.create(spec)
 	defer f.remove(h)
 	a := f.start(h)
-	f.hear(a, "ready\n")
+	exhaust.Hear(f.ctx, f, a, "ready\n")
 	seen, err := api.ContainerInspect(f.ctx, h.ID)
 	f.must(err)
 	t.Run("by the engine", func(t *testing.T) { byEngine(t, f, seen, spec) })
 	t.Run("by the kernel", func(t *testing.T) { byKernel(t, seen, spec) })
-}
-
-// hear reads until standard output ends with text, and returns it.
-func (f *field) hear(a sandbox.Attachment, text string) (heard string) {
-	f.Helper()
-	for !strings.HasSuffix(heard, text) {
-		select {
-		case chunk, more := <-a.Output():
-			if !more {
-				f.Fatalf("it ended, and said %q", heard)
-			}
-			if chunk.Stream == sandbox.Stdout {
-				heard += string(chunk.Bytes)
-			}
-		case <-f.ctx.Done():
-			f.Fatalf("it said %q and no more", heard)
-		}
-	}
-	return heard
 }
 
 func byEngine(t *testing.T, f *field, seen container.InspectResponse, spec sandbox.Spec) {

@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"time"
 
+	"torno/internal/retry"
 	"torno/sandbox"
 )
 
@@ -42,16 +43,7 @@ func (p ProgramIO) Spawn(process func(context.Context)) { p.box.spawn(process) }
 func (p ProgramIO) OutOfMemory() int { return p.box.outOfMemory() }
 
 // Sleep waits, or says why the program must end.
-func (p ProgramIO) Sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
+func (p ProgramIO) Sleep(ctx context.Context, d time.Duration) error { return retry.Pause(ctx, d) }
 
 // ReadFile reads what the child sees as name, which is taken from Dir when it is relative.
 func (p ProgramIO) ReadFile(name string) ([]byte, error) {

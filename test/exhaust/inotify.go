@@ -3,6 +3,7 @@
 package exhaust
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"os/exec"
@@ -10,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"testing"
 
 	"torno/sandbox"
 )
@@ -38,32 +40,13 @@ func Inotify(f *Field) (taken Instances) {
 	greedy.Limits.OpenFiles = taken.Quota + 1000
 	h := f.create(greedy)
 	defer f.remove(h)
-	taken.Child = lastNumber(f.hear(f.start(h), "holding\n"))
+	taken.Child = lastNumber(Hear(f.Context(), f, f.start(h), "holding\n"))
 
 	few, _ := f.run(f.prober("take", "inotify", "3"))
 	taken.Neighbour = lastNumber(few)
 	const somebody = 1_999_999_999
 	taken.Owner, taken.Stranger = f.instancesOf(f.Owner, 3), f.instancesOf(somebody, 3)
 	return taken
-}
-
-// hear reads up to a text.
-func (f *Field) hear(a sandbox.Attachment, text string) (heard string) {
-	f.Helper()
-	for !strings.HasSuffix(heard, text) {
-		select {
-		case chunk, more := <-a.Output():
-			if !more {
-				f.Fatalf("it ended, and said %q", heard)
-			}
-			if chunk.Stream == sandbox.Stdout {
-				heard += string(chunk.Bytes)
-			}
-		case <-f.Context().Done():
-			f.Fatalf("it said %q and no more", heard)
-		}
-	}
-	return heard
 }
 
 // instancesOf takes some on the host, as a user of it.
@@ -78,4 +61,23 @@ func (f *Field) instancesOf(uid uint32, most int) (got int64) {
 		f.Fatalf("the host's own prober says nothing: %v", err)
 	}
 	return lastNumber(string(out))
+}
+
+// Hear reads until standard output ends with text, and returns it.
+func Hear(ctx context.Context, t testing.TB, a sandbox.Attachment, text string) (heard string) {
+	t.Helper()
+	for !strings.HasSuffix(heard, text) {
+		select {
+		case chunk, more := <-a.Output():
+			if !more {
+				t.Fatalf("it ended, and said %q", heard)
+			}
+			if chunk.Stream == sandbox.Stdout {
+				heard += string(chunk.Bytes)
+			}
+		case <-ctx.Done():
+			t.Fatalf("it said %q and no more", heard)
+		}
+	}
+	return heard
 }
