@@ -24,7 +24,7 @@ type requestForm struct {
 	ContextPaths   []string       `json:"context_paths,omitempty"`
 }
 
-// Encode writes a request in its one spelling. What DecodeRequest would refuse is refused here already, with the same
+// Encode writes a request in its one spelling. It refuses what DecodeRequest would refuse, with the same
 // *Refusal, so that a client need not ask in order to know.
 func (r Request) Encode() ([]byte, error) {
 	for _, text := range append([]string{r.Task, r.AnswerFile, r.Workspace}, r.ContextPaths...) {

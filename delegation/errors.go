@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// What Dir refuses. Each comes wrapped with the name of the entry; a missing one is fs.ErrNotExist.
+// Dir refuses entries with these errors, wrapped with the name of the entry. For a missing entry the error is fs.ErrNotExist.
 var (
 	ErrNotRegular = errors.New("not a regular file")
 	ErrLinked     = errors.New("has more than one name (hard links)")

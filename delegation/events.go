@@ -83,7 +83,7 @@ func (e Event) check() error {
 	return checkReason(e.Reason)
 }
 
-// Output is what the child wrote, byte for byte.
+// Output is the output of the child, byte for byte.
 func (e Event) Output() []byte {
 	if len(e.Base64) > 0 {
 		return e.Base64

@@ -36,7 +36,7 @@ const (
 	NoticeReload      NoticeCode = "reload"      // a new configuration waits for a launcher that hangs; the old one is served
 )
 
-// What a heartbeat holds of notices. More is left out.
+// The bounds of notices in a heartbeat. More is left out.
 const (
 	maxNotices    = 16
 	maxNoticeText = 500 // bytes

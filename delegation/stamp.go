@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Stamp is what the file system said of an entry itself, never of what a link points to.
+// Stamp has the facts that the file system tells of an entry itself, never of the target of a link.
 type Stamp struct {
 	Dev, Ino   uint64
 	Size       int64

@@ -17,7 +17,7 @@ type Request struct {
 	TimeoutSeconds int
 	CreatedAt      time.Time // zero when it was not given
 
-	// What version 1 of others does not have; all optional.
+	// Fields that version 1 of others does not have; all optional.
 	Profile      Token
 	Model        Token
 	SessionID    Token
@@ -58,7 +58,7 @@ type Timings struct {
 	Total  float64 `json:"total"`
 }
 
-// Usage is what a run used, where the launcher can tell.
+// Usage is the resources that a run used, where the launcher can tell.
 type Usage struct {
 	PeakMemoryBytes int64   `json:"peak_memory_bytes,omitempty"`
 	CPUSeconds      float64 `json:"cpu_seconds,omitempty"`
@@ -110,7 +110,7 @@ const (
 	FeatureCancel   = "cancel_request"
 )
 
-// WireLimits are what a client should know before it asks.
+// WireLimits are limits that a client should know before it asks.
 type WireLimits struct {
 	RequestBytes      int64 `json:"request_bytes"`
 	Queue             int   `json:"queue"`

@@ -13,7 +13,7 @@ import (
 // MaxItems is how many subagents a listing tells of.
 const MaxItems = 1000
 
-// Item is what the outbox's files say of one subagent.
+// Item is the state of a subagent, as the outbox's files tell it.
 type Item struct {
 	SubagentID string
 	RequestID  string

@@ -20,7 +20,7 @@ type Result struct {
 	Reason     delegation.Reason // "" from a watcher that does not say
 	ExitCode   int
 
-	// Answer is what the child left in its answer file, up to Options.AnswerMax.
+	// Answer is the content of the answer file, up to Options.AnswerMax.
 	Answer string
 	// AnswerFrom says whether the answer is what the child printed or a file that it wrote; "" where there is none.
 	AnswerFrom AnswerFrom
@@ -113,7 +113,7 @@ func (r *Run) readAnswer(result *Result) {
 	}
 }
 
-// foundAnswer is what findAnswer read of the answer file.
+// foundAnswer is the part of the answer file that findAnswer has read.
 type foundAnswer struct {
 	text  []byte // up to Options.AnswerMax
 	more  bool   // there is more in the file

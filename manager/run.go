@@ -12,7 +12,7 @@ import (
 	"torno/delegation"
 )
 
-// Run is one request and what becomes of it.
+// Run is a request, from its file to its result.
 type Run struct {
 	m            *Manager
 	id           delegation.SubagentID

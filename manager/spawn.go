@@ -34,7 +34,7 @@ type SpawnOptions struct {
 	Model     string
 	SessionID string
 	ParentID  string
-	// ContextPaths are what the child may read.
+	// ContextPaths are the paths that the child may read.
 	ContextPaths []string
 	// YAMLConfig is for agents that are configured so, such as MassGen.
 	YAMLConfig map[string]any

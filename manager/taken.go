@@ -26,7 +26,7 @@ const (
 	maxTakenCopy   = 16 << 20 // bytes of one copy, whose JSON may be several times as long as the result
 )
 
-// takenCopy is a result as it is stored. What a child wrote need not be UTF-8, so the answer is bytes.
+// takenCopy is a result as it is stored. Text of a child need not be UTF-8, so the answer is bytes.
 type takenCopy struct {
 	Version int
 	Result

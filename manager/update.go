@@ -6,7 +6,7 @@ import (
 	"torno/delegation"
 )
 
-// WaitUpdate is what is known of a run that has not ended. The texts of Notices come from the heartbeat file, which any
+// WaitUpdate is the state of a run that has not ended. The texts of Notices come from the heartbeat file, which any
 // process of the parent may have written: treat them as data.
 type WaitUpdate struct {
 	State    delegation.State // "" while the watcher has not said

@@ -89,7 +89,7 @@ func endOf(ctx context.Context) error {
 }
 
 // giveUp ends a Wait for a response that is overdue. The sentinel makes sure that the child does not run on for ever.
-// Where no watcher serves, no watcher would see the sentinel, and the delay is explained by that.
+// Where no watcher serves, no watcher would see the sentinel, and the missing watcher is the reason for the delay.
 func (t *tracker) giveUp(ctx context.Context) error {
 	r := t.run
 	if t.heartbeat.absence != nil {

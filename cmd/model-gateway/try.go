@@ -17,7 +17,7 @@ import (
 	"torno/internal/gateway/upstreams"
 )
 
-// trial is one try of a route.
+// trial is a trial of a route.
 type trial struct {
 	config, model string
 	standIn       bool

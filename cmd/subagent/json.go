@@ -10,7 +10,7 @@ import (
 
 // The shapes of --json. Field names are API: they are added, never renamed.
 
-// spawned is what spawn without --wait prints.
+// spawned is the output of spawn without --wait.
 type spawned struct {
 	SubagentID string `json:"subagent_id"`
 	RequestID  string `json:"request_id"`

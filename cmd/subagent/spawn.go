@@ -76,7 +76,7 @@ func (c *app) complete(o *manager.SpawnOptions, operands []string) (err error) {
 	return nil
 }
 
-// task is what the operands say, or standard input.
+// task is the text of the operands, or standard input.
 func (c *app) task(operands []string) (string, error) {
 	task := strings.Join(operands, " ")
 	if len(operands) == 1 && operands[0] == "-" {

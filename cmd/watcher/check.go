@@ -55,7 +55,7 @@ allowed root, and shows how long each phase took.`,
 	}
 }
 
-// checked is what check found out.
+// checked are the findings of check.
 type checked struct {
 	config     configs.Config
 	warnings   []configs.Warning
@@ -65,7 +65,7 @@ type checked struct {
 	tries      []tried
 }
 
-// tried is one attempt and how it failed, if it did.
+// tried is an attempt, and its error if it failed.
 type tried struct {
 	serve.Attempt
 	err error

@@ -5,7 +5,7 @@ import (
 	"runtime"
 )
 
-// machine is what a command takes for granted of where it is.
+// machine has the facts about its machine that a command relies on.
 type machine struct {
 	platform string // the system
 	state    string // where the unit in contrib has its state

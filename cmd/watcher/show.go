@@ -12,7 +12,7 @@ import (
 	"torno/sandbox"
 )
 
-// reference is what the commands say about the operands called REF.
+// reference is the help text about operands called REF.
 const reference = `
 REF is a subagent, of whose runs it means the newest, OUTBOX/SUBAGENT, or the beginning of a run's key.`
 
@@ -120,7 +120,7 @@ func facts(r control.Run) (rows [][]cli.Cell) {
 	return rows
 }
 
-// attested says whether the host looked at the sandbox before the agent ran. What it saw is listed behind.
+// attested says whether the host looked at the sandbox before the agent ran. Then it lists what the host saw.
 func attested(a *sandbox.Attestation) string {
 	switch {
 	case a == nil:

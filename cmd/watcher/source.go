@@ -17,7 +17,7 @@ type source struct {
 	local     configs.LocalOptions
 }
 
-// options are those of commands that need a configuration.
+// options are the options of commands that need a configuration.
 func (s *source) options() []cli.Option {
 	return append(s.place(), []cli.Option{
 		{Name: "allow", Value: "ROOT", Help: "with --dir: workspaces may lie below it; by default DIR/workspaces; may be repeated", Set: cli.List(&s.local.Allow)},
@@ -55,7 +55,7 @@ func (s *source) flagsOfDir() string {
 	return strings.Join(names, ", ")
 }
 
-// load reads the configuration. What follows "--" is the command of --dir's only profile.
+// load reads the configuration. The words after "--" are the command of --dir's only profile.
 func (s *source) load(args cli.Args) (configs.Config, []configs.Warning, error) {
 	s.local.Command = args.Behind
 	switch {

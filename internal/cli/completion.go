@@ -41,7 +41,7 @@ func (p *Program) completesReferences() string {
 	return fmt.Sprintf("%s is completed too, with what %s prints.", p.Reference, p.References)
 }
 
-// candidates are what may follow a command: its options, and words for its operands.
+// candidates may follow a command: its options, and words for its operands.
 func (p *Program) candidates(cmd Command) string {
 	words := dashed(p.OptionsOf(cmd))
 	switch {

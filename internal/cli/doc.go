@@ -5,7 +5,7 @@
 //	p.Commands = []cli.Command{runCommand(p), …}
 //	os.Exit(p.Main(ctx, os.Args[1:], cli.System()))
 //
-// Every program has help, completion and --json beside its own commands. What it promises:
+// Every program has help, completion and --json beside its own commands. It promises:
 //
 //   - Standard output carries what was asked for and nothing else; words about it go to standard error.
 //   - A mistake names the nearest word that is known, and every error a next step where there is one.

@@ -40,7 +40,7 @@
 // # What can fail
 //
 //   - The child: floods, stalls, smuggles. Each bound answers with a 4xx in the form of the route's API, counts, and is
-//     told once for each door. What is not understood to the last byte closes the connection.
+//     told once for each door. A request that is not understood to the last byte closes the connection.
 //   - The upstream: lies about length, never ends, redirects, claims usage that is absurd. Nothing is retried here; a
 //     redirect is an error of the upstream; usage above the reservation is believed, usage below zero or absent is not.
 //   - The gateway is killed between reservation and settlement: the ledger has the reservation, and it counts as spent.

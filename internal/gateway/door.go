@@ -21,7 +21,7 @@ const (
 	maxDoorBodies  = 64 << 20 // of requests that are held at once
 )
 
-// Door is what is told of a door.
+// Door is the report of a door.
 type Door struct {
 	Spec
 	Socket string `json:"socket"`
@@ -29,7 +29,7 @@ type Door struct {
 	Tally
 }
 
-// Tally is what went through a door.
+// Tally counts the traffic of a door.
 type Tally struct {
 	Requests int64            `json:"requests"`        // with those that were refused
 	Open     int64            `json:"open"`            // under way
@@ -37,7 +37,7 @@ type Tally struct {
 	Codes    map[string]int64 `json:"codes,omitempty"` // of those that were refused or cut off, by their codes
 }
 
-// door is one run's way out.
+// door is the way out of one run's sandbox.
 type door struct {
 	g        *Gateway
 	id       string

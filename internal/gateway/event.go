@@ -7,7 +7,7 @@ import (
 	"torno/internal/gateway/budget"
 )
 
-// Event is one exchange that has ended, or a request that was refused. It never holds what was said.
+// Event is one exchange that has ended, or a request that was refused. It never holds text of the conversation.
 type Event struct {
 	Number  int64         `json:"number"` // from 1 on, without gaps
 	At      time.Time     `json:"at"`
@@ -27,7 +27,7 @@ type Event struct {
 	Took    int64         `json:"took_ms"`
 }
 
-// Tokens are those of an answer. No token is counted in two fields, but CacheWriteHour.
+// Tokens are the tokens of an answer. No token is counted in two fields, except in CacheWriteHour.
 type Tokens struct {
 	Input          int64 `json:"input"`
 	Output         int64 `json:"output"`

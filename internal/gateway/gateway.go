@@ -16,14 +16,14 @@ import (
 	"torno/internal/gateway/route"
 )
 
-// Upstream is one route with everything that it needs.
+// Upstream is a route with everything that it needs.
 type Upstream struct {
 	Route      *route.Route
 	Transport  http.RoundTripper
 	Credential credential.Source
 }
 
-// Config is what a gateway is made of.
+// Config holds the parts of a gateway.
 type Config struct {
 	Dir    string // holds the doors, one directory each; only we may enter it
 	Ledger *budget.Ledger
@@ -175,7 +175,7 @@ func (g *Gateway) end(d *door) {
 	}
 }
 
-// Doors are those that are open, in the order of their ids.
+// Doors are the open doors, in the order of their ids.
 func (g *Gateway) Doors() []Door {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -187,7 +187,7 @@ func (g *Gateway) Doors() []Door {
 	return all
 }
 
-// Door is one of them.
+// Door returns an open door.
 func (g *Gateway) Door(id string) (Door, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

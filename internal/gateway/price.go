@@ -9,7 +9,7 @@ import (
 	"torno/internal/gateway/usage"
 )
 
-// once is what a request costs that runs no model.
+// once is the cost of a request that runs no model.
 var once = budget.Amount{Requests: 1}
 
 // runs says whether an exchange runs a model. Counting tokens and listing models do not.
@@ -37,7 +37,7 @@ func (x *exchange) bound() budget.Amount {
 	return bound
 }
 
-// cost is what the exchange did cost.
+// cost is the cost of the exchange, now that it has ended.
 func (x *exchange) cost(u usage.Usage) budget.Amount {
 	cost, _ := x.door.g.table().Cost(x.event.Route, x.route.Model, u)
 	return cost

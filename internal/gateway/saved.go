@@ -13,7 +13,7 @@ import (
 	"torno/internal/boot"
 )
 
-// saved is what lasts of a door, so that a gateway that is killed finds its doors again. It is not flushed: after a power cut
+// saved is a door on the disk, so that a gateway that was killed finds its doors again. It is not flushed: after a power cut
 // there are no sandboxes either.
 type saved struct {
 	Spec  Spec        `json:"spec"`

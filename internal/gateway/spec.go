@@ -13,7 +13,7 @@ import (
 	"torno/internal/gateway/route"
 )
 
-// Spec is what a watcher says of a run's door.
+// Spec is a watcher's order for a run's door.
 type Spec struct {
 	ID     string         `json:"id"`
 	Routes []Way          `json:"routes"`
@@ -24,7 +24,7 @@ type Spec struct {
 	Last bool `json:"last,omitempty"`
 }
 
-// Way is one route that a door leads to.
+// Way is a route that a door leads to.
 type Way struct {
 	Prefix string `json:"prefix,omitempty"` // the beginning of a path, such as "/npm"; "" for what no other prefix takes
 	Route  string `json:"route"`

@@ -24,7 +24,7 @@ type Options struct {
 	// Apart refuses a directory or file of the operator's that a request could reach, by whatever name. Nil refuses nothing.
 	Apart func(held *os.File) error
 
-	// Floor is what unpacking leaves free.
+	// Floor is the space that unpacking leaves free.
 	Floor Floor
 
 	// Deadline is how long an image may take to be there: an hour by default.

@@ -16,7 +16,7 @@ func toDisk(file *os.File) error {
 	return nil
 }
 
-// freeOn is what is free on the file system of a directory; files is -1 where it counts none.
+// freeOn is the free space on the file system of a directory; files is -1 where it does not count files.
 func freeOn(dir *os.File) (bytes, files int64, err error) {
 	var st unix.Statfs_t
 	for {

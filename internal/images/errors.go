@@ -48,7 +48,7 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// next is what to do about an error of this kind where nothing better is known.
+// next is the next step for an error of this kind, where nothing better is known.
 var next = map[Code]string{
 	Mismatch:    "the cache is unharmed; try again, and if it stays, do not trust the source",
 	Malformed:   "export the image again, or use another",

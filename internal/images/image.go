@@ -48,7 +48,7 @@ func (i *Image) Close() error {
 	return errors.Join(errs...)
 }
 
-// record is what lies beside the tree of an image.
+// record is the file beside the tree of an image.
 type record struct {
 	Config  string   `json:"config"`
 	Env     []string `json:"env"`

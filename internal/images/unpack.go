@@ -29,7 +29,7 @@ type unpacker struct {
 	names  int                   // bytes of names in both
 }
 
-// facts are what unpacking found.
+// facts are the findings of unpacking.
 type facts struct {
 	Disk    int64 `json:"disk"` // about what the tree takes
 	Files   int64 `json:"files"`

@@ -13,7 +13,7 @@ const (
 	stepsForEntry = 32
 )
 
-// work is what unpacking an image may still cost.
+// work counts how much unpacking an image may still do.
 type work struct {
 	ctx   context.Context // ends it: by its deadline, or when the last caller has given up
 	left  int64
@@ -33,7 +33,7 @@ func (w *work) spend(steps int64) error {
 	return nil
 }
 
-// Floor is what stays free on the file system of the cache. The zero Floor lets it fill up.
+// Floor is the space that stays free on the file system of the cache. The zero Floor lets it fill up.
 type Floor struct {
 	Bytes int64
 	Files int64 // inodes, where the file system has a fixed number of them

@@ -13,20 +13,20 @@
 //	err = slot.Place(tree, 0, "project/work")                  // the mount appears below the view
 //	err = slot.Free()                                          // everything is unmounted, the skeleton removed
 //
-// What it promises:
+// It promises:
 //
 //   - Pin follows no link, magic or not, leaves its base by no way, enters no other mount, and opens nothing: a FIFO or
 //     a device is recognised without touching it.
 //   - Pin refuses a source that is, holds or lies in a withheld place, also where a bind mount gives that a second name: it
 //     compares positions in the file system, not the paths that lead there.
-//   - Clone carries exactly one mount. What is mounted below the source, now or later, stays outside.
+//   - Clone carries exactly one mount. Mounts below the source, present or later ones, stay outside.
 //   - PinAs passes no directory that its user may not pass, whatever user the watcher runs as.
 //   - With an id map two users and two groups are exchanged and every other id stays as it is. An id that is exchanged for
 //     itself stays too, so a map can be of a user alone.
 //   - Place creates directories only in the slot, which belongs to the host, never in a user's tree (I6).
 //   - Clear and Free never descend into a mount: while something refuses to be unmounted, nothing below it is touched.
 //
-// What it cannot promise: nosuid holds in the sandbox only. A child may set the set-user-id bit of its own file, which on
+// It cannot promise nosuid on the host: it holds in the sandbox only. A child may set the set-user-id bit of its own file, which on
 // the host is a file of the workspace's owner, perhaps root. The launcher's system call filter has to forbid that.
 //
 // How an engine binds a view: recursively, with propagation rslave, and read-only without recursion (an engine that knows

@@ -7,7 +7,7 @@ import (
 	"torno/sandbox"
 )
 
-// ErrNeedsLinux is what everything here returns on another system.
+// ErrNeedsLinux is returned by everything here on another system.
 var ErrNeedsLinux = errors.New("mounts by handle need Linux")
 
 // ErrNoSlot says that every slot is taken.
@@ -33,7 +33,7 @@ var ErrNotPlaced = errors.New("the slot does not hold what was placed in it")
 // user would otherwise see what the mount hides.
 var ErrBelow = errors.New("something is mounted below it, which only root can leave out of a sandbox: unmount that, or run the watcher as root")
 
-// Kind is what is wrong with a source.
+// Kind says what is wrong with a source.
 type Kind string
 
 // The kinds of a PathError.

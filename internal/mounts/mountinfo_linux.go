@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// mountInfo is what we need of a line of /proc/self/mountinfo.
+// mountInfo has the fields of a line of /proc/self/mountinfo that we need.
 type mountInfo struct {
 	id, parent uint64
 	device     string // major:minor of the file system

@@ -12,7 +12,7 @@ import (
 	"torno/sandbox"
 )
 
-// Pin is one directory or regular file, held. Whatever happens to its name, it stays this one.
+// Pin is an open directory or regular file. It stays this one, whatever happens to its name.
 type Pin struct {
 	Source   sandbox.Source
 	Dev, Ino uint64 // what init compares

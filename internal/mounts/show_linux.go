@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// rootDir is what stands for the sandbox's own root in a slot, for launchers that have no engine to make one.
+// rootDir is the directory in a slot that stands for the sandbox's own root, for launchers without an engine that makes one.
 const rootDir = "root"
 
 // RootDir is the path for the sandbox's root. The launcher makes the directory and fills it.

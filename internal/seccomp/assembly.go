@@ -89,7 +89,7 @@ func (a *assembly) before(next label, code uint16, value uint32) label {
 	return a.put(s)
 }
 
-// program is what was written, as the kernel has it in memory.
+// program is the finished program, as the kernel has it in memory.
 func (a *assembly) program() ([]byte, error) {
 	if len(a.steps) > most {
 		return nil, fmt.Errorf("the system call filter has %d steps, and the kernel takes %d", len(a.steps), most)

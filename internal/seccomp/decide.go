@@ -67,7 +67,7 @@ func (a *assembly) decide(options []option, held word) label {
 	return a.hold(holds, held, a.compare(t, holds, yes, no))
 }
 
-// when is what is left of the options where a test holds: other tests of the same word may be decided with it.
+// when are the options that are left where a test holds: other tests of the same word may be decided with it.
 func when(t test, options []option) []option {
 	var left []option
 	for _, o := range options {
@@ -80,7 +80,7 @@ func when(t test, options []option) []option {
 	return left
 }
 
-// unless is what is left of them where it does not. A single bit then has the other value.
+// unless are the options that are left where it does not. A single bit then has the other value.
 func unless(t test, options []option) []option {
 	if t.single() {
 		t.value ^= t.mask
@@ -100,7 +100,7 @@ func (t test) implies(u test) bool {
 
 func (t test) single() bool { return t.among == nil && bits.OnesCount32(t.mask) == 1 }
 
-// register is what is to be held for a test. Where a jump can look at bits, the others are left for later tests.
+// register is the word that must be loaded for a test. Where a jump can look at bits, the others are left for later tests.
 func (t test) register(held word) word {
 	if held != t.word && t.among == nil && (t.value == 0 || t.single()) {
 		return word{t.at, whole}

@@ -5,7 +5,7 @@
 //	outline, err := filter.Outline() // for an engine and its runtime, around the program
 //	for _, rule := range filter.Rules() { … rule.Reason … } // for people
 //
-// What no rule names is refused. A rule lets system calls in, always or where their arguments fit, and says why; or it
+// A call without a rule is refused. A rule lets system calls in, always or where their arguments fit, and says why; or it
 // says with which error they are refused, for callers that know how to do without.
 //
 // Where an argument selects code of the kernel, a rule names the values that it may have. The page arguments.md weighs the
@@ -16,7 +16,7 @@
 // It is short, because gVisor asks it about every number whenever a process begins, and a test that several rules share is
 // there once.
 //
-// What it promises: no rule lets in a way out of the sandbox, to see others or to harm the host, nor one to leave
+// It promises: no rule lets in a way out of the sandbox, to see others or to harm the host, nor one to leave
 // anything on the host's files that outlives the run, such as a set-user-id bit. Tests hold lists of both against it, and
 // the program against the rules, for every number.
 package seccomp

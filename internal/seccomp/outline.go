@@ -10,7 +10,7 @@ type Profile struct {
 	Syscalls        []Syscall `json:"syscalls"`
 }
 
-// Syscall is what a Profile says of some calls.
+// Syscall is a rule of a Profile for some calls.
 type Syscall struct {
 	Names  []string `json:"names"`
 	Action string   `json:"action"`
@@ -25,7 +25,7 @@ const (
 // The program refuses them to the agent.
 var runtimes = calls(`openat2`)
 
-// Outline is what lies around the filter: every call that some rule lets in, whatever its arguments, and what runtimes need.
+// Outline is the wider list around the filter: every call that some rule lets in, whatever its arguments, and what runtimes need.
 // An engine puts it on before process 1 starts, and sandbox-init the Program on top, of which each refusal counts. Engines and
 // runtimes take long to read conditions, and the outline has none.
 func (f Filter) Outline() (Profile, error) {

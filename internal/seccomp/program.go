@@ -2,7 +2,7 @@ package seccomp
 
 import "fmt"
 
-// What a program answers about a call. A refusal has the error in its lower half.
+// The answers of a program about a call. A refusal has the error in its lower half.
 const (
 	pass   = 0x7FFF0000
 	refuse = 0x00050000
@@ -10,7 +10,7 @@ const (
 	eperm  = 1
 )
 
-// Where a program finds what it asks for: a call's number, the architecture that it was made for, and the arguments.
+// Where a program finds its input: a call's number, the architecture that it was made for, and the arguments.
 const (
 	numberAt = 0
 	archAt   = 4

@@ -32,7 +32,7 @@ func node(index uint, kind uint64) []Arg {
 	return []Arg{{Index: index, Mask: 0o170000 | setID, Value: kind}}
 }
 
-// family is one, or two that differ in one bit, with a type and a protocol.
+// family is an address family, or two that differ in one bit, with a type and a protocol.
 func family(value, either uint64, kind Arg, protocol uint64) []Arg {
 	return []Arg{{Index: 0, Mask: allBits &^ either, Value: value}, kind, is(2, protocol)}
 }

@@ -2,7 +2,7 @@ package seccomp
 
 import "slices"
 
-// Rule allows system calls, or says how they are refused. What no rule names is refused with EPERM.
+// Rule allows system calls, or says how they are refused. A call without a rule is refused with EPERM.
 type Rule struct {
 	Reason string // why; docs/SANDBOXES.md shows it
 	Names  []string
@@ -41,6 +41,6 @@ func (f Filter) Rules() []Rule {
 	return slices.Clone(rules)
 }
 
-// architectures are those the rules are written for. Only the native one is allowed: the 32-bit entries of the kernel
+// architectures are the architectures that the rules are written for. Only the native one is allowed: the 32-bit entries of the kernel
 // have numbers and bugs of their own, and a program that uses them is killed.
 var architectures = map[string]string{"amd64": "SCMP_ARCH_X86_64", "arm64": "SCMP_ARCH_AARCH64"}

@@ -14,7 +14,7 @@ type Named struct {
 	Value uint32
 }
 
-// Choice is what one argument may be, in the order of the numbers.
+// Choice are the values that an argument may have, in the order of the numbers.
 type Choice []Named
 
 // named reads a list of names and numbers that is easier to read as a text.
@@ -43,7 +43,7 @@ const lower = 0xFFFFFFFF
 // The arguments that select code of the kernel. Every other value is refused, so a number that a later kernel gives a
 // meaning is refused as well, until it is named here.
 var (
-	// Out are what types into a terminal (TIOCSTI), loads a line discipline (TIOCSETD), reaches the console (TIOCLINUX,
+	// Left out are requests that type into a terminal (TIOCSTI), load a line discipline (TIOCSETD), reach the console (TIOCLINUX,
 	// TIOCCONS) or a serial port; bridges and VLANs, whose requests load modules; and the requests of namespaces, process
 	// descriptors and epoll, which no tool that runs in a sandbox needs. Out is also what gives a file something that
 	// outlives the run: a project, flags, a generation, a key, a subvolume.

@@ -112,7 +112,7 @@ func lone(l launcher.List, errs []error) error {
 	return &NoLauncherError{errs, l.Remedies()}
 }
 
-// against is what speaks against a launcher for a profile.
+// against says what speaks against a launcher for a profile.
 func (o *opener) against(ctx context.Context, name string, p compile.Profile) obstacle {
 	if why := o.setting.config.Unsuited(name, p.RootFS); why != "" {
 		return obstacle{without, name + " cannot use this root file system", fmt.Errorf("profile %s with %s: %s", p.Name, name, why)}

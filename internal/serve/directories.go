@@ -128,7 +128,7 @@ func withheldPlaces(c configs.Config) []mounts.Withheld {
 	return places
 }
 
-// basesOf are the bases that one outbox has for itself. What lies in an outbox is reached through them only.
+// basesOf are the bases that one outbox has for itself. Files in an outbox are reached through them only.
 func basesOf(outboxes []configs.Outbox, i int) []string {
 	others := roots(slices.Delete(slices.Clone(outboxes), i, i+1))
 	return slices.DeleteFunc(roots(outboxes[i:i+1]), func(path string) bool { return slices.Contains(others, path) })

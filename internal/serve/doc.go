@@ -6,7 +6,7 @@
 // Two other jobs need the same parts without serving an outbox: OpenTrial tries what the configuration promises, with an
 // installation of its own that is thrown away, and Purge removes everything that an installation has left.
 //
-// What it promises:
+// It promises:
 //   - A step that fails undoes the ones before it, and says which thing of the configuration failed.
 //   - Nothing is made before the launchers have answered and the directories were looked at.
 //   - One watcher for each state directory and each outbox; the error of a second one names the first.

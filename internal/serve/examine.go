@@ -30,7 +30,7 @@ func Examine(ctx context.Context, c configs.Config, kinds launcher.List) (s doct
 	return s, tryAll(ctx, &s, c, kinds)
 }
 
-// configured is what the operator says.
+// configured is the part of the examination that the configuration tells.
 func configured(c configs.Config) doctor.System {
 	s := doctor.System{User: uint32(os.Geteuid()), Accept: c.Accept, UIDs: doctor.UIDs{First: c.UIDs.First, Last: c.UIDs.First + c.UIDs.Count}}
 	s.UIDs.Users, s.UIDs.Ranges = c.TakenUIDs()

@@ -25,7 +25,7 @@ import (
 	"torno/watcher/workspace"
 )
 
-// Options are what a host is made of.
+// Options are the parts of a host.
 type Options struct {
 	Config configs.Config
 	// MakeOutbox makes the outboxes and the allowed roots in them where they are missing, as a trial on a workstation wants it.

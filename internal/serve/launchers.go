@@ -17,7 +17,7 @@ import (
 	"torno/sandbox/local"
 )
 
-// setting is what launchers are opened with.
+// setting has the arguments for opening launchers.
 type setting struct {
 	config       configs.Config
 	installation string

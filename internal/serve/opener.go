@@ -54,7 +54,7 @@ func (o *opener) try(ctx context.Context, name string) (launcher.Launcher, error
 	return l, nil
 }
 
-// enforced is what a launcher enforces.
+// enforced are the guarantees that a launcher enforces.
 func (o *opener) enforced(ctx context.Context, name string) (sandbox.Guarantees, error) {
 	l, err := o.open(ctx, name)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"torno/sandbox/compile"
 )
 
-// Policies are those of the configuration, with what only the machine knows: where the operator names no owners, the
+// Policies are the policies of the configuration, with facts that only the machine knows: where the operator names no owners, the
 // outbox's own owner is the one, root included.
 func Policies(c configs.Config) []compile.Policy {
 	policies := c.Policies()

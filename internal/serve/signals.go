@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// asked is what signals want of a watcher.
+// asked tells what signals ask of a watcher.
 type asked struct {
 	stopping context.Context // done at the first TERM or INT, and at a HUP where there is nothing to reload
 	hurry    chan struct{}   // closed at the second TERM or INT

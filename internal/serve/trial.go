@@ -131,7 +131,7 @@ func existing(dirs []string) []string {
 	})
 }
 
-// Guarantees are what each launcher enforces.
+// Guarantees are the guarantees that each launcher enforces.
 func (t *Trial) Guarantees(ctx context.Context) (map[string]sandbox.Guarantees, error) {
 	all := map[string]sandbox.Guarantees{}
 	for name := range t.opener.launched {

@@ -18,7 +18,7 @@ import (
 	"torno/sandbox/local"
 )
 
-// Attempt is one run of nothing through a profile.
+// Attempt is a trial run of a profile, without a task.
 type Attempt struct {
 	Outbox, Profile            string
 	Create, Start, Run, Remove time.Duration

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// Verdict is what is expected of an attack.
+// Verdict is the expected result of an attack.
 type Verdict string
 
 // The verdicts.
@@ -77,7 +77,7 @@ var (
 	testName = regexp.MustCompile("^`([a-z0-9/-]+): ((?:Test|Fuzz)[A-Za-z0-9_]*)(?:/([^`]+))?`$")
 )
 
-// parse takes the tables apart. What stands around them is for people.
+// parse reads the tables. It ignores the text around them, which is for people.
 func parse(text string) (Page, error) {
 	var page Page
 	for line := range strings.Lines(text) {

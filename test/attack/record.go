@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// Trial is what an attack came to.
+// Trial is the result of an attack.
 type Trial struct {
 	Row    string // of docs/THREATS.md
 	Where  string // which launcher and way, or which reader
@@ -54,7 +54,7 @@ func Record(t testing.TB, trial Trial) {
 	}
 }
 
-// fault is what is wrong with a trial.
+// fault says what is wrong with a trial.
 func (r Trial) fault() string {
 	page, err := ReadPage()
 	switch {

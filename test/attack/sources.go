@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// sources is what the repository's Go files say about tests.
+// sources are the facts about tests in the repository's Go files.
 type sources struct {
 	functions map[string]bool   // "dir: TestName"
 	texts     map[string]bool   // "dir: text" for every string in a package, among them the names of cases

@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// kinds are what is looked at, in the order in which it is shown.
+// kinds are the kinds of things that are compared, in the order in which they are shown.
 var kinds = []string{"containers", "volumes", "images", "mounts", "cgroups", "processes", "temporary files"}
 
 // onEngine are the kinds that an engine has.

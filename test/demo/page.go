@@ -12,7 +12,7 @@ import (
 	"torno/internal/control"
 )
 
-// page is what the demo prints.
+// page is the output of the demo.
 type page struct{ out io.Writer }
 
 func newPage(out io.Writer) *page { return &page{out} }
@@ -69,7 +69,7 @@ func either(is bool, yes, no string) string {
 	return no
 }
 
-// words are what people call the ends.
+// words are the names of the ends, for people.
 var words = map[string]string{"exited": "completed", "cancelled": "cancelled", "deadline": "timed out", "refused": "refused"}
 
 func (p *page) ending(of part, e ending) {

@@ -36,7 +36,7 @@ type line struct {
 	Ending *ending `json:"ending,omitempty"`
 }
 
-// part is what a child is for and how it has to end.
+// part is the purpose of a child, and how it has to end.
 type part struct {
 	child  string
 	status delegation.Status

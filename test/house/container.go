@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// What follows makes containers without Torno, for what it is compared with.
+// The rest of this file makes containers without Torno, for comparisons.
 
 // ImageOf is the name of an image that an installation has imported.
 func (e Engine) ImageOf(t testing.TB, installation string) string {

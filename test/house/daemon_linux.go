@@ -45,7 +45,7 @@ func (d *daemon) ended() bool {
 	}
 }
 
-// end sends a signal and waits. What does not mind it is killed.
+// end sends a signal and waits. It kills a daemon that goes on.
 func (d *daemon) end(s syscall.Signal) {
 	_ = d.Process.Signal(s)
 	select {

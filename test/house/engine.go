@@ -60,7 +60,7 @@ func (e Engine) Get(t testing.TB, path string, into any) {
 	}
 }
 
-// Container is one line of the engine's list.
+// Container is a line of the engine's list.
 type Container struct {
 	ID     string `json:"Id"`
 	Names  []string
@@ -68,7 +68,7 @@ type Container struct {
 	Labels map[string]string
 }
 
-// Containers are those of an installation, or all that carry any installation's label for "".
+// Containers are the containers of an installation; for "" all that carry any installation's label.
 func (e Engine) Containers(t testing.TB, installation string) (found []Container) {
 	t.Helper()
 	label := "torno.installation"

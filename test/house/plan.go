@@ -9,7 +9,7 @@ import (
 	"text/template"
 )
 
-// Plan is what stories change in the configuration.
+// Plan has the changes of a story to the configuration.
 type Plan struct {
 	Sandbox    string // the launcher of all profiles, or Ordinary; "" is Docker
 	MaxRunning int

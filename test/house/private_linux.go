@@ -24,13 +24,13 @@ type Private struct {
 	containerd, dockerd *daemon
 }
 
-// PrivatePlan is what is special about a private engine.
+// PrivatePlan says how a private engine differs from the usual one.
 type PrivatePlan struct {
 	Flags []string // of dockerd
 	Size  string   // of the file system that holds its data; "" for the machine's own
 }
 
-// footprints are what these programs leave at fixed places, whatever they are told.
+// footprints are the files that these programs leave at fixed places, whatever their flags say.
 var footprints = []string{"/etc/docker/key.json", "/etc/docker", "/run/docker/plugins", "/run/docker", "/run/containerd/s", "/run/containerd"}
 
 // NewPrivate starts an engine. It goes with the test; scripts/engine cleans up behind it, also when the test is killed.

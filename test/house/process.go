@@ -99,7 +99,7 @@ func (h *House) Stop() (letOn func()) {
 // PID is the watcher's process.
 func (h *House) PID() int { return h.process.Process.Pid }
 
-// Memory is what the watcher holds, in bytes.
+// Memory is the memory of the watcher, in bytes.
 func (h *House) Memory() (bytes int64) {
 	h.Helper()
 	var pages, resident int64
@@ -116,7 +116,7 @@ func (h *House) Files() int {
 	return len(open)
 }
 
-// Ticks is what the watcher has used of the processor, in hundredths of a second.
+// Ticks is the processor time of the watcher, in hundredths of a second.
 func (h *House) Ticks() (ticks int) {
 	h.Helper()
 	stat := h.Read(fmt.Sprintf("/proc/%d/stat", h.PID()))

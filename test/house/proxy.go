@@ -30,13 +30,13 @@ type Proxy struct {
 	streams map[net.Conn]string // what each connection is being used for
 }
 
-// Call is one call of the watcher's.
+// Call is a call of the watcher.
 type Call struct {
 	What        string
 	Begin, Done time.Time
 }
 
-// fault is what becomes of the calls of a pattern.
+// fault says how the proxy handles the calls of a pattern.
 type fault struct {
 	pattern string
 	handle  func(w http.ResponseWriter, r *http.Request)
@@ -140,7 +140,7 @@ func fits(pattern, what string) bool {
 	return pattern == "" || err == nil && matched
 }
 
-// Calls are those of a pattern since a time.
+// Calls are the calls of a pattern since a time.
 func (p *Proxy) Calls(pattern string, since time.Time) (found []Call) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

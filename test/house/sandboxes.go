@@ -45,7 +45,7 @@ type yard interface {
 	left() []string
 }
 
-// Sandboxes are those that the installation has.
+// Sandboxes are the sandboxes of the installation.
 func (h *House) Sandboxes() []Sandbox { h.Helper(); return h.yard.sandboxes() }
 
 // RemoveSandbox takes one away behind the watcher's back.

@@ -24,7 +24,7 @@ func (y *boxYard) box(id string) string { return filepath.Join(y.dir(), "boxes",
 // trialBox is the one in which a watcher tries, when it starts, what works.
 var trialBox = strings.Repeat("0", 32)
 
-// sandboxes are the boxes. One runs as long as its kernel does.
+// sandboxes are the boxes. A box runs as long as its kernel does.
 func (y *boxYard) sandboxes() (all []Sandbox) {
 	y.Helper()
 	entries, err := os.ReadDir(y.box(""))
@@ -46,7 +46,7 @@ const (
 	Gofer  = "runsc-gofer"
 )
 
-// Processes are those of a sandbox of gVisor that have a name, or all of them for "".
+// Processes are the processes of a sandbox of gVisor that have a name; all of them for "".
 func (h *House) Processes(id, name string) (pids []int) {
 	h.Helper()
 	lines, err := filepath.Glob("/proc/[0-9]*/cmdline")

@@ -38,7 +38,7 @@ func makeDisk(dir string, p parts) (string, error) {
 // diskSize is more than all of it takes; what is empty takes nothing.
 const diskSize = "2G"
 
-// skeleton is what every machine has of directories and links.
+// skeleton has the directories and links of every machine.
 func skeleton(root string, p parts) error {
 	var errs []error
 	for _, dir := range []string{"dev", "etc", "proc", "root", "run", "sys", "tmp", programs, "usr/bin", "usr/lib", "usr/local", "usr/sbin", "var"} {
@@ -80,7 +80,7 @@ func packages(paths []string) (all []string) {
 	return all
 }
 
-// applets are what tests and children run of busybox.
+// applets are the programs of busybox that tests and children run.
 var applets = []string{
 	"cat", "chmod", "cut", "dd", "echo", "env", "false", "grep", "head", "id", "kill", "ls", "mkdir", "mount", "ps", "rm", "seq", "sh", "sleep",
 	"sort", "stat", "tail", "test", "touch", "tr", "true", "wc", "yes",

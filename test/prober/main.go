@@ -12,7 +12,7 @@
 //	prober echo SOCKET      send much through a unix socket, on many connections, and want it back
 //	prober beat             start programs, and say how long that takes, as inside.Beats
 //
-// Everything is JSON. What came of it is judged outside, by the contract suite and by package verdict.
+// Everything is JSON. The results are judged outside, by the contract suite and by package verdict.
 package main
 
 import (

@@ -71,7 +71,7 @@ func (u Unit) set(name, value string) error {
 	return nil
 }
 
-// Get is what was said last.
+// Get returns the last value of a setting.
 func (u Unit) Get(name string) string { return strings.Join(u.settings[name], " ") }
 
 // With is the unit with one more line, as a drop-in has it.
@@ -90,7 +90,7 @@ func (u Unit) Without(name, word string) Unit {
 	return less
 }
 
-// Walls are what the settings put around a service. They can be written as JSON.
+// Walls are the restrictions that the settings put on a service. They can be written as JSON.
 type Walls struct {
 	Capabilities []string // the bounding set; nil is all
 	Families     []string // of sockets; nil is all
@@ -144,7 +144,7 @@ func yes(flag *bool, words []string) (err error) {
 	return err
 }
 
-// Walls are those of the unit.
+// Walls returns the walls of the unit.
 func (u Unit) Walls() (w Walls, err error) {
 	for name, words := range u.settings {
 		if put, ok := enter[name]; ok {

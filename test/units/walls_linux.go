@@ -65,7 +65,7 @@ func (w Walls) filters() (all []filter, err error) {
 	return all, nil
 }
 
-// capabilities are those that a unit of ours has ever named.
+// capabilities are the capabilities that a unit of ours has ever named.
 var capabilities = map[string]uintptr{
 	"CAP_CHOWN": unix.CAP_CHOWN, "CAP_DAC_OVERRIDE": unix.CAP_DAC_OVERRIDE, "CAP_FOWNER": unix.CAP_FOWNER, "CAP_SETGID": unix.CAP_SETGID,
 	"CAP_SETUID": unix.CAP_SETUID, "CAP_SETFCAP": unix.CAP_SETFCAP, "CAP_SYS_ADMIN": unix.CAP_SYS_ADMIN, "CAP_SYS_CHROOT": unix.CAP_SYS_CHROOT,

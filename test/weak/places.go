@@ -111,7 +111,7 @@ func bind(source, target string) mount.Mount {
 	return mount.Mount{Type: mount.TypeBind, Source: source, Target: target}
 }
 
-// onHost is one that is in the namespaces of the host, with its devices, its settings and its files.
+// onHost configures a container in the namespaces of the host, with its devices, its settings and its files.
 func (p Places) onHost() *container.HostConfig {
 	host := p.Unwalled()
 	host.NetworkMode, host.PidMode, host.IpcMode, host.UTSMode, host.CgroupnsMode = "host", "host", "host", "host", "host"

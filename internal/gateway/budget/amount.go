@@ -2,7 +2,7 @@ package budget
 
 import "math"
 
-// Amount is what exchanges cost, or may cost at most.
+// Amount is the cost of exchanges, or the most that they may cost.
 type Amount struct {
 	InputTokens  int64 `json:"input_tokens,omitempty"` // wherever the model read them from, a cache too
 	OutputTokens int64 `json:"output_tokens,omitempty"`

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// book is what the lines of a ledger amount to. It does no input and no output: the ledger applies each line to it when
+// book is the sum of the lines of a ledger. It does no input and no output: the ledger applies each line to it when
 // the line is written, and again when the ledger is read.
 type book struct {
 	accounts map[key]*account
@@ -37,7 +37,7 @@ func newBook() *book {
 	return &book{accounts: map[key]*account{}, open: map[uint64]*entry{}}
 }
 
-// use is what stands against an account's limits. The open sum is made anew each time, since a sum that stopped at the
+// use is the part of an account's limits that is used up. The open sum is made anew each time, since a sum that stopped at the
 // highest number cannot be subtracted from.
 func (b *book) use(k key) use {
 	a := b.accounts[k]

@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// disk is what the ledger does to its directory. A test stops it before any of these and in the middle of a write.
+// disk has the operations of the ledger on its directory. A test stops it before any of these and in the middle of a write.
 type disk interface {
 	// read returns the content of a file, nil if the file does not exist.
 	read(name string) ([]byte, error)

@@ -149,14 +149,14 @@ func (l *Ledger) wake() {
 	l.released = make(chan struct{})
 }
 
-// Use is what a scope has spent, and what its open reservations may cost at most.
+// Use is the spending of a scope, and the most that its open reservations may cost.
 type Use struct {
 	Spent    Amount
 	Open     Amount
 	Parallel int64
 }
 
-// Use is what the ledger knows of a scope.
+// Use returns the use of a scope.
 func (l *Ledger) Use(scope Scope) Use {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -22,7 +22,7 @@ func (s Scope) String() string {
 	return s.Kind + " " + s.ID
 }
 
-// Limits is what a scope may cost. An absent limit limits nothing; a limit of 0 allows nothing.
+// Limits bounds the cost of a scope. An absent limit limits nothing; a limit of 0 allows nothing.
 type Limits struct {
 	InputTokens  *int64 `json:"input_tokens,omitempty"`
 	OutputTokens *int64 `json:"output_tokens,omitempty"`
@@ -69,13 +69,13 @@ func (l *Limits) kept(limit int64) int64 {
 	return max(min(share, limit-1), 0)
 }
 
-// use is what a scope has spent, and what is reserved in it.
+// use is the spending of a scope, and the reservations in it.
 type use struct {
 	spent, open vector
 	parallel    int64
 }
 
-// verdict is what a scope says of a request.
+// verdict says whether a request fits into a scope.
 type verdict int
 
 const (

@@ -11,7 +11,7 @@ import (
 // Money is in nano units of the currency in which the operator wrote the prices. It is never a float.
 type Money int64
 
-// Unit is one of the currency.
+// Unit is one unit of the currency.
 const Unit Money = 1_000_000_000
 
 const decimals = 9
@@ -35,7 +35,7 @@ func digits(text string) bool {
 	return text != "" && strings.Trim(text, "0123456789") == ""
 }
 
-// String is what ParseMoney reads, in its shortest form.
+// String is the shortest text that ParseMoney reads as this amount.
 func (m Money) String() string {
 	if m < 0 {
 		return "-" + strconv.FormatUint(uint64(-m), 10) + "n" // no money of ours; shown for the error that it is

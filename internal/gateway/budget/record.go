@@ -12,7 +12,7 @@ import (
 // version is of the ledger's format.
 const version = 1
 
-// operation is what a line of the ledger says.
+// operation is the kind of a line of the ledger.
 type operation string
 
 const (
@@ -42,7 +42,7 @@ type record struct {
 	Ahead   []ahead   `json:"ahead,omitempty"`
 }
 
-// ahead is what a scope may cost until another such word is on the disk.
+// ahead is the amount that a scope may cost until another such line is on the disk.
 type ahead struct {
 	key
 	Amount Amount `json:"amount"`

@@ -18,14 +18,14 @@ const (
 	maxName   = 4096
 )
 
-// Reservation is what a request may cost at most, while it is under way. It ends with Settle or Cancel.
+// Reservation is the most that a request under way may cost. It ends with Settle or Cancel.
 type Reservation struct {
 	ledger *Ledger
 	id     uint64
 	bound  Amount
 }
 
-// Bound is what was reserved.
+// Bound is the reserved amount.
 func (r *Reservation) Bound() Amount { return r.bound }
 
 // Reserve takes an upper bound of what a request may cost out of the budgets of all its claims, or out of none. When it
@@ -110,7 +110,7 @@ func priced(a Amount) Amount { return a.vector().amount() }
 // scope counts as if it had begun them.
 const aheadBy = 8
 
-// ahead lets scopes cost so much more. What a scope may have cost is on the disk before it can: lines of
+// ahead lets scopes cost so much more. The amount is on the disk before a scope may spend it: lines of
 // reservations are not flushed, and a power cut may take them.
 func (l *Ledger) ahead(of []key, more vector) (all []ahead) {
 	for _, k := range of {

@@ -63,7 +63,7 @@ func Serve(ctx context.Context, listener net.Listener, stateDir string, g *gatew
 	return socket.ServeAPI(ctx, listener, stateDir, SocketName, Handler(g, setup), log)
 }
 
-// Status is what a gateway says of itself.
+// Status describes a running gateway.
 type Status struct {
 	Process int      `json:"process"`
 	Version string   `json:"version"`

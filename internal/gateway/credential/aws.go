@@ -18,7 +18,7 @@ type aws struct {
 	known           *Known
 }
 
-// keys are what AWS gives: a name, a secret, and for a role a session.
+// keys are the credentials that AWS gives: a name, a secret, and for a role a session.
 type keys struct{ id, secret, session Secret }
 
 // Header has nothing: the signature is of the request, and Apply asks for it.

@@ -55,7 +55,7 @@ type login struct {
 	used, refused Secret     // the access token of the last exchanges, and the token that the upstream did not take
 }
 
-// tokens are what a request needs.
+// tokens are the tokens that a request needs.
 type tokens struct {
 	access  Secret
 	account string
@@ -170,7 +170,7 @@ func (l *login) end(c contents) until {
 	return until{soon}
 }
 
-// contents are what counts in the file.
+// contents are the parts of the file that are used.
 type contents struct {
 	access, refresh, account string
 	end                      time.Time

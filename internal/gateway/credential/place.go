@@ -88,7 +88,7 @@ func (c command) read(ctx context.Context) (string, error) {
 	return string(out.kept), nil
 }
 
-// environment is what a program that fetches secrets needs to find its own.
+// environment has the variables that a program needs to find its own files when it fetches secrets.
 func environment() []string {
 	var env []string
 	for _, name := range []string{"HOME", "LANG", "LOGNAME", "PATH", "USER", "XDG_CONFIG_HOME", "XDG_RUNTIME_DIR"} {

@@ -21,7 +21,7 @@
 // # The bound
 //
 // A token is at least one byte of the request's body, and what an API adds to the prompt on its own is within
-// Overhead. Each of them is counted at the dearest that input can cost. What a request only points to is not in its body: an
+// Overhead. Each of them is counted at the dearest that input can cost. Files that a request only points to are not in its body: an
 // image by its address, a conversation that the upstream stores. Such an exchange can cost more than its bound, and Cost says
 // what.
 //

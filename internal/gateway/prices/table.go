@@ -9,7 +9,7 @@ import (
 	"torno/internal/gateway/usage"
 )
 
-// Price is what a million tokens of a model cost.
+// Price is the cost of a million tokens of a model.
 type Price struct {
 	Input          budget.Money
 	Output         budget.Money
@@ -46,12 +46,12 @@ func (k Known) String() string {
 const (
 	// Overhead is the tokens that an API adds to the prompt at most.
 	Overhead = 8192
-	// DefaultMaxOutput is what a model can write in an answer where the table does not say it.
+	// DefaultMaxOutput is the number of tokens that a model can write in an answer, where the table does not say it.
 	DefaultMaxOutput = 131072
 	million          = 1_000_000
 )
 
-// Price is what counts for a model of a route.
+// Price returns the price of a model of a route.
 func (t Table) Price(route, model string) (Price, Known) {
 	models := t[route]
 	if p, ok := models[model]; ok {
@@ -86,7 +86,7 @@ func (p Price) max(q Price) Price {
 	}
 }
 
-// Bound is what a request may cost at most: its body has so many bytes, and it allows the model to write maxOutput tokens
+// Bound is the most that a request may cost: its body has so many bytes, and it allows the model to write maxOutput tokens
 // in all its answers, or does not say (0).
 func (t Table) Bound(route, model string, bodyBytes, maxOutput int64) (budget.Amount, Known) {
 	p, known := t.Price(route, model)
@@ -112,7 +112,7 @@ func (p Price) output(asked int64) int64 {
 	return DefaultMaxOutput
 }
 
-// Cost is what an exchange did cost.
+// Cost is the cost of an exchange that has ended.
 func (t Table) Cost(route, model string, u usage.Usage) (budget.Amount, Known) {
 	p, known := t.Price(route, model)
 	hour := min(u.CacheWriteHour, u.CacheWrite)

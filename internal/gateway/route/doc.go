@@ -11,7 +11,7 @@
 //   - the path is taken apart into decoded segments, compared with the route's rules, and encoded again. A segment that
 //     decodes to "." or "..", or that holds a separator where the rule has none, is refused, however it was spelled;
 //   - a query has the parameters that the rule names, each once. A credential in a query is dropped;
-//   - of the header the names that the API needs are passed on, each checked. What is not known is dropped: so are
+//   - of the header the names that the API needs are passed on, each checked. Unknown names are dropped: so are
 //     credentials, cookies, hop-by-hop names and everything that chooses who pays;
 //   - a body for a model is one JSON object, in which no key stands twice, in any spelling that an upstream might take for
 //     the same key: otherwise the model that we allow could be another one than the upstream runs.
@@ -23,6 +23,6 @@
 // A file holds one part of a request (path, query, header, body and what is in it) or one of what the operator writes, so there are
 // more of them than elsewhere.
 //
-// What a route cannot prevent: whatever it lets through is a message. A child can tell the upstream anything in a prompt, and
+// A route cannot prevent messages: everything that it lets through is one. A child can tell the upstream anything in a prompt, and
 // the registry anything in the name of a package that it asks for.
 package route

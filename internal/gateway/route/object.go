@@ -68,7 +68,7 @@ func parseObject(text []byte) (object, error) {
 	return o, nil
 }
 
-// fold is what the spellings of a key share that some upstream takes for one.
+// fold maps all spellings of a key that an upstream may take for the same key to one text.
 func fold(key string) string {
 	folded := true
 	for i := range len(key) {

@@ -11,14 +11,14 @@ import (
 	"torno/internal/nearest"
 )
 
-// What a route has where nothing is said.
+// The defaults of a route.
 const (
 	defaultMaxBody   = 32 << 20
 	defaultMaxHeader = 64 << 10
 	defaultSilence   = 10 * time.Minute // a model may think for minutes between two events
 )
 
-// Problem is one thing that is wrong with what the operator wrote.
+// Problem is a mistake in the operator's text.
 type Problem struct{ Key, What string }
 
 // Error is all of them.
@@ -52,7 +52,7 @@ func ParseAll(said map[string]any) ([]*Route, error) {
 	return all, nil
 }
 
-// Parse reads what the operator wrote of one route, laid over its preset. What it returns is complete; the error is an *Error.
+// Parse reads the operator's text of one route, laid over its preset. The route is complete; the error is an *Error.
 // The values are what a reader of YAML or JSON makes: texts, numbers, truths, []any, map[string]any.
 func Parse(name string, said map[string]any) (*Route, error) {
 	p := newParser(name, said)

@@ -36,7 +36,7 @@ func splitPath(raw string) ([]string, error) {
 	return parts, nil
 }
 
-// decodeSegment decodes once. What could be decoded or read again by the upstream, and mean something else then, is refused:
+// decodeSegment decodes once. It refuses text that the upstream could decode or read again, and that would mean something else then:
 // a percent sign, a backslash, a parameter (;), a query, a fragment, and everything that no one can see.
 func decodeSegment(raw string) (string, error) {
 	segment, err := unescape(raw)

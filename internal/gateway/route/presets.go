@@ -61,7 +61,7 @@ var presets = map[string]preset{
 	"pypi-files": registry("https://files.pythonhosted.org", "GET,HEAD /packages/**"),
 	"goproxy": registry("https://proxy.golang.org", "GET,HEAD /**/@v/list", "GET,HEAD /**/@v/*.info", "GET,HEAD /**/@v/*.mod",
 		"GET,HEAD /**/@v/*.zip", "GET,HEAD /**/@latest", "GET /sumdb/sum.golang.org/**"),
-	// What a fetch needs is a GET and a POST; neither can change the repository, and a push is another path.
+	// A fetch needs a GET and a POST; neither can change the repository, and a push is another path.
 	"git": with(registry("https://github.com", "GET /**/info/refs?service=git-upload-pack", "POST /**/git-upload-pack"),
 		map[string]any{"header": "authorization", "header_prefix": "Basic "}),
 }

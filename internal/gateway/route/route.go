@@ -21,7 +21,7 @@ const (
 
 var apis = []API{Anthropic, OpenAIResponses, OpenAIChat, Google, Bedrock, Plain}
 
-// Route is one way out. It is made by Parse and not changed afterwards.
+// Route is a way out of the sandbox. Parse makes it, and nothing changes it afterwards.
 type Route struct {
 	Name     string
 	Preset   string // the one that it was laid over, if any
@@ -63,7 +63,7 @@ type Model struct {
 	Upstream string // as the upstream is told; empty for the same
 }
 
-// Request is what the child sent.
+// Request is a request of the child.
 type Request struct {
 	Method   string
 	Path     string // as it stood in the request line up to the "?", not decoded

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Rule is what a route lets through. The operator writes
+// Rule describes requests that a route lets through. The operator writes
 //
 //	POST /v1/messages?beta
 //	GET,HEAD /simple/*/
@@ -137,7 +137,7 @@ func (g glob) takes(segment string) bool {
 	return ok && middle != "" && (g.wild == model || g.wild == named || !strings.Contains(segment, "/"))
 }
 
-// middle is what the wildcard stands for.
+// middle is the text that the wildcard stands for.
 func (g glob) middle(segment string) (string, bool) {
 	if len(segment) < len(g.before)+len(g.after) {
 		return "", false

@@ -17,7 +17,7 @@ import (
 	"torno/internal/nearest"
 )
 
-// Setup is what the operator wrote.
+// Setup is the operator's file.
 type Setup struct {
 	Routes []*route.Route
 	Prices prices.Table

@@ -36,6 +36,6 @@
 //
 // # What is not read
 //
-// What an upstream charges beside tokens, as for each search of its own. A route should not allow such tools where money
+// Charges beside tokens, as for each search of the upstream. A route should not allow such tools where money
 // is limited.
 package usage

@@ -1,6 +1,6 @@
 package usage
 
-// done is what ends a stream of the Chat API. It is no document.
+// done ends a stream of the Chat API. It is no document.
 const done = "[DONE]"
 
 // events reads a stream of server-sent events: the data of each is one document.

@@ -14,7 +14,7 @@ const (
 	maxMessage  = 24 << 20 // as the protocol has it
 )
 
-// frames reads such a stream: the payload of each message is one document. What a message calls itself in its headers is
+// frames reads such a stream: the payload of each message is one document. A name that a message has in its headers is
 // not looked at: the document says by its fields what it is.
 type frames struct {
 	tally

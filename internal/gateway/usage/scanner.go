@@ -24,7 +24,7 @@ type frame struct {
 	object bool
 }
 
-// state is what the scanner expects next.
+// state tells which token the scanner expects next.
 type state uint8
 
 const (

@@ -24,7 +24,7 @@ func (u Usage) AllInput() int64 { return u.Input + u.CacheRead + u.CacheWrite }
 // Meter takes the body of an answer as it passes. It has one user. Write never fails.
 type Meter interface {
 	io.Writer
-	// Usage is what the answer said, and whether it said it to the end. If not, what was reserved for it counts.
+	// Usage is the usage that the answer told, and whether the answer was complete. If not, its reservation counts.
 	Usage() (Usage, bool)
 }
 

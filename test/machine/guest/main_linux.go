@@ -51,7 +51,7 @@ func run(tests []string) error {
 	return nil
 }
 
-// places are what is mounted, as systemd does it.
+// places are the mounts, as systemd makes them.
 var places = []struct{ kind, at, options string }{
 	{"proc", "/proc", ""},
 	{"sysfs", "/sys", ""},

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Result is what came of one test, which was a process.
+// Result is the result of a test, which was a process.
 type Result struct {
 	Test   string
 	Exit   int    // of the process; -1 when it was killed

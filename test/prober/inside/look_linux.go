@@ -75,7 +75,7 @@ func rlimits() (map[string]uint64, error) {
 	return all, nil
 }
 
-// descriptors is what is open beyond the standard streams, without what the runtime and this function opened.
+// descriptors are the open descriptors beyond the standard streams, without those of the runtime and of this function.
 func descriptors() []string {
 	var found []string
 	entries, _ := os.ReadDir("/proc/self/fd") // without /proc the rest of the report fails loudly

@@ -2,7 +2,7 @@ package inside
 
 import "time"
 
-// Outcome is what came of a probe.
+// Outcome is the result of a probe.
 type Outcome struct {
 	Row    string // of docs/THREATS.md
 	Name   string

@@ -30,7 +30,7 @@ func Try(g *Ground) []Outcome {
 	return all
 }
 
-// Names are those of all probes.
+// Names are the names of all probes.
 func Names() (names []Outcome) {
 	for _, p := range probes() {
 		names = append(names, Outcome{Row: p.row, Name: p.name})
@@ -130,7 +130,7 @@ func closed(fd int, err error) error {
 	return err
 }
 
-// any tries several ways to one thing. One that works is enough; otherwise a refusal says more than an absence.
+// any tries several ways to one thing. One success is enough; otherwise a refusal says more than an absence.
 func anyOf(ways ...func() error) error {
 	worst := errAbsent
 	for _, way := range ways {

@@ -108,7 +108,7 @@ func diskShareOf(pid uintptr) func(*Ground) error {
 	}
 }
 
-// ownShare is what nice, ionice and ulimit do.
+// ownShare makes the calls of nice, ionice and ulimit.
 func ownShare(g *Ground) error {
 	if err := limitsOf(0)(g); err != nil {
 		return err

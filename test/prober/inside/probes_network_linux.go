@@ -76,7 +76,7 @@ func dial(network, address string) error {
 	return conn.Close()
 }
 
-// families are those that have no place in a sandbox.
+// families are the address families that have no place in a sandbox.
 var families = map[string]int{
 	"alg": unix.AF_ALG, "bluetooth": unix.AF_BLUETOOTH, "can": unix.AF_CAN, "key": unix.AF_KEY, "packet": unix.AF_PACKET,
 	"rds": unix.AF_RDS, "tipc": unix.AF_TIPC, "vsock": unix.AF_VSOCK, "xdp": unix.AF_XDP, "x25": unix.AF_X25,

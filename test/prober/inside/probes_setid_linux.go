@@ -65,7 +65,7 @@ func afterwards(file string, change func(fd int) error) error {
 	return change(fd)
 }
 
-// allowedProbes are what must work, so that the wall is none for honest programs.
+// allowedProbes must work: the wall must not stop honest programs.
 func allowedProbes() []probe {
 	all := []probe{
 		{"C2", Allowed + "unix socket", socket(unix.AF_UNIX, unix.SOCK_STREAM, 0)},

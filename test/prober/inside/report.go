@@ -3,7 +3,7 @@
 // contract suite holds a report against the spec, and package verdict holds outcomes against the page of verdicts.
 package inside
 
-// Report is what Look found.
+// Report has the findings of Look.
 type Report struct {
 	Agent, Init Status
 	InitName    string

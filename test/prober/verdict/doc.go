@@ -6,5 +6,5 @@
 //
 // A probe must come to the word that its row says, and where that word is no "done", the same probe must have succeeded
 // in one of the weak places, where the wall that holds it is taken away; otherwise the probe is dead, and proves nothing.
-// What a kernel has not at all is said loudly and does not count. Judge keeps the score of each row of docs/THREATS.md.
+// A probe for something that the kernel does not have is reported loudly and does not count. Judge keeps the score of each row of docs/THREATS.md.
 package verdict

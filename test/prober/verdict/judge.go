@@ -10,7 +10,7 @@ import (
 	"torno/test/prober/inside"
 )
 
-// Case is what was found in one sandbox, and in weak places beside it.
+// Case has the findings in one sandbox, and in weak places beside it.
 type Case struct {
 	Where  string // for the score: "docker by handle"
 	Column string // of the page: "docker"
@@ -46,7 +46,7 @@ func Judge(t *testing.T, c Case) {
 	}
 }
 
-// judgement is what a case came to.
+// judgement is the result of a case.
 type judgement struct {
 	faults   []string
 	unproved []string

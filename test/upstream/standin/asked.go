@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// asked is what counts of a request, in the words of all three APIs.
+// asked has the parts of a request that count, in the words of all three APIs.
 type asked struct {
 	Model    string    `json:"model"`
 	Stream   bool      `json:"stream"`

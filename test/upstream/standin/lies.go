@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// lies are what an upstream does that lies, breaks or stalls, by the word that makes it do so.
+// lies are the ways in which the upstream lies, breaks or stalls, by the word that asks for each.
 var lies = map[string]func(a *answer){
 	// A stream that breaks off in the middle.
 	"#cut": func(a *answer) {

@@ -43,7 +43,7 @@ func (u *Upstream) Rotate(key string) {
 	u.key = key
 }
 
-// Seen is what has arrived.
+// Seen has the requests that have arrived.
 func (u *Upstream) Seen() []Seen {
 	u.mu.Lock()
 	defer u.mu.Unlock()
