@@ -45,7 +45,7 @@ const lower = 0xFFFFFFFF
 var (
 	// Left out are requests that type into a terminal (TIOCSTI), load a line discipline (TIOCSETD), reach the console (TIOCLINUX,
 	// TIOCCONS) or a serial port; bridges and VLANs, whose requests load modules; and the requests of namespaces, process
-	// descriptors and epoll, which no tool that runs in a sandbox needs. Out is also what gives a file something that
+	// descriptors and epoll, which no tool that runs in a sandbox needs. Also left out are requests that give a file something that
 	// outlives the run: a project, flags, a generation, a key, a subvolume.
 	requests = among(1, `
 		TCGETS 0x5401 TCSETS 0x5402 TCSETSW 0x5403 TCSETSF 0x5404 TCGETA 0x5405 TCSETA 0x5406 TCSETAW 0x5407 TCSETAF 0x5408
@@ -60,7 +60,7 @@ var (
 		FIGETBSZ 0x2 FIEMAP 0xC020660B FS_IOC_GETFLAGS 0x80086601 FS_IOC_FSGETXATTR 0x801C581F FS_IOC_GETVERSION 0x80087601
 		FICLONE 0x40049409 FICLONERANGE 0x4020940D FIDEDUPERANGE 0xC0189436`)
 
-	// Out are leases and notices of directories, with which a child could make other processes wait when they open its files, and the
+	// Left out are leases and notices of directories, with which a child could make other processes wait when they open its files, and the
 	// choice of a signal, which goes to any process of the same user.
 	commands = among(1, `
 		F_DUPFD 0 F_GETFD 1 F_SETFD 2 F_GETFL 3 F_SETFL 4 F_GETLK 5 F_SETLK 6 F_SETLKW 7 F_SETOWN 8 F_GETOWN 9
