@@ -28,6 +28,7 @@ const (
 	ReasonClientGone     Reason = "client_gone" // the request file went away
 	ReasonRefused        Reason = "refused"     // policy; see the code
 	ReasonLaunchFailed   Reason = "launch_failed"
+	ReasonBudget         Reason = "budget" // its agent failed, and a budget had refused it its model
 	ReasonLost           Reason = "lost" // interrupted by a restart of the watcher
 	ReasonShutdown       Reason = "shutdown"
 )

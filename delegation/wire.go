@@ -63,6 +63,16 @@ type Usage struct {
 	PeakMemoryBytes int64   `json:"peak_memory_bytes,omitempty"`
 	CPUSeconds      float64 `json:"cpu_seconds,omitempty"`
 	OutputBytes     int64   `json:"output_bytes,omitempty"`
+	// Model is what was spent through the model gateway; absent where the profile has no route.
+	Model *ModelUsage `json:"model,omitempty"`
+}
+
+// ModelUsage is what a run has spent through the model gateway, over all of its attempts.
+type ModelUsage struct {
+	Requests     int64  `json:"requests"`
+	InputTokens  int64  `json:"input_tokens"`
+	OutputTokens int64  `json:"output_tokens"`
+	Money        string `json:"money,omitempty"` // such as "0.25", in the currency of the operator's prices; absent without any
 }
 
 // RunStatus is one status_<id>.json: where the newest run of a subagent stands.

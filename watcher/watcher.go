@@ -32,6 +32,7 @@ type Config struct {
 	Retention  journal.Retention
 	MaxRunning int
 	Shutdown   Shutdown
+	Resources  []run.Resource // what runs have beside their sandboxes
 	Version    string
 	Timing     run.Timing
 	Log        *slog.Logger
@@ -82,7 +83,7 @@ func New(config Config) *Watcher {
 	w.life, w.endLife = context.WithCancel(context.Background())
 	w.leisure, w.endLeisure = context.WithCancel(w.life)
 	w.runs = run.NewRuns(run.Ports{
-		Journal: w.journal, Notes: w.notes, Notices: w.notices, Schedule: w.schedule, Launchers: config.Launchers,
+		Journal: w.journal, Notes: w.notes, Notices: w.notices, Schedule: w.schedule, Resources: config.Resources, Launchers: config.Launchers,
 		Workspaces: config.Workspaces, Hangs: w.hangs, Floor: config.Floor, Timing: w.timing, Log: w.log, Life: w.life, Leisure: w.leisure, Keeps: w.keeps,
 	})
 	w.unserved = &unservedRuns{

@@ -47,7 +47,8 @@ func exitCode(r manager.Result) int {
 		return exitRefused
 	}
 	switch r.Reason {
-	case delegation.ReasonExited, delegation.ReasonSignalled, delegation.ReasonOutOfMemory, delegation.ReasonWorkspaceLimit:
+	case delegation.ReasonExited, delegation.ReasonSignalled, delegation.ReasonOutOfMemory, delegation.ReasonWorkspaceLimit,
+		delegation.ReasonBudget:
 		if !r.Completed() {
 			return exitFailed
 		}

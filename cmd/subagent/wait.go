@@ -161,6 +161,8 @@ func describe(r manager.Result) string {
 		return "used up its memory and was killed"
 	case delegation.ReasonWorkspaceLimit:
 		return "was ended because of what it wrote: " + refusalText(r)
+	case delegation.ReasonBudget:
+		return fmt.Sprintf("was refused its model, whose budget is used up, and failed with exit code %d", r.ExitCode)
 	case delegation.ReasonDeadline:
 		return "ran out of time and was ended"
 	case delegation.ReasonCancelled:

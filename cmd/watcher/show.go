@@ -158,6 +158,15 @@ func ms(milliseconds float64) string {
 	return d.Round(100 * time.Millisecond).String()
 }
 
+// spent is what went through the model gateway.
+func spent(m *delegation.ModelUsage) string {
+	text := fmt.Sprintf("%d requests to its model, with %d tokens in and %d out", m.Requests, m.InputTokens, m.OutputTokens)
+	if m.Money != "" {
+		text += ", for " + m.Money
+	}
+	return text
+}
+
 func usage(u *delegation.Usage) string {
 	if u == nil {
 		return ""
@@ -171,6 +180,9 @@ func usage(u *delegation.Usage) string {
 	}
 	if u.OutputBytes > 0 {
 		parts = append(parts, fmt.Sprintf("%d bytes of output", u.OutputBytes))
+	}
+	if m := u.Model; m != nil {
+		parts = append(parts, spent(m))
 	}
 	return strings.Join(parts, ", ")
 }

@@ -10,6 +10,8 @@ import (
 	"torno/internal/gateway/control"
 	"torno/internal/gateway/process"
 	"torno/internal/programs"
+	"torno/watcher/door"
+	"torno/watcher/run"
 )
 
 // lookEvery is how often the gateway is looked at. One that we started tells its end by itself.
@@ -25,8 +27,13 @@ func (h *host) openGateway(context.Context) error {
 	return nil
 }
 
-// gatewayClient speaks to the model gateway. It is nil where the configuration has no routes.
-func (h *host) gatewayClient() *control.Client { return h.gateway }
+// resources are what runs have beside their sandboxes: doors of the model gateway, where the configuration has routes.
+func (h *host) resources() []run.Resource {
+	if h.gateway == nil {
+		return nil
+	}
+	return []run.Resource{door.New(h.gateway)}
+}
 
 // tendGateway has a gateway serve the routes, and looks after it until the host closes. Without it the watcher starts all the same:
 // only runs whose profile has routes wait.

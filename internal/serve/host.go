@@ -210,7 +210,7 @@ func (h *host) makeWatcher(context.Context) error {
 		Shutdown: watcher.Shutdown{
 			Keep: h.Config.Shutdown.Running == configs.Keep, Drain: h.Config.Shutdown.Running == configs.Drain, Budget: h.Config.Shutdown.Budget,
 		},
-		Version: version.String(), Log: h.Log,
+		Resources: h.resources(), Version: version.String(), Log: h.Log,
 	})
 	return nil
 }

@@ -67,7 +67,7 @@ var rooms = map[string]room{
 		theirs: []string{unix},
 	},
 	"internal/gateway/process":    {ours: []string{"internal/gateway/control", "internal/logfile"}},
-	"internal/gateway/control":    {ours: []string{"internal/gateway", "internal/socket"}},
+	"internal/gateway/control":    {ours: []string{"internal/gateway", "internal/gateway/budget", "internal/socket"}},
 	"internal/gateway/wire":       {},
 	"internal/gateway/dial":       {},
 	"internal/gateway/credential": {ours: []string{"internal/gateway/dial", "internal/gateway/route", "internal/trust"}},
@@ -170,6 +170,9 @@ var rooms = map[string]room{
 		},
 		theirs: []string{fsnotify},
 	},
+	"watcher/door": {ours: []string{
+		"delegation", "internal/gateway", "internal/gateway/budget", "internal/gateway/route", "internal/runfile", "sandbox", "watcher/run",
+	}},
 	"watcher/run": {ours: []string{
 		"delegation", "sandbox", "internal/crash", "internal/journal", "internal/runfile", "internal/tree", "watcher/hang", "watcher/notice",
 		"watcher/output", "watcher/schedule", "watcher/workspace",
@@ -195,7 +198,7 @@ var rooms = map[string]room{
 		ours: []string{
 			"delegation", "sandbox", "sandbox/compile", "sandbox/local", "watcher", "configs", "internal/control", "internal/doctor",
 			"internal/gateway/control", "internal/gateway/process", "internal/journal", "internal/launcher", "internal/lock", "internal/mounts", "internal/programs", "internal/runfile", "internal/tree",
-			"internal/trust", "watcher/outbox", "watcher/run", "watcher/workspace",
+			"internal/trust", "watcher/door", "watcher/outbox", "watcher/run", "watcher/workspace",
 		},
 		theirs: []string{unix},
 	},

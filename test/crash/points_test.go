@@ -18,6 +18,7 @@ var effects = []string{
 	"journal.Begin", "journal.Move", "journal.Bind", "journal.Release", "journal.NoteAnswered", "journal.Refile", "journal.Again",
 	"journal.KeepOutboxes", "journal.AcceptOutbox", "journal.LookedThrough",
 	"launcher.Create", "launcher.Start", "launcher.Open", "launcher.Attest", "launcher.Remove", "att.Release",
+	"resource.Acquire", "resource.Attested", "resource.End", "resource.Release",
 	"dir.Publish", "o.publish", "box.publish", "s.publish", "dir.Remove", "notes.save", "runs.saveEnding", "notes.drop",
 	"archive.Forget", "archive.ForgetDirectories", "archive.DropKeys", "archive.Shrink",
 }
@@ -27,6 +28,7 @@ var exempt = map[string]string{
 	"operator_output.go: launcher.Open": "an operator looks on",
 	"away.go: Dir.Publish":              "the points are where it is called",
 	"notes.go: dir.Remove":              "the points are where it is called",
+	"removals.go: launcher.Remove":      "the points are where it is called",
 	"live.go: s.Publish":                "the point is in what it calls",
 	"recover_adopt.go: journal.Move":    "only a loss of power leads there",
 }

@@ -54,6 +54,9 @@ func (a *attendance) release() error {
 		return a.endedInHold()
 	default:
 	}
+	if err := a.r.attested(seen); err != nil {
+		return err
+	}
 	if !a.att.Holds() { // behind the journal's note the run would be lost
 		v, broken := a.r.brokenHold(errWordless)
 		return &unreleasedError{v, broken}

@@ -51,6 +51,7 @@ func (r *runner) runToEnd() {
 		found, more = r.workplace.inspect(v.reason)
 		r.warnings = append(r.warnings, found...)
 	}
+	r.endResources(&v)
 	r.runs.claims.hold(r.Run, nil)
 	r.runs.Schedule.Exited(r.runs.Life, &r.ticket)
 	if r.conclude(v) {
@@ -171,11 +172,16 @@ func (r *runner) prepare() (verdict, bool) {
 	if v, ok := r.afterJournal(r.bind()); !ok {
 		return v, false
 	}
+	if v, ok := r.acquire(); !ok {
+		r.runs.Removals.Release(r.sandbox)
+		return v, false
+	}
 	return r.create()
 }
 
 // bind gives the run a sandbox that is new, before it is made, so that the journal knows whose it is.
 func (r *runner) bind() error {
+	r.runs.Removals.Release(r.sandbox) // an earlier one was bound and not made, or has gone
 	r.sandbox = sandbox.NewSandboxID()
 	if r.Standing().State == delegation.StateQueued {
 		return r.moveTo(r.ending, delegation.StateStarting, journal.Change{Sandbox: r.sandbox})
@@ -191,12 +197,12 @@ func (r *runner) create() (verdict, bool) {
 	if r.runs.calls.launches.Full(r.request.Outbox) {
 		return r.leftBehind("create the sandbox"), false // this call would hang as well
 	}
-	launcher, id := r.launcher, r.sandbox
+	launcher, id, spec := r.launcher, r.sandbox, r.holder.Spec
 	handle, err := insist(r.runs.calls, r.Run, launchStep[sandbox.Handle]{
 		what: "create the sandbox", budget: createBudget,
 		call: func(ctx context.Context) (sandbox.Handle, error) {
 			crash.At("launch.created")
-			return launcher.Create(ctx, id, r.spec)
+			return launcher.Create(ctx, id, spec)
 		},
 		late: func(h sandbox.Handle, err error) { r.runs.Removals.removeCreated(launcher, id, h, err) },
 	})

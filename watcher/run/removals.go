@@ -27,6 +27,7 @@ type Removals struct {
 	work      sync.WaitGroup // one for each sandbox that no run waits for
 
 	calls     *calls
+	resources []Resource
 	launchers map[string]sandbox.Launcher
 	notices   *notice.Board
 	log       *slog.Logger
@@ -34,7 +35,7 @@ type Removals struct {
 }
 
 func newRemovals(p Ports, c *calls) *Removals {
-	return &Removals{calls: c, launchers: p.Launchers, notices: p.Notices, log: p.Log, life: p.Life}
+	return &Removals{calls: c, resources: p.Resources, launchers: p.Launchers, notices: p.Notices, log: p.Log, life: p.Life}
 }
 
 // Left is how many sandboxes are left, as far as is known: a call that was left behind may make one.
@@ -47,7 +48,7 @@ func (m *Removals) CountLeft(more int) { m.left.Add(int64(more)) }
 func (m *Removals) remove(away *notice.Flag, launcher sandbox.Launcher, h sandbox.Handle) error {
 	err := m.calls.once(away, func(ctx context.Context) error {
 		crash.At("end.removed")
-		return launcher.Remove(ctx, h)
+		return m.fromLauncher(ctx, launcher, h)
 	})
 	switch {
 	case errors.Is(err, sandbox.ErrNotFound):
@@ -56,6 +57,15 @@ func (m *Removals) remove(away *notice.Flag, launcher sandbox.Launcher, h sandbo
 		away.Raise(delegation.NoticeLauncher, err)
 	default:
 		away.Lower()
+	}
+	return err
+}
+
+// fromLauncher removes a sandbox, and lets go of what it had.
+func (m *Removals) fromLauncher(ctx context.Context, launcher sandbox.Launcher, h sandbox.Handle) error {
+	err := launcher.Remove(ctx, h)
+	if err == nil || errors.Is(err, sandbox.ErrNotFound) {
+		m.Release(h.Sandbox)
 	}
 	return err
 }
@@ -112,7 +122,7 @@ func (m *Removals) Later(key string, h sandbox.Handle) {
 		defer free()
 		err := m.calls.insistAlways("remove a sandbox", func(ctx context.Context) error {
 			crash.At("recover.removed")
-			err := launcher.Remove(ctx, h)
+			err := m.fromLauncher(ctx, launcher, h)
 			if err != nil && m.hasEnded(nil, launcher, h) {
 				free() // what is left of it is in no run's way
 			}
@@ -138,7 +148,7 @@ func (m *Removals) Now(key string, h sandbox.Handle) {
 func (m *Removals) Once(h sandbox.Handle) error {
 	held := m.notices.Flag("")
 	defer held.Close()
-	err := m.calls.once(held, func(ctx context.Context) error { return m.launchers[h.Launcher].Remove(ctx, h) })
+	err := m.calls.once(held, func(ctx context.Context) error { return m.fromLauncher(ctx, m.launchers[h.Launcher], h) })
 	if errors.Is(err, sandbox.ErrNotFound) {
 		return nil
 	}
@@ -163,7 +173,7 @@ func (m *Removals) await(ending context.Context, key string) {
 func (m *Removals) removeLeft(launcher sandbox.Launcher, h sandbox.Handle) {
 	err := m.calls.insistAlways("remove the sandbox of a call that was left behind", func(ctx context.Context) error {
 		crash.At("end.removed")
-		return launcher.Remove(ctx, h)
+		return m.fromLauncher(ctx, launcher, h)
 	})
 	if err != nil {
 		m.left.Add(1)

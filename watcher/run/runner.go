@@ -23,6 +23,8 @@ type runner struct {
 	warnings     []string
 	sandbox      sandbox.SandboxID // the one that is bound to the run
 	handle       sandbox.Handle
+	holder       Holder                 // of its resources, from before the sandbox is made
+	model        *delegation.ModelUsage // what it has spent
 	out          *output.Child
 	// releasing: the journal was asked to note the release, so what is in the sandbox may be an agent.
 	releasing bool

@@ -23,6 +23,7 @@ type Ports struct {
 	Notes      output.Notes
 	Notices    *notice.Board
 	Schedule   *schedule.Schedule
+	Resources  []Resource // what runs have beside their sandboxes, in the order in which it is acquired
 	Launchers  map[string]sandbox.Launcher                     // by the name that profiles use
 	Workspaces func(sandbox.Spec) (workspace.Directory, error) // holds the workspace of a run
 	Hangs      *hang.Calls                                     // calls to workspaces
@@ -83,7 +84,7 @@ func (runs *Runs) KillAll() {
 func (runs *Runs) Submit(ctx context.Context, q Request, c Client, existing *journal.Run) bool {
 	r := runs.newRun(q, c)
 	if existing != nil {
-		r.standing.now.State = existing.State
+		r.standing.now.State, r.sandbox = existing.State, existing.Sandbox
 		r.countOn()
 	}
 	r.admitted = time.Now()

@@ -151,9 +151,9 @@ func (l *Ledger) wake() {
 
 // Use is the spending of a scope, and the most that its open reservations may cost.
 type Use struct {
-	Spent    Amount
-	Open     Amount
-	Parallel int64
+	Spent    Amount `json:"spent"`
+	Open     Amount `json:"open"`
+	Parallel int64  `json:"parallel"`
 }
 
 // Use returns the use of a scope.

@@ -14,6 +14,7 @@ import (
 	"syscall"
 
 	"torno/internal/gateway"
+	"torno/internal/gateway/budget"
 	"torno/internal/socket"
 )
 
@@ -70,6 +71,12 @@ func (c *Client) Change(ctx context.Context, id string, change gateway.Change) (
 // CloseDoor closes a door, and returns what went through it.
 func (c *Client) CloseDoor(ctx context.Context, id string) (d gateway.Door, err error) {
 	return d, c.gateway.Call(ctx, http.MethodDelete, "/v1/doors/"+url.PathEscape(id), nil, &d)
+}
+
+// Spent asks what a scope has spent, and what is reserved in it.
+func (c *Client) Spent(ctx context.Context, scope budget.Scope) (use budget.Use, err error) {
+	query := url.Values{"kind": {scope.Kind}, "id": {scope.ID}}
+	return use, c.gateway.Call(ctx, http.MethodGet, "/v1/spent?"+query.Encode(), nil, &use)
 }
 
 // Events passes the events after a number to emit, and follows until ctx is done or emit fails.

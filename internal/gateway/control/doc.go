@@ -8,5 +8,6 @@
 //	GET    /v1/doors/ID        a door, with what went through it
 //	PATCH  /v1/doors/ID        which processes are served, and whether the final answer comes now
 //	DELETE /v1/doors/ID        closes a door; after the reply nothing is sent any more
+//	GET    /v1/spent           what a scope has spent, kind=KIND and id=ID
 //	GET    /v1/events          what has ended, after=NUMBER; follow=1 goes on
 package control

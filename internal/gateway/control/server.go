@@ -15,6 +15,7 @@ import (
 	"strconv"
 
 	"torno/internal/gateway"
+	"torno/internal/gateway/budget"
 	"torno/internal/socket"
 	"torno/internal/version"
 )
@@ -117,6 +118,9 @@ func Handler(g *gateway.Gateway, setup Setup) http.Handler {
 			return
 		}
 		failures.Reply(w, door, nil)
+	})
+	mux.HandleFunc("GET /v1/spent", func(w http.ResponseWriter, r *http.Request) {
+		failures.Reply(w, g.Ledger.Use(budget.Scope{Kind: r.FormValue("kind"), ID: r.FormValue("id")}), nil)
 	})
 	mux.HandleFunc("GET /v1/events", func(w http.ResponseWriter, r *http.Request) { follow(g, w, r) })
 	return mux

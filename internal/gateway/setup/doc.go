@@ -8,6 +8,6 @@
 //	  claude:
 //	    claude-opus-*: {input: 5, output: 25}
 //
-// Load reads the file, and refuses one that says anything that is not understood: the error names the key and the nearest
-// right word. What the routes need is opened by package upstreams: a configuration is read also where nothing is dialled.
+// Load reads the file, and refuses it if it has a key that Load does not know: the error names the key and the nearest
+// known word. Package upstreams opens what the routes need; it dials nothing and reads no secret yet.
 package setup

@@ -1,0 +1,147 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"torno/delegation"
+	"torno/internal/crash"
+	"torno/internal/retry"
+	"torno/sandbox"
+)
+
+// Resource is something that a run has beside its sandbox, from before the sandbox is made until it is gone. It is known by the
+// sandbox's id, which the journal has before anything is acquired: a next watcher lets go of what this one acquired. Every call is
+// repeatable, and does nothing for a sandbox that needs nothing.
+type Resource interface {
+	// Acquire gets it, and adds to the holder's Spec what the sandbox is to have of it. A *delegation.Refusal ends the run.
+	Acquire(context.Context, *Holder) error
+	// Attested tells it what the host saw of the finished sandbox, before its agent runs.
+	Attested(context.Context, Holder, sandbox.Attestation) error
+	// End is for when the agent's last process is gone, before the run is answered. It says what the run used.
+	End(context.Context, Holder) (Used, error)
+	// Release lets go of it, when the sandbox is gone or was never made.
+	Release(context.Context, sandbox.SandboxID) error
+}
+
+// Holder is the run that has a resource.
+type Holder struct {
+	Sandbox sandbox.SandboxID
+	Key     sandbox.RunKey
+	Spec    sandbox.Spec
+}
+
+// Used is what a run used of a resource.
+type Used struct {
+	Model   *delegation.ModelUsage // nil where it has no model
+	Refused int64                  // requests to the model that its budget did not allow
+}
+
+// resourceBudget is how long a resource may take for what the run does not wait for: it lets go of itself in the end.
+const resourceBudget = 5 * time.Second
+
+// acquire gets the run's resources. What cannot be had now is waited for, until the run is to end.
+func (r *runner) acquire() (verdict, bool) {
+	r.holder = Holder{Sandbox: r.sandbox, Key: r.key, Spec: r.spec}
+	for _, resource := range r.runs.Resources {
+		err := r.untilHad(func(ctx context.Context) error {
+			crash.At("resource.acquired")
+			return resource.Acquire(ctx, &r.holder)
+		})
+		var refusal *delegation.Refusal
+		switch reason := r.Cause(); {
+		case err == nil:
+		case reason != "":
+			return verdict{reason: reason}, false
+		case errors.As(err, &refusal):
+			return verdict{reason: delegation.ReasonLaunchFailed, refusal: refusal}, false
+		default:
+			return failed(delegation.CodeLaunch, err), false
+		}
+	}
+	return verdict{}, true
+}
+
+// attested tells the run's resources what the host saw.
+func (r *runner) attested(seen sandbox.Attestation) error {
+	for _, resource := range r.runs.Resources {
+		err := r.untilHad(func(ctx context.Context) error {
+			crash.At("resource.attested")
+			return resource.Attested(ctx, r.holder, seen)
+		})
+		if reason := r.Cause(); err != nil && reason != "" {
+			return &unreleasedError{verdict: verdict{reason: reason}}
+		}
+		if err != nil {
+			return &unreleasedError{verdict: failed(delegation.CodeLaunch, err)}
+		}
+	}
+	return nil
+}
+
+// untilHad makes a call of a resource again until it is done, is refused, or the run is to end.
+func (r *runner) untilHad(call func(context.Context) error) error {
+	held := r.runs.Notices.FlagOf(r.request.Outbox, r.key.Subagent)
+	defer held.Close()
+	var refusal *delegation.Refusal
+	for try := 1; ; try++ {
+		ctx, cancel := r.runs.calls.within(callBudget, r.ending, r.runs.Life)
+		err := call(ctx)
+		cancel()
+		if err == nil || errors.As(err, &refusal) || r.ending.Err() != nil || r.runs.Life.Err() != nil {
+			return err
+		}
+		held.Raise(delegation.NoticeGateway, err)
+		retry.Warn(r.log, "get what a run needs", try, err)
+		r.runs.calls.pause(r.ending, retry.Backoff(try))
+	}
+}
+
+// endResources ends the use of the run's resources, now that its last process is gone. A resource that does not answer does not
+// hold the answer up.
+func (r *runner) endResources(v *verdict) {
+	holder := Holder{Sandbox: r.sandbox, Key: r.key, Spec: r.spec}
+	for _, resource := range r.runs.Resources {
+		ctx, cancel := context.WithTimeout(r.runs.Life, resourceBudget)
+		crash.At("resource.ended")
+		used, err := resource.End(ctx, holder)
+		cancel()
+		if err != nil {
+			r.log.Warn("what a run has spent is not known", "run", r.hash, "error", err)
+			r.warnings = append(r.warnings, "What the run has spent on its model is not known: the gateway did not answer.")
+		}
+		if used.Model != nil {
+			r.model = used.Model
+		}
+		r.noteRefused(v, used.Refused)
+	}
+}
+
+// noteRefused says that a run was refused a model for its budget: it is why an agent ended that failed.
+func (r *runner) noteRefused(v *verdict, refused int64) {
+	if refused == 0 {
+		return
+	}
+	if v.reason == delegation.ReasonExited && v.exit.Code != 0 {
+		v.reason = delegation.ReasonBudget
+	}
+	r.warnings = append(r.warnings, fmt.Sprintf("%d requests to the model were refused, because a budget is used up.", refused))
+}
+
+// Release lets go of what was acquired for a sandbox that is gone, or was never made.
+func (m *Removals) Release(id sandbox.SandboxID) {
+	if id == "" {
+		return
+	}
+	for _, resource := range m.resources {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(m.life), resourceBudget)
+		crash.At("resource.released")
+		err := resource.Release(ctx, id)
+		cancel()
+		if err != nil {
+			m.log.Warn("something that a sandbox had is left; it ends by itself with the sandbox's time", "id", id, "error", err)
+		}
+	}
+}
