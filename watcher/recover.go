@@ -211,6 +211,7 @@ func (rec *recovery) settleUncertain(ctx context.Context, box *outbox.Outbox, re
 
 // endUnrequested ends a run that has no sandbox and that no client waits for.
 func (w *Watcher) endUnrequested(ctx context.Context, record journal.Run, reason delegation.Reason) error {
+	w.runs.Removals.Release(record.Sandbox)
 	crash.At("recover.gone")
 	return w.journal.Move(ctx, record.Key, record.State, delegation.StateEnded, journal.Change{
 		Reason: reason, Ended: time.Now(), Answered: true,
@@ -226,6 +227,7 @@ func (rec *recovery) endUnconfigured(ctx context.Context, record journal.Run) er
 // lose ends a run whose sandbox is gone, for the reason for which it was being ended if it was, and otherwise attempts it
 // again where its profile says so.
 func (rec *recovery) lose(ctx context.Context, box *outbox.Outbox, record journal.Run) error {
+	rec.runs.Removals.Release(record.Sandbox)
 	if end, begun := rec.runs.EndingOf(record.Key); begun {
 		return rec.end(ctx, box, record, end)
 	}

@@ -1,6 +1,7 @@
 package crash
 
 import (
+	"context"
 	"errors"
 	"flag"
 	"fmt"
@@ -12,9 +13,11 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 
 	"torno/internal/control"
+	gatewaycontrol "torno/internal/gateway/control"
 	"torno/test/attack"
 	"torno/test/house"
 )
@@ -37,6 +40,7 @@ func TestKilledAtEveryPoint(t *testing.T) {
 // holds for that what it found when it made the sandbox.
 var launching = []string{
 	"launch.created", "launch.started", "launch.attested", "launch.released", "launch.word", "recover.gone", "attempt.recorded", "run.ending",
+	"resource.acquired", "resource.ended",
 	"follow.forced", "end.removed", "recover.removed",
 }
 
@@ -84,7 +88,14 @@ func killAt(t *testing.T, sandbox string, points []string) {
 
 // tell kills the watcher at a point, starts another one and looks at what came of it. It returns how many were killed.
 func (told *story) tell(t *testing.T, point, sandbox string) (kills int64) {
-	s := newScene(t, sandbox)
+	var change []func(*house.Plan)
+	if told.model {
+		change = append(change, withModel)
+	}
+	s := newScene(t, sandbox, change...)
+	if told.model {
+		t.Cleanup(s.endGateway)
+	}
 	if told.before != nil {
 		told.before(s)
 	}
@@ -109,10 +120,13 @@ func (told *story) tell(t *testing.T, point, sandbox string) (kills int64) {
 }
 
 // newScene has no watcher yet.
-func newScene(t *testing.T, sandbox string) *scene {
+func newScene(t *testing.T, sandbox string, change ...func(*house.Plan)) *scene {
 	t.Helper()
 	plan := house.Plan{
 		Sandbox: sandbox, Later: true, Offers: ", again", Profiles: "  again:\n    attempts: 2\n    timeout: {default: 30s, min: 1s, max: 5m}",
+	}
+	for _, c := range change {
+		c(&plan)
 	}
 	s := &scene{}
 	if sandbox == house.Docker {
@@ -121,6 +135,22 @@ func newScene(t *testing.T, sandbox string) *scene {
 	}
 	s.House = house.New(t, plan)
 	return s
+}
+
+// withModel adds a model gateway, and a profile whose runs have a door.
+func withModel(p *house.Plan) {
+	p.Top = `gateway: {routes: {model: {preset: ollama}}}`
+	p.Offers += ", talks"
+	p.Profiles += "\n  talks:\n    timeout: {default: 30s, min: 1s, max: 5m}\n    routes: [model]"
+}
+
+// endGateway ends the gateway, which outlives its watcher.
+func (s *scene) endGateway() {
+	gateway := gatewaycontrol.Dial(filepath.Join(s.State, "gateway"))
+	defer gateway.Close()
+	if status, err := gateway.Status(context.Background()); err == nil {
+		s.Must(syscall.Kill(status.Process, syscall.SIGKILL))
+	}
 }
 
 // nothingIsLeft wants no sandbox, no temporary file and no note of a run.

@@ -14,6 +14,7 @@ import (
 
 	"torno/delegation"
 	"torno/internal/control"
+	gatewaycontrol "torno/internal/gateway/control"
 	"torno/internal/journal"
 	"torno/test/house"
 )
@@ -31,6 +32,8 @@ type story struct {
 	done func(*scene)
 	// pass is how often the watcher comes by before it dies; 0 is as good as 1.
 	pass int
+	// model: the house has a model gateway, and a profile whose runs have a door.
+	model bool
 }
 
 // scene is a story that is being told.
@@ -98,6 +101,21 @@ func neverHadItsWord(s *scene) {
 	s.attempted(1)
 	s.began(0)
 	s.started(1)
+}
+
+// talked wants a run whose door has gone with its sandbox.
+func talked(s *scene) {
+	s.Helper()
+	says("hello\n")(s)
+	if model := s.Response(s.ask).Usage.Model; model == nil {
+		s.Error("the response does not say what was spent on the model")
+	}
+	gateway := gatewaycontrol.Dial(filepath.Join(s.State, "gateway"))
+	defer gateway.Close()
+	s.Eventually("no door is left", func() bool {
+		doors, err := gateway.Doors(s.Context())
+		return err == nil && len(doors) == 0
+	})
 }
 
 // ends wants a reason, and a status.
@@ -426,6 +444,10 @@ var stories = map[string]*story{
 		before: func(s *scene) { killedAt("launch.created", hello)(s); s.forbid() }, during: func(*scene) {},
 		done: ends(delegation.StatusError, delegation.ReasonRefused),
 	},
+	"resource.acquired": {model: true, during: submitTo("talks", hello), done: talked},
+	"resource.attested": {model: true, during: submitTo("talks", hello), done: talked},
+	"resource.ended":    {model: true, during: submitTo("talks", hello), done: talked},
+	"resource.released": {model: true, during: submitTo("talks", hello), done: talked},
 	"attempt.recorded": {
 		during: func(s *scene) { submitTo("again", long)(s); s.Says(s.ask, "hello"); removeSandboxes(s) }, after: letOn, done: says("hello\nthere\n"),
 	},

@@ -1,0 +1,141 @@
+package e2e
+
+import (
+	"fmt"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"torno/delegation"
+	"torno/internal/gateway/control"
+	"torno/test/house"
+	"torno/test/upstream/standin"
+)
+
+const upstreamKey = "sk-stand-in-0123456789"
+
+// modelHouse has a profile whose children reach a model: a stand-in on this machine.
+func modelHouse(t *testing.T, sandbox, budget string) (*house.House, *standin.Upstream) {
+	t.Helper()
+	up := standin.New(upstreamKey)
+	server := httptest.NewServer(up)
+	t.Cleanup(server.Close)
+	key := filepath.Join(t.TempDir(), "key")
+	if err := os.WriteFile(key, []byte(upstreamKey), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	h := house.New(t, house.Plan{
+		Sandbox: sandbox, Offers: ", talks",
+		Top: fmt.Sprintf(`gateway:
+  routes: {model: {preset: anthropic, upstream: %q, http_to: 127.0.0.1, private: true, credential: {file: %q}}}
+  prices: {model: {"*": {input: 5, output: 25}}}`, server.URL, key),
+		Profiles: "  talks:\n    timeout: {default: 30s, min: 1s, max: 5m}\n    routes: [model]\n    " + budget,
+	})
+	t.Cleanup(func() { endGateway(h) })
+	return h, up
+}
+
+func gatewayOf(h *house.House) *control.Client {
+	c := control.Dial(filepath.Join(h.State, "gateway"))
+	h.Cleanup(c.Close)
+	return c
+}
+
+// endGateway ends the gateway, which outlives its watcher.
+func endGateway(h *house.House) {
+	if status, err := gatewayOf(h).Status(h.Context()); err == nil {
+		if p, err := os.FindProcess(status.Process); err == nil {
+			_ = p.Kill()
+		}
+	}
+}
+
+// ask is a shell's script that sends one message to the model, and prints the answer.
+func askModel(message string) string {
+	body := fmt.Sprintf(`{"model":"m","max_tokens":50,"messages":[{"role":"user","content":%q}]}`, message)
+	return fmt.Sprintf(`bash -c 'host=${ANTHROPIC_BASE_URL#http://}; exec 3<>/dev/tcp/${host/:/\/} && printf "POST /v1/messages HTTP/1.1\r\nHost: $host\r\nConnection: close\r\nx-api-key: $ANTHROPIC_API_KEY\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%%s" "$1" >&3 && cat <&3' _ '%s'`, len(body), body)
+}
+
+// TestAChildTalksToItsModel: without a network and without a credential. What was spent is in its response, and the door is gone
+// with its sandbox.
+func TestAChildTalksToItsModel(t *testing.T) {
+	house.Each(t, func(t *testing.T, sandbox string) {
+		h, up := modelHouse(t, sandbox, "budget: {run: {requests: 3}}")
+		resp := h.Run(house.Ask{ID: "a", Profile: "talks", Task: "env; " + askModel("hello")})
+		h.Want(resp, delegation.StatusCompleted, delegation.ReasonExited, 0)
+		if !strings.Contains(resp.StdoutTail, "You said: hello") || strings.Contains(resp.StdoutTail, upstreamKey) {
+			t.Errorf("the child printed %q", resp.StdoutTail)
+		}
+		if m := resp.Usage.Model; m == nil || m.Requests != 1 || m.InputTokens != standin.InputTokens || m.OutputTokens != standin.OutputTokens || m.Money != "0.000125" {
+			t.Errorf("its response says that it spent %+v", m)
+		}
+		if seen := up.Seen(); len(seen) != 1 || seen[0].Header.Get("X-Api-Key") != upstreamKey {
+			t.Errorf("the upstream has seen %+v", seen)
+		}
+		resp = h.Run(house.Ask{ID: "b", Profile: "talks", Task: askModel("1") + "; " + askModel("2") + "; " + askModel("3") + "; " + askModel("4") + " | tail -1; exit 3"})
+		h.Want(resp, delegation.StatusError, delegation.ReasonBudget, 3)
+		if m := resp.Usage.Model; m == nil || m.Requests != 3 || len(resp.Warnings) == 0 {
+			t.Errorf("over its budget: %+v, %q", m, resp.Warnings)
+		}
+		resp = h.Run(house.Ask{ID: "c", Task: `bash -c 'exec 3<>/dev/tcp/127.0.0.1/4180' || echo none`})
+		if !strings.Contains(resp.StdoutTail, "none") || resp.Usage.Model != nil {
+			t.Errorf("without a route: %q, %+v", resp.StdoutTail, resp.Usage.Model)
+		}
+		doorsAreGone(h)
+	})
+}
+
+// doorsAreGone waits until the gateway has no door any more: they go with their sandboxes, behind the answers.
+func doorsAreGone(h *house.House) {
+	h.Helper()
+	c := gatewayOf(h)
+	h.Eventually("every door is gone", func() bool {
+		doors, err := c.Doors(h.Context())
+		return err == nil && len(doors) == 0
+	})
+}
+
+// TestAWatcherGoesInTheMiddleOfAnAnswer: its child does not notice. The next watcher closes the door, and knows what was spent.
+func TestAWatcherGoesInTheMiddleOfAnAnswer(t *testing.T) {
+	house.Each(t, func(t *testing.T, sandbox string) {
+		h, up := modelHouse(t, sandbox, "budget: {tree: {requests: 100}}")
+		a := h.Submit(house.Ask{ID: "a", Profile: "talks", Task: "echo ready; while ! test -e go; do sleep 0.02; done; " + askModel("after")})
+		h.Says(a, "ready")
+		h.Signal(syscall.SIGKILL)
+		h.Touch("workspaces/a/go")
+		h.Eventually("the upstream is asked, while there is no watcher", func() bool { return len(up.Seen()) == 1 })
+		h.Start()
+		resp := h.Response(a)
+		h.Want(resp, delegation.StatusCompleted, delegation.ReasonExited, 0)
+		if m := resp.Usage.Model; !strings.Contains(resp.StdoutTail, "You said: after") || m == nil || m.Requests != 1 {
+			t.Errorf("%q, %+v", resp.StdoutTail, m)
+		}
+		doorsAreGone(h)
+	})
+}
+
+// TestTheGatewayIsKilled: it is started again, at the same place for the child.
+func TestTheGatewayIsKilled(t *testing.T) {
+	house.Each(t, func(t *testing.T, sandbox string) {
+		h, _ := modelHouse(t, sandbox, "budget: {}")
+		a := h.Submit(house.Ask{ID: "a", Profile: "talks", Task: "echo ready; while ! test -e go; do sleep 0.02; done; " + askModel("after")})
+		h.Says(a, "ready")
+		c := gatewayOf(h)
+		before, err := c.Status(h.Context())
+		h.Must(err)
+		endGateway(h)
+		h.Eventually("another gateway has the door", func() bool {
+			now, err := c.Status(h.Context())
+			return err == nil && now.Process != before.Process && now.Doors == 1
+		})
+		h.Touch("workspaces/a/go")
+		resp := h.Response(a)
+		h.Want(resp, delegation.StatusCompleted, delegation.ReasonExited, 0)
+		if !strings.Contains(resp.StdoutTail, "You said: after") {
+			t.Errorf("%q", resp.StdoutTail)
+		}
+	})
+}
