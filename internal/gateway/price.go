@@ -29,10 +29,12 @@ func (x *exchange) bound() budget.Amount {
 	if !runs(&x.route) {
 		return once
 	}
-	bound, known := x.door.g.table().Bound(x.event.Route, x.route.Model, int64(len(x.route.Body)), x.route.MaxOutput)
+	bound, known := x.door.g.table().Bound(x.event.Route, x.route.Model, prices.Request{
+		Body: int64(len(x.route.Body)), MaxOutput: x.route.MaxOutput, Images: x.route.Images, Unmeasured: x.route.Unmeasured,
+	})
 	if known != prices.Exactly {
 		x.event.Price = known.String()
-		x.door.sayOnce("price "+x.route.Model, known.String(), nil)
+		x.door.sayOnce("price", known.String()+": "+x.route.Model, nil)
 	}
 	return bound
 }

@@ -3,7 +3,7 @@
 // The table is the operator's: by route and model, for a million tokens, in the currency of the operator's choice:
 //
 //	anthropic:
-//	  claude-opus-*:  {input: 5, output: 25, cache_read: 0.5, cache_write: 6.25, max_output: 64000}
+//	  claude-opus-*:  {input: 5, output: 25, cache_read: 0.5, cache_write: 6.25, max_output: 64000, max_input: 200000, image: 5000}
 //	  claude-haiku-*: {input: 1, output: 5}
 //	ollama:
 //	  "*": {input: 0, output: 0}
@@ -20,10 +20,11 @@
 //
 // # The bound
 //
-// A token is at least one byte of the request's body, and what an API adds to the prompt on its own is within
-// Overhead. Each of them is counted at the dearest that input can cost. Files that a request only points to are not in its body: an
-// image by its address, a conversation that the upstream stores. Such an exchange can cost more than its bound, and Cost says
-// what.
+// A token of a text is at least one byte of the request's body, and what an API adds to the prompt on its own is within
+// Overhead. An image is a model's image tokens, or DefaultImage, whatever its bytes are. A document, sound, a film, and what a
+// request only points to are bounded by what the model can read at all: its max_input, or DefaultMaxInput. Each token is counted
+// at the dearest that input can cost.
 //
-// Where the request does not say how much the model may write, the model's max_output counts, or DefaultMaxOutput.
+// Where the request does not say how much the model may write, the model's max_output counts, or DefaultMaxOutput. A max_input
+// that the table says bounds every request of the model. Of a model without a price nothing is known of these.
 package prices

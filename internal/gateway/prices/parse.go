@@ -20,8 +20,10 @@ type Error struct {
 
 func (e *Error) Error() string { return fmt.Sprintf("prices: %s: %s", e.Key, e.Text) }
 
-// fields are the words of a price.
-var fields = []string{"input", "output", "cache_read", "cache_write", "cache_write_hour", "max_output"}
+// fields are the words of a price: amounts of money, and from countsFrom on numbers of tokens.
+var fields = []string{"input", "output", "cache_read", "cache_write", "cache_write_hour", "max_output", "max_input", "image"}
+
+const countsFrom = 5
 
 // Parse reads a table from what a reader of YAML or JSON makes of it: maps, texts and numbers.
 func Parse(tree any) (Table, error) {
@@ -62,7 +64,7 @@ func each(tree any, key, of string, do func(name, key string, value any) error) 
 
 func parsePrice(tree any, key string) (Price, error) {
 	said := map[string]budget.Money{}
-	maxOutput := int64(0)
+	counts := map[string]int64{}
 	err := each(tree, key, "a price", func(field, key string, value any) error {
 		text, ok := decimal(value)
 		switch {
@@ -70,12 +72,12 @@ func parsePrice(tree any, key string) (Price, error) {
 			return &Error{key, unknown(field)}
 		case !ok:
 			return &Error{key, fmt.Sprintf("%v is no number", value)}
-		case field == "max_output":
+		case slices.Contains(fields[countsFrom:], field):
 			n, err := strconv.ParseInt(text, 10, 64)
 			if err != nil || n <= 0 {
 				return &Error{key, text + " is no number of tokens above 0"}
 			}
-			maxOutput = n
+			counts[field] = n
 			return nil
 		}
 		money, err := budget.ParseMoney(text)
@@ -93,7 +95,7 @@ func parsePrice(tree any, key string) (Price, error) {
 			return Price{}, &Error{key, field + " is missing; a model that is free has 0"}
 		}
 	}
-	return filled(said, maxOutput), nil
+	return filled(said, counts), nil
 }
 
 func unknown(field string) string {
@@ -104,7 +106,7 @@ func unknown(field string) string {
 }
 
 // filled takes the dearest that is usual for what is not said.
-func filled(said map[string]budget.Money, maxOutput int64) Price {
+func filled(said map[string]budget.Money, counts map[string]int64) Price {
 	or := func(field string, other budget.Money) budget.Money {
 		if m, ok := said[field]; ok {
 			return m
@@ -120,7 +122,9 @@ func filled(said map[string]budget.Money, maxOutput int64) Price {
 		CacheRead:      or("cache_read", input),
 		CacheWrite:     write,
 		CacheWriteHour: or("cache_write_hour", max(write, twice)),
-		MaxOutput:      maxOutput,
+		MaxOutput:      counts["max_output"],
+		MaxInput:       counts["max_input"],
+		Image:          counts["image"],
 	}
 }
 

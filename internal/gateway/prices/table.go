@@ -1,6 +1,7 @@
 package prices
 
 import (
+	"cmp"
 	"math"
 	"math/bits"
 	"strings"
@@ -17,6 +18,18 @@ type Price struct {
 	CacheWrite     budget.Money
 	CacheWriteHour budget.Money // kept for an hour
 	MaxOutput      int64        // tokens that the model can write in an answer; 0 where it is not known
+	MaxInput       int64        // tokens that the model can read for an answer; 0 where it is not known
+	Image          int64        // tokens of an image at most; 0 where it is not known
+}
+
+// Request is what a bound depends on.
+type Request struct {
+	Body      int64 // bytes
+	MaxOutput int64 // tokens of all its answers; 0 where it does not say
+	Images    int64 // that lie in its body: a few bytes of one are thousands of tokens
+	// Unmeasured says that it has the model read what its bytes do not bound: a document, sound, a film, or what the upstream
+	// stores.
+	Unmeasured bool
 }
 
 // Table is the prices by route, and there by model or by the beginning of its name with a star.
@@ -48,7 +61,11 @@ const (
 	Overhead = 8192
 	// DefaultMaxOutput is the number of tokens that a model can write in an answer, where the table does not say it.
 	DefaultMaxOutput = 131072
-	million          = 1_000_000
+	// DefaultMaxInput is what a model can read where the table does not say it, and the request's bytes do not bound it.
+	DefaultMaxInput = 1 << 20
+	// DefaultImage is what an image can cost where the table does not say it.
+	DefaultImage = 10240
+	million      = 1_000_000
 )
 
 // Price returns the price of a model of a route.
@@ -83,15 +100,18 @@ func (p Price) max(q Price) Price {
 		CacheWrite:     max(p.CacheWrite, q.CacheWrite),
 		CacheWriteHour: max(p.CacheWriteHour, q.CacheWriteHour),
 		MaxOutput:      max(p.MaxOutput, q.MaxOutput),
+		MaxInput:       max(p.MaxInput, q.MaxInput),
+		Image:          max(p.Image, q.Image),
 	}
 }
 
-// Bound is the most that a request may cost: its body has so many bytes, and it allows the model to write maxOutput tokens
-// in all its answers, or does not say (0).
-func (t Table) Bound(route, model string, bodyBytes, maxOutput int64) (budget.Amount, Known) {
+// Bound returns the most that a request may cost.
+func (t Table) Bound(route, model string, r Request) (budget.Amount, Known) {
 	p, known := t.Price(route, model)
-	input := add(max(bodyBytes, 0), Overhead)
-	output := p.output(maxOutput)
+	if known == Dearest { // what other models can read and write says nothing of this one
+		p.MaxOutput, p.MaxInput, p.Image = max(p.MaxOutput, DefaultMaxOutput), 0, max(p.Image, DefaultImage)
+	}
+	input, output := p.input(r), p.output(r.MaxOutput)
 	dearestInput := max(p.Input, p.CacheRead, p.CacheWrite, p.CacheWriteHour)
 	return budget.Amount{
 		InputTokens:  input,
@@ -100,6 +120,19 @@ func (t Table) Bound(route, model string, bodyBytes, maxOutput int64) (budget.Am
 		Money:        cost(part{input, dearestInput}, part{output, p.Output}),
 		Unpriced:     known == Unknown,
 	}, known
+}
+
+// input is the tokens that the model reads at most. What the operator says of the model bounds it in any case.
+func (p Price) input(r Request) int64 {
+	input := add(max(r.Body, 0), Overhead)
+	input = add(input, times(max(r.Images, 0), cmp.Or(p.Image, DefaultImage)))
+	if r.Unmeasured {
+		input = max(input, cmp.Or(p.MaxInput, DefaultMaxInput))
+	}
+	if p.MaxInput > 0 {
+		input = min(input, p.MaxInput)
+	}
+	return input
 }
 
 func (p Price) output(asked int64) int64 {
@@ -160,4 +193,12 @@ func add(a, b int64) int64 {
 		return math.MaxInt64
 	}
 	return a + b
+}
+
+func times(a, b int64) int64 {
+	high, low := bits.Mul64(uint64(a), uint64(b))
+	if high > 0 || low > math.MaxInt64 {
+		return math.MaxInt64
+	}
+	return int64(low)
 }

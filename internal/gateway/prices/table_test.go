@@ -51,12 +51,12 @@ func TestWhatCounts(t *testing.T) {
 		want         Price
 		known        Known
 	}{
-		{"anthropic", "claude-opus-5-1", Price{5 * u, 25 * u, u / 2, 6*u + u/4, 10 * u, 64000}, Exactly},
-		{"anthropic", "claude-opus-5-5", Price{6 * u, 30 * u, 6 * u, 12 * u, 12 * u, 0}, Exactly},
-		{"anthropic", "claude-haiku", Price{u, 5 * u, u, 2 * u, 2 * u, 0}, Exactly},
-		{"anthropic", "other", Price{6 * u, 30 * u, 6 * u, 12 * u, 12 * u, 64000}, Dearest},
-		{"anthropic", "", Price{6 * u, 30 * u, 6 * u, 12 * u, 12 * u, 64000}, Dearest},
-		{"openai", "gpt-mini", Price{75_000_000, 300_000_000, 37_500_000, 150_000_000, 150_000_000, 0}, Exactly},
+		{"anthropic", "claude-opus-5-1", Price{5 * u, 25 * u, u / 2, 6*u + u/4, 10 * u, 64000, 0, 0}, Exactly},
+		{"anthropic", "claude-opus-5-5", Price{6 * u, 30 * u, 6 * u, 12 * u, 12 * u, 0, 0, 0}, Exactly},
+		{"anthropic", "claude-haiku", Price{u, 5 * u, u, 2 * u, 2 * u, 0, 0, 0}, Exactly},
+		{"anthropic", "other", Price{6 * u, 30 * u, 6 * u, 12 * u, 12 * u, 64000, 0, 0}, Dearest},
+		{"anthropic", "", Price{6 * u, 30 * u, 6 * u, 12 * u, 12 * u, 64000, 0, 0}, Dearest},
+		{"openai", "gpt-mini", Price{75_000_000, 300_000_000, 37_500_000, 150_000_000, 150_000_000, 0, 0, 0}, Exactly},
 		{"ollama", "any", Price{}, Exactly},
 		{"nowhere", "any", Price{}, Unknown},
 	} {
@@ -89,7 +89,7 @@ func TestABoundIsOne(t *testing.T) {
 	for range 2000 {
 		route, model := "anthropic", []string{"claude-opus-5-1", "claude-opus-5-5", "claude-haiku", "other"}[random.IntN(4)]
 		body, output := random.Int64N(1<<20), random.Int64N(1<<16)
-		bound, _ := all.Bound(route, model, body, output)
+		bound, _ := all.Bound(route, model, Request{Body: body, MaxOutput: output})
 		left := body + Overhead
 		take := func() int64 {
 			n := random.Int64N(left + 1)
@@ -113,12 +113,45 @@ func TestBoundOfWhatIsNotSaid(t *testing.T) {
 	}{
 		{"claude-opus-5-1", 0, 64000}, {"claude-opus-5-1", 100, 100}, {"claude-opus-5-1", -1, 64000}, {"claude-haiku", 0, DefaultMaxOutput}, {"claude-haiku", 1 << 62, 1 << 62},
 	} {
-		if got, _ := all.Bound("anthropic", c.model, 0, c.asked); got.OutputTokens != c.want {
+		if got, _ := all.Bound("anthropic", c.model, Request{MaxOutput: c.asked}); got.OutputTokens != c.want {
 			t.Errorf("%s, asked for %d: %d tokens, want %d", c.model, c.asked, got.OutputTokens, c.want)
 		}
 	}
-	if got, _ := all.Bound("anthropic", "claude-haiku", math.MaxInt64, math.MaxInt64); got.InputTokens != math.MaxInt64 || got.Money != math.MaxInt64 {
+	if got, _ := all.Bound("anthropic", "claude-haiku", Request{Body: math.MaxInt64, MaxOutput: math.MaxInt64}); got.InputTokens != math.MaxInt64 || got.Money != math.MaxInt64 {
 		t.Errorf("countless: %+v", got)
+	}
+}
+
+// TestBoundOfWhatBytesDoNotMeasure: an image of 300 bytes is thousands of tokens, and a document of a few as much as a model can read.
+func TestBoundOfWhatBytesDoNotMeasure(t *testing.T) {
+	all, err := table(t, "a: {small: {input: 1, output: 1, max_output: 9, max_input: 20000, image: 500}, other: {input: 1, output: 1}}")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		model string
+		of    Request
+		want  int64
+	}{
+		{"other", Request{Body: 10}, 10 + Overhead},
+		{"other", Request{Body: 10, Images: 2}, 10 + Overhead + 2*DefaultImage},
+		{"other", Request{Body: 10, Unmeasured: true}, DefaultMaxInput},
+		{"other", Request{Body: 2 << 20, Unmeasured: true}, 2<<20 + Overhead},
+		{"other", Request{Body: 10, Images: 1 << 60}, math.MaxInt64},
+		{"small", Request{Body: 10, Images: 2}, 10 + Overhead + 1000},
+		{"small", Request{Body: 10, Unmeasured: true}, 20000},
+		{"small", Request{Body: 30000}, 20000},
+		{"without a price", Request{Body: 30000}, 30000 + Overhead},
+		{"without a price", Request{Images: 1}, Overhead + DefaultImage},
+		{"without a price", Request{Unmeasured: true}, DefaultMaxInput},
+	} {
+		if got, _ := all.Bound("a", c.model, c.of); got.InputTokens != c.want {
+			t.Errorf("%s, %+v: %d tokens in, want %d", c.model, c.of, got.InputTokens, c.want)
+		}
+	}
+	// What small can write says nothing of a model that the table does not have.
+	if got, _ := all.Bound("a", "without a price", Request{}); got.OutputTokens != DefaultMaxOutput {
+		t.Errorf("a model without a price writes %d tokens at most", got.OutputTokens)
 	}
 }
 

@@ -78,10 +78,10 @@ func (r *Route) judgeDocument(body object, over []glob, e *Exchange) error {
 	if err != nil {
 		return err
 	}
-	if err := judgeOutput(r.API, body, e); err != nil {
+	if err := judgeOutput(r.API, body, over, e); err != nil {
 		return bad(CodeBody, "%s", err.Error())
 	}
-	if change, err = r.judgeReach(body, e, change); err != nil {
+	if change, err = r.judgeReach(body, over, e, change); err != nil {
 		return err
 	}
 	if change, err = r.askUsage(body, e, change); err != nil {

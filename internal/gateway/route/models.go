@@ -17,6 +17,9 @@ func (r *Route) model(name string) (string, error) {
 	if !r.reaches("web_search") && strings.HasSuffix(strings.ToLower(name), ":online") {
 		return "", bad(CodeReach, "this route has no models that search the web (:online)")
 	}
+	if !r.reaches("provider") && strings.HasSuffix(strings.ToLower(name), ":nitro") {
+		return "", bad(CodeReach, "this route has no models of the fastest provider (:nitro), whose price is another one")
+	}
 	if len(r.Models) == 0 {
 		return name, nil
 	}

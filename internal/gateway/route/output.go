@@ -9,7 +9,7 @@ import (
 const maxChoices = 128
 
 // judgeOutput finds how long an answer may become at most, over all its choices.
-func judgeOutput(api API, body object, e *Exchange) error {
+func judgeOutput(api API, body object, over []glob, e *Exchange) error {
 	inner, keys, choices := body, []string{"max_tokens"}, ""
 	var err error
 	switch api {
@@ -22,9 +22,10 @@ func judgeOutput(api API, body object, e *Exchange) error {
 		keys, choices = []string{"maxOutputTokens"}, "candidateCount"
 	case Bedrock:
 		switch {
-		case body.find("inferenceConfig") != nil:
+		case converses(over):
 			inner, err = body.getObject("inferenceConfig")
 			keys = []string{"maxTokens"}
+			err = errors.Join(err, saysNoLength(body.get(moreFields), 0))
 		case !strings.Contains(e.Model, "anthropic"):
 			return nil // each vendor has a key of its own, and does not heed those of others
 		}
@@ -39,6 +40,9 @@ func judgeOutput(api API, body object, e *Exchange) error {
 		}
 		e.MaxOutput = max(e.MaxOutput, n)
 	}
+	if err := addThinking(api, body, e); err != nil {
+		return err
+	}
 	if choices == "" {
 		return nil
 	}
@@ -50,5 +54,65 @@ func judgeOutput(api API, body object, e *Exchange) error {
 		return errors.New("there are several choices (" + choices + ") and nothing says how long each may become (" + keys[0] + ")")
 	}
 	e.MaxOutput *= max(n, 1)
+	return nil
+}
+
+// addThinking: where Claude thinks between its tools, what it may think is more than what the answer may have.
+func addThinking(api API, body object, e *Exchange) error {
+	if api != Anthropic && api != Bedrock {
+		return nil
+	}
+	for _, holder := range []string{"", moreFields} {
+		in, err := body, error(nil)
+		if holder != "" {
+			in, err = body.getObject(holder)
+		}
+		if err != nil {
+			return err
+		}
+		thinking, err := in.getObject("thinking")
+		if err != nil {
+			return err
+		}
+		budget, err := thinking.getCount("budget_tokens")
+		if err != nil {
+			return err
+		}
+		if e.MaxOutput > 0 && budget > e.MaxOutput {
+			e.MaxOutput += budget
+		}
+	}
+	return nil
+}
+
+// moreFields is where a request of Converse has what only its model's vendor knows.
+const moreFields = "additionalModelRequestFields"
+
+// converses says whether a path of Bedrock is that of Converse, whose body is the same for all vendors.
+func converses(over []glob) bool { return strings.HasPrefix(over[len(over)-1].before, "converse") }
+
+// saysNoLength refuses a second word on how long an answer may become, which some model may heed in place of the first.
+func saysNoLength(raw []byte, depth int) error {
+	if len(raw) == 0 || raw[0] != '{' {
+		return nil
+	}
+	if depth > maxNesting {
+		return errors.New(moreFields + " is nested too deeply")
+	}
+	fields, err := parseObject(raw)
+	if err != nil {
+		return err
+	}
+	for _, m := range fields.members {
+		if strings.HasPrefix(m.folded, "max") {
+			return errors.New(moreFields + " says how long the answer may become; that stands in inferenceConfig only")
+		}
+		if m.folded == "tools" { // schemas may say anything
+			continue
+		}
+		if err := saysNoLength(raw[m.begin:m.end], depth+1); err != nil {
+			return err
+		}
+	}
 	return nil
 }

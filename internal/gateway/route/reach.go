@@ -16,11 +16,15 @@ var clientTools = map[API][]string{
 	Bedrock:         {"", "custom", "bash_*", "text_editor_*", "computer_*", "memory_*", "toolSpec", "cachePoint"},
 }
 
-// reachingFields are members of a body that reach further than an answer, and that a client does without.
+// reachingFields are members of a body that reach further than an answer, or make it dearer than its model's price, and that a
+// client does without.
 var reachingFields = map[API][]string{
-	Anthropic:       {"mcp_servers", "container", "speed"},
-	OpenAIResponses: {"prompt"},
-	OpenAIChat:      {"web_search_options", "plugins", "models", "preset"}, // models is OpenRouter's list of others to fall back on
+	Anthropic:       {"mcp_servers", "container", "speed", "inference_geo"},
+	OpenAIResponses: {"prompt", "context_management"}, // which writes more than max_output_tokens
+	// models and provider are OpenRouter's: others to fall back on, and whose price counts. Of a prediction the model is paid as
+	// output what it does not say.
+	OpenAIChat: {"web_search_options", "plugins", "models", "preset", "provider", "prediction"},
+	Bedrock:    {"performanceConfig", "guardrailConfig"},
 }
 
 // cheapTiers are the values of service_tier that cost no more than the price table says.
@@ -43,7 +47,7 @@ type reacher struct {
 }
 
 // judgeReach takes out what reaches further than an answer.
-func (r *Route) judgeReach(body object, e *Exchange, change edits) (edits, error) {
+func (r *Route) judgeReach(body object, over []glob, e *Exchange, change edits) (edits, error) {
 	w := reacher{route: r}
 	for _, field := range reachingFields[r.API] {
 		if body.get(field) != nil && !r.reaches(field) {
@@ -55,6 +59,12 @@ func (r *Route) judgeReach(body object, e *Exchange, change edits) (edits, error
 		w.dropped = append(w.dropped, "service_tier")
 		change = append(change, edit{key: "service_tier"})
 	}
+	if ok, err := r.editsOnly(body); err != nil {
+		return nil, bad(CodeBody, "%s", err.Error())
+	} else if !ok {
+		w.dropped = append(w.dropped, "context_management")
+		change = append(change, edit{key: "context_management"})
+	}
 	if later, err := body.getBool("background"); r.API == OpenAIResponses && (err != nil || later && !r.reaches("background")) {
 		return nil, bad(CodeReach, "this route has no work in the background: it would go on when the run has ended")
 	}
@@ -62,27 +72,54 @@ func (r *Route) judgeReach(body object, e *Exchange, change edits) (edits, error
 	if err != nil {
 		return nil, bad(CodeBody, "%s", err.Error())
 	}
-	if !r.reaches("urls") {
-		if err := judgeURLs(r.API, body); err != nil {
-			return nil, err
-		}
+	if err := r.judgeContent(body, over, e); err != nil {
+		return nil, err
 	}
 	slices.Sort(w.dropped)
 	e.Dropped = slices.Compact(w.dropped)
 	return change, nil
 }
 
+// editsOnly says whether Anthropic is asked only to leave out old parts of a conversation. To have it written shorter is another
+// run of the model, which the answer's usage does not count.
+func (r *Route) editsOnly(body object) (bool, error) {
+	raw := body.get("context_management")
+	if raw == nil || r.API != Anthropic && r.API != Bedrock || r.reaches("context_management") {
+		return true, nil
+	}
+	asked, err := body.getObject("context_management")
+	if err != nil {
+		return false, err
+	}
+	all, err := elements(asked.get("edits"))
+	if err != nil {
+		return false, err
+	}
+	for _, one := range all {
+		step, err := parseObject(one)
+		if err != nil {
+			return false, err
+		}
+		if kind, err := step.getString("type"); err != nil || !strings.HasPrefix(kind, "clear_") {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
 // tools takes tools of the upstream out of every place where the API has tools.
 func (w *reacher) tools(body object, change edits) (edits, error) {
 	if w.route.API == Bedrock {
-		config, err := body.getObject("toolConfig")
-		if err != nil {
-			return nil, err
-		}
-		if inner, err := w.list(config, nil, 0); err != nil {
-			return nil, err
-		} else if len(inner) > 0 {
-			change = append(change, edit{"toolConfig", inner.apply(config)})
+		for _, key := range []string{"toolConfig", moreFields} {
+			config, err := body.getObject(key)
+			if err != nil {
+				return nil, err
+			}
+			if inner, err := w.list(config, nil, 0); err != nil {
+				return nil, err
+			} else if len(inner) > 0 {
+				change = append(change, edit{key, inner.apply(config)})
+			}
 		}
 	}
 	if w.route.API == OpenAIResponses {

@@ -79,8 +79,11 @@ type Exchange struct {
 	Header    http.Header
 	Body      []byte
 	API       API
-	Model     string   // as the upstream is told; "" for none
-	MaxOutput int64    // tokens that the answer may have at most, over all its choices; 0 where the request does not say
-	Stream    bool     // the answer is a stream of events
-	Dropped   []string // what was taken out of the body: "web_search", "mcp_servers"
+	Model     string // as the upstream is told; "" for none
+	MaxOutput int64  // tokens that the answer may have at most, over all its choices; 0 where the request does not say
+	Images    int64  // that the model reads
+	Stream    bool   // the answer is a stream of events
+	// Unmeasured says that the model reads what the body's bytes do not bound: documents, sound, what the upstream stores.
+	Unmeasured bool
+	Dropped    []string // what was taken out of the body: "web_search", "mcp_servers"
 }

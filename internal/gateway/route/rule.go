@@ -15,7 +15,8 @@ import (
 //	POST /model/{model}/invoke
 //
 // "*" stands for one or more characters of one segment, "**" for one or more segments, {model} for the name of a model and
-// {package} for one of a package: these two may hold an encoded slash. Behind "?" are the parameters that a query may have,
+// {package} for one of a package: these two may hold an encoded slash, a package's only behind its scope
+// (@scope/name). Behind "?" are the parameters that a query may have,
 // with the only values that they may have, if any ("a|b").
 type Rule struct {
 	text    string
@@ -134,7 +135,17 @@ func (g glob) takes(segment string) bool {
 		return segment == g.before
 	}
 	middle, ok := g.middle(segment)
-	return ok && middle != "" && (g.wild == model || g.wild == named || !strings.Contains(segment, "/"))
+	if !ok || middle == "" {
+		return false
+	}
+	switch g.wild {
+	case model:
+		return true
+	case named: // a registry may have other things below its names
+		scope, name, scoped := strings.Cut(middle, "/")
+		return !scoped || len(scope) > 1 && scope[0] == '@' && !strings.Contains(name, "/")
+	}
+	return !strings.Contains(segment, "/")
 }
 
 // middle is the text that the wildcard stands for.

@@ -1,0 +1,174 @@
+package route
+
+import (
+	"encoding/base64"
+	"testing"
+)
+
+// TestWhatBytesDoNotMeasure: an image of 300 bytes is thousands of tokens, and a document of a few thousand bytes is as much as a
+// model can read. A budget that counts bytes would let a child spend a hundred times what was reserved.
+func TestWhatBytesDoNotMeasure(t *testing.T) {
+	data := base64.StdEncoding.EncodeToString([]byte("some bytes"))
+	anthropic := func(block string) string { return `{"model":"m","messages":[{"content":[` + block + `]}]}` }
+	for name, test := range map[string]struct {
+		preset, target, sent string
+		images               int64
+		unmeasured           bool
+	}{
+		"a text":               {"anthropic", "/v1/messages", anthropic(`{"type":"text","text":"x"}`), 0, false},
+		"an image":             {"anthropic", "/v1/messages", anthropic(`{"type":"image","source":{"type":"base64","media_type":"image/png","data":"` + data + `"}}`), 1, false},
+		"two, one in a result": {"anthropic", "/v1/messages", anthropic(`{"type":"image","source":{"data":"AA"}},{"type":"tool_result","content":[{"type":"image","source":{"data":"AA"}}]}`), 2, false},
+		"a document":           {"anthropic", "/v1/messages", anthropic(`{"type":"document","source":{"type":"base64","media_type":"application/pdf","data":"AA"}}`), 1, true},
+		"said to be an image":  {"anthropic", "/v1/messages", anthropic(`{"type":"document","source":{"type":"base64","media_type":"image/png","data":"AA"}}`), 1, true},
+		"a document of text":   {"anthropic", "/v1/messages", anthropic(`{"type":"document","source":{"type":"text","media_type":"text/plain","data":"AA"}}`), 0, false},
+		"in a document":        {"anthropic", "/v1/messages", anthropic(`{"type":"document","source":{"type":"content","content":[{"type":"image","source":{"data":"AA"}}]}}`), 1, false},
+		"of a chat":            {"openai-chat", "/v1/chat/completions", anthropic(`{"type":"image_url","image_url":{"url":"data:image/png;base64,AA"}}`), 1, false},
+		"a document as image":  {"openai-chat", "/v1/chat/completions", anthropic(`{"type":"image_url","image_url":{"url":"data:application/pdf;base64,AA"}}`), 1, true},
+		"a film":               {"openai-chat", "/v1/chat/completions", anthropic(`{"type":"video_url","video_url":{"url":"data:video/mp4;base64,AA"}}`), 1, true},
+		"a file of a chat":     {"openai-chat", "/v1/chat/completions", anthropic(`{"type":"file","file":{"filename":"a.pdf","file_data":"data:application/pdf;base64,AA"}}`), 0, true},
+		"sound":                {"openai-chat", "/v1/chat/completions", anthropic(`{"type":"input_audio","input_audio":{"data":"AA","format":"mp3"}}`), 0, true},
+		"of a response":        {"openai", "/v1/responses", `{"model":"m","input":[{"content":[{"type":"input_image","image_url":"data:image/png;base64,AA"}]}]}`, 1, false},
+		"a file of a response": {"openai", "/v1/responses", `{"model":"m","input":[{"content":[{"type":"input_file","file_data":"AA"}]}]}`, 0, true},
+		"of a function":        {"openai", "/v1/responses", `{"model":"m","input":[{"type":"function_call_output","output":[{"type":"input_image","image_url":"data:image/png;base64,AA"}]}]}`, 1, false},
+		"one that it made":     {"openai", "/v1/responses", `{"model":"m","input":[{"type":"image_generation_call","result":"AA"}]}`, 1, false},
+		"google":               {"google", "/v1beta/models/m:generateContent", `{"contents":[{"parts":[{"inlineData":{"mimeType":"image/png","data":"AA"}}]}]}`, 1, false},
+		"google, a film":       {"google", "/v1beta/models/m:generateContent", `{"contents":[{"parts":[{"inline_data":{"mime_type":"video/mp4","data":"AA"}}]}]}`, 1, true},
+		"google, of a call":    {"google", "/v1beta/models/m:generateContent", `{"contents":[{"parts":[{"functionResponse":{"parts":[{"inlineData":{"mimeType":"audio/ogg","data":"AA"}}]}}]}]}`, 1, true},
+		"bedrock":              {"bedrock", "/model/m/converse", `{"messages":[{"content":[{"image":{"format":"png","source":{"bytes":"AA"}}}]}]}`, 1, false},
+		"bedrock, a document":  {"bedrock", "/model/m/converse", `{"messages":[{"content":[{"document":{"format":"pdf","source":{"type":"text","bytes":"AA"}}}]}]}`, 1, true},
+		"bedrock, sound":       {"bedrock", "/model/m/converse", `{"messages":[{"content":[{"audio":{"source":{"bytes":"AA"}}}]}]}`, 1, true},
+		"bedrock, a guard":     {"bedrock", "/model/m/converse", `{"messages":[{"content":[{"guardContent":{"image":{"source":{"bytes":"AA"}}}}]}]}`, 1, false},
+		"bedrock, claude":      {"bedrock", "/model/anthropic.m/invoke", `{"messages":[{"content":[{"type":"document","source":{"data":"AA"}}]}]}`, 1, true},
+		"bedrock, claude text": {"bedrock", "/model/anthropic.m/invoke", `{"messages":[{"content":[{"type":"text","text":"x"}]}]}`, 0, false},
+		"bedrock, any vendor":  {"bedrock", "/model/meta.m/invoke", `{"prompt":"x","images":["AA"]}`, 0, true},
+	} {
+		e, err := ofPreset(t, test.preset).Decide(post(test.target, test.sent))
+		if err != nil || e.Images != test.images || e.Unmeasured != test.unmeasured {
+			t.Errorf("%s: %d images, unmeasured %v, %v", name, e.Images, e.Unmeasured, err)
+		}
+	}
+}
+
+// TestWhatTheUpstreamStores: content that a request only names is not in its bytes, and may be another run's.
+func TestWhatTheUpstreamStores(t *testing.T) {
+	for name, test := range map[string]struct{ preset, target, sent string }{
+		"a response":             {"openai", "/v1/responses", `{"model":"m","previous_response_id":"resp_1"}`},
+		"another spelling":       {"openai", "/v1/responses", `{"model":"m","previousResponseId":"resp_1"}`},
+		"a conversation":         {"openai", "/v1/responses", `{"model":"m","conversation":{"id":"conv_1"}}`},
+		"an item":                {"openai", "/v1/responses", `{"model":"m","input":[{"type":"item_reference","id":"msg_1"}]}`},
+		"an item without a type": {"openai", "/v1/responses", `{"model":"m","input":[{"id":"msg_1"}]}`},
+		"a file":                 {"openai", "/v1/responses", `{"model":"m","input":[{"content":[{"type":"input_file","file_id":"file_1"}]}]}`},
+		"an image":               {"openai", "/v1/responses", `{"model":"m","input":[{"content":[{"type":"input_image","file_id":"file_1"}]}]}`},
+		"a file of a chat":       {"openai-chat", "/v1/chat/completions", `{"model":"m","messages":[{"content":[{"type":"file","file":{"file_id":"file_1"}}]}]}`},
+		"sound of a chat":        {"openai-chat", "/v1/chat/completions", `{"model":"m","messages":[{"role":"assistant","audio":{"id":"audio_1"}}]}`},
+		"of claude":              {"anthropic", "/v1/messages", `{"model":"m","messages":[{"content":[{"type":"document","source":{"type":"file","file_id":"file_1"}}]}]}`},
+		"a cache of google":      {"google", "/v1beta/models/m:generateContent", `{"cachedContent":"cachedContents/1"}`},
+	} {
+		_, err := ofPreset(t, test.preset).Decide(post(test.target, test.sent))
+		if err == nil {
+			t.Errorf("%s passes", name)
+		} else if r := refusal(t, err); r.Code != CodeReach {
+			t.Errorf("%s: %s %s", name, r.Code, r.Text)
+		}
+		e, err := ofPreset(t, test.preset, "reach", []any{"stored"}).Decide(post(test.target, test.sent))
+		if err != nil || !e.Unmeasured {
+			t.Errorf("%s, where the reach has it: unmeasured %v, %v", name, e.Unmeasured, err)
+		}
+	}
+	for name, sent := range map[string]string{
+		"none": `"previous_response_id":null`, "an item with an id": `"input":[{"id":"msg_1","type":"message","content":[{"type":"output_text","text":"x"}]}]`,
+	} {
+		if e, err := ofPreset(t, "openai").Decide(post("/v1/responses", `{"model":"m",`+sent+`}`)); err != nil || e.Unmeasured {
+			t.Errorf("%s: %v, unmeasured %v", name, err, e.Unmeasured)
+		}
+	}
+}
+
+// TestDearerThanItsPrice: what makes the same tokens cost more, or tokens that no answer counts, is taken out.
+func TestDearerThanItsPrice(t *testing.T) {
+	for name, test := range map[string]struct{ preset, target, field, word string }{
+		"a place":         {"anthropic", "/v1/messages", `"inference_geo":"us"`, "inference_geo"},
+		"a summary":       {"anthropic", "/v1/messages", `"context_management":{"edits":[{"type":"clear_tool_uses_20250919"},{"type":"compact_20260112"}]}`, "context_management"},
+		"openai's":        {"openai", "/v1/responses", `"context_management":[{"type":"compaction"}]`, "context_management"},
+		"a prediction":    {"openai-chat", "/v1/chat/completions", `"prediction":{"type":"content","content":"x"}`, "prediction"},
+		"a dear provider": {"openrouter", "/v1/chat/completions", `"provider":{"only":["dear"]}`, "provider"},
+		"haste":           {"bedrock", "/model/m/converse", `"performanceConfig":{"latency":"optimized"}`, "performanceConfig"},
+		"a tier":          {"bedrock", "/model/m/converse", `"serviceTier":{"type":"priority"}`, "service_tier"},
+	} {
+		model := `"model":"m",`
+		if test.preset == "bedrock" {
+			model = `"messages":[],`
+		}
+		e, err := ofPreset(t, test.preset).Decide(post(test.target, `{`+model+test.field+`}`))
+		if err != nil || string(e.Body) != `{`+model[:len(model)-1]+`}` || len(e.Dropped) != 1 || e.Dropped[0] != test.word {
+			t.Errorf("%s: %s leaves, without %v, %v", name, e.Body, e.Dropped, err)
+		}
+	}
+	kept := `{"model":"m","context_management":{"edits":[{"type":"clear_tool_uses_20250919","keep":{"type":"tool_uses","value":3}}]}}`
+	if e, err := ofPreset(t, "anthropic").Decide(post("/v1/messages", kept)); err != nil || string(e.Body) != kept {
+		t.Errorf("to leave out old parts is free: %s, %v", e.Body, err)
+	}
+	if _, err := ofPreset(t, "openrouter").Decide(post("/v1/chat/completions", `{"model":"m:nitro"}`)); err == nil {
+		t.Error("the model of the fastest provider passes")
+	}
+}
+
+// TestTheLengthThatCounts: a body says it where its upstream looks, and nowhere else.
+func TestTheLengthThatCounts(t *testing.T) {
+	for name, test := range map[string]struct {
+		preset, target, sent string
+		most                 int64
+	}{
+		"converse does not heed claude's":    {"bedrock", "/model/anthropic.m/converse", `{"max_tokens":1}`, 0},
+		"claude does not heed converse's":    {"bedrock", "/model/anthropic.m/invoke", `{"max_tokens":9000,"inferenceConfig":{"maxTokens":1}}`, 9000},
+		"another vendor heeds its own":       {"bedrock", "/model/meta.m/invoke", `{"max_gen_len":9000,"inferenceConfig":{"maxTokens":1}}`, 0},
+		"it thinks more than it says":        {"anthropic", "/v1/messages", `{"model":"m","max_tokens":1000,"thinking":{"type":"enabled","budget_tokens":50000}}`, 51000},
+		"it thinks less":                     {"anthropic", "/v1/messages", `{"model":"m","max_tokens":1000,"thinking":{"type":"enabled","budget_tokens":999}}`, 1000},
+		"it thinks more through converse":    {"bedrock", "/model/m/converse", `{"inferenceConfig":{"maxTokens":10},"additionalModelRequestFields":{"thinking":{"budget_tokens":50}}}`, 60},
+		"a tool's schema says what it wants": {"bedrock", "/model/m/converse", `{"inferenceConfig":{"maxTokens":10},"additionalModelRequestFields":{"tools":[{"name":"a","input_schema":{"maxItems":1}}]}}`, 10},
+	} {
+		e, err := ofPreset(t, test.preset).Decide(post(test.target, test.sent))
+		if err != nil || e.MaxOutput != test.most {
+			t.Errorf("%s: %d tokens, %v", name, e.MaxOutput, err)
+		}
+	}
+	for _, more := range []string{`"max_tokens":64000`, `"inferenceConfig":{"max_new_tokens":64000}`, `"maxTokens":1`} {
+		sent := `{"inferenceConfig":{"maxTokens":1},"additionalModelRequestFields":{` + more + `}}`
+		if e, err := ofPreset(t, "bedrock").Decide(post("/model/m/converse", sent)); err == nil {
+			t.Errorf("%s passes, with %d tokens", more, e.MaxOutput)
+		}
+	}
+	sent := `{"messages":[],"additionalModelRequestFields":{"tools":[{"type":"web_search_20250305"}]}}`
+	if e, err := ofPreset(t, "bedrock").Decide(post("/model/m/converse", sent)); err != nil || len(e.Dropped) != 1 {
+		t.Errorf("a tool of the upstream passes among a vendor's own fields: %s, %v", e.Body, err)
+	}
+}
+
+// TestDataThatIsAnAddress: some upstreams fetch what stands where data belongs.
+func TestDataThatIsAnAddress(t *testing.T) {
+	for name, block := range map[string]string{
+		"a file":          `{"type":"file","file":{"file_data":"https://evil.example/?secret"}}`,
+		"a file, escaped": `{"type":"file","file":{"file_data":"https\u003a//evil.example/?secret"}}`,
+		"sound":           `{"type":"input_audio","input_audio":{"data":"https://evil.example/?secret"}}`,
+	} {
+		_, err := ofPreset(t, "openrouter").Decide(post("/v1/chat/completions", `{"model":"m","messages":[{"content":[`+block+`]}]}`))
+		if err == nil || refusal(t, err).Code != CodeReach {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestAPackageIsAName: what else a registry has below its names, such as the user of a token, is not reached through one.
+func TestAPackageIsAName(t *testing.T) {
+	r := ofPreset(t, "npm")
+	for _, path := range []string{"/left-pad", "/@scope%2fname", "/@scope%2Fname"} {
+		if _, err := r.Decide(get(path)); err != nil {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+	for _, path := range []string{"/-%2Fwhoami", "/-%2Fnpm%2Fv1%2Ftokens", "/-%2fnpm%2fv1%2fuser", "/@scope%2Fname%2Faccess", "/@%2Fname"} {
+		if e, err := r.Decide(get(path)); err == nil {
+			t.Errorf("%s leads to %s", path, e.URL)
+		}
+	}
+}
