@@ -26,6 +26,7 @@ type exchange struct {
 
 	up      *Upstream
 	route   route.Exchange
+	runs    bool // a model
 	reserve *budget.Reservation
 	sent    time.Time // when the request was ready to leave
 	secrets []string
@@ -58,6 +59,7 @@ func (x *exchange) carry(head *wire.Head) (again bool) {
 	if err != nil {
 		return x.refuseFor(err)
 	}
+	x.runs = runs(&x.route)
 	x.event.Model, x.event.Dropped = x.route.Model, x.route.Dropped
 	ctx, stop := x.c.watch(x.door.ctx)
 	again = x.spend(ctx)

@@ -26,7 +26,7 @@ func (g *Gateway) table() prices.Table {
 
 // bound is the most that the exchange can cost.
 func (x *exchange) bound() budget.Amount {
-	if !runs(&x.route) {
+	if !x.runs {
 		return once
 	}
 	bound, known := x.door.g.table().Bound(x.event.Route, x.route.Model, prices.Request{

@@ -1,13 +1,13 @@
 package gateway
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"io"
 	"net/http"
 	"net/http/httptrace"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -29,15 +29,14 @@ const (
 func (x *exchange) send(ctx context.Context) (again bool) {
 	var left atomic.Bool // a byte may have been sent
 	request, err := x.request(ctx)
+	x.route.Body = nil // what is not sent yet of it, the request has
 	if err != nil {
 		x.settle(budget.Amount{}, x.reserve.Cancel())
-		// A client that is told 400 shows the text and does not try for minutes what only the operator can mend.
-		return x.refuse(route.Refusal{Status: http.StatusBadRequest, Code: "credential", Text: "the host's credential for this route cannot be used: " + err.Error()})
+		return x.unauthorized(err)
 	}
 	x.sent = time.Now()
 	traced := httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{ // not for the credential: its source may ask the network too
-		GotConn:      func(httptrace.GotConnInfo) { left.Store(true) },
-		WroteRequest: func(httptrace.WroteRequestInfo) { x.hold.release() },
+		GotConn: func(httptrace.GotConnInfo) { left.Store(true) },
 	})
 	response, err := x.up.Transport.RoundTrip(request.WithContext(traced))
 	if err != nil {
@@ -57,15 +56,50 @@ func (x *exchange) request(ctx context.Context) (*http.Request, error) {
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 	}
 	if len(x.route.Body) > 0 {
-		r.Body = io.NopCloser(bytes.NewReader(x.route.Body))
+		r.Body = &parcel{rest: x.route.Body, sent: x.hold.release}
 	}
 	r = r.WithContext(ctx)
 	before := r.Header.Clone()
 	if err := credential.Apply(ctx, x.up.Credential, r, x.route.Body); err != nil {
 		return nil, err
 	}
-	x.secrets = secretsOf(before, r.Header)
+	x.secrets = secretsOf(before, r.Header, x.up.Route.Credential.Prefix)
 	return r, nil
+}
+
+// parcel is a body that is about to leave. It lets go of it when it was sent: an answer may go on for hours, and a child could
+// have us hold the requests of all its connections meanwhile.
+type parcel struct {
+	mu   sync.Mutex // guards rest: the transport closes from another goroutine than it reads
+	rest []byte
+	sent func()
+}
+
+func (p *parcel) Read(to []byte) (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.rest) == 0 {
+		return 0, io.EOF
+	}
+	n := copy(to, p.rest)
+	p.rest = p.rest[n:]
+	return n, nil
+}
+
+func (p *parcel) Close() error {
+	p.mu.Lock()
+	p.rest = nil
+	p.mu.Unlock()
+	p.sent()
+	return nil
+}
+
+// unauthorized answers where there is no credential to send. A client that is told 400 shows the text and does not try for
+// minutes what only the operator can mend. The log has the rest, in which are paths and names of the host's.
+func (x *exchange) unauthorized(err error) bool {
+	const text = "the host's credential for this route cannot be used; the gateway's log says why"
+	x.door.sayOnce("credential", text, err)
+	return x.refuse(route.Refusal{Status: http.StatusBadRequest, Code: "credential", Text: text})
 }
 
 // gone is why nothing can be passed on to the client any more.
@@ -182,7 +216,7 @@ func (x *exchange) tally(status int, meter usage.Meter) {
 	used, ok := meter.Usage()
 	cost := once
 	switch {
-	case !runs(&x.route), free(status):
+	case !x.runs, free(status):
 	case !ok:
 		return // what was reserved counts
 	default:

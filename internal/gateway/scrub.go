@@ -11,15 +11,17 @@ import (
 // shortest is the least length of a secret that is looked for: a shorter one would be found in every text.
 const shortest = 8
 
-// secretsOf are the secrets that authorizing a request has put into its header: whole values, or what stands behind the word
-// that says their kind.
-func secretsOf(before, after http.Header) (found []string) {
+// secretsOf are the secrets that authorizing a request has put into its header: whole values, or what stands behind the route's
+// prefix, or behind the word that says their kind.
+func secretsOf(before, after http.Header, prefix string) (found []string) {
 	for name, values := range after {
 		for _, value := range values {
 			if slices.Contains(before[name], value) {
 				continue
 			}
-			if _, behind, ok := strings.Cut(value, " "); ok {
+			if behind, ok := strings.CutPrefix(value, prefix); ok && prefix != "" {
+				value = behind
+			} else if _, behind, ok := strings.Cut(value, " "); ok {
 				value = behind
 			}
 			found = append(found, value)
@@ -90,11 +92,14 @@ func overlap(text []byte, secret string) int {
 	return 0
 }
 
-// scrubHeader takes secrets out of the header of an answer.
+// scrubHeader takes secrets out of the header of an answer. A name that holds one is dropped.
 func scrubHeader(h http.Header, secrets []string) {
-	for _, values := range h {
-		for i := range values {
-			for _, secret := range secrets {
+	for name, values := range h {
+		for _, secret := range secrets {
+			if strings.Contains(strings.ToLower(name), strings.ToLower(secret)) {
+				delete(h, name)
+			}
+			for i := range values {
 				values[i] = strings.ReplaceAll(values[i], secret, strings.Repeat("*", len(secret)))
 			}
 		}

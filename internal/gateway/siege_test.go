@@ -1,0 +1,135 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"runtime"
+	"strings"
+	"testing"
+)
+
+// TestASentRequestIsNotHeld: a child keeps its answers open. What it had sent is not kept with them: the bound on requests counts
+// only those that are not sent yet.
+func TestASentRequestIsNotHeld(t *testing.T) {
+	const each, many = 900 << 10, 40
+	end := make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		io.Copy(io.Discard, r.Body)
+		w.(http.Flusher).Flush()
+		<-end
+	}))
+	defer server.Close()
+	defer close(end)
+	r := bare(t, server.URL)
+	door := r.open(spec("run"))
+	before := heap()
+	for range many {
+		text := io.LimitReader(letters{}, each)
+		body := io.MultiReader(strings.NewReader(`{"model":"stand-in","messages":[{"content":"`), text, strings.NewReader(`"}]}`))
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://localhost"+messages, body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		request.Header.Set("Content-Type", "application/json")
+		answer, err := door.Do(request)
+		if err != nil || answer.StatusCode != http.StatusOK {
+			t.Fatalf("%v, %v", answer, err)
+		}
+		defer answer.Body.Close()
+	}
+	if after := heap(); after > before+many*each/4 {
+		t.Errorf("%d MB of requests that were sent, and %d MB more are held", many*each>>20, (after-before)>>20)
+	}
+	r.g.mu.Lock()
+	held := r.g.bodies.used.Load()
+	r.g.mu.Unlock()
+	if held != 0 {
+		t.Errorf("%d bytes count as held", held)
+	}
+}
+
+func heap() uint64 {
+	runtime.GC()
+	runtime.GC() // what a pool keeps survives one
+	var now runtime.MemStats
+	runtime.ReadMemStats(&now)
+	return now.HeapAlloc
+}
+
+// letters never end.
+type letters struct{}
+
+func (letters) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = 'x'
+	}
+	return len(p), nil
+}
+
+// noKey is a credential that cannot be read.
+type noKey struct{}
+
+var errNoKey = errors.New("open /home/operator/.claude/.credentials.json: permission denied")
+
+func (noKey) Header(context.Context) (name, value string, err error) { return "", "", errNoKey }
+func (noKey) Refused(context.Context)                                {}
+
+// TestAFailingCredentialNamesNothing: the child learns that there is none, and the log where it should be.
+func TestAFailingCredentialNamesNothing(t *testing.T) {
+	r := newRig(t)
+	u := r.upstream("claude", "anthropic")
+	u.Credential = noKey{}
+	r.g.Use([]*Upstream{u}, nil)
+	status, answer, err := say(t, r.open(spec2("run")), messages, "hello", false)
+	if err != nil || status != http.StatusBadRequest || strings.Contains(answer, "operator") {
+		t.Errorf("%d %s, %v", status, answer, err)
+	}
+	if !strings.Contains(r.said.String(), errNoKey.Error()) {
+		t.Errorf("the log does not say why: %s", r.said)
+	}
+}
+
+// TestManyModelsAreSaidOnce: a child that thinks of new names for models does not fill the host's log.
+func TestManyModelsAreSaidOnce(t *testing.T) {
+	r := newRig(t)
+	s := spec("run")
+	none := int64(0)
+	s.Claims[0].Limits.Requests = &none // nothing of it has to leave
+	door := r.open(s)
+	begun := len(r.said.String())
+	for i := range 50 {
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://localhost"+messages, strings.NewReader(fmt.Sprintf(`{"model":"model-%d"}`, i)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		request.Header.Set("Content-Type", "application/json")
+		answer, err := door.Do(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer.Body.Close()
+	}
+	lines := strings.Count(r.said.String()[begun:], "level=WARN")
+	if lines > 3 {
+		t.Errorf("50 names of models are %d lines in the log", lines)
+	}
+}
+
+// TestSecretsBehindAPrefix: what an upstream says back is recognised whatever stands before it in the header, also in a name.
+func TestSecretsBehindAPrefix(t *testing.T) {
+	for prefix, value := range map[string]string{"": secret, "Bearer ": "Bearer " + secret, "key=": "key=" + secret, "Key id=a secret=": "Key id=a secret=" + secret} {
+		found := secretsOf(http.Header{}, http.Header{"Authorization": {value}}, prefix)
+		if len(found) != 1 || found[0] != secret {
+			t.Errorf("behind %q: %q", prefix, found)
+		}
+	}
+	h := http.Header{http.CanonicalHeaderKey(secret): {"1"}, "X": {"a " + secret}}
+	scrubHeader(h, []string{secret})
+	if len(h) != 1 || strings.Contains(h.Get("X"), secret) {
+		t.Errorf("%v", h)
+	}
+}
