@@ -70,7 +70,7 @@ var rooms = map[string]room{
 	"internal/gateway/control":    {ours: []string{"internal/gateway", "internal/gateway/budget", "internal/socket"}},
 	"internal/gateway/wire":       {},
 	"internal/gateway/dial":       {},
-	"internal/gateway/credential": {ours: []string{"internal/gateway/dial", "internal/gateway/route", "internal/trust"}},
+	"internal/gateway/credential": {ours: []string{"internal/gateway/dial", "internal/gateway/route", "internal/lock", "internal/trust"}},
 	"internal/gateway/route":      {},
 	"internal/boot":               {theirs: []string{unix}},
 	"internal/thread":             {theirs: []string{unix}},

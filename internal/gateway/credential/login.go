@@ -49,7 +49,7 @@ type login struct {
 	kept  *kept[tokens]
 	known *Known
 
-	unsaved *saved // tokens that could not be written into the file yet; used by a reading only, of which there is one at a time
+	unsaved *fresh // tokens that could not be written into the file yet; used by a reading only, of which there is one at a time
 
 	mu            sync.Mutex // guards what stands below
 	used, refused Secret     // the access token of the last exchanges, and the token that the upstream did not take
@@ -61,10 +61,11 @@ type tokens struct {
 	account string
 }
 
-// saved are tokens that are newer than the file's.
-type saved struct {
+// fresh are tokens that are newer than the file's.
+type fresh struct {
 	spent Secret // the refresh token in the file, which is good for nothing now
-	text  Secret // what the file has to become
+	said  Secret // what the token's server answered
+	at    time.Time
 }
 
 func (l *login) Header(ctx context.Context) (name, value string, err error) {
@@ -102,53 +103,84 @@ func (l *login) isRefused(access string) bool {
 
 // read takes the file's tokens, or new ones where those have expired or were refused.
 func (l *login) read(ctx context.Context) (tokens, until, error) {
-	text, err := file(l.path).read(ctx)
+	now, _, err := l.load(ctx)
 	if err != nil {
 		return tokens{}, until{}, err
 	}
-	now, err := l.parse(text)
+	if l.unsaved == nil && l.isGood(now) {
+		return l.use(now), l.end(now), nil
+	}
+	release, err := l.alone(ctx)
+	if err != nil {
+		return tokens{}, until{}, err
+	}
+	defer release()
+	return l.readAlone(ctx)
+}
+
+// readAlone looks again: while we waited, another gateway, or another route of ours, may have got new tokens.
+func (l *login) readAlone(ctx context.Context) (tokens, until, error) {
+	now, _, err := l.load(ctx)
 	if err != nil {
 		return tokens{}, until{}, err
 	}
 	if l.unsaved != nil && l.unsaved.spent.reveal() == now.refresh {
-		return l.save(l.unsaved.text.reveal())
+		return l.save(ctx)
 	}
 	l.unsaved = nil
-	if !l.isRefused(now.access) && (now.end.IsZero() || time.Until(now.end) > margin) {
+	if l.isGood(now) {
 		return l.use(now), l.end(now), nil
 	}
 	if now.refresh == "" {
 		return tokens{}, until{}, fmt.Errorf("the login in %s has expired and cannot be refreshed: %s", l.path, l.of.again)
 	}
-	fresh, err := l.renew(ctx, text, now)
+	got, err := l.renew(ctx, now)
 	if err != nil {
 		return l.othersOr(ctx, now, err)
 	}
-	l.unsaved = &saved{spent: secretOf(now.refresh), text: secretOf(fresh)}
-	return l.save(fresh)
+	l.unsaved = got
+	return l.save(ctx)
+}
+
+// load reads the file.
+func (l *login) load(ctx context.Context) (now contents, text string, err error) {
+	if text, err = file(l.path).read(ctx); err != nil {
+		return contents{}, "", err
+	}
+	now, err = l.parse(text)
+	return now, text, err
+}
+
+func (l *login) isGood(now contents) bool {
+	return !l.isRefused(now.access) && (now.end.IsZero() || time.Until(now.end) > margin)
 }
 
 // othersOr: a refresh token is good for once, and the program on the host may have been faster. Then the file has its tokens.
 func (l *login) othersOr(ctx context.Context, was contents, err error) (tokens, until, error) {
-	text, again := file(l.path).read(ctx)
-	if again != nil {
-		return tokens{}, until{}, err
-	}
-	now, again := l.parse(text)
+	now, _, again := l.load(ctx)
 	if again != nil || now.access == was.access {
 		return tokens{}, until{}, err
 	}
 	return l.use(now), l.end(now), nil
 }
 
-// save writes the file, and takes what it has then.
-func (l *login) save(text string) (tokens, until, error) {
-	now, err := l.parse(text)
+// save puts new tokens into the file as it is now: its program writes other things there too. Where it has others than those
+// that were traded, a person has logged in anew, and these count.
+func (l *login) save(ctx context.Context) (tokens, until, error) {
+	now, text, err := l.load(ctx)
 	if err != nil {
 		return tokens{}, until{}, err
 	}
-	if err := replace(l.path, []byte(text)); err != nil {
-		return tokens{}, until{}, fmt.Errorf("new tokens of %s could not be written back, and the file's are no longer good: %w", l.of.name, err)
+	if now.refresh == l.unsaved.spent.reveal() {
+		if text, err = l.merge(text, l.unsaved); err != nil {
+			return tokens{}, until{}, err
+		}
+		if now, err = l.parse(text); err != nil {
+			return tokens{}, until{}, err
+		}
+		if err := replace(l.path, []byte(text)); err != nil {
+			return tokens{}, until{}, fmt.Errorf("new tokens of %s could not be written back, and the file's are no longer good: %w", l.of.name, err)
+		}
 	}
 	l.unsaved = nil
 	return l.use(now), l.end(now), nil

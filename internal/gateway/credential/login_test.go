@@ -101,6 +101,59 @@ func TestALoginIsHeld(t *testing.T) {
 	})
 }
 
+// TestTwoRefreshALogin: two routes, or two gateways, of one login trade its refresh token once. A server that sees a token twice
+// may take the whole login for stolen.
+func TestTwoRefreshALogin(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &server{good: "refresh-token-0"}
+		one := loginOf(t, "claude", claudes("access-token-0", "refresh-token-0", time.Now().Add(-time.Hour)), s)
+		opened, err := Open(route.Credential{Kind: "claude", Path: one.path}, NewKnown())
+		if err != nil {
+			t.Fatal(err)
+		}
+		other := opened.(*login)
+		other.send = s.send
+		second := make(chan string, 1)
+		s.then = func() {
+			s.then = nil
+			go func() {
+				_, value, err := other.Header(t.Context())
+				second <- fmt.Sprint(value, err)
+			}()
+			time.Sleep(time.Second)
+		}
+		if got := header(t, one); got != "Bearer access-token-1" {
+			t.Errorf("the first one has %q", got)
+		}
+		if got := <-second; got != "Bearer access-token-1<nil>" || s.asked != 1 {
+			t.Errorf("the second one has %q, and the server was asked %d times", got, s.asked)
+		}
+	})
+}
+
+// TestTheFileChangesMeanwhile: what its program writes there while new tokens come is kept, and a new login of a person's counts.
+func TestTheFileChangesMeanwhile(t *testing.T) {
+	for name, test := range map[string]struct{ text, header string }{
+		"something else": {strings.Replace(claudes("access-token-0", "refresh-token-0", time.Now().Add(-time.Hour)), `"kept":1`, `"kept":"new"`, 1), "Bearer access-token-1"},
+		"a new login":    {strings.Replace(claudes("access-token-9", "refresh-token-9", time.Now().Add(time.Hour)), `"kept":1`, `"kept":"new"`, 1), "Bearer access-token-9"},
+	} {
+		s := &server{good: "refresh-token-0"}
+		l := loginOf(t, "claude", claudes("access-token-0", "refresh-token-0", time.Now().Add(-time.Hour)), s)
+		s.then = func() {
+			if err := os.WriteFile(l.path, []byte(test.text), 0o600); err != nil {
+				t.Error(err)
+			}
+		}
+		if got := header(t, l); got != test.header {
+			t.Errorf("%s: %q", name, got)
+		}
+		text, err := os.ReadFile(l.path)
+		if err != nil || !strings.Contains(string(text), `"new"`) || !strings.Contains(string(text), strings.TrimPrefix(test.header, "Bearer ")) {
+			t.Errorf("%s: the file has %s, %v", name, text, err)
+		}
+	}
+}
+
 // TestTheProgramOnTheHostWasFaster: its tokens count, and ours is not asked for with a spent one.
 func TestTheProgramOnTheHostWasFaster(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

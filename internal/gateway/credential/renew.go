@@ -17,9 +17,13 @@ import (
 	"time"
 
 	"torno/internal/gateway/dial"
+	"torno/internal/lock"
 )
 
-const toRenew = 30 * time.Second
+const (
+	toRenew     = 30 * time.Second
+	toLookAgain = 100 * time.Millisecond // whether another one is done
+)
 
 func openLogin(of program, path string, known *Known) (Source, error) {
 	t, err := dial.Rule{Host: of.host, Silence: toRenew}.Transport()
@@ -29,10 +33,33 @@ func openLogin(of program, path string, known *Known) (Source, error) {
 	return &login{of: of, path: path, send: t.RoundTrip, kept: newKept[tokens](true), known: known}, nil
 }
 
-// renew trades the refresh token for new tokens, and returns what the file has to become.
-func (l *login) renew(ctx context.Context, text string, now contents) (string, error) {
+// alone waits until no other gateway, and no other route of ours, refreshes a login in the file's directory: a refresh token is
+// good for once, and some servers end a login whose token comes twice. The program itself does not know this lock.
+func (l *login) alone(ctx context.Context) (release func(), err error) {
+	ctx, stop := context.WithTimeout(ctx, 2*toRenew)
+	defer stop()
+	dir := filepath.Dir(l.path)
+	held := lock.OfDirectory(dir, func() (*os.File, error) { return os.Open(dir) }, func(error) {})
+	for {
+		err := held.Hold()
+		if err == nil {
+			return func() { _ = held.Release() }, nil // it ends with the process in any case
+		}
+		if _, other := errors.AsType[*lock.HeldError](err); !other {
+			return nil, fmt.Errorf("refresh the login of %s: %w", l.of.name, err)
+		}
+		select {
+		case <-time.After(toLookAgain):
+		case <-ctx.Done():
+			return nil, fmt.Errorf("refresh the login of %s, which another process does for too long: %w", l.of.name, err)
+		}
+	}
+}
+
+// renew trades the refresh token for new tokens.
+func (l *login) renew(ctx context.Context, now contents) (*fresh, error) {
 	if err := replaceable(l.path); err != nil {
-		return "", fmt.Errorf("the login in %s has expired, and new tokens could not be written back: %w", l.path, err)
+		return nil, fmt.Errorf("the login in %s has expired, and new tokens could not be written back: %w", l.path, err)
 	}
 	ctx, stop := context.WithTimeout(ctx, toRenew)
 	defer stop()
@@ -42,39 +69,50 @@ func (l *login) renew(ctx context.Context, text string, now contents) (string, e
 	}
 	body, err := json.Marshal(ask)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "https://"+l.of.host+l.of.path, bytes.NewReader(body))
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Accept", "application/json")
 	answer, err := l.send(req)
 	if err != nil {
-		return "", fmt.Errorf("refresh the login of %s: %w", l.of.name, err)
+		return nil, fmt.Errorf("refresh the login of %s: %w", l.of.name, err)
 	}
 	defer answer.Body.Close()
 	said, err := io.ReadAll(io.LimitReader(answer.Body, maxText))
 	if err != nil || answer.StatusCode != http.StatusOK {
-		return "", fmt.Errorf("refresh the login of %s: the server answers %d; %s", l.of.name, answer.StatusCode, l.of.again)
+		return nil, fmt.Errorf("refresh the login of %s: the server answers %d; %s", l.of.name, answer.StatusCode, l.of.again)
 	}
-	return l.merge(text, said)
+	return &fresh{spent: secretOf(now.refresh), said: secretOf(string(said)), at: time.Now()}, l.isAnswer(said)
+}
+
+// answer is what the token's server says.
+type answer struct {
+	Access  string `json:"access_token"`
+	Refresh string `json:"refresh_token"`
+	ID      string `json:"id_token"`
+	Seconds int64  `json:"expires_in"`
+}
+
+func (l *login) isAnswer(said []byte) error {
+	var a answer
+	if json.Unmarshal(said, &a) != nil || a.Access == "" {
+		return errors.New("the server of " + l.of.name + " answers without tokens")
+	}
+	l.known.add(a.Access)
+	l.known.add(a.Refresh)
+	return nil
 }
 
 // merge puts the server's tokens into the file's text, and leaves all else as it is.
-func (l *login) merge(text string, said []byte) (string, error) {
-	var fresh struct {
-		Access  string `json:"access_token"`
-		Refresh string `json:"refresh_token"`
-		ID      string `json:"id_token"`
-		Seconds int64  `json:"expires_in"`
-	}
-	if json.Unmarshal(said, &fresh) != nil || fresh.Access == "" {
+func (l *login) merge(text string, got *fresh) (string, error) {
+	var fresh answer
+	if err := json.Unmarshal([]byte(got.said.reveal()), &fresh); err != nil {
 		return "", errors.New("the server of " + l.of.name + " answers without tokens")
 	}
-	l.known.add(fresh.Access)
-	l.known.add(fresh.Refresh)
 	var whole map[string]json.RawMessage
 	var inner map[string]any
 	if err := errors.Join(json.Unmarshal([]byte(text), &whole), json.Unmarshal(whole[l.of.inner], &inner)); err != nil {
@@ -85,7 +123,7 @@ func (l *login) merge(text string, said []byte) (string, error) {
 		inner[l.of.refresh] = fresh.Refresh
 	}
 	if _, has := inner["expiresAt"]; has && fresh.Seconds > 0 {
-		inner["expiresAt"] = time.Now().Add(time.Duration(min(fresh.Seconds, 1<<32)) * time.Second).UnixMilli()
+		inner["expiresAt"] = got.at.Add(time.Duration(min(fresh.Seconds, 1<<32)) * time.Second).UnixMilli()
 	}
 	if _, has := inner["id_token"]; has && fresh.ID != "" {
 		inner["id_token"] = fresh.ID
