@@ -42,8 +42,19 @@ func inGroup(conn *net.UnixConn, group string) (bool, error) {
 	if err != nil {
 		return false, fmt.Errorf("%w: %w", errNoPeer, err)
 	}
-	if handle >= 0 && unix.PidfdSendSignal(handle, 0, nil, 0) != nil {
+	if handle >= 0 && hasEnded(handle) {
 		return false, fmt.Errorf("%w: it has ended", errNoPeer)
 	}
 	return listsGroup(string(groups), group), nil
+}
+
+// hasEnded asks a process's handle. To send it no signal would ask too, but only of processes of our own user.
+func hasEnded(handle int) bool {
+	polls := []unix.PollFd{{Fd: int32(handle), Events: unix.POLLIN}}
+	for {
+		n, err := unix.Poll(polls, 0)
+		if !errors.Is(err, unix.EINTR) {
+			return n != 0 || err != nil
+		}
+	}
 }
