@@ -53,7 +53,7 @@ func (c *connection) request() (again bool) {
 	c.door.begins()
 	x := &exchange{c: c, door: c.door, spec: c.door.spec(), began: time.Now()}
 	x.event = Event{At: x.began, Door: c.door.id}
-	x.hold.of = []*memory{&c.door.bodies, &c.door.g.bodies}
+	x.hold.door, x.hold.all = &c.door.bodies, &c.door.g.bodies
 	defer x.finish()
 	if err := c.conn.SetReadDeadline(time.Now().Add(toHead)); err != nil {
 		return false

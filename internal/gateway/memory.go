@@ -14,9 +14,9 @@ type memory struct {
 
 var errMemory = errors.New("requests under way hold all the memory that there is for them")
 
-// take reserves bytes, or fails at once: to wait with half a request would keep others waiting for this one.
-func (m *memory) take(n int64) error {
-	if m.used.Add(n) > m.most {
+// take reserves bytes up to a bound, or fails at once: to wait with half a request would keep others waiting for this one.
+func (m *memory) take(n, most int64) error {
+	if m.used.Add(n) > most {
 		m.used.Add(-n)
 		return errMemory
 	}
@@ -25,21 +25,31 @@ func (m *memory) take(n int64) error {
 
 func (m *memory) give(n int64) { m.used.Add(-n) }
 
+// A part of all memory is for doors that hold little: a few children that send as much as they may and never end a request keep
+// no other child from its model.
+const (
+	little     = 4 << 20
+	forLittles = 4 // the part is one in so many
+)
+
 // held is what one request holds.
 type held struct {
-	of    []*memory
-	bytes int64
-	done  atomic.Bool
+	door, all *memory
+	bytes     int64
+	done      atomic.Bool
 }
 
 func (h *held) grow(n int64) error {
-	for i, m := range h.of {
-		if err := m.take(n); err != nil {
-			for _, taken := range h.of[:i] {
-				taken.give(n)
-			}
-			return err
-		}
+	if err := h.door.take(n, h.door.most); err != nil {
+		return err
+	}
+	most := h.all.most
+	if h.door.used.Load() > little {
+		most -= most / forLittles
+	}
+	if err := h.all.take(n, most); err != nil {
+		h.door.give(n)
+		return err
 	}
 	h.bytes += n
 	return nil
@@ -50,7 +60,6 @@ func (h *held) release() {
 	if h.done.Swap(true) {
 		return
 	}
-	for _, m := range h.of {
-		m.give(h.bytes)
-	}
+	h.door.give(h.bytes)
+	h.all.give(h.bytes)
 }

@@ -133,3 +133,26 @@ func TestSecretsBehindAPrefix(t *testing.T) {
 		t.Errorf("%v", h)
 	}
 }
+
+// TestAFewDoorsDoNotHoldAllMemory: requests that never end in some doors keep no other door from a usual one.
+func TestAFewDoorsDoNotHoldAllMemory(t *testing.T) {
+	all := &memory{most: maxBodies}
+	var greedy []*held
+	for range 2 * maxBodies / maxDoorBodies {
+		h := &held{door: &memory{most: maxDoorBodies}, all: all}
+		for h.grow(1<<20) == nil {
+		}
+		greedy = append(greedy, h)
+	}
+	usual := &held{door: &memory{most: maxDoorBodies}, all: all}
+	if err := usual.grow(little); err != nil {
+		t.Errorf("beside %d MiB of others: %v", all.used.Load()>>20, err)
+	}
+	for _, h := range append(greedy, usual) {
+		h.release()
+		h.release()
+	}
+	if left := all.used.Load(); left != 0 {
+		t.Errorf("%d bytes are held behind the end", left)
+	}
+}
