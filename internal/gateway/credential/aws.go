@@ -33,6 +33,8 @@ func (a *aws) sign(ctx context.Context, req *http.Request, body []byte) error {
 	if err != nil {
 		return err
 	}
+	a.known.add(k.secret.reveal())
+	a.known.add(k.session.reveal())
 	signature{k, a.region, a.service, time.Now().UTC()}.put(req, body)
 	return nil
 }

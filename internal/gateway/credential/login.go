@@ -73,6 +73,7 @@ func (l *login) Header(ctx context.Context) (name, value string, err error) {
 	if err != nil {
 		return "", "", err
 	}
+	l.known.add(t.access.reveal())
 	return "Authorization", "Bearer " + t.access.reveal(), nil
 }
 
@@ -81,6 +82,7 @@ func (l *login) sign(ctx context.Context, req *http.Request, _ []byte) error {
 	if err != nil {
 		return err
 	}
+	l.known.add(t.access.reveal())
 	req.Header.Set("Authorization", "Bearer "+t.access.reveal())
 	if t.account != "" {
 		req.Header.Set("Chatgpt-Account-Id", t.account)

@@ -40,19 +40,19 @@ func (Secret) LogValue() slog.Value { return slog.StringValue(hidden) }
 const (
 	shortest = 8  // a shorter text is no secret, and taking it out of texts would destroy them
 	piece    = 12 // so much of a secret in a row is too much
-	mostOld  = 16 // secrets that are remembered
+	mostOld  = 64 // secrets that are remembered
 )
 
 // Known are the secrets that were read.
 type Known struct {
 	mu    sync.Mutex
-	forms [][]string // of each secret all its spellings, the newest last
+	forms [][]string // of each secret all its spellings, the one that was used last at the end
 }
 
 // NewKnown returns an empty list.
 func NewKnown() *Known { return &Known{} }
 
-// add remembers a secret.
+// add remembers a secret that is read or used. Those that were not for the longest time are forgotten.
 func (k *Known) add(secret string) {
 	if len(secret) < shortest {
 		return
@@ -61,6 +61,8 @@ func (k *Known) add(secret string) {
 	defer k.mu.Unlock()
 	at := slices.IndexFunc(k.forms, func(f []string) bool { return f[0] == secret })
 	if at >= 0 {
+		again := k.forms[at]
+		k.forms = append(slices.Delete(k.forms, at, at+1), again)
 		return
 	}
 	quoted, err := json.Marshal(secret)

@@ -102,6 +102,7 @@ func (s *plain) Header(ctx context.Context) (name, value string, err error) {
 	if err != nil {
 		return "", "", err
 	}
+	s.known.add(secret.reveal())
 	return s.name, s.prefix + secret.reveal(), nil
 }
 

@@ -262,3 +262,18 @@ func FuzzScrub(f *testing.F) {
 		}
 	})
 }
+
+// TestASecretInUseIsRemembered: a value that is kept, and not read for each request, is not forgotten beside many others that are.
+func TestASecretInUseIsRemembered(t *testing.T) {
+	s, known := opened(t, route.Credential{Kind: "command", Command: []string{"/bin/echo", key}, Header: "authorization"})
+	for i := range 2 * mostOld {
+		header(t, s)
+		known.add(fmt.Sprintf("another-secret-%04d-%04d", i, i*i))
+	}
+	if said := known.Scrub("the upstream says " + key); strings.Contains(said, key) {
+		t.Error(said)
+	}
+	if len(known.forms) > mostOld {
+		t.Errorf("%d secrets are remembered", len(known.forms))
+	}
+}
