@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"torno/internal/gateway/budget"
+	"torno/internal/gateway/prices"
 	"torno/internal/gateway/route"
 	"torno/internal/gateway/wire"
 )
@@ -26,7 +27,8 @@ type exchange struct {
 
 	up      *Upstream
 	route   route.Exchange
-	runs    bool // a model
+	runs    bool         // a model
+	prices  prices.Table // when it was reserved
 	reserve *budget.Reservation
 	sent    time.Time // when the request was ready to leave
 	secrets []string

@@ -29,7 +29,8 @@ func (x *exchange) bound() budget.Amount {
 	if !x.runs {
 		return once
 	}
-	bound, known := x.door.g.table().Bound(x.event.Route, x.route.Model, prices.Request{
+	x.prices = x.door.g.table()
+	bound, known := x.prices.Bound(x.event.Route, x.route.Model, prices.Request{
 		Body: int64(len(x.route.Body)), MaxOutput: x.route.MaxOutput, Images: x.route.Images, Unmeasured: x.route.Unmeasured,
 	})
 	if known != prices.Exactly {
@@ -39,8 +40,8 @@ func (x *exchange) bound() budget.Amount {
 	return bound
 }
 
-// cost is the cost of the exchange, now that it has ended.
+// cost is what the exchange did cost, by the prices of its reservation: those of now may have none for it.
 func (x *exchange) cost(u usage.Usage) budget.Amount {
-	cost, _ := x.door.g.table().Cost(x.event.Route, x.route.Model, u)
+	cost, _ := x.prices.Cost(x.event.Route, x.route.Model, u)
 	return cost
 }

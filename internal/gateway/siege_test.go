@@ -10,6 +10,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"torno/internal/gateway/budget"
 )
 
 // TestASentRequestIsNotHeld: a child keeps its answers open. What it had sent is not kept with them: the bound on requests counts
@@ -154,5 +156,31 @@ func TestAFewDoorsDoNotHoldAllMemory(t *testing.T) {
 	}
 	if left := all.used.Load(); left != 0 {
 		t.Errorf("%d bytes are held behind the end", left)
+	}
+}
+
+// TestPricesChangeMeanwhile: an exchange costs what it was reserved for, also where its price is gone when it ends.
+func TestPricesChangeMeanwhile(t *testing.T) {
+	asked, end := make(chan struct{}), make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		io.Copy(io.Discard, r.Body)
+		close(asked)
+		<-end
+		w.Header().Set("Content-Type", "application/json")
+		io.WriteString(w, `{"type":"message","usage":{"input_tokens":1000000,"output_tokens":1000000}}`)
+	}))
+	defer server.Close()
+	r := bare(t, server.URL)
+	door := r.open(spec("run"))
+	go func() {
+		<-asked
+		r.g.Use([]*Upstream{r.upstream("claude", "anthropic")}, nil)
+		close(end)
+	}()
+	if status, body, err := say(t, door, messages, "hello", false); err != nil || status != http.StatusOK {
+		t.Fatalf("%d %s, %v", status, body, err)
+	}
+	if e := r.event(1); e.Cost.Money != 11*budget.Unit {
+		t.Errorf("it cost %s", e.Cost.Money)
 	}
 }

@@ -34,7 +34,7 @@ func Listen(dir, name string, mode fs.FileMode) (*net.UnixListener, error) {
 	}
 	ours := listener.(*net.UnixListener)
 	ours.SetUnlinkOnClose(false)
-	if err := os.Chmod(filepath.Join(dir, name), mode); err != nil {
+	if err := setMode(dir, name, mode); err != nil {
 		ours.Close()
 		return nil, fmt.Errorf("set the mode of the socket %s: %w", name, err)
 	}

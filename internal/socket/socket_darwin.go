@@ -1,7 +1,9 @@
 package socket
 
 import (
+	"io/fs"
 	"net"
+	"os"
 	"path/filepath"
 
 	"golang.org/x/sys/unix"
@@ -28,4 +30,9 @@ func peerUID(conn net.Conn) (uid int, err error) {
 		return 0, err
 	}
 	return int(cred.Uid), nil
+}
+
+// setMode changes the mode of a socket: no sandbox here has its directory.
+func setMode(dir, name string, mode fs.FileMode) error {
+	return os.Chmod(filepath.Join(dir, name), mode)
 }

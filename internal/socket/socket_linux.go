@@ -1,7 +1,9 @@
 package socket
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"os"
 	"path/filepath"
@@ -35,4 +37,21 @@ func peerUID(conn net.Conn) (uid int, err error) {
 		return 0, err
 	}
 	return int(cred.Uid), nil
+}
+
+// setMode changes the mode of a socket, and of nothing else: a sandbox that has the directory may be able to put a link there.
+func setMode(dir, name string, mode fs.FileMode) error {
+	fd, err := unix.Open(filepath.Join(dir, name), unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	var stat unix.Stat_t
+	if err := unix.Fstat(fd, &stat); err != nil {
+		return err
+	}
+	if stat.Mode&unix.S_IFMT != unix.S_IFSOCK {
+		return errors.New("something else is there")
+	}
+	return unix.Chmod(fmt.Sprintf("/proc/self/fd/%d", fd), uint32(mode.Perm()))
 }

@@ -44,20 +44,38 @@ func (k *kept[T]) get(ctx context.Context, read func(context.Context) (T, until,
 	}
 	select {
 	case k.gate <- struct{}{}:
-		defer func() { <-k.gate }()
 	case <-ctx.Done():
 		var none T
 		return none, ctx.Err()
 	}
 	if value, ok, err := k.look(); ok {
+		<-k.gate
 		return value, err
 	}
-	value, end, err := read(context.WithoutCancel(ctx))
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.value, k.end, k.err, k.stale = value, end.Time, err, false
-	k.tried = time.Now()
-	return value, err
+	return k.wait(ctx, read)
+}
+
+// wait reads, with the gate in hand, and returns earlier where the caller is gone: a door closes although a command hangs.
+func (k *kept[T]) wait(ctx context.Context, read func(context.Context) (T, until, error)) (value T, err error) {
+	done := make(chan struct{})
+	var found T
+	var failed error
+	go func() {
+		defer close(done)
+		defer func() { <-k.gate }()
+		value, end, err := read(context.WithoutCancel(ctx))
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		k.value, k.end, k.err, k.stale = value, end.Time, err, false
+		k.tried = time.Now()
+		found, failed = value, err
+	}()
+	select {
+	case <-done:
+		return found, failed
+	case <-ctx.Done():
+		return value, ctx.Err()
+	}
 }
 
 // look returns what is kept, also an error, where it is not yet time to read again.
