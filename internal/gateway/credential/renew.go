@@ -35,15 +35,15 @@ func openLogin(of program, path string, known *Known) (Source, error) {
 
 // alone waits until no other gateway, and no other route of ours, refreshes a login in the file's directory: a refresh token is
 // good for once, and some servers end a login whose token comes twice. The program itself does not know this lock.
-func (l *login) alone(ctx context.Context) (release func(), err error) {
+func (l *login) alone(ctx context.Context) (unlock func(), err error) {
 	ctx, stop := context.WithTimeout(ctx, 2*toRenew)
 	defer stop()
 	dir := filepath.Dir(l.path)
 	held := lock.OfDirectory(dir, func() (*os.File, error) { return os.Open(dir) }, func(error) {})
 	for {
-		err := held.Hold()
+		err := held.Lock()
 		if err == nil {
-			return func() { _ = held.Release() }, nil // it ends with the process in any case
+			return func() { _ = held.Unlock() }, nil // it ends with the process in any case
 		}
 		if _, other := errors.AsType[*lock.HeldError](err); !other {
 			return nil, fmt.Errorf("refresh the login of %s: %w", l.of.name, err)

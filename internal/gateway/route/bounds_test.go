@@ -2,6 +2,8 @@ package route
 
 import (
 	"encoding/base64"
+	"fmt"
+	"strings"
 	"testing"
 )
 
@@ -169,6 +171,23 @@ func TestAPackageIsAName(t *testing.T) {
 	for _, path := range []string{"/-%2Fwhoami", "/-%2Fnpm%2Fv1%2Ftokens", "/-%2fnpm%2fv1%2fuser", "/@scope%2Fname%2Faccess", "/@%2Fname"} {
 		if e, err := r.Decide(get(path)); err == nil {
 			t.Errorf("%s leads to %s", path, e.URL)
+		}
+	}
+}
+
+// TestAKeyTwiceAmongMany is found wherever the two stand, and no two others are taken for one.
+func TestAKeyTwiceAmongMany(t *testing.T) {
+	var keys []string
+	for i := range maxMembers - 2 {
+		keys = append(keys, fmt.Sprintf(`"k%d":1`, i))
+	}
+	all := strings.Join(keys, ",")
+	if _, err := parseDocument([]byte(`{"model":"m",` + all + `}`)); err != nil {
+		t.Fatal(err)
+	}
+	for _, key := range keys {
+		if _, err := parseDocument([]byte(`{` + all + `,` + strings.ToUpper(key) + `}`)); err == nil {
+			t.Errorf("%s is there twice", key)
 		}
 	}
 }

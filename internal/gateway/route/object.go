@@ -47,6 +47,7 @@ func parseObject(text []byte) (object, error) {
 	if i >= len(text) || text[i] != '{' {
 		return object{}, errors.New("there is no JSON object where one is expected")
 	}
+	var seen filter
 	for i = space(text, i+1); text[i] != '}'; i = space(text, i) {
 		if text[i] == ',' {
 			i = space(text, i+1)
@@ -58,7 +59,7 @@ func parseObject(text []byte) (object, error) {
 			return object{}, fmt.Errorf("the key %s is escaped or not ASCII", short(m.key))
 		}
 		m.folded = fold(m.key)
-		if len(o.members) == maxMembers || o.find(m.folded) != nil {
+		if len(o.members) == maxMembers || seen.mayHave(m.folded) && o.find(m.folded) != nil {
 			return object{}, fmt.Errorf("the key %s is there twice, or is one too many", short(m.key))
 		}
 		m.begin = space(text, space(text, i)+1) // behind the colon
@@ -66,6 +67,21 @@ func parseObject(text []byte) (object, error) {
 		o.members, i = append(o.members, m), m.end
 	}
 	return o, nil
+}
+
+// filter spares most objects a look at all their keys for each key: a body of objects with 250 keys each would take seconds.
+type filter [16]uint64
+
+// mayHave says whether a key may have been there, and notes that it is.
+func (f *filter) mayHave(key string) bool {
+	sum := uint32(2166136261) // FNV-1a
+	for i := range len(key) {
+		sum = (sum ^ uint32(key[i])) * 16777619
+	}
+	place, bit := sum>>6%uint32(len(f)), uint64(1)<<(sum&63)
+	was := f[place]&bit != 0
+	f[place] |= bit
+	return was
 }
 
 // fold maps all spellings of a key that an upstream may take for the same key to one text.
