@@ -191,3 +191,44 @@ func TestAKeyTwiceAmongMany(t *testing.T) {
 		}
 	}
 }
+
+// TestFieldsThatAreNotKnown: vendors add fields that name other models, other payers, or what is stored. They do not leave.
+func TestFieldsThatAreNotKnown(t *testing.T) {
+	for _, test := range []struct{ preset, target, field string }{
+		{"anthropic", "/v1/messages", `"fallbacks":[{"model":"dear"}]`},
+		{"anthropic", "/v1/messages", `"thread":{"id":"thread_1"}`},
+		{"anthropic", "/v1/messages", `"workspaceId":"another"`},
+		{"anthropic", "/v1/messages", `"compaction":{}`},
+		{"anthropic", "/v1/messages", `"something_new":1`},
+		{"claude-login", "/v1/messages", `"fallbacks":[{"model":"dear"}]`},
+		{"openai", "/v1/responses", `"something_new":1`},
+		{"openrouter", "/v1/chat/completions", `"fallbacks":[{"model":"dear"}]`},
+	} {
+		e, err := ofPreset(t, test.preset, "models", []any{"m"}).Decide(post(test.target, `{"model":"m",`+test.field+`}`))
+		if err != nil || string(e.Body) != `{"model":"m"}` || len(e.Dropped) != 1 {
+			t.Errorf("%s: %s leaves, without %v, %v", test.field, e.Body, e.Dropped, err)
+		}
+	}
+	sent := `{"model":"m","somethingNew":1}`
+	if e, err := ofPreset(t, "anthropic", "reach", []any{"something_new"}).Decide(post("/v1/messages", sent)); err != nil || string(e.Body) != sent {
+		t.Errorf("where the reach names it: %s, %v", e.Body, err)
+	}
+	if e, err := ofPreset(t, "compatible").Decide(post("/v1/chat/completions", sent)); err != nil || string(e.Body) != sent {
+		t.Errorf("of a server with a dialect of its own: %s, %v", e.Body, err)
+	}
+}
+
+// TestWhatWasDroppedIsBrief: a child that thinks of words does not fill the memory in which events are kept.
+func TestWhatWasDroppedIsBrief(t *testing.T) {
+	var tools []string
+	for i := range 5000 {
+		tools = append(tools, fmt.Sprintf(`{"type":"%d%s"}`, i, strings.Repeat("x", 200)))
+	}
+	e, err := ofPreset(t, "anthropic").Decide(post("/v1/messages", `{"model":"m","tools":[`+strings.Join(tools, ",")+`]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if told := strings.Join(e.Dropped, " "); len(told) > 4<<10 {
+		t.Errorf("what was dropped is told in %d bytes", len(told))
+	}
+}

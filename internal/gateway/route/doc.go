@@ -18,7 +18,8 @@
 //
 // A model's upstream can do more than answer: fetch pages, call servers that the request names, work on after the
 // connection has ended. A child without a network would have one again, and a budget would end too early. Those tools and
-// fields are taken out of the request (Exchange.Dropped says which) or refused, unless the route's reach names them.
+// fields are taken out of the request (Exchange.Dropped says which) or refused, unless the route's reach names them. Where one
+// vendor has the API, only the members of a body leave that are known; vendors add others.
 //
 // A file holds one part of a request (path, query, header, body and what is in it) or one of what the operator writes, so there are
 // more of them than elsewhere.

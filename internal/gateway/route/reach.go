@@ -16,15 +16,29 @@ var clientTools = map[API][]string{
 	Bedrock:         {"", "custom", "bash_*", "text_editor_*", "computer_*", "memory_*", "toolSpec", "cachePoint"},
 }
 
-// reachingFields are members of a body that reach further than an answer, or make it dearer than its model's price, and that a
-// client does without.
+// knownFields are the members of a body that an API is known for, and that cost no more than the model's price says. A vendor adds
+// others: Anthropic's fallbacks name more models, its thread a conversation that is stored, its workspace_id another payer. What is
+// not known here is taken out unless the route's reach names it. An API that is not here has too many dialects for a list.
+var knownFields = map[API][]string{
+	Anthropic: {
+		"cache_control", "context_management", "max_tokens", "messages", "metadata", "model", "output_config", "output_format", "service_tier",
+		"stop_sequences", "stream", "system", "temperature", "thinking", "tool_choice", "tools", "top_k", "top_p",
+	},
+	OpenAIResponses: {
+		"background", "client_metadata", "conversation", "include", "input", "instructions", "max_output_tokens", "max_tool_calls", "metadata",
+		"model", "parallel_tool_calls", "previous_response_id", "prompt_cache_key", "prompt_cache_retention", "reasoning",
+		"safety_identifier", "service_tier", "store", "stream", "stream_options", "temperature", "text", "tool_choice", "tools", "top_logprobs",
+		"top_p", "truncation", "user",
+	},
+}
+
+// reachingFields are members of a body, for APIs without a list of known ones, that reach further than an answer, or make it dearer
+// than its model's price, and that a client does without.
 var reachingFields = map[API][]string{
-	Anthropic:       {"mcp_servers", "container", "speed", "inference_geo"},
-	OpenAIResponses: {"prompt", "context_management"}, // which writes more than max_output_tokens
-	// models and provider are OpenRouter's: others to fall back on, and whose price counts. Of a prediction the model is paid as
-	// output what it does not say.
-	OpenAIChat: {"web_search_options", "plugins", "models", "preset", "provider", "prediction"},
-	Bedrock:    {"performanceConfig", "guardrailConfig"},
+	// models, fallbacks and provider name others to fall back on, and whose price counts. Of a prediction the model is paid as output
+	// what it does not say.
+	OpenAIChat: {"web_search_options", "plugins", "models", "fallbacks", "preset", "provider", "prediction"},
+	Bedrock:    {"performanceConfig", "guardrailConfig", "fallbacks", "compaction", "mcp_servers", "container", "speed", "inference_geo"},
 }
 
 // cheapTiers are the values of service_tier that cost no more than the price table says.
@@ -49,10 +63,11 @@ type reacher struct {
 // judgeReach takes out what reaches further than an answer.
 func (r *Route) judgeReach(body object, over []glob, e *Exchange, change edits) (edits, error) {
 	w := reacher{route: r}
-	for _, field := range reachingFields[r.API] {
-		if body.get(field) != nil && !r.reaches(field) {
-			w.dropped = append(w.dropped, field)
-			change = append(change, edit{key: field})
+	for _, m := range body.members {
+		isIt := func(name string) bool { return fold(name) == m.folded }
+		known, listed := knownFields[r.API]
+		if listed != slices.ContainsFunc(known, isIt) || slices.ContainsFunc(reachingFields[r.API], isIt) {
+			change = w.drop(m, change)
 		}
 	}
 	if tier, err := body.getString("service_tier"); err != nil || !slices.Contains(cheapTiers, tier) && !r.reaches("service_tier") {
@@ -75,9 +90,33 @@ func (r *Route) judgeReach(body object, over []glob, e *Exchange, change edits) 
 	if err := r.judgeContent(body, over, e); err != nil {
 		return nil, err
 	}
-	slices.Sort(w.dropped)
-	e.Dropped = slices.Compact(w.dropped)
+	e.Dropped = w.told()
 	return change, nil
+}
+
+// drop takes a member out, unless the route's reach names it.
+func (w *reacher) drop(m member, change edits) edits {
+	if slices.ContainsFunc(w.route.Reach, func(word string) bool { return fold(word) == m.folded }) {
+		return change
+	}
+	w.dropped = append(w.dropped, brief(m.key))
+	return append(change, edit{key: m.key})
+}
+
+// brief is a word of a stranger's, as it is told.
+func brief(word string) string { return word[:min(len(word), 64)] }
+
+// mostDropped bounds what is told of one request: events are kept.
+const mostDropped = 32
+
+// told is what was dropped, each once, in order.
+func (w *reacher) told() []string {
+	slices.Sort(w.dropped)
+	all := slices.Compact(w.dropped)
+	if len(all) > mostDropped {
+		all = append(slices.Clone(all[:mostDropped]), "and more")
+	}
+	return all
 }
 
 // editsOnly says whether Anthropic is asked only to leave out old parts of a conversation. To have it written shorter is another
@@ -217,10 +256,7 @@ func (w *reacher) keeps(tool object) (bool, error) {
 	ok := true
 	for _, kind := range kinds {
 		if !w.mine(kind) && !w.route.reaches(kind) {
-			if len(kind) > 64 {
-				kind = kind[:64]
-			}
-			w.dropped, ok = append(w.dropped, kind), false
+			w.dropped, ok = append(w.dropped, brief(kind)), false
 		}
 	}
 	return ok, nil

@@ -21,8 +21,8 @@ func TestToolsOfTheUpstream(t *testing.T) {
 			`{ "model":"m", "tools":[{"name":"Bash"},{"type":"bash_20250124"}]}`, nil,
 		},
 		"one of two": {
-			"anthropic", "/v1/messages", `{"model":"m","tools":[{"type":"web_fetch_20250910"},{"name":"a"}],"x":1.50}`,
-			`{"model":"m","tools":[{"name":"a"}],"x":1.50}`,
+			"anthropic", "/v1/messages", `{"model":"m","tools":[{"type":"web_fetch_20250910"},{"name":"a"}],"top_p":1.50}`,
+			`{"model":"m","tools":[{"name":"a"}],"top_p":1.50}`,
 			[]string{"web_fetch_20250910"},
 		},
 		"all": {
@@ -193,8 +193,8 @@ func TestOneModel(t *testing.T) {
 func TestModelsAreRenamed(t *testing.T) {
 	names := map[string]any{"a-*": "b/c", "a-1": "one", "*": "rest:x"}
 	for sent, want := range map[string]string{"a-1": "one", "a-2": "b/c", "z": "rest:x"} {
-		e, err := ofPreset(t, "openai", "models", names).Decide(post("/v1/responses", `{ "x": 1e5, "Model" : "`+sent+`", "y":[ ]}`))
-		if err != nil || string(e.Body) != `{"x":1e5,"Model":"`+want+`","y":[ ]}` || e.Model != want {
+		e, err := ofPreset(t, "openai", "models", names).Decide(post("/v1/responses", `{ "top_p": 1e5, "Model" : "`+sent+`", "input":[ ]}`))
+		if err != nil || string(e.Body) != `{"top_p":1e5,"Model":"`+want+`","input":[ ]}` || e.Model != want {
 			t.Errorf("%s: %s, %v", sent, e.Body, err)
 		}
 		e, err = ofPreset(t, "google", "models", names).Decide(post("/v1beta/models/"+sent+":generateContent", `{}`))
