@@ -184,3 +184,31 @@ func TestPricesChangeMeanwhile(t *testing.T) {
 		t.Errorf("it cost %s", e.Cost.Money)
 	}
 }
+
+// TestAnUpstreamThatGaveUp may have run its model: its error is not free, as others are.
+func TestAnUpstreamThatGaveUp(t *testing.T) {
+	for status, free := range map[int]bool{400: true, 429: true, 500: true, 529: true, 408: false, 499: false, 504: false, 524: false} {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			io.Copy(io.Discard, r.Body)
+			w.WriteHeader(status)
+		}))
+		r := bare(t, server.URL)
+		if got, body, err := say(t, r.open(spec("run")), messages, "hello", false); err != nil || got != status {
+			t.Errorf("%d: %d %s, %v", status, got, body, err)
+		}
+		if e := r.event(1); (e.Cost.OutputTokens == 0) != free {
+			t.Errorf("%d costs %+v", status, e.Cost)
+		}
+		server.Close()
+	}
+}
+
+// TestABodyThatIsTooLargeIsNotAskedFor: a client that waits for a word before it sends learns it before.
+func TestABodyThatIsTooLargeIsNotAskedFor(t *testing.T) {
+	r := newRig(t)
+	r.open(spec("run"))
+	status, _ := raw(t, r, "POST /v1/messages HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 99999999\r\nExpect: 100-continue\r\n\r\n")
+	if status != http.StatusRequestEntityTooLarge {
+		t.Errorf("%d", status)
+	}
+}
