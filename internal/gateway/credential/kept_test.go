@@ -15,7 +15,7 @@ func TestACallerGoesWhileItIsRead(t *testing.T) {
 		begun, asked := time.Now(), 0
 		read := func(context.Context) (string, until, error) {
 			asked++
-			time.Sleep(maxCommand)
+			<-time.After(maxCommand)
 			return "found", until{time.Now().Add(stay)}, nil
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
