@@ -14,7 +14,8 @@
 //     minute, without standard input and without the gateway's environment; its output is bounded. The value is kept until a
 //     minute before it expires, or for ten minutes, and read again when the upstream refuses it, though not in a storm.
 //   - claude, codex: the file that the program's own login wrote. The host holds the tokens and refreshes them, and puts them
-//     back into that file, so that the program on the host goes on. See login.go for what could not be tried here.
+//     back into that file, so that the program on the host goes on. Gateways and routes that share a login refresh it one at a
+//     time. See login.go for what could not be tried here.
 //   - aws: the key signs each request (Signature Version 4). It comes from a file (credentials, or JSON) or a command
 //     (credential_process).
 //

@@ -18,6 +18,15 @@ func FuzzDecide(f *testing.F) {
 		f.Add("POST", path, "beta=true", "X-Api-Key", "dummy", claude)
 		f.Add("GET", path, "alt=sse&key=x", "Connection", "x-y", "")
 	}
+	for path, body := range map[string]string{
+		"/v1/messages":                        `{"model":"good","fallbacks":[],"messages":[{"content":[{"type":"document","source":{"type":"base64","data":"AA"}}]}]}`,
+		"/v1/chat/completions":                `{"model":"good","messages":[{"content":[{"file":{"file_data":"data:a"}},{"image_url":{"url":"data:image/png,"}}]}]}`,
+		"/v1/responses":                       `{"model":"good","input":[{"id":"x"},{"output":[{"image_url":null}]},{"result":"AA"}],"conversation":{}}`,
+		"/v1beta/models/good:generateContent": `{"contents":[{"parts":[{"inlineData":{"mimeType":"image/png"}},{"fileData":1}]}],"cachedContent":"x"}`,
+		"/model/good/converse":                `{"messages":[{"content":[{"image":{"source":{"bytes":"AA"}}}]}],"additionalModelRequestFields":{"a":{"b":1}}}`,
+	} {
+		f.Add("POST", path, "", "A", "b", body)
+	}
 	var routes []*Route
 	for _, name := range []string{"anthropic", "openai", "openrouter", "google", "bedrock", "npm", "git"} {
 		r := ofPreset(f, name)
