@@ -62,7 +62,7 @@ func (g *Gateway) forget(id string) {
 	}
 }
 
-// Restore opens the doors of an earlier gateway again, and removes the files of doors whose time is over.
+// Restore opens the doors of an earlier gateway again, and removes the files of doors whose time is over, or that it cannot read.
 // A door whose route is gone is opened too: its route may come back.
 func (g *Gateway) Restore() error {
 	entries, err := os.ReadDir(g.Dir)
@@ -78,7 +78,9 @@ func (g *Gateway) Restore() error {
 		}
 		if err := g.restore(id); err != nil {
 			g.Log.Warn("a door is not opened again", "door", id, "error", err)
-			g.forget(id)
+			if !errors.Is(err, errNotNow) {
+				g.forget(id)
+			}
 		}
 	}
 	return nil
@@ -100,6 +102,11 @@ func (g *Gateway) restore(id string) error {
 	if s.Spec.ID != id || !known || left <= 0 {
 		return errors.New("its time is over, or it is of another start of the machine")
 	}
-	_, err = g.open(s.Spec, s.Until)
-	return err
+	if _, err := g.open(s.Spec, s.Until); err != nil {
+		return fmt.Errorf("%w: %w", errNotNow, err)
+	}
+	return nil
 }
+
+// errNotNow says that a door stays written down for the next start: its run may live, and have no other way out.
+var errNotNow = errors.New("it cannot be opened now")

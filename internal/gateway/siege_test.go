@@ -7,6 +7,8 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
@@ -211,4 +213,32 @@ func TestABodyThatIsTooLargeIsNotAskedFor(t *testing.T) {
 	if status != http.StatusRequestEntityTooLarge {
 		t.Errorf("%d", status)
 	}
+}
+
+// TestADoorThatCannotBeOpenedNow is opened by the next start: its run still has it for its only way out.
+func TestADoorThatCannotBeOpenedNow(t *testing.T) {
+	r := newRig(t)
+	r.open(spec("run"))
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	r.g.Shut(ended)
+	socket := filepath.Join(r.dir, "run", socketName)
+	if err := errors.Join(os.Remove(socket), os.MkdirAll(filepath.Join(socket, "in the way"), 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	r.g = r.gateway()
+	if err := r.g.Restore(); err != nil || len(r.g.Doors()) != 0 {
+		t.Fatalf("%v, %d doors", err, len(r.g.Doors()))
+	}
+	if err := os.RemoveAll(socket); err != nil {
+		t.Fatal(err)
+	}
+	r.g = r.gateway()
+	if err := r.g.Restore(); err != nil || len(r.g.Doors()) != 1 {
+		t.Fatalf("at the next start: %v, %d doors", err, len(r.g.Doors()))
+	}
+	if status, body, err := say(t, client(t, socket), messages, "hello", false); err != nil || status != http.StatusOK {
+		t.Errorf("%d %s, %v", status, body, err)
+	}
+	r.g.Shut(ended)
 }

@@ -181,3 +181,19 @@ func TestEventsOfAGoneGateway(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestARequestThatIsTooLarge is refused, and its door is not there.
+func TestARequestThatIsTooLarge(t *testing.T) {
+	g := newGateway(t)
+	body := strings.Repeat(" ", maxRequest) + `{"id":"run","lasts":"1h","routes":[{"route":"claude"}],"claims":[{"scope":{"kind":"run","id":"run"}}]}`
+	for _, test := range []struct {
+		body   string
+		status int
+	}{{body, http.StatusBadRequest}, {strings.TrimSpace(body), http.StatusOK}} {
+		answer := httptest.NewRecorder()
+		Handler(g).ServeHTTP(answer, httptest.NewRequest(http.MethodPost, "/v1/doors", strings.NewReader(test.body)))
+		if answer.Code != test.status || (len(g.Doors()) == 1) != (test.status == http.StatusOK) {
+			t.Errorf("%d bytes: %d %s", len(test.body), answer.Code, answer.Body)
+		}
+	}
+}
