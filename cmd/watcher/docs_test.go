@@ -105,7 +105,7 @@ func checkMessages(t *testing.T, page string) {
 func sourceText(t *testing.T) string {
 	t.Helper()
 	var all strings.Builder
-	for _, dir := range []string{"watcher", "internal/retry", "internal/serve", "sandbox/docker", "sandbox/gvisor", "sandbox/local"} {
+	for _, dir := range []string{"watcher", "internal/gateway/process", "internal/retry", "internal/serve", "sandbox/docker", "sandbox/gvisor", "sandbox/local"} {
 		err := filepath.WalkDir(filepath.Join("../..", dir), func(path string, _ fs.DirEntry, err error) error {
 			if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
 				return err

@@ -32,6 +32,9 @@ func TestMain(m *testing.M) {
 		os.Exit(1)
 	case proper:
 		os.Exit(probe())
+	case gatewayService:
+		fmt.Fprintln(os.Stderr, executeAs(os.Getenv(gatewayIs)))
+		os.Exit(1)
 	}
 	os.Exit(house.Main(m))
 }

@@ -29,6 +29,22 @@ var untried = map[string]string{
 	"RestartPreventExitStatus": "held against the program's exit codes",
 	"OOMPolicy":                "what systemd does when the kernel has killed one process of the service",
 	"TasksMax":                 "taken away, so that there is nothing to meet",
+	"MemoryMax":                "held against the gateway's own bound, which a test of its own measures",
+	"User":                     "the service is another user than the watcher, whichever",
+	"UMask":                    "the gateway sets the modes of what it makes",
+	"RestrictNamespaces":       "a filter of systemd's for calls of which the gateway makes none",
+	"SystemCallFilter":         "a list of systemd's that differs from one version to the next",
+	"SystemCallErrorNumber":    "what that filter answers",
+	"ProtectSystem":            "a view of the files in which the state directory alone can be written; that nothing else is, is tried",
+	"ProtectHome":              "the same view",
+	"PrivateTmp":               "the same view",
+	"PrivateDevices":           "the same view",
+	"ProtectControlGroups":     "the same view",
+	"ProtectKernelTunables":    "the same view",
+	"ProtectClock":             "capabilities and devices, of which it has none",
+	"ProtectHostname":          "the same",
+	"ProtectKernelLogs":        "the same",
+	"ProtectKernelModules":     "the same",
 }
 
 // lists are settings that add to what was said before.
@@ -92,24 +108,40 @@ func (u Unit) Without(name, word string) Unit {
 
 // Walls are the restrictions that the settings put on a service. They can be written as JSON.
 type Walls struct {
-	Capabilities []string // the bounding set; nil is all
+	Capabilities []string // the bounding set; nil is all, and empty is none
 	Families     []string // of sockets; nil is all
 	NoNewPrivs   bool
 	NoRealtime   bool
 	NoSetID      bool
 	OneABI       bool // system calls of the native architecture only
 	Personality  bool // stays as it is
+	NoNewCode    bool // memory that could be written is not executed
+	NoCore       bool
 	OpenFiles    uint64
 }
 
 // enter says for each wall how a unit's words become one.
 var enter = map[string]func(w *Walls, words []string) error{
-	"CapabilityBoundingSet":   func(w *Walls, words []string) error { return some(&w.Capabilities, words) },
+	"CapabilityBoundingSet": func(w *Walls, words []string) error {
+		if len(words) == 0 {
+			w.Capabilities = []string{}
+			return nil
+		}
+		return some(&w.Capabilities, words)
+	},
 	"RestrictAddressFamilies": func(w *Walls, words []string) error { return some(&w.Families, words) },
 	"NoNewPrivileges":         func(w *Walls, words []string) error { return yes(&w.NoNewPrivs, words) },
 	"RestrictRealtime":        func(w *Walls, words []string) error { return yes(&w.NoRealtime, words) },
 	"RestrictSUIDSGID":        func(w *Walls, words []string) error { return yes(&w.NoSetID, words) },
 	"LockPersonality":         func(w *Walls, words []string) error { return yes(&w.Personality, words) },
+	"MemoryDenyWriteExecute":  func(w *Walls, words []string) error { return yes(&w.NoNewCode, words) },
+	"LimitCORE": func(w *Walls, words []string) error {
+		if !slices.Equal(words, []string{"0"}) {
+			return fmt.Errorf("%q is not 0", words)
+		}
+		w.NoCore = true
+		return nil
+	},
 	"SystemCallArchitectures": func(w *Walls, words []string) error {
 		if !slices.Equal(words, []string{"native"}) {
 			return fmt.Errorf("%q is not native", words)

@@ -13,6 +13,16 @@ func (w Walls) Enter() error {
 	if err := limitFiles(w.OpenFiles); err != nil {
 		return fmt.Errorf("limit open files: %w", err)
 	}
+	if w.NoCore {
+		if err := unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{}); err != nil {
+			return fmt.Errorf("leave no core file: %w", err)
+		}
+	}
+	if w.NoNewCode { // the kernel's own way; systemd has a filter, since some kernels lack it
+		if err := unix.Prctl(unix.PR_SET_MDWE, unix.PR_MDWE_REFUSE_EXEC_GAIN, 0, 0, 0); err != nil {
+			return fmt.Errorf("execute no memory that could be written: %w", err)
+		}
+	}
 	if w.Capabilities != nil {
 		if err := bound(w.Capabilities); err != nil {
 			return err
