@@ -46,10 +46,13 @@ func (g Gateway) Setup() ([]byte, error) {
 	return out.Bytes(), encoder.Close()
 }
 
+// GatewayName is the directory, in a watcher's state directory, of the gateway that it keeps.
+const GatewayName = "gateway"
+
 // GatewayState is the directory in which the gateway's control socket and its doors lie.
 func (c Config) GatewayState() string {
 	if c.Gateway.Own() {
-		return filepath.Join(c.State, "gateway")
+		return filepath.Join(c.State, GatewayName)
 	}
 	return c.Gateway.State
 }

@@ -35,6 +35,8 @@ type serving struct {
 	log   *slog.Logger
 	g     *gateway.Gateway
 
+	stop func()
+
 	mu   sync.Mutex
 	text []byte // of the routes and prices that count now
 }
@@ -94,6 +96,7 @@ func (s scrubbing) Write(p []byte) (int, error) {
 func (s *serving) serve(ctx context.Context) error {
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGTERM, os.Interrupt)
 	defer stop()
+	s.stop = stop
 	if err := closeCore(); err != nil {
 		s.log.Warn("a core file of this process could hold credentials", "error", err)
 	}

@@ -92,6 +92,9 @@ func (s *serving) Take(text []byte) error {
 	return nil
 }
 
+// Stop ends the process as SIGTERM does.
+func (s *serving) Stop() { s.stop() }
+
 // write puts a file into a directory, whole or not at all, also where the power fails.
 func write(dir, name string, text []byte) (err error) {
 	path := filepath.Join(dir, name)

@@ -111,3 +111,15 @@ func TestLogFile(t *testing.T) {
 		t.Errorf("it logged %q, %v", text, err)
 	}
 }
+
+// TestToldToStop: the process ends as it does for SIGTERM.
+func TestToldToStop(t *testing.T) {
+	g := newPlace(t).serveWith()
+	if status, err := g.Door.Stop(t.Context()); err != nil || status.Process != g.cmd.Process.Pid {
+		t.Fatalf("%+v, %v", status, err)
+	}
+	g.log.until(t, `"stopped"`)
+	if err := g.cmd.Wait(); err != nil {
+		t.Error(err)
+	}
+}

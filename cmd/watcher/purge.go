@@ -23,7 +23,7 @@ func (a *app) purgeCommand() cli.Command {
 		Name: "purge", Brief: "remove what an installation has with its launchers",
 		About: `
 Everything that carries the installation's id is removed: sandboxes with what runs in them, volumes, images, mounts and
-staging directories. Nothing else is touched. The journal stays, so that no request runs a second time; to forget it too,
+staging directories. The model gateway that the watcher kept is told to end. Nothing else is touched. The journal stays, so that no request runs a second time; to forget it too,
 remove the state directory afterwards. While a watcher runs there, nothing is done.`,
 		Examples: []string{"watcher purge --dir ./outbox", "watcher purge --config /etc/torno/watcher.yaml --yes"},
 		Options: append([]cli.Option{

@@ -244,3 +244,18 @@ func TestAGatewayOfAnother(t *testing.T) {
 		t.Error("the watcher made a directory for a gateway of its own")
 	}
 }
+
+// TestPurgeEndsTheGateway: with its watcher gone and its sandboxes removed it would hold credentials for nothing.
+func TestPurgeEndsTheGateway(t *testing.T) {
+	s := withGateway(t, claude)
+	ended := s.open()
+	pid := s.routes("claude")
+	s.stop(ended)
+	for range 2 { // the second time there is none
+		i, err := LockInstallation(t.Context(), s.config.State, "the test")
+		s.must(err)
+		s.must(i.Purge(t.Context(), s.config, s.launchers(), s.options().Log))
+		s.must(i.Unlock())
+		s.gone(pid)
+	}
+}

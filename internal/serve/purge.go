@@ -9,8 +9,10 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"torno/configs"
+	gatewaycontrol "torno/internal/gateway/control"
 	"torno/internal/journal"
 	"torno/internal/launcher"
 	"torno/internal/lock"
@@ -49,8 +51,9 @@ func (i *Installation) Unlock() error { return i.held.Unlock() }
 
 // Purge removes everything that carries the installation's id: sandboxes, volumes, images, mounts and slots. The journal
 // stays: without it, requests that still lie in an outbox would run again. All launchers are asked, since an earlier
-// configuration may have used others than this one. Purge also removes what killed trials left. Where another site answers than
-// the site that was used, the sandboxes cannot be reached, so Purge removes nothing of that launcher.
+// configuration may have used others than this one. Purge also removes what killed trials left, and ends the model gateway that the
+// watcher has kept. Where another site answers than the site that was used, the sandboxes cannot be reached, so Purge removes
+// nothing of that launcher.
 func (i *Installation) Purge(ctx context.Context, c configs.Config, kinds launcher.List, log *slog.Logger) error {
 	setting := setting{config: c, installation: i.ID, stateDir: i.State, handles: i.handles, log: log}
 	errs := []error{purge(ctx, kinds, setting), removeTree(filepath.Join(i.State, notesName))}
@@ -67,7 +70,27 @@ func (i *Installation) Purge(ctx context.Context, c configs.Config, kinds launch
 		}
 		errs = append(errs, err)
 	}
+	if c.Gateway.Own() {
+		errs = append(errs, stopGateway(ctx, filepath.Join(i.State, configs.GatewayName), log))
+	}
 	return errors.Join(errs...)
+}
+
+// stopGateway ends a gateway that a watcher of the installation has kept. What was spent stays written down, as the journal does.
+func stopGateway(ctx context.Context, dir string, log *slog.Logger) error {
+	asking, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	client := gatewaycontrol.Dial(dir)
+	defer client.Close()
+	status, err := client.Stop(asking)
+	if errors.Is(err, gatewaycontrol.ErrNoGateway) || errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("end the model gateway: %w", err)
+	}
+	log.Info("the model gateway ends", "process", status.Process)
+	return nil
 }
 
 // removeTree removes a directory of ours with all that is in it, unless something is still mounted there: files

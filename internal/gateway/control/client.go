@@ -48,6 +48,11 @@ func (c *Client) Configure(ctx context.Context, text []byte) (s Status, err erro
 	return s, c.gateway.Call(ctx, http.MethodPut, "/v1/setup", socket.Text(text), &s)
 }
 
+// Stop has the gateway end, when its answers under way have ended. It may go on for a while behind the answer.
+func (c *Client) Stop(ctx context.Context) (s Status, err error) {
+	return s, c.gateway.Call(ctx, http.MethodPost, "/v1/stop", nil, &s)
+}
+
 // Doors lists all doors.
 func (c *Client) Doors(ctx context.Context) (all []gateway.Door, err error) {
 	return all, c.gateway.Call(ctx, http.MethodGet, "/v1/doors", nil, &all)

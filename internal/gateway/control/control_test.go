@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"os"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -36,11 +37,14 @@ func newGateway(t *testing.T) *gateway.Gateway {
 	return g
 }
 
-// paper is a setup of one route, which is the text.
+// paper is a process with one route, which is the text.
 type paper struct {
-	g    *gateway.Gateway
-	text []byte
+	g       *gateway.Gateway
+	text    []byte
+	stopped atomic.Bool
 }
+
+func (p *paper) Stop() { p.stopped.Store(true) }
 
 func (p *paper) Digest() string { return Digest(p.text) }
 
@@ -56,6 +60,16 @@ func (p *paper) Take(text []byte) error {
 	}
 	p.text = text
 	return nil
+}
+
+// eventually waits for what is done behind an answer.
+func eventually(done *atomic.Bool) bool {
+	for deadline := time.Now().Add(time.Minute); !done.Load(); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			return false
+		}
+	}
+	return true
 }
 
 func spec(id string) gateway.Spec {
@@ -81,8 +95,8 @@ func TestRoundTrip(t *testing.T) {
 		t.Errorf("the socket is %v, %v", info, err)
 	}
 	ctx, stop := context.WithCancel(t.Context())
-	served := make(chan error, 1)
-	go func() { served <- Serve(ctx, listener, dir, g, &paper{g: g}, slog.New(slog.DiscardHandler)) }()
+	told, served := &paper{g: g}, make(chan error, 1)
+	go func() { served <- Serve(ctx, listener, dir, g, told, slog.New(slog.DiscardHandler)) }()
 	c := Dial(dir)
 	defer c.Close()
 	opened, err := c.Open(ctx, spec("run"))
@@ -122,6 +136,9 @@ func TestRoundTrip(t *testing.T) {
 	}
 	if status, err := c.Status(ctx); err != nil || status.Setup != Digest([]byte("npm")) || status.Version == "" {
 		t.Errorf("what it refused changed it: %+v, %v", status, err)
+	}
+	if status, err := c.Stop(ctx); err != nil || status.Process == 0 || !eventually(&told.stopped) {
+		t.Errorf("stop: %+v, %v, %v", status, err, told.stopped.Load())
 	}
 	if all, err := c.Doors(ctx); err != nil || len(all) != 1 {
 		t.Errorf("%+v, %v", all, err)

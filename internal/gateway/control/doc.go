@@ -3,6 +3,7 @@
 //
 //	GET    /v1/status          which program it is, which routes there are, how many doors
 //	PUT    /v1/setup           routes and prices, as package setup reads them (application/yaml)
+//	POST   /v1/stop            lets answers under way come to their end, and ends, as SIGTERM does
 //	GET    /v1/doors           all doors
 //	POST   /v1/doors           opens a door; where the same door is open already, returns that
 //	GET    /v1/doors/ID        a door, with what went through it

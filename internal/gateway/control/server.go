@@ -38,16 +38,18 @@ func Listen(stateDir string) (net.Listener, error) {
 	return socket.OperatorsOnly(listener), nil
 }
 
-// Setup is what a gateway was told of routes and prices.
-type Setup interface {
+// Process is what is asked of the process around a gateway.
+type Process interface {
 	// Digest is that of the text which counts now; "" for none.
 	Digest() string
 	// Take puts routes and prices into the place of those that were there. Where it fails nothing has changed: the error is
 	// ErrSetup for a text that is not understood, and ErrOwnSetup where the gateway has a file of its own.
 	Take(text []byte) error
+	// Stop has the process end as SIGTERM does. It returns at once.
+	Stop()
 }
 
-// The errors of Setup.Take.
+// The errors of Process.Take.
 var (
 	ErrSetup    = errors.New("the routes and prices are not understood")
 	ErrOwnSetup = errors.New("this gateway was started with --config, which says its routes; start it without, or change that file and send it SIGHUP")
@@ -60,8 +62,8 @@ func Digest(text []byte) string {
 }
 
 // Serve answers until ctx is done, and removes the socket.
-func Serve(ctx context.Context, listener net.Listener, stateDir string, g *gateway.Gateway, setup Setup, log *slog.Logger) error {
-	return socket.ServeAPI(ctx, listener, stateDir, SocketName, Handler(g, setup), log)
+func Serve(ctx context.Context, listener net.Listener, stateDir string, g *gateway.Gateway, process Process, log *slog.Logger) error {
+	return socket.ServeAPI(ctx, listener, stateDir, SocketName, Handler(g, process), log)
 }
 
 // Status describes a running gateway.
@@ -74,19 +76,24 @@ type Status struct {
 }
 
 // Handler answers without a socket.
-func Handler(g *gateway.Gateway, setup Setup) http.Handler {
+func Handler(g *gateway.Gateway, process Process) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /v1/status", func(w http.ResponseWriter, _ *http.Request) {
-		failures.Reply(w, status(g, setup), nil)
+		failures.Reply(w, status(g, process), nil)
 	})
 	mux.HandleFunc("PUT /v1/setup", func(w http.ResponseWriter, r *http.Request) {
 		text, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxSetup))
 		if err == nil {
-			err = setup.Take(text)
+			err = process.Take(text)
 		} else {
 			err = fmt.Errorf("%w: %w", ErrSetup, err)
 		}
-		failures.Reply(w, status(g, setup), err)
+		failures.Reply(w, status(g, process), err)
+	})
+	mux.HandleFunc("POST /v1/stop", func(w http.ResponseWriter, _ *http.Request) {
+		failures.Reply(w, status(g, process), nil)
+		_ = http.NewResponseController(w).Flush() // what is not out by now is lost with the connection
+		process.Stop()
 	})
 	mux.HandleFunc("GET /v1/doors", func(w http.ResponseWriter, _ *http.Request) { failures.Reply(w, g.Doors(), nil) })
 	mux.HandleFunc("POST /v1/doors", func(w http.ResponseWriter, r *http.Request) {
@@ -126,8 +133,8 @@ func Handler(g *gateway.Gateway, setup Setup) http.Handler {
 	return mux
 }
 
-func status(g *gateway.Gateway, setup Setup) Status {
-	return Status{os.Getpid(), version.String(), g.Routes(), setup.Digest(), len(g.Doors())}
+func status(g *gateway.Gateway, process Process) Status {
+	return Status{os.Getpid(), version.String(), g.Routes(), process.Digest(), len(g.Doors())}
 }
 
 func read(w http.ResponseWriter, r *http.Request, into any) error {
