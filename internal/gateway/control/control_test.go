@@ -208,7 +208,7 @@ func TestARequestThatIsTooLarge(t *testing.T) {
 		status int
 	}{{body, http.StatusBadRequest}, {strings.TrimSpace(body), http.StatusOK}} {
 		answer := httptest.NewRecorder()
-		Handler(g).ServeHTTP(answer, httptest.NewRequest(http.MethodPost, "/v1/doors", strings.NewReader(test.body)))
+		Handler(g, &paper{}).ServeHTTP(answer, httptest.NewRequest(http.MethodPost, "/v1/doors", strings.NewReader(test.body)))
 		if answer.Code != test.status || (len(g.Doors()) == 1) != (test.status == http.StatusOK) {
 			t.Errorf("%d bytes: %d %s", len(test.body), answer.Code, answer.Body)
 		}
