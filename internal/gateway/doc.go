@@ -25,8 +25,11 @@
 //   - internal/gateway/budget: limits over scopes (run, subagent, parent's tree, outbox and day), reservations, and the
 //     ledger in which they last.
 //   - internal/gateway/prices: what a request may cost at most, and what an exchange did cost.
-//   - internal/gateway/setup: reads all of that from one file of the operator's.
+//   - internal/gateway/setup: routes and prices out of one text of the operator's; it opens nothing, so the watcher's
+//     configuration reads them too.
+//   - internal/gateway/upstreams: the credential sources and transports of those routes.
 //   - internal/gateway/control: the socket over which a watcher opens and closes doors.
+//   - internal/gateway/process: a gateway process as a watcher has it: found, started, told its routes, looked after.
 //   - this package joins them: doors, exchanges, what is told of them.
 //
 // The process (cmd/model-gateway) has no rights on engine, journal or outboxes. A watcher opens doors before it creates

@@ -2,6 +2,7 @@ package units
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"io/fs"
@@ -163,7 +164,9 @@ func TestTheGatewayAsAService(t *testing.T) {
 			Claims: []budget.Claim{{Scope: budget.Scope{Kind: budget.Run, ID: "try"}}},
 		})
 		h.Must(err)
-		client := &http.Client{Transport: &http.Transport{Dial: func(string, string) (net.Conn, error) { return net.Dial("unix", door.Socket) }}}
+		client := &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return new(net.Dialer).DialContext(ctx, "unix", door.Socket)
+		}}}
 		answer, err := client.Get("http://localhost/left-pad")
 		h.Must(err)
 		answer.Body.Close()
