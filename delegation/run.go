@@ -29,7 +29,7 @@ const (
 	ReasonRefused        Reason = "refused"     // policy; see the code
 	ReasonLaunchFailed   Reason = "launch_failed"
 	ReasonBudget         Reason = "budget" // its agent failed, and a budget had refused it its model
-	ReasonLost           Reason = "lost" // interrupted by a restart of the watcher
+	ReasonLost           Reason = "lost"   // interrupted by a restart of the watcher
 	ReasonShutdown       Reason = "shutdown"
 )
 

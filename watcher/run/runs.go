@@ -23,7 +23,7 @@ type Ports struct {
 	Notes      output.Notes
 	Notices    *notice.Board
 	Schedule   *schedule.Schedule
-	Resources  []Resource // what runs have beside their sandboxes, in the order in which it is acquired
+	Resources  []Resource                                      // what runs have beside their sandboxes, in the order in which it is acquired
 	Launchers  map[string]sandbox.Launcher                     // by the name that profiles use
 	Workspaces func(sandbox.Spec) (workspace.Directory, error) // holds the workspace of a run
 	Hangs      *hang.Calls                                     // calls to workspaces
