@@ -1,7 +1,6 @@
 package crash
 
 import (
-	"context"
 	"errors"
 	"flag"
 	"fmt"
@@ -13,11 +12,9 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
-	"syscall"
 	"testing"
 
 	"torno/internal/control"
-	gatewaycontrol "torno/internal/gateway/control"
 	"torno/test/attack"
 	"torno/test/house"
 )
@@ -93,9 +90,6 @@ func (told *story) tell(t *testing.T, point, sandbox string) (kills int64) {
 		change = append(change, withModel)
 	}
 	s := newScene(t, sandbox, change...)
-	if told.model {
-		t.Cleanup(s.endGateway)
-	}
 	if told.before != nil {
 		told.before(s)
 	}
@@ -142,15 +136,6 @@ func withModel(p *house.Plan) {
 	p.Top = `gateway: {routes: {model: {preset: ollama}}}`
 	p.Offers += ", talks"
 	p.Profiles += "\n  talks:\n    timeout: {default: 30s, min: 1s, max: 5m}\n    routes: [model]"
-}
-
-// endGateway ends the gateway, which outlives its watcher.
-func (s *scene) endGateway() {
-	gateway := gatewaycontrol.Dial(filepath.Join(s.State, "gateway"))
-	defer gateway.Close()
-	if status, err := gateway.Status(context.Background()); err == nil {
-		s.Must(syscall.Kill(status.Process, syscall.SIGKILL))
-	}
 }
 
 // nothingIsLeft wants no sandbox, no temporary file and no note of a run.
