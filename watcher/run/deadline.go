@@ -26,7 +26,7 @@ func releaseOf(record journal.Run) release {
 	return release{boot.Now().Add(-ago), record.Released}
 }
 
-// timeLeft is how much of its time a run has timeLeft. A run of another boot has none: its sandbox ended with that boot.
+// timeLeft is how much of its time a run has left. A run of another boot has none: its sandbox ended with that boot.
 func (r *runner) timeLeft() time.Duration {
 	passed, known := r.release.moment.Since()
 	if !known {
