@@ -130,7 +130,7 @@ func ProcessorTime(f *Field, trial attack.Trial) {
 	}
 	text, _ = f.free(spec, 0)
 	free := f.processors(text)
-	trial.Tried, trial.Oracle = 1, free > 0.15
+	trial.Tried, trial.Oracle = 1, free > 0.1 && free > 1.5*got // on a loaded machine there may be no more
 	if got > 0 && got < 0.12 {
 		trial.Held = 1
 	}
