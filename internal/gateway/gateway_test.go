@@ -411,6 +411,10 @@ func TestBadDoors(t *testing.T) {
 		"no end":              func(s *Spec) { s.Lasts = 0 },
 		"every group":         func(s *Spec) { s.Peer = Peer{Cgroup: "/"} },
 		"a group that climbs": func(s *Spec) { s.Peer = Peer{Cgroup: "/a/../b"} },
+		"a group above":       func(s *Spec) { s.Peer = Peer{Cgroup: "/.."} },
+		"the top, from below": func(s *Spec) { s.Peer = Peer{Cgroup: "/../"} },
+		"no path":             func(s *Spec) { s.Peer = Peer{Cgroup: "a"} },
+		"from below, climbs":  func(s *Spec) { s.Peer = Peer{Cgroup: "/../a/.."} },
 	} {
 		s := spec("run")
 		change(&s)

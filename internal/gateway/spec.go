@@ -81,7 +81,7 @@ func (s *Spec) check() error {
 		return invalid("it does not say how long it lasts")
 	case s.Peer.Anyone && s.Peer.Cgroup != "":
 		return invalid("it is for a control group or for anyone, not for both")
-	case s.Peer.Cgroup != "" && (s.Peer.Cgroup == "/" || path.Clean(s.Peer.Cgroup) != s.Peer.Cgroup || !strings.HasPrefix(s.Peer.Cgroup, "/")):
+	case s.Peer.Cgroup != "" && !isGroup(s.Peer.Cgroup):
 		return invalid("its control group is no path below the top")
 	}
 	seen := map[string]bool{}
@@ -95,6 +95,15 @@ func (s *Spec) check() error {
 		seen[w.Prefix] = true
 	}
 	return nil
+}
+
+// isGroup says whether a text is a control group below the top. A process in a namespace of control groups sees those beside its own
+// as /../name.
+func isGroup(group string) bool {
+	for strings.HasPrefix(group, "/../") {
+		group = group[len("/.."):]
+	}
+	return len(group) > 1 && group[0] == '/' && path.Clean(group) == group
 }
 
 // way is the route of a path, and the path as that route knows it. The longest prefix counts.
