@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"path/filepath"
 	"slices"
 	"sync"
 	"time"
@@ -31,13 +32,17 @@ type Gateway interface {
 type Doors struct {
 	gateway Gateway
 
-	mu     sync.Mutex
-	asked  bool            // the gateway was asked which doors an earlier watcher has opened
-	opened map[string]bool // doors that may be open, by their ids
+	asking chan struct{} // holds one: the call that asks which doors an earlier watcher has opened is made once at a time
+
+	mu    sync.Mutex
+	asked bool            // that call was answered
+	known map[string]bool // by the ids of sandboxes: whether a door may be open. Those that this watcher makes are all here
 }
 
 // New returns the doors of a gateway.
-func New(g Gateway) *Doors { return &Doors{gateway: g, opened: map[string]bool{}} }
+func New(g Gateway) *Doors {
+	return &Doors{gateway: g, asking: make(chan struct{}, 1), known: map[string]bool{}}
+}
 
 // Where the child finds its door. Its directory holds nothing else.
 const (
@@ -49,22 +54,31 @@ const (
 // Acquire is for run.Resource.
 func (d *Doors) Acquire(ctx context.Context, h *run.Holder) error {
 	asked := h.Spec.Door
+	d.note(string(h.Sandbox), asked != nil)
 	if asked == nil {
 		return nil
 	}
-	d.note(string(h.Sandbox), true)
 	opened, err := d.gateway.Open(ctx, specOf(h))
 	switch {
 	case errors.Is(err, gateway.ErrNoRoute), errors.Is(err, gateway.ErrInvalid):
-		return &delegation.Refusal{
-			Code: delegation.CodeLaunch, Field: "profile", Text: "The model gateway does not open a door: " + err.Error(),
-			Hint: "The operator finds more with `watcher check`.",
-		}
+		return refusal("does not open a door", err)
 	case err != nil:
 		return fmt.Errorf("open a door of the model gateway: %w", err)
+	case opened.ID != string(h.Sandbox) || !filepath.IsAbs(opened.Socket):
+		return fmt.Errorf("open a door of the model gateway: %w", errStranger)
 	}
 	h.Spec.Sockets = append(slices.Clone(h.Spec.Sockets), sandbox.Socket{Host: opened.Socket, Target: target, Port: asked.Port, Lasting: true})
 	return nil
+}
+
+// errStranger says that what answers is no gateway: it speaks of another door than it was asked for.
+var errStranger = errors.New("what answers in its place is another program")
+
+func refusal(does string, err error) *delegation.Refusal {
+	return &delegation.Refusal{
+		Code: delegation.CodeLaunch, Field: "profile", Text: "The model gateway " + does + ": " + err.Error(),
+		Hint: "The operator finds more with `watcher check`.",
+	}
 }
 
 // specOf is what the gateway is asked for.
@@ -102,16 +116,26 @@ func (d *Doors) Attested(ctx context.Context, h run.Holder, seen sandbox.Attesta
 		return nil
 	}
 	peer := gateway.Peer{Cgroup: seen.Group, Anyone: seen.Group == ""}
-	if _, err := d.gateway.Change(ctx, string(h.Sandbox), gateway.Change{Peer: &peer}); err != nil {
+	changed, err := d.gateway.Change(ctx, string(h.Sandbox), gateway.Change{Peer: &peer})
+	switch {
+	case errors.Is(err, gateway.ErrNoDoor): // it lost it, and the sandbox has the directory of that one
+		return fmt.Errorf("%w: %w", run.ErrGone, err)
+	case errors.Is(err, gateway.ErrInvalid):
+		return refusal("does not take the control group of the sandbox", err)
+	case err != nil:
 		return fmt.Errorf("tell the model gateway which processes it serves: %w", err)
+	case changed.ID != string(h.Sandbox) || changed.Peer != peer:
+		return fmt.Errorf("tell the model gateway which processes it serves: %w", errStranger)
 	}
 	return nil
 }
 
-// End is for run.Resource.
+// End is for run.Resource. A run that was adopted may have a door that the profile of today has not.
 func (d *Doors) End(ctx context.Context, h run.Holder) (run.Used, error) {
 	if h.Spec.Door == nil {
-		return run.Used{}, nil
+		if open, err := d.mayBeOpen(ctx, string(h.Sandbox)); err != nil || !open {
+			return run.Used{}, nil //nolint:nilerr // most runs have no door, and wait for no gateway; Release asks again
+		}
 	}
 	closed, err := d.close(ctx, string(h.Sandbox))
 	if err != nil {
@@ -131,48 +155,78 @@ func (d *Doors) End(ctx context.Context, h run.Holder) (run.Used, error) {
 // Release is for run.Resource.
 func (d *Doors) Release(ctx context.Context, id sandbox.SandboxID) error {
 	open, err := d.mayBeOpen(ctx, string(id))
-	if err != nil || !open {
-		return err
+	if err == nil && open {
+		_, err = d.close(ctx, string(id))
 	}
-	_, err = d.close(ctx, string(id))
+	if err == nil {
+		d.forget(string(id))
+	}
 	return err
 }
 
 // close closes a door. One that is not there is closed.
 func (d *Doors) close(ctx context.Context, id string) (gateway.Door, error) {
 	closed, err := d.gateway.CloseDoor(ctx, id)
+	if err == nil && closed.ID != id {
+		err = errStranger
+	}
 	if err != nil && !errors.Is(err, gateway.ErrNoDoor) {
 		return closed, fmt.Errorf("close a door of the model gateway: %w", err)
 	}
-	d.note(id, false)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if _, known := d.known[id]; known {
+		d.known[id] = false
+	}
 	return closed, nil
 }
 
 func (d *Doors) note(id string, open bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if open {
-		d.opened[id] = true
-		return
-	}
-	delete(d.opened, id)
+	d.known[id] = open
 }
 
-// mayBeOpen says whether a door may be open. Of those that an earlier watcher has opened the gateway knows, which is asked once:
-// most sandboxes have no door, and no gateway that is away keeps them from being removed.
-func (d *Doors) mayBeOpen(ctx context.Context, id string) (bool, error) {
+func (d *Doors) forget(id string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.opened[id] || d.asked {
-		return d.opened[id], nil
+	delete(d.known, id)
+}
+
+// look is mayBeOpen without a question. Where every door of an earlier watcher is known, what is not known is not open.
+func (d *Doors) look(id string) (open, sure bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	open, known := d.known[id]
+	return open, known || d.asked
+}
+
+// mayBeOpen says whether a door may be open. Of those that an earlier watcher has opened the gateway knows, which is asked once: no
+// gateway that is away, or does not answer, holds up a run of this watcher's that has no door. Calls wait no longer than their contexts.
+func (d *Doors) mayBeOpen(ctx context.Context, id string) (bool, error) {
+	if open, sure := d.look(id); sure {
+		return open, nil
+	}
+	select {
+	case d.asking <- struct{}{}:
+		defer func() { <-d.asking }()
+	case <-ctx.Done():
+		return false, fmt.Errorf("ask the model gateway for its doors: %w", ctx.Err())
+	}
+	if open, sure := d.look(id); sure {
+		return open, nil
 	}
 	all, err := d.gateway.Doors(ctx)
 	if err != nil {
 		return false, fmt.Errorf("ask the model gateway for its doors: %w", err)
 	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	d.asked = true
 	for _, door := range all {
-		d.opened[door.ID] = true
+		if _, known := d.known[door.ID]; !known {
+			d.known[door.ID] = true
+		}
 	}
-	return d.opened[id], nil
+	return d.known[id], nil
 }

@@ -24,6 +24,7 @@ func (r *runner) attemptAgain(v verdict) bool {
 		r.log.Error("a lost run cannot be attempted again", "run", r.hash, "error", err)
 		return false
 	}
+	r.runs.Removals.Release(r.sandbox) // the next attempt has a sandbox of its own
 	r.log.Warn("a run was lost and is attempted again", "run", r.hash, "attempt", next.key.Attempt, "of", r.spec.Attempts)
 	crash.At("attempt.forgotten")
 	r.runs.Notes.Drop(r.hash)

@@ -23,6 +23,7 @@ const MaxLeftovers = 64
 type Removals struct {
 	left      atomic.Int64   // sandboxes that could not be removed
 	leftovers atomic.Int64   // sandboxes that have ended and are removed behind their runs
+	releasing atomic.Int64   // resources that are let go of
 	removing  sync.Map       // by key: a channel that is closed when a sandbox that belongs to no run is gone
 	work      sync.WaitGroup // one for each sandbox that no run waits for
 
@@ -32,10 +33,11 @@ type Removals struct {
 	notices   *notice.Board
 	log       *slog.Logger
 	life      context.Context // done when the watcher stops working
+	leisure   context.Context // done when it begins to stop
 }
 
 func newRemovals(p Ports, c *calls) *Removals {
-	return &Removals{calls: c, resources: p.Resources, launchers: p.Launchers, notices: p.Notices, log: p.Log, life: p.Life}
+	return &Removals{calls: c, resources: p.Resources, launchers: p.Launchers, notices: p.Notices, log: p.Log, life: p.Life, leisure: p.Leisure}
 }
 
 // Left is how many sandboxes are left, as far as is known: a call that was left behind may make one.

@@ -18,13 +18,17 @@ import (
 type Resource interface {
 	// Acquire gets it, and adds to the holder's Spec what the sandbox is to have of it. A *delegation.Refusal ends the run.
 	Acquire(context.Context, *Holder) error
-	// Attested tells it what the host saw of the finished sandbox, before its agent runs.
+	// Attested tells it what the host saw of the finished sandbox, before its agent runs. A *delegation.Refusal ends the run; with
+	// ErrGone another sandbox is made, with a resource of its own.
 	Attested(context.Context, Holder, sandbox.Attestation) error
 	// End is for when the agent's last process is gone, before the run is answered. It says what the run used.
 	End(context.Context, Holder) (Used, error)
 	// Release lets go of it, when the sandbox is gone or was never made.
 	Release(context.Context, sandbox.SandboxID) error
 }
+
+// ErrGone says that what was acquired is not there any more.
+var ErrGone = errors.New("what the sandbox was made with is gone")
 
 // Holder is the run that has a resource.
 type Holder struct {
@@ -74,6 +78,12 @@ func (r *runner) attested(seen sandbox.Attestation) error {
 		if reason := r.Cause(); err != nil && reason != "" {
 			return &unreleasedError{verdict: verdict{reason: reason}}
 		}
+		if refusal, ok := errors.AsType[*delegation.Refusal](err); ok {
+			return &unreleasedError{verdict: verdict{reason: delegation.ReasonLaunchFailed, refusal: refusal}}
+		}
+		if errors.Is(err, ErrGone) {
+			return &unreleasedError{broken: err}
+		}
 		if err != nil {
 			return &unreleasedError{verdict: failed(delegation.CodeLaunch, err)}
 		}
@@ -81,16 +91,19 @@ func (r *runner) attested(seen sandbox.Attestation) error {
 	return nil
 }
 
-// untilHad makes a call of a resource again until it is done, is refused, or the run is to end.
+// untilHad makes a call of a resource again until it is done, is refused, or the run is to end. Then it waits for no answer: what the
+// call may have acquired is let go of by the sandbox's id.
 func (r *runner) untilHad(call func(context.Context) error) error {
 	held := r.runs.Notices.FlagOf(r.request.Outbox, r.key.Subagent)
 	defer held.Close()
 	var refusal *delegation.Refusal
 	for try := 1; ; try++ {
-		ctx, cancel := r.runs.calls.within(callBudget, r.ending, r.runs.Life)
+		ctx, cancel := context.WithTimeout(r.ending, callBudget)
+		stop := context.AfterFunc(r.runs.Life, cancel)
 		err := call(ctx)
+		stop()
 		cancel()
-		if err == nil || errors.As(err, &refusal) || r.ending.Err() != nil || r.runs.Life.Err() != nil {
+		if err == nil || errors.As(err, &refusal) || errors.Is(err, ErrGone) || r.ending.Err() != nil || r.runs.Life.Err() != nil {
 			return err
 		}
 		held.Raise(delegation.NoticeGateway, err)
@@ -100,8 +113,12 @@ func (r *runner) untilHad(call func(context.Context) error) error {
 }
 
 // endResources ends the use of the run's resources, now that its last process is gone. A resource that does not answer does not
-// hold the answer up.
+// hold the answer up. A run whose agent never had the word has used nothing, unless an earlier attempt has.
 func (r *runner) endResources(v *verdict) {
+	if !r.releasing && !r.Standing().Released && r.key.Attempt == 1 {
+		r.runs.Removals.Release(r.sandbox)
+		return
+	}
 	holder := Holder{Sandbox: r.sandbox, Key: r.key, Spec: r.spec}
 	for _, resource := range r.runs.Resources {
 		ctx, cancel := context.WithTimeout(r.runs.Life, resourceBudget)
@@ -130,18 +147,34 @@ func (r *runner) noteRefused(v *verdict, refused int64) {
 	r.warnings = append(r.warnings, fmt.Sprintf("%d requests to the model were refused, because a budget is used up.", refused))
 }
 
-// Release lets go of what was acquired for a sandbox that is gone, or was never made.
+// Release lets go of what was acquired for a sandbox that is gone, or was never made. No run and no start waits for that. What cannot
+// be let go of now is tried again until the watcher begins to stop.
 func (m *Removals) Release(id sandbox.SandboxID) {
 	if id == "" {
 		return
 	}
 	for _, resource := range m.resources {
+		m.work.Go(func() { m.release(resource, id) })
+	}
+}
+
+// release lets go of one resource. With more than MaxLeftovers on their way none is tried again.
+func (m *Removals) release(resource Resource, id sandbox.SandboxID) {
+	m.releasing.Add(1)
+	defer m.releasing.Add(-1)
+	for try := 1; ; try++ {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(m.life), resourceBudget)
 		crash.At("resource.released")
 		err := resource.Release(ctx, id)
 		cancel()
-		if err != nil {
-			m.log.Warn("something that a sandbox had is left; it ends by itself with the sandbox's time", "id", id, "error", err)
+		if err == nil {
+			return
 		}
+		if m.leisure.Err() != nil || m.releasing.Load() > MaxLeftovers {
+			m.log.Warn("something that a sandbox had is left; it ends by itself with the sandbox's time", "id", id, "error", err)
+			return
+		}
+		retry.Warn(m.log, "let go of something that a sandbox had", try, err)
+		m.calls.pause(m.leisure, retry.Backoff(try))
 	}
 }

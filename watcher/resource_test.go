@@ -1,0 +1,216 @@
+package watcher
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"torno/delegation"
+	"torno/sandbox"
+	"torno/sandbox/sandboxtest"
+	"torno/watcher/run"
+)
+
+// thing is a resource that does what a test says. A step that is nil is done at once.
+type thing struct {
+	acquire  func(context.Context, *run.Holder) error
+	attested func(context.Context, run.Holder) error
+	end      func(context.Context, run.Holder) (run.Used, error)
+	release  func(context.Context, sandbox.SandboxID) error
+
+	mu       sync.Mutex
+	acquired []sandbox.SandboxID
+	released []sandbox.SandboxID
+	ended    int
+}
+
+func (r *thing) Acquire(ctx context.Context, h *run.Holder) error {
+	if r.acquire != nil {
+		if err := r.acquire(ctx, h); err != nil {
+			return err
+		}
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.acquired = append(r.acquired, h.Sandbox)
+	return nil
+}
+
+func (r *thing) Attested(ctx context.Context, h run.Holder, _ sandbox.Attestation) error {
+	if r.attested == nil {
+		return nil
+	}
+	return r.attested(ctx, h)
+}
+
+func (r *thing) End(ctx context.Context, h run.Holder) (run.Used, error) {
+	r.mu.Lock()
+	r.ended++
+	r.mu.Unlock()
+	if r.end == nil {
+		return run.Used{}, nil
+	}
+	return r.end(ctx, h)
+}
+
+func (r *thing) Release(ctx context.Context, id sandbox.SandboxID) error {
+	if r.release != nil {
+		if err := r.release(ctx, id); err != nil {
+			return err
+		}
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.released = append(r.released, id)
+	return nil
+}
+
+// allReleased says whether everything that was acquired was let go of.
+func (r *thing) allReleased() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return !slices.ContainsFunc(r.acquired, func(id sandbox.SandboxID) bool { return !slices.Contains(r.released, id) })
+}
+
+func newDeskWith(t *testing.T, r *thing) *desk {
+	return newDesk(t, func(c *Config) {
+		c.Resources = []run.Resource{r}
+		c.Outboxes[0].Policy.Profiles[0].Attempts = 2
+	})
+}
+
+// hangs is a call that only its context ends.
+func hangs(ctx context.Context) error {
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+// TestWhatALostAttemptHadIsLetGo: the next attempt has a sandbox of its own, and a door of the lost one would stay open for hours.
+func TestWhatALostAttemptHadIsLetGo(t *testing.T) {
+	r := &thing{}
+	d := newDeskWith(t, r)
+	var once sync.Once
+	d.world.Register("second", func(ctx context.Context, _ sandboxtest.ProgramIO) int {
+		first := false
+		once.Do(func() { first = true })
+		if first {
+			<-ctx.Done()
+		}
+		return 0
+	})
+	a := d.submit(ask{id: "s1", task: "second"})
+	d.started(a)
+	d.world.Vanish(*d.latest("s1").Handle)
+	resp := d.response(a)
+	d.want(resp, delegation.StatusCompleted, delegation.ReasonExited, 0)
+	if resp.Attempt != 2 {
+		t.Errorf("it is attempt %d", resp.Attempt)
+	}
+	d.eventually("both sandboxes' resources are let go of", r.allReleased)
+}
+
+// TestWhatIsGoneBeforeTheReleaseIsMadeAnew: a gateway that lost a door would be asked for it for ever.
+func TestWhatIsGoneBeforeTheReleaseIsMadeAnew(t *testing.T) {
+	r := &thing{}
+	var lost sandbox.SandboxID
+	r.attested = func(_ context.Context, h run.Holder) error {
+		if lost == "" || lost == h.Sandbox {
+			lost = h.Sandbox
+			return run.ErrGone
+		}
+		return nil
+	}
+	d := newDeskWith(t, r)
+	d.want(d.response(d.submit(ask{id: "s1", task: "echo"})), delegation.StatusCompleted, delegation.ReasonExited, 0)
+	d.eventually("everything is let go of", r.allReleased)
+}
+
+// TestAResourceRefusesWhatWasBuilt: what never becomes right is no reason to wait.
+func TestAResourceRefusesWhatWasBuilt(t *testing.T) {
+	r := &thing{attested: func(context.Context, run.Holder) error {
+		return &delegation.Refusal{Code: delegation.CodeLaunch, Text: "not so"}
+	}}
+	d := newDeskWith(t, r)
+	resp := d.response(d.submit(ask{id: "s1", task: "echo"}))
+	d.want(resp, delegation.StatusError, delegation.ReasonLaunchFailed, -1)
+	if !strings.Contains(resp.StderrTail, "not so") {
+		t.Errorf("it says %q", resp.StderrTail)
+	}
+	d.eventually("everything is let go of", r.allReleased)
+}
+
+// TestACancelWaitsForNoResource: a resource that takes a call and never answers has a run's cancel, its answer and its end wait for nothing.
+// Every call that hangs holds the answer here for as long as its context lets it, so none may be made behind the cancel.
+func TestACancelWaitsForNoResource(t *testing.T) {
+	for name, step := range map[string]func(*thing, chan struct{}){
+		"acquire": func(r *thing, begun chan struct{}) {
+			r.acquire = func(ctx context.Context, _ *run.Holder) error { close(begun); return hangs(ctx) }
+		},
+		"attested": func(r *thing, begun chan struct{}) {
+			r.attested = func(ctx context.Context, _ run.Holder) error { close(begun); return hangs(ctx) }
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			begun, over := make(chan struct{}), make(chan struct{})
+			r := &thing{}
+			step(r, begun)
+			r.release = func(ctx context.Context, _ sandbox.SandboxID) error {
+				select {
+				case <-over: // the run is answered: it did not wait
+					return nil
+				case <-t.Context().Done():
+					return errors.New("the test is over")
+				}
+			}
+			d := newDeskWith(t, r)
+			a := d.submit(ask{id: "s1", task: "echo"})
+			<-begun
+			d.touch("cancel_s1")
+			resp := d.response(a)
+			d.want(resp, delegation.StatusCancelled, delegation.ReasonCancelled, -1)
+			if r.ended != 0 || len(resp.Warnings) != 0 {
+				t.Errorf("a run that used nothing is asked for what it used, %d times: %q", r.ended, resp.Warnings)
+			}
+			close(over)
+			d.eventually("everything is let go of", r.allReleased)
+		})
+	}
+}
+
+// TestALaunchGoesOnBesideARemovalThatHangs: a gateway that takes a call and never answers keeps no run's place, and no start of a watcher.
+func TestALaunchGoesOnBesideARemovalThatHangs(t *testing.T) {
+	over := make(chan struct{})
+	r := &thing{release: func(context.Context, sandbox.SandboxID) error { <-over; return nil }}
+	d := newDesk(t, func(c *Config) { c.Resources, c.MaxRunning = []run.Resource{r}, 1 })
+	for i := range 3 {
+		d.want(d.response(d.submit(ask{id: numbered("s", i), task: "echo"})), delegation.StatusCompleted, delegation.ReasonExited, 0)
+	}
+	close(over)
+	d.eventually("everything is let go of", r.allReleased)
+}
+
+// TestWhatCannotBeLetGoNowIsTriedAgain: a gateway that is started again has the door of a run that is over.
+func TestWhatCannotBeLetGoNowIsTriedAgain(t *testing.T) {
+	tries := 0
+	r := &thing{release: func(context.Context, sandbox.SandboxID) error {
+		if tries++; tries < 3 {
+			return errors.New("away")
+		}
+		return nil
+	}}
+	d := newDesk(t, func(c *Config) { c.Resources = []run.Resource{r} })
+	d.want(d.response(d.submit(ask{id: "s1", task: "echo"})), delegation.StatusCompleted, delegation.ReasonExited, 0)
+	d.eventually("everything is let go of", func() bool { return r.allReleased() })
+}
+
+// TestAStopWaitsForNoResource: what cannot be let go of does not keep a watcher from stopping.
+func TestAStopWaitsForNoResource(t *testing.T) {
+	r := &thing{release: func(context.Context, sandbox.SandboxID) error { return errors.New("away") }}
+	d := newDesk(t, func(c *Config) { c.Resources = []run.Resource{r} })
+	d.want(d.response(d.submit(ask{id: "s1", task: "echo"})), delegation.StatusCompleted, delegation.ReasonExited, 0)
+	d.stop() // the budget for that is the test's patience
+}
+
