@@ -213,4 +213,3 @@ func TestAStopWaitsForNoResource(t *testing.T) {
 	d.want(d.response(d.submit(ask{id: "s1", task: "echo"})), delegation.StatusCompleted, delegation.ReasonExited, 0)
 	d.stop() // the budget for that is the test's patience
 }
-

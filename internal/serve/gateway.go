@@ -3,6 +3,7 @@ package serve
 import (
 	"cmp"
 	"context"
+	"errors"
 	"os"
 	"sync"
 	"time"
@@ -32,7 +33,21 @@ func (h *host) resources() []run.Resource {
 	if h.gateway == nil {
 		return nil
 	}
-	return []run.Resource{door.New(h.gateway)}
+	return []run.Resource{door.New(h.gateway, h.tellGateway)}
+}
+
+// tellGateway tells the gateway its routes, in the moment in which it lacks one. It is no error where the gateway has a file of its own:
+// what that says counts.
+func (h *host) tellGateway(ctx context.Context) error {
+	text, err := h.Config.Gateway.Setup()
+	if err != nil {
+		return err
+	}
+	_, err = h.gateway.Configure(ctx, text)
+	if errors.Is(err, control.ErrOwnSetup) {
+		return nil
+	}
+	return err
 }
 
 // tendGateway has a gateway serve the routes, and looks after it until the host closes. Without it the watcher starts all the same:

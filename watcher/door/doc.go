@@ -16,6 +16,6 @@
 // at its end it is answered all the same, after a few seconds at most, and the answer says that it is not known what was spent.
 // The door is closed behind the answer then, as soon as the gateway can be had. A run without a door waits for no gateway.
 //
-// The gateway has no such route, because it was configured anew meanwhile: the run is not launched. It has lost the door before the
+// The gateway has no such route, also when it was told them once more: the run is not launched. It has lost the door before the
 // agent's word: another sandbox is made. Another program answers in its place: that counts as being away.
 package door

@@ -31,6 +31,7 @@ type Gateway interface {
 // Doors are the doors of all runs. They are a run.Resource.
 type Doors struct {
 	gateway Gateway
+	tell    func(context.Context) error
 
 	asking chan struct{} // holds one: the call that asks which doors an earlier watcher has opened is made once at a time
 
@@ -39,9 +40,9 @@ type Doors struct {
 	known map[string]bool // by the ids of sandboxes: whether a door may be open. Those that this watcher makes are all here
 }
 
-// New returns the doors of a gateway.
-func New(g Gateway) *Doors {
-	return &Doors{gateway: g, asking: make(chan struct{}, 1), known: map[string]bool{}}
+// New returns the doors of a gateway. tell tells it its routes: one that has just come back may not have been told yet.
+func New(g Gateway, tell func(context.Context) error) *Doors {
+	return &Doors{gateway: g, tell: tell, asking: make(chan struct{}, 1), known: map[string]bool{}}
 }
 
 // Where the child finds its door. Its directory holds nothing else.
@@ -59,6 +60,12 @@ func (d *Doors) Acquire(ctx context.Context, h *run.Holder) error {
 		return nil
 	}
 	opened, err := d.gateway.Open(ctx, specOf(h))
+	if errors.Is(err, gateway.ErrNoRoute) {
+		if err := d.tell(ctx); err != nil {
+			return fmt.Errorf("tell the model gateway its routes: %w", err)
+		}
+		opened, err = d.gateway.Open(ctx, specOf(h))
+	}
 	switch {
 	case errors.Is(err, gateway.ErrNoRoute), errors.Is(err, gateway.ErrInvalid):
 		return refusal("does not open a door", err)

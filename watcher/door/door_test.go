@@ -23,6 +23,7 @@ type near struct {
 	*gateway.Gateway
 	fails  func(ctx context.Context, call string) error // before a call; nil for never
 	tells  func(*gateway.Door)                          // changes a reply; nil for not
+	told   func() error                                 // is told the routes; nil for nothing that is new
 	calls  []string
 	budget *budget.Ledger
 }
@@ -40,13 +41,24 @@ func newNear(t *testing.T) *near {
 	}
 	t.Cleanup(func() { ledger.Close() })
 	g := gateway.New(gateway.Config{Dir: dir, Ledger: ledger, Scrub: func(s string) string { return s }, Log: slog.New(slog.DiscardHandler)})
-	g.Use([]*gateway.Upstream{{Route: &route.Route{Name: "claude", API: route.Anthropic, Upstream: &url.URL{Scheme: "https", Host: "example.com"}}}}, nil)
+	useClaude(g)
 	t.Cleanup(func() {
 		for _, d := range g.Doors() {
 			g.Close(d.ID)
 		}
 	})
 	return &near{Gateway: g, budget: ledger}
+}
+
+func useClaude(g *gateway.Gateway) {
+	g.Use([]*gateway.Upstream{{Route: &route.Route{Name: "claude", API: route.Anthropic, Upstream: &url.URL{Scheme: "https", Host: "example.com"}}}}, nil)
+}
+
+func (n *near) tell(context.Context) error {
+	if n.told == nil {
+		return nil
+	}
+	return n.told()
 }
 
 func (n *near) begin(ctx context.Context, call string) error {
@@ -135,7 +147,7 @@ func (n *near) open() (ids []string) {
 // TestTheLifeOfADoor: it serves no process until its sandbox was seen, lasts longer than the run may, and closes with it.
 func TestTheLifeOfADoor(t *testing.T) {
 	n, h := newNear(t), holder(t, claude)
-	d := New(n)
+	d := New(n, n.tell)
 	if err := d.Acquire(t.Context(), h); err != nil {
 		t.Fatal(err)
 	}
@@ -178,7 +190,7 @@ func TestWhatAGatewayRefuses(t *testing.T) {
 		return ok
 	}
 	n, h := newNear(t), holder(t, sandbox.Route{Name: "gone"})
-	d := New(n)
+	d := New(n, n.tell)
 	if err := d.Acquire(t.Context(), h); !isRefusal(err) {
 		t.Errorf("a route that is gone: %v", err)
 	}
@@ -200,10 +212,26 @@ func TestWhatAGatewayRefuses(t *testing.T) {
 	}
 }
 
+// TestAGatewayThatWasNotToldYet: one that comes back has no routes, or those of an earlier configuration. The run that waits for it
+// does not fail for that.
+func TestAGatewayThatWasNotToldYet(t *testing.T) {
+	n, h := newNear(t), holder(t, claude)
+	n.Use(nil, nil)
+	n.told = func() error { return errAway }
+	d := New(n, n.tell)
+	if err := d.Acquire(t.Context(), h); !errors.Is(err, errAway) {
+		t.Errorf("it cannot be told: %v", err)
+	}
+	n.told = func() error { useClaude(n.Gateway); return nil }
+	if err := d.Acquire(t.Context(), h); err != nil || len(n.open()) != 1 {
+		t.Errorf("it was told: %v, open %v", err, n.open())
+	}
+}
+
 // TestAnotherProgramInItsPlace: a program that says yes to everything opens no door, and closes none.
 func TestAnotherProgramInItsPlace(t *testing.T) {
 	n, h := newNear(t), holder(t, claude)
-	d := New(n)
+	d := New(n, n.tell)
 	if err := d.Acquire(t.Context(), h); err != nil {
 		t.Fatal(err)
 	}
@@ -222,7 +250,7 @@ func TestAnotherProgramInItsPlace(t *testing.T) {
 // TestARunWithoutADoorAsksNothing: a gateway that takes calls and never answers is in the way of no such run.
 func TestARunWithoutADoorAsksNothing(t *testing.T) {
 	n, h := newNear(t), holder(t)
-	d := New(n)
+	d := New(n, n.tell)
 	if err := d.Acquire(t.Context(), h); err != nil {
 		t.Fatal(err)
 	}
@@ -240,13 +268,13 @@ func TestARunWithoutADoorAsksNothing(t *testing.T) {
 // TestADoorOfAnEarlierWatcher is closed with its run, also where today's profile has none, and what it cost is told.
 func TestADoorOfAnEarlierWatcher(t *testing.T) {
 	n, h, other := newNear(t), holder(t, claude), holder(t, claude)
-	before := New(n)
+	before := New(n, n.tell)
 	for _, h := range []*run.Holder{h, other} {
 		if err := before.Acquire(t.Context(), h); err != nil {
 			t.Fatal(err)
 		}
 	}
-	d := New(n)
+	d := New(n, n.tell)
 	h.Spec.Door = nil
 	n.fails = func(context.Context, string) error { return errAway }
 	if used, err := d.End(t.Context(), *h); err != nil || used.Model != nil {
@@ -271,7 +299,7 @@ func TestADoorOfAnEarlierWatcher(t *testing.T) {
 // TestAQuestionThatHangs holds up no call for longer than its own context says, and no run that opens or closes a door.
 func TestAQuestionThatHangs(t *testing.T) {
 	n, h := newNear(t), holder(t, claude)
-	d := New(n)
+	d := New(n, n.tell)
 	asked, answer, hung := make(chan struct{}), make(chan struct{}), make(chan error)
 	n.fails = func(_ context.Context, call string) error {
 		if call == "doors" {
