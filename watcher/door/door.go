@@ -71,7 +71,7 @@ func (d *Doors) Acquire(ctx context.Context, h *run.Holder) error {
 		return refusal("does not open a door", err)
 	case err != nil:
 		return fmt.Errorf("open a door of the model gateway: %w", err)
-	case opened.ID != string(h.Sandbox) || !filepath.IsAbs(opened.Socket):
+	case opened.ID != string(h.Sandbox) || !isOf(opened.Socket, opened.ID):
 		return fmt.Errorf("open a door of the model gateway: %w", errStranger)
 	}
 	h.Spec.Sockets = append(slices.Clone(h.Spec.Sockets), sandbox.Socket{Host: opened.Socket, Target: target, Port: asked.Port, Lasting: true})
@@ -80,6 +80,12 @@ func (d *Doors) Acquire(ctx context.Context, h *run.Holder) error {
 
 // errStranger says that what answers is no gateway: it speaks of another door than it was asked for.
 var errStranger = errors.New("what answers in its place is another program")
+
+// isOf says whether a socket lies in a directory that has the name of its door. The sandbox gets that directory: a gateway that a child has
+// taken over could name one of the host's, but none of those has such a name.
+func isOf(socket, id string) bool {
+	return filepath.IsAbs(socket) && filepath.Clean(socket) == socket && filepath.Base(filepath.Dir(socket)) == id
+}
 
 func refusal(does string, err error) *delegation.Refusal {
 	return &delegation.Refusal{

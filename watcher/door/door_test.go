@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"os"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -244,6 +245,19 @@ func TestAnotherProgramInItsPlace(t *testing.T) {
 	}
 	if used, err := d.End(t.Context(), *h); !errors.Is(err, errStranger) || used.Model != nil {
 		t.Errorf("it says what was spent: %+v, %v", used, err)
+	}
+}
+
+// TestADirectoryOfTheHosts: the sandbox gets the directory of its door's socket, so a gateway that names another one opens no door.
+func TestADirectoryOfTheHosts(t *testing.T) {
+	n := newNear(t)
+	d := New(n, n.tell)
+	for _, path := range []string{"/run/dbus/system_bus_socket", "sock", "/run/ID", "/run/ID/../dbus/sock", "/x/ID/../ID/sock"} {
+		h := holder(t, claude)
+		n.tells = func(d *gateway.Door) { d.Socket = strings.ReplaceAll(path, "ID", d.ID) }
+		if err := d.Acquire(t.Context(), h); !errors.Is(err, errStranger) || len(h.Spec.Sockets) != 0 {
+			t.Errorf("%s: %v, %v", path, err, h.Spec.Sockets)
+		}
 	}
 }
 
