@@ -30,10 +30,11 @@ each launcher enforces here and by what, and what was chosen where a profile lea
 for a moment and removed again. What is wrong with the configuration, the directories or the launchers is an error.
 
 --try sends an agent that does nothing through every profile of every outbox, with a workspace of its own in the first
-allowed root, and shows how long each phase took.`,
+allowed root, and shows how long each phase took. It also has the model gateway ask the upstream of each route for its models, which
+costs nothing, and says in words what is wrong: the name, TLS, the credential, a model, or that there is no gateway.`,
 		Examples: []string{"watcher check --config watcher.yaml", "watcher check --dir ./outbox --try", "watcher check --dir ./outbox > watcher.yaml"},
 		Options: append([]cli.Option{
-			{Name: "try", Help: "run nothing through each profile, with times", Set: cli.On(&try)},
+			{Name: "try", Help: "run nothing through each profile, with times; ask each route's upstream", Set: cli.On(&try)},
 		}, a.source.options()...),
 		Run: func(ctx context.Context, args cli.Args) (int, error) {
 			if err := noWords("check", args); err != nil {
@@ -63,6 +64,7 @@ type checked struct {
 	guarantees map[string]sandbox.Guarantees
 	profiles   []compile.Profile // with the launchers that they have here
 	tries      []tried
+	routes     []serve.RouteAttempt
 }
 
 // tried is an attempt, and its error if it failed.
@@ -135,9 +137,24 @@ func (c *checked) useTrial(ctx context.Context, trial *serve.Trial, try bool) (e
 		}
 	}
 	if len(failed) > 0 {
-		return fmt.Errorf("%d of %d trials failed: %s", len(failed), len(c.tries), strings.Join(failed, ", "))
+		err = fmt.Errorf("%d of %d trials failed: %s", len(failed), len(c.tries), strings.Join(failed, ", "))
 	}
-	return nil
+	c.routes = trial.TryRoutes(ctx)
+	return errors.Join(err, c.failedRoutes())
+}
+
+// failedRoutes says which routes lead nowhere.
+func (c *checked) failedRoutes() error {
+	var failed []string
+	for _, r := range c.routes {
+		if !r.Works {
+			failed = append(failed, r.Route)
+		}
+	}
+	if len(failed) == 0 {
+		return nil
+	}
+	return fmt.Errorf("%d of %d routes do not work: %s", len(failed), len(c.routes), strings.Join(failed, ", "))
 }
 
 // unmet says which profiles demand what is not enforced.

@@ -7,6 +7,7 @@ import (
 
 	"torno/internal/cli"
 	"torno/internal/control"
+	"torno/internal/serve"
 	"torno/sandbox"
 )
 
@@ -40,6 +41,10 @@ func (a *app) printChecked(c *checked) error {
 		fmt.Fprintf(a.Out, "\n# How long nothing takes:\n")
 		a.Out.Table("#   ", tryRows(c.tries))
 	}
+	if len(c.routes) > 0 {
+		fmt.Fprintf(a.Out, "\n# What the upstreams of the gateway's routes say:\n")
+		a.Out.Table("#   ", routeRows(c.routes))
+	}
 	return nil
 }
 
@@ -70,6 +75,17 @@ func tryRows(tries []tried) [][]cli.Cell {
 	return rows
 }
 
+func routeRows(routes []serve.RouteAttempt) (rows [][]cli.Cell) {
+	for _, r := range routes {
+		word := cli.Cell{Text: "works", Colour: cli.Green}
+		if !r.Works {
+			word = cli.Cell{Text: "WRONG: " + cli.OneLine(r.Wrong), Colour: cli.Red}
+		}
+		rows = append(rows, []cli.Cell{{Text: r.Route}, word, {Text: cli.OneLine(r.Text)}})
+	}
+	return rows
+}
+
 // json is the same for programs.
 func (c *checked) json(config string) map[string]any {
 	warnings := []string{}
@@ -89,7 +105,7 @@ func (c *checked) json(config string) map[string]any {
 	}
 	return map[string]any{
 		"config": config, "warnings": warnings, "asked": c.asked, "profiles": c.launchers(), "guarantees": c.guarantees, "tries": tries,
-		"doors": c.doors(),
+		"doors": c.doors(), "routes": append([]serve.RouteAttempt{}, c.routes...),
 	}
 }
 

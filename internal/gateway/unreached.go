@@ -19,27 +19,45 @@ func (x *exchange) unreached(ctx context.Context, err error) bool {
 		x.event.Code = x.gone()
 		return false
 	}
-	text := "the upstream of the route " + x.event.Route + " did not answer: " + failure(err)
+	words, _ := failure(err)
+	text := "the upstream of the route " + x.event.Route + " did not answer: " + words
 	x.door.sayOnce("upstream", text, errors.New(x.scrubbed(err.Error())))
 	return x.refuse(route.Refusal{Status: http.StatusBadGateway, Code: "upstream", Text: text})
 }
 
-// failure is the kind of an error in words.
-func failure(err error) string {
+// failure is the kind of an error, in words and as a trial says it.
+func failure(err error) (words string, wrong Wrong) {
 	var name *net.DNSError
-	var certificate *tls.CertificateVerificationError
+	var address *dial.AddressError
 	var slow net.Error
 	switch {
 	case errors.As(err, &name):
-		return "its name cannot be resolved"
-	case errors.As(err, &certificate):
-		return "its certificate is not accepted"
+		return "its name cannot be resolved", WrongName
+	case errors.As(err, &address):
+		return "its address is one that is not dialled", WrongAddress
+	case errors.Is(err, dial.ErrPin):
+		return "its certificate is not the one that is pinned", WrongTLS
+	case isCertificate(err):
+		return "its certificate is not accepted", WrongTLS
+	case isTLS(err):
+		return "it and we do not agree on TLS", WrongTLS
 	case errors.As(err, &slow) && slow.Timeout():
-		return "it is silent for too long"
+		return "it is silent for too long", WrongUpstream
 	case errors.Is(err, syscall.ECONNREFUSED):
-		return "it refuses connections"
+		return "it refuses connections", WrongUpstream
 	case errors.Is(err, dial.ErrRedirect):
-		return dial.ErrRedirect.Error()
+		return dial.ErrRedirect.Error(), WrongUpstream
 	}
-	return "it cannot be reached, or what it said is no answer"
+	return "it cannot be reached, or what it said is no answer", WrongUpstream
+}
+
+func isCertificate(err error) bool {
+	_, ok := errors.AsType[*tls.CertificateVerificationError](err)
+	return ok
+}
+
+func isTLS(err error) bool {
+	_, record := errors.AsType[tls.RecordHeaderError](err)
+	_, alert := errors.AsType[tls.AlertError](err)
+	return record || alert
 }

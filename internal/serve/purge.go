@@ -64,7 +64,7 @@ func (i *Installation) Purge(ctx context.Context, c configs.Config, kinds launch
 	setting.handles = nil
 	for _, dir := range left {
 		setting.installation, setting.stateDir = strings.TrimPrefix(filepath.Base(dir), trialPrefix), dir
-		err := purge(ctx, kinds, setting)
+		err := errors.Join(purge(ctx, kinds, setting), stopGateway(ctx, filepath.Join(dir, configs.GatewayName), log))
 		if err == nil {
 			err = removeTree(dir)
 		}

@@ -53,6 +53,13 @@ func (c *Client) Stop(ctx context.Context) (s Status, err error) {
 	return s, c.gateway.Call(ctx, http.MethodPost, "/v1/stop", nil, &s)
 }
 
+// Try has the gateway ask a route's upstream something that costs nothing. Where model is "", it asks for the models that the route
+// names in full.
+func (c *Client) Try(ctx context.Context, route, model string) (t gateway.Tried, err error) {
+	path := "/v1/routes/" + url.PathEscape(route) + "/try?" + url.Values{"model": {model}}.Encode()
+	return t, c.gateway.Call(ctx, http.MethodPost, path, nil, &t)
+}
+
 // Doors lists all doors.
 func (c *Client) Doors(ctx context.Context) (all []gateway.Door, err error) {
 	return all, c.gateway.Call(ctx, http.MethodGet, "/v1/doors", nil, &all)

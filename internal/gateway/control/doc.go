@@ -4,7 +4,8 @@
 //	GET    /v1/status          which program it is, which routes there are, how many doors
 //	PUT    /v1/setup           routes and prices, as package setup reads them (application/yaml)
 //	POST   /v1/stop            lets answers under way come to their end, and ends, as SIGTERM does
-//	GET    /v1/doors           all doors
+//	POST   /v1/routes/NAME/try asks a route's upstream something that costs nothing, model=MODEL, and says what is wrong
+//	GET    /v1/doors           all doors, with what went through them and what their runs have spent
 //	POST   /v1/doors           opens a door; where the same door is open already, returns that
 //	GET    /v1/doors/ID        a door, with what went through it
 //	PATCH  /v1/doors/ID        which processes are served, and whether the final answer comes now

@@ -95,6 +95,10 @@ func Handler(g *gateway.Gateway, process Process) http.Handler {
 		_ = http.NewResponseController(w).Flush() // what is not out by now is lost with the connection
 		process.Stop()
 	})
+	mux.HandleFunc("POST /v1/routes/{name}/try", func(w http.ResponseWriter, r *http.Request) {
+		tried, err := g.Try(r.Context(), r.PathValue("name"), r.FormValue("model"))
+		failures.Reply(w, tried, err)
+	})
 	mux.HandleFunc("GET /v1/doors", func(w http.ResponseWriter, _ *http.Request) { failures.Reply(w, g.Doors(), nil) })
 	mux.HandleFunc("POST /v1/doors", func(w http.ResponseWriter, r *http.Request) {
 		var spec gateway.Spec

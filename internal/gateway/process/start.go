@@ -71,7 +71,7 @@ func (s *Supervisor) spawn(program string) (pid int, err error) {
 		return 0, err
 	}
 	ended := make(chan error, 1)
-	s.started = ended
+	s.child, s.started = cmd.Process, ended
 	go func() {
 		if err := cmd.Wait(); err != nil {
 			ended <- err

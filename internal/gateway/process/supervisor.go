@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"time"
 
 	"torno/internal/gateway/control"
@@ -12,7 +13,7 @@ import (
 	"torno/internal/version"
 )
 
-// Supervisor looks after one gateway. Look and Run are called by one goroutine at a time.
+// Supervisor looks after one gateway. Look, Run and End are called by one goroutine at a time.
 type Supervisor struct {
 	State   string                 // the gateway's directory
 	Setup   []byte                 // its routes and prices
@@ -22,9 +23,10 @@ type Supervisor struct {
 	Trouble func(error) // told what keeps the gateway away, and nil when that is over
 	Every   time.Duration
 
-	tries   int        // in vain, since the last good one
-	known   int        // the process whose version was looked at
-	started chan error // how the process ended that was started last
+	tries   int         // in vain, since the last good one
+	known   int         // the process whose version was looked at
+	child   *os.Process // that was started last
+	started chan error  // how it ended
 }
 
 // patience is how long a gateway may take for one answer, and a new one to begin.
@@ -47,6 +49,31 @@ func (s *Supervisor) Run(ctx context.Context) {
 		}
 		s.Look(ctx)
 	}
+}
+
+// End ends the gateway that Look has started, and returns when it is gone. One that was there already goes on.
+func (s *Supervisor) End(ctx context.Context) error {
+	if s.started == nil {
+		return nil
+	}
+	asking, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	_, err := s.Client.Stop(asking)
+	if err == nil {
+		select {
+		case <-s.started:
+			s.started = nil
+			return nil
+		case <-asking.Done():
+			err = asking.Err()
+		}
+	}
+	if kill := s.child.Kill(); kill != nil && !errors.Is(kill, os.ErrProcessDone) {
+		return errors.Join(err, kill)
+	}
+	<-s.started
+	s.started = nil
+	return nil
 }
 
 // Look has the gateway serve with our routes, if that can be had, and tells what is in the way.

@@ -60,14 +60,20 @@ func (u *Upstream) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	u.seen = append(u.seen, Seen{r.Method, r.URL.EscapedPath(), r.URL.RawQuery, r.Header.Clone(), body})
 	u.mu.Unlock()
 	api, ok := apis[r.URL.Path]
+	given := keyOf(r.Header)
+	refused := key != "" && given != key
+	const quoting = "Incorrect API key provided: " // real upstreams quote what they were sent
+	if !ok && refused {
+		writeJSON(w, http.StatusUnauthorized, map[string]any{"error": map[string]any{"type": "authentication_error", "message": quoting + given}})
+		return
+	}
 	if !ok {
 		u.others(w, r)
 		return
 	}
 	a := &answer{u: u, w: w, r: r, api: api}
-	if given := keyOf(r.Header); key != "" && given != key {
-		// Real upstreams quote what they were sent.
-		a.fail(http.StatusUnauthorized, "authentication_error", "Incorrect API key provided: "+given)
+	if refused {
+		a.fail(http.StatusUnauthorized, "authentication_error", quoting+given)
 		return
 	}
 	if err := json.Unmarshal(body, &a.asked); err != nil {
