@@ -21,7 +21,8 @@ type Item struct {
 	Status     delegation.Status // when there is a response
 	Reason     delegation.Reason
 	ExitCode   int
-	Position   int // in the queue, from 1
+	Usage      *delegation.Usage // when there is a response that has it
+	Position   int               // in the queue, from 1
 
 	Task         string // its beginning
 	Workspace    string
@@ -111,7 +112,7 @@ func (m *Manager) item(name string, limit int64) (Item, bool) {
 	}
 	if response, _ := run.response(); response != nil {
 		item.State = delegation.StateEnded
-		item.Status, item.Reason, item.ExitCode = response.Status, response.Reason, response.ExitCode
+		item.Status, item.Reason, item.ExitCode, item.Usage = response.Status, response.Reason, response.ExitCode, response.Usage
 	}
 	return item, true
 }

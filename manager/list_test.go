@@ -19,7 +19,9 @@ func TestListTellsWhereEachRunStands(t *testing.T) {
 	since := time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
 	h.tell(queued, delegation.StateQueued, func(s *delegation.RunStatus) { s.Position = 3 })
 	h.tell(running, delegation.StateRunning, func(s *delegation.RunStatus) { s.RunningSince = since })
-	h.respond(ended, func(r *delegation.Response) { r.Status, r.ExitCode = delegation.StatusError, 7 })
+	h.respond(ended, func(r *delegation.Response) {
+		r.Status, r.ExitCode, r.Usage = delegation.StatusError, 7, &delegation.Usage{Model: &delegation.ModelUsage{Requests: 3, Money: "0.5"}}
+	})
 	h.tell(silent, delegation.StateEnded, func(s *delegation.RunStatus) { s.RequestID = "an earlier one" })
 
 	list, err := m.List(t.Context())
@@ -33,7 +35,7 @@ func TestListTellsWhereEachRunStands(t *testing.T) {
 	if b.State != delegation.StateRunning || !b.RunningSince.Equal(since) || b.Workspace != running.Workspace() {
 		t.Errorf("running: %+v", b)
 	}
-	if c.State != delegation.StateEnded || c.Status != delegation.StatusError || c.ExitCode != 7 {
+	if c.State != delegation.StateEnded || c.Status != delegation.StatusError || c.ExitCode != 7 || c.Usage == nil || *c.Usage.Model != (delegation.ModelUsage{Requests: 3, Money: "0.5"}) {
 		t.Errorf("ended: %+v", c)
 	}
 	if d.State != "" || d.RequestID != silent.RequestID() {

@@ -90,6 +90,7 @@ func (o *Operator) Runs(ctx context.Context, q control.Query) ([]control.Run, er
 	for _, record := range records {
 		runs = append(runs, o.show(record, known))
 	}
+	o.addSpending(ctx, runs)
 	return runs, err
 }
 
@@ -100,7 +101,9 @@ func (o *Operator) Run(ctx context.Context, ref string) (control.Run, error) {
 		return control.Run{}, err
 	}
 	known, err := o.Journal.Outboxes(ctx)
-	return o.show(record, known), err
+	runs := []control.Run{o.show(record, known)}
+	o.addSpending(ctx, runs)
+	return runs[0], err
 }
 
 // show is a run as the journal and a running watcher know it.

@@ -33,9 +33,11 @@ type Config struct {
 	MaxRunning int
 	Shutdown   Shutdown
 	Resources  []run.Resource // what runs have beside their sandboxes
-	Version    string
-	Timing     run.Timing
-	Log        *slog.Logger
+	// Spending is what each sandbox's run has spent on its model so far; nil where none has a model.
+	Spending func(context.Context) (map[sandbox.SandboxID]*delegation.ModelUsage, error)
+	Version  string
+	Timing   run.Timing
+	Log      *slog.Logger
 }
 
 // Shutdown says what happens to running children when the watcher is told to stop.

@@ -72,6 +72,7 @@ type listed struct {
 	Status         delegation.Status `json:"status,omitempty"`
 	Reason         delegation.Reason `json:"reason,omitempty"`
 	ExitCode       *int              `json:"exit_code,omitempty"`
+	Usage          *delegation.Usage `json:"usage,omitempty"`
 	Task           string            `json:"task"`
 	Workspace      string            `json:"workspace"`
 	TimeoutSeconds int               `json:"timeout_seconds"`
@@ -83,7 +84,7 @@ type listed struct {
 func listedOf(i manager.Item) listed {
 	l := listed{
 		SubagentID: i.SubagentID, RequestID: i.RequestID, State: i.State, Position: i.Position,
-		Status: i.Status, Reason: i.Reason, Task: i.Task, Workspace: i.Workspace,
+		Status: i.Status, Reason: i.Reason, Usage: i.Usage, Task: i.Task, Workspace: i.Workspace,
 		TimeoutSeconds: int(i.Timeout / time.Second),
 		CreatedAt:      i.CreatedAt, RunningSince: i.RunningSince, Deadline: i.Deadline,
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -17,7 +18,8 @@ func (a *app) psCommand() cli.Command {
 	return cli.Command{
 		Name: "ps", Brief: "list runs",
 		About: `
-The newest run comes first. Without a running watcher the journal is shown.`,
+The newest run comes first. Without a running watcher the journal is shown. Where a run has a model, SPENT says what it has spent on
+it so far, in money where the model has a price.`,
 		Examples: []string{"watcher ps", "watcher ps -a --limit 20", "watcher cancel $(watcher ps --quiet)"},
 		Options: append([]cli.Option{
 			{Name: "all", Short: "a", Help: "also those that have ended", Set: cli.On(&q.All)},
@@ -96,12 +98,33 @@ func (a *app) sayNotices(ctx context.Context, s control.Service) {
 const shownKey = 12
 
 func (a *app) table(runs []control.Run, now time.Time) {
-	rows := [][]cli.Cell{cli.Head("RUN", "OUTBOX", "SUBAGENT", "AGE", "PROFILE", "STATE")}
+	spends := slices.ContainsFunc(runs, hasModel)
+	head := []string{"RUN", "OUTBOX", "SUBAGENT", "AGE", "PROFILE"}
+	if spends {
+		head = append(head, "SPENT")
+	}
+	rows := [][]cli.Cell{cli.Head(append(head, "STATE")...)}
 	for _, r := range runs {
 		row := cli.Row(r.Key[:min(shownKey, len(r.Key))], cli.OneLine(r.Outbox), cli.OneLine(r.Subagent), cli.Age(now.Sub(r.Created)), or(r.Profile, "-"))
+		if spends {
+			row = append(row, cli.Cell{Text: inShort(r)})
+		}
 		rows = append(rows, append(row, stateOf(r, now)))
 	}
 	a.Out.Table("", rows)
+}
+
+func hasModel(r control.Run) bool { return r.Usage != nil && r.Usage.Model != nil }
+
+// inShort is what a run has spent on its model, in money where it has a price.
+func inShort(r control.Run) string {
+	switch {
+	case !hasModel(r):
+		return "-"
+	case r.Usage.Model.Money != "":
+		return cli.OneLine(r.Usage.Model.Money)
+	}
+	return fmt.Sprintf("%d tokens", r.Usage.Model.InputTokens+r.Usage.Model.OutputTokens)
 }
 
 // stateOf says in a few words where a run stands.

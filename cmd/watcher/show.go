@@ -102,7 +102,11 @@ func facts(r control.Run) (rows [][]cli.Cell) {
 	add("started", moment(r.Started))
 	add("ended", moment(r.Ended))
 	add("took", phases(r.Timings))
-	add("used", usage(r.Usage))
+	if r.State == delegation.StateEnded {
+		add("used", usage(r.Usage))
+	} else {
+		add("used so far", usage(r.Usage))
+	}
 	for _, w := range r.Warnings {
 		add("warning", w)
 	}

@@ -154,7 +154,8 @@ type Run struct {
 	Started     time.Time            `json:"started,omitzero"`
 	Ended       time.Time            `json:"ended,omitzero"`
 	Timings     *delegation.Timings  `json:"timings_ms,omitempty"`
-	Usage       *delegation.Usage    `json:"usage,omitempty"`
+	// Usage is what an ended run used. Of a running one it has only what was spent on its model so far, where a gateway can be asked.
+	Usage *delegation.Usage `json:"usage,omitempty"`
 	// Stranded is why the site of its sandbox cannot be reached; "" where that is not so, and where no watcher runs.
 	Stranded string `json:"stranded,omitempty"`
 	// Position is where it waits in the queue; 0 where it does not, and where no watcher runs.

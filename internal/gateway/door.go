@@ -26,6 +26,8 @@ type Door struct {
 	Spec
 	Socket string `json:"socket"`
 	Left   string `json:"left"` // until it closes by itself
+	// Spent is what the ledger has of the door's run, over all of its attempts.
+	Spent budget.Amount `json:"spent"`
 	Tally
 }
 
@@ -213,6 +215,11 @@ func (d *door) show() Door {
 	left, _ := d.until.Sub(boot.Now())
 	shown := Door{Spec: d.now, Left: left.Round(time.Second).String(), Tally: d.tally}
 	shown.Socket = filepath.Join(d.g.socketDir(d.id), socketName)
+	for _, claim := range d.now.Claims {
+		if claim.Scope.Kind == budget.Run {
+			shown.Spent = d.g.Ledger.Use(claim.Scope).Spent
+		}
+	}
 	shown.Codes = map[string]int64{}
 	for code, n := range d.tally.Codes {
 		shown.Codes[code] = n

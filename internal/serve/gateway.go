@@ -11,6 +11,7 @@ import (
 	"torno/internal/gateway/control"
 	"torno/internal/gateway/process"
 	"torno/internal/programs"
+	"torno/watcher"
 	"torno/watcher/door"
 	"torno/watcher/run"
 )
@@ -28,12 +29,13 @@ func (h *host) openGateway(context.Context) error {
 	return nil
 }
 
-// resources are what runs have beside their sandboxes: doors of the model gateway, where the configuration has routes.
-func (h *host) resources() []run.Resource {
+// connect gives runs doors of the model gateway, where the configuration has routes, and operators what is spent through them.
+func (h *host) connect(c *watcher.Config) {
 	if h.gateway == nil {
-		return nil
+		return
 	}
-	return []run.Resource{door.New(h.gateway, h.tellGateway)}
+	doors := door.New(h.gateway, h.tellGateway)
+	c.Resources, c.Spending = []run.Resource{doors}, doors.Spending
 }
 
 // tellGateway tells the gateway its routes, in the moment in which it lacks one. It is no error where the gateway has a file of its own:

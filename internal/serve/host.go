@@ -204,14 +204,16 @@ func (h *host) openLaunchers(ctx context.Context) (err error) {
 
 func (h *host) makeWatcher(context.Context) error {
 	h.exchanged = make(chan struct{}, 1)
-	h.watcher = watcher.New(watcher.Config{
+	config := watcher.Config{
 		Outboxes: h.outboxes(), Launchers: asLaunchers(h.launchers, h.exchanged), Journal: h.journal, Notes: h.notes, MaxRunning: h.Config.MaxRunning,
 		Workspaces: h.openWorkspace, Floor: workspace.Floor{Bytes: h.Config.Disk.Floor, Files: h.Config.Disk.FloorFiles}, Retention: journal.Retention(h.Config.Retention),
 		Shutdown: watcher.Shutdown{
 			Keep: h.Config.Shutdown.Running == configs.Keep, Drain: h.Config.Shutdown.Running == configs.Drain, Budget: h.Config.Shutdown.Budget,
 		},
-		Resources: h.resources(), Version: version.String(), Log: h.Log,
-	})
+		Version: version.String(), Log: h.Log,
+	}
+	h.connect(&config)
+	h.watcher = watcher.New(config)
 	return nil
 }
 

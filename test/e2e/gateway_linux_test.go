@@ -138,3 +138,59 @@ func TestTheGatewayIsKilled(t *testing.T) {
 		}
 	})
 }
+
+// TestWhatARunHasSpentSoFar is seen by its operator while it runs, also where the gateway was started again. A gateway
+// that is gone hides no run.
+func TestWhatARunHasSpentSoFar(t *testing.T) {
+	house.Each(t, func(t *testing.T, sandbox string) {
+		h, _ := modelHouse(t, sandbox, "budget: {}")
+		a := h.Submit(house.Ask{ID: "a", Profile: "talks", Task: askModel("one") + "; echo ready; while ! test -e go; do sleep 0.02; done"})
+		h.Says(a, "ready")
+		watcher := func(args ...string) string {
+			out, err := h.Command("watcher", append(args, "--config", h.Config)...).Output()
+			h.Must(err)
+			return string(out)
+		}
+		spent := func() bool {
+			return strings.Contains(watcher("show", "a"), "1 requests to its model") && strings.Contains(watcher("ps"), "0.000125") &&
+				strings.Contains(watcher("ps", "--json"), `"money":"0.000125"`)
+		}
+		h.Eventually("it is seen", spent)
+		before, err := gatewayOf(h).Status(h.Context())
+		h.Must(err)
+		endGateway(h)
+		if out := watcher("ps"); !strings.Contains(out, "running") {
+			t.Errorf("without a gateway: %s", out)
+		}
+		h.Eventually("it is seen by the next gateway", func() bool {
+			now, err := gatewayOf(h).Status(h.Context())
+			return err == nil && now.Process != before.Process && spent()
+		})
+		h.Touch("workspaces/a/go")
+		h.Want(h.Response(a), delegation.StatusCompleted, delegation.ReasonExited, 0)
+		if out := watcher("show", "a"); !strings.Contains(out, "1 requests to its model") || strings.Contains(out, "so far") {
+			t.Errorf("when it has ended: %s", out)
+		}
+	})
+}
+
+// TestCheckTriesRoutes: an operator is told by `check --try` whether a route leads to its model.
+func TestCheckTriesRoutes(t *testing.T) {
+	house.Each(t, func(t *testing.T, sandbox string) {
+		h, up := modelHouse(t, sandbox, "budget: {}")
+		check := func(args ...string) (string, error) {
+			out, err := h.Command("watcher", append([]string{"check", "--try", "--config", h.Config}, args...)...).CombinedOutput()
+			if strings.Contains(string(out), upstreamKey) {
+				t.Errorf("it says the credential: %s", out)
+			}
+			return string(out), err
+		}
+		if out, err := check(); err != nil || !strings.Contains(out, "the upstream answers") {
+			t.Errorf("while a watcher serves: %v: %s", err, out)
+		}
+		up.Rotate("sk-another-0123456789")
+		if out, err := check("--json"); err == nil || !strings.Contains(out, `"wrong":"credential"`) || !strings.Contains(out, "1 of 1 routes do not work: model") {
+			t.Errorf("with a credential that is refused: %v: %s", err, out)
+		}
+	})
+}

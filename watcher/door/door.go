@@ -158,11 +158,28 @@ func (d *Doors) End(ctx context.Context, h run.Holder) (run.Used, error) {
 	if err != nil {
 		return run.Used{}, fmt.Errorf("ask the model gateway what was spent: %w", err)
 	}
-	used := &delegation.ModelUsage{Requests: spent.Spent.Requests, InputTokens: spent.Spent.InputTokens, OutputTokens: spent.Spent.OutputTokens}
-	if spent.Spent.Money > 0 {
-		used.Money = spent.Spent.Money.String()
+	return run.Used{Model: usageOf(spent.Spent), Refused: closed.Codes[route.CodeBudget]}, nil
+}
+
+func usageOf(spent budget.Amount) *delegation.ModelUsage {
+	used := &delegation.ModelUsage{Requests: spent.Requests, InputTokens: spent.InputTokens, OutputTokens: spent.OutputTokens}
+	if spent.Money > 0 {
+		used.Money = spent.Money.String()
 	}
-	return run.Used{Model: used, Refused: closed.Codes[route.CodeBudget]}, nil
+	return used
+}
+
+// Spending is what the runs of all open doors have spent so far, over all of their attempts.
+func (d *Doors) Spending(ctx context.Context) (map[sandbox.SandboxID]*delegation.ModelUsage, error) {
+	open, err := d.gateway.Doors(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("ask the model gateway for its doors: %w", err)
+	}
+	all := map[sandbox.SandboxID]*delegation.ModelUsage{}
+	for _, door := range open {
+		all[sandbox.SandboxID(door.ID)] = usageOf(door.Spent)
+	}
+	return all, nil
 }
 
 // Release is for run.Resource.
