@@ -28,7 +28,7 @@ build: ## the programs, static, into bin/; gVisor's runsc among them takes two m
 	@$(if $(RUNSC),GO='$(GO)' scripts/runsc $(BIN))
 	@$(if $(LEFT_OUT),echo '$(GOOS)/$(GOARCH): left out what does not work there: $(LEFT_OUT)')
 
-demo: build ## the whole road once, with Docker or else gVisor: spawn, answers, cancel, time-out, refusal
+demo: build ## the whole road once, with Docker or else gVisor: spawn, answers, cancel, time-out, refusal, a child with a model
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(GO) run ./test/demo
 
 test: build size ## all tests, on a real engine, with the race detector

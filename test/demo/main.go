@@ -1,8 +1,9 @@
 // Command demo shows the whole road once, and holds it to what it promises: on a Docker engine where one answers, and
 // otherwise with gVisor, where the agent lives in a sandbox of gVisor, too.
 //
-// An agent that is shut in (no network, no capabilities, no engine's socket, only the outbox) has six children: three at
-// once, one that it cancels, one whose time is up, and one that is refused because it asked for /etc. The agent is this
+// An agent that is shut in (no network, no capabilities, no engine's socket, only the outbox) has seven children: three at
+// once, one that it cancels, one whose time is up, one that is refused because it asked for /etc, and one that is an agent itself and
+// talks to a model (talk.go) through the gateway. The model is a stand-in, which needs no key of yours and no network. The agent is this
 // same program, built again without cgo and started with the argument "parent"; see parent.go, which is also how one uses
 // package manager.
 //
@@ -38,6 +39,8 @@ func run(ctx context.Context, args []string) error {
 	switch {
 	case len(args) == 2 && args[0] == "parent":
 		return parent(ctx, args[1], os.Stdout)
+	case len(args) == 2 && args[0] == "talk":
+		return talk(args[1], os.Stdout)
 	case len(args) != 0:
 		return errors.New("usage: go run ./test/demo")
 	}

@@ -32,7 +32,7 @@ func parent(ctx context.Context, outbox string, out io.Writer) error {
 	}
 	defer m.Close()
 	a := &agent{manager: m, project: filepath.Join(outbox, manager.Workspaces, "project"), out: json.NewEncoder(out)}
-	for _, act := range []func(context.Context) error{a.lookAround, a.prepare, a.three, a.cancel, a.timeOut, a.refuse} {
+	for _, act := range []func(context.Context) error{a.lookAround, a.prepare, a.three, a.cancel, a.timeOut, a.refuse, a.talk} {
 		if err := act(ctx); err != nil {
 			return err
 		}
@@ -164,6 +164,26 @@ func (a *agent) timeOut(ctx context.Context) error {
 func (a *agent) refuse(ctx context.Context) error {
 	r, err := a.spawn(ctx, manager.SpawnOptions{
 		ID: snooper, Task: `cat /etc/shadow`, ContextPaths: []string{"/etc"},
+	})
+	if err != nil {
+		return err
+	}
+	return a.takeAll(ctx, []started{r})
+}
+
+// talk has a child that is an agent itself, with a model of its own. The child's program is this one.
+func (a *agent) talk(ctx context.Context) error {
+	own, err := os.ReadFile("/proc/self/exe")
+	if err != nil {
+		return err
+	}
+	program := filepath.Join(a.project, "agent")
+	if err := os.WriteFile(program, own, 0o755); err != nil {
+		return err
+	}
+	r, err := a.spawn(ctx, manager.SpawnOptions{
+		ID: talker, Profile: "talks", ContextPaths: []string{a.project},
+		Task: program + " talk '" + question + "'",
 	})
 	if err != nil {
 		return err

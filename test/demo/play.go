@@ -57,6 +57,7 @@ const (
 	digger  = "digger"
 	dawdler = "dawdler"
 	snooper = "snooper"
+	talker  = "talker"
 )
 
 func helper(i int) string { return fmt.Sprintf("counter-%d", i+1) }
@@ -87,6 +88,10 @@ func play() []part {
 		part{
 			child: snooper, status: delegation.StatusError, reason: delegation.ReasonRefused, code: delegation.CodeContext,
 			tells: func(e ending) string { return e.Text },
+		},
+		part{
+			child: talker, status: delegation.StatusCompleted, reason: delegation.ReasonExited, answer: "The tool said: 42",
+			tells: func(e ending) string { return fmt.Sprintf("its model asked for a tool, and: %q", e.Answer) },
 		},
 	)
 }

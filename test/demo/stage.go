@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -26,6 +27,8 @@ type stage struct {
 	endings []ending
 	marks   []string // by which our things are known
 	since   time.Time
+	model   *http.Server // a stand-in for a model's upstream
+	gateway int          // the process of the model gateway; 0 where none is known
 }
 
 // perform sets up, plays, and takes everything away again. It returns the marks of all that was made.
@@ -42,7 +45,7 @@ func perform(ctx context.Context, e *engine, p *page) (marks []string, err error
 	}
 	s.marks = []string{filepath.Base(s.dir)}
 	defer func() { err = s.strike(ctx, err); marks = s.marks }()
-	for _, step := range []func(context.Context) error{s.build, s.layOut, s.startWatcher, s.runParent, s.overlap} {
+	for _, step := range []func(context.Context) error{s.build, s.layOut, s.openModel, s.startWatcher, s.findGateway, s.runParent, s.overlap, s.bill} {
 		if err := step(ctx); err != nil {
 			return nil, err
 		}
@@ -54,15 +57,11 @@ func (s *stage) path(name string) string { return filepath.Join(s.dir, name) }
 
 // build builds the products as they are shipped, and this program as a static one for the parent.
 func (s *stage) build(ctx context.Context) error {
-	for name, pkg := range map[string]string{
-		"watcher": "torno/cmd/watcher", "sandbox-init": "torno/cmd/sandbox-init", "sandbox-keeper": "torno/cmd/sandbox-keeper",
-		"demo": "torno/test/demo",
-	} {
-		command := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags=-s -w", "-o", s.path(name), pkg)
-		command.Env = append(os.Environ(), "CGO_ENABLED=0")
-		if out, err := command.CombinedOutput(); err != nil {
-			return fmt.Errorf("build %s: %w\n%s", name, err, out)
-		}
+	command := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags=-s -w", "-o", s.dir,
+		"torno/cmd/watcher", "torno/cmd/sandbox-init", "torno/cmd/sandbox-keeper", "torno/cmd/model-gateway", "torno/test/demo")
+	command.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := command.CombinedOutput(); err != nil {
+		return fmt.Errorf("build the programs: %w\n%s", err, out)
 	}
 	return nil
 }
@@ -70,14 +69,16 @@ func (s *stage) build(ctx context.Context) error {
 // layOut makes the outbox, which is its parent's, and the places that are the watcher's.
 func (s *stage) layOut(context.Context) (err error) {
 	s.outbox = s.path("outbox")
-	for _, dir := range []string{"outbox", "state", "tmp", "run"} {
+	for _, dir := range []string{"outbox", "outbox/workspaces", "state", "tmp", "run"} {
 		if err := os.Mkdir(s.path(dir), 0o700); err != nil {
 			return err
 		}
 	}
 	if os.Geteuid() == 0 {
-		if err := os.Chown(s.outbox, s.owner, s.owner); err != nil {
-			return err
+		for _, dir := range []string{s.outbox, s.path("outbox/workspaces")} {
+			if err := os.Chown(dir, s.owner, s.owner); err != nil {
+				return err
+			}
 		}
 	}
 	s.log, err = os.Create(s.path("watcher.log"))
@@ -94,7 +95,7 @@ func (s *stage) command(ctx context.Context, args ...string) *exec.Cmd {
 // startWatcher starts the watcher and waits until it serves.
 func (s *stage) startWatcher(ctx context.Context) error {
 	begin := time.Now()
-	watcher := s.command(context.WithoutCancel(ctx), "run", "--dir", s.outbox, "--state", s.path("state"))
+	watcher := s.command(context.WithoutCancel(ctx), "run", "--config", s.path("watcher.yaml"))
 	watcher.Stdout, watcher.Stderr = s.log, s.log
 	if err := watcher.Start(); err != nil {
 		return err

@@ -15,7 +15,7 @@ import (
 func (s *stage) strike(ctx context.Context, failed error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
 	defer cancel()
-	failed = errors.Join(failed, s.home.leave(ctx), s.stopWatcher(ctx), s.purge(ctx), s.rememberContainers(ctx))
+	failed = errors.Join(failed, s.home.leave(ctx), s.stopWatcher(ctx), s.purge(ctx), s.closeModel(ctx), s.rememberContainers(ctx))
 	if failed != nil && s.log != nil {
 		if said, err := os.ReadFile(s.log.Name()); err == nil {
 			failed = fmt.Errorf("%w\nthe watcher said:\n%s", failed, said)
@@ -52,7 +52,7 @@ func (s *stage) purge(ctx context.Context) error {
 	if s.watcher == nil {
 		return nil
 	}
-	out, err := s.command(ctx, "purge", "--yes", "--dir", s.outbox, "--state", s.path("state")).CombinedOutput()
+	out, err := s.command(ctx, "purge", "--yes", "--config", s.path("watcher.yaml")).CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("watcher purge: %w\n%s", err, out)
 	}
