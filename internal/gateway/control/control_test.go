@@ -123,6 +123,9 @@ func TestRoundTrip(t *testing.T) {
 	if _, err := c.Open(ctx, none); !errors.Is(err, gateway.ErrNoRoute) {
 		t.Errorf("no route: %v", err)
 	}
+	if _, err := c.Try(ctx, "../gone", ""); !errors.Is(err, gateway.ErrNoRoute) {
+		t.Errorf("a trial of no route: %v", err)
+	}
 	if status, err := c.Status(ctx); err != nil || status.Doors != 1 || len(status.Routes) != 1 {
 		t.Errorf("%+v, %v", status, err)
 	}
