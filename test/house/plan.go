@@ -14,6 +14,7 @@ type Plan struct {
 	Sandbox    string // the launcher of all profiles, or Ordinary; "" is Docker
 	MaxRunning int
 	Allow      []string // more roots for workspaces
+	Read       []string // more roots for context
 	Extra      string   // more of the default outbox
 	Top        string   // more keys of the configuration
 	Profiles   string   // more profiles
@@ -53,7 +54,7 @@ outboxes:
   main:
     dir: {{.Outbox}}
     allow: [{{.Outbox}}/workspaces{{range .Plan.Allow}}, {{.}}{{end}}]
-    read: [{{.Dir}}/shared]
+    read: [{{.Dir}}/shared{{range .Plan.Read}}, {{.}}{{end}}]
     profiles: [sh{{.Plan.Offers}}]
 {{with .Owners}}    owners: [{{.}}]{{end}}
 {{.Plan.Extra}}

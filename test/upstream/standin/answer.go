@@ -36,14 +36,27 @@ func (a *answer) begin(o order) {
 		a.api.tool(a, name, input)
 	case "#status":
 		status, after, _ := strings.Cut(rest, " ")
-		code, _ := strconv.Atoi(status)
-		if after != "" {
-			a.w.Header().Set("Retry-After", after)
+		a.refuse(status, after)
+	case "#once":
+		status, rest, _ := strings.Cut(rest, " ")
+		after, rest, _ := strings.Cut(rest, " ")
+		if a.u.isFirst(o.text) {
+			a.refuse(status, after)
+			return
 		}
-		a.fail(code, kindOf(code), "the stand-in was told to answer so")
+		a.begin(order{text: rest})
 	default:
 		a.say("You said: " + o.text)
 	}
+}
+
+// refuse answers with a status and, where there is one, the seconds to wait.
+func (a *answer) refuse(status, after string) {
+	code, _ := strconv.Atoi(status)
+	if after != "" {
+		a.w.Header().Set("Retry-After", after)
+	}
+	a.fail(code, kindOf(code), "the stand-in was told to answer so")
 }
 
 func kindOf(status int) string {

@@ -31,10 +31,11 @@ type Upstream struct {
 	mu   sync.Mutex
 	key  string
 	seen []Seen
+	said map[string]bool // messages that were refused once
 }
 
 // New makes an upstream that takes one key, or, where it is "", everybody.
-func New(key string) *Upstream { return &Upstream{key: key} }
+func New(key string) *Upstream { return &Upstream{key: key, said: map[string]bool{}} }
 
 // Rotate makes another key the only one.
 func (u *Upstream) Rotate(key string) {
@@ -48,6 +49,15 @@ func (u *Upstream) Seen() []Seen {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	return append([]Seen(nil), u.seen...)
+}
+
+// isFirst says whether a message comes for the first time.
+func (u *Upstream) isFirst(text string) bool {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	first := !u.said[text]
+	u.said[text] = true
+	return first
 }
 
 func (u *Upstream) ServeHTTP(w http.ResponseWriter, r *http.Request) {

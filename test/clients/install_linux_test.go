@@ -1,0 +1,85 @@
+package clients
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+// fetchBudget is for half a gigabyte from the registry.
+const fetchBudget = 5 * time.Minute
+
+// needClients fetches the clients, and returns the directory that npm has put them in. Where they cannot be had it skips loudly, and
+// fails in CI.
+func needClients(t *testing.T) string {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("NOT SHOWN HERE: -short leaves real clients out")
+	}
+	dir, err := fetch(t.Context())
+	switch {
+	case err == nil:
+	case os.Getenv("CI") == "true":
+		t.Fatal("in CI nothing that matters is skipped:", err)
+	default:
+		t.Skip("NOT SHOWN HERE:", err)
+	}
+	return dir
+}
+
+// fetch has npm fetch them, unless the cache has exactly these. npm checks the archives against the sums of the lock file, and runs
+// none of their scripts.
+func fetch(ctx context.Context) (string, error) {
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return "", err
+	}
+	lock, err := os.ReadFile("testdata/package-lock.json")
+	if err != nil {
+		return "", err
+	}
+	dir := filepath.Join(cache, "torno", "clients", fmt.Sprintf("%x", sha256.Sum256(lock))[:16])
+	if _, err := os.Stat(dir); err == nil {
+		return dir, nil
+	}
+	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
+		return "", err
+	}
+	scratch, err := os.MkdirTemp(filepath.Dir(dir), "fetch-")
+	if err != nil {
+		return "", err
+	}
+	defer os.RemoveAll(scratch)
+	if err := install(ctx, scratch); err != nil {
+		return "", err
+	}
+	if err := os.Rename(scratch, dir); err != nil {
+		if _, there := os.Stat(dir); there != nil { // another process may have been faster
+			return "", err
+		}
+	}
+	return dir, nil
+}
+
+func install(ctx context.Context, dir string) error {
+	if err := os.CopyFS(dir, os.DirFS("testdata")); err != nil {
+		return err
+	}
+	if err := os.Chmod(dir, 0o755); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, fetchBudget)
+	defer cancel()
+	npm := exec.CommandContext(ctx, "npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--fetch-retries=1")
+	npm.Dir = dir
+	if out, err := npm.CombinedOutput(); err != nil {
+		return fmt.Errorf("npm does not fetch the clients: %w\n%s", err, bytes.TrimSpace(out))
+	}
+	return nil
+}

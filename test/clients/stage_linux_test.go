@@ -1,0 +1,122 @@
+package clients
+
+import (
+	"fmt"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"torno/delegation"
+	"torno/test/house"
+	"torno/test/upstream/standin"
+)
+
+const upstreamKey = "sk-stand-in-0123456789"
+
+// client is one of the programs.
+type client struct {
+	name    string
+	program string // the directory of the program, below npm's
+	tool    string // what the stand-in says to have a shell's command run; it wants the command
+	run     string // the program and its arguments; it reads its task from standard input
+	stream  string // the same, where what it prints has the parts of an answer as they come
+}
+
+// arch is this machine's, in npm's words.
+var arch = map[string]string{"amd64": "x64", "arm64": "arm64"}[runtime.GOARCH]
+
+// machine is the first word of what Rust calls this machine.
+var machine = map[string]string{"amd64": "x86_64", "arm64": "aarch64"}[runtime.GOARCH]
+
+var claude = client{
+	name:    "claude",
+	program: "@anthropic-ai/claude-code-linux-" + arch,
+	tool:    `#tool Bash {"command":%q,"description":"d"}`,
+	run:     "claude --print --dangerously-skip-permissions",
+	stream:  "claude --print --dangerously-skip-permissions --verbose --output-format stream-json --include-partial-messages",
+}
+
+var codex = client{
+	name:    "codex",
+	program: "@openai/codex-linux-" + arch + "/vendor/" + machine + "-unknown-linux-musl/bin",
+	tool:    `#tool exec_command {"cmd":%q}`,
+	run: `codex exec --skip-git-repo-check --dangerously-bypass-approvals-and-sandbox -c openai_base_url=\"$OPENAI_BASE_URL\"` +
+		" -c analytics.enabled=false --disable plugins -m gpt-5.5 -",
+}
+
+// stage is a house with profiles for one client, and the upstream behind its gateway.
+type stage struct {
+	*house.House
+	client
+	installed string // the directory with its programs, which its sandboxes see
+	up        *standin.Upstream
+	key       string // the file with the credential
+}
+
+// stageFor makes one. The profile "client" has no limits, and "poor" may ask once.
+func stageFor(t *testing.T, c client, sandbox string, prepare func(*standin.Upstream)) *stage {
+	t.Helper()
+	house.Need(t, sandbox)
+	s := &stage{client: c, up: standin.New(upstreamKey), key: filepath.Join(t.TempDir(), "key")}
+	// Codex has more beside its program, which it looks for at its own place.
+	s.installed = filepath.Join(needClients(t), "node_modules")
+	if prepare != nil {
+		prepare(s.up)
+	}
+	server := httptest.NewServer(s.up)
+	t.Cleanup(server.Close)
+	if err := os.WriteFile(s.key, []byte(upstreamKey), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	to := fmt.Sprintf("http_to: 127.0.0.1, private: true, credential: {file: %q}", s.key)
+	profile := fmt.Sprintf(`
+    timeout: {default: 2m, min: 1s, max: 5m}
+    limits: {memory: 2GiB, tmp: 256MiB, home: 256MiB, log: 8MiB, pids: 256}
+    env: {PATH: "%s:/usr/local/bin:/usr/bin:/bin"}
+    routes: [%s]
+`, filepath.Join(s.installed, c.program), c.name)
+	s.House = house.New(t, house.Plan{
+		Sandbox: sandbox, Offers: ", client, poor", Read: []string{s.installed}, MaxRunning: 2,
+		Top: fmt.Sprintf(`gateway:
+  routes:
+    claude: {preset: anthropic, upstream: %q, %s}
+    codex: {preset: openai, upstream: %q, %s}
+  prices:
+    claude: {"*": {input: 5, output: 25}}
+    codex: {"*": {input: 5, output: 25}}`, server.URL, to, server.URL+"/v1", to),
+		Profiles: "  client:" + profile + "  poor:" + profile + "    budget: {run: {requests: 1}}\n",
+	})
+	return s
+}
+
+// ask is a request that has the client do a task.
+func (s *stage) ask(id, profile, program, task string) house.Ask {
+	return house.Ask{
+		ID: id, Profile: profile, Context: []string{s.installed}, Timeout: 120,
+		Task: program + " <<'TASK'\n" + task + "\nTASK\n",
+	}
+}
+
+// answered submits it, and waits as long as the run may take.
+func (s *stage) answered(a house.Ask) delegation.Response {
+	s.Helper()
+	return s.Run(a)
+}
+
+// answers are what the upstream was asked of models since a place in what it has seen.
+func (s *stage) answers(since int) (paths []string) {
+	for _, seen := range s.up.Seen()[since:] {
+		paths = append(paths, seen.Method+" "+seen.Path)
+	}
+	return paths
+}
+
+func (s *stage) wantPrinted(resp delegation.Response, text string) {
+	s.Helper()
+	if !strings.Contains(resp.StdoutTail+resp.StderrTail, text) {
+		s.Errorf("%s printed %q and %q; want %q in it", resp.RequestID, resp.StdoutTail, resp.StderrTail, text)
+	}
+}
