@@ -40,7 +40,7 @@ func fetch(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	lock, err := os.ReadFile("testdata/package-lock.json")
+	lock, err := os.ReadFile("testdata/npm/package-lock.json")
 	if err != nil {
 		return "", err
 	}
@@ -68,7 +68,7 @@ func fetch(ctx context.Context) (string, error) {
 }
 
 func install(ctx context.Context, dir string) error {
-	if err := os.CopyFS(dir, os.DirFS("testdata")); err != nil {
+	if err := os.CopyFS(dir, os.DirFS("testdata/npm")); err != nil {
 		return err
 	}
 	if err := os.Chmod(dir, 0o755); err != nil {

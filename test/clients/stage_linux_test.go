@@ -1,6 +1,7 @@
 package clients
 
 import (
+	_ "embed"
 	"fmt"
 	"net/http/httptest"
 	"os"
@@ -20,9 +21,10 @@ const upstreamKey = "sk-stand-in-0123456789"
 type client struct {
 	name    string
 	program string // the directory of the program, below npm's
-	tool    string // what the stand-in says to have a shell's command run; it wants the command
+	tool    string // what the stand-in is told to have a shell's command run; it lacks the command
 	run     string // the program and its arguments; it reads its task from standard input
-	stream  string // the same, where what it prints has the parts of an answer as they come
+	streams string // the same, where what it prints has the parts of an answer as they come
+	part    string // what it prints of the first part
 }
 
 // arch is this machine's, in npm's words.
@@ -36,16 +38,23 @@ var claude = client{
 	program: "@anthropic-ai/claude-code-linux-" + arch,
 	tool:    `#tool Bash {"command":%q,"description":"d"}`,
 	run:     "claude --print --dangerously-skip-permissions",
-	stream:  "claude --print --dangerously-skip-permissions --verbose --output-format stream-json --include-partial-messages",
+	streams: "claude --print --dangerously-skip-permissions --verbose --output-format stream-json --include-partial-messages",
+	part:    `"text_delta"`,
 }
+
+const codexFlags = ` -c openai_base_url=\"$OPENAI_BASE_URL\" -c analytics.enabled=false -c model=\"gpt-5.5\" --disable plugins`
 
 var codex = client{
 	name:    "codex",
 	program: "@openai/codex-linux-" + arch + "/vendor/" + machine + "-unknown-linux-musl/bin",
 	tool:    `#tool exec_command {"cmd":%q}`,
-	run: `codex exec --skip-git-repo-check --dangerously-bypass-approvals-and-sandbox -c openai_base_url=\"$OPENAI_BASE_URL\"` +
-		" -c analytics.enabled=false --disable plugins -m gpt-5.5 -",
+	run:     "codex exec --skip-git-repo-check --dangerously-bypass-approvals-and-sandbox" + codexFlags + " -",
+	streams: "cat >converse.sh <<'SCRIPT'\n" + converse + "SCRIPT\nbash converse.sh" + codexFlags,
+	part:    "item/agentMessage/delta",
 }
+
+//go:embed testdata/converse.sh
+var converse string
 
 // stage is a house with profiles for one client, and the upstream behind its gateway.
 type stage struct {
@@ -79,7 +88,7 @@ func stageFor(t *testing.T, c client, sandbox string, prepare func(*standin.Upst
     routes: [%s]
 `, filepath.Join(s.installed, c.program), c.name)
 	s.House = house.New(t, house.Plan{
-		Sandbox: sandbox, Offers: ", client, poor", Read: []string{s.installed}, MaxRunning: 2,
+		Sandbox: sandbox, Offers: ", client, poor", Read: []string{s.installed}, MaxRunning: 5,
 		Top: fmt.Sprintf(`gateway:
   routes:
     claude: {preset: anthropic, upstream: %q, %s}
@@ -98,20 +107,6 @@ func (s *stage) ask(id, profile, program, task string) house.Ask {
 		ID: id, Profile: profile, Context: []string{s.installed}, Timeout: 120,
 		Task: program + " <<'TASK'\n" + task + "\nTASK\n",
 	}
-}
-
-// answered submits it, and waits as long as the run may take.
-func (s *stage) answered(a house.Ask) delegation.Response {
-	s.Helper()
-	return s.Run(a)
-}
-
-// answers are what the upstream was asked of models since a place in what it has seen.
-func (s *stage) answers(since int) (paths []string) {
-	for _, seen := range s.up.Seen()[since:] {
-		paths = append(paths, seen.Method+" "+seen.Path)
-	}
-	return paths
 }
 
 func (s *stage) wantPrinted(resp delegation.Response, text string) {

@@ -34,6 +34,9 @@ func (a *answer) begin(o order) {
 		name, input, _ := strings.Cut(rest, " ")
 		a.events = 0
 		a.api.tool(a, name, input)
+	case "#custom":
+		name, input, _ := strings.Cut(rest, " ")
+		customResponse(a, name, input)
 	case "#status":
 		status, after, _ := strings.Cut(rest, " ")
 		a.refuse(status, after)

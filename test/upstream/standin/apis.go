@@ -103,7 +103,15 @@ func (a *answer) finish(item object) {
 }
 
 func toolResponse(a *answer, name, input string) {
-	item := object{"id": "item_1", "type": "function_call", "call_id": "call_1", "name": name, "arguments": input, "status": "completed"}
+	a.call(object{"id": "item_1", "type": "function_call", "call_id": "call_1", "name": name, "arguments": input, "status": "completed"})
+}
+
+func customResponse(a *answer, name, input string) {
+	a.call(object{"id": "item_1", "type": "custom_tool_call", "call_id": "call_1", "name": name, "input": input, "status": "completed"})
+}
+
+// call is an answer of the Responses API that has the client do something.
+func (a *answer) call(item object) {
 	if !a.asked.Stream {
 		writeJSON(a.w, http.StatusOK, responseOf(a, "completed", item))
 		return
