@@ -60,9 +60,12 @@ func checkTimeouts(r *report, key string, t compile.Timeouts) {
 // secretName finds variables that usually hold what no child should have (I7).
 var secretName = regexp.MustCompile(`(?i)(secret|token|passw|api_?key|private_?key|credential)`)
 
+// countOfTokens finds variables that hold how many tokens a model may use, as CLAUDE_CODE_MAX_OUTPUT_TOKENS does.
+var countOfTokens = regexp.MustCompile(`(?i)^[a-z_]*_tokens=[0-9]{1,9}$`)
+
 func checkEnv(r *report, key string, env map[string]string) {
 	for _, name := range slices.Sorted(maps.Keys(env)) {
-		if secretName.MatchString(name) && env[name] != "" && env[name] != route.NoKey {
+		if secretName.MatchString(name) && env[name] != "" && env[name] != route.NoKey && !countOfTokens.MatchString(name+"="+env[name]) {
 			r.warn(key+"."+name, "looks like a secret: every child of this profile can read it and write it into its answer; a socket can give access without one")
 		}
 	}

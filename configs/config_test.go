@@ -37,7 +37,7 @@ profiles:
     pull: true
     command: [agent, -p, "{{.Task}}"]
     limits: {memory: 1GiB}
-    env: {ANTHROPIC_API_KEY: x, GITHUB_TOKEN: "", PLAIN: y}
+    env: {ANTHROPIC_API_KEY: x, BOT_TOKENS: a1, BOT_TOKEN: "1234", GITHUB_TOKEN: "", MAX_OUTPUT_TOKENS: "32000", PLAIN: y}
 outboxes:
   one: {dir: /srv/one, allow: [/srv/shared]}
   two: {dir: /srv/two, allow: [/srv/two/workspaces, /srv/shared/part], max_running: 5}
@@ -47,6 +47,8 @@ outboxes:
 		`c.yaml:9: profiles.p.command[2]: a task that begins with "-" may be read as an option here; put "--" before it, or use {{.TaskFile}}`,
 		`c.yaml:10: profiles.p.limits: tmp, home and shm hold 1088MiB together and count as memory, of which there is 1GiB`,
 		`c.yaml:11: profiles.p.env.ANTHROPIC_API_KEY: looks like a secret: every child of this profile can read it and write it into its answer; a socket can give access without one`,
+		`c.yaml:11: profiles.p.env.BOT_TOKEN: looks like a secret: every child of this profile can read it and write it into its answer; a socket can give access without one`,
+		`c.yaml:11: profiles.p.env.BOT_TOKENS: looks like a secret: every child of this profile can read it and write it into its answer; a socket can give access without one`,
 		`c.yaml:14: outboxes.two.max_running: 5 is more than the 4 of all outboxes together`,
 		`c.yaml:14: outboxes.two.allow[1]: /srv/shared/part is shared with outbox one: either parent can change what the other's children work on`,
 	}

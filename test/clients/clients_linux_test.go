@@ -3,6 +3,7 @@ package clients
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -30,7 +31,15 @@ func TestAClientWorks(t *testing.T) {
 		poor := s.Submit(s.ask("poor", "poor", c.run, fmt.Sprintf(c.tool, "echo done")))
 		busy := s.Submit(s.ask("busy", "client", c.run, "#once 429 1 patience"))
 		over := s.Submit(s.ask("over", "client", c.run, "#once 529 1 overload"))
-		s.usesATool(s.Response(tool))
+		example := s.Submit(house.Ask{ID: "example", Profile: "example", Context: []string{s.installed}, Timeout: 120, Task: fmt.Sprintf(c.tool, "echo from-$((40+2)) | tee made.txt")})
+		s.usesATool(s.Response(tool), "tool")
+		s.usesATool(s.Response(example), "example")
+		if answer := s.Read(example.Answer); !strings.HasPrefix(answer, "The tool said:") {
+			t.Errorf("as our example has it, its answer is %q", answer)
+		}
+		if c.limit != "" && !slices.ContainsFunc(s.up.Seen(), func(seen standin.Seen) bool { return strings.Contains(string(seen.Body), c.limit) }) {
+			t.Errorf("as our example has it, it asks for more than %s", c.limit)
+		}
 		s.endsWithItsBudget(s.Response(poor))
 		s.waits(s.Response(busy), "patience")
 		s.waits(s.Response(over), "overload")
@@ -39,12 +48,12 @@ func TestAClientWorks(t *testing.T) {
 }
 
 // usesATool: the command's result goes to the model, whose answer is what the client prints. All of it was counted.
-func (s *stage) usesATool(resp delegation.Response) {
+func (s *stage) usesATool(resp delegation.Response, id string) {
 	s.Helper()
 	s.Want(resp, delegation.StatusCompleted, delegation.ReasonExited, 0)
 	s.wantPrinted(resp, "The tool said:")
 	s.wantPrinted(resp, "from-42")
-	if made := s.Read(s.Outbox + "/workspaces/tool/made.txt"); made != "from-42\n" {
+	if made := s.Read(s.Outbox + "/workspaces/" + id + "/made.txt"); made != "from-42\n" {
 		s.Errorf("the command has made %q", made)
 	}
 	if m := resp.Usage.Model; m == nil || m.Requests != 2 || m.InputTokens != 2*standin.InputTokens || m.OutputTokens != 2*standin.OutputTokens {

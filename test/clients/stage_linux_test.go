@@ -21,6 +21,8 @@ const upstreamKey = "sk-stand-in-0123456789"
 type client struct {
 	name    string
 	program string // the directory of the program, below npm's
+	example string // the file of configs/examples that is about it
+	limit   string // what its example has it say of an answer's length, where it can say something
 	tool    string // what the stand-in is told to have a shell's command run; it lacks the command
 	run     string // the program and its arguments; it reads its task from standard input
 	streams string // the same, where what it prints has the parts of an answer as they come
@@ -35,6 +37,8 @@ var machine = map[string]string{"amd64": "x86_64", "arm64": "aarch64"}[runtime.G
 
 var claude = client{
 	name:    "claude",
+	example: "claude-code.yaml",
+	limit:   `"max_tokens":32000`,
 	program: "@anthropic-ai/claude-code-linux-" + arch,
 	tool:    `#tool Bash {"command":%q,"description":"d"}`,
 	run:     "claude --print --dangerously-skip-permissions",
@@ -46,6 +50,7 @@ const codexFlags = ` -c openai_base_url=\"$OPENAI_BASE_URL\" -c analytics.enable
 
 var codex = client{
 	name:    "codex",
+	example: "codex.yaml",
 	program: "@openai/codex-linux-" + arch + "/vendor/" + machine + "-unknown-linux-musl/bin",
 	tool:    `#tool exec_command {"cmd":%q}`,
 	run:     "codex exec --skip-git-repo-check --dangerously-bypass-approvals-and-sandbox" + codexFlags + " -",
@@ -65,7 +70,7 @@ type stage struct {
 	key       string // the file with the credential
 }
 
-// stageFor makes one. The profile "client" has no limits, and "poor" may ask once.
+// stageFor makes one. The profile "client" has no limits, "poor" may ask once, and "example" is the one that our examples have.
 func stageFor(t *testing.T, c client, sandbox string, prepare func(*standin.Upstream)) *stage {
 	t.Helper()
 	house.Need(t, sandbox)
@@ -84,11 +89,12 @@ func stageFor(t *testing.T, c client, sandbox string, prepare func(*standin.Upst
 	profile := fmt.Sprintf(`
     timeout: {default: 2m, min: 1s, max: 5m}
     limits: {memory: 2GiB, tmp: 256MiB, home: 256MiB, log: 8MiB, pids: 256}
-    env: {PATH: "%s:/usr/local/bin:/usr/bin:/bin"}
     routes: [%s]
-`, filepath.Join(s.installed, c.program), c.name)
+`, c.name)
+	env := map[string]any{"PATH": filepath.Join(s.installed, c.program) + ":/usr/local/bin:/usr/bin:/bin"}
+	plain := profile + "    env: " + inJSON(env) + "\n"
 	s.House = house.New(t, house.Plan{
-		Sandbox: sandbox, Offers: ", client, poor", Read: []string{s.installed}, MaxRunning: 5,
+		Sandbox: sandbox, Offers: ", client, poor, example", Read: []string{s.installed}, MaxRunning: 5,
 		Top: fmt.Sprintf(`gateway:
   routes:
     claude: {preset: anthropic, upstream: %q, %s}
@@ -96,7 +102,7 @@ func stageFor(t *testing.T, c client, sandbox string, prepare func(*standin.Upst
   prices:
     claude: {"*": {input: 5, output: 25}}
     codex: {"*": {input: 5, output: 25}}`, server.URL, to, server.URL+"/v1", to),
-		Profiles: "  client:" + profile + "  poor:" + profile + "    budget: {run: {requests: 1}}\n",
+		Profiles: "  client:" + plain + "  poor:" + plain + "    budget: {run: {requests: 1}}\n" + "  example:" + profile + exampleFor(t, c, env),
 	})
 	return s
 }
