@@ -158,7 +158,7 @@ func TestWhatARunHasSpentSoFar(t *testing.T) {
 		h.Eventually("it is seen", spent)
 		before, err := gatewayOf(h).Status(h.Context())
 		h.Must(err)
-		endGateway(h)
+		killGateway(h)
 		if out := watcher("ps"); !strings.Contains(out, "running") {
 			t.Errorf("without a gateway: %s", out)
 		}
