@@ -25,7 +25,7 @@ func (s *stage) openModel(context.Context) error {
 		return err
 	}
 	s.model = &http.Server{Handler: standin.New(key), ReadHeaderTimeout: time.Minute}
-	go s.model.Serve(listener) //nolint:errcheck // it ends when it is closed
+	go s.model.Serve(listener)
 	return os.WriteFile(s.path("watcher.yaml"), fmt.Appendf(nil, `version: 1
 state: %[1]s/state
 profiles:
@@ -47,7 +47,7 @@ func (s *stage) closeModel(ctx context.Context) error {
 	for s.gateway != 0 {
 		line, err := os.ReadFile(filepath.Join("/proc", fmt.Sprint(s.gateway), "cmdline"))
 		if err != nil || len(line) == 0 {
-			return nil
+			return nil //nolint:nilerr // it has gone
 		}
 		select {
 		case <-ctx.Done():

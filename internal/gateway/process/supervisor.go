@@ -61,7 +61,7 @@ func (s *Supervisor) End(ctx context.Context) error {
 	_, err := s.Client.Stop(asking)
 	if err == nil {
 		select {
-		case <-s.started:
+		case <-s.started: //nolint:errcheck // its end was asked for
 			s.started = nil
 			return nil
 		case <-asking.Done():
@@ -71,7 +71,7 @@ func (s *Supervisor) End(ctx context.Context) error {
 	if kill := s.child.Kill(); kill != nil && !errors.Is(kill, os.ErrProcessDone) {
 		return errors.Join(err, kill)
 	}
-	<-s.started
+	<-s.started //nolint:errcheck // it was killed
 	s.started = nil
 	return nil
 }
