@@ -15,7 +15,7 @@ import (
 // How the journal is kept within its bounds.
 const (
 	pruneEvery = time.Minute
-	pruneBatch = 32  // rows, or keys a fourth of a thousand, in one transaction: a few milliseconds
+	pruneBatch = 32  // rows in one transaction: a few milliseconds
 	pruneShare = 20  // pruning costs at most 1/pruneShare of a core
 	keyBatch   = 256 // keys are smaller
 )

@@ -43,8 +43,8 @@ func (w *Watcher) takeOver(ctx context.Context) error {
 	return (&recovery{Watcher: w}).do(ctx)
 }
 
-// recovery is the work of takeOver behind the look at the outboxes, and lives no longer than that. It owns what the launchers have
-// said: which sandboxes there are, and on which sites.
+// recovery is the part of takeOver that follows once the outboxes are identified, and lives no longer than that. It owns what the
+// launchers have said: which sandboxes there are, and on which sites.
 type recovery struct {
 	*Watcher
 	left  remains           // sandboxes that no record was settled with
@@ -105,7 +105,7 @@ func (w *Watcher) recoveryBudget() time.Duration {
 	return w.config.Shutdown.Budget
 }
 
-// outlive is a context that ends some time after another one. How long, it asks then.
+// outlive returns a context that ends budget() after ctx. It calls budget when ctx ends.
 func outlive(ctx context.Context, budget func() time.Duration) (context.Context, context.CancelFunc) {
 	longer, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() { time.AfterFunc(budget(), cancel) })

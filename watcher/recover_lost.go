@@ -28,7 +28,7 @@ func (rec *recovery) attemptLost(ctx context.Context, box *outbox.Outbox, record
 	crash.At("recover.attempted")
 	err = rec.journal.Again(ctx, record.Key, record.State, lost, next)
 	if errors.Is(err, journal.ErrForgotten) {
-		return rec.notAgain(record, err.Error()), nil // its parent has made the request so old
+		return rec.notAgain(record, err.Error()), nil // the request's file time is too old to be attempted again; its writer chose that time
 	}
 	return true, err
 }

@@ -26,7 +26,7 @@ type unserved struct {
 	box    *outbox.Outbox   // whose directory is not there; nil where the outbox is not in the configuration
 	ticket *schedule.Ticket // keeps its workspace and its subagent; nil where it has no sandbox
 	handle sandbox.Handle   // of its sandbox; zero where the site that answers has none
-	why    error            // it is stranded for; nil where it is not
+	why    error            // why it is stranded; nil where it is not
 
 	turn chan struct{} // one operator at a time ends it
 	over atomic.Bool
@@ -36,8 +36,8 @@ func newUnserved(record journal.Run, box *outbox.Outbox) *unserved {
 	return &unserved{record: record, box: box, turn: make(chan struct{}, 1)}
 }
 
-// take waits for the turn to end the run. An operator who leaves, and one who comes when it has ended, does not wait for another
-// one's call that hangs.
+// take waits for the turn to end the run. It returns when ctx is done, even if another operator's call hangs. If the run has ended
+// meanwhile, it returns ErrEnded.
 func (u *unserved) take(ctx context.Context) (giveBack func(), err error) {
 	select {
 	case u.turn <- struct{}{}:
@@ -97,7 +97,7 @@ func (all *unservedRuns) cancel(ctx context.Context, u *unserved) error {
 		return err
 	}
 	defer giveBack()
-	if u.record.Handle != nil { // what has no sandbox has nothing to be noted for, and may run if it cannot be ended now
+	if u.record.Handle != nil { // a run without a sandbox needs no note: if it cannot be ended now, it may still start later
 		all.runs.NoteEnding(u.record.Key, delegation.ReasonOperator)
 	}
 	if u.why != nil {

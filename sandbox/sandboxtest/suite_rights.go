@@ -49,8 +49,8 @@ func (b *bench) reads(spec sandbox.Spec, files ...string) (n int) {
 	return strings.Count(string(r.stdout), "secret of ")
 }
 
-// held records an attack that got through in some of its tries. The oracle is that the same child, on the same way, reads
-// what is its owner's.
+// heldOff records how an attack went, and fails the test if it got through in any try. The oracle is that the same child, on the same
+// way, reads what is its owner's.
 func (b *bench) heldOff(row string, trial attack.Trial, through int) {
 	b.Helper()
 	if through > 0 {

@@ -29,7 +29,7 @@ type Admission struct {
 	read atomic.Pointer[delegation.Reading] // the request; another reading where the client wrote the same request again
 }
 
-// Admission is that of a request that was compiled.
+// Admission makes the admission of a compiled request.
 func (o *Outbox) Admission(key sandbox.RunKey, in Intake, spec sandbox.Spec, warnings []string) *Admission {
 	profile, _ := o.Settings.Policy.Profile(spec.Profile)
 	a := &Admission{
@@ -53,16 +53,16 @@ func (a *Admission) Record(key sandbox.RunKey, warnings []string) journal.Run {
 	}
 }
 
-// Check says why the run should end as far as its files tell: its client took the request away, or a sentinel is there. A request
-// is only missed in a directory that is at its path: one that was removed, or whose file system is gone, misses all of them. A sentinel
-// that was there before the request was removed when the host first saw that; so one that is there speaks of this run,
+// Check says why the run should end as far as its files tell: its client took the request away, or a sentinel is there. A missing
+// request counts only while the held directory is still at its path: one that was removed, or whose file system is gone, misses all of
+// them. A sentinel that was there before the request was removed when the host first saw that; so one that is there speaks of this run,
 // whatever times the files have. It does not compare contents; Watch does, when it reads the file.
 func (a *Admission) Check() delegation.Reason {
 	if a.box.misses(a.file) {
 		return delegation.ReasonClientGone
 	}
-	named := a.box.lookAtCancel(delegation.CancelRequestName(a.Key.Subagent, a.Key.Request))
-	if !named && !a.box.lookAtCancel(delegation.CancelName(a.Key.Subagent)) {
+	named := a.box.hasCancel(delegation.CancelRequestName(a.Key.Subagent, a.Key.Request))
+	if !named && !a.box.hasCancel(delegation.CancelName(a.Key.Subagent)) {
 		return ""
 	}
 	if !a.isThere() {

@@ -143,7 +143,7 @@ func (r *register) byName(ctx context.Context, box *Outbox) error {
 		return nil
 	}
 	r.leadsElsewhere(box, o, &ElsewhereError{Unfinished: len(unfinished) > 0, Requests: requests, Left: left})
-	return nil //nolint:nilerr // what could not be listed has left, and says nothing of the path
+	return nil //nolint:nilerr // the error is dropped: the directory has gone from its path
 }
 
 // isOfBefore says whether a directory is that of an outbox whose directory no watcher has noted.
@@ -190,7 +190,8 @@ func (r *register) configured(o journal.Outbox) bool {
 // what lies there may have run.
 func (r *register) begin(ctx context.Context, box *Outbox, served bool, m mark) (err error) {
 	if served && r.unseen && m == (mark{name: box.Name}) {
-		// The version before served it under this journal, which knows none of its requests: it was never used, if nothing there says otherwise.
+		// An older version served it with this journal, and the journal has no request of it. Unless answers, statuses or events lie there, it
+		// was never used.
 		if served, err = box.holdsAny(ctx, delegation.KindResponse, delegation.KindStatus, delegation.KindEvents); err != nil {
 			return err
 		}

@@ -7,8 +7,8 @@ import (
 	"torno/internal/journal"
 )
 
-// match finds the outboxes that have the directories. Copies of one disk have equal numbers, and so have two directories of a file
-// system without a number. Of directories that look alike each is the one of its name, or else of its path.
+// match pairs boxes with known outboxes by the numbers of their directories. Copies of one disk have equal numbers, and so have two
+// directories of a file system without a number. Among look-alikes the name decides, then the path.
 func (r *register) match() {
 	for _, says := range []func(*Outbox, journal.Outbox) bool{called, liesAt, r.alone} {
 		for _, box := range r.boxes {
@@ -109,7 +109,7 @@ func (r *register) twin(ctx context.Context, box *Outbox) error {
 	return nil
 }
 
-// firstOf is the box of several alike that goes on without a word of the operator's: one that is known, or the first.
+// firstOf chooses which of several look-alikes is served without asking the operator: one that is known, or the first.
 func (r *register) firstOf(alike []*Outbox) *Outbox {
 	i := slices.IndexFunc(alike, func(box *Outbox) bool { return box.found.ID != "" || box.ID != "" })
 	return alike[max(i, 0)]

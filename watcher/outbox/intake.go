@@ -63,8 +63,8 @@ func (s *scan) look(ctx context.Context, name, rawID string, waited bool) time.D
 	return s.takeIn(ctx, Intake{name: name, rawID: rawID, read: read, seen: seen, data: data}, err)
 }
 
-// byFile is the run of a file, by its stamp. Behind a lost attempt that is the last one: it owes the response, and its stamp may be
-// too young to tell where that of the lost one is not.
+// byFile finds a file's run by its stamp. If that run was lost and attempted again, it returns the last attempt, which owes the
+// response: that one's stamp may be too young to tell where the lost one's is not.
 func (s *scan) byFile(ctx context.Context, name string, stamp delegation.Stamp) (journal.Run, bool, error) {
 	known, ok, err := s.Journal.ByFile(ctx, s.ID, name, stamp)
 	if err != nil || known.Reason != delegation.ReasonLost {
@@ -78,7 +78,7 @@ func (s *scan) byFile(ctx context.Context, name string, stamp delegation.Stamp) 
 }
 
 // readAgain handles the request of a run that is over, whose file was read again, because its stamp was too young to tell, and has not
-// changed. Its client may have written it anew meanwhile, to the byte; it did where the response is missing. Once the stamp is
+// changed. Its client may have written it anew meanwhile, to the byte: a missing response shows that it did. Once the stamp is
 // old, the journal notes that, and the file need not be read any more.
 func (s *scan) readAgain(known journal.Run, read delegation.Reading) {
 	switch {

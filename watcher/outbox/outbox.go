@@ -33,8 +33,8 @@ type Settings struct {
 	Hold func() error
 }
 
-// beatBehind is how far behind the news a heartbeat comes that is sent because of them.
-const beatBehind = 200 * time.Millisecond
+// beatAfter is how long after a piece of news its heartbeat is sent, so that several share one.
+const beatAfter = 200 * time.Millisecond
 
 // Outbox is one served directory. Its goroutine, Watch, is the only one that reads requests; writing is done by the runs
 // too and is ordered by publishing.
@@ -70,14 +70,14 @@ type Outbox struct {
 	earlier []inode.Directory // those that it had before
 }
 
-// misses says whether an entry is not there, in a directory that is at its path.
+// misses says whether an entry is gone. It says no when the directory itself is gone from its path.
 func (o *Outbox) misses(name string) bool {
 	_, err := o.Dir.Stat(name)
 	return errors.Is(err, fs.ErrNotExist) && o.Dir.Alive() == nil
 }
 
-// lookAtCancel says whether there is a lookAtCancel of a name. What is no regular file is none, and is removed.
-func (o *Outbox) lookAtCancel(name string) bool {
+// hasCancel says whether there is a cancel file of this name. Anything but a regular file does not count, and is removed.
+func (o *Outbox) hasCancel(name string) bool {
 	stamp, err := o.Dir.Stat(name)
 	if err != nil {
 		return false
@@ -186,7 +186,7 @@ func (o *Outbox) Beat(ctx context.Context, tick time.Duration, heartbeat func(st
 	for {
 		select {
 		case <-o.wake:
-			_ = retry.Pause(ctx, beatBehind) // more may come, or this be over
+			_ = retry.Pause(ctx, beatAfter) // more may come, or this be over
 			o.PublishHeartbeat(heartbeat(false))
 		case <-ticker.C:
 			o.PublishHeartbeat(heartbeat(false))

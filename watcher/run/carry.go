@@ -64,13 +64,14 @@ func (r *runner) runToEnd() {
 	r.runs.Schedule.Finished(r.runs.Life, &r.ticket)
 }
 
-// mayHaveRun says whether a run has an end that its agent may have come to. What was lost, or not launched, may be attempted again.
+// mayHaveRun says whether the agent may have run before this end. A run that was lost or not launched does not count: it may be
+// attempted again.
 func (r *runner) mayHaveRun(v verdict) bool {
 	return r.Standing().Released && v.reason != delegation.ReasonLost && v.reason != delegation.ReasonLaunchFailed
 }
 
 // leaveToNext leaves a run as it is when the watcher stops working: without an answer, and its record as it stands. The next
-// watcher adopts what was released. A sandbox of which nothing ran it makes anew, so this one can be removed.
+// watcher adopts what was released. Where nothing ran, it makes a new sandbox, so this one can be removed.
 func (r *runner) leaveToNext() {
 	mayRun := r.releasing || r.Standing().Released
 	if !mayRun && !r.runs.Keeps() {
@@ -234,7 +235,7 @@ func (q Request) inFull(refusal *delegation.Refusal) *delegation.Refusal {
 	return &full
 }
 
-// afterJournal is what becomes of a run when the journal was asked to take a step of it, which did not happen with an error.
+// afterJournal is what becomes of a run after the journal was asked to record a step. An error means that the step was not taken.
 func (r *Run) afterJournal(err error) (verdict, bool) {
 	if reason := r.Cause(); err != nil && reason != "" {
 		return verdict{reason: reason}, false

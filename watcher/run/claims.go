@@ -25,7 +25,7 @@ type claim struct {
 
 func newClaims() *claims { return &claims{of: make(map[*Run]*claim)} }
 
-// enter makes a run known, which has no workspace yet.
+// enter adds a run, without a workspace yet.
 func (c *claims) enter(r *Run) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -58,7 +58,7 @@ func (c *claims) held(r *Run) *workspace.Held {
 	return nil
 }
 
-// unclaim has a run look at the others again: nothing runs in its workspace now, although something may have held there before.
+// unclaim makes a run's claim open to challenge again: nothing runs in its workspace now, although an earlier sandbox of it may have.
 func (c *claims) unclaim(r *Run) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -1,8 +1,8 @@
 // Package run is one run's life, from its admission to its answer.
 //
-//	Carry ► queue ► hold workspace ► bind ► create ► start ► hold ► attest ► release ► follow ► conclude ► remove
-//	                                  ▲                        │                │
-//	                                  └── ended in its hold ◄──┘                └── lost: attempted again, where its profile says so
+//	Submit ► queue ► hold workspace ► bind ► create ► start ► hold ► attest ► release ► follow ► conclude ► remove
+//	                                   ▲                        │                │
+//	                                   └── ended in its hold ◄──┘                └── lost: attempted again, where its profile says so
 //
 // Runs carries all runs and has what they share: the Ports to the host (journal, launchers, schedule, notices), the calls that are made
 // again, the Removals of sandboxes, the claims on workspaces. A Run is what every goroutine may see of one run. It has a Client, the one

@@ -54,7 +54,7 @@ func (r *Run) whyEnded(reason delegation.Reason) *delegation.Refusal {
 	return nil
 }
 
-// change is an ending as the journal keeps it, where nothing is left to go on with.
+// change is the journal's record of an ending, for a run whose sandbox is gone.
 func (e ending) change() journal.Change {
 	return journal.Change{Reason: e.Reason, Ended: time.Now(), Code: e.Code, Field: e.Field, Text: e.Text, Hint: e.Hint}
 }

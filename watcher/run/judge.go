@@ -17,8 +17,8 @@ var errUnknownEnd = errors.New("nobody saw how it ended")
 
 var errAbandoned = errors.New("the watcher was stopped in the moment in which it released the sandbox")
 
-// judge says how a run ended from what the host saw. The first cause wins. Whether that was the deadline says the recorded end,
-// and no exit code: the sandbox may have ended in time while no watcher was there, or by its own backstop.
+// judge says how a run ended from what the host saw. The first cause wins. The recorded end, not an exit code, tells
+// whether it was the deadline: the sandbox may have ended in time while no watcher was there, or by its own backstop.
 func (r *runner) judge(exit sandbox.Exit) verdict {
 	v := verdict{exit: exit}
 	if exit.Why != "" && !exit.Unknown {

@@ -183,7 +183,7 @@ func (m *Removals) removeLeft(launcher sandbox.Launcher, h sandbox.Handle) {
 	}
 }
 
-// removeCreated removes what a create has made that was left behind. One that failed may have made it all the same.
+// removeCreated removes what an abandoned Create has made. A Create that returned an error may still have made a sandbox.
 func (m *Removals) removeCreated(launcher sandbox.Launcher, id sandbox.SandboxID, h sandbox.Handle, err error) {
 	if err != nil {
 		h = m.find(launcher, id)

@@ -136,7 +136,7 @@ func (r *runner) endResources(v *verdict) {
 	}
 }
 
-// noteRefused says that a run was refused a model for its budget: it is why an agent ended that failed.
+// noteRefused says that a run was refused a model for its budget: if the agent then exited with an error, the budget counts as the reason.
 func (r *runner) noteRefused(v *verdict, refused int64) {
 	if refused == 0 {
 		return

@@ -130,7 +130,7 @@ func closed(fd int, err error) error {
 	return err
 }
 
-// any tries several ways to one thing. One success is enough; otherwise a refusal says more than an absence.
+// anyOf tries several ways to one thing. One success is enough; otherwise a refusal says more than an absence.
 func anyOf(ways ...func() error) error {
 	worst := errAbsent
 	for _, way := range ways {
