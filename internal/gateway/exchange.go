@@ -27,7 +27,7 @@ type exchange struct {
 
 	up      *Upstream
 	route   route.Exchange
-	runs    bool         // a model
+	runs    bool         // whether the request runs a model
 	prices  prices.Table // when it was reserved
 	reserve *budget.Reservation
 	sent    time.Time // when the request was ready to leave

@@ -152,7 +152,7 @@ func TestAKeyIsExchanged(t *testing.T) {
 	if status, body, err := say(t, c, messages, "hello", false); err != nil || status != http.StatusOK {
 		t.Errorf("%d, %v: %s", status, err, body)
 	}
-	if e := r.event(1); e.Cost != once || !e.Counted {
+	if e := r.event(1); e.Cost != noModel || !e.Counted {
 		t.Errorf("a refusal cost %+v", e.Cost)
 	}
 }

@@ -318,7 +318,7 @@ func TestGroups(t *testing.T) {
 func TestABudgetThatOthersHold(t *testing.T) {
 	r := newRig(t)
 	s := limited("run", budget.Limits{Parallel: number(1)})
-	busy, err := r.ledger.Reserve(context.Background(), s.Claims, once, false)
+	busy, err := r.ledger.Reserve(context.Background(), s.Claims, noModel, false)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -25,11 +25,11 @@ func (m *memory) take(n, most int64) error {
 
 func (m *memory) give(n int64) { m.used.Add(-n) }
 
-// A part of all memory is for doors that hold little: a few children that send as much as they may and never end a request keep
-// no other child from its model.
+// A quarter of all memory is reserved for doors that hold at most little: a few children that send as much as they may and never end a
+// request keep no other child from its model.
 const (
 	little     = 4 << 20
-	forLittles = 4 // the part is one in so many
+	forLittles = 4 // 1/forLittles of it
 )
 
 // held is what one request holds.

@@ -9,8 +9,8 @@ import (
 	"torno/internal/gateway/usage"
 )
 
-// once is the cost of a request that runs no model.
-var once = budget.Amount{Requests: 1}
+// noModel is the cost of a request that runs no model: such a request costs one request and no tokens.
+var noModel = budget.Amount{Requests: 1}
 
 // runs says whether an exchange runs a model. Counting tokens and listing models do not.
 func runs(x *route.Exchange) bool {
@@ -27,7 +27,7 @@ func (g *Gateway) table() prices.Table {
 // bound is the most that the exchange can cost.
 func (x *exchange) bound() budget.Amount {
 	if !x.runs {
-		return once
+		return noModel
 	}
 	x.prices = x.door.g.table()
 	bound, known := x.prices.Bound(x.event.Route, x.route.Model, prices.Request{

@@ -29,7 +29,7 @@ const (
 func (x *exchange) send(ctx context.Context) (again bool) {
 	var left atomic.Bool // a byte may have been sent
 	request, err := x.request(ctx)
-	x.route.Body = nil // what is not sent yet of it, the request has
+	x.route.Body = nil // from here on the request alone holds the unsent body, so it can be freed once sent
 	if err != nil {
 		x.settle(budget.Amount{}, x.reserve.Cancel())
 		return x.unauthorized(err)
@@ -94,8 +94,8 @@ func (p *parcel) Close() error {
 	return nil
 }
 
-// unauthorized answers where there is no credential to send. A client that is told 400 shows the text and does not try for
-// minutes what only the operator can mend. The log has the rest, in which are paths and names of the host's.
+// unauthorized answers where there is no credential to send. A client shows the text of a 400 and does not retry; only the
+// operator can mend this. The log has the rest, in which are paths and names of the host's.
 func (x *exchange) unauthorized(err error) bool {
 	const text = "the host's credential for this route cannot be used; the gateway's log says why"
 	x.door.sayOnce("credential", text, err)
@@ -214,7 +214,7 @@ func (x *exchange) cut(ctx context.Context, err error) {
 // tally settles the reservation of an answer that came to its end.
 func (x *exchange) tally(status int, meter usage.Meter) {
 	used, ok := meter.Usage()
-	cost := once
+	cost := noModel
 	switch {
 	case !x.runs, free(status):
 	case !ok:

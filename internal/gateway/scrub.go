@@ -72,7 +72,7 @@ func (s *scrubber) flush() error {
 	return err
 }
 
-// stars leaves what it was given as it is: that belongs to the reader.
+// stars returns the text with its secrets starred. The given slice, which is the reader's, is not changed.
 func (s *scrubber) stars(text []byte) []byte {
 	for _, secret := range s.secrets {
 		if bytes.Contains(text, []byte(secret)) {

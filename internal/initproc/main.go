@@ -48,7 +48,7 @@ type run struct {
 	warnings []string         // what went wrong before the started line could be said
 }
 
-// prepare does everything that may fail without a trace of the agent. It holds first of all.
+// prepare does everything that can fail before the agent exists; of that the hold comes first.
 func prepare(args []string) (*run, error) {
 	r := &run{}
 	r.signals, r.children = catchSignals()

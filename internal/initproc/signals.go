@@ -21,7 +21,7 @@ var forwarded = []os.Signal{
 // Go's runtime has handlers for nearly all signals, which drop the signals that the program did not ask for. It gives the
 // agent the default actions back. These signals are the exceptions.
 var (
-	// uncaught it leaves as they were when the program started, maybe ignored. The last three belong to C libraries.
+	// uncaught are those that the runtime leaves as it found them, perhaps ignored. The last three belong to C libraries.
 	uncaught = []syscall.Signal{unix.SIGCONT, unix.SIGTSTP, unix.SIGTTIN, unix.SIGTTOU, 32, 33, 34}
 	// fatal would end init if the agent sent them to process 1, above all with a made-up cause, which Go's runtime takes for
 	// a fault of its own. They are ignored before there is an agent, to which Go's runtime gives the default actions back.

@@ -63,7 +63,7 @@ func (a *assembly) branch(code uint16, value uint32, yes, no label) label {
 	return a.put(step{code, value, yes, no})
 }
 
-// near is a label that does what another one does, and that a conditional jump reaches when there are so many more steps.
+// near returns a label with the same effect that is still in reach of a conditional jump after so many more steps.
 func (a *assembly) near(to label, more int) label {
 	if len(a.steps)+more-int(to) <= reach {
 		return to
@@ -79,8 +79,8 @@ func (a *assembly) near(to label, more int) label {
 	return a.put(between)
 }
 
-// before changes the register and goes on at a label, to which such a step cannot jump: without another one it goes on
-// with the next.
+// before changes the register and goes on at a label. Such a step cannot jump: where the label is not the step that
+// follows, a jump to it is inserted.
 func (a *assembly) before(next label, code uint16, value uint32) label {
 	s := step{code: code, value: value, yes: next}
 	if _, ok := a.known[s]; !ok && int(next) != len(a.steps) {

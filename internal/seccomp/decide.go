@@ -89,7 +89,8 @@ func unless(t test, options []option) []option {
 	return slices.DeleteFunc(slices.Clone(options), func(o option) bool { return slices.Contains(o.tests, t) })
 }
 
-// excludes and implies know nothing of a test for several values but whether it is the same one: another one is made.
+// excludes says that u fails where t holds, and implies that u holds there. Of a test for several values only
+// identity is recognised; any other such test is made again.
 func (t test) excludes(u test) bool {
 	return t.among == nil && u.among == nil && u.at == t.at && (u.value^t.value)&u.mask&t.mask != 0
 }

@@ -104,7 +104,7 @@ func (o *opener) tell(p compile.Profile, errs []error) {
 	o.setting.log.Info("chose a launcher", about...)
 }
 
-// lone is an error as it is where there is no other.
+// lone returns a single error unchanged, and several as a NoLauncherError.
 func lone(l launcher.List, errs []error) error {
 	if len(errs) == 1 {
 		return errs[0]

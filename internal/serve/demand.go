@@ -15,7 +15,7 @@ func (h *host) demand(ctx context.Context) error {
 	}
 	s := configured(h.decided)
 	s.Guarantees = map[string]sandbox.Guarantees{}
-	for _, p := range h.decided.Profiles { // what an earlier watcher has left is not held to it
+	for _, p := range h.decided.Profiles { // only launchers that profiles use; those opened for old runs need not pass
 		name := p.Sandbox
 		if s.Guarantees[name] != nil {
 			continue

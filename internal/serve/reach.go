@@ -107,7 +107,7 @@ func isUsual(w target) bool {
 // outsideTime bounds the same attempts outside of a sandbox.
 const outsideTime = 20 * time.Second
 
-// outside runs the child's program on the host. Why each address was not reached comes back, "" where it was.
+// outside runs the child's program on the host. It returns for each address why it was not reached, "" if it was.
 func outside(ctx context.Context, init string, words []string) []string {
 	ctx, cancel := context.WithTimeout(ctx, outsideTime)
 	defer cancel()

@@ -42,7 +42,7 @@ func (h *host) awaitReload(open context.Context, a asked) *Options {
 			continue
 		}
 		if a.stopping.Err() != nil {
-			return nil // both at once, and what was reloaded would only be stopped
+			return nil // HUP and a stop came together: do not reload
 		}
 		next, err := h.reread(ctx, a)
 		switch {
@@ -103,7 +103,7 @@ type paced struct {
 const (
 	shortestPace = time.Second
 	longestPace  = time.Minute
-	calmPace     = 10 // so many pauses without a time, and the shortest one counts again
+	calmPace     = 10 // after this many pauses without a reopening, the shortest one applies again
 )
 
 // due is how long it takes until the next time.

@@ -36,7 +36,8 @@ func (l *Launcher) Attest(ctx context.Context, h sandbox.Handle) (sandbox.Attest
 	seen, err := l.lookInto(processes.Subject{
 		Container: h.ID, Pid: found.State.Pid, Program: l.init, Wanted: b.Wanted, Enforced: l.facts.Limits, Trial: b.ID == names.RoleTrial,
 	})
-	if errors.Is(err, fs.ErrNotExist) && b.ID != names.RoleTrial { // the trial has seen such things: this init has ended
+	// The trial proved that these files exist here, so a missing one means that init has ended.
+	if errors.Is(err, fs.ErrNotExist) && b.ID != names.RoleTrial {
 		err = sandbox.ErrNotHeld
 	}
 	if err != nil {

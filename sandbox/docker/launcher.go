@@ -198,7 +198,7 @@ func (l *Launcher) Site(ctx context.Context) (string, error) {
 }
 
 // Close ends all attachments and lets go of the engine and of the slots. Sandboxes that run go on. A start that the engine does not
-// answer is cut off: it holds its box's lock, and its init ends with its hold.
+// answer is cut off, since it would keep its box locked. Then init's input is closed, so init ends.
 func (l *Launcher) Close() error {
 	l.end()
 	l.mu.Lock()

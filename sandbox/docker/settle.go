@@ -106,10 +106,9 @@ func (l *Launcher) isRuns(c container.Summary) bool {
 	return slices.ContainsFunc(l.options.Known, func(h sandbox.Handle) bool { return h.ID == c.ID })
 }
 
-// adopt takes over the slots of the sandboxes that exist, and empties all others. An engine that makes a container long
-// after nobody waited for it any more makes it for a slot that another one has by then, and so does a launcher that has not noticed yet
-// that its engine was exchanged. Runs that were released and have not ended get their slots first. No run waits for what then
-// finds its slot taken, and it is removed.
+// adopt takes over the slots of the sandboxes that exist, and empties all others. A container can
+// appear late, when its slot was given to another sandbox; the same happens before a launcher notices that its engine was exchanged. So
+// runs that were released and have not ended get their slots first, and any other container that then finds its slot taken is removed.
 func (l *Launcher) adopt(ctx context.Context) error {
 	found, err := l.engine.List(ctx, l.names.Filter())
 	if err != nil {

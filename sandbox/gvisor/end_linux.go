@@ -77,8 +77,8 @@ func (l *Launcher) end(ctx context.Context, id string) (io.Closer, error) {
 	}
 }
 
-// killRest kills what is left of a sandbox without a keeper, and removes its control group. One of which a keeper has written
-// down the end is dead. Another need not have been started in a group, if the machine has been changed since.
+// killRest kills what is left of a sandbox without a keeper, and removes its control group. If the keeper wrote
+// down the end, nothing lives. Otherwise processes are sought by their box as well, because they may be in no group of ours.
 func (l *Launcher) killRest(ctx context.Context, id string) error {
 	if err := l.removeGroup(ctx, id); err != nil {
 		return err
@@ -89,8 +89,8 @@ func (l *Launcher) killRest(ctx context.Context, id string) error {
 	return command.Kill(ctx, l.boxes.Path(id))
 }
 
-// removeGroup removes the group of a sandbox: ours, and the one that it was made for by a watcher that had others, as one that an
-// ordinary user has started by another unit.
+// removeGroup removes the group of a sandbox: ours, and the group named in its order, which differs if an earlier watcher had another
+// parent group, as one has that an ordinary user has started by another unit.
 func (l *Launcher) removeGroup(ctx context.Context, id string) error {
 	ours := l.groups.Plan(id, sandbox.Limits{})
 	if ours != nil {

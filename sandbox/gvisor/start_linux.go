@@ -56,7 +56,7 @@ func (l *Launcher) Start(ctx context.Context, h sandbox.Handle) error {
 // startsEach is how many sandboxes start at once for each processor. More would all be slower, and none sooner.
 const startsEach = 2
 
-// start looks at what lies in the slot, from where on runsc goes by that alone, and waits for its turn. It looks first: the file
+// start checks what is mounted in the slot, and waits for its turn; after the check runsc uses nothing else. It checks first: the file
 // systems that it asks are a parent's, and one that hangs must hold no turn of others.
 func (l *Launcher) start(ctx context.Context, r boxes.Record) error {
 	id := string(r.Sandbox)

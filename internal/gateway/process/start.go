@@ -101,14 +101,14 @@ func (s *Supervisor) lastLine() string {
 	}
 	defer file.Close()
 	if info, err := file.Stat(); err == nil && info.Size() > 4096 {
-		_, _ = file.Seek(-4096, io.SeekEnd) // from the beginning it is longer, and no less true
+		_, _ = file.Seek(-4096, io.SeekEnd) // if this fails, an early line is reported instead of the last
 	}
 	text, _ := io.ReadAll(io.LimitReader(file, 4096))
 	lines := bytes.Split(bytes.TrimSpace(text), []byte("\n"))
 	return string(lines[len(lines)-1])
 }
 
-// mayDial finds the walls of a service that may speak to no network, which would be those of what it starts.
+// mayDial fails if this service is barred from the network: a gateway that it starts would be barred, too.
 func mayDial() error {
 	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM, 0)
 	if errors.Is(err, syscall.EAFNOSUPPORT) {

@@ -21,10 +21,11 @@ var errStored = &Refusal{
 }
 
 // content walks through the conversation of one body. It looks for three things: addresses, which the upstream would fetch, and
-// each of which is a message to its host; names of what the upstream stores; and what is more tokens than bytes.
+// each of which is a message to its host; names of what the upstream stores; and content that
+// may cost more tokens than it has bytes.
 type content struct {
 	api          API
-	urls, stored bool // the route's reach has them
+	urls, stored bool // allowed by the route's reach
 	images       int64
 	unmeasured   bool
 }

@@ -58,7 +58,7 @@ func (r *Route) find(method string, path []string) (Rule, []glob, error) {
 	return Rule{}, nil, r.noPath()
 }
 
-// noPath says nothing of the path: it may be anything. A registry's client takes 403 for an answer, where 404 sends it to
+// noPath does not quote the path, which is the child's own text. A registry's client takes 403 for an answer, where 404 sends it to
 // another place; a model's client takes 404 for an upstream that does not offer this.
 func (r *Route) noPath() error {
 	status := http.StatusNotFound

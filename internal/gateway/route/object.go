@@ -69,7 +69,8 @@ func parseObject(text []byte) (object, error) {
 	return o, nil
 }
 
-// filter spares most objects a look at all their keys for each key: a body of objects with 250 keys each would take seconds.
+// filter is a small Bloom filter: most new keys need no comparison with all earlier ones. Without it, a body of objects with 250 keys each
+// would take seconds.
 type filter [16]uint64
 
 // mayHave says whether a key may have been there, and notes that it is.

@@ -57,7 +57,7 @@ func judgeOutput(api API, body object, over []glob, e *Exchange) error {
 	return nil
 }
 
-// addThinking: where Claude thinks between its tools, what it may think is more than what the answer may have.
+// addThinking adds a thinking budget above max_tokens to it, because interleaved thinking is not bounded by max_tokens.
 func addThinking(api API, body object, e *Exchange) error {
 	if api != Anthropic && api != Bedrock {
 		return nil

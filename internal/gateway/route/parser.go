@@ -34,7 +34,8 @@ func (p *parser) problem(key, format string, args ...any) {
 	p.problems = append(p.problems, Problem{strings.TrimSuffix(p.at+"."+key, "."), fmt.Sprintf(format, args...)})
 }
 
-// underlay puts the preset's keys where the operator said nothing. Another upstream is no longer the one to which http was fine.
+// underlay puts the preset's keys where the operator said nothing. With an upstream of the operator's
+// own, the preset's http_to and private are not taken over.
 func (p *parser) underlay() {
 	if _, ok := p.keys["preset"]; !ok {
 		return

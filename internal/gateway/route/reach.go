@@ -35,8 +35,8 @@ var knownFields = map[API][]string{
 // reachingFields are members of a body, for APIs without a list of known ones, that reach further than an answer, or make it dearer
 // than its model's price, and that a client does without.
 var reachingFields = map[API][]string{
-	// models, fallbacks and provider name others to fall back on, and whose price counts. Of a prediction the model is paid as output
-	// what it does not say.
+	// models, fallbacks and provider name others to fall back on, and whose price counts. Predicted tokens that the answer does not use
+	// are billed as output.
 	OpenAIChat: {"web_search_options", "plugins", "models", "fallbacks", "preset", "provider", "prediction"},
 	Bedrock:    {"performanceConfig", "guardrailConfig", "fallbacks", "compaction", "mcp_servers", "container", "speed", "inference_geo"},
 }

@@ -2,8 +2,8 @@
 // its word, hands signals on, and finds out how it ended.
 //
 // A Box is what this process knows of one sandbox: its streams, whether it holds, and its end as it was seen first. A Reach is how boxes
-// reach their containers, and is given the client of the engine; it does not know the launcher, but one thing that only the launcher can
-// do: Restore. Which box belongs to which container the launcher knows.
+// reach their containers, and is given the client of the engine; it knows nothing of the launcher except one callback, Restore.
+// Which box belongs to which container the launcher knows.
 //
 // An end is seen in two ways, and the first one counts. Init marks the end of both streams, and the kernel says that it is dead: see end.go.
 // Where the host sees none of this, the engine is waited for.

@@ -2,7 +2,7 @@
 // decides as whom the sandbox runs, lays mounts and files into the slot, and asks the engine.
 //
 // It is given a Ground, which is the same for every sandbox of an installation, and hands back what it Created with all that is known of it.
-// It does not know the launcher, but two questions that only the launcher can answer: Restore and Known.
+// It knows nothing of the launcher except two callbacks, Restore and Known.
 //
 // A step that fails undoes those before it. Where that cannot be done, because the engine is away for one, the launch is kept in FailedLaunches and
 // undone later; until then its sandbox must not be created again.

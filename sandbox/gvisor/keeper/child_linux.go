@@ -104,7 +104,7 @@ func (k *keeper) awaitRuntime() error {
 	case status != 0:
 		return fmt.Errorf("the runtime ended with %d", status.ExitStatus())
 	}
-	sentry, err := k.readPid()
+	sentry, err := k.provenPid()
 	if err != nil {
 		return err
 	}
@@ -131,8 +131,8 @@ func readPid(box *os.Root) (int, error) {
 	return pid, nil
 }
 
-// readPid sees that the sentry is a child of ours: any other number is not ours to kill.
-func (k *keeper) readPid() (int, error) {
+// provenPid is the sentry's pid, proven to be a child of ours: any other number is not ours to kill.
+func (k *keeper) provenPid() (int, error) {
 	pid, err := readPid(k.box)
 	if err != nil {
 		return 0, err
@@ -143,7 +143,7 @@ func (k *keeper) readPid() (int, error) {
 	return pid, nil
 }
 
-// await waits for the child, which is nobody's to kill when its number may be another's.
+// await waits for the child and reaps it. From then on nobody may kill by its pid, which may be reused.
 func (k *keeper) await() (syscall.WaitStatus, error) {
 	k.mu.Lock()
 	pid := k.child
@@ -163,7 +163,7 @@ func (k *keeper) kill() {
 	defer k.mu.Unlock()
 	k.asked = true
 	if k.child != 0 {
-		_ = unix.Kill(k.child, unix.SIGKILL) // only that it is dead already can be wrong
+		_ = unix.Kill(k.child, unix.SIGKILL) // the only possible error: it is already dead
 	}
 }
 
