@@ -69,7 +69,7 @@ func checkRunStatus(t *testing.T, s RunStatus) {
 	checkTimes(t, s.RunningSince, s.Deadline, s.UpdatedAt)
 }
 
-// checkHeartbeat: three heartbeats behind any beat are a time, so that a client can always tell a dead watcher.
+// checkHeartbeat: three heartbeats after any beat are a time, so that a client can always tell a dead watcher.
 func checkHeartbeat(t *testing.T, h Heartbeat) {
 	t.Helper()
 	if h.Version != 1 || h.HeartbeatSeconds < 1 || !h.BeatAt.Add(3*time.Duration(h.HeartbeatSeconds)*time.Second).After(h.BeatAt) {

@@ -33,7 +33,7 @@ func (d *Dir) Read(name string, max int64) ([]byte, Stamp, error) {
 
 // stillNamed makes sure that the one name of what was read is this one. A file with two names may have lost this one between its
 // opening and the look at it: the name that is left is then another's. A removal counts the names down before it takes the name
-// out of the kernel's cache, so the look comes behind every removal that has begun.
+// out of the kernel's cache, so the look comes after every removal that has begun.
 func (d *Dir) stillNamed(name string, read Stamp) error {
 	if err := d.awaitRemovals(); err != nil {
 		return err

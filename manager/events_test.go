@@ -113,7 +113,7 @@ func TestEventsFollowARun(t *testing.T) {
 		want []string
 	}{
 		"until it says that it ended": {6 * time.Second, func(h *host, _ *Manager, r *Run) { h.segment(r, 3, 3, "ended") }, []string{"1 a", "2 b", "3 state"}},
-		// The outbox was listed for the segment behind b just before, and is listed all the same.
+		// The outbox was listed for the segment after b just before, and is listed all the same.
 		"until it is answered": {4*time.Second + 300*time.Millisecond, func(h *host, _ *Manager, r *Run) {
 			h.segment(r, 7, 3, "c")
 			h.respond(r)

@@ -124,7 +124,7 @@ func TestAListingFindsASentinel(t *testing.T) {
 	d.started(d.submit(ask{id: "first", task: "sleep"}))
 	a := d.submit(ask{id: "s1", task: "echo"})
 	d.eventually("it waits", func() bool { return d.status("s1").State == delegation.StateQueued })
-	d.watcher.boxes[0].Away.Store(true) // until the next look at the outbox's place, behind which a listing comes
+	d.watcher.boxes[0].Away.Store(true) // until the next look at the outbox's place, after which a listing comes
 	d.touch("cancel_s1")
 	d.want(d.response(a), delegation.StatusCancelled, delegation.ReasonCancelled, -1)
 }

@@ -24,7 +24,7 @@ func (d *desk) shiftClock(by time.Duration) {
 	d.must(db.Close())
 }
 
-// TestAClockThatWasSetEndsNoRun: a run of an hour goes on behind a watcher that dies, and a clock that is set by hours meanwhile.
+// TestAClockThatWasSetEndsNoRun: a run of an hour goes on after a watcher that dies, and a clock that is set by hours meanwhile.
 func TestAClockThatWasSetEndsNoRun(t *testing.T) {
 	for name, by := range map[string]time.Duration{"forwards": 5 * time.Hour, "backwards": -5 * time.Hour} {
 		t.Run(name, func(t *testing.T) {

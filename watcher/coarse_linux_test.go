@@ -64,7 +64,7 @@ var situations = map[string]func(d *desk, first ask, exchange func()){
 	"answered, and no event comes": func(d *desk, first ask, exchange func()) {
 		first.task = "echo"
 		d.ended(d.submit(first))
-		d.watcher.boxes[0].Away.Store(true) // until the next look at the outbox's place, behind which a listing comes
+		d.watcher.boxes[0].Away.Store(true) // until the next look at the outbox's place, after which a listing comes
 		exchange()
 	},
 	"answered, and its response taken away": func(d *desk, first ask, exchange func()) {

@@ -213,7 +213,7 @@ func TestTheNextSandboxOfARunCountsOn(t *testing.T) {
 	}
 }
 
-// TestAnEndThatWasNotPublishedIsSaid in the stream: a watcher dies behind the journal's word that the run has ended, before its last
+// TestAnEndThatWasNotPublishedIsSaid in the stream: a watcher dies after the journal's word that the run has ended, before its last
 // segment.
 func TestAnEndThatWasNotPublishedIsSaid(t *testing.T) {
 	for name, lost := range map[string]bool{"it ended": false, "it was lost": true} {

@@ -109,7 +109,7 @@ func TestWhatCannotBeLookedAtEndsTheRound(t *testing.T) {
 	}
 }
 
-// TestPruningGivesWay: behind each piece there is a rest in proportion, so that runs get the journal in between.
+// TestPruningGivesWay: after each piece there is a rest in proportion, so that runs get the journal in between.
 func TestPruningGivesWay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newCellar(5 * pruneBatch)

@@ -47,7 +47,7 @@ func newHangingDesk(t *testing.T) *hangingDesk {
 	return h
 }
 
-// hangsAtLook is a workspace whose file system hangs from the look behind the agent's end on.
+// hangsAtLook is a workspace whose file system hangs from the look after the agent's end on.
 type hangsAtLook struct {
 	workspace.Directory
 	desk *hangingDesk

@@ -66,7 +66,7 @@ func (a *Alarm) Rings() bool {
 func (a *Alarm) Stop() { a.timer.Stop() }
 
 // Backstop is for what ends a run when everything else has failed: it is over when a time has passed, in which the machine may
-// sleep, and after that a grace in which it is awake. So what ends runs before has its time also behind a sleep.
+// sleep, and after that a grace in which it is awake. So what ends runs before has its time also after a sleep.
 type Backstop struct {
 	alarm *Alarm
 	grace time.Duration

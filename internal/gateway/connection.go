@@ -20,10 +20,10 @@ const (
 	toHead   = 10 * time.Second // for the whole head
 	toSend   = time.Minute      // between two parts of a body
 	toTake   = 2 * time.Minute  // between two parts of an answer that it reads
-	toLinger = time.Second      // for what it still sends behind a refusal
+	toLinger = time.Second      // for what it still sends after a refusal
 )
 
-// connection is one connection of a child, which brings one request behind the other.
+// connection is one connection of a child, which brings one request after the other.
 type connection struct {
 	door *door
 	conn net.Conn

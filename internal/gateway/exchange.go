@@ -23,7 +23,7 @@ type exchange struct {
 
 	api    route.API   // the form of refusals
 	header http.Header // of a refusal
-	closes bool        // the connection ends behind the answer
+	closes bool        // the connection ends after the answer
 
 	up      *Upstream
 	route   route.Exchange

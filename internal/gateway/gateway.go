@@ -199,7 +199,7 @@ func (g *Gateway) Door(id string) (Door, error) {
 }
 
 // Shut takes no more requests. It waits for those under way until ctx is done, and then cuts them off. The doors stay written
-// down: a gateway that starts behind this one opens them again.
+// down: a gateway that starts after this one opens them again.
 func (g *Gateway) Shut(ctx context.Context) {
 	g.mu.Lock()
 	g.draining = true

@@ -329,7 +329,7 @@ func TestADoorEndsByItself(t *testing.T) {
 	t.Error("the door is still open")
 }
 
-// TestDoorsAreFoundAgain: a gateway that begins behind one that was killed has its doors, at the same place, and not those
+// TestDoorsAreFoundAgain: a gateway that begins after one that was killed has its doors, at the same place, and not those
 // whose time is over.
 func TestDoorsAreFoundAgain(t *testing.T) {
 	r := newRig(t)

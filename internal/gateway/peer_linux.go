@@ -15,7 +15,7 @@ const soPeerPIDFD = 77
 var errNoPeer = errors.New("the process at the other end cannot be seen from here")
 
 // inGroup says whether the process that connected is in a control group, or below it. A number of a process can be given
-// to another one, so where the kernel gives a handle, the process must still be there behind the look.
+// to another one, so where the kernel gives a handle, the process must still be there after the look.
 func inGroup(conn *net.UnixConn, group string) (bool, error) {
 	raw, err := conn.SyscallConn()
 	if err != nil {

@@ -29,7 +29,7 @@ const secret = "sk-secret-0123456789abcdef"
 type key struct {
 	mu      sync.Mutex
 	text    string
-	next    string // what it is behind a refusal
+	next    string // what it is after a refusal
 	refused int
 }
 

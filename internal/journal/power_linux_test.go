@@ -17,7 +17,7 @@ import (
 // powerEnv makes the test binary the process whose power is cut: it names the journal and the round.
 const powerEnv = "TORNO_TEST_JOURNAL_POWER"
 
-// history is what each key looks like behind each step that changes it.
+// history is what each key looks like after each step that changes it.
 type history map[string][]moment
 
 type moment struct {
@@ -232,7 +232,7 @@ func (c *cutter) after(t *testing.T, d *disk, s *said, how way) string {
 	return fault
 }
 
-// compare wants each key as it was behind one of its steps: what was promised is there, and nothing without all that was
+// compare wants each key as it was after one of its steps: what was promised is there, and nothing without all that was
 // done before it.
 func (c *cutter) compare(have map[string]string, s *said) string {
 	found, wanted := map[string]int{}, &said{earlier: s.earlier, required: map[int]bool{}}

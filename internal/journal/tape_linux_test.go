@@ -281,7 +281,7 @@ type image struct{ durable []byte }
 // change is one unit of a file, its length, or a name. Each reaches the disk or not, whatever the others do.
 type change struct{ event }
 
-// play goes on to the disk as it is behind an event. Without flushes it is a disk on which nothing is ever certain.
+// play goes on to the disk as it is after an event. Without flushes it is a disk on which nothing is ever certain.
 func (d *disk) play(e event) {
 	switch e.what {
 	case "written":

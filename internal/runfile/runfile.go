@@ -86,7 +86,7 @@ type File struct {
 	// itself under, and with it the agent. Nil is for a sandbox that is made with a filter: init refuses to go on in one
 	// that has none.
 	Filter []byte `json:"filter,omitempty"`
-	// Allowed is the agent's time, in which the machine may sleep, and Grace what the watcher has then for ending it. Behind both
+	// Allowed is the agent's time, in which the machine may sleep, and Grace what the watcher has then for ending it. After both
 	// init kills everything: a bound needs no watcher (I19). Without Allowed, as in a launcher's own trials, there is no bound.
 	Allowed time.Duration `json:"allowed,omitempty"`
 	Grace   time.Duration `json:"grace,omitempty"`

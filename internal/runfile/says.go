@@ -11,7 +11,7 @@ import (
 // Holding is init's first line on standard error. Then it waits for the release.
 const Holding = "torno-init 2 holding\n"
 
-// Release is the word on init's standard input for which it waits. Behind it the input is the agent's.
+// Release is the word on init's standard input for which it waits. After it the input is the agent's.
 const Release = "torno 2 release\n"
 
 // AbandonedExit is init's own exit code when its input ended before the release. Nothing of the run was read.

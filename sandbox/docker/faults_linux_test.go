@@ -159,7 +159,7 @@ func newFlakyField(t *testing.T) (*field, *flaky) {
 }
 
 // TestNewsOfMemoryThatComesLate has an engine whose state of a container does not say that memory ended it, as it is on a
-// busy machine when that news comes behind that of the end. Its events say it.
+// busy machine when that news comes after that of the end. Its events say it.
 func TestNewsOfMemoryThatComesLate(t *testing.T) {
 	f, between := newFlakyField(t)
 	between.mu.Lock()

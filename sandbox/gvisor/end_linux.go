@@ -28,7 +28,7 @@ func (l *Launcher) kill(ctx context.Context, id string) error {
 	return l.killSandbox(ctx, id)
 }
 
-// dismiss has the keeper end a sandbox and go. One that does not is killed, behind all that it keeps.
+// dismiss has the keeper end a sandbox and go. One that does not is killed, after all that it keeps.
 func (l *Launcher) dismiss(ctx context.Context, id string) error {
 	err := l.ask(ctx, id, keeper.Box.Dismiss)
 	if err == nil {

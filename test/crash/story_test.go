@@ -278,7 +278,7 @@ func loseJournal(s *scene) {
 	}
 }
 
-// mayHaveRun wants what lay there to be refused, and what comes behind it not to be.
+// mayHaveRun wants what lay there to be refused, and what comes after it not to be.
 func mayHaveRun(s *scene) {
 	s.Helper()
 	s.Eventually("it is refused because nobody knows", func() bool {

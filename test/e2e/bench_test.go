@@ -78,7 +78,7 @@ func reportBare(b *testing.B, what string, ours, bare, theirs []time.Duration) {
 	b.ReportMetric(float64(median(bare).Microseconds())/1000, "ms-"+what)
 }
 
-// awaitRemoval waits until nothing of ours is left: what is tidied up behind an answer must not slow down what is timed next.
+// awaitRemoval waits until nothing of ours is left: what is tidied up after an answer must not slow down what is timed next.
 func awaitRemoval(b *testing.B, h *house.House) {
 	b.Helper()
 	h.Eventually("the sandbox is removed", func() bool { return len(h.Sandboxes()) == 0 })

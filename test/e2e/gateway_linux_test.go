@@ -87,7 +87,7 @@ func TestAChildTalksToItsModel(t *testing.T) {
 	})
 }
 
-// doorsAreGone waits until the gateway has no door any more: they go with their sandboxes, behind the answers.
+// doorsAreGone waits until the gateway has no door any more: they go with their sandboxes, after the answers.
 func doorsAreGone(h *house.House) {
 	h.Helper()
 	c := gatewayOf(h)

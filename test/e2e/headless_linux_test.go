@@ -34,7 +34,7 @@ var ways = []away{
 		if err := hears(lines, "stopping"); err != nil {
 			return err
 		}
-		return w.Process.Signal(syscall.SIGHUP) // the shell's, behind the kernel's
+		return w.Process.Signal(syscall.SIGHUP) // the shell's, after the kernel's
 	}},
 	{"its terminal closes", terminal, func(a *syscall.SysProcAttr) { a.Setsid, a.Setctty, a.Ctty = true, true, 2 }, closes},
 	{"a terminal closes that is not its own", terminal, func(a *syscall.SysProcAttr) { a.Setsid = true }, closes},

@@ -33,7 +33,7 @@ type PrivatePlan struct {
 // footprints are the files that these programs leave at fixed places, whatever their flags say.
 var footprints = []string{"/etc/docker/key.json", "/etc/docker", "/run/docker/plugins", "/run/docker", "/run/containerd/s", "/run/containerd"}
 
-// NewPrivate starts an engine. It goes with the test; scripts/engine cleans up behind it, also when the test is killed.
+// NewPrivate starts an engine. It goes with the test; scripts/engine cleans up after it, also when the test is killed.
 func NewPrivate(t testing.TB, plan PrivatePlan) *Private {
 	t.Helper()
 	NeedPrivate(t)

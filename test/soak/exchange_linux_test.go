@@ -87,7 +87,7 @@ func (e *engine) restart(f *fate, n stroke, between func()) {
 }
 
 // comeToRest waits until nothing is left on the other engine, and has the watcher stand still then. A sandbox that is just being made
-// may come behind that. No agent begins in it, and it is removed when the other engine answers again.
+// may come after that. No agent begins in it, and it is removed when the other engine answers again.
 func (e *engine) comeToRest(f *fate) (runs []control.Run, letOn func()) {
 	for deadline := time.Now().Add(2 * house.Patience); ; time.Sleep(20 * time.Millisecond) {
 		f.mourn()

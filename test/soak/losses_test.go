@@ -13,7 +13,7 @@ import (
 )
 
 // An attempt is lost when it was released and its end cannot be known. A watcher that is killed knows only one thing that the
-// next one could not find out: whether it has given the word behind its note of the release. Where an agent was seen to begin, that
+// next one could not find out: whether it has given the word after its note of the release. Where an agent was seen to begin, that
 // is known too. An end that was written down is known, whatever was killed since.
 
 // lossesHaveCauses: something was done to the sandbox of that attempt, or to what made it, or to the watcher between its note and

@@ -125,7 +125,7 @@ func (s *scan) supersede(rawID, by string) {
 }
 
 // clearStale removes what earlier requests of the id left behind before the run of this one can be mistaken for theirs. Live
-// output of the same request stays: an earlier watcher published it, and the run goes on behind it.
+// output of the same request stays: an earlier watcher published it, and the run goes on after it.
 func (s *scan) clearStale(id delegation.SubagentID, request delegation.RequestID) {
 	s.publishing.Lock()
 	defer s.publishing.Unlock()

@@ -95,7 +95,7 @@ func TestAListingsPauseHasACap(t *testing.T) {
 	for cost, want := range map[time.Duration]time.Duration{
 		0: listAtLeast, 50 * time.Millisecond: 5 * time.Second, 1540 * time.Millisecond: listAtMost, time.Hour: listAtMost,
 	} {
-		if pause := pauseBehind(cost); pause != want {
+		if pause := pauseAfter(cost); pause != want {
 			t.Errorf("behind a listing of %s there is a pause of %s, want %s", cost, pause, want)
 		}
 	}

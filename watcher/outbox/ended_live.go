@@ -64,7 +64,7 @@ func (t *trails) find(rawID, hash string) (tr trail, known bool) {
 	return t.ended[i], true
 }
 
-// drop removes the segments of a subagent's ended runs. Those of the request except stay, because a run of it goes on behind
+// drop removes the segments of a subagent's ended runs. Those of the request except stay, because a run of it goes on after
 // them.
 func (t *trails) drop(id delegation.SubagentID, except delegation.RequestID) {
 	t.mu.Lock()

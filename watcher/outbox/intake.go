@@ -104,7 +104,7 @@ func (in Intake) unsettled(refusal *delegation.Refusal) bool {
 	return refusal.Code == delegation.CodeUnparsable && time.Since(in.read.Stamp.ModTime).Abs() < settle
 }
 
-// requestGone ends the run whose request was taken away and clears up behind it, not at once: the client may be about to
+// requestGone ends the run whose request was taken away and clears up after it, not at once: the client may be about to
 // remove its response itself, and would stumble if it were gone. In a directory that is not at its path nothing is missed.
 func (s *scan) requestGone(rawID string, waited bool) time.Duration {
 	if s.Dir.Alive() != nil {

@@ -18,8 +18,8 @@ import (
 
 // How an outbox is looked through.
 const (
-	listChunk    = 64                     // names that are read at once, and events that are handled behind them
-	listYield    = 2                      // events that are handled behind each name
+	listChunk    = 64                     // names that are read at once, and events that are handled after them
+	listYield    = 2                      // events that are handled after each name
 	listAtLeast  = time.Second            // between two listings
 	listShare    = 100                    // a listing costs at most 1/listShare of a core
 	eventShare   = 2                      // what a parent can bring about at will costs at most 1/eventShare of a core
@@ -208,11 +208,11 @@ func (s *scan) list(ctx context.Context) time.Duration {
 	s.reportUnnamed()
 	s.lowerOldNotices()
 	s.cost = all.SoFar().Minus(s.spentElsewhere).Work()
-	return pauseBehind(s.cost)
+	return pauseAfter(s.cost)
 }
 
-// pauseBehind is the time from a listing of some cost to the next one.
-func pauseBehind(cost time.Duration) time.Duration {
+// pauseAfter is the time from a listing of some cost to the next one.
+func pauseAfter(cost time.Duration) time.Duration {
 	if cost > listAtMost/listShare {
 		return listAtMost
 	}

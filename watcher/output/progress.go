@@ -30,7 +30,7 @@ func (p Progress) Behind(lost bool) Progress {
 	return Progress{Segment: p.Segment, Lines: p.Lines, Lost: lost}
 }
 
-// CountOn has live output go on behind what another sandbox of the run has printed.
+// CountOn has live output go on after what another sandbox of the run has printed.
 func (o *Child) CountOn(p Progress) {
 	if p.Segment == 0 {
 		return

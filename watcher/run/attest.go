@@ -57,7 +57,7 @@ func (a *attendance) release() error {
 	if err := a.r.attested(seen); err != nil {
 		return err
 	}
-	if !a.att.Holds() { // behind the journal's note the run would be lost
+	if !a.att.Holds() { // after the journal's note the run would be lost
 		v, broken := a.r.brokenHold(errWordless)
 		return &unreleasedError{v, broken}
 	}

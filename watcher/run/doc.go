@@ -8,7 +8,7 @@
 // again, the Removals of sandboxes, the claims on workspaces. A Run is what every goroutine may see of one run. It has a Client, the one
 // that asked for it; it knows neither the outbox nor the watcher. Its runner carries it, in one goroutine, and owns its sandbox from
 // create to remove; an attendance is one attachment to that sandbox. What may end a run, a cancel, a deadline, the floor of a disk, says so
-// through End: the first cause wins. Where a run stands is one value, its Standing: it changes behind the journal, and the client's status
+// through End: the first cause wins. Where a run stands is one value, its Standing: it changes after the journal, and the client's status
 // file, the live events and what an operator is shown are views of it.
 //
 // # What can fail

@@ -38,7 +38,7 @@ type launchStep[T any] struct {
 }
 
 // launching makes a call for a run that is not released, and leaves it behind where it does not return although its time is over
-// or the run must end. The agent never runs then: the word is given behind the journal's note of the release, and this run
+// or the run must end. The agent never runs then: the word is given after the journal's note of the release, and this run
 // gets none. So the run can be answered at once, and the sandbox is removed when the call returns.
 func launching[T any](c *calls, r *Run, held *notice.Flag, step launchStep[T]) (T, error) {
 	ctx, cancel := c.within(step.budget, c.life, r.ending)

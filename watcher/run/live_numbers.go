@@ -5,7 +5,7 @@ import (
 	"torno/watcher/output"
 )
 
-// countOn has the live output of a run that an earlier watcher admitted, and did not release, go on behind what that one published.
+// countOn has the live output of a run that an earlier watcher admitted, and did not release, go on after what that one published.
 func (r *runner) countOn() {
 	p := r.runs.Notes.Load(r.hash)
 	if p.Segment == 0 {

@@ -43,7 +43,7 @@ func (r *runner) nextAttempt() *runner {
 	return next
 }
 
-// NextRecord is the record of the next attempt of a run that was lost while no watcher was there. Its live output goes on behind that
+// NextRecord is the record of the next attempt of a run that was lost while no watcher was there. Its live output goes on after that
 // of the lost one.
 func (runs *Runs) NextRecord(q Request, c Client) journal.Run {
 	lost := runs.newRun(q, c)

@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	attachmentLasted = time.Minute // an attachment that held so long counts as a good one: the tries begin anew behind it
+	attachmentLasted = time.Minute // an attachment that held so long counts as a good one: the tries begin anew after it
 	maxReattach      = 8           // after so many failed attachments a sandbox is removed by force
 )
 

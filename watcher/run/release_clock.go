@@ -35,7 +35,7 @@ func (r *runner) timeLeft() time.Duration {
 	return max(r.spec.Timeout-passed, 0)
 }
 
-// overran says that the recorded end of a run lies behind its time.
+// overran says that the recorded end of a run lies after its time.
 func (rel release) overran(timeout time.Duration, exit sandbox.Exit) bool {
 	ends := rel.ends(exit)
 	return len(ends) > 0 && slices.Min(ends) >= timeout

@@ -14,7 +14,7 @@ import (
 	"torno/watcher/notice"
 )
 
-// MaxLeftovers bounds how many sandboxes that have ended are removed behind their runs. With more of them a run keeps its place
+// MaxLeftovers bounds how many sandboxes that have ended are removed after their runs. With more of them a run keeps its place
 // until one is gone.
 const MaxLeftovers = 64
 

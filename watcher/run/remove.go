@@ -7,7 +7,7 @@ import (
 )
 
 // remove returns when no process of the run's sandbox is left: the sandbox is removed, or its launcher says that it has ended, and
-// behindRun removes the rest of it behind the run. A sandbox that may live is removed again and again, until that is done or the watcher stops
+// behindRun removes the rest of it after the run. A sandbox that may live is removed again and again, until that is done or the watcher stops
 // working: it then carries the installation's id and is found at the next start.
 func (r *runner) remove() {
 	if r.handle.ID == "" {

@@ -15,8 +15,8 @@ type Timing struct {
 	Kill      time.Duration // a sandbox may take so long to end after KILL, before it is removed by force
 	Gone      time.Duration // the news of its end may take so long after that
 	Grace     time.Duration // a call of a launcher may go on for so long when its run must end or the watcher stops working
-	Last      time.Duration // killing, removing and writing down may go on for so long behind a shutdown's budget
-	Leave     time.Duration // Run waits so long for what has been told to end; longer than twice the grace, behind which a launch is left
+	Last      time.Duration // killing, removing and writing down may go on for so long after a shutdown's budget
+	Leave     time.Duration // Run waits so long for what has been told to end; longer than twice the grace, after which a launch is left
 	Look      tree.Bounds   // of the look through a workspace that an answer waits for
 }
 

@@ -17,7 +17,7 @@ var (
 	AfterAnswer  = tree.Bounds{Processor: 5 * time.Second, Time: time.Minute, Humble: true}
 )
 
-// Turn is one outbox's turn to have looked at what its runs have left: one look at a time, and behind each as long a pause
+// Turn is one outbox's turn to have looked at what its runs have left: one look at a time, and after each as long a pause
 // as it took of a processor. So an outbox takes half a processor for it at most.
 type Turn struct {
 	turn  chan struct{}

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// TestOneOutboxLooksAtOneRestAtATime, and pauses behind it for as long as it took of a processor.
+// TestOneOutboxLooksAtOneRestAtATime, and pauses after it for as long as it took of a processor.
 func TestOneOutboxLooksAtOneRestAtATime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := NewTurn()

@@ -9,7 +9,7 @@ import (
 	"torno/internal/tree"
 )
 
-// How a workspace is watched. Looking through it costs time, so the pause behind a look is a hundred times as long as the
+// How a workspace is watched. Looking through it costs time, so the pause after a look is a hundred times as long as the
 // look took of a processor. It is shortened to ten times when the file system has lost as much as the run may still
 // write. Free space costs nothing to ask for, and while it stays as it is there is nothing to look for.
 const (

@@ -90,7 +90,7 @@ func TestAFullDisk(t *testing.T) {
 	}
 }
 
-// TestAFileWhoseEndIsNotKnown: nothing is written behind half a line.
+// TestAFileWhoseEndIsNotKnown: nothing is written after half a line.
 func TestAFileWhoseEndIsNotKnown(t *testing.T) {
 	d := &full{tape: newTape()}
 	l, err := onDisk(t, d, "1")

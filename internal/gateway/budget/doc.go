@@ -3,7 +3,7 @@
 // A request counts for several scopes at once: its run, the subagent, the whole tree of a parent, an outbox on this day. Each
 // has limits on tokens in and out, requests, money and requests at a time. A limit that is absent is none; one of 0 allows
 // nothing. Before the request leaves, an upper bound of what it may cost (package prices) is taken out of all of them or
-// of none; behind its answer what it did cost (package usage) takes the bound's place:
+// of none; after its answer what it did cost (package usage) takes the bound's place:
 //
 //	ledger, err := budget.Open(dir)
 //	r, err := ledger.Reserve(ctx, claims, bound, false) // *budget.Spent: answer with its text, in the form of the route's API

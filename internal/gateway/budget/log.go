@@ -32,7 +32,7 @@ type log struct {
 	disk   disk
 	file   file
 	size   int64
-	broken error // the file's end is not known any more: nothing is written behind it
+	broken error // the file's end is not known any more: nothing is written after it
 }
 
 // load reads the ledger into a book, and says how much of the file counts.

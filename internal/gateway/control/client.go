@@ -48,7 +48,7 @@ func (c *Client) Configure(ctx context.Context, text []byte) (s Status, err erro
 	return s, c.gateway.Call(ctx, http.MethodPut, "/v1/setup", socket.Text(text), &s)
 }
 
-// Stop has the gateway end, when its answers under way have ended. It may go on for a while behind the answer.
+// Stop has the gateway end, when its answers under way have ended. It may go on for a while after the answer.
 func (c *Client) Stop(ctx context.Context) (s Status, err error) {
 	return s, c.gateway.Call(ctx, http.MethodPost, "/v1/stop", nil, &s)
 }

@@ -62,7 +62,7 @@ func (p *paper) Take(text []byte) error {
 	return nil
 }
 
-// eventually waits for what is done behind an answer.
+// eventually waits for what is done after an answer.
 func eventually(done *atomic.Bool) bool {
 	for deadline := time.Now().Add(time.Minute); !done.Load(); time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {

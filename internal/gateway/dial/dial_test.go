@@ -208,7 +208,7 @@ func TestNothingUnfolds(t *testing.T) {
 	}
 }
 
-// raw is an upstream that says what it is told to for each request, and counts them. It closes behind the last.
+// raw is an upstream that says what it is told to for each request, and counts them. It closes after the last.
 func raw(t *testing.T, says ...string) (Rule, *atomic.Int64) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -19,7 +19,7 @@ type Answer struct {
 	Status int
 	Header http.Header // Forward has gone over it
 	Length int64       // of the body, or Chunked
-	Close  bool        // the connection ends behind it
+	Close  bool        // the connection ends after it
 }
 
 // WriteHead writes the head in one piece. It ignores fields of Header about framing.

@@ -5,7 +5,7 @@ import (
 	"net/http"
 )
 
-// Error is a request that was not understood to its last byte. The connection ends behind the answer.
+// Error is a request that was not understood to its last byte. The connection ends after the answer.
 type Error struct {
 	Status int
 	Code   string // one word, which events count

@@ -14,7 +14,7 @@ type Head struct {
 	RawQuery string
 	Header   http.Header // without what belongs to this connection only
 	Length   int64       // of the body; Chunked where it is told piece by piece
-	Close    bool        // the client wants the connection to end behind the answer
+	Close    bool        // the client wants the connection to end after the answer
 	Continue bool        // the client waits for 100 before it sends the body
 	Upgrade  bool        // the client wants another protocol
 }

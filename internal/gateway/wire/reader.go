@@ -15,7 +15,7 @@ const (
 	maxTarget = 8 << 10
 )
 
-// Reader reads requests from one connection, one behind the other.
+// Reader reads requests from one connection, one after the other.
 type Reader struct{ in *bufio.Reader }
 
 // NewReader reads from a connection.

@@ -123,7 +123,7 @@ func (a *attachment) whoKilled(exit sandbox.Exit) (sandbox.Exit, error) {
 	return exit, nil
 }
 
-// oomPatience is how long the news of memory may come behind that of the end. Only an end by a KILL that nobody here sent
+// oomPatience is how long the news of memory may come after that of the end. Only an end by a KILL that nobody here sent
 // waits for it.
 const oomPatience = 2 * time.Second
 

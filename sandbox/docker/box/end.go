@@ -12,7 +12,7 @@ import (
 	"torno/sandbox/local/attest"
 )
 
-// An engine tells of a container's end when it has tidied up behind it, some 25 ms late. The host need not wait for that: init marks the
+// An engine tells of a container's end when it has tidied up after it, some 25 ms late. The host need not wait for that: init marks the
 // end of both streams, which proves that all of the output has come, and says how init ends; the kernel says that init is dead, and with
 // it every process of its namespace. Where any of this cannot be seen, the engine is waited for.
 

@@ -131,7 +131,7 @@ func TestLastWords(t *testing.T) {
 	}
 }
 
-// TestInputBeforeItRuns: input that comes behind the release waits for the agent.
+// TestInputBeforeItRuns: input that comes after the release waits for the agent.
 func TestInputBeforeItRuns(t *testing.T) {
 	box := boxIn(t, t.TempDir(), Order{Argv: standInArgv("run", "cat"), Stdin: true, Log: 1 << 20})
 	line, theirs, err := box.newPair()
@@ -365,7 +365,7 @@ func TestAWatcherThatGoesWithoutAReleaseEndsTheHold(t *testing.T) {
 	}
 }
 
-// TestTheWordComesBeforeTheInput, once, and where there is no input nothing comes behind it.
+// TestTheWordComesBeforeTheInput, once, and where there is no input nothing comes after it.
 func TestTheWordComesBeforeTheInput(t *testing.T) {
 	for _, stdin := range []bool{true, false} {
 		box := boxIn(t, t.TempDir(), Order{Argv: standInArgv("run", `read word; echo "$word"; cat`), Word: "go\n", Stdin: stdin, Log: 1 << 20})

@@ -25,12 +25,12 @@ type Order struct {
 	// Word is what init waits for on its standard input. The watcher that starts the keeper gives the release; when it goes
 	// without, the input ends.
 	Word string `json:"word"`
-	// Stdin leaves the agent's standard input open behind the word.
+	// Stdin leaves the agent's standard input open after the word.
 	Stdin bool `json:"stdin,omitempty"`
 	// Doors are the sockets of the host's that the sandbox may reach. The runtime hands it the channel of each, as descriptor
 	// runfile.FirstDoor and those behind it.
 	Doors []Door `json:"doors,omitempty"`
-	// Allowed and Grace are the agent's time from the word on, and what init and a watcher have then for ending it. Behind both the
+	// Allowed and Grace are the agent's time from the word on, and what init and a watcher have then for ending it. After both the
 	// keeper kills the sandbox.
 	Allowed time.Duration `json:"allowed,omitempty"`
 	Grace   time.Duration `json:"grace,omitempty"`

@@ -61,7 +61,7 @@ func (k *keeper) pump(ctx context.Context, p pipes) {
 	}
 }
 
-// release gives init its word, once. An agent without an input gets nothing behind it.
+// release gives init its word, once. An agent without an input gets nothing after it.
 func (k *keeper) release(ctx context.Context) {
 	if !k.released.CompareAndSwap(false, true) {
 		return
@@ -125,7 +125,7 @@ func (k *keeper) awaitWord(ctx context.Context) bool {
 	return false
 }
 
-// write writes to init, or behind it to the agent, once the sandbox runs.
+// write writes to init, or after it to the agent, once the sandbox runs.
 func (k *keeper) write(ctx context.Context, data []byte) error {
 	if !k.awaitStart(ctx) || k.stdin == nil {
 		return io.ErrClosedPipe

@@ -36,7 +36,7 @@ const (
 	deathLook = 100 * time.Millisecond
 )
 
-// Await waits for the end of a process that is about to end, and says whether it has. A process 1 ends behind all others of its
+// Await waits for the end of a process that is about to end, and says whether it has. A process 1 ends after all others of its
 // namespace.
 func (d *Death) Await(ctx context.Context) bool {
 	conn, err := d.process.SyscallConn()

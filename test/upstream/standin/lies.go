@@ -35,7 +35,7 @@ var lies = map[string]func(a *answer){
 	"#upgrade": func(a *answer) {
 		a.raw("HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n")
 	},
-	// A second answer behind the first, for the request of another child.
+	// A second answer after the first, for the request of another child.
 	"#two": func(a *answer) {
 		a.raw("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\npoison")
 	},
