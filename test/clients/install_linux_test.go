@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"sync"
 	"testing"
 	"time"
 )
@@ -22,7 +23,7 @@ func needClients(t *testing.T) string {
 	if testing.Short() {
 		t.Skip("NOT SHOWN HERE: -short leaves real clients out")
 	}
-	dir, err := fetch(t.Context())
+	dir, err := fetched()
 	switch {
 	case err == nil:
 	case os.Getenv("CI") == "true":
@@ -32,6 +33,9 @@ func needClients(t *testing.T) string {
 	}
 	return dir
 }
+
+// fetched asks the registry once, also where it cannot be reached.
+var fetched = sync.OnceValues(func() (string, error) { return fetch(context.Background()) })
 
 // fetch has npm fetch them, unless the cache has exactly these. npm checks the archives against the sums of the lock file, and runs
 // none of their scripts.
