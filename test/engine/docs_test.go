@@ -15,8 +15,8 @@ func TestThePageTellsWhatIsShownHere(t *testing.T) {
 	page := read(t, "../../docs/OPERATIONS.md")
 	_, table, _ := strings.Cut(page, "\n## When something fails\n")
 	table, _, _ = strings.Cut(table, "\n## ")
-	test := regexp.MustCompile(`Test\w+`)
-	claimed := test.FindAllString(table, -1)
+	table = regexp.MustCompile(`[\w/]+: Test\w+`).ReplaceAllString(table, "") // shown in another package
+	claimed := regexp.MustCompile(`Test\w+`).FindAllString(table, -1)
 	files, err := filepath.Glob("*_test.go")
 	if err != nil {
 		t.Fatal(err)
