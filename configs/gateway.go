@@ -18,9 +18,9 @@ import (
 
 // Gateway is what the configuration says of the model gateway.
 type Gateway struct {
-	// State is the directory of a gateway that somebody else runs, such as the service manager; "" is one that the watcher keeps.
+	// State is the directory of a gateway that another program runs, such as the service manager. With "" the watcher keeps a gateway itself.
 	State   string
-	Program string // of the one that the watcher keeps; "" is the one beside the watcher
+	Program string // the gateway program that the watcher starts; "" is model-gateway beside the watcher
 
 	routes, prices *yaml.Node  // as they stand in the file; nil for none
 	read           setup.Setup // what they say

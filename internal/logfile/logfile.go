@@ -21,7 +21,7 @@ type File struct {
 	size int64
 }
 
-// Open opens a log, or makes it, for its own user only. One that is full already begins anew.
+// Open opens a log, or makes it, for its own user only. A log that is already full begins anew.
 func Open(path string) (*File, error) {
 	f := &File{path: path}
 	info, err := os.Stat(path)

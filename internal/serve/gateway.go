@@ -16,7 +16,7 @@ import (
 	"torno/watcher/run"
 )
 
-// lookEvery is how often the gateway is looked at. One that we started tells its end by itself.
+// lookEvery is how often the gateway is looked at. The end of a gateway that this watcher started is seen at once.
 const lookEvery = 3 * time.Second
 
 // openGateway prepares to speak to the model gateway, where the configuration has routes.

@@ -46,7 +46,7 @@ const (
 // Known are the secrets that were read.
 type Known struct {
 	mu    sync.Mutex
-	forms [][]string // of each secret all its spellings, the one that was used last at the end
+	forms [][]string // for each secret all its spellings; the secret that was used last is at the end
 }
 
 // NewKnown returns an empty list.

@@ -51,7 +51,7 @@ func (s *Supervisor) Run(ctx context.Context) {
 	}
 }
 
-// End ends the gateway that Look has started, and returns when it is gone. One that was there already goes on.
+// End ends the gateway that Look has started, and returns when it is gone. A gateway that was running before goes on.
 func (s *Supervisor) End(ctx context.Context) error {
 	if s.started == nil {
 		return nil

@@ -112,7 +112,7 @@ func (c *content) block(kind string, block object, depth int) error {
 	return nil
 }
 
-// refers says whether an item of the Responses API is only the name of one that is stored. Its type may be left out.
+// refers says whether an item of the Responses API is only the name of a stored item. Its type may be left out.
 func refers(item object) bool {
 	if item.find("id") == nil {
 		return false
@@ -143,7 +143,7 @@ func (c *content) member(kind, key string, value []byte, depth int) error {
 		c.unmeasured = true
 		return c.data(value)
 	case c.api == OpenAIResponses && key == "result" && value[0] == '"':
-		c.images++ // one that the upstream made earlier
+		c.images++ // an image that the upstream made earlier
 	case c.api == Google && key == "inlinedata":
 		return c.inline(value)
 	case c.api == Google && key == "filedata":

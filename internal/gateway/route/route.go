@@ -24,7 +24,7 @@ var apis = []API{Anthropic, OpenAIResponses, OpenAIChat, Google, Bedrock, Plain}
 // Route is a way out of the sandbox. Parse makes it, and nothing changes it afterwards.
 type Route struct {
 	Name     string
-	Preset   string // the one that it was laid over, if any
+	Preset   string // the preset that the route was laid over, if any
 	API      API
 	Upstream *url.URL // the API's base, as its vendor documents it; its query, if any, goes along with each request
 	Prefix   string   // what a client's path begins with in place of the upstream's path
