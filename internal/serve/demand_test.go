@@ -93,7 +93,8 @@ func (s *shop) start() error {
 	ctx, stop := context.WithCancel(s.Context())
 	defer stop()
 	ended := make(chan error, 1)
-	go func() { ended <- Run(ctx, s.options()) }()
+	o := s.options()
+	go func() { ended <- Run(ctx, o) }()
 	s.eventually("it ends or serves", func() bool { return len(ended) > 0 || strings.Contains(s.said.String(), "msg=serving ") })
 	stop()
 	return <-ended

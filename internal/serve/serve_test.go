@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -155,9 +156,12 @@ func (s *shop) launchers() launcher.List {
 	return all
 }
 
+// options are for a host that goes on with the outboxes of now, whatever the test writes into s.config meanwhile.
 func (s *shop) options() Options {
+	config := s.config
+	config.Outboxes = slices.Clone(config.Outboxes)
 	return Options{
-		Config: s.config, MakeOutbox: true, Signals: s.signals, Launchers: s.launchers(), Reload: s.reload, Timing: s.timing,
+		Config: config, MakeOutbox: true, Signals: s.signals, Launchers: s.launchers(), Reload: s.reload, Timing: s.timing,
 		Log: slog.New(slog.NewTextHandler(&s.said, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	}
 }
@@ -166,10 +170,10 @@ func (s *shop) options() Options {
 func (s *shop) open() <-chan error {
 	s.Helper()
 	ctx, stop := context.WithCancel(context.Background())
-	ended := make(chan error, 1)
+	ended, o := make(chan error, 1), s.options()
 	go func() {
 		defer close(ended)
-		ended <- Run(ctx, s.options())
+		ended <- Run(ctx, o)
 	}()
 	s.Cleanup(func() {
 		stop()
