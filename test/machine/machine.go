@@ -4,8 +4,11 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -103,81 +106,172 @@ var ErrMissing = errors.New("no machine can be had")
 // Close removes what there is.
 func (w *Workshop) Close() error { return os.RemoveAll(w.dir) }
 
-// What bounds each test on a machine, and how much longer the machine may live than all of them, so that what a test waits for is told
-// before it is gone.
+// patience bounds each test on a machine: process 1 ends one that takes longer, and reports it.
+const patience = 150 * time.Second
+
+// How long a machine may say nothing before it counts as standing still. A kernel comes to process 1 within 3 s where nothing else
+// runs. After that process 1 reports a test within patience, whatever the test does, or it ends the machine.
 const (
-	patience = 150 * time.Second
-	rest     = 30 * time.Second
+	boot = time.Minute
+	rest = 30 * time.Second
 )
 
-// boot is how long a machine may take until its process 1 says a word: 3 s when nothing else runs here.
-const boot = time.Minute
+// attempts is how often a machine is started whose kernel stands still: the emulator does that once in some hundred machines.
+const attempts = 2
 
 // Run starts a machine that runs tests of package inside, and returns what came of them when it has ended. A missing
-// result means that the test was not run. The console helps to find out why. An emulated kernel that does not come to process 1, which was
-// seen once in a while, is given a second chance, because nothing of ours has run.
+// result means that the test was not run. The console helps to find out why.
 func (w *Workshop) Run(t testing.TB, tests ...string) (results []report.Result, console string) {
 	t.Helper()
-	results, console, begun := w.once(t, tests)
-	if !begun {
-		t.Logf("the machine's kernel did not come to process 1; once more. It said\n%s", console)
-		if results, console, begun = w.once(t, tests); !begun {
-			t.Errorf("nor did it the second time\n%s", console)
+	for n := range attempts {
+		m := w.start(t, tests)
+		stood := m.wait()
+		results, err := m.reported()
+		console = m.console()
+		switch {
+		case stood == "":
+			if err = errors.Join(m.ended, err); err != nil {
+				t.Errorf("the machine: %v\n%s", err, console)
+			}
+			return results, console
+		case n == attempts-1:
+			t.Errorf("the machine stood still again\n%s\n%s", console, stood)
+		default:
+			t.Logf("the machine stood still, so that process 1 bounded nothing; another one is started\n%s\n%s", console, stood)
 		}
 	}
-	return results, console
+	return nil, console
 }
 
-// once says also whether process 1 has begun.
-func (w *Workshop) once(t testing.TB, tests []string) (results []report.Result, console string, begun bool) {
+// running is a machine that has been started.
+type running struct {
+	dir   string
+	boot  time.Duration // until process 1 says a word
+	step  time.Duration // until it reports the next test
+	gone  chan struct{}
+	kill  context.CancelFunc
+	said  bytes.Buffer // by the emulator; read when it is gone
+	ended error        // the same
+}
+
+func (m *running) file(name string) string { return filepath.Join(m.dir, name) }
+
+func (w *Workshop) start(t testing.TB, tests []string, more ...string) *running {
 	t.Helper()
-	dir := t.TempDir()
-	reports, log := filepath.Join(dir, "reports"), filepath.Join(dir, "console")
-	allowed := (patience*time.Duration(len(tests)) + rest) * time.Duration(kinds[arch].slow)
-	ctx, cancel := context.WithTimeout(t.Context(), allowed)
-	defer cancel()
-	hasBegun := func() bool {
-		said, _ := os.ReadFile(log)
-		return bytes.Contains(said, []byte(guestSays))
+	ctx, cancel := context.WithCancel(t.Context())
+	slow := time.Duration(kinds[arch].slow)
+	m := &running{dir: t.TempDir(), boot: boot * slow, step: (patience + rest) * slow, gone: make(chan struct{}), kill: cancel}
+	emulator := exec.CommandContext(ctx, w.qemu, append(w.flags(m, tests), more...)...)
+	emulator.Env = append(os.Environ(), "TMPDIR="+m.dir) // of the copy that is the machine's own
+	emulator.Stdout, emulator.Stderr = &m.said, &m.said
+	if err := emulator.Start(); err != nil {
+		t.Fatal(err)
 	}
-	defer time.AfterFunc(boot*time.Duration(kinds[arch].slow), func() {
-		if !hasBegun() {
-			cancel()
+	go func() {
+		defer close(m.gone)
+		m.ended = emulator.Wait()
+	}()
+	t.Cleanup(func() { cancel(); <-m.gone })
+	return m
+}
+
+// wait waits for the machine's end, and ends one that stands still. What the emulator says of its processors then is the result.
+func (m *running) wait() (stood string) {
+	defer m.kill()
+	last, reported := time.Now(), int64(-1)
+	for {
+		select {
+		case <-m.gone:
+			return ""
+		case <-time.After(time.Second):
 		}
-	}).Stop()
-	machine := exec.CommandContext(ctx, w.qemu, w.flags(log, reports, tests)...)
-	machine.Env = append(os.Environ(), "TMPDIR="+dir) // of the copy that is the machine's own
-	out, err := machine.CombinedOutput()
-	said, _ := os.ReadFile(log)
-	console, begun = fmt.Sprintf("%s%s", out, said), hasBegun()
-	if !begun {
-		return nil, console, false
+		if now := m.progress(); now != reported {
+			last, reported = time.Now(), now
+		}
+		allowed := m.step
+		if reported < 0 {
+			allowed = m.boot
+		}
+		if time.Since(last) < allowed {
+			continue
+		}
+		stood = m.processors()
+		m.kill()
+		<-m.gone
+		return stood
 	}
-	if err != nil {
-		t.Errorf("the machine: %v (%v)\n%s", err, ctx.Err(), console)
+}
+
+// progress grows with each report. It is -1 until process 1 has said a word.
+func (m *running) progress() int64 {
+	if said, _ := os.ReadFile(m.file(consoleFile)); !bytes.Contains(said, []byte(guestSays)) {
+		return -1
 	}
-	file, err := os.Open(reports)
+	info, err := os.Stat(m.file(reportsFile))
 	if err != nil {
-		t.Fatalf("the machine reports nothing: %v\n%s", err, console)
+		return 0
+	}
+	return info.Size()
+}
+
+// processors asks the emulator where the machine's processors are, for a reader of the log.
+func (m *running) processors() string {
+	monitor, err := net.Dial("unix", m.file(monitorSocket))
+	if err != nil {
+		return err.Error()
+	}
+	defer monitor.Close()
+	if err := monitor.SetDeadline(time.Now().Add(10 * time.Second)); err != nil {
+		return err.Error()
+	}
+	const ask = `{"execute":"qmp_capabilities"} {"execute":"human-monitor-command","arguments":{"command-line":"info registers -a"}}`
+	if _, err := io.WriteString(monitor, ask); err != nil {
+		return err.Error()
+	}
+	for answers := json.NewDecoder(monitor); ; {
+		var answer struct{ Return any }
+		if err := answers.Decode(&answer); err != nil {
+			return err.Error()
+		}
+		if text, ok := answer.Return.(string); ok {
+			return text
+		}
+	}
+}
+
+func (m *running) console() string {
+	said, _ := os.ReadFile(m.file(consoleFile))
+	return m.said.String() + string(said)
+}
+
+func (m *running) reported() ([]report.Result, error) {
+	file, err := os.Open(m.file(reportsFile))
+	if err != nil {
+		return nil, err
 	}
 	defer file.Close()
-	if results, err = report.Read(file); err != nil {
-		t.Errorf("%v\n%s", err, console)
-	}
-	return results, console, true
+	return report.Read(file)
 }
+
+// What lies in a machine's directory: what its kernel and process 1 print, its reports, and the emulator's own socket.
+const (
+	consoleFile   = "console"
+	reportsFile   = "reports"
+	monitorSocket = "monitor"
+)
 
 // guestSays is how each line of process 1 on the console begins.
 const guestSays = "guest: "
 
 // flags are those of the emulator. What the kernel does not know of its command line is process 1's environment, and behind "--" its
 // arguments.
-func (w *Workshop) flags(console, reports string, tests []string) []string {
+func (w *Workshop) flags(m *running, tests []string) []string {
 	k := kinds[arch]
 	return slices.Concat(k.flags, []string{
 		"-nodefaults", "-no-user-config", "-nographic", "-no-reboot", "-accel", "tcg", "-cpu", "max", "-m", "2048", "-smp", "2",
 		"-snapshot", "-drive", "file=" + w.disk + ",format=raw,if=none,id=disk", "-device", "nvme,serial=disk,drive=disk",
-		"-serial", "file:" + console, "-chardev", "file,id=reports,path=" + reports,
+		"-serial", "file:" + m.file(consoleFile), "-chardev", "file,id=reports,path=" + m.file(reportsFile),
+		"-qmp", "unix:" + m.file(monitorSocket) + ",server=on,wait=off",
 	}, k.reports, []string{
 		"-kernel", w.kernel, "-append", "console=" + k.console + " quiet panic=-1 root=/dev/nvme0n1 rootfstype=ext4 rw init=/guest " +
 			"REPORTS=" + k.line + " PATIENCE=" + (patience * time.Duration(k.slow)).String() + " -- " + strings.Join(tests, " "),

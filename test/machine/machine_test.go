@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 )
 
 // workshop is opened by the first test that needs it.
@@ -60,6 +61,18 @@ func passes(t *testing.T, tests ...string) {
 				t.Errorf("%s ended with %d (%s)\n%s", r.Test, r.Exit, r.Error, r.Output)
 			}
 		})
+	}
+}
+
+// TestAMachineThatStandsStill: one whose processors never begin is ended, and its emulator says where they are.
+func TestAMachineThatStandsStill(t *testing.T) {
+	m := need(t).start(t, []string{"TestTheMachine"}, "-S")
+	m.boot = 2 * time.Second
+	if stood := m.wait(); !strings.Contains(stood, "CPU#1") || !strings.Contains(stood, "EIP=0000fff0") {
+		t.Errorf("it stood still, and its emulator said %q", stood)
+	}
+	if results, err := m.reported(); len(results) > 0 || err != nil {
+		t.Errorf("it reported %+v, %v", results, err)
 	}
 }
 
