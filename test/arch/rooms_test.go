@@ -36,6 +36,8 @@ var rooms = map[string]room{
 	"sandbox/compile":        {ours: []string{"delegation", "sandbox", "internal/massgen"}},
 	"internal/massgen":       {theirs: []string{yaml}},
 	"internal/paths":         {},
+	"internal/agent":         {},
+	"internal/agent/adapter": {ours: []string{"internal/agent"}, theirs: []string{unix}},
 	"internal/engines":       {},
 	"internal/retry":         {},
 	"internal/nearest":       {},

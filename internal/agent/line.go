@@ -1,0 +1,133 @@
+package agent
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"unicode/utf8"
+)
+
+// MaxLine is the longest line with its end, in bytes. An adapter cuts longer texts into pieces; of a tool's input it leaves out
+// what does not fit.
+const MaxLine = 16 << 10
+
+// Kind says what happened.
+type Kind string
+
+// The kinds of lines.
+const (
+	Text       Kind = "text"        // the model said it
+	Thinking   Kind = "thinking"    // the model thought it
+	ToolCall   Kind = "tool_call"   // the model calls a tool
+	ToolResult Kind = "tool_result" // what the tool gave back
+	Usage      Kind = "usage"       // tokens, of a turn
+	Result     Kind = "result"      // the turn is over
+	Notice     Kind = "notice"      // the agent says something of itself, as that it tries again
+	Raw        Kind = "raw"         // the agent printed what its adapter does not know
+)
+
+// Line is one thing that an agent did.
+type Line struct {
+	Kind Kind   `json:"type"`
+	Text string `json:"text,omitempty"`
+	More bool   `json:"more,omitempty"` // the next line of this kind goes on with the text
+	// Parent is the call of a tool within which it happened, where the agent has started an agent of its own.
+	Parent string  `json:"parent_tool_use_id,omitempty"`
+	Tool   *Tool   `json:"tool,omitempty"`   // of a call and of its result
+	Tokens *Tokens `json:"tokens,omitempty"` // of usage
+	Failed bool    `json:"failed,omitempty"` // of a tool's result and of a turn's
+}
+
+// Tool is a call of a tool.
+type Tool struct {
+	ID   string `json:"id,omitempty"`
+	Name string `json:"name,omitempty"`
+	// Input is a JSON value; Cut says that it was too long, and is not here.
+	Input json.RawMessage `json:"input,omitempty"`
+	Cut   bool            `json:"cut,omitempty"`
+}
+
+// Tokens are what an agent says that a turn has used. What the gateway has counted is in the response.
+type Tokens struct {
+	Input  int64 `json:"input"`  // what was read from a cache included
+	Output int64 `json:"output"` // what was thought included
+	Cached int64 `json:"cached,omitempty"`
+}
+
+// Encode writes a line, with its end.
+func Encode(l Line) ([]byte, error) {
+	var out bytes.Buffer
+	encoder := json.NewEncoder(&out)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(l); err != nil {
+		return nil, err
+	}
+	if out.Len() > MaxLine {
+		return nil, fmt.Errorf("a line of %d bytes is longer than %d", out.Len(), MaxLine)
+	}
+	_, err := Decode(out.Bytes()[:out.Len()-1])
+	return out.Bytes(), err
+}
+
+// Decode reads one line, without its end, as hostile text. What it does not know it refuses.
+func Decode(text []byte) (Line, error) {
+	if len(text) >= MaxLine {
+		return Line{}, fmt.Errorf("a line of %d bytes is too long", len(text))
+	}
+	if !utf8.Valid(text) {
+		return Line{}, errors.New("a line is not UTF-8")
+	}
+	var l Line
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&l); err != nil {
+		return Line{}, err
+	}
+	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
+		return Line{}, errors.New("something follows the line's value")
+	}
+	return l, l.check()
+}
+
+// maxName bounds ids and names of tools.
+const maxName = 256
+
+func (l Line) check() error {
+	for _, name := range []string{l.Parent, l.tool().ID, l.tool().Name} {
+		if len(name) > maxName {
+			return fmt.Errorf("a name of %d bytes is too long", len(name))
+		}
+	}
+	called := l.Kind == ToolCall || l.Kind == ToolResult
+	switch {
+	case !l.Kind.isKnown():
+		return fmt.Errorf("type %.40q is none", l.Kind)
+	case (l.Tool != nil) != called:
+		return fmt.Errorf("%s and a tool do not go together, or the tool is missing", l.Kind)
+	case (l.Tokens != nil) != (l.Kind == Usage):
+		return fmt.Errorf("%s and tokens do not go together, or the tokens are missing", l.Kind)
+	case l.Kind == Usage && (l.Tokens.Input < 0 || l.Tokens.Output < 0 || l.Tokens.Cached < 0):
+		return errors.New("tokens are negative")
+	case l.Failed && l.Kind != ToolResult && l.Kind != Result:
+		return fmt.Errorf("%s cannot fail", l.Kind)
+	}
+	return nil
+}
+
+// tool is the line's, or an empty one.
+func (l Line) tool() Tool {
+	if l.Tool == nil {
+		return Tool{}
+	}
+	return *l.Tool
+}
+
+func (k Kind) isKnown() bool {
+	switch k {
+	case Text, Thinking, ToolCall, ToolResult, Usage, Result, Notice, Raw:
+		return true
+	}
+	return false
+}
