@@ -14,6 +14,7 @@ func (c *Config) check(r *report) {
 	c.checkInstallation(r)
 	for i := range c.Profiles {
 		c.checkProfile(r, &c.Profiles[i])
+		c.checkAgent(r, &c.Profiles[i])
 		c.checkSockets(r, &c.Profiles[i])
 		c.checkPlaces(r, &c.Profiles[i])
 		c.checkDoor(r, &c.Profiles[i])

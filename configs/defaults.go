@@ -60,6 +60,7 @@ func (c *Config) complete(r *report, getenv func(string) string) {
 	c.Gateway.complete(r)
 	for i := range c.Profiles {
 		completeProfile(&c.Profiles[i], r)
+		c.completeAgent(&c.Profiles[i])
 		c.Gateway.completeDoor(&c.Profiles[i])
 	}
 	for i := range c.Outboxes {

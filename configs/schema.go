@@ -6,6 +6,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"torno/internal/agent"
 	"torno/internal/runfile"
 	"torno/sandbox"
 	"torno/sandbox/compile"
@@ -78,6 +79,8 @@ func (c *Config) profileSchema(p *compile.Profile) object {
 		{"rootfs", root{&p.RootFS}},
 		{"image", image{&p.RootFS}},
 		{"pull", onlyIf{boolean{&p.RootFS.Pull}, p.RootFS.Pull}},
+		{"agent", onlyIf{oneOf(&p.Agent, agent.Names()...), p.Agent != ""}},
+		{"model", onlyIf{model{p}, p.Model+p.ModelRoute != ""}},
 		{"command", list[string]{&p.Command, 256, func(s *string) value { return argument{s} }, "; write one element for each argument: nothing is split, no shell is used"}},
 		{"answer", oneOf(&p.Answer, compile.AnswerModes...)},
 		{"answer_max", size{&p.AnswerMax, 1, runfile.MaxAnswer}},

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"torno/internal/agent"
 )
 
 // MaxSegment is the size of an events segment in bytes, which neither side exceeds.
@@ -77,10 +78,37 @@ func (e Event) check() error {
 	}
 	switch e.Type {
 	case EventState, EventStdout, EventStderr, EventGap:
+		if e.More || e.Parent != "" || e.Tool != nil || e.Tokens != nil || e.Failed {
+			return fmt.Errorf("%s is no event of an agent", e.Type)
+		}
 	default:
-		return fmt.Errorf("type %.100q is none", e.Type)
+		if len(e.Base64) > 0 {
+			return fmt.Errorf("%s has no base64", e.Type)
+		}
+		if err := e.line().Check(); err != nil {
+			return err
+		}
 	}
 	return checkReason(e.Reason)
+}
+
+// line is what an agent's adapter said.
+func (e Event) line() agent.Line {
+	return agent.Line{Kind: agent.Kind(e.Type), Text: e.Text, More: e.More, Parent: e.Parent, Tool: e.Tool, Tokens: e.Tokens, Failed: e.Failed}
+}
+
+// Show is what an agent did as people read it, "" for other events. It is the child's word, like its output.
+func (e Event) Show() string {
+	switch e.Type {
+	case EventState, EventStdout, EventStderr, EventGap:
+		return ""
+	}
+	return agent.Show(e.line())
+}
+
+// EventOf is the event of what an agent's adapter said.
+func EventOf(l agent.Line) Event {
+	return Event{Type: EventType(l.Kind), Text: l.Text, More: l.More, Parent: l.Parent, Tool: l.Tool, Tokens: l.Tokens, Failed: l.Failed}
 }
 
 // Output is the output of the child, byte for byte.

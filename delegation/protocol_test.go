@@ -156,7 +156,7 @@ func TestProtocolTexts(t *testing.T) {
 // TestProtocolExamples reads every example as the file that its fence names.
 func TestProtocolExamples(t *testing.T) {
 	blocks := regexp.MustCompile("(?ms)^```jsonl? (\\S+)\n(.*?)^```$").FindAllStringSubmatch(protocol(t), -1)
-	if len(blocks) != 6 {
+	if len(blocks) != 7 {
 		t.Errorf("%d examples", len(blocks))
 	}
 	for _, block := range blocks {

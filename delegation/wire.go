@@ -1,6 +1,9 @@
 package delegation
 
-import "time"
+import (
+	"time"
+	"torno/internal/agent"
+)
 
 // Version is the wire's version.
 const Version = 1
@@ -141,19 +144,44 @@ type Event struct {
 	Seq    int64     `json:"seq"` // from 1, no gaps except where Type is "gap"
 	Time   time.Time `json:"time"`
 	Type   EventType `json:"type"`
-	Text   string    `json:"text,omitempty"`   // output as UTF-8
+	Text   string    `json:"text,omitempty"`   // output as UTF-8; what the model or a tool said
 	Base64 []byte    `json:"base64,omitempty"` // output that is not UTF-8
 	State  State     `json:"state,omitempty"`
 	Reason Reason    `json:"reason,omitempty"`
+
+	// Of the agent's events, as its adapter in the sandbox tells them. All of it is the child's word.
+	More   bool    `json:"more,omitempty"`               // the next event of this type goes on with the text
+	Parent string  `json:"parent_tool_use_id,omitempty"` // the call of a tool within which it happened: an agent of the agent's own
+	Tool   *Tool   `json:"tool,omitempty"`               // of a call and its result
+	Tokens *Tokens `json:"tokens,omitempty"`             // of usage
+	Failed bool    `json:"failed,omitempty"`             // of a tool's result, and of a turn's
 }
+
+// Tool is a call of a tool by an agent, and Tokens are what an agent says that a turn has used.
+type (
+	Tool   = agent.Tool
+	Tokens = agent.Tokens
+)
 
 // EventType tells the lines of a segment apart.
 type EventType string
 
-// The types of events.
+// The types of events of every run.
 const (
 	EventState  EventType = "state"
 	EventStdout EventType = "stdout"
 	EventStderr EventType = "stderr"
 	EventGap    EventType = "gap" // output was lost or is over the bound
+)
+
+// The types of events of a run whose profile names an agent; they stand in the place of its standard output.
+const (
+	EventText       = EventType(agent.Text)       // the model said it
+	EventThinking   = EventType(agent.Thinking)   // the model thought it
+	EventToolCall   = EventType(agent.ToolCall)   // the model calls a tool
+	EventToolResult = EventType(agent.ToolResult) // what the tool gave back
+	EventUsage      = EventType(agent.Usage)      // tokens, of a turn
+	EventResult     = EventType(agent.Result)     // a turn is over
+	EventNotice     = EventType(agent.Notice)     // the agent says something of itself
+	EventRaw        = EventType(agent.Raw)        // the agent printed what is not understood
 )

@@ -44,6 +44,8 @@ type Process struct {
 	Umask int      `json:"umask"`
 	// Stdin keeps the agent's standard input open for Attachment.Input; otherwise it is empty.
 	Stdin bool `json:"stdin,omitempty"`
+	// Agent says that standard output is the lines of an adapter of package agent, and of which one.
+	Agent string `json:"agent,omitempty"`
 }
 
 // Source is a place on the host: Rel is opened beneath the held handle of the operator's directory Base, component by

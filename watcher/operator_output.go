@@ -91,6 +91,8 @@ func (o *Operator) live(ctx context.Context, record journal.Run, follow bool, em
 	quiet := newQuiet(follow)
 	defer quiet.stop()
 	head := output.Child{OnStarted: func(time.Time) {}} // takes init's line off
+	var said output.Readable
+	agent := o.Watcher.notes.Load(record.Key).Agent
 	for {
 		select {
 		case chunk, open := <-chunks:
@@ -101,6 +103,9 @@ func (o *Operator) live(ctx context.Context, record journal.Run, follow bool, em
 			head.Started = head.Started || chunk.Gap // init's line is gone already
 			if chunk.Stream == sandbox.Stderr && !head.Started {
 				chunk.Bytes = head.TakeHead(chunk.Bytes)
+			}
+			if agent && chunk.Stream == sandbox.Stdout {
+				chunk.Bytes = said.Take(chunk.Bytes, chunk.Gap)
 			}
 			if len(chunk.Bytes) == 0 && !chunk.Gap {
 				continue

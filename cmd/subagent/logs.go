@@ -14,7 +14,7 @@ func (c *app) logsCommand() cli.Command {
 	return cli.Command{
 		Name: "logs", Operands: "ID", Brief: "show what a child prints",
 		About: `
-What the child wrote to its standard output and standard error goes to ours. The host keeps a part of it for as long as
+What the child wrote to its standard output and standard error goes to ours; of an agent, what it says and does. The host keeps a part of it for as long as
 the result was not taken; where some is missing, that is said. With --json each event is an object on a line.`,
 		Examples: []string{"subagent logs -f sub_1a2b3c4d"},
 		Options: []cli.Option{
@@ -57,6 +57,8 @@ func (c *app) logs(ctx context.Context, run *manager.Run, from int64, follow boo
 			c.Errors.Foreign(event.Output())
 		case event.Type == delegation.EventGap:
 			c.Say("some output is missing here")
+		default:
+			c.Out.Foreign([]byte(event.Show()))
 		}
 	}
 	return nil

@@ -88,13 +88,14 @@ func Decode(text []byte) (Line, error) {
 	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
 		return Line{}, errors.New("something follows the line's value")
 	}
-	return l, l.check()
+	return l, l.Check()
 }
 
 // maxName bounds ids and names of tools.
 const maxName = 256
 
-func (l Line) check() error {
+// Check says what is wrong with a line.
+func (l Line) Check() error {
 	for _, name := range []string{l.Parent, l.tool().ID, l.tool().Name} {
 		if len(name) > maxName {
 			return fmt.Errorf("a name of %d bytes is too long", len(name))

@@ -40,6 +40,7 @@ func (c *compiler) buildProcess() *delegation.Refusal {
 	}
 	c.spec.Process = sandbox.Process{
 		Argv: argv, Env: c.environment(), Dir: c.workspace.target, Umask: c.profile.Umask, Stdin: c.profile.Stdin,
+		Agent: c.profile.Agent,
 	}
 	return c.addFiles(command)
 }
@@ -57,6 +58,8 @@ func (c *compiler) setAnswer() {
 
 func (c *compiler) command() []string {
 	switch {
+	case c.profile.Agent != "":
+		return agentCommand(c.profile, c.req.Model.String())
 	case len(c.profile.Command) > 0:
 		return c.profile.Command
 	case len(c.req.Task) > MaxArgument:

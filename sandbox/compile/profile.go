@@ -14,8 +14,13 @@ type Profile struct {
 	Sandbox     string // the launcher's name
 	Chosen      string // why it is this launcher, for parents too; "" where the operator chose it
 	RootFS      sandbox.RootFS
+	// Agent is the program that thinks, of those that package agent knows; "" is the command alone.
+	Agent string
+	// Model is the agent's; "" is the request's, or the agent's own choice. ModelRoute is one of Door's routes, where the profile names it with
+	// the model.
+	Model, ModelRoute string
 	// Command is the argument list, with placeholders (see Placeholders). An empty one runs the task's text with the
-	// shell.
+	// shell. With an Agent it is the agent's program and arguments of the operator's, to which its adapter adds what it needs.
 	Command   []string
 	Answer    AnswerMode
 	AnswerMax int64 // bytes of standard output that become the answer, the whole being beside it; 0 is DefaultAnswerMax
@@ -60,6 +65,8 @@ func (p Profile) AnswerMode() AnswerMode {
 	switch {
 	case p.Answer != "":
 		return p.Answer
+	case p.Agent != "":
+		return AnswerFile // its adapter writes it
 	case len(p.Command) == 0 || isShell(p.Command):
 		return AnswerStdout
 	default:

@@ -17,7 +17,7 @@ type room struct {
 
 // leaves know nothing of Torno but their own subject. Every package may use them, also the clients.
 var leaves = []string{
-	"internal/boot", "internal/engines", "internal/nearest", "internal/paths", "internal/retry", "internal/thread", "internal/version",
+	"internal/agent", "internal/boot", "internal/engines", "internal/nearest", "internal/paths", "internal/retry", "internal/thread", "internal/version",
 }
 
 const (
@@ -33,11 +33,11 @@ var rooms = map[string]room{
 	"delegation":             {theirs: []string{unix, "github.com/google/renameio/v2"}},
 	"manager":                {ours: []string{"delegation"}, theirs: []string{fsnotify}},
 	"sandbox":                {ours: []string{"delegation", "internal/boot"}},
-	"sandbox/compile":        {ours: []string{"delegation", "sandbox", "internal/massgen"}},
+	"sandbox/compile":        {ours: []string{"delegation", "sandbox", "internal/massgen", "internal/runfile"}},
 	"internal/massgen":       {theirs: []string{yaml}},
 	"internal/paths":         {},
 	"internal/agent":         {},
-	"internal/agent/adapter": {ours: []string{"internal/agent"}, theirs: []string{unix}},
+	"internal/agent/adapter": {theirs: []string{unix}},
 	"internal/engines":       {},
 	"internal/retry":         {},
 	"internal/nearest":       {},

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"torno/delegation"
+	"torno/internal/agent"
 	"torno/internal/runfile"
 	"torno/sandbox"
 )
@@ -19,11 +20,13 @@ type Child struct {
 	Stdout, Stderr tail
 	Bytes          int64
 	Live           *Live
+	Agent          bool // standard output is the lines of an agent's adapter
 	OnHolding      func()
 	OnStarted      func(time.Time)
 
 	Cursor    sandbox.Cursor // where a new attachment goes on
 	head      []byte         // standard error until its first line is complete
+	line      line           // of the adapter, until it is complete
 	Started   bool
 	StartedAt time.Time // when that was
 	known     bool      // the journal knows that the agent started: where the log does not begin with init's line, its beginning was lost
@@ -34,6 +37,7 @@ type Child struct {
 func (o *Child) Take(c sandbox.Chunk) {
 	if c.Gap {
 		o.Live.gap()
+		o.line.tear()
 	}
 	o.Cursor = c.Cursor
 	data := c.Bytes
@@ -49,12 +53,44 @@ func (o *Child) Take(c sandbox.Chunk) {
 		o.Live.add(delegation.EventStderr, data)
 		return
 	}
+	if o.Agent {
+		o.line.take(data, o.takeLine, o.takeStdout)
+		return
+	}
+	o.takeStdout(data)
+}
+
+func (o *Child) takeStdout(data []byte) {
 	o.Stdout.add(data)
 	o.Live.add(delegation.EventStdout, data)
 }
 
+// takeLine takes what an agent's adapter said. What the model said is the tail, for people; what is no line of an adapter is output
+// like that of other programs.
+func (o *Child) takeLine(text []byte) {
+	l, err := agent.Decode(text)
+	if err != nil {
+		o.takeStdout(append(text, '\n'))
+		return
+	}
+	if l.Kind == agent.Text {
+		o.Stdout.add([]byte(l.Text))
+		if !l.More {
+			o.Stdout.add([]byte("\n"))
+		}
+	}
+	o.Live.happened(delegation.EventOf(l))
+}
+
+// Rest takes what the child printed last, when its output has ended.
+func (o *Child) Rest() {
+	if rest := o.line.rest(); len(rest) > 0 {
+		o.takeStdout(rest)
+	}
+}
+
 // Begin forgets the output of a sandbox that was never released, because another sandbox now replaces it.
-func (o *Child) Begin() { o.Cursor, o.head, o.Failure = "", nil, nil }
+func (o *Child) Begin() { o.Cursor, o.head, o.line, o.Failure = "", nil, line{}, nil }
 
 // TakeHead looks for init's lines and returns what follows them. Before the started line no byte is the child's.
 func (o *Child) TakeHead(data []byte) []byte {

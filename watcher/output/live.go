@@ -44,6 +44,7 @@ type piece struct {
 	data   []byte
 	state  delegation.State
 	reason delegation.Reason
+	done   *delegation.Event // what an agent did; nil for the rest
 }
 
 // add appends output to the pending segment.
@@ -84,6 +85,28 @@ func (s *Live) State(state delegation.State, reason delegation.Reason) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.push(piece{kind: delegation.EventState, state: state, reason: reason})
+}
+
+// happened records what an agent did.
+func (s *Live) happened(e delegation.Event) {
+	e.Seq = 1
+	encoded, err := delegation.EncodeEvents([]delegation.Event{e})
+	if err != nil {
+		s.Report(err)
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.inside = true
+	defer func() { s.inside = false }()
+	if len(s.pending) > 0 && s.size+len(encoded)+pieceCost > segmentBytes {
+		s.flushOrSkip()
+	}
+	s.size += len(encoded)
+	s.push(piece{kind: e.Type, done: &e})
+	if time.Since(s.flushed) >= SegmentAge {
+		s.write() // the first after a while is shown at once
+	}
 }
 
 // gap records that output was lost.
@@ -149,6 +172,11 @@ func (s *Live) write() {
 
 // event encodes a piece as text where that is shorter than base64, and as bytes otherwise.
 func (p piece) event(seq int64) delegation.Event {
+	if p.done != nil {
+		e := *p.done
+		e.Seq, e.Time = seq, p.at
+		return e
+	}
 	e := delegation.Event{Seq: seq, Time: p.at, Type: p.kind, State: p.state, Reason: p.reason}
 	if utf8.Valid(p.data) {
 		if quoted, err := json.Marshal(string(p.data)); err == nil && len(quoted) <= len(p.data)*4/3+pieceCost {

@@ -18,6 +18,8 @@ type Progress struct {
 	Lost           bool   `json:",omitempty"` // output of an earlier sandbox of the run was lost
 	Over           bool   `json:",omitempty"` // the segment says that the run has ended
 
+	Agent   bool      `json:",omitempty"` // standard output is an adapter's lines
+	Line    line      `json:",omitzero"`  // of which the last is not complete
 	Head    []byte    `json:",omitempty"` // of init's first line, until it is complete; all of it where it says that nothing was started
 	Started time.Time `json:",omitzero"`  // when it said that the agent starts; zero before
 }
@@ -45,7 +47,7 @@ func (o *Child) CountOn(p Progress) {
 func (o *Child) Progress() Progress {
 	return Progress{
 		Cursor: o.Cursor, Segment: o.Live.Seq, Lines: o.Live.lines, Bytes: o.Bytes,
-		Stdout: o.Stdout.buf, Stderr: o.Stderr.buf, Inside: o.Live.inside, Over: o.Live.over, Head: o.head, Started: o.StartedAt,
+		Stdout: o.Stdout.buf, Stderr: o.Stderr.buf, Inside: o.Live.inside, Over: o.Live.over, Agent: o.Agent, Line: o.line, Head: o.head, Started: o.StartedAt,
 	}
 }
 
@@ -60,7 +62,7 @@ func (o *Child) Resume(p Progress, started time.Time, published func(seq int) bo
 	if p.Segment == 0 {
 		return
 	}
-	o.Cursor, o.Bytes = p.Cursor, p.Bytes
+	o.Cursor, o.Bytes, o.Agent, o.line = p.Cursor, p.Bytes, o.Agent || p.Agent, p.Line
 	o.Stdout.buf, o.Stderr.buf = p.Stdout, p.Stderr
 	o.Live.Seq, o.Live.lines = p.Segment, p.Lines
 	if p.Inside || p.Lost || !published(p.Segment) {

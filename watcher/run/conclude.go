@@ -13,6 +13,7 @@ import (
 func (r *runner) conclude(v verdict) bool {
 	defer r.runs.disown(r.Run)
 	r.times.ended = time.Now()
+	r.out.Rest()
 	if !r.writeDown(v) {
 		return false
 	}

@@ -58,7 +58,7 @@ func (runs *Runs) newRun(q Request, c Client) *runner {
 	r.ending, r.stop = context.WithCancelCause(context.Background())
 	r.runner = &runner{
 		Run: r, launcher: runs.Launchers[q.Launcher], launcherName: q.Launcher, workspace: q.Spec.WorkspacePath(), workplace: workplace{Run: r},
-		warnings: q.Warnings, out: &output.Child{Live: r.live},
+		warnings: q.Warnings, out: &output.Child{Live: r.live, Agent: q.Spec.Process.Agent != ""},
 	}
 	r.live.Note = func() {
 		crash.At("segment.noted")

@@ -1,0 +1,78 @@
+package configs
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+
+	"torno/internal/agent"
+	"torno/internal/gateway/route"
+	"torno/sandbox"
+	"torno/sandbox/compile"
+)
+
+// model is a profile's model: ROUTE, ROUTE/MODEL, or MODEL. What stands before the first slash is a route where there is one of that name.
+type model struct{ of *compile.Profile }
+
+func (v model) read(r *report, key string, n *yaml.Node) { text{&v.of.Model, 256}.read(r, key, n) }
+
+func (v model) write() *yaml.Node {
+	return argumentNode(strings.Trim(v.of.ModelRoute+"/"+v.of.Model, "/"))
+}
+
+// completeAgent opens the route to the agent's model.
+func (c *Config) completeAgent(p *compile.Profile) {
+	name, rest, _ := strings.Cut(p.Model, "/")
+	if p.Agent == "" || !slices.Contains(c.Gateway.names(), name) {
+		return
+	}
+	p.ModelRoute, p.Model = name, rest
+	if !slices.ContainsFunc(p.Door.Routes, func(to sandbox.Route) bool { return to.Name == name }) {
+		p.Door.Routes = append([]sandbox.Route{{Name: name}}, p.Door.Routes...)
+	}
+}
+
+// modelName is what models are called.
+var modelName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:/@\[\]-]*$`)
+
+// checkAgent holds a profile's agent against the routes to its model.
+func (c *Config) checkAgent(r *report, p *compile.Profile) {
+	key := "profiles." + p.Name
+	if p.Agent == "" {
+		if p.Model != "" {
+			r.problem(key+".model", "there is no agent for it; write agent: with one of %s", strings.Join(agent.Names(), ", "))
+		}
+		return
+	}
+	if p.Answer == compile.AnswerStdout {
+		r.problem(key+".answer", "an agent's standard output tells what it does; its adapter writes the answer into the file: leave it out, or write none")
+	}
+	if p.Model != "" && !modelName.MatchString(p.Model) {
+		r.problem(key+".model", "%.80q is no name of a model", p.Model)
+	}
+	if p.Stdin {
+		r.problem(key+".stdin", "the agent's standard input is its adapter's")
+	}
+	c.checkSpeech(r, key, p)
+}
+
+// checkSpeech finds an agent without a route that speaks as it does. Where it has sockets instead, they may lead to a model.
+func (c *Config) checkSpeech(r *report, key string, p *compile.Profile) {
+	speaks := agent.Find(p.Agent).Speaks
+	able := func(to *route.Route) bool { return to != nil && slices.Contains(speaks, string(to.API)) }
+	if p.Door != nil && slices.ContainsFunc(p.Door.Routes, func(way sandbox.Route) bool { return able(c.Gateway.Route(way.Name)) }) {
+		return
+	}
+	if p.Door == nil && len(p.Sockets) > 0 {
+		return
+	}
+	for _, known := range c.Gateway.Routes() {
+		if able(known) {
+			r.problem(key+".agent", "%s reaches no model; write model: %s or model: %s/MODEL", p.Agent, known.Name, known.Name)
+			return
+		}
+	}
+	r.problem(key+".agent", "%s reaches no model; write gateway.routes with a route that speaks %s, and model: with its name", p.Agent, strings.Join(speaks, " or "))
+}

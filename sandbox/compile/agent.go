@@ -1,0 +1,24 @@
+package compile
+
+import (
+	"cmp"
+
+	"torno/internal/agent"
+	"torno/internal/runfile"
+)
+
+// agentCommand starts an agent's adapter, which is in init's program, and names what the adapter has to know.
+func agentCommand(p Profile, asked string) []string {
+	command := []string{runfile.Init, "agent", p.Agent, "--task", taskFilePlaceholder}
+	if p.AnswerMode() == AnswerFile {
+		command = append(command, "--answer", answerPlaceholder)
+	}
+	if model := cmp.Or(p.Model, asked); model != "" {
+		command = append(command, "--model", model)
+	}
+	command = append(command, "--")
+	if len(p.Command) > 0 {
+		return append(command, p.Command...)
+	}
+	return append(command, agent.Find(p.Agent).Program)
+}

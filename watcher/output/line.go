@@ -1,0 +1,70 @@
+package output
+
+import (
+	"bytes"
+
+	"torno/internal/agent"
+)
+
+// line collects the line that an adapter is writing, in bounded memory.
+type line struct {
+	Text []byte `json:",omitempty"` // what there is of it
+	Long bool   `json:",omitempty"` // it is no line of an adapter: its beginning was lost, or it is too long
+}
+
+// take hands on whole lines, without their ends, and as they come the pieces of what is no line.
+func (l *line) take(data []byte, whole, piece func([]byte)) {
+	for len(data) > 0 {
+		n := bytes.IndexByte(data, '\n')
+		switch {
+		case l.Long && n < 0:
+			piece(data)
+			return
+		case l.Long:
+			piece(data[:n+1])
+			l.Long = false
+		case n >= 0 && len(l.Text)+n < agent.MaxLine:
+			whole(append(l.Text, data[:n]...))
+			l.Text = nil
+		case n < 0 && len(l.Text)+len(data) < agent.MaxLine:
+			l.Text = append(l.Text, data...)
+			return
+		default:
+			l.Long = true
+			if len(l.Text) > 0 {
+				piece(l.Text)
+			}
+			l.Text = nil
+			continue
+		}
+		data = data[n+1:]
+	}
+}
+
+// tear says that output was lost: what is there of a line has no end, and what comes next may have no beginning.
+func (l *line) tear() { *l = line{Long: true} }
+
+// rest is the line that was begun when the output ended.
+func (l *line) rest() []byte {
+	rest := l.Text
+	*l = line{}
+	return rest
+}
+
+// Readable makes an agent's lines what people read.
+type Readable struct{ line line }
+
+// Take returns what a piece of standard output says. gap says that output is missing before it.
+func (r *Readable) Take(data []byte, gap bool) (said []byte) {
+	if gap {
+		r.line.tear()
+	}
+	r.line.take(data, func(text []byte) {
+		if l, err := agent.Decode(text); err == nil {
+			said = append(said, agent.Show(l)...)
+			return
+		}
+		said = append(append(said, text...), '\n')
+	}, func(piece []byte) { said = append(said, piece...) })
+	return said
+}
