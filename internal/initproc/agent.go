@@ -36,24 +36,30 @@ func notExecutable(format string, args ...any) *cannotRun {
 
 // start runs the agent in a session of its own, with what prepare has made of this process, and returns its pid.
 func (r *run) start() (int, *cannotRun) {
-	program, cannot := lookUp(r.file.Argv[0], r.file.Env)
-	if cannot != nil {
-		return 0, cannot
-	}
 	stdout := unix.Stdout
 	if r.stdout != nil {
 		stdout = r.stdout.write
 	}
-	pid, err := forkExec(program, r.file.Argv, &syscall.ProcAttr{
-		Env:   r.file.Env,
-		Files: []uintptr{uintptr(unix.Stdin), uintptr(stdout), uintptr(unix.Stderr)},
-		Sys:   &syscall.SysProcAttr{Setsid: true},
+	pid, cannot := startProgram(r.file.Argv, r.file.Env, unix.Stdin, stdout, &syscall.SysProcAttr{Setsid: true})
+	if cannot == nil && r.stdout != nil {
+		r.stdout.start()
+	}
+	return pid, cannot
+}
+
+// startProgram finds a program and runs it, with standard error as it is.
+func startProgram(argv, env []string, stdin, stdout int, sys *syscall.SysProcAttr) (int, *cannotRun) {
+	program, cannot := lookUp(argv[0], env)
+	if cannot != nil {
+		return 0, cannot
+	}
+	pid, err := forkExec(program, argv, &syscall.ProcAttr{
+		Env:   env,
+		Files: []uintptr{uintptr(stdin), uintptr(stdout), uintptr(unix.Stderr)},
+		Sys:   sys,
 	})
 	if err != nil {
-		return 0, explain(program, r.file.Argv, r.file.Env, err)
-	}
-	if r.stdout != nil {
-		r.stdout.start()
+		return 0, explain(program, argv, env, err)
 	}
 	return pid, nil
 }

@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"torno/internal/agent/adapter"
 	"torno/internal/boot"
 	"torno/internal/runfile"
 	"torno/internal/version"
@@ -16,8 +17,11 @@ import (
 
 // Main is the whole program. It returns the exit code when nothing but itself is left in the sandbox. With the single
 // argument "version" it prints the version and does nothing else, which makes it an agent that does nothing. With "reach"
-// and addresses it is an agent that tries to get out.
+// and addresses it is an agent that tries to get out, and with "agent" it is the adapter of another one.
 func Main(args []string) int {
+	if len(args) > 1 && args[1] == "agent" {
+		return adapter.Main(args[2:], adapted)
+	}
 	if len(args) > 2 && args[1] == "reach" {
 		return reach(args[2:])
 	}

@@ -47,7 +47,7 @@ var rooms = map[string]room{
 	"internal/crash":         {},
 	"internal/cli":           {theirs: []string{unix}},
 	"internal/runfile":       {theirs: []string{unix}},
-	"internal/initproc":      {ours: []string{"internal/boot", "internal/runfile"}, theirs: []string{unix}},
+	"internal/initproc":      {ours: []string{"internal/agent/adapter", "internal/boot", "internal/runfile"}, theirs: []string{unix}},
 	"internal/cgroups":       {theirs: []string{unix}},
 	"internal/mounts":        {ours: []string{"sandbox"}, theirs: []string{unix}},
 	"internal/seccomp":       {},
@@ -282,7 +282,7 @@ var clients = []client{
 	{
 		program: "cmd/sandbox-init",
 		systems: []string{"linux"},
-		ours:    append([]string{"cmd/sandbox-init", "internal/initproc", "internal/runfile"}, leaves...),
+		ours:    append([]string{"cmd/sandbox-init", "internal/agent", "internal/agent/adapter", "internal/initproc", "internal/runfile"}, leaves...),
 		theirs:  []string{"golang.org/x/sys/..."},
 	},
 }

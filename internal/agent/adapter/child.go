@@ -1,0 +1,120 @@
+//go:build linux
+
+package adapter
+
+import (
+	"errors"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+const readSize = 64 << 10
+
+// afterEnd is how much is read when the agent has ended: all that a pipe can hold. A process that it has left behind may print for
+// ever.
+const afterEnd = 1 << 20
+
+// child is the agent's process.
+type child struct {
+	output int                  // what it prints; reading it does not block
+	ended  int                  // readable when it has ended
+	end    chan unix.WaitStatus // then says how
+}
+
+// start starts the agent.
+func (r *run) start(start Start) (*child, *Cannot) {
+	var input, output, ended [2]int
+	for _, pipe := range []*[2]int{&input, &output, &ended} {
+		if err := unix.Pipe2(pipe[:], unix.O_CLOEXEC); err != nil {
+			return nil, &Cannot{codeFailed, "a pipe: " + err.Error()}
+		}
+	}
+	for _, ours := range []int{input[1], output[0]} {
+		if err := unix.SetNonblock(ours, true); err != nil {
+			return nil, &Cannot{codeFailed, "a pipe: " + err.Error()}
+		}
+	}
+	argv := slices.Concat(r.argv, r.kind.args(r.model, os.Getenv))
+	pid, cannot := start(argv, withDefaults(os.Environ(), r.kind.env), input[0], output[1])
+	if cannot != nil {
+		return nil, cannot
+	}
+	r.pass(pid)
+	unix.Close(input[0])
+	unix.Close(output[1])
+	r.task = os.NewFile(uintptr(input[1]), "task")
+	c := &child{output: output[0], ended: ended[0], end: make(chan unix.WaitStatus, 1)}
+	go c.wait(pid, ended[1])
+	return c, nil
+}
+
+// withDefaults adds what the environment does not say.
+func withDefaults(env, defaults []string) []string {
+	for _, entry := range defaults {
+		name, _, _ := strings.Cut(entry, "=")
+		if !slices.ContainsFunc(env, func(e string) bool { return strings.HasPrefix(e, name+"=") }) {
+			env = append(env, entry)
+		}
+	}
+	return env
+}
+
+// pass gives the agent the signals that came to the group while it was not there.
+func (r *run) pass(pid int) {
+	for sig, came := r.signal(); came; sig, came = r.signal() {
+		_ = unix.Kill(pid, sig) // an agent that has just ended needs none
+	}
+}
+
+func (c *child) wait(pid, ended int) {
+	var status unix.WaitStatus
+	for {
+		if _, err := unix.Wait4(pid, &status, 0, nil); !errors.Is(err, unix.EINTR) {
+			break
+		}
+	}
+	c.end <- status
+	unix.Close(ended)
+}
+
+// follow reads what the agent prints until it has ended, and then what is left of it.
+func (r *run) follow(c *child) {
+	lines := splitter{most: maxLine, whole: r.take, tooLong: r.tooLong}
+	defer lines.end()
+	buf := make([]byte, readSize)
+	begun, over, left := time.Now(), false, afterEnd
+	for left > 0 {
+		n, err := unix.Read(c.output, buf)
+		switch {
+		case n > 0:
+			r.quiet = false
+			lines.add(buf[:n])
+			if over {
+				left -= n
+			}
+		case errors.Is(err, unix.EAGAIN) && !over:
+			over = r.wait(c, begun)
+		case !errors.Is(err, unix.EINTR):
+			return
+		}
+	}
+}
+
+// wait waits for output, and says whether the agent has ended.
+func (r *run) wait(c *child, begun time.Time) bool {
+	timeout := -1
+	if r.quiet {
+		timeout = int(max(0, r.patience-time.Since(begun)).Milliseconds())
+	}
+	fds := []unix.PollFd{{Fd: int32(c.output), Events: unix.POLLIN}, {Fd: int32(c.ended), Events: unix.POLLIN}}
+	n, err := unix.Poll(fds, timeout)
+	if n == 0 && err == nil {
+		r.quiet = false // it is told once
+		r.tellQuiet()
+	}
+	return n > 0 && fds[1].Revents != 0
+}

@@ -1,0 +1,295 @@
+package adapter
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"torno/internal/agent"
+)
+
+// claudeArgs has Claude Code talk JSON both ways. A value is in one word with its flag, since some flags take every word that follows.
+func claudeArgs(model string, _ func(string) string) []string {
+	args := []string{"--print", "--input-format=stream-json", "--output-format=stream-json", "--verbose", "--dangerously-skip-permissions"}
+	if model != "" {
+		args = append(args, "--model="+model)
+	}
+	return args
+}
+
+// claudeTask is the one line that Claude Code reads. A line that is no JSON would end it.
+func claudeTask(task string) []byte {
+	type message struct {
+		Role    string `json:"role"`
+		Content string `json:"content"`
+	}
+	line, err := json.Marshal(struct {
+		Type    string  `json:"type"`
+		Message message `json:"message"`
+	}{"user", message{"user", task}})
+	if err != nil {
+		panic(err) // texts have a form in JSON
+	}
+	return append(line, '\n')
+}
+
+// claude reads `claude --print --output-format stream-json`.
+type claude struct {
+	said
+
+	greeted bool // the line that begins every turn has come
+}
+
+type claudeLine struct {
+	Type    loose[string] `json:"type"`
+	Subtype loose[string] `json:"subtype"`
+	Parent  loose[string] `json:"parent_tool_use_id"`
+	Message claudeMessage `json:"message"`
+
+	claudeSystem
+	claudeResult
+}
+
+type claudeBlock struct {
+	Type     loose[string]   `json:"type"`
+	Text     loose[string]   `json:"text"`
+	Thinking loose[string]   `json:"thinking"`
+	ID       loose[string]   `json:"id"`
+	Name     loose[string]   `json:"name"`
+	Input    json.RawMessage `json:"input"`
+	CallID   loose[string]   `json:"tool_use_id"`
+	Content  content         `json:"content"`
+	IsError  loose[bool]     `json:"is_error"`
+}
+
+// claudeMessage is what a model or a user says; in a line of the system's it is a text.
+type claudeMessage struct {
+	text string
+	list[claudeBlock]
+}
+
+func (m *claudeMessage) UnmarshalJSON(data []byte) error {
+	if data[0] == '"' {
+		return json.Unmarshal(data, &m.text)
+	}
+	var whole struct {
+		Content blocks `json:"content"`
+	}
+	_ = json.Unmarshal(data, &whole) // what is no object has no content
+	m.list = whole.Content.list
+	return nil
+}
+
+// blocks are the content of a message, which may be a mere text.
+type blocks struct{ list[claudeBlock] }
+
+func (b *blocks) UnmarshalJSON(data []byte) error {
+	if data[0] == '"' {
+		text := claudeBlock{Type: loose[string]{"text"}}
+		b.v = append(b.v, text)
+		return json.Unmarshal(data, &b.v[0].Text)
+	}
+	return json.Unmarshal(data, &b.list)
+}
+
+func (c *claude) memory() *said { return &c.said }
+
+func (c *claude) line(text []byte) []agent.Line {
+	var l claudeLine
+	if json.Unmarshal(text, &l) != nil {
+		return raw(text)
+	}
+	var told []agent.Line
+	switch l.Type.v {
+	case "assistant":
+		told = l.assistant()
+	case "user":
+		told = l.user()
+	case "system":
+		told = c.system(l)
+	case "result":
+		told = c.ends(l)
+	case "stream_event", "command_lifecycle", "control_request", "control_response", "control_cancel_request", "rate_limit_event", "keep_alive":
+	default:
+		return raw(text)
+	}
+	c.understood = true
+	return told
+}
+
+func (l *claudeLine) assistant() []agent.Line {
+	var told []agent.Line
+	for _, b := range l.Message.v {
+		switch kind := b.Type.v; {
+		case kind == "text" && b.Text.v != "":
+			told = append(told, tell(agent.Line{Kind: agent.Text, Text: b.Text.v, Parent: l.Parent.v})...)
+		case kind == "thinking" && b.Thinking.v != "":
+			told = append(told, tell(agent.Line{Kind: agent.Thinking, Text: b.Thinking.v, Parent: l.Parent.v})...)
+		case strings.HasSuffix(kind, "tool_use"): // of ours, of the model's own server, of MCP
+			tool := agent.Tool{ID: b.ID.v, Name: b.Name.v, Input: b.Input}
+			told = append(told, tell(agent.Line{Kind: agent.ToolCall, Tool: &tool, Parent: l.Parent.v})...)
+		case strings.HasSuffix(kind, "tool_result"):
+			told = append(told, b.result(l.Parent.v)...)
+		}
+	}
+	return append(told, l.cutShort()...)
+}
+
+// user tells what tools gave back. A text that the agent says in the user's place is a notice, but for a subagent's task, which its
+// call has told.
+func (l *claudeLine) user() []agent.Line {
+	var told []agent.Line
+	for _, b := range l.Message.v {
+		switch kind := b.Type.v; {
+		case strings.HasSuffix(kind, "tool_result"):
+			told = append(told, b.result(l.Parent.v)...)
+		case kind == "text" && b.Text.v != "" && l.Parent.v == "" && !l.Replay.v:
+			told = append(told, notice(b.Text.v)...)
+		}
+	}
+	return append(told, l.cutShort()...)
+}
+
+func (b *claudeBlock) result(parent string) []agent.Line {
+	return tell(agent.Line{
+		Kind: agent.ToolResult, Tool: &agent.Tool{ID: b.CallID.v}, Text: b.Content.text, Failed: b.IsError.v, Parent: parent,
+	})
+}
+
+func (l *claudeLine) cutShort() []agent.Line {
+	if !l.Message.more {
+		return nil
+	}
+	return notice(fmt.Sprintf("a message has more than %d parts; the rest of it is left out", maxElements))
+}
+
+// claudeSystem has the fields of system lines, each of which has some.
+type claudeSystem struct {
+	Replay  loose[bool]        `json:"isReplay"`
+	Version loose[string]      `json:"claude_code_version"`
+	Model   loose[string]      `json:"model"`
+	Servers list[claudeServer] `json:"mcp_servers"`
+	Content loose[string]      `json:"content"`
+	Tool    loose[string]      `json:"tool_name"`
+	Attempt loose[json.Number] `json:"attempt"`
+	Retries loose[json.Number] `json:"max_retries"`
+	Delay   loose[json.Number] `json:"retry_delay_ms"`
+	Status  loose[json.Number] `json:"error_status"`
+	Error   loose[string]      `json:"error"`
+}
+
+type claudeServer struct {
+	Name   loose[string] `json:"name"`
+	Status loose[string] `json:"status"`
+}
+
+func (c *claude) system(l claudeLine) []agent.Line {
+	switch l.Subtype.v {
+	case "init":
+		return c.greet(l)
+	case "api_retry":
+		c.trouble = strings.TrimSpace(fmt.Sprintf("%s %s", l.Status.v, l.Error.v))
+		return notice(fmt.Sprintf("asks the model again in %s ms, %s of %s: %s", l.Delay.v, l.Attempt.v, l.Retries.v, c.trouble))
+	case "permission_denied":
+		return notice(fmt.Sprintf("%s was denied: %s", l.Tool.v, l.Message.text))
+	case "informational":
+		return notice(l.Content.v)
+	}
+	return nil
+}
+
+// greet tells once with what the agent works, and which of its servers it lacks.
+func (c *claude) greet(l claudeLine) []agent.Line {
+	if c.greeted {
+		return nil
+	}
+	c.greeted = true
+	told := notice(fmt.Sprintf("Claude Code %s, model %s", l.Version.v, l.Model.v))
+	for _, s := range l.Servers.v {
+		if s.Status.v == "failed" {
+			told = append(told, notice(fmt.Sprintf("the MCP server %s failed", s.Name.v))...)
+		}
+	}
+	return told
+}
+
+type claudeResult struct {
+	IsError   loose[*bool]        `json:"is_error"`
+	Result    loose[string]       `json:"result"`
+	Errors    list[string]        `json:"errors"`
+	Since     claudeModels        `json:"model_usage_since_last_result"`
+	OfSession claudeModels        `json:"modelUsage"`
+	Usage     loose[claudeTokens] `json:"usage"`
+}
+
+// ends tells the end of a turn. That it went well is in is_error alone: an answer of an API that failed is called success.
+func (c *claude) ends(l claudeLine) []agent.Line {
+	failed := l.Subtype.v != "success"
+	if l.IsError.v != nil {
+		failed = *l.IsError.v
+	}
+	text := l.Result.v
+	if failed && text == "" {
+		text = strings.Join(append([]string{"ended with " + l.Subtype.v}, l.Errors.v...), ": ")
+	}
+	var told []agent.Line
+	if spent, ok := l.tokens(); ok {
+		told = usage(spent)
+	}
+	return append(told, c.result(text, failed)...)
+}
+
+// tokens are those of this turn, subagents included; of an agent that does not say those, the next best.
+func (l *claudeLine) tokens() (agent.Tokens, bool) {
+	switch {
+	case l.Since.there:
+		return l.Since.Tokens, true
+	case l.OfSession.there:
+		return l.OfSession.Tokens, true
+	}
+	u := l.Usage.v
+	spent := agent.Tokens{Input: sum(u.Input, u.Written, u.Cached), Output: sum(u.Output), Cached: sum(u.Cached)}
+	return spent, spent != agent.Tokens{}
+}
+
+type claudeTokens struct {
+	Input   count `json:"input_tokens"`
+	Written count `json:"cache_creation_input_tokens"`
+	Cached  count `json:"cache_read_input_tokens"`
+	Output  count `json:"output_tokens"`
+}
+
+// claudeModels adds up what was spent on each model.
+type claudeModels struct {
+	agent.Tokens
+
+	there bool
+}
+
+func (m *claudeModels) UnmarshalJSON(data []byte) error {
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	if begin, err := decoder.Token(); err != nil || begin != json.Delim('{') {
+		return nil
+	}
+	var input, output, cached count
+	for decoder.More() {
+		if _, err := decoder.Token(); err != nil {
+			return nil
+		}
+		var one struct {
+			Input   count `json:"inputTokens"`
+			Written count `json:"cacheCreationInputTokens"`
+			Cached  count `json:"cacheReadInputTokens"`
+			Output  count `json:"outputTokens"`
+		}
+		if decoder.Decode(&one) != nil {
+			continue
+		}
+		m.there = true
+		input.v = float64(sum(input, one.Input, one.Written, one.Cached))
+		output.v, cached.v = float64(sum(output, one.Output)), float64(sum(cached, one.Cached))
+	}
+	m.Tokens = agent.Tokens{Input: sum(input), Output: sum(output), Cached: sum(cached)}
+	return nil
+}

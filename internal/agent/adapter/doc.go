@@ -1,0 +1,20 @@
+// Package adapter starts an agent as its child, reads what the agent prints, and tells it as lines of package agent. It runs in the
+// sandbox as what init starts:
+//
+//	sandbox-init agent NAME --task FILE [--model M] [--answer FILE] -- PROGRAM [ARG…]
+//
+// NAME is claude or codex. The adapter appends to the operator's PROGRAM and ARGs the flags without which it could not read the agent.
+// Its promises:
+//
+//   - A line of the agent's is told as soon as it is whole, each line with one write. Nothing waits for more.
+//   - What the agent prints can end neither the adapter nor its memory: a line longer than maxLine is left out, and a raw line says
+//     how long it was. A line that the adapter does not understand is told as raw.
+//   - There is always a result, also where the agent is not there, is too old, or ends without one. A failed one says the next step.
+//   - The answer file is written whole, and only when the last turn did not fail.
+//   - The exit code is the agent's own: n, or 128+n for signal n, 126 and 127 as every shell has them. An agent that says 0
+//     although its turn failed has 1.
+//   - Init's signals reach the agent's process group, which the adapter is in. It outlives them, and ends with the agent.
+//
+// The parsers (claude.go, codex.go) are functions of a line and of a small state. All that they decode they decode loosely: a field
+// of another type than is known counts as missing, so that a newer agent is understood as far as it is.
+package adapter

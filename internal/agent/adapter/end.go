@@ -1,0 +1,66 @@
+//go:build linux
+
+package adapter
+
+import (
+	"fmt"
+
+	"golang.org/x/sys/unix"
+
+	"torno/internal/agent"
+)
+
+// ends tells what the agent did not say itself, writes the answer, and returns the exit code.
+func (r *run) ends(end unix.WaitStatus) int {
+	code := end.ExitStatus()
+	if end.Signaled() {
+		code = 128 + int(end.Signal())
+	}
+	m := r.memory
+	if !m.over {
+		return r.fails(orFailed(code), r.withoutResult(end))
+	}
+	if m.failed {
+		warn("%s failed: %s", r.kind.name, m.text)
+		return orFailed(code)
+	}
+	if r.answer == "" {
+		return code
+	}
+	if err := writeAnswer(r.answer, m.text); err != nil {
+		why := fmt.Sprintf("the answer was not written to %q: %v", r.answer, err)
+		r.out.tell(tell(agent.Line{Kind: agent.Notice, Text: why}))
+		warn("%s", why)
+	}
+	return code
+}
+
+// orFailed is the exit code of an agent that failed: its own, unless that says the opposite.
+func orFailed(code int) int {
+	if code == 0 {
+		return codeFailed
+	}
+	return code
+}
+
+// withoutResult says what has become of an agent that ended in the middle, and what can be done.
+func (r *run) withoutResult(end unix.WaitStatus) string {
+	how := fmt.Sprintf("exit code %d", end.ExitStatus())
+	if end.Signaled() {
+		how = unix.SignalName(end.Signal())
+	}
+	if sig, came := r.signal(); came && !end.Signaled() {
+		how += " after " + unix.SignalName(sig)
+		end = unix.WaitStatus(sig) // as if that had ended it
+	}
+	why := fmt.Sprintf("%s ended without a result (%s)", r.kind.name, how)
+	switch {
+	case r.memory.trouble != "":
+		return why + "; its last trouble was: " + r.memory.trouble
+	case r.memory.understood:
+		return why + "; its standard error may say why"
+	case end.Signaled():
+		return why + " and without a first line; see whether it reaches its model, and what its standard error says"
+	}
+	return fmt.Sprintf("%s, and printed nothing that its adapter knows: see whether the program is %s or newer, and what its standard error says", why, r.kind.title)
+}

@@ -1,0 +1,52 @@
+package adapter
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// Usage is how the adapter is called.
+const Usage = "usage: sandbox-init agent claude|codex --task FILE [--model M] [--answer FILE] -- PROGRAM [ARG…]"
+
+type options struct {
+	kind                kind
+	task, model, answer string
+	argv                []string
+}
+
+// parse reads the arguments behind "agent".
+func parse(args []string) (o options, err error) {
+	if len(args) == 0 {
+		return o, errors.New("it takes the name of an agent")
+	}
+	known := false
+	if o.kind, known = kindOf(args[0]); !known {
+		return o, fmt.Errorf("%q is no agent that it knows", args[0])
+	}
+	for args = args[1:]; len(args) > 0 && args[0] != "--"; {
+		flag, value, joined := strings.Cut(args[0], "=")
+		args = args[1:]
+		if !joined && len(args) > 0 {
+			value, args = args[0], args[1:]
+		}
+		switch flag {
+		case "--task":
+			o.task = value
+		case "--model":
+			o.model = value
+		case "--answer":
+			o.answer = value
+		default:
+			return o, fmt.Errorf("it does not take %q", flag)
+		}
+		if value == "" {
+			return o, fmt.Errorf("%s lacks its value", flag)
+		}
+	}
+	if len(args) < 2 || o.task == "" {
+		return o, errors.New("it takes --task and, behind --, a program")
+	}
+	o.argv = args[1:]
+	return o, nil
+}

@@ -1,0 +1,148 @@
+//go:build linux
+
+package adapter
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"torno/internal/agent"
+)
+
+// Start starts a program in this process's group, with an empty signal mask, and with standard error as it is.
+type Start func(argv, env []string, stdin, stdout int) (pid int, cannot *Cannot)
+
+// Cannot is why a program does not run, and the exit code for that: 126, or 127 where it is not there.
+type Cannot struct {
+	Code int
+	Why  string
+}
+
+const (
+	codeFailed = 1
+	codeUsage  = 2
+	codeNone   = 127
+)
+
+// maxTask is the longest task, in bytes.
+const maxTask = 16 << 20
+
+// patience is how long an agent may print nothing before that is told.
+const patience = 30 * time.Second
+
+// run is one run of an agent. Its owner is the main goroutine.
+type run struct {
+	options
+
+	out      teller
+	patience time.Duration
+	signals  chan os.Signal
+	task     *os.File // the agent's standard input; nil when it is closed
+	memory   *said
+	quiet    bool // the agent has printed nothing yet
+}
+
+// Main is the adapter: args are the words behind "agent". It returns the exit code.
+func Main(args []string, start Start) int {
+	r := &run{out: teller{fd: unix.Stdout}, patience: patience, signals: make(chan os.Signal, 16), quiet: true}
+	signal.Notify(r.signals, unix.SIGINT, unix.SIGTERM, unix.SIGHUP, unix.SIGQUIT, unix.SIGUSR1, unix.SIGUSR2)
+	var err error
+	if r.options, err = parse(args); err != nil {
+		return r.fails(codeUsage, fmt.Sprintf("the adapter was not called as it should be: %v; %s", err, Usage))
+	}
+	return r.run(start)
+}
+
+// run is the agent's whole life.
+func (r *run) run(start Start) int {
+	r.memory = r.kind.parser.memory()
+	task, err := readTask(r.options.task)
+	if err != nil {
+		return r.fails(codeFailed, fmt.Sprintf("the task cannot be read: %v; --task names a file that the sandbox sees", err))
+	}
+	if sig, came := r.signal(); came {
+		return r.fails(128+int(sig), fmt.Sprintf("%s came before %s was started", unix.SignalName(sig), r.kind.name))
+	}
+	c, cannot := r.start(start)
+	if cannot != nil {
+		return r.fails(cannot.Code, r.cannotStart(cannot))
+	}
+	go feed(r.task, r.kind.input(task), !r.kind.converses)
+	r.follow(c)
+	end := <-c.end
+	r.closeTask()
+	return r.ends(end)
+}
+
+// fails tells a run that has come to nothing, in a result and on standard error.
+func (r *run) fails(code int, why string) int {
+	r.out.tell(tell(agent.Line{Kind: agent.Result, Failed: true, Text: why}))
+	warn("%s", why)
+	return code
+}
+
+func (r *run) cannotStart(cannot *Cannot) string {
+	next := fmt.Sprintf("the profile's command names the program of %s, which the sandbox must see: in its image, or in what the profile gives it to read", r.kind.title)
+	if cannot.Code == codeNone {
+		return fmt.Sprintf("%s is not there: %s; %s", r.kind.name, cannot.Why, next)
+	}
+	return fmt.Sprintf("%s does not start: %s; %s", r.kind.name, cannot.Why, next)
+}
+
+// signal is one of the signals that have come, all of which the agent has got too.
+func (r *run) signal() (unix.Signal, bool) {
+	select {
+	case sig := <-r.signals:
+		number, ok := sig.(unix.Signal)
+		return number, ok
+	default:
+		return 0, false
+	}
+}
+
+// readTask reads the task, which is a file or what a pipe has.
+func readTask(name string) (string, error) {
+	file, err := os.Open(name)
+	if err != nil {
+		return "", err
+	}
+	defer file.Close()
+	data, err := io.ReadAll(io.LimitReader(file, maxTask+1))
+	if err == nil && len(data) > maxTask {
+		err = fmt.Errorf("%s has more than %d bytes", name, maxTask)
+	}
+	return valid(string(data)), err
+}
+
+// feed gives the agent its task. An agent that does not read it ends, and says why itself.
+func feed(to *os.File, task []byte, last bool) {
+	_, err := to.Write(task)
+	if last || err != nil {
+		_ = to.Close()
+	}
+}
+
+// closeTask has an agent that waits for more end. Closing it twice does no harm.
+func (r *run) closeTask() { _ = r.task.Close() }
+
+// take reads a line of the agent's.
+func (r *run) take(line []byte) {
+	r.out.tell(read(r.kind.parser, line))
+	if r.memory.over {
+		r.closeTask()
+	}
+}
+
+func (r *run) tooLong(length int64) {
+	r.out.tell(raw(fmt.Appendf(nil, "a line of %d bytes is left out: %d are taken", length, maxLine)))
+}
+
+// tellQuiet says that the agent has printed nothing for a while.
+func (r *run) tellQuiet() {
+	r.out.tell(notice(fmt.Sprintf("%s has printed nothing for %v: see whether it reaches its model", r.kind.name, r.patience)))
+}

@@ -1,0 +1,62 @@
+//go:build linux
+
+package adapter
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"torno/internal/agent"
+)
+
+// teller writes lines to standard output.
+type teller struct {
+	fd   int
+	deaf bool // the other side has gone; the answer is still wanted
+}
+
+// tell writes each line with one write, of which a pipe that is full takes as much as it can.
+func (t *teller) tell(lines []agent.Line) {
+	for _, l := range lines {
+		data, err := agent.Encode(l)
+		if err != nil {
+			warn("a line of %s is left out: %v", l.Kind, err)
+			continue
+		}
+		t.deaf = t.deaf || writeAll(t.fd, data) != nil
+	}
+}
+
+// mostSaid is how long a sentence on standard error is at most.
+const mostSaid = 2000
+
+// warn says something in one line on standard error, where the agent says its own.
+func warn(format string, args ...any) {
+	text := strings.Join(strings.Fields(valid(fmt.Sprintf(format, args...))), " ")
+	if first, rest := cut(text, mostSaid); rest != "" {
+		text = first + "…"
+	}
+	_ = writeAll(unix.Stderr, []byte("torno-agent: "+text+"\n")) // without it, the result still tells
+}
+
+// writeAll writes everything, also where the agent has made a descriptor that it shares with us non-blocking.
+func writeAll(fd int, data []byte) error {
+	for len(data) > 0 {
+		n, err := unix.Write(fd, data)
+		switch {
+		case err == nil:
+			data = data[n:]
+		case errors.Is(err, unix.EAGAIN):
+			poll := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLOUT}}
+			if _, err := unix.Poll(poll, -1); err != nil && !errors.Is(err, unix.EINTR) {
+				return err
+			}
+		case !errors.Is(err, unix.EINTR):
+			return err
+		}
+	}
+	return nil
+}

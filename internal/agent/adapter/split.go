@@ -1,0 +1,60 @@
+package adapter
+
+import "bytes"
+
+// maxLine is the longest line of an agent's, in bytes.
+const maxLine = 10_000_000
+
+// keptBuffer is what stays in memory between lines.
+const keptBuffer = 1 << 20
+
+// splitter makes lines of a stream. It holds at most one, and none that is too long.
+type splitter struct {
+	most    int
+	whole   func(line []byte) // without its end; valid until it returns
+	tooLong func(length int64)
+
+	held   []byte
+	length int64 // of a line that is too long, so far; 0 for another
+}
+
+func (s *splitter) add(data []byte) {
+	for {
+		line, rest, ended := bytes.Cut(data, []byte{'\n'})
+		s.part(line, ended)
+		if !ended {
+			return
+		}
+		data = rest
+	}
+}
+
+// part takes a part of a line, with which it may end.
+func (s *splitter) part(part []byte, ended bool) {
+	switch {
+	case s.length > 0 || len(s.held)+len(part) > s.most:
+		s.length += int64(len(s.held) + len(part))
+		s.held = nil
+	case ended && len(s.held) == 0:
+		s.whole(part)
+		return
+	default:
+		s.held = append(s.held, part...)
+	}
+	if ended {
+		s.end()
+	}
+}
+
+// end ends the line that has begun, as the end of the stream does.
+func (s *splitter) end() {
+	if s.length > 0 {
+		s.tooLong(s.length)
+	} else if len(s.held) > 0 {
+		s.whole(s.held)
+	}
+	s.length, s.held = 0, s.held[:0]
+	if cap(s.held) > keptBuffer {
+		s.held = nil
+	}
+}
