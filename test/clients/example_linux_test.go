@@ -10,7 +10,7 @@ import (
 	"torno/configs"
 )
 
-// exampleFor is what our example of a configuration has of its own: the command, the environment, the budget.
+// exampleFor is what our example of a configuration has of its own: the agent, its model, the environment, the budget.
 func exampleFor(t *testing.T, c client, env map[string]any) (keys string) {
 	t.Helper()
 	data, err := configs.Examples.ReadFile(path.Join("examples", c.example))
@@ -30,7 +30,7 @@ func exampleFor(t *testing.T, c client, env map[string]any) (keys string) {
 		all[name] = value
 	}
 	profile["env"] = all
-	for _, key := range []string{"command", "answer", "budget", "env"} {
+	for _, key := range []string{"agent", "model", "budget", "env"} {
 		keys += "    " + key + ": " + inJSON(profile[key]) + "\n"
 	}
 	return keys
