@@ -109,6 +109,8 @@ type Heartbeat struct {
 	Features         []string       `json:"features"`
 	Limits           WireLimits     `json:"limits"`
 	Profiles         []ProfileOffer `json:"profiles"`
+	Workspaces       []string       `json:"workspaces,omitempty"` // where workspaces may lie, as the parent sees it; relative ones lie in the outbox
+	Context          []string       `json:"context,omitempty"`    // where context may lie besides
 	Running          int            `json:"running"`
 	Queued           int            `json:"queued"`
 	Notices          Notices        `json:"notices,omitempty"` // what keeps it from its work, while something does
@@ -136,6 +138,8 @@ type ProfileOffer struct {
 	Name        string `json:"name"`
 	Description string `json:"description,omitempty"`
 	Launcher    string `json:"launcher,omitempty"`
+	Agent       string `json:"agent,omitempty"` // the program that thinks; "" where the task is for a command
+	Model       string `json:"model,omitempty"` // the agent's, where the profile says it
 	Chosen      string `json:"chosen,omitempty"` // why it is this launcher, where the host has chosen
 }
 

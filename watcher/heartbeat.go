@@ -29,8 +29,9 @@ func (w *Watcher) heartbeatOf(taking context.Context, box *outbox.Outbox) func(b
 		if i == 0 {
 			h.Limits.MaxTimeoutSeconds = int(p.Timeout.Max / time.Second)
 		}
-		h.Profiles = append(h.Profiles, delegation.ProfileOffer{Name: p.Name, Description: p.Description, Launcher: p.Sandbox, Chosen: p.Chosen})
+		h.Profiles = append(h.Profiles, delegation.ProfileOffer{Name: p.Name, Description: p.Description, Launcher: p.Sandbox, Chosen: p.Chosen, Agent: p.Agent, Model: p.Model})
 	}
+	h.Workspaces, h.Context = box.Settings.Policy.Views()
 	return func(stopping bool) delegation.Heartbeat {
 		now := h
 		now.BeatAt = time.Now().UTC()

@@ -19,7 +19,8 @@ The host starts them: a request file goes into the outbox, a response file comes
 const firstSteps = `subagent spawn --wait -- 'go test ./...'     do a task and print its answer
 id=$(subagent spawn -- 'make docs')          start one and go on
 subagent wait "$id"                          take its answer later
-subagent list                                see what is going on`
+subagent list                                see what is going on
+subagent info                                see what this outbox offers`
 
 // app is one invocation.
 type app struct {
@@ -39,7 +40,7 @@ func newApp() *app {
 		},
 	}
 	c.Commands = []cli.Command{
-		c.spawnCommand(), c.listCommand(), c.waitCommand(), c.cancelCommand(), c.logsCommand(), c.VersionCommand(delegation.Version),
+		c.spawnCommand(), c.listCommand(), c.waitCommand(), c.cancelCommand(), c.logsCommand(), c.infoCommand(), c.skillCommand(), c.VersionCommand(delegation.Version),
 	}
 	return c
 }

@@ -79,7 +79,9 @@ func hostDo(outbox, verb string, args []string) error {
 func (h hostDir) beat(args []string) error {
 	beat := delegation.Heartbeat{
 		Version: 1, Protocol: 1, Watcher: "test", BeatAt: time.Now(), HeartbeatSeconds: 600,
-		Limits: delegation.WireLimits{RequestBytes: 4096}, Profiles: []delegation.ProfileOffer{{Name: "shell"}},
+		Limits:   delegation.WireLimits{RequestBytes: 4096, Running: 4, Queue: 9, MaxTimeoutSeconds: 3600},
+		Profiles: []delegation.ProfileOffer{{Name: "shell"}, {Name: "coder", Agent: "claude", Model: "opus", Launcher: "docker", Description: "it\nthinks"}},
+		Outbox:   "main", Workspaces: []string{"workspaces", "/src"}, Context: []string{"/doc"}, Running: 2,
 	}
 	switch text := strings.Join(args, " "); text {
 	case "":
@@ -153,6 +155,9 @@ func (h hostDir) output(r delegation.Request, kind delegation.EventType, text st
 		}
 	}
 	event := delegation.Event{Seq: int64(seq), Time: time.Now(), Type: kind, Text: unescape(text)}
+	if kind == delegation.EventToolCall {
+		event.Text, event.Tool = "", &delegation.Tool{Name: "Bash", Input: []byte(fmt.Sprintf(`{"command":%q}`, text))}
+	}
 	data, err := delegation.EncodeEvents([]delegation.Event{event})
 	return errors.Join(err, h.Publish(delegation.EventsName(r.SubagentID, r.RequestID, seq), data))
 }

@@ -16,7 +16,7 @@ const maxTask = 64 << 20
 
 func (c *app) spawnCommand() cli.Command {
 	var o manager.SpawnOptions
-	var wait bool
+	var wait, follow bool
 	return cli.Command{
 		Name: "spawn", Operands: "[--] TASK…", Brief: "have a task done by a child",
 		About: `
@@ -33,6 +33,7 @@ and waits for its end, a second one withdraws the request and leaves at once.`,
 		},
 		Options: []cli.Option{
 			{Name: "wait", Help: "wait for the end and print the answer", Set: cli.On(&wait)},
+			{Name: "follow", Short: "f", Help: "wait, and meanwhile show on standard error what the child does", Set: cli.On(&follow)},
 			{Name: "workspace", Value: "DIR", Help: "what the child may write; by default a new one in the outbox", Set: cli.Text(&o.Workspace)},
 			{Name: "context", Value: "PATH", Help: "what the child may read; may be repeated", Set: cli.List(&o.ContextPaths)},
 			{Name: "timeout", Value: "TIME", Help: "how long the child may run; by default 5m", Set: cli.Duration(&o.Timeout)},
@@ -50,7 +51,7 @@ and waits for its end, a second one withdraws the request and leaves at once.`,
 			if err := c.complete(&o, operands); err != nil {
 				return 0, err
 			}
-			return c.spawn(ctx, o, wait)
+			return c.spawn(ctx, o, wait || follow, follow)
 		},
 	}
 }
@@ -95,8 +96,8 @@ func (c *app) task(operands []string) (string, error) {
 	return task, nil
 }
 
-// spawn asks for the child, and with wait stays until its end.
-func (c *app) spawn(ctx context.Context, o manager.SpawnOptions, wait bool) (int, error) {
+// spawn asks for the child, and with wait stays until its end; with follow it shows what the child does meanwhile.
+func (c *app) spawn(ctx context.Context, o manager.SpawnOptions, wait, follow bool) (int, error) {
 	m, err := c.open()
 	if err != nil {
 		return 0, err
@@ -108,7 +109,12 @@ func (c *app) spawn(ctx context.Context, o manager.SpawnOptions, wait bool) (int
 	}
 	switch {
 	case wait:
+		stop := func(bool) {}
+		if follow {
+			stop = c.follow(context.WithoutCancel(ctx), run)
+		}
 		result, err := c.waitOrCancel(ctx, run)
+		stop(err == nil)
 		if err != nil {
 			return 0, err
 		}

@@ -13,7 +13,7 @@ import (
 )
 
 func (c *app) waitCommand() cli.Command {
-	var again bool
+	var again, first bool
 	return cli.Command{
 		Name: "wait", Operands: "ID…", Brief: "wait for children and print their answers",
 		About: `
@@ -22,9 +22,11 @@ except its workspace, and a copy of the result for a day, which --again prints. 
 the given order, and the exit code is that of the first that did not complete. An interrupt leaves the children alone.`,
 		Examples: []string{
 			"subagent wait sub_1a2b3c4d",
+			"subagent wait --any sub_1a2b3c4d sub_5e6f7a8b",
 			"subagent wait --json $(subagent list --quiet)",
 		},
 		Options: []cli.Option{
+			{Name: "any", Help: "wait for the first of them to end, and print that one alone", Set: cli.On(&first)},
 			{Name: "again", Help: "print results that were taken already; of each child its last one", Set: cli.On(&again)},
 			c.patienceOption(),
 		},
@@ -33,6 +35,12 @@ the given order, and the exit code is that of the first that did not complete. A
 			show := c.show
 			if len(operands) > 1 && !c.JSON {
 				show = c.showQuoted
+			}
+			switch {
+			case first && again:
+				return 0, cli.Usage("--any waits for children, and --again for none")
+			case first:
+				return c.waitAny(ctx, operands, show)
 			}
 			return c.each(operands, func(m *manager.Manager, id string) (int, error) {
 				if again {

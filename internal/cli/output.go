@@ -6,19 +6,21 @@ import (
 	"io"
 	"os"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 
 	"golang.org/x/sys/unix"
 )
 
-// Output is a stream that knows whether it ends at a terminal. Text of strangers goes into a pipe as it is. On a terminal its
+// Output is a stream that knows whether it ends at a terminal. Any goroutine may write to it. Text of strangers goes into a pipe as it is. On a terminal its
 // control characters are made visible, because they could otherwise control the terminal.
 type Output struct {
 	Terminal bool
 	Colour   bool
 
-	to  io.Writer
+	to io.Writer
+	mu sync.Mutex // guards err, and keeps what is written at once together
 	err error // the first one
 }
 
@@ -39,6 +41,8 @@ func IsTerminal(stream any) bool {
 }
 
 func (o *Output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
 	n, err := o.to.Write(p)
 	if err != nil && o.err == nil {
 		o.err = err
@@ -47,11 +51,17 @@ func (o *Output) Write(p []byte) (int, error) {
 }
 
 // Err is the first error of writing.
-func (o *Output) Err() error { return o.err }
+func (o *Output) Err() error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.err
+}
 
 // Flush brings everything that was written to where it goes, and returns the first error of that or of writing. A file is
 // brought to its disk, which may say only then that it is full; a pipe or a terminal has it already.
 func (o *Output) Flush() error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
 	file, ok := o.to.(*os.File)
 	if !ok || o.err != nil {
 		return o.err

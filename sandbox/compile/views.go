@@ -12,6 +12,27 @@ func (p Policy) here(parent string) string {
 	return path.Join(m.here(), rel)
 }
 
+// Views are the roots for workspaces and for context as the parent sees them, relative to the outbox where they lie in it: which path
+// an outbox has in the parent's container is not known here.
+func (p Policy) Views() (workspaces, context []string) {
+	view := func(roots []Root) (all []string) {
+		for _, root := range roots {
+			if rel, ok := paths.Below(p.Dir, string(root)); ok {
+				all = append(all, rel)
+				continue
+			}
+			m, rel := longest(p.Paths, string(root), PathMap.here)
+			all = append(all, path.Join(m.Parent, rel))
+		}
+		return all
+	}
+	context = view(p.Read)
+	if !p.StrictRead {
+		context = append(view(p.Allow), context...)
+	}
+	return view(p.Allow), context
+}
+
 // engine is how the engine sees a path of the watcher's.
 func (p Policy) engine(here string) string {
 	m, rel := longest(p.Paths, here, PathMap.here)

@@ -1,6 +1,23 @@
 package compile
 
-import "testing"
+import (
+	"slices"
+	"testing"
+)
+
+func TestRootsAsTheParentSeesThem(t *testing.T) {
+	p := Policy{
+		Dir: "/srv/box", Allow: []Root{"/srv/box/workspaces", "/home/u/proj/a", "/data"}, Read: []Root{"/home/u/docs"},
+		Paths: []PathMap{{Parent: "/outbox", Here: "/srv/box"}, {Parent: "/proj", Here: "/home/u/proj"}},
+	}
+	allow := []string{"workspaces", "/proj/a", "/data"}
+	for strict, read := range map[bool][]string{false: append(slices.Clone(allow), "/home/u/docs"), true: {"/home/u/docs"}} {
+		p.StrictRead = strict
+		if workspaces, context := p.Views(); !slices.Equal(workspaces, allow) || !slices.Equal(context, read) {
+			t.Errorf("strict %t: workspaces %v, context %v", strict, workspaces, context)
+		}
+	}
+}
 
 func TestViews(t *testing.T) {
 	p := Policy{Paths: []PathMap{

@@ -1,0 +1,72 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"torno/delegation"
+	"torno/internal/cli"
+)
+
+func (c *app) infoCommand() cli.Command {
+	return cli.Command{
+		Name: "info", Brief: "show what this outbox offers",
+		About: `
+The profiles that a child can have, the first one being the default, where its workspace and context may lie, and what is
+bounded. With --json it is the watcher's own word, as the protocol has it.`,
+		Examples: []string{"subagent info", "subagent info --json"},
+		Run: func(_ context.Context, args cli.Args) (int, error) {
+			if operands := args.All(); len(operands) > 0 {
+				return 0, cli.Usage("info takes no operands, but there is %q", operands[0])
+			}
+			return c.info()
+		},
+	}
+}
+
+func (c *app) info() (int, error) {
+	m, err := c.open()
+	if err != nil {
+		return 0, err
+	}
+	defer m.Close()
+	beat, err := m.Serving()
+	if err != nil {
+		return 0, err
+	}
+	if c.JSON {
+		return exitCompleted, c.Out.Object(beat)
+	}
+	c.facts(m.Outbox(), beat)
+	c.profiles(beat.Profiles)
+	c.notices(beat.Notices, nil)
+	return exitCompleted, nil
+}
+
+// facts are what holds for all profiles.
+func (c *app) facts(outbox string, beat delegation.Heartbeat) {
+	rows := [][]cli.Cell{
+		{{Text: "outbox"}, {Text: fmt.Sprintf("%s, served as %s by watcher %s", outbox, beat.Outbox, beat.Watcher)}},
+		{{Text: "workspaces"}, {Text: "in " + cmp.Or(strings.Join(beat.Workspaces, ", "), "what the watcher does not say")}},
+		{{Text: "context"}, {Text: "in " + cmp.Or(strings.Join(beat.Context, ", "), "nothing")}},
+		{{Text: "children"}, {Text: fmt.Sprintf("%d run and %d wait; at most %d and %d do", beat.Running, beat.Queued, beat.Limits.Running, beat.Limits.Queue)}},
+		{{Text: "time"}, {Text: "at most " + cli.Age(time.Duration(beat.Limits.MaxTimeoutSeconds)*time.Second) + " with the first profile"}},
+	}
+	c.Out.Table("", rows)
+	fmt.Fprintln(c.Out)
+}
+
+func (c *app) profiles(offers []delegation.ProfileOffer) {
+	rows := [][]cli.Cell{cli.Head("PROFILE", "AGENT", "LAUNCHER", "DESCRIPTION")}
+	for _, p := range offers {
+		agent := cmp.Or(p.Agent, "-")
+		if p.Model != "" {
+			agent += " " + p.Model
+		}
+		rows = append(rows, []cli.Cell{{Text: p.Name}, {Text: agent}, {Text: cmp.Or(p.Launcher, "-")}, {Text: cli.OneLine(p.Description)}})
+	}
+	c.Out.Table("", rows)
+}
