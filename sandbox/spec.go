@@ -11,7 +11,8 @@ type Spec struct {
 	Profile string  `json:"profile"`
 	RootFS  RootFS  `json:"rootfs"`
 	Process Process `json:"process"`
-	// Mounts are the workspace and the context, outermost target first: a later one may lie inside an earlier one.
+	// Mounts are the workspace, the context and the profile's programs, outermost target first: a later one may lie inside an
+	// earlier one.
 	Mounts  []Mount       `json:"mounts"`
 	Sockets []Socket      `json:"sockets,omitempty"`
 	Door    *Door         `json:"door,omitempty"` // nil for none
@@ -68,6 +69,9 @@ type Mount struct {
 	Workspace bool   `json:"workspace,omitempty"` // the only writable mount; every other one is read-only
 	// Allowed says that the source lies below a root for workspaces. A child of root owns what root owns there alone.
 	Allowed bool `json:"allowed,omitempty"`
+	// Programs says that the profile names the source, and no request. It is all of Base, which lies in no root of a parent's.
+	// Only root and the watcher's user may change what lies there, and to the child its files are another user's.
+	Programs bool `json:"programs,omitempty"`
 }
 
 // WorkspaceMount is the mount that the child may write.

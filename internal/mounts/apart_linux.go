@@ -5,6 +5,8 @@ import (
 	"os"
 
 	"golang.org/x/sys/unix"
+
+	"torno/sandbox"
 )
 
 // Apart makes sure that a place of the operator's, which is open, has nothing to do with the bases or the withheld places, by
@@ -36,6 +38,18 @@ func (b *Bases) Apart(place *os.File) error {
 		}
 	}
 	return nil
+}
+
+// PinApart pins what the operator has named and the caller has open, if it is Apart. The pin has a handle of its own.
+func (b *Bases) PinApart(src sandbox.Source, place *os.File) (*Pin, error) {
+	if err := b.Apart(place); err != nil {
+		return nil, err
+	}
+	fd, err := unix.FcntlInt(place.Fd(), unix.F_DUPFD_CLOEXEC, 0)
+	if err != nil {
+		return nil, os.NewSyscallError("fcntl", err)
+	}
+	return newPin(src, fd)
 }
 
 // spotOfFile tells the spot of a handle in whatever mount.

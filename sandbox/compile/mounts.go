@@ -28,6 +28,9 @@ func (c *compiler) layMounts() *delegation.Refusal {
 		}
 		c.spec.Mounts = append(c.spec.Mounts, c.mount(p, i == 0))
 	}
+	for _, p := range c.profile.Programs {
+		c.spec.Mounts = append(c.spec.Mounts, p.mount(c.profile.RootFS))
+	}
 	slices.SortFunc(c.spec.Mounts, func(a, b sandbox.Mount) int { return strings.Compare(a.Target, b.Target) })
 	mergePrefixes(c.spec.Mounts)
 	return nil
@@ -61,8 +64,13 @@ func Reserved(target string) string {
 	return ""
 }
 
-// reserved also knows the sockets of the profile.
+// reserved also knows the sockets and the programs of the profile.
 func (c *compiler) reserved(target string) string {
+	for _, p := range c.profile.Programs {
+		if paths.Nested(p.As, target) {
+			return "programs of profile " + c.profile.Name + " are there"
+		}
+	}
 	for _, socket := range c.profile.Sockets {
 		if paths.Nested(socket.Target, target) {
 			return "a socket of profile " + c.profile.Name + " is there"

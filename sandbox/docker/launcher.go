@@ -18,7 +18,6 @@ import (
 	"torno/sandbox/docker/engine"
 	"torno/sandbox/docker/image"
 	"torno/sandbox/docker/names"
-	"torno/sandbox/docker/recipe"
 	"torno/sandbox/docker/survey"
 	"torno/sandbox/local"
 	"torno/sandbox/local/attest"
@@ -169,7 +168,7 @@ func (l *Launcher) prepare(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	l.shared.HostMounts = recipe.ReadOnlyBinds(system.Layout.Binds(l.shared.Etc, covered))
+	l.shared.HostBinds = system.Layout.Binds(l.shared.Etc, covered)
 	return l.removeOutdated(ctx, filepath.Base(system.Etc))
 }
 

@@ -19,6 +19,7 @@ import (
 	"torno/sandbox/gvisor/keeper"
 	"torno/sandbox/local"
 	"torno/sandbox/local/attest"
+	"torno/sandbox/local/hostroot"
 	"torno/sandbox/local/lay"
 )
 
@@ -172,7 +173,11 @@ func (m *making) wanted() ([]attest.Want, error) {
 	}
 	all = append(all, run)
 	if m.Spec.RootFS.Host {
-		for _, b := range m.shared.system.Binds() {
+		binds, err := hostroot.Around(m.shared.system.Binds(), local.Prefixes(m.Spec.Mounts))
+		if err != nil {
+			return nil, err
+		}
+		for _, b := range binds {
 			want, err := attest.WantOf(b.Source, b.Target)
 			if err != nil {
 				return nil, err

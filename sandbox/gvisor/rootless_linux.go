@@ -81,7 +81,7 @@ func (m *making) planViews() (lay.Views, error) {
 				return lay.Views{}, err
 			}
 			planned.Mounts[i] = lay.Mount{
-				Source: wanted.Source, Device: held[i].Dev, Inode: held[i].Ino, View: v.Number, Rel: rel, Writable: wanted.Workspace,
+				Source: wanted.Source, Device: held[i].Dev, Inode: held[i].Ino, View: v.Number, Rel: rel, Writable: wanted.Workspace, Programs: wanted.Programs,
 			}
 		}
 	}
@@ -158,7 +158,7 @@ func (l *Launcher) pinAgain(box keeper.Box) (local.Pins, error) {
 	}
 	var wanted []sandbox.Mount
 	for _, m := range order.Plan.Mounts {
-		wanted = append(wanted, sandbox.Mount{Source: m.Source, Workspace: m.Writable})
+		wanted = append(wanted, sandbox.Mount{Source: m.Source, Workspace: m.Writable, Programs: m.Programs})
 	}
 	return local.Pin(l.options.Bases, wanted, []uint32{uint32(os.Geteuid())})
 }

@@ -9,6 +9,7 @@ import (
 	"torno/delegation"
 	"torno/internal/mounts"
 	"torno/internal/runfile"
+	"torno/internal/trust"
 	"torno/sandbox"
 	"torno/sandbox/local/attest"
 )
@@ -20,8 +21,8 @@ type Pins struct {
 	owner  mounts.User // of the workspace
 }
 
-// Pin finds and opens the files and directories that the request names. It does so with the rights of the workspace's
-// owner, which must be one of owners (I18). Close closes them.
+// Pin finds and opens the files and directories that the request names, and the profile's programs. What the request names it
+// finds with the rights of the workspace's owner, which must be one of owners (I18). Close closes them.
 func Pin(bases *mounts.Bases, wanted []sandbox.Mount, owners []uint32) (Pins, error) {
 	at := slices.IndexFunc(wanted, func(m sandbox.Mount) bool { return m.Workspace })
 	if at < 0 {
@@ -31,7 +32,11 @@ func Pin(bases *mounts.Bases, wanted []sandbox.Mount, owners []uint32) (Pins, er
 	var err error
 	p.pins[at], p.owner, err = pinWorkspace(bases, wanted[at], owners)
 	for i, w := range wanted {
-		if err == nil && i != at {
+		switch {
+		case err != nil || i == at:
+		case w.Programs:
+			p.pins[i], err = pinPrograms(bases, w)
+		default:
 			p.pins[i], err = pinOne(bases, w, p.owner)
 		}
 	}
@@ -56,6 +61,22 @@ func pinOne(bases *mounts.Bases, wanted sandbox.Mount, who mounts.User) (*mounts
 	case wanted.Workspace && !pin.Dir:
 		pin.Close()
 		return nil, refuse(wanted, "is not a directory", "name a directory")
+	}
+	return pin, nil
+}
+
+// pinPrograms opens programs of the operator's, anew for each sandbox, so that a newer version counts from the next run on.
+// Only trusted users can have exchanged them, and no parent reaches them.
+func pinPrograms(bases *mounts.Bases, wanted sandbox.Mount) (*mounts.Pin, error) {
+	place := wanted.Source.Base
+	held, err := trust.Places().Open(place)
+	if err != nil {
+		return nil, fmt.Errorf("programs of the profile: %w", err)
+	}
+	defer held.Close()
+	pin, err := bases.PinApart(wanted.Source, held)
+	if err != nil {
+		return nil, fmt.Errorf("programs of the profile, %s: %w", place, err)
 	}
 	return pin, nil
 }
@@ -165,7 +186,10 @@ func (p Pins) moveIn(i int, v View, slot *mounts.Slot, ids UIDRange, idmaps *mou
 	}
 	options := mounts.CloneOptions{ReadOnly: !wanted.Workspace}
 	child := ids.Of(slot)
-	on := p.exchange(wanted, child, ids)
+	on := child
+	if !wanted.Programs { // to these the child is a stranger
+		on = p.exchange(wanted, child, ids)
+	}
 	if idmaps != nil && on != child {
 		if options.IDMap, err = idmaps.Get(on, child); err != nil {
 			return err

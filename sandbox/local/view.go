@@ -42,6 +42,14 @@ func Views(wanted []sandbox.Mount) []View {
 	return views
 }
 
+// Prefixes returns the prefix of each view.
+func Prefixes(wanted []sandbox.Mount) (all []string) {
+	for _, v := range Views(wanted) {
+		all = append(all, v.Prefix)
+	}
+	return all
+}
+
 // OnTheWay says that no mount lies at the prefix itself: the directory there is ours, and only leads to mounts.
 func (v View) OnTheWay() bool { return v.root == "." }
 

@@ -27,6 +27,12 @@ func (b *bench) spec(name string, args ...string) sandbox.Spec {
 // find.
 func (b *bench) command(argv ...string) sandbox.Spec {
 	b.Helper()
+	return b.withPrograms(nil, argv...)
+}
+
+// withPrograms is command for a profile that has programs.
+func (b *bench) withPrograms(programs []compile.Programs, argv ...string) sandbox.Spec {
+	b.Helper()
 	subagent, err := delegation.ParseSubagentID("case")
 	b.must(err)
 	id, err := delegation.ParseRequestID(fmt.Sprintf("%s %d", b.Name(), numbers.Add(1)))
@@ -38,7 +44,7 @@ func (b *bench) command(argv ...string) sandbox.Spec {
 		Allow:  []compile.Root{compile.Root(b.suite.base)},
 		Owners: []uint32{owner, uint32(os.Geteuid())},
 		Profiles: []compile.Profile{{
-			Name: "suite", RootFS: sandbox.RootFS{Host: true}, Command: argv, Answer: compile.AnswerNone,
+			Name: "suite", RootFS: sandbox.RootFS{Host: true}, Programs: programs, Command: argv, Answer: compile.AnswerNone,
 			Limits: limits, Timeout: compile.Timeouts{Default: caseTime}, Umask: 0o022,
 		}},
 	})

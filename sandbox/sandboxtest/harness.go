@@ -70,11 +70,11 @@ func Suite(t *testing.T, h Harness) {
 	s := &suite{Harness: h, base: newBase(t)}
 	s.launcher = h.New(t, s.base, ours)
 	t.Run("contract", func(t *testing.T) {
-		s.run(t, lifecycleCases, siteCases, restartCases, outputCases, processCases, mountCases)
+		s.run(t, lifecycleCases, siteCases, restartCases, outputCases, processCases, mountCases, programCases)
 	})
 	if h.Real {
 		s.prober = verdict.Build(t)
-		t.Run("wall", func(t *testing.T) { s.run(t, wallCases, limitCases, ownerCases, rightsCases) })
+		t.Run("wall", func(t *testing.T) { s.run(t, wallCases, limitCases, ownerCases, rightsCases, programWallCases) })
 		t.Run("tools", func(t *testing.T) { s.run(t, toolCases) })
 	}
 	t.Run("nothing is left", func(t *testing.T) {

@@ -94,7 +94,7 @@ var rooms = map[string]room{
 	"sandbox/local/lay":      {ours: []string{"sandbox", "internal/mounts"}, theirs: []string{unix}},
 	"sandbox/local/hostroot": {ours: []string{"sandbox", "internal/runfile"}},
 	"sandbox/local": {
-		ours:   []string{"delegation", "sandbox", "sandbox/local/attest", "sandbox/local/hostroot", "internal/mounts", "internal/runfile"},
+		ours:   []string{"delegation", "sandbox", "sandbox/local/attest", "sandbox/local/hostroot", "internal/mounts", "internal/runfile", "internal/trust"},
 		theirs: []string{unix},
 	},
 	"sandbox/docker": {

@@ -9,8 +9,6 @@ import (
 	"path"
 	"sync/atomic"
 
-	"github.com/docker/docker/api/types/mount"
-
 	"torno/internal/mounts"
 	"torno/internal/runfile"
 	"torno/sandbox"
@@ -21,6 +19,7 @@ import (
 	"torno/sandbox/docker/recipe"
 	"torno/sandbox/local"
 	"torno/sandbox/local/attest"
+	"torno/sandbox/local/hostroot"
 )
 
 // Ground is what an installation creates its sandboxes on: all that is the same for each of them.
@@ -54,7 +53,7 @@ type Ground struct {
 // Shared is what all sandboxes share; the paths are the engine's.
 type Shared struct {
 	HostImage  string
-	HostMounts []mount.Mount
+	HostBinds  []hostroot.Bind
 	HostWants  []attest.Want // the same, for the look from outside
 	InitVolume string
 	Etc        string
@@ -81,7 +80,8 @@ type making struct {
 
 	unsure atomic.Bool // a container of it may be there
 
-	sockets []runfile.Mount // the profile's, as they were found
+	sockets  []runfile.Mount // the profile's, as they were found
+	carriers []string        // where directories of ours carry programs
 }
 
 // Create makes the container of a sandbox. What was set up is undone where that fails, or left to FailedLaunches.
@@ -109,8 +109,9 @@ func (m *making) chooseRoot(ctx context.Context) (err error) {
 	root := m.Spec.RootFS
 	if root.Host {
 		m.recipe.Image = m.Shared.HostImage
-		m.recipe.Mounts = append(m.recipe.Mounts, m.Shared.HostMounts...)
-		return nil
+		binds, err := hostroot.Around(m.Shared.HostBinds, local.Prefixes(m.Spec.Mounts))
+		m.recipe.Mounts = append(m.recipe.Mounts, recipe.ReadOnlyBinds(binds)...)
+		return err
 	}
 	if m.image, err = m.Images.Find(ctx, root); err != nil {
 		return err

@@ -44,9 +44,32 @@ func (m *making) layByPath() error {
 		return err
 	}
 	for i, wanted := range m.Spec.Mounts {
-		bound := recipe.ReadOnlyBind(sources[i], wanted.Target)
+		source := sources[i]
+		if wanted.Programs { // which no path map of the outbox knows
+			if source, err = m.EnginePath(source); err != nil {
+				return err
+			}
+		}
+		bound := recipe.ReadOnlyBind(source, wanted.Target)
 		bound.ReadOnly = !wanted.Workspace
 		m.recipe.Mounts = append(m.recipe.Mounts, bound)
+	}
+	return m.carryPrograms()
+}
+
+// carryPrograms binds directories with places for programs, where the host's programs have none.
+func (m *making) carryPrograms() error {
+	carriers, err := m.Pins.Carriers(m.Slot)
+	if err != nil {
+		return err
+	}
+	for _, c := range carriers {
+		source, err := m.EnginePath(c.Source)
+		if err != nil {
+			return err
+		}
+		m.recipe.Mounts = append(m.recipe.Mounts, recipe.ReadOnlyBind(source, c.Target))
+		m.carriers = append(m.carriers, c.Target)
 	}
 	return nil
 }

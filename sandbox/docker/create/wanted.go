@@ -12,11 +12,16 @@ import (
 	"torno/sandbox/local/attest"
 )
 
+// replaced says that a view takes the place of one of the host's directories.
+func (m *making) replaced(host attest.Want) bool {
+	return slices.Contains(local.Prefixes(m.Spec.Mounts), host.Target)
+}
+
 // wanted writes down what was asked of the engine, and what is held of it.
 func (m *making) wanted() (*processes.Wanted, error) {
 	w := &processes.Wanted{
 		Identity: attest.Identity{UID: m.recipe.UID, GID: m.recipe.GID, Filtered: true},
-		Mounts:   slices.Clone(m.Shared.HostWants),
+		Mounts:   slices.DeleteFunc(slices.Clone(m.Shared.HostWants), m.replaced),
 		Private:  append([]string{"/tmp", sandbox.Home, "/dev/shm"}, m.recipe.Covers...),
 		Limits:   m.recipe.Limits,
 	}
@@ -31,6 +36,9 @@ func (m *making) wanted() (*processes.Wanted, error) {
 	}
 	w.Mounts = append(w.Mounts, run)
 	w.Mounts = append(w.Mounts, local.Wants(slices.Concat(m.Pins.Expected(m.ByHandle), m.sockets))...)
+	for _, target := range m.carriers {
+		w.Mounts = append(w.Mounts, attest.Want{Target: target})
+	}
 	if m.ByHandle {
 		for _, view := range local.Views(m.Spec.Mounts) {
 			if view.OnTheWay() {

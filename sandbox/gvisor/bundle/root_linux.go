@@ -25,12 +25,24 @@ func (r Recipe) LayHost(tree Tree, system hostroot.System) error {
 	if err := system.Layout.Lay(r.Root); err != nil {
 		return err
 	}
-	for _, b := range system.Binds() {
+	binds, err := hostroot.Around(system.Binds(), r.targets())
+	if err != nil {
+		return err
+	}
+	for _, b := range binds {
 		if err := tree.Show(b.Source, InRoot(b.Target)); err != nil {
 			return err
 		}
 	}
 	return r.makePlaces(r.Root)
+}
+
+// targets are where the host's mounts are shown.
+func (r Recipe) targets() (all []string) {
+	for _, b := range r.Mounts {
+		all = append(all, b.Target)
+	}
+	return all
 }
 
 // LayImage shows an image, with places for mounts and our own files of /etc, which lie in the directory etc, in a layer over

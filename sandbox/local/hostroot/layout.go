@@ -132,6 +132,20 @@ func Prepare(dir string) (s System, err error) {
 // Binds are all that a sandbox sees of it.
 func (s System) Binds() []Bind { return s.Layout.Binds(s.Etc, s.Empty) }
 
+// Around leaves out of binds what one of the targets takes the place of. It refuses a target in /usr that is the place of no
+// bind: there the host's programs are read-only, and nothing can be made to carry a mount.
+func Around(binds []Bind, targets []string) ([]Bind, error) {
+	has := func(target string) bool {
+		return slices.ContainsFunc(binds, func(b Bind) bool { return b.Target == target })
+	}
+	for _, target := range targets {
+		if paths.Within("/usr", target) && !has(target) {
+			return nil, fmt.Errorf("this machine has no directory %s, so that nothing can be shown there: name another place for the programs with as", target)
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(binds), func(b Bind) bool { return slices.Contains(targets, b.Target) }), nil
+}
+
 // Binds are the host's programs, and the directory etc in place of the host's. What the administrator put into
 // /usr/local is not the system's and is covered by empty. A later one may lie in an earlier one.
 func (l Layout) Binds(etc, empty string) []Bind {

@@ -71,6 +71,7 @@ type Mount struct {
 	View     int            `json:"view"` // of the slot
 	Rel      string         `json:"rel"`  // in the view
 	Writable bool           `json:"writable,omitempty"`
+	Programs bool           `json:"programs,omitempty"` // the profile has it, and no request
 }
 
 // Layers are two directories of the host's own, of which a root is made. Device and Inode say which one the lower is.

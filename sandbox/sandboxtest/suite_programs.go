@@ -1,0 +1,243 @@
+package sandboxtest
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"torno/internal/runfile"
+	"torno/sandbox"
+	"torno/sandbox/compile"
+)
+
+// programCases are about the profile's programs. They lie beside the suite's base: no request reaches them.
+var programCases = []testCase{
+	{"programs can be read and not written", programsReadOnly},
+	{"programs that are a file", programsFile},
+}
+
+// programWallCases need a sandbox that runs programs.
+var programWallCases = []testCase{
+	{"programs are found by their names", programsRun},
+	{"what npm installed for all users runs", programsOfNpm},
+	{"programs give no rights of another user", programsWithoutRights},
+	{"programs that were exchanged after the check", programsSwapped},
+	{"programs that others could exchange are refused", programsOfOthers},
+	{"programs that requests reach are refused", programsInReach},
+}
+
+// tools is a directory of the operator's, with files by their names. Those in a directory bin can be run.
+func (b *bench) tools(files map[string]string) string {
+	b.Helper()
+	dir := filepath.Join(b.TempDir(), "tools")
+	b.must(os.Mkdir(dir, 0o755))
+	for name, content := range files {
+		b.putTool(filepath.Join(dir, name), content)
+	}
+	return dir
+}
+
+func (b *bench) putTool(name, content string) {
+	b.Helper()
+	for _, dir := range []string{filepath.Dir(filepath.Dir(name)), filepath.Dir(name)} {
+		b.must(os.MkdirAll(dir, 0o755))
+	}
+	b.must(os.WriteFile(name, []byte(content), 0o755))
+	b.must(os.Chmod(name, 0o755))
+}
+
+// agent is a word of the vocabulary for a profile with programs.
+func (b *bench) agent(programs []compile.Programs, name string, args ...string) result {
+	b.Helper()
+	argv := append([]string{name}, args...)
+	if b.suite.Real {
+		argv = shell(name, args)
+	}
+	return b.runs(b.withPrograms(programs, argv...))
+}
+
+func programsReadOnly(b *bench) {
+	dir := b.tools(map[string]string{"note": "read me\n"})
+	b.must(os.WriteFile(filepath.Join(filepath.Dir(dir), "secret"), []byte("not me\n"), 0o644))
+	for _, as := range []string{"/opt/tools", "/usr/local/tools", dir} {
+		if b.suite.Real && strings.HasPrefix(as, "/tmp") {
+			continue // the child's own
+		}
+		programs := []compile.Programs{{Host: dir, As: as}}
+		b.same("the file at "+as, b.agent(programs, "show", as+"/note").stdout, "read me\n")
+		for _, name := range []string{as + "/note", as + "/new", as + "/../new"} {
+			if e := b.agent(programs, "write", name, "changed").exit; e.Code == 0 {
+				b.Errorf("%s could be written", name)
+			}
+		}
+		if e := b.agent(programs, "show", as+"/../secret").exit; e.Code == 0 {
+			b.Errorf("the neighbour of %s could be read", as)
+		}
+	}
+	if content, err := os.ReadFile(filepath.Join(dir, "note")); err != nil || string(content) != "read me\n" {
+		b.Errorf("on the host the file is %q, %v", content, err)
+	}
+}
+
+func programsFile(b *bench) {
+	dir := b.tools(map[string]string{"bin/note": "read me\n", "bin/secret": "not me\n"})
+	for _, as := range []string{"/opt/note", "/usr/local/bin/note"} {
+		programs := []compile.Programs{{Host: dir + "/bin/note", As: as}}
+		b.same("the file at "+as, b.agent(programs, "show", as).stdout, "read me\n")
+		if e := b.agent(programs, "write", as, "changed").exit; e.Code == 0 {
+			b.Errorf("%s could be written", as)
+		}
+		if e := b.agent(programs, "show", filepath.Dir(as)+"/secret").exit; e.Code == 0 {
+			b.Error("its neighbour could be read")
+		}
+	}
+}
+
+// says is a program that prints a line.
+func says(line string) string { return fmt.Sprintf("#!/bin/sh\necho '%s'\n", line) }
+
+func programsRun(b *bench) {
+	dir := b.tools(map[string]string{
+		"go/bin/torno-go": says("go"), "flat/torno-flat": says("flat"), "one/bin/torno-one": says("one"), "go/bin/torno-twice": says("the first"),
+		"flat/torno-twice": says("the second"), "go/bin/true": says("another true"),
+	})
+	spec := b.withPrograms([]compile.Programs{
+		{Host: dir + "/go", As: "/usr/local/go"}, {Host: dir + "/flat", As: "/opt/flat"}, {Host: dir + "/one/bin/torno-one", As: "/usr/local/bin/torno-one"},
+	}, "/bin/sh", "-c", "torno-go; torno-flat; torno-one; torno-twice; env true; ls /usr/local /usr/local/bin")
+	r := b.runs(spec)
+	b.same("stdout", r.stdout, "go\nflat\none\nthe first\nanother true\n/usr/local:\nbin\ngo\n\n/usr/local/bin:\ntorno-one\n")
+	b.succeeds(r)
+}
+
+// programsOfNpm is the tree that `npm install --global` makes: links in bin that lead into lib.
+func programsOfNpm(b *bench) {
+	dir := b.tools(map[string]string{"lib/node_modules/@torno/cli/cli.js": says("from npm")})
+	b.must(os.Mkdir(filepath.Join(dir, "bin"), 0o755))
+	b.must(os.Symlink("../lib/node_modules/@torno/cli/cli.js", filepath.Join(dir, "bin/torno-cli")))
+	for _, programs := range [][]compile.Programs{
+		{{Host: dir, As: "/usr/local"}},
+		{{Host: dir + "/lib/node_modules", As: "/usr/local/lib/node_modules"}, {Host: dir + "/bin", As: "/usr/local/bin"}},
+		{{Host: dir, As: "/opt/npm"}},
+	} {
+		r := b.runs(b.withPrograms(programs, "torno-cli"))
+		b.same("stdout", r.stdout, "from npm\n")
+		b.succeeds(r)
+	}
+}
+
+// programsWithoutRights: set-id bits give nothing, and what is closed to others is closed to the child, also where it belongs to
+// the workspace's owner. A sandbox that runs as that owner has the owner's rights.
+func programsWithoutRights(b *bench) {
+	b.asRoot()
+	dir := b.tools(map[string]string{"bin/secret": "secret of root\n", "bin/of-owner": "secret of the owner\n"})
+	id, err := os.ReadFile("/usr/bin/id")
+	b.must(err)
+	b.putTool(dir+"/bin/torno-id", string(id))
+	b.must(os.Chmod(dir+"/bin/torno-id", fs.ModeSetuid|fs.ModeSetgid|0o755))
+	closed := []string{"/opt/tools/bin/secret"}
+	b.must(os.Chmod(dir+"/bin/secret", 0o600))
+	b.must(os.Chmod(dir+"/bin/of-owner", 0o600))
+	b.chown(dir+"/bin/of-owner", owner)
+	if b.check()[sandbox.OwnIdentity].Enforced {
+		closed = append(closed, "/opt/tools/bin/of-owner")
+	}
+	spec := b.withPrograms([]compile.Programs{{Host: dir, As: "/opt/tools"}}, "/bin/sh", "-c", `torno-id -u; torno-id -g; cat "$@"; echo end`, "sh")
+	spec.Process.Argv = append(spec.Process.Argv, closed...)
+	r := b.runs(spec)
+	lines := strings.Fields(string(r.stdout))
+	if len(lines) != 3 || lines[0] == "0" || lines[1] == "0" || lines[2] != "end" {
+		b.Errorf("the child said %q and %q", r.stdout, r.errors)
+	}
+}
+
+// programsSwapped: what was checked is what runs, or nothing is.
+func programsSwapped(b *bench) {
+	dir := b.tools(map[string]string{"bin/torno-tool": says("the checked one")})
+	for _, as := range []string{"/opt/tools", "/usr/local/tools"} {
+		h := b.create(b.withPrograms([]compile.Programs{{Host: dir, As: as}}, "torno-tool"))
+		b.must(os.Rename(dir, dir+"-checked"))
+		b.putTool(dir+"/bin/torno-tool", says("another one"))
+		said := b.saysOnceStarted(h)
+		b.must(os.RemoveAll(dir))
+		b.must(os.Rename(dir+"-checked", dir))
+		if strings.Contains(said, "another one") {
+			b.Errorf("at %s the child has run what was put there after the check", as)
+		}
+		b.Logf("%s: %s", as, said)
+	}
+}
+
+// saysOnceStarted is what a sandbox says, or why it does not run.
+func (b *bench) saysOnceStarted(h sandbox.Handle) string {
+	b.Helper()
+	if err := b.launcher.Start(b.ctx, h); err != nil {
+		return err.Error()
+	}
+	a, seen := b.open(h, ""), &transcript{}
+	b.read(a, seen, func() bool { return string(seen.stderr) == runfile.Holding })
+	if _, err := b.launcher.Attest(b.ctx, h); err != nil {
+		return err.Error()
+	}
+	if err := a.Release(b.ctx); err != nil {
+		return err.Error()
+	}
+	b.must(a.Input().Close())
+	b.end(a, seen)
+	return string(seen.stdout) + string(seen.stderr)
+}
+
+// notMade has the launcher refuse a spec with programs.
+func (b *bench) notMade(host, why string) {
+	b.Helper()
+	spec := b.withPrograms([]compile.Programs{{Host: host, As: "/opt/tools"}}, "true")
+	h, err := b.launcher.Create(b.ctx, sandbox.NewSandboxID(), spec)
+	if err == nil {
+		b.remove(h)
+	}
+	if err == nil || !strings.Contains(err.Error(), why) {
+		b.Errorf("programs %s: %v, want a refusal with %q", host, err, why)
+	}
+}
+
+func programsOfOthers(b *bench) {
+	dir := b.tools(map[string]string{"bin/note": ""})
+	b.must(os.Symlink(dir, dir+"-link"))
+	b.notMade(dir+"-link", "is a link")
+	b.notMade(dir+"-link/bin", "is a link")
+	b.notMade(dir+"-none", "no such file")
+	b.must(unix.Mkfifo(dir+"/fifo", 0o600))
+	b.notMade(dir+"/fifo", "is neither a directory nor")
+	b.must(unix.Mknod(dir+"/socket", unix.S_IFSOCK|0o600, 0))
+	b.notMade(dir+"/socket", "is neither a directory nor")
+	b.must(os.Chmod(dir, 0o777))
+	b.notMade(dir, "can be written by others")
+	b.notMade(dir+"/bin", "can be written by others")
+	b.must(os.Chmod(dir, 0o755))
+	if os.Geteuid() == 0 {
+		b.chown(dir, stranger)
+		b.notMade(dir+"/bin", "belongs to user")
+	}
+}
+
+func programsInReach(b *bench) {
+	const why = "requests reach"
+	b.must(os.Mkdir(filepath.Join(b.dir, "tools"), 0o755))
+	b.must(os.Chmod(b.suite.base, 0o755))
+	b.notMade(b.suite.base, why)
+	if around := filepath.Dir(b.suite.base); around != os.TempDir() {
+		b.notMade(around, why)
+	}
+	b.notMade(filepath.Join(b.dir, "tools"), why)
+	if os.Geteuid() != 0 {
+		return
+	}
+	alias := filepath.Join(b.TempDir(), "alias") // of a directory that a parent may write
+	b.must(os.Mkdir(alias, 0o755))
+	b.tool("mount", "--bind", filepath.Join(b.dir, "tools"), alias)
+	b.Cleanup(func() { b.tool("umount", "-l", alias) })
+	b.notMade(alias, why)
+}
