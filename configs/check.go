@@ -17,6 +17,7 @@ func (c *Config) check(r *report) {
 		c.checkAgent(r, &c.Profiles[i])
 		c.checkSockets(r, &c.Profiles[i])
 		c.checkPlaces(r, &c.Profiles[i])
+		c.checkPrograms(r, &c.Profiles[i])
 		c.checkDoor(r, &c.Profiles[i])
 	}
 	if len(c.Outboxes) == 0 {

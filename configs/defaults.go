@@ -77,6 +77,7 @@ func completeProfile(p *compile.Profile, r *report) {
 		p.RootFS.Host = true
 	}
 	p.Answer = p.AnswerMode()
+	completePrograms(p.Programs)
 	for i, socket := range p.Sockets {
 		p.Sockets[i].Target = cmp.Or(socket.Target, socket.Host)
 	}

@@ -60,7 +60,10 @@ func (c *Config) checkFiles(r *report) {
 		}
 	}
 	c.checkReach(r, socket)
+	homes := allHomes()
 	for _, p := range c.Profiles {
+		checkProgramsHere(r, &p, homes)
+		warnHidden(r, &p)
 		for i, s := range p.Sockets {
 			socket(fmt.Sprintf("profiles.%s.sockets[%d].host", p.Name, i), s.Host)
 		}

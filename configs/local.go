@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"torno/internal/launcher"
 	"torno/sandbox"
@@ -23,6 +24,7 @@ type LocalOptions struct {
 	Command    []string // none runs the task's text with the shell
 	Sandbox    string   // "" is auto
 	Accept     []string // limits that are done without
+	Programs   []string // places of this machine that children find
 }
 
 // Local makes the configuration of a local outbox. Relative paths are taken from the working directory.
@@ -37,6 +39,9 @@ func Local(launchers launcher.List, o LocalOptions) (Config, []Warning, error) {
 	profile := c.newProfile("default")
 	profile.RootFS, profile.Command = sandbox.RootFS{Host: o.Image == "", Image: o.Image}, o.Command
 	profile.Sandbox = cmp.Or(o.Sandbox, SandboxAuto)
+	for _, host := range o.Programs {
+		profile.Programs = append(profile.Programs, compile.Programs{Host: host})
+	}
 	c.MaxRunning = cmp.Or(o.MaxRunning, c.MaxRunning)
 	for _, key := range o.Accept {
 		c.Accept = append(c.Accept, sandbox.GuaranteeKey(key))
@@ -61,8 +66,8 @@ func (o *LocalOptions) absolute() error {
 	if o.State != "" {
 		paths = append(paths, &o.State)
 	}
-	o.Allow, o.Read = append([]string(nil), o.Allow...), append([]string(nil), o.Read...)
-	for _, list := range [][]string{o.Allow, o.Read} {
+	o.Allow, o.Read, o.Programs = slices.Clone(o.Allow), slices.Clone(o.Read), slices.Clone(o.Programs)
+	for _, list := range [][]string{o.Allow, o.Read, o.Programs} {
 		for i := range list {
 			paths = append(paths, &list[i])
 		}

@@ -81,6 +81,7 @@ func (c *Config) profileSchema(p *compile.Profile) object {
 		{"pull", onlyIf{boolean{&p.RootFS.Pull}, p.RootFS.Pull}},
 		{"agent", onlyIf{oneOf(&p.Agent, agent.Names()...), p.Agent != ""}},
 		{"model", onlyIf{model{p}, p.Model+p.ModelRoute != ""}},
+		{"programs", list[compile.Programs]{&p.Programs, 32, func(to *compile.Programs) value { return programs{to} }, "; write a list of paths, or of {host, as}"}},
 		{"command", list[string]{&p.Command, 256, func(s *string) value { return argument{s} }, "; write one element for each argument: nothing is split, no shell is used"}},
 		{"answer", oneOf(&p.Answer, compile.AnswerModes...)},
 		{"answer_max", size{&p.AnswerMax, 1, runfile.MaxAnswer}},

@@ -80,7 +80,7 @@ func (c *checked) examine(ctx context.Context, where machine, launchers launcher
 		return err
 	}
 	warnings, problems := c.config.CheckHost()
-	c.warnings = append(c.warnings, warnings...)
+	c.warnings = append(append(c.warnings, warnings...), c.config.LookThrough()...)
 	c.askWatcher(ctx)
 	if c.asked != "" && (!try || problems != nil) {
 		return errors.Join(problems, c.unmet())

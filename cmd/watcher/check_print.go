@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -9,6 +10,7 @@ import (
 	"torno/internal/control"
 	"torno/internal/serve"
 	"torno/sandbox"
+	"torno/sandbox/compile"
 )
 
 // printChecked prints the configuration as a valid file, and everything else as comments after it.
@@ -29,6 +31,12 @@ func (a *app) printChecked(c *checked) error {
 			fmt.Fprintf(a.Out, "\n# Profile %s is launched by %s: %s.\n", p.Name, p.Sandbox, p.Chosen)
 		}
 	}
+	for _, p := range c.profiles {
+		if p.RootFS.Host || len(p.Programs) > 0 {
+			fmt.Fprintf(a.Out, "\n# What children of profile %s find of this machine, read-only:\n", p.Name)
+			a.Out.Table("#   ", programRows(p))
+		}
+	}
 	for _, d := range c.doors() {
 		fmt.Fprintf(a.Out, "\n# What profile %s reaches through the gateway:\n", d.Profile)
 		a.Out.Table("#   ", d.rows())
@@ -46,6 +54,21 @@ func (a *app) printChecked(c *checked) error {
 		a.Out.Table("#   ", routeRows(c.routes))
 	}
 	return nil
+}
+
+// programRows say what of this machine a profile gives, and where children look for commands.
+func programRows(p compile.Profile) (rows [][]cli.Cell) {
+	if p.RootFS.Host {
+		rows = append(rows, cli.Row("/usr, /bin, /sbin, /lib*", "without /usr/local"), cli.Row("/etc", "a copy of a few files that every user may read"))
+	}
+	for _, given := range p.Programs {
+		row := cli.Row(given.As, "programs")
+		if given.As != given.Host {
+			row[1].Text = "programs, here " + given.Host
+		}
+		rows = append(rows, row)
+	}
+	return append(rows, cli.Row("PATH", cmp.Or(p.Env["PATH"], p.SearchPath())))
 }
 
 func guaranteeRows(g sandbox.Guarantees) (rows [][]cli.Cell) {

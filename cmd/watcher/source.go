@@ -24,6 +24,7 @@ func (s *source) options() []cli.Option {
 		{Name: "read", Value: "ROOT", Help: "with --dir: context may lie below it; may be repeated", Set: cli.List(&s.local.Read)},
 		{Name: "sandbox", Value: "NAME", Help: "with --dir: " + strings.Join(s.launchers.Names(), ", ") + ", or auto, which is the default", Set: cli.Text(&s.local.Sandbox)},
 		{Name: "image", Value: "REF", Help: "with --dir: an image, or with gvisor dir:/PATH, oci:/PATH or archive:/PATH; by default this host's own programs", Set: cli.Text(&s.local.Image)},
+		{Name: "programs", Value: "PATH", Help: "with --dir: a directory or file of this machine that children find, read-only, as /usr/local/go; may be repeated", Set: cli.List(&s.local.Programs)},
 		{Name: "max-running", Value: "N", Help: "with --dir: how many children may run at once", Set: cli.Number(&s.local.MaxRunning)},
 		{Name: "accept", Value: "LIMIT", Help: "with --dir: start although this machine does not enforce it: memory or pids; may be repeated", Set: cli.List(&s.local.Accept)},
 	}...)
@@ -42,7 +43,7 @@ func (s *source) place() []cli.Option {
 func (s *source) flagsOfDir() string {
 	given := map[string]bool{
 		"--allow": s.local.Allow != nil, "--read": s.local.Read != nil, "--sandbox": s.local.Sandbox != "",
-		"--image": s.local.Image != "", "--max-running": s.local.MaxRunning != 0, "--accept": s.local.Accept != nil, "--state": s.local.State != "",
+		"--image": s.local.Image != "", "--programs": s.local.Programs != nil, "--max-running": s.local.MaxRunning != 0, "--accept": s.local.Accept != nil, "--state": s.local.State != "",
 		"COMMAND": s.local.Command != nil,
 	}
 	var names []string

@@ -63,23 +63,30 @@ func (h *host) openRoots(context.Context) (err error) {
 	return nil
 }
 
-// rootsApart refuses root file systems that another user could exchange, or that requests reach by whatever name. The launcher
-// looks again for each sandbox.
+// rootsApart refuses root file systems and programs that another user could exchange, or that requests reach by whatever name.
+// The launcher looks again for each sandbox.
 func rootsApart(c configs.Config, bases *mounts.Bases) error {
 	for _, p := range c.Profiles {
-		_, path, placed := p.RootFS.Place()
-		if !placed {
-			continue
+		if _, path, placed := p.RootFS.Place(); placed {
+			if err := apart(bases, path); err != nil {
+				return fmt.Errorf("the root file system of profile %s, %s: %w; have it apart from all that requests reach", p.Name, path, err)
+			}
 		}
-		held, err := trust.Places().Open(path)
-		if err == nil {
-			err = errors.Join(bases.Apart(held), held.Close())
-		}
-		if err != nil {
-			return fmt.Errorf("the root file system of profile %s, %s: %w; have it apart from all that requests reach", p.Name, path, err)
+		for _, given := range p.Programs {
+			if err := apart(bases, given.Host); err != nil {
+				return fmt.Errorf("the programs %s of profile %s: %w; have them apart from all that requests reach", given.Host, p.Name, err)
+			}
 		}
 	}
 	return nil
+}
+
+func apart(bases *mounts.Bases, path string) error {
+	held, err := trust.Places().Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(bases.Apart(held), held.Close())
 }
 
 // roots are the directories to be held. A root that lies in its outbox is opened beneath it, anew for every run.

@@ -130,7 +130,7 @@ func (c *compiler) environment() []string {
 	own := map[string]string{
 		"TORNO_SUBAGENT_ID": c.req.SubagentID.String(),
 		"TORNO_WORKSPACE":   c.workspace.target,
-		"PATH":              searchPath(c.profile.Programs),
+		"PATH":              c.profile.SearchPath(),
 	}
 	if c.spec.Answer.Path != "" {
 		own["TORNO_ANSWER_FILE"] = c.spec.Answer.Path

@@ -42,19 +42,19 @@ func (p Programs) mount(root sandbox.RootFS) sandbox.Mount {
 	return m
 }
 
-// searchPath is where a child looks for commands: first in the profile's programs, in their order, and then in the system. It
+// SearchPath is where a child looks for commands, unless the profile's Env says otherwise: first in the profile's programs, in their order, and then in the system. It
 // is decided by names alone. Programs called bin are such a directory themselves, programs in a directory called bin are a
 // file of one, and all others have one, or are one.
-func searchPath(programs []Programs) string {
+func (p Profile) SearchPath() string {
 	var all []string
-	for _, p := range programs {
-		switch parent := path.Dir(p.As); {
-		case isBin(p.As):
-			all = append(all, p.As)
+	for _, given := range p.Programs {
+		switch parent := path.Dir(given.As); {
+		case isBin(given.As):
+			all = append(all, given.As)
 		case isBin(parent):
 			all = append(all, parent)
 		default:
-			all = append(all, path.Join(p.As, "bin"), p.As)
+			all = append(all, path.Join(given.As, "bin"), given.As)
 		}
 	}
 	all = append(all, strings.Split(baseEnv["PATH"], ":")...)
