@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"torno/delegation"
 	"torno/test/house"
@@ -74,5 +75,31 @@ func install(t *testing.T, dir string) {
 	}
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestGoTests is what the first steps of `subagent` say, with Go where its own instructions put it.
+func TestGoTests(t *testing.T) {
+	const goRoot = "/usr/local/go"
+	if _, err := os.Stat(goRoot + "/bin/go"); err != nil || testing.Short() {
+		t.Skip("there is no Go in " + goRoot + ", or tests are to be short: it builds much of Go's library")
+	}
+	h := house.New(t, house.Plan{Offers: ", go", Profiles: `
+  go:
+    programs: [` + goRoot + `]
+    limits: {memory: 2GiB, tmp: 512MiB, home: 512MiB}
+`})
+	a := house.Ask{ID: "go", Profile: "go", Task: "go test ./...", Timeout: 300, Workspace: h.Mkdir(filepath.Join(h.Outbox, "workspaces/go"))}
+	for name, content := range map[string]string{
+		"go.mod": "module example.org/m\n", "m_test.go": "package m\n\nimport \"testing\"\n\nfunc TestM(*testing.T) {}\n",
+	} {
+		h.Must(os.WriteFile(filepath.Join(a.Workspace, name), []byte(content), 0o644))
+	}
+	a = h.Submit(a)
+	h.Within(5*time.Minute, "the tests have run", func() bool { return h.Exists("response_go.json") })
+	resp := h.Response(a)
+	h.Want(resp, delegation.StatusCompleted, delegation.ReasonExited, 0)
+	if !strings.HasPrefix(resp.StdoutTail, "ok") {
+		t.Errorf("it said %q and %q", resp.StdoutTail, resp.StderrTail)
 	}
 }
