@@ -89,6 +89,34 @@ func TestImage(t *testing.T) {
 	}
 }
 
+// TestProgramsOverAnImage runs a program of the profile's in an image. An image whose link is in the way of programs is refused.
+func TestProgramsOverAnImage(t *testing.T) {
+	for _, mode := range []docker.MountMode{docker.MountByHandle, docker.MountByPath} {
+		f := newField(t, mode)
+		_, id := f.house.state("ours")
+		plain, linked := "torno-test/"+id+":plain", "torno-test/"+id+":linked"
+		f.importImage(plain)
+		f.importLinked(linked, map[string]string{"opt": "/workspace"})
+		tools := filepath.Join(t.TempDir(), "tools")
+		f.must(os.CopyFS(filepath.Join(tools, "bin"), os.DirFS(filepath.Join(f.base, "workspace"))))
+		spec := func(image, at string) sandbox.Spec {
+			s := f.spec(at+"/bin/alive", at)
+			s.RootFS = sandbox.RootFS{Image: image}
+			s.Mounts = append([]sandbox.Mount{{Source: sandbox.Source{Base: tools, Rel: "."}, Target: at, Prefix: at, Programs: true}}, s.Mounts...)
+			return s
+		}
+		for _, at := range []string{"/usr/local/tools", "/opt/tools"} {
+			e := f.run(spec(plain, at))
+			if e.exit.Code != 0 || !strings.HasPrefix(string(e.stdout), "alive\n"+at+" false\n") {
+				t.Errorf("%s, at %s: %+v, %q, %q", mode, at, e.exit, e.stdout, e.stderr)
+			}
+		}
+		if _, err := f.Create(f.ctx, sandbox.NewSandboxID(), spec(linked, "/opt/tools")); err == nil {
+			t.Errorf("%s: programs are mounted where a link of the image leads", mode)
+		}
+	}
+}
+
 func TestImagesThatCannotBe(t *testing.T) {
 	f := newField(t, docker.MountAuto)
 	_, id := f.house.state("ours")

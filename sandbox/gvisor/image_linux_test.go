@@ -4,6 +4,7 @@ import (
 	"archive/tar"
 	"bytes"
 	"context"
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
@@ -146,6 +147,37 @@ func TestImageFromALayout(t *testing.T) {
 	}
 	if _, err := os.Lstat(filepath.Join(base, "ws", "planted")); err == nil {
 		t.Error("a link of the image led into the workspace")
+	}
+}
+
+// TestProgramsOverAnImage: an image's link at the place of programs leads nowhere, and what else lies there stays.
+func TestProgramsOverAnImage(t *testing.T) {
+	h := newHouse(t)
+	base := workshop(t)
+	tools := filepath.Join(t.TempDir(), "tools")
+	program, err := os.ReadFile(h.tools.init)
+	err = errors.Join(err, os.MkdirAll(filepath.Join(tools, "bin"), 0o755), os.WriteFile(filepath.Join(tools, "bin/theirs"), program, 0o755))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := layoutOf(t, imageOf(t, h.tools.init, "/data",
+		tar.Header{Name: "opt/tools", Typeflag: tar.TypeSymlink, Linkname: "/workspace", Mode: 0o777},
+		tar.Header{Name: "data", Typeflag: tar.TypeDir, Mode: 0o755}))
+	l := h.launch(base, "ours")
+	for _, at := range []string{"/usr/local/tools", "/opt/tools"} {
+		spec := specOf(base, "oci:"+dir, at+"/bin/theirs", "version")
+		spec.Mounts = append([]sandbox.Mount{{Source: sandbox.Source{Base: tools, Rel: "."}, Target: at, Prefix: at, Programs: true}}, spec.Mounts...)
+		out, errs, exit := run(t, l, spec)
+		if exit.Code != 0 || !strings.HasPrefix(out, "sandbox-init ") {
+			t.Errorf("%s: %q, %q, %+v", at, out, errs, exit)
+		}
+		spec.Process.Argv = []string{"/bin/tool", "version"}
+		if out, errs, exit := run(t, l, spec); exit.Code != 0 || !strings.HasPrefix(out, "sandbox-init ") {
+			t.Errorf("the image's own: %q, %q, %+v", out, errs, exit)
+		}
+	}
+	if left, err := os.ReadDir(filepath.Join(base, "ws")); err != nil || len(left) > 0 {
+		t.Errorf("in the workspace are %v, %v", left, err)
 	}
 }
 

@@ -49,7 +49,7 @@ func TestAsAnOrdinaryUser(t *testing.T) {
 		u.must(os.MkdirAll(filepath.Join(u.dir, filepath.Dir(page)), 0o755))
 		u.installs(page, filepath.Join(attack.Root(), page))
 	}
-	u.runs("^(TestContract|TestOrdinary.*|TestNestedContextsAreExchanged|TestRunscIsNamed.*|TestASlotIsLookedAt.*|TestImageFromALayout|TestRoot.*|TestTheKeeperHoldsTheImage|TestLinksOfAnImage|TestExhaustion|TestForkBomb|TestThreads|TestFlood)$")
+	u.runs("^(TestContract|TestOrdinary.*|TestNestedContextsAreExchanged|TestRunscIsNamed.*|TestASlotIsLookedAt.*|TestImageFromALayout|TestProgramsOverAnImage|TestRoot.*|TestTheKeeperHoldsTheImage|TestLinksOfAnImage|TestExhaustion|TestForkBomb|TestThreads|TestFlood)$")
 }
 
 // user is an ordinary user, which can neither build anything nor read root's files.

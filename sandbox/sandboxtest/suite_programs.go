@@ -26,6 +26,7 @@ var programWallCases = []testCase{
 	{"what npm installed for all users runs", programsOfNpm},
 	{"programs give no rights of another user", programsWithoutRights},
 	{"programs that were exchanged after the check", programsSwapped},
+	{"what is mounted below programs is not shown", programsWithMounts},
 	{"programs that others could exchange are refused", programsOfOthers},
 	{"programs that requests reach are refused", programsInReach},
 }
@@ -200,6 +201,27 @@ func (b *bench) notMade(host, why string) {
 	}
 	if err == nil || !strings.Contains(err.Error(), why) {
 		b.Errorf("programs %s: %v, want a refusal with %q", host, err, why)
+	}
+}
+
+// programsWithMounts: what is mounted there before a sandbox is made, and before it starts, stays outside. The oracle is the host,
+// which sees both.
+func programsWithMounts(b *bench) {
+	b.asRoot()
+	dir := b.tools(map[string]string{"bin/note": "read me\n"})
+	mount := func(name string) {
+		b.must(os.Mkdir(filepath.Join(dir, name), 0o755))
+		b.tool("mount", "-t", "tmpfs", "torno-test", filepath.Join(dir, name))
+		b.Cleanup(func() { b.tool("umount", "-l", filepath.Join(dir, name)) })
+		b.must(os.WriteFile(filepath.Join(dir, name, "secret"), []byte("not me\n"), 0o644))
+	}
+	for _, as := range []string{"/opt/tools", "/usr/local/tools"} {
+		mount("early" + filepath.Base(filepath.Dir(as)))
+		h := b.create(b.withPrograms([]compile.Programs{{Host: dir, As: as}}, "/bin/sh", "-c", "cat "+as+"/bin/note; cat "+as+"/*/secret"))
+		mount("late" + filepath.Base(filepath.Dir(as)))
+		if said := b.saysOnceStarted(h); !strings.HasPrefix(said, "read me\n") || strings.Contains(said, "not me") {
+			b.Errorf("at %s the child said %q", as, said)
+		}
 	}
 }
 
