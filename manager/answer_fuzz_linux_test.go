@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"torno/internal/beneath"
 )
 
 // FuzzReadAnswer: a child leaves whatever it likes in its workspace. What its parent reads under the answer's name is
@@ -47,7 +49,7 @@ func FuzzReadAnswer(f *testing.F) {
 			t.Fatal(err)
 		}
 		defer root.Close()
-		got, more, err := readFile(root, rel, limit)
+		got, more, err := beneath.ReadFile(root, rel, limit)
 		want, good := lookedUp(t, dir, rel)
 		switch {
 		case err == nil && !good, bytes.Contains(got, []byte("secret")):

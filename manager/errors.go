@@ -17,6 +17,9 @@ var (
 	ErrOverdue       = errors.New("the watcher lives but gave no response in time")
 )
 
+// ErrWorkspaceThere says that a workspace should be filled and is not new.
+var ErrWorkspaceThere = errors.New("the subagent has a workspace already")
+
 // TakenError says when the result of a run was taken, and where its workspace is. Manager.Taken reads the result again.
 type TakenError struct {
 	SubagentID string

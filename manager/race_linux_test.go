@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"torno/internal/beneath"
 	"torno/test/attack"
 )
 
@@ -57,7 +58,7 @@ func TestAnswerIsWhatWasLookedAt(t *testing.T) {
 // lookedOnly reads a file that had one name when it was looked at.
 func lookedOnly(path string) string {
 	info, err := os.Lstat(path)
-	if err != nil || checkPlain(info) != nil {
+	if err != nil || beneath.CheckPlain(info) != nil {
 		return ""
 	}
 	data, _ := os.ReadFile(path) // nothing is nothing read

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"torno/delegation"
+	"torno/internal/beneath"
 )
 
 // Result is how a run ended. Answer, StdoutTail and StderrTail are the child's text, as it is: hostile data.
@@ -130,7 +131,7 @@ func (r *Run) findAnswer() (found foundAnswer, err error) {
 	if here, err := workspace.Stat("."); err != nil || r.atRequest.workspace != nil && !os.SameFile(here, r.atRequest.workspace) {
 		return found, errors.Join(fmt.Errorf("%s is another directory than the one that the run was given", r.workspace), err)
 	}
-	f, seen, err := openFile(workspace, r.answer)
+	f, seen, err := beneath.OpenFile(workspace, r.answer)
 	if err != nil {
 		return found, err
 	}
@@ -138,7 +139,7 @@ func (r *Run) findAnswer() (found foundAnswer, err error) {
 	if r.atRequest.hasSameAnswer(seen) {
 		return found, errStale
 	}
-	if found.text, found.more, err = readUpTo(f, r.m.answerMax); err != nil {
+	if found.text, found.more, err = beneath.ReadUpTo(f, r.m.answerMax); err != nil {
 		return found, err
 	}
 	found.end = found.text
@@ -150,7 +151,7 @@ func (r *Run) findAnswer() (found foundAnswer, err error) {
 		}
 		found.end = found.end[:n]
 	}
-	if beside, _, err := openFile(workspace, r.answer+delegation.WholeSuffix); err == nil {
+	if beside, _, err := beneath.OpenFile(workspace, r.answer+delegation.WholeSuffix); err == nil {
 		beside.Close()
 		found.whole = true
 	}

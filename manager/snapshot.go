@@ -4,6 +4,8 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+
+	"torno/internal/beneath"
 )
 
 // errStale is an answer file that was there before the run was.
@@ -29,7 +31,7 @@ func (r *Run) snapshot() (s workspaceSnapshot) {
 		return s
 	}
 	dir, name := filepath.Split(r.answer)
-	parent, err := descend(workspace, dir)
+	parent, err := beneath.Dir(workspace, dir)
 	if err != nil {
 		return s
 	}

@@ -27,6 +27,9 @@ type SpawnOptions struct {
 	// Workspace is the directory that the child may write. By default it is <outbox>/workspaces/<ID>, which is made, and
 	// which the child sees as /workspace; another one it sees at its own path.
 	Workspace string
+	// Fill fills the default workspace before the child is asked for. The workspace must be new: where the subagent ran
+	// before, Spawn fails with ErrWorkspaceThere. When Fill fails, the workspace goes and no request is written.
+	Fill func(ctx context.Context, workspace NewWorkspace) error
 	// Timeout counts from the start of the child, not from the request. It is sent in whole seconds, rounded up.
 	Timeout time.Duration
 	// Profile is the name of a profile that the watcher offers; by default its first.
@@ -70,7 +73,7 @@ func (m *Manager) Spawn(ctx context.Context, o SpawnOptions) (*Run, error) {
 	}
 	run := m.runOf(req)
 	run.cancelOnDone = o.CancelOnDone
-	if err := run.publish(data, o.Workspace == ""); err != nil {
+	if err := run.publish(ctx, data, o); err != nil {
 		return nil, err
 	}
 	return run, nil
@@ -109,6 +112,9 @@ func (m *Manager) compose(o SpawnOptions) (req delegation.Request, err error) {
 func (m *Manager) setPaths(req *delegation.Request, o SpawnOptions) error {
 	if o.Workspace != "" && !filepath.IsAbs(o.Workspace) {
 		return refuse(delegation.CodeWorkspace, "workspace", "workspace %s is not an absolute path", o.Workspace)
+	}
+	if o.Workspace != "" && o.Fill != nil {
+		return refuse(delegation.CodeWorkspace, "workspace", "only a new workspace of the outbox is filled, and %s is the caller's own", o.Workspace)
 	}
 	here := cmp.Or(o.Workspace, filepath.Join(m.Outbox(), Workspaces, o.ID))
 	answer, err := answerPath(here, cmp.Or(o.AnswerFile, "answer.txt"))
@@ -194,10 +200,15 @@ func (m *Manager) makeRoom(id delegation.SubagentID, replace bool) error {
 }
 
 // publish makes the workspace if it is ours to make, and then the request: from here on the host may act.
-func (r *Run) publish(data []byte, ours bool) error {
-	fresh, err := r.prepareWorkspace(ours)
+func (r *Run) publish(ctx context.Context, data []byte, o SpawnOptions) error {
+	fresh, err := r.prepareWorkspace(o.Workspace == "")
 	if err != nil {
 		return err
+	}
+	if o.Fill != nil {
+		if err := r.fill(ctx, fresh, o.Fill); err != nil {
+			return err
+		}
 	}
 	r.atRequest = r.snapshot()
 	if err = r.m.dir.Publish(delegation.RequestName(r.id), data); err == nil {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"torno/delegation"
+	"torno/internal/beneath"
 )
 
 // TakenDir is the directory of the outbox with copies of taken results: nothing else is sure to outlive the process.
@@ -91,12 +92,12 @@ func (m *Manager) copyOf(id delegation.SubagentID) (Result, error) {
 		return Result{}, err
 	}
 	defer root.Close()
-	dir, err := step(root, TakenDir)
+	dir, err := beneath.Step(root, TakenDir)
 	if err != nil {
 		return Result{}, err
 	}
 	defer dir.Close()
-	data, more, err := readFile(dir, takenName(id), maxTakenCopy)
+	data, more, err := beneath.ReadFile(dir, takenName(id), maxTakenCopy)
 	if err != nil {
 		return Result{}, err
 	}
@@ -165,7 +166,7 @@ func (m *Manager) saveCopy(r Result) error {
 	if _, err := m.makeDir(root, TakenDir, 0o700); err != nil {
 		return err
 	}
-	dir, err := step(root, TakenDir)
+	dir, err := beneath.Step(root, TakenDir)
 	if err != nil {
 		return err
 	}

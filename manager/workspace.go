@@ -1,6 +1,7 @@
 package manager
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -9,6 +10,7 @@ import (
 	"strings"
 
 	"torno/delegation"
+	"torno/internal/beneath"
 )
 
 // Workspaces is where the workspaces of an outbox are, unless a caller says otherwise.
@@ -32,14 +34,14 @@ func (m *Manager) openWorkspace(path string) (*os.Root, error) {
 			return nil, err
 		}
 		defer root.Close()
-		return descend(root, rel)
+		return beneath.Dir(root, rel)
 	}
 	parent, err := os.OpenRoot(filepath.Dir(path))
 	if err != nil {
 		return nil, err
 	}
 	defer parent.Close()
-	return step(parent, filepath.Base(path))
+	return beneath.Step(parent, filepath.Base(path))
 }
 
 // makeWorkspace makes the default workspace of a subagent and says whether it did not exist. Where the subagent ran
@@ -59,7 +61,7 @@ func (m *Manager) makeWorkspace(id delegation.SubagentID) (fresh bool, err error
 // makeDir makes one directory beneath the outbox and gives it to the outbox's owner where that is possible, because the
 // host accepts workspaces of that owner. A directory that is there stays as it is; a link is refused.
 func (m *Manager) makeDir(root *os.Root, rel string, perm os.FileMode) (made bool, err error) {
-	parent, err := descend(root, filepath.Dir(rel))
+	parent, err := beneath.Dir(root, filepath.Dir(rel))
 	if err != nil {
 		return false, err
 	}
@@ -70,7 +72,7 @@ func (m *Manager) makeDir(root *os.Root, rel string, perm os.FileMode) (made boo
 		return false, err
 	}
 	made = err == nil
-	dir, err := step(parent, name)
+	dir, err := beneath.Step(parent, name)
 	if err != nil || !made {
 		return made, closing(dir, err)
 	}
@@ -92,14 +94,69 @@ func closing(dir *os.Root, err error) error {
 	return errors.Join(err, dir.Close())
 }
 
-// dropWorkspace takes an empty default workspace away again.
+// NewWorkspace is a default workspace that was just made, and is empty.
+type NewWorkspace struct {
+	SubagentID string
+	Path       string
+	Root       *os.Root
+	UID, GID   int // of the outbox's owner, who shall own what is in it
+}
+
+// fill fills a workspace that was just made. No child knows of it yet.
+func (r *Run) fill(ctx context.Context, fresh bool, fill func(context.Context, NewWorkspace) error) error {
+	if !fresh {
+		return fmt.Errorf("%s: %w", r.workspace, ErrWorkspaceThere)
+	}
+	root, err := r.m.openWorkspace(r.workspace)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	uid, gid := r.m.dir.Owner()
+	err = fill(ctx, NewWorkspace{r.id.String(), r.workspace, root, int(uid), int(gid)})
+	if err != nil {
+		return errors.Join(err, r.m.dropWorkspace(r.id))
+	}
+	return nil
+}
+
+// OpenWorkspace opens the workspace of a subagent, whether or not its result was taken, and says where it is.
+func (m *Manager) OpenWorkspace(id string) (*os.Root, string, error) {
+	subagent, err := delegation.ParseSubagentID(id)
+	if err != nil {
+		return nil, "", refuse(delegation.CodeBadID, "subagent_id", "%v", err)
+	}
+	path := filepath.Join(m.Outbox(), Workspaces, id)
+	run, err := m.Attach(id)
+	if taken, ok := errors.AsType[*TakenError](err); ok {
+		path = taken.Workspace
+	} else if err == nil && run.workspace != "" {
+		path = run.workspace
+	}
+	root, err := m.openWorkspace(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, path, fmt.Errorf("subagent %s has no workspace at %s: %w", subagent, path, ErrNoRun)
+	}
+	return root, path, err
+}
+
+// Find is the state of one subagent, if it has a request in the outbox.
+func (m *Manager) Find(id string) (Item, bool) {
+	subagent, err := delegation.ParseSubagentID(id)
+	if err != nil {
+		return Item{}, false
+	}
+	return m.item(delegation.RequestName(subagent), m.requestLimit())
+}
+
+// dropWorkspace takes a default workspace away again that no child was given.
 func (m *Manager) dropWorkspace(id delegation.SubagentID) error {
 	root, err := m.root()
 	if err != nil {
 		return err
 	}
 	defer root.Close()
-	return root.Remove(filepath.Join(Workspaces, id.String()))
+	return root.RemoveAll(filepath.Join(Workspaces, id.String()))
 }
 
 // answerPath returns where in the workspace an answer file is, or an error when it is not in it.

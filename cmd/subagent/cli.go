@@ -40,7 +40,8 @@ func newApp() *app {
 		},
 	}
 	c.Commands = []cli.Command{
-		c.spawnCommand(), c.listCommand(), c.waitCommand(), c.cancelCommand(), c.logsCommand(), c.infoCommand(), c.skillCommand(), c.VersionCommand(delegation.Version),
+		c.spawnCommand(), c.listCommand(), c.waitCommand(), c.cancelCommand(), c.logsCommand(),
+		c.diffCommand(), c.infoCommand(), c.skillCommand(), c.VersionCommand(delegation.Version),
 	}
 	return c
 }

@@ -8,6 +8,7 @@ import (
 	"torno/delegation"
 	"torno/internal/cli"
 	"torno/manager"
+	"torno/manager/patch"
 )
 
 // The exit codes. They are API.
@@ -103,6 +104,10 @@ var troubles = []struct {
 	{manager.ErrSuperseded, exitCancelled, "superseded", "subagent wait takes the result of the later request"},
 	{manager.ErrGone, exitTrouble, "gone", "spawn again if the result is still needed"},
 	{manager.ErrOverdue, exitTrouble, "overdue", "the run was cancelled; subagent wait waits for its end"},
+	{manager.ErrWorkspaceThere, exitTrouble, "workspace_there", "give the new child another --id, or leave out --copy to go on in its workspace"},
+	{patch.ErrNoBase, exitTrouble, "no_base", "subagent get copies its files; spawn with --copy DIR to have them compared"},
+	{patch.ErrChanging, exitTrouble, "changing", "wait for the child's end: subagent wait ID"},
+	{patch.ErrTooMuch, exitTrouble, "too_much", "name the paths that matter, or leave some out with --without PATH"},
 	{delegation.ErrMoved, exitNobody, "outbox_moved", "open the outbox again under its present path"},
 	{context.Canceled, exitTrouble, "interrupted", "the child goes on; subagent wait takes its result"},
 }

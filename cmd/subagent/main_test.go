@@ -20,6 +20,7 @@ func TestStories(t *testing.T) {
 		RequireExplicitExec: true,
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("TORNO_OUTBOX", env.WorkDir+"/outbox")
+			env.Setenv("XDG_STATE_HOME", env.WorkDir+"/state")
 			env.Setenv("GORACE", "atexit_sleep_ms=0") // the race detector else holds every process for a second
 			return nil
 		},

@@ -9,6 +9,7 @@ import (
 
 	"torno/internal/cli"
 	"torno/manager"
+	"torno/manager/patch"
 )
 
 // maxTask is how much of a task is read from standard input. The watcher's own limit is lower and is what counts.
@@ -17,6 +18,7 @@ const maxTask = 64 << 20
 func (c *app) spawnCommand() cli.Command {
 	var o manager.SpawnOptions
 	var wait, follow bool
+	from := copyOptions{limits: patch.DefaultLimits}
 	return cli.Command{
 		Name: "spawn", Operands: "[--] TASK…", Brief: "have a task done by a child",
 		About: `
@@ -25,16 +27,23 @@ begins with a dash. What a task is depends on the profile: a shell command, or a
 
 The child writes only into its workspace, reads only what --context names, and has no network. Without --wait its id is
 printed, and subagent wait takes its result later. With --wait its answer is printed; an interrupt cancels the child
-and waits for its end, a second one withdraws the request and leaves at once.`,
+and waits for its end, a second one withdraws the request and leaves at once.
+
+With --copy DIR the new workspace is a copy of a directory: what subagent diff, get and apply compare with. Git directories
+are left out, and links that lead out of DIR; what else is left out is said.`,
 		Examples: []string{
 			"subagent spawn --wait -- 'go test ./...'",
 			"subagent spawn --context /src --timeout 20m -- 'cp -r /src/app . && make -C app'",
+			"subagent spawn --copy . --id fix -- 'fix the tests'; subagent wait fix; subagent diff fix; subagent apply fix",
 			"subagent spawn --profile claude --wait - < prompt.md",
 		},
 		Options: []cli.Option{
 			{Name: "wait", Help: "wait for the end and print the answer", Set: cli.On(&wait)},
 			{Name: "follow", Short: "f", Help: "wait, and meanwhile show on standard error what the child does", Set: cli.On(&follow)},
 			{Name: "workspace", Value: "DIR", Help: "what the child may write; by default a new one in the outbox", Set: cli.Text(&o.Workspace)},
+			{Name: "copy", Value: "DIR", Help: "begin with a copy of this directory, to take the changes back", Set: cli.Text(&from.dir)},
+			{Name: "copy-files", Value: "N", Help: "how many files and directories may be copied; by default 100000", Set: cli.Number(&from.limits.Files)},
+			{Name: "copy-mib", Value: "N", Help: "how many MiB may be copied; by default 2048", Set: cli.Number(&from.mib)},
 			{Name: "context", Value: "PATH", Help: "what the child may read; may be repeated", Set: cli.List(&o.ContextPaths)},
 			{Name: "timeout", Value: "TIME", Help: "how long the child may run; by default 5m", Set: cli.Duration(&o.Timeout)},
 			{Name: "profile", Value: "NAME", Help: "one that the watcher offers; by default its first", Set: cli.Text(&o.Profile)},
@@ -51,7 +60,7 @@ and waits for its end, a second one withdraws the request and leaves at once.`,
 			if err := c.complete(&o, operands); err != nil {
 				return 0, err
 			}
-			return c.spawn(ctx, o, wait || follow, follow)
+			return c.spawn(ctx, o, from, wait || follow, follow)
 		},
 	}
 }
@@ -97,12 +106,17 @@ func (c *app) task(operands []string) (string, error) {
 }
 
 // spawn asks for the child, and with wait stays until its end; with follow it shows what the child does meanwhile.
-func (c *app) spawn(ctx context.Context, o manager.SpawnOptions, wait, follow bool) (int, error) {
+func (c *app) spawn(ctx context.Context, o manager.SpawnOptions, from copyOptions, wait, follow bool) (int, error) {
 	m, err := c.open()
 	if err != nil {
 		return 0, err
 	}
 	defer m.Close()
+	if from.dir != "" {
+		if o.Fill, err = c.copier(m, from, o.Workspace); err != nil {
+			return 0, err
+		}
+	}
 	run, err := m.Spawn(ctx, o)
 	if err != nil {
 		return 0, err

@@ -24,6 +24,9 @@ const (
 	unix     = "golang.org/x/sys/unix"
 	yaml     = "gopkg.in/yaml.v3"
 	fsnotify = "github.com/fsnotify/fsnotify"
+	// What a parent takes of its child is shown as a diff, and its names are compared as file systems compare them.
+	textDiff  = "github.com/rogpeppe/go-internal/diff"
+	textForms = "golang.org/x/text/unicode/norm"
 	// Docker's modules are for sandbox/docker and what lies below it alone, and its client for sandbox/docker/engine.
 	dockerTypes = "github.com/docker/docker/api/types/..."
 )
@@ -31,7 +34,9 @@ const (
 // rooms is the map of the house, from the wire up: cmd → watcher → sandbox → delegation, and manager → delegation.
 var rooms = map[string]room{
 	"delegation":             {theirs: []string{unix, "github.com/google/renameio/v2"}},
-	"manager":                {ours: []string{"delegation"}, theirs: []string{fsnotify}},
+	"manager":                {ours: []string{"delegation", "internal/beneath"}, theirs: []string{fsnotify}},
+	"manager/patch":          {ours: []string{"delegation", "internal/beneath"}, theirs: []string{unix, textDiff, textForms}},
+	"internal/beneath":       {ours: []string{"delegation"}},
 	"sandbox":                {ours: []string{"delegation", "internal/boot"}},
 	"sandbox/compile":        {ours: []string{"delegation", "sandbox", "internal/massgen", "internal/runfile"}},
 	"internal/massgen":       {theirs: []string{yaml}},
@@ -188,7 +193,7 @@ var rooms = map[string]room{
 	},
 	"cmd/sandbox-keeper": {ours: []string{"sandbox/gvisor/keeper"}},
 	"cmd/sandbox-init":   {ours: []string{"internal/initproc"}},
-	"cmd/subagent":       {ours: []string{"delegation", "manager", "internal/cli"}},
+	"cmd/subagent":       {ours: []string{"delegation", "manager", "manager/patch", "internal/cli"}},
 	"cmd/watcher": {
 		ours: []string{
 			"delegation", "sandbox", "sandbox/compile", "sandbox/launchers", "watcher", "configs", "internal/cli", "internal/control", "internal/doctor",
@@ -276,8 +281,10 @@ var clients = []client{
 	{
 		program: "cmd/subagent",
 		systems: []string{"linux", "darwin"},
-		ours:    append([]string{"cmd/subagent", "delegation", "manager", "internal/cli"}, leaves...),
-		theirs:  []string{"golang.org/x/sys/...", "github.com/google/renameio/v2/...", fsnotify + "/..."},
+		ours:    append([]string{"cmd/subagent", "delegation", "manager", "manager/patch", "internal/beneath", "internal/cli"}, leaves...),
+		theirs: []string{
+			"golang.org/x/sys/...", "github.com/google/renameio/v2/...", fsnotify + "/...", textDiff, "golang.org/x/text/unicode/norm", "golang.org/x/text/transform",
+		},
 	},
 	{
 		program: "cmd/sandbox-init",

@@ -1,0 +1,98 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"torno/internal/cli"
+	"torno/manager"
+	"torno/manager/patch"
+)
+
+// copyOptions say what a new workspace is a copy of.
+type copyOptions struct {
+	dir    string
+	mib    int64
+	limits patch.Limits
+}
+
+// copier fills a new workspace with a copy.
+func (c *app) copier(m *manager.Manager, from copyOptions, workspace string) (func(context.Context, manager.NewWorkspace) error, error) {
+	if workspace != "" {
+		return nil, cli.Usage("--copy makes a workspace of its own, so there can be no --workspace")
+	}
+	origin, err := filepath.Abs(from.dir)
+	if err != nil {
+		return nil, err
+	}
+	if from.mib > 0 {
+		from.limits.Bytes = from.mib << 20
+	}
+	return func(ctx context.Context, w manager.NewWorkspace) error {
+		store, err := c.store(m)
+		if err != nil {
+			return err
+		}
+		defer store.Close()
+		to := patch.Destination{Subagent: w.SubagentID, Path: w.Path, Root: w.Root, UID: w.UID, GID: w.GID}
+		report, err := store.Copy(ctx, origin, to, from.limits)
+		if err == nil {
+			c.sayCopied(report)
+		}
+		if errors.Is(err, patch.ErrTooMuch) {
+			return cli.Hint(err, "--copy-files and --copy-mib allow more; or copy a part")
+		}
+		return err
+	}, nil
+}
+
+// store opens the place where the client keeps what children were given.
+func (c *app) store(m *manager.Manager) (*patch.Store, error) {
+	state, err := patch.StateDir(c.Env)
+	if err != nil {
+		return nil, err
+	}
+	return patch.OpenStore(state, m.Outbox())
+}
+
+// sayCopied says what was copied, and what was not.
+func (c *app) sayCopied(r patch.Report) {
+	how := ""
+	if r.Cloned > 0 && r.Cloned == r.Files {
+		how = ", without taking room of their own"
+	}
+	c.Say("copied %s of %s%s", counted(r.Files, "file"), sizeOf(r.Bytes), how)
+	if r.Git > 0 {
+		c.Say("left out: %s", counted(r.Git, "git directory"))
+	}
+	for _, left := range r.Left {
+		c.Warn(fmt.Sprintf("left out: %q: %s", left.Path, left.Why))
+	}
+	if more := r.LeftCount - int64(len(r.Left)); more > 0 {
+		c.Warn(fmt.Sprintf("left out: %d more", more))
+	}
+}
+
+// counted is a number of things.
+func counted(n int64, thing string) string {
+	switch {
+	case n == 1:
+		return "1 " + thing
+	case thing[len(thing)-1] == 'y':
+		return fmt.Sprintf("%d %sies", n, thing[:len(thing)-1])
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
+}
+
+// sizeOf is a size for people.
+func sizeOf(bytes int64) string {
+	switch {
+	case bytes >= 10<<20:
+		return fmt.Sprintf("%d MiB", bytes>>20)
+	case bytes >= 10<<10:
+		return fmt.Sprintf("%d KiB", bytes>>10)
+	}
+	return counted(bytes, "byte")
+}

@@ -1,0 +1,188 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	"torno/internal/cli"
+	"torno/manager"
+	"torno/manager/patch"
+)
+
+// pickOptions say which part of a workspace is meant.
+type pickOptions struct{ without []string }
+
+func (p *pickOptions) option() cli.Option {
+	return cli.Option{Name: "without", Value: "PATH", Help: "leave out what lies there; may be repeated", Set: cli.List(&p.without)}
+}
+
+func (c *app) diffCommand() cli.Command {
+	var pick pickOptions
+	return cli.Command{
+		Name: "diff", Operands: "ID [PATH…]", Brief: "show what a child has changed in its copy",
+		About: `
+Compares the child's workspace with what --copy put there, and prints a unified diff that git apply and patch -p1 read.
+PATHs are relative to the workspace. What apply would refuse, and files that run by themselves, are named on standard
+error. With --json there is one object for each change, with size, mode and digest, and no content. Git directories are
+passed by. Changes that were applied already are not shown again.`,
+		Examples: []string{"subagent diff fix", "subagent diff fix src --without src/vendor", "subagent diff --json fix"},
+		Options:  []cli.Option{pick.option()},
+		Run: func(ctx context.Context, args cli.Args) (int, error) {
+			return c.withWork(ctx, args.All(), pick, func(_ *manager.Manager, work *patch.Work) (int, error) {
+				if c.JSON {
+					return c.listChanges(work)
+				}
+				return c.showChanges(work)
+			})
+		},
+	}
+}
+
+// withWork looks at what a child has changed. The operands are its id and paths in its workspace.
+func (c *app) withWork(ctx context.Context, operands []string, pick pickOptions, do func(*manager.Manager, *patch.Work) (int, error)) (int, error) {
+	return c.withWorkspace(operands, pick, func(m *manager.Manager, in place) (code int, err error) {
+		store, err := c.store(m)
+		if err != nil {
+			return 0, err
+		}
+		defer store.Close()
+		base, err := store.Base(in.id)
+		if err != nil {
+			return 0, err
+		}
+		if base.Workspace != in.path {
+			return 0, fmt.Errorf("%s works in %s, which is not the copy: %w", in.id, in.path, patch.ErrNoBase)
+		}
+		work, err := store.Take(ctx, in.id, in.root, in.pick)
+		if err != nil {
+			return 0, err
+		}
+		defer work.Close()
+		return do(m, work)
+	})
+}
+
+// place is a part of a child's workspace.
+type place struct {
+	id, path string
+	root     *os.Root
+	pick     patch.Selection
+}
+
+// withWorkspace opens the workspace of the child that the first operand names.
+func (c *app) withWorkspace(operands []string, pick pickOptions, do func(*manager.Manager, place) (int, error)) (int, error) {
+	if len(operands) == 0 {
+		return 0, cli.Usage("which subagent? an id is missing")
+	}
+	selection, err := patch.Select(operands[1:], pick.without)
+	if err != nil {
+		return 0, cli.Usage("%v", err)
+	}
+	m, err := c.open()
+	if err != nil {
+		return 0, err
+	}
+	defer m.Close()
+	root, path, err := m.OpenWorkspace(operands[0])
+	if err != nil {
+		return 0, err
+	}
+	defer root.Close()
+	return do(m, place{operands[0], path, root, selection})
+}
+
+// showChanges prints the differences, and beside them what to look at.
+func (c *app) showChanges(work *patch.Work) (int, error) {
+	left, err := work.Show(foreign{c.Out})
+	if err != nil {
+		return 0, err
+	}
+	if left > 0 {
+		c.Warn(fmt.Sprintf("%s more: name their paths, or use --json", counted(int64(left), "change")))
+	}
+	c.sayChanges(work)
+	return exitCompleted, nil
+}
+
+// foreign passes a stranger's text on.
+type foreign struct{ to *cli.Output }
+
+func (f foreign) Write(p []byte) (int, error) {
+	f.to.Foreign(p)
+	return len(p), f.to.Err()
+}
+
+// maxNamed is how many paths of a kind are named on standard error.
+const maxNamed = 20
+
+// sayChanges counts the changes, and names those that apply would not simply take.
+func (c *app) sayChanges(work *patch.Work) {
+	counts := map[string]int64{}
+	var refused, running []string
+	for i := range work.Changes {
+		change := &work.Changes[i]
+		counts[change.What()]++
+		if change.Refused != "" {
+			refused = append(refused, fmt.Sprintf("%q: %s", change.Path, change.Refused))
+		} else if change.RunsByItself != "" {
+			running = append(running, fmt.Sprintf("%q: %s", change.Path, change.RunsByItself))
+		}
+	}
+	c.Say("%d changed, %d added, %d deleted", counts["changed"], counts["added"], counts["deleted"])
+	c.nameEach("would be refused: ", refused)
+	c.nameEach("runs by itself: ", running)
+	if work.Git > 0 {
+		c.Say("passed by: %s", counted(work.Git, "git directory"))
+	}
+}
+
+// nameEach says a line for each of some paths, and how many more there are.
+func (c *app) nameEach(label string, all []string) {
+	for i, text := range all {
+		if i == maxNamed {
+			c.Warn(fmt.Sprintf("%s%d more", label, len(all)-i))
+			return
+		}
+		c.Warn(label + text)
+	}
+}
+
+// changed is a change, with --json.
+type changed struct {
+	Path         string `json:"path"`
+	Change       string `json:"change"`
+	Before       *facts `json:"before,omitempty"`
+	After        *facts `json:"after,omitempty"`
+	Refused      string `json:"refused,omitempty"`
+	RunsByItself string `json:"runs_by_itself,omitempty"`
+}
+
+// facts are what is known of a file.
+type facts struct {
+	Kind   patch.Kind `json:"kind"`
+	Mode   string     `json:"mode"`
+	Size   int64      `json:"size"`
+	Digest string     `json:"digest,omitempty"`
+	Target string     `json:"target,omitempty"`
+}
+
+func factsOf(e *patch.Entry) *facts {
+	if e == nil {
+		return nil
+	}
+	return &facts{Kind: e.Kind, Mode: e.Mode(), Size: e.Size, Digest: e.Digest, Target: e.Target}
+}
+
+func changedOf(c *patch.Change) changed {
+	return changed{c.Path, c.What(), factsOf(c.Before), factsOf(c.After), c.Refused, c.RunsByItself}
+}
+
+func (c *app) listChanges(work *patch.Work) (int, error) {
+	for i := range work.Changes {
+		if err := c.Out.Object(changedOf(&work.Changes[i])); err != nil {
+			return 0, err
+		}
+	}
+	return exitCompleted, nil
+}

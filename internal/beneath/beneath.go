@@ -1,0 +1,169 @@
+// Package beneath opens what lies below a directory into which a stranger writes, such as a workspace.
+//
+//	dir, _ := beneath.Dir(root, "sub/dir")           // each step a directory, none of them a link
+//	file, seen, _ := beneath.OpenFile(root, "a.txt") // a regular file with one name
+//
+// It goes by handle, one name at a time, and never follows a link, also not one that stays inside. os.Root alone follows
+// those, even with O_NOFOLLOW: so each step looks first, opens without blocking, and compares what it got with what it saw
+// (invariant I5). What is moved or replaced meanwhile ends a step with ErrMoved; nothing outside is opened.
+package beneath
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"torno/delegation"
+)
+
+// ErrMoved says that a name led to another file than Lstat had seen.
+var ErrMoved = errors.New("changed while it was opened")
+
+// ErrNotDirectory says that there is something else where a directory should be.
+var ErrNotDirectory = errors.New("is not a directory")
+
+// ReadFile reads up to limit bytes of the file rel beneath root, which belonged to a child, and says whether there is
+// more. It must be a regular file with one name, and no component may be a link.
+func ReadFile(root *os.Root, rel string, limit int64) (data []byte, more bool, err error) {
+	f, _, err := OpenFile(root, rel)
+	if err != nil {
+		return nil, false, err
+	}
+	defer f.Close()
+	return ReadUpTo(f, limit)
+}
+
+// OpenFile opens a regular file with one name for reading; no component may be a link. It returns what Lstat said of it.
+func OpenFile(root *os.Root, rel string) (*os.File, os.FileInfo, error) {
+	dir, name := filepath.Split(rel)
+	parent, err := Dir(root, dir)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer parent.Close()
+	return Open(parent, name, CheckPlain)
+}
+
+// Open opens what a directory has under a name for reading, if check accepts it, and returns what Lstat said of it.
+func Open(parent *os.Root, name string, check func(os.FileInfo) error) (*os.File, os.FileInfo, error) {
+	seen, err := parent.Lstat(name)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := check(seen); err != nil {
+		return nil, nil, fmt.Errorf("%s %w", name, err)
+	}
+	f, err := parent.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW, 0)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := checkSame(f, seen, check); err != nil {
+		f.Close()
+		return nil, nil, fmt.Errorf("%s %w", name, err)
+	}
+	return f, seen, nil
+}
+
+// ReadUpTo reads the beginning of a file and says whether there is more.
+func ReadUpTo(f *os.File, limit int64) (data []byte, more bool, err error) {
+	data, err = io.ReadAll(io.LimitReader(f, limit+1))
+	if int64(len(data)) > limit {
+		return data[:limit], true, err
+	}
+	return data, false, err
+}
+
+// Dir opens the directory rel beneath root, one component after the other, none of them a link.
+func Dir(root *os.Root, rel string) (*os.Root, error) {
+	here, err := root.OpenRoot(".")
+	if err != nil {
+		return nil, err
+	}
+	for name := range strings.SplitSeq(filepath.Clean(rel), string(filepath.Separator)) {
+		next, err := Step(here, name)
+		here.Close()
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", rel, err)
+		}
+		here = next
+	}
+	return here, nil
+}
+
+// Step opens one directory of a parent, which must not be a link.
+func Step(parent *os.Root, name string) (*os.Root, error) {
+	seen, err := parent.Lstat(name)
+	if err != nil {
+		return nil, err
+	}
+	if !seen.IsDir() {
+		return nil, fmt.Errorf("%s %w but %s", name, ErrNotDirectory, Describe(seen.Mode()))
+	}
+	next, err := parent.OpenRoot(name)
+	if err != nil {
+		return nil, err
+	}
+	got, err := next.Stat(".")
+	if err == nil && !os.SameFile(got, seen) {
+		err = fmt.Errorf("%s %w", name, ErrMoved)
+	}
+	if err != nil {
+		next.Close()
+		return nil, err
+	}
+	return next, nil
+}
+
+// CheckPlain refuses everything but a regular file with one link.
+func CheckPlain(fi os.FileInfo) error {
+	if err := CheckRegular(fi); err != nil {
+		return err
+	}
+	if st, ok := fi.Sys().(*syscall.Stat_t); !ok || st.Nlink != 1 {
+		return delegation.ErrLinked
+	}
+	return nil
+}
+
+// CheckRegular refuses everything but a regular file.
+func CheckRegular(fi os.FileInfo) error {
+	if !fi.Mode().IsRegular() {
+		return fmt.Errorf("is %s: %w", Describe(fi.Mode()), delegation.ErrNotRegular)
+	}
+	return nil
+}
+
+// checkSame checks that an open file is the one that Lstat saw, and still what it should be.
+func checkSame(f *os.File, seen os.FileInfo, check func(os.FileInfo) error) error {
+	got, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	if !os.SameFile(got, seen) {
+		return ErrMoved
+	}
+	return check(got)
+}
+
+// Describe names a type of file for people.
+func Describe(mode os.FileMode) string {
+	switch {
+	case mode&os.ModeSymlink != 0:
+		return "a symbolic link"
+	case mode.IsDir():
+		return "a directory"
+	case mode&os.ModeNamedPipe != 0:
+		return "a FIFO"
+	case mode&os.ModeSocket != 0:
+		return "a socket"
+	case mode&os.ModeDevice != 0:
+		return "a device"
+	case mode.IsRegular():
+		return "a file"
+	}
+	return "a special file"
+}

@@ -1,0 +1,232 @@
+package patch
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"time"
+
+	"torno/internal/beneath"
+)
+
+// Destination is a new and empty workspace.
+type Destination struct {
+	Subagent string
+	Path     string // as the parent sees it
+	Root     *os.Root
+	UID, GID int // who shall own what is in it, where that can be had
+}
+
+// Report says what was copied.
+type Report struct {
+	Files, Bytes int64
+	Cloned       int64 // files that share their blocks with the originals
+	Git          int64 // git directories, which are left out
+	Left         []LeftOut
+	LeftCount    int64
+}
+
+// LeftOut is something that was not copied.
+type LeftOut struct{ Path, Why string }
+
+// maxLeft is how much of what was left out a report names.
+const maxLeft = 20
+
+func (r *Report) leave(path, why string) {
+	if r.LeftCount++; len(r.Left) < maxLeft {
+		r.Left = append(r.Left, LeftOut{path, why})
+	}
+}
+
+// copying is one Copy.
+type copying struct {
+	ctx    context.Context
+	to     Destination
+	limits Limits
+	base   *Base
+	texts  *texts
+	report Report
+}
+
+// Copy fills a workspace with a copy of a directory and keeps what it copied as the child's base. It leaves out git
+// directories, links that lead out of the directory, and everything but files, directories and links. Set-id bits do not
+// pass. Where the file system can, a copy shares its blocks with the original.
+func (s *Store) Copy(ctx context.Context, origin string, to Destination, limits Limits) (Report, error) {
+	from, err := os.OpenRoot(origin)
+	if err != nil {
+		return Report{}, fmt.Errorf("open what is to be copied: %w", err)
+	}
+	defer from.Close()
+	if err := errors.Join(s.Prune(), s.Drop(to.Subagent), s.root.Mkdir(to.Subagent, 0o700)); err != nil {
+		return Report{}, fmt.Errorf("make a place for what is copied: %w", err)
+	}
+	c := &copying{ctx: ctx, to: to, limits: limits, base: &Base{
+		Version: baseVersion, Subagent: to.Subagent, Outbox: s.outbox, Origin: origin, Workspace: to.Path, MadeAt: time.Now().UTC(),
+	}}
+	err = c.run(s, from)
+	if err == nil {
+		err = s.save(c.base)
+	}
+	if err != nil {
+		return c.report, errors.Join(fmt.Errorf("copy %s: %w", origin, err), s.Drop(to.Subagent))
+	}
+	return c.report, nil
+}
+
+func (c *copying) run(s *Store, from *os.Root) (err error) {
+	w := walk{ctx: c.ctx, limits: c.limits, visit: c.visit}
+	if w.leaveOut, err = c.ours(s); err != nil {
+		return err
+	}
+	if whole, err := from.Stat("."); err != nil || w.isLeftOut(whole) {
+		return errors.Join(err, errors.New("it is a directory of the client's own"))
+	}
+	if c.texts, err = s.appendTexts(c.base); err != nil {
+		return err
+	}
+	err = errors.Join(w.run(from), c.texts.close())
+	c.report.Git = w.gits
+	return err
+}
+
+// ours are the directories that a copy does not go into: it would not end, or copy what is nobody else's.
+func (c *copying) ours(s *Store) ([]os.FileInfo, error) {
+	outbox, err := os.Stat(s.outbox)
+	if err != nil {
+		return nil, err
+	}
+	store, err := s.root.Stat(".")
+	if err != nil {
+		return nil, err
+	}
+	workspace, err := c.to.Root.Stat(".")
+	return []os.FileInfo{outbox, store, workspace}, err
+}
+
+func (c *copying) visit(f found) error {
+	if f.fault != "" {
+		c.report.leave(f.path, f.fault)
+		return nil
+	}
+	e := Entry{Path: f.path}
+	var err error
+	switch mode := f.info.Mode(); {
+	case mode.IsDir():
+		e.Kind = Directory
+		err = c.directory(f)
+	case mode.IsRegular():
+		e.Kind = File
+		err = c.file(f, &e)
+	case mode&os.ModeSymlink != 0:
+		e.Kind = Link
+		err = c.link(f, &e)
+	default:
+		err = &leftError{"it is " + beneath.Describe(mode)}
+	}
+	if left, ok := errors.AsType[*leftError](err); ok {
+		c.report.leave(f.path, left.why)
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("%q: %w", f.path, err)
+	}
+	c.base.Entries = append(c.base.Entries, e)
+	return nil
+}
+
+// leftError says why something is left out of a copy.
+type leftError struct{ why string }
+
+func (e *leftError) Error() string { return e.why }
+
+func (c *copying) directory(f found) error {
+	perm := f.info.Mode().Perm() | 0o700
+	if err := c.to.Root.Mkdir(f.path, perm); err != nil {
+		return err
+	}
+	return errors.Join(c.to.Root.Chmod(f.path, perm), c.give(f.path)) // the umask took away some of it
+}
+
+func (c *copying) link(f found, e *Entry) error {
+	target, err := f.in.Readlink(f.name)
+	if err != nil {
+		return err
+	}
+	if fault := linkFault(f.path, target); fault != "" {
+		return &leftError{fault}
+	}
+	e.Target = target
+	if err := c.to.Root.Symlink(target, f.path); err != nil {
+		return err
+	}
+	return c.give(f.path)
+}
+
+// give gives a name to the workspace's owner, where that is possible.
+func (c *copying) give(path string) error {
+	if err := c.to.Root.Lchown(path, c.to.UID, c.to.GID); !errors.Is(err, fs.ErrPermission) {
+		return err
+	}
+	return nil
+}
+
+func (c *copying) file(f found, e *Entry) (err error) {
+	from, info, err := beneath.Open(f.in, f.name, beneath.CheckRegular)
+	if errors.Is(err, fs.ErrPermission) {
+		return &leftError{"it cannot be read"}
+	}
+	if err != nil {
+		return err
+	}
+	defer from.Close()
+	perm := info.Mode().Perm() | 0o600
+	to, err := c.to.Root.OpenFile(f.path, os.O_RDWR|os.O_CREATE|os.O_EXCL, perm)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, to.Close()) }()
+	if err := c.fill(to, from, e); err != nil {
+		return err
+	}
+	e.Exec = perm&0o111 != 0
+	c.report.Files++
+	c.report.Bytes += e.Size
+	return errors.Join(to.Chmod(perm), c.give(f.path))
+}
+
+// fill copies a content. The digest is that of the copy, whatever happens to the original meanwhile.
+func (c *copying) fill(to, from *os.File, e *Entry) (err error) {
+	left := c.limits.Bytes - c.report.Bytes
+	var head bytes.Buffer
+	keep := &capped{to: &head, left: maxText + 1}
+	if size, err := from.Stat(); err != nil || size.Size() > left {
+		return errors.Join(err, c.limits.check(0, c.limits.Bytes+1, 0))
+	}
+	if clone(to, from) {
+		c.report.Cloned++
+		e.Digest, e.Size, err = pour(c.ctx, keep, to, left)
+	} else {
+		e.Digest, e.Size, err = pour(c.ctx, io.MultiWriter(to, keep), from, left)
+	}
+	if err != nil || head.Len() > maxText {
+		return err
+	}
+	return c.texts.add(e.Digest, head.Bytes())
+}
+
+// capped passes on the beginning of what is written, and takes all of it.
+type capped struct {
+	to   io.Writer
+	left int
+}
+
+func (w *capped) Write(p []byte) (int, error) {
+	some := p[:min(len(p), w.left)]
+	w.left -= len(some)
+	_, err := w.to.Write(some)
+	return len(p), err
+}

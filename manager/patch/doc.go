@@ -1,0 +1,28 @@
+// Package patch takes a child's work back as a patch: it copies a directory into a new workspace, remembers what it copied,
+// and later shows, fetches or applies what the child made of it.
+//
+//	store, _ := patch.OpenStore(stateDir, outbox)
+//	report, _ := store.Copy(ctx, "/src", destination, patch.DefaultLimits) // before the child starts
+//	work, _ := store.Take(ctx, id, workspace, patch.Selection{})           // its changes, held apart from the child
+//	plan, _ := work.Plan(ctx, origin)                                      // three sides: base, child's, today's
+//	applied, _ := plan.Apply(ctx)
+//
+// # Promises
+//
+// The child's tree is hostile, and may change at any moment. It is walked by handle, one name at a time, never through a
+// link, never onto another file system, within bounds of entries, bytes, names and depth. Only regular files with one name
+// are opened. Decisions are taken on a copy: what Take has staged in a directory of the parent's own is what a diff shows,
+// what a plan judges and what is written.
+//
+// What was copied, the base, lies in the parent's own state directory, where no child and no other user of the outbox can
+// write. Without it nobody could tell what the child has changed.
+//
+// A git directory is never copied, compared or written, whatever its name looks like, and no git is run. A child that had
+// the parent's would find remotes with passwords, history, hooks and alternates; one of the child's would run its hooks and
+// its configuration in the parent's place.
+//
+// A plan is carried out only where all of it can be. Refused are links that leave the tree, set-id files, devices and the
+// like, names that cannot be seen, and names that other file systems take for the same. Files that run by themselves
+// (autorun.txt) need a word of the parent's. Each file is written beside its place and renamed. After a crash the same
+// command goes on: what is written already is found as such.
+package patch

@@ -1,0 +1,39 @@
+package patch
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Limits bound a copy, and a look at what a child has left.
+type Limits struct {
+	Files int64 // names of any kind
+	Bytes int64 // of all files
+}
+
+// DefaultLimits are those of a copy, unless the parent says otherwise.
+var DefaultLimits = Limits{Files: 100_000, Bytes: 2 << 30}
+
+// What a look at a child's tree may cost at most, whatever the child has put there.
+var lookLimits = Limits{Files: 400_000, Bytes: 8 << 30}
+
+const (
+	maxDepth = 128      // directories within each other, each of which is an open handle
+	maxPath  = 4096     // bytes of a path below the tree
+	maxNames = 64 << 20 // bytes of all paths together
+)
+
+// ErrTooMuch says that a tree is larger than the limits.
+var ErrTooMuch = errors.New("there is more than the limits allow")
+
+func (l Limits) check(files, size, names int64) error {
+	switch {
+	case files > l.Files:
+		return fmt.Errorf("%w: more than %d files and directories", ErrTooMuch, l.Files)
+	case size > l.Bytes:
+		return fmt.Errorf("%w: more than %d MiB", ErrTooMuch, l.Bytes>>20)
+	case names > maxNames:
+		return fmt.Errorf("%w: more than %d MiB of names", ErrTooMuch, maxNames>>20)
+	}
+	return nil
+}

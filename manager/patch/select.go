@@ -1,0 +1,76 @@
+package patch
+
+import (
+	"fmt"
+	"path"
+	"strings"
+)
+
+// Selection is a part of a tree: what lies at Paths or below them, without what lies at Without or below it. No Paths are
+// the whole tree.
+type Selection struct {
+	Paths, Without []string
+}
+
+// Select checks the paths of a selection, which are relative to the tree.
+func Select(wanted, without []string) (Selection, error) {
+	var s Selection
+	var err error
+	if s.Paths, err = cleaned(wanted); err != nil {
+		return s, err
+	}
+	s.Without, err = cleaned(without)
+	return s, err
+}
+
+func cleaned(all []string) ([]string, error) {
+	var out []string
+	for _, p := range all {
+		clean := path.Clean(p)
+		if path.IsAbs(clean) || clean == ".." || strings.HasPrefix(clean, "../") {
+			return nil, fmt.Errorf("%s is not a path in the workspace", p)
+		}
+		out = append(out, clean)
+	}
+	return out, nil
+}
+
+// has says whether a path is selected.
+func (s Selection) has(p string) bool {
+	for _, without := range s.Without {
+		if within(p, without) {
+			return false
+		}
+	}
+	if len(s.Paths) == 0 {
+		return true
+	}
+	for _, wanted := range s.Paths {
+		if within(p, wanted) {
+			return true
+		}
+	}
+	return false
+}
+
+// leadsTo says whether something selected may lie below a path.
+func (s Selection) leadsTo(p string) bool {
+	if s.has(p) {
+		return true
+	}
+	for _, wanted := range s.Paths {
+		if within(wanted, p) {
+			return true
+		}
+	}
+	return false
+}
+
+// within says whether a path is dir or lies below it. Both are clean and relative.
+func within(p, dir string) bool {
+	if dir == "." || p == dir {
+		return true
+	}
+	rest, ok := strings.CutPrefix(p, dir)
+	return ok && rest[0] == '/'
+}

@@ -1,0 +1,192 @@
+package patch
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// ErrNoBase says that nothing is known of what a child was given.
+var ErrNoBase = errors.New("the child's workspace was not made as a copy, or what was copied is not known any more")
+
+// Store keeps the bases of an outbox's children, in a directory of the parent's own. It holds for each child what was
+// copied (base.json), the text of it (base.text), and while an apply is under way what that is (applying.json).
+type Store struct {
+	outbox string
+	path   string
+	root   *os.Root
+}
+
+// StateDir is where a parent keeps what only it may write: $XDG_STATE_HOME/torno, or ~/.local/state/torno.
+func StateDir(env func(string) string) (string, error) {
+	if dir := env("XDG_STATE_HOME"); filepath.IsAbs(dir) {
+		return filepath.Join(dir, "torno"), nil
+	}
+	if home := env("HOME"); filepath.IsAbs(home) {
+		return filepath.Join(home, ".local", "state", "torno"), nil
+	}
+	return "", errors.New("there is no place to keep what was copied: neither XDG_STATE_HOME nor HOME is set")
+}
+
+// OpenStore opens the store of an outbox, and makes it where it does not exist. It must not lie in the outbox, in which
+// others may write.
+func OpenStore(state, outbox string) (*Store, error) {
+	sum := sha256.Sum256([]byte(outbox))
+	path := filepath.Join(state, "subagents", hex.EncodeToString(sum[:8]))
+	if err := os.MkdirAll(path, 0o700); err != nil {
+		return nil, fmt.Errorf("make a place for what is copied: %w", err)
+	}
+	if err := apart(path, outbox); err != nil {
+		return nil, err
+	}
+	root, err := os.OpenRoot(path)
+	if err != nil {
+		return nil, fmt.Errorf("open the place for what is copied: %w", err)
+	}
+	s := &Store{outbox: outbox, path: path, root: root}
+	s.sweep()
+	return s, nil
+}
+
+// apart refuses a directory that lies in the outbox, under whatever name.
+func apart(path, outbox string) error {
+	out, err := os.Stat(outbox)
+	if err != nil {
+		return err
+	}
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return err
+	}
+	for dir := real; ; dir = filepath.Dir(dir) {
+		if info, err := os.Stat(dir); err == nil && os.SameFile(info, out) {
+			return fmt.Errorf("%s lies in the outbox, where others may write: set XDG_STATE_HOME to another place", path)
+		}
+		if dir == filepath.Dir(dir) {
+			return nil
+		}
+	}
+}
+
+// Close gives the store back.
+func (s *Store) Close() error { return s.root.Close() }
+
+// sweep removes what a client that was killed has staged.
+func (s *Store) sweep() {
+	entries, err := fs.ReadDir(s.root.FS(), ".")
+	if err != nil {
+		return
+	}
+	for _, e := range entries {
+		info, err := e.Info()
+		if err == nil && strings.HasPrefix(e.Name(), stagePrefix) && time.Since(info.ModTime()) > 24*time.Hour {
+			_ = s.root.RemoveAll(e.Name()) // the next client tries again
+		}
+	}
+}
+
+// Base is what a child was given.
+type Base struct {
+	Version   int             `json:"version"`
+	Subagent  string          `json:"subagent_id"`
+	Outbox    string          `json:"outbox"`
+	Origin    string          `json:"origin"`
+	Workspace string          `json:"workspace"`
+	MadeAt    time.Time       `json:"made_at"`
+	Entries   []Entry         `json:"entries"`
+	Texts     map[string]span `json:"texts"` // by digest: where in base.text a content lies
+}
+
+const (
+	baseVersion = 1
+	baseName    = "base.json"
+	maxBase     = 256 << 20
+)
+
+func (b *Base) tree() tree {
+	t := make(tree, len(b.Entries))
+	for i := range b.Entries {
+		t[b.Entries[i].Path] = &b.Entries[i]
+	}
+	return t
+}
+
+// Base reads what a child was given. Without that the error is ErrNoBase.
+func (s *Store) Base(id string) (*Base, error) {
+	data, err := s.root.ReadFile(filepath.Join(id, baseName))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%s: %w", id, ErrNoBase)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read what %s was given: %w", id, err)
+	}
+	b := &Base{}
+	if err := json.Unmarshal(data, b); err != nil {
+		return nil, fmt.Errorf("read what %s was given: %w", id, err)
+	}
+	if b.Version != baseVersion || b.Subagent != id {
+		return nil, fmt.Errorf("what %s was given is in a form of another version (%d)", id, b.Version)
+	}
+	return b, nil
+}
+
+// save writes a base whole.
+func (s *Store) save(b *Base) error {
+	data, err := json.Marshal(b)
+	if err != nil {
+		return err
+	}
+	return s.replace(b.Subagent, baseName, data)
+}
+
+// replace writes a file of a child's whole, by rename.
+func (s *Store) replace(id, name string, data []byte) error {
+	temp := filepath.Join(id, ".new-"+randomName())
+	f, err := s.root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	err = errors.Join(err, f.Sync(), f.Close())
+	if err == nil {
+		err = s.root.Rename(temp, filepath.Join(id, name))
+	}
+	if err != nil {
+		_ = s.root.Remove(temp)
+		return fmt.Errorf("write %s of %s: %w", name, id, err)
+	}
+	return nil
+}
+
+// Drop forgets what a child was given.
+func (s *Store) Drop(id string) error { return s.root.RemoveAll(id) }
+
+// Prune forgets what children were given whose workspaces are gone.
+func (s *Store) Prune() error {
+	entries, err := fs.ReadDir(s.root.FS(), ".")
+	if err != nil {
+		return err
+	}
+	var all error
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), ".") {
+			continue
+		}
+		workspace := filepath.Join(s.outbox, "workspaces", e.Name())
+		if b, err := s.Base(e.Name()); err == nil {
+			workspace = cmp.Or(b.Workspace, workspace)
+		}
+		if _, err := os.Lstat(workspace); errors.Is(err, fs.ErrNotExist) {
+			all = errors.Join(all, s.Drop(e.Name()))
+		}
+	}
+	return all
+}

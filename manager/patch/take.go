@@ -1,0 +1,191 @@
+package patch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+
+	"torno/internal/beneath"
+)
+
+// Work is what a child made of its base. The content of what it changed is staged, where the child cannot change it any more.
+type Work struct {
+	Base    *Base
+	Git     int64 // git directories, which are passed by
+	Changes []Change
+
+	store *Store
+	stage *stage
+	all   tree // of the child, as far as it was selected
+}
+
+// Change is one path that is not as it was.
+type Change struct {
+	Path          string
+	Before, After *Entry // nil where there was or is nothing
+	Refused       string // why it is not taken over, or ""
+	RunsByItself  string // what runs it without being asked to, or ""
+}
+
+// What says in a word what became of the path.
+func (c *Change) What() string {
+	switch {
+	case c.Before == nil:
+		return "added"
+	case c.After == nil:
+		return "deleted"
+	}
+	return "changed"
+}
+
+// Entry is what there is now, or what there was.
+func (c *Change) Entry() *Entry {
+	if c.After != nil {
+		return c.After
+	}
+	return c.Before
+}
+
+// Take looks at a child's workspace and stages what has changed since the child was given it.
+func (s *Store) Take(ctx context.Context, id string, workspace *os.Root, pick Selection) (*Work, error) {
+	base, err := s.Base(id)
+	if err != nil {
+		return nil, err
+	}
+	stage, err := s.newStage()
+	if err != nil {
+		return nil, err
+	}
+	w := &Work{Base: base, store: s, stage: stage, all: tree{}}
+	if err := w.take(ctx, workspace, pick); err != nil {
+		return nil, errors.Join(err, stage.close())
+	}
+	return w, nil
+}
+
+// Close removes what was staged.
+func (w *Work) Close() error { return w.stage.close() }
+
+func (w *Work) take(ctx context.Context, workspace *os.Root, pick Selection) error {
+	before := w.Base.tree()
+	t := &taking{ctx: ctx, work: w, before: before}
+	walk := walk{ctx: ctx, pick: pick, limits: lookLimits, visit: t.visit}
+	if err := walk.run(workspace); err != nil {
+		return fmt.Errorf("look at the workspace: %w", err)
+	}
+	w.Git = walk.gits
+	for _, p := range paths(before, w.all) {
+		was, is := before[p], w.all[p]
+		if same(was, is) && is.Fault == "" || is == nil && !pick.has(p) {
+			continue
+		}
+		change := Change{Path: p, Before: was, After: is}
+		if is != nil {
+			change.Refused = is.Fault
+		} else if err := stillGone(workspace, p); err != nil {
+			return err
+		}
+		w.Changes = append(w.Changes, change)
+	}
+	w.refuseTwins(before)
+	return w.markSelfRunning()
+}
+
+// stillGone makes sure that a file was deleted, and not only missed by a listing while it was being replaced.
+func stillGone(workspace *os.Root, p string) error {
+	dir, err := beneath.Dir(workspace, path.Dir(p))
+	if err != nil {
+		return nil //nolint:nilerr // its directory is gone, or not a directory any more
+	}
+	defer dir.Close()
+	if _, err := dir.Lstat(path.Base(p)); !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%w: %q", ErrChanging, p)
+	}
+	return nil
+}
+
+// taking is one look at a child's tree.
+type taking struct {
+	ctx    context.Context
+	work   *Work
+	before tree
+	bytes  int64
+}
+
+func (t *taking) visit(f found) error {
+	e := &Entry{Path: f.path, Kind: Other, Fault: f.fault}
+	t.work.all[f.path] = e
+	switch mode := f.info.Mode(); {
+	case mode.IsDir():
+		e.Kind = Directory
+		return nil
+	case e.Fault != "":
+		return nil
+	case mode&os.ModeSymlink != 0:
+		target, err := f.in.Readlink(f.name)
+		if err != nil {
+			return t.moved(f, err)
+		}
+		e.Kind, e.Target, e.Fault = Link, target, linkFault(f.path, target)
+		return nil
+	case mode.IsRegular():
+		e.Kind, e.Exec, e.Size = File, mode&0o111 != 0, f.info.Size()
+		return t.file(f, e)
+	default:
+		e.Fault = "it is " + beneath.Describe(mode)
+		return nil
+	}
+}
+
+// file looks at a file's content, and stages it where it is another one than before.
+func (t *taking) file(f found, e *Entry) error {
+	if f.info.Mode()&(os.ModeSetuid|os.ModeSetgid) != 0 {
+		e.Fault = "it would run with the rights of its owner or group (set-id)"
+		return nil
+	}
+	file, _, err := beneath.Open(f.in, f.name, beneath.CheckPlain)
+	if err != nil {
+		return t.unread(f, e, err)
+	}
+	defer file.Close()
+	was := t.before[f.path]
+	if was != nil && was.Kind == File && was.Size == e.Size {
+		if e.Digest, e.Size, err = pour(t.ctx, io.Discard, file, t.left()); err != nil {
+			return err
+		}
+		if e.Digest == was.Digest {
+			t.bytes += e.Size
+			return nil
+		}
+		if _, err := file.Seek(0, io.SeekStart); err != nil {
+			return err
+		}
+	}
+	e.Digest, e.Size, err = t.work.stage.take(t.ctx, file, t.left())
+	t.bytes += e.Size
+	return err
+}
+
+func (t *taking) left() int64 { return lookLimits.Bytes - t.bytes }
+
+// unread sorts out why a file was not opened.
+func (t *taking) unread(f found, e *Entry, err error) error {
+	switch {
+	case errors.Is(err, fs.ErrPermission):
+		e.Fault = "it cannot be read"
+	case isLinked(err):
+		e.Fault = "it has several names (hard links)"
+	default:
+		return t.moved(f, err)
+	}
+	return nil
+}
+
+// moved is the error of a name that was seen and is something else now.
+func (t *taking) moved(f found, err error) error {
+	return fmt.Errorf("%w: %q: %w", ErrChanging, f.path, err)
+}

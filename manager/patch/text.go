@@ -1,0 +1,100 @@
+package patch
+
+import (
+	"bytes"
+	"compress/flate"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+)
+
+// span is where in base.text the content of a file lies, compressed.
+type span struct {
+	At, Length int64
+}
+
+const (
+	textName    = "base.text"
+	maxText     = 1 << 20   // bytes of a file that is shown line by line and merged
+	maxAllTexts = 256 << 20 // bytes of all that are kept of one base, before they are compressed
+)
+
+// isText says whether content is shown line by line. Git has the same rule.
+func isText(data []byte) bool {
+	return len(data) <= maxText && !bytes.Contains(data[:min(len(data), 8000)], []byte{0})
+}
+
+// texts appends to what is kept of a base's content.
+type texts struct {
+	base *Base
+	file *os.File
+	at   int64
+	size int64
+}
+
+func (s *Store) appendTexts(b *Base) (*texts, error) {
+	f, err := s.root.OpenFile(filepath.Join(b.Subagent, textName), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("keep the text of what %s is given: %w", b.Subagent, err)
+	}
+	at, err := f.Seek(0, io.SeekEnd)
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	if b.Texts == nil {
+		b.Texts = map[string]span{}
+	}
+	return &texts{base: b, file: f, at: at}, nil
+}
+
+// add keeps a content, unless it is kept already, is no text, or there is too much.
+func (t *texts) add(digest string, data []byte) error {
+	if _, known := t.base.Texts[digest]; known || !isText(data) || t.size+int64(len(data)) > maxAllTexts {
+		return nil
+	}
+	var packed bytes.Buffer
+	w, err := flate.NewWriter(&packed, flate.BestSpeed)
+	if err != nil {
+		return err
+	}
+	if _, err := w.Write(data); err != nil {
+		return err
+	}
+	if err := w.Close(); err != nil {
+		return err
+	}
+	n, err := t.file.Write(packed.Bytes())
+	if err != nil {
+		return fmt.Errorf("keep the text of what is copied: %w", err)
+	}
+	t.base.Texts[digest] = span{t.at, int64(n)}
+	t.at += int64(n)
+	t.size += int64(len(data))
+	return nil
+}
+
+func (t *texts) close() error { return errors.Join(t.file.Sync(), t.file.Close()) }
+
+// text returns a content of the base, if it was kept.
+func (s *Store) text(b *Base, digest string) ([]byte, bool, error) {
+	where, ok := b.Texts[digest]
+	if !ok {
+		return nil, false, nil
+	}
+	f, err := s.root.Open(filepath.Join(b.Subagent, textName))
+	if err != nil {
+		return nil, false, err
+	}
+	defer f.Close()
+	from := flate.NewReader(io.NewSectionReader(f, where.At, where.Length))
+	data, err := io.ReadAll(io.LimitReader(from, maxText+1))
+	if err != nil {
+		return nil, false, fmt.Errorf("read the text of what %s was given: %w", b.Subagent, err)
+	}
+	if digestOf(data) != digest {
+		return nil, false, fmt.Errorf("the text of what %s was given is damaged", b.Subagent)
+	}
+	return data, true, nil
+}
