@@ -96,6 +96,21 @@ func (r interruptible) Read(p []byte) (int, error) {
 	return r.from.Read(p)
 }
 
+// bounded reads so many bytes, and fails where there are others than that.
+type bounded struct {
+	from io.Reader
+	left int64
+}
+
+func (b *bounded) Read(p []byte) (int, error) {
+	n, err := b.from.Read(p[:min(int64(len(p)), b.left+1)])
+	b.left -= int64(n)
+	if b.left < 0 || errors.Is(err, io.EOF) && b.left > 0 {
+		return n, &leftError{"it was changed while it was copied"}
+	}
+	return n, err
+}
+
 func hexOf(sum hash.Hash) string { return hex.EncodeToString(sum.Sum(nil)) }
 
 func digestOf(data []byte) string {

@@ -108,6 +108,12 @@ func stillGone(workspace *os.Root, p string) error {
 	return nil
 }
 
+// Why files are not taken over.
+const (
+	setIDFault  = "it would run with the rights of its owner or group (set-id)"
+	linkedFault = "it has several names (hard links)"
+)
+
 // taking is one look at a child's tree.
 type taking struct {
 	ctx    context.Context
@@ -144,7 +150,7 @@ func (t *taking) visit(f found) error {
 // file looks at a file's content, and stages it where it is another one than before.
 func (t *taking) file(f found, e *Entry) error {
 	if f.info.Mode()&(os.ModeSetuid|os.ModeSetgid) != 0 {
-		e.Fault = "it would run with the rights of its owner or group (set-id)"
+		e.Fault = setIDFault
 		return nil
 	}
 	file, _, err := beneath.Open(f.in, f.name, beneath.CheckPlain)
@@ -178,7 +184,7 @@ func (t *taking) unread(f found, e *Entry, err error) error {
 	case errors.Is(err, fs.ErrPermission):
 		e.Fault = "it cannot be read"
 	case isLinked(err):
-		e.Fault = "it has several names (hard links)"
+		e.Fault = linkedFault
 	default:
 		return t.moved(f, err)
 	}

@@ -1,0 +1,94 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"torno/internal/cli"
+	"torno/manager"
+	"torno/manager/patch"
+)
+
+func (c *app) getCommand() cli.Command {
+	var pick pickOptions
+	var to string
+	var replace bool
+	return cli.Command{
+		Name: "get", Operands: "ID [PATH…] --to DIR", Brief: "copy files out of a child's workspace",
+		About: `
+Copies the PATHs, or everything, into DIR, which is made where it does not exist; their directories come along. Works with
+every workspace. Left out are git directories, links that lead out of the workspace, set-id files, files with several
+names, devices and the like, names that cannot be seen, and what is in DIR already unless --replace says otherwise. What was
+left out is named, and the exit code is 5 then. With --json there is one object for each path.`,
+		Examples: []string{"subagent get fix report.html --to /tmp/report", "subagent get fix --to ./fixed --without node_modules"},
+		Options: []cli.Option{
+			{Name: "to", Value: "DIR", Help: "where to copy to", Set: cli.Text(&to)},
+			{Name: "replace", Help: "replace files that are there", Set: cli.On(&replace)},
+			pick.option(),
+		},
+		Run: func(ctx context.Context, args cli.Args) (int, error) {
+			if to == "" {
+				return 0, cli.Usage("where to? --to DIR is missing")
+			}
+			return c.withWorkspace(args.All(), pick, func(_ *manager.Manager, from place) (int, error) {
+				return c.get(ctx, from, to, replace)
+			})
+		},
+	}
+}
+
+// got is a path that was copied or left out, with --json.
+type got struct {
+	Path         string `json:"path"`
+	Copied       *facts `json:"copied,omitempty"`
+	LeftOut      string `json:"left_out,omitempty"`
+	RunsByItself string `json:"runs_by_itself,omitempty"`
+}
+
+func (c *app) get(ctx context.Context, from place, to string, replace bool) (int, error) {
+	if err := os.MkdirAll(to, 0o777); err != nil {
+		return 0, err
+	}
+	dir, err := os.OpenRoot(to)
+	if err != nil {
+		return 0, err
+	}
+	defer dir.Close()
+	var files int64
+	var left, running []string
+	err = patch.Get(ctx, from.root, from.pick, dir, replace, func(g patch.Got) error {
+		switch {
+		case g.LeftOut != "":
+			left = append(left, fmt.Sprintf("%q: %s", g.Path, g.LeftOut))
+		case g.RunsByItself != "":
+			running = append(running, fmt.Sprintf("%q: %s", g.Path, g.RunsByItself))
+		}
+		if g.LeftOut == "" && g.Kind == patch.File {
+			files++
+		}
+		return c.listGot(g)
+	})
+	if err != nil {
+		return 0, err
+	}
+	c.Say("copied %s to %s", counted(files, "file"), filepath.Clean(to))
+	c.nameEach("runs by itself: ", running)
+	c.nameEach("left out: ", left)
+	if len(left) > 0 {
+		return exitRefused, nil
+	}
+	return exitCompleted, nil
+}
+
+func (c *app) listGot(g patch.Got) error {
+	if !c.JSON {
+		return nil
+	}
+	line := got{Path: g.Path, LeftOut: g.LeftOut, RunsByItself: g.RunsByItself}
+	if g.LeftOut == "" {
+		line.Copied = factsOf(&g.Entry)
+	}
+	return c.Out.Object(line)
+}

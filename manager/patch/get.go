@@ -1,0 +1,168 @@
+package patch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"strings"
+
+	"torno/internal/beneath"
+)
+
+// Got is a path that was copied out of a workspace, or was left out.
+type Got struct {
+	Entry
+	LeftOut      string // why, or ""
+	RunsByItself string // what runs it without being asked to, or ""
+}
+
+// Get copies files, directories and links out of a child's workspace into a directory of the parent's. It leaves out what
+// Plan would refuse, git directories, and what is there already, unless replace. It tells of each path when it is done.
+func Get(ctx context.Context, workspace *os.Root, pick Selection, to *os.Root, replace bool, tell func(Got) error) error {
+	g := &getting{ctx: ctx, pick: pick, to: target{to}, replace: replace, tell: tell, forms: map[string]string{}, found: map[string]bool{}}
+	walk := walk{ctx: ctx, pick: pick, limits: lookLimits, visit: g.visit}
+	if err := walk.run(workspace); err != nil {
+		return fmt.Errorf("copy out of the workspace: %w", err)
+	}
+	return g.missing()
+}
+
+// missing tells of the wanted paths of which nothing was found.
+func (g *getting) missing() error {
+	var all error
+	for _, p := range g.pick.Paths {
+		if !g.found[p] && p != "." {
+			all = errors.Join(all, g.tell(Got{Entry: Entry{Path: p}, LeftOut: "it is not in the workspace"}))
+		}
+	}
+	return all
+}
+
+// getting is one Get.
+type getting struct {
+	ctx     context.Context
+	pick    Selection
+	to      target
+	replace bool
+	tell    func(Got) error
+	bytes   int64
+	forms   map[string]string // of the paths that were written, folded
+	found   map[string]bool   // of the wanted paths
+}
+
+func (g *getting) visit(f found) error {
+	if !g.pick.has(f.path) && f.fault == "" {
+		return nil // on the way only
+	}
+	for _, p := range g.pick.Paths {
+		g.found[p] = g.found[p] || within(f.path, p)
+	}
+	got := Got{Entry: Entry{Path: f.path, Kind: Other}, LeftOut: f.fault}
+	if got.LeftOut == "" {
+		got.LeftOut = g.twin(f.path)
+	}
+	if got.LeftOut == "" {
+		if err := g.take(f, &got); err != nil {
+			why, ok := asLeftOut(err)
+			if !ok {
+				return fmt.Errorf("%q: %w", f.path, err)
+			}
+			got.LeftOut = why
+		}
+	}
+	if got.LeftOut == "" && got.Kind != Directory {
+		got.RunsByItself = whatRuns(f.path)
+	}
+	return g.tell(got)
+}
+
+// twin says whether a name that some file system takes for this one was written before.
+func (g *getting) twin(p string) string {
+	key := fold(p)
+	if other, taken := g.forms[key]; taken {
+		return fmt.Sprintf("some file systems take its name for %q", other)
+	}
+	g.forms[key] = p
+	return ""
+}
+
+func (g *getting) take(f found, got *Got) error {
+	switch mode := f.info.Mode(); {
+	case mode.IsDir():
+		got.Kind = Directory
+		return g.to.mkdirAll(f.path)
+	case mode&os.ModeSymlink != 0:
+		return g.link(f, got)
+	case mode&(os.ModeSetuid|os.ModeSetgid) != 0:
+		return &leftError{setIDFault}
+	case mode.IsRegular():
+		return g.file(f, got)
+	default:
+		return &leftError{"it is " + beneath.Describe(mode)}
+	}
+}
+
+func (g *getting) link(f found, got *Got) error {
+	target, err := f.in.Readlink(f.name)
+	if err != nil {
+		return err
+	}
+	got.Kind, got.Target = Link, target
+	if fault := linkFault(f.path, target); fault != "" {
+		return &leftError{fault}
+	}
+	if err := g.to.mkdirAll(path.Dir(f.path)); err != nil {
+		return err
+	}
+	return g.to.link(f.path, target)
+}
+
+func (g *getting) file(f found, got *Got) error {
+	from, info, err := beneath.Open(f.in, f.name, beneath.CheckPlain)
+	if err != nil {
+		return err
+	}
+	defer from.Close()
+	got.Kind, got.Exec, got.Size = File, info.Mode()&0o111 != 0, info.Size()
+	if g.bytes += got.Size; g.bytes > lookLimits.Bytes {
+		return lookLimits.check(0, g.bytes, 0)
+	}
+	if err := g.to.mkdirAll(path.Dir(f.path)); err != nil {
+		return err
+	}
+	return g.to.write(g.ctx, f.path, &bounded{from, got.Size}, got.Exec, g.replace)
+}
+
+// asLeftOut says why one path could not be copied, where the others can.
+func asLeftOut(err error) (why string, ok bool) {
+	left, isLeft := errors.AsType[*leftError](err)
+	switch {
+	case isLeft:
+		return left.why, true
+	case errors.Is(err, errThere):
+		return errThere.Error(), true
+	case errors.Is(err, beneath.ErrNotDirectory):
+		return "there is no directory where it should go", true
+	case isLinked(err):
+		return linkedFault, true
+	case errors.Is(err, fs.ErrPermission):
+		return "it may not be read, or not be written here", true
+	case errors.Is(err, beneath.ErrMoved), errors.Is(err, fs.ErrNotExist):
+		return "it was changed while it was copied", true
+	}
+	return "", false
+}
+
+// whatRuns says what runs a file of this path without being asked to, or "".
+func whatRuns(p string) string {
+	segments := strings.Split(fold(p), "/")
+	for _, r := range autorun() {
+		if r.matches(segments) {
+			return r.what
+		}
+	}
+	return ""
+}

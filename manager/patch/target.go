@@ -1,0 +1,145 @@
+package patch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"syscall"
+
+	"torno/internal/beneath"
+)
+
+// target is a directory of the parent's that is written to, by handle and through no link.
+type target struct{ root *os.Root }
+
+// errThere says that there is something at a name that should be free.
+var errThere = errors.New("there is something at its place already")
+
+// mkdir makes a directory, unless it is there.
+func (t target) mkdir(p string) error {
+	dir, err := beneath.Dir(t.root, path.Dir(p))
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	if err := dir.Mkdir(path.Base(p), 0o777); !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	made, err := beneath.Step(dir, path.Base(p))
+	if err != nil {
+		return err
+	}
+	return made.Close()
+}
+
+// mkdirAll makes a directory and those above it.
+func (t target) mkdirAll(p string) error {
+	if p == "." {
+		return nil
+	}
+	if err := t.mkdirAll(path.Dir(p)); err != nil {
+		return err
+	}
+	return t.mkdir(p)
+}
+
+// link makes a symbolic link at a name that is free.
+func (t target) link(p, to string) error {
+	dir, err := beneath.Dir(t.root, path.Dir(p))
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	if err := dir.Symlink(to, path.Base(p)); errors.Is(err, fs.ErrExist) {
+		return errThere
+	} else if err != nil {
+		return err
+	}
+	return nil
+}
+
+// remove removes a file, a link or an empty directory.
+func (t target) remove(p string) error {
+	dir, err := beneath.Dir(t.root, path.Dir(p))
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	return dir.Remove(path.Base(p))
+}
+
+// write writes a file beside its place and puts it there whole. Over says that what is there is replaced; its mode stays,
+// but for whether it can be executed.
+func (t target) write(ctx context.Context, p string, from io.Reader, exec, over bool) (err error) {
+	dir, err := beneath.Dir(t.root, path.Dir(p))
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	name, temp := path.Base(p), ".torno-"+randomName()
+	perm := os.FileMode(0o666)
+	if exec {
+		perm = 0o777
+	}
+	f, err := dir.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, perm)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(f, interruptible{ctx, from})
+	if err == nil && over {
+		err = keepMode(dir, name, f, exec)
+	}
+	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
+		err = settle(dir, temp, name, over)
+	}
+	if err != nil {
+		return errors.Join(err, dir.Remove(temp))
+	}
+	return nil
+}
+
+// keepMode gives a file the mode of the one that it will replace.
+func keepMode(dir *os.Root, name string, f *os.File, exec bool) error {
+	info, err := dir.Lstat(name)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && !info.Mode().IsRegular() {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	perm := info.Mode().Perm() &^ 0o111
+	if exec {
+		perm |= perm & 0o444 >> 2 // whoever reads it may execute it
+	}
+	return f.Chmod(perm)
+}
+
+// settle gives a file its name. A name that should be free is taken by a hard link, which replaces nothing; not every
+// file system has those.
+func settle(dir *os.Root, temp, name string, over bool) error {
+	if over {
+		err := dir.Rename(temp, name)
+		if errors.Is(err, syscall.EISDIR) || errors.Is(err, fs.ErrExist) {
+			return errThere // a directory
+		}
+		return err
+	}
+	err := dir.Link(temp, name)
+	switch {
+	case err == nil:
+		return dir.Remove(temp)
+	case errors.Is(err, fs.ErrExist):
+		return errThere
+	}
+	if _, seen := dir.Lstat(name); !errors.Is(seen, fs.ErrNotExist) {
+		return errors.Join(seen, errThere)
+	}
+	if err := dir.Rename(temp, name); err != nil {
+		return fmt.Errorf("put %s in its place: %w", name, err)
+	}
+	return nil
+}
