@@ -20,7 +20,8 @@ const firstSteps = `subagent spawn --wait -- 'go test ./...'     do a task and p
 id=$(subagent spawn -- 'make docs')          start one and go on
 subagent wait "$id"                          take its answer later
 subagent list                                see what is going on
-subagent info                                see what this outbox offers`
+subagent info                                see what this outbox offers
+subagent spawn --copy . --id fix -- 'fix it'  have a copy changed; then: subagent diff fix, subagent apply fix`
 
 // app is one invocation.
 type app struct {
@@ -41,7 +42,7 @@ func newApp() *app {
 	}
 	c.Commands = []cli.Command{
 		c.spawnCommand(), c.listCommand(), c.waitCommand(), c.cancelCommand(), c.logsCommand(),
-		c.diffCommand(), c.getCommand(), c.infoCommand(), c.skillCommand(), c.VersionCommand(delegation.Version),
+		c.diffCommand(), c.getCommand(), c.applyCommand(), c.infoCommand(), c.skillCommand(), c.VersionCommand(delegation.Version),
 	}
 	return c
 }

@@ -30,9 +30,9 @@ var exitCodes = []string{
 	"a mistake in the arguments",
 	"the child's time was up",
 	"the child was cancelled",
-	"the request was refused",
+	"the request was refused, or what the child has left",
 	"nobody is serving the outbox",
-	"other trouble: the sandbox did not start, the run was lost, the result is not readable",
+	"other trouble: the sandbox did not start, the run was lost, the result is not readable, changes do not fit",
 }
 
 // exitCode says how a run ended.
@@ -104,6 +104,10 @@ var troubles = []struct {
 	{manager.ErrSuperseded, exitCancelled, "superseded", "subagent wait takes the result of the later request"},
 	{manager.ErrGone, exitTrouble, "gone", "spawn again if the result is still needed"},
 	{manager.ErrOverdue, exitTrouble, "overdue", "the run was cancelled; subagent wait waits for its end"},
+	{errUnsafe, exitRefused, "unsafe", "leave these out with --without PATH, and copy what is needed of them with subagent get"},
+	{errSelfRunning, exitRefused, "runs_by_itself", "look at them with subagent diff ID PATH; then --allow-autorun, or --without PATH"},
+	{errConflict, exitTrouble, "conflict", "leave these out with --without PATH, and bring them together by hand"},
+	{errUnfinished, exitTrouble, "unfinished", "subagent wait ID; or --unfinished"},
 	{manager.ErrWorkspaceThere, exitTrouble, "workspace_there", "give the new child another --id, or leave out --copy to go on in its workspace"},
 	{patch.ErrNoBase, exitTrouble, "no_base", "subagent get copies its files; spawn with --copy DIR to have them compared"},
 	{patch.ErrChanging, exitTrouble, "changing", "wait for the child's end: subagent wait ID"},

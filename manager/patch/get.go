@@ -117,7 +117,7 @@ func (g *getting) link(f found, got *Got) error {
 	if err := g.to.mkdirAll(path.Dir(f.path)); err != nil {
 		return err
 	}
-	return g.to.link(f.path, target)
+	return g.to.link(f.path, target, "", false)
 }
 
 func (g *getting) file(f found, got *Got) error {
@@ -133,7 +133,7 @@ func (g *getting) file(f found, got *Got) error {
 	if err := g.to.mkdirAll(path.Dir(f.path)); err != nil {
 		return err
 	}
-	return g.to.write(g.ctx, f.path, &bounded{from, got.Size}, got.Exec, g.replace)
+	return g.to.write(g.ctx, f.path, &bounded{from, got.Size}, got.Exec, randomName(), g.replace)
 }
 
 // asLeftOut says why one path could not be copied, where the others can.

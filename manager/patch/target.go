@@ -47,17 +47,32 @@ func (t target) mkdirAll(p string) error {
 	return t.mkdir(p)
 }
 
-// link makes a symbolic link at a name that is free.
-func (t target) link(p, to string) error {
+// tempName is how a file is called while an apply, or a get, writes it.
+func tempName(id string) string { return ".torno-" + id }
+
+// isAbsent says whether an error is that there is nothing, or no directory in which something could be.
+func isAbsent(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, beneath.ErrNotDirectory)
+}
+
+// link makes a symbolic link. Over says that what is there is replaced.
+func (t target) link(p, to, id string, over bool) error {
 	dir, err := beneath.Dir(t.root, path.Dir(p))
 	if err != nil {
 		return err
 	}
 	defer dir.Close()
-	if err := dir.Symlink(to, path.Base(p)); errors.Is(err, fs.ErrExist) {
+	name := path.Base(p)
+	if over {
+		name = tempName(id)
+	}
+	if err := dir.Symlink(to, name); errors.Is(err, fs.ErrExist) {
 		return errThere
-	} else if err != nil {
+	} else if err != nil || !over {
 		return err
+	}
+	if err := dir.Rename(name, path.Base(p)); err != nil {
+		return errors.Join(err, dir.Remove(name))
 	}
 	return nil
 }
@@ -74,13 +89,13 @@ func (t target) remove(p string) error {
 
 // write writes a file beside its place and puts it there whole. Over says that what is there is replaced; its mode stays,
 // but for whether it can be executed.
-func (t target) write(ctx context.Context, p string, from io.Reader, exec, over bool) (err error) {
+func (t target) write(ctx context.Context, p string, from io.Reader, exec bool, id string, over bool) (err error) {
 	dir, err := beneath.Dir(t.root, path.Dir(p))
 	if err != nil {
 		return err
 	}
 	defer dir.Close()
-	name, temp := path.Base(p), ".torno-"+randomName()
+	name, temp := path.Base(p), tempName(id)
 	perm := os.FileMode(0o666)
 	if exec {
 		perm = 0o777
@@ -111,11 +126,30 @@ func keepMode(dir *os.Root, name string, f *os.File, exec bool) error {
 	if err != nil {
 		return err
 	}
+	return f.Chmod(execMode(info, exec))
+}
+
+// execMode is the mode of a file that may, or may not, be executed by those who may read it.
+func execMode(info os.FileInfo, exec bool) os.FileMode {
 	perm := info.Mode().Perm() &^ 0o111
 	if exec {
-		perm |= perm & 0o444 >> 2 // whoever reads it may execute it
+		perm |= perm & 0o444 >> 2
 	}
-	return f.Chmod(perm)
+	return perm
+}
+
+// setExec changes only whether a file can be executed.
+func (t target) setExec(p string, exec bool) error {
+	dir, err := beneath.Dir(t.root, path.Dir(p))
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	f, info, err := beneath.Open(dir, path.Base(p), beneath.CheckRegular)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Chmod(execMode(info, exec)), f.Close())
 }
 
 // settle gives a file its name. A name that should be free is taken by a hard link, which replaces nothing; not every

@@ -1,0 +1,190 @@
+package main
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"torno/delegation"
+	"torno/internal/cli"
+	"torno/manager"
+	"torno/manager/patch"
+)
+
+// What keeps an apply from being done.
+var (
+	errConflict    = errors.New("some changes do not fit")
+	errUnsafe      = errors.New("some changes are refused")
+	errSelfRunning = errors.New("some of the files run by themselves")
+	errUnfinished  = errors.New("the child is not done yet")
+)
+
+// applyOptions say how a child's work is taken.
+type applyOptions struct {
+	to         string
+	dry        bool
+	autorun    bool
+	unfinished bool
+}
+
+func (c *app) applyCommand() cli.Command {
+	var pick pickOptions
+	var o applyOptions
+	return cli.Command{
+		Name: "apply", Operands: "ID [PATH…]", Brief: "take over what a child has changed in its copy",
+		About: `
+Compares three sides: what the child was given by --copy, what it made of that, and what the directory holds today. What
+only the child has changed is taken, deletions too; a text that both have changed in different lines is merged; all else
+that both have changed is a conflict. Nothing is written unless everything fits. Refused are links that lead out, set-id
+files, devices and the like, and names that cannot be seen or that some file system takes for another one.
+
+Files that run by themselves (hooks, CI, settings of editors and agents, .envrc, scripts of package.json) are written only
+with --allow-autorun, or when a person at a terminal agrees. Git directories are never touched. After a crash the same
+command goes on.`,
+		Examples: []string{"subagent apply fix --dry-run", "subagent apply fix src docs --without docs/draft.md"},
+		Options: []cli.Option{
+			{Name: "to", Value: "DIR", Help: "where to; by default the directory that was copied", Set: cli.Text(&o.to)},
+			{Name: "dry-run", Help: "only say what would be done", Set: cli.On(&o.dry)},
+			{Name: "allow-autorun", Help: "also files that run by themselves", Set: cli.On(&o.autorun)},
+			{Name: "unfinished", Help: "also while the child is still at work", Set: cli.On(&o.unfinished)},
+			pick.option(),
+		},
+		Run: func(ctx context.Context, args cli.Args) (int, error) {
+			operands := args.All()
+			return c.withWork(ctx, operands, pick, func(m *manager.Manager, work *patch.Work) (int, error) {
+				item, asked := m.Find(operands[0])
+				if asked && item.State != delegation.StateEnded && !o.unfinished && !o.dry {
+					return 0, fmt.Errorf("%s: %w", operands[0], errUnfinished)
+				}
+				return c.apply(ctx, work, o)
+			})
+		},
+	}
+}
+
+func (c *app) apply(ctx context.Context, work *patch.Work, o applyOptions) (int, error) {
+	dir, err := filepath.Abs(cmp.Or(o.to, work.Base.Origin))
+	if err != nil {
+		return 0, err
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return 0, fmt.Errorf("open the directory to write to: %w", err)
+	}
+	defer root.Close()
+	if !o.dry {
+		cut, err := work.Interrupted(dir, root)
+		if err != nil {
+			return 0, err
+		}
+		if cut != nil {
+			c.Say("an apply to %s that began at %s did not end; what it wrote counts", cut.Dir, cut.BeganAt.Format(time.RFC3339))
+		}
+	}
+	plan, err := work.Plan(ctx, dir, root)
+	if err != nil {
+		return 0, err
+	}
+	if err := c.judge(plan, o); err != nil {
+		return 0, err
+	}
+	if o.dry {
+		return c.listSteps(plan, len(plan.Steps), "would write", dir)
+	}
+	done, err := plan.Apply(ctx)
+	if err != nil {
+		_, listing := c.listSteps(plan, done, "wrote only", dir)
+		return 0, cli.Hint(errors.Join(err, listing), "the same command goes on where this one ended")
+	}
+	return c.listSteps(plan, done, "wrote", dir)
+}
+
+// judge says what keeps a plan from being carried out.
+func (c *app) judge(plan *patch.Plan, o applyOptions) error {
+	if c.JSON {
+		if err := c.listTroubles(plan); err != nil {
+			return err
+		}
+	}
+	c.nameEach("refused: ", troubleLines(plan.Refused))
+	c.nameEach("conflict: ", troubleLines(plan.Conflicts))
+	if len(plan.Refused) > 0 {
+		return fmt.Errorf("%w, so nothing was written: %d", errUnsafe, len(plan.Refused))
+	}
+	if len(plan.Conflicts) > 0 {
+		return fmt.Errorf("%w, so nothing was written: %d", errConflict, len(plan.Conflicts))
+	}
+	c.nameEach("runs by itself: ", troubleLines(plan.Running))
+	if len(plan.Running) > 0 && !o.autorun && !o.dry && !c.agrees() {
+		return fmt.Errorf("%w, so nothing was written: %d", errSelfRunning, len(plan.Running))
+	}
+	return nil
+}
+
+// agrees asks a person, if there is one.
+func (c *app) agrees() bool {
+	if c.JSON || !cli.IsTerminal(c.In) || !c.Errors.Terminal {
+		return false
+	}
+	fmt.Fprint(c.Errors, "write these too? [y/N] ")
+	answer, err := bufio.NewReader(c.In).ReadString('\n')
+	return err == nil && strings.EqualFold(strings.TrimSpace(answer), "y")
+}
+
+func troubleLines(all []patch.Trouble) []string {
+	lines := make([]string, len(all))
+	for i, t := range all {
+		lines[i] = fmt.Sprintf("%q: %s", t.Path, t.Why)
+	}
+	return lines
+}
+
+// applied is a path of a plan, with --json.
+type applied struct {
+	Path         string `json:"path"`
+	Action       string `json:"action,omitempty"`
+	DryRun       bool   `json:"dry_run,omitempty"`
+	Conflict     string `json:"conflict,omitempty"`
+	Refused      string `json:"refused,omitempty"`
+	RunsByItself string `json:"runs_by_itself,omitempty"`
+}
+
+func (c *app) listTroubles(plan *patch.Plan) error {
+	for _, t := range plan.Refused {
+		if err := c.Out.Object(applied{Path: t.Path, Refused: t.Why}); err != nil {
+			return err
+		}
+	}
+	for _, t := range plan.Conflicts {
+		if err := c.Out.Object(applied{Path: t.Path, Conflict: t.Why}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// listSteps prints the first steps of a plan, and how many there are.
+func (c *app) listSteps(plan *patch.Plan, done int, did, dir string) (int, error) {
+	for i := range plan.Steps[:done] {
+		s := &plan.Steps[i]
+		line := applied{Path: s.Change.Path, Action: s.What(), DryRun: did == "would write", RunsByItself: s.Change.RunsByItself}
+		if c.JSON {
+			if err := c.Out.Object(line); err != nil {
+				return 0, err
+			}
+			continue
+		}
+		fmt.Fprintf(c.Out, "%-7s %s\n", line.Action, cli.OneLine(line.Path))
+	}
+	c.Say("%s %s in %s", did, counted(int64(done), "change"), dir)
+	if plan.Already > 0 {
+		c.Say("%s there already", counted(int64(plan.Already), "change"))
+	}
+	return exitCompleted, nil
+}

@@ -1,0 +1,150 @@
+package patch
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"syscall"
+)
+
+// Fits says whether all of a plan can be done.
+func (p *Plan) Fits() bool { return len(p.Conflicts) == 0 && len(p.Refused) == 0 }
+
+// The order in which steps are done. What makes room comes first, and what only deletes last, so that a crash leaves more
+// and not less.
+const (
+	makesRoom = iota
+	makesDirectory
+	writes
+	deletes
+)
+
+func (s *Step) phase() int {
+	switch {
+	case s.After == nil && s.early:
+		return makesRoom
+	case s.After == nil:
+		return deletes
+	case s.After.Kind == Directory:
+		return makesDirectory
+	}
+	return writes
+}
+
+// sort orders the steps: directories before what is in them, but for deletions.
+func (p *Plan) sort() {
+	slices.SortStableFunc(p.Steps, func(a, b Step) int {
+		order := cmp.Compare(a.Change.Path, b.Change.Path)
+		if a.After == nil {
+			order = -order
+		}
+		return cmp.Or(cmp.Compare(a.phase(), b.phase()), order)
+	})
+}
+
+// Apply carries out a plan that fits, and returns how many of its steps were done. It looks at each path once more before it
+// writes there. When it ends early, the same plan made anew goes on where it ended. What was taken is part of the base from
+// then on, so that later changes of the child are compared with it.
+func (p *Plan) Apply(ctx context.Context) (done int, err error) {
+	if !p.Fits() {
+		return 0, errors.New("a plan with conflicts or refusals is not carried out")
+	}
+	id := randomName()
+	if err := p.begin(id); err != nil {
+		return 0, err
+	}
+	agreed := slices.Clone(p.agreed)
+	for i := range p.Steps {
+		s := &p.Steps[i]
+		if err = p.do(ctx, s, id); err != nil {
+			err = fmt.Errorf("write %q: %w", s.Change.Path, err)
+			break
+		}
+		done++
+		agreed = append(agreed, s.Change)
+	}
+	err = errors.Join(err, p.work.advance(agreed))
+	if err == nil {
+		err = p.work.store.root.Remove(p.work.markerPath())
+	}
+	return done, err
+}
+
+// do does one step, if the path is still what it was when the plan was made.
+func (p *Plan) do(ctx context.Context, s *Step, id string) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	at := s.Change.Path
+	today, err := p.to.look(ctx, at)
+	if err != nil {
+		return err
+	}
+	if !same(today, s.Today) {
+		return fmt.Errorf("%w: it is not as it was when the plan was made", ErrChanging)
+	}
+	if s.After == nil {
+		return p.delete(s)
+	}
+	if today != nil && (today.Kind == Directory) != (s.After.Kind == Directory) {
+		if err := p.to.remove(at); err != nil {
+			return err
+		}
+		today = nil
+	}
+	switch s.After.Kind {
+	case Directory:
+		return p.to.mkdir(at)
+	case Link:
+		return p.to.link(at, s.After.Target, id, today != nil)
+	}
+	if today != nil && today.Digest == s.After.Digest {
+		return p.to.setExec(at, s.After.Exec)
+	}
+	from, err := p.work.stage.open(s.After.Digest)
+	if err != nil {
+		return err
+	}
+	defer from.Close()
+	return p.to.write(ctx, at, from, s.After.Exec, id, today != nil)
+}
+
+// delete deletes. A directory in which something else lies stays.
+func (p *Plan) delete(s *Step) error {
+	err := p.to.remove(s.Change.Path)
+	if s.Today.Kind == Directory && (errors.Is(err, syscall.ENOTEMPTY) || errors.Is(err, fs.ErrExist)) {
+		return nil
+	}
+	return err
+}
+
+// advance makes what was taken part of the base.
+func (w *Work) advance(taken []*Change) (err error) {
+	if len(taken) == 0 {
+		return nil
+	}
+	texts, err := w.store.appendTexts(w.Base)
+	if err != nil {
+		return err
+	}
+	t := w.Base.tree()
+	for _, c := range taken {
+		if c.After == nil {
+			delete(t, c.Path)
+			continue
+		}
+		t[c.Path] = c.After
+		if c.After.Kind == File && w.stage.has(c.After.Digest) {
+			data, _, readErr := w.stage.text(c.After.Digest)
+			err = errors.Join(err, readErr, texts.add(c.After.Digest, data))
+		}
+	}
+	w.Base.Entries = t.sorted()
+	if err = errors.Join(err, texts.close()); err != nil {
+		return fmt.Errorf("keep what was taken: %w", err)
+	}
+	return w.store.save(w.Base)
+}

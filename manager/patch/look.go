@@ -1,0 +1,90 @@
+package patch
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+
+	"torno/internal/beneath"
+)
+
+// look says what is at a path, through no link: below a link, or a file, there is nothing.
+func (t target) look(ctx context.Context, p string) (*Entry, error) {
+	dir, err := beneath.Dir(t.root, path.Dir(p))
+	if isAbsent(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
+	info, err := dir.Lstat(path.Base(p))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	e := &Entry{Path: p, Kind: Other}
+	switch mode := info.Mode(); {
+	case mode.IsDir():
+		e.Kind = Directory
+	case mode&os.ModeSymlink != 0:
+		e.Kind = Link
+		e.Target, err = dir.Readlink(path.Base(p))
+	case mode.IsRegular():
+		e.Kind, e.Exec = File, mode&0o111 != 0
+		err = digest(ctx, dir, e)
+	}
+	return e, err
+}
+
+func digest(ctx context.Context, dir *os.Root, e *Entry) error {
+	f, _, err := beneath.Open(dir, path.Base(e.Path), beneath.CheckRegular)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	e.Digest, e.Size, err = pour(ctx, io.Discard, f, lookLimits.Bytes)
+	return err
+}
+
+// text reads a file that is short, and says whether it is text.
+func (t target) text(p string) ([]byte, bool, error) {
+	dir, err := beneath.Dir(t.root, path.Dir(p))
+	if err != nil {
+		return nil, false, err
+	}
+	defer dir.Close()
+	f, _, err := beneath.Open(dir, path.Base(p), beneath.CheckRegular)
+	if err != nil {
+		return nil, false, err
+	}
+	defer f.Close()
+	data, more, err := beneath.ReadUpTo(f, maxText)
+	return data, !more && isText(data), err
+}
+
+// names are what is in a directory; nothing where there is none.
+func (t target) names(p string) ([]string, error) {
+	dir, err := beneath.Dir(t.root, p)
+	if isAbsent(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
+	f, err := dir.Open(".")
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	names, err := f.Readdirnames(-1)
+	slices.Sort(names)
+	return names, err
+}

@@ -1,0 +1,256 @@
+package patch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"strings"
+)
+
+// Plan is what an apply would do, and what keeps it from that. It can be carried out where there are no Conflicts and no
+// Refused.
+type Plan struct {
+	Steps     []Step
+	Conflicts []Trouble
+	Refused   []Trouble
+	Running   []Trouble // files that run by themselves, among the steps
+	Already   int       // changes that are there already
+
+	work   *Work
+	to     target
+	path   string // of the directory, as the parent sees it
+	agreed []*Change
+}
+
+// Trouble is a path and what is the matter with it.
+type Trouble struct{ Path, Why string }
+
+// Step is one path of a plan.
+type Step struct {
+	Change *Change
+	Merged bool   // lines of both sides
+	Today  *Entry // what is there when the plan is made
+	After  *Entry // what shall be there; nil for nothing
+
+	early bool // a deletion that makes room for something else
+}
+
+// What says in a word what the step does.
+func (s *Step) What() string {
+	switch {
+	case s.Merged:
+		return "merged"
+	case s.After == nil:
+		return "deleted"
+	case s.Today == nil:
+		return "added"
+	}
+	return "changed"
+}
+
+// Plan compares three sides: what the child was given, what it made of that, and what the directory holds today. A path that
+// only the child has changed is taken; one that both have changed is merged line by line, or is a conflict.
+func (w *Work) Plan(ctx context.Context, dir string, root *os.Root) (*Plan, error) {
+	p := &Plan{work: w, to: target{root}, path: dir}
+	for i := range w.Changes {
+		if err := p.consider(ctx, &w.Changes[i]); err != nil {
+			return nil, fmt.Errorf("plan %q: %w", w.Changes[i].Path, err)
+		}
+	}
+	if err := p.check(ctx); err != nil {
+		return nil, err
+	}
+	p.sort()
+	return p, nil
+}
+
+func (p *Plan) consider(ctx context.Context, c *Change) error {
+	if c.Refused != "" {
+		p.refuse(c.Path, c.Refused)
+		return nil
+	}
+	today, err := p.to.look(ctx, c.Path)
+	if err != nil {
+		return err
+	}
+	switch {
+	case same(today, c.After):
+		p.Already++
+		p.agreed = append(p.agreed, c)
+	case same(today, c.Before), today == nil && !c.kindStays():
+		p.step(Step{Change: c, Today: today, After: c.After})
+	default:
+		return p.both(ctx, c, today)
+	}
+	return nil
+}
+
+func (p *Plan) step(s Step) {
+	p.Steps = append(p.Steps, s)
+	if s.Change.RunsByItself != "" {
+		p.Running = append(p.Running, Trouble{s.Change.Path, s.Change.RunsByItself})
+	}
+}
+
+// both handles a path that was changed on both sides.
+func (p *Plan) both(ctx context.Context, c *Change, today *Entry) error {
+	merged, err := p.merge(ctx, c, today)
+	switch {
+	case err != nil:
+		return err
+	case merged == nil:
+		p.Conflicts = append(p.Conflicts, Trouble{c.Path, collision(c, today)})
+	case same(today, merged):
+		p.Already++
+		p.agreed = append(p.agreed, c)
+	default:
+		p.step(Step{Change: c, Merged: true, Today: today, After: merged})
+	}
+	return nil
+}
+
+// collision says how two sides have changed one path.
+func collision(c *Change, today *Entry) string {
+	switch {
+	case c.After == nil:
+		return "the child has deleted it, and it was changed here"
+	case today == nil:
+		return "the child has changed it, and it was deleted here"
+	case c.Before == nil:
+		return "the child has added it, and there is another one here"
+	}
+	return "it was changed on both sides"
+}
+
+func (p *Plan) refuse(path, why string) { p.Refused = append(p.Refused, Trouble{path, why}) }
+
+// neighbours are what the steps are looked at with.
+type neighbours struct {
+	steps map[string]*Step    // by path
+	names map[string][]string // of a directory, as they are today
+}
+
+// check looks at what the steps have to do with each other and with what else is in the directory.
+func (p *Plan) check(ctx context.Context) error {
+	near := neighbours{map[string]*Step{}, map[string][]string{}}
+	for i := range p.Steps {
+		near.steps[p.Steps[i].Change.Path] = &p.Steps[i]
+	}
+	for i := range p.Steps {
+		s := &p.Steps[i]
+		if s.After == nil {
+			continue
+		}
+		for _, look := range []func(context.Context, *Step, neighbours) error{p.checkPlace, p.checkTwin, p.checkRoom, p.checkLink} {
+			if err := look(ctx, s, near); err != nil {
+				return fmt.Errorf("plan %q: %w", s.Change.Path, err)
+			}
+		}
+	}
+	return nil
+}
+
+// checkPlace wants a directory for what is written: one that is there and stays, or one that is made.
+func (p *Plan) checkPlace(ctx context.Context, s *Step, near neighbours) error {
+	parent := path.Dir(s.Change.Path)
+	if parent == "." {
+		return nil
+	}
+	if above := near.steps[parent]; above != nil && above.After != nil && above.After.Kind == Directory {
+		return nil
+	}
+	today, err := p.to.look(ctx, parent)
+	if err != nil {
+		return err
+	}
+	if today == nil || today.Kind != Directory || near.steps[parent] != nil {
+		p.Conflicts = append(p.Conflicts, Trouble{s.Change.Path, "the directory in which it should lie is not there"})
+	}
+	return nil
+}
+
+// checkTwin refuses a new name that some file system takes for one that is there. One that is deleted makes room first.
+func (p *Plan) checkTwin(_ context.Context, s *Step, near neighbours) error {
+	if s.Today != nil {
+		return nil
+	}
+	parent := path.Dir(s.Change.Path)
+	names, known := near.names[parent]
+	if !known {
+		var err error
+		if names, err = p.to.names(parent); err != nil {
+			return err
+		}
+		near.names[parent] = names
+	}
+	twin := twinIn(names, s.Change.Path)
+	if twin == "" {
+		return nil
+	}
+	if other := near.steps[path.Join(parent, twin)]; other != nil && other.After == nil {
+		other.early = true
+		return nil
+	}
+	p.refuse(s.Change.Path, fmt.Sprintf("some file systems take its name for %q, which is there", twin))
+	return nil
+}
+
+// checkRoom wants a directory that becomes something else to hold nothing but what is deleted.
+func (p *Plan) checkRoom(_ context.Context, s *Step, near neighbours) error {
+	if s.Today == nil || s.Today.Kind != Directory || s.After.Kind == Directory {
+		return nil
+	}
+	kept, err := p.keptIn(s.Change.Path, near.steps)
+	if err == nil && kept != "" {
+		p.Conflicts = append(p.Conflicts, Trouble{s.Change.Path, fmt.Sprintf("it is a directory here and holds %q", kept)})
+	}
+	return err
+}
+
+// keptIn is something in a directory that is not deleted, or "". What is deleted makes room first.
+func (p *Plan) keptIn(dir string, byPath map[string]*Step) (string, error) {
+	names, err := p.to.names(dir)
+	if err != nil {
+		return "", err
+	}
+	for _, name := range names {
+		below := path.Join(dir, name)
+		step := byPath[below]
+		if step == nil || step.After != nil {
+			return below, nil
+		}
+		step.early = true
+		if step.Today.Kind != Directory {
+			continue
+		}
+		if kept, err := p.keptIn(below, byPath); kept != "" || err != nil {
+			return kept, err
+		}
+	}
+	return "", nil
+}
+
+// checkLink refuses a link whose way leads through one of the parent's that leads out.
+func (p *Plan) checkLink(ctx context.Context, s *Step, _ neighbours) error {
+	if s.After.Kind != Link {
+		return nil
+	}
+	at := path.Dir(s.Change.Path)
+	for part := range strings.SplitSeq(s.After.Target, "/") {
+		at = path.Join(at, part)
+		if at == "." {
+			continue
+		}
+		e, err := p.to.look(ctx, at)
+		if err != nil && !errors.Is(err, os.ErrPermission) {
+			return err
+		}
+		if e != nil && e.Kind == Link && linkFault(at, e.Target) != "" {
+			p.refuse(s.Change.Path, fmt.Sprintf("it is a link through %q, which leads out of the tree", at))
+			return nil
+		}
+	}
+	return nil
+}
