@@ -98,6 +98,7 @@ func closing(dir *os.Root, err error) error {
 type NewWorkspace struct {
 	SubagentID string
 	Path       string
+	Answer     string // where in it the answer will be
 	Root       *os.Root
 	UID, GID   int // of the outbox's owner, who shall own what is in it
 }
@@ -113,7 +114,7 @@ func (r *Run) fill(ctx context.Context, fresh bool, fill func(context.Context, N
 	}
 	defer root.Close()
 	uid, gid := r.m.dir.Owner()
-	err = fill(ctx, NewWorkspace{r.id.String(), r.workspace, root, int(uid), int(gid)})
+	err = fill(ctx, NewWorkspace{r.id.String(), r.workspace, r.answer, root, int(uid), int(gid)})
 	if err != nil {
 		return errors.Join(err, r.m.dropWorkspace(r.id))
 	}

@@ -36,7 +36,7 @@ func (c *app) copier(m *manager.Manager, from copyOptions, workspace string) (fu
 			return err
 		}
 		defer store.Close()
-		to := patch.Destination{Subagent: w.SubagentID, Path: w.Path, Root: w.Root, UID: w.UID, GID: w.GID}
+		to := patch.Destination{Subagent: w.SubagentID, Path: w.Path, Answer: w.Answer, Root: w.Root, UID: w.UID, GID: w.GID}
 		report, err := store.Copy(ctx, origin, to, from.limits)
 		if err == nil {
 			c.sayCopied(report)

@@ -17,6 +17,7 @@ import (
 type Destination struct {
 	Subagent string
 	Path     string // as the parent sees it
+	Answer   string // where in it the answer will be
 	Root     *os.Root
 	UID, GID int // who shall own what is in it, where that can be had
 }
@@ -65,7 +66,7 @@ func (s *Store) Copy(ctx context.Context, origin string, to Destination, limits 
 		return Report{}, fmt.Errorf("make a place for what is copied: %w", err)
 	}
 	c := &copying{ctx: ctx, to: to, limits: limits, base: &Base{
-		Version: baseVersion, Subagent: to.Subagent, Outbox: s.outbox, Origin: origin, Workspace: to.Path, MadeAt: time.Now().UTC(),
+		Version: baseVersion, Subagent: to.Subagent, Outbox: s.outbox, Origin: origin, Workspace: to.Path, Answer: to.Answer, MadeAt: time.Now().UTC(),
 	}}
 	err = c.run(s, from)
 	if err == nil {
@@ -177,7 +178,7 @@ func (c *copying) give(path string) error {
 func (c *copying) file(f found, e *Entry) (err error) {
 	from, info, err := beneath.Open(f.in, f.name, beneath.CheckRegular)
 	if errors.Is(err, fs.ErrPermission) {
-		return &leftError{"it cannot be read"}
+		return &leftError{unreadFault}
 	}
 	if err != nil {
 		return err

@@ -9,6 +9,7 @@ import (
 	"path"
 	"strings"
 
+	"torno/delegation"
 	"torno/internal/beneath"
 )
 
@@ -22,7 +23,7 @@ type Got struct {
 // Get copies files, directories and links out of a child's workspace into a directory of the parent's. It leaves out what
 // Plan would refuse, git directories, and what is there already, unless replace. It tells of each path when it is done.
 func Get(ctx context.Context, workspace *os.Root, pick Selection, to *os.Root, replace bool, tell func(Got) error) error {
-	g := &getting{ctx: ctx, pick: pick, to: target{to}, replace: replace, tell: tell, forms: map[string]string{}, found: map[string]bool{}}
+	g := &getting{ctx: ctx, pick: pick, to: target{to}, replace: replace, tell: tell, forms: map[string]string{}, found: map[string]bool{}, made: map[string]bool{}}
 	walk := walk{ctx: ctx, pick: pick, limits: lookLimits, visit: g.visit}
 	if err := walk.run(workspace); err != nil {
 		return fmt.Errorf("copy out of the workspace: %w", err)
@@ -51,6 +52,7 @@ type getting struct {
 	bytes   int64
 	forms   map[string]string // of the paths that were written, folded
 	found   map[string]bool   // of the wanted paths
+	made    map[string]bool   // of the directories written to
 }
 
 func (g *getting) visit(f found) error {
@@ -93,7 +95,7 @@ func (g *getting) take(f found, got *Got) error {
 	switch mode := f.info.Mode(); {
 	case mode.IsDir():
 		got.Kind = Directory
-		return g.to.mkdirAll(f.path)
+		return g.to.mkdirAll(f.path, g.made)
 	case mode&os.ModeSymlink != 0:
 		return g.link(f, got)
 	case mode&(os.ModeSetuid|os.ModeSetgid) != 0:
@@ -108,13 +110,13 @@ func (g *getting) take(f found, got *Got) error {
 func (g *getting) link(f found, got *Got) error {
 	target, err := f.in.Readlink(f.name)
 	if err != nil {
-		return err
+		return &leftError{changedFault}
 	}
 	got.Kind, got.Target = Link, target
 	if fault := linkFault(f.path, target); fault != "" {
 		return &leftError{fault}
 	}
-	if err := g.to.mkdirAll(path.Dir(f.path)); err != nil {
+	if err := g.to.mkdirAll(path.Dir(f.path), g.made); err != nil {
 		return err
 	}
 	return g.to.link(f.path, target, "", false)
@@ -123,14 +125,15 @@ func (g *getting) link(f found, got *Got) error {
 func (g *getting) file(f found, got *Got) error {
 	from, info, err := beneath.Open(f.in, f.name, beneath.CheckPlain)
 	if err != nil {
-		return err
+		return &leftError{whyUnread(err)}
 	}
 	defer from.Close()
 	got.Kind, got.Exec, got.Size = File, info.Mode()&0o111 != 0, info.Size()
-	if g.bytes += got.Size; g.bytes > lookLimits.Bytes {
-		return lookLimits.check(0, g.bytes, 0)
+	if got.Size > lookLimits.Bytes-g.bytes {
+		return &leftError{tooBig(got.Size)}
 	}
-	if err := g.to.mkdirAll(path.Dir(f.path)); err != nil {
+	g.bytes += got.Size
+	if err := g.to.mkdirAll(path.Dir(f.path), g.made); err != nil {
 		return err
 	}
 	return g.to.write(g.ctx, f.path, &bounded{from, got.Size}, got.Exec, randomName(), g.replace)
@@ -146,14 +149,23 @@ func asLeftOut(err error) (why string, ok bool) {
 		return errThere.Error(), true
 	case errors.Is(err, beneath.ErrNotDirectory):
 		return "there is no directory where it should go", true
-	case isLinked(err):
-		return linkedFault, true
 	case errors.Is(err, fs.ErrPermission):
-		return "it may not be read, or not be written here", true
+		return "it may not be written here", true
 	case errors.Is(err, beneath.ErrMoved), errors.Is(err, fs.ErrNotExist):
-		return "it was changed while it was copied", true
+		return changedFault, true
 	}
 	return "", false
+}
+
+// whyUnread says why a file was not opened.
+func whyUnread(err error) string {
+	switch {
+	case errors.Is(err, fs.ErrPermission):
+		return unreadFault
+	case errors.Is(err, delegation.ErrLinked):
+		return linkedFault
+	}
+	return changedFault
 }
 
 // whatRuns says what runs a file of this path without being asked to, or "".

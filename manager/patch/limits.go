@@ -17,10 +17,13 @@ var DefaultLimits = Limits{Files: 100_000, Bytes: 2 << 30}
 // What a look at a child's tree may cost at most, whatever the child has put there.
 var lookLimits = Limits{Files: 400_000, Bytes: 8 << 30}
 
+// maxStaged is how many bytes of a child's files are held: a file without content on its disk may say that it is very long.
+const maxStaged = 2 << 30
+
 const (
 	maxDepth = 128      // directories within each other, each of which is an open handle
 	maxPath  = 4096     // bytes of a path below the tree
-	maxNames = 64 << 20 // bytes of all paths together
+	maxNames = 32 << 20 // bytes of all paths together
 )
 
 // ErrTooMuch says that a tree is larger than the limits.

@@ -14,6 +14,15 @@ import (
 
 // look says what is at a path, through no link: below a link, or a file, there is nothing.
 func (t target) look(ctx context.Context, p string) (*Entry, error) {
+	return t.lookWith(p, func(dir *os.Root, e *Entry) error { return digest(ctx, dir, e) })
+}
+
+// glance is look without a file's content.
+func (t target) glance(p string) (*Entry, error) {
+	return t.lookWith(p, func(*os.Root, *Entry) error { return nil })
+}
+
+func (t target) lookWith(p string, read func(*os.Root, *Entry) error) (*Entry, error) {
 	dir, err := beneath.Dir(t.root, path.Dir(p))
 	if isAbsent(err) {
 		return nil, nil
@@ -38,7 +47,7 @@ func (t target) look(ctx context.Context, p string) (*Entry, error) {
 		e.Target, err = dir.Readlink(path.Base(p))
 	case mode.IsRegular():
 		e.Kind, e.Exec = File, mode&0o111 != 0
-		err = digest(ctx, dir, e)
+		err = read(dir, e)
 	}
 	return e, err
 }

@@ -59,7 +59,7 @@ func (w *Work) Plan(ctx context.Context, dir string, root *os.Root) (*Plan, erro
 			return nil, fmt.Errorf("plan %q: %w", w.Changes[i].Path, err)
 		}
 	}
-	if err := p.check(ctx); err != nil {
+	if err := p.check(); err != nil {
 		return nil, err
 	}
 	p.sort()
@@ -128,13 +128,13 @@ func (p *Plan) refuse(path, why string) { p.Refused = append(p.Refused, Trouble{
 
 // neighbours are what the steps are looked at with.
 type neighbours struct {
-	steps map[string]*Step    // by path
-	names map[string][]string // of a directory, as they are today
+	steps map[string]*Step // by path
+	names map[string]forms // of a directory, as they are today
 }
 
 // check looks at what the steps have to do with each other and with what else is in the directory.
-func (p *Plan) check(ctx context.Context) error {
-	near := neighbours{map[string]*Step{}, map[string][]string{}}
+func (p *Plan) check() error {
+	near := neighbours{map[string]*Step{}, map[string]forms{}}
 	for i := range p.Steps {
 		near.steps[p.Steps[i].Change.Path] = &p.Steps[i]
 	}
@@ -143,8 +143,8 @@ func (p *Plan) check(ctx context.Context) error {
 		if s.After == nil {
 			continue
 		}
-		for _, look := range []func(context.Context, *Step, neighbours) error{p.checkPlace, p.checkTwin, p.checkRoom, p.checkLink} {
-			if err := look(ctx, s, near); err != nil {
+		for _, look := range []func(*Step, neighbours) error{p.checkPlace, p.checkTwin, p.checkRoom, p.checkLink} {
+			if err := look(s, near); err != nil {
 				return fmt.Errorf("plan %q: %w", s.Change.Path, err)
 			}
 		}
@@ -153,7 +153,7 @@ func (p *Plan) check(ctx context.Context) error {
 }
 
 // checkPlace wants a directory for what is written: one that is there and stays, or one that is made.
-func (p *Plan) checkPlace(ctx context.Context, s *Step, near neighbours) error {
+func (p *Plan) checkPlace(s *Step, near neighbours) error {
 	parent := path.Dir(s.Change.Path)
 	if parent == "." {
 		return nil
@@ -161,7 +161,7 @@ func (p *Plan) checkPlace(ctx context.Context, s *Step, near neighbours) error {
 	if above := near.steps[parent]; above != nil && above.After != nil && above.After.Kind == Directory {
 		return nil
 	}
-	today, err := p.to.look(ctx, parent)
+	today, err := p.to.glance(parent)
 	if err != nil {
 		return err
 	}
@@ -172,20 +172,19 @@ func (p *Plan) checkPlace(ctx context.Context, s *Step, near neighbours) error {
 }
 
 // checkTwin refuses a new name that some file system takes for one that is there. One that is deleted makes room first.
-func (p *Plan) checkTwin(_ context.Context, s *Step, near neighbours) error {
+func (p *Plan) checkTwin(s *Step, near neighbours) error {
 	if s.Today != nil {
 		return nil
 	}
 	parent := path.Dir(s.Change.Path)
-	names, known := near.names[parent]
-	if !known {
-		var err error
-		if names, err = p.to.names(parent); err != nil {
+	if near.names[parent] == nil {
+		names, err := p.to.names(parent)
+		if err != nil {
 			return err
 		}
-		near.names[parent] = names
+		near.names[parent] = formsOf(names)
 	}
-	twin := twinIn(names, s.Change.Path)
+	twin := near.names[parent].twin(path.Base(s.Change.Path))
 	if twin == "" {
 		return nil
 	}
@@ -198,7 +197,7 @@ func (p *Plan) checkTwin(_ context.Context, s *Step, near neighbours) error {
 }
 
 // checkRoom wants a directory that becomes something else to hold nothing but what is deleted.
-func (p *Plan) checkRoom(_ context.Context, s *Step, near neighbours) error {
+func (p *Plan) checkRoom(s *Step, near neighbours) error {
 	if s.Today == nil || s.Today.Kind != Directory || s.After.Kind == Directory {
 		return nil
 	}
@@ -233,7 +232,7 @@ func (p *Plan) keptIn(dir string, byPath map[string]*Step) (string, error) {
 }
 
 // checkLink refuses a link whose way leads through one of the parent's that leads out.
-func (p *Plan) checkLink(ctx context.Context, s *Step, _ neighbours) error {
+func (p *Plan) checkLink(s *Step, _ neighbours) error {
 	if s.After.Kind != Link {
 		return nil
 	}
@@ -243,12 +242,15 @@ func (p *Plan) checkLink(ctx context.Context, s *Step, _ neighbours) error {
 		if at == "." {
 			continue
 		}
-		e, err := p.to.look(ctx, at)
+		e, err := p.to.glance(at)
 		if err != nil && !errors.Is(err, os.ErrPermission) {
 			return err
 		}
 		if e != nil && e.Kind == Link && linkFault(at, e.Target) != "" {
 			p.refuse(s.Change.Path, fmt.Sprintf("it is a link through %q, which leads out of the tree", at))
+			return nil
+		}
+		if e == nil {
 			return nil
 		}
 	}

@@ -100,7 +100,7 @@ func (w *Work) lines(e *Entry) ([]byte, bool, error) {
 	case e == nil:
 		return nil, true, nil
 	case e.Kind == Link:
-		return []byte(e.Target), true, nil
+		return []byte(e.Target), nameFault(e.Target) == "", nil
 	case e.Kind != File || e.Digest == "":
 		return nil, false, nil
 	case w.stage.has(e.Digest):

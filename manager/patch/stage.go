@@ -106,7 +106,7 @@ func (b *bounded) Read(p []byte) (int, error) {
 	n, err := b.from.Read(p[:min(int64(len(p)), b.left+1)])
 	b.left -= int64(n)
 	if b.left < 0 || errors.Is(err, io.EOF) && b.left > 0 {
-		return n, &leftError{"it was changed while it was copied"}
+		return n, &leftError{changedFault}
 	}
 	return n, err
 }

@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"torno/delegation"
 )
 
 // ErrNoBase says that nothing is known of what a child was given.
@@ -100,6 +102,7 @@ type Base struct {
 	Outbox    string          `json:"outbox"`
 	Origin    string          `json:"origin"`
 	Workspace string          `json:"workspace"`
+	Answer    string          `json:"answer"` // where in the workspace the answer comes to lie
 	MadeAt    time.Time       `json:"made_at"`
 	Entries   []Entry         `json:"entries"`
 	Texts     map[string]span `json:"texts"` // by digest: where in base.text a content lies
@@ -110,6 +113,11 @@ const (
 	baseName    = "base.json"
 	maxBase     = 256 << 20
 )
+
+// isAnswer says whether a path is that of the child's answer, which is not part of its work.
+func (b *Base) isAnswer(p string) bool {
+	return b.Answer != "" && (p == b.Answer || p == b.Answer+delegation.WholeSuffix)
+}
 
 func (b *Base) tree() tree {
 	t := make(tree, len(b.Entries))

@@ -110,19 +110,27 @@ func stillGone(workspace *os.Root, p string) error {
 
 // Why files are not taken over.
 const (
-	setIDFault  = "it would run with the rights of its owner or group (set-id)"
-	linkedFault = "it has several names (hard links)"
+	setIDFault   = "it would run with the rights of its owner or group (set-id)"
+	linkedFault  = "it has several names (hard links)"
+	unreadFault  = "it cannot be read"
+	changedFault = "it was changed while it was copied"
 )
+
+func tooBig(size int64) string { return fmt.Sprintf("it is too big to be taken over (%d bytes)", size) }
 
 // taking is one look at a child's tree.
 type taking struct {
 	ctx    context.Context
 	work   *Work
 	before tree
-	bytes  int64
+	bytes  int64 // that were read
+	staged int64 // and held
 }
 
 func (t *taking) visit(f found) error {
+	if base := t.work.Base; base.isAnswer(f.path) && t.before[f.path] == nil {
+		return nil
+	}
 	e := &Entry{Path: f.path, Kind: Other, Fault: f.fault}
 	t.work.all[f.path] = e
 	switch mode := f.info.Mode(); {
@@ -158,6 +166,10 @@ func (t *taking) file(f found, e *Entry) error {
 		return t.unread(f, e, err)
 	}
 	defer file.Close()
+	if e.Size > t.left() {
+		e.Fault = tooBig(e.Size)
+		return nil
+	}
 	was := t.before[f.path]
 	if was != nil && was.Kind == File && was.Size == e.Size {
 		if e.Digest, e.Size, err = pour(t.ctx, io.Discard, file, t.left()); err != nil {
@@ -173,19 +185,16 @@ func (t *taking) file(f found, e *Entry) error {
 	}
 	e.Digest, e.Size, err = t.work.stage.take(t.ctx, file, t.left())
 	t.bytes += e.Size
+	t.staged += e.Size
 	return err
 }
 
-func (t *taking) left() int64 { return lookLimits.Bytes - t.bytes }
+// left is how much more may be read.
+func (t *taking) left() int64 { return min(lookLimits.Bytes-t.bytes, maxStaged-t.staged) }
 
 // unread sorts out why a file was not opened.
 func (t *taking) unread(f found, e *Entry, err error) error {
-	switch {
-	case errors.Is(err, fs.ErrPermission):
-		e.Fault = "it cannot be read"
-	case isLinked(err):
-		e.Fault = linkedFault
-	default:
+	if e.Fault = whyUnread(err); e.Fault == changedFault {
 		return t.moved(f, err)
 	}
 	return nil

@@ -36,15 +36,17 @@ func (t target) mkdir(p string) error {
 	return made.Close()
 }
 
-// mkdirAll makes a directory and those above it.
-func (t target) mkdirAll(p string) error {
-	if p == "." {
+// mkdirAll makes a directory and those above it, unless they were made before.
+func (t target) mkdirAll(p string, made map[string]bool) error {
+	if p == "." || made[p] {
 		return nil
 	}
-	if err := t.mkdirAll(path.Dir(p)); err != nil {
-		return err
+	err := t.mkdirAll(path.Dir(p), made)
+	if err == nil {
+		err = t.mkdir(p)
 	}
-	return t.mkdir(p)
+	made[p] = err == nil
+	return err
 }
 
 // tempName is how a file is called while an apply, or a get, writes it.

@@ -1,9 +1,6 @@
 package patch
 
-import (
-	"fmt"
-	"path"
-)
+import "fmt"
 
 // refuseTwins refuses what the child has added under a name that some file system takes for another one of its tree: there
 // one of the two would overwrite the other. What was there before may stay.
@@ -30,13 +27,21 @@ func (w *Work) refuseTwins(before tree) {
 	}
 }
 
-// twinIn says which of a directory's names some file system takes for the one of a path, or "".
-func twinIn(names []string, p string) string {
-	own := path.Base(p)
+// forms are names by what they are folded to. Of several that are folded alike the last counts.
+type forms map[string]string
+
+func formsOf(names []string) forms {
+	f := make(forms, len(names))
 	for _, name := range names {
-		if name != own && fold(name) == fold(own) {
-			return name
-		}
+		f[fold(name)] = name
+	}
+	return f
+}
+
+// twin is another name that some file system takes for this one, or "".
+func (f forms) twin(name string) string {
+	if other := f[fold(name)]; other != name {
+		return other
 	}
 	return ""
 }

@@ -139,12 +139,10 @@ func (w *walk) enter(f found, depth int) error {
 	dir, err := beneath.Step(f.in, f.name)
 	switch {
 	case errors.Is(err, fs.ErrPermission):
-		f.fault = "it cannot be read"
+		f.fault = unreadFault
 		return w.visit(f)
-	case errors.Is(err, beneath.ErrMoved), errors.Is(err, fs.ErrNotExist), errors.Is(err, beneath.ErrNotDirectory):
-		return fmt.Errorf("%w: %q", ErrChanging, f.path)
-	case err != nil:
-		return fmt.Errorf("open %q: %w", f.path, err)
+	case err != nil: // it was a directory a moment ago
+		return fmt.Errorf("%w: %q: %w", ErrChanging, f.path, err)
 	}
 	defer dir.Close()
 	if err := w.visit(f); err != nil {

@@ -1,0 +1,263 @@
+package patch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"strings"
+	"testing"
+)
+
+// The sides of a path, and what becomes of it. "-" is nothing.
+func TestThreeSides(t *testing.T) {
+	const base, theirs, ours = "one\ntwo\nthree\n", "ONE\ntwo\nthree\n", "one\ntwo\nTHREE\n"
+	for _, c := range []struct {
+		name, base, child, parent string
+		want                      string // after an apply, or "conflict"
+	}{
+		{"nobody", base, base, base, base},
+		{"the child changes", base, theirs, base, theirs},
+		{"the parent changes", base, base, ours, ours},
+		{"both change the same", base, theirs, theirs, theirs},
+		{"both change other lines", base, theirs, ours, "ONE\ntwo\nTHREE\n"},
+		{"both change one line", base, theirs, "Eins\ntwo\nthree\n", "conflict"},
+		{"both append", base, base + "a\n", base + "b\n", "conflict"},
+		{"both change what is binary", "a\x00", "b\x00", "c\x00", "conflict"},
+		{"the child adds", "-", theirs, "-", theirs},
+		{"both add the same", "-", theirs, theirs, theirs},
+		{"both add", "-", theirs, ours, "conflict"},
+		{"the child deletes", base, "-", base, "-"},
+		{"the parent deletes", base, base, "-", "-"},
+		{"both delete", base, "-", "-", "-"},
+		{"the child deletes what the parent changes", base, "-", ours, "conflict"},
+		{"the parent deletes what the child changes", base, theirs, "-", "conflict"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			files := map[string]string{"other": "x"}
+			if c.base != "-" {
+				files["f"] = c.base
+			}
+			s := newScene(t, files)
+			s.put(s.child("f"), c.child)
+			s.put(s.ours("f"), c.parent)
+			write(t, s.child("fits"), "fits")
+			plan := s.plan()
+			_, err := plan.Apply(t.Context())
+			if c.want == "conflict" {
+				if err == nil || len(plan.Conflicts) != 1 || s.has(s.ours("f")) != c.parent || s.has(s.ours("fits")) != "-" {
+					t.Errorf("%v, %q, there is %q", err, plan.Conflicts, listing(t, s.origin))
+				}
+				return
+			}
+			if s.must(err); s.has(s.ours("f")) != c.want || s.has(s.ours("fits")) != "fits" {
+				t.Errorf("there is %q", listing(t, s.origin))
+			}
+			if again := s.plan(); len(again.Steps) > 0 || !again.Fits() {
+				t.Errorf("the second time %+v", again)
+			}
+		})
+	}
+}
+
+// put makes a file hold a text, or removes it.
+func (s *scene) put(path, text string) {
+	s.Helper()
+	if text != "-" {
+		write(s, path, text)
+	} else if err := os.Remove(path); err != nil && !os.IsNotExist(err) {
+		s.Fatal(err)
+	}
+}
+
+func (s *scene) has(path string) string {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return "-"
+	}
+	return string(text)
+}
+
+// stopping is a context that ends after it was asked so often.
+type stopping struct {
+	context.Context
+	left int
+}
+
+func (s *stopping) Err() error {
+	if s.left--; s.left < 0 {
+		return context.Canceled
+	}
+	return nil
+}
+
+// An apply that ends after any of its steps is gone on with by the next one, whatever it was doing.
+func TestAnApplyThatEndsGoesOn(t *testing.T) {
+	for after := range 60 {
+		s := newScene(t, map[string]string{
+			"changed": "1\n2\n3\n", "merged": "1\n2\n3\n", "deleted/x": "x", "to-file/x": "x", "to-dir": "x", "same": "x",
+		})
+		write(t, s.child("changed"), "child")
+		write(t, s.child("merged"), "child\n2\n3\n")
+		write(t, s.ours("merged"), "1\n2\nparent\n")
+		s.must(os.RemoveAll(s.child("deleted")))
+		s.must(os.RemoveAll(s.child("to-file")))
+		write(t, s.child("to-file"), "now a file")
+		s.must(os.Remove(s.child("to-dir")))
+		write(t, s.child("to-dir/x"), "now a directory")
+		write(t, s.child("added/deep/x"), "added")
+		plan := s.plan()
+		done, err := plan.Apply(&stopping{t.Context(), after})
+		if err != nil && !errors.Is(err, context.Canceled) {
+			t.Fatal(err)
+		}
+		cut, interrupted := s.take(Selection{}).Interrupted(s.origin, s.open(s.origin))
+		if s.must(interrupted); (cut != nil) != (err != nil) {
+			t.Errorf("after %d: it says %+v, and ended with %v", after, cut, err)
+		}
+		s.apply()
+		want := map[string]string{"changed": "child", "merged": "child\n2\nparent\n", "to-file": "now a file", "to-dir/x": "now a directory", "added/deep/x": "added", "same": "x"}
+		got := map[string]string{}
+		for path, content := range listing(t, s.origin) {
+			if text, ok := strings.CutPrefix(content, "----------"); ok {
+				got[path[len(s.origin)+1:]] = text
+			}
+		}
+		if !maps.Equal(got, want) {
+			t.Fatalf("after %d checks and %d steps there is %q", after, done, got)
+		}
+		if err == nil {
+			if after < 5 {
+				t.Error("nothing was cut off")
+			}
+			return
+		}
+	}
+	t.Error("it never came to its end")
+}
+
+// A path that changes between a plan and its step is not written over.
+func TestAStepLooksOnceMore(t *testing.T) {
+	s := newScene(t, map[string]string{"a": "a", "b": "b"})
+	write(t, s.child("a"), "child")
+	write(t, s.child("b"), "child")
+	write(t, s.child("c"), "child")
+	plan := s.plan()
+	write(t, s.ours("b"), "parent")
+	if done, err := plan.Apply(t.Context()); !errors.Is(err, ErrChanging) || done != 1 || s.has(s.ours("b")) != "parent" {
+		t.Errorf("%d steps, %v, %q", done, err, s.has(s.ours("b")))
+	}
+	if plan = s.plan(); len(plan.Conflicts) != 1 || plan.Conflicts[0].Path != "b" {
+		t.Errorf("then %+v", plan)
+	}
+}
+
+// The answer is delivered in another way, and is not part of the work.
+func TestTheAnswerIsNoChange(t *testing.T) {
+	s := newScene(t, map[string]string{"a": "a"})
+	write(t, s.child("answer.txt"), "the answer")
+	write(t, s.child("answer.txt.whole"), "the answer")
+	write(t, s.child("sub/answer.txt"), "work")
+	changes := s.take(Selection{}).Changes
+	if len(changes) != 2 || changes[0].Path != "sub" || changes[1].Path != "sub/answer.txt" {
+		t.Errorf("it has %+v", changes)
+	}
+}
+
+// The list: each file is found by its name in any directory and spelling, and ordinary ones are not.
+func TestWhatRunsByItself(t *testing.T) {
+	for path, runs := range map[string]bool{
+		".envrc": true, "sub/.envrc": true, ".ENVRC": true, "envrc": false, ".envrc.md": false, ".env.local": true,
+		".github/workflows/x.yml": true, "sub/.github/x": true, ".github": true, "github/x": false, ".vscode/tasks.json": true,
+		".Claude/settings.json": true, "CLAUDE.md": true, "docs/claude.md": true, ".husky/pre-commit": true, "bare/HEAD": true,
+		"x.code-workspace": true, "node_modules/x/index.js": true, "gradle/wrapper/gradle-wrapper.jar": true, "gradle/x": false,
+		"main.go": false, "Makefile": false, "README.md": false, "src/head.go": false, ".\uff45nvrc": true,
+	} {
+		if got := whatRuns(path); (got != "") != runs {
+			t.Errorf("%q: %q", path, got)
+		}
+	}
+	for _, r := range autorun() {
+		if r.what == "" || r.pattern[0] == "" {
+			t.Errorf("the rule %+v says nothing", r)
+		}
+	}
+	if n := len(autorun()); n < 100 {
+		t.Errorf("there are %d rules", n)
+	}
+}
+
+// Of package.json only what runs by itself counts.
+func TestScriptsOfAPackage(t *testing.T) {
+	const before = `{"name": "x", "version": "1", "scripts": {"test": "x"}}`
+	for after, runs := range map[string]bool{
+		`{"name": "x", "version": "2", "scripts": {"test": "x"}}`:                              false,
+		`{"name": "x", "version": "1", "scripts": {"test": "x", "postinstall": "y"}}`:          true,
+		`{"name": "x", "version": "1", "scripts": {"test": "x"}, "scripts": {"install": "y"}}`: true,
+		`{"name": "x", "version": "1"}`:                                                        true,
+		`{"name": "x", "version": "2", "packageManager": "x@y", "scripts": {"test": "x"}}`:     true,
+		`{"name": "x", `: true,
+	} {
+		s := newScene(t, map[string]string{"package.json": before})
+		write(t, s.child("package.json"), after)
+		if changes := s.take(Selection{}).Changes; len(changes) != 1 || (changes[0].RunsByItself != "") != runs {
+			t.Errorf("%s: %+v", after, changes)
+		}
+	}
+	s := newScene(t, nil)
+	write(t, s.child("package.json"), `{"name": "x"}`)
+	write(t, s.child("sub/package.json"), `{"scripts": {"prepare": "x"}}`)
+	for _, c := range s.take(Selection{}).Changes {
+		if c.After.Kind == File && (c.RunsByItself != "") != (c.Path == "sub/package.json") {
+			t.Errorf("%+v", c)
+		}
+	}
+}
+
+// A base is the parent's: nowhere in the outbox, closed to others, and gone with its workspace.
+func TestTheBaseIsKeptApart(t *testing.T) {
+	s := newScene(t, map[string]string{"a": "a"})
+	for path := range listing(t, s.dir+"/outbox") {
+		if strings.Contains(path, "base") {
+			t.Errorf("%s is in the outbox", path)
+		}
+	}
+	if info, err := os.Stat(s.store.path + "/s1"); err != nil || info.Mode().Perm() != 0o700 {
+		t.Errorf("%v, %v", info.Mode(), err)
+	}
+	for _, place := range []string{"/outbox", "/outbox/x", "/link"} {
+		_ = os.Symlink(s.dir+"/outbox", s.dir+"/link") // it is there the next time
+		if _, err := OpenStore(s.dir+place, s.dir+"/outbox"); err == nil || !strings.Contains(err.Error(), "lies in the outbox") {
+			t.Errorf("%s: %v", place, err)
+		}
+	}
+	s.must(os.RemoveAll(s.workspace))
+	s.must(s.store.Prune())
+	if _, err := s.store.Base("s1"); !errors.Is(err, ErrNoBase) {
+		t.Error(err)
+	}
+}
+
+// A copy leaves out what is not the child's business, ends at its limits, and does not copy itself.
+func TestACopyIsBounded(t *testing.T) {
+	s := newScene(t, map[string]string{"a": "a"})
+	write(t, s.dir+"/outbox/workspaces/other/x", "x")
+	for n, limits := range []Limits{{Files: 3, Bytes: 1 << 20}, {Files: 100, Bytes: 100}} {
+		for i := range 10 {
+			write(t, s.ours(fmt.Sprint("many/", i)), strings.Repeat("x", 20))
+		}
+		to := s.dir + fmt.Sprint("/outbox/workspaces/to", n)
+		s.must(os.Mkdir(to, 0o755))
+		_, err := s.store.Copy(t.Context(), s.origin, Destination{Subagent: fmt.Sprint("to", n), Path: to, Root: s.open(to)}, limits)
+		if !errors.Is(err, ErrTooMuch) {
+			t.Error(err)
+		}
+	}
+	to := s.dir + "/outbox/workspaces/s3"
+	s.must(os.Mkdir(to, 0o755))
+	report, err := s.store.Copy(t.Context(), s.dir, Destination{Subagent: "s3", Path: to, Root: s.open(to), UID: os.Getuid(), GID: os.Getgid()}, DefaultLimits)
+	if s.must(err); s.has(to+"/origin/a") != "a" || s.has(to+"/outbox") != "-" || report.Files != 11 {
+		t.Errorf("%+v: %q", report, listing(t, to))
+	}
+}
