@@ -213,6 +213,14 @@ func TestNothingIsWrittenThroughALinkOfTheParents(t *testing.T) {
 			t.Errorf("%s was written", name)
 		}
 	}
+	// What lies behind the link is not the parent's file that the child was given, although it looks the same.
+	s = newScene(t, map[string]string{"sub/b.txt": "b"})
+	s.must(os.RemoveAll(s.child("sub")))
+	s.must(os.Rename(s.ours("sub"), s.dir+"/was"))
+	s.must(os.Symlink(s.dir+"/was", s.ours("sub")))
+	for _, step := range s.plan().Steps {
+		t.Errorf("it would have %s %s", step.What(), step.Change.Path)
+	}
 	// Also where the link comes between the plan and its steps.
 	s = newScene(t, map[string]string{"sub/b.txt": "b"})
 	write(t, s.child("sub/new"), "x")

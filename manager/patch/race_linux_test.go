@@ -14,7 +14,10 @@ import (
 	"torno/test/attack"
 )
 
-const parentsKey = "the parent's key"
+const (
+	parentsKey = "the parent's key"
+	childsOwn  = "the child's own!" // as long as that, so that no size gives it away
+)
 
 // exchange exchanges two names over and over until the test ends.
 func exchange(t *testing.T, pairs ...[2]string) {
@@ -43,8 +46,8 @@ func exchange(t *testing.T, pairs ...[2]string) {
 func racedScene(t *testing.T) *scene {
 	s := newScene(t, map[string]string{"sub/deep/key": "old", "key": "old"})
 	write(t, s.dir+"/parents/deep/key", parentsKey)
-	write(t, s.child("sub/deep/key"), "the child's own")
-	write(t, s.child("key"), "the child's own")
+	write(t, s.child("sub/deep/key"), childsOwn)
+	write(t, s.child("key"), childsOwn)
 	s.must(os.Symlink(s.dir+"/parents", s.child("sub.lie")))
 	s.must(os.Symlink(s.dir+"/parents/deep/key", s.child("key.lie")))
 	exchange(t, [2]string{s.child("sub"), s.child("sub.lie")}, [2]string{s.child("key"), s.child("key.lie")})
@@ -87,7 +90,7 @@ func (s *scene) tryTake(pick Selection) (took int) {
 		if s.must(err); strings.Contains(string(text), parentsKey) {
 			s.Fatalf("it took %q of the parent's", c.Path)
 		}
-		if ok && string(text) == "the child's own" {
+		if ok && string(text) == childsOwn {
 			took++
 		}
 	}
