@@ -159,19 +159,14 @@ func TestAnAdoptedRunCanBeCancelled(t *testing.T) {
 }
 
 func TestTheDeadlineOfAnAdoptedRunGoesOn(t *testing.T) {
-	d := newDesk(t, func(c *Config) { c.Outboxes[0].Policy.Profiles[0].Timeout.Min = time.Millisecond })
-	const allowed = 4 * time.Second // more than a loaded machine needs for an end
+	d := newDesk(t, nil)
+	const allowed = time.Hour // should the time begin anew, there is no answer as long as the test waits
 	a := d.submit(ask{id: "s1", task: "sleep", timeout: int(allowed / time.Second)})
 	d.started(a)
-	started := d.latest("s1").Started
 	d.crash()
-	<-time.After(time.Until(started.Add(allowed))) // the deadline passes while nobody is there
+	d.age(allowed) // the deadline passes while no watcher is there
 	d.open()
-	begin := time.Now()
 	d.want(d.response(a), delegation.StatusTimeout, delegation.ReasonDeadline, -1)
-	if took := time.Since(begin); took > allowed-time.Second/2 {
-		t.Errorf("the time began anew: it took %s", took)
-	}
 }
 
 func TestARequestThatIsGoneOrReplacedMeanwhile(t *testing.T) {

@@ -324,7 +324,7 @@ func TestAnOperatorDoesNotWaitForAnother(t *testing.T) {
 			if !errors.Is(err, c.want) {
 				t.Errorf("%s says %v", what, err)
 			}
-		case <-time.After(20 * time.Second):
+		case <-time.After(patience):
 			t.Errorf("%s waits for the one that hangs", what)
 		}
 	}
