@@ -117,7 +117,7 @@ func (told *story) tell(t *testing.T, point, sandbox string) (kills int64) {
 func newScene(t *testing.T, sandbox string, change ...func(*house.Plan)) *scene {
 	t.Helper()
 	plan := house.Plan{
-		Sandbox: sandbox, Later: true, Offers: ", again", Profiles: "  again:\n    attempts: 2\n    timeout: {default: 30s, min: 1s, max: 5m}",
+		Sandbox: sandbox, Later: true, Offers: ", again", Profiles: "  again:\n    attempts: 2\n    timeout: {default: 2m, min: 1s, max: 5m}",
 	}
 	for _, c := range change {
 		c(&plan)
@@ -135,7 +135,7 @@ func newScene(t *testing.T, sandbox string, change ...func(*house.Plan)) *scene 
 func withModel(p *house.Plan) {
 	p.Top = `gateway: {routes: {model: {preset: ollama}}}`
 	p.Offers += ", talks"
-	p.Profiles += "\n  talks:\n    timeout: {default: 30s, min: 1s, max: 5m}\n    routes: [model]"
+	p.Profiles += "\n  talks:\n    timeout: {default: 2m, min: 1s, max: 5m}\n    routes: [model]"
 }
 
 // nothingIsLeft wants no sandbox, no temporary file and no note of a run.

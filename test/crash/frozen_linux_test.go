@@ -68,7 +68,7 @@ func TestAFrozenWatcherTellsWhatHappened(t *testing.T) {
 	t.Parallel()
 	house.Each(t, func(t *testing.T, sandbox string) {
 		t.Parallel()
-		const timeout = 4 * time.Second
+		const timeout = 15 * time.Second // time enough to freeze the watcher while both run, and for one of them to end
 		s := newScene(t, sandbox)
 		s.Start()
 		late := s.Submit(house.Ask{ID: "late", Task: long, Timeout: int(timeout.Seconds())})

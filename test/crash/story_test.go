@@ -241,7 +241,7 @@ func (s *scene) refusable(id string) {
 	s.Helper()
 	data, err := json.Marshal(map[string]any{
 		"version": 1, "subagent_id": id, "request_id": "req " + id, "task": "true", "yaml_config": map[string]any{},
-		"answer_file": "/etc/answer", "workspace": "/etc", "timeout_seconds": 30,
+		"answer_file": "/etc/answer", "workspace": "/etc", "timeout_seconds": 240,
 	})
 	s.Must(err)
 	final := s.Path("request_" + id + ".json")

@@ -31,7 +31,7 @@ func coldRun(b *testing.B, sandbox string) {
     ` + noop + `
     command: [/noop]
     limits: {memory: 256MiB, tmp: 64MiB, home: 64MiB, log: 1MiB, pids: 128}
-    timeout: {default: 30s, min: 1s, max: 5m}
+    timeout: {default: 2m, min: 1s, max: 5m}
 `})
 	h.Run(house.Ask{ID: "warm", Task: "nothing", Profile: "noop"})
 	var bare *bareRunsc

@@ -32,7 +32,7 @@ func modelHouse(t *testing.T, sandbox, budget string) (*house.House, *standin.Up
 		Top: fmt.Sprintf(`gateway:
   routes: {model: {preset: anthropic, upstream: %q, http_to: 127.0.0.1, private: true, credential: {file: %q}}}
   prices: {model: {"*": {input: 5, output: 25}}}`, server.URL, key),
-		Profiles: "  talks:\n    timeout: {default: 30s, min: 1s, max: 5m}\n    routes: [model]\n    " + budget,
+		Profiles: "  talks:\n    timeout: {default: 2m, min: 1s, max: 5m}\n    routes: [model]\n    " + budget,
 	})
 	return h, up
 }

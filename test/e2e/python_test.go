@@ -28,7 +28,7 @@ const massgenProfile = `  massgen:
       - "{{.Task}}"
     answer: file
     limits: {memory: 256MiB, tmp: 64MiB, home: 64MiB, log: 1MiB, pids: 128}
-    timeout: {default: 30s, min: 1s, max: 5m}
+    timeout: {default: 2m, min: 1s, max: 5m}
 `
 
 // massgen is a house with an outbox, and a parent in it, that lie where MassGen has them.

@@ -40,7 +40,7 @@ func TestAContainerIsRemovedByHand(t *testing.T) {
 
 func TestAnImageIsMissing(t *testing.T) {
 	h := alone(t, house.Plan{
-		Profiles: "  imaged:\n    image: torno.test/nowhere:1\n    timeout: {default: 30s, min: 1s, max: 5m}", Offers: ", imaged",
+		Profiles: "  imaged:\n    image: torno.test/nowhere:1\n    timeout: {default: 2m, min: 1s, max: 5m}", Offers: ", imaged",
 	})
 	notLaunched(h, h.Run(house.Ask{ID: "s1", Profile: "imaged", Task: "true"}), "the engine has no image torno.test/nowhere:1")
 	h.Want(h.Run(house.Ask{ID: "s2", Task: "true"}), delegation.StatusCompleted, delegation.ReasonExited, 0)

@@ -32,7 +32,7 @@ func (h *House) Submit(a Ask) Ask {
 		a.Request = "req " + a.ID
 	}
 	if a.Timeout == 0 {
-		a.Timeout = 30
+		a.Timeout = int(2 * Patience / time.Second) // no run's time is over while its story waits
 	}
 	if a.Workspace == "" {
 		a.Workspace = h.Mkdir(filepath.Join(h.Outbox, "workspaces", a.ID))

@@ -48,7 +48,7 @@ profiles:
   sh:
     sandbox: {{.Sandbox}}
     limits: {memory: 256MiB, tmp: 64MiB, home: 64MiB, log: 1MiB, pids: 128}
-    timeout: {default: 30s, min: 1s, max: 5m}
+    timeout: {default: 2m, min: 1s, max: 5m}
 {{.Profiles}}
 outboxes:
   main:

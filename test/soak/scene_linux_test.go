@@ -33,7 +33,7 @@ func newScene(t *testing.T, power power) *scene {
 	plan := power.plan()
 	plan.Later, plan.Allow, plan.Dirs = true, []string{common}, []string{common}
 	plan.Offers, plan.Extra = ", again, extra", "    queue: 100\n    busy: refuse"
-	plan.Profiles = "  again:\n    attempts: 2\n    timeout: {default: 30s, min: 1s, max: 5m}\n  extra:\n    timeout: {default: 30s, min: 1s, max: 5m}\n"
+	plan.Profiles = "  again:\n    attempts: 2\n    timeout: {default: 2m, min: 1s, max: 5m}\n  extra:\n    timeout: {default: 30s, min: 1s, max: 5m}\n"
 	beside := t.TempDir()
 	for _, name := range outboxes[1:] {
 		dir := filepath.Join(beside, name)

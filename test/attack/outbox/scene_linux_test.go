@@ -145,7 +145,7 @@ func (s *scene) body(changed says) []byte {
 	s.Helper()
 	whole := says{
 		"version": 1, "subagent_id": s.id, "request_id": "req " + s.id, "task": "echo never", "yaml_config": says{},
-		"workspace": s.workspace(), "timeout_seconds": 30,
+		"workspace": s.workspace(), "timeout_seconds": 240,
 	}
 	for name, value := range changed {
 		whole[name] = value
