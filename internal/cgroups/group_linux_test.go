@@ -38,7 +38,7 @@ func newGroup(t *testing.T, limits Limits) *Group {
 	tree := realTree(t)
 	group, err := tree.Plan(name+"/"+strings.ReplaceAll(t.Name(), "/", "-"), limits).Make()
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
 		if err := errors.Join(group.Remove(ctx), tree.Plan(name, Limits{}).Group().Remove(ctx)); err != nil {
 			t.Error(err)
@@ -129,7 +129,7 @@ func TestTheCallerIsNotInTheGroup(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		if err := g.Remove(ctx); err != nil {
 			t.Fatal(err)

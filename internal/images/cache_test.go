@@ -250,10 +250,10 @@ func TestOneDownloadForAll(t *testing.T) {
 		defer c.mu.Unlock()
 		return c.flights[flightKey{ref.text, ref.pull}].waiting
 	}
-	for deadline := time.Now().Add(10 * time.Second); waiting() != 5 && time.Now().Before(deadline); time.Sleep(3 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); waiting() != 5 && time.Now().Before(deadline); time.Sleep(3 * time.Millisecond) {
 	}
 	cancel(enough)
-	for deadline := time.Now().Add(10 * time.Second); waiting() != 4 && time.Now().Before(deadline); time.Sleep(3 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); waiting() != 4 && time.Now().Before(deadline); time.Sleep(3 * time.Millisecond) {
 	}
 	close(goOn)
 	group.Wait()

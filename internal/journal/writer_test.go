@@ -83,7 +83,7 @@ func TestWhoWaitsGoesTogether(t *testing.T) {
 			}
 		})
 	}
-	for deadline := time.Now().Add(10 * time.Second); j.writer.waiting.Load() < n && time.Now().Before(deadline); time.Sleep(3 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); j.writer.waiting.Load() < n && time.Now().Before(deadline); time.Sleep(3 * time.Millisecond) {
 	}
 	close(release)
 	all.Wait()

@@ -178,7 +178,7 @@ func kill(t *testing.T, box, program string) {
 	if killed == 0 {
 		t.Fatalf("there is no %s among %v", program, running(t, box))
 	}
-	for deadline := time.Now().Add(10 * time.Second); running(t, box)[killed] != "" && time.Now().Before(deadline); time.Sleep(3 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); running(t, box)[killed] != "" && time.Now().Before(deadline); time.Sleep(3 * time.Millisecond) {
 	}
 }
 
@@ -187,7 +187,7 @@ func (y *yard) nothingOf(id string) {
 	y.t.Helper()
 	left := running(y.t, y.box(id))
 	// A keeper goes after it has told the end.
-	for deadline := time.Now().Add(10 * time.Second); len(left) > 0 && time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); len(left) > 0 && time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
 		left = running(y.t, y.box(id))
 	}
 	if len(left) > 0 {

@@ -46,7 +46,7 @@ func TestAnInitThatItsAgentStops(t *testing.T) {
 // nothingRuns waits until no process of a sandbox is left, its keeper included.
 func (y *yard) nothingRuns(id string) {
 	y.t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
 		left := running(y.t, y.box(id))
 		if len(left) == 0 {
 			return

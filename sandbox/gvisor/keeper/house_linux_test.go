@@ -48,7 +48,7 @@ func clearBox(t testing.TB, box Box) {
 	if _, err := os.Stat(box.Dir); err != nil {
 		return
 	}
-	const patience = 10 * time.Second
+	const patience = time.Minute
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(retry.Soon) {
@@ -166,7 +166,7 @@ func inGroup(t testing.TB, order Order) Order {
 	plan := tree.Plan(filepath.Join(name, filepath.Base(t.Name())), cgroups.Limits{Memory: 128 << 20, CPUs: 2000, Pids: 100})
 	order.Group = &plan
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
 		if err := errors.Join(plan.Group().Remove(ctx), tree.Plan(name, cgroups.Limits{}).Group().Remove(ctx)); err != nil {
 			t.Error(err)

@@ -106,7 +106,7 @@ func isAlive(pid int) bool {
 
 // waitUntil is for what another process does.
 func waitUntil(cond func() bool) bool {
-	for deadline := time.Now().Add(20 * time.Second); !cond(); time.Sleep(3 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); !cond(); time.Sleep(3 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			return false
 		}
