@@ -1,13 +1,17 @@
 package serve
 
 import (
+	"log/slog"
 	"path/filepath"
 	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"torno/configs"
 	"torno/delegation"
 	"torno/internal/control"
+	"torno/internal/launcher"
 	"torno/sandbox/sandboxtest"
 )
 
@@ -77,6 +81,7 @@ func TestTheReturnOfASiteThatOnlyAnUnservedRunHas(t *testing.T) {
 // TestAnExchangeOfAMomentChangesNothing but that it is waited for.
 func TestAnExchangeOfAMomentChangesNothing(t *testing.T) {
 	s := newShop(t)
+	s.timing.Exchange = patience // so that it is a moment until the first site is back
 	ended := s.open()
 	release := s.running("s1")
 	s.world.Exchange("site-2")
@@ -90,4 +95,21 @@ func TestAnExchangeOfAMomentChangesNothing(t *testing.T) {
 		t.Errorf("the launchers were opened %d times", n)
 	}
 	s.stop(ended)
+}
+
+// TestASiteIsAskedAgain some time after the news that another one answers: only where it still does are the launchers opened anew.
+func TestASiteIsAskedAgain(t *testing.T) {
+	for site, exchanged := range map[string]bool{sandboxtest.FirstSite: false, "site-2": true} {
+		world := sandboxtest.NewWorld(t)
+		l := world.Launcher("0123456789abcdef")
+		synctest.Test(t, func(t *testing.T) {
+			h := &host{Options: Options{Log: slog.New(slog.DiscardHandler)}, launchers: map[string]launcher.Launcher{"docker": fake{Fake: l}}}
+			world.Exchange("site-2")
+			begin := time.Now()
+			time.AfterFunc(time.Second, func() { world.Exchange(site) })
+			if h.isExchanged(t.Context()) != exchanged || time.Since(begin) < 2*time.Second {
+				t.Errorf("with %s it decides otherwise, after %s", site, time.Since(begin))
+			}
+		})
+	}
 }
