@@ -139,26 +139,26 @@ var lies = map[string]map[string]func(*history){
 		},
 	},
 	"what is not wanted ends": {
-		"taken away": func(h *history) { h.lives[1].last = at(5).Add(soon + time.Second) },
+		"taken away": func(h *history) { h.lives[1].last = at(5).Add(late + time.Second) },
 		"cancelled":  func(h *history) { h.asks[1].left, h.asks[1].cancelled = nil, h.asks[1].left; h.lives[1].last = at(15) },
 		"while it began": func(h *history) {
-			h.lives[1].born, h.lives[1].last = at(11), at(11.1).Add(soon)
+			h.lives[1].born, h.lives[1].last = at(11), at(11.1).Add(late)
 		},
 		"its watcher stood still for a moment": func(h *history) {
 			h.spans = []span{{deed: deedFreeze, begin: at(4.9), end: at(5.9), kept: true}}
-			h.lives[1].last = at(6).Add(3 * soon)
+			h.lives[1].last = at(6).Add(3 * late)
 		},
 		"its outbox was away for a moment": func(h *history) {
 			h.spans = []span{{deed: deedAway, begin: at(4.9), end: at(5.9), kept: true}}
-			h.lives[1].last = at(6.1).Add(soon)
+			h.lives[1].last = at(6.1).Add(late)
 		},
 		"a second watcher came": func(h *history) {
 			h.spans = []span{{deed: deedSecond, begin: at(4.9), end: at(12), kept: true}}
-			h.lives[1].last = at(5.5).Add(soon)
+			h.lives[1].last = at(5.5).Add(late)
 		},
 		"released later": func(h *history) {
-			h.runs[1].Released, h.runs[1].Ended = at(5.1), at(10.2)
-			h.lives[1].born, h.lives[1].last = at(9.9), at(10.1)
+			h.runs[1].Released, h.runs[1].Ended = at(5.1), at(5.2).Add(late)
+			h.lives[1].born, h.lives[1].last = at(4.9).Add(late), at(5.1).Add(late)
 		},
 	},
 	"time is up when it is up": {

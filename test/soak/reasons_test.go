@@ -104,6 +104,6 @@ const (
 // busy says whether another subagent had to do with an ask's workspace at that time.
 func (h *history) busy(a *ask) bool {
 	return slices.ContainsFunc(h.asks, func(b *ask) bool {
-		return !b.unasked && b.subject != a.subject && b.Workspace == a.Workspace && !b.born().After(a.over()) && h.later(b.over(), soon).After(a.born())
+		return !b.unasked && b.subject != a.subject && b.Workspace == a.Workspace && !b.born().After(a.over()) && h.later(b.over(), late).After(a.born())
 	})
 }

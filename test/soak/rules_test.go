@@ -13,8 +13,11 @@ import (
 const (
 	// coarse is how far the file system's clock may be behind the children's.
 	coarse = 12 * time.Millisecond
-	// soon is how long it may take, on a busy machine, until what a client wants is done.
+	// soon is how long it may take until what was done is felt.
 	soon = 5 * time.Second
+	// late is how long it may take, on a busy machine, until what a client wants is done. A child that does not mind the first signal
+	// gets the next one after ten seconds.
+	late = 9 * time.Second
 )
 
 // rule says what is wrong with an ask, or nothing.
@@ -194,7 +197,7 @@ func unwantedEnds(h *history, a *ask) string {
 			if l.born.After(at) && h.wasReleased(a, at) { // what begins is not cut off in the middle
 				from = l.born
 			}
-			if l.last.After(h.later(from, soon)) {
+			if l.last.After(h.later(from, late)) {
 				return fmt.Sprintf("nobody wants it since %s, and a child has lived until %s", show(at), show(l.last))
 			}
 		}
@@ -213,7 +216,7 @@ func (a *ask) unwantedSince(at time.Time) bool { return !a.written[len(a.written
 func deadlinesAreKept(h *history, a *ask) string {
 	limit := time.Duration(a.Timeout) * time.Second
 	for _, l := range h.livesOf(a) {
-		if l.last.After(h.later(l.born, limit+soon)) {
+		if l.last.After(h.later(l.born, limit+late)) {
 			return fmt.Sprintf("a child has lived from %s to %s and had %s", show(l.born), show(l.last), limit)
 		}
 	}
