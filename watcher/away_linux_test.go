@@ -196,15 +196,19 @@ func (d *desk) nothingHappens(c absence, real string) {
 		}
 		return ""
 	}
-	before := d.spent()
-	for deadline := time.Now().Add(2200 * time.Millisecond); written() == "" && time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+	var used time.Duration
+	for range 3 { // the time before may have left something to do
+		before := d.spent()
+		for deadline := time.Now().Add(2200 * time.Millisecond); written() == "" && time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+		}
+		if file := written(); file != "" {
+			d.Errorf("%s was written", file)
+		}
+		if used = d.spent() - before; used <= 700*time.Millisecond {
+			return
+		}
 	}
-	if file := written(); file != "" {
-		d.Errorf("%s was written", file)
-	}
-	if used := d.spent() - before; used > 700*time.Millisecond {
-		d.Errorf("doing nothing took %v of a processor", used)
-	}
+	d.Errorf("doing nothing took %v of a processor", used)
 }
 
 // spent is the time that this process has had of processors.
