@@ -71,7 +71,7 @@ func ended(t *testing.T, run *exec.Cmd, out io.Reader) int {
 func gone(t *testing.T, dir string) {
 	t.Helper()
 	var left []string
-	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
 		if left = leftovers(t, dir); len(left) == 0 {
 			return
 		}

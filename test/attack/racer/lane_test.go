@@ -47,7 +47,7 @@ func (l lane) run(h *house.House, dir string, number int, end time.Time) (got ta
 	task := "cat canary " + strings.Join(context, "/canary ") + "/canary; echo x >>written"
 	all := strings.Repeat(mine, len(context)+1)
 	for i := 0; time.Now().Before(end) || !l.raced(got); i++ {
-		if time.Now().After(end.Add(house.Patience)) {
+		if time.Now().After(end.Add(chance)) {
 			return got
 		}
 		resp := h.Run(house.Ask{
