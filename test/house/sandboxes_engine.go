@@ -13,9 +13,18 @@ func newEngineYard(h *House) engineYard { return engineYard{h, time.Now().Unix()
 func (y engineYard) sandboxes() (all []Sandbox) {
 	y.Helper()
 	for _, c := range y.Engine.Containers(y, y.Installation()) {
-		all = append(all, Sandbox{ID: c.ID, Sandbox: c.Labels[SandboxLabel], Running: c.State == "running"})
+		all = append(all, Sandbox{ID: c.ID, Sandbox: c.Labels[SandboxLabel], Running: c.State == "running" && y.runs(c.ID)})
 	}
 	return all
+}
+
+// runs asks the engine about one container. It tells of an end before it has unmounted the container's root, and its list learns of the end
+// only then.
+func (y engineYard) runs(id string) bool {
+	y.Helper()
+	var seen struct{ State struct{ Running bool } }
+	y.Engine.Get(y, "/containers/"+id+"/json", &seen) // one that was removed since has no state
+	return seen.State.Running
 }
 
 func (y engineYard) remove(s Sandbox) { y.Helper(); y.Engine.Remove(y, s.ID) }
