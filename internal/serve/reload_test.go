@@ -24,7 +24,7 @@ func (s *shop) reloads(next func() (configs.Config, error)) (ended <-chan error)
 	s.Helper()
 	s.reload = func() (configs.Config, *slog.Logger, error) {
 		c, err := next()
-		return c, s.options().Log, err
+		return c, s.log(), err // a running host reads nothing else of the shop
 	}
 	return s.open()
 }

@@ -162,8 +162,12 @@ func (s *shop) options() Options {
 	config.Outboxes = slices.Clone(config.Outboxes)
 	return Options{
 		Config: config, MakeOutbox: true, Signals: s.signals, Launchers: s.launchers(), Reload: s.reload, Timing: s.timing,
-		Log: slog.New(slog.NewTextHandler(&s.said, &slog.HandlerOptions{Level: slog.LevelDebug})),
+		Log: s.log(),
 	}
+}
+
+func (s *shop) log() *slog.Logger {
+	return slog.New(slog.NewTextHandler(&s.said, &slog.HandlerOptions{Level: slog.LevelDebug}))
 }
 
 // open starts the host and waits until it serves; the result is what Run will return.
@@ -272,9 +276,7 @@ func TestAHost(t *testing.T) {
 		t.Errorf("the status is %+v, %v", status, err)
 	}
 	for _, want := range []string{s.config.Outboxes[0].Dir, "launcher=docker", "installation=", "subagent --outbox"} {
-		if !strings.Contains(s.said.String(), want) {
-			t.Errorf("the log does not say %q:\n%s", want, &s.said)
-		}
+		s.eventually("the log says "+want, func() bool { return strings.Contains(s.said.String(), want) })
 	}
 	s.signals <- syscall.SIGHUP // there is no configuration to be read again
 	s.signals <- syscall.SIGHUP
