@@ -14,8 +14,8 @@ import (
 	"torno/watcher/hang"
 )
 
-// shortGrace has what does not return be left soon.
-func shortGrace(c *Config) { c.Timing.Grace = 100 * time.Millisecond }
+// shortGrace has what does not return be left soon, and not what only waits for a processor.
+func shortGrace(c *Config) { c.Timing.Grace = time.Second }
 
 // stuck is where a launcher's call does not return.
 type stuck struct {

@@ -8,9 +8,9 @@ import (
 	"torno/sandbox/sandboxtest"
 )
 
-// impatient has a shutdown give up soon.
+// impatient has a shutdown give up soon, and leaves it time for what it can do.
 func impatient(c *Config) {
-	c.Shutdown.Budget, c.Timing.Last, c.Timing.Leave = 200*time.Millisecond, 200*time.Millisecond, 2*time.Second
+	c.Shutdown.Budget, c.Timing.Last, c.Timing.Leave = 4*time.Second, 4*time.Second, 12*time.Second
 }
 
 // failAlways has every call of an operation fail.

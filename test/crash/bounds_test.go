@@ -29,7 +29,7 @@ func TestABoundNeedsNoWatcher(t *testing.T) {
 			t.Parallel()
 			house.Each(t, func(t *testing.T, sandbox string) {
 				t.Parallel()
-				const timeout = 3
+				const timeout = 10
 				s := newScene(t, sandbox)
 				s.Start()
 				s.ask = s.Submit(house.Ask{ID: "s1", Task: stubborn, Timeout: timeout})
@@ -54,15 +54,19 @@ func TestAStoppedKeeper(t *testing.T) {
 	t.Parallel()
 	onGVisor(t, func(t *testing.T, sandbox string) {
 		t.Parallel()
+		const timeout = 10
 		s := newScene(t, sandbox)
 		s.Start()
-		s.ask = s.Submit(house.Ask{ID: "s1", Task: stubborn, Timeout: 2})
+		s.ask = s.Submit(house.Ask{ID: "s1", Task: stubborn, Timeout: timeout})
 		s.Says(s.ask, "hello")
+		run, err := s.Client.Run(s.Context(), "main/s1")
+		s.Must(err)
+		backstop := run.Released.Add(timeout*time.Second + runfile.Grace)
 		id := s.Sandboxes()[0].ID
 		if s.Strike(id, house.Keeper, syscall.SIGSTOP) != 1 {
 			t.Fatal("the sandbox has no keeper")
 		}
-		s.Within(runfile.Grace-2*time.Second, "the child is killed before its own backstop is over", func() bool {
+		s.Within(time.Until(backstop)-time.Second, "the child is killed before its own backstop is over", func() bool {
 			return len(s.Processes(id, house.Sentry)) == 0
 		})
 		s.Within(2*house.Patience, "there is a response", func() bool { return s.Exists("response_s1.json") })

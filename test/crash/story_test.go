@@ -126,7 +126,7 @@ func ends(status delegation.Status, reason delegation.Reason) func(*scene) {
 // late has a run reach its deadline while something is wrong.
 func late(s *scene) {
 	s.Helper()
-	s.ask = s.Submit(house.Ask{ID: "s1", Task: long, Timeout: 2})
+	s.ask = s.Submit(house.Ask{ID: "s1", Task: long, Timeout: 10}) // what is to be wrong is so before that
 	s.Says(s.ask, "hello")
 }
 

@@ -82,15 +82,18 @@ func TestTheEngineHangs(t *testing.T) {
 // answer comes when the engine is back.
 func TestAHungEngineKeepsNoChildAlive(t *testing.T) {
 	h, engine := with(t, house.PrivatePlan{})
-	const word = "a-child-of-a-hung-engine"
-	ask := h.Submit(house.Ask{ID: "s1", Task: `trap "" HUP INT TERM; echo hello; while :; do sleep 1; done # ` + word, Timeout: 2})
+	const word, timeout = "a-child-of-a-hung-engine", 5
+	ask := h.Submit(house.Ask{ID: "s1", Task: `trap "" HUP INT TERM; echo hello; while :; do sleep 1; done # ` + word, Timeout: timeout})
 	h.Says(ask, "hello")
+	run, err := h.Client.Run(h.Context(), "main/s1")
+	h.Must(err)
+	backstop := run.Released.Add(timeout*time.Second + runfile.Grace)
 	if !lives(t, word) {
 		t.Fatal("the child is not to be seen: nothing is shown")
 	}
 	letOnEngine := engine.Hang()
 	defer letOnEngine()
-	h.Within(runfile.Grace-2*time.Second, "the child is killed before its own backstop is over", func() bool { return !lives(t, word) })
+	h.Within(time.Until(backstop)-time.Second, "the child is killed before its own backstop is over", func() bool { return !lives(t, word) })
 	letOnEngine()
 	h.Want(h.Response(ask), delegation.StatusTimeout, delegation.ReasonDeadline, -1)
 	calm(h)
