@@ -128,9 +128,13 @@ func ProcessorTime(f *Field, trial attack.Trial) {
 	if exit.CPUTime > 0 { // the host's count, and not that of a kernel of the sandbox's own
 		got = exit.CPUTime.Seconds() / exit.FinishedAt.Sub(exit.StartedAt).Seconds()
 	}
-	text, _ = f.free(spec, 0)
-	free := f.processors(text)
-	trial.Tried, trial.Oracle = 1, free > 0.1 && free > 1.5*got // on a loaded machine there may be no more
+	free := 0.0
+	for tries := 0; !trial.Oracle && tries < 10; tries++ { // on a loaded machine there may be no more at one time or another
+		text, _ = f.free(spec, 0)
+		free = max(free, f.processors(text))
+		trial.Oracle = free > 0.1 && free > 1.5*got
+	}
+	trial.Tried = 1
 	if got > 0 && got < 0.12 {
 		trial.Held = 1
 	}
