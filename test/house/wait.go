@@ -4,8 +4,8 @@ import (
 	"time"
 )
 
-// Patience bounds every wait; none of the stories needs it.
-const Patience = 60 * time.Second
+// Patience bounds every wait; none of the stories needs it, also where ten others share the processor.
+const Patience = 2 * time.Minute
 
 // Eventually polls a condition until it holds.
 func (h *House) Eventually(what string, holds func() bool) {

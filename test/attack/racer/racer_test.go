@@ -30,7 +30,7 @@ const (
 
 // chance is how long a race goes on that has not been lost where there is no defence. It is lost once in ten to fifty tries, and on a busy
 // machine a try takes seconds.
-const chance = 5 * house.Patience
+const chance = 5 * time.Minute
 
 // lane is one way to attack: requests are served along it one after the other, while two directories are exchanged. All
 // paths are below the lane's own directory, which the parent and its victim both have.
