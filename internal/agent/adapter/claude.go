@@ -122,9 +122,9 @@ func (l *claudeLine) assistant() []agent.Line {
 	var told []agent.Line
 	for _, b := range l.Message.v {
 		switch kind := b.Type.v; {
-		case kind == "text" && b.Text.v != "":
+		case kind == "text":
 			told = append(told, tell(agent.Line{Kind: agent.Text, Text: b.Text.v, Parent: l.Parent.v})...)
-		case kind == "thinking" && b.Thinking.v != "":
+		case kind == "thinking":
 			told = append(told, tell(agent.Line{Kind: agent.Thinking, Text: b.Thinking.v, Parent: l.Parent.v})...)
 		case strings.HasSuffix(kind, "tool_use"): // of ours, of the model's own server, of MCP
 			tool := agent.Tool{ID: b.ID.v, Name: b.Name.v, Input: b.Input}
@@ -144,7 +144,7 @@ func (l *claudeLine) user() []agent.Line {
 		switch kind := b.Type.v; {
 		case strings.HasSuffix(kind, "tool_result"):
 			told = append(told, b.result(l.Parent.v)...)
-		case kind == "text" && b.Text.v != "" && l.Parent.v == "" && !l.Replay.v:
+		case kind == "text" && l.Parent.v == "" && !l.Replay.v:
 			told = append(told, notice(b.Text.v)...)
 		}
 	}
@@ -273,7 +273,7 @@ func (m *claudeModels) UnmarshalJSON(data []byte) error {
 		return nil
 	}
 	var input, output, cached count
-	for decoder.More() {
+	for n := 0; decoder.More() && n < maxElements; n++ {
 		if _, err := decoder.Token(); err != nil {
 			return nil
 		}

@@ -61,7 +61,9 @@ func (c *codex) line(text []byte) []agent.Line {
 	}
 	var told []agent.Line
 	switch l.Type.v {
-	case "thread.started", "turn.started", "item.updated":
+	case "thread.started", "item.updated":
+	case "turn.started":
+		c.answer = ""
 	case "item.started", "item.completed":
 		told = c.item(l)
 	case "turn.completed":

@@ -45,13 +45,11 @@ func orFailed(code int) int {
 
 // withoutResult says what has become of an agent that ended in the middle, and what can be done.
 func (r *run) withoutResult(end unix.WaitStatus) string {
-	how := fmt.Sprintf("exit code %d", end.ExitStatus())
-	if end.Signaled() {
+	how, signaled := fmt.Sprintf("exit code %d", end.ExitStatus()), end.Signaled()
+	if signaled {
 		how = unix.SignalName(end.Signal())
-	}
-	if sig, came := r.signal(); came && !end.Signaled() {
-		how += " after " + unix.SignalName(sig)
-		end = unix.WaitStatus(sig) // as if that had ended it
+	} else if sig, came := r.signal(); came {
+		how, signaled = how+" after "+unix.SignalName(sig), true
 	}
 	why := fmt.Sprintf("%s ended without a result (%s)", r.kind.name, how)
 	switch {
@@ -59,7 +57,7 @@ func (r *run) withoutResult(end unix.WaitStatus) string {
 		return why + "; its last trouble was: " + r.memory.trouble
 	case r.memory.understood:
 		return why + "; its standard error may say why"
-	case end.Signaled():
+	case signaled:
 		return why + " and without a first line; see whether it reaches its model, and what its standard error says"
 	}
 	return fmt.Sprintf("%s, and printed nothing that its adapter knows: see whether the program is %s or newer, and what its standard error says", why, r.kind.title)

@@ -12,8 +12,11 @@ import (
 const maxName = 256
 
 // tell makes lines of one that may be too long: names and a tool's input are cut, and the text is spread over as many lines as it
-// needs.
+// needs. Nothing said is nothing told, but for a tool's result and a turn's.
 func tell(l agent.Line) []agent.Line {
+	if said := l.Kind == agent.Text || l.Kind == agent.Thinking || l.Kind == agent.Notice; said && l.Text == "" {
+		return nil
+	}
 	l.Parent = name(l.Parent)
 	if l.Tool != nil {
 		tool := *l.Tool

@@ -37,6 +37,8 @@ func (a *answer) begin(o order) {
 	case "#custom":
 		name, input, _ := strings.Cut(rest, " ")
 		customResponse(a, name, input)
+	case "#think":
+		a.think(rest)
 	case "#status":
 		status, after, _ := strings.Cut(rest, " ")
 		a.refuse(status, after)

@@ -47,11 +47,19 @@ func streamMessage(a *answer, parts ...string) {
 // block streams a message of one block.
 func (a *answer) block(begin object, stop string, deltas []any) {
 	a.event("message_start", object{"type": "message_start", "message": messageOf(a, nil, 1)})
-	a.event("content_block_start", object{"type": "content_block_start", "index": 0, "content_block": begin})
+	a.blockAt(0, begin, deltas)
+	a.endMessage(stop)
+}
+
+func (a *answer) blockAt(index int, begin object, deltas []any) {
+	a.event("content_block_start", object{"type": "content_block_start", "index": index, "content_block": begin})
 	for _, delta := range deltas {
-		a.event("content_block_delta", object{"type": "content_block_delta", "index": 0, "delta": delta})
+		a.event("content_block_delta", object{"type": "content_block_delta", "index": index, "delta": delta})
 	}
-	a.event("content_block_stop", object{"type": "content_block_stop", "index": 0})
+	a.event("content_block_stop", object{"type": "content_block_stop", "index": index})
+}
+
+func (a *answer) endMessage(stop string) {
 	a.event("message_delta", object{"type": "message_delta", "delta": object{"stop_reason": stop, "stop_sequence": nil}, "usage": object{"output_tokens": OutputTokens}})
 	a.event("message_stop", object{"type": "message_stop"})
 }

@@ -4,6 +4,7 @@
 //	hello                answers "You said: hello"
 //	#tool NAME {JSON}    calls a tool; when its result comes back, answers with that
 //	#custom NAME TEXT    the same for a tool that takes a text, in the Responses API
+//	#think TEXT          tells a thought before it answers as to TEXT; in events, and not in the Chat API
 //	#status 429 3        answers with a status, and retry-after
 //	#once 429 1 hello    the same for the first request that says so; then answers the rest
 //	#cut and others      see lies: what an upstream does that lies, breaks or stalls
