@@ -7,6 +7,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -22,6 +23,7 @@ const afterEnd = 1 << 20
 type child struct {
 	output int                  // what it prints; reading it does not block
 	ended  int                  // readable when it has ended
+	over   atomic.Bool          // the same, for a reader that never has to wait
 	end    chan unix.WaitStatus // then says how
 }
 
@@ -78,6 +80,7 @@ func (c *child) wait(pid, ended int) {
 		}
 	}
 	c.end <- status
+	c.over.Store(true)
 	unix.Close(ended)
 }
 
@@ -93,7 +96,7 @@ func (r *run) follow(c *child) {
 		case n > 0:
 			r.quiet = false
 			lines.add(buf[:n])
-			if over {
+			if over = over || c.over.Load(); over {
 				left -= n
 			}
 		case errors.Is(err, unix.EAGAIN) && !over:

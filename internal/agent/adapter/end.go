@@ -45,11 +45,9 @@ func orFailed(code int) int {
 
 // withoutResult says what has become of an agent that ended in the middle, and what can be done.
 func (r *run) withoutResult(end unix.WaitStatus) string {
-	how, signaled := fmt.Sprintf("exit code %d", end.ExitStatus()), end.Signaled()
-	if signaled {
+	how := fmt.Sprintf("exit code %d", end.ExitStatus())
+	if end.Signaled() {
 		how = unix.SignalName(end.Signal())
-	} else if sig, came := r.signal(); came {
-		how, signaled = how+" after "+unix.SignalName(sig), true
 	}
 	why := fmt.Sprintf("%s ended without a result (%s)", r.kind.name, how)
 	switch {
@@ -57,7 +55,7 @@ func (r *run) withoutResult(end unix.WaitStatus) string {
 		return why + "; its last trouble was: " + r.memory.trouble
 	case r.memory.understood:
 		return why + "; its standard error may say why"
-	case signaled:
+	case end.Signaled() || end.ExitStatus() > 128: // Claude Code says so that a signal has ended it
 		return why + " and without a first line; see whether it reaches its model, and what its standard error says"
 	}
 	return fmt.Sprintf("%s, and printed nothing that its adapter knows: see whether the program is %s or newer, and what its standard error says", why, r.kind.title)

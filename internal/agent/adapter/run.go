@@ -94,7 +94,7 @@ func (r *run) cannotStart(cannot *Cannot) string {
 	return fmt.Sprintf("%s does not start: %s; %s", r.kind.name, cannot.Why, next)
 }
 
-// signal is one of the signals that have come, all of which the agent has got too.
+// signal is one of the signals that came before there was an agent to get them too.
 func (r *run) signal() (unix.Signal, bool) {
 	select {
 	case sig := <-r.signals:
