@@ -15,10 +15,6 @@ import (
 
 const readSize = 64 << 10
 
-// afterEnd is how much is read when the agent has ended: all that a pipe can hold. A process that it has left behind may print for
-// ever.
-const afterEnd = 1 << 20
-
 // child is the agent's process.
 type child struct {
 	output int                  // what it prints; reading it does not block
@@ -89,22 +85,38 @@ func (r *run) follow(c *child) {
 	lines := splitter{most: maxLine, whole: r.take, tooLong: r.tooLong}
 	defer lines.end()
 	buf := make([]byte, readSize)
-	begun, over, left := time.Now(), false, afterEnd
+	begun, over, left := time.Now(), false, 1
 	for left > 0 {
 		n, err := unix.Read(c.output, buf)
 		switch {
 		case n > 0:
 			r.quiet = false
 			lines.add(buf[:n])
-			if over = over || c.over.Load(); over {
+			if over {
 				left -= n
+			} else if over = c.over.Load(); over {
+				left = c.left()
 			}
 		case errors.Is(err, unix.EAGAIN) && !over:
-			over = r.wait(c, begun)
+			if over = r.wait(c, begun); over {
+				left = c.left()
+			}
 		case !errors.Is(err, unix.EINTR):
 			return
 		}
 	}
+}
+
+// mostInPipe is the most that Linux lets a pipe hold, unless root has it otherwise.
+const mostInPipe = 1 << 20
+
+// left is how much there is to read when the agent has ended. More may come: a process that it has left behind can print for ever.
+func (c *child) left() int {
+	n, err := unix.IoctlGetInt(c.output, unix.TIOCINQ)
+	if err != nil {
+		return mostInPipe
+	}
+	return n
 }
 
 // wait waits for output, and says whether the agent has ended.

@@ -22,6 +22,7 @@ var hostile = []string{
 	`{"type":"item.started"}`, `{"type":"item.completed","item":[]}`, `{"type":"item.completed","item":{"type":"agent_message","text":{}}}`,
 	`{"type":"item.completed","item":{"type":"command_execution","exit_code":1e30,"aggregated_output":"a\ud800b"}}`,
 	`{"type":"item.completed","item":{"type":"mcp_tool_call","arguments":"text","error":"text","result":"text"}}`,
+	`{"type":"assistant","message":{"content":[{"type":"tool_use","input":"` + "\xff" + `"}]}}`, `{"type":"item.started","item":{"type":"x","a":"` + "\xff" + `"}}`,
 	`{"type":"turn.completed"}`, `{"type":"turn.completed","usage":{"input_tokens":-5,"output_tokens":1e300}}`, `{"type":"turn.failed","error":"text"}`,
 	`{"type":"assistant","message":{"content":[{"type":"text","text":"\ud800 \u2028 ` + "\u2029\u2028" + `"}]}}`,
 }
@@ -47,6 +48,14 @@ func TestDeepNesting(t *testing.T) {
 		}
 		text = `{"type":"item.started","item":{"type":"mcp_tool_call","arguments":` + nested(depth) + `}}`
 		holds(t, []byte(text), read(&codex{}, []byte(text)))
+	}
+}
+
+// TestInvalidBytes: a tool's input is kept as it is, but for them.
+func TestInvalidBytes(t *testing.T) {
+	told := read(&claude{}, []byte(`{"type":"assistant","message":{"content":[{"type":"tool_use","input":{"a":"x`+"\xff"+`"}}]}}`))
+	if len(told) != 1 || string(told[0].Tool.Input) != `{"a":"x`+"\uFFFD"+`"}` {
+		t.Errorf("%+v", told)
 	}
 }
 

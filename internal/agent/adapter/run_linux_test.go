@@ -195,7 +195,7 @@ func TestLongLines(t *testing.T) {
 
 // TestWhatAnAgentLeavesBehind holds its output open, in silence or with endless words. The adapter ends with the agent.
 func TestWhatAnAgentLeavesBehind(t *testing.T) {
-	for _, script := range []string{"sleep 1000 & " + claudeEnds, claudeEnds + "; { echo >$D/go; yes; } & until [ -e $D/go ]; do :; done"} {
+	for _, script := range []string{"sleep 1000 & " + claudeEnds, claudeEnds + "; { yes & yes & yes & echo >$D/go; yes; } & until [ -e $D/go ]; do :; done"} {
 		r := newRig(t, "claude", script)
 		code, told := r.run()
 		if !slices.ContainsFunc(told, func(l agent.Line) bool { return l.Kind == agent.Result && l.Text == "the answer" }) || code != 0 || r.read("answer") != "the answer" {
