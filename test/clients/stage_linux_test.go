@@ -20,6 +20,7 @@ const upstreamKey = "sk-stand-in-0123456789"
 // client is one of the programs.
 type client struct {
 	name    string
+	model   string
 	program string // the directory of the program, below npm's
 	example string // the file of configs/examples that is about it
 	limit   string // what its example has it say of an answer's length, where it can say something
@@ -37,6 +38,7 @@ var machine = map[string]string{"amd64": "x86_64", "arm64": "aarch64"}[runtime.G
 
 var claude = client{
 	name:    "claude",
+	model:   "claude-opus-5-5",
 	example: "claude-code.yaml",
 	limit:   `"max_tokens":32000`,
 	program: "@anthropic-ai/claude-code-linux-" + arch,
@@ -50,6 +52,7 @@ const codexFlags = ` -c openai_base_url=\"$OPENAI_BASE_URL\" -c analytics.enable
 
 var codex = client{
 	name:    "codex",
+	model:   "gpt-5.5",
 	example: "codex.yaml",
 	program: "@openai/codex-linux-" + arch + "/vendor/" + machine + "-unknown-linux-musl/bin",
 	tool:    `#tool exec_command {"cmd":%q}`,
