@@ -40,11 +40,24 @@ func TestLines(t *testing.T) {
 func TestStrangeLines(t *testing.T) {
 	name := strings.Repeat("n", maxName+1)
 	for _, l := range []Line{
-		{}, {Kind: "other"}, {Kind: "TEXT"}, {Kind: Text, Tool: &Tool{}}, {Kind: ToolCall}, {Kind: ToolResult}, {Kind: Usage},
-		{Kind: Text, Tokens: &Tokens{}}, {Kind: Usage, Tokens: &Tokens{Input: -1}}, {Kind: Usage, Tokens: &Tokens{Output: -1}},
-		{Kind: Usage, Tokens: &Tokens{Cached: -1}}, {Kind: Text, Failed: true}, {Kind: ToolCall, Tool: &Tool{}, Failed: true},
-		{Kind: Text, Parent: name}, {Kind: ToolCall, Tool: &Tool{ID: name}}, {Kind: ToolCall, Tool: &Tool{Name: name}},
-		{Kind: Text, Text: strings.Repeat("x", MaxLine)}, {Kind: ToolCall, Tool: &Tool{Input: json.RawMessage("{")}},
+		{},
+		{Kind: "other"},
+		{Kind: "TEXT"},
+		{Kind: Text, Tool: &Tool{}},
+		{Kind: ToolCall},
+		{Kind: ToolResult},
+		{Kind: Usage},
+		{Kind: Text, Tokens: &Tokens{}},
+		{Kind: Usage, Tokens: &Tokens{Input: -1}},
+		{Kind: Usage, Tokens: &Tokens{Output: -1}},
+		{Kind: Usage, Tokens: &Tokens{Cached: -1}},
+		{Kind: Text, Failed: true},
+		{Kind: ToolCall, Tool: &Tool{}, Failed: true},
+		{Kind: Text, Parent: name},
+		{Kind: ToolCall, Tool: &Tool{ID: name}},
+		{Kind: ToolCall, Tool: &Tool{Name: name}},
+		{Kind: Text, Text: strings.Repeat("x", MaxLine)},
+		{Kind: ToolCall, Tool: &Tool{Input: json.RawMessage("{")}},
 		{Kind: ToolCall, Tool: &Tool{Input: json.RawMessage("\"\xff\"")}},
 	} {
 		if data, err := Encode(l); err == nil {

@@ -29,6 +29,8 @@
 // (doors.go). The number of connections and buffers is bounded, and one thread serves all of them. In the same way a port of the
 // sandbox's loopback address leads to a socket: many agents take an address only.
 //
+// As an agent it is also the adapter of another one (package adapter), which it then only gives its own way of starting programs.
+//
 // Everything that happens by path goes through handles that were opened component by component without following a
 // link. A plain walk is enough, and works on every kernel and in gVisor.
 package initproc

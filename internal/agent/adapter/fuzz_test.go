@@ -58,8 +58,7 @@ func FuzzSplit(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte, most, size int) {
 		most, size = 1+(most&math.MaxInt)%64, 1+(size&math.MaxInt)%16
 		var whole, long []string
-		var s splitter
-		s = splitter{
+		s := splitter{
 			most:    most,
 			tooLong: func(n int64) { long = append(long, strings.Repeat("x", int(n))) },
 			whole: func(line []byte) {

@@ -20,10 +20,11 @@ func parse(args []string) (o options, err error) {
 	if len(args) == 0 {
 		return o, errors.New("it takes the name of an agent")
 	}
-	known := false
-	if o.kind, known = kindOf(args[0]); !known {
+	kind, known := kindOf(args[0])
+	if !known {
 		return o, fmt.Errorf("%q is no agent that it knows", args[0])
 	}
+	o.kind = kind
 	for args = args[1:]; len(args) > 0 && args[0] != "--"; {
 		flag, value, joined := strings.Cut(args[0], "=")
 		args = args[1:]
