@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"fmt"
+	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
@@ -21,6 +22,14 @@ const upstreamKey = "sk-stand-in-0123456789"
 func modelHouse(t *testing.T, sandbox, budget string) (*house.House, *standin.Upstream) {
 	t.Helper()
 	up := standin.New(upstreamKey)
+	h, _ := houseBefore(t, up, sandbox, budget)
+	return h, up
+}
+
+// houseBefore is modelHouse with another upstream, and says where that is.
+func houseBefore(t testing.TB, up http.Handler, sandbox, budget string) (*house.House, string) {
+	t.Helper()
+	house.Need(t, sandbox)
 	server := httptest.NewServer(up)
 	t.Cleanup(server.Close)
 	key := filepath.Join(t.TempDir(), "key")
@@ -34,7 +43,7 @@ func modelHouse(t *testing.T, sandbox, budget string) (*house.House, *standin.Up
   prices: {model: {"*": {input: 5, output: 25}}}`, server.URL, key),
 		Profiles: "  talks:\n    timeout: {default: 2m, min: 1s, max: 5m}\n    routes: [model]\n    " + budget,
 	})
-	return h, up
+	return h, server.URL
 }
 
 func gatewayOf(h *house.House) *control.Client {
@@ -54,7 +63,15 @@ func killGateway(h *house.House) {
 
 // ask is a shell's script that sends one message to the model, and prints the answer.
 func askModel(message string) string {
-	body := fmt.Sprintf(`{"model":"m","max_tokens":50,"messages":[{"role":"user","content":%q}]}`, message)
+	return postToModel(fmt.Sprintf(`{"model":"m","max_tokens":50,"messages":[{"role":"user","content":%q}]}`, message))
+}
+
+// streamModel is askModel for an answer in events.
+func streamModel(message string) string {
+	return postToModel(fmt.Sprintf(`{"model":"m","max_tokens":50,"stream":true,"messages":[{"role":"user","content":%q}]}`, message))
+}
+
+func postToModel(body string) string {
 	return fmt.Sprintf(`bash -c 'host=${ANTHROPIC_BASE_URL#http://}; exec 3<>/dev/tcp/${host/:/\/} && printf "POST /v1/messages HTTP/1.1\r\nHost: $host\r\nConnection: close\r\nx-api-key: $ANTHROPIC_API_KEY\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%%s" "$1" >&3 && cat <&3' _ '%s'`, len(body), body)
 }
 
@@ -84,6 +101,31 @@ func TestAChildTalksToItsModel(t *testing.T) {
 			t.Errorf("without a route: %q, %+v", resp.StdoutTail, resp.Usage.Model)
 		}
 		doorsAreGone(h)
+	})
+}
+
+// TestEachEventIsSeenBeforeTheNext: what the upstream says reaches the child at once. It sends no event before the child has printed
+// the one before.
+func TestEachEventIsSeenBeforeTheNext(t *testing.T) {
+	house.Each(t, func(t *testing.T, sandbox string) {
+		h, up := modelHouse(t, sandbox, "budget: {}")
+		up.Step = make(chan struct{})
+		a := h.Submit(house.Ask{ID: "a", Profile: "talks", Task: streamModel("abc")})
+		for _, event := range []string{
+			`"message_start"`, `"content_block_start"`, `"You s"`, `"aid: "`, `"abc"`, `"content_block_stop"`, `"message_delta"`,
+		} {
+			h.Says(a, event)
+			select {
+			case up.Step <- struct{}{}:
+			case <-t.Context().Done():
+				t.Fatal("the upstream is not asked any more")
+			}
+		}
+		resp := h.Response(a)
+		h.Want(resp, delegation.StatusCompleted, delegation.ReasonExited, 0)
+		if !strings.Contains(resp.StdoutTail, `"message_stop"`) {
+			t.Errorf("the child printed %q", resp.StdoutTail)
+		}
 	})
 }
 
