@@ -29,11 +29,11 @@ func BenchmarkAModelCall(b *testing.B) {
 const eachTurn = 20
 
 func modelCall(b *testing.B, sandbox string) {
-	up := &turns{Upstream: standin.New(upstreamKey), wanted: make(chan string), given: map[string]chan bool{direct: make(chan bool), inside: make(chan bool)}}
+	up := &turns{Upstream: standin.New(upstreamKey), wanted: make(chan string), given: map[string]chan bool{fromHost: make(chan bool), fromSandbox: make(chan bool)}}
 	h, url := houseBefore(b, up, sandbox, "budget: {}")
 	caller := buildCaller(b, h)
 	var alone bytes.Buffer
-	beside := exec.Command(caller, url+direct, fmt.Sprint(eachTurn))
+	beside := exec.Command(caller, url+fromHost, fmt.Sprint(eachTurn))
 	beside.Env, beside.Stdout, beside.Stderr = []string{"ANTHROPIC_API_KEY=" + upstreamKey}, &alone, os.Stderr
 	h.Must(beside.Start())
 	child := h.Submit(house.Ask{ID: "a", Profile: "talks", Timeout: 300, Task: "./caller $ANTHROPIC_BASE_URL " + fmt.Sprint(eachTurn) + " > times"})
@@ -41,15 +41,15 @@ func modelCall(b *testing.B, sandbox string) {
 		<-up.wanted
 	}
 	for b.Loop() {
-		for _, from := range []string{direct, inside} {
+		for _, from := range []string{fromHost, fromSandbox} {
 			up.given[from] <- true
 			if done := <-up.wanted; done != from {
 				b.Fatalf("%q came without its turn", done)
 			}
 		}
 	}
-	up.given[direct] <- false
-	up.given[inside] <- false
+	up.given[fromHost] <- false
+	up.given[fromSandbox] <- false
 	h.Must(beside.Wait())
 	h.Want(h.Response(child), delegation.StatusCompleted, delegation.ReasonExited, 0)
 	reportWay(b, timesOf(b, alone.String()), timesOf(b, h.Read(h.Path("workspaces/a/times"))))
@@ -57,8 +57,8 @@ func modelCall(b *testing.B, sandbox string) {
 
 // The two ways to the upstream. It knows a caller of the host's by the beginning of its paths.
 const (
-	direct = "/direct"
-	inside = ""
+	fromHost    = "/direct"
+	fromSandbox = ""
 )
 
 // turns is an upstream that lets one caller go on after the other.
@@ -69,9 +69,9 @@ type turns struct {
 }
 
 func (u *turns) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	from := inside
-	if rest, ok := strings.CutPrefix(r.URL.Path, direct); ok {
-		from, r.URL.Path = direct, rest
+	from := fromSandbox
+	if rest, ok := strings.CutPrefix(r.URL.Path, fromHost); ok {
+		from, r.URL.Path = fromHost, rest
 	}
 	if r.URL.Path == "/v1/models" {
 		u.wanted <- from

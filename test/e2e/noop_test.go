@@ -53,29 +53,34 @@ func noopRoot(b *testing.B) string {
 // importNoop makes an image of a root.
 func importNoop(b *testing.B, e house.Engine, root string) string {
 	b.Helper()
+	return importRoot(b, e, root, "torno-bench-noop", `CMD ["/noop"]`)
+}
+
+// importRoot makes an image of a root, which is gone after the test.
+func importRoot(t testing.TB, e house.Engine, root, name string, changes ...string) string {
+	t.Helper()
 	var archive bytes.Buffer
 	w := tar.NewWriter(&archive)
 	if err := errors.Join(w.AddFS(os.DirFS(root)), w.Close()); err != nil {
-		b.Fatal(err)
+		t.Fatal(err)
 	}
-	const name = "torno-bench-noop:latest"
-	query := url.Values{"fromSrc": {"-"}, "repo": {"torno-bench-noop"}, "tag": {"latest"}, "changes": {`CMD ["/noop"]`}}
+	query := url.Values{"fromSrc": {"-"}, "repo": {name}, "tag": {"latest"}, "changes": changes}
 	response, err := e.HTTP.Post("http://engine/v1.41/images/create?"+query.Encode(), "application/x-tar", &archive)
 	if err != nil {
-		b.Fatal(err)
+		t.Fatal(err)
 	}
 	response.Body.Close()
 	if response.StatusCode != http.StatusOK {
-		b.Fatal("import the no-op image:", response.Status)
+		t.Fatal("import an image:", response.Status)
 	}
-	b.Cleanup(func() { forget(b, e, name) })
-	return name
+	t.Cleanup(func() { forget(t, e, name+":latest") })
+	return name + ":latest"
 }
 
-func forget(b *testing.B, e house.Engine, image string) {
+func forget(t testing.TB, e house.Engine, image string) {
 	request, err := http.NewRequest(http.MethodDelete, "http://engine/v1.41/images/"+image+"?force=1", nil)
 	if err != nil {
-		b.Error(err)
+		t.Error(err)
 		return
 	}
 	if response, err := e.HTTP.Do(request); err == nil {

@@ -9,6 +9,7 @@
 //	prober leave DIR        try to leave there what the host should not find
 //	prober stay             be a neighbour: say how to be reached, as an inside.Neighbour, and stay
 //	prober exhaust TAKINGS  take as much of each inside.Taking as there is, one after another
+//	prober search ERRAND    ask what an inside.Errand in a file says, and look everywhere for its secrets, as inside.Found
 //	prober echo SOCKET      send much through a unix socket, on many connections, and want it back
 //	prober beat             start programs, and say how long that takes, as inside.Beats
 //
@@ -53,6 +54,10 @@ func run(what string, args []string) error {
 		return tryInNetwork(args[0])
 	case "leave":
 		return inside.Leave(args[0])
+	case "search":
+		return search(args[0])
+	case "keep":
+		return inside.Keep(args[0])
 	case "stay":
 		return stay()
 	case "exhaust":
@@ -108,6 +113,36 @@ func tryInNetwork(ground string) error {
 	}
 	runtime.KeepAlive(held)
 	return err
+}
+
+// search asks a model all that it is told to, and has a child that knows some secrets. Then it looks everywhere.
+func search(file string) error {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	var errand inside.Errand
+	if err := json.Unmarshal(text, &errand); err != nil {
+		return err
+	}
+	for _, ask := range errand.Asks {
+		rest, err := ask.Send(os.Getenv("ANTHROPIC_BASE_URL"), errand.Answers)
+		if err != nil {
+			return fmt.Errorf("%s: %w", ask.Name, err)
+		}
+		if rest != nil {
+			defer rest.Close()
+		}
+	}
+	end, err := inside.Plant(errand.Secrets)
+	if err != nil {
+		return err
+	}
+	found, err := inside.Search(errand.Secrets)
+	if err = errors.Join(err, end()); err != nil {
+		return err
+	}
+	return json.NewEncoder(os.Stdout).Encode(found)
 }
 
 // stay listens on the machine's own loopback and at a name that only its network namespace has.
