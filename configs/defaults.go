@@ -63,6 +63,7 @@ func (c *Config) complete(r *report, getenv func(string) string) {
 		c.completeAgent(&c.Profiles[i])
 		c.Gateway.completeDoor(&c.Profiles[i])
 	}
+	countSubagents(c.Profiles)
 	for i := range c.Outboxes {
 		c.completeOutbox(&c.Outboxes[i], r)
 	}

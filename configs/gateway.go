@@ -13,6 +13,7 @@ import (
 	"torno/internal/gateway/prices"
 	"torno/internal/gateway/route"
 	"torno/internal/gateway/setup"
+	"torno/sandbox"
 	"torno/sandbox/compile"
 )
 
@@ -136,6 +137,17 @@ func (g *Gateway) names() (all []string) {
 		all = append(all, g.routes.Content[i].Value)
 	}
 	return all
+}
+
+// countSubagents has every door count for its subagent where a profile bounds what one may spend. Elsewhere there is nothing to count
+// for: a parent may name a new subagent for each request, and what each has spent is kept for ever.
+func countSubagents(profiles []compile.Profile) {
+	bounded := slices.ContainsFunc(profiles, func(p compile.Profile) bool { return p.Door != nil && p.Door.Subagent != sandbox.Allowance{} })
+	for _, p := range profiles {
+		if p.Door != nil {
+			p.Door.CountSubagent = bounded
+		}
+	}
 }
 
 // completeDoor gives a profile's door its port, and the environment what finds the routes. What the profile says of a variable stays.

@@ -50,6 +50,21 @@ func TestDoor(t *testing.T) {
 	checkRoundTrip(t, "door", c)
 }
 
+// TestSubagentsAreCountedWhereAProfileBoundsThem: whichever one it is, all doors count for it.
+func TestSubagentsAreCountedWhereAProfileBoundsThem(t *testing.T) {
+	emptyEnvironment(t)
+	bounded := strings.Replace(withGateway, "none: {}", "bounds: {routes: [claude], budget: {subagent: {requests: 9}}}", 1)
+	c, _ := parsed(t, strings.Replace(bounded, "p, none", "p, bounds", 1))
+	for _, p := range c.Profiles {
+		if !p.Door.CountSubagent {
+			t.Errorf("%s does not count for its subagent", p.Name)
+		}
+	}
+	if c, _ := parsed(t, withGateway); c.Profiles[0].Door.CountSubagent {
+		t.Error("what no profile bounds is counted")
+	}
+}
+
 // TestDoorsEnvironment: what the profile says of a variable stays, and the word in place of a key is no secret.
 func TestDoorsEnvironment(t *testing.T) {
 	emptyEnvironment(t)

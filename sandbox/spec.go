@@ -115,6 +115,8 @@ type Door struct {
 	Subagent  Allowance `json:"subagent,omitzero"`   // all runs of the run's subagent
 	Tree      Allowance `json:"tree,omitzero"`       // all runs of the outbox
 	OutboxDay Allowance `json:"outbox_day,omitzero"` // all runs of the outbox, on one day
+	// CountSubagent says that what a subagent spends is counted: a profile, be it another one, bounds it.
+	CountSubagent bool `json:"count_subagent,omitempty"`
 }
 
 // Route is one of the gateway's routes to which a door leads. Of the routes of a door one may have no Prefix.

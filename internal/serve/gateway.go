@@ -11,6 +11,7 @@ import (
 	"torno/internal/gateway/control"
 	"torno/internal/gateway/process"
 	"torno/internal/programs"
+	"torno/internal/retry"
 	"torno/watcher"
 	"torno/watcher/door"
 	"torno/watcher/run"
@@ -34,8 +35,8 @@ func (h *host) connect(c *watcher.Config) {
 	if h.gateway == nil {
 		return
 	}
-	doors := door.New(h.gateway, h.tellGateway)
-	c.Resources, c.Spending = []run.Resource{doors}, doors.Spending
+	h.doors = door.New(h.gateway, h.tellGateway)
+	c.Resources, c.Spending = []run.Resource{h.doors}, h.doors.Spending
 }
 
 // tellGateway tells the gateway its routes, in the moment in which it lacks one. It is no error where the gateway has a file of its own:
@@ -77,12 +78,30 @@ func (h *host) tendGateway(ctx context.Context) error {
 	tending, stop := context.WithCancel(context.Background())
 	var around sync.WaitGroup
 	around.Go(func() { s.Run(tending) })
+	around.Go(func() { h.forgetSpending(tending) })
 	h.later(func() error {
 		stop()
 		around.Wait()
 		return nil
 	})
 	return nil
+}
+
+// forgetEvery is how often the gateway is told which runs are over.
+const forgetEvery = time.Minute
+
+// forgetSpending has the gateway forget what runs have spent that are over, again and again. What could not be told is told the next time.
+func (h *host) forgetSpending(ctx context.Context) {
+	for {
+		asking, cancel := context.WithTimeout(ctx, h.Timing.respond())
+		if err := h.doors.Forget(asking, h.journal); err != nil && ctx.Err() == nil {
+			h.Log.Debug("the model gateway keeps what runs have spent that are over", "error", err)
+		}
+		cancel()
+		if retry.Pause(ctx, forgetEvery) != nil {
+			return
+		}
+	}
 }
 
 // gatewayTrouble tells clients and operators what keeps the gateway away.

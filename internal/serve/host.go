@@ -21,6 +21,7 @@ import (
 	"torno/internal/programs"
 	"torno/internal/version"
 	"torno/watcher"
+	"torno/watcher/door"
 	"torno/watcher/outbox"
 	"torno/watcher/workspace"
 )
@@ -59,6 +60,7 @@ type host struct {
 	launchers map[string]launcher.Launcher
 	exchanged chan struct{}          // a launcher has met another site than its own
 	gateway   *gatewaycontrol.Client // nil where there are no routes
+	doors     *door.Doors            // the same
 	watcher   *watcher.Watcher
 	door      net.Listener
 

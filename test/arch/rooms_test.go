@@ -178,7 +178,8 @@ var rooms = map[string]room{
 		theirs: []string{fsnotify},
 	},
 	"watcher/door": {ours: []string{
-		"delegation", "internal/gateway", "internal/gateway/budget", "internal/gateway/route", "internal/runfile", "sandbox", "watcher/run",
+		"delegation", "internal/gateway", "internal/gateway/budget", "internal/gateway/route", "internal/journal", "internal/runfile", "sandbox",
+		"watcher/run",
 	}},
 	"watcher/run": {ours: []string{
 		"delegation", "sandbox", "internal/crash", "internal/journal", "internal/runfile", "internal/tree", "watcher/hang", "watcher/notice",

@@ -216,6 +216,31 @@ func TestWhatARunHasSpentSoFar(t *testing.T) {
 	})
 }
 
+// TestTheGatewayForgetsRunsThatAreOver: when a next watcher has looked, nothing is left of what they have spent but the sum of
+// their outbox, and their responses.
+func TestTheGatewayForgetsRunsThatAreOver(t *testing.T) {
+	house.Each(t, func(t *testing.T, sandbox string) {
+		h, _ := modelHouse(t, sandbox, "budget: {tree: {requests: 3}}")
+		for _, id := range []string{"a", "b"} {
+			h.Want(h.Run(house.Ask{ID: id, Profile: "talks", Task: askModel("hello")}), delegation.StatusCompleted, delegation.ReasonExited, 0)
+		}
+		c := gatewayOf(h)
+		doorsAreGone(h)
+		if idle, err := c.IdleRuns(h.Context(), ""); err != nil || len(idle) != 2 {
+			t.Fatalf("before, the gateway knows %q (%v)", idle, err)
+		}
+		h.Must(h.Signal(syscall.SIGTERM))
+		killGateway(h)
+		h.Start()
+		h.Eventually("the gateway has forgotten them", func() bool {
+			idle, err := c.IdleRuns(h.Context(), "")
+			return err == nil && len(idle) == 0
+		})
+		resp := h.Run(house.Ask{ID: "c", Profile: "talks", Task: askModel("1") + "; " + askModel("2") + " | tail -1; exit 3"})
+		h.Want(resp, delegation.StatusError, delegation.ReasonBudget, 3)
+	})
+}
+
 // TestCheckTriesRoutes: an operator is told by `check --try` whether a route leads to its model.
 func TestCheckTriesRoutes(t *testing.T) {
 	house.Each(t, func(t *testing.T, sandbox string) {

@@ -26,6 +26,8 @@ type Gateway interface {
 	Change(context.Context, string, gateway.Change) (gateway.Door, error)
 	CloseDoor(context.Context, string) (gateway.Door, error)
 	Spent(context.Context, budget.Scope) (budget.Use, error)
+	IdleRuns(ctx context.Context, after string) ([]string, error)
+	Forget(ctx context.Context, runs []string) error
 }
 
 // Doors are the doors of all runs. They are a run.Resource.
@@ -103,17 +105,20 @@ func specOf(h *run.Holder) gateway.Spec {
 	door := h.Spec.Door
 	spec.Claims = []budget.Claim{
 		{Scope: runScope(h.Key), Limits: limitsOf(door.Run)},
-		{Scope: budget.Scope{Kind: budget.Subagent, ID: path.Join(h.Key.Outbox, h.Key.Subagent.String())}, Limits: limitsOf(door.Subagent)},
 		{Scope: budget.Scope{Kind: budget.Tree, ID: h.Key.Outbox}, Limits: limitsOf(door.Tree)},
 		{Scope: budget.Scope{Kind: budget.OutboxDay, ID: h.Key.Outbox}, Limits: limitsOf(door.OutboxDay)},
+	}
+	if door.CountSubagent {
+		subagent := budget.Scope{Kind: budget.Subagent, ID: path.Join(h.Key.Outbox, h.Key.Subagent.String())}
+		spec.Claims = append(spec.Claims, budget.Claim{Scope: subagent, Limits: limitsOf(door.Subagent)})
 	}
 	return spec
 }
 
-// runScope is of all attempts of a request.
+// runScope is of all attempts of a request. Its name begins with its outbox, by which a watcher knows its own.
 func runScope(key sandbox.RunKey) budget.Scope {
 	key.Attempt = 1
-	return budget.Scope{Kind: budget.Run, ID: key.Hash()}
+	return budget.Scope{Kind: budget.Run, ID: path.Join(key.Outbox, key.Hash())}
 }
 
 func limitsOf(a sandbox.Allowance) budget.Limits {
@@ -189,7 +194,7 @@ func (d *Doors) Release(ctx context.Context, id sandbox.SandboxID) error {
 		_, err = d.close(ctx, string(id))
 	}
 	if err == nil {
-		d.forget(string(id))
+		d.drop(string(id))
 	}
 	return err
 }
@@ -217,7 +222,7 @@ func (d *Doors) note(id string, open bool) {
 	d.known[id] = open
 }
 
-func (d *Doors) forget(id string) {
+func (d *Doors) drop(id string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	delete(d.known, id)

@@ -116,6 +116,20 @@ func (n *near) Spent(ctx context.Context, s budget.Scope) (budget.Use, error) {
 	return n.budget.Use(s), nil
 }
 
+func (n *near) IdleRuns(ctx context.Context, after string) ([]string, error) {
+	if err := n.begin(ctx, "idle"); err != nil {
+		return nil, err
+	}
+	return n.Gateway.IdleRuns(after), nil
+}
+
+func (n *near) Forget(ctx context.Context, runs []string) error {
+	if err := n.begin(ctx, "forget"); err != nil {
+		return err
+	}
+	return n.Gateway.Forget(runs)
+}
+
 var errAway = errors.New("away")
 
 func holder(t *testing.T, routes ...sandbox.Route) *run.Holder {
@@ -346,6 +360,7 @@ func TestAQuestionThatHangs(t *testing.T) {
 func TestScopes(t *testing.T) {
 	of := func(change func(*run.Holder)) map[string]string {
 		h := holder(t, claude)
+		h.Spec.Door.CountSubagent = true
 		change(h)
 		ids := map[string]string{}
 		for _, c := range specOf(h).Claims {

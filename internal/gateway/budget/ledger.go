@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
@@ -183,6 +184,21 @@ func (l *Ledger) Forget(scope Scope) (Amount, error) {
 	}
 	l.compact()
 	return a.spent.amount(), nil
+}
+
+// Scopes are the names of at most limit scopes of a kind that have spent or reserved something: in their order, those behind after.
+func (l *Ledger) Scopes(kind, after string, limit int) []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var names []string
+	for k := range l.book.accounts {
+		if k.Kind == kind && k.ID > after {
+			names = append(names, k.ID)
+		}
+	}
+	slices.Sort(names)
+	names = slices.Compact(names) // an outbox has an account for each day
+	return names[:min(limit, len(names))]
 }
 
 const daySeconds = 24 * 60 * 60

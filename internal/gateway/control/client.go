@@ -91,6 +91,17 @@ func (c *Client) Spent(ctx context.Context, scope budget.Scope) (use budget.Use,
 	return use, c.gateway.Call(ctx, http.MethodGet, "/v1/spent?"+query.Encode(), nil, &use)
 }
 
+// IdleRuns names runs that have spent something and have no open door: in their order, those behind after, not all at once.
+func (c *Client) IdleRuns(ctx context.Context, after string) (runs []string, err error) {
+	query := url.Values{"after": {after}}
+	return runs, c.gateway.Call(ctx, http.MethodGet, "/v1/runs?"+query.Encode(), nil, &runs)
+}
+
+// Forget has what runs have spent forgotten. Runs with an open door stay.
+func (c *Client) Forget(ctx context.Context, runs []string) error {
+	return c.gateway.Call(ctx, http.MethodPost, "/v1/forget", runs, &struct{}{})
+}
+
 // Events passes the events after a number to emit, and follows until ctx is done or emit fails.
 func (c *Client) Events(ctx context.Context, after int64, emit func(gateway.Event) error) error {
 	body, err := c.gateway.Open(ctx, http.MethodGet, "/v1/events?follow=1&after="+strconv.FormatInt(after, 10), nil)

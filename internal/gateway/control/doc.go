@@ -11,5 +11,7 @@
 //	PATCH  /v1/doors/ID        which processes are served, and whether the final answer comes now
 //	DELETE /v1/doors/ID        closes a door; after the reply nothing is sent any more
 //	GET    /v1/spent           what a scope has spent, kind=KIND and id=ID
+//	GET    /v1/runs            runs that have spent something and have no open door, after=NAME
+//	POST   /v1/forget          forgets what such runs have spent; a JSON list of their names
 //	GET    /v1/events          what has ended, after=NUMBER; follow=1 goes on
 package control

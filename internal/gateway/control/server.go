@@ -133,6 +133,15 @@ func Handler(g *gateway.Gateway, process Process) http.Handler {
 	mux.HandleFunc("GET /v1/spent", func(w http.ResponseWriter, r *http.Request) {
 		failures.Reply(w, g.Ledger.Use(budget.Scope{Kind: r.FormValue("kind"), ID: r.FormValue("id")}), nil)
 	})
+	mux.HandleFunc("GET /v1/runs", func(w http.ResponseWriter, r *http.Request) { failures.Reply(w, g.IdleRuns(r.FormValue("after")), nil) })
+	mux.HandleFunc("POST /v1/forget", func(w http.ResponseWriter, r *http.Request) {
+		var over []string
+		err := read(w, r, &over)
+		if err == nil {
+			err = g.Forget(over)
+		}
+		failures.Reply(w, struct{}{}, err)
+	})
 	mux.HandleFunc("GET /v1/events", func(w http.ResponseWriter, r *http.Request) { follow(g, w, r) })
 	return mux
 }

@@ -1,0 +1,149 @@
+package door
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+
+	"torno/delegation"
+	"torno/internal/gateway/budget"
+	"torno/internal/journal"
+	"torno/sandbox"
+)
+
+// records is a journal.
+type records struct {
+	outboxes   []string
+	unfinished []sandbox.RunKey
+}
+
+func (r *records) Outboxes(context.Context) (all []journal.Outbox, err error) {
+	for _, id := range r.outboxes {
+		all = append(all, journal.Outbox{ID: id})
+	}
+	return all, nil
+}
+
+func (r *records) Unfinished(_ context.Context, after int64, limit int) (all []journal.Run, err error) {
+	for i := int(after); i < len(r.unfinished) && len(all) < limit; i++ {
+		k := r.unfinished[i]
+		all = append(all, journal.Run{Seq: int64(i + 1), Outbox: k.Outbox, Subagent: k.Subagent, Request: k.Request, Attempt: k.Attempt})
+	}
+	return all, nil
+}
+
+func keyOf(t *testing.T, outbox, request string, attempt int) sandbox.RunKey {
+	t.Helper()
+	subagent, errSubagent := delegation.ParseSubagentID("s1")
+	id, err := delegation.ParseRequestID(request)
+	if err = errors.Join(err, errSubagent); err != nil {
+		t.Fatal(err)
+	}
+	return sandbox.RunKey{Outbox: outbox, Subagent: subagent, Request: id, Attempt: attempt}
+}
+
+// spend has a run spend one request.
+func (n *near) spend(t *testing.T, key sandbox.RunKey) {
+	t.Helper()
+	h := holder(t, claude)
+	h.Key = key
+	r, err := n.budget.Reserve(t.Context(), specOf(h).Claims, budget.Amount{Requests: 1}, false)
+	if err == nil {
+		err = r.SettleUnknown()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (n *near) spentBy(scope budget.Scope) int64 { return n.budget.Use(scope).Spent.Requests }
+
+// TestRunsThatAreOverAreForgotten: what thousands have spent goes, and what still counts stays: of a run that waits for its next
+// attempt or for its answer, of a run with a door, of another watcher's, and of all runs of an outbox.
+func TestRunsThatAreOverAreForgotten(t *testing.T) {
+	n := newNear(t)
+	d := New(n, n.tell)
+	const ours, theirs, gone = "0123456789abcdef", "fedcba9876543210", "00000000000000ff"
+	j := &records{outboxes: []string{ours, gone}}
+	stays := []sandbox.RunKey{keyOf(t, ours, "lost once", 1), keyOf(t, ours, "not answered", 1), keyOf(t, theirs, "another", 1)}
+	j.unfinished = []sandbox.RunKey{keyOf(t, ours, "lost once", 2), stays[1]}
+	for i := range atOnce { // more than one page of them, which have spent nothing
+		j.unfinished = append(j.unfinished, keyOf(t, ours, fmt.Sprint("waits ", i), 1))
+	}
+	open := holder(t, claude)
+	if err := d.Acquire(t.Context(), open); err != nil {
+		t.Fatal(err)
+	}
+	stays = append(stays, open.Key)
+	for _, key := range stays {
+		n.spend(t, key)
+	}
+	over := []sandbox.RunKey{keyOf(t, gone, "of an outbox that is not served", 1)}
+	for i := range 1100 { // the gateway names them in two pieces
+		over = append(over, keyOf(t, ours, fmt.Sprint("over ", i), 1))
+	}
+	for _, key := range over {
+		n.spend(t, key)
+	}
+	for range 2 {
+		if err := d.Forget(t.Context(), j); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, key := range stays {
+		if got := n.spentBy(runScope(key)); got != 1 {
+			t.Errorf("%s has spent %d requests", key, got)
+		}
+	}
+	if left := n.budget.Scopes(budget.Run, "", 2000); len(left) != len(stays) {
+		t.Errorf("%d runs are left, not %d", len(left), len(stays))
+	}
+	if got := n.spentBy(budget.Scope{Kind: budget.Tree, ID: ours}); got != int64(len(over)+len(stays)-2) {
+		t.Errorf("the outbox has spent %d requests", got)
+	}
+}
+
+// TestARunThatIsAttemptedAgainMeanwhile is not forgotten: the journal is asked after the gateway was.
+func TestARunThatIsAttemptedAgainMeanwhile(t *testing.T) {
+	n := newNear(t)
+	d := New(n, n.tell)
+	key := keyOf(t, "0123456789abcdef", "r", 1)
+	n.spend(t, key)
+	j := &records{outboxes: []string{key.Outbox}}
+	n.fails = func(_ context.Context, call string) error {
+		if call == "idle" {
+			again := key
+			again.Attempt = 2
+			j.unfinished = []sandbox.RunKey{again}
+		}
+		return nil
+	}
+	if err := d.Forget(t.Context(), j); err != nil || n.spentBy(runScope(key)) != 1 {
+		t.Errorf("%v: it has spent %d", err, n.spentBy(runScope(key)))
+	}
+	n.fails = func(context.Context, string) error { return errAway }
+	if err := d.Forget(t.Context(), j); !errors.Is(err, errAway) {
+		t.Error(err)
+	}
+}
+
+// TestSubagentsAreCountedWhereTheyAreBounded: what one has spent is kept for ever, and a parent names as many as it likes.
+func TestSubagentsAreCountedWhereTheyAreBounded(t *testing.T) {
+	h := holder(t, claude)
+	subagents := func() (n int) {
+		for _, c := range specOf(h).Claims {
+			if c.Scope.Kind == budget.Subagent {
+				n++
+			}
+		}
+		return n
+	}
+	if subagents() != 0 {
+		t.Error("it is counted where no profile bounds it")
+	}
+	h.Spec.Door.CountSubagent = true
+	if subagents() != 1 {
+		t.Error("it is not counted where another profile bounds it")
+	}
+}
