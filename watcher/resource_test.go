@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"torno/delegation"
@@ -16,6 +17,7 @@ import (
 
 // thing is a resource that does what a test says. A step that is nil is done at once.
 type thing struct {
+	ready    func(context.Context, run.Holder) error
 	acquire  func(context.Context, *run.Holder) error
 	attested func(context.Context, run.Holder) error
 	end      func(context.Context, run.Holder) (run.Used, error)
@@ -25,6 +27,13 @@ type thing struct {
 	acquired []sandbox.SandboxID
 	released []sandbox.SandboxID
 	ended    int
+}
+
+func (r *thing) Ready(ctx context.Context, h run.Holder) error {
+	if r.ready == nil {
+		return nil
+	}
+	return r.ready(ctx, h)
 }
 
 func (r *thing) Acquire(ctx context.Context, h *run.Holder) error {
@@ -177,6 +186,62 @@ func TestACancelWaitsForNoResource(t *testing.T) {
 			close(over)
 			d.eventually("everything is let go of", r.allReleased)
 		})
+	}
+}
+
+// TestRunsThatNeedNothingGoOn: a gateway that is away keeps a run of its own waiting, without a place, and with it all that need it.
+// With the gateway they are done, one at a time, as many as may run.
+func TestRunsThatNeedNothingGoOn(t *testing.T) {
+	var away atomic.Bool
+	away.Store(true)
+	var tried, placed atomic.Int64 // runs that asked for the gateway, and those that go on with it
+	gateway := func() error {
+		if away.Load() {
+			return errors.New("away")
+		}
+		return nil
+	}
+	seen := sync.Map{}
+	r := &thing{
+		acquire: func(_ context.Context, h *run.Holder) error {
+			if h.Spec.Door == nil {
+				return nil
+			}
+			if _, again := seen.LoadOrStore(h.Sandbox, true); !again {
+				tried.Add(1)
+			}
+			if err := gateway(); err != nil {
+				return err
+			}
+			if placed.Add(1) > 1 {
+				return &delegation.Refusal{Code: delegation.CodeLaunch, Text: "two have a place"}
+			}
+			return nil
+		},
+		ready: func(context.Context, run.Holder) error { return gateway() },
+		end:   func(context.Context, run.Holder) (run.Used, error) { placed.Store(0); return run.Used{}, nil },
+	}
+	d := newDesk(t, func(c *Config) { c.Resources, c.MaxRunning = []run.Resource{r}, 1 })
+	d.stop()
+	needy := d.newOutbox("needy")
+	settings := d.settings("needy", needy)
+	settings.Policy.Profiles[0].Door = &sandbox.Door{}
+	d.config.Outboxes = append(d.config.Outboxes, settings)
+	d.open()
+	var waiting []ask
+	for i := range 3 {
+		waiting = append(waiting, d.submit(ask{id: numbered("n", i), task: "echo", outbox: needy}))
+	}
+	d.eventually("one has asked for the gateway", func() bool { return tried.Load() == 1 })
+	for i := range 3 {
+		d.want(d.response(d.submit(ask{id: numbered("s", i), task: "echo"})), delegation.StatusCompleted, delegation.ReasonExited, 0)
+	}
+	if n := tried.Load(); n != 1 {
+		t.Errorf("%d have asked for the gateway", n)
+	}
+	away.Store(false)
+	for _, a := range waiting {
+		d.want(d.response(a), delegation.StatusCompleted, delegation.ReasonExited, 0)
 	}
 }
 

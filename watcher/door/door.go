@@ -54,6 +54,17 @@ const (
 	slack = 15 * time.Minute
 )
 
+// Ready is for run.Resource.
+func (d *Doors) Ready(ctx context.Context, h run.Holder) error {
+	if h.Spec.Door == nil {
+		return nil
+	}
+	if _, err := d.gateway.Doors(ctx); err != nil {
+		return fmt.Errorf("ask the model gateway for its doors: %w", err)
+	}
+	return nil
+}
+
 // Acquire is for run.Resource.
 func (d *Doors) Acquire(ctx context.Context, h *run.Holder) error {
 	asked := h.Spec.Door

@@ -16,6 +16,8 @@ import (
 // sandbox's id, which the journal has before anything is acquired: a next watcher lets go of what this one acquired. Every call is
 // repeatable, and does nothing for a sandbox that needs nothing.
 type Resource interface {
+	// Ready says whether Acquire may succeed now. It is asked when Acquire has failed, while the run has no place in the schedule.
+	Ready(context.Context, Holder) error
 	// Acquire gets it, and adds to the holder's Spec what the sandbox is to have of it. A *delegation.Refusal ends the run.
 	Acquire(context.Context, *Holder) error
 	// Attested tells it what the host saw of the finished sandbox, before its agent runs. A *delegation.Refusal ends the run; with
@@ -43,8 +45,12 @@ type Used struct {
 	Refused int64                  // requests to the model that its budget did not allow
 }
 
-// resourceBudget is how long a resource may take for what the run does not wait for: it lets go of itself in the end.
-const resourceBudget = 5 * time.Second
+const (
+	// acquireBudget is how long a call may take for which a run keeps its place in the schedule.
+	acquireBudget = 10 * time.Second
+	// resourceBudget is how long a resource may take for what the run does not wait for: it lets go of itself in the end.
+	resourceBudget = 5 * time.Second
+)
 
 // acquire gets the run's resources. What cannot be had now is waited for, until the run is to end.
 func (r *runner) acquire() (verdict, bool) {
@@ -53,7 +59,7 @@ func (r *runner) acquire() (verdict, bool) {
 		err := r.untilHad(func(ctx context.Context) error {
 			crash.At("resource.acquired")
 			return resource.Acquire(ctx, &r.holder)
-		})
+		}, func(try int) { r.waitOutside(resource, try) })
 		var refusal *delegation.Refusal
 		switch reason := r.Cause(); {
 		case err == nil:
@@ -74,7 +80,7 @@ func (r *runner) attested(seen sandbox.Attestation) error {
 		err := r.untilHad(func(ctx context.Context) error {
 			crash.At("resource.attested")
 			return resource.Attested(ctx, r.holder, seen)
-		})
+		}, func(try int) { r.runs.calls.pause(r.ending, retry.Backoff(try)) })
 		if reason := r.Cause(); err != nil && reason != "" {
 			return &unreleasedError{verdict: verdict{reason: reason}}
 		}
@@ -91,14 +97,38 @@ func (r *runner) attested(seen sandbox.Attestation) error {
 	return nil
 }
 
+// waitOutside waits, without a place in the schedule, until a resource may be had, or the run is to end: other runs go on meanwhile.
+func (r *runner) waitOutside(resource Resource, try int) {
+	r.runs.Schedule.GiveBack(r.runs.Life, &r.ticket)
+	for ; ; try++ {
+		r.runs.calls.pause(r.ending, retry.Backoff(try))
+		if r.ending.Err() != nil || r.runs.Life.Err() != nil || r.isReady(resource) {
+			break
+		}
+	}
+	select {
+	case <-r.runs.Schedule.TakeBack(r.runs.Life, &r.ticket):
+	case <-r.ending.Done():
+		r.runs.Schedule.ComeBack(r.runs.Life, &r.ticket)
+	case <-r.runs.Life.Done():
+	}
+}
+
+func (r *runner) isReady(resource Resource) bool {
+	ctx, cancel := context.WithTimeout(r.ending, acquireBudget)
+	defer cancel()
+	defer context.AfterFunc(r.runs.Life, cancel)()
+	return resource.Ready(ctx, r.holder) == nil
+}
+
 // untilHad makes a call of a resource again until it is done, is refused, or the run is to end. Then it waits for no answer: what the
 // call may have acquired is let go of by the sandbox's id.
-func (r *runner) untilHad(call func(context.Context) error) error {
+func (r *runner) untilHad(call func(context.Context) error, wait func(try int)) error {
 	held := r.runs.Notices.FlagOf(r.request.Outbox, r.key.Subagent)
 	defer held.Close()
 	var refusal *delegation.Refusal
 	for try := 1; ; try++ {
-		ctx, cancel := context.WithTimeout(r.ending, callBudget)
+		ctx, cancel := context.WithTimeout(r.ending, acquireBudget)
 		stop := context.AfterFunc(r.runs.Life, cancel)
 		err := call(ctx)
 		stop()
@@ -108,7 +138,7 @@ func (r *runner) untilHad(call func(context.Context) error) error {
 		}
 		held.Raise(delegation.NoticeGateway, err)
 		retry.Warn(r.log, "get what a run needs", try, err)
-		r.runs.calls.pause(r.ending, retry.Backoff(try))
+		wait(try)
 	}
 }
 

@@ -52,7 +52,7 @@ func (runs *Runs) newRun(q Request, c Client) *runner {
 		hurry: make(chan struct{}), over: make(chan struct{}), abandoned: make(chan struct{}),
 	}
 	r.ticket = schedule.Ticket{
-		Run: r, Lane: q.Outbox, Subject: schedule.Subject{Outbox: q.Key.Outbox, Subagent: q.Key.Subagent}, Bytes: q.Bytes,
+		Run: r, Lane: q.Outbox, Subject: schedule.Subject{Outbox: q.Key.Outbox, Subagent: q.Key.Subagent}, Bytes: q.Bytes, Needs: q.Spec.Door != nil,
 	}
 	r.standing.now.State = delegation.StateQueued
 	r.ending, r.stop = context.WithCancelCause(context.Background())

@@ -10,6 +10,9 @@
 // It is launched when no earlier run is in its way in any of these lines and a slot is free: one of its outbox and one of
 // the watcher. Outboxes take turns. Finished lets the next ones through.
 //
+// A run that finds out, in its slot, that it cannot have something else that it needs gives the slot back (GiveBack), and takes one again
+// when it can (TakeBack). Meanwhile no other run with needs starts, so that those without have all slots.
+//
 // One goroutine, Loop, owns all state, also the unexported fields of a Ticket; all methods send it functions. It does no
 // input or output, so it never waits. The methods of a Run are called in the loop and must not block.
 package schedule

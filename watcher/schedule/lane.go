@@ -15,7 +15,8 @@ const maxQueuedBytes = 64 << 20
 type lane struct {
 	of          Lane
 	queue       *list.List // of *Ticket
-	ready       ready
+	ready       ready      // runs that wait for nothing but a slot
+	needy       ready      // those of them that need something beside it
 	bytes       int64
 	running     int
 	first, last int // the turns given at the end and at the front of the queue
@@ -41,8 +42,15 @@ func (l *lane) enter(t *Ticket) {
 	l.bytes += t.Bytes
 	t.state, t.rank = inQueue, -1
 	if t.reservation.blocked == 0 {
-		heap.Push(&l.ready, t)
+		heap.Push(l.heapOf(t), t)
 	}
+}
+
+func (l *lane) heapOf(t *Ticket) *ready {
+	if t.Needs {
+		return &l.needy
+	}
+	return &l.ready
 }
 
 // remove takes a run out of the queue.
@@ -50,18 +58,25 @@ func (l *lane) remove(t *Ticket) {
 	l.queue.Remove(t.queued)
 	l.bytes -= t.Bytes
 	if t.rank >= 0 {
-		heap.Remove(&l.ready, t.rank)
+		heap.Remove(l.heapOf(t), t.rank)
 	}
 }
 
-// pick takes the first run that may start now, or returns nil.
-func (l *lane) pick() *Ticket {
-	if l.running >= l.of.MaxRunning || len(l.ready) == 0 {
+// pick takes the first run that may start now, or returns nil. Where needs cannot be met, only runs without any may.
+func (l *lane) pick(needsAreMet bool) (first *Ticket) {
+	if l.running >= l.of.MaxRunning {
 		return nil
 	}
-	t := l.ready[0]
-	l.remove(t)
-	return t
+	if len(l.ready) > 0 {
+		first = l.ready[0]
+	}
+	if needsAreMet && len(l.needy) > 0 && (first == nil || l.needy[0].turn < first.turn) {
+		first = l.needy[0]
+	}
+	if first != nil {
+		l.remove(first)
+	}
+	return first
 }
 
 // overfull says why the last run of a queue cannot stay. A run that starts at once never waits, so even an outbox with a
@@ -83,7 +98,7 @@ func (l *lane) overfull() *delegation.Refusal {
 	return nil
 }
 
-// ready is a heap of the queued runs that wait for nothing but a slot, by their turn.
+// ready is a heap of queued runs, by their turn.
 type ready []*Ticket
 
 func (h ready) Len() int           { return len(h) }

@@ -18,6 +18,8 @@ type Schedule struct {
 	lanes    []*lane
 	next     int // the lane whose turn it is
 	running  int
+	waiting  int              // runs without a slot that wait for what they need beside it
+	back     []*Ticket        // runs that can have it now and want their slots back, in their order
 	lines    *lines           // which run waits for which
 	admitted map[*Ticket]bool // every run that is not over
 	closed   bool
@@ -124,12 +126,72 @@ func (s *Schedule) SetAside(ctx context.Context, t *Ticket) {
 	})
 }
 
-// ComeBack gives a run that was set aside a slot, even where that is one too many.
+// ComeBack gives a run that was set aside, or gave its slot back, a slot again, even where that is one too many.
 func (s *Schedule) ComeBack(ctx context.Context, t *Ticket) {
 	s.do(ctx, func() {
-		if t.state == setAside {
+		waited := s.stopWaiting(t)
+		if waited || t.state == setAside {
 			s.takeSlot(t)
 		}
+		if waited {
+			s.dispatch()
+		}
+	})
+}
+
+// GiveBack takes the slot from a run that cannot have now what it needs beside it. The run stays in all its lines. Until it can have it,
+// no other run with needs starts: one that waits tells the others how long.
+func (s *Schedule) GiveBack(ctx context.Context, t *Ticket) {
+	s.do(ctx, func() {
+		if t.state == inSlot {
+			t.state = waiting
+			s.waiting++
+			s.laneOf(t).running--
+			s.running--
+			s.dispatch()
+		}
+	})
+}
+
+// TakeBack wants a slot for a run that gave its own back. It goes before all that are in a queue. The channel is closed when it has one.
+func (s *Schedule) TakeBack(ctx context.Context, t *Ticket) <-chan struct{} {
+	return inLoop(ctx, s, nil, func() <-chan struct{} {
+		taken := make(chan struct{})
+		if t.state != waiting {
+			close(taken)
+			return taken
+		}
+		s.waiting--
+		t.state, t.taken = comeback, taken
+		s.back = append(s.back, t)
+		s.dispatch()
+		return taken
+	})
+}
+
+// stopWaiting has a run wait no more for what it needs, or for its slot. It says whether it did.
+func (s *Schedule) stopWaiting(t *Ticket) bool {
+	switch t.state {
+	case waiting:
+		s.waiting--
+	case comeback:
+		s.back = slices.DeleteFunc(s.back, func(other *Ticket) bool { return other == t })
+	default:
+		return false
+	}
+	t.state = setAside
+	return true
+}
+
+// takeBack gives slots to runs that want theirs back.
+func (s *Schedule) takeBack() {
+	s.back = slices.DeleteFunc(s.back, func(t *Ticket) bool {
+		if l := s.laneOf(t); s.running >= s.capacity || l.running >= l.of.MaxRunning {
+			return false
+		}
+		s.takeSlot(t)
+		close(t.taken)
+		return true
 	})
 }
 
@@ -213,12 +275,13 @@ func shuttingDown() *delegation.Refusal {
 	return &delegation.Refusal{Code: delegation.CodeShuttingDown, Text: "The watcher is shutting down.", Hint: "Ask again when it is back."}
 }
 
-// dispatch launches the runs that may start, one outbox after the other.
+// dispatch launches the runs that may start, one outbox after the other. Those that gave their slots back go first.
 func (s *Schedule) dispatch() {
+	s.takeBack()
 	for idle := 0; s.running < s.capacity && idle < len(s.lanes); {
 		l := s.lanes[s.next]
 		s.next = (s.next + 1) % len(s.lanes)
-		t := l.pick()
+		t := l.pick(s.waiting == 0)
 		if t == nil {
 			idle++
 			continue
@@ -236,7 +299,7 @@ func (s *Schedule) dispatch() {
 func (s *Schedule) wake(free []*Ticket) {
 	for _, t := range free {
 		if t.state == inQueue {
-			heap.Push(&s.laneOf(t).ready, t)
+			heap.Push(s.laneOf(t).heapOf(t), t)
 		}
 	}
 }
@@ -265,6 +328,7 @@ func (s *Schedule) Finished(ctx context.Context, t *Ticket) {
 
 // forget removes a run from the schedule. Runs that waited for it alone may start.
 func (s *Schedule) forget(t *Ticket) {
+	s.stopWaiting(t)
 	t.state = unscheduled
 	delete(s.admitted, t)
 	s.wake(s.lines.leave(t))

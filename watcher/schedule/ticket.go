@@ -31,6 +31,7 @@ type Ticket struct {
 	Bytes    int64               // the memory that the run takes while it waits
 	Above    []sandbox.Directory // its workspace and the directories above it, when they were last looked at
 	Anywhere bool                // its workspace's directory is not known
+	Needs    bool                // it does not start while another run waits for what it needs beside a slot
 
 	state       ticketState
 	reservation *reservation // nil when it stands in no line
@@ -38,6 +39,7 @@ type Ticket struct {
 	turn        int          // in its outbox's queue
 	rank        int          // in the heap of its lane's ready runs; -1 when it is not there
 	queued      *list.Element
+	taken       chan struct{} // closed when a run that wants its slot back has one
 }
 
 // ticketState says how far a ticket has come.
@@ -48,6 +50,8 @@ const (
 	inQueue
 	inSlot
 	setAside // without a slot; its workspace and its subagent stay reserved
+	waiting  // the same, until it can have what it needs beside a slot
+	comeback // the same, until there is a slot for it again
 	removing // its last process is gone; its slot and its workspace stay taken until the sandbox is removed
 )
 
