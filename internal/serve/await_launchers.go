@@ -20,6 +20,7 @@ type Timing struct {
 	// replaced for a moment is waited for.
 	Exchange time.Duration
 	Gateway  time.Duration // between two looks at the model gateway
+	Patience time.Duration // how long one of them may take
 }
 
 func (t Timing) respond() time.Duration { return cmp.Or(t.Respond, 5*time.Second) }

@@ -61,12 +61,12 @@ func (h *host) tendGateway(ctx context.Context) error {
 		return err
 	}
 	if h.gateway == nil {
-		h.emptyGateway(ctx)
+		h.beside(ctx, h.emptyGateway)
 		return nil
 	}
 	s := &process.Supervisor{
 		State: h.Config.GatewayState(), Setup: text, Client: h.gateway, Log: h.Log, Trouble: h.gatewayTrouble(),
-		Every: cmp.Or(h.Timing.Gateway, lookEvery),
+		Every: cmp.Or(h.Timing.Gateway, lookEvery), Patience: h.Timing.Patience,
 	}
 	if h.Config.Gateway.Own() {
 		s.Program = func() (string, error) { return programs.Find("model-gateway", h.Config.Gateway.Program) }
@@ -74,17 +74,38 @@ func (h *host) tendGateway(ctx context.Context) error {
 			h.Log.Warn("the model gateway runs as root, as this watcher does; as a service of its own it has a user of its own (gateway.state)")
 		}
 	}
-	s.Look(ctx)
+	h.beside(ctx, s.Look, s.Run)
+	h.beside(ctx, func(context.Context) {}, h.forgetSpending)
+	return nil
+}
+
+// firstLook is how long a start or a reload waits for a gateway. One that is well is told its routes by then, before any run asks for one.
+const firstLook = time.Second
+
+// beside does one thing after the other until the host closes. It waits for the first one, for a moment: a gateway that does not answer
+// holds no start up.
+func (h *host) beside(ctx context.Context, first func(context.Context), others ...func(context.Context)) {
 	tending, stop := context.WithCancel(context.Background())
 	var around sync.WaitGroup
-	around.Go(func() { s.Run(tending) })
-	around.Go(func() { h.forgetSpending(tending) })
+	done := make(chan struct{})
+	around.Go(func() {
+		first(tending)
+		close(done)
+		for _, do := range others {
+			do(tending)
+		}
+	})
 	h.later(func() error {
 		stop()
 		around.Wait()
 		return nil
 	})
-	return nil
+	waiting, cancel := context.WithTimeout(ctx, firstLook)
+	defer cancel()
+	select {
+	case <-done:
+	case <-waiting.Done():
+	}
 }
 
 // forgetEvery is how often the gateway is told which runs are over.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/pem"
 	"errors"
+	"net"
 	"net/http/httptest"
 	"os"
 	"os/exec"
@@ -207,6 +208,28 @@ func TestWithoutAGateway(t *testing.T) {
 	s.must(os.Rename(program+".away", program))
 	s.routes("claude")
 	s.eventually("that is over", func() bool { return len(s.notices()) == 0 })
+	s.stop(ended)
+}
+
+// TestAGatewayThatNeverAnswers: it takes calls, and holds up no start, no reload, no run without routes and no end.
+func TestAGatewayThatNeverAnswers(t *testing.T) {
+	s := withGateway(t, claude)
+	s.timing.Patience = time.Hour
+	dir := filepath.Join(s.dir, "theirs")
+	s.must(os.Mkdir(dir, 0o700))
+	listener, err := net.Listen("unix", filepath.Join(dir, gatewaycontrol.SocketName))
+	s.must(err)
+	defer listener.Close() // what it has taken is never read
+	hangs := s.routed("{state: " + dir + ", routes: {claude: {preset: anthropic}}}")
+	s.config = hangs
+	ended := s.reloads(func() (configs.Config, error) { return hangs, nil })
+	for _, id := range []string{"s1", "s2"} {
+		s.ask(id, "echo hello")
+		if r := s.answer(id); r.Status != delegation.StatusCompleted {
+			t.Errorf("%s: %+v", id, r)
+		}
+		s.signals <- syscall.SIGHUP
+	}
 	s.stop(ended)
 }
 

@@ -1,6 +1,7 @@
 package process
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -22,6 +23,8 @@ type Supervisor struct {
 	Log     *slog.Logger
 	Trouble func(error) // told what keeps the gateway away, and nil when that is over
 	Every   time.Duration
+	// Patience is how long a gateway may take for all that one look asks of it; 0 is Patience, the constant.
+	Patience time.Duration
 
 	tries   int         // in vain, since the last good one
 	known   int         // the process whose version was looked at
@@ -29,8 +32,8 @@ type Supervisor struct {
 	started chan error  // how it ended
 }
 
-// patience is how long a gateway may take for one answer, and a new one to begin.
-const patience = 10 * time.Second
+// Patience is usually long enough for an answer, and for a new gateway to begin.
+const Patience = 10 * time.Second
 
 // Run looks, again and again, until ctx ends.
 func (s *Supervisor) Run(ctx context.Context) {
@@ -56,7 +59,7 @@ func (s *Supervisor) End(ctx context.Context) error {
 	if s.started == nil {
 		return nil
 	}
-	asking, cancel := context.WithTimeout(ctx, patience)
+	asking, cancel := context.WithTimeout(ctx, cmp.Or(s.Patience, Patience))
 	defer cancel()
 	_, err := s.Client.Stop(asking)
 	if err == nil {
@@ -78,7 +81,7 @@ func (s *Supervisor) End(ctx context.Context) error {
 
 // Look has the gateway serve with our routes, if that can be had, and tells what is in the way.
 func (s *Supervisor) Look(ctx context.Context) {
-	asking, cancel := context.WithTimeout(ctx, patience)
+	asking, cancel := context.WithTimeout(ctx, cmp.Or(s.Patience, Patience))
 	defer cancel()
 	err := s.look(asking)
 	switch {
