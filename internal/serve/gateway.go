@@ -130,6 +130,7 @@ func (h *host) gatewayTrouble() func(error) {
 	over := func() {}
 	told := false
 	return func(err error) {
+		h.doors.Trouble(err != nil)
 		switch {
 		case err != nil && !told:
 			told, over = true, h.watcher.GatewayAway(err)

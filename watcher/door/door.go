@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"torno/delegation"
@@ -34,6 +35,8 @@ type Gateway interface {
 type Doors struct {
 	gateway Gateway
 	tell    func(context.Context) error
+
+	trouble atomic.Bool // something is wrong with the gateway
 
 	asking chan struct{} // holds one: the call that asks which doors an earlier watcher has opened is made once at a time
 
@@ -64,6 +67,12 @@ func (d *Doors) Ready(ctx context.Context, h run.Holder) error {
 	}
 	return nil
 }
+
+// Trouble is told whether something is wrong with the gateway: it is away, does not answer, or cannot open its routes.
+func (d *Doors) Trouble(is bool) { d.trouble.Store(is) }
+
+// brief is how long the answer of a run waits for a gateway with which something is wrong: it may answer all the same.
+const brief = time.Second
 
 // Acquire is for run.Resource.
 func (d *Doors) Acquire(ctx context.Context, h *run.Holder) error {
@@ -161,6 +170,11 @@ func (d *Doors) Attested(ctx context.Context, h run.Holder, seen sandbox.Attesta
 
 // End is for run.Resource. A run that was adopted may have a door that the profile of today has not.
 func (d *Doors) End(ctx context.Context, h run.Holder) (run.Used, error) {
+	if d.trouble.Load() {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, brief)
+		defer cancel()
+	}
 	if h.Spec.Door == nil {
 		if open, err := d.mayBeOpen(ctx, string(h.Sandbox)); err != nil || !open {
 			return run.Used{}, nil //nolint:nilerr // most runs have no door, and wait for no gateway; Release asks again

@@ -356,6 +356,27 @@ func TestAQuestionThatHangs(t *testing.T) {
 	}
 }
 
+// TestAnEndWaitsBrieflyForAGatewayInTrouble: the run is answered without what it spent. The call hangs here until something ends it.
+func TestAnEndWaitsBrieflyForAGatewayInTrouble(t *testing.T) {
+	n, h := newNear(t), holder(t, claude)
+	d := New(n, n.tell)
+	if err := d.Acquire(t.Context(), h); err != nil {
+		t.Fatal(err)
+	}
+	n.fails = func(ctx context.Context, _ string) error {
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	d.Trouble(true)
+	if _, err := d.End(t.Context(), *h); !errors.Is(err, context.DeadlineExceeded) {
+		t.Error(err)
+	}
+	n.fails = nil
+	if used, err := d.End(t.Context(), *h); err != nil || used.Model == nil {
+		t.Errorf("a gateway that answers again: %+v, %v", used, err)
+	}
+}
+
 // TestScopes: all attempts of a request share a budget, and no name of one run makes it another's.
 func TestScopes(t *testing.T) {
 	of := func(change func(*run.Holder)) map[string]string {
