@@ -85,6 +85,8 @@ func addConfigurations(f *testing.F) {
 		good + "profiles: {p: {sandbox: auto, rootfs: 'dir:/srv/r'}, q: {sandbox: gvisor, rootfs: 'oci:/l@sha256:0'}, s: {rootfs: archive:/a}}\n",
 		good + "profiles: {p: {rootfs: 'dir:/srv/r', image: ''}, q: {image: 'dir:/x', rootfs: host}, s: {rootfs: 'dir:/\\0', sandbox: gvisor}}\n",
 		good + "docker: {runtime: runsc}\ngvisor: {runsc: /r, keeper: /k, cache: 1TiB}\nprofiles: {p: {sandbox: gvisor, image: 'a@sha256:b', pull: true}}\n",
+		good + "profiles: {p: {programs: [/usr/local/go, {host: /opt/a, as: /usr/local/b}, {host: /opt/c, as: /opt/c}]}, q: {programs: []}}\n",
+		good + "profiles: {p: {programs: [/, {as: /x}, {host: /srv/w}, ~, [], '/a:b', {host: /opt/a, host: /opt/b}]}}\n",
 		good + "profiles: {p: {timeout: {default: 1h, min: 1ns, max: 2562047h47m16.854775807s}}}\n",
 	} {
 		f.Add([]byte(text))

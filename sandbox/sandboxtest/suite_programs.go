@@ -12,6 +12,7 @@ import (
 	"torno/internal/runfile"
 	"torno/sandbox"
 	"torno/sandbox/compile"
+	"torno/test/attack"
 )
 
 // programCases are about the profile's programs. They lie beside the suite's base: no request reaches them.
@@ -150,26 +151,37 @@ func programsWithoutRights(b *bench) {
 	spec.Process.Argv = append(spec.Process.Argv, closed...)
 	r := b.runs(spec)
 	lines := strings.Fields(string(r.stdout))
-	if len(lines) != 3 || lines[0] == "0" || lines[1] == "0" || lines[2] != "end" {
+	trial := attack.Trial{Row: "R12", Where: b.suite.Name, Tried: 1 + len(closed), Note: "the child has run the program, and looked at the files"}
+	if trial.Oracle = len(lines) > 2 && lines[len(lines)-1] == "end"; trial.Oracle && lines[0] != "0" && lines[1] != "0" {
+		trial.Held = 1 + strings.Count(string(r.errors), "Permission denied")
+	}
+	if strings.Contains(string(r.stdout), "secret") || trial.Held != trial.Tried {
 		b.Errorf("the child said %q and %q", r.stdout, r.errors)
 	}
+	attack.Record(b.T, trial)
 }
 
 // programsSwapped: what was checked is what runs, or nothing is.
 func programsSwapped(b *bench) {
 	dir := b.tools(map[string]string{"bin/torno-tool": says("the checked one")})
+	trial := attack.Trial{Row: "M16", Where: b.suite.Name, Oracle: true, Note: "the oracle is a sandbox that is made after the exchange"}
 	for _, as := range []string{"/opt/tools", "/usr/local/tools"} {
-		h := b.create(b.withPrograms([]compile.Programs{{Host: dir, As: as}}, "torno-tool"))
+		spec := b.withPrograms([]compile.Programs{{Host: dir, As: as}}, "torno-tool")
+		h := b.create(spec)
 		b.must(os.Rename(dir, dir+"-checked"))
 		b.putTool(dir+"/bin/torno-tool", says("another one"))
 		said := b.saysOnceStarted(h)
+		trial.Oracle = trial.Oracle && strings.HasPrefix(b.saysOnceStarted(b.create(spec)), "another one\n")
 		b.must(os.RemoveAll(dir))
 		b.must(os.Rename(dir+"-checked", dir))
+		trial.Tried++
 		if strings.Contains(said, "another one") {
 			b.Errorf("at %s the child has run what was put there after the check", as)
+		} else {
+			trial.Held++
 		}
-		b.Logf("%s: %s", as, said)
 	}
+	attack.Record(b.T, trial)
 }
 
 // saysOnceStarted is what a sandbox says, or why it does not run.
@@ -191,17 +203,46 @@ func (b *bench) saysOnceStarted(h sandbox.Handle) string {
 	return string(seen.stdout) + string(seen.stderr)
 }
 
-// notMade has the launcher refuse a spec with programs.
-func (b *bench) notMade(host, why string) {
+// made says whether the launcher makes a sandbox with programs, or why not.
+func (b *bench) made(host string) error {
 	b.Helper()
-	spec := b.withPrograms([]compile.Programs{{Host: host, As: "/opt/tools"}}, "true")
-	h, err := b.launcher.Create(b.ctx, sandbox.NewSandboxID(), spec)
+	h, err := b.launcher.Create(b.ctx, sandbox.NewSandboxID(), b.withPrograms([]compile.Programs{{Host: host, As: "/opt/tools"}}, "true"))
 	if err == nil {
 		b.remove(h)
 	}
-	if err == nil || !strings.Contains(err.Error(), why) {
-		b.Errorf("programs %s: %v, want a refusal with %q", host, err, why)
+	return err
+}
+
+// tryPrograms has the launcher make sandboxes with programs that it must refuse, each for its reason. The oracle is a directory
+// that it takes.
+func (b *bench) tryPrograms(row, fine string, bad []badPrograms) {
+	b.Helper()
+	trial := attack.Trial{Row: row, Where: b.suite.Name, Note: "the oracle is the same directory, apart from others"}
+	for _, try := range bad {
+		trial.Tried++
+		undo := func() {}
+		if try.spoil != nil {
+			undo = try.spoil()
+		}
+		err := b.made(try.host)
+		undo()
+		if err != nil && strings.Contains(err.Error(), try.why) {
+			trial.Held++
+			continue
+		}
+		b.Errorf("programs %s: %v, want a refusal with %q", try.host, err, try.why)
 	}
+	err := b.made(fine)
+	if trial.Oracle = err == nil; !trial.Oracle {
+		b.Errorf("programs %s: %v", fine, err)
+	}
+	attack.Record(b.T, trial)
+}
+
+// badPrograms are programs that are refused, and why. spoil makes them so, and returns how that is undone.
+type badPrograms struct {
+	host, why string
+	spoil     func() (undo func())
 }
 
 // programsWithMounts: what is mounted there before a sandbox is made, and before it starts, stays outside. The oracle is the host,
@@ -228,38 +269,44 @@ func programsWithMounts(b *bench) {
 func programsOfOthers(b *bench) {
 	dir := b.tools(map[string]string{"bin/note": ""})
 	b.must(os.Symlink(dir, dir+"-link"))
-	b.notMade(dir+"-link", "is a link")
-	b.notMade(dir+"-link/bin", "is a link")
-	b.notMade(dir+"-none", "no such file")
-	b.must(unix.Mkfifo(dir+"/fifo", 0o600))
-	b.notMade(dir+"/fifo", "is neither a directory nor")
-	b.must(unix.Mknod(dir+"/socket", unix.S_IFSOCK|0o600, 0))
-	b.notMade(dir+"/socket", "is neither a directory nor")
-	b.must(os.Chmod(dir, 0o777))
-	b.notMade(dir, "can be written by others")
-	b.notMade(dir+"/bin", "can be written by others")
-	b.must(os.Chmod(dir, 0o755))
-	if os.Geteuid() == 0 {
-		b.chown(dir, stranger)
-		b.notMade(dir+"/bin", "belongs to user")
+	b.must(unix.Mkfifo(dir+"-fifo", 0o600))
+	b.must(unix.Mknod(dir+"-socket", unix.S_IFSOCK|0o600, 0))
+	opened := func() func() {
+		b.must(os.Chmod(dir, 0o777))
+		return func() { b.must(os.Chmod(dir, 0o755)) }
 	}
+	bad := []badPrograms{
+		{dir + "-link", "is a link", nil},
+		{dir + "-link/bin", "is a link", nil},
+		{dir + "-none", "no such file", nil},
+		{dir + "-fifo", "is neither a directory nor", nil},
+		{dir + "-socket", "is neither a directory nor", nil},
+		{dir, "can be written by others", opened},
+		{dir + "/bin", "can be written by others", opened},
+	}
+	if os.Geteuid() == 0 {
+		bad = append(bad, badPrograms{dir + "/bin", "belongs to user", func() func() {
+			b.chown(dir, stranger)
+			return func() { b.chown(dir, 0) }
+		}})
+	}
+	b.tryPrograms("R10", dir, bad)
 }
 
 func programsInReach(b *bench) {
 	const why = "requests reach"
-	b.must(os.Mkdir(filepath.Join(b.dir, "tools"), 0o755))
-	b.must(os.Chmod(b.suite.base, 0o755))
-	b.notMade(b.suite.base, why)
+	tools := filepath.Join(b.dir, "tools")
+	b.must(os.Mkdir(tools, 0o755))
+	bad := []badPrograms{{b.suite.base, why, nil}, {tools, why, nil}}
 	if around := filepath.Dir(b.suite.base); around != os.TempDir() {
-		b.notMade(around, why)
+		bad = append(bad, badPrograms{around, why, nil})
 	}
-	b.notMade(filepath.Join(b.dir, "tools"), why)
-	if os.Geteuid() != 0 {
-		return
+	if os.Geteuid() == 0 {
+		alias := filepath.Join(b.TempDir(), "alias") // of a directory that a parent may write
+		b.must(os.Mkdir(alias, 0o755))
+		b.tool("mount", "--bind", tools, alias)
+		b.Cleanup(func() { b.tool("umount", "-l", alias) })
+		bad = append(bad, badPrograms{alias, why, nil})
 	}
-	alias := filepath.Join(b.TempDir(), "alias") // of a directory that a parent may write
-	b.must(os.Mkdir(alias, 0o755))
-	b.tool("mount", "--bind", filepath.Join(b.dir, "tools"), alias)
-	b.Cleanup(func() { b.tool("umount", "-l", alias) })
-	b.notMade(alias, why)
+	b.tryPrograms("R11", b.tools(nil), bad)
 }

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -34,6 +35,23 @@ func TestLayoutOfHosts(t *testing.T) {
 	}
 	if all := l.Binds("/etc-1", "/empty"); len(all) != 5 || all[1] != (Bind{"/empty", "/usr/local"}) || all[4] != (Bind{"/lib", "/lib"}) {
 		t.Errorf("the binds of a split host are %+v", all)
+	}
+}
+
+// TestAround: what is shown in the place of a bind takes it, and in /usr there is no other place.
+func TestAround(t *testing.T) {
+	split := Layout{Local: true}.Binds("/etc-1", "/empty")
+	all, err := Around(split, []string{"/opt/tools", "/workspace", "/usr/local"})
+	if want := []Bind{{"/usr", "/usr"}, {"/etc-1", "/etc"}}; err != nil || !slices.Equal(all, want) || len(split) != 3 {
+		t.Errorf("%v, %v, want %v", all, err, want)
+	}
+	for _, target := range []string{"/usr/local/go", "/usr/lib/x"} {
+		if _, err := Around(split, []string{target}); err == nil || !strings.Contains(err.Error(), "no directory "+target) {
+			t.Errorf("%s: %v", target, err)
+		}
+	}
+	if _, err := Around(Layout{}.Binds("/etc-1", "/empty"), []string{"/usr/local"}); err == nil {
+		t.Error("where /usr/local is no directory, something can be shown there")
 	}
 }
 
