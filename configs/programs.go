@@ -94,6 +94,9 @@ var keyDirs = []string{".aws", ".azure", ".docker", ".gnupg", ".kube", ".passwor
 // keyFiles are keys of a user.
 var keyFiles = []string{".credentials.json", ".git-credentials", ".netrc"}
 
+// homeFiles lie in homes, and in directories where agents and tools of a user keep what they know.
+var homeFiles = []string{".bash_history", ".bashrc", ".config", ".profile", ".zshrc", "auth.json"}
+
 // noPrograms are trees of this machine in which programs have no place.
 var noPrograms = []string{
 	"/boot", "/dev", "/etc", "/proc", "/sys", "/var/lib/containerd", "/var/lib/containers", "/var/lib/docker",

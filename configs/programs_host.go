@@ -62,9 +62,9 @@ func holdsKeys(host string, info fs.FileInfo, homes []home) string {
 	if !info.IsDir() {
 		return ""
 	}
-	for _, name := range slices.Concat(keyFiles, keyDirs) {
+	for _, name := range slices.Concat(keyFiles, keyDirs, homeFiles) {
 		if _, err := os.Lstat(filepath.Join(host, name)); err == nil {
-			return "holds " + name + ", which no child gets; name the directory of the programs alone"
+			return "holds " + name + ", as a user's own directory does; name the directory of the programs alone"
 		}
 	}
 	return ""

@@ -71,11 +71,15 @@ func TestProgramsOfThisMachine(t *testing.T) {
 		"a directory with a user's keys": {func(t *testing.T, tools string) string {
 			must(t, os.Mkdir(tools+"/.ssh", 0o700))
 			return tools
-		}, "TOOLS holds .ssh, which no child gets"},
+		}, "TOOLS holds .ssh, as a user's own directory does"},
 		"an agent's credentials": {func(t *testing.T, tools string) string {
 			must(t, os.WriteFile(tools+"/.credentials.json", nil, 0o600))
 			return tools
 		}, "TOOLS holds .credentials.json"},
+		"a home that no account has": {func(t *testing.T, tools string) string {
+			must(t, os.WriteFile(tools+"/.bashrc", nil, 0o644))
+			return tools
+		}, "TOOLS holds .bashrc"},
 		"everybody may write it": {func(t *testing.T, tools string) string {
 			must(t, os.Chmod(tools, 0o777))
 			return tools

@@ -217,6 +217,37 @@ func TestOrdinaryRestart(t *testing.T) {
 	}
 }
 
+// TestOrdinaryRestartWithPrograms: so it is with the profile's programs.
+func TestOrdinaryRestartWithPrograms(t *testing.T) {
+	h := asOrdinary(t)
+	dir, tools := t.TempDir(), filepath.Join(t.TempDir(), "tools")
+	for _, swapped := range []bool{false, true} {
+		if err := os.Mkdir(tools, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		l, id, spec := h.trial(dir, uint32(os.Geteuid()))
+		spec.Mounts = append(spec.Mounts, sandbox.Mount{
+			Source: sandbox.Source{Base: tools, Rel: "."}, Target: "/usr/local/tools", Prefix: "/usr/local", Programs: true,
+		})
+		created, err := l.Create(t.Context(), id, spec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		h.crash(l)
+		if swapped {
+			err = errors.Join(os.Rename(tools, tools+".old"), os.Mkdir(tools, 0o755))
+		}
+		again := h.launch(dir, "here")
+		if startErr := again.Start(t.Context(), created); (startErr != nil) != swapped || err != nil {
+			t.Errorf("swapped: %t, Start: %v, %v", swapped, startErr, err)
+		}
+		if err := errors.Join(again.Remove(t.Context(), created), os.RemoveAll(tools)); err != nil {
+			t.Error(err)
+		}
+		h.crash(again)
+	}
+}
+
 // TestOrdinaryGuarantees: what an ordinary user cannot give is not promised, with the reason.
 func TestOrdinaryGuarantees(t *testing.T) {
 	h := asOrdinary(t)

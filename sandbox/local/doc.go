@@ -24,6 +24,7 @@
 // What it promises:
 //
 //   - A path of a request is looked up once. A refusal names the path as the parent did, and says what to do about it.
+//   - A profile's programs are opened for each sandbox, where only trusted users can have exchanged them.
 //   - Nothing of ours and no engine's socket is in a sandbox, under any name.
 //   - The workspace belongs to one of the outbox's owners, and what a request names is found with that owner's rights.
 //   - A sandbox runs with an identity of the launcher's, which is exchanged for that owner's in every mount, or as that

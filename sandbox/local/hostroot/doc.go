@@ -3,7 +3,8 @@
 //
 //	system, err := hostroot.Prepare(stateDir) // once: where programs are, and our /etc, which is named by its content
 //	err = system.Layout.Lay(root)             // the empty root; for an engine, its Entries go into an image
-//	for _, bind := range system.Binds() { … } // each read-only, and without what is mounted below it
+//	binds, err := hostroot.Around(system.Binds(), prefixes) // without the place in which a profile's programs are shown
+//	for _, bind := range binds { … } // each read-only, and without what is mounted below it
 //
 // The files of /etc that differ from sandbox to sandbox (UserEtc) are links there, which lead into the sandbox's own run
 // directory.
