@@ -34,7 +34,7 @@ func lookThrough(r *report, at, host string) {
 			return errEnough
 		}
 		if err != nil {
-			return nil // children cannot look there either, or it is gone
+			return fs.SkipDir // it is closed to us, or gone
 		}
 		switch {
 		case entry.Type() == fs.ModeSocket:
