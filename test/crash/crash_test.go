@@ -64,7 +64,7 @@ func TestKilledBetweenTheNoteAndTheWord(t *testing.T) {
 	})
 }
 
-// busy are the stories that keep a processor busy: some of them have to be told in a second or two.
+// busy are the stories that keep a processor busy: some of them have to be told while a run lasts.
 var busy = make(chan struct{}, runtime.GOMAXPROCS(0))
 
 func killAt(t *testing.T, sandbox string, points []string) {
