@@ -31,6 +31,9 @@
 // The request file is a run's only record on this side. After a restart of the caller, List and Attach find the run again,
 // and any process can do everything with it.
 //
+// A workspace may begin with files: SpawnOptions.Fill puts them there before the child is asked for. Package manager/patch
+// fills it with a copy of a directory, and takes the child's work back as a patch.
+//
 // # Speed
 //
 // On Linux inotify says at once when a file changes; a poll stands behind it, because inotify is blind on mounts that

@@ -68,6 +68,11 @@ func (m *Manager) Spawn(ctx context.Context, o SpawnOptions) (*Run, error) {
 	if err != nil {
 		return nil, err
 	}
+	if o.Fill != nil {
+		if err := m.wantNew(req.SubagentID); err != nil {
+			return nil, err
+		}
+	}
 	if err := m.makeRoom(req.SubagentID, o.Replace); err != nil {
 		return nil, err
 	}

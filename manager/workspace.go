@@ -103,6 +103,20 @@ type NewWorkspace struct {
 	UID, GID   int // of the outbox's owner, who shall own what is in it
 }
 
+// wantNew fails where a subagent has a default workspace, before anything of an earlier run is touched.
+func (m *Manager) wantNew(id delegation.SubagentID) error {
+	root, err := m.root()
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	rel := filepath.Join(Workspaces, id.String())
+	if _, err := root.Lstat(rel); !errors.Is(err, fs.ErrNotExist) {
+		return errors.Join(err, fmt.Errorf("%s: %w", filepath.Join(m.Outbox(), rel), ErrWorkspaceThere))
+	}
+	return nil
+}
+
 // fill fills a workspace that was just made. No child knows of it yet.
 func (r *Run) fill(ctx context.Context, fresh bool, fill func(context.Context, NewWorkspace) error) error {
 	if !fresh {

@@ -50,6 +50,7 @@ type copying struct {
 	limits Limits
 	base   *Base
 	texts  *texts
+	head   bytes.Buffer // the beginning of the file that is copied
 	report Report
 }
 
@@ -169,10 +170,15 @@ func (c *copying) link(f found, e *Entry) error {
 
 // give gives a name to the workspace's owner, where that is possible.
 func (c *copying) give(path string) error {
-	if err := c.to.Root.Lchown(path, c.to.UID, c.to.GID); !errors.Is(err, fs.ErrPermission) {
-		return err
+	return permitted(c.to.Root.Lchown(path, c.to.UID, c.to.GID))
+}
+
+// permitted is an error other than that we may not.
+func permitted(err error) error {
+	if errors.Is(err, fs.ErrPermission) {
+		return nil
 	}
-	return nil
+	return err
 }
 
 func (c *copying) file(f found, e *Entry) (err error) {
@@ -196,14 +202,14 @@ func (c *copying) file(f found, e *Entry) (err error) {
 	e.Exec = perm&0o111 != 0
 	c.report.Files++
 	c.report.Bytes += e.Size
-	return errors.Join(to.Chmod(perm), c.give(f.path))
+	return errors.Join(to.Chmod(perm), permitted(to.Chown(c.to.UID, c.to.GID)))
 }
 
 // fill copies a content. The digest is that of the copy, whatever happens to the original meanwhile.
 func (c *copying) fill(to, from *os.File, e *Entry) (err error) {
 	left := c.limits.Bytes - c.report.Bytes
-	var head bytes.Buffer
-	keep := &capped{to: &head, left: maxText + 1}
+	c.head.Reset()
+	keep := &capped{to: &c.head, left: maxText + 1}
 	if size, err := from.Stat(); err != nil || size.Size() > left {
 		return errors.Join(err, c.limits.check(0, c.limits.Bytes+1, 0))
 	}
@@ -213,10 +219,10 @@ func (c *copying) fill(to, from *os.File, e *Entry) (err error) {
 	} else {
 		e.Digest, e.Size, err = pour(c.ctx, io.MultiWriter(to, keep), from, left)
 	}
-	if err != nil || head.Len() > maxText {
+	if err != nil || c.head.Len() > maxText {
 		return err
 	}
-	return c.texts.add(e.Digest, head.Bytes())
+	return c.texts.add(e.Digest, c.head.Bytes())
 }
 
 // capped passes on the beginning of what is written, and takes all of it.

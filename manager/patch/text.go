@@ -28,10 +28,11 @@ func isText(data []byte) bool {
 
 // texts appends to what is kept of a base's content.
 type texts struct {
-	base *Base
-	file *os.File
-	at   int64
-	size int64
+	base   *Base
+	file   *os.File
+	packer *flate.Writer // made once: it is much bigger than most files
+	at     int64
+	size   int64
 }
 
 func (s *Store) appendTexts(b *Base) (*texts, error) {
@@ -46,7 +47,11 @@ func (s *Store) appendTexts(b *Base) (*texts, error) {
 	if b.Texts == nil {
 		b.Texts = map[string]span{}
 	}
-	return &texts{base: b, file: f, at: at}, nil
+	packer, err := flate.NewWriter(nil, flate.BestSpeed)
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return &texts{base: b, file: f, packer: packer, at: at}, nil
 }
 
 // add keeps a content, unless it is kept already, is no text, or there is too much.
@@ -55,14 +60,11 @@ func (t *texts) add(digest string, data []byte) error {
 		return nil
 	}
 	var packed bytes.Buffer
-	w, err := flate.NewWriter(&packed, flate.BestSpeed)
-	if err != nil {
+	t.packer.Reset(&packed)
+	if _, err := t.packer.Write(data); err != nil {
 		return err
 	}
-	if _, err := w.Write(data); err != nil {
-		return err
-	}
-	if err := w.Close(); err != nil {
+	if err := t.packer.Close(); err != nil {
 		return err
 	}
 	n, err := t.file.Write(packed.Bytes())
