@@ -98,8 +98,11 @@ func (w *Work) take(ctx context.Context, workspace *os.Root, pick Selection) err
 // stillGone makes sure that a file was deleted, and not only missed by a listing while it was being replaced.
 func stillGone(workspace *os.Root, p string) error {
 	dir, err := beneath.Dir(workspace, path.Dir(p))
+	if isAbsent(err) || errors.Is(err, fs.ErrPermission) { // a directory that cannot be read is refused itself
+		return nil
+	}
 	if err != nil {
-		return nil //nolint:nilerr // its directory is gone, or not a directory any more
+		return fmt.Errorf("%w: %q: %w", ErrChanging, p, err)
 	}
 	defer dir.Close()
 	if _, err := dir.Lstat(path.Base(p)); !errors.Is(err, fs.ErrNotExist) {
