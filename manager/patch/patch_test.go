@@ -188,6 +188,34 @@ func TestWhatRunsByItself(t *testing.T) {
 	}
 }
 
+// What a path that runs by itself leads to runs by itself too: through links of the parent's or the child's, hooks of the
+// parent's that are links, and its directory of hooks.
+func TestWhatRunsThroughALink(t *testing.T) {
+	s := newScene(t, map[string]string{"scripts/env": "x", "tools/code/tasks.json": "x", "ci/hook": "x", "hooks/pre-push": "x", "plain": "x"})
+	s.must(os.Symlink("scripts/middle", s.ours(".envrc")))
+	s.must(os.Symlink("env", s.ours("scripts/middle")))
+	s.must(os.MkdirAll(s.ours(".git/hooks"), 0o755))
+	s.must(os.Symlink("../../ci/hook", s.ours(".git/hooks/pre-commit")))
+	write(t, s.ours(".git/config"), "[core]\n\tHooksPath = hooks/\n")
+	s.must(os.RemoveAll(s.workspace))
+	s.must(os.Mkdir(s.workspace, 0o755))
+	s.copy()
+	s.must(os.Symlink("tools/code", s.child(".vscode"))) // the child's own
+	want := map[string]bool{"scripts/env": true, "tools/code/tasks.json": true, "ci/hook": true, "hooks/pre-push": true, "plain": false}
+	for path := range want {
+		write(t, s.child(path), "changed")
+	}
+	running := map[string]bool{}
+	for _, r := range s.plan().Running {
+		running[r.Path] = true
+	}
+	for path, runs := range want {
+		if running[path] != runs {
+			t.Errorf("%s: %v", path, running[path])
+		}
+	}
+}
+
 // Of package.json only what runs by itself counts.
 func TestScriptsOfAPackage(t *testing.T) {
 	const before = `{"name": "x", "version": "1", "scripts": {"test": "x"}}`

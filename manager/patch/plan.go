@@ -54,9 +54,17 @@ func (s *Step) What() string {
 // only the child has changed is taken; one that both have changed is merged line by line, or is a conflict.
 func (w *Work) Plan(ctx context.Context, dir string, root *os.Root) (*Plan, error) {
 	p := &Plan{work: w, to: target{root}, path: dir}
+	hooks, err := p.to.hooks()
+	if err != nil {
+		return nil, fmt.Errorf("look for hooks: %w", err)
+	}
 	for i := range w.Changes {
-		if err := p.consider(ctx, &w.Changes[i]); err != nil {
-			return nil, fmt.Errorf("plan %q: %w", w.Changes[i].Path, err)
+		c := &w.Changes[i]
+		if c.RunsByItself == "" && c.After != nil && c.After.Kind != Directory {
+			c.RunsByItself = hooks.of(c.Path)
+		}
+		if err := p.consider(ctx, c); err != nil {
+			return nil, fmt.Errorf("plan %q: %w", c.Path, err)
 		}
 	}
 	if err := p.check(); err != nil {

@@ -62,11 +62,13 @@ func matchEach(pattern, segments []string) bool {
 
 // markSelfRunning names the changes that a program on the parent's side would run without being told to.
 func (w *Work) markSelfRunning() error {
+	through := w.aliases()
 	for i := range w.Changes {
 		c := &w.Changes[i]
 		if c.After == nil || c.After.Kind == Directory {
 			continue
 		}
+		c.RunsByItself = through.of(c.Path)
 		segments := strings.Split(fold(c.Path), "/")
 		for _, r := range autorun() {
 			if !r.matches(segments) {
