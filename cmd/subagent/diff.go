@@ -59,6 +59,9 @@ func (c *app) withWork(ctx context.Context, operands []string, pick pickOptions,
 			return 0, err
 		}
 		defer work.Close()
+		for _, path := range work.Nowhere(in.pick) {
+			c.Warn(fmt.Sprintf("there is and was nothing at %q", path))
+		}
 		return do(m, work)
 	})
 }

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"slices"
 
 	"torno/internal/beneath"
 )
@@ -65,6 +66,17 @@ func (s *Store) Take(ctx context.Context, id string, workspace *os.Root, pick Se
 		return nil, errors.Join(err, stage.close())
 	}
 	return w, nil
+}
+
+// Nowhere are the paths of a selection at which there is nothing, and was nothing.
+func (w *Work) Nowhere(pick Selection) (none []string) {
+	known := paths(w.Base.tree(), w.all)
+	for _, wanted := range pick.Paths {
+		if wanted != "." && !slices.ContainsFunc(known, func(p string) bool { return within(p, wanted) }) {
+			none = append(none, wanted)
+		}
+	}
+	return none
 }
 
 // Close removes what was staged.
