@@ -14,7 +14,8 @@
 //
 // The gateway is away, or takes calls and does not answer: the run waits before its sandbox is made, and a cancel waits for nothing;
 // at its end it is answered all the same, after a few seconds at most, or one where the gateway is known not to answer, and the answer
-// says that it is not known what was spent. The door is closed behind the answer then, as soon as the gateway can be had. A run without a door waits for no gateway.
+// says that it is not known what was spent. The door is closed behind the answer then, as soon as the gateway can be had. A run without a
+// door waits for no gateway.
 //
 // The gateway has no such route, also when it was told them once more: the run is not launched. It has lost the door before the
 // agent's word: another sandbox is made. Another program answers in its place: that counts as being away.

@@ -177,7 +177,7 @@ func (d *Doors) End(ctx context.Context, h run.Holder) (run.Used, error) {
 	}
 	if h.Spec.Door == nil {
 		if open, err := d.mayBeOpen(ctx, string(h.Sandbox)); err != nil || !open {
-			return run.Used{}, nil //nolint:nilerr // most runs have no door, and wait for no gateway; Release asks again
+			return run.Used{}, nil // most runs have no door, and wait for no gateway; Release asks again
 		}
 	}
 	closed, err := d.close(ctx, string(h.Sandbox))

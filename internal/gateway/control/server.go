@@ -130,6 +130,13 @@ func Handler(g *gateway.Gateway, process Process) http.Handler {
 		}
 		failures.Reply(w, door, nil)
 	})
+	handleSpending(mux, g)
+	mux.HandleFunc("GET /v1/events", func(w http.ResponseWriter, r *http.Request) { follow(g, w, r) })
+	return mux
+}
+
+// handleSpending is what is asked of the ledger.
+func handleSpending(mux *http.ServeMux, g *gateway.Gateway) {
 	mux.HandleFunc("GET /v1/spent", func(w http.ResponseWriter, r *http.Request) {
 		failures.Reply(w, g.Ledger.Use(budget.Scope{Kind: r.FormValue("kind"), ID: r.FormValue("id")}), nil)
 	})
@@ -142,8 +149,6 @@ func Handler(g *gateway.Gateway, process Process) http.Handler {
 		}
 		failures.Reply(w, struct{}{}, err)
 	})
-	mux.HandleFunc("GET /v1/events", func(w http.ResponseWriter, r *http.Request) { follow(g, w, r) })
-	return mux
 }
 
 func status(g *gateway.Gateway, process Process) Status {
