@@ -7,6 +7,7 @@ import (
 	"math"
 	"math/big"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 )
@@ -22,7 +23,8 @@ type world struct {
 	ledger  *Ledger
 	past    []request // of processes before; each is settled
 	now     []*request
-	highest int64 // of an amount
+	perhaps map[key]bool // forgotten, or not: the process died in it
+	highest int64        // of an amount
 }
 
 // request is one that left, or may have left.
@@ -69,7 +71,9 @@ func (w *world) again() bool {
 
 // step does one thing. It is false when the process has died.
 func (w *world) step() bool {
-	switch w.random.IntN(10) {
+	switch w.random.IntN(11) {
+	case 10:
+		w.forget()
 	case 0:
 		w.clock += w.random.Int64N(9*daySeconds) - 4*daySeconds // both ways
 	case 1, 2, 3, 4:
@@ -288,7 +292,36 @@ func (w *world) end() {
 	}
 }
 
-// keys are the scopes whose sums count still.
+// forget forgets a run. While a request of it is under way that is an error.
+func (w *world) forget() {
+	k := key{Scope: Scope{Run, fmt.Sprint("r", 1+w.random.IntN(2))}}
+	_, err := w.ledger.Forget(k.Scope)
+	switch {
+	case w.parallel(k) > 0:
+		if err == nil {
+			w.t.Fatalf("%v is forgotten with requests under way", k)
+		}
+		return
+	case w.tape.dead:
+		w.perhaps = map[key]bool{k: true}
+		return
+	case err != nil:
+		w.t.Fatal(err)
+	}
+	for i := range w.past {
+		w.past[i].drop(k)
+	}
+	for _, r := range w.now {
+		r.drop(k)
+	}
+}
+
+// drop takes a request out of the sum of a scope.
+func (r *request) drop(k key) {
+	r.of = slices.DeleteFunc(slices.Clone(r.of), func(own key) bool { return own == k })
+}
+
+// keys are the scopes whose sums count still, and all runs that the ledger knows.
 func (w *world) keys() map[key]bool {
 	all := map[key]bool{}
 	note := func(r *request) {
@@ -303,6 +336,11 @@ func (w *world) keys() map[key]bool {
 	}
 	for _, r := range w.now {
 		note(r)
+	}
+	for k := range w.ledger.book.accounts {
+		if k.Kind == Run {
+			all[k] = true
+		}
 	}
 	return all
 }
@@ -323,6 +361,9 @@ func (w *world) check(exact bool) {
 			if r.is(k) {
 				least, most = least.plus(r.least), most.plus(r.most)
 			}
+		}
+		if w.perhaps[k] {
+			least = vector{}
 		}
 		if !total.covers(least) || exact && !most.covers(total) {
 			w.t.Fatalf("%v: the ledger counts %v; at least %v were spent, at most %v", k, total, least, most)
@@ -350,7 +391,7 @@ func (w *world) next(tape *tape, sameBoot bool) {
 			w.t.Fatalf("%v has %d requests under way in a new process", k, u.parallel)
 		}
 	}
-	w.past, w.now = nil, nil
+	w.past, w.now, w.perhaps = nil, nil, nil
 	for k, v := range counted {
 		w.past = append(w.past, request{of: []key{k}, least: v, most: v, ended: true})
 	}
@@ -373,9 +414,9 @@ func TestEveryPrefix(t *testing.T) {
 				w.ledger.Close()
 				died = w.tape.dead
 			}
-			past, now, disk, boots, day := w.past, w.now, w.tape, w.boots, w.day
+			past, now, perhaps, disk, boots, day := w.past, w.now, w.perhaps, w.tape, w.boots, w.day
 			for try := range 4 {
-				w.past, w.now, w.boots, w.day = past, now, boots, day
+				w.past, w.now, w.perhaps, w.boots, w.day = past, now, perhaps, boots, day
 				if try == 0 {
 					w.next(disk.afterKill(), true)
 				} else {
