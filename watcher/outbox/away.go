@@ -44,6 +44,15 @@ func (o *Outbox) expendable(err error) bool {
 	return o.Away.Load() || errors.Is(err, delegation.ErrMoved)
 }
 
+// Stumble notes that a file of the outbox could not be read, listed or written, and says that it is looked at again.
+func (o *Outbox) Stumble(what string, err error) {
+	if o.expendable(err) {
+		return
+	}
+	o.log.Debug("a file of the outbox cannot be used now", "what", what, "error", err)
+	o.files.Raise(delegation.NoticeOutbox, err)
+}
+
 // checkPlace notices when the outbox goes away and when it is back, and says so, once. Nothing is taken in meanwhile: the
 // listing that follows finds what came.
 func (s *scan) checkPlace() (back bool) {
@@ -57,13 +66,13 @@ func (s *scan) checkPlace() (back bool) {
 	}
 	switch {
 	case err != nil && !was:
-		clear(s.delayed)
+		clear(s.later.looks)
 		s.gone.Raise(delegation.NoticeOutbox, nil)
 		s.log.Error("the outbox is not served until its directory is back at its path, can be written, and is held by no other "+
 			"process; if another one is the outbox now, restart the watcher", "error", err)
 	case err == nil && was:
 		s.gone.Lower()
-		s.first = true
+		s.requests.first = true
 		s.log.Info("the outbox is served again")
 		s.watchAgain()
 		return true
@@ -81,7 +90,8 @@ func (s *scan) watchAgain() {
 
 // stop ends a listing of an outbox that goes away under it.
 func (s *scan) stop(ctx context.Context) error {
-	if s.checkPlace(); s.Away.Load() {
+	s.checkPlace()
+	if s.Away.Load() {
 		return delegation.ErrMoved
 	}
 	return ctx.Err()

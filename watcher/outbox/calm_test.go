@@ -12,7 +12,6 @@ import (
 	"github.com/fsnotify/fsnotify"
 
 	"torno/delegation"
-	"torno/watcher/limit"
 	"torno/watcher/notice"
 )
 
@@ -47,11 +46,9 @@ func sendFor(t *testing.T, long time.Duration, send func(context.Context, *fsnot
 	defer cancel()
 	costs := new(slow)
 	notify := &fsnotify.Watcher{Events: make(chan fsnotify.Event), Errors: make(chan error)}
-	box := &Outbox{Host: &Host{Life: ctx, Carrier: slowCarrier{costs: costs}}, Dir: dir, log: slog.New(costs), trails: &trails{}, files: &notice.Recurring{}, room: &notice.Recurring{}}
-	s := &scan{
-		Outbox: box, notify: notify, meters: limit.Meters{Thread: costs.spent}, // the bubble's clock moves, and no processor
-		delayed: map[string]time.Time{}, share: limit.Share{Of: eventShare, Burst: eventBurst, Longest: limit.LongestRest},
-	}
+	box := &Outbox{Host: &Host{Life: ctx, Carrier: slowCarrier{costs: costs}, Notices: notice.New(slog.New(slog.DiscardHandler))}, Dir: dir, log: slog.New(costs), trails: &trails{}, files: &notice.Recurring{}, room: &notice.Recurring{}}
+	s := newScan(box, notify)
+	s.costs.meters.Thread = costs.spent // the bubble's clock moves, and no processor
 	var others sync.WaitGroup
 	others.Go(func() {
 		for ctx.Err() == nil {

@@ -18,9 +18,9 @@ import (
 )
 
 // work has a test say how much of a processor is used.
-func (s *scan) work() (use func(time.Duration)) {
+func (c *costs) work() (use func(time.Duration)) {
 	var used time.Duration
-	s.meters.Thread = func() time.Duration { return used }
+	c.meters.Thread = func() time.Duration { return used }
 	return func(d time.Duration) { used += d }
 }
 
@@ -40,12 +40,8 @@ func scanOf(t testing.TB) *scan {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { dir.Close() })
-	box := &Outbox{Host: &Host{Life: t.Context(), Carrier: idleCarrier{}}, Dir: dir, log: slog.New(slog.DiscardHandler), trails: &trails{}, files: &notice.Recurring{}, room: &notice.Recurring{}}
-	return &scan{
-		Outbox: box, notify: &fsnotify.Watcher{Events: make(chan fsnotify.Event)},
-		delayed: make(map[string]time.Time), due: make(map[string]time.Time),
-		share: limit.Share{Of: eventShare, Burst: eventBurst, Longest: limit.LongestRest},
-	}
+	box := &Outbox{Host: &Host{Life: t.Context(), Carrier: idleCarrier{}, Notices: notice.New(slog.New(slog.DiscardHandler))}, Dir: dir, log: slog.New(slog.DiscardHandler), trails: &trails{}, files: &notice.Recurring{}, room: &notice.Recurring{}}
+	return newScan(box, &fsnotify.Watcher{Events: make(chan fsnotify.Event)})
 }
 
 // TestTimeThatStoodStillIsNoWork: the process is frozen in the middle of an event, for ten seconds and for a day. It looks at
@@ -53,9 +49,9 @@ func scanOf(t testing.TB) *scan {
 func TestTimeThatStoodStillIsNoWork(t *testing.T) {
 	for _, frozen := range []time.Duration{10 * time.Second, 24 * time.Hour} {
 		synctest.Test(t, func(t *testing.T) {
-			s, start := scanOf(t), time.Now()
-			use := s.work()
-			s.calmly(t.Context(), func() {
+			c, start := newCosts(), time.Now()
+			use := c.work()
+			c.calmly(t.Context(), func() {
 				time.Sleep(frozen)
 				use(time.Millisecond)
 			})
@@ -63,7 +59,7 @@ func TestTimeThatStoodStillIsNoWork(t *testing.T) {
 				t.Errorf("it rested for %s", rested)
 			}
 			begin := time.Now()
-			s.calmly(t.Context(), func() { use(time.Millisecond) })
+			c.calmly(t.Context(), func() { use(time.Millisecond) })
 			if deaf := time.Since(begin); deaf > 0 {
 				t.Errorf("frozen for %s, it is deaf for %s more", frozen, deaf)
 			}
@@ -107,26 +103,26 @@ func TestAnAnswerThatCouldNotBeWrittenIsTriedSoon(t *testing.T) {
 	s := scanOf(t)
 	ctx := t.Context()
 	for i := range maxDelayed {
-		s.delayed[fmt.Sprint("request_junk", i, ".json")] = time.Now().Add(time.Hour)
+		s.later.looks[fmt.Sprint("request_junk", i, ".json")] = time.Now().Add(time.Hour)
 	}
 	s.owed = make(chan string, maxDue)
 	s.owe("request_s1.json")
-	s.putOff(<-s.owed)
-	if next := s.nextDelayed(); next > dueAgain {
+	s.later.answer(<-s.owed)
+	if next := s.later.next(); next > dueAgain {
 		t.Fatalf("it is tried again in %s", next)
 	}
 	left := filepath.Join(s.Dir.Path(), "response_s1.json")
 	if err := os.WriteFile(left, nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	s.answerDue(ctx, time.Now().Add(dueAgain))
-	if _, err := os.Stat(left); err == nil || len(s.due) > 0 { // its request is gone, so what is left of it is
-		t.Errorf("it was not looked at: %v; %d are due", err, len(s.due))
+	s.lookAgain(ctx, time.Now().Add(dueAgain))
+	if _, err := os.Stat(left); err == nil || len(s.later.answers) > 0 { // its request is gone, so what is left of it is
+		t.Errorf("it was not looked at: %v; %d are due", err, len(s.later.answers))
 	}
 	for i := range 2 * maxDue {
-		s.putOff(fmt.Sprint("request_", i, ".json"))
+		s.later.answer(fmt.Sprint("request_", i, ".json"))
 	}
-	if len(s.due) != maxDue {
-		t.Errorf("%d are due", len(s.due))
+	if len(s.later.answers) != maxDue {
+		t.Errorf("%d are due", len(s.later.answers))
 	}
 }

@@ -11,9 +11,12 @@ import (
 	"torno/watcher/output"
 )
 
+// sweeper removes what was left behind: by clients that took their request away, and by earlier watchers.
+type sweeper struct{ *Outbox }
+
 // orphan removes a response, status or sentinel whose request is gone, and statuses that nobody fetched; a run whose
 // request is gone ends. It waits until the file has some age: its client may be at work.
-func (s *scan) orphan(name, rawID string) {
+func (s *sweeper) orphan(name, rawID string) {
 	stamp, err := s.Dir.Stat(name)
 	if err != nil || time.Since(stamp.ChangeTime) < clearAfter {
 		return
@@ -38,7 +41,7 @@ func kindOf(name string) delegation.Kind {
 
 // orphanSegment removes live output of an earlier watcher that nobody may want to read any more. As long as the request of an
 // ended run is there, its client may still read, however slowly: then the segments count among those that are kept.
-func (s *scan) orphanSegment(ctx context.Context, name string) {
+func (s *sweeper) orphanSegment(ctx context.Context, name string) {
 	rawID, hash, seq, ok := delegation.ParseEventsName(name)
 	if !ok || s.isRunning(rawID) {
 		return
@@ -69,7 +72,7 @@ func (s *scan) orphanSegment(ctx context.Context, name string) {
 }
 
 // runBehind is the run that a segment of an earlier watcher belongs to. It is wanted while its request is there.
-func (s *scan) runBehind(ctx context.Context, rawID, hash string) (record journal.Run, wanted bool, err error) {
+func (s *sweeper) runBehind(ctx context.Context, rawID, hash string) (record journal.Run, wanted bool, err error) {
 	id, err := delegation.ParseSubagentID(rawID)
 	if err != nil || !s.there(delegation.RequestName(id)) {
 		return record, false, nil //nolint:nilerr // a name of no run
@@ -79,7 +82,7 @@ func (s *scan) runBehind(ctx context.Context, rawID, hash string) (record journa
 }
 
 // orphanTemp removes temporary files of an earlier watcher.
-func (s *scan) orphanTemp(name string) {
+func (s *sweeper) orphanTemp(name string) {
 	if !delegation.IsTemp(name) {
 		return
 	}

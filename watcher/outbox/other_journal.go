@@ -33,18 +33,29 @@ func (o *Outbox) tellLost() {
 
 // takeOver finds out whether a watcher of another installation served the outbox while this one could not: what lies there may have
 // run. It comes before anything is written there, since watcher.json tells it.
-func (s *scan) takeOver() error {
-	if s.Lost || !s.servedByAnother() {
+func (o *Outbox) takeOver() error {
+	if o.Lost || !o.servedByAnother() {
 		return nil
 	}
-	lost := s.known
+	lost := o.known
 	lost.Lost = true
 	crash.At("outbox.kept")
-	if err := s.Journal.KeepOutboxes(s.Life, []journal.Outbox{lost}); err != nil {
+	if err := o.Journal.KeepOutboxes(o.Life, []journal.Outbox{lost}); err != nil {
 		return fmt.Errorf("note that another watcher served the outbox: %w", err)
 	}
-	s.known, s.Lost = lost, true
-	s.tellLost()
+	o.known, o.Lost = lost, true
+	o.tellLost()
+	return nil
+}
+
+// lookedThrough notes that everything that lay in a lost outbox was looked at: what comes from now on has not run.
+func (o *Outbox) lookedThrough(ctx context.Context) error {
+	crash.At("outbox.looked-through")
+	if err := o.Journal.LookedThrough(ctx, o.ID); err != nil {
+		return err
+	}
+	o.Lost = false
+	o.log.Info("what lay in the outbox was looked through; requests are served from now on")
 	return nil
 }
 
@@ -60,12 +71,12 @@ func journalLost() *delegation.Refusal {
 const maxAnswer = 1 << 20
 
 // isAnswered says whether another watcher's response to a request lies beside it. A parent can write one, and then has that.
-func (s *scan) isAnswered(in Intake, request delegation.Request) bool {
+func (d *admitter) isAnswered(in Intake, request delegation.Request) bool {
 	name, ok := delegation.ResponseNameFor(in.rawID)
 	if !ok {
 		return false
 	}
-	data, _, err := s.Dir.Read(name, maxAnswer)
+	data, _, err := d.Dir.Read(name, maxAnswer)
 	if err != nil {
 		return false
 	}
@@ -74,27 +85,13 @@ func (s *scan) isAnswered(in Intake, request delegation.Request) bool {
 }
 
 // leaveAnswered notes that a request is over, and leaves the response that lies there.
-func (s *scan) leaveAnswered(ctx context.Context, in Intake, key sandbox.RunKey) time.Duration {
-	record := s.refusalRecord(in, key, journalLost())
+func (d *admitter) leaveAnswered(ctx context.Context, in Intake, key sandbox.RunKey) time.Duration {
+	record := d.refusalRecord(in, key, journalLost())
 	record.Answered = true
-	if _, err := s.recordRefusal(ctx, record); err != nil {
-		return s.journalTrouble(err)
+	if _, err := d.recordRefusal(ctx, record); err != nil {
+		return d.gate.trouble(err)
 	}
-	s.journalWorks()
-	s.log.Info("another watcher has answered a request that lies there; its response stays", "subagent", key.Subagent)
+	d.gate.works()
+	d.log.Info("another watcher has answered a request that lies there; its response stays", "subagent", key.Subagent)
 	return 0
-}
-
-// lookedThrough notes that everything that lay in a lost outbox was looked at: what comes from now on has not run.
-func (s *scan) lookedThrough(ctx context.Context) {
-	if !s.Lost || s.missed || len(s.delayed) > 0 {
-		return
-	}
-	crash.At("outbox.looked-through")
-	if err := s.Journal.LookedThrough(ctx, s.ID); err != nil {
-		s.journalTrouble(err)
-		return
-	}
-	s.Lost = false
-	s.log.Info("what lay in the outbox was looked through; requests are served from now on")
 }

@@ -70,6 +70,12 @@ type Outbox struct {
 	earlier []inode.Directory // those that it had before
 }
 
+// there says whether an entry is there, as far as can be told.
+func (o *Outbox) there(name string) bool {
+	_, err := o.Dir.Stat(name)
+	return !errors.Is(err, fs.ErrNotExist)
+}
+
 // misses says whether an entry is gone. It says no when the directory itself is gone from its path.
 func (o *Outbox) misses(name string) bool {
 	_, err := o.Dir.Stat(name)
@@ -158,25 +164,6 @@ func (o *Outbox) StillThere(request string, read delegation.Reading) (bool, erro
 		return false, nil
 	}
 	return false, fmt.Errorf("look whether %s is still there: %w", delegation.QuoteName(request), err)
-}
-
-// clear removes what a subagent's earlier runs left in the outbox, unless a request is there.
-func (o *Outbox) clear(rawID string) {
-	o.publishing.Lock()
-	defer o.publishing.Unlock()
-	if _, err := o.Dir.Stat("request_" + rawID + ".json"); !errors.Is(err, fs.ErrNotExist) {
-		return
-	}
-	if name, ok := delegation.ResponseNameFor(rawID); ok {
-		o.discard(name)
-	}
-	id, err := delegation.ParseSubagentID(rawID)
-	if err != nil {
-		return
-	}
-	o.discard(delegation.StatusName(id))
-	o.discard(delegation.CancelName(id))
-	o.trails.drop(id, delegation.RequestID{})
 }
 
 // Beat writes watcher.json until ctx is done, and once more to say that the watcher stops.

@@ -15,12 +15,12 @@ import (
 // waited here, however long. The time is that of the last writing. It is the client's word, and a good one: what comes
 // out of a backup has its old time, and a client that sets a new time could as well choose a new id. The time of the last
 // change, which nobody can set, would say nothing: it is new whenever a file comes back.
-func (s *scan) tooOld(ctx context.Context, in Intake, key sandbox.RunKey) (*delegation.Refusal, error) {
-	limit, age := s.MaxRequestAge, in.seen.Sub(in.read.Stamp.ModTime)
+func (d *admitter) tooOld(ctx context.Context, in Intake, key sandbox.RunKey) (*delegation.Refusal, error) {
+	limit, age := d.MaxRequestAge, in.seen.Sub(in.read.Stamp.ModTime)
 	if limit == 0 || age <= limit && age >= -journal.MaxSkew {
 		return nil, nil
 	}
-	if _, err := s.Journal.Get(ctx, key.Hash()); !errors.Is(err, journal.ErrUnknown) {
+	if _, err := d.Journal.Get(ctx, key.Hash()); !errors.Is(err, journal.ErrUnknown) {
 		return nil, err
 	}
 	text := fmt.Sprintf("The request was written %s ago, and %s is the limit.", age.Round(time.Second), limit)

@@ -11,9 +11,6 @@ import (
 	"github.com/fsnotify/fsnotify"
 
 	"torno/delegation"
-	"torno/internal/journal"
-	"torno/watcher/limit"
-	"torno/watcher/notice"
 )
 
 // How an outbox is looked through.
@@ -47,41 +44,33 @@ func (o *Outbox) Watch(ctx context.Context) error {
 	if err := notify.Add(o.Dir.Path()); err != nil {
 		return fmt.Errorf("watch the outbox %s: %w", o.Dir.Path(), err)
 	}
-	s := &scan{
-		Outbox: o, notify: notify, delayed: make(map[string]time.Time), due: make(map[string]time.Time), share: limit.Share{Of: eventShare, Burst: eventBurst, Longest: limit.LongestRest},
-		held: o.Notices.Flag(""),
-	}
-	s.meters.Others = s.written.Used
-	return s.run(ctx)
+	return newScan(o, notify).run(ctx)
 }
 
-// scan is the state of Watch.
+// scan is the state of Watch: it decides what is looked at next.
 type scan struct {
 	*Outbox
-	notify  *fsnotify.Watcher
-	delayed map[string]time.Time // names to look at again, and when
-	due     map[string]time.Time // requests whose answer could not be written, and when to try again
-	first   bool                 // no listing has come to its end since the outbox is served
-	missed  bool                 // this listing found more names to look at again than are kept
-	gate    gate                 // before the journal
-	held    *notice.Flag         // the flag that is up while the journal fails
-	share   limit.Share          // for events: a parent makes them faster than they can be looked at
+	notify    *fsnotify.Watcher
+	costs     *costs
+	later     *later
+	gate      *gate
+	requests  *admitter
+	leftovers *sweeper
 
-	meters            limit.Meters
-	written           journal.Bill  // what the journal's writer has done for it
-	spentElsewhere    limit.Effort  // of the last listing: what was spent on requests
-	cost              time.Duration // and on listing
-	unnamed, reported int           // requests for whose name no response name fits: in this listing, and when last said
+	unnamed, reported int // requests for whose name no response name fits: in this listing, and when last said
 }
 
-// spend notes that what a meter shows is none of the listing's cost.
-func (s *scan) spend(m limit.Meter) { s.spentElsewhere = s.spentElsewhere.Plus(m.SoFar()) }
+func newScan(o *Outbox, notify *fsnotify.Watcher) *scan {
+	s := &scan{Outbox: o, notify: notify, costs: newCosts(), later: newLater(), gate: &gate{log: o.log, held: o.Notices.Flag("")}}
+	s.requests = &admitter{Outbox: o, costs: s.costs, gate: s.gate, first: true}
+	s.leftovers = &sweeper{Outbox: o}
+	return s
+}
 
 func (s *scan) run(ctx context.Context) error {
 	runtime.LockOSThread() // what it costs is measured by the thread
 	defer runtime.UnlockOSThread()
-	ctx = journal.Charge(ctx, &s.written)
-	s.first = true
+	ctx = s.costs.charge(ctx)
 	pause := s.list(ctx)
 	listing := time.NewTimer(pause)
 	defer listing.Stop()
@@ -90,38 +79,28 @@ func (s *scan) run(ctx context.Context) error {
 	place := time.NewTicker(awayEvery)
 	defer place.Stop()
 	for {
-		again.Reset(s.nextDelayed())
+		again.Reset(s.later.next())
 		select {
 		case <-ctx.Done():
 			return nil
 		case event := <-s.notify.Events:
-			s.calmly(ctx, func() { s.event(ctx, event) })
+			s.costs.calmly(ctx, func() { s.event(ctx, event) })
 		case err := <-s.notify.Errors:
-			s.calmly(ctx, func() { s.trouble(err) })
+			s.costs.calmly(ctx, func() { s.trouble(err) })
 			listing.Reset(0)
 		case <-again.C:
-			s.calmly(ctx, func() { s.lookAgain(ctx) })
+			s.costs.calmly(ctx, func() { s.lookAgain(ctx, time.Now()) })
 		case name := <-s.owed:
-			s.putOff(name)
+			s.later.answer(name)
 		case <-place.C:
 			if s.checkPlace() {
 				listing.Reset(0)
 			}
 		case <-listing.C:
 			listing.Reset(s.list(ctx))
-			s.share.Pause(ctx, s.cost) // a parent can bring listings about by overflows of the event queue
+			s.costs.restFromListing(ctx)
 		}
 	}
-}
-
-// calmly does what a parent can bring about as often as it likes, and rests in proportion. The rest is none of a listing's
-// cost.
-func (s *scan) calmly(ctx context.Context, do func()) {
-	doing := s.meters.Start()
-	do()
-	done := doing.SoFar()
-	defer s.spend(s.meters.Start())
-	s.share.Pause(ctx, done.Work())
 }
 
 // trouble is an overflow or a fault of the notifications: a listing follows either.
@@ -149,20 +128,27 @@ func (s *scan) event(ctx context.Context, event fsnotify.Event) {
 
 // lookAt looks at a request file and notes when to look again.
 func (s *scan) lookAt(ctx context.Context, name, rawID string, waited bool) {
-	delete(s.delayed, name)
-	again := s.look(ctx, name, rawID, waited)
-	switch {
-	case again > 0 && len(s.delayed) < maxDelayed:
-		s.delayed[name] = time.Now().Add(again)
-	case again > 0:
-		s.missed = true
+	delete(s.later.looks, name)
+	if again := s.requests.look(ctx, name, rawID, waited); again > 0 {
+		s.later.look(name, again)
 	}
 }
 
-func (s *scan) lookAgain(ctx context.Context) {
-	now := time.Now()
-	s.answerDue(ctx, now)
-	for name, at := range s.delayed {
+// lookAgain tries the answers that are due, and looks at the requests that are.
+func (s *scan) lookAgain(ctx context.Context, now time.Time) {
+	for name, at := range s.later.answers {
+		if at.After(now) {
+			continue
+		}
+		delete(s.later.answers, name)
+		_, raw := delegation.ParseName(name)
+		if s.isRunning(raw) {
+			s.later.answer(name) // it is not quite over
+			continue
+		}
+		s.lookAt(ctx, name, raw, true)
+	}
+	for name, at := range s.later.looks {
 		if at.After(now) {
 			continue
 		}
@@ -171,22 +157,12 @@ func (s *scan) lookAgain(ctx context.Context) {
 	}
 }
 
-// nextDelayed is how long until a delayed name is due.
-func (s *scan) nextDelayed() time.Duration {
-	next := time.Hour
-	for _, later := range []map[string]time.Time{s.delayed, s.due} {
-		for _, at := range later {
-			next = min(next, max(time.Until(at), 0))
-		}
-	}
-	return next
-}
-
 // list goes through the whole outbox, letting events through between chunks, and returns the pause until the next time.
 func (s *scan) list(ctx context.Context) time.Duration {
-	all := s.meters.Start()
-	s.spentElsewhere, s.unnamed, s.missed = limit.Effort{}, 0, false
-	if s.checkPlace(); s.Away.Load() {
+	all := s.costs.startListing()
+	s.unnamed, s.later.missed = 0, false
+	s.checkPlace()
+	if s.Away.Load() {
 		return listAtLeast
 	}
 	err := s.Dir.Names(ctx, listChunk, func(names []string) error {
@@ -194,7 +170,7 @@ func (s *scan) list(ctx context.Context) time.Duration {
 			s.listed(ctx, name)
 			s.drainEvents(ctx, listYield)
 		}
-		s.calmly(ctx, func() { s.lookAgain(ctx) })
+		s.costs.calmly(ctx, func() { s.lookAgain(ctx, time.Now()) })
 		s.drainEvents(ctx, listChunk)
 		return s.stop(ctx)
 	})
@@ -202,21 +178,18 @@ func (s *scan) list(ctx context.Context) time.Duration {
 		s.Stumble("list the outbox", err)
 	}
 	if err == nil {
-		s.first = false
-		s.lookedThrough(ctx)
+		s.requests.listed(ctx, s.later.nothing())
 	}
 	s.reportUnnamed()
 	s.lowerOldNotices()
-	s.cost = all.SoFar().Minus(s.spentElsewhere).Work()
-	return pauseAfter(s.cost)
+	return s.costs.endListing(all)
 }
 
-// pauseAfter is the time from a listing of some cost to the next one.
-func pauseAfter(cost time.Duration) time.Duration {
-	if cost > listAtMost/listShare {
-		return listAtMost
-	}
-	return max(listAtLeast, listShare*cost)
+// lowerOldNotices takes notices back that were not raised again: the request that raised one may be gone.
+func (s *scan) lowerOldNotices() {
+	s.files.LowerIfOld()
+	s.room.LowerIfOld()
+	s.gate.forget()
 }
 
 // reportUnnamed says how many requests cannot be answered, once and not with every listing.
@@ -232,7 +205,7 @@ func (s *scan) drainEvents(ctx context.Context, most int) {
 	for range most {
 		select {
 		case event := <-s.notify.Events:
-			s.calmly(ctx, func() { s.event(ctx, event) })
+			s.costs.calmly(ctx, func() { s.event(ctx, event) })
 		default:
 			return
 		}
@@ -247,17 +220,17 @@ func (s *scan) listed(ctx context.Context, name string) {
 			s.unnamed++
 			return
 		}
-		if _, waiting := s.delayed[name]; !waiting {
+		if !s.later.waits(name) {
 			s.lookAt(ctx, name, raw, false)
 		}
 	case delegation.KindCancel:
 		s.cancelled(ctx, raw)
-		s.orphan(name, raw)
+		s.leftovers.orphan(name, raw)
 	case delegation.KindResponse, delegation.KindStatus:
-		s.orphan(name, raw)
+		s.leftovers.orphan(name, raw)
 	case delegation.KindEvents:
-		s.orphanSegment(ctx, name)
+		s.leftovers.orphanSegment(ctx, name)
 	case delegation.KindOther:
-		s.orphanTemp(name)
+		s.leftovers.orphanTemp(name)
 	}
 }

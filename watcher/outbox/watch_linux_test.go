@@ -16,7 +16,7 @@ import (
 func TestAScanStaysOnItsThread(t *testing.T) {
 	s := scanOf(t)
 	threads, asked := map[int]bool{}, 0
-	s.meters.Thread = func() time.Duration {
+	s.costs.meters.Thread = func() time.Duration {
 		threads[unix.Gettid()] = true
 		asked++
 		return 0

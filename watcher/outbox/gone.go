@@ -1,0 +1,69 @@
+package outbox
+
+import (
+	"errors"
+	"io/fs"
+	"time"
+
+	"torno/delegation"
+)
+
+// newest is the newest run of a subagent, while it is not over.
+func (o *Outbox) newest(rawID string) (r Underway, running bool) {
+	id, err := delegation.ParseSubagentID(rawID)
+	if err != nil {
+		return Underway{}, false
+	}
+	return o.Carrier.Newest(o.Life, o.ID, id)
+}
+
+// isRunning says whether a subagent has a run that is not over.
+func (o *Outbox) isRunning(rawID string) bool {
+	_, running := o.newest(rawID)
+	return running
+}
+
+// requestGone ends the run whose request was taken away and clears up after it, not at once: the client may be about to
+// remove its response itself, and would stumble if it were gone. In a directory that is not at its path nothing is missed.
+func (o *Outbox) requestGone(rawID string, waited bool) time.Duration {
+	if o.Dir.Alive() != nil {
+		return 0
+	}
+	if r, running := o.newest(rawID); running {
+		o.Carrier.Stop(o.Life, r, delegation.ReasonClientGone)
+		return clearAfter
+	}
+	if !waited {
+		return clearAfter
+	}
+	o.clearUp(rawID)
+	return 0
+}
+
+// clearUp removes what a subagent's earlier runs left in the outbox, unless a request is there.
+func (o *Outbox) clearUp(rawID string) {
+	o.publishing.Lock()
+	defer o.publishing.Unlock()
+	if _, err := o.Dir.Stat("request_" + rawID + ".json"); !errors.Is(err, fs.ErrNotExist) {
+		return
+	}
+	if name, ok := delegation.ResponseNameFor(rawID); ok {
+		o.discard(name)
+	}
+	id, err := delegation.ParseSubagentID(rawID)
+	if err != nil {
+		return
+	}
+	o.discard(delegation.StatusName(id))
+	o.discard(delegation.CancelName(id))
+	o.trails.drop(id, delegation.RequestID{})
+}
+
+// clearStale removes what earlier requests of the id left behind before the run of this one can be mistaken for theirs. Live
+// output of the same request stays: an earlier watcher published it, and the run goes on after it.
+func (o *Outbox) clearStale(id delegation.SubagentID, request delegation.RequestID) {
+	o.publishing.Lock()
+	defer o.publishing.Unlock()
+	o.discard(delegation.ResponseName(id))
+	o.trails.drop(id, request)
+}
