@@ -2,6 +2,9 @@ package delegation
 
 import (
 	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io/fs"
 	"os"
 	"time"
 
@@ -53,6 +56,30 @@ func (d *Dir) ReadRequest(name string, max int64) ([]byte, Reading, error) {
 		reading.Content = contentOf([]byte("refused " + string(refusal.Code) + " " + refusal.Text))
 	}
 	return data, reading, err
+}
+
+// StillHolds says whether the request that was read under a name is still there. Its content decides: the same request may lie
+// in another file by now, and another request in a file with the same stamp. The file is read only where its stamp does not tell.
+func (d *Dir) StillHolds(name string, read Reading, max int64) (bool, error) {
+	now, err := d.Stat(name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return false, nil
+	case err != nil:
+		return false, fmt.Errorf("look whether %s is still there: %w", QuoteName(name), err)
+	case read.Unchanged(now):
+		return true, nil
+	case read.Content == "": // an earlier version read it, and noted its stamp alone
+		return false, nil
+	}
+	_, again, err := d.ReadRequest(name, max)
+	switch {
+	case again.Content != "":
+		return again.Content == read.Content, nil
+	case errors.Is(err, fs.ErrNotExist):
+		return false, nil
+	}
+	return false, fmt.Errorf("look whether %s is still there: %w", QuoteName(name), err)
 }
 
 func contentOf(data []byte) string {

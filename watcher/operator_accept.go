@@ -7,6 +7,7 @@ import (
 
 	"torno/internal/control"
 	"torno/watcher/outbox"
+	"torno/watcher/outbox/identity"
 )
 
 // Accept carries out the operator's decision which outbox a directory is. The decision is in the journal when it returns. The
@@ -35,7 +36,7 @@ func (w *Watcher) accept(ctx context.Context, box *outbox.Outbox, as control.Ide
 	w.accepting.Lock()
 	defer w.accepting.Unlock()
 	accepted, err := box.Accept(ctx, as == control.Same)
-	if errors.Is(err, outbox.ErrNotAsked) {
+	if errors.Is(err, identity.ErrNotAsked) {
 		err = fmt.Errorf("%w: %w", control.ErrAsked, err)
 	}
 	if err != nil {

@@ -173,10 +173,11 @@ var rooms = map[string]room{
 	"watcher/outbox": {
 		ours: []string{
 			"delegation", "sandbox", "sandbox/compile", "internal/crash", "internal/inode", "internal/journal", "watcher/limit", "watcher/notice",
-			"watcher/output", "watcher/schedule", "watcher/workspace",
+			"watcher/outbox/identity", "watcher/output", "watcher/schedule", "watcher/workspace",
 		},
 		theirs: []string{fsnotify},
 	},
+	"watcher/outbox/identity": {ours: []string{"delegation", "internal/crash", "internal/inode", "internal/journal"}},
 	"watcher/door": {ours: []string{
 		"delegation", "internal/gateway", "internal/gateway/budget", "internal/gateway/route", "internal/journal", "internal/runfile", "sandbox",
 		"watcher/run",
@@ -188,7 +189,7 @@ var rooms = map[string]room{
 	"watcher": {
 		ours: []string{
 			"delegation", "sandbox", "sandbox/compile", "internal/crash", "internal/journal", "internal/control", "internal/inode",
-			"watcher/hang", "watcher/limit", "watcher/notice", "watcher/outbox", "watcher/output", "watcher/run", "watcher/schedule", "watcher/workspace",
+			"watcher/hang", "watcher/limit", "watcher/notice", "watcher/outbox", "watcher/outbox/identity", "watcher/output", "watcher/run", "watcher/schedule", "watcher/workspace",
 		},
 		theirs: []string{fsnotify, unix},
 	},

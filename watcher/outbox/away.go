@@ -21,8 +21,8 @@ func (o *Outbox) Trouble() error {
 
 // ensureLock takes the lock of the outbox unless this watcher has it. A directory that is another outbox's is never ours.
 func (o *Outbox) ensureLock() error {
-	if o.elsewhere != nil {
-		return o.elsewhere
+	if err := o.Leads(); err != nil {
+		return err
 	}
 	if o.Settings.Hold == nil {
 		return nil
@@ -58,11 +58,11 @@ func (o *Outbox) Stumble(what string, err error) {
 func (s *scan) checkPlace() (back bool) {
 	err := s.Trouble()
 	if err == nil && s.Away.Load() {
-		err = s.takeOver()
+		err = s.TakeOver(s.Life)
 	}
 	was := s.Away.Swap(err != nil)
-	if was && err != nil {
-		s.reopenIfBack()
+	if was && err != nil && s.EarlierIsBack() {
+		s.Reopen()
 	}
 	switch {
 	case err != nil && !was:
@@ -95,4 +95,20 @@ func (s *scan) stop(ctx context.Context) error {
 		return delegation.ErrMoved
 	}
 	return ctx.Err()
+}
+
+// awaitReturn asks for all outboxes to be opened anew when the directory at the path, or what is known of it, is another one.
+func (o *Outbox) awaitReturn(ctx context.Context) {
+	ticker := time.NewTicker(awayEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+		if o.IsOutdated() {
+			o.Reopen()
+		}
+	}
 }

@@ -13,6 +13,7 @@ import (
 
 	"torno/delegation"
 	"torno/watcher/notice"
+	"torno/watcher/outbox/identity"
 )
 
 // TestAStormOfEventsLeavesTheCoreToOthers sends events, and then overflows, as fast as they are taken, in a time in which
@@ -46,7 +47,7 @@ func sendFor(t *testing.T, long time.Duration, send func(context.Context, *fsnot
 	defer cancel()
 	costs := new(slow)
 	notify := &fsnotify.Watcher{Events: make(chan fsnotify.Event), Errors: make(chan error)}
-	box := &Outbox{Host: &Host{Life: ctx, Carrier: slowCarrier{costs: costs}, Notices: notice.New(slog.New(slog.DiscardHandler))}, Dir: dir, log: slog.New(costs), trails: &trails{}, files: &notice.Recurring{}, room: &notice.Recurring{}}
+	box := &Outbox{Host: &Host{Life: ctx, Carrier: slowCarrier{costs: costs}, Notices: notice.New(slog.New(slog.DiscardHandler))}, Claim: &identity.Claim{Dir: dir}, log: slog.New(costs), trails: &trails{}, files: &notice.Recurring{}, room: &notice.Recurring{}}
 	s := newScan(box, notify)
 	s.costs.meters.Thread = costs.spent // the bubble's clock moves, and no processor
 	var others sync.WaitGroup

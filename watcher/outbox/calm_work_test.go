@@ -15,6 +15,7 @@ import (
 	"torno/delegation"
 	"torno/watcher/limit"
 	"torno/watcher/notice"
+	"torno/watcher/outbox/identity"
 )
 
 // work has a test say how much of a processor is used.
@@ -40,7 +41,7 @@ func scanOf(t testing.TB) *scan {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { dir.Close() })
-	box := &Outbox{Host: &Host{Life: t.Context(), Carrier: idleCarrier{}, Notices: notice.New(slog.New(slog.DiscardHandler))}, Dir: dir, log: slog.New(slog.DiscardHandler), trails: &trails{}, files: &notice.Recurring{}, room: &notice.Recurring{}}
+	box := &Outbox{Host: &Host{Life: t.Context(), Carrier: idleCarrier{}, Notices: notice.New(slog.New(slog.DiscardHandler))}, Claim: &identity.Claim{Dir: dir}, log: slog.New(slog.DiscardHandler), trails: &trails{}, files: &notice.Recurring{}, room: &notice.Recurring{}}
 	return newScan(box, &fsnotify.Watcher{Events: make(chan fsnotify.Event)})
 }
 

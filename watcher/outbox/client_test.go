@@ -8,6 +8,7 @@ import (
 
 	"torno/delegation"
 	"torno/sandbox"
+	"torno/watcher/outbox/identity"
 )
 
 func TestASentinelIsSpentByItsOwnRunOnly(t *testing.T) {
@@ -17,7 +18,7 @@ func TestASentinelIsSpentByItsOwnRunOnly(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer dir.Close()
-	box := &Outbox{Dir: dir, Settings: Settings{MaxRequestBytes: 100}, log: slog.New(slog.DiscardHandler)}
+	box := &Outbox{Claim: &identity.Claim{Dir: dir}, Settings: Settings{MaxRequestBytes: 100}, log: slog.New(slog.DiscardHandler)}
 	id, err := delegation.ParseSubagentID("s1")
 	if err != nil {
 		t.Fatal(err)

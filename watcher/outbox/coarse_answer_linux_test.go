@@ -8,6 +8,7 @@ import (
 
 	"torno/delegation"
 	"torno/test/coarse"
+	"torno/watcher/outbox/identity"
 )
 
 // lectern is an outbox without a watcher, at which a test exchanges the request whenever the outbox is about to write.
@@ -26,7 +27,7 @@ func newLectern(t *testing.T) *lectern {
 	}
 	t.Cleanup(func() { dir.Close() })
 	hold := func() error { l.publish(); return nil }
-	l.box = &Outbox{Dir: dir, Settings: Settings{MaxRequestBytes: 100, Hold: hold}, log: slog.New(slog.DiscardHandler)}
+	l.box = &Outbox{Claim: &identity.Claim{Dir: dir}, Settings: Settings{MaxRequestBytes: 100, Hold: hold}, log: slog.New(slog.DiscardHandler)}
 	return l
 }
 

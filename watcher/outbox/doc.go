@@ -12,8 +12,14 @@
 // An Admission is a request that was admitted: what a run is made from, and its way back to the client. Through it a run asks whether
 // its client still waits, tells its status, publishes live output and answers.
 //
-// Identify finds out which outbox each directory is before anything is read: the directory decides, and not its name (I21). An outbox
-// that leads elsewhere is not served until the right directory is back or an operator has decided.
+// Which outbox a directory is, package identity finds out before anything is read from it. An outbox whose name leads elsewhere is
+// not served.
+//
+//	scan       what is looked at next, and what that costs: events, listings, what is due again (watch, cancel, later, costs)
+//	admitter   from a file to the queue, or to a refusal and its answer (intake, admit, answer, may_have_run)
+//	sweeper    what clients and earlier watchers left behind (orphans)
+//	Outbox     what the host writes there, and whether it may (outbox, away, gone, statuses, live)
+//	Admission  what a run is made from, and its way back to the client (client, take_up)
 //
 // # What can fail
 //
@@ -21,6 +27,5 @@
 // again. A file cannot be written: what is due is tried again each second. The directory goes away: nothing is missed in it, and the
 // listing after its return finds what came.
 //
-// There is one file for each thing that is noticed, decided or written here, so there are more of them than elsewhere: the files named
-// identity are about which outbox a directory is, and the others about what lies in it.
+// There is one file for each thing that is noticed, decided or written here, so there are more of them than elsewhere.
 package outbox

@@ -74,7 +74,7 @@ func (d *admitter) listed(ctx context.Context, all bool) {
 	if !d.Lost || !all {
 		return
 	}
-	if err := d.lookedThrough(ctx); err != nil {
+	if err := d.LookedThrough(ctx); err != nil {
 		d.gate.trouble(err)
 	}
 }

@@ -1,6 +1,10 @@
 package outbox
 
 import (
+	"slices"
+	"sync"
+	"time"
+
 	"torno/delegation"
 	"torno/internal/crash"
 	"torno/sandbox"
@@ -24,5 +28,79 @@ func (o *Outbox) NewLive(key sandbox.RunKey) *output.Live {
 		},
 		Remove: func(seq int) { o.discard(name(seq)) },
 		Report: func(err error) { o.log.Warn("live output cannot be written", "run", key, "error", err) },
+	}
+}
+
+// maxTrails bounds for how many ended runs of an outbox the live output stays. Clients that never clean up lose the
+// oldest first.
+const maxTrails = 256
+
+// trail is the live output of one run: its segments first to last.
+type trail struct {
+	ID          delegation.SubagentID
+	request     delegation.RequestID
+	first, last int
+	ended       time.Time // when the run ended
+}
+
+// is says whether a segment with this id and this request's hash in its name belongs to the trail.
+func (tr trail) is(rawID, hash string) bool {
+	return tr.ID.String() == rawID && tr.request.Hash() == hash
+}
+
+// trails remembers the segments of ended runs, until the client removes the request or there are too many. The listings of the
+// next watcher find them again.
+type trails struct {
+	remove func(name string)
+
+	mu    sync.Mutex
+	ended []trail // by their ends, the oldest first
+}
+
+// keep remembers segments of an ended run.
+func (t *trails) keep(tr trail) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	hash := tr.request.Hash()
+	if i := slices.IndexFunc(t.ended, func(known trail) bool { return known.is(tr.ID.String(), hash) }); i >= 0 {
+		tr.first, tr.last = min(tr.first, t.ended[i].first), max(tr.last, t.ended[i].last)
+		t.ended = slices.Delete(t.ended, i, i+1)
+	}
+	tr.first = max(tr.first, tr.last-output.MaxSegments+1)
+	at, _ := slices.BinarySearchFunc(t.ended, tr, func(known, tr trail) int { return known.ended.Compare(tr.ended) })
+	t.ended = slices.Insert(t.ended, at, tr)
+	if len(t.ended) > maxTrails {
+		t.sweep(t.ended[0])
+		t.ended = slices.Delete(t.ended, 0, 1)
+	}
+}
+
+// find is the trail of a segment.
+func (t *trails) find(rawID, hash string) (tr trail, known bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	i := slices.IndexFunc(t.ended, func(tr trail) bool { return tr.is(rawID, hash) })
+	if i < 0 {
+		return trail{}, false
+	}
+	return t.ended[i], true
+}
+
+// drop removes the segments of a subagent's ended runs. Those of the request except stay, because a run of it goes on after
+// them.
+func (t *trails) drop(id delegation.SubagentID, except delegation.RequestID) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.ended = slices.DeleteFunc(t.ended, func(tr trail) bool {
+		if tr.ID == id && tr.request != except {
+			t.sweep(tr)
+		}
+		return tr.ID == id
+	})
+}
+
+func (t *trails) sweep(tr trail) {
+	for n := range min(tr.last-tr.first+1, output.MaxSegments) { // as many as a run can have, whatever a parent has named so
+		t.remove(delegation.EventsName(tr.ID, tr.request, tr.first+n))
 	}
 }

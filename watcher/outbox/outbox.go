@@ -17,6 +17,7 @@ import (
 	"torno/internal/retry"
 	"torno/sandbox/compile"
 	"torno/watcher/notice"
+	"torno/watcher/outbox/identity"
 	"torno/watcher/workspace"
 )
 
@@ -40,21 +41,12 @@ const beatAfter = 200 * time.Millisecond
 // too and is ordered by publishing.
 type Outbox struct {
 	*Host
-	Settings Settings
-	Name     string // what people call it
-	Dir      *delegation.Dir
-	log      *slog.Logger
+	*identity.Claim // which outbox the directory is
+	Settings        Settings
+	log             *slog.Logger
 
 	// publishing makes looking whether a request is still there and writing its response one step among ourselves.
 	publishing sync.Mutex
-
-	ID        string          // what it is, in the journal and in keys; set by identify, as is what follows
-	known     journal.Outbox  // what the journal has of it
-	found     journal.Outbox  // the outbox that has the directory already; zero where none has
-	maybe     []string        // by id: the outboxes that the directory may be, as far as its numbers tell
-	here      inode.Directory // the one that is held
-	elsewhere *ElsewhereError // its name leads to a directory that is not its own; nil where it is
-	accepted  atomic.Bool     // an operator has said what that directory is
 
 	Away   atomic.Bool  // it is not served at the moment
 	gone   *notice.Flag // the flag that is up while it is away
@@ -65,9 +57,6 @@ type Outbox struct {
 	board  *board
 	trails *trails
 	rest   *workspace.Turn
-	Lost   bool // requests that lie there may have run under another journal; only Watch uses it
-
-	earlier []inode.Directory // those that it had before
 }
 
 // there says whether an entry is there, as far as can be told.
@@ -141,29 +130,9 @@ func (o *Outbox) Respond(request, response string, read delegation.Reading, body
 	return err
 }
 
-// StillThere says whether a request that was read is still the one under its name. Its content decides: the same request may
-// lie in another file by now, and another request in a file with the same stamp. The file is read only where its stamp does
-// not tell.
+// StillThere says whether a request that was read is still the one under its name.
 func (o *Outbox) StillThere(request string, read delegation.Reading) (bool, error) {
-	now, err := o.Dir.Stat(request)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return false, nil
-	case err != nil:
-		return false, fmt.Errorf("look whether %s is still there: %w", delegation.QuoteName(request), err)
-	case read.Unchanged(now):
-		return true, nil
-	case read.Content == "": // an earlier version read it, and noted its stamp alone
-		return false, nil
-	}
-	_, again, err := o.Dir.ReadRequest(request, o.Settings.MaxRequestBytes)
-	switch {
-	case again.Content != "":
-		return again.Content == read.Content, nil
-	case errors.Is(err, fs.ErrNotExist):
-		return false, nil
-	}
-	return false, fmt.Errorf("look whether %s is still there: %w", delegation.QuoteName(request), err)
+	return o.Dir.StillHolds(request, read, o.Settings.MaxRequestBytes)
 }
 
 // Beat writes watcher.json until ctx is done, and once more to say that the watcher stops.
@@ -205,12 +174,35 @@ func (h *Host) NewOutbox(settings Settings) *Outbox {
 		uid, _ := settings.Dir.Owner()
 		settings.Policy.Owners = []uint32{uid} // a parent's own files, where a child must run as their owner
 	}
-	box := &Outbox{Host: h, Settings: settings, Name: settings.Policy.Outbox, Dir: settings.Dir, log: h.Log.With("outbox", settings.Policy.Outbox)}
+	name, log := settings.Policy.Outbox, h.Log.With("outbox", settings.Policy.Outbox)
+	box := &Outbox{
+		Host: h, Claim: identity.NewClaim(name, settings.Dir, h.Journal, settings.MaxRequestBytes, log), Settings: settings, log: log,
+	}
 	box.gone, box.files, box.room = h.Notices.Flag(box.Name), h.Notices.Recurring(box.Name), h.Notices.Recurring(box.Name)
 	box.wake, box.owed, box.rest = make(chan struct{}, 1), make(chan string, maxDue), workspace.NewTurn()
 	box.board = newBoard((*Admission).write)
 	box.trails = &trails{remove: box.discard}
 	return box
+}
+
+// Identify finds out which outbox each configured directory is. look looks at a directory. It comes before anything is read from
+// an outbox, and before any record is settled.
+func Identify(ctx context.Context, j *journal.Journal, boxes []*Outbox, look func(*Outbox) (inode.Directory, error)) (err error) {
+	claims := make([]*identity.Claim, len(boxes))
+	for i, box := range boxes {
+		claims[i] = box.Claim
+		if box.Here, err = look(box); err != nil {
+			return err
+		}
+	}
+	err = identity.Identify(ctx, j, claims)
+	for _, box := range boxes {
+		if !box.InOwnDirectory() {
+			box.Away.Store(true)
+			box.gone.Raise(delegation.NoticeOutbox, nil)
+		}
+	}
+	return err
 }
 
 // ShowStatuses writes status files until ctx is done, and then what is left.

@@ -32,7 +32,7 @@ const (
 
 // Watch looks at every file that an event or a listing names, until ctx is done.
 func (o *Outbox) Watch(ctx context.Context) error {
-	if o.elsewhere != nil {
+	if !o.InOwnDirectory() {
 		o.awaitReturn(ctx)
 		return nil
 	}

@@ -1,10 +1,8 @@
-package outbox
+package identity
 
 import (
-	"context"
 	"fmt"
 	"slices"
-	"time"
 
 	"torno/delegation"
 	"torno/internal/journal"
@@ -54,39 +52,24 @@ func (e *ElsewhereError) twin() string {
 	return text + fmt.Sprintf("`watcher outbox accept %s --new` where it is an outbox of its own", e.Name)
 }
 
-// leadsElsewhere keeps a box from being served: the box should be a certain outbox, and its directory is not that outbox's. With the zero
+// leadsElsewhere keeps a claim from being served: the claim should be a certain outbox, and its directory is not that outbox's. With the zero
 // outbox it is not known which one it should be.
-func (r *register) leadsElsewhere(box *Outbox, o journal.Outbox, why *ElsewhereError) {
-	why.Name, why.Path = box.Name, box.Dir.Path()
+func (r *register) leadsElsewhere(claim *Claim, o journal.Outbox, why *ElsewhereError) {
+	why.Name, why.Path = claim.Name, claim.Dir.Path()
 	if o.ID != "" {
-		r.owner[o.ID] = box
+		r.owner[o.ID] = claim
 	}
-	box.ID, box.known, box.elsewhere = o.ID, o, why
-	box.Away.Store(true)
-	box.gone.Raise(delegation.NoticeOutbox, nil)
-	box.log.Error("the outbox is not served", "error", why)
+	claim.ID, claim.known, claim.elsewhere = o.ID, o, why
+	claim.log.Error("the outbox is not served", "error", why)
 }
 
-// awaitReturn asks for all outboxes to be opened anew when the path leads to another directory than the one that was found
-// there, or when an operator has decided.
-func (o *Outbox) awaitReturn(ctx context.Context) {
-	ticker := time.NewTicker(awayEvery)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-		}
-		if o.accepted.Load() || o.replaced() {
-			o.Reopen()
-		}
-	}
-}
+// IsOutdated says whether the outboxes are to be identified anew: an operator has decided, or the path leads to another
+// directory than the one that was found there.
+func (c *Claim) IsOutdated() bool { return c.accepted.Load() || c.replaced() }
 
 // replaced says whether another directory can be opened at the outbox's path than the held one.
-func (o *Outbox) replaced() bool {
-	there := o.atPath()
+func (c *Claim) replaced() bool {
+	there := c.atPath()
 	if there == nil {
 		return false
 	}
@@ -94,47 +77,46 @@ func (o *Outbox) replaced() bool {
 }
 
 // atPath opens the directory that is at the outbox's path in the place of the held one; nil where there is none.
-func (o *Outbox) atPath() *delegation.Dir {
-	if o.Dir.Alive() == nil {
+func (c *Claim) atPath() *delegation.Dir {
+	if c.Dir.Alive() == nil {
 		return nil
 	}
-	there, err := delegation.OpenDir(o.Dir.Path())
+	there, err := delegation.OpenDir(c.Dir.Path())
 	if err != nil {
 		return nil
 	}
 	return there
 }
 
-// reopenIfBack asks for all outboxes to be opened anew when a directory that the outbox had before is at its path.
-func (o *Outbox) reopenIfBack() {
-	if len(o.earlier) == 0 {
-		return
+// EarlierIsBack says whether a directory that the outbox had before is at its path.
+func (c *Claim) EarlierIsBack() bool {
+	if len(c.earlier) == 0 {
+		return false
 	}
-	there := o.atPath()
+	there := c.atPath()
 	if there == nil {
-		return
+		return false
 	}
 	defer there.Close()
-	if here, err := directoryOf(there); err == nil && slices.ContainsFunc(o.earlier, here.Same) {
-		o.Reopen()
-	}
+	here, err := directoryOf(there)
+	return err == nil && slices.ContainsFunc(c.earlier, here.Same)
 }
 
-// Serves says whether the box is a known outbox in its own directory.
-func (o *Outbox) Serves(id string) bool { return o.ID == id && o.InOwnDirectory() }
+// Serves says whether the claim is a known outbox in its own directory.
+func (c *Claim) Serves(id string) bool { return c.ID == id && c.InOwnDirectory() }
 
-// WouldServe says whether the box would serve an outbox if its name did not lead elsewhere.
-func (o *Outbox) WouldServe(id string) bool {
-	return !o.InOwnDirectory() && (o.ID == id || o.found.ID == id || slices.Contains(o.maybe, id))
+// WouldServe says whether the claim would serve an outbox if its name did not lead elsewhere.
+func (c *Claim) WouldServe(id string) bool {
+	return !c.InOwnDirectory() && (c.ID == id || c.found.ID == id || slices.Contains(c.maybe, id))
 }
 
 // Leads says where else the name leads, nil where it leads to the outbox's own directory.
-func (o *Outbox) Leads() error {
-	if o.elsewhere == nil {
+func (c *Claim) Leads() error {
+	if c.elsewhere == nil {
 		return nil
 	}
-	return o.elsewhere
+	return c.elsewhere
 }
 
 // InOwnDirectory says whether the name leads to the outbox's own directory.
-func (o *Outbox) InOwnDirectory() bool { return o.elsewhere == nil }
+func (c *Claim) InOwnDirectory() bool { return c.elsewhere == nil }

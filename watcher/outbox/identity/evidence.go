@@ -1,4 +1,4 @@
-package outbox
+package identity
 
 import (
 	"context"
@@ -27,11 +27,11 @@ const maxMark = 64 << 10
 
 // served says whether a watcher has served the directory, and what the last one said of itself. Any entry of the heartbeat's
 // name says so, whatever it is: a power cut can leave an empty one. It is the only file of ours that is read, as hostile as a request.
-func (o *Outbox) served() (served bool, m mark) {
-	if _, err := o.Dir.Stat(delegation.HeartbeatName); errors.Is(err, fs.ErrNotExist) {
+func (c *Claim) served() (served bool, m mark) {
+	if _, err := c.Dir.Stat(delegation.HeartbeatName); errors.Is(err, fs.ErrNotExist) {
 		return false, mark{}
 	}
-	data, _, err := o.Dir.Read(delegation.HeartbeatName, maxMark)
+	data, _, err := c.Dir.Read(delegation.HeartbeatName, maxMark)
 	if err != nil {
 		return true, mark{}
 	}
@@ -43,17 +43,17 @@ func (o *Outbox) served() (served bool, m mark) {
 }
 
 // holdsOne says whether the request of one of these runs lies in the directory.
-func (o *Outbox) holdsOne(runs []journal.Run) bool {
+func (c *Claim) holdsOne(runs []journal.Run) bool {
 	return slices.ContainsFunc(runs, func(r journal.Run) bool {
-		there, err := o.StillThere(r.FileName, r.Reading())
+		there, err := c.Dir.StillHolds(r.FileName, r.Reading(), c.maxRequest)
 		return there && err == nil
 	})
 }
 
 // holdsAll says whether the requests of all of these runs lie in the directory.
-func (o *Outbox) holdsAll(runs []journal.Run) bool {
+func (c *Claim) holdsAll(runs []journal.Run) bool {
 	return !slices.ContainsFunc(runs, func(r journal.Run) bool {
-		there, err := o.StillThere(r.FileName, r.Reading())
+		there, err := c.Dir.StillHolds(r.FileName, r.Reading(), c.maxRequest)
 		return !there || err != nil
 	})
 }
@@ -62,8 +62,8 @@ func (o *Outbox) holdsAll(runs []journal.Run) bool {
 var errFound = errors.New("found")
 
 // holdsAny says whether any file of these kinds lies in the directory.
-func (o *Outbox) holdsAny(ctx context.Context, kinds ...delegation.Kind) (bool, error) {
-	return o.find(ctx, func(name string) (bool, error) {
+func (c *Claim) holdsAny(ctx context.Context, kinds ...delegation.Kind) (bool, error) {
+	return c.find(ctx, func(name string) (bool, error) {
 		kind, _ := delegation.ParseName(name)
 		return slices.Contains(kinds, kind), nil
 	})
@@ -74,25 +74,28 @@ const maxEvidence = 1024
 
 // holdsRunOf says whether a request lies in the directory that the journal has as one of an outbox. Name, inode, size and times are the
 // same: a parent can copy a request, and not that.
-func (o *Outbox) holdsRunOf(ctx context.Context, id string) (bool, error) {
+func (c *Claim) holdsRunOf(ctx context.Context, id string) (bool, error) {
 	looked := 0
-	return o.find(ctx, func(name string) (bool, error) {
+	return c.find(ctx, func(name string) (bool, error) {
 		if kind, _ := delegation.ParseName(name); kind != delegation.KindRequest || looked == maxEvidence {
 			return false, nil
 		}
 		looked++
-		stamp, err := o.Dir.Stat(name)
+		stamp, err := c.Dir.Stat(name)
 		if err != nil {
 			return false, nil //nolint:nilerr // it has gone, and says nothing
 		}
-		_, known, err := o.Journal.ByFile(ctx, id, name, stamp)
+		_, known, err := c.journal.ByFile(ctx, id, name, stamp)
 		return known, err
 	})
 }
 
+// chunk is how many names are read at once.
+const chunk = 64
+
 // find says whether one of the names in the directory is what is looked for.
-func (o *Outbox) find(ctx context.Context, is func(name string) (bool, error)) (bool, error) {
-	err := o.Dir.Names(ctx, listChunk, func(names []string) error {
+func (c *Claim) find(ctx context.Context, is func(name string) (bool, error)) (bool, error) {
+	err := c.Dir.Names(ctx, chunk, func(names []string) error {
 		for _, name := range names {
 			found, err := is(name)
 			if err == nil && found {

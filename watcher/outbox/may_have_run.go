@@ -39,3 +39,43 @@ func forgotten() *delegation.Refusal {
 		Text: "The request may have been answered long ago; there is no record of that any more, and nothing runs twice.",
 	}
 }
+
+// What lies in an outbox that a watcher with another journal served may have run, and no record of ours says so. It is looked
+// through once before anything there runs.
+
+// journalLost refuses a request that may have run.
+func journalLost() *delegation.Refusal {
+	return &delegation.Refusal{
+		Code: delegation.CodeJournalLost, Hint: "Write it again under a new request_id.",
+		Text: "This request lay here when the watcher's journal was made anew; whether it ran already cannot be told.",
+	}
+}
+
+// maxAnswer bounds what is read of a response.
+const maxAnswer = 1 << 20
+
+// isAnswered says whether another watcher's response to a request lies beside it. A parent can write one, and then has that.
+func (d *admitter) isAnswered(in Intake, request delegation.Request) bool {
+	name, ok := delegation.ResponseNameFor(in.rawID)
+	if !ok {
+		return false
+	}
+	data, _, err := d.Dir.Read(name, maxAnswer)
+	if err != nil {
+		return false
+	}
+	response, err := delegation.DecodeResponse(data)
+	return err == nil && response.RequestID == request.RequestID.String()
+}
+
+// leaveAnswered notes that a request is over, and leaves the response that lies there.
+func (d *admitter) leaveAnswered(ctx context.Context, in Intake, key sandbox.RunKey) time.Duration {
+	record := d.refusalRecord(in, key, journalLost())
+	record.Answered = true
+	if _, err := d.recordRefusal(ctx, record); err != nil {
+		return d.gate.trouble(err)
+	}
+	d.gate.works()
+	d.log.Info("another watcher has answered a request that lies there; its response stays", "subagent", key.Subagent)
+	return 0
+}

@@ -1,0 +1,55 @@
+package identity
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"torno/internal/crash"
+	"torno/internal/journal"
+)
+
+// ErrNotAsked says that it is known which outbox a directory is.
+var ErrNotAsked = errors.New("the name leads to the outbox's own directory, or did when the watcher looked last; if it does not now, " +
+	"restart the watcher first")
+
+// Accept binds the directory that is held, as the same outbox as before or as another one.
+func (c *Claim) Accept(ctx context.Context, same bool) (accepted journal.Outbox, err error) {
+	if c.elsewhere == nil || c.accepted.Load() {
+		return accepted, fmt.Errorf("%s: %w", c.Name, ErrNotAsked)
+	}
+	if err := c.Dir.Alive(); err != nil {
+		return accepted, errors.Join(errors.New("the directory that was found there has gone again, so nothing is accepted"), err)
+	}
+	if accepted, err = c.acceptable(ctx, same); err != nil {
+		return accepted, err
+	}
+	accepted.Name, accepted.Path, accepted.Directory = c.Name, c.Dir.Path(), c.Here
+	crash.At("outbox.accepted")
+	if err := c.journal.AcceptOutbox(ctx, accepted); err != nil {
+		return accepted, err
+	}
+	c.accepted.Store(true)
+	c.log.Warn("an operator has accepted a directory", "same", same, "id", accepted.ID, "directory", c.Here.String())
+	return accepted, nil
+}
+
+// acceptable is the outbox that a directory would be.
+func (c *Claim) acceptable(ctx context.Context, same bool) (journal.Outbox, error) {
+	switch {
+	case same && c.found.ID != "":
+		return c.found, fmt.Errorf("the directory is that of the outbox that was called %s, and what lies there would run again under another one; "+
+			"accept it as what it is with --new, or mount the right directory", c.found.Name)
+	case same && c.known.ID == "":
+		return c.known, errors.New("no outbox is known that this directory could be; accept it with --new, or take its name out of the configuration")
+	case same:
+		accepted := c.known
+		accepted.Lost = accepted.Lost || c.servedAsAnother()
+		return accepted, nil
+	case c.found.ID != "":
+		return c.found, nil
+	}
+	known, err := c.journal.Outboxes(ctx)
+	served, _ := c.served()
+	return journal.Outbox{ID: journal.NewOutboxID(known), Lost: served}, err
+}
