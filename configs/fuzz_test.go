@@ -114,7 +114,7 @@ func TestWhatIsEmptyIsNotThere(t *testing.T) {
 	checkRoundTrip(t, text, c)
 }
 
-// checkProblems: of a file that has a line, every problem names one. What is not there stands behind the last one.
+// checkProblems: of a file that has a line, every problem names one. What is not there stands after the last one.
 func checkProblems(t *testing.T, data []byte, problems []Problem) {
 	t.Helper()
 	lines := 1 + bytes.Count(data, []byte("\n")) + bytes.Count(data, []byte("\r")) + bytes.Count(data, []byte("\u0085")) +

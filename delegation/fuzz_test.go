@@ -119,7 +119,7 @@ func checkJSON(value any, depth int) bool {
 	return false
 }
 
-// checkWhole changes a text that was taken: no part of it may be taken, nor it with a member twice, nor with more behind
+// checkWhole changes a text that was taken: no part of it may be taken, nor it with a member twice, nor with more after
 // it; an unknown member changes nothing.
 func checkWhole(t *testing.T, data []byte, r Request) {
 	t.Helper()
@@ -127,7 +127,7 @@ func checkWhole(t *testing.T, data []byte, r Request) {
 	body := strings.TrimLeft(text, " \t\r\n")[1:]
 	for what, bad := range map[string]string{
 		"a third": text[:len(text)/3], "half": text[:len(text)/2], "all but the end": text[:len(text)-1],
-		"a task twice": `{"task":"x",` + body, "a text behind it": text + "x", "itself behind it": text + text, "a byte of no text": text[:1] + "\xff" + text[1:],
+		"a task twice": `{"task":"x",` + body, "a text after it": text + "x", "itself behind it": text + text, "a byte of no text": text[:1] + "\xff" + text[1:],
 	} {
 		if got, err := DecodeRequest([]byte(bad)); err == nil {
 			t.Errorf("%s of %q was taken as %#v", what, text, got)

@@ -37,7 +37,7 @@ func (r Reading) Same(other Reading) bool {
 	return r.Content != "" && r.Content == other.Content && r.Stamp.SameFile(other.Stamp)
 }
 
-// SameFile compares what a journal keeps of a stamp: of a time its nanoseconds, as 64 bits hold them, which for a year behind
+// SameFile compares what a journal keeps of a stamp: of a time its nanoseconds, as 64 bits hold them, which for a year after
 // 2262 are not the time any more. A writer can set ModTime, but not ChangeTime.
 func (s Stamp) SameFile(other Stamp) bool {
 	return s.Ino == other.Ino && s.Size == other.Size &&

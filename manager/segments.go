@@ -55,7 +55,7 @@ func (s *stream) deliver(e delegation.Event) error {
 	return nil
 }
 
-// nextSegment finds the first segment behind the missing one, or 0. That takes a listing of the outbox, which may hold
+// nextSegment finds the first segment after the missing one, or 0. That takes a listing of the outbox, which may hold
 // any number of files, so the listings take two per cent of the time at most. The last one, when the run is over, is
 // made at once.
 func (s *stream) nextSegment(ctx context.Context, last bool) (int, error) {

@@ -131,7 +131,7 @@ type Cursor string
 // Chunk is a piece of output. Bytes are raw: a line, a part of one, or several.
 type Chunk struct {
 	Stream Stream
-	Cursor Cursor // Open with it continues behind this chunk
+	Cursor Cursor // Open with it continues after this chunk
 	Bytes  []byte
 	Gap    bool // output before this chunk was lost
 }

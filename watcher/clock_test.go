@@ -104,11 +104,11 @@ func TestADeadlineIsARecordedEnd(t *testing.T) {
 		reason delegation.Reason
 	}{
 		"within its time":             {status: delegation.StatusError, reason: delegation.ReasonSignalled},
-		"behind its time":             {late: true, status: delegation.StatusTimeout, reason: delegation.ReasonDeadline},
+		"after its time":              {late: true, status: delegation.StatusTimeout, reason: delegation.ReasonDeadline},
 		"within, a clock put forward": {clock: time.Hour, status: delegation.StatusError, reason: delegation.ReasonSignalled},
-		"behind, a clock put back":    {late: true, clock: -time.Hour, status: delegation.StatusTimeout, reason: delegation.ReasonDeadline},
+		"after, a clock put back":     {late: true, clock: -time.Hour, status: delegation.StatusTimeout, reason: delegation.ReasonDeadline},
 		"within, put back afterwards": {clock: -time.Hour, after: true, status: delegation.StatusError, reason: delegation.ReasonSignalled},
-		"behind, forward afterwards":  {late: true, clock: time.Hour, after: true, status: delegation.StatusTimeout, reason: delegation.ReasonDeadline},
+		"after, forward afterwards":   {late: true, clock: time.Hour, after: true, status: delegation.StatusTimeout, reason: delegation.ReasonDeadline},
 	} {
 		t.Run(name, func(t *testing.T) {
 			const allowed, beyond = 10 * time.Second, 10 * time.Minute // what ends in time has ten seconds for it on a busy machine

@@ -153,11 +153,11 @@ func TestTheNextSandboxOfARunCountsOn(t *testing.T) {
 		hold bool   // the first watcher goes while the sandbox holds
 		part string // how the first watcher goes; "" where the sandbox is lost under it
 	}{
-		"a hold, kept":           {true, "it keeps its runs"},
-		"a hold, kill -9":        {true, "kill -9"},
-		"lost":                   {false, ""},
-		"lost with its watcher":  {false, "kill -9"},
-		"lost behind a kept one": {false, "it keeps its runs"},
+		"a hold, kept":          {true, "it keeps its runs"},
+		"a hold, kill -9":       {true, "kill -9"},
+		"lost":                  {false, ""},
+		"lost with its watcher": {false, "kill -9"},
+		"lost after a kept one": {false, "it keeps its runs"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := newDesk(t, func(c *Config) { c.Outboxes[0].Policy.Profiles[0].Attempts = 2 })

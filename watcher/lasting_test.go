@@ -166,7 +166,7 @@ func awayAndBack(t *testing.T, fill func(d *desk, dir string)) {
 	d.onceEach()
 }
 
-// sql changes the journal behind a watcher that is stopped.
+// sql changes the journal after a watcher that is stopped.
 func (d *desk) sql(statements ...string) {
 	d.Helper()
 	db, err := sql.Open("sqlite", "file:"+filepath.Join(d.state, "journal.db"))

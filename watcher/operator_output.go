@@ -10,6 +10,7 @@ import (
 	"torno/delegation"
 	"torno/internal/control"
 	"torno/internal/journal"
+	"torno/internal/retry"
 	"torno/sandbox"
 	"torno/watcher/output"
 )
@@ -45,11 +46,11 @@ func (o *Operator) Output(ctx context.Context, ref string, follow bool, emit fun
 func (w *Watcher) awaitChange(ctx context.Context, record journal.Run) error {
 	r := w.runs.Running(record.Key)
 	if r == nil {
-		return wait(ctx, lookAgain)
+		return retry.Pause(ctx, lookAgain)
 	}
 	now, changed := r.Watch()
 	if now.State != record.State || now.State == delegation.StateRunning {
-		return wait(ctx, lookAgain)
+		return retry.Pause(ctx, lookAgain)
 	}
 	select {
 	case <-changed:
@@ -88,8 +89,8 @@ func (o *Operator) live(ctx context.Context, record journal.Run, follow bool, em
 	chunks, wait := keepReading(att.Output())
 	defer wait()
 	defer att.Close()
-	quiet := newQuiet(follow)
-	defer quiet.stop()
+	idle := newIdle(follow)
+	defer idle.stop()
 	head := output.Child{OnStarted: func(time.Time) {}} // takes init's line off
 	var said output.Readable
 	agent := o.Watcher.notes.Load(record.Key).Agent
@@ -99,7 +100,7 @@ func (o *Operator) live(ctx context.Context, record journal.Run, follow bool, em
 			if !open {
 				return nil
 			}
-			quiet.reset()
+			idle.reset()
 			head.Started = head.Started || chunk.Gap // init's line is gone already
 			if chunk.Stream == sandbox.Stderr && !head.Started {
 				chunk.Bytes = head.TakeHead(chunk.Bytes)
@@ -113,7 +114,7 @@ func (o *Operator) live(ctx context.Context, record journal.Run, follow bool, em
 			if err := emit(control.Output{Stream: chunk.Stream, Bytes: chunk.Bytes, Gap: chunk.Gap}); err != nil {
 				return err
 			}
-		case <-quiet.over():
+		case <-idle.over():
 			return nil
 		case <-ctx.Done():
 			return ctx.Err()
@@ -145,45 +146,33 @@ func keepReading(output <-chan sandbox.Chunk) (chunks <-chan sandbox.Chunk, wait
 	return kept, reading.Wait
 }
 
-// wait waits, unless ctx is done first.
-func wait(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
+// idleAfter is how long a stream must be silent before a reader that does not follow counts it as read.
+const idleAfter = 300 * time.Millisecond
 
-// quietAfter is how long a stream must be silent before a reader that does not follow counts it as read.
-const quietAfter = 300 * time.Millisecond
+// idle tells when a stream has been silent for a while; following, it never does.
+type idle struct{ timer *time.Timer }
 
-// quiet tells when a stream has been silent for a while; following, it never does.
-type quiet struct{ timer *time.Timer }
-
-func newQuiet(follow bool) quiet {
+func newIdle(follow bool) idle {
 	if follow {
-		return quiet{}
+		return idle{}
 	}
-	return quiet{time.NewTimer(quietAfter)}
+	return idle{time.NewTimer(idleAfter)}
 }
 
-func (q quiet) over() <-chan time.Time {
+func (q idle) over() <-chan time.Time {
 	if q.timer == nil {
 		return nil
 	}
 	return q.timer.C
 }
 
-func (q quiet) reset() {
+func (q idle) reset() {
 	if q.timer != nil {
-		q.timer.Reset(quietAfter)
+		q.timer.Reset(idleAfter)
 	}
 }
 
-func (q quiet) stop() {
+func (q idle) stop() {
 	if q.timer != nil {
 		q.timer.Stop()
 	}

@@ -18,7 +18,7 @@ func (w *Watcher) endOutput(box *outbox.Outbox, record journal.Run) {
 		return
 	}
 	o := &output.Child{Live: box.NewLive(key)}
-	o.CountOn(p.Behind(true))
+	o.CountOn(p.ForNext(true))
 	o.Live.Note = func() {
 		crash.At("segment.noted")
 		w.notes.Save(record.Key, o.Progress())

@@ -152,7 +152,7 @@ func TestAResourceRefusesWhatWasBuilt(t *testing.T) {
 }
 
 // TestACancelWaitsForNoResource: a resource that takes a call and never answers has a run's cancel, its answer and its end wait for nothing.
-// Every call that hangs holds the answer here for as long as its context lets it, so none may be made behind the cancel.
+// Every call that hangs holds the answer here for as long as its context lets it, so none may be made after the cancel.
 func TestACancelWaitsForNoResource(t *testing.T) {
 	for name, step := range map[string]func(*thing, chan struct{}){
 		"acquire": func(r *thing, begun chan struct{}) {

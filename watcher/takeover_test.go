@@ -52,7 +52,7 @@ func TestAnOutboxIsTakenOver(t *testing.T) {
 	said, held := &notebook{}, &atomic.Bool{}
 	d := newDesk(t, func(c *Config) {
 		told(said)(c)
-		c.Outboxes[0].Hold = func() error {
+		c.Outboxes[0].Lock = func() error {
 			if held.Load() {
 				return errors.New("another watcher serves it")
 			}
@@ -80,7 +80,7 @@ func TestAnOutboxIsTakenOver(t *testing.T) {
 func TestALostAnswerIsWrittenAgainWhenTheOutboxIsServed(t *testing.T) {
 	held := &atomic.Bool{}
 	d := newDesk(t, func(c *Config) {
-		c.Outboxes[0].Hold = func() error {
+		c.Outboxes[0].Lock = func() error {
 			if held.Load() {
 				return errors.New("another process holds it")
 			}

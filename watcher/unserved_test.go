@@ -153,7 +153,7 @@ func TestAnOperatorIsToldOfARunThatIsNotTakenUp(t *testing.T) {
 	held := &atomic.Bool{}
 	d := newDesk(t, func(c *Config) {
 		c.MaxRunning = 1
-		c.Outboxes[0].Hold = func() error {
+		c.Outboxes[0].Lock = func() error {
 			if held.Load() {
 				return errors.New("another process holds it")
 			}

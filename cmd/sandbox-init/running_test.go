@@ -102,7 +102,7 @@ func (r *running) wait(t *testing.T) result {
 	return res
 }
 
-// agentSaid is standard error behind the started line, which must be there.
+// agentSaid is standard error after the started line, which must be there.
 func (r result) agentSaid(t *testing.T) string {
 	t.Helper()
 	line, rest, _ := strings.Cut(r.stderr, "\n")

@@ -94,7 +94,7 @@ func (c *checked) examine(ctx context.Context, where machine, launchers launcher
 	}
 	err = c.useTrial(ctx, trial, try && problems == nil)
 	if closeErr := trial.Close(); closeErr != nil {
-		err = errors.Join(err, fmt.Errorf("clean up behind the trial: %w", closeErr))
+		err = errors.Join(err, fmt.Errorf("clean up after the trial: %w", closeErr))
 	}
 	if problems != nil {
 		return problems

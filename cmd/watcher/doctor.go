@@ -57,7 +57,7 @@ func (a *app) doctor(ctx context.Context) (int, error) {
 		a.printFindings(findings)
 	}
 	if err != nil {
-		return 0, fmt.Errorf("clean up behind the trial: %w", err)
+		return 0, fmt.Errorf("clean up after the trial: %w", err)
 	}
 	if doctor.IsBad(findings) {
 		return exitFailure, nil

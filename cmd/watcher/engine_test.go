@@ -57,7 +57,7 @@ func purgeAll(t *testing.T, host, dir string) {
 		return errors.Join(j.Close(), docker.Purge(ctx, options))
 	})
 	if err != nil {
-		t.Error("clean up behind the story: ", err)
+		t.Error("clean up after the story: ", err)
 	}
 }
 

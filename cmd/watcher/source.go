@@ -81,7 +81,7 @@ func noWords(command string, args cli.Args) error {
 	}
 	return &cli.UsageError{
 		Text: "there is an operand too many: " + cli.OneLine(args.Words[0]),
-		Next: "the outbox is named with --dir, and the child's command stands behind --: watcher " + command + " --dir DIR -- COMMAND…",
+		Next: "the outbox is named with --dir, and the child's command stands after --: watcher " + command + " --dir DIR -- COMMAND…",
 	}
 }
 

@@ -78,7 +78,7 @@ func TestABackstopGivesItsGrace(t *testing.T) {
 		}
 	}
 	if took := time.Since(begin); took < grace {
-		t.Errorf("the grace behind a sleep was %s", took)
+		t.Errorf("the grace after a sleep was %s", took)
 	}
 }
 

@@ -277,7 +277,7 @@ func number(dir, name string) int64 {
 	return n
 }
 
-// entry is the number behind a word.
+// entry is the number after a word.
 func entry(dir, name, word string) int64 {
 	text, err := os.ReadFile(filepath.Join(dir, name))
 	if err != nil {

@@ -47,7 +47,7 @@ func Age(d time.Duration) string {
 	return fmt.Sprintf("%dd", d/(24*time.Hour))
 }
 
-// Table writes aligned columns. The colours do not count for the width, and the last cell of a row has no space behind it.
+// Table writes aligned columns. The colours do not count for the width, and the last cell of a row has no space after it.
 func (o *Output) Table(indent string, rows [][]Cell) {
 	widths := map[int]int{}
 	for _, row := range rows {

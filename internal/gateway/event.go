@@ -75,6 +75,6 @@ func (e *events) after(number int64) ([]Event, <-chan struct{}) {
 	return found, e.more
 }
 
-// Events are the newest exchanges behind a number, and a channel that is closed when there are more. A gap in the numbers
+// Events are the newest exchanges after a number, and a channel that is closed when there are more. A gap in the numbers
 // says that some are not kept any more.
 func (g *Gateway) Events(after int64) ([]Event, <-chan struct{}) { return g.events.after(after) }

@@ -158,7 +158,7 @@ func TestAnEndlessAnswer(t *testing.T) {
 	}
 	defer response.Body.Close()
 	if n, err := io.CopyN(io.Discard, response.Body, 32<<20); err != nil {
-		t.Fatalf("it ended behind %d bytes: %v", n, err)
+		t.Fatalf("it ended after %d bytes: %v", n, err)
 	}
 	r.g.Close("run")
 	<-r.up.Gone

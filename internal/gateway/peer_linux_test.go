@@ -93,6 +93,6 @@ func TestAPeerThatHasEnded(t *testing.T) {
 	}
 	end()
 	if ok, err := inGroup(conn, "/"); ok || err == nil {
-		t.Errorf("behind its end: %v, %v", ok, err)
+		t.Errorf("after its end: %v, %v", ok, err)
 	}
 }

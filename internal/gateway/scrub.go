@@ -11,18 +11,18 @@ import (
 // shortest is the least length of a secret that is looked for: a shorter one would be found in every text.
 const shortest = 8
 
-// secretsOf are the secrets that authorizing a request has put into its header: whole values, or what stands behind the route's
-// prefix, or behind the word that says their kind.
+// secretsOf are the secrets that authorizing a request has put into its header: whole values, or what stands after the route's
+// prefix, or after the word that says their kind.
 func secretsOf(before, after http.Header, prefix string) (found []string) {
 	for name, values := range after {
 		for _, value := range values {
 			if slices.Contains(before[name], value) {
 				continue
 			}
-			if behind, ok := strings.CutPrefix(value, prefix); ok && prefix != "" {
-				value = behind
-			} else if _, behind, ok := strings.Cut(value, " "); ok {
-				value = behind
+			if rest, ok := strings.CutPrefix(value, prefix); ok && prefix != "" {
+				value = rest
+			} else if _, rest, ok := strings.Cut(value, " "); ok {
+				value = rest
 			}
 			found = append(found, value)
 		}

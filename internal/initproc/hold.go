@@ -15,7 +15,7 @@ import (
 var errAbandoned = errors.New("was not released")
 
 // hold says that init has begun, and waits for the release. Init has read nothing of the run yet, and the host may look at
-// all of it from outside. It reads the word, with a token where one belongs to it, and no byte behind: those are the agent's.
+// all of it from outside. It reads the word, with a token where one belongs to it, and no byte after: those are the agent's.
 func hold() (token string, err error) {
 	if err := writeAll(unix.Stderr, []byte(runfile.Holding)); err != nil {
 		return "", errAbandoned

@@ -84,7 +84,7 @@ func knowsAll(path string, runs []Run) bool {
 	return true
 }
 
-// files are the bytes of a journal's files, one behind the other.
+// files are the bytes of a journal's files, one after the other.
 func files(t *testing.T, path string) (all []byte) {
 	t.Helper()
 	for _, suffix := range []string{"", "-wal", markSuffix} {

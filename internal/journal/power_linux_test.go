@@ -292,7 +292,7 @@ func TestAPowerCut(t *testing.T) {
 	}
 	tried, faults := c.cuts(t, cuts, true)
 	for i, f := range faults[:min(len(faults), 20)] {
-		t.Errorf("%d: power cut behind %s, %s: %s", i, f.at, f.kind, f.fault)
+		t.Errorf("%d: power cut after %s, %s: %s", i, f.at, f.kind, f.fault)
 	}
 	_, without := c.cuts(t, 6, false)
 	attack.Record(t, attack.Trial{

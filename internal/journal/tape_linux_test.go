@@ -261,7 +261,7 @@ func (r *recorder) text(at uint64) string {
 	}
 	defer f.Close()
 	data := make([]byte, unix.PathMax)
-	n, _ := f.ReadAt(data, int64(at)) // the page behind it may be missing
+	n, _ := f.ReadAt(data, int64(at)) // the page after it may be missing
 	text, _, _ := bytes.Cut(data[:n], []byte{0})
 	return string(text)
 }

@@ -57,7 +57,7 @@ func TestNobodyElseCanSayTheEnd(t *testing.T) {
 	}
 }
 
-// TestBothWordsAreOfOneLength: init reads one of them, and no byte behind it.
+// TestBothWordsAreOfOneLength: init reads one of them, and no byte after it.
 func TestBothWordsAreOfOneLength(t *testing.T) {
 	if len(runfile.MarkedRelease) != len(runfile.Release) || runfile.MarkedRelease == runfile.Release || len(rand.Text()) != runfile.TokenSize {
 		t.Error("they are not")

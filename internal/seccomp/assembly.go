@@ -58,7 +58,7 @@ func (a *assembly) branch(code uint16, value uint32, yes, no label) label {
 	if s := (step{code, value, yes, no}); a.known[s] != 0 {
 		return a.known[s]
 	}
-	yes = a.near(yes, 2) // behind this step, and behind a jump for the other way
+	yes = a.near(yes, 2) // after this step, and behind a jump for the other way
 	no = a.near(no, 1)
 	return a.put(step{code, value, yes, no})
 }

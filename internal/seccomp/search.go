@@ -26,7 +26,7 @@ func (a *assembly) spansOf(rules map[uint32][]Rule) []span {
 }
 
 // extend adds the next number to a span before it, if only single numbers are between: they are found by fewer steps as
-// exceptions, one for each, than as spans, one for each and one for what begins anew behind them.
+// exceptions, one for each, than as spans, one for each and one for what begins anew after them.
 func extend(all []span, next span) []span {
 	for i, before := range slices.Backward(all) {
 		if before.to == next.to {

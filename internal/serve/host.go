@@ -225,7 +225,7 @@ func (h *host) outboxes() []outbox.Settings {
 		o := h.Config.Outboxes[i]
 		all = append(all, outbox.Settings{
 			Dir: h.dirs[i], Policy: policy, MaxRunning: o.MaxRunning, Queue: o.Queue, QueueBusy: o.Busy == configs.BusyQueue,
-			MaxRequestBytes: o.MaxRequestBytes, Hold: h.locks[i].lock,
+			MaxRequestBytes: o.MaxRequestBytes, Lock: h.locks[i].lock,
 		})
 	}
 	return all

@@ -197,7 +197,7 @@ func TestAHumbleWalkLeavesNoTrace(t *testing.T) {
 	after, err := unix.Getpriority(unix.PRIO_PROCESS, 0)
 	g.must(err)
 	if before != after || during >= before { // the system call says 20 minus it
-		t.Errorf("20 minus the priority was %d before, %d during the walk and %d behind it", before, during, after)
+		t.Errorf("20 minus the priority was %d before, %d during the walk and %d after it", before, during, after)
 	}
 	if u := g.measure(Bounds{Humble: true}); u.Entries != 2 || !u.Whole() {
 		t.Errorf("it saw %+v", u)

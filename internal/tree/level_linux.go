@@ -16,7 +16,7 @@ type level struct {
 	fd   int    // -1 while it is put away
 	page []byte // as the kernel filled it; nil while it is put away
 	rest []byte // what of it was not read yet
-	next int64  // where the directory goes on behind what was read
+	next int64  // where the directory goes on after what was read
 }
 
 // pageSize is how much of a directory is read at once.

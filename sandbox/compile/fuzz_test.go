@@ -160,7 +160,7 @@ func checkProcess(t *testing.T, req delegation.Request, spec sandbox.Spec) {
 	t.Helper()
 	argv := spec.Process.Argv
 	if len(argv) != 6 || argv[5] != req.Task || argv[4] != "--" {
-		t.Errorf("the task is not one argument behind the \"--\": %q", argv)
+		t.Errorf("the task is not one argument after the \"--\": %q", argv)
 	}
 	if !contains(spec.Process.Dir, spec.Answer.Path) || spec.Answer.Path == spec.Process.Dir {
 		t.Errorf("the answer %s is not in %s", spec.Answer.Path, spec.Process.Dir)

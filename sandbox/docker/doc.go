@@ -47,7 +47,7 @@
 // the look compares with is in memory, so a sandbox that an earlier life made is not attested: the watcher makes another one.
 //
 // The output is attached to before the start and read raw: it is whole, however much it is, and waits for its reader.
-// An attachment that comes later, after a restart for one, reads the engine's bounded log behind the last cursor and
+// An attachment that comes later, after a restart for one, reads the engine's bounded log after the last cursor and
 // tells a gap if what was there is gone. Package output says why there are two readers.
 //
 // Everything can be repeated and survives a crash at any point: the container's name derives from the sandbox's id, its

@@ -49,7 +49,7 @@ func TestAnEndNeedsNoWordOfTheEngine(t *testing.T) {
 			late := time.AfterFunc(time.Minute, func() { a.Close() })
 			defer late.Stop()
 			e := f.finish(a)
-			said := string(e.stderr[strings.IndexByte(string(e.stderr), '\n')+1:]) // behind the started line
+			said := string(e.stderr[strings.IndexByte(string(e.stderr), '\n')+1:]) // after the started line
 			if string(e.stdout) != c.out || said != c.err || e.exit.Code != c.code || e.exit.OutOfMemory != c.memory || e.exit.Unknown {
 				t.Errorf("%+v, stdout %.200q (%d bytes), stderr %.200q", e.exit, e.stdout, len(e.stdout), e.stderr)
 			}

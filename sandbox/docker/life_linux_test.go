@@ -151,7 +151,7 @@ func TestALateContainer(t *testing.T) {
 	}
 	h, err := f.Create(f.ctx, key, f.spec("/bin/true"))
 	if err != nil || h.Slot == running.Slot {
-		t.Errorf("the try behind it: %+v, %v", h, err)
+		t.Errorf("the try after it: %+v, %v", h, err)
 	}
 	f.remove(h)
 
@@ -277,7 +277,7 @@ func TestLinesLongerThanTheEnginesBuffer(t *testing.T) {
 		rest, err := f.Open(f.ctx, h, chunk.Cursor)
 		f.must(err)
 		if got := f.finish(rest).stdout; string(got) != string(first.stdout[at:]) {
-			t.Errorf("behind byte %d the log has %d bytes of %d", at, len(got), len(first.stdout)-at)
+			t.Errorf("after byte %d the log has %d bytes of %d", at, len(got), len(first.stdout)-at)
 		}
 		f.must(rest.Close())
 	}

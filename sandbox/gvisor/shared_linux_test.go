@@ -91,5 +91,5 @@ func TestWhatSandboxesShareGoesWithTheLastOfThem(t *testing.T) {
 	if err := y.Remove(t.Context(), old); err != nil {
 		t.Fatal(err)
 	}
-	has("behind the last of them", kept)
+	has("after the last of them", kept)
 }

@@ -55,7 +55,7 @@ func (p ProgramIO) WriteFile(name string, content []byte) error {
 	return p.write(name, content, os.O_TRUNC)
 }
 
-// AppendFile is WriteFile behind what is there.
+// AppendFile is WriteFile after what is there.
 func (p ProgramIO) AppendFile(name string, content []byte) error {
 	return p.write(name, content, os.O_APPEND)
 }

@@ -19,7 +19,7 @@ type replay struct {
 
 	mu      sync.Mutex
 	pieces  []piece // end to end
-	end     int64   // behind the last byte
+	end     int64   // after the last byte
 	closed  bool
 	readers map[*reader]bool
 	changed chan struct{} // closed, and made anew, by every change
@@ -82,7 +82,7 @@ func (r *replay) makeRoom(n int64) bool {
 	return true
 }
 
-// attach enters a reader that continues behind a cursor.
+// attach enters a reader that continues after a cursor.
 func (r *replay) attach(cursor sandbox.Cursor) (*reader, error) {
 	at, err := int64(0), error(nil)
 	if cursor != "" {
@@ -129,7 +129,7 @@ func (r *replay) next(ctx context.Context, reader *reader) (sandbox.Chunk, bool)
 	}, true
 }
 
-// took moves a reader behind a chunk that was delivered.
+// took moves a reader after a chunk that was delivered.
 func (r *replay) took(reader *reader, c sandbox.Chunk) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

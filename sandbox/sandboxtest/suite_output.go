@@ -37,7 +37,7 @@ func startedFirst(b *bench) {
 		b.Errorf("init says that it started at %v, it was asked to at %v", r.started, before)
 	}
 	b.same("stdout", r.stdout, "")
-	b.same("stderr behind the started line", r.errors, "")
+	b.same("stderr after the started line", r.errors, "")
 }
 
 func stderrIsTheAgents(b *bench) {
@@ -117,10 +117,10 @@ func openAtEnd(b *bench) {
 	whole := b.rest(a, seen)
 	var more transcript
 	b.read(b.open(h, whole.cursor), &more, nil)
-	b.same("stdout behind its end", more.stdout, "")
-	b.same("stderr behind its end", more.stderr, "")
+	b.same("stdout after its end", more.stdout, "")
+	b.same("stderr after its end", more.stderr, "")
 	if more.gap {
-		b.Error("there is a gap behind the end")
+		b.Error("there is a gap after the end")
 	}
 }
 

@@ -128,7 +128,7 @@ func attributes(node uint64) []byte {
 	return attr
 }
 
-// list is what a directory holds behind an offset.
+// list is what a directory holds after an offset.
 func (s *server) list(dir, offset uint64) (out []byte) {
 	names, first := s.names(dir)
 	for i := int(min(offset, uint64(len(names)))); i < len(names); i++ {

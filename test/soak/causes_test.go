@@ -31,7 +31,7 @@ func TestWhatHappenedExplainsAnEnd(t *testing.T) {
 			h.told(actionDied, "0")
 			h.spans = []span{{deed: deedSlay, begin: at(1.1).Add(written / 2), end: at(3)}}
 		}},
-		"removed behind its end": {delegation.StatusError, delegation.ReasonLost, func(h *history) {
+		"removed after its end": {delegation.StatusError, delegation.ReasonLost, func(h *history) {
 			h.told(actionDied, "0")
 			h.spans = []span{{deed: deedRemove, begin: at(1.9), end: at(2.5), sandboxes: h.sandboxesOf(0)}}
 		}},

@@ -122,7 +122,7 @@ var lies = map[string]map[string]func(*history){
 		},
 	},
 	"dead before it is answered": {
-		"a tick behind it": func(h *history) { h.lives[0].last = at(2.15) },
+		"a tick after it": func(h *history) { h.lives[0].last = at(2.15) },
 	},
 	"one at a time": {
 		"in a workspace": func(h *history) { h.lives[0].last = at(4.5); h.asks[0].answers[0].written = at(5) },

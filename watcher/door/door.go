@@ -53,7 +53,7 @@ func New(g Gateway, tell func(context.Context) error) *Doors {
 // Where the child finds its door. Its directory holds nothing else.
 const (
 	target = "/run/torno/door/sock"
-	// Slack is for what comes before the agent's time and behind it: the image may be fetched meanwhile.
+	// Slack is for what comes before the agent's time and after it: the image may be fetched meanwhile.
 	slack = 15 * time.Minute
 )
 

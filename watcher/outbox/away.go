@@ -24,10 +24,10 @@ func (o *Outbox) ensureLock() error {
 	if err := o.Leads(); err != nil {
 		return err
 	}
-	if o.Settings.Hold == nil {
+	if o.Settings.Lock == nil {
 		return nil
 	}
-	return o.Settings.Hold()
+	return o.Settings.Lock()
 }
 
 // publish writes a file of ours, unless the outbox is away: what is due then is written when it is back.

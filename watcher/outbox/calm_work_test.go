@@ -93,7 +93,7 @@ func TestAListingsPauseHasACap(t *testing.T) {
 		0: listAtLeast, 50 * time.Millisecond: 5 * time.Second, 1540 * time.Millisecond: listAtMost, time.Hour: listAtMost,
 	} {
 		if pause := pauseAfter(cost); pause != want {
-			t.Errorf("behind a listing of %s there is a pause of %s, want %s", cost, pause, want)
+			t.Errorf("after a listing of %s there is a pause of %s, want %s", cost, pause, want)
 		}
 	}
 }

@@ -27,7 +27,7 @@ func newLectern(t *testing.T) *lectern {
 	}
 	t.Cleanup(func() { dir.Close() })
 	hold := func() error { l.publish(); return nil }
-	l.box = &Outbox{Claim: &identity.Claim{Dir: dir}, Settings: Settings{MaxRequestBytes: 100, Hold: hold}, log: slog.New(slog.DiscardHandler)}
+	l.box = &Outbox{Claim: &identity.Claim{Dir: dir}, Settings: Settings{MaxRequestBytes: 100, Lock: hold}, log: slog.New(slog.DiscardHandler)}
 	return l
 }
 

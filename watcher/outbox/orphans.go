@@ -58,7 +58,7 @@ func (s *sweeper) orphanSegment(ctx context.Context, name string) {
 		s.trails.keep(known)
 		return
 	}
-	record, wanted, err := s.runBehind(ctx, rawID, hash)
+	record, wanted, err := s.runOf(ctx, rawID, hash)
 	if err != nil {
 		return // the next listing asks again
 	}
@@ -71,8 +71,8 @@ func (s *sweeper) orphanSegment(ctx context.Context, name string) {
 	}
 }
 
-// runBehind is the run that a segment of an earlier watcher belongs to. It is wanted while its request is there.
-func (s *sweeper) runBehind(ctx context.Context, rawID, hash string) (record journal.Run, wanted bool, err error) {
+// runOf is the run that a segment of an earlier watcher belongs to. It is wanted while its request is there.
+func (s *sweeper) runOf(ctx context.Context, rawID, hash string) (record journal.Run, wanted bool, err error) {
 	id, err := delegation.ParseSubagentID(rawID)
 	if err != nil || !s.there(delegation.RequestName(id)) {
 		return record, false, nil //nolint:nilerr // a name of no run

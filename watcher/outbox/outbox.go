@@ -29,9 +29,9 @@ type Settings struct {
 	Queue           int
 	QueueBusy       bool // a run whose workspace is in use waits instead of being refused
 	MaxRequestBytes int64
-	// Hold takes the lock against other watchers unless it is held, and says who else has it. Until then the outbox is not
+	// Lock takes the lock against other watchers unless it is held, and says who else has it. Until then the outbox is not
 	// served. It is nil where the caller has the lock for as long as the watcher runs.
-	Hold func() error
+	Lock func() error
 }
 
 // beatAfter is how long after a piece of news its heartbeat is sent, so that several share one.

@@ -27,8 +27,8 @@ type Progress struct {
 // A client may read a run's live output slowly, while one sandbox of the run follows another and one watcher another. So segments
 // and events count on: no name is published twice, and a gap says where output is missing.
 
-// Behind is the progress of a run's next sandbox: nothing of its output was taken, and the numbers go on.
-func (p Progress) Behind(lost bool) Progress {
+// ForNext is the progress of a run's next sandbox: nothing of its output was taken, and the numbers go on.
+func (p Progress) ForNext(lost bool) Progress {
 	return Progress{Segment: p.Segment, Lines: p.Lines, Lost: lost}
 }
 

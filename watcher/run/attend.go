@@ -115,7 +115,7 @@ func (a *attendance) attachFirst() (err error) {
 		},
 	})
 	if errors.Is(err, errLeftCall) {
-		return &unreleasedError{verdict: r.leftBehind("attach to the sandbox")}
+		return &unreleasedError{verdict: r.gaveUpCall("attach to the sandbox")}
 	}
 	return err
 }

@@ -118,7 +118,7 @@ func (a *attendance) attest() (seen sandbox.Attestation, err error) {
 		late: func(sandbox.Attestation, error) { a.r.runs.Removals.removeLeft(launcher, h) },
 	})
 	if errors.Is(err, errLeftCall) {
-		return seen, &unreleasedError{verdict: a.r.leftBehind("attest the sandbox")}
+		return seen, &unreleasedError{verdict: a.r.gaveUpCall("attest the sandbox")}
 	}
 	var different *sandbox.DifferenceError
 	switch reason := a.r.Cause(); {

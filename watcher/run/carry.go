@@ -196,7 +196,7 @@ func (r *runner) bind() error {
 // create makes the sandbox. A cancel lets the launcher have some time to get it done.
 func (r *runner) create() (verdict, bool) {
 	if r.runs.calls.launches.Full(r.request.Outbox) {
-		return r.leftBehind("create the sandbox"), false // this call would hang as well
+		return r.gaveUpCall("create the sandbox"), false // this call would hang as well
 	}
 	launcher, id, spec := r.launcher, r.sandbox, r.holder.Spec
 	handle, err := insist(r.runs.calls, r.Run, launchStep[sandbox.Handle]{
@@ -210,7 +210,7 @@ func (r *runner) create() (verdict, bool) {
 	var refusal *delegation.Refusal
 	switch {
 	case errors.Is(err, errLeftCall):
-		return r.leftBehind("create the sandbox"), false
+		return r.gaveUpCall("create the sandbox"), false
 	case errors.As(err, &refusal):
 		return verdict{reason: delegation.ReasonRefused, refusal: r.request.inFull(refusal)}, false
 	case err != nil:
@@ -259,7 +259,7 @@ func (r *runner) start() (v verdict, broken error, ok bool) {
 	})
 	switch {
 	case errors.Is(err, errLeftCall):
-		return r.leftBehind("start the sandbox"), nil, false
+		return r.gaveUpCall("start the sandbox"), nil, false
 	case errors.Is(err, sandbox.ErrUncertain), errors.Is(err, sandbox.ErrNotFound):
 		v, broken = r.brokenHold(err)
 		return v, broken, false

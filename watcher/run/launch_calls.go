@@ -74,9 +74,9 @@ func insist[T any](c *calls, r *Run, step launchStep[T]) (T, error) {
 	}
 }
 
-// leftBehind is the end of a run whose launcher did not return from a call. The sandbox is that call's by now. The verdict is
+// gaveUpCall is the end of a run whose launcher did not return from a call. The sandbox is that call's by now. The verdict is
 // empty when the watcher stops working.
-func (r *runner) leftBehind(what string) verdict {
+func (r *runner) gaveUpCall(what string) verdict {
 	r.handle = sandbox.Handle{}
 	switch reason := r.Cause(); {
 	case reason != "":

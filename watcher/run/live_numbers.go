@@ -11,7 +11,7 @@ func (r *runner) countOn() {
 	if p.Segment == 0 {
 		return
 	}
-	p = p.Behind(p.Lost || p.Inside || !r.client.HasLive(p.Segment))
+	p = p.ForNext(p.Lost || p.Inside || !r.client.HasLive(p.Segment))
 	crash.At("segment.noted")
 	r.runs.Notes.Save(r.hash, p)
 	r.out.CountOn(p)
@@ -21,6 +21,6 @@ func (r *runner) countOn() {
 func (r *runner) handOn(p output.Progress, next *runner) {
 	if p.Segment > 0 {
 		crash.At("segment.noted")
-		r.runs.Notes.Save(next.hash, p.Behind(true))
+		r.runs.Notes.Save(next.hash, p.ForNext(true))
 	}
 }

@@ -22,7 +22,7 @@ const MaxLeftovers = 64
 // removed: which are still being removed, and how many are left.
 type Removals struct {
 	left      atomic.Int64   // sandboxes that could not be removed
-	leftovers atomic.Int64   // sandboxes that have ended and are removed behind their runs
+	leftovers atomic.Int64   // sandboxes that have ended and are removed after their runs
 	releasing atomic.Int64   // resources that are let go of
 	removing  sync.Map       // by key: a channel that is closed when a sandbox that belongs to no run is gone
 	work      sync.WaitGroup // one for each sandbox that no run waits for
@@ -85,9 +85,9 @@ func (m *Removals) hasEnded(away *notice.Flag, launcher sandbox.Launcher, h sand
 	return ended && err == nil
 }
 
-// behindRun removes a sandbox that has ended, while the watcher goes on. It is false where as many others are being removed as may
+// inBackground removes a sandbox that has ended, while the watcher goes on. It is false where as many others are being removed as may
 // be. A watcher that stops counts those that are left.
-func (m *Removals) behindRun(launcher sandbox.Launcher, h sandbox.Handle) bool {
+func (m *Removals) inBackground(launcher sandbox.Launcher, h sandbox.Handle) bool {
 	if m.leftovers.Add(1) > MaxLeftovers {
 		m.leftovers.Add(-1)
 		return false

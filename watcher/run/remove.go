@@ -28,7 +28,7 @@ func (r *runner) remove() {
 			return
 		}
 		r.dead = r.dead || r.runs.Removals.hasEnded(away, r.launcher, r.handle)
-		if r.dead && r.runs.Removals.behindRun(r.launcher, r.handle) {
+		if r.dead && r.runs.Removals.inBackground(r.launcher, r.handle) {
 			log.Warn("a sandbox that has ended cannot be removed; its run goes on without it")
 			r.handle = sandbox.Handle{}
 			return

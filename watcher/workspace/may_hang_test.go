@@ -52,7 +52,7 @@ func TestAHandleOutlivesTheCallThatWasLeft(t *testing.T) {
 	default:
 	}
 	if _, err := held.Space(); !errors.Is(err, ErrClosed) {
-		t.Error("it was used behind its end:", err)
+		t.Error("it was used after its end:", err)
 	}
 	close(p.let)
 	<-p.closed

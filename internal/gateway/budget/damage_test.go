@@ -103,7 +103,7 @@ func TestAFileWhoseEndIsNotKnown(t *testing.T) {
 	l.Reserve(t.Context(), []Claim{claim}, oneRequest, false)
 	d.full = false
 	if _, err := l.Reserve(t.Context(), []Claim{claim}, oneRequest, false); !errors.Is(err, errFull) {
-		t.Errorf("behind half a line: %v", err)
+		t.Errorf("after half a line: %v", err)
 	}
 	next, err := onDisk(t, d.afterKill(), "1")
 	if err != nil {
@@ -175,7 +175,7 @@ func TestDamageIsSaid(t *testing.T) {
 	}
 }
 
-// TestWhatAPowerCutExplains: a line that cannot be read, if none behind it says that it was on the disk.
+// TestWhatAPowerCutExplains: a line that cannot be read, if none after it says that it was on the disk.
 func TestWhatAPowerCutExplains(t *testing.T) {
 	begin := record{Op: opBegin, Version: version, Boot: "1"}
 	end := record{Op: opEnd}
@@ -188,7 +188,7 @@ func TestWhatAPowerCutExplains(t *testing.T) {
 		broken int
 		tail   bool
 	}{
-		"nothing behind it":                    {[]record{begin, next(1, much), next(2)}, 2, true},
+		"nothing after it":                     {[]record{begin, next(1, much), next(2)}, 2, true},
 		"lines that were not flushed":          {[]record{begin, next(1, much), next(2), next(3)}, 2, true},
 		"one that was being flushed":           {[]record{begin, next(1, much), next(2), next(3, much)}, 2, true},
 		"one that was flushed":                 {[]record{begin, next(1, much), next(2), next(3, much), next(4)}, 2, false},
@@ -318,7 +318,7 @@ func TestABeginningFollowsWhatIsOnTheDisk(t *testing.T) {
 		_, err := onDisk(t, next, "1")
 		opened = err == nil
 		if b := next.names[ledgerName]; len(b.data) > before && len(b.flushed) < before {
-			t.Fatalf("%d steps: it begins behind %d bytes, of which %d are on the disk", left, before, len(b.flushed))
+			t.Fatalf("%d steps: it begins after %d bytes, of which %d are on the disk", left, before, len(b.flushed))
 		}
 	}
 }

@@ -149,7 +149,7 @@ func TestTwoLedgersOfOneDirectory(t *testing.T) {
 	reserve(t, l, oneRequest, run(Limits{}))
 	l.Close()
 	if u := ledger(t, dir).Use(Scope{Run, "r"}); u.Spent != oneRequest {
-		t.Errorf("behind the first: %+v", u)
+		t.Errorf("after the first: %+v", u)
 	}
 }
 

@@ -44,20 +44,20 @@ func load(d disk, dir, boot string) (*book, int64, error) {
 	b := newBook()
 	size := int64(0)
 	for number := 1; len(raw) > 0; number++ {
-		line, behind, whole := bytes.Cut(raw, []byte("\n"))
+		line, rest, whole := bytes.Cut(raw, []byte("\n"))
 		err := errTorn
 		if whole {
 			err = read(b, line)
 		}
 		switch {
 		case !errors.Is(err, errTorn):
-		case !b.begun && len(behind) == 0, b.begun && isTail(whole, behind, boot != "" && boot == b.boot):
+		case !b.begun && len(rest) == 0, b.begun && isTail(whole, rest, boot != "" && boot == b.boot):
 			return b, size, nil
 		}
 		if err != nil {
 			return nil, 0, &DamagedError{Dir: dir, Line: number, Err: err}
 		}
-		raw = behind
+		raw = rest
 		size += int64(len(line)) + 1
 	}
 	return b, size, nil
@@ -73,15 +73,15 @@ func read(b *book, line []byte) error {
 }
 
 // isTail says whether an unreadable line is the end that a sudden stop left. A process that is killed leaves the beginning
-// of a line and nothing behind it. A machine that stops leaves anything behind the last line that was flushed.
-func isTail(whole bool, behind []byte, sameBoot bool) bool {
+// of a line and nothing after it. A machine that stops leaves anything after the last line that was flushed.
+func isTail(whole bool, rest []byte, sameBoot bool) bool {
 	if sameBoot {
 		return !whole
 	}
-	for len(behind) > 0 {
+	for len(rest) > 0 {
 		var line []byte
-		line, behind, _ = bytes.Cut(behind, []byte("\n"))
-		if r, err := decode(line); err == nil && r.provesFlush(len(behind) > 0) {
+		line, rest, _ = bytes.Cut(rest, []byte("\n"))
+		if r, err := decode(line); err == nil && r.provesFlush(len(rest) > 0) {
 			return false
 		}
 	}

@@ -16,9 +16,9 @@ const Unit Money = 1_000_000_000
 
 const decimals = 9
 
-var errMoney = errors.New("money is written as 12, 0.25 or 0.000000001: digits, and at most nine behind the point")
+var errMoney = errors.New("money is written as 12, 0.25 or 0.000000001: digits, and at most nine after the point")
 
-// ParseMoney reads "12", "0.25": no sign, no exponent, at most nine digits behind the point.
+// ParseMoney reads "12", "0.25": no sign, no exponent, at most nine digits after the point.
 func ParseMoney(text string) (Money, error) {
 	whole, part, pointed := strings.Cut(text, ".")
 	if !digits(whole) || pointed && !digits(part) || len(part) > decimals {

@@ -60,7 +60,7 @@ func (r *record) provesFlush(wentOn bool) bool { return r.isMark() || r.flushed(
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// sumSize is the checksum at the start of a line, in hexadecimal, and the space behind it.
+// sumSize is the checksum at the start of a line, in hexadecimal, and the space after it.
 const sumSize = 9
 
 // encode makes a line: checksum, space, JSON, line feed.

@@ -33,7 +33,7 @@ func (r *Route) Decide(q Request) (Exchange, error) {
 	return e, nil
 }
 
-// find is the rule for a path behind the prefix, laid over it.
+// find is the rule for a path after the prefix, laid over it.
 func (r *Route) find(method string, path []string) (Rule, []glob, error) {
 	for part := range strings.SplitSeq(strings.Trim(r.Prefix, "/"), "/") {
 		if part == "" {

@@ -62,7 +62,7 @@ func parseObject(text []byte) (object, error) {
 		if len(o.members) == maxMembers || seen.mayHave(m.folded) && o.find(m.folded) != nil {
 			return object{}, fmt.Errorf("the key %s is there twice, or is one too many", short(m.key))
 		}
-		m.begin = space(text, space(text, i)+1) // behind the colon
+		m.begin = space(text, space(text, i)+1) // after the colon
 		m.end = skip(text, m.begin)
 		o.members, i = append(o.members, m), m.end
 	}
@@ -185,7 +185,7 @@ func elements(text []byte) ([][]byte, error) {
 	return all, nil
 }
 
-// skip is the place behind the value that begins at i, of JSON that is known to be valid.
+// skip is the place after the value that begins at i, of JSON that is known to be valid.
 func skip(text []byte, i int) int {
 	if text[i] == '"' {
 		return skipString(text, i+1)
@@ -210,7 +210,7 @@ func skip(text []byte, i int) int {
 	}
 }
 
-// skipString is the place behind the quote that ends a text: the first one with an even number of backslashes before it.
+// skipString is the place after the quote that ends a text: the first one with an even number of backslashes before it.
 func skipString(text []byte, i int) int {
 	for {
 		end := i + bytes.IndexByte(text[i:], '"')

@@ -155,7 +155,7 @@ func TestOneModel(t *testing.T) {
 		"twice, with a line":    {"anthropic", "/v1/messages", `{"model":"good","_model":"dear"}`},
 		"twice, escaped":        {"anthropic", "/v1/messages", `{"model":"good","m\u006fdel":"dear"}`},
 		"twice, not ASCII":      {"anthropic", "/v1/messages", `{"model":"good","mo` + "\u0501" + `el":"dear"}`},
-		"behind the end":        {"anthropic", "/v1/messages", `{"model":"good"}{"model":"dear"}`},
+		"after the end":         {"anthropic", "/v1/messages", `{"model":"good"}{"model":"dear"}`},
 		"in a comment":          {"anthropic", "/v1/messages", `{"model":"good"/*,"model":"dear"*/}`},
 		"a comma too many":      {"anthropic", "/v1/messages", `{"model":"good",}`},
 		"a mark of order":       {"anthropic", "/v1/messages", "\ufeff" + `{"model":"good"}`},

@@ -67,7 +67,7 @@ type Model struct {
 type Request struct {
 	Method   string
 	Path     string // as it stood in the request line up to the "?", not decoded
-	RawQuery string // behind the "?", not decoded
+	RawQuery string // after the "?", not decoded
 	Header   http.Header
 	Body     []byte
 }

@@ -15,7 +15,7 @@ import (
 //	POST /model/{model}/invoke
 //
 // "*" stands for one or more characters of one segment, "**" for one or more segments, {model} for the name of a model and
-// {package} for one of a package: these two may hold an encoded slash, a package's only behind its scope
+// {package} for one of a package: these two may hold an encoded slash, a package's only after its scope
 // (@scope/name). Behind "?" are the parameters that a query may have,
 // with the only values that they may have, if any ("a|b").
 type Rule struct {

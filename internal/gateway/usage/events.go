@@ -14,7 +14,7 @@ type events struct {
 	space   bool  // the next byte is the space that may follow the colon
 	hasData bool  // the event has a line of data
 	isDone  int   // bytes of the data that are those of done; -1 where it is something else
-	wasCR   bool  // the last byte ended a line, and a line feed behind it belongs to it
+	wasCR   bool  // the last byte ended a line, and a line feed after it belongs to it
 }
 
 type field uint8

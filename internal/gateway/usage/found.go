@@ -13,7 +13,7 @@ const (
 	total
 	toolInput  // read beside the prompt
 	thinking   // written beside the output
-	startInput // and the four behind it, in the same order: what a stream told at its start
+	startInput // and the four after it, in the same order: what a stream told at its start
 	startOutput
 	startCacheRead
 	startCacheWrite

@@ -134,7 +134,7 @@ func (s *scanner) structure(c byte) {
 	case wantMore:
 		s.more(c)
 	default:
-		s.state = broken // something behind the end
+		s.state = broken // something after the end
 	}
 }
 
@@ -347,7 +347,7 @@ func (s *scanner) literalByte(c byte) {
 	}
 }
 
-// number takes a byte of a number, or the one behind it.
+// number takes a byte of a number, or the one after it.
 func (s *scanner) number(c byte) {
 	digit := '0' <= c && c <= '9'
 	next := broken

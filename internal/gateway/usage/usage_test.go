@@ -216,11 +216,11 @@ func TestLiesAreNotBelieved(t *testing.T) {
 		}
 	}
 	for name, body := range map[string]string{
-		"an error":                 `{"type":"error","error":{"type":"overloaded_error"},"usage":{"input_tokens":0,"output_tokens":0}}`,
-		"something behind the end": `{"type":"message","usage":{"input_tokens":5,"output_tokens":6}}{}`,
-		"nothing":                  ``,
-		"null":                     `{"type":"message","usage":null}`,
-		"compressed":               "\x1f\x8b\x08\x00\x00",
+		"an error":                `{"type":"error","error":{"type":"overloaded_error"},"usage":{"input_tokens":0,"output_tokens":0}}`,
+		"something after the end": `{"type":"message","usage":{"input_tokens":5,"output_tokens":6}}{}`,
+		"nothing":                 ``,
+		"null":                    `{"type":"message","usage":null}`,
+		"compressed":              "\x1f\x8b\x08\x00\x00",
 	} {
 		if got, ok := read(t, "anthropic", jsonType, body); ok {
 			t.Errorf("%s: %+v", name, got)
@@ -273,7 +273,7 @@ func TestMemoryIsConstant(t *testing.T) {
 			m.Write([]byte("}\n\n"))
 		}
 		if got, ok := m.Usage(); !ok || got != (Usage{Input: 3, Output: 4}) {
-			t.Errorf("%s: behind a text of a megabyte: %+v, %v", contentType, got, ok)
+			t.Errorf("%s: after a text of a megabyte: %+v, %v", contentType, got, ok)
 		}
 	}
 }

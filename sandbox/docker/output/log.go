@@ -9,7 +9,7 @@ import (
 	"torno/sandbox"
 )
 
-// Log reads the engine's log from its beginning, and delivers what lies behind a place. hasFirstLine asks the engine whether the log of
+// Log reads the engine's log from its beginning, and delivers what lies after a place. hasFirstLine asks the engine whether the log of
 // standard error still begins with init's line: see HasFirstLine.
 func Log(log io.ReadCloser, from Place, digest string, hasFirstLine func() (bool, error)) *Reader {
 	ends, r := endingsOf(digest), newReplay(from, hasFirstLine)

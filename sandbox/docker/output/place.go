@@ -19,7 +19,7 @@ type mark struct {
 	same  int64 // frames of that stamp
 }
 
-// unknown is a count of bytes that began behind a gap.
+// unknown is a count of bytes that began after a gap.
 const unknown = -1
 
 // allOfStamp is the same of a live reader, which sees no stamps and takes the time at which it read.

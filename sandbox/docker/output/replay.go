@@ -9,14 +9,14 @@ import (
 	"torno/sandbox"
 )
 
-// replay turns the frames of the engine's log into the output that there was, behind a cursor.
+// replay turns the frames of the engine's log into the output that there was, after a cursor.
 //
 // The log is bounded: an old part of it may be gone. Init's line is the first thing that any sandbox says, so while the
 // log has that line it has everything, and a cursor's bytes can be counted off. Otherwise the cursor's time is all
 // there is to go by, and unless something from before it is still there, output was lost.
 type replay struct {
 	want     Place // the cursor: what was delivered before
-	now      Place // behind the newest frame
+	now      Place // after the newest frame
 	began    bool  // the first frame was seen
 	complete bool  // the log has the first line
 	gap      bool  // to be told with the next chunk
@@ -90,7 +90,7 @@ func isFirstLine(data []byte) bool {
 }
 
 // mend gives back the end of a long line. The log keeps such a line in pieces, all with one time and none with a newline;
-// some engines (20.10 is one) forget it behind the last piece, too. So a frame with another time tells that there was one.
+// some engines (20.10 is one) forget it after the last piece, too. So a frame with another time tells that there was one.
 func (r *replay) mend(stream sandbox.Stream, stamp int64, data []byte) []byte {
 	s := r.state(stream)
 	if s.cut && stamp != r.now.of(stream).stamp {
@@ -111,7 +111,7 @@ func (r *replay) advance(stream sandbox.Stream, stamp, size int64) {
 	m.same++
 }
 
-// fresh is the part of a frame that lies behind the cursor.
+// fresh is the part of a frame that lies after the cursor.
 func (r *replay) fresh(stream sandbox.Stream, before int64, data []byte) []byte {
 	s, want, now := r.state(stream), r.want.of(stream), r.now.of(stream)
 	switch {

@@ -30,7 +30,7 @@ func FuzzReplay(f *testing.F) {
 		}
 		n, m := int(at)%(len(stdout)+1), int(at)%(len(stderr)+1)
 		if rest := playBack(t, live(n, m, log.clock), log.frames, true); !rest.equal(stdout[n:], stderr[m:]) || rest.gaps != 0 {
-			t.Errorf("behind byte %d and %d: %q and %q", n, m, rest.text[sandbox.Stdout], rest.text[sandbox.Stderr])
+			t.Errorf("after byte %d and %d: %q and %q", n, m, rest.text[sandbox.Stdout], rest.text[sandbox.Stderr])
 		}
 		if len(whole.places) > 0 {
 			checkCursor(t, whole.places[int(at)%len(whole.places)], log.frames, stdout, stderr)
@@ -49,7 +49,7 @@ func written(log *engineLog, stream sandbox.Stream, output string) string {
 	return output + "end\n"
 }
 
-// checkCursor goes on behind a place that was delivered, by way of its text.
+// checkCursor goes on after a place that was delivered, by way of its text.
 func checkCursor(t *testing.T, place Place, frames []logFrame, stdout, stderr string) {
 	t.Helper()
 	again, err := Parse(place.cursor())
@@ -58,11 +58,11 @@ func checkCursor(t *testing.T, place Place, frames []logFrame, stdout, stderr st
 	}
 	rest := playBack(t, again, frames, true)
 	if !rest.equal(stdout[place.stdout.bytes:], stderr[place.stderr.bytes:]) || rest.gaps != 0 {
-		t.Errorf("behind %q: %q and %q with %d gaps", place.cursor(), rest.text[sandbox.Stdout], rest.text[sandbox.Stderr], rest.gaps)
+		t.Errorf("after %q: %q and %q with %d gaps", place.cursor(), rest.text[sandbox.Stdout], rest.text[sandbox.Stderr], rest.gaps)
 	}
 }
 
-// FuzzReplayFrames feeds frames of a broken engine behind any cursor: each is refused, or gives at most what is in it and
+// FuzzReplayFrames feeds frames of a broken engine after any cursor: each is refused, or gives at most what is in it and
 // the newline that an old engine forgets.
 func FuzzReplayFrames(f *testing.F) {
 	const stamp = "2006-01-02T15:04:05.000000001Z "

@@ -25,7 +25,7 @@ func (f logFrame) bytes() []byte {
 }
 
 // engineLog keeps output as Docker's log driver does: by the line, in pieces where a line is longer than the buffer. The
-// newline behind the last piece is lost by old engines.
+// newline after the last piece is lost by old engines.
 type engineLog struct {
 	buffer int
 	old    bool
@@ -68,7 +68,7 @@ const firstLine = runfile.Started + "1\n"
 type replayed struct {
 	text   map[sandbox.Stream]string
 	gaps   int
-	places []Place // behind each frame that had something new
+	places []Place // after each frame that had something new
 }
 
 func (r replayed) equal(stdout, stderr string) bool {
@@ -136,7 +136,7 @@ func TestReplayContinuesBehindEveryByte(t *testing.T) {
 			m := min(n, len(stderr))
 			rest := playBack(t, live(n, m, log.clock), log.frames, true)
 			if !rest.equal(stdout[n:], stderr[m:]) || rest.gaps != 0 {
-				t.Fatalf("old engine %t, behind byte %d: %q, want %q", old, n, rest.text[sandbox.Stdout], stdout[n:])
+				t.Fatalf("old engine %t, after byte %d: %q, want %q", old, n, rest.text[sandbox.Stdout], stdout[n:])
 			}
 		}
 	}
@@ -154,7 +154,7 @@ func TestReplayContinuesBehindItsOwnCursors(t *testing.T) {
 		}
 		rest := playBack(t, again, log.frames, true)
 		if !strings.HasSuffix(stdout, rest.text[sandbox.Stdout]) || len(rest.text[sandbox.Stdout]) != len(stdout)-int(place.stdout.bytes) {
-			t.Fatalf("behind %q: %q", place.cursor(), rest.text[sandbox.Stdout])
+			t.Fatalf("after %q: %q", place.cursor(), rest.text[sandbox.Stdout])
 		}
 	}
 }
@@ -166,7 +166,7 @@ func TestReplayOfARotatedLog(t *testing.T) {
 	for i := range 10 {
 		log.write(sandbox.Stdout, fmt.Sprintf("line %d\n", i))
 	}
-	cursor := playBack(t, Place{}, log.frames[:6], true).places[5] // behind line 4
+	cursor := playBack(t, Place{}, log.frames[:6], true).places[5] // after line 4
 	for dropped := 1; dropped < len(log.frames); dropped++ {
 		rest := playBack(t, cursor, log.frames[dropped:], false)
 		first := max(5, dropped-1)
@@ -194,7 +194,7 @@ func TestReplayOfFramesOfOneTime(t *testing.T) {
 	places := playBack(t, Place{}, frames, false).places
 	for i, want := range []string{"b\nc\nd\n", "c\nd\n", "d\n", ""} {
 		if rest := playBack(t, places[i], frames, false); !rest.equal(want, "") || rest.gaps != 0 {
-			t.Errorf("behind frame %d: %q with %d gaps, want %q", i, rest.text[sandbox.Stdout], rest.gaps, want)
+			t.Errorf("after frame %d: %q with %d gaps, want %q", i, rest.text[sandbox.Stdout], rest.gaps, want)
 		}
 	}
 }

@@ -81,7 +81,7 @@ func (r Remains) look(dir string) (uid uint32, in bool) {
 		return 0, false
 	}
 	stat, err := os.ReadFile(filepath.Join(dir, "stat"))
-	state := string(stat[bytes.LastIndexByte(stat, ')')+1:]) // behind its name, which is the child's
+	state := string(stat[bytes.LastIndexByte(stat, ')')+1:]) // after its name, which is the child's
 	if err != nil || strings.HasPrefix(state, " Z") || strings.HasPrefix(state, " X") {
 		return 0, false
 	}

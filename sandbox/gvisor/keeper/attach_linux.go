@@ -11,7 +11,7 @@ import (
 	"torno/sandbox/gvisor/keeper/output"
 )
 
-// Attach continues behind a place with the keeper that lives, or, when there is none any more, with what it has left.
+// Attach continues after a place with the keeper that lives, or, when there is none any more, with what it has left.
 func (b Box) Attach(ctx context.Context, from output.Progress) (*Line, error) {
 	var line *Line
 	err := b.retry(ctx, func() error {

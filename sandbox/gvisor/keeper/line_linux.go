@@ -13,7 +13,7 @@ import (
 	"torno/sandbox/gvisor/keeper/output"
 )
 
-// Output is a piece of output. Progress is behind it.
+// Output is a piece of output. Progress is after it.
 type Output struct {
 	Kind     output.Kind
 	Bytes    []byte

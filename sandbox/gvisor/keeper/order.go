@@ -28,7 +28,7 @@ type Order struct {
 	// Stdin leaves the agent's standard input open after the word.
 	Stdin bool `json:"stdin,omitempty"`
 	// Doors are the sockets of the host's that the sandbox may reach. The runtime hands it the channel of each, as descriptor
-	// runfile.FirstDoor and those behind it.
+	// runfile.FirstDoor and those after it.
 	Doors []Door `json:"doors,omitempty"`
 	// Allowed and Grace are the agent's time from the word on, and what init and a watcher have then for ending it. After both the
 	// keeper kills the sandbox.

@@ -109,7 +109,7 @@ var texts = []attempt{
 		plant: func(s *scene) {
 			s.drop("request_"+s.id+".json", append(s.body(nil), s.body(says{"request_id": "another"})...))
 		},
-		naive: func(s *scene) bool { // reads one document and does not ask what comes behind
+		naive: func(s *scene) bool { // reads one document and does not ask what comes after
 			var first map[string]any
 			return json.NewDecoder(bytes.NewReader([]byte(`{"a":1}{"a":2}`))).Decode(&first) == nil
 		},

@@ -4,7 +4,7 @@
 //	log, err := output.New(box, bound)     // or Old, to which nothing is added any more
 //	err = log.Add(ctx, output.Stdout, data)
 //	reader := log.Follow()
-//	frame, err := reader.Read(ctx)         // io.EOF behind log.End
+//	frame, err := reader.Read(ctx)         // io.EOF after log.End
 //	fresh, gap := progress.Take(frame)
 //
 // What it promises: a log never has more than its bound, in two pieces. It drops no piece that a reader has not read: then Add waits.

@@ -81,7 +81,7 @@ func (r *Log) begin(n int) error {
 	return nil
 }
 
-// Add puts a piece of output behind what is there. What cannot be written is missing, and everybody will see that it is.
+// Add puts a piece of output after what is there. What cannot be written is missing, and everybody will see that it is.
 func (r *Log) Add(ctx context.Context, kind Kind, data []byte) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -190,7 +190,7 @@ func TestATornFrame(t *testing.T) {
 	}
 }
 
-// TestAPieceThatCannotBeWritten is missing, and nothing behind it is.
+// TestAPieceThatCannotBeWritten is missing, and nothing after it is.
 func TestAPieceThatCannotBeWritten(t *testing.T) {
 	r, box := newTestLog(t, 4*half)
 	put(t, r, Stdout, 100)

@@ -37,7 +37,7 @@ func (p *Progress) Of(k Kind) *int64 {
 	return &p.Out
 }
 
-// Take moves the progress behind a frame. It returns what is new in it, and whether something before it is missing.
+// Take moves the progress after a frame. It returns what is new in it, and whether something before it is missing.
 func (p *Progress) Take(f Frame) (fresh []byte, gap bool) {
 	at := p.Of(f.Kind)
 	end := f.Offset + int64(len(f.Bytes))
