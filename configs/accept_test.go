@@ -1,6 +1,7 @@
 package configs
 
 import (
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -13,7 +14,7 @@ import (
 func TestWallsCannotBeAccepted(t *testing.T) {
 	const rest = "version: 1\nstate: /s\noutboxes:\n  o: {dir: /srv/o, allow: [/srv/o/w]}\n"
 	for _, key := range sandbox.GuaranteeKeys {
-		c, _, err := Parse(launchers.All, "c.yaml", []byte("accept: ["+string(key)+"]\n"+rest))
+		c, _, err := readOnFour("c.yaml", []byte("accept: ["+string(key)+"]\n"+rest))
 		if taken := err == nil; taken != slices.Contains(sandbox.Acceptable, key) {
 			t.Errorf("%s is accepted: %v, %v", key, taken, err)
 		}
@@ -21,7 +22,7 @@ func TestWallsCannotBeAccepted(t *testing.T) {
 			t.Errorf("%s became %v", key, c.Accept)
 		}
 	}
-	_, _, err := Local(launchers.All, LocalOptions{Dir: t.TempDir() + "/o", State: "/s", Accept: []string{"syscall_filter"}})
+	_, _, err := localOn(host{os.Getenv, 4}, launchers.All, LocalOptions{Dir: t.TempDir() + "/o", State: "/s", Accept: []string{"syscall_filter"}})
 	if err == nil || !strings.Contains(err.Error(), "memory") {
 		t.Errorf("a wall is accepted by a flag: %v", err)
 	}

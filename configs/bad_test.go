@@ -8,8 +8,6 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/txtar"
-
-	"torno/sandbox/launchers"
 )
 
 var update = flag.Bool("update", false, "write what is seen into testdata")
@@ -25,7 +23,7 @@ func TestBadConfigurations(t *testing.T) {
 	for i := 0; i+1 < len(archive.Files); i += 2 {
 		file, want := archive.Files[i], &archive.Files[i+1]
 		t.Run(strings.TrimSuffix(file.Name, ".yaml"), func(t *testing.T) {
-			_, _, err := Parse(launchers.All, "c.yaml", file.Data)
+			_, _, err := readOnFour("c.yaml", file.Data)
 			var problems *Error
 			if !errors.As(err, &problems) || len(problems.Problems) == 0 {
 				t.Fatalf("loads: %v", err)

@@ -4,8 +4,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"torno/sandbox/launchers"
 )
 
 func TestChanges(t *testing.T) {
@@ -35,7 +33,7 @@ outboxes:
 
 func given(t *testing.T, text string) Config {
 	t.Helper()
-	c, _, err := Parse(launchers.All, "c.yaml", []byte(text))
+	c, _, err := readOnFour("c.yaml", []byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}

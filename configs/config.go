@@ -33,6 +33,7 @@ type Config struct {
 	Outboxes   []Outbox          // in the order of the file
 
 	launchers launcher.List
+	cpus      int                          // of the machine
 	settings  map[string]launcher.Settings // of each of them, by its name
 }
 

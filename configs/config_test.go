@@ -15,10 +15,15 @@ import (
 	"torno/sandbox/launchers"
 )
 
+// readOnFour is Parse on a machine of four processors, so that a test reads the same on every machine.
+func readOnFour(name string, data []byte) (Config, []Warning, error) {
+	return parse(launchers.All, &report{file: name, lines: make(map[string]int)}, data, host{os.Getenv, 4})
+}
+
 // parsed parses a configuration that has to load.
 func parsed(t *testing.T, text string) (Config, []Warning) {
 	t.Helper()
-	c, warnings, err := Parse(launchers.All, "c.yaml", []byte(text))
+	c, warnings, err := readOnFour("c.yaml", []byte(text))
 	if err != nil {
 		t.Fatalf("does not load:\n%v", err)
 	}
@@ -186,7 +191,7 @@ func TestEngineFromTheEnvironment(t *testing.T) {
 		t.Errorf("DOCKER_HOST was not taken: %s", c.EngineSockets())
 	}
 	t.Setenv("DOCKER_HOST", "tcp://localhost:2375")
-	_, _, err := Parse(launchers.All, "c.yaml", []byte(text))
+	_, _, err := readOnFour("c.yaml", []byte(text))
 	if err == nil || !strings.Contains(err.Error(), `"tcp://localhost:2375" (from DOCKER_HOST) is not of the form`) {
 		t.Errorf("a remote engine: %v", err)
 	}
@@ -222,7 +227,7 @@ func TestErrorIsBounded(t *testing.T) {
 	for i := range 20_000 {
 		fmt.Fprintf(&text, "unknown_%d: {}\n", i)
 	}
-	_, _, err := Parse(launchers.All, "c.yaml", []byte(text.String()))
+	_, _, err := readOnFour("c.yaml", []byte(text.String()))
 	if err == nil || strings.Count(err.Error(), "\n") != maxShown || !strings.HasSuffix(err.Error(), " more") {
 		t.Errorf("got an error of %d bytes", len(err.Error()))
 	}

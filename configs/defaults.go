@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
+	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -14,12 +15,19 @@ import (
 	"torno/sandbox/compile"
 )
 
-// hostCPUs is a variable so that a test writes the same on every machine.
-var hostCPUs = runtime.NumCPU
+// host is what a configuration takes from the machine and the environment where it says nothing.
+type host struct {
+	getenv func(string) string
+	cpus   int
+}
+
+// thisHost is the host of this process.
+func thisHost() host { return host{os.Getenv, runtime.NumCPU()} }
 
 // newConfig has what a file need not say.
-func newConfig(launchers launcher.List) Config {
+func newConfig(launchers launcher.List, cpus int) Config {
 	return Config{
+		cpus:       cpus,
 		MaxRunning: 8,
 		Queue:      1000,
 		UIDs:       UIDs{First: 2_000_000_000, Count: 65_536},
@@ -39,7 +47,7 @@ func (c *Config) newProfile(name string) compile.Profile {
 		Sandbox:   c.launchers[0].Name,
 		AnswerMax: compile.DefaultAnswerMax,
 		Limits: sandbox.Limits{
-			Memory: 2 * gib, CPUs: 1000 * int64(min(2, hostCPUs())), Pids: 512, OpenFiles: 4096, FileSize: gib,
+			Memory: 2 * gib, CPUs: 1000 * int64(min(2, c.cpus)), Pids: 512, OpenFiles: 4096, FileSize: gib,
 			Tmp: 512 * mib, Home: 512 * mib, Shm: 64 * mib, Log: 16 * mib,
 			Workspace: 16 * gib, WorkspaceFiles: 1_000_000,
 		},

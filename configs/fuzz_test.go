@@ -14,8 +14,6 @@ import (
 
 	"github.com/rogpeppe/go-internal/txtar"
 	"gopkg.in/yaml.v3"
-
-	"torno/sandbox/launchers"
 )
 
 // FuzzParse: whatever is in a file, it loads as something that is written and read back as the same, or each of its
@@ -23,7 +21,7 @@ import (
 func FuzzParse(f *testing.F) {
 	addConfigurations(f)
 	f.Fuzz(func(t *testing.T, data []byte) {
-		c, warnings, err := Parse(launchers.All, "fuzz.yaml", data)
+		c, warnings, err := readOnFour("fuzz.yaml", data)
 		checkProblems(t, data, warnings)
 		if err != nil {
 			var problems *Error
@@ -98,7 +96,7 @@ func TestSyntaxErrorsNameTheirLine(t *testing.T) {
 	for text, line := range map[string]int{
 		"version: [1\nstate: x\n": 1, "a: b: c": 1, "version: 1\nstate: \x07\n": 2, "version: 1\n\n# \xff\n": 3, "\u0080": 1, "version: 1\n\tx: y\n": 2,
 	} {
-		_, _, err := Parse(launchers.All, "c.yaml", []byte(text))
+		_, _, err := readOnFour("c.yaml", []byte(text))
 		var problems *Error
 		if !errors.As(err, &problems) || len(problems.Problems) != 1 || problems.Problems[0].Line != line {
 			t.Errorf("%q: %v, want line %d", text, err, line)

@@ -23,9 +23,9 @@ func (c Config) CheckHost() ([]Warning, error) {
 		checkOutboxDirs(r, &c.Outboxes[i])
 	}
 	for _, p := range c.Profiles {
-		if have := 1000 * int64(hostCPUs()); p.Limits.CPUs > have {
+		if have := 1000 * int64(c.cpus); p.Limits.CPUs > have {
 			r.problem("profiles."+p.Name+".limits.cpus", "%g are more than the %d of this machine",
-				float64(p.Limits.CPUs)/1000, hostCPUs())
+				float64(p.Limits.CPUs)/1000, c.cpus)
 		}
 	}
 	if len(r.problems) == 0 {

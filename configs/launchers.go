@@ -3,6 +3,7 @@ package configs
 import (
 	"maps"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -19,7 +20,7 @@ const SandboxAuto = "auto"
 
 // Bare is a configuration with nothing but the usual way to each launcher.
 func Bare(launchers launcher.List, getenv func(string) string) Config {
-	c := newConfig(launchers)
+	c := newConfig(launchers, runtime.NumCPU())
 	c.completeLaunchers(getenv)
 	return c
 }

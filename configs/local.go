@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 
@@ -29,13 +28,17 @@ type LocalOptions struct {
 
 // Local makes the configuration of a local outbox. Relative paths are taken from the working directory.
 func Local(launchers launcher.List, o LocalOptions) (Config, []Warning, error) {
+	return localOn(thisHost(), launchers, o)
+}
+
+func localOn(host host, launchers launcher.List, o LocalOptions) (Config, []Warning, error) {
 	if o.Dir == "" {
 		return Config{}, nil, errors.New("name the outbox: watcher run --dir DIR")
 	}
 	if err := o.absolute(); err != nil {
 		return Config{}, nil, err
 	}
-	c := newConfig(launchers)
+	c := newConfig(launchers, host.cpus)
 	profile := c.newProfile("default")
 	profile.RootFS, profile.Command = sandbox.RootFS{Host: o.Image == "", Image: o.Image}, o.Command
 	profile.Sandbox = cmp.Or(o.Sandbox, SandboxAuto)
@@ -52,7 +55,7 @@ func Local(launchers launcher.List, o LocalOptions) (Config, []Warning, error) {
 		outbox.Allow = []string{filepath.Join(o.Dir, "workspaces")}
 	}
 	c.State, c.Profiles, c.Outboxes = o.State, []compile.Profile{profile}, []Outbox{outbox}
-	c.complete(&report{}, os.Getenv)
+	c.complete(&report{}, host.getenv)
 	warnings, err := c.Validate()
 	if err != nil {
 		return Config{}, warnings, err

@@ -1,6 +1,7 @@
 package configs
 
 import (
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -16,7 +17,7 @@ func TestLocal(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, warnings, err := Local(launchers.All, LocalOptions{Dir: "outbox"})
+	c, warnings, err := localOn(host{os.Getenv, 4}, launchers.All, LocalOptions{Dir: "outbox"})
 	if err != nil || len(warnings) > 0 {
 		t.Fatalf("warnings %v, error %v", warnings, err)
 	}
@@ -30,7 +31,7 @@ func TestLocal(t *testing.T) {
 	if want := "/home/operator/.local/state/torno/" + shortHash(o.Dir); c.State != want {
 		t.Errorf("the state is in %s, want %s", c.State, want)
 	}
-	again, _, err := Local(launchers.All, LocalOptions{Dir: here + "/./outbox/"})
+	again, _, err := localOn(host{os.Getenv, 4}, launchers.All, LocalOptions{Dir: here + "/./outbox/"})
 	if err != nil || again.Outboxes[0].Name != o.Name || !nameForm.MatchString(o.Name) {
 		t.Errorf("the name %s is not stable: %s, %v", o.Name, again.Outboxes[0].Name, err)
 	}
@@ -40,7 +41,7 @@ func TestLocal(t *testing.T) {
 func TestLocalWithEverything(t *testing.T) {
 	emptyEnvironment(t)
 	t.Chdir(t.TempDir())
-	c, _, err := Local(launchers.All, LocalOptions{
+	c, _, err := localOn(host{os.Getenv, 4}, launchers.All, LocalOptions{
 		Dir: "/srv/box", Allow: []string{"w", "/srv/w"}, Read: []string{"r"}, Image: "debian:12", State: "state", MaxRunning: 3,
 		Command: []string{"agent", "--", "{{.Task}}"}, Sandbox: "docker",
 	})
@@ -62,7 +63,7 @@ func TestLocalWithEverything(t *testing.T) {
 // TestAPlaceIsAnImageToo: --image takes what rootfs does, and --sandbox what can be done with it.
 func TestAPlaceIsAnImageToo(t *testing.T) {
 	emptyEnvironment(t)
-	c, _, err := Local(launchers.All, LocalOptions{Dir: "/srv/box", Image: "dir:/srv/root"})
+	c, _, err := localOn(host{os.Getenv, 4}, launchers.All, LocalOptions{Dir: "/srv/box", Image: "dir:/srv/root"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,7 +71,7 @@ func TestAPlaceIsAnImageToo(t *testing.T) {
 		t.Errorf("the root file system is %+v", c.Profiles[0].RootFS)
 	}
 	checkRoundTrip(t, "local", c)
-	_, _, err = Local(launchers.All, LocalOptions{Dir: "/srv/box", Image: "dir:/srv/root", Sandbox: "docker"})
+	_, _, err = localOn(host{os.Getenv, 4}, launchers.All, LocalOptions{Dir: "/srv/box", Image: "dir:/srv/root", Sandbox: "docker"})
 	if err == nil || !strings.Contains(err.Error(), "gVisor alone") {
 		t.Errorf("with Docker: %v", err)
 	}
@@ -89,7 +90,7 @@ func TestLocalRefuses(t *testing.T) {
 		`profiles.default.image: "-v" is no name of an image`:      {Dir: "/srv/box", Image: "-v"},
 		"/srv/box is, holds or lies in the state directory /srv/b": {Dir: "/srv/box", State: "/srv/box/state"},
 	} {
-		if _, _, err := Local(launchers.All, options); err == nil || !strings.Contains(err.Error(), want) {
+		if _, _, err := localOn(host{os.Getenv, 4}, launchers.All, options); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: got %v, want %s", options, err, want)
 		}
 	}

@@ -37,7 +37,7 @@ func Load(launchers launcher.List, path string) (Config, []Warning, error) {
 // Parse reads a configuration; name is what problems call it. Where it says nothing of the state directory or of the
 // engine, the environment does: STATE_DIRECTORY, XDG_STATE_HOME, HOME and DOCKER_HOST.
 func Parse(launchers launcher.List, name string, data []byte) (Config, []Warning, error) {
-	return parse(launchers, &report{file: name, lines: make(map[string]int)}, data, os.Getenv)
+	return parse(launchers, &report{file: name, lines: make(map[string]int)}, data, thisHost())
 }
 
 // Validate checks a Config that was made or changed by hand, through the same door as a file.
@@ -47,18 +47,18 @@ func (c Config) Validate() ([]Warning, error) {
 		return nil, err
 	}
 	nothing := func(string) string { return "" }
-	_, warnings, err := parse(c.launchers, &report{lines: make(map[string]int), noLines: true}, data, nothing)
+	_, warnings, err := parse(c.launchers, &report{lines: make(map[string]int), noLines: true}, data, host{nothing, c.cpus})
 	return warnings, err
 }
 
-func parse(launchers launcher.List, r *report, data []byte, getenv func(string) string) (Config, []Warning, error) {
-	c := newConfig(launchers)
+func parse(launchers launcher.List, r *report, data []byte, host host) (Config, []Warning, error) {
+	c := newConfig(launchers, host.cpus)
 	if root := readDocument(r, data); root != nil {
 		c.schema().read(r, "", root)
 		if !r.given("version") {
 			r.problem("version", "is missing; write version: 1")
 		}
-		c.complete(r, getenv)
+		c.complete(r, host.getenv)
 		c.check(r)
 	}
 	warnings, err := r.result()

@@ -16,8 +16,10 @@ const (
 // DecodeRequest reads a request as hostile text. It forgives the differences in the table of docs/PROTOCOL.md and nothing
 // else. The error is a *Refusal, with the texts of MassGen's watcher where that has one, and in its order: parse, validate,
 // then the ids and our additions to version 1. The reader of the file bounds its size.
-func DecodeRequest(data []byte) (Request, error) {
-	form, refusal := readForm(data)
+func DecodeRequest(data []byte) (Request, error) { return decodeRequest(data, leniencies) }
+
+func decodeRequest(data []byte, rules []leniency) (Request, error) {
+	form, refusal := readForm(data, rules)
 	if refusal != nil {
 		return Request{}, refusal
 	}

@@ -15,7 +15,7 @@ type form struct {
 }
 
 // readForm takes the members of a request and relaxes them, which leaves one spelling to read.
-func readForm(data []byte) (*form, *Refusal) {
+func readForm(data []byte, rules []leniency) (*form, *Refusal) {
 	object, err := parseObject(data)
 	if err != nil {
 		return nil, unparsable("", err.Error())
@@ -24,7 +24,7 @@ func readForm(data []byte) (*form, *Refusal) {
 	if err != nil {
 		return nil, unparsable("", err.Error())
 	}
-	relax(body)
+	relax(body, rules)
 	return &form{body: body}, nil
 }
 

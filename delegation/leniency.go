@@ -107,9 +107,9 @@ var leniencies = []leniency{
 	},
 }
 
-// relax applies every leniency to the members of a request.
-func relax(body map[string]any) {
-	for _, rule := range leniencies {
+// relax applies leniencies to the members of a request.
+func relax(body map[string]any, rules []leniency) {
+	for _, rule := range rules {
 		if rule.take == nil {
 			continue
 		}

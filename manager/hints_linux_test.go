@@ -33,7 +33,8 @@ func TestHintsAreOnlyAboutWhatIsWanted(t *testing.T) {
 	h := newHints(t.TempDir(), nil)
 	h.start.Do(func() {})
 	wake, unsubscribe := h.subscribe(func(name string) bool { return name == "mine" })
-	if h.tell("other"); len(wake) != 0 {
+	h.tell("other")
+	if len(wake) != 0 {
 		t.Error("a hint about a file of others")
 	}
 	for range 3 {

@@ -147,7 +147,8 @@ func (c absence) goes(t *testing.T) (byPath bool) {
 	const away = "is not served until"
 	d.eventually("the absence is noticed", func() bool { return said.count(away) == 1 })
 	status, err := (&Operator{Journal: d.journal, Watcher: d.watcher}).Status(t.Context())
-	if d.must(err); status.Outboxes[0].Trouble == "" {
+	d.must(err)
+	if status.Outboxes[0].Trouble == "" {
 		t.Error("the status does not say it")
 	}
 	if real != "" {

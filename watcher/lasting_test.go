@@ -149,7 +149,8 @@ func awayAndBack(t *testing.T, fill func(d *desk, dir string)) {
 		t.Errorf("its run is %s, %s", r.State, r.Reason)
 	}
 	status, err := d.operator().Status(t.Context())
-	if d.must(err); !strings.Contains(status.Outboxes[0].Trouble, "watcher outbox accept main --same") || status.Outboxes[1].Trouble != "" {
+	d.must(err)
+	if !strings.Contains(status.Outboxes[0].Trouble, "watcher outbox accept main --same") || status.Outboxes[1].Trouble != "" {
 		t.Errorf("the status is %+v", status.Outboxes)
 	}
 	if n := said.count("is not served"); n != 1 {

@@ -22,7 +22,8 @@ func TestAnOperatorAccepts(t *testing.T) {
 		},
 		control.New: func(d *desk, _ func(), running ask, id string) {
 			r, ok, err := d.journal.Latest(t.Context(), id, mustID(d, "running"))
-			if d.must(err); !ok || r.Reason != delegation.ReasonOperator || !r.Answered {
+			d.must(err)
+			if !ok || r.Reason != delegation.ReasonOperator || !r.Answered {
 				d.Errorf("the run of the earlier one is %+v", r)
 			}
 			resp := d.response(running)

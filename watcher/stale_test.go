@@ -155,7 +155,8 @@ func TestAnAnswerToTheYear2400(t *testing.T) {
 	d.open()
 	d.want(d.response(d.submit(ask{id: "s2", task: "echo"})), delegation.StatusCompleted, delegation.ReasonExited, 0)
 	second, err := os.Stat(filepath.Join(d.outbox, "response_s1.json"))
-	if d.must(err); !os.SameFile(first, second) {
+	d.must(err)
+	if !os.SameFile(first, second) {
 		t.Error("it is answered again")
 	}
 }

@@ -55,7 +55,8 @@ func TestSignalBeforeTheAgent(t *testing.T) {
 		r.stderr = collect(read)
 		res := r.wait(t)
 		res.stderr = strings.TrimPrefix(res.stderr, filling)
-		if said := res.agentSaid(t); res.status.ExitStatus() != 128+int(sig) {
+		said := res.agentSaid(t)
+		if res.status.ExitStatus() != 128+int(sig) {
 			t.Errorf("%v: status %#x, said %q", sig, res.status, said)
 		}
 	}

@@ -187,7 +187,8 @@ func TestRemoveKillsAndCanBeRepeated(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := command.Wait(); command.ProcessState.Sys().(syscall.WaitStatus).Signal() != unix.SIGKILL {
+	err := command.Wait()
+	if command.ProcessState.Sys().(syscall.WaitStatus).Signal() != unix.SIGKILL {
 		t.Errorf("it ended with %v", err)
 	}
 	for _, dir := range g.plan.Dirs {

@@ -80,7 +80,8 @@ func TestLayoutsAndArchivesOfOthers(t *testing.T) {
 		}
 		must(t, os.Chown(c.loose, 0, -1))
 		image, err := openCache(t, Options{}).Get(t.Context(), mustParse(t, c.ref))
-		if trial.Oracle = trial.Oracle && err == nil; err == nil {
+		trial.Oracle = trial.Oracle && err == nil
+		if err == nil {
 			image.Close()
 		}
 	}

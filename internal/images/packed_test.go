@@ -16,7 +16,8 @@ func TestPackedLayers(t *testing.T) {
 			t.Fatal(what, err)
 		}
 		got, err := io.ReadAll(r)
-		if r.Close(); err != nil || !bytes.Equal(got, plain) {
+		r.Close()
+		if err != nil || !bytes.Equal(got, plain) {
 			t.Errorf("%s is another (%v)", what, err)
 		}
 	}

@@ -254,7 +254,8 @@ func TestARegistryThatTakesForEver(t *testing.T) {
 			c := openCache(t, Options{Transport: roundTrip(slow), Deadline: deadline, Patience: 365 * 24 * time.Hour})
 			began := time.Now()
 			_, err := c.Get(t.Context(), mustParse(t, "r.example/x@"+image.manifest.String()))
-			if took := time.Since(began); deadline == time.Minute {
+			took := time.Since(began)
+			if deadline == time.Minute {
 				wants(t, err, Slow)
 				trial.Held = int(took / deadline)
 			} else {

@@ -178,7 +178,8 @@ func TestFlippedBits(t *testing.T) {
 		if err == nil || errors.Is(err, ErrUnknown) {
 			continue
 		}
-		if noticed++; !errors.Is(err, ErrCorrupt) && !errors.Is(err, ErrNewer) && !errors.Is(err, ErrOlder) {
+		noticed++
+		if !errors.Is(err, ErrCorrupt) && !errors.Is(err, ErrNewer) && !errors.Is(err, ErrOlder) {
 			t.Errorf("byte %d: %v", at, err)
 		}
 	}

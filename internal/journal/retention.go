@@ -18,8 +18,8 @@ type Retention struct {
 }
 
 // maxKeys bounds how many keys of pruned runs are remembered for one outbox, about 100 MB. It is what a flood that never
-// ends leaves; the oldest go first, and with them older requests are refused. A test has a smaller one.
-var maxKeys = 1_000_000
+// ends leaves; the oldest go first, and with them older requests are refused.
+const maxKeys = 1_000_000
 
 // MaxSkew is how far ahead of its arrival a request's time may lie. Clocks of guests and of file servers differ.
 const MaxSkew = 24 * time.Hour
@@ -121,7 +121,11 @@ const (
 // KeysSince is the time such that the keys of an outbox whose requests were asked earlier may be dropped: they are older
 // than a request may be, or too many.
 func (j *Journal) KeysSince(ctx context.Context, outbox string, r Retention, now time.Time) (time.Time, error) {
-	return j.later(ctx, now.Add(-r.MaxRequestAge), beyondKeys, outbox, maxKeys-1)
+	return j.keysSince(ctx, outbox, r, now, maxKeys)
+}
+
+func (j *Journal) keysSince(ctx context.Context, outbox string, r Retention, now time.Time, most int) (time.Time, error) {
+	return j.later(ctx, now.Add(-r.MaxRequestAge), beyondKeys, outbox, most-1)
 }
 
 const beyondKeys = `SELECT asked FROM forgotten WHERE outbox = ? ORDER BY asked DESC LIMIT 1 OFFSET ?`

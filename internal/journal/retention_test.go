@@ -165,14 +165,12 @@ func TestJunkIsForgottenWithoutATrace(t *testing.T) {
 
 func TestTooManyKeys(t *testing.T) {
 	ctx := context.Background()
-	defer func(n int) { maxKeys = n }(maxKeys)
-	maxKeys = 4
 	j := open4test(t, state(t))
 	for i := range 10 {
 		over(t, j, "main", i)
 	}
 	prune(t, j, "main", Retention{Age: time.Second}, noon.Add(time.Hour))
-	since, err := j.KeysSince(ctx, "main", Retention{MaxRequestAge: 365 * 24 * time.Hour}, noon)
+	since, err := j.keysSince(ctx, "main", Retention{MaxRequestAge: 365 * 24 * time.Hour}, noon, 4)
 	must(t, err)
 	for dropped := true; dropped; {
 		dropped, err = j.DropKeys(ctx, "main", since, 2)

@@ -195,7 +195,8 @@ func (r *recorder) leave(c call, result int64) {
 	case unix.SYS_UNLINKAT:
 		r.name(c.path, 0)
 	case unix.SYS_RENAMEAT:
-		if file := r.names[filepath.Base(c.path)]; r.lies(c.path) {
+		file := r.names[filepath.Base(c.path)]
+		if r.lies(c.path) {
 			r.name(c.to, file)
 			r.name(c.path, 0)
 		}

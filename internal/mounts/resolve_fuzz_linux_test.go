@@ -217,7 +217,8 @@ func (w *ground) upwards(path string) (chain []inode) {
 	for {
 		up, err := unix.Openat(fd, "..", unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 		must(w.t, err, unix.Close(fd), unix.Fstat(up, &st))
-		if fd = up; chain[len(chain)-1] == (inode{st.Dev, st.Ino}) {
+		fd = up
+		if chain[len(chain)-1] == (inode{st.Dev, st.Ino}) {
 			must(w.t, unix.Close(fd))
 			return chain
 		}

@@ -274,7 +274,8 @@ func TestAKilledProcessIsSweptUp(t *testing.T) {
 	slots, err := OpenSlots(slotsPath, 4, true)
 	must(t, err)
 	left, err := slots.Leftovers()
-	if must(t, err); !slices.Equal(left, []int{1, 2}) {
+	must(t, err)
+	if !slices.Equal(left, []int{1, 2}) {
 		t.Fatalf("left over are %v, want 1 and 2", left)
 	}
 	if got := len(mountsBelow(t, slots.path)); got != 5 {

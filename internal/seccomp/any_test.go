@@ -66,7 +66,8 @@ func anyChoice() *Choice {
 func anyArgs(rules []Rule) (args [6]uint64) {
 	for _, i := range rand.Perm(len(rules)) {
 		for _, a := range rules[i].Args {
-			if values := near(a); rand.IntN(3) > 0 {
+			values := near(a)
+			if rand.IntN(3) > 0 {
 				args[a.Index] = values[rand.IntN(min(len(values), 3+rand.IntN(len(values))))]
 			}
 		}

@@ -58,7 +58,8 @@ func interesting(rules []Rule) [][6]uint64 {
 				longer = append(longer, args)
 			}
 		}
-		if all = longer; values[i] == nil {
+		all = longer
+		if values[i] == nil {
 			all = longer[len(longer)/2:] // no rule looks at this argument: one value is enough
 		}
 	}

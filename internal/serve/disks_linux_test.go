@@ -100,7 +100,8 @@ func TestTwoCopiesOfOneDisk(t *testing.T) {
 		t.Errorf("the outbox that is known: %+v", r)
 	}
 	status, err := client.Status(t.Context())
-	if s.must(err); !strings.Contains(status.Outboxes[1].Trouble, "accept second --new") {
+	s.must(err)
+	if !strings.Contains(status.Outboxes[1].Trouble, "accept second --new") {
 		t.Errorf("of the other one it says %q", status.Outboxes[1].Trouble)
 	}
 	_, err = client.Accept(t.Context(), "second", control.New)

@@ -9,9 +9,11 @@ import "runtime/debug"
 var Version string
 
 // String is the version, never empty: "v1.2.3", "v1.2.3-4-gabcdef0-dirty", "abcdef012345" or "unknown".
-func String() string {
-	if Version != "" {
-		return Version
+func String() string { return orFromBuild(Version) }
+
+func orFromBuild(set string) string {
+	if set != "" {
+		return set
 	}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {

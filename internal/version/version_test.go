@@ -6,14 +6,11 @@ import (
 )
 
 func TestStringPrefersWhatTheBuildSet(t *testing.T) {
-	defer func(old string) { Version = old }(Version)
-	Version = "v9.8.7"
-	if got := String(); got != "v9.8.7" {
-		t.Errorf("String() = %q", got)
+	if got := orFromBuild("v9.8.7"); got != "v9.8.7" {
+		t.Errorf("it is %q", got)
 	}
-	Version = ""
-	if got := String(); got == "" {
-		t.Error("String() is empty")
+	if got := orFromBuild(""); got == "" {
+		t.Error("it is empty")
 	}
 }
 

@@ -328,7 +328,8 @@ func (f *field) persist() {
 		}
 		defer a.Close()
 		for chunk := range a.Output() {
-			if cursor = chunk.Cursor; chunk.Stream == sandbox.Stdout {
+			cursor = chunk.Cursor
+			if chunk.Stream == sandbox.Stdout {
 				said += string(chunk.Bytes)
 			}
 		}

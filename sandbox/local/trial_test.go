@@ -106,7 +106,8 @@ func TestTrialLeavesNothing(t *testing.T) {
 		ctx, end := context.WithCancel(t.Context())
 		made, removed := 0, 0
 		test.l.removed = func(ctx context.Context, h sandbox.Handle) error {
-			if removed++; h.ID != "made" || ctx.Err() != nil {
+			removed++
+			if h.ID != "made" || ctx.Err() != nil {
 				t.Errorf("%s: %q is removed (%v)", what, h.ID, ctx.Err())
 			}
 			if errors.Is(test.want, fs.ErrPermission) {

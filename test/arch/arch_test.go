@@ -129,6 +129,24 @@ func TestNothingIsWrittenTwice(t *testing.T) {
 	}
 }
 
+// TestFormsThatMislead: no name of Go's own means something else, no statement hides in an if, and no test changes a variable of
+// its package.
+func TestFormsThatMislead(t *testing.T) {
+	tests := parsed(t, func(name string) bool { return strings.HasSuffix(name, "_test.go") })
+	for path, files := range packages(t) {
+		var vars []string
+		for _, f := range files {
+			vars = append(vars, variables(f.syntax)...)
+		}
+		for _, f := range tests[path] {
+			report(t, exchanged(f.syntax, vars, f.at))
+		}
+		for _, f := range append(files, tests[path]...) {
+			report(t, append(misnamed(f.syntax, f.at), hidden(f.syntax, f.at)...))
+		}
+	}
+}
+
 func report(t *testing.T, found []string) {
 	t.Helper()
 	slices.Sort(found)
@@ -137,7 +155,7 @@ func report(t *testing.T, found []string) {
 	}
 }
 
-// source is one file that is no test.
+// source is one file.
 type source struct {
 	syntax *ast.File
 	set    *token.FileSet
@@ -145,8 +163,14 @@ type source struct {
 
 func (s source) at(n ast.Node) string { return s.set.Position(n.Pos()).String() }
 
-// packages are the packages of the module by their path below it, with all their files, for whatever system they are.
+// packages are the packages of the module by their path below it, with all their files that are no tests, for whatever system they are.
 func packages(t *testing.T) map[string][]source {
+	t.Helper()
+	return parsed(t, func(name string) bool { return !strings.HasSuffix(name, "_test.go") })
+}
+
+// parsed are the files of the module whose names are wanted, by the path of their package.
+func parsed(t *testing.T, wanted func(name string) bool) map[string][]source {
 	t.Helper()
 	top := root(t)
 	all := map[string][]source{}
@@ -161,7 +185,7 @@ func packages(t *testing.T) map[string][]source {
 			}
 			return nil
 		}
-		if !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {
+		if !strings.HasSuffix(name, ".go") || !wanted(name) {
 			return nil
 		}
 		s := source{set: token.NewFileSet()}

@@ -127,3 +127,36 @@ func TestRuleFindsUnnamedLaunchers(t *testing.T) {
 	check(t, "launchers", unnamed(doc, []string{"sandbox/docker", "sandbox/gvisor"}),
 		"the comment of sandbox does not name the launcher sandbox/gvisor", "the comment of sandbox names sandbox/lxc, which is no launcher")
 }
+
+func TestRuleFindsFormsThatMislead(t *testing.T) {
+	const text = `package p
+import "other"
+type clears interface { clear(); tidy() }
+func (s *set) recover() (any bool) { return any }
+func f(s *set) (err error) {
+	if err = g(); s.full { return err }
+	if s.n++; s.n > 3 { return nil }
+	if s.try(); s.full { return nil }
+	if must(err); s.full { return nil }
+	if n, err := h(); err != nil { return err }
+	now = nil
+	other.table["x"] = 1
+	limit := 3
+	limit = 4
+	retries[limit] = 5
+	return nil
+}
+`
+	set := token.NewFileSet()
+	file, err := parser.ParseFile(set, "p.go", text, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := func(n ast.Node) string { return set.Position(n.Pos()).String() }
+	check(t, "names", misnamed(file, at), "p.go:3:25 calls a method clear", "p.go:4:1 calls a function recover", "p.go:4:26 calls a result any")
+	const says = " hides a statement in an if whose condition does not speak of it"
+	check(t, "ifs", hidden(file, at), "p.go:6:2"+says, "p.go:9:2"+says)
+	const instead = "; a test gives a value of its own"
+	check(t, "seams", exchanged(file, []string{"now", "limit", "retries"}, at),
+		"p.go:11:2 changes the package variable now"+instead, "p.go:15:2 changes the package variable retries"+instead)
+}

@@ -83,7 +83,8 @@ func write(dir string, trial Trial) error {
 		return err
 	}
 	_, err = file.Write(data)
-	if closed := file.Close(); err == nil {
+	closed := file.Close()
+	if err == nil {
 		err = closed
 	}
 	return err

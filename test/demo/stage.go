@@ -40,7 +40,8 @@ func perform(ctx context.Context, e *engine, p *page) (marks []string, err error
 	if s.dir, err = os.MkdirTemp("", "torno-demo-"); err != nil {
 		return nil, err
 	}
-	if s.home = (container{s}); e == nil {
+	s.home = (container{s})
+	if e == nil {
 		s.home = box{s}
 	}
 	s.marks = []string{filepath.Base(s.dir)}

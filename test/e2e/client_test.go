@@ -55,7 +55,8 @@ func parent(h *house.House, args ...string) *shell {
 // done waits for a command's end and wants its exit code.
 func (s *shell) done(h *house.House, exit int) string {
 	h.Helper()
-	if err := s.Wait(); s.ProcessState.ExitCode() != exit {
+	err := s.Wait()
+	if s.ProcessState.ExitCode() != exit {
 		h.Errorf("%v: %v, want %d\n%s", s.Args[1:], err, exit, s.errors.String())
 	}
 	return s.out.String()

@@ -176,7 +176,8 @@ func TestMistakesOfTheCaller(t *testing.T) {
 		}
 	}
 	run := exec.Command("../../scripts/need", "a-miracle")
-	if out, err := run.CombinedOutput(); run.ProcessState.ExitCode() != 64 {
+	out, err := run.CombinedOutput()
+	if run.ProcessState.ExitCode() != 64 {
 		t.Errorf("need a-miracle = %v, %s", err, out)
 	}
 }

@@ -59,7 +59,8 @@ func (s *sidecar) end(id string) {
 	s.Must(s.places.API.ContainerStop(s.Context(), id, container.StopOptions{Timeout: &patience}))
 	purge := s.begin("purge", "--yes")
 	s.Eventually("all is removed", func() bool { return s.ended(purge) })
-	if said := s.log(purge); s.Failed() {
+	said := s.log(purge)
+	if s.Failed() {
 		s.Logf("the watcher said:\n%s\nand purge:\n%s", s.log(id), said)
 	}
 }

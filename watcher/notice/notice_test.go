@@ -55,12 +55,14 @@ func TestTroubleThatIsNotMetAgainIsTakenBack(t *testing.T) {
 		for range 3 {
 			disk.Raise(delegation.NoticeDisk, errors.New("full"))
 			time.Sleep(Lingers)
-			if disk.LowerIfOld(); len(n.Of("one")) != 1 || len(n.Of("two")) != 0 {
+			disk.LowerIfOld()
+			if len(n.Of("one")) != 1 || len(n.Of("two")) != 0 {
 				t.Errorf("they are told %v and %v", n.Of("one"), n.Of("two"))
 			}
 		}
 		time.Sleep(time.Millisecond)
-		if disk.LowerIfOld(); len(n.Of("one")) != 0 {
+		disk.LowerIfOld()
+		if len(n.Of("one")) != 0 {
 			t.Errorf("it is told %v still", n.Of("one"))
 		}
 	})

@@ -93,7 +93,8 @@ func (b *board) next() (*Admission, delegation.RunStatus, bool) {
 		late := len(b.newest) > boardBehind
 		delete(b.newest, r)
 		over, shown := status.State == delegation.StateEnded, b.shown[r]
-		if b.shown[r] = true; over {
+		b.shown[r] = true
+		if over {
 			delete(b.shown, r)
 		}
 		if !over || shown || !late {

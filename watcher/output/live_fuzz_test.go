@@ -30,7 +30,8 @@ func FuzzSegments(f *testing.F) {
 			s.flushed = time.Time{} // a child so quiet that nothing is left out
 			s.add(kind, rest[:n])
 			want[kind] = append(want[kind], rest[:n]...)
-			if rest = rest[n:]; both {
+			rest = rest[n:]
+			if both {
 				kind = map[delegation.EventType]delegation.EventType{delegation.EventStdout: delegation.EventStderr, delegation.EventStderr: delegation.EventStdout}[kind]
 			}
 		}

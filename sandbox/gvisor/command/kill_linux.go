@@ -57,7 +57,8 @@ func killOnce(box string, belongs func(pid int, box string) bool) (killed int, e
 			continue
 		}
 		done, killErr := killOne(pid, box, belongs)
-		if err = errors.Join(err, killErr); done {
+		err = errors.Join(err, killErr)
+		if done {
 			killed++
 		}
 	}

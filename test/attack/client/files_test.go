@@ -134,7 +134,8 @@ func (s *scene) unimpressed() bool {
 		first := true
 		var err error
 		result, err = s.run.WaitWithUpdates(ctx, func(p manager.WaitUpdate) {
-			if seen += fmt.Sprintf("%+v", p); first {
+			seen += fmt.Sprintf("%+v", p)
+			if first {
 				first = false
 				close(looked)
 			}

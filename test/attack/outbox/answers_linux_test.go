@@ -135,7 +135,8 @@ var answers = []attempt{
 		},
 		judge: func(s *scene) {
 			run, err := s.Client.Run(s.Context(), "main/"+s.id)
-			if s.Must(err); run.State != delegation.StateRunning {
+			s.Must(err)
+			if run.State != delegation.StateRunning {
 				s.Errorf("the host believes that it is %s", run.State)
 			}
 			s.tell()

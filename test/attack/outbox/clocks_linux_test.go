@@ -100,7 +100,8 @@ func (s *scene) answeredOnce() {
 	s.Touch("request_none-" + s.id + ".json") // an entry behind it
 	s.Eventually("that is answered", func() bool { return s.Exists("response_none-" + s.id + ".json") })
 	second, err := os.Stat(s.Path("response_" + s.id + ".json"))
-	if s.Must(err); !os.SameFile(first, second) {
+	s.Must(err)
+	if !os.SameFile(first, second) {
 		s.Error("it is answered again and again")
 	}
 }
