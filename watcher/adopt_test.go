@@ -151,7 +151,7 @@ func TestAnAdoptedRunCanBeCancelled(t *testing.T) {
 	a := d.submit(ask{id: "s1", task: "sleep"})
 	d.started(a)
 	d.crash()
-	d.touch("cancel_s1") // while nobody is there to see it
+	d.touch("cancel_s1") // while no watcher is there to see it
 	d.open()
 	d.want(d.response(a), delegation.StatusCancelled, delegation.ReasonCancelled, -1)
 	d.onceEach()
@@ -210,7 +210,7 @@ func TestAPolicyThatForbidsAnAdoptedRunEndsIt(t *testing.T) {
 }
 
 // TestACrashBetweenTheStepsOfALaunch holds the watcher at each step of the fake, kills it there, and wants one agent and one
-// answer. What was not released is made anew. Between the journal's note of the release and the word to init nobody can tell
+// answer. What was not released is made anew. Between the journal's note of the release and the word to init it cannot be told
 // whether the agent ran: that is lost.
 func TestACrashBetweenTheStepsOfALaunch(t *testing.T) {
 	for name, at := range map[string]struct {
@@ -363,7 +363,7 @@ func TestTheLastAttemptIsTheLast(t *testing.T) {
 	}
 }
 
-// TestAnEndThatIsNotWrittenDownKeepsItsSandbox has a watcher stop while the journal does not take the end of a run. Nobody but the
+// TestAnEndThatIsNotWrittenDownKeepsItsSandbox has a watcher stop while the journal does not take the end of a run. Only the
 // sandbox knows that end then, so it stays for the next watcher.
 func TestAnEndThatIsNotWrittenDownKeepsItsSandbox(t *testing.T) {
 	d := newDesk(t, nil)

@@ -25,7 +25,7 @@ type absence struct {
 	comeBack func(d *desk)
 }
 
-// bait is a directory in which a request waits for whoever looks there.
+// bait is a directory in which a request waits for a watcher that looks there.
 func (d *desk) bait(dir string) string {
 	d.Helper()
 	d.must(os.MkdirAll(filepath.Join(dir, "workspaces"), 0o755))

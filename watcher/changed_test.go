@@ -41,7 +41,7 @@ func TestARequestThatIsChangedWhileNobodyLooks(t *testing.T) {
 	d.empty()
 }
 
-// TestADoomedRunKeepsItsWorkspace: what is adopted to be ended is still at work, so nobody else gets its workspace.
+// TestADoomedRunKeepsItsWorkspace: what is adopted to be ended is still at work, so no other run gets its workspace.
 func TestADoomedRunKeepsItsWorkspace(t *testing.T) {
 	d := newDesk(t, nil)
 	busy, over := make(chan struct{}), make(chan struct{})
@@ -201,7 +201,7 @@ func TestTheOutputOfAnAdoptedRunStaysBehindItsEnd(t *testing.T) {
 	}
 }
 
-// TestALostRunWhoseRequestIsMadeOld: a run of that age could be one that was forgotten, so it is not attempted again; and
+// TestALostRunWhoseRequestIsMadeOld: the record of a run of that age may be gone, so it is not attempted again; and
 // no parent keeps the watcher from starting by that.
 func TestALostRunWhoseRequestIsMadeOld(t *testing.T) {
 	for name, restart := range map[string]bool{"while a watcher is there": false, "while none is": true} {

@@ -32,7 +32,7 @@ func TestACrowdDoesNotSlowTheDoor(t *testing.T) {
 	}
 }
 
-// BenchmarkCrowd is the same with what nobody hopes for.
+// BenchmarkCrowd is the same with a crowd that should not happen.
 func BenchmarkCrowd(b *testing.B) {
 	for _, crowd := range crowds {
 		b.Run(crowd.name, func(b *testing.B) {

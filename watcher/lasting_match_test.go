@@ -140,7 +140,7 @@ func (d *desk) looked(all []outbox.Settings, here ...inode.Directory) *Watcher {
 	return w
 }
 
-// ids are the outboxes that are served, "" for one that is not.
+// ids are the outboxes that are served, "" for an outbox that is not.
 func ids(w *Watcher) (all []string) {
 	for _, box := range w.boxes {
 		if box.Leads() != nil {
@@ -153,7 +153,7 @@ func ids(w *Watcher) (all []string) {
 }
 
 // TestDirectoriesThatLookAlike, as copies of a disk do, and directories on file systems without a number. Their names decide, then
-// their paths. One that neither tells waits for the operator, and no other outbox does for it.
+// their paths. A directory that neither tells waits for the operator, and no other outbox does for it.
 func TestDirectoriesThatLookAlike(t *testing.T) {
 	for name, alike := range map[string]inode.Directory{"copies": {FileSystem: 1, Inode: 2, Birth: 3}, "without a number": {Inode: 1}} {
 		t.Run(name, func(t *testing.T) {

@@ -85,7 +85,7 @@ func TestMemoryStaysFlat(t *testing.T) {
 	}
 }
 
-// held is what the program holds after what nobody needs is gone.
+// held is what the program holds after what is not needed any more is gone.
 func held() uint64 {
 	var m runtime.MemStats
 	runtime.GC()

@@ -183,7 +183,7 @@ func TestARequestThatLiesThereKeepsItsRow(t *testing.T) {
 }
 
 // TestAnotherRequestOfTheNameKeepsNobodysRow: a client that replaces its request again and again cannot fill the journal.
-// Whoever does not prune has a row of each.
+// A watcher that does not prune has a row of each.
 func TestAnotherRequestOfTheNameKeepsNobodysRow(t *testing.T) {
 	const asked = 12
 	d := newDesk(t, nil)

@@ -19,7 +19,7 @@ import (
 	"torno/watcher/workspace"
 )
 
-// heldByName opens the workspace by its path: in these tests nobody exchanges the directories around it.
+// heldByName opens the workspace by its path: these tests do not exchange the directories around it.
 func heldByName(spec sandbox.Spec) (workspace.Directory, error) {
 	src := spec.WorkspaceMount().Source
 	f, err := os.Open(filepath.Join(src.Base, src.Rel))

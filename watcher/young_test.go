@@ -9,8 +9,8 @@ import (
 	"torno/delegation"
 )
 
-// TestAYoungStampIsBelievedOnceItIsOld: after that an answered request costs a listing no reading, and its response is still the
-// one that was published first.
+// TestAYoungStampIsBelievedOnceItIsOld: after that an answered request costs a listing no reading, and what lies there is still the
+// response that was published first.
 func TestAYoungStampIsBelievedOnceItIsOld(t *testing.T) {
 	d := newDesk(t, nil)
 	a := d.submit(ask{id: "s1", task: "echo"})

@@ -80,7 +80,7 @@ type Profile struct {
 	Chosen   string `json:"chosen,omitempty"` // why it is this one, where the operator has left it to the watcher
 }
 
-// LauncherOf is what launches a profile, and why it was chosen. One that is not on offer has what the configuration says.
+// LauncherOf is what launches a profile, and why it was chosen. A profile that is not on offer has what the configuration says.
 func (s Status) LauncherOf(profile, otherwise string) (launcher, chosen string) {
 	for _, p := range s.Profiles {
 		if p.Name == profile {

@@ -14,7 +14,7 @@
 //   - Its lines on standard error come before every byte of the agent's, and after a started line every exit code
 //     is the agent's, as runfile.ExitFor spells it: n for exit n, 128+n for signal n, 126 for a program that cannot be
 //     executed, 127 for one that is not there. Without that line it is runfile.FailedExit.
-//   - INT, TERM, HUP, QUIT, USR1 and USR2 reach the agent's process group. One that comes before the agent runs ends the
+//   - INT, TERM, HUP, QUIT, USR1 and USR2 reach the agent's process group. A signal that comes before the agent runs ends the
 //     run with 128+n. In the first millisecond, while Go's runtime starts, the kernel drops a signal or the runtime ends
 //     the program without a started line.
 //   - The agent starts with nothing of init's: the given environment, default signal actions, an empty signal mask, a

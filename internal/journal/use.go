@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// The mark of use lies beside a journal while it is open for writing. SQLite takes a missing log for one that never
+// The mark of use lies beside a journal while it is open for writing. SQLite takes a missing log for a log that never
 // existed, and would silently forget what it held; the mark records that there is a log.
 const (
 	markSuffix  = ".open"

@@ -125,7 +125,7 @@ func TestTryIDMap(t *testing.T) {
 	}
 }
 
-// TestTryIDMapOfARootThatIsGone: that it is gone says nothing of its file system. One that is back is tried.
+// TestTryIDMapOfARootThatIsGone: that it is gone says nothing of its file system. A root that is back is tried.
 func TestTryIDMapOfARootThatIsGone(t *testing.T) {
 	w := newWorld(t)
 	source, mounted, removed := filepath.Join(t.TempDir(), "source"), filepath.Join(t.TempDir(), "mounted"), filepath.Join(t.TempDir(), "removed")

@@ -88,7 +88,7 @@ func TestNothingIsServedWithLess(t *testing.T) {
 	attack.Record(t, attack.Trial{Row: "H7", Where: "fake", Tried: len(weaknesses), Held: held, Oracle: alive})
 }
 
-// start is how a host ends that does not serve. One that does is stopped.
+// start is how a host ends that does not serve. A host that does is stopped.
 func (s *shop) start() error {
 	ctx, stop := context.WithCancel(s.Context())
 	defer stop()

@@ -30,7 +30,7 @@ func (s *shop) alias(dir, name string) string {
 	return name
 }
 
-// starts says how a start ends. One that serves is ended.
+// starts says how a start ends. A host that serves is ended.
 func (s *shop) starts() error {
 	s.Helper()
 	ctx, stop := context.WithTimeout(s.Context(), patience)

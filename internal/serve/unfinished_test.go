@@ -110,7 +110,7 @@ func TestSandboxesThatNobodyNotedAreFound(t *testing.T) {
 	}
 }
 
-// TestAReloadBringsALauncher: one that was not in use before is opened, and the runs of the old one go on.
+// TestAReloadBringsALauncher: a launcher that was not in use before is opened, and the runs of the old one go on.
 func TestAReloadBringsALauncher(t *testing.T) {
 	s := newAutoShop(t)
 	s.config.Profiles[0].Sandbox = "docker"

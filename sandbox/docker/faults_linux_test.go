@@ -277,7 +277,7 @@ func closeCutsOff(t *testing.T, op string) {
 	}
 }
 
-// TestEachCallFailsOnce spoils every kind of call of a run, before and after the engine has done its part. Whoever tries
+// TestEachCallFailsOnce spoils every kind of call of a run, before and after the engine has done its part. A caller that tries
 // again gets the run, whole and once, and nothing is left of it.
 func TestEachCallFailsOnce(t *testing.T) {
 	f, between := newFlakyField(t)

@@ -58,7 +58,7 @@ func unsuited(fs sandbox.RootFS) string {
 	return fmt.Sprintf("%s: is a root file system that gVisor alone can use; write sandbox: gvisor or sandbox: auto, or name an image of the engine", form)
 }
 
-// UnreachableError says that nobody answers at an engine's socket.
+// UnreachableError says that no engine answers at a socket.
 type UnreachableError struct {
 	Socket string
 	Err    error

@@ -16,7 +16,7 @@ func (l *Launcher) try(ctx context.Context) (err error) {
 	return err
 }
 
-// trialOwner is whom the trial's workspace belongs to. By path that is whom the sandbox runs as, which is never root.
+// trialOwner is the user to whom the trial's workspace belongs. By path that is the sandbox's user, which is never root.
 func (l *Launcher) trialOwner() uint32 {
 	if own := uint32(os.Geteuid()); own != 0 || l.byHandle {
 		return own

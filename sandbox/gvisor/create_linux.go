@@ -102,7 +102,7 @@ func (m *making) layMounts(context.Context) error {
 		}
 		m.recipe.Mounts = append(m.recipe.Mounts, shown)
 	}
-	m.recipe.Mounts = append(m.recipe.Mounts, bundle.Bind{Source: m.shared.nothing, Target: "/dev/fuse"}) // gVisor's own, for nobody
+	m.recipe.Mounts = append(m.recipe.Mounts, bundle.Bind{Source: m.shared.nothing, Target: "/dev/fuse"}) // gVisor's own, for no user
 	return nil
 }
 

@@ -24,7 +24,7 @@
 // which has nothing in memory that it could not find again there, but the output's first line.
 //
 // What can fail: Create undoes what it has made; a box that was not finished has a name that no List shows, and goes at the
-// next New. Start fails with runsc's own words. A keeper that was killed leaves a sandbox of which nobody knows how it ended:
+// next New. Start fails with runsc's own words. A keeper that was killed leaves a sandbox whose end is not known:
 // it is killed when it is found, and its exit is Unknown. What cannot be removed is found again by List.
 package gvisor
 

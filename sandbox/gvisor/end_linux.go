@@ -13,7 +13,7 @@ import (
 	"torno/sandbox/gvisor/keeper"
 )
 
-// answerTime is how long a keeper may take to answer. One that takes longer was stopped, or hangs, and is not needed: what kills
+// answerTime is how long a keeper may take to answer. A keeper that takes longer was stopped, or hangs, and is not needed: what kills
 // is the kernel (I20).
 const answerTime = 5 * time.Second
 
@@ -28,7 +28,7 @@ func (l *Launcher) kill(ctx context.Context, id string) error {
 	return l.killSandbox(ctx, id)
 }
 
-// dismiss has the keeper end a sandbox and go. One that does not is killed, after all that it keeps.
+// dismiss has the keeper end a sandbox and go. A keeper that does not is killed, after all that it keeps.
 func (l *Launcher) dismiss(ctx context.Context, id string) error {
 	err := l.ask(ctx, id, keeper.Box.Dismiss)
 	if err == nil {

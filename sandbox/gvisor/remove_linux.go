@@ -60,7 +60,7 @@ func (l *Launcher) find(ctx context.Context, id string) (sandbox.Handle, error) 
 	return h, err
 }
 
-// afterKeeper is how a sandbox ended whose keeper is gone. One of which nobody knows is dead afterwards.
+// afterKeeper is how a sandbox ended whose keeper is gone. Where that is not known, the sandbox is dead afterwards.
 func (l *Launcher) afterKeeper(ctx context.Context, id string) (sandbox.Exit, error) {
 	if _, err := l.boxes.Read(id); err != nil {
 		return sandbox.Exit{}, err
@@ -108,7 +108,7 @@ func (l *Launcher) Remove(ctx context.Context, h sandbox.Handle) error {
 }
 
 // discard removes what there is of a sandbox in which nothing runs: its slot first, so that a box without one is what a
-// crash leaves, and not a slot that nobody knows.
+// crash leaves, and not a slot without a box.
 func (l *Launcher) discard(r boxes.Record) error {
 	if err := l.release(r); err != nil {
 		return err

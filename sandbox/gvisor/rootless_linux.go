@@ -21,7 +21,7 @@ import (
 // what root's launcher mounts by itself, a plan has the keeper mount in namespaces that are the sandbox's; and the
 // sandbox runs as the watcher's user, which is the only one there.
 
-// identify decides as whom the sandbox runs, and who mounts for it.
+// identify decides as which user the sandbox runs, and which process mounts for it.
 func (m *making) identify() (err error) {
 	m.tree, m.who = m.Slot, m.options.UIDs.Of(m.Slot)
 	if m.rootless {

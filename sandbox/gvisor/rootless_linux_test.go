@@ -176,7 +176,7 @@ func (h *house) trial(dir string, owner uint32) (*gvisor.Launcher, sandbox.Sandb
 	return h.launch(dir, "here"), sandbox.NewSandboxID(), spec
 }
 
-// TestOrdinaryWorkspaceOfAnother: what another user owns, even one whom the operator allows, cannot be written as ourselves.
+// TestOrdinaryWorkspaceOfAnother: what another user owns, even one that the operator allows, cannot be written as ourselves.
 func TestOrdinaryWorkspaceOfAnother(t *testing.T) {
 	h := asOrdinary(t)
 	l, id, spec := h.trial(filepath.Join(os.Getenv(verdict.Programs), strangers), stranger)

@@ -83,7 +83,7 @@ func (l *Launcher) start(ctx context.Context, r boxes.Record) error {
 	return nil
 }
 
-// turnTime is how long a start may keep others waiting. One that takes longer hangs, and gives its turn back before it ends.
+// turnTime is how long a start may keep others waiting. A start that takes longer hangs, and gives its turn back before it ends.
 const turnTime = 10 * time.Second
 
 // turns are as many as there is room for. Each that is taken is in the channel.

@@ -41,7 +41,7 @@ func TestNoEnginesSocketByAnyName(t *testing.T) {
 	}
 }
 
-// TestALastingSocket is found by its directory, which its owner alone may write: whoever may write there could put another
+// TestALastingSocket is found by its directory, which its owner alone may write: another user who may write there could put another
 // socket in its place.
 func TestALastingSocket(t *testing.T) {
 	dir := t.TempDir()

@@ -137,7 +137,7 @@ func TestTrialLeavesNothing(t *testing.T) {
 	}
 }
 
-// TestTrialThatDoesNotStart says why, and one that never ends is given up.
+// TestTrialThatDoesNotStart says why, and a trial that never ends is given up.
 func TestTrialThatDoesNotStart(t *testing.T) {
 	cause := errors.New("no")
 	if err := runAgent(t.Context(), scripted{started: cause}, sandbox.Handle{}); !errors.Is(err, cause) {

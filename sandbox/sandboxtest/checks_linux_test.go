@@ -12,7 +12,7 @@ import (
 	"torno/test/prober/verdict"
 )
 
-// Outside of every sandbox no check may pass: one that does would pass anywhere.
+// Outside of every sandbox no check may pass: a check that does would pass anywhere.
 func TestChecksFailOnTheHost(t *testing.T) {
 	report := lookAtHost(t)
 	if report.Agent.Uids[0] != 0 || report.Agent.Seccomp != 0 {

@@ -102,7 +102,7 @@ func method(selector *ast.SelectorExpr) string {
 	return ""
 }
 
-// addPoint notes a point's name. One that is put together has a text for its beginning and a state after it.
+// addPoint notes a point's name. A name that is put together has a text for its beginning and a state after it.
 func (s *source) addPoint(arg ast.Expr) {
 	names := []string{}
 	switch x := arg.(type) {

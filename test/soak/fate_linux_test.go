@@ -82,7 +82,7 @@ func (f *fate) meant(state *os.ProcessState) bool {
 	return f.doomed && ok && status.Signal() == syscall.SIGKILL
 }
 
-// leaves says whether a watcher ended with the word that it leaves something to do. One that is stopped while it begins may not
+// leaves says whether a watcher ended with the word that it leaves something to do. A watcher that is stopped while it begins may not
 // have removed yet what its predecessor left, or not even have taken that up; the answers it owes none of, or does not know of any.
 func (f *fate) leaves(state *os.ProcessState) bool {
 	said := f.Said()[f.said:]
@@ -179,7 +179,7 @@ func (f *fate) stop(signal syscall.Signal) {
 	}
 }
 
-// rise starts a watcher that serves. One that is to die at a point may do so before.
+// rise starts a watcher that serves. A watcher that is to die at a point may do so before.
 func (f *fate) rise(n stroke) {
 	f.configure(n.settled)
 	for f.Env = f.doom(n); ; f.Env = f.doom(stroke{point: -1}) {

@@ -45,7 +45,7 @@ type Doors struct {
 	known map[string]bool // by the ids of sandboxes: whether a door may be open. Those that this watcher makes are all here
 }
 
-// New returns the doors of a gateway. tell tells it its routes: one that has just come back may not have been told yet.
+// New returns the doors of a gateway. tell tells it its routes: a gateway that has just come back does not know them yet.
 func New(g Gateway, tell func(context.Context) error) *Doors {
 	return &Doors{gateway: g, tell: tell, asking: make(chan struct{}, 1), known: map[string]bool{}}
 }
@@ -224,7 +224,7 @@ func (d *Doors) Release(ctx context.Context, id sandbox.SandboxID) error {
 	return err
 }
 
-// close closes a door. One that is not there is closed.
+// close closes a door. A door that is not there is closed.
 func (d *Doors) close(ctx context.Context, id string) (gateway.Door, error) {
 	closed, err := d.gateway.CloseDoor(ctx, id)
 	if err == nil && closed.ID != id {

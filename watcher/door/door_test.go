@@ -227,7 +227,7 @@ func TestWhatAGatewayRefuses(t *testing.T) {
 	}
 }
 
-// TestAGatewayThatWasNotToldYet: one that comes back has no routes, or those of an earlier configuration. The run that waits for it
+// TestAGatewayThatWasNotToldYet: a gateway that comes back has no routes, or those of an earlier configuration. The run that waits for it
 // does not fail for that.
 func TestAGatewayThatWasNotToldYet(t *testing.T) {
 	n, h := newNear(t), holder(t, claude)

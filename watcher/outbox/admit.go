@@ -47,7 +47,7 @@ func (d *admitter) takeIn(ctx context.Context, in Intake, readErr error) time.Du
 	return d.admit(ctx, in, request)
 }
 
-// admit compiles a valid request, unless it is that of a run that is on its way or one that is too old.
+// admit compiles a valid request, unless it is that of a run that is on its way, or the request is too old.
 func (d *admitter) admit(ctx context.Context, in Intake, request delegation.Request) time.Duration {
 	attempts, err := d.Journal.Attempts(ctx, d.ID, request.SubagentID, request.RequestID)
 	if err != nil {

@@ -54,8 +54,8 @@ func (a *Admission) Record(key sandbox.RunKey, warnings []string) journal.Run {
 }
 
 // Check says why the run should end as far as its files tell: its client took the request away, or a sentinel is there. A missing
-// request counts only while the held directory is still at its path: one that was removed, or whose file system is gone, misses all of
-// them. A sentinel that was there before the request was removed when the host first saw that; so one that is there speaks of this run,
+// request counts only while the held directory is still at its path: a directory that was removed, or whose file system is gone, misses all of
+// them. A sentinel that was there before the request was removed when the host first saw that; so a sentinel that is there speaks of this run,
 // whatever times the files have. It does not compare contents; Watch does, when it reads the file.
 func (a *Admission) Check() delegation.Reason {
 	if a.box.misses(a.file) {
@@ -88,7 +88,7 @@ func (a *Admission) DiscardCancels() {
 // Tell shows the client where the run stands, soon.
 func (a *Admission) Tell(status delegation.RunStatus) { a.box.board.set(a, status) }
 
-// Answer publishes the response of a run that has ended. One that cannot be written is tried again.
+// Answer publishes the response of a run that has ended. A response that cannot be written is tried again.
 func (a *Admission) Answer(record journal.Run) error {
 	err := a.box.Respond(a.file, delegation.ResponseName(a.Key.Subagent), a.Reading(), ResponseOf(record))
 	if err != nil {

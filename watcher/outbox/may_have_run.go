@@ -14,7 +14,7 @@ import (
 // tooOld refuses a request whose time is further away than keys are remembered, unless the journal knows it: then it
 // waited here, however long. The time is that of the last writing. It is the client's word, and a good one: what comes
 // out of a backup has its old time, and a client that sets a new time could as well choose a new id. The time of the last
-// change, which nobody can set, would say nothing: it is new whenever a file comes back.
+// change, which no writer can set, would say nothing: it is new whenever a file comes back.
 func (d *admitter) tooOld(ctx context.Context, in Intake, key sandbox.RunKey) (*delegation.Refusal, error) {
 	limit, age := d.MaxRequestAge, in.seen.Sub(in.read.Stamp.ModTime)
 	if limit == 0 || age <= limit && age >= -journal.MaxSkew {

@@ -14,7 +14,7 @@ import (
 // sweeper removes what was left behind: by clients that took their request away, and by earlier watchers.
 type sweeper struct{ *Outbox }
 
-// orphan removes a response, status or sentinel whose request is gone, and statuses that nobody fetched; a run whose
+// orphan removes a response, status or sentinel whose request is gone, and statuses that no client fetched; a run whose
 // request is gone ends. It waits until the file has some age: its client may be at work.
 func (s *sweeper) orphan(name, rawID string) {
 	stamp, err := s.Dir.Stat(name)
@@ -39,7 +39,7 @@ func kindOf(name string) delegation.Kind {
 	return kind
 }
 
-// orphanSegment removes live output of an earlier watcher that nobody may want to read any more. As long as the request of an
+// orphanSegment removes live output of an earlier watcher that no client reads any more. As long as the request of an
 // ended run is there, its client may still read, however slowly: then the segments count among those that are kept.
 func (s *sweeper) orphanSegment(ctx context.Context, name string) {
 	rawID, hash, seq, ok := delegation.ParseEventsName(name)

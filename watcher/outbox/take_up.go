@@ -36,8 +36,8 @@ func (o *Outbox) TakeUp(record journal.Run) (a *Admission, reason delegation.Rea
 	return o.Admission(record.RunKey(), in, known, record.Warnings), reason
 }
 
-// StillAsked reads the request of a record once more, as hostile as ever. The reason is why nobody waits for the run any
-// more, "" when somebody does. The same request may lie in another file by now.
+// StillAsked reads the request of a record once more, as hostile as ever. The reason is why no client waits for the run any
+// more, "" when its client does. The same request may lie in another file by now.
 func (o *Outbox) StillAsked(record journal.Run) (in Intake, reason delegation.Reason) {
 	in = Intake{name: record.FileName, read: record.Reading(), seen: record.Created}
 	data, read, err := o.readSettled(record.FileName)

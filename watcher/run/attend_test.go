@@ -11,7 +11,7 @@ import (
 	"torno/watcher/output"
 )
 
-// TestWhoLeavesBeginsNoEnd: a second signal that comes when the watcher has left its runs to the next one is for nobody.
+// TestWhoLeavesBeginsNoEnd: a second signal that comes when the watcher has left its runs to the next one ends no run.
 func TestWhoLeavesBeginsNoEnd(t *testing.T) {
 	dir, err := os.OpenRoot(t.TempDir())
 	if err != nil {

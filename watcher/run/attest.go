@@ -50,7 +50,7 @@ func (a *attendance) release() error {
 		return err
 	}
 	select {
-	case <-a.exited: // init may hold on without it, for ever, and nobody else can give the word
+	case <-a.exited: // init may hold on without it, for ever, and no other process can give the word
 		return a.endedInHold()
 	default:
 	}

@@ -90,7 +90,7 @@ func TestWhatTheJournalIsSureOfIsNotAskedAgain(t *testing.T) {
 	})
 }
 
-// TestACallThatNeverReturnsEndsItsRun: nobody cancels. The run has failed when its time, and the grace for it, are over.
+// TestACallThatNeverReturnsEndsItsRun, although no client cancels: the run has failed when its time, and the grace for it, are over.
 func TestACallThatNeverReturnsEndsItsRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		runs := runsOf(t)

@@ -120,7 +120,7 @@ func (r *runner) launchAndFollow() verdict {
 	}
 }
 
-// goOn follows the sandbox of a run that was adopted. One that was released and never began is an earlier version's, and may
+// goOn follows the sandbox of a run that was adopted. A sandbox that was released and never began is an earlier version's, and may
 // have run all the same.
 func (r *runner) goOn() verdict {
 	if why := r.Stranded(); why != "" {

@@ -37,7 +37,7 @@ func (runs *Runs) startingIn(t *testing.T, name string, inodes ...uint64) *runne
 	}
 	key := sandbox.RunKey{Outbox: "main", Subagent: id, Request: asked, Attempt: 1}
 	spec := sandbox.Spec{Mounts: []sandbox.Mount{{Workspace: true}}}
-	r := runs.newRun(Request{Key: key, Spec: spec}, nobody{})
+	r := runs.newRun(Request{Key: key, Spec: spec}, deaf{})
 	r.workplace.held = workspace.Hold(lyingIn{above: dirs(inodes...)}, dirs(inodes...))
 	runs.own(r.Run)
 	runs.claims.hold(r.Run, r.workplace.held)
@@ -45,7 +45,7 @@ func (runs *Runs) startingIn(t *testing.T, name string, inodes ...uint64) *runne
 }
 
 // TestOfTwoThatStartAtOnceOneWins: a parent has moved one workspace into the other one since both runs were let in, and each
-// sees the other. The one that was admitted first wins, whichever looks first.
+// sees the other. The run that was admitted first wins, whichever looks first.
 func TestOfTwoThatStartAtOnceOneWins(t *testing.T) {
 	for _, laterFirst := range []bool{false, true} {
 		runs := runsOf(t)

@@ -112,7 +112,7 @@ func (m *Removals) inBackground(launcher sandbox.Launcher, h sandbox.Handle) boo
 	return true
 }
 
-// Later removes a sandbox that no run waits for; key is of the run that it was made for, "" where nobody knows. One that
+// Later removes a sandbox that no run waits for; key is of the run that it was made for, "" where that is not known. A sandbox that
 // cannot be removed does not keep the watcher from its work.
 func (m *Removals) Later(key string, h sandbox.Handle) {
 	launcher, gone := m.launchers[h.Launcher], make(chan struct{})
@@ -138,7 +138,7 @@ func (m *Removals) Later(key string, h sandbox.Handle) {
 }
 
 // Now removes a sandbox before anything new begins: its outbox may be served under another name, and its workspace be
-// asked for again. One that cannot be removed at once is removed later.
+// asked for again. A sandbox that cannot be removed at once is removed later.
 func (m *Removals) Now(key string, h sandbox.Handle) {
 	crash.At("recover.dropped")
 	if err := m.Once(h); err != nil {
@@ -157,7 +157,7 @@ func (m *Removals) Once(h sandbox.Handle) error {
 	return err
 }
 
-// await waits until no sandbox of the key is being removed: a crash can leave one that nobody noted, and its request
+// await waits until no sandbox of the key is being removed: a crash can leave a sandbox that no record names, and its request
 // begins anew. It does not wait for longer than its run goes on.
 func (m *Removals) await(ending context.Context, key string) {
 	gone, ok := m.removing.Load(key)

@@ -33,7 +33,7 @@ type Client interface {
 	Check() delegation.Reason // why the run should end as far as the client's files tell; "" where it may go on
 	Record(key sandbox.RunKey, warnings []string) journal.Run
 	Tell(delegation.RunStatus)                 // shows where the run stands, soon
-	Answer(ended journal.Run) error            // publishes the response; one that cannot be written is tried again
+	Answer(ended journal.Run) error            // publishes the response, and tries again where it cannot be written
 	DiscardCancels()                           // removes the sentinels of a run that has ended
 	Live() *output.Live                        // where live output goes
 	HasLive(seq int) bool                      // whether live output was published up to a segment
@@ -96,7 +96,7 @@ func (r *Run) EndOver(why *delegation.Refusal) {
 	r.End(delegation.ReasonWorkspaceLimit)
 }
 
-// Cause is why the run must end, or "" when nobody wants that.
+// Cause is why the run must end, or "" when it may go on.
 func (r *Run) Cause() delegation.Reason {
 	var reason endCause
 	if errors.As(context.Cause(r.ending), &reason) {

@@ -23,7 +23,7 @@ func runsOf(t *testing.T) *Runs {
 	})
 }
 
-// nobody is a client that hears nothing.
-type nobody struct{ Client }
+// deaf is a client that hears nothing.
+type deaf struct{ Client }
 
-func (nobody) Live() *output.Live { return &output.Live{} }
+func (deaf) Live() *output.Live { return &output.Live{} }

@@ -20,7 +20,7 @@ type workplace struct {
 	holdErr error // why there is none
 }
 
-// hold holds the workspace of a run. What is wrong with one that cannot be held is for the launcher to say, which
+// hold holds the workspace of a run. What is wrong with a workspace that cannot be held is for the launcher to say, which
 // looks at it next. Where there is no file descriptor to spare, it waits for one.
 func (p *workplace) hold() {
 	waits := p.runs.Notices.Flag("")

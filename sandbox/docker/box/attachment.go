@@ -109,7 +109,7 @@ func (a *attachment) exitOf(told engineAnswer) (sandbox.Exit, error) {
 
 // whoKilled looks again where a KILL ended the agent that was none of ours. The engine notes in a container's state that
 // memory ended it only when that news overtakes the end itself, which on a busy machine one in a hundred does not. And
-// whoever removes a container by force has the engine kill it first: then it is not the agent that was ended, but all of it.
+// a person who removes a container by force has the engine kill it first: then it is not the agent that was ended, but all of it.
 func (a *attachment) whoKilled(exit sandbox.Exit) (sandbox.Exit, error) {
 	patient, cancel := context.WithTimeout(a.open, oomPatience)
 	defer cancel()
@@ -123,7 +123,7 @@ func (a *attachment) whoKilled(exit sandbox.Exit) (sandbox.Exit, error) {
 	return exit, nil
 }
 
-// oomPatience is how long the news of memory may come after that of the end. Only an end by a KILL that nobody here sent
+// oomPatience is how long the news of memory may come after that of the end. Only an end by a KILL that this watcher did not send
 // waits for it.
 const oomPatience = 2 * time.Second
 
@@ -186,7 +186,7 @@ func (a *attachment) signal(ctx context.Context, s sandbox.Signal, name string) 
 
 func (a *attachment) Wait(ctx context.Context) (sandbox.Exit, error) { return a.ended.Wait(ctx) }
 
-// Close lets go of a sandbox. One that holds is let go of for good: its init ends with its input.
+// Close lets go of a sandbox. A sandbox in its hold is let go of for good: its init ends with its input.
 func (a *attachment) Close() error {
 	if a.first {
 		a.box.abandon()

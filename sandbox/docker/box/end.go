@@ -45,8 +45,8 @@ func (b *Box) witness() (*attest.Death, time.Time) {
 	return b.death, b.started
 }
 
-// seeEnd is how the sandbox ended, where the host sees it. Of one that was asked to end the engine's word is waited for: nobody is in a
-// hurry then, and whoever has it cancelled finds it ended on the engine, too.
+// seeEnd is how the sandbox ended, where the host sees it. For a sandbox that was asked to end, it waits for the engine's word: there is no
+// hurry then, and the client that cancelled finds it ended on the engine, too.
 func (a *attachment) seeEnd(end runfile.End) (sandbox.Exit, bool) {
 	death, started := a.box.witness()
 	if death == nil || a.box.asked.Load() || end.Memory == runfile.MemoryUnknown || !death.Await(a.open) {

@@ -211,7 +211,7 @@ func (m *making) existing(ctx context.Context, name string) (sandbox.Handle, err
 	if err != nil || h.Sandbox != m.ID {
 		return sandbox.Handle{}, fmt.Errorf("a container named %s is in the way and is not this sandbox's; remove it", name)
 	}
-	if !m.Known(found.ID) { // it came when nobody waited for it any more, and its slot may be another's by now
+	if !m.Known(found.ID) { // it came when its run did not wait any more, and its slot may be another's by now
 		late := fmt.Errorf("%w: it was late with container %s", sandbox.ErrUnavailable, name)
 		return sandbox.Handle{}, errors.Join(late, m.Engine.EnsureRemoved(ctx, found.ID))
 	}

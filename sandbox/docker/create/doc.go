@@ -1,5 +1,5 @@
 // Package create turns an order into a container that has not been started: it chooses the root, pins what the request names, takes a slot,
-// decides as whom the sandbox runs, lays mounts and files into the slot, and asks the engine.
+// decides as which user the sandbox runs, lays mounts and files into the slot, and asks the engine.
 //
 // It is given a Ground, which is the same for every sandbox of an installation, and hands back what it Created with all that is known of it.
 // It knows nothing of the launcher except two callbacks, Restore and Known.

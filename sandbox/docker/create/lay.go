@@ -18,7 +18,7 @@ import (
 	"torno/sandbox/local/hostroot"
 )
 
-// identify decides as whom the sandbox runs.
+// identify decides as which user the sandbox runs.
 func (m *making) identify(context.Context) (err error) {
 	who := m.UIDs.Of(m.Slot)
 	if !m.ByHandle {

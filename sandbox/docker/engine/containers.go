@@ -63,7 +63,7 @@ func (c *Client) Kill(ctx context.Context, id, signal string) error {
 	return c.api.ContainerKill(ctx, id, signal)
 }
 
-// Remove removes a container, also one that runs. It is a conflict while somebody else is removing it.
+// Remove removes a container, also one that runs. It is a conflict while another process is removing it.
 func (c *Client) Remove(ctx context.Context, id string) error {
 	defer c.timed("remove")()
 	return c.api.ContainerRemove(ctx, id, container.RemoveOptions{Force: true, RemoveVolumes: true})

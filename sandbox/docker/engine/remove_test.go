@@ -10,7 +10,7 @@ import (
 )
 
 // TestAContainerEndsWhileItIsRemoved: the engine wants to kill it, finds that it does not run any more, and calls that an
-// error. It is removed all the same. One that the engine cannot kill is an error.
+// error. It is removed all the same. A container that the engine cannot kill is an error.
 func TestAContainerEndsWhileItIsRemoved(t *testing.T) {
 	for state, want := range map[string]struct {
 		asked int

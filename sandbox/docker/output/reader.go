@@ -60,7 +60,7 @@ func (r *Reader) Read(ctx context.Context, ended func() error) {
 	close(r.read)
 	r.stream.Close()
 	if unknown := ended(); err != nil && unknown == nil {
-		_ = r.send(ctx, sandbox.Chunk{Stream: sandbox.Stderr, Gap: true}) // what was not read is lost; after Close nobody minds
+		_ = r.send(ctx, sandbox.Chunk{Stream: sandbox.Stderr, Gap: true}) // what was not read is lost; after Close no reader minds
 	}
 }
 
@@ -68,7 +68,7 @@ func (r *Reader) Read(ctx context.Context, ended func() error) {
 // once, unless something is broken.
 const drainTime = 10 * time.Second
 
-// Drain returns when the stream of a sandbox that has ended is read, and gives up one that stays silent.
+// Drain returns when the stream of a sandbox that has ended is read, and gives up a stream that stays silent.
 func (r *Reader) Drain() {
 	for seen := int64(-1); ; {
 		select {

@@ -202,7 +202,7 @@ func TestEveryFieldIsClassified(t *testing.T) {
 	}
 }
 
-// TestFieldsAreOfTheirClass builds two containers that differ in everything in which two can, and one that has the
+// TestFieldsAreOfTheirClass builds two containers that differ in everything in which two can, and a third that has the
 // limits of the first and all else of the second.
 func TestFieldsAreOfTheirClass(t *testing.T) {
 	one, two := recipes["host"], recipes["image"]

@@ -15,7 +15,7 @@ import (
 	"torno/sandbox/local/lay"
 )
 
-// Record is what a box says of itself, for whoever finds it.
+// Record is what a box says of itself, for the launcher that finds it.
 type Record struct {
 	Sandbox sandbox.SandboxID `json:"sandbox"`
 	// Before is what the first version had in Sandbox's place. Its init did not hold.

@@ -27,7 +27,7 @@ func keepSite(dir string) (string, error) {
 	rand.Read(random[:])
 	left, _ := filepath.Glob(filepath.Join(dir, siteName+".*")) // it fails for bad patterns only
 	for _, name := range left {
-		os.Remove(name) // of a start that was killed; one that stays harms nothing
+		os.Remove(name) // of a start that was killed; a file that stays harms nothing
 	}
 	if err := writeSite(dir, hex.EncodeToString(random[:])); err != nil {
 		return "", fmt.Errorf("give the launcher's directory an id: %w", err)
@@ -35,7 +35,7 @@ func keepSite(dir string) (string, error) {
 	return readSite(dir)
 }
 
-// readSite reads the id. One that is damaged is no reason for a new one: the journal names the old one.
+// readSite reads the id. A damaged id is no reason for a new one: the journal names the old one.
 func readSite(dir string) (string, error) {
 	text, err := os.ReadFile(filepath.Join(dir, siteName))
 	if err != nil {

@@ -58,7 +58,7 @@ func (r Recipe) Config() *specs.Spec {
 	return spec
 }
 
-// shutIn gives an ordinary user's sandbox a user namespace in which there is nobody else. A mount that was placed in another
+// shutIn gives an ordinary user's sandbox a user namespace of its own, without any other user. A mount that was placed in another
 // one cannot be left out there when that is bound again.
 func shutIn(spec *specs.Spec, r Recipe) {
 	spec.Linux.Namespaces = append(spec.Linux.Namespaces, specs.LinuxNamespace{Type: specs.UserNamespace})

@@ -46,7 +46,7 @@ func (r Recipe) targets() (all []string) {
 }
 
 // LayImage shows an image, with places for mounts and our own files of /etc, which lie in the directory etc, in a layer over
-// it. Nobody writes to either.
+// it. Neither is ever written.
 func (r Recipe) LayImage(tree Tree, image *os.File, layer, etc string) error {
 	if err := (hostroot.Layout{}).Lay(layer); err != nil {
 		return err
@@ -99,7 +99,7 @@ func (r Recipe) makeDoors(root *os.Root) error {
 	return nil
 }
 
-// makePlace makes a directory, or an empty file, with the directories above it. One that is there may stay; one that lies
+// makePlace makes a directory, or an empty file, with the directories above it. A place that is there may stay; a place that lies
 // in an earlier mount is there already, or the mount would not have been placed.
 func makePlace(root *os.Root, rel string, dir bool) error {
 	if !dir {

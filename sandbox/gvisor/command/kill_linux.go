@@ -14,7 +14,7 @@ import (
 	"torno/internal/retry"
 )
 
-// SentryUser is whom gVisor runs the sentry as where it can choose.
+// SentryUser is the user as which gVisor runs the sentry where it can choose.
 const SentryUser = 65534
 
 // KillKeeper kills the keeper of a box.
@@ -85,7 +85,7 @@ func killOne(pid int, box string, belongs func(pid int, box string) bool) (bool,
 	return true, nil
 }
 
-// isOurs says whether a process is of a user whom the runtime's processes have. What a process calls itself is its own choice: one of
+// isOurs says whether a process is of a user that the runtime's processes have. What a process calls itself is its own choice: one of
 // another user that calls itself the runtime, again and again, would keep a sandbox from being gone.
 func isOurs(pid int) bool {
 	var st unix.Stat_t

@@ -18,7 +18,7 @@ const (
 	Created State = "created" // nothing was started
 	Live    State = "live"    // a keeper has it
 	Over    State = "over"    // the end is written down
-	Lost    State = "lost"    // it was started, and nobody knows how it ended
+	Lost    State = "lost"    // it was started, and its end is not known
 )
 
 // Box is a box, as the watcher has it.
@@ -109,7 +109,7 @@ func (b Box) End() (End, error) {
 	return readEnd(box)
 }
 
-// retry calls a function until it is done, while a keeper lives that may have to be asked again: one that begins or tidies
+// retry calls a function until it is done, while a keeper lives that may have to be asked again: a keeper that begins or tidies
 // up takes milliseconds.
 func (b Box) retry(ctx context.Context, ask func() error) error {
 	for {

@@ -29,7 +29,7 @@ func (k *keeper) start(ctx context.Context) error {
 	for _, d := range k.doors {
 		d.theirs.Close()
 		if err == nil {
-			go d.serve() // until nobody has the other end
+			go d.serve() // until the other end is closed
 		}
 	}
 	if err != nil {
@@ -44,7 +44,7 @@ func (k *keeper) start(ctx context.Context) error {
 // errAsked says that there was no need to start any more.
 var errAsked = errors.New("it was to end before it ran")
 
-// fork starts the runtime in the sandbox's group. Whoever wants to kill it waits until there is something to kill.
+// fork starts the runtime in the sandbox's group. A call that kills it waits until there is something to kill.
 func (k *keeper) fork(p pipes) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -143,7 +143,7 @@ func (k *keeper) provenPid() (int, error) {
 	return pid, nil
 }
 
-// await waits for the child and reaps it. From then on nobody may kill by its pid, which may be reused.
+// await waits for the child and reaps it. From then on no call may kill by its pid, which may be reused.
 func (k *keeper) await() (syscall.WaitStatus, error) {
 	k.mu.Lock()
 	pid := k.child

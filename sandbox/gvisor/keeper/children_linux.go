@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// Children are the keepers that this process has started. Each outlives whoever waits for it, so nobody does: it is reaped
+// Children are the keepers that this process has started. Each outlives its caller, so no caller waits for it: it is reaped
 // when its box is locked, which is possible only when it is gone.
 type Children struct {
 	mu    sync.Mutex

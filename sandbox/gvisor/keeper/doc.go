@@ -11,12 +11,12 @@
 //	end.json     how the sandbox ended
 //	keeper.log   what the keeper says of itself
 //
-// The keeper is the parent of all that the runtime leaves behind, so it sees how the sentry ended, and nobody has to ask. It
-// kills what is left then, and writes the end down when the last process is gone and before anybody is told, into a place
+// The keeper is the parent of all that the runtime leaves behind, so it sees how the sentry ended, without asking. It
+// kills what is left then, and writes the end down when the last process is gone and before it tells a watcher, into a place
 // that was reserved for it: a disk that is full loses output, and no end.
 //
-// Everything that the agent prints goes into the log, and from there to whoever is attached. An attached watcher that does
-// not read stops the agent, when the log is full of what it has not had; a log that nobody reads drops its oldest half.
+// Everything that the agent prints goes into the log, and from there to each watcher that is attached. An attached watcher that does
+// not read stops the agent, when the log is full of what it has not had; a log without a reader drops its oldest half.
 //
 // The sandbox's init holds. The watcher that started the keeper releases it, over the keeper. When that watcher goes without a
 // release, or sends anything else before it, the keeper ends init's input, and init ends. Input of other watchers waits until init
@@ -26,6 +26,6 @@
 // sandbox's user, and gives it the connection.
 //
 // What fails before the start is noted leaves a box that was never started. After that every failure is an end. What can be
-// lost: with a keeper that is killed, how its sandbox ended. Then the box has started and no end, and nobody holds its lock;
+// lost: with a keeper that is killed, how its sandbox ended. Then the box has started and no end, and no process holds its lock;
 // Box.State says Lost, and what still runs is the launcher's to kill. Output that was in the log is read from there.
 package keeper

@@ -90,7 +90,7 @@ func (d *door) serve() {
 	}
 }
 
-// connect goes through the handle, so that at most a name in one directory is looked up again. A socket whose queue is full keeps nobody waiting.
+// connect goes through the handle, so that at most a name in one directory is looked up again. A socket whose queue is full does not keep it waiting.
 func (d *door) connect() (int, error) {
 	fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
 	if err != nil {

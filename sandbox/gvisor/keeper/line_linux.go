@@ -196,7 +196,7 @@ func (l *Line) say(f output.Frame) error {
 func (l *Line) Close() error {
 	var err error
 	if l.conn != nil {
-		err = ignore(l.conn.Close(), net.ErrClosed) // whoever waits with a context may have closed it
+		err = ignore(l.conn.Close(), net.ErrClosed) // a caller that waits with a context may have closed it
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()

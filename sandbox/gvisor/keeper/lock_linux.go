@@ -13,7 +13,7 @@ import (
 var errHeld = errors.New("the box has a keeper")
 
 // lockBox keeps other keepers out, and tells the watcher that this one lives. The lock is the open file's and not the
-// process's, so it ends with whoever has it, however that ends.
+// process's, so it ends with the process that has it, however that ends.
 func lockBox(box *os.Root) (*os.File, error) {
 	file, err := box.OpenFile(lockName, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {

@@ -46,7 +46,7 @@ type Door struct {
 	Name   string `json:"name,omitempty"`
 	Device uint64 `json:"device"` // as the launcher has found it
 	Inode  uint64 `json:"inode"`
-	// UID and GID are as whom the sandbox reaches it: what those may not open the sandbox may not, and whoever listens there
+	// UID and GID are those with which the sandbox reaches it: what they may not open, the sandbox may not, and the listener
 	// sees them.
 	UID uint32 `json:"uid"`
 	GID uint32 `json:"gid"`
@@ -77,7 +77,7 @@ const (
 	logName     = "keeper.log" // what the keeper says of itself
 )
 
-// WriteOrder puts an order into a box that nobody looks at yet.
+// WriteOrder puts an order into a box that no process looks at yet.
 func WriteOrder(dir string, o Order) error {
 	box, err := os.OpenRoot(dir)
 	if err != nil {

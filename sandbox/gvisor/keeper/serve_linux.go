@@ -47,7 +47,7 @@ const (
 // greet reads what a watcher wants. What remains to be done for it is returned. The first watcher, which started the keeper, is
 // the only one that may release the sandbox.
 func (k *keeper) greet(ctx context.Context, conn net.Conn, first bool) (attend func(context.Context)) {
-	defer context.AfterFunc(ctx, func() { conn.Close() })() // nobody waits for one that says nothing
+	defer context.AfterFunc(ctx, func() { conn.Close() })() // a connection that says nothing is not waited for
 	in := bufio.NewReaderSize(conn, maxHello)
 	_ = conn.SetReadDeadline(time.Now().Add(helloTime))
 	hello, err := in.ReadSlice('\n')
@@ -81,7 +81,7 @@ func (k *keeper) greet(ctx context.Context, conn net.Conn, first bool) (attend f
 	}
 }
 
-// attend talks to a watcher, and listens to it meanwhile. One that is gone holds nobody up.
+// attend talks to a watcher, and listens to it meanwhile. A watcher that is gone holds nothing up.
 func (k *keeper) attend(conn net.Conn, in io.Reader, first bool, talk func(context.Context) error) func(context.Context) {
 	return func(ctx context.Context) {
 		ctx, stop := context.WithCancel(ctx)
@@ -94,13 +94,13 @@ func (k *keeper) attend(conn net.Conn, in io.Reader, first bool, talk func(conte
 		if isGone(talk(ctx)) {
 			listening.Wait() // what it has said before is heard to the end
 		}
-		stop() // whoever does not hear the end finds it in the box
+		stop() // a watcher that does not hear the end finds it in the box
 		conn.Close()
 		listening.Wait()
 	}
 }
 
-// isGone says whether a write failed because nobody is there any more.
+// isGone says whether a write failed because the other side is gone.
 func isGone(err error) bool { return errors.Is(err, unix.EPIPE) || errors.Is(err, unix.ECONNRESET) }
 
 // send is the watcher's view: that it runs, the output, the end.

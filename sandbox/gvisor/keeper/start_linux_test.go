@@ -168,7 +168,7 @@ func TestABoxIsStartedOnce(t *testing.T) {
 	}
 }
 
-// TestKilledAtEveryPoint: a keeper that is killed leaves a box that was never started, or one that is lost or over.
+// TestKilledAtEveryPoint: a keeper that is killed leaves a box that was never started, or is lost, or over.
 func TestKilledAtEveryPoint(t *testing.T) {
 	seen := map[State]int{}
 	for delay := range 40 {

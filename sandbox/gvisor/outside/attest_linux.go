@@ -138,7 +138,7 @@ func (s subject) proveRuntime(p *attest.Process) error {
 		return err
 	}
 	program.Close()
-	info, err := os.Stat(s.Program) // nobody else can put another one there: runsc.Find has made sure
+	info, err := os.Stat(s.Program) // no other user can put another one there: runsc.Find has made sure
 	if err != nil {
 		return fmt.Errorf("look for gVisor: %w", err)
 	}

@@ -109,7 +109,7 @@ func (r *register) twin(ctx context.Context, claim *Claim) error {
 	return nil
 }
 
-// firstOf chooses which of several look-alikes is served without asking the operator: one that is known, or the first.
+// firstOf chooses which of several look-alikes is served without asking the operator: a known outbox, or the first.
 func (r *register) firstOf(alike []*Claim) *Claim {
 	i := slices.IndexFunc(alike, func(claim *Claim) bool { return claim.found.ID != "" || claim.ID != "" })
 	return alike[max(i, 0)]

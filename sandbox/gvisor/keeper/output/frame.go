@@ -11,7 +11,7 @@ import (
 // Kind is what a frame is.
 type Kind byte
 
-// The frames of a keeper, and those of whoever is attached.
+// The frames of a keeper, and those of a watcher that is attached.
 const (
 	Stdout  Kind = 'o'
 	Stderr  Kind = 'e'
