@@ -12,8 +12,6 @@ import (
 	"github.com/fsnotify/fsnotify"
 
 	"torno/delegation"
-	"torno/watcher/notice"
-	"torno/watcher/outbox/identity"
 )
 
 // TestAStormOfEventsLeavesTheCoreToOthers sends events, and then overflows, as fast as they are taken, in a time in which
@@ -38,17 +36,11 @@ func TestAStormOfEventsLeavesTheCoreToOthers(t *testing.T) {
 }
 
 func sendFor(t *testing.T, long time.Duration, send func(context.Context, *fsnotify.Watcher)) {
-	dir, err := delegation.OpenDir(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer dir.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), long)
 	defer cancel()
 	costs := new(slow)
 	notify := &fsnotify.Watcher{Events: make(chan fsnotify.Event), Errors: make(chan error)}
-	box := &Outbox{Host: &Host{Life: ctx, Carrier: slowCarrier{costs: costs}, Notices: notice.New(slog.New(slog.DiscardHandler))}, Claim: &identity.Claim{Dir: dir}, log: slog.New(costs), trails: &trails{}, files: &notice.Recurring{}, room: &notice.Recurring{}}
-	s := newScan(box, notify)
+	s := newScan(newBox(t, Host{Life: ctx, Carrier: slowCarrier{costs: costs}, Log: slog.New(costs)}, Settings{}), notify)
 	s.costs.meters.Thread = costs.spent // the bubble's clock moves, and no processor
 	var others sync.WaitGroup
 	others.Go(func() {

@@ -3,7 +3,6 @@ package outbox
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"testing"
@@ -14,8 +13,6 @@ import (
 
 	"torno/delegation"
 	"torno/watcher/limit"
-	"torno/watcher/notice"
-	"torno/watcher/outbox/identity"
 )
 
 // work has a test say how much of a processor is used.
@@ -36,13 +33,7 @@ func (idleCarrier) Newest(context.Context, string, delegation.SubagentID) (Under
 
 // scanOf is a scan of an empty outbox whose goroutine is the test's.
 func scanOf(t testing.TB) *scan {
-	dir, err := delegation.OpenDir(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { dir.Close() })
-	box := &Outbox{Host: &Host{Life: t.Context(), Carrier: idleCarrier{}, Notices: notice.New(slog.New(slog.DiscardHandler))}, Claim: &identity.Claim{Dir: dir}, log: slog.New(slog.DiscardHandler), trails: &trails{}, files: &notice.Recurring{}, room: &notice.Recurring{}}
-	return newScan(box, &fsnotify.Watcher{Events: make(chan fsnotify.Event)})
+	return newScan(newBox(t, Host{Carrier: idleCarrier{}}, Settings{}), &fsnotify.Watcher{Events: make(chan fsnotify.Event)})
 }
 
 // TestTimeThatStoodStillIsNoWork: the process is frozen in the middle of an event, for ten seconds and for a day. It looks at
@@ -106,7 +97,6 @@ func TestAnAnswerThatCouldNotBeWrittenIsTriedSoon(t *testing.T) {
 	for i := range maxDelayed {
 		s.later.looks[fmt.Sprint("request_junk", i, ".json")] = time.Now().Add(time.Hour)
 	}
-	s.owed = make(chan string, maxDue)
 	s.owe("request_s1.json")
 	s.later.answer(<-s.owed)
 	if next := s.later.next(); next > dueAgain {

@@ -1,40 +1,31 @@
 package outbox
 
 import (
-	"log/slog"
 	"os"
 	"path/filepath"
 	"testing"
 
 	"torno/delegation"
 	"torno/test/coarse"
-	"torno/watcher/outbox/identity"
 )
 
 // lectern is an outbox without a watcher, at which a test exchanges the request whenever the outbox is about to write.
 type lectern struct {
 	*testing.T
 	box     *Outbox
-	path    string
 	publish func() // just before it does
 }
 
 func newLectern(t *testing.T) *lectern {
-	l := &lectern{T: t, path: t.TempDir(), publish: func() {}}
-	dir, err := delegation.OpenDir(l.path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { dir.Close() })
-	hold := func() error { l.publish(); return nil }
-	l.box = &Outbox{Claim: &identity.Claim{Dir: dir}, Settings: Settings{MaxRequestBytes: 100, Lock: hold}, log: slog.New(slog.DiscardHandler)}
+	l := &lectern{T: t, publish: func() {}}
+	l.box = newBox(t, Host{}, Settings{MaxRequestBytes: 100, Lock: func() error { l.publish(); return nil }})
 	return l
 }
 
 // write writes the request, over the one that is there.
 func (l *lectern) write(text string) {
 	l.Helper()
-	file, err := os.OpenFile(filepath.Join(l.path, "request_s1.json"), os.O_WRONLY|os.O_CREATE, 0o644)
+	file, err := os.OpenFile(filepath.Join(l.box.Dir.Path(), "request_s1.json"), os.O_WRONLY|os.O_CREATE, 0o644)
 	if err == nil {
 		_, err = file.WriteString(text)
 	}
