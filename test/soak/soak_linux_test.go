@@ -3,12 +3,14 @@ package soak
 import (
 	"context"
 	"fmt"
+	"io/fs"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -94,21 +96,23 @@ func soak(t *testing.T, sandbox string, seed uint64, length time.Duration, power
 
 // crashPoints are all points at which a watcher can be made to die.
 func crashPoints(t *testing.T) (points []string) {
-	files, err := filepath.Glob("../../watcher/*.go")
+	point := regexp.MustCompile(`crash\.At\("([a-z.-]+)"\)`)
+	found := map[string]bool{}
+	err := filepath.WalkDir("../../watcher", func(path string, _ fs.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(path, ".go") {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		for _, match := range point.FindAllSubmatch(data, -1) {
+			found[string(match[1])] = true
+		}
+		return err
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	found := map[string]bool{}
-	for _, path := range files {
-		data, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, match := range regexp.MustCompile(`crash\.At\("([a-z.]+)"(.)`).FindAllSubmatch(data, -1) {
-			if string(match[2]) == ")" {
-				found[string(match[1])] = true
-			}
-		}
+	if len(found) < 20 {
+		t.Fatalf("only %d points were found", len(found))
 	}
 	for _, state := range []delegation.State{delegation.StateStarting, delegation.StateRunning, delegation.StateEnded} {
 		found["move."+string(state)] = true
