@@ -213,6 +213,27 @@ func TestTheNextSandboxOfARunCountsOn(t *testing.T) {
 	}
 }
 
+// TestTheEndOfARunWithoutARequestIsNotLeft: its client goes while no watcher is there, and the next one, which publishes the end of
+// what the run printed, takes that away again.
+func TestTheEndOfARunWithoutARequestIsNotLeft(t *testing.T) {
+	d := newDesk(t, nil)
+	release := d.gate()
+	a := d.submit(ask{id: "s1", task: "gated"})
+	d.started(a)
+	d.printed("s1", "before\n")
+	record := d.latest("s1")
+	d.crash()
+	j := d.openJournal()
+	d.must(j.Move(t0(), record.Key, record.State, delegation.StateEnded, journal.Change{
+		Reason: delegation.ReasonExited, ExitCode: new(int), Ended: time.Now(),
+	}))
+	d.must(j.Close())
+	release()
+	d.must(os.Remove(filepath.Join(d.outbox, "request_s1.json")))
+	d.open()
+	d.eventually("nothing of the run is left", func() bool { return len(d.files("s1")) == 0 })
+}
+
 // TestAnEndThatWasNotPublishedIsSaid in the stream: a watcher dies after the journal's word that the run has ended, before its last
 // segment.
 func TestAnEndThatWasNotPublishedIsSaid(t *testing.T) {

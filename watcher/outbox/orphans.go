@@ -39,7 +39,7 @@ func kindOf(name string) delegation.Kind {
 	return kind
 }
 
-// orphanSegment removes live output of an earlier watcher that no client reads any more. As long as the request of an
+// orphanSegment removes live output of runs of an earlier watcher that no client reads any more. As long as the request of an
 // ended run is there, its client may still read, however slowly: then the segments count among those that are kept.
 func (s *sweeper) orphanSegment(ctx context.Context, name string) {
 	rawID, hash, seq, ok := delegation.ParseEventsName(name)
@@ -66,7 +66,8 @@ func (s *sweeper) orphanSegment(ctx context.Context, name string) {
 		s.trails.keep(trail{ID: record.Subagent, request: record.Request, first: seq, last: seq, ended: record.Ended})
 		return
 	}
-	if stamp, err := s.Dir.Stat(name); err == nil && stamp.ModTime.Before(s.Born) {
+	// An earlier watcher published it; or this one did, to say how a run of an earlier one has ended.
+	if stamp, err := s.Dir.Stat(name); err == nil && (stamp.ModTime.Before(s.Born) || time.Since(stamp.ChangeTime) >= clearAfter) {
 		s.discard(name)
 	}
 }
