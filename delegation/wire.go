@@ -2,6 +2,7 @@ package delegation
 
 import (
 	"time"
+
 	"torno/internal/agent"
 )
 
