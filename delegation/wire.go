@@ -139,8 +139,8 @@ type ProfileOffer struct {
 	Name        string `json:"name"`
 	Description string `json:"description,omitempty"`
 	Launcher    string `json:"launcher,omitempty"`
-	Agent       string `json:"agent,omitempty"` // the program that thinks; "" where the task is for a command
-	Model       string `json:"model,omitempty"` // the agent's, where the profile says it
+	Agent       string `json:"agent,omitempty"`  // the program that thinks; "" where the task is for a command
+	Model       string `json:"model,omitempty"`  // the agent's, where the profile says it
 	Chosen      string `json:"chosen,omitempty"` // why it is this launcher, where the host has chosen
 }
 

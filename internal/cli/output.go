@@ -19,9 +19,9 @@ type Output struct {
 	Terminal bool
 	Colour   bool
 
-	to io.Writer
-	mu sync.Mutex // guards err, and keeps what is written at once together
-	err error // the first one
+	to  io.Writer
+	mu  sync.Mutex // guards err, and keeps what is written at once together
+	err error      // the first one
 }
 
 // NewOutput looks at a stream. NO_COLOR and TERM=dumb are heeded.

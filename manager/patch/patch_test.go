@@ -113,7 +113,8 @@ func TestAnApplyThatEndsGoesOn(t *testing.T) {
 			t.Fatal(err)
 		}
 		cut, interrupted := s.take(Selection{}).Interrupted(s.origin, s.open(s.origin))
-		if s.must(interrupted); (cut != nil) != (err != nil) {
+		s.must(interrupted)
+		if (cut != nil) != (err != nil) {
 			t.Errorf("after %d: it says %+v, and ended with %v", after, cut, err)
 		}
 		s.apply()

@@ -87,7 +87,8 @@ func (s *scene) tryTake(pick Selection) (took int) {
 	defer work.Close()
 	for _, c := range work.Changes {
 		text, ok, err := work.after(&c)
-		if s.must(err); strings.Contains(string(text), parentsKey) {
+		s.must(err)
+		if strings.Contains(string(text), parentsKey) {
 			s.Fatalf("it took %q of the parent's", c.Path)
 		}
 		if ok && string(text) == childsOwn {

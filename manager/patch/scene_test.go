@@ -106,7 +106,8 @@ func (s *scene) apply() {
 		s.Fatalf("it does not fit: %+v %+v", plan.Refused, plan.Conflicts)
 	}
 	done, err := plan.Apply(s.Context())
-	if s.must(err); done != len(plan.Steps) {
+	s.must(err)
+	if done != len(plan.Steps) {
 		s.Errorf("%d of %d steps", done, len(plan.Steps))
 	}
 }
