@@ -162,11 +162,11 @@ type Event struct {
 	Failed bool    `json:"failed,omitempty"`             // of a tool's result, and of a turn's
 }
 
-// Tool is a call of a tool by an agent, and Tokens are what an agent says that a turn has used.
-type (
-	Tool   = agent.Tool
-	Tokens = agent.Tokens
-)
+// Tool is a call of a tool by an agent.
+type Tool = agent.Tool
+
+// Tokens are what an agent says that a turn has used.
+type Tokens = agent.Tokens
 
 // EventType tells the lines of a segment apart.
 type EventType string

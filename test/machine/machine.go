@@ -159,8 +159,8 @@ func (m *running) file(name string) string { return filepath.Join(m.dir, name) }
 func (w *Workshop) start(t testing.TB, tests []string, more ...string) *running {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
-	slow := time.Duration(kinds[arch].slow)
-	m := &running{dir: t.TempDir(), boot: boot * slow, step: (patience + rest) * slow, gone: make(chan struct{}), kill: cancel}
+	slower := func(d time.Duration) time.Duration { return d * time.Duration(kinds[arch].slow) }
+	m := &running{dir: t.TempDir(), boot: slower(boot), step: slower(patience + rest), gone: make(chan struct{}), kill: cancel}
 	emulator := exec.CommandContext(ctx, w.qemu, append(w.flags(m, tests), more...)...)
 	emulator.Env = append(os.Environ(), "TMPDIR="+m.dir) // of the copy that is the machine's own
 	emulator.Stdout, emulator.Stderr = &m.said, &m.said

@@ -110,7 +110,8 @@ func TestAnyPieces(t *testing.T) {
 		for rest := output; len(rest) > 0; rest = rest[min(size, len(rest)):] {
 			s.add(rest[:min(size, len(rest))])
 		}
-		if s.end(); got.String() != want {
+		s.end()
+		if got.String() != want {
 			t.Errorf("in pieces of %d bytes:\n%s", size, got.String())
 		}
 	}

@@ -110,7 +110,8 @@ func (r *rig) until(text string) {
 	buf := make([]byte, 64<<10)
 	for !bytes.Contains(r.output, []byte(text)) {
 		n, err := r.stdout.Read(buf)
-		if r.output = append(r.output, buf[:n]...); err != nil {
+		r.output = append(r.output, buf[:n]...)
+		if err != nil {
 			r.Fatalf("it ended without %q: %s\n%s", text, r.output, r.read("stderr"))
 		}
 	}
