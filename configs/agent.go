@@ -1,9 +1,11 @@
 package configs
 
 import (
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"gopkg.in/yaml.v3"
 
@@ -75,4 +77,33 @@ func (c *Config) checkSpeech(r *report, key string, p *compile.Profile) {
 		}
 	}
 	r.problem(key+".agent", "%s reaches no model; write gateway.routes with a route that speaks %s, and model: with its name", p.Agent, strings.Join(speaks, " or "))
+}
+
+// LocalAgent is the agent of a watcher that has no file. Its only route has its name.
+type LocalAgent struct {
+	Name     string
+	Model    string   // "" is its own choice
+	Command  []string // none is its program, by PATH
+	Programs []compile.Programs
+	Route    func(keyFile string) map[string]any // to its model, where its key lies in a file
+}
+
+// The times of an agent that nothing else is said of.
+const (
+	agentTime    = 15 * time.Minute
+	maxAgentTime = 2 * time.Hour
+)
+
+func (a *LocalAgent) fill(p *compile.Profile) {
+	p.Agent, p.Model = a.Name, strings.TrimSuffix(a.Name+"/"+a.Model, "/")
+	p.Programs = append(p.Programs, a.Programs...)
+	p.Timeout.Default, p.Timeout.Max = agentTime, maxAgentTime
+	if len(p.Command) == 0 {
+		p.Command = a.Command
+	}
+}
+
+// KeyFile is where a watcher without a file keeps the key of an agent, for the gateway.
+func (c Config) KeyFile(agent string) string {
+	return filepath.Join(c.State, GatewayName, agent+".key")
 }

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"slices"
 
+	"gopkg.in/yaml.v3"
+
 	"torno/internal/launcher"
 	"torno/sandbox"
 	"torno/sandbox/compile"
@@ -24,6 +26,7 @@ type LocalOptions struct {
 	Sandbox    string   // "" is auto
 	Accept     []string // limits that are done without
 	Programs   []string // places of this machine that children find
+	Agent      *LocalAgent
 }
 
 // Local makes the configuration of a local outbox. Relative paths are taken from the working directory.
@@ -42,6 +45,9 @@ func localOn(host host, launchers launcher.List, o LocalOptions) (Config, []Warn
 	profile := c.newProfile("default")
 	profile.RootFS, profile.Command = sandbox.RootFS{Host: o.Image == "", Image: o.Image}, o.Command
 	profile.Sandbox = cmp.Or(o.Sandbox, SandboxAuto)
+	if o.Agent != nil {
+		o.Agent.fill(&profile)
+	}
 	for _, host := range o.Programs {
 		profile.Programs = append(profile.Programs, compile.Programs{Host: host})
 	}
@@ -55,6 +61,13 @@ func localOn(host host, launchers launcher.List, o LocalOptions) (Config, []Warn
 		outbox.Allow = []string{filepath.Join(o.Dir, "workspaces")}
 	}
 	c.State, c.Profiles, c.Outboxes = o.State, []compile.Profile{profile}, []Outbox{outbox}
+	if o.Agent != nil {
+		c.State = cmp.Or(c.State, defaultState(c.Outboxes, host.getenv))
+		c.Gateway.routes = &yaml.Node{}
+		if err := c.Gateway.routes.Encode(map[string]any{o.Agent.Name: o.Agent.Route(c.KeyFile(o.Agent.Name))}); err != nil {
+			return Config{}, nil, err
+		}
+	}
 	c.complete(&report{}, host.getenv)
 	warnings, err := c.Validate()
 	if err != nil {

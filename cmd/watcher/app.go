@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"torno/delegation"
+	"torno/internal/agent/installed"
 	"torno/internal/cli"
 	"torno/internal/launcher"
 )
@@ -48,7 +49,7 @@ func run(ctx context.Context, args []string, system cli.System, launchers launch
 }
 
 func newApp(launchers launcher.List) *app {
-	a := &app{machine: here(), launchers: launchers, source: source{launchers: launchers}}
+	a := &app{machine: here(), launchers: launchers, source: source{launchers: launchers, machine: installed.Here()}}
 	a.Program = &cli.Program{
 		Name: "watcher", Introduction: introduction, FirstSteps: firstSteps, ExitCodes: exitCodes,
 		Diagnose: diagnose, Reference: "REF", References: "watcher ps --all --quiet",

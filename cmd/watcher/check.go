@@ -46,6 +46,11 @@ costs nothing, and says in words what is wrong: the name, TLS, the credential, a
 			if err != nil {
 				return 0, err
 			}
+			if try {
+				if err := a.source.keepKey(config); err != nil {
+					return exitOK, err
+				}
+			}
 			c := &checked{config: config, warnings: warnings, profiles: slices.Clone(config.Profiles)}
 			err = errors.Join(c.examine(ctx, a.machine, a.launchers, try), a.printChecked(c))
 			if _, missing := os.Stat(a.source.local.Dir); a.source.local.Dir != "" && missing != nil {

@@ -22,6 +22,11 @@ workspaces may lie in DIR/workspaces unless --allow says otherwise. COMMAND is w
 {{.Task}} {{.TaskFile}} {{.Config}} {{.AnswerFile}} {{.Workspace}} {{.SubagentID}} {{.RequestID}} {{.Model}} {{.SessionID}},
 each put in as it is, never through a shell. Without COMMAND the task is run with /bin/sh -c.
 
+With --agent a child is Claude Code or Codex, as it is installed here, and the task is its prompt. The credential is the variable that
+the agent itself reads (ANTHROPIC_API_KEY; CODEX_API_KEY or OPENAI_API_KEY), or the login in your home. It goes to the model
+gateway alone, which speaks for the children; a key is kept for it in a file of the state directory. COMMAND is then the agent's
+program and arguments of yours.
+
 TERM or INT: nothing new is taken, children are drained or ended as shutdown says, every request gets its response. Once more: what
 still runs is killed. With --keep-running, or shutdown.running: keep, children outlive the watcher and the next one takes
 them over, for an upgrade. HUP: the configuration is read again; what changed is said, no run is lost, and a configuration
@@ -30,6 +35,7 @@ that goes away, except where HUP is ignored as nohup does.`,
 		Examples: []string{
 			"watcher run --dir ./outbox",
 			"watcher run --dir ./outbox --read ~/src --image python:3.13-slim --max-running 4",
+			"watcher run --dir ./outbox --agent claude",
 			"watcher run --dir ./outbox -- massgen --automation --output-file '{{.AnswerFile}}' -- '{{.Task}}'",
 			"watcher run --config /etc/torno/watcher.yaml",
 		},
@@ -52,6 +58,9 @@ func (a *app) serve(ctx context.Context, args cli.Args, keep bool) error {
 	read := func() (configs.Config, *slog.Logger, error) { return a.read(args, keep) }
 	config, log, err := read()
 	if err != nil {
+		return err
+	}
+	if err := a.source.keepKey(config); err != nil {
 		return err
 	}
 	o := serve.Options{Config: config, Log: log, Launchers: a.launchers}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"torno/configs"
+	"torno/internal/agent/installed"
 	"torno/internal/cli"
 	"torno/internal/launcher"
 )
@@ -15,6 +16,10 @@ type source struct {
 	launchers launcher.List
 	config    string
 	local     configs.LocalOptions
+
+	agent, model string
+	machine      installed.Machine
+	found        installed.Agent // for agent
 }
 
 // options are the options of commands that need a configuration.
@@ -25,6 +30,8 @@ func (s *source) options() []cli.Option {
 		{Name: "sandbox", Value: "NAME", Help: "with --dir: " + strings.Join(s.launchers.Names(), ", ") + ", or auto, which is the default", Set: cli.Text(&s.local.Sandbox)},
 		{Name: "image", Value: "REF", Help: "with --dir: an image, or with gvisor dir:/PATH, oci:/PATH or archive:/PATH; by default this host's own programs", Set: cli.Text(&s.local.Image)},
 		{Name: "programs", Value: "PATH", Help: "with --dir: a directory or file of this machine that children find, read-only, as /usr/local/go; may be repeated", Set: cli.List(&s.local.Programs)},
+		{Name: "agent", Value: "NAME", Help: "with --dir: children are claude or codex, as this user has it on this machine, with its key or login", Set: cli.Text(&s.agent)},
+		{Name: "model", Value: "NAME", Help: "with --agent: the model; by default what a request says, or the agent's own choice", Set: cli.Text(&s.model)},
 		{Name: "max-running", Value: "N", Help: "with --dir: how many children may run at once", Set: cli.Number(&s.local.MaxRunning)},
 		{Name: "accept", Value: "LIMIT", Help: "with --dir: start although this machine does not enforce it: memory or pids; may be repeated", Set: cli.List(&s.local.Accept)},
 	}...)
@@ -43,7 +50,9 @@ func (s *source) place() []cli.Option {
 func (s *source) flagsOfDir() string {
 	given := map[string]bool{
 		"--allow": s.local.Allow != nil, "--read": s.local.Read != nil, "--sandbox": s.local.Sandbox != "",
-		"--image": s.local.Image != "", "--programs": s.local.Programs != nil, "--max-running": s.local.MaxRunning != 0, "--accept": s.local.Accept != nil, "--state": s.local.State != "",
+		"--image": s.local.Image != "", "--programs": s.local.Programs != nil, "--agent": s.agent != "", "--model": s.model != "",
+		"--max-running": s.local.MaxRunning != 0, "--accept": s.local.Accept != nil,
+		"--state": s.local.State != "",
 		"COMMAND": s.local.Command != nil,
 	}
 	var names []string
@@ -63,6 +72,9 @@ func (s *source) load(args cli.Args) (configs.Config, []configs.Warning, error) 
 	case s.config == "" && s.local.Dir == "":
 		return configs.Config{}, nil, &cli.UsageError{Text: "what is to be served?", Next: "name a directory with --dir DIR, or a configuration with --config FILE"}
 	case s.config == "":
+		if err := s.findAgent(); err != nil {
+			return configs.Config{}, nil, err
+		}
 		c, warnings, err := configs.Local(s.launchers, s.local)
 		return c, warnings, asConfigError(err, "these flags")
 	case s.local.Dir != "":

@@ -1,0 +1,208 @@
+// Package installed finds an agent as its user has it on this machine: the program, and the credential for its model.
+//
+//	found, err := installed.Find("claude", installed.Here())
+//
+// Nothing of the user's home reaches a sandbox but the program itself, and the credential is for the model gateway alone.
+package installed
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"torno/internal/agent"
+)
+
+// Agent is what a profile needs to have an agent of this machine's user.
+type Agent struct {
+	Name    string
+	Command []string // the program, where a sandbox has it
+	Places  []Place  // what of this machine children have to find
+	Preset  string   // of the route to its model
+	Key     string   // its credential; "" where Login has it
+	Login   string   // the file in which the agent keeps its user's login
+	Base    *url.URL // of another upstream than the preset's; nil for none
+}
+
+// Place is a directory or a file of this machine, and where children find it.
+type Place struct{ Host, As string }
+
+// Machine is what is asked.
+type Machine struct {
+	Env  func(string) string
+	Path func(program string) (string, error) // where a program is, by PATH
+}
+
+// Here is the machine and the user of this process.
+func Here() Machine { return Machine{os.Getenv, exec.LookPath} }
+
+// known is what the users of an agent have.
+type known struct {
+	install string   // the command that installs it
+	native  []string // where npm has its program, below a directory node_modules
+	keys    []string // variables with a key
+	base    string   // the variable with another base of its API
+	preset  string   // of the route for a key
+	login   []string // the file with a login, in the user's home
+	loginBy string   // the preset for it
+	kind    string   // of the credential that it is
+}
+
+var agents = map[string]known{
+	"claude": {
+		install: "npm install -g @anthropic-ai/claude-code", native: []string{"@anthropic-ai/claude-code-linux-*/claude"},
+		keys: []string{"ANTHROPIC_API_KEY"}, base: "ANTHROPIC_BASE_URL", preset: "anthropic",
+		login: []string{".claude", ".credentials.json"}, loginBy: "claude-login", kind: "claude",
+	},
+	"codex": {
+		install: "npm install -g @openai/codex", native: []string{"@openai/codex-linux-*/vendor/*/bin/codex"},
+		keys: []string{"CODEX_API_KEY", "OPENAI_API_KEY"}, base: "OPENAI_BASE_URL", preset: "openai",
+		login: []string{".codex", "auth.json"}, loginBy: "codex-login", kind: "codex",
+	},
+}
+
+// Find finds an agent. With an image its program is the image's own, and only the credential is looked for.
+func Find(name string, m Machine, image bool) (Agent, error) {
+	about, ok := agents[name]
+	if !ok {
+		return Agent{}, fmt.Errorf("there is no agent %q; known are %s", name, strings.Join(agent.Names(), ", "))
+	}
+	found := Agent{Name: name}
+	if !image {
+		if err := found.findProgram(about, m); err != nil {
+			return Agent{}, err
+		}
+	}
+	if err := found.findCredential(about, m); err != nil {
+		return Agent{}, err
+	}
+	return found, found.findBase(about, m)
+}
+
+// findProgram follows links, and a script of npm's, to the program that the processor runs.
+func (a *Agent) findProgram(about known, m Machine) error {
+	at, err := m.Path(a.Name)
+	if err == nil {
+		at, err = filepath.Abs(at)
+	}
+	if err == nil {
+		at, err = filepath.EvalSymlinks(at)
+	}
+	if err != nil {
+		return fmt.Errorf("%s is not on this machine: %w; install it (%s), or name an image that has it with --image", a.Name, err, about.install)
+	}
+	native, err := isNative(at)
+	if err != nil {
+		return err
+	}
+	if !native {
+		script := at
+		if at = besideScript(script, about.native); at == "" {
+			return fmt.Errorf("%s is a script, and its program is not beside it; write a configuration with programs: and command:", script)
+		}
+	}
+	a.place(at)
+	return nil
+}
+
+// isNative says whether a file is a program of the processor's.
+func isNative(path string) (bool, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return false, err
+	}
+	defer file.Close()
+	begins := make([]byte, 4)
+	_, err = io.ReadFull(file, begins)
+	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return false, err
+	}
+	return bytes.Equal(begins, []byte("\x7fELF")), nil
+}
+
+// besideScript looks where npm has what a script of a package starts: in the directories node_modules above it and in those of its
+// package.
+func besideScript(script string, patterns []string) string {
+	for dir := filepath.Dir(script); dir != "/"; dir = filepath.Dir(dir) {
+		for _, pattern := range patterns {
+			for _, modules := range []string{dir, filepath.Join(dir, "node_modules")} {
+				if found, _ := filepath.Glob(filepath.Join(modules, pattern)); len(found) > 0 && filepath.Base(modules) == "node_modules" {
+					return found[len(found)-1]
+				}
+			}
+		}
+	}
+	return ""
+}
+
+// place says where children find a program: itself alone, or with the directories beside it that it came with.
+func (a *Agent) place(program string) {
+	as := "/opt/" + a.Name
+	a.Command = []string{as + "/bin/" + a.Name}
+	whole := filepath.Dir(filepath.Dir(program))
+	if _, err := os.Stat(filepath.Join(whole, "codex-package.json")); err == nil && filepath.Base(filepath.Dir(program)) == "bin" {
+		a.Command = []string{as + "/bin/" + filepath.Base(program)}
+		a.Places = []Place{{whole, as}}
+		return
+	}
+	a.Places = []Place{{program, a.Command[0]}}
+}
+
+// findCredential takes a key of the environment before a login, as the agents themselves do.
+func (a *Agent) findCredential(about known, m Machine) error {
+	for _, name := range about.keys {
+		if key := strings.TrimSpace(m.Env(name)); key != "" {
+			a.Key, a.Preset = key, about.preset
+			return nil
+		}
+	}
+	login := filepath.Join(append([]string{m.Env("HOME")}, about.login...)...)
+	info, err := os.Stat(login)
+	if m.Env("HOME") == "" || errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("there is no credential for %s: set %s, or log in with %s", a.Name, strings.Join(about.keys, " or "), a.Name)
+	}
+	if err == nil && !info.Mode().IsRegular() {
+		err = errors.New("it is no file")
+	}
+	if err != nil {
+		return fmt.Errorf("the login of %s, %s, cannot be used: %w", a.Name, login, err)
+	}
+	a.Login, a.Preset = login, about.loginBy
+	return nil
+}
+
+// findBase heeds the variable by which the agent's user has sent it elsewhere.
+func (a *Agent) findBase(about known, m Machine) error {
+	text := m.Env(about.base)
+	if text == "" || a.Key == "" { // a login is for its vendor alone
+		return nil
+	}
+	base, err := url.Parse(text)
+	if err != nil || base.Host == "" || base.Scheme != "https" && base.Scheme != "http" {
+		return fmt.Errorf("%s is no address of an API: %q", about.base, text)
+	}
+	a.Base = base
+	return nil
+}
+
+// Route is the gateway's route to the agent's model, as a configuration has it. keyFile is where the key lies.
+func (a *Agent) Route(keyFile string) map[string]any {
+	route := map[string]any{"preset": a.Preset, "credential": map[string]any{"file": keyFile}}
+	if a.Login != "" {
+		route["credential"] = map[string]any{agents[a.Name].kind: a.Login}
+	}
+	if a.Base != nil {
+		route["upstream"], route["private"] = strings.TrimSuffix(a.Base.String(), "/"), true // its user has named it
+		if a.Base.Scheme == "http" {
+			route["http_to"] = a.Base.Hostname()
+		}
+	}
+	return route
+}
