@@ -25,4 +25,6 @@
 // like, names that cannot be seen, and names that other file systems take for the same. Files that run by themselves
 // (autorun.txt) need a word of the parent's. Each file is written beside its place and renamed. After a crash the same
 // command goes on: what is written already is found as such.
+//
+// There is one file for each step of a copy, a look and an apply, so there are more of them than elsewhere.
 package patch
