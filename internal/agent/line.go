@@ -103,6 +103,8 @@ func (l Line) Check() error {
 	}
 	called := l.Kind == ToolCall || l.Kind == ToolResult
 	switch {
+	case depth(l.tool().Input) > maxDepth:
+		return fmt.Errorf("a tool's input is nested more than %d levels deep", maxDepth)
 	case !l.Kind.isKnown():
 		return fmt.Errorf("type %.40q is none", l.Kind)
 	case (l.Tool != nil) != called:
@@ -115,6 +117,29 @@ func (l Line) Check() error {
 		return fmt.Errorf("%s cannot fail", l.Kind)
 	}
 	return nil
+}
+
+// maxDepth is how deep a tool's input may be nested: readers of events bound that too.
+const maxDepth = 32
+
+// depth is how deep a JSON value is nested.
+func depth(value []byte) (deepest int) {
+	now, inString := 0, false
+	for i := 0; i < len(value); i++ {
+		switch c := value[i]; {
+		case c == '"':
+			inString = !inString
+		case inString && c == '\\':
+			i++
+		case inString:
+		case c == '[' || c == '{':
+			now++
+			deepest = max(deepest, now)
+		case c == ']' || c == '}':
+			now--
+		}
+	}
+	return deepest
 }
 
 // tool is the line's, or an empty one.

@@ -169,7 +169,7 @@ var rooms = map[string]room{
 	"watcher/hang":            {},
 	"watcher/limit":           {},
 	"watcher/notice":          {ours: []string{"delegation"}},
-	"watcher/output":          {ours: []string{"delegation", "sandbox", "internal/crash", "internal/runfile"}},
+	"watcher/output":          {ours: []string{"delegation", "sandbox", "internal/crash", "internal/runfile", "watcher/limit"}},
 	"watcher/workspace":       {ours: []string{"delegation", "sandbox", "internal/tree", "watcher/hang"}},
 	"watcher/outbox": {
 		ours: []string{

@@ -55,6 +55,7 @@ func (o *Child) Take(c sandbox.Chunk) {
 	}
 	if o.Agent {
 		o.line.take(data, o.takeLine, o.takeStdout)
+		o.Live.settle()
 		return
 	}
 	o.takeStdout(data)
@@ -79,7 +80,7 @@ func (o *Child) takeLine(text []byte) {
 			o.Stdout.add([]byte("\n"))
 		}
 	}
-	o.Live.happened(delegation.EventOf(l))
+	o.Live.happened(delegation.EventOf(l), text)
 }
 
 // Rest takes what the child printed last, when its output has ended.

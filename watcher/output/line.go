@@ -21,20 +21,21 @@ func (l *line) take(data []byte, whole, piece func([]byte)) {
 			piece(data)
 			return
 		case l.Long:
-			piece(data[:n+1])
 			l.Long = false
+			piece(data[:n+1])
 		case n >= 0 && len(l.Text)+n < agent.MaxLine:
-			whole(append(l.Text, data[:n]...))
-			l.Text = nil
+			text := append(l.Text, data[:n]...)
+			l.Text = nil // before the text is passed on: that may note where the output stands
+			whole(text)
 		case n < 0 && len(l.Text)+len(data) < agent.MaxLine:
 			l.Text = append(l.Text, data...)
 			return
 		default:
-			l.Long = true
-			if len(l.Text) > 0 {
-				piece(l.Text)
+			text := l.Text
+			l.Text, l.Long = nil, true
+			if len(text) > 0 {
+				piece(text)
 			}
-			l.Text = nil
 			continue
 		}
 		data = data[n+1:]

@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"torno/delegation"
 	"torno/internal/agent"
@@ -84,6 +86,97 @@ func TestAnAgentsLines(t *testing.T) {
 	}
 }
 
+// handover is what a watcher has noted when it dies: before which chunk the next one goes on, and what is published by then.
+type handover struct {
+	noted     Progress
+	next      int
+	published map[int][]delegation.Event
+}
+
+// TestAWatcherDiesWhileItNotes: at every note of it, before the segment is published and after. The next watcher tells only what the
+// agent said, each thing once, and all of it unless it says that something is missing.
+func TestAWatcherDiesWhileItNotes(t *testing.T) {
+	var said []byte
+	for i := range 60 {
+		said = append(said, fmt.Sprintf(`{"type":"tool_call","tool":{"id":"t%d","name":"Bash","input":{"command":"echo %s"}}}`+"\n", i, strings.Repeat("x", i*i*4))...)
+	}
+	for _, size := range []int{500, 3000, 7000, 40_000, 200_000} {
+		t.Run(fmt.Sprint("in chunks of ", size), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				chunks := slices.Collect(slices.Chunk(said, size))
+				var all []handover
+				shelf := shelf{T: t}
+				o := &Child{Live: shelf.open(), Agent: true, Started: true}
+				at := 0
+				o.Live.Note = func() {
+					data, err := json.Marshal(o.Progress())
+					if err != nil {
+						t.Fatal(err)
+					}
+					var noted Progress
+					if err := json.Unmarshal(data, &noted); err != nil {
+						t.Fatal(err)
+					}
+					all = append(all, handover{noted, at + 1, maps.Clone(shelf.segments)})
+				}
+				for at = range chunks {
+					o.Take(sandbox.Chunk{Stream: sandbox.Stdout, Bytes: bytes.Clone(chunks[at])})
+					<-time.After(40 * time.Millisecond) // of the bubble's clock
+				}
+				o.Live.Flush()
+				want := shelf.told(o.Live.Seq)
+				if len(want) != 60 {
+					t.Fatalf("the oracle is dead: %d events", len(want))
+				}
+				for _, h := range all {
+					for _, wasPublished := range []bool{false, true} {
+						h.goesOn(t, chunks, shelf.segments[h.noted.Segment], wasPublished, want)
+					}
+				}
+			})
+		})
+	}
+}
+
+func (h handover) goesOn(t *testing.T, chunks [][]byte, last []delegation.Event, wasPublished bool, want []delegation.Event) {
+	t.Helper()
+	next := shelf{T: t}
+	live := next.open()
+	next.segments = maps.Clone(h.published)
+	if wasPublished {
+		next.segments[h.noted.Segment] = last
+	}
+	o := &Child{Live: live}
+	o.Resume(h.noted, time.Now(), func(int) bool { return wasPublished })
+	o.known = false
+	for _, chunk := range chunks[h.next:] {
+		o.Take(sandbox.Chunk{Stream: sandbox.Stdout, Bytes: bytes.Clone(chunk)})
+		<-time.After(40 * time.Millisecond) // of the bubble's clock
+	}
+	o.Rest()
+	o.Live.Flush()
+	gaps, told := 0, 0
+	for _, e := range next.told(o.Live.Seq) {
+		switch e.Type {
+		case delegation.EventGap:
+			gaps++
+		case delegation.EventStdout: // what was said of a line whose beginning is lost
+		default:
+			at := slices.IndexFunc(want[told:], func(w delegation.Event) bool { return reflect.DeepEqual(w, e) })
+			if at < 0 {
+				t.Fatalf("after the note of segment %d the agent is told to have done %.300v", h.noted.Segment, e.Tool)
+			}
+			told += at + 1
+		}
+	}
+	if gaps == 0 && told != len(want) {
+		t.Errorf("after the note of segment %d only %d things are told, and no gap", h.noted.Segment, told)
+	}
+	if wasPublished && !h.noted.Inside && gaps > 0 {
+		t.Errorf("after the note of segment %d a gap is told, and nothing is lost", h.noted.Segment)
+	}
+}
+
 // TestALineWhoseBeginningIsLost is no event, and the next one is.
 func TestALineWhoseBeginningIsLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -103,6 +196,7 @@ func TestALineWhoseBeginningIsLost(t *testing.T) {
 func TestAFloodOfAnAgentsLines(t *testing.T) {
 	for name, text := range map[string]string{
 		"short": "a", "as long as can be": strings.Repeat("y", agent.MaxLine-200), "twice as long when encoded": strings.Repeat("\u2028", agent.MaxLine/3-70),
+		"short when decoded": strings.Repeat(`\u0001`, agent.MaxLine/6-40),
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -118,7 +212,7 @@ func TestAFloodOfAnAgentsLines(t *testing.T) {
 				}
 				o.Live.Flush()
 				told := shelf.told(o.Live.Seq)
-				if len(told) == 0 || told[0].Text != text || shelf.most > delegation.MaxSegment {
+				if len(told) == 0 || told[0].Type != delegation.EventText || shelf.most > delegation.MaxSegment {
 					t.Errorf("%d events, the largest segment has %d bytes", len(told), shelf.most)
 				}
 				if gap := func(e delegation.Event) bool { return e.Type == delegation.EventGap }; len(told) == lines || !slices.ContainsFunc(told, gap) {

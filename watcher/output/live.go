@@ -1,6 +1,7 @@
 package output
 
 import (
+	"bytes"
 	"encoding/json"
 	"sync"
 	"time"
@@ -35,6 +36,9 @@ type Live struct {
 	pending []piece
 	size    int
 	flushed time.Time
+
+	burst   int // segments that an agent may fill at once
+	granted time.Time
 }
 
 // piece is an event before it is encoded: neighbours of one stream grow together.
@@ -45,6 +49,7 @@ type piece struct {
 	state  delegation.State
 	reason delegation.Reason
 	done   *delegation.Event // what an agent did; nil for the rest
+	weight int               // of done in a segment
 }
 
 // add appends output to the pending segment.
@@ -74,6 +79,11 @@ func (s *Live) grow(kind delegation.EventType, data []byte) {
 	s.push(piece{kind: kind, data: append([]byte(nil), data...)})
 }
 
+// size is what the piece counts for in a segment.
+func (p piece) size() int {
+	return pieceCost + p.weight + len(p.data)
+}
+
 func (s *Live) push(p piece) {
 	p.at = time.Now().UTC()
 	s.pending = append(s.pending, p)
@@ -87,25 +97,64 @@ func (s *Live) State(state delegation.State, reason delegation.Reason) {
 	s.push(piece{kind: delegation.EventState, state: state, reason: reason})
 }
 
-// happened records what an agent did.
-func (s *Live) happened(e delegation.Event) {
-	e.Seq = 1
-	encoded, err := delegation.EncodeEvents([]delegation.Event{e})
-	if err != nil {
-		s.Report(err)
-		return
-	}
+// happened records what an agent did, as its adapter's line says. It writes nothing: settle does, when the whole chunk was taken, so
+// that what is noted of the output agrees with what is published.
+func (s *Live) happened(e delegation.Event, line []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.inside = true
-	defer func() { s.inside = false }()
-	if len(s.pending) > 0 && s.size+len(encoded)+pieceCost > segmentBytes {
-		s.flushOrSkip()
+	weight := len(line)
+	for _, longer := range []string{"\u2028", "\u2029"} { // three bytes, and six when they are encoded
+		weight += 3 * bytes.Count(line, []byte(longer))
 	}
-	s.size += len(encoded)
-	s.push(piece{kind: e.Type, done: &e})
+	s.size += weight
+	s.push(piece{kind: e.Type, done: &e, weight: weight})
+}
+
+// settle makes room behind a chunk, and shows the first event after a while at once.
+func (s *Live) settle() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for s.size > segmentBytes {
+		if !s.mayWrite() {
+			s.skip()
+			return
+		}
+		s.writeSome()
+	}
 	if time.Since(s.flushed) >= SegmentAge {
-		s.write() // the first after a while is shown at once
+		s.write()
+	}
+}
+
+// segmentBurst is how many segments an agent may fill at once, as with the file that a tool has read.
+const segmentBurst = 16
+
+// mayWrite takes one from the burst, which grows by one each segmentPace.
+func (s *Live) mayWrite() bool {
+	now := time.Now()
+	if more := int(min(segmentBurst, now.Sub(s.granted)/segmentPace)); more > 0 {
+		s.burst, s.granted = min(segmentBurst, s.burst+more), now
+	}
+	s.burst--
+	if s.burst < 0 {
+		s.burst = 0
+		return false
+	}
+	return true
+}
+
+// writeSome publishes as many of the pending pieces as fit into one segment.
+func (s *Live) writeSome() {
+	all, n, size := s.pending, 1, s.pending[0].size()
+	for n < len(all) && size+all[n].size() <= segmentBytes {
+		size += all[n].size()
+		n++
+	}
+	s.pending, s.inside = all[:n:n], n < len(all)
+	s.write()
+	s.pending, s.inside = all[n:], false
+	for _, p := range s.pending {
+		s.size += p.size()
 	}
 }
 
@@ -122,6 +171,11 @@ func (s *Live) flushOrSkip() {
 		s.write()
 		return
 	}
+	s.skip()
+}
+
+// skip drops pending output, and says so.
+func (s *Live) skip() {
 	kept := s.pending[:0]
 	for _, p := range s.pending {
 		if p.kind == delegation.EventState {

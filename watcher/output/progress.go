@@ -29,7 +29,7 @@ type Progress struct {
 
 // ForNext is the progress of a run's next sandbox: nothing of its output was taken, and the numbers go on.
 func (p Progress) ForNext(lost bool) Progress {
-	return Progress{Segment: p.Segment, Lines: p.Lines, Lost: lost}
+	return Progress{Segment: p.Segment, Lines: p.Lines, Lost: lost, Agent: p.Agent}
 }
 
 // CountOn has live output go on after what another sandbox of the run has printed.
@@ -67,6 +67,9 @@ func (o *Child) Resume(p Progress, started time.Time, published func(seq int) bo
 	o.Live.Seq, o.Live.lines = p.Segment, p.Lines
 	if p.Inside || p.Lost || !published(p.Segment) {
 		o.Live.gap()
+	}
+	if p.Inside {
+		o.line.tear() // the rest of the chunk is lost, and with it where its last line begins
 	}
 	o.head = p.Head
 	if bytes.HasSuffix(o.head, []byte("\n")) {

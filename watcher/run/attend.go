@@ -135,6 +135,17 @@ func (a *attendance) lateStart() {
 // read owns the run's output until the stream ends.
 func (a *attendance) read() {
 	defer close(a.drained)
+	unhurried, stop := context.WithCancel(a.ctx)
+	defer stop()
+	a.work.Go(func() {
+		defer stop() // what is left is read without a rest
+		select {
+		case <-a.exited:
+		case <-a.r.ending.Done():
+		case <-unhurried.Done():
+		}
+	})
+	in := output.NewIntake(a.r.out)
 	flush := time.NewTicker(output.SegmentAge)
 	defer flush.Stop()
 	for {
@@ -143,7 +154,7 @@ func (a *attendance) read() {
 			if !open {
 				return // conclude publishes what is pending
 			}
-			a.r.out.Take(chunk)
+			in.Take(unhurried, chunk)
 		case <-flush.C:
 			a.r.out.Live.Flush()
 		}
