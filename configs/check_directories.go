@@ -78,6 +78,14 @@ func (c *Config) checkDir(r *report, key, dir string) {
 	if c.Gateway.State != "" && paths.Nested(c.Gateway.State, dir) {
 		r.problem(key, "%s is, holds or lies in the gateway's directory %s", dir, c.Gateway.State)
 	}
+	for _, credential := range c.Gateway.credentials() {
+		switch {
+		case paths.Within(credential, dir):
+			r.problem(key, "%s is or lies in %s, where a credential of the gateway is", dir, credential)
+		case paths.Within(dir, credential) && !paths.Within(c.State, credential):
+			r.warn(key, "%s holds %s, where a credential of the gateway is: a request that names it, or a directory that holds it, is refused", dir, credential)
+		}
+	}
 	for _, socket := range c.sockets() {
 		if paths.Nested(dir, socket) {
 			r.problem(key, "%s is, holds or lies at %s, through which one is root on this machine", dir, socket)

@@ -121,6 +121,27 @@ func anyOf(n *yaml.Node) any {
 	return v
 }
 
+// Credentials are the files with credentials of routes, and where an agent keeps its login, the directory of that: a login is renewed
+// under other names. No child may see any of them.
+func (g Gateway) Credentials() (files, dirs []string) {
+	for _, r := range g.Routes() {
+		switch at := r.Credential; {
+		case at.Path == "":
+		case at.Kind == "claude" || at.Kind == "codex":
+			dirs = append(dirs, filepath.Dir(at.Path))
+		default:
+			files = append(files, at.Path)
+		}
+	}
+	return files, dirs
+}
+
+// credentials are all of these places.
+func (g Gateway) credentials() []string {
+	files, dirs := g.Credentials()
+	return append(files, dirs...)
+}
+
 // Route finds one by its name, or returns nil.
 func (g Gateway) Route(name string) *route.Route {
 	for _, r := range g.read.Routes {

@@ -120,6 +120,11 @@ func (c *Config) notForChildren(host string) string {
 			return "is, holds or lies in " + tree + ", which is no place for programs"
 		}
 	}
+	for _, credential := range c.Gateway.credentials() {
+		if paths.Nested(credential, host) {
+			return "is, holds or lies in " + credential + ", where a credential of the gateway is"
+		}
+	}
 	for _, own := range []string{c.State, c.Gateway.State} {
 		if own != "" && paths.Nested(own, host) {
 			return "is, holds or lies in " + own + ", which is Torno's own"

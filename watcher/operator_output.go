@@ -105,8 +105,11 @@ func (o *Operator) live(ctx context.Context, record journal.Run, follow bool, em
 			if chunk.Stream == sandbox.Stderr && !head.Started {
 				chunk.Bytes = head.TakeHead(chunk.Bytes)
 			}
+			if chunk.Gap {
+				said.Tear() // of whichever stream: what was lost may have been of both
+			}
 			if agent && chunk.Stream == sandbox.Stdout {
-				chunk.Bytes = said.Take(chunk.Bytes, chunk.Gap)
+				chunk.Bytes = said.Take(chunk.Bytes)
 			}
 			if len(chunk.Bytes) == 0 && !chunk.Gap {
 				continue

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"sync"
 
@@ -8,16 +9,24 @@ import (
 	"torno/manager"
 )
 
+// follower shows what a child does.
+type follower struct {
+	app     *app
+	pending []byte // of a line that has not ended
+}
+
 // follow shows on standard error what the child of a run does, until stop is called. When the run has ended, stop waits for the last of it.
 func (c *app) follow(ctx context.Context, run *manager.Run) (stop func(ended bool)) {
 	ctx, cancel := context.WithCancel(ctx)
 	var following sync.WaitGroup
 	following.Go(func() {
+		f := follower{app: c}
+		defer f.rest()
 		for event, err := range run.Events(ctx, 1, true) {
 			if err != nil || c.Errors.Err() != nil {
 				return // the wait says what is wrong
 			}
-			c.live(event)
+			f.live(event)
 		}
 	})
 	return func(ended bool) {
@@ -29,16 +38,39 @@ func (c *app) follow(ctx context.Context, run *manager.Run) (stop func(ended boo
 	}
 }
 
-// live shows one event.
-func (c *app) live(event delegation.Event) {
+// live shows one event. What the child says stands behind bars, line by line, so that it passes for none of our words.
+func (f *follower) live(event delegation.Event) {
 	switch {
-	case c.JSON:
-		_ = c.Out.Object(event) // Out keeps the error, and the result is not taken then
+	case f.app.JSON:
+		_ = f.app.Out.Object(event) // Out keeps the error, and the result is not taken then
 	case event.Type == delegation.EventStdout || event.Type == delegation.EventStderr:
-		c.Errors.Foreign(event.Output())
+		f.say(event.Output())
 	case event.Type == delegation.EventGap:
-		c.Say("some output is missing here")
+		f.rest()
+		f.app.Say("some output is missing here")
 	default:
-		c.Errors.Foreign([]byte(event.Show()))
+		f.say([]byte(event.Show()))
+	}
+}
+
+// maxPending bounds a line that does not end.
+const maxPending = 4 << 10
+
+func (f *follower) say(text []byte) {
+	f.pending = append(f.pending, text...)
+	if end := bytes.LastIndexByte(f.pending, '\n'); end >= 0 {
+		f.app.Errors.Quoted(string(f.pending[:end+1]))
+		f.pending = append(f.pending[:0], f.pending[end+1:]...)
+	}
+	if len(f.pending) > maxPending {
+		f.rest()
+	}
+}
+
+// rest shows what has no end yet.
+func (f *follower) rest() {
+	if len(f.pending) > 0 {
+		f.app.Errors.Quoted(string(f.pending))
+		f.pending = f.pending[:0]
 	}
 }

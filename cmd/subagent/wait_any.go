@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"sync"
 
@@ -18,11 +19,20 @@ func (c *app) waitAny(ctx context.Context, ids []string, show func(manager.Resul
 		return 0, err
 	}
 	defer m.Close()
-	runs := make([]*manager.Run, len(ids))
-	for i, id := range ids {
-		if runs[i], err = m.Attach(id); err != nil {
-			return 0, err
+	var runs []*manager.Run
+	for _, id := range ids {
+		run, unknown := m.Attach(id)
+		if unknown != nil {
+			err = cmp.Or(err, unknown)
+			continue
 		}
+		runs = append(runs, run)
+	}
+	if len(runs) == 0 {
+		return 0, err
+	}
+	if err != nil {
+		c.Warn(err.Error())
 	}
 	first, err := c.first(ctx, runs)
 	if err != nil {
@@ -37,7 +47,7 @@ type finished struct {
 	result manager.Result
 }
 
-// first waits for all runs at once, until one has ended or cannot be waited for.
+// first waits for all runs at once, until one has ended or none can be waited for.
 func (c *app) first(ctx context.Context, runs []*manager.Run) (finished, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -54,7 +64,14 @@ func (c *app) first(ctx context.Context, runs []*manager.Run) (finished, error) 
 			outcomes <- outcome{finished{run, result}, err}
 		})
 	}
-	o := <-outcomes
-	cancel()
-	return o.finished, o.err
+	var errs []error
+	for range runs {
+		o := <-outcomes
+		if o.err == nil {
+			cancel()
+			return o.finished, nil
+		}
+		errs = append(errs, o.err)
+	}
+	return finished{}, errs[0]
 }

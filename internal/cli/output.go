@@ -140,9 +140,14 @@ const maxLine = 2000
 
 // OneLine makes a text of others fit into a line of ours: control characters visible, no newlines and tabs, and not too long.
 func OneLine(text string) string {
-	text = strings.NewReplacer("\n", " ", "\t", " ").Replace(visible(text))
+	text = flat(text)
 	if runes := []rune(text); len(runes) > maxLine {
 		text = string(runes[:maxLine]) + "…"
 	}
 	return text
+}
+
+// flat is a text without ends of lines and tabs, and with its other control characters made visible.
+func flat(text string) string {
+	return strings.NewReplacer("\n", " ", "\t", " ").Replace(visible(text))
 }

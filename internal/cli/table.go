@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -50,6 +51,12 @@ func Age(d time.Duration) string {
 // Table writes aligned columns. The colours do not count for the width, and the last cell of a row has no space after it.
 func (o *Output) Table(indent string, rows [][]Cell) {
 	widths := map[int]int{}
+	for i, row := range rows {
+		rows[i] = slices.Clone(row)
+		for j := range row {
+			rows[i][j].Text = flat(row[j].Text)
+		}
+	}
 	for _, row := range rows {
 		for i, cell := range row[:max(0, len(row)-1)] {
 			widths[i] = max(widths[i], utf8.RuneCountInString(cell.Text))

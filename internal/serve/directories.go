@@ -111,7 +111,11 @@ func openBases(c configs.Config, paths []string) (*mounts.Bases, error) {
 		return nil, err
 	}
 	for _, place := range withheldPlaces(c) {
-		if err := bases.Withhold(place); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		err := bases.Withhold(place)
+		if place.What == credentials && errors.Is(err, fs.ErrPermission) {
+			continue // what the watcher cannot reach it cannot mount
+		}
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, errors.Join(err, bases.Close())
 		}
 	}
@@ -121,11 +125,24 @@ func openBases(c configs.Config, paths []string) (*mounts.Bases, error) {
 	return bases, nil
 }
 
+// credentials are withheld as this.
+const credentials = "a credential of the gateway"
+
 // withheldPlaces are the places of which no child may see anything. The launchers withhold more of their own.
 func withheldPlaces(c configs.Config) []mounts.Withheld {
 	places := []mounts.Withheld{
 		{Path: c.State, What: "Torno's own state", Apart: true},
 		{Path: lock.RuntimeDir(), What: "Torno's own locks"},
+	}
+	if !c.Gateway.Own() {
+		places = append(places, mounts.Withheld{Path: c.Gateway.State, What: "the gateway's directory"})
+	}
+	files, dirs := c.Gateway.Credentials()
+	for _, file := range files {
+		places = append(places, mounts.Withheld{Path: file, What: credentials, Socket: true}) // that is: the file, and whatever holds it
+	}
+	for _, dir := range dirs {
+		places = append(places, mounts.Withheld{Path: dir, What: credentials})
 	}
 	for i, o := range c.Outboxes {
 		places = append(places, mounts.Withheld{

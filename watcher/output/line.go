@@ -55,11 +55,11 @@ func (l *line) rest() []byte {
 // Readable makes an agent's lines what people read.
 type Readable struct{ line line }
 
-// Take returns what a piece of standard output says. gap says that output is missing before it.
-func (r *Readable) Take(data []byte, gap bool) (said []byte) {
-	if gap {
-		r.line.tear()
-	}
+// Tear says that output is missing.
+func (r *Readable) Tear() { r.line.tear() }
+
+// Take returns what a piece of standard output says.
+func (r *Readable) Take(data []byte) (said []byte) {
 	r.line.take(data, func(text []byte) {
 		if l, err := agent.Decode(text); err == nil {
 			said = append(said, agent.Show(l)...)

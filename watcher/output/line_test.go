@@ -243,12 +243,13 @@ func TestAnAgentsLinesAreReadable(t *testing.T) {
 	const want = "hello\nplain\n> Bash ls\n"
 	for cut := range len(said) {
 		var r Readable
-		if got := string(r.Take([]byte(said[:cut]), false)) + string(r.Take([]byte(said[cut:]), false)); got != want {
+		if got := string(r.Take([]byte(said[:cut]))) + string(r.Take([]byte(said[cut:]))); got != want {
 			t.Fatalf("cut at %d it reads %q", cut, got)
 		}
 	}
 	var torn Readable
-	if got := string(torn.Take([]byte(`"text":"x"}`+"\n"+said), true)); got != `"text":"x"}`+"\n"+want {
+	torn.Tear()
+	if got := string(torn.Take([]byte(`"text":"x"}` + "\n" + said))); got != `"text":"x"}`+"\n"+want {
 		t.Errorf("behind a gap it reads %q", got)
 	}
 }

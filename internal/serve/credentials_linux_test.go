@@ -1,0 +1,68 @@
+package serve
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"torno/configs"
+	"torno/internal/mounts"
+	"torno/sandbox"
+	"torno/sandbox/launchers"
+)
+
+// TestNoRequestReachesACredential: what a route reads its credential from is kept from children, also where a root for context holds it.
+func TestNoRequestReachesACredential(t *testing.T) {
+	top := t.TempDir()
+	home := filepath.Join(top, "home")
+	for _, dir := range []string{"box", "state", "ws", "home/keys", "home/.claude", "home/proj"} {
+		if err := os.MkdirAll(filepath.Join(top, dir), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, file := range []string{"keys/key", "keys/other", ".claude/.credentials.json", ".claude/new"} {
+		if err := os.WriteFile(filepath.Join(home, file), []byte("secret"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c, warnings, err := configs.Parse(launchers.All, "c.yaml", fmt.Appendf(nil, `version: 1
+state: %[1]s/state
+gateway: {routes: {
+  one: {preset: anthropic, credential: {file: %[1]s/home/keys/key}},
+  two: {preset: claude-login, credential: {claude: %[1]s/home/.claude/.credentials.json}}}}
+profiles: {p: {}}
+outboxes: {main: {dir: %[1]s/box, allow: [%[1]s/ws], read: [%[1]s/home]}}
+`, top))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(warnings) < 2 {
+		t.Errorf("it is warned of %v", warnings)
+	}
+	bases, err := openBases(c, roots(c.Outboxes))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer bases.Close()
+	hidden := c.Policies()[0].Hidden
+	for rel, free := range map[string]bool{
+		"proj": true, "keys/other": true, "keys/key": false, "keys": false, ".claude": false, ".claude/.credentials.json": false, ".claude/new": false, ".": false,
+	} {
+		pin, err := bases.Pin(sandbox.Source{Base: home, Rel: rel})
+		var why *mounts.PathError
+		if withheld := errors.As(err, &why) && why.Kind == mounts.KindWithheld; withheld == free {
+			t.Errorf("%s: %v", rel, err)
+		}
+		if err == nil {
+			pin.Close()
+		}
+	}
+	for _, place := range []string{filepath.Join(home, "keys/key"), filepath.Join(home, ".claude")} {
+		if !slices.Contains(hidden, place) {
+			t.Errorf("%s is not among %v", place, hidden)
+		}
+	}
+}
