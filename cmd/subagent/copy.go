@@ -57,6 +57,15 @@ func (c *app) store(m *manager.Manager) (*patch.Store, error) {
 	return patch.OpenStore(state, m.Outbox())
 }
 
+// own are the directories of Torno's in which nothing of a child's is written. Without a state directory there is none.
+func (c *app) own(m *manager.Manager) patch.Own {
+	state, err := patch.StateDir(c.Env)
+	if err != nil {
+		state = ""
+	}
+	return patch.OwnOf(state, m.Outbox())
+}
+
 // sayCopied says what was copied, and what was not.
 func (c *app) sayCopied(r patch.Report) {
 	how := ""

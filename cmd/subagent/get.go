@@ -32,8 +32,8 @@ left out is named, and the exit code is 5 then. With --json there is one object 
 			if to == "" {
 				return 0, cli.Usage("where to? --to DIR is missing")
 			}
-			return c.withWorkspace(args.All(), pick, func(_ *manager.Manager, from place) (int, error) {
-				return c.get(ctx, from, to, replace)
+			return c.withWorkspace(args.All(), pick, func(m *manager.Manager, from place) (int, error) {
+				return c.get(ctx, m, from, to, replace)
 			})
 		},
 	}
@@ -47,7 +47,7 @@ type got struct {
 	RunsByItself string `json:"runs_by_itself,omitempty"`
 }
 
-func (c *app) get(ctx context.Context, from place, to string, replace bool) (int, error) {
+func (c *app) get(ctx context.Context, m *manager.Manager, from place, to string, replace bool) (int, error) {
 	if err := os.MkdirAll(to, 0o777); err != nil {
 		return 0, err
 	}
@@ -58,7 +58,7 @@ func (c *app) get(ctx context.Context, from place, to string, replace bool) (int
 	defer dir.Close()
 	var files int64
 	var left, running []string
-	err = patch.Get(ctx, from.root, from.pick, dir, replace, func(g patch.Got) error {
+	err = patch.Get(ctx, from.root, from.pick, patch.Place{Root: dir, Own: c.own(m)}, replace, func(g patch.Got) error {
 		switch {
 		case g.LeftOut != "":
 			left = append(left, fmt.Sprintf("%q: %s", g.Path, g.LeftOut))

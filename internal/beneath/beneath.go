@@ -79,8 +79,17 @@ func ReadUpTo(f *os.File, limit int64) (data []byte, more bool, err error) {
 
 // Dir opens the directory rel beneath root, one component after the other, none of them a link.
 func Dir(root *os.Root, rel string) (*os.Root, error) {
+	return DirThrough(root, rel, func(os.FileInfo) error { return nil })
+}
+
+// DirThrough is Dir, if check accepts root and each directory on the way, the last one too.
+func DirThrough(root *os.Root, rel string, check func(os.FileInfo) error) (*os.Root, error) {
 	here, err := root.OpenRoot(".")
 	if err != nil {
+		return nil, err
+	}
+	if err := checkDir(here, check); err != nil {
+		here.Close()
 		return nil, err
 	}
 	for name := range strings.SplitSeq(filepath.Clean(rel), string(filepath.Separator)) {
@@ -90,8 +99,20 @@ func Dir(root *os.Root, rel string) (*os.Root, error) {
 			return nil, fmt.Errorf("%s: %w", rel, err)
 		}
 		here = next
+		if err := checkDir(here, check); err != nil {
+			here.Close()
+			return nil, fmt.Errorf("%s: %w", rel, err)
+		}
 	}
 	return here, nil
+}
+
+func checkDir(dir *os.Root, check func(os.FileInfo) error) error {
+	info, err := dir.Stat(".")
+	if err != nil {
+		return err
+	}
+	return check(info)
 }
 
 // Step opens one directory of a parent, which must not be a link.

@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"slices"
 	"time"
 
 	"torno/internal/beneath"
@@ -80,11 +81,11 @@ func (s *Store) Copy(ctx context.Context, origin string, to Destination, limits 
 }
 
 func (c *copying) run(s *Store, from *os.Root) (err error) {
-	w := walk{ctx: c.ctx, limits: c.limits, visit: c.visit}
+	w := walk{ctx: c.ctx, limits: c.limits, visit: c.visit, leftOut: c.leftOut}
 	if w.leaveOut, err = c.ours(s); err != nil {
 		return err
 	}
-	if whole, err := from.Stat("."); err != nil || w.isLeftOut(whole) {
+	if whole, err := from.Stat("."); err != nil || w.leaveOut.has(whole) {
 		return errors.Join(err, errors.New("it is a directory of the client's own"))
 	}
 	if c.texts, err = s.appendTexts(c.base); err != nil {
@@ -96,22 +97,23 @@ func (c *copying) run(s *Store, from *os.Root) (err error) {
 }
 
 // ours are the directories that a copy does not go into: it would not end, or copy what is nobody else's.
-func (c *copying) ours(s *Store) ([]os.FileInfo, error) {
-	outbox, err := os.Stat(s.outbox)
-	if err != nil {
-		return nil, err
-	}
-	store, err := s.root.Stat(".")
-	if err != nil {
-		return nil, err
-	}
+func (c *copying) ours(s *Store) (Own, error) {
 	workspace, err := c.to.Root.Stat(".")
-	return []os.FileInfo{outbox, store, workspace}, err
+	return append(slices.Clone(s.own), workspace), err
 }
+
+// leave leaves something out, and says so.
+func (c *copying) leave(path, why string) {
+	c.report.leave(path, why)
+	c.leftOut(path)
+}
+
+// leftOut keeps that something was left out: what the child makes at its place is not a change of it.
+func (c *copying) leftOut(path string) { c.base.LeftOut = append(c.base.LeftOut, path) }
 
 func (c *copying) visit(f found) error {
 	if f.fault != "" {
-		c.report.leave(f.path, f.fault)
+		c.leave(f.path, f.fault)
 		return nil
 	}
 	e := Entry{Path: f.path}
@@ -130,7 +132,7 @@ func (c *copying) visit(f found) error {
 		err = &leftError{"it is " + beneath.Describe(mode)}
 	}
 	if left, ok := errors.AsType[*leftError](err); ok {
-		c.report.leave(f.path, left.why)
+		c.leave(f.path, left.why)
 		return nil
 	}
 	if err != nil {

@@ -22,8 +22,8 @@ type Got struct {
 
 // Get copies files, directories and links out of a child's workspace into a directory of the parent's. It leaves out what
 // Plan would refuse, git directories, and what is there already, unless replace. It tells of each path when it is done.
-func Get(ctx context.Context, workspace *os.Root, pick Selection, to *os.Root, replace bool, tell func(Got) error) error {
-	g := &getting{ctx: ctx, pick: pick, to: target{to}, replace: replace, tell: tell, forms: map[string]string{}, found: map[string]bool{}, made: map[string]bool{}}
+func Get(ctx context.Context, workspace *os.Root, pick Selection, to Place, replace bool, tell func(Got) error) error {
+	g := &getting{ctx: ctx, pick: pick, to: target{to.Root, to.Own}, replace: replace, tell: tell, forms: map[string]string{}, found: map[string]bool{}, made: map[string]bool{}}
 	walk := walk{ctx: ctx, pick: pick, limits: lookLimits, visit: g.visit}
 	if err := walk.run(workspace); err != nil {
 		return fmt.Errorf("copy out of the workspace: %w", err)
@@ -147,6 +147,10 @@ func asLeftOut(err error) (why string, ok bool) {
 		return left.why, true
 	case errors.Is(err, errThere):
 		return errThere.Error(), true
+	case errors.Is(err, errOwn):
+		return errOwn.Error(), true
+	case errors.Is(err, errOtherSystem):
+		return "its place is on another file system", true
 	case errors.Is(err, beneath.ErrNotDirectory):
 		return "there is no directory where it should go", true
 	case errors.Is(err, fs.ErrPermission):

@@ -23,7 +23,7 @@ func (t target) glance(p string) (*Entry, error) {
 }
 
 func (t target) lookWith(p string, read func(*os.Root, *Entry) error) (*Entry, error) {
-	dir, err := beneath.Dir(t.root, path.Dir(p))
+	dir, err := t.dir(path.Dir(p))
 	if isAbsent(err) {
 		return nil, nil
 	}
@@ -37,6 +37,9 @@ func (t target) lookWith(p string, read func(*os.Root, *Entry) error) (*Entry, e
 	}
 	if err != nil {
 		return nil, err
+	}
+	if t.own.has(info) {
+		return nil, errOwn
 	}
 	e := &Entry{Path: p, Kind: Other}
 	switch mode := info.Mode(); {
@@ -64,7 +67,7 @@ func digest(ctx context.Context, dir *os.Root, e *Entry) error {
 
 // text reads a file that is short, and says whether it is text.
 func (t target) text(p string) ([]byte, bool, error) {
-	dir, err := beneath.Dir(t.root, path.Dir(p))
+	dir, err := t.dir(path.Dir(p))
 	if err != nil {
 		return nil, false, err
 	}
@@ -80,7 +83,7 @@ func (t target) text(p string) ([]byte, bool, error) {
 
 // names are what is in a directory; nothing where there is none.
 func (t target) names(p string) ([]string, error) {
-	dir, err := beneath.Dir(t.root, p)
+	dir, err := t.dir(p)
 	if isAbsent(err) {
 		return nil, nil
 	}

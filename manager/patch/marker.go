@@ -57,7 +57,7 @@ func (w *Work) Interrupted(dir string, root *os.Root) (*Marker, error) {
 		return m, nil
 	}
 	for _, in := range m.In {
-		if err := (target{root}).remove(path.Join(in, tempName(m.ID))); err != nil && !isAbsent(err) {
+		if err := (target{root, w.store.own}).remove(path.Join(in, tempName(m.ID))); err != nil && !isAbsent(err) {
 			return m, err
 		}
 	}

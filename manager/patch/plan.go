@@ -53,7 +53,7 @@ func (s *Step) What() string {
 // Plan compares three sides: what the child was given, what it made of that, and what the directory holds today. A path that
 // only the child has changed is taken; one that both have changed is merged line by line, or is a conflict.
 func (w *Work) Plan(ctx context.Context, dir string, root *os.Root) (*Plan, error) {
-	p := &Plan{work: w, to: target{root}, path: dir}
+	p := &Plan{work: w, to: target{root, w.store.own}, path: dir}
 	hooks, err := p.to.hooks()
 	if err != nil {
 		return nil, fmt.Errorf("look for hooks: %w", err)
@@ -80,7 +80,14 @@ func (p *Plan) consider(ctx context.Context, c *Change) error {
 		return nil
 	}
 	today, err := p.to.look(ctx, c.Path)
-	if err != nil {
+	switch {
+	case errors.Is(err, errOwn):
+		p.refuse(c.Path, errOwn.Error())
+		return nil
+	case errors.Is(err, errOtherSystem):
+		p.refuse(c.Path, "its place is on another file system")
+		return nil
+	case err != nil:
 		return err
 	}
 	switch {
@@ -251,7 +258,7 @@ func (p *Plan) checkLink(s *Step, _ neighbours) error {
 			continue
 		}
 		e, err := p.to.glance(at)
-		if err != nil && !errors.Is(err, os.ErrPermission) {
+		if err != nil && !errors.Is(err, os.ErrPermission) && !errors.Is(err, errOwn) && !errors.Is(err, errOtherSystem) {
 			return err
 		}
 		if e != nil && e.Kind == Link && linkFault(at, e.Target) != "" {

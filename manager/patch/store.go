@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -25,6 +26,7 @@ type Store struct {
 	outbox string
 	path   string
 	root   *os.Root
+	own    Own
 }
 
 // StateDir is where a parent keeps what only it may write: $XDG_STATE_HOME/torno, or ~/.local/state/torno.
@@ -53,7 +55,7 @@ func OpenStore(state, outbox string) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the place for what is copied: %w", err)
 	}
-	s := &Store{outbox: outbox, path: path, root: root}
+	s := &Store{outbox: outbox, path: path, root: root, own: OwnOf(state, outbox)}
 	s.sweep()
 	return s, nil
 }
@@ -105,6 +107,7 @@ type Base struct {
 	Answer    string          `json:"answer"` // where in the workspace the answer comes to lie
 	MadeAt    time.Time       `json:"made_at"`
 	Entries   []Entry         `json:"entries"`
+	LeftOut   []string        `json:"left_out"` // what was there and was not copied, so that nothing the child makes is compared with it
 	Texts     map[string]span `json:"texts"` // by digest: where in base.text a content lies
 }
 
@@ -117,6 +120,14 @@ const (
 // isAnswer says whether a path is that of the child's answer, which is not part of its work.
 func (b *Base) isAnswer(p string) bool {
 	return b.Answer != "" && (p == b.Answer || p == b.Answer+delegation.WholeSuffix)
+}
+
+// leftOut says why a path is refused of which the child was not given what is there, or "".
+func (b *Base) leftOut(p string) string {
+	if slices.ContainsFunc(b.LeftOut, func(out string) bool { return within(p, out) }) {
+		return leftOutFault
+	}
+	return ""
 }
 
 func (b *Base) tree() tree {

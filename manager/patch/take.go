@@ -1,6 +1,7 @@
 package patch
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -97,7 +98,7 @@ func (w *Work) take(ctx context.Context, workspace *os.Root, pick Selection) err
 		}
 		change := Change{Path: p, Before: was, After: is}
 		if is != nil {
-			change.Refused = is.Fault
+			change.Refused = cmp.Or(is.Fault, w.Base.leftOut(p))
 		} else if err := stillGone(workspace, p); err != nil {
 			return err
 		}
@@ -128,6 +129,7 @@ const (
 	setIDFault   = "it would run with the rights of its owner or group (set-id)"
 	linkedFault  = "it has several names (hard links)"
 	unreadFault  = "it cannot be read"
+	leftOutFault = "what the parent has there was left out of the copy"
 	changedFault = "it was changed while it was copied"
 )
 

@@ -13,15 +13,45 @@ import (
 	"torno/internal/beneath"
 )
 
-// target is a directory of the parent's that is written to, by handle and through no link.
-type target struct{ root *os.Root }
+// target is a directory of the parent's that is written to, by handle, through no link, and onto no other file system.
+type target struct {
+	root *os.Root
+	own  Own
+}
+
+// errOwn says that a path leads into what belongs to Torno, such as the outbox. A child that wrote there would ask for things in
+// the parent's name.
+var errOwn = errors.New("it lies in the outbox, or where the client keeps what was copied")
+
+// errOtherSystem says that a path leads onto another file system.
+var errOtherSystem = errors.New("it is on another file system")
+
+// dir opens a directory below the target.
+func (t target) dir(p string) (*os.Root, error) {
+	whole, err := t.root.Stat(".")
+	if err != nil {
+		return nil, err
+	}
+	return beneath.DirThrough(t.root, p, func(info os.FileInfo) error { return t.allows(whole, info) })
+}
+
+// allows says why there is nothing to write in a directory, or nil.
+func (t target) allows(whole, dir os.FileInfo) error {
+	switch {
+	case t.own.has(dir):
+		return errOwn
+	case deviceOf(dir) != deviceOf(whole):
+		return errOtherSystem
+	}
+	return nil
+}
 
 // errThere says that there is something at a name that should be free.
 var errThere = errors.New("there is something at its place already")
 
 // mkdir makes a directory, unless it is there.
 func (t target) mkdir(p string) error {
-	dir, err := beneath.Dir(t.root, path.Dir(p))
+	dir, err := t.dir(path.Dir(p))
 	if err != nil {
 		return err
 	}
@@ -59,7 +89,7 @@ func isAbsent(err error) bool {
 
 // link makes a symbolic link. Over says that what is there is replaced.
 func (t target) link(p, to, id string, over bool) error {
-	dir, err := beneath.Dir(t.root, path.Dir(p))
+	dir, err := t.dir(path.Dir(p))
 	if err != nil {
 		return err
 	}
@@ -81,7 +111,7 @@ func (t target) link(p, to, id string, over bool) error {
 
 // remove removes a file, a link or an empty directory.
 func (t target) remove(p string) error {
-	dir, err := beneath.Dir(t.root, path.Dir(p))
+	dir, err := t.dir(path.Dir(p))
 	if err != nil {
 		return err
 	}
@@ -92,7 +122,7 @@ func (t target) remove(p string) error {
 // write writes a file beside its place and puts it there whole. Over says that what is there is replaced; its mode stays,
 // but for whether it can be executed.
 func (t target) write(ctx context.Context, p string, from io.Reader, exec bool, id string, over bool) (err error) {
-	dir, err := beneath.Dir(t.root, path.Dir(p))
+	dir, err := t.dir(path.Dir(p))
 	if err != nil {
 		return err
 	}
@@ -142,7 +172,7 @@ func execMode(info os.FileInfo, exec bool) os.FileMode {
 
 // setExec changes only whether a file can be executed.
 func (t target) setExec(p string, exec bool) error {
-	dir, err := beneath.Dir(t.root, path.Dir(p))
+	dir, err := t.dir(path.Dir(p))
 	if err != nil {
 		return err
 	}

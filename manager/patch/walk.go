@@ -28,8 +28,9 @@ type walk struct {
 	ctx    context.Context
 	pick   Selection
 	limits Limits
-	// leaveOut are directories that are not looked at, such as the outbox where it lies in the tree.
-	leaveOut []os.FileInfo
+	// leaveOut are directories that are not looked at, such as the outbox where it lies in the tree. leftOut is told of each.
+	leaveOut Own
+	leftOut  func(path string)
 	// visit is called for each name that is selected, and for directories on the way to one; for a directory before what is in it.
 	visit func(found) error
 
@@ -123,7 +124,8 @@ func (w *walk) entry(at *os.Root, name, path string, depth int) error {
 
 // enter visits a directory and what is in it.
 func (w *walk) enter(f found, depth int) error {
-	if w.isLeftOut(f.info) {
+	if w.leaveOut.has(f.info) {
+		w.leftOut(f.path)
 		return nil
 	}
 	switch {
@@ -149,10 +151,6 @@ func (w *walk) enter(f found, depth int) error {
 		return err
 	}
 	return w.directory(dir, f.path, depth+1)
-}
-
-func (w *walk) isLeftOut(info os.FileInfo) bool {
-	return slices.ContainsFunc(w.leaveOut, func(out os.FileInfo) bool { return os.SameFile(out, info) })
 }
 
 func deviceOf(info os.FileInfo) uint64 {
