@@ -69,3 +69,29 @@ func TestAWorkspaceThatIsALinkIsNotOpened(t *testing.T) {
 		t.Error("it was opened")
 	}
 }
+
+// The caller is told of a workspace that is new and is not filled, and only of such a one.
+func TestTheCallerIsToldOfANewWorkspace(t *testing.T) {
+	h := newHost(t)
+	m := h.client(Options{})
+	told := 0
+	made := func(id string) error {
+		told++
+		if _, err := os.Lstat(h.join("request_" + id + ".json")); err == nil {
+			t.Error("the request is there already")
+		}
+		return nil
+	}
+	h.spawn(m, SpawnOptions{ID: "s1", Made: made})
+	must(0, os.Remove(h.join("request_s1.json")))
+	h.spawn(m, SpawnOptions{ID: "s1", Made: made})
+	h.spawn(m, SpawnOptions{ID: "s2", Made: made, Fill: func(context.Context, NewWorkspace) error { return nil }})
+	if told != 1 {
+		t.Errorf("it was told %d times", told)
+	}
+	failed := errors.New("failed")
+	_, err := m.Spawn(t.Context(), SpawnOptions{ID: "s3", Task: "true", Made: func(string) error { return failed }})
+	if _, there := os.Lstat(h.join("workspaces/s3")); !errors.Is(err, failed) || there == nil {
+		t.Errorf("%v, and the workspace is %v", err, there)
+	}
+}

@@ -30,6 +30,8 @@ type SpawnOptions struct {
 	// Fill fills the default workspace before the child is asked for. The workspace must be new: where the subagent ran
 	// before, Spawn fails with ErrWorkspaceThere. When Fill fails, the workspace goes and no request is written.
 	Fill func(ctx context.Context, workspace NewWorkspace) error
+	// Made is told of a default workspace that was just made and is not filled, before the child is asked for.
+	Made func(subagentID string) error
 	// Timeout counts from the start of the child, not from the request. It is sent in whole seconds, rounded up.
 	Timeout time.Duration
 	// Profile is the name of a profile that the watcher offers; by default its first.
@@ -210,10 +212,16 @@ func (r *Run) publish(ctx context.Context, data []byte, o SpawnOptions) error {
 	if err != nil {
 		return err
 	}
-	if o.Fill != nil {
-		if err := r.fill(ctx, fresh, o.Fill); err != nil {
-			return err
+	switch {
+	case o.Fill != nil:
+		err = r.fill(ctx, fresh, o.Fill)
+	case o.Made != nil && fresh:
+		if err = o.Made(r.ID()); err != nil {
+			err = errors.Join(err, r.m.dropWorkspace(r.id))
 		}
+	}
+	if err != nil {
+		return err
 	}
 	r.atRequest = r.snapshot()
 	if err = r.m.dir.Publish(delegation.RequestName(r.id), data); err == nil {

@@ -22,6 +22,7 @@ var (
 	errConflict    = errors.New("some changes do not fit")
 	errUnsafe      = errors.New("some changes are refused")
 	errSelfRunning = errors.New("some of the files run by themselves")
+	errDeletesMost = errors.New("most of what the child was given would be deleted")
 	errUnfinished  = errors.New("the child is not done yet")
 )
 
@@ -30,6 +31,7 @@ type applyOptions struct {
 	to         string
 	dry        bool
 	autorun    bool
+	deletions  bool
 	unfinished bool
 }
 
@@ -52,6 +54,7 @@ command goes on.`,
 			{Name: "to", Value: "DIR", Help: "where to; by default the directory that was copied", Set: cli.Text(&o.to)},
 			{Name: "dry-run", Help: "only say what would be done", Set: cli.On(&o.dry)},
 			{Name: "allow-autorun", Help: "also files that run by themselves", Set: cli.On(&o.autorun)},
+			{Name: "allow-deletions", Help: "also where most of the files are deleted", Set: cli.On(&o.deletions)},
 			{Name: "unfinished", Help: "also while the child is still at work", Set: cli.On(&o.unfinished)},
 			pick.option(),
 		},
@@ -121,18 +124,31 @@ func (c *app) judge(plan *patch.Plan, o applyOptions) error {
 		return fmt.Errorf("%w, so nothing was written: %d", errConflict, len(plan.Conflicts))
 	}
 	c.nameEach("runs by itself: ", troubleLines(plan.Running))
-	if len(plan.Running) > 0 && !o.autorun && !o.dry && !c.agrees() {
+	if len(plan.Running) > 0 && !o.autorun && !o.dry && !c.agrees("write these too? [y/N] ") {
 		return fmt.Errorf("%w, so nothing was written: %d", errSelfRunning, len(plan.Running))
 	}
-	return nil
+	return c.judgeDeletions(plan, o)
+}
+
+// judgeDeletions asks before more than half of what the child was given is deleted.
+func (c *app) judgeDeletions(plan *patch.Plan, o applyOptions) error {
+	gone, of := plan.Deletes()
+	if 2*gone <= of || o.deletions {
+		return nil
+	}
+	c.Warn(fmt.Sprintf("%d of %s would be deleted", gone, counted(int64(of), "file")))
+	if o.dry || c.agrees("delete them? [y/N] ") {
+		return nil
+	}
+	return fmt.Errorf("%w, so nothing was written: %d of %d", errDeletesMost, gone, of)
 }
 
 // agrees asks a person, if there is one.
-func (c *app) agrees() bool {
+func (c *app) agrees(question string) bool {
 	if c.JSON || !cli.IsTerminal(c.In) || !c.Errors.Terminal {
 		return false
 	}
-	fmt.Fprint(c.Errors, "write these too? [y/N] ")
+	fmt.Fprint(c.Errors, question)
 	answer, err := bufio.NewReader(c.In).ReadString('\n')
 	return err == nil && strings.EqualFold(strings.TrimSpace(answer), "y")
 }

@@ -57,6 +57,15 @@ func (c *app) store(m *manager.Manager) (*patch.Store, error) {
 	return patch.OpenStore(state, m.Outbox())
 }
 
+// forget drops what is known of an earlier workspace of the child's.
+func (c *app) forget(m *manager.Manager, id string) error {
+	state, err := patch.StateDir(c.Env)
+	if err != nil {
+		return nil // then nothing is known of any
+	}
+	return patch.Forget(state, m.Outbox(), id)
+}
+
 // own are the directories of Torno's in which nothing of a child's is written. Without a state directory there is none.
 func (c *app) own(m *manager.Manager) patch.Own {
 	state, err := patch.StateDir(c.Env)

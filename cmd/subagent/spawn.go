@@ -117,6 +117,7 @@ func (c *app) spawn(ctx context.Context, o manager.SpawnOptions, from copyOption
 			return 0, err
 		}
 	}
+	o.Made = func(id string) error { return c.forget(m, id) }
 	run, err := m.Spawn(ctx, o)
 	if err != nil {
 		return 0, err

@@ -70,7 +70,9 @@ func (s *Store) Copy(ctx context.Context, origin string, to Destination, limits 
 	c := &copying{ctx: ctx, to: to, limits: limits, base: &Base{
 		Version: baseVersion, Subagent: to.Subagent, Outbox: s.outbox, Origin: origin, Workspace: to.Path, Answer: to.Answer, MadeAt: time.Now().UTC(),
 	}}
-	err = c.run(s, from)
+	if c.base.Place, err = identityOf(to.Root); err == nil {
+		err = c.run(s, from)
+	}
 	if err == nil {
 		err = s.save(c.base)
 	}

@@ -50,6 +50,22 @@ func (s *Step) What() string {
 	return "changed"
 }
 
+// Deletes says how many files and links the plan deletes, and of how many. A child that deletes most of what it was given may
+// have lost it.
+func (p *Plan) Deletes() (gone, of int) {
+	for i := range p.Steps {
+		if s := &p.Steps[i]; s.After == nil && s.Today.Kind != Directory {
+			gone++
+		}
+	}
+	for i := range p.work.Base.Entries {
+		if p.work.Base.Entries[i].Kind != Directory {
+			of++
+		}
+	}
+	return gone, of
+}
+
 // Plan compares three sides: what the child was given, what it made of that, and what the directory holds today. A path that
 // only the child has changed is taken; one that both have changed is merged line by line, or is a conflict.
 func (w *Work) Plan(ctx context.Context, dir string, root *os.Root) (*Plan, error) {

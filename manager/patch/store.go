@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"torno/delegation"
+	"torno/internal/inode"
 )
 
 // ErrNoBase says that nothing is known of what a child was given.
@@ -43,8 +44,7 @@ func StateDir(env func(string) string) (string, error) {
 // OpenStore opens the store of an outbox, and makes it where it does not exist. It must not lie in the outbox, in which
 // others may write.
 func OpenStore(state, outbox string) (*Store, error) {
-	sum := sha256.Sum256([]byte(outbox))
-	path := filepath.Join(state, "subagents", hex.EncodeToString(sum[:8]))
+	path := storePath(state, outbox)
 	if err := os.MkdirAll(path, 0o700); err != nil {
 		return nil, fmt.Errorf("make a place for what is copied: %w", err)
 	}
@@ -58,6 +58,12 @@ func OpenStore(state, outbox string) (*Store, error) {
 	s := &Store{outbox: outbox, path: path, root: root, own: OwnOf(state, outbox)}
 	s.sweep()
 	return s, nil
+}
+
+// storePath is where the store of an outbox is.
+func storePath(state, outbox string) string {
+	sum := sha256.Sum256([]byte(outbox))
+	return filepath.Join(state, "subagents", hex.EncodeToString(sum[:8]))
 }
 
 // apart refuses a directory that lies in the outbox, under whatever name.
@@ -104,11 +110,12 @@ type Base struct {
 	Outbox    string          `json:"outbox"`
 	Origin    string          `json:"origin"`
 	Workspace string          `json:"workspace"`
+	Place     inode.Directory `json:"place"`  // the workspace itself: another one at its path was given nothing
 	Answer    string          `json:"answer"` // where in the workspace the answer comes to lie
 	MadeAt    time.Time       `json:"made_at"`
 	Entries   []Entry         `json:"entries"`
 	LeftOut   []string        `json:"left_out"` // what was there and was not copied, so that nothing the child makes is compared with it
-	Texts     map[string]span `json:"texts"` // by digest: where in base.text a content lies
+	Texts     map[string]span `json:"texts"`    // by digest: where in base.text a content lies
 }
 
 const (
@@ -183,6 +190,11 @@ func (s *Store) replace(id, name string, data []byte) error {
 		return fmt.Errorf("write %s of %s: %w", name, id, err)
 	}
 	return nil
+}
+
+// Forget drops the base of a child that has a new workspace, which is no copy. It makes no store where there is none.
+func Forget(state, outbox, id string) error {
+	return os.RemoveAll(filepath.Join(storePath(state, outbox), id))
 }
 
 // Drop forgets what a child was given.

@@ -54,7 +54,7 @@ func (c *Change) Entry() *Entry {
 
 // Take looks at a child's workspace and stages what has changed since the child was given it.
 func (s *Store) Take(ctx context.Context, id string, workspace *os.Root, pick Selection) (*Work, error) {
-	base, err := s.Base(id)
+	base, err := s.baseOf(id, workspace)
 	if err != nil {
 		return nil, err
 	}
@@ -67,6 +67,23 @@ func (s *Store) Take(ctx context.Context, id string, workspace *os.Root, pick Se
 		return nil, errors.Join(err, stage.close())
 	}
 	return w, nil
+}
+
+// baseOf reads the base of a child whose workspace this is. Another directory at the same path was given nothing: all of the
+// base would count as deleted.
+func (s *Store) baseOf(id string, workspace *os.Root) (*Base, error) {
+	base, err := s.Base(id)
+	if err != nil {
+		return nil, err
+	}
+	place, err := identityOf(workspace)
+	if err != nil {
+		return nil, err
+	}
+	if !base.Place.Same(place) {
+		return nil, fmt.Errorf("%s has another workspace than the copy: %w", id, ErrNoBase)
+	}
+	return base, nil
 }
 
 // Nowhere are the paths of a selection at which there is nothing, and was nothing.

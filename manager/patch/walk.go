@@ -153,6 +153,13 @@ func (w *walk) enter(f found, depth int) error {
 	return w.directory(dir, f.path, depth+1)
 }
 
+func inodeOf(info os.FileInfo) uint64 {
+	if st, ok := info.Sys().(*syscall.Stat_t); ok {
+		return st.Ino
+	}
+	return 0
+}
+
 func deviceOf(info os.FileInfo) uint64 {
 	if st, ok := info.Sys().(*syscall.Stat_t); ok {
 		return uint64(st.Dev)

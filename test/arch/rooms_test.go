@@ -35,7 +35,7 @@ const (
 var rooms = map[string]room{
 	"delegation":               {theirs: []string{unix, "github.com/google/renameio/v2"}},
 	"manager":                  {ours: []string{"delegation", "internal/beneath"}, theirs: []string{fsnotify}},
-	"manager/patch":            {ours: []string{"delegation", "internal/beneath"}, theirs: []string{unix, textDiff, textForms}},
+	"manager/patch":            {ours: []string{"delegation", "internal/beneath", "internal/inode"}, theirs: []string{unix, textDiff, textForms}},
 	"internal/beneath":         {ours: []string{"delegation"}},
 	"sandbox":                  {ours: []string{"delegation", "internal/boot"}},
 	"sandbox/compile":          {ours: []string{"delegation", "sandbox", "internal/massgen", "internal/runfile"}},
@@ -284,7 +284,7 @@ var clients = []client{
 	{
 		program: "cmd/subagent",
 		systems: []string{"linux", "darwin"},
-		ours:    append([]string{"cmd/subagent", "delegation", "manager", "manager/patch", "internal/beneath", "internal/cli"}, leaves...),
+		ours:    append([]string{"cmd/subagent", "delegation", "manager", "manager/patch", "internal/beneath", "internal/cli", "internal/inode"}, leaves...),
 		theirs: []string{
 			"golang.org/x/sys/...", "github.com/google/renameio/v2/...", fsnotify + "/...", textDiff, "golang.org/x/text/unicode/norm", "golang.org/x/text/transform",
 		},
