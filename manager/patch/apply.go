@@ -52,6 +52,17 @@ func (p *Plan) Apply(ctx context.Context) (done int, err error) {
 	if !p.Fits() {
 		return 0, errors.New("a plan with conflicts or refusals is not carried out")
 	}
+	lock, err := p.work.store.lock(p.work.Base.Subagent)
+	if err != nil {
+		return 0, err
+	}
+	defer lock.Close()
+	if err := p.work.unchanged(); err != nil {
+		return 0, err
+	}
+	if _, err := p.work.clean(p.path, p.to); err != nil {
+		return 0, err
+	}
 	id := randomName()
 	if err := p.begin(id); err != nil {
 		return 0, err

@@ -41,7 +41,31 @@ type Marker struct {
 
 // Interrupted says whether an apply of this child's work to a directory did not end, and removes the temporary file that it
 // may have left there. A plan is to be made after that.
-func (w *Work) Interrupted(dir string, root *os.Root) (*Marker, error) {
+func (w *Work) Interrupted(dir string, root *os.Root) (m *Marker, err error) {
+	lock, err := w.store.lock(w.Base.Subagent)
+	if err != nil {
+		return nil, err
+	}
+	m, err = w.clean(dir, target{root, w.store.own})
+	return m, errors.Join(err, lock.Close())
+}
+
+// clean removes the temporary file that an apply to a directory has left. The lock must be held: one that is under way writes it.
+func (w *Work) clean(dir string, to target) (*Marker, error) {
+	m, err := w.marker()
+	if err != nil || m == nil || m.Dir != dir {
+		return m, err
+	}
+	for _, in := range m.In {
+		if err := to.remove(path.Join(in, tempName(m.ID))); err != nil && !isAbsent(err) {
+			return m, err
+		}
+	}
+	return m, nil
+}
+
+// marker reads the marker of the last apply, if that did not end.
+func (w *Work) marker() (*Marker, error) {
 	data, err := w.store.root.ReadFile(w.markerPath())
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -52,14 +76,6 @@ func (w *Work) Interrupted(dir string, root *os.Root) (*Marker, error) {
 	m := &Marker{}
 	if err := json.Unmarshal(data, m); err != nil {
 		return nil, fmt.Errorf("read what an earlier apply has left: %w", err)
-	}
-	if m.Dir != dir {
-		return m, nil
-	}
-	for _, in := range m.In {
-		if err := (target{root, w.store.own}).remove(path.Join(in, tempName(m.ID))); err != nil && !isAbsent(err) {
-			return m, err
-		}
 	}
 	return m, nil
 }

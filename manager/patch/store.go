@@ -116,6 +116,8 @@ type Base struct {
 	Entries   []Entry         `json:"entries"`
 	LeftOut   []string        `json:"left_out"` // what was there and was not copied, so that nothing the child makes is compared with it
 	Texts     map[string]span `json:"texts"`    // by digest: where in base.text a content lies
+
+	read string // the digest of the file
 }
 
 const (
@@ -161,6 +163,7 @@ func (s *Store) Base(id string) (*Base, error) {
 	if b.Version != baseVersion || b.Subagent != id {
 		return nil, fmt.Errorf("what %s was given is in a form of another version (%d)", id, b.Version)
 	}
+	b.read = digestOf(data)
 	return b, nil
 }
 
@@ -170,7 +173,11 @@ func (s *Store) save(b *Base) error {
 	if err != nil {
 		return err
 	}
-	return s.replace(b.Subagent, baseName, data)
+	if err := s.replace(b.Subagent, baseName, data); err != nil {
+		return err
+	}
+	b.read = digestOf(data)
+	return nil
 }
 
 // replace writes a file of a child's whole, by rename.
