@@ -65,18 +65,22 @@ command goes on.`,
 				if asked && item.State != delegation.StateEnded && !o.unfinished && !o.dry {
 					return 0, fmt.Errorf("%s: %w", operands[0], errUnfinished)
 				}
-				return c.apply(ctx, work, o)
+				return c.apply(ctx, m, work, o)
 			})
 		},
 	}
 }
 
-func (c *app) apply(ctx context.Context, work *patch.Work, o applyOptions) (int, error) {
+func (c *app) apply(ctx context.Context, m *manager.Manager, work *patch.Work, o applyOptions) (int, error) {
 	dir, err := filepath.Abs(cmp.Or(o.to, work.Base.Origin))
 	if err != nil {
 		return 0, err
 	}
-	root, err := os.OpenRoot(dir)
+	open := work.Origin
+	if o.to != "" {
+		open = func() (*os.Root, error) { return patch.OpenDirectory(m.Outbox(), dir) }
+	}
+	root, err := open()
 	if err != nil {
 		return 0, fmt.Errorf("open the directory to write to: %w", err)
 	}

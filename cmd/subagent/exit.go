@@ -111,6 +111,7 @@ var troubles = []struct {
 	{errUnfinished, exitTrouble, "unfinished", "subagent wait ID; or --unfinished"},
 	{manager.ErrWorkspaceThere, exitTrouble, "workspace_there", "give the new child another --id, or leave out --copy to go on in its workspace"},
 	{patch.ErrNoBase, exitTrouble, "no_base", "subagent get copies its files; spawn with --copy DIR to have them compared"},
+	{patch.ErrOtherOrigin, exitTrouble, "other_origin", "say where to with --to DIR"},
 	{patch.ErrBusy, exitTrouble, "busy", "the same command, once the other one has ended"},
 	{patch.ErrChanging, exitTrouble, "changing", "wait for the child's end: subagent wait ID"},
 	{patch.ErrTooMuch, exitTrouble, "too_much", "name the paths that matter, or leave some out with --without PATH"},

@@ -51,7 +51,11 @@ func (c *app) get(ctx context.Context, m *manager.Manager, from place, to string
 	if err := os.MkdirAll(to, 0o777); err != nil {
 		return 0, err
 	}
-	dir, err := os.OpenRoot(to)
+	path, err := filepath.Abs(to)
+	if err != nil {
+		return 0, err
+	}
+	dir, err := patch.OpenDirectory(m.Outbox(), path)
 	if err != nil {
 		return 0, err
 	}

@@ -59,7 +59,7 @@ type copying struct {
 // directories, links that lead out of the directory, and everything but files, directories and links. Set-id bits do not
 // pass. Where the file system can, a copy shares its blocks with the original.
 func (s *Store) Copy(ctx context.Context, origin string, to Destination, limits Limits) (Report, error) {
-	from, err := os.OpenRoot(origin)
+	from, err := OpenDirectory(s.outbox, origin)
 	if err != nil {
 		return Report{}, fmt.Errorf("open what is to be copied: %w", err)
 	}
@@ -71,6 +71,9 @@ func (s *Store) Copy(ctx context.Context, origin string, to Destination, limits 
 		Version: baseVersion, Subagent: to.Subagent, Outbox: s.outbox, Origin: origin, Workspace: to.Path, Answer: to.Answer, MadeAt: time.Now().UTC(),
 	}}
 	if c.base.Place, err = identityOf(to.Root); err == nil {
+		c.base.OriginPlace, err = identityOf(from)
+	}
+	if err == nil {
 		err = c.run(s, from)
 	}
 	if err == nil {

@@ -105,17 +105,19 @@ func (s *Store) sweep() {
 
 // Base is what a child was given.
 type Base struct {
-	Version   int             `json:"version"`
-	Subagent  string          `json:"subagent_id"`
-	Outbox    string          `json:"outbox"`
-	Origin    string          `json:"origin"`
-	Workspace string          `json:"workspace"`
-	Place     inode.Directory `json:"place"`  // the workspace itself: another one at its path was given nothing
-	Answer    string          `json:"answer"` // where in the workspace the answer comes to lie
-	MadeAt    time.Time       `json:"made_at"`
-	Entries   []Entry         `json:"entries"`
-	LeftOut   []string        `json:"left_out"` // what was there and was not copied, so that nothing the child makes is compared with it
-	Texts     map[string]span `json:"texts"`    // by digest: where in base.text a content lies
+	Version  int    `json:"version"`
+	Subagent string `json:"subagent_id"`
+	Outbox   string `json:"outbox"`
+	Origin   string `json:"origin"`
+	// OriginPlace is the directory at Origin itself.
+	OriginPlace inode.Directory `json:"origin_place"`
+	Workspace   string          `json:"workspace"`
+	Place       inode.Directory `json:"place"`  // the workspace itself: another one at its path was given nothing
+	Answer      string          `json:"answer"` // where in the workspace the answer comes to lie
+	MadeAt      time.Time       `json:"made_at"`
+	Entries     []Entry         `json:"entries"`
+	LeftOut     []string        `json:"left_out"` // what was there and was not copied, so that nothing the child makes is compared with it
+	Texts       map[string]span `json:"texts"`    // by digest: where in base.text a content lies
 
 	read string // the digest of the file
 }

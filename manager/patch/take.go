@@ -86,6 +86,9 @@ func (s *Store) baseOf(id string, workspace *os.Root) (*Base, error) {
 	return base, nil
 }
 
+// Origin opens the directory that was copied.
+func (w *Work) Origin() (*os.Root, error) { return w.store.Origin(w.Base) }
+
 // Nowhere are the paths of a selection at which there is nothing, and was nothing.
 func (w *Work) Nowhere(pick Selection) (none []string) {
 	known := paths(w.Base.tree(), w.all)

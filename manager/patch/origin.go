@@ -1,0 +1,92 @@
+package patch
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"torno/internal/beneath"
+)
+
+// ErrOtherOrigin says that the directory that was copied is not at its path any more.
+var ErrOtherOrigin = errors.New("the directory that was copied is not there any more, and another one is at its path")
+
+// Origin opens the directory that was copied.
+func (s *Store) Origin(b *Base) (*os.Root, error) {
+	dir, err := OpenDirectory(s.outbox, b.Origin)
+	if err != nil {
+		return nil, err
+	}
+	found, err := identityOf(dir)
+	if err == nil && !b.OriginPlace.Same(found) {
+		err = fmt.Errorf("%s: %w", b.Origin, ErrOtherOrigin)
+	}
+	if err != nil {
+		return nil, errors.Join(err, dir.Close())
+	}
+	return dir, nil
+}
+
+// maxLinks bounds how many links a path may go through.
+const maxLinks = 40
+
+// OpenDirectory opens a directory of the parent's by its absolute path. Links of the parent's are followed. None is in the
+// outbox, where a child may have left it so that its parent goes to another place.
+func OpenDirectory(outbox, dir string) (*os.Root, error) {
+	box, err := os.Stat(outbox)
+	if err != nil {
+		return nil, err
+	}
+	at, rest := string(filepath.Separator), names(dir)
+	for links := 0; len(rest) > 0; {
+		info, err := os.Stat(at)
+		if err != nil {
+			return nil, err
+		}
+		if os.SameFile(info, box) {
+			return openBelow(at, filepath.Join(rest...))
+		}
+		next := filepath.Join(at, rest[0])
+		info, err = os.Lstat(next)
+		if err != nil {
+			return nil, err
+		}
+		if info.Mode()&fs.ModeSymlink == 0 {
+			at, rest = next, rest[1:]
+			continue
+		}
+		if links++; links > maxLinks {
+			return nil, fmt.Errorf("%s: there are too many links on the way", dir)
+		}
+		target, err := os.Readlink(next)
+		if err != nil {
+			return nil, err
+		}
+		if filepath.IsAbs(target) {
+			at = string(filepath.Separator)
+		}
+		rest = append(names(target), rest[1:]...)
+	}
+	return os.OpenRoot(at)
+}
+
+// openBelow opens a directory through no link.
+func openBelow(dir, rel string) (*os.Root, error) {
+	if !filepath.IsLocal(rel) {
+		return nil, fmt.Errorf("%s leads out of %s", rel, dir)
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	return beneath.Dir(root, rel)
+}
+
+// names are the parts of a path.
+func names(path string) []string {
+	return strings.FieldsFunc(path, func(r rune) bool { return r == filepath.Separator })
+}
