@@ -60,15 +60,44 @@ command goes on.`,
 		},
 		Run: func(ctx context.Context, args cli.Args) (int, error) {
 			operands := args.All()
+			if err := c.checkEnded(operands, pick, o); err != nil {
+				return 0, err
+			}
 			return c.withWork(ctx, operands, pick, func(m *manager.Manager, work *patch.Work) (int, error) {
-				item, asked := m.Find(operands[0])
-				if asked && item.State != delegation.StateEnded && !o.unfinished && !o.dry {
-					return 0, fmt.Errorf("%s: %w", operands[0], errUnfinished)
+				if err := o.wantEnded(m, operands[0], work.Base.MadeAt); err != nil {
+					return 0, err
 				}
 				return c.apply(ctx, m, work, o)
 			})
 		},
 	}
+}
+
+// checkEnded makes sure that the child has ended before anything of it is looked at. After the look that is asked once more: a
+// child that ends meanwhile was at work during the look.
+func (c *app) checkEnded(operands []string, pick pickOptions, o applyOptions) error {
+	_, err := c.withWorkspace(operands, pick, func(m *manager.Manager, in place) (int, error) {
+		return 0, o.wantEnded(m, in.id, time.Time{})
+	})
+	return err
+}
+
+// wantEnded fails unless the child's response is there, or was taken since the child was given its copy. A request that was
+// withdrawn says nothing: its child may be at work still.
+func (o applyOptions) wantEnded(m *manager.Manager, id string, since time.Time) error {
+	if o.unfinished || o.dry {
+		return nil
+	}
+	if item, asked := m.Find(id); asked {
+		if item.State == delegation.StateEnded {
+			return nil
+		}
+		return fmt.Errorf("%s: %w", id, errUnfinished)
+	}
+	if taken, err := m.Taken(id); err == nil && taken.TakenAt.After(since) {
+		return nil
+	}
+	return fmt.Errorf("%s: %w, as far as is known: it has no request, and no result of it was kept", id, errUnfinished)
 }
 
 func (c *app) apply(ctx context.Context, m *manager.Manager, work *patch.Work, o applyOptions) (int, error) {
