@@ -98,10 +98,10 @@ func (p *Plan) do(ctx context.Context, s *Step, id string) error {
 		return fmt.Errorf("%w: it is not as it was when the plan was made", ErrChanging)
 	}
 	if s.After == nil {
-		return p.delete(s)
+		return p.delete(ctx, s, id)
 	}
 	if today != nil && (today.Kind == Directory) != (s.After.Kind == Directory) {
-		if err := p.to.remove(at); err != nil {
+		if err := p.to.remove(ctx, at, id, today); err != nil {
 			return err
 		}
 		today = nil
@@ -110,7 +110,7 @@ func (p *Plan) do(ctx context.Context, s *Step, id string) error {
 	case Directory:
 		return p.to.mkdir(at)
 	case Link:
-		return p.to.link(at, s.After.Target, id, today != nil)
+		return p.to.link(ctx, at, s.After.Target, id, over{was: today})
 	}
 	if today != nil && today.Digest == s.After.Digest {
 		return p.to.setExec(at, s.After.Exec)
@@ -120,12 +120,12 @@ func (p *Plan) do(ctx context.Context, s *Step, id string) error {
 		return err
 	}
 	defer from.Close()
-	return p.to.write(ctx, at, from, s.After.Exec, id, today != nil)
+	return p.to.write(ctx, at, from, s.After.Exec, id, over{was: today})
 }
 
 // delete deletes. A directory in which something else lies stays.
-func (p *Plan) delete(s *Step) error {
-	err := p.to.remove(s.Change.Path)
+func (p *Plan) delete(ctx context.Context, s *Step, id string) error {
+	err := p.to.remove(ctx, s.Change.Path, id, s.Today)
 	if s.Today.Kind == Directory && (errors.Is(err, syscall.ENOTEMPTY) || errors.Is(err, fs.ErrExist)) {
 		return nil
 	}

@@ -119,7 +119,7 @@ func (g *getting) link(f found, got *Got) error {
 	if err := g.to.mkdirAll(path.Dir(f.path), g.made); err != nil {
 		return err
 	}
-	return g.to.link(f.path, target, "", false)
+	return g.to.link(g.ctx, f.path, target, "", over{})
 }
 
 func (g *getting) file(f found, got *Got) error {
@@ -136,7 +136,7 @@ func (g *getting) file(f found, got *Got) error {
 	if err := g.to.mkdirAll(path.Dir(f.path), g.made); err != nil {
 		return err
 	}
-	return g.to.write(g.ctx, f.path, &bounded{from, got.Size}, got.Exec, randomName(), g.replace)
+	return g.to.write(g.ctx, f.path, &bounded{from, got.Size}, got.Exec, randomName(), over{any: g.replace})
 }
 
 // asLeftOut says why one path could not be copied, where the others can.

@@ -14,7 +14,7 @@ import (
 
 // look says what is at a path, through no link: below a link, or a file, there is nothing.
 func (t target) look(ctx context.Context, p string) (*Entry, error) {
-	return t.lookWith(p, func(dir *os.Root, e *Entry) error { return digest(ctx, dir, e) })
+	return t.lookWith(p, func(dir *os.Root, e *Entry) error { return digest(ctx, dir, path.Base(p), e) })
 }
 
 // glance is look without a file's content.
@@ -41,22 +41,30 @@ func (t target) lookWith(p string, read func(*os.Root, *Entry) error) (*Entry, e
 	if t.own.has(info) {
 		return nil, errOwn
 	}
-	e := &Entry{Path: p, Kind: Other}
+	e, err := entryOf(dir, path.Base(p), info, func(e *Entry) error { return read(dir, e) })
+	e.Path = p
+	return e, err
+}
+
+// entryOf is what a directory has under a name.
+func entryOf(dir *os.Root, name string, info os.FileInfo, read func(*Entry) error) (*Entry, error) {
+	e := &Entry{Path: name, Kind: Other}
+	var err error
 	switch mode := info.Mode(); {
 	case mode.IsDir():
 		e.Kind = Directory
 	case mode&os.ModeSymlink != 0:
 		e.Kind = Link
-		e.Target, err = dir.Readlink(path.Base(p))
+		e.Target, err = dir.Readlink(name)
 	case mode.IsRegular():
 		e.Kind, e.Exec = File, mode&0o111 != 0
-		err = read(dir, e)
+		err = read(e)
 	}
 	return e, err
 }
 
-func digest(ctx context.Context, dir *os.Root, e *Entry) error {
-	f, _, err := beneath.Open(dir, path.Base(e.Path), beneath.CheckRegular)
+func digest(ctx context.Context, dir *os.Root, name string, e *Entry) error {
+	f, _, err := beneath.Open(dir, name, beneath.CheckRegular)
 	if err != nil {
 		return err
 	}

@@ -57,7 +57,7 @@ func (w *Work) clean(dir string, to target) (*Marker, error) {
 		return m, err
 	}
 	for _, in := range m.In {
-		if err := to.remove(path.Join(in, tempName(m.ID))); err != nil && !isAbsent(err) {
+		if err := to.unlink(path.Join(in, tempName(m.ID))); err != nil && !isAbsent(err) {
 			return m, err
 		}
 	}

@@ -3,7 +3,6 @@ package patch
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -87,78 +86,82 @@ func isAbsent(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, beneath.ErrNotDirectory)
 }
 
-// link makes a symbolic link. Over says that what is there is replaced.
-func (t target) link(p, to, id string, over bool) error {
+// link makes a symbolic link.
+func (t target) link(ctx context.Context, p, to, id string, over over) error {
 	dir, err := t.dir(path.Dir(p))
 	if err != nil {
 		return err
 	}
 	defer dir.Close()
 	name := path.Base(p)
-	if over {
+	if over.was != nil {
 		name = tempName(id)
 	}
 	if err := dir.Symlink(to, name); errors.Is(err, fs.ErrExist) {
 		return errThere
-	} else if err != nil || !over {
+	} else if err != nil || over.was == nil {
 		return err
 	}
-	if err := dir.Rename(name, path.Base(p)); err != nil {
-		return errors.Join(err, dir.Remove(name))
-	}
-	return nil
+	return settle(ctx, dir, name, path.Base(p), over)
 }
 
-// remove removes a file, a link or an empty directory.
-func (t target) remove(p string) error {
-	dir, err := t.dir(path.Dir(p))
-	if err != nil {
-		return err
-	}
-	defer dir.Close()
-	return dir.Remove(path.Base(p))
-}
-
-// write writes a file beside its place and puts it there whole. Over says that what is there is replaced; its mode stays,
-// but for whether it can be executed.
-func (t target) write(ctx context.Context, p string, from io.Reader, exec bool, id string, over bool) (err error) {
+// write writes a file beside its place and puts it there whole. The mode and the owner of one that is replaced stay, but for
+// whether it can be executed. While it is written, only its owner can read it then.
+func (t target) write(ctx context.Context, p string, from io.Reader, exec bool, id string, over over) (err error) {
 	dir, err := t.dir(path.Dir(p))
 	if err != nil {
 		return err
 	}
 	defer dir.Close()
 	name, temp := path.Base(p), tempName(id)
-	perm := os.FileMode(0o666)
-	if exec {
-		perm = 0o777
-	}
-	f, err := dir.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, perm)
+	replaces := over.any || over.was != nil
+	f, err := dir.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, firstMode(exec, replaces))
 	if err != nil {
 		return err
 	}
 	_, err = io.Copy(f, interruptible{ctx, from})
-	if err == nil && over {
+	if err == nil && replaces {
 		err = keepMode(dir, name, f, exec)
 	}
-	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
-		err = settle(dir, temp, name, over)
-	}
-	if err != nil {
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return errors.Join(err, dir.Remove(temp))
 	}
-	return nil
+	return settle(ctx, dir, temp, name, over)
 }
 
-// keepMode gives a file the mode of the one that it will replace.
+// firstMode is the mode of a file while it is written.
+func firstMode(exec, replaces bool) os.FileMode {
+	switch {
+	case replaces:
+		return 0o600
+	case exec:
+		return 0o777
+	}
+	return 0o666
+}
+
+// keepMode gives a file the owner and the mode of the one that it will replace. Where the group cannot be had, this file's group
+// gets nothing.
 func keepMode(dir *os.Root, name string, f *os.File, exec bool) error {
 	info, err := dir.Lstat(name)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && !info.Mode().IsRegular() {
-		return nil
+		return f.Chmod(firstMode(exec, false) &^ 0o022)
 	}
 	if err != nil {
 		return err
 	}
-	return f.Chmod(execMode(info, exec))
+	perm := execMode(info, exec)
+	if uid, gid := ownerOf(info); f.Chown(uid, gid) != nil && f.Chown(-1, gid) != nil {
+		perm &^= 0o070
+	}
+	return f.Chmod(perm)
+}
+
+func ownerOf(info os.FileInfo) (uid, gid int) {
+	if st, ok := info.Sys().(*syscall.Stat_t); ok {
+		return int(st.Uid), int(st.Gid)
+	}
+	return -1, -1
 }
 
 // execMode is the mode of a file that may, or may not, be executed by those who may read it.
@@ -182,30 +185,4 @@ func (t target) setExec(p string, exec bool) error {
 		return err
 	}
 	return errors.Join(f.Chmod(execMode(info, exec)), f.Close())
-}
-
-// settle gives a file its name. A name that should be free is taken by a hard link, which replaces nothing; not every
-// file system has those.
-func settle(dir *os.Root, temp, name string, over bool) error {
-	if over {
-		err := dir.Rename(temp, name)
-		if errors.Is(err, syscall.EISDIR) || errors.Is(err, fs.ErrExist) {
-			return errThere // a directory
-		}
-		return err
-	}
-	err := dir.Link(temp, name)
-	switch {
-	case err == nil:
-		return dir.Remove(temp)
-	case errors.Is(err, fs.ErrExist):
-		return errThere
-	}
-	if _, seen := dir.Lstat(name); !errors.Is(seen, fs.ErrNotExist) {
-		return errors.Join(seen, errThere)
-	}
-	if err := dir.Rename(temp, name); err != nil {
-		return fmt.Errorf("put %s in its place: %w", name, err)
-	}
-	return nil
 }
