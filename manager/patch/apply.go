@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path"
 	"slices"
 	"syscall"
 )
@@ -77,11 +78,30 @@ func (p *Plan) Apply(ctx context.Context) (done int, err error) {
 		done++
 		agreed = append(agreed, s.Change)
 	}
+	if failed := p.flushAll(done); failed != nil {
+		return done, errors.Join(err, failed)
+	}
 	err = errors.Join(err, p.work.advance(agreed))
 	if err == nil {
 		err = p.work.store.root.Remove(p.work.markerPath())
 	}
 	return done, err
+}
+
+// flushAll makes sure that what was done outlasts a loss of power, before the base says that it was.
+func (p *Plan) flushAll(done int) error {
+	flushed := map[string]bool{}
+	for i := range p.Steps[:done] {
+		dir := path.Dir(p.Steps[i].Change.Path)
+		if flushed[dir] {
+			continue
+		}
+		flushed[dir] = true
+		if err := p.flush(dir); err != nil {
+			return fmt.Errorf("write %q through to the disk: %w", dir, err)
+		}
+	}
+	return nil
 }
 
 // do does one step, if the path is still what it was when the plan was made.

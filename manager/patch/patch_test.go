@@ -32,6 +32,7 @@ func TestThreeSides(t *testing.T) {
 		{"the parent deletes", base, base, "-", "-"},
 		{"both delete", base, "-", "-", "-"},
 		{"the child deletes what the parent changes", base, "-", ours, "conflict"},
+		{"the parent deletes what the child makes a directory", base, "/", "-", "conflict"},
 		{"the parent deletes what the child changes", base, theirs, "-", "conflict"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -64,7 +65,10 @@ func TestThreeSides(t *testing.T) {
 // put makes a file hold a text, or removes it.
 func (s *scene) put(path, text string) {
 	s.Helper()
-	if text != "-" {
+	if text == "/" {
+		s.must(os.Remove(path))
+		s.must(os.Mkdir(path, 0o755))
+	} else if text != "-" {
 		write(s, path, text)
 	} else if err := os.Remove(path); err != nil && !os.IsNotExist(err) {
 		s.Fatal(err)

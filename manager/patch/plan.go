@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -22,6 +23,8 @@ type Plan struct {
 	to     target
 	path   string // of the directory, as the parent sees it
 	agreed []*Change
+	cut    *Marker                // of an apply to it that did not end
+	flush  func(dir string) error // makes a directory's names outlast a loss of power
 }
 
 // Trouble is a path and what is the matter with it.
@@ -70,6 +73,14 @@ func (p *Plan) Deletes() (gone, of int) {
 // only the child has changed is taken; one that both have changed is merged line by line, or is a conflict.
 func (w *Work) Plan(ctx context.Context, dir string, root *os.Root) (*Plan, error) {
 	p := &Plan{work: w, to: target{root, w.store.own}, path: dir}
+	p.flush = p.to.flush
+	cut, err := w.marker()
+	if err != nil {
+		return nil, err
+	}
+	if cut != nil && cut.Dir == dir {
+		p.cut = cut
+	}
 	hooks, err := p.to.hooks()
 	if err != nil {
 		return nil, fmt.Errorf("look for hooks: %w", err)
@@ -110,12 +121,17 @@ func (p *Plan) consider(ctx context.Context, c *Change) error {
 	case same(today, c.After):
 		p.Already++
 		p.agreed = append(p.agreed, c)
-	case same(today, c.Before), today == nil && !c.kindStays():
+	case same(today, c.Before), today == nil && !c.kindStays() && p.madeRoom(c.Path):
 		p.step(Step{Change: c, Today: today, After: c.After})
 	default:
 		return p.both(ctx, c, today)
 	}
 	return nil
+}
+
+// madeRoom says whether an apply that did not end may have removed what was at a path, to put something of another kind there.
+func (p *Plan) madeRoom(at string) bool {
+	return p.cut != nil && slices.Contains(p.cut.In, path.Dir(at))
 }
 
 func (p *Plan) step(s Step) {

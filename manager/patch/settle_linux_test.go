@@ -7,6 +7,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"golang.org/x/sys/unix"
 )
 
 // saving is a content of the child's; the parent saves its own edit while that is written.
@@ -78,5 +80,19 @@ func TestAPrivateFileStaysPrivate(t *testing.T) {
 	x, y := before.Sys().(*syscall.Stat_t), after.Sys().(*syscall.Stat_t)
 	if x.Uid != y.Uid || x.Gid != y.Gid || after.Mode().Perm() != 0o700 || read(t, s.ours("a")) != "child's\n" {
 		t.Errorf("it was %d:%d and is %d:%d, %v", x.Uid, x.Gid, y.Uid, y.Gid, after.Mode())
+	}
+}
+
+// What the parent has mounted in its directory is not written to.
+func TestNothingIsWrittenToAnotherFileSystem(t *testing.T) {
+	s := newScene(t, map[string]string{"a": "1"})
+	s.must(os.Mkdir(s.ours("mounted"), 0o755))
+	write(t, s.child("mounted/x"), "x")
+	if err := unix.Mount("torno-test", s.ours("mounted"), "tmpfs", 0, "size=1m"); err != nil {
+		t.Skip("NOTHING WAS TRIED: nothing can be mounted here:", err)
+	}
+	t.Cleanup(func() { unix.Unmount(s.ours("mounted"), unix.MNT_DETACH) })
+	if plan := s.plan(); !refuses(plan, trap{path: "mounted/x", why: "another file system"}) {
+		t.Errorf("refused is %q, steps are %+v", plan.Refused, plan.Steps)
 	}
 }

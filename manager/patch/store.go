@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -116,8 +117,9 @@ type Base struct {
 	Answer      string          `json:"answer"` // where in the workspace the answer comes to lie
 	MadeAt      time.Time       `json:"made_at"`
 	Entries     []Entry         `json:"entries"`
-	LeftOut     []string        `json:"left_out"` // what was there and was not copied, so that nothing the child makes is compared with it
-	Texts       map[string]span `json:"texts"`    // by digest: where in base.text a content lies
+	LeftOut     []string        `json:"left_out"`  // what was there and was not copied, so that nothing the child makes is compared with it
+	Texts       map[string]span `json:"texts"`     // by digest: where in base.text a content lies
+	TextSize    int64           `json:"text_size"` // bytes of all of them, before they are compressed
 
 	read string // the digest of the file
 }
@@ -151,7 +153,7 @@ func (b *Base) tree() tree {
 
 // Base reads what a child was given. Without that the error is ErrNoBase.
 func (s *Store) Base(id string) (*Base, error) {
-	data, err := s.root.ReadFile(filepath.Join(id, baseName))
+	data, err := s.readBase(id)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%s: %w", id, ErrNoBase)
 	}
@@ -169,11 +171,27 @@ func (s *Store) Base(id string) (*Base, error) {
 	return b, nil
 }
 
+// readBase reads the file of a base.
+func (s *Store) readBase(id string) ([]byte, error) {
+	f, err := s.root.Open(filepath.Join(id, baseName))
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err != nil || info.Size() > maxBase {
+		return nil, errors.Join(err, ErrTooMuch)
+	}
+	return io.ReadAll(io.LimitReader(f, maxBase))
+}
+
 // save writes a base whole.
 func (s *Store) save(b *Base) error {
 	data, err := json.Marshal(b)
 	if err != nil {
 		return err
+	}
+	if len(data) > maxBase {
+		return fmt.Errorf("%w: what is known of the copy takes more than %d MiB", ErrTooMuch, maxBase>>20)
 	}
 	if err := s.replace(b.Subagent, baseName, data); err != nil {
 		return err
@@ -198,7 +216,11 @@ func (s *Store) replace(id, name string, data []byte) error {
 		_ = s.root.Remove(temp)
 		return fmt.Errorf("write %s of %s: %w", name, id, err)
 	}
-	return nil
+	dir, err := s.root.OpenRoot(id)
+	if err != nil {
+		return err
+	}
+	return errors.Join(flush(dir), dir.Close())
 }
 
 // Forget drops the base of a child that has a new workspace, which is no copy. It makes no store where there is none.

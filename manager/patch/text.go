@@ -32,7 +32,6 @@ type texts struct {
 	file   *os.File
 	packer *flate.Writer // made once: it is much bigger than most files
 	at     int64
-	size   int64
 }
 
 func (s *Store) appendTexts(b *Base) (*texts, error) {
@@ -56,7 +55,7 @@ func (s *Store) appendTexts(b *Base) (*texts, error) {
 
 // add keeps a content, unless it is kept already, is no text, or there is too much.
 func (t *texts) add(digest string, data []byte) error {
-	if _, known := t.base.Texts[digest]; known || !isText(data) || t.size+int64(len(data)) > maxAllTexts {
+	if _, known := t.base.Texts[digest]; known || !isText(data) || t.base.TextSize+int64(len(data)) > maxAllTexts {
 		return nil
 	}
 	var packed bytes.Buffer
@@ -73,7 +72,7 @@ func (t *texts) add(digest string, data []byte) error {
 	}
 	t.base.Texts[digest] = span{t.at, int64(n)}
 	t.at += int64(n)
-	t.size += int64(len(data))
+	t.base.TextSize += int64(len(data))
 	return nil
 }
 
