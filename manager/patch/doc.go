@@ -4,7 +4,8 @@
 //	store, _ := patch.OpenStore(stateDir, outbox)
 //	report, _ := store.Copy(ctx, "/src", destination, patch.DefaultLimits) // before the child starts
 //	work, _ := store.Take(ctx, id, workspace, patch.Selection{})           // its changes, held apart from the child
-//	plan, _ := work.Plan(ctx, origin)                                      // three sides: base, child's, today's
+//	origin, _ := work.Origin()                                             // the directory itself that was copied
+//	plan, _ := work.Plan(ctx, work.Base.Origin, origin)                    // three sides: base, child's, today's
 //	applied, _ := plan.Apply(ctx)
 //
 // # Promises
@@ -15,7 +16,7 @@
 // what a plan judges and what is written.
 //
 // What was copied, the base, lies in the parent's own state directory, where no child and no other user of the outbox can
-// write. Without it nobody could tell what the child has changed.
+// write. It belongs to the workspace that was filled and to the directory that was copied, and not to their paths. Without it nobody could tell what the child has changed.
 //
 // A git directory is never copied, compared or written, whatever its name looks like, and no git is run. A child that had
 // the parent's would find remotes with passwords, history, hooks and alternates; one of the child's would run its hooks and
@@ -23,8 +24,9 @@
 //
 // A plan is carried out only where all of it can be. Refused are links that leave the tree, set-id files, devices and the
 // like, names that cannot be seen, and names that other file systems take for the same. Files that run by themselves
-// (autorun.txt) need a word of the parent's. Each file is written beside its place and renamed. After a crash the same
-// command goes on: what is written already is found as such.
+// (autorun.txt) need a word of the parent's. Nothing is written to the outbox or to the parent's state directory, wherever they
+// lie. Each file is written beside its place and exchanged with what is there; where the parent has just saved another one, that
+// goes back. One apply is done at a time. After a crash the same command goes on: what is written already is found as such.
 //
 // There is one file for each step of a copy, a look and an apply, so there are more of them than elsewhere.
 package patch

@@ -12,18 +12,24 @@ import (
 	"torno/internal/beneath"
 )
 
-// look says what is at a path, through no link: below a link, or a file, there is nothing.
+// look says what is at a path, through no link: below a link, or a file, there is nothing. Where nothing may be written, the
+// error is errOwn or errOtherSystem.
 func (t target) look(ctx context.Context, p string) (*Entry, error) {
-	return t.lookWith(p, func(dir *os.Root, e *Entry) error { return digest(ctx, dir, path.Base(p), e) })
+	whole, err := t.root.Stat(".")
+	if err != nil {
+		return nil, err
+	}
+	return t.lookWith(p, func(info os.FileInfo) error { return t.allows(whole, info) },
+		func(dir *os.Root, e *Entry) error { return digest(ctx, dir, path.Base(p), e) })
 }
 
-// glance is look without a file's content.
+// glance is look without a file's content, and wherever the path leads.
 func (t target) glance(p string) (*Entry, error) {
-	return t.lookWith(p, func(*os.Root, *Entry) error { return nil })
+	return t.lookWith(p, func(os.FileInfo) error { return nil }, func(*os.Root, *Entry) error { return nil })
 }
 
-func (t target) lookWith(p string, read func(*os.Root, *Entry) error) (*Entry, error) {
-	dir, err := t.dir(path.Dir(p))
+func (t target) lookWith(p string, check func(os.FileInfo) error, read func(*os.Root, *Entry) error) (*Entry, error) {
+	dir, err := beneath.DirThrough(t.root, path.Dir(p), check)
 	if isAbsent(err) {
 		return nil, nil
 	}
@@ -38,8 +44,10 @@ func (t target) lookWith(p string, read func(*os.Root, *Entry) error) (*Entry, e
 	if err != nil {
 		return nil, err
 	}
-	if t.own.has(info) {
-		return nil, errOwn
+	if info.IsDir() {
+		if err := check(info); err != nil {
+			return nil, err
+		}
 	}
 	e, err := entryOf(dir, path.Base(p), info, func(e *Entry) error { return read(dir, e) })
 	e.Path = p
@@ -75,7 +83,7 @@ func digest(ctx context.Context, dir *os.Root, name string, e *Entry) error {
 
 // text reads a file that is short, and says whether it is text.
 func (t target) text(p string) ([]byte, bool, error) {
-	dir, err := t.dir(path.Dir(p))
+	dir, err := beneath.Dir(t.root, path.Dir(p))
 	if err != nil {
 		return nil, false, err
 	}
@@ -91,7 +99,7 @@ func (t target) text(p string) ([]byte, bool, error) {
 
 // names are what is in a directory; nothing where there is none.
 func (t target) names(p string) ([]string, error) {
-	dir, err := t.dir(p)
+	dir, err := beneath.Dir(t.root, p)
 	if isAbsent(err) {
 		return nil, nil
 	}

@@ -290,7 +290,7 @@ func (p *Plan) checkLink(s *Step, _ neighbours) error {
 			continue
 		}
 		e, err := p.to.glance(at)
-		if err != nil && !errors.Is(err, os.ErrPermission) && !errors.Is(err, errOwn) && !errors.Is(err, errOtherSystem) {
+		if err != nil && !errors.Is(err, os.ErrPermission) {
 			return err
 		}
 		if e != nil && e.Kind == Link && linkFault(at, e.Target) != "" {

@@ -92,6 +92,11 @@ func TestNothingIsWrittenToAnotherFileSystem(t *testing.T) {
 		t.Skip("NOTHING WAS TRIED: nothing can be mounted here:", err)
 	}
 	t.Cleanup(func() { unix.Unmount(s.ours("mounted"), unix.MNT_DETACH) })
+	// Its git directory may lie elsewhere: that is only read.
+	s.must(os.MkdirAll(s.ours("mounted/git/hooks"), 0o755))
+	s.must(os.Mkdir(s.ours(".git"), 0o755))
+	s.must(unix.Mount(s.ours("mounted/git"), s.ours(".git"), "", unix.MS_BIND, ""))
+	t.Cleanup(func() { unix.Unmount(s.ours(".git"), unix.MNT_DETACH) })
 	if plan := s.plan(); !refuses(plan, trap{path: "mounted/x", why: "another file system"}) {
 		t.Errorf("refused is %q, steps are %+v", plan.Refused, plan.Steps)
 	}
