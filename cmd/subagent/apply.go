@@ -64,7 +64,7 @@ command goes on.`,
 				return 0, err
 			}
 			return c.withWork(ctx, operands, pick, func(m *manager.Manager, work *patch.Work) (int, error) {
-				if err := o.wantEnded(m, operands[0], work.Base.MadeAt); err != nil {
+				if err := o.wantEnded(m, operands[0], endOf(work)); err != nil {
 					return 0, err
 				}
 				return c.apply(ctx, m, work, o)
@@ -77,14 +77,22 @@ command goes on.`,
 // child that ends meanwhile was at work during the look.
 func (c *app) checkEnded(operands []string, pick pickOptions, o applyOptions) error {
 	_, err := c.withWorkspace(operands, pick, func(m *manager.Manager, in place) (int, error) {
-		return 0, o.wantEnded(m, in.id, time.Time{})
+		return 0, o.wantEnded(m, in.id, func(manager.Result) bool { return true })
 	})
 	return err
 }
 
-// wantEnded fails unless the child's response is there, or was taken since the child was given its copy. A request that was
-// withdrawn says nothing: its child may be at work still.
-func (o applyOptions) wantEnded(m *manager.Manager, id string, since time.Time) error {
+// endOf says whether a result that was taken is that of the child's last run in its copy.
+func endOf(work *patch.Work) func(manager.Result) bool {
+	last := work.LastAsked()
+	return func(r manager.Result) bool {
+		return r.TakenAt.After(work.Base.MadeAt) && (last == "" || r.RequestID == last)
+	}
+}
+
+// wantEnded fails unless the child's response is there, or was taken. A request that was withdrawn says nothing: its child may
+// be at work still.
+func (o applyOptions) wantEnded(m *manager.Manager, id string, isLast func(manager.Result) bool) error {
 	if o.unfinished || o.dry {
 		return nil
 	}
@@ -94,7 +102,7 @@ func (o applyOptions) wantEnded(m *manager.Manager, id string, since time.Time) 
 		}
 		return fmt.Errorf("%s: %w", id, errUnfinished)
 	}
-	if taken, err := m.Taken(id); err == nil && taken.TakenAt.After(since) {
+	if taken, err := m.Taken(id); err == nil && isLast(taken) {
 		return nil
 	}
 	return fmt.Errorf("%s: %w, as far as is known: it has no request, and no result of it was kept", id, errUnfinished)

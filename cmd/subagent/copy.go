@@ -66,6 +66,17 @@ func (c *app) forget(m *manager.Manager, id string) error {
 	return patch.Forget(state, m.Outbox(), id)
 }
 
+// keepAsked keeps which request was the child's last, for apply. The child is asked for already, so a failure is only said.
+func (c *app) keepAsked(m *manager.Manager, run *manager.Run) {
+	state, err := patch.StateDir(c.Env)
+	if err != nil {
+		return // then there is no base
+	}
+	if err := patch.Asked(state, m.Outbox(), run.ID(), run.RequestID()); err != nil {
+		c.Warn(fmt.Sprintf("which request was the last one could not be kept: %v", err))
+	}
+}
+
 // own are the directories of Torno's in which nothing of a child's is written. Without a state directory there is none.
 func (c *app) own(m *manager.Manager) patch.Own {
 	state, err := patch.StateDir(c.Env)

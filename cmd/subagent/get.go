@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"os"
 	"path/filepath"
 
 	"torno/internal/cli"
@@ -48,14 +47,11 @@ type got struct {
 }
 
 func (c *app) get(ctx context.Context, m *manager.Manager, from place, to string, replace bool) (int, error) {
-	if err := os.MkdirAll(to, 0o777); err != nil {
-		return 0, err
-	}
 	path, err := filepath.Abs(to)
 	if err != nil {
 		return 0, err
 	}
-	dir, err := patch.OpenDirectory(m.Outbox(), path)
+	dir, err := patch.MakeDirectory(m.Outbox(), path)
 	if err != nil {
 		return 0, err
 	}

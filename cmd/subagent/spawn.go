@@ -122,6 +122,7 @@ func (c *app) spawn(ctx context.Context, o manager.SpawnOptions, from copyOption
 	if err != nil {
 		return 0, err
 	}
+	c.keepAsked(m, run)
 	switch {
 	case wait:
 		stop := func(bool) {}

@@ -38,7 +38,8 @@ func TestStepsAreOnTheDiskBeforeTheBase(t *testing.T) {
 		t.Error(err)
 	}
 	base, err := s.store.Base("s1")
-	if s.must(err); base.tree()["b/x"].Digest != digestOf([]byte("1")) {
+	s.must(err)
+	if base.tree()["b/x"].Digest != digestOf([]byte("1")) {
 		t.Error("the base says that it was written")
 	}
 }

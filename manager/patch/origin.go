@@ -73,6 +73,23 @@ func OpenDirectory(outbox, dir string) (*os.Root, error) {
 	return os.OpenRoot(at)
 }
 
+// MakeDirectory is OpenDirectory, and makes what is not there.
+func MakeDirectory(outbox, dir string) (*os.Root, error) {
+	root, err := OpenDirectory(outbox, dir)
+	if !errors.Is(err, fs.ErrNotExist) || dir == filepath.Dir(dir) {
+		return root, err
+	}
+	above, err := MakeDirectory(outbox, filepath.Dir(dir))
+	if err != nil {
+		return nil, err
+	}
+	defer above.Close()
+	if err := above.Mkdir(filepath.Base(dir), 0o777); err != nil && !errors.Is(err, fs.ErrExist) {
+		return nil, err
+	}
+	return beneath.Step(above, filepath.Base(dir))
+}
+
 // openBelow opens a directory through no link.
 func openBelow(dir, rel string) (*os.Root, error) {
 	if !filepath.IsLocal(rel) {

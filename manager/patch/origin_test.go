@@ -30,6 +30,15 @@ func TestNoLinkInTheOutboxLeadsAParent(t *testing.T) {
 			s.must(root.Close())
 		}
 	}
+	if root, err := MakeDirectory(s.dir+"/outbox", s.child("link/new/deep")); err == nil || s.has(s.dir+"/parent/.ssh/id") == "-" {
+		t.Errorf("%s was made", root.Name())
+	}
+	if _, err := os.Lstat(s.dir + "/parent/.ssh/new"); err == nil {
+		t.Error("a directory was made through a link of the child's")
+	}
+	root, err := MakeDirectory(s.dir+"/outbox", s.dir+"/ours/new/deep")
+	s.must(err)
+	s.must(root.Close())
 	to := s.open(t.TempDir())
 	if _, err := s.store.Copy(t.Context(), s.child("link"), Destination{Subagent: "b", Path: to.Name(), Root: to}, DefaultLimits); err == nil {
 		t.Errorf("another child got %q", listing(t, to.Name()))

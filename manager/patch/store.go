@@ -228,6 +228,26 @@ func Forget(state, outbox, id string) error {
 	return os.RemoveAll(filepath.Join(storePath(state, outbox), id))
 }
 
+const requestName = "request"
+
+// Asked keeps which request of a child with a base was the last one.
+func Asked(state, outbox, id, request string) error {
+	dir, err := os.OpenRoot(filepath.Join(storePath(state, outbox), id))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return errors.Join(dir.WriteFile(requestName, []byte(request), 0o600), dir.Close())
+}
+
+// LastAsked is the last request of the child, or "" where none was kept.
+func (w *Work) LastAsked() string {
+	request, _ := w.store.root.ReadFile(filepath.Join(w.Base.Subagent, requestName)) // none is kept for programs other than subagent
+	return string(request)
+}
+
 // Drop forgets what a child was given.
 func (s *Store) Drop(id string) error { return s.root.RemoveAll(id) }
 
