@@ -7,7 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -32,6 +34,7 @@ type applyOptions struct {
 	dry        bool
 	autorun    bool
 	deletions  bool
+	allowed    []string // files that run by themselves, one by one
 	unfinished bool
 }
 
@@ -47,13 +50,14 @@ that both have changed is a conflict. Nothing is written unless everything fits.
 files, devices and the like, and names that cannot be seen or that some file system takes for another one.
 
 Files that run by themselves (hooks, CI, settings of editors and agents, .envrc, scripts of package.json) are written only
-with --allow-autorun, or when a person at a terminal agrees. Git directories are never touched. After a crash the same
-command goes on.`,
+with --allow PATH for each one, with --allow-autorun for all, or when a person at a terminal agrees. Git directories are
+never touched. After a crash the same command goes on.`,
 		Examples: []string{"subagent apply fix --dry-run", "subagent apply fix src docs --without docs/draft.md"},
 		Options: []cli.Option{
 			{Name: "to", Value: "DIR", Help: "where to; by default the directory that was copied", Set: cli.Text(&o.to)},
 			{Name: "dry-run", Help: "only say what would be done", Set: cli.On(&o.dry)},
-			{Name: "allow-autorun", Help: "also files that run by themselves", Set: cli.On(&o.autorun)},
+			{Name: "allow", Value: "PATH", Help: "also this file, which runs by itself; may be repeated", Set: cli.List(&o.allowed)},
+			{Name: "allow-autorun", Help: "also all files that run by themselves", Set: cli.On(&o.autorun)},
 			{Name: "allow-deletions", Help: "also where most of the files are deleted", Set: cli.On(&o.deletions)},
 			{Name: "unfinished", Help: "also while the child is still at work", Set: cli.On(&o.unfinished)},
 			pick.option(),
@@ -151,12 +155,13 @@ func (c *app) apply(ctx context.Context, m *manager.Manager, work *patch.Work, o
 
 // judge says what keeps a plan from being carried out.
 func (c *app) judge(plan *patch.Plan, o applyOptions) error {
+	asked := o.notAllowed(plan.Running)
 	if c.JSON {
-		if err := c.listTroubles(plan); err != nil {
+		if err := c.listTroubles(plan, asked); err != nil {
 			return err
 		}
 	}
-	c.nameEach("refused: ", troubleLines(plan.Refused))
+	c.nameAll("refused: ", troubleLines(plan.Refused))
 	c.nameEach("conflict: ", troubleLines(plan.Conflicts))
 	if len(plan.Refused) > 0 {
 		return fmt.Errorf("%w, so nothing was written: %d", errUnsafe, len(plan.Refused))
@@ -164,9 +169,12 @@ func (c *app) judge(plan *patch.Plan, o applyOptions) error {
 	if len(plan.Conflicts) > 0 {
 		return fmt.Errorf("%w, so nothing was written: %d", errConflict, len(plan.Conflicts))
 	}
-	c.nameEach("runs by itself: ", troubleLines(plan.Running))
-	if len(plan.Running) > 0 && !o.autorun && !o.dry && !c.agrees("write these too? [y/N] ") {
-		return fmt.Errorf("%w, so nothing was written: %d", errSelfRunning, len(plan.Running))
+	if o.dry {
+		asked = plan.Running
+	}
+	c.nameAll("runs by itself: ", troubleLines(asked))
+	if len(asked) > 0 && !o.dry && !c.agrees("write these too? [y/N] ") {
+		return fmt.Errorf("%w, so nothing was written: %d", errSelfRunning, len(asked))
 	}
 	return c.judgeDeletions(plan, o)
 }
@@ -182,6 +190,16 @@ func (c *app) judgeDeletions(plan *patch.Plan, o applyOptions) error {
 		return nil
 	}
 	return fmt.Errorf("%w, so nothing was written: %d of %d", errDeletesMost, gone, of)
+}
+
+// notAllowed are those files that run by themselves of which the options do not say that they may be written.
+func (o applyOptions) notAllowed(running []patch.Trouble) (rest []patch.Trouble) {
+	for _, t := range running {
+		if !o.autorun && !slices.ContainsFunc(o.allowed, func(p string) bool { return path.Clean(p) == t.Path }) {
+			rest = append(rest, t)
+		}
+	}
+	return rest
 }
 
 // agrees asks a person, if there is one.
@@ -212,7 +230,8 @@ type applied struct {
 	RunsByItself string `json:"runs_by_itself,omitempty"`
 }
 
-func (c *app) listTroubles(plan *patch.Plan) error {
+// listTroubles prints what keeps a plan from being carried out; asked are the files that run by themselves among it.
+func (c *app) listTroubles(plan *patch.Plan, asked []patch.Trouble) error {
 	for _, t := range plan.Refused {
 		if err := c.Out.Object(applied{Path: t.Path, Refused: t.Why}); err != nil {
 			return err
@@ -220,6 +239,11 @@ func (c *app) listTroubles(plan *patch.Plan) error {
 	}
 	for _, t := range plan.Conflicts {
 		if err := c.Out.Object(applied{Path: t.Path, Conflict: t.Why}); err != nil {
+			return err
+		}
+	}
+	for _, t := range asked {
+		if err := c.Out.Object(applied{Path: t.Path, RunsByItself: t.Why}); err != nil {
 			return err
 		}
 	}

@@ -133,8 +133,8 @@ func (c *app) sayChanges(work *patch.Work) {
 		}
 	}
 	c.Say("%d changed, %d added, %d deleted", counts["changed"], counts["added"], counts["deleted"])
-	c.nameEach("would be refused: ", refused)
-	c.nameEach("runs by itself: ", running)
+	c.nameAll("would be refused: ", refused)
+	c.nameAll("runs by itself: ", running)
 	if work.Git > 0 {
 		c.Say("passed by: %s", counted(work.Git, "git directory"))
 	}
@@ -147,6 +147,14 @@ func (c *app) nameEach(label string, all []string) {
 			c.Warn(fmt.Sprintf("%s%d more", label, len(all)-i))
 			return
 		}
+		c.Warn(label + text)
+	}
+}
+
+// nameAll says a line for each of some paths. A child chooses its names, so a bound would let it hide the one that counts
+// behind harmless ones.
+func (c *app) nameAll(label string, all []string) {
+	for _, text := range all {
 		c.Warn(label + text)
 	}
 }

@@ -105,7 +105,7 @@ var troubles = []struct {
 	{manager.ErrGone, exitTrouble, "gone", "spawn again if the result is still needed"},
 	{manager.ErrOverdue, exitTrouble, "overdue", "the run was cancelled; subagent wait waits for its end"},
 	{errUnsafe, exitRefused, "unsafe", "leave these out with --without PATH, and copy what is needed of them with subagent get"},
-	{errSelfRunning, exitRefused, "runs_by_itself", "look at them with subagent diff ID PATH; then --allow-autorun, or --without PATH"},
+	{errSelfRunning, exitRefused, "runs_by_itself", "look at them with subagent diff ID PATH; then --allow PATH for each, --allow-autorun for all, or --without PATH"},
 	{errDeletesMost, exitRefused, "deletes_most", "look at the workspace; then --allow-deletions, or --without PATH"},
 	{errConflict, exitTrouble, "conflict", "leave these out with --without PATH, and bring them together by hand"},
 	{errUnfinished, exitTrouble, "unfinished", "subagent wait ID; or --unfinished"},

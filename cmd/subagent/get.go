@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"os"
 	"path/filepath"
 
 	"torno/internal/cli"
@@ -13,18 +14,19 @@ import (
 func (c *app) getCommand() cli.Command {
 	var pick pickOptions
 	var to string
-	var replace bool
+	var may patch.Getting
 	return cli.Command{
 		Name: "get", Operands: "ID [PATH…] --to DIR", Brief: "copy files out of a child's workspace",
 		About: `
 Copies the PATHs, or everything, into DIR, which is made where it does not exist; their directories come along. Works with
 every workspace. Left out are git directories, links that lead out of the workspace, set-id files, files with several
-names, devices and the like, names that cannot be seen, and what is in DIR already unless --replace says otherwise. What was
-left out is named, and the exit code is 5 then. With --json there is one object for each path.`,
+names, devices and the like, names that cannot be seen, what is in DIR already unless --replace says otherwise, and files that run by themselves, where
+DIR is in a repository or was copied for the child, unless --allow-autorun does. What was left out is named, and the exit code is 5 then. With --json there is one object for each path.`,
 		Examples: []string{"subagent get fix report.html --to /tmp/report", "subagent get fix --to ./fixed --without node_modules"},
 		Options: []cli.Option{
 			{Name: "to", Value: "DIR", Help: "where to copy to", Set: cli.Text(&to)},
-			{Name: "replace", Help: "replace files that are there", Set: cli.On(&replace)},
+			{Name: "replace", Help: "replace files that are there", Set: cli.On(&may.Replace)},
+			{Name: "allow-autorun", Help: "also files that run by themselves, where a repository is", Set: cli.On(&may.Autorun)},
 			pick.option(),
 		},
 		Run: func(ctx context.Context, args cli.Args) (int, error) {
@@ -32,10 +34,27 @@ left out is named, and the exit code is 5 then. With --json there is one object 
 				return 0, cli.Usage("where to? --to DIR is missing")
 			}
 			return c.withWorkspace(args.All(), pick, func(m *manager.Manager, from place) (int, error) {
-				return c.get(ctx, m, from, to, replace)
+				may.Home = c.isHome(m, from.id, to)
+				return c.get(ctx, m, from, to, may)
 			})
 		},
 	}
+}
+
+// isHome says whether a directory is the one that the child has a copy of.
+func (c *app) isHome(m *manager.Manager, id, dir string) bool {
+	store, err := c.store(m)
+	if err != nil {
+		return false
+	}
+	defer store.Close()
+	base, err := store.Base(id)
+	if err != nil {
+		return false
+	}
+	home, err := os.Stat(base.Origin)
+	there, thereErr := os.Stat(dir)
+	return err == nil && thereErr == nil && os.SameFile(home, there)
 }
 
 // got is a path that was copied or left out, with --json.
@@ -46,7 +65,7 @@ type got struct {
 	RunsByItself string `json:"runs_by_itself,omitempty"`
 }
 
-func (c *app) get(ctx context.Context, m *manager.Manager, from place, to string, replace bool) (int, error) {
+func (c *app) get(ctx context.Context, m *manager.Manager, from place, to string, may patch.Getting) (int, error) {
 	path, err := filepath.Abs(to)
 	if err != nil {
 		return 0, err
@@ -58,7 +77,7 @@ func (c *app) get(ctx context.Context, m *manager.Manager, from place, to string
 	defer dir.Close()
 	var files int64
 	var left, running []string
-	err = patch.Get(ctx, from.root, from.pick, patch.Place{Root: dir, Own: c.own(m)}, replace, func(g patch.Got) error {
+	err = patch.Get(ctx, from.root, from.pick, patch.Place{Root: dir, Own: c.own(m)}, may, func(g patch.Got) error {
 		switch {
 		case g.LeftOut != "":
 			left = append(left, fmt.Sprintf("%q: %s", g.Path, g.LeftOut))

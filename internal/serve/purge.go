@@ -73,7 +73,17 @@ func (i *Installation) Purge(ctx context.Context, c configs.Config, kinds launch
 	if c.Gateway.Own() {
 		errs = append(errs, stopGateway(ctx, filepath.Join(i.State, configs.GatewayName), log))
 	}
+	errs = append(errs, removeKeys(i.State))
 	return errors.Join(errs...)
+}
+
+// removeKeys removes the keys of agents that were kept for the gateway.
+func removeKeys(state string) (err error) {
+	keys, err := filepath.Glob(configs.Config{State: state}.KeyFile("*"))
+	for _, key := range keys {
+		err = errors.Join(err, os.Remove(key))
+	}
+	return err
 }
 
 // stopGateway ends a gateway that a watcher of the installation has kept. What was spent stays written down, as the journal does.

@@ -93,6 +93,9 @@ func (c *copying) run(s *Store, from *os.Root) (err error) {
 	if whole, err := from.Stat("."); err != nil || w.leaveOut.has(whole) {
 		return errors.Join(err, errors.New("it is a directory of the client's own"))
 	}
+	if names, err := (target{root: from}).names("."); err != nil || isRepository(names) {
+		return errors.Join(err, errors.New("it is a git directory"))
+	}
 	if c.texts, err = s.appendTexts(c.base); err != nil {
 		return err
 	}

@@ -18,7 +18,8 @@
 // What was copied, the base, lies in the parent's own state directory, where no child and no other user of the outbox can
 // write. It belongs to the workspace that was filled and to the directory that was copied, and not to their paths. Without it nobody could tell what the child has changed.
 //
-// A git directory is never copied, compared or written, whatever its name looks like, and no git is run. A child that had
+// A git directory is never copied, compared or written, whatever its name looks like, nor is Mercurial's or another
+// program's of the kind, and no git is run. A child that had
 // the parent's would find remotes with passwords, history, hooks and alternates; one of the child's would run its hooks and
 // its configuration in the parent's place.
 //

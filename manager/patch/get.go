@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path"
-	"strings"
 
 	"torno/delegation"
 	"torno/internal/beneath"
@@ -20,10 +19,21 @@ type Got struct {
 	RunsByItself string // what runs it without being asked to, or ""
 }
 
+// Getting says what a Get may do.
+type Getting struct {
+	Replace bool // what is there
+	Autorun bool // write files that run by themselves also where a repository is
+	Home    bool // the directory is one from which a child was given a copy; it counts as a repository
+}
+
 // Get copies files, directories and links out of a child's workspace into a directory of the parent's. It leaves out what
-// Plan would refuse, git directories, and what is there already, unless replace. It tells of each path when it is done.
-func Get(ctx context.Context, workspace *os.Root, pick Selection, to Place, replace bool, tell func(Got) error) error {
-	g := &getting{ctx: ctx, pick: pick, to: target{to.Root, to.Own}, replace: replace, tell: tell, forms: map[string]string{}, found: map[string]bool{}, made: map[string]bool{}}
+// Plan would refuse, git directories, what is there already, and what runs by itself in a repository of the parent's, as may
+// be said otherwise. It tells of each path when it is done.
+func Get(ctx context.Context, workspace *os.Root, pick Selection, to Place, may Getting, tell func(Got) error) error {
+	g := &getting{ctx: ctx, pick: pick, to: target{to.Root, to.Own}, may: may, tell: tell, forms: map[string]string{}, found: map[string]bool{}, made: map[string]bool{}}
+	if err := g.lookAround(); err != nil {
+		return err
+	}
 	walk := walk{ctx: ctx, pick: pick, limits: lookLimits, visit: g.visit}
 	if err := walk.run(workspace); err != nil {
 		return fmt.Errorf("copy out of the workspace: %w", err)
@@ -44,15 +54,17 @@ func (g *getting) missing() error {
 
 // getting is one Get.
 type getting struct {
-	ctx     context.Context
-	pick    Selection
-	to      target
-	replace bool
-	tell    func(Got) error
-	bytes   int64
-	forms   map[string]string // of the paths that were written, folded
-	found   map[string]bool   // of the wanted paths
-	made    map[string]bool   // of the directories written to
+	ctx   context.Context
+	pick  Selection
+	to    target
+	may   Getting
+	plan  Plan // of nothing; for its checks of the directory that is written to
+	hooks *hookSearch
+	tell  func(Got) error
+	bytes int64
+	forms map[string]string // of the paths that were written, folded
+	found map[string]bool   // of the wanted paths
+	made  map[string]bool   // of the directories written to
 }
 
 func (g *getting) visit(f found) error {
@@ -66,6 +78,9 @@ func (g *getting) visit(f found) error {
 	if got.LeftOut == "" {
 		got.LeftOut = g.twin(f.path)
 	}
+	if err := g.judge(f, &got); err != nil {
+		return err
+	}
 	if got.LeftOut == "" {
 		if err := g.take(f, &got); err != nil {
 			why, ok := asLeftOut(err)
@@ -74,9 +89,6 @@ func (g *getting) visit(f found) error {
 			}
 			got.LeftOut = why
 		}
-	}
-	if got.LeftOut == "" && got.Kind != Directory {
-		got.RunsByItself = whatRuns(f.path)
 	}
 	return g.tell(got)
 }
@@ -116,6 +128,9 @@ func (g *getting) link(f found, got *Got) error {
 	if fault := linkFault(f.path, target); fault != "" {
 		return &leftError{fault}
 	}
+	if fault, err := g.linkThrough(f.path, target); fault != "" || err != nil {
+		return errors.Join(err, &leftError{fault})
+	}
 	if err := g.to.mkdirAll(path.Dir(f.path), g.made); err != nil {
 		return err
 	}
@@ -136,7 +151,7 @@ func (g *getting) file(f found, got *Got) error {
 	if err := g.to.mkdirAll(path.Dir(f.path), g.made); err != nil {
 		return err
 	}
-	return g.to.write(g.ctx, f.path, &bounded{from, got.Size}, got.Exec, randomName(), over{any: g.replace})
+	return g.to.write(g.ctx, f.path, &bounded{from, got.Size}, got.Exec, randomName(), over{any: g.may.Replace})
 }
 
 // asLeftOut says why one path could not be copied, where the others can.
@@ -170,15 +185,4 @@ func whyUnread(err error) string {
 		return linkedFault
 	}
 	return changedFault
-}
-
-// whatRuns says what runs a file of this path without being asked to, or "".
-func whatRuns(p string) string {
-	segments := strings.Split(fold(p), "/")
-	for _, r := range autorun() {
-		if r.matches(segments) {
-			return r.what
-		}
-	}
-	return ""
 }

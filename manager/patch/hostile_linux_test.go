@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"os/exec"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -171,7 +172,7 @@ func (s *scene) getsNoTrap(trap trap) {
 
 // A git directory is neither taken nor copied nor shown, whatever its name looks like.
 func TestGitDirectoriesArePassedBy(t *testing.T) {
-	for _, name := range []string{".git", ".GIT", ".Git ", ".git.", ".g\u200cit", "git~1", "GIT~1", ".git::$INDEX_ALLOCATION", "\uff0egit"} {
+	for _, name := range []string{".git", ".GIT", ".Git ", ".git.", ".g\u200cit", "git~1", "GIT~1", ".git::$INDEX_ALLOCATION", "\uff0egit", ".hg", ".jj", ".SL", ".bzr", "_darcs", ".svn", "HG~1"} {
 		t.Run(name, func(t *testing.T) {
 			s := hostileScene(t)
 			write(t, s.child(name+"/hooks/pre-commit"), "#!/bin/sh\ntouch owned")
@@ -195,6 +196,53 @@ func TestGitDirectoriesArePassedBy(t *testing.T) {
 	write(t, s.child(".git"), "gitdir: /elsewhere") // as of a worktree
 	if s.apply(); read(t, s.ours(".git/config")) != "[core]" {
 		t.Error("the parent's git directory was changed")
+	}
+}
+
+// A diff shows no more of what is refused than that it is there. So a patch of it, for git apply, would not make it.
+func TestADiffIsNoWayAroundARefusal(t *testing.T) {
+	s := hostileScene(t)
+	s.must(os.Symlink("../../../etc/passwd", s.child("out")))
+	s.must(os.Remove(s.child("a.txt")))
+	s.must(os.Symlink("/etc/shadow", s.child("a.txt")))
+	write(t, s.child("REA\u034fDME"), "evil\n")
+	s.must(os.Symlink("sub", s.child("harmless")))
+	shown := s.shown()
+	for _, secret := range []string{"/etc/", "evil", "@@ -1 +0,0 @@"} {
+		if strings.Contains(shown, secret) {
+			t.Errorf("shown is %s", shown)
+		}
+	}
+	if !strings.Contains(shown, "Binary files /dev/null and b/out differ") || !strings.Contains(shown, "\n+sub\n") {
+		t.Errorf("shown is %s", shown)
+	}
+	cmd := exec.Command("git", "apply", "--unsafe-paths", "-")
+	cmd.Dir, cmd.Stdin = t.TempDir(), strings.NewReader(shown)
+	if said, err := cmd.CombinedOutput(); err == nil {
+		t.Errorf("git takes it: %s", said)
+	}
+}
+
+// Characters that an eye misses make no name ordinary: they are refused, hide no git directory and no file that runs by itself,
+// and make no second name.
+func TestCharactersThatCannotBeSeen(t *testing.T) {
+	for _, r := range []rune{0x34f, 0xfe0f, 0x3164, 0x115f, 0x1160, 0x17b4, 0x180b, 0xffa0, 0xe0100, 0x2800, 0x200b, 0xad, 0x2064} {
+		with := strings.NewReplacer("_", string(r)).Replace
+		if nameFault(with("READ_ME")) == "" || nameFault(with("_")) == "" {
+			t.Errorf("%U passes for visible", r)
+		}
+		if !isVersionControl(with(".g_it")) || !isVersionControl(with("_.git_")) {
+			t.Errorf("%U hides a git directory", r)
+		}
+		if whatRuns(with(".en_vrc")) == "" || fold(with("READ_ME")) != fold("readme") {
+			t.Errorf("%U makes another name", r)
+		}
+		if quoted := quoteName(with("a/x_y")); strings.ContainsRune(quoted, r) {
+			t.Errorf("%U is shown as it is: %q", r, quoted)
+		}
+	}
+	if nameFault("Straße 1/größer – é.txt") != "" || nameFault("日本語.md") != "" {
+		t.Error("an ordinary name is refused")
 	}
 }
 

@@ -22,34 +22,40 @@ func nameFault(path string) string {
 }
 
 // hidden says whether a character is a control, turns the direction of text, or cannot be seen.
-func hidden(r rune) bool { return !unicode.IsPrint(r) && !unicode.Is(unicode.Zs, r) }
-
-// isGitDirectory says whether some file system takes a name for ".git": without case, with characters that HFS+ ignores,
-// with the points and spaces at its end and the streams that NTFS ignores, or by its short name there.
-func isGitDirectory(name string) bool {
-	name = strings.Map(func(r rune) rune {
-		if ignoredByHFS(r) {
-			return -1
-		}
-		return r
-	}, name)
-	name, _, _ = strings.Cut(name, ":")
-	name = fold(strings.TrimRight(name, ". "))
-	return name == ".git" || name == "git~1"
+func hidden(r rune) bool {
+	return ignorable(r) || !unicode.IsPrint(r) && !unicode.Is(unicode.Zs, r)
 }
 
-// ignoredByHFS are the characters that HFS+ leaves out of a comparison, by git's own list.
-func ignoredByHFS(r rune) bool {
-	return r >= 0x200c && r <= 0x200f || r >= 0x202a && r <= 0x202e || r >= 0x206a && r <= 0x206f || r == 0xfeff
+// ignorable says whether a character may be shown as nothing: those that Unicode calls ignorable by default, and the blank
+// pattern of Braille.
+func ignorable(r rune) bool {
+	return r == 0x2800 || unicode.In(r, unicode.Cf, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
 }
 
-// fold brings names to one form that some file system takes for the same: without case, and in one Unicode form.
+// isVersionControl says whether some file system takes a name for ".git", or that of another program's, or an eye may: without
+// case, without characters that cannot be seen (HFS+ ignores some), without the points and spaces at its end and the streams
+// that NTFS ignores, or by its short name there. Their configuration has hooks and aliases as git's has.
+func isVersionControl(name string) bool {
+	name, _, _ = strings.Cut(fold(name), ":")
+	switch strings.TrimRight(name, ". ") {
+	case ".git", ".hg", ".jj", ".sl", ".bzr", ".svn", ".pijul", "_darcs",
+		"git~1", "hg~1", "jj~1", "sl~1", "bzr~1", "svn~1", "pijul~1":
+		return true
+	}
+	return false
+}
+
+// fold brings names to one form that some file system, or an eye, takes for the same: without case, without characters that
+// cannot be seen, and in one Unicode form.
 func fold(name string) string {
 	return norm.NFKD.String(strings.Map(lowest, norm.NFKD.String(name)))
 }
 
-// lowest is one of the characters that are equal but for their case, always the same one.
+// lowest is one of the characters that are equal but for their case, always the same one; none for one that cannot be seen.
 func lowest(r rune) rune {
+	if ignorable(r) {
+		return -1
+	}
 	least := r
 	for next := unicode.SimpleFold(r); next != r; next = unicode.SimpleFold(next) {
 		least = min(least, next)
@@ -71,7 +77,7 @@ func linkFault(path, target string) string {
 			if depth--; down || depth < 0 {
 				return "it is a link that leads out of the tree"
 			}
-		case isGitDirectory(part):
+		case isVersionControl(part):
 			return "it is a link into a git directory"
 		default:
 			down = true

@@ -21,6 +21,7 @@ type Plan struct {
 
 	work   *Work
 	to     target
+	repos  repositories
 	path   string // of the directory, as the parent sees it
 	agreed []*Change
 	cut    *Marker                // of an apply to it that did not end
@@ -81,14 +82,15 @@ func (w *Work) Plan(ctx context.Context, dir string, root *os.Root) (*Plan, erro
 	if cut != nil && cut.Dir == dir {
 		p.cut = cut
 	}
-	hooks, err := p.to.hooks()
-	if err != nil {
-		return nil, fmt.Errorf("look for hooks: %w", err)
+	hooks := w.hooksOf(dir)
+	p.repos = repositoriesOf(p.to)
+	if err := w.refuseRepositories(p.repos); err != nil {
+		return nil, fmt.Errorf("look for git directories: %w", err)
 	}
 	for i := range w.Changes {
 		c := &w.Changes[i]
-		if c.RunsByItself == "" && c.After != nil && c.After.Kind != Directory {
-			c.RunsByItself = hooks.of(c.Path)
+		if c.RunsByItself == "" {
+			c.RunsByItself = hooks.of(w, c)
 		}
 		if err := p.consider(ctx, c); err != nil {
 			return nil, fmt.Errorf("plan %q: %w", c.Path, err)
@@ -153,9 +155,12 @@ func (p *Plan) both(ctx context.Context, c *Change, today *Entry) error {
 		p.Already++
 		p.agreed = append(p.agreed, c)
 	default:
+		if c.RunsByItself == "" {
+			c.RunsByItself, err = p.mergedRuns(c, merged)
+		}
 		p.step(Step{Change: c, Merged: true, Today: today, After: merged})
 	}
-	return nil
+	return err
 }
 
 // collision says how two sides have changed one path.
@@ -299,6 +304,10 @@ func (p *Plan) checkLink(s *Step, _ neighbours) error {
 		}
 		if e == nil {
 			return nil
+		}
+		if fault, err := p.repos.fault(at); fault != "" || err != nil {
+			p.refuse(s.Change.Path, "it is a link into a git directory")
+			return err
 		}
 	}
 	return nil

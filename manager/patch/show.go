@@ -14,7 +14,7 @@ import (
 const maxShown = 8 << 20
 
 // Show writes the changes as a unified diff, as git writes it, and returns how many it left out because there is too much. Of
-// what is binary, too long or refused only the heading is shown. Names are quoted; content is a stranger's text.
+// what is binary, too long or refused only the heading is shown, as of a binary file, so that git apply takes none of it. Names are quoted; content is a stranger's text.
 func (w *Work) Show(to io.Writer) (left int, err error) {
 	room := maxShown
 	for i := range w.Changes {
@@ -45,7 +45,7 @@ func (c *Change) kindStays() bool {
 func (w *Work) show(c *Change) ([]byte, error) {
 	if !c.kindStays() {
 		var both []byte
-		for _, half := range []*Change{{Path: c.Path, Before: c.Before}, {Path: c.Path, After: c.After}} {
+		for _, half := range []*Change{{Path: c.Path, Before: c.Before, Refused: c.Refused}, {Path: c.Path, After: c.After, Refused: c.Refused}} {
 			if half.Entry().Kind == Directory {
 				continue
 			}
@@ -83,7 +83,7 @@ func (w *Work) showLines(out *bytes.Buffer, c *Change, from, to string) error {
 	switch {
 	case err != nil:
 		return err
-	case !ok || !also:
+	case c.Refused != "" || !ok || !also:
 		fmt.Fprintf(out, "Binary files %s and %s differ\n", from, to)
 	default:
 		if text := diff.Diff(from, before, to, after); len(text) > 0 {

@@ -23,6 +23,7 @@ type Work struct {
 	store *Store
 	stage *stage
 	all   tree // of the child, as far as it was selected
+	names aliases
 }
 
 // Change is one path that is not as it was.
@@ -113,7 +114,7 @@ func (w *Work) take(ctx context.Context, workspace *os.Root, pick Selection) err
 	w.Git = walk.gits
 	for _, p := range paths(before, w.all) {
 		was, is := before[p], w.all[p]
-		if same(was, is) && is.Fault == "" || is == nil && !pick.has(p) {
+		if same(was, is) && is.Fault == "" || is == nil && (!pick.has(p) || w.refusedAbove(p)) {
 			continue
 		}
 		change := Change{Path: p, Before: was, After: is}
@@ -125,7 +126,17 @@ func (w *Work) take(ctx context.Context, workspace *os.Root, pick Selection) err
 		w.Changes = append(w.Changes, change)
 	}
 	w.refuseTwins(before)
-	return w.markSelfRunning()
+	return w.markSelfRunning(ctx)
+}
+
+// refusedAbove says whether a directory above a path is refused, and so was not looked into.
+func (w *Work) refusedAbove(p string) bool {
+	for at := above(p); at != "."; at = above(at) {
+		if e := w.all[at]; e != nil && e.Fault != "" {
+			return true
+		}
+	}
+	return false
 }
 
 // stillGone makes sure that a file was deleted, and not only missed by a listing while it was being replaced.

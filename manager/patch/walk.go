@@ -37,7 +37,8 @@ type walk struct {
 	device  uint64
 	entries int64
 	names   int64
-	gits    int64 // git directories that were passed by
+	gits    int64 // directories of git and its like that were passed by
+	bare    bool  // the tree itself is a git directory
 }
 
 // ErrChanging says that a tree changed under the walk in a way that would make its result a wrong one.
@@ -49,14 +50,15 @@ func (w *walk) run(root *os.Root) error {
 		return err
 	}
 	w.device = deviceOf(info)
-	return w.directory(root, "", 0)
+	names, err := w.list(root)
+	if err != nil {
+		return err
+	}
+	w.bare = isRepository(names)
+	return w.directory(root, "", names, 0)
 }
 
-func (w *walk) directory(at *os.Root, dir string, depth int) error {
-	names, err := w.list(at)
-	if err != nil {
-		return fmt.Errorf("list %q: %w", dir, err)
-	}
+func (w *walk) directory(at *os.Root, dir string, names []string, depth int) error {
 	for _, name := range names {
 		if err := w.ctx.Err(); err != nil {
 			return err
@@ -98,7 +100,7 @@ func (w *walk) list(at *os.Root) ([]string, error) {
 
 func (w *walk) entry(at *os.Root, name, path string, depth int) error {
 	switch {
-	case isGitDirectory(name):
+	case isVersionControl(name):
 		w.gits++
 		return nil
 	case !w.pick.leadsTo(path):
@@ -113,6 +115,9 @@ func (w *walk) entry(at *os.Root, name, path string, depth int) error {
 	}
 	w.names += int64(len(path))
 	f := found{in: at, path: path, name: name, info: info, fault: nameFault(path)}
+	if w.bare && depth == 0 && repositoryPart(name) == "head" {
+		f.fault = repositoryFault // the others make no git directory without it
+	}
 	if !info.IsDir() {
 		if !w.pick.has(path) {
 			return nil
@@ -147,10 +152,18 @@ func (w *walk) enter(f found, depth int) error {
 		return fmt.Errorf("%w: %q: %w", ErrChanging, f.path, err)
 	}
 	defer dir.Close()
+	names, err := w.list(dir)
+	if err != nil {
+		return fmt.Errorf("list %q: %w", f.path, err)
+	}
+	if isRepository(names) {
+		f.fault = repositoryFault
+		return w.visit(f)
+	}
 	if err := w.visit(f); err != nil {
 		return err
 	}
-	return w.directory(dir, f.path, depth+1)
+	return w.directory(dir, f.path, names, depth+1)
 }
 
 func inodeOf(info os.FileInfo) uint64 {

@@ -34,7 +34,7 @@ func TestOneLineForAnAgent(t *testing.T) {
 		h.Must(watcher.Start())
 		t.Cleanup(func() { _ = watcher.Process.Kill() })
 		said := bufio.NewScanner(log)
-		for said.Scan() && !strings.Contains(said.Text(), "serving ") {
+		for said.Scan() && !strings.Contains(said.Text(), `"serving"`) {
 			t.Log(said.Text())
 		}
 		rest := make(chan struct{})
@@ -56,5 +56,11 @@ func TestOneLineForAnAgent(t *testing.T) {
 		h.Must(watcher.Process.Signal(syscall.SIGTERM))
 		<-rest
 		h.Must(watcher.Wait())
+		if out, err := exec.Command(house.Program("watcher"), "purge", "--yes", "--dir", h.Outbox, "--state", h.State).CombinedOutput(); err != nil {
+			t.Errorf("purge: %v\n%s", err, out)
+		}
+		if left, _ := filepath.Glob(filepath.Join(h.State, "gateway", "*.key")); len(left) > 0 {
+			t.Errorf("%v is left", left)
+		}
 	})
 }

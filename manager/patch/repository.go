@@ -1,0 +1,95 @@
+package patch
+
+import (
+	"path"
+)
+
+// repositoryFault is why nothing of a git directory is taken over that has an ordinary name: a bare repository, or what
+// git init --separate-git-dir makes. Git obeys its configuration and its hooks as it does those of .git.
+const repositoryFault = "it lies in a git directory, or would make one"
+
+// isRepository says whether a directory with such names in it may be one that git takes for a git directory.
+func isRepository(names []string) bool {
+	parts := map[string]bool{}
+	for _, name := range names {
+		if part := repositoryPart(name); part != "" {
+			parts[part] = true
+		}
+	}
+	return parts["head"] && (parts["commondir"] || parts["objects"] && parts["refs"])
+}
+
+// repositoryPart is a name by which git knows a git directory, folded, or "".
+func repositoryPart(name string) string {
+	switch part := fold(name); part {
+	case "head", "commondir", "objects", "refs":
+		return part
+	}
+	return ""
+}
+
+// repositories are the directories of a target that are git directories under ordinary names, as far as was asked.
+type repositories struct {
+	in    target
+	known map[string]bool
+}
+
+func repositoriesOf(t target) repositories { return repositories{t, map[string]bool{}} }
+
+// fault says why nothing may be written at a path, or "".
+func (r repositories) fault(p string) (string, error) {
+	for at := p; ; at = above(at) {
+		is, known := r.known[at]
+		if !known {
+			names, err := r.in.names(at)
+			if err != nil {
+				return "", err
+			}
+			is = isRepository(names)
+			r.known[at] = is
+		}
+		if is {
+			return repositoryFault, nil
+		}
+		if at == "." {
+			return "", nil
+		}
+	}
+}
+
+// refuseRepositories refuses what would be written in a git directory of the parent's, and what would make one together with
+// what is there already.
+func (w *Work) refuseRepositories(r repositories) error {
+	parts := map[string][]*Change{} // by the directory
+	for i := range w.Changes {
+		c := &w.Changes[i]
+		if c.Refused != "" {
+			continue
+		}
+		fault, err := r.fault(c.Path)
+		if err != nil {
+			return err
+		}
+		c.Refused = fault
+		if c.After != nil && repositoryPart(path.Base(c.Path)) != "" {
+			dir := above(c.Path)
+			parts[dir] = append(parts[dir], c)
+		}
+	}
+	for dir, some := range parts {
+		names, err := r.in.names(dir)
+		if err != nil {
+			return err
+		}
+		for _, c := range some {
+			names = append(names, path.Base(c.Path))
+		}
+		if !isRepository(names) {
+			continue
+		}
+		for _, c := range some {
+			c.Refused = repositoryFault
+		}
+	}
+	return nil
+}
