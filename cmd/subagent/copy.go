@@ -61,7 +61,7 @@ func (c *app) store(m *manager.Manager) (*patch.Store, error) {
 func (c *app) forget(m *manager.Manager, id string) error {
 	state, err := patch.StateDir(c.Env)
 	if err != nil {
-		return nil // then nothing is known of any
+		return nil //nolint:nilerr // without a place for it nothing is known of any
 	}
 	return patch.Forget(state, m.Outbox(), id)
 }

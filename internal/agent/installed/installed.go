@@ -105,7 +105,7 @@ func (a *Agent) findProgram(about known, m Machine) error {
 	if !native {
 		script := at
 		if at = besideScript(script, about.native); at == "" {
-			return fmt.Errorf("%s is a script, and its program is not beside it; write a configuration with programs: and command:", script)
+			return fmt.Errorf("%s is a script, and its program is not beside it; name the program in a configuration (programs, command)", script)
 		}
 	}
 	a.place(at)
