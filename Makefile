@@ -17,7 +17,7 @@ LEFT_OUT := $(filter-out $(PROGRAMS) $(RUNSC),$(ALL) runsc)
 TOOL := $(GO) tool -modfile=tools/go.mod
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test quick attack soak bench fuzz lint format size clean
+.PHONY: help build demo test quick attack soak bench fuzz compare lint format size clean
 
 help: ## list what there is to do
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -51,6 +51,9 @@ bench: build ## benchmarks, as ratios to what they run beside
 
 fuzz: ## every fuzz test for FUZZTIME (30s)
 	@scripts/fuzz $(FUZZTIME)
+
+compare: build ## our build of gVisor's runsc beside gVisor's own, both alive; wanted after each change in runsc/
+	@scripts/compare
 
 lint: ## form and rules: gofumpt, golangci-lint, staticcheck (built from tools/go.mod; minutes the first time)
 	@unformed=$$($(TOOL) gofumpt -l .); test -z "$$unformed" || { echo "make format would change:"; echo "$$unformed"; exit 1; }

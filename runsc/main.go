@@ -1,5 +1,6 @@
 // Program runsc is gVisor's, of the version that go.mod names, built as Torno needs it. It takes the commands of an OCI
-// runtime, so an engine can use it, too. All of gVisor's code is used as it is; what is different is around it:
+// runtime, so an engine can use it, too. Of gVisor's code the patches in patches/ change a few lines; each has a page beside it that
+// says why. Everything else that is different is around gVisor's code:
 //
 //   - The filter of gVisor's own kernel (the sentry) comes compiled, as in the builds that gVisor publishes; from its Go
 //     module alone every start would compile it, 8 ms. See filters.go.

@@ -2,9 +2,16 @@ package runsc
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
+	"flag"
+	"fmt"
+	"io/fs"
 	"os"
+	"path/filepath"
 	"regexp"
+	"strings"
 	"testing"
 	"time"
 )
@@ -124,4 +131,38 @@ func TestWhatIsBuilt(t *testing.T) {
 	if v, err := p.Version(t.Context()); err != nil || v.Text != Pinned || v.Warning() != "" {
 		t.Errorf("%+v, %v", v, err)
 	}
+}
+
+var update = flag.Bool("update", false, "note that what is in runsc/ was compared: scripts/compare does that")
+
+// TestTheBuildIsCompared: what make build makes of the sources in runsc/ was held beside gVisor's own build since they changed.
+func TestTheBuildIsCompared(t *testing.T) {
+	const note = "../../runsc/compared.txt"
+	is := Pinned + " " + sourcesOf(t, "../../runsc") + "\n"
+	if *update {
+		if err := os.WriteFile(note, []byte(is), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if was, err := os.ReadFile(note); err != nil || string(was) != is {
+		t.Errorf("compared was %q, %v; now it is %q: make compare", was, err, is)
+	}
+}
+
+// sourcesOf is a digest of all that a build of runsc is made of.
+func sourcesOf(t *testing.T, dir string) string {
+	t.Helper()
+	sum := sha256.New()
+	err := fs.WalkDir(os.DirFS(dir), ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || name == "compared.txt" || strings.HasSuffix(name, ".md") {
+			return err
+		}
+		data, err := os.ReadFile(filepath.Join(dir, name))
+		fmt.Fprintf(sum, "%s %d\n%s", name, len(data), data)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return hex.EncodeToString(sum.Sum(nil))
 }

@@ -34,6 +34,13 @@ func TestAsAnOrdinaryUser(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("an ordinary user runs these tests already")
 	}
+	u := tester(t)
+	u.runs("^(TestContract|TestOrdinary.*|TestNestedContextsAreExchanged|TestRunscIsNamed.*|TestASlotIsLookedAt.*|TestImageFromALayout|TestProgramsOverAnImage|TestRoot.*|TestTheKeeperHoldsTheImage|TestLinksOfAnImage|TestExhaustion|TestForkBomb|TestThreads|TestFlood)$")
+}
+
+// tester is a user with what these tests need, and the tests.
+func tester(t *testing.T) *user {
+	t.Helper()
 	u := newUser(t)
 	u.installs("tests", u.self())
 	prober := verdict.Build(t)
@@ -49,7 +56,7 @@ func TestAsAnOrdinaryUser(t *testing.T) {
 		u.must(os.MkdirAll(filepath.Join(u.dir, filepath.Dir(page)), 0o755))
 		u.installs(page, filepath.Join(attack.Root(), page))
 	}
-	u.runs("^(TestContract|TestOrdinary.*|TestNestedContextsAreExchanged|TestRunscIsNamed.*|TestASlotIsLookedAt.*|TestImageFromALayout|TestProgramsOverAnImage|TestRoot.*|TestTheKeeperHoldsTheImage|TestLinksOfAnImage|TestExhaustion|TestForkBomb|TestThreads|TestFlood)$")
+	return u
 }
 
 // user is an ordinary user, which can neither build anything nor read root's files.

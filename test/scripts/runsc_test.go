@@ -25,16 +25,23 @@ env)
 		esac
 	done
 	;;
-list) echo v1.2.3 ;;
+list) case $* in *Dir*) echo "$MODULE" ;; *) echo v1.2.3 ;; esac ;;
+mod) ;;
 build)
 	for what; do :; done
-	[ "$what" = ./precompile ] || { echo "$CGO_ENABLED $*" && cat filters.go; } >>"$NOTES"
+	[ "$what" = ./precompile ] || { echo "$CGO_ENABLED $*" && cat filters.go ../gvisor/kernel.go; } >>"$NOTES"
 	while [ "$1" != -o ]; do shift; done
 	[ -z "$BROKEN" ] || exit 1
 	printf '#!/bin/sh\necho the filters; exit "${UNCOMPILED:-0}"\n' >"$2" && chmod 777 "$2"
 	;;
 esac
 `
+
+// The module that go knows has one file, and a patch for it.
+const (
+	kernel = "slow\n"
+	patch  = "--- a/kernel.go\n+++ b/kernel.go\n@@ -1 +1 @@\n-slow\n+fast\n"
+)
 
 // builder is a copy of the script and of the module, so that both can be changed.
 type builder struct {
@@ -53,6 +60,8 @@ func newBuilder(t *testing.T) builder {
 		b.write(name, string(data))
 	}
 	b.write("go", compiler)
+	b.write("module/kernel.go", kernel)
+	b.write("runsc/patches/fast.patch", patch)
 	return b
 }
 
@@ -75,7 +84,7 @@ func (b builder) build(env ...string) (said string, compiled []string, err error
 		b.t.Fatal(err)
 	}
 	run := exec.Command(filepath.Join(b.dir, "scripts", "runsc"), filepath.Join(b.dir, "bin"))
-	run.Env = append(append(os.Environ(), "GO="+filepath.Join(b.dir, "go"), "NOTES="+notes), env...)
+	run.Env = append(append(os.Environ(), "GO="+filepath.Join(b.dir, "go"), "NOTES="+notes, "MODULE="+filepath.Join(b.dir, "module")), env...)
 	out, err := run.CombinedOutput()
 	text, _ := os.ReadFile(notes)
 	return string(out), strings.Split(strings.TrimSuffix(string(text), "\n"), "\n"), err
@@ -101,6 +110,8 @@ func TestRunscIsBuiltOnce(t *testing.T) {
 	check("in the usual way", true)
 	b.write("runsc/go.sum", "other sums")
 	check("of other sources", true)
+	b.write("runsc/patches/fast.patch", strings.ReplaceAll(patch, "fast", "faster"))
+	check("with another patch", true)
 	if err := os.Remove(filepath.Join(b.dir, "bin", "runsc")); err != nil {
 		t.Fatal(err)
 	}
@@ -119,7 +130,7 @@ func TestRunscIsBuiltAsItIsUsed(t *testing.T) {
 		t.Errorf("it said %q, %v", said, err)
 	}
 	const want = "0 build -trimpath -ldflags -s -w -X gvisor.dev/gvisor/runsc/version.version=v1.2.3 -o "
-	if !strings.HasPrefix(compiled[0], want) || !slices.Equal(compiled[1:], []string{"the filters"}) {
+	if !strings.HasPrefix(compiled[0], want) || !slices.Equal(compiled[1:], []string{"the filters", "fast"}) {
 		t.Errorf("it was built with\n%q, want\n%s", compiled, want)
 	}
 	left, err := filepath.Glob(filepath.Join(b.dir, "bin", ".*"))
@@ -129,6 +140,23 @@ func TestRunscIsBuiltAsItIsUsed(t *testing.T) {
 	info, err := os.Stat(filepath.Join(b.dir, "bin", "runsc"))
 	if err != nil || info.Mode().Perm() != 0o755 {
 		t.Errorf("%v, %v", info.Mode(), err)
+	}
+}
+
+// TestPatchesAreApplied: also where the sources are a repository of git's, which applies nothing outside of what it knows; one that does not fit
+// fails the build.
+func TestPatchesAreApplied(t *testing.T) {
+	b := newBuilder(t)
+	if out, err := exec.Command("git", "init", "-q", b.dir).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	if said, compiled, err := b.build(); err != nil || !slices.Contains(compiled, "fast") {
+		t.Errorf("%q, %v\n%s", compiled, err, said)
+	}
+	b.write("module/kernel.go", "quite slow\n")
+	b.write("runsc/go.sum", "another version")
+	if said, compiled, err := b.build(); err == nil {
+		t.Errorf("a patch that does not fit was built: %q\n%s", compiled, said)
 	}
 }
 
