@@ -143,8 +143,7 @@ func TestRunscIsBuiltAsItIsUsed(t *testing.T) {
 	}
 }
 
-// TestPatchesAreApplied: also where the sources are a repository of git's, which applies nothing outside of what it knows; one that does not fit
-// fails the build.
+// TestPatchesAreApplied: also where the sources lie in a repository of git's. A patch that does not fit fails the build.
 func TestPatchesAreApplied(t *testing.T) {
 	b := newBuilder(t)
 	if out, err := exec.Command("git", "init", "-q", b.dir).CombinedOutput(); err != nil {
