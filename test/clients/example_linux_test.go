@@ -11,7 +11,7 @@ import (
 )
 
 // exampleFor is what our example of a configuration has of its own: the agent, its model, the environment, the budget.
-func exampleFor(t *testing.T, c client, env map[string]any) (keys string) {
+func exampleFor(t testing.TB, c client, env map[string]any) (keys string) {
 	t.Helper()
 	data, err := configs.Examples.ReadFile(path.Join("examples", c.example))
 	if err != nil {

@@ -18,7 +18,7 @@ const fetchBudget = 5 * time.Minute
 
 // needClients fetches the clients, and returns the directory that npm has put them in. Where they cannot be had it skips loudly, and
 // fails in CI.
-func needClients(t *testing.T) string {
+func needClients(t testing.TB) string {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("NOT SHOWN HERE: -short leaves real clients out")

@@ -70,11 +70,12 @@ type stage struct {
 	client
 	installed string // the directory with its programs, which its sandboxes see
 	up        *standin.Upstream
+	url       string // the upstream's own
 	key       string // the file with the credential
 }
 
 // stageFor makes one. The profile "client" has no limits, "poor" may ask once, and "example" is the one that our examples have.
-func stageFor(t *testing.T, c client, sandbox string, prepare func(*standin.Upstream)) *stage {
+func stageFor(t testing.TB, c client, sandbox string, prepare func(*standin.Upstream)) *stage {
 	t.Helper()
 	house.Need(t, sandbox)
 	s := &stage{client: c, up: standin.New(upstreamKey), key: filepath.Join(t.TempDir(), "key")}
@@ -85,6 +86,7 @@ func stageFor(t *testing.T, c client, sandbox string, prepare func(*standin.Upst
 	}
 	server := httptest.NewServer(s.up)
 	t.Cleanup(server.Close)
+	s.url = server.URL
 	if err := os.WriteFile(s.key, []byte(upstreamKey), 0o600); err != nil {
 		t.Fatal(err)
 	}
