@@ -24,6 +24,7 @@ func doorSchema(p *compile.Profile) object {
 	return object{
 		{"routes", list[sandbox.Route]{&d.Routes, maxRoutes, func(w *sandbox.Route) value { return way{w} }, "; write a list of routes"}},
 		{"port", onlyIf{number[uint16]{&d.Port, runfile.MinPort, 65535}, d.Port != 0}},
+		{"record", onlyIf{content{&d.Record}, d.Record}},
 		{"budget", object{
 			{"run", allowance(&d.Run)},
 			{"subagent", allowance(&d.Subagent)},
@@ -64,6 +65,24 @@ func (v way) write() *yaml.Node {
 		return argumentNode(v.to.Name)
 	}
 	return v.keys().write()
+}
+
+// content is whether a conversation is recorded. What there is to record has a name, because there may be less of it one day.
+type content struct{ to *bool }
+
+func (v content) read(r *report, key string, n *yaml.Node) {
+	if n.Kind != yaml.ScalarNode || n.Value != "content" {
+		r.problem(key, "%s cannot be recorded; write content, or leave the key out", kindOf(n))
+		return
+	}
+	*v.to = true
+}
+
+func (v content) write() *yaml.Node {
+	if !*v.to {
+		return nil
+	}
+	return argumentNode("content")
 }
 
 // limit is one limit of a budget; nil is none.
@@ -108,7 +127,7 @@ func (v limit) write() *yaml.Node {
 func (c *Config) checkDoor(r *report, p *compile.Profile) {
 	key := "profiles." + p.Name
 	if p.Door == nil {
-		for _, name := range []string{"port", "budget"} {
+		for _, name := range []string{"port", "budget", "record"} {
 			if r.given(key + "." + name) {
 				r.problem(key+"."+name, "there are no routes for it; write routes: with a route of gateway.routes")
 			}

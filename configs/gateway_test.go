@@ -22,6 +22,7 @@ profiles:
   p:
     routes: [claude, {route: npm, prefix: /npm}]
     port: 5000
+    record: content
     budget: {run: {requests: 0, money: 1.50}, outbox_day: {keep_for_last: 10, input_tokens: 7}}
     env: {ANTHROPIC_BASE_URL: http://127.0.0.1:9, OTHER: "1"}
   none: {}
@@ -37,7 +38,7 @@ func TestDoor(t *testing.T) {
 	}
 	number := func(n int64) *int64 { return &n }
 	want := &sandbox.Door{
-		Routes: []sandbox.Route{{Name: "claude"}, {Name: "npm", Prefix: "/npm"}}, Port: 5000,
+		Routes: []sandbox.Route{{Name: "claude"}, {Name: "npm", Prefix: "/npm"}}, Port: 5000, Record: true,
 		Run:       sandbox.Allowance{Requests: number(0), Money: number(1_500_000_000)},
 		OutboxDay: sandbox.Allowance{InputTokens: number(7), KeepForLast: 10},
 	}

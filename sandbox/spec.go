@@ -117,6 +117,8 @@ type Door struct {
 	OutboxDay Allowance `json:"outbox_day,omitzero"` // all runs of the outbox, on one day
 	// CountSubagent says that what a subagent spends is counted: a profile, be it another one, bounds it.
 	CountSubagent bool `json:"count_subagent,omitempty"`
+	// Record says that the gateway writes the conversation to a file of its own.
+	Record bool `json:"record,omitempty"`
 }
 
 // Route is one of the gateway's routes to which a door leads. Of the routes of a door one may have no Prefix.

@@ -115,7 +115,7 @@ func (s *serving) serve(ctx context.Context) error {
 			s.log.Error("the budgets could not be closed", "error", err)
 		}
 	}()
-	s.g = gateway.New(gateway.Config{Dir: doors, Ledger: ledger, Scrub: s.known.Scrub, Log: s.log})
+	s.g = gateway.New(gateway.Config{Dir: doors, Records: filepath.Join(s.state, "records"), Ledger: ledger, Scrub: s.known.Scrub, Log: s.log})
 	if err := s.load(); err != nil && s.config != "" {
 		return configError{err}
 	} else if err != nil {

@@ -50,6 +50,7 @@ type door struct {
 	bodies   memory
 	slots    chan struct{} // one for each connection
 	running  sync.WaitGroup
+	record   *recorder // nil where its profile wants none
 
 	mu       sync.Mutex
 	now      Spec
@@ -65,13 +66,19 @@ func (g *Gateway) open(spec Spec, until boot.Moment) (*door, error) {
 	if err != nil {
 		return nil, err
 	}
+	var record *recorder
+	if spec.Record {
+		if record, err = newRecorder(g.Records, spec.ID); err != nil {
+			return nil, err
+		}
+	}
 	// Its directory is closed to the host's users, so the mode is for the child alone, whatever its number is.
 	listener, err := socket.Listen(dir, socketName, 0o666)
 	if err != nil {
-		return nil, err
+		return nil, errors.Join(err, record.close())
 	}
 	d := g.newDoor(spec, until)
-	d.listener = listener
+	d.listener, d.record = listener, record
 	g.doors[spec.ID] = d
 	d.running.Go(func() { d.accept(listener) })
 	go d.expire()
@@ -162,6 +169,9 @@ func (d *door) close() {
 		d.listener.Close()
 	}
 	d.running.Wait()
+	if err := d.record.close(); err != nil {
+		d.g.Log.Error("the record of a door is not whole", "door", d.id, "error", err)
+	}
 }
 
 // drain takes no more requests.

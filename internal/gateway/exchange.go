@@ -32,6 +32,7 @@ type exchange struct {
 	reserve *budget.Reservation
 	sent    time.Time // when the request was ready to leave
 	secrets []string
+	record  int // the number of the exchange in the door's record; 0 for none
 }
 
 // toReserve is how long a request waits for others that have reserved what is left.
@@ -62,6 +63,9 @@ func (x *exchange) carry(head *wire.Head) (again bool) {
 		return x.refuseFor(err)
 	}
 	x.runs = runs(&x.route)
+	x.record = x.door.record.begin(Record{
+		Route: way.Route, Model: x.route.Model, Method: x.route.Method, Path: path, Request: string(x.route.Body),
+	})
 	x.event.Model, x.event.Dropped = x.route.Model, x.route.Dropped
 	ctx, stop := x.c.watch(x.door.ctx)
 	again = x.spend(ctx)
@@ -131,6 +135,9 @@ func (x *exchange) finish() {
 	x.hold.release()
 	if x.reserve != nil {
 		x.settle(x.reserve.Bound(), x.reserve.SettleUnknown())
+	}
+	if x.record > 0 {
+		x.door.record.note(Record{Exchange: x.record, Status: x.event.Status, Code: x.event.Code})
 	}
 	x.event.Took = time.Since(x.began).Milliseconds()
 	x.door.ends(x.event)

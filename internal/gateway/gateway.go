@@ -25,10 +25,11 @@ type Upstream struct {
 
 // Config holds the parts of a gateway.
 type Config struct {
-	Dir    string // holds the doors, one directory each; only we may enter it
-	Ledger *budget.Ledger
-	Scrub  func(text string) string // takes all secrets out of a text
-	Log    *slog.Logger
+	Dir     string // holds the doors, one directory each; only we may enter it
+	Records string // holds the records of doors that have one
+	Ledger  *budget.Ledger
+	Scrub   func(text string) string // takes all secrets out of a text
+	Log     *slog.Logger
 }
 
 // Bounds over all doors.

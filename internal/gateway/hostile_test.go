@@ -204,7 +204,9 @@ func spec2(id string) Spec {
 // gets, in no log and in no event.
 func TestTheCredentialIsNowhere(t *testing.T) {
 	r := newRig(t)
-	c := r.open(spec("run"))
+	recorded := spec("run")
+	recorded.Record = true
+	c := r.open(recorded)
 	var told strings.Builder
 	for _, path := range []string{messages, responses, chats} {
 		for _, stream := range []bool{false, true} {
@@ -237,6 +239,7 @@ func TestTheCredentialIsNowhere(t *testing.T) {
 		t.Error("a cookie of the upstream's was passed on")
 	}
 	told.WriteString(r.said.String())
+	told.WriteString(r.recordOf("run"))
 	for n := 8; n <= len(secret); n += 4 { // no long piece of it either, but where an upstream cuts it apart itself
 		if piece := secret[:n]; n > 16 && strings.Contains(told.String(), piece) {
 			t.Errorf("%q was told", piece)

@@ -165,6 +165,11 @@ func (x *exchange) pass(ctx context.Context, r *http.Response, meter usage.Meter
 	if r.ContentLength < 0 {
 		to = pieces
 	}
+	if x.record > 0 {
+		recorded := &answers{to: to, record: x.door.record, exchange: x.record}
+		defer recorded.end()
+		to = recorded
+	}
 	out := &scrubber{to: to, secrets: x.secrets}
 	left := int64(maxAnswer)
 	if x.route.API == route.Plain {

@@ -11,6 +11,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -113,7 +114,7 @@ func bare(t testing.TB, url string) *rig {
 
 func (r *rig) gateway() *Gateway {
 	log := slog.New(slog.NewTextHandler(r.said, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	g := New(Config{Dir: r.dir, Ledger: r.ledger, Scrub: func(s string) string { return s }, Log: log})
+	g := New(Config{Dir: r.dir, Records: filepath.Join(r.dir, ".records"), Ledger: r.ledger, Scrub: func(s string) string { return s }, Log: log})
 	table, err := prices.Parse(map[string]any{"claude": map[string]any{"stand-in": map[string]any{"input": 1, "output": 10}}})
 	if err != nil {
 		r.Fatal(err)

@@ -22,6 +22,8 @@ type Spec struct {
 	Peer   Peer           `json:"peer"`
 	// Last says that what comes now is the final answer, which may use what the budgets keep for it.
 	Last bool `json:"last,omitempty"`
+	// Record says that the conversation is written to a file in the gateway's directory.
+	Record bool `json:"record,omitempty"`
 }
 
 // Way is a route that a door leads to.

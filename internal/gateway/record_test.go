@@ -1,0 +1,163 @@
+package gateway
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// recordOf is the text of a door's record.
+func (r *rig) recordOf(id string) string {
+	r.Helper()
+	name := filepath.Join(r.dir, ".records", id+recordSuffix)
+	info, err := os.Lstat(name)
+	if err != nil || info.Mode().Perm() != 0o600 {
+		r.Fatalf("the record: %v, %v", info, err)
+	}
+	text, err := os.ReadFile(name)
+	if err != nil {
+		r.Fatal(err)
+	}
+	return string(text)
+}
+
+func linesOf(t *testing.T, text string) (all []Record) {
+	t.Helper()
+	for line := range strings.Lines(text) {
+		var one Record
+		if err := json.Unmarshal([]byte(line), &one); err != nil {
+			t.Fatalf("%v: %s", err, line)
+		}
+		all = append(all, one)
+	}
+	return all
+}
+
+// TestAConversationIsRecordedWhereItIsWanted: what the child asks and is answered, in one piece or in events, and how it ended. A gateway that
+// comes back goes on in the same file. Of other doors there is none.
+func TestAConversationIsRecordedWhereItIsWanted(t *testing.T) {
+	r := newRig(t)
+	wanted := spec("wanted")
+	wanted.Record = true
+	c, other := r.open(wanted), r.open(spec("other"))
+	for _, stream := range []bool{false, true} {
+		for _, from := range []*http.Client{c, other} {
+			_, body, err := say(t, from, messages, "grüße", stream)
+			if err != nil {
+				t.Fatalf("%v: %s", err, body)
+			}
+		}
+	}
+	r.g.Close("wanted")
+	said := map[int]string{}
+	var asked, ended int
+	for _, line := range linesOf(t, r.recordOf("wanted")) {
+		said[line.Exchange] += line.Answer
+		if strings.Contains(line.Request, "grüße") && line.Route == "claude" && line.Model == "stand-in" && line.At.After(time.Now().Add(-time.Hour)) {
+			asked++
+		}
+		if line.Status == 200 && line.Code == "" {
+			ended++
+		}
+	}
+	if asked != 2 || ended != 2 || !strings.Contains(said[1], "You said: grüße") || !strings.Contains(said[2], "message_stop") {
+		t.Errorf("%d requests, %d ends, answers %v", asked, ended, said)
+	}
+	before := len(linesOf(t, r.recordOf("wanted")))
+	if _, body, err := say(t, r.open(wanted), messages, "again", false); err != nil {
+		t.Fatal(err, body)
+	}
+	if lines := linesOf(t, r.recordOf("wanted")); len(lines) <= before {
+		t.Errorf("%d lines after %d", len(lines), before)
+	}
+	if left, _ := os.ReadDir(filepath.Join(r.dir, ".records")); len(left) != 1 {
+		t.Errorf("there are %v", left)
+	}
+}
+
+// TestARecordIsBounded: it ends with a line that says so, and the conversation goes on.
+func TestARecordIsBounded(t *testing.T) {
+	dir := t.TempDir()
+	r, err := newRecorder(dir, "run")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.left = 1000
+	n := r.begin(Record{Request: strings.Repeat("a", 600)})
+	out := &answers{to: io.Discard, record: r, exchange: n}
+	for range 3 {
+		if _, err := out.Write([]byte(strings.Repeat("b", 300))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := r.close(); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(filepath.Join(dir, "run.jsonl"))
+	lines := linesOf(t, string(text))
+	if err != nil || len(lines) != 2 || !lines[1].Full || lines[1].Exchange != n {
+		t.Errorf("%v, %+v", err, lines)
+	}
+}
+
+// TestOldRecordsMakeRoom: the oldest go, and nothing else that lies there.
+func TestOldRecordsMakeRoom(t *testing.T) {
+	dir := t.TempDir()
+	for i, name := range []string{"oldest.jsonl", "older.jsonl", "newest.jsonl", "not-a-record"} {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, make([]byte, 100), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chtimes(path, time.Time{}, time.Unix(int64(1000+i), 0)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := makeRoom(dir, 200); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "oldest.jsonl")); err == nil {
+		t.Error("the oldest is there still")
+	}
+	if left, _ := os.ReadDir(dir); len(left) != 3 {
+		t.Errorf("there are %v", left)
+	}
+}
+
+// TestACharacterIsRecordedWhole: wherever an answer is cut.
+func TestACharacterIsRecordedWhole(t *testing.T) {
+	const text = "a – 🦔 ü\xff.\xc3"
+	for at := range len(text) {
+		dir := t.TempDir()
+		r, err := newRecorder(dir, "run")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var passed strings.Builder
+		out := &answers{to: &passed, record: r, exchange: r.begin(Record{})}
+		for _, part := range []string{text[:at], text[at:]} {
+			if _, err := out.Write([]byte(part)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		out.end()
+		if err := r.close(); err != nil {
+			t.Fatal(err)
+		}
+		whole, err := os.ReadFile(filepath.Join(dir, "run.jsonl"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var said string
+		for _, line := range linesOf(t, string(whole)) {
+			said += line.Answer
+		}
+		if passed.String() != text || said != strings.ToValidUTF8(text, "\ufffd") {
+			t.Errorf("cut at %d: passed %q, recorded %q", at, passed.String(), said)
+		}
+	}
+}
