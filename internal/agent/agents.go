@@ -6,11 +6,12 @@ type Agent struct {
 	Brief   string // for people who choose
 	Program string // where PATH has it
 	Speaks  []string
+	Hears   bool // its adapter brings it what its parent says while it works
 }
 
 // Agents are all that there are. What each needs to be started and understood is in its adapter.
 var Agents = []Agent{
-	{Name: "claude", Brief: "Claude Code", Program: "claude", Speaks: []string{"anthropic", "bedrock"}},
+	{Name: "claude", Brief: "Claude Code", Program: "claude", Speaks: []string{"anthropic", "bedrock"}, Hears: true},
 	{Name: "codex", Brief: "Codex", Program: "codex", Speaks: []string{"openai-responses"}},
 }
 

@@ -26,6 +26,9 @@ const (
 	Result     Kind = "result"      // the turn is over
 	Notice     Kind = "notice"      // the agent says something of itself, as that it tries again
 	Raw        Kind = "raw"         // the agent printed what its adapter does not know
+	// Acknowledged says that the agent has what its parent has said, or with Failed that it never will. It goes to the host alone: it is
+	// no event.
+	Acknowledged Kind = "acknowledged"
 )
 
 // Line is one thing that an agent did.
@@ -38,6 +41,7 @@ type Line struct {
 	Tool   *Tool   `json:"tool,omitempty"`   // of a call and of its result
 	Tokens *Tokens `json:"tokens,omitempty"` // of usage
 	Failed bool    `json:"failed,omitempty"` // of a tool's result and of a turn's
+	N      int     `json:"n,omitempty"`      // of what is acknowledged
 }
 
 // Tool is a call of a tool.
@@ -113,7 +117,9 @@ func (l Line) Check() error {
 		return fmt.Errorf("%s and tokens do not go together, or the tokens are missing", l.Kind)
 	case l.Kind == Usage && (l.Tokens.Input < 0 || l.Tokens.Output < 0 || l.Tokens.Cached < 0):
 		return errors.New("tokens are negative")
-	case l.Failed && l.Kind != ToolResult && l.Kind != Result:
+	case (l.N > 0) != (l.Kind == Acknowledged) || l.N < 0:
+		return fmt.Errorf("%s and a number do not go together, or the number is missing", l.Kind)
+	case l.Failed && l.Kind != ToolResult && l.Kind != Result && l.Kind != Acknowledged:
 		return fmt.Errorf("%s cannot fail", l.Kind)
 	}
 	return nil
@@ -152,7 +158,7 @@ func (l Line) tool() Tool {
 
 func (k Kind) isKnown() bool {
 	switch k {
-	case Text, Thinking, ToolCall, ToolResult, Usage, Result, Notice, Raw:
+	case Text, Thinking, ToolCall, ToolResult, Usage, Result, Notice, Raw, Acknowledged:
 		return true
 	}
 	return false

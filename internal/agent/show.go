@@ -37,6 +37,14 @@ func Show(l Line) string {
 	return "" // what a turn ends with was said as text
 }
 
+// ShowSaid is what the parent has said to the agent, as people read it.
+func ShowSaid(kind, text string, more bool) string {
+	if text == "" {
+		return "< (" + kind + ")\n"
+	}
+	return marked("< ", ended(Line{Text: text, More: more}))
+}
+
 // ended is the text with a line's end, unless the next line goes on with it.
 func ended(l Line) string {
 	if l.More || strings.HasSuffix(l.Text, "\n") {

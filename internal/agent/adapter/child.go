@@ -126,7 +126,13 @@ func (r *run) wait(c *child, begun time.Time) bool {
 		timeout = int(max(0, r.patience-time.Since(begun)).Milliseconds())
 	}
 	fds := []unix.PollFd{{Fd: int32(c.output), Events: unix.POLLIN}, {Fd: int32(c.ended), Events: unix.POLLIN}}
+	if !r.ear.ended {
+		fds = append(fds, unix.PollFd{Fd: int32(unix.Stdin), Events: unix.POLLIN})
+	}
 	n, err := unix.Poll(fds, timeout)
+	if n > 0 && !r.ear.ended && fds[2].Revents != 0 {
+		r.listen()
+	}
 	if n == 0 && err == nil {
 		r.quiet = false // it is told once
 		r.tellQuiet()

@@ -34,6 +34,17 @@ func claudeTask(task string) []byte {
 	return append(line, '\n')
 }
 
+// claudeSays is what Claude Code reads while it works. What was queued before an interrupt is not dropped by it.
+func claudeSays(in agent.Input) (lines [][]byte) {
+	if in.Kind == agent.Interrupt {
+		lines = append(lines, fmt.Appendf(nil, `{"type":"control_request","request_id":"torno-%d","request":{"subtype":"interrupt"}}`+"\n", in.N))
+	}
+	if in.Text != "" {
+		lines = append(lines, claudeTask(in.Text))
+	}
+	return lines
+}
+
 // claude reads `claude --print --output-format stream-json`.
 type claude struct {
 	said

@@ -22,7 +22,9 @@ type kind struct {
 	input func(task string) []byte
 	// converses is an agent that is given its task and then waits for more: its standard input is closed at its result.
 	converses bool
-	parser    parser
+	// says makes the agent's own lines of what its parent says while it works; nil where it hears nothing then.
+	says   func(agent.Input) [][]byte
+	parser parser
 }
 
 // kindOf is the agent of a name.
@@ -30,7 +32,7 @@ func kindOf(name string) (kind, bool) {
 	switch name {
 	case "claude":
 		return kind{
-			name: name, title: "Claude Code 2.1.330", args: claudeArgs, input: claudeTask, converses: true, parser: &claude{},
+			name: name, title: "Claude Code 2.1.330", args: claudeArgs, input: claudeTask, converses: true, says: claudeSays, parser: &claude{},
 			env: []string{"CLAUDE_CODE_DISABLE_BACKGROUND_TASKS=1"}, // or a turn could begin after the result
 		}, true
 	case "codex":

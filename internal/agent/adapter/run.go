@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -45,11 +46,20 @@ type run struct {
 	task     *os.File // the agent's standard input; nil when it is closed
 	memory   *said
 	quiet    bool // the agent has printed nothing yet
+	ear      *ear
+
+	mu    sync.Mutex         // guards what follows
+	waits int                // inputs that the agent's pipe has not taken
+	shut  bool               // the agent's input is closed: it is told no more
+	known map[int]agent.Line // what became of inputs
 }
 
 // Main is the adapter: args are the words behind "agent". It returns the exit code.
 func Main(args []string, start Start) int {
-	r := &run{out: teller{fd: unix.Stdout}, patience: patience, signals: make(chan os.Signal, 16), quiet: true}
+	r := &run{
+		out: teller{fd: unix.Stdout}, patience: patience, signals: make(chan os.Signal, 16), quiet: true,
+		known: make(map[int]agent.Line),
+	}
 	signal.Notify(r.signals, unix.SIGINT, unix.SIGTERM, unix.SIGHUP, unix.SIGQUIT, unix.SIGUSR1, unix.SIGUSR2)
 	var err error
 	if r.options, err = parse(args); err != nil {
@@ -61,6 +71,7 @@ func Main(args []string, start Start) int {
 // run is the agent's whole life.
 func (r *run) run(start Start) int {
 	r.memory = r.kind.parser.memory()
+	r.ear = r.newEar()
 	task, err := readTask(r.options.task)
 	if err != nil {
 		return r.fails(codeFailed, fmt.Sprintf("the task cannot be read: %v; --task names a file that the sandbox sees", err))
@@ -72,7 +83,9 @@ func (r *run) run(start Start) int {
 	if cannot != nil {
 		return r.fails(cannot.Code, r.cannotStart(cannot))
 	}
-	go feed(r.task, r.kind.input(task), !r.kind.converses)
+	over := make(chan struct{})
+	defer close(over)
+	go r.speak(r.kind.input(task), over)
 	r.follow(c)
 	end := <-c.end
 	r.closeTask()
@@ -119,23 +132,33 @@ func readTask(name string) (string, error) {
 	return valid(string(data)), err
 }
 
-// feed gives the agent its task. An agent that does not read it ends, and says why itself.
-func feed(to *os.File, task []byte, last bool) {
-	_, err := to.Write(task)
-	if last || err != nil {
-		_ = to.Close()
-	}
-}
-
 // closeTask has an agent that waits for more end. Closing it twice does no harm.
-func (r *run) closeTask() { _ = r.task.Close() }
+func (r *run) closeTask() {
+	r.mu.Lock()
+	r.shut = true
+	r.mu.Unlock()
+	_ = r.task.Close()
+}
 
 // take reads a line of the agent's.
 func (r *run) take(line []byte) {
 	r.out.tell(read(r.kind.parser, line))
 	if r.memory.over {
-		r.closeTask()
+		r.closeUnlessWaited()
 	}
+}
+
+// closeUnlessWaited has an agent that waits for more end with its turn. What it was told and has not answered yet it answers first, in
+// turns of its own; what it was told during the turn it may have answered in that. While something waits to be told there will be one
+// more turn.
+func (r *run) closeUnlessWaited() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.waits > 0 {
+		return
+	}
+	r.shut = true
+	_ = r.task.Close()
 }
 
 func (r *run) tooLong(length int64) {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 
 	"golang.org/x/sys/unix"
 
@@ -15,11 +16,14 @@ import (
 // teller writes lines to standard output.
 type teller struct {
 	fd   int
+	mu   sync.Mutex
 	deaf bool // the other side has gone; the answer is still wanted
 }
 
 // tell writes each line with one write, of which a pipe that is full takes as much as it can.
 func (t *teller) tell(lines []agent.Line) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	for _, l := range lines {
 		data, err := agent.Encode(l)
 		if err != nil {
