@@ -82,6 +82,10 @@ func (e Event) check() error {
 		if e.More || e.Parent != "" || e.Tool != nil || e.Tokens != nil || e.Failed {
 			return fmt.Errorf("%s is no event of an agent", e.Type)
 		}
+	case EventMessage, EventInterrupt:
+		if len(e.Base64) > 0 || e.Parent != "" || e.Tool != nil || e.Tokens != nil || e.Failed {
+			return fmt.Errorf("%s has a text and nothing else", e.Type)
+		}
 	default:
 		if len(e.Base64) > 0 {
 			return fmt.Errorf("%s has no base64", e.Type)
@@ -98,11 +102,14 @@ func (e Event) line() agent.Line {
 	return agent.Line{Kind: agent.Kind(e.Type), Text: e.Text, More: e.More, Parent: e.Parent, Tool: e.Tool, Tokens: e.Tokens, Failed: e.Failed}
 }
 
-// Show is what an agent did as people read it, "" for other events. It is the child's word, like its output.
+// Show is what an agent did, or was told, as people read it, "" for other events. It is the child's word, like its output, but for
+// what the parent has said.
 func (e Event) Show() string {
 	switch e.Type {
 	case EventState, EventStdout, EventStderr, EventGap:
 		return ""
+	case EventMessage, EventInterrupt:
+		return agent.ShowSaid(string(e.Type), e.Text, e.More)
 	}
 	return agent.Show(e.line())
 }

@@ -64,7 +64,7 @@ func checkNames(t *testing.T, id SubagentID, request RequestID) {
 	t.Helper()
 	for kind, name := range map[Kind]string{
 		KindRequest: RequestName(id), KindResponse: ResponseName(id), KindCancel: CancelName(id), KindStatus: StatusName(id),
-		KindEvents: EventsName(id, request, maxSegment),
+		KindEvents: EventsName(id, request, maxNumber),
 	} {
 		if got, raw := ParseName(name); got != kind || raw != id.String() {
 			t.Errorf("%q is a %v of %q", name, got, raw)
@@ -73,7 +73,7 @@ func checkNames(t *testing.T, id SubagentID, request RequestID) {
 			t.Errorf("%q is no name of ours", name)
 		}
 	}
-	if _, _, _, ok := ParseEventsName(EventsName(id, request, maxSegment+1)); ok {
+	if _, _, _, ok := ParseEventsName(EventsName(id, request, maxNumber+1)); ok {
 		t.Errorf("%s has a segment that no run comes to", id)
 	}
 	if _, hash, seq, ok := ParseEventsName(EventsName(id, request, 7)); !ok || hash != request.Hash() || seq != 7 {

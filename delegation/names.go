@@ -26,10 +26,11 @@ const (
 	KindStatus
 	KindEvents
 	KindHeartbeat
+	KindInput
 )
 
 func (k Kind) String() string {
-	return [...]string{"other", "request", "response", "cancel", "status", "events", "heartbeat"}[k]
+	return [...]string{"other", "request", "response", "cancel", "status", "events", "heartbeat", "input"}[k]
 }
 
 // RequestName is the file in which a subagent is asked for.
@@ -88,25 +89,33 @@ func ParseName(name string) (Kind, string) {
 	if id, _, _, ok := ParseEventsName(name); ok {
 		return KindEvents, id
 	}
+	if id, _, _, ok := ParseInputName(name); ok {
+		return KindInput, id
+	}
 	return KindOther, ""
 }
 
-// maxSegment bounds the number of a segment of live output: a run would take years to come so far.
-const maxSegment = 1 << 31
+// maxNumber bounds the number in a name, as that of a segment of live output: a run would take years to come so far.
+const maxNumber = 1 << 31
 
 // ParseEventsName takes the name of an events segment apart. requestHash is RequestID.Hash; seq counts from 1.
 func ParseEventsName(name string) (rawID, requestHash string, seq int, ok bool) {
-	rest, ok := between(name, "events_", ".jsonl")
+	return parseNumbered(name, "events_", ".jsonl")
+}
+
+// parseNumbered takes a name apart that ends with an id, the hash of a request and a number from 1.
+func parseNumbered(name, prefix, suffix string) (rawID, requestHash string, n int, ok bool) {
+	rest, ok := between(name, prefix, suffix)
 	if !ok {
 		return "", "", 0, false
 	}
 	rest, number, _ := cutLast(rest, ".")
 	rawID, requestHash, ok = cutLast(rest, ".")
-	seq, err := strconv.Atoi(number)
-	if !ok || err != nil || seq < 1 || seq > maxSegment || strconv.Itoa(seq) != number || !isHash(requestHash) {
+	n, err := strconv.Atoi(number)
+	if !ok || err != nil || n < 1 || n > maxNumber || strconv.Itoa(n) != number || !isHash(requestHash) {
 		return "", "", 0, false
 	}
-	return rawID, requestHash, seq, true
+	return rawID, requestHash, n, true
 }
 
 // IsTemp says whether a name is that of a file that Publish writes or, when it is old, that a writer left behind when

@@ -156,7 +156,7 @@ func TestProtocolTexts(t *testing.T) {
 // TestProtocolExamples reads every example as the file that its fence names.
 func TestProtocolExamples(t *testing.T) {
 	blocks := regexp.MustCompile("(?ms)^```jsonl? (\\S+)\n(.*?)^```$").FindAllStringSubmatch(protocol(t), -1)
-	if len(blocks) != 7 {
+	if len(blocks) != 8 {
 		t.Errorf("%d examples", len(blocks))
 	}
 	for _, block := range blocks {
@@ -174,6 +174,8 @@ func TestProtocolExamples(t *testing.T) {
 			_, err = DecodeEvents(data)
 		case KindHeartbeat:
 			_, err = DecodeHeartbeat(data)
+		case KindInput:
+			_, err = DecodeInput(data, subagentID(t, "s1"), requestID(t, "9f2c4e1ab0d37755"), 1)
 		default:
 			err = fmt.Errorf("a %v is no example", kind)
 		}

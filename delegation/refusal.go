@@ -41,4 +41,9 @@ const (
 	CodeAttestation    Code = "attestation"     // the host saw that the sandbox is not what was asked for, or could not look
 	CodeLost           Code = "lost"            // it is not known how the run ended; the sentence says why
 	CodeInternal       Code = "internal"        // a fault of ours
+
+	// Of input.
+	CodeInputNotTaken Code = "input_not_taken" // the run's program takes none
+	CodeInputLate     Code = "input_late"      // the agent had ended its last turn
+	CodeInputLimit    Code = "input_limit"     // there was too much of it
 )

@@ -27,6 +27,9 @@ func DecodeRunStatus(data []byte) (RunStatus, error) {
 
 func (s *RunStatus) trim() {
 	s.RunningSince, s.Deadline, s.UpdatedAt = wireTime(s.RunningSince), wireTime(s.Deadline), wireTime(s.UpdatedAt)
+	if s.Input != nil && len(s.Input.Refused) == 0 {
+		s.Input.Refused = nil
+	}
 }
 
 func (s RunStatus) check() error {
@@ -40,6 +43,9 @@ func (s RunStatus) check() error {
 	case StateQueued, StateStarting, StateRunning, StateWaiting, StateEnded:
 	default:
 		return fmt.Errorf("state %.100q is none", s.State)
+	}
+	if err := s.Input.check(); err != nil {
+		return err
 	}
 	return checkReason(s.Reason)
 }

@@ -92,6 +92,8 @@ type RunStatus struct {
 	RunningSince time.Time `json:"running_since,omitzero"`
 	Deadline     time.Time `json:"deadline,omitzero"`
 	UpdatedAt    time.Time `json:"updated_at"`
+	// Input is what became of what the parent has said to the agent; nil before there was any.
+	Input *InputStatus `json:"input,omitempty"`
 }
 
 // Heartbeat is watcher.json: which watcher serves this outbox, what it can do, and that it is alive.
@@ -124,6 +126,7 @@ const (
 	FeatureProfiles = "profiles"
 	FeatureContext  = "context_paths"
 	FeatureCancel   = "cancel_request"
+	FeatureInput    = "input"
 )
 
 // WireLimits are limits that a client should know before it asks.
@@ -141,6 +144,7 @@ type ProfileOffer struct {
 	Launcher    string `json:"launcher,omitempty"`
 	Agent       string `json:"agent,omitempty"`  // the program that thinks; "" where the task is for a command
 	Model       string `json:"model,omitempty"`  // the agent's, where the profile says it
+	Input       bool   `json:"input,omitempty"`  // its agent takes messages while it works
 	Chosen      string `json:"chosen,omitempty"` // why it is this launcher, where the host has chosen
 }
 
@@ -177,6 +181,9 @@ const (
 	EventStdout EventType = "stdout"
 	EventStderr EventType = "stderr"
 	EventGap    EventType = "gap" // output was lost or is over the bound
+	// What the parent has said, when the agent has it. The host tells them, and no child can.
+	EventMessage   EventType = "message"
+	EventInterrupt EventType = "interrupt"
 )
 
 // The types of events of a run whose profile names an agent; they stand in the place of its standard output.
