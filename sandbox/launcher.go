@@ -53,7 +53,8 @@ type Attachment interface {
 	// Output must be read until it is closed: a stream that is not read stops the child. It is closed when the
 	// sandbox has ended and everything was delivered, or after Close.
 	Output() <-chan Chunk
-	// Input is the agent's standard input, from Release on. Without Process.Stdin it is closed already.
+	// Input is the agent's standard input, from Release on. Without Process.Stdin it is closed already. A write waits for an agent that
+	// does not read; Close of the attachment ends it. Only a Process.Lasting input has other writers than the first attachment.
 	Input() io.WriteCloser
 	// Signal sends the signal to the agent's group; Kill ends every process of the sandbox.
 	Signal(context.Context, Signal) error

@@ -45,6 +45,9 @@ type Process struct {
 	Umask int      `json:"umask"`
 	// Stdin keeps the agent's standard input open for Attachment.Input; otherwise it is empty.
 	Stdin bool `json:"stdin,omitempty"`
+	// Lasting has the standard input outlive attachments: every one of them can write to it, and nothing but the sandbox's end ends it. A
+	// write that was broken off may leave a part of itself. It goes with Stdin.
+	Lasting bool `json:"lasting,omitempty"`
 	// Agent says that standard output is the lines of an adapter of package agent, and of which one.
 	Agent string `json:"agent,omitempty"`
 }

@@ -22,3 +22,9 @@ func agentCommand(p Profile, asked string) []string {
 	}
 	return append(command, agent.Find(p.Agent).Program)
 }
+
+// Hears says whether an agent takes what its parent says while it works.
+func Hears(name string) bool {
+	known := agent.Find(name)
+	return known != nil && known.Hears
+}

@@ -39,8 +39,8 @@ func (c *compiler) buildProcess() *delegation.Refusal {
 		return refusal
 	}
 	c.spec.Process = sandbox.Process{
-		Argv: argv, Env: c.environment(), Dir: c.workspace.target, Umask: c.profile.Umask, Stdin: c.profile.Stdin,
-		Agent: c.profile.Agent,
+		Argv: argv, Env: c.environment(), Dir: c.workspace.target, Umask: c.profile.Umask, Stdin: c.profile.Stdin || Hears(c.profile.Agent),
+		Lasting: Hears(c.profile.Agent), Agent: c.profile.Agent,
 	}
 	return c.addFiles(command)
 }

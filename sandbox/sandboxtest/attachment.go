@@ -113,7 +113,9 @@ func (a *attachment) Wait(ctx context.Context) (exit sandbox.Exit, err error) {
 func (a *attachment) Close() error {
 	a.close()
 	if a.input {
-		a.box.input.Close()
+		if !a.box.spec.Process.Lasting {
+			a.box.input.Close()
+		}
 		a.box.release(false)
 	}
 	a.pumped.Wait()
@@ -123,10 +125,13 @@ func (a *attachment) Close() error {
 	return nil
 }
 
-// input is the agent's standard input. It ends with its attachment, as Docker has it.
+// input is the agent's standard input. It ends with its attachment, as Docker has it, unless it lasts.
 type input struct{ a *attachment }
 
 func (i input) Write(p []byte) (int, error) {
+	if i.a.box.spec.Process.Lasting {
+		return i.a.box.hand(i.a.open, p)
+	}
 	if !i.a.input {
 		return 0, io.ErrClosedPipe
 	}
@@ -134,7 +139,7 @@ func (i input) Write(p []byte) (int, error) {
 }
 
 func (i input) Close() error {
-	if !i.a.input {
+	if !i.a.input || i.a.box.spec.Process.Lasting {
 		return nil
 	}
 	return i.a.box.input.Close()

@@ -25,6 +25,7 @@ type box struct {
 	log          *replay
 	stdin        *io.PipeReader
 	input        *io.PipeWriter
+	handed       chan []byte     // what attachments write to an input that lasts
 	life, agent  context.Context // of the whole sandbox, and of the agent's group in it
 	kill         context.CancelFunc
 	killAgent    context.CancelFunc
@@ -62,6 +63,7 @@ func newBox(w *World, installation string, id sandbox.SandboxID, spec sandbox.Sp
 	b.life, b.kill = context.WithCancel(context.Background())
 	b.agent, b.killAgent = context.WithCancel(b.life)
 	b.stdin, b.input = io.Pipe()
+	b.handed = make(chan []byte)
 	if !spec.Process.Stdin {
 		b.input.Close()
 	}
@@ -94,8 +96,12 @@ func (b *box) start() {
 
 // run is the sandbox's life.
 func (b *box) run() {
+	if b.spec.Process.Lasting {
+		b.spawned.Go(b.handOn)
+	}
 	code := b.init()
 	b.kill()
+	b.stdin.CloseWithError(io.ErrClosedPipe)
 	b.spawned.Wait()
 	b.stdin.CloseWithError(io.ErrClosedPipe)
 	b.world.end(b)
@@ -105,6 +111,37 @@ func (b *box) run() {
 	b.mu.Unlock()
 	b.log.close()
 	close(b.done)
+}
+
+// hand gives the agent what an attachment writes, unless that is closed first.
+func (b *box) hand(open context.Context, p []byte) (int, error) {
+	b.mu.Lock()
+	held := b.held
+	b.mu.Unlock()
+	if held || open.Err() != nil {
+		return 0, io.ErrClosedPipe
+	}
+	select {
+	case b.handed <- bytes.Clone(p):
+		return len(p), nil
+	case <-open.Done():
+	case <-b.life.Done():
+	}
+	return 0, io.ErrClosedPipe
+}
+
+// handOn is the pipe between attachments and the agent.
+func (b *box) handOn() {
+	for {
+		select {
+		case p := <-b.handed:
+			if _, err := b.input.Write(p); err != nil {
+				return
+			}
+		case <-b.life.Done():
+			return
+		}
+	}
 }
 
 // init is sandbox-init: it holds, may fail, says that it started, runs the agent, writes the answer.

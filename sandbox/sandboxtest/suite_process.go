@@ -9,6 +9,7 @@ import (
 
 var processCases = []testCase{
 	{"stdin reaches the agent until it is closed", stdinReaches},
+	{"a write to an agent that does not read ends with its attachment", unreadInput},
 	{"without stdin it is at its end", stdinAtEnd},
 	{"exit codes are the agent's", exitCodes},
 	{"a program that is none", noProgram},
@@ -33,6 +34,31 @@ func stdinReaches(b *bench) {
 	b.must(a.Input().Close())
 	b.exits(b.end(a, seen), 0)
 	b.same("stdout", seen.stdout, "one\ntwo\n")
+}
+
+// unreadInput fills the input of an agent that reads nothing.
+func unreadInput(b *bench) {
+	spec := b.spec("sleep")
+	spec.Process.Stdin, spec.Process.Lasting = true, true
+	h, a, _ := b.run(spec)
+	written := make(chan error, 1)
+	go func() {
+		for {
+			if _, err := a.Input().Write(make([]byte, 64<<10)); err != nil {
+				written <- err
+				return
+			}
+		}
+	}()
+	b.must(a.Close())
+	select {
+	case <-written:
+	case <-b.ctx.Done():
+		b.Error("a write outlives its attachment")
+	}
+	next := b.open(h, "")
+	b.must(next.Signal(b.ctx, sandbox.Kill))
+	b.exits(b.wait(next), 128+9)
 }
 
 // say writes to the agent's standard input.

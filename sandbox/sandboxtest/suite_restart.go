@@ -15,6 +15,7 @@ var restartCases = []testCase{
 	{"what a dead launcher held never runs", nextFindsHeld},
 	{"the next launcher continues the output", nextContinues},
 	{"the next launcher still has what was said", nextReplays},
+	{"an input that lasts reaches the agent from the next launcher too", nextSays},
 	{"another installation sees and removes nothing", othersAreBlind},
 }
 
@@ -99,6 +100,28 @@ func nextContinues(b *bench) {
 	b.crash()
 	b.exits(b.end(b.open(h, seen.cursor), seen), 0)
 	b.same("stdout in two parts", seen.stdout, numbered(20, ""))
+}
+
+// nextSays writes from two launchers to one agent. What the first has not written to its end does not count.
+func nextSays(b *bench) {
+	b.alone()
+	spec := b.spec("cat")
+	spec.Process.Stdin, spec.Process.Lasting = true, true
+	h, a, seen := b.run(spec)
+	b.say(a, "one\n")
+	b.read(a, seen, seen.says("one\n"))
+	b.crash()
+	next := b.open(h, seen.cursor)
+	b.say(next, "two\n")
+	b.read(next, seen, seen.says("two\n"))
+	b.must(next.Close())
+	last := b.open(h, seen.cursor)
+	b.say(last, "three\n")
+	b.read(last, seen, seen.says("three\n"))
+	b.must(last.Signal(b.ctx, sandbox.Kill))
+	b.exits(b.end(last, seen), 128+9)
+	b.same("stdout of three attachments", seen.stdout, "one\ntwo\nthree\n")
+	b.goesAway(h)
 }
 
 func nextReplays(b *bench) {

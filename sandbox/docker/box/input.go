@@ -4,9 +4,12 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"strings"
+	"time"
 
 	"github.com/docker/docker/api/types"
 
+	"torno/internal/runfile"
 	"torno/sandbox"
 	"torno/sandbox/docker/engine"
 )
@@ -47,6 +50,10 @@ func (i agentInput) Write(p []byte) (int, error) {
 	if conn == nil || i.a.isClosed() {
 		return 0, io.ErrClosedPipe
 	}
+	if err := conn.Conn.SetWriteDeadline(time.Time{}); err != nil {
+		return 0, err
+	}
+	defer context.AfterFunc(i.a.open, func() { _ = conn.Conn.SetWriteDeadline(time.Now()) })() // an agent that does not read holds up nothing
 	return conn.Conn.Write(p)
 }
 
@@ -68,11 +75,13 @@ func (b *Box) agentInput() *types.HijackedResponse {
 	return b.input
 }
 
-// abandon ends the input of an init that holds.
+// abandon ends the input of an init that holds. The end of an input that lasts would not come to init, so it gets a word that is none.
 func (b *Box) abandon() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.held {
+		_ = b.input.Conn.SetWriteDeadline(time.Now().Add(time.Second))
+		_, _ = io.WriteString(b.input.Conn, strings.Repeat("\n", len(runfile.Release)))
 		b.dropStreams()
 	}
 }

@@ -18,7 +18,8 @@ import (
 // Open follows a sandbox. The first time that is the stream which Start attached to, raw and whole, at the speed at which
 // it is read. Every other time it is the engine's bounded log, which may have lost its beginning.
 //
-// The agent's standard input stays open from one attachment to the next, until Input is closed or this process ends.
+// The agent's standard input stays open from one attachment to the next, until Input is closed or this process ends. An input that
+// lasts is attached to anew.
 func (r *Reach) Open(ctx context.Context, h sandbox.Handle, b *Box, cursor sandbox.Cursor) (sandbox.Attachment, error) {
 	from, err := output.Parse(cursor)
 	if err != nil {
@@ -55,6 +56,9 @@ func (r *Reach) openLog(ctx context.Context, h sandbox.Handle, b *Box, from outp
 	}
 	if found.State.Status == container.StateCreated {
 		return nil, fmt.Errorf("container %s was never started", h.ID)
+	}
+	if err := r.takeInput(ctx, h, b, found.Config); err != nil {
+		return nil, err
 	}
 	following, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	log, err := r.askLog(ctx, following, cancel, h)

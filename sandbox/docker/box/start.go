@@ -102,6 +102,25 @@ func (r *Reach) attach(ctx context.Context, h sandbox.Handle, o container.Attach
 	return nil, engine.Away(fmt.Errorf("attach: %w", err))
 }
 
+// takeInput attaches to an agent's standard input that lasts, once more: the connection of an earlier attachment may be broken, or was
+// another process's.
+func (r *Reach) takeInput(ctx context.Context, h sandbox.Handle, b *Box, made *container.Config) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if made.StdinOnce || b.held {
+		return nil
+	}
+	input, err := r.attach(ctx, h, container.AttachOptions{Stream: true, Stdin: true})
+	if err != nil {
+		return nil //nolint:nilerr // it has ended: the next call says so
+	}
+	if b.input != nil {
+		b.input.Close()
+	}
+	b.input = input
+	return nil
+}
+
 // proveUnstarted makes sure that a container of which the engine says so was indeed never started: the engine that made it
 // still lives, and would know. See package processes.
 func (r *Reach) proveUnstarted(ctx context.Context, h sandbox.Handle, created string) error {

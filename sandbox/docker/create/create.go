@@ -87,7 +87,7 @@ type making struct {
 // Create makes the container of a sandbox. What was set up is undone where that fails, or left to FailedLaunches.
 func (g *Ground) Create(ctx context.Context, o local.Order) (created Created, err error) {
 	m := &making{Ground: g, Making: local.Making{Order: o}}
-	m.recipe = recipe.Recipe{Nonce: rand.Text(), Limits: o.Spec.Limits, CPUs: g.CPUs, Seccomp: g.Filter.Outline, Runtime: g.Runtime}
+	m.recipe = recipe.Recipe{Nonce: rand.Text(), Limits: o.Spec.Limits, CPUs: g.CPUs, Seccomp: g.Filter.Outline, Runtime: g.Runtime, Lasting: o.Spec.Process.Lasting}
 	defer func() {
 		if err != nil {
 			left := m.RollBack()

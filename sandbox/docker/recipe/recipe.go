@@ -28,6 +28,7 @@ type Recipe struct {
 	CPUs    int64 // thousandths that the engine's machine has; it refuses to be asked for more
 	Seccomp string
 	Mounts  []mount.Mount
+	Lasting bool     // standard input outlives the connections to it
 	Covers  []string // the image's VOLUMEs, which would otherwise be unbounded directories on the host
 }
 
@@ -52,8 +53,8 @@ func (r Recipe) Container() (*container.Config, *container.HostConfig) {
 		// No network is set up at all. The runtime still makes a namespace with nothing but loopback in it, and does it
 		// in half the time that the engine needs for its network "none".
 		NetworkDisabled: true,
-		OpenStdin:       true, // the release comes on it
-		StdinOnce:       true, // the end of our stream is the end of init's input, and of the agent's
+		OpenStdin:       true,       // the release comes on it
+		StdinOnce:       !r.Lasting, // the end of our stream is the end of init's input, and of the agent's, unless that lasts
 		Image:           r.Image,
 		WorkingDir:      "/",
 		Entrypoint:      []string{runfile.Init},
