@@ -47,6 +47,13 @@ func (d dispatch) Newest(ctx context.Context, box string, id delegation.Subagent
 	return underwayOf(found.Run.(*run.Run)), true
 }
 
+// Hear is for outbox.Host.
+func (d dispatch) Hear(u outbox.Underway, n int) {
+	if r := d.runs.Running(u.Run); r != nil {
+		r.Hear(n)
+	}
+}
+
 // Stop is for outbox.Host.
 func (d dispatch) Stop(ctx context.Context, u outbox.Underway, reason delegation.Reason) {
 	d.schedule.Stop(ctx, u.Ticket, reason)

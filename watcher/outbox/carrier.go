@@ -33,6 +33,8 @@ type carrier interface {
 	// Newest is the newest run of a subagent of an outbox, while it is not over.
 	Newest(ctx context.Context, outbox string, id delegation.SubagentID) (Underway, bool)
 	Stop(ctx context.Context, u Underway, reason delegation.Reason)
+	// Hear tells a run that its parent may have said something, in a file of this number.
+	Hear(u Underway, n int)
 }
 
 // Underway is a run on its way.

@@ -123,6 +123,8 @@ func (s *scan) event(ctx context.Context, event fsnotify.Event) {
 		s.lookAt(ctx, name, raw, false)
 	case delegation.KindCancel:
 		s.cancelled(ctx, raw)
+	case delegation.KindInput:
+		s.input(name)
 	}
 }
 
@@ -230,6 +232,8 @@ func (s *scan) listed(ctx context.Context, name string) {
 		s.leftovers.orphan(name, raw)
 	case delegation.KindEvents:
 		s.leftovers.orphanSegment(ctx, name)
+	case delegation.KindInput:
+		s.leftovers.orphanInput(ctx, name)
 	case delegation.KindOther:
 		s.leftovers.orphanTemp(name)
 	}

@@ -2,6 +2,7 @@ package output
 
 import (
 	"bytes"
+	"encoding/json"
 	"slices"
 	"time"
 
@@ -23,6 +24,8 @@ type Child struct {
 	Agent          bool // standard output is the lines of an agent's adapter
 	OnHolding      func()
 	OnStarted      func(time.Time)
+	OnAcknowledged func(agent.Line) []delegation.Event // what is told of it
+	Inputs         func() delegation.InputStatus       // what became of what the parent has said
 
 	Cursor    sandbox.Cursor // where a new attachment goes on
 	head      []byte         // standard error until its first line is complete
@@ -74,6 +77,10 @@ func (o *Child) takeLine(text []byte) {
 		o.takeStdout(append(text, '\n'))
 		return
 	}
+	if l.Kind == agent.Acknowledged {
+		o.takeAcknowledged(l)
+		return
+	}
 	if l.Kind == agent.Text {
 		o.Stdout.add([]byte(l.Text))
 		if !l.More {
@@ -81,6 +88,19 @@ func (o *Child) takeLine(text []byte) {
 		}
 	}
 	o.Live.happened(delegation.EventOf(l), text)
+}
+
+// takeAcknowledged takes an adapter's word for what became of what the parent has said.
+func (o *Child) takeAcknowledged(l agent.Line) {
+	if o.OnAcknowledged == nil {
+		return
+	}
+	for _, e := range o.OnAcknowledged(l) {
+		text, err := json.Marshal(e.Text)
+		if err == nil {
+			o.Live.happened(e, text)
+		}
+	}
 }
 
 // Rest takes what the child printed last, when its output has ended.

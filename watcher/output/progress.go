@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"time"
 
+	"torno/delegation"
 	"torno/sandbox"
 )
 
@@ -18,10 +19,11 @@ type Progress struct {
 	Lost           bool   `json:",omitempty"` // output of an earlier sandbox of the run was lost
 	Over           bool   `json:",omitempty"` // the segment says that the run has ended
 
-	Agent   bool      `json:",omitempty"` // standard output is an adapter's lines
-	Line    line      `json:",omitzero"`  // of which the last is not complete
-	Head    []byte    `json:",omitempty"` // of init's first line, until it is complete; all of it where it says that nothing was started
-	Started time.Time `json:",omitzero"`  // when it said that the agent starts; zero before
+	Agent   bool                   `json:",omitempty"` // standard output is an adapter's lines
+	Line    line                   `json:",omitzero"`  // of which the last is not complete
+	Head    []byte                 `json:",omitempty"` // of init's first line, until it is complete; all of it where it says that nothing was started
+	Input   delegation.InputStatus `json:",omitzero"`  // what became of what the parent has said
+	Started time.Time              `json:",omitzero"`  // when it said that the agent starts; zero before
 }
 
 // A client may read a run's live output slowly, while one sandbox of the run follows another and one watcher another. So segments
@@ -45,7 +47,12 @@ func (o *Child) CountOn(p Progress) {
 
 // Progress is where the output stands.
 func (o *Child) Progress() Progress {
+	var input delegation.InputStatus
+	if o.Inputs != nil {
+		input = o.Inputs()
+	}
 	return Progress{
+		Input:  input,
 		Cursor: o.Cursor, Segment: o.Live.Seq, Lines: o.Live.lines, Bytes: o.Bytes,
 		Stdout: o.Stdout.buf, Stderr: o.Stderr.buf, Inside: o.Live.inside, Over: o.Live.over, Agent: o.Agent, Line: o.line, Head: o.head, Started: o.StartedAt,
 	}

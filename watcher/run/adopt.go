@@ -18,9 +18,11 @@ func (runs *Runs) Adopt(q Request, c Client, record journal.Run, h sandbox.Handl
 	r.launcher, r.launcherName = runs.Launchers[h.Launcher], h.Launcher
 	r.handle, r.admitted = h, record.Created
 	r.sandbox = record.Sandbox
-	r.out.Resume(runs.Notes.Load(r.hash), output.NotAhead(record.Started), r.client.HasLive)
+	progress := runs.Notes.Load(r.hash)
+	r.inputs.resume(progress.Input)
+	r.out.Resume(progress, output.NotAhead(record.Started), r.client.HasLive)
 	r.times.created, r.release = record.Created, releaseOf(record)
-	r.standing.now = Standing{State: record.State, Released: true, Started: r.out.StartedAt}
+	r.standing.now = Standing{State: record.State, Released: true, Started: r.out.StartedAt, Input: r.inputs.status()}
 	r.goOnEnding(runs.endingOf(r.hash))
 	if reason != "" {
 		r.End(reason)

@@ -80,6 +80,7 @@ func (a *attendance) stay() error {
 		a.att.Input().Close()
 	}
 	a.work.Go(func() { a.r.workplace.watch(a.ctx, a.began, a.r.handle.State) })
+	a.work.Go(a.feed)
 	a.watch()
 	a.drain()
 	return a.err
@@ -194,6 +195,7 @@ func (a *attendance) watch() {
 			}
 		case <-poll.C:
 			a.noteRunning()
+			a.r.Hear(0)
 			if reason := a.r.client.Check(); reason != "" {
 				a.r.End(reason)
 			}

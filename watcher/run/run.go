@@ -38,8 +38,10 @@ type Client interface {
 	Live() *output.Live                        // where live output goes
 	HasLive(seq int) bool                      // whether live output was published up to a segment
 	KeepLive(first, last int, ended time.Time) // leaves the live output of an ended run to the client
-	Crowded(why error)                         // tells that there is too little room where the run works
-	InspectTurn() *workspace.Turn              // the turn of the outbox's runs to have looked at what they have left
+	// ReadInput reads what the parent has said to the agent, by its number. It is false where that is not there, or not whole.
+	ReadInput(n int) (in delegation.Input, refusal *delegation.Refusal, there bool)
+	Crowded(why error)            // tells that there is too little room where the run works
+	InspectTurn() *workspace.Turn // the turn of the outbox's runs to have looked at what they have left
 }
 
 // Run is one admitted request on its way, as every goroutine may see it. The fields above the line are set once, at admission; below
@@ -65,6 +67,8 @@ type Run struct {
 	ticket schedule.Ticket // its place in the schedule
 
 	standing standing
+	telling  sync.Mutex // orders what is shown of it
+	inputs   *inputs
 
 	abandoned chan struct{} // closed when the operator gives a stranded run up
 	giveUp    sync.Once

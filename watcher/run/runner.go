@@ -55,11 +55,13 @@ func (runs *Runs) newRun(q Request, c Client) *runner {
 		Run: r, Lane: q.Outbox, Subject: schedule.Subject{Outbox: q.Key.Outbox, Subagent: q.Key.Subagent}, Bytes: q.Bytes, Needs: q.Spec.Door != nil,
 	}
 	r.standing.now.State = delegation.StateQueued
+	r.inputs = newInputs(q.Spec.Process.Lasting)
 	r.ending, r.stop = context.WithCancelCause(context.Background())
 	r.runner = &runner{
 		Run: r, launcher: runs.Launchers[q.Launcher], launcherName: q.Launcher, workspace: q.Spec.WorkspacePath(), workplace: workplace{Run: r},
 		warnings: q.Warnings, out: &output.Child{Live: r.live, Agent: q.Spec.Process.Agent != ""},
 	}
+	r.runner.out.OnAcknowledged, r.runner.out.Inputs = r.acknowledged, r.inputs.noted
 	r.live.Note = func() {
 		crash.At("segment.noted")
 		runs.Notes.Save(r.hash, r.runner.out.Progress())

@@ -11,11 +11,12 @@ import (
 // shown are views of it.
 type Standing struct {
 	State    delegation.State
-	Position int               // in the queue, while it waits there
-	Reason   delegation.Reason // of its end
-	Released bool              // its agent may run
-	Started  time.Time         // when its agent began; the journal may know it a moment later
-	Stranded string            // why the site that has its sandbox cannot be reached; "" while it can be
+	Position int                     // in the queue, while it waits there
+	Reason   delegation.Reason       // of its end
+	Released bool                    // its agent may run
+	Started  time.Time               // when its agent began; the journal may know it a moment later
+	Input    *delegation.InputStatus // of what the parent has said to the agent; nil where that is nothing
+	Stranded string                  // why the site that has its sandbox cannot be reached; "" while it can be
 }
 
 // standing keeps where a run stands, and wakes those that wait for a change.
@@ -59,9 +60,10 @@ func (r *Run) Standing() Standing { return r.standing.read() }
 // Watch is where the run stands, and a channel that is closed when that changes. A run that is over does not change any more.
 func (r *Run) Watch() (Standing, <-chan struct{}) { return r.standing.watch() }
 
-// change changes where the run stands, and has every view show it. The schedule calls it while the run waits there, and from then
-// on the goroutine that carries the run, so views see the changes in their order.
+// change changes where the run stands, and has every view show it, in the order of the changes.
 func (r *Run) change(change func(*Standing)) {
+	r.telling.Lock()
+	defer r.telling.Unlock()
 	before, now := r.standing.set(change)
 	if now.State != before.State {
 		r.live.State(now.State, now.Reason)
@@ -76,7 +78,7 @@ func (r *Run) Show(position int) { r.change(func(s *Standing) { s.Position = pos
 func (r *Run) status(now Standing) delegation.RunStatus {
 	s := delegation.RunStatus{
 		Version: delegation.Version, SubagentID: r.key.Subagent.String(), RequestID: r.key.Request.String(), State: now.State,
-		Position: now.Position, Reason: now.Reason, Attempt: r.key.Attempt, RunningSince: now.Started, UpdatedAt: time.Now().UTC(),
+		Position: now.Position, Reason: now.Reason, Attempt: r.key.Attempt, RunningSince: now.Started, UpdatedAt: time.Now().UTC(), Input: now.Input,
 	}
 	if now.State == delegation.StateRunning {
 		s.Deadline = now.Started.Add(r.spec.Timeout)

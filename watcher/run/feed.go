@@ -1,0 +1,43 @@
+package run
+
+import (
+	"time"
+
+	"torno/internal/crash"
+)
+
+// inputAgain is how long an adapter has to acknowledge before all is sent once more: its word may have been lost.
+const inputAgain = 10 * time.Second
+
+// feed brings what the parent says to the agent, until the attendance is over. A child that does not read holds up this goroutine alone:
+// the end of the attachment ends its write.
+func (a *attendance) feed() {
+	in := a.r.inputs
+	in.sendAgain()
+	again := time.NewTicker(inputAgain)
+	defer again.Stop()
+	for {
+		a.r.takeInputs()
+		a.send()
+		select {
+		case <-in.wake:
+		case <-again.C:
+			in.sendAgain()
+		case <-a.exited:
+			return
+		case <-a.ctx.Done():
+			return
+		}
+	}
+}
+
+// send writes what was not sent yet. What could not be written is sent again later.
+func (a *attendance) send() {
+	for line, more := a.r.inputs.unsent(); more; line, more = a.r.inputs.unsent() {
+		crash.At("input.sent")
+		if _, err := a.att.Input().Write(line); err != nil {
+			a.r.log.Debug("a sandbox does not take input", "run", a.r.hash, "error", err)
+			return
+		}
+	}
+}
