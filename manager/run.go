@@ -143,6 +143,7 @@ func (r *Run) remove() error {
 		r.m.dir.Remove(delegation.CancelName(r.id)),
 		r.m.dir.Remove(delegation.CancelRequestName(r.id, r.request)),
 		r.m.dir.Remove(delegation.StatusName(r.id)),
+		r.removeInputs(),
 	)
 	if _, nobody := r.m.Serving(); nobody != nil {
 		err = errors.Join(err, r.removeEvents())

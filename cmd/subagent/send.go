@@ -1,0 +1,73 @@
+package main
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"torno/delegation"
+	"torno/internal/cli"
+	"torno/manager"
+)
+
+func (c *app) sendCommand() cli.Command {
+	var interrupt bool
+	within := manager.DefaultSendTime
+	return cli.Command{
+		Name: "send", Operands: "ID -- TEXT", Brief: "say something to a child's agent while it works",
+		About: `
+The agent takes the text as its user's next message, after what it does now. With --interrupt it stops what it does first; without a
+text that is all, and where nothing else was sent its run ends with that. The command returns when the agent has it.`,
+		Examples: []string{"subagent send sub_1a2b3c4d -- 'the tests are in ./check'", "subagent send sub_1a2b3c4d --interrupt -- 'stop, and revert what you did'"},
+		Options: []cli.Option{
+			{Name: "interrupt", Help: "stop what the agent does", Set: cli.On(&interrupt)},
+			{Name: "within", Value: "TIME", Help: "how long to wait until the agent has it; by default 30s", Set: cli.Duration(&within)},
+		},
+		Run: func(ctx context.Context, args cli.Args) (int, error) {
+			id, text, err := sendOperands(args, interrupt)
+			if err != nil {
+				return 0, err
+			}
+			kind := delegation.InputMessage
+			if interrupt {
+				kind = delegation.InputInterrupt
+			}
+			return c.send(ctx, id, kind, text, within)
+		},
+	}
+}
+
+// sendOperands are the child's id and the text.
+func sendOperands(args cli.Args, interrupt bool) (id, text string, err error) {
+	operands := args.All()
+	switch {
+	case len(operands) == 0:
+		return "", "", cli.Usage("send to which subagent? an id is missing")
+	case len(operands) == 1 && !interrupt:
+		return "", "", cli.Usage("send takes a text behind --")
+	}
+	return operands[0], strings.Join(operands[1:], " "), nil
+}
+
+func (c *app) send(ctx context.Context, id string, kind delegation.InputKind, text string, within time.Duration) (int, error) {
+	m, err := c.open()
+	if err != nil {
+		return 0, err
+	}
+	defer m.Close()
+	run, err := m.Attach(id)
+	if err != nil {
+		return 0, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	n, err := run.Send(ctx, kind, text)
+	if err != nil {
+		return 0, err
+	}
+	if c.JSON {
+		return exitCompleted, c.Out.Object(map[string]any{"subagent_id": run.ID(), "request_id": run.RequestID(), "n": n, "acknowledged": true})
+	}
+	c.Say("%s has it", run.ID())
+	return exitCompleted, nil
+}
