@@ -26,8 +26,8 @@ const (
 	Result     Kind = "result"      // the turn is over
 	Notice     Kind = "notice"      // the agent says something of itself, as that it tries again
 	Raw        Kind = "raw"         // the agent printed what its adapter does not know
-	// Acknowledged says that the agent has what its parent has said, or with Failed that it never will. It goes to the host alone: it is
-	// no event.
+	// Acknowledged says that the agent has what its parent has said, which it repeats in part, or with Failed that it never will, and why.
+	// It goes to the host alone: it is no event.
 	Acknowledged Kind = "acknowledged"
 )
 

@@ -29,6 +29,11 @@ func Show(l Line) string {
 		return marked("! ", ended(l))
 	case Usage:
 		return fmt.Sprintf("  %d tokens in, %d out\n", l.Tokens.Input, l.Tokens.Output)
+	case Acknowledged:
+		if !l.Failed {
+			return ShowSaid("told", l.Text, false)
+		}
+		return marked("! ", ended(l))
 	case Result:
 		if l.Failed {
 			return marked("failed: ", ended(l))

@@ -16,10 +16,13 @@ func TestShow(t *testing.T) {
 		"> Write (what it was given is too long to be shown)\n": {Kind: ToolCall, Tool: &Tool{Name: "Write", Cut: true}},
 		"> Say " + strings.Repeat("ü", shownCall) + "…\n":       {Kind: ToolCall, Tool: &Tool{Name: "Say", Input: []byte(`{"path":"` + strings.Repeat("ü", shownCall+1) + `"}`)}},
 		"  1\n  2\n  3\n  4\n  … 2 more lines\n":                {Kind: ToolResult, Text: "1\n2\n3\n4\n5\n6\n", Tool: &Tool{}},
-		"  failed: no\n":         {Kind: ToolResult, Text: "no", Tool: &Tool{}, Failed: true},
-		"  7 tokens in, 3 out\n": {Kind: Usage, Tokens: &Tokens{Input: 7, Output: 3}},
-		"failed: too dear\n":     {Kind: Result, Text: "too dear", Failed: true},
-		"! it tries again\n":     {Kind: Notice, Text: "it tries again"},
+		"  failed: no\n":            {Kind: ToolResult, Text: "no", Tool: &Tool{}, Failed: true},
+		"  7 tokens in, 3 out\n":    {Kind: Usage, Tokens: &Tokens{Input: 7, Output: 3}},
+		"failed: too dear\n":        {Kind: Result, Text: "too dear", Failed: true},
+		"! it tries again\n":        {Kind: Notice, Text: "it tries again"},
+		"< look\n< there\n":         {Kind: Acknowledged, N: 1, Text: "look\nthere"},
+		"< (told)\n":                {Kind: Acknowledged, N: 1},
+		"! claude did not get it\n": {Kind: Acknowledged, N: 1, Text: "claude did not get it", Failed: true},
 	} {
 		if got := Show(l); got != want {
 			t.Errorf("%+v is shown as %q, want %q", l, got, want)

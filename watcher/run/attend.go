@@ -80,7 +80,10 @@ func (a *attendance) stay() error {
 		a.att.Input().Close()
 	}
 	a.work.Go(func() { a.r.workplace.watch(a.ctx, a.began, a.r.handle.State) })
-	a.work.Go(a.feed)
+	a.work.Go(a.listen)
+	if a.r.inputs.takes {
+		a.work.Go(a.feed)
+	}
 	a.watch()
 	a.drain()
 	return a.err

@@ -9,18 +9,31 @@ import (
 // inputAgain is how long an adapter has to acknowledge before all is sent once more: its word may have been lost.
 const inputAgain = 10 * time.Second
 
-// feed brings what the parent says to the agent, until the attendance is over. A child that does not read holds up this goroutine alone:
-// the end of the attachment ends its write.
+// listen reads what the parent says, until the attendance is over.
+func (a *attendance) listen() {
+	for {
+		a.r.takeInputs()
+		select {
+		case <-a.r.inputs.wake:
+		case <-a.exited:
+			return
+		case <-a.ctx.Done():
+			return
+		}
+	}
+}
+
+// feed brings what was read to the agent, until the attendance is over. A child that does not read holds up this goroutine alone: the end
+// of the attachment ends its write.
 func (a *attendance) feed() {
 	in := a.r.inputs
 	in.sendAgain()
 	again := time.NewTicker(inputAgain)
 	defer again.Stop()
 	for {
-		a.r.takeInputs()
 		a.send()
 		select {
-		case <-in.wake:
+		case <-in.ready:
 		case <-again.C:
 			in.sendAgain()
 		case <-a.exited:

@@ -23,6 +23,7 @@ const (
 type inputs struct {
 	takes bool          // the agent hears
 	wake  chan struct{} // there may be a file
+	ready chan struct{} // there is something to send
 
 	mu      sync.Mutex
 	next    int // the number that is read next
@@ -41,7 +42,7 @@ type heldInput struct {
 }
 
 func newInputs(takes bool) *inputs {
-	return &inputs{takes: takes, wake: make(chan struct{}, 1), next: 1}
+	return &inputs{takes: takes, wake: make(chan struct{}, 1), ready: make(chan struct{}, 1), next: 1}
 }
 
 // resume goes on where an earlier watcher stopped.
@@ -57,8 +58,13 @@ func (r *Run) Hear(n int) {
 	in.mu.Lock()
 	in.seen = max(in.seen, n)
 	in.mu.Unlock()
+	poke(in.wake)
+}
+
+// poke has what waits on a channel look again.
+func poke(c chan struct{}) {
 	select {
-	case in.wake <- struct{}{}:
+	case c <- struct{}{}:
 	default:
 	}
 }
@@ -139,6 +145,7 @@ func (in *inputs) took(input delegation.Input, refusal *delegation.Refusal) {
 		return
 	}
 	in.held = append(in.held, heldInput{Input: said, line: line})
+	poke(in.ready)
 }
 
 func notTaken() *delegation.Refusal {
@@ -182,17 +189,17 @@ func (in *inputs) lacks(absent bool) (news bool) {
 
 // takeInputs reads the files that are there.
 func (r *Run) takeInputs() {
-	in, news := r.inputs, false
+	in, news, absent := r.inputs, false, false
 	for n := in.wanted(); n > 0; n = in.wanted() {
 		input, refusal, there := r.client.ReadInput(n)
 		if !there {
-			news = in.lacks(true) || news
+			absent = true
 			break
 		}
 		in.took(input, refusal)
-		news = in.lacks(false) || news || refusal != nil || !in.takes
+		news = news || refusal != nil || !in.takes
 	}
-	if news {
+	if in.lacks(absent) || news {
 		r.showInputs()
 	}
 }

@@ -18,17 +18,16 @@ const maxHeard = 64
 // ear takes what the parent says, on standard input, and hands it to the agent. The main goroutine reads; one goroutine writes to the
 // agent, which may read slowly, and acknowledges what the agent's pipe has taken whole. What came twice is handed on once.
 type ear struct {
-	agent  string                     // its name
-	form   func(agent.Input) [][]byte // the agent's own lines for it; nil where the agent takes none
-	lines  splitter
-	ended  bool // standard input has
-	last   int  // the highest number that was taken
-	queue  chan agent.Input
-	answer func(agent.Input, error)
+	form  func(agent.Input) [][]byte // the agent's own lines for it; nil where the agent takes none
+	lines splitter
+	ended bool // standard input has
+	last  int  // the highest number that was taken
+	queue chan agent.Input
 }
 
 func (r *run) newEar() *ear {
-	e := &ear{agent: r.kind.name, form: r.kind.says, queue: make(chan agent.Input, maxHeard), answer: r.acknowledge}
+	r.known = make(map[int]agent.Line)
+	e := &ear{form: r.kind.says, queue: make(chan agent.Input, maxHeard)}
 	e.lines = splitter{most: agent.MaxInputLine, whole: r.hear, tooLong: func(int64) {}}
 	return e
 }
@@ -79,7 +78,7 @@ func (r *run) expect() bool {
 // acknowledge tells the watcher what became of an input, and remembers it.
 func (r *run) acknowledge(in agent.Input, err error) {
 	l := agent.Line{Kind: agent.Acknowledged, N: in.N}
-	if err != nil {
+	if l.Text, _ = cut(in.Text, mostSaid); err != nil {
 		l.Failed, l.Text = true, fmt.Sprintf("%s did not get it: %v", r.kind.name, err)
 	}
 	r.mu.Lock()

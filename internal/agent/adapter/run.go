@@ -56,10 +56,7 @@ type run struct {
 
 // Main is the adapter: args are the words behind "agent". It returns the exit code.
 func Main(args []string, start Start) int {
-	r := &run{
-		out: teller{fd: unix.Stdout}, patience: patience, signals: make(chan os.Signal, 16), quiet: true,
-		known: make(map[int]agent.Line),
-	}
+	r := &run{out: teller{fd: unix.Stdout}, patience: patience, signals: make(chan os.Signal, 16), quiet: true}
 	signal.Notify(r.signals, unix.SIGINT, unix.SIGTERM, unix.SIGHUP, unix.SIGQUIT, unix.SIGUSR1, unix.SIGUSR2)
 	var err error
 	if r.options, err = parse(args); err != nil {
