@@ -128,3 +128,20 @@ func FuzzDecode(f *testing.F) {
 		}
 	})
 }
+
+// TestLinesOfParentsAreNone: a child cannot tell its parent's words.
+func TestLinesOfParentsAreNone(t *testing.T) {
+	for _, kind := range []string{"message", "interrupt", "input", "decision"} {
+		if l, err := Decode([]byte(`{"type":"` + kind + `","text":"x"}`)); err == nil {
+			t.Errorf("%+v is taken", l)
+		}
+	}
+	for _, text := range []string{
+		`{"type":"acknowledged"}`, `{"type":"acknowledged","n":0}`, `{"type":"acknowledged","n":-1}`, `{"type":"acknowledged","n":1e99}`, `{"type":"text","text":"x","n":1}`,
+		`{"type":"acknowledged","n":1,"tokens":{}}`, `{"type":"acknowledged","n":1,"tool":{}}`,
+	} {
+		if l, err := Decode([]byte(text)); err == nil {
+			t.Errorf("%+v is taken", l)
+		}
+	}
+}

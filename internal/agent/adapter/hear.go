@@ -78,7 +78,8 @@ func (r *run) expect() bool {
 // acknowledge tells the watcher what became of an input, and remembers it.
 func (r *run) acknowledge(in agent.Input, err error) {
 	l := agent.Line{Kind: agent.Acknowledged, N: in.N}
-	if l.Text, _ = cut(in.Text, mostSaid); err != nil {
+	l.Text, _ = cut(in.Text, mostSaid)
+	if err != nil {
 		l.Failed, l.Text = true, fmt.Sprintf("%s did not get it: %v", r.kind.name, err)
 	}
 	r.mu.Lock()
