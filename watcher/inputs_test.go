@@ -12,6 +12,7 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	"torno/delegation"
 	"torno/internal/agent"
@@ -261,4 +262,55 @@ func TestAnAgentThatDoesNotRead(t *testing.T) {
 	})
 	d.touch("cancel_s1")
 	d.want(d.response(a), delegation.StatusCancelled, delegation.ReasonCancelled, -1)
+}
+
+// TestAFloodOfInput beside an honest one costs memory for none of them.
+func TestAFloodOfInput(t *testing.T) {
+	d := newDesk(t, agentProfile)
+	l := d.hears()
+	close(l.answers)
+	a := d.submit(ask{id: "s1", task: "x"})
+	d.started(a)
+	for n := 2; n <= 10_000; n++ {
+		d.must(os.WriteFile(filepath.Join(d.outbox, d.inputName(a, n)), nil, 0o644))
+	}
+	d.eventually("it says what is missing", func() bool { return d.input(a).Missing == 1 })
+	d.say(a, 2, "end")
+	d.say(a, 1, "one")
+	d.response(a)
+	if got := l.heard(); got != "one,end" {
+		t.Errorf("the agent heard %q", got)
+	}
+	if refused := d.input(a).Refused; len(refused) > delegation.MaxRefusedInputs {
+		t.Errorf("%d are refused", len(refused))
+	}
+}
+
+// TestWhatIsSaidBeforehandStays: to a request that is not admitted yet. What was said to an earlier one goes.
+func TestWhatIsSaidBeforehandStays(t *testing.T) {
+	d := newDesk(t, agentProfile)
+	l := d.hears()
+	close(l.answers)
+	a := d.submit(ask{id: "s1", task: "x"})
+	d.started(a)
+	d.say(a, 1, "one")
+	d.say(a, 2, "end")
+	d.response(a)
+	d.pause()
+	b := ask{id: "s1", request: "r-2", task: "x"}
+	d.say(b, 1, "end")
+	d.eventually("it is old enough to be taken away", func() bool {
+		info, err := os.Stat(filepath.Join(d.outbox, d.inputName(b, 1)))
+		return err == nil && time.Since(info.ModTime()) > 1100*time.Millisecond
+	})
+	d.open()
+	d.listed()
+	if !d.exists(d.inputName(b, 1)) || !d.exists(d.inputName(a, 1)) {
+		t.Error("what was said to a request that may come, or is there, was taken away")
+	}
+	b = d.submit(b)
+	d.eventually("the second run has ended", func() bool { return strings.Count(l.heard(), "end") == 2 })
+	d.response(b)
+	d.listed()
+	d.eventually("what was said to the first is taken away", func() bool { return !d.exists(d.inputName(a, 1)) && d.exists(d.inputName(b, 1)) })
 }

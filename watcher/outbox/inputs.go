@@ -42,7 +42,8 @@ func (a *Admission) ReadInput(n int) (in delegation.Input, refusal *delegation.R
 	return in, refusal, true
 }
 
-// orphanInput removes what was said to a run that is over, when its request is gone or another one is in its place.
+// orphanInput removes what was said to a run whose request is gone, or was replaced since. What was said to a request that is not
+// admitted yet stays.
 func (s *sweeper) orphanInput(ctx context.Context, name string) {
 	rawID, hash, _, ok := delegation.ParseInputName(name)
 	if !ok {
@@ -52,10 +53,13 @@ func (s *sweeper) orphanInput(ctx context.Context, name string) {
 	if err != nil || time.Since(stamp.ChangeTime) < clearAfter {
 		return
 	}
-	if r, running := s.newest(rawID); running && r.Key.Request.Hash() == hash {
+	id, err := delegation.ParseSubagentID(rawID)
+	if err != nil || !s.there(delegation.RequestName(id)) {
+		s.discard(name)
 		return
 	}
-	if _, wanted, err := s.runOf(ctx, rawID, hash); err == nil && !wanted {
+	record, known, err := s.Journal.Latest(ctx, s.ID, id)
+	if err == nil && known && record.Request.Hash() != hash && stamp.ChangeTime.Before(record.Created) {
 		s.discard(name)
 	}
 }

@@ -233,6 +233,7 @@ func (s *scan) listed(ctx context.Context, name string) {
 	case delegation.KindEvents:
 		s.leftovers.orphanSegment(ctx, name)
 	case delegation.KindInput:
+		s.input(name)
 		s.leftovers.orphanInput(ctx, name)
 	case delegation.KindOther:
 		s.leftovers.orphanTemp(name)
