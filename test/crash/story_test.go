@@ -103,6 +103,40 @@ func neverHadItsWord(s *scene) {
 	s.started(1)
 }
 
+// listens is a program that Claude Code's adapter starts: it writes down what it is told, and ends its turn when it is told to end.
+const listens = `printf '%s\n' '{"type":"system","subtype":"init"}'; echo began >>ledger; while read -r line; do printf '%s\n' "$line" >>heard
+case "$line" in *the-end*) printf '%s\n' '{"type":"result","is_error":false,"result":"hello\n"}';; esac; done`
+
+// speak asks for an agent and tells it two things.
+func speak(s *scene) {
+	s.Helper()
+	s.ask = s.Submit(house.Ask{ID: "s1", Task: "listen", Profile: "listens"})
+	for n, text := range []string{"a word", "the-end"} {
+		in := delegation.Input{Version: 1, SubagentID: s.ask.ID, RequestID: s.ask.Request, N: n + 1, Kind: delegation.InputMessage, Text: text}
+		data, err := in.Encode()
+		s.Must(err)
+		id, err := delegation.ParseSubagentID(s.ask.ID)
+		s.Must(err)
+		request, err := delegation.ParseRequestID(s.ask.Request)
+		s.Must(err)
+		name := delegation.InputName(id, request, n+1)
+		s.Must(os.WriteFile(s.Path(name+".tmp"), data, 0o644))
+		s.Must(os.Rename(s.Path(name+".tmp"), s.Path(name)))
+	}
+}
+
+// heardOnce wants the agent to have been told each thing once, in order.
+func heardOnce(s *scene) {
+	s.Helper()
+	resp := s.Response(s.ask)
+	s.Want(resp, delegation.StatusCompleted, delegation.ReasonExited, 0)
+	heard := strings.Split(s.Read(filepath.Join(s.ask.Workspace, "heard")), "\n")
+	if len(heard) != 4 || !strings.Contains(heard[0], "listen") || !strings.Contains(heard[1], "a word") || !strings.Contains(heard[2], "the-end") {
+		s.Errorf("the agent was told %q", heard)
+	}
+	s.began(1)
+}
+
 // talked wants a run whose door has gone with its sandbox.
 func talked(s *scene) {
 	s.Helper()
@@ -444,10 +478,12 @@ var stories = map[string]*story{
 		before: func(s *scene) { killedAt("launch.created", hello)(s); s.forbid() }, during: func(*scene) {},
 		done: ends(delegation.StatusError, delegation.ReasonRefused),
 	},
-	"resource.acquired": {model: true, during: submitTo("talks", hello), done: talked},
-	"resource.attested": {model: true, during: submitTo("talks", hello), done: talked},
-	"resource.ended":    {model: true, during: submitTo("talks", hello), done: talked},
-	"resource.released": {model: true, during: submitTo("talks", hello), done: talked},
+	"input.sent":         {model: true, during: speak, done: heardOnce},
+	"input.acknowledged": {model: true, during: speak, done: heardOnce},
+	"resource.acquired":  {model: true, during: submitTo("talks", hello), done: talked},
+	"resource.attested":  {model: true, during: submitTo("talks", hello), done: talked},
+	"resource.ended":     {model: true, during: submitTo("talks", hello), done: talked},
+	"resource.released":  {model: true, during: submitTo("talks", hello), done: talked},
 	"attempt.recorded": {
 		during: func(s *scene) { submitTo("again", long)(s); s.Says(s.ask, "hello"); removeSandboxes(s) }, after: letOn, done: says("hello\nthere\n"),
 	},
