@@ -9,6 +9,7 @@
 //	──────                                   ───────
 //	request_<id>.json      ───────────────►  read once, checked, journalled, queued
 //	                       ◄───────────────  status_<id>.json, events_<id>.<request>.<n>.jsonl
+//	input_<id>.<request>.<n>.json  ───────►  its agent is told something
 //	cancel_<id>            ───────────────►  the run is ended
 //	                       ◄───────────────  response_<id>.json, when the last process is gone
 //	remove request, then response            watcher.json, all the time: the watcher's heartbeat

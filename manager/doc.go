@@ -17,6 +17,9 @@
 // A result is delivered before it is acknowledged. Wait removes nothing; only Acknowledge does, and it keeps a copy for a
 // day, which Taken reads. A caller that dies in between finds the result again.
 //
+// What is sent to an agent has one number, whoever else sends, and Send returns when the agent has it, or says why it has not. It lies in
+// the outbox until the run's request goes.
+//
 // Old files are not taken for new. A response, a status or an event counts only with the request_id that this run
 // was given. An answer file counts only in the same workspace directory, and not if it lay there untouched before.
 //

@@ -2,6 +2,7 @@
 //
 //	in the sandbox                                           │ on the host
 //	agent ──its own output──► adapter ──Lines, on stdout──►  │ watcher ──► events in the outbox
+//	agent ◄──its own input─── adapter ◄──Inputs, on stdin──  │ watcher ◄── input files in the outbox
 //
 // An agent's own output is read by its adapter, a program of ours that runs in the sandbox, with the child's rights and beside the
 // child: nothing on the host parses what an agent prints but the lines of this package. They have one form, strict and bounded. A

@@ -11,6 +11,9 @@
 // through End: the first cause wins. Where a run stands is one value, its Standing: it changes after the journal, and the client's status
 // file, the live events and what an operator is shown are views of it.
 //
+// What a parent says to the run's agent (inputs.go) is read from its files in the order of their numbers and sent to the sandbox's standard
+// input by an attendance (feed.go), again with each attachment until the agent's adapter has acknowledged it. Decision 0020 says why.
+//
 // # What can fail
 //
 // The journal fails: nothing is started, since an effect without a record could be doubled. The launcher fails: the run ends as

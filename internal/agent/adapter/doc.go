@@ -10,6 +10,9 @@
 //   - What the agent prints can end neither the adapter nor its memory: a line longer than maxLine is left out, and a raw line says
 //     how long it was. A line that the adapter does not understand is told as raw.
 //   - There is always a result, also where the agent is not there, is too old, or ends without one. A failed one says the next step.
+//   - What the parent says comes as lines on standard input (agent.Input). The agent is told each number once, in order, and each is
+//     acknowledged when the agent's pipe has the whole of it, or refused with the reason: after the last turn, or by an agent that
+//     hears nothing while it works. A torn line is dropped, since it comes again.
 //   - The answer file is written whole, and only when the last turn did not fail.
 //   - The exit code is the agent's own: n, or 128+n for signal n, 126 and 127 as every shell has them. An agent that says 0
 //     although its turn failed has 1.
