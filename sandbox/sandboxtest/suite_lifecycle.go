@@ -166,7 +166,15 @@ func releasedOnce(b *bench) {
 }
 
 func abandonedHold(b *bench) {
-	h := b.start(b.spec("append", "ran", "once"))
+	for _, lasting := range []bool{false, true} {
+		spec := b.spec("append", "ran", "once")
+		spec.Process.Stdin, spec.Process.Lasting = lasting, lasting
+		b.abandons(b.start(spec))
+	}
+}
+
+func (b *bench) abandons(h sandbox.Handle) {
+	b.Helper()
 	a, _ := b.held(h)
 	b.must(a.Close())
 	next := b.open(h, "")
