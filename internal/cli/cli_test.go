@@ -174,6 +174,31 @@ func TestHelpAndCompletionKnowEverything(t *testing.T) {
 	}
 }
 
+// TestTheManualKnowsEverything: the page has each command, option and exit code, and nothing in it is a request by accident.
+func TestTheManualKnowsEverything(t *testing.T) {
+	b := newBakery()
+	b.Commands[0].About = ".SH NONSENSE\n'tis \\fBbold"
+	if code := b.run("help", "--man"); code != 0 {
+		t.Fatalf("exit %d, %s", code, &b.errors)
+	}
+	page := b.out.String()
+	for _, cmd := range b.All() {
+		if !strings.Contains(page, ".SS \"bakery "+cmd.Name) {
+			t.Errorf("%s is missing", cmd.Name)
+		}
+		for _, o := range cmd.Options {
+			if !strings.Contains(page, roff("--"+o.Name)+`\fR`) {
+				t.Errorf("%s --%s is missing", cmd.Name, o.Name)
+			}
+		}
+	}
+	for _, said := range []string{`\&.SH NONSENSE`, `\&'tis \efBbold`, ".B 2\na mistake", ".SH NAME\nbakery \\- bakes\n"} {
+		if !strings.Contains(page, said) {
+			t.Errorf("the page lacks %q:\n%s", said, page)
+		}
+	}
+}
+
 // TestCompletionScriptsAreScripts has each shell that is installed read its own.
 func TestCompletionScriptsAreScripts(t *testing.T) {
 	for _, shell := range shells {

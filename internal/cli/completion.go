@@ -119,7 +119,11 @@ _%[1]s() {
 %[4]s  esac
   compadd -- $items
 }
-compdef _%[1]s %[1]s
+if [ "$funcstack[1]" = _%[1]s ]; then
+  _%[1]s "$@"
+else
+  compdef _%[1]s %[1]s
+fi
 `, p.Name, commands.String(), p.paths(), cases.String())
 }
 
