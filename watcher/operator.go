@@ -19,6 +19,32 @@ import (
 type Operator struct {
 	Journal *journal.Journal
 	Watcher *Watcher // nil when none runs here
+	Reloads Reloads  // nil where there is no configuration to read again
+}
+
+// Reloads reads the configuration again for an operator.
+type Reloads interface {
+	Ask() control.Reload
+	Result(number int) control.Reload
+}
+
+// Reload is for control.Service.
+func (o *Operator) Reload(context.Context) (control.Reload, error) {
+	if o.Watcher == nil {
+		return control.Reload{}, control.ErrNoWatcher
+	}
+	if o.Reloads == nil {
+		return control.Reload{}, control.ErrNoReload
+	}
+	return o.Reloads.Ask(), nil
+}
+
+// Reloaded is for control.Service.
+func (o *Operator) Reloaded(_ context.Context, number int) (control.Reload, error) {
+	if o.Reloads == nil {
+		return control.Reload{}, control.ErrNoReload
+	}
+	return o.Reloads.Result(number), nil
 }
 
 var _ control.Service = (*Operator)(nil)

@@ -135,6 +135,7 @@ var troubles = []struct {
 	{control.ErrUntaken, "untaken", "try again in a moment; the log says what the watcher waits for, or that the next start looks again"},
 	{control.ErrEnded, "ended", "watcher show shows how it ended"},
 	{control.ErrNoOutbox, "no_outbox", "watcher check shows the outboxes of the configuration"},
+	{control.ErrNoReload, "no_reload", "restart it, or start it with --config"},
 	{control.ErrAsked, "not_asked", "watcher ps says which outbox waits for a decision"},
 	{fs.ErrPermission, "permission", "run it as the user of the watcher, or as root"},
 	{journal.ErrOlder, "older_journal", "start this version's watcher once, which brings the journal up to date"},

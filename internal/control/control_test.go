@@ -46,6 +46,9 @@ func (d *desk) Accept(_ context.Context, outbox string, as Identity) (Accepted, 
 
 func (d *desk) Cancel(_ context.Context, ref string) (Run, error) { d.ref = ref; return d.run, d.err }
 
+func (d *desk) Reload(context.Context) (Reload, error)        { return Reload{Number: 1}, d.err }
+func (d *desk) Reloaded(context.Context, int) (Reload, error) { return Reload{Number: 1}, d.err }
+
 func (d *desk) Abandon(_ context.Context, ref string) (Run, error) { d.ref = ref; return d.run, d.err }
 
 func (d *desk) Output(_ context.Context, ref string, _ bool, emit func(Output) error) error {

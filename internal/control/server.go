@@ -60,6 +60,7 @@ func Handler(service Service) http.Handler {
 		accepted, err := service.Accept(r.Context(), r.PathValue("outbox"), Identity(r.FormValue("as")))
 		failures.Reply(w, accepted, err)
 	})
+	handleReloads(mux, service)
 	mux.HandleFunc("GET /v1/output/{ref...}", func(w http.ResponseWriter, r *http.Request) { output(service, w, r) })
 	return mux
 }
@@ -97,4 +98,5 @@ var failures = socket.Errors{
 	"untaken":      {Err: ErrUntaken, Status: http.StatusConflict},
 	"no_outbox":    {Err: ErrNoOutbox, Status: http.StatusNotFound},
 	"not_asked":    {Err: ErrAsked, Status: http.StatusConflict},
+	"no_reload":    {Err: ErrNoReload, Status: http.StatusConflict},
 }

@@ -22,6 +22,9 @@ type Service interface {
 	Abandon(ctx context.Context, ref string) (Run, error)
 	// Accept says what the directory is that the name of an outbox leads to.
 	Accept(ctx context.Context, outbox string, as Identity) (Accepted, error)
+	// Reload has the configuration read again. Reloaded says what came of it.
+	Reload(context.Context) (Reload, error)
+	Reloaded(ctx context.Context, number int) (Reload, error)
 }
 
 // Identity says whether a directory is the outbox that had its name, or another one.

@@ -43,6 +43,8 @@ func (h *host) awaitLaunchers(ctx context.Context, a asked, c configs.Config) er
 		if !waits {
 			waits = true
 			defer h.watcher.ReloadWaits(err)()
+			h.reloads.waitFor(err.Error())
+			defer h.reloads.waitFor("")
 		}
 		select {
 		case <-time.After(h.Timing.pause()):

@@ -10,10 +10,14 @@ import (
 	"torno/sandbox"
 )
 
-// greet logs, once the watcher looks at its outboxes, which outboxes are served, with which launchers, and which guarantees are
+// greet logs, once the watcher has looked at its outboxes, which outboxes are served, with which launchers, and which guarantees are
 // not enforced.
 func (h *host) greet(ctx context.Context) {
-	h.notify.send("READY=1")
+	if err := h.watcher.AwaitListings(ctx); err != nil && ctx.Err() == nil {
+		h.Log.Warn("an outbox has not been listed yet; the others are served", "error", err)
+	}
+	h.notify.ready()
+	h.reloads.finish(nil)
 	served := make([]string, len(h.Config.Outboxes))
 	for i, o := range h.Config.Outboxes {
 		served[i] = o.Dir + " (" + o.Name + ")"

@@ -38,8 +38,9 @@ type Options struct {
 	Reload func() (configs.Config, *slog.Logger, error)
 	Timing Timing
 
-	opened *paced    // when everything was opened anew last; one for all hosts of a process
-	handed *handover // what one host leaves to the next
+	opened  *paced    // when everything was opened anew last; one for all hosts of a process
+	handed  *handover // what one host leaves to the next
+	reloads *reloads  // what was asked, and what came of it; the same
 }
 
 // JournalName is the journal's name in a state directory.
@@ -73,6 +74,7 @@ func Run(ctx context.Context, o Options) (err error) {
 	defer func() { err = errors.Join(err, o.handed.drop()) }()
 	asked, quit := listen(ctx, o.Signals, o.Reload != nil)
 	defer quit()
+	o.reloads = &reloads{ask: asked.askReload}
 	h, err := open(asked.stopping, o)
 	if h == nil && err == nil {
 		err = o.handed.drop() // what is owed is read under the lock of the state directory

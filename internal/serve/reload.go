@@ -42,19 +42,25 @@ func (h *host) awaitReload(open context.Context, a asked) *Options {
 			continue
 		}
 		if a.stopping.Err() != nil {
+			h.reloads.finish(errStopped)
 			return nil // HUP and a stop came together: do not reload
 		}
+		h.reloads.take()
 		next, err := h.reread(ctx, a)
 		switch {
 		case ctx.Err() != nil:
+			h.reloads.finish(errStopped)
 			return nil
 		case errors.Is(err, errOvertaken):
 			h.Log.Info("the configuration waits no longer for a launcher", "because", err)
 		case err != nil:
 			h.Log.Error("the configuration is not reloaded: nothing of it is taken, and the old one stays", "error", err)
+			h.reloads.finish(err)
 		case next != nil:
-			h.notify.send(fmt.Sprintf("RELOADING=1\nMONOTONIC_USEC=%d", time.Since(boot).Microseconds()))
+			h.notify.reloading()
 			return next
+		default:
+			h.reloads.finish(nil)
 		}
 	}
 }
@@ -139,6 +145,7 @@ func (h *host) reread(ctx context.Context, a asked) (*Options, error) {
 	for _, change := range changes {
 		h.Log.Info("reloading the configuration", "change", change)
 	}
+	h.reloads.found(changes)
 	next := h.Options
 	next.Config, next.Log = config, log
 	return &next, nil
@@ -177,6 +184,7 @@ func (h *host) replace(ctx context.Context, a asked, next Options) (*host, error
 	replaced, err := open(ctx, next)
 	if err != nil && ctx.Err() == nil {
 		h.Log.Error("the new configuration cannot be served, and the old one stays", "error", err)
+		h.reloads.finish(fmt.Errorf("it cannot be served, and the old one stays: %w", err))
 		previous := h.Options
 		replaced, err = open(ctx, previous)
 		for try := 1; err != nil && try <= retries && retry.Pause(ctx, time.Duration(try)*time.Second) == nil; try++ {

@@ -19,6 +19,9 @@ func (h *host) serve(a asked) (next *Options, err error) {
 	var around sync.WaitGroup
 	around.Go(func() {
 		operator := &watcher.Operator{Journal: h.journal, Watcher: h.watcher}
+		if h.Reload != nil {
+			operator.Reloads = h.reloads
+		}
 		if err := control.Serve(open, h.door, h.Config.State, operator, h.Log); err != nil {
 			h.Log.Error("operators cannot reach this watcher any more", "error", err)
 		}
@@ -31,6 +34,7 @@ func (h *host) serve(a asked) (next *Options, err error) {
 		case <-open.Done():
 		}
 	})
+	around.Go(func() { h.notify.showProgress(open, h.watcher.Turn) })
 	around.Go(func() { h.sayStop(open, a) })
 	around.Go(func() {
 		if next = h.awaitReload(open, a); next != nil {

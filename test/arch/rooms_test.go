@@ -80,6 +80,8 @@ var rooms = map[string]room{
 	"internal/gateway/dial":       {},
 	"internal/gateway/credential": {ours: []string{"internal/gateway/dial", "internal/gateway/route", "internal/lock", "internal/trust"}},
 	"internal/gateway/route":      {},
+	"contrib":                     {},
+	"internal/service":            {ours: []string{"contrib"}},
 	"internal/boot":               {theirs: []string{unix}},
 	"internal/thread":             {theirs: []string{unix}},
 	"internal/launcher":           {ours: []string{"sandbox", "sandbox/local", "internal/doctor"}},
@@ -200,7 +202,7 @@ var rooms = map[string]room{
 	"cmd/watcher": {
 		ours: []string{
 			"delegation", "sandbox", "sandbox/compile", "sandbox/launchers", "watcher", "configs", "internal/agent/installed", "internal/cli", "internal/control", "internal/doctor",
-			"internal/journal", "internal/launcher", "internal/lock", "internal/programs", "internal/serve",
+			"internal/journal", "internal/launcher", "internal/lock", "internal/programs", "internal/serve", "internal/service",
 		},
 		theirs: []string{unix, yaml},
 	},

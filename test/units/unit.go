@@ -24,6 +24,8 @@ var untried = map[string]string{
 	"StateDirectoryMode":       "the watcher demands it",
 	"KillMode":                 "tried by killing what it says",
 	"TimeoutStopSec":           "held against the configuration's own budget",
+	"WatchdogSec":              "tried with a real systemd, by package installed",
+	"Environment":              "the same",
 	"Restart":                  "when it is started again",
 	"RestartSec":               "the same",
 	"RestartPreventExitStatus": "held against the program's exit codes",

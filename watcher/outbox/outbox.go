@@ -57,7 +57,11 @@ type Outbox struct {
 	board  *board
 	trails *trails
 	rest   *workspace.Turn
+	seen   chan struct{} // closed when it was listed once, or cannot be now
 }
+
+// Listed is closed when Watch has listed the outbox once, or cannot list it now.
+func (o *Outbox) Listed() <-chan struct{} { return o.seen }
 
 // there says whether an entry is there, as far as can be told.
 func (o *Outbox) there(name string) bool {
@@ -182,6 +186,7 @@ func (h *Host) NewOutbox(settings Settings) *Outbox {
 	box.wake, box.owed, box.rest = make(chan struct{}, 1), make(chan string, maxDue), workspace.NewTurn()
 	box.board = newBoard((*Admission).write)
 	box.trails = &trails{remove: box.discard}
+	box.seen = make(chan struct{})
 	return box
 }
 

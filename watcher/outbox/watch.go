@@ -33,6 +33,7 @@ const (
 // Watch looks at every file that an event or a listing names, until ctx is done.
 func (o *Outbox) Watch(ctx context.Context) error {
 	if !o.InOwnDirectory() {
+		close(o.seen)
 		o.awaitReturn(ctx)
 		return nil
 	}
@@ -72,6 +73,7 @@ func (s *scan) run(ctx context.Context) error {
 	defer runtime.UnlockOSThread()
 	ctx = s.costs.charge(ctx)
 	pause := s.list(ctx)
+	close(s.seen)
 	listing := time.NewTimer(pause)
 	defer listing.Stop()
 	again := time.NewTimer(time.Hour)
