@@ -10,6 +10,7 @@ BENCH    ?= .
 GOOS     := $(shell $(GO) env GOOS)
 GOARCH   := $(shell $(GO) env GOARCH)
 ALL      := watcher subagent model-gateway sandbox-init sandbox-keeper
+PREFIX   ?= /usr/local
 PROGRAMS := $(if $(filter linux,$(GOOS)),$(ALL),watcher subagent model-gateway)
 RUNSC    := $(if $(filter linux/amd64 linux/arm64,$(GOOS)/$(GOARCH)),runsc)
 LEFT_OUT := $(filter-out $(PROGRAMS) $(RUNSC),$(ALL) runsc)
@@ -17,7 +18,7 @@ LEFT_OUT := $(filter-out $(PROGRAMS) $(RUNSC),$(ALL) runsc)
 TOOL := $(GO) tool -modfile=tools/go.mod
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test quick attack soak bench fuzz compare lint format size clean
+.PHONY: help build install dist demo test quick attack soak bench fuzz compare lint format size clean
 
 help: ## list what there is to do
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -28,11 +29,18 @@ build: ## the programs, static, into bin/; gVisor's runsc among them takes two m
 	@$(if $(RUNSC),GO='$(GO)' scripts/runsc $(BIN))
 	@$(if $(LEFT_OUT),echo '$(GOOS)/$(GOARCH): left out what does not work there: $(LEFT_OUT)')
 
+install: ## what was built, into DESTDIR/PREFIX (/usr/local), with units, manual pages, completions and examples
+	@test -x $(BIN)/watcher || { echo 'make build comes first, as yourself'; exit 1; }
+	@DESTDIR='$(DESTDIR)' PREFIX='$(PREFIX)' scripts/install $(BIN) $(BIN)
+
+dist: ## packages for others, into dist/: .deb, .rpm, archives, sums; runsc for the other processor takes minutes, once
+	@VERSION='$(VERSION)' GO='$(GO)' scripts/dist dist
+
 demo: build ## the whole road once, with Docker or else gVisor: spawn, answers, cancel, time-out, refusal, a child with a model
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(GO) run ./test/demo
 
 test: build size ## all tests, on a real engine, with the race detector
-	@scripts/need git python machine || test "$$CI" != true
+	@scripts/need git python machine systemd || test "$$CI" != true
 	@$(GO) vet ./...
 	@scripts/engine run --optional scripts/gotest -timeout 40m $(TESTFLAGS) ./...
 
@@ -67,4 +75,4 @@ size: build ## hold the programs against their bounds
 	@scripts/size $(BIN) $(PROGRAMS) $(RUNSC)
 
 clean: ## remove what was built
-	@rm -rf $(BIN) *.out *.test
+	@rm -rf $(BIN) dist *.out *.test
