@@ -1,0 +1,2 @@
+-- This version changes nothing.
+PRAGMA user_version = 8;
