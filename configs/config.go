@@ -128,6 +128,13 @@ type Outbox struct {
 	Owners          []uint32 // users whose files the children may own; empty is the owner of Dir
 	Paths           []compile.PathMap
 	MaxRequestBytes int64
+	Tree            Tree
+}
+
+// Tree bounds the tree of an outbox's runs.
+type Tree struct {
+	Children int // of one run, that have not ended
+	Depth    int // 1 allows no children of runs
 }
 
 // BusyMode says what becomes of a request whose workspace is in use.

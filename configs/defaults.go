@@ -57,7 +57,7 @@ func (c *Config) newProfile(name string) compile.Profile {
 }
 
 func newOutbox(name string) Outbox {
-	return Outbox{Name: name, ReadAllowed: true, Busy: BusyRefuse, MaxRequestBytes: 4 * mib}
+	return Outbox{Name: name, ReadAllowed: true, Busy: BusyRefuse, MaxRequestBytes: 4 * mib, Tree: Tree{Children: 32, Depth: 4}}
 }
 
 // complete fills in the defaults that depend on other keys or on the environment.

@@ -146,6 +146,10 @@ func outboxSchema(o *Outbox) object {
 		{"owners", list[uint32]{&o.Owners, maxRoots, func(id *uint32) value { return number[uint32]{id, 0, maxUID} }, "; write a list of uids"}},
 		{"paths", list[compile.PathMap]{&o.Paths, maxRoots, pathSchema, "; write a list of {parent, here, engine}"}},
 		{"max_request_bytes", size{&o.MaxRequestBytes, 4 * kib, 64 * mib}},
+		{"tree", object{
+			{"children", number[int]{&o.Tree.Children, 1, 1000}},
+			{"depth", number[int]{&o.Tree.Depth, 1, 16}},
+		}},
 	}
 }
 

@@ -30,6 +30,8 @@ const (
 	CodeNotEnforced    Code = "not_enforced"    // the profile demands a guarantee that the launcher cannot give
 	CodeWorkspaceBusy  Code = "workspace_busy"  // an equal or nested workspace is in use
 	CodeQueueFull      Code = "queue_full"      // the bounded queue has no place
+	CodeParent         Code = "parent"          // its parent_id names itself, or a subagent whose newest run has ended
+	CodeTreeLimit      Code = "tree_limit"      // its parent has too many children, or it would stand too deep
 	CodeStale          Code = "stale"           // too old to tell whether it ran already
 	CodeJournalLost    Code = "journal_lost"    // it lay there when the journal was made anew, so it may have run
 	CodeIdentity       Code = "identity"        // the workspace's owner may not own a sandbox

@@ -24,9 +24,10 @@ const (
 	ReasonDeadline       Reason = "deadline"        // timeout_seconds went by
 	ReasonCancelled      Reason = "cancelled"       // by its client's sentinel
 	ReasonOperator       Reason = "cancelled_by_operator"
-	ReasonSuperseded     Reason = "superseded"  // another request of the same subagent took its place
-	ReasonClientGone     Reason = "client_gone" // the request file went away
-	ReasonRefused        Reason = "refused"     // policy; see the code
+	ReasonSuperseded     Reason = "superseded"   // another request of the same subagent took its place
+	ReasonClientGone     Reason = "client_gone"  // the request file went away
+	ReasonParentEnded    Reason = "parent_ended" // the run that its parent_id named ended
+	ReasonRefused        Reason = "refused"      // policy; see the code
 	ReasonLaunchFailed   Reason = "launch_failed"
 	ReasonBudget         Reason = "budget" // its agent failed, and a budget had refused it its model
 	ReasonLost           Reason = "lost"   // interrupted by a restart of the watcher
@@ -43,7 +44,7 @@ func (r Reason) Wire(exit int) Status {
 		return StatusError
 	case ReasonDeadline:
 		return StatusTimeout
-	case ReasonCancelled, ReasonOperator, ReasonSuperseded, ReasonClientGone, ReasonShutdown:
+	case ReasonCancelled, ReasonOperator, ReasonSuperseded, ReasonClientGone, ReasonParentEnded, ReasonShutdown:
 		return StatusCancelled
 	default:
 		return StatusError

@@ -47,5 +47,13 @@ func (s RunStatus) check() error {
 	if err := s.Input.check(); err != nil {
 		return err
 	}
+	if s.ParentID != "" {
+		if _, err := ParseSubagentID(s.ParentID); err != nil {
+			return err
+		}
+	}
+	if s.Depth < 0 {
+		return fmt.Errorf("depth %d is none", s.Depth)
+	}
 	return checkReason(s.Reason)
 }

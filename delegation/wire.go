@@ -81,14 +81,18 @@ type ModelUsage struct {
 
 // RunStatus is one status_<id>.json: where the newest run of a subagent stands.
 type RunStatus struct {
-	Version      int       `json:"version"`
-	SubagentID   string    `json:"subagent_id"`
-	RequestID    string    `json:"request_id"`
-	State        State     `json:"state"`
-	Position     int       `json:"position,omitempty"` // in the queue, from 1
-	Reason       Reason    `json:"reason,omitempty"`   // when ended
-	Attempt      int       `json:"attempt,omitempty"`
-	Detail       string    `json:"detail,omitempty"` // one sentence for people, where the state does not say it all
+	Version    int    `json:"version"`
+	SubagentID string `json:"subagent_id"`
+	RequestID  string `json:"request_id"`
+	State      State  `json:"state"`
+	Position   int    `json:"position,omitempty"` // in the queue, from 1
+	Reason     Reason `json:"reason,omitempty"`   // when ended
+	Attempt    int    `json:"attempt,omitempty"`
+	Detail     string `json:"detail,omitempty"` // one sentence for people, where the state does not say it all
+	// ParentID is the subagent whose run this one ends with; "" where no run is its parent. Depth is how deep it stands below it:
+	// 2 for a child of a run that has no parent. 0 where there is none.
+	ParentID     string    `json:"parent_id,omitempty"`
+	Depth        int       `json:"depth,omitempty"`
 	RunningSince time.Time `json:"running_since,omitzero"`
 	Deadline     time.Time `json:"deadline,omitzero"`
 	UpdatedAt    time.Time `json:"updated_at"`
@@ -127,6 +131,7 @@ const (
 	FeatureContext  = "context_paths"
 	FeatureCancel   = "cancel_request"
 	FeatureInput    = "input"
+	FeatureTree     = "tree"
 )
 
 // WireLimits are limits that a client should know before it asks.
@@ -135,6 +140,8 @@ type WireLimits struct {
 	Queue             int   `json:"queue"`
 	Running           int   `json:"running"`
 	MaxTimeoutSeconds int   `json:"max_timeout_seconds"`
+	Children          int   `json:"children,omitempty"` // of one run, at a time
+	Depth             int   `json:"depth,omitempty"`    // of the tree: 1 has no children
 }
 
 // ProfileOffer is a profile that requests of this outbox may name; the first one is the default.

@@ -23,6 +23,8 @@ type Item struct {
 	ExitCode   int
 	Usage      *delegation.Usage // when there is a response that has it
 	Position   int               // in the queue, from 1
+	ParentID   string            // the subagent with whose run it ends, as the watcher says; "" where there is none
+	Depth      int               // how deep it stands then: 2 below a run without a parent
 
 	Task         string // its beginning
 	Workspace    string
@@ -108,6 +110,7 @@ func (m *Manager) item(name string, limit int64) (Item, bool) {
 	}
 	if status, ok := run.status(); ok {
 		item.State, item.Reason, item.Position = status.State, status.Reason, status.Position
+		item.ParentID, item.Depth = status.ParentID, status.Depth
 		item.RunningSince, item.Deadline = status.RunningSince, status.Deadline
 	}
 	if response, _ := run.response(); response != nil {

@@ -117,7 +117,7 @@ func (d *desk) settings(name, dir string) outbox.Settings {
 				Timeout: compile.Timeouts{Default: time.Minute, Min: time.Second, Max: time.Hour},
 			}},
 		},
-		MaxRunning: 4, Queue: 16, MaxRequestBytes: 1 << 20,
+		MaxRunning: 4, Queue: 16, MaxRequestBytes: 1 << 20, Tree: outbox.Tree{Children: 2, Depth: 3},
 	}
 }
 
@@ -189,6 +189,7 @@ type ask struct {
 	id, request, task, workspace string
 	timeout                      int
 	outbox                       string
+	parent                       string
 }
 
 // submit writes a request as the real client does: aside, then renamed.
@@ -214,10 +215,14 @@ func (d *desk) submit(a ask) ask {
 // body is what a request's file holds.
 func (d *desk) body(a ask) []byte {
 	d.Helper()
-	body, err := json.Marshal(map[string]any{
+	fields := map[string]any{
 		"version": 1, "subagent_id": a.id, "request_id": a.request, "task": a.task, "yaml_config": map[string]any{},
 		"answer_file": filepath.Join(a.workspace, "answer.txt"), "workspace": a.workspace, "timeout_seconds": a.timeout,
-	})
+	}
+	if a.parent != "" {
+		fields["parent_id"] = a.parent
+	}
+	body, err := json.Marshal(fields)
 	d.must(err)
 	return body
 }

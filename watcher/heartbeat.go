@@ -20,10 +20,10 @@ func (w *Watcher) heartbeatOf(taking context.Context, box *outbox.Outbox) func(b
 	h := delegation.Heartbeat{
 		Version: delegation.Version, Protocol: delegation.Version, Watcher: w.config.Version, Outbox: box.Name, OutboxID: box.ID, Installation: w.journal.Installation(),
 		StartedAt: w.born.UTC(), HeartbeatSeconds: int(beatEvery / time.Second),
-		Features: []string{delegation.FeatureStatus, delegation.FeatureEvents, delegation.FeatureProfiles, delegation.FeatureContext, delegation.FeatureCancel, delegation.FeatureInput},
+		Features: []string{delegation.FeatureStatus, delegation.FeatureEvents, delegation.FeatureProfiles, delegation.FeatureContext, delegation.FeatureCancel, delegation.FeatureInput, delegation.FeatureTree},
 		Limits: delegation.WireLimits{
 			RequestBytes: box.Settings.MaxRequestBytes, Queue: box.Settings.Queue,
-			Running: min(box.Settings.MaxRunning, w.config.MaxRunning),
+			Running: min(box.Settings.MaxRunning, w.config.MaxRunning), Children: box.Settings.Tree.Children, Depth: box.Settings.Tree.Depth,
 		},
 	}
 	for i, p := range box.Settings.Policy.Profiles {

@@ -55,7 +55,9 @@ func (d *desk) asBefore() {
 // ofBefore makes the journal one of the version before.
 func (d *desk) ofBefore(statements ...string) {
 	d.Helper()
-	d.sql(append(statements, `DROP TABLE outboxes`, `DROP TABLE earlier_directories`, `DROP TABLE unseen`, `PRAGMA user_version = 5`)...)
+	d.sql(append(statements, `DROP TABLE outboxes`, `DROP TABLE earlier_directories`, `DROP TABLE unseen`, `DROP INDEX runs_by_parent`,
+		`ALTER TABLE runs DROP COLUMN parent`, `ALTER TABLE runs DROP COLUMN parent_run`, `ALTER TABLE runs DROP COLUMN depth`,
+		`PRAGMA user_version = 5`)...)
 }
 
 // TestAnOutboxThatWasNotUsedBeforeTheUpgrade: the journal of before knows none of its requests, and neither does its directory. What

@@ -63,6 +63,8 @@ func hostDo(outbox, verb string, args []string) error {
 		return errors.Join(err, h.status(request, delegation.RunStatus{State: delegation.StateQueued, Position: position}))
 	case "running":
 		return h.status(request, delegation.RunStatus{State: delegation.StateRunning, RunningSince: time.Now()})
+	case "child":
+		return h.status(request, delegation.RunStatus{State: delegation.StateRunning, RunningSince: time.Now(), ParentID: args[1], Depth: 2})
 	case "output":
 		return h.output(request, delegation.EventType(args[1]), args[2])
 	case "end":

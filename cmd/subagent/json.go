@@ -73,6 +73,8 @@ type listed struct {
 	Reason         delegation.Reason `json:"reason,omitempty"`
 	ExitCode       *int              `json:"exit_code,omitempty"`
 	Usage          *delegation.Usage `json:"usage,omitempty"`
+	ParentID       string            `json:"parent_id,omitempty"`
+	Depth          int               `json:"depth,omitempty"`
 	Task           string            `json:"task"`
 	Workspace      string            `json:"workspace"`
 	TimeoutSeconds int               `json:"timeout_seconds"`
@@ -84,7 +86,7 @@ type listed struct {
 func listedOf(i manager.Item) listed {
 	l := listed{
 		SubagentID: i.SubagentID, RequestID: i.RequestID, State: i.State, Position: i.Position,
-		Status: i.Status, Reason: i.Reason, Usage: i.Usage, Task: i.Task, Workspace: i.Workspace,
+		Status: i.Status, Reason: i.Reason, Usage: i.Usage, ParentID: i.ParentID, Depth: i.Depth, Task: i.Task, Workspace: i.Workspace,
 		TimeoutSeconds: int(i.Timeout / time.Second),
 		CreatedAt:      i.CreatedAt, RunningSince: i.RunningSince, Deadline: i.Deadline,
 	}

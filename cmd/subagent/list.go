@@ -1,8 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -83,14 +85,18 @@ func (c *app) listJSON(items []manager.Item) error {
 
 // table prints aligned columns.
 func (c *app) table(items []manager.Item, now time.Time) {
-	rows := [][]cli.Cell{cli.Head("SUBAGENT", "STATE", "AGE", "TASK")}
+	tree := slices.ContainsFunc(items, func(i manager.Item) bool { return i.ParentID != "" })
+	head := []string{"SUBAGENT", "STATE", "AGE"}
+	if tree {
+		head = append(head, "PARENT")
+	}
+	rows := [][]cli.Cell{cli.Head(append(head, "TASK")...)}
 	for _, item := range items {
-		rows = append(rows, []cli.Cell{
-			{Text: item.SubagentID},
-			stateOf(item),
-			{Text: cli.Age(now.Sub(item.CreatedAt))},
-			{Text: strings.TrimSpace(cli.OneLine(item.Task))},
-		})
+		row := []cli.Cell{{Text: item.SubagentID}, stateOf(item), {Text: cli.Age(now.Sub(item.CreatedAt))}}
+		if tree {
+			row = append(row, cli.Cell{Text: cmp.Or(item.ParentID, "-")})
+		}
+		rows = append(rows, append(row, cli.Cell{Text: strings.TrimSpace(cli.OneLine(item.Task))}))
 	}
 	c.Out.Table("", rows)
 }

@@ -181,6 +181,8 @@ func describe(r manager.Result) string {
 		return "was replaced by a later request"
 	case delegation.ReasonClientGone:
 		return "was ended because its request was withdrawn"
+	case delegation.ReasonParentEnded:
+		return "was ended because its parent ended"
 	case delegation.ReasonShutdown:
 		return "was ended because the watcher stopped"
 	case delegation.ReasonLost:

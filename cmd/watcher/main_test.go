@@ -150,6 +150,7 @@ func remembered() []journal.Run {
 			Warnings: []string{"timeout_seconds 9999 is more than profile sh allows; it is 1h0m0s"}, Profile: "sh", Launcher: "docker",
 			Workspace: "/outbox/workspaces/s1", Created: noon, Started: noon.Add(time.Second), Ended: noon.Add(2 * time.Second),
 			Timings: &delegation.Timings{Admit: 0.5, Create: 40, Start: 60, Run: 1000, Total: 2000}, Answered: true,
+			Descent: journal.Descent{Parent: "boss", Run: "0123456789abcdef0123456789abcdef", Depth: 2},
 		},
 		{
 			Outbox: "other", Subagent: subagent("s1"), Request: request("r2"), Attempt: 1, FileName: "request_s1.json",

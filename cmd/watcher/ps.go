@@ -19,7 +19,7 @@ func (a *app) psCommand() cli.Command {
 		Name: "ps", Brief: "list runs",
 		About: `
 The newest run comes first. Without a running watcher the journal is shown. Where a run has a model, SPENT says what it has spent on
-it so far, in money where the model has a price.`,
+it so far, in money where the model has a price. PARENT is the subagent with whose run a run ends, where there is one.`,
 		Examples: []string{"watcher ps", "watcher ps -a --limit 20", "watcher cancel $(watcher ps --quiet)"},
 		Options: append([]cli.Option{
 			{Name: "all", Short: "a", Help: "also those that have ended", Set: cli.On(&q.All)},
@@ -99,19 +99,34 @@ const shownKey = 12
 
 func (a *app) table(runs []control.Run, now time.Time) {
 	spends := slices.ContainsFunc(runs, hasModel)
+	tree := slices.ContainsFunc(runs, func(r control.Run) bool { return r.ParentRun != "" })
 	head := []string{"RUN", "OUTBOX", "SUBAGENT", "AGE", "PROFILE"}
+	if tree {
+		head = append(head, "PARENT")
+	}
 	if spends {
 		head = append(head, "SPENT")
 	}
 	rows := [][]cli.Cell{cli.Head(append(head, "STATE")...)}
 	for _, r := range runs {
 		row := cli.Row(r.Key[:min(shownKey, len(r.Key))], cli.OneLine(r.Outbox), cli.OneLine(r.Subagent), cli.Age(now.Sub(r.Created)), or(r.Profile, "-"))
+		if tree {
+			row = append(row, cli.Cell{Text: parentOf(r)})
+		}
 		if spends {
 			row = append(row, cli.Cell{Text: inShort(r)})
 		}
 		rows = append(rows, append(row, stateOf(r, now)))
 	}
 	a.Out.Table("", rows)
+}
+
+// parentOf is the subagent with whose run a run ends.
+func parentOf(r control.Run) string {
+	if r.ParentRun == "" {
+		return "-"
+	}
+	return cli.OneLine(r.Parent)
 }
 
 func hasModel(r control.Run) bool { return r.Usage != nil && r.Usage.Model != nil }

@@ -91,6 +91,10 @@ func facts(r control.Run) (rows [][]cli.Cell) {
 	if r.Attempt > 1 {
 		add("attempt", fmt.Sprint(r.Attempt))
 	}
+	add("parent", parentInFull(r))
+	if r.Depth > 1 {
+		add("depth", fmt.Sprint(r.Depth))
+	}
 	add("profile", r.Profile)
 	add("launcher", r.Launcher)
 	add("sandbox", r.Sandbox)
@@ -122,6 +126,17 @@ func facts(r control.Run) (rows [][]cli.Cell) {
 		add("answer", "not yet written")
 	}
 	return rows
+}
+
+// parentInFull is what a request said of its parent, and which run it meant.
+func parentInFull(r control.Run) string {
+	switch {
+	case r.Parent == "":
+		return ""
+	case r.ParentRun == "":
+		return r.Parent + ", which no run of this outbox was"
+	}
+	return r.Parent + ", run " + r.ParentRun[:min(shownKey, len(r.ParentRun))]
 }
 
 // attested says whether the host looked at the sandbox before the agent ran. Then it lists what the host saw.

@@ -126,20 +126,25 @@ func (s Status) Enforced() (all map[string]sandbox.Guarantees, ok bool) {
 
 // Run is a run as operators see it. Nothing in it was read back from an outbox.
 type Run struct {
-	Key      string              `json:"key"`
-	Outbox   string              `json:"outbox"`    // its name
-	OutboxID string              `json:"outbox_id"` // which is in the key
-	Subagent string              `json:"subagent_id"`
-	Request  string              `json:"request_id"`
-	Attempt  int                 `json:"attempt"`
-	State    delegation.State    `json:"state"`
-	Reason   delegation.Reason   `json:"reason,omitempty"`
-	Error    *delegation.Refusal `json:"error,omitempty"`
-	Text     string              `json:"text,omitempty"`
-	ExitCode *int                `json:"exit_code,omitempty"`
-	Profile  string              `json:"profile,omitempty"`
-	Launcher string              `json:"launcher,omitempty"`
-	Sandbox  string              `json:"sandbox,omitempty"` // the launcher's own name for it, from the release on
+	Key      string `json:"key"`
+	Outbox   string `json:"outbox"`    // its name
+	OutboxID string `json:"outbox_id"` // which is in the key
+	Subagent string `json:"subagent_id"`
+	Request  string `json:"request_id"`
+	Attempt  int    `json:"attempt"`
+	// Parent is the parent_id of the request, ParentRun the key of the run that it meant, "" where it meant none; Depth is 1 for a run
+	// without a parent, and 0 where it is not known.
+	Parent    string              `json:"parent_id,omitempty"`
+	ParentRun string              `json:"parent_run,omitempty"`
+	Depth     int                 `json:"depth,omitempty"`
+	State     delegation.State    `json:"state"`
+	Reason    delegation.Reason   `json:"reason,omitempty"`
+	Error     *delegation.Refusal `json:"error,omitempty"`
+	Text      string              `json:"text,omitempty"`
+	ExitCode  *int                `json:"exit_code,omitempty"`
+	Profile   string              `json:"profile,omitempty"`
+	Launcher  string              `json:"launcher,omitempty"`
+	Sandbox   string              `json:"sandbox,omitempty"` // the launcher's own name for it, from the release on
 	// SandboxID is the id of the sandbox that is, or was last, bound to the run; a label of Docker's and gVisor's directories have it.
 	SandboxID sandbox.SandboxID `json:"sandbox_id,omitempty"`
 	// Attestation is what the host saw of the sandbox before the agent ran; nil where it did not look.
@@ -179,6 +184,7 @@ type Output struct {
 // FromJournal shows a record. outbox is the name of its outbox.
 func FromJournal(r journal.Run, outbox string) Run {
 	run := Run{
+		Parent: r.Descent.Parent, ParentRun: r.Descent.Run, Depth: r.Descent.Depth,
 		Key: r.Key, Outbox: outbox, OutboxID: r.Outbox, Subagent: r.Subagent.String(), Request: r.Request.String(), Attempt: r.Attempt,
 		State: r.State, Reason: r.Reason, Error: r.Refusal(), Text: r.Text, ExitCode: r.ExitCode, Profile: r.Profile,
 		Launcher: r.Launcher, Workspace: r.Workspace, SpecDigest: r.SpecDigest, File: r.FileName, Warnings: r.Warnings,

@@ -98,6 +98,7 @@ func full(t testing.TB) Run {
 	r.Timings = &delegation.Timings{Admit: 0.5, Total: 12}
 	r.Usage = &delegation.Usage{PeakMemoryBytes: 5, CPUSeconds: 0.25}
 	r.Answered, r.Content, r.Firm = true, "\x00\xff", true
+	r.Descent = Descent{Parent: "p@host", Run: "k0", Depth: 3}
 	return r
 }
 

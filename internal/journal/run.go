@@ -29,6 +29,7 @@ type Run struct {
 	Stamp                     delegation.Stamp // Ino, ModTime, ChangeTime and Size are kept
 	Content                   string           // as in delegation.Reading; so is Firm
 	Firm                      bool
+	Descent                   Descent
 
 	State             delegation.State
 	Reason            delegation.Reason // "" until ended

@@ -227,7 +227,7 @@ func (h *host) outboxes() []outbox.Settings {
 		o := h.Config.Outboxes[i]
 		all = append(all, outbox.Settings{
 			Dir: h.dirs[i], Policy: policy, MaxRunning: o.MaxRunning, Queue: o.Queue, QueueBusy: o.Busy == configs.BusyQueue,
-			MaxRequestBytes: o.MaxRequestBytes, Lock: h.locks[i].lock,
+			MaxRequestBytes: o.MaxRequestBytes, Tree: outbox.Tree(o.Tree), Lock: h.locks[i].lock,
 		})
 	}
 	return all

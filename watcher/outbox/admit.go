@@ -73,6 +73,15 @@ func (d *admitter) admit(ctx context.Context, in Intake, request delegation.Requ
 	if errors.As(err, &refusal) {
 		return d.refuse(ctx, in, key, refusal)
 	}
+	in.descent, err = d.descend(ctx, request, key, attempts)
+	switch {
+	case errors.As(err, &refusal):
+		return d.refuse(ctx, in, key, refusal)
+	case errors.Is(err, errParentUnread):
+		return settle
+	case err != nil:
+		return d.gate.trouble(err)
+	}
 	for lost := 1; lost < key.Attempt; lost++ {
 		warnings = append(warnings, delegation.LostAttempt(lost))
 	}

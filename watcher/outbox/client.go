@@ -24,6 +24,7 @@ type Admission struct {
 	Chosen   string    // why it is that one, where the watcher chose
 	Seen     time.Time // when the file was noticed
 	Bytes    int64     // what it holds in memory while it waits
+	Descent  journal.Descent
 
 	box  *Outbox
 	read atomic.Pointer[delegation.Reading] // the request; another reading where the client wrote the same request again
@@ -34,7 +35,7 @@ func (o *Outbox) Admission(key sandbox.RunKey, in Intake, spec sandbox.Spec, war
 	profile, _ := o.Settings.Policy.Profile(spec.Profile)
 	a := &Admission{
 		Key: key, Outbox: o.Name, file: in.name, Spec: spec, Warnings: warnings, Launcher: profile.Sandbox, Chosen: profile.Chosen,
-		Seen: in.seen, Bytes: int64(len(in.data)) * 2, box: o,
+		Seen: in.seen, Bytes: int64(len(in.data)) * 2, Descent: in.descent, box: o,
 	}
 	a.read.Store(&in.read)
 	return a
@@ -49,7 +50,7 @@ func (a *Admission) Record(key sandbox.RunKey, warnings []string) journal.Run {
 	return journal.Run{
 		Key: key.Hash(), Outbox: key.Outbox, Subagent: key.Subagent, Request: key.Request, Attempt: key.Attempt,
 		FileName: a.file, Stamp: read.Stamp, Content: read.Content, Firm: read.Firm, State: delegation.StateQueued, Profile: a.Spec.Profile, Launcher: a.Launcher,
-		SpecDigest: a.Spec.Digest(), Workspace: a.Spec.WorkspaceMount().Target, Warnings: warnings, Created: a.Seen,
+		SpecDigest: a.Spec.Digest(), Workspace: a.Spec.WorkspaceMount().Target, Warnings: warnings, Created: a.Seen, Descent: a.Descent,
 	}
 }
 

@@ -15,8 +15,9 @@ import (
 type admitter struct {
 	*Outbox
 	costs *costs
-	gate  *gate // before the journal
-	first bool  // no listing has come to its end since the outbox is served
+	gate  *gate          // before the journal
+	first bool           // no listing has come to its end since the outbox is served
+	waits map[string]int // how often a request has waited for that of its parent, by the names of files
 }
 
 // look takes one request file from its name to the queue or to a refusal. It returns how long to wait before another
@@ -28,6 +29,7 @@ func (d *admitter) look(ctx context.Context, name, rawID string, waited bool) ti
 	}
 	stamp, err := d.Dir.Stat(name)
 	if errors.Is(err, fs.ErrNotExist) {
+		delete(d.waits, name)
 		return d.requestGone(rawID, waited)
 	}
 	if err != nil {
@@ -115,6 +117,7 @@ type Intake struct {
 	seen        time.Time
 	data        []byte
 	Request     delegation.Request // what data says, where that is known
+	descent     journal.Descent
 }
 
 // unsettled says whether what is wrong with a file may still be its writer at work. A time that lies ahead is no excuse:

@@ -29,6 +29,7 @@ type Settings struct {
 	Queue           int
 	QueueBusy       bool // a run whose workspace is in use waits instead of being refused
 	MaxRequestBytes int64
+	Tree            Tree // what a tree of runs may grow to
 	// Lock takes the lock against other watchers unless it is held, and says who else has it. Until then the outbox is not
 	// served. It is nil where the caller has the lock for as long as the watcher runs.
 	Lock func() error

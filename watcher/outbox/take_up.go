@@ -17,6 +17,7 @@ import (
 // and a request for another workspace is not the run's.
 func (o *Outbox) TakeUp(record journal.Run) (a *Admission, reason delegation.Reason) {
 	in, reason := o.StillAsked(record)
+	in.descent = record.Descent
 	if reason == "" {
 		in.Request.Profile, _ = delegation.ParseToken(record.Profile)  // an operator's name that is no token is the default's
 		spec, _, err := compile.Compile(in.Request, o.Settings.Policy) // what it warns of is in the record

@@ -56,6 +56,7 @@ func (r *Run) answer() {
 
 // endOf is a verdict as the journal keeps it.
 func (r *runner) endOf(v verdict) journal.Change {
+	r.blameParent(v.reason)
 	c := journal.Change{
 		Reason: v.reason, Started: r.Standing().Started, Ended: r.times.ended, Warnings: r.warnings,
 		StdoutTail: r.out.Stdout.String(), StderrTail: r.out.Stderr.String(), Timings: r.timings(),

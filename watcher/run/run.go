@@ -26,6 +26,7 @@ type Request struct {
 	Chosen   string    // why it is that one, where the watcher chose
 	Seen     time.Time // when the file was noticed
 	Bytes    int64     // what it holds in memory while it waits
+	Descent  journal.Descent
 }
 
 // Client is the one that asked for a run, as far as its outbox reaches it.
@@ -85,7 +86,10 @@ func (r *Run) Launch() { r.runs.carried.Go(r.runner.runToEnd) }
 func (r *Run) Dismiss(reason delegation.Reason) { r.runs.dismiss(r.runner, verdict{reason: reason}) }
 
 // End asks the run to end. The first cause wins; it is safe to call at any time and from anywhere.
-func (r *Run) End(reason delegation.Reason) { r.stop(endCause(reason)) }
+func (r *Run) End(reason delegation.Reason) {
+	r.stop(endCause(reason))
+	r.runs.kin.look(r.hash)
+}
 
 // EndNow asks the run to end without waiting for the agent's manners.
 func (r *Run) EndNow(reason delegation.Reason) {

@@ -43,6 +43,7 @@ type Runs struct {
 	Removals *Removals
 	calls    *calls
 	claims   *claims
+	kin      *kin
 	disks    *workspace.Disks
 
 	numbers atomic.Int64   // of runs
@@ -55,11 +56,18 @@ type Runs struct {
 // NewRuns makes Runs that carry none yet.
 func NewRuns(p Ports) *Runs {
 	c := newCalls(p)
-	return &Runs{Ports: p, Removals: newRemovals(p, c), calls: c, claims: newClaims(), disks: workspace.NewDisks(p.Floor), owned: make(map[string]*Run)}
+	return &Runs{
+		Ports: p, Removals: newRemovals(p, c), calls: c, claims: newClaims(), kin: newKin(), disks: workspace.NewDisks(p.Floor), owned: make(map[string]*Run),
+	}
 }
 
-// Loop watches the disks until ctx is done.
-func (runs *Runs) Loop(ctx context.Context) { runs.disks.Loop(ctx) }
+// Loop watches the disks, and ends the children of runs that end, until ctx is done.
+func (runs *Runs) Loop(ctx context.Context) {
+	var both sync.WaitGroup
+	both.Go(func() { runs.disks.Loop(ctx) })
+	both.Go(func() { runs.endOrphans(ctx) })
+	both.Wait()
+}
 
 // Wait waits until no run is on its way any more, and nothing is removed.
 func (runs *Runs) Wait() {
@@ -112,8 +120,9 @@ func (r *Run) lookAbove() {
 func (runs *Runs) own(r *Run) {
 	runs.claims.enter(r)
 	runs.mu.Lock()
-	defer runs.mu.Unlock()
 	runs.owned[r.hash] = r
+	runs.mu.Unlock()
+	runs.kin.enter(r)
 }
 
 // dismiss concludes a run that never had a sandbox. Its caller does not wait for a journal in trouble.
@@ -124,6 +133,7 @@ func (runs *Runs) disown(r *Run) {
 	delete(runs.owned, r.hash)
 	runs.mu.Unlock()
 	runs.claims.leave(r)
+	runs.kin.leave(r)
 	r.stop(nil)
 	close(r.over)
 }

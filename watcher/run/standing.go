@@ -80,6 +80,9 @@ func (r *Run) status(now Standing) delegation.RunStatus {
 		Version: delegation.Version, SubagentID: r.key.Subagent.String(), RequestID: r.key.Request.String(), State: now.State,
 		Position: now.Position, Reason: now.Reason, Attempt: r.key.Attempt, RunningSince: now.Started, UpdatedAt: time.Now().UTC(), Input: now.Input,
 	}
+	if d := r.request.Descent; d.Run != "" {
+		s.ParentID, s.Depth = d.Parent, d.Depth
+	}
 	if now.State == delegation.StateRunning {
 		s.Deadline = now.Started.Add(r.spec.Timeout)
 	}

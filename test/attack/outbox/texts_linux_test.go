@@ -273,6 +273,17 @@ func badBody(name, id string) attempt {
 var options = []attempt{
 	refusedWord("model"), refusedWord("session_id"), refusedWord("profile"),
 	{
+		Row: "O57", name: "a parent of itself", code: delegation.CodeParent,
+		say: func(s *scene) says { return says{"parent_id": s.id} },
+		naive: func(*scene) bool { // goes up from parent to parent until there is none
+			parents, at, steps := map[string]string{"a": "a"}, "a", 0
+			for at != "" && steps < 1000 {
+				at, steps = parents[at], steps+1
+			}
+			return steps == 1000
+		},
+	},
+	{
 		Row: "O33", name: "a task that begins with a dash, behind two dashes",
 		say: func(*scene) says { return says{"profile": "guarded", "task": "--version"} },
 		judge: func(s *scene) {

@@ -1,0 +1,92 @@
+package outbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"torno/delegation"
+	"torno/internal/journal"
+	"torno/sandbox"
+)
+
+// Tree bounds the tree of an outbox's runs. The agent whose outbox it is stands above them all, and is bounded by the queue.
+type Tree struct {
+	Children int // of one run, that have not ended
+	Depth    int // 1 allows no children of runs
+}
+
+// errParentUnread says that the request of a run's parent is in the outbox and was not looked at yet.
+var errParentUnread = errors.New("the request of the parent was not looked at yet")
+
+// maxParentWaits is how often a request waits for that of its parent to be looked at: a chain of them may lie there in any order.
+const maxParentWaits = 8
+
+// descend finds out where a request's run stands in the tree. It is a *delegation.Refusal where it may not stand there. A request that was
+// admitted before stands where it stood then, whatever its parent's name means by now.
+func (d *admitter) descend(ctx context.Context, request delegation.Request, key sandbox.RunKey, attempts int) (journal.Descent, error) {
+	if attempts > 0 {
+		known, err := d.Journal.Get(ctx, key.Hash())
+		return known.Descent, err
+	}
+	at := journal.Descent{Parent: request.ParentID.String(), Depth: 1}
+	id, err := delegation.ParseSubagentID(at.Parent)
+	switch {
+	case err != nil:
+		return at, nil // a word for the records, or none
+	case id == request.SubagentID:
+		return at, badParent(fmt.Sprintf("Subagent %q cannot be its own parent.", at.Parent))
+	}
+	parent, found, err := d.Journal.Latest(ctx, d.ID, id)
+	if err != nil {
+		return at, err
+	}
+	switch {
+	case d.awaitsParent(ctx, request.SubagentID, id):
+		return at, errParentUnread
+	case !found:
+		return at, nil
+	case parent.State == delegation.StateEnded:
+		return at, badParent(fmt.Sprintf("The parent %q has ended, and nothing can be started for it any more.", at.Parent))
+	}
+	at.Run, at.Depth = parent.Key, max(parent.Descent.Depth, 1)+1
+	return at, d.boundTree(ctx, at)
+}
+
+func badParent(text string) *delegation.Refusal {
+	return &delegation.Refusal{
+		Code: delegation.CodeParent, Field: "parent_id", Text: text, Hint: "Name a subagent whose run goes on, or leave parent_id out.",
+	}
+}
+
+// boundTree refuses a run for which there is no place below its parent.
+func (d *admitter) boundTree(ctx context.Context, at journal.Descent) error {
+	bounds := d.Settings.Tree
+	children, err := d.Journal.Children(ctx, at.Run)
+	if err != nil {
+		return err
+	}
+	if children < bounds.Children && at.Depth <= bounds.Depth {
+		return nil
+	}
+	return &delegation.Refusal{
+		Code: delegation.CodeTreeLimit, Field: "parent_id",
+		Text: fmt.Sprintf("There is no place below the parent %q: it has %d children that go on, of at most %d, and its child would stand at depth %d, of at most %d.",
+			at.Parent, children, bounds.Children, at.Depth, bounds.Depth),
+		Hint: "Wait until one of its children ends, or do the task at a level above; the operator sets `tree: {children, depth}` of the outbox.",
+	}
+}
+
+// awaitsParent says whether a request is to be looked at again, behind that of its parent: a listing has files in any order.
+func (d *admitter) awaitsParent(ctx context.Context, child, parent delegation.SubagentID) bool {
+	name, above := delegation.RequestName(child), delegation.RequestName(parent)
+	stamp, err := d.Dir.Stat(above)
+	if err == nil && d.waits[name] < maxParentWaits && len(d.waits) < maxDelayed {
+		if _, looked, err := d.Journal.ByFile(ctx, d.ID, above, stamp); err == nil && !looked {
+			d.waits[name]++
+			return true
+		}
+	}
+	delete(d.waits, name)
+	return false
+}

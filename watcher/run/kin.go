@@ -1,0 +1,150 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"torno/delegation"
+	"torno/internal/journal"
+)
+
+// kin knows which of the runs on their way have parents. A run ends with its parent, whatever ended that one: whoever asked for it is gone.
+//
+// That something happened to a parent is a hint. What counts is whether the parent is ending or has ended, as it says itself or as the
+// journal does, and that is also looked at each kinEvery: a parent can end while no run of this watcher stands for it.
+type kin struct {
+	wake chan struct{}
+
+	mu       sync.Mutex
+	children map[string]map[*Run]bool // by the key of the parent's run
+	due      map[string]bool          // parents to look at
+}
+
+// kinEvery is how often parents that no run stands for are looked at.
+const kinEvery = 2 * time.Second
+
+func newKin() *kin {
+	return &kin{wake: make(chan struct{}, 1), children: make(map[string]map[*Run]bool), due: make(map[string]bool)}
+}
+
+// enter makes a run known, if it has a parent, until leave.
+func (k *kin) enter(r *Run) {
+	parent := r.request.Descent.Run
+	if parent == "" {
+		return
+	}
+	k.mu.Lock()
+	if k.children[parent] == nil {
+		k.children[parent] = make(map[*Run]bool)
+	}
+	k.children[parent][r] = true
+	k.mu.Unlock()
+	k.look(parent) // it may have ended since the request was admitted
+}
+
+// leave forgets a run, and has its children looked at.
+func (k *kin) leave(r *Run) {
+	parent := r.request.Descent.Run
+	k.mu.Lock()
+	delete(k.children[parent], r)
+	if len(k.children[parent]) == 0 {
+		delete(k.children, parent)
+	}
+	k.mu.Unlock()
+	k.look(r.hash)
+}
+
+// look has a parent looked at soon. It never blocks.
+func (k *kin) look(parent string) {
+	k.mu.Lock()
+	has := len(k.children[parent]) > 0
+	if has {
+		k.due[parent] = true
+	}
+	k.mu.Unlock()
+	if !has {
+		return
+	}
+	select {
+	case k.wake <- struct{}{}:
+	default:
+	}
+}
+
+// take returns the parents to look at: those of which something was heard, or all.
+func (k *kin) take(all bool) (parents []string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if all {
+		for parent := range k.children {
+			k.due[parent] = true
+		}
+	}
+	for parent := range k.due {
+		parents = append(parents, parent)
+	}
+	clear(k.due)
+	return parents
+}
+
+func (k *kin) childrenOf(parent string) (all []*Run) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for r := range k.children[parent] {
+		all = append(all, r)
+	}
+	return all
+}
+
+// endOrphans ends the children of runs that end, until ctx is done.
+func (runs *Runs) endOrphans(ctx context.Context) {
+	ticker := time.NewTicker(kinEvery)
+	defer ticker.Stop()
+	for {
+		all := false
+		select {
+		case <-runs.kin.wake:
+		case <-ticker.C:
+			all = true
+		case <-ctx.Done():
+			return
+		}
+		for _, parent := range runs.kin.take(all) {
+			if runs.endsChildren(ctx, parent) {
+				for _, child := range runs.kin.childrenOf(parent) {
+					runs.Schedule.Stop(ctx, &child.ticket, delegation.ReasonParentEnded)
+				}
+			}
+		}
+	}
+}
+
+// endsChildren says whether the children of a run are to be ended. Those of a run that ends because the watcher stops are ended, drained or
+// kept as all other runs are.
+func (runs *Runs) endsChildren(ctx context.Context, parent string) bool {
+	reason, over := runs.howItEnds(ctx, parent)
+	return over && (reason != delegation.ReasonShutdown || runs.Leisure.Err() == nil)
+}
+
+// howItEnds is why a run is ending, or has ended. The reason is "" where there is no record of it any more.
+func (runs *Runs) howItEnds(ctx context.Context, key string) (reason delegation.Reason, over bool) {
+	if r := runs.Running(key); r != nil && r.Standing().State != delegation.StateEnded {
+		reason = r.Cause()
+		return reason, reason != ""
+	}
+	record, err := runs.Journal.Get(ctx, key)
+	if err != nil {
+		return "", errors.Is(err, journal.ErrUnknown) // only what has ended is ever pruned
+	}
+	return record.Reason, record.State == delegation.StateEnded
+}
+
+// blameParent tells the client with which end of its parent a run has ended.
+func (r *runner) blameParent(reason delegation.Reason) {
+	if reason == delegation.ReasonParentEnded {
+		why, _ := r.runs.howItEnds(r.runs.Life, r.request.Descent.Run)
+		r.warnings = append(r.warnings, delegation.EndedWithParent(r.request.Descent.Parent, why))
+	}
+}
