@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -23,34 +24,54 @@ func (s *source) findAgent() (err error) {
 	if err != nil {
 		return &cli.UsageError{Text: err.Error(), Next: "watcher help run says what --agent needs"}
 	}
-	local := configs.LocalAgent{Name: s.agent, Model: s.model, Command: s.found.Command, Route: s.found.Route}
-	for _, place := range s.found.Places {
-		local.Programs = append(local.Programs, compile.Programs{Host: place.Host, As: place.As})
-	}
+	local := localAgent(s.found)
+	local.Model = s.model
 	s.local.Agent = &local
 	return nil
 }
 
-// keepKey puts the agent's key where the gateway reads it, which no child sees and no other user can read.
-func (s *source) keepKey(c configs.Config) error {
-	if s.found.Key == "" {
+// localAgent is an agent of this machine as a configuration needs it.
+func localAgent(found installed.Agent) configs.LocalAgent {
+	local := configs.LocalAgent{Name: found.Name, Command: found.Command, Route: found.Route}
+	for _, place := range found.Places {
+		local.Programs = append(local.Programs, compile.Programs{Host: place.Host, As: place.As})
+	}
+	return local
+}
+
+// keepKey puts the agent's key where the gateway reads it.
+func (s *source) keepKey(c configs.Config) error { return keepKey(s.found, c) }
+
+// keepKey puts a key where no child sees it and no other user can read it.
+func keepKey(found installed.Agent, c configs.Config) error {
+	if found.Key == "" {
 		return nil
 	}
-	path := c.KeyFile(s.found.Name)
+	path := c.KeyFile(found.Name)
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
-	file, err := os.CreateTemp(filepath.Dir(path), ".key-*") // 0600
+	return placeFile(path, []byte(found.Key), 0o600, true)
+}
+
+// placeFile puts a whole file in its place. Where it may not replace what is there, the error is fs.ErrExist.
+func placeFile(path string, text []byte, mode os.FileMode, replace bool) (err error) {
+	draft, err := os.CreateTemp(filepath.Dir(path), ".new-*") // 0600
 	if err != nil {
 		return err
 	}
-	_, err = file.WriteString(s.found.Key)
-	err = errors.Join(err, file.Close())
-	if err == nil {
-		err = os.Rename(file.Name(), path)
+	defer func() {
+		if gone := os.Remove(draft.Name()); !errors.Is(gone, fs.ErrNotExist) {
+			err = errors.Join(err, gone)
+		}
+	}()
+	_, err = draft.Write(text)
+	err = errors.Join(err, draft.Chmod(mode), draft.Sync(), draft.Close())
+	switch {
+	case err != nil:
+		return err
+	case replace:
+		return os.Rename(draft.Name(), path)
 	}
-	if err != nil {
-		return errors.Join(err, os.Remove(file.Name()))
-	}
-	return nil
+	return os.Link(draft.Name(), path) // which replaces nothing
 }

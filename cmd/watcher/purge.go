@@ -81,10 +81,16 @@ func (a *app) confirm(i *serve.Installation, yes bool) error {
 	case !cli.IsTerminal(a.In) || a.JSON:
 		return &cli.UsageError{Text: "purge asks before it removes anything, and there is no terminal to ask on", Next: "watcher purge --yes"}
 	}
-	fmt.Fprintf(a.Errors, "Remove every sandbox, volume, image and mount of installation %s\n(%s) with every launcher? [y/N] ", i.ID, i.State)
-	answer, _ := bufio.NewReader(a.In).ReadString('\n')
-	if word := strings.ToLower(strings.TrimSpace(answer)); word == "y" || word == "yes" {
+	if a.says(fmt.Sprintf("Remove every sandbox, volume, image and mount of installation %s\n(%s) with every launcher?", i.ID, i.State)) {
 		return nil
 	}
 	return errors.New("nothing was removed")
+}
+
+// says asks the operator at the terminal. No word is a no.
+func (a *app) says(question string) bool {
+	fmt.Fprint(a.Errors, question, " [y/N] ")
+	answer, _ := bufio.NewReader(a.In).ReadString('\n')
+	word := strings.ToLower(strings.TrimSpace(answer))
+	return word == "y" || word == "yes"
 }

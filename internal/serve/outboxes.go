@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"torno/configs"
 	"torno/internal/mounts"
 	"torno/internal/paths"
 )
@@ -23,7 +24,13 @@ func (h *host) makeOutboxes(context.Context) error {
 	if !h.MakeOutbox {
 		return nil
 	}
-	for _, o := range h.Config.Outboxes {
+	return MakeOutboxes(h.Config)
+}
+
+// MakeOutboxes makes the outboxes of a configuration and the allowed roots in them where they are missing. What root makes in a user's
+// directory is the user's.
+func MakeOutboxes(c configs.Config) error {
+	for _, o := range c.Outboxes {
 		if err := makeShared(o.Dir); err != nil {
 			return fmt.Errorf("make the outbox: %w", err)
 		}

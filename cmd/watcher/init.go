@@ -1,0 +1,180 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+
+	"torno/configs"
+	"torno/internal/agent"
+	"torno/internal/agent/installed"
+	"torno/internal/cli"
+	"torno/internal/serve"
+)
+
+// initial is what init was told.
+type initial struct {
+	dir, file, state string
+	yes, replace     bool
+}
+
+func (a *app) initCommand() cli.Command {
+	o := initial{}
+	return cli.Command{
+		Name: "init", Brief: "write a first configuration for this machine",
+		About: `
+It looks for the agents that this user has (Claude Code, Codex) with a key or a login, and tries what makes sandboxes here. The configuration
+that it writes has one outbox, a profile for each agent that it found, and one for the shell. The outbox is made where it is missing. A key
+of the environment is kept for the model gateway in a file of the state directory that no other user can read; a login is read where it is.
+
+On a terminal it asks before it writes. What is there is not replaced, unless --replace says so or you do at the terminal.`,
+		Examples: []string{"watcher init", "watcher init --yes --dir /srv/torno/outbox --file /etc/torno/watcher.yaml"},
+		Options: []cli.Option{
+			{Name: "dir", Value: "DIR", Help: "the outbox; by default ./outbox", Set: cli.Text(&o.dir)},
+			{Name: "file", Value: "FILE", Help: "the configuration to write; by default ./watcher.yaml", Set: cli.Text(&o.file)},
+			{Name: "state", Value: "DIR", Help: "the state directory; by default one of this user's", Set: cli.Text(&o.state)},
+			{Name: "yes", Help: "do not ask whether to write", Set: cli.On(&o.yes)},
+			{Name: "replace", Help: "replace a configuration that is there", Set: cli.On(&o.replace)},
+		},
+		Run: func(ctx context.Context, args cli.Args) (int, error) {
+			if err := onlyOptions("init", args); err != nil {
+				return 0, err
+			}
+			ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+			defer stop()
+			return exitOK, a.init(ctx, o)
+		},
+	}
+}
+
+func (a *app) init(ctx context.Context, o initial) error {
+	if err := a.machine.onLinux(); err != nil {
+		return err
+	}
+	if o.dir == "" {
+		o.dir = "outbox"
+	}
+	if o.file == "" {
+		o.file = "watcher.yaml"
+	}
+	var err error
+	if o.file, err = filepath.Abs(o.file); err != nil {
+		return err
+	}
+	found := a.findAgents()
+	options := configs.InitialOptions{Dir: o.dir, State: o.state}
+	for _, f := range found {
+		options.Agents = append(options.Agents, localAgent(f))
+	}
+	text, config, err := configs.Initial(a.launchers, options)
+	if err != nil {
+		return asConfigError(err, "the configuration for this machine")
+	}
+	if err := a.sayLauncher(ctx, config); err != nil {
+		return cli.Hint(err, "watcher doctor says what is missing on this machine; nothing was written")
+	}
+	if err := a.mayWrite(&o); err != nil {
+		return err
+	}
+	if err := write(o, text, config, found); err != nil {
+		return err
+	}
+	return a.sayWritten(ctx, o, config)
+}
+
+// findAgents looks for every agent, and says what it found.
+func (a *app) findAgents() (found []installed.Agent) {
+	for _, name := range agent.Names() {
+		f, err := installed.Find(name, a.source.machine, false)
+		if err != nil {
+			a.Say("without %s: %v", name, err)
+			continue
+		}
+		credential := "the login " + f.Login
+		if f.Key != "" {
+			credential = "a key of the environment"
+		}
+		a.Say("with %s: %s, and %s", name, f.Places[0].Host, credential)
+		found = append(found, f)
+	}
+	return found
+}
+
+// sayLauncher tries what makes sandboxes here, and says which it is.
+func (a *app) sayLauncher(ctx context.Context, config configs.Config) (err error) {
+	trial, err := serve.OpenTrial(ctx, config, a.launchers, slog.New(slog.DiscardHandler))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, trial.Close()) }()
+	p := trial.Config().Profiles[0]
+	if p.Chosen == "" {
+		a.Say("sandboxes are made by %s", p.Sandbox)
+		return nil
+	}
+	a.Say("sandboxes are made by %s (%s)", p.Sandbox, cli.OneLine(p.Chosen))
+	return nil
+}
+
+// mayWrite asks the operator, where there is a terminal. Nothing is replaced without a word.
+func (a *app) mayWrite(o *initial) error {
+	_, err := os.Lstat(o.file)
+	there := err == nil
+	asks := cli.IsTerminal(a.In) && !a.JSON
+	switch {
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return err
+	case there && !o.replace && (!asks || !a.says(o.file+" is there. Replace it?")):
+		return cli.Hint(fmt.Errorf("%s is there, and nothing was written", o.file), "name another one with --file, or say --replace")
+	case there:
+		o.replace = true
+		return nil
+	case o.yes:
+		return nil
+	case !asks:
+		return &cli.UsageError{Text: "init asks before it writes, and there is no terminal to ask on", Next: "watcher init --yes"}
+	case a.says("Write " + o.file + "?"):
+		return nil
+	}
+	return errors.New("nothing was written")
+}
+
+// write makes the outbox and writes the keys and, last, the configuration.
+func write(o initial, text []byte, config configs.Config, found []installed.Agent) error {
+	if err := serve.MakeOutboxes(config); err != nil {
+		return fmt.Errorf("make the outbox: %w", err)
+	}
+	for _, f := range found {
+		if err := keepKey(f, config); err != nil {
+			return fmt.Errorf("keep the key of %s: %w", f.Name, err)
+		}
+	}
+	if err := placeFile(o.file, text, 0o644, o.replace); err != nil {
+		return fmt.Errorf("write the configuration: %w", err)
+	}
+	return nil
+}
+
+// sayWritten looks at what was written as check does, and says what comes next.
+func (a *app) sayWritten(ctx context.Context, o initial, config configs.Config) error {
+	c := &checked{config: config, profiles: config.Profiles}
+	if err := c.examine(ctx, a.machine, a.launchers, false); err != nil {
+		return cli.Hint(fmt.Errorf("%s was written, and does not work here yet: %w", o.file, err), "mend it, and look again with watcher check --config "+o.file)
+	}
+	for _, w := range c.warnings {
+		a.Warn(w.String())
+	}
+	if a.JSON {
+		return a.Out.Object(map[string]any{"config": o.file, "outbox": config.Outboxes[0].Dir, "state": config.State, "profiles": config.Outboxes[0].Profiles})
+	}
+	fmt.Fprintln(a.Out, o.file)
+	a.Say("next: watcher run --config %s", o.file)
+	a.Say("then, in another terminal: subagent --outbox %s info", config.Outboxes[0].Dir)
+	return nil
+}

@@ -1,0 +1,116 @@
+package configs
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"gopkg.in/yaml.v3"
+
+	"torno/internal/launcher"
+)
+
+// InitialOptions are what a first configuration is made of.
+type InitialOptions struct {
+	Dir    string // the outbox
+	State  string // "" is the directory that the environment gives
+	Agents []LocalAgent
+}
+
+// Initial writes a first configuration: one outbox, with a profile for each agent and one for the shell. It is short, so that its operator
+// reads it, and it says nothing that is a default. Relative paths are taken from the working directory.
+func Initial(launchers launcher.List, o InitialOptions) ([]byte, Config, error) {
+	return initialOn(thisHost(), launchers, o)
+}
+
+func initialOn(host host, launchers launcher.List, o InitialOptions) ([]byte, Config, error) {
+	places := LocalOptions{Dir: o.Dir, State: o.State}
+	if err := places.absolute(); err != nil {
+		return nil, Config{}, err
+	}
+	state := cmp.Or(places.State, defaultState([]Outbox{{Dir: places.Dir}}, host.getenv))
+	if state == "" {
+		return nil, Config{}, errors.New("there is no place for the watcher's state; name one with --state")
+	}
+	file := initialFile{
+		Version: 1, State: state, Profiles: map[string]initialProfile{},
+		Outboxes: map[string]initialOutbox{"main": {Dir: places.Dir, Allow: []string{filepath.Join(places.Dir, "workspaces")}}},
+	}
+	offers := file.add(o.Agents)
+	main := file.Outboxes["main"]
+	main.Profiles = offers
+	file.Outboxes["main"] = main
+	text := bytes.NewBufferString(initialHead)
+	encoder := yaml.NewEncoder(text)
+	encoder.SetIndent(2)
+	if err := errors.Join(encoder.Encode(file), encoder.Close()); err != nil {
+		return nil, Config{}, fmt.Errorf("write the configuration: %w", err)
+	}
+	c, _, err := parse(launchers, &report{lines: make(map[string]int)}, text.Bytes(), host)
+	return text.Bytes(), c, err
+}
+
+const initialHead = `# A first configuration, by watcher init. configs/examples/full.yaml explains every key; watcher check prints this one with its
+# defaults and with what is enforced here.
+`
+
+// initialFile is a configuration with few keys. A shape of its own keeps them in the order in which a reader wants them.
+type initialFile struct {
+	Version  int                       `yaml:"version"`
+	State    string                    `yaml:"state"`
+	Gateway  *initialGateway           `yaml:"gateway,omitempty"`
+	Profiles map[string]initialProfile `yaml:"profiles"`
+	Outboxes map[string]initialOutbox  `yaml:"outboxes"`
+}
+
+type initialGateway struct {
+	Routes map[string]any `yaml:"routes"`
+}
+
+type initialProfile struct {
+	Description string            `yaml:"description"`
+	Sandbox     string            `yaml:"sandbox"`
+	RootFS      string            `yaml:"rootfs"`
+	Agent       string            `yaml:"agent,omitempty"`
+	Model       string            `yaml:"model,omitempty"`
+	Programs    []initialPrograms `yaml:"programs,omitempty"`
+	Command     []string          `yaml:"command,omitempty,flow"`
+	Timeout     map[string]string `yaml:"timeout,omitempty,flow"`
+}
+
+type initialPrograms struct {
+	Host string `yaml:"host"`
+	As   string `yaml:"as"`
+}
+
+type initialOutbox struct {
+	Dir      string   `yaml:"dir"`
+	Allow    []string `yaml:"allow,flow"`
+	Profiles []string `yaml:"profiles,flow"`
+}
+
+// add makes a profile and a route for each agent, and a profile for the shell. It returns what the outbox offers, the default first.
+func (f *initialFile) add(agents []LocalAgent) (offers []string) {
+	for _, agent := range agents {
+		profile := initialProfile{
+			Description: agent.Name + ", one task in, an answer out", Sandbox: SandboxAuto, RootFS: "host", Agent: agent.Name, Model: agent.Name,
+			Command: agent.Command, Timeout: map[string]string{"default": "15m", "max": "2h"},
+		}
+		for _, p := range agent.Programs {
+			profile.Programs = append(profile.Programs, initialPrograms{Host: p.Host, As: p.As})
+		}
+		f.Profiles[agent.Name] = profile
+		if f.Gateway == nil {
+			f.Gateway = &initialGateway{Routes: map[string]any{}}
+		}
+		f.Gateway.Routes[agent.Name] = agent.Route(Config{State: f.State}.KeyFile(agent.Name))
+		offers = append(offers, agent.Name)
+	}
+	f.Profiles["shell"] = initialProfile{
+		Description: "the task is a shell command, with this machine's own programs", Sandbox: SandboxAuto, RootFS: "host",
+		Command: []string{"/bin/sh", "-c", "{{.Task}}"},
+	}
+	return append(offers, "shell")
+}
