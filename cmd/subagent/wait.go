@@ -13,9 +13,9 @@ import (
 )
 
 func (c *app) waitCommand() cli.Command {
-	var again, first bool
+	var again, first, all bool
 	return cli.Command{
-		Name: "wait", Operands: "ID…", Brief: "wait for children and print their answers",
+		Name: "wait", Operands: "[ID…]", Brief: "wait for children and print their answers",
 		About: `
 A result is taken once it was written out; until then it stays. Afterwards nothing of the run is left in the outbox,
 except its workspace, and a copy of the result for a day, which --again prints. Of several children the results come in
@@ -23,15 +23,20 @@ the given order, and the exit code is that of the first that did not complete. A
 		Examples: []string{
 			"subagent wait sub_1a2b3c4d",
 			"subagent wait --any sub_1a2b3c4d sub_5e6f7a8b",
+			"subagent wait --all",
 			"subagent wait --json $(subagent list --quiet)",
 		},
 		Options: []cli.Option{
 			{Name: "any", Help: "wait for the first of them to end, and print that one alone", Set: cli.On(&first)},
+			{Name: "all", Help: "wait for all children whose result was not taken", Set: cli.On(&all)},
 			{Name: "again", Help: "print results that were taken already; of each child its last one", Set: cli.On(&again)},
 			c.patienceOption(),
 		},
 		Run: func(ctx context.Context, args cli.Args) (int, error) {
-			operands := args.All()
+			operands, err := c.waitFor(ctx, args.All(), all, again)
+			if err != nil || all && len(operands) == 0 {
+				return exitCompleted, err
+			}
 			show := c.show
 			if len(operands) > 1 && !c.JSON {
 				show = c.showQuoted
@@ -58,6 +63,34 @@ the given order, and the exit code is that of the first that did not complete. A
 			})
 		},
 	}
+}
+
+// waitFor is whom to wait for: those that are named, or all that the outbox has.
+func (c *app) waitFor(ctx context.Context, named []string, all, again bool) ([]string, error) {
+	switch {
+	case !all:
+		return named, nil
+	case again:
+		return nil, cli.Usage("--all waits for children, and --again for none")
+	case len(named) > 0:
+		return nil, cli.Usage("--all waits for all children; leave %s out", named[0])
+	}
+	m, err := c.open()
+	if err != nil {
+		return nil, err
+	}
+	defer m.Close()
+	found, err := m.List(ctx)
+	for _, item := range found.Items {
+		named = append(named, item.SubagentID)
+	}
+	switch {
+	case found.More:
+		c.Warn(fmt.Sprintf("there are more than %d; it is waited for these", len(named)))
+	case err == nil && len(named) == 0:
+		c.Say("no runs in %s", m.Outbox())
+	}
+	return named, err
 }
 
 // again prints the copy of a result that was taken.

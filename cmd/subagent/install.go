@@ -1,0 +1,260 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"torno/internal/cli"
+)
+
+// reader is an agent that reads instructions from a file at its start.
+type reader struct {
+	name string
+	home string // the variable with its own directory
+	dir  string // below the user's home, where that variable is not set
+	file string // in that directory, and in a project
+}
+
+var readers = []reader{
+	{"claude", "CLAUDE_CONFIG_DIR", ".claude", "CLAUDE.md"},
+	{"codex", "CODEX_HOME", ".codex", "AGENTS.md"},
+}
+
+// installation is what install was told.
+type installation struct{ project, print, remove bool }
+
+func (c *app) installCommand() cli.Command {
+	o := installation{}
+	return cli.Command{
+		Name: "install", Operands: "claude|codex", Brief: "teach an agent to delegate, in its own file of instructions",
+		About: `
+It puts the page of subagent skill into the file that Claude Code or Codex reads at its start: the user's, or with --project the one of the
+working directory. The page stands between two marks, and nothing else of the file is touched. The same command again brings the page up to date.`,
+		Examples: []string{"subagent install claude", "subagent install codex --project", "subagent install claude --remove"},
+		Options: []cli.Option{
+			{Name: "project", Help: "in the working directory, instead of the user's home", Set: cli.On(&o.project)},
+			{Name: "print", Help: "print what the file would hold, and write nothing", Set: cli.On(&o.print)},
+			{Name: "remove", Help: "take the page out again", Set: cli.On(&o.remove)},
+		},
+		Run: func(_ context.Context, args cli.Args) (int, error) {
+			operands := args.All()
+			for _, r := range readers {
+				if len(operands) == 1 && operands[0] == r.name {
+					return exitCompleted, c.install(r, o)
+				}
+			}
+			return 0, cli.Usage("install takes the agent, claude or codex")
+		},
+	}
+}
+
+func (c *app) install(r reader, o installation) error {
+	path, err := r.path(c.Env, o.project)
+	if err != nil {
+		return err
+	}
+	was, err := readInstructions(path)
+	if err != nil {
+		return cli.Hint(err, "add the page yourself: subagent skill prints it")
+	}
+	text := was.text
+	if o.remove {
+		text, err = withoutPage(text)
+	} else {
+		text, err = withPage(text, skill)
+	}
+	switch {
+	case err != nil:
+		return cli.Hint(fmt.Errorf("%s was not touched: %w", path, err), "mend the marks in it, or take them out, and install again")
+	case o.print:
+		_, err := fmt.Fprint(c.Out, text)
+		return err
+	case text == was.text:
+		c.Say("there is nothing to do in %s", path)
+		return nil
+	}
+	if err := was.replace(text); err != nil {
+		return cli.Hint(err, "with --project it is the file of the working directory; subagent skill prints the page")
+	}
+	if o.remove {
+		c.Say("taken out of %s", path)
+	} else {
+		c.Say("%s reads it from %s at its next start", r.name, path)
+	}
+	return nil
+}
+
+// path is the file that an agent reads.
+func (r reader) path(env func(string) string, project bool) (string, error) {
+	if project {
+		return filepath.Abs(r.file)
+	}
+	dir := env(r.home)
+	if home := env("HOME"); dir == "" && home != "" {
+		dir = filepath.Join(home, r.dir)
+	}
+	if dir == "" {
+		return "", cli.Hint(fmt.Errorf("neither %s nor HOME is set", r.home), "name the home, or write into the working directory with --project")
+	}
+	return filepath.Abs(filepath.Join(dir, r.file))
+}
+
+// maxInstructions is the longest file of instructions that is changed. No agent reads as much.
+const maxInstructions = 1 << 20
+
+// instructions are a file as it was read; its info is nil where there is none.
+type instructions struct {
+	path, text string
+	info       os.FileInfo
+}
+
+// readInstructions reads a file that may be changed. Through a link, and under one of several names, it would be another file than the one that
+// is named.
+func readInstructions(path string) (instructions, error) {
+	in := instructions{path: path}
+	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return in, nil
+	case errors.Is(err, syscall.ELOOP):
+		return in, fmt.Errorf("%s is a link, and is not followed", path)
+	case err != nil:
+		return in, err
+	}
+	defer file.Close()
+	if in.info, err = file.Stat(); err != nil {
+		return in, err
+	}
+	if stat, ok := in.info.Sys().(*syscall.Stat_t); !in.info.Mode().IsRegular() || !ok || stat.Nlink != 1 {
+		return in, fmt.Errorf("%s is no file with one name", path)
+	}
+	text, err := io.ReadAll(io.LimitReader(file, maxInstructions+1))
+	if err == nil && len(text) > maxInstructions {
+		err = fmt.Errorf("%s is over %d bytes", path, maxInstructions)
+	}
+	in.text = string(text)
+	return in, err
+}
+
+// replace puts another text in the place of what was read, whole or not at all. A file that has nothing left is removed.
+func (in instructions) replace(text string) (err error) {
+	if err := os.MkdirAll(filepath.Dir(in.path), 0o700); err != nil {
+		return err
+	}
+	draft, err := os.CreateTemp(filepath.Dir(in.path), ".subagent-*")
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if gone := os.Remove(draft.Name()); !errors.Is(gone, fs.ErrNotExist) {
+			err = errors.Join(err, gone)
+		}
+	}()
+	_, err = draft.WriteString(text)
+	err = errors.Join(err, in.dress(draft), draft.Sync(), draft.Close(), in.unchanged())
+	switch {
+	case err != nil:
+		return err
+	case text == "":
+		return os.Remove(in.path)
+	case in.info == nil:
+		return os.Link(draft.Name(), in.path) // which replaces nothing
+	}
+	return os.Rename(draft.Name(), in.path)
+}
+
+// dress gives the draft the mode and the owner of the file that was read.
+func (in instructions) dress(draft *os.File) error {
+	if in.info == nil {
+		return draft.Chmod(0o644)
+	}
+	had := in.info.Sys().(*syscall.Stat_t)
+	now, err := draft.Stat()
+	if err != nil {
+		return err
+	}
+	if has := now.Sys().(*syscall.Stat_t); has.Uid != had.Uid || has.Gid != had.Gid {
+		err = draft.Chown(int(had.Uid), int(had.Gid))
+	}
+	return errors.Join(err, draft.Chmod(in.info.Mode().Perm()))
+}
+
+// unchanged fails where somebody has written the file since it was read.
+func (in instructions) unchanged() error {
+	now, err := os.Lstat(in.path)
+	switch {
+	case in.info == nil && errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil && in.info != nil:
+		return err
+	case in.info == nil, !os.SameFile(in.info, now), in.info.Size() != now.Size(), !in.info.ModTime().Equal(now.ModTime()):
+		return fmt.Errorf("%s was changed meanwhile, and is left as it is now", in.path)
+	}
+	return nil
+}
+
+// The marks of the page.
+const (
+	pageBegins = "<!-- subagent install: begin. What stands between these marks is replaced. -->\n"
+	pageEnds   = "<!-- subagent install: end -->\n"
+	markBegins = "<!-- subagent install: begin"
+	markEnds   = "<!-- subagent install: end"
+)
+
+var errMarks = errors.New("its marks of subagent install are not one beginning and one end, each on a line of its own, in this order")
+
+// findPage is where the page stands in a text, with its marks; begin is -1 where there is none.
+func findPage(text string) (begin, end int, err error) {
+	if !strings.Contains(text, markBegins) && !strings.Contains(text, markEnds) {
+		return -1, -1, nil
+	}
+	begin, end = strings.Index(text, pageBegins), strings.Index(text, strings.TrimSuffix(pageEnds, "\n"))
+	switch {
+	case strings.Count(text, markBegins) != 1, strings.Count(text, markEnds) != 1, begin < 0, end < begin:
+		return 0, 0, errMarks
+	case begin > 0 && text[begin-1] != '\n', text[end-1] != '\n':
+		return 0, 0, errMarks
+	}
+	end += len(pageEnds) - 1
+	if end < len(text) && text[end] != '\n' {
+		return 0, 0, errMarks
+	}
+	return begin, min(end+1, len(text)), nil
+}
+
+// withPage is a text with the page: in the place of the one that is there, or at the end.
+func withPage(text, page string) (string, error) {
+	page = pageBegins + strings.TrimRight(page, "\n") + "\n" + pageEnds
+	begin, end, err := findPage(text)
+	switch {
+	case err != nil:
+		return text, err
+	case begin >= 0:
+		return text[:begin] + page + text[end:], nil
+	case text == "":
+		return page, nil
+	case !strings.HasSuffix(text, "\n"):
+		text += "\n"
+	}
+	return text + "\n" + page, nil
+}
+
+// withoutPage is a text without the page, and without the empty line that withPage puts before it.
+func withoutPage(text string) (string, error) {
+	begin, end, err := findPage(text)
+	if err != nil || begin < 0 {
+		return text, err
+	}
+	before := text[:begin]
+	if strings.HasSuffix(before, "\n\n") {
+		before = before[:len(before)-1]
+	}
+	return before + text[end:], nil
+}
