@@ -16,7 +16,7 @@ import (
 
 // Ask is one request; zero fields get what the real client would write.
 type Ask struct {
-	ID, Request, Task, Workspace, Answer, Profile string
+	ID, Request, Task, Workspace, Answer, Profile, Parent string
 
 	Timeout int
 	Context []string
@@ -48,6 +48,9 @@ func (h *House) Submit(a Ask) Ask {
 	}
 	if a.Profile != "" {
 		body["profile"] = a.Profile
+	}
+	if a.Parent != "" {
+		body["parent_id"] = a.Parent
 	}
 	if a.Context != nil {
 		body["context_paths"] = a.Context
