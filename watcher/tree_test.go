@@ -250,6 +250,8 @@ func TestATreeIsBounded(t *testing.T) {
 			t.Errorf("%s is told %+v, %q", id, resp.Error, resp.StderrTail)
 		}
 	}
+	again := d.submit(ask{id: "c2", request: "r2", task: "sleep", parent: "p"}) // in the place of the earlier one
+	d.started(again)
 	d.touch("cancel_c")
 	d.response(child)
 	d.orphaned(grandchild, delegation.ReasonCancelled)

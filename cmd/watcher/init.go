@@ -67,6 +67,9 @@ func (a *app) init(ctx context.Context, o initial) error {
 	if o.file, err = filepath.Abs(o.file); err != nil {
 		return err
 	}
+	if _, err := os.Stat(filepath.Dir(o.file)); err != nil {
+		return fmt.Errorf("the configuration cannot be written: %w", err)
+	}
 	found := a.findAgents()
 	options := configs.InitialOptions{Dir: o.dir, State: o.state}
 	for _, f := range found {

@@ -50,7 +50,7 @@ func (d *admitter) descend(ctx context.Context, request delegation.Request, key 
 		return at, badParent(fmt.Sprintf("The parent %q has ended, and nothing can be started for it any more.", at.Parent))
 	}
 	at.Run, at.Depth = parent.Key, max(parent.Descent.Depth, 1)+1
-	return at, d.boundTree(ctx, at)
+	return at, d.boundTree(ctx, at, request.SubagentID)
 }
 
 func badParent(text string) *delegation.Refusal {
@@ -60,9 +60,9 @@ func badParent(text string) *delegation.Refusal {
 }
 
 // boundTree refuses a run for which there is no place below its parent.
-func (d *admitter) boundTree(ctx context.Context, at journal.Descent) error {
+func (d *admitter) boundTree(ctx context.Context, at journal.Descent, child delegation.SubagentID) error {
 	bounds := d.Settings.Tree
-	children, err := d.Journal.Children(ctx, at.Run)
+	children, err := d.Journal.Children(ctx, at.Run, child)
 	if err != nil {
 		return err
 	}
