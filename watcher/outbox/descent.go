@@ -30,9 +30,9 @@ func (d *admitter) descend(ctx context.Context, request delegation.Request, key 
 		return known.Descent, err
 	}
 	at := journal.Descent{Parent: request.ParentID.String(), Depth: 1}
-	id, err := delegation.ParseSubagentID(at.Parent)
+	id, isID := parseParent(at.Parent)
 	switch {
-	case err != nil:
+	case !isID:
 		return at, nil // a word for the records, or none
 	case id == request.SubagentID:
 		return at, badParent(fmt.Sprintf("Subagent %q cannot be its own parent.", at.Parent))
@@ -51,6 +51,12 @@ func (d *admitter) descend(ctx context.Context, request delegation.Request, key 
 	}
 	at.Run, at.Depth = parent.Key, max(parent.Descent.Depth, 1)+1
 	return at, d.boundTree(ctx, at, request.SubagentID)
+}
+
+// parseParent is the subagent that a parent_id may name.
+func parseParent(text string) (id delegation.SubagentID, isID bool) {
+	id, err := delegation.ParseSubagentID(text)
+	return id, err == nil
 }
 
 func badParent(text string) *delegation.Refusal {
