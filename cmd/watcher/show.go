@@ -67,9 +67,8 @@ func facts(r control.Run) (rows [][]cli.Cell) {
 			rows = append(rows, []cli.Cell{{Text: name, Colour: cli.Dim}, {Text: cli.OneLine(text)}})
 		}
 	}
-	state := stateOf(r, time.Now())
 	add("run", r.Key)
-	rows = append(rows, []cli.Cell{{Text: "state", Colour: cli.Dim}, state})
+	rows = append(rows, []cli.Cell{{Text: "state", Colour: cli.Dim}, stateOf(r, time.Now())})
 	if r.Error != nil {
 		add("because", r.Text)
 		add("field", r.Error.Field)
@@ -92,9 +91,6 @@ func facts(r control.Run) (rows [][]cli.Cell) {
 		add("attempt", fmt.Sprint(r.Attempt))
 	}
 	add("parent", parentInFull(r))
-	if r.Depth > 1 {
-		add("depth", fmt.Sprint(r.Depth))
-	}
 	add("profile", r.Profile)
 	add("launcher", r.Launcher)
 	add("sandbox", r.Sandbox)
@@ -136,7 +132,7 @@ func parentInFull(r control.Run) string {
 	case r.ParentRun == "":
 		return r.Parent + ", which no run of this outbox was"
 	}
-	return r.Parent + ", run " + r.ParentRun[:min(shownKey, len(r.ParentRun))]
+	return fmt.Sprintf("%s, run %s; it stands at depth %d", r.Parent, r.ParentRun[:min(shownKey, len(r.ParentRun))], r.Depth)
 }
 
 // attested says whether the host looked at the sandbox before the agent ran. Then it lists what the host saw.
