@@ -21,7 +21,7 @@ func (c *Config) check(r *report) {
 		c.checkDoor(r, &c.Profiles[i])
 	}
 	if len(c.Outboxes) == 0 {
-		r.problem("outboxes", "there is none; name at least one directory that a parent shares with the watcher")
+		r.missing("outboxes", "there is none; name at least one directory that a parent shares with the watcher")
 	}
 	for i := range c.Outboxes {
 		c.checkOutbox(r, &c.Outboxes[i])
@@ -32,10 +32,12 @@ func (c *Config) check(r *report) {
 // checkInstallation is about what all outboxes share.
 func (c *Config) checkInstallation(r *report) {
 	switch {
+	case c.State == "" && (len(c.Outboxes) == 0 || c.Outboxes[0].Dir == ""):
+		// It would be derived from the outbox's directory. That this one is missing is said.
 	case c.State == "" && len(c.Outboxes) > 1:
-		r.problem("state", "is missing; with more than one outbox it cannot be derived, write a directory for the journal")
+		r.missing("state", "is missing; with more than one outbox it cannot be derived, write a directory for the journal")
 	case c.State == "":
-		r.problem("state", "is missing, and neither STATE_DIRECTORY nor XDG_STATE_HOME nor HOME says where it could be")
+		r.missing("state", "is missing, and neither STATE_DIRECTORY nor XDG_STATE_HOME nor HOME says where it could be")
 	case !isTidy(c.State):
 		r.problem("state", "%q is no absolute path", c.State)
 	}
@@ -51,10 +53,10 @@ func (c *Config) checkInstallation(r *report) {
 func (c *Config) checkOutbox(r *report, o *Outbox) {
 	key := "outboxes." + o.Name
 	if o.Dir == "" {
-		r.problem(key+".dir", "is missing; name the directory that the parent shares with the watcher")
+		r.missing(key+".dir", "is missing; name the directory that the parent shares with the watcher")
 	}
 	if len(o.Allow) == 0 {
-		r.problem(key+".allow", "is missing or empty: no request could be served; name the directories below which workspaces may lie")
+		r.missing(key+".allow", "is missing or empty: no request could be served; name the directories below which workspaces may lie")
 	}
 	if o.MaxRunning > c.MaxRunning {
 		r.warn(key+".max_running", "%d is more than the %d of all outboxes together", o.MaxRunning, c.MaxRunning)
@@ -71,7 +73,7 @@ func (c *Config) checkOutbox(r *report, o *Outbox) {
 // checkOffers is about the profiles of an outbox.
 func (c *Config) checkOffers(r *report, key string, o *Outbox) {
 	if len(o.Profiles) == 0 {
-		r.problem(key+".profiles", "is missing or empty; of several profiles say which are on offer here, the default one first")
+		r.missing(key+".profiles", "is missing or empty; of several profiles say which are on offer here, the default one first")
 	}
 	var known []string
 	for _, p := range c.Profiles {
@@ -80,6 +82,8 @@ func (c *Config) checkOffers(r *report, key string, o *Outbox) {
 	for i, name := range o.Profiles {
 		at := fmt.Sprintf("%s.profiles[%d]", key, i)
 		switch {
+		case !slices.Contains(known, name) && r.misspelt("profiles"):
+			// The profiles stand under another word, which is said.
 		case !slices.Contains(known, name):
 			r.problem(at, "there is no profile %q%s", name, suggest(name, known))
 		case slices.Index(o.Profiles, name) < i:
@@ -93,7 +97,7 @@ func checkPaths(r *report, key string, paths []compile.PathMap) {
 	for i, m := range paths {
 		at := fmt.Sprintf("%s.paths[%d]", key, i)
 		if m.Parent == "" {
-			r.problem(at+".parent", "is missing; it is the directory as requests name it")
+			r.missing(at+".parent", "is missing; it is the directory as requests name it")
 			continue
 		}
 		for _, earlier := range paths[:i] {

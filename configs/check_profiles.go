@@ -75,7 +75,7 @@ func (c *Config) checkSockets(r *report, p *compile.Profile) {
 	for i, socket := range p.Sockets {
 		at := fmt.Sprintf("profiles.%s.sockets[%d]", p.Name, i)
 		if socket.Host == "" {
-			r.problem(at+".host", "is missing; it is the socket's path on this machine")
+			r.missing(at+".host", "is missing; it is the socket's path on this machine")
 			continue
 		}
 		if slices.Contains(c.EngineSockets(), socket.Host) || engines.IsSocket(socket.Host) {

@@ -9,6 +9,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"torno/internal/nearest"
 	"torno/sandbox/compile"
 )
 
@@ -30,6 +31,9 @@ func (o object) read(r *report, key string, n *yaml.Node) {
 		i := slices.IndexFunc(o, func(f field) bool { return f.key == name })
 		if i < 0 {
 			r.problem(at, "is no known key%s", suggest(name, o.keys()))
+			if near := nearest.Word(name, o.keys()); near != "" {
+				r.meant = append(r.meant, join(key, near))
+			}
 			return
 		}
 		o[i].value.read(r, at, inner)

@@ -56,7 +56,7 @@ func parse(launchers launcher.List, r *report, data []byte, host host) (Config, 
 	if root := readDocument(r, data); root != nil {
 		c.schema().read(r, "", root)
 		if !r.given("version") {
-			r.problem("version", "is missing; write version: 1")
+			r.missing("version", "is missing; write version: 1")
 		}
 		c.complete(r, host.getenv)
 		c.check(r)

@@ -55,6 +55,7 @@ type report struct {
 	file     string
 	lines    map[string]int // of each key in the file
 	noLines  bool           // the configuration does not come from a file
+	meant    []string       // the known keys for which unknown ones stand, as it seems
 	problems []Problem
 	warnings []Warning
 }
@@ -70,6 +71,18 @@ func (r *report) problem(key, format string, args ...any) {
 		return
 	}
 	r.problems = append(r.problems, Problem{r.file, r.line(key), key, fmt.Sprintf(format, args...)})
+}
+
+// missing reports a key that is not there, unless an unknown key seems to stand for it: one mistake is one problem.
+func (r *report) missing(key, format string, args ...any) {
+	if !r.misspelt(key) {
+		r.problem(key, format, args...)
+	}
+}
+
+// misspelt says whether an unknown key seems to stand for this one, or for one that it lies in.
+func (r *report) misspelt(key string) bool {
+	return slices.ContainsFunc(r.meant, func(meant string) bool { return holds(meant, key) })
 }
 
 func (r *report) warn(key, format string, args ...any) {

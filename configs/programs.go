@@ -54,7 +54,7 @@ func (c *Config) checkPrograms(r *report, p *compile.Profile) {
 			as = at + ".as"
 		}
 		if given.Host == "" {
-			r.problem(at+".host", "is missing; it is the path of the programs on this machine")
+			r.missing(at+".host", "is missing; it is the path of the programs on this machine")
 			continue
 		}
 		if why := c.notForChildren(given.Host); why != "" {

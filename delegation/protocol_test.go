@@ -6,6 +6,7 @@ import (
 	"go/ast"
 	"go/parser"
 	gotoken "go/token"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -218,10 +219,13 @@ func TestProtocolPythonClient(t *testing.T) {
 		t.Fatal(err)
 	}
 	eventually(t, func() error { return answerOnce(outbox, subagentID(t, "py")) })
+	if info, err := os.Stat(filepath.Join(outbox.Path(), "workspaces", "py")); err != nil || !info.IsDir() {
+		t.Errorf("the request names no workspace that is there: %v", err)
+	}
 	if err := command.Wait(); err != nil || output.String() != "completed 0\n" {
 		t.Errorf("%v: %s", err, output.String())
 	}
-	if left := entries(t, outbox); len(left) > 0 {
+	if left := entries(t, outbox); !slices.Equal(left, []string{"workspaces"}) {
 		t.Errorf("left behind: %q", left)
 	}
 }

@@ -1,5 +1,7 @@
 package delegation
 
+import "strings"
+
 // State is where a run stands. Waiting (for an approval) is reserved.
 type State string
 
@@ -33,6 +35,14 @@ const (
 	ReasonLost           Reason = "lost"   // interrupted by a restart of the watcher
 	ReasonShutdown       Reason = "shutdown"
 )
+
+// Words are how people read a reason: "timed out" for a deadline.
+func (r Reason) Words() string {
+	if r == ReasonDeadline {
+		return "timed out"
+	}
+	return strings.ReplaceAll(string(r), "_", " ")
+}
 
 // Wire is the status of version 1 for a run that ended so. exit counts for ReasonExited only.
 func (r Reason) Wire(exit int) Status {

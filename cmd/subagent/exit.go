@@ -28,7 +28,7 @@ var exitCodes = []string{
 	"the child completed, or the command did what it was asked",
 	"the child failed: it exited with another code than 0, was killed, or used up its memory",
 	"a mistake in the arguments",
-	"the child's time was up",
+	"the child timed out",
 	"the child was cancelled",
 	"the request was refused, or what the child has left",
 	"nobody is serving the outbox",

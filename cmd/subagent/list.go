@@ -98,7 +98,7 @@ func (c *app) table(items []manager.Item, now time.Time) {
 		}
 		rows = append(rows, append(row, cli.Cell{Text: strings.TrimSpace(cli.OneLine(item.Task))}))
 	}
-	c.Out.Table("", rows)
+	c.Out.List(rows)
 }
 
 // stateOf says in a word or two where a run stands.
@@ -107,7 +107,7 @@ func stateOf(i manager.Item) cli.Cell {
 	case i.Status == delegation.StatusCompleted:
 		return cli.Cell{Text: "completed", Colour: cli.Green}
 	case i.Status != "" && i.Reason != "":
-		return cli.Cell{Text: string(i.Reason), Colour: cli.Red}
+		return cli.Cell{Text: i.Reason.Words(), Colour: cli.Red}
 	case i.Status != "":
 		return cli.Cell{Text: string(i.Status), Colour: cli.Red}
 	}

@@ -125,8 +125,9 @@ func (c *app) spawn(ctx context.Context, o manager.SpawnOptions, from copyOption
 	c.keepAsked(m, run)
 	switch {
 	case wait:
-		stop := func(bool) {}
+		stop, show := func(bool) {}, c.show
 		if follow {
+			show = c.showFollowed
 			stop = c.follow(context.WithoutCancel(ctx), run)
 		}
 		result, err := c.waitOrCancel(ctx, run)
@@ -134,7 +135,7 @@ func (c *app) spawn(ctx context.Context, o manager.SpawnOptions, from copyOption
 		if err != nil {
 			return 0, err
 		}
-		return c.deliver(run, result, c.show)
+		return c.deliver(run, result, show)
 	case c.JSON:
 		return exitCompleted, c.Out.Object(spawned{
 			SubagentID: run.ID(), RequestID: run.RequestID(), Workspace: run.Workspace(), Outbox: m.Outbox(),

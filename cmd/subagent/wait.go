@@ -142,6 +142,14 @@ func (c *app) show(r manager.Result) (int, error) {
 	return exitCode(r), nil
 }
 
+// showFollowed prints a result whose child was watched: what it wrote to its standard error was seen.
+func (c *app) showFollowed(r manager.Result) (int, error) {
+	if r.Completed() && !c.JSON {
+		r.StderrTail = ""
+	}
+	return c.show(r)
+}
+
 // showQuoted prints a result among others, where an answer could pass for the next one's beginning.
 func (c *app) showQuoted(r manager.Result) (int, error) {
 	fmt.Fprintln(c.Out, c.Out.Paint(cli.Bold, r.SubagentID+":"))
@@ -165,6 +173,7 @@ func (c *app) explainEnd(r manager.Result) {
 		c.Say("the answer is the file that the child wrote, and not what it printed")
 	}
 	if r.Completed() {
+		c.tail("standard error", r.StderrTail)
 		return
 	}
 	c.Line(cli.Red, "subagent:", r.SubagentID+" "+describe(r))
@@ -205,7 +214,7 @@ func describe(r manager.Result) string {
 	case delegation.ReasonBudget:
 		return fmt.Sprintf("was refused its model, whose budget is used up, and failed with exit code %d", r.ExitCode)
 	case delegation.ReasonDeadline:
-		return "ran out of time and was ended"
+		return "timed out and was ended"
 	case delegation.ReasonCancelled:
 		return "was cancelled"
 	case delegation.ReasonOperator:

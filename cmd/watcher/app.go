@@ -52,7 +52,7 @@ func newApp(launchers launcher.List) *app {
 	a := &app{machine: here(), launchers: launchers, source: source{launchers: launchers, machine: installed.Here()}}
 	a.Program = &cli.Program{
 		Name: "watcher", Introduction: introduction, FirstSteps: firstSteps, ExitCodes: exitCodes,
-		Diagnose: diagnose, Reference: "REF", References: "watcher ps --all --quiet",
+		Diagnose: diagnose, Reference: "REF", References: "watcher ps --all --names",
 	}
 	a.Commands = []cli.Command{
 		a.initCommand(), a.runCommand(), a.psCommand(), a.showCommand(), a.logsCommand(), a.cancelCommand(), a.outboxCommand(), a.reloadCommand(), a.serviceCommand(),

@@ -6,7 +6,9 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"unicode/utf8"
 
+	"torno/delegation"
 	"torno/internal/cli"
 	"torno/internal/control"
 	"torno/sandbox"
@@ -40,10 +42,39 @@ the child runs, and the ends of both once it has ended. An interrupt leaves the 
 	}
 }
 
+// piece is a part of a child's output as JSON, in the form of an event of the outbox: what is no UTF-8 is in base64.
+type piece struct {
+	Type   delegation.EventType `json:"type"`
+	Text   string               `json:"text,omitempty"`
+	Base64 []byte               `json:"base64,omitempty"`
+}
+
+// piecesOf is what came in one piece; a gap lies before its bytes.
+func piecesOf(o control.Output) (all []piece) {
+	if o.Gap {
+		all = append(all, piece{Type: delegation.EventGap})
+	}
+	p := piece{Type: delegation.EventType(o.Stream)}
+	switch {
+	case len(o.Bytes) == 0:
+		return all
+	case utf8.Valid(o.Bytes):
+		p.Text = string(o.Bytes)
+	default:
+		p.Base64 = o.Bytes
+	}
+	return append(all, p)
+}
+
 // pass hands on a piece of a child's output.
 func (a *app) pass(o control.Output) error {
 	if a.JSON {
-		return a.Out.Object(o)
+		for _, p := range piecesOf(o) {
+			if err := a.Out.Object(p); err != nil {
+				return err
+			}
+		}
+		return nil
 	}
 	if o.Gap {
 		a.Say("here some output is missing")

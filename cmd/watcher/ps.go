@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"torno/delegation"
@@ -14,7 +13,7 @@ import (
 
 func (a *app) psCommand() cli.Command {
 	q := control.Query{Limit: 1000}
-	var quiet bool
+	var quiet, names bool
 	return cli.Command{
 		Name: "ps", Brief: "list runs",
 		About: `
@@ -24,6 +23,7 @@ it so far, in money where the model has a price. PARENT is the subagent with who
 		Options: append([]cli.Option{
 			{Name: "all", Short: "a", Help: "also those that have ended", Set: cli.On(&q.All)},
 			{Name: "quiet", Short: "q", Help: "print keys only", Set: cli.On(&quiet)},
+			{Name: "names", Help: "print subagents and keys only, each once, as a shell completes them", Set: cli.On(&names)},
 			{Name: "outbox", Value: "NAME", Help: "only those of one outbox", Set: cli.Text(&q.Outbox)},
 			{Name: "limit", Value: "N", Help: "at most so many; by default 1000", Set: cli.Number(&q.Limit)},
 		}, a.source.place()...),
@@ -36,6 +36,10 @@ it so far, in money where the model has a price. PARENT is the subagent with who
 				if err != nil {
 					return err
 				}
+				if names {
+					a.names(runs)
+					return nil
+				}
 				if err := a.list(runs, q, quiet); err != nil || quiet || a.JSON {
 					return err
 				}
@@ -43,6 +47,22 @@ it so far, in money where the model has a price. PARENT is the subagent with who
 				return nil
 			})
 		},
+	}
+}
+
+// names prints what names a run: its subagent, if that is a valid one, and its key.
+func (a *app) names(runs []control.Run) {
+	var all []string
+	for _, r := range runs {
+		if _, err := delegation.ParseSubagentID(r.Subagent); err == nil && !slices.Contains(all, r.Subagent) {
+			all = append(all, r.Subagent)
+		}
+	}
+	for _, r := range runs {
+		all = append(all, r.Key)
+	}
+	for _, name := range all {
+		fmt.Fprintln(a.Out, name)
 	}
 }
 
@@ -97,6 +117,9 @@ func (a *app) sayNotices(ctx context.Context, s control.Service) {
 // shownKey is how much of a key is shown: enough to name a run by.
 const shownKey = 12
 
+// shownName is how much of an outbox's name is shown; those of watcher run --dir end in a hash.
+const shownName = 14
+
 func (a *app) table(runs []control.Run, now time.Time) {
 	spends := slices.ContainsFunc(runs, hasModel)
 	tree := slices.ContainsFunc(runs, func(r control.Run) bool { return r.ParentRun != "" })
@@ -109,7 +132,7 @@ func (a *app) table(runs []control.Run, now time.Time) {
 	}
 	rows := [][]cli.Cell{cli.Head(append(head, "STATE")...)}
 	for _, r := range runs {
-		row := cli.Row(r.Key[:min(shownKey, len(r.Key))], cli.OneLine(r.Outbox), cli.OneLine(r.Subagent), cli.Age(now.Sub(r.Created)), or(r.Profile, "-"))
+		row := cli.Row(r.Key[:min(shownKey, len(r.Key))], cli.Cut(cli.OneLine(r.Outbox), shownName), cli.OneLine(r.Subagent), cli.Age(now.Sub(r.Created)), or(r.Profile, "-"))
 		if tree {
 			row = append(row, cli.Cell{Text: parentOf(r)})
 		}
@@ -118,7 +141,7 @@ func (a *app) table(runs []control.Run, now time.Time) {
 		}
 		rows = append(rows, append(row, stateOf(r, now)))
 	}
-	a.Out.Table("", rows)
+	a.Out.List(rows)
 }
 
 // parentOf is the subagent with whose run a run ends.
@@ -158,7 +181,7 @@ func stateOf(r control.Run, now time.Time) cli.Cell {
 	case r.Reason == delegation.ReasonExited && r.ExitCode != nil && *r.ExitCode == 0:
 		return cli.Cell{Text: "completed", Colour: cli.Green}
 	}
-	text := strings.ReplaceAll(string(r.Reason), "_", " ")
+	text := r.Reason.Words()
 	switch {
 	case r.Error != nil:
 		text += ": " + string(r.Error.Code)

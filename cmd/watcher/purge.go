@@ -79,7 +79,7 @@ func (a *app) confirm(i *serve.Installation, yes bool) error {
 	case yes:
 		return nil
 	case !cli.IsTerminal(a.In) || a.JSON:
-		return &cli.UsageError{Text: "purge asks before it removes anything, and there is no terminal to ask on", Next: "watcher purge --yes"}
+		return &cli.UsageError{Text: "purge asks before it removes anything, and there is no terminal to ask on", Next: "watcher purge --yes" + a.source.again()}
 	}
 	if a.says(fmt.Sprintf("Remove every sandbox, volume, image and mount of installation %s\n(%s) with every launcher?", i.ID, i.State)) {
 		return nil

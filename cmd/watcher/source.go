@@ -6,9 +6,11 @@ import (
 	"strings"
 
 	"torno/configs"
+	"torno/internal/agent"
 	"torno/internal/agent/installed"
 	"torno/internal/cli"
 	"torno/internal/launcher"
+	"torno/sandbox"
 )
 
 // source is where the configuration comes from: a file, or flags for one directory.
@@ -27,14 +29,21 @@ func (s *source) options() []cli.Option {
 	return append(s.place(), []cli.Option{
 		{Name: "allow", Value: "ROOT", Help: "with --dir: workspaces may lie below it; by default DIR/workspaces; may be repeated", Set: cli.List(&s.local.Allow)},
 		{Name: "read", Value: "ROOT", Help: "with --dir: context may lie below it; may be repeated", Set: cli.List(&s.local.Read)},
-		{Name: "sandbox", Value: "NAME", Help: "with --dir: " + strings.Join(s.launchers.Names(), ", ") + ", or auto, which is the default", Set: cli.Text(&s.local.Sandbox)},
+		{Name: "sandbox", Value: "NAME", Help: "with --dir: " + strings.Join(s.launchers.Names(), ", ") + ", or auto, which is the default", Set: cli.Text(&s.local.Sandbox), Words: append(s.launchers.Names(), configs.SandboxAuto)},
 		{Name: "image", Value: "REF", Help: "with --dir: an image, or with gvisor dir:/PATH, oci:/PATH or archive:/PATH; by default this host's own programs", Set: cli.Text(&s.local.Image)},
 		{Name: "programs", Value: "PATH", Help: "with --dir: a directory or file of this machine that children find, read-only, as /usr/local/go; may be repeated", Set: cli.List(&s.local.Programs)},
-		{Name: "agent", Value: "NAME", Help: "with --dir: children are claude or codex, as this user has it on this machine, with its key or login", Set: cli.Text(&s.agent)},
+		{Name: "agent", Value: "NAME", Help: "with --dir: children are claude or codex, as this user has it on this machine, with its key or login", Set: cli.Text(&s.agent), Words: agent.Names()},
 		{Name: "model", Value: "NAME", Help: "with --agent: the model; by default what a request says, or the agent's own choice", Set: cli.Text(&s.model)},
 		{Name: "max-running", Value: "N", Help: "with --dir: how many children may run at once", Set: cli.Number(&s.local.MaxRunning)},
-		{Name: "accept", Value: "LIMIT", Help: "with --dir: start although this machine does not enforce it: memory or pids; may be repeated", Set: cli.List(&s.local.Accept)},
+		{Name: "accept", Value: "LIMIT", Help: "with --dir: start although this machine does not enforce it: memory or pids; may be repeated", Set: cli.List(&s.local.Accept), Words: acceptable()},
 	}...)
+}
+
+func acceptable() (words []string) {
+	for _, key := range sandbox.Acceptable {
+		words = append(words, string(key))
+	}
+	return words
 }
 
 // place are the options that tell which installation is meant.
@@ -44,6 +53,17 @@ func (s *source) place() []cli.Option {
 		{Name: "dir", Value: "DIR", Help: "one outbox, without a configuration", Set: cli.Text(&s.local.Dir)},
 		{Name: "state", Value: "DIR", Help: "the state directory", Set: cli.Text(&s.local.State)},
 	}
+}
+
+// again are the options of place as they were given, for a command that is to be repeated.
+func (s *source) again() string {
+	words := ""
+	for _, o := range []struct{ name, value string }{{"--config", s.config}, {"--dir", s.local.Dir}, {"--state", s.local.State}} {
+		if o.value != "" {
+			words += " " + o.name + " " + cli.ShellWord(o.value)
+		}
+	}
+	return words
 }
 
 // flagsOfDir are given although a file says all of that.

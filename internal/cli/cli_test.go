@@ -93,7 +93,9 @@ func TestMistakesNameTheNextStep(t *testing.T) {
 		"bake --hot=yes":     "--hot takes no value",
 		"bake -n 0":          "from 1 on",
 		"bake -n many":       "from 1 on",
-		"bake --time 5":      "90s, 5m",
+		"bake --time 0":      "90s, 5m",
+		"bake --time -5":     "90s, 5m",
+		"bake --time 5x":     "a number alone is of seconds",
 		"help cake":          `unknown command "cake"`,
 		"completion fis":     "next: did you mean fish?",
 		"completion":         "completion takes one shell",
@@ -103,6 +105,14 @@ func TestMistakesNameTheNextStep(t *testing.T) {
 		if code := b.run(strings.Fields(args)...); code != 2 || !strings.Contains(b.errors.String(), want) || b.out.Len() > 0 {
 			t.Errorf("%q: exit %d, %q, %q; want %q", args, code, &b.out, &b.errors, want)
 		}
+	}
+}
+
+// TestANumberAloneIsOfSeconds: the wire counts the timeout so.
+func TestANumberAloneIsOfSeconds(t *testing.T) {
+	b := newBakery()
+	if code := b.run("bake", "--time", "5"); code != 0 || b.time != 5*time.Second {
+		t.Errorf("exit %d, %v, %q", code, b.time, &b.errors)
 	}
 }
 

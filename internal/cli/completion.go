@@ -77,7 +77,24 @@ func (p *Program) paths() string {
 	return strings.Join(all, " | ")
 }
 
+// wordsOf calls each for every option whose values can be listed.
+func (p *Program) wordsOf(each func(name string, words []string)) {
+	var seen []string
+	for _, cmd := range p.All() {
+		for _, o := range p.OptionsOf(cmd) {
+			if o.Words != nil && !slices.Contains(seen, o.Name) {
+				seen = append(seen, o.Name)
+				each("--"+o.Name, o.Words)
+			}
+		}
+	}
+}
+
 func (p *Program) bash() string {
+	var values strings.Builder
+	p.wordsOf(func(name string, words []string) {
+		fmt.Fprintf(&values, "    %s) COMPREPLY=($(compgen -W \"%s\" -- \"$current\")); return ;;\n", name, strings.Join(words, " "))
+	})
 	var cases strings.Builder
 	for _, cmd := range p.All() {
 		fmt.Fprintf(&cases, "    %s) words=\"%s\" ;;\n", cmd.Name, p.candidates(cmd))
@@ -86,7 +103,7 @@ func (p *Program) bash() string {
   local current="${COMP_WORDS[COMP_CWORD]}" words="%[2]s"
   case "${COMP_WORDS[COMP_CWORD-1]}" in
     %[3]s) compopt -o default 2>/dev/null; COMPREPLY=(); return ;;
-  esac
+%[5]s  esac
   if ((COMP_CWORD > 1)); then
     case "${COMP_WORDS[1]}" in
 %[4]s    esac
@@ -94,11 +111,14 @@ func (p *Program) bash() string {
   COMPREPLY=($(compgen -W "$words" -- "$current"))
 }
 complete -o bashdefault -F _%[1]s %[1]s
-`, p.Name, strings.Join(p.names(), " "), p.paths(), cases.String())
+`, p.Name, strings.Join(p.names(), " "), p.paths(), cases.String(), values.String())
 }
 
 func (p *Program) zsh() string {
-	var commands, cases strings.Builder
+	var commands, cases, values strings.Builder
+	p.wordsOf(func(name string, words []string) {
+		fmt.Fprintf(&values, "    %s) compadd -- %s; return ;;\n", name, strings.Join(words, " "))
+	})
 	for _, cmd := range p.All() {
 		fmt.Fprintf(&commands, "      '%s:%s'\n", cmd.Name, shellQuoted(cmd.Brief))
 		fmt.Fprintf(&cases, "    %s) items=(%s) ;;\n", cmd.Name, p.candidates(cmd))
@@ -114,7 +134,7 @@ _%[1]s() {
   fi
   case $words[CURRENT-1] in
     %[3]s) _files; return ;;
-  esac
+%[5]s  esac
   case $words[2] in
 %[4]s  esac
   compadd -- $items
@@ -124,7 +144,7 @@ if [ "$funcstack[1]" = _%[1]s ]; then
 else
   compdef _%[1]s %[1]s
 fi
-`, p.Name, commands.String(), p.paths(), cases.String())
+`, p.Name, commands.String(), p.paths(), cases.String(), values.String())
 }
 
 func (p *Program) fish() string {
@@ -155,10 +175,23 @@ func (o Option) fish() string {
 	switch {
 	case o.takesPath():
 		words += " -r -F"
+	case o.Words != nil:
+		words += " -x -a '" + strings.Join(o.Words, " ") + "'"
 	case o.Value != "":
 		words += " -x"
 	}
 	return words
+}
+
+// ShellWord is a text as one word of a shell's command.
+func ShellWord(text string) string {
+	plain := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_./:@%+=,-", r)
+	}
+	if text != "" && !strings.ContainsFunc(text, func(r rune) bool { return !plain(r) }) {
+		return text
+	}
+	return "'" + shellQuoted(text) + "'"
 }
 
 // shellQuoted is a text as it stands between single quotes.

@@ -15,6 +15,7 @@ type Option struct {
 	Value string // what it takes, as the help shows it; "" for a switch
 	Help  string
 	Set   func(string) error
+	Words []string // the values that a shell offers; nil where they cannot be listed
 }
 
 // Args are the operands of a command.
@@ -138,12 +139,15 @@ func Number[T int | int64](to *T) func(string) error {
 	}
 }
 
-// Duration takes positive ones.
+// Duration takes positive ones. A number alone is of seconds.
 func Duration(to *time.Duration) func(string) error {
 	return func(s string) error {
+		if _, err := strconv.ParseUint(s, 10, 32); err == nil {
+			s += "s"
+		}
 		d, err := time.ParseDuration(s)
 		if err != nil || d <= 0 {
-			return errors.New("is not a positive duration such as 90s, 5m or 1h30m")
+			return errors.New("is not a positive duration such as 90s, 5m or 1h30m; a number alone is of seconds")
 		}
 		*to = d
 		return nil

@@ -30,6 +30,25 @@ func NewOutput(to io.Writer, env func(string) string) *Output {
 	return &Output{to: to, Terminal: terminal, Colour: terminal && env("NO_COLOR") == "" && env("TERM") != "dumb"}
 }
 
+// Width is how many columns the terminal has; 0 where there is none, or where it does not say.
+func (o *Output) Width() int {
+	width, _ := o.Size()
+	return width
+}
+
+// Size are the columns and lines of the terminal; 0 where there is none, or where it does not say.
+func (o *Output) Size() (columns, lines int) {
+	file, ok := o.to.(*os.File)
+	if !ok {
+		return 0, 0
+	}
+	size, err := unix.IoctlGetWinsize(int(file.Fd()), unix.TIOCGWINSZ)
+	if err != nil {
+		return 0, 0
+	}
+	return int(size.Col), int(size.Row)
+}
+
 // IsTerminal says whether a stream is a terminal.
 func IsTerminal(stream any) bool {
 	file, ok := stream.(*os.File)

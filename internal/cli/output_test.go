@@ -2,6 +2,7 @@ package cli
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 	"unicode"
@@ -62,5 +63,24 @@ func TestQuotedLinesStayBehindTheirBars(t *testing.T) {
 	want := "  | one\n  | subagent: forged\n  | \\x1b[1A\n  | last\n"
 	if b.String() != want {
 		t.Errorf("got %q", b.String())
+	}
+}
+
+// TestRowsFitIntoAWidth: the widest column gives way, a narrow one never, and what was cut is marked.
+func TestRowsFitIntoAWidth(t *testing.T) {
+	rows := [][]Cell{Row("KEY", "NAME", "STATE"), Row("0123456789", "a-long-name-of-an-outbox", "running for 3s")}
+	for width, want := range map[int]string{
+		80: "0123456789|a-long-name-of-an-outbox|running for 3s",
+		45: "0123456789|a-long-name-of-a…|running for 3s",
+		34: "0123456789|a-long-na…|running f…",
+		5:  "0123456…|a-long-…|running…",
+	} {
+		var cells []string
+		for _, cell := range Fit(slices.Clone(rows), width)[1] {
+			cells = append(cells, cell.Text)
+		}
+		if got := strings.Join(cells, "|"); got != want {
+			t.Errorf("%d: %s, want %s", width, got, want)
+		}
 	}
 }

@@ -48,6 +48,71 @@ func Age(d time.Duration) string {
 	return fmt.Sprintf("%dd", d/(24*time.Hour))
 }
 
+// List writes a table of which each row is a thing, cut to the terminal's width. Without a terminal nothing is cut.
+func (o *Output) List(rows [][]Cell) {
+	if width := o.Width(); width > 0 {
+		rows = Fit(rows, width)
+	}
+	o.Table("", rows)
+}
+
+// narrowest is a column that is not cut further.
+const narrowest = 8
+
+// Fit cuts cells of the widest columns until the rows fit into a width, as far as that is possible.
+func Fit(rows [][]Cell, width int) [][]Cell {
+	fitted := make([][]Cell, len(rows))
+	var widths []int
+	for i, row := range rows {
+		fitted[i] = slices.Clone(row)
+		for j := range row {
+			fitted[i][j].Text = flat(row[j].Text)
+			if j == len(widths) {
+				widths = append(widths, 0)
+			}
+			widths[j] = max(widths[j], utf8.RuneCountInString(fitted[i][j].Text))
+		}
+	}
+	shrink(widths, width-2*(len(widths)-1))
+	for _, row := range fitted {
+		for j := range row {
+			row[j].Text = Cut(row[j].Text, widths[j])
+		}
+	}
+	return fitted
+}
+
+// shrink takes from the widest until all of them together are no more than room.
+func shrink(widths []int, room int) {
+	total := 0
+	for _, w := range widths {
+		total += w
+	}
+	for ; total > room; total-- {
+		widest := 0
+		for j := range widths {
+			if widths[j] > widths[widest] {
+				widest = j
+			}
+		}
+		if len(widths) == 0 || widths[widest] <= narrowest {
+			return
+		}
+		widths[widest]--
+	}
+}
+
+// Cut is the beginning of a text that fits into a width, with a mark where something is cut off.
+func Cut(text string, width int) string {
+	if utf8.RuneCountInString(text) <= width {
+		return text
+	}
+	if width < 1 {
+		return ""
+	}
+	return string([]rune(text)[:width-1]) + "…"
+}
+
 // Table writes aligned columns. The colours do not count for the width, and the last cell of a row has no space after it.
 func (o *Output) Table(indent string, rows [][]Cell) {
 	widths := map[int]int{}
