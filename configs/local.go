@@ -20,6 +20,7 @@ type LocalOptions struct {
 	Allow      []string // none is Dir/workspaces
 	Read       []string
 	Image      string // or a path, as in rootfs; "" is the host's own programs
+	Pull       bool   // the image is fetched where it is missing
 	State      string
 	MaxRunning int      // 0 is the default
 	Command    []string // none runs the task's text with the shell
@@ -43,7 +44,7 @@ func localOn(host host, launchers launcher.List, o LocalOptions) (Config, []Warn
 	}
 	c := newConfig(launchers, host.cpus)
 	profile := c.newProfile("default")
-	profile.RootFS, profile.Command = sandbox.RootFS{Host: o.Image == "", Image: o.Image}, o.Command
+	profile.RootFS, profile.Command = sandbox.RootFS{Host: o.Image == "", Image: o.Image, Pull: o.Pull}, o.Command
 	profile.Sandbox = cmp.Or(o.Sandbox, SandboxAuto)
 	if o.Agent != nil {
 		o.Agent.fill(&profile)

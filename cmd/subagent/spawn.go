@@ -6,6 +6,7 @@ import (
 	"io"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"torno/internal/cli"
 	"torno/manager"
@@ -26,7 +27,7 @@ The words of TASK are joined by spaces; a single - reads the task from standard 
 begins with a dash. What a task is depends on the profile: a shell command, or a prompt for an agent.
 
 The child writes only into its workspace, reads only what --context names, and has no network. Without --wait its id is
-printed, and subagent wait takes its result later. With --wait its answer is printed; an interrupt cancels the child
+printed, unless the request is refused at once, and subagent wait takes its result later. With --wait its answer is printed; an interrupt cancels the child
 and waits for its end, a second one withdraws the request and leaves at once.
 
 With --copy DIR the new workspace is a copy of a directory: what subagent diff, get and apply compare with. Git directories
@@ -136,6 +137,22 @@ func (c *app) spawn(ctx context.Context, o manager.SpawnOptions, from copyOption
 			return 0, err
 		}
 		return c.deliver(run, result, show)
+	default:
+		return c.asked(ctx, m, run)
+	}
+}
+
+// refusalPause is how long spawn without --wait waits for a refusal, which comes within milliseconds where it comes.
+const refusalPause = 100 * time.Millisecond
+
+// asked prints which child was asked for, or why it was refused.
+func (c *app) asked(ctx context.Context, m *manager.Manager, run *manager.Run) (int, error) {
+	refused, ok, err := run.AwaitAdmission(ctx, refusalPause)
+	switch {
+	case err != nil && ctx.Err() == nil:
+		return 0, err
+	case ok:
+		return c.deliver(run, refused, c.show)
 	case c.JSON:
 		return exitCompleted, c.Out.Object(spawned{
 			SubagentID: run.ID(), RequestID: run.RequestID(), Workspace: run.Workspace(), Outbox: m.Outbox(),

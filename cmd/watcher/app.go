@@ -15,6 +15,7 @@ type app struct {
 	launchers launcher.List
 	source    source
 	machine   machine
+	words     []string // the arguments, as they came
 }
 
 const introduction = `watcher starts a sandbox for every request file in an outbox and answers with a response file.
@@ -45,7 +46,9 @@ var exitCodes = []string{
 
 // run executes one invocation and returns its exit code.
 func run(ctx context.Context, args []string, system cli.System, launchers launcher.List) int {
-	return newApp(launchers).Main(ctx, args, system)
+	a := newApp(launchers)
+	a.words = args
+	return a.Main(ctx, args, system)
 }
 
 func newApp(launchers launcher.List) *app {

@@ -60,6 +60,9 @@ func diagnose(err error) cli.Trouble {
 	}
 	if e, ok := errors.AsType[*doctor.RefusedError](err); ok {
 		t.Code, t.Next = "unfit", e.Next()
+		if e.OfMachine() {
+			t.Exit = exitNoLauncher
+		}
 		return t
 	}
 	if e, ok := errors.AsType[*serve.StrandedError](err); ok {

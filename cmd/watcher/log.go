@@ -65,6 +65,12 @@ func (h *humanLog) Handle(_ context.Context, r slog.Record) error {
 		return true
 	})
 	message := cli.OneLine(r.Message)
+	if short, ok := inShortLine(r.Message, attrs); ok && h.out.Terminal {
+		message, attrs = short, nil
+	}
+	if message == "" {
+		return nil
+	}
 	if len(attrs) > 0 {
 		message = fmt.Sprintf("%-*s", messageWidth, message)
 	}

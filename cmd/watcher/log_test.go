@@ -93,3 +93,23 @@ func TestFormats(t *testing.T) {
 		}
 	}
 }
+
+// TestAStartFitsTheTerminal: what a start says is no wrapped list of attributes there. A pipe has everything.
+func TestAStartFitsTheTerminal(t *testing.T) {
+	terminal := func(o *cli.Output) { o.Terminal = true }
+	chose := []any{"profile", "default", "launcher", "gvisor", "because", "no Docker engine answers"}
+	for want, r := range map[string]slog.Record{
+		"": record(slog.LevelInfo, "chose a launcher", chose...),
+		"12:30:00  info   profile default has gvisor: no Docker engine answers\n": record(slog.LevelInfo, "chose a launcher", append(chose, "errors", errors.New("long\nlong"))...),
+		"12:30:00  info   serving /srv/o; with gvisor without memory, pids\n": record(slog.LevelInfo, "serving", "outboxes", "/srv/o (local-0123456789abcdef)", "state", "/s",
+			"launcher", "gvisor", "not_enforced", "memory,pids"),
+		"12:30:00  info   try: subagent --outbox /a\\x1b[2J spawn\n": record(slog.LevelInfo, "try", "next", "subagent --outbox /a\x1b[2J spawn"),
+	} {
+		if got := logged(t, terminal, nil, r); got != want {
+			t.Errorf("got\n%swant\n%s", got, want)
+		}
+		if got := logged(t, nil, nil, r); !strings.Contains(got, "  "+r.Message+"  ") || !strings.Contains(got, "=") {
+			t.Errorf("into a pipe: %s", got)
+		}
+	}
+}

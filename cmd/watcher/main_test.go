@@ -31,6 +31,7 @@ func storyMain() {
 	a := newApp(launchers.All)
 	a.machine.state = "/nonexistent/torno"
 	a.machine.platform = cmp.Or(os.Getenv("TORNO_STORY_PLATFORM"), a.machine.platform)
+	a.words = os.Args[1:]
 	os.Exit(a.Main(context.Background(), os.Args[1:], cli.Process()))
 }
 

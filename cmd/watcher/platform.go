@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"os"
 	"runtime"
 )
 
@@ -9,10 +10,14 @@ import (
 type machine struct {
 	platform string // the system
 	state    string // where the unit in contrib has its state
+	cgroups  string // where control groups are mounted
+	root     bool
 }
 
 // here is the machine that we are on.
-func here() machine { return machine{platform: runtime.GOOS, state: unitState} }
+func here() machine {
+	return machine{platform: runtime.GOOS, state: unitState, cgroups: "/sys/fs/cgroup", root: os.Getuid() == 0}
+}
 
 // platformError says that no launcher works on this system.
 type platformError struct{ system string }

@@ -54,7 +54,7 @@ func (a *app) purge(ctx context.Context, yes bool) (err error) {
 	}
 	installation, err := serve.LockInstallation(ctx, state, fmt.Sprintf("watcher purge %s, process %d", version.String(), os.Getpid()))
 	if errors.Is(err, fs.ErrNotExist) {
-		return cli.Hint(fmt.Errorf("no watcher has run with the state directory %s", state), "name another place with --state, --dir or --config")
+		return a.noState(state)
 	}
 	if err != nil {
 		return err

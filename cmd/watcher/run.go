@@ -80,7 +80,7 @@ func (a *app) serve(ctx context.Context, args cli.Args, keep bool) error {
 		signal.Notify(signals, syscall.SIGHUP)
 		defer watchHangup(os.Stderr, signals)()
 	}
-	return serve.Run(ctx, o)
+	return a.pasteable(serve.Run(ctx, o))
 }
 
 // read reads the configuration, at the start and for every HUP.

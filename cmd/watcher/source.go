@@ -31,6 +31,7 @@ func (s *source) options() []cli.Option {
 		{Name: "read", Value: "ROOT", Help: "with --dir: context may lie below it; may be repeated", Set: cli.List(&s.local.Read)},
 		{Name: "sandbox", Value: "NAME", Help: "with --dir: " + strings.Join(s.launchers.Names(), ", ") + ", or auto, which is the default", Set: cli.Text(&s.local.Sandbox), Words: append(s.launchers.Names(), configs.SandboxAuto)},
 		{Name: "image", Value: "REF", Help: "with --dir: an image, or with gvisor dir:/PATH, oci:/PATH or archive:/PATH; by default this host's own programs", Set: cli.Text(&s.local.Image)},
+		{Name: "pull", Help: "with --image: fetch it where it is missing", Set: cli.On(&s.local.Pull)},
 		{Name: "programs", Value: "PATH", Help: "with --dir: a directory or file of this machine that children find, read-only, as /usr/local/go; may be repeated", Set: cli.List(&s.local.Programs)},
 		{Name: "agent", Value: "NAME", Help: "with --dir: children are claude or codex, as this user has it on this machine, with its key or login", Set: cli.Text(&s.agent), Words: agent.Names()},
 		{Name: "model", Value: "NAME", Help: "with --agent: the model; by default what a request says, or the agent's own choice", Set: cli.Text(&s.model)},
@@ -70,7 +71,7 @@ func (s *source) again() string {
 func (s *source) flagsOfDir() string {
 	given := map[string]bool{
 		"--allow": s.local.Allow != nil, "--read": s.local.Read != nil, "--sandbox": s.local.Sandbox != "",
-		"--image": s.local.Image != "", "--programs": s.local.Programs != nil, "--agent": s.agent != "", "--model": s.model != "",
+		"--image": s.local.Image != "", "--pull": s.local.Pull, "--programs": s.local.Programs != nil, "--agent": s.agent != "", "--model": s.model != "",
 		"--max-running": s.local.MaxRunning != 0, "--accept": s.local.Accept != nil,
 		"--state": s.local.State != "",
 		"COMMAND": s.local.Command != nil,

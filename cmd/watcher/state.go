@@ -6,14 +6,19 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"os/user"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"torno/configs"
 	"torno/internal/cli"
 	"torno/internal/control"
 	"torno/internal/journal"
+	"torno/internal/lock"
 	"torno/internal/serve"
 	"torno/watcher"
 )
@@ -95,7 +100,7 @@ func (a *app) ask(ctx context.Context, do func(control.Service) error) error {
 	}
 	j, err := journal.OpenReadOnly(ctx, filepath.Join(state, serve.JournalName))
 	if errors.Is(err, fs.ErrNotExist) {
-		return cli.Hint(fmt.Errorf("no watcher has run with the state directory %s", state), "name another place with --state, --dir or --config")
+		return a.noState(state)
 	}
 	if err != nil {
 		return err
@@ -103,6 +108,33 @@ func (a *app) ask(ctx context.Context, do func(control.Service) error) error {
 	defer j.Close()
 	a.Say("no watcher is running; this is what %s holds", filepath.Join(state, serve.JournalName))
 	return do(&watcher.Operator{Journal: j})
+}
+
+// noState says that a state directory is of no watcher. Where a watcher serves the outbox that was named, it says whose it is.
+func (a *app) noState(state string) error {
+	err := fmt.Errorf("no watcher has run with the state directory %s", state)
+	for _, pid := range lock.Holders(a.source.local.Dir) {
+		owner := ownerOf(pid)
+		if owner == "" {
+			continue
+		}
+		return cli.Hint(fmt.Errorf("%w; %s is served by process %d, of user %s", err, a.source.local.Dir, pid, owner),
+			"run the same command as "+owner+", or name that watcher's state directory with --state")
+	}
+	return cli.Hint(err, "name another place with --state, --dir or --config")
+}
+
+// ownerOf is the user of a process, "" where that cannot be seen.
+func ownerOf(pid int) string {
+	var stat unix.Stat_t
+	if unix.Stat(fmt.Sprintf("/proc/%d", pid), &stat) != nil {
+		return ""
+	}
+	uid := strconv.FormatUint(uint64(stat.Uid), 10)
+	if found, err := user.LookupId(uid); err == nil {
+		return found.Username
+	}
+	return uid
 }
 
 // config is the configuration if one is named, and otherwise what is needed to reach the launchers.

@@ -271,9 +271,16 @@ func TestARefusalSaysWhatToDo(t *testing.T) {
 	if !errors.As(Start(s), &refused) {
 		t.Fatal("it starts")
 	}
-	const limit = "one child can take the whole machine down (bounds: docker does not enforce a limit for memory: there is a reason)"
-	if text := refused.Error(); !strings.Contains(text, limit) || !strings.Contains(text, "limit for pids") {
+	const limit = "one child can take the whole machine down (bounds: docker does not enforce a limit for memory: there is a reason; docker does not enforce a limit for pids: there is a reason)"
+	if text := refused.Error(); !strings.Contains(text, limit) {
 		t.Errorf("it says %q", text)
+	}
+	if got := refused.Accepting(); got != nil {
+		t.Errorf("--accept %v does not help against the demands", got)
+	}
+	s.Profiles[0].AtLeast = nil
+	if !errors.As(Start(s), &refused) || !slices.Equal(refused.Accepting(), []string{"memory", "pids"}) || !refused.OfMachine() {
+		t.Errorf("without demands it is %v", refused)
 	}
 	if next := refused.Next(); strings.Count(next, "switch the cgroup controller on") != 1 || !strings.Contains(next, "--accept memory") || !strings.Contains(next, "--accept pids") {
 		t.Errorf("next is %q", next)

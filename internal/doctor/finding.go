@@ -43,17 +43,41 @@ type Finding struct {
 	Refuses bool `json:"refuses,omitempty"`
 	// Accept is the switch with which a watcher starts all the same.
 	Accept string `json:"accept,omitempty"`
+	// Limit is what that switch accepts to be without.
+	Limit string `json:"-"`
 }
 
 // RefusedError says why no sandbox can be had here, or none that is safe.
 type RefusedError struct{ Findings []Finding }
 
 func (e *RefusedError) Error() string {
-	sentences := make([]string, len(e.Findings))
-	for i, f := range e.Findings {
-		sentences[i] = fmt.Sprintf("%s (%s: %s)", f.Means, f.Name, f.Seen)
+	var sentences []string
+	for i := 0; i < len(e.Findings); {
+		first, seen := e.Findings[i], []string(nil)
+		for ; i < len(e.Findings) && e.Findings[i].Name == first.Name && e.Findings[i].Means == first.Means; i++ {
+			seen = append(seen, e.Findings[i].Seen)
+		}
+		sentences = append(sentences, fmt.Sprintf("%s (%s: %s)", first.Means, first.Name, strings.Join(seen, "; ")))
 	}
 	return strings.Join(sentences, "; ")
+}
+
+// Accepting are the limits that a start with --accept has to name, nil where something else refuses it too.
+func (e *RefusedError) Accepting() (limits []string) {
+	for _, f := range e.Findings {
+		if f.Limit == "" {
+			return nil
+		}
+		limits = append(limits, f.Limit)
+	}
+	return limits
+}
+
+// OfMachine says whether the machine is the reason, and not only what the configuration wants of it.
+func (e *RefusedError) OfMachine() bool {
+	return slices.ContainsFunc(e.Findings, func(f Finding) bool {
+		return f.Group == LauncherGroup || f.Name == "walls" || f.Name == "bounds"
+	})
 }
 
 // Next is what to do about it, each thing once, and the switches that accept less where there are any.

@@ -14,6 +14,11 @@ type Launcher interface {
 	Close() error
 }
 
+// ImageHolder is a Launcher that knows which images it has.
+type ImageHolder interface {
+	HasImage(ctx context.Context, ref string) (bool, error)
+}
+
 // Kind is a kind of launcher. All of its functions are set.
 type Kind struct {
 	Name   string        // what profiles, the journal and the configuration call it

@@ -85,26 +85,42 @@ func flock(file *os.File, how int) error {
 
 // holders are the processes that hold a lock of the file, as the kernel tells.
 func holders(file *os.File) string {
-	const unknown = "a process that /proc/locks does not name"
+	var all []string
+	for _, pid := range holding(file) {
+		all = append(all, describe(pid))
+	}
+	if len(all) == 0 {
+		return "a process that /proc/locks does not name"
+	}
+	return strings.Join(all, ", ")
+}
+
+func holding(file *os.File) (all []int) {
 	var stat unix.Stat_t
 	if unix.Fstat(int(file.Fd()), &stat) != nil {
-		return unknown
+		return nil
 	}
 	table, err := os.ReadFile("/proc/locks")
 	if err != nil {
-		return unknown
+		return nil
 	}
 	inode := fmt.Sprintf("%02x:%02x:%d", unix.Major(stat.Dev), unix.Minor(stat.Dev), stat.Ino)
-	var all []string
 	for line := range bytes.Lines(table) {
 		if pid := holderIn(string(line), inode); pid > 0 {
-			all = append(all, describe(pid))
+			all = append(all, pid)
 		}
 	}
-	if len(all) == 0 {
-		return unknown
+	return all
+}
+
+// Holders are the processes that hold the lock of an outbox, as the kernel tells: its watcher. None is nil, also where this cannot be seen.
+func Holders(dir string) []int {
+	file, err := os.Open(dir)
+	if err != nil {
+		return nil
 	}
-	return strings.Join(all, ", ")
+	defer file.Close()
+	return holding(file)
 }
 
 // holderIn is the process of a line such as "1: FLOCK  ADVISORY  WRITE 17 fd:01:5678 0 EOF", 0 where it is of another file

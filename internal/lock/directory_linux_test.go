@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"os/exec"
 	"strings"
 	"syscall"
@@ -133,5 +134,21 @@ func TestAFileSystemWithoutFlock(t *testing.T) {
 	broken.lock = func(*os.File, int) error { return unix.EIO }
 	if err := broken.Lock(); !errors.Is(err, unix.EIO) {
 		t.Errorf("a fault of the disk is %v", err)
+	}
+}
+
+// TestTheHolderIsFound: who looks at an outbox of another user's watcher is told which process serves it.
+func TestTheHolderIsFound(t *testing.T) {
+	dir := t.TempDir()
+	if all := Holders(dir); all != nil {
+		t.Errorf("nothing holds it, and %v are named", all)
+	}
+	l := OfDirectory(dir, func() (*os.File, error) { return os.Open(dir) }, func(error) {})
+	if err := l.Lock(); err != nil {
+		t.Fatal(err)
+	}
+	defer l.Unlock()
+	if all := Holders(dir); !slices.Equal(all, []int{os.Getpid()}) {
+		t.Errorf("%v hold it; we are %d", all, os.Getpid())
 	}
 }

@@ -101,7 +101,7 @@ func open(ctx context.Context, o Options) (h *host, err error) {
 	h = &host{Options: o, notify: notifierOf(os.Getenv)}
 	for _, step := range []func(context.Context) error{
 		h.findInit, h.reachLaunchers, h.makeOutboxes, h.lookAround, h.openOutboxes, h.lock, h.openJournal, h.openNotes, h.openRoots, h.openLaunchers,
-		h.demand, h.openGateway, h.makeWatcher, h.openDoor, h.tendGateway,
+		h.demand, h.lookForImages, h.openGateway, h.makeWatcher, h.openDoor, h.tendGateway,
 	} {
 		err := step(ctx)
 		if err == nil {

@@ -43,7 +43,8 @@ func (c *compiler) findWorkspace() *delegation.Refusal {
 	}
 	root, ok := outermost(c.policy.Allow, w.here)
 	if !ok {
-		return w.refuse(notAllowed, "ask for a directory under a root that outbox "+c.policy.Outbox+" allows")
+		roots, _ := c.policy.Views()
+		return w.refuse(notAllowed, "ask for a directory below "+named(roots)+", which outbox "+c.policy.Outbox+" allows")
 	}
 	if why := c.policy.kept(w.here); why != "" {
 		return w.refuse("Workspace path is kept from sandboxes: ", why)
@@ -123,8 +124,9 @@ func (c *compiler) addContext(p askedPath) *delegation.Refusal {
 	}
 	root, ok := outermost(c.policy.readable(), p.here)
 	if !ok {
+		_, roots := c.policy.Views()
 		return p.refuse("Context path not in readable roots: ",
-			"ask for a path under a root that outbox "+c.policy.Outbox+" may read")
+			"ask for a path below "+named(roots)+", which outbox "+c.policy.Outbox+" may read")
 	}
 	if why := c.policy.kept(p.here); why != "" {
 		return p.refuse("Context path is kept from sandboxes: ", why)

@@ -1,7 +1,9 @@
 package compile
 
 import (
+	"fmt"
 	"path"
+	"strings"
 
 	"torno/internal/paths"
 )
@@ -31,6 +33,28 @@ func (p Policy) Views() (workspaces, context []string) {
 		context = append(view(p.Allow), context...)
 	}
 	return view(p.Allow), context
+}
+
+// namedRoots is how many roots a refusal names.
+const namedRoots = 5
+
+// named are views of roots as a refusal names them. Parents read the same in watcher.json.
+func named(views []string) string {
+	if len(views) == 0 {
+		return "a root, of which there is none"
+	}
+	var all []string
+	for _, view := range views[:min(len(views), namedRoots)] {
+		text := shown(view)
+		if !path.IsAbs(view) {
+			text += " in the outbox"
+		}
+		all = append(all, text)
+	}
+	if more := len(views) - len(all); more > 0 {
+		all = append(all, fmt.Sprintf("one of %d more", more))
+	}
+	return strings.Join(all, " or ")
 }
 
 // engine is how the engine sees a path of the watcher's.

@@ -214,6 +214,11 @@ func (l *Launcher) Close() error {
 	return errors.Join(errs...)
 }
 
+// HasImage says whether the engine has an image, so that no request has to find out.
+func (l *Launcher) HasImage(ctx context.Context, ref string) (bool, error) {
+	return l.images.Has(ctx, ref)
+}
+
 // known is what we know of a container, or nil.
 func (l *Launcher) known(id string) *box.Box {
 	l.mu.Lock()

@@ -57,6 +57,15 @@ func (m *Images) Find(ctx context.Context, root sandbox.RootFS) (Image, error) {
 	return known, nil
 }
 
+// Has says whether the engine has an image.
+func (m *Images) Has(ctx context.Context, ref string) (bool, error) {
+	_, err := m.stock.Engine.InspectImage(ctx, ref)
+	if engine.IsGone(err) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
 // Forget is for an image that the engine turns out not to have any more.
 func (m *Images) Forget(ref string) {
 	m.mu.Lock()

@@ -1,0 +1,50 @@
+package main
+
+import (
+	"log/slog"
+	"strings"
+
+	"torno/internal/cli"
+)
+
+// inShortLine is what a terminal shows of the messages of a start in the place of their attributes, "" for nothing at all. ok is
+// false for all other messages. JSON has everything.
+func inShortLine(message string, attrs []slog.Attr) (short string, ok bool) {
+	of := func(key string) string {
+		for _, a := range attrs {
+			if a.Key == key {
+				return cli.OneLine(a.Value.String())
+			}
+		}
+		return ""
+	}
+	switch message {
+	case "chose a launcher":
+		if of("errors") == "" {
+			return "", true // the first choice; the next line names it
+		}
+		return "profile " + of("profile") + " has " + of("launcher") + ": " + of("because"), true
+	case "serving":
+		return servingShort(of("outboxes"), attrs), true
+	case "try":
+		return "try: " + of("next"), true
+	}
+	return "", false
+}
+
+// servingShort leaves the names of local outboxes out, which are hashes of their directories.
+func servingShort(outboxes string, attrs []slog.Attr) string {
+	if dir, _, local := strings.Cut(outboxes, " (local-"); local {
+		outboxes = dir
+	}
+	text := "serving " + outboxes
+	for _, a := range attrs {
+		switch said := cli.OneLine(a.Value.String()); {
+		case a.Key == "launcher":
+			text += "; with " + said
+		case a.Key == "not_enforced" && said != "":
+			text += " without " + strings.ReplaceAll(said, ",", ", ")
+		}
+	}
+	return text
+}
