@@ -61,9 +61,9 @@ func (o *Operator) Status(ctx context.Context) (control.Status, error) {
 	if err := w.awaitLook(ctx); err != nil {
 		return control.Status{}, err
 	}
-	s := control.Status{Version: w.config.Version, Installation: o.Journal.Installation(), PID: os.Getpid(), StartedAt: w.born}
+	s := control.Status{Version: w.config.Version, Installation: o.Journal.Installation(), PID: os.Getpid(), StartedAt: w.born, MaxRunning: w.config.MaxRunning}
 	for _, box := range w.boxes {
-		status := control.OutboxStatus{Name: box.Name, ID: box.ID, Dir: box.Dir.Path()}
+		status := control.OutboxStatus{Name: box.Name, ID: box.ID, Dir: box.Dir.Path(), MaxRunning: box.Settings.MaxRunning, MaxQueued: box.Settings.Queue}
 		status.Running, status.Queued = w.schedule.Load(ctx, box.Name)
 		status.Notices = w.notices.Of(box.Name)
 		if err := box.Trouble(); err != nil {

@@ -13,7 +13,7 @@ import (
 
 func (a *app) psCommand() cli.Command {
 	q := control.Query{Limit: 1000}
-	var quiet, names bool
+	var quiet, names, watch bool
 	return cli.Command{
 		Name: "ps", Brief: "list runs",
 		About: `
@@ -24,12 +24,16 @@ it so far, in money where the model has a price. PARENT is the subagent with who
 			{Name: "all", Short: "a", Help: "also those that have ended", Set: cli.On(&q.All)},
 			{Name: "quiet", Short: "q", Help: "print keys only", Set: cli.On(&quiet)},
 			{Name: "names", Help: "print subagents and keys only, each once, as a shell completes them", Set: cli.On(&names)},
+			{Name: "watch", Short: "w", Help: "go on: repaint a terminal; print a run elsewhere when it stands elsewhere than before", Set: cli.On(&watch)},
 			{Name: "outbox", Value: "NAME", Help: "only those of one outbox", Set: cli.Text(&q.Outbox)},
 			{Name: "limit", Value: "N", Help: "at most so many; by default 1000", Set: cli.Number(&q.Limit)},
 		}, a.source.place()...),
 		Run: func(ctx context.Context, args cli.Args) (int, error) {
 			if err := onlyOptions("ps", args); err != nil {
 				return 0, err
+			}
+			if watch {
+				return exitOK, a.watchRuns(ctx, q)
 			}
 			return exitOK, a.ask(ctx, func(s control.Service) error {
 				runs, err := s.Runs(ctx, q)
@@ -120,7 +124,10 @@ const shownKey = 12
 // shownName is how much of an outbox's name is shown; those of watcher run --dir end in a hash.
 const shownName = 14
 
-func (a *app) table(runs []control.Run, now time.Time) {
+func (a *app) table(runs []control.Run, now time.Time) { a.Out.List(runRows(runs, now)) }
+
+// runRows are a head and a row for each run. What others wrote is on one line, and without control characters.
+func runRows(runs []control.Run, now time.Time) [][]cli.Cell {
 	spends := slices.ContainsFunc(runs, hasModel)
 	tree := slices.ContainsFunc(runs, func(r control.Run) bool { return r.ParentRun != "" })
 	head := []string{"RUN", "OUTBOX", "SUBAGENT", "AGE", "PROFILE"}
@@ -141,7 +148,7 @@ func (a *app) table(runs []control.Run, now time.Time) {
 		}
 		rows = append(rows, append(row, stateOf(r, now)))
 	}
-	a.Out.List(rows)
+	return rows
 }
 
 // parentOf is the subagent with whose run a run ends.

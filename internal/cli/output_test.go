@@ -72,7 +72,7 @@ func TestRowsFitIntoAWidth(t *testing.T) {
 	for width, want := range map[int]string{
 		80: "0123456789|a-long-name-of-an-outbox|running for 3s",
 		45: "0123456789|a-long-name-of-a…|running for 3s",
-		34: "0123456789|a-long-na…|running f…",
+		34: "0123456…|a-long-…|running for 3s",
 		5:  "0123456…|a-long-…|running…",
 	} {
 		var cells []string

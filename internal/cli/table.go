@@ -73,7 +73,9 @@ func Fit(rows [][]Cell, width int) [][]Cell {
 			widths[j] = max(widths[j], utf8.RuneCountInString(fitted[i][j].Text))
 		}
 	}
-	shrink(widths, width-2*(len(widths)-1))
+	room := width - 2*(len(widths)-1)
+	shrink(widths, room, lastCounts)
+	shrink(widths, room, 0)
 	for _, row := range fitted {
 		for j := range row {
 			row[j].Text = Cut(row[j].Text, widths[j])
@@ -82,20 +84,26 @@ func Fit(rows [][]Cell, width int) [][]Cell {
 	return fitted
 }
 
-// shrink takes from the widest until all of them together are no more than room.
-func shrink(widths []int, room int) {
+// lastCounts is by how much the last column may be wider than others before it is cut: it says the most.
+const lastCounts = 12
+
+// shrink takes from the widest until all of them together are no more than room. The last one counts as less wide than it is.
+func shrink(widths []int, room, last int) {
 	total := 0
 	for _, w := range widths {
 		total += w
 	}
 	for ; total > room; total-- {
-		widest := 0
-		for j := range widths {
-			if widths[j] > widths[widest] {
-				widest = j
+		widest, most := -1, narrowest
+		for j, width := range widths {
+			if j == len(widths)-1 {
+				width -= last
+			}
+			if width > most {
+				widest, most = j, width
 			}
 		}
-		if len(widths) == 0 || widths[widest] <= narrowest {
+		if widest < 0 {
 			return
 		}
 		widths[widest]--

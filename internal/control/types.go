@@ -71,6 +71,7 @@ type Status struct {
 	Installation string         `json:"installation"`
 	PID          int            `json:"pid"`
 	StartedAt    time.Time      `json:"started_at"`
+	MaxRunning   int            `json:"max_running,omitempty"` // of all outboxes together
 	Outboxes     []OutboxStatus `json:"outboxes"`
 	Launchers    []Launcher     `json:"launchers"`
 	Profiles     []Profile      `json:"profiles,omitempty"`
@@ -100,7 +101,10 @@ type OutboxStatus struct {
 	Dir     string `json:"dir"`
 	Running int    `json:"running"`
 	Queued  int    `json:"queued"`
-	Trouble string `json:"trouble,omitempty"`
+	// MaxRunning and MaxQueued are its limits.
+	MaxRunning int    `json:"max_running,omitempty"`
+	MaxQueued  int    `json:"max_queued,omitempty"`
+	Trouble    string `json:"trouble,omitempty"`
 	// Notices are what keeps the watcher from serving it, as its parent is told.
 	Notices delegation.Notices `json:"notices,omitempty"`
 }

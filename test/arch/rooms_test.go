@@ -204,7 +204,7 @@ var rooms = map[string]room{
 			"delegation", "sandbox", "sandbox/compile", "sandbox/launchers", "watcher", "configs", "internal/agent/installed", "internal/cli", "internal/control", "internal/doctor",
 			"internal/journal", "internal/launcher", "internal/lock", "internal/programs", "internal/serve", "internal/service",
 		},
-		theirs: []string{unix, yaml},
+		theirs: []string{unix, yaml, "golang.org/x/term"},
 	},
 	"internal/serve": {
 		ours: []string{

@@ -1,0 +1,212 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"torno/delegation"
+	"torno/internal/cli"
+	"torno/internal/control"
+)
+
+// topPause is how often top looks.
+const topPause = time.Second
+
+// topRuns is how many runs it asks for.
+const topRuns = 200
+
+func (a *app) topCommand() cli.Command {
+	return cli.Command{
+		Name: "top", Brief: "watch what runs and what waits",
+		About: `
+What runs, what waits, the limits, what was spent, and the last lines of the chosen child, once a second. Up and down choose a run, c ends
+it as watcher cancel does, a shows ended ones too, q leaves. Where standard output is no terminal, all of it is printed once, without the child's lines.`,
+		Examples: []string{"watcher top", "watcher top --dir ./outbox | head"},
+		Options:  a.source.place(),
+		Run: func(ctx context.Context, args cli.Args) (int, error) {
+			if err := onlyOptions("top", args); err != nil {
+				return 0, err
+			}
+			state, err := a.stateDir(ctx)
+			if err != nil {
+				return 0, err
+			}
+			client := control.Dial(state)
+			first := look(ctx, client, false)
+			if first.err != nil {
+				return 0, first.err
+			}
+			if a.JSON {
+				return exitOK, a.Out.Object(map[string]any{"status": first.status, "runs": first.runs})
+			}
+			if !a.Out.Terminal || !cli.IsTerminal(a.In) {
+				a.topOnce(first)
+				return exitOK, nil
+			}
+			return exitOK, a.topLive(ctx, client, first)
+		},
+	}
+}
+
+// looked is what one look at the watcher found.
+type looked struct {
+	status control.Status
+	runs   []control.Run
+	err    error
+}
+
+func look(ctx context.Context, s control.Service, all bool) (l looked) {
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	if l.status, l.err = s.Status(ctx); l.err == nil {
+		l.runs, l.err = s.Runs(ctx, control.Query{All: all, Limit: topRuns})
+	}
+	return l
+}
+
+// plainWidth is for a reader that is no terminal and cuts nothing.
+const plainWidth = 1000
+
+func (a *app) topOnce(l looked) {
+	for _, line := range picture(snapshot{now: time.Now(), status: l.status, runs: l.runs}, plainWidth, 0) {
+		fmt.Fprintln(a.Out, line.Text)
+	}
+}
+
+// live is top on a terminal. One goroutine owns it; others send.
+type live struct {
+	service control.Service
+	shown   snapshot
+	all     bool
+	looks   chan looked
+	asked   chan bool // whether ended runs are wanted from now on
+	said    chan string
+	follow  follower
+}
+
+func (a *app) topLive(ctx context.Context, service control.Service, first looked) error {
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	defer stop()
+	screen, err := openScreen(a.In, a.Out)
+	if err != nil {
+		return err
+	}
+	defer screen.close()
+	l := &live{service: service, looks: make(chan looked), asked: make(chan bool, 1), said: make(chan string, 1)}
+	l.follow.changed = make(chan struct{}, 1)
+	defer l.follow.stop()
+	l.see(first)
+	go l.keepLooking(ctx)
+	for {
+		l.shown.tail = l.follow.lines(ctx, service, l.shown.chosen)
+		l.shown.now = time.Now()
+		screen.draw(l.shown)
+		select {
+		case <-ctx.Done():
+			return nil
+		case seen := <-l.looks:
+			l.see(seen)
+		case text := <-l.said:
+			l.shown.said = text
+		case <-l.follow.changed:
+		case <-screen.resized:
+		case key, open := <-screen.keys:
+			if !open || l.press(ctx, key) {
+				return nil
+			}
+		}
+	}
+}
+
+// keepLooking looks once a second, and at once when something else is wanted.
+func (l *live) keepLooking(ctx context.Context) {
+	tick := time.NewTicker(topPause)
+	defer tick.Stop()
+	all := false
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case all = <-l.asked:
+		case <-tick.C:
+		}
+		select {
+		case l.looks <- look(ctx, l.service, all):
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// see takes in what was looked at. The chosen run stays chosen as long as it is listed.
+func (l *live) see(seen looked) {
+	l.shown.trouble = ""
+	if seen.err != nil {
+		l.shown.trouble = seen.err.Error()
+		return
+	}
+	l.shown.status, l.shown.runs = seen.status, seen.runs
+	if len(l.shown.runs) == 0 {
+		l.shown.chosen, l.shown.asking = "", false
+		return
+	}
+	if at := l.shown.runs[l.shown.at()].Key; at != l.shown.chosen {
+		l.shown.chosen, l.shown.asking = at, false // never another run than the one that the question names
+	}
+}
+
+// press does what a key says, and says whether that is to leave.
+func (l *live) press(ctx context.Context, key topKey) (leave bool) {
+	asking := l.shown.asking
+	l.shown.said, l.shown.asking = "", false
+	switch {
+	case key == keyQuit:
+		return true
+	case asking && key == 'y':
+		l.cancel(ctx)
+	case asking:
+	case key == 'q':
+		return true
+	case key == keyUp || key == 'k':
+		l.choose(-1)
+	case key == keyDown || key == 'j':
+		l.choose(+1)
+	case key == 'a':
+		l.all = !l.all
+		select {
+		case l.asked <- l.all:
+		default: // an earlier wish is not heard yet; the next press has another chance
+			l.all = !l.all
+		}
+	case key == 'c':
+		i := l.shown.at()
+		l.shown.asking = i < len(l.shown.runs) && l.shown.runs[i].State != delegation.StateEnded
+	}
+	return false
+}
+
+func (l *live) choose(step int) {
+	if n := len(l.shown.runs); n > 0 {
+		l.shown.chosen = l.shown.runs[max(0, min(l.shown.at()+step, n-1))].Key
+	}
+}
+
+// cancel ends the chosen run. What became of it is said when it is dead.
+func (l *live) cancel(ctx context.Context) {
+	key := l.shown.chosen
+	l.shown.said = "cancelling " + key[:min(shownKey, len(key))]
+	go func() {
+		text := "ended " + key[:min(shownKey, len(key))]
+		if _, err := l.service.Cancel(ctx, key); err != nil {
+			text = err.Error()
+		}
+		select {
+		case l.said <- text:
+		case <-ctx.Done():
+		}
+	}()
+}

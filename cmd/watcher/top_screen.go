@@ -1,0 +1,135 @@
+package main
+
+import (
+	"errors"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"golang.org/x/term"
+
+	"torno/internal/cli"
+)
+
+// What a terminal is told. Lines that are too wide for it, because characters are, do not wrap.
+const (
+	enterScreen = "\x1b[?1049h\x1b[?25l\x1b[?7l"
+	leaveScreen = "\x1b[?7h\x1b[?25h\x1b[?1049l"
+	toTop       = "\x1b[H"
+	clearLine   = "\x1b[K"
+	clearRest   = "\x1b[J"
+)
+
+// topKey is a key: a letter, or one of these.
+type topKey rune
+
+const (
+	keyQuit topKey = -1 - iota
+	keyUp
+	keyDown
+	keyNone
+)
+
+// screen is a terminal that is drawn on, and read key by key, until close gives it back as it was.
+type screen struct {
+	out     *cli.Output
+	keys    chan topKey
+	resized chan os.Signal
+	restore func() error
+}
+
+func openScreen(in io.Reader, out *cli.Output) (*screen, error) {
+	file, ok := in.(*os.File)
+	if !ok {
+		return nil, errors.New("standard input is no terminal")
+	}
+	before, err := term.MakeRaw(int(file.Fd()))
+	if err != nil {
+		return nil, err
+	}
+	s := &screen{
+		out: out, keys: make(chan topKey), resized: make(chan os.Signal, 1),
+		restore: func() error { return term.Restore(int(file.Fd()), before) },
+	}
+	signal.Notify(s.resized, syscall.SIGWINCH)
+	io.WriteString(out, enterScreen)
+	go s.read(file) // until the process ends: a read of a terminal cannot be called off
+	return s, nil
+}
+
+func (s *screen) close() {
+	signal.Stop(s.resized)
+	io.WriteString(s.out, leaveScreen)
+	_ = s.restore() // there is nothing left to do about a terminal that is gone
+}
+
+func (s *screen) read(in io.Reader) {
+	defer close(s.keys)
+	buffer := make([]byte, 64)
+	for {
+		n, err := in.Read(buffer)
+		for _, key := range keysOf(string(buffer[:n])) {
+			s.keys <- key
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// keysOf are the keys of what a terminal sent at once. Keys that mean nothing to top are left out.
+func keysOf(text string) (keys []topKey) {
+	for text != "" {
+		key, length := firstKey(text)
+		text = text[length:]
+		if key != keyNone {
+			keys = append(keys, key)
+		}
+	}
+	return keys
+}
+
+func firstKey(text string) (key topKey, length int) {
+	for sequence, key := range map[string]topKey{"\x1b[A": keyUp, "\x1bOA": keyUp, "\x1b[B": keyDown, "\x1bOB": keyDown} {
+		if strings.HasPrefix(text, sequence) {
+			return key, len(sequence)
+		}
+	}
+	switch c := text[0]; {
+	case c == 3 || c == 4: // Ctrl-C and Ctrl-D
+		return keyQuit, 1
+	case c == 0x1b:
+		return keyNone, len(text) // another key's sequence, none of whose letters is a key
+	case c >= 'a' && c <= 'z':
+		return topKey(c), 1
+	}
+	return keyNone, 1
+}
+
+// usual is a terminal that does not say its size.
+const usualWidth, usualHeight = 80, 24
+
+func (s *screen) draw(shown snapshot) {
+	width, height := s.out.Size()
+	if width < 1 || height < 1 {
+		width, height = usualWidth, usualHeight
+	}
+	io.WriteString(s.out, frame(picture(shown, width, height), s.out.Paint))
+}
+
+// frame are the bytes that put lines on a screen.
+func frame(lines []cli.Cell, paint func(cli.Colour, string) string) string {
+	var all strings.Builder
+	all.WriteString(toTop)
+	for i, line := range lines {
+		if i > 0 {
+			all.WriteString("\r\n")
+		}
+		all.WriteString(paint(line.Colour, line.Text))
+		all.WriteString(clearLine)
+	}
+	all.WriteString(clearRest)
+	return all.String()
+}
