@@ -26,6 +26,7 @@ type Config struct {
 	Disk       Disk
 	Init       string // sandbox-init for the sandboxes; "" is the one beside the watcher
 	Log        Log
+	Metrics    string // "127.0.0.1:9464", where numbers are shown beside the control socket; "" for nowhere
 	Retention  Retention
 	Shutdown   Shutdown
 	Gateway    Gateway

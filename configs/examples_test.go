@@ -132,7 +132,7 @@ func TestFullExampleShowsDefaults(t *testing.T) {
 	if !reflect.DeepEqual(shell, minimal.Profiles[0]) {
 		t.Errorf("the profile shell is\n%+v\nthe default is\n%+v", shell, minimal.Profiles[0])
 	}
-	full.State, full.Init, full.Accept, full.Gateway = minimal.State, minimal.Init, minimal.Accept, minimal.Gateway
+	full.State, full.Init, full.Accept, full.Gateway, full.Metrics = minimal.State, minimal.Init, minimal.Accept, minimal.Gateway, minimal.Metrics
 	full.Set("docker", "runtime", "")
 	full.Set("gvisor", "runsc", "")
 	full.Set("gvisor", "keeper", "")

@@ -53,6 +53,7 @@ func (c *Config) schema() object {
 			{"format", oneOf(&c.Log.Format, LogAuto, LogText, LogJSON)},
 			{"level", oneOf(&c.Log.Level, LevelDebug, LevelInfo, LevelWarn, LevelError)},
 		}},
+		{"metrics", loopback{&c.Metrics}},
 		{"retention", object{
 			{"age", span{&c.Retention.Age, time.Hour, 3650 * day}},
 			{"runs", number[int]{&c.Retention.Runs, 100, 10_000_000}},

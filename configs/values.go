@@ -3,6 +3,7 @@ package configs
 import (
 	"fmt"
 	"math"
+	"net/netip"
 	"slices"
 	"strconv"
 	"strings"
@@ -84,6 +85,27 @@ func (v absPath) read(r *report, key string, n *yaml.Node) {
 }
 
 func (v absPath) write() *yaml.Node { return textNode(*v.to) }
+
+// loopback is an address of this machine that no other can reach.
+type loopback struct{ to *string }
+
+func (v loopback) read(r *report, key string, n *yaml.Node) {
+	s, ok := textOf(r, key, n)
+	if !ok {
+		return
+	}
+	at, err := netip.ParseAddrPort(s)
+	switch {
+	case err != nil || at.Port() == 0 || at.Addr().Zone() != "":
+		r.problem(key, "%q is no address with a port, such as 127.0.0.1:9464", s)
+	case !at.Addr().IsLoopback():
+		r.problem(key, "%q can be reached from elsewhere: name a loopback address, such as 127.0.0.1:9464, and let a proxy of yours say who may ask", s)
+	default:
+		*v.to = at.String()
+	}
+}
+
+func (v loopback) write() *yaml.Node { return textNode(*v.to) }
 
 func oneOf[T ~string](to *T, allowed ...T) value { return choice[T]{to, allowed} }
 

@@ -74,7 +74,7 @@ func open(t *testing.T, d *desk) (*Client, string) {
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	done := make(chan error, 1)
-	go func() { done <- Serve(ctx, listener, dir, d, slog.New(slog.DiscardHandler)) }()
+	go func() { done <- Serve(ctx, listener, dir, d, nil, slog.New(slog.DiscardHandler)) }()
 	client := Dial(dir)
 	t.Cleanup(func() {
 		client.watcher.Close()

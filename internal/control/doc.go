@@ -4,6 +4,8 @@
 // the operator. The commands, the tests and future views of a watcher all use this one door.
 // Paths begin with the version; a field is added, never renamed.
 //
+//	GET  /metrics              numbers for Prometheus, and
+//	GET  /healthz              whether it is alive: package metrics
 //	GET  /v1/status            the watcher, its outboxes and its launchers
 //	GET  /v1/runs              newest first; all=1 shows ended ones too, outbox=NAME only one outbox
 //	GET  /v1/runs/REF          one run; REF is a key or its beginning, a subagent, or outbox/subagent

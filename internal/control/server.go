@@ -24,9 +24,14 @@ func Listen(stateDir string) (net.Listener, error) {
 	return socket.OperatorsOnly(listener), nil
 }
 
-// Serve answers until ctx is done, and removes the socket.
-func Serve(ctx context.Context, listener net.Listener, stateDir string, service Service, log *slog.Logger) error {
-	return socket.ServeAPI(ctx, listener, stateDir, SocketName, Handler(service), log)
+// Serve answers until ctx is done, and removes the socket. What is not asked of a version's paths goes to others; nil is for none.
+func Serve(ctx context.Context, listener net.Listener, stateDir string, service Service, others http.Handler, log *slog.Logger) error {
+	all := http.NewServeMux()
+	all.Handle("/v1/", Handler(service))
+	if others != nil {
+		all.Handle("/", others)
+	}
+	return socket.ServeAPI(ctx, listener, stateDir, SocketName, all, log)
 }
 
 // Handler answers without a socket.

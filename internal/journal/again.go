@@ -33,6 +33,7 @@ func (j *Journal) Again(ctx context.Context, key string, from delegation.State, 
 	if err == nil && !taken {
 		err = j.explain(doing, ErrMoved)
 	}
+	j.tellEnd(err, true, key)
 	return err
 }
 

@@ -46,6 +46,7 @@ func (j *Journal) Begin(ctx context.Context, r Run) (existing *Run, err error) {
 	if err == nil && forgotten {
 		err = j.explain(doing, ErrForgotten)
 	}
+	j.tellEnd(err, existing == nil && r.State == delegation.StateEnded, r.Key)
 	return existing, err
 }
 

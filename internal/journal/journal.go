@@ -18,6 +18,7 @@ type Journal struct {
 	read         *reader
 	write        *sql.DB // one connection; nil when opened for reading only, as is the writer on it
 	writer       *writer
+	ended        func(key string) // nil where nothing is told
 }
 
 // Open opens the journal at path, and makes it when there is none. The directory must be ours and closed to others; it
@@ -90,6 +91,16 @@ func open(ctx context.Context, path string, readOnly bool) (_ *Journal, err erro
 		err = j.openWriter(ctx)
 	}
 	return j, err
+}
+
+// OnEnd has a function told the key of every run that ends here from now on, each once, when that is in the journal. It is set before
+// runs move, must not take long, and must not write to the journal.
+func (j *Journal) OnEnd(tell func(key string)) { j.ended = tell }
+
+func (j *Journal) tellEnd(err error, ends bool, key string) {
+	if err == nil && ends && j.ended != nil {
+		j.ended(key)
+	}
 }
 
 // Installation is 16 hexadecimal digits: random, made with the journal and kept for ever. What this host makes carries

@@ -38,7 +38,9 @@ func (j *Journal) Move(ctx context.Context, key string, from, to delegation.Stat
 	if ends != (c.Reason != "") || c.Answered && !ends || c.Reason == delegation.ReasonExited && c.ExitCode == nil {
 		return fmt.Errorf("%w: run %s would be %q with the reason %q, answered %v", ErrIllegal, key, to, c.Reason, c.Answered)
 	}
-	return j.update(ctx, "move", key, flush(ends), moveRun, append(c.columns(to == delegation.StateStarting), to, key, from)...)
+	err := j.update(ctx, "move", key, flush(ends), moveRun, append(c.columns(to == delegation.StateStarting), to, key, from)...)
+	j.tellEnd(err, ends, key)
+	return err
 }
 
 const moveRun = `UPDATE runs SET

@@ -17,6 +17,7 @@ import (
 	gatewaycontrol "torno/internal/gateway/control"
 	"torno/internal/journal"
 	"torno/internal/launcher"
+	"torno/internal/metrics"
 	"torno/internal/mounts"
 	"torno/internal/programs"
 	"torno/internal/version"
@@ -63,6 +64,8 @@ type host struct {
 	gateway   *gatewaycontrol.Client // nil where there are no routes
 	doors     *door.Doors            // the same
 	watcher   *watcher.Watcher
+	operator  *watcher.Operator
+	metrics   *metrics.Metrics
 	door      net.Listener
 
 	undo []func() error // what the steps have set up, in their order
@@ -101,7 +104,7 @@ func open(ctx context.Context, o Options) (h *host, err error) {
 	h = &host{Options: o, notify: notifierOf(os.Getenv)}
 	for _, step := range []func(context.Context) error{
 		h.findInit, h.reachLaunchers, h.makeOutboxes, h.lookAround, h.openOutboxes, h.lock, h.openJournal, h.openNotes, h.openRoots, h.openLaunchers,
-		h.demand, h.lookForImages, h.openGateway, h.makeWatcher, h.openDoor, h.tendGateway,
+		h.demand, h.lookForImages, h.openGateway, h.makeWatcher, h.makeMetrics, h.openDoor, h.tendGateway,
 	} {
 		err := step(ctx)
 		if err == nil {

@@ -7,7 +7,6 @@ import (
 
 	"torno/configs"
 	"torno/internal/control"
-	"torno/watcher"
 )
 
 // serve runs the watcher. The door is open as long as it works, which is longer than it takes requests. next are the
@@ -18,14 +17,12 @@ func (h *host) serve(a asked) (next *Options, err error) {
 	open, shut := context.WithCancel(context.Background())
 	var around sync.WaitGroup
 	around.Go(func() {
-		operator := &watcher.Operator{Journal: h.journal, Watcher: h.watcher}
-		if h.Reload != nil {
-			operator.Reloads = h.reloads
-		}
-		if err := control.Serve(open, h.door, h.Config.State, operator, h.Log); err != nil {
+		if err := control.Serve(open, h.door, h.Config.State, h.operator, h.metrics.Handler(), h.Log); err != nil {
 			h.Log.Error("operators cannot reach this watcher any more", "error", err)
 		}
 	})
+	around.Go(func() { h.metrics.Loop(open) })
+	around.Go(func() { h.showMetrics(open) })
 	around.Go(func() {
 		select {
 		case <-h.watcher.Ready():

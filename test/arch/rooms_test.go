@@ -90,6 +90,7 @@ var rooms = map[string]room{
 	"internal/journal":            {ours: []string{"delegation", "sandbox", "internal/boot", "internal/inode", "internal/thread"}, theirs: []string{"modernc.org/sqlite/..."}},
 	"internal/inode":              {theirs: []string{unix}},
 	"internal/control":            {ours: []string{"delegation", "sandbox", "internal/journal", "internal/socket"}},
+	"internal/metrics":            {ours: []string{"delegation", "internal/control", "internal/journal"}},
 	"internal/socket":             {theirs: []string{unix}},
 	"configs": {
 		ours: []string{
@@ -209,7 +210,7 @@ var rooms = map[string]room{
 	"internal/serve": {
 		ours: []string{
 			"delegation", "sandbox", "sandbox/compile", "sandbox/local", "watcher", "configs", "internal/control", "internal/doctor",
-			"internal/gateway/control", "internal/gateway/process", "internal/journal", "internal/launcher", "internal/lock", "internal/mounts", "internal/programs", "internal/runfile", "internal/tree",
+			"internal/gateway/control", "internal/gateway/process", "internal/journal", "internal/launcher", "internal/lock", "internal/metrics", "internal/mounts", "internal/programs", "internal/runfile", "internal/tree",
 			"internal/trust", "watcher/door", "watcher/outbox", "watcher/run", "watcher/workspace",
 		},
 		theirs: []string{unix},
