@@ -27,6 +27,8 @@ const (
 	// What a parent takes of its child is shown as a diff, and its names are compared as file systems compare them.
 	textDiff  = "github.com/rogpeppe/go-internal/diff"
 	textForms = "golang.org/x/text/unicode/norm"
+	// The Model Context Protocol is spoken in the parent's container alone.
+	mcpLibrary = "github.com/modelcontextprotocol/go-sdk/..."
 	// Docker's modules are for sandbox/docker and what lies below it alone, and its client for sandbox/docker/engine.
 	dockerTypes = "github.com/docker/docker/api/types/..."
 )
@@ -36,6 +38,7 @@ var rooms = map[string]room{
 	"delegation":               {theirs: []string{unix, "github.com/google/renameio/v2"}},
 	"manager":                  {ours: []string{"delegation", "internal/beneath"}, theirs: []string{fsnotify}},
 	"manager/patch":            {ours: []string{"delegation", "internal/beneath", "internal/inode"}, theirs: []string{unix, textDiff, textForms}},
+	"manager/mcp":              {ours: []string{"delegation", "manager", "manager/patch", "internal/beneath"}, theirs: []string{mcpLibrary}},
 	"internal/beneath":         {ours: []string{"delegation"}},
 	"sandbox":                  {ours: []string{"delegation", "internal/boot"}},
 	"sandbox/compile":          {ours: []string{"delegation", "sandbox", "internal/massgen", "internal/runfile"}},
@@ -199,7 +202,7 @@ var rooms = map[string]room{
 	},
 	"cmd/sandbox-keeper": {ours: []string{"sandbox/gvisor/keeper"}},
 	"cmd/sandbox-init":   {ours: []string{"internal/initproc"}},
-	"cmd/subagent":       {ours: []string{"delegation", "manager", "manager/patch", "internal/cli"}},
+	"cmd/subagent":       {ours: []string{"delegation", "manager", "manager/mcp", "manager/patch", "internal/cli"}},
 	"cmd/watcher": {
 		ours: []string{
 			"delegation", "sandbox", "sandbox/compile", "sandbox/launchers", "watcher", "configs", "internal/agent/installed", "internal/cli", "internal/control", "internal/doctor",
@@ -287,9 +290,12 @@ var clients = []client{
 	{
 		program: "cmd/subagent",
 		systems: []string{"linux", "darwin"},
-		ours:    append([]string{"cmd/subagent", "delegation", "manager", "manager/patch", "internal/beneath", "internal/cli", "internal/inode"}, leaves...),
+		ours:    append([]string{"cmd/subagent", "delegation", "manager", "manager/mcp", "manager/patch", "internal/beneath", "internal/cli", "internal/inode"}, leaves...),
 		theirs: []string{
 			"golang.org/x/sys/...", "github.com/google/renameio/v2/...", fsnotify + "/...", textDiff, "golang.org/x/text/unicode/norm", "golang.org/x/text/transform",
+			// What the library of the Model Context Protocol brings along: schemas, JSON, templates of addresses, and its client's login.
+			mcpLibrary, "github.com/google/jsonschema-go/...", "github.com/segmentio/...", "github.com/yosida95/uritemplate/...",
+			"golang.org/x/oauth2/...", "golang.org/x/sync/errgroup", "golang.org/x/time/rate",
 		},
 	},
 	{

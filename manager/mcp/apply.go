@@ -1,0 +1,242 @@
+package mcp
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	gopath "path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"torno/delegation"
+	"torno/manager"
+	"torno/manager/patch"
+)
+
+var applyTool = tool{
+	name: "apply", title: "Apply a subagent's changes", ends: true, repeats: true,
+	about: `
+Apply what a subagent has changed in its copy to the directory that was copied (delegate with copy), or to another one. All or nothing: what you changed meanwhile is merged line by line, and where that does not fit nothing is written.
+Look at the diff first (read with what: diff). Files that run by themselves (hooks, CI, settings of editors and agents) are written only when you name each of them in allow.`,
+	input: `{
+"type": "object", "additionalProperties": false, "required": ["id"],
+"properties": {
+	"id": {"type": "string", "description": "the subagent"},
+	"paths": {"type": "array", "items": {"type": "string"}, "description": "only what lies there, relative to its workspace"},
+	"without": {"type": "array", "items": {"type": "string"}, "description": "without what lies there"},
+	"to": {"type": "string", "description": "the directory to write to, by default the one that was copied"},
+	"dry_run": {"type": "boolean", "description": "only say what would be written"},
+	"allow": {"type": "array", "items": {"type": "string"}, "description": "files that run by themselves and may be written, each by its path"},
+	"allow_deletions": {"type": "boolean", "description": "also where most of the files are deleted"},
+	"unfinished": {"type": "boolean", "description": "also while the subagent is at work"}
+}}`,
+	call: does(apply),
+}
+
+type applyInput struct {
+	ID         string   `json:"id"`
+	Paths      []string `json:"paths"`
+	Without    []string `json:"without"`
+	To         string   `json:"to"`
+	Dry        bool     `json:"dry_run"`
+	Allow      []string `json:"allow"`
+	Deletions  bool     `json:"allow_deletions"`
+	Unfinished bool     `json:"unfinished"`
+}
+
+// applied is what an apply did, would do, or cannot do.
+type applied struct {
+	ID        string   `json:"id"`
+	Directory string   `json:"directory,omitempty"`
+	Dry       bool     `json:"dry_run,omitempty"`
+	Written   int      `json:"written"` // with dry_run: what would be
+	Already   int      `json:"there_already,omitempty"`
+	Paths     pathList `json:"paths,omitzero"`
+	Refused   pathList `json:"refused,omitzero"`
+	Conflicts pathList `json:"conflicts,omitzero"`
+	Runs      pathList `json:"run_by_themselves,omitzero"`
+	Deletes   string   `json:"deletes,omitempty"`
+	Said      string   `json:"says,omitempty"`
+	Note      string   `json:"note"`
+}
+
+func (a applied) say() string {
+	var b strings.Builder
+	verb := "wrote"
+	if a.Dry {
+		verb = "would write"
+	}
+	if a.Directory != "" {
+		fmt.Fprintf(&b, "%s %d changes in %s\n", verb, a.Written, a.Directory)
+	}
+	a.Paths.say(&b, "path")
+	a.Refused.say(&b, "refused")
+	a.Conflicts.say(&b, "conflict")
+	a.Runs.say(&b, "runs by itself")
+	for _, said := range []string{a.Deletes, a.Said, noteInText} {
+		if said != "" {
+			b.WriteString(said + "\n")
+		}
+	}
+	return b.String()
+}
+
+func apply(ctx context.Context, s *Server, in applyInput) (answer, error) {
+	if in.ID == "" {
+		return nil, badArgument("id", "id is missing: the subagent")
+	}
+	pick, err := selection(in.Paths, in.Without)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.wantEnded(in, func(manager.Result) bool { return true }); err != nil {
+		return nil, err
+	}
+	return s.withWork(ctx, in.ID, pick, func(work *patch.Work) (answer, error) {
+		// A child that ended meanwhile was at work during the look.
+		if err := s.wantEnded(in, endOf(work)); err != nil {
+			return nil, err
+		}
+		return s.carryOut(ctx, work, in)
+	})
+}
+
+// endOf says whether a result that was taken is that of the child's last run in its copy.
+func endOf(work *patch.Work) func(manager.Result) bool {
+	last := work.LastAsked()
+	return func(r manager.Result) bool {
+		return r.TakenAt.After(work.Base.MadeAt) && (last == "" || r.RequestID == last)
+	}
+}
+
+// wantEnded fails unless the child's response is there, or was taken. A request that was withdrawn says nothing: its child may be at
+// work still.
+func (s *Server) wantEnded(in applyInput, isLast func(manager.Result) bool) error {
+	if in.Unfinished || in.Dry {
+		return nil
+	}
+	if item, asked := s.m.Find(in.ID); asked {
+		if item.State == delegation.StateEnded {
+			return nil
+		}
+		return fmt.Errorf("%s: %w", in.ID, errNotEnded)
+	}
+	if taken, err := s.m.Taken(in.ID); err == nil && isLast(taken) {
+		return nil
+	}
+	root, _, err := s.m.OpenWorkspace(in.ID)
+	if err != nil {
+		return err
+	}
+	root.Close()
+	return fmt.Errorf("%s: %w, as far as is known: it has no request, and no result of it was kept", in.ID, errNotEnded)
+}
+
+// carryOut plans, judges and writes.
+func (s *Server) carryOut(ctx context.Context, work *patch.Work, in applyInput) (answer, error) {
+	dir, err := filepath.Abs(cmp.Or(in.To, work.Base.Origin))
+	if err != nil {
+		return nil, err
+	}
+	root, err := s.openTo(work, in, dir)
+	if err != nil {
+		return nil, fmt.Errorf("open the directory to write to: %w", err)
+	}
+	defer root.Close()
+	said := applied{ID: in.ID, Directory: words(dir), Dry: in.Dry, Note: note}
+	if !in.Dry {
+		cut, err := work.Interrupted(dir, root)
+		if err != nil {
+			return nil, err
+		}
+		if cut != nil {
+			said.Said = fmt.Sprintf("an earlier apply of %s did not end; what it wrote counts", cut.BeganAt.Format(time.RFC3339))
+		}
+	}
+	plan, err := work.Plan(ctx, dir, root)
+	if err != nil {
+		return nil, err
+	}
+	if err := judge(plan, in, &said); err != nil {
+		return nil, err
+	}
+	said.Already = plan.Already
+	if in.Dry {
+		said.list(plan, len(plan.Steps))
+		return said, nil
+	}
+	done, err := plan.Apply(ctx)
+	said.list(plan, done)
+	if err != nil {
+		t := s.trouble(errors.Join(err, tooLate(ctx)))
+		return nil, &mistake{code: t.Code, text: t.Text, next: "the same call goes on where this one ended", details: said}
+	}
+	return said, nil
+}
+
+func (s *Server) openTo(work *patch.Work, in applyInput, dir string) (*os.Root, error) {
+	if in.To == "" {
+		return work.Origin()
+	}
+	return patch.OpenDirectory(s.m.Outbox(), dir)
+}
+
+// judge fails where a plan may not be carried out, and says all that keeps it from that. Of a dry run it is only said.
+func judge(plan *patch.Plan, in applyInput, said *applied) error {
+	said.Refused, said.Conflicts = pathsOf(plan.Refused), pathsOf(plan.Conflicts)
+	asked := slices.DeleteFunc(slices.Clone(plan.Running), func(t patch.Trouble) bool {
+		return !in.Dry && in.allows(t.Path)
+	})
+	said.Runs = pathsOf(asked)
+	gone, of := plan.Deletes()
+	most := 2*gone > of && !in.Deletions
+	if most {
+		said.Deletes = fmt.Sprintf("%d of %d files would be deleted", gone, of)
+	}
+	var why error
+	switch {
+	case len(plan.Refused) > 0:
+		why = errUnsafe
+	case len(plan.Conflicts) > 0:
+		why = errConflict
+	case in.Dry:
+	case len(asked) > 0:
+		why = errRuns
+	case most:
+		why = errDeletes
+	}
+	if why == nil {
+		return nil
+	}
+	found := *said
+	found.Directory = ""
+	t := (&Server{}).trouble(why)
+	return &mistake{code: t.Code, text: why.Error() + ", so nothing was written", next: t.Next, details: found}
+}
+
+// allows says whether a path is named among those that run by themselves and may be written, as it is or as it was shown.
+func (in applyInput) allows(path string) bool {
+	return slices.ContainsFunc(in.Allow, func(p string) bool {
+		return gopath.Clean(p) == path || p == quoteAll(path, maxPathRoom).text
+	})
+}
+
+func pathsOf(all []patch.Trouble) (list pathList) {
+	for _, t := range all {
+		list.add(t.Path, "", t.Why)
+	}
+	return list
+}
+
+// list names the first steps of a plan.
+func (a *applied) list(plan *patch.Plan, done int) {
+	a.Written = done
+	for i := range plan.Steps[:done] {
+		step := &plan.Steps[i]
+		a.Paths.add(step.Change.Path, step.What(), step.Change.RunsByItself)
+	}
+}

@@ -1,0 +1,108 @@
+package mcp
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"torno/manager/patch"
+)
+
+// changes counts what a child has changed, and names what apply would not simply take. Names are the child's.
+type changes struct {
+	Added   int      `json:"added"`
+	Changed int      `json:"changed"`
+	Deleted int      `json:"deleted"`
+	Refused pathList `json:"refused,omitzero"`
+	Runs    pathList `json:"run_by_themselves,omitzero"`
+	Git     int64    `json:"git_directories_passed_by,omitempty"`
+}
+
+// path is a path of a child's, and what is the matter with it.
+type path struct {
+	Path foreign `json:"untrusted_path,omitzero"`
+	Does string  `json:"action,omitempty"`
+	Why  string  `json:"why,omitempty"`
+}
+
+// maxPathRoom bounds one path, and maxPathsRoom all of a list, in bytes of JSON. What is not named stays out: a path that runs by
+// itself is written only where it is named in allow, so a child gains nothing by hiding one behind many.
+const (
+	maxPathRoom  = 1000
+	maxPathsRoom = 8000
+)
+
+// pathList is a list of paths that is bounded.
+type pathList struct {
+	Paths []path
+	More  int // that are not named
+	room  int
+}
+
+func (l *pathList) add(name, does, why string) {
+	p := path{quoteAll(name, maxPathRoom), does, words(why)}
+	l.room += sizeInJSON(p.Path.text) + sizeInJSON(p.Why) + 60
+	if l.room > maxPathsRoom {
+		l.More++
+		return
+	}
+	l.Paths = append(l.Paths, p)
+}
+
+// MarshalJSON writes the paths, and how many more there are as the last of them.
+func (l pathList) MarshalJSON() ([]byte, error) {
+	if l.More == 0 {
+		return json.Marshal(l.Paths)
+	}
+	return json.Marshal(append(slices.Clone(l.Paths), path{Why: fmt.Sprintf("and %d more, which are not named here", l.More)}))
+}
+
+// IsZero leaves an empty list out.
+func (l pathList) IsZero() bool { return len(l.Paths) == 0 && l.More == 0 }
+
+// say names paths behind bars, as other text of the child's.
+func (l pathList) say(b *strings.Builder, label string) {
+	for _, p := range l.Paths {
+		fmt.Fprintf(b, "%s:", label)
+		for _, said := range []string{p.Does, p.Why} {
+			if said != "" {
+				b.WriteString(" " + said)
+			}
+		}
+		b.WriteString("\n" + p.Path.lines())
+	}
+	if l.More > 0 {
+		fmt.Fprintf(b, "%s: and %d more, which are not named here\n", label, l.More)
+	}
+}
+
+func changesOf(work *patch.Work) changes {
+	c := changes{Git: work.Git}
+	for i := range work.Changes {
+		change := &work.Changes[i]
+		switch change.What() {
+		case "added":
+			c.Added++
+		case "deleted":
+			c.Deleted++
+		default:
+			c.Changed++
+		}
+		switch {
+		case change.Refused != "":
+			c.Refused.add(change.Path, "", change.Refused)
+		case change.RunsByItself != "":
+			c.Runs.add(change.Path, "", change.RunsByItself)
+		}
+	}
+	return c
+}
+
+func (c changes) say() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d changed, %d added, %d deleted\n", c.Changed, c.Added, c.Deleted)
+	c.Refused.say(&b, "refused")
+	c.Runs.say(&b, "runs by itself")
+	return b.String()
+}

@@ -1,0 +1,128 @@
+package mcp
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"testing"
+
+	"torno/manager"
+)
+
+// peer is a client that speaks in lines, as a program on the other side of two pipes does.
+type peer struct {
+	testing.TB
+	server  *Server
+	to      io.WriteCloser
+	from    *bufio.Reader
+	last    int
+	served  chan error
+	stop    context.CancelFunc
+	manager *manager.Manager
+}
+
+// serve starts a server and a client of it, which has said hello.
+func (s *stage) serve(o Options) *peer {
+	s.Helper()
+	m, err := manager.New(s.path, manager.Options{})
+	s.check(err)
+	o.Env = func(name string) string { return s.env[name] }
+	server, err := New(m, o)
+	s.check(err)
+	in, to := io.Pipe()
+	from, out := io.Pipe()
+	ctx, stop := context.WithCancel(context.Background())
+	p := &peer{TB: s.TB, server: server, to: to, from: bufio.NewReaderSize(from, 1<<20), served: make(chan error, 1), stop: stop, manager: m}
+	go func() {
+		p.served <- server.Serve(ctx, in, out)
+		out.Close()
+	}()
+	s.Cleanup(func() { p.leave(); m.Close() })
+	p.ask("initialize", `{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"test","version":"1"}}`)
+	p.send(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+	return p
+}
+
+// leave ends the client's input, and waits for the server's end.
+func (p *peer) leave() {
+	p.Helper()
+	if p.to == nil {
+		return
+	}
+	p.to.Close()
+	p.to = nil
+	go func() { _, _ = io.Copy(io.Discard, p.from) }()
+	if err := <-p.served; err != nil {
+		p.Error("the server ended with", err)
+	}
+	p.stop()
+}
+
+func (p *peer) send(line string) {
+	p.Helper()
+	if _, err := io.WriteString(p.to, line+"\n"); err != nil {
+		p.Fatal(err)
+	}
+}
+
+// reply is what comes back.
+type reply struct {
+	ID     json.RawMessage `json:"id"`
+	Result json.RawMessage `json:"result"`
+	Error  *struct {
+		Code    int
+		Message string
+	} `json:"error"`
+	Method string `json:"method"`
+}
+
+// hear returns the next answer; news of the server's are passed over.
+func (p *peer) hear() (r reply) {
+	p.Helper()
+	for {
+		line, err := p.from.ReadBytes('\n')
+		if err != nil {
+			p.Fatal(err)
+		}
+		r = reply{}
+		if err := json.Unmarshal(line, &r); err != nil {
+			p.Fatalf("%v in %q", err, line)
+		}
+		if r.Method == "" {
+			return r
+		}
+	}
+}
+
+func (p *peer) ask(method, params string) reply {
+	p.Helper()
+	p.last++
+	p.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":%q,"params":%s}`, p.last, method, params))
+	r := p.hear()
+	if string(r.ID) != fmt.Sprint(p.last) {
+		p.Fatalf("the answer has the id %s, want %d", r.ID, p.last)
+	}
+	return r
+}
+
+// said is the result of a tool.
+type said struct {
+	Content []struct{ Type, Text string }
+	Struct  json.RawMessage `json:"structuredContent"`
+	IsError bool
+}
+
+func (p *peer) tool(name, arguments string) said {
+	p.Helper()
+	r := p.ask("tools/call", fmt.Sprintf(`{"name":%q,"arguments":%s}`, name, arguments))
+	if r.Error != nil {
+		p.Fatalf("%s %s: %s", name, arguments, r.Error.Message)
+	}
+	var result said
+	if err := json.Unmarshal(r.Result, &result); err != nil {
+		p.Fatal(err)
+	}
+	return result
+}

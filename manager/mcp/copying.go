@@ -1,0 +1,114 @@
+package mcp
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"torno/manager"
+	"torno/manager/patch"
+)
+
+// copier fills a new workspace with a copy of a directory, and says of it in one what was copied.
+func (s *Server) copier(dir string, one *started) func(context.Context, manager.NewWorkspace) error {
+	return func(ctx context.Context, w manager.NewWorkspace) error {
+		origin, err := filepath.Abs(dir)
+		if err != nil {
+			return err
+		}
+		store, err := s.store()
+		if err != nil {
+			return err
+		}
+		defer store.Close()
+		to := patch.Destination{Subagent: w.SubagentID, Path: w.Path, Answer: w.Answer, Root: w.Root, UID: w.UID, GID: w.GID}
+		report, err := store.Copy(ctx, origin, to, patch.DefaultLimits)
+		if err != nil {
+			return err
+		}
+		one.Copied = words(fmt.Sprintf("a copy of %s: %d files, %d bytes", origin, report.Files, report.Bytes))
+		if report.Git > 0 {
+			one.Warnings = append(one.Warnings, fmt.Sprintf("git directories are not copied: %d", report.Git))
+		}
+		for i, left := range report.Left {
+			if i == maxNamed {
+				break
+			}
+			one.Warnings = append(one.Warnings, words(fmt.Sprintf("left out: %q: %s", left.Path, left.Why)))
+		}
+		if more := report.LeftCount - int64(min(len(report.Left), maxNamed)); more > 0 {
+			one.Warnings = append(one.Warnings, fmt.Sprintf("left out: %d more", more))
+		}
+		return nil
+	}
+}
+
+// maxNamed is how many paths are named that were left out of a copy.
+const maxNamed = 10
+
+// store opens the place where the client keeps what children were given.
+func (s *Server) store() (*patch.Store, error) {
+	state, err := patch.StateDir(s.env)
+	if err != nil {
+		return nil, err
+	}
+	return patch.OpenStore(state, s.m.Outbox())
+}
+
+// forget drops what is known of an earlier workspace of a child that has a new one.
+func (s *Server) forget(id string) error {
+	state, err := patch.StateDir(s.env)
+	if err != nil {
+		return nil //nolint:nilerr // without a place for it nothing is known of any
+	}
+	return patch.Forget(state, s.m.Outbox(), id)
+}
+
+// keepAsked keeps which request was the child's last, for apply.
+func (s *Server) keepAsked(run *manager.Run) error {
+	state, err := patch.StateDir(s.env)
+	if err != nil {
+		return nil //nolint:nilerr // then there is no base either
+	}
+	return patch.Asked(state, s.m.Outbox(), run.ID(), run.RequestID())
+}
+
+// withWork looks at what a child has changed in its copy.
+func (s *Server) withWork(ctx context.Context, id string, pick patch.Selection, do func(*patch.Work) (answer, error)) (answer, error) {
+	root, path, err := s.m.OpenWorkspace(id)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	store, err := s.store()
+	if err != nil {
+		return nil, err
+	}
+	defer store.Close()
+	base, err := store.Base(id)
+	if err != nil {
+		return nil, err
+	}
+	if base.Workspace != path {
+		return nil, fmt.Errorf("%s works in %s, which is not the copy: %w", id, path, patch.ErrNoBase)
+	}
+	work, err := store.Take(ctx, id, root, pick)
+	if err != nil {
+		return nil, err
+	}
+	defer work.Close()
+	if none := work.Nowhere(pick); len(none) > 0 {
+		return nil, badArgument("paths", "there is and was nothing at %s", words(strings.Join(none, ", ")))
+	}
+	return do(work)
+}
+
+// selection parses the paths of a call.
+func selection(paths, without []string) (patch.Selection, error) {
+	pick, err := patch.Select(paths, without)
+	if err != nil {
+		return pick, badArgument("paths", "%s", words(err.Error()))
+	}
+	return pick, nil
+}

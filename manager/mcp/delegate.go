@@ -1,0 +1,207 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"torno/delegation"
+	"torno/manager"
+)
+
+var delegateTool = tool{
+	name: "delegate", title: "Delegate tasks to subagents",
+	about: `
+Delegate one or more tasks to subagents: each runs in a sandbox of its own, in parallel, while you go on. Returns their ids at once; call wait for the results.
+A subagent does not know your conversation and sees none of your files unless you name them: say in the task all that it needs, what to leave alone and in which form you want the answer. With context it reads paths; with copy it works on a copy of a directory, and apply takes its changes over. What a task is depends on the profile (status lists them): a prompt where the profile has an agent, a shell command otherwise.`,
+	input: `{
+"type": "object", "additionalProperties": false, "required": ["tasks"],
+"properties": {"tasks": {"type": "array", "minItems": 1, "description": "one entry for each subagent", "items": {
+	"type": "object", "additionalProperties": false, "required": ["task"],
+	"properties": {
+		"task": {"type": "string", "description": "what to do: a whole prompt, or a shell command, as the profile wants it"},
+		"id": {"type": "string", "pattern": "^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$", "description": "a name for the subagent, by default a new one; the same name later goes on in the same workspace"},
+		"context": {"type": "array", "items": {"type": "string"}, "description": "files and directories that it may read"},
+		"copy": {"type": "string", "description": "a directory whose copy is its workspace, for work that apply takes over"},
+		"profile": {"type": "string", "description": "one of the profiles that status lists; by default the first"},
+		"model": {"type": "string", "description": "the model, for profiles that let it be chosen"},
+		"timeout_seconds": {"type": "integer", "minimum": 1, "description": "how long it may run; by default 300"}
+	}}}}}`,
+	call: does(delegate),
+}
+
+type delegateInput struct {
+	Tasks []taskInput `json:"tasks"`
+}
+
+type taskInput struct {
+	Task    string   `json:"task"`
+	ID      string   `json:"id"`
+	Context []string `json:"context"`
+	Copy    string   `json:"copy"`
+	Profile string   `json:"profile"`
+	Model   string   `json:"model"`
+	Seconds *int     `json:"timeout_seconds"`
+}
+
+// delegated is what became of a call.
+type delegated struct {
+	Subagents []started  `json:"subagents"`
+	Budget    *budgetNow `json:"budget,omitempty"`
+	Next      string     `json:"next,omitempty"`
+}
+
+// started is one task of a call.
+type started struct {
+	ID        string   `json:"id,omitempty"`
+	Workspace string   `json:"workspace,omitempty"`
+	Copied    string   `json:"copied,omitempty"` // what its workspace is a copy of, and what was left out
+	Warnings  []string `json:"warnings,omitempty"`
+	Error     *trouble `json:"error,omitempty"`
+}
+
+func (d delegated) say() string {
+	var b strings.Builder
+	for i, one := range d.Subagents {
+		if one.Error != nil {
+			fmt.Fprintf(&b, "task %d was not delegated: %s\n", i+1, one.Error.say())
+			continue
+		}
+		fmt.Fprintf(&b, "task %d: subagent %s, workspace %s\n", i+1, one.ID, one.Workspace)
+		for _, text := range slices.Concat([]string{one.Copied}, one.Warnings) {
+			if text != "" {
+				fmt.Fprintf(&b, "  %s\n", text)
+			}
+		}
+	}
+	if d.Budget != nil {
+		b.WriteString(d.Budget.say())
+	}
+	if d.Next != "" {
+		b.WriteString("next: " + d.Next)
+	}
+	return b.String()
+}
+
+func delegate(ctx context.Context, s *Server, in delegateInput) (answer, error) {
+	if err := in.check(); err != nil {
+		return nil, err
+	}
+	budget, leave, err := s.budgets.enter(ctx, s, len(in.Tasks))
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	var d delegated
+	failures := 0
+	var first error
+	for _, task := range in.Tasks {
+		one, err := s.start(ctx, task)
+		if err != nil {
+			one.Error = s.trouble(err)
+			failures++
+			if first == nil {
+				first = err
+			}
+		}
+		d.Subagents = append(d.Subagents, one)
+	}
+	if failures == len(in.Tasks) && failures == 1 {
+		return nil, first
+	}
+	if failures == len(in.Tasks) {
+		return nil, &mistake{code: "none_delegated", text: "none of the tasks was delegated", next: "correct them and call again", details: d}
+	}
+	d.Next = "go on with your own work, then call wait with these ids"
+	if failures > 0 {
+		d.Next = "wait for those that were delegated; correct the others and delegate them again"
+	}
+	budget.Children += len(in.Tasks) - failures
+	budget = s.budgets.warn(budget)
+	d.Budget = &budget
+	return d, nil
+}
+
+func (in delegateInput) check() error {
+	if len(in.Tasks) == 0 {
+		return badArgument("tasks", "tasks is missing: a list with an entry for each subagent")
+	}
+	for i, task := range in.Tasks {
+		where := fmt.Sprintf("tasks[%d]", i)
+		switch {
+		case strings.TrimSpace(task.Task) == "":
+			return badArgument(where+".task", "%s.task is missing: a text that says what to do", where)
+		case task.Seconds != nil && (*task.Seconds < 1 || *task.Seconds > maxSeconds):
+			return badArgument(where+".timeout_seconds", "%s.timeout_seconds must be from 1 to %d", where, maxSeconds)
+		}
+		for j := range i {
+			if task.ID != "" && in.Tasks[j].ID == task.ID {
+				return badArgument(where+".id", "%s.id is that of tasks[%d] too", where, j)
+			}
+		}
+	}
+	return nil
+}
+
+// maxSeconds is a month: the wire has no longer times, and the watcher's own limit is lower.
+const maxSeconds = 31 * 24 * 3600
+
+// start asks for one child.
+func (s *Server) start(ctx context.Context, task taskInput) (one started, err error) {
+	if err := context.Cause(ctx); err != nil {
+		return one, fmt.Errorf("it was not begun: %w", err)
+	}
+	o := manager.SpawnOptions{ID: task.ID, Task: task.Task, Profile: task.Profile, Model: task.Model, ParentID: s.budgets.parent}
+	if task.Seconds != nil {
+		o.Timeout = time.Duration(*task.Seconds) * time.Second
+	}
+	for _, path := range task.Context {
+		absolute, err := filepath.Abs(path)
+		if err != nil {
+			return one, err
+		}
+		o.ContextPaths = append(o.ContextPaths, absolute)
+	}
+	o.Made = s.forget
+	if task.Copy != "" {
+		o.Fill = s.copier(task.Copy, &one)
+	}
+	if err := s.makeRoom(task.ID); err != nil {
+		return one, err
+	}
+	run, err := s.m.Spawn(ctx, o)
+	if err != nil {
+		return started{}, errors.Join(err, tooLate(ctx))
+	}
+	s.children.add(run)
+	one.ID, one.Workspace = run.ID(), words(run.Workspace())
+	if err := s.keepAsked(run); err != nil {
+		one.Warnings = append(one.Warnings, words("which request was its last could not be kept, so apply may want unfinished: "+err.Error()))
+	}
+	return one, nil
+}
+
+// tooLate says that the time of a call was up, where it was.
+func tooLate(ctx context.Context) error {
+	if cause := context.Cause(ctx); errors.Is(cause, errTooLong) {
+		return cause
+	}
+	return nil
+}
+
+// makeRoom takes an earlier result of the subagent out of the outbox, if the client has it.
+func (s *Server) makeRoom(id string) error {
+	if _, err := delegation.ParseSubagentID(id); err != nil {
+		return nil //nolint:nilerr // none was given, or Spawn says what is wrong with it
+	}
+	for _, one := range s.children.allDelivered(false) {
+		if one.id == id {
+			return s.release(one)
+		}
+	}
+	return nil
+}

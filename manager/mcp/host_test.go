@@ -1,0 +1,200 @@
+package mcp
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"torno/delegation"
+)
+
+// stage is an outbox whose watcher is played by hand.
+type stage struct {
+	testing.TB
+	dir    *delegation.Dir
+	path   string
+	origin string // a directory of the parent's
+	env    map[string]string
+}
+
+func newStage(t testing.TB) *stage {
+	t.Helper()
+	base := t.TempDir()
+	s := &stage{
+		TB: t, path: filepath.Join(base, "outbox"), origin: filepath.Join(base, "src"),
+		env: map[string]string{"XDG_STATE_HOME": filepath.Join(base, "state")},
+	}
+	for _, dir := range []string{s.path, s.origin} {
+		s.check(os.Mkdir(dir, 0o755))
+	}
+	dir, err := delegation.OpenDir(s.path)
+	s.check(err)
+	t.Cleanup(func() { dir.Close() })
+	s.dir = dir
+	return s
+}
+
+func (s *stage) check(err error) {
+	s.Helper()
+	if err != nil {
+		s.Fatal(err)
+	}
+}
+
+// beat says that the outbox is served.
+func (s *stage) beat(change func(*delegation.Heartbeat)) {
+	s.Helper()
+	beat := delegation.Heartbeat{
+		Version: 1, Protocol: 1, Watcher: "v0.test", BeatAt: time.Now(), HeartbeatSeconds: 300, Features: []string{delegation.FeatureCancel},
+		Limits:   delegation.WireLimits{RequestBytes: 1 << 20, Running: 4, Queue: 9, MaxTimeoutSeconds: 3600},
+		Profiles: []delegation.ProfileOffer{{Name: "shell"}, {Name: "coder", Agent: "claude", Model: "opus", Description: "it thinks"}},
+		Outbox:   "main", Workspaces: []string{"workspaces"}, Context: []string{"/doc"},
+	}
+	if change != nil {
+		change(&beat)
+	}
+	data, err := beat.Encode()
+	s.check(err)
+	s.check(s.dir.Publish(delegation.HeartbeatName, data))
+}
+
+func (s *stage) request(id string) delegation.Request {
+	s.Helper()
+	data, _, err := s.dir.Read("request_"+id+".json", 1<<20)
+	s.check(err)
+	request, err := delegation.DecodeRequest(data)
+	s.check(err)
+	return request
+}
+
+func (s *stage) status(id string, status delegation.RunStatus) {
+	s.Helper()
+	r := s.request(id)
+	status.Version, status.SubagentID, status.RequestID, status.UpdatedAt = 1, id, r.RequestID.String(), time.Now()
+	data, err := status.Encode()
+	s.check(err)
+	s.check(s.dir.Publish(delegation.StatusName(r.SubagentID), data))
+}
+
+// event publishes one event in a segment of its own.
+func (s *stage) event(id string, e delegation.Event) {
+	s.Helper()
+	r := s.request(id)
+	seq := 1
+	for ; ; seq++ {
+		if _, err := s.dir.Stat(delegation.EventsName(r.SubagentID, r.RequestID, seq)); errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+	}
+	e.Seq, e.Time = int64(seq), time.Now()
+	data, err := delegation.EncodeEvents([]delegation.Event{e})
+	s.check(err)
+	s.check(s.dir.Publish(delegation.EventsName(r.SubagentID, r.RequestID, seq), data))
+}
+
+// write puts a file into a child's workspace.
+func (s *stage) write(id, name, text string) {
+	s.Helper()
+	path := filepath.Join(s.path, s.request(id).Workspace, name)
+	s.check(os.MkdirAll(filepath.Dir(path), 0o755))
+	s.check(os.WriteFile(path, []byte(text), 0o644))
+}
+
+// end answers a run. An answer is written first, where there is one.
+func (s *stage) end(id string, response delegation.Response, answer string) {
+	s.Helper()
+	r := s.request(id)
+	if answer != "" {
+		s.write(id, r.AnswerFile, answer)
+		response.StdoutTail = string(delegation.Tail([]byte(answer)))
+	}
+	response.Version, response.SubagentID, response.RequestID = 1, id, r.RequestID.String()
+	response.CompletedAt = time.Now()
+	if response.Reason != delegation.ReasonRefused {
+		response.StartedAt = time.Now()
+	}
+	data, err := response.Encode()
+	s.check(err)
+	s.check(s.dir.Publish(delegation.ResponseName(r.SubagentID), data))
+}
+
+// do is one line of a transcript: a verb of the host's.
+func (s *stage) do(verb string, args []string) {
+	s.Helper()
+	arg := func(i int) string {
+		if i < len(args) {
+			text, err := strconv.Unquote(`"` + args[i] + `"`)
+			s.check(err)
+			return text
+		}
+		return ""
+	}
+	switch verb {
+	case "beat":
+		s.beat(func(b *delegation.Heartbeat) {
+			b.Stopped = arg(0) == "stopped"
+			if arg(0) == "old" {
+				b.BeatAt, b.HeartbeatSeconds = time.Now().Add(-time.Hour), 1
+			}
+		})
+	case "queued":
+		position, err := strconv.Atoi(arg(1))
+		s.check(err)
+		s.status(arg(0), delegation.RunStatus{State: delegation.StateQueued, Position: position})
+	case "running":
+		s.status(arg(0), delegation.RunStatus{State: delegation.StateRunning, RunningSince: time.Now()})
+	case "prints":
+		s.event(arg(0), delegation.Event{Type: delegation.EventStdout, Text: arg(1)})
+	case "calls":
+		s.event(arg(0), delegation.Event{Type: delegation.EventToolCall, Tool: &delegation.Tool{Name: arg(1), Input: []byte(`{"command":"ls"}`)}})
+	case "writes":
+		s.write(arg(0), arg(1), arg(2))
+	case "ends": // ID STATUS REASON EXIT [ANSWER] [STDERR]
+		exit, err := strconv.Atoi(arg(3))
+		s.check(err)
+		s.end(arg(0), delegation.Response{Status: delegation.Status(arg(1)), Reason: delegation.Reason(arg(2)), ExitCode: exit, StderrTail: arg(5)}, arg(4))
+	case "spent": // ID INPUT OUTPUT MONEY
+		in, err := strconv.ParseInt(arg(1), 10, 64)
+		s.check(err)
+		out, err := strconv.ParseInt(arg(2), 10, 64)
+		s.check(err)
+		s.end(arg(0), delegation.Response{
+			Status: delegation.StatusCompleted, Reason: delegation.ReasonExited,
+			Usage: &delegation.Usage{Model: &delegation.ModelUsage{Requests: 1, InputTokens: in, OutputTokens: out, Money: arg(3)}},
+		}, "done")
+	case "refuses": // ID CODE FIELD TEXT HINT
+		s.end(arg(0), delegation.Response{
+			Status: delegation.StatusError, Reason: delegation.ReasonRefused, ExitCode: -1, StderrTail: arg(3),
+			Error: &delegation.Refusal{Code: delegation.Code(arg(1)), Field: arg(2), Hint: arg(4)},
+		}, "")
+	case "has": // a file of the parent's: NAME TEXT
+		path := filepath.Join(s.origin, arg(0))
+		s.check(os.MkdirAll(filepath.Dir(path), 0o755))
+		s.check(os.WriteFile(path, []byte(arg(1)), 0o644))
+	case "outbox":
+		s.Fatal("outbox prints, and is the transcript's")
+	default:
+		s.Fatalf("the host knows no %q", verb)
+	}
+}
+
+// files lists the outbox, without what lies in its directories and with hashes out of the names.
+func (s *stage) files() string {
+	s.Helper()
+	entries, err := os.ReadDir(s.path)
+	s.check(err)
+	var names []string
+	for _, e := range entries {
+		name := hash.ReplaceAllString(e.Name(), "HASH")
+		if e.Name() != delegation.HeartbeatName {
+			names = append(names, name)
+		}
+	}
+	return fmt.Sprintf("[%s]", strings.Join(names, " "))
+}

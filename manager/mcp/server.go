@@ -1,0 +1,133 @@
+package mcp
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"slices"
+	"strings"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"torno/internal/version"
+	"torno/manager"
+)
+
+// Options are all optional but Env.
+type Options struct {
+	Set     string // the tools; by default "torno"
+	Env     func(string) string
+	Budgets Budgets
+	Log     *slog.Logger
+}
+
+// Server offers one outbox to models.
+type Server struct {
+	m        *manager.Manager
+	env      func(string) string
+	log      *slog.Logger
+	set      toolSet
+	protocol *sdk.Server
+	children children
+	budgets  budgets
+	waits    chan struct{} // a place for each wait that is under way
+
+	listening context.Context // ends with the client's input
+	hangUp    context.CancelCauseFunc
+}
+
+// New makes a server for the outbox of a manager, which stays the caller's.
+func New(m *manager.Manager, o Options) (*Server, error) {
+	set, err := setOf(cmp.Or(o.Set, "torno"))
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{
+		m: m, env: o.Env, log: cmp.Or(o.Log, slog.New(slog.DiscardHandler)), set: set,
+		budgets: newBudgets(o.Budgets), waits: make(chan struct{}, maxWaits),
+	}
+	s.listening, s.hangUp = context.WithCancelCause(context.Background())
+	s.protocol = sdk.NewServer(
+		&sdk.Implementation{Name: "torno", Title: "Torno", Version: version.String()},
+		&sdk.ServerOptions{Instructions: set.instructions, Capabilities: &sdk.ServerCapabilities{}, Logger: s.log},
+	)
+	for i := range set.tools {
+		t := &set.tools[i]
+		s.protocol.AddTool(t.describe(), func(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+			return t.run(ctx, s, r.Params.Arguments), nil
+		})
+	}
+	s.protocol.AddReceivingMiddleware(s.receive)
+	return s, nil
+}
+
+// Serve speaks with the client at the other end of in and out, until it ends its input or ctx ends.
+func (s *Server) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
+	err := s.protocol.Run(ctx, newLines(in, out, func() { s.hangUp(errHungUp) }))
+	if errors.Is(err, context.Canceled) || errors.Is(err, io.EOF) {
+		err = nil
+	}
+	return errors.Join(err, s.leave(ctx.Err() != nil))
+}
+
+// receive sees each request of a client before the library does.
+func (s *Server) receive(next sdk.MethodHandler) sdk.MethodHandler {
+	return func(ctx context.Context, method string, request sdk.Request) (sdk.Result, error) {
+		s.children.noteHeard()
+		ctx, done := s.whileListening(ctx)
+		defer done()
+		if call, ok := request.(*sdk.CallToolRequest); ok && s.set.find(call.Params.Name) == nil {
+			return s.trouble(s.set.unknown(call.Params.Name)).result(), nil
+		}
+		result, err := next(ctx, method, request)
+		if list, ok := result.(*sdk.ListToolsResult); ok {
+			return s.offered(list), err
+		}
+		return result, err
+	}
+}
+
+// whileListening is a context that ends also when the client's input does, so that no wait outlives its client.
+func (s *Server) whileListening(ctx context.Context) (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	stop := context.AfterFunc(s.listening, func() { cancel(context.Cause(s.listening)) })
+	return ctx, func() { stop(); cancel(nil) }
+}
+
+// offered leaves out the tools that the watcher has no part for.
+func (s *Server) offered(list *sdk.ListToolsResult) *sdk.ListToolsResult {
+	kept := *list
+	kept.Tools = slices.DeleteFunc(slices.Clone(list.Tools), func(t *sdk.Tool) bool {
+		known := s.set.find(t.Name)
+		return known == nil || s.wantFeature(known) != nil
+	})
+	return &kept
+}
+
+// wantFeature fails where the watcher does not offer what a tool needs. While no watcher serves nothing is known of that, and the
+// tool will say so itself.
+func (s *Server) wantFeature(t *tool) error {
+	if t.feature == "" {
+		return nil
+	}
+	beat, err := s.m.Serving()
+	if err != nil || slices.Contains(beat.Features, t.feature) {
+		return nil
+	}
+	return &mistake{
+		code: "not_offered", text: fmt.Sprintf("the watcher of this outbox (version %s) does not offer %s", words(beat.Watcher), t.name),
+		next: "do without it, or ask the user for a newer watcher",
+	}
+}
+
+// unknown is the error of a tool that there is not.
+func (set toolSet) unknown(name string) error {
+	names := make([]string, len(set.tools))
+	for i := range set.tools {
+		names[i] = set.tools[i].name
+	}
+	return &mistake{code: "no_tool", text: "there is no tool " + words(fmt.Sprintf("%.100q", name)), next: "the tools are " + strings.Join(names, ", ")}
+}

@@ -1,0 +1,53 @@
+package mcp
+
+import (
+	_ "embed"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// toolSet is what a server offers under one name.
+type toolSet struct {
+	name         string
+	instructions string // for the model, before it looks at any tool
+	tools        []tool
+}
+
+// sets are all of them. A new one is a row here.
+var sets = []toolSet{
+	{name: "torno", instructions: tornoInstructions, tools: torno},
+}
+
+// torno are our own tools.
+var torno = []tool{delegateTool, waitTool, statusTool, readTool, cancelTool, applyTool}
+
+//go:embed instructions.md
+var tornoInstructions string
+
+// SetNames are the names of the sets.
+func SetNames() []string {
+	names := make([]string, len(sets))
+	for i := range sets {
+		names[i] = sets[i].name
+	}
+	return names
+}
+
+func setOf(name string) (toolSet, error) {
+	for _, set := range sets {
+		if set.name == name {
+			return set, nil
+		}
+	}
+	return toolSet{}, fmt.Errorf("there is no set of tools called %.100q; there is: %s", name, strings.Join(SetNames(), ", "))
+}
+
+// find returns a tool by its name, or nil.
+func (set toolSet) find(name string) *tool {
+	i := slices.IndexFunc(set.tools, func(t tool) bool { return t.name == name })
+	if i < 0 {
+		return nil
+	}
+	return &set.tools[i]
+}

@@ -1,0 +1,212 @@
+package mcp
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+const (
+	maxLine     = 4 << 20               // bytes of one message; a longer one is answered with an error and thrown away
+	maxInFlight = 64                    // calls; while there are as many no more is read
+	lastCalls   = maxCall + time.Second // how long calls may take whose client has ended its input
+)
+
+// lines is a transport: one message on each line. Beside the library's own it goes on after a line that is not a message or too
+// long, reads no further while too many calls are under way, and answers what was asked before the input ended.
+type lines struct {
+	in     *bufio.Reader
+	close  func() error
+	hangUp func() // called when the input has ended
+
+	writing sync.Mutex
+	out     io.Writer
+
+	mu       sync.Mutex
+	freed    sync.Cond
+	inFlight map[jsonrpc.ID]bool
+	closed   bool
+}
+
+func newLines(in io.Reader, out io.Writer, hangUp func()) *lines {
+	l := &lines{in: bufio.NewReaderSize(in, 64<<10), out: out, hangUp: hangUp, inFlight: map[jsonrpc.ID]bool{}}
+	l.freed.L = &l.mu
+	l.close = func() error { return nil }
+	if c, ok := in.(io.Closer); ok {
+		l.close = c.Close
+	}
+	return l
+}
+
+// Connect begins the one connection.
+func (l *lines) Connect(context.Context) (sdk.Connection, error) { return l, nil }
+
+// SessionID is that of a transport without sessions.
+func (l *lines) SessionID() string { return "" }
+
+// Read returns the next message.
+func (l *lines) Read(ctx context.Context) (jsonrpc.Message, error) {
+	for {
+		line, whole, err := l.line()
+		if err != nil {
+			l.finish()
+			return nil, err
+		}
+		if len(line) == 0 && whole {
+			continue
+		}
+		message, fault := decode(line, whole)
+		if fault == nil {
+			return message, l.begin(ctx, message)
+		}
+		if err := l.write(fault); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// line reads a line without its end. Of one that is too long it keeps the id, as the line of a message that has nothing else.
+func (l *lines) line() (line []byte, whole bool, err error) {
+	var id idFinder
+	for {
+		part, err := l.in.ReadSlice('\n')
+		id.write(part)
+		if len(line) <= maxLine {
+			line = append(line, part...)
+		}
+		switch {
+		case errors.Is(err, bufio.ErrBufferFull):
+			continue
+		case err != nil && len(line) == 0:
+			return nil, false, err
+		case len(line) > maxLine:
+			return id.found(), false, nil
+		}
+		return trimEnd(line), true, nil
+	}
+}
+
+func trimEnd(line []byte) []byte {
+	for len(line) > 0 && (line[len(line)-1] == '\n' || line[len(line)-1] == '\r') {
+		line = line[:len(line)-1]
+	}
+	return line
+}
+
+// fault is the answer to a line that is not a message.
+type fault struct {
+	Version string          `json:"jsonrpc"`
+	ID      json.RawMessage `json:"id"`
+	Error   jsonrpc.Error   `json:"error"`
+}
+
+func faultOf(id json.RawMessage, code int64, text string) *fault {
+	if !json.Valid(id) {
+		id = json.RawMessage("null")
+	}
+	return &fault{"2.0", id, jsonrpc.Error{Code: code, Message: text}}
+}
+
+// decode makes a message of a line. Of one that is not whole the line is the message's id.
+func decode(line []byte, whole bool) (jsonrpc.Message, *fault) {
+	if !whole {
+		return nil, faultOf(line, jsonrpc.CodeInvalidRequest,
+			fmt.Sprintf("the message is longer than %d bytes. next: put long text into a file, and name the file in the task", maxLine))
+	}
+	message, err := jsonrpc.DecodeMessage(line)
+	switch {
+	case !json.Valid(line):
+		return nil, faultOf(nil, jsonrpc.CodeParseError, "the line is not JSON. next: write each message on a line of its own")
+	case err != nil:
+		var id idFinder
+		id.write(line)
+		return nil, faultOf(id.found(), jsonrpc.CodeInvalidRequest, words("the line is not a message of JSON-RPC 2.0: "+err.Error()))
+	}
+	return message, nil
+}
+
+// begin counts a call, when there is room for it.
+func (l *lines) begin(ctx context.Context, message jsonrpc.Message) error {
+	request, ok := message.(*jsonrpc.Request)
+	if !ok || !request.IsCall() {
+		return nil
+	}
+	stop := context.AfterFunc(ctx, l.wake)
+	defer stop()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for len(l.inFlight) >= maxInFlight && !l.closed && ctx.Err() == nil {
+		l.freed.Wait()
+	}
+	l.inFlight[request.ID] = true
+	return ctx.Err()
+}
+
+func (l *lines) wake() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.freed.Broadcast()
+}
+
+// finish waits for the calls that are under way, after the end of the input.
+func (l *lines) finish() {
+	l.hangUp()
+	stop := time.AfterFunc(lastCalls, func() { _ = l.Close() })
+	defer stop.Stop()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for len(l.inFlight) > 0 && !l.closed {
+		l.freed.Wait()
+	}
+}
+
+// Write writes a message.
+func (l *lines) Write(_ context.Context, message jsonrpc.Message) error {
+	if response, ok := message.(*jsonrpc.Response); ok {
+		defer l.end(response.ID)
+	}
+	data, err := jsonrpc.EncodeMessage(message)
+	if err != nil {
+		return err
+	}
+	return l.writeLine(data)
+}
+
+func (l *lines) end(id jsonrpc.ID) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.inFlight, id)
+	l.freed.Broadcast()
+}
+
+func (l *lines) write(v any) error {
+	data, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	return l.writeLine(data)
+}
+
+func (l *lines) writeLine(data []byte) error {
+	l.writing.Lock()
+	defer l.writing.Unlock()
+	_, err := l.out.Write(append(data, '\n'))
+	return err
+}
+
+// Close ends the connection. A read of a terminal or a pipe that waits may stay until the process ends.
+func (l *lines) Close() error {
+	l.mu.Lock()
+	l.closed = true
+	l.freed.Broadcast()
+	l.mu.Unlock()
+	return l.close()
+}

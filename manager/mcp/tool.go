@@ -1,0 +1,128 @@
+package mcp
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"strings"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+const (
+	maxCall = 20 * time.Second // how long a call may take
+	maxWork = 19 * time.Second // of which a tool has
+)
+
+// tool is one row of a set.
+type tool struct {
+	name, title string
+	about       string // its first sentence says what it does: clients show a model no more until it asks
+	input       string // a JSON Schema
+	reads       bool   // it changes nothing
+	ends        bool   // it ends something or writes over it
+	repeats     bool   // asked twice it does no more than once
+	feature     string // what the watcher must offer for it, or ""
+	call        func(context.Context, *Server, json.RawMessage) (answer, error)
+}
+
+// answer is what a tool has to say. The value itself becomes the structured content, say the text for clients that read only that.
+type answer interface{ say() string }
+
+// does makes a tool's call of a function of parsed arguments.
+func does[In any](f func(context.Context, *Server, In) (answer, error)) func(context.Context, *Server, json.RawMessage) (answer, error) {
+	return func(ctx context.Context, s *Server, raw json.RawMessage) (answer, error) {
+		in, err := parse[In](raw)
+		if err != nil {
+			return nil, err
+		}
+		return f(ctx, s, in)
+	}
+}
+
+// parse reads arguments strictly: what is not known is a mistake that the model should hear of.
+func parse[In any](raw json.RawMessage) (in In, err error) {
+	if len(bytes.TrimSpace(raw)) == 0 {
+		raw = json.RawMessage("{}")
+	}
+	decoder := json.NewDecoder(bytes.NewReader(raw))
+	decoder.DisallowUnknownFields()
+	err = decoder.Decode(&in)
+	wrong, ok := errors.AsType[*json.UnmarshalTypeError](err)
+	switch {
+	case err == nil:
+		if _, err = decoder.Token(); errors.Is(err, io.EOF) {
+			return in, nil
+		}
+		return in, badArgument("", "there is something behind the arguments")
+	case ok && wrong.Field == "":
+		return in, badArgument("", "the arguments must be an object, not %s", article(wrong.Value))
+	case ok:
+		return in, badArgument(wrong.Field, "%s must be %s, not %s", wrong.Field, goType(wrong.Type.String()), article(wrong.Value))
+	}
+	return in, badArgument("", "%s", strings.Replace(strings.TrimPrefix(err.Error(), "json: "), "unknown field", "there is no argument", 1))
+}
+
+// goType says in a model's words what an argument of a Go type is.
+func goType(name string) string {
+	switch {
+	case strings.HasPrefix(name, "[]"):
+		return "a list"
+	case name == "string":
+		return "a text"
+	case name == "bool":
+		return "true or false"
+	case strings.Contains(name, "int"):
+		return "a whole number"
+	case strings.Contains(name, "float"):
+		return "a number"
+	}
+	return "an object"
+}
+
+func article(value string) string {
+	kind, _, _ := strings.Cut(value, " ")
+	switch kind {
+	case "string":
+		return "a text"
+	case "array":
+		return "a list"
+	case "object":
+		return "an object"
+	case "number":
+		return "the number " + cmp.Or(strings.TrimPrefix(value, "number "), "that it is")
+	case "bool":
+		return "true or false"
+	}
+	return words(value)
+}
+
+// run carries out a call and makes the client's result of what came of it.
+func (t *tool) run(ctx context.Context, s *Server, raw json.RawMessage) *sdk.CallToolResult {
+	ctx, cancel := context.WithTimeoutCause(ctx, maxWork, errTooLong)
+	defer cancel()
+	err := s.wantFeature(t)
+	var a answer
+	if err == nil {
+		a, err = t.call(ctx, s, raw)
+	}
+	if err != nil {
+		return s.trouble(err).result()
+	}
+	return &sdk.CallToolResult{StructuredContent: a, Content: []sdk.Content{&sdk.TextContent{Text: a.say()}}}
+}
+
+// describe is the tool as clients list it.
+func (t *tool) describe() *sdk.Tool {
+	open := true // children reach a model, and what else the operator lets them
+	return &sdk.Tool{
+		Name: t.name, Title: t.title, Description: strings.TrimSpace(t.about), InputSchema: json.RawMessage(t.input),
+		Annotations: &sdk.ToolAnnotations{
+			Title: t.title, ReadOnlyHint: t.reads, DestructiveHint: &t.ends, IdempotentHint: t.repeats || t.reads, OpenWorldHint: &open,
+		},
+	}
+}

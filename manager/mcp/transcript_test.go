@@ -1,0 +1,157 @@
+package mcp
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/diff"
+	"github.com/rogpeppe/go-internal/txtar"
+)
+
+var update = flag.Bool("update", false, "write the transcripts anew")
+
+// A transcript is a session: what the client and the host do, and what the model reads. Lines that begin with these are played:
+//
+//	> TOOL ARGUMENTS     the model calls a tool
+//	! LINE               the client writes a line as it is
+//	$ VERB ARG…          the host does something, see stage.do; "$ outbox" lists its files
+//	@ BUDGETS            the server begins anew with budgets, as JSON
+//
+// All else is what came of it, with what differs each time taken out. go test -run Transcripts -update writes it anew.
+func TestTranscripts(t *testing.T) {
+	all, err := filepath.Glob("testdata/*.txtar")
+	if err != nil || len(all) == 0 {
+		t.Fatal("there are no transcripts:", err)
+	}
+	for _, path := range all {
+		t.Run(strings.TrimSuffix(filepath.Base(path), ".txtar"), func(t *testing.T) {
+			t.Parallel()
+			archive, err := txtar.ParseFile(path)
+			if err != nil || len(archive.Files) != 1 {
+				t.Fatal("a transcript is one file:", err)
+			}
+			was := archive.Files[0].Data
+			is := play(newStage(t), was)
+			if *update {
+				archive.Files[0].Data = is
+				if err := os.WriteFile(path, txtar.Format(archive), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			} else if !bytes.Equal(was, is) {
+				t.Errorf("%s", diff.Diff("want", was, "got", is))
+			}
+		})
+	}
+}
+
+func play(s *stage, transcript []byte) []byte {
+	s.Helper()
+	var out bytes.Buffer
+	var p *peer
+	for line := range strings.Lines(string(transcript)) {
+		if !strings.ContainsAny(line[:1], ">!$@#") {
+			continue
+		}
+		out.WriteString(line)
+		kind, rest, _ := strings.Cut(strings.TrimRight(line, "\n"), " ")
+		rest = strings.NewReplacer("$ORIGIN", s.origin, "$OUTBOX", s.path).Replace(rest)
+		var came string
+		switch word, more, _ := strings.Cut(rest, " "); kind {
+		case "@":
+			var o Options
+			s.check(json.Unmarshal([]byte(rest), &o.Budgets))
+			p = s.serve(o)
+		case "$":
+			if word == "outbox" {
+				came = s.files() + "\n"
+			} else {
+				s.do(word, fields(more))
+			}
+		case ">":
+			if p == nil {
+				p = s.serve(Options{})
+			}
+			came = shown(p.tool(word, expand(more)))
+		case "!":
+			if p == nil {
+				p = s.serve(Options{})
+			}
+			p.send(expand(rest))
+			came = shownRaw(p.hear())
+		}
+		out.WriteString(s.normal(came))
+	}
+	return out.Bytes()
+}
+
+// fields are words, or texts in quotes.
+func fields(line string) (all []string) {
+	for _, f := range regexp.MustCompile(`"((?:[^"\\]|\\.)*)"|\S+`).FindAllStringSubmatch(line, -1) {
+		if strings.HasPrefix(f[0], `"`) {
+			all = append(all, f[1])
+		} else {
+			all = append(all, f[0])
+		}
+	}
+	return all
+}
+
+// expand writes LONG(n) as n letters.
+func expand(text string) string {
+	return regexp.MustCompile(`LONG\((\d+)\)`).ReplaceAllStringFunc(text, func(m string) string {
+		var n int
+		fmt.Sscanf(m, "LONG(%d)", &n)
+		return strings.Repeat("x", n)
+	})
+}
+
+// shown is a tool's result as the two kinds of clients give it to a model.
+func shown(r said) string {
+	var b strings.Builder
+	if r.IsError {
+		b.WriteString("error\n")
+	}
+	for _, c := range r.Content {
+		for line := range strings.Lines(c.Text) {
+			b.WriteString("  text  " + strings.TrimRight(line, "\n") + "\n")
+		}
+	}
+	return b.String() + "  json  " + string(r.Struct) + "\n"
+}
+
+func shownRaw(r reply) string {
+	if r.Error != nil {
+		return fmt.Sprintf("  id %s error %d %s\n", r.ID, r.Error.Code, r.Error.Message)
+	}
+	return fmt.Sprintf("  id %s result %s\n", r.ID, r.Result)
+}
+
+var (
+	hash      = regexp.MustCompile(`\b[0-9a-f]{16,32}\b`)
+	random    = regexp.MustCompile(`sub_[0-9a-f]{8}`)
+	since     = regexp.MustCompile(` for \d+ s\b|"running_seconds":\d+,`)
+	sizes     = regexp.MustCompile(`request is \d+ bytes`)
+	versionOf = regexp.MustCompile(`"version":"[^"]*"`)
+	times     = regexp.MustCompile(`\d{4}-\d\d-\d\dT[0-9:.]+(Z|[+-]\d\d:\d\d)`)
+)
+
+// normal takes out what differs each time.
+func (s *stage) normal(text string) string {
+	text = strings.NewReplacer(s.origin, "$ORIGIN", s.path, "$OUTBOX", filepath.Dir(s.path), "$BASE").Replace(text)
+	text = strings.ReplaceAll(text, strings.TrimPrefix(note, "Fields named untrusted_* "), "…")
+	text = strings.ReplaceAll(text, strings.ReplaceAll(noteRest, `\`, `\\`), "…")
+	for _, r := range []struct {
+		what *regexp.Regexp
+		with string
+	}{{hash, "HASH"}, {random, "sub_RANDOM"}, {versionOf, `"version":"VERSION"`}, {times, "TIME"}, {since, ""}, {sizes, "request is N bytes"}} {
+		text = r.what.ReplaceAllString(text, r.with)
+	}
+	return text
+}

@@ -1,0 +1,134 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"torno/delegation"
+	"torno/manager"
+	"torno/manager/patch"
+)
+
+// trouble is an error as a model reads it.
+type trouble struct {
+	Code  string `json:"code"`
+	Field string `json:"field,omitempty"`
+	Text  string `json:"text"`
+	Next  string `json:"next,omitempty"`
+	// Details are what an apply has found.
+	Details any `json:"details,omitempty"`
+}
+
+func (t *trouble) say() string {
+	said := t.Text
+	if t.Next != "" {
+		said += "\nnext: " + t.Next
+	}
+	if d, ok := t.Details.(answer); ok {
+		said += "\n" + d.say()
+	}
+	return said
+}
+
+// result is a tool's error: the model sees it, and can do better.
+func (t *trouble) result() *sdk.CallToolResult {
+	return &sdk.CallToolResult{
+		IsError: true, StructuredContent: map[string]any{"error": t},
+		Content: []sdk.Content{&sdk.TextContent{Text: t.say()}},
+	}
+}
+
+// mistake is an error that has its code and its next step with it.
+type mistake struct {
+	code, field, text, next string
+	details                 answer
+}
+
+func (m *mistake) Error() string { return m.text }
+
+func badArgument(field, format string, args ...any) error {
+	return &mistake{code: "bad_argument", field: field, text: fmt.Sprintf(format, args...), next: "correct the arguments and call again; the tool's schema lists them"}
+}
+
+// What this side has to say beside what the manager says.
+var (
+	errTooLong  = errors.New("the call took too long")
+	errHungUp   = errors.New("the client has ended")
+	errConflict = errors.New("some changes do not fit")
+	errUnsafe   = errors.New("some changes are refused")
+	errRuns     = errors.New("some of the files run by themselves")
+	errDeletes  = errors.New("most of what the child was given would be deleted")
+	errNotEnded = errors.New("the child is not done yet")
+)
+
+// troubles are the errors with a next step. The first that fits counts.
+var troubles = []struct {
+	err        error
+	code, next string
+}{
+	{errTooLong, "too_long", "do it in smaller parts, or with the command subagent in a shell, which waits as long as it takes"},
+	{fs.ErrPermission, "permission", "the server must run as the owner of the outbox"},
+	{manager.ErrNobodyServing, "nobody_serving", "ask the user to start the watcher on the host, for instance `watcher run --dir DIR`; requests that are in the outbox are kept"},
+	{manager.ErrNoRun, "no_run", "status lists the children that there are"},
+	{manager.ErrOutstanding, "outstanding", "wait for it, or choose another id"},
+	{manager.ErrSuperseded, "superseded", "wait once more: it is the later request that counts"},
+	{manager.ErrGone, "gone", "delegate the task again if its result is still needed"},
+	{manager.ErrOverdue, "overdue", "it was cancelled; wait once more for its end"},
+	{errUnsafe, "unsafe", "leave these paths out with without"},
+	{errRuns, "runs_by_itself", "look at them with read (what: diff, paths), ask the user if in doubt, and then name each one in allow, or leave it out with without"},
+	{errDeletes, "deletes_most", "look at the diff; then set allow_deletions, or leave paths out with without"},
+	{errConflict, "conflict", "leave these paths out with without, and bring them together by hand"},
+	{errNotEnded, "unfinished", "wait for its end first, or set unfinished"},
+	{manager.ErrWorkspaceThere, "workspace_there", "choose another id, or leave out copy to go on in its workspace"},
+	{patch.ErrNoBase, "no_base", "only children that were given a copy (delegate with copy) have a diff; read its answer, or look into its workspace"},
+	{patch.ErrOtherOrigin, "other_origin", "say where to with to"},
+	{patch.ErrBusy, "busy", "call again when the other one has ended"},
+	{patch.ErrChanging, "changing", "wait for the child's end, and call again"},
+	{patch.ErrTooMuch, "too_much", "name the paths that matter, or copy a smaller directory"},
+	{delegation.ErrMoved, "outbox_moved", "ask the user to start this server again: the outbox is another directory now"},
+	{context.Canceled, "cancelled", "the children go on; wait again"},
+	{fs.ErrNotExist, "not_found", "name a path that is there, as this server sees it"},
+	{context.DeadlineExceeded, "too_long", "call again with less to do"},
+}
+
+// trouble sorts an error.
+func (s *Server) trouble(err error) *trouble {
+	t := &trouble{Code: "trouble", Text: words(err.Error()), Next: "status says what is going on"}
+	if e, ok := errors.AsType[*mistake](err); ok {
+		t.Code, t.Field, t.Next = e.code, e.field, e.next
+		if e.details != nil {
+			t.Details = e.details
+		}
+		return t
+	}
+	if e, ok := errors.AsType[*delegation.Refusal](err); ok {
+		t.Code, t.Field, t.Next = string(e.Code), argumentOf(e.Field), words(e.Hint)
+		if t.Next == "" {
+			t.Next = "correct " + strings.TrimSpace("the argument "+t.Field) + " and call again"
+		}
+		return t
+	}
+	for _, known := range troubles {
+		if errors.Is(err, known.err) {
+			t.Code, t.Next = known.code, known.next
+			return t
+		}
+	}
+	return t
+}
+
+// argumentOf is the argument by which a field of a request is set.
+func argumentOf(field string) string {
+	switch field {
+	case "subagent_id":
+		return "id"
+	case "context_paths":
+		return "context"
+	}
+	return words(field)
+}
