@@ -193,3 +193,15 @@ func (b *budgets) spentMoney() float64 {
 	defer b.mu.Unlock()
 	return b.money
 }
+
+// ParseMoney reads an amount such as "2.50"; "" is no limit.
+func ParseMoney(text string) (float64, error) {
+	if text == "" {
+		return 0, nil
+	}
+	money, err := strconv.ParseFloat(text, 64)
+	if err != nil || !(money > 0 && money < 1e12) {
+		return 0, fmt.Errorf("%.50q is not an amount such as 2.50", text)
+	}
+	return money, nil
+}

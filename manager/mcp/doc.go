@@ -3,6 +3,7 @@
 //
 //	server, err := mcp.New(m, mcp.Options{Set: "torno", Env: os.Getenv})
 //	err = server.Serve(ctx, os.Stdin, os.Stdout) // a client that has started us
+//	err = server.ServeHTTP(ctx, listener, token)  // or clients on this machine
 //
 // # Promises
 //

@@ -60,6 +60,8 @@ func New(m *manager.Manager, o Options) (*Server, error) {
 			return t.run(ctx, s, r.Params.Arguments), nil
 		})
 	}
+	s.addPrompts()
+	s.addResources()
 	s.protocol.AddReceivingMiddleware(s.receive)
 	return s, nil
 }

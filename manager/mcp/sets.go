@@ -12,11 +12,12 @@ type toolSet struct {
 	name         string
 	instructions string // for the model, before it looks at any tool
 	tools        []tool
+	prompts      []prompt
 }
 
 // sets are all of them. A new one is a row here.
 var sets = []toolSet{
-	{name: "torno", instructions: tornoInstructions, tools: torno},
+	{name: "torno", instructions: tornoInstructions, tools: torno, prompts: tornoPrompts},
 }
 
 // torno are our own tools.

@@ -2,6 +2,9 @@
 // of the model gateway, with a stand-in for the vendor. What is tried is what those programs send and take, of which our own words in
 // other tests are only an imitation. No account, no key and no model is used.
 //
+// They are clients of our tools for models, too, and the conformance suite of the Model Context Protocol (testdata/conformance) asks those
+// tools what a client may ask.
+//
 // testdata/npm pins the versions and what their archives contain. Each is fetched once, into the user's cache. Where npm or its registry
 // cannot be reached nothing is shown, which is said, and in CI is a failure.
 package clients

@@ -16,9 +16,14 @@ import (
 // fetchBudget is for half a gigabyte from the registry.
 const fetchBudget = 5 * time.Minute
 
-// needClients fetches the clients, and returns the directory that npm has put them in. Where they cannot be had it skips loudly, and
-// fails in CI.
+// needClients fetches the clients, and returns the directory that npm has put them in.
 func needClients(t testing.TB) string {
+	t.Helper()
+	return need(t, fetchedClients)
+}
+
+// need fetches what npm has. Where it cannot be had it skips loudly, and fails in CI.
+func need(t testing.TB, fetched func() (string, error)) string {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("NOT SHOWN HERE: -short leaves real clients out")
@@ -34,17 +39,20 @@ func needClients(t testing.TB) string {
 	return dir
 }
 
-// fetched asks the registry once, also where it cannot be reached.
-var fetched = sync.OnceValues(func() (string, error) { return fetch(context.Background()) })
+// What npm has. The registry is asked once for each, also where it cannot be reached.
+var (
+	fetchedClients     = sync.OnceValues(func() (string, error) { return fetch(context.Background(), "testdata/npm") })
+	fetchedConformance = sync.OnceValues(func() (string, error) { return fetch(context.Background(), "testdata/conformance") })
+)
 
-// fetch has npm fetch them, unless the cache has exactly these. npm checks the archives against the sums of the lock file, and runs
-// none of their scripts.
-func fetch(ctx context.Context) (string, error) {
+// fetch has npm fetch what a directory names, unless the cache has exactly that. npm checks the archives against the sums of the lock
+// file, and runs none of their scripts.
+func fetch(ctx context.Context, wanted string) (string, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
 		return "", err
 	}
-	lock, err := os.ReadFile("testdata/npm/package-lock.json")
+	lock, err := os.ReadFile(filepath.Join(wanted, "package-lock.json"))
 	if err != nil {
 		return "", err
 	}
@@ -60,7 +68,7 @@ func fetch(ctx context.Context) (string, error) {
 		return "", err
 	}
 	defer os.RemoveAll(scratch)
-	if err := install(ctx, scratch); err != nil {
+	if err := install(ctx, wanted, scratch); err != nil {
 		return "", err
 	}
 	if err := os.Rename(scratch, dir); err != nil {
@@ -71,8 +79,8 @@ func fetch(ctx context.Context) (string, error) {
 	return dir, nil
 }
 
-func install(ctx context.Context, dir string) error {
-	if err := os.CopyFS(dir, os.DirFS("testdata/npm")); err != nil {
+func install(ctx context.Context, wanted, dir string) error {
+	if err := os.CopyFS(dir, os.DirFS(wanted)); err != nil {
 		return err
 	}
 	if err := os.Chmod(dir, 0o755); err != nil {
@@ -83,7 +91,7 @@ func install(ctx context.Context, dir string) error {
 	npm := exec.CommandContext(ctx, "npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--fetch-retries=1")
 	npm.Dir = dir
 	if out, err := npm.CombinedOutput(); err != nil {
-		return fmt.Errorf("npm does not fetch the clients: %w\n%s", err, bytes.TrimSpace(out))
+		return fmt.Errorf("npm does not fetch %s: %w\n%s", wanted, err, bytes.TrimSpace(out))
 	}
 	return nil
 }

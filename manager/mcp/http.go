@@ -1,0 +1,155 @@
+package mcp
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/subtle"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// The bounds of a server on a port. A session costs little, and goes when it is idle.
+const (
+	maxSessions    = 64
+	maxConnections = 128
+	sessionIdle    = time.Hour
+	headerTime     = 5 * time.Second
+	maxHeader      = 64 << 10
+)
+
+// Path is where the server is on its port.
+const Path = "/mcp"
+
+// Listen listens on a loopback address, such as 127.0.0.1:0. Another one is refused: whoever reaches the port and has the token is the
+// parent.
+func Listen(ctx context.Context, address string) (net.Listener, error) {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil, fmt.Errorf("listen on %s: %w", address, err)
+	}
+	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+		return nil, fmt.Errorf("%s is not an address of this machine's loopback, such as 127.0.0.1:0", address)
+	}
+	return (&net.ListenConfig{}).Listen(ctx, "tcp", address)
+}
+
+// ServeHTTP serves clients that know the token, until ctx ends. It closes the listener.
+func (s *Server) ServeHTTP(ctx context.Context, listener net.Listener, token Token) error {
+	handler := sdk.NewStreamableHTTPHandler(s.forSession, &sdk.StreamableHTTPOptions{
+		Logger: s.log, SessionTimeout: sessionIdle, MaxRequestBodyBytes: maxLine, PropagateRequestCancellation: true,
+	})
+	server := &http.Server{
+		Handler: guard(listener.Addr(), token, handler), ReadHeaderTimeout: headerTime, IdleTimeout: sessionIdle, MaxHeaderBytes: maxHeader,
+	}
+	defer context.AfterFunc(ctx, func() {
+		s.hangUp(errHungUp)
+		_ = server.Close() // clients hear of it as they hear of the death of any server
+	})()
+	err := server.Serve(newBounded(listener, maxConnections))
+	if errors.Is(err, http.ErrServerClosed) {
+		err = nil
+	}
+	return errors.Join(err, s.leave(true))
+}
+
+// forSession is the server of a new session, or none where there are too many.
+func (s *Server) forSession(*http.Request) *sdk.Server {
+	n := 0
+	for range s.protocol.Sessions() {
+		n++
+	}
+	if n >= maxSessions {
+		return nil
+	}
+	return s.protocol
+}
+
+// guard lets through what knows the token and was meant for us. A page in a browser of this machine that has its own name lead
+// here sends that name as Host, and any other page its Origin.
+func guard(address net.Addr, token Token, next http.Handler) http.Handler {
+	_, port, _ := net.SplitHostPort(address.String())
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch origin := r.Header.Values("Origin"); {
+		case !isHere(r.Host, port):
+			http.Error(w, "the request names another host; next: use the address that the server has printed", http.StatusForbidden)
+		case len(origin) > 1 || len(origin) == 1 && !isOriginHere(origin[0], port):
+			http.Error(w, "the request comes from a page of another origin", http.StatusForbidden)
+		case r.URL.Path != Path:
+			http.Error(w, "there is nothing here; next: the server is at "+Path, http.StatusNotFound)
+		case !token.knownTo(r):
+			w.Header().Set("WWW-Authenticate", `Bearer realm="torno"`)
+			http.Error(w, "the token is missing or wrong; next: send it as Authorization: Bearer TOKEN", http.StatusUnauthorized)
+		default:
+			next.ServeHTTP(w, r)
+		}
+	})
+}
+
+// isHere says whether a Host is a loopback name with our port.
+func isHere(host, port string) bool {
+	name, at, err := net.SplitHostPort(host)
+	if err != nil || at != port {
+		return false
+	}
+	ip := net.ParseIP(name)
+	return strings.EqualFold(name, "localhost") || ip != nil && ip.IsLoopback()
+}
+
+func isOriginHere(origin, port string) bool {
+	u, err := url.Parse(origin)
+	return err == nil && u.Scheme == "http" && isHere(u.Host, port)
+}
+
+// Token is what a client of the port must know.
+type Token struct{ sum [sha256.Size]byte }
+
+// knownTo compares in a time that says nothing of the token.
+func (t Token) knownTo(r *http.Request) bool {
+	given := r.Header.Values("Authorization")
+	if len(given) != 1 {
+		return false
+	}
+	scheme, text, _ := strings.Cut(given[0], " ")
+	sum := sha256.Sum256([]byte(strings.TrimSpace(text)))
+	return strings.EqualFold(scheme, "Bearer") && subtle.ConstantTimeCompare(sum[:], t.sum[:]) == 1
+}
+
+// bounded accepts so many connections at a time; further ones wait in the kernel.
+type bounded struct {
+	net.Listener
+	places chan struct{}
+}
+
+func newBounded(l net.Listener, most int) *bounded { return &bounded{l, make(chan struct{}, most)} }
+
+// Accept waits for a place, and then for a connection.
+func (b *bounded) Accept() (net.Conn, error) {
+	b.places <- struct{}{}
+	conn, err := b.Listener.Accept()
+	if err != nil {
+		<-b.places
+		return nil, err
+	}
+	return &place{Conn: conn, leave: func() { <-b.places }}, nil
+}
+
+// place is a connection that gives its place back once.
+type place struct {
+	net.Conn
+	once  sync.Once
+	leave func()
+}
+
+// Close ends the connection.
+func (p *place) Close() error {
+	p.once.Do(p.leave)
+	return p.Conn.Close()
+}

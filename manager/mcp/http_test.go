@@ -1,0 +1,183 @@
+package mcp
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"torno/manager"
+)
+
+// port is a server on a port.
+type port struct {
+	testing.TB
+	address, token string
+	server         *Server
+}
+
+func (s *stage) servePort() *port {
+	s.Helper()
+	m, err := manager.New(s.path, manager.Options{})
+	s.check(err)
+	server, err := New(m, Options{Env: func(name string) string { return s.env[name] }})
+	s.check(err)
+	listener, err := Listen(s.Context(), "127.0.0.1:0")
+	s.check(err)
+	token, text := NewToken()
+	ctx, stop := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- server.ServeHTTP(ctx, listener, token) }()
+	s.Cleanup(func() {
+		stop()
+		if err := <-done; err != nil {
+			s.Error(err)
+		}
+		m.Close()
+	})
+	return &port{s.TB, listener.Addr().String(), text, server}
+}
+
+const hello = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`
+
+// post sends a message, changed as a stranger may change it.
+func (p *port) post(body string, change func(*http.Request)) (code int, text string, header http.Header) {
+	p.Helper()
+	r, err := http.NewRequestWithContext(p.Context(), http.MethodPost, "http://"+p.address+Path, strings.NewReader(body))
+	if err != nil {
+		p.Fatal(err)
+	}
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Accept", "application/json, text/event-stream")
+	r.Header.Set("Authorization", "Bearer "+p.token)
+	if change != nil {
+		change(r)
+	}
+	resp, err := http.DefaultClient.Do(r)
+	if err != nil {
+		p.Fatal(err)
+	}
+	defer resp.Body.Close()
+	data, _ := io.ReadAll(resp.Body)
+	return resp.StatusCode, string(data), resp.Header
+}
+
+// TestAPortIsForItsParent: without the token, from a page in a browser, or by another name nothing is done.
+func TestAPortIsForItsParent(t *testing.T) {
+	p := newStage(t).servePort()
+	_, number, _ := strings.Cut(p.address, ":")
+	for _, c := range []struct {
+		name   string
+		change func(*http.Request)
+		want   int
+	}{
+		{"a client", nil, 200},
+		{"by the name localhost", func(r *http.Request) { r.Host = "localhost:" + number }, 200},
+		{"by IPv6", func(r *http.Request) { r.Host = "[::1]:" + number }, 200},
+		{"from a page of ours", func(r *http.Request) { r.Header.Set("Origin", "http://127.0.0.1:"+number) }, 200},
+		{"bearer in small letters", func(r *http.Request) { r.Header.Set("Authorization", "bearer "+p.token) }, 200},
+		{"no token", func(r *http.Request) { r.Header.Del("Authorization") }, 401},
+		{"an empty token", func(r *http.Request) { r.Header.Set("Authorization", "Bearer ") }, 401},
+		{"half a token", func(r *http.Request) { r.Header.Set("Authorization", "Bearer "+p.token[:20]) }, 401},
+		{"another token", func(r *http.Request) { r.Header.Set("Authorization", "Bearer "+strings.ToLower(p.token)) }, 401},
+		{"another scheme", func(r *http.Request) { r.Header.Set("Authorization", "Basic "+p.token) }, 401},
+		{"two tokens", func(r *http.Request) { r.Header.Add("Authorization", "Bearer x") }, 401},
+		{"the token in the address", func(r *http.Request) { r.Header.Del("Authorization"); r.URL.RawQuery = "token=" + p.token }, 401},
+		{"another host's name, which leads here", func(r *http.Request) { r.Host = "evil.example:" + number }, 403},
+		{"a name that begins as ours does", func(r *http.Request) { r.Host = "localhost.evil.example:" + number }, 403},
+		{"a name that resolves to us", func(r *http.Request) { r.Host = "127.0.0.1.nip.io:" + number }, 403},
+		{"another port", func(r *http.Request) { r.Host = "127.0.0.1:1" }, 403},
+		{"no port", func(r *http.Request) { r.Host = "127.0.0.1" }, 403},
+		{"another address of this machine", func(r *http.Request) { r.Host = "10.0.0.1:" + number }, 403},
+		{"from another page", func(r *http.Request) { r.Header.Set("Origin", "http://evil.example") }, 403},
+		{"from a page of another port", func(r *http.Request) { r.Header.Set("Origin", "http://127.0.0.1:1") }, 403},
+		{"from a page of a file", func(r *http.Request) { r.Header.Set("Origin", "null") }, 403},
+		{"from a page of another scheme", func(r *http.Request) { r.Header.Set("Origin", "https://127.0.0.1:"+number) }, 403},
+		{"from two pages", func(r *http.Request) {
+			r.Header["Origin"] = []string{"http://127.0.0.1:" + number, "http://evil.example"}
+		}, 403},
+		{"another path", func(r *http.Request) { r.URL.Path = "/" }, 404},
+		{"text that is no JSON", func(r *http.Request) { r.Header.Set("Content-Type", "text/plain") }, 415},
+		{"too much", func(r *http.Request) {
+			r.Body = io.NopCloser(io.MultiReader(strings.NewReader(`{"x":"`), io.LimitReader(zeros{}, maxLine)))
+			r.ContentLength = -1
+		}, 413},
+	} {
+		if code, text, _ := p.post(hello, c.change); code != c.want {
+			t.Errorf("%s: %d, want %d: %s", c.name, code, c.want, text)
+		}
+	}
+}
+
+type zeros struct{}
+
+func (zeros) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = '0'
+	}
+	return len(p), nil
+}
+
+// TestSessionsAreBounded: a client that only says hello again and again takes no more than its share.
+func TestSessionsAreBounded(t *testing.T) {
+	p := newStage(t).servePort()
+	refused := 0
+	for range maxSessions + 5 {
+		if code, _, _ := p.post(hello, nil); code != http.StatusOK {
+			refused++
+		}
+	}
+	if refused != 5 {
+		t.Errorf("%d sessions were refused, want 5", refused)
+	}
+}
+
+func TestOnlyTheLoopbackIsListenedOn(t *testing.T) {
+	for _, address := range []string{"0.0.0.0:0", ":0", "10.1.2.3:0", "[::]:0", "example.com:80", "127.0.0.1", ""} {
+		if l, err := Listen(t.Context(), address); err == nil {
+			l.Close()
+			t.Errorf("%q was listened on", address)
+		}
+	}
+}
+
+func TestTokenFiles(t *testing.T) {
+	dir := t.TempDir()
+	path := func(name string) string { return filepath.Join(dir, name) }
+	made, is, err := ReadToken(path("new"))
+	if err != nil || !is {
+		t.Fatal(is, err)
+	}
+	info, err := os.Stat(path("new"))
+	if err != nil || info.Mode().Perm() != 0o600 {
+		t.Error(info.Mode(), err)
+	}
+	if again, is, err := ReadToken(path("new")); err != nil || is || again != made {
+		t.Error("the second look was at another token:", is, err)
+	}
+	good := strings.Repeat("k", minToken)
+	for name, prepare := range map[string]func(string) error{
+		"others may read it": func(p string) error { return os.WriteFile(p, []byte(good), 0o640) },
+		"it is short":        func(p string) error { return os.WriteFile(p, []byte("hunter2"), 0o600) },
+		"it is empty":        func(p string) error { return os.WriteFile(p, nil, 0o600) },
+		"it has two words":   func(p string) error { return os.WriteFile(p, []byte(good+" "+good), 0o600) },
+		"it is long":         func(p string) error { return os.WriteFile(p, []byte(strings.Repeat("k", maxToken+1)), 0o600) },
+		"it is a link":       func(p string) error { return os.Symlink(path("new"), p) },
+		"it is a directory":  func(p string) error { return os.Mkdir(p, 0o700) },
+		"it has two names":   func(p string) error { return os.Link(path("new"), p) },
+	} {
+		p := path("bad")
+		if err := prepare(p); err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := ReadToken(p); err == nil {
+			t.Errorf("%s, and it was taken", name)
+		}
+		if err := os.Remove(p); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
