@@ -16,6 +16,7 @@ type answer struct {
 	api    api
 	asked  asked
 	events int
+	step   int // of several, from 0
 }
 
 // begin does what it is told.

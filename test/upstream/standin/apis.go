@@ -1,6 +1,10 @@
 package standin
 
-import "net/http"
+import (
+	"fmt"
+	"net/http"
+	"strings"
+)
 
 // api is how one API answers.
 type api struct {
@@ -65,7 +69,7 @@ func (a *answer) endMessage(stop string) {
 }
 
 func toolMessage(a *answer, name, input string) {
-	use := object{"type": "tool_use", "id": "toolu_1", "name": name, "input": object{}}
+	use := object{"type": "tool_use", "id": fmt.Sprintf("toolu_%d", a.step+1), "name": name, "input": object{}}
 	if a.asked.Stream {
 		a.block(use, "tool_use", []any{object{"type": "input_json_delta", "partial_json": input}})
 		return
@@ -111,7 +115,13 @@ func (a *answer) finish(item object) {
 }
 
 func toolResponse(a *answer, name, input string) {
-	a.call(object{"id": "item_1", "type": "function_call", "call_id": "call_1", "name": name, "arguments": input, "status": "completed"})
+	call := object{
+		"id": "item_1", "type": "function_call", "call_id": fmt.Sprintf("call_%d", a.step+1), "name": name, "arguments": input, "status": "completed",
+	}
+	if space, inIt, ok := strings.Cut(name, "/"); ok {
+		call["namespace"], call["name"] = space, inIt
+	}
+	a.call(call)
 }
 
 func customResponse(a *answer, name, input string) {

@@ -2,8 +2,9 @@
 // Responses and Chat APIs of OpenAI do, plain and in events, and does what the last message of the user tells it to.
 //
 //	hello                answers "You said: hello"
-//	#tool NAME {JSON}    calls a tool; when its result comes back, answers with that
+//	#tool NAME {JSON}    calls a tool; when its result comes back, answers with that. NAME may be SPACE/NAME in the Responses API
 //	#custom NAME TEXT    the same for a tool that takes a text, in the Responses API
+//	#steps               and then lines, each one of these: does the first, when its tool's result comes back the next, and so on
 //	#think TEXT          tells a thought before it answers as to TEXT; in events, and not in the Chat API
 //	#status 429 3        answers with a status, and retry-after
 //	#once 429 1 hello    the same for the first request that says so; then answers the rest

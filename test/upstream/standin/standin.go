@@ -90,6 +90,11 @@ func (u *Upstream) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		a.fail(http.StatusBadRequest, "invalid_request_error", "the body is no JSON")
 		return
 	}
+	if steps, done := stepsOf(a.asked); steps != nil {
+		a.step = done
+		a.begin(order{text: steps[min(done, len(steps)-1)]})
+		return
+	}
 	a.begin(api.last(a.asked))
 }
 
