@@ -61,6 +61,7 @@ type applied struct {
 	Runs      pathList `json:"run_by_themselves,omitzero"`
 	Deletes   string   `json:"deletes,omitempty"`
 	Said      string   `json:"says,omitempty"`
+	Trouble   foreign  `json:"untrusted_detail,omitzero"`
 	Note      string   `json:"note"`
 }
 
@@ -77,6 +78,7 @@ func (a applied) say() string {
 	a.Refused.say(&b, "refused")
 	a.Conflicts.say(&b, "conflict")
 	a.Runs.say(&b, "runs by itself")
+	b.WriteString(a.Trouble.lines())
 	for _, said := range []string{a.Deletes, a.Said, noteInText} {
 		if said != "" {
 			b.WriteString(said + "\n")
@@ -144,7 +146,8 @@ func (s *Server) carryOut(ctx context.Context, work *patch.Work, in applyInput) 
 	}
 	root, err := s.openTo(work, in, dir)
 	if err != nil {
-		return nil, fmt.Errorf("open the directory to write to: %w", err)
+		t := s.trouble(err)
+		return nil, &mistake{code: t.Code, field: "to", text: "open the directory to write to: " + t.Text, next: t.Next}
 	}
 	defer root.Close()
 	said := applied{ID: in.ID, Directory: words(dir), Dry: in.Dry, Note: note}
@@ -172,7 +175,8 @@ func (s *Server) carryOut(ctx context.Context, work *patch.Work, in applyInput) 
 	done, err := plan.Apply(ctx)
 	said.list(plan, done)
 	if err != nil {
-		t := s.trouble(errors.Join(err, tooLate(ctx)))
+		t := s.trouble(&strange{errors.Join(err, tooLate(ctx))})
+		said.Trouble = t.Strange
 		return nil, &mistake{code: t.Code, text: t.Text, next: "the same call goes on where this one ended", details: said}
 	}
 	return said, nil

@@ -111,7 +111,7 @@ func spent(field, text, next string) error {
 
 // now counts what is at work and what was spent.
 func (b *budgets) now(ctx context.Context, s *Server) (budgetNow, error) {
-	list, err := s.m.List(ctx)
+	list, err := s.list(ctx)
 	if err != nil {
 		return budgetNow{}, err
 	}

@@ -113,6 +113,7 @@ func (s *Server) release(one child) error {
 			err = run.Acknowledge(result)
 		}
 	}
+	s.changed()
 	if err == nil || errors.Is(err, manager.ErrNoRun) {
 		s.children.forget(one)
 		return nil

@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -95,13 +96,17 @@ func (s *Server) withWork(ctx context.Context, id string, pick patch.Selection, 
 	}
 	work, err := store.Take(ctx, id, root, pick)
 	if err != nil {
-		return nil, err
+		return nil, &strange{errors.Join(err, tooLate(ctx))}
 	}
 	defer work.Close()
 	if none := work.Nowhere(pick); len(none) > 0 {
 		return nil, badArgument("paths", "there is and was nothing at %s", words(strings.Join(none, ", ")))
 	}
-	return do(work)
+	a, err := do(work)
+	if err != nil {
+		err = &strange{err}
+	}
+	return a, err
 }
 
 // selection parses the paths of a call.

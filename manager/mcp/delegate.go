@@ -178,6 +178,7 @@ func (s *Server) start(ctx context.Context, task taskInput) (one started, err er
 		return started{}, errors.Join(err, tooLate(ctx))
 	}
 	s.children.add(run)
+	s.changed()
 	one.ID, one.Workspace = run.ID(), words(run.Workspace())
 	if err := s.keepAsked(run); err != nil {
 		one.Warnings = append(one.Warnings, words("which request was its last could not be kept, so apply may want unfinished: "+err.Error()))

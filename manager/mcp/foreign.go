@@ -43,6 +43,9 @@ func (f foreign) lines() string {
 // first character of what a model may take for the frame of a conversation or of a tool's call; a byte that is not UTF-8 is
 // \x{HEX}, and a backslash before "u{" or "x{" is \u{5c}. So no two texts are quoted alike.
 func quote(raw []byte, limit int) (foreign, int) {
+	if len(raw) <= limit && isPlain(raw) {
+		return foreign{string(raw)}, len(raw)
+	}
 	var out strings.Builder
 	frames := framesIn(raw[:min(len(raw), limit+frameReach)])
 	size := 0
@@ -62,6 +65,16 @@ func quote(raw []byte, limit int) (foreign, int) {
 		i += width
 	}
 	return foreign{out.String()}, len(raw)
+}
+
+// isPlain says whether a text surely needs no quoting and no second look: words and numbers on one line.
+func isPlain(raw []byte) bool {
+	for _, c := range raw {
+		if c < ' ' || c > '~' || strings.IndexByte(`"\<|[:_`, c) >= 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // quoteAll is quote where the rest is of no use.

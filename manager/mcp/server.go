@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
+	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -21,6 +22,7 @@ type Options struct {
 	Set     string // the tools; by default "torno"
 	Env     func(string) string
 	Budgets Budgets
+	Fresh   time.Duration // how old a listing of the children may be; 50 ms by default, below zero not at all
 	Log     *slog.Logger
 }
 
@@ -32,6 +34,7 @@ type Server struct {
 	set      toolSet
 	protocol *sdk.Server
 	children children
+	listing  listing
 	budgets  budgets
 	waits    chan struct{} // a place for each wait that is under way
 
@@ -49,21 +52,25 @@ func New(m *manager.Manager, o Options) (*Server, error) {
 		m: m, env: o.Env, log: cmp.Or(o.Log, slog.New(slog.DiscardHandler)), set: set,
 		budgets: newBudgets(o.Budgets), waits: make(chan struct{}, maxWaits),
 	}
+	s.listing.fresh = cmp.Or(o.Fresh, defaultFresh)
 	s.listening, s.hangUp = context.WithCancelCause(context.Background())
 	s.protocol = sdk.NewServer(
 		&sdk.Implementation{Name: "torno", Title: "Torno", Version: version.String()},
 		&sdk.ServerOptions{Instructions: set.instructions, Capabilities: &sdk.ServerCapabilities{}, Logger: s.log},
 	)
 	for i := range set.tools {
-		t := &set.tools[i]
-		s.protocol.AddTool(t.describe(), func(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-			return t.run(ctx, s, r.Params.Arguments), nil
-		})
+		s.addTool(&set.tools[i])
 	}
 	s.addPrompts()
 	s.addResources()
 	s.protocol.AddReceivingMiddleware(s.receive)
 	return s, nil
+}
+
+func (s *Server) addTool(t *tool) {
+	s.protocol.AddTool(t.describe(), func(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+		return t.run(ctx, s, r.Params.Arguments), nil
+	})
 }
 
 // Serve speaks with the client at the other end of in and out, until it ends its input or ctx ends.

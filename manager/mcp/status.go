@@ -135,7 +135,7 @@ func status(ctx context.Context, s *Server, in statusInput) (answer, error) {
 	if len(in.IDs) > 0 {
 		return s.statusOf(in.IDs)
 	}
-	list, err := s.m.List(ctx)
+	list, err := s.list(ctx)
 	if err != nil {
 		return nil, err
 	}

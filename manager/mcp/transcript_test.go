@@ -65,7 +65,7 @@ func play(s *stage, transcript []byte) []byte {
 		var came string
 		switch word, more, _ := strings.Cut(rest, " "); kind {
 		case "@":
-			var o Options
+			o := Options{Fresh: -1}
 			s.check(json.Unmarshal([]byte(rest), &o.Budgets))
 			p = s.serve(o)
 		case "$":
@@ -76,12 +76,12 @@ func play(s *stage, transcript []byte) []byte {
 			}
 		case ">":
 			if p == nil {
-				p = s.serve(Options{})
+				p = s.serve(Options{Fresh: -1})
 			}
 			came = shown(p.tool(word, expand(more)))
 		case "!":
 			if p == nil {
-				p = s.serve(Options{})
+				p = s.serve(Options{Fresh: -1})
 			}
 			p.send(expand(rest))
 			came = shownRaw(p.hear())

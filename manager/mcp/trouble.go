@@ -20,9 +20,16 @@ type trouble struct {
 	Field string `json:"field,omitempty"`
 	Text  string `json:"text"`
 	Next  string `json:"next,omitempty"`
+	// What is the matter where names of the child's may be in it.
+	Strange foreign `json:"untrusted_detail,omitzero"`
 	// Details are what an apply has found.
 	Details any `json:"details,omitempty"`
 }
+
+// strange is an error whose text may hold names that a child has chosen.
+type strange struct{ error }
+
+func (s *strange) Unwrap() error { return s.error }
 
 func (t *trouble) say() string {
 	said := t.Text
@@ -31,6 +38,9 @@ func (t *trouble) say() string {
 	}
 	if d, ok := t.Details.(answer); ok {
 		said += "\n" + d.say()
+	}
+	if t.Strange.text != "" {
+		said += "\n" + t.Strange.lines() + noteInText
 	}
 	return said
 }
@@ -116,10 +126,22 @@ func (s *Server) trouble(err error) *trouble {
 	for _, known := range troubles {
 		if errors.Is(err, known.err) {
 			t.Code, t.Next = known.code, known.next
-			return t
+			t.keepApart(err, known.err.Error())
+			break
 		}
 	}
+	t.keepApart(err, "what the subagent has left could not be looked at or taken")
+	if nobody, ok := errors.AsType[*manager.NobodyServingError](err); ok && nobody.Cause != nil {
+		t.Next = "ask the user to look at it: watcher.json in the outbox cannot be used, for instance because the watcher is of a newer version than this server"
+	}
 	return t
+}
+
+// keepApart says an error in words of ours, where its own may hold names of a child's.
+func (t *trouble) keepApart(err error, ours string) {
+	if _, ok := errors.AsType[*strange](err); ok && t.Strange.text == "" {
+		t.Strange, t.Text = quoteAll(err.Error(), maxWords), ours
+	}
 }
 
 // argumentOf is the argument by which a field of a request is set.
