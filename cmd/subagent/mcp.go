@@ -3,7 +3,10 @@ package main
 import (
 	"context"
 	"fmt"
+	"os"
+	"os/signal"
 	"strings"
+	"syscall"
 
 	"torno/internal/cli"
 	"torno/manager/mcp"
@@ -67,6 +70,10 @@ func (c *app) serveModel(ctx context.Context, o mcpOptions) (err error) {
 	if err != nil {
 		return cli.Usage("%v", err)
 	}
+	// Without a handler the first write to a client that is dead would end this process, in the middle of an apply, too.
+	broken := make(chan os.Signal, 1)
+	signal.Notify(broken, syscall.SIGPIPE)
+	defer signal.Stop(broken)
 	if o.address == "" {
 		return server.Serve(ctx, c.In, c.Out)
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
@@ -56,7 +57,9 @@ func (p prompt) fill(given map[string]string) (*sdk.GetPromptResult, error) {
 	var pairs []string
 	for _, a := range p.arguments {
 		if a.required && strings.TrimSpace(given[a.name]) == "" {
-			return nil, fmt.Errorf("the prompt %s needs the argument %s: %s", p.name, a.name, a.about)
+			return nil, &jsonrpc.Error{
+				Code: jsonrpc.CodeInvalidParams, Message: fmt.Sprintf("the prompt %s needs the argument %s: %s", p.name, a.name, a.about),
+			}
 		}
 		pairs = append(pairs, "{{"+a.name+"}}", given[a.name])
 	}

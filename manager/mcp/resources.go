@@ -3,11 +3,11 @@ package mcp
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"io"
 	"net/url"
 	"strings"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"torno/internal/beneath"
@@ -47,7 +47,7 @@ func (s *Server) readResource(ctx context.Context, r *sdk.ReadResourceRequest) (
 		left, err = read(ctx, s, readInput{ID: id, What: what})
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s", s.trouble(err).say())
+		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: s.trouble(err).say()}
 	}
 	text, err := json.Marshal(left)
 	if err != nil {

@@ -56,7 +56,7 @@ func New(m *manager.Manager, o Options) (*Server, error) {
 	s.listening, s.hangUp = context.WithCancelCause(context.Background())
 	s.protocol = sdk.NewServer(
 		&sdk.Implementation{Name: "torno", Title: "Torno", Version: version.String()},
-		&sdk.ServerOptions{Instructions: set.instructions, Capabilities: &sdk.ServerCapabilities{}, Logger: s.log},
+		&sdk.ServerOptions{Instructions: set.instructions, Capabilities: &sdk.ServerCapabilities{}, Logger: s.log, SetCacheable: private},
 	)
 	for i := range set.tools {
 		s.addTool(&set.tools[i])
@@ -66,6 +66,9 @@ func New(m *manager.Manager, o Options) (*Server, error) {
 	s.protocol.AddReceivingMiddleware(s.receive)
 	return s, nil
 }
+
+// private says of what a client may keep that it is this client's alone.
+func private(_ context.Context, _ sdk.Request, c *sdk.Cacheable) { c.CacheScope = "private" }
 
 func (s *Server) addTool(t *tool) {
 	s.protocol.AddTool(t.describe(), func(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
@@ -86,8 +89,6 @@ func (s *Server) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 func (s *Server) receive(next sdk.MethodHandler) sdk.MethodHandler {
 	return func(ctx context.Context, method string, request sdk.Request) (sdk.Result, error) {
 		s.children.noteHeard()
-		ctx, done := s.whileListening(ctx)
-		defer done()
 		if call, ok := request.(*sdk.CallToolRequest); ok && s.set.find(call.Params.Name) == nil {
 			return s.trouble(s.set.unknown(call.Params.Name)).result(), nil
 		}
@@ -99,7 +100,8 @@ func (s *Server) receive(next sdk.MethodHandler) sdk.MethodHandler {
 	}
 }
 
-// whileListening is a context that ends also when the client's input does, so that no wait outlives its client.
+// whileListening is a context that ends also when the client's input does, so that no wait outlives its client. What does something goes
+// on to its end.
 func (s *Server) whileListening(ctx context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	stop := context.AfterFunc(s.listening, func() { cancel(context.Cause(s.listening)) })
@@ -122,9 +124,9 @@ func (s *Server) wantFeature(t *tool) error {
 	if t.feature == "" {
 		return nil
 	}
-	beat, err := s.m.Serving()
-	if err != nil || slices.Contains(beat.Features, t.feature) {
-		return nil
+	beat, nobody := s.m.Serving()
+	if nobody != nil || slices.Contains(beat.Features, t.feature) {
+		return nil //nolint:nilerr // the tool itself says that nobody serves
 	}
 	return &mistake{
 		code: "not_offered", text: fmt.Sprintf("the watcher of this outbox (version %s) does not offer %s", words(beat.Watcher), t.name),

@@ -93,7 +93,7 @@ var troubles = []struct {
 	{errRuns, "runs_by_itself", "look at them with read (what: diff, paths), ask the user if in doubt, and then name each one in allow, or leave it out with without"},
 	{errDeletes, "deletes_most", "look at the diff; then set allow_deletions, or leave paths out with without"},
 	{errConflict, "conflict", "leave these paths out with without, and bring them together by hand"},
-	{errNotEnded, "unfinished", "wait for its end first, or set unfinished"},
+	{errNotEnded, "unfinished", "wait for its end first; meanwhile read gives its events and output, and apply takes what there is with unfinished"},
 	{manager.ErrWorkspaceThere, "workspace_there", "choose another id, or leave out copy to go on in its workspace"},
 	{patch.ErrNoBase, "no_base", "only children that were given a copy (delegate with copy) have a diff; read its answer, or look into its workspace"},
 	{patch.ErrOtherOrigin, "other_origin", "say where to with to"},

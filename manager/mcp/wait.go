@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"torno/delegation"
 	"torno/manager"
 )
 
@@ -99,6 +100,8 @@ func wait(ctx context.Context, s *Server, in waitInput) (answer, error) {
 	if err != nil {
 		return nil, err
 	}
+	ctx, done := s.whileListening(ctx)
+	defer done()
 	w := waiting{s: s, all: all, any: in.Until != "all"}
 	w.plan()
 	timed, cancel := context.WithTimeoutCause(ctx, limit, errNotEnded)
@@ -135,18 +138,16 @@ func (s *Server) awaited(ids []string) (all []*awaited, err error) {
 			continue
 		}
 		one := &awaited{id: id}
-		one.run, err = s.m.Attach(id)
-		switch {
-		case err == nil:
-			one.request = one.run.RequestID()
-		default:
-			kept, missing := s.m.Taken(id)
-			if missing != nil {
-				return nil, err
-			}
-			one.request, one.kept = kept.RequestID, &kept
-		}
 		all = append(all, one)
+		if one.run, err = s.m.Attach(id); err == nil {
+			one.request = one.run.RequestID()
+			continue
+		}
+		kept, missing := s.m.Taken(id)
+		if missing != nil {
+			return nil, err
+		}
+		one.request, one.kept = kept.RequestID, &kept
 	}
 	return all, nil
 }
@@ -248,6 +249,7 @@ func (w *waiting) report() (answer, error) {
 		switch {
 		case one.outcome != nil:
 			said.Ended = append(said.Ended, *one.outcome)
+			w.s.budgets.count(one.request, &delegation.Usage{Model: one.outcome.Spent})
 			for _, old := range w.s.children.told(one.id, one.request) {
 				if err := w.s.release(old); err != nil {
 					w.s.log.Warn("a result that the client has stays in the outbox", "subagent", old.id, "error", err)
