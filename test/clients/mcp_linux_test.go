@@ -65,6 +65,62 @@ func TestAClientDelegates(t *testing.T) {
 	}
 }
 
+// TestAnAgentDelegatesToAgents: Claude Code has our tools and has a Claude Code and a Codex, each in a sandbox, do tasks for it. All
+// three speak with the same stand-in, the two in sandboxes through the gateway.
+func TestAnAgentDelegatesToAgents(t *testing.T) {
+	house.Need(t, house.GVisor)
+	up := standin.New(upstreamKey)
+	server := httptest.NewServer(up)
+	t.Cleanup(server.Close)
+	h, installed := agentsHouse(t, server.URL)
+	home := t.TempDir()
+	p := parent{House: h, toolUser: toolUsers(home, server.URL)[0], installed: installed, home: home, work: h.Mkdir(filepath.Join(h.Dir, "work"))}
+	p.setUp()
+	step := func(tool, arguments string) string { return fmt.Sprintf("#tool "+p.tool+" %s", tool, arguments) }
+	said := p.do(append(p.run, strings.Join([]string{
+		"#steps",
+		step("status", `{}`),
+		step("delegate", `{"tasks":[{"id":"clara","task":"hello from the parent","profile":"claude"},{"id":"cody","task":"good day from the parent","profile":"codex"}]}`),
+		step("wait", `{"until":"all","seconds":18}`),
+		step("wait", `{"ids":["clara","cody"],"until":"all","seconds":18}`),
+		step("read", `{"id":"cody","what":"events"}`),
+		"both have answered",
+	}, "\n"))...)
+	if !strings.Contains(said, "both have answered") {
+		t.Errorf("the parent said %s", said)
+	}
+	seen := up.Seen()
+	last := string(seen[len(seen)-1].Body)
+	for _, want := range []string{"You said: hello from the parent", "You said: good day from the parent", "model_usage", "untrusted_text"} {
+		if !strings.Contains(last, want) {
+			t.Errorf("its model has not read %q:\n%s", want, results(last))
+		}
+	}
+}
+
+// agentsHouse has the profiles of our examples for both clients.
+func agentsHouse(t *testing.T, upstream string) (h *house.House, installed string) {
+	t.Helper()
+	installed = filepath.Join(needClients(t), "node_modules")
+	key := filepath.Join(t.TempDir(), "key")
+	if err := os.WriteFile(key, []byte(upstreamKey), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	to := fmt.Sprintf("http_to: 127.0.0.1, private: true, credential: {file: %q}", key)
+	var profiles strings.Builder
+	for _, c := range []client{claude, codex} {
+		env := map[string]any{"PATH": filepath.Join(installed, c.program) + ":/usr/local/bin:/usr/bin:/bin"}
+		fmt.Fprintf(&profiles, "  %s:\n    timeout: {default: 2m, min: 1s, max: 5m}\n    limits: {memory: 2GiB, tmp: 256MiB, home: 256MiB, log: 8MiB, pids: 256}\n    programs: [%q]\n    routes: [%s]\n%s",
+			c.name, installed, c.name, exampleFor(t, c, env))
+	}
+	h = house.New(t, house.Plan{
+		Sandbox: house.GVisor, Offers: ", claude, codex", MaxRunning: 5,
+		Top:      fmt.Sprintf("gateway:\n  routes:\n    claude: {preset: anthropic, upstream: %q, %s}\n    codex: {preset: openai, upstream: %q, %s}", upstream, to, upstream+"/v1", to),
+		Profiles: profiles.String(),
+	})
+	return h, installed
+}
+
 // parent is a client on its own machine, with an outbox.
 type parent struct {
 	*house.House
