@@ -22,6 +22,7 @@ const (
 	maxConnections = 128
 	sessionIdle    = time.Hour
 	headerTime     = 5 * time.Second
+	connectionIdle = 2 * time.Minute
 	maxHeader      = 64 << 10
 )
 
@@ -47,7 +48,7 @@ func (s *Server) ServeHTTP(ctx context.Context, listener net.Listener, token Tok
 		Logger: s.log, SessionTimeout: sessionIdle, MaxRequestBodyBytes: maxLine, PropagateRequestCancellation: true,
 	})
 	server := &http.Server{
-		Handler: guard(listener.Addr(), token, handler), ReadHeaderTimeout: headerTime, IdleTimeout: sessionIdle, MaxHeaderBytes: maxHeader,
+		Handler: guard(listener.Addr(), token, handler), ReadHeaderTimeout: headerTime, IdleTimeout: connectionIdle, MaxHeaderBytes: maxHeader,
 	}
 	defer context.AfterFunc(ctx, func() {
 		s.hangUp(errHungUp)

@@ -121,6 +121,21 @@ func agentsHouse(t *testing.T, upstream string) (h *house.House, installed strin
 	return h, installed
 }
 
+// TestAClientComesToThePort: Claude Code over HTTP, with the token in a header.
+func TestAClientComesToThePort(t *testing.T) {
+	installed := filepath.Join(needClients(t), "node_modules")
+	up := standin.New(upstreamKey)
+	server := httptest.NewServer(up)
+	t.Cleanup(server.Close)
+	address, token := servedPort(t)
+	home := t.TempDir()
+	p := parent{House: &house.House{TB: t}, toolUser: toolUsers(home, server.URL)[0], installed: installed, home: home, work: t.TempDir()}
+	p.do("claude", "mcp", "add", "--transport", "http", "torno", address, "--header", "Authorization: Bearer "+token)
+	if said := p.do(append(p.run, fmt.Sprintf("#tool "+p.tool+" {}", "status"))...); !strings.Contains(said, "nobody is serving") {
+		t.Errorf("it said %s", said)
+	}
+}
+
 // parent is a client on its own machine, with an outbox.
 type parent struct {
 	*house.House
