@@ -29,6 +29,7 @@ const (
 	// Acknowledged says that the agent has what its parent has said, which it repeats in part, or with Failed that it never will, and why.
 	// It goes to the host alone: it is no event.
 	Acknowledged Kind = "acknowledged"
+	Session      Kind = "session" // a part of what the agent needs to go on; for the host alone
 )
 
 // Line is one thing that an agent did.
@@ -42,6 +43,7 @@ type Line struct {
 	Tokens *Tokens `json:"tokens,omitempty"` // of usage
 	Failed bool    `json:"failed,omitempty"` // of a tool's result and of a turn's
 	N      int     `json:"n,omitempty"`      // of what is acknowledged
+	Part   *Part   `json:"part,omitempty"`   // of a session
 }
 
 // Tool is a call of a tool.
@@ -107,6 +109,10 @@ func (l Line) Check() error {
 	}
 	called := l.Kind == ToolCall || l.Kind == ToolResult
 	switch {
+	case (l.Part != nil) != (l.Kind == Session):
+		return fmt.Errorf("%s and a part of a session do not go together, or the part is missing", l.Kind)
+	case l.Part != nil:
+		return l.Part.check()
 	case depth(l.tool().Input) > maxDepth:
 		return fmt.Errorf("a tool's input is nested more than %d levels deep", maxDepth)
 	case !l.Kind.isKnown():
@@ -158,7 +164,7 @@ func (l Line) tool() Tool {
 
 func (k Kind) isKnown() bool {
 	switch k {
-	case Text, Thinking, ToolCall, ToolResult, Usage, Result, Notice, Raw, Acknowledged:
+	case Text, Thinking, ToolCall, ToolResult, Usage, Result, Notice, Raw, Acknowledged, Session:
 		return true
 	}
 	return false

@@ -3,6 +3,7 @@ package agent
 import (
 	"bytes"
 	"encoding/json"
+	"math"
 	"reflect"
 	"strings"
 	"testing"
@@ -142,6 +143,38 @@ func TestLinesOfParentsAreNone(t *testing.T) {
 	} {
 		if l, err := Decode([]byte(text)); err == nil {
 			t.Errorf("%+v is taken", l)
+		}
+	}
+}
+
+// TestParts: a part of a session says which bytes it is, within bounds.
+func TestParts(t *testing.T) {
+	good := Part{Bundle: 1, Offset: MaxBundle - MaxPart, Data: make([]byte, MaxPart), Last: true, Version: strings.Repeat("1", maxVersion)}
+	line, err := Encode(Line{Kind: Session, Part: &good})
+	if err != nil || len(line) > MaxLine {
+		t.Errorf("the longest part is a line of %d bytes: %v", len(line), err)
+	}
+	for what, change := range map[string]func(*Part){
+		"bundle 0":            func(p *Part) { p.Bundle = 0 },
+		"a bundle too many":   func(p *Part) { p.Bundle = MaxBundles + 1 },
+		"behind the end":      func(p *Part) { p.Offset++ },
+		"before the start":    func(p *Part) { p.Offset = -1 },
+		"far behind":          func(p *Part) { p.Offset = math.MaxInt64 },
+		"nothing":             func(p *Part) { p.Data = nil },
+		"too much":            func(p *Part) { p.Data, p.Offset = make([]byte, MaxPart+1), 0 },
+		"an early version":    func(p *Part) { p.Last = false },
+		"a long version":      func(p *Part) { p.Version += "1" },
+		"control in versions": func(p *Part) { p.Version = "1\x1b[2J" },
+	} {
+		bad := good
+		change(&bad)
+		if _, err := Encode(Line{Kind: Session, Part: &bad}); err == nil {
+			t.Errorf("%s: it is taken", what)
+		}
+	}
+	for _, text := range []string{`{"type":"session"}`, `{"type":"text","part":{"bundle":1,"offset":0,"data":"eA=="}}`} {
+		if _, err := Decode([]byte(text)); err == nil {
+			t.Errorf("%s is taken", text)
 		}
 	}
 }

@@ -26,6 +26,7 @@ type Child struct {
 	OnStarted      func(time.Time)
 	OnAcknowledged func(agent.Line) []delegation.Event // what is told of it
 	Inputs         func() delegation.InputStatus       // what became of what the parent has said
+	OnSession      func(agent.Part)                    // a part of what the agent needs to go on; nil where that is not kept
 
 	Cursor    sandbox.Cursor // where a new attachment goes on
 	head      []byte         // standard error until its first line is complete
@@ -79,6 +80,12 @@ func (o *Child) takeLine(text []byte) {
 	}
 	if l.Kind == agent.Acknowledged {
 		o.takeAcknowledged(l)
+		return
+	}
+	if l.Kind == agent.Session {
+		if o.OnSession != nil {
+			o.OnSession(*l.Part)
+		}
 		return
 	}
 	if l.Kind == agent.Text {

@@ -36,7 +36,7 @@ func (r *run) start(start Start) (*child, *Cannot) {
 			return nil, &Cannot{codeFailed, "a pipe: " + err.Error()}
 		}
 	}
-	argv := slices.Concat(r.argv, r.kind.args(r.model, os.Getenv))
+	argv := slices.Concat(r.argv, r.args())
 	pid, cannot := start(argv, withDefaults(os.Environ(), r.kind.env), input[0], output[1])
 	if cannot != nil {
 		return nil, cannot

@@ -55,6 +55,7 @@ type claude struct {
 type claudeLine struct {
 	Type    loose[string] `json:"type"`
 	Subtype loose[string] `json:"subtype"`
+	Session loose[string] `json:"session_id"`
 	Parent  loose[string] `json:"parent_tool_use_id"`
 	Message claudeMessage `json:"message"`
 
@@ -114,6 +115,7 @@ func (c *claude) line(text []byte) []agent.Line {
 	var told []agent.Line
 	switch l.Type.v {
 	case "assistant":
+		c.spoke = true
 		told = l.assistant()
 	case "user":
 		told = l.user()
@@ -217,6 +219,10 @@ func (c *claude) greet(l claudeLine) []agent.Line {
 	}
 	c.greeted = true
 	told := notice(fmt.Sprintf("Claude Code %s, model %s", l.Version.v, l.Model.v))
+	c.session.id, c.session.version = l.Session.v, l.Version.v
+	if from := c.session.earlier; from != "" && from != l.Version.v {
+		told = append(told, notice("the session was kept by Claude Code "+from)...)
+	}
 	for _, s := range l.Servers.v {
 		if s.Status.v == "failed" {
 			told = append(told, notice(fmt.Sprintf("the MCP server %s failed", s.Name.v))...)

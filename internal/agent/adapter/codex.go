@@ -22,13 +22,19 @@ func codexArgs(model string, env func(string) string) []string {
 	return append(args, "-")
 }
 
+// codexResume has Codex go on with a session.
+func codexResume(args []string, session string) []string {
+	resumed := []string{args[0], "resume"}
+	resumed = append(resumed, args[1:len(args)-1]...)
+	return append(resumed, session, "-")
+}
+
 // codex reads `codex exec --json`.
 type codex struct {
 	said
 
 	begun  map[string]bool // items whose call was told and whose result was not
 	answer string          // what the model said last
-	before codexTokens     // usage is of the thread: what its earlier turns have spent
 }
 
 // maxBegun bounds what is remembered of items that began.
@@ -40,6 +46,7 @@ type codexLine struct {
 	Usage   loose[codexTokens] `json:"usage"`
 	Message loose[string]      `json:"message"`
 	Error   loose[codexError]  `json:"error"`
+	Thread  loose[string]      `json:"thread_id"`
 }
 
 type codexError struct {
@@ -61,7 +68,9 @@ func (c *codex) line(text []byte) []agent.Line {
 	}
 	var told []agent.Line
 	switch l.Type.v {
-	case "thread.started", "item.updated":
+	case "thread.started":
+		c.session.id = l.Thread.v
+	case "item.updated":
 	case "turn.started":
 		c.answer = ""
 	case "item.started", "item.completed":
@@ -80,14 +89,14 @@ func (c *codex) line(text []byte) []agent.Line {
 	return told
 }
 
-// spends tells the tokens of a turn.
+// spends tells the tokens of a turn. Usage is of the thread: what its earlier turns have spent is not this one's.
 func (c *codex) spends(now codexTokens) []agent.Line {
-	since := func(now, before count) int64 { return max(0, sum(now)-sum(before)) }
-	spent := agent.Tokens{
-		Input: since(now.Input, c.before.Input), Output: since(now.Output, c.before.Output), Cached: since(now.Cached, c.before.Cached),
-	}
-	c.before = now
-	return usage(spent)
+	before := c.session.spent
+	c.session.spent = agent.Tokens{Input: sum(now.Input), Output: sum(now.Output), Cached: sum(now.Cached)}
+	since := func(now count, before int64) int64 { return max(0, sum(now)-before) }
+	return usage(agent.Tokens{
+		Input: since(now.Input, before.Input), Output: since(now.Output, before.Output), Cached: since(now.Cached, before.Cached),
+	})
 }
 
 type codexItem struct {
@@ -120,6 +129,7 @@ func (c *codex) item(l codexLine) []agent.Line {
 	var i codexItem
 	_ = json.Unmarshal(l.Item, &i) // one that is no object has no type
 	completed := l.Type.v == "item.completed"
+	c.spoke = true
 	switch i.Type.v {
 	case "agent_message", "reasoning", "error":
 		if !completed {

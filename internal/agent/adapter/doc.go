@@ -1,7 +1,7 @@
 // Package adapter starts an agent as its child, reads what the agent prints, and tells it as lines of package agent. It runs in the
 // sandbox as what init starts:
 //
-//	sandbox-init agent NAME --task FILE [--model M] [--answer FILE] -- PROGRAM [ARG…]
+//	sandbox-init agent NAME --task FILE [--model M] [--answer FILE] [--session FILE] -- PROGRAM [ARG…]
 //
 // NAME is claude or codex. The adapter appends to the operator's PROGRAM and ARGs the flags without which it could not read the agent.
 // Its promises:
@@ -16,6 +16,8 @@
 //   - The answer file is written whole, and only when the last turn did not fail.
 //   - The exit code is the agent's own: n, or 128+n for signal n, 126 and 127 as every shell has them. An agent that says 0
 //     although its turn failed has 1.
+//   - What the agent needs to go on with its conversation in another sandbox is told as a session, at the end of a turn and of the agent.
+//     With --session the agent goes on with one: bundle.go has its form, and session_linux.go the files of each agent.
 //   - Init's signals reach the agent's process group, which the adapter is in. It outlives them, and ends with the agent.
 //
 // The parsers (claude.go, codex.go) are functions of a line and of a small state. All that they decode they decode loosely: a field

@@ -18,10 +18,10 @@ func (r *run) ends(end unix.WaitStatus) int {
 	}
 	m := r.memory
 	if !m.over {
-		return r.fails(orFailed(code), r.withoutResult(end))
+		return r.fails(orFailed(code), r.withoutResult(end)+r.lostSession())
 	}
 	if m.failed {
-		warn("%s failed: %s", r.kind.name, m.text)
+		warn("%s failed: %s%s", r.kind.name, m.text, r.lostSession())
 		return orFailed(code)
 	}
 	if r.answer == "" {

@@ -23,8 +23,9 @@ type kind struct {
 	// converses is an agent that is given its task and then waits for more: its standard input is closed at its result.
 	converses bool
 	// says makes the agent's own lines of what its parent says while it works; nil where it hears nothing then.
-	says   func(agent.Input) [][]byte
-	parser parser
+	says     func(agent.Input) [][]byte
+	parser   parser
+	sessions sessions
 }
 
 // kindOf is the agent of a name.
@@ -34,10 +35,19 @@ func kindOf(name string) (kind, bool) {
 		return kind{
 			name: name, title: "Claude Code 2.1.330", args: claudeArgs, input: claudeTask, converses: true, says: claudeSays, parser: &claude{},
 			env: []string{"CLAUDE_CODE_DISABLE_BACKGROUND_TASKS=1"}, // or a turn could begin after the result
+			sessions: sessions{
+				variable: "CLAUDE_CONFIG_DIR", fallback: ".claude", tree: "projects", files: claudeFiles,
+				resume: func(args []string, session string) []string { return append(args, "--resume="+session) },
+			},
 		}, true
 	case "codex":
 		plain := func(task string) []byte { return []byte(task) }
-		return kind{name: name, title: "Codex 0.169.0", args: codexArgs, input: plain, parser: &codex{}}, true
+		return kind{
+			name: name, title: "Codex 0.169.0", args: codexArgs, input: plain, parser: &codex{},
+			sessions: sessions{
+				variable: "CODEX_HOME", fallback: ".codex", tree: "sessions", files: codexFiles, version: rolloutVersion, resume: codexResume,
+			},
+		}, true
 	}
 	return kind{}, false
 }

@@ -110,6 +110,8 @@ type said struct {
 	failed     bool
 	text       string // the answer, or why it failed
 	trouble    string // the last error that was no result
+	spoke      bool   // the model said or did something
+	session    session
 }
 
 // result ends a turn.

@@ -7,11 +7,12 @@ import (
 )
 
 // Usage is how the adapter is called.
-const Usage = "usage: sandbox-init agent claude|codex --task FILE [--model M] [--answer FILE] -- PROGRAM [ARG…]"
+const Usage = "usage: sandbox-init agent claude|codex --task FILE [--model M] [--answer FILE] [--session FILE] -- PROGRAM [ARG…]"
 
 type options struct {
 	kind                kind
 	task, model, answer string
+	session             string
 	argv                []string
 }
 
@@ -38,6 +39,8 @@ func parse(args []string) (o options, err error) {
 			o.model = value
 		case "--answer":
 			o.answer = value
+		case "--session":
+			o.session = value
 		default:
 			return o, fmt.Errorf("it does not take %q", flag)
 		}

@@ -45,6 +45,7 @@ type run struct {
 	signals  chan os.Signal
 	task     *os.File // the agent's standard input; nil when it is closed
 	memory   *said
+	keeper   keeper
 	quiet    bool // the agent has printed nothing yet
 	ear      *ear
 
@@ -73,6 +74,9 @@ func (r *run) run(start Start) int {
 	if err != nil {
 		return r.fails(codeFailed, fmt.Sprintf("the task cannot be read: %v; --task names a file that the sandbox sees", err))
 	}
+	if err := r.goOn(); err != nil {
+		return r.fails(codeFailed, r.cannotGoOn(err))
+	}
 	if sig, came := r.signal(); came {
 		return r.fails(128+int(sig), fmt.Sprintf("%s came before %s was started", unix.SignalName(sig), r.kind.name))
 	}
@@ -86,7 +90,9 @@ func (r *run) run(start Start) int {
 	r.follow(c)
 	end := <-c.end
 	r.closeTask()
-	return r.ends(end)
+	code := r.ends(end)
+	r.keepSession(true)
+	return code
 }
 
 // fails tells a run that has come to nothing, in a result and on standard error.
@@ -139,9 +145,13 @@ func (r *run) closeTask() {
 
 // take reads a line of the agent's.
 func (r *run) take(line []byte) {
+	before := r.memory.over
 	r.out.tell(read(r.kind.parser, line))
 	if r.memory.over {
 		r.closeUnlessWaited()
+	}
+	if r.memory.over && !before {
+		r.keepSession(false)
 	}
 }
 

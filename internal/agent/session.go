@@ -1,0 +1,45 @@
+package agent
+
+import (
+	"errors"
+	"fmt"
+)
+
+// An agent's session is what it needs to go on with a conversation in another sandbox. Its adapter packs that into a bundle, of which
+// each line of the kind Session has a part. To the host a bundle is bytes, which it stores and hands back to the same subagent: it
+// never looks into them. A later bundle of a run replaces an earlier one, when the last of its parts has come.
+const (
+	MaxBundle  = 4 << 20  // bytes of one bundle
+	MaxPart    = 11 << 10 // bytes of one part: in base64 it fits into a line
+	MaxBundles = 64       // of one run
+	maxVersion = 64
+)
+
+// Part is a part of a bundle. The parts of one follow each other without a hole.
+type Part struct {
+	Bundle int    `json:"bundle"` // which one of the run's, from 1
+	Offset int64  `json:"offset"`
+	Data   []byte `json:"data"`
+	// Last says that the bundle ends with this part, and Version of which version the agent is.
+	Last    bool   `json:"last,omitempty"`
+	Version string `json:"version,omitempty"`
+}
+
+func (p *Part) check() error {
+	switch {
+	case p.Bundle < 1 || p.Bundle > MaxBundles:
+		return fmt.Errorf("a bundle's number is %d, and 1 to %d there are", p.Bundle, MaxBundles)
+	case len(p.Data) == 0 || len(p.Data) > MaxPart:
+		return fmt.Errorf("a part of %d bytes is empty or longer than %d", len(p.Data), MaxPart)
+	case p.Offset < 0 || p.Offset > MaxBundle-int64(len(p.Data)):
+		return fmt.Errorf("a part at %d is not within the %d bytes of a bundle", p.Offset, MaxBundle)
+	case len(p.Version) > maxVersion || p.Version != "" && !p.Last:
+		return errors.New("a version is too long, or not with the last part")
+	}
+	for _, c := range []byte(p.Version) {
+		if c < '!' || c > '~' {
+			return errors.New("a version has something other than printable characters")
+		}
+	}
+	return nil
+}
