@@ -40,6 +40,7 @@ const (
 	CodeLaunch         Code = "launch"          // the launcher failed
 	CodeMountProof     Code = "mount_proof"     // init saw another directory than the pinned one
 	CodeWorkspaceLimit Code = "workspace_limit" // the workspace holds more than it may
+	CodeSession        Code = "session"         // the session to go on with is not kept, or is another agent's
 	CodeAttestation    Code = "attestation"     // the host saw that the sandbox is not what was asked for, or could not look
 	CodeLost           Code = "lost"            // it is not known how the run ended; the sentence says why
 	CodeInternal       Code = "internal"        // a fault of ours

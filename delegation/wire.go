@@ -50,7 +50,11 @@ type Response struct {
 	Launcher  string    `json:"launcher,omitempty"`
 	Attested  *bool     `json:"attested,omitempty"` // the host looked at the sandbox before the agent ran; nil where none ran
 	Profile   string    `json:"profile,omitempty"`
+	SessionID string    `json:"session_id,omitempty"` // with which another request goes on; absent where no session is kept
 }
+
+// SessionLast in a request is the session that is kept of its subagent, whichever that is.
+const SessionLast = "last"
 
 // Timings are milliseconds of a run's phases, each from the end of the one before.
 type Timings struct {
@@ -132,6 +136,7 @@ const (
 	FeatureCancel   = "cancel_request"
 	FeatureInput    = "input"
 	FeatureTree     = "tree"
+	FeatureSessions = "sessions"
 )
 
 // WireLimits are limits that a client should know before it asks.

@@ -50,7 +50,13 @@ type Process struct {
 	Lasting bool `json:"lasting,omitempty"`
 	// Agent says that standard output is the lines of an adapter of package agent, and of which one.
 	Agent string `json:"agent,omitempty"`
+	// Session is the session with which the agent goes on, as the request names it; "" for a new one. Launchers do not read it: before
+	// the sandbox is made, the watcher puts what is kept of the session among the Files, as SessionFile.
+	Session string `json:"session,omitempty"`
 }
+
+// SessionFile is the name of the file with a session.
+const SessionFile = "session"
 
 // Source is a place on the host: Rel is opened beneath the held handle of the operator's directory Base, component by
 // component, without following a link. Rel "." is Base itself.

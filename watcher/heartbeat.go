@@ -26,6 +26,9 @@ func (w *Watcher) heartbeatOf(taking context.Context, box *outbox.Outbox) func(b
 			Running: min(box.Settings.MaxRunning, w.config.MaxRunning), Children: box.Settings.Tree.Children, Depth: box.Settings.Tree.Depth,
 		},
 	}
+	if w.config.Sessions != nil {
+		h.Features = append(h.Features, delegation.FeatureSessions)
+	}
 	for i, p := range box.Settings.Policy.Profiles {
 		if i == 0 {
 			h.Limits.MaxTimeoutSeconds = int(p.Timeout.Max / time.Second)

@@ -40,15 +40,16 @@ func (w *Watcher) takeOver(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return (&recovery{Watcher: w}).do(ctx)
+	return (&recovery{Watcher: w, bound: map[sandbox.SandboxID]bool{}}).do(ctx)
 }
 
 // recovery is the part of takeOver that follows once the outboxes are identified, and lives no longer than that. It owns what the
 // launchers have said: which sandboxes there are, and on which sites.
 type recovery struct {
 	*Watcher
-	left  remains           // sandboxes that no record was settled with
-	sites map[string]string // by launcher: the id of its site
+	left  remains                    // sandboxes that no record was settled with
+	sites map[string]string          // by launcher: the id of its site
+	bound map[sandbox.SandboxID]bool // the sandboxes of records that have not ended
 }
 
 // do settles every unfinished record, and removes what belongs to none.
@@ -63,6 +64,9 @@ func (rec *recovery) do(ctx context.Context) (err error) {
 		return err
 	}
 	rec.notes.Sweep(func(key string) bool { return rec.unfinished(ctx, key) || rec.unserved.run(key) != nil })
+	if rec.config.Sessions != nil {
+		rec.config.Sessions.Sweep(func(id sandbox.SandboxID) bool { return rec.bound[id] })
+	}
 	for _, handles := range rec.left {
 		for _, h := range handles {
 			if h.State == sandbox.HandleUncertain {
@@ -88,6 +92,9 @@ func (rec *recovery) settleAll(ctx context.Context) error {
 			return err
 		}
 		for _, record := range unfinished {
+			if record.State != delegation.StateEnded {
+				rec.bound[record.Sandbox] = true
+			}
 			handle, there := rec.left.take(record)
 			if err := rec.settle(ctx, record, handle, there); err != nil {
 				return fmt.Errorf("recover run %s: %w", record.Key, err)

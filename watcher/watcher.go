@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"torno/delegation"
+	"torno/internal/agent"
 	"torno/internal/journal"
 	"torno/sandbox"
 	"torno/watcher/hang"
@@ -18,6 +19,7 @@ import (
 	"torno/watcher/output"
 	"torno/watcher/run"
 	"torno/watcher/schedule"
+	"torno/watcher/session"
 	"torno/watcher/workspace"
 )
 
@@ -32,7 +34,8 @@ type Config struct {
 	Retention  journal.Retention
 	MaxRunning int
 	Shutdown   Shutdown
-	Resources  []run.Resource // what runs have beside their sandboxes
+	Resources  []run.Resource // what runs have beside their sandboxes, but for their sessions
+	Sessions   *session.Store // nil where none is kept
 	// Spending is what each sandbox's run has spent on its model so far; nil where none has a model.
 	Spending func(context.Context) (map[sandbox.SandboxID]*delegation.ModelUsage, error)
 	Version  string
@@ -85,7 +88,7 @@ func New(config Config) *Watcher {
 	w.life, w.endLife = context.WithCancel(context.Background())
 	w.leisure, w.endLeisure = context.WithCancel(w.life)
 	w.runs = run.NewRuns(run.Ports{
-		Journal: w.journal, Notes: w.notes, Notices: w.notices, Schedule: w.schedule, Resources: config.Resources, Launchers: config.Launchers,
+		Journal: w.journal, Notes: w.notes, Notices: w.notices, Schedule: w.schedule, Resources: config.resources(), Session: config.takeSession(), Launchers: config.Launchers,
 		Workspaces: config.Workspaces, Hangs: w.hangs, Floor: config.Floor, Timing: w.timing, Log: w.log, Life: w.life, Leisure: w.leisure, Keeps: w.keeps,
 	})
 	w.unserved = &unservedRuns{
@@ -95,10 +98,28 @@ func New(config Config) *Watcher {
 	shared := &outbox.Host{
 		Journal: w.journal, Notices: w.notices, Carrier: dispatch{w}, Life: w.life, Born: w.born, MaxRequestAge: config.Retention.MaxRequestAge, Reopen: w.reopen, Log: w.log,
 	}
+	if config.Sessions != nil {
+		shared.Session = config.Sessions.Refuse
+	}
 	for _, settings := range config.Outboxes {
 		w.boxes = append(w.boxes, shared.NewOutbox(settings))
 	}
 	return w
+}
+
+// resources are what runs have beside their sandboxes. A session is acquired first: where it is gone, no gateway is asked.
+func (c *Config) resources() []run.Resource {
+	if c.Sessions == nil {
+		return c.Resources
+	}
+	return append([]run.Resource{c.Sessions}, c.Resources...)
+}
+
+func (c *Config) takeSession() func(sandbox.SandboxID, agent.Part) {
+	if c.Sessions == nil {
+		return nil
+	}
+	return c.Sessions.Take
 }
 
 func lanesOf(boxes []outbox.Settings) (lanes []schedule.Lane) {
@@ -154,6 +175,9 @@ func (w *Watcher) Run(ctx context.Context) (err error) {
 	}
 	background.Go(func() { w.showPositions(writing) })
 	background.Go(func() { w.newPruner().loop(writing) })
+	if w.config.Sessions != nil {
+		background.Go(func() { w.config.Sessions.Loop(writing) })
+	}
 	background.Go(func() { w.unserved.awaitSites(w.leisure) })
 	err = w.watchOutboxes(ctx)
 	w.stopWorking()

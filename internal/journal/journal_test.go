@@ -97,7 +97,7 @@ func full(t testing.TB) Run {
 	r.Starting, r.Made, r.AnsweredAt = time.Unix(1, 5).UTC(), time.Unix(1, 7).UTC(), time.Unix(4, 4).UTC()
 	r.Timings = &delegation.Timings{Admit: 0.5, Total: 12}
 	r.Usage = &delegation.Usage{PeakMemoryBytes: 5, CPUSeconds: 0.25}
-	r.Answered, r.Content, r.Firm = true, "\x00\xff", true
+	r.Answered, r.Content, r.Firm, r.Session = true, "\x00\xff", true, "session-1"
 	r.Descent = Descent{Parent: "p@host", Run: "k0", Depth: 3}
 	return r
 }

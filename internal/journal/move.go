@@ -25,7 +25,8 @@ type Change struct {
 	Started, Ended    time.Time
 	Timings           *delegation.Timings
 	Usage             *delegation.Usage
-	Answered          bool // with StateEnded: no response is owed
+	Session           string // with StateEnded
+	Answered          bool   // with StateEnded: no response is owed
 }
 
 // Move takes a run from one state to the next, and writes the change in the same step. It is ErrMoved when the run is in
@@ -48,7 +49,8 @@ const moveRun = `UPDATE runs SET
 	hint = coalesce(?, hint), text = coalesce(?, text), exit_code = coalesce(?, exit_code),
 	stdout_tail = coalesce(?, stdout_tail), stderr_tail = coalesce(?, stderr_tail), warnings = coalesce(?, warnings),
 	launcher = coalesce(?, launcher), starting = coalesce(?, starting), started = coalesce(?, started),
-	ended = coalesce(?, ended), timings = coalesce(?, timings), usage = coalesce(?, usage), answered = answered OR ?, state = ?
+	ended = coalesce(?, ended), timings = coalesce(?, timings), usage = coalesce(?, usage),
+	session = coalesce(?, session), answered = answered OR ?, state = ?
 	WHERE key = ? AND state = ?`
 
 // columns are the arguments of moveRun up to answered. An absent one is NULL.
@@ -61,7 +63,8 @@ func (c *Change) columns(starts bool) []any {
 		given(c.Warnings != nil, jsonColumn{&c.Warnings}), given(c.Launcher != "", c.Launcher),
 		given(starts, timeColumn{&now}),
 		given(!c.Started.IsZero(), timeColumn{&c.Started}), given(!c.Ended.IsZero(), timeColumn{&c.Ended}),
-		given(c.Timings != nil, jsonColumn{&c.Timings}), given(c.Usage != nil, jsonColumn{&c.Usage}), c.Answered,
+		given(c.Timings != nil, jsonColumn{&c.Timings}), given(c.Usage != nil, jsonColumn{&c.Usage}),
+		given(c.Session != "", c.Session), c.Answered,
 	}
 }
 

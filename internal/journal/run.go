@@ -53,7 +53,8 @@ type Run struct {
 	Started, Ended    time.Time
 	Timings           *delegation.Timings
 	Usage             *delegation.Usage
-	Answered          bool // the response was published, or is not owed
+	Session           string // with which a later run of the subagent goes on
+	Answered          bool   // the response was published, or is not owed
 	AnsweredAt        time.Time
 }
 

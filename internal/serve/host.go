@@ -24,6 +24,7 @@ import (
 	"torno/watcher"
 	"torno/watcher/door"
 	"torno/watcher/outbox"
+	"torno/watcher/session"
 	"torno/watcher/workspace"
 )
 
@@ -58,6 +59,7 @@ type host struct {
 	state     *stateLock
 	journal   *journal.Journal
 	notes     *os.Root
+	sessions  *session.Store
 	bases     *mounts.Bases
 	launchers map[string]launcher.Launcher
 	exchanged chan struct{}          // a launcher has met another site than its own
@@ -103,7 +105,7 @@ func Run(ctx context.Context, o Options) (err error) {
 func open(ctx context.Context, o Options) (h *host, err error) {
 	h = &host{Options: o, notify: notifierOf(os.Getenv)}
 	for _, step := range []func(context.Context) error{
-		h.findInit, h.reachLaunchers, h.makeOutboxes, h.lookAround, h.openOutboxes, h.lock, h.openJournal, h.openNotes, h.openRoots, h.openLaunchers,
+		h.findInit, h.reachLaunchers, h.makeOutboxes, h.lookAround, h.openOutboxes, h.lock, h.openJournal, h.openNotes, h.openSessions, h.openRoots, h.openLaunchers,
 		h.demand, h.lookForImages, h.openGateway, h.makeWatcher, h.makeMetrics, h.openDoor, h.tendGateway,
 	} {
 		err := step(ctx)
@@ -191,6 +193,15 @@ func (h *host) openNotes(context.Context) (err error) {
 	return err
 }
 
+func (h *host) openSessions(context.Context) (err error) {
+	bounds := session.Usual
+	bounds.Age = h.Config.Retention.Age
+	if h.sessions, err = session.Open(h.Config.State, bounds, h.Log); err == nil {
+		h.later(h.sessions.Close)
+	}
+	return err
+}
+
 // openLaunchers opens the launchers of the profiles, and the launchers that have runs of an earlier watcher.
 func (h *host) openLaunchers(ctx context.Context) (err error) {
 	handles, err := handlesOf(ctx, h.journal)
@@ -217,7 +228,7 @@ func (h *host) makeWatcher(context.Context) error {
 		Shutdown: watcher.Shutdown{
 			Keep: h.Config.Shutdown.Running == configs.Keep, Drain: h.Config.Shutdown.Running == configs.Drain, Budget: h.Config.Shutdown.Budget,
 		},
-		Version: version.String(), Log: h.Log,
+		Sessions: h.sessions, Version: version.String(), Log: h.Log,
 	}
 	h.connect(&config)
 	h.watcher = watcher.New(config)

@@ -17,6 +17,7 @@ import (
 	"torno/internal/launcher"
 	"torno/internal/lock"
 	"torno/sandbox"
+	"torno/watcher/session"
 )
 
 // Installation is a state directory that is held, so that no watcher starts on it meanwhile.
@@ -56,7 +57,7 @@ func (i *Installation) Unlock() error { return i.held.Unlock() }
 // nothing of that launcher.
 func (i *Installation) Purge(ctx context.Context, c configs.Config, kinds launcher.List, log *slog.Logger) error {
 	setting := setting{config: c, installation: i.ID, stateDir: i.State, handles: i.handles, log: log}
-	errs := []error{purge(ctx, kinds, setting), removeTree(filepath.Join(i.State, notesName))}
+	errs := []error{purge(ctx, kinds, setting), removeTree(filepath.Join(i.State, notesName)), removeTree(filepath.Join(i.State, session.Name))}
 	left, err := filepath.Glob(filepath.Join(i.State, trialPrefix+"*"))
 	if err != nil {
 		errs = append(errs, err)

@@ -5,16 +5,20 @@ import (
 
 	"torno/internal/agent"
 	"torno/internal/runfile"
+	"torno/sandbox"
 )
 
 // agentCommand starts an agent's adapter, which is in init's program, and names what the adapter has to know.
-func agentCommand(p Profile, asked string) []string {
+func agentCommand(p Profile, asked, session string) []string {
 	command := []string{runfile.Init, "agent", p.Agent, "--task", taskFilePlaceholder}
 	if p.AnswerMode() == AnswerFile {
 		command = append(command, "--answer", answerPlaceholder)
 	}
 	if model := cmp.Or(p.Model, asked); model != "" {
 		command = append(command, "--model", model)
+	}
+	if session != "" {
+		command = append(command, "--session", sandbox.RunDir+"/"+sandbox.SessionFile)
 	}
 	command = append(command, "--")
 	if len(p.Command) > 0 {

@@ -42,6 +42,9 @@ func (c *compiler) buildProcess() *delegation.Refusal {
 		Argv: argv, Env: c.environment(), Dir: c.workspace.target, Umask: c.profile.Umask, Stdin: c.profile.Stdin || Hears(c.profile.Agent),
 		Lasting: Hears(c.profile.Agent), Agent: c.profile.Agent,
 	}
+	if c.profile.Agent != "" {
+		c.spec.Process.Session = c.req.SessionID.String()
+	}
 	return c.addFiles(command)
 }
 
@@ -59,7 +62,7 @@ func (c *compiler) setAnswer() {
 func (c *compiler) command() []string {
 	switch {
 	case c.profile.Agent != "":
-		return agentCommand(c.profile, c.req.Model.String())
+		return agentCommand(c.profile, c.req.Model.String(), c.req.SessionID.String())
 	case len(c.profile.Command) > 0:
 		return c.profile.Command
 	case len(c.req.Task) > MaxArgument:

@@ -189,6 +189,7 @@ var rooms = map[string]room{
 		"delegation", "internal/gateway", "internal/gateway/budget", "internal/gateway/route", "internal/journal", "internal/runfile", "sandbox",
 		"watcher/run",
 	}},
+	"watcher/session": {ours: []string{"delegation", "internal/crash", "sandbox", "watcher/run"}},
 	"watcher/run": {ours: []string{
 		"delegation", "sandbox", "internal/crash", "internal/journal", "internal/runfile", "internal/tree", "watcher/hang", "watcher/notice",
 		"watcher/output", "watcher/schedule", "watcher/workspace",
@@ -196,7 +197,7 @@ var rooms = map[string]room{
 	"watcher": {
 		ours: []string{
 			"delegation", "sandbox", "sandbox/compile", "internal/crash", "internal/journal", "internal/control", "internal/inode",
-			"watcher/hang", "watcher/limit", "watcher/notice", "watcher/outbox", "watcher/outbox/identity", "watcher/output", "watcher/run", "watcher/schedule", "watcher/workspace",
+			"watcher/hang", "watcher/limit", "watcher/notice", "watcher/outbox", "watcher/outbox/identity", "watcher/output", "watcher/run", "watcher/schedule", "watcher/session", "watcher/workspace",
 		},
 		theirs: []string{fsnotify, unix},
 	},
@@ -206,7 +207,7 @@ var rooms = map[string]room{
 	"cmd/watcher": {
 		ours: []string{
 			"delegation", "sandbox", "sandbox/compile", "sandbox/launchers", "watcher", "configs", "internal/agent/installed", "internal/cli", "internal/control", "internal/doctor",
-			"internal/journal", "internal/launcher", "internal/lock", "internal/programs", "internal/serve", "internal/service",
+			"internal/journal", "internal/launcher", "internal/lock", "internal/programs", "internal/serve", "internal/service", "watcher/session",
 		},
 		theirs: []string{unix, yaml, "golang.org/x/term"},
 	},
@@ -214,7 +215,7 @@ var rooms = map[string]room{
 		ours: []string{
 			"delegation", "sandbox", "sandbox/compile", "sandbox/local", "watcher", "configs", "internal/control", "internal/doctor",
 			"internal/gateway/control", "internal/gateway/process", "internal/journal", "internal/launcher", "internal/lock", "internal/metrics", "internal/mounts", "internal/programs", "internal/runfile", "internal/tree",
-			"internal/trust", "watcher/door", "watcher/outbox", "watcher/run", "watcher/workspace",
+			"internal/trust", "watcher/door", "watcher/outbox", "watcher/run", "watcher/session", "watcher/workspace",
 		},
 		theirs: []string{unix},
 	},

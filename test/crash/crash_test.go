@@ -133,11 +133,18 @@ func newScene(t *testing.T, sandbox string, change ...func(*house.Plan)) *scene 
 
 // withModel adds a model gateway, and a profile whose runs have a door.
 func withModel(p *house.Plan) {
-	p.Top = `gateway: {routes: {model: {preset: ollama}, claude: {preset: anthropic, upstream: "http://localhost:11434", http_to: localhost, private: true, header: ""}}}`
-	p.Offers += ", talks, listens"
+	p.Top = `gateway: {routes: {model: {preset: ollama}, claude: {preset: anthropic, upstream: "http://localhost:11434", http_to: localhost, private: true, header: ""}, mind: {preset: anthropic, credential: {file: /dev/null}}}}`
+	p.Offers += ", talks, listens, minds"
 	p.Profiles += "\n  talks:\n    timeout: {default: 2m, min: 1s, max: 5m}\n    routes: [model]"
 	p.Profiles += fmt.Sprintf("\n  listens:\n    timeout: {default: 2m, min: 1s, max: 5m}\n    routes: [claude]\n    agent: claude\n    command: [/bin/sh, -c, %q]", listens)
+	p.Profiles += fmt.Sprintf("\n  minds:\n    timeout: {default: 2m, min: 1s, max: 5m}\n    agent: claude\n    model: mind\n    command: [/bin/sh, -c, %q, claude]", mind)
 }
+
+// mind is an agent that asks no model: it answers how often it was spoken to, as its session has it.
+const mind = `read -r task; echo began >>` + ledgerName + `; f=$HOME/.claude/projects/w/0-1.jsonl; mkdir -p "${f%/*}"; echo '{}' >>"$f"
+echo '{"type":"system","subtype":"init","session_id":"0-1","claude_code_version":"1"}'
+echo '{"type":"assistant","message":{"content":[{"type":"text","text":"hm"}]}}'
+echo "{\"type\":\"result\",\"subtype\":\"success\",\"is_error\":false,\"result\":\"turn $(grep -c . "$f")\"}"`
 
 // nothingIsLeft wants no sandbox, no temporary file and no note of a run.
 func (s *scene) nothingIsLeft() {

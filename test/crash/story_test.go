@@ -152,6 +152,25 @@ func talked(s *scene) {
 	})
 }
 
+// remembers wants a session to be kept once: the agent goes on with its second turn.
+func remembers(s *scene) {
+	s.Helper()
+	for turn := 1; turn <= 2; turn++ {
+		resp := s.Response(s.ask)
+		s.Want(resp, delegation.StatusCompleted, delegation.ReasonExited, 0)
+		if answer := s.Read(s.ask.Answer); answer != fmt.Sprintf("turn %d", turn) || resp.SessionID == "" || len(resp.Warnings) > 0 {
+			s.Errorf("it answers %q, with the session %q, and is warned of %q", answer, resp.SessionID, resp.Warnings)
+		}
+		if turn == 1 {
+			s.ask = s.Submit(house.Ask{ID: "s1", Request: "req on", Task: "think on", Profile: "minds", Session: resp.SessionID, Workspace: s.ask.Workspace})
+		}
+	}
+	s.Eventually("nothing of a sandbox is left in the store", func() bool {
+		left, err := os.ReadDir(filepath.Join(s.State, "sessions", "incoming"))
+		return err == nil && len(left) == 0
+	})
+}
+
 // ends wants a reason, and a status.
 func ends(status delegation.Status, reason delegation.Reason) func(*scene) {
 	return func(s *scene) { s.Helper(); s.Want(s.Response(s.ask), status, reason, -1) }
@@ -484,6 +503,7 @@ var stories = map[string]*story{
 	"resource.attested":  {model: true, during: submitTo("talks", hello), done: talked},
 	"resource.ended":     {model: true, during: submitTo("talks", hello), done: talked},
 	"resource.released":  {model: true, during: submitTo("talks", hello), done: talked},
+	"session.kept":       {model: true, during: submitTo("minds", "think"), done: remembers},
 	"attempt.recorded": {
 		during: func(s *scene) { submitTo("again", long)(s); s.Says(s.ask, "hello"); removeSandboxes(s) }, after: letOn, done: says("hello\nthere\n"),
 	},

@@ -16,7 +16,7 @@ import (
 
 // Ask is one request; zero fields get what the real client would write.
 type Ask struct {
-	ID, Request, Task, Workspace, Answer, Profile, Parent string
+	ID, Request, Task, Workspace, Answer, Profile, Parent, Session string
 
 	Timeout int
 	Context []string
@@ -51,6 +51,9 @@ func (h *House) Submit(a Ask) Ask {
 	}
 	if a.Parent != "" {
 		body["parent_id"] = a.Parent
+	}
+	if a.Session != "" {
+		body["session_id"] = a.Session
 	}
 	if a.Context != nil {
 		body["context_paths"] = a.Context

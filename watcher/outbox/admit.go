@@ -82,11 +82,29 @@ func (d *admitter) admit(ctx context.Context, in Intake, request delegation.Requ
 	case err != nil:
 		return d.gate.trouble(err)
 	}
+	if refusal := d.refuseSession(in.rawID, request.SubagentID, spec.Process); refusal != nil {
+		return d.refuse(ctx, in, key, refusal)
+	}
 	for lost := 1; lost < key.Attempt; lost++ {
 		warnings = append(warnings, delegation.LostAttempt(lost))
 	}
 	d.supersede(in.rawID, "")
 	return d.begin(ctx, in, d.Admission(key, in, spec, warnings))
+}
+
+// refuseSession says why a request cannot go on with the session that it names. A run of its subagent that has not ended may still leave
+// that session: then it is looked at again when that one is over.
+func (d *admitter) refuseSession(rawID string, id delegation.SubagentID, p sandbox.Process) *delegation.Refusal {
+	if p.Session == "" {
+		return nil
+	}
+	if d.Session == nil {
+		return &delegation.Refusal{Code: delegation.CodeSession, Field: "session_id", Text: "This watcher keeps no sessions.", Hint: "ask without session_id"}
+	}
+	if _, running := d.newest(rawID); running {
+		return nil
+	}
+	return d.Session(d.ID, id, p)
 }
 
 // begin records an admission and has it carried. An earlier watcher may have got so far too, or to the run's end.

@@ -7,6 +7,7 @@ import (
 
 	"torno/delegation"
 	"torno/internal/journal"
+	"torno/sandbox"
 	"torno/watcher/notice"
 	"torno/watcher/schedule"
 )
@@ -20,7 +21,10 @@ type Host struct {
 	Born          time.Time       // when the watcher began
 	MaxRequestAge time.Duration   // 0 for no bound
 	Reopen        func()          // has all outboxes opened anew
-	Log           *slog.Logger
+	// Session says why a subagent of an outbox cannot go on with the session that its request names; nil where it can. The function is nil
+	// where no session is kept.
+	Session func(outbox string, id delegation.SubagentID, p sandbox.Process) *delegation.Refusal
+	Log     *slog.Logger
 }
 
 // carrier carries admissions to their answers, and finds those that are on their way.

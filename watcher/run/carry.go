@@ -222,6 +222,7 @@ func (r *runner) create() (verdict, bool) {
 		handle.Above = r.workplace.held.AboveThen
 	}
 	r.handle, r.times.created = handle, time.Now()
+	r.holder.Spec.Files = r.spec.Files // what a resource has added may be large, and is in the sandbox now
 	return verdict{}, true
 }
 

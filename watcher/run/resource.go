@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -43,6 +44,9 @@ type Holder struct {
 type Used struct {
 	Model   *delegation.ModelUsage // nil where it has no model
 	Refused int64                  // requests to the model that its budget did not allow
+	Session string                 // with which a later run goes on; "" where none is kept
+	// Warnings are for the response.
+	Warnings []string
 }
 
 const (
@@ -162,6 +166,8 @@ func (r *runner) endResources(v *verdict) {
 		if used.Model != nil {
 			r.model = used.Model
 		}
+		r.session = cmp.Or(used.Session, r.session)
+		r.warnings = append(r.warnings, used.Warnings...)
 		r.noteRefused(v, used.Refused)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"torno/delegation"
+	"torno/internal/agent"
 	"torno/internal/crash"
 	"torno/internal/journal"
 	"torno/sandbox"
@@ -25,6 +26,7 @@ type runner struct {
 	handle       sandbox.Handle
 	holder       Holder                 // of its resources, from before the sandbox is made
 	model        *delegation.ModelUsage // what it has spent
+	session      string                 // with which a later run goes on
 	out          *output.Child
 	// releasing: the journal was asked to note the release, so what is in the sandbox may be an agent.
 	releasing bool
@@ -62,6 +64,9 @@ func (runs *Runs) newRun(q Request, c Client) *runner {
 		warnings: q.Warnings, out: &output.Child{Live: r.live, Agent: q.Spec.Process.Agent != ""},
 	}
 	r.runner.out.OnAcknowledged, r.runner.out.Inputs = r.acknowledged, r.inputs.noted
+	if runs.Session != nil {
+		r.runner.out.OnSession = func(p agent.Part) { runs.Session(r.runner.sandbox, p) }
+	}
 	r.live.Note = func() {
 		crash.At("segment.noted")
 		runs.Notes.Save(r.hash, r.runner.out.Progress())

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"torno/delegation"
+	"torno/internal/agent"
 	"torno/internal/journal"
 	"torno/sandbox"
 	"torno/watcher/hang"
@@ -24,6 +25,7 @@ type Ports struct {
 	Notices    *notice.Board
 	Schedule   *schedule.Schedule
 	Resources  []Resource                                      // what runs have beside their sandboxes, in the order in which it is acquired
+	Session    func(sandbox.SandboxID, agent.Part)             // takes a part of what an agent needs to go on; nil where that is not kept
 	Launchers  map[string]sandbox.Launcher                     // by the name that profiles use
 	Workspaces func(sandbox.Spec) (workspace.Directory, error) // holds the workspace of a run
 	Hangs      *hang.Calls                                     // calls to workspaces

@@ -6,4 +6,4 @@ ALTER TABLE runs ADD COLUMN depth      INTEGER NOT NULL DEFAULT 0;
 
 CREATE INDEX runs_by_parent ON runs (parent_run) WHERE parent_run <> '' AND state <> 'ended';
 
-PRAGMA user_version = 11;
+PRAGMA user_version = 10;

@@ -1,0 +1,92 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"torno/internal/cli"
+	"torno/watcher/session"
+)
+
+func (a *app) sessionsCommand() cli.Command {
+	return cli.Command{
+		Name: "sessions", Operands: "[list | export ID | remove ID…]", Brief: "see, copy or remove what agents need to go on",
+		About: `
+When an agent's run ends, what it needs to go on with its conversation is kept in the state directory, of each subagent of an outbox the
+last session: subagent continue goes on with it. Sessions are kept as long as runs are (retention.age), at most 1000 of them and 1 GiB; the
+oldest go first. They hold what the agent was told, said and read. What is in one, only its agent knows: a child has written it, so
+look at an export as at any file of a stranger's.
+
+list    shows them; without a word too
+export  writes one to standard output: a line of JSON that says what it is, in gzip with the agent's files
+remove  removes them; a subagent whose session is removed begins anew`,
+		Examples: []string{"watcher sessions", "watcher sessions export session-0123456789abcdef0123456789abcdef > kept.gz"},
+		Options:  a.source.place(),
+		Run: func(ctx context.Context, args cli.Args) (int, error) {
+			state, err := a.stateDir(ctx)
+			if err != nil {
+				return 0, err
+			}
+			words := args.All()
+			switch {
+			case len(words) == 0 || len(words) == 1 && words[0] == "list":
+				return exitOK, a.listSessions(state)
+			case len(words) == 2 && words[0] == "export":
+				return exitOK, a.exportSession(state, words[1])
+			case len(words) > 1 && words[0] == "remove":
+				return exitOK, a.removeSessions(state, words[1:])
+			}
+			return 0, cli.Usage("sessions takes list, export and an id, or remove and ids")
+		},
+	}
+}
+
+func (a *app) listSessions(state string) error {
+	all, err := session.List(state)
+	if err != nil {
+		return err
+	}
+	if a.JSON {
+		for _, r := range all {
+			if err := a.Out.Object(r); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	for _, r := range all {
+		version := ""
+		if r.AgentVersion != "" {
+			version = " " + cli.OneLine(r.AgentVersion)
+		}
+		fmt.Fprintf(a.Out, "%s  %s  %s%s, profile %s, %d bytes after run %d, kept %s\n", r.ID, r.Subagent, cli.OneLine(r.Agent), version,
+			cli.OneLine(r.Profile), r.Size, r.Runs, r.Kept.Format(time.RFC3339))
+	}
+	return a.Out.Err()
+}
+
+// exportSession writes a bundle, but not to a terminal: a child has written the bytes.
+func (a *app) exportSession(state, id string) error {
+	if a.Out.Terminal {
+		return cli.Hint(errors.New("a session is no text for a terminal"), "send it to a file: watcher sessions export "+id+" > FILE")
+	}
+	_, err := session.Export(state, id, a.Out)
+	return withNext(err)
+}
+
+func (a *app) removeSessions(state string, ids []string) error {
+	var errs []error
+	for _, id := range ids {
+		errs = append(errs, session.Remove(state, id))
+	}
+	return withNext(errors.Join(errs...))
+}
+
+func withNext(err error) error {
+	if errors.Is(err, session.ErrNone) {
+		return cli.Hint(err, "watcher sessions lists those that are kept")
+	}
+	return err
+}

@@ -1,0 +1,169 @@
+package session
+
+import (
+	"bufio"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"strings"
+	"time"
+
+	"torno/delegation"
+	"torno/internal/agent"
+	"torno/sandbox"
+)
+
+// Record says what a session is. The host writes it, but for AgentVersion, which is the child's word.
+type Record struct {
+	Version      int               `json:"torno_session"` // of this form
+	ID           string            `json:"session_id"`
+	Outbox       string            `json:"outbox_id"`
+	Subagent     string            `json:"subagent_id"`
+	Agent        string            `json:"agent"`
+	AgentVersion string            `json:"agent_version,omitempty"`
+	Profile      string            `json:"profile"`
+	Sandbox      sandbox.SandboxID `json:"sandbox"` // that kept it
+	Began        time.Time         `json:"began_at"`
+	Kept         time.Time         `json:"kept_at"`
+	Runs         int               `json:"runs"` // that had a part in it
+	Size         int64             `json:"size"` // of the bundle
+	SHA256       string            `json:"sha256,omitempty"`
+}
+
+// recordVersion is the form of a session's file: a line of JSON, and the bundle.
+const recordVersion = 1
+
+// maxRecord bounds that line.
+const maxRecord = 16 << 10
+
+const (
+	suffix   = ".session"
+	incoming = "incoming"
+)
+
+// fileName is the name of a subagent's session.
+func fileName(outbox string, id delegation.SubagentID) string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%d:%s,%s", len(outbox), outbox, id))
+	return hex.EncodeToString(sum[:16]) + suffix
+}
+
+// newID is the id of a session that begins with a run. It is the same whenever that is asked.
+func newID(key sandbox.RunKey) string {
+	key.Attempt = 1
+	return "session-" + key.Hash()
+}
+
+// open opens a session's file, and reads its line. The file then stands at its bundle, of as many bytes as the record says.
+func open(dir *os.Root, name string) (r Record, bundle io.ReadCloser, err error) {
+	file, err := dir.Open(name)
+	if err != nil {
+		return r, nil, err
+	}
+	buffered := bufio.NewReaderSize(file, maxRecord)
+	line, err := buffered.ReadSlice('\n')
+	if err == nil {
+		err = json.Unmarshal(line, &r)
+	}
+	if err == nil && (r.Version != recordVersion || r.Size <= 0 || r.Size > agent.MaxBundle) {
+		err = errors.New("its form is another")
+	}
+	if err != nil {
+		return Record{}, nil, errors.Join(fmt.Errorf("the session %s cannot be read: %w", name, err), file.Close())
+	}
+	return r, struct {
+		io.Reader
+		io.Closer
+	}{io.LimitReader(buffered, r.Size), file}, nil
+}
+
+// List are the sessions that are kept in a state directory, the newest first. It needs no watcher.
+func List(state string) ([]Record, error) {
+	dir, err := openDir(state)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
+	kept, err := list(dir)
+	if err != nil {
+		return nil, err
+	}
+	var all []Record
+	for _, k := range kept {
+		r, bundle, err := open(dir, k.name)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // another has taken its place, or it was pruned
+		}
+		if err != nil {
+			return all, err
+		}
+		_ = bundle.Close()
+		all = append(all, r)
+	}
+	return all, nil
+}
+
+// ErrNone says that there is no such session.
+var ErrNone = errors.New("no such session is kept")
+
+// Export writes the bundle of a session.
+func Export(state, id string, to io.Writer) (Record, error) {
+	dir, name, err := find(state, id)
+	if err != nil {
+		return Record{}, err
+	}
+	defer dir.Close()
+	r, bundle, err := open(dir, name)
+	if err != nil {
+		return r, err
+	}
+	defer bundle.Close()
+	n, err := io.Copy(to, bundle)
+	if err == nil && n != r.Size {
+		err = io.ErrUnexpectedEOF
+	}
+	return r, err
+}
+
+// Remove removes a session.
+func Remove(state, id string) error {
+	dir, name, err := find(state, id)
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	return dir.Remove(name)
+}
+
+// find finds the file of a session by its id.
+func find(state, id string) (*os.Root, string, error) {
+	dir, err := openDir(state)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, "", fmt.Errorf("%s: %w", id, ErrNone)
+	}
+	if err != nil {
+		return nil, "", err
+	}
+	kept, err := list(dir)
+	for _, k := range kept {
+		r, bundle, err := open(dir, k.name)
+		if err != nil {
+			continue // it is another that cannot be read
+		}
+		_ = bundle.Close()
+		if r.ID == id {
+			return dir, k.name, nil
+		}
+	}
+	return nil, "", errors.Join(err, fmt.Errorf("%s: %w", id, ErrNone), dir.Close())
+}
+
+// isSession says whether a file of the store's is a session.
+func isSession(name string) bool { return strings.HasSuffix(name, suffix) }

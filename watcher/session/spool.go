@@ -1,0 +1,169 @@
+package session
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"torno/internal/agent"
+	"torno/sandbox"
+)
+
+// spool is what is known of the bundle that a sandbox is saying. Its owner is the goroutine that reads the sandbox's output.
+type spool struct {
+	bundle int   // that is coming
+	length int64 // of what has come of it
+	torn   bool  // the rest of it counts for nothing
+	taken  int64 // bytes of all bundles
+	failed error // nothing more of this sandbox is written
+}
+
+// maxTaken bounds what a sandbox may have written, also over itself.
+const maxTaken = 2 * agent.MaxBundles * agent.MaxBundle
+
+var errTooMuch = errors.New("the agent said more of its session than there can be")
+
+// The names of a sandbox's files.
+func baseName(id sandbox.SandboxID) string  { return incoming + "/" + string(id) }
+func noteName(id sandbox.SandboxID) string  { return baseName(id) + ".note" }
+func wholeName(id sandbox.SandboxID) string { return baseName(id) + ".whole" }
+func aboutName(id sandbox.SandboxID) string { return baseName(id) + ".version" }
+func partName(id sandbox.SandboxID, bundle int) string {
+	return fmt.Sprintf("%s.%d.part", baseName(id), bundle)
+}
+
+func (s *Store) writeNote(id sandbox.SandboxID, data []byte) error {
+	return s.dir.WriteFile(noteName(id), data, 0o600)
+}
+
+// said reads what is noted of a sandbox, and of which version its agent is.
+func (s *Store) said(id sandbox.SandboxID) (n note, version string, err error) {
+	if _, err := sandbox.ParseSandboxID(string(id)); err != nil {
+		return n, "", fs.ErrNotExist
+	}
+	data, err := s.dir.ReadFile(noteName(id))
+	if err != nil {
+		return n, "", err
+	}
+	if err := json.Unmarshal(data, &n); err != nil {
+		return n, "", fmt.Errorf("the note of the run: %w", err)
+	}
+	about, err := s.dir.ReadFile(aboutName(id))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return n, "", err
+	}
+	return n, string(about), nil
+}
+
+// Take takes a part of a bundle. Parts may come again, after a watcher's death: they are written over what is there. It never waits for
+// anything but the disk.
+func (s *Store) Take(id sandbox.SandboxID, p agent.Part) {
+	sp := s.spoolOf(id)
+	if sp.failed != nil || p.Bundle < sp.bundle {
+		return
+	}
+	if p.Bundle > sp.bundle {
+		s.begin(id, sp, p.Bundle)
+	}
+	if sp.torn || p.Offset > sp.length {
+		sp.torn = true // a part is missing
+		return
+	}
+	if err := s.add(id, sp, p); err != nil {
+		sp.failed = err
+		s.log.Warn("the session of a run is not kept any more", "sandbox", id, "error", err)
+		_ = s.dir.Remove(partName(id, p.Bundle))
+	}
+}
+
+// spoolOf is the spool of a sandbox. Of one that spoke to an earlier watcher the files tell.
+func (s *Store) spoolOf(id sandbox.SandboxID) *spool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	sp := s.spools[id]
+	if sp == nil {
+		sp = &spool{}
+		if _, err := s.dir.Stat(noteName(id)); err != nil {
+			sp.failed = fmt.Errorf("nothing is noted of the run: %w", err)
+		}
+		s.spools[id] = sp
+	}
+	return sp
+}
+
+// begin begins with another bundle. What came of an earlier one is no use any more.
+func (s *Store) begin(id sandbox.SandboxID, sp *spool, bundle int) {
+	if sp.bundle > 0 {
+		_ = s.dir.Remove(partName(id, sp.bundle))
+	}
+	*sp = spool{bundle: bundle, taken: sp.taken}
+	if info, err := s.dir.Stat(partName(id, bundle)); err == nil {
+		sp.length = info.Size()
+	}
+}
+
+// add writes a part; with the last one the bundle takes the place of an earlier one.
+func (s *Store) add(id sandbox.SandboxID, sp *spool, p agent.Part) error {
+	if sp.taken += int64(len(p.Data)); sp.taken > maxTaken {
+		return errTooMuch
+	}
+	name := partName(id, p.Bundle)
+	file, err := s.dir.OpenFile(name, os.O_WRONLY|os.O_CREATE, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = file.WriteAt(p.Data, p.Offset)
+	end := p.Offset + int64(len(p.Data))
+	if err == nil && p.Last {
+		err = file.Truncate(end)
+	}
+	if err = errors.Join(err, file.Close()); err != nil {
+		return err
+	}
+	sp.length = max(sp.length, end)
+	if !p.Last {
+		return nil
+	}
+	sp.torn = true // a bundle ends once
+	if err := s.dir.WriteFile(aboutName(id), []byte(p.Version), 0o600); err != nil {
+		return err
+	}
+	return s.dir.Rename(name, wholeName(id))
+}
+
+// whyNone says why a sandbox has no whole bundle; nil where its agent has not said any.
+func (s *Store) whyNone(id sandbox.SandboxID) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch sp := s.spools[id]; {
+	case sp == nil || sp.bundle == 0 && sp.failed == nil:
+		return nil
+	case sp.failed != nil:
+		return sp.failed
+	}
+	return errTorn
+}
+
+// drop removes what a sandbox has left.
+func (s *Store) drop(id sandbox.SandboxID) error {
+	if _, err := sandbox.ParseSandboxID(string(id)); err != nil {
+		return nil //nolint:nilerr // no file has such a name
+	}
+	s.mu.Lock()
+	sp := s.spools[id]
+	delete(s.spools, id)
+	s.mu.Unlock()
+	names := []string{wholeName(id), aboutName(id), noteName(id)}
+	if sp != nil && sp.bundle > 0 {
+		names = append(names, partName(id, sp.bundle))
+	}
+	var errs []error
+	for _, name := range names {
+		if err := s.dir.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,294 @@
+package session
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"torno/delegation"
+	"torno/internal/agent"
+	"torno/internal/crash"
+	"torno/sandbox"
+	"torno/watcher/run"
+)
+
+// Name is the store's directory in a state directory.
+const Name = "sessions"
+
+// Bounds are how much is kept.
+type Bounds struct {
+	Age    time.Duration // since a session was kept; 0 for any
+	Number int
+	Bytes  int64
+}
+
+// Usual are the bounds beside the age.
+var Usual = Bounds{Number: 1000, Bytes: 1 << 30}
+
+// Store keeps sessions. It is a run.Resource.
+type Store struct {
+	dir    *os.Root
+	bounds Bounds
+	log    *slog.Logger
+	left   []string // files that sandboxes of earlier watchers have left
+
+	keeping sync.Mutex // one session at a time takes the place of an earlier one
+
+	mu     sync.Mutex
+	spools map[sandbox.SandboxID]*spool // of the sandboxes that said something to this watcher
+}
+
+// Open opens the store of a state directory, which it makes.
+func Open(state string, b Bounds, log *slog.Logger) (*Store, error) {
+	if err := os.MkdirAll(filepath.Join(state, Name, incoming), 0o700); err != nil {
+		return nil, fmt.Errorf("make the directory for sessions: %w", err)
+	}
+	dir, err := openDir(state)
+	if err != nil {
+		return nil, err
+	}
+	s := &Store{dir: dir, bounds: b, log: log, spools: map[sandbox.SandboxID]*spool{}}
+	entries, err := fs.ReadDir(dir.FS(), incoming)
+	for _, e := range entries {
+		s.left = append(s.left, e.Name())
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("read the directory for sessions: %w", err), dir.Close())
+	}
+	return s, nil
+}
+
+func openDir(state string) (*os.Root, error) { return os.OpenRoot(filepath.Join(state, Name)) }
+
+// Close closes the store.
+func (s *Store) Close() error { return s.dir.Close() }
+
+// note is what the host knows of a run whose session may be kept. It is on the disk before the sandbox is made: a next watcher needs it.
+type note struct {
+	ID       string
+	Outbox   string
+	Subagent delegation.SubagentID
+	Agent    string
+	Profile  string
+	Began    time.Time
+	Runs     int
+}
+
+// Refuse says why a request cannot go on with a session; nil where it can.
+func (s *Store) Refuse(outbox string, id delegation.SubagentID, p sandbox.Process) *delegation.Refusal {
+	if p.Session == "" {
+		return nil
+	}
+	_, bundle, refusal := s.find(outbox, id, p)
+	if refusal == nil {
+		_ = bundle.Close()
+	}
+	return refusal
+}
+
+// Ready is for run.Resource.
+func (s *Store) Ready(context.Context, run.Holder) error { return nil }
+
+// Acquire is for run.Resource.
+func (s *Store) Acquire(_ context.Context, h *run.Holder) error {
+	process := h.Spec.Process
+	if process.Agent == "" {
+		return nil
+	}
+	n := note{
+		ID: newID(h.Key), Outbox: h.Key.Outbox, Subagent: h.Key.Subagent, Agent: process.Agent, Profile: h.Spec.Profile,
+		Began: time.Now().UTC(), Runs: 1,
+	}
+	if process.Session != "" {
+		r, content, refusal := s.read(h.Key, process)
+		if refusal != nil {
+			return refusal
+		}
+		n.ID, n.Began, n.Runs = r.ID, r.Began, r.Runs+1
+		h.Spec.Files = append(slices.Clone(h.Spec.Files), sandbox.File{Name: sandbox.SessionFile, Content: content})
+	}
+	data, err := json.Marshal(n)
+	if err == nil {
+		err = s.writeNote(h.Sandbox, data)
+	}
+	if err != nil {
+		s.log.Warn("the session of a run will not be kept", "sandbox", h.Sandbox, "error", err)
+	}
+	return nil
+}
+
+// read returns the session that a run goes on with.
+func (s *Store) read(key sandbox.RunKey, p sandbox.Process) (Record, []byte, *delegation.Refusal) {
+	r, bundle, refusal := s.find(key.Outbox, key.Subagent, p)
+	if refusal != nil {
+		return r, nil, refusal
+	}
+	defer bundle.Close()
+	sum := sha256.New()
+	content, err := io.ReadAll(io.TeeReader(bundle, sum))
+	if err == nil && hex.EncodeToString(sum.Sum(nil)) != r.SHA256 {
+		err = errors.New("it is not what was kept")
+	}
+	if err != nil {
+		return r, nil, unreadable(key.Subagent, err)
+	}
+	return r, content, nil
+}
+
+// find finds the session that a request names.
+func (s *Store) find(outbox string, id delegation.SubagentID, p sandbox.Process) (Record, io.ReadCloser, *delegation.Refusal) {
+	r, bundle, err := open(s.dir, fileName(outbox, id))
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return r, nil, refuse("No session of subagent %s is kept: it never had one, or it was too old or too many", "ask without session_id: the workspace is still there", id)
+	case err != nil:
+		return r, nil, unreadable(id, err)
+	}
+	refusal := other(r, p)
+	if r.Outbox != outbox || r.Subagent != id.String() {
+		refusal = refuse("The session that is kept for subagent %s is another subagent's", "ask without session_id, and tell the operator", id)
+	}
+	if refusal != nil {
+		_ = bundle.Close()
+		return r, nil, refusal
+	}
+	return r, bundle, nil
+}
+
+// other says why a session is not the one that a process may go on with.
+func other(r Record, p sandbox.Process) *delegation.Refusal {
+	if p.Session != delegation.SessionLast && p.Session != r.ID {
+		return refuse("The session %s is gone: a later one of the same subagent took its place", "the session that is kept is "+r.ID+"; \"last\" names it too", p.Session)
+	}
+	if p.Agent != r.Agent {
+		return refuse("The session is one of %s, and the profile's agent is %s", "name a profile with that agent; the session was kept with the profile "+r.Profile, r.Agent, p.Agent)
+	}
+	return nil
+}
+
+func unreadable(id delegation.SubagentID, err error) *delegation.Refusal {
+	return refuse("The session of subagent %s cannot be read: %v", "ask without session_id, and tell the operator", id, err)
+}
+
+func refuse(format, hint string, args ...any) *delegation.Refusal {
+	return &delegation.Refusal{Code: delegation.CodeSession, Field: "session_id", Text: fmt.Sprintf(format, args...) + ".", Hint: hint}
+}
+
+// Attested is for run.Resource.
+func (s *Store) Attested(context.Context, run.Holder, sandbox.Attestation) error { return nil }
+
+// End is for run.Resource.
+func (s *Store) End(_ context.Context, h run.Holder) (run.Used, error) {
+	id, err := s.keep(h.Sandbox)
+	if err != nil {
+		s.log.Warn("the session of a run was not kept", "subagent", h.Key.Subagent, "sandbox", h.Sandbox, "error", err)
+		return run.Used{Warnings: []string{"The agent's session was not kept: " + err.Error() + ". An earlier one stays."}}, nil
+	}
+	return run.Used{Session: id}, nil
+}
+
+// Release is for run.Resource. A run that was lost had no end: what it kept until then is kept.
+func (s *Store) Release(_ context.Context, id sandbox.SandboxID) error {
+	_, err := s.keep(id)
+	if errors.Is(err, errTorn) {
+		err = nil
+	}
+	return errors.Join(err, s.drop(id))
+}
+
+// errTorn says that an agent's session did not come whole.
+var errTorn = errors.New("no bundle of it came whole")
+
+// keep puts the last whole bundle of a sandbox into its subagent's place, and returns the session's id: "" where there is none. It may be
+// called again.
+func (s *Store) keep(id sandbox.SandboxID) (string, error) {
+	s.keeping.Lock()
+	defer s.keeping.Unlock()
+	n, version, err := s.said(id)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return "", nil // the run has no session, or what it had was let go of
+	case err != nil:
+		return "", err
+	}
+	name := fileName(n.Outbox, n.Subagent)
+	if r, bundle, err := open(s.dir, name); err == nil {
+		_ = bundle.Close()
+		if r.Sandbox == id {
+			return r.ID, s.done(id)
+		}
+	}
+	bundle, err := s.dir.ReadFile(wholeName(id))
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", s.whyNone(id)
+	}
+	if err != nil || len(bundle) == 0 || len(bundle) > agent.MaxBundle {
+		return "", cmp.Or(err, errTorn)
+	}
+	sum := sha256.Sum256(bundle)
+	r := Record{
+		Version: recordVersion, ID: n.ID, Outbox: n.Outbox, Subagent: n.Subagent.String(), Agent: n.Agent, AgentVersion: version, Profile: n.Profile,
+		Sandbox: id, Began: n.Began, Kept: time.Now().UTC(), Runs: n.Runs, Size: int64(len(bundle)), SHA256: hex.EncodeToString(sum[:]),
+	}
+	if err := s.replace(name, r, bundle); err != nil {
+		return "", err
+	}
+	s.prune(name)
+	return r.ID, s.done(id)
+}
+
+// done takes away a bundle that was kept: it must not come into the place of a later one.
+func (s *Store) done(id sandbox.SandboxID) error {
+	err := s.dir.Remove(wholeName(id))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+// replace writes a session, whole and on the disk, into the place of an earlier one.
+func (s *Store) replace(name string, r Record, bundle []byte) error {
+	line, err := json.Marshal(r)
+	if err != nil {
+		return err
+	}
+	temp := filepath.Join(incoming, name+".new")
+	if err := writeFile(s.dir, temp, slices.Concat(line, []byte("\n"), bundle)); err != nil {
+		return err
+	}
+	crash.At("session.kept")
+	if err := s.dir.Rename(temp, name); err != nil {
+		return err
+	}
+	return syncDir(s.dir)
+}
+
+// writeFile writes a file that is on the disk when it returns.
+func writeFile(dir *os.Root, name string, data []byte) error {
+	file, err := dir.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(data)
+	return errors.Join(err, file.Sync(), file.Close())
+}
+
+func syncDir(dir *os.Root) error {
+	here, err := dir.Open(".")
+	if err != nil {
+		return err
+	}
+	return errors.Join(here.Sync(), here.Close())
+}
