@@ -44,6 +44,9 @@ type Result struct {
 	Timings     *delegation.Timings
 	Usage       *delegation.Usage
 	Workspace   string
+	Profile     string
+	// SessionID names what the host has kept of the agent's conversation; "" where it has kept nothing. See Manager.Continue.
+	SessionID string
 
 	TakenAt time.Time // when the result was acknowledged; zero unless it is a copy, see Manager.Taken
 }
@@ -75,6 +78,7 @@ func (r *Run) collect(response delegation.Response) Result {
 		Error: response.Error, Warnings: response.Warnings,
 		Attempt: response.Attempt, StartedAt: response.StartedAt, CompletedAt: response.CompletedAt,
 		Timings: response.Timings, Usage: response.Usage, Workspace: r.workspace,
+		Profile: response.Profile, SessionID: response.SessionID,
 	}
 	if ran(response) {
 		r.readAnswer(&result)

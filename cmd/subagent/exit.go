@@ -100,6 +100,7 @@ var troubles = []struct {
 		"on the host, start `watcher run --dir DIR`, where DIR is this outbox as the host sees it",
 	},
 	{manager.ErrNoRun, exitTrouble, "no_run", "subagent list shows the runs whose result was not taken"},
+	{manager.ErrRunning, exitTrouble, "running", "wait for its end with subagent wait, or end it with subagent cancel; what it knows by then is kept"},
 	{manager.ErrOutstanding, exitTrouble, "outstanding", "take its result with subagent wait, or spawn with --replace"},
 	{manager.ErrSuperseded, exitCancelled, "superseded", "subagent wait takes the result of the later request"},
 	{manager.ErrGone, exitTrouble, "gone", "spawn again if the result is still needed"},

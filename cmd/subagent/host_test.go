@@ -15,13 +15,13 @@ import (
 
 // hostMain is a watcher by hand, for stories:
 //
-//	host beat [stopping | stopped | old | TEXT]     say that the outbox is served, with a notice
+//	host beat [stopping | stopped | old | sessions | TEXT]     say that the outbox is served, with a notice
 //	host serve                                      say so again and again, until it is killed
 //	host await NAME                                 wait for a file of the outbox
 //	host hears FILE TEXT                            wait for a text in a file
 //	host queued ID N | host running ID              say where the run stands
 //	host output ID stdout|stderr TEXT               publish live output, the first time as segment 1
-//	host end ID STATUS REASON EXIT [ANSWER] [TAIL]  answer the run
+//	host end ID STATUS REASON EXIT [ANSWER] [TAIL] [SESSION]  answer the run
 //	host refuse ID CODE FIELD TEXT HINT             turn it down
 func hostMain() {
 	if err := hostDo(os.Getenv("TORNO_OUTBOX"), os.Args[1], os.Args[2:]); err != nil {
@@ -87,6 +87,8 @@ func (h hostDir) beat(args []string) error {
 	}
 	switch text := strings.Join(args, " "); text {
 	case "":
+	case "sessions":
+		beat.Features = []string{delegation.FeatureSessions}
 	case "stopping":
 		beat.Stopping = true
 	case "stopped":
@@ -183,6 +185,9 @@ func (h hostDir) end(r delegation.Request, args []string) error {
 	}
 	if len(args) > 4 {
 		response.StderrTail = unescape(args[4])
+	}
+	if len(args) > 5 {
+		response.SessionID, response.Profile = args[5], r.Profile.String()
 	}
 	return h.respond(r, response)
 }

@@ -42,6 +42,8 @@ type ended struct {
 	Timings         *delegation.Timings `json:"timings_ms,omitempty"`
 	Usage           *delegation.Usage   `json:"usage,omitempty"`
 	Workspace       string              `json:"workspace"`
+	Profile         string              `json:"profile,omitempty"`
+	SessionID       string              `json:"session_id,omitempty"`
 	TakenAt         time.Time           `json:"taken_at,omitzero"`
 }
 
@@ -52,7 +54,7 @@ func endedOf(r manager.Result) ended {
 		Answer: r.Answer, AnswerFrom: r.AnswerFrom, AnswerTruncated: r.AnswerTruncated, AnswerWhole: r.AnswerWhole, Partial: r.Partial,
 		StdoutTail: r.StdoutTail, StderrTail: r.StderrTail,
 		Warnings: r.Warnings, Attempt: r.Attempt, StartedAt: r.StartedAt, CompletedAt: r.CompletedAt,
-		Timings: r.Timings, Usage: r.Usage, Workspace: r.Workspace, TakenAt: r.TakenAt,
+		Timings: r.Timings, Usage: r.Usage, Workspace: r.Workspace, Profile: r.Profile, SessionID: r.SessionID, TakenAt: r.TakenAt,
 	}
 	if r.AnswerErr != nil {
 		e.AnswerError = r.AnswerErr.Error()

@@ -49,7 +49,7 @@ are left out, and links that lead out of DIR; what else is left out is said.`,
 			{Name: "timeout", Value: "TIME", Help: "how long the child may run; by default 5m", Set: cli.Duration(&o.Timeout)},
 			{Name: "profile", Value: "NAME", Help: "one that the watcher offers; by default its first", Set: cli.Text(&o.Profile)},
 			{Name: "model", Value: "NAME", Help: "the model, for profiles that use one", Set: cli.Text(&o.Model)},
-			{Name: "session", Value: "ID", Help: "the session to resume, for profiles that have them", Set: cli.Text(&o.SessionID)},
+			{Name: "session", Value: "ID", Help: "the session to go on with; subagent continue knows it by itself", Set: cli.Text(&o.SessionID)},
 			{Name: "parent", Value: "ID", Help: "the subagent for whose run this is: it ends with that run; another word is kept for the records", Set: cli.Text(&o.ParentID)},
 			{Name: "answer", Value: "FILE", Help: "where in the workspace the answer will be; by default answer.txt", Set: cli.Text(&o.AnswerFile)},
 			{Name: "id", Value: "ID", Help: "the subagent; by default a new one", Set: cli.Text(&o.ID)},
@@ -61,7 +61,7 @@ are left out, and links that lead out of DIR; what else is left out is said.`,
 			if err := c.complete(&o, operands); err != nil {
 				return 0, err
 			}
-			return c.spawn(ctx, o, from, wait || follow, follow)
+			return c.spawn(ctx, o, from, (*manager.Manager).Spawn, wait || follow, follow)
 		},
 	}
 }
@@ -106,8 +106,11 @@ func (c *app) task(operands []string) (string, error) {
 	return task, nil
 }
 
+// asker asks for a child, for a new one or for one that goes on.
+type asker func(*manager.Manager, context.Context, manager.SpawnOptions) (*manager.Run, error)
+
 // spawn asks for the child, and with wait stays until its end; with follow it shows what the child does meanwhile.
-func (c *app) spawn(ctx context.Context, o manager.SpawnOptions, from copyOptions, wait, follow bool) (int, error) {
+func (c *app) spawn(ctx context.Context, o manager.SpawnOptions, from copyOptions, ask asker, wait, follow bool) (int, error) {
 	m, err := c.open()
 	if err != nil {
 		return 0, err
@@ -119,7 +122,7 @@ func (c *app) spawn(ctx context.Context, o manager.SpawnOptions, from copyOption
 		}
 	}
 	o.Made = func(id string) error { return c.forget(m, id) }
-	run, err := m.Spawn(ctx, o)
+	run, err := ask(m, ctx, o)
 	if err != nil {
 		return 0, err
 	}
