@@ -190,6 +190,7 @@ type ask struct {
 	timeout                      int
 	outbox                       string
 	parent                       string
+	profile, session             string
 }
 
 // submit writes a request as the real client does: aside, then renamed.
@@ -216,7 +217,7 @@ func (d *desk) submit(a ask) ask {
 func (d *desk) body(a ask) []byte {
 	d.Helper()
 	fields := map[string]any{
-		"version": 1, "subagent_id": a.id, "request_id": a.request, "task": a.task, "yaml_config": map[string]any{},
+		"profile": a.profile, "session_id": a.session, "version": 1, "subagent_id": a.id, "request_id": a.request, "task": a.task, "yaml_config": map[string]any{},
 		"answer_file": filepath.Join(a.workspace, "answer.txt"), "workspace": a.workspace, "timeout_seconds": a.timeout,
 	}
 	if a.parent != "" {

@@ -70,12 +70,20 @@ func (r *runner) acquire() (verdict, bool) {
 		case reason != "":
 			return verdict{reason: reason}, false
 		case errors.As(err, &refusal):
-			return verdict{reason: delegation.ReasonLaunchFailed, refusal: refusal}, false
+			return turnedDown(refusal), false
 		default:
 			return failed(delegation.CodeLaunch, err), false
 		}
 	}
 	return verdict{}, true
+}
+
+// turnedDown is the end of a run that cannot have a resource: because of what its request says, or because the host cannot give it.
+func turnedDown(refusal *delegation.Refusal) verdict {
+	if refusal.Code == delegation.CodeLaunch {
+		return verdict{reason: delegation.ReasonLaunchFailed, refusal: refusal}
+	}
+	return verdict{reason: delegation.ReasonRefused, refusal: refusal}
 }
 
 // attested tells the run's resources what the host saw.

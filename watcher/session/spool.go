@@ -6,18 +6,20 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"sync"
 
 	"torno/internal/agent"
 	"torno/sandbox"
 )
 
-// spool is what is known of the bundle that a sandbox is saying. Its owner is the goroutine that reads the sandbox's output.
+// spool is what is known of the bundle that a sandbox is saying.
 type spool struct {
-	bundle int   // that is coming
-	length int64 // of what has come of it
-	torn   bool  // the rest of it counts for nothing
-	taken  int64 // bytes of all bundles
-	failed error // nothing more of this sandbox is written
+	mu     sync.Mutex // guards what follows, and what is written
+	bundle int        // that is coming
+	length int64      // of what has come of it
+	torn   bool       // the rest of it counts for nothing
+	taken  int64      // bytes of all bundles
+	failed error      // nothing more of this sandbox is written
 }
 
 // maxTaken bounds what a sandbox may have written, also over itself.
@@ -61,6 +63,8 @@ func (s *Store) said(id sandbox.SandboxID) (n note, version string, err error) {
 // anything but the disk.
 func (s *Store) Take(id sandbox.SandboxID, p agent.Part) {
 	sp := s.spoolOf(id)
+	sp.mu.Lock()
+	defer sp.mu.Unlock()
 	if sp.failed != nil || p.Bundle < sp.bundle {
 		return
 	}
@@ -98,7 +102,7 @@ func (s *Store) begin(id sandbox.SandboxID, sp *spool, bundle int) {
 	if sp.bundle > 0 {
 		_ = s.dir.Remove(partName(id, sp.bundle))
 	}
-	*sp = spool{bundle: bundle, taken: sp.taken}
+	sp.bundle, sp.length, sp.torn = bundle, 0, false
 	if info, err := s.dir.Stat(partName(id, bundle)); err == nil {
 		sp.length = info.Size()
 	}
@@ -136,9 +140,15 @@ func (s *Store) add(id sandbox.SandboxID, sp *spool, p agent.Part) error {
 // whyNone says why a sandbox has no whole bundle; nil where its agent has not said any.
 func (s *Store) whyNone(id sandbox.SandboxID) error {
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	switch sp := s.spools[id]; {
-	case sp == nil || sp.bundle == 0 && sp.failed == nil:
+	sp := s.spools[id]
+	s.mu.Unlock()
+	if sp == nil {
+		return nil
+	}
+	sp.mu.Lock()
+	defer sp.mu.Unlock()
+	switch {
+	case sp.bundle == 0 && sp.failed == nil:
 		return nil
 	case sp.failed != nil:
 		return sp.failed
@@ -156,8 +166,10 @@ func (s *Store) drop(id sandbox.SandboxID) error {
 	delete(s.spools, id)
 	s.mu.Unlock()
 	names := []string{wholeName(id), aboutName(id), noteName(id)}
-	if sp != nil && sp.bundle > 0 {
-		names = append(names, partName(id, sp.bundle))
+	if sp != nil {
+		sp.mu.Lock()
+		defer sp.mu.Unlock()
+		names = append(names, partName(id, max(1, sp.bundle)))
 	}
 	var errs []error
 	for _, name := range names {
