@@ -2,7 +2,9 @@ package configs
 
 import (
 	"fmt"
+	"io/fs"
 	"maps"
+	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -19,6 +21,7 @@ func (c *Config) checkProfile(r *report, p *compile.Profile) {
 	checkCommand(r, key, p)
 	checkTimeouts(r, key+".timeout", p.Timeout)
 	checkEnv(r, key+".env", p.Env)
+	checkArtifacts(r, key, p.Artifacts)
 	if l := p.Limits; l.Tmp+l.Home+l.Shm > l.Memory {
 		r.warn(key+".limits", "tmp, home and shm hold %s together and count as memory, of which there is %s",
 			showSize(l.Tmp+l.Home+l.Shm), showSize(l.Memory))
@@ -45,6 +48,22 @@ func checkCommand(r *report, key string, p *compile.Profile) {
 	}
 	if i := compile.TaskMayBeOption(p.Command); i >= 0 {
 		r.warn(fmt.Sprintf("%s.command[%d]", key, i), `a task that begins with "-" may be read as an option here; put "--" before it, or use {{.TaskFile}}`)
+	}
+}
+
+// checkArtifacts refuses patterns that no file in a workspace can match.
+func checkArtifacts(r *report, key string, patterns []string) {
+	for i, pattern := range patterns {
+		at := fmt.Sprintf("%s.artifacts[%d]", key, i)
+		if _, err := path.Match(pattern, ""); err != nil {
+			r.problem(at, "%q is no pattern: * stands for a part of a name, and [ begins a class of characters", pattern)
+			continue
+		}
+		if name := strings.TrimSuffix(pattern, "/"); !fs.ValidPath(name) || name == "." {
+			r.problem(at, "%q is no path in a workspace; write one such as report.pdf, report/ or out/*.json", pattern)
+		} else if name != pattern && strings.ContainsAny(name, `*?[\`) {
+			r.problem(at, "%q has a pattern and ends with a slash; what ends so is a directory, with all below it", pattern)
+		}
 	}
 }
 

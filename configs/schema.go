@@ -84,6 +84,7 @@ func (c *Config) profileSchema(p *compile.Profile) object {
 		{"model", onlyIf{model{p}, p.Model+p.ModelRoute != ""}},
 		{"programs", list[compile.Programs]{&p.Programs, 32, func(to *compile.Programs) value { return programs{to} }, "; write a list of paths, or of {host, as}"}},
 		{"command", list[string]{&p.Command, 256, func(s *string) value { return argument{s} }, "; write one element for each argument: nothing is split, no shell is used"}},
+		{"artifacts", list[string]{&p.Artifacts, 32, func(s *string) value { return text{s, 256} }, "; write a list of patterns of files in the workspace, such as report/ or *.pdf"}},
 		{"answer", oneOf(&p.Answer, compile.AnswerModes...)},
 		{"answer_max", size{&p.AnswerMax, 1, runfile.MaxAnswer}},
 		{"env", literals{&p.Env}},

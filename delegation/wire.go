@@ -51,6 +51,17 @@ type Response struct {
 	Attested  *bool     `json:"attested,omitempty"` // the host looked at the sandbox before the agent ran; nil where none ran
 	Profile   string    `json:"profile,omitempty"`
 	SessionID string    `json:"session_id,omitempty"` // with which another request goes on; absent where no session is kept
+	// Artifacts are the files that the profile looks for, and the run has made or changed.
+	Artifacts []Artifact `json:"artifacts,omitempty"`
+}
+
+// Artifact is a file that a run has made or changed. Path, below the workspace, is the child's word; the rest the host has seen. What lies
+// there later may be another file.
+type Artifact struct {
+	Path   string `json:"path"`
+	Size   int64  `json:"size"`
+	SHA256 string `json:"sha256,omitempty"` // absent where there is too much to read
+	Type   string `json:"type"`             // by the end of its name
 }
 
 // SessionLast in a request is the session that is kept of its subagent, whichever that is.

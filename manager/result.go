@@ -47,6 +47,8 @@ type Result struct {
 	Profile     string
 	// SessionID names what the host has kept of the agent's conversation; "" where it has kept nothing. See Manager.Continue.
 	SessionID string
+	// Artifacts are the files that the host has seen in the workspace, when the run was over. Their paths are the child's words.
+	Artifacts []delegation.Artifact
 
 	TakenAt time.Time // when the result was acknowledged; zero unless it is a copy, see Manager.Taken
 }
@@ -78,7 +80,7 @@ func (r *Run) collect(response delegation.Response) Result {
 		Error: response.Error, Warnings: response.Warnings,
 		Attempt: response.Attempt, StartedAt: response.StartedAt, CompletedAt: response.CompletedAt,
 		Timings: response.Timings, Usage: response.Usage, Workspace: r.workspace,
-		Profile: response.Profile, SessionID: response.SessionID,
+		Profile: response.Profile, SessionID: response.SessionID, Artifacts: response.Artifacts,
 	}
 	if ran(response) {
 		r.readAnswer(&result)

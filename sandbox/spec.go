@@ -25,6 +25,8 @@ type Spec struct {
 	// Owners are the users of the host that may own the workspace. The child has the rights of its owner to files, and no
 	// other's. 0 counts where the child has a uid of its own (idmapped mounts), in mounts that are Allowed.
 	Owners []uint32 `json:"owners,omitempty"`
+	// Artifacts are patterns of files in the workspace that the answer tells of. Launchers do not read it.
+	Artifacts []string `json:"artifacts,omitempty"`
 	// AtLeast are the guarantees without which the run is refused.
 	AtLeast []GuaranteeKey `json:"at_least,omitempty"`
 }

@@ -56,7 +56,7 @@ func (d *desk) asBefore() {
 func (d *desk) ofBefore(statements ...string) {
 	d.Helper()
 	d.sql(append(statements, `DROP TABLE outboxes`, `DROP TABLE earlier_directories`, `DROP TABLE unseen`, `DROP INDEX runs_by_parent`,
-		`ALTER TABLE runs DROP COLUMN parent`, `ALTER TABLE runs DROP COLUMN parent_run`, `ALTER TABLE runs DROP COLUMN depth`, `ALTER TABLE runs DROP COLUMN session`,
+		`ALTER TABLE runs DROP COLUMN parent`, `ALTER TABLE runs DROP COLUMN parent_run`, `ALTER TABLE runs DROP COLUMN depth`, `ALTER TABLE runs DROP COLUMN session`, `ALTER TABLE runs DROP COLUMN artifacts`,
 		`PRAGMA user_version = 5`)...)
 }
 

@@ -20,31 +20,32 @@ type spawned struct {
 
 // ended is a result.
 type ended struct {
-	SubagentID      string              `json:"subagent_id"`
-	RequestID       string              `json:"request_id"`
-	Status          delegation.Status   `json:"status"`
-	Reason          delegation.Reason   `json:"reason,omitempty"`
-	ExitCode        int                 `json:"exit_code"` // the child's
-	Exit            int                 `json:"exit"`      // this command's
-	Answer          string              `json:"answer"`
-	AnswerFrom      manager.AnswerFrom  `json:"answer_from,omitempty"`
-	AnswerTruncated bool                `json:"answer_truncated,omitempty"`
-	AnswerWhole     string              `json:"answer_whole,omitempty"`
-	AnswerError     string              `json:"answer_error,omitempty"`
-	Partial         bool                `json:"partial,omitempty"`
-	StdoutTail      string              `json:"stdout_tail"`
-	StderrTail      string              `json:"stderr_tail"`
-	Error           *cli.Trouble        `json:"error,omitempty"`
-	Warnings        []string            `json:"warnings,omitempty"`
-	Attempt         int                 `json:"attempt,omitempty"`
-	StartedAt       time.Time           `json:"started_at,omitzero"`
-	CompletedAt     time.Time           `json:"completed_at,omitzero"`
-	Timings         *delegation.Timings `json:"timings_ms,omitempty"`
-	Usage           *delegation.Usage   `json:"usage,omitempty"`
-	Workspace       string              `json:"workspace"`
-	Profile         string              `json:"profile,omitempty"`
-	SessionID       string              `json:"session_id,omitempty"`
-	TakenAt         time.Time           `json:"taken_at,omitzero"`
+	SubagentID      string                `json:"subagent_id"`
+	RequestID       string                `json:"request_id"`
+	Status          delegation.Status     `json:"status"`
+	Reason          delegation.Reason     `json:"reason,omitempty"`
+	ExitCode        int                   `json:"exit_code"` // the child's
+	Exit            int                   `json:"exit"`      // this command's
+	Answer          string                `json:"answer"`
+	AnswerFrom      manager.AnswerFrom    `json:"answer_from,omitempty"`
+	AnswerTruncated bool                  `json:"answer_truncated,omitempty"`
+	AnswerWhole     string                `json:"answer_whole,omitempty"`
+	AnswerError     string                `json:"answer_error,omitempty"`
+	Partial         bool                  `json:"partial,omitempty"`
+	StdoutTail      string                `json:"stdout_tail"`
+	StderrTail      string                `json:"stderr_tail"`
+	Error           *cli.Trouble          `json:"error,omitempty"`
+	Warnings        []string              `json:"warnings,omitempty"`
+	Attempt         int                   `json:"attempt,omitempty"`
+	StartedAt       time.Time             `json:"started_at,omitzero"`
+	CompletedAt     time.Time             `json:"completed_at,omitzero"`
+	Timings         *delegation.Timings   `json:"timings_ms,omitempty"`
+	Usage           *delegation.Usage     `json:"usage,omitempty"`
+	Workspace       string                `json:"workspace"`
+	Profile         string                `json:"profile,omitempty"`
+	SessionID       string                `json:"session_id,omitempty"`
+	Artifacts       []delegation.Artifact `json:"artifacts,omitempty"`
+	TakenAt         time.Time             `json:"taken_at,omitzero"`
 }
 
 func endedOf(r manager.Result) ended {
@@ -54,7 +55,7 @@ func endedOf(r manager.Result) ended {
 		Answer: r.Answer, AnswerFrom: r.AnswerFrom, AnswerTruncated: r.AnswerTruncated, AnswerWhole: r.AnswerWhole, Partial: r.Partial,
 		StdoutTail: r.StdoutTail, StderrTail: r.StderrTail,
 		Warnings: r.Warnings, Attempt: r.Attempt, StartedAt: r.StartedAt, CompletedAt: r.CompletedAt,
-		Timings: r.Timings, Usage: r.Usage, Workspace: r.Workspace, Profile: r.Profile, SessionID: r.SessionID, TakenAt: r.TakenAt,
+		Timings: r.Timings, Usage: r.Usage, Workspace: r.Workspace, Profile: r.Profile, SessionID: r.SessionID, Artifacts: r.Artifacts, TakenAt: r.TakenAt,
 	}
 	if r.AnswerErr != nil {
 		e.AnswerError = r.AnswerErr.Error()

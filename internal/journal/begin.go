@@ -54,7 +54,7 @@ func (j *Journal) Begin(ctx context.Context, r Run) (existing *Run, err error) {
 // without valid ids never ran and may begin again.
 const insertRun = `INSERT INTO runs (` + columns + `)
 	SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24,
-		?25, ?26, ?27, ?28, ?29, ?30, ?31, ?32, ?33, ?34, ?35, ?36, ?37, ?38, ?39, ?40, ?41, ?42, ?43, ?44, ?45, ?46, ?47
+		?25, ?26, ?27, ?28, ?29, ?30, ?31, ?32, ?33, ?34, ?35, ?36, ?37, ?38, ?39, ?40, ?41, ?42, ?43, ?44, ?45, ?46, ?47, ?48
 	WHERE ?5 = 0 OR NOT EXISTS (SELECT 1 FROM forgotten WHERE key = unhex(?1))
 		AND NOT EXISTS (SELECT 1 FROM horizons WHERE outbox = ?2 AND asked >= ?10)
 	ON CONFLICT (key) DO NOTHING`

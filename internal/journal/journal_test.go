@@ -99,6 +99,7 @@ func full(t testing.TB) Run {
 	r.Usage = &delegation.Usage{PeakMemoryBytes: 5, CPUSeconds: 0.25}
 	r.Answered, r.Content, r.Firm, r.Session = true, "\x00\xff", true, "session-1"
 	r.Descent = Descent{Parent: "p@host", Run: "k0", Depth: 3}
+	r.Artifacts = []delegation.Artifact{{Path: "a", Size: 1, SHA256: "0", Type: "t"}}
 	return r
 }
 

@@ -25,8 +25,9 @@ type Change struct {
 	Started, Ended    time.Time
 	Timings           *delegation.Timings
 	Usage             *delegation.Usage
-	Session           string // with StateEnded
-	Answered          bool   // with StateEnded: no response is owed
+	Session           string                // with StateEnded
+	Artifacts         []delegation.Artifact // with StateEnded
+	Answered          bool                  // with StateEnded: no response is owed
 }
 
 // Move takes a run from one state to the next, and writes the change in the same step. It is ErrMoved when the run is in
@@ -50,7 +51,7 @@ const moveRun = `UPDATE runs SET
 	stdout_tail = coalesce(?, stdout_tail), stderr_tail = coalesce(?, stderr_tail), warnings = coalesce(?, warnings),
 	launcher = coalesce(?, launcher), starting = coalesce(?, starting), started = coalesce(?, started),
 	ended = coalesce(?, ended), timings = coalesce(?, timings), usage = coalesce(?, usage),
-	session = coalesce(?, session), answered = answered OR ?, state = ?
+	session = coalesce(?, session), artifacts = coalesce(?, artifacts), answered = answered OR ?, state = ?
 	WHERE key = ? AND state = ?`
 
 // columns are the arguments of moveRun up to answered. An absent one is NULL.
@@ -64,7 +65,7 @@ func (c *Change) columns(starts bool) []any {
 		given(starts, timeColumn{&now}),
 		given(!c.Started.IsZero(), timeColumn{&c.Started}), given(!c.Ended.IsZero(), timeColumn{&c.Ended}),
 		given(c.Timings != nil, jsonColumn{&c.Timings}), given(c.Usage != nil, jsonColumn{&c.Usage}),
-		given(c.Session != "", c.Session), c.Answered,
+		given(c.Session != "", c.Session), given(c.Artifacts != nil, jsonColumn{&c.Artifacts}), c.Answered,
 	}
 }
 

@@ -54,7 +54,8 @@ type Run struct {
 	Timings           *delegation.Timings
 	Usage             *delegation.Usage
 	Session           string // with which a later run of the subagent goes on
-	Answered          bool   // the response was published, or is not owed
+	Artifacts         []delegation.Artifact
+	Answered          bool // the response was published, or is not owed
 	AnsweredAt        time.Time
 }
 

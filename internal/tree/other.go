@@ -17,4 +17,8 @@ func (*Dir) Measure(context.Context, Bounds) (Usage, error) { return Usage{}, Er
 func (*Dir) Inspect(context.Context, Bounds, ...string) (Findings, error) {
 	return Findings{}, ErrNeedsLinux
 }
+
+func (*Dir) Artifacts(context.Context, Bounds, Want) (Artifacts, error) {
+	return Artifacts{}, ErrNeedsLinux
+}
 func (*Dir) Close() error { return nil }

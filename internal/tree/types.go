@@ -73,3 +73,25 @@ type Findings struct {
 	Sockets Finding
 	Links   Finding // symbolic links that lead out of the directory, or may
 }
+
+// Want says which files are artifacts.
+type Want struct {
+	Patterns []string  // as path.Match has them, relative to the directory; one that ends with a slash is all below it
+	Since    time.Time // only what has changed since, by the file system's own time
+	Number   int       // of files that are named
+	Bytes    int64     // that are read in all
+}
+
+// Artifact is a file that a child has made or changed. Its path is the child's.
+type Artifact struct {
+	Path   string
+	Size   int64
+	SHA256 string // "" where it was not read, because there is too much
+}
+
+// Artifacts are those that were found, by path.
+type Artifacts struct {
+	Seen
+	Files []Artifact
+	Left  int64 // that match, and are left out: too many, no plain names, or not the child's own
+}

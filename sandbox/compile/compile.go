@@ -61,6 +61,7 @@ func (c *compiler) chooseProfile() *delegation.Refusal {
 	}
 	c.profile = profile
 	c.spec.Profile, c.spec.RootFS = profile.Name, profile.RootFS
+	c.spec.Artifacts = slices.Clone(profile.Artifacts)
 	c.spec.Limits, c.spec.AtLeast = profile.Limits, slices.Clone(profile.AtLeast)
 	c.spec.Sockets, c.spec.Owners, c.spec.Door = slices.Clone(profile.Sockets), slices.Clone(c.policy.Owners), profile.Door
 	return nil

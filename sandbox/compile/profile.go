@@ -19,6 +19,7 @@ type Profile struct {
 	// Model is the agent's; "" is the request's, or the agent's own choice. ModelRoute is one of Door's routes, where the profile names it with
 	// the model.
 	Model, ModelRoute string
+	Artifacts         []string   // patterns of files that an answer tells of
 	Programs          []Programs // in the order in which a child looks for a command
 	// Command is the argument list, with placeholders (see Placeholders). An empty one runs the task's text with the
 	// shell. With an Agent it is the agent's program and arguments of the operator's, to which its adapter adds what it needs.

@@ -125,7 +125,7 @@ func ResponseOf(record journal.Run) delegation.Response {
 		Status: record.Reason.Wire(exit), ExitCode: exit, StdoutTail: record.StdoutTail, StderrTail: record.StderrTail,
 		CompletedAt: record.Ended.UTC(), Reason: record.Reason, Error: record.Refusal(), Attempt: record.Attempt,
 		StartedAt: record.Started.UTC(), Timings: record.Timings, Usage: record.Usage, Warnings: record.Warnings,
-		Launcher: record.Launcher, Profile: record.Profile, SessionID: record.Session,
+		Launcher: record.Launcher, Profile: record.Profile, SessionID: record.Session, Artifacts: record.Artifacts,
 	}
 	if resp.RequestID == "" {
 		resp.RequestID = record.RequestText

@@ -50,6 +50,7 @@ func (r *runner) runToEnd() {
 		var found []string
 		found, more = r.workplace.inspect(v.reason)
 		r.warnings = append(r.warnings, found...)
+		r.findArtifacts()
 	}
 	r.endResources(&v)
 	r.runs.claims.hold(r.Run, nil)

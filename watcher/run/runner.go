@@ -26,7 +26,8 @@ type runner struct {
 	handle       sandbox.Handle
 	holder       Holder                 // of its resources, from before the sandbox is made
 	model        *delegation.ModelUsage // what it has spent
-	session      string                 // with which a later run goes on
+	artifacts    []delegation.Artifact
+	session      string // with which a later run goes on
 	out          *output.Child
 	// releasing: the journal was asked to note the release, so what is in the sandbox may be an agent.
 	releasing bool

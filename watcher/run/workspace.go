@@ -134,6 +134,17 @@ func (p *workplace) inspect(reason delegation.Reason) (warnings []string, more b
 	return warnings, found.Stopped
 }
 
+// findArtifacts looks for the files that the answer tells of.
+func (r *runner) findArtifacts() {
+	held := r.workplace.held
+	if held == nil {
+		return
+	}
+	var warnings []string
+	r.artifacts, warnings = workspace.ArtifactsOf(r.runs.Life, held, r.runs.Timing.Look, r.spec.Artifacts, r.release.clock)
+	r.warnings = append(r.warnings, warnings...)
+}
+
 // inspectRest looks at all of a workspace when the answer is out. The run keeps its place meanwhile, so its outbox pays for
 // it. A watcher that stops does not wait for it: the answer says that a part was looked at.
 func (p *workplace) inspectRest() {

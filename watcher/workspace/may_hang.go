@@ -77,6 +77,11 @@ func (f *farWorkspace) Inspect(ctx context.Context, bounds tree.Bounds, own ...s
 	})
 }
 
+func (f *farWorkspace) Artifacts(ctx context.Context, bounds tree.Bounds, want tree.Want) (tree.Artifacts, error) {
+	bounds.Time = cmp.Or(bounds.Time, lookBudget)
+	return callWorkspace(ctx, f, bounds.Time, func(ctx context.Context) (tree.Artifacts, error) { return f.inner.Artifacts(ctx, bounds, want) })
+}
+
 // Close lets the workspace go as soon as no call is under way. To close a directory does not ask its file system.
 func (f *farWorkspace) Close() error {
 	f.mu.Lock()

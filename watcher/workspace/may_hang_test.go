@@ -18,6 +18,10 @@ type parked struct {
 	closed chan struct{}
 }
 
+func (p *parked) Artifacts(context.Context, tree.Bounds, tree.Want) (tree.Artifacts, error) {
+	return tree.Artifacts{}, nil
+}
+
 func (p *parked) Inspect(context.Context, tree.Bounds, ...string) (tree.Findings, error) {
 	<-p.let
 	return tree.Findings{}, nil

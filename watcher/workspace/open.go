@@ -17,6 +17,7 @@ type Directory interface {
 	Space() (tree.Space, error)
 	Measure(context.Context, tree.Bounds) (tree.Usage, error)
 	Inspect(ctx context.Context, bounds tree.Bounds, own ...string) (tree.Findings, error)
+	Artifacts(context.Context, tree.Bounds, tree.Want) (tree.Artifacts, error)
 	Close() error
 }
 

@@ -91,6 +91,10 @@ func (f *fakeDir) Measure(context.Context, tree.Bounds) (tree.Usage, error) {
 	return u, nil
 }
 
+func (f *fakeDir) Artifacts(context.Context, tree.Bounds, tree.Want) (tree.Artifacts, error) {
+	return tree.Artifacts{}, nil
+}
+
 func (f *fakeDir) Inspect(context.Context, tree.Bounds, ...string) (tree.Findings, error) {
 	return tree.Findings{}, nil
 }
