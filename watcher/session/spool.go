@@ -31,6 +31,7 @@ var errTooMuch = errors.New("the agent said more of its session than there can b
 func baseName(id sandbox.SandboxID) string  { return incoming + "/" + string(id) }
 func noteName(id sandbox.SandboxID) string  { return baseName(id) + ".note" }
 func wholeName(id sandbox.SandboxID) string { return baseName(id) + ".whole" }
+func newName(id sandbox.SandboxID) string   { return baseName(id) + ".new" }
 func aboutName(id sandbox.SandboxID) string { return baseName(id) + ".version" }
 func partName(id sandbox.SandboxID, bundle int) string {
 	return fmt.Sprintf("%s.%d.part", baseName(id), bundle)
@@ -165,7 +166,7 @@ func (s *Store) drop(id sandbox.SandboxID) error {
 	sp := s.spools[id]
 	delete(s.spools, id)
 	s.mu.Unlock()
-	names := []string{wholeName(id), aboutName(id), noteName(id)}
+	names := []string{wholeName(id), aboutName(id), newName(id), noteName(id)}
 	if sp != nil {
 		sp.mu.Lock()
 		defer sp.mu.Unlock()

@@ -264,7 +264,7 @@ func (s *Store) replace(name string, r Record, bundle []byte) error {
 	if err != nil {
 		return err
 	}
-	temp := filepath.Join(incoming, name+".new")
+	temp := newName(r.Sandbox) // a sweep of what earlier watchers have left must not take it away
 	if err := writeFile(s.dir, temp, slices.Concat(line, []byte("\n"), bundle)); err != nil {
 		return err
 	}

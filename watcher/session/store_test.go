@@ -283,6 +283,31 @@ func TestWhatNoRunHasIsSwept(t *testing.T) {
 	}
 }
 
+// TestADeathBeforeTheRename: what the dead watcher has written beside is the run's, which ends while the next watcher sweeps.
+func TestADeathBeforeTheRename(t *testing.T) {
+	d := newDesk(t, Usual)
+	h := d.acquire(d.holder("a", "1", ""))
+	d.take(h, parts(1, "the bundle", 100)...)
+	d.must(d.store.dir.WriteFile(newName(h.Sandbox), []byte("half of it"), 0o600))
+	d.open(Usual)
+	d.store.Sweep(func(id sandbox.SandboxID) bool {
+		if _, err := d.store.dir.Stat(newName(h.Sandbox)); err != nil {
+			t.Error("it was taken away:", err)
+		}
+		return id == h.Sandbox
+	})
+	if _, err := d.store.dir.Stat(newName(h.Sandbox)); err != nil {
+		t.Error("it was taken away:", err)
+	}
+	if used := d.end(h); used.Session == "" {
+		t.Errorf("the run ended with %+v", used)
+	}
+	d.must(d.store.Release(t.Context(), h.Sandbox))
+	if left := d.left(); len(left) > 0 {
+		t.Errorf("%q are left", left)
+	}
+}
+
 // TestSessionsAreBounded by number, bytes and age; the one that was just kept stays.
 func TestSessionsAreBounded(t *testing.T) {
 	keep := func(d *desk, subagent, data string) {
