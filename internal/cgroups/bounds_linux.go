@@ -18,6 +18,7 @@ type Bounds struct {
 	Limits
 	Swap    int64 // what may be swapped out of it, in bytes; Unbounded where the kernel does not count it
 	Counted bool  // the kernel counts and bounds swap
+	Used    int64 // bytes of memory in use; 0 where that is not known
 }
 
 // ReadBounds reads what bounds the groups of a process, which the kernel lists by their controllers (in /proc/<pid>/cgroup; ""
@@ -46,6 +47,7 @@ func bounds1(tops, groups map[string]string, path string) (b Bounds, err error) 
 	quota, errs[2] = readBound(filepath.Join(tops[processors], groups[processors], "cpu.cfs_quota_us"))
 	every, errs[3] = readBound(filepath.Join(tops[processors], groups[processors], "cpu.cfs_period_us"))
 	b.CPUs = thousandths(quota, every)
+	b.Used = readUsed(filepath.Join(tops[memory], path, "memory.usage_in_bytes"))
 	both, b.Counted, errs[4] = readSwap(filepath.Join(tops[memory], path, memswap))
 	b.Swap = Unbounded
 	if b.Counted && both != Unbounded {
@@ -60,6 +62,7 @@ func bounds2(dir string) (b Bounds, err error) {
 	b.Pids, errs[1] = readBound(filepath.Join(dir, "pids.max"))
 	b.Swap, b.Counted, errs[3] = readSwap(filepath.Join(dir, swapMax))
 	b.CPUs = Unbounded
+	b.Used = readUsed(filepath.Join(dir, "memory.current"))
 	text, err := os.ReadFile(filepath.Join(dir, "cpu.max"))
 	if errors.Is(err, fs.ErrNotExist) { // the controller need not be there
 		return b, errors.Join(errs[:]...)
@@ -70,6 +73,15 @@ func bounds2(dir string) (b Bounds, err error) {
 	e, err2 := parseBound(every)
 	b.CPUs = thousandths(q, e)
 	return b, errors.Join(append(errs[:], err1, err2)...)
+}
+
+// readUsed reads how much is in use; 0 where that is not known.
+func readUsed(file string) int64 {
+	used, err := readBound(file)
+	if err != nil {
+		return 0
+	}
+	return max(used, 0)
 }
 
 func thousandths(quota, every int64) int64 {

@@ -9,6 +9,7 @@ import (
 	"torno/sandbox"
 	"torno/sandbox/docker/names"
 	"torno/sandbox/docker/processes"
+	"torno/sandbox/local/attest"
 )
 
 // Attest looks at a sandbox that holds: at its init, which is the container's only process.
@@ -26,16 +27,20 @@ func (l *Launcher) Attest(ctx context.Context, h sandbox.Handle) (sandbox.Attest
 	if l.unattested != "" {
 		return sandbox.Attestation{Why: l.unattested}, nil
 	}
-	found, err := l.engine.Inspect(ctx, h.ID)
-	if err != nil {
-		return sandbox.Attestation{}, l.identity.Wrap(err, "look at", h)
+	p, wanted := l.preparedOf(h.ID), b.Wanted
+	if p != nil {
+		wanted = p.wanted
 	}
-	if found.State == nil || !found.State.Running {
-		return sandbox.Attestation{}, fmt.Errorf("attest container %s: %w", h.ID, sandbox.ErrNotHeld)
+	init, err := l.initOf(ctx, h, p)
+	if err != nil {
+		return sandbox.Attestation{}, err
 	}
 	seen, err := l.lookInto(processes.Subject{
-		Container: h.ID, Pid: found.State.Pid, Program: l.init, Wanted: b.Wanted, Enforced: l.facts.Limits, Trial: b.ID == names.RoleTrial,
+		Container: h.ID, Pid: init, Program: l.init, Wanted: wanted, Enforced: l.facts.Limits, Trial: b.ID == names.RoleTrial,
 	})
+	if p != nil && p.init != 0 && errors.Is(err, attest.ErrCannotLook) { // it could look before, so that process has ended
+		err = sandbox.ErrNotHeld
+	}
 	// The trial proved that these files exist here, so a missing one means that init has ended.
 	if errors.Is(err, fs.ErrNotExist) && b.ID != names.RoleTrial {
 		err = sandbox.ErrNotHeld
@@ -44,7 +49,24 @@ func (l *Launcher) Attest(ctx context.Context, h sandbox.Handle) (sandbox.Attest
 		return sandbox.Attestation{}, fmt.Errorf("attest container %s: %w", h.ID, err)
 	}
 	b.WatchEnd(seen.Death)
+	l.learnPrepared(h.ID, p, seen, init)
 	return seen.Attestation, nil
+}
+
+// initOf is the process that the engine names as init. Of a prepared sandbox it was named before the run came: a process counts only
+// in the container's control group and with init's program, so an earlier answer is as good as a new one.
+func (l *Launcher) initOf(ctx context.Context, h sandbox.Handle, p *prepared) (int, error) {
+	if p != nil && p.init != 0 {
+		return p.init, nil
+	}
+	found, err := l.engine.Inspect(ctx, h.ID)
+	if err != nil {
+		return 0, l.identity.Wrap(err, "look at", h)
+	}
+	if found.State == nil || !found.State.Running {
+		return 0, fmt.Errorf("attest container %s: %w", h.ID, sandbox.ErrNotHeld)
+	}
+	return found.State.Pid, nil
 }
 
 // lookInto looks at an init. In the trial it learns which limits the kernel does not have.

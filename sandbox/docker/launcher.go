@@ -49,8 +49,9 @@ type Launcher struct {
 	reach *box.Reach
 	end   context.CancelFunc // of every start, by Close
 
-	mu    sync.Mutex
-	boxes map[string]*box.Box // by container id
+	mu       sync.Mutex
+	boxes    map[string]*box.Box  // by container id
+	prepared map[string]*prepared // the same, of those that were made ahead of a run
 }
 
 var _ sandbox.Launcher = (*Launcher)(nil)
@@ -80,7 +81,7 @@ func New(ctx context.Context, options Options) (_ *Launcher, err error) {
 func newLauncher(options Options, e *engine.Client) *Launcher {
 	l := &Launcher{
 		options: options, engine: e, identity: engine.NewIdentity(e, options.Log), failed: create.NewFailedLaunches(options.Log), names: names.Naming{Installation: options.Installation, State: options.StateDir},
-		idmaps: mounts.NewIDMaps(), boxes: map[string]*box.Box{},
+		idmaps: mounts.NewIDMaps(), boxes: map[string]*box.Box{}, prepared: map[string]*prepared{},
 	}
 	l.images = image.NewImages(l.stock())
 	life, end := context.WithCancel(context.Background())
@@ -248,4 +249,5 @@ func (l *Launcher) forget(id string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.boxes, id)
+	delete(l.prepared, id)
 }

@@ -24,14 +24,27 @@ type Run struct {
 
 // Write fills the run directory, which belongs to the host and is empty.
 func (r Run) Write(dir string) error {
+	if err := WriteUser(dir, r.Who); err != nil {
+		return err
+	}
+	return r.WriteRun(dir)
+}
+
+// WriteUser writes what a sandbox has of its user, whatever will run in it.
+func WriteUser(dir string, who mounts.Identity) error {
 	if err := hostroot.MakeDir(filepath.Join(dir, hostroot.UserDir)); err != nil {
 		return err
 	}
-	for name, content := range hostroot.UserEtc(r.Who.UID, r.Who.GID) {
+	for name, content := range hostroot.UserEtc(who.UID, who.GID) {
 		if err := hostroot.WriteFile(filepath.Join(dir, hostroot.UserDir, name), []byte(content)); err != nil {
 			return err
 		}
 	}
+	return nil
+}
+
+// WriteRun writes all that is the run's own. Init reads none of it before the word, so it may be written while init holds.
+func (r Run) WriteRun(dir string) error {
 	for _, file := range r.Spec.Files {
 		if err := checkFileName(file.Name); err != nil {
 			return err

@@ -68,6 +68,7 @@ type Created struct {
 	UID    uint32
 	Wanted *processes.Wanted
 	Token  string // with which init says its end
+	Nonce  string // of its run file
 }
 
 // making is a sandbox on its way into being.
@@ -86,23 +87,33 @@ type making struct {
 
 // Create makes the container of a sandbox. What was set up is undone where that fails, or left to FailedLaunches.
 func (g *Ground) Create(ctx context.Context, o local.Order) (created Created, err error) {
-	m := &making{Ground: g, Making: local.Making{Order: o}}
-	m.recipe = recipe.Recipe{Nonce: rand.Text(), Limits: o.Spec.Limits, CPUs: g.CPUs, Seccomp: g.Filter.Outline, Runtime: g.Runtime, Lasting: o.Spec.Process.Lasting}
-	defer func() {
-		if err != nil {
-			left := m.RollBack()
-			if left != nil {
-				g.Failed.Add(m.ID, m.unsure.Load, m.RollBack)
-			}
-			err = errors.Join(engine.Away(err), left)
-		}
-	}()
+	m := g.begin(o)
+	defer func() { err = m.undoIf(err) }()
 	defer func() { m.Pins.Close() }()
 	err = local.RunSteps(ctx, m.CheckSpec, m.chooseRoot, m.PinMounts, m.takeSlot, m.identify, m.layMounts, m.addSockets, m.writeFiles, m.checkWays)
 	if err != nil {
 		return Created{}, err
 	}
 	return m.createContainer(ctx)
+}
+
+// begin begins to make a sandbox. Nothing is made yet.
+func (g *Ground) begin(o local.Order) *making {
+	m := &making{Ground: g, Making: local.Making{Order: o}}
+	m.recipe = recipe.Recipe{Nonce: rand.Text(), Limits: o.Spec.Limits, CPUs: g.CPUs, Seccomp: g.Filter.Outline, Runtime: g.Runtime, Lasting: o.Spec.Process.Lasting}
+	return m
+}
+
+// undoIf undoes what was set up where there is an error.
+func (m *making) undoIf(err error) error {
+	if err == nil {
+		return nil
+	}
+	left := m.RollBack()
+	if left != nil {
+		m.Failed.Add(m.ID, m.unsure.Load, m.RollBack)
+	}
+	return errors.Join(engine.Away(err), left)
 }
 
 func (m *making) chooseRoot(ctx context.Context) (err error) {
@@ -181,7 +192,7 @@ func (m *making) createContainer(ctx context.Context) (Created, error) {
 	if err != nil {
 		return Created{}, err
 	}
-	return Created{Handle: m.handle(made.ID), New: true, Slot: m.Slot, UID: m.recipe.UID, Wanted: want, Token: m.token}, nil
+	return Created{Handle: m.handle(made.ID), New: true, Slot: m.Slot, UID: m.recipe.UID, Wanted: want, Token: m.token, Nonce: m.recipe.Nonce}, nil
 }
 
 // whyGone is why an engine lacks what a container is made of: it may be another engine.

@@ -80,7 +80,7 @@ func (m *making) layByHandle() error {
 		return err
 	}
 	for _, view := range local.Views(m.Spec.Mounts) {
-		bound, err := m.bindView(view)
+		bound, err := m.bindView(view, view.OnTheWay())
 		if err != nil {
 			return err
 		}
@@ -91,7 +91,7 @@ func (m *making) layByHandle() error {
 
 // bindView is how the engine shows a view. A mount at the prefix has its own mode and its flags, which binding it
 // read-only would set anew. What leads only to mounts is ours and read-only, and the mounts below it keep their modes.
-func (m *making) bindView(v local.View) (mount.Mount, error) {
+func (m *making) bindView(v local.View, ours bool) (mount.Mount, error) {
 	here, err := v.Source(m.Slot)
 	if err != nil {
 		return mount.Mount{}, err
@@ -101,8 +101,8 @@ func (m *making) bindView(v local.View) (mount.Mount, error) {
 		return mount.Mount{}, err
 	}
 	return mount.Mount{
-		Type: mount.TypeBind, Source: source, Target: v.Prefix, ReadOnly: v.OnTheWay(),
-		BindOptions: &mount.BindOptions{Propagation: mount.PropagationRSlave, ReadOnlyNonRecursive: v.OnTheWay()},
+		Type: mount.TypeBind, Source: source, Target: v.Prefix, ReadOnly: ours,
+		BindOptions: &mount.BindOptions{Propagation: mount.PropagationRSlave, ReadOnlyNonRecursive: ours},
 	}, nil
 }
 

@@ -25,7 +25,8 @@ const (
 	LabelUser         = "torno.user"    // the uid that it runs as
 	LabelVersion      = "torno.version" // the Torno that made it
 	labelProfile      = "torno.profile"
-	LabelEnd          = "torno.end" // the digest of the token with which init says its end
+	LabelPrepared     = "torno.prepared" // it was made ahead of any run, for the pool
+	LabelEnd          = "torno.end"      // the digest of the token with which init says its end
 )
 
 // The containers that are no sandbox's. Start-up removes what a crash left of them.

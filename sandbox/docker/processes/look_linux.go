@@ -49,10 +49,28 @@ func (s Subject) Look() (seen Seen, err error) {
 	}
 	seen.Attestation, err = look.Attestation()
 	if err == nil {
+		seen.Floors, err = s.numberFloors(init)
+	}
+	if err == nil {
 		seen.Attestation.Group = group
 		seen.Death, death = death, nil
 	}
 	return seen, err
+}
+
+// numberFloors tells the mounts at the floors, at each of which there is one.
+func (s Subject) numberFloors(init *attest.Process) (map[string]uint64, error) {
+	if len(s.Wanted.Floors) == 0 {
+		return nil, nil
+	}
+	mounts, err := init.Mounts()
+	floors := map[string]uint64{}
+	for _, m := range mounts {
+		if slices.Contains(s.Wanted.Floors, m.Point) {
+			floors[m.Point] = m.ID
+		}
+	}
+	return floors, err
 }
 
 // proveInit makes sure that a process is the init of the container: it is in its control group, which no process leaves, and
@@ -140,4 +158,18 @@ func isRuntimes(m attest.Mount) bool {
 		return readOnly && m.Kind == "proc"
 	}
 	return false
+}
+
+// MemoryOf is how much memory the control group of a process has in use; 0 where that is not known.
+func MemoryOf(pid int) int64 {
+	p, err := attest.Open(pid)
+	if err != nil {
+		return 0
+	}
+	defer p.Close()
+	bounds, err := p.Bounds()
+	if err != nil {
+		return 0
+	}
+	return bounds.Used
 }

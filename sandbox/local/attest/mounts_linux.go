@@ -81,7 +81,7 @@ func (p *Process) CheckMounts(look *Look, what string, wants []Want, known func(
 		}
 	}
 	for i, m := range mounts {
-		if slices.ContainsFunc(mounts[:i], func(earlier Mount) bool { return earlier.Point == m.Point }) {
+		if isOverAnother(m, mounts[:i], wants) {
 			look.Differ("a mount over another one", "none", m.String())
 		}
 		if !known(m) && !slices.ContainsFunc(wants, func(want Want) bool { return want.Target == m.Point }) {
@@ -90,6 +90,19 @@ func (p *Process) CheckMounts(look *Look, what string, wants []Want, known func(
 	}
 	look.See(what, fmt.Sprintf("%d, all of them known", len(mounts)))
 	return nil
+}
+
+// isOverAnother says whether a mount lies over an earlier one that is not the one over which it may lie.
+func isOverAnother(m Mount, earlier []Mount, wants []Want) bool {
+	var over []uint64
+	for _, other := range earlier {
+		if other.Point == m.Point {
+			over = append(over, other.ID)
+		}
+	}
+	return len(over) > 0 && !slices.ContainsFunc(wants, func(w Want) bool {
+		return w.Target == m.Point && w.Over != 0 && slices.Equal(over, []uint64{w.Over})
+	})
 }
 
 // check compares what lies at a path below a root, found without a link, with what should be there, and the flags of the

@@ -26,6 +26,9 @@ type Want struct {
 	Inode    uint64 `json:"inode,omitempty"`
 	Writable bool   `json:"writable,omitempty"`
 	Hardened bool   `json:"hardened,omitempty"` // nosuid and nodev
+	// Over is the number of the one mount over which it may lie: the host's own empty directory, in a sandbox that was made ahead. 0
+	// for none.
+	Over uint64 `json:"-"`
 }
 
 // WantOf is what should be seen at a target where a file or directory of the host's own is shown, read-only.

@@ -1,0 +1,126 @@
+package create
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"torno/internal/mounts"
+	"torno/sandbox"
+	"torno/sandbox/docker/names"
+	"torno/sandbox/docker/processes"
+	"torno/sandbox/local"
+	"torno/sandbox/local/attest"
+	"torno/sandbox/local/hostroot"
+)
+
+// Prepared is a sandbox that was made ahead of a run, as Furnish needs it.
+type Prepared struct {
+	Slot   *mounts.Slot
+	who    mounts.Identity
+	nonce  string
+	wanted *processes.Wanted // of the empty sandbox
+}
+
+// ErrByPath says that sandboxes cannot be made ahead where the engine is given paths.
+var ErrByPath = errors.New("workspaces are mounted by path here, and nothing can be brought into a sandbox that is there already")
+
+// Prepare makes the container of a sandbox of a shape. At its prefixes are directories of the host's own, empty and read-only, into
+// which Furnish moves mounts. Its run directory has nothing but its user.
+func (g *Ground) Prepare(ctx context.Context, id sandbox.SandboxID, shape sandbox.Shape) (created Created, p *Prepared, err error) {
+	if !g.ByHandle {
+		return Created{}, nil, ErrByPath
+	}
+	m := g.begin(local.Order{ID: id, Spec: shape.Spec()})
+	defer func() { err = m.undoIf(err) }()
+	err = local.RunSteps(ctx, m.CheckSpec, m.chooseRoot, m.takeSlot, m.identify, m.bindPlaces, m.writeUser)
+	if err != nil {
+		return Created{}, nil, err
+	}
+	if created, err = m.createContainer(ctx); err != nil {
+		return Created{}, nil, err
+	}
+	if !created.New {
+		return Created{}, nil, fmt.Errorf("a sandbox %s is there already", id)
+	}
+	if err = m.expectPlaces(created.Wanted); err != nil {
+		return Created{}, nil, err
+	}
+	return created, &Prepared{Slot: m.Slot, who: m.who(), nonce: m.recipe.Nonce, wanted: created.Wanted}, nil
+}
+
+// bindPlaces has the engine bind the slot's views before anything lies in them.
+func (m *making) bindPlaces(context.Context) error {
+	for _, view := range local.Views(m.Spec.Mounts) {
+		source, err := view.Source(m.Slot)
+		if err != nil {
+			return err
+		}
+		if !view.OnTheWay() {
+			if err := hostroot.MakeDir(source); err != nil {
+				return err
+			}
+		}
+		bound, err := m.bindView(view, true)
+		if err != nil {
+			return err
+		}
+		m.recipe.Mounts = append(m.recipe.Mounts, bound)
+	}
+	return nil
+}
+
+func (m *making) writeUser(context.Context) error {
+	if err := local.WriteUser(m.Slot.RunDir(), m.who()); err != nil {
+		return err
+	}
+	m.recipe.Labels[names.LabelPrepared] = "pool"
+	return m.bindFiles(m.Slot.RunDir())
+}
+
+// expectPlaces adds the places of the workspace to what an empty sandbox should be.
+func (m *making) expectPlaces(w *processes.Wanted) error {
+	for _, view := range local.Views(m.Spec.Mounts) {
+		if view.OnTheWay() {
+			continue
+		}
+		source, err := view.Source(m.Slot)
+		if err != nil {
+			return err
+		}
+		want, err := attest.WantOf(source, view.Prefix)
+		if err != nil {
+			return err
+		}
+		w.Mounts = append(w.Mounts, want)
+		w.Floors = append(w.Floors, view.Prefix)
+	}
+	return nil
+}
+
+// Furnished is what a sandbox has of its run.
+type Furnished struct {
+	Wanted        *processes.Wanted
+	Device, Inode uint64 // of its workspace
+}
+
+// Furnish brings a run into a sandbox whose init holds: its mounts by handle, and its files. floors are the mounts of the empty
+// sandbox over which the run's may lie. The engine is asked nothing. What fails leaves a sandbox that is of no more use.
+func (g *Ground) Furnish(ctx context.Context, p *Prepared, floors map[string]uint64, o local.Order) (Furnished, error) {
+	m := local.Making{Order: o, Slot: p.Slot}
+	defer func() { m.Pins.Close() }()
+	if err := local.RunSteps(ctx, m.CheckSpec, m.PinMounts); err != nil {
+		return Furnished{}, err
+	}
+	if err := m.Pins.Lay(p.Slot, g.UIDs, g.IDMaps); err != nil {
+		return Furnished{}, err
+	}
+	expected := m.Pins.Expected(true)
+	run := local.Run{Nonce: p.nonce, Who: p.who, Spec: o.Spec, Mounts: expected, Filter: g.Filter.Program}
+	if err := run.WriteRun(p.Slot.RunDir()); err != nil {
+		return Furnished{}, err
+	}
+	f := Furnished{Wanted: p.wanted.With(local.Wants(expected), floors)}
+	f.Device, f.Inode = m.Pins.Workspace()
+	return f, ctx.Err()
+}
