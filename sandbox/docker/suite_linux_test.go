@@ -23,3 +23,15 @@ func contract(t *testing.T, name string, mode docker.MountMode) {
 		Real:     true,
 	})
 }
+
+// TestContractAhead has the contract kept by sandboxes that were made ahead of their runs.
+func TestContractAhead(t *testing.T) {
+	h := newHouse(t, func(o *docker.Options) { o.Mounts = docker.MountByHandle })
+	sandboxtest.SuiteAhead(t, sandboxtest.Harness{
+		Name:     "docker by handle",
+		New:      func(_ *testing.T, base, installation string) sandbox.Launcher { return h.launch(base, installation) },
+		Crash:    func(l sandbox.Launcher) { h.crash(l.(*docker.Launcher)) },
+		Controls: weak.Controls,
+		Real:     true,
+	})
+}

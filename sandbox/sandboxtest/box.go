@@ -21,7 +21,7 @@ type box struct {
 	number       int // in the order of their making
 	slot         int
 	sandbox      sandbox.SandboxID
-	spec         sandbox.Spec
+	spec         sandbox.Spec // of a prepared one: from before its release on
 	log          *replay
 	stdin        *io.PipeReader
 	input        *io.PipeWriter

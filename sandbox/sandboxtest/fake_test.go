@@ -26,3 +26,9 @@ func harness(world *sandboxtest.World) sandboxtest.Harness {
 		Crash: func(l sandbox.Launcher) { l.(*sandboxtest.Fake).Crash() },
 	}
 }
+
+// TestFakeKeepsTheContractAhead has the fake's sandboxes made ahead of their runs.
+func TestFakeKeepsTheContractAhead(t *testing.T) {
+	t.Parallel()
+	sandboxtest.SuiteAhead(t, harness(sandboxtest.NewWorld(t)))
+}

@@ -16,6 +16,8 @@ const (
 	OpRemove  Op = "remove"
 	OpSignal  Op = "signal"
 	OpWait    Op = "wait"
+	OpPrepare Op = "prepare"
+	OpFurnish Op = "furnish"
 	OpInit    Op = "init" // failing it is a launch failure: a failed line and exit 125
 )
 

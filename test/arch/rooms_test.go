@@ -170,7 +170,8 @@ var rooms = map[string]room{
 	"sandbox/gvisor/outside": {ours: []string{
 		"sandbox", "sandbox/local/attest", "sandbox/gvisor/boxes", "sandbox/gvisor/command", "sandbox/gvisor/groups", "sandbox/gvisor/keeper",
 	}},
-	"sandbox/sandboxtest/...": {ours: []string{"delegation", "sandbox", "sandbox/compile", "internal/boot", "internal/runfile", "sandbox/sandboxtest/...", "test/attack", "test/prober/..."}, theirs: []string{unix}},
+	"sandbox/pool":            {ours: []string{"delegation", "sandbox", "internal/crash", "internal/retry", "internal/runfile"}},
+	"sandbox/sandboxtest/...": {ours: []string{"delegation", "sandbox", "sandbox/compile", "sandbox/pool", "internal/boot", "internal/retry", "internal/runfile", "sandbox/sandboxtest/...", "test/attack", "test/prober/..."}, theirs: []string{unix}},
 	"watcher/schedule":        {ours: []string{"delegation", "sandbox"}},
 	"watcher/hang":            {},
 	"watcher/limit":           {},
@@ -213,7 +214,7 @@ var rooms = map[string]room{
 	},
 	"internal/serve": {
 		ours: []string{
-			"delegation", "sandbox", "sandbox/compile", "sandbox/local", "watcher", "configs", "internal/control", "internal/doctor",
+			"delegation", "sandbox", "sandbox/compile", "sandbox/local", "sandbox/pool", "watcher", "configs", "internal/control", "internal/doctor",
 			"internal/gateway/control", "internal/gateway/process", "internal/journal", "internal/launcher", "internal/lock", "internal/metrics", "internal/mounts", "internal/programs", "internal/runfile", "internal/tree",
 			"internal/trust", "watcher/door", "watcher/outbox", "watcher/run", "watcher/session", "watcher/workspace",
 		},

@@ -1,0 +1,109 @@
+package pool
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"torno/internal/runfile"
+	"torno/sandbox"
+)
+
+// held is a sandbox in its hold, with the attachment that can release it.
+type held struct {
+	handle     sandbox.Handle
+	attachment *resumed
+	weight     int64
+	made       time.Time
+	ended      chan struct{} // closed when the sandbox has ended, or the attachment
+
+	// The pool's lock guards these.
+	furnishing bool // a run is being brought in
+	spoiled    bool // that was tried, and failed
+	givenUp    bool // its run has let go of it meanwhile
+}
+
+func (h *held) hasEnded() bool {
+	select {
+	case <-h.ended:
+		return true
+	default:
+		return false
+	}
+}
+
+// watch closes ended, in time.
+func (h *held) watch() {
+	_, _ = h.attachment.Wait(context.Background()) // it returns with the attachment, too
+	close(h.ended)
+}
+
+// resumed is an attachment of which the first chunks were read already. They come again, for its next reader.
+type resumed struct {
+	sandbox.Attachment
+	first  []sandbox.Chunk
+	output chan sandbox.Chunk
+	begin  sync.Once
+	closed chan struct{}
+	end    sync.Once
+}
+
+func resume(a sandbox.Attachment) *resumed {
+	return &resumed{Attachment: a, output: make(chan sandbox.Chunk), closed: make(chan struct{})}
+}
+
+// awaitHold reads until init says that it holds. It says nothing else before its release.
+func (r *resumed) awaitHold(ctx context.Context) error {
+	said := ""
+	for len(said) < len(runfile.Holding) {
+		select {
+		case chunk, more := <-r.Attachment.Output():
+			if !more {
+				return errors.New("it ended before it held")
+			}
+			r.first = append(r.first, chunk)
+			said += string(chunk.Bytes)
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	if said != runfile.Holding {
+		return fmt.Errorf("its init does not hold: it said %q", said)
+	}
+	return nil
+}
+
+// Output is all output, from the first byte on.
+func (r *resumed) Output() <-chan sandbox.Chunk {
+	r.begin.Do(func() { go r.pass() })
+	return r.output
+}
+
+func (r *resumed) pass() {
+	defer close(r.output)
+	for _, chunk := range r.first {
+		if !r.send(chunk) {
+			break
+		}
+	}
+	for chunk := range r.Attachment.Output() {
+		r.send(chunk)
+	}
+}
+
+// send says whether the chunk was read. After Close no reader waits.
+func (r *resumed) send(chunk sandbox.Chunk) bool {
+	select {
+	case r.output <- chunk:
+		return true
+	case <-r.closed:
+		return false
+	}
+}
+
+func (r *resumed) Close() error {
+	r.end.Do(func() { close(r.closed) })
+	return r.Attachment.Close()
+}
