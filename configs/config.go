@@ -24,6 +24,7 @@ type Config struct {
 	Mounts     MountMode
 	Accept     []sandbox.GuaranteeKey // limits that a start demands and that this operator does without
 	Disk       Disk
+	Pool       Pool
 	Init       string // sandbox-init for the sandboxes; "" is the one beside the watcher
 	Log        Log
 	Metrics    string // "127.0.0.1:9464", where numbers are shown beside the control socket; "" for nowhere
@@ -62,6 +63,16 @@ type Disk struct {
 	Floor      int64 // bytes
 	FloorFiles int64 // inodes, where the file system has a fixed number of them
 }
+
+// Pool says how many sandboxes are made ahead of runs.
+type Pool struct {
+	Size int           // for each profile and set of prefixes of an outbox; 0 is off, and PoolAuto follows what is asked for
+	Idle time.Duration // what no request has asked for so long is given up
+	Most int           // of all together
+}
+
+// PoolAuto is the size of a pool that follows what is asked for.
+const PoolAuto = -1
 
 // Log is what the watcher says to its operator.
 type Log struct {

@@ -33,6 +33,7 @@ func newConfig(launchers launcher.List, cpus int) Config {
 		UIDs:       UIDs{First: 2_000_000_000, Count: 65_536},
 		Mounts:     MountsAuto,
 		Disk:       Disk{Floor: gib, FloorFiles: 10_000},
+		Pool:       Pool{Idle: 15 * time.Minute, Most: 32},
 		Log:        Log{LogAuto, LevelInfo},
 		Retention:  Retention{Age: 30 * day, Runs: 100_000, Size: gib, MaxRequestAge: 7 * day},
 		Shutdown:   Shutdown{30 * time.Second, Drain},

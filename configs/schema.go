@@ -28,6 +28,7 @@ const (
 	maxRuns    = 10_000
 	maxWaiting = 1_000_000
 	maxRoots   = 256
+	maxPool    = 1000
 	maxUID     = 1<<31 - 1 // engines take no more
 )
 
@@ -46,6 +47,11 @@ func (c *Config) schema() object {
 		{"disk", object{
 			{"floor", size{&c.Disk.Floor, mib, 64 * tib}},
 			{"floor_files", number[int64]{&c.Disk.FloorFiles, 1, 1_000_000_000}},
+		}},
+		{"pool", object{
+			{"size", poolSize{&c.Pool.Size}},
+			{"idle", span{&c.Pool.Idle, time.Minute, 7 * day}},
+			{"most", number[int]{&c.Pool.Most, 1, maxPool}},
 		}},
 	}, c.launcherSchema(), object{
 		{"init", absPath{&c.Init}},

@@ -211,3 +211,37 @@ func (v mask) read(r *report, key string, n *yaml.Node) {
 }
 
 func (v mask) write() *yaml.Node { return textNode(fmt.Sprintf("%03o", *v.to)) }
+
+// poolSize is off, auto or a number.
+type poolSize struct{ to *int }
+
+const (
+	poolOff  = "off"
+	poolAuto = "auto"
+)
+
+func (v poolSize) read(r *report, key string, n *yaml.Node) {
+	size, err := strconv.Atoi(n.Value)
+	switch {
+	case n.Kind != yaml.ScalarNode:
+		r.problem(key, "%s is no size of a pool; write off, auto or a number", kindOf(n))
+	case n.Value == poolOff:
+		*v.to = 0
+	case n.Value == poolAuto:
+		*v.to = PoolAuto
+	case err != nil || size < 1 || size > maxPool:
+		r.problem(key, "%s is no size of a pool; allowed are off, auto and 1 to %d", kindOf(n), maxPool)
+	default:
+		*v.to = size
+	}
+}
+
+func (v poolSize) write() *yaml.Node {
+	switch *v.to {
+	case 0:
+		return textNode(poolOff)
+	case PoolAuto:
+		return textNode(poolAuto)
+	}
+	return plainNode(strconv.Itoa(*v.to))
+}

@@ -75,6 +75,9 @@ func (o *Operator) Status(ctx context.Context) (control.Status, error) {
 		s.Launchers = append(s.Launchers, askLauncher(ctx, name, launcher))
 	}
 	s.Profiles = w.profiles()
+	if w.config.Pools != nil {
+		s.Pools = w.config.Pools()
+	}
 	return s, nil
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"torno/delegation"
 	"torno/internal/agent"
+	"torno/internal/control"
 	"torno/internal/journal"
 	"torno/sandbox"
 	"torno/watcher/hang"
@@ -34,8 +35,10 @@ type Config struct {
 	Retention  journal.Retention
 	MaxRunning int
 	Shutdown   Shutdown
-	Resources  []run.Resource // what runs have beside their sandboxes, but for their sessions
-	Sessions   *session.Store // nil where none is kept
+	Resources  []run.Resource          // what runs have beside their sandboxes, but for their sessions
+	Sessions   *session.Store          // nil where none is kept
+	Prepared   map[string]run.Prepared // by launcher: its sandboxes that were made ahead of runs
+	Pools      func() []control.Pool   // how they stand, for operators; nil where nobody asks
 	// Spending is what each sandbox's run has spent on its model so far; nil where none has a model.
 	Spending func(context.Context) (map[sandbox.SandboxID]*delegation.ModelUsage, error)
 	Version  string
@@ -88,7 +91,7 @@ func New(config Config) *Watcher {
 	w.life, w.endLife = context.WithCancel(context.Background())
 	w.leisure, w.endLeisure = context.WithCancel(w.life)
 	w.runs = run.NewRuns(run.Ports{
-		Journal: w.journal, Notes: w.notes, Notices: w.notices, Schedule: w.schedule, Resources: config.resources(), Session: config.takeSession(), Launchers: config.Launchers,
+		Journal: w.journal, Notes: w.notes, Notices: w.notices, Schedule: w.schedule, Resources: config.resources(), Session: config.takeSession(), Launchers: config.Launchers, Prepared: config.Prepared,
 		Workspaces: config.Workspaces, Hangs: w.hangs, Floor: config.Floor, Timing: w.timing, Log: w.log, Life: w.life, Leisure: w.leisure, Keeps: w.keeps,
 	})
 	w.unserved = &unservedRuns{

@@ -67,6 +67,7 @@ type checked struct {
 	warnings   []configs.Warning
 	asked      string // what said which limits are enforced
 	guarantees map[string]sandbox.Guarantees
+	notAhead   map[string]string // by launcher: why it makes no sandboxes ahead of runs, "" where it can
 	profiles   []compile.Profile // with the launchers that they have here
 	tries      []tried
 	routes     []serve.RouteAttempt
@@ -115,6 +116,10 @@ func (c *checked) askWatcher(ctx context.Context) {
 	}
 	if enforced, ok := status.Enforced(); ok {
 		c.asked, c.guarantees = fmt.Sprintf("the watcher that runs as process %d", status.PID), enforced
+		c.notAhead = map[string]string{}
+		for _, pool := range status.Pools {
+			c.notAhead[pool.Launcher] = pool.Off
+		}
 		for i, p := range c.profiles {
 			c.profiles[i].Sandbox, c.profiles[i].Chosen = status.LauncherOf(p.Name, p.Sandbox)
 		}
@@ -124,6 +129,7 @@ func (c *checked) askWatcher(ctx context.Context) {
 func (c *checked) useTrial(ctx context.Context, trial *serve.Trial, try bool) (err error) {
 	if c.asked == "" {
 		c.asked, c.profiles = "a trial", trial.Config().Profiles
+		c.notAhead = trial.NotAhead()
 		if c.guarantees, err = trial.Guarantees(ctx); err != nil {
 			return err
 		}

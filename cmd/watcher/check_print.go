@@ -45,6 +45,10 @@ func (a *app) printChecked(c *checked) error {
 		fmt.Fprintf(a.Out, "\n# What %s enforces here, by the word of %s:\n", name, c.asked)
 		a.Out.Table("#   ", guaranteeRows(c.guarantees[name]))
 	}
+	if len(c.notAhead) > 0 && c.config.Pool.Size != 0 {
+		fmt.Fprintf(a.Out, "\n# Sandboxes that are made ahead of runs:\n")
+		a.Out.Table("#   ", c.aheadRows())
+	}
 	if len(c.tries) > 0 {
 		fmt.Fprintf(a.Out, "\n# How long nothing takes:\n")
 		a.Out.Table("#   ", tryRows(c.tries))
@@ -78,6 +82,22 @@ func guaranteeRows(g sandbox.Guarantees) (rows [][]cli.Cell) {
 			word = cli.Cell{Text: "NO", Colour: cli.Red}
 		}
 		rows = append(rows, []cli.Cell{{Text: string(key)}, word, {Text: cli.OneLine(g[key].By)}})
+	}
+	return rows
+}
+
+// aheadRows say which profiles have sandboxes that are made ahead of runs, and why the others have none.
+func (c *checked) aheadRows() (rows [][]cli.Cell) {
+	for _, p := range c.profiles {
+		why := c.notAhead[p.Sandbox]
+		if _, err := sandbox.ShapeOf(sandbox.Spec{RootFS: p.RootFS, Sockets: p.Sockets, Door: p.Door}); why == "" && err != nil {
+			why = err.Error()
+		}
+		word := cli.Cell{Text: "yes", Colour: cli.Green}
+		if why != "" {
+			word = cli.Cell{Text: "no", Colour: cli.Dim}
+		}
+		rows = append(rows, []cli.Cell{{Text: p.Name}, word, {Text: cli.OneLine(why)}})
 	}
 	return rows
 }

@@ -13,19 +13,23 @@ import (
 
 func (a *app) psCommand() cli.Command {
 	q := control.Query{Limit: 1000}
-	var quiet, names, watch bool
+	var quiet, names, watch, pool bool
 	return cli.Command{
 		Name: "ps", Brief: "list runs",
 		About: `
 The newest run comes first. Without a running watcher the journal is shown. Where a run has a model, SPENT says what it has spent on
-it so far, in money where the model has a price. PARENT is the subagent with whose run a run ends, where there is one.`,
-		Examples: []string{"watcher ps", "watcher ps -a --limit 20", "watcher cancel $(watcher ps --quiet)"},
+it so far, in money where the model has a price. PARENT is the subagent with whose run a run ends, where there is one.
+
+--pool lists the sandboxes that were made ahead of runs instead: for each profile of an outbox, and each set of directories that mounts
+appear in, how many are ready and wanted, the memory that they take, how many runs found one ready and how many did not.`,
+		Examples: []string{"watcher ps", "watcher ps --pool", "watcher ps -a --limit 20", "watcher cancel $(watcher ps --quiet)"},
 		Options: append([]cli.Option{
 			{Name: "all", Short: "a", Help: "also those that have ended", Set: cli.On(&q.All)},
 			{Name: "quiet", Short: "q", Help: "print keys only", Set: cli.On(&quiet)},
 			{Name: "names", Help: "print subagents and keys only, each once, as a shell completes them", Set: cli.On(&names)},
 			{Name: "watch", Short: "w", Help: "go on: repaint a terminal; print a run elsewhere when it stands elsewhere than before", Set: cli.On(&watch)},
 			{Name: "outbox", Value: "NAME", Help: "only those of one outbox", Set: cli.Text(&q.Outbox)},
+			{Name: "pool", Help: "list the sandboxes that were made ahead instead of runs", Set: cli.On(&pool)},
 			{Name: "limit", Value: "N", Help: "at most so many; by default 1000", Set: cli.Number(&q.Limit)},
 		}, a.source.place()...),
 		Run: func(ctx context.Context, args cli.Args) (int, error) {
@@ -36,6 +40,9 @@ it so far, in money where the model has a price. PARENT is the subagent with who
 				return exitOK, a.watchRuns(ctx, q)
 			}
 			return exitOK, a.ask(ctx, func(s control.Service) error {
+				if pool {
+					return a.listPools(ctx, s)
+				}
 				runs, err := s.Runs(ctx, q)
 				if err != nil {
 					return err

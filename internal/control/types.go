@@ -75,6 +75,28 @@ type Status struct {
 	Outboxes     []OutboxStatus `json:"outboxes"`
 	Launchers    []Launcher     `json:"launchers"`
 	Profiles     []Profile      `json:"profiles,omitempty"`
+	Pools        []Pool         `json:"pools,omitempty"`
+}
+
+// Pool is what a launcher has of sandboxes that were made ahead of runs.
+type Pool struct {
+	Launcher string  `json:"launcher"`
+	Off      string  `json:"off,omitempty"` // why it has none, and makes none
+	Shelves  []Shelf `json:"shelves,omitempty"`
+}
+
+// Shelf are those of one outbox, of one profile and one set of prefixes.
+type Shelf struct {
+	Outbox   string        `json:"outbox"`
+	Profile  string        `json:"profile"`
+	Prefixes []string      `json:"prefixes"`
+	Ready    int           `json:"ready"`
+	Wanted   int           `json:"wanted"`
+	Used     int           `json:"used"`   // by runs, since the shelf was opened
+	Missed   int           `json:"missed"` // runs that found none ready, since then
+	Memory   int64         `json:"memory_bytes"`
+	Oldest   time.Duration `json:"oldest_ns,omitempty"`
+	Trouble  string        `json:"trouble,omitempty"` // why there are fewer than wanted
 }
 
 // Profile is a profile that is on offer and what launches it.

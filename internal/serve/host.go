@@ -65,6 +65,7 @@ type host struct {
 	exchanged chan struct{}          // a launcher has met another site than its own
 	gateway   *gatewaycontrol.Client // nil where there are no routes
 	doors     *door.Doors            // the same
+	pools     *pools
 	watcher   *watcher.Watcher
 	operator  *watcher.Operator
 	metrics   *metrics.Metrics
@@ -222,8 +223,11 @@ func (h *host) openLaunchers(ctx context.Context) (err error) {
 
 func (h *host) makeWatcher(context.Context) error {
 	h.exchanged = make(chan struct{}, 1)
+	launchers := asLaunchers(h.launchers, h.exchanged)
+	h.pools = openPools(h.Config, h.launchers, launchers, h)
+	h.later(h.pools.close)
 	config := watcher.Config{
-		Outboxes: h.outboxes(), Launchers: asLaunchers(h.launchers, h.exchanged), Journal: h.journal, Notes: h.notes, MaxRunning: h.Config.MaxRunning,
+		Outboxes: h.outboxes(), Launchers: launchers, Journal: h.journal, Notes: h.notes, MaxRunning: h.Config.MaxRunning,
 		Workspaces: h.openWorkspace, Floor: workspace.Floor{Bytes: h.Config.Disk.Floor, Files: h.Config.Disk.FloorFiles}, Retention: journal.Retention(h.Config.Retention),
 		Shutdown: watcher.Shutdown{
 			Keep: h.Config.Shutdown.Running == configs.Keep, Drain: h.Config.Shutdown.Running == configs.Drain, Budget: h.Config.Shutdown.Budget,
@@ -231,6 +235,7 @@ func (h *host) makeWatcher(context.Context) error {
 		Sessions: h.sessions, Version: version.String(), Log: h.Log,
 	}
 	h.connect(&config)
+	h.pools.join(&config)
 	h.watcher = watcher.New(config)
 	return nil
 }

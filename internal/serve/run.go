@@ -32,6 +32,10 @@ func (h *host) serve(a asked) (next *Options, err error) {
 		}
 	})
 	around.Go(func() { h.notify.showProgress(open, h.watcher.Turn) })
+	around.Go(func() {
+		h.awaitReady(open) // what an earlier watcher has left belongs to no run, and is removed before
+		h.pools.fill(open, Policies(h.decided))
+	})
 	around.Go(func() { h.sayStop(open, a) })
 	around.Go(func() {
 		if next = h.awaitReload(open, a); next != nil {

@@ -144,6 +144,15 @@ func (t *Trial) Guarantees(ctx context.Context) (map[string]sandbox.Guarantees, 
 	return all, nil
 }
 
+// NotAhead says of each launcher why it makes no sandboxes ahead of runs, "" where it can.
+func (t *Trial) NotAhead() map[string]string {
+	all := map[string]string{}
+	for name, l := range t.opener.launched {
+		all[name] = whyNotAhead(l)
+	}
+	return all
+}
+
 // closeTime bounds the clean-up, which goes on when the trial was interrupted.
 const closeTime = time.Minute
 

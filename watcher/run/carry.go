@@ -113,6 +113,7 @@ func (r *runner) launchAndFollow() verdict {
 		if try == holdTries {
 			return failed(delegation.CodeLaunch, fmt.Errorf("it ended %d times before it was released: %w", try, broken))
 		}
+		r.broke = true
 		retry.Warn(r.runs.Log, "hold a sandbox", try, broken)
 		r.remove()
 		r.out.Begin()
@@ -181,10 +182,10 @@ func (r *runner) prepare() (verdict, bool) {
 	return r.create()
 }
 
-// bind gives the run a sandbox that is new, before it is made, so that the journal knows whose it is.
+// bind gives the run a sandbox that no run had, before anything of the run comes near it, so that the journal knows whose it is.
 func (r *runner) bind() error {
 	r.runs.Removals.Release(r.sandbox) // an earlier one was bound and not made, or has gone
-	r.sandbox = sandbox.NewSandboxID()
+	r.sandbox = r.claim()
 	if r.Standing().State == delegation.StateQueued {
 		return r.moveTo(r.ending, delegation.StateStarting, journal.Change{Sandbox: r.sandbox})
 	}

@@ -33,6 +33,7 @@ type runner struct {
 	releasing bool
 	dead      bool // the sandbox's last process is gone
 	final     bool // it is given up, and not attempted again
+	broke     bool // an earlier sandbox of it ended in its hold
 	unseen    bool // the sandbox was out of sight, or had ended before anybody looked
 	times     milestones
 	release   release // once it is released

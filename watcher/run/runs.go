@@ -3,6 +3,7 @@ package run
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -27,6 +28,7 @@ type Ports struct {
 	Resources  []Resource                                      // what runs have beside their sandboxes, in the order in which it is acquired
 	Session    func(sandbox.SandboxID, agent.Part)             // takes a part of what an agent needs to go on; nil where that is not kept
 	Launchers  map[string]sandbox.Launcher                     // by the name that profiles use
+	Prepared   map[string]Prepared                             // by the same names: of launchers that have sandboxes made ahead
 	Workspaces func(sandbox.Spec) (workspace.Directory, error) // holds the workspace of a run
 	Hangs      *hang.Calls                                     // calls to workspaces
 	Floor      workspace.Floor
@@ -57,6 +59,9 @@ type Runs struct {
 
 // NewRuns makes Runs that carry none yet.
 func NewRuns(p Ports) *Runs {
+	if len(p.Prepared) > 0 {
+		p.Resources = append(slices.Clone(p.Resources), claimed(p.Prepared))
+	}
 	c := newCalls(p)
 	return &Runs{
 		Ports: p, Removals: newRemovals(p, c), calls: c, claims: newClaims(), kin: newKin(), disks: workspace.NewDisks(p.Floor), owned: make(map[string]*Run),
