@@ -28,7 +28,7 @@ type pools struct {
 func whyNotAhead(l sandbox.Launcher) string {
 	can, ok := l.(pool.Preparer)
 	if !ok {
-		return "its sandboxes cannot be made ahead"
+		return "this launcher cannot make sandboxes ahead of their runs yet"
 	}
 	if err := can.CanPrepare(); err != nil {
 		return err.Error()
