@@ -230,7 +230,7 @@ func (p *Pool) prepare(ctx context.Context, shape sandbox.Shape) (_ *held, err e
 	if err := h.attachment.awaitHold(ctx); err != nil {
 		return nil, err
 	}
-	if _, err := p.Launcher.Attest(ctx, handle); err != nil {
+	if _, err := p.Attest(ctx, handle); err != nil {
 		return nil, err
 	}
 	crash.At("pool.ready")
