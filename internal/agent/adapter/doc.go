@@ -20,6 +20,9 @@
 //     With --session the agent goes on with one: bundle.go has its form, and session_linux.go the files of each agent.
 //   - Init's signals reach the agent's process group, which the adapter is in. It outlives them, and ends with the agent.
 //
+// Each agent has a file for what it prints and what it is told, and so has each thing that an adapter does besides: starting, reading, hearing,
+// telling, ending, keeping a session, so there are more of them than elsewhere.
+//
 // The parsers (claude.go, codex.go) are functions of a line and of a small state. All that they decode they decode loosely: a field
 // of another type than is known counts as missing, so that a newer agent is understood as far as it is.
 package adapter
