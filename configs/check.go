@@ -15,6 +15,7 @@ func (c *Config) check(r *report) {
 	for i := range c.Profiles {
 		c.checkProfile(r, &c.Profiles[i])
 		c.checkAgent(r, &c.Profiles[i])
+		checkApprovals(r, &c.Profiles[i])
 		c.checkSockets(r, &c.Profiles[i])
 		c.checkPlaces(r, &c.Profiles[i])
 		c.checkPrograms(r, &c.Profiles[i])

@@ -87,6 +87,7 @@ func completeProfile(p *compile.Profile, r *report) {
 		p.RootFS.Host = true
 	}
 	p.Answer = p.AnswerMode()
+	completeApprovals(p)
 	completePrograms(p.Programs)
 	for i, socket := range p.Sockets {
 		p.Sockets[i].Target = cmp.Or(socket.Target, socket.Host)

@@ -106,6 +106,7 @@ func (c *Config) profileSchema(p *compile.Profile) object {
 		{"attempts", number[int]{&p.Attempts, 1, 5}},
 		{"umask", mask{&p.Umask}},
 		{"stdin", boolean{&p.Stdin}},
+		{"approvals", approvals{&p.Approvals}},
 	})
 }
 

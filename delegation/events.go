@@ -86,6 +86,10 @@ func (e Event) check() error {
 		if len(e.Base64) > 0 || e.Parent != "" || e.Tool != nil || e.Tokens != nil || e.Failed {
 			return fmt.Errorf("%s has a text and nothing else", e.Type)
 		}
+	case EventAsked, EventDecided:
+		if err := e.checkApproval(); err != nil {
+			return err
+		}
 	default:
 		if len(e.Base64) > 0 {
 			return fmt.Errorf("%s has no base64", e.Type)
@@ -94,7 +98,20 @@ func (e Event) check() error {
 			return err
 		}
 	}
+	if e.Approval != nil && e.Type != EventAsked && e.Type != EventDecided {
+		return fmt.Errorf("%s has no approval", e.Type)
+	}
 	return checkReason(e.Reason)
+}
+
+func (e Event) checkApproval() error {
+	if e.Tool == nil || e.Tokens != nil || e.More || e.Failed || e.Parent != "" || len(e.Base64) > 0 {
+		return fmt.Errorf("%s lacks its tool, or has more than that", e.Type)
+	}
+	if err := (agent.Line{Kind: agent.ToolCall, Tool: e.Tool}).Check(); err != nil {
+		return err
+	}
+	return e.Approval.check(e.Type)
 }
 
 // line is what an agent's adapter said.
@@ -110,8 +127,25 @@ func (e Event) Show() string {
 		return ""
 	case EventMessage, EventInterrupt:
 		return agent.ShowSaid(string(e.Type), e.Text, e.More)
+	case EventAsked, EventDecided:
+		return e.showApproval()
 	}
 	return agent.Show(e.line())
+}
+
+// showApproval is a question, or how it was decided, as people read it. The tool and its arguments are the child's words.
+func (e Event) showApproval() string {
+	if e.Approval == nil || e.Tool == nil {
+		return ""
+	}
+	if e.Type == EventAsked {
+		return fmt.Sprintf("? approval %d: %s", e.Approval.Approval, agent.Show(agent.Line{Kind: agent.ToolCall, Tool: e.Tool})[len("> "):])
+	}
+	why := ""
+	if e.Text != "" {
+		why = ": " + e.Text
+	}
+	return fmt.Sprintf("? approval %d: %s by %s%s\n", e.Approval.Approval, e.Approval.Outcome, e.Approval.By, why)
 }
 
 // EventOf is the event of what an agent's adapter said.

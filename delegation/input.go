@@ -20,6 +20,7 @@ type InputKind string
 const (
 	InputMessage   InputKind = "message"   // the agent gets a text
 	InputInterrupt InputKind = "interrupt" // the agent stops what it does, and gets the text where there is one
+	InputDecision  InputKind = "decision"  // a question of the agent's is decided
 )
 
 // Input is one input_<id>.<request>.<n>.json: what a parent says to the agent of a run.
@@ -30,7 +31,24 @@ type Input struct {
 	N          int       `json:"n"` // from 1, without a gap
 	Kind       InputKind `json:"kind"`
 	Text       string    `json:"text,omitempty"`
+
+	// Of a decision: the question's number, the digest of what the parent has seen, and whether it may be.
+	Approval int      `json:"approval,omitempty"`
+	Digest   string   `json:"digest,omitempty"`
+	Decision Decision `json:"decision,omitempty"`
 }
+
+// Decision is a parent's word about a question of an agent's.
+type Decision string
+
+// The decisions.
+const (
+	Approve Decision = "approve"
+	Deny    Decision = "deny"
+)
+
+// MaxWhy bounds what an agent is told of a denial, in bytes.
+const MaxWhy = 2000
 
 // InputStatus says in a status what became of a run's input.
 type InputStatus struct {
@@ -119,10 +137,28 @@ func (in Input) check() error {
 		return fmt.Errorf("n must be from 1 to %d, got %d", MaxInputs, in.N)
 	case len(in.Text) > MaxInputText:
 		return fmt.Errorf("text has %d bytes, at most %d are allowed", len(in.Text), MaxInputText)
+	case in.Kind == InputDecision:
+		return in.checkDecision()
+	case in.Approval != 0 || in.Digest != "" || in.Decision != "":
+		return fmt.Errorf("kind %.40q has no decision", in.Kind)
 	case in.Kind != InputMessage && in.Kind != InputInterrupt:
 		return fmt.Errorf("kind %.40q is none", in.Kind)
 	case in.Kind == InputMessage && in.Text == "":
 		return errors.New("a message lacks its text")
+	}
+	return nil
+}
+
+func (in Input) checkDecision() error {
+	switch {
+	case in.Approval < 1:
+		return errors.New("a decision names no approval")
+	case !IsDigest(in.Digest):
+		return errors.New("a decision lacks the digest of what was seen: 64 hexadecimal digits")
+	case in.Decision != Approve && in.Decision != Deny:
+		return fmt.Errorf("decision %.40q is neither approve nor deny", in.Decision)
+	case len(in.Text) > MaxWhy:
+		return fmt.Errorf("text has %d bytes, at most %d are allowed", len(in.Text), MaxWhy)
 	}
 	return nil
 }

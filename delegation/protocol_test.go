@@ -157,7 +157,7 @@ func TestProtocolTexts(t *testing.T) {
 // TestProtocolExamples reads every example as the file that its fence names.
 func TestProtocolExamples(t *testing.T) {
 	blocks := regexp.MustCompile("(?ms)^```jsonl? (\\S+)\n(.*?)^```$").FindAllStringSubmatch(protocol(t), -1)
-	if len(blocks) != 8 {
+	if len(blocks) != 9 {
 		t.Errorf("%d examples", len(blocks))
 	}
 	for _, block := range blocks {
@@ -176,7 +176,8 @@ func TestProtocolExamples(t *testing.T) {
 		case KindHeartbeat:
 			_, err = DecodeHeartbeat(data)
 		case KindInput:
-			_, err = DecodeInput(data, subagentID(t, "s1"), requestID(t, "9f2c4e1ab0d37755"), 1)
+			_, _, n, _ := ParseInputName(name)
+			_, err = DecodeInput(data, subagentID(t, "s1"), requestID(t, "9f2c4e1ab0d37755"), n)
 		default:
 			err = fmt.Errorf("a %v is no example", kind)
 		}

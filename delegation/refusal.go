@@ -46,7 +46,8 @@ const (
 	CodeInternal       Code = "internal"        // a fault of ours
 
 	// Of input.
-	CodeInputNotTaken Code = "input_not_taken" // the run's program takes none
-	CodeInputLate     Code = "input_late"      // the agent had ended its last turn
-	CodeInputLimit    Code = "input_limit"     // there was too much of it
+	CodeInputNotTaken Code = "input_not_taken"  // the run's program takes none
+	CodeInputLate     Code = "input_late"       // the agent had ended its last turn
+	CodeDecision      Code = "decision_refused" // a question was not decided by it
+	CodeInputLimit    Code = "input_limit"      // there was too much of it
 )

@@ -2,7 +2,7 @@ package delegation
 
 import "strings"
 
-// State is where a run stands. Waiting (for an approval) is reserved.
+// State is where a run stands. Waiting is for an approval.
 type State string
 
 // The states of a run, in order.

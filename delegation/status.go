@@ -1,6 +1,9 @@
 package delegation
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // Encode writes a status in its one spelling.
 func (s RunStatus) Encode() ([]byte, error) {
@@ -30,6 +33,11 @@ func (s *RunStatus) trim() {
 	if s.Input != nil && len(s.Input.Refused) == 0 {
 		s.Input.Refused = nil
 	}
+	s.Approvals = slices.Clone(s.Approvals)
+	for i := range s.Approvals {
+		a := &s.Approvals[i]
+		a.AskedAt, a.ExpiresAt = wireTime(a.AskedAt), wireTime(a.ExpiresAt)
+	}
 }
 
 func (s RunStatus) check() error {
@@ -54,6 +62,9 @@ func (s RunStatus) check() error {
 	}
 	if s.Depth < 0 {
 		return fmt.Errorf("depth %d is none", s.Depth)
+	}
+	if err := checkPending(s.Approvals); err != nil {
+		return err
 	}
 	return checkReason(s.Reason)
 }

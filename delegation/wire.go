@@ -113,6 +113,8 @@ type RunStatus struct {
 	UpdatedAt    time.Time `json:"updated_at"`
 	// Input is what became of what the parent has said to the agent; nil before there was any.
 	Input *InputStatus `json:"input,omitempty"`
+	// Approvals are the agent's questions that wait for a decision.
+	Approvals []PendingApproval `json:"approvals,omitempty"`
 }
 
 // Heartbeat is watcher.json: which watcher serves this outbox, what it can do, and that it is alive.
@@ -148,6 +150,8 @@ const (
 	FeatureInput    = "input"
 	FeatureTree     = "tree"
 	FeatureSessions = "sessions"
+	// FeatureApprovals: profiles may have agents that ask, and decisions are taken as input.
+	FeatureApprovals = "approvals"
 )
 
 // WireLimits are limits that a client should know before it asks.
@@ -165,10 +169,11 @@ type ProfileOffer struct {
 	Name        string `json:"name"`
 	Description string `json:"description,omitempty"`
 	Launcher    string `json:"launcher,omitempty"`
-	Agent       string `json:"agent,omitempty"`  // the program that thinks; "" where the task is for a command
-	Model       string `json:"model,omitempty"`  // the agent's, where the profile says it
-	Input       bool   `json:"input,omitempty"`  // its agent takes messages while it works
-	Chosen      string `json:"chosen,omitempty"` // why it is this launcher, where the host has chosen
+	Agent       string `json:"agent,omitempty"`     // the program that thinks; "" where the task is for a command
+	Model       string `json:"model,omitempty"`     // the agent's, where the profile says it
+	Input       bool   `json:"input,omitempty"`     // its agent takes messages while it works
+	Approvals   bool   `json:"approvals,omitempty"` // its agent asks before it uses a tool
+	Chosen      string `json:"chosen,omitempty"`    // why it is this launcher, where the host has chosen
 }
 
 // Event is one line of an events segment.
@@ -187,6 +192,8 @@ type Event struct {
 	Tool   *Tool   `json:"tool,omitempty"`               // of a call and its result
 	Tokens *Tokens `json:"tokens,omitempty"`             // of usage
 	Failed bool    `json:"failed,omitempty"`             // of a tool's result, and of a turn's
+
+	Approval *ApprovalEvent `json:"approval,omitempty"` // of a question, and of its decision
 }
 
 // Tool is a call of a tool by an agent.
@@ -207,6 +214,9 @@ const (
 	// What the parent has said, when the agent has it. The host tells them, and no child can.
 	EventMessage   EventType = "message"
 	EventInterrupt EventType = "interrupt"
+	// An agent asks whether it may call a tool, and how that was decided. The host tells them, and no child can.
+	EventAsked   EventType = "permission_asked"
+	EventDecided EventType = "permission_decided"
 )
 
 // The types of events of a run whose profile names an agent; they stand in the place of its standard output.

@@ -32,6 +32,8 @@ type Item struct {
 	CreatedAt    time.Time
 	RunningSince time.Time
 	Deadline     time.Time
+
+	Approvals []delegation.PendingApproval // the agent's questions that wait
 }
 
 // Listing is the subagents whose result was not taken yet, oldest first.
@@ -111,10 +113,10 @@ func (m *Manager) item(name string, limit int64) (Item, bool) {
 	if status, ok := run.status(); ok {
 		item.State, item.Reason, item.Position = status.State, status.Reason, status.Position
 		item.ParentID, item.Depth = status.ParentID, status.Depth
-		item.RunningSince, item.Deadline = status.RunningSince, status.Deadline
+		item.RunningSince, item.Deadline, item.Approvals = status.RunningSince, status.Deadline, status.Approvals
 	}
 	if response, _ := run.response(); response != nil {
-		item.State = delegation.StateEnded
+		item.State, item.Approvals = delegation.StateEnded, nil
 		item.Status, item.Reason, item.ExitCode, item.Usage = response.Status, response.Reason, response.ExitCode, response.Usage
 	}
 	return item, true

@@ -54,8 +54,14 @@ func (r *Run) maySend() error {
 	return nil
 }
 
-// putInput writes the next file of input. Of two writers of one number one gets it, and the other one takes the next.
+// putInput writes what the agent is told as the next file of input.
 func (r *Run) putInput(kind delegation.InputKind, text string) (int, error) {
+	return r.put(delegation.Input{Kind: kind, Text: text})
+}
+
+// put writes the next file of input. Of two writers of one number one gets it, and the other one takes the next.
+func (r *Run) put(in delegation.Input) (int, error) {
+	in.Version, in.SubagentID, in.RequestID = delegation.Version, r.ID(), r.RequestID()
 	first := 1
 	if status, ok := r.status(); ok && status.Input != nil {
 		first = status.Input.Acknowledged + 1
@@ -65,9 +71,7 @@ func (r *Run) putInput(kind delegation.InputKind, text string) (int, error) {
 		if _, err := r.m.dir.Stat(name); err == nil {
 			continue
 		}
-		in := delegation.Input{
-			Version: delegation.Version, SubagentID: r.ID(), RequestID: r.RequestID(), N: n, Kind: kind, Text: text,
-		}
+		in.N = n
 		data, err := in.Encode()
 		if err != nil {
 			return 0, &delegation.Refusal{Code: delegation.CodeInvalid, Field: "text", Text: err.Error(), Hint: "send less at once, in UTF-8"}

@@ -20,6 +20,7 @@ type tracker struct {
 	heartbeat heartbeatMonitor
 	request   delegation.Reading // of the request file, when it was last seen to be ours
 	status    delegation.RunStatus
+	entered   time.Time // when the state was seen first; running and waiting are one
 	giveUpAt  time.Time // zero while the run has all the time it needs
 	unusable  error     // why the file with the response's name is not this run's response
 }
@@ -94,12 +95,16 @@ func (t *tracker) moveLimit() {
 		return
 	}
 	t.status = status
-	if was.State != "" && !again && stateOrder[status.State] == stateOrder[was.State] {
+	same := was.State != "" && !again && stateOrder[status.State] == stateOrder[was.State]
+	if same && status.Deadline.Equal(was.Deadline) {
 		return
 	}
+	if !same {
+		t.entered = time.Now()
+	}
 	switch status.State {
-	case delegation.StateRunning, delegation.StateWaiting:
-		t.giveUpAt = time.Now().Add(t.run.granted(status)).Add(Grace)
+	case delegation.StateRunning, delegation.StateWaiting: // the deadline moves while its agent waits for approval
+		t.giveUpAt = t.entered.Add(t.run.granted(status)).Add(Grace)
 	case delegation.StateEnded:
 		t.giveUpAt = time.Now().Add(Grace)
 	default:

@@ -14,14 +14,20 @@ type WaitUpdate struct {
 	// NotServing is set while no watcher serves the outbox. The run's request is kept, and a watcher that comes back goes
 	// on with it.
 	NotServing *NobodyServingError
+	// Approvals are the agent's questions that wait. Their tools and arguments are the child's words.
+	Approvals []delegation.PendingApproval
 	// Notices are the watcher's troubles.
 	Notices delegation.Notices
 }
 
 // equal says whether two updates tell the same.
 func (p WaitUpdate) equal(other WaitUpdate) bool {
-	return p.State == other.State && p.Position == other.Position && slices.Equal(p.Notices, other.Notices) &&
+	return p.State == other.State && p.Position == other.Position && slices.Equal(p.Notices, other.Notices) && slices.EqualFunc(p.Approvals, other.Approvals, sameApproval) &&
 		(p.NotServing == nil) == (other.NotServing == nil) && (p.NotServing == nil || p.NotServing.Stopped == other.NotServing.Stopped)
+}
+
+func sameApproval(a, b delegation.PendingApproval) bool {
+	return a.Approval == b.Approval && a.Digest == b.Digest
 }
 
 // report tells the caller what is new.
@@ -29,7 +35,7 @@ func (t *tracker) report() {
 	if t.tell == nil {
 		return
 	}
-	now := WaitUpdate{State: t.status.State, Position: t.status.Position, NotServing: t.heartbeat.absence}
+	now := WaitUpdate{State: t.status.State, Position: t.status.Position, Approvals: t.status.Approvals, NotServing: t.heartbeat.absence}
 	if now.NotServing == nil { // the notices of a watcher that is gone are old
 		now.Notices = t.heartbeat.beat.Notices
 	}

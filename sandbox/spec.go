@@ -2,6 +2,8 @@ package sandbox
 
 import (
 	"time"
+
+	"torno/internal/approval"
 )
 
 // Spec is a run fully compiled against its profile: plain data, ready to launch, printable. It has no field for
@@ -20,6 +22,8 @@ type Spec struct {
 	Answer  Answer        `json:"answer"`
 	Limits  Limits        `json:"limits"`
 	Timeout time.Duration `json:"timeout"`
+	// Approvals says what becomes of the agent's questions whether it may call a tool; nil where it asks none.
+	Approvals *approval.Policy `json:"approvals,omitempty"`
 	// Attempts is how often the run may be tried in all when its sandbox is lost; 0 and 1 are once.
 	Attempts int `json:"attempts,omitempty"`
 	// Owners are the users of the host that may own the workspace. The child has the rights of its owner to files, and no
@@ -93,6 +97,14 @@ func (s Spec) WorkspaceMount() Mount {
 		}
 	}
 	return Mount{}
+}
+
+// Longest is how long the run may take, with the time for which its clock stands still while it waits for approvals. 0 is no bound.
+func (s Spec) Longest() time.Duration {
+	if s.Timeout == 0 || s.Approvals == nil {
+		return s.Timeout
+	}
+	return s.Timeout + s.Approvals.Pause
 }
 
 // WorkspacePath is where the workspace is on the host.

@@ -20,7 +20,7 @@ func (w *Watcher) heartbeatOf(taking context.Context, box *outbox.Outbox) func(b
 	h := delegation.Heartbeat{
 		Version: delegation.Version, Protocol: delegation.Version, Watcher: w.config.Version, Outbox: box.Name, OutboxID: box.ID, Installation: w.journal.Installation(),
 		StartedAt: w.born.UTC(), HeartbeatSeconds: int(beatEvery / time.Second),
-		Features: []string{delegation.FeatureStatus, delegation.FeatureEvents, delegation.FeatureProfiles, delegation.FeatureContext, delegation.FeatureCancel, delegation.FeatureInput, delegation.FeatureTree},
+		Features: []string{delegation.FeatureStatus, delegation.FeatureEvents, delegation.FeatureProfiles, delegation.FeatureContext, delegation.FeatureCancel, delegation.FeatureInput, delegation.FeatureTree, delegation.FeatureApprovals},
 		Limits: delegation.WireLimits{
 			RequestBytes: box.Settings.MaxRequestBytes, Queue: box.Settings.Queue,
 			Running: min(box.Settings.MaxRunning, w.config.MaxRunning), Children: box.Settings.Tree.Children, Depth: box.Settings.Tree.Depth,
@@ -33,7 +33,7 @@ func (w *Watcher) heartbeatOf(taking context.Context, box *outbox.Outbox) func(b
 		if i == 0 {
 			h.Limits.MaxTimeoutSeconds = int(p.Timeout.Max / time.Second)
 		}
-		h.Profiles = append(h.Profiles, delegation.ProfileOffer{Name: p.Name, Description: p.Description, Launcher: p.Sandbox, Chosen: p.Chosen, Agent: p.Agent, Model: p.Model, Input: compile.Hears(p.Agent)})
+		h.Profiles = append(h.Profiles, delegation.ProfileOffer{Name: p.Name, Description: p.Description, Launcher: p.Sandbox, Chosen: p.Chosen, Agent: p.Agent, Model: p.Model, Input: compile.Hears(p.Agent), Approvals: p.Approvals != nil})
 	}
 	h.Workspaces, h.Context = box.Settings.Policy.Views()
 	return func(stopping bool) delegation.Heartbeat {

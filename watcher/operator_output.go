@@ -23,7 +23,7 @@ const lookAgain = 100 * time.Millisecond
 func (o *Operator) Output(ctx context.Context, ref string, follow bool, emit func(control.Output) error) error {
 	record, err := o.resolve(ctx, ref)
 	for err == nil && record.State != delegation.StateEnded && o.Watcher != nil {
-		if record.Handle != nil && record.State == delegation.StateRunning {
+		if record.Handle != nil && isOn(record.State) {
 			if err := o.live(ctx, record, follow, emit); !errors.Is(err, sandbox.ErrNotFound) {
 				return err
 			}
@@ -49,7 +49,7 @@ func (w *Watcher) awaitChange(ctx context.Context, record journal.Run) error {
 		return retry.Pause(ctx, lookAgain)
 	}
 	now, changed := r.Watch()
-	if now.State != record.State || now.State == delegation.StateRunning {
+	if now.State != record.State || isOn(now.State) {
 		return retry.Pause(ctx, lookAgain)
 	}
 	select {
@@ -59,6 +59,11 @@ func (w *Watcher) awaitChange(ctx context.Context, record journal.Run) error {
 		return ctx.Err()
 	}
 	return nil
+}
+
+// isOn says whether a run's agent is there: it works, or waits for approval.
+func isOn(state delegation.State) bool {
+	return state == delegation.StateRunning || state == delegation.StateWaiting
 }
 
 // tails are what the journal keeps of a run's output.

@@ -41,7 +41,7 @@ func newApp() *app {
 		},
 	}
 	c.Commands = []cli.Command{
-		c.spawnCommand(), c.continueCommand(), c.listCommand(), c.waitCommand(), c.cancelCommand(), c.sendCommand(), c.logsCommand(),
+		c.spawnCommand(), c.continueCommand(), c.listCommand(), c.waitCommand(), c.cancelCommand(), c.sendCommand(), c.approveCommand(), c.denyCommand(), c.logsCommand(),
 		c.diffCommand(), c.getCommand(), c.applyCommand(), c.infoCommand(), c.mcpCommand(), c.skillCommand(), c.installCommand(), c.VersionCommand(delegation.Version),
 	}
 	return c

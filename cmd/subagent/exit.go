@@ -105,6 +105,7 @@ var troubles = []struct {
 	{manager.ErrSuperseded, exitCancelled, "superseded", "subagent wait takes the result of the later request"},
 	{manager.ErrGone, exitTrouble, "gone", "spawn again if the result is still needed"},
 	{manager.ErrOver, exitTrouble, "over", "subagent wait takes its result; spawn another child with what was to be said"},
+	{manager.ErrNoApproval, exitTrouble, "no_approval", "subagent list --json shows the questions that wait; what waited may have expired, or been decided by others"},
 	{manager.ErrNotYet, exitTrouble, "not_yet", "it stays in the outbox, and the agent gets it when it can; subagent logs shows when"},
 	{manager.ErrOverdue, exitTrouble, "overdue", "the run was cancelled; subagent wait waits for its end"},
 	{errUnsafe, exitRefused, "unsafe", "leave these out with --without PATH, and copy what is needed of them with subagent get"},

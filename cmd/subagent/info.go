@@ -66,6 +66,9 @@ func (c *app) profiles(offers []delegation.ProfileOffer) {
 		if p.Model != "" {
 			agent += " " + p.Model
 		}
+		if p.Approvals {
+			agent += ", asks"
+		}
 		rows = append(rows, []cli.Cell{{Text: p.Name}, {Text: agent}, {Text: cmp.Or(p.Launcher, "-")}, {Text: cli.OneLine(p.Description)}})
 	}
 	c.Out.Table("", rows)

@@ -84,6 +84,8 @@ type listed struct {
 	CreatedAt      time.Time         `json:"created_at"`
 	RunningSince   time.Time         `json:"running_since,omitzero"`
 	Deadline       time.Time         `json:"deadline,omitzero"`
+
+	Approvals []delegation.PendingApproval `json:"approvals,omitempty"`
 }
 
 func listedOf(i manager.Item) listed {
@@ -91,7 +93,7 @@ func listedOf(i manager.Item) listed {
 		SubagentID: i.SubagentID, RequestID: i.RequestID, State: i.State, Position: i.Position,
 		Status: i.Status, Reason: i.Reason, Usage: i.Usage, ParentID: i.ParentID, Depth: i.Depth, Task: i.Task, Workspace: i.Workspace,
 		TimeoutSeconds: int(i.Timeout / time.Second),
-		CreatedAt:      i.CreatedAt, RunningSince: i.RunningSince, Deadline: i.Deadline,
+		CreatedAt:      i.CreatedAt, RunningSince: i.RunningSince, Deadline: i.Deadline, Approvals: i.Approvals,
 	}
 	if i.Status != "" {
 		l.ExitCode = &i.ExitCode

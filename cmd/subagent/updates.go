@@ -24,6 +24,7 @@ func (c *app) showUpdates(run *manager.Run) func(manager.WaitUpdate) {
 		if c.Errors.Terminal && stateText(now) != stateText(last) {
 			c.Line(cli.Dim, run.ID()+":", stateText(now))
 		}
+		c.questions(run.ID(), now.Approvals, last.Approvals)
 		last = now
 	}
 }
@@ -33,6 +34,15 @@ func (c *app) notices(now, before delegation.Notices) {
 	for _, notice := range now {
 		if !slices.Contains(before, notice) {
 			c.Line(cli.Yellow, "watcher:", notice.Text)
+		}
+	}
+}
+
+// questions shows the questions that are new. A child waits for an answer, so they are written also to a file or a pipe.
+func (c *app) questions(id string, now, before []delegation.PendingApproval) {
+	for _, a := range now {
+		if !slices.ContainsFunc(before, func(b delegation.PendingApproval) bool { return a.Digest == b.Digest && a.Approval == b.Approval }) {
+			c.Line(cli.Yellow, id+" asks:", fmt.Sprintf("%s; subagent approve %s %d, or deny", askText(a), id, a.Approval))
 		}
 	}
 }

@@ -37,6 +37,12 @@ func (a *app) printChecked(c *checked) error {
 			a.Out.Table("#   ", programRows(p))
 		}
 	}
+	for _, p := range c.profiles {
+		if p.Approvals != nil {
+			fmt.Fprintf(a.Out, "\n# The agent of profile %s asks before it uses a tool, and is given back what was approved. That it asks, and runs just that, is the child's word:\n"+
+				"# the protocol of %s does not show what it executes. The sandbox is the wall.\n", p.Name, p.Agent)
+		}
+	}
 	for _, d := range c.doors() {
 		fmt.Fprintf(a.Out, "\n# What profile %s reaches through the gateway:\n", d.Profile)
 		a.Out.Table("#   ", d.rows())

@@ -133,6 +133,8 @@ var troubles = []struct {
 	{control.ErrNoWatcher, "no_watcher", "start it with watcher run"},
 	{control.ErrNoRun, "no_run", "watcher ps -a lists the runs; name one by its subagent, OUTBOX/SUBAGENT or the beginning of its key"},
 	{control.ErrAmbiguous, "ambiguous", "name it by OUTBOX/SUBAGENT or by more of its key"},
+	{control.ErrNoQuestion, "no_approval", "watcher approvals shows the questions that wait; what waited may have expired, or been decided by others"},
+	{control.ErrUndecided, "undecided", "see with watcher approvals what waits now"},
 	{control.ErrStranded, "stranded", "bring that site back, which is a Docker engine or a state directory, or give the run up with watcher cancel --abandon"},
 	{control.ErrNotStranded, "not_stranded", "watcher cancel without --abandon"},
 	{control.ErrUntaken, "untaken", "try again in a moment; the log says what the watcher waits for, or that the next start looks again"},

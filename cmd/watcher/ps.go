@@ -188,6 +188,8 @@ func stateOf(r control.Run, now time.Time) cli.Cell {
 		return cli.Cell{Text: "not served", Colour: cli.Red}
 	case r.State == delegation.StateRunning:
 		return cli.Cell{Text: "running for " + cli.Age(now.Sub(r.Started))}
+	case r.State == delegation.StateWaiting:
+		return cli.Cell{Text: "waits for approval", Colour: cli.Yellow}
 	case r.State == delegation.StateQueued && r.Position > 0:
 		return cli.Cell{Text: fmt.Sprintf("queued, number %d", r.Position), Colour: cli.Dim}
 	case r.State != delegation.StateEnded:

@@ -30,6 +30,10 @@ const (
 	// It goes to the host alone: it is no event.
 	Acknowledged Kind = "acknowledged"
 	Session      Kind = "session" // a part of what the agent needs to go on; for the host alone
+
+	Ask      Kind = "ask"       // the agent asks whether it may call a tool, and waits
+	AskTaken Kind = "ask_taken" // the answer has reached the agent; or not, where it failed
+	AskGone  Kind = "ask_gone"  // the agent has taken its question back
 )
 
 // Line is one thing that an agent did.
@@ -39,11 +43,12 @@ type Line struct {
 	More bool   `json:"more,omitempty"` // the next line of this kind goes on with the text
 	// Parent is the call of a tool within which it happened, where the agent has started an agent of its own.
 	Parent string  `json:"parent_tool_use_id,omitempty"`
-	Tool   *Tool   `json:"tool,omitempty"`   // of a call and of its result
+	Tool   *Tool   `json:"tool,omitempty"`   // of a call, of its result and of a question
 	Tokens *Tokens `json:"tokens,omitempty"` // of usage
-	Failed bool    `json:"failed,omitempty"` // of a tool's result and of a turn's
+	Failed bool    `json:"failed,omitempty"` // of a tool's result, of a turn's, and of an answer that was not taken
 	N      int     `json:"n,omitempty"`      // of what is acknowledged
 	Part   *Part   `json:"part,omitempty"`   // of a session
+	Ask    string  `json:"ask,omitempty"`    // the agent's own name of its question
 }
 
 // Tool is a call of a tool.
@@ -102,12 +107,13 @@ const maxName = 256
 
 // Check says what is wrong with a line.
 func (l Line) Check() error {
-	for _, name := range []string{l.Parent, l.tool().ID, l.tool().Name} {
+	for _, name := range []string{l.Parent, l.tool().ID, l.tool().Name, l.Ask} {
 		if len(name) > maxName {
 			return fmt.Errorf("a name of %d bytes is too long", len(name))
 		}
 	}
-	called := l.Kind == ToolCall || l.Kind == ToolResult
+	called := l.Kind == ToolCall || l.Kind == ToolResult || l.Kind == Ask
+	asked := l.Kind == Ask || l.Kind == AskTaken || l.Kind == AskGone
 	switch {
 	case (l.Part != nil) != (l.Kind == Session):
 		return fmt.Errorf("%s and a part of a session do not go together, or the part is missing", l.Kind)
@@ -125,7 +131,9 @@ func (l Line) Check() error {
 		return errors.New("tokens are negative")
 	case (l.N > 0) != (l.Kind == Acknowledged) || l.N < 0:
 		return fmt.Errorf("%s and a number do not go together, or the number is missing", l.Kind)
-	case l.Failed && l.Kind != ToolResult && l.Kind != Result && l.Kind != Acknowledged:
+	case (l.Ask != "") != asked:
+		return fmt.Errorf("%s and a question do not go together, or the question has no name", l.Kind)
+	case l.Failed && l.Kind != ToolResult && l.Kind != Result && l.Kind != Acknowledged && l.Kind != AskTaken:
 		return fmt.Errorf("%s cannot fail", l.Kind)
 	}
 	return nil
@@ -164,7 +172,7 @@ func (l Line) tool() Tool {
 
 func (k Kind) isKnown() bool {
 	switch k {
-	case Text, Thinking, ToolCall, ToolResult, Usage, Result, Notice, Raw, Acknowledged, Session:
+	case Text, Thinking, ToolCall, ToolResult, Usage, Result, Notice, Raw, Acknowledged, Session, Ask, AskTaken, AskGone:
 		return true
 	}
 	return false

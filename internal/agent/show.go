@@ -23,6 +23,8 @@ func Show(l Line) string {
 		return marked("~ ", ended(l))
 	case ToolCall:
 		return fmt.Sprintf("> %s %s\n", l.tool().Name, brief(l.tool()))
+	case Ask:
+		return fmt.Sprintf("? %s %s\n", l.tool().Name, brief(l.tool()))
 	case ToolResult:
 		return marked("  ", result(l))
 	case Notice:

@@ -11,6 +11,7 @@ func TestShow(t *testing.T) {
 		"hel":                         {Kind: Text, Text: "hel", More: true},
 		"~ hm\n~ well\n":              {Kind: Thinking, Text: "hm\nwell"},
 		"> Bash ls -la; echo x\n":     {Kind: ToolCall, Tool: &Tool{Name: "Bash", Input: []byte(`{"description":"d","command":"ls -la;\n echo x"}`)}},
+		"? Bash make install\n":       {Kind: Ask, Ask: "q", Tool: &Tool{Name: "Bash", Input: []byte(`{"command":"make install"}`)}},
 		"> Odd [1,2]\n":               {Kind: ToolCall, Tool: &Tool{Name: "Odd", Input: []byte(`[1,2]`)}},
 		"> Read {\"file_path\":{}}\n": {Kind: ToolCall, Tool: &Tool{Name: "Read", Input: []byte(`{"file_path":{}}`)}},
 		"> Write (what it was given is too long to be shown)\n": {Kind: ToolCall, Tool: &Tool{Name: "Write", Cut: true}},

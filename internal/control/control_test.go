@@ -13,6 +13,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"torno/delegation"
 	"torno/sandbox"
 )
 
@@ -26,6 +27,10 @@ type desk struct {
 	seen Query
 	ref  string
 	as   Identity
+
+	questions []Question
+	decided   Decision
+	revoked   Revocation
 }
 
 func (d *desk) Status(context.Context) (Status, error) {
@@ -42,6 +47,18 @@ func (d *desk) Run(_ context.Context, ref string) (Run, error) { d.ref = ref; re
 func (d *desk) Accept(_ context.Context, outbox string, as Identity) (Accepted, error) {
 	d.ref, d.as = outbox, as
 	return Accepted{Name: outbox, ID: "0123456789abcdef", Dir: "/srv/box", As: as}, d.err
+}
+
+func (d *desk) Approvals(context.Context) ([]Question, error) { return d.questions, d.err }
+
+func (d *desk) Decide(_ context.Context, ref string, by Decision) (Question, error) {
+	d.ref, d.decided = ref, by
+	return Question{}, d.err
+}
+
+func (d *desk) Revoke(_ context.Context, ref string, r Revocation) (Revoked, error) {
+	d.ref, d.revoked = ref, r
+	return Revoked{Pending: 2}, d.err
 }
 
 func (d *desk) Cancel(_ context.Context, ref string) (Run, error) { d.ref = ref; return d.run, d.err }
@@ -182,4 +199,27 @@ func TestADeadSocketIsReplaced(t *testing.T) {
 		t.Fatal("a socket is in the way:", err)
 	}
 	again.Close()
+}
+
+// TestQuestions: what an operator says about one arrives as it was said.
+func TestQuestions(t *testing.T) {
+	d := &desk{questions: []Question{{Key: "k", Outbox: "main", Subagent: "s1", PendingApproval: delegation.PendingApproval{Approval: 3, Digest: "d", Tool: "Bash"}}}}
+	client, _ := open(t, d)
+	ctx := context.Background()
+	if all, err := client.Approvals(ctx); err != nil || len(all) != 1 || all[0].Approval != 3 || all[0].Key != "k" {
+		t.Errorf("%+v, %v", all, err)
+	}
+	for _, by := range []Decision{{Approval: 3, Digest: "d", Grant: true, Always: true}, {Approval: 4, Digest: "e&f", Why: "no & never"}} {
+		if _, err := client.Decide(ctx, "main/../s1", by); err != nil || d.decided != by || d.ref != "main/../s1" {
+			t.Errorf("%+v of %q, %v", d.decided, d.ref, err)
+		}
+	}
+	r := Revocation{Why: "it is enough now", End: true}
+	if revoked, err := client.Revoke(ctx, "s1", r); err != nil || revoked.Pending != 2 || d.revoked != r {
+		t.Errorf("%+v, %v", d.revoked, err)
+	}
+	d.err = fmt.Errorf("%w: %w", ErrUndecided, errors.New("it has expired"))
+	if _, err := client.Decide(ctx, "s1", Decision{}); !errors.Is(err, ErrUndecided) || !strings.Contains(err.Error(), "it has expired") {
+		t.Error(err)
+	}
 }

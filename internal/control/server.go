@@ -66,6 +66,7 @@ func Handler(service Service) http.Handler {
 		failures.Reply(w, accepted, err)
 	})
 	handleReloads(mux, service)
+	handleApprovals(mux, service)
 	mux.HandleFunc("GET /v1/output/{ref...}", func(w http.ResponseWriter, r *http.Request) { output(service, w, r) })
 	return mux
 }
@@ -100,6 +101,8 @@ var failures = socket.Errors{
 	"ended":        {Err: ErrEnded, Status: http.StatusConflict},
 	"stranded":     {Err: ErrStranded, Status: http.StatusConflict},
 	"not_stranded": {Err: ErrNotStranded, Status: http.StatusConflict},
+	"no_approval":  {Err: ErrNoQuestion, Status: http.StatusNotFound},
+	"undecided":    {Err: ErrUndecided, Status: http.StatusConflict},
 	"untaken":      {Err: ErrUntaken, Status: http.StatusConflict},
 	"no_outbox":    {Err: ErrNoOutbox, Status: http.StatusNotFound},
 	"not_asked":    {Err: ErrAsked, Status: http.StatusConflict},

@@ -25,6 +25,8 @@ type Service interface {
 	// Reload has the configuration read again. Reloaded says what came of it.
 	Reload(context.Context) (Reload, error)
 	Reloaded(ctx context.Context, number int) (Reload, error)
+
+	Approvals
 }
 
 // Identity says whether a directory is the outbox that had its name, or another one.

@@ -55,7 +55,8 @@ const (
 var writes = []string{
 	synchronous, insertRun, renewRun, getRun, getState, moveRun, bind, release, setAnswered, noteSite, refile, keepKey, deleteRun, oldestKeys,
 	raiseHorizon, dropKeys, freeName, unnameOutbox, keepOutbox, haveSeen, boundTo, newestRun, beganBehind, rememberDirectory,
-	dropDirectory, dropDirectories, giveUpDirectories, forgetDirectories, lookedThrough, freeCount, shrink,
+	dropDirectory, dropDirectories, giveUpDirectories, forgetDirectories, lookedThrough, noteQuestion, noteDecision, noteTaken, noteChange,
+	freeCount, shrink,
 }
 
 func newWriter(db *sql.DB) (*writer, error) {

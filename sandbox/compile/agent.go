@@ -20,6 +20,9 @@ func agentCommand(p Profile, asked, session string) []string {
 	if session != "" {
 		command = append(command, "--session", sandbox.RunDir+"/"+sandbox.SessionFile)
 	}
+	if p.Approvals != nil {
+		command = append(command, "--ask", "tools")
+	}
 	command = append(command, "--")
 	if len(p.Command) > 0 {
 		return append(command, p.Command...)

@@ -81,7 +81,7 @@ func (c *compiler) setTimeout() *delegation.Refusal {
 		timeout = bounds.Min
 		c.warn("timeout_seconds %d is less than profile %s allows; it is %s", asked, c.profile.Name, timeout)
 	}
-	c.spec.Timeout, c.spec.Attempts = timeout, c.profile.Attempts
+	c.spec.Timeout, c.spec.Attempts, c.spec.Approvals = timeout, c.profile.Attempts, c.profile.Approvals
 	return nil
 }
 

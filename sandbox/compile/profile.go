@@ -4,6 +4,7 @@ import (
 	"path"
 	"time"
 
+	"torno/internal/approval"
 	"torno/sandbox"
 )
 
@@ -37,6 +38,8 @@ type Profile struct {
 	Attempts int
 	Umask    int
 	Stdin    bool // keep the agent's standard input open
+	// Approvals says what becomes of the agent's questions whether it may call a tool. With nil it asks none.
+	Approvals *approval.Policy
 }
 
 // DefaultAnswerMax is how many bytes of standard output become an answer.

@@ -199,7 +199,7 @@ func (m *making) keeperOrder(box string) keeper.Order {
 	return keeper.Order{
 		Argv: m.runsc().Run(m.ID, box, len(m.doors)), Doors: m.doors,
 		Trouble: command.Trouble(), Log: m.Spec.Limits.Log, Word: runfile.Release, Stdin: m.Spec.Process.Stdin,
-		Allowed: m.Spec.Timeout, Grace: runfile.Grace + keeperGrace,
+		Allowed: m.Spec.Longest(), Grace: runfile.Grace + keeperGrace,
 		Plan: m.plan, Group: m.groups.Plan(string(m.ID), m.Spec.Limits),
 	}
 }

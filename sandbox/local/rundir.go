@@ -89,7 +89,7 @@ func (r Run) file() runfile.File {
 		Answer: runfile.Answer{Path: answer.Path, FromStdout: answer.FromStdout, Max: answer.Max},
 	}
 	if r.Spec.Timeout > 0 {
-		file.Allowed, file.Grace = r.Spec.Timeout, runfile.Grace
+		file.Allowed, file.Grace = r.Spec.Longest(), runfile.Grace
 	}
 	return file
 }

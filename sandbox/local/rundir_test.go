@@ -5,7 +5,9 @@ import (
 	"path/filepath"
 	"reflect"
 	"testing"
+	"time"
 
+	"torno/internal/approval"
 	"torno/internal/mounts"
 	"torno/internal/runfile"
 	"torno/sandbox"
@@ -16,6 +18,7 @@ func TestRunDirectory(t *testing.T) {
 	dir := t.TempDir()
 	spec := Trial{Dir: "/scratch"}.Spec()
 	spec.Files = []sandbox.File{{Name: "task", Content: []byte("do it")}}
+	spec.Timeout, spec.Approvals = time.Minute, &approval.Policy{Pause: time.Hour} // its clock may stand still so long
 	spec.Answer = sandbox.Answer{Path: "/workspace/answer", FromStdout: true, Max: 7}
 	expected := []runfile.Mount{{Path: "/workspace", Device: 1, Inode: 2, Writable: true, Hardened: true}}
 	run := Run{Nonce: "0123456789abcdef", Who: mounts.Identity{UID: 7, GID: 8}, Spec: spec, Mounts: expected, Filter: []byte("8 bytes.")}
@@ -25,6 +28,9 @@ func TestRunDirectory(t *testing.T) {
 	file, err := runfile.Read(filepath.Join(dir, "run.json"))
 	if err != nil || !file.For(run.Nonce) || !reflect.DeepEqual(file.Mounts, expected) || !reflect.DeepEqual(file.Argv, spec.Process.Argv) {
 		t.Errorf("init is told %+v, %v", file, err)
+	}
+	if file.Allowed != time.Minute+time.Hour {
+		t.Errorf("init's backstop allows %v", file.Allowed)
 	}
 	limits := []runfile.Rlimit{{Name: "core"}, {Name: "fsize", Value: 1 << 20}, {Name: "nofile", Value: 256}}
 	if file.Answer != (runfile.Answer{Path: "/workspace/answer", FromStdout: true, Max: 7}) || !reflect.DeepEqual(file.Rlimits, limits) || string(file.Filter) != "8 bytes." {

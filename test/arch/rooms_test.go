@@ -17,7 +17,7 @@ type room struct {
 
 // leaves know nothing of Torno but their own subject. Every package may use them, also the clients.
 var leaves = []string{
-	"internal/agent", "internal/boot", "internal/engines", "internal/nearest", "internal/paths", "internal/retry", "internal/thread", "internal/version",
+	"internal/agent", "internal/approval", "internal/boot", "internal/engines", "internal/nearest", "internal/paths", "internal/retry", "internal/thread", "internal/version",
 }
 
 const (
@@ -45,6 +45,7 @@ var rooms = map[string]room{
 	"internal/massgen":         {theirs: []string{yaml}},
 	"internal/paths":           {},
 	"internal/agent":           {},
+	"internal/approval":        {},
 	"internal/agent/installed": {},
 	"internal/agent/adapter":   {theirs: []string{unix}},
 	"internal/engines":         {},
@@ -91,6 +92,7 @@ var rooms = map[string]room{
 	"internal/programs":           {ours: []string{"internal/trust"}},
 	"sandbox/launchers":           {ours: []string{"internal/launcher", "sandbox/docker", "sandbox/gvisor"}},
 	"internal/journal":            {ours: []string{"delegation", "sandbox", "internal/boot", "internal/inode", "internal/thread"}, theirs: []string{"modernc.org/sqlite/..."}},
+	"watcher/approvals":           {ours: []string{"delegation", "internal/crash", "internal/journal"}},
 	"internal/inode":              {theirs: []string{unix}},
 	"internal/control":            {ours: []string{"delegation", "sandbox", "internal/journal", "internal/socket"}},
 	"internal/metrics":            {ours: []string{"delegation", "internal/control", "internal/journal"}},
@@ -193,7 +195,7 @@ var rooms = map[string]room{
 	"watcher/session": {ours: []string{"delegation", "internal/crash", "sandbox", "watcher/run"}},
 	"watcher/run": {ours: []string{
 		"delegation", "sandbox", "internal/crash", "internal/journal", "internal/runfile", "internal/tree", "watcher/hang", "watcher/notice",
-		"watcher/output", "watcher/schedule", "watcher/workspace",
+		"watcher/approvals", "watcher/output", "watcher/schedule", "watcher/workspace",
 	}},
 	"watcher": {
 		ours: []string{

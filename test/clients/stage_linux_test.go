@@ -21,13 +21,14 @@ const upstreamKey = "sk-stand-in-0123456789"
 type client struct {
 	name    string
 	model   string
-	program string // the directory of the program, below npm's
-	example string // the file of configs/examples that is about it
-	limit   string // what its example has it say of an answer's length, where it can say something
-	tool    string // what the stand-in is told to have a shell's command run; it lacks the command
-	run     string // the program and its arguments; it reads its task from standard input
-	streams string // the same, where what it prints has the parts of an answer as they come
-	part    string // what it prints of the first part
+	program string            // the directory of the program, below npm's
+	example string            // the file of configs/examples that is about it
+	limit   string            // what its example has it say of an answer's length, where it can say something
+	tool    string            // what the stand-in is told to have a shell's command run; it lacks the command
+	run     string            // the program and its arguments; it reads its task from standard input
+	streams string            // the same, where what it prints has the parts of an answer as they come
+	part    string            // what it prints of the first part
+	asks    map[string]string // profiles in which it asks for approval, and how
 }
 
 // arch is this machine's, in npm's words.
@@ -46,6 +47,10 @@ var claude = client{
 	run:     "claude --print --dangerously-skip-permissions",
 	streams: "claude --print --dangerously-skip-permissions --verbose --output-format stream-json --include-partial-messages",
 	part:    `"text_delta"`,
+	asks: map[string]string{
+		"asking": `{allow: [{tool: Bash, words: [touch, allowed.txt]}], deny: [{tool: Bash, words: [touch, denied.txt]}], expires: 2m}`,
+		"hasty":  `{expires: 5s}`,
+	},
 }
 
 const codexFlags = ` -c openai_base_url=\"$OPENAI_BASE_URL\" -c analytics.enabled=false -c model=\"gpt-5.5\" --disable plugins`
@@ -97,9 +102,14 @@ func stageFor(t testing.TB, c client, sandbox string, prepare func(*standin.Upst
     routes: [%s]
 `, c.name)
 	env := map[string]any{"PATH": filepath.Join(s.installed, c.program) + ":/usr/local/bin:/usr/bin:/bin"}
+	offers, asking := "", ""
+	for name, approvals := range c.asks {
+		offers += ", " + name
+		asking += "  " + name + ":" + profile + exampleFor(t, c, env) + "    approvals: " + approvals + "\n"
+	}
 	plain := profile + "    env: " + inJSON(env) + "\n"
 	s.House = house.New(t, house.Plan{
-		Sandbox: sandbox, Offers: ", client, poor, example", Read: []string{s.installed}, MaxRunning: 5,
+		Sandbox: sandbox, Offers: ", client, poor, example" + offers, Read: []string{s.installed}, MaxRunning: 5,
 		Top: fmt.Sprintf(`gateway:
   routes:
     claude: {preset: anthropic, upstream: %q, %s}
@@ -107,7 +117,7 @@ func stageFor(t testing.TB, c client, sandbox string, prepare func(*standin.Upst
   prices:
     claude: {"*": {input: 5, output: 25}}
     codex: {"*": {input: 5, output: 25}}`, server.URL, to, server.URL+"/v1", to),
-		Profiles: "  client:" + plain + "  poor:" + plain + "    budget: {run: {requests: 1}}\n" + "  example:" + profile + exampleFor(t, c, env),
+		Profiles: "  client:" + plain + "  poor:" + plain + "    budget: {run: {requests: 1}}\n" + "  example:" + profile + exampleFor(t, c, env) + asking,
 	})
 	return s
 }

@@ -89,6 +89,9 @@ func (told *story) tell(t *testing.T, point, sandbox string) (kills int64) {
 	if told.model {
 		change = append(change, withModel)
 	}
+	if told.asks {
+		change = append(change, withAsking)
+	}
 	s := newScene(t, sandbox, change...)
 	if told.before != nil {
 		told.before(s)

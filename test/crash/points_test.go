@@ -114,7 +114,7 @@ func (s *source) addPoint(arg ast.Expr) {
 		names = append(names, text(x))
 	case *ast.BinaryExpr:
 		if first, ok := x.X.(*ast.BasicLit); ok {
-			for _, state := range []string{"starting", "running", "ended"} {
+			for _, state := range []string{"starting", "running", "waiting", "ended"} {
 				names = append(names, text(first)+state)
 			}
 		}

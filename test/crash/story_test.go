@@ -34,6 +34,8 @@ type story struct {
 	pass int
 	// model: the house has a model gateway, and a profile whose runs have a door.
 	model bool
+	// asks: the house has a profile whose agent asks for approval.
+	asks bool
 }
 
 // scene is a story that is being told.
@@ -504,6 +506,11 @@ var stories = map[string]*story{
 	"resource.ended":     {model: true, during: submitTo("talks", hello), done: talked},
 	"resource.released":  {model: true, during: submitTo("talks", hello), done: talked},
 	"session.kept":       {model: true, during: submitTo("minds", "think"), done: remembers},
+	"approval.asked":     {asks: true, during: submitTo("asks", "may"), done: askedOnce("allow")},
+	"approval.sent":      {asks: true, during: submitTo("asks", "may"), done: askedOnce("allow")},
+	"approval.decided":   {asks: true, during: submitTo("asks", "cannot"), done: askedOnce("deny")},
+	"move.waiting":       {asks: true, during: submitTo("asks", "cannot"), done: askedOnce("deny")},
+	"approval.changed":   {asks: true, during: revoked, done: askedOnce("deny")},
 	"attempt.recorded": {
 		during: func(s *scene) { submitTo("again", long)(s); s.Says(s.ask, "hello"); removeSandboxes(s) }, after: letOn, done: says("hello\nthere\n"),
 	},

@@ -118,7 +118,7 @@ func refusal(does string, err error) *delegation.Refusal {
 
 // specOf is what the gateway is asked for.
 func specOf(h *run.Holder) gateway.Spec {
-	spec := gateway.Spec{ID: string(h.Sandbox), Lasts: gateway.Duration(h.Spec.Timeout + runfile.Grace + slack), Record: h.Spec.Door.Record}
+	spec := gateway.Spec{ID: string(h.Sandbox), Lasts: gateway.Duration(h.Spec.Longest() + runfile.Grace + slack), Record: h.Spec.Door.Record}
 	for _, r := range h.Spec.Door.Routes {
 		spec.Routes = append(spec.Routes, gateway.Way{Prefix: r.Prefix, Route: r.Name})
 	}

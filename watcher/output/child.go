@@ -27,6 +27,7 @@ type Child struct {
 	OnAcknowledged func(agent.Line) []delegation.Event // what is told of it
 	Inputs         func() delegation.InputStatus       // what became of what the parent has said
 	OnSession      func(agent.Part)                    // a part of what the agent needs to go on; nil where that is not kept
+	OnAsk          func(agent.Line)                    // takes what is about the agent's questions
 
 	Cursor    sandbox.Cursor // where a new attachment goes on
 	head      []byte         // standard error until its first line is complete
@@ -86,6 +87,10 @@ func (o *Child) takeLine(text []byte) {
 		if o.OnSession != nil {
 			o.OnSession(*l.Part)
 		}
+		return
+	}
+	if l.Ask != "" {
+		o.OnAsk(l)
 		return
 	}
 	if l.Kind == agent.Text {

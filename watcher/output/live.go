@@ -79,6 +79,11 @@ func (s *Live) grow(kind delegation.EventType, data []byte) {
 	s.push(piece{kind: kind, data: append([]byte(nil), data...)})
 }
 
+// isHosts says whether the host says it: that is not dropped.
+func (p piece) isHosts() bool {
+	return p.kind == delegation.EventState || p.kind == delegation.EventAsked || p.kind == delegation.EventDecided
+}
+
 // size is what the piece counts for in a segment.
 func (p piece) size() int {
 	return pieceCost + p.weight + len(p.data)
@@ -95,6 +100,18 @@ func (s *Live) State(state delegation.State, reason delegation.Reason) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.push(piece{kind: delegation.EventState, state: state, reason: reason})
+}
+
+// Tell records what the host says of a question of the agent's. It is published with what comes next, or soon.
+func (s *Live) Tell(e delegation.Event) {
+	text, err := json.Marshal(e)
+	if err != nil {
+		return // it has a form in JSON
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.size += len(text)
+	s.push(piece{kind: e.Type, done: &e, weight: len(text)})
 }
 
 // happened records what an agent did, as its adapter's line says. It writes nothing: settle does, when the whole chunk was taken, so
@@ -176,13 +193,14 @@ func (s *Live) flushOrSkip() {
 
 // skip drops pending output, and says so.
 func (s *Live) skip() {
-	kept := s.pending[:0]
+	kept, size := s.pending[:0], 0
 	for _, p := range s.pending {
-		if p.kind == delegation.EventState {
+		if p.isHosts() {
 			kept = append(kept, p)
+			size += p.size()
 		}
 	}
-	s.pending, s.size = kept, len(kept)*pieceCost
+	s.pending, s.size = kept, size
 	s.push(piece{kind: delegation.EventGap})
 }
 

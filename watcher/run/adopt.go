@@ -23,6 +23,7 @@ func (runs *Runs) Adopt(q Request, c Client, record journal.Run, h sandbox.Handl
 	r.out.Resume(progress, output.NotAhead(record.Started), r.client.HasLive)
 	r.times.created, r.release = record.Created, releaseOf(record)
 	r.standing.now = Standing{State: record.State, Released: true, Started: r.out.StartedAt, Input: r.inputs.status()}
+	r.takeUpQuestions()
 	r.goOnEnding(runs.endingOf(r.hash))
 	if reason != "" {
 		r.End(reason)

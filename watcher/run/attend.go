@@ -84,6 +84,7 @@ func (a *attendance) stay() error {
 	if a.r.inputs.takes {
 		a.work.Go(a.feed)
 	}
+	a.work.Go(func() { a.r.desk.Expire(a.ctx) })
 	a.watch()
 	a.drain()
 	return a.err
@@ -170,6 +171,9 @@ func (a *attendance) wait() {
 	if a.err == nil && a.r.Standing().Released {
 		a.r.stop(nil) // the agent has ended: a later cause does not count
 	}
+	if a.err == nil {
+		a.r.desk.Shut()
+	}
 	close(a.exited)
 }
 
@@ -192,13 +196,17 @@ func (a *attendance) watch() {
 			limit.Set(a.r.timeLeft())
 			a.noteStart(at)
 			a.noteRunning()
+		case <-a.r.desk.Changed():
+			a.noteWaiting()
+			a.resetLimit(limit)
 		case <-limit.C:
-			if limit.Rings() {
+			if limit.Rings() && !a.resetLimit(limit) {
 				a.tooLong()
 			}
 		case <-poll.C:
 			a.noteRunning()
 			a.r.Hear(0)
+			a.noteWaiting()
 			if reason := a.r.client.Check(); reason != "" {
 				a.r.End(reason)
 			}
@@ -211,6 +219,20 @@ func (a *attendance) watch() {
 	}
 }
 
+// resetLimit sets the alarm to what the run has left, and says whether that is anything: while its agent waits for approval it gets more.
+func (a *attendance) resetLimit(limit *boot.Alarm) bool {
+	now := a.r.Standing()
+	left := a.r.timeLeft()
+	if now.Started.IsZero() || left == 0 {
+		return false
+	}
+	if len(now.Approvals) > 0 {
+		left = max(left, pollEvery) // it is asked again behind every change
+	}
+	limit.Set(left)
+	return true
+}
+
 // noteStart notes when the agent began. That the journal does not know it yet is no reason to end a run.
 func (a *attendance) noteStart(at time.Time) {
 	a.r.standing.set(func(s *Standing) { s.Started = at })
@@ -219,7 +241,7 @@ func (a *attendance) noteStart(at time.Time) {
 // noteRunning tells the journal that the agent runs. Where the journal does not take it, the poll calls it again, ever less often.
 func (a *attendance) noteRunning() {
 	now := a.r.Standing()
-	if now.Started.IsZero() || now.State == delegation.StateRunning || a.noted || time.Now().Before(a.noteAgain) {
+	if now.Started.IsZero() || now.State == delegation.StateRunning || now.State == delegation.StateWaiting || a.noted || time.Now().Before(a.noteAgain) {
 		return
 	}
 	err := a.r.tryMove(delegation.StateRunning, journal.Change{Started: now.Started})

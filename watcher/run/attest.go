@@ -70,6 +70,7 @@ func (a *attendance) release() error {
 		return &unreleasedError{verdict: v}
 	}
 	a.r.release = releaseNow()
+	a.r.begun()
 	a.r.standing.set(func(s *Standing) { s.Released = true })
 	crash.At("launch.word")
 	if err := a.r.runs.calls.once(a.held, a.att.Release); err != nil {

@@ -14,6 +14,7 @@ func (r *runner) conclude(v verdict) bool {
 	defer r.runs.disown(r.Run)
 	r.times.ended = time.Now()
 	r.out.Rest()
+	r.closeDesk()
 	if !r.writeDown(v) {
 		return false
 	}

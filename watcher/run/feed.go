@@ -23,19 +23,23 @@ func (a *attendance) listen() {
 	}
 }
 
-// feed brings what was read to the agent, until the attendance is over. A child that does not read holds up this goroutine alone: the end
+// feed brings what was read, and what was decided, to the agent, until the attendance is over. A child that does not read holds up this goroutine alone: the end
 // of the attachment ends its write.
 func (a *attendance) feed() {
 	in := a.r.inputs
 	in.sendAgain()
+	a.r.desk.Again()
 	again := time.NewTicker(inputAgain)
 	defer again.Stop()
 	for {
 		a.send()
 		select {
 		case <-in.ready:
+		case <-a.r.desk.Ready():
+			a.sendDecisions()
 		case <-again.C:
 			in.sendAgain()
+			a.r.desk.Again()
 		case <-a.exited:
 			return
 		case <-a.ctx.Done():

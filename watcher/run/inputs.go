@@ -148,6 +148,17 @@ func (in *inputs) took(input delegation.Input, refusal *delegation.Refusal) {
 	poke(in.ready)
 }
 
+// passed goes by an input that is not for the agent, or says why it was refused.
+func (in *inputs) passed(refusal *delegation.Refusal) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	n := in.next
+	in.next++
+	if refusal != nil {
+		in.refuse(n, refusal)
+	}
+}
+
 func notTaken() *delegation.Refusal {
 	return &delegation.Refusal{
 		Code: delegation.CodeInputNotTaken, Text: "The run's program takes no messages while it works",
@@ -195,6 +206,11 @@ func (r *Run) takeInputs() {
 		if !there {
 			absent = true
 			break
+		}
+		if input.Kind == delegation.InputDecision && refusal == nil {
+			in.passed(r.decideByParent(input))
+			news = true
+			continue
 		}
 		in.took(input, refusal)
 		news = news || refusal != nil || !in.takes

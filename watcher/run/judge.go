@@ -25,7 +25,7 @@ func (r *runner) judge(exit sandbox.Exit) verdict {
 		r.warnings = append(r.warnings, "The sandbox itself broke down: "+exit.Why+".")
 	}
 	reason := r.Cause()
-	if reason == delegation.ReasonDeadline && r.release.endedInTime(r.spec.Timeout, exit) {
+	if reason == delegation.ReasonDeadline && r.release.endedInTime(r.allowed(exit), exit) {
 		reason = ""
 	}
 	switch {
@@ -39,7 +39,7 @@ func (r *runner) judge(exit sandbox.Exit) verdict {
 		return notStarted(r.out.Failure, exit)
 	case r.unseen && exit.Code == unknownCode:
 		return lost(errUnknownEnd)
-	case r.release.overran(r.spec.Timeout, exit):
+	case r.release.overran(r.allowed(exit), exit):
 		v.reason = delegation.ReasonDeadline
 	case exit.OutOfMemory && exit.Code != 0:
 		v.reason = delegation.ReasonOutOfMemory

@@ -26,13 +26,13 @@ func releaseOf(record journal.Run) release {
 	return release{boot.Now().Add(-ago), record.Released}
 }
 
-// timeLeft is how much of its time a run has left. A run of another boot has none: its sandbox ended with that boot.
+// timeLeft is how much of its time a run has left. The time for which it waits for approvals does not count. A run of another boot has none: its sandbox ended with that boot.
 func (r *runner) timeLeft() time.Duration {
 	passed, known := r.release.moment.Since()
 	if !known {
 		return 0
 	}
-	return max(r.spec.Timeout-passed, 0)
+	return max(r.spec.Timeout+r.desk.Paused(passed)-passed, 0)
 }
 
 // overran says that the recorded end of a run lies after its time.

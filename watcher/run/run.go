@@ -11,6 +11,7 @@ import (
 	"torno/delegation"
 	"torno/internal/journal"
 	"torno/sandbox"
+	"torno/watcher/approvals"
 	"torno/watcher/output"
 	"torno/watcher/schedule"
 	"torno/watcher/workspace"
@@ -70,6 +71,7 @@ type Run struct {
 	standing standing
 	telling  sync.Mutex // orders what is shown of it
 	inputs   *inputs
+	desk     *approvals.Desk // of the agent's questions
 
 	abandoned chan struct{} // closed when the operator gives a stranded run up
 	giveUp    sync.Once

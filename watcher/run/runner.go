@@ -69,6 +69,8 @@ func (runs *Runs) newRun(q Request, c Client) *runner {
 	if runs.Session != nil {
 		r.runner.out.OnSession = func(p agent.Part) { runs.Session(r.runner.sandbox, p) }
 	}
+	r.desk = r.runner.newDesk()
+	r.runner.out.OnAsk = r.takeAsk
 	r.live.Note = func() {
 		crash.At("segment.noted")
 		runs.Notes.Save(r.hash, r.runner.out.Progress())

@@ -10,13 +10,14 @@ import (
 // Standing is where a run stands, as its journal has it. A run has one, and status files, live events and what an operator is
 // shown are views of it.
 type Standing struct {
-	State    delegation.State
-	Position int                     // in the queue, while it waits there
-	Reason   delegation.Reason       // of its end
-	Released bool                    // its agent may run
-	Started  time.Time               // when its agent began; the journal may know it a moment later
-	Input    *delegation.InputStatus // of what the parent has said to the agent; nil where that is nothing
-	Stranded string                  // why the site that has its sandbox cannot be reached; "" while it can be
+	State     delegation.State
+	Position  int                          // in the queue, while it waits there
+	Reason    delegation.Reason            // of its end
+	Released  bool                         // its agent may run
+	Started   time.Time                    // when its agent began; the journal may know it a moment later
+	Input     *delegation.InputStatus      // of what the parent has said to the agent; nil where that is nothing
+	Approvals []delegation.PendingApproval // the agent's questions that wait
+	Stranded  string                       // why the site that has its sandbox cannot be reached; "" while it can be
 }
 
 // standing keeps where a run stands, and wakes those that wait for a change.
@@ -79,12 +80,16 @@ func (r *Run) status(now Standing) delegation.RunStatus {
 	s := delegation.RunStatus{
 		Version: delegation.Version, SubagentID: r.key.Subagent.String(), RequestID: r.key.Request.String(), State: now.State,
 		Position: now.Position, Reason: now.Reason, Attempt: r.key.Attempt, RunningSince: now.Started, UpdatedAt: time.Now().UTC(), Input: now.Input,
+		Approvals: now.Approvals,
 	}
 	if d := r.request.Descent; d.Run != "" {
 		s.ParentID, s.Depth = d.Parent, d.Depth
 	}
-	if now.State == delegation.StateRunning {
-		s.Deadline = now.Started.Add(r.spec.Timeout)
+	switch now.State {
+	case delegation.StateWaiting: // the latest that it can be
+		s.Deadline = now.Started.Add(r.spec.Longest())
+	case delegation.StateRunning:
+		s.Deadline = now.Started.Add(r.spec.Timeout + r.desk.PausedSoFar())
 	}
 	if now.Stranded != "" && now.Reason == "" {
 		s.Detail = strandedDetail

@@ -36,7 +36,11 @@ func (r *run) start(start Start) (*child, *Cannot) {
 			return nil, &Cannot{codeFailed, "a pipe: " + err.Error()}
 		}
 	}
-	argv := slices.Concat(r.argv, r.args())
+	args := r.args()
+	if r.ask != "" {
+		args = askArgs(args)
+	}
+	argv := slices.Concat(r.argv, args)
 	pid, cannot := start(argv, withDefaults(os.Environ(), r.kind.env), input[0], output[1])
 	if cannot != nil {
 		return nil, cannot

@@ -9,9 +9,11 @@ import (
 	"torno/internal/agent"
 )
 
+const skipPermissions = "--dangerously-skip-permissions"
+
 // claudeArgs has Claude Code talk JSON both ways. A value is in one word with its flag, since some flags take every word that follows.
 func claudeArgs(model string, _ func(string) string) []string {
-	args := []string{"--print", "--input-format=stream-json", "--output-format=stream-json", "--verbose", "--dangerously-skip-permissions"}
+	args := []string{"--print", "--input-format=stream-json", "--output-format=stream-json", "--verbose", skipPermissions}
 	if model != "" {
 		args = append(args, "--model="+model)
 	}
@@ -50,6 +52,7 @@ type claude struct {
 	said
 
 	greeted bool // the line that begins every turn has come
+	asks    asks
 }
 
 type claudeLine struct {
@@ -123,7 +126,11 @@ func (c *claude) line(text []byte) []agent.Line {
 		told = c.system(l)
 	case "result":
 		told = c.ends(l)
-	case "stream_event", "command_lifecycle", "control_request", "control_response", "control_cancel_request", "rate_limit_event", "keep_alive":
+	case "control_request":
+		told = c.asks.ask(control(text))
+	case "control_cancel_request":
+		told = c.asks.withdraw(control(text))
+	case "stream_event", "command_lifecycle", "control_response", "rate_limit_event", "keep_alive":
 	default:
 		return raw(text)
 	}

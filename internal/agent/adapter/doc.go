@@ -1,7 +1,7 @@
 // Package adapter starts an agent as its child, reads what the agent prints, and tells it as lines of package agent. It runs in the
 // sandbox as what init starts:
 //
-//	sandbox-init agent NAME --task FILE [--model M] [--answer FILE] [--session FILE] -- PROGRAM [ARG…]
+//	sandbox-init agent NAME --task FILE [--model M] [--answer FILE] [--session FILE] [--ask tools] -- PROGRAM [ARG…]
 //
 // NAME is claude or codex. The adapter appends to the operator's PROGRAM and ARGs the flags without which it could not read the agent.
 // Its promises:

@@ -23,17 +23,43 @@ type ear struct {
 	ended bool // standard input has
 	last  int  // the highest number that was taken
 	queue chan agent.Input
+
+	decided chan []byte // the agent's own lines of decisions
 }
+
+// maxDecided is how many decisions wait for the agent to read them. An agent that asks on without reading gets no more.
+const maxDecided = 256
 
 func (r *run) newEar() *ear {
 	r.known = make(map[int]agent.Line)
-	e := &ear{form: r.kind.says, queue: make(chan agent.Input, maxHeard)}
+	e := &ear{form: r.kind.says, queue: make(chan agent.Input, maxHeard), decided: make(chan []byte, maxDecided)}
 	e.lines = splitter{most: agent.MaxInputLine, whole: r.hear, tooLong: func(int64) {}}
 	return e
 }
 
+// listenToAsks has the agent's questions be told, and their answers be written, where it was told to ask.
+func (r *run) listenToAsks() {
+	if r.ask == "" {
+		return
+	}
+	r.kind.asks.on = true
+	r.kind.asks.answer = func(line []byte) {
+		select {
+		case r.ear.decided <- line:
+		default:
+			warn("%s asks without reading the answers; one is left out", r.kind.name)
+		}
+	}
+}
+
 // hear takes one line. A line that is no input was torn; the watcher sends it again.
 func (r *run) hear(line []byte) {
+	if d, ok := agent.DecodeDecision(line); ok {
+		if r.kind.asks != nil {
+			r.out.tell([]agent.Line{r.kind.asks.decide(d)})
+		}
+		return
+	}
 	in, err := agent.DecodeInput(line)
 	if err != nil {
 		return
@@ -113,6 +139,10 @@ func (r *run) speak(task []byte, over <-chan struct{}) {
 			err := r.say(in)
 			r.heard()
 			r.acknowledge(in, err)
+		case line := <-r.ear.decided:
+			if _, err := r.task.Write(line); err != nil {
+				warn("%s does not take a decision: %v", r.kind.name, err)
+			}
 		case <-over:
 			return
 		}

@@ -26,14 +26,16 @@ type kind struct {
 	says     func(agent.Input) [][]byte
 	parser   parser
 	sessions sessions
+	asks     *asks // its questions, which are off; nil where it cannot ask
 }
 
 // kindOf is the agent of a name.
 func kindOf(name string) (kind, bool) {
 	switch name {
 	case "claude":
+		reader := &claude{}
 		return kind{
-			name: name, title: "Claude Code 2.1.330", args: claudeArgs, input: claudeTask, converses: true, says: claudeSays, parser: &claude{},
+			name: name, title: "Claude Code 2.1.330", args: claudeArgs, input: claudeTask, converses: true, says: claudeSays, parser: reader, asks: &reader.asks,
 			env: []string{"CLAUDE_CODE_DISABLE_BACKGROUND_TASKS=1"}, // or a turn could begin after the result
 			sessions: sessions{
 				variable: "CLAUDE_CONFIG_DIR", fallback: ".claude", tree: "projects", files: claudeFiles,

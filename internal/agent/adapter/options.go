@@ -7,12 +7,13 @@ import (
 )
 
 // Usage is how the adapter is called.
-const Usage = "usage: sandbox-init agent claude|codex --task FILE [--model M] [--answer FILE] [--session FILE] -- PROGRAM [ARG…]"
+const Usage = "usage: sandbox-init agent claude|codex --task FILE [--model M] [--answer FILE] [--session FILE] [--ask tools] -- PROGRAM [ARG…]"
 
 type options struct {
 	kind                kind
 	task, model, answer string
 	session             string
+	ask                 string // what the agent asks about before it does it
 	argv                []string
 }
 
@@ -41,6 +42,8 @@ func parse(args []string) (o options, err error) {
 			o.answer = value
 		case "--session":
 			o.session = value
+		case "--ask":
+			o.ask = value
 		default:
 			return o, fmt.Errorf("it does not take %q", flag)
 		}
@@ -50,6 +53,9 @@ func parse(args []string) (o options, err error) {
 	}
 	if len(args) < 2 || o.task == "" {
 		return o, errors.New("it takes --task and, behind --, a program")
+	}
+	if o.ask != "" && (o.ask != "tools" || o.kind.asks == nil) {
+		return o, fmt.Errorf("%s cannot be told to ask about %q", o.kind.name, o.ask)
 	}
 	o.argv = args[1:]
 	return o, nil

@@ -70,6 +70,7 @@ func Main(args []string, start Start) int {
 func (r *run) run(start Start) int {
 	r.memory = r.kind.parser.memory()
 	r.ear = r.newEar()
+	r.listenToAsks()
 	task, err := readTask(r.options.task)
 	if err != nil {
 		return r.fails(codeFailed, fmt.Sprintf("the task cannot be read: %v; --task names a file that the sandbox sees", err))
@@ -147,8 +148,8 @@ func (r *run) closeTask() {
 func (r *run) take(line []byte) {
 	before := r.memory.over
 	r.out.tell(read(r.kind.parser, line))
-	if r.memory.over {
-		r.closeUnlessWaited()
+	if r.memory.over && r.closeUnlessWaited() && r.kind.asks != nil {
+		r.out.tell(r.kind.asks.end())
 	}
 	if r.memory.over && !before {
 		r.keepSession(false)
@@ -158,14 +159,15 @@ func (r *run) take(line []byte) {
 // closeUnlessWaited has an agent that waits for more end with its turn. What it was told and has not answered yet it answers first, in
 // turns of its own; what it was told during the turn it may have answered in that. While something waits to be told there will be one
 // more turn.
-func (r *run) closeUnlessWaited() {
+func (r *run) closeUnlessWaited() (closed bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.waits > 0 {
-		return
+		return false
 	}
 	r.shut = true
 	_ = r.task.Close()
+	return true
 }
 
 func (r *run) tooLong(length int64) {

@@ -1,0 +1,117 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"torno/delegation"
+	"torno/internal/cli"
+	"torno/manager"
+)
+
+func (c *app) approveCommand() cli.Command {
+	return c.decideCommand(delegation.Approve, cli.Command{
+		Name: "approve", Operands: "ID [APPROVAL]", Brief: "let a child's agent do what it asks about",
+		About: `
+A child that is waiting asks whether its agent may call a tool; subagent list --json and subagent logs show what it would do, in the child's
+words. APPROVAL is the question's number or the beginning of its digest; it may be left out where one question waits. What is approved is that
+call and no other, once.`,
+		Examples: []string{"subagent approve sub_1a2b3c4d", "subagent approve sub_1a2b3c4d 3"},
+	})
+}
+
+func (c *app) denyCommand() cli.Command {
+	return c.decideCommand(delegation.Deny, cli.Command{
+		Name: "deny", Operands: "ID [APPROVAL] [-- WHY]", Brief: "keep a child's agent from what it asks about",
+		About: `
+APPROVAL is as for subagent approve. The agent is told WHY, and goes on.`,
+		Examples: []string{"subagent deny sub_1a2b3c4d -- 'leave the lock file as it is'"},
+	})
+}
+
+// decideCommand completes a command that decides a question.
+func (c *app) decideCommand(as delegation.Decision, command cli.Command) cli.Command {
+	within := manager.DefaultSendTime
+	command.Options = []cli.Option{
+		{Name: "within", Value: "TIME", Help: "how long to wait until the watcher has it; by default 30s", Set: cli.Duration(&within)},
+	}
+	command.Run = func(ctx context.Context, args cli.Args) (int, error) {
+		operands := args.Words
+		if len(operands) == 0 || len(operands) > 2 {
+			return 0, cli.Usage("%s takes an id and at most one approval", command.Name)
+		}
+		which := ""
+		if len(operands) == 2 {
+			which = operands[1]
+		}
+		if as == delegation.Approve && len(args.Behind) > 0 {
+			return 0, cli.Usage("approve takes no text: the agent is told of a denial only")
+		}
+		return c.decide(ctx, operands[0], which, as, strings.Join(args.Behind, " "), within)
+	}
+	return command
+}
+
+func (c *app) decide(ctx context.Context, id, which string, as delegation.Decision, why string, within time.Duration) (int, error) {
+	m, err := c.open()
+	if err != nil {
+		return 0, err
+	}
+	defer m.Close()
+	run, err := m.Attach(id)
+	if err != nil {
+		return 0, err
+	}
+	seen, err := pick(run, which)
+	if err != nil {
+		return 0, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	if err := run.Decide(ctx, seen, as, why); err != nil {
+		return 0, err
+	}
+	if c.JSON {
+		return exitCompleted, c.Out.Object(map[string]any{
+			"subagent_id": run.ID(), "request_id": run.RequestID(), "approval": seen.Approval, "digest": seen.Digest, "decision": as,
+		})
+	}
+	c.Say("%s: %s %s", run.ID(), map[delegation.Decision]string{delegation.Approve: "approved", delegation.Deny: "denied"}[as], askText(seen))
+	return exitCompleted, nil
+}
+
+// minDigest is the shortest beginning of a digest that counts as one; a shorter one is a number.
+const minDigest = 8
+
+// pick is the question that is meant.
+func pick(run *manager.Run, which string) (delegation.PendingApproval, error) {
+	waiting := run.Approvals()
+	number, _ := strconv.Atoi(which)
+	var found []delegation.PendingApproval
+	for _, a := range waiting {
+		if which == "" || a.Approval == number || len(which) >= minDigest && strings.HasPrefix(a.Digest, which) {
+			found = append(found, a)
+		}
+	}
+	switch {
+	case len(found) == 1:
+		return found[0], nil
+	case len(found) > 1:
+		return delegation.PendingApproval{}, cli.Usage("%d questions of %s wait; say which one", len(found), run.ID())
+	case which == "":
+		return delegation.PendingApproval{}, fmt.Errorf("%s: %w", run.ID(), manager.ErrNoApproval)
+	}
+	return delegation.PendingApproval{}, fmt.Errorf("%s, approval %s: %w", run.ID(), which, manager.ErrNoApproval)
+}
+
+// askText is a question in one line. Its words are the child's.
+func askText(a delegation.PendingApproval) string {
+	more := ""
+	if a.Cut {
+		more = "…"
+	}
+	return cli.OneLine(fmt.Sprintf("approval %d (%s): %s %s%s", a.Approval, a.Digest[:minDigest], a.Tool, a.Arguments, more))
+}

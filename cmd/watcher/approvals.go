@@ -1,0 +1,204 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"torno/internal/cli"
+	"torno/internal/control"
+)
+
+func (a *app) approvalsCommand() cli.Command {
+	return cli.Command{
+		Name: "approvals", Brief: "show what agents ask, and wait for",
+		About: `
+Each line is a question of an agent's whether it may call a tool: the run, the question's number, when it is denied unless somebody decides, the tool and
+its arguments, which are the child's words. With --json each is an object on a line, with the digest of the call.`,
+		Examples: []string{"watcher approvals", "watcher approve main/sub_1a2b3c4d 3"},
+		Options:  a.source.place(),
+		Run: func(ctx context.Context, args cli.Args) (int, error) {
+			if operands := args.All(); len(operands) > 0 {
+				return 0, cli.Usage("approvals takes no operands, but there is %q", operands[0])
+			}
+			door, err := a.door(ctx)
+			if err != nil {
+				return 0, err
+			}
+			questions, err := door.Approvals(ctx)
+			if err != nil {
+				return 0, err
+			}
+			return exitOK, a.sayQuestions(questions)
+		},
+	}
+}
+
+func (a *app) door(ctx context.Context) (*control.Client, error) {
+	state, err := a.stateDir(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return control.Dial(state), nil
+}
+
+func (a *app) sayQuestions(questions []control.Question) error {
+	if a.JSON {
+		for _, q := range questions {
+			if err := a.Out.Object(q); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if len(questions) == 0 {
+		a.Say("no agent waits for approval")
+		return nil
+	}
+	rows := [][]cli.Cell{cli.Head("RUN", "APPROVAL", "DENIED IN", "TOOL", "ARGUMENTS")}
+	for _, q := range questions {
+		rows = append(rows, []cli.Cell{
+			{Text: cli.OneLine(q.Outbox + "/" + q.Subagent)},
+			{Text: strconv.Itoa(q.Approval)},
+			{Text: cli.Age(time.Until(q.ExpiresAt))},
+			{Text: cli.OneLine(q.Tool)},
+			{Text: cli.OneLine(q.Arguments)},
+		})
+	}
+	a.Out.Table("", rows)
+	return nil
+}
+
+func (a *app) approveCommand() cli.Command {
+	var always bool
+	return cli.Command{
+		Name: "approve", Operands: "REF [APPROVAL]", Brief: "let an agent do what it asks about",
+		About: `
+APPROVAL is the question's number, as watcher approvals shows it; it may be left out where one question of the run waits. What is approved is the call that is
+shown then, once. With --always later calls of the same tool with the same command, file or address are approved too, for this run.
+` + reference,
+		Examples: []string{"watcher approve main/sub_1a2b3c4d", "watcher approve main/sub_1a2b3c4d 3 --always"},
+		Options:  append([]cli.Option{{Name: "always", Help: "approve calls like it too, for this run", Set: cli.On(&always)}}, a.source.place()...),
+		Run: func(ctx context.Context, args cli.Args) (int, error) {
+			if len(args.Behind) > 0 {
+				return 0, cli.Usage("approve takes no text: the agent is told of a denial only")
+			}
+			return a.decide(ctx, args, control.Decision{Grant: true, Always: always})
+		},
+	}
+}
+
+func (a *app) denyCommand() cli.Command {
+	return cli.Command{
+		Name: "deny", Operands: "REF [APPROVAL] [-- WHY]", Brief: "keep an agent from what it asks about",
+		About:    "\nThe agent is told WHY, and goes on. APPROVAL is as for watcher approve.\n" + reference,
+		Examples: []string{"watcher deny main/sub_1a2b3c4d -- 'not on this machine'"},
+		Options:  a.source.place(),
+		Run: func(ctx context.Context, args cli.Args) (int, error) {
+			return a.decide(ctx, args, control.Decision{Why: strings.Join(args.Behind, " ")})
+		},
+	}
+}
+
+// decide decides the question that is meant, as it is shown now.
+func (a *app) decide(ctx context.Context, args cli.Args, d control.Decision) (int, error) {
+	if len(args.Words) == 0 || len(args.Words) > 2 {
+		return 0, cli.Usage("which question? give a REF, and the number of its approval where several wait")
+	}
+	door, err := a.door(ctx)
+	if err != nil {
+		return 0, err
+	}
+	question, err := pick(ctx, door, args.Words)
+	if err != nil {
+		return 0, err
+	}
+	d.Approval, d.Digest = question.Approval, question.Digest
+	if _, err := door.Decide(ctx, question.Key, d); err != nil {
+		return 0, err
+	}
+	if a.JSON {
+		return exitOK, a.Out.Object(question)
+	}
+	word := "denied"
+	if d.Grant {
+		word = "approved"
+	}
+	a.Say("%s", cli.OneLine(fmt.Sprintf("%s/%s: %s %d: %s %s", question.Outbox, question.Subagent, word, question.Approval, question.Tool, question.Arguments)))
+	return exitOK, nil
+}
+
+// pick is the question of a run that waits, by its number where there are several.
+func pick(ctx context.Context, door *control.Client, words []string) (found control.Question, err error) {
+	run, err := door.Run(ctx, words[0])
+	if err != nil {
+		return found, err
+	}
+	all, err := door.Approvals(ctx)
+	if err != nil {
+		return found, err
+	}
+	number, which := 0, ""
+	if len(words) == 2 {
+		which = words[1]
+		number, _ = strconv.Atoi(which)
+	}
+	matches := 0
+	for _, q := range all {
+		if q.Key == run.Key && (which == "" || q.Approval == number) {
+			found = q
+			matches++
+		}
+	}
+	switch matches {
+	case 0:
+		return found, fmt.Errorf("%w: of %s", control.ErrNoQuestion, words[0])
+	case 1:
+		return found, nil
+	}
+	return found, cli.Usage("%d questions of %s wait; say which one", matches, words[0])
+}
+
+// minReason is how long the reason of a revocation is at least, in bytes: it is for the record.
+const minReason = 10
+
+func (a *app) revokeCommand() cli.Command {
+	var why string
+	var end bool
+	return cli.Command{
+		Name: "revoke", Operands: "REF", Brief: "approve nothing of a run without a question any more",
+		About: `
+From now on nothing of this run is approved by its profile's rules or by what was approved always: every call that its agent asks about is forwarded, or denied where the
+profile says so. Questions that wait are denied. With --end the run is ended where one waits.
+` + reference,
+		Examples: []string{"watcher revoke main/sub_1a2b3c4d --reason 'it deletes what it should read'"},
+		Options: append([]cli.Option{
+			{Name: "reason", Value: "TEXT", Help: "why, in 10 characters or more; it is kept with the run", Set: cli.Text(&why)},
+			{Name: "end", Help: "end the run where a question waits", Set: cli.On(&end)},
+		}, a.source.place()...),
+		Run: func(ctx context.Context, args cli.Args) (int, error) {
+			refs := args.All()
+			if len(refs) != 1 {
+				return 0, cli.Usage("which run? revoke takes one REF")
+			}
+			if len(strings.TrimSpace(why)) < minReason {
+				return 0, cli.Usage("revoke takes a reason of %d characters or more: --reason TEXT", minReason)
+			}
+			door, err := a.door(ctx)
+			if err != nil {
+				return 0, err
+			}
+			revoked, err := door.Revoke(ctx, refs[0], control.Revocation{Why: why, End: end})
+			if err != nil {
+				return 0, err
+			}
+			if a.JSON {
+				return exitOK, a.Out.Object(revoked)
+			}
+			a.Say("%s of outbox %s: nothing is approved without a question any more; %d waited", revoked.Run.Subagent, revoked.Run.Outbox, revoked.Pending)
+			return exitOK, nil
+		},
+	}
+}

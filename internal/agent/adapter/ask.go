@@ -1,0 +1,183 @@
+package adapter
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+
+	"torno/internal/agent"
+	"torno/internal/approval"
+)
+
+// maxAsks is how many questions of an agent's may wait at once.
+const maxAsks = 16
+
+// asks are the questions of Claude Code that wait. It asks with a control_request, whose name is its own, and takes the first answer.
+// Questions come with the agent's output, decisions from the host.
+type asks struct {
+	on     bool              // the agent was told to ask
+	answer func(line []byte) // hands the agent an answer; it does not wait
+
+	mu   sync.Mutex // guards what follows
+	over bool       // the agent is asked for no more, and gets no answer any more
+	held map[string]approval.Call
+}
+
+// askArgs has Claude Code ask its controller before it uses a tool, where its arguments have it ask for nothing. What the workspace has in
+// its settings could approve everything, so they do not count.
+func askArgs(args []string) []string {
+	return append(slices.DeleteFunc(args, func(arg string) bool { return arg == skipPermissions }), "--permission-prompt-tool=stdio", "--setting-sources=user")
+}
+
+// claudeControl is a control_request or a control_cancel_request.
+type claudeControl struct {
+	ID      loose[string] `json:"request_id"`
+	Request struct {
+		Subtype loose[string]   `json:"subtype"`
+		Tool    loose[string]   `json:"tool_name"`
+		CallID  loose[string]   `json:"tool_use_id"`
+		Input   json.RawMessage `json:"input"`
+		Person  loose[bool]     `json:"requires_user_interaction"`
+	} `json:"request"`
+}
+
+// control reads a line that has a type of control.
+func control(text []byte) (c claudeControl) {
+	_ = json.Unmarshal(text, &c) // it was read once as an object
+	return c
+}
+
+// ask takes what the agent asks of its controller. What nobody can decide is denied at once.
+func (a *asks) ask(c claudeControl) []agent.Line {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	id, tool := c.ID.v, c.Request.Tool.v
+	switch {
+	case !a.on || id == "":
+		return nil
+	case a.over:
+		return notice("it asked for approval after its last turn; that was dropped")
+	case c.Request.Subtype.v != "can_use_tool":
+		a.answer(claudeCannot(id))
+		return nil
+	}
+	arguments, err := approval.Canonical(c.Request.Input)
+	why := ""
+	_, twice := a.held[id]
+	switch {
+	case err != nil:
+		why = err.Error()
+	case c.Request.Person.v:
+		why = "nobody sits in front of this agent"
+	case len(id) > maxName || len(tool) > maxName:
+		why = "the question has too long a name"
+	case twice: // an answer could be about either
+		a.answer(claudeAnswer(id, denial("there is another question of this name")))
+		return append(a.forget(id), deniedAtOnce(tool, "there are two questions of one name")...)
+	case len(a.held) >= maxAsks:
+		why = fmt.Sprintf("%d questions wait already", len(a.held))
+	}
+	if why != "" {
+		a.answer(claudeAnswer(id, denial(why)))
+		return deniedAtOnce(tool, why)
+	}
+	if a.held == nil {
+		a.held = map[string]approval.Call{}
+	}
+	a.held[id] = approval.Call{Tool: tool, Arguments: arguments}
+	return []agent.Line{{Kind: agent.Ask, Ask: id, Tool: &agent.Tool{ID: name(c.Request.CallID.v), Name: tool, Input: arguments}}}
+}
+
+func deniedAtOnce(tool, why string) []agent.Line {
+	return notice(fmt.Sprintf("%s was denied: %s", name(tool), why))
+}
+
+// end drops the questions of an agent that has ended its last turn.
+func (a *asks) end() (told []agent.Line) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.over = true
+	for _, id := range slices.Sorted(maps.Keys(a.held)) {
+		told = append(told, a.forget(id)...)
+	}
+	return told
+}
+
+// withdraw forgets a question that the agent has taken back.
+func (a *asks) withdraw(c claudeControl) []agent.Line {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.forget(c.ID.v)
+}
+
+func (a *asks) forget(id string) []agent.Line {
+	if _, waits := a.held[id]; !waits {
+		return nil
+	}
+	delete(a.held, id)
+	return []agent.Line{{Kind: agent.AskGone, Ask: id}}
+}
+
+// decide hands a decision to the agent, once. With a grant go the arguments that were approved, byte for byte. A decision about another
+// call than the one that waits denies that one.
+func (a *asks) decide(d agent.Decision) agent.Line {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	told := agent.Line{Kind: agent.AskTaken, Ask: d.Ask}
+	call, waits := a.held[d.Ask]
+	if !waits {
+		told.Failed, told.Text = true, "no such question waits"
+		return told
+	}
+	delete(a.held, d.Ask)
+	switch {
+	case call.Digest(approval.Binding{Run: d.Run, Policy: d.Policy}) != d.Digest:
+		told.Failed, told.Text = true, "the decision is about another call"
+		a.answer(claudeAnswer(d.Ask, denial(told.Text)))
+	case d.Allow:
+		a.answer(claudeAnswer(d.Ask, claudeGrant{Behavior: "allow", Input: call.Arguments}))
+	default:
+		a.answer(claudeAnswer(d.Ask, denial(d.Why)))
+	}
+	return told
+}
+
+type claudeGrant struct {
+	Behavior string          `json:"behavior"`
+	Input    json.RawMessage `json:"updatedInput"`
+}
+
+type claudeDenial struct {
+	Behavior string `json:"behavior"`
+	Message  string `json:"message"`
+}
+
+func denial(why string) claudeDenial {
+	if why == "" {
+		why = "it was denied"
+	}
+	return claudeDenial{Behavior: "deny", Message: why}
+}
+
+// claudeAnswer is the line that answers a question.
+func claudeAnswer(id string, response any) []byte {
+	return claudeResponse(map[string]any{"subtype": "success", "request_id": id, "response": response})
+}
+
+// claudeCannot answers a request that this controller does not know. Without an answer the agent would wait.
+func claudeCannot(id string) []byte {
+	return claudeResponse(map[string]any{"subtype": "error", "request_id": id, "error": "this controller does not take such requests"})
+}
+
+func claudeResponse(response map[string]any) []byte {
+	var line bytes.Buffer
+	to := json.NewEncoder(&line)
+	to.SetEscapeHTML(false) // canonical arguments stay as they are
+	if err := to.Encode(map[string]any{"type": "control_response", "response": response}); err != nil {
+		panic(err) // canonical arguments and texts have a form in JSON
+	}
+	return line.Bytes()
+}

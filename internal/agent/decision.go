@@ -1,0 +1,44 @@
+package agent
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"slices"
+)
+
+// Decision answers an agent's question. It goes from the host to the adapter, which computes the digest again of the call that it
+// holds under the question's name: package approval says of what.
+type Decision struct {
+	Ask    string `json:"ask"`
+	Allow  bool   `json:"allow,omitempty"`
+	Digest string `json:"digest"`
+	Policy string `json:"policy"`
+	Run    string `json:"run"`
+	Why    string `json:"why,omitempty"` // of a denial, for the agent
+}
+
+// EncodeDecision writes a decision as a line for the adapter. It begins with a line's end too, so that a line which was torn before it
+// does not spoil it.
+func EncodeDecision(d Decision) ([]byte, error) {
+	text, err := json.Marshal(decisionLine{"decision", d})
+	return slices.Concat([]byte{'\n'}, text, []byte{'\n'}), err
+}
+
+type decisionLine struct {
+	Type string `json:"type"`
+	Decision
+}
+
+// DecodeDecision reads a line, without its end. It is false for every other line.
+func DecodeDecision(text []byte) (Decision, bool) {
+	var l decisionLine
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.DisallowUnknownFields()
+	if decoder.Decode(&l) != nil || l.Type != "decision" || l.Ask == "" {
+		return Decision{}, false
+	}
+	_, err := decoder.Token()
+	return l.Decision, errors.Is(err, io.EOF)
+}

@@ -1,0 +1,103 @@
+package control
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"strconv"
+
+	"torno/delegation"
+)
+
+// Approvals decides what agents ask.
+type Approvals interface {
+	// Approvals are the questions that wait, of all runs.
+	Approvals(context.Context) ([]Question, error)
+	// Decide decides a question of a run, as it was seen.
+	Decide(ctx context.Context, ref string, d Decision) (Question, error)
+	// Revoke ends all approvals without a question, for one run.
+	Revoke(ctx context.Context, ref string, r Revocation) (Revoked, error)
+}
+
+// Question is an agent's question, and whose it is.
+type Question struct {
+	Key      string `json:"key"`
+	Outbox   string `json:"outbox"`
+	Subagent string `json:"subagent_id"`
+	delegation.PendingApproval
+}
+
+// Decision is an operator's word about a question.
+type Decision struct {
+	Approval int
+	Digest   string // of what the operator has seen
+	Grant    bool
+	Always   bool   // grant calls like it too, for this run
+	Why      string // for the agent, where it is denied
+}
+
+// Revocation takes back that a run's calls are approved without a question.
+type Revocation struct {
+	Why string
+	End bool // the run, where a question waits
+}
+
+// Revoked is what a revocation has met.
+type Revoked struct {
+	Run     Run `json:"run"`
+	Pending int `json:"pending"` // questions that waited, and are denied
+}
+
+// What goes wrong with a question.
+var (
+	ErrNoQuestion = errors.New("no such question waits")
+	ErrUndecided  = errors.New("the question was not decided so")
+)
+
+func handleApprovals(mux *http.ServeMux, service Approvals) {
+	mux.HandleFunc("GET /v1/approvals", func(w http.ResponseWriter, r *http.Request) {
+		questions, err := service.Approvals(r.Context())
+		if questions == nil {
+			questions = []Question{}
+		}
+		failures.Reply(w, questions, err)
+	})
+	mux.HandleFunc("POST /v1/decide/{ref...}", func(w http.ResponseWriter, r *http.Request) {
+		number, _ := strconv.Atoi(r.FormValue("approval")) // 0 is none
+		question, err := service.Decide(r.Context(), r.PathValue("ref"), Decision{
+			Approval: number, Digest: r.FormValue("digest"), Grant: r.FormValue("grant") == "1", Always: r.FormValue("always") == "1", Why: r.FormValue("why"),
+		})
+		failures.Reply(w, question, err)
+	})
+	mux.HandleFunc("POST /v1/revoke/{ref...}", func(w http.ResponseWriter, r *http.Request) {
+		revoked, err := service.Revoke(r.Context(), r.PathValue("ref"), Revocation{Why: r.FormValue("why"), End: r.FormValue("end") == "1"})
+		failures.Reply(w, revoked, err)
+	})
+}
+
+// Approvals lists the questions that wait.
+func (c *Client) Approvals(ctx context.Context) (questions []Question, err error) {
+	return questions, c.call(ctx, http.MethodGet, "/v1/approvals", &questions)
+}
+
+// Decide decides a question.
+func (c *Client) Decide(ctx context.Context, ref string, d Decision) (question Question, err error) {
+	form := url.Values{"approval": {strconv.Itoa(d.Approval)}, "digest": {d.Digest}, "why": {d.Why}}
+	flag(form, "grant", d.Grant)
+	flag(form, "always", d.Always)
+	return question, c.call(ctx, http.MethodPost, "/v1/decide/"+escape(ref)+"?"+form.Encode(), &question)
+}
+
+// Revoke takes back what a run's policy approves.
+func (c *Client) Revoke(ctx context.Context, ref string, r Revocation) (revoked Revoked, err error) {
+	form := url.Values{"why": {r.Why}}
+	flag(form, "end", r.End)
+	return revoked, c.call(ctx, http.MethodPost, "/v1/revoke/"+escape(ref)+"?"+form.Encode(), &revoked)
+}
+
+func flag(form url.Values, name string, set bool) {
+	if set {
+		form.Set(name, "1")
+	}
+}

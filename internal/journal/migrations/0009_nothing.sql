@@ -1,2 +1,0 @@
--- This version changes nothing.
-PRAGMA user_version = 9;

@@ -1,0 +1,51 @@
+package crash
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"torno/delegation"
+	"torno/test/house"
+)
+
+// asksOnce is a program that Claude Code's adapter starts: it asks about its task, and ends with the answer that it gets.
+const asksOnce = `printf '%s\n' '{"type":"system","subtype":"init"}'; echo began >>ledger; read -r task
+case "$task" in *may*) word=may;; *) word=cannot;; esac
+printf '%s%s%s\n' '{"type":"control_request","request_id":"q","request":{"subtype":"can_use_tool","tool_name":"Bash","input":{"command":"' "$word" '"}}}'
+read -r answer; printf '%s\n' "$answer" >>answers
+printf '%s\n' '{"type":"result","is_error":false,"result":"hello\n"}'; while read -r answer; do printf '%s\n' "$answer" >>answers; done`
+
+// withAsking adds a profile whose agent asks. "may" is approved by its policy, and what nobody decides is denied soon.
+func withAsking(p *house.Plan) {
+	p.Top = `gateway: {routes: {claude: {preset: anthropic, upstream: "http://localhost:11434", http_to: localhost, private: true, header: ""}}}`
+	p.Offers += ", asks"
+	p.Profiles += fmt.Sprintf("\n  asks:\n    timeout: {default: 2m, min: 1s, max: 5m}\n    routes: [claude]\n    agent: claude\n    command: [/bin/sh, -c, %q]", asksOnce) +
+		"\n    approvals: {allow: [{tool: Bash, words: [may]}], expires: 5s}"
+}
+
+// askedOnce wants the agent to have had one answer to its question.
+func askedOnce(behavior string) func(*scene) {
+	return func(s *scene) {
+		s.Helper()
+		s.Want(s.Response(s.ask), delegation.StatusCompleted, delegation.ReasonExited, 0)
+		answers := strings.Split(strings.TrimSpace(s.Read(filepath.Join(s.ask.Workspace, "answers"))), "\n")
+		if len(answers) != 1 || !strings.Contains(answers[0], `"behavior":"`+behavior+`"`) {
+			s.Errorf("the agent was answered %q", answers)
+		}
+		s.began(1)
+	}
+}
+
+// revoked has an operator take back what a run's policy approves, while its agent waits.
+func revoked(s *scene) {
+	s.Helper()
+	submitTo("asks", "cannot")(s)
+	s.Eventually("the agent waits", func() bool {
+		data, err := os.ReadFile(s.Path("status_s1.json"))
+		return err == nil && strings.Contains(string(data), `"waiting"`)
+	})
+	out, err := s.Command("watcher", "revoke", "s1", "--reason", "it does too much", "--config", s.Config).CombinedOutput()
+	s.Logf("revoke: %v %s", err, out) // its watcher dies
+}

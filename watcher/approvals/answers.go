@@ -1,0 +1,113 @@
+package approvals
+
+import (
+	"context"
+	"time"
+
+	"torno/internal/agent"
+	"torno/internal/approval"
+)
+
+// Ready has one when Due may have something.
+func (d *Desk) Ready() <-chan struct{} { return d.ready }
+
+// Again has the decisions that the agent has not taken be due once more: an attachment has broken, or they may be lost.
+func (d *Desk) Again() {
+	d.mu.Lock()
+	clear(d.sent)
+	d.mu.Unlock()
+	notify(d.ready)
+}
+
+// Due are the decisions that are to be sent now, each once.
+func (d *Desk) Due() (all []agent.Decision) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	all, d.denied = d.denied, nil
+	for _, a := range d.all {
+		if a.Outcome == "" || a.Outcome == approval.Withdrawn || a.Taken || d.sent[a.Number] {
+			continue
+		}
+		d.sent[a.Number] = true
+		all = append(all, agent.Decision{
+			Ask: a.Ask, Allow: a.Outcome == approval.Granted, Digest: a.Digest, Policy: a.Binding.Policy, Run: d.Run, Why: a.Why,
+		})
+	}
+	return all
+}
+
+// glance is how often the desk looks at the clock: timers stand still while the machine sleeps.
+const glance = 5 * time.Second
+
+// Expire denies what has waited for too long, until ctx is done.
+func (d *Desk) Expire(ctx context.Context) {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case <-timer.C:
+			timer.Reset(min(d.expire(), glance))
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// expire denies what is due, and says when the next is.
+func (d *Desk) expire() (next time.Duration) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	now, known := d.now()
+	next = time.Second // a question may come at any time
+	for i := range d.all {
+		a := &d.all[i]
+		switch {
+		case a.Outcome != "":
+		case !known || now >= a.Expires:
+			d.end(a, approval.Declined, approval.ByTime, "nobody decided in time")
+		default:
+			next = min(next, a.Expires-now)
+		}
+	}
+	return max(next, time.Millisecond)
+}
+
+// Close ends the desk with its run. It says how many questions came behind the end, and were dropped.
+func (d *Desk) Close() (late int) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for i := range d.all {
+		d.end(&d.all[i], approval.Declined, approval.ByEnd, "the run has ended")
+	}
+	d.closed = true
+	return d.late
+}
+
+// Shut has the desk take no question any more: the run is at its end.
+func (d *Desk) Shut() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.closed = true
+}
+
+// PausedSoFar is Paused up to now.
+func (d *Desk) PausedSoFar() time.Duration {
+	d.mu.Lock()
+	now, _ := d.now()
+	d.mu.Unlock()
+	return d.Paused(now)
+}
+
+// Paused is for how long the run's clock has stood still, up to a time since its release.
+func (d *Desk) Paused(now time.Duration) time.Duration {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.Policy == nil {
+		return 0
+	}
+	all := make([]approval.Approval, 0, len(d.all))
+	for _, a := range d.all {
+		all = append(all, a.Approval)
+	}
+	return approval.Paused(all, d.Policy.Pause, now)
+}

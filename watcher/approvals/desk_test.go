@@ -1,0 +1,397 @@
+package approvals
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"torno/delegation"
+	"torno/internal/agent"
+	"torno/internal/approval"
+	"torno/internal/journal"
+)
+
+// policy approves go test, denies git push, and forwards the rest.
+func policy() *approval.Policy {
+	return &approval.Policy{
+		Allow:   []approval.Rule{{Tool: "Bash", Words: []string{"go", "test", approval.AnyRest}}},
+		Deny:    []approval.Rule{{Tool: "Bash", Words: []string{"git", "push", approval.AnyRest}}},
+		Expires: time.Minute, Pause: 10 * time.Minute, TimeBox: time.Hour,
+		Rates:     approval.Rates{CallsPerMinute: 60, Calls: 1000, ShellPerMinute: 5, WritesPerMinute: 30},
+		DecidedBy: []approval.Decider{approval.ByParent, approval.ByOperator},
+	}
+}
+
+// rig is a desk with a journal in a directory.
+type rig struct {
+	*testing.T
+	*Desk
+
+	journal *journal.Journal
+	told    []delegation.Event
+	begin   time.Time
+}
+
+func newRig(t *testing.T) *rig {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.Chmod(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	j, err := journal.Open(context.Background(), filepath.Join(dir, "journal.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { j.Close() })
+	r := &rig{T: t, journal: j, begin: time.Now()}
+	r.Desk = r.desk(policy())
+	return r
+}
+
+// desk is a desk of a watcher that has just begun.
+func (r *rig) desk(p *approval.Policy) *Desk {
+	d := New(Ports{
+		Run: "run", Policy: p, Journal: r.journal, Life: context.Background(),
+		Tell: func(e delegation.Event) { r.told = append(r.told, e) },
+		Log:  slog.New(slog.NewTextHandler(io.Discard, nil)),
+	})
+	d.Begin(func() (time.Duration, bool) { return time.Since(r.begin), true }, func(d time.Duration) time.Time { return r.begin.Add(d) })
+	return d
+}
+
+// restart has another watcher take the run up.
+func (r *rig) restart(p *approval.Policy) {
+	r.Helper()
+	r.Desk = r.desk(p)
+	if err := r.Load(context.Background()); err != nil {
+		r.Fatal(err)
+	}
+}
+
+func (r *rig) ask(name, command string) {
+	r.Take(agent.Line{Kind: agent.Ask, Ask: name, Tool: &agent.Tool{Name: "Bash", Input: fmt.Appendf(nil, `{"command":%q}`, command)}})
+}
+
+// wantDue is what is sent now: "+name" or "-name" each.
+func (r *rig) wantDue(want ...string) {
+	r.Helper()
+	var got []string
+	for _, d := range r.Due() {
+		if d.Allow {
+			got = append(got, "+"+d.Ask)
+		} else {
+			got = append(got, "-"+d.Ask)
+		}
+	}
+	if strings.Join(got, " ") != strings.Join(want, " ") {
+		r.Errorf("sent %q, not %q", got, want)
+	}
+}
+
+// decision is one about what waits first.
+func (r *rig) decision(by approval.Decider, grant bool) approval.Decision {
+	r.Helper()
+	waiting := r.Pending()
+	if len(waiting) == 0 {
+		r.Fatal("nothing waits")
+	}
+	return approval.Decision{Number: waiting[0].Approval, Digest: waiting[0].Digest, Grant: grant, By: by}
+}
+
+// TestThePolicyDecides: at once, and what it says nothing of waits.
+func TestThePolicyDecides(t *testing.T) {
+	r := newRig(t)
+	r.ask("a", "go test ./...")
+	r.ask("b", "git push origin")
+	r.ask("c", "rm -rf .")
+	r.wantDue("+a", "-b")
+	r.wantDue()
+	if waiting := r.Pending(); len(waiting) != 1 || waiting[0].Approval != 3 || waiting[0].Arguments != `{"command":"rm -rf ."}` {
+		t.Errorf("%+v", waiting)
+	}
+	var told []string
+	for _, e := range r.told {
+		if _, err := delegation.EncodeEvents([]delegation.Event{{Seq: 1, Time: time.Now(), Type: e.Type, Text: e.Text, Tool: e.Tool, Approval: e.Approval}}); err != nil {
+			t.Error(err)
+		}
+		told = append(told, fmt.Sprintf("%s %d %s", e.Type, e.Approval.Approval, e.Approval.By))
+	}
+	if got := strings.Join(told, ", "); got != "permission_asked 1 , permission_decided 1 policy, permission_asked 2 , permission_decided 2 policy, permission_asked 3 " {
+		t.Error(got)
+	}
+}
+
+// TestADecisionCountsOnce: for the call that was seen, from who may decide.
+func TestADecisionCountsOnce(t *testing.T) {
+	r := newRig(t)
+	r.ask("a", "rm a")
+	seen := r.decision(approval.ByParent, true)
+	r.ask("b", "rm b")
+	other := seen
+	other.Number = 2
+	for name, c := range map[string]struct {
+		d    approval.Decision
+		want error
+	}{
+		"the digest of another call": {other, approval.ErrOther},
+		"no such approval":           {approval.Decision{Number: 3, Digest: seen.Digest, Grant: true, By: approval.ByParent}, approval.ErrNone},
+		"number 0":                   {approval.Decision{Digest: seen.Digest, Grant: true, By: approval.ByParent}, approval.ErrNone},
+	} {
+		if err := r.Decide(c.d); !errors.Is(err, c.want) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	r.wantDue()
+	if err := r.Decide(seen); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Decide(seen); !errors.Is(err, approval.ErrUsed) {
+		t.Errorf("once more: %v", err)
+	}
+	denial := seen
+	denial.Grant = false
+	if err := r.Decide(denial); !errors.Is(err, approval.ErrUsed) || !r.Was(seen) || r.Was(denial) || r.Was(other) {
+		t.Errorf("the opposite: %v", err)
+	}
+	r.wantDue("+a")
+}
+
+// TestANameWithAnotherCall: what was granted by a name does not count for another call that comes by it.
+func TestANameWithAnotherCall(t *testing.T) {
+	r := newRig(t)
+	r.ask("a", "rm a")
+	if err := r.Decide(r.decision(approval.ByParent, true)); err != nil {
+		t.Fatal(err)
+	}
+	r.wantDue("+a")
+	r.ask("a", "rm -rf /")
+	r.wantDue("-a")
+	r.ask("a", "rm a") // the same one, read once more, has no answer yet
+	r.wantDue("+a")
+	r.Take(agent.Line{Kind: agent.AskTaken, Ask: "a"})
+	r.Again()
+	r.wantDue()
+}
+
+// TestAWatcherDiesWhileItWaits: what waited waits on, what was decided and not taken is sent again, what was taken is not.
+func TestAWatcherDiesWhileItWaits(t *testing.T) {
+	r := newRig(t)
+	r.ask("a", "rm a")
+	r.ask("b", "rm b")
+	r.ask("c", "rm c")
+	for range 2 {
+		if err := r.Decide(r.decision(approval.ByOperator, true)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r.wantDue("+a", "+b")
+	r.Take(agent.Line{Kind: agent.AskTaken, Ask: "a"})
+	r.restart(policy())
+	r.wantDue("+b")
+	r.ask("c", "rm c") // its output is read once more
+	if waiting := r.Pending(); len(waiting) != 1 || waiting[0].Approval != 3 {
+		t.Errorf("%+v", waiting)
+	}
+	if err := r.Decide(r.decision(approval.ByParent, false)); err != nil {
+		t.Fatal(err)
+	}
+	r.wantDue("-c")
+}
+
+// TestAnotherPolicyAfterARestart: what was asked under the old one is denied, and can be asked again.
+func TestAnotherPolicyAfterARestart(t *testing.T) {
+	for name, p := range map[string]*approval.Policy{"another": {Expires: time.Minute, Pause: time.Minute, TimeBox: time.Hour}, "none": nil} {
+		r := newRig(t)
+		r.ask("a", "rm a")
+		r.restart(p)
+		if len(r.Pending()) != 0 {
+			t.Errorf("%s: it waits", name)
+		}
+		r.wantDue("-a")
+	}
+}
+
+// TestExpiry: nobody's word is a denial, and the clock stood still until then.
+func TestExpiry(t *testing.T) {
+	r := newRig(t)
+	synctest.Test(t, func(t *testing.T) {
+		r.begin = time.Now()
+		r.Desk.Journal = forgetful{}
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		go r.Expire(ctx)
+		time.Sleep(3 * time.Second)
+		r.ask("a", "rm a")
+		time.Sleep(59 * time.Second)
+		r.wantDue()
+		seen := r.decision(approval.ByParent, true)
+		time.Sleep(2 * time.Second)
+		r.wantDue("-a")
+		if err := r.Decide(seen); !errors.Is(err, approval.ErrUsed) {
+			t.Errorf("behind its time: %v", err)
+		}
+		if paused := r.Paused(time.Hour); paused != time.Minute {
+			t.Errorf("paused for %v", paused)
+		}
+	})
+}
+
+// forgetful is a journal that takes all: a real one's goroutines are no part of a bubble.
+type forgetful struct{ Journal }
+
+func (forgetful) Ask(context.Context, approval.Approval) error    { return nil }
+func (forgetful) Decide(context.Context, approval.Approval) error { return nil }
+
+// TestAJournalThatDoesNotTakeIt: what is not written down is not granted.
+func TestAJournalThatDoesNotTakeIt(t *testing.T) {
+	r := newRig(t)
+	r.ask("a", "rm a")
+	seen := r.decision(approval.ByParent, true)
+	r.journal.Close()
+	if err := r.Decide(seen); err == nil {
+		t.Error("it was decided")
+	}
+	r.wantDue()
+	r.ask("b", "go test")
+	r.wantDue("-b")
+}
+
+// TestAFloodOfQuestions: few wait, few are noted, the rest is denied.
+func TestAFloodOfQuestions(t *testing.T) {
+	r := newRig(t)
+	for i := range 2000 {
+		r.ask(fmt.Sprint("q", i), fmt.Sprint("rm ", i))
+	}
+	if n := len(r.Pending()); n != maxPending {
+		t.Errorf("%d wait", n)
+	}
+	noted, err := r.journal.Approvals(context.Background(), "run")
+	if err != nil || len(noted) != maxPending {
+		t.Errorf("%d are noted, %v", len(noted), err)
+	}
+	if n := len(r.Due()); n > maxPending {
+		t.Errorf("%d denials are kept", n)
+	}
+	for i := range 300 {
+		r.ask(fmt.Sprint("t", i), "git push")
+	}
+	if noted, _ = r.journal.Approvals(context.Background(), "run"); len(noted) > 310 {
+		t.Errorf("%d are noted", len(noted))
+	}
+}
+
+// TestRatesOfThePolicy: the sixth command of a minute is denied.
+func TestRatesOfThePolicy(t *testing.T) {
+	r := newRig(t)
+	for i := range 6 {
+		r.ask(fmt.Sprint(i), "go test")
+	}
+	r.wantDue("+0", "+1", "+2", "+3", "+4", "-5")
+}
+
+// TestTheTimeBox: behind it the policy approves nothing itself.
+func TestTheTimeBox(t *testing.T) {
+	r := newRig(t)
+	r.begin = r.begin.Add(-time.Hour)
+	r.ask("a", "go test")
+	r.wantDue()
+	if len(r.Pending()) != 1 {
+		t.Error("it does not wait")
+	}
+}
+
+// TestRevoked: what waits is denied, nothing is approved without a question any more, also after a restart; people still decide.
+func TestRevoked(t *testing.T) {
+	r := newRig(t)
+	r.ask("a", "rm a")
+	seen := r.decision(approval.ByParent, true)
+	if pending, err := r.Revoke("it does what it should not"); pending != 1 || err != nil {
+		t.Fatalf("%d, %v", pending, err)
+	}
+	if err := r.Decide(seen); !errors.Is(err, approval.ErrUsed) {
+		t.Errorf("granted behind the revocation: %v", err)
+	}
+	r.wantDue("-a")
+	for range 2 {
+		r.ask("b", "go test")
+		if waiting := r.Pending(); len(waiting) != 1 {
+			t.Fatalf("%+v", waiting)
+		}
+		r.restart(policy())
+	}
+	if err := r.Decide(r.decision(approval.ByOperator, true)); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestAlways: calls like it, for this run, also after a restart; not what denies it, and not another command.
+func TestAlways(t *testing.T) {
+	r := newRig(t)
+	r.ask("a", "rm a; ls")
+	if err := r.DecideAlways(r.decision(approval.ByOperator, true)); err != nil {
+		t.Fatal(err)
+	}
+	r.wantDue("+a")
+	r.ask("b", "rm a; ls")
+	r.wantDue("+b")
+	r.restart(policy())
+	r.ask("c", "rm a; ls")
+	r.ask("d", "rm a; ls ")
+	r.Take(agent.Line{Kind: agent.AskTaken, Ask: "a"})
+	r.Take(agent.Line{Kind: agent.AskTaken, Ask: "b"})
+	r.wantDue("+c")
+	if len(r.Pending()) != 1 {
+		t.Error("another command was approved")
+	}
+}
+
+// TestBehindTheEnd: what waits is denied, and what comes then is dropped and counted.
+func TestBehindTheEnd(t *testing.T) {
+	r := newRig(t)
+	r.ask("a", "rm a")
+	r.Shut()
+	r.ask("a", "rm a") // read once more
+	r.ask("b", "go test")
+	if late := r.Close(); late != 1 {
+		t.Errorf("%d were late", late)
+	}
+	noted, err := r.journal.Approvals(context.Background(), "run")
+	if err != nil || len(noted) != 1 || noted[0].By != approval.ByEnd || noted[0].Outcome != approval.Declined {
+		t.Errorf("%+v, %v", noted, err)
+	}
+}
+
+// TestWithdrawn: the agent takes its question back, and no decision counts for it.
+func TestWithdrawn(t *testing.T) {
+	r := newRig(t)
+	r.ask("a", "rm a")
+	seen := r.decision(approval.ByParent, true)
+	r.Take(agent.Line{Kind: agent.AskGone, Ask: "a"})
+	if err := r.Decide(seen); !errors.Is(err, approval.ErrUsed) {
+		t.Error(err)
+	}
+	r.wantDue()
+}
+
+// TestAStatusWithAllQuestions stays below what clients read, whatever is asked.
+func TestAStatusWithAllQuestions(t *testing.T) {
+	r := newRig(t)
+	for i := range maxPending {
+		r.ask(fmt.Sprint("q", i), fmt.Sprint(i)+strings.Repeat("\\\"<\u2028", 3000/4))
+	}
+	status := delegation.RunStatus{
+		Version: 1, SubagentID: "s1", RequestID: "r", State: delegation.StateWaiting, UpdatedAt: r.begin.UTC(), Approvals: r.Pending(),
+	}
+	data, err := status.Encode()
+	if err != nil || len(status.Approvals) != maxPending || len(data) > 32<<10 {
+		t.Errorf("%d questions have %d bytes, %v", len(status.Approvals), len(data), err)
+	}
+}

@@ -1,0 +1,46 @@
+package approvals
+
+import (
+	"torno/delegation"
+	"torno/internal/agent"
+	"torno/internal/approval"
+)
+
+// Pending are the questions that wait, as a status shows them.
+func (d *Desk) Pending() (all []delegation.PendingApproval) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, a := range d.all {
+		if a.Outcome == "" {
+			all = append(all, delegation.PendingApproval{
+				Approval: a.Number, Digest: a.Digest, Tool: a.Tool, Arguments: a.Preview, Cut: a.Cut,
+				AskedAt: d.clock(a.Asked), ExpiresAt: d.clock(a.Expires), DecidedBy: d.deciders(),
+			})
+		}
+	}
+	return all
+}
+
+func (d *Desk) deciders() (names []string) {
+	for _, by := range d.Policy.DecidedBy {
+		names = append(names, string(by))
+	}
+	return names
+}
+
+// askedEvent tells of a question. What is asked is the child's word.
+func (d *Desk) askedEvent(a approval.Approval, call approval.Call) delegation.Event {
+	expires := d.clock(a.Expires)
+	return delegation.Event{
+		Type: delegation.EventAsked, Tool: &agent.Tool{Name: a.Tool, Input: call.Arguments},
+		Approval: &delegation.ApprovalEvent{Approval: a.Number, Digest: a.Digest, ExpiresAt: expires},
+	}
+}
+
+// decidedEvent tells how a question was decided.
+func (d *Desk) decidedEvent(a approval.Approval) delegation.Event {
+	return delegation.Event{
+		Type: delegation.EventDecided, Tool: &agent.Tool{Name: a.Tool}, Text: a.Why,
+		Approval: &delegation.ApprovalEvent{Approval: a.Number, Digest: a.Digest, Outcome: string(a.Outcome), By: string(a.By)},
+	}
+}

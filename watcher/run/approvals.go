@@ -1,0 +1,119 @@
+package run
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"torno/delegation"
+	"torno/internal/agent"
+	"torno/internal/approval"
+	"torno/internal/crash"
+	"torno/internal/journal"
+	"torno/sandbox"
+	"torno/watcher/approvals"
+)
+
+// newDesk is where the questions of the run's agent are decided.
+func (r *runner) newDesk() *approvals.Desk {
+	return approvals.New(approvals.Ports{
+		Run: r.hash, Policy: r.spec.Approvals, Journal: r.runs.Journal, Life: r.runs.Life, Tell: r.live.Tell, Log: r.log,
+	})
+}
+
+// takeAsk takes what the agent's adapter says of a question. A run that must end takes no more.
+func (r *Run) takeAsk(l agent.Line) {
+	if r.IsEnding() {
+		r.desk.Shut()
+	}
+	r.desk.Take(l)
+}
+
+// Approvals is the desk of the run's questions.
+func (r *Run) Approvals() *approvals.Desk { return r.desk }
+
+// begun starts the desk's clock, which is the one of the run's deadline.
+func (r *runner) begun() {
+	released := r.release
+	r.desk.Begin(released.moment.Since, func(after time.Duration) time.Time { return released.clock.Add(after).UTC() })
+}
+
+// takeUpQuestions goes on with the questions of an adopted run. Where they are not known, none is taken.
+func (r *runner) takeUpQuestions() {
+	r.begun()
+	if err := r.desk.Load(r.runs.Life); err != nil {
+		r.log.Error("the journal does not tell what a run has asked; nothing is approved any more", "run", r.hash, "error", err)
+		r.desk.Shut()
+	}
+	r.standing.now.Approvals = r.desk.Pending()
+}
+
+// allowed is how long the run could take, up to a recorded end: its time, and that for which its clock stood still.
+func (r *runner) allowed(exit sandbox.Exit) time.Duration {
+	ends := r.release.ends(exit)
+	if len(ends) == 0 {
+		return r.spec.Timeout
+	}
+	return r.spec.Timeout + r.desk.Paused(slices.Max(ends))
+}
+
+// noteWaiting shows which questions wait, and moves the run where its clock begins to stand still, or goes on. Where the journal does not
+// take that, the poll tries again.
+func (a *attendance) noteWaiting() {
+	r := a.r
+	waiting := r.desk.Pending()
+	now := r.Standing()
+	if !slices.EqualFunc(waiting, now.Approvals, func(x, y delegation.PendingApproval) bool { return x.Digest == y.Digest && x.Approval == y.Approval }) {
+		r.change(func(s *Standing) { s.Approvals = waiting })
+	}
+	to := delegation.StateRunning
+	if len(waiting) > 0 {
+		to = delegation.StateWaiting
+	}
+	if now.State == to || now.State != delegation.StateRunning && now.State != delegation.StateWaiting {
+		return
+	}
+	if err := r.tryMove(to, journal.Change{}); err != nil {
+		r.log.Warn("the journal does not take that a run waits, or goes on; it is tried again", "run", r.hash, "to", to, "error", err)
+	}
+}
+
+// sendDecisions writes what was decided and not sent yet. What could not be written is sent again later.
+func (a *attendance) sendDecisions() {
+	for _, decision := range a.r.desk.Due() {
+		line, err := agent.EncodeDecision(decision)
+		if err != nil {
+			a.r.log.Error("a decision cannot be sent", "run", a.r.hash, "error", err)
+			continue
+		}
+		crash.At("approval.sent")
+		if _, err := a.att.Input().Write(line); err != nil {
+			a.r.log.Debug("a sandbox does not take a decision; the next attachment sends it", "run", a.r.hash, "error", err)
+			return
+		}
+	}
+}
+
+// closeDesk ends the run's questions, and says what came behind the end.
+func (r *runner) closeDesk() {
+	late := r.desk.Close()
+	r.standing.set(func(s *Standing) { s.Approvals = nil })
+	if late > 0 {
+		r.warnings = append(r.warnings, fmt.Sprintf("The agent asked for approval after its end, %d times; that was dropped.", late))
+	}
+}
+
+// decideByParent applies a decision that the parent has written. It may be read twice, where a watcher has died behind the first time.
+func (r *Run) decideByParent(in delegation.Input) *delegation.Refusal {
+	decision := approval.Decision{
+		Number: in.Approval, Digest: in.Digest, Grant: in.Decision == delegation.Approve, Why: in.Text, By: approval.ByParent,
+	}
+	err := r.desk.Decide(decision)
+	if err == nil || r.inputs.resumed && r.desk.Was(decision) {
+		return nil
+	}
+	return &delegation.Refusal{
+		Code: delegation.CodeDecision, Text: fmt.Sprintf("Approval %d was not decided so: %v", in.Approval, err),
+		Hint: "see which questions wait, with subagent list --json or in the status",
+	}
+}
