@@ -106,16 +106,36 @@ func (r *Run) awaitInput(ctx context.Context, n int) error {
 		case err != nil:
 			return err
 		case response != nil:
-			if done, err := r.inputDone(n); done {
-				return err
-			}
-			return fmt.Errorf("send to %s: %w", r.id, ErrOver)
+			return r.inputBehind(ctx, n)
 		}
 		select {
 		case <-ctx.Done():
 			return fmt.Errorf("send to %s: %w%s", r.id, ErrNotYet, r.whyNotYet())
 		case <-wake:
 		case <-tick.C:
+		}
+	}
+}
+
+// lastStatus is how long the status of a run that is answered may take to say the last of it.
+const lastStatus = 2 * time.Second
+
+// inputBehind is what became of an input of a run that has been answered: the response can be there before the last status is.
+func (r *Run) inputBehind(ctx context.Context, n int) error {
+	ctx, cancel := context.WithTimeout(ctx, lastStatus)
+	defer cancel()
+	for {
+		if done, err := r.inputDone(n); done {
+			return err
+		}
+		status, ok := r.status()
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("send to %s: %w", r.id, ErrOver)
+		case <-time.After(20 * time.Millisecond):
+			if ok && status.State == delegation.StateEnded {
+				return fmt.Errorf("send to %s: %w", r.id, ErrOver)
+			}
 		}
 	}
 }
