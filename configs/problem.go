@@ -74,9 +74,9 @@ func (r *report) problem(key, format string, args ...any) {
 }
 
 // missing reports a key that is not there, unless an unknown key seems to stand for it: one mistake is one problem.
-func (r *report) missing(key, format string, args ...any) {
+func (r *report) missing(key, text string) {
 	if !r.misspelt(key) {
-		r.problem(key, format, args...)
+		r.problem(key, "%s", text)
 	}
 }
 

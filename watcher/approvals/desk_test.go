@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -61,7 +60,7 @@ func (r *rig) desk(p *approval.Policy) *Desk {
 	d := New(Ports{
 		Run: "run", Policy: p, Journal: r.journal, Life: context.Background(),
 		Tell: func(e delegation.Event) { r.told = append(r.told, e) },
-		Log:  slog.New(slog.NewTextHandler(io.Discard, nil)),
+		Log:  slog.New(slog.DiscardHandler),
 	})
 	d.Begin(func() (time.Duration, bool) { return time.Since(r.begin), true }, func(d time.Duration) time.Time { return r.begin.Add(d) })
 	return d
@@ -224,7 +223,7 @@ func TestExpiry(t *testing.T) {
 	r := newRig(t)
 	synctest.Test(t, func(t *testing.T) {
 		r.begin = time.Now()
-		r.Desk.Journal = forgetful{}
+		r.Journal = forgetful{}
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		go r.Expire(ctx)

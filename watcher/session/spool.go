@@ -160,7 +160,7 @@ func (s *Store) whyNone(id sandbox.SandboxID) error {
 // drop removes what a sandbox has left.
 func (s *Store) drop(id sandbox.SandboxID) error {
 	if _, err := sandbox.ParseSandboxID(string(id)); err != nil {
-		return nil //nolint:nilerr // no file has such a name
+		return nil // no file has such a name
 	}
 	s.mu.Lock()
 	sp := s.spools[id]

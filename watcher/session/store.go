@@ -50,9 +50,19 @@ type Store struct {
 	spools map[sandbox.SandboxID]*spool // of the sandboxes that said something to this watcher
 }
 
+// makeDir makes the store's directories. Only the watcher's user can exchange what the state directory holds.
+func makeDir(state string) error {
+	root, err := os.OpenRoot(state)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	return root.MkdirAll(filepath.Join(Name, incoming), 0o700)
+}
+
 // Open opens the store of a state directory, which it makes.
 func Open(state string, b Bounds, log *slog.Logger) (*Store, error) {
-	if err := os.MkdirAll(filepath.Join(state, Name, incoming), 0o700); err != nil {
+	if err := makeDir(state); err != nil {
 		return nil, fmt.Errorf("make the directory for sessions: %w", err)
 	}
 	dir, err := openDir(state)

@@ -44,10 +44,10 @@ func openRoot(dir string) (*os.Root, error) {
 
 // goOn puts a session where the agent looks for it.
 func (r *run) goOn() error {
-	if r.options.session == "" {
+	if r.session == "" {
 		return nil
 	}
-	file, err := os.Open(r.options.session)
+	file, err := os.Open(r.session)
 	if err != nil {
 		return err
 	}

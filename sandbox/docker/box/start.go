@@ -112,7 +112,7 @@ func (r *Reach) takeInput(ctx context.Context, h sandbox.Handle, b *Box, made *c
 	}
 	input, err := r.attach(ctx, h, container.AttachOptions{Stream: true, Stdin: true})
 	if err != nil {
-		return nil //nolint:nilerr // it has ended: the next call says so
+		return nil // it has ended: the next call says so
 	}
 	if b.input != nil {
 		b.input.Close()
