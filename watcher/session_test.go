@@ -20,7 +20,7 @@ import (
 func newMinds(t *testing.T, change func(*Config)) *desk {
 	t.Helper()
 	d := newDesk(t, func(c *Config) {
-		state := filepath.Join(t.TempDir(), "state")
+		state := t.TempDir()
 		store, err := session.Open(state, session.Usual, c.Log)
 		if err != nil {
 			t.Fatal(err)
