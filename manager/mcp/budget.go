@@ -22,7 +22,7 @@ type Budgets struct {
 	MaxDepth int     // the depth at which no more is delegated; 1 by default: what a child of ours has no part in
 	Money    float64 // what children may spend on their models; 0 is without a limit
 	Tokens   int64   // the same, in tokens of input and output
-	Parent   string  // the name of this parent in the host's records
+	Parent   string  // the subagent for whose run children are, or a word for the host's records
 }
 
 // budgets counts.

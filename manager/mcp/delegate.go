@@ -100,7 +100,7 @@ func delegate(ctx context.Context, s *Server, in delegateInput) (answer, error) 
 	failures := 0
 	var first error
 	for _, task := range in.Tasks {
-		one, err := s.start(ctx, task)
+		one, err := s.start(ctx, task, s.m.Spawn)
 		if err != nil {
 			one.Error = s.trouble(err)
 			failures++
@@ -132,11 +132,11 @@ func (in delegateInput) check() error {
 	}
 	for i, task := range in.Tasks {
 		where := fmt.Sprintf("tasks[%d]", i)
-		switch {
-		case strings.TrimSpace(task.Task) == "":
+		if strings.TrimSpace(task.Task) == "" {
 			return badArgument(where+".task", "%s.task is missing: a text that says what to do", where)
-		case task.Seconds != nil && (*task.Seconds < 1 || *task.Seconds > maxSeconds):
-			return badArgument(where+".timeout_seconds", "%s.timeout_seconds must be from 1 to %d", where, maxSeconds)
+		}
+		if err := checkSeconds(where+".timeout_seconds", task.Seconds); err != nil {
+			return err
 		}
 		for j := range i {
 			if task.ID != "" && in.Tasks[j].ID == task.ID {
@@ -150,8 +150,19 @@ func (in delegateInput) check() error {
 // maxSeconds is a month: the wire has no longer times, and the watcher's own limit is lower.
 const maxSeconds = 31 * 24 * 3600
 
+// checkSeconds checks how long a child may run, where the argument is there.
+func checkSeconds(where string, seconds *int) error {
+	if seconds != nil && (*seconds < 1 || *seconds > maxSeconds) {
+		return badArgument(where, "%s must be from 1 to %d", where, maxSeconds)
+	}
+	return nil
+}
+
+// asking is Spawn or Continue of a manager.
+type asking func(context.Context, manager.SpawnOptions) (*manager.Run, error)
+
 // start asks for one child.
-func (s *Server) start(ctx context.Context, task taskInput) (one started, err error) {
+func (s *Server) start(ctx context.Context, task taskInput, ask asking) (one started, err error) {
 	if err := context.Cause(ctx); err != nil {
 		return one, fmt.Errorf("it was not begun: %w", err)
 	}
@@ -173,7 +184,7 @@ func (s *Server) start(ctx context.Context, task taskInput) (one started, err er
 	if err := s.makeRoom(task.ID); err != nil {
 		return one, err
 	}
-	run, err := s.m.Spawn(ctx, o)
+	run, err := ask(ctx, o)
 	if err != nil {
 		return started{}, errors.Join(err, tooLate(ctx))
 	}

@@ -113,6 +113,8 @@ func describe(r manager.Result) string {
 		return "was cancelled"
 	case delegation.ReasonOperator:
 		return "was cancelled by the operator"
+	case delegation.ReasonParentEnded:
+		return "was ended with the run that it was for"
 	case delegation.ReasonSuperseded:
 		return "was replaced by a later request"
 	case delegation.ReasonClientGone:

@@ -98,6 +98,47 @@ func (s *stage) event(id string, e delegation.Event) {
 	s.check(s.dir.Publish(delegation.EventsName(r.SubagentID, r.RequestID, seq), data))
 }
 
+// hears says of the next input of a run that the agent has it, or that it was refused, once it is there.
+func (s *stage) hears(id string, refused delegation.RefusedInput) {
+	s.Helper()
+	r := s.request(id)
+	n := 1
+	missing := func() bool {
+		_, err := s.dir.Stat(delegation.InputName(r.SubagentID, r.RequestID, n))
+		return err != nil
+	}
+	for !missing() {
+		n++
+	}
+	done := make(chan struct{})
+	s.Cleanup(func() { <-done })
+	go func() {
+		defer close(done)
+		tick := time.NewTicker(time.Millisecond)
+		defer tick.Stop()
+		for missing() {
+			select {
+			case <-tick.C:
+			case <-s.Context().Done():
+				return
+			}
+		}
+		in := delegation.InputStatus{Acknowledged: n}
+		if refused.Code != "" {
+			refused.N = n
+			in.Refused = append(in.Refused, refused)
+		}
+		s.status(id, delegation.RunStatus{State: delegation.StateRunning, RunningSince: time.Now(), Input: &in})
+	}()
+}
+
+// asked is what a request has in it that a continue sets.
+func (s *stage) asked(id string) string {
+	s.Helper()
+	r := s.request(id)
+	return fmt.Sprintf("  session %s, profile %s, workspace %s, task %q\n", r.SessionID, r.Profile, r.Workspace, r.Task)
+}
+
 // write puts a file into a child's workspace.
 func (s *stage) write(id, name, text string) {
 	s.Helper()
@@ -139,10 +180,15 @@ func (s *stage) do(verb string, args []string) {
 	case "beat":
 		s.beat(func(b *delegation.Heartbeat) {
 			b.Stopped = arg(0) == "stopped"
+			if arg(0) == "offers" {
+				b.Features = append(b.Features, args[1:]...)
+			}
 			if arg(0) == "old" {
 				b.BeatAt, b.HeartbeatSeconds = time.Now().Add(-time.Hour), 1
 			}
 		})
+	case "hears": // ID, and where the host turns it down, CODE TEXT HINT: what is sent next
+		s.hears(arg(0), delegation.RefusedInput{Code: delegation.Code(arg(1)), Text: arg(2), Hint: arg(3)})
 	case "queued":
 		position, err := strconv.Atoi(arg(1))
 		s.check(err)
@@ -159,6 +205,10 @@ func (s *stage) do(verb string, args []string) {
 		exit, err := strconv.Atoi(arg(3))
 		s.check(err)
 		s.end(arg(0), delegation.Response{Status: delegation.Status(arg(1)), Reason: delegation.Reason(arg(2)), ExitCode: exit, StderrTail: arg(5)}, arg(4))
+	case "keeps": // ID SESSION PROFILE ANSWER
+		s.end(arg(0), delegation.Response{
+			Status: delegation.StatusCompleted, Reason: delegation.ReasonExited, SessionID: arg(1), Profile: arg(2),
+		}, arg(3))
 	case "spent": // ID INPUT OUTPUT MONEY
 		in, err := strconv.ParseInt(arg(1), 10, 64)
 		s.check(err)
@@ -177,8 +227,8 @@ func (s *stage) do(verb string, args []string) {
 		path := filepath.Join(s.origin, arg(0))
 		s.check(os.MkdirAll(filepath.Dir(path), 0o755))
 		s.check(os.WriteFile(path, []byte(arg(1)), 0o644))
-	case "outbox":
-		s.Fatal("outbox prints, and is the transcript's")
+	case "outbox", "asked":
+		s.Fatal(verb, " prints, and is the transcript's")
 	default:
 		s.Fatalf("the host knows no %q", verb)
 	}

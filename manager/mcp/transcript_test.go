@@ -21,7 +21,7 @@ var update = flag.Bool("update", false, "write the transcripts anew")
 //
 //	> TOOL ARGUMENTS     the model calls a tool
 //	! LINE               the client writes a line as it is
-//	$ VERB ARG…          the host does something, see stage.do; "$ outbox" lists its files
+//	$ VERB ARG…          the host does something, see stage.do; "$ outbox" lists its files, "$ asked ID" a request
 //	@ BUDGETS            the server begins anew with budgets, as JSON
 //
 // All else is what came of it, with what differs each time taken out. go test -run Transcripts -update writes it anew.
@@ -69,9 +69,12 @@ func play(s *stage, transcript []byte) []byte {
 			s.check(json.Unmarshal([]byte(rest), &o.Budgets))
 			p = s.serve(o)
 		case "$":
-			if word == "outbox" {
+			switch word {
+			case "outbox":
 				came = s.files() + "\n"
-			} else {
+			case "asked":
+				came = s.asked(more)
+			default:
 				s.do(word, fields(more))
 			}
 		case ">":

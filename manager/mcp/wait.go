@@ -77,12 +77,29 @@ func (in waitInput) parse() (time.Duration, error) {
 		return 0, badArgument("until", "until must be any or all, not %s", words(fmt.Sprintf("%.50q", in.Until)))
 	case len(in.IDs) > maxWaited:
 		return 0, badArgument("ids", "%d subagents are too many for one wait: at most %d", len(in.IDs), maxWaited)
-	case in.Seconds == nil:
+	}
+	return waitingTime(in.Seconds)
+}
+
+// waitingTime is how long a call waits that may say so.
+func waitingTime(seconds *int) (time.Duration, error) {
+	switch {
+	case seconds == nil:
 		return defaultWait, nil
-	case *in.Seconds < 0:
+	case *seconds < 0:
 		return 0, badArgument("seconds", "seconds must not be below 0")
 	}
-	return time.Duration(min(*in.Seconds, maxWaitSeconds)) * time.Second, nil
+	return time.Duration(min(*seconds, maxWaitSeconds)) * time.Second, nil
+}
+
+// enterWait takes a place among the calls that wait, until leave.
+func (s *Server) enterWait() (leave func(), err error) {
+	select {
+	case s.waits <- struct{}{}:
+		return func() { <-s.waits }, nil
+	default:
+		return nil, &mistake{code: "too_many_waits", text: fmt.Sprintf("%d waits are under way already", maxWaits), next: "wait for several subagents in one call, by their ids"}
+	}
 }
 
 func wait(ctx context.Context, s *Server, in waitInput) (answer, error) {
@@ -90,12 +107,11 @@ func wait(ctx context.Context, s *Server, in waitInput) (answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	select {
-	case s.waits <- struct{}{}:
-		defer func() { <-s.waits }()
-	default:
-		return nil, &mistake{code: "too_many_waits", text: fmt.Sprintf("%d waits are under way already", maxWaits), next: "wait for several subagents in one call, by their ids"}
+	leave, err := s.enterWait()
+	if err != nil {
+		return nil, err
 	}
+	defer leave()
 	all, err := s.awaited(in.IDs)
 	if err != nil {
 		return nil, err

@@ -1,0 +1,81 @@
+package mcp
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"torno/delegation"
+)
+
+var continueTool = tool{
+	name: "continue", title: "Have a subagent go on", feature: delegation.FeatureSessions,
+	about: `
+Have a subagent that has ended go on with its conversation, in the same workspace and with the same profile, in a new sandbox: for a follow-up, a correction, or a run that was cancelled or out of time. Returns at once; call wait for its answer.
+It knows what was said and done in its earlier run, and nothing of yours since: the task says what is new. Get its earlier result by wait first. A subagent that is still at work is told something by send.`,
+	input: `{
+"type": "object", "additionalProperties": false, "required": ["id", "task"],
+"properties": {
+	"id": {"type": "string", "description": "the subagent"},
+	"task": {"type": "string", "description": "what to do now: the next message of its conversation"},
+	"context": {"type": "array", "items": {"type": "string"}, "description": "files and directories that it may read; those of its earlier run are not kept"},
+	"profile": {"type": "string", "description": "another profile with the same agent; by default the one before"},
+	"model": {"type": "string", "description": "the model, for profiles that let it be chosen"},
+	"timeout_seconds": {"type": "integer", "minimum": 1, "description": "how long it may run; by default 300"}
+}}`,
+	call: does(goOn),
+}
+
+type continueInput struct {
+	ID      string   `json:"id"`
+	Task    string   `json:"task"`
+	Context []string `json:"context"`
+	Profile string   `json:"profile"`
+	Model   string   `json:"model"`
+	Seconds *int     `json:"timeout_seconds"`
+}
+
+// continued is what became of a call.
+type continued struct {
+	started
+	Budget budgetNow `json:"budget"`
+	Next   string    `json:"next"`
+}
+
+func (c continued) say() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "subagent %s goes on, workspace %s\n", c.ID, c.Workspace)
+	for _, text := range c.Warnings {
+		fmt.Fprintf(&b, "  %s\n", text)
+	}
+	return b.String() + c.Budget.say() + "next: " + c.Next
+}
+
+func (in continueInput) check() error {
+	switch {
+	case in.ID == "":
+		return badArgument("id", "id is missing: the subagent")
+	case strings.TrimSpace(in.Task) == "":
+		return badArgument("task", "task is missing: a text that says what to do now")
+	}
+	return checkSeconds("timeout_seconds", in.Seconds)
+}
+
+// goOn is the call of continue, which is a word of Go's. It counts as a child like any other.
+func goOn(ctx context.Context, s *Server, in continueInput) (answer, error) {
+	if err := in.check(); err != nil {
+		return nil, err
+	}
+	budget, leave, err := s.budgets.enter(ctx, s, 1)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	task := taskInput{ID: in.ID, Task: in.Task, Context: in.Context, Profile: in.Profile, Model: in.Model, Seconds: in.Seconds}
+	one, err := s.start(ctx, task, s.m.Continue)
+	if err != nil {
+		return nil, err
+	}
+	budget.Children++
+	return continued{started: one, Budget: s.budgets.warn(budget), Next: "go on with your own work, then call wait with its id"}, nil
+}

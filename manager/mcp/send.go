@@ -1,0 +1,112 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"torno/delegation"
+	"torno/manager"
+)
+
+var sendTool = tool{
+	name: "send", title: "Say something to a subagent at work", ends: true, feature: delegation.FeatureInput,
+	about: `
+Say something to a subagent's agent while it works: it takes the text as its user's next message, after what it does now. With interrupt it stops what it does first; an interrupt without a text, where nothing else was sent, ends its run.
+Returns when the agent has it, or after some seconds: it then gets it later, so do not send it again. Only agents take messages (a shell command has none), and not those of every profile. A subagent that has ended is gone on with by continue.`,
+	input: `{
+"type": "object", "additionalProperties": false, "required": ["id"],
+"properties": {
+	"id": {"type": "string", "description": "the subagent"},
+	"text": {"type": "string", "description": "what it is told; with interrupt it may be left out"},
+	"interrupt": {"type": "boolean", "description": "stop what the agent does"},
+	"seconds": {"type": "integer", "minimum": 0, "description": "how long to wait until the agent has it, by default 15; 0 does not wait, more than 18 counts as 18"}
+}}`,
+	call: does(send),
+}
+
+type sendInput struct {
+	ID        string `json:"id"`
+	Text      string `json:"text"`
+	Interrupt bool   `json:"interrupt"`
+	Seconds   *int   `json:"seconds"`
+}
+
+// sent is what became of a call.
+type sent struct {
+	ID     string `json:"id"`
+	Number int    `json:"number"`        // among all that the run was sent
+	Has    bool   `json:"has_it"`        // the agent
+	Why    string `json:"why,omitempty"` // it has it not
+	Next   string `json:"next"`
+}
+
+func (s sent) say() string {
+	said := "the agent of " + s.ID + " has it"
+	if !s.Has {
+		said = s.Why
+	}
+	return said + "\nnext: " + s.Next
+}
+
+// kind checks the arguments and says what is sent.
+func (in sendInput) kind() (delegation.InputKind, error) {
+	switch {
+	case in.ID == "":
+		return "", badArgument("id", "id is missing: the subagent")
+	case in.Interrupt:
+		return delegation.InputInterrupt, nil
+	case strings.TrimSpace(in.Text) == "":
+		return "", badArgument("text", "text is missing: what the agent is told; only an interrupt needs none")
+	}
+	return delegation.InputMessage, nil
+}
+
+func send(ctx context.Context, s *Server, in sendInput) (answer, error) {
+	kind, err := in.kind()
+	if err != nil {
+		return nil, err
+	}
+	limit, err := waitingTime(in.Seconds)
+	if err != nil {
+		return nil, err
+	}
+	leave, err := s.enterWait()
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	if err := context.Cause(ctx); err != nil {
+		return nil, fmt.Errorf("it was not sent: %w", err)
+	}
+	run, err := s.m.Attach(in.ID)
+	if _, taken := errors.AsType[*manager.TakenError](err); taken {
+		return nil, fmt.Errorf("%w: %w", manager.ErrOver, err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	ctx, done := s.whileListening(ctx)
+	defer done()
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	return sentTo(run)(run.Send(ctx, kind, in.Text))
+}
+
+// sentTo makes an answer of what Send returns. What the agent does not have yet lies in the outbox: that is no error, or the model would
+// send it twice.
+func sentTo(run *manager.Run) func(int, error) (answer, error) {
+	return func(n int, err error) (answer, error) {
+		said := sent{ID: run.ID(), Number: n, Has: err == nil, Next: "go on with your own work; read (what: events) shows what it does, wait brings its answer"}
+		if errors.Is(err, manager.ErrNotYet) {
+			said.Why = words(err.Error())
+			said.Next = "do not send it again: the agent gets it while its run lasts, and read (what: events) then shows it"
+			return said, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		return said, nil
+	}
+}
