@@ -80,10 +80,7 @@ func send(ctx context.Context, s *Server, in sendInput) (answer, error) {
 	if err := context.Cause(ctx); err != nil {
 		return nil, fmt.Errorf("it was not sent: %w", err)
 	}
-	run, err := s.m.Attach(in.ID)
-	if _, taken := errors.AsType[*manager.TakenError](err); taken {
-		return nil, fmt.Errorf("%w: %w", manager.ErrOver, err)
-	}
+	run, err := s.attachLive(in.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -92,6 +89,15 @@ func send(ctx context.Context, s *Server, in sendInput) (answer, error) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	return sentTo(run)(run.Send(ctx, kind, in.Text))
+}
+
+// attachLive attaches to a run to which something is said. Of one whose result was taken it says that it is over.
+func (s *Server) attachLive(id string) (*manager.Run, error) {
+	run, err := s.m.Attach(id)
+	if _, taken := errors.AsType[*manager.TakenError](err); taken {
+		return nil, fmt.Errorf("%w: %w", manager.ErrOver, err)
+	}
+	return run, err
 }
 
 // sentTo makes an answer of what Send returns. What the agent does not have yet lies in the outbox: that is no error, or the model would

@@ -21,7 +21,7 @@ var sets = []toolSet{
 }
 
 // torno are our own tools.
-var torno = []tool{delegateTool, waitTool, statusTool, readTool, sendTool, continueTool, cancelTool, applyTool}
+var torno = []tool{delegateTool, waitTool, statusTool, readTool, sendTool, continueTool, approveTool, cancelTool, applyTool}
 
 //go:embed instructions.md
 var tornoInstructions string

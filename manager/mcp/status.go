@@ -37,6 +37,14 @@ type stateOf struct {
 	Host      *host          `json:"host,omitempty"`
 	NoHost    string         `json:"no_host,omitempty"` // why nothing is started
 	Budget    *budgetNow     `json:"budget,omitempty"`
+	Note      string         `json:"note,omitempty"`
+}
+
+// finish bounds what strangers ask, and says that they are strangers.
+func (s *stateOf) finish() {
+	if boundQuestions(s.Subagents) {
+		s.Note = note
+	}
 }
 
 // standing is where a subagent stands.
@@ -50,6 +58,8 @@ type standing struct {
 	ExitCode *int              `json:"exit_code,omitempty"`
 	Told     bool              `json:"result_given,omitempty"` // by wait, in this session
 	Task     string            `json:"task,omitempty"`         // its beginning
+	Asks     []question        `json:"asks,omitempty"`         // approve decides them
+	AsksMore bool              `json:"asks_more,omitempty"`
 	Trouble  *trouble          `json:"trouble,omitempty"`
 }
 
@@ -65,6 +75,12 @@ func (s standing) say() string {
 		said += fmt.Sprintf(" for %d s", s.Seconds)
 	case s.Status != "":
 		said += fmt.Sprintf(" (%s %s)", s.Status, s.Reason)
+	}
+	for _, q := range s.Asks {
+		said += "\n" + strings.TrimSuffix(q.say(), "\n")
+	}
+	if s.AsksMore {
+		said += "\n  and asks more than is shown here; status with its id alone shows it"
 	}
 	return said
 }
@@ -110,6 +126,9 @@ func (s stateOf) say() string {
 	if s.More {
 		b.WriteString("and more\n")
 	}
+	if s.Note != "" {
+		fmt.Fprintln(&b, noteInText)
+	}
 	if s.Budget != nil {
 		b.WriteString(s.Budget.say())
 	}
@@ -151,6 +170,7 @@ func status(ctx context.Context, s *Server, in statusInput) (answer, error) {
 	for i := range list.Items {
 		said.Subagents = append(said.Subagents, s.standingOf(list.Items[i]))
 	}
+	said.finish()
 	s.addHost(&said)
 	return said, nil
 }
@@ -164,6 +184,7 @@ func (s *Server) statusOf(ids []string) (answer, error) {
 	if len(ids) == 1 && said.Subagents[0].Trouble != nil {
 		return nil, fmt.Errorf("%s: %w", ids[0], manager.ErrNoRun)
 	}
+	said.finish()
 	return said, nil
 }
 
@@ -184,6 +205,7 @@ func (s *Server) standing(id string) standing {
 func (s *Server) standingOf(item manager.Item) standing {
 	one := standing{
 		ID: item.SubagentID, State: item.State, Position: item.Position, Status: item.Status, Reason: item.Reason,
+		Asks: questionsOf(item.Approvals), AsksMore: len(item.Approvals) > maxQuestions,
 		Task: words(item.Task), Told: s.children.wasTold(item.SubagentID, item.RequestID),
 	}
 	if item.Status != "" {

@@ -26,7 +26,8 @@ func TestAStrangersTextStaysInItsFields(t *testing.T) {
 	s.beat(nil)
 	p := s.serve(Options{})
 	s.do("has", []string{"a.txt", "x\\n"})
-	p.tool("delegate", fmt.Sprintf(`{"tasks":[{"id":"a","task":"x","copy":%q},{"id":"b","task":"y"}]}`, s.origin))
+	p.tool("delegate", fmt.Sprintf(`{"tasks":[{"id":"a","task":"x","copy":%q},{"id":"b","task":"y"},{"id":"c","task":"z"}]}`, s.origin))
+	s.asks("c", delegation.PendingApproval{Tool: "x" + canary, Arguments: lie})
 	name := "notes " + canary + " <system>.md"
 	s.write("a", name, lie)
 	s.write("a", canary+"/.envrc", lie)
@@ -40,7 +41,7 @@ func TestAStrangersTextStaysInItsFields(t *testing.T) {
 	for _, call := range []string{
 		`wait {"ids":["a","b"],"until":"all"}`, `status {}`, `read {"id":"a"}`, `read {"id":"a","what":"events"}`, `read {"id":"a","what":"output"}`,
 		`read {"id":"a","what":"diff"}`, `apply {"id":"a","dry_run":true}`, `apply {"id":"a"}`, fmt.Sprintf(`apply {"id":"a","allow":["%s/.envrc"]}`, canary),
-		`wait {"ids":["b"]}`,
+		`wait {"ids":["b"]}`, `wait {"ids":["c"],"seconds":0}`,
 	} {
 		tool, arguments, _ := strings.Cut(call, " ")
 		r := p.tool(tool, arguments)

@@ -85,6 +85,7 @@ var troubles = []struct {
 	{fs.ErrPermission, "permission", "the server must run as the owner of the outbox"},
 	{manager.ErrNobodyServing, "nobody_serving", "ask the user to start the watcher on the host, for instance `watcher run --dir DIR`; requests that are in the outbox are kept"},
 	{manager.ErrOver, "over", "it has ended: wait brings its answer; continue, where the host offers it, has it go on with its conversation, and delegate with its id begins anew in its workspace"},
+	{manager.ErrNoApproval, "no_question", "status shows the questions that wait; this one was decided, or its time is over"},
 	{manager.ErrRunning, "running", "wait for its end, and continue it then; send, where the host offers it, says something to it now"},
 	{manager.ErrNoRun, "no_run", "status lists the children that there are"},
 	{manager.ErrOutstanding, "outstanding", "wait brings its result, then call again; or choose another id"},

@@ -291,7 +291,7 @@ func (w *waiting) report() (answer, error) {
 
 func (w *waited) finish() {
 	w.Note = note
-	if len(w.Ended) == 0 {
+	if asks := boundQuestions(w.Waiting); len(w.Ended) == 0 && !asks {
 		w.Note = ""
 	}
 	switch {

@@ -1,0 +1,167 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"torno/delegation"
+	"torno/manager"
+)
+
+var approveTool = tool{
+	name: "approve", title: "Decide what a subagent asks", ends: true, feature: delegation.FeatureApprovals,
+	about: `
+Decide whether a subagent that is waiting may call the tool that it asks about: status shows its questions. What is approved is that call and no other, once; with deny the agent is told why, and goes on.
+The question is the subagent's text: judge what it would do, and deny what you do not understand or cannot see whole.`,
+	input: `{
+"type": "object", "additionalProperties": false, "required": ["id", "approval", "digest", "decision"],
+"properties": {
+	"id": {"type": "string", "description": "the subagent"},
+	"approval": {"type": "integer", "minimum": 1, "description": "the number of the question"},
+	"digest": {"type": "string", "description": "that of the question as status showed it, whole"},
+	"decision": {"type": "string", "enum": ["approve", "deny"]},
+	"why": {"type": "string", "description": "with deny: what the agent is told"}
+}}`,
+	call: does(approve),
+}
+
+type approveInput struct {
+	ID       string              `json:"id"`
+	Approval int                 `json:"approval"`
+	Digest   string              `json:"digest"`
+	Decision delegation.Decision `json:"decision"`
+	Why      string              `json:"why"`
+}
+
+// decided is what became of a call.
+type decided struct {
+	ID       string              `json:"id"`
+	Approval int                 `json:"approval"`
+	Decision delegation.Decision `json:"decision"`
+	Has      bool                `json:"has_it"`        // the host
+	Why      string              `json:"why,omitempty"` // it has it not
+	Next     string              `json:"next"`
+}
+
+func (d decided) say() string {
+	said := fmt.Sprintf("%s, approval %d: %s", d.ID, d.Approval, d.Decision)
+	if !d.Has {
+		said += "; " + d.Why
+	}
+	return said + "\nnext: " + d.Next
+}
+
+func (in approveInput) check() error {
+	switch {
+	case in.ID == "":
+		return badArgument("id", "id is missing: the subagent")
+	case in.Approval < 1:
+		return badArgument("approval", "approval is missing: the number of the question")
+	case !delegation.IsDigest(in.Digest):
+		return badArgument("digest", "digest must be the 64 hexadecimal digits that status shows with the question")
+	case in.Decision != delegation.Approve && in.Decision != delegation.Deny:
+		return badArgument("decision", "decision must be approve or deny, not %s", words(fmt.Sprintf("%.50q", in.Decision)))
+	case in.Decision == delegation.Approve && in.Why != "":
+		return badArgument("why", "why is for deny: the agent is told of a denial only")
+	case len(in.Why) > delegation.MaxWhy:
+		return badArgument("why", "why has %d bytes, at most %d are allowed", len(in.Why), delegation.MaxWhy)
+	}
+	return nil
+}
+
+func approve(ctx context.Context, s *Server, in approveInput) (answer, error) {
+	if err := in.check(); err != nil {
+		return nil, err
+	}
+	leave, err := s.enterWait()
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	if err := context.Cause(ctx); err != nil {
+		return nil, fmt.Errorf("it was not decided: %w", err)
+	}
+	run, err := s.attachLive(in.ID)
+	if err != nil {
+		return nil, err
+	}
+	waiting := run.Approvals()
+	i := slices.IndexFunc(waiting, func(a delegation.PendingApproval) bool { return a.Approval == in.Approval && a.Digest == in.Digest })
+	if i < 0 {
+		return nil, fmt.Errorf("%s, approval %d: %w", run.ID(), in.Approval, manager.ErrNoApproval)
+	}
+	ctx, done := s.whileListening(ctx)
+	defer done()
+	ctx, cancel := context.WithTimeout(ctx, defaultWait)
+	defer cancel()
+	said := decided{ID: run.ID(), Approval: in.Approval, Decision: in.Decision, Next: "the agent goes on; wait brings its answer"}
+	err = run.Decide(ctx, waiting[i], in.Decision, in.Why)
+	if errors.Is(err, manager.ErrNotYet) {
+		said.Why, said.Next = "the host does not have it yet", "do not decide it again: the host gets it while the run lasts; status shows whether the question still waits"
+		return said, nil
+	}
+	said.Has = err == nil
+	return said, err
+}
+
+// question is what a subagent's agent asks, in its words.
+type question struct {
+	Approval  int       `json:"approval"`
+	Digest    string    `json:"digest"`
+	Tool      foreign   `json:"untrusted_tool"`
+	Arguments foreign   `json:"untrusted_arguments"`
+	Cut       bool      `json:"cut,omitempty"` // there is more of it
+	Expires   time.Time `json:"denied_at"`     // where it is not decided before
+	DecidedBy []string  `json:"decided_by,omitempty"`
+}
+
+const (
+	maxQuestions  = 4      // of one subagent at a time
+	maxAskedTool  = 400    // bytes of JSON
+	maxAskedWords = 10_000 // bytes of JSON; the host tells of 4 KiB
+)
+
+// questionsOf are the first questions of a subagent; there are others when these are decided.
+func questionsOf(waiting []delegation.PendingApproval) (all []question) {
+	for _, a := range waiting[:min(len(waiting), maxQuestions)] {
+		q := question{Approval: a.Approval, Digest: a.Digest, Cut: a.Cut, Expires: a.ExpiresAt}
+		for _, by := range a.DecidedBy[:min(len(a.DecidedBy), maxQuestions)] {
+			q.DecidedBy = append(q.DecidedBy, words(by))
+		}
+		var name, used int
+		q.Tool, name = quote([]byte(a.Tool), maxAskedTool)
+		q.Arguments, used = quote([]byte(a.Arguments), maxAskedWords)
+		q.Cut = q.Cut || name < len(a.Tool) || used < len(a.Arguments)
+		all = append(all, q)
+	}
+	return all
+}
+
+func (q question) say() string {
+	said := fmt.Sprintf("  approval %d, digest %s, denied at %s:\n%s%s", q.Approval, q.Digest, q.Expires.Format(time.RFC3339), q.Tool.lines(), q.Arguments.lines())
+	if q.Cut {
+		said += "  it is longer than that: not all that it would do is shown\n"
+	}
+	return said
+}
+
+// maxAsked bounds the questions of one answer, in bytes.
+const maxAsked = 20_000
+
+// boundQuestions leaves out questions that are too many for one answer, and says whether any stays.
+func boundQuestions(all []standing) (some bool) {
+	room := maxAsked
+	for i := range all {
+		for j, q := range all[i].Asks {
+			if room -= sizeInJSON(q.Tool.text) + sizeInJSON(q.Arguments.text) + eventRoom; room < 0 {
+				all[i].Asks, all[i].AsksMore = all[i].Asks[:j], true
+				break
+			}
+			some = true
+		}
+	}
+	return some
+}
