@@ -31,7 +31,7 @@ request is refused and says what to do. A profile without an agent has no conver
 			{Name: "profile", Value: "NAME", Help: "another one with the same agent; by default the one before", Set: cli.Text(&o.Profile)},
 			{Name: "model", Value: "NAME", Help: "the model, for profiles that use one", Set: cli.Text(&o.Model)},
 			{Name: "session", Value: "ID", Help: "the session; by default the last one of the child", Set: cli.Text(&o.SessionID)},
-			{Name: "parent", Value: "ID", Help: "who asks, for the records", Set: cli.Text(&o.ParentID)},
+			{Name: "parent", Value: "ID", Help: "the subagent for whose run this is: it ends with that run; another word is kept for the records", Set: cli.Text(&o.ParentID)},
 			{Name: "answer", Value: "FILE", Help: "where in the workspace the answer will be; by default answer.txt", Set: cli.Text(&o.AnswerFile)},
 			c.patienceOption(),
 			{Name: "replace", Help: "go on although the result of the run before was not taken", Set: cli.On(&o.Replace)},
