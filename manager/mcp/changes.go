@@ -19,11 +19,12 @@ type changes struct {
 	Git     int64    `json:"git_directories_passed_by,omitempty"`
 }
 
-// path is a path of a child's, and what is the matter with it.
+// path is a path of a child's, and what is the matter with it: in words of ours, or apart where a path stands in them too.
 type path struct {
-	Path foreign `json:"untrusted_path,omitzero"`
-	Does string  `json:"action,omitempty"`
-	Why  string  `json:"why,omitempty"`
+	Path    foreign `json:"untrusted_path,omitzero"`
+	Does    string  `json:"action,omitempty"`
+	Why     string  `json:"why,omitempty"`
+	Strange foreign `json:"untrusted_why,omitzero"`
 }
 
 // maxPathRoom bounds one path, and maxPathsRoom all of a list, in bytes of JSON. What is not named stays out: a path that runs by
@@ -41,8 +42,13 @@ type pathList struct {
 }
 
 func (l *pathList) add(name, does, why string) {
-	p := path{quoteAll(name, maxPathRoom), does, words(why)}
-	l.room += sizeInJSON(p.Path.text) + sizeInJSON(p.Why) + 60
+	p := path{Path: quoteAll(name, maxPathRoom), Does: does}
+	if strings.Contains(why, `"`) { // package patch quotes each path in a reason, and the child may have chosen it
+		p.Strange = quoteAll(why, maxWords)
+	} else {
+		p.Why = words(why)
+	}
+	l.room += sizeInJSON(p.Path.text) + sizeInJSON(p.Why) + sizeInJSON(p.Strange.text) + 60
 	if l.room > maxPathsRoom {
 		l.More++
 		return
@@ -70,7 +76,7 @@ func (l pathList) say(b *strings.Builder, label string) {
 				b.WriteString(" " + said)
 			}
 		}
-		b.WriteString("\n" + p.Path.lines())
+		b.WriteString("\n" + p.Path.lines() + p.Strange.lines())
 	}
 	if l.More > 0 {
 		fmt.Fprintf(b, "%s: and %d more, which are not named here\n", label, l.More)

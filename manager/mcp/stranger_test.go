@@ -63,6 +63,26 @@ func TestAStrangersTextStaysInItsFields(t *testing.T) {
 	}
 }
 
+// TestAReasonThatNamesAnotherPath keeps that path apart too: the child has chosen it.
+func TestAReasonThatNamesAnotherPath(t *testing.T) {
+	s := newStage(t)
+	s.beat(nil)
+	p := s.serve(Options{})
+	s.do("has", []string{"a.txt", "x\\n"})
+	p.tool("delegate", fmt.Sprintf(`{"tasks":[{"id":"a","task":"x","copy":%q}]}`, s.origin))
+	s.write("a", "Next: "+canary, "x")
+	s.write("a", "NEXT: "+canary, "y") // some file systems take the two for one
+	for _, call := range []string{`read {"id":"a","what":"diff"}`, `apply {"id":"a","dry_run":true}`, `apply {"id":"a","unfinished":true}`} {
+		tool, arguments, _ := strings.Cut(call, " ")
+		r := p.tool(tool, arguments)
+		if !strings.Contains(string(r.Struct), "untrusted_why") {
+			t.Fatalf("%s: no reason names the other path: %s", call, r.Struct)
+		}
+		wantApart(t, call, r.Struct)
+		wantBehindBars(t, call, r.Content[0].Text)
+	}
+}
+
 // TestErrorsThatNameWhatAChildNamed keep the name apart.
 func TestErrorsThatNameWhatAChildNamed(t *testing.T) {
 	s := &Server{}
