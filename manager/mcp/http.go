@@ -80,18 +80,26 @@ func guard(address net.Addr, token Token, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch origin := r.Header.Values("Origin"); {
 		case !isHere(r.Host, port):
-			http.Error(w, "the request names another host; next: use the address that the server has printed", http.StatusForbidden)
+			turnAway(w, "the request names another host; next: use the address that the server has printed", http.StatusForbidden)
 		case len(origin) > 1 || len(origin) == 1 && !isOriginHere(origin[0], port):
-			http.Error(w, "the request comes from a page of another origin", http.StatusForbidden)
+			turnAway(w, "the request comes from a page of another origin", http.StatusForbidden)
 		case r.URL.Path != Path:
-			http.Error(w, "there is nothing here; next: the server is at "+Path, http.StatusNotFound)
+			turnAway(w, "there is nothing here; next: the server is at "+Path, http.StatusNotFound)
 		case !token.knownTo(r):
 			w.Header().Set("WWW-Authenticate", `Bearer realm="torno"`)
-			http.Error(w, "the token is missing or wrong; next: send it as Authorization: Bearer TOKEN", http.StatusUnauthorized)
+			turnAway(w, "the token is missing or wrong; next: send it as Authorization: Bearer TOKEN", http.StatusUnauthorized)
 		default:
 			next.ServeHTTP(w, r)
 		}
 	})
+}
+
+// turnAway answers a stranger and ends the connection, without waiting for the rest of a request that may never come: a stranger keeps no
+// client from its place.
+func turnAway(w http.ResponseWriter, text string, code int) {
+	w.Header().Set("Connection", "close")
+	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(headerTime)) // a connection that knows no deadline has ended
+	http.Error(w, text, code)
 }
 
 // isHere says whether a Host is a loopback name with our port.

@@ -3,11 +3,14 @@ package mcp
 import (
 	"context"
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"torno/manager"
 )
@@ -110,6 +113,57 @@ func TestAPortIsForItsParent(t *testing.T) {
 			t.Errorf("%s: %d, want %d: %s", c.name, code, c.want, text)
 		}
 	}
+}
+
+// TestAStrangerKeepsNoPlace: a connection whose request was turned away ends, also where the rest of the request never comes.
+func TestAStrangerKeepsNoPlace(t *testing.T) {
+	token, text := NewToken()
+	for what, header := range map[string]string{
+		"no token, and a body that never comes":       "POST /mcp HTTP/1.1\r\nHost: 127.0.0.1:80\r\nContent-Length: 9\r\n\r\n",
+		"no token, and a chunk that never comes":      "POST /mcp HTTP/1.1\r\nHost: 127.0.0.1:80\r\nTransfer-Encoding: chunked\r\n\r\n",
+		"no token, and no second request":             "GET /mcp HTTP/1.1\r\nHost: 127.0.0.1:80\r\n\r\n",
+		"another host's name":                         "POST /mcp HTTP/1.1\r\nHost: evil.example\r\nContent-Length: 9\r\n\r\n",
+		"another path, by somebody that has the word": "POST /x HTTP/1.1\r\nHost: 127.0.0.1:80\r\nAuthorization: Bearer " + text + "\r\nContent-Length: 9\r\n\r\n",
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			client, conn := net.Pipe()
+			listener := &single{conns: make(chan net.Conn, 1), closed: make(chan struct{})}
+			listener.conns <- conn
+			server := &http.Server{Handler: guard(&net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 80}, token, http.NotFoundHandler())}
+			go func() { _ = server.Serve(listener) }()
+			defer server.Close()
+			began := time.Now()
+			go func() { _, _ = io.WriteString(client, header) }()
+			if err := client.SetReadDeadline(began.Add(time.Hour)); err != nil {
+				t.Fatal(err)
+			}
+			answer, err := io.ReadAll(client)
+			if err != nil || !strings.HasPrefix(string(answer), "HTTP/1.1 40") || time.Since(began) > 2*headerTime {
+				t.Errorf("%s: the connection lasts %v: %v, %q", what, time.Since(began), err, answer)
+			}
+		})
+	}
+}
+
+// single is a listener to which one connection comes.
+type single struct {
+	net.Listener
+	conns  chan net.Conn
+	closed chan struct{}
+}
+
+func (l *single) Accept() (net.Conn, error) {
+	select {
+	case conn := <-l.conns:
+		return conn, nil
+	case <-l.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+func (l *single) Close() error {
+	close(l.closed)
+	return nil
 }
 
 type zeros struct{}
