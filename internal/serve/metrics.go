@@ -2,11 +2,7 @@ package serve
 
 import (
 	"context"
-	"errors"
-	"log/slog"
 	"net"
-	"net/http"
-	"time"
 
 	"torno/internal/metrics"
 	"torno/watcher"
@@ -40,12 +36,7 @@ func (h *host) showMetrics(open context.Context) {
 		h.Log.Error("metrics are not shown; the control socket has them", "address", h.Config.Metrics, "error", err)
 		return
 	}
-	server := &http.Server{
-		Handler: metrics.Local(h.metrics.Handler()), ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 30 * time.Second,
-		IdleTimeout: time.Minute, MaxHeaderBytes: 16 << 10, ErrorLog: slog.NewLogLogger(h.Log.Handler(), slog.LevelDebug),
-	}
-	defer context.AfterFunc(open, func() { server.Close() })()
-	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+	if err := h.metrics.Serve(open, listener); err != nil {
 		h.Log.Error("metrics are not shown any more; the control socket has them", "address", h.Config.Metrics, "error", err)
 	}
 }
