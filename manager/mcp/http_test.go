@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net"
 	"net/http"
@@ -213,6 +214,15 @@ func TestTokenFiles(t *testing.T) {
 		t.Error("the second look was at another token:", is, err)
 	}
 	good := strings.Repeat("k", minToken)
+	if os.Geteuid() == 0 { // a user that may write into the directory was there first
+		theirs := path("theirs")
+		if err := errors.Join(os.WriteFile(theirs, []byte(good), 0o600), os.Chown(theirs, 12345, 12345)); err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := ReadToken(theirs); err == nil {
+			t.Error("it is another user's, and it was taken")
+		}
+	}
 	for name, prepare := range map[string]func(string) error{
 		"others may read it": func(p string) error { return os.WriteFile(p, []byte(good), 0o640) },
 		"it is short":        func(p string) error { return os.WriteFile(p, []byte("hunter2"), 0o600) },

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"torno/internal/beneath"
 )
@@ -25,7 +26,7 @@ func NewToken() (Token, string) {
 	return Token{sha256.Sum256([]byte(text))}, text
 }
 
-// ReadToken reads a token from a file that only its owner may read. Where there is no file it makes one, and says so. A token is never
+// ReadToken reads a token from a file of our own user's that no other may read. Where there is no file it makes one, and says so. A token is never
 // taken from the environment: each program that an agent starts has that.
 func ReadToken(path string) (token Token, made bool, err error) {
 	dir, err := os.OpenRoot(filepath.Dir(path))
@@ -51,6 +52,9 @@ func readToken(dir *os.Root, name string) (string, error) {
 		return "", err
 	}
 	defer file.Close()
+	if owner, ok := seen.Sys().(*syscall.Stat_t); !ok || int(owner.Uid) != os.Geteuid() {
+		return "", errors.New("it is another user's, who would be the parent too; next: chown it to the user that the server runs as")
+	}
 	if open := seen.Mode().Perm() & 0o077; open != 0 {
 		return "", fmt.Errorf("others than its owner have rights to it (mode %#o); next: chmod 600", seen.Mode().Perm())
 	}
