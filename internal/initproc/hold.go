@@ -5,6 +5,7 @@ package initproc
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -18,6 +19,9 @@ var errAbandoned = errors.New("was not released")
 // all of it from outside. It reads the word, with a token where one belongs to it, and no byte after: those are the agent's.
 func hold() (token string, err error) {
 	if err := writeAll(unix.Stderr, []byte(runfile.Holding)); err != nil {
+		return "", errAbandoned
+	}
+	if err := awaitInput(runfile.HoldTime); err != nil {
 		return "", errAbandoned
 	}
 	switch word, err := readWord(len(runfile.Release)); {
@@ -39,7 +43,7 @@ func readWord(size int) (string, error) {
 		switch {
 		case errors.Is(err, unix.EINTR):
 		case errors.Is(err, unix.EAGAIN):
-			if err := awaitInput(); err != nil {
+			if err := awaitInput(runfile.HoldTime); err != nil {
 				return "", errAbandoned
 			}
 		case err != nil || n == 0:
@@ -51,12 +55,25 @@ func readWord(size int) (string, error) {
 	return string(word), nil
 }
 
-func awaitInput() error {
-	poll := []unix.PollFd{{Fd: int32(unix.Stdin), Events: unix.POLLIN}}
-	if _, err := unix.Poll(poll, -1); err != nil && !errors.Is(err, unix.EINTR) {
-		return err
+// awaitInput waits until there is input, or its end, for so long. The watcher may be dead, and where the input outlives its connections
+// that is no end of it.
+func awaitInput(most time.Duration) error {
+	return awaitInputOf(unix.Stdin, most)
+}
+
+func awaitInputOf(fd int, most time.Duration) error {
+	poll := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
+	for until := time.Now().Add(most); ; {
+		switch n, err := unix.Poll(poll, int(max(0, time.Until(until)).Milliseconds())); {
+		case errors.Is(err, unix.EINTR):
+		case err != nil:
+			return err
+		case n == 0:
+			return errAbandoned
+		default:
+			return nil
+		}
 	}
-	return nil
 }
 
 // nullDevice is the device number of /dev/null on every Linux.

@@ -11,6 +11,9 @@ import (
 // Holding is init's first line on standard error. Then it waits for the release.
 const Holding = "torno-init 2 holding\n"
 
+// HoldTime is how long init waits at most. A sandbox that was made ahead of its run holds for long; one whose watcher has died, for ever.
+const HoldTime = 24 * time.Hour
+
 // Release is the word on init's standard input for which it waits. After it the input is the agent's.
 const Release = "torno 2 release\n"
 

@@ -12,6 +12,7 @@ import (
 
 	"torno/internal/crash"
 	"torno/internal/retry"
+	"torno/internal/runfile"
 	"torno/sandbox"
 )
 
@@ -21,6 +22,7 @@ const (
 	startTime   = 50 * time.Millisecond // from a claim to the agent, on a machine that has nothing else to do
 	prepareTime = time.Minute           // for one sandbox
 	dropTime    = 30 * time.Second      // to remove one
+	oldest      = runfile.HoldTime / 2  // that one gets; an init ends its hold by itself
 )
 
 // Run fills and empties the shelves until ctx is done. A request never waits for it: it makes one sandbox at a time, and begins
@@ -135,7 +137,7 @@ func (p *Pool) scarce() (full, over bool) {
 	return total > 0 && free < total/fillBelow, total > 0 && free < total/dropBelow
 }
 
-// surplus takes a sandbox off its shelf that has ended, or that is one too many.
+// surplus takes a sandbox off its shelf that has ended, that is too old, or that is one too many.
 func (p *Pool) surplus() *held {
 	_, over := p.scarce()
 	now := time.Now()
@@ -144,7 +146,7 @@ func (p *Pool) surplus() *held {
 	for _, s := range p.sorted() {
 		for i, h := range s.ready {
 			ended := h.hasEnded()
-			if !ended && !over && len(s.ready) <= s.wants(p.options, now) {
+			if !ended && !over && now.Sub(h.made) < oldest && len(s.ready) <= s.wants(p.options, now) {
 				continue
 			}
 			s.ready = slices.Delete(s.ready, i, i+1)

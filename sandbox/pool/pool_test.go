@@ -386,3 +386,17 @@ func TestACreateThatIsMadeAgain(t *testing.T) {
 		}
 	})
 }
+
+// TestAnOldSandboxIsMadeAnew, before its init ends its hold by itself.
+func TestAnOldSandboxIsMadeAnew(t *testing.T) {
+	pooled(t, usual, func(s *scene) {
+		s.expect(s.spec(""))
+		s.later(runfile.HoldTime/2 + time.Minute)
+		s.ready(2)
+		for _, shelf := range s.Shelves() {
+			if shelf.Oldest > time.Hour {
+				t.Errorf("one is %v old", shelf.Oldest)
+			}
+		}
+	})
+}
