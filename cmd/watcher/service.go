@@ -94,7 +94,7 @@ func (a *app) install(ctx context.Context, plan service.Plan, show bool) error {
 	return a.runAll(ctx, plan.Start)
 }
 
-// mayServe makes sure that a service would start: its configuration loads, and no other user can exchange its programs.
+// mayServe makes sure that a service would start: its configuration loads, and no other user can exchange that or its programs.
 func (a *app) mayServe(config string) error {
 	if _, err := os.Stat(config); errors.Is(err, fs.ErrNotExist) {
 		return cli.Hint(fmt.Errorf("there is no configuration %s", config),
@@ -105,8 +105,17 @@ func (a *app) mayServe(config string) error {
 	if _, _, err := s.load(cli.Args{}); err != nil {
 		return err
 	}
-	_, err := programs.Find("watcher", "")
-	return err
+	own, err := programs.Find("watcher", "")
+	if err != nil {
+		return err
+	}
+	for _, file := range []string{own, config} {
+		if err := programs.OursAlone(file); err != nil {
+			return cli.Hint(fmt.Errorf("it would be a service of another user's: %w", err),
+				"have the program and its configuration where only you and root may write: sudo make install")
+		}
+	}
+	return nil
 }
 
 func (a *app) uninstall(ctx context.Context, plan service.Plan, show bool) error {

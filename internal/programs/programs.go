@@ -69,6 +69,16 @@ func heldProgram(name, path, where, own string) (string, error) {
 	return real, nil
 }
 
+// OursAlone refuses a file that a user can exchange who is neither root nor ourselves, be it the owner of the program that runs now: a
+// service of ours takes it again and again, with our rights.
+func OursAlone(path string) error {
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return err
+	}
+	return trust.Places().Check(real)
+}
+
 // program makes sure that a file can be run.
 func program(path string) error {
 	info, err := os.Stat(path)
