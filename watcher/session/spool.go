@@ -32,7 +32,6 @@ func baseName(id sandbox.SandboxID) string  { return incoming + "/" + string(id)
 func noteName(id sandbox.SandboxID) string  { return baseName(id) + ".note" }
 func wholeName(id sandbox.SandboxID) string { return baseName(id) + ".whole" }
 func newName(id sandbox.SandboxID) string   { return baseName(id) + ".new" }
-func aboutName(id sandbox.SandboxID) string { return baseName(id) + ".version" }
 func partName(id sandbox.SandboxID, bundle int) string {
 	return fmt.Sprintf("%s.%d.part", baseName(id), bundle)
 }
@@ -41,23 +40,19 @@ func (s *Store) writeNote(id sandbox.SandboxID, data []byte) error {
 	return s.dir.WriteFile(noteName(id), data, 0o600)
 }
 
-// said reads what is noted of a sandbox, and of which version its agent is.
-func (s *Store) said(id sandbox.SandboxID) (n note, version string, err error) {
+// said reads what is noted of a sandbox.
+func (s *Store) said(id sandbox.SandboxID) (n note, err error) {
 	if _, err := sandbox.ParseSandboxID(string(id)); err != nil {
-		return n, "", fs.ErrNotExist
+		return n, fs.ErrNotExist
 	}
 	data, err := s.dir.ReadFile(noteName(id))
 	if err != nil {
-		return n, "", err
+		return n, err
 	}
 	if err := json.Unmarshal(data, &n); err != nil {
-		return n, "", fmt.Errorf("the note of the run: %w", err)
+		return n, fmt.Errorf("the note of the run: %w", err)
 	}
-	about, err := s.dir.ReadFile(aboutName(id))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return n, "", err
-	}
-	return n, string(about), nil
+	return n, nil
 }
 
 // Take takes a part of a bundle. Parts may come again, after a watcher's death: they are written over what is there. It never waits for
@@ -115,14 +110,14 @@ func (s *Store) add(id sandbox.SandboxID, sp *spool, p agent.Part) error {
 		return errTooMuch
 	}
 	name := partName(id, p.Bundle)
-	file, err := s.dir.OpenFile(name, os.O_WRONLY|os.O_CREATE, 0o600)
+	file, err := s.dir.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return err
 	}
 	_, err = file.WriteAt(p.Data, p.Offset)
 	end := p.Offset + int64(len(p.Data))
 	if err == nil && p.Last {
-		err = file.Truncate(end)
+		err = seal(file, end, p.Version)
 	}
 	if err = errors.Join(err, file.Close()); err != nil {
 		return err
@@ -132,9 +127,6 @@ func (s *Store) add(id sandbox.SandboxID, sp *spool, p agent.Part) error {
 		return nil
 	}
 	sp.torn = true // a bundle ends once
-	if err := s.dir.WriteFile(aboutName(id), []byte(p.Version), 0o600); err != nil {
-		return err
-	}
 	return s.dir.Rename(name, wholeName(id))
 }
 
@@ -166,7 +158,7 @@ func (s *Store) drop(id sandbox.SandboxID) error {
 	sp := s.spools[id]
 	delete(s.spools, id)
 	s.mu.Unlock()
-	names := []string{wholeName(id), aboutName(id), newName(id), noteName(id)}
+	names := []string{wholeName(id), newName(id), noteName(id)}
 	if sp != nil {
 		sp.mu.Lock()
 		defer sp.mu.Unlock()

@@ -226,7 +226,7 @@ var errTorn = errors.New("no bundle of it came whole")
 func (s *Store) keep(id sandbox.SandboxID) (string, error) {
 	s.keeping.Lock()
 	defer s.keeping.Unlock()
-	n, version, err := s.said(id)
+	n, err := s.said(id)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return "", nil // the run has no session, or what it had was let go of
@@ -240,11 +240,12 @@ func (s *Store) keep(id sandbox.SandboxID) (string, error) {
 			return r.ID, s.done(id)
 		}
 	}
-	bundle, err := s.dir.ReadFile(wholeName(id))
+	sealed, err := s.dir.ReadFile(wholeName(id))
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", s.whyNone(id)
 	}
-	if err != nil || len(bundle) == 0 || len(bundle) > agent.MaxBundle {
+	bundle, version, ok := unseal(sealed)
+	if err != nil || !ok || len(bundle) > agent.MaxBundle {
 		return "", cmp.Or(err, errTorn)
 	}
 	sum := sha256.Sum256(bundle)

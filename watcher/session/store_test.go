@@ -308,6 +308,33 @@ func TestADeathBeforeTheRename(t *testing.T) {
 	}
 }
 
+// TestAPowerCutLeavesTheOldSession: the name of a whole bundle is on the disk, and its bytes are not all there.
+func TestAPowerCutLeavesTheOldSession(t *testing.T) {
+	for what, damage := range map[string]func([]byte) []byte{
+		"empty":   func([]byte) []byte { return nil },
+		"cut":     func(b []byte) []byte { return b[:len(b)/2] },
+		"one off": func(b []byte) []byte { return b[:len(b)-1] },
+		"zeros":   func(b []byte) []byte { return make([]byte, len(b)) },
+		"a page":  func(b []byte) []byte { return append(make([]byte, 10), b[10:]...) },
+	} {
+		d := newDesk(t, Usual)
+		first := d.acquire(d.holder("a", "1", ""))
+		d.take(first, parts(1, "the old one", 100)...)
+		id := d.end(first).Session
+		lost := d.acquire(d.holder("a", "2", id))
+		d.take(lost, parts(1, strings.Repeat("a longer bundle ", 20), 100)...)
+		name := filepath.Join(d.state, Name, wholeName(lost.Sandbox))
+		data, err := os.ReadFile(name)
+		d.must(err)
+		d.must(os.WriteFile(name, damage(data), 0o600))
+		d.open(Usual)
+		d.must(d.store.Release(t.Context(), lost.Sandbox))
+		if got := d.given("a", id); got != "the old one" {
+			t.Errorf("%s: kept is %.40q", what, got)
+		}
+	}
+}
+
 // TestSessionsAreBounded by number, bytes and age; the one that was just kept stays.
 func TestSessionsAreBounded(t *testing.T) {
 	keep := func(d *desk, subagent, data string) {
