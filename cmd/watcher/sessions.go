@@ -16,7 +16,7 @@ func (a *app) sessionsCommand() cli.Command {
 		About: `
 When an agent's run ends, what it needs to go on with its conversation is kept in the state directory, of each subagent of an outbox the
 last session: subagent continue goes on with it. Sessions are kept as long as runs are (retention.age), at most 1000 of them and 1 GiB; the
-oldest go first. They hold what the agent was told, said and read. What is in one, only its agent knows: a child has written it, so
+oldest go first, of the outbox that has the most. They hold what the agent was told, said and read. What is in one, only its agent knows: a child has written it, so
 look at an export as at any file of a stranger's.
 
 list    shows them; without a word too

@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"io/fs"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -53,28 +54,66 @@ func (s *Store) Loop(ctx context.Context) {
 	}
 }
 
-// prune removes what is over the bounds, the oldest first, but not the session that was just kept.
+// prune removes what is too old, and then what is over the bounds, but not the session that was just kept.
 func (s *Store) prune(newest string) {
 	all, err := list(s.dir)
 	if err != nil {
 		s.log.Warn("sessions cannot be looked through; they are again in an hour", "error", err)
 		return
 	}
-	var number int
-	var bytes int64
-	for _, k := range all {
-		number++
-		bytes += k.size
-		old := s.bounds.Age > 0 && time.Since(k.at) > s.bounds.Age
-		if k.name == newest || !old && number <= s.bounds.Number && bytes <= s.bounds.Bytes {
-			continue
+	room := s.bounds
+	all = slices.DeleteFunc(all, func(k kept) bool {
+		switch {
+		case k.name == newest:
+			room.Number--
+			room.Bytes -= k.size
+			return true
+		case s.bounds.Age > 0 && time.Since(k.at) > s.bounds.Age:
+			s.remove(k)
+			return true
 		}
+		return false
+	})
+	for _, k := range over(all, room) {
+		s.remove(k)
+	}
+}
+
+func (s *Store) remove(k kept) {
+	if err := s.dir.Remove(k.name); err != nil {
+		s.log.Warn("a session that is over the bounds cannot be removed", "file", k.name, "error", err)
+	}
+}
+
+// over are the sessions, of those that are sorted with the newest first, for which there is no room: always the oldest of the outbox that has the
+// most, so that an outbox pushes out its own before those of others.
+func over(all []kept, room Bounds) (gone []kept) {
+	number, bytes := len(all), int64(0)
+	numberOf, bytesOf := map[string]int64{}, map[string]int64{}
+	for _, k := range all {
+		bytes += k.size
+		numberOf[outboxOf(k.name)]++
+		bytesOf[outboxOf(k.name)] += k.size
+	}
+	left := slices.Clone(all)
+	for len(left) > 0 && (number > room.Number || bytes > room.Bytes) {
+		share := numberOf
+		if number <= room.Number {
+			share = bytesOf
+		}
+		most := slices.Max(slices.Collect(maps.Values(share)))
+		last := len(left) - 1
+		for share[outboxOf(left[last].name)] < most {
+			last--
+		}
+		k := left[last]
+		left, gone = slices.Delete(left, last, last+1), append(gone, k)
 		number--
 		bytes -= k.size
-		if err := s.dir.Remove(k.name); err != nil {
-			s.log.Warn("a session that is over the bounds cannot be removed", "file", k.name, "error", err)
-		}
+		numberOf[outboxOf(k.name)]--
+		bytesOf[outboxOf(k.name)] -= k.size
 	}
+	return gone
 }
 
 // Sweep lets go of what sandboxes of earlier watchers have left, but for those that a run still has. A watcher calls it when it has

@@ -12,12 +12,12 @@
 // and hands them back to the same subagent of the same outbox with the same agent, as a read-only file that is opened in the sandbox with
 // the child's own rights. They lie in the state directory, which is closed to other users, and not in a workspace.
 //
-//	sessions/<name>.session        a line about the session, and the bundle; the name is a hash of the outbox's id and the subagent's
+//	sessions/<name>.session        a line about the session, and the bundle; the name is a hash of the outbox's id, and one of it and the subagent's
 //	sessions/incoming/<sandbox>.*  what a running sandbox has said so far
 //
 // A watcher that dies leaves the old session or the new one, and never half: a bundle without its last part counts for nothing, and the
 // rename comes when it is on the disk. The next watcher goes on with the parts where the launcher's log goes on.
 //
 // The bounds: a bundle is as large as package agent says, a run says so many of them, and all sessions together are Bounds. The oldest
-// go first.
+// go first, of the outbox that has the most.
 package session

@@ -46,10 +46,17 @@ const (
 	incoming = "incoming"
 )
 
-// fileName is the name of a subagent's session.
+// fileName is the name of a subagent's session. It begins with the outbox, so that what each outbox has can be counted.
 func fileName(outbox string, id delegation.SubagentID) string {
+	whose := sha256.Sum256([]byte(outbox))
 	sum := sha256.Sum256(fmt.Appendf(nil, "%d:%s,%s", len(outbox), outbox, id))
-	return hex.EncodeToString(sum[:16]) + suffix
+	return hex.EncodeToString(whose[:8]) + "-" + hex.EncodeToString(sum[:16]) + suffix
+}
+
+// outboxOf is the part of a session's name that all sessions of one outbox have.
+func outboxOf(name string) string {
+	whose, _, _ := strings.Cut(name, "-")
+	return whose
 }
 
 // newID is the id of a session that begins with a run. It is the same whenever that is asked.

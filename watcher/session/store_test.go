@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"log/slog"
 	"os"
@@ -373,6 +374,33 @@ func TestSessionsAreBounded(t *testing.T) {
 	d.store.Loop(ctx)
 	if n := count(d); n != 0 {
 		t.Errorf("by age %d are kept", n)
+	}
+}
+
+// TestAnOutboxPushesOutItsOwnSessions, by number and by bytes, although another outbox's are older.
+func TestAnOutboxPushesOutItsOwnSessions(t *testing.T) {
+	for what, b := range map[string]Bounds{"number": {Number: 4, Bytes: 1 << 20}, "bytes": {Number: 100, Bytes: 3000}} {
+		d := newDesk(t, b)
+		keep := func(outbox, subagent, data string, age time.Duration) {
+			h := d.holder(subagent, "1", "")
+			h.Key.Outbox = outbox
+			d.acquire(h)
+			d.take(h, parts(1, data, 1000)...)
+			d.end(h)
+			name := filepath.Join(d.state, Name, fileName(outbox, h.Key.Subagent))
+			d.must(os.Chtimes(name, time.Time{}, time.Now().Add(-age)))
+		}
+		keep("o1", "a", "a modest one", 2*time.Hour)
+		for n := range 20 {
+			keep("o2", fmt.Sprint("s", n), strings.Repeat("x", 500), time.Hour-time.Duration(n)*time.Minute)
+		}
+		if got := d.given("a", delegation.SessionLast); got != "a modest one" {
+			t.Errorf("%s: the other outbox's session is %q", what, got)
+		}
+		all, err := List(d.state)
+		if err != nil || len(all) < 2 || len(all) > 5 || all[0].Subagent != "s19" {
+			t.Errorf("%s: kept are %+v, %v", what, all, err)
+		}
 	}
 }
 
