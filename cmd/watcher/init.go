@@ -79,6 +79,9 @@ func (a *app) init(ctx context.Context, o initial) error {
 	if err != nil {
 		return asConfigError(err, "the configuration for this machine")
 	}
+	if err := outsideOutbox(o.file, config.Outboxes[0].Dir); err != nil {
+		return err
+	}
 	if err := a.sayLauncher(ctx, config); err != nil {
 		return cli.Hint(err, "watcher doctor says what is missing on this machine; nothing was written")
 	}
@@ -107,6 +110,35 @@ func (a *app) findAgents() (found []installed.Agent) {
 		found = append(found, f)
 	}
 	return found
+}
+
+// outsideOutbox fails where a configuration would lie in its own outbox: whatever may ask there could replace it, and with it what may be
+// asked for. An outbox that is not there yet holds nothing.
+func outsideOutbox(file, outbox string) error {
+	there, err := os.Stat(outbox)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	dir, err := filepath.EvalSymlinks(filepath.Dir(file))
+	if err != nil {
+		return err
+	}
+	for {
+		above, err := os.Stat(dir)
+		switch {
+		case err != nil:
+			return err
+		case os.SameFile(above, there):
+			return cli.Hint(fmt.Errorf("%s would lie in the outbox %s, and agents that write there could replace it; nothing was written", file, outbox),
+				"name a file elsewhere with --file, or another outbox with --dir")
+		case dir == filepath.Dir(dir):
+			return nil
+		}
+		dir = filepath.Dir(dir)
+	}
 }
 
 // sayLauncher tries what makes sandboxes here, and says which it is.

@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -62,5 +63,37 @@ func TestInitAsks(t *testing.T) {
 		if err := a.mayWrite(&c.o); (err == nil) != c.may {
 			t.Errorf("%+v: %v", c.o, err)
 		}
+	}
+}
+
+// TestNoConfigurationLiesInItsOutbox: also where a link leads there, or it lies deeper.
+func TestNoConfigurationLiesInItsOutbox(t *testing.T) {
+	dir := t.TempDir()
+	outbox, link := filepath.Join(dir, "outbox"), filepath.Join(dir, "link")
+	if err := errors.Join(os.MkdirAll(filepath.Join(outbox, "deeper"), 0o700), os.Symlink(filepath.Join(outbox, "deeper"), link)); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		file, outbox string
+		may          bool
+	}{
+		{filepath.Join(dir, "watcher.yaml"), outbox, true},
+		{filepath.Join(dir, "watcher.yaml"), filepath.Join(dir, "to-be-made"), true},
+		{filepath.Join(outbox, "watcher.yaml"), outbox, false},
+		{filepath.Join(outbox, "deeper", "watcher.yaml"), outbox, false},
+		{filepath.Join(link, "watcher.yaml"), outbox, false},
+	} {
+		if err := outsideOutbox(c.file, c.outbox); (err == nil) != c.may {
+			t.Errorf("%s in the outbox %s: %v", c.file, c.outbox, err)
+		}
+	}
+	if runtime.GOOS != "linux" {
+		return // where there is no watcher, init says that first
+	}
+	a := newApp(launchers.All)
+	a.Errors = cli.NewOutput(&strings.Builder{}, func(string) string { return "" })
+	err := a.init(t.Context(), initial{dir: outbox, file: filepath.Join(link, "watcher.yaml"), state: filepath.Join(dir, "state"), yes: true})
+	if err == nil || !strings.Contains(err.Error(), "would lie in the outbox") {
+		t.Errorf("init says %v", err)
 	}
 }
