@@ -62,12 +62,14 @@ type Desk struct {
 	late    int              // questions behind the end
 	denied  []agent.Decision // without a record, to be sent
 	sent    map[int]bool     // by this attachment
+	noted   map[int]bool     // as taken, in the journal
 }
 
 // New is the desk of a run that has asked nothing yet.
 func New(p Ports) *Desk {
 	return &Desk{
 		Ports: p, changed: make(chan struct{}, 1), ready: make(chan struct{}, 1), calls: make(map[int]approval.Call), sent: make(map[int]bool),
+		noted: make(map[int]bool),
 	}
 }
 
@@ -105,6 +107,7 @@ func (d *Desk) Load(ctx context.Context) error {
 	approved := 0
 	for i := range d.all {
 		a := &d.all[i]
+		d.noted[a.Number] = a.Taken
 		if a.Outcome == "" && !a.Cut { // its arguments are all there
 			d.calls[a.Number] = approval.Call{Tool: a.Tool, Arguments: []byte(a.Preview)}
 		}
@@ -296,7 +299,7 @@ func (d *Desk) decided(a approval.Approval) {
 	notify(d.ready)
 }
 
-// taken notes that the agent has a decision.
+// taken notes that the agent has a decision. The journal is told once of each: a child may ask again, and take again, without end.
 func (d *Desk) taken(l agent.Line) {
 	a := d.find(l.Ask)
 	if a == nil || a.Outcome == "" || a.Taken {
@@ -306,9 +309,14 @@ func (d *Desk) taken(l agent.Line) {
 	if l.Failed {
 		d.Log.Warn("an agent did not take a decision", "run", d.Run, "approval", a.Number)
 	}
+	if d.noted[a.Number] {
+		return
+	}
 	if err := d.Journal.NoteTaken(d.Life, d.Run, a.Number); err != nil {
 		d.Log.Warn("the journal does not take that an agent has a decision; the next watcher sends it again", "run", d.Run, "error", err)
+		return
 	}
+	d.noted[a.Number] = true
 }
 
 // withdrawn ends a question that the agent has taken back.

@@ -180,6 +180,37 @@ func TestANameWithAnotherCall(t *testing.T) {
 	r.wantDue()
 }
 
+// takenCounter counts what a journal is told of decisions that were taken.
+type takenCounter struct {
+	Journal
+
+	writes int
+}
+
+func (c *takenCounter) NoteTaken(ctx context.Context, run string, number int) error {
+	c.writes++
+	return c.Journal.NoteTaken(ctx, run, number)
+}
+
+// TestADecisionThatIsTakenWithoutEnd: a child that asks the same again and takes the answer again costs one write of the journal, also
+// behind a restart.
+func TestADecisionThatIsTakenWithoutEnd(t *testing.T) {
+	r := newRig(t)
+	for _, writes := range []int{1, 0} {
+		counter := &takenCounter{Journal: r.journal}
+		r.Desk.Journal = counter
+		for range 100 {
+			r.ask("a", "go test .")
+			r.wantDue("+a")
+			r.Take(agent.Line{Kind: agent.AskTaken, Ask: "a"})
+		}
+		if counter.writes != writes {
+			t.Errorf("%d writes, not %d", counter.writes, writes)
+		}
+		r.restart(policy())
+	}
+}
+
 // TestAWatcherDiesWhileItWaits: what waited waits on, what was decided and not taken is sent again, what was taken is not.
 func TestAWatcherDiesWhileItWaits(t *testing.T) {
 	r := newRig(t)
