@@ -16,7 +16,7 @@ func (a *app) approvalsCommand() cli.Command {
 		Name: "approvals", Brief: "show what agents ask, and wait for",
 		About: `
 Each line is a question of an agent's whether it may call a tool: the run, the question's number, when it is denied unless somebody decides, the tool and
-its arguments, which are the child's words. With --json each is an object on a line, with the digest of the call.`,
+its arguments, which are the child's words; of long ones it has the beginning, and says that they are cut. With --json each is an object on a line, with the digest of the call.`,
 		Examples: []string{"watcher approvals", "watcher approve main/sub_1a2b3c4d 3"},
 		Options:  a.source.place(),
 		Run: func(ctx context.Context, args cli.Args) (int, error) {
@@ -64,11 +64,20 @@ func (a *app) sayQuestions(questions []control.Question) error {
 			{Text: strconv.Itoa(q.Approval)},
 			{Text: cli.Age(time.Until(q.ExpiresAt))},
 			{Text: cli.OneLine(q.Tool)},
-			{Text: cli.OneLine(q.Arguments)},
+			{Text: argumentsText(q)},
 		})
 	}
 	a.Out.Table("", rows)
 	return nil
+}
+
+// argumentsText are a question's arguments as far as they are shown, and a word where there are more: what is hidden may be what counts.
+func argumentsText(q control.Question) string {
+	text := cli.OneLine(q.Arguments)
+	if q.Cut {
+		text += "… (cut)"
+	}
+	return text
 }
 
 func (a *app) approveCommand() cli.Command {
@@ -126,7 +135,7 @@ func (a *app) decide(ctx context.Context, args cli.Args, d control.Decision) (in
 	if d.Grant {
 		word = "approved"
 	}
-	a.Say("%s", cli.OneLine(fmt.Sprintf("%s/%s: %s %d: %s %s", question.Outbox, question.Subagent, word, question.Approval, question.Tool, question.Arguments)))
+	a.Say("%s", cli.OneLine(fmt.Sprintf("%s/%s: %s %d: %s %s", question.Outbox, question.Subagent, word, question.Approval, question.Tool, argumentsText(question))))
 	return exitOK, nil
 }
 
