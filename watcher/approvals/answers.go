@@ -2,6 +2,7 @@ package approvals
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"torno/internal/agent"
@@ -15,6 +16,7 @@ func (d *Desk) Ready() <-chan struct{} { return d.ready }
 func (d *Desk) Again() {
 	d.mu.Lock()
 	clear(d.sent)
+	d.told = 0
 	d.mu.Unlock()
 	notify(d.ready)
 }
@@ -23,7 +25,8 @@ func (d *Desk) Again() {
 func (d *Desk) Due() (all []agent.Decision) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	all, d.denied = d.denied, nil
+	all = slices.Clone(d.denied[d.told:])
+	d.told = len(d.denied)
 	for _, a := range d.all {
 		if a.Outcome == "" || a.Outcome == approval.Withdrawn || a.Taken || d.sent[a.Number] {
 			continue

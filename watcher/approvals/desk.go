@@ -21,6 +21,7 @@ import (
 const (
 	maxPending = 8    // that wait at once
 	maxAsked   = 1000 // that the policy does not approve itself; those have a bound of their own
+	maxDenied  = 16   // without a record, and not taken: as many as an adapter of ours holds
 )
 
 // Journal is what a desk needs of the journal.
@@ -60,7 +61,8 @@ type Desk struct {
 	revoked bool
 	closed  bool
 	late    int              // questions behind the end
-	denied  []agent.Decision // without a record, to be sent
+	denied  []agent.Decision // without a record, until the agent has them
+	told    int              // how many of denied this attachment has sent
 	sent    map[int]bool     // by this attachment
 	noted   map[int]bool     // as taken, in the journal
 }
@@ -283,7 +285,7 @@ func (d *Desk) judge(call approval.Call, now time.Duration) (approval.Outcome, s
 
 // refuse denies a question without a record of it.
 func (d *Desk) refuse(ask string, call approval.Call, why string) {
-	if len(d.denied) < maxPending { // an adapter of ours does not ask so often without an answer
+	if len(d.denied) < maxDenied { // an adapter of ours does not ask so often without an answer
 		bound := approval.Binding{Run: d.Run}
 		d.denied = append(d.denied, agent.Decision{Ask: ask, Digest: call.Digest(bound), Run: d.Run, Why: why})
 	}
@@ -301,6 +303,7 @@ func (d *Desk) decided(a approval.Approval) {
 
 // taken notes that the agent has a decision. The journal is told once of each: a child may ask again, and take again, without end.
 func (d *Desk) taken(l agent.Line) {
+	d.forget(l.Ask)
 	a := d.find(l.Ask)
 	if a == nil || a.Outcome == "" || a.Taken {
 		return
@@ -319,8 +322,25 @@ func (d *Desk) taken(l agent.Line) {
 	d.noted[a.Number] = true
 }
 
+// forget drops the denials of a question that have no record: the agent has them, or wants none any more.
+func (d *Desk) forget(ask string) {
+	var left []agent.Decision
+	told := 0
+	for i, denial := range d.denied {
+		if denial.Ask == ask {
+			continue
+		}
+		left = append(left, denial)
+		if i < d.told {
+			told++
+		}
+	}
+	d.denied, d.told = left, told
+}
+
 // withdrawn ends a question that the agent has taken back.
 func (d *Desk) withdrawn(l agent.Line) {
+	d.forget(l.Ask)
 	if a := d.find(l.Ask); a != nil && a.Outcome == "" {
 		d.end(a, approval.Withdrawn, approval.ByAgent, "the agent has taken it back")
 	}

@@ -180,6 +180,26 @@ func TestANameWithAnotherCall(t *testing.T) {
 	r.wantDue()
 }
 
+// TestADenialWithoutARecordThatIsLost: it is sent again, until the agent has it or has taken its question back.
+func TestADenialWithoutARecordThatIsLost(t *testing.T) {
+	r := newRig(t)
+	r.Desk = r.desk(nil) // so every question is denied, and none is noted
+	r.ask("a", "rm a")
+	r.ask("b", "rm b")
+	r.ask("c", "rm c")
+	r.wantDue("-a", "-b", "-c")
+	r.wantDue()
+	r.Take(agent.Line{Kind: agent.AskTaken, Ask: "a"})
+	r.wantDue()
+	r.Again()
+	r.wantDue("-b", "-c")
+	r.Take(agent.Line{Kind: agent.AskGone, Ask: "b"})
+	r.ask("d", "rm d")
+	r.wantDue("-d")
+	r.Again()
+	r.wantDue("-c", "-d")
+}
+
 // takenCounter counts what a journal is told of decisions that were taken.
 type takenCounter struct {
 	Journal
@@ -307,7 +327,7 @@ func TestAFloodOfQuestions(t *testing.T) {
 	if err != nil || len(noted) != maxPending {
 		t.Errorf("%d are noted, %v", len(noted), err)
 	}
-	if n := len(r.Due()); n > maxPending {
+	if n := len(r.Due()); n != maxDenied {
 		t.Errorf("%d denials are kept", n)
 	}
 	for i := range 300 {
