@@ -180,6 +180,32 @@ func TestANameWithAnotherCall(t *testing.T) {
 	r.wantDue()
 }
 
+// fullJournal takes no end of a question.
+type fullJournal struct{ Journal }
+
+func (fullJournal) Decide(context.Context, approval.Approval) error {
+	return errors.New("no space is left on the device")
+}
+
+// TestNoPolicyAnyMoreAndAFullJournal: what was asked before cannot be denied yet, and is shown meanwhile. Its time denies it later.
+func TestNoPolicyAnyMoreAndAFullJournal(t *testing.T) {
+	r := newRig(t)
+	r.ask("a", "rm a")
+	seen := r.decision(approval.ByParent, true)
+	r.Desk = r.desk(nil)
+	r.Desk.Journal = fullJournal{r.journal}
+	if err := r.Load(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	if waiting := r.Pending(); len(waiting) != 1 || len(waiting[0].DecidedBy) != 0 {
+		t.Errorf("%+v", waiting)
+	}
+	if err := r.Decide(seen); err == nil {
+		t.Error("it was granted")
+	}
+	r.wantDue()
+}
+
 // TestADenialWithoutARecordThatIsLost: it is sent again, until the agent has it or has taken its question back.
 func TestADenialWithoutARecordThatIsLost(t *testing.T) {
 	r := newRig(t)

@@ -21,7 +21,11 @@ func (d *Desk) Pending() (all []delegation.PendingApproval) {
 	return all
 }
 
+// deciders are none where the run's profile has no approvals any more: what was asked before is denied as soon as the journal takes that.
 func (d *Desk) deciders() (names []string) {
+	if d.Policy == nil {
+		return nil
+	}
 	for _, by := range d.Policy.DecidedBy {
 		names = append(names, string(by))
 	}
