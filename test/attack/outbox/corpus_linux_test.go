@@ -39,7 +39,7 @@ func alone() (rows []string) {
 	for _, m := range mistakes {
 		rows = append(rows, m.Row)
 	}
-	return append(rows, "O23", "O24", "O25", "O26", "O27", "O28", "O36", "O37", "O38", "O39", "O40", "O41", "O42", "O43", "O44", "O45", "O56", "O58", "O59", "P21")
+	return append(rows, "O23", "O24", "O25", "O26", "O27", "O28", "O36", "O37", "O38", "O39", "O40", "O41", "O42", "O43", "O44", "O45", "O46", "O47", "O48", "O49", "O50", "O51", "O52", "O53", "O54", "O55", "O56", "O58", "O59", "P21")
 }
 
 // TestEveryNounIsTried compares the rows of the page with the corpus.

@@ -1,0 +1,146 @@
+package approvals
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"torno/delegation"
+	"torno/internal/agent"
+	"torno/internal/approval"
+)
+
+// TestAFloodOfQuestions: few wait, few are noted, the rest is denied.
+func TestAFloodOfQuestions(t *testing.T) {
+	r := newRig(t)
+	for i := range 2000 {
+		r.ask(fmt.Sprint("q", i), fmt.Sprint("rm ", i))
+	}
+	if n := len(r.Pending()); n != maxPending {
+		t.Errorf("%d wait", n)
+	}
+	noted, err := r.journal.Approvals(context.Background(), "run")
+	if err != nil || len(noted) != maxPending {
+		t.Errorf("%d are noted, %v", len(noted), err)
+	}
+	if n := len(r.Due()); n != maxDenied {
+		t.Errorf("%d denials are kept", n)
+	}
+	for i := range 300 {
+		r.ask(fmt.Sprint("t", i), "git push")
+	}
+	if noted, _ = r.journal.Approvals(context.Background(), "run"); len(noted) > 310 {
+		t.Errorf("%d are noted", len(noted))
+	}
+}
+
+// TestRatesOfThePolicy: the sixth command of a minute is denied.
+func TestRatesOfThePolicy(t *testing.T) {
+	r := newRig(t)
+	for i := range 6 {
+		r.ask(fmt.Sprint(i), "go test")
+	}
+	r.wantDue("+0", "+1", "+2", "+3", "+4", "-5")
+}
+
+// TestTheTimeBox: behind it the policy approves nothing itself.
+func TestTheTimeBox(t *testing.T) {
+	r := newRig(t)
+	r.begin = r.begin.Add(-time.Hour)
+	r.ask("a", "go test")
+	r.wantDue()
+	if len(r.Pending()) != 1 {
+		t.Error("it does not wait")
+	}
+}
+
+// TestRevoked: what waits is denied, nothing is approved without a question any more, also after a restart; people still decide.
+func TestRevoked(t *testing.T) {
+	r := newRig(t)
+	r.ask("a", "rm a")
+	seen := r.decision(approval.ByParent, true)
+	if pending, err := r.Revoke("it does what it should not"); pending != 1 || err != nil {
+		t.Fatalf("%d, %v", pending, err)
+	}
+	if err := r.Decide(seen); !errors.Is(err, approval.ErrUsed) {
+		t.Errorf("granted behind the revocation: %v", err)
+	}
+	r.wantDue("-a")
+	for range 2 {
+		r.ask("b", "go test")
+		if waiting := r.Pending(); len(waiting) != 1 {
+			t.Fatalf("%+v", waiting)
+		}
+		r.restart(policy())
+	}
+	if err := r.Decide(r.decision(approval.ByOperator, true)); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestAlways: calls like it, for this run, also after a restart; not what denies it, and not another command.
+func TestAlways(t *testing.T) {
+	r := newRig(t)
+	r.ask("a", "rm a; ls")
+	if err := r.DecideAlways(r.decision(approval.ByOperator, true)); err != nil {
+		t.Fatal(err)
+	}
+	r.wantDue("+a")
+	r.ask("b", "rm a; ls")
+	r.wantDue("+b")
+	r.restart(policy())
+	r.ask("c", "rm a; ls")
+	r.ask("d", "rm a; ls ")
+	r.Take(agent.Line{Kind: agent.AskTaken, Ask: "a"})
+	r.Take(agent.Line{Kind: agent.AskTaken, Ask: "b"})
+	r.wantDue("+c")
+	if len(r.Pending()) != 1 {
+		t.Error("another command was approved")
+	}
+}
+
+// TestBehindTheEnd: what waits is denied, and what comes then is dropped and counted.
+func TestBehindTheEnd(t *testing.T) {
+	r := newRig(t)
+	r.ask("a", "rm a")
+	r.Shut()
+	r.ask("a", "rm a") // read once more
+	r.ask("b", "go test")
+	if late := r.Close(); late != 1 {
+		t.Errorf("%d were late", late)
+	}
+	noted, err := r.journal.Approvals(context.Background(), "run")
+	if err != nil || len(noted) != 1 || noted[0].By != approval.ByEnd || noted[0].Outcome != approval.Declined {
+		t.Errorf("%+v, %v", noted, err)
+	}
+}
+
+// TestWithdrawn: the agent takes its question back, and no decision counts for it.
+func TestWithdrawn(t *testing.T) {
+	r := newRig(t)
+	r.ask("a", "rm a")
+	seen := r.decision(approval.ByParent, true)
+	r.Take(agent.Line{Kind: agent.AskGone, Ask: "a"})
+	if err := r.Decide(seen); !errors.Is(err, approval.ErrUsed) {
+		t.Error(err)
+	}
+	r.wantDue()
+}
+
+// TestAStatusWithAllQuestions stays below what clients read, whatever is asked.
+func TestAStatusWithAllQuestions(t *testing.T) {
+	r := newRig(t)
+	for i := range maxPending {
+		r.ask(fmt.Sprint("q", i), fmt.Sprint(i)+strings.Repeat("\\\"<\u2028", 3000/4))
+	}
+	status := delegation.RunStatus{
+		Version: 1, SubagentID: "s1", RequestID: "r", State: delegation.StateWaiting, UpdatedAt: r.begin.UTC(), Approvals: r.Pending(),
+	}
+	data, err := status.Encode()
+	if err != nil || len(status.Approvals) != maxPending || len(data) > 32<<10 {
+		t.Errorf("%d questions have %d bytes, %v", len(status.Approvals), len(data), err)
+	}
+}
