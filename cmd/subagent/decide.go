@@ -14,12 +14,12 @@ import (
 
 func (c *app) approveCommand() cli.Command {
 	return c.decideCommand(delegation.Approve, cli.Command{
-		Name: "approve", Operands: "ID [APPROVAL]", Brief: "let a child's agent do what it asks about",
+		Name: "approve", Operands: "ID DIGEST", Brief: "let a child's agent do what it asks about",
 		About: `
 A child that is waiting asks whether its agent may call a tool; subagent list --json and subagent logs show what it would do, in the child's
-words. APPROVAL is the question's number or the beginning of its digest; it may be left out where one question waits. What is approved is that
-call and no other, once.`,
-		Examples: []string{"subagent approve sub_1a2b3c4d", "subagent approve sub_1a2b3c4d 3"},
+words. DIGEST is the beginning of the call's digest, 8 digits or more: what is approved is that call and no other, once. Without it the
+question is shown, with its digest, and nothing is approved: a child could exchange its question for another one while you look at it.`,
+		Examples: []string{"subagent approve sub_1a2b3c4d", "subagent approve sub_1a2b3c4d 5be1c0de"},
 	})
 }
 
@@ -27,7 +27,7 @@ func (c *app) denyCommand() cli.Command {
 	return c.decideCommand(delegation.Deny, cli.Command{
 		Name: "deny", Operands: "ID [APPROVAL] [-- WHY]", Brief: "keep a child's agent from what it asks about",
 		About: `
-APPROVAL is as for subagent approve. The agent is told WHY, and goes on.`,
+APPROVAL is the question's number or the beginning of its digest; it may be left out where one question waits. The agent is told WHY, and goes on.`,
 		Examples: []string{"subagent deny sub_1a2b3c4d -- 'leave the lock file as it is'"},
 	})
 }
@@ -66,6 +66,9 @@ func (c *app) decide(ctx context.Context, id, which string, as delegation.Decisi
 		return 0, err
 	}
 	seen, err := pick(run, which)
+	if err == nil && as == delegation.Approve && !isDigest(which) {
+		err = unseen(run.ID(), seen)
+	}
 	if err != nil {
 		return 0, err
 	}
@@ -86,13 +89,20 @@ func (c *app) decide(ctx context.Context, id, which string, as delegation.Decisi
 // minDigest is the shortest beginning of a digest that counts as one; a shorter one is a number.
 const minDigest = 8
 
+func isDigest(which string) bool { return len(which) >= minDigest }
+
+// unseen is an approval of whatever waits: since it was looked at that may have become another call.
+func unseen(id string, seen delegation.PendingApproval) error {
+	return cli.Usage("nothing is approved yet. It asks: %s. If that may be done: subagent approve %s %s", askText(seen), id, seen.Digest[:minDigest])
+}
+
 // pick is the question that is meant.
 func pick(run *manager.Run, which string) (delegation.PendingApproval, error) {
 	waiting := run.Approvals()
 	number, _ := strconv.Atoi(which)
 	var found []delegation.PendingApproval
 	for _, a := range waiting {
-		if which == "" || a.Approval == number || len(which) >= minDigest && strings.HasPrefix(a.Digest, which) {
+		if which == "" || a.Approval == number || isDigest(which) && strings.HasPrefix(a.Digest, which) {
 			found = append(found, a)
 		}
 	}

@@ -15,9 +15,9 @@ func (a *app) approvalsCommand() cli.Command {
 	return cli.Command{
 		Name: "approvals", Brief: "show what agents ask, and wait for",
 		About: `
-Each line is a question of an agent's whether it may call a tool: the run, the question's number, when it is denied unless somebody decides, the tool and
-its arguments, which are the child's words; of long ones it has the beginning, and says that they are cut. With --json each is an object on a line, with the digest of the call.`,
-		Examples: []string{"watcher approvals", "watcher approve main/sub_1a2b3c4d 3"},
+Each line is a question of an agent's whether it may call a tool: the run, the question's number and the beginning of the call's digest, when it is denied unless somebody
+decides, the tool and its arguments, which are the child's words; of long ones it has the beginning, and says that they are cut. With --json each is an object on a line, with the whole digest.`,
+		Examples: []string{"watcher approvals", "watcher approve main/sub_1a2b3c4d 5be1c0de"},
 		Options:  a.source.place(),
 		Run: func(ctx context.Context, args cli.Args) (int, error) {
 			if operands := args.All(); len(operands) > 0 {
@@ -57,11 +57,12 @@ func (a *app) sayQuestions(questions []control.Question) error {
 		a.Say("no agent waits for approval")
 		return nil
 	}
-	rows := [][]cli.Cell{cli.Head("RUN", "APPROVAL", "DENIED IN", "TOOL", "ARGUMENTS")}
+	rows := [][]cli.Cell{cli.Head("RUN", "APPROVAL", "DIGEST", "DENIED IN", "TOOL", "ARGUMENTS")}
 	for _, q := range questions {
 		rows = append(rows, []cli.Cell{
 			{Text: cli.OneLine(q.Outbox + "/" + q.Subagent)},
 			{Text: strconv.Itoa(q.Approval)},
+			{Text: digits(q)},
 			{Text: cli.Age(time.Until(q.ExpiresAt))},
 			{Text: cli.OneLine(q.Tool)},
 			{Text: argumentsText(q)},
@@ -83,12 +84,12 @@ func argumentsText(q control.Question) string {
 func (a *app) approveCommand() cli.Command {
 	var always bool
 	return cli.Command{
-		Name: "approve", Operands: "REF [APPROVAL]", Brief: "let an agent do what it asks about",
+		Name: "approve", Operands: "REF DIGEST", Brief: "let an agent do what it asks about",
 		About: `
-APPROVAL is the question's number, as watcher approvals shows it; it may be left out where one question of the run waits. What is approved is the call that is
-shown then, once. With --always later calls of the same tool with the same command, file or address are approved too, for this run.
+DIGEST is the beginning of the call's digest, as watcher approvals shows it. What is approved is that call, once. Without it the question is shown, and nothing is
+approved: an agent could exchange its question for another one while you look at it. With --always later calls of the same tool with the same command, file or address are approved too, for this run.
 ` + reference,
-		Examples: []string{"watcher approve main/sub_1a2b3c4d", "watcher approve main/sub_1a2b3c4d 3 --always"},
+		Examples: []string{"watcher approve main/sub_1a2b3c4d", "watcher approve main/sub_1a2b3c4d 5be1c0de --always"},
 		Options:  append([]cli.Option{{Name: "always", Help: "approve calls like it too, for this run", Set: cli.On(&always)}}, a.source.place()...),
 		Run: func(ctx context.Context, args cli.Args) (int, error) {
 			if len(args.Behind) > 0 {
@@ -102,7 +103,10 @@ shown then, once. With --always later calls of the same tool with the same comma
 func (a *app) denyCommand() cli.Command {
 	return cli.Command{
 		Name: "deny", Operands: "REF [APPROVAL] [-- WHY]", Brief: "keep an agent from what it asks about",
-		About:    "\nThe agent is told WHY, and goes on. APPROVAL is as for watcher approve.\n" + reference,
+		About: `
+The agent is told WHY, and goes on. APPROVAL is the question's number, or the beginning of its digest; it may be left out where one question of
+the run waits.
+` + reference,
 		Examples: []string{"watcher deny main/sub_1a2b3c4d -- 'not on this machine'"},
 		Options:  a.source.place(),
 		Run: func(ctx context.Context, args cli.Args) (int, error) {
@@ -124,6 +128,10 @@ func (a *app) decide(ctx context.Context, args cli.Args, d control.Decision) (in
 	if err != nil {
 		return 0, err
 	}
+	if d.Grant && (len(args.Words) < 2 || !isDigest(args.Words[1])) {
+		return 0, cli.Usage("nothing is approved yet. It asks: %s %s. If that may be done: watcher approve %s %s",
+			cli.OneLine(question.Tool), argumentsText(question), args.Words[0], digits(question))
+	}
 	d.Approval, d.Digest = question.Approval, question.Digest
 	if _, err := door.Decide(ctx, question.Key, d); err != nil {
 		return 0, err
@@ -139,7 +147,15 @@ func (a *app) decide(ctx context.Context, args cli.Args, d control.Decision) (in
 	return exitOK, nil
 }
 
-// pick is the question of a run that waits, by its number where there are several.
+// minDigest is the shortest beginning of a digest that counts as one; a shorter one is a number.
+const minDigest = 8
+
+func isDigest(which string) bool { return len(which) >= minDigest }
+
+// digits are the beginning of a question's digest.
+func digits(q control.Question) string { return q.Digest[:min(minDigest, len(q.Digest))] }
+
+// pick is the question of a run that waits: the one that is meant, where there are several.
 func pick(ctx context.Context, door *control.Client, words []string) (found control.Question, err error) {
 	run, err := door.Run(ctx, words[0])
 	if err != nil {
@@ -156,7 +172,7 @@ func pick(ctx context.Context, door *control.Client, words []string) (found cont
 	}
 	matches := 0
 	for _, q := range all {
-		if q.Key == run.Key && (which == "" || q.Approval == number) {
+		if q.Key == run.Key && (which == "" || q.Approval == number || isDigest(which) && strings.HasPrefix(q.Digest, which)) {
 			found = q
 			matches++
 		}

@@ -96,7 +96,10 @@ func TestAParentDecidesForClaude(t *testing.T) {
 		s.replays(denied, other, seen)
 		s.Signal(syscall.SIGKILL)
 		s.Start()
-		if said, ok := s.subagent("approve", "granted", "1"); !ok {
+		if said, ok := s.subagent("approve", "granted", "1"); ok || !strings.Contains(said, "subagent approve granted "+seen.Digest[:8]) {
+			t.Errorf("approved without its digest: %s", said)
+		}
+		if said, ok := s.subagent("approve", "granted", seen.Digest[:8]); !ok {
 			t.Errorf("approve: %s", said)
 		}
 		s.asks(denied, 1)
@@ -111,7 +114,7 @@ func TestAParentDecidesForClaude(t *testing.T) {
 		if results := of(s.told(denied), delegation.EventToolResult); len(results) != 1 || !strings.Contains(results[0].Text, "leave it") {
 			t.Errorf("the agent was told %+v", results)
 		}
-		if said, ok := s.subagent("approve", "granted", "1"); ok {
+		if said, ok := s.subagent("approve", "granted", seen.Digest[:8]); ok {
 			t.Errorf("a second time: %s", said)
 		}
 	})

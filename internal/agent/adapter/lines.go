@@ -107,6 +107,7 @@ func inputOf(input any) json.RawMessage {
 type said struct {
 	understood bool // at least one line was
 	over       bool // a turn is; what follows is about the last one
+	turns      int  // how many are
 	failed     bool
 	text       string // the answer, or why it failed
 	trouble    string // the last error that was no result
@@ -117,5 +118,6 @@ type said struct {
 // result ends a turn.
 func (s *said) result(text string, failed bool) []agent.Line {
 	s.over, s.failed, s.text = true, failed, text
+	s.turns++
 	return tell(agent.Line{Kind: agent.Result, Text: text, Failed: failed})
 }

@@ -146,12 +146,12 @@ func (r *run) closeTask() {
 
 // take reads a line of the agent's.
 func (r *run) take(line []byte) {
-	before := r.memory.over
+	before := r.memory.turns
 	r.out.tell(read(r.kind.parser, line))
 	if r.memory.over && r.closeUnlessWaited() && r.kind.asks != nil {
 		r.out.tell(r.kind.asks.end())
 	}
-	if r.memory.over && !before {
+	if r.memory.turns > before {
 		r.keepSession(false)
 	}
 }

@@ -104,6 +104,17 @@ func TestASessionIsKeptAndGoneOnWith(t *testing.T) {
 	}
 }
 
+// TestEachTurnIsKept at its end: a sandbox that is killed in the next one loses no more than that.
+func TestEachTurnIsKept(t *testing.T) {
+	turn := claudeKeeps + "; " + claudeInit + "; " + claudeSays + "; " + claudeEnds + "; "
+	r := homed(newRig(t, "claude", turn+turn+`while ! test -e $D/go; do sleep 0.01; done`)).start()
+	r.until(`"bundle":2`)
+	r.plant("go", "", 0o600)
+	if code, _ := r.wait(); code != 0 {
+		t.Errorf("exit %d: %s", code, r.read("stderr"))
+	}
+}
+
 // TestASessionOfAnotherVersion: an agent that cannot go on with it fails, and the result says what to do. What was kept before stays.
 func TestASessionOfAnotherVersion(t *testing.T) {
 	kept := packed(t, manifestOf("claude"), "projects/-w/"+sid+".jsonl", "{}\n")
