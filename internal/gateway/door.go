@@ -68,7 +68,7 @@ func (g *Gateway) open(spec Spec, until boot.Moment) (*door, error) {
 	}
 	var record *recorder
 	if spec.Record {
-		if record, err = newRecorder(g.Records, spec.ID); err != nil {
+		if record, err = newRecorder(g.Records, spec.ID, func(id string) bool { return g.doors[id] != nil }); err != nil {
 			return nil, err
 		}
 	}

@@ -25,7 +25,7 @@ const recordSuffix = ".jsonl"
 // Record is one line of a door's record: a request, a part of the answer to it, or its end.
 type Record struct {
 	At       time.Time `json:"at"`
-	Exchange int       `json:"exchange"` // from 1 on; those of one door may be under way at once
+	Exchange int       `json:"exchange"` // from 1 on, and anew when the gateway was started again; those of one door may be under way at once
 	Route    string    `json:"route,omitempty"`
 	Model    string    `json:"model,omitempty"`
 	Method   string    `json:"method,omitempty"`
@@ -47,12 +47,13 @@ type recorder struct {
 	trouble   error // the first one; the conversation goes on without a record
 }
 
-// newRecorder opens the file of a door, which a gateway of before may have begun, and makes room for it.
-func newRecorder(dir, id string) (*recorder, error) {
+// newRecorder opens the file of a door, which a gateway of before may have begun, and makes room for it. Records of doors that are open stay.
+func newRecorder(dir, id string, isOpen func(id string) bool) (*recorder, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("make the directory of records: %w", err)
 	}
-	if err := makeRoom(dir, maxRecords-maxRecord); err != nil {
+	stays := func(other string) bool { return other == id || isOpen(other) }
+	if err := makeRoom(dir, maxRecords-maxRecord, stays); err != nil {
 		return nil, err
 	}
 	f, err := os.OpenFile(filepath.Join(dir, id+recordSuffix), os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
@@ -67,8 +68,8 @@ func newRecorder(dir, id string) (*recorder, error) {
 	return &recorder{file: f, left: maxRecord - int(min(info.Size(), maxRecord))}, nil
 }
 
-// makeRoom removes the oldest records until the rest takes no more than so many bytes.
-func makeRoom(dir string, most int64) error {
+// makeRoom removes the oldest records until the rest takes no more than so many bytes. Those of doors that stay are counted and left.
+func makeRoom(dir string, most int64, stays func(id string) bool) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return fmt.Errorf("look for records: %w", err)
@@ -83,7 +84,7 @@ func makeRoom(dir string, most int64) error {
 		return cmp.Or(b.ModTime().Compare(a.ModTime()), cmp.Compare(a.Name(), b.Name()))
 	})
 	for _, info := range all {
-		if most -= info.Size(); most >= 0 {
+		if most -= info.Size(); most >= 0 || stays(strings.TrimSuffix(info.Name(), recordSuffix)) {
 			continue
 		}
 		if err := os.Remove(filepath.Join(dir, info.Name())); err != nil {

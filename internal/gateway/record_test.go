@@ -83,7 +83,7 @@ func TestAConversationIsRecordedWhereItIsWanted(t *testing.T) {
 // TestARecordIsBounded: it ends with a line that says so, and the conversation goes on.
 func TestARecordIsBounded(t *testing.T) {
 	dir := t.TempDir()
-	r, err := newRecorder(dir, "run")
+	r, err := newRecorder(dir, "run", func(string) bool { return false })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,7 +105,7 @@ func TestARecordIsBounded(t *testing.T) {
 	}
 }
 
-// TestOldRecordsMakeRoom: the oldest go, and nothing else that lies there.
+// TestOldRecordsMakeRoom: the oldest go, but for those of doors that are open, and nothing else that lies there.
 func TestOldRecordsMakeRoom(t *testing.T) {
 	dir := t.TempDir()
 	for i, name := range []string{"oldest.jsonl", "older.jsonl", "newest.jsonl", "not-a-record"} {
@@ -117,11 +117,19 @@ func TestOldRecordsMakeRoom(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := makeRoom(dir, 200); err != nil {
+	if err := makeRoom(dir, 200, func(id string) bool { return id == "oldest" }); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := os.Stat(filepath.Join(dir, "oldest.jsonl")); err == nil {
-		t.Error("the oldest is there still")
+	for name, stays := range map[string]bool{"oldest.jsonl": true, "newest.jsonl": true, "older.jsonl": true} {
+		if _, err := os.Stat(filepath.Join(dir, name)); (err == nil) != stays {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if err := makeRoom(dir, 100, func(id string) bool { return id == "oldest" }); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "older.jsonl")); err == nil {
+		t.Error("the oldest of those that may go is there still")
 	}
 	if left, _ := os.ReadDir(dir); len(left) != 3 {
 		t.Errorf("there are %v", left)
@@ -133,7 +141,7 @@ func TestACharacterIsRecordedWhole(t *testing.T) {
 	const text = "a – 🦔 ü\xff.\xc3"
 	for at := range len(text) {
 		dir := t.TempDir()
-		r, err := newRecorder(dir, "run")
+		r, err := newRecorder(dir, "run", func(string) bool { return false })
 		if err != nil {
 			t.Fatal(err)
 		}
