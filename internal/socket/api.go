@@ -29,16 +29,30 @@ type failure struct {
 	Code  string `json:"code,omitempty"` // one of Errors
 }
 
-// ServeAPI answers until ctx is done, and removes the socket.
+// answersEnd is how long requests under way may take to end with the context. A call that hangs in the kernel ends with nothing.
+const answersEnd = 2 * time.Second
+
+// ServeAPI answers until ctx is done, and removes the socket. When it returns no request is answered any more: what they use may be closed
+// then.
 func ServeAPI(ctx context.Context, listener net.Listener, dir, name string, api http.Handler, log *slog.Logger) error {
 	server := &http.Server{
 		Handler: api, ReadHeaderTimeout: 10 * time.Second, MaxHeaderBytes: 64 << 10,
 		BaseContext: func(net.Listener) context.Context { return ctx },
 		ErrorLog:    slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 	}
-	stop := context.AfterFunc(ctx, func() { server.Close() })
-	defer stop()
+	ended := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		defer close(ended)
+		soon, cancel := context.WithTimeout(context.WithoutCancel(ctx), answersEnd)
+		defer cancel()
+		if server.Shutdown(soon) != nil {
+			server.Close()
+		}
+	})
 	err := server.Serve(listener)
+	if !stop() {
+		<-ended
+	}
 	os.Remove(filepath.Join(dir, name))
 	if errors.Is(err, http.ErrServerClosed) {
 		return nil
