@@ -20,9 +20,9 @@ func Bomb(f *Field, trial attack.Trial) {
 	h := f.create(spec)
 	defer f.remove(h)
 	a := f.start(h)
-	f.explodes(h)
+	tasks, most := f.explodes(h), f.MostTasks(spec.Limits)
 	beside.beaten(attack.Times(3, 100))
-	tasks, most := f.Tasks(h), f.MostTasks(spec.Limits)
+	tasks = max(tasks, f.Tasks(h)) // none, where it has burst its own sandbox's memory meanwhile
 	begin := time.Now()
 	f.must(a.Signal(f.Context(), sandbox.Kill))
 	_, exit := f.finish(a)
@@ -31,16 +31,18 @@ func Bomb(f *Field, trial attack.Trial) {
 	if tasks <= most && took < patience && exit.Code == killed {
 		trial.Held = 1
 	}
-	trial.Note = fmt.Sprintf("%d tasks of %d, dead %s after the order; %s", tasks, most, took.Round(time.Millisecond), beside.says())
+	trial.Note = fmt.Sprintf("%d tasks of %d, dead %s after the order, out of memory: %v; %s", tasks, most, took.Round(time.Millisecond), exit.OutOfMemory, beside.says())
 	attack.Record(f, trial)
 }
 
-// explodes waits until a bomb has begun: on a busy machine a sandbox's own kernel takes its time.
-func (f *Field) explodes(h sandbox.Handle) {
+// explodes waits until a bomb has begun, and says how many tasks it had then: on a busy machine a sandbox's own kernel takes its time.
+func (f *Field) explodes(h sandbox.Handle) (tasks int64) {
 	f.Helper()
-	for deadline := time.Now().Add(patience); f.Tasks(h) <= fewTasks && time.Now().Before(deadline); {
+	for deadline := time.Now().Add(patience); tasks <= fewTasks && time.Now().Before(deadline); {
 		time.Sleep(10 * time.Millisecond)
+		tasks = f.Tasks(h)
 	}
+	return tasks
 }
 
 // fewTasks are no bomb.
