@@ -35,6 +35,7 @@ type Config struct {
 	Outboxes   []Outbox          // in the order of the file
 
 	launchers launcher.List
+	file      string                       // its own, as Load was told; "" where there is none
 	cpus      int                          // of the machine
 	settings  map[string]launcher.Settings // of each of them, by its name
 }

@@ -18,6 +18,7 @@ import (
 func (c Config) CheckHost() ([]Warning, error) {
 	r := &report{noLines: true}
 	c.checkState(r)
+	c.checkOwnFile(r)
 	c.checkFiles(r)
 	for i := range c.Outboxes {
 		checkOutboxDirs(r, &c.Outboxes[i])
@@ -47,6 +48,49 @@ func (c *Config) checkState(r *report) {
 		r.problem("state", "%s is not a directory", c.State)
 	case info.Mode().Perm()&0o077 != 0:
 		r.problem("state", "%s is open to others (%04o); run: chmod 700 %s", c.State, info.Mode().Perm(), c.State)
+	}
+}
+
+// checkOwnFile: whatever writes in an outbox could replace a configuration that lies there, and with it what may be asked for.
+func (c *Config) checkOwnFile(r *report) {
+	if c.file == "" {
+		return
+	}
+	named, err := filepath.Abs(c.file)
+	if err != nil {
+		r.problem("", "the place of %s is not known: %v", c.file, err)
+		return
+	}
+	for _, file := range []string{named, target(named)} {
+		for _, o := range c.Outboxes {
+			if liesIn(filepath.Dir(file), o.Dir) {
+				r.problem("outboxes."+o.Name+".dir", "the configuration %s lies in this outbox, and agents that write there could replace it; have it elsewhere", c.file)
+			}
+		}
+	}
+}
+
+// target is where a path leads; a path that leads nowhere stays as it is.
+func target(path string) string {
+	if to, err := filepath.EvalSymlinks(path); err == nil {
+		return to
+	}
+	return path
+}
+
+// liesIn says whether a directory is another one, or lies below it, whatever they are called.
+func liesIn(dir, other string) bool {
+	there, err := os.Stat(other)
+	if err != nil {
+		return false
+	}
+	for dir = target(dir); ; dir = filepath.Dir(dir) {
+		if info, err := os.Stat(dir); err == nil && os.SameFile(info, there) {
+			return true
+		}
+		if dir == filepath.Dir(dir) {
+			return false
+		}
 	}
 }
 

@@ -45,6 +45,28 @@ outboxes: {main: {dir: DIR/box, allow: [DIR/box/w], read: [DIR/read]}}
 	return c, dir
 }
 
+// TestAConfigurationLiesInNoOutbox, by its own name or by where a link leads.
+func TestAConfigurationLiesInNoOutbox(t *testing.T) {
+	c, dir := machine(t)
+	for name, text := range map[string]string{"box/w/c.yaml": "", "c.yaml": ""} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for link, to := range map[string]string{"linked.yaml": "box/w/c.yaml", "alias": "box"} {
+		if err := os.Symlink(filepath.Join(dir, to), filepath.Join(dir, link)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, fine := range map[string]bool{"c.yaml": true, "box/w/c.yaml": false, "box/c.yaml": false, "alias/c.yaml": false, "linked.yaml": false} {
+		c.file = filepath.Join(dir, name)
+		_, err := c.CheckHost()
+		if (err == nil) != fine || !fine && !strings.Contains(err.Error(), "lies in this outbox") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
 func TestCheckHost(t *testing.T) {
 	c, _ := machine(t)
 	if warnings, err := c.CheckHost(); err != nil || len(warnings) > 0 {

@@ -31,7 +31,9 @@ func Load(launchers launcher.List, path string) (Config, []Warning, error) {
 	if err != nil {
 		return Config{}, nil, fmt.Errorf("read the configuration %s: %w", path, err)
 	}
-	return Parse(launchers, path, data)
+	c, warnings, err := Parse(launchers, path, data)
+	c.file = path
+	return c, warnings, err
 }
 
 // Parse reads a configuration; name is what problems call it. Where it says nothing of the state directory or of the
