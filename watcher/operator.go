@@ -13,6 +13,7 @@ import (
 	"torno/internal/journal"
 	"torno/sandbox"
 	"torno/watcher/outbox"
+	"torno/watcher/run"
 )
 
 // Operator is what the control socket gives access to. Without a running watcher it still shows the journal.
@@ -212,6 +213,11 @@ func (o *Operator) Cancel(ctx context.Context, ref string) (control.Run, error) 
 		return o.endUntaken(ctx, record, o.Watcher.unserved.cancel)
 	}
 	o.Watcher.schedule.Stop(ctx, r.Ticket(), delegation.ReasonOperator)
+	return o.over(ctx, r)
+}
+
+// over waits until a run that has been told to stop is over.
+func (o *Operator) over(ctx context.Context, r *run.Run) (control.Run, error) {
 	if why := r.Stranded(); why != "" {
 		return control.Run{}, fmt.Errorf("%w: %s", control.ErrStranded, why)
 	}
@@ -220,7 +226,7 @@ func (o *Operator) Cancel(ctx context.Context, ref string) (control.Run, error) 
 	case <-ctx.Done():
 		return control.Run{}, ctx.Err()
 	}
-	return o.Run(ctx, record.Key)
+	return o.Run(ctx, r.Key())
 }
 
 // endUntaken ends a run that no goroutine carries. Where it is not known as unserved, it may have ended in this moment, or be taken up in the next.

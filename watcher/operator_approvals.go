@@ -102,7 +102,7 @@ func (o *Operator) Revoke(ctx context.Context, ref string, revocation control.Re
 	}
 	o.Watcher.log.Warn("an operator has revoked the approvals of a run", "run", record.Key, "because", revocation.Why, "waited", pending, "ends", ends)
 	if ends {
-		ended, err := o.Cancel(ctx, record.Key)
+		ended, err := o.over(ctx, r)
 		return control.Revoked{Run: ended, Pending: pending}, err
 	}
 	now, err := o.Run(ctx, record.Key)

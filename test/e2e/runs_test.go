@@ -108,7 +108,7 @@ func TestAFloodOfOutputForAnOrdinaryUser(t *testing.T) { flood(t, house.Ordinary
 
 func flood(t *testing.T, sandbox string, size int) {
 	h := house.New(t, house.Plan{Sandbox: sandbox})
-	before := h.Memory()
+	before, _ := h.Memory()
 	a := h.Submit(house.Ask{ID: "flood", Timeout: 250, Task: fmt.Sprintf("yes 0123456789abcdef0123456789abcdef | head -c %d; echo; echo the end", size)})
 	h.Within(4*time.Minute, "the flood is over", func() bool { return h.Exists("response_flood.json") }) // the engine is what takes long
 	resp := h.Response(a)
@@ -135,7 +135,7 @@ func flood(t *testing.T, sandbox string, size int) {
 	if segments > 65*64<<10 {
 		t.Errorf("live output takes %d bytes", segments)
 	}
-	if after := h.Memory(); after > before+30<<20 {
+	if after, _ := h.Memory(); after > before+30<<20 {
 		t.Errorf("the watcher grew from %d to %d MiB", before>>20, after>>20)
 	}
 }

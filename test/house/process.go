@@ -99,13 +99,24 @@ func (h *House) Stop() (letOn func()) {
 // PID is the watcher's process.
 func (h *House) PID() int { return h.process.Process.Pid }
 
-// Memory is the memory of the watcher, in bytes.
-func (h *House) Memory() (bytes int64) {
+// Memory is what the watcher has in memory: what is its own, which no other process has a use for, and the part of its program's file that
+// is mapped, which the system shares among all that run it and may drop whenever it wants.
+func (h *House) Memory() (own, file int64) {
 	h.Helper()
-	var pages, resident int64
-	_, err := fmt.Sscan(h.Read(fmt.Sprintf("/proc/%d/statm", h.PID())), &pages, &resident)
-	h.Must(err)
-	return resident * int64(os.Getpagesize())
+	for line := range strings.Lines(h.Read(fmt.Sprintf("/proc/%d/status", h.PID()))) {
+		key, kilobytes, _ := strings.Cut(strings.TrimSuffix(strings.TrimSpace(line), " kB"), ":")
+		of := map[string]*int64{"RssAnon": &own, "RssFile": &file}[key]
+		if of == nil {
+			continue
+		}
+		_, err := fmt.Sscan(kilobytes, of)
+		h.Must(err)
+		*of <<= 10
+	}
+	if own == 0 || file == 0 {
+		h.Fatal("the system does not say what memory the watcher has")
+	}
+	return own, file
 }
 
 // Files is how many files the watcher has open.
