@@ -30,9 +30,11 @@ func (s *Supervisor) start(ctx context.Context) (control.Status, error) {
 	if err != nil {
 		return control.Status{}, err
 	}
-	pid, err := s.spawn(program)
-	if err != nil {
-		return control.Status{}, fmt.Errorf("start the model gateway: %w", err)
+	old := s.started != nil // it has ended in this moment, or still begins
+	if !old {
+		if err := s.spawn(program); err != nil {
+			return control.Status{}, err
+		}
 	}
 	for {
 		status, err := s.Client.Status(ctx)
@@ -42,25 +44,43 @@ func (s *Supervisor) start(ctx context.Context) (control.Status, error) {
 		}
 		select {
 		case ended := <-s.started:
-			s.started = nil
-			return control.Status{}, fmt.Errorf("the model gateway ended at its start: %w; it says %q", ended, s.lastLine())
+			if !old {
+				s.started = nil
+				return control.Status{}, fmt.Errorf("the model gateway ended at its start: %w; it says %q", ended, s.lastLine())
+			}
+			s.sayEnd(ended)
+			old = false
+			if err := s.spawn(program); err != nil {
+				return control.Status{}, err
+			}
 		default:
 		}
 		if retry.Pause(ctx, retry.Later) != nil {
-			return control.Status{}, fmt.Errorf("the model gateway, process %d, does not answer: %w", pid, err)
+			return control.Status{}, fmt.Errorf("the model gateway, process %d, does not answer: %w", s.child.Pid, err)
 		}
 	}
 }
 
+// sayEnd says that a gateway has ended that had begun well.
+func (s *Supervisor) sayEnd(err error) {
+	s.started = nil
+	s.Log.Warn("the model gateway has ended", "error", err)
+}
+
 // spawn starts the program apart from us: in a session of its own, with nothing open but its log. No context of ours ends it.
-func (s *Supervisor) spawn(program string) (pid int, err error) {
+func (s *Supervisor) spawn(program string) (err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("start the model gateway: %w", err)
+		}
+	}()
 	if err := os.MkdirAll(s.State, 0o700); err != nil {
-		return 0, err
+		return err
 	}
 	path := filepath.Join(s.State, LogName)
 	log, err := logfile.Open(path)
 	if err != nil {
-		return 0, err
+		return err
 	}
 	defer log.Close()
 	cmd := exec.CommandContext(context.Background(), program, "serve", "--state", s.State, "--log", path)
@@ -68,7 +88,7 @@ func (s *Supervisor) spawn(program string) (pid int, err error) {
 	cmd.Stdout, cmd.Stderr = log.Handle(), log.Handle() // for a crash
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if err := cmd.Start(); err != nil {
-		return 0, err
+		return err
 	}
 	ended := make(chan error, 1)
 	s.child, s.started = cmd.Process, ended
@@ -79,7 +99,7 @@ func (s *Supervisor) spawn(program string) (pid int, err error) {
 		}
 		ended <- errors.New("exit status 0")
 	}()
-	return cmd.Process.Pid, nil
+	return nil
 }
 
 // ours are variables by which a service manager speaks to the watcher, and to no other process.

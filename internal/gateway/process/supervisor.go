@@ -47,8 +47,7 @@ func (s *Supervisor) Run(ctx context.Context) {
 			return
 		case <-time.After(pause):
 		case err := <-s.started:
-			s.started = nil
-			s.Log.Warn("the model gateway has ended", "error", err)
+			s.sayEnd(err)
 		}
 		s.Look(ctx)
 	}
