@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -107,9 +108,15 @@ func TestASessionIsKeptAndGoneOnWith(t *testing.T) {
 // TestEachTurnIsKept at its end: a sandbox that is killed in the next one loses no more than that.
 func TestEachTurnIsKept(t *testing.T) {
 	turn := claudeKeeps + "; " + claudeInit + "; " + claudeSays + "; " + claudeEnds + "; "
-	r := homed(newRig(t, "claude", turn+turn+`while ! test -e $D/go; do sleep 0.01; done`)).start()
-	r.until(`"bundle":2`)
-	r.plant("go", "", 0o600)
+	r := homed(newRig(t, "claude", turn+"cat $D/go; "+turn+"cat $D/go"))
+	if err := syscall.Mkfifo(r.in("go"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r.start() // two turns at once would be kept once
+	for _, kept := range []string{`"bundle":1`, `"bundle":2`} {
+		r.until(kept)
+		r.plant("go", "", 0o600)
+	}
 	if code, _ := r.wait(); code != 0 {
 		t.Errorf("exit %d: %s", code, r.read("stderr"))
 	}
