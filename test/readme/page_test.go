@@ -7,7 +7,7 @@ import (
 )
 
 var (
-	fence  = regexp.MustCompile("(?ms)^```([a-z]*)\n(.*?)^```$")
+	fence  = regexp.MustCompile("(?ms)^```([^\n]*)\n(.*?)^```$")
 	inline = regexp.MustCompile("`([^`\n]+)`")
 	link   = regexp.MustCompile(`\]\(([^)\s]+)\)`)
 )
