@@ -23,7 +23,7 @@ TOOL := $(GO) tool -modfile=tools/go.mod
 help: ## list what there is to do
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-build: ## the programs, static, into bin/; gVisor's runsc among them takes two minutes, once
+build: ## the programs, static, into bin/; gVisor's runsc among them takes minutes, once
 	@CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w -X torno/internal/version.Version=$(VERSION)' \
 		-o $(BIN)/ $(PROGRAMS:%=./cmd/%)
 	@$(if $(RUNSC),GO='$(GO)' scripts/runsc $(BIN))

@@ -70,7 +70,7 @@ func diagnose(err error) cli.Trouble {
 		return t
 	}
 	if e, ok := errors.AsType[*watcher.OwedError](err); ok {
-		t.Exit, t.Code, t.Text, t.Next = exitOwed, "owed", e.Error(), "start it again as it was: it goes on with them; see The engine fails in docs/OPERATIONS.md"
+		t.Exit, t.Code, t.Text, t.Next = exitOwed, "owed", e.Error(), "start it again as it was: it goes on with them; see When something fails in docs/OPERATIONS.md"
 		return t
 	}
 	if errors.Is(err, serve.ErrBetween) {

@@ -157,9 +157,30 @@ func TestTheFirstMinute(t *testing.T) {
 	d.takesTheWork()
 	end()
 	d.starts(named(t, "docs/OPERATIONS.md", "make build"), serving)()
-	if out, err := d.shell("watcher purge --dir ./outbox --yes").CombinedOutput(); err != nil {
-		t.Errorf("purge: %v\n%s", err, out)
-	}
+	end = d.starts(named(t, "docs/homes/laptop.md", `make build && export PATH="$PWD/bin:$PATH"`), serving)
+	d.types(named(t, "docs/homes/laptop.md", `export PATH="$PWD/bin:$PATH" TORNO_OUTBOX="$PWD/outbox"`))
+	end()
+	d.purges(named(t, "docs/homes/laptop.md", "watcher purge --dir ./outbox"))
+}
+
+// purges removes what is left, with the reader's yes.
+func (d *desk) purges(b block) {
+	d.Helper()
+	b.text = strings.TrimSpace(b.text) + " --yes\n"
+	d.types(b)
+}
+
+// TestAUsersConfiguration makes the configuration of a user's service as printed, and serves it without the service.
+func TestAUsersConfiguration(t *testing.T) {
+	house.NeedGVisor(t)
+	d := newDesk(t)
+	b := named(t, "docs/homes/laptop.md", "install -d ~/.config/torno ~/outbox/workspaces")
+	b.text, _, _ = strings.Cut(b.text, "watcher service")
+	d.types(b)
+	b.text = "watcher run --config ~/.config/torno/watcher.yaml"
+	d.starts(b, func(said string) bool { return strings.Contains(said, "serving") })()
+	b.text = "watcher purge --config ~/.config/torno/watcher.yaml"
+	d.purges(b)
 }
 
 // takesTheWork has a child change a copy of a project, in which the reader is.
