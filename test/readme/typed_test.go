@@ -126,6 +126,15 @@ func TestEachBlockIsRead(t *testing.T) {
 	}
 }
 
+// TestTheMovingTerminalIsRead: what is typed in the README's picture is as true as the page.
+func TestTheMovingTerminalIsRead(t *testing.T) {
+	script, err := os.ReadFile(filepath.Join(root, "test/terminal/session.sh"))
+	must(t, err)
+	if said := dry(t, string(script)); said != "" {
+		t.Error(said)
+	}
+}
+
 // TestAMistakeOnAPageIsFound: what the reading is for.
 func TestAMistakeOnAPageIsFound(t *testing.T) {
 	for text, want := range map[string]string{
