@@ -197,6 +197,48 @@ func (d *desk) takesTheWork() {
 	}
 }
 
+// TestAnExampleRuns types what the comment of an example says, in directories of its own, and has its agent's user ask for a child.
+func TestAnExampleRuns(t *testing.T) {
+	for name, need := range map[string]func(testing.TB){"service.yaml": house.NeedGVisor, "minimal.yaml": func(t testing.TB) { house.NeedEngine(t) }} {
+		t.Run(name, func(t *testing.T) {
+			need(t)
+			if os.Getuid() != 0 {
+				t.Skip("NOT SHOWN HERE: what the example says needs root")
+			}
+			d := newDesk(t)
+			must(t, os.Chmod(filepath.Dir(d.dir), 0o755)) // the agent's user has to pass
+			d.follows(name, filepath.Join(d.home, "watcher.yaml"))
+		})
+	}
+}
+
+// follows does what an example says.
+func (d *desk) follows(name, config string) {
+	d.Helper()
+	told := comments(d.T)[root+"/configs/examples/"+name]
+	d.instead = strings.NewReplacer("/srv/torno/outbox", d.dir+"/outbox", "/var/lib/torno", d.home+"/lib", "/etc/torno/watcher.yaml", config,
+		"configs/examples/"+name, config, "systemctl enable --now torno-watcher", "watcher run --config "+config)
+	text, err := os.ReadFile(filepath.Join(root, "configs/examples", name))
+	must(d.T, err)
+	must(d.T, os.WriteFile(config, []byte(d.instead.Replace(string(text))), 0o600))
+	host := ""
+	if name == "minimal.yaml" { // it names no launcher, so it needs the engine
+		host = "export DOCKER_HOST='" + os.Getenv("DOCKER_HOST") + "'\n"
+	}
+	sudo := host + "sudo() { \"$@\"; }\n"
+	end := d.starts(block{page: name, text: sudo + told}, func(said string) bool { return strings.Contains(said, `"msg":"serving"`) })
+	agents := filepath.Join(d.dir, "agent")
+	must(d.T, os.Mkdir(agents, 0o700))
+	must(d.T, os.Chown(agents, 1000, 1000))
+	c := d.shell("export HOME=" + agents + "; unset XDG_STATE_HOME; subagent spawn --wait -- 'echo hello'")
+	c.SysProcAttr.Credential = &syscall.Credential{Uid: 1000, Gid: 1000}
+	if out, err := c.CombinedOutput(); err != nil || !strings.Contains(string(out), "hello") {
+		d.Errorf("%s: a child: %v\n%s", name, err, out)
+	}
+	end()
+	d.types(block{page: name, text: host + "watcher purge --yes --config " + config})
+}
+
 // TestTheGatewayAlone types what the page says for trying the gateway against a stand-in, without any sandbox.
 func TestTheGatewayAlone(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

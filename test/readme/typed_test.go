@@ -135,6 +135,40 @@ func TestTheMovingTerminalIsRead(t *testing.T) {
 	}
 }
 
+// TestTheExamplesAreRead: what the comments of an example have people type, and that each has such a comment.
+func TestTheExamplesAreRead(t *testing.T) {
+	for path, told := range comments(t) {
+		switch {
+		case told == "" && filepath.Base(path) != "full.yaml": // which explains keys, and is not run as it is
+			t.Errorf("%s does not say what to type", path)
+		case told != "":
+			if said := dry(t, told); said != "" {
+				t.Errorf("%s: %s", path, said)
+			}
+		}
+	}
+}
+
+// typed is a line of a comment that is meant to be typed.
+var typed = regexp.MustCompile(`(?m)^#   ((?:sudo|make|watcher|[A-Z_]+=) ?.*)$`)
+
+// comments are what the comments of the examples have people type, by path.
+func comments(t *testing.T) map[string]string {
+	t.Helper()
+	examples, err := filepath.Glob(filepath.Join(root, "configs/examples/*.yaml"))
+	must(t, err)
+	all := map[string]string{}
+	for _, path := range append(examples, root+"/contrib/sidecar/compose.yaml", root+"/contrib/sidecar/Dockerfile", root+"/contrib/systemd/registries.conf") {
+		text, err := os.ReadFile(path)
+		must(t, err)
+		all[path] = ""
+		for _, line := range typed.FindAllStringSubmatch(string(text), -1) {
+			all[path] += line[1] + "\n"
+		}
+	}
+	return all
+}
+
 // TestAMistakeOnAPageIsFound: what the reading is for.
 func TestAMistakeOnAPageIsFound(t *testing.T) {
 	for text, want := range map[string]string{
