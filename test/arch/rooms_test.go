@@ -38,6 +38,7 @@ var rooms = map[string]room{
 	"delegation":               {theirs: []string{unix, "github.com/google/renameio/v2"}},
 	"manager":                  {ours: []string{"delegation", "internal/beneath"}, theirs: []string{fsnotify}},
 	"manager/patch":            {ours: []string{"delegation", "internal/beneath", "internal/inode"}, theirs: []string{unix, textDiff, textForms}},
+	"manager/agentfile":        {ours: []string{"internal/beneath"}, theirs: []string{yaml}},
 	"manager/mcp":              {ours: []string{"delegation", "manager", "manager/patch", "internal/beneath"}, theirs: []string{mcpLibrary}},
 	"internal/beneath":         {ours: []string{"delegation"}},
 	"sandbox":                  {ours: []string{"delegation", "internal/boot"}},

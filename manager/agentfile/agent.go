@@ -1,0 +1,58 @@
+package agentfile
+
+import "time"
+
+// DefaultTimeout is the time that an agent has when its file says nothing.
+const DefaultTimeout = 120 * time.Second
+
+// mainAgent is the caller of an agent whose file names none. It is the parent itself, so no file can describe it.
+const mainAgent = "main"
+
+// Agent is what a file says about an agent.
+type Agent struct {
+	Path           string // below the project's directory, with slashes
+	Name           string
+	Description    string
+	Session        bool // go on with one conversation instead of beginning a new one each time
+	AllowedCallers []string
+	Timeout        time.Duration
+	Permissions    Permissions
+	Servers        []Server
+	Model          string  // "" leaves it to the parent
+	Skills         *Skills // nil when the file does not speak of skills
+	OutputFormat   string  // "json" or ""
+	OutputSchema   map[string]any
+	Prompt         string // the system prompt
+
+	NotGiven []string  // what the file asks for and Torno does not give, in the order of the file
+	Warnings []Warning // unknown keys
+}
+
+// Permissions are the rules for an agent's tools, such as Read or Bash(git log:*).
+type Permissions struct {
+	Allow []string // nil allows all tools, an empty list none
+	Deny  []string // stronger than Allow
+}
+
+// Server is a server of the Model Context Protocol that the agent talks to over its standard input and output.
+type Server struct {
+	Name    string
+	Command string
+	Args    []string
+	Env     map[string]string
+}
+
+// Skills says which skills an agent has: the listed ones, or the common ones without the excluded.
+type Skills struct {
+	Names         []string
+	IncludeGlobal bool
+	Exclude       []string
+}
+
+// Warning speaks of a key that means nothing.
+type Warning struct {
+	Path string
+	Line int
+	Key  string
+	Text string
+}

@@ -1,0 +1,157 @@
+package agentfile
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"gopkg.in/yaml.v3"
+
+	"torno/internal/nearest"
+)
+
+const (
+	maxText  = 16 << 10 // of one value that is no schema
+	maxItems = 256      // of one list
+	maxTime  = 24 * time.Hour
+)
+
+// Lookup answers a variable of the environment, "" for one that there is not.
+type Lookup func(name string) string
+
+// reading is one file on its way to an Agent.
+type reading struct {
+	agent    *Agent
+	lookup   Lookup
+	expanded int // bytes that variables have brought so far
+	problems []error
+}
+
+// reader takes one value into the agent. At is the whole name of its key, such as permissions.allow.
+type reader func(r *reading, at string, n *yaml.Node)
+
+func (r *reading) refuse(n *yaml.Node, at, format string, args ...any) {
+	r.problems = append(r.problems, &Problem{Path: r.agent.Path, Line: n.Line, Key: plain(at), Text: fmt.Sprintf(format, args...)})
+}
+
+// whole refuses the file in the words that Jarvis has.
+func (r *reading) whole(format string, args ...any) {
+	r.problems = append(r.problems, &Problem{Path: r.agent.Path, Text: fmt.Sprintf(format, args...)})
+}
+
+// mapping reads a value that consists of known keys.
+func (r *reading) mapping(at string, n *yaml.Node, keys map[string]reader) {
+	if n.Kind != yaml.MappingNode {
+		r.refuse(n, at, "must have keys of its own: %s", strings.Join(sortedKeys(keys), ", "))
+		return
+	}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		key, value := n.Content[i], n.Content[i+1]
+		name := at + key.Value
+		read, known := keys[key.Value]
+		switch {
+		case known:
+			read(r, name, value)
+		case danger(key.Value) != "":
+			r.refuse(key, name, "%s; remove the key", danger(key.Value))
+		default:
+			r.warn(key, name, keys)
+		}
+	}
+}
+
+func (r *reading) warn(key *yaml.Node, at string, keys map[string]reader) {
+	text := "is not known and changes nothing"
+	if word := nearest.Word(key.Value, sortedKeys(keys)); word != "" {
+		text += fmt.Sprintf("; did you mean %s?", word)
+	}
+	r.agent.Warnings = append(r.agent.Warnings, Warning{Path: r.agent.Path, Line: key.Line, Key: plain(at), Text: text})
+}
+
+func (r *reading) notGiven(at, why string) {
+	r.agent.NotGiven = append(r.agent.NotGiven, at+": "+why)
+}
+
+func (r *reading) text(at string, n *yaml.Node) (string, bool) {
+	switch {
+	case n.Kind != yaml.ScalarNode || n.ShortTag() != "!!str":
+		r.refuse(n, at, "must be a text; quote it if it looks like a number or a truth value")
+	case len(n.Value) > maxText:
+		r.refuse(n, at, "is longer than %d KiB", maxText>>10)
+	default:
+		return n.Value, true
+	}
+	return "", false
+}
+
+func (r *reading) truth(at string, n *yaml.Node) (value, ok bool) {
+	if n.Kind != yaml.ScalarNode || n.ShortTag() != "!!bool" || n.Decode(&value) != nil {
+		r.refuse(n, at, "must be true or false")
+		return false, false
+	}
+	return value, true
+}
+
+func (r *reading) milliseconds(at string, n *yaml.Node) (time.Duration, bool) {
+	value, err := strconv.ParseInt(n.Value, 10, 64)
+	if n.Kind != yaml.ScalarNode || n.ShortTag() != "!!int" || err != nil || value < 1 || value > maxTime.Milliseconds() {
+		r.refuse(n, at, "must be a whole number of milliseconds from 1 to %d", maxTime.Milliseconds())
+		return 0, false
+	}
+	return time.Duration(value) * time.Millisecond, true
+}
+
+// items are the values of a list.
+func (r *reading) items(at string, n *yaml.Node) ([]*yaml.Node, bool) {
+	switch {
+	case n.Kind != yaml.SequenceNode:
+		r.refuse(n, at, "must be a list, such as [one, two]")
+	case len(n.Content) > maxItems:
+		r.refuse(n, at, "has more than %d values", maxItems)
+	default:
+		return n.Content, true
+	}
+	return nil, false
+}
+
+// list reads a list of texts, each of which parse accepts. It is never nil.
+func (r *reading) list(at string, n *yaml.Node, parse func(string) error) []string {
+	items, _ := r.items(at, n)
+	all := []string{}
+	for i, item := range items {
+		place := fmt.Sprintf("%s[%d]", at, i)
+		text, ok := r.text(place, item)
+		if !ok {
+			continue
+		}
+		if err := parse(text); err != nil {
+			r.refuse(item, place, "%v", err)
+			continue
+		}
+		all = append(all, text)
+	}
+	return all
+}
+
+// anyText accepts each text that a command can take as an argument.
+func anyText(s string) error {
+	if strings.ContainsRune(s, 0) {
+		return errors.New("holds a NUL byte")
+	}
+	return nil
+}
+
+func sortedKeys(keys map[string]reader) []string { return slices.Sorted(maps.Keys(keys)) }
+
+// plain is a key as an error can show it: as escapes what a terminal or a model would not show.
+func plain(at string) string {
+	quoted := quote(at)
+	if quoted[1:len(quoted)-1] == at {
+		return at
+	}
+	return quoted
+}
