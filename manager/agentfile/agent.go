@@ -1,6 +1,10 @@
 package agentfile
 
-import "time"
+import (
+	"time"
+
+	"torno/manager/answerschema"
+)
 
 // DefaultTimeout is the time that an agent has when its file says nothing.
 const DefaultTimeout = 120 * time.Second
@@ -18,11 +22,11 @@ type Agent struct {
 	Timeout        time.Duration
 	Permissions    Permissions
 	Servers        []Server
-	Model          string  // "" leaves it to the parent
-	Skills         *Skills // nil when the file does not speak of skills
-	OutputFormat   string  // "json" or ""
-	OutputSchema   map[string]any
-	Prompt         string // the system prompt
+	Model          string               // "" leaves it to the parent
+	Skills         *Skills              // nil when the file does not speak of skills
+	OutputFormat   string               // "json" or ""
+	OutputSchema   *answerschema.Schema // nil when the answer has no form
+	Prompt         string               // the system prompt
 
 	NotGiven []string  // what the file asks for and Torno does not give, in the order of the file
 	Warnings []Warning // unknown keys

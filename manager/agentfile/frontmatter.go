@@ -55,7 +55,7 @@ func parse(front []byte) (*yaml.Node, error) {
 		return &yaml.Node{Kind: yaml.MappingNode, Line: 1}, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("has front matter that is not YAML (line 1 of it is line 2 of the file): %w", err)
+		return nil, fmt.Errorf("has front matter that is not YAML (its line 1 is line 2 of the file; quote a text that holds a colon): %w", err)
 	}
 	if err := decoder.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
 		return nil, errors.New("has front matter of more than one YAML document")

@@ -5,6 +5,8 @@ import (
 	"math"
 
 	"gopkg.in/yaml.v3"
+
+	"torno/manager/answerschema"
 )
 
 // schema reads a JSON Schema that is written in YAML.
@@ -18,7 +20,13 @@ func (r *reading) schema(at string, n *yaml.Node) {
 		r.refuse(n, at, "%v", err)
 		return
 	}
-	r.agent.OutputSchema, _ = value.(map[string]any)
+	document, _ := value.(map[string]any)
+	schema, err := answerschema.Compile(document)
+	if err != nil {
+		r.refuse(n, at, "%v", err)
+		return
+	}
+	r.agent.OutputSchema = schema
 }
 
 // asJSON is a value as JSON would have it. A date is a text.
