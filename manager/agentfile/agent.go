@@ -60,3 +60,11 @@ type Warning struct {
 	Key  string
 	Text string
 }
+
+// Task is what an agent is told: the caller's prompt, behind the context if there is any.
+func Task(prompt, context string) string {
+	if context == "" {
+		return prompt
+	}
+	return "Context:\n" + context + "\n\nTask:\n" + prompt
+}

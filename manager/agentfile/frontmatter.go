@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -27,6 +28,7 @@ var byteOrderMark = []byte("\xef\xbb\xbf")
 
 var (
 	errNoFrontMatter = errors.New("missing frontmatter")
+	errNotYAML       = errors.New("has front matter that is not YAML (its line 1 is line 2 of the file; quote a text that holds a colon)")
 	errNotText       = errors.New("is not text: it holds a NUL byte or is not UTF-8")
 )
 
@@ -43,7 +45,26 @@ func split(text []byte) (top *yaml.Node, prompt string, err error) {
 		return nil, "", fmt.Errorf("has more than %d KiB of front matter", maxFront>>10)
 	}
 	top, err = parse(parts[1])
+	if errors.Is(err, errNotYAML) {
+		if again, ok := quoted(parts[1]); ok {
+			top, err = parse(again)
+		}
+	}
 	return top, strings.TrimSpace(string(parts[2])), err
+}
+
+// bareDescription is a description in one line without quotes.
+var bareDescription = regexp.MustCompile(`(?m)^description:[ \t]+([^ \t\r\n"'|>\[{&*!].*?)[ \t]*\r?$`)
+
+// quoted is front matter with quotes around such a description. Claude Code writes it so, and examples in it hold colons,
+// which end a text in YAML. All other lines stay as they are, and what comes out is judged as if a person had written it.
+func quoted(front []byte) ([]byte, bool) {
+	at := bareDescription.FindSubmatchIndex(front)
+	if at == nil {
+		return nil, false
+	}
+	text := bytes.ReplaceAll(front[at[2]:at[3]], []byte("'"), []byte("''"))
+	return slices.Concat(front[:at[2]], []byte("'"), text, []byte("'"), front[at[3]:]), true
 }
 
 // parse reads one YAML mapping. The lines of its nodes are those of the file, in which a line of hyphens comes first.
@@ -55,7 +76,7 @@ func parse(front []byte) (*yaml.Node, error) {
 		return &yaml.Node{Kind: yaml.MappingNode, Line: 1}, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("has front matter that is not YAML (its line 1 is line 2 of the file; quote a text that holds a colon): %w", err)
+		return nil, fmt.Errorf("%w: %w", errNotYAML, err)
 	}
 	if err := decoder.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
 		return nil, errors.New("has front matter of more than one YAML document")

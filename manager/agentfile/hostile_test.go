@@ -185,3 +185,12 @@ func TestRunErrors(t *testing.T) {
 		}
 	}
 }
+
+func TestTask(t *testing.T) {
+	if got := agentfile.Task("p", "c"); got != "Context:\nc\n\nTask:\np" {
+		t.Errorf("got %q", got)
+	}
+	if got := agentfile.Task("p", ""); got != "p" {
+		t.Errorf("got %q", got)
+	}
+}
