@@ -98,7 +98,7 @@ func (r *reading) claudeServers(at string, n *yaml.Node) {
 		r.namedServers(at, n)
 		return
 	}
-	items, _ := r.items(at, n)
+	items := r.items(at, n)
 	for i, item := range items {
 		place := fmt.Sprintf("%s[%d]", at, i)
 		if item.Kind == yaml.MappingNode {

@@ -5,6 +5,7 @@
 //	set, _ := agentfile.Read(root, os.Getenv)     // once, at the start
 //	for _, problem := range set.Problems { ... }  // a file with a problem is not served, the others are
 //	agent, err := set.Get("reviewer", caller)     // err is the text that the model sees
+//	session, err := agentfile.Hold(state, agent)  // where agent.Session is true: one conversation at a time
 //
 // Both kinds become one type, Agent: a name, the rules for its tools, its servers, its model, the form of its answer, and
 // the text below the front matter, which is its system prompt.

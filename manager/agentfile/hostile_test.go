@@ -65,6 +65,10 @@ func TestRefusedBytes(t *testing.T) {
 		"is not YAML":                      file("a", "zzz: "+strings.Repeat("[", 20000)),
 		"more than 8192 values":            file("a", "zzz: ["+strings.Repeat("1,", 9000)+"]"),
 		"no list of keys and values":       []byte("---\n- a\n---\n"),
+		"skills: has more than 256 values": file("a", "skills: ["+strings.Repeat("x,", 257)+"]"),
+		"model: is longer than 16 KiB":     file("a", "model: "+strings.Repeat("m", 17<<10)),
+		"env: must be names of variables":  file("a", "mcp_servers: [{name: s, command: c, env: {"+variables(257)+"}}]"),
+		`has the name "LD-PRELOAD"`:        file("a", "mcp_servers: [{name: s, command: c, env: {LD-PRELOAD: x}}]"),
 		"a key that is not a word":         file("a", "[a]: b"),
 	} {
 		root := openRoot(t)
@@ -74,6 +78,14 @@ func TestRefusedBytes(t *testing.T) {
 			t.Errorf("want %q, got %v, %v", want, set.Names(), set.Problems)
 		}
 	}
+}
+
+func variables(n int) string {
+	var all strings.Builder
+	for i := range n {
+		fmt.Fprintf(&all, "V%d: x, ", i)
+	}
+	return all.String()
 }
 
 // TestOnlyRegularFiles: nothing but a regular file with one name below the project's directory describes an agent.

@@ -7,13 +7,13 @@ var jarvisKeys = map[string]reader{
 	"name":        (*reading).name,
 	"description": (*reading).description,
 	"session": func(r *reading, at string, n *yaml.Node) {
-		r.agent.Session, _ = r.truth(at, n)
+		r.agent.Session = r.truth(at, n)
 	},
 	"allowed_callers": func(r *reading, at string, n *yaml.Node) {
 		r.agent.AllowedCallers = r.list(at, n, checkCaller)
 	},
 	"timeout_ms": func(r *reading, at string, n *yaml.Node) {
-		r.agent.Timeout, _ = r.milliseconds(at, n)
+		r.agent.Timeout = r.milliseconds(at, n)
 	},
 	"permissions": func(r *reading, at string, n *yaml.Node) {
 		r.mapping(at+".", n, permissionKeys)
@@ -87,7 +87,7 @@ func (r *reading) skills(at string, n *yaml.Node) {
 	r.agent.Skills = &Skills{IncludeGlobal: true}
 	r.mapping(at+".", n, map[string]reader{
 		"include_global": func(r *reading, at string, n *yaml.Node) {
-			r.agent.Skills.IncludeGlobal, _ = r.truth(at, n)
+			r.agent.Skills.IncludeGlobal = r.truth(at, n)
 		},
 		"exclude": func(r *reading, at string, n *yaml.Node) {
 			r.agent.Skills.Exclude = r.list(at, n, checkCaller)

@@ -1,7 +1,6 @@
 package agentfile
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -88,39 +87,40 @@ func (r *reading) text(at string, n *yaml.Node) (string, bool) {
 	return "", false
 }
 
-func (r *reading) truth(at string, n *yaml.Node) (value, ok bool) {
+func (r *reading) truth(at string, n *yaml.Node) bool {
+	var value bool
 	if n.Kind != yaml.ScalarNode || n.ShortTag() != "!!bool" || n.Decode(&value) != nil {
 		r.refuse(n, at, "must be true or false")
-		return false, false
+		return false
 	}
-	return value, true
+	return value
 }
 
-func (r *reading) milliseconds(at string, n *yaml.Node) (time.Duration, bool) {
+func (r *reading) milliseconds(at string, n *yaml.Node) time.Duration {
 	value, err := strconv.ParseInt(n.Value, 10, 64)
 	if n.Kind != yaml.ScalarNode || n.ShortTag() != "!!int" || err != nil || value < 1 || value > maxTime.Milliseconds() {
 		r.refuse(n, at, "must be a whole number of milliseconds from 1 to %d", maxTime.Milliseconds())
-		return 0, false
+		return 0
 	}
-	return time.Duration(value) * time.Millisecond, true
+	return time.Duration(value) * time.Millisecond
 }
 
 // items are the values of a list.
-func (r *reading) items(at string, n *yaml.Node) ([]*yaml.Node, bool) {
+func (r *reading) items(at string, n *yaml.Node) []*yaml.Node {
 	switch {
 	case n.Kind != yaml.SequenceNode:
 		r.refuse(n, at, "must be a list, such as [one, two]")
+		return nil
 	case len(n.Content) > maxItems:
 		r.refuse(n, at, "has more than %d values", maxItems)
-	default:
-		return n.Content, true
+		return nil
 	}
-	return nil, false
+	return n.Content
 }
 
 // list reads a list of texts, each of which parse accepts. It is never nil.
 func (r *reading) list(at string, n *yaml.Node, parse func(string) error) []string {
-	items, _ := r.items(at, n)
+	items := r.items(at, n)
 	all := []string{}
 	for i, item := range items {
 		place := fmt.Sprintf("%s[%d]", at, i)
@@ -135,14 +135,6 @@ func (r *reading) list(at string, n *yaml.Node, parse func(string) error) []stri
 		all = append(all, text)
 	}
 	return all
-}
-
-// anyText accepts each text that a command can take as an argument.
-func anyText(s string) error {
-	if strings.ContainsRune(s, 0) {
-		return errors.New("holds a NUL byte")
-	}
-	return nil
 }
 
 func sortedKeys(keys map[string]reader) []string { return slices.Sorted(maps.Keys(keys)) }

@@ -14,7 +14,7 @@ var variable = regexp.MustCompile(`\$\{([A-Za-z_][A-Za-z0-9_]*)\}`)
 
 // servers reads the list of an agent.md: name, command, args, env.
 func (r *reading) servers(at string, n *yaml.Node) {
-	items, _ := r.items(at, n)
+	items := r.items(at, n)
 	for i, item := range items {
 		if item.Kind != yaml.MappingNode {
 			r.refuse(item, fmt.Sprintf("%s[%d]", at, i), `must have the keys "name" and "command"`)
@@ -38,7 +38,7 @@ func serverKeys(s *Server) map[string]reader {
 	return map[string]reader{
 		"command": func(r *reading, at string, n *yaml.Node) { s.Command = r.expandedText(at, n) },
 		"args": func(r *reading, at string, n *yaml.Node) {
-			items, _ := r.items(at, n)
+			items := r.items(at, n)
 			for i, item := range items {
 				s.Args = append(s.Args, r.expandedText(fmt.Sprintf("%s[%d]", at, i), item))
 			}
