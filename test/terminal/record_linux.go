@@ -40,7 +40,7 @@ func record(script, programs string, out io.Writer) (err error) {
 	if err := os.MkdirAll(filepath.Join(r.dir, "project"), 0o755); err != nil {
 		return err
 	}
-	if err := os.WriteFile(filepath.Join(r.dir, "project/README"), []byte("teh walls hold\n"), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(r.dir, "project/README"), []byte("teh walls hold\n"), 0o644); err != nil { //nolint:misspell // the session mends it
 		return err
 	}
 	if err := r.open(); err != nil {
