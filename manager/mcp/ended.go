@@ -104,7 +104,7 @@ func describe(r manager.Result) string {
 	case delegation.ReasonOutOfMemory:
 		return "used up its memory and was killed"
 	case delegation.ReasonWorkspaceLimit:
-		return "was ended because of what it wrote: " + refusal(r)
+		return "was ended because of what it wrote" + reasonGiven(r)
 	case delegation.ReasonBudget:
 		return fmt.Sprintf("was refused its model, whose budget is used up, and failed with exit code %d", r.ExitCode)
 	case delegation.ReasonDeadline:
@@ -122,19 +122,22 @@ func describe(r manager.Result) string {
 	case delegation.ReasonShutdown:
 		return "was ended because the watcher stopped"
 	case delegation.ReasonLost:
-		return "was lost: " + cmp.Or(refusal(r), "the host has not said why")
+		return "was lost" + reasonGiven(r)
 	case delegation.ReasonRefused:
-		return "was refused: " + refusal(r)
+		return "was refused" + reasonGiven(r)
 	case delegation.ReasonLaunchFailed:
-		return "could not be started: " + refusal(r)
+		return "could not be started" + reasonGiven(r)
 	}
 	return fmt.Sprintf("ended as %s with exit code %d", r.Status, r.ExitCode)
 }
 
-// refusal is the host's sentence.
-func refusal(r manager.Result) string {
-	if r.Error == nil {
-		return words(r.StderrTail)
+// reasonGiven is the host's sentence. Without one the end of standard error may be the child's, which has its own field.
+func reasonGiven(r manager.Result) string {
+	switch {
+	case r.Error != nil && r.Error.Text != "":
+		return ": " + words(r.Error.Text)
+	case r.StderrTail != "":
+		return "; the end of its standard error may say why"
 	}
-	return words(r.Error.Text)
+	return "; the host has not said why"
 }

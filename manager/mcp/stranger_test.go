@@ -63,6 +63,29 @@ func TestAStrangersTextStaysInItsFields(t *testing.T) {
 	}
 }
 
+// TestAnEndWithoutTheHostsSentence: where a response has no error, the end of standard error is the child's, and not the host's reason.
+func TestAnEndWithoutTheHostsSentence(t *testing.T) {
+	for _, reason := range []delegation.Reason{
+		delegation.ReasonLost, delegation.ReasonWorkspaceLimit, delegation.ReasonRefused, delegation.ReasonLaunchFailed, delegation.ReasonShutdown,
+	} {
+		t.Run(string(reason), func(t *testing.T) {
+			s := newStage(t)
+			s.beat(nil)
+			p := s.serve(Options{})
+			p.tool("delegate", `{"tasks":[{"id":"a","task":"x"}]}`)
+			s.end("a", delegation.Response{Status: delegation.StatusError, Reason: reason, ExitCode: -1, StderrTail: lie}, "")
+			for _, call := range []string{`wait`, `read`} {
+				r := p.tool(call, map[string]string{"wait": `{}`, "read": `{"id":"a"}`}[call])
+				if call == "wait" && !strings.Contains(string(r.Struct), `"untrusted_stderr_end"`) {
+					t.Errorf("%s does not show the end of standard error: %s", call, r.Struct)
+				}
+				wantApart(t, call, r.Struct)
+				wantBehindBars(t, call, r.Content[0].Text)
+			}
+		})
+	}
+}
+
 // TestAReasonThatNamesAnotherPath keeps that path apart too: the child has chosen it.
 func TestAReasonThatNamesAnotherPath(t *testing.T) {
 	s := newStage(t)
