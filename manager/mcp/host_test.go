@@ -132,10 +132,10 @@ func (s *stage) hears(id string, refused delegation.RefusedInput) {
 	}()
 }
 
-// asks has a run's agent ask its first question.
+// asks has a run's agent ask its first question, unless q has another number.
 func (s *stage) asks(id string, q delegation.PendingApproval) {
 	s.Helper()
-	q.Approval, q.Digest, q.AskedAt, q.ExpiresAt = 1, strings.Repeat("ab", 32), time.Now(), time.Now()
+	q.Approval, q.Digest, q.AskedAt, q.ExpiresAt = max(1, q.Approval), strings.Repeat("ab", 32), time.Now(), time.Now()
 	s.status(id, delegation.RunStatus{State: delegation.StateWaiting, RunningSince: time.Now(), Approvals: []delegation.PendingApproval{q}})
 }
 
@@ -196,10 +196,15 @@ func (s *stage) do(verb string, args []string) {
 		})
 	case "hears": // ID, and where the host turns it down, CODE TEXT HINT: what is sent next
 		s.hears(arg(0), delegation.RefusedInput{Code: delegation.Code(arg(1)), Text: arg(2), Hint: arg(3)})
-	case "asks": // ID TOOL ARGUMENTS [DECIDED-BY]
+	case "asks": // ID TOOL ARGUMENTS [DECIDED-BY [NUMBER]]
 		q := delegation.PendingApproval{Tool: arg(1), Arguments: arg(2)}
 		if arg(3) != "" {
 			q.DecidedBy = []string{arg(3)}
+		}
+		if arg(4) != "" {
+			n, err := strconv.Atoi(arg(4))
+			s.check(err)
+			q.Approval = n
 		}
 		s.asks(arg(0), q)
 	case "queued":

@@ -34,6 +34,7 @@ type Server struct {
 	set      toolSet
 	protocol *sdk.Server
 	children children
+	asked    asked
 	listing  listing
 	budgets  budgets
 	waits    chan struct{} // a place for each wait that is under way

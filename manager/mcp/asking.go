@@ -1,0 +1,116 @@
+package mcp
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"torno/delegation"
+)
+
+// asked remembers the questions of subagents that a wait has brought to the client. Each question ends one wait early; later waits go on
+// beside it, so that a model that does not decide does not call in a circle.
+type asked struct {
+	mu    sync.Mutex
+	told  map[questionKey]bool
+	order []questionKey // of told, the oldest first
+}
+
+// questionKey tells a question from all others.
+type questionKey struct {
+	request  string
+	approval int
+	digest   string
+}
+
+// maxAskedKept bounds what asked remembers: many times what the subagents of one wait can ask at once.
+const maxAskedKept = 16 * maxWaited * maxQuestions
+
+// untold are the questions of a run, of those that an answer shows, that the client was not told of.
+func (a *asked) untold(request string, waiting []delegation.PendingApproval) (keys []questionKey) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, q := range waiting[:min(len(waiting), maxQuestions)] {
+		key := questionKey{request, q.Approval, q.Digest}
+		if !a.told[key] {
+			keys = append(keys, key)
+		}
+	}
+	return keys
+}
+
+// note remembers questions that go out to the client.
+func (a *asked) note(keys []questionKey) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.told == nil {
+		a.told = map[questionKey]bool{}
+	}
+	for _, key := range keys {
+		if a.told[key] {
+			continue
+		}
+		a.told[key], a.order = true, append(a.order, key)
+		if len(a.order) > maxAskedKept {
+			delete(a.told, a.order[0])
+			a.order = a.order[1:]
+		}
+	}
+}
+
+// keysOf are the questions that an answer shows of a run.
+func keysOf(request string, shown []question) (keys []questionKey) {
+	for _, q := range shown {
+		keys = append(keys, questionKey{request, q.Approval, q.Digest})
+	}
+	return keys
+}
+
+// nextDecision is the next step where subagents wait for a decision, or "" where none does.
+func nextDecision(waiting []standing) string {
+	var ours, operators, unseen []string
+	for _, one := range waiting {
+		forUs := slices.ContainsFunc(one.Asks, question.forParent)
+		switch {
+		case forUs:
+			ours = append(ours, one.ID)
+		case len(one.Asks) > 0:
+			operators = append(operators, one.ID)
+		}
+		if one.AsksMore {
+			unseen = append(unseen, one.ID)
+		}
+	}
+	var steps []string
+	if len(ours) > 0 {
+		steps = append(steps, "judge what "+namesOf(ours)+" would do, and decide it with approve")
+	}
+	if len(unseen) > 0 {
+		steps = append(steps, "look with status, and one id alone, at what else waits of "+namesOf(unseen)+", and decide it with approve")
+	}
+	if len(operators) > 0 {
+		steps = append(steps, "tell the user that the operator decides on the host, with watcher approve or watcher deny, what "+namesOf(operators)+" would do")
+	}
+	if len(steps) == 0 {
+		return ""
+	}
+	return strings.Join(append(steps, "call wait again"), "; ")
+}
+
+// forParent says whether the parent may decide a question.
+func (q question) forParent() bool {
+	return len(q.DecidedBy) == 0 || slices.Contains(q.DecidedBy, "parent")
+}
+
+// maxAskersNamed bounds the next step of a wait; the list of subagents above it has the others.
+const maxAskersNamed = 8
+
+// namesOf lists ids, and says that there are more.
+func namesOf(ids []string) string {
+	named := strings.Join(ids[:min(len(ids), maxAskersNamed)], ", ")
+	if more := len(ids) - maxAskersNamed; more > 0 {
+		return fmt.Sprintf("%s and %d more", named, more)
+	}
+	return named
+}
