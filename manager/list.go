@@ -34,9 +34,11 @@ type Item struct {
 	Deadline     time.Time
 
 	Approvals []delegation.PendingApproval // the agent's questions that wait
+
+	subagent delegation.SubagentID
 }
 
-// Listing is the subagents whose result was not taken yet, oldest first.
+// Listing is the subagents whose result was not taken yet, oldest first. Listings share what their items point to, so it must not be changed.
 type Listing struct {
 	Items []Item
 	More  bool // there are more than MaxItems
@@ -46,16 +48,17 @@ type Listing struct {
 var errEnough = errors.New("enough")
 
 // List reads the outbox's request files and what belongs to them. It leaves out a request that is not readable: the host
-// responds to it, and no run of it can be waited for.
+// responds to it, and no run of it can be waited for. A file that the last listing has read is read again only if it may have changed.
 func (m *Manager) List(ctx context.Context) (Listing, error) {
 	var list Listing
 	limit := m.requestLimit()
+	before, now := m.lookedBefore(), map[string]looked{}
 	err := m.dir.Names(ctx, 256, func(names []string) error {
 		for _, name := range names {
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}
-			item, ok := m.item(name, limit)
+			found, ok := m.look(name, limit, before[name])
 			if !ok {
 				continue
 			}
@@ -63,13 +66,15 @@ func (m *Manager) List(ctx context.Context) (Listing, error) {
 				list.More = true
 				return errEnough
 			}
-			list.Items = append(list.Items, item)
+			now[name] = found
+			list.Items = append(list.Items, found.item())
 		}
 		return nil
 	})
 	if err != nil && !errors.Is(err, errEnough) {
 		return Listing{}, err
 	}
+	m.looked.Store(&now)
 	slices.SortFunc(list.Items, func(a, b Item) int {
 		if c := a.CreatedAt.Compare(b.CreatedAt); c != 0 {
 			return c
@@ -88,38 +93,28 @@ func (m *Manager) requestLimit() int64 {
 	return usualRequest
 }
 
-// item reads everything about the subagent that the name of a request file names.
-func (m *Manager) item(name string, limit int64) (Item, bool) {
-	kind, id := delegation.ParseName(name)
-	if kind != delegation.KindRequest {
-		return Item{}, false
+// lookedBefore is what the last listing has read, by the names of the request files.
+func (m *Manager) lookedBefore() map[string]looked {
+	if last := m.looked.Load(); last != nil {
+		return *last
 	}
-	data, stamp, err := m.read(name, limit)
-	if err != nil {
-		return Item{}, false
-	}
+	return nil
+}
+
+// asked is what a request file says of the subagent that its name names.
+func (m *Manager) asked(id string, data []byte) (Item, error) {
 	req, err := delegation.DecodeRequest(data)
-	if err != nil || req.SubagentID.String() != id {
-		return Item{}, false
+	if err != nil {
+		return Item{}, err
+	}
+	if req.SubagentID.String() != id {
+		return Item{}, errors.New("the request is of another subagent")
 	}
 	run := m.runOf(req)
-	item := Item{
-		SubagentID: id, RequestID: run.RequestID(),
-		Task: beginning(req.Task, 100), Workspace: run.workspace, Timeout: run.timeout, CreatedAt: req.CreatedAt,
-	}
-	if item.CreatedAt.IsZero() {
-		item.CreatedAt = stamp.ModTime
-	}
-	if status, ok := run.status(); ok {
-		item.State, item.Reason, item.Position = status.State, status.Reason, status.Position
-		item.ParentID, item.Depth = status.ParentID, status.Depth
-		item.RunningSince, item.Deadline, item.Approvals = status.RunningSince, status.Deadline, status.Approvals
-	}
-	if response, _ := run.response(); response != nil {
-		item.State, item.Approvals = delegation.StateEnded, nil
-		item.Status, item.Reason, item.ExitCode, item.Usage = response.Status, response.Reason, response.ExitCode, response.Usage
-	}
-	return item, true
+	return Item{
+		SubagentID: id, RequestID: run.RequestID(), subagent: req.SubagentID,
+		Task: strings.Clone(beginning(req.Task, 100)), Workspace: run.workspace, Timeout: run.timeout, CreatedAt: req.CreatedAt,
+	}, nil
 }
 
 // beginning is the first n characters of a text.

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"time"
 
 	"torno/delegation"
@@ -43,6 +44,7 @@ type Manager struct {
 	answerMax int64
 	log       *slog.Logger
 	hints     *hints
+	looked    atomic.Pointer[map[string]looked] // by the last listing; no map in it is changed
 }
 
 // New opens an outbox, which must exist: it is the host's to make.

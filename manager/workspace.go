@@ -161,7 +161,12 @@ func (m *Manager) Find(id string) (Item, bool) {
 	if err != nil {
 		return Item{}, false
 	}
-	return m.item(delegation.RequestName(subagent), m.requestLimit())
+	name := delegation.RequestName(subagent)
+	found, ok := m.look(name, m.requestLimit(), m.lookedBefore()[name])
+	if !ok {
+		return Item{}, false
+	}
+	return found.item(), true
 }
 
 // dropWorkspace takes a default workspace away again that no child was given.
