@@ -145,8 +145,10 @@ func sizeInJSON(text string) int {
 
 // words is a text of the host's or of this side's that may quote a stranger: one line, bounded.
 func words(text string) string {
-	return quoteAll(strings.NewReplacer("\r\n", " ", "\n", " ", "\t", " ").Replace(text), maxWords).text
+	return quoteAll(onOneLine.Replace(text), maxWords).text
 }
+
+var onOneLine = strings.NewReplacer("\r\n", " ", "\n", " ", "\t", " ")
 
 // maxWords bounds what the host says in one sentence.
 const maxWords = 1000

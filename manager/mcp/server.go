@@ -22,7 +22,7 @@ type Options struct {
 	Set     string // the tools; by default "torno"
 	Env     func(string) string
 	Budgets Budgets
-	Fresh   time.Duration // how old a listing of the children may be; 50 ms by default, below zero not at all
+	Fresh   time.Duration // how old an answer about all children may be; 50 ms by default, below zero not at all
 	Log     *slog.Logger
 }
 

@@ -154,25 +154,7 @@ func status(ctx context.Context, s *Server, in statusInput) (answer, error) {
 	if len(in.IDs) > 0 {
 		return s.statusOf(in.IDs)
 	}
-	list, err := s.list(ctx)
-	if err != nil {
-		return nil, err
-	}
-	now := s.budgets.of(list.Items)
-	said := stateOf{Subagents: []standing{}, Counts: map[string]int{}, Budget: &now, More: list.More}
-	for i := range list.Items {
-		said.Counts[cmp.Or(string(list.Items[i].State), "asked for")]++
-	}
-	// The newest are the ones that matter, where there are too many.
-	if extra := len(list.Items) - maxListed; extra > 0 {
-		said.More, list.Items = true, list.Items[extra:]
-	}
-	for i := range list.Items {
-		said.Subagents = append(said.Subagents, s.standingOf(list.Items[i]))
-	}
-	said.finish()
-	s.addHost(&said)
-	return said, nil
+	return s.overview(ctx)
 }
 
 // statusOf is about single subagents. One that is not there has its trouble beside it.

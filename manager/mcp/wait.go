@@ -264,7 +264,7 @@ func (a *awaited) wait(ctx context.Context, share int, tell func(manager.WaitUpd
 
 // report says how it stands, and notes which results go out.
 func (w *waiting) report() (answer, error) {
-	w.s.changed() // a child that is said to have ended runs in no later listing
+	defer w.s.changed() // a child that is said to have ended runs in no later listing
 	said := waited{Ended: []outcome{}, Waiting: []standing{}}
 	var failed error
 	for _, one := range w.all {
