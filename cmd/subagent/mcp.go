@@ -10,6 +10,7 @@ import (
 
 	"torno/internal/cli"
 	"torno/manager/mcp"
+	"torno/manager/mcp/stakpak"
 )
 
 // mcpOptions say how a model is served.
@@ -20,7 +21,7 @@ type mcpOptions struct {
 }
 
 func (c *app) mcpCommand() cli.Command {
-	var o mcpOptions
+	o := mcpOptions{Options: mcp.Options{Sets: []mcp.Set{stakpak.Set()}}}
 	return cli.Command{
 		Name: "mcp", Brief: "serve a model: delegate, wait, read and apply as tools",
 		About: `
@@ -33,7 +34,7 @@ or one that is printed once. docs/MCP.md has the tools.`,
 			"subagent mcp --http 127.0.0.1:8765 --token-file ~/.torno-token",
 		},
 		Options: []cli.Option{
-			{Name: "tools", Value: "SET", Help: "which tools: " + strings.Join(mcp.SetNames(), ", "), Set: cli.Text(&o.Set)},
+			{Name: "tools", Value: "SET", Help: "which tools: " + strings.Join(append(mcp.SetNames(), stakpak.Name), ", "), Set: cli.Text(&o.Set)},
 			{Name: "http", Value: "ADDRESS", Help: "serve on a port of the loopback, such as 127.0.0.1:0", Set: cli.Text(&o.address)},
 			{Name: "token-file", Value: "FILE", Help: "with --http: the token; the file is made where it does not exist", Set: cli.Text(&o.token)},
 			{Name: "parent", Value: "ID", Help: "the subagent for whose run children are: they end with it; another word is kept for the records", Set: cli.Text(&o.Budgets.Parent)},

@@ -132,6 +132,45 @@ func (s *stage) hears(id string, refused delegation.RefusedInput) {
 	}()
 }
 
+// cancels ends a run once its parent asks for that.
+func (s *stage) cancels(id string) {
+	s.Helper()
+	r := s.request(id)
+	asked := func() bool {
+		_, err := s.dir.Stat(delegation.CancelRequestName(r.SubagentID, r.RequestID))
+		return err == nil
+	}
+	done := make(chan struct{})
+	s.Cleanup(func() { <-done })
+	go func() {
+		defer close(done)
+		tick := time.NewTicker(time.Millisecond)
+		defer tick.Stop()
+		for !asked() {
+			select {
+			case <-tick.C:
+			case <-s.Context().Done():
+				return
+			}
+		}
+		s.end(id, delegation.Response{Status: delegation.StatusCancelled, Reason: delegation.ReasonCancelled, ExitCode: 130}, "")
+	}()
+}
+
+// sent is what an input says that decides a question.
+func (s *stage) sent(idAndNumber string) string {
+	s.Helper()
+	id, number, _ := strings.Cut(idAndNumber, " ")
+	n, err := strconv.Atoi(number)
+	s.check(err)
+	r := s.request(id)
+	data, _, err := s.dir.Read(delegation.InputName(r.SubagentID, r.RequestID, n), 1<<20)
+	s.check(err)
+	in, err := delegation.DecodeInput(data, r.SubagentID, r.RequestID, n)
+	s.check(err)
+	return fmt.Sprintf("  %s %d %s %q\n", in.Kind, in.Approval, in.Decision, in.Text)
+}
+
 // asks has a run's agent ask its first question, unless q has another number.
 func (s *stage) asks(id string, q delegation.PendingApproval) {
 	s.Helper()
@@ -190,6 +229,13 @@ func (s *stage) do(verb string, args []string) {
 			if arg(0) == "offers" {
 				b.Features = append(b.Features, args[1:]...)
 			}
+			switch arg(0) {
+			case "shell": // and no agent
+				b.Profiles = b.Profiles[:1]
+			case "asking": // agents that ask, with everything that a watcher may offer
+				b.Profiles = append(b.Profiles, delegation.ProfileOffer{Name: "careful", Agent: "claude", Approvals: true}, delegation.ProfileOffer{Name: "team", Agent: "massgen"})
+				b.Features = append(b.Features, delegation.FeatureInput, delegation.FeatureApprovals, delegation.FeatureSessions)
+			}
 			if arg(0) == "old" {
 				b.BeatAt, b.HeartbeatSeconds = time.Now().Add(-time.Hour), 1
 			}
@@ -217,6 +263,8 @@ func (s *stage) do(verb string, args []string) {
 		s.event(arg(0), delegation.Event{Type: delegation.EventStdout, Text: arg(1)})
 	case "calls":
 		s.event(arg(0), delegation.Event{Type: delegation.EventToolCall, Tool: &delegation.Tool{Name: arg(1), Input: []byte(`{"command":"ls"}`)}})
+	case "cancels": // ID: it ends when it is asked to
+		s.cancels(arg(0))
 	case "writes":
 		s.write(arg(0), arg(1), arg(2))
 	case "ends": // ID STATUS REASON EXIT [ANSWER] [STDERR]
@@ -245,7 +293,7 @@ func (s *stage) do(verb string, args []string) {
 		path := filepath.Join(s.origin, arg(0))
 		s.check(os.MkdirAll(filepath.Dir(path), 0o755))
 		s.check(os.WriteFile(path, []byte(arg(1)), 0o644))
-	case "outbox", "asked":
+	case "outbox", "asked", "sent":
 		s.Fatal(verb, " prints, and is the transcript's")
 	default:
 		s.Fatalf("the host knows no %q", verb)

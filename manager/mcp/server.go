@@ -20,6 +20,7 @@ import (
 // Options are all optional but Env.
 type Options struct {
 	Set     string // the tools; by default "torno"
+	Sets    []Set  // those of other packages, from which Set may choose
 	Env     func(string) string
 	Budgets Budgets
 	Fresh   time.Duration // how old an answer about all children may be; 50 ms by default, below zero not at all
@@ -45,7 +46,7 @@ type Server struct {
 
 // New makes a server for the outbox of a manager, which stays the caller's.
 func New(m *manager.Manager, o Options) (*Server, error) {
-	set, err := setOf(cmp.Or(o.Set, "torno"))
+	set, err := setOf(cmp.Or(o.Set, "torno"), o.Sets)
 	if err != nil {
 		return nil, err
 	}
@@ -73,7 +74,7 @@ func private(_ context.Context, _ sdk.Request, c *sdk.Cacheable) { c.CacheScope 
 
 func (s *Server) addTool(t *tool) {
 	s.protocol.AddTool(t.describe(), func(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-		return t.run(ctx, s, r.Params.Arguments), nil
+		return t.run(withMeta(ctx, r.Params.Meta), s, r.Params.Arguments), nil
 	})
 }
 

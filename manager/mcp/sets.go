@@ -15,7 +15,7 @@ type toolSet struct {
 	prompts      []prompt
 }
 
-// sets are all of them. A new one is a row here.
+// sets are those of this package. Those of other packages are in Options.
 var sets = []toolSet{
 	{name: "torno", instructions: tornoInstructions, tools: torno, prompts: tornoPrompts},
 }
@@ -26,7 +26,7 @@ var torno = []tool{delegateTool, waitTool, statusTool, readTool, sendTool, conti
 //go:embed instructions.md
 var tornoInstructions string
 
-// SetNames are the names of the sets.
+// SetNames are the names of the sets of this package.
 func SetNames() []string {
 	names := make([]string, len(sets))
 	for i := range sets {
@@ -35,13 +35,21 @@ func SetNames() []string {
 	return names
 }
 
-func setOf(name string) (toolSet, error) {
+// setOf finds a set by its name, among our own and those of other packages.
+func setOf(name string, others []Set) (toolSet, error) {
 	for _, set := range sets {
 		if set.name == name {
 			return set, nil
 		}
 	}
-	return toolSet{}, fmt.Errorf("there is no set of tools called %.100q; there is: %s", name, strings.Join(SetNames(), ", "))
+	names := SetNames()
+	for _, set := range others {
+		if set.Name == name {
+			return set.adopt(), nil
+		}
+		names = append(names, set.Name)
+	}
+	return toolSet{}, fmt.Errorf("there is no set of tools called %.100q; there is: %s", name, strings.Join(names, ", "))
 }
 
 // find returns a tool by its name, or nil.

@@ -113,6 +113,9 @@ func (t *tool) run(ctx context.Context, s *Server, raw json.RawMessage) *sdk.Cal
 	if err != nil {
 		return s.trouble(err).result()
 	}
+	if page, ok := a.(*Page); ok {
+		return page.result()
+	}
 	return &sdk.CallToolResult{StructuredContent: a, Content: []sdk.Content{&sdk.TextContent{Text: a.say()}}}
 }
 

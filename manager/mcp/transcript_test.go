@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -21,12 +22,16 @@ var update = flag.Bool("update", false, "write the transcripts anew")
 //
 //	> TOOL ARGUMENTS     the model calls a tool
 //	! LINE               the client writes a line as it is
-//	$ VERB ARG…          the host does something, see stage.do; "$ outbox" lists its files, "$ asked ID" a request
+//	$ VERB ARG…          the host does something, see stage.do; "$ outbox" lists its files, "$ asked ID" a request, "$ sent ID N" an input
 //	@ BUDGETS            the server begins anew with budgets, as JSON
 //
 // All else is what came of it, with what differs each time taken out. go test -run Transcripts -update writes it anew.
-func TestTranscripts(t *testing.T) {
-	all, err := filepath.Glob("testdata/*.txtar")
+func TestTranscripts(t *testing.T) { Transcripts(t, "testdata", Options{}) }
+
+// Transcripts plays the transcripts of a directory, with the tools that the options choose.
+func Transcripts(t *testing.T, dir string, o Options) {
+	o.Fresh = -1
+	all, err := filepath.Glob(filepath.Join(dir, "*.txtar"))
 	if err != nil || len(all) == 0 {
 		t.Fatal("there are no transcripts:", err)
 	}
@@ -38,7 +43,7 @@ func TestTranscripts(t *testing.T) {
 				t.Fatal("a transcript is one file:", err)
 			}
 			was := archive.Files[0].Data
-			is := play(newStage(t), was)
+			is := play(newStage(t), was, o)
 			if *update {
 				archive.Files[0].Data = is
 				if err := os.WriteFile(path, txtar.Format(archive), 0o644); err != nil {
@@ -51,8 +56,9 @@ func TestTranscripts(t *testing.T) {
 	}
 }
 
-func play(s *stage, transcript []byte) []byte {
+func play(s *stage, transcript []byte, base Options) []byte {
 	s.Helper()
+	var tasks taskNames
 	var out bytes.Buffer
 	var p *peer
 	for line := range strings.Lines(string(transcript)) {
@@ -62,10 +68,11 @@ func play(s *stage, transcript []byte) []byte {
 		out.WriteString(line)
 		kind, rest, _ := strings.Cut(strings.TrimRight(line, "\n"), " ")
 		rest = strings.NewReplacer("$ORIGIN", s.origin, "$OUTBOX", s.path).Replace(rest)
+		rest = tasks.put(rest)
 		var came string
 		switch word, more, _ := strings.Cut(rest, " "); kind {
 		case "@":
-			o := Options{Fresh: -1}
+			o := base
 			s.check(json.Unmarshal([]byte(rest), &o.Budgets))
 			p = s.serve(o)
 		case "$":
@@ -74,24 +81,50 @@ func play(s *stage, transcript []byte) []byte {
 				came = s.files() + "\n"
 			case "asked":
 				came = s.asked(more)
+			case "sent":
+				came = s.sent(more)
 			default:
 				s.do(word, fields(more))
 			}
 		case ">":
 			if p == nil {
-				p = s.serve(Options{Fresh: -1})
+				p = s.serve(base)
 			}
 			came = shown(p.tool(word, expand(more)))
 		case "!":
 			if p == nil {
-				p = s.serve(Options{Fresh: -1})
+				p = s.serve(base)
 			}
 			p.send(expand(rest))
 			came = shownRaw(p.hear())
 		}
-		out.WriteString(s.normal(came))
+		out.WriteString(s.normal(tasks.take(came)))
 	}
 	return out.Bytes()
+}
+
+// taskNames are the ids that tools chose for tasks, in their order. A transcript calls them $TASK1, $TASK2….
+type taskNames []string
+
+// take writes the names for the ids, and finds new ids.
+func (n *taskNames) take(text string) string {
+	for _, found := range taskID.FindAllStringSubmatch(text, -1) {
+		if !slices.Contains(*n, found[1]) {
+			*n = append(*n, found[1])
+		}
+	}
+	for i, id := range *n {
+		text = strings.ReplaceAll(text, id, fmt.Sprintf("$TASK%d", i+1))
+	}
+	return text
+}
+
+// put writes the ids for the names.
+func (n taskNames) put(text string) string {
+	for i, id := range n {
+		text = strings.ReplaceAll(text, fmt.Sprintf("$TASK%d", i+1), id)
+	}
+	return text
 }
 
 // fields are words, or texts in quotes.
@@ -126,6 +159,9 @@ func shown(r said) string {
 			b.WriteString("  text  " + strings.TrimRight(line, "\n") + "\n")
 		}
 	}
+	if r.Struct == nil {
+		return b.String()
+	}
 	return b.String() + "  json  " + string(r.Struct) + "\n"
 }
 
@@ -142,6 +178,9 @@ var (
 	since     = regexp.MustCompile(` for \d+ s\b|"running_seconds":\d+,`)
 	sizes     = regexp.MustCompile(`request is \d+ bytes`)
 	versionOf = regexp.MustCompile(`"version":"[^"]*"`)
+	taskID    = regexp.MustCompile(`Task ID: ([a-z0-9]{6})\b`)
+	clocks    = regexp.MustCompile(`\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC|\[\d\d:\d\d:\d\d\]`)
+	spans     = regexp.MustCompile(`\b\d+\.\d\d?s\b`)
 	times     = regexp.MustCompile(`\d{4}-\d\d-\d\dT[0-9:.]+(Z|[+-]\d\d:\d\d)`)
 )
 
@@ -153,7 +192,7 @@ func (s *stage) normal(text string) string {
 	for _, r := range []struct {
 		what *regexp.Regexp
 		with string
-	}{{hash, "HASH"}, {random, "sub_RANDOM"}, {versionOf, `"version":"VERSION"`}, {times, "TIME"}, {since, ""}, {sizes, "request is N bytes"}} {
+	}{{hash, "HASH"}, {random, "sub_RANDOM"}, {versionOf, `"version":"VERSION"`}, {times, "TIME"}, {clocks, "TIME"}, {spans, "N.NNs"}, {since, ""}, {sizes, "request is N bytes"}} {
 		text = r.what.ReplaceAllString(text, r.with)
 	}
 	return text

@@ -41,6 +41,7 @@ var rooms = map[string]room{
 	"manager/agentfile":        {ours: []string{"internal/beneath", "manager/answerschema"}, theirs: []string{yaml}},
 	"manager/answerschema":     {theirs: []string{"github.com/google/jsonschema-go/jsonschema"}},
 	"manager/mcp":              {ours: []string{"delegation", "manager", "manager/patch", "internal/beneath"}, theirs: []string{mcpLibrary}},
+	"manager/mcp/stakpak":      {ours: []string{"delegation", "manager", "manager/mcp"}},
 	"internal/beneath":         {ours: []string{"delegation"}},
 	"sandbox":                  {ours: []string{"delegation", "internal/boot"}},
 	"sandbox/compile":          {ours: []string{"delegation", "sandbox", "internal/massgen", "internal/runfile"}},
@@ -208,7 +209,7 @@ var rooms = map[string]room{
 	},
 	"cmd/sandbox-keeper": {ours: []string{"sandbox/gvisor/keeper"}},
 	"cmd/sandbox-init":   {ours: []string{"internal/initproc"}},
-	"cmd/subagent":       {ours: []string{"delegation", "manager", "manager/mcp", "manager/patch", "internal/cli"}},
+	"cmd/subagent":       {ours: []string{"delegation", "manager", "manager/mcp", "manager/mcp/stakpak", "manager/patch", "internal/cli"}},
 	"cmd/watcher": {
 		ours: []string{
 			"delegation", "sandbox", "sandbox/compile", "sandbox/launchers", "watcher", "configs", "internal/agent/installed", "internal/cli", "internal/control", "internal/doctor",
@@ -296,7 +297,7 @@ var clients = []client{
 	{
 		program: "cmd/subagent",
 		systems: []string{"linux", "darwin"},
-		ours:    append([]string{"cmd/subagent", "delegation", "manager", "manager/mcp", "manager/patch", "internal/beneath", "internal/cli", "internal/inode"}, leaves...),
+		ours:    append([]string{"cmd/subagent", "delegation", "manager", "manager/mcp", "manager/mcp/stakpak", "manager/patch", "internal/beneath", "internal/cli", "internal/inode"}, leaves...),
 		theirs: []string{
 			"golang.org/x/sys/...", "github.com/google/renameio/v2/...", fsnotify + "/...", textDiff, "golang.org/x/text/unicode/norm", "golang.org/x/text/transform",
 			// What the library of the Model Context Protocol brings along: schemas, JSON, templates of addresses, and its client's login.

@@ -1,0 +1,219 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"torno/delegation"
+	"torno/manager"
+)
+
+// Desk is what a tool of a Set may do. It keeps what holds for our own tools: the budgets, the bounded waits, and that a result stays in the
+// outbox until the client has it.
+type Desk struct{ s *Server }
+
+// Task is a child that a set asks for.
+type Task struct {
+	ID, Text       string
+	Profile, Model string
+	Timeout        time.Duration
+}
+
+// Begun is a child that was asked for.
+type Begun struct {
+	Child
+	Warnings []string // in our own words
+}
+
+// Start asks for a new child. Where a subagent of that name has been here before, the error is manager.ErrWorkspaceThere or
+// manager.ErrOutstanding.
+func (d *Desk) Start(ctx context.Context, task Task) (Begun, error) {
+	return d.begin(ctx, task, func(ctx context.Context, o manager.SpawnOptions) (*manager.Run, error) {
+		o.Fill = func(context.Context, manager.NewWorkspace) error { return nil } // to fill nothing still wants a new workspace
+		return d.s.m.Spawn(ctx, o)
+	})
+}
+
+// Continue has a child that has ended go on with its conversation.
+func (d *Desk) Continue(ctx context.Context, task Task) (Begun, error) {
+	return d.begin(ctx, task, d.s.m.Continue)
+}
+
+func (d *Desk) begin(ctx context.Context, task Task, ask asking) (begun Begun, err error) {
+	_, leave, err := d.s.budgets.enter(ctx, d.s, 1)
+	if err != nil {
+		return begun, err
+	}
+	defer leave()
+	in := taskInput{ID: task.ID, Task: task.Text, Profile: task.Profile, Model: task.Model}
+	if task.Timeout > 0 {
+		seconds := int(task.Timeout / time.Second)
+		in.Seconds = &seconds
+	}
+	one, err := d.s.start(ctx, in, ask)
+	if err != nil {
+		return begun, err
+	}
+	begun.Warnings = one.Warnings
+	begun.Child, err = d.Find(one.ID)
+	return begun, err
+}
+
+// Child is where a child stands.
+type Child struct {
+	manager.Item
+	Result *manager.Result // when it has ended
+	Taken  bool            // of a result that the client has, the copy
+}
+
+// Find looks at one child. The error of a child that there is not is manager.ErrNoRun.
+func (d *Desk) Find(id string) (Child, error) {
+	if item, there := d.s.m.Find(id); there {
+		return d.complete(item)
+	}
+	kept, err := d.s.m.Taken(id)
+	if err != nil {
+		return Child{}, fmt.Errorf("%s: %w", words(id), manager.ErrNoRun)
+	}
+	return Child{Result: &kept, Taken: true, Item: manager.Item{
+		SubagentID: kept.SubagentID, RequestID: kept.RequestID, State: delegation.StateEnded, Status: kept.Status, Reason: kept.Reason,
+		ExitCode: kept.ExitCode, Usage: kept.Usage, Workspace: kept.Workspace, CreatedAt: kept.StartedAt,
+	}}, nil
+}
+
+// complete adds the result of a child that has ended.
+func (d *Desk) complete(item manager.Item) (Child, error) {
+	child := Child{Item: item}
+	if item.State != delegation.StateEnded {
+		return child, nil
+	}
+	run, err := d.s.m.Attach(item.SubagentID)
+	if err != nil {
+		return child, err
+	}
+	result, err := ended(run)
+	if err != nil {
+		return child, err
+	}
+	child.Result = &result
+	return child, nil
+}
+
+// List is the children whose results are in the outbox, oldest first, without those results.
+func (d *Desk) List(ctx context.Context) (manager.Listing, error) { return d.s.list(ctx) }
+
+// Told notes that the result of a child goes out to the client with this answer.
+func (d *Desk) Told(child Child) {
+	if child.Result == nil || child.Taken {
+		return
+	}
+	d.s.changed()
+	d.s.budgets.count(child.RequestID, child.Usage)
+	for _, old := range d.s.children.told(child.SubagentID, child.RequestID) {
+		if err := d.s.release(old); err != nil {
+			d.s.log.Warn("a result that the client has stays in the outbox", "subagent", old.id, "error", err)
+		}
+	}
+}
+
+// How says in words how a child ended.
+func (d *Desk) How(child Child) string { return describe(*child.Result) }
+
+// Watcher is what serves the outbox and what it offers; the error says that none does.
+func (d *Desk) Watcher() (delegation.Heartbeat, error) { return d.s.m.Serving() }
+
+// MaxWait is the longest that a call may wait.
+const MaxWait = maxWaitSeconds * time.Second
+
+// Waiting takes a place among the calls that wait, for at most so long, until done. The context ends with the client's input, too.
+func (d *Desk) Waiting(ctx context.Context, limit time.Duration) (_ context.Context, done func(), err error) {
+	leave, err := d.s.enterWait()
+	if err != nil {
+		return nil, nil, err
+	}
+	ctx, stop := d.s.whileListening(ctx)
+	ctx, cancel := context.WithTimeoutCause(ctx, min(limit, MaxWait), errNotEnded)
+	return ctx, func() { cancel(); stop(); leave() }, nil
+}
+
+// TimeIsUp says whether a wait ended because its time was up, and not its client.
+func TimeIsUp(ctx context.Context) bool { return errors.Is(context.Cause(ctx), errNotEnded) }
+
+// Settle waits until a child has ended, or asks what is not decided.
+func (d *Desk) Settle(ctx context.Context, id string) error {
+	asks := errors.New("it asks something")
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	err := d.end(ctx, id, func(now manager.WaitUpdate) {
+		if len(now.Approvals) > 0 {
+			cancel(asks)
+		}
+	})
+	if errors.Is(context.Cause(ctx), asks) {
+		return nil
+	}
+	return err
+}
+
+// End waits until a child has ended.
+func (d *Desk) End(ctx context.Context, id string) error { return d.end(ctx, id, nil) }
+
+func (d *Desk) end(ctx context.Context, id string, tell func(manager.WaitUpdate)) error {
+	run, err := d.s.m.Attach(id)
+	if err == nil {
+		_, err = run.WaitWithUpdates(ctx, tell)
+		return err
+	}
+	if _, missing := d.s.m.Taken(id); missing == nil {
+		return nil
+	}
+	return err
+}
+
+// Decide decides a question of a child's agent as it was seen. The error manager.ErrNotYet says that the host has not got it yet.
+func (d *Desk) Decide(ctx context.Context, id string, seen delegation.PendingApproval, as delegation.Decision, why string) error {
+	run, err := d.s.attachLive(id)
+	if err != nil {
+		return err
+	}
+	defer d.s.changed()
+	return run.Decide(ctx, seen, as, why)
+}
+
+// Send says something to a child's agent. The error manager.ErrNotYet says that the agent has not got it yet.
+func (d *Desk) Send(ctx context.Context, id, text string) error {
+	run, err := d.s.attachLive(id)
+	if err != nil {
+		return err
+	}
+	_, err = run.Send(ctx, delegation.InputMessage, text)
+	return err
+}
+
+// Cancel asks the host to end a child, and does not wait.
+func (d *Desk) Cancel(ctx context.Context, id string) error {
+	defer d.s.changed()
+	return d.s.m.Cancel(ctx, id)
+}
+
+// metaKey is for what a client says beside the arguments of a call.
+type metaKey struct{}
+
+func withMeta(ctx context.Context, meta sdk.Meta) context.Context {
+	return context.WithValue(ctx, metaKey{}, meta)
+}
+
+// ParentModel is the model of the client's agent, where the client says it (_meta.model_id) and it is a name of a model; else "".
+func (d *Desk) ParentModel(ctx context.Context) string {
+	meta, _ := ctx.Value(metaKey{}).(sdk.Meta)
+	name, _ := meta["model_id"].(string)
+	var token delegation.Token
+	if token.UnmarshalText([]byte(name)) != nil {
+		return ""
+	}
+	return name
+}

@@ -1,0 +1,157 @@
+package stakpak
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"torno/delegation"
+	"torno/manager"
+	"torno/manager/mcp"
+)
+
+func (t *tasks) detailsTool() mcp.Tool {
+	return mcp.Tool{
+		Name: "get_task_details", Title: "Details of a task", Reads: true,
+		About: `
+Get where a background task stands, its output when it has ended, and the tool calls that it asks about while it is Paused.`,
+		Input: `{
+"type": "object", "required": ["task_id"],
+"properties": {"task_id": {"type": "string", "description": "the task"}}
+}`,
+		Call: t.details,
+	}
+}
+
+// taskInput is the arguments of tools that are about one task.
+type taskInput struct {
+	ID string `json:"task_id"`
+}
+
+func (t *tasks) details(_ context.Context, desk *mcp.Desk, raw json.RawMessage) (*mcp.Page, error) {
+	in, err := mcp.Arguments[taskInput](raw)
+	if err != nil {
+		return nil, err
+	}
+	child, err := desk.Find(in.ID)
+	if errors.Is(err, manager.ErrNoRun) {
+		return desk.Fail("TASK_NOT_FOUND").Printf("Task not found: %s", mcp.Words(in.ID)), nil
+	}
+	if err != nil {
+		return desk.Fail("GET_TASK_DETAILS_ERROR").Printf("Failed to get task details: ").Trouble(desk, err), nil
+	}
+	page := desk.Page()
+	id := mcp.Words(child.SubagentID)
+	now := statusOf(child.Item)
+	page.Printf("# Task Details: %s\n\nStatus: %s\nTask ID: %s\nStarted: %s\nDuration: %s\n\n## Output:\n", id, now, id, started(child).UTC().Format(clock), duration(child))
+	switch {
+	case child.Result != nil:
+		showEnd(page, desk, child, now)
+		desk.Told(child)
+	case now == paused:
+		t.showQuestions(page, child)
+	default:
+		page.Printf("No output available")
+	}
+	if child.Result == nil {
+		noteHost(page, desk)
+	}
+	return page, nil
+}
+
+// noteHost says so where nothing goes on because nothing serves the outbox.
+func noteHost(page *mcp.Page, desk *mcp.Desk) {
+	if _, err := desk.Watcher(); err != nil {
+		page.Printf("\n\nNote: ").Trouble(desk, err)
+	}
+}
+
+const (
+	maxAnswer = 24_000 // bytes of JSON
+	maxTail   = 4_000
+)
+
+// showEnd is what Stakpak shows of a task's manifest.
+func showEnd(page *mcp.Page, desk *mcp.Desk, child mcp.Child, now status) {
+	result := child.Result
+	icon := "✗"
+	if now == completed {
+		icon = "✓"
+	}
+	page.Printf("## Subagent Result: %s %s\n\n**Steps**: %s", icon, now, stepsOf(result.Usage))
+	if result.Profile != "" {
+		page.Printf(" | **Profile**: %s", mcp.Words(result.Profile))
+	}
+	page.Printf("\n\n")
+	if now != completed {
+		page.Printf("The task %s.\n\n", desk.How(child))
+	}
+	for _, warning := range result.Warnings {
+		page.Printf("Warning: %s\n\n", mcp.Words(warning))
+	}
+	if result.Answer == "" {
+		showTails(page, result)
+		return
+	}
+	page.Printf("### Response:\n")
+	used := page.Quote(result.Answer, maxAnswer)
+	switch {
+	case used < len(result.Answer):
+		page.Printf("\n[the first %d of %d bytes; the resource torno://%s/answer has more]\n", used, len(result.Answer), result.SubagentID)
+	case result.AnswerTruncated:
+		page.Printf("\n[there is more in %s]\n", mcp.Words(result.AnswerWhole))
+	}
+}
+
+// stepsOf is how often the task has asked its model, where that was counted.
+func stepsOf(usage *delegation.Usage) string {
+	if usage == nil || usage.Model == nil {
+		return "unknown"
+	}
+	return fmt.Sprint(usage.Model.Requests)
+}
+
+// showTails shows the ends of what a task without an answer has printed. Those of a refusal are the host's sentence, which stands above.
+func showTails(page *mcp.Page, result *manager.Result) {
+	if result.Error != nil || result.StdoutTail == "" && result.StderrTail == "" {
+		page.Printf("No output available")
+		return
+	}
+	for _, tail := range []struct{ name, text string }{{"standard output", result.StdoutTail}, {"standard error", result.StderrTail}} {
+		if tail.text != "" {
+			page.Printf("### The end of its %s:\n", tail.name)
+			page.Quote(tail.text, maxTail)
+		}
+	}
+}
+
+const (
+	maxQuestions = 4
+	maxAsked     = 5_000 // bytes of JSON, of one question
+)
+
+// callID is the id of a question as a tool call that waits: its number in its run, and the beginning of the digest of all of it.
+func callID(a delegation.PendingApproval) string {
+	return mcp.Words(fmt.Sprintf("call_%d_%.16s", a.Approval, a.Digest))
+}
+
+// showQuestions shows what a paused task asks, and remembers what was shown whole.
+func (t *tasks) showQuestions(page *mcp.Page, child mcp.Child) {
+	page.Printf("## Subagent Result: ⏸ Paused\n\n### Pending Tool Calls (awaiting approval):\n")
+	for _, a := range child.Approvals[:min(len(child.Approvals), maxQuestions)] {
+		page.Printf("- (id: `%s`)\n", callID(a))
+		name := page.Quote(a.Tool, maxAsked)
+		used := page.Quote(a.Arguments, maxAsked)
+		if a.Cut || name < len(a.Tool) || used < len(a.Arguments) {
+			page.Printf("  it is longer than that: approve_all does not approve it, its id does\n")
+			continue
+		}
+		t.noteShown(question{child.RequestID, callID(a)})
+	}
+	if more := len(child.Approvals) - maxQuestions; more > 0 {
+		page.Printf("and %d more, which are shown when these are decided\n", more)
+	}
+	page.Printf("\n**Resume hint**: `resume_subagent_task {\"task_id\": %q, \"approve\": [%q]}`; what is not named is rejected\n",
+		child.SubagentID, callID(child.Approvals[0]))
+}

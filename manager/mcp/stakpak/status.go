@@ -1,0 +1,96 @@
+package stakpak
+
+import (
+	"fmt"
+	"time"
+
+	"torno/delegation"
+	"torno/manager"
+	"torno/manager/mcp"
+)
+
+// status is where a task stands, in Stakpak's words.
+type status string
+
+const (
+	pending   status = "Pending"
+	running   status = "Running"
+	completed status = "Completed"
+	failed    status = "Failed"
+	cancelled status = "Cancelled"
+	timedOut  status = "TimedOut"
+	paused    status = "Paused"
+)
+
+// statusOf projects a run. Only a question that is not decided pauses a task.
+func statusOf(item manager.Item) status {
+	switch {
+	case item.State == delegation.StateEnded:
+		return endOf(item)
+	case len(item.Approvals) > 0:
+		return paused
+	case item.State == delegation.StateRunning || item.State == delegation.StateWaiting:
+		return running
+	}
+	return pending
+}
+
+func endOf(item manager.Item) status {
+	switch {
+	case item.Status == delegation.StatusCompleted && item.ExitCode == 0:
+		return completed
+	case item.Status == delegation.StatusTimeout:
+		return timedOut
+	case item.Status == delegation.StatusCancelled:
+		return cancelled
+	}
+	return failed
+}
+
+// final says whether wait_for_tasks waits no longer for a task: one that is paused goes on only when it is resumed.
+func (s status) final() bool { return s != pending && s != running }
+
+// tag is the status in five characters.
+func (s status) tag() string {
+	switch s {
+	case running:
+		return "[RUN]"
+	case completed:
+		return "[OK]"
+	case failed, cancelled, timedOut:
+		return "[ERR]"
+	}
+	return "[---]"
+}
+
+// started is when a task was asked for, or what came later of that and its start.
+func started(child mcp.Child) time.Time {
+	switch {
+	case child.Result != nil && !child.Result.StartedAt.IsZero():
+		return child.Result.StartedAt
+	case !child.RunningSince.IsZero():
+		return child.RunningSince
+	}
+	return child.CreatedAt
+}
+
+const clock = "2006-01-02 15:04:05 UTC"
+
+// took is how long a task has run; false before it does, and where that is not known.
+func took(child mcp.Child) (time.Duration, bool) {
+	switch {
+	case child.Result != nil:
+		r := child.Result
+		return max(0, r.CompletedAt.Sub(r.StartedAt)), !r.StartedAt.IsZero() && !r.CompletedAt.IsZero()
+	case child.RunningSince.IsZero():
+		return 0, false
+	}
+	return max(0, time.Since(child.RunningSince)), true
+}
+
+func duration(child mcp.Child) string {
+	if t, known := took(child); known {
+		return fmt.Sprintf("%.2fs", t.Seconds())
+	}
+	return "N/A"
+}
