@@ -132,6 +132,39 @@ func (s *stage) hears(id string, refused delegation.RefusedInput) {
 	}()
 }
 
+// reads says of the next two inputs of a run that the agent has them, once they are there.
+func (s *stage) reads(id string) {
+	s.Helper()
+	r := s.request(id)
+	n := 1
+	there := func() bool {
+		_, err := s.dir.Stat(delegation.InputName(r.SubagentID, r.RequestID, n))
+		return err == nil
+	}
+	for there() {
+		n++
+	}
+	last := n + 1
+	done := make(chan struct{})
+	s.Cleanup(func() { <-done })
+	go func() {
+		defer close(done)
+		tick := time.NewTicker(time.Millisecond)
+		defer tick.Stop()
+		for n <= last {
+			if there() {
+				s.status(id, delegation.RunStatus{State: delegation.StateRunning, RunningSince: time.Now(), Input: &delegation.InputStatus{Acknowledged: n}})
+				n++
+			}
+			select {
+			case <-tick.C:
+			case <-s.Context().Done():
+				return
+			}
+		}
+	}()
+}
+
 // cancels ends a run once its parent asks for that.
 func (s *stage) cancels(id string) {
 	s.Helper()
@@ -168,7 +201,7 @@ func (s *stage) sent(idAndNumber string) string {
 	s.check(err)
 	in, err := delegation.DecodeInput(data, r.SubagentID, r.RequestID, n)
 	s.check(err)
-	return fmt.Sprintf("  %s %d %s %q\n", in.Kind, in.Approval, in.Decision, in.Text)
+	return strings.Join(strings.Fields(fmt.Sprintf("  %s %d %s %q", in.Kind, in.Approval, in.Decision, in.Text)), " ") + "\n"
 }
 
 // asks has a run's agent ask its first question, unless q has another number.
@@ -263,6 +296,8 @@ func (s *stage) do(verb string, args []string) {
 		s.event(arg(0), delegation.Event{Type: delegation.EventStdout, Text: arg(1)})
 	case "calls":
 		s.event(arg(0), delegation.Event{Type: delegation.EventToolCall, Tool: &delegation.Tool{Name: arg(1), Input: []byte(`{"command":"ls"}`)}})
+	case "reads": // ID: the agent has the next two inputs
+		s.reads(arg(0))
 	case "cancels": // ID: it ends when it is asked to
 		s.cancels(arg(0))
 	case "writes":

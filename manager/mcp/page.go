@@ -36,9 +36,8 @@ func (p *Page) Printf(format string, args ...any) *Page {
 // Quote adds a stranger's text, each line of it behind a bar, and returns how many bytes of it found room.
 func (p *Page) Quote(text string, limit int) int {
 	quoted, used := quote([]byte(text), min(limit, p.room))
-	p.room -= sizeInJSON(quoted.text)
+	p.tookRoom(quoted)
 	p.text.WriteString(quoted.lines())
-	p.strange = p.strange || text != ""
 	return used
 }
 
@@ -46,9 +45,13 @@ func (p *Page) Quote(text string, limit int) int {
 func (p *Page) Cell(text string, characters int) {
 	line := strings.Join(strings.Fields(text), " ")
 	quoted := quoteAll(beginning(line, characters), min(8*characters, p.room))
-	p.room -= sizeInJSON(quoted.text)
-	p.strange = p.strange || text != ""
+	p.tookRoom(quoted)
 	fmt.Fprintf(&p.text, "untrusted: %s", strings.ReplaceAll(quoted.text, "|", `\u{7c}`))
+}
+
+func (p *Page) tookRoom(quoted foreign) {
+	p.room = max(0, p.room-sizeInJSON(quoted.text))
+	p.strange = p.strange || quoted.text != ""
 }
 
 // beginning is the first characters of a text, with a sign where there are more.

@@ -35,7 +35,7 @@ func (t *tasks) all(ctx context.Context, desk *mcp.Desk, raw json.RawMessage) (*
 	if _, err := mcp.Arguments[allInput](raw); err != nil {
 		return nil, err
 	}
-	children, more, err := newest(ctx, desk)
+	children, more, err := t.newest(ctx, desk)
 	if err != nil {
 		return nil, err
 	}
@@ -60,13 +60,15 @@ func (t *tasks) all(ctx context.Context, desk *mcp.Desk, raw json.RawMessage) (*
 	return page, nil
 }
 
-// newest are the tasks of the outbox, newest first; more says that there are others.
-func newest(ctx context.Context, desk *mcp.Desk) (children []mcp.Child, more bool, err error) {
+// newest are the tasks of the outbox, newest first, and those of this server whose results the client has; more says that there are others.
+func (t *tasks) newest(ctx context.Context, desk *mcp.Desk) (children []mcp.Child, more bool, err error) {
 	list, err := desk.List(ctx)
 	if err != nil {
 		return nil, false, err
 	}
+	ids := t.known()
 	for _, item := range slices.Backward(list.Items) {
+		delete(ids, item.SubagentID)
 		if len(children) == maxListed {
 			return children, true, nil
 		}
@@ -76,7 +78,17 @@ func newest(ctx context.Context, desk *mcp.Desk) (children []mcp.Child, more boo
 		}
 		children = append(children, child)
 	}
-	return children, list.More, nil
+	for id := range ids {
+		if child, err := desk.Find(id); err == nil {
+			children = append(children, child)
+		}
+		if len(children) == maxListed {
+			more = true
+			break
+		}
+	}
+	slices.SortStableFunc(children, func(a, b mcp.Child) int { return b.CreatedAt.Compare(a.CreatedAt) })
+	return children, list.More || more, nil
 }
 
 // cell is a text of the parent's as a cell of a table.

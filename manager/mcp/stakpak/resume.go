@@ -84,6 +84,9 @@ func goOn(ctx context.Context, desk *mcp.Desk, in resumeInput, child mcp.Child) 
 	if err != nil {
 		return resumeFailed(desk, err), nil
 	}
+	if !slices.Contains(beat.Features, delegation.FeatureSessions) {
+		return resumeError(desk).Printf("Task '%s' cannot go on: the host keeps no conversations. Start a new one with dynamic_subagent_task, and give it this one's output as context.", mcp.Words(in.ID)), nil
+	}
 	task := mcp.Task{ID: in.ID, Text: in.Input, Timeout: limitOf(beat)}
 	at := slices.IndexFunc(beat.Profiles, func(o delegation.ProfileOffer) bool { return o.Name == child.Result.Profile })
 	if at >= 0 {

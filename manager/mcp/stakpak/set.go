@@ -1,6 +1,7 @@
 package stakpak
 
 import (
+	"maps"
 	"sync"
 
 	"torno/manager/mcp"
@@ -31,8 +32,8 @@ type tasks struct {
 // question is one question of one run.
 type question struct{ request, id string }
 
-// maxRemembered bounds both maps: many more than a listing has.
-const maxRemembered = 10_000
+// maxRemembered bounds both maps.
+const maxRemembered = 1000
 
 func (t *tasks) describe(id, description string) {
 	t.mu.Lock()
@@ -56,6 +57,13 @@ func (t *tasks) wasShown(q question) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.shown[q]
+}
+
+// known are the ids of tasks of this server.
+func (t *tasks) known() map[string]string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return maps.Clone(t.descriptions)
 }
 
 // command is what a task is for: its description, or where another server began it, the beginning of its prompt.

@@ -105,7 +105,7 @@ func settle(ctx context.Context, desk *mcp.Desk, ids []string) error {
 
 // update says how tasks stand, those that are waited for among them.
 func (t *tasks) update(ctx context.Context, desk *mcp.Desk, ids []string, late bool) (*mcp.Page, error) {
-	children, more, err := newest(ctx, desk)
+	children, more, err := t.newest(ctx, desk)
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,79 @@
+package mcp
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"torno/delegation"
+	"torno/manager"
+)
+
+// What stands here is for tests of sets of other packages: they are in package mcp_test, where both packages can be imported.
+
+// StrangersText calls tools that show what the children a, b and c have written, and looks where it stands.
+func StrangersText(t *testing.T, o Options, calls []string) {
+	s := newStage(t)
+	s.do("beat", []string{"asking"})
+	for _, id := range []string{"a", "b", "c"} {
+		s.spawn(id)
+	}
+	s.asks("c", delegation.PendingApproval{Tool: "x" + canary, Arguments: lie})
+	s.end("a", delegation.Response{Status: delegation.StatusCompleted, Reason: delegation.ReasonExited}, lie)
+	s.end("b", delegation.Response{Status: delegation.StatusError, Reason: delegation.ReasonExited, ExitCode: 1, StdoutTail: lie, StderrTail: lie}, "")
+	p := s.serve(o)
+	found := 0
+	for _, call := range calls {
+		tool, arguments, _ := strings.Cut(call, " ")
+		for _, content := range p.tool(tool, arguments).Content {
+			found += strings.Count(content.Text, canary)
+			for line := range strings.Lines(content.Text) {
+				cell := strings.HasPrefix(line, "| ") && strings.Contains(line, "| untrusted: ")
+				if strings.Contains(line, canary) && !strings.HasPrefix(line, "  | ") && !cell {
+					t.Errorf("%s: a stranger speaks in %q", call, line)
+				}
+				if strings.Contains(line, canary) {
+					wantPlain(t, line)
+				}
+			}
+		}
+	}
+	if found < 10 {
+		t.Errorf("the child's text was found in %d places: the test has lost its way", found)
+	}
+}
+
+// spawn asks for a child, as another process of the parent's does.
+func (s *stage) spawn(id string) {
+	s.Helper()
+	m, err := manager.New(s.path, manager.Options{})
+	s.check(err)
+	defer m.Close()
+	_, err = m.Spawn(s.Context(), manager.SpawnOptions{ID: id, Task: "x"})
+	s.check(err)
+}
+
+// WaitForAPause calls a tool that waits for the child a while that asks something, and again while it ends.
+func WaitForAPause(t *testing.T, o Options, call, pause, end string) {
+	s := newStage(t)
+	s.do("beat", []string{"asking"})
+	s.spawn("a")
+	p := s.serve(o)
+	tool, arguments, _ := strings.Cut(call, " ")
+	for _, step := range []struct {
+		word string
+		do   func()
+	}{
+		{pause, func() { s.asks("a", delegation.PendingApproval{Tool: "Bash", Arguments: "{}"}) }},
+		{end, func() {
+			s.end("a", delegation.Response{Status: delegation.StatusCompleted, Reason: delegation.ReasonExited}, "done")
+		}},
+	} {
+		s.do("running", []string{"a"})
+		p.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%q,"method":"tools/call","params":{"name":%q,"arguments":%s}}`, step.word, tool, arguments))
+		step.do()
+		if r := p.hear(); !strings.Contains(string(r.Result), step.word) {
+			t.Errorf("the wait ended with %s, want %s", r.Result, step.word)
+		}
+	}
+}

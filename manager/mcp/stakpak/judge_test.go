@@ -1,0 +1,135 @@
+package stakpak
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"torno/delegation"
+	"torno/manager"
+	"torno/manager/mcp"
+)
+
+// asking is a child that asks so many questions, and the ids of them.
+func asking(n int) (child mcp.Child, ids []string) {
+	child.Item = manager.Item{RequestID: "r"}
+	for i := range n {
+		a := delegation.PendingApproval{Approval: i + 1, Digest: strings.Repeat(fmt.Sprint(i), 64)}
+		child.Approvals, ids = append(child.Approvals, a), append(ids, callID(a))
+	}
+	return child, ids
+}
+
+// decided is the numbers of the approved and of the denied questions.
+func decided(v verdicts) string {
+	var yes, no []int
+	for _, one := range v.all {
+		if one.as == delegation.Approve {
+			yes = append(yes, one.asked.Approval)
+		} else {
+			no = append(no, one.asked.Approval)
+		}
+	}
+	return fmt.Sprint(yes, no, v.unseen)
+}
+
+func newTasks(shown ...string) *tasks {
+	t := &tasks{descriptions: map[string]string{}, shown: map[question]bool{}}
+	for _, id := range shown {
+		t.noteShown(question{"r", id})
+	}
+	return t
+}
+
+// TestTheRuleOfDecisions is Stakpak's: approve_all but what is rejected by name, else reject_all, else what is listed.
+func TestTheRuleOfDecisions(t *testing.T) {
+	child, id := asking(3)
+	for _, c := range []struct {
+		in   resumeInput
+		want string
+	}{
+		{resumeInput{}, "[] [1 2 3] 0"},
+		{resumeInput{ApproveAll: true}, "[1 2 3] [] 0"},
+		{resumeInput{ApproveAll: true, RejectAll: true}, "[1 2 3] [] 0"},
+		{resumeInput{ApproveAll: true, Reject: id[1:2]}, "[1 3] [2] 0"},
+		{resumeInput{RejectAll: true, Approve: id[:1]}, "[] [1 2 3] 0"},
+		{resumeInput{Approve: id[:1]}, "[1] [2 3] 0"},
+		{resumeInput{Approve: id[:2], Reject: id[1:2]}, "[1] [2 3] 0"},
+		{resumeInput{Reject: id[:1]}, "[] [1 2 3] 0"},
+	} {
+		if got := decided(newTasks(id...).judge(c.in, child)); got != c.want {
+			t.Errorf("%+v: %s, want %s", c.in, got, c.want)
+		}
+	}
+}
+
+// TestApproveAllIsOfWhatWasShown: what was asked since waits, unless it is named; and what another run was shown does not count.
+func TestApproveAllIsOfWhatWasShown(t *testing.T) {
+	child, id := asking(3)
+	tasks := newTasks(id[0])
+	for _, c := range []struct {
+		in   resumeInput
+		want string
+	}{
+		{resumeInput{ApproveAll: true}, "[1] [] 2"},
+		{resumeInput{ApproveAll: true, Approve: id[2:]}, "[1 3] [] 1"},
+		{resumeInput{ApproveAll: true, Reject: id[1:2]}, "[1] [2] 1"},
+		{resumeInput{RejectAll: true}, "[] [1 2 3] 0"},
+	} {
+		if got := decided(tasks.judge(c.in, child)); got != c.want {
+			t.Errorf("%+v: %s, want %s", c.in, got, c.want)
+		}
+	}
+	child.RequestID = "another"
+	if got := decided(tasks.judge(resumeInput{ApproveAll: true}, child)); got != "[] [] 3" {
+		t.Error("of another run:", got)
+	}
+}
+
+// TestAnIDIsOfOneQuestion: with another number or another text it is another id.
+func TestAnIDIsOfOneQuestion(t *testing.T) {
+	child, ids := asking(3)
+	if v := newTasks().judge(resumeInput{Approve: []string{"call_1_" + strings.Repeat("1", 16), ids[0]}}, child); !slices.Equal(v.unknown, []string{"call_1_1111111111111111"}) {
+		t.Error(v.unknown)
+	}
+}
+
+// TestWhatIsShownWholeIsRemembered, and nothing else.
+func TestWhatIsShownWholeIsRemembered(t *testing.T) {
+	child, ids := asking(6)
+	child.SubagentID = "abcdef"
+	child.Approvals[1].Cut = true
+	child.Approvals[2].Arguments = strings.Repeat("x", 2*maxAsked)
+	tasks := newTasks()
+	tasks.showQuestions((&mcp.Desk{}).Page(), child)
+	for i, want := range []bool{true, false, false, true, false, false} {
+		if tasks.wasShown(question{"r", ids[i]}) != want {
+			t.Errorf("question %d was shown: %v", i+1, !want)
+		}
+	}
+}
+
+func TestStatuses(t *testing.T) {
+	question := []delegation.PendingApproval{{Approval: 1}}
+	for _, c := range []struct {
+		item manager.Item
+		want status
+	}{
+		{manager.Item{}, pending},
+		{manager.Item{State: delegation.StateQueued}, pending},
+		{manager.Item{State: delegation.StateStarting}, pending},
+		{manager.Item{State: delegation.StateRunning}, running},
+		{manager.Item{State: delegation.StateWaiting}, running},
+		{manager.Item{State: delegation.StateWaiting, Approvals: question}, paused},
+		{manager.Item{State: delegation.StateEnded, Status: delegation.StatusCompleted}, completed},
+		{manager.Item{State: delegation.StateEnded, Status: delegation.StatusCompleted, ExitCode: 1}, failed},
+		{manager.Item{State: delegation.StateEnded, Status: delegation.StatusError}, failed},
+		{manager.Item{State: delegation.StateEnded, Status: delegation.StatusTimeout}, timedOut},
+		{manager.Item{State: delegation.StateEnded, Status: delegation.StatusCancelled}, cancelled},
+	} {
+		if got := statusOf(c.item); got != c.want {
+			t.Errorf("%+v is %s, want %s", c.item, got, c.want)
+		}
+	}
+}
