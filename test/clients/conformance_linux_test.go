@@ -20,12 +20,19 @@ import (
 // TestConformance has the protocol's own suite ask our server, as it is shipped. What it wants and we have not is listed in
 // testdata/conformance/expected.yaml with the reason, and the suite fails on one that is listed and succeeds.
 func TestConformance(t *testing.T) {
+	for _, tools := range []string{"torno", "stakpak"} {
+		t.Run(tools, func(t *testing.T) { conformance(t, tools) })
+	}
+}
+
+func conformance(t *testing.T, tools string) {
+	t.Helper()
 	dir := need(t, fetchedConformance)
 	baseline, err := filepath.Abs("testdata/conformance/expected.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
-	address, token := servedPort(t)
+	address, token := servedPort(t, "--tools", tools)
 	proxy := httptest.NewServer(knocking(address, token))
 	t.Cleanup(proxy.Close)
 	node := filepath.Join(dir, "node_modules", "node-linux-"+arch, "bin", "node")
@@ -41,10 +48,10 @@ func TestConformance(t *testing.T) {
 }
 
 // servedPort starts the server on a port, and returns what it prints.
-func servedPort(t *testing.T) (address, token string) {
+func servedPort(t *testing.T, options ...string) (address, token string) {
 	t.Helper()
 	ctx, stop := context.WithCancel(context.Background())
-	server := exec.CommandContext(ctx, house.Program("subagent"), "mcp", "--outbox", t.TempDir(), "--http", "127.0.0.1:0")
+	server := exec.CommandContext(ctx, house.Program("subagent"), append([]string{"mcp", "--outbox", t.TempDir(), "--http", "127.0.0.1:0"}, options...)...)
 	server.Cancel = func() error { return server.Process.Signal(os.Interrupt) }
 	server.Stderr = os.Stderr
 	said, err := server.StdoutPipe()
