@@ -106,6 +106,23 @@ func (d *Desk) complete(item manager.Item) (Child, error) {
 // List is the children whose results are in the outbox, oldest first, without those results.
 func (d *Desk) List(ctx context.Context) (manager.Listing, error) { return d.s.list(ctx) }
 
+// Printed is the end of what a child that is at work has shown so far. It is the child's text.
+func (d *Desk) Printed(ctx context.Context, child Child) (string, error) {
+	run, err := d.s.m.Attach(child.SubagentID)
+	if err != nil {
+		return "", err
+	}
+	var last []byte
+	for e, err := range run.Events(ctx, 1, false) {
+		if err != nil {
+			return "", err
+		}
+		last = append(last, shownOf(e)...)
+		last = last[max(0, len(last)-delegation.TailBytes):]
+	}
+	return delegation.Tail(last), nil
+}
+
 // Told notes that the result of a child goes out to the client with this answer.
 func (d *Desk) Told(child Child) {
 	if child.Result == nil || child.Taken {

@@ -193,14 +193,7 @@ type eventPage struct {
 
 func (p *eventPage) add(e delegation.Event) bool {
 	one := eventOf(e)
-	text := e.Output()
-	switch e.Type {
-	case delegation.EventStdout, delegation.EventStderr:
-	case delegation.EventGap:
-		text = []byte("\n[some output is missing here]\n")
-	default:
-		text = []byte(e.Show())
-	}
+	text := shownOf(e)
 	size := sizeInJSON(one.Text.text) + eventRoom
 	if p.What == "output" {
 		all, _ := quote(text, maxOutput)
@@ -217,6 +210,17 @@ func (p *eventPage) add(e delegation.Event) bool {
 		p.output = append(p.output, text...)
 	}
 	return true
+}
+
+// shownOf is what stands of an event in the output of a run.
+func shownOf(e delegation.Event) []byte {
+	switch e.Type {
+	case delegation.EventStdout, delegation.EventStderr:
+		return e.Output()
+	case delegation.EventGap:
+		return []byte("\n[some output is missing here]\n")
+	}
+	return []byte(e.Show())
 }
 
 // maxOutput bounds the output of one event, which is at most a segment long, however it is quoted.

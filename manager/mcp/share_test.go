@@ -21,6 +21,8 @@ func StrangersText(t *testing.T, o Options, calls []string) {
 	s.asks("c", delegation.PendingApproval{Tool: "x" + canary, Arguments: lie})
 	s.end("a", delegation.Response{Status: delegation.StatusCompleted, Reason: delegation.ReasonExited}, lie)
 	s.end("b", delegation.Response{Status: delegation.StatusError, Reason: delegation.ReasonExited, ExitCode: 1, StdoutTail: lie, StderrTail: lie}, "")
+	s.event("c", delegation.Event{Type: delegation.EventStdout, Text: lie})
+	s.event("c", delegation.Event{Type: delegation.EventToolResult, Text: lie, Tool: &delegation.Tool{Name: canary}})
 	p := s.serve(o)
 	found := 0
 	for _, call := range calls {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 
 	"torno/delegation"
 	"torno/manager"
@@ -29,7 +30,7 @@ type taskInput struct {
 	ID string `json:"task_id"`
 }
 
-func (t *tasks) details(_ context.Context, desk *mcp.Desk, raw json.RawMessage) (*mcp.Page, error) {
+func (t *tasks) details(ctx context.Context, desk *mcp.Desk, raw json.RawMessage) (*mcp.Page, error) {
 	in, err := mcp.Arguments[taskInput](raw)
 	if err != nil {
 		return nil, err
@@ -50,14 +51,33 @@ func (t *tasks) details(_ context.Context, desk *mcp.Desk, raw json.RawMessage) 
 		showEnd(page, desk, child, now)
 		desk.Told(child)
 	case now == paused:
+		page.Printf("## Subagent Result: ⏸ Paused\n\n")
+		showPrinted(ctx, page, desk, child, "### Response:\n", "\n")
 		t.showQuestions(page, child)
 	default:
-		page.Printf("No output available")
+		if !showPrinted(ctx, page, desk, child, "### So far:\n", "") {
+			page.Printf("No output available")
+		}
 	}
 	if child.Result == nil {
 		noteHost(page, desk)
 	}
 	return page, nil
+}
+
+// showPrinted shows the end of what a task has printed until now, if it has. Where that cannot be read, the rest is still worth an answer.
+func showPrinted(ctx context.Context, page *mcp.Page, desk *mcp.Desk, child mcp.Child, before, after string) bool {
+	text, err := desk.Printed(ctx, child)
+	if err != nil {
+		page.Printf("Note: its output was not read: ").Trouble(desk, err).Printf("\n")
+	}
+	if strings.TrimSpace(text) == "" {
+		return false
+	}
+	page.Printf("%s", before)
+	page.Quote(text, maxTail)
+	page.Printf("%s", after)
+	return true
 }
 
 // noteHost says so where nothing goes on because nothing serves the outbox.
@@ -138,7 +158,7 @@ func callID(a delegation.PendingApproval) string {
 
 // showQuestions shows what a paused task asks, and remembers what was shown whole.
 func (t *tasks) showQuestions(page *mcp.Page, child mcp.Child) {
-	page.Printf("## Subagent Result: ⏸ Paused\n\n### Pending Tool Calls (awaiting approval):\n")
+	page.Printf("### Pending Tool Calls (awaiting approval):\n")
 	for _, a := range child.Approvals[:min(len(child.Approvals), maxQuestions)] {
 		page.Printf("- (id: `%s`)\n", callID(a))
 		name := page.Quote(a.Tool, maxAsked)
