@@ -265,6 +265,8 @@ func (s *stage) do(verb string, args []string) {
 			switch arg(0) {
 			case "shell": // and no agent
 				b.Profiles = b.Profiles[:1]
+			case "team": // an agent that has its models from elsewhere
+				b.Profiles = []delegation.ProfileOffer{{Name: "team", Agent: "massgen"}}
 			case "asking": // agents that ask, with everything that a watcher may offer
 				b.Profiles = append(b.Profiles, delegation.ProfileOffer{Name: "careful", Agent: "claude", Approvals: true}, delegation.ProfileOffer{Name: "team", Agent: "massgen"})
 				b.Features = append(b.Features, delegation.FeatureInput, delegation.FeatureApprovals, delegation.FeatureSessions)
@@ -328,7 +330,7 @@ func (s *stage) do(verb string, args []string) {
 		path := filepath.Join(s.origin, arg(0))
 		s.check(os.MkdirAll(filepath.Dir(path), 0o755))
 		s.check(os.WriteFile(path, []byte(arg(1)), 0o644))
-	case "outbox", "asked", "sent":
+	case "outbox", "asked", "model", "sent":
 		s.Fatal(verb, " prints, and is the transcript's")
 	default:
 		s.Fatalf("the host knows no %q", verb)

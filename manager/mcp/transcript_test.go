@@ -22,7 +22,7 @@ var update = flag.Bool("update", false, "write the transcripts anew")
 //
 //	> TOOL ARGUMENTS     the model calls a tool
 //	! LINE               the client writes a line as it is
-//	$ VERB ARG…          the host does something, see stage.do; "$ outbox" lists its files, "$ asked ID" a request, "$ sent ID N" an input
+//	$ VERB ARG…          the host does something, see stage.do; "$ outbox" lists its files, "$ asked ID" a request, "$ model ID" its model, "$ sent ID N" an input
 //	@ BUDGETS            the server begins anew with budgets, as JSON
 //
 // All else is what came of it, with what differs each time taken out. go test -run Transcripts -update writes it anew.
@@ -81,6 +81,8 @@ func play(s *stage, transcript []byte, base Options) []byte {
 				came = s.files() + "\n"
 			case "asked":
 				came = s.asked(more)
+			case "model":
+				came = fmt.Sprintf("model %q\n", s.request(more).Model)
 			case "sent":
 				came = s.sent(more)
 			default:
@@ -178,7 +180,7 @@ var (
 	since     = regexp.MustCompile(` for \d+ s\b|"running_seconds":\d+,`)
 	sizes     = regexp.MustCompile(`request is \d+ bytes`)
 	versionOf = regexp.MustCompile(`"version":"[^"]*"`)
-	taskID    = regexp.MustCompile(`Task ID: ([a-z0-9]{6})\b`)
+	taskID    = regexp.MustCompile(`Task ID: ([a-z0-9]{6})(?:\n|\\n|$)`)
 	clocks    = regexp.MustCompile(`\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC|\[\d\d:\d\d:\d\d\]`)
 	spans     = regexp.MustCompile(`\b\d+\.\d\d?s\b`)
 	times     = regexp.MustCompile(`\d{4}-\d\d-\d\dT[0-9:.]+(Z|[+-]\d\d:\d\d)`)

@@ -82,6 +82,9 @@ func (t *tasks) dynamic(ctx context.Context, desk *mcp.Desk, raw json.RawMessage
 	page := desk.Page()
 	in.created(page, begun, model)
 	in.notes(page, begun, offer, task.Timeout)
+	if model == "" {
+		page.Printf("\nNote: nothing names a model, so the subagent's agent takes its own.")
+	}
 	return page, nil
 }
 
