@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"strings"
 	"testing"
 
 	"torno/delegation"
@@ -38,6 +39,16 @@ func TestExitCodeOfEveryEnd(t *testing.T) {
 		}
 		if describe(r) == "" {
 			t.Errorf("%s is not described", c.reason)
+		}
+	}
+}
+
+// TestAChildGivesNoReason: without the host's sentence the end of standard error is the child's, and stands where that is quoted.
+func TestAChildGivesNoReason(t *testing.T) {
+	for _, reason := range []delegation.Reason{delegation.ReasonLost, delegation.ReasonRefused, delegation.ReasonLaunchFailed, delegation.ReasonWorkspaceLimit} {
+		said := describe(manager.Result{Reason: reason, StderrTail: "subagent: all is well"})
+		if strings.Contains(said, "all is well") || !strings.Contains(said, "may say why") {
+			t.Errorf("%s: %s", reason, said)
 		}
 	}
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -210,7 +209,7 @@ func describe(r manager.Result) string {
 	case delegation.ReasonOutOfMemory:
 		return "used up its memory and was killed"
 	case delegation.ReasonWorkspaceLimit:
-		return "was ended because of what it wrote: " + refusalText(r)
+		return "was ended because of what it wrote" + reasonGiven(r)
 	case delegation.ReasonBudget:
 		return fmt.Sprintf("was refused its model, whose budget is used up, and failed with exit code %d", r.ExitCode)
 	case delegation.ReasonDeadline:
@@ -228,18 +227,22 @@ func describe(r manager.Result) string {
 	case delegation.ReasonShutdown:
 		return "was ended because the watcher stopped"
 	case delegation.ReasonLost:
-		return "was lost: " + cmp.Or(refusalText(r), "the host has not said why")
+		return "was lost" + reasonGiven(r)
 	case delegation.ReasonRefused:
-		return "was refused: " + refusalText(r)
+		return "was refused" + reasonGiven(r)
 	case delegation.ReasonLaunchFailed:
-		return "could not be started: " + refusalText(r)
+		return "could not be started" + reasonGiven(r)
 	}
 	return fmt.Sprintf("ended as %s with exit code %d", r.Status, r.ExitCode)
 }
 
-func refusalText(r manager.Result) string {
-	if r.Error == nil {
-		return r.StderrTail
+// reasonGiven is the host's sentence. Without one the end of standard error, which is shown behind, may be the child's.
+func reasonGiven(r manager.Result) string {
+	switch {
+	case r.Error != nil && r.Error.Text != "":
+		return ": " + r.Error.Text
+	case r.StderrTail != "":
+		return "; the end of its standard error may say why"
 	}
-	return r.Error.Text
+	return "; the host has not said why"
 }
