@@ -77,14 +77,14 @@ func (m *Manager) Close() error {
 func (m *Manager) Outbox() string { return m.dir.Path() }
 
 // read reads a file of the outbox. It reads a file that was replaced meanwhile again: it is whole now.
-func (m *Manager) read(name string, limit int64) (data []byte, stamp delegation.Stamp, err error) {
+func (m *Manager) read(name string, limit int64) (data []byte, err error) {
 	for range 3 {
-		data, stamp, err = m.dir.Read(name, limit)
+		data, _, err = m.dir.Read(name, limit)
 		if !errors.Is(err, delegation.ErrChanged) {
 			break
 		}
 	}
-	return data, stamp, err
+	return data, err
 }
 
 // readRequest is read for a request file.

@@ -56,7 +56,7 @@ func (m *Manager) Attach(id string) (*Run, error) {
 	if err != nil {
 		return nil, refuse(delegation.CodeBadID, "subagent_id", "%v", err)
 	}
-	data, _, err := m.read(delegation.RequestName(subagent), m.requestLimit())
+	data, err := m.read(delegation.RequestName(subagent), m.requestLimit())
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, m.taken(subagent, "", fmt.Errorf("subagent %s in %s: %w", id, m.Outbox(), ErrNoRun))
 	}

@@ -16,7 +16,7 @@ func (s *stream) readSegment() (bool, error) {
 		return false, nil
 	}
 	name := delegation.EventsName(s.run.id, s.run.request, s.segment)
-	data, _, err := s.run.m.read(name, delegation.MaxSegment)
+	data, err := s.run.m.read(name, delegation.MaxSegment)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}

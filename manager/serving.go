@@ -73,7 +73,7 @@ func (m *Manager) absence(beat delegation.Heartbeat, err error, age time.Duratio
 }
 
 func (m *Manager) heartbeat() (delegation.Heartbeat, error) {
-	data, _, err := m.read(delegation.HeartbeatName, maxHeartbeat)
+	data, err := m.read(delegation.HeartbeatName, maxHeartbeat)
 	if err != nil {
 		return delegation.Heartbeat{}, err
 	}

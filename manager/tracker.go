@@ -48,7 +48,7 @@ func (t *tracker) check() (*delegation.Response, error) {
 // change: a half-written file will be whole at the next look, and a stale one will be replaced. The error says why the
 // file does not count; it only matters when no other file comes.
 func (r *Run) response() (*delegation.Response, error) {
-	data, _, err := r.m.read(delegation.ResponseName(r.id), maxResponse)
+	data, err := r.m.read(delegation.ResponseName(r.id), maxResponse)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -131,7 +131,7 @@ func (t *tracker) overdue() bool {
 
 // status returns where the run stands, if the watcher says so.
 func (r *Run) status() (delegation.RunStatus, bool) {
-	data, _, err := r.m.read(delegation.StatusName(r.id), maxStatus)
+	data, err := r.m.read(delegation.StatusName(r.id), maxStatus)
 	if err != nil {
 		if !errors.Is(err, fs.ErrNotExist) {
 			r.m.log.Debug("status not readable", "subagent", r.id.String(), "error", err)
