@@ -12,7 +12,7 @@ import (
 func TestAnAdapterReadsAClient(t *testing.T) {
 	each(t, func(t *testing.T, c client, sandbox string) {
 		s := stageFor(t, c, sandbox, nil)
-		adapter := runfile.Init + " agent " + c.name + " --task /dev/stdin --answer answer --model " + c.model + " -- " + c.name
+		adapter := runfile.Init + " agent " + c.Name + " --task /dev/stdin --answer answer --model " + c.model + " -- " + c.Name
 		adapter = "tell() { " + adapter + ` >told; code=$?; grep -v '"type":"session"' told; return $code; }; tell` // a session is long, and only the end is shown
 		tool := s.Submit(s.ask("tool", "client", adapter, fmt.Sprintf(c.tool, "echo from-$((40+2)) | tee made.txt")))
 		thought := s.Submit(s.ask("thought", "client", adapter, "#think of it"))
@@ -30,6 +30,6 @@ func TestAnAdapterReadsAClient(t *testing.T) {
 		}
 		resp = s.Response(poor)
 		s.endsWithItsBudget(resp)
-		s.wantPrinted(resp, "torno-agent: "+c.name+" failed: ")
+		s.wantPrinted(resp, "torno-agent: "+c.Name+" failed: ")
 	})
 }

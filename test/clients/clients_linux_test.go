@@ -16,7 +16,7 @@ import (
 // each has a story told by every client in a sandbox of every launcher.
 func each(t *testing.T, story func(t *testing.T, c client, sandbox string)) {
 	for _, c := range []client{claude, codex} {
-		t.Run(c.name, func(t *testing.T) {
+		t.Run(c.Name, func(t *testing.T) {
 			house.Each(t, func(t *testing.T, sandbox string) { story(t, c, sandbox) })
 		})
 	}

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"testing"
 
+	"torno/test/agents"
 	"torno/test/house"
 )
 
@@ -35,7 +36,7 @@ func conformance(t *testing.T, tools string) {
 	address, token := servedPort(t, "--tools", tools)
 	proxy := httptest.NewServer(knocking(address, token))
 	t.Cleanup(proxy.Close)
-	node := filepath.Join(dir, "node_modules", "node-linux-"+arch, "bin", "node")
+	node := filepath.Join(dir, "node_modules", "node-linux-"+agents.Arch, "bin", "node")
 	suite := exec.CommandContext(t.Context(), node, filepath.Join(dir, "node_modules/@modelcontextprotocol/conformance/dist/index.js"),
 		"server", "--url", proxy.URL+"/mcp", "--suite", "active", "--expected-failures", baseline, "--output-dir", t.TempDir())
 	out, err := suite.CombinedOutput()

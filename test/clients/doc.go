@@ -5,6 +5,6 @@
 // They are clients of our tools for models, too, and the conformance suite of the Model Context Protocol (testdata/conformance) asks those
 // tools what a client may ask.
 //
-// testdata/npm pins the versions and what their archives contain. Each is fetched once, into the user's cache. Where npm or its registry
-// cannot be reached nothing is shown, which is said, and in CI is a failure.
+// test/agents pins and fetches the programs. Where npm or its registry cannot be reached nothing is shown, which is said, and in CI is a
+// failure.
 package clients

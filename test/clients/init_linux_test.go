@@ -18,13 +18,13 @@ import (
 
 // TestAFirstConfigurationRuns: what `watcher init` writes passes check, and children are the agents that it found.
 func TestAFirstConfigurationRuns(t *testing.T) {
-	modules := filepath.Join(needClients(t), "node_modules")
+	modules := needClients(t)
 	h := house.New(t, house.Plan{Sandbox: "gvisor", Later: true}) // the story starts its own watcher
 	server := httptest.NewServer(standin.New(upstreamKey))
 	t.Cleanup(server.Close)
 	file, state := filepath.Join(t.TempDir(), "watcher.yaml"), filepath.Join(h.Dir, "first")
 	env := append(os.Environ(), "HOME="+t.TempDir(), "DOCKER_HOST=unix:///nonexistent/docker.sock",
-		"PATH="+filepath.Join(modules, claude.program)+":"+filepath.Join(modules, codex.program)+":"+os.Getenv("PATH"),
+		"PATH="+filepath.Join(modules, claude.Program)+":"+filepath.Join(modules, codex.Program)+":"+os.Getenv("PATH"),
 		"ANTHROPIC_API_KEY="+upstreamKey, "ANTHROPIC_BASE_URL="+server.URL, "OPENAI_API_KEY="+upstreamKey, "OPENAI_BASE_URL="+server.URL+"/v1")
 	watcher := func(args ...string) *exec.Cmd {
 		cmd := exec.Command(house.Program("watcher"), args...)
@@ -50,10 +50,10 @@ func TestAFirstConfigurationRuns(t *testing.T) {
 		}
 	}()
 	for _, c := range []client{claude, codex} {
-		a := h.Submit(house.Ask{ID: c.name, Profile: c.name, Timeout: 120, Task: fmt.Sprintf(c.tool, "echo from-$((40+2)); env")})
+		a := h.Submit(house.Ask{ID: c.Name, Profile: c.Name, Timeout: 120, Task: fmt.Sprintf(c.tool, "echo from-$((40+2)); env")})
 		h.Want(h.Response(a), delegation.StatusCompleted, delegation.ReasonExited, 0)
 		if answer := h.Read(a.Answer); !strings.Contains(answer, "from-42") || strings.Contains(answer, upstreamKey) {
-			t.Errorf("the answer of %s is %q", c.name, answer)
+			t.Errorf("the answer of %s is %q", c.Name, answer)
 		}
 	}
 	shell := h.Submit(house.Ask{ID: "shell", Profile: "shell", Task: "echo $((40+2))"})

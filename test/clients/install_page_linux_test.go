@@ -16,7 +16,7 @@ import (
 
 // TestAnAgentReadsTheInstalledPage (H24): what `subagent install` writes is what the real agent tells its model, for the user and for a project.
 func TestAnAgentReadsTheInstalledPage(t *testing.T) {
-	modules := filepath.Join(needClients(t), "node_modules")
+	modules := needClients(t)
 	for _, c := range []struct {
 		client
 		args []string
@@ -25,7 +25,7 @@ func TestAnAgentReadsTheInstalledPage(t *testing.T) {
 		{codex, []string{"exec", "--skip-git-repo-check", "-c", "analytics.enabled=false", "--disable", "enable_request_compression", "hello"}},
 	} {
 		for _, scope := range []string{"user", "project"} {
-			t.Run(c.name+"/"+scope, func(t *testing.T) {
+			t.Run(c.Name+"/"+scope, func(t *testing.T) {
 				up := standin.New(upstreamKey)
 				server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 					if r.Header.Get("Upgrade") != "" { // as the gateway does, so that it asks again without
@@ -53,16 +53,16 @@ func TestAnAgentReadsTheInstalledPage(t *testing.T) {
 				if err := os.MkdirAll(filepath.Join(home, ".codex"), 0o700); err != nil {
 					t.Fatal(err)
 				}
-				install := []string{"install", c.name}
+				install := []string{"install", c.Name}
 				if scope == "project" {
 					install = append(install, "--project")
 				}
 				run(house.Program("subagent"), install...)
 				args := slices.Clone(c.args)
-				if c.name == "codex" {
+				if c.Name == "codex" {
 					args = slices.Insert(args, 1, "-c", `openai_base_url="`+server.URL+`/v1"`)
 				}
-				out := run(filepath.Join(modules, c.program, c.name), args...)
+				out := run(filepath.Join(modules, c.Program, c.Name), args...)
 				told := slices.ContainsFunc(up.Seen(), func(seen standin.Seen) bool { return strings.Contains(string(seen.Body), "## Delegating to subagents") })
 				if !told {
 					t.Errorf("its model was not told of subagents; it said %q", out)

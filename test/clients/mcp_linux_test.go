@@ -49,7 +49,7 @@ func toolUsers(dir, upstream string) []toolUser {
 // tools, waits for two, reads an answer, cancels one and takes one's changes over.
 func TestAClientDelegates(t *testing.T) {
 	house.Need(t, house.GVisor)
-	installed := filepath.Join(needClients(t), "node_modules")
+	installed := needClients(t)
 	for i, name := range []string{"claude", "codex"} {
 		t.Run(name, func(t *testing.T) {
 			h := house.New(t, house.Plan{Sandbox: house.GVisor, MaxRunning: 5})
@@ -101,7 +101,7 @@ func TestAnAgentDelegatesToAgents(t *testing.T) {
 // agentsHouse has the profiles of our examples for both clients.
 func agentsHouse(t *testing.T, upstream string) (h *house.House, installed string) {
 	t.Helper()
-	installed = filepath.Join(needClients(t), "node_modules")
+	installed = needClients(t)
 	key := filepath.Join(t.TempDir(), "key")
 	if err := os.WriteFile(key, []byte(upstreamKey), 0o600); err != nil {
 		t.Fatal(err)
@@ -109,9 +109,9 @@ func agentsHouse(t *testing.T, upstream string) (h *house.House, installed strin
 	to := fmt.Sprintf("http_to: 127.0.0.1, private: true, credential: {file: %q}", key)
 	var profiles strings.Builder
 	for _, c := range []client{claude, codex} {
-		env := map[string]any{"PATH": filepath.Join(installed, c.program) + ":/usr/local/bin:/usr/bin:/bin"}
+		env := map[string]any{"PATH": c.Path(installed)}
 		fmt.Fprintf(&profiles, "  %s:\n    timeout: {default: 2m, min: 1s, max: 5m}\n    limits: {memory: 2GiB, tmp: 256MiB, home: 256MiB, log: 8MiB, pids: 256}\n    programs: [%q]\n    routes: [%s]\n%s",
-			c.name, installed, c.name, exampleFor(t, c, env))
+			c.Name, installed, c.Name, exampleFor(t, c, env))
 	}
 	h = house.New(t, house.Plan{
 		Sandbox: house.GVisor, Offers: ", claude, codex", MaxRunning: 5,
@@ -123,7 +123,7 @@ func agentsHouse(t *testing.T, upstream string) (h *house.House, installed strin
 
 // TestAClientComesToThePort: Claude Code over HTTP, with the token in a header.
 func TestAClientComesToThePort(t *testing.T) {
-	installed := filepath.Join(needClients(t), "node_modules")
+	installed := needClients(t)
 	up := standin.New(upstreamKey)
 	server := httptest.NewServer(up)
 	t.Cleanup(server.Close)
@@ -147,8 +147,8 @@ type parent struct {
 func (p parent) do(args ...string) string {
 	p.Helper()
 	command := exec.CommandContext(p.Context(), args[0], args[1:]...)
-	path := strings.Join([]string{filepath.Dir(house.Program("subagent")), filepath.Join(p.installed, p.program), "/usr/local/bin:/usr/bin:/bin"}, ":")
-	command.Path = filepath.Join(p.installed, p.program, args[0])
+	path := p.Agent.Path(p.installed, filepath.Dir(house.Program("subagent")))
+	command.Path = filepath.Join(p.installed, p.Program, args[0])
 	command.Err = nil
 	command.Dir = p.work
 	command.Env = append([]string{"HOME=" + p.home, "PATH=" + path, "LANG=C.UTF-8"}, p.env...)
@@ -164,9 +164,9 @@ func (p parent) setUp() {
 	p.Helper()
 	page, err := os.ReadFile("../../README.md")
 	p.Must(err)
-	line := regexp.MustCompile(`(?m)^` + p.name + ` mcp add [^#\n]*`).Find(page)
+	line := regexp.MustCompile(`(?m)^` + p.Agent.Name + ` mcp add [^#\n]*`).Find(page)
 	if line == nil {
-		p.Fatalf("the README does not say how %s is set up", p.name)
+		p.Fatalf("the README does not say how %s is set up", p.Agent.Name)
 	}
 	p.do(append(strings.Fields(string(line)), "--outbox", p.Outbox)...)
 }
@@ -186,7 +186,7 @@ func (p parent) delegates(up *standin.Upstream) {
 	}, "\n")
 	said := p.do(append(p.run, script)...)
 	if !strings.Contains(said, "all is done") {
-		p.Errorf("%s said %s", p.name, said)
+		p.Errorf("%s said %s", p.Agent.Name, said)
 	}
 	if text := p.Read(filepath.Join(p.work, "a.txt")); text != "first\nsecond\n" {
 		p.Errorf("the file is %q after apply", text)

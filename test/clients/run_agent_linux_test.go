@@ -20,13 +20,13 @@ import (
 // the key is in the variable that the agent itself reads.
 func TestOneLineForAnAgent(t *testing.T) {
 	each(t, func(t *testing.T, c client, sandbox string) {
-		installed := filepath.Join(needClients(t), "node_modules", c.program)
+		installed := filepath.Join(needClients(t), c.Program)
 		h := house.New(t, house.Plan{Sandbox: sandbox, Later: true}) // the story starts its own watcher
 		up := standin.New(upstreamKey)
 		server := httptest.NewServer(up)
 		t.Cleanup(server.Close)
 		watcher := exec.Command(house.Program("watcher"), "run", "--dir", h.Outbox, "--state", h.State, "--sandbox", sandbox,
-			"--agent", c.name, "--model", map[string]string{"claude": "opus", "codex": "gpt-5.5"}[c.name])
+			"--agent", c.Name, "--model", map[string]string{"claude": "opus", "codex": "gpt-5.5"}[c.Name])
 		watcher.Env = append(os.Environ(), "PATH="+installed+":"+os.Getenv("PATH"), "HOME="+t.TempDir(),
 			"ANTHROPIC_API_KEY="+upstreamKey, "ANTHROPIC_BASE_URL="+server.URL, "OPENAI_API_KEY="+upstreamKey, "OPENAI_BASE_URL="+server.URL+"/v1")
 		log, err := watcher.StderrPipe()
@@ -49,7 +49,7 @@ func TestOneLineForAnAgent(t *testing.T) {
 		if answer := h.Read(a.Answer); !strings.HasPrefix(answer, "The tool said:") || !strings.Contains(answer, "from-42") || strings.Contains(answer, upstreamKey) {
 			t.Errorf("the answer is %q", answer)
 		}
-		key, err := os.Stat(filepath.Join(h.State, "gateway", c.name+".key"))
+		key, err := os.Stat(filepath.Join(h.State, "gateway", c.Name+".key"))
 		if err != nil || key.Mode().Perm() != 0o600 {
 			t.Errorf("the key's file: %v, %v", key, err)
 		}

@@ -87,7 +87,7 @@ func (s *stage) managesSessions(id string) {
 		Size    int
 	}
 	s.Must(json.Unmarshal([]byte(watcher("sessions", "list", "--json")), &kept))
-	if kept.ID != id || kept.Agent != s.name || kept.Runs != 3 || kept.Version == "" {
+	if kept.ID != id || kept.Agent != s.Agent.Name || kept.Runs != 3 || kept.Version == "" {
 		s.Errorf("kept is %+v", kept)
 	}
 	if copied := watcher("sessions", "export", id); len(copied) != kept.Size || !strings.HasPrefix(copied, "\x1f\x8b") {

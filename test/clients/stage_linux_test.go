@@ -6,11 +6,11 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 
 	"torno/delegation"
+	"torno/test/agents"
 	"torno/test/house"
 	"torno/test/upstream/standin"
 )
@@ -19,10 +19,8 @@ const upstreamKey = "sk-stand-in-0123456789"
 
 // client is one of the programs.
 type client struct {
-	name    string
+	agents.Agent
 	model   string
-	program string            // the directory of the program, below npm's
-	example string            // the file of configs/examples that is about it
 	limit   string            // what its example has it say of an answer's length, where it can say something
 	tool    string            // what the stand-in is told to have a shell's command run; it lacks the command
 	run     string            // the program and its arguments; it reads its task from standard input
@@ -31,18 +29,10 @@ type client struct {
 	asks    map[string]string // profiles in which it asks for approval, and how
 }
 
-// arch is this machine's, in npm's words.
-var arch = map[string]string{"amd64": "x64", "arm64": "arm64"}[runtime.GOARCH]
-
-// machine is the first word of what Rust calls this machine.
-var machine = map[string]string{"amd64": "x86_64", "arm64": "aarch64"}[runtime.GOARCH]
-
 var claude = client{
-	name:    "claude",
+	Agent:   agents.Claude,
 	model:   "claude-opus-5-5",
-	example: "claude-code.yaml",
 	limit:   `"max_tokens":32000`,
-	program: "@anthropic-ai/claude-code-linux-" + arch,
 	tool:    `#tool Bash {"command":%q,"description":"d"}`,
 	run:     "claude --print --dangerously-skip-permissions",
 	streams: "claude --print --dangerously-skip-permissions --verbose --output-format stream-json --include-partial-messages",
@@ -56,10 +46,8 @@ var claude = client{
 const codexFlags = ` -c openai_base_url=\"$OPENAI_BASE_URL\" -c analytics.enabled=false -c model=\"gpt-5.5\" --disable plugins`
 
 var codex = client{
-	name:    "codex",
+	Agent:   agents.Codex,
 	model:   "gpt-5.5",
-	example: "codex.yaml",
-	program: "@openai/codex-linux-" + arch + "/vendor/" + machine + "-unknown-linux-musl/bin",
 	tool:    `#tool exec_command {"cmd":%q}`,
 	run:     "codex exec --skip-git-repo-check --dangerously-bypass-approvals-and-sandbox" + codexFlags + " -",
 	streams: "cat >converse.sh <<'SCRIPT'\n" + converse + "SCRIPT\nbash converse.sh" + codexFlags,
@@ -85,7 +73,7 @@ func stageFor(t testing.TB, c client, sandbox string, prepare func(*standin.Upst
 	house.Need(t, sandbox)
 	s := &stage{client: c, up: standin.New(upstreamKey), key: filepath.Join(t.TempDir(), "key")}
 	// Codex has more beside its program, which it looks for at its own place.
-	s.installed = filepath.Join(needClients(t), "node_modules")
+	s.installed = needClients(t)
 	if prepare != nil {
 		prepare(s.up)
 	}
@@ -100,8 +88,8 @@ func stageFor(t testing.TB, c client, sandbox string, prepare func(*standin.Upst
     timeout: {default: 2m, min: 1s, max: 5m}
     limits: {memory: 2GiB, tmp: 256MiB, home: 256MiB, log: 8MiB, pids: 256}
     routes: [%s]
-`, c.name)
-	env := map[string]any{"PATH": filepath.Join(s.installed, c.program) + ":/usr/local/bin:/usr/bin:/bin"}
+`, c.Name)
+	env := map[string]any{"PATH": c.Path(s.installed)}
 	offers, asking := "", ""
 	for name, approvals := range c.asks {
 		offers += ", " + name
