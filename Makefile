@@ -18,10 +18,10 @@ LEFT_OUT := $(filter-out $(PROGRAMS) $(RUNSC),$(ALL) runsc)
 TOOL := $(GO) tool -modfile=tools/go.mod
 
 .DEFAULT_GOAL := help
-.PHONY: help build install dist demo test quick attack soak bench fuzz compare lint format size clean
+.PHONY: help build install dist demo demo-agents test quick attack soak bench fuzz compare lint format size clean
 
 help: ## list what there is to do
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 build: ## the programs, static, into bin/; gVisor's runsc among them takes minutes, once
 	@CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w -X torno/internal/version.Version=$(VERSION)' \
@@ -38,6 +38,9 @@ dist: ## packages for others, into dist/: .deb, .rpm, archives, sums; runsc for 
 
 demo: build ## the whole road once, with Docker or else gVisor: spawn, answers, cancel, time-out, refusal, a child with a model
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(GO) run ./test/demo
+
+demo-agents: build ## real agents, by npm: Claude Code in a sandbox delegates to Codex and Claude Code in sandboxes, all without a key
+	@PATH="$(CURDIR)/$(BIN):$$PATH" $(GO) run ./test/demo agents
 
 test: build size ## all tests, on a real engine, with the race detector
 	@scripts/need git python machine systemd || test "$$CI" != true

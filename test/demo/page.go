@@ -26,8 +26,8 @@ func (p *page) item(name, format string, args ...any) {
 	p.say("  %-16s%s", name, fmt.Sprintf(format, args...))
 }
 
-func (p *page) title(e *engine, away error) {
-	p.say("An agent that is shut in has children. Nothing but files crosses the wall.")
+func (p *page) title(text string, e *engine, away error) {
+	p.say("%s", text)
 	p.head("On the host")
 	if e == nil {
 		p.item("engine", "%v", away)
@@ -37,8 +37,8 @@ func (p *page) title(e *engine, away error) {
 	p.item("engine", "Docker %s, %s", e.version, whose)
 }
 
-func (p *page) watcher(status control.Status, ready time.Duration) {
-	p.item("watcher", "ready after %s", ms(ready))
+func (p *page) watcher(serves string, status control.Status, ready time.Duration) {
+	p.item("watcher", "ready after %s%s", ms(ready), either(serves == "", "", "; serves "+serves))
 	for _, l := range status.Launchers {
 		missing := []string{}
 		for _, key := range slices.Sorted(maps.Keys(l.Guarantees)) {

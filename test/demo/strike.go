@@ -13,10 +13,17 @@ import (
 
 // strike takes away everything that was set up, also when the demo was interrupted. It adds what fails to what already did.
 func (s *stage) strike(ctx context.Context, failed error) error {
+	interrupted := errors.Is(ctx.Err(), context.Canceled)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
 	defer cancel()
-	failed = errors.Join(failed, s.home.leave(ctx), s.stopWatcher(ctx), s.purge(ctx), s.closeModel(ctx), s.rememberContainers(ctx))
-	if failed != nil && s.log != nil {
+	var left error
+	if s.home != nil {
+		left = s.home.leave(ctx)
+	}
+	left = errors.Join(left, s.stopWatcher(ctx), s.purge(ctx), s.closeModel(ctx), s.rememberContainers(ctx))
+	explain := left != nil || failed != nil && !interrupted
+	failed = errors.Join(failed, left)
+	if explain && s.log != nil {
 		if said, err := os.ReadFile(s.log.Name()); err == nil {
 			failed = fmt.Errorf("%w\nthe watcher said:\n%s", failed, said)
 		}
