@@ -117,7 +117,10 @@ func (d *delegating) open(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if err := errors.Join(s.startWatcher(ctx), s.findGateway(ctx)); err != nil {
+		if err := s.startWatcher(ctx); err != nil {
+			return err
+		}
+		if err := s.findGateway(ctx); err != nil {
 			return err
 		}
 	}
