@@ -37,6 +37,7 @@ const (
 var rooms = map[string]room{
 	"delegation":               {theirs: []string{unix, "github.com/google/renameio/v2"}},
 	"manager":                  {ours: []string{"delegation", "internal/beneath"}, theirs: []string{fsnotify}},
+	"manager/massgen":          {ours: []string{"delegation"}},
 	"manager/patch":            {ours: []string{"delegation", "internal/beneath", "internal/inode"}, theirs: []string{unix, textDiff, textForms}},
 	"manager/agentfile":        {ours: []string{"internal/beneath", "manager/answerschema"}, theirs: []string{yaml}},
 	"manager/answerschema":     {theirs: []string{"github.com/google/jsonschema-go/jsonschema"}},
