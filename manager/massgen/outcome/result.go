@@ -1,0 +1,168 @@
+package outcome
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"torno/delegation"
+	"torno/manager/massgen"
+)
+
+// Result is the SubagentResult of MassGen. Its JSON has MassGen's keys.
+type Result struct {
+	SubagentID    string         `json:"subagent_id"`
+	Status        massgen.Status `json:"status"`
+	Success       bool           `json:"success"`
+	Answer        *string        `json:"answer"`
+	Workspace     string         `json:"workspace"`
+	ExecutionTime float64        `json:"execution_time_seconds"`
+	Error         *string        `json:"error"`
+	TokenUsage    TokenUsage     `json:"token_usage"`
+	LogPath       string         `json:"log_path,omitempty"`
+	Percentage    *int           `json:"completion_percentage,omitempty"`
+	Warning       string         `json:"warning,omitempty"`
+	Timeout       int            `json:"timeout_seconds,omitempty"`
+	SubagentType  string         `json:"subagent_type,omitempty"`
+}
+
+// TokenUsage is what a child has spent at its models.
+type TokenUsage struct {
+	Input  int64   `json:"input_tokens"`
+	Output int64   `json:"output_tokens"`
+	Cost   float64 `json:"estimated_cost"`
+}
+
+// End is how a run ended for its parent.
+type End struct {
+	SubagentID string
+	Status     delegation.Status
+	ExitCode   int
+	StderrTail string
+	GaveUp     bool   // the parent waits no longer, or has cancelled; there may be no response
+	Answer     string // of the answer file, as it is
+	Workspace  string
+	LogPath    string
+	Seconds    float64
+	Timeout    int
+	Usage      TokenUsage
+	Warnings   []string
+}
+
+// Judge makes the result. Where the time was up, or the parent has given up, it goes by what was saved:
+//
+//	an answer, and the last phase or a winner   completed_but_timeout
+//	an answer                                   partial
+//	no answer                                   timeout
+func Judge(end End, saved Saved) Result {
+	result := Result{
+		SubagentID: end.SubagentID, Workspace: end.Workspace, ExecutionTime: end.Seconds, TokenUsage: end.Usage,
+		LogPath: end.LogPath, Timeout: end.Timeout, Warning: JoinWarnings(end.Warnings...),
+	}
+	switch {
+	case end.GaveUp || end.Status == delegation.StatusTimeout:
+		result.salvage(end, saved)
+	case end.Status == delegation.StatusCompleted && end.ExitCode == 0:
+		answer := strings.TrimSpace(end.Answer)
+		result.Status, result.Answer = massgen.StatusCompleted, &answer
+	default:
+		text := fmt.Sprintf("Delegated subagent %s %s (exit_code=%d): %s", end.SubagentID, end.Status, end.ExitCode, first(end.StderrTail, 500))
+		result.Status, result.Error = massgen.StatusError, &text
+	}
+	result.Success = result.Status.Success()
+	return result
+}
+
+func (r *Result) salvage(end End, saved Saved) {
+	text := fmt.Sprintf("Subagent exceeded timeout of %d seconds", end.Timeout)
+	r.Error, r.Answer, r.Percentage = &text, saved.Answer, saved.Percentage
+	if r.TokenUsage == (TokenUsage{}) {
+		r.TokenUsage = saved.Usage
+	}
+	switch {
+	case saved.Answer == nil:
+		r.Status = massgen.StatusTimeout
+	case saved.Presenting || saved.Winner != "":
+		r.Status = massgen.StatusCompletedButTimeout
+	default:
+		r.Status = massgen.StatusPartial
+	}
+}
+
+// first is the beginning of a text in characters, as MassGen counts them.
+func first(text string, characters int) string {
+	text = strings.ToValidUTF8(text, "\uFFFD")
+	if utf8.RuneCountInString(text) <= characters {
+		return text
+	}
+	return string([]rune(text)[:characters])
+}
+
+// JoinWarnings joins warnings as MassGen does, each of them once.
+func JoinWarnings(warnings ...string) string {
+	var once []string
+	seen := map[string]bool{"": true}
+	for _, warning := range warnings {
+		if !seen[warning] {
+			once = append(once, warning)
+		}
+		seen[warning] = true
+	}
+	return strings.Join(once, " | ")
+}
+
+// Summary counts the results of a blocking call. One that completed although its time was up counts twice.
+type Summary struct {
+	Total     int `json:"total"`
+	Completed int `json:"completed"`
+	Failed    int `json:"failed"`
+	Timeout   int `json:"timeout"`
+}
+
+// Blocking is the answer of spawn_subagents that has waited for its children.
+type Blocking struct {
+	Success   bool              `json:"success"`
+	Operation massgen.Operation `json:"operation"`
+	Mode      string            `json:"mode"`
+	Results   []Result          `json:"results"`
+	Summary   Summary           `json:"summary"`
+}
+
+// Summarise makes the answer of a blocking call.
+func Summarise(results []Result) Blocking {
+	answer := Blocking{Success: true, Operation: massgen.OpSpawn, Mode: "blocking", Results: results, Summary: Summary{Total: len(results)}}
+	for _, result := range results {
+		answer.Success = answer.Success && result.Success
+		switch result.Status {
+		case massgen.StatusCompleted, massgen.StatusPartial:
+			answer.Summary.Completed++
+		case massgen.StatusCompletedButTimeout:
+			answer.Summary.Completed++
+			answer.Summary.Timeout++
+		case massgen.StatusTimeout:
+			answer.Summary.Timeout++
+		case massgen.StatusError:
+			answer.Summary.Failed++
+		}
+	}
+	return answer
+}
+
+// Pointer is what MassGen shows of a child in passing: a status of four, and the beginning of its answer.
+func Pointer(result Result) (status massgen.Status, summary string) {
+	status = result.Status
+	switch result.Status {
+	case massgen.StatusCompletedButTimeout:
+		status = massgen.StatusTimeout
+	case massgen.StatusPartial, massgen.StatusError:
+		status = massgen.StatusFailed
+	}
+	if result.Answer == nil {
+		return status, ""
+	}
+	summary = first(*result.Answer, 200)
+	if summary != strings.ToValidUTF8(*result.Answer, "\uFFFD") {
+		summary += "..."
+	}
+	return status, summary
+}
