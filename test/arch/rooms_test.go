@@ -39,6 +39,7 @@ var rooms = map[string]room{
 	"manager":                  {ours: []string{"delegation", "internal/beneath"}, theirs: []string{fsnotify}},
 	"manager/massgen":          {ours: []string{"delegation"}},
 	"manager/massgen/outcome":  {ours: []string{"delegation", "manager/massgen", "internal/beneath"}},
+	"manager/massgen/handover": {ours: []string{"manager/massgen", "internal/beneath"}},
 	"manager/patch":            {ours: []string{"delegation", "internal/beneath", "internal/inode"}, theirs: []string{unix, textDiff, textForms}},
 	"manager/agentfile":        {ours: []string{"internal/beneath", "manager/answerschema"}, theirs: []string{yaml}},
 	"manager/answerschema":     {theirs: []string{"github.com/google/jsonschema-go/jsonschema"}},
