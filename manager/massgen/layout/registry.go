@@ -1,0 +1,131 @@
+package layout
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"slices"
+
+	"torno/delegation"
+	"torno/internal/beneath"
+	"torno/manager/massgen"
+)
+
+// The bounds of a registry.
+const (
+	maxRegistry = 8 << 20
+	maxEntries  = 10000
+	taskPreview = 200 // characters of a task in it
+	listPreview = 100 // characters of a task where children are listed
+)
+
+// Registry is which children a parent has had.
+type Registry struct {
+	ParentAgentID  string  `json:"parent_agent_id"`
+	OrchestratorID string  `json:"orchestrator_id"`
+	Subagents      []Entry `json:"subagents"`
+}
+
+// Entry is one child of a registry.
+type Entry struct {
+	SubagentID      string         `json:"subagent_id"`
+	SessionID       *string        `json:"session_id"`
+	Task            string         `json:"task"`
+	Status          massgen.Status `json:"status"`
+	Workspace       string         `json:"workspace"`
+	CreatedAt       string         `json:"created_at"`
+	ExecutionTime   float64        `json:"execution_time_seconds"`
+	Success         bool           `json:"success"`
+	Continuable     bool           `json:"continuable"`
+	ContinuableVia  string         `json:"continuable_via"`
+	SourceAgent     string         `json:"source_agent"`
+	LastContinuedAt string         `json:"last_continued_at,omitempty"`
+}
+
+// SaveRegistry writes the registry. Each entry is continuable: by its session, or from its context where it has none.
+func (t *Tree) SaveRegistry(registry Registry) error {
+	registry.Subagents = slices.Clone(registry.Subagents)
+	for i := range registry.Subagents {
+		entry := &registry.Subagents[i]
+		if _, err := delegation.ParseSubagentID(entry.SubagentID); err != nil {
+			return fmt.Errorf("registry: %w", err)
+		}
+		entry.Task, entry.Continuable, entry.ContinuableVia = shorten(entry.Task, taskPreview), true, "session"
+		if entry.SessionID == nil || *entry.SessionID == "" {
+			entry.SessionID, entry.ContinuableVia = nil, "context_recovery"
+		}
+	}
+	if registry.Subagents == nil {
+		registry.Subagents = []Entry{}
+	}
+	return save(t.root, registryName, registry)
+}
+
+// Registry reads the registry. Without one it is empty. An entry whose id is none is left out.
+func (t *Tree) Registry() (Registry, error) {
+	data, more, err := beneath.ReadFile(t.root, registryName, maxRegistry)
+	if errors.Is(err, fs.ErrNotExist) {
+		return Registry{}, nil
+	}
+	if err == nil && more {
+		err = fmt.Errorf("it is longer than %d bytes", maxRegistry)
+	}
+	if err != nil {
+		return Registry{}, fmt.Errorf("read %s: %w; move it away", registryName, err)
+	}
+	registry, err := parseRegistry(data)
+	if err != nil {
+		return Registry{}, fmt.Errorf("read %s: %w; move it away", registryName, err)
+	}
+	return registry, nil
+}
+
+// parseRegistry reads both forms: a list of entries, and the older object whose keys are the ids.
+func parseRegistry(data []byte) (Registry, error) {
+	var form struct {
+		ParentAgentID  string          `json:"parent_agent_id"`
+		OrchestratorID string          `json:"orchestrator_id"`
+		Subagents      json.RawMessage `json:"subagents"`
+	}
+	if err := json.Unmarshal(data, &form); err != nil {
+		return Registry{}, err
+	}
+	registry := Registry{ParentAgentID: form.ParentAgentID, OrchestratorID: form.OrchestratorID}
+	old := form.Subagents
+	if old == nil {
+		old = data
+	}
+	if bytes.HasPrefix(bytes.TrimSpace(old), []byte("{")) {
+		var byID map[string]Entry
+		if err := json.Unmarshal(old, &byID); err != nil {
+			return Registry{}, err
+		}
+		for _, id := range slices.Sorted(maps.Keys(byID)) {
+			entry := byID[id]
+			entry.SubagentID = id
+			registry.Subagents = append(registry.Subagents, entry)
+		}
+	} else if err := json.Unmarshal(old, &registry.Subagents); err != nil {
+		return Registry{}, err
+	}
+	if n := len(registry.Subagents); n > maxEntries {
+		return Registry{}, fmt.Errorf("it has %d entries, at most %d are read", n, maxEntries)
+	}
+	registry.Subagents = slices.DeleteFunc(registry.Subagents, func(entry Entry) bool {
+		_, err := delegation.ParseSubagentID(entry.SubagentID)
+		return err != nil
+	})
+	return registry, nil
+}
+
+// Preview is a task as it is listed.
+func Preview(task string) string { return shorten(task, listPreview) }
+
+// shorten is the beginning of a text in characters.
+func shorten(text string, characters int) string {
+	runes := []rune(text)
+	return string(runes[:min(len(runes), characters)])
+}
