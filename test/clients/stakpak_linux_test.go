@@ -48,7 +48,7 @@ func askingHouse(t *testing.T, upstream string) (h *house.House, installed strin
 	if err := os.WriteFile(key, []byte(upstreamKey), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	env := map[string]any{"PATH": filepath.Join(installed, claude.program) + ":/usr/local/bin:/usr/bin:/bin"}
+	env := map[string]any{"PATH": filepath.Join(installed, claude.Program) + ":/usr/local/bin:/usr/bin:/bin"}
 	h = house.New(t, house.Plan{
 		Sandbox: house.GVisor, Offers: ", claude", MaxRunning: 5,
 		Top: fmt.Sprintf("gateway:\n  routes:\n    claude: {preset: anthropic, upstream: %q, http_to: 127.0.0.1, private: true, credential: {file: %q}}", upstream, key),
