@@ -42,6 +42,7 @@ var rooms = map[string]room{
 	"manager/massgen/handover": {ours: []string{"manager/massgen", "internal/beneath"}},
 	"manager/massgen/layout":   {ours: []string{"delegation", "manager/massgen", "manager/massgen/outcome", "internal/beneath"}, theirs: []string{"github.com/google/renameio/v2"}},
 	"manager/massgen/profile":  {ours: []string{"internal/beneath"}, theirs: []string{yaml}},
+	"manager/massgen/team":     {},
 	"manager/patch":            {ours: []string{"delegation", "internal/beneath", "internal/inode"}, theirs: []string{unix, textDiff, textForms}},
 	"manager/agentfile":        {ours: []string{"internal/beneath", "manager/answerschema"}, theirs: []string{yaml}},
 	"manager/answerschema":     {theirs: []string{"github.com/google/jsonschema-go/jsonschema"}},

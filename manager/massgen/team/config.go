@@ -1,0 +1,89 @@
+package team
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+)
+
+// Child is what a run configuration is made for.
+type Child struct {
+	ID           string
+	Workspace    string
+	Type         string
+	Agents       []Agent // as Resolve has chosen them
+	Refine       bool
+	TaskModel    string // of the task, for agents without a model
+	Fallback     string // where neither has one
+	ContextPaths []any  // each {path, permission}
+
+	MaxNewAnswers  int    // 0 is 3
+	AnswerStrategy string // final_answer_strategy; "" is synthesize for a team
+	SkipSynthesis  bool   // round_evaluator_skip_synthesis
+}
+
+// parentsOwn are the keys of a backend that belong to one agent and are never inherited.
+var parentsOwn = []string{
+	"cwd", "agent_id", "instance_id", "filesystem_session_id", "session_storage_base", "agent_temporary_workspace",
+}
+
+// Config is the run configuration of a child: a request's yaml_config.
+func Config(c Child) map[string]any {
+	agents := make([]any, len(c.Agents))
+	for i, agent := range c.Agents {
+		agents[i] = c.agent(i+1, agent)
+	}
+	orchestrator := map[string]any{
+		"snapshot_storage":          filepath.Join(c.Workspace, "snapshots"),
+		"agent_temporary_workspace": filepath.Join(c.Workspace, "temp"),
+		"coordination":              map[string]any{"enable_subagents": false, "broadcast": false, "learning_capture_mode": "final_only"},
+		"max_new_answers_per_agent": c.MaxNewAnswers,
+	}
+	if len(c.ContextPaths) > 0 {
+		orchestrator["context_paths"] = c.ContextPaths
+	}
+	if c.MaxNewAnswers == 0 {
+		orchestrator["max_new_answers_per_agent"] = 3
+	}
+	if !c.Refine {
+		c.once(orchestrator)
+	}
+	return map[string]any{"agents": agents, "orchestrator": orchestrator}
+}
+
+// once makes a child answer once, without rounds of refinement.
+func (c Child) once(orchestrator map[string]any) {
+	orchestrator["max_new_answers_per_agent"] = 1
+	if len(c.Agents) == 1 {
+		orchestrator["skip_final_presentation"], orchestrator["skip_voting"] = true, true
+		return
+	}
+	orchestrator["disable_injection"], orchestrator["defer_voting_until_all_answered"] = true, true
+	orchestrator["final_answer_strategy"] = "synthesize"
+	if c.AnswerStrategy != "" {
+		orchestrator["final_answer_strategy"] = c.AnswerStrategy
+	}
+	orchestrator["skip_final_presentation"] = c.Type != "round_evaluator" || c.SkipSynthesis
+}
+
+// agent is the nth agent of the child, in a directory of its own.
+func (c Child) agent(n int, source Agent) map[string]any {
+	backend := map[string]any{}
+	inherited, _ := source["backend"].(map[string]any)
+	for key, value := range inherited {
+		if !slices.Contains(parentsOwn, key) {
+			backend[key] = value
+		}
+	}
+	backend["cwd"] = filepath.Join(c.Workspace, fmt.Sprintf("agent_%d", n))
+	for _, model := range []string{c.TaskModel, c.Fallback} {
+		if own, _ := backend["model"].(string); own == "" && model != "" {
+			backend["model"] = model
+		}
+	}
+	id, _ := source["id"].(string)
+	if id == "" {
+		id = fmt.Sprintf("%s_agent_%d", c.ID, n)
+	}
+	return map[string]any{"id": id, "backend": backend}
+}

@@ -1,0 +1,82 @@
+package team
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Agent is one agent of a run configuration, in MassGen's keys.
+type Agent map[string]any
+
+// Orchestrator is what subagent_orchestrator says of teams.
+type Orchestrator struct {
+	Agents      []Agent
+	Inherit     bool     // inherit_spawning_agent_backend
+	SharedTypes []string // shared_child_team_types; nil is round_evaluator alone, and "*" is all
+}
+
+// maxAgents is how many agents a team may have.
+const maxAgents = 10
+
+// errTooMany is how MassGen refuses a larger team.
+const errTooMany refusal = "Cannot have more than 10 agents for subagents"
+
+// refusal is a text of MassGen's, to the letter: it begins as a sentence does.
+type refusal string
+
+func (r refusal) Error() string { return string(r) }
+
+// defaultShared is which types have the common agents where the configuration does not say.
+var defaultShared = []string{"round_evaluator"}
+
+// Resolve chooses the agents of a child: the common ones where its type shares them, else the spawning agent's own ones, or one made of its
+// backend, else the common ones, else all parents.
+func Resolve(subagentType string, o Orchestrator, parents []Agent, spawning string) ([]Agent, error) {
+	if len(o.Agents) > maxAgents {
+		return nil, errTooMany
+	}
+	types := o.SharedTypes
+	if types == nil {
+		types = defaultShared
+	}
+	shared := slices.Contains(types, "*") || subagentType != "" && slices.Contains(types, subagentType)
+	local, err := localTeam(o, parents, spawning, shared)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case shared && len(o.Agents) > 0:
+		return o.Agents, nil
+	case len(local) > 0:
+		return local, nil
+	case len(o.Agents) > 0:
+		return o.Agents, nil
+	}
+	return parents, nil
+}
+
+// localTeam are the spawning agent's own subagents, or one made of its backend.
+func localTeam(o Orchestrator, parents []Agent, spawning string, shared bool) ([]Agent, error) {
+	i := slices.IndexFunc(parents, func(parent Agent) bool { return parent["id"] == spawning })
+	if i < 0 {
+		if o.Inherit {
+			return nil, refusal(fmt.Sprintf("Unable to inherit backend for spawning parent agent '%s': parent agent config not found", spawning))
+		}
+		return nil, nil
+	}
+	var own []Agent
+	list, _ := parents[i]["subagent_agents"].([]any)
+	for _, entry := range list {
+		if agent, ok := entry.(map[string]any); ok {
+			own = append(own, agent)
+		}
+	}
+	if len(own) > maxAgents {
+		return nil, errTooMany
+	}
+	backend, ok := parents[i]["backend"].(map[string]any)
+	if len(own) == 0 && ok && (o.Inherit || !shared) {
+		own = []Agent{{"backend": backend}}
+	}
+	return own, nil
+}
