@@ -152,7 +152,7 @@ func texts(path, key string, node *yaml.Node, into *[]string) error {
 // checkName accepts what can be the name of a directory everywhere, since MassGen writes active profiles into one.
 func checkName(name string) error {
 	bad := func(r rune) bool {
-		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' || r == '-')
+		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '_' && r != '-'
 	}
 	if name == "" || len(name) > maxName || strings.ContainsFunc(name, bad) {
 		return fmt.Errorf("the name %.100q is none. Use up to %d letters, digits, '_' and '-'", name, maxName)
