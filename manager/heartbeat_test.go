@@ -88,20 +88,20 @@ func TestWaitOutlivesTheWatcher(t *testing.T) {
 func TestWaitHasPatience(t *testing.T) {
 	for name, c := range map[string]struct {
 		patience time.Duration
-		end      func(h *host) // 20 seconds after the beginning
+		end      func(h *host) // 22 seconds after the beginning, 2 behind a beat
 		want     time.Duration
 		told     string
 	}{
 		"with one who died":    {0, func(*host) {}, 80 * time.Second, "nobody"},
 		"as it is told":        {5 * time.Minute, func(*host) {}, 320 * time.Second, "nobody"},
-		"with one who stopped": {30 * time.Second, stops, 50 * time.Second, "stopped"},
-		"none":                 {-1, stops, 20 * time.Second, ""},
+		"with one who stopped": {30 * time.Second, stops, 52 * time.Second, "stopped"},
+		"none":                 {-1, stops, 22 * time.Second, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			in(t, func(t *testing.T, h *host) {
 				die := h.live()
 				run := h.spawn(h.client(Options{Patience: c.patience}), SpawnOptions{ID: "s1", Timeout: time.Hour})
-				h.later(20*time.Second, func() { die(); c.end(h) })
+				h.later(22*time.Second, func() { die(); c.end(h) })
 				d, _, err := h.wait(run)
 				if !errors.Is(err, ErrNobodyServing) {
 					t.Errorf("error %v", err)
