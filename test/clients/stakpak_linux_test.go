@@ -43,12 +43,12 @@ func TestAnAgentDelegatesWithTheToolsOfStakpak(t *testing.T) {
 // askingHouse has a profile for Claude Code that asks before it calls tools.
 func askingHouse(t *testing.T, upstream string) (h *house.House, installed string) {
 	t.Helper()
-	installed = filepath.Join(needClients(t), "node_modules")
+	installed = needClients(t)
 	key := filepath.Join(t.TempDir(), "key")
 	if err := os.WriteFile(key, []byte(upstreamKey), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	env := map[string]any{"PATH": filepath.Join(installed, claude.Program) + ":/usr/local/bin:/usr/bin:/bin"}
+	env := map[string]any{"PATH": claude.Path(installed)}
 	h = house.New(t, house.Plan{
 		Sandbox: house.GVisor, Offers: ", claude", MaxRunning: 5,
 		Top: fmt.Sprintf("gateway:\n  routes:\n    claude: {preset: anthropic, upstream: %q, http_to: 127.0.0.1, private: true, credential: {file: %q}}", upstream, key),
