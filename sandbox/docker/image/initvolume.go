@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path"
 
@@ -81,7 +82,7 @@ func (s Stock) fillInit(ctx context.Context, image, volume string, program []byt
 	if err != nil {
 		return false, err
 	}
-	if err := s.Engine.Put(ctx, made.ID, InitDir, bytes.NewReader(content)); err != nil {
+	if err := s.Engine.Put(ctx, made.ID, InitDir, content); err != nil {
 		return false, err
 	}
 	stat, err := s.Engine.Stat(ctx, made.ID, runfile.Init)
@@ -91,19 +92,23 @@ func (s Stock) fillInit(ctx context.Context, image, volume string, program []byt
 	return true, err
 }
 
-func initTar(program []byte) ([]byte, error) {
-	var out bytes.Buffer
-	w := tar.NewWriter(&out)
+// initTar is an archive of the program alone. It forgets the program while it is read: a connection remembers what it has sent last, and
+// these are some MB.
+func initTar(program []byte) (io.Reader, error) {
+	var head, end bytes.Buffer
+	w := tar.NewWriter(&head)
 	err := w.WriteHeader(&tar.Header{
 		Typeflag: tar.TypeReg, Name: path.Base(runfile.Init), Mode: 0o555, Size: int64(len(program)),
 	})
-	if err == nil {
-		_, err = w.Write(program)
+	if err != nil {
+		return nil, err
 	}
-	if err == nil {
-		err = w.Close()
+	if err := tar.NewWriter(&end).Close(); err != nil {
+		return nil, err
 	}
-	return out.Bytes(), err
+	const block = 512
+	padding := make([]byte, (block-len(program)%block)%block)
+	return io.MultiReader(&head, bytes.NewReader(program), bytes.NewReader(padding), &end), nil
 }
 
 // digest is a content's name.
