@@ -174,3 +174,20 @@ func TestNoAnswerIsAnEmptyOne(t *testing.T) {
 		}
 	})
 }
+
+// TestABriefIsBounded: it has so much of the answer and no more, does not wait, and takes no other bound of the manager's away.
+func TestABriefIsBounded(t *testing.T) {
+	h := newHost(t)
+	run := h.spawn(h.client(Options{AnswerMax: 100}), SpawnOptions{ID: "s1"})
+	if _, err := run.Brief(10); !errors.Is(err, ErrRunning) {
+		t.Error("before the end:", err)
+	}
+	write(t, run.Workspace()+"/answer.txt", strings.Repeat("x", 1000))
+	h.respond(run)
+	for limit, want := range map[int64]int{10: 10, 1000: 100} {
+		result, err := run.Brief(limit)
+		if err != nil || len(result.Answer) != want || !result.AnswerTruncated || result.RequestID != run.RequestID() {
+			t.Errorf("%d: %d bytes, %v", limit, len(result.Answer), err)
+		}
+	}
+}

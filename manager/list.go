@@ -32,6 +32,8 @@ type Item struct {
 	CreatedAt    time.Time
 	RunningSince time.Time
 	Deadline     time.Time
+	StartedAt    time.Time // when there is a response, and something was started
+	CompletedAt  time.Time // when there is a response
 
 	Approvals []delegation.PendingApproval // the agent's questions that wait
 

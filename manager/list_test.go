@@ -21,6 +21,7 @@ func TestListTellsWhereEachRunStands(t *testing.T) {
 	h.tell(running, delegation.StateRunning, func(s *delegation.RunStatus) { s.RunningSince = since })
 	h.respond(ended, func(r *delegation.Response) {
 		r.Status, r.ExitCode, r.Usage = delegation.StatusError, 7, &delegation.Usage{Model: &delegation.ModelUsage{Requests: 3, Money: "0.5"}}
+		r.StartedAt, r.CompletedAt = since, since.Add(time.Minute)
 	})
 	h.tell(silent, delegation.StateEnded, func(s *delegation.RunStatus) { s.RequestID = "an earlier one" })
 
@@ -37,6 +38,9 @@ func TestListTellsWhereEachRunStands(t *testing.T) {
 	}
 	if c.State != delegation.StateEnded || c.Status != delegation.StatusError || c.ExitCode != 7 || c.Usage == nil || *c.Usage.Model != (delegation.ModelUsage{Requests: 3, Money: "0.5"}) {
 		t.Errorf("ended: %+v", c)
+	}
+	if !c.StartedAt.Equal(since) || !c.CompletedAt.Equal(since.Add(time.Minute)) {
+		t.Errorf("ended: from %s to %s", c.StartedAt, c.CompletedAt)
 	}
 	if d.State != "" || d.RequestID != silent.RequestID() {
 		t.Errorf("silent: %+v", d)

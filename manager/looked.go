@@ -69,6 +69,7 @@ func decodeEnd(data []byte) (delegation.Response, error) {
 	r, err := delegation.DecodeResponse(data)
 	return delegation.Response{
 		SubagentID: r.SubagentID, RequestID: r.RequestID, Status: r.Status, Reason: r.Reason, ExitCode: r.ExitCode, Usage: r.Usage,
+		StartedAt: r.StartedAt, CompletedAt: r.CompletedAt,
 	}, err
 }
 
@@ -86,6 +87,7 @@ func (l looked) item() Item {
 	if response := l.response.value; item.is(response.SubagentID, response.RequestID) {
 		item.State, item.Approvals = delegation.StateEnded, nil
 		item.Status, item.Reason, item.ExitCode, item.Usage = response.Status, response.Reason, response.ExitCode, response.Usage
+		item.StartedAt, item.CompletedAt = response.StartedAt, response.CompletedAt
 	}
 	return item
 }

@@ -41,7 +41,7 @@ func TestAnswerIsWhatWasLookedAt(t *testing.T) {
 	trial := attack.Trial{Row: "W5", Where: "manager, one read after the other"}
 	own := 0
 	for limit := attack.Times(6_000, 1_000_000); trial.Tried < limit || !trial.Oracle && trial.Tried < 50*limit; trial.Tried++ {
-		if found, err := run.findAnswer(); strings.Contains(string(found.text)+string(found.end), secret) {
+		if found, err := run.findAnswer(run.m.answerMax); strings.Contains(string(found.text)+string(found.end), secret) {
 			t.Fatalf("it read %q, %v", found.text, err)
 		} else if string(found.text) == "mine" {
 			own++

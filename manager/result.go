@@ -71,8 +71,26 @@ func (r Result) Completed() bool {
 // Refused says that the host turned the request down, so that no child ever ran.
 func (r Result) Refused() bool { return r.Reason == delegation.ReasonRefused }
 
+// Brief is the result of a run that has ended, with at most so many bytes of its answer, for callers that show many results at once. It does
+// not wait: while there is no response the error is ErrRunning.
+func (r *Run) Brief(answerMax int64) (Result, error) {
+	response, err := r.response()
+	if err != nil {
+		return Result{}, fmt.Errorf("response of %s: %w", r.id, err)
+	}
+	if response == nil {
+		return Result{}, fmt.Errorf("subagent %s: %w", r.id, ErrRunning)
+	}
+	return r.collectUpTo(*response, min(answerMax, r.m.answerMax)), nil
+}
+
 // collect makes the result out of a response and reads the answer. It removes nothing.
 func (r *Run) collect(response delegation.Response) Result {
+	return r.collectUpTo(response, r.m.answerMax)
+}
+
+// collectUpTo is collect, with a bound of its own for the answer.
+func (r *Run) collectUpTo(response delegation.Response, answerMax int64) Result {
 	result := Result{
 		SubagentID: r.ID(), RequestID: r.RequestID(),
 		Status: response.Status, Reason: response.Reason, ExitCode: response.ExitCode,
@@ -83,7 +101,7 @@ func (r *Run) collect(response delegation.Response) Result {
 		Profile: response.Profile, SessionID: response.SessionID, Artifacts: response.Artifacts,
 	}
 	if ran(response) {
-		r.readAnswer(&result)
+		r.readAnswer(&result, answerMax)
 	}
 	return result
 }
@@ -95,11 +113,11 @@ func ran(response delegation.Response) bool {
 }
 
 // readAnswer reads the answer file. Without a file the answer is empty.
-func (r *Run) readAnswer(result *Result) {
+func (r *Run) readAnswer(result *Result, answerMax int64) {
 	if r.answer == "" {
 		return
 	}
-	found, err := r.findAnswer()
+	found, err := r.findAnswer(answerMax)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, errStale) {
 		return
 	}
@@ -122,13 +140,13 @@ func (r *Run) readAnswer(result *Result) {
 
 // foundAnswer is the part of the answer file that findAnswer has read.
 type foundAnswer struct {
-	text  []byte // up to Options.AnswerMax
+	text  []byte // up to the bound
 	more  bool   // there is more in the file
 	end   []byte // of the file
 	whole bool   // there is a file beside it with the whole answer
 }
 
-func (r *Run) findAnswer() (found foundAnswer, err error) {
+func (r *Run) findAnswer(answerMax int64) (found foundAnswer, err error) {
 	workspace, err := r.m.openWorkspace(r.workspace)
 	if err != nil {
 		return found, err
@@ -145,7 +163,7 @@ func (r *Run) findAnswer() (found foundAnswer, err error) {
 	if r.atRequest.hasSameAnswer(seen) {
 		return found, errStale
 	}
-	if found.text, found.more, err = beneath.ReadUpTo(f, r.m.answerMax); err != nil {
+	if found.text, found.more, err = beneath.ReadUpTo(f, answerMax); err != nil {
 		return found, err
 	}
 	found.end = found.text
