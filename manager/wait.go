@@ -26,6 +26,20 @@ func (r *Run) Wait(ctx context.Context) (Result, error) { return r.WaitWithUpdat
 // its position in the queue, or that the watcher died, or that it is back. It calls tell from its own goroutine and waits
 // for it.
 func (r *Run) WaitWithUpdates(ctx context.Context, tell func(WaitUpdate)) (Result, error) {
+	response, err := r.await(ctx, tell)
+	if err != nil {
+		return Result{}, err
+	}
+	return r.collect(*response), nil
+}
+
+// WaitForEnd is WaitWithUpdates for a caller that wants no result: it reads no answer.
+func (r *Run) WaitForEnd(ctx context.Context, tell func(WaitUpdate)) error {
+	_, err := r.await(ctx, tell)
+	return err
+}
+
+func (r *Run) await(ctx context.Context, tell func(WaitUpdate)) (*delegation.Response, error) {
 	wake, unsubscribe := r.m.hints.subscribe(r.concerns)
 	defer unsubscribe()
 	tick := time.NewTicker(r.m.poll)
@@ -36,20 +50,17 @@ func (r *Run) WaitWithUpdates(ctx context.Context, tell func(WaitUpdate)) (Resul
 		if errors.Is(err, ErrGone) {
 			err = r.m.taken(r.id, r.RequestID(), err)
 		}
-		if err != nil {
-			return Result{}, err
-		}
-		if response != nil {
-			return r.collect(*response), nil
+		if response != nil || err != nil {
+			return response, err
 		}
 		t.moveLimit()
 		if t.overdue() {
-			return Result{}, t.giveUp(ctx)
+			return nil, t.giveUp(ctx)
 		}
 		t.report()
 		select {
 		case <-ctx.Done():
-			return Result{}, r.abandon(ctx)
+			return nil, r.abandon(ctx)
 		case <-wake:
 		case <-tick.C:
 		}

@@ -24,6 +24,7 @@ type children struct {
 type child struct {
 	id, request string
 	toldAt      int64 // what heard was when its result went out; 0 before
+	others      bool  // another server began it, for a client of its own
 }
 
 // noteHeard counts a request: the client lives, and has what went out before.
@@ -47,11 +48,21 @@ func (c *children) put(one child) {
 
 // told notes that the result of a run goes out, and returns the runs that are too many to keep.
 func (c *children) told(id, request string) (tooMany []child) {
+	return c.note(child{id: id, request: request})
+}
+
+// shown is told for a client that looked at a result without asking for the run: of a run that is not ours the result stays in the outbox.
+func (c *children) shown(id, request string) (tooMany []child) {
+	return c.note(child{id: id, request: request, others: true})
+}
+
+func (c *children) note(one child) (tooMany []child) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	i := slices.IndexFunc(c.mine, func(k child) bool { return k.id == id && k.request == request })
+	i := slices.IndexFunc(c.mine, func(k child) bool { return k.id == one.id && k.request == one.request })
 	if i < 0 {
-		c.put(child{id: id, request: request})
+		c.put(one)
+		c.boundOthers()
 		i = len(c.mine) - 1
 	}
 	if c.mine[i].toldAt == 0 {
@@ -61,15 +72,42 @@ func (c *children) told(id, request string) (tooMany []child) {
 	return delivered[:max(0, len(delivered)-maxKept)]
 }
 
-// delivered are the runs whose result the client has: it was heard of since. With orderly the client is leaving by itself, and has
+// boundOthers forgets the oldest runs that are not ours.
+func (c *children) boundOthers() {
+	extra := -maxKept
+	for _, one := range c.mine {
+		if one.others {
+			extra++
+		}
+	}
+	c.mine = slices.DeleteFunc(c.mine, func(one child) bool {
+		if one.others {
+			extra--
+		}
+		return one.others && extra >= 0
+	})
+}
+
+// delivered are the runs of ours whose result the client has: it was heard of since. With orderly the client is leaving by itself, and has
 // what went out last too.
 func (c *children) delivered(orderly bool) (all []child) {
 	for _, one := range c.mine {
-		if one.toldAt > 0 && (orderly || c.heard > one.toldAt) {
+		if one.toldAt > 0 && !one.others && (orderly || c.heard > one.toldAt) {
 			all = append(all, one)
 		}
 	}
 	return all
+}
+
+// deliveredOf is the run of a subagent whose result the client has, ours or not: its place is needed for the next run.
+func (c *children) deliveredOf(id string) (child, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	i := slices.IndexFunc(c.mine, func(one child) bool { return one.id == id && one.toldAt > 0 && c.heard > one.toldAt })
+	if i < 0 {
+		return child{}, false
+	}
+	return c.mine[i], true
 }
 
 func (c *children) allDelivered(orderly bool) []child {

@@ -62,6 +62,7 @@ type started struct {
 	Copied    string   `json:"copied,omitempty"` // what its workspace is a copy of, and what was left out
 	Warnings  []string `json:"warnings,omitempty"`
 	Error     *trouble `json:"error,omitempty"`
+	request   string
 }
 
 func (d delegated) say() string {
@@ -190,7 +191,7 @@ func (s *Server) start(ctx context.Context, task taskInput, ask asking) (one sta
 	}
 	s.children.add(run)
 	s.changed()
-	one.ID, one.Workspace = run.ID(), words(run.Workspace())
+	one.ID, one.request, one.Workspace = run.ID(), run.RequestID(), words(run.Workspace())
 	if err := s.keepAsked(run); err != nil {
 		one.Warnings = append(one.Warnings, words("which request was its last could not be kept, so apply may want unfinished: "+err.Error()))
 	}
@@ -210,10 +211,8 @@ func (s *Server) makeRoom(id string) error {
 	if _, err := delegation.ParseSubagentID(id); err != nil {
 		return nil //nolint:nilerr // none was given, or Spawn says what is wrong with it
 	}
-	for _, one := range s.children.allDelivered(false) {
-		if one.id == id {
-			return s.release(one)
-		}
+	if one, has := s.children.deliveredOf(id); has {
+		return s.release(one)
 	}
 	return nil
 }

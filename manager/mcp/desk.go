@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -59,48 +60,85 @@ func (d *Desk) begin(ctx context.Context, task Task, ask asking) (begun Begun, e
 		return begun, err
 	}
 	begun.Warnings = one.Warnings
-	begun.Child, err = d.Find(one.ID)
-	return begun, err
+	begun.Child, err = d.Look(one.ID)
+	if err != nil { // it was asked for all the same
+		begun.Child = Child{Item: manager.Item{SubagentID: one.ID, RequestID: one.request, CreatedAt: time.Now()}}
+		begun.Warnings = append(begun.Warnings, words("where it stands could not be read yet: "+err.Error()))
+	}
+	return begun, nil
 }
 
 // Child is where a child stands.
 type Child struct {
 	manager.Item
-	Result *manager.Result // when it has ended
-	Taken  bool            // of a result that the client has, the copy
+	Taken bool            // its result is no longer in the outbox: the client has it, and a copy is kept
+	kept  *manager.Result // that copy
 }
 
-// Find looks at one child. The error of a child that there is not is manager.ErrNoRun.
-func (d *Desk) Find(id string) (Child, error) {
+// Ended says whether there is the result of a child. The host may say of its state that it has ended before that.
+func (c *Child) Ended() bool { return c.Status != "" }
+
+// Look says where one child stands. The error of a child that there is not is manager.ErrNoRun.
+func (d *Desk) Look(id string) (Child, error) {
 	if item, there := d.s.m.Find(id); there {
-		return d.complete(item)
+		return Child{Item: item}, nil
+	}
+	run, err := d.s.m.Attach(id)
+	if err == nil {
+		return unlisted(run)
+	}
+	_, bad := errors.AsType[*delegation.Refusal](err)
+	if !bad && !errors.Is(err, manager.ErrNoRun) {
+		return Child{}, err
 	}
 	kept, err := d.s.m.Taken(id)
-	if err != nil {
+	if bad || errors.Is(err, manager.ErrNoRun) {
 		return Child{}, fmt.Errorf("%s: %w", words(id), manager.ErrNoRun)
 	}
-	return Child{Result: &kept, Taken: true, Item: manager.Item{
-		SubagentID: kept.SubagentID, RequestID: kept.RequestID, State: delegation.StateEnded, Status: kept.Status, Reason: kept.Reason,
-		ExitCode: kept.ExitCode, Usage: kept.Usage, Workspace: kept.Workspace, CreatedAt: kept.StartedAt,
-	}}, nil
+	if err != nil {
+		return Child{}, err
+	}
+	return Child{Item: itemOf(kept), Taken: true, kept: &kept}, nil
 }
 
-// complete adds the result of a child that has ended.
-func (d *Desk) complete(item manager.Item) (Child, error) {
-	child := Child{Item: item}
-	if item.State != delegation.StateEnded {
-		return child, nil
+// unlisted is a child whose request came just now, or is one that listings leave out because the host must refuse it.
+func unlisted(run *manager.Run) (Child, error) {
+	result, err := run.Brief(0)
+	if errors.Is(err, manager.ErrRunning) {
+		return Child{Item: manager.Item{SubagentID: run.ID(), RequestID: run.RequestID(), Workspace: run.Workspace()}}, nil
 	}
-	run, err := d.s.m.Attach(item.SubagentID)
+	return Child{Item: itemOf(result)}, err
+}
+
+func itemOf(r manager.Result) manager.Item {
+	return manager.Item{
+		SubagentID: r.SubagentID, RequestID: r.RequestID, State: delegation.StateEnded, Status: r.Status, Reason: r.Reason, ExitCode: r.ExitCode,
+		Usage: r.Usage, Workspace: r.Workspace, CreatedAt: r.StartedAt, StartedAt: r.StartedAt, CompletedAt: r.CompletedAt,
+	}
+}
+
+// Result is how a child has ended, with so many bytes of its answer at most. Where another run is in its place by now the error is
+// manager.ErrSuperseded, and manager.ErrNoRun where its result was taken.
+func (d *Desk) Result(child Child, answerMax int) (manager.Result, error) {
+	if child.Taken {
+		return withBeginning(*child.kept, answerMax), nil
+	}
+	run, err := d.s.m.Attach(child.SubagentID)
 	if err != nil {
-		return child, err
+		return manager.Result{}, err
 	}
-	result, err := ended(run)
-	if err != nil {
-		return child, err
+	if run.RequestID() != child.RequestID {
+		return manager.Result{}, fmt.Errorf("subagent %s: %w", child.SubagentID, manager.ErrSuperseded)
 	}
-	child.Result = &result
-	return child, nil
+	return run.Brief(int64(answerMax))
+}
+
+// withBeginning is a result with the beginning of its answer. It keeps nothing of the rest in memory.
+func withBeginning(r manager.Result, answerMax int) manager.Result {
+	if len(r.Answer) > answerMax {
+		r.Answer, r.AnswerTruncated = strings.Clone(r.Answer[:answerMax]), true
+	}
+	return r
 }
 
 // List is the children whose results are in the outbox, oldest first, without those results.
@@ -123,14 +161,15 @@ func (d *Desk) Printed(ctx context.Context, child Child) (string, error) {
 	return delegation.Tail(last), nil
 }
 
-// Told notes that the result of a child goes out to the client with this answer.
+// Told notes that the result of a child goes out to the client with this answer. That of a child of this server leaves the outbox when the
+// client has it; another server's stays for its own client.
 func (d *Desk) Told(child Child) {
-	if child.Result == nil || child.Taken {
+	if !child.Ended() || child.Taken {
 		return
 	}
 	d.s.changed()
 	d.s.budgets.count(child.RequestID, child.Usage)
-	for _, old := range d.s.children.told(child.SubagentID, child.RequestID) {
+	for _, old := range d.s.children.shown(child.SubagentID, child.RequestID) {
 		if err := d.s.release(old); err != nil {
 			d.s.log.Warn("a result that the client has stays in the outbox", "subagent", old.id, "error", err)
 		}
@@ -138,7 +177,7 @@ func (d *Desk) Told(child Child) {
 }
 
 // How says in words how a child ended.
-func (d *Desk) How(child Child) string { return describe(*child.Result) }
+func (d *Desk) How(result manager.Result) string { return describe(result) }
 
 // Watcher is what serves the outbox and what it offers; the error says that none does.
 func (d *Desk) Watcher() (delegation.Heartbeat, error) { return d.s.m.Serving() }
@@ -182,8 +221,7 @@ func (d *Desk) End(ctx context.Context, id string) error { return d.end(ctx, id,
 func (d *Desk) end(ctx context.Context, id string, tell func(manager.WaitUpdate)) error {
 	run, err := d.s.m.Attach(id)
 	if err == nil {
-		_, err = run.WaitWithUpdates(ctx, tell)
-		return err
+		return run.WaitForEnd(ctx, tell)
 	}
 	if _, missing := d.s.m.Taken(id); missing == nil {
 		return nil
@@ -217,17 +255,28 @@ func (d *Desk) Cancel(ctx context.Context, id string) error {
 	return d.s.m.Cancel(ctx, id)
 }
 
-// metaKey is for what a client says beside the arguments of a call.
-type metaKey struct{}
+// callerKey is for what is known of a call beside its arguments.
+type callerKey struct{}
 
-func withMeta(ctx context.Context, meta sdk.Meta) context.Context {
-	return context.WithValue(ctx, metaKey{}, meta)
+type caller struct {
+	session string
+	meta    sdk.Meta // what the client says
+}
+
+func withCaller(ctx context.Context, r *sdk.CallToolRequest) context.Context {
+	return context.WithValue(ctx, callerKey{}, caller{r.Session.ID(), r.Params.Meta})
+}
+
+// Session tells the client of a call from the others of this server, which a port has. A client in lines is alone, and has "".
+func (d *Desk) Session(ctx context.Context) string {
+	c, _ := ctx.Value(callerKey{}).(caller)
+	return c.session
 }
 
 // ParentModel is the model of the client's agent, where the client says it (_meta.model_id) and it is a name of a model; else "".
 func (d *Desk) ParentModel(ctx context.Context) string {
-	meta, _ := ctx.Value(metaKey{}).(sdk.Meta)
-	name, _ := meta["model_id"].(string)
+	c, _ := ctx.Value(callerKey{}).(caller)
+	name, _ := c.meta["model_id"].(string)
 	var token delegation.Token
 	if token.UnmarshalText([]byte(name)) != nil {
 		return ""

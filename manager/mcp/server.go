@@ -74,7 +74,7 @@ func private(_ context.Context, _ sdk.Request, c *sdk.Cacheable) { c.CacheScope 
 
 func (s *Server) addTool(t *tool) {
 	s.protocol.AddTool(t.describe(), func(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-		return t.run(withMeta(ctx, r.Params.Meta), s, r.Params.Arguments), nil
+		return t.run(withCaller(ctx, r), s, r.Params.Arguments), nil
 	})
 }
 

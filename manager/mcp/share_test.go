@@ -2,8 +2,10 @@ package mcp
 
 import (
 	"fmt"
+	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"torno/delegation"
 	"torno/manager"
@@ -79,3 +81,64 @@ func WaitForAPause(t *testing.T, o Options, call, pause, end string) {
 		}
 	}
 }
+
+// Toolbox is a client of a set on a stage of its own, for tests of sets of other packages.
+type Toolbox struct {
+	s *stage
+	p *peer
+}
+
+// NewToolbox begins a session.
+func NewToolbox(t *testing.T, o Options) *Toolbox {
+	o.Fresh = -1
+	s := newStage(t)
+	s.do("beat", []string{"asking"})
+	return &Toolbox{s, s.serve(o)}
+}
+
+// Host has the host, or another process of the parent's, do something, as in a transcript.
+func (b *Toolbox) Host(verb string, args ...string) {
+	b.s.Helper()
+	switch verb {
+	case "spawns":
+		b.s.spawn(args[0])
+	case "takes":
+		b.s.take(args[0])
+	case "told": // ID STATE
+		b.s.status(args[0], delegation.RunStatus{State: delegation.State(args[1]), RunningSince: time.Now()})
+	default:
+		b.s.do(verb, args)
+	}
+}
+
+// take takes a result, as another process of the parent's does.
+func (s *stage) take(id string) {
+	s.Helper()
+	m, err := manager.New(s.path, manager.Options{})
+	s.check(err)
+	defer m.Close()
+	run, err := m.Attach(id)
+	s.check(err)
+	result, err := run.Wait(s.Context())
+	s.check(err)
+	s.check(run.Acknowledge(result))
+}
+
+// Call calls a tool, and returns what the model reads.
+func (b *Toolbox) Call(tool, arguments string) (text string, failed bool) {
+	b.s.Helper()
+	said := b.p.tool(tool, arguments)
+	for _, content := range said.Content {
+		text += content.Text + "\n"
+	}
+	return text, said.IsError
+}
+
+// Files lists the outbox.
+func (b *Toolbox) Files() string { return b.s.files() }
+
+// Path is where a file of the outbox is.
+func (b *Toolbox) Path(name string) string { return filepath.Join(b.s.path, name) }
+
+// Leave ends the session.
+func (b *Toolbox) Leave() { b.p.leave() }

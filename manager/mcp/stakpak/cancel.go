@@ -41,13 +41,13 @@ func (t *tasks) cancel(ctx context.Context, desk *mcp.Desk, raw json.RawMessage)
 		return nil, err
 	}
 	failed := desk.Fail("CANCEL_TASK_ERROR").Printf("Failed to cancel task: ")
-	child, err := desk.Find(in.ID)
+	child, err := desk.Look(in.ID)
 	switch {
 	case errors.Is(err, manager.ErrNoRun):
 		return failed.Printf("Task not found: %s", mcp.Words(in.ID)), nil
 	case err != nil:
 		return failed.Trouble(desk, err), nil
-	case child.Result != nil:
+	case child.Ended():
 		return failed.Printf("Task '%s' has ended already (status: %s). get_task_details has its output.", mcp.Words(in.ID), statusOf(child.Item)), nil
 	}
 	timed, done, err := desk.Waiting(ctx, cancelWait)
@@ -66,7 +66,7 @@ func (t *tasks) cancel(ctx context.Context, desk *mcp.Desk, raw json.RawMessage)
 
 // cancelled says what became of it.
 func (t *tasks) cancelled(desk *mcp.Desk, id string) (*mcp.Page, error) {
-	child, err := desk.Find(id)
+	child, err := desk.Look(id)
 	if err != nil {
 		return nil, err
 	}
@@ -78,7 +78,7 @@ func (t *tasks) cancelled(desk *mcp.Desk, id string) (*mcp.Page, error) {
 		return nil, err
 	}
 	page := desk.Page()
-	if child.Result == nil {
+	if !child.Ended() {
 		page.Printf("Task is being cancelled; get_task_details says when it has ended:\n%s", about)
 		noteHost(page, desk)
 		return page, nil

@@ -35,7 +35,12 @@ func (t *tasks) details(ctx context.Context, desk *mcp.Desk, raw json.RawMessage
 	if err != nil {
 		return nil, err
 	}
-	child, err := desk.Find(in.ID)
+	leave, err := t.enter(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	child, result, err := look(desk, in.ID)
 	if errors.Is(err, manager.ErrNoRun) {
 		return desk.Fail("TASK_NOT_FOUND").Printf("Task not found: %s", mcp.Words(in.ID)), nil
 	}
@@ -47,22 +52,40 @@ func (t *tasks) details(ctx context.Context, desk *mcp.Desk, raw json.RawMessage
 	now := statusOf(child.Item)
 	page.Printf("# Task Details: %s\n\nStatus: %s\nTask ID: %s\nStarted: %s\nDuration: %s\n\n## Output:\n", id, now, id, started(child).UTC().Format(clock), duration(child))
 	switch {
-	case child.Result != nil:
-		showEnd(page, desk, child, now)
+	case child.Ended():
+		showEnd(page, desk, result, now)
 		desk.Told(child)
 	case now == paused:
 		page.Printf("## Subagent Result: ⏸ Paused\n\n")
 		showPrinted(ctx, page, desk, child, "### Response:\n", "\n")
-		t.showQuestions(page, child)
+		t.showQuestions(ctx, page, desk, child)
 	default:
 		if !showPrinted(ctx, page, desk, child, "### So far:\n", "") {
 			page.Printf("No output available")
 		}
 	}
-	if child.Result == nil {
+	if !child.Ended() {
 		noteHost(page, desk)
 	}
 	return page, nil
+}
+
+// wholeAnswer is as much of an answer as the outbox gives at once.
+const wholeAnswer = 1 << 20
+
+// look finds a task, with its result where it has ended. It looks again where that was taken, or another run began, meanwhile.
+func look(desk *mcp.Desk, id string) (child mcp.Child, result manager.Result, err error) {
+	for range 3 {
+		child, err = desk.Look(id)
+		if err != nil || !child.Ended() {
+			return child, result, err
+		}
+		result, err = desk.Result(child, wholeAnswer)
+		if err == nil {
+			return child, result, nil
+		}
+	}
+	return child, result, err
 }
 
 // showPrinted shows the end of what a task has printed until now, if it has. Where that cannot be read, the rest is still worth an answer.
@@ -93,8 +116,7 @@ const (
 )
 
 // showEnd is what Stakpak shows of a task's manifest.
-func showEnd(page *mcp.Page, desk *mcp.Desk, child mcp.Child, now status) {
-	result := child.Result
+func showEnd(page *mcp.Page, desk *mcp.Desk, result manager.Result, now status) {
 	icon := "✗"
 	if now == completed {
 		icon = "✓"
@@ -105,7 +127,7 @@ func showEnd(page *mcp.Page, desk *mcp.Desk, child mcp.Child, now status) {
 	}
 	page.Printf("\n\n")
 	if now != completed {
-		page.Printf("The task %s.\n\n", desk.How(child))
+		page.Printf("The task %s.\n\n", desk.How(result))
 	}
 	for _, warning := range result.Warnings {
 		page.Printf("Warning: %s\n\n", mcp.Words(warning))
@@ -133,7 +155,7 @@ func stepsOf(usage *delegation.Usage) string {
 }
 
 // showTails shows the ends of what a task without an answer has printed. Those of a refusal are the host's sentence, which stands above.
-func showTails(page *mcp.Page, result *manager.Result) {
+func showTails(page *mcp.Page, result manager.Result) {
 	if result.Error != nil || result.StdoutTail == "" && result.StderrTail == "" {
 		page.Printf("No output available")
 		return
@@ -157,7 +179,7 @@ func callID(a delegation.PendingApproval) string {
 }
 
 // showQuestions shows what a paused task asks, and remembers what was shown whole.
-func (t *tasks) showQuestions(page *mcp.Page, child mcp.Child) {
+func (t *tasks) showQuestions(ctx context.Context, page *mcp.Page, desk *mcp.Desk, child mcp.Child) {
 	page.Printf("### Pending Tool Calls (awaiting approval):\n")
 	for _, a := range child.Approvals[:min(len(child.Approvals), maxQuestions)] {
 		page.Printf("- (id: `%s`)\n", callID(a))
@@ -167,7 +189,9 @@ func (t *tasks) showQuestions(page *mcp.Page, child mcp.Child) {
 			page.Printf("  it is longer than that: approve_all does not approve it, its id does\n")
 			continue
 		}
-		t.noteShown(question{child.RequestID, callID(a)})
+		if ctx.Err() == nil { // else the answer does not reach the client
+			t.noteShown(question{desk.Session(ctx), child.RequestID, callID(a)})
+		}
 	}
 	if more := len(child.Approvals) - maxQuestions; more > 0 {
 		page.Printf("and %d more, which are shown when these are decided\n", more)

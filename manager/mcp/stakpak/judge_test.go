@@ -34,10 +34,10 @@ func decided(v verdicts) string {
 	return fmt.Sprint(yes, no, v.unseen)
 }
 
-func newTasks(shown ...string) *tasks {
-	t := &tasks{descriptions: map[string]string{}, shown: map[question]bool{}}
+func tasksThatHaveShown(shown ...string) *tasks {
+	t := newTasks()
 	for _, id := range shown {
-		t.noteShown(question{"r", id})
+		t.noteShown(question{"", "r", id})
 	}
 	return t
 }
@@ -58,7 +58,7 @@ func TestTheRuleOfDecisions(t *testing.T) {
 		{resumeInput{Approve: id[:2], Reject: id[1:2]}, "[1] [2 3] 0"},
 		{resumeInput{Reject: id[:1]}, "[] [1 2 3] 0"},
 	} {
-		if got := decided(newTasks(id...).judge(c.in, child)); got != c.want {
+		if got := decided(tasksThatHaveShown(id...).judge("", c.in, child)); got != c.want {
 			t.Errorf("%+v: %s, want %s", c.in, got, c.want)
 		}
 	}
@@ -67,7 +67,7 @@ func TestTheRuleOfDecisions(t *testing.T) {
 // TestApproveAllIsOfWhatWasShown: what was asked since waits, unless it is named; and what another run was shown does not count.
 func TestApproveAllIsOfWhatWasShown(t *testing.T) {
 	child, id := asking(3)
-	tasks := newTasks(id[0])
+	tasks := tasksThatHaveShown(id[0])
 	for _, c := range []struct {
 		in   resumeInput
 		want string
@@ -77,12 +77,12 @@ func TestApproveAllIsOfWhatWasShown(t *testing.T) {
 		{resumeInput{ApproveAll: true, Reject: id[1:2]}, "[1] [2] 1"},
 		{resumeInput{RejectAll: true}, "[] [1 2 3] 0"},
 	} {
-		if got := decided(tasks.judge(c.in, child)); got != c.want {
+		if got := decided(tasks.judge("", c.in, child)); got != c.want {
 			t.Errorf("%+v: %s, want %s", c.in, got, c.want)
 		}
 	}
 	child.RequestID = "another"
-	if got := decided(tasks.judge(resumeInput{ApproveAll: true}, child)); got != "[] [] 3" {
+	if got := decided(tasks.judge("", resumeInput{ApproveAll: true}, child)); got != "[] [] 3" {
 		t.Error("of another run:", got)
 	}
 }
@@ -90,7 +90,7 @@ func TestApproveAllIsOfWhatWasShown(t *testing.T) {
 // TestAnIDIsOfOneQuestion: with another number or another text it is another id.
 func TestAnIDIsOfOneQuestion(t *testing.T) {
 	child, ids := asking(3)
-	if v := newTasks().judge(resumeInput{Approve: []string{"call_1_" + strings.Repeat("1", 16), ids[0]}}, child); !slices.Equal(v.unknown, []string{"call_1_1111111111111111"}) {
+	if v := newTasks().judge("", resumeInput{Approve: []string{"call_1_" + strings.Repeat("1", 16), ids[0]}}, child); !slices.Equal(v.unknown, []string{"call_1_1111111111111111"}) {
 		t.Error(v.unknown)
 	}
 }
@@ -102,9 +102,10 @@ func TestWhatIsShownWholeIsRemembered(t *testing.T) {
 	child.Approvals[1].Cut = true
 	child.Approvals[2].Arguments = strings.Repeat("x", 2*maxAsked)
 	tasks := newTasks()
-	tasks.showQuestions((&mcp.Desk{}).Page(), child)
+	desk := &mcp.Desk{}
+	tasks.showQuestions(t.Context(), desk.Page(), desk, child)
 	for i, want := range []bool{true, false, false, true, false, false} {
-		if tasks.wasShown(question{"r", ids[i]}) != want {
+		if tasks.wasShown(question{"", "r", ids[i]}) != want {
 			t.Errorf("question %d was shown: %v", i+1, !want)
 		}
 	}

@@ -1,11 +1,15 @@
 package stakpak
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"slices"
 	"strings"
+	"time"
 
+	"torno/manager"
 	"torno/manager/mcp"
 )
 
@@ -27,69 +31,136 @@ type allInput struct {
 }
 
 const (
-	maxListed  = 100 // tasks of one answer
-	maxCommand = 100 // characters
+	maxListed  = 100   // tasks of one answer
+	maxCommand = 100   // characters
+	maxOutput  = 100   // characters
+	maxRead    = 1_000 // bytes of an answer, of which a cell shows the beginning
 )
 
 func (t *tasks) all(ctx context.Context, desk *mcp.Desk, raw json.RawMessage) (*mcp.Page, error) {
 	if _, err := mcp.Arguments[allInput](raw); err != nil {
 		return nil, err
 	}
-	children, more, err := t.newest(ctx, desk)
+	leave, err := t.enter(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	list, err := t.newest(ctx, desk)
 	if err != nil {
 		return nil, err
 	}
 	page := desk.Page()
-	if len(children) == 0 {
+	if len(list.tasks)+len(list.troubles) == 0 {
 		return page.Printf("No background tasks found."), nil
 	}
 	page.Printf("# Background Tasks\n\n| Task ID | Status | Command | Start Time | Duration | Output |\n|---|---|---|---|---|---|\n")
-	for _, child := range children {
-		page.Printf("| %s | %s | %s | %s | %s | ", mcp.Words(child.SubagentID), statusOf(child.Item),
-			cell(t.command(child)), started(child).UTC().Format(clock), duration(child))
-		if output := outputOf(child); output != "" {
-			page.Cell(output, 100)
+	for _, one := range list.tasks {
+		page.Printf("| %s | %s | %s | %s | %s | ", mcp.Words(one.SubagentID), statusOf(one.Item),
+			cell(t.command(one.Child)), started(one.Child).UTC().Format(clock), duration(one.Child))
+		output, err := outputOf(ctx, desk, one)
+		if err != nil {
+			list.troubles = append(list.troubles, err)
+		}
+		if output != "" {
+			page.Cell(output, maxOutput)
 		}
 		page.Printf(" |\n")
 	}
-	page.Printf("\n**Total: %d task(s)**", len(children))
-	if more {
+	if err := context.Cause(ctx); err != nil {
+		return nil, err
+	}
+	page.Printf("\n**Total: %d task(s)**", len(list.tasks))
+	if list.more {
 		page.Printf(" and older ones")
 	}
+	list.noteTroubles(page, desk)
 	noteHost(page, desk)
 	return page, nil
 }
 
-// newest are the tasks of the outbox, newest first, and those of this server whose results the client has; more says that there are others.
-func (t *tasks) newest(ctx context.Context, desk *mcp.Desk) (children []mcp.Child, more bool, err error) {
+// listed is a task of a listing.
+type listed struct {
+	mcp.Child
+	output string // of one whose result was taken
+}
+
+// listing is the newest tasks, newest first.
+type listing struct {
+	tasks    []listed
+	more     bool    // there are older ones
+	troubles []error // of tasks or outputs that could not be read
+}
+
+func (l listing) noteTroubles(page *mcp.Page, desk *mcp.Desk) {
+	if len(l.troubles) > 0 {
+		page.Printf("\n\nNote: %d tasks could not be read whole: ", len(l.troubles)).Trouble(desk, l.troubles[0])
+	}
+}
+
+// newest lists the tasks of the outbox, and those of this server whose results the client has. It reads no result that is in the outbox.
+func (t *tasks) newest(ctx context.Context, desk *mcp.Desk) (newest listing, err error) {
 	list, err := desk.List(ctx)
 	if err != nil {
-		return nil, false, err
+		return newest, err
 	}
-	ids := t.known()
-	for _, item := range slices.Backward(list.Items) {
-		delete(ids, item.SubagentID)
-		if len(children) == maxListed {
-			return children, true, nil
-		}
-		child, err := desk.Find(item.SubagentID)
-		if err != nil {
-			continue // its result was taken since
-		}
-		children = append(children, child)
+	var all []listed
+	known := t.known()
+	for _, item := range list.Items {
+		delete(known, item.SubagentID)
+		all = append(all, listed{Child: mcp.Child{Item: item}})
 	}
-	for id := range ids {
-		if child, err := desk.Find(id); err == nil {
-			children = append(children, child)
-		}
-		if len(children) == maxListed {
-			more = true
+	for id, m := range known {
+		all = append(all, listed{Child: mcp.Child{Taken: true, Item: manager.Item{SubagentID: id, RequestID: m.request, CreatedAt: m.asked}}})
+	}
+	slices.SortFunc(all, func(a, b listed) int {
+		return cmp.Or(b.CreatedAt.Compare(a.CreatedAt), strings.Compare(a.SubagentID, b.SubagentID))
+	})
+	newest.more = list.More
+	for _, one := range all {
+		if len(newest.tasks) == maxListed {
+			newest.more = true
 			break
 		}
+		if err := context.Cause(ctx); err != nil {
+			return newest, err
+		}
+		var trouble error
+		if one.Taken {
+			one, trouble = t.taken(desk, one, known[one.SubagentID].end)
+		}
+		switch {
+		case trouble == nil:
+			newest.tasks = append(newest.tasks, one)
+		case !errors.Is(trouble, manager.ErrNoRun): // else the copy is kept no longer
+			newest.troubles = append(newest.troubles, trouble)
+		}
 	}
-	slices.SortStableFunc(children, func(a, b mcp.Child) int { return b.CreatedAt.Compare(a.CreatedAt) })
-	return children, list.More || more, nil
+	return newest, nil
 }
+
+// taken completes a task that is not in the outbox any more with what is known of its end.
+func (t *tasks) taken(desk *mcp.Desk, one listed, known *end) (listed, error) {
+	if known != nil && time.Now().Before(known.until) {
+		one.Item, one.output = known.item, known.output
+		return one, nil
+	}
+	child, err := desk.Look(one.SubagentID)
+	if err != nil || !child.Taken {
+		return listed{Child: child}, err
+	}
+	result, err := desk.Result(child, maxRead)
+	if err != nil {
+		return listed{}, err
+	}
+	child.CreatedAt = one.CreatedAt
+	e := end{item: child.Item, output: strings.Clone(cut(outputIn(result), 2*maxOutput)), until: result.TakenAt.Add(keptFor)}
+	t.keepEnd(e)
+	return listed{mcp.Child{Item: e.item, Taken: true}, e.output}, nil
+}
+
+// keptFor is how long the copy of a result is kept.
+const keptFor = 24 * time.Hour
 
 // cell is a text of the parent's as a cell of a table.
 func cell(text string) string {
@@ -104,13 +175,28 @@ func cut(text string, characters int) string {
 	return text
 }
 
-// outputOf is what a task has left: its answer, or what it has printed last.
-func outputOf(child mcp.Child) string {
-	switch {
-	case child.Result == nil || child.Result.Error != nil:
-		return ""
-	case child.Result.Answer != "":
-		return child.Result.Answer
+// outputOf is the beginning of what a task has left.
+func outputOf(ctx context.Context, desk *mcp.Desk, one listed) (string, error) {
+	if one.Taken || !one.Ended() {
+		return one.output, nil
 	}
-	return child.Result.StdoutTail
+	if err := context.Cause(ctx); err != nil {
+		return "", err
+	}
+	result, err := desk.Result(one.Child, maxRead)
+	if errors.Is(err, manager.ErrNoRun) || errors.Is(err, manager.ErrSuperseded) {
+		return "", nil // it was taken since
+	}
+	return outputIn(result), err
+}
+
+// outputIn is what a result has to show: the answer, or what the task has printed last. The texts of a refusal are the host's.
+func outputIn(result manager.Result) string {
+	switch {
+	case result.Error != nil:
+		return ""
+	case result.Answer != "":
+		return result.Answer
+	}
+	return result.StdoutTail
 }

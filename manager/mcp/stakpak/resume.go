@@ -47,7 +47,7 @@ func (t *tasks) resume(ctx context.Context, desk *mcp.Desk, raw json.RawMessage)
 	if err != nil {
 		return nil, err
 	}
-	child, err := desk.Find(in.ID)
+	child, err := desk.Look(in.ID)
 	if errors.Is(err, manager.ErrNoRun) {
 		return resumeError(desk).Printf("Task not found: %s", mcp.Words(in.ID)), nil
 	}
@@ -58,7 +58,7 @@ func (t *tasks) resume(ctx context.Context, desk *mcp.Desk, raw json.RawMessage)
 	case paused:
 		return t.decide(ctx, desk, in, child)
 	case completed:
-		return goOn(ctx, desk, in, child)
+		return t.goOn(ctx, desk, in, child)
 	default:
 		return resumeError(desk).Printf("Task '%s' cannot be resumed (status: %s). Only paused or completed tasks can be resumed.", mcp.Words(in.ID), now), nil
 	}
@@ -76,7 +76,7 @@ func resumed(desk *mcp.Desk, child mcp.Child) *mcp.Page {
 }
 
 // goOn continues a completed task: in its workspace, with its conversation, its profile and its model.
-func goOn(ctx context.Context, desk *mcp.Desk, in resumeInput, child mcp.Child) (*mcp.Page, error) {
+func (t *tasks) goOn(ctx context.Context, desk *mcp.Desk, in resumeInput, child mcp.Child) (*mcp.Page, error) {
 	if strings.TrimSpace(in.Input) == "" {
 		return resumeError(desk).Printf("Task '%s' is completed and asks nothing: say with input what to do now.", mcp.Words(in.ID)), nil
 	}
@@ -87,9 +87,14 @@ func goOn(ctx context.Context, desk *mcp.Desk, in resumeInput, child mcp.Child) 
 	if !slices.Contains(beat.Features, delegation.FeatureSessions) {
 		return resumeError(desk).Printf("Task '%s' cannot go on: the host keeps no conversations. Start a new one with dynamic_subagent_task, and give it this one's output as context.", mcp.Words(in.ID)), nil
 	}
-	task := mcp.Task{ID: in.ID, Text: in.Input, Timeout: limitOf(beat)}
-	at := slices.IndexFunc(beat.Profiles, func(o delegation.ProfileOffer) bool { return o.Name == child.Result.Profile })
-	if at >= 0 {
+	result, err := desk.Result(child, 0)
+	if err != nil {
+		return resumeFailed(desk, err), nil
+	}
+	was := t.of(child)
+	task := mcp.Task{ID: in.ID, Text: in.Input, Timeout: limitOf(beat), Model: was.model}
+	at := slices.IndexFunc(beat.Profiles, func(o delegation.ProfileOffer) bool { return o.Name == result.Profile })
+	if was.model == "" && at >= 0 {
 		if model, ask := models.resolve(beat.Profiles[at], desk.ParentModel(ctx)); ask {
 			task.Model = model
 		}
@@ -101,6 +106,7 @@ func goOn(ctx context.Context, desk *mcp.Desk, in resumeInput, child mcp.Child) 
 	if err != nil {
 		return resumeFailed(desk, err), nil
 	}
+	t.remember(begun.Child, cmp.Or(was.description, in.Input), task.Model)
 	page := resumed(desk, begun.Child)
 	for _, warning := range begun.Warnings {
 		page.Printf("\nNote: %s", warning)
@@ -122,7 +128,7 @@ type verdict struct {
 
 // judge applies Stakpak's rule: approve_all, then reject_all, then what is listed; what is not is rejected, and a rejection by name counts
 // more than any approval.
-func (t *tasks) judge(in resumeInput, child mcp.Child) (v verdicts) {
+func (t *tasks) judge(session string, in resumeInput, child mcp.Child) (v verdicts) {
 	v.unknown = slices.DeleteFunc(slices.Concat(in.Approve, in.Reject), func(id string) bool {
 		return slices.ContainsFunc(child.Approvals, func(a delegation.PendingApproval) bool { return callID(a) == id })
 	})
@@ -131,7 +137,7 @@ func (t *tasks) judge(in resumeInput, child mcp.Child) (v verdicts) {
 		one := verdict{a, delegation.Deny}
 		switch {
 		case slices.Contains(in.Reject, id):
-		case in.ApproveAll && !slices.Contains(in.Approve, id) && !t.wasShown(question{child.RequestID, id}):
+		case in.ApproveAll && !slices.Contains(in.Approve, id) && !t.wasShown(question{session, child.RequestID, id}):
 			v.unseen++
 			continue
 		case in.ApproveAll, !in.RejectAll && slices.Contains(in.Approve, id):
@@ -144,7 +150,7 @@ func (t *tasks) judge(in resumeInput, child mcp.Child) (v verdicts) {
 
 // decide decides what a paused task asks.
 func (t *tasks) decide(ctx context.Context, desk *mcp.Desk, in resumeInput, child mcp.Child) (*mcp.Page, error) {
-	v := t.judge(in, child)
+	v := t.judge(desk.Session(ctx), in, child)
 	if len(v.unknown) > 0 {
 		return resumeError(desk).Printf("No tool call with these ids waits in task '%s': %s. get_task_details shows those that do.", mcp.Words(in.ID), mcp.Words(strings.Join(v.unknown, ", "))), nil
 	}
@@ -167,7 +173,7 @@ func (t *tasks) decide(ctx context.Context, desk *mcp.Desk, in resumeInput, chil
 	if in.Input != "" {
 		say(timed, desk, in, notes)
 	}
-	now, err := desk.Find(in.ID)
+	now, err := desk.Look(in.ID)
 	if err != nil {
 		return nil, err
 	}

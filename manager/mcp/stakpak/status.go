@@ -22,14 +22,15 @@ const (
 	paused    status = "Paused"
 )
 
-// statusOf projects a run. Only a question that is not decided pauses a task.
+// statusOf projects a run. Only a question that is not decided pauses a task, and a task has ended when there is its result: the host may say
+// before that it has.
 func statusOf(item manager.Item) status {
 	switch {
-	case item.State == delegation.StateEnded:
+	case item.Status != "":
 		return endOf(item)
 	case len(item.Approvals) > 0:
 		return paused
-	case item.State == delegation.StateRunning || item.State == delegation.StateWaiting:
+	case item.State == delegation.StateRunning || item.State == delegation.StateWaiting || item.State == delegation.StateEnded:
 		return running
 	}
 	return pending
@@ -66,8 +67,8 @@ func (s status) tag() string {
 // started is when a task was asked for, or what came later of that and its start.
 func started(child mcp.Child) time.Time {
 	switch {
-	case child.Result != nil && !child.Result.StartedAt.IsZero():
-		return child.Result.StartedAt
+	case !child.StartedAt.IsZero():
+		return child.StartedAt
 	case !child.RunningSince.IsZero():
 		return child.RunningSince
 	}
@@ -79,9 +80,8 @@ const clock = "2006-01-02 15:04:05 UTC"
 // took is how long a task has run; false before it does, and where that is not known.
 func took(child mcp.Child) (time.Duration, bool) {
 	switch {
-	case child.Result != nil:
-		r := child.Result
-		return max(0, r.CompletedAt.Sub(r.StartedAt)), !r.StartedAt.IsZero() && !r.CompletedAt.IsZero()
+	case child.Ended():
+		return max(0, child.CompletedAt.Sub(child.StartedAt)), !child.StartedAt.IsZero() && !child.CompletedAt.IsZero()
 	case child.RunningSince.IsZero():
 		return 0, false
 	}

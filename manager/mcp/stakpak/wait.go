@@ -1,9 +1,11 @@
 package stakpak
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -71,28 +73,37 @@ func (t *tasks) wait(ctx context.Context, desk *mcp.Desk, raw json.RawMessage) (
 		return nil, err
 	}
 	defer done()
-	if err := settle(timed, desk, ids); err != nil {
-		return waitFailed(desk).Printf("Failed to await tasks: ").Trouble(desk, err), nil
+	troubles := settle(timed, desk, ids)
+	if err := context.Cause(timed); err != nil && !mcp.TimeIsUp(timed) {
+		return nil, err // the client has ended, or waits no longer
 	}
-	return t.update(ctx, desk, ids, asked && mcp.TimeIsUp(timed))
+	leave, err := t.enter(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	return t.update(ctx, desk, awaited{ids, troubles, asked && mcp.TimeIsUp(timed)})
 }
 
 func waitFailed(desk *mcp.Desk) *mcp.Page { return desk.Fail("AWAIT_TASKS_ERROR") }
 
 func missingOf(desk *mcp.Desk, ids []string) (missing []string) {
 	for _, id := range ids {
-		if _, err := desk.Find(id); errors.Is(err, manager.ErrNoRun) {
+		if _, err := desk.Look(id); errors.Is(err, manager.ErrNoRun) {
 			missing = append(missing, id)
 		}
 	}
 	return missing
 }
 
-// settle waits for all of the tasks, or for the end of the time. An error is another trouble than that.
-func settle(ctx context.Context, desk *mcp.Desk, ids []string) error {
+// settle waits for all of the tasks, or for the end of the time. Its errors, by the ids, are other troubles than that.
+func settle(ctx context.Context, desk *mcp.Desk, ids []string) map[string]error {
 	errs := make([]error, len(ids))
 	var all sync.WaitGroup
 	for i, id := range ids {
+		if slices.Contains(ids[:i], id) {
+			continue
+		}
 		all.Go(func() {
 			if err := desk.Settle(ctx, id); err != nil && !mcp.TimeIsUp(ctx) {
 				errs[i] = err
@@ -100,33 +111,53 @@ func settle(ctx context.Context, desk *mcp.Desk, ids []string) error {
 		})
 	}
 	all.Wait()
-	return errors.Join(errs...)
+	troubles := map[string]error{}
+	for i, err := range errs {
+		if err != nil {
+			troubles[ids[i]] = err
+		}
+	}
+	return troubles
+}
+
+// awaited is what came of a wait.
+type awaited struct {
+	ids      []string
+	troubles map[string]error // of single tasks; those of tasks that have ended all the same do not count
+	late     bool             // the time is up for which the caller has asked
 }
 
 // update says how tasks stand, those that are waited for among them.
-func (t *tasks) update(ctx context.Context, desk *mcp.Desk, ids []string, late bool) (*mcp.Page, error) {
-	children, more, err := t.newest(ctx, desk)
+func (t *tasks) update(ctx context.Context, desk *mcp.Desk, w awaited) (*mcp.Page, error) {
+	list, err := t.newest(ctx, desk)
 	if err != nil {
 		return nil, err
 	}
-	children, open := withAll(desk, children, ids)
+	all, open := w.complete(desk, list.tasks)
 	page := desk.Page()
-	if late && open > 0 {
+	switch {
+	case len(w.troubles) > 0 && len(w.troubles) == open:
+		page = waitFailed(desk).Printf("Failed to await tasks\n\n")
+	case w.late && open > 0:
 		page = waitFailed(desk).Printf("Failed to await tasks: Task timeout\n\n")
 	}
-	page.Printf("═══ Background Tasks Update [%s] ═══\nWaiting for: %s\n\n", time.Now().UTC().Format("15:04:05"), mcp.Words(strings.Join(ids, ", ")))
-	for _, child := range children {
+	page.Printf("═══ Background Tasks Update [%s] ═══\nWaiting for: %s\n\n", time.Now().UTC().Format("15:04:05"), mcp.Words(strings.Join(w.ids, ", ")))
+	for _, one := range all {
 		mark := "|"
-		if slices.Contains(ids, child.SubagentID) {
+		if slices.Contains(w.ids, one.SubagentID) {
 			mark = ">"
 		}
-		now := statusOf(child.Item)
-		ran, _ := took(child)
-		page.Printf("%s %s %s [%.1fs] %s - %s\n", mark, now.tag(), mcp.Words(child.SubagentID), ran.Seconds(), now, cut(t.command(child), 30))
+		now := statusOf(one.Item)
+		ran, _ := took(one.Child)
+		page.Printf("%s %s %s [%.1fs] %s - %s\n", mark, now.tag(), mcp.Words(one.SubagentID), ran.Seconds(), now, cut(t.command(one.Child), 30))
 	}
-	page.Printf("\nTotal: %d tasks | Waiting for: %d", len(children), open)
-	if more {
+	page.Printf("\nTotal: %d tasks | Waiting for: %d", len(all), open)
+	if list.more {
 		page.Printf("\nThere are older tasks too.")
+	}
+	list.noteTroubles(page, desk)
+	for _, id := range slices.Sorted(maps.Keys(w.troubles)) {
+		page.Printf("\nNote: %s was not waited for: ", mcp.Words(id)).Trouble(desk, w.troubles[id])
 	}
 	if open > 0 {
 		page.Printf("\nA call returns after at most %d seconds: call wait_for_tasks again, or do something else meanwhile.", int(mcp.MaxWait/time.Second))
@@ -135,23 +166,31 @@ func (t *tasks) update(ctx context.Context, desk *mcp.Desk, ids []string, late b
 	return page, nil
 }
 
-// withAll adds the tasks that are waited for and are not in the outbox any more, and counts those that are still at work.
-func withAll(desk *mcp.Desk, children []mcp.Child, ids []string) (all []mcp.Child, open int) {
-	for i, id := range ids {
-		if slices.Contains(ids[:i], id) {
+// complete has the tasks that are waited for as they stand now, as the listing may be a moment old, and counts those that are still at work,
+// or of which that is not known.
+func (w awaited) complete(desk *mcp.Desk, all []listed) (_ []listed, open int) {
+	for i, id := range w.ids {
+		if slices.Contains(w.ids[:i], id) {
 			continue
 		}
-		at := slices.IndexFunc(children, func(c mcp.Child) bool { return c.SubagentID == id })
-		if at < 0 {
-			child, err := desk.Find(id)
+		at := slices.IndexFunc(all, func(one listed) bool { return one.SubagentID == id })
+		if at < 0 || !all[at].Taken {
+			child, err := desk.Look(id)
 			if err != nil {
-				continue // it was here a moment ago
+				w.troubles[id] = cmp.Or(w.troubles[id], err)
+				open++
+				continue
 			}
-			at, children = len(children), append(children, child)
+			if at < 0 {
+				at, all = len(all), append(all, listed{})
+			}
+			all[at].Child = child
 		}
-		if !statusOf(children[at].Item).final() {
+		if statusOf(all[at].Item).final() {
+			delete(w.troubles, id)
+		} else {
 			open++
 		}
 	}
-	return children, open
+	return all, open
 }
