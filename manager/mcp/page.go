@@ -44,9 +44,22 @@ func (p *Page) Quote(text string, limit int) int {
 // Cell adds the beginning of a stranger's text as a cell of a table, which it cannot leave.
 func (p *Page) Cell(text string, characters int) {
 	line := strings.Join(strings.Fields(text), " ")
-	quoted := quoteAll(beginning(line, characters), min(8*characters, p.room))
-	p.tookRoom(quoted)
-	fmt.Fprintf(&p.text, "untrusted: %s", strings.ReplaceAll(quoted.text, "|", `\u{7c}`))
+	cell := cellOf(line, characters)
+	for characters > 0 && sizeInJSON(cell.text) > p.room {
+		characters /= 2
+		cell = cellOf(line, characters)
+	}
+	if sizeInJSON(cell.text) > p.room {
+		cell.text = ""
+	}
+	p.tookRoom(cell)
+	fmt.Fprintf(&p.text, "untrusted: %s", cell.text)
+}
+
+// cellOf is the first characters of a line as they stand in a cell. A character takes at most a dozen bytes.
+func cellOf(line string, characters int) foreign {
+	quoted := quoteAll(beginning(line, characters), 12*(characters+1))
+	return foreign{strings.ReplaceAll(quoted.text, "|", `\u{7c}`)}
 }
 
 func (p *Page) tookRoom(quoted foreign) {

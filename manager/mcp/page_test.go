@@ -20,6 +20,20 @@ func TestACellIsNotLeft(t *testing.T) {
 	}
 }
 
+// TestCellsAreBounded as they stand on the page: what is written in the place of a bar counts.
+func TestCellsAreBounded(t *testing.T) {
+	for _, text := range []string{strings.Repeat("|", 200), strings.Repeat("\u202e", 200), strings.Repeat("\U000e0041|", 100), strings.Repeat(`\u{`, 100)} {
+		page := (&Desk{}).Page()
+		for range 1000 {
+			page.Cell(text, 100)
+		}
+		row, _, _ := strings.Cut(page.say(), "\n\n"+notePage)
+		if n := sizeInJSON(strings.ReplaceAll(row, "untrusted: ", "")); n > maxAnswers || n < maxAnswers/2 {
+			t.Errorf("%.10q: %d bytes of a stranger", text, n)
+		}
+	}
+}
+
 // TestAPageIsBounded: strangers' text takes so much room on a page, however often it is shown.
 func TestAPageIsBounded(t *testing.T) {
 	page := (&Desk{}).Page()
