@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -199,15 +200,28 @@ func (d *Desk) Waiting(ctx context.Context, limit time.Duration) (_ context.Cont
 // TimeIsUp says whether a wait ended because its time was up, and not its client.
 func TimeIsUp(ctx context.Context) bool { return errors.Is(context.Cause(ctx), errNotEnded) }
 
-// Settle waits until a child has ended, or asks what is not decided.
+// ForParent says whether the parent may decide a question. Else the operator alone does, on the host.
+func ForParent(a delegation.PendingApproval) bool {
+	return len(a.DecidedBy) == 0 || slices.Contains(a.DecidedBy, "parent")
+}
+
+// Settle waits until a child has ended, or asks what the parent may decide. A question for the operator ends one wait, so that it is
+// heard of; later waits go on beside it.
 func (d *Desk) Settle(ctx context.Context, id string) error {
 	asks := errors.New("it asks something")
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
+	var request string
+	if run, err := d.s.m.Attach(id); err == nil {
+		request = run.RequestID()
+	}
 	err := d.end(ctx, id, func(now manager.WaitUpdate) {
-		if len(now.Approvals) > 0 {
-			cancel(asks)
+		news := d.s.asked.untold(request, now.Approvals)
+		if len(news) == 0 && !slices.ContainsFunc(now.Approvals, ForParent) {
+			return
 		}
+		d.s.asked.note(news)
+		cancel(asks)
 	})
 	if errors.Is(context.Cause(ctx), asks) {
 		return nil

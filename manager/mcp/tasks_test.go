@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"torno/manager/mcp"
 	"torno/manager/mcp/stakpak"
@@ -128,4 +129,48 @@ func TestTheNewestAreListed(t *testing.T) {
 	for range 2 { // the second time what is remembered of its copy
 		wantSaid(t, b, "get_all_tasks", `{"view":""}`, "| The last one |", "untrusted: it is painted", "**Total: 100 task(s)** and older ones", "not: | c0 |")
 	}
+}
+
+// TestADecisionIsOfATaskThatAsks: where the task has ended, a call that decides begins nothing.
+func TestADecisionIsOfATaskThatAsks(t *testing.T) {
+	b := stakpakTools(t)
+	b.Host("spawns", "a")
+	b.Host("keeps", "a", "s1", "coder", "done")
+	wantSaid(t, b, "get_task_details", `{"task_id":"a"}`, "Status: Completed")
+	for _, flag := range []string{`"approve_all":true`, `"reject_all":true`, `"approve":["call_1_ab"]`, `"reject":["call_1_ab"]`} {
+		wantSaid(t, b, "resume_subagent_task", `{"task_id":"a","input":"and be quick",`+flag+`}`, "it asks nothing any more", "not: Resumed")
+	}
+	wantSaid(t, b, "get_task_details", `{"task_id":"a"}`, "Status: Completed")
+}
+
+// TestAQuestionForTheOperator is shown as such, is no one else's to approve, and ends one wait.
+func TestAQuestionForTheOperator(t *testing.T) {
+	b := stakpakTools(t)
+	b.Host("spawns", "a")
+	b.Host("asks", "a", "Bash", "{}", "operator")
+	wantSaid(t, b, "get_task_details", `{"task_id":"a"}`, "rejected at 20", "for the operator alone", "Tell the user", "not: Resume hint")
+	begin := time.Now()
+	wantSaid(t, b, "wait_for_tasks", `{"task_ids":"a","timeout":18}`, "Paused", "Waiting for: 1", "Note: tell the user that a waits for the operator", "not: Task timeout")
+	if took := time.Since(begin); took > 15*time.Second {
+		t.Errorf("the first wait took %s", took)
+	}
+	wantSaid(t, b, "wait_for_tasks", `{"task_ids":"a","timeout":1}`, "Paused", "Task timeout")
+}
+
+// TestWhatIsNotWholeIsNotHintedAt: the hint names a question that can be judged.
+func TestWhatIsNotWholeIsNotHintedAt(t *testing.T) {
+	b := stakpakTools(t)
+	b.Host("spawns", "a")
+	b.Host("asks", "a", "Bash", strings.Repeat("\u202e", 1000))
+	wantSaid(t, b, "get_task_details", `{"task_id":"a"}`, "it is longer than that", `"reject_all": true`, `not: "approve":`)
+}
+
+// TestAnAnswerThatIsNotRead says why.
+func TestAnAnswerThatIsNotRead(t *testing.T) {
+	b := stakpakTools(t)
+	b.Host("spawns", "a")
+	b.Host("writes", "a", "answer.txt/x", "no answer")
+	b.Host("ends", "a", "completed", "exited", "0")
+	wantSaid(t, b, "get_task_details", `{"task_id":"a"}`, "Its answer was not read:\n  | ")
+	wantSaid(t, b, "get_all_tasks", `{"view":""}`, "| a | Completed |")
 }

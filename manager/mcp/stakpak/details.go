@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"torno/delegation"
@@ -132,6 +133,10 @@ func showEnd(page *mcp.Page, desk *mcp.Desk, result manager.Result, now status) 
 	for _, warning := range result.Warnings {
 		page.Printf("Warning: %s\n\n", mcp.Words(warning))
 	}
+	if result.AnswerErr != nil {
+		page.Printf("Its answer was not read:\n")
+		page.Quote(result.AnswerErr.Error(), maxTail)
+	}
 	if result.Answer == "" {
 		showTails(page, result)
 		return
@@ -181,21 +186,41 @@ func callID(a delegation.PendingApproval) string {
 // showQuestions shows what a paused task asks, and remembers what was shown whole.
 func (t *tasks) showQuestions(ctx context.Context, page *mcp.Page, desk *mcp.Desk, child mcp.Child) {
 	page.Printf("### Pending Tool Calls (awaiting approval):\n")
+	var approvable string
 	for _, a := range child.Approvals[:min(len(child.Approvals), maxQuestions)] {
-		page.Printf("- (id: `%s`)\n", callID(a))
-		name := page.Quote(a.Tool, maxAsked)
-		used := page.Quote(a.Arguments, maxAsked)
-		if a.Cut || name < len(a.Tool) || used < len(a.Arguments) {
-			page.Printf("  it is longer than that: approve_all does not approve it, its id does\n")
-			continue
+		id := callID(a)
+		whole := showQuestion(page, a)
+		if whole && ctx.Err() == nil { // else the answer does not reach the client
+			t.noteShown(question{desk.Session(ctx), child.RequestID, id})
 		}
-		if ctx.Err() == nil { // else the answer does not reach the client
-			t.noteShown(question{desk.Session(ctx), child.RequestID, callID(a)})
+		if whole && mcp.ForParent(a) && approvable == "" {
+			approvable = id
 		}
 	}
 	if more := len(child.Approvals) - maxQuestions; more > 0 {
 		page.Printf("and %d more, which are shown when these are decided\n", more)
 	}
-	page.Printf("\n**Resume hint**: `resume_subagent_task {\"task_id\": %q, \"approve\": [%q]}`; what is not named is rejected\n",
-		child.SubagentID, callID(child.Approvals[0]))
+	switch {
+	case approvable != "":
+		page.Printf("\n**Resume hint**: `resume_subagent_task {\"task_id\": %q, \"approve\": [%q]}`; what is not named is rejected\n", child.SubagentID, approvable)
+	case slices.ContainsFunc(child.Approvals, mcp.ForParent):
+		page.Printf("\n**Resume hint**: `resume_subagent_task {\"task_id\": %q, \"reject_all\": true}` rejects what cannot be seen whole\n", child.SubagentID)
+	default:
+		page.Printf("\nTell the user that the operator decides this on the host, with watcher approve or watcher deny.\n")
+	}
+}
+
+// showQuestion shows one question, and says whether that was all of it.
+func showQuestion(page *mcp.Page, a delegation.PendingApproval) (whole bool) {
+	page.Printf("- (id: `%s`), rejected at %s if it is not decided before\n", callID(a), a.ExpiresAt.UTC().Format(clock))
+	name := page.Quote(a.Tool, maxAsked)
+	used := page.Quote(a.Arguments, maxAsked)
+	whole = !a.Cut && name == len(a.Tool) && used == len(a.Arguments)
+	switch {
+	case !mcp.ForParent(a):
+		page.Printf("  it is for the operator alone to decide\n")
+	case !whole:
+		page.Printf("  it is longer than that: approve_all does not approve it, its id does\n")
+	}
+	return whole
 }

@@ -1,6 +1,8 @@
 package stakpak
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -132,5 +134,44 @@ func TestStatuses(t *testing.T) {
 		if got := statusOf(c.item); got != c.want {
 			t.Errorf("%+v is %s, want %s", c.item, got, c.want)
 		}
+	}
+}
+
+// TestNothingIsDecidedAfterACall: when its time is up or its client is gone, the host is asked nothing more. A desk without a server would
+// not survive being asked.
+func TestNothingIsDecidedAfterACall(t *testing.T) {
+	child, ids := asking(2)
+	v := tasksThatHaveShown(ids...).judge("", resumeInput{ApproveAll: true}, child)
+	gone := errors.New("the client has ended")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(gone)
+	desk := &mcp.Desk{}
+	if decided, err := v.carryOut(ctx, desk, "a", desk.Page()); decided != 0 || !errors.Is(err, gone) {
+		t.Error(decided, err)
+	}
+	say(ctx, desk, resumeInput{ID: "a", Input: "x"}, desk.Page())
+}
+
+// TestWhatOneClientSawAnotherDoesNotApprove.
+func TestWhatOneClientSawAnotherDoesNotApprove(t *testing.T) {
+	child, ids := asking(1)
+	tasks := tasksThatHaveShown()
+	tasks.noteShown(question{"one", "r", ids[0]})
+	for session, want := range map[string]string{"one": "[1] [] 0", "another": "[] [] 1"} {
+		if got := decided(tasks.judge(session, resumeInput{ApproveAll: true}, child)); got != want {
+			t.Errorf("%s: %s, want %s", session, got, want)
+		}
+	}
+}
+
+// TestWhatDoesNotGoOutWasNotShown: the client has cancelled the call.
+func TestWhatDoesNotGoOutWasNotShown(t *testing.T) {
+	child, ids := asking(1)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	tasks, desk := newTasks(), &mcp.Desk{}
+	tasks.showQuestions(ctx, desk.Page(), desk, child)
+	if tasks.wasShown(question{"", "r", ids[0]}) {
+		t.Error("it counts as shown")
 	}
 }

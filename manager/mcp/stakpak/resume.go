@@ -42,6 +42,11 @@ type resumeInput struct {
 	Input      string   `json:"input"`
 }
 
+// decides says whether a call is about what a task asks.
+func (in resumeInput) decides() bool {
+	return in.ApproveAll || in.RejectAll || len(in.Approve) > 0 || len(in.Reject) > 0
+}
+
 func (t *tasks) resume(ctx context.Context, desk *mcp.Desk, raw json.RawMessage) (*mcp.Page, error) {
 	in, err := mcp.Arguments[resumeInput](raw)
 	if err != nil {
@@ -54,10 +59,12 @@ func (t *tasks) resume(ctx context.Context, desk *mcp.Desk, raw json.RawMessage)
 	if err != nil {
 		return resumeFailed(desk, err), nil
 	}
-	switch now := statusOf(child.Item); now {
-	case paused:
+	switch now := statusOf(child.Item); {
+	case now == paused:
 		return t.decide(ctx, desk, in, child)
-	case completed:
+	case child.Ended() && in.decides():
+		return resumeError(desk).Printf("Task '%s' has ended (status: %s): it asks nothing any more. Nothing was decided, and nothing was begun. To have a completed task go on, call again with input alone.", mcp.Words(in.ID), now), nil
+	case now == completed:
 		return t.goOn(ctx, desk, in, child)
 	default:
 		return resumeError(desk).Printf("Task '%s' cannot be resumed (status: %s). Only paused or completed tasks can be resumed.", mcp.Words(in.ID), now), nil
@@ -183,7 +190,10 @@ func (t *tasks) decide(ctx context.Context, desk *mcp.Desk, in resumeInput, chil
 // carryOut decides one question after the other, and counts those whose decision the host has or gets. The error is the first trouble.
 func (v verdicts) carryOut(ctx context.Context, desk *mcp.Desk, id string, notes *mcp.Page) (decided int, first error) {
 	for _, one := range v.all {
-		err := desk.Decide(ctx, id, one.asked, one.as, "")
+		err := timeLeft(ctx)
+		if err == nil {
+			err = desk.Decide(ctx, id, one.asked, one.as, "")
+		}
 		switch {
 		case err == nil:
 			decided++
@@ -198,9 +208,23 @@ func (v verdicts) carryOut(ctx context.Context, desk *mcp.Desk, id string, notes
 	return decided, first
 }
 
+// timeLeft fails where a call is over: nothing more is asked of the host then.
+func timeLeft(ctx context.Context) error {
+	cause := context.Cause(ctx)
+	if mcp.TimeIsUp(ctx) {
+		cause = errTimeIsUp
+	}
+	return cause
+}
+
+var errTimeIsUp = errors.New("the time of this call was up before")
+
 // say gives a message to the agent of a task.
 func say(ctx context.Context, desk *mcp.Desk, in resumeInput, notes *mcp.Page) {
-	err := desk.Send(ctx, in.ID, in.Input)
+	err := timeLeft(ctx)
+	if err == nil {
+		err = desk.Send(ctx, in.ID, in.Input)
+	}
 	switch {
 	case err == nil:
 	case errors.Is(err, manager.ErrNotYet):

@@ -2,6 +2,7 @@ package stakpak
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"torno/delegation"
@@ -48,8 +49,16 @@ func endOf(item manager.Item) status {
 	return failed
 }
 
-// final says whether wait_for_tasks waits no longer for a task: one that is paused goes on only when it is resumed.
-func (s status) final() bool { return s != pending && s != running }
+// settled says whether wait_for_tasks waits no longer for a task: it has ended, or goes on only when it is resumed.
+func settled(item manager.Item) bool {
+	now := statusOf(item)
+	return now != pending && now != running && !operatorDecides(item)
+}
+
+// operatorDecides says whether a task is paused by what only the operator decides.
+func operatorDecides(item manager.Item) bool {
+	return statusOf(item) == paused && !slices.ContainsFunc(item.Approvals, mcp.ForParent)
+}
 
 // tag is the status in five characters.
 func (s status) tag() string {

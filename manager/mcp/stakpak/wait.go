@@ -159,6 +159,9 @@ func (t *tasks) update(ctx context.Context, desk *mcp.Desk, w awaited) (*mcp.Pag
 	for _, id := range slices.Sorted(maps.Keys(w.troubles)) {
 		page.Printf("\nNote: %s was not waited for: ", mcp.Words(id)).Trouble(desk, w.troubles[id])
 	}
+	if at := slices.IndexFunc(all, func(one listed) bool { return operatorDecides(one.Item) && slices.Contains(w.ids, one.SubagentID) }); at >= 0 {
+		page.Printf("\nNote: tell the user that %s waits for the operator, who decides on the host, with watcher approve or watcher deny.", mcp.Words(all[at].SubagentID))
+	}
 	if open > 0 {
 		page.Printf("\nA call returns after at most %d seconds: call wait_for_tasks again, or do something else meanwhile.", int(mcp.MaxWait/time.Second))
 		noteHost(page, desk)
@@ -186,7 +189,7 @@ func (w awaited) complete(desk *mcp.Desk, all []listed) (_ []listed, open int) {
 			}
 			all[at].Child = child
 		}
-		if statusOf(all[at].Item).final() {
+		if settled(all[at].Item) {
 			delete(w.troubles, id)
 		} else {
 			open++
