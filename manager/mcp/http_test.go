@@ -23,11 +23,14 @@ type port struct {
 	server         *Server
 }
 
-func (s *stage) servePort() *port {
+func (s *stage) servePort() *port { return s.servePortWith(Options{}) }
+
+func (s *stage) servePortWith(o Options) *port {
 	s.Helper()
 	m, err := manager.New(s.path, manager.Options{})
 	s.check(err)
-	server, err := New(m, Options{Env: func(name string) string { return s.env[name] }})
+	o.Env = func(name string) string { return s.env[name] }
+	server, err := New(m, o)
 	s.check(err)
 	listener, err := Listen(s.Context(), "127.0.0.1:0")
 	s.check(err)

@@ -134,6 +134,16 @@ func (b *Toolbox) Call(tool, arguments string) (text string, failed bool) {
 	return text, said.IsError
 }
 
+// CallAs is Call of an agent that has this model.
+func (b *Toolbox) CallAs(model, tool, arguments string) string {
+	b.s.Helper()
+	r := b.p.ask("tools/call", fmt.Sprintf(`{"name":%q,"arguments":%s,"_meta":{"model_id":%q}}`, tool, arguments, model))
+	return string(r.Result)
+}
+
+// Model is what the request of a child names.
+func (b *Toolbox) Model(id string) string { return b.s.request(id).Model.String() }
+
 // Files lists the outbox.
 func (b *Toolbox) Files() string { return b.s.files() }
 

@@ -174,3 +174,23 @@ func TestAnAnswerThatIsNotRead(t *testing.T) {
 	wantSaid(t, b, "get_task_details", `{"task_id":"a"}`, "Its answer was not read:\n  | ")
 	wantSaid(t, b, "get_all_tasks", `{"view":""}`, "| a | Completed |")
 }
+
+// TestATaskKeepsItsModel when it is resumed, whichever model its parent has by then.
+func TestATaskKeepsItsModel(t *testing.T) {
+	b := stakpakTools(t)
+	b.Host("beat", "team")
+	_, rest, _ := strings.Cut(b.CallAs("claude-opus-4-6", "dynamic_subagent_task", `{"description":"x","instructions":"y","tools":["view"]}`), "Task ID: ")
+	id := rest[:6]
+	b.Host("beat", "asking")
+	for range 2 {
+		if model := b.Model(id); model != "claude-haiku-4-5" {
+			t.Errorf("its model is %q", model)
+		}
+		b.Host("keeps", id, "s1", "team", "done")
+		wantSaid(t, b, "get_task_details", `{"task_id":"`+id+`"}`, "Status: Completed")
+		if text := b.CallAs("gpt-5", "resume_subagent_task", `{"task_id":"`+id+`","input":"more"}`); !strings.Contains(text, "Resumed") {
+			t.Error(text)
+		}
+	}
+	wantSaid(t, b, "get_all_tasks", `{"view":""}`, "| x |")
+}
