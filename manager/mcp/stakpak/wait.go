@@ -187,7 +187,7 @@ func (w awaited) complete(desk *mcp.Desk, all []listed) (_ []listed, open int) {
 			if at < 0 {
 				at, all = len(all), append(all, listed{})
 			}
-			all[at].Child = child
+			all[at].Child = mcp.Child{Item: child.Item, Taken: child.Taken} // without a copy, which may be long
 		}
 		if settled(all[at].Item) {
 			delete(w.troubles, id)
