@@ -3,6 +3,7 @@ package mcp
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"strings"
 	"testing"
@@ -45,5 +46,28 @@ func TestSessionsAreToldApart(t *testing.T) {
 	}
 	if len(seen) != 2 || seen[""] {
 		t.Errorf("two sessions are %v", seen)
+	}
+}
+
+// TestAResultIsOfTheRunThatWasSeen, and not of the next one of the same child.
+func TestAResultIsOfTheRunThatWasSeen(t *testing.T) {
+	s := newStage(t)
+	s.beat(nil)
+	desk := &Desk{s.serve(Options{}).server}
+	s.spawn("a")
+	s.do("ends", []string{"a", "completed", "exited", "0", "one"})
+	seen, err := desk.Look("a")
+	s.check(err)
+	if result, err := desk.Result(seen, 2); err != nil || result.Answer != "on" {
+		t.Errorf("%q, %v", result.Answer, err)
+	}
+	s.take("a")
+	if kept, err := desk.Look("a"); err != nil || !kept.Taken || !kept.Ended() {
+		t.Errorf("%+v, %v", kept, err)
+	}
+	s.spawn("a")
+	s.do("ends", []string{"a", "completed", "exited", "0", "two"})
+	if _, err := desk.Result(seen, 10); !errors.Is(err, manager.ErrSuperseded) {
+		t.Error("of the run before:", err)
 	}
 }
