@@ -2,7 +2,6 @@ package mcp
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -85,7 +84,7 @@ func goType(name string) string {
 }
 
 func article(value string) string {
-	kind, _, _ := strings.Cut(value, " ")
+	kind, which, _ := strings.Cut(value, " ")
 	switch kind {
 	case "string":
 		return "a text"
@@ -94,7 +93,10 @@ func article(value string) string {
 	case "object":
 		return "an object"
 	case "number":
-		return "the number " + cmp.Or(strings.TrimPrefix(value, "number "), "that it is")
+		if which == "" {
+			return "a number"
+		}
+		return "the number " + which
 	case "bool":
 		return "true or false"
 	}
