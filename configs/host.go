@@ -51,7 +51,7 @@ func (c *Config) checkState(r *report) {
 	}
 }
 
-// checkOwnFile: whatever writes in an outbox could replace a configuration that lies there, and with it what may be asked for.
+// checkOwnFile: a client that writes in an outbox could replace a configuration that lies there, and with it what may be asked for.
 func (c *Config) checkOwnFile(r *report) {
 	if c.file == "" {
 		return

@@ -19,7 +19,7 @@ const (
 	maxTime  = 24 * time.Hour
 )
 
-// Lookup answers a variable of the environment, "" for one that there is not.
+// Lookup answers a variable of the environment, "" for a variable that is not set.
 type Lookup func(name string) string
 
 // reading is one file on its way to an Agent.

@@ -10,7 +10,7 @@
 //
 // Where MassGen has a text for a mistake, the text is MassGen's to the letter, and mistakes are looked for in the order in
 // which MassGen looks for them, so that a model that knows the one system knows the other. What MassGen lets through and
-// Torno does not (a name that no file can have, a field that nobody reads, a value of another type) is said afterwards, in
+// Torno does not (a name that no file can have, a field that is not read, a value of another type) is said afterwards, in
 // words of ours that say what to do next.
 //
 // Arguments are a stranger's bytes: they are bounded before they are parsed, and become types (delegation.SubagentID) before

@@ -17,7 +17,7 @@ const (
 	StatusCancelled Status = "cancelled"
 )
 
-// Terminal says whether nothing more happens. Also an error is an end, so that nobody waits for it for ever.
+// Terminal says whether nothing more happens. An error is an end too, so that a parent does not wait for it for ever.
 func (s Status) Terminal() bool { return s != StatusPending && s != StatusRunning && s != "" }
 
 // Success says whether a result with this status is one.

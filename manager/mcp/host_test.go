@@ -110,25 +110,32 @@ func (s *stage) hears(id string, refused delegation.RefusedInput) {
 	for !missing() {
 		n++
 	}
-	done := make(chan struct{})
-	s.Cleanup(func() { <-done })
-	go func() {
-		defer close(done)
-		tick := time.NewTicker(time.Millisecond)
-		defer tick.Stop()
-		for missing() {
-			select {
-			case <-tick.C:
-			case <-s.Context().Done():
-				return
-			}
-		}
+	s.when(func() bool { return !missing() }, func() {
 		in := delegation.InputStatus{Acknowledged: n}
 		if refused.Code != "" {
 			refused.N = n
 			in.Refused = append(in.Refused, refused)
 		}
 		s.status(id, delegation.RunStatus{State: delegation.StateRunning, RunningSince: time.Now(), Input: &in})
+	})
+}
+
+// when does something once a condition holds, unless the test ends before.
+func (s *stage) when(holds func() bool, do func()) {
+	done := make(chan struct{})
+	s.Cleanup(func() { <-done })
+	go func() {
+		defer close(done)
+		tick := time.NewTicker(time.Millisecond)
+		defer tick.Stop()
+		for !holds() {
+			select {
+			case <-tick.C:
+			case <-s.Context().Done():
+				return
+			}
+		}
+		do()
 	}()
 }
 
@@ -173,21 +180,9 @@ func (s *stage) cancels(id string) {
 		_, err := s.dir.Stat(delegation.CancelRequestName(r.SubagentID, r.RequestID))
 		return err == nil
 	}
-	done := make(chan struct{})
-	s.Cleanup(func() { <-done })
-	go func() {
-		defer close(done)
-		tick := time.NewTicker(time.Millisecond)
-		defer tick.Stop()
-		for !asked() {
-			select {
-			case <-tick.C:
-			case <-s.Context().Done():
-				return
-			}
-		}
+	s.when(asked, func() {
 		s.end(id, delegation.Response{Status: delegation.StatusCancelled, Reason: delegation.ReasonCancelled, ExitCode: 130}, "")
-	}()
+	})
 }
 
 // sent is what an input says that decides a question.

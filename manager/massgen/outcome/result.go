@@ -111,7 +111,7 @@ func JoinWarnings(warnings ...string) string {
 	return strings.Join(once, " | ")
 }
 
-// Summary counts the results of a blocking call. One that completed although its time was up counts twice.
+// Summary counts the results of a blocking call. A result that is complete although its time was up counts twice.
 type Summary struct {
 	Total     int `json:"total"`
 	Completed int `json:"completed"`

@@ -74,7 +74,7 @@ func (v *votes) UnmarshalJSON(data []byte) error {
 
 var errVotes = errors.New("votes are malformed")
 
-// parseStatus reads a status file. One that is malformed says nothing.
+// parseStatus reads a status file. A malformed file says nothing.
 func parseStatus(data []byte) (statusFile, bool) {
 	var status statusFile
 	if err := json.Unmarshal(data, &status); err != nil {

@@ -9,5 +9,5 @@
 //
 // A task always runs in a sandbox. What a call asks for and the outbox cannot give is said in the answer.
 //
-// A task is paused while its agent asks what nobody has decided. What is approved is what was shown, and no more.
+// A task is paused while a question of its agent is undecided. What is approved is what was shown, and no more.
 package stakpak
