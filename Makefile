@@ -4,7 +4,6 @@ GO       ?= go
 BIN      ?= bin
 VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null)
 FUZZTIME ?= 30s
-BENCH    ?= .
 
 # What works on Linux alone is left out elsewhere. gVisor knows two processors.
 GOOS     := $(shell $(GO) env GOOS)
@@ -15,10 +14,17 @@ PROGRAMS := $(if $(filter linux,$(GOOS)),$(ALL),watcher subagent model-gateway)
 RUNSC    := $(if $(filter linux/amd64 linux/arm64,$(GOOS)/$(GOARCH)),runsc)
 LEFT_OUT := $(filter-out $(PROGRAMS) $(RUNSC),$(ALL) runsc)
 
+# The packages that take longest, the longest first. Each of them waits for half of its time, so four go on at once.
+LONGEST := ./sandbox/gvisor ./test/machine ./test/crash ./sandbox/docker ./test/e2e ./test/clients ./test/installed ./watcher ./test/platforms ./test/attack/outbox ./test/engine ./test/soak
+
+# What needs packages beyond git, make and Go is tried where CI or a person asks for it.
+ALL_OF_IT    := test "$$CI" = true
+SAY_LEFT_OUT := echo '*** LEFT OUT: a machine with control groups of version 2, and the packages under systemd. make machine tries them. ***'
+
 TOOL := $(GO) tool -modfile=tools/go.mod
 
 .DEFAULT_GOAL := help
-.PHONY: help build install dist demo demo-agents test quick attack soak bench fuzz compare lint format size clean
+.PHONY: help build install dist demo demo-agents demo-sidecar test machine quick attack soak bench fuzz compare lint format size clean
 
 help: ## list what there is to do
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -42,10 +48,17 @@ demo: build ## the whole road once, with Docker or else gVisor: spawn, answers, 
 demo-agents: build ## real agents, by npm: Claude Code in a sandbox delegates to Codex and Claude Code in sandboxes, all without a key
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(GO) run ./test/demo agents
 
-test: build size ## all tests, on a real engine, with the race detector
-	@scripts/need git python machine systemd || test "$$CI" != true
-	@$(GO) vet ./...
-	@scripts/engine run --optional scripts/gotest -timeout 40m $(TESTFLAGS) ./...
+demo-sidecar: build ## the watcher in a container beside the agent's, as contrib/sidecar has it: its image is built without a registry
+	@PATH="$(CURDIR)/$(BIN):$$PATH" scripts/engine run $(GO) run ./test/demo sidecar
+
+test: build size ## all tests, on a real engine, with the race detector; those of make machine too where CI=true
+	@if $(ALL_OF_IT); then scripts/need git python tmux xfs machine systemd rpm; else $(SAY_LEFT_OUT); fi
+	@scripts/engine run --optional scripts/gotest -vet=all -p 4 -timeout 40m $(TESTFLAGS) $(LONGEST) ./...
+	@$(ALL_OF_IT) || $(SAY_LEFT_OUT)
+
+machine: build ## what make test leaves out: a kernel with control groups of version 2, emulated, and the packages under systemd
+	@scripts/need git machine systemd rpm
+	@CI=true scripts/gotest -count=1 -timeout 40m $(TESTFLAGS) ./test/machine/... ./test/installed
 
 quick: ## the tests that need no engine; those of what has not changed are not run again
 	@env -u DOCKER_HOST scripts/gotest -short -timeout 5m $(TESTFLAGS) ./...
@@ -57,8 +70,9 @@ attack: build ## everything that can be tried against Torno, at length, and one 
 soak: build ## clients and fate let loose on private engines and on gVisor, for SOAK (1h); SOAK_SEED=n has the decisions of a round again
 	@CI=true SOAK=$(or $(SOAK),1h) scripts/gotest -count=1 -v -timeout 0 -run TestSoak ./test/soak
 
-bench: build ## benchmarks, as ratios to what they run beside
-	@scripts/engine run $(GO) test -run '^$$' -bench '$(BENCH)' -benchmem -timeout 60m $(BENCHFLAGS) ./...
+bench: build ## how fast it is beside docker run, runsc, bwrap and others, in turn: one report in dist/bench; BENCHFLAGS='-only cold' for a part
+	@scripts/need bwrap || true
+	@scripts/engine run $(GO) run ./test/bench $(BENCHFLAGS)
 
 fuzz: ## every fuzz test for FUZZTIME (30s)
 	@scripts/fuzz $(FUZZTIME)

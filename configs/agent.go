@@ -43,6 +43,9 @@ var modelName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:/@\[\]-]*$`)
 func (c *Config) checkAgent(r *report, p *compile.Profile) {
 	key := "profiles." + p.Name
 	if p.Agent == "" {
+		if p.Messages {
+			r.problem(key+".messages", "there is no agent to take any; write agent: with one of %s", strings.Join(agent.Names(), ", "))
+		}
 		if p.Model != "" {
 			r.problem(key+".model", "there is no agent for it; write agent: with one of %s", strings.Join(agent.Names(), ", "))
 		}
@@ -96,11 +99,18 @@ const (
 
 func (a *LocalAgent) fill(p *compile.Profile) {
 	p.Agent, p.Model = a.Name, strings.TrimSuffix(a.Name+"/"+a.Model, "/")
+	p.Messages = a.canHear()
 	p.Programs = append(p.Programs, a.Programs...)
 	p.Timeout.Default, p.Timeout.Max = agentTime, maxAgentTime
 	if len(p.Command) == 0 {
 		p.Command = a.Command
 	}
+}
+
+// canHear says whether the agent takes messages only where it is told to, as it is told where its operator has said nothing of it.
+func (a *LocalAgent) canHear() bool {
+	known := agent.Find(a.Name)
+	return known != nil && known.CanHear
 }
 
 // KeyFile is where a watcher without a file keeps the key of an agent, for the gateway.

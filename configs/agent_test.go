@@ -3,6 +3,7 @@ package configs
 import (
 	"fmt"
 	"reflect"
+	"strings"
 	"testing"
 
 	"torno/sandbox"
@@ -46,5 +47,21 @@ func TestAnAgentsModel(t *testing.T) {
 				t.Errorf("it writes\n%s\nand reads %v\n%+v", written, err, again)
 			}
 		})
+	}
+}
+
+// TestAMassGenAsksNobody, and wants a route that speaks as OpenAI's chat does.
+func TestAMassGenAsksNobody(t *testing.T) {
+	emptyEnvironment(t)
+	for profile, says := range map[string]string{
+		"{agent: massgen, model: chat, approvals: {}}": "massgen cannot be made to ask before it calls a tool",
+		"{agent: massgen, model: other}":               "massgen reaches no model; write model: chat",
+		"{agent: massgen, model: chat/gpt-5}":          "",
+	} {
+		_, _, err := Parse(launchers.All, "c.yaml", []byte("version: 1\nstate: /srv/state\ngateway:\n  routes:\n    chat: {preset: openai-chat, credential: {file: /k}}\n    other: {preset: openai, credential: {file: /k}}\n"+
+			"profiles:\n  m: "+profile+"\noutboxes:\n  main: {dir: /srv/box, allow: [/srv/box/workspaces]}\n"))
+		if says == "" && err != nil || says != "" && (err == nil || !strings.Contains(err.Error(), says)) {
+			t.Errorf("%s: %v", profile, err)
+		}
 	}
 }

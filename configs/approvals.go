@@ -8,6 +8,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"torno/internal/agent"
 	"torno/internal/approval"
 	"torno/sandbox/compile"
 )
@@ -99,8 +100,11 @@ func checkApprovals(r *report, p *compile.Profile) {
 	if p.Approvals == nil {
 		return
 	}
-	if p.Agent != "claude" {
-		r.problem(key, "only agent: claude asks, and the children of this profile would do everything unasked; leave it out")
+	if p.Agent == "" {
+		r.problem(key, "without an agent nothing asks, and the children of this profile would do everything unasked; write agent:, or leave it out")
+	}
+	if known := agent.Find(p.Agent); known != nil && !known.Asks {
+		r.problem(key, "%s cannot be made to ask before it calls a tool, and its children would do everything unasked; leave it out", p.Agent)
 	}
 	if slices.ContainsFunc(p.Command, func(word string) bool { return asksNothing(word) }) {
 		r.problem(key, "the profile's command has the agent ask for nothing; leave that out of command")
@@ -120,9 +124,12 @@ func checkRules(r *report, key string, rules []approval.Rule) {
 	}
 }
 
-// asksNothing says whether a word of a command has Claude Code ask for nothing, or ask another program.
+// asksNothing says whether a word of a command has an agent ask for nothing, or ask another program.
 func asksNothing(word string) bool {
-	for _, flag := range []string{"--dangerously-skip-permissions", "--allow-dangerously-skip-permissions", "--permission-mode", "--permission-prompt-tool", "--permission-prompts"} {
+	for _, flag := range []string{
+		"--dangerously-skip-permissions", "--allow-dangerously-skip-permissions", "--permission-mode", "--permission-prompt-tool", "--permission-prompts",
+		"--dangerously-bypass-approvals-and-sandbox", "--yolo", "--full-auto", "--ask-for-approval", "-a",
+	} {
 		if word == flag || len(word) > len(flag) && word[:len(flag)+1] == flag+"=" {
 			return word != flag+"=default" && word != flag+"=acceptEdits"
 		}

@@ -43,7 +43,7 @@ func (c *Config) checkInstallation(r *report) {
 		r.problem("state", "%q is no absolute path", c.State)
 	}
 	c.checkLaunchers(r)
-	if last := c.UIDs.last(); last > maxUID {
+	if last := c.UIDs.Last(); last > maxUID {
 		r.problem("uids", "the range ends with %d, the last possible uid is %d", last, int64(maxUID))
 	}
 	if c.UIDs.Count < int64(c.MaxRunning) {

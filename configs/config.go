@@ -40,14 +40,18 @@ type Config struct {
 	settings  map[string]launcher.Settings // of each of them, by its name
 }
 
-// UIDs is the range from which each sandbox gets a uid and a gid of its own. No user of the host may have an id in it.
+// UIDs is the range from which each sandbox gets a uid and a gid of its own, and the gateway that the watcher keeps another one. No user of
+// the host may have an id in it.
 type UIDs struct {
 	First int64
 	Count int64
 }
 
-// last is the highest id that a sandbox can have: the sandbox in slot n, counted from 1, has First+n.
-func (u UIDs) last() int64 { return u.First + u.Count }
+// Gateway is the id of the gateway: the one behind those of the sandboxes, of which the one in slot n, counted from 1, has First+n.
+func (u UIDs) Gateway() int64 { return u.First + u.Count + 1 }
+
+// Last is the highest id of the range.
+func (u UIDs) Last() int64 { return u.Gateway() }
 
 // MountMode says how workspace and context get into a sandbox.
 type MountMode string
@@ -108,7 +112,27 @@ type Retention struct {
 	Runs          int           // of each outbox
 	Size          int64         // of the journal
 	MaxRequestAge time.Duration // how long the rest is remembered: that a request was there
+	Workspaces    KeptWorkspaces
 }
+
+// KeptWorkspaces bounds the workspaces that clients have made below workspaces in their outboxes, for each outbox. What is over a bound and
+// not needed any more is removed.
+type KeptWorkspaces struct {
+	Remove Removal
+	Age    time.Duration // since the end of the last run in it
+	Number int
+	Size   int64 // of all together
+}
+
+// Removal says which workspaces may be removed.
+type Removal string
+
+// The choices.
+const (
+	RemoveNone Removal = "none"
+	RemoveMade Removal = "made" // those that clients made
+	RemoveAll  Removal = "all"  // and those in the same place that a parent named
+)
 
 // Shutdown is what happens to running children when the watcher is told to stop.
 type Shutdown struct {

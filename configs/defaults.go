@@ -33,12 +33,15 @@ func newConfig(launchers launcher.List, cpus int) Config {
 		UIDs:       UIDs{First: 2_000_000_000, Count: 65_536},
 		Mounts:     MountsAuto,
 		Disk:       Disk{Floor: gib, FloorFiles: 10_000},
-		Pool:       Pool{Idle: 15 * time.Minute, Most: 32},
+		Pool:       Pool{Size: PoolAuto, Idle: 15 * time.Minute, Most: 32},
 		Log:        Log{LogAuto, LevelInfo},
-		Retention:  Retention{Age: 30 * day, Runs: 100_000, Size: gib, MaxRequestAge: 7 * day},
-		Shutdown:   Shutdown{30 * time.Second, Drain},
-		launchers:  launchers,
-		settings:   defaultSettings(launchers),
+		Retention: Retention{
+			Age: 30 * day, Runs: 100_000, Size: gib, MaxRequestAge: 7 * day,
+			Workspaces: KeptWorkspaces{Remove: RemoveMade, Age: 30 * day, Number: 1000, Size: 100 * gib},
+		},
+		Shutdown:  Shutdown{30 * time.Second, Drain},
+		launchers: launchers,
+		settings:  defaultSettings(launchers),
 	}
 }
 
@@ -52,8 +55,8 @@ func (c *Config) newProfile(name string) compile.Profile {
 			Tmp: 512 * mib, Home: 512 * mib, Shm: 64 * mib, Log: 16 * mib,
 			Workspace: 16 * gib, WorkspaceFiles: 1_000_000,
 		},
-		Door:  &sandbox.Door{},
-		Umask: 0o022, Attempts: 1,
+		Door:      &sandbox.Door{},
+		Workspace: compile.WorkspaceDirect, Umask: 0o022, Attempts: 1,
 	}
 }
 

@@ -22,6 +22,7 @@ func (c Config) CheckHost() ([]Warning, error) {
 	c.checkFiles(r)
 	for i := range c.Outboxes {
 		checkOutboxDirs(r, &c.Outboxes[i])
+		checkViews(r, &c.Outboxes[i])
 	}
 	for _, p := range c.Profiles {
 		if have := 1000 * int64(c.cpus); p.Limits.CPUs > have {
@@ -97,7 +98,9 @@ func liesIn(dir, other string) bool {
 // checkFiles is about the sockets, the programs, and the root file systems.
 func (c *Config) checkFiles(r *report) {
 	socket := func(key, path string) {
-		if info, err := os.Stat(path); err != nil {
+		if info, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+			r.problem(key, "%s is not there; where a service makes it at boot, have the watcher's service wait for that: systemctl edit torno-watcher, with the lines [Unit], Wants=THAT.service and After=THAT.service", path)
+		} else if err != nil {
 			r.problem(key, "cannot be looked at: %v", err)
 		} else if info.Mode().Type() != fs.ModeSocket {
 			r.problem(key, "%s is not a socket", path)

@@ -88,7 +88,7 @@ func TestCheckHostFinds(t *testing.T) {
 	}{
 		"open state":              {func(c *Config, dir string) { must(os.Chmod(c.State, 0o750)) }, "state: DIR/state is open to others (0750); run: chmod 700 DIR/state"},
 		"state file":              {func(c *Config, dir string) { c.State = c.Init }, "state: DIR/init is not a directory"},
-		"no engine":               {func(c *Config, dir string) { c.Set("docker", "host", c.SettingsOf("docker").Text("host")+"x") }, "docker.host: cannot be looked at: stat DIR/engine.sockx: no such file"},
+		"no engine":               {func(c *Config, dir string) { c.Set("docker", "host", c.SettingsOf("docker").Text("host")+"x") }, "docker.host: DIR/engine.sockx is not there; where a service makes it at boot, have the watcher's service wait for that: systemctl edit torno-watcher"},
 		"engine file":             {func(c *Config, dir string) { c.Set("docker", "host", launcher.Scheme+c.Init) }, "docker.host: DIR/init is not a socket"},
 		"no init":                 {func(c *Config, dir string) { must(os.Remove(c.Init)) }, "init: cannot be looked at"},
 		"init no program":         {func(c *Config, dir string) { must(os.Chmod(c.Init, 0o644)) }, "init: DIR/init is not a program"},
@@ -190,10 +190,10 @@ func TestARootThatIsNotMounted(t *testing.T) {
 func TestCheckUIDs(t *testing.T) {
 	dir := t.TempDir()
 	passwd, subuid := filepath.Join(dir, "passwd"), filepath.Join(dir, "subuid")
-	if err := os.WriteFile(passwd, []byte("root:x:0:0::/:/bin/sh\nleased:x:500100:1::/:\nlast:x:501000:1::/:\nnext:x:501001:1::/:\nbroken\n:\nshort:x\n"), 0o600); err != nil {
+	if err := os.WriteFile(passwd, []byte("root:x:0:0::/:/bin/sh\nleased:x:500100:1::/:\nlast:x:501001:1::/:\nnext:x:501002:1::/:\nbroken\n:\nshort:x\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(subuid, []byte("a:100000:65536\nb:499000:1001\nc:500999:1\nd:501001:9\ne:x:y\nf\n"), 0o600); err != nil {
+	if err := os.WriteFile(subuid, []byte("a:100000:65536\nb:499000:1001\nc:500999:1\nd:501002:9\ne:x:y\nf\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	c, r := Config{UIDs: UIDs{500_000, 1000}}, &report{noLines: true}
@@ -204,7 +204,7 @@ func TestCheckUIDs(t *testing.T) {
 		got = append(got, w.Text)
 	}
 	want := "user leased has uid 500100, which is in the range of the sandboxes|" +
-		"user last has uid 501000, which is in the range of the sandboxes|" +
+		"user last has uid 501001, which is in the range of the sandboxes|" +
 		subuid + " of b, 499000 to 500000, is in the range of the sandboxes|" +
 		subuid + " of c, 500999 to 500999, is in the range of the sandboxes"
 	if strings.Join(got, "|") != want {

@@ -15,7 +15,7 @@ func (c Config) TakenUIDs() (users, ranges []string) {
 
 // takenUIDs reads files in the forms of passwd(5) and subuid(5); a machine without one of them has no such users.
 func (c *Config) takenUIDs(passwd, subuid string) (users, ranges []string) {
-	last := c.UIDs.last()
+	last := c.UIDs.Last()
 	eachRecord(passwd, func(name string, fields []string) {
 		if len(fields) < 2 {
 			return

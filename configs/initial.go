@@ -75,6 +75,7 @@ type initialProfile struct {
 	RootFS      string            `yaml:"rootfs"`
 	Agent       string            `yaml:"agent,omitempty"`
 	Model       string            `yaml:"model,omitempty"`
+	Messages    bool              `yaml:"messages,omitempty"`
 	Programs    []initialPrograms `yaml:"programs,omitempty"`
 	Command     []string          `yaml:"command,omitempty,flow"`
 	Timeout     map[string]string `yaml:"timeout,omitempty,flow"`
@@ -95,7 +96,7 @@ type initialOutbox struct {
 func (f *initialFile) add(agents []LocalAgent) (offers []string) {
 	for _, agent := range agents {
 		profile := initialProfile{
-			Description: agent.Name + ", one task in, an answer out", Sandbox: SandboxAuto, RootFS: "host", Agent: agent.Name, Model: agent.Name,
+			Description: agent.Name + ", one task in, an answer out", Sandbox: SandboxAuto, RootFS: "host", Agent: agent.Name, Model: agent.Name, Messages: agent.canHear(),
 			Command: agent.Command, Timeout: map[string]string{"default": "15m", "max": "2h"},
 		}
 		for _, p := range agent.Programs {

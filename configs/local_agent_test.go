@@ -28,9 +28,32 @@ func TestALocalAgent(t *testing.T) {
 	if r == nil || r.Credential.Path != "/srv/state/gateway/claude.key" || c.KeyFile("claude") != r.Credential.Path || len(p.Door.Routes) != 1 {
 		t.Errorf("the route is %+v", r)
 	}
+	if p.Messages || !p.Hears() {
+		t.Error("Claude Code takes messages without being told to")
+	}
 	if text, err := c.Marshal(); err != nil {
 		t.Error(err)
 	} else if _, _, err := Parse(launchers.All, "written.yaml", text); err != nil {
 		t.Errorf("as a file it is\n%s\nand reads: %v", text, err)
+	}
+}
+
+// TestALocalCodexHears: a parent can talk with the agent of a watcher that has no file, and with those of a first configuration.
+func TestALocalCodexHears(t *testing.T) {
+	emptyEnvironment(t)
+	codex := LocalAgent{Name: "codex", Command: []string{"/opt/codex"}, Route: func(keyFile string) map[string]any {
+		return map[string]any{"preset": "openai", "credential": map[string]any{"file": keyFile}}
+	}}
+	c, _, err := Local(launchers.All, LocalOptions{Dir: "/srv/box", State: "/srv/state", Agent: &codex})
+	if err != nil || !c.Profiles[0].Messages || !c.Profiles[0].Hears() {
+		t.Errorf("%+v, %v", c.Profiles, err)
+	}
+	text, _, err := Initial(launchers.All, InitialOptions{Dir: "/srv/box", State: "/srv/state", Agents: []LocalAgent{codex}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, _, err = Parse(launchers.All, "first.yaml", text)
+	if err != nil || !c.Profiles[0].Hears() {
+		t.Errorf("%+v, %v\n%s", c.Profiles, err, text)
 	}
 }

@@ -65,6 +65,12 @@ func (c *Config) schema() object {
 			{"runs", number[int]{&c.Retention.Runs, 100, 10_000_000}},
 			{"size", size{&c.Retention.Size, 16 * mib, tib}},
 			{"max_request_age", span{&c.Retention.MaxRequestAge, time.Hour, 365 * day}},
+			{"workspaces", object{
+				{"remove", oneOf(&c.Retention.Workspaces.Remove, RemoveNone, RemoveMade, RemoveAll)},
+				{"age", span{&c.Retention.Workspaces.Age, time.Hour, 3650 * day}},
+				{"number", number[int]{&c.Retention.Workspaces.Number, 1, 1_000_000}},
+				{"size", size{&c.Retention.Workspaces.Size, mib, 1024 * tib}},
+			}},
 		}},
 		{"shutdown", object{
 			{"budget", span{&c.Shutdown.Budget, time.Second, 24 * time.Hour}},
@@ -90,6 +96,7 @@ func (c *Config) profileSchema(p *compile.Profile) object {
 		{"model", onlyIf{model{p}, p.Model+p.ModelRoute != ""}},
 		{"programs", list[compile.Programs]{&p.Programs, 32, func(to *compile.Programs) value { return programs{to} }, "; write a list of paths, or of {host, as}"}},
 		{"command", list[string]{&p.Command, 256, func(s *string) value { return argument{s} }, "; write one element for each argument: nothing is split, no shell is used"}},
+		{"workspace", onlyIf{oneOf(&p.Workspace, compile.WorkspaceDirect, compile.WorkspaceCopy), p.Workspace == compile.WorkspaceCopy}},
 		{"artifacts", list[string]{&p.Artifacts, 32, func(s *string) value { return text{s, 256} }, "; write a list of patterns of files in the workspace, such as report/ or *.pdf"}},
 		{"answer", oneOf(&p.Answer, compile.AnswerModes...)},
 		{"answer_max", size{&p.AnswerMax, 1, runfile.MaxAnswer}},
@@ -106,6 +113,7 @@ func (c *Config) profileSchema(p *compile.Profile) object {
 		{"attempts", number[int]{&p.Attempts, 1, 5}},
 		{"umask", mask{&p.Umask}},
 		{"stdin", boolean{&p.Stdin}},
+		{"messages", onlyIf{boolean{&p.Messages}, p.Messages}},
 		{"approvals", approvals{&p.Approvals}},
 	})
 }

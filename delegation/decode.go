@@ -33,6 +33,7 @@ func decodeRequest(data []byte, rules []leniency) (Request, error) {
 		TimeoutSeconds: form.whole("timeout_seconds"),
 		CreatedAt:      form.time("created_at"),
 		ContextPaths:   form.texts("context_paths"),
+		WorkspaceMade:  form.flag("workspace_made"),
 	}
 	options := form.options()
 	if form.refusal != nil {

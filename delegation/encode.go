@@ -22,6 +22,7 @@ type requestForm struct {
 	SessionID      Token          `json:"session_id,omitzero"`
 	ParentID       Token          `json:"parent_id,omitzero"`
 	ContextPaths   []string       `json:"context_paths,omitempty"`
+	WorkspaceMade  bool           `json:"workspace_made,omitempty"`
 }
 
 // Encode writes a request in its one spelling. It refuses what DecodeRequest would refuse, with the same
@@ -35,7 +36,7 @@ func (r Request) Encode() ([]byte, error) {
 	form := requestForm{
 		Version: Version, SubagentID: r.SubagentID, RequestID: r.RequestID, Task: r.Task, YAMLConfig: r.YAMLConfig,
 		AnswerFile: r.AnswerFile, Workspace: r.Workspace, TimeoutSeconds: r.TimeoutSeconds, CreatedAt: r.CreatedAt.UTC(),
-		Profile: r.Profile, Model: r.Model, SessionID: r.SessionID, ParentID: r.ParentID, ContextPaths: r.ContextPaths,
+		Profile: r.Profile, Model: r.Model, SessionID: r.SessionID, ParentID: r.ParentID, ContextPaths: r.ContextPaths, WorkspaceMade: r.WorkspaceMade,
 	}
 	if form.YAMLConfig == nil {
 		form.YAMLConfig = map[string]any{}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
 	"torno/internal/agent"
 )
@@ -98,6 +99,9 @@ func (e Event) check() error {
 			return err
 		}
 	}
+	if m := e.Missing; m != nil && (e.Type != EventGap || m.First < 1 || m.Last < m.First) {
+		return fmt.Errorf("%s has no missing events %d to %d", e.Type, m.First, m.Last)
+	}
 	if e.Approval != nil && e.Type != EventAsked && e.Type != EventDecided {
 		return fmt.Errorf("%s has no approval", e.Type)
 	}
@@ -151,6 +155,23 @@ func (e Event) showApproval() string {
 // EventOf is the event of what an agent's adapter said.
 func EventOf(l agent.Line) Event {
 	return Event{Type: EventType(l.Kind), Text: l.Text, More: l.More, Parent: l.Parent, Tool: l.Tool, Tokens: l.Tokens, Failed: l.Failed}
+}
+
+// MissingEvents is the event that stands in a reader's stream for events that are not there any more, or never came.
+func MissingEvents(first, last int64, at time.Time) Event {
+	return Event{Seq: first, Time: at, Type: EventGap, Missing: &Missing{First: first, Last: last}}
+}
+
+// ShowGap is what people are told of a gap.
+func (e Event) ShowGap() string {
+	switch m := e.Missing; {
+	case m == nil:
+		return "some output is missing here"
+	case m.First == m.Last:
+		return fmt.Sprintf("event %d is missing here", m.First)
+	default:
+		return fmt.Sprintf("events %d to %d are missing here", m.First, m.Last)
+	}
 }
 
 // Output is the output of the child, byte for byte.

@@ -85,6 +85,18 @@ func (f *form) texts(field string) []string {
 	return result
 }
 
+// flag is false where it is not given.
+func (f *form) flag(field string) bool {
+	if f.body[field] == (absent{}) {
+		return false
+	}
+	is, ok := f.body[field].(bool)
+	if !ok {
+		f.complain(field, "true or false")
+	}
+	return is
+}
+
 func (f *form) time(field string) time.Time {
 	if f.body[field] == (absent{}) {
 		return time.Time{}

@@ -32,8 +32,8 @@ var (
 	wholeNumbers  = []string{"version", "timeout_seconds"}
 	tokens        = []string{"profile", "model", "session_id", "parent_id"}
 	texts         = append([]string{"subagent_id", "request_id", "task", "workspace", "answer_file"}, tokens...)
-	options       = append([]string{"created_at", "context_paths"}, tokens...)
-	requestFields = append(append(append([]string{"yaml_config"}, wholeNumbers...), texts...), "created_at", "context_paths")
+	options       = append([]string{"created_at", "context_paths", "workspace_made"}, tokens...)
+	requestFields = append(append(append([]string{"yaml_config"}, wholeNumbers...), texts...), "created_at", "context_paths", "workspace_made")
 	wholeText     = regexp.MustCompile(`^-?[0-9]+$`)
 )
 

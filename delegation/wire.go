@@ -27,6 +27,9 @@ type Request struct {
 	SessionID    Token
 	ParentID     Token
 	ContextPaths []string // the parent's view
+	// WorkspaceMade says that the client made the workspace for this request, below workspaces in the outbox: the host may remove it
+	// when nothing needs it any more.
+	WorkspaceMade bool
 }
 
 // Response is one response_<id>.json. The first block is version 1 of MassGen; the rest is ours and optional.
@@ -82,6 +85,8 @@ type Usage struct {
 	PeakMemoryBytes int64   `json:"peak_memory_bytes,omitempty"`
 	CPUSeconds      float64 `json:"cpu_seconds,omitempty"`
 	OutputBytes     int64   `json:"output_bytes,omitempty"`
+	// WorkspaceBytes is what the workspace held when the run was over; absent where not all of it was looked at.
+	WorkspaceBytes int64 `json:"workspace_bytes,omitempty"`
 	// Model is what was spent through the model gateway; absent where the profile has no route.
 	Model *ModelUsage `json:"model,omitempty"`
 }
@@ -152,6 +157,8 @@ const (
 	FeatureSessions = "sessions"
 	// FeatureApprovals: profiles may have agents that ask, and decisions are taken as input.
 	FeatureApprovals = "approvals"
+	// FeatureSettings: a request may have agent.Settings in its yaml_config.
+	FeatureSettings = "agent_settings"
 )
 
 // WireLimits are limits that a client should know before it asks.
@@ -173,6 +180,7 @@ type ProfileOffer struct {
 	Model       string `json:"model,omitempty"`     // the agent's, where the profile says it
 	Input       bool   `json:"input,omitempty"`     // its agent takes messages while it works
 	Approvals   bool   `json:"approvals,omitempty"` // its agent asks before it uses a tool
+	Workspace   string `json:"workspace,omitempty"` // WorkspaceCopy where each child works in a copy of its workspace
 	Chosen      string `json:"chosen,omitempty"`    // why it is this launcher, where the host has chosen
 }
 
@@ -194,6 +202,14 @@ type Event struct {
 	Failed bool    `json:"failed,omitempty"`             // of a tool's result, and of a turn's
 
 	Approval *ApprovalEvent `json:"approval,omitempty"` // of a question, and of its decision
+
+	Missing *Missing `json:"missing,omitempty"` // of a gap that a reader is told; a gap in a file has none
+}
+
+// Missing are the numbers of events that are not there.
+type Missing struct {
+	First int64 `json:"first"`
+	Last  int64 `json:"last"`
 }
 
 // Tool is a call of a tool by an agent.

@@ -43,6 +43,9 @@ func (m *Manager) Continue(ctx context.Context, o SpawnOptions) (*Run, error) {
 	if o.Profile == "" {
 		o.Profile = last.Profile
 	}
+	if last.Original != "" {
+		last.Workspace = last.Original // the host knows that the subagent has a copy of it
+	}
 	if o.Workspace == "" && last.Workspace != filepath.Join(m.Outbox(), Workspaces, o.ID) {
 		o.Workspace = last.Workspace
 	}

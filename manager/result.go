@@ -44,6 +44,7 @@ type Result struct {
 	Timings     *delegation.Timings
 	Usage       *delegation.Usage
 	Workspace   string
+	Original    string // what the request names, where the child worked in a copy of it; otherwise ""
 	Profile     string
 	// SessionID names what the host has kept of the agent's conversation; "" where it has kept nothing. See Manager.Continue.
 	SessionID string
@@ -91,6 +92,11 @@ func (r *Run) collect(response delegation.Response) Result {
 
 // collectUpTo is collect, with a bound of its own for the answer.
 func (r *Run) collectUpTo(response delegation.Response, answerMax int64) Result {
+	if at := r.m.works(r.id, r.asked, response.Profile); at != r.workspace {
+		copied := *r // others may look at the run
+		copied.workspace, copied.atRequest = at, workspaceSnapshot{}
+		r = &copied
+	}
 	result := Result{
 		SubagentID: r.ID(), RequestID: r.RequestID(),
 		Status: response.Status, Reason: response.Reason, ExitCode: response.ExitCode,
@@ -99,6 +105,9 @@ func (r *Run) collectUpTo(response delegation.Response, answerMax int64) Result 
 		Attempt: response.Attempt, StartedAt: response.StartedAt, CompletedAt: response.CompletedAt,
 		Timings: response.Timings, Usage: response.Usage, Workspace: r.workspace,
 		Profile: response.Profile, SessionID: response.SessionID, Artifacts: response.Artifacts,
+	}
+	if r.asked != r.workspace {
+		result.Original = r.asked
 	}
 	if ran(response) {
 		r.readAnswer(&result, answerMax)

@@ -18,6 +18,8 @@ type Run struct {
 	id           delegation.SubagentID
 	request      delegation.RequestID
 	workspace    string
+	asked        string // the workspace that the request names; the child may have been given a copy
+	profile      string // that the request names
 	answer       string // beneath the workspace; "" for none
 	timeout      time.Duration
 	cancelOnDone bool
@@ -34,6 +36,7 @@ func (m *Manager) runOf(req delegation.Request) *Run {
 	if !filepath.IsAbs(r.workspace) {
 		r.workspace = filepath.Join(m.Outbox(), r.workspace)
 	}
+	r.asked, r.profile = r.workspace, req.Profile.String()
 	if answer, err := answerPath(r.workspace, req.AnswerFile); err == nil {
 		r.answer = answer
 	}

@@ -80,7 +80,8 @@ func (m *Manager) Spawn(ctx context.Context, o SpawnOptions) (*Run, error) {
 	}
 	run := m.runOf(req)
 	run.cancelOnDone = o.CancelOnDone
-	if err := run.publish(ctx, data, o); err != nil {
+	made := func() ([]byte, error) { req.WorkspaceMade = true; return encode(req, beat) }
+	if err := run.publish(ctx, data, made, o); err != nil {
 		return nil, err
 	}
 	return run, nil
@@ -206,11 +207,17 @@ func (m *Manager) makeRoom(id delegation.SubagentID, replace bool) error {
 	return nil
 }
 
-// publish makes the workspace if it is ours to make, and then the request: from here on the host may act.
-func (r *Run) publish(ctx context.Context, data []byte, o SpawnOptions) error {
+// publish makes the workspace if it is ours to make, and then the request: from here on the host may act. made is the request that
+// says that we made the workspace.
+func (r *Run) publish(ctx context.Context, data []byte, made func() ([]byte, error), o SpawnOptions) error {
 	fresh, err := r.prepareWorkspace(o.Workspace == "")
 	if err != nil {
 		return err
+	}
+	if fresh {
+		if data, err = made(); err != nil {
+			return errors.Join(err, r.m.dropWorkspace(r.id))
+		}
 	}
 	switch {
 	case o.Fill != nil:

@@ -146,7 +146,7 @@ func (m *Manager) OpenWorkspace(id string) (*os.Root, string, error) {
 	if taken, ok := errors.AsType[*TakenError](err); ok {
 		path = taken.Workspace
 	} else if err == nil && run.workspace != "" {
-		path = run.workspace
+		path = m.works(subagent, run.asked, run.profile)
 	}
 	root, err := m.openWorkspace(path)
 	if errors.Is(err, fs.ErrNotExist) {

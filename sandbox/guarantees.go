@@ -25,6 +25,7 @@ const (
 	FileSizeLimit   GuaranteeKey = "file_size"
 	LogLimit        GuaranteeKey = "log"
 	KernelIsolation GuaranteeKey = "kernel_isolation" // the child does not talk to the host's kernel
+	Sockets         GuaranteeKey = "sockets"          // a child reaches the profile's sockets, and no others in what it sees
 	Attested        GuaranteeKey = "attested"         // the host looks at the finished sandbox before the agent runs
 )
 
@@ -32,7 +33,7 @@ const (
 var GuaranteeKeys = []GuaranteeKey{
 	NoNetwork, NoCapabilities, NoNewPrivileges, SyscallFilter, ReadOnlyRoot, PrivateTmp, Namespaces, OwnIdentity,
 	MountsByHandle, MountProof, MemoryLimit, SwapLimit, CPULimit, PidsLimit, OpenFilesLimit, FileSizeLimit, LogLimit,
-	KernelIsolation, Attested,
+	KernelIsolation, Sockets, Attested,
 }
 
 // Acceptable are the keys that every start of a watcher demands and that its operator may do without: the limits without

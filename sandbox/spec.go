@@ -15,7 +15,10 @@ type Spec struct {
 	Process Process `json:"process"`
 	// Mounts are the workspace, the context and the profile's programs, outermost target first: a later one may lie inside an
 	// earlier one.
-	Mounts  []Mount       `json:"mounts"`
+	Mounts []Mount `json:"mounts"`
+	// CopyOf is what the workspace's mount would be, if its source were not a copy of it that the watcher makes; nil where it is none.
+	// Launchers do not read it.
+	CopyOf  *Mount        `json:"copy_of,omitempty"`
 	Sockets []Socket      `json:"sockets,omitempty"`
 	Door    *Door         `json:"door,omitempty"` // nil for none
 	Files   []File        `json:"files,omitempty"`
@@ -126,6 +129,9 @@ type Socket struct {
 	// which holds nothing else, and finds the socket in the directory of Target.
 	Lasting bool `json:"lasting,omitempty"`
 }
+
+// DoorSocket is where a child finds its door. The directory holds nothing else.
+const DoorSocket = "/run/torno/door/sock"
 
 // Door is what a run may do through the operator's model gateway, which is its only way out. It comes from the profile, never
 // from a request. Launchers do not read it: before the sandbox is made, the watcher has the gateway open a door and puts its

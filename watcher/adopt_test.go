@@ -128,21 +128,39 @@ func TestAnAdoptedRunGoesOnWhereItWas(t *testing.T) {
 	}
 }
 
-func TestASegmentThatWasNotPublishedIsAGap(t *testing.T) {
-	d := newDesk(t, nil)
-	release := d.gate()
-	a := d.submit(ask{id: "s1", task: "gated"})
-	d.started(a)
-	d.printed("s1", "before\n")
-	d.crash()
-	files, err := filepath.Glob(filepath.Join(d.outbox, "events_*.jsonl"))
-	d.must(err)
-	d.must(os.Remove(files[len(files)-1])) // as if the crash had come between the note and the file
-	d.open()
-	release()
-	d.response(a)
-	if text, gaps := d.live("s1"); gaps != 1 || !strings.HasSuffix(text, "after\n") {
-		t.Errorf("the live output is %q with %d gaps", text, gaps)
+// TestASegmentThatWasNotPublished was noted by a watcher that died then: the next one publishes it, out of the note.
+func TestASegmentThatWasNotPublished(t *testing.T) {
+	for name, c := range map[string]struct {
+		older bool // the note is an earlier version's, which had no events
+		want  string
+		gaps  int
+	}{
+		"noted": {want: "before\nafter\n"}, "noted by an earlier version": {older: true, want: "after\n", gaps: 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newDesk(t, nil)
+			release := d.gate()
+			a := d.submit(ask{id: "s1", task: "gated"})
+			d.started(a)
+			d.printed("s1", "before\n")
+			key := d.runOf(a)
+			d.crash()
+			files, err := filepath.Glob(filepath.Join(d.outbox, "events_*.jsonl"))
+			d.must(err)
+			d.must(os.Remove(files[len(files)-1])) // as if the crash had come between the note and the file
+			if c.older {
+				notes := output.NewNotes(d.config.Notes)
+				noted := notes.Load(key)
+				noted.Events = nil
+				notes.Save(key, noted)
+			}
+			d.open()
+			release()
+			d.response(a)
+			if text, gaps := d.live("s1"); gaps != c.gaps || !strings.HasSuffix(text, c.want) {
+				t.Errorf("the live output is %q with %d gaps", text, gaps)
+			}
+		})
 	}
 }
 

@@ -207,6 +207,31 @@ func TestAWatcherIsKilledWhileAnAgentWaits(t *testing.T) {
 	}
 }
 
+// TestADecisionOvertakesWhatTheAgentHasNotHeard: an agent that waits for a decision may hear nothing else before it, however much its parent
+// has said meanwhile. The decision counts once, also under the next watcher.
+func TestADecisionOvertakesWhatTheAgentHasNotHeard(t *testing.T) {
+	d := newDesk(t, askingProfile)
+	k := d.asks()
+	a := d.submit(ask{id: "s1", task: "first|second"})
+	seen := d.waiting(a, "first")
+	const said = 20
+	for n := 1; n <= said; n++ {
+		d.say(a, n, fmt.Sprint("message ", n))
+	}
+	d.decides(a, said+1, seen, delegation.Approve)
+	second := d.waiting(a, "second")
+	d.crash()
+	d.open()
+	d.decides(a, said+2, second, delegation.Deny)
+	d.response(a)
+	if got := k.told(); got != "q0 true , q1 false so" {
+		t.Errorf("it was told %s", got)
+	}
+	if status := d.standsAt(a); status.Input != nil && len(status.Input.Refused) > 0 {
+		t.Errorf("refused: %+v", status.Input.Refused)
+	}
+}
+
 // TestTheClockStandsStillWhileAnAgentWaits: a run of one second waits for longer than that, and has the rest of its time behind it.
 func TestTheClockStandsStillWhileAnAgentWaits(t *testing.T) {
 	d := newDesk(t, askingProfile)

@@ -16,7 +16,7 @@ type dispatch struct{ *Watcher }
 // requestOf is what runs are made from.
 func requestOf(a *outbox.Admission) run.Request {
 	return run.Request{
-		Key: a.Key, Outbox: a.Outbox, Spec: a.Spec, Warnings: a.Warnings, Launcher: a.Launcher, Chosen: a.Chosen, Seen: a.Seen, Bytes: a.Bytes, Descent: a.Descent,
+		Key: a.Key, Outbox: a.Outbox, Spec: a.Spec, Warnings: a.Warnings, Launcher: a.Launcher, Chosen: a.Chosen, Seen: a.Seen, Bytes: a.Bytes, Descent: a.Descent, Made: a.Made,
 	}
 }
 

@@ -128,10 +128,15 @@ func TestNoAttemptBeginsBehindAClosedDoor(t *testing.T) {
 	}
 }
 
+// silentLive is live output that goes nowhere.
+func silentLive(seq int) *output.Live {
+	return &output.Live{Seq: seq, Publish: func(int, []delegation.Event) error { return nil }, Remove: func(int) {}, Report: func(error) {}}
+}
+
 // TestARunThatIsKnownToHaveStarted: its note is gone, and its log has lost the line that init wrote.
 func TestARunThatIsKnownToHaveStarted(t *testing.T) {
-	o := output.Child{Live: &output.Live{}, OnStarted: func(time.Time) { t.Error("it started again") }}
-	o.Resume(output.Progress{}, time.Now(), nil)
+	o := output.Child{Live: silentLive(0), OnStarted: func(time.Time) { t.Error("it started again") }}
+	o.Resume(output.Progress{}, time.Now(), false)
 	if !o.Started {
 		t.Error("nobody looks at its workspace, and its end is taken for a failed start")
 	}
@@ -152,15 +157,15 @@ func TestANoteOfBeforeTheStart(t *testing.T) {
 	for what, line := range map[string][]byte{"started": started, "refused": refused} {
 		all := slices.Concat(holding, line, []byte("of the child\n"))
 		for cut := range len(all) + 1 {
-			first := output.Child{Live: &output.Live{Seq: 1}, OnStarted: func(time.Time) {}}
+			first := output.Child{Live: silentLive(1), OnStarted: func(time.Time) {}}
 			first.Take(sandbox.Chunk{Stream: sandbox.Stderr, Bytes: all[:cut], Cursor: "there"})
 			text, err := json.Marshal(first.Progress())
 			var note output.Progress
 			if err = errors.Join(err, json.Unmarshal(text, &note)); err != nil {
 				t.Fatal(err)
 			}
-			next := output.Child{Live: &output.Live{}, OnStarted: func(time.Time) {}}
-			next.Resume(note, time.Time{}, func(int) bool { return true })
+			next := output.Child{Live: silentLive(0), OnStarted: func(time.Time) {}}
+			next.Resume(note, time.Time{}, true)
 			next.Take(sandbox.Chunk{Stream: sandbox.Stderr, Bytes: all[cut:]})
 			want := map[string]string{"started": "of the child\n", "refused": ""}[what]
 			if next.Started != (what == "started") || (next.Failure != nil) != (what == "refused") || next.Stderr.String() != want || next.StartedAt.IsZero() == next.Started {
@@ -173,7 +178,7 @@ func TestANoteOfBeforeTheStart(t *testing.T) {
 // TestAStartThatIsToCome is a child's forgery: init never looks ahead.
 func TestAStartThatIsToCome(t *testing.T) {
 	var at time.Time
-	o := output.Child{Live: &output.Live{}, OnStarted: func(t time.Time) { at = t }}
+	o := output.Child{Live: silentLive(0), OnStarted: func(t time.Time) { at = t }}
 	o.Take(sandbox.Chunk{Stream: sandbox.Stderr, Bytes: runfile.StartedLine(time.Now().Add(time.Hour))})
 	if at.IsZero() || time.Until(at) > time.Minute {
 		t.Errorf("the run's time begins at %s", at)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"io/fs"
 	"log/slog"
@@ -17,6 +16,7 @@ import (
 	"go.uber.org/goleak"
 
 	"torno/delegation"
+	"torno/internal/events"
 	"torno/internal/journal"
 	"torno/sandbox"
 	"torno/sandbox/compile"
@@ -28,10 +28,7 @@ import (
 
 // TestMain has more tests run at once than there are processors: they wait more than they work.
 func TestMain(m *testing.M) {
-	flag.Parse()
-	if err := flag.Set("test.parallel", "6"); err != nil {
-		panic(err)
-	}
+	house.AtOnce("6")
 	goleak.VerifyTestMain(m)
 }
 
@@ -130,6 +127,10 @@ func (d *desk) open() {
 	d.must(err)
 	d.fake = d.world.Launcher(d.journal.Installation())
 	d.config.Journal = d.journal
+	kept, err := events.Open(d.state, events.Usual, d.config.Log)
+	d.must(err)
+	d.Cleanup(func() { kept.Close() })
+	d.config.Events = kept
 	d.config.Launchers = map[string]sandbox.Launcher{sandboxtest.LauncherName: d.fake}
 	if d.wrap != nil {
 		d.config.Launchers[sandboxtest.LauncherName] = d.wrap(d.fake)
@@ -191,6 +192,8 @@ type ask struct {
 	outbox                       string
 	parent                       string
 	profile, session             string
+	context                      string // a directory that it reads
+	made                         bool   // its client made its workspace
 }
 
 // submit writes a request as the real client does: aside, then renamed.
@@ -222,6 +225,12 @@ func (d *desk) body(a ask) []byte {
 	}
 	if a.parent != "" {
 		fields["parent_id"] = a.parent
+	}
+	if a.made {
+		fields["workspace_made"] = true
+	}
+	if a.context != "" {
+		fields["context_paths"] = []string{a.context}
 	}
 	body, err := json.Marshal(fields)
 	d.must(err)

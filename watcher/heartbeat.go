@@ -20,7 +20,7 @@ func (w *Watcher) heartbeatOf(taking context.Context, box *outbox.Outbox) func(b
 	h := delegation.Heartbeat{
 		Version: delegation.Version, Protocol: delegation.Version, Watcher: w.config.Version, Outbox: box.Name, OutboxID: box.ID, Installation: w.journal.Installation(),
 		StartedAt: w.born.UTC(), HeartbeatSeconds: int(beatEvery / time.Second),
-		Features: []string{delegation.FeatureStatus, delegation.FeatureEvents, delegation.FeatureProfiles, delegation.FeatureContext, delegation.FeatureCancel, delegation.FeatureInput, delegation.FeatureTree, delegation.FeatureApprovals},
+		Features: []string{delegation.FeatureStatus, delegation.FeatureEvents, delegation.FeatureProfiles, delegation.FeatureContext, delegation.FeatureCancel, delegation.FeatureInput, delegation.FeatureTree, delegation.FeatureApprovals, delegation.FeatureSettings},
 		Limits: delegation.WireLimits{
 			RequestBytes: box.Settings.MaxRequestBytes, Queue: box.Settings.Queue,
 			Running: min(box.Settings.MaxRunning, w.config.MaxRunning), Children: box.Settings.Tree.Children, Depth: box.Settings.Tree.Depth,
@@ -33,7 +33,7 @@ func (w *Watcher) heartbeatOf(taking context.Context, box *outbox.Outbox) func(b
 		if i == 0 {
 			h.Limits.MaxTimeoutSeconds = int(p.Timeout.Max / time.Second)
 		}
-		h.Profiles = append(h.Profiles, delegation.ProfileOffer{Name: p.Name, Description: p.Description, Launcher: p.Sandbox, Chosen: p.Chosen, Agent: p.Agent, Model: p.Model, Input: compile.Hears(p.Agent), Approvals: p.Approvals != nil})
+		h.Profiles = append(h.Profiles, delegation.ProfileOffer{Name: p.Name, Description: p.Description, Launcher: p.Sandbox, Chosen: p.Chosen, Agent: p.Agent, Model: p.Model, Input: p.Hears(), Approvals: p.Approvals != nil, Workspace: offered(p.Workspace)})
 	}
 	h.Workspaces, h.Context = box.Settings.Policy.Views()
 	return func(stopping bool) delegation.Heartbeat {
@@ -58,4 +58,12 @@ func (w *Watcher) showPositions(ctx context.Context) {
 			w.schedule.ShowPositions(ctx)
 		}
 	}
+}
+
+// offered is what a client should know of where children work; "" where that is what the request names.
+func offered(mode compile.WorkspaceMode) string {
+	if mode == compile.WorkspaceCopy {
+		return delegation.WorkspaceCopy
+	}
+	return ""
 }

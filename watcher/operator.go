@@ -10,6 +10,7 @@ import (
 
 	"torno/delegation"
 	"torno/internal/control"
+	"torno/internal/events"
 	"torno/internal/journal"
 	"torno/sandbox"
 	"torno/watcher/outbox"
@@ -19,8 +20,9 @@ import (
 // Operator is what the control socket gives access to. Without a running watcher it still shows the journal.
 type Operator struct {
 	Journal *journal.Journal
-	Watcher *Watcher // nil when none runs here
-	Reloads Reloads  // nil where there is no configuration to read again
+	Watcher *Watcher      // nil when none runs here
+	History *events.Store // the events of runs; nil where none are kept
+	Reloads Reloads       // nil where there is no configuration to read again
 }
 
 // Reloads reads the configuration again for an operator.
@@ -143,6 +145,9 @@ func (o *Operator) show(record journal.Run, known []journal.Outbox) control.Run 
 		now := o.Watcher.standing(record.Key)
 		run.Stranded, run.Position = now.Stranded, now.Position
 		run.Unserved = o.Watcher.unserved.why(record.Key)
+		if bytes := o.Watcher.runs.Disk(record.Key); bytes > 0 && run.Usage == nil {
+			run.Usage = &delegation.Usage{WorkspaceBytes: bytes}
+		}
 	}
 	return run
 }

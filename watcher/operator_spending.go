@@ -23,7 +23,10 @@ func (o *Operator) addSpending(ctx context.Context, runs []control.Run) {
 	}
 	for i, r := range runs {
 		if model := spent[r.SandboxID]; model != nil && maySpend(r) {
-			runs[i].Usage = &delegation.Usage{Model: model}
+			if r.Usage == nil {
+				runs[i].Usage = &delegation.Usage{}
+			}
+			runs[i].Usage.Model = model
 		}
 	}
 }

@@ -15,7 +15,9 @@ import (
 	"torno/sandbox/sandboxtest"
 )
 
-func (d *desk) operator() *Operator { return &Operator{Journal: d.journal, Watcher: d.watcher} }
+func (d *desk) operator() *Operator {
+	return &Operator{Journal: d.journal, Watcher: d.watcher, History: d.config.Events}
+}
 
 func TestARunIsFoundByEveryOfItsNames(t *testing.T) {
 	d := newDesk(t, nil)

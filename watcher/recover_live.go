@@ -14,7 +14,10 @@ import (
 // endOutput ends the live output of a run that ended under an earlier watcher, or without one, if that watcher did not do so.
 func (w *Watcher) endOutput(box *outbox.Outbox, record journal.Run) {
 	p, key := w.notes.Load(record.Key), record.RunKey()
-	if p.Segment == 0 || p.Over && box.HasSegment(key)(p.Segment) {
+	if p.Segment == 0 {
+		return
+	}
+	if complete := box.CompleteLive(key, p); complete && p.Over {
 		return
 	}
 	o := &output.Child{Live: box.NewLive(key)}

@@ -12,7 +12,7 @@ import (
 // TestASuccessorThatGivesUpLetsNobodyPast: the first run is still being ended when its successor's client gives up, and
 // the next request of the same subagent comes, with a workspace of its own.
 func TestASuccessorThatGivesUpLetsNobodyPast(t *testing.T) {
-	d := newDesk(t, nil)
+	d := newDesk(t, func(c *Config) { c.Timing.Terminate = patience }) // until it is told to end now
 	first := d.submit(ask{id: "s1", request: "r1", task: "ignore-term"})
 	d.started(first)
 	earlier := d.watcher.runs.Running(d.latest("s1").Key)

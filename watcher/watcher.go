@@ -12,8 +12,10 @@ import (
 	"torno/delegation"
 	"torno/internal/agent"
 	"torno/internal/control"
+	"torno/internal/events"
 	"torno/internal/journal"
 	"torno/sandbox"
+	"torno/watcher/collect"
 	"torno/watcher/hang"
 	"torno/watcher/notice"
 	"torno/watcher/outbox"
@@ -37,6 +39,8 @@ type Config struct {
 	Shutdown   Shutdown
 	Resources  []run.Resource          // what runs have beside their sandboxes, but for their sessions
 	Sessions   *session.Store          // nil where none is kept
+	Events     *events.Store           // of runs, for operators; nil where none are kept
+	Collect    collect.Rule            // which workspaces are removed
 	Prepared   map[string]run.Prepared // by launcher: its sandboxes that were made ahead of runs
 	Pools      func() []control.Pool   // how they stand, for operators; nil where nobody asks
 	// Spending is what each sandbox's run has spent on its model so far; nil where none has a model.
@@ -63,6 +67,7 @@ type Watcher struct {
 	schedule  *schedule.Schedule
 	hangs     *hang.Calls // to workspaces
 	runs      *run.Runs
+	kept      *collect.Collector // of workspaces
 	log       *slog.Logger
 	boxes     []*outbox.Outbox
 	born      time.Time
@@ -90,16 +95,17 @@ func New(config Config) *Watcher {
 	w.reopen = sync.OnceFunc(func() { close(w.again) })
 	w.life, w.endLife = context.WithCancel(context.Background())
 	w.leisure, w.endLeisure = context.WithCancel(w.life)
+	w.kept = w.newCollector()
 	w.runs = run.NewRuns(run.Ports{
 		Journal: w.journal, Notes: w.notes, Notices: w.notices, Schedule: w.schedule, Resources: config.resources(), Session: config.takeSession(), Launchers: config.Launchers, Prepared: config.Prepared,
-		Workspaces: config.Workspaces, Hangs: w.hangs, Floor: config.Floor, Timing: w.timing, Log: w.log, Life: w.life, Leisure: w.leisure, Keeps: w.keeps,
+		Workspaces: config.Workspaces, Hangs: w.hangs, Kept: w.kept, Floor: config.Floor, Timing: w.timing, Log: w.log, Life: w.life, Leisure: w.leisure, Keeps: w.keeps,
 	})
 	w.unserved = &unservedRuns{
 		journal: w.journal, runs: w.runs, schedule: w.schedule, launchers: config.Launchers, reopen: w.reopen, log: w.log, life: w.life,
 	}
 	w.notices.Changed = w.beatNow
 	shared := &outbox.Host{
-		Journal: w.journal, Notices: w.notices, Carrier: dispatch{w}, Life: w.life, Born: w.born, MaxRequestAge: config.Retention.MaxRequestAge, Reopen: w.reopen, Log: w.log,
+		Journal: w.journal, Notices: w.notices, Carrier: dispatch{w}, Life: w.life, Born: w.born, MaxRequestAge: config.Retention.MaxRequestAge, Events: config.Events, Reopen: w.reopen, Log: w.log,
 	}
 	if config.Sessions != nil {
 		shared.Session = config.Sessions.Refuse
@@ -178,8 +184,12 @@ func (w *Watcher) Run(ctx context.Context) (err error) {
 	}
 	background.Go(func() { w.showPositions(writing) })
 	background.Go(func() { w.newPruner().loop(writing) })
+	background.Go(func() { w.kept.Loop(writing) })
 	if w.config.Sessions != nil {
 		background.Go(func() { w.config.Sessions.Loop(writing) })
+	}
+	if w.config.Events != nil {
+		background.Go(func() { w.config.Events.Loop(writing) })
 	}
 	background.Go(func() { w.unserved.awaitSites(w.leisure) })
 	err = w.watchOutboxes(ctx)

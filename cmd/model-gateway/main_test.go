@@ -24,12 +24,14 @@ import (
 	"torno/internal/gateway/budget"
 	"torno/internal/gateway/control"
 	"torno/test/upstream/standin"
+	"torno/test/work"
 )
 
 // asProgram has the test's own binary be the program.
 const asProgram = "MODEL_GATEWAY_TEST_IS_THE_PROGRAM"
 
 func TestMain(m *testing.M) {
+	work.Counter()
 	if os.Getenv(asProgram) != "" {
 		main()
 		return
@@ -74,6 +76,17 @@ func (p *place) write(name, text string) {
 	p.Helper()
 	if err := os.WriteFile(p.path(name), []byte(text), 0o600); err != nil {
 		p.Fatal(err)
+	}
+}
+
+// build has the place's program be the real one, which starts itself again where it has to.
+func (p *place) build() {
+	p.Helper()
+	p.program = p.path("model-gateway")
+	build := exec.CommandContext(p.Context(), "go", "build", "-trimpath", "-o", p.program, ".")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		p.Fatalf("%v\n%s", err, out)
 	}
 }
 

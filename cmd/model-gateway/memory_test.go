@@ -5,7 +5,6 @@ import (
 	"io"
 	"net/http"
 	"os"
-	"os/exec"
 	"strings"
 	"testing"
 
@@ -21,12 +20,7 @@ func TestFiveHundredStreams(t *testing.T) {
 		t.Skip("NOT SHOWN HERE: -short leaves out what opens two thousand descriptors")
 	}
 	p := newPlace(t)
-	p.program = p.path("model-gateway")
-	build := exec.Command("go", "build", "-trimpath", "-o", p.program, ".") // the race detector would need four times as much
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	p.build() // the race detector would need four times as much
 	p.up.Step = make(chan struct{})
 	g := p.serve()
 	const doors, each = 5, 100

@@ -2,12 +2,10 @@ package main
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"io"
-	"io/fs"
 	stdlog "log"
 	"log/slog"
+	"net"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -31,6 +29,10 @@ type serving struct {
 
 	logFile string
 
+	user   int64              // has the gateway as this user, with a warden; 0 for none
+	apart  bool               // this process is that gateway
+	access *credential.Access // to its warden; nil where it reads credentials itself
+
 	known *credential.Known
 	log   *slog.Logger
 	g     *gateway.Gateway
@@ -53,6 +55,8 @@ func (a *app) serveCommand() cli.Command {
 			{Name: "config", Value: "FILE", Help: "routes and prices; without it a watcher says them, and what it said last counts", Set: cli.Text(&s.config)},
 			{Name: "log", Value: "FILE", Help: "log here and not to standard error; at 8 MiB the file becomes FILE.1", Set: cli.Text(&s.logFile)},
 			{Name: "drain", Value: "TIME", Help: "how long answers under way have when it is stopped (30s)", Set: cli.Duration(&s.drain)},
+			{Name: "user", Value: "UID", Help: "serve as this user, who has no other rights; this process, which is root, stays and reads the credentials for it", Set: cli.Number(&s.user)},
+			{Name: "apart", Help: "for --user, which starts the gateway proper so", Set: cli.On(&s.apart)},
 			{Name: "debug", Help: "log each exchange", Set: cli.On(&s.debug)},
 		},
 		Run: func(ctx context.Context, args cli.Args) (int, error) {
@@ -61,10 +65,6 @@ func (a *app) serveCommand() cli.Command {
 			}
 			if s.state == "" {
 				return 0, cli.Usage("serve needs --state DIR")
-			}
-			level := slog.LevelInfo
-			if s.debug {
-				level = slog.LevelDebug
 			}
 			var to io.Writer = a.Errors
 			if s.logFile != "" {
@@ -75,10 +75,32 @@ func (a *app) serveCommand() cli.Command {
 				defer file.Close()
 				to = file
 			}
-			s.log = slog.New(slog.NewJSONHandler(scrubbing{to, s.known}, &slog.HandlerOptions{Level: level}))
+			if err := s.logTo(to); err != nil {
+				return 0, err
+			}
+			if s.user != 0 {
+				return s.guard(ctx, to)
+			}
 			return exitOK, s.serve(ctx)
 		},
 	}
+}
+
+// logTo begins the log, and closes this process to others.
+func (s *serving) logTo(to io.Writer) error {
+	var err error
+	if s.state, err = filepath.Abs(s.state); err != nil {
+		return err
+	}
+	level := slog.LevelInfo
+	if s.debug {
+		level = slog.LevelDebug
+	}
+	s.log = slog.New(slog.NewJSONHandler(scrubbing{to, s.known}, &slog.HandlerOptions{Level: level}))
+	if err := closeCore(); err != nil {
+		s.log.Warn("a core file of this process could hold credentials", "error", err)
+	}
+	return nil
 }
 
 // scrubbing takes every secret out of what is logged, whatever writes it.
@@ -97,16 +119,13 @@ func (s *serving) serve(ctx context.Context) error {
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGTERM, os.Interrupt)
 	defer stop()
 	s.stop = stop
-	if err := closeCore(); err != nil {
-		s.log.Warn("a core file of this process could hold credentials", "error", err)
-	}
 	// net/http logs what upstreams send between two answers, and that may be anything.
 	stdlog.SetOutput(slog.NewLogLogger(s.log.Handler(), slog.LevelDebug).Writer())
-	doors, err := s.directories()
+	at, err := s.places(ctx, stop)
 	if err != nil {
 		return err
 	}
-	ledger, err := budget.Open(filepath.Join(s.state, "budget"))
+	ledger, err := budget.Open(at.budget)
 	if err != nil {
 		return err
 	}
@@ -115,8 +134,8 @@ func (s *serving) serve(ctx context.Context) error {
 			s.log.Error("the budgets could not be closed", "error", err)
 		}
 	}()
-	s.g = gateway.New(gateway.Config{Dir: doors, Records: filepath.Join(s.state, "records"), Ledger: ledger, Scrub: s.known.Scrub, Log: s.log})
-	if err := s.load(); err != nil && s.config != "" {
+	s.g = gateway.New(gateway.Config{Dir: at.doors, Shown: filepath.Join(s.state, doorsName), Records: at.records, Caches: at.caches, Ledger: ledger, Scrub: s.known.Scrub, Log: s.log})
+	if err := s.load(ctx); err != nil && s.config != "" {
 		return configError{err}
 	} else if err != nil {
 		s.log.Error("what a watcher said last is not understood; there are no routes until it says them again", "error", err)
@@ -125,12 +144,12 @@ func (s *serving) serve(ctx context.Context) error {
 		return err
 	}
 	defer s.shut()
-	return s.answer(ctx)
+	return s.answer(ctx, at.listen)
 }
 
 // answer serves the control socket until ctx ends.
-func (s *serving) answer(ctx context.Context) error {
-	listener, err := control.Listen(s.state)
+func (s *serving) answer(ctx context.Context, listen func() (net.Listener, error)) error {
+	listener, err := listen()
 	if err != nil {
 		return err
 	}
@@ -141,7 +160,7 @@ func (s *serving) answer(ctx context.Context) error {
 		for {
 			select {
 			case <-hangups:
-				s.reload()
+				s.reload(ctx)
 			case <-ctx.Done():
 				return
 			}
@@ -156,36 +175,4 @@ func (s *serving) shut() {
 	defer cancel()
 	s.g.Shut(ctx)
 	s.log.Info("stopped")
-}
-
-// directories makes what is needed of the state directory, which is closed to others: sockets lie in it that every process
-// may open that reaches them.
-func (s *serving) directories() (doors string, err error) {
-	if s.state, err = filepath.Abs(s.state); err != nil {
-		return "", err
-	}
-	doors = filepath.Join(s.state, "doors")
-	if err := os.MkdirAll(doors, 0o700); err != nil {
-		return "", err
-	}
-	for _, dir := range []string{s.state, doors} {
-		info, err := os.Lstat(dir)
-		if err != nil {
-			return "", err
-		}
-		if err := closed(dir, info); err != nil {
-			return "", err
-		}
-	}
-	return doors, nil
-}
-
-func closed(dir string, info fs.FileInfo) error {
-	if !info.IsDir() || info.Mode().Perm()&0o077 != 0 {
-		return cli.Hint(fmt.Errorf("%s is open to other users", dir), "chmod 700 "+dir)
-	}
-	if owner, ok := info.Sys().(*syscall.Stat_t); ok && int(owner.Uid) != os.Geteuid() {
-		return cli.Hint(errors.New(dir+" belongs to another user"), "give this gateway a --state of its own")
-	}
-	return nil
 }

@@ -2,10 +2,10 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 
 	"torno/internal/gateway/control"
@@ -13,24 +13,13 @@ import (
 	"torno/internal/gateway/upstreams"
 )
 
-// saidName is the file, in the state directory, of what a watcher said last. A gateway that is started again has its routes before
-// it has a watcher.
-const saidName = "setup.yaml"
-
 // load reads the routes, from the operator's file or from what a watcher said last, and puts them into the place of those before.
-func (s *serving) load() error {
-	path := s.config
-	if path == "" {
-		path = filepath.Join(s.state, saidName)
-	}
-	text, err := setup.Read(path)
-	if s.config == "" && errors.Is(err, fs.ErrNotExist) {
-		text, err = nil, nil
-	}
+func (s *serving) load(ctx context.Context) error {
+	text, path, err := s.said(ctx)
 	if err != nil {
 		return err
 	}
-	use, err := s.open(text)
+	use, err := s.open(ctx, text)
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
@@ -40,13 +29,31 @@ func (s *serving) load() error {
 	return nil
 }
 
+// said is the text of routes and prices, and the file that has it. A gateway that is started again has its routes before it has a watcher.
+func (s *serving) said(ctx context.Context) (text []byte, path string, err error) {
+	path = filepath.Join(s.state, setup.FileName)
+	switch {
+	case s.access != nil:
+		text, err = s.access.Setup(ctx)
+		return text, path, err
+	case s.config != "":
+		text, err = setup.Read(s.config)
+		return text, s.config, err
+	}
+	text, err = setup.Read(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, path, nil
+	}
+	return text, path, err
+}
+
 // open makes upstreams of a text. use has them in the place of those before; the lock is held then.
-func (s *serving) open(text []byte) (use func(), err error) {
+func (s *serving) open(ctx context.Context, text []byte) (use func(), err error) {
 	said, err := setup.Parse(text)
 	if err != nil {
 		return nil, err
 	}
-	opened, err := upstreams.Open(said.Routes, s.known)
+	opened, err := upstreams.Open(ctx, said.Routes, s.known, s.access)
 	if err != nil {
 		return nil, err
 	}
@@ -56,8 +63,8 @@ func (s *serving) open(text []byte) (use func(), err error) {
 	}, nil
 }
 
-func (s *serving) reload() {
-	if err := s.load(); err != nil {
+func (s *serving) reload(ctx context.Context) {
+	if err := s.load(ctx); err != nil {
 		s.log.Error("the configuration is not understood; the one before goes on", "error", err)
 		return
 	}
@@ -71,19 +78,20 @@ func (s *serving) Digest() string {
 	return control.Digest(s.text)
 }
 
-// Take puts what a watcher says into the place of what was there, after it was written down.
+// Take puts what a watcher says into the place of what was there, after it was written down. Where a warden reads the credentials, the
+// watcher has written it down itself: what the warden may read is not for this process to say.
 func (s *serving) Take(text []byte) error {
 	if s.config != "" {
 		return control.ErrOwnSetup
 	}
-	use, err := s.open(text)
+	use, err := s.open(context.Background(), text) // what it opens lasts longer than this call
 	if err != nil {
 		return fmt.Errorf("%w: %w", control.ErrSetup, err)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !bytes.Equal(text, s.text) {
-		if err := write(s.state, saidName, text); err != nil {
+	if s.access == nil && !bytes.Equal(text, s.text) {
+		if err := setup.Write(s.state, text); err != nil {
 			return fmt.Errorf("write the routes down: %w", err)
 		}
 	}
@@ -94,24 +102,3 @@ func (s *serving) Take(text []byte) error {
 
 // Stop ends the process as SIGTERM does.
 func (s *serving) Stop() { s.stop() }
-
-// write puts a file into a directory, whole or not at all, also where the power fails.
-func write(dir, name string, text []byte) (err error) {
-	path := filepath.Join(dir, name)
-	file, err := os.OpenFile(path+".new", os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = file.Write(text)
-	if err = errors.Join(err, file.Sync(), file.Close()); err != nil {
-		return err
-	}
-	if err := os.Rename(path+".new", path); err != nil {
-		return err
-	}
-	above, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(above.Sync(), above.Close())
-}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"torno/internal/gateway/control"
+	"torno/internal/gateway/setup"
 	"torno/internal/retry"
 )
 
@@ -55,7 +56,7 @@ func TestToldRoutes(t *testing.T) {
 		t.Fatal(err)
 	}
 	g.cmd.Wait()
-	if info, err := os.Stat(p.path("state/" + saidName)); err != nil || info.Mode().Perm() != 0o600 {
+	if info, err := os.Stat(p.path("state/" + setup.FileName)); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("it wrote %v, %v", info, err)
 	}
 	has(p.serveWith())
@@ -67,7 +68,7 @@ func TestSaidIsDamaged(t *testing.T) {
 	if err := os.Mkdir(p.path("state"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	p.write("state/"+saidName, "routes: [")
+	p.write("state/"+setup.FileName, "routes: [")
 	g := p.serveWith()
 	if status, err := g.Door.Configure(t.Context(), p.said()); err != nil || len(status.Routes) != 1 {
 		t.Errorf("it has %+v, %v", status, err)

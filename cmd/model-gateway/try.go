@@ -58,7 +58,7 @@ func (t *trial) try(ctx context.Context, a *app, name string) error {
 	}
 	said.Routes = kept
 	known := credential.NewKnown()
-	opened, err := upstreams.Open(said.Routes, known)
+	opened, err := upstreams.Open(ctx, said.Routes, known, nil)
 	if err != nil {
 		return configError{err}
 	}

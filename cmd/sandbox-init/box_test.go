@@ -26,8 +26,9 @@ const (
 
 // box is a sandbox to be: what an engine would make, and the run file that goes with it. A test changes either.
 type box struct {
-	plan plan
-	file runfile.File
+	plan   plan
+	file   runfile.File
+	filter []byte // nil for none
 
 	init      string                  // the binary
 	word      string                  // what init is told in its hold
@@ -65,7 +66,7 @@ func newBox(t *testing.T, script string) *box {
 		},
 	}
 	var err error
-	if b.file.Filter, err = (seccomp.Filter{Arch: runtime.GOARCH}).Program(); err != nil {
+	if b.filter, err = (seccomp.Filter{Arch: runtime.GOARCH}).Program(); err != nil {
 		t.Fatal(err)
 	}
 	return b
@@ -130,6 +131,11 @@ func (b *box) start(t *testing.T) *running {
 
 func (b *box) writeRunFile(t *testing.T) {
 	t.Helper()
+	if b.filter != nil {
+		if err := os.WriteFile(filepath.Join(b.runDir, filepath.Base(runfile.FilterPath)), b.filter, 0o444); err != nil {
+			t.Fatal(err)
+		}
+	}
 	put := b.put
 	if put == nil {
 		put = func(path string) error { return runfile.Write(path, b.file) }

@@ -63,12 +63,27 @@ func enter(text string) error {
 	if err := json.Unmarshal([]byte(text), &p); err != nil {
 		return err
 	}
-	for _, step := range []func() error{p.mount, p.inherit, p.drop} {
+	for _, step := range []func() error{raiseLoopback, p.mount, p.inherit, p.drop} {
 		if err := step(); err != nil {
 			return err
 		}
 	}
 	return unix.Exec(runfile.Init, p.Args, p.Env)
+}
+
+// raiseLoopback has the network namespace's own addresses answer.
+func raiseLoopback() error {
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	request, err := unix.NewIfreq("lo")
+	if err != nil {
+		return err
+	}
+	request.SetUint16(unix.IFF_UP)
+	return unix.IoctlIfreq(fd, unix.SIOCSIFFLAGS, request)
 }
 
 // mount makes the file system of the sandbox: the host's, with its own /run, /srv and /proc.

@@ -4,10 +4,14 @@ package main_test
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"torno/internal/runfile"
 )
@@ -61,5 +65,54 @@ func TestAnAgentWithoutInputReadsNothing(t *testing.T) {
 	r.exits(t, 0)
 	if r.stdout != "/dev/null\n" {
 		t.Errorf("%q", r.stdout)
+	}
+}
+
+// TestIsReadyBeforeItIsReleased: what is the same for every run is done when the word comes, and the host can still look.
+func TestIsReadyBeforeItIsReleased(t *testing.T) {
+	b := newBox(t, marks)
+	read, write := io.Pipe()
+	b.word, b.stdin = "", read
+	b.put = func(string) error { return nil } // there is no run yet
+	r := b.start(t)
+	r.stderr.until(t, runfile.Holding)
+	proc := fmt.Sprintf("/proc/%d/", r.cmd.Process.Pid)
+	for until := time.Now().Add(time.Minute); ; {
+		tasks, err := filepath.Glob(proc + "task/*/status")
+		if err != nil {
+			t.Fatal(err)
+		}
+		filtered := 0
+		for _, task := range tasks {
+			if status, _ := os.ReadFile(task); strings.Contains(string(status), "\nSeccomp:\t2\n") {
+				filtered++
+			}
+		}
+		if filtered >= 5 && filtered == len(tasks) {
+			break
+		}
+		if time.Now().After(until) {
+			t.Fatalf("of %d threads %d are under the filter", len(tasks), filtered)
+		}
+	}
+	if info, err := os.Stat(proc + "exe"); err != nil || info.Size() == 0 {
+		t.Errorf("the host cannot look: %v", err)
+	}
+	if owner, err := os.Stat(proc); err != nil || owner.Sys().(*syscall.Stat_t).Uid == 0 {
+		t.Errorf("init is shut already, so that its own user cannot look: %v", err)
+	}
+	write.Close()
+	if res := r.wait(t); res.status.ExitStatus() != runfile.AbandonedExit || res.stderr != "" {
+		t.Errorf("status %#x, stderr %q", res.status, res.stderr)
+	}
+}
+
+// TestSaysNothingBeforeItIsReleased: a box in which init cannot go on fails when it has the word, and is given up like every other one before.
+func TestSaysNothingBeforeItIsReleased(t *testing.T) {
+	b := newBox(t, marks)
+	b.word, b.filter = "", nil
+	r := b.run(t)
+	if r.status.ExitStatus() != runfile.AbandonedExit || !r.held || r.stderr != "" || r.stdout != "" {
+		t.Errorf("status %#x, stdout %q, stderr %q", r.status, r.stdout, r.stderr)
 	}
 }

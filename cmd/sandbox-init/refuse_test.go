@@ -145,8 +145,9 @@ func TestRefusesWhatCannotBeSetUp(t *testing.T) {
 		{"a limit over the hard one", func(_ *testing.T, b *box) {
 			b.file.Rlimits = []runfile.Rlimit{{Name: "nofile", Value: 1 << 40}}
 		}, "limit nofile to 1099511627776"},
-		{"no filter", func(_ *testing.T, b *box) { b.file.Filter = nil }, "has no filter of system calls"},
-		{"a filter that the kernel does not take", func(_ *testing.T, b *box) { b.file.Filter = make([]byte, 8) }, "invalid argument"},
+		{"no filter", func(_ *testing.T, b *box) { b.filter = nil }, "the filter of system calls: " + runfile.FilterPath + ": no such file"},
+		{"a filter that the kernel does not take", func(_ *testing.T, b *box) { b.filter = make([]byte, 8) }, "invalid argument"},
+		{"a filter that is cut off", func(_ *testing.T, b *box) { b.filter = b.filter[:len(b.filter)-1] }, "no number of steps"},
 		{"no room for handles", func(_ *testing.T, b *box) {
 			b.answer(100).file.Rlimits = []runfile.Rlimit{{Name: "nofile", Value: 3}}
 		}, "too many open files"},

@@ -190,7 +190,7 @@ func TestAgentCannotStarveInit(t *testing.T) {
 		t.Errorf("%q, and the answer is %q", r.stderr, b.read(t, "answer.txt"))
 	}
 	weak := newBox(t, starving).answer(1 << 10)
-	weak.file.Filter = []byte(passesAll)
+	weak.filter = []byte(passesAll)
 	r = weak.run(t)
 	content, err := os.ReadFile(weak.in("answer.txt"))
 	if strings.Count(r.stderr, "can ") != 5 || err == nil && string(content) == "answer\n" {
@@ -209,7 +209,7 @@ func TestAgentCannotEndInitByALimit(t *testing.T) {
 		t.Errorf("%q", r.stdout)
 	}
 	weak := newBox(t, script)
-	weak.file.Filter = []byte(passesAll)
+	weak.filter = []byte(passesAll)
 	if r = weak.run(t); !r.status.Signaled() || r.status.Signal() != unix.SIGKILL {
 		t.Errorf("the attack is dead: init ended with %v", r.status)
 	}

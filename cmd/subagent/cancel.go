@@ -59,7 +59,7 @@ func (c *app) showCancelled(result manager.Result) (int, error) {
 	if result.Completed() {
 		c.Say("%s completed before it was cancelled", result.SubagentID)
 	} else {
-		c.Say("%s %s", result.SubagentID, describe(result))
+		c.Say("%s %s", result.SubagentID, result.Ending())
 	}
 	if result.Answer != "" {
 		c.Say("it left an answer: subagent wait --again %s", result.SubagentID)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 
 	"torno/internal/cli"
@@ -46,6 +47,26 @@ func (c *app) copier(m *manager.Manager, from copyOptions, workspace string) (fu
 		}
 		return err
 	}, nil
+}
+
+// noteBase keeps what a child was given where the host made its workspace, unless that is kept already. Later the host's may be gone.
+func (c *app) noteBase(ctx context.Context, m *manager.Manager, store *patch.Store, in place) error {
+	if base, err := store.Base(in.id); err == nil && base.Workspace == in.path && base.IsOf(in.root) {
+		return nil
+	}
+	given, err := m.OpenBase(in.id)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // the client made the copy, or there is none
+	}
+	if err != nil {
+		return err
+	}
+	defer given.Close()
+	origin := m.OriginOf(in.id)
+	if origin == "" {
+		return fmt.Errorf("it is not known any more of what %s has a copy: %w", in.id, patch.ErrNoBase)
+	}
+	return store.Note(ctx, given, origin, patch.Destination{Subagent: in.id, Path: in.path, Answer: m.AnswerOf(in.id), Root: in.root}, patch.NoteLimits)
 }
 
 // store opens the place where the client keeps what children were given.

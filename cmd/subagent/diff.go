@@ -47,6 +47,9 @@ func (c *app) withWork(ctx context.Context, operands []string, pick pickOptions,
 			return 0, err
 		}
 		defer store.Close()
+		if err := c.noteBase(ctx, m, store, in); err != nil {
+			return 0, err
+		}
 		base, err := store.Base(in.id)
 		if err != nil {
 			return 0, err

@@ -31,7 +31,7 @@ func TestTheDocumentIsComplete(t *testing.T) {
 	for _, known := range troubles {
 		wanted = append(wanted, "`"+known.code+"`")
 	}
-	for _, shape := range []any{spawned{}, ended{}, listed{}, cli.Trouble{}} {
+	for _, shape := range []any{spawned{}, ended{}, listed{}, cli.Trouble{}, got{}, changed{}, applied{}, facts{}} {
 		for f := range reflect.TypeOf(shape).Fields() {
 			// Details are for configurations, which this program has none of.
 			if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name != "" && name != "-" && name != "details" {

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"strings"
 	"testing"
 
 	"torno/delegation"
@@ -37,18 +36,8 @@ func TestExitCodeOfEveryEnd(t *testing.T) {
 		if got := exitCode(r); got != c.want {
 			t.Errorf("%s %d: exit code %d, want %d", c.reason, c.exit, got, c.want)
 		}
-		if describe(r) == "" {
+		if r.Ending() == "" {
 			t.Errorf("%s is not described", c.reason)
-		}
-	}
-}
-
-// TestAChildGivesNoReason: without the host's sentence the end of standard error is the child's, and stands where that is quoted.
-func TestAChildGivesNoReason(t *testing.T) {
-	for _, reason := range []delegation.Reason{delegation.ReasonLost, delegation.ReasonRefused, delegation.ReasonLaunchFailed, delegation.ReasonWorkspaceLimit} {
-		said := describe(manager.Result{Reason: reason, StderrTail: "subagent: all is well"})
-		if strings.Contains(said, "all is well") || !strings.Contains(said, "may say why") {
-			t.Errorf("%s: %s", reason, said)
 		}
 	}
 }

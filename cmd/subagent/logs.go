@@ -56,7 +56,7 @@ func (c *app) logs(ctx context.Context, run *manager.Run, from int64, follow boo
 		case event.Type == delegation.EventStderr:
 			c.Errors.Foreign(event.Output())
 		case event.Type == delegation.EventGap:
-			c.Say("some output is missing here")
+			c.Say("%s", event.ShowGap())
 		default:
 			c.Out.Foreign([]byte(event.Show()))
 		}

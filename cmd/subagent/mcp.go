@@ -1,15 +1,19 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 
 	"torno/internal/cli"
 	"torno/manager/mcp"
+	"torno/manager/mcp/jarvis"
+	"torno/manager/mcp/massgen"
 	"torno/manager/mcp/stakpak"
 )
 
@@ -18,25 +22,31 @@ type mcpOptions struct {
 	mcp.Options
 	address, token string
 	money          string
+	jarvis         jarvis.Options
 }
 
 func (c *app) mcpCommand() cli.Command {
-	o := mcpOptions{Options: mcp.Options{Sets: []mcp.Set{stakpak.Set()}}}
+	var o mcpOptions
 	return cli.Command{
 		Name: "mcp", Brief: "serve a model: delegate, wait, read and apply as tools",
 		About: `
 Speaks the Model Context Protocol with the client that has started it, on standard input and output: an agent has it in its
 list of MCP servers. With --http it serves clients of this machine on a port, which must know a token: that of --token-file,
-or one that is printed once. docs/MCP.md has the tools.`,
+or one that is printed once. docs/MCP.md has the tools.
+Behind -- the set massgen takes the options of MassGen's own server, such as --workspace-path and --agent-id, and --profile NAME.`,
 		Examples: []string{
 			"claude mcp add torno -- subagent mcp",
 			"codex mcp add torno -- subagent mcp",
+			"subagent mcp --tools massgen -- --workspace-path /workspace --agent-id agent_a",
 			"subagent mcp --http 127.0.0.1:8765 --token-file ~/.torno-token",
 		},
 		Options: []cli.Option{
-			{Name: "tools", Value: "SET", Help: "which tools: " + strings.Join(append(mcp.SetNames(), stakpak.Name), ", "), Set: cli.Text(&o.Set)},
+			{Name: "tools", Value: "SET", Help: "which tools: " + strings.Join(setNames(), ", "), Set: cli.Text(&o.Set)},
 			{Name: "http", Value: "ADDRESS", Help: "serve on a port of the loopback, such as 127.0.0.1:0", Set: cli.Text(&o.address)},
 			{Name: "token-file", Value: "FILE", Help: "with --http: the token; the file is made where it does not exist", Set: cli.Text(&o.token)},
+			{Name: "project", Value: "DIR", Help: "for jarvis: where agents/ and .claude/agents/ are; by default $JARVIS_HOME, or the working directory", Set: cli.Text(&o.jarvis.Project)},
+			{Name: "caller", Value: "NAME", Help: "for jarvis: for which of the callers that agents allow this server works; by default main", Set: cli.Text(&o.jarvis.Caller)},
+			{Name: "pass", Value: "VARIABLE", Help: "for jarvis: a variable that agents' files may name as ${VARIABLE}; may be given more than once", Set: cli.List(&o.jarvis.Pass)},
 			{Name: "parent", Value: "ID", Help: "the subagent for whose run children are: they end with it; another word is kept for the records", Set: cli.Text(&o.Budgets.Parent)},
 			{Name: "max-tasks", Value: "N", Help: "tasks of one call; by default 16", Set: cli.Number(&o.Budgets.PerCall)},
 			{Name: "max-children", Value: "N", Help: "children at a time; by default 32", Set: cli.Number(&o.Budgets.Children)},
@@ -46,12 +56,43 @@ or one that is printed once. docs/MCP.md has the tools.`,
 			{Name: "max-depth", Value: "N", Help: "the depth from which none delegates; by default 1", Set: cli.Number(&o.Budgets.MaxDepth)},
 		},
 		Run: func(ctx context.Context, args cli.Args) (int, error) {
-			if operands := args.All(); len(operands) > 0 {
-				return 0, cli.Usage("mcp takes no operands, but there is %q", operands[0])
+			if o.Set != "" && !slices.Contains(setNames(), o.Set) {
+				return 0, cli.Unknown("set of tools", o.Set, setNames())
 			}
+			settings := args.Behind
+			if o.Set != massgen.Name {
+				settings, args = nil, cli.Args{Words: args.All()}
+			}
+			if len(args.Words) > 0 {
+				return 0, cli.Usage("mcp takes no operands, but there is %q", args.Words[0])
+			}
+			massgenSet, err := c.massgenSet(settings)
+			if err != nil {
+				return 0, err
+			}
+			o.Sets = []mcp.Set{stakpak.Set(), massgenSet}
 			return exitCompleted, c.serveModel(ctx, o)
 		},
 	}
+}
+
+// setNames are all sets of tools.
+func setNames() []string { return append(mcp.SetNames(), stakpak.Name, massgen.Name, jarvis.Name) }
+
+// massgenSet is the set massgen, with the settings that MassGen gives its own server.
+func (c *app) massgenSet(args []string) (mcp.Set, error) {
+	work, err := os.Getwd()
+	if err != nil {
+		return mcp.Set{}, err
+	}
+	settings, warnings, err := massgen.Settings(args, work)
+	if err != nil {
+		return mcp.Set{}, cli.Usage("%v", err)
+	}
+	for _, warning := range warnings {
+		c.Say("%s", warning)
+	}
+	return massgen.Set(settings), nil
 }
 
 func (c *app) serveModel(ctx context.Context, o mcpOptions) (err error) {
@@ -67,6 +108,11 @@ func (c *app) serveModel(ctx context.Context, o mcpOptions) (err error) {
 		return err
 	}
 	defer m.Close()
+	if o.Set == jarvis.Name {
+		if err := c.addJarvis(m.Outbox(), &o); err != nil {
+			return err
+		}
+	}
 	server, err := mcp.New(m, o.Options)
 	if err != nil {
 		return cli.Usage("%v", err)
@@ -79,6 +125,21 @@ func (c *app) serveModel(ctx context.Context, o mcpOptions) (err error) {
 		return server.Serve(ctx, c.In, c.Out)
 	}
 	return c.servePort(ctx, server, o)
+}
+
+// addJarvis reads the files of agents, and says what is wrong with them.
+func (c *app) addJarvis(outbox string, o *mcpOptions) error {
+	o.jarvis.Outbox, o.jarvis.Env = outbox, c.Env
+	o.jarvis.Project = cmp.Or(o.jarvis.Project, c.Env("JARVIS_HOME"), ".")
+	set, notices, err := jarvis.Open(o.jarvis)
+	if err != nil {
+		return cli.Usage("%v", err)
+	}
+	for _, notice := range notices {
+		c.Say("%s", notice)
+	}
+	o.Sets = append(o.Sets, set)
+	return nil
 }
 
 // servePort serves clients of this machine, and says where and how.

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"torno/delegation"
 	"torno/internal/cli"
 	"torno/manager"
 )
@@ -175,7 +174,7 @@ func (c *app) explainEnd(r manager.Result) {
 		c.tail("standard error", r.StderrTail)
 		return
 	}
-	c.Line(cli.Red, "subagent:", r.SubagentID+" "+describe(r))
+	c.Line(cli.Red, "subagent:", r.SubagentID+" "+r.Ending())
 	if r.Partial {
 		c.Say("its answer may be incomplete")
 	}
@@ -197,52 +196,4 @@ func (c *app) tail(stream, text string) {
 		c.Say("the end of its %s:", stream)
 		c.Errors.Quoted(text)
 	}
-}
-
-// describe says in words how a run ended.
-func describe(r manager.Result) string {
-	switch r.Reason {
-	case delegation.ReasonExited:
-		return fmt.Sprintf("failed with exit code %d", r.ExitCode)
-	case delegation.ReasonSignalled:
-		return fmt.Sprintf("was killed, exit code %d", r.ExitCode)
-	case delegation.ReasonOutOfMemory:
-		return "used up its memory and was killed"
-	case delegation.ReasonWorkspaceLimit:
-		return "was ended because of what it wrote" + reasonGiven(r)
-	case delegation.ReasonBudget:
-		return fmt.Sprintf("was refused its model, whose budget is used up, and failed with exit code %d", r.ExitCode)
-	case delegation.ReasonDeadline:
-		return "timed out and was ended"
-	case delegation.ReasonCancelled:
-		return "was cancelled"
-	case delegation.ReasonOperator:
-		return "was cancelled by the operator"
-	case delegation.ReasonSuperseded:
-		return "was replaced by a later request"
-	case delegation.ReasonClientGone:
-		return "was ended because its request was withdrawn"
-	case delegation.ReasonParentEnded:
-		return "was ended because its parent ended"
-	case delegation.ReasonShutdown:
-		return "was ended because the watcher stopped"
-	case delegation.ReasonLost:
-		return "was lost" + reasonGiven(r)
-	case delegation.ReasonRefused:
-		return "was refused" + reasonGiven(r)
-	case delegation.ReasonLaunchFailed:
-		return "could not be started" + reasonGiven(r)
-	}
-	return fmt.Sprintf("ended as %s with exit code %d", r.Status, r.ExitCode)
-}
-
-// reasonGiven is the host's sentence. Without one the end of standard error, which is shown behind, may be the child's.
-func reasonGiven(r manager.Result) string {
-	switch {
-	case r.Error != nil && r.Error.Text != "":
-		return ": " + r.Error.Text
-	case r.StderrTail != "":
-		return "; the end of its standard error may say why"
-	}
-	return "; the host has not said why"
 }

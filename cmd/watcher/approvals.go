@@ -87,7 +87,7 @@ func (a *app) approveCommand() cli.Command {
 		Name: "approve", Operands: "REF DIGEST", Brief: "let an agent do what it asks about",
 		About: `
 DIGEST is the beginning of the call's digest, as watcher approvals shows it. What is approved is that call, once. Without it the question is shown, and nothing is
-approved: an agent could exchange its question for another one while you look at it. With --always later calls of the same tool with the same command, file or address are approved too, for this run.
+approved: an agent could exchange its question for another one while you look at it. With --always later calls of the same tool with the same command, file or address are approved too, for this run; of a tool that Torno does not know, as one of an MCP server, with all arguments the same.
 ` + reference,
 		Examples: []string{"watcher approve main/sub_1a2b3c4d", "watcher approve main/sub_1a2b3c4d 5be1c0de --always"},
 		Options:  append([]cli.Option{{Name: "always", Help: "approve calls like it too, for this run", Set: cli.On(&always)}}, a.source.place()...),

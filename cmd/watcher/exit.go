@@ -139,6 +139,8 @@ var troubles = []struct {
 	{control.ErrNotStranded, "not_stranded", "watcher cancel without --abandon"},
 	{control.ErrUntaken, "untaken", "try again in a moment; the log says what the watcher waits for, or that the next start looks again"},
 	{control.ErrEnded, "ended", "watcher show shows how it ended"},
+	{control.ErrNoEvents, "no_events", "watcher logs --raw shows the ends of its output"},
+	{control.ErrReaders, "readers", "end one of them, or take watcher logs --raw"},
 	{control.ErrNoOutbox, "no_outbox", "watcher check shows the outboxes of the configuration"},
 	{control.ErrNoReload, "no_reload", "restart it, or start it with --config"},
 	{control.ErrAsked, "not_asked", "watcher ps says which outbox waits for a decision"},

@@ -29,7 +29,7 @@ func (a *app) initCommand() cli.Command {
 	return cli.Command{
 		Name: "init", Brief: "write a first configuration for this machine",
 		About: `
-It looks for the agents that this user has (Claude Code, Codex) with a key or a login, and tries what makes sandboxes here. The configuration
+It looks for the agents that this user has (Claude Code, Codex, MassGen) with a key or a login, and tries what makes sandboxes here. The configuration
 that it writes has one outbox, a profile for each agent that it found, and one for the shell. The outbox is made where it is missing. A key
 of the environment is kept for the model gateway in a file of the state directory that no other user can read; a login is read where it is.
 
@@ -68,7 +68,7 @@ func (a *app) init(ctx context.Context, o initial) error {
 		return err
 	}
 	if _, err := os.Stat(filepath.Dir(o.file)); err != nil {
-		return fmt.Errorf("the configuration cannot be written: %w", err)
+		return cli.Hint(fmt.Errorf("the configuration cannot be written: %w", err), "make its directory first: mkdir -p "+filepath.Dir(o.file))
 	}
 	found := a.findAgents()
 	options := configs.InitialOptions{Dir: o.dir, State: o.state}

@@ -15,31 +15,76 @@ import (
 )
 
 func (a *app) logsCommand() cli.Command {
-	var follow bool
+	var q control.EventQuery
+	var raw bool
 	return cli.Command{
-		Name: "logs", Operands: "REF", Brief: "show what a child prints",
+		Name: "logs", Operands: "REF", Brief: "show what happened in a run",
 		About: `
-What the child wrote to its standard output and standard error goes to ours: everything that the launcher has kept while
-the child runs, and the ends of both once it has ended. An interrupt leaves the child alone.
+What the child wrote to its standard output and standard error goes to ours; of an agent, what it says and does. It comes from the
+watcher's own log, which no parent can alter. The log is bounded: where events are missing, their numbers are said. With --json each
+event is an object on a line, as of subagent logs --json. --raw shows instead what the launcher has kept of the output, to the byte,
+while the child runs, and the ends of both streams once it has ended. An interrupt leaves the child alone.
 ` + reference,
-		Examples: []string{"watcher logs -f sub_1a2b3c4d", "watcher logs 3f0c >out 2>err"},
+		Examples: []string{"watcher logs -f sub_1a2b3c4d", "watcher logs --since 57 --json main/sub_1a2b3c4d", "watcher logs --raw 3f0c >out 2>err"},
 		Options: append([]cli.Option{
-			{Name: "follow", Short: "f", Help: "go on until the child ends; wait for it while it waits", Set: cli.On(&follow)},
+			{Name: "follow", Short: "f", Help: "go on until the child ends; wait for it while it waits", Set: cli.On(&q.Follow)},
+			{Name: "since", Value: "SEQ", Help: "begin after event number SEQ", Set: cli.Number(&q.Since)},
+			{Name: "raw", Help: "the output itself, and no events", Set: cli.On(&raw)},
 		}, a.source.place()...),
 		Run: func(ctx context.Context, args cli.Args) (int, error) {
 			ref, err := oneReference("logs", args)
 			if err != nil {
 				return 0, err
 			}
+			if q.Since < 0 || raw && q.Since > 0 {
+				return 0, cli.Usage("--since takes the number of an event, and none with --raw")
+			}
 			ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 			defer stop()
-			err = a.ask(ctx, func(s control.Service) error { return s.Output(ctx, ref, follow, a.pass) })
+			err = a.ask(ctx, func(s control.Service) error {
+				if raw {
+					return s.Output(ctx, ref, q.Follow, a.pass)
+				}
+				return a.events(ctx, s, ref, q)
+			})
 			if errors.Is(err, context.Canceled) && ctx.Err() != nil {
 				err = nil // that is how one ends a look
 			}
 			return exitOK, err
 		},
 	}
+}
+
+// events shows the events of a run. Where none are kept, people are shown the ends of its output.
+func (a *app) events(ctx context.Context, s control.Service, ref string, q control.EventQuery) error {
+	err := s.Events(ctx, ref, q, a.happened)
+	if !errors.Is(err, control.ErrNoEvents) || a.JSON {
+		return err
+	}
+	a.Say("%v; these are the ends of its output", err)
+	return s.Output(ctx, ref, q.Follow, a.pass)
+}
+
+// happened shows one event.
+func (a *app) happened(l control.EventLine) error {
+	e := l.Event
+	switch {
+	case e == nil && l.End.Over:
+		a.Say("the run has ended; event %d was the last", l.End.Newest)
+	case e == nil:
+		a.Say("the run goes on; event %d is the newest", l.End.Newest)
+	case a.JSON:
+		return a.Out.Object(e)
+	case e.Type == delegation.EventStdout:
+		a.Out.Foreign(e.Output())
+	case e.Type == delegation.EventStderr:
+		a.Errors.Foreign(e.Output())
+	case e.Type == delegation.EventGap:
+		a.Say("%s", e.ShowGap())
+	default:
+		a.Out.Foreign([]byte(e.Show()))
+	}
+	return a.Out.Err()
 }
 
 // piece is a part of a child's output as JSON, in the form of an event of the outbox: what is no UTF-8 is in base64.

@@ -18,7 +18,7 @@ func (a *app) psCommand() cli.Command {
 		Name: "ps", Brief: "list runs",
 		About: `
 The newest run comes first. Without a running watcher the journal is shown. Where a run has a model, SPENT says what it has spent on
-it so far, in money where the model has a price. PARENT is the subagent with whose run a run ends, where there is one.
+it so far, in money where the model has a price. DISK is what its workspace holds, or held at its end. PARENT is the subagent with whose run a run ends, where there is one.
 
 --pool lists the sandboxes that were made ahead of runs instead: for each profile of an outbox, and each set of directories that mounts
 appear in, how many are ready and wanted, the memory that they take, how many runs found one ready and how many did not.`,
@@ -144,6 +144,10 @@ func runRows(runs []control.Run, now time.Time) [][]cli.Cell {
 	if spends {
 		head = append(head, "SPENT")
 	}
+	disk := slices.ContainsFunc(runs, func(r control.Run) bool { return workspaceBytes(r) > 0 })
+	if disk {
+		head = append(head, "DISK")
+	}
 	rows := [][]cli.Cell{cli.Head(append(head, "STATE")...)}
 	for _, r := range runs {
 		row := cli.Row(r.Key[:min(shownKey, len(r.Key))], cli.Cut(cli.OneLine(r.Outbox), shownName), cli.OneLine(r.Subagent), cli.Age(now.Sub(r.Created)), or(r.Profile, "-"))
@@ -152,6 +156,9 @@ func runRows(runs []control.Run, now time.Time) [][]cli.Cell {
 		}
 		if spends {
 			row = append(row, cli.Cell{Text: inShort(r)})
+		}
+		if disk {
+			row = append(row, cli.Cell{Text: diskOf(workspaceBytes(r))})
 		}
 		rows = append(rows, append(row, stateOf(r, now)))
 	}
@@ -164,6 +171,14 @@ func parentOf(r control.Run) string {
 		return "-"
 	}
 	return cli.OneLine(r.Parent)
+}
+
+// workspaceBytes is what a run's workspace holds, or held at its end; 0 where that is not known.
+func workspaceBytes(r control.Run) int64 {
+	if r.Usage == nil {
+		return 0
+	}
+	return r.Usage.WorkspaceBytes
 }
 
 func hasModel(r control.Run) bool { return r.Usage != nil && r.Usage.Model != nil }

@@ -22,8 +22,8 @@ workspaces may lie in DIR/workspaces unless --allow says otherwise. COMMAND is w
 {{.Task}} {{.TaskFile}} {{.Config}} {{.AnswerFile}} {{.Workspace}} {{.SubagentID}} {{.RequestID}} {{.Model}} {{.SessionID}},
 each put in as it is, never through a shell. Without COMMAND the task is run with /bin/sh -c.
 
-With --agent a child is Claude Code or Codex, as it is installed here, and the task is its prompt. The credential is the variable that
-the agent itself reads (ANTHROPIC_API_KEY; CODEX_API_KEY or OPENAI_API_KEY), or the login in your home. It goes to the model
+With --agent a child is Claude Code, Codex or MassGen, as it is installed here, and the task is its prompt. The credential is the variable that
+the agent itself reads (ANTHROPIC_API_KEY; CODEX_API_KEY or OPENAI_API_KEY), or the login in your home. MassGen wants --model too, unless requests name one. It goes to the model
 gateway alone, which speaks for the children; a key is kept for it in a file of the state directory. COMMAND is then the agent's
 program and arguments of yours.
 

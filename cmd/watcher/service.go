@@ -80,7 +80,7 @@ func (a *app) install(ctx context.Context, plan service.Plan, show bool) error {
 		return a.printCommands(plan.Start)
 	}
 	if plan.Config != "" {
-		if err := a.mayServe(plan.Config); err != nil {
+		if err := a.mayServe(plan.Config, plan.User); err != nil {
 			return err
 		}
 	}
@@ -91,14 +91,13 @@ func (a *app) install(ctx context.Context, plan service.Plan, show bool) error {
 	if changed {
 		a.Say("wrote %s", plan.Path)
 	}
-	return a.runAll(ctx, plan.Start)
+	return cli.Hint(a.runAll(ctx, plan.Start), plan.Reason)
 }
 
 // mayServe makes sure that a service would start: its configuration loads, and no other user can exchange that or its programs.
-func (a *app) mayServe(config string) error {
+func (a *app) mayServe(config string, person bool) error {
 	if _, err := os.Stat(config); errors.Is(err, fs.ErrNotExist) {
-		return cli.Hint(fmt.Errorf("there is no configuration %s", config),
-			"make one: install -d "+filepath.Dir(config)+" && watcher check --dir ~/outbox > "+config)
+		return cli.Hint(fmt.Errorf("there is no configuration %s", config), "make one, and an outbox: "+firstConfiguration(config, a.Env("HOME"), person))
 	}
 	s := a.source
 	s.config = config
@@ -116,6 +115,16 @@ func (a *app) mayServe(config string) error {
 		}
 	}
 	return nil
+}
+
+// firstConfiguration is the line to paste where there is none: it makes all that the configuration names. The system's service has the outbox
+// for the usual user of an agent's container.
+func firstConfiguration(config, home string, person bool) string {
+	outbox, owner := filepath.Join(home, "outbox"), ""
+	if !person {
+		outbox, owner = "/srv/torno/outbox", "-m 0770 -o 1000 -g 1000 "
+	}
+	return fmt.Sprintf("install -d %[1]s && install -d %[2]s%[3]s %[3]s/workspaces && watcher check --dir %[3]s > %[4]s", filepath.Dir(config), owner, outbox, config)
 }
 
 func (a *app) uninstall(ctx context.Context, plan service.Plan, show bool) error {

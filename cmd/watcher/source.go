@@ -33,7 +33,7 @@ func (s *source) options() []cli.Option {
 		{Name: "image", Value: "REF", Help: "with --dir: an image, or with gvisor dir:/PATH, oci:/PATH or archive:/PATH; by default this host's own programs", Set: cli.Text(&s.local.Image)},
 		{Name: "pull", Help: "with --image: fetch it where it is missing", Set: cli.On(&s.local.Pull)},
 		{Name: "programs", Value: "PATH", Help: "with --dir: a directory or file of this machine that children find, read-only, as /usr/local/go; may be repeated", Set: cli.List(&s.local.Programs)},
-		{Name: "agent", Value: "NAME", Help: "with --dir: children are claude or codex, as this user has it on this machine, with its key or login", Set: cli.Text(&s.agent), Words: agent.Names()},
+		{Name: "agent", Value: "NAME", Help: "with --dir: children are claude, codex or massgen, as this user has it on this machine, with its key or login", Set: cli.Text(&s.agent), Words: agent.Names()},
 		{Name: "model", Value: "NAME", Help: "with --agent: the model; by default what a request says, or the agent's own choice", Set: cli.Text(&s.model)},
 		{Name: "max-running", Value: "N", Help: "with --dir: how many children may run at once", Set: cli.Number(&s.local.MaxRunning)},
 		{Name: "accept", Value: "LIMIT", Help: "with --dir: start although this machine does not enforce it: memory or pids; may be repeated", Set: cli.List(&s.local.Accept), Words: acceptable()},

@@ -17,6 +17,7 @@ import (
 	"torno/configs"
 	"torno/internal/cli"
 	"torno/internal/control"
+	"torno/internal/events"
 	"torno/internal/journal"
 	"torno/internal/lock"
 	"torno/internal/serve"
@@ -107,7 +108,12 @@ func (a *app) ask(ctx context.Context, do func(control.Service) error) error {
 	}
 	defer j.Close()
 	a.Say("no watcher is running; this is what %s holds", filepath.Join(state, serve.JournalName))
-	return do(&watcher.Operator{Journal: j})
+	operator := &watcher.Operator{Journal: j}
+	if kept, err := events.OpenReadOnly(state); err == nil {
+		defer kept.Close()
+		operator.History = kept
+	}
+	return do(operator)
 }
 
 // noState says that a state directory is of no watcher. Where a watcher serves the outbox that was named, it says whose it is.

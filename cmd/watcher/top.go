@@ -24,7 +24,8 @@ func (a *app) topCommand() cli.Command {
 		Name: "top", Brief: "watch what runs and what waits",
 		About: `
 What runs, what waits, the limits, what was spent, and the last lines of the chosen child, once a second. Up and down choose a run, c ends
-it as watcher cancel does, a shows ended ones too, q leaves. Where standard output is no terminal, all of it is printed once, without the child's lines.`,
+it as watcher cancel does, p shows what it asks and lets you decide, a shows ended ones too, q leaves. Where standard output is no terminal, all
+of it is printed once, without the child's lines.`,
 		Examples: []string{"watcher top", "watcher top --dir ./outbox | head"},
 		Options:  a.source.place(),
 		Run: func(ctx context.Context, args cli.Args) (int, error) {
@@ -54,9 +55,10 @@ it as watcher cancel does, a shows ended ones too, q leaves. Where standard outp
 
 // looked is what one look at the watcher found.
 type looked struct {
-	status control.Status
-	runs   []control.Run
-	err    error
+	status    control.Status
+	runs      []control.Run
+	questions []control.Question
+	err       error
 }
 
 func look(ctx context.Context, s control.Service, all bool) (l looked) {
@@ -65,6 +67,9 @@ func look(ctx context.Context, s control.Service, all bool) (l looked) {
 	if l.status, l.err = s.Status(ctx); l.err == nil {
 		l.runs, l.err = s.Runs(ctx, control.Query{All: all, Limit: topRuns})
 	}
+	if l.err == nil {
+		l.questions, l.err = s.Approvals(ctx)
+	}
 	return l
 }
 
@@ -72,7 +77,7 @@ func look(ctx context.Context, s control.Service, all bool) (l looked) {
 const plainWidth = 1000
 
 func (a *app) topOnce(l looked) {
-	for _, line := range picture(snapshot{now: time.Now(), status: l.status, runs: l.runs}, plainWidth, 0) {
+	for _, line := range picture(snapshot{now: time.Now(), status: l.status, runs: l.runs, questions: l.questions}, plainWidth, 0) {
 		fmt.Fprintln(a.Out, line.Text)
 	}
 }
@@ -81,6 +86,8 @@ func (a *app) topOnce(l looked) {
 type live struct {
 	service control.Service
 	shown   snapshot
+	width   int // of the terminal, as it was drawn
+	height  int
 	all     bool
 	looks   chan looked
 	asked   chan bool // whether ended runs are wanted from now on
@@ -104,7 +111,8 @@ func (a *app) topLive(ctx context.Context, service control.Service, first looked
 	for {
 		l.shown.tail = l.follow.lines(ctx, service, l.shown.chosen)
 		l.shown.now = time.Now()
-		screen.draw(l.shown)
+		l.width, l.height = screen.size()
+		screen.draw(l.shown, l.width, l.height)
 		select {
 		case <-ctx.Done():
 			return nil
@@ -149,7 +157,10 @@ func (l *live) see(seen looked) {
 		l.shown.trouble = seen.err.Error()
 		return
 	}
-	l.shown.status, l.shown.runs = seen.status, seen.runs
+	l.shown.status, l.shown.runs, l.shown.questions = seen.status, seen.runs, seen.questions
+	if q := l.shown.deciding; q != nil && !l.shown.waits(*q) {
+		l.shown.deciding, l.shown.said = nil, "that question waits no more"
+	}
 	if len(l.shown.runs) == 0 {
 		l.shown.chosen, l.shown.asking = "", false
 		return
@@ -166,6 +177,8 @@ func (l *live) press(ctx context.Context, key topKey) (leave bool) {
 	switch {
 	case key == keyQuit:
 		return true
+	case l.shown.deciding != nil:
+		l.pressDeciding(ctx, key)
 	case asking && key == 'y':
 		l.cancel(ctx)
 	case asking:
@@ -181,6 +194,10 @@ func (l *live) press(ctx context.Context, key topKey) (leave bool) {
 		case l.asked <- l.all:
 		default: // an earlier wish is not heard yet; the next press has another chance
 			l.all = !l.all
+		}
+	case key == 'p':
+		if l.shown.deciding = l.shown.question(); l.shown.deciding == nil {
+			l.shown.said = "the chosen run asks nothing"
 		}
 	case key == 'c':
 		i := l.shown.at()
@@ -199,11 +216,18 @@ func (l *live) choose(step int) {
 func (l *live) cancel(ctx context.Context) {
 	key := l.shown.chosen
 	l.shown.said = "cancelling " + key[:min(shownKey, len(key))]
-	go func() {
-		text := "ended " + key[:min(shownKey, len(key))]
+	l.later(ctx, func() string {
 		if _, err := l.service.Cancel(ctx, key); err != nil {
-			text = err.Error()
+			return err.Error()
 		}
+		return "ended " + key[:min(shownKey, len(key))]
+	})
+}
+
+// later does what may take its time, and then says what became of it.
+func (l *live) later(ctx context.Context, do func() string) {
+	go func() {
+		text := do()
 		select {
 		case l.said <- text:
 		case <-ctx.Done():

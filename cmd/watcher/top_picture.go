@@ -20,6 +20,9 @@ type snapshot struct {
 	tail    []string      // the last lines of the chosen one's output, as the child wrote them
 	asking  bool          // whether the chosen one is to be cancelled
 	said    string        // what became of the last key
+
+	questions []control.Question // that wait, of all runs
+	deciding  *control.Question  // shown, and decided by the next key; nil for none
 }
 
 // The parts of a picture that are bounded whatever its height.
@@ -30,7 +33,7 @@ const (
 )
 
 const (
-	topKeys     = "up/down: choose   c: cancel   a: ended ones too   q: leave"
+	topKeys     = "up/down: choose   c: cancel   p: decide   a: ended ones too   q: leave"
 	topQuestion = "cancel %s? y/n"
 	chosenLine  = cli.Colour("7") // inverted
 )
@@ -44,7 +47,10 @@ func picture(s snapshot, width, height int) (lines []cli.Cell) {
 	}
 	room := height - len(lines) - 1
 	tail := 0
-	if s.chosen != "" && room > 3*leastTail {
+	switch {
+	case s.deciding != nil:
+		tail = max(min(len(s.asked(width)), s.roomBelow(height)), 0)
+	case s.chosen != "" && room > 3*leastTail:
 		tail = room / 3
 	}
 	lines = append(lines, s.table(max(room-tail, 1), width)...)
@@ -52,10 +58,10 @@ func picture(s snapshot, width, height int) (lines []cli.Cell) {
 		lines = append(lines, cli.Cell{})
 	}
 	if tail > 0 {
-		lines = append(lines, s.output(tail, width)...)
+		lines = append(lines, s.below(tail, width)...)
 	}
 	lines = lines[:min(len(lines), height-1)]
-	return cut(append(lines, s.foot()), width)
+	return cut(append(lines, s.foot(width, height)), width)
 }
 
 func cut(lines []cli.Cell, width int) []cli.Cell {
@@ -74,10 +80,24 @@ func (s snapshot) top() []cli.Cell {
 	for _, box := range s.status.Outboxes {
 		running, queued = running+box.Running, queued+box.Queued
 	}
-	lines := []cli.Cell{{Colour: cli.Bold, Text: fmt.Sprintf("watcher %s   up %s   running %s   waiting %d   %s",
-		s.status.Version, cli.Age(s.now.Sub(s.status.StartedAt)), outOf(running, s.status.MaxRunning), queued, s.now.Format(time.TimeOnly))}}
+	lines := []cli.Cell{{Colour: cli.Bold, Text: fmt.Sprintf("watcher %s   up %s   running %s   waiting %d   %s%s",
+		s.status.Version, cli.Age(s.now.Sub(s.status.StartedAt)), outOf(running, s.status.MaxRunning), queued, s.pool(), s.now.Format(time.TimeOnly))}}
 	lines = append(lines, s.boxes()...)
 	return append(append(lines, s.notices()...), cli.Cell{})
+}
+
+// pool is how many sandboxes are ready that were made ahead, "" where there are to be none.
+func (s snapshot) pool() string {
+	ready, wanted := 0, 0
+	for _, pool := range s.status.Pools {
+		for _, shelf := range pool.Shelves {
+			ready, wanted = ready+shelf.Ready, wanted+shelf.Wanted
+		}
+	}
+	if ready+wanted == 0 {
+		return ""
+	}
+	return fmt.Sprintf("ready %s   ", outOf(ready, wanted))
 }
 
 // boxes are the loads of several outboxes; of a single one the first line says it.
@@ -103,9 +123,12 @@ func outOf(n, most int) string {
 	return fmt.Sprintf("%d of %d", n, most)
 }
 
-// notices say what keeps the watcher from its work.
+// notices say what waits for the operator: what agents ask, and what keeps the watcher from its work.
 func (s snapshot) notices() (lines []cli.Cell) {
 	add := func(text string) { lines = append(lines, cli.Cell{Text: "! " + text, Colour: cli.Yellow}) }
+	for _, q := range s.questions {
+		add(fmt.Sprintf("%s of %s asks whether it may use %s", cli.Cut(cli.OneLine(q.Subagent), 30), q.Outbox, q.Tool))
+	}
 	for _, box := range s.status.Outboxes {
 		if box.Trouble != "" {
 			add(box.Name + ": " + box.Trouble)
@@ -175,6 +198,14 @@ func aligned(rows [][]cli.Cell) (lines []string) {
 	return lines
 }
 
+// below is what stands below the table: the question that is to be decided, or the chosen child's output.
+func (s snapshot) below(room, width int) []cli.Cell {
+	if s.deciding != nil {
+		return s.asked(width)[:room]
+	}
+	return s.output(room, width)
+}
+
 // output is the end of what the chosen child wrote. Each line has a bar before it, so that none passes for one of ours.
 func (s snapshot) output(room, width int) []cli.Cell {
 	name := ""
@@ -193,7 +224,10 @@ func (s snapshot) output(room, width int) []cli.Cell {
 }
 
 // foot is the last line: a question, what became of the last key, or the keys.
-func (s snapshot) foot() cli.Cell {
+func (s snapshot) foot(width, height int) cli.Cell {
+	if s.deciding != nil {
+		return s.decideFoot(width, height)
+	}
 	if i := s.at(); s.asking && i < len(s.runs) {
 		return cli.Cell{Text: fmt.Sprintf(topQuestion, cli.Cut(cli.OneLine(s.runs[i].Subagent), 40)), Colour: cli.Yellow}
 	}

@@ -111,15 +111,20 @@ func firstKey(text string) (key topKey, length int) {
 // usual is a terminal that does not say its size.
 const usualWidth, usualHeight = 80, 24
 
-func (s *screen) draw(shown snapshot) {
-	width, height := s.out.Size()
+func (s *screen) size() (width, height int) {
+	width, height = s.out.Size()
 	if width < 1 || height < 1 {
-		width, height = usualWidth, usualHeight
+		return usualWidth, usualHeight
 	}
+	return width, height
+}
+
+func (s *screen) draw(shown snapshot, width, height int) {
 	io.WriteString(s.out, frame(picture(shown, width, height), s.out.Paint))
 }
 
-// frame are the bytes that put lines on a screen.
+// frame are the bytes that put lines on a screen. Each line is cleared before it is written: behind a line that fills the terminal's width, the
+// cursor still stands on its last character, and to clear from there takes that away.
 func frame(lines []cli.Cell, paint func(cli.Colour, string) string) string {
 	var all strings.Builder
 	all.WriteString(toTop)
@@ -127,9 +132,12 @@ func frame(lines []cli.Cell, paint func(cli.Colour, string) string) string {
 		if i > 0 {
 			all.WriteString("\r\n")
 		}
+		if i == len(lines)-1 {
+			all.WriteString(clearRest)
+		} else {
+			all.WriteString(clearLine)
+		}
 		all.WriteString(paint(line.Colour, line.Text))
-		all.WriteString(clearLine)
 	}
-	all.WriteString(clearRest)
 	return all.String()
 }

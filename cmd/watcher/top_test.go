@@ -64,6 +64,17 @@ func crowded() snapshot {
 	return s
 }
 
+// asking is busy with a question of the chosen run.
+func asking(arguments string) snapshot {
+	s := busy()
+	s.questions = []control.Question{{Key: s.chosen, Outbox: "main", Subagent: "fix-the-tests", PendingApproval: delegation.PendingApproval{
+		Approval: 3, Digest: strings.Repeat("5be1c0de", 8), Tool: "Bash", Arguments: arguments, ExpiresAt: noon.Add(4 * time.Minute),
+	}}}
+	s.status.Pools = []control.Pool{{Launcher: "gvisor", Shelves: []control.Shelf{{Ready: 1, Wanted: 2}}}}
+	s.deciding = &s.questions[0]
+	return s
+}
+
 func with(s snapshot, change func(*snapshot)) snapshot { change(&s); return s }
 
 // TestPictures compares pictures with testdata/top. A picture that may change is written with -update, and looked at.
@@ -79,6 +90,9 @@ func TestPictures(t *testing.T) {
 		"calm-80x24":     {calm(), 80, 24},
 		"crowded-80x24":  {crowded(), 80, 24},
 		"question-80x24": {with(busy(), func(s *snapshot) { s.asking = true }), 80, 24},
+		"asks-80x24":     {with(asking(`{"command":"make test"}`), func(s *snapshot) { s.deciding = nil }), 80, 24},
+		"decide-80x24":   {asking(`{"command":"go test ./... \u001b[2J","timeout":600}`), 80, 24},
+		"decide-40x12":   {asking(`{"command":"` + strings.Repeat("rm -rf build; ", 40) + `"}`), 40, 12},
 		"said-80x24":     {with(busy(), func(s *snapshot) { s.said = "ended 000000000001" }), 80, 24},
 		"gone-80x24":     {with(busy(), func(s *snapshot) { s.trouble = "no watcher is running" }), 80, 24},
 	} {
@@ -143,7 +157,14 @@ func FuzzPicture(f *testing.F) {
 		checkPicture(t, s, width, height)
 		s.asking = true
 		checkPicture(t, s, width, height)
-		s.trouble, s.said, s.asking = text, text, false
+		s.questions = []control.Question{{Key: s.chosen, Outbox: text, Subagent: text, PendingApproval: delegation.PendingApproval{Tool: text, Arguments: text}}}
+		checkPicture(t, s, width, height)
+		s.deciding = &s.questions[0]
+		checkPicture(t, s, width, height)
+		if height > 0 && s.showsAll(width, height) && strings.Count(shownBelow(s, width, height), "| ") < len(s.asked(width))-1 {
+			t.Errorf("a question that is cut may be approved, in %d by %d", width, height)
+		}
+		s.deciding, s.trouble, s.said, s.asking = nil, text, text, false
 		checkPicture(t, s, width, height)
 	})
 }
@@ -172,10 +193,65 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// topDesk is a watcher whose cancels are counted.
+// shownBelow are the lines of a picture that begin with a bar.
+func shownBelow(s snapshot, width, height int) string {
+	var all strings.Builder
+	for _, line := range picture(s, width, height) {
+		if strings.HasPrefix(line.Text, "| ") || line.Text == "|" {
+			all.WriteString("| \n")
+		}
+	}
+	return all.String()
+}
+
+// topDesk is a watcher whose cancels and decisions are counted.
 type topDesk struct {
 	control.Service
 	cancelled chan string
+	decided   chan control.Decision
+}
+
+func (d topDesk) Decide(_ context.Context, _ string, decision control.Decision) (control.Question, error) {
+	d.decided <- decision
+	return control.Question{}, nil
+}
+
+// TestADecisionIsOfTheQuestionThatWasShown: a key alone decides nothing, yes is for what was seen whole, and a question that was exchanged
+// meanwhile is not the one.
+func TestADecisionIsOfTheQuestionThatWasShown(t *testing.T) {
+	desk := topDesk{decided: make(chan control.Decision, 9)}
+	l := &live{service: desk, width: 80, height: 24, said: make(chan string, 9)}
+	begin := func(arguments string) {
+		l.shown = with(asking(arguments), func(s *snapshot) { s.deciding = nil })
+	}
+	press := func(keys ...topKey) {
+		for _, key := range keys {
+			l.press(t.Context(), key)
+		}
+	}
+	begin("{}")
+	press('y', 'n', 'p', keyDown, 'y') // not asked; asked, and left
+	begin(strings.Repeat("x", 9000))
+	press('p', 'y') // more than a terminal shows
+	begin("{}")
+	l.shown.questions[0].Cut = true
+	press('p', 'y')
+	begin("{}")
+	press('p')
+	other := asking(`{"command":"another"}`)
+	other.questions[0].Digest = strings.Repeat("0", 64)
+	l.see(looked{status: other.status, runs: other.runs, questions: other.questions})
+	press('y')
+	if len(desk.decided) > 0 {
+		t.Fatalf("%+v was decided", <-desk.decided)
+	}
+	for key, grant := range map[topKey]bool{'y': true, 'n': false} {
+		begin("{}")
+		press('p', key)
+		if got := <-desk.decided; got.Grant != grant || got.Approval != 3 || got.Digest != l.shown.questions[0].Digest {
+			t.Errorf("%c: %+v", key, got)
+		}
+	}
 }
 
 func (d topDesk) Cancel(_ context.Context, ref string) (control.Run, error) {

@@ -1,11 +1,10 @@
 package agent
 
 import (
-	"bytes"
 	"encoding/json"
-	"errors"
-	"io"
 	"slices"
+
+	"torno/internal/strictjson"
 )
 
 // Decision answers an agent's question. It goes from the host to the adapter, which computes the digest again of the call that it
@@ -34,11 +33,8 @@ type decisionLine struct {
 // DecodeDecision reads a line, without its end. It is false for every other line.
 func DecodeDecision(text []byte) (Decision, bool) {
 	var l decisionLine
-	decoder := json.NewDecoder(bytes.NewReader(text))
-	decoder.DisallowUnknownFields()
-	if decoder.Decode(&l) != nil || l.Type != "decision" || l.Ask == "" {
+	if strictjson.Decode(text, &l) != nil || l.Type != "decision" || l.Ask == "" {
 		return Decision{}, false
 	}
-	_, err := decoder.Token()
-	return l.Decision, errors.Is(err, io.EOF)
+	return l.Decision, true
 }

@@ -3,10 +3,9 @@ package agent
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
-	"unicode/utf8"
+
+	"torno/internal/strictjson"
 )
 
 // Input is a line on an adapter's standard input: what the parent says to the agent. The adapter acknowledges each number, also one
@@ -47,17 +46,9 @@ func EncodeInput(in Input) ([]byte, error) {
 
 // DecodeInput reads one line of input, without its end.
 func DecodeInput(text []byte) (Input, error) {
-	if !utf8.Valid(text) {
-		return Input{}, errors.New("a line of input is not UTF-8")
-	}
 	var in Input
-	decoder := json.NewDecoder(bytes.NewReader(text))
-	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(&in); err != nil {
-		return Input{}, err
-	}
-	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
-		return Input{}, errors.New("something follows the value of a line of input")
+	if err := strictjson.Decode(text, &in); err != nil {
+		return Input{}, fmt.Errorf("a line of input: %w", err)
 	}
 	return in, in.check()
 }

@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"unicode/utf8"
+
+	"torno/internal/strictjson"
 )
 
 // MaxLine is the longest line with its end, in bytes. An adapter cuts longer texts into pieces; of a tool's input it leaves out
@@ -87,17 +87,9 @@ func Decode(text []byte) (Line, error) {
 	if len(text) >= MaxLine {
 		return Line{}, fmt.Errorf("a line of %d bytes is too long", len(text))
 	}
-	if !utf8.Valid(text) {
-		return Line{}, errors.New("a line is not UTF-8")
-	}
 	var l Line
-	decoder := json.NewDecoder(bytes.NewReader(text))
-	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(&l); err != nil {
-		return Line{}, err
-	}
-	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
-		return Line{}, errors.New("something follows the line's value")
+	if err := strictjson.Decode(text, &l); err != nil {
+		return Line{}, fmt.Errorf("a line: %w", err)
 	}
 	return l, l.Check()
 }

@@ -136,8 +136,8 @@ func (c Call) argument(name string) (string, bool) {
 
 // shell and writing are the tools with rates of their own.
 var (
-	shell   = []string{"Bash", "BashOutput", "PowerShell"}
-	writing = []string{"Write", "Edit", "MultiEdit", "NotebookEdit"}
+	shell   = []string{"Bash", "BashOutput", "PowerShell", "command_execution"}
+	writing = []string{"Write", "Edit", "MultiEdit", "NotebookEdit", "file_change"}
 )
 
 // commandOf is the argument that a rule of words reads, and pathOf the one that a rule of places reads, where they say none.

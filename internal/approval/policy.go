@@ -66,6 +66,7 @@ type Rule struct {
 	Exact    string   `json:"exact,omitempty"` // it is this text
 	Words    []string `json:"words,omitempty"` // it is a plain command of these words: * is any one word, ... at the end any rest
 	Under    string   `json:"under,omitempty"` // it is a path in this directory, by its text
+	Whole    string   `json:"whole,omitempty"` // all arguments are these, in their canonical form; no configuration has it
 }
 
 // AnyRest is the word at the end of Words that stands for any words, also none.
@@ -118,6 +119,8 @@ func (r Rule) fits(c Call) fit {
 		return no
 	}
 	switch {
+	case r.Whole != "":
+		return fitIf(string(c.Arguments) == r.Whole)
 	case r.Exact != "":
 		return r.look(c, commandOf, func(text string) fit { return fitIf(text == r.Exact) })
 	case len(r.Words) > 0:
@@ -215,15 +218,23 @@ func (p *Policy) MayDecide(by Decider) bool {
 	return len(p.DecidedBy) == 0 || slices.Contains(p.DecidedBy, by)
 }
 
-// Again is a rule for calls like this one: of the same tool, and with the same command, file or address. There is none for a call
-// without such an argument.
+// saysItself is, of tools that are known, the argument that says what a call does. What is beside it may be another the next time.
+var saysItself = map[string]string{
+	"Bash": commandOf, "PowerShell": commandOf, "Read": pathOf, "Write": pathOf, "Edit": pathOf, "MultiEdit": pathOf, "NotebookEdit": "notebook_path",
+	"WebFetch": "url", "file_change": pathOf,
+}
+
+// Again is a rule for calls like this one: of the same tool, and with the same command, file or address; of a tool that is not known, as one of an
+// MCP server, with all arguments the same. An argument called command or url may be the least of what such a tool does.
 func (c Call) Again() (Rule, bool) {
-	for _, name := range []string{commandOf, pathOf, "notebook_path", "url"} {
-		if text, there := c.argument(name); there && text != "" {
-			return Rule{Tool: c.Tool, Argument: name, Exact: text}, true
-		}
+	if len(c.Arguments) == 0 {
+		return Rule{}, false
 	}
-	return Rule{}, false
+	name := saysItself[c.Tool]
+	if text, there := c.argument(name); there && text != "" {
+		return Rule{Tool: c.Tool, Argument: name, Exact: text}, true
+	}
+	return Rule{Tool: c.Tool, Whole: string(c.Arguments)}, true
 }
 
 // Version tells policies apart.

@@ -119,3 +119,33 @@ func TestRates(t *testing.T) {
 		t.Error("questions have no rate")
 	}
 }
+
+// TestAgain: what is approved always is the same command, file or address of a tool that is known, and the very same call of another.
+func TestAgain(t *testing.T) {
+	for name, c := range map[string]struct {
+		first, later Call
+		want         Verdict
+	}{
+		"a command":           {bash(t, "ls"), call(t, "Bash", map[string]any{"command": "ls", "description": "again"}), Allowed},
+		"another command":     {bash(t, "ls"), bash(t, "ls -l"), Forwarded},
+		"a file":              {call(t, "Write", map[string]any{"file_path": "/w/a", "content": "x"}), call(t, "Write", map[string]any{"file_path": "/w/a", "content": "y"}), Allowed},
+		"of a server":         {call(t, "mcp__db__run", map[string]any{"url": "u", "query": "select"}), call(t, "mcp__db__run", map[string]any{"query": "select", "url": "u"}), Allowed},
+		"of a server, beside": {call(t, "mcp__db__run", map[string]any{"url": "u", "query": "select"}), call(t, "mcp__db__run", map[string]any{"url": "u", "query": "drop"}), Forwarded},
+		"another shell": {
+			call(t, "command_execution", map[string]any{"command": "ls", "shell": "/bin/sh -c"}), call(t, "command_execution", map[string]any{"command": "ls", "shell": "/usr/bin/python3 -c"}), Forwarded,
+		},
+		"a command that is a list": {call(t, "Bash", map[string]any{"command": []string{"ls"}}), call(t, "Bash", map[string]any{"command": []string{"rm"}}), Forwarded},
+	} {
+		rule, able := c.first.Again()
+		p := &Policy{Allow: []Rule{rule}}
+		if got := p.Judge(c.later); !able || got != c.want {
+			t.Errorf("%s: %v, %v", name, able, got)
+		}
+		if p.Judge(c.first) != Allowed {
+			t.Errorf("%s: the same call is not approved", name)
+		}
+	}
+	if _, able := (Call{Tool: "Bash"}).Again(); able {
+		t.Error("a call that is not known any more")
+	}
+}

@@ -8,6 +8,9 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync/atomic"
+
+	"golang.org/x/sys/unix"
 )
 
 // Unbounded is a bound that a group does not have.
@@ -24,11 +27,40 @@ type Bounds struct {
 // ReadBounds reads what bounds the groups of a process, which the kernel lists by their controllers (in /proc/<pid>/cgroup; ""
 // for version 2). The error is fs.ErrNotExist where the hierarchies are not mounted here. Processors are in thousandths.
 func ReadBounds(groups map[string]string) (Bounds, error) {
+	if tops := knownTops.Load(); tops != nil && areTops(*tops) {
+		if bounds, err := boundsBelow(*tops, groups); err == nil {
+			return bounds, nil
+		}
+	}
 	mounted, err := os.ReadFile("/proc/self/mountinfo")
 	if err != nil {
 		return Bounds{}, err
 	}
 	tops := topsOf(string(mounted))
+	knownTops.Store(&tops)
+	return boundsBelow(tops, groups)
+}
+
+// knownTops are the mount points of the hierarchies as they were found last. A watcher sees some mounts for each of its sandboxes, and
+// reading them all for each look took longer than the rest of it.
+var knownTops atomic.Pointer[map[string]string]
+
+// areTops says whether hierarchies are still mounted there.
+func areTops(tops map[string]string) bool {
+	for _, controller := range []string{memory, processes, processors, unified} {
+		top, ok := tops[controller]
+		if !ok {
+			continue
+		}
+		var at unix.Statfs_t
+		if unix.Statfs(top, &at) != nil || at.Type != unix.CGROUP_SUPER_MAGIC && at.Type != unix.CGROUP2_SUPER_MAGIC {
+			return false
+		}
+	}
+	return true
+}
+
+func boundsBelow(tops, groups map[string]string) (Bounds, error) {
 	if path, ok := groups[memory]; ok && tops[memory] != "" {
 		return bounds1(tops, groups, path)
 	}

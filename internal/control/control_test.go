@@ -31,6 +31,10 @@ type desk struct {
 	questions []Question
 	decided   Decision
 	revoked   Revocation
+	collected Collect
+
+	events []EventLine
+	wanted EventQuery
 }
 
 func (d *desk) Status(context.Context) (Status, error) {
@@ -63,7 +67,12 @@ func (d *desk) Revoke(_ context.Context, ref string, r Revocation) (Revoked, err
 
 func (d *desk) Cancel(_ context.Context, ref string) (Run, error) { d.ref = ref; return d.run, d.err }
 
-func (d *desk) Reload(context.Context) (Reload, error)        { return Reload{Number: 1}, d.err }
+func (d *desk) Reload(context.Context) (Reload, error) { return Reload{Number: 1}, d.err }
+func (d *desk) Collect(_ context.Context, ask Collect) ([]Workspace, error) {
+	d.collected = ask
+	return []Workspace{{Outbox: "main", Subagent: "s1", Over: "too old", Removed: true}}, d.err
+}
+
 func (d *desk) Reloaded(context.Context, int) (Reload, error) { return Reload{Number: 1}, d.err }
 
 func (d *desk) Abandon(_ context.Context, ref string) (Run, error) { d.ref = ref; return d.run, d.err }
@@ -72,6 +81,16 @@ func (d *desk) Output(_ context.Context, ref string, _ bool, emit func(Output) e
 	d.ref = ref
 	for _, o := range d.said {
 		if err := emit(o); err != nil {
+			return err
+		}
+	}
+	return d.err
+}
+
+func (d *desk) Events(_ context.Context, ref string, q EventQuery, emit func(EventLine) error) error {
+	d.ref, d.wanted = ref, q
+	for _, l := range d.events {
+		if err := emit(l); err != nil {
 			return err
 		}
 	}

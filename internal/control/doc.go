@@ -10,6 +10,7 @@
 //	GET  /v1/runs              newest first; all=1 shows ended ones too, outbox=NAME only one outbox
 //	GET  /v1/runs/REF          one run; REF is a key or its beginning, a subagent, or outbox/subagent
 //	GET  /v1/output/REF        the child's output as JSON lines; follow=1 stays until it ends
+//	GET  /v1/events/REF        what happened in a run, as JSON lines; since=N begins after event N, follow=1 stays until it ends
 //	POST /v1/reload            has the configuration read again; the reply has a number
 //	GET  /v1/reload/NUMBER     what came of it
 //	POST /v1/cancel/REF        ends a run as its client's sentinel would

@@ -66,29 +66,35 @@ func Handler(service Service) http.Handler {
 		failures.Reply(w, accepted, err)
 	})
 	handleReloads(mux, service)
+	handleCollect(mux, service)
 	handleApprovals(mux, service)
-	mux.HandleFunc("GET /v1/output/{ref...}", func(w http.ResponseWriter, r *http.Request) { output(service, w, r) })
+	handleEvents(mux, service)
+	mux.HandleFunc("GET /v1/output/{ref...}", func(w http.ResponseWriter, r *http.Request) {
+		stream(w, func(emit func(any) error) error {
+			return service.Output(r.Context(), r.PathValue("ref"), r.FormValue("follow") == "1", func(o Output) error { return emit(o) })
+		})
+	})
 	return mux
 }
 
-// output streams JSON lines, each flushed at once.
-func output(service Service, w http.ResponseWriter, r *http.Request) {
+// stream writes what say emits as JSON lines, each flushed at once.
+func stream(w http.ResponseWriter, say func(emit func(any) error) error) {
 	lines := json.NewEncoder(w)
 	flusher := http.NewResponseController(w)
 	begun := false
-	err := service.Output(r.Context(), r.PathValue("ref"), r.FormValue("follow") == "1", func(o Output) error {
+	err := say(func(line any) error {
 		if !begun {
 			begun = true
 			w.Header().Set("Content-Type", "application/jsonl")
 		}
-		if err := lines.Encode(o); err != nil {
+		if err := lines.Encode(line); err != nil {
 			return err
 		}
 		return flusher.Flush()
 	})
 	switch {
 	case err != nil && begun:
-		panic(http.ErrAbortHandler) // an output that broke off must not look complete
+		panic(http.ErrAbortHandler) // a stream that broke off must not look complete
 	case err != nil:
 		failures.Reply(w, nil, err)
 	}
@@ -106,5 +112,8 @@ var failures = socket.Errors{
 	"untaken":      {Err: ErrUntaken, Status: http.StatusConflict},
 	"no_outbox":    {Err: ErrNoOutbox, Status: http.StatusNotFound},
 	"not_asked":    {Err: ErrAsked, Status: http.StatusConflict},
+	"no_events":    {Err: ErrNoEvents, Status: http.StatusNotFound},
+	"bad_since":    {Err: ErrSince, Status: http.StatusBadRequest},
+	"readers":      {Err: ErrReaders, Status: http.StatusServiceUnavailable},
 	"no_reload":    {Err: ErrNoReload, Status: http.StatusConflict},
 }

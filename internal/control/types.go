@@ -17,6 +17,8 @@ type Service interface {
 	Run(ctx context.Context, ref string) (Run, error)
 	// Output hands the child's output to emit, and stays until it ends when follow is set.
 	Output(ctx context.Context, ref string, follow bool, emit func(Output) error) error
+	// Events hands the events of a run to emit, and at last their end.
+	Events(ctx context.Context, ref string, q EventQuery, emit func(EventLine) error) error
 	Cancel(ctx context.Context, ref string) (Run, error)
 	// Abandon ends a stranded run without its sandbox, which may live on.
 	Abandon(ctx context.Context, ref string) (Run, error)
@@ -25,6 +27,8 @@ type Service interface {
 	// Reload has the configuration read again. Reloaded says what came of it.
 	Reload(context.Context) (Reload, error)
 	Reloaded(ctx context.Context, number int) (Reload, error)
+	// Collect has workspaces removed that are over the rule and not needed, and tells of all that the rule is about.
+	Collect(context.Context, Collect) ([]Workspace, error)
 
 	Approvals
 }

@@ -86,6 +86,13 @@ type complaint struct {
 }
 
 var complaints = map[string]complaint{
+	"another version runs": {"watcher", Warn, "v1, and this program of v2", false, func(s *System) { s.Running = &Running{PID: 7, Version: "v1", Ours: "v2"} }},
+	"a unit hides mounts": {"watcher", Warn, "take out of its unit /etc/x.conf: PrivateTmp=yes; then", false, func(s *System) {
+		byPath(s)
+		s.Running = &Running{PID: 7, Hidden: true, Lines: []string{"/etc/x.conf: PrivateTmp=yes"}}
+	}},
+	"a virtual machine's share":           {"file_system", Warn, "is on virtiofs, which is", false, func(s *System) { s.Roots[0].FileSystem, s.Roots[0].Kind = "fuse", "virtiofs" }},
+	"a share without a word of its mount": {"file_system", Warn, "is on nfs, which is", false, func(s *System) { s.Roots[0].FileSystem = "nfs" }},
 	"no engine": {"engine", Bad, "nobody listens", true, func(s *System) {
 		s.Launchers[0] = Launcher{Nature: Nature{Title: "Docker", Remedy: "start Docker"}, Trouble: "nobody listens"}
 	}},

@@ -1,6 +1,10 @@
 package doctor
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
 
 // eachRoot judges the roots that could be looked at. The check of the configuration reports a missing root.
 func eachRoot(s System, judge func(Root) Finding) (found []Finding) {
@@ -15,6 +19,28 @@ func eachRoot(s System, judge func(Root) Finding) (found []Finding) {
 		}
 	}
 	return found
+}
+
+// farKinds are file systems whose files others change, too, without this kernel hearing of it.
+var farKinds = []string{"nfs", "nfs4", "cifs", "smb", "smb2", "smb3", "9p", "fuse", "fuseblk", "virtiofs", "ceph", "afs", "vboxsf", "prl_fs", "vmhgfs"}
+
+// far says whether a root is on another machine, or on the one around this virtual machine.
+func (r Root) far() bool {
+	return slices.Contains(farKinds, r.FileSystem) || slices.Contains(farKinds, r.Kind) || strings.HasPrefix(r.Kind, "fuse.")
+}
+
+func lookAtFileSystems(s System) []Finding {
+	return eachRoot(s, func(r Root) Finding {
+		seen := fmt.Sprintf("%s is on %s", r.Path, or(r.Kind, r.FileSystem))
+		if !r.far() {
+			return Finding{Verdict: OK, Seen: seen, Means: "it is this machine's own"}
+		}
+		return Finding{
+			Verdict: Warn, Seen: seen + ", which is a network's, a program's or a virtual machine's share",
+			Means: "what is written on its other side is not announced, so that requests are found by looking, later; its locks may keep no second watcher out; when its other side is gone it hangs",
+			Do:    "have this directory on a disk of this machine: another one in dir, allow or read of the outbox",
+		}
+	})
 }
 
 func lookAtIDMaps(s System) []Finding {

@@ -7,6 +7,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -18,11 +19,11 @@ import (
 func LookAtRoots(paths []string, mayMount bool) []Root {
 	maps := mounts.NewIDMaps()
 	defer maps.Close()
-	quotas := quotaMounts()
+	mounted := mountedKinds()
 	var all []Root
 	for _, path := range paths {
 		r := Root{Path: path, NotTried: !mayMount}
-		if err := r.look(quotas); errors.Is(err, fs.ErrNotExist) {
+		if err := r.lookSoon(mounted); errors.Is(err, fs.ErrNotExist) {
 			r.Missing = true
 		} else if err != nil {
 			r.Error = err.Error()
@@ -34,8 +35,24 @@ func LookAtRoots(paths []string, mayMount bool) []Root {
 	return all
 }
 
+// answerTime is how long a file system is waited for. One whose other side is gone never answers, and what waits for it cannot be ended.
+const answerTime = 5 * time.Second
+
+// lookSoon is look, for as long as that takes an honest file system.
+func (r *Root) lookSoon(mounted map[uint64]mountedKind) error {
+	seen, looked := *r, make(chan error, 1)
+	go func() { looked <- seen.look(mounted) }()
+	select {
+	case err := <-looked:
+		*r = seen
+		return err
+	case <-time.After(answerTime):
+		return fmt.Errorf("its file system has not answered for %v", answerTime)
+	}
+}
+
 // look fills in what the file system says.
-func (r *Root) look(quotas map[uint64]bool) error {
+func (r *Root) look(mounted map[uint64]mountedKind) error {
 	var fsys unix.Statfs_t
 	var file unix.Stat_t
 	if err := unix.Stat(r.Path, &file); err != nil {
@@ -44,7 +61,8 @@ func (r *Root) look(quotas map[uint64]bool) error {
 	if err := unix.Statfs(r.Path, &fsys); err != nil {
 		return &fs.PathError{Op: "look at the file system of", Path: r.Path, Err: err}
 	}
-	r.FileSystem, r.Quota = kindOf(int64(fsys.Type)), quotas[file.Dev]
+	m := mounted[file.Dev]
+	r.FileSystem, r.Kind, r.Quota = kindOf(int64(fsys.Type)), m.kind, m.quota
 	r.Free, r.Size = fsys.Bavail*uint64(fsys.Bsize), fsys.Blocks*uint64(fsys.Bsize)
 	return nil
 }
@@ -66,7 +84,7 @@ func tryIDMap(path string, maps *mounts.IDMaps) string {
 var kinds = map[int64]string{
 	unix.EXT4_SUPER_MAGIC: "ext4", unix.XFS_SUPER_MAGIC: "xfs", unix.BTRFS_SUPER_MAGIC: "btrfs", unix.TMPFS_MAGIC: "tmpfs",
 	unix.OVERLAYFS_SUPER_MAGIC: "overlay", unix.NFS_SUPER_MAGIC: "nfs", unix.FUSE_SUPER_MAGIC: "fuse", unix.F2FS_SUPER_MAGIC: "f2fs",
-	unix.V9FS_MAGIC: "9p", 0x2fc12fc1: "zfs",
+	unix.V9FS_MAGIC: "9p", 0x2fc12fc1: "zfs", unix.SMB_SUPER_MAGIC: "smb", unix.CIFS_SUPER_MAGIC: "cifs", unix.SMB2_SUPER_MAGIC: "smb2", unix.CEPH_SUPER_MAGIC: "ceph", unix.AFS_SUPER_MAGIC: "afs",
 }
 
 func kindOf(magic int64) string {
@@ -76,9 +94,15 @@ func kindOf(magic int64) string {
 	return fmt.Sprintf("file system %#x", magic)
 }
 
-// quotaMounts are the devices of file systems that are mounted with quotas.
-func quotaMounts() map[uint64]bool {
-	found := map[uint64]bool{}
+// mountedKind is what a mount says of its file system.
+type mountedKind struct {
+	kind  string
+	quota bool
+}
+
+// mountedKinds are those of all mounts, by their devices.
+func mountedKinds() map[uint64]mountedKind {
+	found := map[uint64]mountedKind{}
 	data, err := os.ReadFile("/proc/self/mountinfo")
 	if err != nil {
 		return found
@@ -86,8 +110,11 @@ func quotaMounts() map[uint64]bool {
 	for entry := range strings.Lines(string(data)) {
 		var id, parent int
 		var major, minor uint32
-		if _, err := fmt.Sscanf(entry, "%d %d %d:%d ", &id, &parent, &major, &minor); err == nil && hasQuota(entry) {
-			found[unix.Mkdev(major, minor)] = true
+		_, super, _ := strings.Cut(entry, " - ")
+		kind, _, _ := strings.Cut(super, " ")
+		if _, err := fmt.Sscanf(entry, "%d %d %d:%d ", &id, &parent, &major, &minor); err == nil {
+			device := unix.Mkdev(major, minor)
+			found[device] = mountedKind{kind, hasQuota(entry) || found[device].quota}
 		}
 	}
 	return found

@@ -22,6 +22,8 @@ type System struct {
 	Problems []string // of the configuration, on this machine
 	Warnings []string
 
+	Running *Running // nil where no watcher runs
+
 	Reaches []Reach
 	Roots   []Root
 	Left    []Leftover
@@ -117,11 +119,21 @@ type Root struct {
 	Path       string
 	Missing    bool
 	FileSystem string // its kind
+	Kind       string // the same as the mount has it, such as fuse.sshfs or virtiofs; "" where that is not known
 	IDMap      string // why it cannot be mounted with exchanged ids; "" is that it was
 	NotTried   bool   // whether it can: we may not mount
 	Free, Size uint64 // bytes
 	Quota      bool
 	Error      string // why nothing else is known
+}
+
+// Running is the watcher that runs.
+type Running struct {
+	PID     int
+	Version string
+	Ours    string   // the version of this program
+	Hidden  bool     // it has a mount namespace of its own
+	Lines   []string // of its unit, that give it one: FILE: SETTING=VALUE
 }
 
 // Leftover is what an installation has left with a launcher.

@@ -25,6 +25,8 @@
 //   - internal/gateway/budget: limits over scopes (run, subagent, parent's tree, outbox and day), reservations, and the
 //     ledger in which they last.
 //   - internal/gateway/prices: what a request may cost at most, and what an exchange did cost.
+//   - internal/gateway/cache: files of registries that are kept on the disk, verified at each reading.
+//   - internal/gateway/registry: what the pages of registries say of their files.
 //   - internal/gateway/setup: routes and prices out of one text of the operator's; it opens nothing, so the watcher's
 //     configuration reads them too.
 //   - internal/gateway/upstreams: the credential sources and transports of those routes.

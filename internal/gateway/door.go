@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net"
@@ -36,6 +37,7 @@ type Tally struct {
 	Requests int64            `json:"requests"`        // with those that were refused
 	Open     int64            `json:"open"`            // under way
 	Cost     budget.Amount    `json:"cost"`            // of those that have ended
+	Last     int64            `json:"last,omitempty"`  // that only the share for the final answer paid for
 	Codes    map[string]int64 `json:"codes,omitempty"` // of those that were refused or cut off, by their codes
 }
 
@@ -215,7 +217,7 @@ func (d *door) change(spec Spec) {
 // sameAs compares with what was asked first; what may change does not count.
 func (d *door) sameAs(spec Spec) bool {
 	now := d.spec()
-	now.Peer, now.Last = spec.Peer, spec.Last
+	now.Peer = spec.Peer
 	return reflect.DeepEqual(now, spec)
 }
 
@@ -224,7 +226,7 @@ func (d *door) show() Door {
 	defer d.mu.Unlock()
 	left, _ := d.until.Sub(boot.Now())
 	shown := Door{Spec: d.now, Left: left.Round(time.Second).String(), Tally: d.tally}
-	shown.Socket = filepath.Join(d.g.socketDir(d.id), socketName)
+	shown.Socket = filepath.Join(cmp.Or(d.g.Shown, d.g.Dir), d.id, socketName)
 	for _, claim := range d.now.Claims {
 		if claim.Scope.Kind == budget.Run {
 			shown.Spent = d.g.Ledger.Use(claim.Scope).Spent
@@ -272,10 +274,14 @@ func (d *door) ends(event Event) {
 	d.mu.Lock()
 	d.tally.Open--
 	d.tally.Cost = d.tally.Cost.Plus(event.Cost)
+	if event.Last {
+		d.tally.Last++
+	}
 	if event.Code != "" {
 		d.tally.Codes[event.Code]++
 	}
 	d.mu.Unlock()
+	d.g.totals.add(event)
 	event = d.g.events.add(event)
 	d.g.Log.Debug("an exchange has ended", "event", event.Number, "door", d.id, "route", event.Route, "status", event.Status, "code", event.Code, "ms", event.Took)
 }

@@ -23,6 +23,8 @@ type Event struct {
 	Cost    budget.Amount `json:"cost"`              // what the budgets were charged
 	Price   string        `json:"price,omitempty"`   // how a price was found for a model that has none
 	Dropped []string      `json:"dropped,omitempty"` // what the route took out of the request
+	Last    bool          `json:"last,omitempty"`    // only what is kept for the final answer paid for it, so it went without tools
+	Cached  bool          `json:"cached,omitempty"`  // a registry's file that was kept: nothing was asked of the upstream
 	First   int64         `json:"first_ms"`          // from the request's end to the answer's first byte
 	Took    int64         `json:"took_ms"`
 }

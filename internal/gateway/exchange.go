@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"net/http"
@@ -30,8 +31,12 @@ type exchange struct {
 	runs    bool         // whether the request runs a model
 	prices  prices.Table // when it was reserved
 	reserve *budget.Reservation
-	sent    time.Time // when the request was ready to leave
+	unsent  bytes.Reader // the body of a request that leaves
+	sent    time.Time    // when the request was ready to leave
 	secrets []string
+	way     Way    // by which the route was found
+	host    string // of this machine, as the client calls it
+	fetch   fetch
 	record  int // the number of the exchange in the door's record; 0 for none
 }
 
@@ -49,6 +54,7 @@ func (x *exchange) carry(head *wire.Head) (again bool) {
 		x.api = x.c.api(x.spec)
 		return x.turnAway(head, route.Refusal{Status: http.StatusNotFound, Code: "no_route", Text: "no route of this door leads there"})
 	}
+	x.way, x.host = way, head.Host
 	x.api, x.event.Route, x.event.API = x.up.Route.API, way.Route, string(x.up.Route.API)
 	if head.Upgrade {
 		// Codex tries a WebSocket first, and falls back to POST at once when it is answered so.
@@ -63,12 +69,9 @@ func (x *exchange) carry(head *wire.Head) (again bool) {
 		return x.refuseFor(err)
 	}
 	x.runs = runs(&x.route)
-	x.record = x.door.record.begin(Record{
-		Route: way.Route, Model: x.route.Model, Method: x.route.Method, Path: path, Request: string(x.route.Body),
-	})
 	x.event.Model, x.event.Dropped = x.route.Model, x.route.Dropped
 	ctx, stop := x.c.watch(x.door.ctx)
-	again = x.spend(ctx)
+	again = x.spend(ctx, path)
 	stop()
 	return again && !x.closes
 }
@@ -99,11 +102,18 @@ func (x *exchange) body(head *wire.Head) ([]byte, error) {
 }
 
 // spend reserves what the exchange may cost before it leaves.
-func (x *exchange) spend(ctx context.Context) (again bool) {
+func (x *exchange) spend(ctx context.Context, path string) (again bool) {
 	waiting, stop := context.WithTimeout(ctx, toReserve)
-	reserve, err := x.door.g.Ledger.Reserve(waiting, x.spec.Claims, x.bound(), x.spec.Last)
-	stop()
+	bound := x.bound()
+	reserve, err := x.door.g.Ledger.Reserve(waiting, x.spec.Claims, bound, false)
 	var spent *budget.Spent
+	if waiting.Err() == nil && errors.As(err, &spent) && spent.Kept > 0 && x.runs {
+		reserve, err = x.close(waiting, bound, err)
+	}
+	stop()
+	x.record = x.door.record.begin(Record{
+		Route: x.event.Route, Model: x.route.Model, Method: x.route.Method, Path: path, Request: string(x.route.Body),
+	})
 	switch {
 	case ctx.Err() != nil:
 		x.event.Code = x.gone()
@@ -121,6 +131,7 @@ func (x *exchange) spend(ctx context.Context) (again bool) {
 		return x.refuse(route.Refusal{Status: http.StatusServiceUnavailable, Code: "ledger", Text: "the gateway cannot write down what is spent, so it sends nothing"})
 	}
 	x.reserve = reserve
+	x.door.g.isLikely(x.event.Route, bound)
 	return x.send(ctx)
 }
 

@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"torno/internal/gateway/budget"
+	"torno/internal/gateway/cache"
 	"torno/internal/gateway/credential"
 	"torno/internal/gateway/prices"
 	"torno/internal/gateway/route"
@@ -26,7 +27,9 @@ type Upstream struct {
 // Config holds the parts of a gateway.
 type Config struct {
 	Dir     string // holds the doors, one directory each; only we may enter it
+	Shown   string // what others call Dir; "" is the same
 	Records string // holds the records of doors that have one
+	Caches  string // holds the files of registries that are kept; "" keeps none
 	Ledger  *budget.Ledger
 	Scrub   func(text string) string // takes all secrets out of a text
 	Log     *slog.Logger
@@ -43,21 +46,32 @@ type Gateway struct {
 	Config
 	events *events
 	bodies memory
+	caches caches
+	totals totals
+
+	mostAnswer int64 // bytes of a model's answer; tests have a lower bound, since each byte of an answer is read
 
 	mu       sync.Mutex
 	routes   map[string]*Upstream
 	prices   prices.Table
 	doors    map[string]*door
 	draining bool
+	likely   map[string]budget.Amount // by route: the bound of its last request
 }
 
 // New makes a gateway without doors and routes.
 func New(c Config) *Gateway {
-	return &Gateway{Config: c, events: newEvents(), bodies: memory{most: maxBodies}, doors: map[string]*door{}}
+	return &Gateway{
+		Config: c, events: newEvents(), caches: caches{dir: c.Caches, told: map[string]cache.Digest{}},
+		mostAnswer: maxAnswer, totals: totals{byRoute: map[string]*Total{}}, bodies: memory{most: maxBodies}, doors: map[string]*door{}, likely: map[string]budget.Amount{},
+	}
 }
 
 // Use replaces the routes and prices. Exchanges under way end as they began; a door whose route is gone refuses requests.
 func (g *Gateway) Use(routes []*Upstream, table prices.Table) {
+	g.caches.use(routes, func(what string, err error) {
+		g.Log.Warn("files of registries are not kept as they should be", "what", what, "error", err)
+	})
 	byName := map[string]*Upstream{}
 	for _, u := range routes {
 		byName[u.Route.Name] = u
@@ -118,13 +132,13 @@ func (g *Gateway) Open(spec Spec) (Door, error) {
 		g.forget(spec.ID)
 		return Door{}, err
 	}
+	d.expect()
 	return d.show(), nil
 }
 
 // Change changes an open door. A nil field changes nothing.
 type Change struct {
 	Peer *Peer `json:"peer,omitempty"`
-	Last *bool `json:"last,omitempty"`
 }
 
 // Change changes a door.
@@ -138,9 +152,6 @@ func (g *Gateway) Change(id string, c Change) (Door, error) {
 	spec := d.spec()
 	if c.Peer != nil {
 		spec.Peer = *c.Peer
-	}
-	if c.Last != nil {
-		spec.Last = *c.Last
 	}
 	if err := spec.check(); err != nil {
 		return Door{}, err

@@ -198,23 +198,6 @@ func TestBudgets(t *testing.T) {
 	}
 }
 
-// TestTheLastAnswer: what is kept for it is there when the watcher says that it comes.
-func TestTheLastAnswer(t *testing.T) {
-	r := newRig(t)
-	c := r.open(limited("run", budget.Limits{Requests: number(2), KeepForLast: 50}))
-	for i, want := range []int{200, 400, 200} {
-		if i == 2 {
-			last := true
-			if _, err := r.g.Change("run", Change{Last: &last}); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if status, body, err := say(t, c, messages, "hello", false); err != nil || status != want {
-			t.Errorf("request %d: %d, %v: %s", i, status, err, body)
-		}
-	}
-}
-
 // TestOnlyWhatWasNotSentIsFree: where no byte was sent nothing counts, and everywhere else what was reserved does.
 func TestOnlyWhatWasNotSentIsFree(t *testing.T) {
 	r := newRig(t)

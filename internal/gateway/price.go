@@ -24,20 +24,51 @@ func (g *Gateway) table() prices.Table {
 	return g.prices
 }
 
+// expect tells the ledger, beside the making of the sandbox, of the requests that the door's run is likely to begin with: such as the last
+// ones of its routes. Its first request then waits for no disk. The gateway is locked.
+func (d *door) expect() {
+	for _, claim := range d.now.Claims {
+		if claim.Scope.Kind != budget.Run {
+			continue // the others last, and have their requests ahead
+		}
+		for _, way := range d.now.Routes {
+			if bound, ok := d.g.likely[way.Route]; ok {
+				d.running.Go(func() {
+					if err := d.g.Ledger.Expect(claim.Scope, bound); err != nil {
+						d.sayOnce("ledger", "what a run is likely to spend could not be written down; its first request waits for that", err)
+					}
+				})
+			}
+		}
+	}
+}
+
+// isLikely notes what a request of a route may cost.
+func (g *Gateway) isLikely(route string, bound budget.Amount) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.likely[route] = bound
+}
+
 // bound is the most that the exchange can cost.
 func (x *exchange) bound() budget.Amount {
 	if !x.runs {
 		return noModel
 	}
 	x.prices = x.door.g.table()
-	bound, known := x.prices.Bound(x.event.Route, x.route.Model, prices.Request{
-		Body: int64(len(x.route.Body)), MaxOutput: x.route.MaxOutput, Images: x.route.Images, Unmeasured: x.route.Unmeasured,
-	})
+	bound, known := x.prices.Bound(x.event.Route, x.route.Model, x.priced())
 	if known != prices.Exactly {
 		x.event.Price = known.String()
 		x.door.sayOnce("price", known.String()+": "+x.route.Model, nil)
 	}
 	return bound
+}
+
+// priced is the request as the price table reads it.
+func (x *exchange) priced() prices.Request {
+	return prices.Request{
+		Body: int64(len(x.route.Body)), MaxOutput: x.route.MaxOutput, Images: x.route.Images, Unmeasured: x.route.Unmeasured,
+	}
 }
 
 // cost is what the exchange did cost, by the prices of its reservation: those of now may have none for it.

@@ -4,10 +4,11 @@ import (
 	"context"
 	"errors"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptrace"
+	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -27,6 +28,11 @@ const (
 
 // send sends the request, once, and passes the answer on.
 func (x *exchange) send(ctx context.Context) (again bool) {
+	if done, again := x.kept(ctx); done {
+		return again
+	}
+	whole := false
+	defer func() { x.endFetch(whole) }()
 	var left atomic.Bool // a byte may have been sent
 	request, err := x.request(ctx)
 	x.route.Body = nil // from here on the request alone holds the unsent body, so it can be freed once sent
@@ -36,7 +42,8 @@ func (x *exchange) send(ctx context.Context) (again bool) {
 	}
 	x.sent = time.Now()
 	traced := httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{ // not for the credential: its source may ask the network too
-		GotConn: func(httptrace.GotConnInfo) { left.Store(true) },
+		GotConn:      func(httptrace.GotConnInfo) { left.Store(true) },
+		WroteRequest: x.wroteRequest,
 	})
 	response, err := x.up.Transport.RoundTrip(request.WithContext(traced))
 	if err != nil {
@@ -46,7 +53,10 @@ func (x *exchange) send(ctx context.Context) (again bool) {
 		return x.unreached(ctx, err)
 	}
 	defer response.Body.Close()
-	return x.answer(ctx, response)
+	x.keeps(response)
+	again = x.answer(ctx, response)
+	whole = x.event.Code == ""
+	return again
 }
 
 // request makes the request that leaves. The credential is the last thing that is set.
@@ -55,8 +65,10 @@ func (x *exchange) request(ctx context.Context) (*http.Request, error) {
 		Method: x.route.Method, URL: x.route.URL, Host: x.route.URL.Host, Header: x.route.Header.Clone(), ContentLength: int64(len(x.route.Body)),
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 	}
+	x.unsent.Reset(x.route.Body)
 	if len(x.route.Body) > 0 {
-		r.Body = &parcel{rest: x.route.Body, sent: x.hold.release}
+		// Of a reader that it knows to be in memory, the transport sends the beginning together with the head, in one write.
+		r.Body = io.NopCloser(&x.unsent)
 	}
 	r = r.WithContext(ctx)
 	before := r.Header.Clone()
@@ -67,31 +79,11 @@ func (x *exchange) request(ctx context.Context) (*http.Request, error) {
 	return r, nil
 }
 
-// parcel is a body that is about to leave. It lets go of it when it was sent: an answer may go on for hours, and a child could
-// have us hold the requests of all its connections meanwhile.
-type parcel struct {
-	mu   sync.Mutex // guards rest: the transport closes from another goroutine than it reads
-	rest []byte
-	sent func()
-}
-
-func (p *parcel) Read(to []byte) (int, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if len(p.rest) == 0 {
-		return 0, io.EOF
-	}
-	n := copy(to, p.rest)
-	p.rest = p.rest[n:]
-	return n, nil
-}
-
-func (p *parcel) Close() error {
-	p.mu.Lock()
-	p.rest = nil
-	p.mu.Unlock()
-	p.sent()
-	return nil
+// wroteRequest lets go of the body when it was sent: an answer may go on for hours, and a child could have us hold the requests of all
+// its connections meanwhile. The transport reads the body no more then.
+func (x *exchange) wroteRequest(httptrace.WroteRequestInfo) {
+	x.unsent.Reset(nil)
+	x.hold.release()
 }
 
 // unauthorized answers where there is no credential to send. A client shows the text of a 400 and does not retry; only the
@@ -121,7 +113,15 @@ func (x *exchange) scrubbed(text string) string {
 // private are fields of an answer that are about the account, or that are for browsers.
 var private = []string{
 	"Set-Cookie", "Set-Cookie2", "Alt-Svc", "Strict-Transport-Security", "Report-To", "Reporting-Endpoints", "Nel", "Clear-Site-Data",
-	"Openai-Organization", "Openai-Project", "Anthropic-Organization-Id", "X-Torno-Refused",
+	"Openai-Organization", "Openai-Project", "Anthropic-Organization-Id",
+}
+
+// ours begins the names of fields by which the gateway speaks to a child, and no upstream.
+const ours = "X-Torno-"
+
+// isPacked says whether any of an answer's codings is another one than none.
+func isPacked(codings []string) bool {
+	return slices.ContainsFunc(codings, func(c string) bool { return c != "" && !strings.EqualFold(c, "identity") })
 }
 
 // answer passes an answer on: its head at once, and then its body as it comes.
@@ -131,7 +131,7 @@ func (x *exchange) answer(ctx context.Context, r *http.Response) (again bool) {
 		x.up.Credential.Refused(ctx)
 	}
 	model := x.route.API != route.Plain
-	if coding := r.Header.Get("Content-Encoding"); model && coding != "" && !strings.EqualFold(coding, "identity") {
+	if model && isPacked(r.Header["Content-Encoding"]) {
 		// In a compressed answer, tokens cannot be counted, nor can the credential be found.
 		return x.refuse(route.Refusal{Status: http.StatusBadGateway, Code: "upstream", Text: "the upstream sent a compressed answer, which it was told not to"})
 	}
@@ -139,8 +139,15 @@ func (x *exchange) answer(ctx context.Context, r *http.Response) (again bool) {
 	for _, name := range private {
 		header.Del(name)
 	}
+	maps.DeleteFunc(header, func(name string, _ []string) bool { return strings.HasPrefix(name, ours) })
 	scrubHeader(header, x.secrets)
-	head := wire.Answer{Status: r.StatusCode, Header: header, Length: r.ContentLength, Close: x.closes}
+	pieces := wire.NewPieces(x.c)
+	page := x.pageOf(r, pieces)
+	length := r.ContentLength
+	if page != nil {
+		length = -1 // of what the addresses become
+	}
+	head := wire.Answer{Status: r.StatusCode, Header: header, Length: length, Close: x.closes}
 	bodiless := x.route.Method == http.MethodHead || r.StatusCode == http.StatusNoContent || r.StatusCode == http.StatusNotModified
 	if bodiless && head.Length < 0 {
 		head.Length = 0
@@ -148,10 +155,11 @@ func (x *exchange) answer(ctx context.Context, r *http.Response) (again bool) {
 	x.event.Status = r.StatusCode
 	if head.WriteHead(x.c) != nil {
 		x.event.Code = x.gone()
+		page.drop()
 		return false
 	}
 	meter := usage.NewMeter(string(x.route.API), r.Header.Get("Content-Type"))
-	if !bodiless && !x.pass(ctx, r, meter) {
+	if !bodiless && !x.pass(ctx, r, meter, pieces, page) {
 		return false
 	}
 	x.tally(r.StatusCode, meter)
@@ -159,11 +167,18 @@ func (x *exchange) answer(ctx context.Context, r *http.Response) (again bool) {
 }
 
 // pass passes the body on, each part as soon as it is there. It says whether it came to its end.
-func (x *exchange) pass(ctx context.Context, r *http.Response, meter usage.Meter) bool {
+func (x *exchange) pass(ctx context.Context, r *http.Response, meter usage.Meter, pieces *wire.Pieces, page *page) bool {
 	var to io.Writer = x.c
-	pieces := wire.NewPieces(x.c)
-	if r.ContentLength < 0 {
+	inPieces := r.ContentLength < 0 || page != nil
+	switch {
+	case page != nil:
+		defer page.drop()
+		to = page
+	case inPieces:
 		to = pieces
+	}
+	if x.fetch.draft != nil {
+		to = io.MultiWriter(to, x.fetch.draft) // what the child gets, so that a credential in it is not kept
 	}
 	if x.record > 0 {
 		recorded := &answers{to: to, record: x.door.record, exchange: x.record}
@@ -171,7 +186,7 @@ func (x *exchange) pass(ctx context.Context, r *http.Response, meter usage.Meter
 		to = recorded
 	}
 	out := &scrubber{to: to, secrets: x.secrets}
-	left := int64(maxAnswer)
+	left := x.door.g.mostAnswer
 	if x.route.API == route.Plain {
 		left = maxPlainAnswer
 	}
@@ -197,7 +212,10 @@ func (x *exchange) pass(ctx context.Context, r *http.Response, meter usage.Meter
 		}
 	}
 	err := out.flush()
-	if err == nil && r.ContentLength < 0 {
+	if err == nil && page != nil {
+		err = page.end()
+	}
+	if err == nil && inPieces {
 		err = pieces.Close()
 	}
 	if err != nil {

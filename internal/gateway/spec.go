@@ -20,8 +20,6 @@ type Spec struct {
 	Claims []budget.Claim `json:"claims"` // the budgets that each exchange counts for
 	Lasts  Duration       `json:"lasts"`  // then it closes by itself, whether its watcher lives or not
 	Peer   Peer           `json:"peer"`
-	// Last says that what comes now is the final answer, which may use what the budgets keep for it.
-	Last bool `json:"last,omitempty"`
 	// Record says that the conversation is written to a file in the gateway's directory.
 	Record bool `json:"record,omitempty"`
 }

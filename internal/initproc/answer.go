@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"torno/internal/pipes"
 	"torno/internal/runfile"
 )
 
@@ -142,7 +143,7 @@ func writeNew(dir int, name string, chunks [][]byte) error {
 		return err
 	}
 	for _, chunk := range chunks {
-		if err = writeAll(fd, chunk); err != nil {
+		if err = pipes.WriteAll(fd, chunk); err != nil {
 			break
 		}
 	}

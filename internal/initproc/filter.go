@@ -13,20 +13,22 @@ import (
 	"torno/internal/runfile"
 )
 
-// applyFilter puts init, and with it all that it starts, under a filter of system calls, unless the sandbox was made
-// with one. Without any filter init ends the run: the launcher has forgotten it, or the kernel has dropped it.
-func applyFilter(filter []byte) error {
-	if filter != nil {
-		if err := installFilter(filter); err != nil {
-			return refuse(runfile.FailureSetup, "the filter of system calls: %w", err)
-		}
+// applyFilter puts init, and with it all that it starts, under the sandbox's filter of system calls. Without one init ends the run: the
+// launcher has forgotten it, or the kernel has dropped it.
+func applyFilter() error {
+	filter, err := runfile.ReadFilter(runfile.FilterPath)
+	if err == nil {
+		err = installFilter(filter)
+	}
+	if err != nil {
+		return refuse(runfile.FailureSetup, "the filter of system calls: %w", err)
 	}
 	mode, err := unix.PrctlRetInt(unix.PR_GET_SECCOMP, 0, 0, 0, 0)
 	switch {
 	case err != nil:
 		return refuse(runfile.FailureSetup, "whether there is a filter of system calls: %w", err)
 	case mode != unix.SECCOMP_MODE_FILTER:
-		return refuse(runfile.FailureSetup, "has no filter of system calls: neither the engine nor the run file brings one")
+		return refuse(runfile.FailureSetup, "has no filter of system calls: the kernel has dropped it")
 	}
 	return nil
 }

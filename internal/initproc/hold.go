@@ -9,18 +9,24 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"torno/internal/pipes"
 	"torno/internal/runfile"
 )
 
 // errAbandoned says that the launcher closed the input of a sandbox that it never released.
 var errAbandoned = errors.New("was not released")
 
-// hold says that init has begun, and waits for the release. Init has read nothing of the run yet, and the host may look at
-// all of it from outside. It reads the word, with a token where one belongs to it, and no byte after: those are the agent's.
-func hold() (token string, err error) {
-	if err := writeAll(unix.Stderr, []byte(runfile.Holding)); err != nil {
-		return "", errAbandoned
+// sayHolding says that init has begun, and holds.
+func sayHolding() error {
+	if pipes.WriteAll(unix.Stderr, []byte(runfile.Holding)) != nil {
+		return errAbandoned
 	}
+	return nil
+}
+
+// awaitRelease waits for the release. Init has read nothing of the run yet, and the host may look at all of it from outside. It reads
+// the word, with a token where one belongs to it, and no byte after: those are the agent's.
+func awaitRelease() (token string, err error) {
 	if err := awaitInput(runfile.HoldTime); err != nil {
 		return "", errAbandoned
 	}

@@ -21,17 +21,21 @@ type identity struct {
 	boundingEmpty bool
 }
 
-// proveIdentity makes sure that neither init nor anything that it runs is or becomes privileged, and shuts the agent,
-// which has the same uid, out of init's memory.
+// proveIdentity makes sure that neither init nor anything that it runs is or becomes privileged.
 func proveIdentity() error {
 	id, err := readIdentity()
 	if err == nil {
 		err = id.check()
 	}
-	if err == nil {
-		err = unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0)
-	}
 	if err != nil {
+		return &failure{runfile.FailureIdentity, err}
+	}
+	return nil
+}
+
+// shutOut keeps the agent, which has the same uid, out of init's memory. Before the release it would keep out the host's look, too.
+func shutOut() error {
+	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
 		return &failure{runfile.FailureIdentity, err}
 	}
 	return nil

@@ -11,13 +11,15 @@ import (
 
 	"torno/internal/agent/adapter"
 	"torno/internal/boot"
+	"torno/internal/pipes"
 	"torno/internal/runfile"
 	"torno/internal/version"
 )
 
 // Main is the whole program. It returns the exit code when nothing but itself is left in the sandbox. With the single
 // argument "version" it prints the version and does nothing else, which makes it an agent that does nothing. With "reach"
-// and addresses it is an agent that tries to get out, and with "agent" it is the adapter of another one.
+// and addresses it is an agent that tries to get out, with "shut" and a socket the agent of a launcher's trial, and with "agent" it is the
+// adapter of another one.
 func Main(args []string) int {
 	if len(args) > 1 && args[1] == "agent" {
 		return adapter.Main(args[2:], adapted)
@@ -25,8 +27,11 @@ func Main(args []string) int {
 	if len(args) > 2 && args[1] == "reach" {
 		return reach(args[2:])
 	}
+	if len(args) == 3 && args[1] == "shut" {
+		return tryShut(args[2])
+	}
 	if len(args) == 2 && args[1] == "version" {
-		if writeAll(unix.Stdout, []byte("sandbox-init "+version.String()+"\n")) != nil {
+		if pipes.WriteAll(unix.Stdout, []byte("sandbox-init "+version.String()+"\n")) != nil {
 			return 1
 		}
 		return 0
@@ -52,35 +57,54 @@ type run struct {
 	warnings []string         // what went wrong before the started line could be said
 }
 
-// prepare does everything that can fail before the agent exists; of that the hold comes first.
+// prepare does everything that can fail before the agent exists; of that the hold comes first. What is the same for every run is done in
+// it: in a sandbox that was made ahead no run waits for that, and in every other one the host looks meanwhile.
 func prepare(args []string) (*run, error) {
 	r := &run{}
 	r.signals, r.children = catchSignals()
-	var err error
-	if r.token, err = hold(); err != nil {
+	if err := sayHolding(); err != nil {
 		return nil, err
+	}
+	unready := getReady()
+	var err error
+	if r.token, err = awaitRelease(); err != nil {
+		return nil, err
+	}
+	if unready != nil { // before the release the host expects no word of it
+		return nil, unready
 	}
 	if len(args) != 2 {
 		return nil, refuse(runfile.FailureRunFile, "takes one argument, the nonce of its run file, and got %d", len(args)-1)
 	}
-	if err := closeOnExec(); err != nil {
-		return nil, err
-	}
-	if err := setActions(uncaught, byDefault); err != nil {
-		return nil, err
-	}
-	if err := proveIdentity(); err != nil {
+	if err := shutOut(); err != nil {
 		return nil, err
 	}
 	if err := r.readFile(args[1]); err != nil {
 		return nil, err
 	}
-	// While there are few threads: gVisor goes through the filter for each of them.
-	if err := applyFilter(r.file.Filter); err != nil {
-		return nil, err
+	if len(r.file.Doors)+len(r.file.Forwards) > 0 {
+		reserveThreads(1) // all of them are one thread's
 	}
-	reserveThreads(min(len(r.file.Doors)+len(r.file.Forwards), 1)) // all of them are one thread's
 	return r, r.setUp()
+}
+
+// getReady does what is the same for every run. It reads nothing of one.
+func getReady() error {
+	if err := closeOnExec(); err != nil {
+		return err
+	}
+	if err := setActions(uncaught, byDefault); err != nil {
+		return err
+	}
+	if err := proveIdentity(); err != nil {
+		return err
+	}
+	// While there are few threads: gVisor goes through the filter for each of them.
+	if err := applyFilter(); err != nil {
+		return err
+	}
+	reserveThreads(0)
+	return nil
 }
 
 func (r *run) readFile(nonce string) error {
@@ -101,6 +125,9 @@ func (r *run) setUp() error {
 		return err
 	}
 	defer mounts.Close()
+	if err := mounts.shut(r.file); err != nil {
+		return err
+	}
 	if err := mounts.enter(r.file); err != nil {
 		return err
 	}
@@ -135,7 +162,7 @@ func (r *run) setUp() error {
 
 // run says the started line, and from there on every road ends with the agent's exit code.
 func (r *run) run() int {
-	_ = writeAll(unix.Stderr, runfile.StartedLine(time.Now())) // without the line, the exit code still tells
+	_ = pipes.WriteAll(unix.Stderr, runfile.StartedLine(time.Now())) // without the line, the exit code still tells
 	for _, warning := range r.warnings {
 		warn("%s", warning)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"torno/internal/pipes"
 	"torno/internal/runfile"
 )
 
@@ -25,7 +26,7 @@ func reach(addresses []string) int {
 		if err := connect(address); err != nil {
 			said = strings.ReplaceAll(err.Error(), "\n", " ")
 		}
-		if writeAll(unix.Stdout, []byte(said+"\n")) != nil {
+		if pipes.WriteAll(unix.Stdout, []byte(said+"\n")) != nil {
 			return 1
 		}
 	}

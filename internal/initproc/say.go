@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"torno/internal/pipes"
 	"torno/internal/runfile"
 )
 
@@ -32,13 +33,13 @@ func sayFailed(err error) int {
 	if errors.As(err, &f) {
 		why = f.why
 	}
-	_ = writeAll(unix.Stderr, runfile.FailedLine(why, err.Error())) // if this cannot be written, the exit code says the same
+	_ = pipes.WriteAll(unix.Stderr, runfile.FailedLine(why, err.Error())) // if this cannot be written, the exit code says the same
 	return runfile.FailedExit
 }
 
 // warn says something on the agent's standard error, where the parent will see it. It proves nothing to the host.
 func warn(format string, args ...any) {
-	_ = writeAll(unix.Stderr, fmt.Appendf(nil, "torno-init: "+format+"\n", args...)) // a warning is not worth a failure
+	_ = pipes.WriteAll(unix.Stderr, fmt.Appendf(nil, "torno-init: "+format+"\n", args...)) // a warning is not worth a failure
 }
 
 // markTime is how long a stream that is not read keeps init from its end.
@@ -63,23 +64,4 @@ func sayEnd(token string, end runfile.End) {
 			return
 		}
 	}
-}
-
-// writeAll writes everything, also where the agent has made a descriptor that it shares with us non-blocking.
-func writeAll(fd int, p []byte) error {
-	for len(p) > 0 {
-		n, err := unix.Write(fd, p)
-		switch {
-		case err == nil:
-			p = p[n:]
-		case errors.Is(err, unix.EAGAIN):
-			poll := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLOUT}}
-			if _, err := unix.Poll(poll, -1); err != nil && !errors.Is(err, unix.EINTR) {
-				return err
-			}
-		case !errors.Is(err, unix.EINTR):
-			return err
-		}
-	}
-	return nil
 }

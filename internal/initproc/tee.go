@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"torno/internal/pipes"
 	"torno/internal/runfile"
 )
 
@@ -68,7 +69,7 @@ func (t *tee) copy() {
 		case n > 0:
 			t.kept.add(buf[:n])
 			if !deaf { // the reader may be gone; the answer is still wanted
-				deaf = writeAll(unix.Stdout, buf[:n]) != nil
+				deaf = pipes.WriteAll(unix.Stdout, buf[:n]) != nil
 			}
 		case errors.Is(err, unix.EAGAIN) && !last:
 			last = t.wait()

@@ -18,7 +18,8 @@ const (
 // processor it runs before anything that begins later.
 const waiting = 1
 
-// reserveThreads makes all the threads that will ever be needed, and more of them for doors. Once the agent has used up the
+// reserveThreads makes all the threads that will ever be needed, and more of them for doors. It makes those that are missing: in the
+// hold it is not known yet whether there will be doors. Once the agent has used up the
 // sandbox's process limit, Go's runtime could not make another thread. It would end init with an exit code of its own, and
 // with init the sandbox.
 func reserveThreads(more int) {

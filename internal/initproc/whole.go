@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"torno/internal/pipes"
 	"torno/internal/runfile"
 )
 
@@ -58,7 +59,7 @@ func (w *whole) add(p []byte) {
 	if w.err != nil {
 		return
 	}
-	if w.err = writeAll(w.fd, p); w.err == nil {
+	if w.err = pipes.WriteAll(w.fd, p); w.err == nil {
 		return
 	}
 	if err := unix.Ftruncate(w.fd, max(0, w.size()-w.room-diskBlock)); err != nil {

@@ -111,6 +111,14 @@ func (j *Journal) NoteAnswered(ctx context.Context, key string) error {
 
 const setAnswered = `UPDATE runs SET answered_at = iif(answered, answered_at, ?), answered = 1 WHERE key = ? AND state = 'ended'`
 
+// NoteUsage notes what an ended run has used, where that was not known at its end. It may be called again.
+func (j *Journal) NoteUsage(ctx context.Context, key string, used delegation.Usage) error {
+	usage := &used
+	return j.update(ctx, "note what was used by", key, withKernel, setUsage, jsonColumn{&usage}, key)
+}
+
+const setUsage = `UPDATE runs SET usage = ? WHERE key = ? AND state = 'ended'`
+
 // update runs a statement that is guarded by the run's state.
 func (j *Journal) update(ctx context.Context, doing, key string, flush flush, statement string, args ...any) error {
 	var outcome error

@@ -238,6 +238,13 @@ func TestReleaseAndAnswerHaveTheirTime(t *testing.T) {
 				t.Errorf("Answered of a run that is %s: %v", at, err)
 			}
 		}
+		used := delegation.Usage{Model: &delegation.ModelUsage{Requests: 3}}
+		if err := j.NoteUsage(ctx, r.Key, used); (err == nil) != (at == delegation.StateEnded) || err != nil && !errors.Is(err, ErrMoved) {
+			t.Errorf("NoteUsage of a run that is %s: %v", at, err)
+		}
+		if got := get(t, j, r.Key).Usage; (got != nil && got.Model != nil && got.Model.Requests == 3) != (at == delegation.StateEnded) {
+			t.Errorf("a run that is %s has used %+v", at, got)
+		}
 		if got := get(t, j, r.Key).Answered; got != (at == delegation.StateEnded) {
 			t.Errorf("a run that is %s is answered: %v", at, got)
 		}

@@ -152,6 +152,7 @@ func TestQueriesUseTheirIndex(t *testing.T) {
 		deleteRun:    "USING INDEX sqlite_autoindex_runs_1 (key=?)",
 		keepKey:      "USING INDEX sqlite_autoindex_runs_1 (key=?)",
 		setAnswered:  "USING INDEX sqlite_autoindex_runs_1 (key=?)",
+		setUsage:     "USING INDEX sqlite_autoindex_runs_1 (key=?)",
 		noteSite:     "USING INDEX sqlite_autoindex_runs_1 (key=?)",
 	} {
 		if plan := planOf(t, j, query); !strings.Contains(plan, want) || strings.Contains(plan, "TEMP B-TREE") {
@@ -212,16 +213,22 @@ func TestListDoesNotGrowWithTheHistory(t *testing.T) {
 	if testing.Short() {
 		many = 10_000
 	}
-	times := map[int]time.Duration{}
+	journals := map[int]*Journal{}
 	for _, n := range []int{few, many} {
-		j := open4test(t, state(t))
-		begin(t, j, full(t))
-		multiply(t, j, n)
-		times[n] = best(t, j, Query{Limit: 100})
-		times[n] = max(times[n], best(t, j, Query{Limit: 100, Outbox: "main"}))
+		journals[n] = open4test(t, state(t))
+		begin(t, journals[n], full(t))
+		multiply(t, journals[n], n)
 	}
-	t.Logf("the newest 100 of %d took %v, of %d %v", few, times[few], many, times[many])
-	if times[many] > 100*time.Millisecond && times[many] > 5*times[few] {
-		t.Errorf("the newest 100 of %d runs took %v, of %d only %v", many, times[many], few, times[few])
+	const rounds = 20 // load adds to a time, so the quietest round counts
+	times := map[int]time.Duration{}
+	for range rounds {
+		for n, j := range journals {
+			times[n] = max(best(t, j, Query{Limit: 100}), best(t, j, Query{Limit: 100, Outbox: "main"}))
+		}
+		t.Logf("the newest 100 of %d took %v, of %d %v", few, times[few], many, times[many])
+		if times[many] <= 100*time.Millisecond || times[many] <= 5*times[few] {
+			return
+		}
 	}
+	t.Errorf("the newest 100 of %d runs took %v, of %d only %v", many, times[many], few, times[few])
 }

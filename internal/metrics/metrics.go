@@ -27,8 +27,11 @@ type Source struct {
 	Status   func(context.Context) (control.Status, error)
 	Profiles []string // the names in the configuration; no other becomes a label
 	Outboxes []string
-	Ready    <-chan struct{} // closed when requests are taken
-	Log      *slog.Logger
+	// Routes asks the model gateway what its routes have carried; nil where there is none.
+	Routes     func(context.Context) ([]Route, error)
+	RouteNames []string        // in the configuration
+	Ready      <-chan struct{} // closed when requests are taken
+	Log        *slog.Logger
 }
 
 // Metrics are the numbers of one watcher.
@@ -157,6 +160,7 @@ func (m *Metrics) Handler() http.Handler {
 func (m *Metrics) show(w http.ResponseWriter, r *http.Request) {
 	var text strings.Builder
 	m.writeStanding(r.Context(), &text)
+	m.writeRoutes(r.Context(), &text)
 	m.mu.Lock()
 	for _, f := range []*family{m.ended, m.refused, m.tokens} {
 		f.write(&text)

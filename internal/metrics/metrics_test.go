@@ -144,6 +144,11 @@ func TestTheStatusIsShownAsItIs(t *testing.T) {
 		`torno_places_max 4`, `torno_held_up{by="disk",outbox="main"} 1`, `torno_outbox_trouble{outbox="main"} 0`)
 	d.status.Outboxes[0].Running, d.status.Outboxes[0].Trouble = 1, "boom"
 	d.has(`torno_runs_running{outbox="main"} 1`, `torno_outbox_trouble{outbox="main"} 1`)
+	shelf := control.Shelf{Outbox: "main", Profile: "shell", Ready: 1, Wanted: 2, Memory: 1000}
+	strange := control.Shelf{Outbox: "\"}", Profile: "\n", Ready: 7}
+	d.status.Pools = []control.Pool{{Launcher: "docker", Shelves: []control.Shelf{shelf, shelf, strange}}} // of two sets of prefixes, and of names that are not configured
+	d.has(`torno_sandboxes_ready{outbox="main",profile="shell"} 2`, `torno_sandboxes_wanted{outbox="main",profile="shell"} 4`,
+		`torno_sandboxes_ready_bytes{outbox="main",profile="shell"} 2000`, `torno_sandboxes_ready{outbox="other",profile="other"} 7`)
 	d.err = errors.New("boom")
 	d.has(`torno_up{version=""} 0`)
 }
@@ -226,7 +231,37 @@ func TestTheTextIsThatOfPrometheus(t *testing.T) {
 			t.Errorf("%q is no sample", line)
 		}
 	}
-	if code != http.StatusOK || heads != 2*13 || !utf8.ValidString(body) {
+	if code != http.StatusOK || heads != 2*16 || !utf8.ValidString(body) {
 		t.Errorf("%d, with %d heads:\n%s", code, heads, body)
+	}
+}
+
+// TestRoutesOfTheGateway: a label is a name of the configuration or a code in the gateway's form, also where the gateway says something else; while it is away there are no lines.
+func TestRoutesOfTheGateway(t *testing.T) {
+	d := newDesk(t)
+	many := map[string]int64{}
+	for i := range 1000 {
+		many[fmt.Sprint("code_", i)] = 1
+	}
+	said, failed := []Route{
+		{Name: "claude", Requests: 5, Input: 70, Output: 30, Money: 1.25, Refused: map[string]int64{"budget": 2}},
+		{Name: "", Requests: 1, Refused: map[string]int64{"no_route": 1}},
+		{Name: "\"}\n", Requests: 2, Refused: many},
+		{Name: "other-too", Requests: 4, Refused: map[string]int64{"Ba\"d": 3}},
+	}, error(nil)
+	d.m.source.RouteNames = []string{"claude"}
+	d.m.source.Routes = func(context.Context) ([]Route, error) { return said, failed }
+	d.has(
+		`torno_gateway_requests_total{route="claude"} 5`, `torno_gateway_requests_total{route="other"} 7`,
+		`torno_gateway_tokens_total{direction="in",route="claude"} 70`, `torno_gateway_tokens_total{direction="out",route="claude"} 30`,
+		`torno_gateway_money_total{route="claude"} 1.25`, `torno_gateway_refused_total{code="budget",route="claude"} 2`,
+		`torno_gateway_refused_total{code="no_route",route="other"} 1`, `torno_gateway_refused_total{code="other",route="other"} 1003`,
+	)
+	if text := strings.Join(d.scrape(), "\n"); strings.Contains(text, "code_") || strings.Contains(text, "Ba") {
+		t.Errorf("a word that is none of ours is a label:\n%s", text)
+	}
+	failed = errors.New("away")
+	if text := strings.Join(d.scrape(), "\n"); strings.Contains(text, "torno_gateway") || !strings.Contains(text, "torno_up") {
+		t.Errorf("the gateway is away, and the numbers are\n%s", text)
 	}
 }

@@ -13,7 +13,7 @@ const askBudget = 5 * time.Second
 
 // standing are the numbers of the watcher's status.
 type standing struct {
-	up, started, places, running, runningMost, queued, queuedMost, trouble, held *family
+	up, started, places, running, runningMost, queued, queuedMost, trouble, held, ready, wanted, memory *family
 }
 
 func newStanding() standing {
@@ -27,6 +27,9 @@ func newStanding() standing {
 		queued:      gauge("runs_queued", "Runs that wait.", "outbox"),
 		queuedMost:  gauge("runs_queued_max", "How many runs may wait.", "outbox"),
 		trouble:     gauge("outbox_trouble", "1 where an outbox is not served as it should be.", "outbox"),
+		ready:       gauge("sandboxes_ready", "Sandboxes that were made ahead of runs.", "outbox", "profile"),
+		wanted:      gauge("sandboxes_wanted", "Sandboxes that should be ready.", "outbox", "profile"),
+		memory:      gauge("sandboxes_ready_bytes", "The memory of those that are ready, as their control groups count it.", "outbox", "profile"),
 		held:        gauge("held_up", "1 for each notice of what keeps the watcher from its work.", "by", "outbox"),
 	}
 }
@@ -50,9 +53,23 @@ func (m *Metrics) writeStanding(ctx context.Context, to *strings.Builder) {
 			now.box(box, outbox)
 		}
 	}
-	for _, f := range []*family{now.up, now.started, now.places, now.running, now.runningMost, now.queued, now.queuedMost, now.trouble, now.held} {
+	for _, pool := range status.Pools {
+		for _, shelf := range pool.Shelves {
+			now.shelf(shelf, among(m.source.Outboxes, shelf.Outbox), among(m.source.Profiles, shelf.Profile))
+		}
+	}
+	for _, f := range []*family{
+		now.up, now.started, now.places, now.running, now.runningMost, now.queued, now.queuedMost, now.trouble, now.held, now.ready, now.wanted, now.memory,
+	} {
 		f.write(to)
 	}
+}
+
+// shelf adds one of the shelves of an outbox and a profile, which has one for each set of prefixes.
+func (now standing) shelf(s control.Shelf, outbox, profile string) {
+	now.ready.add(float64(s.Ready), outbox, profile)
+	now.wanted.add(float64(s.Wanted), outbox, profile)
+	now.memory.add(float64(s.Memory), outbox, profile)
 }
 
 func (now standing) box(box control.OutboxStatus, outbox string) {

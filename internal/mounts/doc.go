@@ -23,6 +23,7 @@
 //   - PinAs passes no directory that its user may not pass, whatever user the watcher runs as.
 //   - With an id map two users and two groups are exchanged and every other id stays as it is. An id that is exchanged for
 //     itself stays too, so a map can be of a user alone.
+//   - With a map for reading (IDMaps.Reading) no socket in the mount can be connected to, and no FIFO written.
 //   - Place creates directories only in the slot, which belongs to the host, never in a user's tree (I6).
 //   - Clear and Free never descend into a mount: while something refuses to be unmounted, nothing below it is touched.
 //

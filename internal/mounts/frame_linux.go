@@ -55,6 +55,15 @@ func (s *Slot) frame(name string) error {
 
 // Seal makes a frame read-only, and nothing that was placed in it. Copies that a runtime makes from now on stay so.
 func (s *Slot) Seal(view int) error {
+	return s.setFrame(view, unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY})
+}
+
+// Unseal lets mounts be placed in a frame again. Copies of it stay read-only.
+func (s *Slot) Unseal(view int) error {
+	return s.setFrame(view, unix.MountAttr{Attr_clr: unix.MOUNT_ATTR_RDONLY})
+}
+
+func (s *Slot) setFrame(view int, attr unix.MountAttr) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	fd, err := s.frameOf(view)
@@ -62,9 +71,8 @@ func (s *Slot) Seal(view int) error {
 		return err
 	}
 	defer unix.Close(fd)
-	attr := unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY}
 	if err := unix.MountSetattr(fd, "", unix.AT_EMPTY_PATH, &attr); err != nil {
-		return fmt.Errorf("seal view %d of slot %d: %w", view, s.n, os.NewSyscallError("mount_setattr", err))
+		return fmt.Errorf("seal or open view %d of slot %d: %w", view, s.n, os.NewSyscallError("mount_setattr", err))
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package mounts
 import (
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"runtime"
 	"sync"
@@ -16,36 +17,57 @@ const maxIDMaps = 256
 
 // IDMaps makes and keeps user namespaces that say which ids change places. It is safe for concurrent use.
 type IDMaps struct {
+	noGroup uint32 // the one group that a map of Reading knows, see there
+
 	mu    sync.Mutex
 	max   int
-	held  map[[2]Identity]*os.File
-	order [][2]Identity // oldest first
+	held  map[exchange]*os.File
+	order []exchange // oldest first
+}
+
+// exchange is what a namespace says.
+type exchange struct {
+	owner, child Identity
+	reading      bool
 }
 
 // NewIDMaps returns an empty cache. Close empties it.
 func NewIDMaps() *IDMaps {
-	return &IDMaps{max: maxIDMaps, held: make(map[[2]Identity]*os.File)}
+	return &IDMaps{noGroup: 1<<31 + rand.Uint32N(1<<31-2), max: maxIDMaps, held: make(map[exchange]*os.File)}
 }
 
 // Get returns a namespace in which owner and child have changed places, users and groups each for themselves, and
 // every other id is itself. Where both have the same group, the user alone is exchanged. The caller closes it.
 func (m *IDMaps) Get(owner, child Identity) (*os.File, error) {
+	return m.get(exchange{owner: owner, child: child})
+}
+
+// Reading returns a namespace for a mount that is only read. Owner and child, which are users, have changed places in it, and
+// no file's group has a number. The kernel lets no process write to a file whose owner or group has none, whatever the file's mode and the
+// process's rights are. To connect to a socket and to open a FIFO for writing counts as writing to the file there, which a read-only mount does
+// not forbid. The caller closes it.
+//
+// The kernel takes no empty map, so one group is in it. It is drawn by lot, so that no parent gives it to a socket.
+func (m *IDMaps) Reading(owner, child uint32) (*os.File, error) {
+	return m.get(exchange{owner: Identity{UID: owner}, child: Identity{UID: child}, reading: true})
+}
+
+func (m *IDMaps) get(key exchange) (*os.File, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	key := [2]Identity{owner, child}
 	if f := m.held[key]; f != nil {
 		return dup(f)
 	}
-	f, err := makeIDMap(owner, child)
+	f, err := m.makeIDMap(key)
 	if err != nil {
-		return nil, fmt.Errorf("exchange %d:%d and %d:%d: %w", owner.UID, owner.GID, child.UID, child.GID, err)
+		return nil, fmt.Errorf("exchange %d:%d and %d:%d: %w", key.owner.UID, key.owner.GID, key.child.UID, key.child.GID, err)
 	}
 	m.keep(key, f)
 	return dup(f)
 }
 
 // keep remembers a namespace, in place of the oldest one where there are too many.
-func (m *IDMaps) keep(key [2]Identity, f *os.File) {
+func (m *IDMaps) keep(key exchange, f *os.File) {
 	if len(m.order) == m.max {
 		m.held[m.order[0]].Close()
 		delete(m.held, m.order[0])
@@ -68,14 +90,16 @@ func (m *IDMaps) Close() error {
 	return errors.Join(errs...)
 }
 
-func makeIDMap(owner, child Identity) (*os.File, error) {
-	uids, err := swapped(owner.UID, child.UID)
+func (m *IDMaps) makeIDMap(key exchange) (*os.File, error) {
+	uids, err := swapped(key.owner.UID, key.child.UID)
 	if err != nil {
 		return nil, err
 	}
-	gids, err := swapped(owner.GID, child.GID)
-	if err != nil {
-		return nil, err
+	gids := []extent{{m.noGroup, m.noGroup, 1}}
+	if !key.reading {
+		if gids, err = swapped(key.owner.GID, key.child.GID); err != nil {
+			return nil, err
+		}
 	}
 	return newUserNamespace(mappings(uids), mappings(gids))
 }

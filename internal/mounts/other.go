@@ -53,6 +53,7 @@ func (*Pin) Close() error                                      { return nil }
 func (*Detached) Close() error                                 { return nil }
 func NewIDMaps() *IDMaps                                       { return &IDMaps{} }
 func (*IDMaps) Get(Identity, Identity) (*os.File, error)       { return nil, ErrNeedsLinux }
+func (*IDMaps) Reading(uint32, uint32) (*os.File, error)       { return nil, ErrNeedsLinux }
 func (*IDMaps) Close() error                                   { return nil }
 func OpenSlots(string, int, bool) (*Slots, error)              { return nil, ErrNeedsLinux }
 func (*Slots) Acquire() (*Slot, error)                         { return nil, ErrNeedsLinux }
@@ -66,10 +67,13 @@ func (*Slot) RunDir() string                                   { return "" }
 func (*Slot) ViewDir(int) (string, error)                      { return "", ErrNeedsLinux }
 func (*Slot) RootDir() string                                  { return "" }
 func (*Slot) Show(string, string) error                        { return ErrNeedsLinux }
+func (*Slot) ShowIn(int, string, string) error                 { return ErrNeedsLinux }
 func (*Slot) Stack(string, *os.File) error                     { return ErrNeedsLinux }
 func (*Slot) Place(*Detached, int, string) error               { return ErrNeedsLinux }
+func (*Slot) PlaceFor(*Detached, int, string, User) error      { return ErrNeedsLinux }
 func (*Slot) Frame(int) error                                  { return ErrNeedsLinux }
 func (*Slot) Seal(int) error                                   { return ErrNeedsLinux }
+func (*Slot) Unseal(int) error                                 { return ErrNeedsLinux }
 func (*Slot) Prove(int, string, Placed) error                  { return ErrNeedsLinux }
 func (*Slot) ProveSealed(int) error                            { return ErrNeedsLinux }
 func (*Slot) Clear() error                                     { return ErrNeedsLinux }

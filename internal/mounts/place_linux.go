@@ -14,6 +14,12 @@ import (
 // way, and an empty file to carry the mount of a file, are made as long as the way leads through the slot. Inside a
 // mount that was placed earlier everything must be there already: nothing is made in a user's tree.
 func (s *Slot) Place(d *Detached, view int, rel string) error {
+	return s.PlaceFor(d, view, rel, User{})
+}
+
+// PlaceFor is Place for a child who may pass directories in a mount that was placed earlier where root may not: in a mount for reading
+// (IDMaps.Reading) root's capabilities do not count.
+func (s *Slot) PlaceFor(d *Detached, view int, rel string, child User) error {
 	if checkRel(rel) != "" {
 		return fmt.Errorf("place a mount at %q: not a clean relative path", rel)
 	}
@@ -25,7 +31,7 @@ func (s *Slot) Place(d *Detached, view int, rel string) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	target, err := s.target(view, rel, d.Dir)
+	target, err := s.target(view, rel, d.Dir, child)
 	if err != nil {
 		return fmt.Errorf("place a mount at %q in slot %d: %w", rel, s.n, err)
 	}
@@ -38,14 +44,14 @@ func (s *Slot) Place(d *Detached, view int, rel string) error {
 }
 
 // target walks to the place, each step beneath the last one's handle.
-func (s *Slot) target(view int, rel string, dir bool) (*os.File, error) {
+func (s *Slot) target(view int, rel string, dir bool, child User) (*os.File, error) {
 	names := []string{viewName(view)}
 	if rel != "." {
 		names = append(names, strings.Split(rel, "/")...)
 	}
 	at := s.dir
 	for i, name := range names {
-		next, err := s.step(at, name, dir || i < len(names)-1)
+		next, err := s.step(at, name, dir || i < len(names)-1, child)
 		if i > 0 {
 			at.Close()
 		}
@@ -62,8 +68,14 @@ func (s *Slot) target(view int, rel string, dir bool) (*os.File, error) {
 }
 
 // step opens name, making it if at is ours.
-func (s *Slot) step(at *os.File, name string, dir bool) (*os.File, error) {
+func (s *Slot) step(at *os.File, name string, dir bool, child User) (*os.File, error) {
 	fd, err := lookup(int(at.Fd()), name, unix.O_PATH, across)
+	if errors.Is(err, unix.EACCES) {
+		err = child.Do(func() (err error) {
+			fd, err = lookup(int(at.Fd()), name, unix.O_PATH, across)
+			return err
+		})
+	}
 	if errors.Is(err, unix.ENOENT) {
 		if err = s.makePlace(at, name, dir); err != nil {
 			return nil, err

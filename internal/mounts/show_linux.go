@@ -28,6 +28,19 @@ func (s *Slot) Show(source, rel string) error {
 	return nil
 }
 
+// ShowIn is Show in a view, over the directory or file that is there.
+func (s *Slot) ShowIn(view int, source, rel string) error {
+	if checkRel(rel) != "" {
+		return fmt.Errorf("show %s at %q: not a clean relative path", source, rel)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.show(source, filepath.Join(viewName(view), rel)); err != nil {
+		return fmt.Errorf("show %s at %q in view %d of slot %d: %w", source, rel, view, s.n, err)
+	}
+	return nil
+}
+
 func (s *Slot) show(source, rel string) error {
 	place, err := lookup(int(s.dir.Fd()), rel, unix.O_PATH, across)
 	if err != nil {

@@ -1,17 +1,16 @@
 package runfile
 
 import (
-	"bytes"
 	"crypto/subtle"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
-	"unicode/utf8"
 
 	"golang.org/x/sys/unix"
+
+	"torno/internal/strictjson"
 )
 
 // For says whether the file was made for the sandbox that was given the nonce.
@@ -39,17 +38,9 @@ func Decode(data []byte) (File, error) {
 	if len(data) > MaxSize {
 		return File{}, fmt.Errorf("run file: has %d bytes and may have %d", len(data), MaxSize)
 	}
-	if !utf8.Valid(data) {
-		return File{}, errors.New("run file: is not UTF-8")
-	}
 	var f File
-	decoder := json.NewDecoder(bytes.NewReader(data))
-	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(&f); err != nil {
+	if err := strictjson.Decode(data, &f); err != nil {
 		return File{}, fmt.Errorf("run file: %w", err)
-	}
-	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
-		return File{}, errors.New("run file: something follows the JSON value")
 	}
 	if err := f.Validate(); err != nil {
 		return File{}, fmt.Errorf("run file: %w", err)
@@ -87,6 +78,18 @@ func Read(path string) (File, error) {
 		return File{}, fmt.Errorf("run file %s: %w", path, err)
 	}
 	return Decode(data)
+}
+
+// ReadFilter is what init does with the filter at path, in the same way.
+func ReadFilter(path string) ([]byte, error) {
+	filter, err := readRegular(path)
+	if err == nil {
+		err = ValidateFilter(filter)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return filter, nil
 }
 
 func readRegular(path string) ([]byte, error) {

@@ -8,7 +8,8 @@
 //
 //	torno-init 2 holding
 //
-// Until the release init reads nothing of the run. When its input ends before, it ends with AbandonedExit. After the release
+// Until the release init reads nothing of the run. Meanwhile it does what is the same for every run: it proves its own rights, and puts
+// itself under the filter in FilterPath. When its input ends before the release, it ends with AbandonedExit. After the release
 // it writes one of these lines, and no other process writes anything before it:
 //
 //	torno-init 1 started <unix nanoseconds>
@@ -37,6 +38,11 @@ const (
 	Dir  = "/run/torno/run"              // the run's host-owned files
 	Path = Dir + "/run.json"             // the File
 	Init = "/run/torno/bin/sandbox-init" // init itself
+
+	// FilterPath is a program of the kernel's for system calls (struct sock_filter, one after the other), which init puts itself under while
+	// it holds, and with it the agent. It is the sandbox's and no run's: it is there before init begins, in a sandbox that was made ahead of
+	// its run, too.
+	FilterPath = Dir + "/filter"
 )
 
 // Version is the version of the File and of init's first line.
@@ -45,6 +51,9 @@ const Version = 1
 // Reached is what init says of an address that it could connect to, when it is run with "reach" and addresses instead of
 // a nonce. Of another address it says why it could not.
 const Reached = "reached"
+
+// CannotShut is init's exit code when it is run with "shut" and the kernel cannot do what File.Shut demands.
+const CannotShut = 10
 
 // What a File may hold at most.
 const (
@@ -82,10 +91,9 @@ type File struct {
 	Doors []Door `json:"doors,omitempty"`
 	// Forwards are ports of the sandbox's own loopback address that lead to sockets.
 	Forwards []Forward `json:"forwards,omitempty"`
-	// Filter is a program of the kernel's for system calls (struct sock_filter, one after the other), which init puts
-	// itself under, and with it the agent. Nil is for a sandbox that is made with a filter: init refuses to go on in one
-	// that has none.
-	Filter []byte `json:"filter,omitempty"`
+	// Shut keeps the agent from sockets in the file system that others have made, but for those in mounts of Sockets. Init does not go
+	// on where the kernel cannot do that.
+	Shut bool `json:"shut,omitempty"`
 	// Allowed is the agent's time, in which the machine may sleep, and Grace what the watcher has then for ending it. After both
 	// init kills everything: a bound needs no watcher (I19). Without Allowed, as in a launcher's own trials, there is no bound.
 	Allowed time.Duration `json:"allowed,omitempty"`
@@ -120,6 +128,8 @@ type Mount struct {
 	Writable bool `json:"writable"`
 	// Hardened says that it must also be mounted nosuid and nodev. A launcher that binds by path cannot promise that.
 	Hardened bool `json:"hardened,omitempty"`
+	// Sockets says that it is a socket of the profile's, or the directory of one.
+	Sockets bool `json:"sockets,omitempty"`
 }
 
 // Door is a socket of the host's that the sandbox cannot open. Init listens for it, at its number in DoorsDir, and Path is a

@@ -28,7 +28,6 @@ func whole() runfile.File {
 			{Path: "/run/socket", Unnumbered: true},
 		},
 		Answer: runfile.Answer{Path: "/p/ws/out/answer.txt", FromStdout: true, Max: 1 << 20},
-		Filter: []byte("\x20\x00\x00\x00\x00\x00\x00\x00\x06\x00\x00\x00\x00\x00\xFF\x7F"),
 	}
 }
 
@@ -65,9 +64,6 @@ func TestRefused(t *testing.T) {
 	}{
 		{func(f *runfile.File) { f.Version = 2 }, "version is 2"},
 		{func(f *runfile.File) { f.Nonce = "short" }, "nonce has 5 characters"},
-		{func(f *runfile.File) { f.Filter = f.Filter[:15] }, "no number of steps"},
-		{func(f *runfile.File) { f.Filter = []byte{} }, "may have 1 to 4096"},
-		{func(f *runfile.File) { f.Filter = make([]byte, 8*4097) }, "has 4097 steps"},
 		{func(f *runfile.File) { f.Nonce = "0123456789abcde\n" }, "not printable"},
 		{func(f *runfile.File) { f.Argv = nil }, "names no program"},
 		{func(f *runfile.File) { f.Argv[0] = "" }, "names no program"},
@@ -112,13 +108,21 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-func TestOtherFilters(t *testing.T) {
-	for _, filter := range [][]byte{nil, make([]byte, 8), make([]byte, 8*4096)} {
-		f := whole()
-		f.Filter = filter
-		if err := f.Validate(); err != nil {
-			t.Errorf("%d bytes: %v", len(filter), err)
+func TestFilters(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "filter")
+	for size, says := range map[int]string{
+		0: "may have 1 to 4096", 8: "", 15: "no number of steps", 8 * 4096: "", 8 * 4097: "has 4097 steps",
+	} {
+		if err := os.WriteFile(path, make([]byte, size), 0o600); err != nil {
+			t.Fatal(err)
 		}
+		filter, err := runfile.ReadFilter(path)
+		if says == "" && (err != nil || len(filter) != size) || says != "" && (err == nil || !strings.Contains(err.Error(), says)) {
+			t.Errorf("a filter of %d bytes: %d bytes, %v", size, len(filter), err)
+		}
+	}
+	if _, err := runfile.ReadFilter(filepath.Dir(path)); err == nil {
+		t.Error("a directory was taken for a filter")
 	}
 }
 

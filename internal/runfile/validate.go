@@ -25,7 +25,7 @@ func (f File) Validate() error {
 	}
 	for _, check := range []func() error{
 		f.validateNonce, f.validateArgv, f.validateEnv, f.validateProcess, f.validateMounts, f.validateAnswer, f.validateDoors, f.validateForwards,
-		f.validateFilter, f.validateTime,
+		f.validateTime,
 	} {
 		if err := check(); err != nil {
 			return err
@@ -64,14 +64,13 @@ func (f File) validateForwards() error {
 	return nil
 }
 
-func (f File) validateFilter() error {
+// ValidateFilter says what is wrong with a filter before anything is done with it, on both sides as Validate.
+func ValidateFilter(filter []byte) error {
 	switch {
-	case f.Filter == nil:
-		return nil
-	case len(f.Filter)%StepSize != 0:
-		return fmt.Errorf("filter has %d bytes, which is no number of steps", len(f.Filter))
-	case len(f.Filter) == 0 || len(f.Filter) > maxSteps*StepSize:
-		return fmt.Errorf("filter has %d steps and may have 1 to %d", len(f.Filter)/StepSize, maxSteps)
+	case len(filter)%StepSize != 0:
+		return fmt.Errorf("filter has %d bytes, which is no number of steps", len(filter))
+	case len(filter) == 0 || len(filter) > maxSteps*StepSize:
+		return fmt.Errorf("filter has %d steps and may have 1 to %d", len(filter)/StepSize, maxSteps)
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package serve
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"log/slog"
 	"os"
@@ -15,6 +16,7 @@ import (
 	"torno/internal/doctor"
 	"torno/internal/journal"
 	"torno/internal/launcher"
+	"torno/internal/version"
 )
 
 // Examine looks at everything that the doctor judges: the machine, the launchers, what is enforced, and what a child reaches.
@@ -32,7 +34,7 @@ func Examine(ctx context.Context, c configs.Config, kinds launcher.List) (s doct
 
 // configured is the part of the examination that the configuration tells.
 func configured(c configs.Config) doctor.System {
-	s := doctor.System{User: uint32(os.Geteuid()), Accept: c.Accept, UIDs: doctor.UIDs{First: c.UIDs.First, Last: c.UIDs.First + c.UIDs.Count}}
+	s := doctor.System{User: uint32(os.Geteuid()), Accept: c.Accept, UIDs: doctor.UIDs{First: c.UIDs.First, Last: c.UIDs.Last()}}
 	s.UIDs.Users, s.UIDs.Ranges = c.TakenUIDs()
 	s.Profiles = profiles(c)
 	for i, policy := range Policies(c) {
@@ -142,6 +144,8 @@ func askWatcher(ctx context.Context, s *doctor.System, c configs.Config) {
 	if err != nil {
 		return
 	}
+	s.Running = &doctor.Running{PID: status.PID, Version: status.Version, Ours: version.String()}
+	doctor.LookAtRunning(s.Running, os.DirFS("/"), func(pid int) (string, error) { return os.Readlink(fmt.Sprintf("/proc/%d/ns/mnt", pid)) })
 	if enforced, ok := status.Enforced(); ok {
 		s.Asked, s.Guarantees = "the watcher that runs", enforced
 		s.User = userOf(c.State, s.User)

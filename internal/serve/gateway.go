@@ -70,13 +70,24 @@ func (h *host) tendGateway(ctx context.Context) error {
 	}
 	if h.Config.Gateway.Own() {
 		s.Program = func() (string, error) { return programs.Find("model-gateway", h.Config.Gateway.Program) }
-		if os.Geteuid() == 0 {
-			h.Log.Warn("the model gateway runs as root, as this watcher does; as a service of its own it has a user of its own (gateway.state)")
-		}
+		s.User = h.gatewayUser()
 	}
 	h.beside(ctx, s.Look, s.Run)
 	h.beside(ctx, func(context.Context) {}, h.forgetSpending)
 	return nil
+}
+
+// gatewayUser is the user of a gateway that this watcher starts: one of the operator's range, which no sandbox and no person has, or 0,
+// which is the watcher's own. Where a watcher that is root cannot give it another one, that is said.
+func (h *host) gatewayUser() int {
+	user := int(h.Config.UIDs.Gateway())
+	if err := process.MayBecome(user); err != nil {
+		if os.Geteuid() == 0 {
+			h.Log.Warn("the model gateway runs as root, as this watcher does; as a service of its own it has a user of its own (gateway.state)", "error", err)
+		}
+		return 0
+	}
+	return user
 }
 
 // firstLook is how long a start or a reload waits for a gateway. One that is well is told its routes by then, before any run asks for one.

@@ -14,6 +14,7 @@ import (
 	"torno/configs"
 	"torno/delegation"
 	"torno/internal/control"
+	"torno/internal/events"
 	gatewaycontrol "torno/internal/gateway/control"
 	"torno/internal/journal"
 	"torno/internal/launcher"
@@ -22,6 +23,7 @@ import (
 	"torno/internal/programs"
 	"torno/internal/version"
 	"torno/watcher"
+	"torno/watcher/collect"
 	"torno/watcher/door"
 	"torno/watcher/outbox"
 	"torno/watcher/session"
@@ -60,6 +62,7 @@ type host struct {
 	journal   *journal.Journal
 	notes     *os.Root
 	sessions  *session.Store
+	events    *events.Store
 	bases     *mounts.Bases
 	launchers map[string]launcher.Launcher
 	exchanged chan struct{}          // a launcher has met another site than its own
@@ -106,7 +109,7 @@ func Run(ctx context.Context, o Options) (err error) {
 func open(ctx context.Context, o Options) (h *host, err error) {
 	h = &host{Options: o, notify: notifierOf(os.Getenv)}
 	for _, step := range []func(context.Context) error{
-		h.findInit, h.reachLaunchers, h.makeOutboxes, h.lookAround, h.openOutboxes, h.lock, h.openJournal, h.openNotes, h.openSessions, h.openRoots, h.openLaunchers,
+		h.findInit, h.reachLaunchers, h.makeOutboxes, h.lookAround, h.openOutboxes, h.lock, h.openJournal, h.openNotes, h.openSessions, h.openEvents, h.openRoots, h.openLaunchers,
 		h.demand, h.lookForImages, h.openGateway, h.makeWatcher, h.makeMetrics, h.openDoor, h.tendGateway,
 	} {
 		err := step(ctx)
@@ -203,6 +206,15 @@ func (h *host) openSessions(context.Context) (err error) {
 	return err
 }
 
+func (h *host) openEvents(context.Context) (err error) {
+	bounds := events.Usual
+	bounds.Age = h.Config.Retention.Age
+	if h.events, err = events.Open(h.Config.State, bounds, h.Log); err == nil {
+		h.later(h.events.Close)
+	}
+	return err
+}
+
 // openLaunchers opens the launchers of the profiles, and the launchers that have runs of an earlier watcher.
 func (h *host) openLaunchers(ctx context.Context) (err error) {
 	handles, err := handlesOf(ctx, h.journal)
@@ -226,18 +238,24 @@ func (h *host) makeWatcher(context.Context) error {
 	launchers := asLaunchers(h.launchers, h.exchanged)
 	h.pools = openPools(h.Config, h.launchers, launchers, h)
 	h.later(h.pools.close)
+	kept := h.Config.Retention.Workspaces
 	config := watcher.Config{
 		Outboxes: h.outboxes(), Launchers: launchers, Journal: h.journal, Notes: h.notes, MaxRunning: h.Config.MaxRunning,
-		Workspaces: h.openWorkspace, Floor: workspace.Floor{Bytes: h.Config.Disk.Floor, Files: h.Config.Disk.FloorFiles}, Retention: journal.Retention(h.Config.Retention),
+		Workspaces: h.openWorkspace, Floor: workspace.Floor{Bytes: h.Config.Disk.Floor, Files: h.Config.Disk.FloorFiles}, Retention: h.retention(), Collect: collect.Rule{Which: collect.Which(kept.Remove), Age: kept.Age, Number: kept.Number, Bytes: kept.Size},
 		Shutdown: watcher.Shutdown{
 			Keep: h.Config.Shutdown.Running == configs.Keep, Drain: h.Config.Shutdown.Running == configs.Drain, Budget: h.Config.Shutdown.Budget,
 		},
-		Sessions: h.sessions, Version: version.String(), Log: h.Log,
+		Sessions: h.sessions, Events: h.events, Version: version.String(), Log: h.Log,
 	}
 	h.connect(&config)
 	h.pools.join(&config)
 	h.watcher = watcher.New(config)
 	return nil
+}
+
+func (h *host) retention() journal.Retention {
+	r := h.Config.Retention
+	return journal.Retention{Age: r.Age, Runs: r.Runs, Size: r.Size, MaxRequestAge: r.MaxRequestAge}
 }
 
 func (h *host) outboxes() []outbox.Settings {

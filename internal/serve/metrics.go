@@ -10,7 +10,7 @@ import (
 
 // makeMetrics has the numbers of this watcher counted from its first end on.
 func (h *host) makeMetrics(context.Context) error {
-	h.operator = &watcher.Operator{Journal: h.journal, Watcher: h.watcher}
+	h.operator = &watcher.Operator{Journal: h.journal, Watcher: h.watcher, History: h.events}
 	if h.Reload != nil {
 		h.operator.Reloads = h.reloads
 	}
@@ -21,8 +21,30 @@ func (h *host) makeMetrics(context.Context) error {
 	for _, o := range h.Config.Outboxes {
 		source.Outboxes = append(source.Outboxes, o.Name)
 	}
+	for _, r := range h.Config.Gateway.Routes() {
+		source.RouteNames = append(source.RouteNames, r.Name)
+	}
+	if h.gateway != nil {
+		source.Routes = h.routeTotals
+	}
 	h.metrics = metrics.New(source)
 	return nil
+}
+
+// routeTotals asks the model gateway what its routes have carried.
+func (h *host) routeTotals(ctx context.Context) ([]metrics.Route, error) {
+	totals, err := h.gateway.Totals(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var all []metrics.Route
+	for _, t := range totals {
+		all = append(all, metrics.Route{
+			Name: t.Route, Requests: t.Requests, Input: t.Cost.InputTokens, Output: t.Cost.OutputTokens,
+			Money: t.Cost.Money.Units(), Refused: t.Codes,
+		})
+	}
+	return all, nil
 }
 
 // showMetrics serves the numbers at the address that the configuration names, until open is done. That it cannot is no reason to serve

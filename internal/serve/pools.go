@@ -3,6 +3,7 @@ package serve
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"maps"
 	"slices"
 	"time"
@@ -46,7 +47,11 @@ func openPools(c configs.Config, opened map[string]launcher.Launcher, heard map[
 			p.off[name] = "the configuration says pool: {size: off}"
 		case why != "":
 			p.off[name] = why
-			h.Log.Warn("no sandboxes are made ahead of runs", "launcher", name, "because", why)
+			level := slog.LevelWarn
+			if c.Pool.Size == configs.PoolAuto { // nobody need have asked for them
+				level = slog.LevelInfo
+			}
+			h.Log.Log(context.Background(), level, "no sandboxes are made ahead of runs", "launcher", name, "because", why)
 		default:
 			p.all[name] = pool.New(heard[name], l.(pool.Preparer), pool.Options{
 				Size: poolSize(c.Pool.Size), Idle: c.Pool.Idle, Most: min(c.Pool.Most, max(1, int(c.UIDs.Count)-c.MaxRunning)),

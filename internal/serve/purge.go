@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"torno/configs"
+	"torno/internal/events"
 	gatewaycontrol "torno/internal/gateway/control"
 	"torno/internal/journal"
 	"torno/internal/launcher"
@@ -57,7 +58,7 @@ func (i *Installation) Unlock() error { return i.held.Unlock() }
 // nothing of that launcher.
 func (i *Installation) Purge(ctx context.Context, c configs.Config, kinds launcher.List, log *slog.Logger) error {
 	setting := setting{config: c, installation: i.ID, stateDir: i.State, handles: i.handles, log: log}
-	errs := []error{purge(ctx, kinds, setting), removeTree(filepath.Join(i.State, notesName)), removeTree(filepath.Join(i.State, session.Name))}
+	errs := []error{purge(ctx, kinds, setting), removeTree(filepath.Join(i.State, notesName)), removeTree(filepath.Join(i.State, session.Name)), removeTree(filepath.Join(i.State, events.Name))}
 	left, err := filepath.Glob(filepath.Join(i.State, trialPrefix+"*"))
 	if err != nil {
 		errs = append(errs, err)

@@ -92,6 +92,9 @@ func (t *Trial) ownGateway(ctx context.Context, text []byte) (client *gatewaycon
 		State: dir, Setup: text, Client: client, Log: t.log, Trouble: func(trouble error) { err = trouble },
 		Program: func() (string, error) { return programs.Find("model-gateway", t.config.Gateway.Program) },
 	}
+	if user := int(t.config.UIDs.Gateway()); process.MayBecome(user) == nil {
+		s.User = user
+	}
 	s.Look(ctx)
 	end = func() {
 		ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTime)

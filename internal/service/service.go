@@ -36,10 +36,12 @@ type Plan struct {
 	Path   string // of the file
 	Text   string // of the file
 	Config string // that the service reads
+	User   bool   // it is a service of one person
 	Start  [][]string
 	Stop   [][]string
 	Forget [][]string // behind the removal of the file
 	Ask    []string   // what the manager says of it
+	Reason string     // a command that says why it does not start
 }
 
 // mark is in each file that we made, and tells ours from others.
@@ -82,6 +84,7 @@ func system(m Machine) (Plan, error) {
 		Stop:   [][]string{{"systemctl", "disable", "--now", unit}},
 		Forget: [][]string{{"systemctl", "daemon-reload"}},
 		Ask:    []string{"systemctl", "status", "--no-pager", unit},
+		Reason: "journalctl -n 20 -u torno-watcher",
 	}, err
 }
 
@@ -89,11 +92,12 @@ func user(m Machine) (Plan, error) {
 	config := or(m.Config, filepath.Join(m.Home, userConfig))
 	text, err := read("systemd/user/"+unit, "# "+mark+"\n", contribDir, m.Program, "%h/"+userConfig, config)
 	return Plan{
-		Path: filepath.Join(m.Home, ".config/systemd/user", unit), Text: text, Config: config,
+		Path: filepath.Join(m.Home, ".config/systemd/user", unit), Text: text, Config: config, User: true,
 		Start:  [][]string{{"systemctl", "--user", "daemon-reload"}, {"systemctl", "--user", "enable", "--now", unit}},
 		Stop:   [][]string{{"systemctl", "--user", "disable", "--now", unit}},
 		Forget: [][]string{{"systemctl", "--user", "daemon-reload"}},
 		Ask:    []string{"systemctl", "--user", "status", "--no-pager", unit},
+		Reason: "journalctl --user -n 20 -u torno-watcher",
 	}, err
 }
 
@@ -106,9 +110,10 @@ func launchd(m Machine) (Plan, error) {
 	domain := fmt.Sprintf("gui/%d", m.UID)
 	return Plan{
 		Path: path, Text: text,
-		Start: [][]string{{"launchctl", "bootstrap", domain, path}},
-		Stop:  [][]string{{"launchctl", "bootout", domain + "/" + label}},
-		Ask:   []string{"launchctl", "print", domain + "/" + label},
+		Start:  [][]string{{"launchctl", "bootstrap", domain, path}},
+		Stop:   [][]string{{"launchctl", "bootout", domain + "/" + label}},
+		Ask:    []string{"launchctl", "print", domain + "/" + label},
+		Reason: "launchctl print " + domain + "/" + label,
 	}, err
 }
 

@@ -84,6 +84,9 @@ func (c *Client) Open(ctx context.Context, method, path string, body any) (io.Re
 	}
 	defer response.Body.Close()
 	said := failure{Error: "the " + c.program + " says " + response.Status}
+	if response.StatusCode == http.StatusNotFound && response.Header.Get("Content-Type") != "application/json" {
+		return nil, fmt.Errorf("the %s knows no %s %s: it is of another version than this program", c.program, method, request.URL.Path)
+	}
 	if err := json.NewDecoder(response.Body).Decode(&said); err != nil {
 		return nil, fmt.Errorf("%s, and no more: %w", said.Error, err)
 	}

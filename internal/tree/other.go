@@ -21,4 +21,20 @@ func (*Dir) Inspect(context.Context, Bounds, ...string) (Findings, error) {
 func (*Dir) Artifacts(context.Context, Bounds, Want) (Artifacts, error) {
 	return Artifacts{}, ErrNeedsLinux
 }
+
+func (*Dir) CopyTo(context.Context, *os.File, CopyBounds) (Copied, error) {
+	return Copied{}, ErrNeedsLinux
+}
 func (*Dir) Close() error { return nil }
+
+func OpenBeneath(*os.File, string) (*os.File, error)   { return nil, ErrNeedsLinux }
+func OwnerOf(*os.File) (uid, gid uint32, err error)    { return 0, 0, ErrNeedsLinux }
+func Rename(*os.File, string, string) error            { return ErrNeedsLinux }
+func MoveOut(*os.File, string, *os.File, string) error { return ErrNeedsLinux }
+func Make(*os.File, string, uint32) (*os.File, error)  { return nil, ErrNeedsLinux }
+func OpenIn(*os.File, string) (*os.File, error)        { return nil, ErrNeedsLinux }
+func RemoveEmpty(*os.File, string) error               { return ErrNeedsLinux }
+
+func Empty(context.Context, *os.File, string, func(*os.File) error, Bounds) (Emptied, error) {
+	return Emptied{}, ErrNeedsLinux
+}

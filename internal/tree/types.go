@@ -95,3 +95,42 @@ type Artifacts struct {
 	Files []Artifact
 	Left  int64 // that match, and are left out: too many, no plain names, or not the child's own
 }
+
+// Emptied is what became of a directory that was to be emptied.
+type Emptied struct {
+	Removed int64 // entries
+	Left    int64 // entries that could not be removed
+	Stopped bool  // a bound was reached, and there may be more
+}
+
+// CopyBounds end a copy, which then fails with a *NoCopyError. A bound of 0 does not count.
+type CopyBounds struct {
+	Bytes     int64 // that are allocated
+	Entries   int64
+	Time      time.Duration
+	Processor time.Duration
+	Room      func(Space) error        // says now and then whether there is room for more; nil where that is not asked
+	As        func(func() error) error // calls with the rights of the user who reads and owns; nil for the thread's
+	NoGit     bool                     // directories of git are left out without a word
+}
+
+// Copied is what was copied.
+type Copied struct {
+	Files, Directories, Links int64
+	Bytes                     int64 // that are allocated, or shared with the original
+	Cloned                    int64 // files that share their blocks with the original
+	Git                       int64 // directories of git, of which hooks, settings and what leads out of them stay behind
+	Left                      []LeftOut
+	LeftCount                 int64
+}
+
+// LeftOut is something that was not copied. The path is a stranger's: quote it.
+type LeftOut struct{ Path, Why string }
+
+// maxLeft is how much of what was left out is named.
+const maxLeft = 20
+
+// NoCopyError says why no copy is made, or which bound it has reached.
+type NoCopyError struct{ Why string }
+
+func (e *NoCopyError) Error() string { return e.Why }

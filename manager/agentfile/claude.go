@@ -30,10 +30,10 @@ var claudeKeys = map[string]reader{
 	"permissionMode": (*reading).mode,
 	"skills": func(r *reading, at string, n *yaml.Node) {
 		if n.Kind == yaml.ScalarNode {
-			r.agent.Skills = &Skills{Names: r.line(at, n, checkCaller)}
+			r.agent.Skills = &Skills{Names: r.line(at, n, CheckCaller)}
 			return
 		}
-		r.agent.Skills = &Skills{Names: r.list(at, n, checkCaller)}
+		r.agent.Skills = &Skills{Names: r.list(at, n, CheckCaller)}
 	},
 	"maxTurns":      absent("the number of turns is not bounded; the time is"),
 	"memory":        absent("a child keeps nothing between its runs but its workspace and its conversation"),

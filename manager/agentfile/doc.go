@@ -2,7 +2,7 @@
 // .claude/agents/*.md as Claude Code does.
 //
 //	root, _ := os.OpenRoot(projectDir)
-//	set, _ := agentfile.Read(root, os.Getenv)     // once, at the start
+//	set, _ := agentfile.Read(root, user, lookup)    // once, at the start
 //	for _, problem := range set.Problems { ... }  // a file with a problem is not served, the others are
 //	agent, err := set.Get("reviewer", caller)     // err is the text that the model sees
 //	session, err := agentfile.Hold(state, agent)  // where agent.Session is true: one conversation at a time

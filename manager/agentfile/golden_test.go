@@ -28,7 +28,7 @@ func TestGolden(t *testing.T) {
 			}
 			root, rest := project(t, archive)
 			env := rest["env"]
-			set, err := agentfile.Read(root, func(name string) string { return lookup(env, name) })
+			set, err := agentfile.Read(root, nil, func(name string) string { return lookup(env, name) })
 			if err != nil {
 				t.Fatal(err)
 			}

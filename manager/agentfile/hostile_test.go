@@ -20,7 +20,7 @@ func file(name string, more ...string) []byte {
 
 func read(t *testing.T, root *os.Root) *agentfile.Set {
 	t.Helper()
-	set, err := agentfile.Read(root, nothing)
+	set, err := agentfile.Read(root, nil, nothing)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,7 +123,7 @@ func TestADirectoryThatIsALink(t *testing.T) {
 	if err := root.Symlink("other", "agents"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := agentfile.Read(root, nothing); err == nil {
+	if _, err := agentfile.Read(root, nil, nothing); err == nil {
 		t.Error("a link was followed")
 	}
 }
@@ -133,7 +133,7 @@ func TestTooManyFiles(t *testing.T) {
 	for i := range 513 {
 		write(t, root, fmt.Sprintf(".claude/agents/%d.md", i), nil)
 	}
-	if _, err := agentfile.Read(root, nothing); err == nil || !strings.Contains(err.Error(), "more than 512 entries") {
+	if _, err := agentfile.Read(root, nil, nothing); err == nil || !strings.Contains(err.Error(), "more than 512 entries") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -143,7 +143,7 @@ func TestVariablesAreBounded(t *testing.T) {
 	root := openRoot(t)
 	write(t, root, "agents/x/agent.md", file("a", "mcp_servers: [{name: s, command: \""+strings.Repeat("${V}", 3000)+"\"}]"))
 	large := strings.Repeat("v", 100<<10)
-	set, err := agentfile.Read(root, func(string) string { return large })
+	set, err := agentfile.Read(root, nil, func(string) string { return large })
 	if err != nil || len(set.Problems) != 1 || !strings.Contains(set.Problems[0].Error(), "agents/x/agent.md:4: mcp_servers[0].command: brings more than 256 KiB") {
 		t.Errorf("got %v, %v", err, set.Problems)
 	}

@@ -10,7 +10,7 @@ var jarvisKeys = map[string]reader{
 		r.agent.Session = r.truth(at, n)
 	},
 	"allowed_callers": func(r *reading, at string, n *yaml.Node) {
-		r.agent.AllowedCallers = r.list(at, n, checkCaller)
+		r.agent.AllowedCallers = r.list(at, n, CheckCaller)
 	},
 	"timeout_ms": func(r *reading, at string, n *yaml.Node) {
 		r.agent.Timeout = r.milliseconds(at, n)
@@ -81,7 +81,7 @@ func (r *reading) model(at string, n *yaml.Node) {
 // skills has two forms: the list of those that there are, and what is left out of the common ones.
 func (r *reading) skills(at string, n *yaml.Node) {
 	if n.Kind == yaml.SequenceNode {
-		r.agent.Skills = &Skills{Names: r.list(at, n, checkCaller)}
+		r.agent.Skills = &Skills{Names: r.list(at, n, CheckCaller)}
 		return
 	}
 	r.agent.Skills = &Skills{IncludeGlobal: true}
@@ -90,7 +90,7 @@ func (r *reading) skills(at string, n *yaml.Node) {
 			r.agent.Skills.IncludeGlobal = r.truth(at, n)
 		},
 		"exclude": func(r *reading, at string, n *yaml.Node) {
-			r.agent.Skills.Exclude = r.list(at, n, checkCaller)
+			r.agent.Skills.Exclude = r.list(at, n, CheckCaller)
 		},
 	})
 }

@@ -16,15 +16,10 @@ import (
 	"torno/internal/beneath"
 )
 
-const (
-	jarvisDir  = "agents"
-	jarvisFile = "agent.md"
-	claudeDir  = ".claude/agents"
-	// maxEntries bounds the names that are looked at in one directory, and with them the files.
-	maxEntries = 512
-)
+// maxEntries bounds the names that are looked at in one directory, and with them the files.
+const maxEntries = 512
 
-// Set is all agents of a project.
+// Set is all agents of a project and its user.
 type Set struct {
 	agents   map[string]*Agent
 	Problems []error // of files that describe no agent, each a *Problem or with the path in its text
@@ -47,23 +42,52 @@ var (
 	}}
 )
 
-// Read reads the files of a project once. A directory that is not there holds no agents; one that cannot be read is an error.
-func Read(project *os.Root, lookup Lookup) (*Set, error) {
+// place is a directory in which files describe agents.
+type place struct {
+	root  *os.Root
+	dir   string // below the root
+	shown string // in paths
+	read  func(*Set, *os.Root, string, []fs.DirEntry, Lookup) []*Agent
+}
+
+// Read reads the files of a project once, and those of a user, whose directory of Claude Code's (~/.claude) may be nil. A directory that is
+// not there holds no agents; one that cannot be read is an error.
+func Read(project, user *os.Root, lookup Lookup) (*Set, error) {
+	places := []place{
+		{project, "agents", "agents", (*Set).jarvisFiles},
+		{project, ".claude/agents", ".claude/agents", (*Set).claudeFiles},
+	}
+	if user != nil {
+		places = append(places, place{user, "agents", "~/.claude/agents", (*Set).claudeFiles})
+	}
 	s := &Set{agents: map[string]*Agent{}}
 	var all []*Agent
-	for _, dir := range []string{jarvisDir, claudeDir} {
-		read := s.claudeFiles
-		if dir == jarvisDir {
-			read = s.jarvisFiles
+	var seen []os.FileInfo
+	for _, p := range places {
+		dir, entries, err := list(p.root, p.dir)
+		if err == nil && dir != nil {
+			var twice bool
+			if seen, twice, err = once(seen, dir); err == nil && !twice {
+				all = append(all, p.read(s, dir, p.shown, entries, lookup)...)
+			}
+			dir.Close()
 		}
-		found, err := read(project, lookup)
 		if err != nil {
-			return nil, fmt.Errorf("read the agents of %s: %w", dir, err)
+			return nil, fmt.Errorf("read the agents of %s: %w", p.shown, err)
 		}
-		all = append(all, found...)
 	}
 	s.keep(all)
 	return s, nil
+}
+
+// once says whether a directory was read already: a user's home may be the project.
+func once(seen []os.FileInfo, dir *os.Root) ([]os.FileInfo, bool, error) {
+	info, err := dir.Stat(".")
+	if err != nil {
+		return seen, false, err
+	}
+	twice := slices.ContainsFunc(seen, func(other os.FileInfo) bool { return os.SameFile(info, other) })
+	return append(seen, info), twice, nil
 }
 
 // keep takes each agent whose name no other file has.
@@ -85,6 +109,19 @@ func (s *Set) keep(all []*Agent) {
 // Names are the agents that can be asked for, sorted.
 func (s *Set) Names() []string { return slices.Sorted(maps.Keys(s.agents)) }
 
+// For are the agents that a caller may use, sorted by their names.
+func (s *Set) For(caller string) (all []*Agent) {
+	for _, name := range s.Names() {
+		if slices.Contains(s.agents[name].AllowedCallers, caller) {
+			all = append(all, s.agents[name])
+		}
+	}
+	return all
+}
+
+// Agent is the agent of a name, whatever callers it has; nil where there is none.
+func (s *Set) Agent(name string) *Agent { return s.agents[name] }
+
 // Get is the agent of a name, for a caller that may use it. The caller is what the server itself knows of its parent.
 func (s *Set) Get(name, caller string) (*Agent, error) {
 	a, ok := s.agents[name]
@@ -97,35 +134,23 @@ func (s *Set) Get(name, caller string) (*Agent, error) {
 	return a, nil
 }
 
-func (s *Set) jarvisFiles(project *os.Root, lookup Lookup) ([]*Agent, error) {
-	dir, entries, err := list(project, jarvisDir)
-	if err != nil || dir == nil {
-		return nil, err
-	}
-	defer dir.Close()
-	var all []*Agent
+func (s *Set) jarvisFiles(dir *os.Root, shown string, entries []fs.DirEntry, lookup Lookup) (all []*Agent) {
 	for _, entry := range entries {
 		if entry.Name() == mainAgent || entry.Type().IsRegular() {
 			continue
 		}
-		all = s.add(all, dir, path.Join(entry.Name(), jarvisFile), jarvisDir, jarvis, lookup)
+		all = s.add(all, dir, path.Join(entry.Name(), "agent.md"), shown, jarvis, lookup)
 	}
-	return all, nil
+	return all
 }
 
-func (s *Set) claudeFiles(project *os.Root, lookup Lookup) ([]*Agent, error) {
-	dir, entries, err := list(project, claudeDir)
-	if err != nil || dir == nil {
-		return nil, err
-	}
-	defer dir.Close()
-	var all []*Agent
+func (s *Set) claudeFiles(dir *os.Root, shown string, entries []fs.DirEntry, lookup Lookup) (all []*Agent) {
 	for _, entry := range entries {
 		if strings.HasSuffix(entry.Name(), ".md") && !entry.IsDir() {
-			all = s.add(all, dir, entry.Name(), claudeDir, claude, lookup)
+			all = s.add(all, dir, entry.Name(), shown, claude, lookup)
 		}
 	}
-	return all, nil
+	return all
 }
 
 // add reads one file; a directory without one describes nothing.

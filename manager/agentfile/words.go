@@ -19,8 +19,8 @@ func checkName(s string) error {
 // checkModel accepts the name of a model, which can be no option of a command.
 func checkModel(s string) error { return checkWord(s, "._:/@-[]") }
 
-// checkCaller accepts the name of a caller or of a skill.
-func checkCaller(s string) error { return checkWord(s, "._:/@-") }
+// CheckCaller accepts the name of a caller or of a skill.
+func CheckCaller(s string) error { return checkWord(s, "._:/@-") }
 
 // checkWord accepts letters, digits and some marks; the first one is a letter or a digit.
 func checkWord(s, marks string) error {

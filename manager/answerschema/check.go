@@ -42,8 +42,14 @@ func (m *Mismatch) Error() string {
 
 // Feedback is what the child is told for its second try.
 func (m *Mismatch) Feedback() string {
-	return fmt.Sprintf("Your answer is not what was asked for: %s\n\n"+
-		"Answer again. The whole answer must be one JSON value that matches this JSON Schema, without any words around it:\n%s\n", m.Detail, m.schema)
+	return fmt.Sprintf("Your answer is not what was asked for: %s\n\nAnswer again. %s", m.Detail, asking(m.schema))
+}
+
+// Asking is what a child is told about its answer.
+func (s *Schema) Asking() string { return asking(s.text) }
+
+func asking(schema []byte) string {
+	return fmt.Sprintf("The whole answer must be one JSON value that matches this JSON Schema, without any words around it:\n%s\n", schema)
 }
 
 // Check reads an answer, which is JSON alone or in one fence of Markdown, and returns it when it matches.

@@ -76,29 +76,20 @@ func approve(ctx context.Context, s *Server, in approveInput) (answer, error) {
 	if err := in.check(); err != nil {
 		return nil, err
 	}
-	leave, err := s.enterWait()
-	if err != nil {
-		return nil, err
-	}
-	defer leave()
-	if err := context.Cause(ctx); err != nil {
-		return nil, fmt.Errorf("it was not decided: %w", err)
-	}
-	run, err := s.attachLive(in.ID)
-	if err != nil {
-		return nil, err
-	}
+	return s.sayTo(ctx, in.ID, "decided", defaultWait, func(ctx context.Context, run *manager.Run) (answer, error) {
+		return in.decide(ctx, run)
+	})
+}
+
+// decide decides the question that the model saw: number and digest are its own.
+func (in approveInput) decide(ctx context.Context, run *manager.Run) (answer, error) {
 	waiting := run.Approvals()
 	i := slices.IndexFunc(waiting, func(a delegation.PendingApproval) bool { return a.Approval == in.Approval && a.Digest == in.Digest })
 	if i < 0 {
 		return nil, fmt.Errorf("%s, approval %d: %w", run.ID(), in.Approval, manager.ErrNoApproval)
 	}
-	ctx, done := s.whileListening(ctx)
-	defer done()
-	ctx, cancel := context.WithTimeout(ctx, defaultWait)
-	defer cancel()
 	said := decided{ID: run.ID(), Approval: in.Approval, Decision: in.Decision, Next: "the agent goes on; wait brings its answer"}
-	err = run.Decide(ctx, waiting[i], in.Decision, in.Why)
+	err := run.Decide(ctx, waiting[i], in.Decision, in.Why)
 	if errors.Is(err, manager.ErrNotYet) {
 		said.Why, said.Next = "the host does not have it yet", "do not decide it again: the host gets it while the run lasts; status shows whether the question still waits"
 		return said, nil

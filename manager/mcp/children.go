@@ -168,6 +168,9 @@ func ended(run *manager.Run) (manager.Result, error) {
 
 // leave takes the results out of the outbox that the client has. What it was not seen to have stays for the next one.
 func (s *Server) leave(orderly bool) error {
+	if s.set.leave != nil {
+		s.set.leave()
+	}
 	var errs []error
 	for _, one := range s.children.allDelivered(orderly) {
 		errs = append(errs, s.release(one))

@@ -4,25 +4,50 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"os"
 	"slices"
 	"strings"
 	"time"
 
-	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
-
 	"torno/delegation"
+	"torno/internal/agent"
 	"torno/manager"
+	"torno/manager/patch"
 )
 
 // Desk is what a tool of a Set may do. It keeps what holds for our own tools: the budgets, the bounded waits, and that a result stays in the
 // outbox until the client has it.
-type Desk struct{ s *Server }
+type Desk struct {
+	s    *Server
+	long bool // the tool waits for a child as long as that runs
+}
 
 // Task is a child that a set asks for.
 type Task struct {
 	ID, Text       string
 	Profile, Model string
-	Timeout        time.Duration
+	Timeout        time.Duration   // in whole seconds, rounded up
+	Settings       *agent.Settings // what the agent is given beside its task, where the host offers that; nil for nothing
+	Again          bool            // Start begins anew in the workspace that an earlier run has left
+
+	Context    []string       // absolute paths that the child may read
+	YAMLConfig map[string]any // for agents that are configured so
+	AnswerFile string         // beneath the workspace; "" is answer.txt
+	Workspace  string         // a directory of the caller's; "" is the outbox's own for the child
+	// Fill puts files into the outbox's own workspace before the child is asked for. What is there may be the child's, from before.
+	Fill func(context.Context, *os.Root) error
+}
+
+// options adds to what all tasks have.
+func (t Task) options(o manager.SpawnOptions) manager.SpawnOptions {
+	o.ContextPaths, o.YAMLConfig, o.AnswerFile, o.Workspace = t.Context, t.YAMLConfig, t.AnswerFile, t.Workspace
+	if t.Settings != nil {
+		o.YAMLConfig = map[string]any{}
+		maps.Copy(o.YAMLConfig, t.YAMLConfig)
+		o.YAMLConfig[agent.SettingsKey] = t.Settings
+	}
+	return o
 }
 
 // Begun is a child that was asked for.
@@ -35,14 +60,19 @@ type Begun struct {
 // manager.ErrOutstanding.
 func (d *Desk) Start(ctx context.Context, task Task) (Begun, error) {
 	return d.begin(ctx, task, func(ctx context.Context, o manager.SpawnOptions) (*manager.Run, error) {
-		o.Fill = func(context.Context, manager.NewWorkspace) error { return nil } // to fill nothing still wants a new workspace
+		o = task.options(o)
+		if !task.Again {
+			o.Fill = func(context.Context, manager.NewWorkspace) error { return nil } // to fill nothing still wants a new workspace
+		}
 		return d.s.m.Spawn(ctx, o)
 	})
 }
 
 // Continue has a child that has ended go on with its conversation.
 func (d *Desk) Continue(ctx context.Context, task Task) (Begun, error) {
-	return d.begin(ctx, task, d.s.m.Continue)
+	return d.begin(ctx, task, func(ctx context.Context, o manager.SpawnOptions) (*manager.Run, error) {
+		return d.s.m.Continue(ctx, task.options(o))
+	})
 }
 
 func (d *Desk) begin(ctx context.Context, task Task, ask asking) (begun Begun, err error) {
@@ -53,7 +83,7 @@ func (d *Desk) begin(ctx context.Context, task Task, ask asking) (begun Begun, e
 	defer leave()
 	in := taskInput{ID: task.ID, Task: task.Text, Profile: task.Profile, Model: task.Model}
 	if task.Timeout > 0 {
-		seconds := int(task.Timeout / time.Second)
+		seconds := int((task.Timeout + time.Second - 1) / time.Second)
 		in.Seconds = &seconds
 	}
 	one, err := d.s.start(ctx, in, ask)
@@ -177,8 +207,23 @@ func (d *Desk) Told(child Child) {
 	}
 }
 
+// Take takes the result of a child out of the outbox for a tool that has it and needs the child's place. A copy is kept for a day.
+func (d *Desk) Take(c Child) error {
+	d.s.budgets.count(c.RequestID, c.Usage)
+	return d.s.release(child{id: c.SubagentID, request: c.RequestID})
+}
+
+// Own opens a directory of the parent's own, into which no child writes.
+func (d *Desk) Own(name string) (*os.Root, error) {
+	state, err := patch.StateDir(d.s.env)
+	if err != nil {
+		return nil, err
+	}
+	return patch.OpenOwn(state, d.s.m.Outbox(), name)
+}
+
 // How says in words how a child ended.
-func (d *Desk) How(result manager.Result) string { return describe(result) }
+func (d *Desk) How(result manager.Result) string { return words(result.Ending()) }
 
 // Watcher is what serves the outbox and what it offers; the error says that none does.
 func (d *Desk) Watcher() (delegation.Heartbeat, error) { return d.s.m.Serving() }
@@ -186,14 +231,24 @@ func (d *Desk) Watcher() (delegation.Heartbeat, error) { return d.s.m.Serving() 
 // MaxWait is the longest that a call may wait.
 const MaxWait = maxWaitSeconds * time.Second
 
-// Waiting takes a place among the calls that wait, for at most so long, until done. The context ends with the client's input, too.
+// Waiting takes a place among the calls that wait, for at most so long, until done. The context ends with the client's input, too. For a tool
+// that Waits there is no limit, and the client hears now and then that the call goes on.
 func (d *Desk) Waiting(ctx context.Context, limit time.Duration) (_ context.Context, done func(), err error) {
+	return d.WaitingLong(ctx, min(limit, MaxWait))
+}
+
+// WaitingLong is Waiting for a tool that says itself how long it Takes.
+func (d *Desk) WaitingLong(ctx context.Context, limit time.Duration) (_ context.Context, done func(), err error) {
 	leave, err := d.s.enterWait()
 	if err != nil {
 		return nil, nil, err
 	}
 	ctx, stop := d.s.whileListening(ctx)
-	ctx, cancel := context.WithTimeoutCause(ctx, min(limit, MaxWait), errNotEnded)
+	if d.long {
+		quiet := d.s.keepAlive(ctx)
+		return ctx, func() { quiet(); stop(); leave() }, nil
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, errNotEnded)
 	return ctx, func() { cancel(); stop(); leave() }, nil
 }
 
@@ -267,33 +322,4 @@ func (d *Desk) Send(ctx context.Context, id, text string) error {
 func (d *Desk) Cancel(ctx context.Context, id string) error {
 	defer d.s.changed()
 	return d.s.m.Cancel(ctx, id)
-}
-
-// callerKey is for what is known of a call beside its arguments.
-type callerKey struct{}
-
-type caller struct {
-	session string
-	meta    sdk.Meta // what the client says
-}
-
-func withCaller(ctx context.Context, r *sdk.CallToolRequest) context.Context {
-	return context.WithValue(ctx, callerKey{}, caller{r.Session.ID(), r.Params.Meta})
-}
-
-// Session tells the client of a call from the others of this server, which a port has. A client in lines is alone, and has "".
-func (d *Desk) Session(ctx context.Context) string {
-	c, _ := ctx.Value(callerKey{}).(caller)
-	return c.session
-}
-
-// ParentModel is the model of the client's agent, where the client says it (_meta.model_id) and it is a name of a model; else "".
-func (d *Desk) ParentModel(ctx context.Context) string {
-	c, _ := ctx.Value(callerKey{}).(caller)
-	name, _ := c.meta["model_id"].(string)
-	var token delegation.Token
-	if token.UnmarshalText([]byte(name)) != nil {
-		return ""
-	}
-	return name
 }

@@ -17,7 +17,7 @@ func TestWhatWasBegunIsSaidToBe(t *testing.T) {
 	s.beat(nil)
 	p := s.serve(Options{})
 	var made *manager.Run
-	begun, err := (&Desk{p.server}).begin(t.Context(), Task{ID: "a", Text: "x"}, func(ctx context.Context, o manager.SpawnOptions) (run *manager.Run, err error) {
+	begun, err := (&Desk{s: p.server}).begin(t.Context(), Task{ID: "a", Text: "x"}, func(ctx context.Context, o manager.SpawnOptions) (run *manager.Run, err error) {
 		made, err = p.manager.Spawn(ctx, o)
 		s.check(err)
 		return made, made.Withdraw()
@@ -53,7 +53,7 @@ func TestSessionsAreToldApart(t *testing.T) {
 func TestAResultIsOfTheRunThatWasSeen(t *testing.T) {
 	s := newStage(t)
 	s.beat(nil)
-	desk := &Desk{s.serve(Options{}).server}
+	desk := &Desk{s: s.serve(Options{}).server}
 	s.spawn("a")
 	s.do("ends", []string{"a", "completed", "exited", "0", "one"})
 	seen, err := desk.Look("a")

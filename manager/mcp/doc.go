@@ -8,7 +8,8 @@
 // # Promises
 //
 // A call returns within 20 seconds, with a handle where there is more to come: clients cut longer ones off, and show no progress
-// meanwhile. A cancelled call ends a wait, never a child.
+// meanwhile. A tool of another system's set may take longer where that system's clients wait for it (Tool.Takes), or last as long as its child
+// (Tool.Waits), and must then bring the answer when it is called again. A cancelled call ends a wait, never a child.
 //
 // A child's text is a stranger's. Every byte of it passes through quote (foreign.go) on its way to the model, and arrives in
 // a field of one type, whose name begins with "untrusted": escaped, bounded, unable to end our words or to look like a call of a tool.

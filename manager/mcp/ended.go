@@ -36,7 +36,7 @@ type outcome struct {
 // outcomeOf is the end of a run, with a share of the answer of so many bytes.
 func outcomeOf(r manager.Result, share int) outcome {
 	o := outcome{
-		ID: r.SubagentID, Status: r.Status, Reason: r.Reason, ExitCode: r.ExitCode, How: describe(r),
+		ID: r.SubagentID, Status: r.Status, Reason: r.Reason, ExitCode: r.ExitCode, How: words(r.Ending()),
 		Partial: r.Partial, Workspace: words(r.Workspace), AnswerAll: len(r.Answer),
 	}
 	for _, warning := range r.Warnings {
@@ -89,55 +89,4 @@ func (o outcome) say() string {
 		fmt.Fprintf(&b, "next: %s\n", o.Next)
 	}
 	return b.String()
-}
-
-// describe says in words how a run ended.
-func describe(r manager.Result) string {
-	switch r.Reason {
-	case delegation.ReasonExited:
-		if r.Completed() {
-			return "completed"
-		}
-		return fmt.Sprintf("failed with exit code %d", r.ExitCode)
-	case delegation.ReasonSignalled:
-		return fmt.Sprintf("was killed, exit code %d", r.ExitCode)
-	case delegation.ReasonOutOfMemory:
-		return "used up its memory and was killed"
-	case delegation.ReasonWorkspaceLimit:
-		return "was ended because of what it wrote" + reasonGiven(r)
-	case delegation.ReasonBudget:
-		return fmt.Sprintf("was refused its model, whose budget is used up, and failed with exit code %d", r.ExitCode)
-	case delegation.ReasonDeadline:
-		return "ran out of time and was ended"
-	case delegation.ReasonCancelled:
-		return "was cancelled"
-	case delegation.ReasonOperator:
-		return "was cancelled by the operator"
-	case delegation.ReasonParentEnded:
-		return "was ended with the run that it was for"
-	case delegation.ReasonSuperseded:
-		return "was replaced by a later request"
-	case delegation.ReasonClientGone:
-		return "was ended because its request was withdrawn"
-	case delegation.ReasonShutdown:
-		return "was ended because the watcher stopped"
-	case delegation.ReasonLost:
-		return "was lost" + reasonGiven(r)
-	case delegation.ReasonRefused:
-		return "was refused" + reasonGiven(r)
-	case delegation.ReasonLaunchFailed:
-		return "could not be started" + reasonGiven(r)
-	}
-	return fmt.Sprintf("ended as %s with exit code %d", r.Status, r.ExitCode)
-}
-
-// reasonGiven is the host's sentence. Without one the end of standard error may be the child's, which has its own field.
-func reasonGiven(r manager.Result) string {
-	switch {
-	case r.Error != nil && r.Error.Text != "":
-		return ": " + words(r.Error.Text)
-	case r.StderrTail != "":
-		return "; the end of its standard error may say why"
-	}
-	return "; the host has not said why"
 }

@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -21,6 +22,7 @@ type stage struct {
 	path   string
 	origin string // a directory of the parent's
 	env    map[string]string
+	coming coming
 }
 
 func newStage(t testing.TB) *stage {
@@ -213,10 +215,26 @@ func (s *stage) asked(id string) string {
 	return fmt.Sprintf("  session %s, profile %s, workspace %s, task %q\n", r.SessionID, r.Profile, r.Workspace, r.Task)
 }
 
+// config is the run configuration and the context of a request.
+func (s *stage) config(id string) string {
+	s.Helper()
+	r := s.request(id)
+	text, err := json.Marshal(r.YAMLConfig)
+	s.check(err)
+	return fmt.Sprintf("  context %q, answer %s\n  %s\n", r.ContextPaths, r.AnswerFile, text)
+}
+
 // write puts a file into a child's workspace.
 func (s *stage) write(id, name, text string) {
 	s.Helper()
-	path := filepath.Join(s.path, s.request(id).Workspace, name)
+	path := s.request(id).Workspace
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(s.path, path)
+	}
+	if !filepath.IsAbs(name) {
+		name = filepath.Join(path, name)
+	}
+	path = name
 	s.check(os.MkdirAll(filepath.Dir(path), 0o755))
 	s.check(os.WriteFile(path, []byte(text), 0o644))
 }
@@ -258,8 +276,15 @@ func (s *stage) do(verb string, args []string) {
 				b.Features = append(b.Features, args[1:]...)
 			}
 			switch arg(0) {
+			case "roots": // the parent's directory is one for workspaces and for context
+				b.Workspaces, b.Context = append(b.Workspaces, s.origin), append(b.Context, s.origin)
 			case "shell": // and no agent
 				b.Profiles = b.Profiles[:1]
+			case "any": // an agent whose model a request chooses
+				b.Profiles = []delegation.ProfileOffer{{Name: "any", Agent: "claude"}}
+				b.Features = append(b.Features, delegation.FeatureSettings)
+			case "codex":
+				b.Profiles = []delegation.ProfileOffer{{Name: "codex", Agent: "codex"}}
 			case "team": // an agent that has its models from elsewhere
 				b.Profiles = []delegation.ProfileOffer{{Name: "team", Agent: "massgen"}}
 			case "asking": // agents that ask, with everything that a watcher may offer
@@ -297,6 +322,18 @@ func (s *stage) do(verb string, args []string) {
 		s.reads(arg(0))
 	case "cancels": // ID: it ends when it is asked to
 		s.cancels(arg(0))
+	case "once": // END ID …: the same, once the child is asked for
+		verb, rest := arg(0), args[1:]
+		id := arg(1)
+		asked := func() bool {
+			_, err := s.dir.Stat("request_" + id + ".json")
+			return err == nil
+		}
+		s.when(asked, func() { s.do(verb, rest) })
+	case "cuts": // ID EXIT [ANSWER]: its time is up
+		exit, err := strconv.Atoi(arg(1))
+		s.check(err)
+		s.end(arg(0), delegation.Response{Status: delegation.StatusTimeout, Reason: delegation.ReasonDeadline, ExitCode: exit}, arg(2))
 	case "writes":
 		s.write(arg(0), arg(1), arg(2))
 	case "ends": // ID STATUS REASON EXIT [ANSWER] [STDERR]
@@ -325,11 +362,36 @@ func (s *stage) do(verb string, args []string) {
 		path := filepath.Join(s.origin, arg(0))
 		s.check(os.MkdirAll(filepath.Dir(path), 0o755))
 		s.check(os.WriteFile(path, []byte(arg(1)), 0o644))
-	case "outbox", "asked", "model", "sent":
+	case "will": // VERB ARG…, without an ID: what the host does with the next request that comes
+		s.will(arg(0), args[1:])
+	case "outbox", "asked", "model", "sent", "wanted", "file", "config":
 		s.Fatal(verb, " prints, and is the transcript's")
 	default:
 		s.Fatalf("the host knows no %q", verb)
 	}
+}
+
+// file is a file of the parent's, or where a link leads.
+func (s *stage) file(name string) string {
+	s.Helper()
+	path := filepath.Join(s.origin, name)
+	if target, err := os.Readlink(path); err == nil {
+		return "  -> " + target + "\n"
+	}
+	if entries, err := os.ReadDir(path); err == nil {
+		names := []string{}
+		for _, e := range entries {
+			names = append(names, e.Name())
+		}
+		return fmt.Sprintf("  %s\n", names)
+	}
+	data, err := os.ReadFile(path)
+	s.check(err)
+	var b strings.Builder
+	for line := range strings.Lines(string(data)) {
+		b.WriteString("  " + strings.TrimRight(line, "\n") + "\n")
+	}
+	return b.String()
 }
 
 // files lists the outbox, without what lies in its directories and with hashes out of the names.

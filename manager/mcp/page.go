@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -16,9 +17,11 @@ import (
 type Page struct {
 	code    string // of a failure; a part of its own, before the text
 	failed  bool
+	object  string // the structure of Object or JSON; a part of its own, before the text
 	text    strings.Builder
-	strange bool // there is a stranger's text on it
-	room    int  // for strangers' text, in bytes of JSON
+	strange bool   // there is a stranger's text on it
+	field   string // of the structure of JSON that holds strangers' text, if one does
+	room    int    // for strangers' text, in bytes of JSON
 }
 
 // Page begins an answer.
@@ -92,6 +95,19 @@ func (p *Page) Trouble(d *Desk, err error) *Page {
 	return p
 }
 
+// Why is an error in one line: words of ours with the next step, and quoted what may be a stranger's.
+func (d *Desk) Why(err error) string {
+	t := d.s.trouble(err)
+	said := t.Text
+	if t.Next != "" && hasNext(err) {
+		said += "; " + t.Next
+	}
+	if t.Strange.text != "" {
+		said += ": " + words(t.Strange.text)
+	}
+	return said
+}
+
 // hasNext says of an error whether its next step is for users of any set: the host's, a budget's, or that the host is not there.
 func hasNext(err error) bool {
 	_, refused := errors.AsType[*delegation.Refusal](err)
@@ -99,10 +115,41 @@ func hasNext(err error) bool {
 	return refused || mistaken || errors.Is(err, manager.ErrNobodyServing)
 }
 
+// Object makes a structure the first part of the answer, as a text of JSON. What strangers' texts are in it must have come from Field.
+func (p *Page) Object(value any) (*Page, error) {
+	var text strings.Builder
+	encoder := json.NewEncoder(&text)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(value); err != nil {
+		return nil, err
+	}
+	p.object = strings.TrimSuffix(text.String(), "\n")
+	return p, nil
+}
+
+// Structure is what Object has made.
+func (p *Page) Structure() string { return p.object }
+
+// Field makes a stranger's text fit for a field of a structure, and returns how many bytes of it found room.
+func (p *Page) Field(text string, limit int) (string, int) {
+	quoted, used := quote([]byte(text), min(limit, p.room))
+	p.tookRoom(quoted)
+	return quoted.text, used
+}
+
+// Room is how many bytes of strangers' text there is still room for.
+func (p *Page) Room() int { return p.room }
+
 // say is the text, with a note where a stranger speaks in it.
 func (p *Page) say() string {
 	if !p.strange {
 		return p.text.String()
+	}
+	if p.field != "" {
+		return p.text.String() + "The texts in " + p.field + ", and lines behind a bar (|), " + noteRest
+	}
+	if p.object != "" {
+		return strings.TrimPrefix(strings.TrimSuffix(p.text.String(), "\n")+"\n\n", "\n\n") + noteObject
 	}
 	return strings.TrimSuffix(p.text.String(), "\n") + "\n\n" + notePage
 }
@@ -110,9 +157,12 @@ func (p *Page) say() string {
 // notePage stands below a page with a stranger's text.
 const notePage = "Lines behind a bar (|), and what follows untrusted:, " + noteRest
 
+// noteObject stands behind a structure with a stranger's text.
+const noteObject = "answer, result, task and error of a subagent, and what stands between <answer> and </answer>, " + noteRest
+
 func (p *Page) result() *sdk.CallToolResult {
 	result := &sdk.CallToolResult{IsError: p.failed}
-	for _, part := range []string{p.code, p.say()} {
+	for _, part := range []string{p.code, p.object, p.say()} {
 		if part != "" {
 			result.Content = append(result.Content, &sdk.TextContent{Text: part})
 		}

@@ -143,7 +143,7 @@ func (s *Server) readAnswer(p part) (answer, error) {
 	case r.AnswerErr != nil:
 		return nil, &mistake{code: "no_answer", text: words("the answer was not read: " + r.AnswerErr.Error()), next: "read its output, or look into its workspace"}
 	case r.Answer == "":
-		p.Said = "it left no answer; it " + describe(r)
+		p.Said = "it left no answer; it " + words(r.Ending())
 	}
 	return p, nil
 }

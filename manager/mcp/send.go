@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"torno/delegation"
 	"torno/manager"
@@ -72,23 +73,31 @@ func send(ctx context.Context, s *Server, in sendInput) (answer, error) {
 	if err != nil {
 		return nil, err
 	}
+	return s.sayTo(ctx, in.ID, "sent", limit, func(ctx context.Context, run *manager.Run) (answer, error) {
+		return sentTo(run)(run.Send(ctx, kind, in.Text))
+	})
+}
+
+// sayTo says something to a run at work, and waits no longer than the limit until the host has it. Of a call that its client gave
+// up before, it says what was not done.
+func (s *Server) sayTo(ctx context.Context, id, done string, limit time.Duration, say func(context.Context, *manager.Run) (answer, error)) (answer, error) {
 	leave, err := s.enterWait()
 	if err != nil {
 		return nil, err
 	}
 	defer leave()
 	if err := context.Cause(ctx); err != nil {
-		return nil, fmt.Errorf("it was not sent: %w", err)
+		return nil, fmt.Errorf("it was not %s: %w", done, err)
 	}
-	run, err := s.attachLive(in.ID)
+	run, err := s.attachLive(id)
 	if err != nil {
 		return nil, err
 	}
-	ctx, done := s.whileListening(ctx)
-	defer done()
+	ctx, stop := s.whileListening(ctx)
+	defer stop()
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	return sentTo(run)(run.Send(ctx, kind, in.Text))
+	return say(ctx, run)
 }
 
 // attachLive attaches to a run to which something is said. Of one whose result was taken it says that it is over.

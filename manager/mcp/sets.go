@@ -13,6 +13,7 @@ type toolSet struct {
 	instructions string // for the model, before it looks at any tool
 	tools        []tool
 	prompts      []prompt
+	leave        func() // called when the server ends; nil is nothing
 }
 
 // sets are those of this package. Those of other packages are in Options.

@@ -104,6 +104,8 @@ func (b *Toolbox) Host(verb string, args ...string) {
 		b.s.spawn(args[0])
 	case "takes":
 		b.s.take(args[0])
+	case "withdraws":
+		b.s.withdraw(args[0])
 	case "told": // ID STATE
 		b.s.status(args[0], delegation.RunStatus{State: delegation.State(args[1]), RunningSince: time.Now()})
 	default:
@@ -122,6 +124,15 @@ func (s *stage) take(id string) {
 	result, err := run.Wait(s.Context())
 	s.check(err)
 	s.check(run.Acknowledge(result))
+}
+
+// withdraw takes a request back, as another process of the parent's does.
+func (s *stage) withdraw(id string) {
+	s.Helper()
+	m, err := manager.New(s.path, manager.Options{})
+	s.check(err)
+	defer m.Close()
+	s.check(m.Withdraw(id))
 }
 
 // Call calls a tool, and returns what the model reads.

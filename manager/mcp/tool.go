@@ -2,14 +2,16 @@ package mcp
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
-	"io"
 	"strings"
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"torno/internal/strictjson"
 )
 
 const (
@@ -20,12 +22,14 @@ const (
 // tool is one row of a set.
 type tool struct {
 	name, title string
-	about       string // its first sentence says what it does: clients show a model no more until it asks
-	input       string // a JSON Schema
-	reads       bool   // it changes nothing
-	ends        bool   // it ends something or writes over it
-	repeats     bool   // asked twice it does no more than once
-	feature     string // what the watcher must offer for it, or ""
+	about       string        // its first sentence says what it does: clients show a model no more until it asks
+	input       string        // a JSON Schema
+	reads       bool          // it changes nothing
+	ends        bool          // it ends something or writes over it
+	repeats     bool          // asked twice it does no more than once
+	takes       time.Duration // how long a call may take; 0 is maxWork
+	waits       bool          // its call ends with a child, however long that takes
+	feature     string        // what the watcher must offer for it, or ""
 	call        func(context.Context, *Server, json.RawMessage) (answer, error)
 }
 
@@ -48,15 +52,12 @@ func parse[In any](raw json.RawMessage) (in In, err error) {
 	if len(bytes.TrimSpace(raw)) == 0 {
 		raw = json.RawMessage("{}")
 	}
-	decoder := json.NewDecoder(bytes.NewReader(raw))
-	decoder.DisallowUnknownFields()
-	err = decoder.Decode(&in)
+	err = strictjson.Decode(raw, &in)
 	wrong, ok := errors.AsType[*json.UnmarshalTypeError](err)
 	switch {
 	case err == nil:
-		if _, err = decoder.Token(); errors.Is(err, io.EOF) {
-			return in, nil
-		}
+		return in, nil
+	case errors.Is(err, strictjson.ErrTrailing):
 		return in, badArgument("", "there is something behind the arguments")
 	case ok && wrong.Field == "":
 		return in, badArgument("", "the arguments must be an object, not %s", article(wrong.Value))
@@ -105,8 +106,11 @@ func article(value string) string {
 
 // run carries out a call and makes the client's result of what came of it.
 func (t *tool) run(ctx context.Context, s *Server, raw json.RawMessage) *sdk.CallToolResult {
-	ctx, cancel := context.WithTimeoutCause(ctx, maxWork, errTooLong)
-	defer cancel()
+	if !t.waits {
+		limited, cancel := context.WithTimeoutCause(ctx, cmp.Or(t.takes, maxWork), errTooLong)
+		defer cancel()
+		ctx = limited
+	}
 	err := s.wantFeature(t)
 	var a answer
 	if err == nil {

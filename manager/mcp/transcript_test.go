@@ -22,7 +22,9 @@ var update = flag.Bool("update", false, "write the transcripts anew")
 //
 //	> TOOL ARGUMENTS     the model calls a tool
 //	! LINE               the client writes a line as it is
-//	$ VERB ARG…          the host does something, see stage.do; "$ outbox" lists its files, "$ asked ID" a request, "$ model ID" its model, "$ sent ID N" an input
+//	$ VERB ARG…          the host does something, see stage.do; "$ outbox" lists its files, "$ asked ID" a request, "$ model ID" its model, "$ wanted ID" what
+//	                   else a request asks for (of the newest one where ID is *), "$ sent ID N" an input, "$ config ID" its run configuration,
+//	                   "$ file NAME" a file of the parent's
 //	@ BUDGETS            the server begins anew with budgets, as JSON
 //
 // All else is what came of it, with what differs each time taken out. go test -run Transcripts -update writes it anew.
@@ -30,7 +32,11 @@ func TestTranscripts(t *testing.T) { Transcripts(t, "testdata", Options{}) }
 
 // Transcripts plays the transcripts of a directory, with the tools that the options choose.
 func Transcripts(t *testing.T, dir string, o Options) {
-	o.Fresh = -1
+	TranscriptsAt(t, dir, func(string) Options { return o })
+}
+
+// TranscriptsAt is Transcripts for a set that must know the directory of the parent's. Each server has a set of its own.
+func TranscriptsAt(t *testing.T, dir string, at func(origin string) Options) {
 	all, err := filepath.Glob(filepath.Join(dir, "*.txtar"))
 	if err != nil || len(all) == 0 {
 		t.Fatal("there are no transcripts:", err)
@@ -43,7 +49,12 @@ func Transcripts(t *testing.T, dir string, o Options) {
 				t.Fatal("a transcript is one file:", err)
 			}
 			was := archive.Files[0].Data
-			is := play(newStage(t), was, o)
+			s := newStage(t)
+			is := play(s, was, func() Options {
+				o := at(s.origin)
+				o.Fresh = -1
+				return o
+			})
 			if *update {
 				archive.Files[0].Data = is
 				if err := os.WriteFile(path, txtar.Format(archive), 0o644); err != nil {
@@ -56,7 +67,7 @@ func Transcripts(t *testing.T, dir string, o Options) {
 	}
 }
 
-func play(s *stage, transcript []byte, base Options) []byte {
+func play(s *stage, transcript []byte, base func() Options) []byte {
 	s.Helper()
 	var tasks taskNames
 	var out bytes.Buffer
@@ -72,7 +83,7 @@ func play(s *stage, transcript []byte, base Options) []byte {
 		var came string
 		switch word, more, _ := strings.Cut(rest, " "); kind {
 		case "@":
-			o := base
+			o := base()
 			s.check(json.Unmarshal([]byte(rest), &o.Budgets))
 			p = s.serve(o)
 		case "$":
@@ -85,17 +96,23 @@ func play(s *stage, transcript []byte, base Options) []byte {
 				came = fmt.Sprintf("model %q\n", s.request(more).Model)
 			case "sent":
 				came = s.sent(more)
+			case "wanted":
+				came = s.wanted(more)
+			case "config":
+				came = s.config(more)
+			case "file":
+				came = s.file(more)
 			default:
-				s.do(word, fields(more))
+				s.do(word, fields(expand(more)))
 			}
 		case ">":
 			if p == nil {
-				p = s.serve(base)
+				p = s.serve(base())
 			}
 			came = shown(p.tool(word, expand(more)))
 		case "!":
 			if p == nil {
-				p = s.serve(base)
+				p = s.serve(base())
 			}
 			p.send(expand(rest))
 			came = shownRaw(p.hear())
@@ -176,13 +193,16 @@ func shownRaw(r reply) string {
 
 var (
 	hash      = regexp.MustCompile(`\b[0-9a-f]{16,32}\b`)
-	random    = regexp.MustCompile(`sub_[0-9a-f]{8}`)
+	random    = regexp.MustCompile(`([a-z]+)_[0-9a-f]{8}\b`)
+	took      = regexp.MustCompile(`"duration_ms":\d+`)
 	since     = regexp.MustCompile(` for \d+ s\b|"running_seconds":\d+,`)
 	sizes     = regexp.MustCompile(`request is \d+ bytes`)
 	versionOf = regexp.MustCompile(`"version":"[^"]*"`)
 	taskID    = regexp.MustCompile(`Task ID: ([a-z0-9]{6})(?:\n|\\n|$)`)
 	clocks    = regexp.MustCompile(`\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC|\[\d\d:\d\d:\d\d\]`)
 	spans     = regexp.MustCompile(`\b\d+\.\d\d?s\b`)
+	seconds   = regexp.MustCompile(`"(execution_time_seconds|elapsed_seconds|waited_seconds)":\s?[0-9.e-]+|"(seconds_remaining)":[0-9.e-]+`)
+	letters   = regexp.MustCompile(`msg_\d+_(\d+)\.json`)
 	times     = regexp.MustCompile(`\d{4}-\d\d-\d\dT[0-9:.]+(Z|[+-]\d\d:\d\d)`)
 )
 
@@ -194,7 +214,7 @@ func (s *stage) normal(text string) string {
 	for _, r := range []struct {
 		what *regexp.Regexp
 		with string
-	}{{hash, "HASH"}, {random, "sub_RANDOM"}, {versionOf, `"version":"VERSION"`}, {times, "TIME"}, {clocks, "TIME"}, {spans, "N.NNs"}, {since, ""}, {sizes, "request is N bytes"}} {
+	}{{hash, "HASH"}, {random, "${1}_RANDOM"}, {took, `"duration_ms":N`}, {versionOf, `"version":"VERSION"`}, {times, "TIME"}, {clocks, "TIME"}, {spans, "N.NNs"}, {since, ""}, {sizes, "request is N bytes"}, {seconds, `"$1$2":N`}, {letters, "msg_N_$1.json"}} {
 		text = r.what.ReplaceAllString(text, r.with)
 	}
 	return text

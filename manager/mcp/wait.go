@@ -98,7 +98,7 @@ func (s *Server) enterWait() (leave func(), err error) {
 	case s.waits <- struct{}{}:
 		return func() { <-s.waits }, nil
 	default:
-		return nil, &mistake{code: "too_many_waits", text: fmt.Sprintf("%d waits are under way already", maxWaits), next: "wait for several subagents in one call, by their ids"}
+		return nil, &mistake{code: "too_many_waits", text: fmt.Sprintf("%d waits are under way already", maxWaits), next: "wait for several subagents in one call, by their ids, or call again when one of the waits has ended"}
 	}
 }
 

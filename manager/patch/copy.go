@@ -51,6 +51,7 @@ type copying struct {
 	limits Limits
 	base   *Base
 	texts  *texts
+	only   bool         // what is there is noted, and not copied
 	head   bytes.Buffer // the beginning of the file that is copied
 	report Report
 }
@@ -102,6 +103,35 @@ func (c *copying) run(s *Store, from *os.Root) (err error) {
 	err = errors.Join(w.run(from), c.texts.close())
 	c.report.Git = w.gits
 	return err
+}
+
+// Note keeps what a child was given by the host: from is that, as it was, and to is the child's workspace. A file that takes more than is left of
+// the bytes is not read, and counts as left out of the copy.
+func (s *Store) Note(ctx context.Context, from *os.Root, origin string, to Destination, limits Limits) error {
+	at, err := OpenDirectory(s.outbox, origin)
+	if err != nil {
+		return fmt.Errorf("open what was copied: %w", err)
+	}
+	defer at.Close()
+	if err := errors.Join(s.Drop(to.Subagent), s.root.Mkdir(to.Subagent, 0o700)); err != nil {
+		return fmt.Errorf("make a place for what was copied: %w", err)
+	}
+	c := &copying{ctx: ctx, to: to, limits: limits, only: true, base: &Base{
+		Version: baseVersion, Subagent: to.Subagent, Outbox: s.outbox, Origin: origin, Workspace: to.Path, Answer: to.Answer,
+	}}
+	if c.base.Place, err = identityOf(to.Root); err == nil {
+		c.base.OriginPlace, err = identityOf(at)
+	}
+	if err == nil {
+		err = c.run(s, from)
+	}
+	if err == nil {
+		err = s.save(c.base)
+	}
+	if err != nil {
+		return errors.Join(fmt.Errorf("note what %s was given: %w", to.Subagent, err), s.Drop(to.Subagent))
+	}
+	return nil
 }
 
 // ours are the directories that a copy does not go into: it would not end, or copy what is nobody else's.
@@ -156,6 +186,9 @@ type leftError struct{ why string }
 func (e *leftError) Error() string { return e.why }
 
 func (c *copying) directory(f found) error {
+	if c.only {
+		return nil
+	}
 	perm := f.info.Mode().Perm() | 0o700
 	if err := c.to.Root.Mkdir(f.path, perm); err != nil {
 		return err
@@ -168,10 +201,13 @@ func (c *copying) link(f found, e *Entry) error {
 	if err != nil {
 		return err
 	}
-	if fault := linkFault(f.path, target); fault != "" {
+	if fault := linkFault(f.path, target); fault != "" && !c.only { // what a host has given counts as given
 		return &leftError{fault}
 	}
 	e.Target = target
+	if c.only {
+		return nil
+	}
 	if err := c.to.Root.Symlink(target, f.path); err != nil {
 		return err
 	}
@@ -201,6 +237,10 @@ func (c *copying) file(f found, e *Entry) (err error) {
 	}
 	defer from.Close()
 	perm := info.Mode().Perm() | 0o600
+	if c.only {
+		e.Exec = perm&0o111 != 0
+		return c.note(from, info.Size(), e)
+	}
 	to, err := c.to.Root.OpenFile(f.path, os.O_RDWR|os.O_CREATE|os.O_EXCL, perm)
 	if err != nil {
 		return err
@@ -229,6 +269,21 @@ func (c *copying) fill(to, from *os.File, e *Entry) (err error) {
 	} else {
 		e.Digest, e.Size, err = pour(c.ctx, io.MultiWriter(to, keep), from, left)
 	}
+	if err != nil || c.head.Len() > maxText {
+		return err
+	}
+	return c.texts.add(e.Digest, c.head.Bytes())
+}
+
+// note is fill without a copy. A host gives what one look does not read: then it is not known what a file was, and no more than that.
+func (c *copying) note(from *os.File, size int64, e *Entry) (err error) {
+	left := c.limits.Bytes - c.report.Bytes
+	if size > left {
+		return &leftError{tooBig(size)}
+	}
+	c.head.Reset()
+	e.Digest, e.Size, err = pour(c.ctx, &capped{to: &c.head, left: maxText + 1}, from, left)
+	c.report.Bytes += e.Size
 	if err != nil || c.head.Len() > maxText {
 		return err
 	}

@@ -17,6 +17,9 @@ var DefaultLimits = Limits{Files: 100_000, Bytes: 2 << 30}
 // What a look at a child's tree may cost at most, whatever the child has put there.
 var lookLimits = Limits{Files: 400_000, Bytes: 8 << 30}
 
+// NoteLimits are those of what a host has given a child, of which it gives more than a parent's copy has.
+var NoteLimits = Limits{Files: lookLimits.Files, Bytes: DefaultLimits.Bytes}
+
 // maxStaged is how many bytes of a child's files are held: a file without content on its disk may say that it is very long.
 const maxStaged = 2 << 30
 

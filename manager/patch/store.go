@@ -45,26 +45,37 @@ func StateDir(env func(string) string) (string, error) {
 // OpenStore opens the store of an outbox, and makes it where it does not exist. It must not lie in the outbox, in which
 // others may write.
 func OpenStore(state, outbox string) (*Store, error) {
-	path := storePath(state, outbox)
-	if err := os.MkdirAll(path, 0o700); err != nil {
-		return nil, fmt.Errorf("make a place for what is copied: %w", err)
-	}
-	if err := apart(path, outbox); err != nil {
-		return nil, err
-	}
-	root, err := os.OpenRoot(path)
+	path := ownPath(state, outbox, "subagents")
+	root, err := OpenOwn(state, outbox, "subagents")
 	if err != nil {
-		return nil, fmt.Errorf("open the place for what is copied: %w", err)
+		return nil, err
 	}
 	s := &Store{outbox: outbox, path: path, root: root, own: OwnOf(state, outbox)}
 	s.sweep()
 	return s, nil
 }
 
-// storePath is where the store of an outbox is.
-func storePath(state, outbox string) string {
+// OpenOwn opens a directory of the parent's own for what belongs to an outbox, and makes it where it does not exist. It must not lie in the
+// outbox, in which others may write.
+func OpenOwn(state, outbox, name string) (*os.Root, error) {
+	path := ownPath(state, outbox, name)
+	if err := os.MkdirAll(path, 0o700); err != nil {
+		return nil, fmt.Errorf("make a place of the parent's own: %w", err)
+	}
+	if err := apart(path, outbox); err != nil {
+		return nil, err
+	}
+	root, err := os.OpenRoot(path)
+	if err != nil {
+		return nil, fmt.Errorf("open a place of the parent's own: %w", err)
+	}
+	return root, nil
+}
+
+// ownPath is where a directory of that name is for an outbox.
+func ownPath(state, outbox, name string) string {
 	sum := sha256.Sum256([]byte(outbox))
-	return filepath.Join(state, "subagents", hex.EncodeToString(sum[:8]))
+	return filepath.Join(state, name, hex.EncodeToString(sum[:8]))
 }
 
 // apart refuses a directory that lies in the outbox, under whatever name.
@@ -129,6 +140,12 @@ const (
 	baseName    = "base.json"
 	maxBase     = 256 << 20
 )
+
+// IsOf says whether a directory is the workspace that was filled.
+func (b *Base) IsOf(workspace *os.Root) bool {
+	place, err := identityOf(workspace)
+	return err == nil && b.Place.Same(place)
+}
 
 // isAnswer says whether a path is that of the child's answer, which is not part of its work.
 func (b *Base) isAnswer(p string) bool {
@@ -225,14 +242,14 @@ func (s *Store) replace(id, name string, data []byte) error {
 
 // Forget drops the base of a child that has a new workspace, which is no copy. It makes no store where there is none.
 func Forget(state, outbox, id string) error {
-	return os.RemoveAll(filepath.Join(storePath(state, outbox), id))
+	return os.RemoveAll(filepath.Join(ownPath(state, outbox, "subagents"), id))
 }
 
 const requestName = "request"
 
 // Asked keeps which request of a child with a base was the last one.
 func Asked(state, outbox, id, request string) error {
-	dir, err := os.OpenRoot(filepath.Join(storePath(state, outbox), id))
+	dir, err := os.OpenRoot(filepath.Join(ownPath(state, outbox, "subagents"), id))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}

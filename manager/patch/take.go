@@ -114,7 +114,7 @@ func (w *Work) take(ctx context.Context, workspace *os.Root, pick Selection) err
 	w.Git = walk.gits
 	for _, p := range paths(before, w.all) {
 		was, is := before[p], w.all[p]
-		if same(was, is) && is.Fault == "" || is == nil && (!pick.has(p) || w.refusedAbove(p)) {
+		if same(was, is) && (is.Fault == "" || is.Kind == Link) || is == nil && (!pick.has(p) || w.refusedAbove(p)) {
 			continue
 		}
 		change := Change{Path: p, Before: was, After: is}

@@ -41,6 +41,7 @@ type compiler struct {
 	workspace askedPath
 	context   []askedPath
 	profile   Profile
+	settings  []byte // of the agent, nil where the request has none
 	spec      sandbox.Spec
 	warnings  []string
 }

@@ -28,11 +28,38 @@ func (c *compiler) layMounts() *delegation.Refusal {
 		}
 		c.spec.Mounts = append(c.spec.Mounts, c.mount(p, i == 0))
 	}
+	if refusal := c.copyWorkspace(&c.spec.Mounts[0]); refusal != nil {
+		return refusal
+	}
 	for _, p := range c.profile.Programs {
 		c.spec.Mounts = append(c.spec.Mounts, p.mount(c.profile.RootFS))
 	}
 	slices.SortFunc(c.spec.Mounts, func(a, b sandbox.Mount) int { return strings.Compare(a.Target, b.Target) })
 	mergePrefixes(c.spec.Mounts)
+	return nil
+}
+
+// copiesIn is where, beneath the outbox, the workspaces of subagents lie that are nobody else's.
+const copiesIn = "workspaces"
+
+// copyWorkspace has the child find a copy at the workspace's place, where the profile says so. A directory that is the subagent's own
+// already needs none.
+func (c *compiler) copyWorkspace(m *sandbox.Mount) *delegation.Refusal {
+	rel := path.Join(copiesIn, c.req.SubagentID.String())
+	here := path.Join(c.policy.Dir, rel)
+	if c.profile.Workspace != WorkspaceCopy || here == c.workspace.here {
+		return nil
+	}
+	if _, ok := outermost(c.policy.Allow, here); !ok || c.policy.kept(here) != "" || c.policy.notForWriting(here) != "" {
+		return c.workspace.refuse("Workspace path cannot be copied: ",
+			"profile "+c.profile.Name+" gives each child a copy in "+copiesIn+" of the outbox, which the outbox's operator has to allow for workspaces")
+	}
+	original := *m
+	c.spec.CopyOf = &original
+	m.Source, m.Engine, m.Allowed = sandbox.Source{Base: c.policy.Dir, Rel: rel}, "", c.policy.forWriting(here)
+	if engine := c.policy.engine(here); engine != here {
+		m.Engine = engine
+	}
 	return nil
 }
 

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"torno/delegation"
-	"torno/internal/massgen"
 	"torno/sandbox"
 )
 
@@ -19,8 +18,9 @@ const maxArguments = 1 << 20
 
 // The files of a run that a command can name.
 const (
-	taskFile   = "task"
-	configFile = "config.yaml"
+	taskFile     = "task"
+	configFile   = "config.yaml"
+	settingsFile = "settings.json"
 )
 
 // The commands of a profile that has none. The "--" keeps a task that begins with "-" from being an option of the shell;
@@ -33,14 +33,20 @@ var (
 // buildProcess makes the argument list, the environment and the files of the run.
 func (c *compiler) buildProcess() *delegation.Refusal {
 	c.setAnswer()
+	if refusal := c.takeSettings(); refusal != nil {
+		return refusal
+	}
+	if refusal := c.checkTask(); refusal != nil {
+		return refusal
+	}
 	command := c.command()
 	argv, refusal := c.arguments(command)
 	if refusal != nil {
 		return refusal
 	}
 	c.spec.Process = sandbox.Process{
-		Argv: argv, Env: c.environment(), Dir: c.workspace.target, Umask: c.profile.Umask, Stdin: c.profile.Stdin || Hears(c.profile.Agent),
-		Lasting: Hears(c.profile.Agent), Agent: c.profile.Agent,
+		Argv: argv, Env: c.environment(), Dir: c.workspace.target, Umask: c.profile.Umask, Stdin: c.profile.Stdin || c.profile.Hears(),
+		Lasting: c.profile.Hears(), Agent: c.profile.Agent,
 	}
 	if c.profile.Agent != "" {
 		c.spec.Process.Session = c.req.SessionID.String()
@@ -62,7 +68,7 @@ func (c *compiler) setAnswer() {
 func (c *compiler) command() []string {
 	switch {
 	case c.profile.Agent != "":
-		return agentCommand(c.profile, c.req.Model.String(), c.req.SessionID.String())
+		return agentCommand(c.profile, c.req.Model.String(), c.req.SessionID.String(), c.settings != nil)
 	case len(c.profile.Command) > 0:
 		return c.profile.Command
 	case len(c.req.Task) > MaxArgument:
@@ -147,13 +153,13 @@ func (c *compiler) addFiles(command []string) *delegation.Refusal {
 	if mentions(command, taskFilePlaceholder) {
 		c.spec.Files = append(c.spec.Files, sandbox.File{Name: taskFile, Content: []byte(c.req.Task)})
 	}
+	if c.settings != nil {
+		c.spec.Files = append(c.spec.Files, sandbox.File{Name: settingsFile, Content: c.settings})
+	}
 	if mentions(command, configPlaceholder) {
-		content, err := massgen.Encode(massgen.Clean(c.req.YAMLConfig))
-		if err != nil {
-			return &delegation.Refusal{
-				Code: delegation.CodeTooBig, Field: "yaml_config",
-				Text: "The yaml_config cannot be handed on: " + err.Error(), Hint: "make it smaller or nest it less",
-			}
+		content, refusal := c.runConfig()
+		if refusal != nil {
+			return refusal
 		}
 		c.spec.Files = append(c.spec.Files, sandbox.File{Name: configFile, Content: content})
 	}

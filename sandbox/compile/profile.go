@@ -20,8 +20,9 @@ type Profile struct {
 	// Model is the agent's; "" is the request's, or the agent's own choice. ModelRoute is one of Door's routes, where the profile names it with
 	// the model.
 	Model, ModelRoute string
-	Artifacts         []string   // patterns of files that an answer tells of
-	Programs          []Programs // in the order in which a child looks for a command
+	Workspace         WorkspaceMode // "" is direct
+	Artifacts         []string      // patterns of files that an answer tells of
+	Programs          []Programs    // in the order in which a child looks for a command
 	// Command is the argument list, with placeholders (see Placeholders). An empty one runs the task's text with the
 	// shell. With an Agent it is the agent's program and arguments of the operator's, to which its adapter adds what it needs.
 	Command   []string
@@ -38,6 +39,8 @@ type Profile struct {
 	Attempts int
 	Umask    int
 	Stdin    bool // keep the agent's standard input open
+	// Messages has an agent that can be told to take what its parent says while it works.
+	Messages bool
 	// Approvals says what becomes of the agent's questions whether it may call a tool. With nil it asks none.
 	Approvals *approval.Policy
 }
@@ -51,6 +54,15 @@ type Timeouts struct {
 	Min     time.Duration
 	Max     time.Duration // 0 is no bound
 }
+
+// WorkspaceMode says in which directory a child works.
+type WorkspaceMode string
+
+// The modes.
+const (
+	WorkspaceDirect WorkspaceMode = "direct" // in the one that its request names
+	WorkspaceCopy   WorkspaceMode = "copy"   // in a copy of it, which the watcher makes when the subagent first runs
+)
 
 // AnswerMode says how a child answers. The zero value is stdout where the task's text is a shell's script, file otherwise.
 type AnswerMode string

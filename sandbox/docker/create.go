@@ -67,7 +67,7 @@ func (l *Launcher) ground() *create.Ground {
 	return &create.Ground{
 		Engine: l.engine, Identity: l.identity, Names: l.names, Images: l.images, Shared: l.shared, Filter: l.filter, Failed: l.failed,
 		Log: l.options.Log, Runtime: l.options.Runtime, CPUs: l.facts.CPUs, Enforced: l.facts.Limits,
-		ByHandle: l.byHandle, Slots: l.slots, IDMaps: l.idmaps, UIDs: l.options.UIDs, EnginePath: l.options.EnginePath, Sockets: l.engineSockets(),
+		Shut: l.shut, ByHandle: l.byHandle, Slots: l.slots, IDMaps: l.idmaps, UIDs: l.options.UIDs, EnginePath: l.options.EnginePath, Sockets: l.engineSockets(),
 		Restore: func(ctx context.Context) error { _, err := l.restore(ctx); return err },
 		Known:   func(container string) bool { return l.known(container) != nil },
 	}

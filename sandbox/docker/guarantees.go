@@ -25,6 +25,7 @@ func (l *Launcher) guarantee(byPath string) sandbox.Guarantees {
 		sandbox.LogLimit:        yes("log driver local, two bounded files"),
 		sandbox.KernelIsolation: {By: "containers share the host's kernel; the gvisor launcher does not"},
 	}
+	g[sandbox.Sockets] = l.guaranteeSockets(byPath == "")
 	for key, by := range map[sandbox.GuaranteeKey]string{
 		sandbox.MemoryLimit: "memory cgroup", sandbox.SwapLimit: "memory cgroup, swap counted in",
 		sandbox.CPULimit: "cpu cgroup, CFS quota", sandbox.PidsLimit: "pids cgroup",
@@ -44,3 +45,15 @@ func (l *Launcher) guarantee(byPath string) sandbox.Guarantees {
 	}
 	return g
 }
+
+func (l *Launcher) guaranteeSockets(byHandle bool) sandbox.Guarantee {
+	switch {
+	case l.shut:
+		return sandbox.Guarantee{Enforced: true, By: "Landlock, put on by sandbox-init before the agent starts; tried at start"}
+	case byHandle:
+		return sandbox.Guarantee{By: "one in the workspace can be reached, in a context none: " + noLandlock}
+	}
+	return sandbox.Guarantee{By: "one in the workspace or in a context can be reached: " + noLandlock}
+}
+
+const noLandlock = "the engine's kernel has no Landlock that knows sockets (Linux 7.1 has one, where landlock is among its security modules)"

@@ -43,6 +43,7 @@ type Launcher struct {
 	byHandle   bool
 	guarantees sandbox.Guarantees
 	unattested string // why the host cannot look into sandboxes
+	shut       bool   // the engine's kernel keeps a sandbox from the sockets of others
 
 	restoring sync.Mutex
 

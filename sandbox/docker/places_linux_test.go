@@ -16,6 +16,7 @@ import (
 	"torno/sandbox"
 	"torno/sandbox/docker"
 	"torno/sandbox/local"
+	"torno/test/missing"
 )
 
 // TestMountsAtManyPlaces has a workspace in a context, contexts beside it, below /tmp and in the home directory, and a file.
@@ -99,7 +100,7 @@ func TestWithheldPlacesByAnotherMount(t *testing.T) {
 		}
 	})
 	if err := unix.Mount(tree, alias, "", unix.MS_BIND, ""); err != nil {
-		t.Skip("nothing can be mounted:", err)
+		missing.Skip(t, "nothing can be mounted: ", err)
 	}
 	t.Cleanup(func() { f.must(unix.Unmount(alias, unix.MNT_DETACH)) })
 	f.Launcher = f.house.launch(alias, "ours")
@@ -121,7 +122,7 @@ func TestEnginesSocketIsNobodys(t *testing.T) {
 	api := needEngine(t)
 	engine, ok := strings.CutPrefix(api.DaemonHost(), "unix://")
 	if !ok {
-		t.Skipf("the engine at %s has no socket here", api.DaemonHost())
+		missing.Skip(t, "the engine has no socket here: ", api.DaemonHost())
 	}
 	link := filepath.Join(f.base, "link")
 	f.must(os.Symlink(engine, link))
@@ -147,7 +148,7 @@ func TestHardLinkOfTheEnginesSocket(t *testing.T) {
 	engine, ok := strings.CutPrefix(api.DaemonHost(), "unix://")
 	other := filepath.Join(f.base, "other")
 	if err := os.Link(engine, other); !ok || err != nil {
-		t.Skipf("there can be no second name: %v", err)
+		missing.Skip(t, "there can be no second name: ", err)
 	}
 	f.house = newHouse(t, func(*docker.Options) {})
 	f.Launcher = f.house.launch(f.base, "ours")
@@ -162,7 +163,7 @@ func TestHardLinkOfTheEnginesSocket(t *testing.T) {
 // TestOwnersByPath: by path a sandbox runs as the owner of its workspace, so that must be a user as which it may run.
 func TestOwnersByPath(t *testing.T) {
 	if os.Geteuid() != 0 {
-		t.Skip("only root can give directories to others: nothing was tried")
+		missing.Skip(t, "only root can give directories to others")
 	}
 	f := newField(t, docker.MountByPath)
 	workspace := filepath.Join(f.base, "workspace")

@@ -9,6 +9,7 @@ import (
 	"torno/sandbox/docker/create"
 	"torno/sandbox/docker/processes"
 	"torno/sandbox/local"
+	"torno/sandbox/local/attest"
 )
 
 // prepared is a sandbox that was made ahead of a run. The first look at it, before any run, tells which process its init is and which
@@ -83,7 +84,7 @@ func (l *Launcher) Weigh(h sandbox.Handle) int64 {
 	if p == nil || p.init == 0 {
 		return 0
 	}
-	return processes.MemoryOf(p.init)
+	return attest.MemoryOf(p.init)
 }
 
 // preparedOf is what is known of a prepared sandbox, nil for every other one.

@@ -81,7 +81,7 @@ func TestNothingOfARunIsInAPreparedSandbox(t *testing.T) {
 	f := newField(t, docker.MountByHandle)
 	h, _ := f.ahead(f.spec("/bin/true"))
 	root := filepath.Join("/proc", pidOf(f, h), "root")
-	for dir, want := range map[string]int{"workspace": 0, "run/torno/run": 1} { // the user's etc
+	for dir, want := range map[string]int{"workspace": 0, "run/torno/run": 2} { // the user's etc, and the filter
 		names, err := os.ReadDir(filepath.Join(root, dir))
 		if err != nil || len(names) != want {
 			t.Errorf("%s has %v (%v)", dir, names, err)
@@ -178,3 +178,30 @@ func TestByPathNothingIsMadeAhead(t *testing.T) {
 }
 
 var _ local.Attester = (*field)(nil)
+
+// TestAContextAtItsPrefix arrives where it is a directory. A file does not, which is no fault of the request's.
+func TestAContextAtItsPrefix(t *testing.T) {
+	f := newField(t, docker.MountByHandle)
+	spec := f.spec("/bin/sh", "-c", "cat /given/file")
+	given := sandbox.Mount{Source: sandbox.Source{Base: f.base, Rel: "given"}, Target: "/given", Prefix: "/given"}
+	spec.Mounts = append([]sandbox.Mount{given}, spec.Mounts...)
+	f.must(os.Mkdir(filepath.Join(f.base, "given"), 0o755))
+	f.must(os.WriteFile(filepath.Join(f.base, "given/file"), []byte("read\n"), 0o644))
+	h, a := f.ahead(spec)
+	h, err := f.Furnish(f.ctx, h, spec)
+	f.must(err)
+	_, err = f.Attest(f.ctx, h)
+	f.must(err)
+	f.must(a.Release(f.ctx))
+	f.must(a.Input().Close())
+	if e := f.finish(a); e.exit.Code != 0 || string(e.stdout) != "read\n" {
+		t.Errorf("exit %d, it said %q and %q", e.exit.Code, e.stdout, e.stderr)
+	}
+	next, _ := f.ahead(spec)
+	f.must(os.RemoveAll(filepath.Join(f.base, "given")))
+	f.must(os.WriteFile(filepath.Join(f.base, "given"), nil, 0o644))
+	_, err = f.Furnish(f.ctx, next, spec)
+	if _, refused := errors.AsType[*delegation.Refusal](err); err == nil || refused {
+		t.Errorf("a file at its prefix: %v", err)
+	}
+}

@@ -16,7 +16,7 @@ import (
 func (f *field) build(what string, env ...string) {
 	f.Helper()
 	file := filepath.Join(f.base, "workspace", what)
-	cmd := exec.Command("go", "build", "-o", file, "./testdata/"+what)
+	cmd := exec.Command("go", "build", "-trimpath", "-o", file, "./testdata/"+what)
 	cmd.Env = append(append(os.Environ(), "CGO_ENABLED=0"), env...)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		f.Fatalf("build %s: %v\n%s", what, err, out)

@@ -15,8 +15,7 @@ import (
 	"torno/sandbox/docker/names"
 )
 
-// settle finds out how sandboxes are made here: by trying. Mounts by handle come first, and the strict filter comes
-// before the one that runtimes of late need.
+// settle finds out how sandboxes are made here: by trying. Mounts by handle come first.
 func (l *Launcher) settle(ctx context.Context) error {
 	var byHandle error
 	if l.options.Mounts != MountByPath {

@@ -9,11 +9,11 @@ import (
 	"torno/test/weak"
 )
 
-func TestContractByHandle(t *testing.T) { contract(t, "docker by handle", docker.MountByHandle) }
+func TestContractByHandle(t *testing.T) { contract(t, "docker by handle", docker.MountByHandle, false) }
 
-func TestContractByPath(t *testing.T) { contract(t, "docker by path", docker.MountByPath) }
+func TestContractByPath(t *testing.T) { contract(t, "docker by path", docker.MountByPath, true) }
 
-func contract(t *testing.T, name string, mode docker.MountMode) {
+func contract(t *testing.T, name string, mode docker.MountMode, beside bool) {
 	h := newHouse(t, func(o *docker.Options) { o.Mounts = mode })
 	sandboxtest.Suite(t, sandboxtest.Harness{
 		Name:     name,
@@ -21,6 +21,7 @@ func contract(t *testing.T, name string, mode docker.MountMode) {
 		Crash:    func(l sandbox.Launcher) { h.crash(l.(*docker.Launcher)) },
 		Controls: weak.Controls,
 		Real:     true,
+		Beside:   beside,
 	})
 }
 
@@ -33,5 +34,6 @@ func TestContractAhead(t *testing.T) {
 		Crash:    func(l sandbox.Launcher) { h.crash(l.(*docker.Launcher)) },
 		Controls: weak.Controls,
 		Real:     true,
+		Beside:   true,
 	})
 }

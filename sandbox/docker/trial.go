@@ -4,15 +4,21 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"runtime"
 
 	"torno/sandbox/docker/names"
 	"torno/sandbox/local"
 )
 
 // try makes the sandbox of a trial, runs it and removes it.
-func (l *Launcher) try(ctx context.Context) (err error) {
-	trial := local.Trial{ID: names.RoleTrial, Dir: filepath.Join(l.dir(), local.TrialName), Owner: l.trialOwner()}
-	l.unattested, err = trial.Run(ctx, l, l.create)
+func (l *Launcher) try(ctx context.Context) error {
+	l.shut = false // until this one says so
+	trial := local.Trial{
+		ID: names.RoleTrial, Dir: filepath.Join(l.dir(), local.TrialName), Owner: l.trialOwner(),
+		Sockets: runtime.GOOS == "linux", // elsewhere the engine's kernel is not the watcher's, and sees none of its sockets
+	}
+	found, err := trial.Run(ctx, l, l.create)
+	l.unattested, l.shut = found.Unattested, found.Shut
 	return err
 }
 

@@ -17,7 +17,7 @@ import (
 
 // Attest looks at the two processes of gVisor that a sandbox consists of: the sentry, which is its kernel, and the gofer, which
 // opens the host's files for it and sees all that the sandbox can see.
-func (l *Launcher) Attest(_ context.Context, h sandbox.Handle) (sandbox.Attestation, error) {
+func (l *Launcher) Attest(ctx context.Context, h sandbox.Handle) (sandbox.Attestation, error) {
 	if err := h.On(l.boxes.Site()); err != nil {
 		return sandbox.Attestation{}, err
 	}
@@ -38,6 +38,9 @@ func (l *Launcher) Attest(_ context.Context, h sandbox.Handle) (sandbox.Attestat
 	if err != nil {
 		return sandbox.Attestation{}, fmt.Errorf("attest sandbox %s: %w", h.ID, err)
 	}
+	if h.ID == trialID {
+		l.unbound = l.runsc().Bind(ctx, h.ID, "/tmp", "/tmp")
+	}
 	return attestation, nil
 }
 
@@ -54,8 +57,9 @@ func (l *Launcher) observer() outside.Observer {
 const trialID = "00000000000000000000000000000000"
 
 // try makes the sandbox of a trial, runs it and removes it.
-func (l *Launcher) try(ctx context.Context) (err error) {
+func (l *Launcher) try(ctx context.Context) error {
 	trial := local.Trial{ID: trialID, Dir: filepath.Join(l.dir(), local.TrialName), Owner: uint32(os.Geteuid())}
-	l.unattested, err = trial.Run(ctx, l, l.create)
+	found, err := trial.Run(ctx, l, l.create)
+	l.unattested = found.Unattested
 	return err
 }

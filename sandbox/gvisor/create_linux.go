@@ -53,6 +53,7 @@ type making struct {
 	record boxes.Record
 	image  *images.Image // nil with the host's programs
 	doors  []keeper.Door // to the profile's sockets
+	ahead  bool          // of a run, which is not known
 }
 
 func (l *Launcher) create(ctx context.Context, o local.Order) (h sandbox.Handle, err error) {
@@ -102,23 +103,22 @@ func (m *making) layMounts(context.Context) error {
 		}
 		m.recipe.Mounts = append(m.recipe.Mounts, shown)
 	}
-	m.recipe.Mounts = append(m.recipe.Mounts, bundle.Bind{Source: m.shared.nothing, Target: "/dev/fuse"}) // gVisor's own, for no user
+	m.hideFuse()
 	return nil
+}
+
+// hideFuse covers gVisor's own device, for no user.
+func (m *making) hideFuse() {
+	m.recipe.Mounts = append(m.recipe.Mounts, bundle.Bind{Source: m.shared.nothing, Target: "/dev/fuse"})
 }
 
 // addSockets opens a door to each socket of the profile. The sandbox opens no socket of the host's: it could not be told
 // which ones. Its keeper connects, init hands on.
 func (m *making) addSockets(context.Context) error {
 	for _, socket := range m.Spec.Sockets {
-		found, err := local.CheckSocket(socket, local.EngineSockets(m.options.Engines...))
+		door, err := m.doorTo(socket)
 		if err != nil {
 			return err
-		}
-		door := keeper.Door{
-			Path: found.Source, Device: found.Mount.Device, Inode: found.Mount.Inode, UID: m.who.UID, GID: m.who.GID,
-		}
-		if socket.Lasting {
-			door.Name = path.Base(socket.Host)
 		}
 		m.doors = append(m.doors, door)
 		m.recipe.Doors = append(m.recipe.Doors, socket.Target)
@@ -126,20 +126,40 @@ func (m *making) addSockets(context.Context) error {
 	return nil
 }
 
+// doorTo is a door to a socket as it is found now.
+func (m *making) doorTo(socket sandbox.Socket) (keeper.Door, error) {
+	found, err := local.CheckSocket(socket, local.EngineSockets(m.options.Engines...))
+	if err != nil {
+		return keeper.Door{}, err
+	}
+	door := keeper.Door{Path: found.Source, Device: found.Mount.Device, Inode: found.Mount.Inode, UID: m.who.UID, GID: m.who.GID}
+	if socket.Lasting {
+		door.Name = path.Base(socket.Host)
+	}
+	return door, nil
+}
+
 // writeFiles fills the run directory, and shows it beside init.
 func (m *making) writeFiles(context.Context) error {
-	dir := m.Slot.RunDir()
-	err := errors.Join(m.tree.Show(dir, bundle.InRoot(runfile.Dir)), m.tree.Show(m.shared.init, bundle.InRoot(path.Dir(runfile.Init))))
-	if err != nil {
+	if err := m.showFiles(); err != nil {
 		return err
 	}
+	return m.run().Write(m.Slot.RunDir())
+}
+
+func (m *making) showFiles() error {
+	return errors.Join(m.tree.Show(m.Slot.RunDir(), bundle.InRoot(runfile.Dir)), m.tree.Show(m.shared.init, bundle.InRoot(path.Dir(runfile.Init))))
+}
+
+// run is what the run directory is written from.
+func (m *making) run() local.Run {
 	run := local.Run{
 		Nonce: m.recipe.Nonce, Who: m.who, Spec: m.Spec, Mounts: local.Unnumbered(m.Pins.Expected(false)), Filter: m.filter,
 	}
-	for _, target := range m.recipe.Doors {
-		run.Doors = append(run.Doors, runfile.Door{Path: target})
+	for _, socket := range m.Spec.Sockets {
+		run.Doors = append(run.Doors, runfile.Door{Path: socket.Target})
 	}
-	return run.Write(dir)
+	return run
 }
 
 // finish writes the box and lets it be seen, by one rename.
@@ -200,7 +220,7 @@ func (m *making) keeperOrder(box string) keeper.Order {
 		Argv: m.runsc().Run(m.ID, box, len(m.doors)), Doors: m.doors,
 		Trouble: command.Trouble(), Log: m.Spec.Limits.Log, Word: runfile.Release, Stdin: m.Spec.Process.Stdin,
 		Allowed: m.Spec.Longest(), Grace: runfile.Grace + keeperGrace,
-		Plan: m.plan, Group: m.groups.Plan(string(m.ID), m.Spec.Limits),
+		Plan: m.plan, Ahead: m.ahead, Group: m.groups.Plan(string(m.ID), m.Spec.Limits),
 	}
 }
 

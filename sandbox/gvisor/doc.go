@@ -9,6 +9,11 @@
 //	err = l.Start(ctx, h)                // a keeper, which starts runsc
 //	a, err := l.Open(ctx, h, "")
 //
+// A sandbox can be made ahead of its run, with nothing of it inside:
+//
+//	h, err := l.Prepare(ctx, id, shape)  // Start, Open and Attest as ever, while it is empty
+//	h, err = l.Furnish(ctx, h, spec)     // mounts, doors and files of a run; Attest again, and release
+//
 // What is where, in the state directory's part of ours:
 //
 //	slots/N         the staging directory of a sandbox: its root, its mounts, its run directory
@@ -18,7 +23,8 @@
 //
 // What knows nothing of the Launcher lies in packages of its own: boxes (the boxes on the disk, and whose they are), bundle (what runsc is
 // given), command (calls of runsc, and its processes), groups (control groups), outside (the look from the host), follow (attachments) and
-// keeper. What stays here decides in which order they are asked, and has what there is only once: slots, images, lines, turns.
+// keeper. What stays here decides in which order they are asked, and has what there is only once: slots, images, lines, turns. Each step of
+// a sandbox's way is a file, so there are more of them than elsewhere.
 //
 // Who owns what: a box's files are the keeper's from its start to its end; before and after that they are the launcher's,
 // which has nothing in memory that it could not find again there, but the output's first line.

@@ -17,7 +17,7 @@ import (
 func TestForeignArchitectureIsNotRun(t *testing.T) {
 	f := newExhaust(t)
 	file := filepath.Join(f.Base, "workspace", "alive")
-	build := exec.Command("go", "build", "-o", file, "torno/sandbox/docker/testdata/alive")
+	build := exec.Command("go", "build", "-trimpath", "-o", file, "torno/sandbox/docker/testdata/alive")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOARCH=386")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)

@@ -25,6 +25,7 @@ func guaranteesOf(groups groups.Groups) sandbox.Guarantees {
 		sandbox.MountProof:      "device, inode and flags of what lies in the slot are compared before the start; that no link leads to it is init's word",
 		sandbox.OpenFilesLimit:  "rlimit nofile", sandbox.FileSizeLimit: "rlimit fsize",
 		sandbox.LogLimit:        "the keeper's log has two pieces",
+		sandbox.Sockets:         "gVisor opens no socket of the host's; the profile's come as descriptors",
 		sandbox.KernelIsolation: "gVisor: the child talks to a kernel in user space",
 		sandbox.Attested:        "the host compares the mounts, rights, namespaces and limits of sentry and gofer from outside before the agent runs",
 	} {

@@ -62,7 +62,7 @@ var buildOnce = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	command := exec.Command("go", "build", "-o", dir, "torno/cmd/sandbox-init", "torno/cmd/sandbox-keeper")
+	command := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", dir, "torno/cmd/sandbox-init", "torno/cmd/sandbox-keeper")
 	command.Env = append(os.Environ(), "CGO_ENABLED=0")
 	_, err = command.Output()
 	return dir, err

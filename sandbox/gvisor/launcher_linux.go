@@ -39,6 +39,7 @@ type Launcher struct {
 
 	guarantees sandbox.Guarantees
 	unattested string // why the host cannot look into sandboxes
+	unbound    error  // why a sandbox's kernel cannot show later what arrives at a prefix itself
 	turns      turns  // of sandboxes that start
 	busy       *busy
 	attached   local.Attached
@@ -48,6 +49,7 @@ type Launcher struct {
 	seen  map[string]bool         // images that were there when they were asked for last
 	lines map[string]*keeper.Line // of sandboxes that are not open yet
 	pins  map[string]local.Pins   // of sandboxes whose keeper will mount
+	ahead map[string]*ahead       // of sandboxes that were made ahead of a run
 }
 
 var _ sandbox.Launcher = (*Launcher)(nil)
@@ -113,7 +115,7 @@ func newLauncher(options Options) *Launcher {
 		options: options, rootless: os.Geteuid() != 0, boxes: boxes.In(filepath.Join(options.StateDir, Name), Name), idmaps: mounts.NewIDMaps(),
 		groups: groups.Find(options.Installation), busy: newBusy(),
 		turns: make(turns, startsEach*runtime.NumCPU()),
-		held:  map[string]holding{}, seen: map[string]bool{}, lines: map[string]*keeper.Line{}, pins: map[string]local.Pins{},
+		held:  map[string]holding{}, seen: map[string]bool{}, lines: map[string]*keeper.Line{}, pins: map[string]local.Pins{}, ahead: map[string]*ahead{},
 	}
 }
 

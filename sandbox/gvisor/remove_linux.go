@@ -132,5 +132,6 @@ func (l *Launcher) release(r boxes.Record) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.held, string(r.Sandbox))
+	delete(l.ahead, string(r.Sandbox))
 	return nil
 }

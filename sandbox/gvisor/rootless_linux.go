@@ -60,7 +60,7 @@ func (m *making) layViews() error {
 	if err := views.Frame(m.Slot); err != nil {
 		return err
 	}
-	if err := m.Pins.Lay(m.Slot, m.options.UIDs, m.idmaps); err != nil {
+	if err := m.Pins.Lay(m.Slot, local.IDs{Range: m.options.UIDs, Maps: m.idmaps}); err != nil {
 		return err
 	}
 	return views.Seal(m.Slot)

@@ -5,7 +5,7 @@
 //	m := local.Making{Order: local.Order{ID: id, Spec: spec, Bases: bases}}
 //	err = local.RunSteps(ctx, m.CheckSpec, m.PinMounts, …)    // m.Pins are the very directories, open until their Close
 //	err = m.TakeSlot(slots, uids)                             // m.Slot is to be freed when the sandbox is gone
-//	err = m.Pins.Lay(m.Slot, uids, idmaps)                    // clones of them, in the slot's views
+//	err = m.Pins.Lay(m.Slot, local.IDs{Range: uids, Maps: maps})  // clones of them, in the slot's views
 //	shared, err := local.CheckSocket(spec.Sockets[0], local.EngineSockets())
 //	err = local.Run{Nonce: nonce, Who: uids.Of(m.Slot), Spec: spec, Mounts: expected}.Write(m.Slot.RunDir())
 //	err = m.RollBack()                                        // where anything fails

@@ -9,6 +9,7 @@ import (
 	"torno/delegation"
 	"torno/internal/mounts"
 	"torno/sandbox"
+	"torno/test/missing"
 )
 
 // code is why something was refused, or "".
@@ -23,7 +24,7 @@ func code(err error) delegation.Code {
 // TestTheWorkspacesOwner must be an owner of the outbox, and able to reach the workspace.
 func TestTheWorkspacesOwner(t *testing.T) {
 	if os.Geteuid() != 0 {
-		t.Skip("NOT PROVED HERE: only root can give directories to others")
+		missing.Skip(t, "only root can give directories to others")
 	}
 	w := newWorld(t)
 	give := func(rel string, uid int, mode os.FileMode) {
@@ -66,7 +67,7 @@ func TestTheWorkspacesOwner(t *testing.T) {
 // TestContextIsReachedByTheWorkspacesOwner and by no other owner.
 func TestContextIsReachedByTheWorkspacesOwner(t *testing.T) {
 	if os.Geteuid() != 0 {
-		t.Skip("NOT PROVED HERE: only root can give directories to others")
+		missing.Skip(t, "only root can give directories to others")
 	}
 	w := newWorld(t)
 	w.must(os.Mkdir(w.at("ws"), 0o755), os.Chown(w.at("ws"), 1000, 1000),

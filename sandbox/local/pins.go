@@ -3,6 +3,7 @@ package local
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"slices"
 
@@ -140,12 +141,21 @@ func (p Pins) Paths() ([]string, error) {
 	return all, nil
 }
 
-// Lay moves clones of the mounts into the slot, each to its place in its View. With idmaps the child's identity is
-// exchanged for the workspace's owner's, see exchange. Without, every file keeps the owner that it has.
-func (p Pins) Lay(slot *mounts.Slot, ids UIDRange, idmaps *mounts.IDMaps) error {
+// IDs are how a launcher gives children their rights.
+type IDs struct {
+	Range UIDRange
+	// Maps exchange the child's identity for the workspace's owner's, see exchange. Without them every file keeps the owner that it has.
+	Maps *mounts.IDMaps
+	// Own says that the host's kernel judges a child by its own rights. Then a context has no groups, see mounts.IDMaps.Reading. A
+	// runtime that opens files for the child uses root's capabilities, which do not count in such a mount.
+	Own bool
+}
+
+// Lay moves clones of the mounts into the slot, each to its place in its View.
+func (p Pins) Lay(slot *mounts.Slot, ids IDs) error {
 	for _, v := range Views(p.wanted) {
 		for _, i := range v.Mounts {
-			if err := p.moveIn(i, v, slot, ids, idmaps); err != nil {
+			if err := p.moveIn(i, v, slot, ids); err != nil {
 				return err
 			}
 		}
@@ -177,23 +187,33 @@ func (p Pins) exchange(wanted sandbox.Mount, child mounts.Identity, ids UIDRange
 	return on
 }
 
+// idmap returns the namespace that says whose files are the child's in a mount, nil where no id is exchanged.
+func (p Pins) idmap(wanted sandbox.Mount, child mounts.Identity, ids IDs) (*os.File, error) {
+	if ids.Maps == nil || wanted.Programs { // to these the child is a stranger
+		return nil, nil
+	}
+	switch on := p.exchange(wanted, child, ids.Range); {
+	case ids.Own && !wanted.Workspace:
+		return ids.Maps.Reading(on.UID, child.UID)
+	case on != child:
+		return ids.Maps.Get(on, child)
+	}
+	return nil, nil
+}
+
 // moveIn moves a clone of one mount into the slot.
-func (p Pins) moveIn(i int, v View, slot *mounts.Slot, ids UIDRange, idmaps *mounts.IDMaps) error {
+func (p Pins) moveIn(i int, v View, slot *mounts.Slot, ids IDs) error {
 	wanted, pin := p.wanted[i], p.pins[i]
 	rel, err := v.Rel(wanted.Target)
 	if err != nil {
 		return err
 	}
+	child := ids.Range.Of(slot)
 	options := mounts.CloneOptions{ReadOnly: !wanted.Workspace}
-	child := ids.Of(slot)
-	on := child
-	if !wanted.Programs { // to these the child is a stranger
-		on = p.exchange(wanted, child, ids)
+	if options.IDMap, err = p.idmap(wanted, child, ids); err != nil {
+		return err
 	}
-	if idmaps != nil && on != child {
-		if options.IDMap, err = idmaps.Get(on, child); err != nil {
-			return err
-		}
+	if options.IDMap != nil {
 		defer options.IDMap.Close()
 	}
 	tree, err := pin.Clone(options)
@@ -201,7 +221,16 @@ func (p Pins) moveIn(i int, v View, slot *mounts.Slot, ids UIDRange, idmaps *mou
 		return err
 	}
 	defer tree.Close()
-	err = slot.Place(tree, v.Number, rel)
+	err = slot.PlaceFor(tree, v.Number, rel, mounts.User{UID: child.UID, GID: child.GID})
+	if wanted.Programs && err != nil {
+		return fmt.Errorf("programs of the profile, %s: %w", wanted.Source.Base, err)
+	}
+	if rel == onPrefix && errors.Is(err, mounts.ErrNoPlace) { // a file, in a sandbox that was made ahead and expects a directory
+		return fmt.Errorf("%q at its prefix: %w", wanted.Target, err)
+	}
+	if errors.Is(err, fs.ErrPermission) {
+		return refuse(wanted, "lies behind a directory that is closed to the child", "open the directories above it to the workspace's owner, or name it apart")
+	}
 	if errors.Is(err, mounts.ErrNoPlace) || errors.Is(err, mounts.ErrTaken) {
 		return refuse(wanted, "does not fit into the mount around it", "make it a directory there too, or name it apart")
 	}

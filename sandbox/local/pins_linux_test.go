@@ -2,6 +2,7 @@ package local
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -13,6 +14,7 @@ import (
 	"torno/delegation"
 	"torno/internal/mounts"
 	"torno/sandbox"
+	"torno/test/missing"
 )
 
 // world is a root of the operator's.
@@ -120,39 +122,76 @@ func TestPinsTellWhatTheyHold(t *testing.T) {
 // TestPlaces has a workspace in a context and a file, in two views, with ids exchanged and without.
 func TestPlaces(t *testing.T) {
 	if os.Geteuid() != 0 {
-		t.Skip("NOT PROVED HERE: only root may mount")
+		missing.Skip(t, "only root may mount")
 	}
-	for what, idmaps := range map[string]*mounts.IDMaps{"exchanged": mounts.NewIDMaps(), "as they are": nil} {
-		t.Run(what, func(t *testing.T) { testPlaces(newWorld(t), idmaps) })
+	uids := UIDRange{First: 2_000_000_000, Count: 1}
+	for what, ids := range map[string]IDs{
+		"exchanged": {Range: uids, Maps: mounts.NewIDMaps()}, "without groups": {Range: uids, Maps: mounts.NewIDMaps(), Own: true}, "as they are": {Range: uids},
+	} {
+		t.Run(what, func(t *testing.T) { testPlaces(newWorld(t), ids) })
 	}
 }
 
-func testPlaces(w *world, idmaps *mounts.IDMaps) {
-	if idmaps != nil {
-		defer func() { w.must(idmaps.Close()) }()
+// TestAWayThatIsClosedToTheChild: in root's own outbox a child is not root in what it reads, so a workspace behind another user's closed
+// directory there is out of its reach.
+func TestAWayThatIsClosedToTheChild(t *testing.T) {
+	if os.Geteuid() != 0 {
+		missing.Skip(t, "only root may mount")
 	}
-	w.must(os.MkdirAll(w.at("ctx/ws"), 0o755), os.Chown(w.at("ctx/ws"), 1000, 1000), os.WriteFile(w.at("note"), []byte("hello"), 0o644))
+	w := newWorld(t)
+	w.must(os.MkdirAll(w.at("ctx/closed/ws"), 0o755), os.Chmod(w.at("ctx/closed"), 0o700), os.Chown(w.at("ctx/closed"), 1001, 1001))
+	pins := w.pin(w.mount("ctx", "/p", "/p"), w.workspace("ctx/closed/ws", "/p/closed/ws", "/p"))
+	ids := IDs{Range: UIDRange{First: 2_000_000_000, Count: 1}, Maps: mounts.NewIDMaps(), Own: true}
+	defer func() { w.must(ids.Maps.Close()) }()
+	slots, err := mounts.OpenSlots(filepath.Join(w.TempDir(), "slots"), 1, true)
+	w.must(err)
+	defer func() { w.must(slots.Close()) }()
+	slot, err := acquire(slots, ids.Range)
+	w.must(err)
+	defer func() { w.must(slot.Free()) }()
+	var refusal *delegation.Refusal
+	if err := pins.Lay(slot, ids); !errors.As(err, &refusal) || refusal.Code != delegation.CodeWorkspace || !strings.Contains(refusal.Hint+refusal.Text, "closed to the child") {
+		t.Errorf("it says %v", err)
+	}
+}
+
+func testPlaces(w *world, ids IDs) {
+	if ids.Maps != nil {
+		defer func() { w.must(ids.Maps.Close()) }()
+	}
+	w.must(os.MkdirAll(w.at("ctx/ws"), 0o755), os.Chown(w.at("ctx/ws"), 1000, 1000), os.Chown(w.at("ctx"), 1000, 1000), os.Chmod(w.at("ctx"), 0o700), os.WriteFile(w.at("note"), []byte("hello"), 0o644))
 	pins := w.pin(w.mount("ctx", "/p", "/p"), w.mount("note", "/c/deep/note", "/c"), w.workspace("ctx/ws", "/p/ws", "/p"))
 	slots, err := mounts.OpenSlots(filepath.Join(w.TempDir(), "slots"), 1, true)
 	w.must(err)
 	defer func() { w.must(slots.Close()) }()
-	ids := UIDRange{First: 2_000_000_000, Count: 1}
-	slot, err := acquire(slots, ids)
+	slot, err := acquire(slots, ids.Range)
 	w.must(err)
 	defer func() { w.must(slot.Free()) }()
-	if _, err := acquire(slots, ids); !errors.Is(err, mounts.ErrNoSlot) {
+	if _, err := acquire(slots, ids.Range); !errors.Is(err, mounts.ErrNoSlot) {
 		w.Errorf("a second slot of one: %v", err)
 	}
-	w.must(pins.Lay(slot, ids, idmaps))
+	w.must(pins.Lay(slot, ids))
 	first, err := slot.ViewDir(0)
 	w.must(err)
 	second, err := slot.ViewDir(1)
 	w.must(err)
-	places := []string{first + "/self", second + "/deep/note", first + "/self/ws"}
-	owner := map[bool]uint32{true: ids.First + 1, false: 1000}[idmaps != nil]
-	for i, place := range places {
+	places := []string{first + "/self", second + "/deep/note"}
+	owner := map[bool]uint32{true: ids.Range.First + 1, false: 1000}[ids.Maps != nil]
+	child := mounts.User{} // we ourselves
+	if ids.Own {           // root's capabilities do not count in a mount without groups
+		child = mounts.User{UID: owner, GID: owner}
+	}
+	held, err := os.OpenFile(places[0], unix.O_PATH, 0)
+	w.must(err)
+	defer held.Close()
+	seen := []string{fmt.Sprintf("/proc/self/fd/%d", held.Fd()), places[1], fmt.Sprintf("/proc/self/fd/%d/ws", held.Fd())}
+	for i, place := range seen {
 		var st unix.Stat_t
-		w.must(unix.Stat(place, &st))
+		if i == 1 {
+			w.must(unix.Stat(place, &st))
+		} else {
+			w.must(child.Do(func() error { return unix.Stat(place, &st) }))
+		}
 		if want := pins.Expected(true)[i]; st.Dev != want.Device || st.Ino != want.Inode {
 			w.Errorf("at %s is %d:%d, want %+v", place, st.Dev, st.Ino, want)
 		}
@@ -160,16 +199,16 @@ func testPlaces(w *world, idmaps *mounts.IDMaps) {
 			w.Errorf("the workspace belongs to %d:%d there, want %d", st.Uid, st.Gid, owner)
 		}
 	}
-	if err := os.WriteFile(places[0]+"/x", nil, 0o644); !errors.Is(err, unix.EROFS) {
+	if err := child.Do(func() error { return os.WriteFile(seen[0]+"/x", nil, 0o644) }); !errors.Is(err, unix.EROFS) {
 		w.Errorf("the context can be written: %v", err)
 	}
-	w.must(os.WriteFile(places[2]+"/x", nil, 0o644))
+	w.must(child.Do(func() error { return os.WriteFile(seen[2]+"/x", nil, 0o644) }))
 	view := Views(pins.wanted)[0]
 	if source, err := view.Source(slot); err != nil || source != places[0] {
 		w.Errorf("an engine binds %s, %v, and the mount is at %s", source, err, places[0])
 	}
 	var refusal *delegation.Refusal
-	if err := pins.Lay(slot, ids, idmaps); !errors.As(err, &refusal) || refusal.Code != delegation.CodeContext {
+	if err := pins.Lay(slot, ids); !errors.As(err, &refusal) || refusal.Code != delegation.CodeContext {
 		w.Errorf("a place was taken twice: %v", err)
 	}
 }

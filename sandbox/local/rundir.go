@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"torno/internal/mounts"
@@ -18,20 +19,27 @@ type Run struct {
 	Who    mounts.Identity
 	Spec   sandbox.Spec
 	Mounts []runfile.Mount // the mounts that init proves
-	Filter []byte          // the seccomp filter that init installs; nil where the sandbox is made with a filter
+	Filter []byte          // the seccomp filter that init installs
 	Doors  []runfile.Door  // sockets that init offers and passes on; the others are mounts
+	Shut   bool            // init keeps the agent from all other sockets in the file system
 }
 
 // Write fills the run directory, which belongs to the host and is empty.
 func (r Run) Write(dir string) error {
-	if err := WriteUser(dir, r.Who); err != nil {
+	if err := WriteBase(dir, r.Who, r.Filter); err != nil {
 		return err
 	}
 	return r.WriteRun(dir)
 }
 
-// WriteUser writes what a sandbox has of its user, whatever will run in it.
-func WriteUser(dir string, who mounts.Identity) error {
+// WriteBase writes what is the same for every run in a sandbox: its user, and its filter, which init reads while it holds.
+func WriteBase(dir string, who mounts.Identity, filter []byte) error {
+	if err := runfile.ValidateFilter(filter); err != nil {
+		return err
+	}
+	if err := hostroot.WriteFile(filepath.Join(dir, filepath.Base(runfile.FilterPath)), filter); err != nil {
+		return err
+	}
 	if err := hostroot.MakeDir(filepath.Join(dir, hostroot.UserDir)); err != nil {
 		return err
 	}
@@ -66,9 +74,12 @@ func forwards(sockets []sandbox.Socket) (all []runfile.Forward) {
 	return all
 }
 
+// ownNames are those of our own files in the run directory.
+var ownNames = []string{hostroot.UserDir, filepath.Base(runfile.Path), filepath.Base(runfile.FilterPath)}
+
 // checkFileName refuses a file of the spec that would replace a file of ours.
 func checkFileName(name string) error {
-	if !fs.ValidPath(name) || strings.Contains(name, "/") || name == "." || name == hostroot.UserDir || name == filepath.Base(runfile.Path) {
+	if !fs.ValidPath(name) || strings.Contains(name, "/") || name == "." || slices.Contains(ownNames, name) {
 		return fmt.Errorf("file name %q cannot be had in %s", name, sandbox.RunDir)
 	}
 	return nil
@@ -85,7 +96,7 @@ func (r Run) file() runfile.File {
 			{Name: "fsize", Value: uint64(r.Spec.Limits.FileSize)},
 			{Name: "nofile", Value: uint64(r.Spec.Limits.OpenFiles)},
 		},
-		Mounts: r.Mounts, Filter: r.Filter, Doors: r.Doors, Forwards: forwards(r.Spec.Sockets),
+		Mounts: r.Mounts, Shut: r.Shut, Doors: r.Doors, Forwards: forwards(r.Spec.Sockets),
 		Answer: runfile.Answer{Path: answer.Path, FromStdout: answer.FromStdout, Max: answer.Max},
 	}
 	if r.Spec.Timeout > 0 {

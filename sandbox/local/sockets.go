@@ -8,6 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"torno/internal/engines"
+	"torno/internal/mounts"
 	"torno/internal/runfile"
 	"torno/sandbox"
 )
@@ -37,7 +38,7 @@ func CheckSocket(s sandbox.Socket, engines []string) (SharedSocket, error) {
 		return SharedSocket{}, fmt.Errorf("directory of a socket: %s is no directory that its owner alone may write", dir)
 	}
 	return SharedSocket{
-		Source: dir, Mount: runfile.Mount{Path: filepath.Dir(s.Target), Device: uint64(st.Dev), Inode: st.Ino},
+		Source: dir, Mount: runfile.Mount{Path: SocketPlace(s), Device: uint64(st.Dev), Inode: st.Ino},
 	}, nil
 }
 
@@ -49,11 +50,21 @@ func checkSocket(s sandbox.Socket, sockets []string) (runfile.Mount, error) {
 	if st.Mode&unix.S_IFMT != unix.S_IFSOCK {
 		return runfile.Mount{}, fmt.Errorf("socket of the profile: %s is not a unix socket (links are not followed)", s.Host)
 	}
-	found := runfile.Mount{Path: s.Target, Device: uint64(st.Dev), Inode: st.Ino}
+	found := runfile.Mount{Path: s.Target, Device: uint64(st.Dev), Inode: st.Ino, Sockets: true}
 	for _, engine := range sockets {
 		if unix.Stat(engine, &st) == nil && found.Device == uint64(st.Dev) && found.Inode == st.Ino {
 			return runfile.Mount{}, fmt.Errorf("socket of the profile: %s is the engine's own socket %s, which no sandbox gets", s.Host, engine)
 		}
 	}
 	return found, nil
+}
+
+// Lay moves a clone of what was found into a view of a slot, read-only, and returns what init must find there.
+func (s SharedSocket) Lay(slot *mounts.Slot, v View) (runfile.Mount, error) {
+	if err := slot.ShowIn(v.Number, s.Source, onPrefix); err != nil {
+		return runfile.Mount{}, err
+	}
+	laid := s.Mount
+	laid.Hardened = true
+	return laid, slot.Prove(v.Number, onPrefix, mounts.Placed{Dev: laid.Device, Ino: laid.Inode}) // it was found by its path
 }

@@ -18,16 +18,24 @@ import (
 // TrialName is the name of a trial's profile, and is used in place of a run's key.
 const TrialName = "trial"
 
-// Trial is an ordinary sandbox in which init prints its version instead of running an agent. A launcher finds out with it
-// whether sandboxes work here.
+// Trial is an ordinary sandbox in which init is its own agent. A launcher finds out with it whether sandboxes work here.
 type Trial struct {
 	ID    sandbox.SandboxID // the name that the launcher gives it
 	Dir   string            // the workspace, and a base of its own
 	Owner uint32
+	// Sockets has it find out whether the kernel keeps a sandbox from sockets. Otherwise init prints its version and ends.
+	Sockets bool
 }
 
-// trialTime is how long a trial may take on a slow machine, without its removal.
-const trialTime = time.Minute
+// Found is what a trial finds out.
+type Found struct {
+	Unattested string // why the host cannot look into the sandbox; "" where it can
+	Shut       bool   // a sandbox can be kept from the sockets of others, see runfile.File
+}
+
+// trialTime is how long a trial may take, without its removal. It bounds a trial that hangs, and judges no machine by its speed: an emulated
+// machine on a busy host was seen to take over a minute. A service manager that wants an answer sooner has a bound of its own.
+const trialTime = 5 * time.Minute
 
 // trier is the part of a launcher that a trial needs.
 type trier interface {
@@ -56,32 +64,39 @@ func (l *trialLauncher) Attest(ctx context.Context, h sandbox.Handle) (sandbox.A
 	return sandbox.Attestation{Why: l.unattested}, nil
 }
 
-// Run makes the sandbox of a trial, runs it and removes it. Where the host cannot look into it, unattested says why.
-func (t Trial) Run(ctx context.Context, launcher trier, create Make) (unattested string, err error) {
+// Run makes the sandbox of a trial, runs it and removes it.
+func (t Trial) Run(ctx context.Context, launcher trier, create Make) (Found, error) {
 	l := &trialLauncher{trier: launcher}
-	err = t.run(ctx, l, create)
-	return l.unattested, err
+	shut, err := t.run(ctx, l, create)
+	return Found{Unattested: l.unattested, Shut: shut}, err
 }
 
-func (t Trial) run(ctx context.Context, l trier, create Make) error {
+func (t Trial) run(ctx context.Context, l trier, create Make) (shut bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, trialTime)
 	defer cancel()
 	if err := t.layOut(); err != nil {
-		return fmt.Errorf("make a directory for the trial: %w", err)
+		return false, fmt.Errorf("make a directory for the trial: %w", err)
+	}
+	var socket listener
+	if t.Sockets {
+		if socket, err = t.listen(); err != nil {
+			return false, fmt.Errorf("make a socket for the trial: %w", err)
+		}
+		defer socket.Close()
 	}
 	bases, err := mounts.OpenBases([]string{t.Dir})
 	if err != nil {
-		return fmt.Errorf("open the directory for the trial: %w", err)
+		return false, fmt.Errorf("open the directory for the trial: %w", err)
 	}
 	defer bases.Close()
 	h, err := create(ctx, Order{ID: t.ID, Spec: t.Spec(), Bases: bases})
 	if err != nil {
-		return fmt.Errorf("trial: %w", err)
+		return false, fmt.Errorf("trial: %w", err)
 	}
-	err = runAgent(ctx, l, h)
+	shut, err = runAgent(ctx, l, h)
 	clearing, cancelClearing := CleanupContext(ctx)
 	defer cancelClearing()
-	return errors.Join(err, l.Remove(clearing, h))
+	return t.Sockets && shut && !socket.reached(), errors.Join(err, l.Remove(clearing, h))
 }
 
 // layOut makes the workspace and gives it to Owner. An earlier trial may have given it to another user.
@@ -96,10 +111,14 @@ func (t Trial) layOut() error {
 // Spec is the spec of the trial's sandbox.
 func (t Trial) Spec() sandbox.Spec {
 	const mib = 1 << 20
+	agent := []string{runfile.Init, "version"}
+	if t.Sockets {
+		agent = []string{runfile.Init, "shut", "/workspace/" + trialSocket}
+	}
 	return sandbox.Spec{
 		Profile: TrialName,
 		RootFS:  sandbox.RootFS{Host: true},
-		Process: sandbox.Process{Argv: []string{runfile.Init, "version"}, Env: []string{"PATH=/usr/bin:/bin"}, Dir: "/workspace"},
+		Process: sandbox.Process{Argv: agent, Env: []string{"PATH=/usr/bin:/bin"}, Dir: "/workspace"},
 		Mounts: []sandbox.Mount{{
 			Source: sandbox.Source{Base: t.Dir, Rel: "."}, Target: "/workspace", Prefix: "/workspace", Workspace: true,
 		}},
@@ -117,36 +136,39 @@ type starter interface {
 	Attester
 }
 
-// runAgent starts a trial's sandbox, attests and releases it, and checks that init found the workspace and ran its agent.
-func runAgent(ctx context.Context, l starter, h sandbox.Handle) error {
+// runAgent starts a trial's sandbox, attests and releases it, and checks that init found the workspace and ran its agent, which says whether
+// it was kept from a socket.
+func runAgent(ctx context.Context, l starter, h sandbox.Handle) (shut bool, err error) {
 	if err := l.Start(ctx, h); err != nil {
-		return fmt.Errorf("trial: %w", err)
+		return false, fmt.Errorf("trial: %w", err)
 	}
 	a, err := l.Open(ctx, h, "")
 	if err != nil {
-		return fmt.Errorf("trial: %w", err)
+		return false, fmt.Errorf("trial: %w", err)
 	}
 	defer a.Close()
 	if _, err := Release(ctx, l, h, a); err != nil {
-		return fmt.Errorf("trial: %w", err)
+		return false, fmt.Errorf("trial: %w", err)
 	}
 	said, err := listen(ctx, a, func([]byte) bool { return false })
 	if err != nil {
-		return fmt.Errorf("trial: %w", err)
+		return false, fmt.Errorf("trial: %w", err)
 	}
 	exit, err := a.Wait(ctx)
 	if err != nil {
-		return fmt.Errorf("trial: %w", err)
+		return false, fmt.Errorf("trial: %w", err)
 	}
 	if exit.Unknown {
-		return fmt.Errorf("trial: it is not known how it ended: %s", exit.Why)
+		return false, fmt.Errorf("trial: it is not known how it ended: %s", exit.Why)
 	}
 	line, _, _ := bytes.Cut(said, []byte("\n"))
 	if _, err := runfile.ParseFirstLine(string(line)); err != nil {
-		return fmt.Errorf("trial: init did not start its agent: %w (exit code %d)", err, exit.Code)
+		return false, fmt.Errorf("trial: init did not start its agent: %w (exit code %d)", err, exit.Code)
 	}
-	if exit.Code != 0 {
-		return fmt.Errorf("trial: the agent ended with exit code %d and said %q", exit.Code, said)
+	switch exit.Code {
+	case 0, runfile.CannotShut:
+		return exit.Code == 0, nil
+	default:
+		return false, fmt.Errorf("trial: the agent ended with exit code %d and said %q", exit.Code, said)
 	}
-	return nil
 }

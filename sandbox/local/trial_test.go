@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -83,7 +84,7 @@ func TestTrialTakesInitsWordOnly(t *testing.T) {
 		"another program's word": {saying("all is well\n", 0), false},
 		"one that says nothing":  {saying("", 0), false},
 	} {
-		if err := runAgent(t.Context(), test.l, sandbox.Handle{}); (err == nil) != test.good {
+		if _, err := runAgent(t.Context(), test.l, sandbox.Handle{}); (err == nil) != test.good {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
@@ -140,12 +141,12 @@ func TestTrialLeavesNothing(t *testing.T) {
 // TestTrialThatDoesNotStart says why, and a trial that never ends is given up.
 func TestTrialThatDoesNotStart(t *testing.T) {
 	cause := errors.New("no")
-	if err := runAgent(t.Context(), scripted{started: cause}, sandbox.Handle{}); !errors.Is(err, cause) {
+	if _, err := runAgent(t.Context(), scripted{started: cause}, sandbox.Handle{}); !errors.Is(err, cause) {
 		t.Errorf("%v", err)
 	}
 	ended, end := context.WithCancel(t.Context())
 	end()
-	if err := runAgent(ended, scripted{}, sandbox.Handle{}); !errors.Is(err, context.Canceled) {
+	if _, err := runAgent(ended, scripted{}, sandbox.Handle{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("one that never ends: %v", err)
 	}
 }
@@ -157,13 +158,41 @@ func TestATrialSaysWhatCannotBeLookedAt(t *testing.T) {
 	l.attested = fmt.Errorf("attest sandbox 0123456789abcdef: %w", &attest.CannotLookError{What: "a thing is closed", Needs: "it needs a right", Err: fs.ErrPermission})
 	l.removed = func(context.Context, sandbox.Handle) error { return nil }
 	trial := Trial{Dir: filepath.Join(t.TempDir(), TrialName), Owner: uint32(os.Geteuid())}
-	why, err := trial.Run(t.Context(), l, func(context.Context, Order) (sandbox.Handle, error) {
+	found, err := trial.Run(t.Context(), l, func(context.Context, Order) (sandbox.Handle, error) {
 		return sandbox.Handle{}, nil
 	})
-	if want := "the host cannot look into the sandbox: a thing is closed; it needs a right"; why != want || err != nil {
-		t.Errorf("it says %q, %v", why, err)
+	if want := "the host cannot look into the sandbox: a thing is closed; it needs a right"; found.Unattested != want || err != nil {
+		t.Errorf("it says %q, %v", found.Unattested, err)
 	}
 	if !errors.Is(l.attested, attest.ErrCannotLook) || !errors.Is(l.attested, fs.ErrPermission) {
 		t.Error("what it is cannot be told")
+	}
+}
+
+// TestATrialOfSockets: a sandbox counts as kept from sockets where its agent says so, and the host saw no connection.
+func TestATrialOfSockets(t *testing.T) {
+	started := runfile.Holding + string(runfile.StartedLine(time.Unix(1, 0)))
+	for what, test := range map[string]struct {
+		code            int
+		connects, wants bool
+	}{
+		"refused": {0, false, true}, "an old kernel": {runfile.CannotShut, false, false}, "a word that is not true": {0, true, false},
+	} {
+		l := saying(started, test.code)
+		l.removed = func(context.Context, sandbox.Handle) error { return nil }
+		trial := Trial{Dir: filepath.Join(t.TempDir(), TrialName), Owner: uint32(os.Geteuid()), Sockets: true}
+		found, err := trial.Run(t.Context(), l, func(_ context.Context, o Order) (sandbox.Handle, error) {
+			if !test.connects {
+				return sandbox.Handle{}, nil
+			}
+			conn, err := net.Dial("unix", filepath.Join(o.Spec.Mounts[0].Source.Base, filepath.Base(o.Spec.Process.Argv[2])))
+			if err == nil {
+				err = conn.Close()
+			}
+			return sandbox.Handle{}, err
+		})
+		if found.Shut != test.wants || err != nil {
+			t.Errorf("%s: %+v, %v", what, found, err)
+		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"torno/internal/mounts"
 	"torno/internal/paths"
+	"torno/internal/trust"
 	"torno/sandbox"
 )
 
@@ -40,6 +41,41 @@ func Views(wanted []sandbox.Mount) []View {
 		}
 	}
 	return views
+}
+
+// ArrivesFile says, of a sandbox without a run, whether a file arrives at a view's prefix itself, or a directory: the profile's programs
+// may be a file, as they are now, and nothing else is expected to be one. Should they be replaced by the time of a run, that gets no such sandbox.
+func ArrivesFile(v View, wanted []sandbox.Mount) (bool, error) {
+	for _, i := range v.Mounts {
+		if m := wanted[i]; m.Programs && m.Target == v.Prefix {
+			held, err := trust.Places().Open(m.Source.Base)
+			if err != nil {
+				return false, fmt.Errorf("programs of the profile: %w", err)
+			}
+			defer held.Close()
+			info, err := held.Stat()
+			return err == nil && !info.IsDir(), err
+		}
+	}
+	return false, nil
+}
+
+// SocketViews returns one view for each socket, behind those of the mounts. A socket lies at the prefix itself, or the directory of one that
+// lasts does.
+func SocketViews(s sandbox.Spec) (views []View) {
+	first := len(Views(s.Mounts))
+	for i, socket := range s.Sockets {
+		views = append(views, View{Number: first + i, Prefix: SocketPlace(socket), root: onPrefix})
+	}
+	return views
+}
+
+// SocketPlace is where a sandbox gets something so that it finds a socket at its target.
+func SocketPlace(s sandbox.Socket) string {
+	if s.Lasting {
+		return path.Dir(s.Target)
+	}
+	return s.Target
 }
 
 // Prefixes returns the prefix of each view.

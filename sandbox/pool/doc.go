@@ -13,9 +13,10 @@
 // for one run, or for none, and is never put back. The journal binds it to its run before anything of the run comes near it; a claim is
 // in memory alone, and a sandbox that nobody has bound belongs to no run, so that the next start of the watcher removes it.
 //
-// How many there are: a number, or with Auto as many as were asked for in the last minute, at least one. A shelf that no request
-// has asked for Options.Idle long is emptied. All of them together are Options.Most at most, and as many as leave a quarter of the
-// machine's memory free; below an eighth they are given up, the oldest first.
+// How many there are: a number, or with Auto none before the first request, and then as many as were asked for in the last minute, at least
+// one. A shelf that no request has asked for Options.Idle long is emptied. All of them together are Options.Most at most, and as many as
+// leave a quarter of the machine's memory free; below an eighth they are given up. Where there is not room for all, the outbox that
+// has fewest is next, and one that has more than its share gives way. So it is with the shelves themselves, of which there are 64 at most.
 //
 // # What can fail
 //

@@ -57,7 +57,8 @@ func (p *Pool) soon() <-chan time.Time {
 func (p *Pool) Close(ctx context.Context) error {
 	p.mu.Lock()
 	p.closed = true
-	var left []*held
+	left := p.left
+	p.left = nil
 	for _, s := range p.shelves {
 		left = append(left, s.ready...)
 		s.ready = nil
@@ -104,6 +105,8 @@ func (p *Pool) step(ctx context.Context) bool {
 	switch {
 	case err == nil && p.closed:
 		p.work.Go(func() { _ = p.drop(context.WithoutCancel(ctx), h) })
+	case err == nil && s.closed:
+		p.dropLater(ctx, h)
 	case err == nil:
 		s.ready, s.trouble = append(s.ready, h), ""
 	case ctx.Err() == nil:
@@ -137,12 +140,18 @@ func (p *Pool) scarce() (full, over bool) {
 	return total > 0 && free < total/fillBelow, total > 0 && free < total/dropBelow
 }
 
-// surplus takes a sandbox off its shelf that has ended, that is too old, or that is one too many.
+// surplus takes a sandbox whose shelf was closed, or takes one off its shelf that has ended, that is too old, that is one too many, or that
+// another outbox is to have.
 func (p *Pool) surplus() *held {
-	_, over := p.scarce()
+	full, over := p.scarce()
 	now := time.Now()
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if n := len(p.left); n > 0 {
+		h := p.left[n-1]
+		p.left = p.left[:n-1]
+		return h
+	}
 	for _, s := range p.sorted() {
 		for i, h := range s.ready {
 			ended := h.hasEnded()
@@ -157,7 +166,55 @@ func (p *Pool) surplus() *held {
 		}
 	}
 	p.forget(now)
-	return nil
+	if full {
+		return nil
+	}
+	return p.giveWay(now)
+}
+
+// giveWay takes the oldest sandbox of the outbox that has most, where there may be no more of them and another outbox, which wants one,
+// has two fewer. So no outbox keeps those of the others away by asking first, and each ends with its share. The lock is held.
+func (p *Pool) giveWay(now time.Time) *held {
+	s := p.next(now)
+	if s == nil || p.ready("") < p.options.Most {
+		return nil
+	}
+	var from *shelf
+	for _, other := range p.sorted() {
+		if len(other.ready) > 0 && (from == nil || p.ready(other.outbox) > p.ready(from.outbox)) {
+			from = other
+		}
+	}
+	if from == nil || p.ready(from.outbox) < p.ready(s.outbox)+2 {
+		return nil
+	}
+	h := from.ready[0]
+	from.ready = slices.Delete(from.ready, 0, 1)
+	return h
+}
+
+// ready is how many sandboxes an outbox has ready, or all outboxes together, by "". The lock is held.
+func (p *Pool) ready(outbox string) (n int) {
+	for _, s := range p.shelves {
+		if outbox == "" || s.outbox == outbox {
+			n += len(s.ready)
+		}
+	}
+	return n
+}
+
+// next is the shelf that is to get a sandbox next, as far as the sandboxes of others do not count; nil for none. It is one of the outbox that
+// has fewest, and among those the one that was asked for last. The lock is held.
+func (p *Pool) next(now time.Time) (chosen *shelf) {
+	for _, s := range p.sorted() {
+		if len(s.ready) >= s.wants(p.options, now) || now.Before(s.again) {
+			continue
+		}
+		if chosen == nil || p.ready(s.outbox) < p.ready(chosen.outbox) {
+			chosen = s
+		}
+	}
+	return chosen
 }
 
 // forget closes shelves that nobody has asked for. The lock is held.
@@ -187,19 +244,18 @@ func (p *Pool) lacking() *shelf {
 	if p.closed || now.Before(p.busy) || p.launching > 0 && now.Before(p.launched.Add(launchTime)) {
 		return nil
 	}
-	there := 0
-	for _, s := range p.shelves {
-		there += len(s.ready)
+	var why string
+	switch there := p.ready(""); {
+	case full:
+		why = "less than a quarter of the memory is free"
+	case there >= p.options.Most:
+		why = fmt.Sprintf("all shelves together have %d, and may have no more", there)
+	default:
+		return p.next(now)
 	}
-	for _, s := range p.sorted() {
-		switch {
-		case len(s.ready) >= s.wants(p.options, now) || now.Before(s.again):
-		case full:
-			s.trouble = "less than a quarter of the memory is free"
-		case there >= p.options.Most:
-			s.trouble = fmt.Sprintf("all shelves together have %d, and may have no more", there)
-		default:
-			return s
+	for _, s := range p.shelves {
+		if len(s.ready) < s.wants(p.options, now) && !now.Before(s.again) {
+			s.trouble = why
 		}
 	}
 	return nil

@@ -54,6 +54,7 @@ var errGivenUp = errors.New("the run does not wait for its sandbox any more")
 func (p *Pool) furnish(ctx context.Context, h *held, spec sandbox.Spec) (sandbox.Handle, error) {
 	crash.At("pool.furnished")
 	furnished, err := p.preparer.Furnish(ctx, h.handle, spec)
+	crash.At("pool.brought")
 	p.mu.Lock()
 	h.furnishing = false
 	givenUp := h.givenUp

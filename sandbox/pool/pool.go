@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"torno/internal/crash"
 	"torno/sandbox"
 )
 
@@ -45,6 +46,7 @@ type Pool struct {
 
 	mu        sync.Mutex
 	shelves   map[string]*shelf
+	left      []*held                     // of shelves that were closed, to be dropped
 	claimed   map[sandbox.SandboxID]*held // for a run that has brought nothing in yet
 	used      map[string]*held            // by the launcher's id: the run is in, and has not opened it yet
 	launching int                         // sandboxes that runs are making
@@ -66,8 +68,11 @@ func New(launcher sandbox.Launcher, preparer Preparer, o Options) *Pool {
 	}
 }
 
-// Expect opens a shelf before a request has asked for it.
+// Expect opens a shelf before a request has asked for it. A pool that follows what is asked for keeps nothing before.
 func (p *Pool) Expect(outbox string, spec sandbox.Spec) {
+	if p.options.Size == Auto {
+		return
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if s := p.shelfFor(outbox, spec, time.Now()); s != nil {
@@ -96,6 +101,7 @@ func (p *Pool) Claim(outbox string, spec sandbox.Spec) sandbox.SandboxID {
 	s.used++
 	p.busy = now.Add(startTime)
 	p.claimed[h.handle.Sandbox] = h
+	crash.At("pool.claimed")
 	return h.handle.Sandbox
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -185,29 +186,6 @@ func TestAShelfIsOneOutboxes(t *testing.T) {
 	})
 }
 
-// TestABurst: ten times as many runs as sandboxes do not wait: what is there is used, and the others make theirs.
-func TestABurst(t *testing.T) {
-	pooled(t, usual, func(s *scene) {
-		s.expect(s.spec(""))
-		found := 0
-		for i := range 20 {
-			spec := s.spec(fmt.Sprint(i))
-			id := s.Claim("o", spec)
-			if id != "" {
-				found++
-			} else {
-				id = sandbox.NewSandboxID()
-			}
-			if said := s.carries(id, spec); said != fmt.Sprintln(i) {
-				t.Errorf("run %d said %q", i, said)
-			}
-		}
-		if found != 2 {
-			t.Errorf("%d runs found a sandbox ready", found)
-		}
-	})
-}
-
 // TestNothingIsMadeAheadWhileRunsStart: a claim, and a sandbox that a run makes, keep the pool from work, and not for ever: a parent's
 // file system may hang.
 func TestNothingIsMadeAheadWhileRunsStart(t *testing.T) {
@@ -312,18 +290,40 @@ func TestARequestIsRefusedAsEver(t *testing.T) {
 // TestWhatCannotBeMadeAhead is what a sandbox gets only when it is made.
 func TestWhatCannotBeMadeAhead(t *testing.T) {
 	pooled(t, usual, func(s *scene) {
-		image, sockets, door, file := s.spec(""), s.spec(""), s.spec(""), s.spec("")
+		image := s.spec("")
 		image.RootFS = sandbox.RootFS{Image: "agent"}
-		sockets.Sockets = []sandbox.Socket{{Host: "/a", Target: "/b"}}
-		door.Door = &sandbox.Door{}
-		file.Mounts = append(file.Mounts, sandbox.Mount{Target: "/context", Prefix: "/context"})
-		for _, spec := range []sandbox.Spec{image, sockets, door, file} {
-			s.expect(spec)
-			if id := s.Claim("o", spec); id != "" {
-				t.Errorf("%+v has the sandbox %s", spec, id)
-			}
+		s.expect(image)
+		if id := s.Claim("o", image); id != "" {
+			t.Errorf("%+v has the sandbox %s", image, id)
 		}
 		s.ready(0)
+	})
+}
+
+// TestADoorComesWithItsRun: a request that has no door yet finds the sandbox in which there is a place for one, and one of another
+// profile's sockets does not.
+func TestADoorComesWithItsRun(t *testing.T) {
+	pooled(t, usual, func(s *scene) {
+		asked := s.spec("hello")
+		asked.Door, asked.Sockets = &sandbox.Door{}, []sandbox.Socket{{Host: "/one", Target: "/run/model/socket", Port: 8000}}
+		s.expect(asked)
+		s.ready(2)
+		other := asked
+		other.Sockets = []sandbox.Socket{{Host: "/one", Target: "/run/other/socket"}}
+		if id := s.Claim("o", other); id != "" {
+			t.Errorf("a run with other sockets has the sandbox %s", id)
+		}
+		id := s.Claim("o", asked)
+		opened := asked
+		opened.Sockets = append(slices.Clone(asked.Sockets), sandbox.Socket{Host: "/door/sock", Target: sandbox.DoorSocket, Port: 8080, Lasting: true})
+		if again := s.Claim("o", opened); id == "" || again == "" {
+			t.Errorf("before its door is open a run has the sandbox %q, and after that %q", id, again)
+		} else {
+			s.must(s.Release(s.Context(), again))
+		}
+		if said := s.carries(id, opened); said != "hello\n" {
+			t.Errorf("the run said %q", said)
+		}
 	})
 }
 

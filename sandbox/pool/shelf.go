@@ -15,6 +15,7 @@ type shelf struct {
 	shape  sandbox.Shape
 	ready  []*held // the oldest first
 
+	closed   bool        // what is being made for it is to be dropped
 	expected bool        // it was opened by the configuration, and no request has closed it
 	asked    []time.Time // when requests have asked for it, within the last minute; at most maxAsked
 	last     time.Time   // when it was asked for last, or opened
@@ -27,13 +28,12 @@ type shelf struct {
 }
 
 const (
-	maxShelves = 64 // a parent chooses which prefixes it names
+	maxShelves = 64 // a parent chooses which prefixes it names; outboxes share them
 	maxAsked   = 64
 	recently   = time.Minute
 )
 
-// shelfFor finds the shelf of a spec, or opens one; nil where no sandbox can be made ahead for it. With too many shelves, one that
-// was not asked for recently makes room. The lock is held.
+// shelfFor finds the shelf of a spec, or opens one; nil where no sandbox can be made ahead for it, or where there is no room. The lock is held.
 func (p *Pool) shelfFor(outbox string, spec sandbox.Spec, now time.Time) *shelf {
 	shape, err := sandbox.ShapeOf(spec)
 	if err != nil || p.closed || p.options.Size == 0 {
@@ -47,7 +47,7 @@ func (p *Pool) shelfFor(outbox string, spec sandbox.Spec, now time.Time) *shelf 
 	if s := p.shelves[key]; s != nil {
 		return s
 	}
-	if len(p.shelves) >= maxShelves && !p.makeRoom(now) {
+	if len(p.shelves) >= maxShelves && !p.makeRoom(outbox, now) {
 		return nil
 	}
 	s := &shelf{outbox: outbox, shape: shape, last: now}
@@ -55,16 +55,40 @@ func (p *Pool) shelfFor(outbox string, spec sandbox.Spec, now time.Time) *shelf 
 	return s
 }
 
-// makeRoom closes the shelf that was asked for longest ago, if nothing is on it and nobody asked recently. The lock is held.
-func (p *Pool) makeRoom(now time.Time) bool {
-	oldest := ""
+// makeRoom closes the shelf that was asked for longest ago, if nothing is on it and nobody asked recently. Where there is none, the outbox that
+// has most shelves closes one for an outbox with two fewer: no parent keeps the others' shelves away by naming prefixes. The lock is held.
+func (p *Pool) makeRoom(outbox string, now time.Time) bool {
+	counts := map[string]int{}
+	for _, s := range p.shelves {
+		counts[s.outbox]++
+	}
+	most := ""
+	for other, n := range counts {
+		if n > counts[most] {
+			most = other
+		}
+	}
+	key := p.longestAgo(func(s *shelf) bool { return len(s.ready) == 0 && now.Sub(s.last) > recently })
+	if key == "" && counts[most] >= counts[outbox]+2 {
+		key = p.longestAgo(func(s *shelf) bool { return s.outbox == most && !s.expected })
+	}
+	if key == "" {
+		return false
+	}
+	p.left = append(p.left, p.shelves[key].ready...)
+	p.shelves[key].closed = true
+	delete(p.shelves, key)
+	return true
+}
+
+// longestAgo is the key of the shelf that was asked for longest ago, of those that may be closed; "" for none. The lock is held.
+func (p *Pool) longestAgo(may func(*shelf) bool) (oldest string) {
 	for key, s := range p.shelves {
-		if len(s.ready) == 0 && now.Sub(s.last) > recently && (oldest == "" || s.last.Before(p.shelves[oldest].last)) {
+		if may(s) && (oldest == "" || s.last.Before(p.shelves[oldest].last)) {
 			oldest = key
 		}
 	}
-	delete(p.shelves, oldest)
-	return oldest != ""
+	return oldest
 }
 
 // ask notes that a request has asked.

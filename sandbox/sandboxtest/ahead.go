@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"torno/internal/retry"
+	"torno/internal/trust"
 	"torno/sandbox"
 	"torno/sandbox/pool"
 	"torno/test/prober/verdict"
@@ -52,7 +53,7 @@ func newAhead(t *testing.T, l sandbox.Launcher) *ahead {
 
 // Create brings a run into a sandbox that is there. That one has an id of its own.
 func (a *ahead) Create(ctx context.Context, id sandbox.SandboxID, spec sandbox.Spec) (sandbox.Handle, error) {
-	if _, err := sandbox.ShapeOf(spec); err != nil {
+	if _, err := sandbox.ShapeOf(spec); err != nil || !hasPrograms(spec) {
 		return a.Pool.Create(ctx, id, spec)
 	}
 	for {
@@ -68,6 +69,16 @@ func (a *ahead) Create(ctx context.Context, id sandbox.SandboxID, spec sandbox.S
 		err = errors.Join(err, a.Release(context.WithoutCancel(ctx), id)) // as its run does
 	}
 	return h, err
+}
+
+// hasPrograms says whether the profile's programs can be had. Without them nothing is made ahead, and the run hears what is wrong.
+func hasPrograms(spec sandbox.Spec) bool {
+	for _, m := range spec.Mounts {
+		if m.Programs && trust.Places().Check(m.Source.Base) != nil {
+			return false
+		}
+	}
+	return true
 }
 
 // cold are the promises of a Create that makes a sandbox, and of one that is made anew for a sandbox's id.
@@ -101,5 +112,8 @@ func (s *suite) runCases(t *testing.T, tables ...[]testCase) {
 		s.prober = verdict.Build(t)
 		t.Run("wall", func(t *testing.T) { s.run(t, wallCases, limitCases, ownerCases, rightsCases, programWallCases) })
 		t.Run("tools", func(t *testing.T) { s.run(t, toolCases) })
+		if !s.Beside {
+			t.Run("installs", func(t *testing.T) { s.run(t, installCases) })
+		}
 	}
 }

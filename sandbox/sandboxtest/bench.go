@@ -134,6 +134,7 @@ func (b *bench) release(h sandbox.Handle, spec sandbox.Spec) (sandbox.Attachment
 	if enforced := b.check()[sandbox.Attested].Enforced; attestation.Attested != enforced || enforced == (attestation.Why != "") {
 		b.Errorf("attested is promised: %t; the attestation is %+v", enforced, attestation)
 	}
+	seen.attestation = attestation
 	b.must(a.Release(b.ctx))
 	if !spec.Process.Stdin {
 		b.must(a.Input().Close())

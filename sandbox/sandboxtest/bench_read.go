@@ -14,6 +14,7 @@ type transcript struct {
 	stdout, stderr []byte
 	cursor         sandbox.Cursor
 	gap            bool
+	attestation    sandbox.Attestation // from before its release
 }
 
 // read adds output to a transcript until there is enough of it, or its end if enough is nil.

@@ -26,6 +26,9 @@ type Harness struct {
 	// what the launcher says that it enforces. Otherwise argv are words of the fake.
 	Real bool
 
+	// Beside says that this is another way of a launcher of which a harness shows already that programs install things there.
+	Beside bool
+
 	// Controls are for a Real launcher: places without its walls, in which the prober shows that its probes are alive.
 	// Each of them sees the host's directory dir at its own path, and the workspace in it at /workspace.
 	Controls func(t *testing.T, dir string) Controls

@@ -5,6 +5,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"torno/internal/runfile"
@@ -101,34 +102,51 @@ func lastingSocket(b *bench) {
 	<-ended
 }
 
-// foreignSockets: a child reaches the socket of its profile, and no other that lies in what it sees. Where the host's kernel is
-// the child's as well, a socket that everybody may use is reached all the same: nothing that a mount can say keeps it away.
+// foreignSockets: a child reaches the socket of its profile, and no other that lies in what it sees. Where that is not promised, one in a
+// workspace is reached all the same, and by path those in contexts, which docs/THREATS.md says. A parent may name a context that lies in
+// another one, also behind a directory that is closed to all but its owner.
 func foreignSockets(b *bench) {
-	b.mkdir("context", owner)
-	own, foreign := b.listen("own"), []string{b.listen("context/socket"), b.listen("workspace/socket")}
-	spec := with(b.command(runfile.Init, "reach", "unix:/run/model/socket", "unix:/context/socket", "unix:/workspace/socket"),
-		b.context("context", "/context", "/context"))
+	for _, dir := range []string{"context", "outer", "outer/closed", "outer/closed/within"} {
+		b.mkdir(dir, owner)
+	}
+	own := b.listen("own")
+	foreign := []string{b.listen("context/socket"), b.listen("outer/socket"), b.listen("outer/closed/within/socket"), b.listen("workspace/socket")}
+	b.must(os.Chmod(filepath.Join(b.dir, "outer/closed"), 0o700))
+	spec := with(
+		b.command(runfile.Init, "reach", "unix:/run/model/socket",
+			"unix:/context/socket", "unix:/outer/socket", "unix:/outer/closed/within/socket", "unix:/workspace/socket"),
+		b.context("context", "/context", "/context"), b.context("outer", "/outer", "/outer"),
+		b.context("outer/closed/within", "/outer/closed/within", "/outer"))
 	spec.Sockets = []sandbox.Socket{{Host: own, Target: "/run/model/socket"}}
 	r := b.runs(spec)
 	b.succeeds(r)
 	said := strings.Split(strings.TrimSuffix(string(r.stdout), "\n"), "\n")
-	if len(said) != 3 || said[0] != runfile.Reached {
+	if len(said) != 1+len(foreign) || said[0] != runfile.Reached {
 		b.Fatalf("the agent said %q", said)
 	}
-	reached := 0
-	for _, one := range said[1:] {
-		if one == runfile.Reached {
-			reached++
-		}
+	said = said[1:]
+	contexts, workspace := said[:len(said)-1], said[len(said)-1] == runfile.Reached
+	enforced := b.check()
+	trial := attack.Trial{Where: b.suite.Name, Note: "the host reaches each of them"}
+	trial.Row, trial.Oracle = "C30", b.answers(foreign)
+	switch {
+	case enforced[sandbox.Sockets].Enforced:
+		trial.Tried = len(foreign)
+	case enforced[sandbox.MountsByHandle].Enforced:
+		trial.Tried = len(contexts)
+		trial.Note = "in contexts, where Landlock does not know sockets; " + trial.Note
 	}
-	if !b.ownKernel() {
-		if reached != len(foreign) {
-			b.Errorf("docs/THREATS.md says that these sockets are reached here: %q", said)
-		}
+	if trial.Tried < len(foreign) && !workspace || trial.Tried == 0 && !slices.Contains(contexts, runfile.Reached) {
+		b.Errorf("docs/THREATS.md says that one is reached here: %q", said)
+	}
+	if trial.Tried == 0 {
 		return
 	}
-	trial := attack.Trial{Where: b.suite.Name, Tried: len(foreign), Held: len(foreign) - reached, Note: "the host reaches each of them"}
-	trial.Row, trial.Oracle = "C30", b.answers(foreign)
+	for _, word := range said[:trial.Tried] {
+		if word != runfile.Reached {
+			trial.Held++
+		}
+	}
 	attack.Record(b.T, trial)
 }
 

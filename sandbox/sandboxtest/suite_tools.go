@@ -11,10 +11,14 @@ import (
 var toolCases = []testCase{
 	{"git commits", gitCommits},
 	{"git reads a stranger's repository in the context", gitReadsContext},
-	{"python makes a virtual environment", pythonVenv},
 	{"node runs", nodeRuns},
-	{"npm installs a package of the workspace", npmInstalls},
 	{"files with attributes are copied", attributesCopied},
+}
+
+// installCases start many processes and write many files, which is dear. They do nothing that depends on how a launcher mounts, or when.
+var installCases = []testCase{
+	{"python makes a virtual environment", pythonVenv},
+	{"npm installs a package of the workspace", npmInstalls},
 }
 
 // needs skips a case whose tool the sandbox does not have.

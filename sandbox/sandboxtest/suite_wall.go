@@ -109,7 +109,7 @@ func whatAgentTries(b *bench) {
 	ground.Dir = "/workspace/weak"
 	column, _, _ := strings.Cut(b.suite.Name, " ")
 	verdict.Judge(b.T, verdict.Case{
-		Where: b.suite.Name, Column: column, OwnKernel: b.ownKernel(), Strong: strong, Weak: controls.Try(encode(b, ground)),
+		Where: b.suite.Name, Column: column, OwnKernel: b.ownKernel(), Attestation: r.attestation, Strong: strong, Weak: controls.Try(encode(b, ground)),
 	})
 }
 

@@ -17,6 +17,9 @@ import (
 // layout are the directories at the top. A stranger reads them first.
 var layout = []string{"cmd", "configs", "contrib", "delegation", "docs", "internal", "manager", "runsc", "sandbox", "scripts", "test", "tools", "watcher"}
 
+// made are those that .gitignore names: what was built, and the outbox of the first steps.
+var made = []string{"bin", "dist", "outbox"}
+
 func TestLayout(t *testing.T) {
 	entries, err := os.ReadDir(root(t))
 	if err != nil {
@@ -24,7 +27,7 @@ func TestLayout(t *testing.T) {
 	}
 	var dirs []string
 	for _, entry := range entries {
-		if entry.IsDir() && !strings.HasPrefix(entry.Name(), ".") && entry.Name() != "bin" {
+		if entry.IsDir() && !strings.HasPrefix(entry.Name(), ".") && !slices.Contains(made, entry.Name()) {
 			dirs = append(dirs, entry.Name())
 		}
 	}
@@ -181,7 +184,7 @@ func parsed(t *testing.T, wanted func(name string) bool) map[string][]source {
 		}
 		name := entry.Name()
 		if entry.IsDir() {
-			if path != top && (strings.HasPrefix(name, ".") || name == "testdata" || name == "bin" || isFile(filepath.Join(path, "go.mod"))) {
+			if path != top && (strings.HasPrefix(name, ".") || name == "testdata" || filepath.Dir(path) == top && slices.Contains(made, name) || isFile(filepath.Join(path, "go.mod"))) {
 				return fs.SkipDir
 			}
 			return nil

@@ -17,7 +17,7 @@ type room struct {
 
 // leaves know nothing of Torno but their own subject. Every package may use them, also the clients.
 var leaves = []string{
-	"internal/agent", "internal/approval", "internal/boot", "internal/engines", "internal/nearest", "internal/paths", "internal/retry", "internal/thread", "internal/version",
+	"internal/agent", "internal/approval", "internal/boot", "internal/engines", "internal/nearest", "internal/paths", "internal/pipes", "internal/retry", "internal/strictjson", "internal/thread", "internal/version",
 }
 
 const (
@@ -33,65 +33,82 @@ const (
 	dockerTypes = "github.com/docker/docker/api/types/..."
 )
 
+// ofMassGen are the packages that know how MassGen keeps its subagents.
+var ofMassGen = []string{
+	"manager/massgen", "manager/massgen/carry", "manager/massgen/evaluation", "manager/massgen/handover", "manager/massgen/inherit", "manager/massgen/layout",
+	"manager/massgen/outcome", "manager/massgen/profile", "manager/massgen/modes", "manager/massgen/team", "internal/massgen/remains",
+}
+
 // rooms is the map of the house, from the wire up: cmd → watcher → sandbox → delegation, and manager → delegation.
 var rooms = map[string]room{
-	"delegation":               {theirs: []string{unix, "github.com/google/renameio/v2"}},
-	"manager":                  {ours: []string{"delegation", "internal/beneath"}, theirs: []string{fsnotify}},
-	"manager/massgen":          {ours: []string{"delegation"}},
-	"manager/massgen/outcome":  {ours: []string{"delegation", "manager/massgen", "internal/beneath"}},
-	"manager/massgen/handover": {ours: []string{"manager/massgen", "internal/beneath"}},
-	"manager/massgen/layout":   {ours: []string{"delegation", "manager/massgen", "manager/massgen/outcome", "internal/beneath"}, theirs: []string{"github.com/google/renameio/v2"}},
-	"manager/massgen/profile":  {ours: []string{"internal/beneath"}, theirs: []string{yaml}},
-	"manager/massgen/team":     {},
-	"manager/patch":            {ours: []string{"delegation", "internal/beneath", "internal/inode"}, theirs: []string{unix, textDiff, textForms}},
-	"manager/agentfile":        {ours: []string{"internal/beneath", "manager/answerschema"}, theirs: []string{yaml}},
-	"manager/answerschema":     {theirs: []string{"github.com/google/jsonschema-go/jsonschema"}},
-	"manager/mcp":              {ours: []string{"delegation", "manager", "manager/patch", "internal/beneath"}, theirs: []string{mcpLibrary}},
-	"manager/mcp/stakpak":      {ours: []string{"delegation", "manager", "manager/mcp"}},
-	"internal/beneath":         {ours: []string{"delegation"}},
-	"sandbox":                  {ours: []string{"delegation", "internal/boot"}},
-	"sandbox/compile":          {ours: []string{"delegation", "sandbox", "internal/massgen", "internal/runfile"}},
-	"internal/massgen":         {theirs: []string{yaml}},
-	"internal/paths":           {},
-	"internal/agent":           {},
-	"internal/approval":        {},
-	"internal/agent/installed": {},
-	"internal/agent/adapter":   {theirs: []string{unix}},
-	"internal/engines":         {},
-	"internal/retry":           {},
-	"internal/nearest":         {},
-	"internal/version":         {},
-	"internal/logfile":         {},
-	"internal/lock":            {theirs: []string{unix}},
-	"internal/crash":           {},
-	"internal/cli":             {theirs: []string{unix}},
-	"internal/runfile":         {theirs: []string{unix}},
-	"internal/initproc":        {ours: []string{"internal/agent/adapter", "internal/boot", "internal/runfile"}, theirs: []string{unix}},
-	"internal/cgroups":         {theirs: []string{unix}},
-	"internal/mounts":          {ours: []string{"sandbox"}, theirs: []string{unix}},
-	"internal/seccomp":         {},
-	"internal/tree":            {theirs: []string{unix}},
-	"internal/trust":           {theirs: []string{unix}},
-	"internal/runsc":           {ours: []string{"internal/trust"}},
-	"internal/images":          {ours: []string{"internal/trust"}, theirs: []string{"github.com/google/go-containerregistry/...", "github.com/klauspost/compress/zstd", unix}},
-	"internal/doctor":          {ours: []string{"sandbox", "internal/mounts"}, theirs: []string{unix}},
-	"internal/gateway":         {ours: []string{"internal/gateway/budget", "internal/gateway/credential", "internal/gateway/dial", "internal/gateway/prices", "internal/gateway/route", "internal/gateway/usage", "internal/gateway/wire", "internal/socket"}, theirs: []string{unix}},
-	"internal/gateway/setup":   {ours: []string{"internal/gateway/prices", "internal/gateway/route"}, theirs: []string{yaml}},
+	"delegation":                 {theirs: []string{unix, "github.com/google/renameio/v2"}},
+	"manager":                    {ours: []string{"delegation", "internal/beneath"}, theirs: []string{fsnotify}},
+	"manager/massgen":            {ours: []string{"delegation"}},
+	"manager/massgen/outcome":    {ours: []string{"delegation", "manager/massgen", "internal/massgen/remains"}},
+	"manager/massgen/handover":   {ours: []string{"manager/massgen", "internal/beneath"}},
+	"manager/massgen/layout":     {ours: []string{"delegation", "manager/massgen", "manager/massgen/carry", "manager/massgen/outcome", "internal/beneath"}, theirs: []string{"github.com/google/renameio/v2"}},
+	"manager/massgen/profile":    {ours: []string{"internal/beneath"}, theirs: []string{yaml}},
+	"manager/massgen/team":       {},
+	"manager/massgen/modes":      {ours: []string{"manager/massgen/team"}},
+	"manager/massgen/inherit":    {ours: []string{"delegation"}},
+	"manager/massgen/carry":      {ours: []string{"internal/beneath"}},
+	"manager/massgen/evaluation": {ours: []string{"internal/beneath", "manager/massgen/carry"}},
+	"manager/patch":              {ours: []string{"delegation", "internal/beneath", "internal/inode"}, theirs: []string{unix, textDiff, textForms}},
+	"manager/agentfile":          {ours: []string{"internal/beneath", "manager/answerschema"}, theirs: []string{yaml}},
+	"manager/answerschema":       {theirs: []string{"github.com/google/jsonschema-go/jsonschema"}},
+	"manager/mcp":                {ours: []string{"delegation", "manager", "manager/patch", "internal/beneath"}, theirs: []string{mcpLibrary}},
+	"manager/mcp/stakpak":        {ours: []string{"delegation", "manager", "manager/mcp"}},
+	"manager/mcp/jarvis":         {ours: []string{"delegation", "manager", "manager/agentfile", "manager/answerschema", "manager/mcp"}},
+	"manager/mcp/massgen":        {ours: append([]string{"delegation", "manager", "manager/mcp", "internal/beneath"}, ofMassGen...)},
+	"internal/beneath":           {ours: []string{"delegation"}},
+	"sandbox":                    {ours: []string{"delegation", "internal/boot"}},
+	"sandbox/compile":            {ours: []string{"delegation", "sandbox", "internal/massgen", "internal/runfile"}},
+	"internal/massgen":           {theirs: []string{yaml}},
+	"internal/massgen/remains":   {ours: []string{"internal/beneath"}},
+	"internal/paths":             {},
+	"internal/pipes":             {theirs: []string{unix}},
+	"internal/agent":             {},
+	"internal/approval":          {},
+	"internal/agent/installed":   {},
+	"internal/agent/adapter":     {ours: []string{"internal/beneath", "internal/massgen/remains"}, theirs: []string{unix}},
+	"internal/engines":           {},
+	"internal/retry":             {},
+	"internal/nearest":           {},
+	"internal/strictjson":        {},
+	"internal/version":           {},
+	"internal/logfile":           {},
+	"internal/lock":              {theirs: []string{unix}},
+	"internal/crash":             {},
+	"internal/cli":               {theirs: []string{unix}},
+	"internal/runfile":           {theirs: []string{unix}},
+	"internal/initproc":          {ours: []string{"internal/agent/adapter", "internal/boot", "internal/runfile"}, theirs: []string{unix}},
+	"internal/cgroups":           {theirs: []string{unix}},
+	"internal/mounts":            {ours: []string{"sandbox"}, theirs: []string{unix}},
+	"internal/seccomp":           {},
+	"internal/tree":              {theirs: []string{unix}},
+	"internal/trust":             {theirs: []string{unix}},
+	"internal/runsc":             {ours: []string{"internal/trust"}},
+	"internal/images":            {ours: []string{"internal/trust"}, theirs: []string{"github.com/google/go-containerregistry/...", "github.com/klauspost/compress/zstd", unix}},
+	"internal/doctor":            {ours: []string{"sandbox", "internal/mounts"}, theirs: []string{unix}},
+	"internal/gateway":           {ours: []string{"internal/gateway/budget", "internal/gateway/cache", "internal/gateway/registry", "internal/gateway/credential", "internal/gateway/dial", "internal/gateway/prices", "internal/gateway/route", "internal/gateway/usage", "internal/gateway/wire", "internal/socket"}, theirs: []string{unix}},
+	"internal/gateway/setup":     {ours: []string{"internal/gateway/prices", "internal/gateway/route"}, theirs: []string{yaml}},
 	"internal/gateway/upstreams": {ours: []string{
 		"internal/gateway", "internal/gateway/credential", "internal/gateway/dial", "internal/gateway/route",
 	}},
 	"cmd/model-gateway": {
 		ours: []string{
 			"internal/cli", "internal/gateway", "internal/gateway/budget", "internal/gateway/control", "internal/gateway/credential", "internal/gateway/prices",
-			"internal/gateway/route", "internal/gateway/setup", "internal/gateway/upstreams", "internal/logfile",
+			"internal/gateway/route", "internal/gateway/setup", "internal/gateway/upstreams", "internal/lock", "internal/logfile",
 		},
 		theirs: []string{unix},
 	},
-	"internal/gateway/process":    {ours: []string{"internal/gateway/control", "internal/logfile"}},
+	"internal/gateway/process":    {ours: []string{"internal/gateway/control", "internal/gateway/setup", "internal/logfile"}, theirs: []string{unix}},
 	"internal/gateway/control":    {ours: []string{"internal/gateway", "internal/gateway/budget", "internal/socket"}},
 	"internal/gateway/wire":       {},
+	"internal/gateway/cache":      {},
+	"internal/gateway/registry":   {ours: []string{"internal/gateway/cache"}},
 	"internal/gateway/dial":       {},
-	"internal/gateway/credential": {ours: []string{"internal/gateway/dial", "internal/gateway/route", "internal/lock", "internal/trust"}},
+	"internal/gateway/credential": {ours: []string{"internal/gateway/dial", "internal/gateway/route", "internal/lock", "internal/trust"}, theirs: []string{unix}},
 	"internal/gateway/route":      {},
 	"contrib":                     {},
 	"internal/service":            {ours: []string{"contrib"}},
@@ -104,6 +121,8 @@ var rooms = map[string]room{
 	"watcher/approvals":           {ours: []string{"delegation", "internal/crash", "internal/journal"}},
 	"internal/inode":              {theirs: []string{unix}},
 	"internal/control":            {ours: []string{"delegation", "sandbox", "internal/journal", "internal/socket"}},
+	"internal/events":             {ours: []string{"delegation", "internal/evict", "sandbox"}},
+	"internal/evict":              {},
 	"internal/metrics":            {ours: []string{"delegation", "internal/control", "internal/journal"}},
 	"internal/socket":             {theirs: []string{unix}},
 	"configs": {
@@ -113,7 +132,7 @@ var rooms = map[string]room{
 		},
 		theirs: []string{yaml},
 	},
-	"sandbox/local/attest":   {ours: []string{"sandbox", "internal/cgroups"}, theirs: []string{unix}},
+	"sandbox/local/attest":   {ours: []string{"sandbox", "internal/cgroups", "internal/mounts"}, theirs: []string{unix}},
 	"sandbox/local/lay":      {ours: []string{"sandbox", "internal/mounts"}, theirs: []string{unix}},
 	"sandbox/local/hostroot": {ours: []string{"sandbox", "internal/runfile"}},
 	"sandbox/local": {
@@ -182,7 +201,7 @@ var rooms = map[string]room{
 		"sandbox", "sandbox/local/attest", "sandbox/gvisor/boxes", "sandbox/gvisor/command", "sandbox/gvisor/groups", "sandbox/gvisor/keeper",
 	}},
 	"sandbox/pool":            {ours: []string{"delegation", "sandbox", "internal/crash", "internal/retry", "internal/runfile"}},
-	"sandbox/sandboxtest/...": {ours: []string{"delegation", "sandbox", "sandbox/compile", "sandbox/pool", "internal/boot", "internal/retry", "internal/runfile", "sandbox/sandboxtest/...", "test/attack", "test/prober/..."}, theirs: []string{unix}},
+	"sandbox/sandboxtest/...": {ours: []string{"delegation", "sandbox", "sandbox/compile", "sandbox/pool", "internal/boot", "internal/retry", "internal/runfile", "internal/trust", "sandbox/sandboxtest/...", "test/attack", "test/prober/..."}, theirs: []string{unix}},
 	"watcher/schedule":        {ours: []string{"delegation", "sandbox"}},
 	"watcher/hang":            {},
 	"watcher/limit":           {},
@@ -191,43 +210,46 @@ var rooms = map[string]room{
 	"watcher/workspace":       {ours: []string{"delegation", "sandbox", "internal/tree", "watcher/hang"}},
 	"watcher/outbox": {
 		ours: []string{
-			"delegation", "sandbox", "sandbox/compile", "internal/crash", "internal/inode", "internal/journal", "watcher/limit", "watcher/notice",
+			"delegation", "sandbox", "sandbox/compile", "internal/crash", "internal/events", "internal/inode", "internal/journal", "watcher/limit", "watcher/notice",
 			"watcher/outbox/identity", "watcher/output", "watcher/schedule", "watcher/workspace",
 		},
 		theirs: []string{fsnotify},
 	},
 	"watcher/outbox/identity": {ours: []string{"delegation", "internal/crash", "internal/inode", "internal/journal"}},
+	"watcher/collect": {ours: []string{
+		"delegation", "internal/crash", "internal/inode", "internal/journal", "internal/mounts", "internal/tree", "sandbox", "watcher/hang", "watcher/limit", "watcher/workspace",
+	}},
 	"watcher/door": {ours: []string{
 		"delegation", "internal/gateway", "internal/gateway/budget", "internal/gateway/route", "internal/journal", "internal/runfile", "sandbox",
 		"watcher/run",
 	}},
-	"watcher/session": {ours: []string{"delegation", "internal/crash", "sandbox", "watcher/run"}},
+	"watcher/session": {ours: []string{"delegation", "internal/crash", "internal/evict", "sandbox", "watcher/run"}},
 	"watcher/run": {ours: []string{
 		"delegation", "sandbox", "internal/crash", "internal/journal", "internal/runfile", "internal/tree", "watcher/hang", "watcher/notice",
 		"watcher/approvals", "watcher/output", "watcher/schedule", "watcher/workspace",
 	}},
 	"watcher": {
 		ours: []string{
-			"delegation", "sandbox", "sandbox/compile", "internal/crash", "internal/journal", "internal/control", "internal/inode",
-			"watcher/hang", "watcher/limit", "watcher/notice", "watcher/outbox", "watcher/outbox/identity", "watcher/output", "watcher/run", "watcher/schedule", "watcher/session", "watcher/workspace",
+			"delegation", "sandbox", "sandbox/compile", "internal/crash", "internal/events", "internal/journal", "internal/control", "internal/inode", "internal/paths",
+			"watcher/collect", "watcher/hang", "watcher/limit", "watcher/notice", "watcher/outbox", "watcher/outbox/identity", "watcher/output", "watcher/run", "watcher/schedule", "watcher/session", "watcher/workspace",
 		},
 		theirs: []string{fsnotify, unix},
 	},
 	"cmd/sandbox-keeper": {ours: []string{"sandbox/gvisor/keeper"}},
 	"cmd/sandbox-init":   {ours: []string{"internal/initproc"}},
-	"cmd/subagent":       {ours: []string{"delegation", "manager", "manager/mcp", "manager/mcp/stakpak", "manager/patch", "internal/cli"}},
+	"cmd/subagent":       {ours: []string{"delegation", "manager", "manager/mcp", "manager/mcp/jarvis", "manager/mcp/massgen", "manager/mcp/stakpak", "manager/patch", "internal/cli"}},
 	"cmd/watcher": {
 		ours: []string{
-			"delegation", "sandbox", "sandbox/compile", "sandbox/launchers", "watcher", "configs", "internal/agent/installed", "internal/cli", "internal/control", "internal/doctor",
+			"delegation", "sandbox", "sandbox/compile", "sandbox/launchers", "watcher", "configs", "internal/agent/installed", "internal/cli", "internal/control", "internal/doctor", "internal/events",
 			"internal/journal", "internal/launcher", "internal/lock", "internal/programs", "internal/serve", "internal/service", "watcher/session",
 		},
 		theirs: []string{unix, yaml, "golang.org/x/term"},
 	},
 	"internal/serve": {
 		ours: []string{
-			"delegation", "sandbox", "sandbox/compile", "sandbox/local", "sandbox/pool", "watcher", "configs", "internal/control", "internal/doctor",
+			"delegation", "sandbox", "sandbox/compile", "sandbox/local", "sandbox/pool", "watcher", "configs", "internal/control", "internal/doctor", "internal/events",
 			"internal/gateway/control", "internal/gateway/process", "internal/journal", "internal/launcher", "internal/lock", "internal/metrics", "internal/mounts", "internal/programs", "internal/runfile", "internal/tree",
-			"internal/trust", "watcher/door", "watcher/outbox", "watcher/run", "watcher/session", "watcher/workspace",
+			"internal/trust", "watcher/collect", "watcher/door", "watcher/outbox", "watcher/run", "watcher/session", "watcher/workspace",
 		},
 		theirs: []string{unix},
 	},
@@ -303,9 +325,13 @@ var clients = []client{
 	{
 		program: "cmd/subagent",
 		systems: []string{"linux", "darwin"},
-		ours:    append([]string{"cmd/subagent", "delegation", "manager", "manager/mcp", "manager/mcp/stakpak", "manager/patch", "internal/beneath", "internal/cli", "internal/inode"}, leaves...),
+		ours: slices.Concat([]string{
+			"cmd/subagent", "delegation", "manager", "manager/agentfile", "manager/answerschema", "manager/mcp", "manager/mcp/jarvis", "manager/mcp/massgen",
+			"manager/mcp/stakpak", "manager/patch", "internal/beneath", "internal/cli", "internal/inode",
+		}, ofMassGen, leaves),
 		theirs: []string{
 			"golang.org/x/sys/...", "github.com/google/renameio/v2/...", fsnotify + "/...", textDiff, "golang.org/x/text/unicode/norm", "golang.org/x/text/transform",
+			yaml, // of files that describe agents, and of kinds of subagents
 			// What the library of the Model Context Protocol brings along: schemas, JSON, templates of addresses, and its client's login.
 			mcpLibrary, "github.com/google/jsonschema-go/...", "github.com/segmentio/...", "github.com/yosida95/uritemplate/...",
 			"golang.org/x/oauth2/...", "golang.org/x/sync/errgroup", "golang.org/x/time/rate",
@@ -314,8 +340,11 @@ var clients = []client{
 	{
 		program: "cmd/sandbox-init",
 		systems: []string{"linux"},
-		ours:    append([]string{"cmd/sandbox-init", "internal/agent", "internal/agent/adapter", "internal/initproc", "internal/runfile"}, leaves...),
-		theirs:  []string{"golang.org/x/sys/..."},
+		ours: append([]string{
+			"cmd/sandbox-init", "internal/agent", "internal/agent/adapter", "internal/initproc", "internal/runfile",
+			"delegation", "internal/beneath", "internal/massgen/remains", // what an agent has left is found with the same care as in the parent
+		}, leaves...),
+		theirs: []string{"golang.org/x/sys/...", "github.com/google/renameio/v2/..."},
 	},
 }
 

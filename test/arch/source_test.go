@@ -52,7 +52,7 @@ var byName = map[string][]string{
 }
 
 // heldOnly are the rooms that touch untrusted directories, which they do through held handles only.
-var heldOnly = []string{"delegation", "manager/agentfile", "watcher", "watcher/outbox", "watcher/outbox/identity", "watcher/output", "watcher/run", "watcher/workspace"}
+var heldOnly = []string{"delegation", "manager/agentfile", "watcher", "watcher/collect", "watcher/outbox", "watcher/outbox/identity", "watcher/output", "watcher/run", "watcher/workspace"}
 
 // namedFiles are the uses of byName in a file. local gives the name under which a package is imported.
 func namedFiles(file *ast.File, at func(ast.Node) string) []string {

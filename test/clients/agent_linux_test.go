@@ -14,28 +14,6 @@ import (
 	"torno/test/upstream/standin"
 )
 
-// told are the events of a run in its outbox, which has kept all of them.
-func (s *stage) told(a house.Ask) (all []delegation.Event) {
-	s.Helper()
-	for n := 1; ; n++ {
-		request, err := delegation.ParseRequestID(a.Request)
-		s.Must(err)
-		id, err := delegation.ParseSubagentID(a.ID)
-		s.Must(err)
-		data, err := os.ReadFile(s.Path(delegation.EventsName(id, request, n)))
-		if os.IsNotExist(err) {
-			if s.Exists(delegation.EventsName(id, request, n+1)) {
-				continue // its watcher died when it had noted the segment and not written it
-			}
-			return all
-		}
-		s.Must(err)
-		events, err := delegation.DecodeEvents(data)
-		s.Must(err)
-		all = append(all, events...)
-	}
-}
-
 // of are the events of a type.
 func of(events []delegation.Event, kind delegation.EventType) (found []delegation.Event) {
 	for _, e := range events {
@@ -52,13 +30,16 @@ const waits = "touch began; while ! test -e go; do sleep 0.02; done; echo from-$
 // TestAnAgentTellsWhatItDoes: as the profile of our examples has it, each thing that it does is one event, its last word is the answer,
 // and a failure is told as one. A watcher that is killed while a tool works doubles and loses nothing.
 func TestAnAgentTellsWhatItDoes(t *testing.T) {
-	each(t, func(t *testing.T, c client, sandbox string) {
+	eachOf(t, []client{claude, codex, codexServer}, func(t *testing.T, c client, sandbox string) {
 		s := stageFor(t, c, sandbox, nil)
 		ask := func(id, task string, timeout int) house.Ask {
 			return house.Ask{ID: id, Profile: "example", Context: []string{s.installed}, Timeout: timeout, Task: task}
 		}
 		tool := s.Submit(ask("tool", fmt.Sprintf(c.tool, waits), 120))
 		fails := s.Submit(ask("fails", "#status 400", 120))
+		poor := ask("poor", fmt.Sprintf(c.tool, "echo done"), 120)
+		poor.Profile = "spent"
+		poor = s.Submit(poor)
 		cancelled := s.Submit(ask("cancelled", fmt.Sprintf(c.tool, waits), 120))
 		late := s.Submit(ask("late", fmt.Sprintf(c.tool, waits), 8))
 		s.began(tool)
@@ -70,6 +51,7 @@ func TestAnAgentTellsWhatItDoes(t *testing.T) {
 		s.Want(s.Response(tool), delegation.StatusCompleted, delegation.ReasonExited, 0)
 		s.tellsOfATool(tool)
 		s.tellsOfAFailure(fails)
+		s.Want(s.Response(poor), delegation.StatusError, delegation.ReasonBudget, 1)
 		if resp := s.Response(cancelled); resp.Status != delegation.StatusCancelled {
 			t.Errorf("the response says %s, %s", resp.Status, resp.Reason)
 		}
@@ -90,7 +72,7 @@ func (s *stage) began(a house.Ask) {
 
 func (s *stage) tellsOfATool(a house.Ask) {
 	s.Helper()
-	events := s.told(a)
+	events := s.Told(a)
 	calls, results, said := of(events, delegation.EventToolCall), of(events, delegation.EventToolResult), of(events, delegation.EventText)
 	if len(calls) != 1 || !strings.Contains(string(calls[0].Tool.Input), "touch began") {
 		s.Errorf("it called %+v", calls)
@@ -120,7 +102,7 @@ func (s *stage) tellsOfATool(a house.Ask) {
 func (s *stage) tellsOfAFailure(a house.Ask) {
 	s.Helper()
 	s.Want(s.Response(a), delegation.StatusError, delegation.ReasonExited, 1)
-	if ends := of(s.told(a), delegation.EventResult); len(ends) != 1 || !ends[0].Failed || !strings.Contains(ends[0].Text, "told to answer so") {
+	if ends := of(s.Told(a), delegation.EventResult); len(ends) != 1 || !ends[0].Failed || !strings.Contains(ends[0].Text, "told to answer so") {
 		s.Errorf("it ended with %+v", ends)
 	}
 	if _, err := os.Lstat(a.Answer); err == nil {

@@ -4,15 +4,18 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
 
 	"torno/delegation"
 	"torno/test/house"
+	"torno/test/upstream/standin"
 )
 
-// asking is a request that has Claude Code run a command about which it asks.
+// asking is a request that has an agent run a command about which it asks.
 func (s *stage) asking(id, profile, command string) house.Ask {
 	return house.Ask{ID: id, Profile: profile, Context: []string{s.installed}, Timeout: 60, Task: fmt.Sprintf(s.tool, command)}
 }
@@ -21,7 +24,7 @@ func (s *stage) asking(id, profile, command string) house.Ask {
 func (s *stage) decisions(a house.Ask) string {
 	s.Helper()
 	var all []string
-	for _, e := range of(s.told(a), delegation.EventDecided) {
+	for _, e := range of(s.Told(a), delegation.EventDecided) {
 		all = append(all, e.Approval.Outcome+" by "+e.Approval.By)
 	}
 	return strings.Join(all, ", ")
@@ -39,24 +42,35 @@ func (s *stage) wantMade(a house.Ask, file string, made bool, decisions string) 
 	}
 }
 
-// TestThePolicyDecidesForClaude: what its rules have is approved or denied without anybody's word, and what nobody decides is denied. What
+// TestThePolicyDecides: what its rules have is approved or denied without anybody's word, and what nobody decides is denied. What
 // lies in the workspace approves nothing.
-func TestThePolicyDecidesForClaude(t *testing.T) {
-	house.Each(t, func(t *testing.T, sandbox string) {
-		s := stageFor(t, claude, sandbox, nil)
+func TestThePolicyDecides(t *testing.T) {
+	eachThatTalks(t, func(t *testing.T, c client, sandbox string) {
+		s := stageFor(t, c, sandbox, nil)
 		allowed := s.Submit(s.asking("allowed", "asking", "touch allowed.txt"))
 		denied := s.Submit(s.asking("denied", "asking", "touch denied.txt"))
 		hasty := s.asking("hasty", "hasty", "touch hasty.txt")
-		s.Mkdir(s.Path("workspaces/hasty/.claude"))
-		for _, name := range []string{"settings.json", "settings.local.json"} {
-			settings := `{"permissions":{"allow":["Bash","Bash(touch:*)"],"defaultMode":"bypassPermissions"}}`
-			s.Must(os.WriteFile(s.Path("workspaces/hasty/.claude/"+name), []byte(settings), 0o644))
-		}
+		s.settlesForItself("workspaces/hasty")
 		hasty = s.Submit(hasty)
 		s.wantMade(allowed, "allowed.txt", true, "approved by policy")
 		s.wantMade(denied, "denied.txt", false, "denied by policy")
 		s.wantMade(hasty, "hasty.txt", false, "denied by time")
 	})
+}
+
+// settlesForItself puts settings into a workspace that would have each agent ask for nothing.
+func (s *stage) settlesForItself(workspace string) {
+	s.Helper()
+	const claudes = `{"permissions":{"allow":["Bash","Bash(touch:*)"],"defaultMode":"bypassPermissions"}}`
+	for name, content := range map[string]string{
+		".claude/settings.json": claudes, ".claude/settings.local.json": claudes,
+		".codex/config.toml":         "approval_policy = \"never\"\n",
+		".codex/rules/default.rules": `prefix_rule(pattern=["touch"], decision="allow")` + "\n",
+	} {
+		file := s.Path(filepath.Join(workspace, name))
+		s.Must(os.MkdirAll(filepath.Dir(file), 0o755))
+		s.Must(os.WriteFile(file, []byte(content), 0o644))
+	}
 }
 
 // subagent runs a command of the parent's, and returns what it said and whether it succeeded.
@@ -81,15 +95,15 @@ func (s *stage) asks(a house.Ask, n int) (waiting []delegation.PendingApproval) 
 	return waiting
 }
 
-// TestAParentDecidesForClaude: it grants and denies what it has seen, also where the watcher is killed while the agent waits. What it granted
+// TestAParentDecides: it grants and denies what it has seen, also where the watcher is killed while the agent waits. What it granted
 // counts for no other call.
-func TestAParentDecidesForClaude(t *testing.T) {
-	house.Each(t, func(t *testing.T, sandbox string) {
-		s := stageFor(t, claude, sandbox, nil)
+func TestAParentDecides(t *testing.T) {
+	eachThatTalks(t, func(t *testing.T, c client, sandbox string) {
+		s := stageFor(t, c, sandbox, nil)
 		granted := s.Submit(s.asking("granted", "asking", "touch granted.txt; touch 'it is <&> \"so\"'"))
 		denied := s.Submit(s.asking("denied", "asking", "touch never.txt"))
 		seen := s.asks(granted, 1)[0]
-		if seen.Tool != "Bash" || !strings.Contains(seen.Arguments, `touch granted.txt`) {
+		if seen.Tool != s.shell || !strings.Contains(seen.Arguments, `touch granted.txt`) {
 			t.Errorf("it asks %+v", seen)
 		}
 		other := s.asks(denied, 1)[0]
@@ -111,8 +125,9 @@ func TestAParentDecidesForClaude(t *testing.T) {
 		if !s.Exists(`workspaces/granted/it is <&> "so"`) {
 			t.Error("another command was run than the one that was approved")
 		}
-		if results := of(s.told(denied), delegation.EventToolResult); len(results) != 1 || !strings.Contains(results[0].Text, "leave it") {
-			t.Errorf("the agent was told %+v", results)
+		seenByModels := s.up.Seen()
+		if !slices.ContainsFunc(seenByModels, func(seen standin.Seen) bool { return strings.Contains(string(seen.Body), "leave it") }) {
+			t.Error("the agent was not told why")
 		}
 		if said, ok := s.subagent("approve", "granted", seen.Digest[:8]); ok {
 			t.Errorf("a second time: %s", said)

@@ -21,21 +21,33 @@ func BenchmarkAnAgentsRun(b *testing.B) {
 	}
 }
 
+// BenchmarkAPreparedAgentsRun is the same with a sandbox that was made ahead of each run.
+func BenchmarkAPreparedAgentsRun(b *testing.B) {
+	c := claude
+	c.top = "\npool: {size: 1}"
+	for _, sandbox := range house.Launchers {
+		b.Run(sandbox, func(b *testing.B) { agentsRun(b, c, sandbox) })
+	}
+}
+
 func agentsRun(b *testing.B, c client, sandbox string) {
 	s := stageFor(b, c, sandbox, nil)
 	look := s.Submit(s.ask("look", "client", "env >env.txt; cat", "nothing"))
 	s.Want(s.Response(look), delegation.StatusCompleted, delegation.ReasonExited, 0)
-	env := s.hostsEnv(s.Read(look.Workspace + "/env.txt"))
+	env := s.Read(look.Workspace + "/env.txt")
 	var ours, hosts []time.Duration
 	var ratios, used []float64 // of the time, and of the processors' time
 	for b.Loop() {
+		if c.top != "" {
+			s.awaitPool()
+		}
 		a := s.ask(fmt.Sprint("run", len(ours)), "client", c.run, fmt.Sprintf(c.tool, "echo from-$((40+2))"))
 		begin := time.Now()
 		resp := s.Response(s.Submit(a))
 		ours = append(ours, time.Since(begin))
 		s.Want(resp, delegation.StatusCompleted, delegation.ReasonExited, 0)
 		alone := exec.Command("/bin/sh", "-c", a.Task)
-		alone.Dir, alone.Env = b.TempDir(), env
+		alone.Dir, alone.Env = b.TempDir(), s.hostsEnv(env)
 		begin = time.Now()
 		out, err := alone.CombinedOutput()
 		hosts = append(hosts, time.Since(begin))
@@ -51,12 +63,31 @@ func agentsRun(b *testing.B, c client, sandbox string) {
 	b.ReportMetric(float64(middle(hosts).Milliseconds()), "ms-on-the-host")
 }
 
+// awaitPool waits until every sandbox is ready that is wanted.
+func (s *stage) awaitPool() {
+	s.Helper()
+	s.Eventually("the pool is full", func() bool {
+		status, err := s.Client.Status(s.Context())
+		if err != nil {
+			return false
+		}
+		ready, wanted := 0, 0
+		for _, pool := range status.Pools {
+			for _, shelf := range pool.Shelves {
+				ready, wanted = ready+shelf.Ready, wanted+shelf.Wanted
+			}
+		}
+		return wanted > 0 && ready == wanted
+	})
+}
+
 func middle[T float64 | time.Duration](of []T) T {
 	slices.Sort(of)
 	return of[len(of)/2]
 }
 
-// hostsEnv is the environment of a sandbox with the upstream itself in place of the gateway, and places of the host.
+// hostsEnv is the environment of a sandbox with the upstream itself in place of the gateway, and places of the host. Its home is as new as a
+// sandbox's: what an agent makes there at its first start is a part of both runs.
 func (s *stage) hostsEnv(text string) (env []string) {
 	s.Helper()
 	home := s.TempDir()

@@ -15,8 +15,17 @@ import (
 
 // each has a story told by every client in a sandbox of every launcher.
 func each(t *testing.T, story func(t *testing.T, c client, sandbox string)) {
-	for _, c := range []client{claude, codex} {
-		t.Run(c.Name, func(t *testing.T) {
+	eachOf(t, []client{claude, codex}, story)
+}
+
+// eachThatTalks has a story told by every client that takes messages and asks.
+func eachThatTalks(t *testing.T, story func(t *testing.T, c client, sandbox string)) {
+	eachOf(t, []client{claude, codexServer}, story)
+}
+
+func eachOf(t *testing.T, clients []client, story func(t *testing.T, c client, sandbox string)) {
+	for _, c := range clients {
+		t.Run(c.label(), func(t *testing.T) {
 			house.Each(t, func(t *testing.T, sandbox string) { story(t, c, sandbox) })
 		})
 	}
@@ -29,6 +38,7 @@ func TestAClientWorks(t *testing.T) {
 		s := stageFor(t, c, sandbox, nil)
 		tool := s.Submit(s.ask("tool", "client", c.run, fmt.Sprintf(c.tool, "echo from-$((40+2)) | tee made.txt")))
 		poor := s.Submit(s.ask("poor", "poor", c.run, fmt.Sprintf(c.tool, "echo done")))
+		short := s.Submit(s.ask("short", "short", c.run, "#steps\n"+fmt.Sprintf(c.tool, "echo one >>steps.txt")+"\n"+fmt.Sprintf(c.tool, "echo two >>steps.txt")+"\nnever said"))
 		busy := s.Submit(s.ask("busy", "client", c.run, "#once 429 1 patience"))
 		over := s.Submit(s.ask("over", "client", c.run, "#once 529 1 overload"))
 		example := s.Submit(house.Ask{ID: "example", Profile: "example", Context: []string{s.installed}, Timeout: 120, Task: fmt.Sprintf(c.tool, "echo from-$((40+2)) | tee made.txt")})
@@ -41,6 +51,7 @@ func TestAClientWorks(t *testing.T) {
 			t.Errorf("as our example has it, it asks for more than %s", c.limit)
 		}
 		s.endsWithItsBudget(s.Response(poor))
+		s.endsWithAnAnswer(s.Response(short))
 		s.waits(s.Response(busy), "patience")
 		s.waits(s.Response(over), "overload")
 		s.getsAnotherKey()
@@ -71,6 +82,23 @@ func (s *stage) endsWithItsBudget(resp delegation.Response) {
 		s.Errorf("%+v was spent", m)
 	}
 	if len(resp.Warnings) != 1 || !strings.Contains(resp.Warnings[0], "refused, because a budget is used up") {
+		s.Errorf("it is warned of %q", resp.Warnings)
+	}
+}
+
+// endsWithAnAnswer: what is kept for the final answer pays for one. The model would have gone on, so that without it the client would
+// have got an error.
+func (s *stage) endsWithAnAnswer(resp delegation.Response) {
+	s.Helper()
+	s.Want(resp, delegation.StatusCompleted, delegation.ReasonExited, 0)
+	s.wantPrinted(resp, standin.WithoutTools)
+	if made := s.Read(s.Outbox + "/workspaces/short/steps.txt"); made != "one\n" {
+		s.Errorf("its steps are %q", made)
+	}
+	if m := resp.Usage.Model; m == nil || m.Requests != 2 {
+		s.Errorf("%+v was spent", m)
+	}
+	if len(resp.Warnings) != 1 || !strings.Contains(resp.Warnings[0], "1 requests to the model were made with what is kept for the final answer") {
 		s.Errorf("it is warned of %q", resp.Warnings)
 	}
 }

@@ -21,7 +21,7 @@ import (
 // TestConformance has the protocol's own suite ask our server, as it is shipped. What it wants and we have not is listed in
 // testdata/conformance/expected.yaml with the reason, and the suite fails on one that is listed and succeeds.
 func TestConformance(t *testing.T) {
-	for _, tools := range []string{"torno", "stakpak"} {
+	for _, tools := range []string{"torno", "stakpak", "massgen", "jarvis"} {
 		t.Run(tools, func(t *testing.T) { conformance(t, tools) })
 	}
 }

@@ -22,8 +22,8 @@ func (s *stage) send(words ...string) {
 
 // TestAMessageReachesAnAgent in the middle of what it does, once, also where the watcher is killed before the agent has acknowledged it.
 func TestAMessageReachesAnAgent(t *testing.T) {
-	house.Each(t, func(t *testing.T, sandbox string) {
-		s := stageFor(t, claude, sandbox, nil)
+	eachThatTalks(t, func(t *testing.T, c client, sandbox string) {
+		s := stageFor(t, c, sandbox, nil)
 		a := s.Submit(house.Ask{ID: "a", Profile: "example", Context: []string{s.installed}, Timeout: 120, Task: fmt.Sprintf(s.tool, waits)})
 		s.began(a)
 		s.send("a", "--", "the first message")
@@ -35,12 +35,12 @@ func TestAMessageReachesAnAgent(t *testing.T) {
 		seen := s.up.Seen()
 		asked := string(seen[len(seen)-1].Body)
 		for _, text := range []string{"the first message", "the second message"} {
-			if n := strings.Count(asked, text); n != 1 { // Claude Code hands what comes during a turn to its model with a tool's result
+			if n := strings.Count(asked, text); n != 1 { // agents hand what comes during a turn to their model with a tool's result
 				t.Errorf("the model was told %q %d times", text, n)
 			}
 		}
 		var said []string
-		for _, e := range of(s.told(a), delegation.EventMessage) {
+		for _, e := range of(s.Told(a), delegation.EventMessage) {
 			said = append(said, e.Text)
 		}
 		if got := strings.Join(said, "; "); got != "the first message; the second message" {
@@ -51,8 +51,8 @@ func TestAMessageReachesAnAgent(t *testing.T) {
 
 // TestAnInterruptStopsAnAgent: what it does ends, and what comes with the interrupt is its next turn.
 func TestAnInterruptStopsAnAgent(t *testing.T) {
-	house.Each(t, func(t *testing.T, sandbox string) {
-		s := stageFor(t, claude, sandbox, nil)
+	eachThatTalks(t, func(t *testing.T, c client, sandbox string) {
+		s := stageFor(t, c, sandbox, nil)
 		a := s.Submit(house.Ask{ID: "a", Profile: "example", Context: []string{s.installed}, Timeout: 120, Task: fmt.Sprintf(s.tool, waits)})
 		b := s.Submit(house.Ask{ID: "b", Profile: "example", Context: []string{s.installed}, Timeout: 120, Task: fmt.Sprintf(s.tool, waits)})
 		s.began(a)
@@ -64,7 +64,8 @@ func TestAnInterruptStopsAnAgent(t *testing.T) {
 			t.Errorf("the answer is %q", answer)
 		}
 		s.Want(s.Response(b), delegation.StatusError, delegation.ReasonExited, 1)
-		if got := len(of(s.told(b), delegation.EventInterrupt)); got != 1 {
+		s.Touch("workspaces/a/go")
+		if got := len(of(s.Told(b), delegation.EventInterrupt)); got != 1 {
 			t.Errorf("its events have %d interrupts", got)
 		}
 	})

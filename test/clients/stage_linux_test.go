@@ -6,6 +6,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -26,7 +27,10 @@ type client struct {
 	run     string            // the program and its arguments; it reads its task from standard input
 	streams string            // the same, where what it prints has the parts of an answer as they come
 	part    string            // what it prints of the first part
+	top     string            // more keys of the configuration
 	asks    map[string]string // profiles in which it asks for approval, and how
+	talks   bool              // it is told and asked by its server, which not all of its profiles want
+	shell   string            // its tool that runs a command, as its questions name it
 }
 
 var claude = client{
@@ -41,6 +45,7 @@ var claude = client{
 		"asking": `{allow: [{tool: Bash, words: [touch, allowed.txt]}], deny: [{tool: Bash, words: [touch, denied.txt]}], expires: 2m}`,
 		"hasty":  `{expires: 5s}`,
 	},
+	shell: "Bash",
 }
 
 const codexFlags = ` -c openai_base_url=\"$OPENAI_BASE_URL\" -c analytics.enabled=false -c model=\"gpt-5.5\" --disable plugins`
@@ -52,6 +57,26 @@ var codex = client{
 	run:     "codex exec --skip-git-repo-check --dangerously-bypass-approvals-and-sandbox" + codexFlags + " -",
 	streams: "cat >converse.sh <<'SCRIPT'\n" + converse + "SCRIPT\nbash converse.sh" + codexFlags,
 	part:    "item/agentMessage/delta",
+	asks: map[string]string{
+		"asking": `{allow: [{tool: command_execution, words: [touch, allowed.txt]}], deny: [{tool: command_execution, words: [touch, denied.txt]}], expires: 2m}`,
+		"hasty":  `{expires: 5s}`,
+	},
+	shell: "command_execution",
+}
+
+// codexServer is Codex as it is where messages are wanted.
+var codexServer = func() client {
+	c := codex
+	c.talks = true
+	return c
+}()
+
+// label names a client among all ways to run one.
+func (c client) label() string {
+	if c.talks {
+		return c.Name + "-server"
+	}
+	return c.Name
 }
 
 //go:embed testdata/converse.sh
@@ -67,7 +92,12 @@ type stage struct {
 	key       string // the file with the credential
 }
 
-// stageFor makes one. The profile "client" has no limits, "poor" may ask once, and "example" is the one that our examples have.
+// budgets is the budget of a profile.
+var budgets = regexp.MustCompile(`(?m)^    budget: .*\n`)
+
+// stageFor makes one. The profile "client" has no limits, "poor" may ask once, "short" twice, the second time
+// only for its final answer, "example" is our examples' profile, "copied" the same with a
+// copied workspace, "spent" the same with one request, and "says" has a script in its workspace as the agent.
 func stageFor(t testing.TB, c client, sandbox string, prepare func(*standin.Upstream)) *stage {
 	t.Helper()
 	house.Need(t, sandbox)
@@ -91,21 +121,27 @@ func stageFor(t testing.TB, c client, sandbox string, prepare func(*standin.Upst
 `, c.Name)
 	env := map[string]any{"PATH": c.Path(s.installed)}
 	offers, asking := "", ""
+	example := exampleFor(t, c, env)
+	if c.talks {
+		example += "    messages: true\n"
+	}
 	for name, approvals := range c.asks {
 		offers += ", " + name
-		asking += "  " + name + ":" + profile + exampleFor(t, c, env) + "    approvals: " + approvals + "\n"
+		asking += "  " + name + ":" + profile + example + "    approvals: " + approvals + "\n"
 	}
 	plain := profile + "    env: " + inJSON(env) + "\n"
 	s.House = house.New(t, house.Plan{
-		Sandbox: sandbox, Offers: ", client, poor, example" + offers, Read: []string{s.installed}, MaxRunning: 5,
+		Sandbox: sandbox, Offers: ", client, poor, short, example, copied, spent, says" + offers, Read: []string{s.installed}, MaxRunning: 5,
 		Top: fmt.Sprintf(`gateway:
   routes:
     claude: {preset: anthropic, upstream: %q, %s}
     codex: {preset: openai, upstream: %q, %s}
   prices:
     claude: {"*": {input: 5, output: 25}}
-    codex: {"*": {input: 5, output: 25}}`, server.URL, to, server.URL+"/v1", to),
-		Profiles: "  client:" + plain + "  poor:" + plain + "    budget: {run: {requests: 1}}\n" + "  example:" + profile + exampleFor(t, c, env) + asking,
+    codex: {"*": {input: 5, output: 25}}`, server.URL, to, server.URL+"/v1", to) + c.top,
+		Profiles: "  client:" + plain + "  poor:" + plain + "    budget: {run: {requests: 1}}\n" +
+			"  short:" + plain + "    budget: {run: {requests: 2, keep_for_last: 50}}\n" + "  example:" + profile + example + "  copied:" + profile + example + "    workspace: copy\n" + "  spent:" + profile + budgets.ReplaceAllString(example, "    budget: {run: {requests: 1}}\n") +
+			"  says:" + profile + "    agent: " + c.Name + "\n    model: " + c.Name + "\n    command: [/bin/sh, ./agent]\n" + asking,
 	})
 	return s
 }

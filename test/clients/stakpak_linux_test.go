@@ -58,12 +58,18 @@ func askingHouse(t *testing.T, upstream string) (h *house.House, installed strin
 	return h, installed
 }
 
-// steps has the parent's model call tools, one after the other, and then say a word.
+// steps has the parent's model call tools of Stakpak's, one after the other, and then say a word.
 func (p parent) steps(last string, calls ...string) {
+	p.Helper()
+	p.stepsWith("mcp__stakpak__", last, calls...)
+}
+
+// stepsWith is steps for the tools of any set.
+func (p parent) stepsWith(prefix, last string, calls ...string) {
 	p.Helper()
 	script := []string{"#steps"}
 	for _, call := range calls {
-		script = append(script, "#tool mcp__stakpak__"+call)
+		script = append(script, "#tool "+prefix+call)
 	}
 	if said := p.do(append(p.run, strings.Join(append(script, last), "\n"))...); !strings.Contains(said, last) {
 		p.Errorf("the parent said %s", said)

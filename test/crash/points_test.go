@@ -16,7 +16,7 @@ import (
 // effects are the calls that change something outside of the watcher: receiver and method, in whatever case they are written.
 var effects = []string{
 	"journal.Begin", "journal.Move", "journal.Bind", "journal.Release", "journal.NoteAnswered", "journal.Refile", "journal.Again",
-	"journal.KeepOutboxes", "journal.AcceptOutbox", "journal.LookedThrough",
+	"journal.KeepOutboxes", "journal.AcceptOutbox", "journal.LookedThrough", "journal.PartWithWorkspace",
 	"launcher.Create", "launcher.Start", "launcher.Open", "launcher.Attest", "launcher.Remove", "att.Release",
 	"resource.Acquire", "resource.Attested", "resource.End", "resource.Release",
 	"dir.Publish", "o.publish", "box.publish", "s.publish", "dir.Remove", "notes.save", "runs.saveEnding", "notes.drop",
@@ -41,28 +41,88 @@ var exempt = map[string]string{
 type source struct {
 	points    []string // names, each once
 	pointless []string // effects that no point stands before
+	// besideLaunchers are the points in files that launcherless does not name.
+	besideLaunchers []string
+}
+
+// launcherless are the parts of the watcher that know no launcher: they see requests, answers, workspaces and the journal.
+// TestLauncherlessPartsKnowNoLauncher holds them to it.
+var launcherless = []string{"approvals/", "collect/", "outbox/", "session/", "prune.go"}
+
+// knowsLaunchers says whether a source file, by its path below package watcher, may have to do with a launcher.
+func knowsLaunchers(name string) bool {
+	return !slices.ContainsFunc(launcherless, func(part string) bool { return strings.HasPrefix(name, part) })
 }
 
 func readSource(t *testing.T) (s source) {
 	t.Helper()
-	var files []string
-	err := filepath.WalkDir("../../watcher", func(path string, _ fs.DirEntry, err error) error {
-		if strings.HasSuffix(path, ".go") && !strings.HasSuffix(path, "_test.go") {
-			files = append(files, path)
+	for name, file := range parse(t) {
+		all := s.points
+		s.points = nil
+		s.add(filepath.Base(name), file)
+		if knowsLaunchers(name) {
+			s.besideLaunchers = join(s.besideLaunchers, s.points)
+		}
+		s.points = join(all, s.points)
+	}
+	return s
+}
+
+// join adds what is not there yet.
+func join(to, more []string) []string {
+	for _, one := range more {
+		if !slices.Contains(to, one) {
+			to = append(to, one)
+		}
+	}
+	return to
+}
+
+// watchers is where the sources of the watcher are.
+const watchers = "../../watcher"
+
+// parse parses them, by their paths below that.
+func parse(t *testing.T) map[string]*ast.File {
+	t.Helper()
+	all := map[string]*ast.File{}
+	err := filepath.WalkDir(watchers, func(path string, _ fs.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		name, err := filepath.Rel(watchers, path)
+		if err == nil {
+			all[name], err = parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
 		}
 		return err
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, path := range files {
-		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
-		if err != nil {
-			t.Fatal(err)
+	return all
+}
+
+// TestLauncherlessPartsKnowNoLauncher: they name neither the contract of launchers nor one of them.
+func TestLauncherlessPartsKnowNoLauncher(t *testing.T) {
+	seen := map[bool]int{}
+	for name, file := range parse(t) {
+		knows := false
+		ast.Inspect(file, func(n ast.Node) bool {
+			if n, ok := n.(*ast.SelectorExpr); ok && (method(n) == "sandbox.Launcher" || method(n) == "sandbox.Attachment") {
+				knows = true
+			}
+			return true
+		})
+		for _, path := range file.Imports {
+			knows = knows || strings.HasPrefix(text(path.Path), "torno/sandbox/docker") || strings.HasPrefix(text(path.Path), "torno/sandbox/gvisor")
 		}
-		s.add(filepath.Base(path), file)
+		if knows && !knowsLaunchers(name) {
+			t.Errorf("%s knows a launcher, so that points in it have to be shown with each", name)
+		}
+		seen[knows]++
 	}
-	return s
+	if seen[true] == 0 {
+		t.Error("the oracle is dead: no source of the watcher knows a launcher")
+	}
 }
 
 // add notes, in the order of the text, whether a point stands before each effect with no other effect between.

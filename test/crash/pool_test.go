@@ -8,24 +8,30 @@ import (
 	"torno/test/house"
 )
 
-// TestKilledWithAPool kills the watcher while sandboxes are made ahead of runs, when a run has claimed one, and on that run's way. The
-// next watcher removes what no run has, and each run is run once.
+// TestKilledWithAPool kills the watcher while sandboxes are made ahead of runs, when a run has claimed one, while it comes into it, and on
+// that run's way. The next watcher removes what no run has, and each run is run once.
 func TestKilledWithAPool(t *testing.T) {
-	house.Need(t, house.Docker)
+	for _, sandbox := range house.Launchers {
+		t.Run(sandbox, func(t *testing.T) { killedWithAPool(t, sandbox) })
+	}
+}
+
+func killedWithAPool(t *testing.T, sandbox string) {
+	house.Need(t, sandbox)
 	withPool := func(p *house.Plan) { p.Top, p.Mounts = "pool: {size: 2}", "by-handle" }
 	for point, done := range map[string]func(*scene){
 		"pool.prepared": says("hello\n"), "pool.started": says("hello\n"), "pool.ready": says("hello\n"), // nothing is ready yet
-		"pool.furnished:1": says("hello\n"), "launch.attested:2": says("hello\n"), "launch.released:2": says("hello\n"), "launch.word:2": lostWord,
+		"pool.claimed:1": says("hello\n"), "pool.furnished:1": says("hello\n"), "pool.brought:1": says("hello\n"), "launch.attested:2": says("hello\n"), "launch.released:2": says("hello\n"), "launch.word:2": lostWord,
 		"end.removed:2": says("hello\n"),
 	} {
 		t.Run(point, func(t *testing.T) {
 			t.Parallel()
 			busy <- struct{}{}
 			defer func() { <-busy }()
-			s := newScene(t, house.Docker, withPool)
+			s := newScene(t, sandbox, withPool)
 			s.Env = []string{"TORNO_CRASH=" + point}
 			s.Launch()
-			if !strings.HasPrefix(point, "pool.") || point == "pool.furnished:1" {
+			if !strings.HasPrefix(point, "pool.") || strings.HasSuffix(point, ":1") {
 				s.Run(house.Ask{ID: "warm", Task: "echo warm"}) // it makes its own sandbox, and opens the shelf
 				s.poolIsFull()
 			}
@@ -37,6 +43,42 @@ func TestKilledWithAPool(t *testing.T) {
 			s.poolIsFull()
 			s.Eventually("only the pool's sandboxes are there", func() bool { ready, _ := s.pool(); return len(s.Sandboxes()) == ready })
 			s.onceEach()
+			s.Must(s.Signal(syscall.SIGTERM))
+			s.nothingIsLeft()
+		})
+	}
+}
+
+// TestAFullPoolIsKilled kills a process of each sandbox that is ready, and asks for a run at once, which may still be given one of them. It is
+// done once, and the pool is full again. An ordinary user has no pool.
+func TestAFullPoolIsKilled(t *testing.T) {
+	house.NeedGVisor(t)
+	for _, part := range []string{house.Keeper, house.Sentry, house.Gofer} {
+		t.Run(part, func(t *testing.T) {
+			t.Parallel()
+			s := newScene(t, house.GVisor, func(p *house.Plan) { p.Top, p.Mounts = "pool: {size: 2}", "by-handle" })
+			s.Start()
+			s.Run(house.Ask{ID: "warm", Task: "echo warm"})
+			s.poolIsFull()
+			before := s.Sandboxes()
+			for _, box := range before {
+				if s.Strike(box.ID, part, syscall.SIGKILL) != 1 {
+					t.Errorf("the sandbox has no process %s", part)
+				}
+			}
+			submit(hello)(s)
+			says("hello\n")(s)
+			s.Eventually("all that was killed is gone", func() bool {
+				for _, box := range before {
+					if len(s.Processes(box.ID, "")) > 0 || len(s.Groups(box.ID)) > 0 {
+						return false
+					}
+				}
+				return true
+			})
+			s.poolIsFull()
+			s.Eventually("only the pool's sandboxes are there", func() bool { ready, wanted := s.pool(); return ready == wanted && len(s.Sandboxes()) == ready })
+			s.began(1)
 			s.Must(s.Signal(syscall.SIGTERM))
 			s.nothingIsLeft()
 		})

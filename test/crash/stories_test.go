@@ -34,8 +34,12 @@ var stories = map[string]*story{
 	"unserved.removed": cancelledAside,
 	"unserved.ended":   cancelledAside,
 	"outbox.beat":      {during: func(*scene) {}, after: submit(hello), done: says("hello\n")},
-	"segment.noted":    {during: submit(long), after: letOn, done: says("hello\nthere\n")},
-	"outbox.segment":   {during: submit(long), after: letOn, done: says("hello\nthere\n")},
+	"segment.noted":    {during: submit(long), after: letOn, done: toldUnlessWordless("hello\nthere\n")},
+	"outbox.segment":   {during: submit(long), after: letOn, done: toldUnlessWordless("hello\nthere\n")},
+	"segment.kept":     {during: submit(long), after: letOn, done: toldUnlessWordless("hello\nthere\n")},
+	"segment.completed": {
+		before: killedAt("segment.kept", long), during: func(*scene) {}, after: letOn, done: toldUnlessWordless("hello\nthere\n"),
+	},
 	"again.filed": {
 		during: func(s *scene) { submit(long)(s); s.Says(s.ask, "hello"); writeAgain(s) },
 		after:  letOn, done: says("hello\nthere\n"),
@@ -100,4 +104,13 @@ var stories = map[string]*story{
 	"prune.forgotten":   {before: tooMany, during: func(*scene) {}, pass: 2, done: pruned}, // between one piece and the next
 	"prune.dropped":     {before: tooMany, during: func(*scene) {}, done: pruned},
 	"prune.shrunk":      {before: tooMany, during: func(*scene) {}, done: pruned},
+	"copy.noted":        copied,
+	"copy.staged":       copied,
+	"copy.known":        copied,
+	"copy.based":        copied,
+	"copy.named":        copied,
+	"collect.parted":    collected,
+	"collect.renamed":   collected,
+	"collect.removed":   collected,
+	"collect.forgotten": collected,
 }

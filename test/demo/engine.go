@@ -117,9 +117,14 @@ func (e *engine) importImage(ctx context.Context, repo, tag string, tar io.Reade
 		return err
 	}
 	defer body.Close()
-	for progress := json.NewDecoder(body); ; {
+	return progress(body)
+}
+
+// progress reads what an engine tells of a longer work, to its end. A failure of the work is told there, too.
+func progress(body io.Reader) error {
+	for steps := json.NewDecoder(body); ; {
 		var step struct{ Error string }
-		if err := progress.Decode(&step); errors.Is(err, io.EOF) {
+		if err := steps.Decode(&step); errors.Is(err, io.EOF) {
 			return nil
 		} else if err != nil {
 			return err

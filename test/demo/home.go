@@ -47,7 +47,7 @@ func (s *stage) runParent(ctx context.Context) error {
 
 // listen reads what the parent tells, shows it, and says what is not as it has to be.
 func (s *stage) listen(told io.Reader) error {
-	parts := play()
+	parts := s.parts
 	var wrong error
 	for lines := bufio.NewScanner(told); lines.Scan(); {
 		var l line

@@ -10,6 +10,8 @@
 // With the argument "agents" it is the same with real agents: Claude Code in a sandbox delegates by the tools of subagent mcp to a Codex and
 // a Claude Code in sandboxes; see agents.go.
 //
+// With the argument "sidecar" the watcher is a container, too, as contrib/sidecar makes it; see sidecar.go.
+//
 // The demo prints what happened and how long each part took, then compares what was on the machine before and after. It
 // ends with 1 when anything ended differently from what is written in play.go, or when anything of it is left.
 package main
@@ -45,12 +47,16 @@ func run(ctx context.Context, args []string) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	switch {
+	case len(args) == 1 && args[0] == "sidecar":
+		return demo(ctx, newPage(os.Stdout), "The watcher is a container beside the agent's, and alone has the engine's socket.", performSidecar)
+	case len(args) == 1 && args[0] == "parent":
+		return parent(ctx, "", os.Stdout)
 	case len(args) == 2 && args[0] == "parent":
 		return parent(ctx, args[1], os.Stdout)
 	case len(args) == 2 && args[0] == "talk":
 		return talk(args[1], os.Stdout)
 	case len(args) != 0:
-		return errors.New("usage: go run ./test/demo [agents]")
+		return errors.New("usage: go run ./test/demo [agents|sidecar]")
 	}
 	return demo(ctx, newPage(os.Stdout), "An agent that is shut in has children. Nothing but files crosses the wall.", perform)
 }

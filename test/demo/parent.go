@@ -25,14 +25,24 @@ type agent struct {
 }
 
 // parent is the whole life of the agent. Everything in it is what any agent could do with its outbox.
+//
+// With no outbox named it is the one of the environment, and no child of the agent can reach a model.
 func parent(ctx context.Context, outbox string, out io.Writer) error {
+	talks := outbox != ""
+	if !talks {
+		outbox = os.Getenv("TORNO_OUTBOX")
+	}
 	m, err := manager.New(outbox, manager.Options{})
 	if err != nil {
 		return err
 	}
 	defer m.Close()
 	a := &agent{manager: m, project: filepath.Join(outbox, manager.Workspaces, "project"), out: json.NewEncoder(out)}
-	for _, act := range []func(context.Context) error{a.lookAround, a.prepare, a.three, a.cancel, a.timeOut, a.refuse, a.talk} {
+	acts := []func(context.Context) error{a.lookAround, a.prepare, a.three, a.cancel, a.timeOut, a.refuse}
+	if talks {
+		acts = append(acts, a.talk)
+	}
+	for _, act := range acts {
 		if err := act(ctx); err != nil {
 			return err
 		}

@@ -46,6 +46,11 @@ type part struct {
 	tells  func(ending) string // the story in a few words
 }
 
+// withoutModel is the play where no child can reach a model.
+func withoutModel() []part {
+	return slices.DeleteFunc(play(), func(p part) bool { return p.child == talker })
+}
+
 // ranges are the numbers that the three children look through.
 const (
 	helpers   = 3

@@ -18,6 +18,7 @@ type stage struct {
 	*page
 	engine *engine // nil where none answers
 	home   home
+	parts  []part
 	dir    string
 	// programs is where its watcher and what belongs to that are built.
 	programs string
@@ -30,9 +31,11 @@ type stage struct {
 	door     *control.Client
 	endings  []ending
 	marks    []string // by which our things are known
-	since    time.Time
-	model    *http.Server // a stand-in for a model's upstream
-	gateway  int          // the process of the model gateway; 0 where none is known
+	// installation is the watcher's, "" where none came up.
+	installation string
+	since        time.Time
+	model        *http.Server // a stand-in for a model's upstream
+	gateway      int          // the process of the model gateway; 0 where none is known
 }
 
 // perform sets up, plays, and takes everything away again. It returns the marks of all that was made.
@@ -56,7 +59,7 @@ func perform(ctx context.Context, e *engine, p *page) (marks []string, err error
 
 // newStage makes an empty stage.
 func newStage(e *engine, p *page) (s *stage, err error) {
-	s = &stage{page: p, engine: e, since: time.Now(), owner: 1000, ended: make(chan error, 1)}
+	s = &stage{page: p, engine: e, since: time.Now(), owner: 1000, parts: play(), ended: make(chan error, 1)}
 	if os.Geteuid() != 0 {
 		s.owner = os.Getuid()
 	}
@@ -119,11 +122,21 @@ func (s *stage) startWatcher(ctx context.Context) error {
 	}
 	s.watcher = watcher
 	go func() { s.ended <- watcher.Wait() }()
+	err := s.awaitWatcher(ctx, begin)
+	if err != nil && ctx.Err() == nil {
+		s.watcher = nil
+	}
+	return err
+}
+
+// awaitWatcher waits until the watcher serves. It fails when the context is over, or the watcher is.
+func (s *stage) awaitWatcher(ctx context.Context, begin time.Time) error {
 	s.door = control.Dial(s.path("state"))
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
 	for {
 		if status, err := s.door.Status(ctx); err == nil {
+			s.installation = status.Installation
 			s.marks = append(s.marks, status.Installation, "torno-"+status.Installation[:8])
 			s.page.watcher(s.serves, status, time.Since(begin))
 			return nil
@@ -132,7 +145,6 @@ func (s *stage) startWatcher(ctx context.Context) error {
 		case <-ctx.Done():
 			return ctx.Err()
 		case err := <-s.ended:
-			s.watcher = nil
 			return fmt.Errorf("the watcher ended at once: %w", err)
 		case <-tick.C:
 		}

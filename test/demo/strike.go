@@ -68,10 +68,10 @@ func (s *stage) purge(ctx context.Context) error {
 
 // rememberContainers adds every container that the watcher ever made to the marks: cgroups and mounts are named after them.
 func (s *stage) rememberContainers(ctx context.Context) error {
-	if len(s.marks) < 2 || s.engine == nil {
+	if s.installation == "" || s.engine == nil {
 		return nil // the watcher never came up, or had no containers
 	}
-	ids, err := s.engine.containersMade(ctx, "torno.installation="+s.marks[1], s.since.Unix(), time.Now().Unix()+1)
+	ids, err := s.engine.containersMade(ctx, "torno.installation="+s.installation, s.since.Unix(), time.Now().Unix()+1)
 	s.marks = append(s.marks, ids...)
 	return err
 }

@@ -20,12 +20,10 @@ const began = "echo began >>ledger; echo ready; "
 // TestTheClockIsSetBetweenWatchers: a watcher dies while runs are under way, and the next one has another time. What ended meanwhile,
 // in its time, is told as it ended. What still runs has the time that it had, and a cancel counts.
 func TestTheClockIsSetBetweenWatchers(t *testing.T) {
+	t.Parallel()
 	for direction, by := range map[string]time.Duration{"forwards": years, "backwards": -years} {
 		t.Run(direction, func(t *testing.T) {
-			house.Each(t, func(t *testing.T, sandbox string) {
-				t.Parallel()
-				clockIsSet(t, sandbox, by)
-			})
+			house.Together(t, house.Each, func(t *testing.T, sandbox string) { clockIsSet(t, sandbox, by) })
 		})
 	}
 }
@@ -87,10 +85,11 @@ func clockIsSet(t *testing.T, sandbox string, by time.Duration) {
 
 // TestTimesOfFilesDecideNothing: an unknown request whose time lies years ahead or back is refused. A run goes on, whatever
 // time the file of its request gets. A cancel of any time counts.
-func TestTimesOfFilesDecideNothing(t *testing.T) { house.Each(t, timesOfFilesDecideNothing) }
+func TestTimesOfFilesDecideNothing(t *testing.T) {
+	house.Together(t, house.Each, timesOfFilesDecideNothing)
+}
 
 func timesOfFilesDecideNothing(t *testing.T, sandbox string) {
-	t.Parallel()
 	h := house.New(t, house.Plan{Sandbox: sandbox})
 	for name, age := range map[string]time.Duration{"ahead": -years, "back": years} {
 		refused := h.Run(house.Ask{ID: name, Request: "never", Task: began, Age: age})

@@ -26,8 +26,8 @@ func modelHouse(t *testing.T, sandbox, budget string) (*house.House, *standin.Up
 	return h, up
 }
 
-// houseBefore is modelHouse with another upstream, and says where that is.
-func houseBefore(t testing.TB, up http.Handler, sandbox, budget string) (*house.House, string) {
+// houseBefore is modelHouse with another upstream, and says where that is. top are more keys of the configuration.
+func houseBefore(t testing.TB, up http.Handler, sandbox, budget string, top ...string) (*house.House, string) {
 	t.Helper()
 	house.Need(t, sandbox)
 	server := httptest.NewServer(up)
@@ -40,7 +40,8 @@ func houseBefore(t testing.TB, up http.Handler, sandbox, budget string) (*house.
 		Sandbox: sandbox, Offers: ", talks",
 		Top: fmt.Sprintf(`gateway:
   routes: {model: {preset: anthropic, upstream: %q, http_to: 127.0.0.1, private: true, credential: {file: %q}}}
-  prices: {model: {"*": {input: 5, output: 25}}}`, server.URL, key),
+  prices: {model: {"*": {input: 5, output: 25}}}
+%s`, server.URL, key, strings.Join(top, "\n")),
 		Profiles: "  talks:\n    timeout: {default: 2m, min: 1s, max: 5m}\n    routes: [model]\n    " + budget,
 	})
 	return h, server.URL
@@ -255,7 +256,23 @@ func TestCheckTriesRoutes(t *testing.T) {
 		if out, err := check(); err != nil || !strings.Contains(out, "the upstream answers") {
 			t.Errorf("while a watcher serves: %v: %s", err, out)
 		}
+		try := func(args ...string) (string, error) {
+			out, err := h.Command("watcher", append([]string{"gateway", "try", "model", "--config", h.Config}, args...)...).CombinedOutput()
+			if strings.Contains(string(out), upstreamKey) {
+				t.Errorf("it says the credential: %s", out)
+			}
+			return string(out), err
+		}
+		if out, err := try(); err != nil || !strings.Contains(out, "the upstream answers") {
+			t.Errorf("one route: %v: %s", err, out)
+		}
 		up.Rotate("sk-another-0123456789")
+		if out, err := try(); err == nil || !strings.Contains(out, "credential") {
+			t.Errorf("one route with a credential that is refused: %v: %s", err, out)
+		}
+		if out, err := try("--stand-in"); err != nil || !strings.Contains(out, "charged 8 tokens in, 12 out, 0.00034") {
+			t.Errorf("the stand-in: %v: %s", err, out)
+		}
 		if out, err := check("--json"); err == nil || !strings.Contains(out, `"wrong":"credential"`) || !strings.Contains(out, "1 of 1 routes do not work: model") {
 			t.Errorf("with a credential that is refused: %v: %s", err, out)
 		}

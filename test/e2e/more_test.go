@@ -16,11 +16,11 @@ import (
 	"torno/test/house"
 )
 
-func TestTwoOutboxes(t *testing.T) { house.Each(t, twoOutboxes) }
+func TestTwoOutboxes(t *testing.T) { house.Together(t, house.Each, twoOutboxes) }
 
 func twoOutboxes(t *testing.T, sandbox string) {
 	second := filepath.Join(t.TempDir(), "second")
-	h := house.New(t, house.Plan{Sandbox: sandbox, Extra: "  second:\n    dir: " + second + "\n    allow: [" + second + "/workspaces]\n    profiles: [sh]", Dirs: []string{second + "/workspaces"}})
+	h := house.New(t, house.Plan{Ahead: true, Sandbox: sandbox, Extra: "  second:\n    dir: " + second + "\n    allow: [" + second + "/workspaces]\n    profiles: [sh]", Dirs: []string{second + "/workspaces"}})
 	// The same id in both, at the same time: an id is its parent's own.
 	a := h.Submit(house.Ask{ID: "s1", Task: "echo ready; while ! test -e go; do sleep 0.02; done; echo first"})
 	h.Says(a, "ready")
@@ -39,7 +39,7 @@ func twoOutboxes(t *testing.T, sandbox string) {
 }
 
 func TestARequestThatIsStillBeingWritten(t *testing.T) {
-	house.Each(t, aRequestThatIsStillBeingWritten)
+	house.Together(t, house.Each, aRequestThatIsStillBeingWritten)
 }
 
 func aRequestThatIsStillBeingWritten(t *testing.T, sandbox string) {
@@ -131,7 +131,7 @@ func subagent(h *house.House, args ...string) (stdout, stderr string, code int) 
 	return out.String(), errs.String(), command.ProcessState.ExitCode()
 }
 
-func TestTheParentsCommand(t *testing.T) { house.Everybody(t, theParentsCommand) }
+func TestTheParentsCommand(t *testing.T) { house.Together(t, house.Everybody, theParentsCommand) }
 
 func theParentsCommand(t *testing.T, sandbox string) {
 	h := house.New(t, house.Plan{Sandbox: sandbox})

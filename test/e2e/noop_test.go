@@ -26,7 +26,7 @@ var exits = map[string]struct {
 }
 
 // noopRoot is a root that holds one program, which does nothing.
-func noopRoot(b *testing.B) string {
+func noopRoot(b testing.TB) string {
 	b.Helper()
 	const (
 		at    = 0x10000
@@ -51,7 +51,7 @@ func noopRoot(b *testing.B) string {
 }
 
 // importNoop makes an image of a root.
-func importNoop(b *testing.B, e house.Engine, root string) string {
+func importNoop(b testing.TB, e house.Engine, root string) string {
 	b.Helper()
 	return importRoot(b, e, root, "torno-bench-noop", `CMD ["/noop"]`)
 }

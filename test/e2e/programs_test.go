@@ -13,7 +13,9 @@ import (
 	"torno/test/house"
 )
 
-func TestProgramsOfTheOperator(t *testing.T) { house.Everybody(t, programsOfTheOperator) }
+func TestProgramsOfTheOperator(t *testing.T) {
+	house.Together(t, house.Everybody, programsOfTheOperator)
+}
 
 // programsOfTheOperator: children run a program that is not in /usr, and cannot change it. A newer version counts from the next run
 // on, and none runs while others could exchange it.
@@ -80,6 +82,7 @@ func install(t *testing.T, dir string) {
 
 // TestGoTests is what the first steps of `subagent` say, with Go where its own instructions put it.
 func TestGoTests(t *testing.T) {
+	t.Parallel()
 	const goRoot = "/usr/local/go"
 	if _, err := os.Stat(goRoot + "/bin/go"); err != nil || testing.Short() {
 		t.Skip("there is no Go in " + goRoot + ", or tests are to be short: it builds much of Go's library")
@@ -88,15 +91,16 @@ func TestGoTests(t *testing.T) {
   go:
     programs: [` + goRoot + `]
     limits: {memory: 2GiB, tmp: 512MiB, home: 512MiB}
+    timeout: {default: 30m, min: 1s, max: 30m}
 `})
-	a := house.Ask{ID: "go", Profile: "go", Task: "go test ./...", Timeout: 300, Workspace: h.Mkdir(filepath.Join(h.Outbox, "workspaces/go"))}
+	a := house.Ask{ID: "go", Profile: "go", Task: "go test ./...", Timeout: 1800, Workspace: h.Mkdir(filepath.Join(h.Outbox, "workspaces/go"))}
 	for name, content := range map[string]string{
 		"go.mod": "module example.org/m\n", "m_test.go": "package m\n\nimport \"testing\"\n\nfunc TestM(*testing.T) {}\n",
 	} {
 		h.Must(os.WriteFile(filepath.Join(a.Workspace, name), []byte(content), 0o644))
 	}
 	a = h.Submit(a)
-	h.Within(5*time.Minute, "the tests have run", func() bool { return h.Exists("response_go.json") })
+	h.Within(30*time.Minute, "the tests have run", func() bool { return h.Exists("response_go.json") })
 	resp := h.Response(a)
 	h.Want(resp, delegation.StatusCompleted, delegation.ReasonExited, 0)
 	if !strings.HasPrefix(resp.StdoutTail, "ok") {

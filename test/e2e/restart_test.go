@@ -10,7 +10,9 @@ import (
 	"torno/test/house"
 )
 
-func TestARunOutlivesItsWatcher(t *testing.T) { house.Everybody(t, aRunOutlivesItsWatcher) }
+func TestARunOutlivesItsWatcher(t *testing.T) {
+	house.Together(t, house.Everybody, aRunOutlivesItsWatcher)
+}
 
 func aRunOutlivesItsWatcher(t *testing.T, sandbox string) {
 	h := house.New(t, house.Plan{Sandbox: sandbox})
@@ -41,7 +43,7 @@ func aRunOutlivesItsWatcher(t *testing.T, sandbox string) {
 }
 
 func TestASandboxThatIsGoneWhenTheWatcherComesBackIsLost(t *testing.T) {
-	house.Everybody(t, aSandboxThatIsGoneWhenTheWatcherComesBackIsLost)
+	house.Together(t, house.Everybody, aSandboxThatIsGoneWhenTheWatcherComesBackIsLost)
 }
 
 func aSandboxThatIsGoneWhenTheWatcherComesBackIsLost(t *testing.T, sandbox string) {
@@ -56,7 +58,9 @@ func aSandboxThatIsGoneWhenTheWatcherComesBackIsLost(t *testing.T, sandbox strin
 	h.Want(h.Response(a), delegation.StatusError, delegation.ReasonLost, -1)
 }
 
-func TestTwoInstallationsOnOneEngine(t *testing.T) { house.Each(t, twoInstallationsOnOneEngine) }
+func TestTwoInstallationsOnOneEngine(t *testing.T) {
+	house.Together(t, house.Each, twoInstallationsOnOneEngine)
+}
 
 func twoInstallationsOnOneEngine(t *testing.T, sandbox string) {
 	one, two := house.New(t, house.Plan{Sandbox: sandbox}), house.New(t, house.Plan{Sandbox: sandbox})
@@ -73,7 +77,9 @@ func twoInstallationsOnOneEngine(t *testing.T, sandbox string) {
 	}
 }
 
-func TestShutdownAnswersEverybody(t *testing.T) { house.Everybody(t, shutdownAnswersEverybody) }
+func TestShutdownAnswersEverybody(t *testing.T) {
+	house.Together(t, house.Everybody, shutdownAnswersEverybody)
+}
 
 func shutdownAnswersEverybody(t *testing.T, sandbox string) {
 	h := house.New(t, house.Plan{Sandbox: sandbox, MaxRunning: 1})
@@ -88,7 +94,7 @@ func shutdownAnswersEverybody(t *testing.T, sandbox string) {
 	h.Want(h.Response(queued), delegation.StatusCancelled, delegation.ReasonShutdown, -1)
 }
 
-func TestAnUpgradeCostsNoRun(t *testing.T) { house.Everybody(t, anUpgradeCostsNoRun) }
+func TestAnUpgradeCostsNoRun(t *testing.T) { house.Together(t, house.Everybody, anUpgradeCostsNoRun) }
 
 func anUpgradeCostsNoRun(t *testing.T, sandbox string) {
 	h := house.New(t, house.Plan{Sandbox: sandbox, Shutdown: "keep"})
@@ -109,7 +115,9 @@ func anUpgradeCostsNoRun(t *testing.T, sandbox string) {
 	}
 }
 
-func TestANewConfigurationCostsNoRun(t *testing.T) { house.Each(t, aNewConfigurationCostsNoRun) }
+func TestANewConfigurationCostsNoRun(t *testing.T) {
+	house.Together(t, house.Each, aNewConfigurationCostsNoRun)
+}
 
 func aNewConfigurationCostsNoRun(t *testing.T, sandbox string) {
 	h := house.New(t, house.Plan{Sandbox: sandbox})

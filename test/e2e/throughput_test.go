@@ -11,20 +11,23 @@ import (
 	"torno/test/house"
 )
 
-// atOnce is how many runs share the engine in BenchmarkThroughput.
-const atOnce = 4
-
 // BenchmarkThroughput drops many requests in at once and compares with a bare loop over the engine's API that makes,
 // starts, awaits and removes the simplest container as often and with as many at once. The two take turns.
 func BenchmarkThroughput(b *testing.B) {
-	h := house.New(b, house.Plan{MaxRunning: atOnce, Extra: "    queue: 1000"})
+	for _, slots := range []int{1, 2, 4, 8} {
+		b.Run(fmt.Sprint("slots", slots), func(b *testing.B) { throughput(b, slots) })
+	}
+}
+
+func throughput(b *testing.B, slots int) {
+	h := house.New(b, house.Plan{MaxRunning: slots, Extra: "    queue: 1000"})
 	h.Run(house.Ask{ID: "warm", Task: "true"})
 	image := h.Engine.ImageOf(b, h.Installation())
 	const runs = 24
 	var ours, bare time.Duration
 	for round := 0; b.Loop(); round++ {
 		ours += served(h, round, runs)
-		bare += looped(h, image, round, runs)
+		bare += looped(h, image, round, runs, slots)
 	}
 	total := float64(b.N * runs)
 	b.ReportMetric(total/ours.Seconds(), "runs/s")
@@ -47,7 +50,7 @@ func served(h *house.House, round, runs int) time.Duration {
 }
 
 // looped is the same without Torno.
-func looped(h *house.House, image string, round, runs int) time.Duration {
+func looped(h *house.House, image string, round, runs, slots int) time.Duration {
 	h.Helper()
 	body, err := json.Marshal(map[string]any{
 		"Image": image, "Cmd": []string{"/bin/true"}, "NetworkDisabled": true,
@@ -61,7 +64,7 @@ func looped(h *house.House, image string, round, runs int) time.Duration {
 	close(numbers)
 	begin := time.Now()
 	var workers sync.WaitGroup
-	for range atOnce {
+	for range slots {
 		workers.Go(func() {
 			for i := range numbers {
 				id, err := h.Engine.Create(fmt.Sprintf("torno-bare-%d-%d", round, i), body)

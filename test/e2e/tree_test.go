@@ -10,7 +10,7 @@ import (
 
 // TestATreeEndsAcrossAKill (O56): the watcher is killed, and the parent cancelled before another one comes. A command of the operator's
 // then shows who ended with whom.
-func TestATreeEndsAcrossAKill(t *testing.T) { house.Each(t, aTreeEndsAcrossAKill) }
+func TestATreeEndsAcrossAKill(t *testing.T) { house.Together(t, house.Each, aTreeEndsAcrossAKill) }
 
 func aTreeEndsAcrossAKill(t *testing.T, sandbox string) {
 	h := house.New(t, house.Plan{Sandbox: sandbox})

@@ -93,19 +93,22 @@ func TestTheEngineForgetsWhatItStarted(t *testing.T) {
 	}
 }
 
+// deaths are the ways in which an engine goes, and comes back.
+var deaths = map[string]struct {
+	plan       house.PrivatePlan
+	down, back func(*house.Private)
+}{
+	"killed":                   {house.PrivatePlan{}, (*house.Private).Kill, launched},
+	"killed with live-restore": {living, (*house.Private).Kill, launched},
+	"power cut":                {house.PrivatePlan{}, (*house.Private).CutPower, (*house.Private).PowerUp},
+}
+
+func launched(p *house.Private) { p.Launch(); p.Await() }
+
 // TestTheEngineDiesWhileASandboxHolds takes the engine away before the host has looked at a sandbox. Nothing ran in it, however the
 // engine comes back: the run is done once, in another sandbox and in the same attempt.
 func TestTheEngineDiesWhileASandboxHolds(t *testing.T) {
-	kill, cut := (*house.Private).Kill, (*house.Private).CutPower
-	back := func(p *house.Private) { p.Launch(); p.Await() }
-	for name, c := range map[string]struct {
-		plan       house.PrivatePlan
-		down, back func(*house.Private)
-	}{
-		"killed":                   {house.PrivatePlan{}, kill, back},
-		"killed with live-restore": {living, kill, back},
-		"power cut":                {house.PrivatePlan{}, cut, (*house.Private).PowerUp},
-	} {
+	for name, c := range deaths {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			engine := house.NewPrivate(t, c.plan)

@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"flag"
 	"os"
 	"testing"
 
@@ -10,9 +9,6 @@ import (
 
 // TestMain lets more stories be told at once than there are processors: they mostly wait.
 func TestMain(m *testing.M) {
-	flag.Parse()
-	if err := flag.Set("test.parallel", "6"); err != nil {
-		panic(err)
-	}
+	house.AtOnce("6")
 	os.Exit(house.Main(m))
 }

@@ -20,9 +20,11 @@ type Ask struct {
 
 	Timeout int
 	Context []string
-	UID     int           // the owner of the workspace
-	Age     time.Duration // how long ago its file claims to be written; below 0 it lies ahead
-	Renamed time.Time     // set by Submit
+	Config  map[string]any // its yaml_config
+	UID     int            // the owner of the workspace
+	Made    bool           // its client made its workspace
+	Age     time.Duration  // how long ago its file claims to be written; below 0 it lies ahead
+	Renamed time.Time      // set by Submit
 }
 
 // Submit writes the request, and makes its workspace if it names none.
@@ -46,6 +48,9 @@ func (h *House) Submit(a Ask) Ask {
 		"version": 1, "subagent_id": a.ID, "request_id": a.Request, "task": a.Task, "yaml_config": map[string]any{},
 		"answer_file": a.Answer, "workspace": a.Workspace, "timeout_seconds": a.Timeout,
 	}
+	if a.Config != nil {
+		body["yaml_config"] = a.Config
+	}
 	if a.Profile != "" {
 		body["profile"] = a.Profile
 	}
@@ -54,6 +59,9 @@ func (h *House) Submit(a Ask) Ask {
 	}
 	if a.Session != "" {
 		body["session_id"] = a.Session
+	}
+	if a.Made {
+		body["workspace_made"] = true
 	}
 	if a.Context != nil {
 		body["context_paths"] = a.Context
@@ -90,7 +98,7 @@ func (h *House) Says(a Ask, text string) {
 	h.Helper()
 	var seen bytes.Buffer
 	h.Eventually(a.Request+" says "+text, func() bool {
-		ctx, cancel := context.WithTimeout(h.Context(), Patience)
+		ctx, cancel := context.WithTimeout(h.Context(), Patient(Patience))
 		defer cancel()
 		seen.Reset()
 		stop := errors.New("seen")

@@ -27,6 +27,7 @@ type Plan struct {
 	State      string   // the state directory, where it is not in Dir
 	Outbox     string   // the outbox, where it is not in Dir
 	Later      bool     // the story starts the watcher itself
+	Ahead      bool     // sandboxes are made ahead of runs, as they are by default: a story that counts sandboxes, starts or calls is cold
 	Uncounted  bool     // the story does not call Starts; with gVisor counting takes a shell for each
 
 	Delegated string          // the directory of a control group that is the watcher's to change
@@ -42,6 +43,7 @@ log: {format: text, level: debug}
 init: {{.Bin}}/sandbox-init
 {{with .Accept}}accept: [{{.}}]{{end}}
 {{.Plan.Top}}
+{{if not .Pool}}pool: {size: off}{{end}}
 {{with .Plan.Host}}docker: {host: "{{.}}"}{{end}}
 {{with .Keeper}}gvisor: {keeper: "{{.}}"}{{end}}
 profiles:
@@ -82,6 +84,7 @@ func (h *House) configure(p Plan) []byte {
 	var text bytes.Buffer
 	h.Must(template.Must(template.New("").Parse(configuration)).Execute(&text, map[string]any{
 		"Dir": h.Dir, "State": h.State, "Outbox": h.Outbox, "Bin": bin, "Plan": p, "Sandbox": sandbox, "Keeper": keeper, "Accept": accept, "Owners": owners,
+		"Pool":     p.Ahead || strings.Contains(p.Top, "pool:"),
 		"Profiles": profile.ReplaceAllString(p.Profiles, "$0\n    sandbox: "+sandbox),
 	}))
 	return text.Bytes()

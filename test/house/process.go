@@ -45,7 +45,7 @@ func (h *House) Killed() {
 	h.Helper()
 	select {
 	case <-h.exited:
-	case <-time.After(Patience):
+	case <-time.After(Patient(Patience)):
 		h.Fatalf("the watcher does not die\n%s", h.Said())
 	}
 	if status, ok := h.process.ProcessState.Sys().(syscall.WaitStatus); !ok || status.Signal() != syscall.SIGKILL {
@@ -78,7 +78,7 @@ func (h *House) Signal(s syscall.Signal) error {
 	case err := <-h.exited:
 		h.process = nil
 		return err
-	case <-time.After(Patience):
+	case <-time.After(Patient(Patience)):
 		h.Fatalf("the watcher did not end after %s\n%s", s, h.Said())
 		return nil
 	}

@@ -58,6 +58,19 @@ func (h *House) Starts() map[string]int { h.Helper(); return h.yard.starts() }
 // Remains say what there is of sandboxes that are gone, or are going: processes, control groups and mounts.
 func (h *House) Remains() []string { h.Helper(); return h.yard.remains() }
 
+// FoundReady is how many runs have found a sandbox that was made ahead of them.
+func (h *House) FoundReady() (n int) {
+	h.Helper()
+	status, err := h.Client.Status(h.Context())
+	h.Must(err)
+	for _, pool := range status.Pools {
+		for _, shelf := range pool.Shelves {
+			n += shelf.Used
+		}
+	}
+	return n
+}
+
 var greeting = regexp.MustCompile(`installation=([0-9a-f]{16})\b`)
 
 // Installation is the id that everything the watcher makes carries.
@@ -111,9 +124,10 @@ func Need(t testing.TB, sandbox string) {
 // NeedGVisor skips loudly where there is no gVisor, and fails in CI.
 func NeedGVisor(t testing.TB) {
 	t.Helper()
-	switch why := noGVisor(); {
-	case testing.Short():
+	if testing.Short() {
 		t.Skip("NOT SHOWN HERE: -short leaves real sandboxes out")
+	}
+	switch why := noGVisor(); {
 	case why == "":
 	case os.Getenv("CI") == "true":
 		t.Fatal("in CI nothing that matters is skipped:", why)

@@ -1,11 +1,21 @@
 package house
 
 import (
+	"os"
 	"time"
 )
 
 // Patience bounds every wait; none of the stories needs it, also where ten others share the processor.
 const Patience = 2 * time.Minute
+
+// Patient is a bound, or TORNO_TEST_PATIENCE where that is longer: a machine that is emulated has all the time that its host has.
+func Patient(limit time.Duration) time.Duration {
+	slow, err := time.ParseDuration(os.Getenv("TORNO_TEST_PATIENCE"))
+	if err != nil {
+		return limit
+	}
+	return max(limit, slow)
+}
 
 // Eventually polls a condition until it holds.
 func (h *House) Eventually(what string, holds func() bool) {
@@ -16,7 +26,7 @@ func (h *House) Eventually(what string, holds func() bool) {
 // Within is Eventually with a bound of its own.
 func (h *House) Within(limit time.Duration, what string, holds func() bool) {
 	h.Helper()
-	for deadline := time.Now().Add(limit); !holds(); time.Sleep(3 * time.Millisecond) {
+	for deadline := time.Now().Add(Patient(limit)); !holds(); time.Sleep(3 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			h.Fatalf("it never came true that %s", what)
 		}

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"testing"
 
+	"torno/test/missing"
 	"torno/test/tied"
 )
 
@@ -50,7 +51,7 @@ func Mount(t testing.TB, dir string, dirs ...string) *FS {
 	if first, _ := said.ReadString('\n'); first != saysServing {
 		to.Close()
 		_ = cmd.Wait()
-		t.Skip("FUSE cannot be mounted here: ", first)
+		missing.Skip(t, "FUSE cannot be mounted here: ", first)
 	}
 	var listening sync.WaitGroup
 	listening.Go(func() { fs.listen(said) })

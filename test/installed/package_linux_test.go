@@ -14,7 +14,12 @@ import (
 // dist makes the packages for this machine, and returns the sums of all.
 func dist(t *testing.T, sources, to, version string) string {
 	t.Helper()
-	command := exec.Command(filepath.Join(sources, "scripts/dist"), to, "linux/"+runtime.GOARCH)
+	return distFor(t, sources, to, version, "linux/"+runtime.GOARCH)
+}
+
+func distFor(t *testing.T, sources, to, version string, platforms ...string) string {
+	t.Helper()
+	command := exec.Command(filepath.Join(sources, "scripts/dist"), append([]string{to}, platforms...)...)
 	command.Dir = sources
 	command.Env = append(os.Environ(), "VERSION="+version, "SOURCE_DATE_EPOCH=1700000000", "TMPDIR="+t.TempDir())
 	if out, err := command.CombinedOutput(); err != nil {
@@ -80,6 +85,7 @@ func TestThePackage(t *testing.T) {
 		{"a watcher that stands still is started again, and children go on", standsStill},
 		{"upgraded under a child", upgraded},
 		{"a command makes a service of another program", serviceCommand},
+		{"a service of one person", ofOnePerson},
 		{"purged with something mounted", purgedUnderAMount},
 	} {
 		passed := t.Run(step.name, func(t *testing.T) {

@@ -13,7 +13,7 @@ import (
 // ours are the programs on the disk, and the packages whose tests are there as NAME.test.
 var (
 	ours  = []string{"cmd/watcher", "cmd/subagent", "cmd/sandbox-init", "cmd/sandbox-keeper", "test/prober"}
-	tests = []string{"test/machine/inside", "internal/cgroups", "sandbox/gvisor"}
+	tests = []string{"test/machine/inside", "internal/cgroups", "sandbox/gvisor", "cmd/sandbox-init"}
 )
 
 // programs is where they lie on it.
@@ -41,7 +41,7 @@ const diskSize = "2G"
 // skeleton has the directories and links of every machine.
 func skeleton(root string, p parts) error {
 	var errs []error
-	for _, dir := range []string{"dev", "etc", "proc", "root", "run", "sys", "tmp", programs, "usr/bin", "usr/lib", "usr/local", "usr/sbin", "var"} {
+	for _, dir := range []string{"dev", "etc", "proc", "root", "run", "srv", "sys", "tmp", programs, "usr/bin", "usr/lib", "usr/local", "usr/sbin", "var"} {
 		errs = append(errs, os.MkdirAll(filepath.Join(root, dir), 0o755))
 	}
 	for _, name := range []string{"bin", "sbin", "lib"} {
@@ -53,7 +53,7 @@ func skeleton(root string, p parts) error {
 		copyFile(filepath.Join(root, programs, "runsc"), p.runsc))...)
 }
 
-// build builds what is ours, static.
+// build builds what is ours, static, and as `make build` does it: what that has compiled is not compiled again.
 func build(root string, p parts) error {
 	to := filepath.Join(root, programs)
 	commands := [][]string{
@@ -61,7 +61,7 @@ func build(root string, p parts) error {
 		{"build", "-trimpath", "-o", filepath.Join(root, "guest"), "torno/test/machine/guest"},
 	}
 	for _, pkg := range tests {
-		commands = append(commands, []string{"test", "-c", "-o", filepath.Join(to, filepath.Base(pkg)+".test"), "torno/" + pkg})
+		commands = append(commands, []string{"test", "-c", "-trimpath", "-o", filepath.Join(to, filepath.Base(pkg)+".test"), "torno/" + pkg})
 	}
 	for _, args := range commands {
 		command := exec.Command("go", args...)

@@ -32,9 +32,9 @@ func TestEverythingBuildsElsewhere(t *testing.T) {
 		"darwin/arm64": {"model-gateway", "subagent", "watcher"},
 	} {
 		t.Run(platform, func(t *testing.T) {
-			goTool(t, platform, "vet", "./...")
+			goTool(t, platform, "vet", "-trimpath", "./...")
 			bin := t.TempDir()
-			goTool(t, platform, "build", "-o", bin+"/", "./cmd/...")
+			goTool(t, platform, "build", "-trimpath", "-o", bin+"/", "./cmd/...")
 			entries, err := os.ReadDir(bin)
 			if err != nil {
 				t.Fatal(err)

@@ -9,6 +9,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"torno/test/house"
 )
 
 const root = "../.."
@@ -37,43 +39,28 @@ func pages(t *testing.T) map[string]string {
 }
 
 // helps asks a program for its help, once for each command. A command that does not exist has none.
-type helps struct {
-	dir   string
-	known map[string]string
-}
+type helps map[string]string
 
-func build(t *testing.T, programs ...string) *helps {
-	t.Helper()
-	h := &helps{t.TempDir(), map[string]string{}}
-	for _, name := range programs {
-		command := exec.Command("go", "build", "-o", filepath.Join(h.dir, name), "torno/cmd/"+name)
-		if out, err := command.CombinedOutput(); err != nil {
-			t.Fatalf("build %s: %v\n%s", name, err, out)
-		}
-	}
-	return h
-}
-
-func (h *helps) of(program, command string) string {
+func (h helps) of(program, command string) string {
 	key := program + " " + command
-	if _, asked := h.known[key]; !asked {
+	if _, asked := h[key]; !asked {
 		args := []string{"help"}
 		if command != "" {
 			args = append(args, command)
 		}
 		var out bytes.Buffer
-		ask := exec.Command(filepath.Join(h.dir, program), args...)
+		ask := exec.Command(house.Program(program), args...)
 		if ask.Stdout = &out; ask.Run() != nil {
 			out.Reset()
 		}
-		h.known[key] = out.String()
+		h[key] = out.String()
 	}
-	return h.known[key]
+	return h[key]
 }
 
 func TestCommandsAndOptionsExist(t *testing.T) {
 	programs := []string{"watcher", "subagent"}
-	h, checked := build(t, programs...), 0
+	h, checked := helps{}, 0
 	for path, page := range pages(t) {
 		if filepath.Base(path) == "TROUBLESHOOTING.md" {
 			page = quotedRow.ReplaceAllString(page, "|") // what programs say, and not how they are called

@@ -224,6 +224,10 @@ func (f *fate) configure(now settings) {
 	text := strings.NewReplacer(
 		"max_running: 4", fmt.Sprint("max_running: ", now.running), "running: cancel", "running: "+now.shutdown, "level: debug", "level: info",
 	).Replace(f.text)
+	if now.pool {
+		text = strings.Replace(text, noPool, pool, 1)
+		f.note(func() { f.pooled = true })
+	}
 	if !now.extra {
 		text = strings.ReplaceAll(text, ", extra]", "]")
 	}

@@ -106,6 +106,7 @@ type history struct {
 	lives  []*life
 	runs   []control.Run
 	engine map[string][]deedOfEngine // by the sandbox's id
+	pooled bool                      // for a time sandboxes were made ahead of runs
 }
 
 // What tells how a sandbox has ended.

@@ -167,6 +167,7 @@ type settings struct {
 	running  int
 	shutdown string
 	extra    bool
+	pool     bool // sandboxes are made ahead of runs
 }
 
 var shutdowns = []weighted[string]{{"keep", 2}, {"cancel", 1}, {"drain", 1}}
@@ -175,7 +176,7 @@ func nextStroke(d dice, among []weighted[deed], points int) stroke {
 	s := stroke{
 		wait: d.between(200*time.Millisecond, 4*time.Second), deed: choose(d, among), down: d.between(0, 1500*time.Millisecond),
 		live:    d.IntN(2) == 0,
-		settled: settings{running: 2 + d.IntN(3), shutdown: choose(d, shutdowns), extra: d.IntN(3) > 0},
+		settled: settings{running: 2 + d.IntN(3), shutdown: choose(d, shutdowns), extra: d.IntN(3) > 0, pool: d.IntN(2) == 0},
 		point:   d.IntN(2*points) - points, pass: 1 + d.IntN(4), which: d.IntN(1 << 20),
 	}
 	s.point = max(s.point, -1)

@@ -302,6 +302,9 @@ func (h *history) straySandboxes() (found []string) {
 		if started := h.count(id, "start"); started > 1 {
 			found = append(found, fmt.Sprintf("sandbox %s was started %d times", id, started))
 		}
+		if h.pooled {
+			continue // made ahead of a run that did not come
+		}
 		if len(h.within(first.Add(-soon), last.Add(soon), slices.Concat(disturbed, sandboxDeeds)...)) == 0 {
 			found = append(found, fmt.Sprintf("sandbox %s, seen from %s to %s, belongs to no run, and nothing happened", id, show(first), show(last)))
 		}

@@ -27,10 +27,17 @@ type scene struct {
 	odd   []string // findings that belong to no request
 }
 
+// noPool and pool are what the configuration says of sandboxes that are made ahead of runs.
+const (
+	noPool = "pool: {size: off}"
+	pool   = "pool: {size: 2}"
+)
+
 func newScene(t *testing.T, power power) *scene {
 	s := &scene{power: power, in: map[subject]*ask{}, boxes: map[string]*house.House{}, held: map[string]*house.House{}}
 	common := filepath.Join(t.TempDir(), "common")
 	plan := power.plan()
+	plan.Top = noPool
 	plan.Later, plan.Allow, plan.Dirs = true, []string{common}, []string{common}
 	plan.Offers, plan.Extra = ", again, extra", "    queue: 100\n    busy: refuse"
 	plan.Profiles = "  again:\n    attempts: 2\n    timeout: {default: 2m, min: 1s, max: 5m}\n  extra:\n    timeout: {default: 30s, min: 1s, max: 5m}\n"

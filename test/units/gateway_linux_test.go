@@ -24,6 +24,7 @@ import (
 	"torno/internal/gateway"
 	"torno/internal/gateway/budget"
 	"torno/internal/gateway/control"
+	"torno/internal/gateway/process"
 	"torno/internal/retry"
 	"torno/test/house"
 )
@@ -189,7 +190,7 @@ func TestWhatTheServiceMayNotStart(t *testing.T) {
 		if notices := status.Outboxes[0].Notices; len(notices) != 1 || notices[0].Code != delegation.NoticeGateway {
 			t.Errorf("clients are told %+v", notices)
 		}
-		if _, err := os.Lstat(filepath.Join(h.State, "gateway")); !errors.Is(err, fs.ErrNotExist) {
+		if _, err := os.Lstat(filepath.Join(h.State, "gateway", process.LogName)); !errors.Is(err, fs.ErrNotExist) { // its log is opened before it is started
 			t.Errorf("it started one: %v", err)
 		}
 		h.Want(h.Run(house.Ask{ID: "s1", Task: "true"}), delegation.StatusCompleted, delegation.ReasonExited, 0)

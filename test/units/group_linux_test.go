@@ -10,6 +10,7 @@ import (
 
 	"torno/delegation"
 	"torno/test/house"
+	"torno/test/missing"
 )
 
 // group is a control group as systemd has one for each service, by which it knows the service's processes.
@@ -24,7 +25,7 @@ func newGroup(t testing.TB) group {
 	}
 	dir, err := os.MkdirTemp(top, "torno-unit-")
 	if err != nil {
-		t.Skip("NOT SHOWN HERE: there are no control groups to be had:", err)
+		missing.Skip(t, "there are no control groups to be had: ", err)
 	}
 	t.Cleanup(func() { // after the watcher and all that it has started
 		if err := os.Remove(dir); err != nil {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"torno/test/house"
+	"torno/test/missing"
 )
 
 // standIn puts this program in the watcher's place, once.
@@ -27,7 +28,7 @@ var standIn = sync.OnceValue(func() error {
 func need(t *testing.T, sandbox string) {
 	t.Helper()
 	if os.Geteuid() != 0 {
-		t.Skip("NOT SHOWN HERE: a unit of the system is root's, and so is what it is tried by")
+		missing.Skip(t, "a unit of the system is root's, and so is what it is tried by")
 	}
 	house.Need(t, sandbox)
 }

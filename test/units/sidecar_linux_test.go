@@ -73,7 +73,7 @@ func newSidecar(t *testing.T, sandbox string, argument ...string) *sidecar {
 
 func buildChild(t *testing.T, file string) {
 	t.Helper()
-	build := exec.Command("go", "build", "-o", file, "torno/test/units/testdata/child")
+	build := exec.Command("go", "build", "-trimpath", "-o", file, "torno/test/units/testdata/child")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)

@@ -50,12 +50,8 @@ func New(g Gateway, tell func(context.Context) error) *Doors {
 	return &Doors{gateway: g, tell: tell, asking: make(chan struct{}, 1), known: map[string]bool{}}
 }
 
-// Where the child finds its door. Its directory holds nothing else.
-const (
-	target = "/run/torno/door/sock"
-	// Slack is for what comes before the agent's time and after it: the image may be fetched meanwhile.
-	slack = 15 * time.Minute
-)
+// slack is for what comes before the agent's time and after it: the image may be fetched meanwhile.
+const slack = 15 * time.Minute
 
 // Ready is for run.Resource.
 func (d *Doors) Ready(ctx context.Context, h run.Holder) error {
@@ -96,7 +92,7 @@ func (d *Doors) Acquire(ctx context.Context, h *run.Holder) error {
 	case opened.ID != string(h.Sandbox) || !isOf(opened.Socket, opened.ID):
 		return fmt.Errorf("open a door of the model gateway: %w", errStranger)
 	}
-	h.Spec.Sockets = append(slices.Clone(h.Spec.Sockets), sandbox.Socket{Host: opened.Socket, Target: target, Port: asked.Port, Lasting: true})
+	h.Spec.Sockets = append(slices.Clone(h.Spec.Sockets), sandbox.Socket{Host: opened.Socket, Target: sandbox.DoorSocket, Port: asked.Port, Lasting: true})
 	return nil
 }
 
@@ -188,7 +184,15 @@ func (d *Doors) End(ctx context.Context, h run.Holder) (run.Used, error) {
 	if err != nil {
 		return run.Used{}, fmt.Errorf("ask the model gateway what was spent: %w", err)
 	}
-	return run.Used{Model: usageOf(spent.Spent), Refused: closed.Codes[route.CodeBudget]}, nil
+	return run.Used{Model: usageOf(spent.Spent), Refused: closed.Codes[route.CodeBudget], Warnings: warnOfLast(closed.Last)}, nil
+}
+
+// warnOfLast says that an answer may not be what it would have been with a larger budget.
+func warnOfLast(last int64) []string {
+	if last == 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf("A budget is used up: %d requests to the model were made with what is kept for the final answer, and without tools.", last)}
 }
 
 func usageOf(spent budget.Amount) *delegation.ModelUsage {

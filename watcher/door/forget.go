@@ -2,42 +2,97 @@ package door
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path"
 
+	"torno/delegation"
+	"torno/internal/gateway/budget"
 	"torno/internal/journal"
 )
 
-// Journal is what Forget asks about runs.
+// Journal is what Forget asks about runs, and where it notes what they have spent.
 type Journal interface {
 	Outboxes(context.Context) ([]journal.Outbox, error)
 	Unfinished(ctx context.Context, after int64, limit int) ([]journal.Run, error)
+	Get(ctx context.Context, key string) (journal.Run, error)
+	Attempts(ctx context.Context, outbox string, subagent delegation.SubagentID, request delegation.RequestID) (int, error)
+	NoteUsage(ctx context.Context, key string, used delegation.Usage) error
 }
 
 // Forget has the gateway forget what runs of this journal have spent that are over. The journal has the next attempt of a run from
 // the same moment on in which the one before has ended. So a run that the gateway names, and of which the journal then has no
-// unfinished attempt, does not spend again; what it has spent is in its record. No clock is asked.
+// unfinished attempt, does not spend again. What it has spent is in its record, or is noted there first: a run whose gateway did not answer
+// at its end was answered without. No clock is asked.
 func (d *Doors) Forget(ctx context.Context, j Journal) error {
+	var unnoted error
 	for after := ""; ; {
 		idle, err := d.gateway.IdleRuns(ctx, after)
 		if err != nil {
-			return fmt.Errorf("ask the model gateway what runs have spent: %w", err)
+			return errors.Join(unnoted, fmt.Errorf("ask the model gateway what runs have spent: %w", err))
 		}
 		if len(idle) == 0 {
-			return nil
+			return unnoted
 		}
 		after = idle[len(idle)-1]
 		over, err := overOf(ctx, j, idle)
 		if err != nil {
-			return err
+			return errors.Join(unnoted, err)
 		}
-		if len(over) == 0 {
+		known, err := d.noteSpent(ctx, j, over)
+		unnoted = errors.Join(unnoted, err) // these stay with the gateway, and hold no other run up
+		if len(known) == 0 {
 			continue
 		}
-		if err := d.gateway.Forget(ctx, over); err != nil {
-			return fmt.Errorf("have the model gateway forget what runs have spent: %w", err)
+		if err := d.gateway.Forget(ctx, known); err != nil {
+			return errors.Join(unnoted, fmt.Errorf("have the model gateway forget what runs have spent: %w", err))
 		}
 	}
+}
+
+// noteSpent notes in the records of runs what they have spent, where it is not there, and returns those runs whose records have it. A run
+// that the journal has forgotten has no record.
+func (d *Doors) noteSpent(ctx context.Context, j Journal, runs []string) (known []string, all error) {
+	for _, run := range runs {
+		record, err := lastAttempt(ctx, j, path.Base(run))
+		if err == nil && (record.Usage == nil || record.Usage.Model == nil) {
+			err = d.noteSpentOf(ctx, j, run, record)
+		}
+		if err != nil && !errors.Is(err, journal.ErrUnknown) {
+			all = errors.Join(all, fmt.Errorf("note what run %s has spent: %w", run, err))
+			continue
+		}
+		known = append(known, run)
+	}
+	return known, all
+}
+
+func (d *Doors) noteSpentOf(ctx context.Context, j Journal, run string, record journal.Run) error {
+	spent, err := d.gateway.Spent(ctx, budget.Scope{Kind: budget.Run, ID: run})
+	if err != nil {
+		return err
+	}
+	var used delegation.Usage
+	if record.Usage != nil {
+		used = *record.Usage
+	}
+	used.Model = usageOf(spent.Spent)
+	return j.NoteUsage(ctx, record.Key, used)
+}
+
+// lastAttempt is the record of a request's last attempt, by the key of its first one: the spending of all of them is in it.
+func lastAttempt(ctx context.Context, j Journal, first string) (journal.Run, error) {
+	record, err := j.Get(ctx, first)
+	if err != nil {
+		return journal.Run{}, err
+	}
+	attempts, err := j.Attempts(ctx, record.Outbox, record.Subagent, record.Request)
+	if err != nil || attempts <= record.Attempt {
+		return record, err
+	}
+	key := record.RunKey()
+	key.Attempt = attempts
+	return j.Get(ctx, key.Hash())
 }
 
 // overOf are those of some runs that are of an outbox of the journal's, and over. Others may be another watcher's.

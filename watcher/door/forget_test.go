@@ -16,6 +16,44 @@ import (
 type records struct {
 	outboxes   []string
 	unfinished []sandbox.RunKey
+	ended      map[string]journal.Run // by their keys
+	fails      error                  // of a note
+}
+
+func (r *records) Get(_ context.Context, key string) (journal.Run, error) {
+	run, ok := r.ended[key]
+	if !ok {
+		return run, journal.ErrUnknown
+	}
+	return run, nil
+}
+
+func (r *records) Attempts(_ context.Context, _ string, _ delegation.SubagentID, request delegation.RequestID) (n int, err error) {
+	for _, run := range r.ended {
+		if run.Request == request {
+			n = max(n, run.Attempt)
+		}
+	}
+	return n, nil
+}
+
+func (r *records) NoteUsage(_ context.Context, key string, used delegation.Usage) error {
+	if r.fails != nil {
+		return r.fails
+	}
+	run := r.ended[key]
+	run.Usage = &used
+	r.ended[key] = run
+	return nil
+}
+
+// end has a record of a run that has ended.
+func (r *records) end(key sandbox.RunKey, used *delegation.Usage) (name string) {
+	if r.ended == nil {
+		r.ended = map[string]journal.Run{}
+	}
+	r.ended[key.Hash()] = journal.Run{Key: key.Hash(), Outbox: key.Outbox, Subagent: key.Subagent, Request: key.Request, Attempt: key.Attempt, Usage: used}
+	return key.Hash()
 }
 
 func (r *records) Outboxes(context.Context) (all []journal.Outbox, err error) {
@@ -125,6 +163,48 @@ func TestARunThatIsAttemptedAgainMeanwhile(t *testing.T) {
 	n.fails = func(context.Context, string) error { return errAway }
 	if err := d.Forget(t.Context(), j); !errors.Is(err, errAway) {
 		t.Error(err)
+	}
+}
+
+// TestWhatWasNotKnownAtTheEndIsNoted: the gateway forgets what a run has spent only when the record of its last attempt has it. A record that
+// cannot be written keeps what that run has spent, and no other run's.
+func TestWhatWasNotKnownAtTheEndIsNoted(t *testing.T) {
+	n := newNear(t)
+	d := New(n, n.tell)
+	const outbox = "0123456789abcdef"
+	j := &records{outboxes: []string{outbox}, fails: errors.New("the disk is full")}
+	unanswered, again, known := keyOf(t, outbox, "not answered", 1), keyOf(t, outbox, "again", 1), keyOf(t, outbox, "known", 1)
+	second := again
+	second.Attempt = 2
+	was := delegation.ModelUsage{Requests: 1}
+	one, two := j.end(unanswered, &delegation.Usage{PeakMemoryBytes: 7}), j.end(second, nil)
+	first, told := j.end(again, nil), j.end(known, &delegation.Usage{Model: &was})
+	for _, key := range []sandbox.RunKey{unanswered, again, known} {
+		n.spend(t, key)
+	}
+	if err := d.Forget(t.Context(), j); !errors.Is(err, j.fails) {
+		t.Error(err)
+	}
+	if n.spentBy(runScope(unanswered)) != 1 || n.spentBy(runScope(again)) != 1 || n.spentBy(runScope(known)) != 0 {
+		t.Errorf("it was not noted, and %d, %d, %d are left", n.spentBy(runScope(unanswered)), n.spentBy(runScope(again)), n.spentBy(runScope(known)))
+	}
+	j.fails = nil
+	if err := d.Forget(t.Context(), j); err != nil {
+		t.Error(err)
+	}
+	for name, key := range map[string]string{"a run": one, "a last attempt": two} {
+		if got := j.ended[key].Usage; got == nil || got.Model == nil || got.Model.Requests != 1 {
+			t.Errorf("the record of %s says %+v", name, got)
+		}
+	}
+	if got := j.ended[one].Usage; got == nil || got.PeakMemoryBytes != 7 {
+		t.Errorf("what was known is gone: %+v", got)
+	}
+	if j.ended[first].Usage != nil || j.ended[told].Usage.Model != &was {
+		t.Error("another record was changed")
+	}
+	if n.spentBy(runScope(unanswered)) != 0 || n.spentBy(runScope(again)) != 0 {
+		t.Error("it is noted, and not forgotten")
 	}
 }
 

@@ -73,6 +73,7 @@ func (d *admitter) admit(ctx context.Context, in Intake, request delegation.Requ
 	if errors.As(err, &refusal) {
 		return d.refuse(ctx, in, key, refusal)
 	}
+	in.made = request.WorkspaceMade
 	in.descent, err = d.descend(ctx, request, key, attempts)
 	switch {
 	case errors.As(err, &refusal):

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"torno/delegation"
+	"torno/internal/events"
 	"torno/internal/journal"
 	"torno/sandbox"
 	"torno/watcher/notice"
@@ -20,6 +21,7 @@ type Host struct {
 	Life          context.Context // done when the watcher stops working
 	Born          time.Time       // when the watcher began
 	MaxRequestAge time.Duration   // 0 for no bound
+	Events        *events.Store   // keeps what happens in runs; nil where none are kept
 	Reopen        func()          // has all outboxes opened anew
 	// Session says why a subagent of an outbox cannot go on with the session that its request names; nil where it can. The function is nil
 	// where no session is kept.

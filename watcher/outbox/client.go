@@ -25,6 +25,7 @@ type Admission struct {
 	Seen     time.Time // when the file was noticed
 	Bytes    int64     // what it holds in memory while it waits
 	Descent  journal.Descent
+	Made     bool // its client made its workspace
 
 	box  *Outbox
 	read atomic.Pointer[delegation.Reading] // the request; another reading where the client wrote the same request again
@@ -35,7 +36,7 @@ func (o *Outbox) Admission(key sandbox.RunKey, in Intake, spec sandbox.Spec, war
 	profile, _ := o.Settings.Policy.Profile(spec.Profile)
 	a := &Admission{
 		Key: key, Outbox: o.Name, file: in.name, Spec: spec, Warnings: warnings, Launcher: profile.Sandbox, Chosen: profile.Chosen,
-		Seen: in.seen, Bytes: int64(len(in.data)) * 2, Descent: in.descent, box: o,
+		Seen: in.seen, Bytes: int64(len(in.data)) * 2, Descent: in.descent, Made: in.made, box: o,
 	}
 	a.read.Store(&in.read)
 	return a
@@ -102,8 +103,8 @@ func (a *Admission) Answer(record journal.Run) error {
 // Live is where the run's live output goes.
 func (a *Admission) Live() *output.Live { return a.box.NewLive(a.Key) }
 
-// HasLive says whether live output was published up to a segment.
-func (a *Admission) HasLive(seq int) bool { return a.box.HasSegment(a.Key)(seq) }
+// CompleteLive publishes what an earlier watcher had noted of live output and not published. It is false where that is lost.
+func (a *Admission) CompleteLive(p output.Progress) bool { return a.box.CompleteLive(a.Key, p) }
 
 // KeepLive leaves the live output of an ended run to its client.
 func (a *Admission) KeepLive(first, last int, ended time.Time) {

@@ -118,6 +118,7 @@ type Intake struct {
 	data        []byte
 	Request     delegation.Request // what data says, where that is known
 	descent     journal.Descent
+	made        bool // its client made its workspace
 }
 
 // unsettled says whether what is wrong with a file may still be its writer at work. A time that lies ahead is no excuse:

@@ -1,6 +1,7 @@
 package outbox
 
 import (
+	"errors"
 	"slices"
 	"sync"
 	"time"
@@ -15,25 +16,51 @@ import (
 func (o *Outbox) NewLive(key sandbox.RunKey) *output.Live {
 	name := func(seq int) string { return delegation.EventsName(key.Subagent, key.Request, seq) }
 	return &output.Live{
+		Told: make(chan struct{}, 1),
+		Last: func() int64 { return o.Events.Last(key) },
 		Publish: func(seq int, events []delegation.Event) error {
 			data, err := delegation.EncodeEvents(events)
 			if err != nil {
 				return err
 			}
+			crash.At("segment.kept")
+			kept := o.Events.Append(key, data)
 			crash.At("outbox.segment")
 			if err := o.publish(name(seq), data); err != nil && !o.expendable(err) {
-				return err
+				return errors.Join(kept, err)
 			}
-			return nil
+			return kept
 		},
 		Remove: func(seq int) { o.discard(name(seq)) },
 		Report: func(err error) { o.log.Warn("live output cannot be written", "run", key, "error", err) },
 	}
 }
 
-// maxTrails bounds for how many ended runs of an outbox the live output stays. Clients that never clean up lose the
+// CompleteLive keeps and publishes the segment that an earlier watcher had noted when it died, as far as that did not. It is false where the
+// outbox lacks the segment.
+func (o *Outbox) CompleteLive(key sandbox.RunKey, p output.Progress) bool {
+	name := delegation.EventsName(key.Subagent, key.Request, p.Segment)
+	_, err := o.Dir.Stat(name)
+	published := err == nil
+	data, err := delegation.EncodeEvents(p.Events)
+	if err != nil || len(data) == 0 { // a note of an earlier version
+		return published
+	}
+	if o.Events.Last(key) < p.Lines {
+		if err := o.Events.Append(key, data); err != nil {
+			o.log.Warn("live output cannot be written", "run", key, "error", err)
+		}
+	}
+	crash.At("segment.completed")
+	return published || o.publish(name, data) == nil
+}
+
+// What bounds the live output of ended runs that stays in an outbox: their number, and that of their files. Clients that never clean up lose the
 // oldest first.
-const maxTrails = 256
+const (
+	maxTrails       = 256
+	maxTrailedFiles = 64 * maxTrails
+)
 
 // trail is the live output of one run: its segments first to last.
 type trail struct {
@@ -69,10 +96,17 @@ func (t *trails) keep(tr trail) {
 	tr.first = max(tr.first, tr.last-output.MaxSegments+1)
 	at, _ := slices.BinarySearchFunc(t.ended, tr, func(known, tr trail) int { return known.ended.Compare(tr.ended) })
 	t.ended = slices.Insert(t.ended, at, tr)
-	if len(t.ended) > maxTrails {
+	for len(t.ended) > maxTrails || len(t.ended) > 1 && t.files() > maxTrailedFiles {
 		t.sweep(t.ended[0])
 		t.ended = slices.Delete(t.ended, 0, 1)
 	}
+}
+
+func (t *trails) files() (n int) {
+	for _, tr := range t.ended {
+		n += tr.last - tr.first + 1
+	}
+	return n
 }
 
 // find is the trail of a segment.

@@ -46,9 +46,21 @@ func TestTheBoundOfLiveOutputOutlivesAWatcher(t *testing.T) {
 		}
 	}
 	big := trailOf(3 * maxTrails)
-	big.first, big.last = 1<<29, 1<<29+1000
+	big.first, big.last = 1<<29, 1<<29+2*output.MaxSegments
 	tr.keep(big)
-	if newest := tr.ended[len(tr.ended)-1]; newest.last-newest.first != output.MaxSegments-1 {
+	newest := tr.ended[len(tr.ended)-1]
+	if newest.last-newest.first != output.MaxSegments-1 {
 		t.Errorf("a trail goes from %d to %d", newest.first, newest.last)
+	}
+	for n := range maxTrails {
+		talked := trailOf(4*maxTrails + n)
+		talked.last = output.MaxSegments
+		tr.keep(talked)
+	}
+	if files := tr.files(); files > maxTrailedFiles || files < maxTrailedFiles-output.MaxSegments {
+		t.Errorf("%d files of ended runs stay", files)
+	}
+	if name := delegation.EventsName(newest.ID, newest.request, newest.last); !removed[name] {
+		t.Error("the runs that ended first have not lost theirs first")
 	}
 }

@@ -72,11 +72,3 @@ func (o *Outbox) readSettled(name string) (data []byte, read delegation.Reading,
 		_ = retry.Pause(o.Life, settle/2)
 	}
 }
-
-// HasSegment says whether a run's live output was published up to a segment.
-func (o *Outbox) HasSegment(key sandbox.RunKey) func(seq int) bool {
-	return func(seq int) bool {
-		_, err := o.Dir.Stat(delegation.EventsName(key.Subagent, key.Request, seq))
-		return err == nil
-	}
-}

@@ -53,17 +53,16 @@ func (o *Child) Take(c sandbox.Chunk) {
 		return
 	}
 	o.Bytes += int64(len(data))
-	if c.Stream == sandbox.Stderr {
+	switch {
+	case c.Stream == sandbox.Stderr:
 		o.Stderr.add(data)
 		o.Live.add(delegation.EventStderr, data)
-		return
-	}
-	if o.Agent {
+	case o.Agent:
 		o.line.take(data, o.takeLine, o.takeStdout)
-		o.Live.settle()
-		return
+	default:
+		o.takeStdout(data)
 	}
-	o.takeStdout(data)
+	o.Live.settle()
 }
 
 func (o *Child) takeStdout(data []byte) {

@@ -65,7 +65,7 @@ func TestAnAgentsLines(t *testing.T) {
 							t.Fatal(err)
 						}
 						next := &Child{Live: &Live{Publish: o.Live.Publish, Remove: func(int) {}, Report: o.Live.Report}}
-						next.Resume(noted, o.StartedAt, func(int) bool { return true })
+						next.Resume(noted, o.StartedAt, true)
 						next.Started, next.known = true, false
 						o = next
 					}
@@ -147,7 +147,7 @@ func (h handover) goesOn(t *testing.T, chunks [][]byte, last []delegation.Event,
 		next.segments[h.noted.Segment] = last
 	}
 	o := &Child{Live: live}
-	o.Resume(h.noted, time.Now(), func(int) bool { return wasPublished })
+	o.Resume(h.noted, time.Now(), wasPublished)
 	o.known = false
 	for _, chunk := range chunks[h.next:] {
 		o.Take(sandbox.Chunk{Stream: sandbox.Stdout, Bytes: bytes.Clone(chunk)})

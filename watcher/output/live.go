@@ -16,8 +16,14 @@ const (
 	segmentBytes = 32 << 10 // of output; encoded, a segment stays under 64 KiB
 	SegmentAge   = 250 * time.Millisecond
 	segmentPace  = 50 * time.Millisecond
-	MaxSegments  = 64 // of one run; the oldest goes first
-	pieceCost    = 128
+	// An agent says several things at once and then thinks, so what follows another segment is shown as soon as what belongs to it has come.
+	// That makes small segments, each of which costs the host some calls. So there is a burst of them, enough for ten seconds of lines that come
+	// one by one, and it comes back slowly. Each KiB in a segment counts as another one: a flood is no line.
+	gather     = 2 * time.Millisecond
+	earlyBurst = 1200
+	earlyEach  = 40 * time.Millisecond
+	earlyUnit  = 1 << 10
+	pieceCost  = 128
 )
 
 // Live publishes a run's live output as immutable files.
@@ -26,19 +32,43 @@ type Live struct {
 	Publish func(seq int, events []delegation.Event) error
 	Remove  func(seq int)
 	Report  func(error)
+	Last    func() int64  // the number of the last event that is kept of the run; nil where none is kept
+	Told    chan struct{} // has one when the host has said something; nil where nobody waits for that
 
 	mu sync.Mutex // guards what follows
 
-	Seq     int   // of the last segment
-	inside  bool  // a chunk is being taken
-	lines   int64 // of the last event
-	over    bool  // an event said that the run has ended
+	Seq     int                // of the last segment
+	segment []delegation.Event // the last one
+	inside  bool               // a chunk is being taken
+	lines   int64              // of the last event
+	over    bool               // an event said that the run has ended
 	pending []piece
 	size    int
 	flushed time.Time
 
 	burst   int // segments that an agent may fill at once
 	granted time.Time
+
+	early allowance // of segments: while there is one, the next need not wait for SegmentAge
+	kept  kept
+}
+
+// allowance is a bucket that fills with time.
+type allowance struct {
+	left int
+	at   time.Time // when the last one came back
+}
+
+// fill gives back one for each time that has gone by, up to most.
+func (a *allowance) fill(now time.Time, each time.Duration, most int) {
+	if a.at.IsZero() {
+		a.left, a.at = most, now
+		return
+	}
+	if more := now.Sub(a.at) / each; more > 0 {
+		a.left = min(most, a.left+int(min(more, time.Duration(most))))
+		a.at = a.at.Add(now.Sub(a.at).Truncate(each))
+	}
 }
 
 // piece is an event before it is encoded: neighbours of one stream grow together.
@@ -102,6 +132,22 @@ func (s *Live) State(state delegation.State, reason delegation.Reason) {
 	s.push(piece{kind: delegation.EventState, state: state, reason: reason})
 }
 
+// Due is when what is pending is to be published, from now on. SegmentAge is the longest.
+func (s *Live) Due() time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.pending) == 0 {
+		return SegmentAge
+	}
+	now := time.Now()
+	age := SegmentAge
+	s.early.fill(now, earlyEach, earlyBurst)
+	if s.early.left > 0 {
+		age = gather
+	}
+	return max(0, age-now.Sub(s.pending[0].at))
+}
+
 // Tell records what the host says of a question of the agent's. It is published with what comes next, or soon.
 func (s *Live) Tell(e delegation.Event) {
 	text, err := json.Marshal(e)
@@ -112,6 +158,10 @@ func (s *Live) Tell(e delegation.Event) {
 	defer s.mu.Unlock()
 	s.size += len(text)
 	s.push(piece{kind: e.Type, done: &e, weight: len(text)})
+	select {
+	case s.Told <- struct{}{}:
+	default:
+	}
 }
 
 // happened records what an agent did, as its adapter's line says. It writes nothing: settle does, when the whole chunk was taken, so
@@ -127,7 +177,7 @@ func (s *Live) happened(e delegation.Event, line []byte) {
 	s.push(piece{kind: e.Type, done: &e, weight: weight})
 }
 
-// settle makes room behind a chunk, and shows the first event after a while at once.
+// settle makes room behind a chunk, and shows the first event after a while at once. For the rest see Due.
 func (s *Live) settle() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -162,14 +212,14 @@ func (s *Live) mayWrite() bool {
 
 // writeSome publishes as many of the pending pieces as fit into one segment.
 func (s *Live) writeSome() {
-	all, n, size := s.pending, 1, s.pending[0].size()
+	all, n, size, inside := s.pending, 1, s.pending[0].size(), s.inside
 	for n < len(all) && size+all[n].size() <= segmentBytes {
 		size += all[n].size()
 		n++
 	}
-	s.pending, s.inside = all[:n:n], n < len(all)
+	s.pending, s.inside = all[:n:n], inside || n < len(all)
 	s.write()
-	s.pending, s.inside = all[n:], false
+	s.pending, s.inside = all[n:], inside
 	for _, p := range s.pending {
 		s.size += p.size()
 	}
@@ -182,13 +232,16 @@ func (s *Live) gap() {
 	s.push(piece{kind: delegation.EventGap})
 }
 
-// flushOrSkip makes room: by a segment, or by dropping output that came too fast.
+// flushOrSkip makes room: by a segment, or by dropping output that came too fast. What the host says is not dropped, so where that leaves no
+// room, it is published, however soon: questions have a rate of their own.
 func (s *Live) flushOrSkip() {
-	if time.Since(s.flushed) >= segmentPace {
-		s.write()
-		return
+	if time.Since(s.flushed) < segmentPace {
+		s.skip()
+		if s.size <= segmentBytes/2 {
+			return
+		}
 	}
-	s.skip()
+	s.writeAll()
 }
 
 // skip drops pending output, and says so.
@@ -208,37 +261,49 @@ func (s *Live) skip() {
 func (s *Live) Flush() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.writeAll()
+}
+
+// writeAll publishes what is pending, in as many segments as it takes: a flood leaves more of the host's words pending than one has room for.
+func (s *Live) writeAll() {
+	for s.size > segmentBytes {
+		s.writeSome()
+	}
 	s.write()
 }
 
-// Span are the first and the last segment that are still there.
-func (s *Live) Span() (first, last int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return max(1, s.Seq-MaxSegments+1), s.Seq
-}
-
-// write publishes what is pending and drops the oldest segment over the bound.
+// write publishes what is pending and drops the oldest segments over the bound.
 func (s *Live) write() {
 	if len(s.pending) == 0 {
 		return
 	}
-	events := make([]delegation.Event, 0, len(s.pending))
+	s.countOn()
+	events, size := make([]delegation.Event, 0, len(s.pending)), 0
 	for _, p := range s.pending {
+		size += p.size()
 		s.lines++
 		events = append(events, p.event(s.lines))
 		s.over = s.over || p.state == delegation.StateEnded
 	}
+	s.early.fill(time.Now(), earlyEach, earlyBurst)
+	s.early.left -= 1 + size/earlyUnit
 	s.Seq++
+	s.segment = events
 	if s.Note != nil {
 		s.Note()
 	}
 	if err := s.Publish(s.Seq, events); err != nil {
 		s.Report(err)
 	}
+	s.drop(size)
 	s.pending, s.size, s.flushed = nil, 0, time.Now()
-	if old := s.Seq - MaxSegments; old > 0 {
-		s.Remove(old)
+}
+
+// countOn has the numbers go on behind what is kept of the run, once. A power cut may have taken the note of how far the run had come.
+func (s *Live) countOn() {
+	if s.Last != nil {
+		s.lines = max(s.lines, s.Last())
+		s.Last = nil
 	}
 }
 

@@ -11,8 +11,9 @@ import (
 // Progress is how far the output of a run was taken: what a next watcher needs to go on without doubling anything.
 type Progress struct {
 	Cursor         sandbox.Cursor
-	Segment        int   // the segment that was about to be published
-	Lines          int64 // events in all of them
+	Segment        int                // the segment that was about to be published
+	Lines          int64              // events in all of them
+	Events         []delegation.Event `json:",omitempty"` // that segment: a next watcher publishes what this one has noted and not published
 	Bytes          int64
 	Stdout, Stderr []byte // the tails
 	Inside         bool   // a chunk was published in part
@@ -31,7 +32,7 @@ type Progress struct {
 
 // ForNext is the progress of a run's next sandbox: nothing of its output was taken, and the numbers go on.
 func (p Progress) ForNext(lost bool) Progress {
-	return Progress{Segment: p.Segment, Lines: p.Lines, Lost: lost, Agent: p.Agent}
+	return Progress{Segment: p.Segment, Events: p.Events, Lines: p.Lines, Lost: lost, Agent: p.Agent}
 }
 
 // CountOn has live output go on after what another sandbox of the run has printed.
@@ -39,7 +40,7 @@ func (o *Child) CountOn(p Progress) {
 	if p.Segment == 0 {
 		return
 	}
-	o.Live.Seq, o.Live.lines = p.Segment, p.Lines
+	o.Live.Seq, o.Live.segment, o.Live.lines = p.Segment, p.Events, p.Lines
 	if p.Lost {
 		o.Live.gap()
 	}
@@ -53,14 +54,15 @@ func (o *Child) Progress() Progress {
 	}
 	return Progress{
 		Input:  input,
-		Cursor: o.Cursor, Segment: o.Live.Seq, Lines: o.Live.lines, Bytes: o.Bytes,
+		Cursor: o.Cursor, Segment: o.Live.Seq, Events: o.Live.segment, Lines: o.Live.lines, Bytes: o.Bytes,
 		Stdout: o.Stdout.buf, Stderr: o.Stderr.buf, Inside: o.Live.inside, Over: o.Live.over, Agent: o.Agent, Line: o.line, Head: o.head, Started: o.StartedAt,
 	}
 }
 
 // Resume goes on where an earlier watcher stopped. started is when the journal has seen the agent start, zero where it has not;
-// published says that a file is in the outbox. A note may be older than the start: a run has live segments before its agent.
-func (o *Child) Resume(p Progress, started time.Time, published func(seq int) bool) {
+// complete says that the segment it was about to publish is in the outbox. A note may be older than the start: a run has live segments
+// before its agent.
+func (o *Child) Resume(p Progress, started time.Time, complete bool) {
 	o.StartedAt, o.known = started, !started.IsZero()
 	if !p.Started.IsZero() {
 		o.StartedAt, o.known = p.Started, false // init's line was taken
@@ -71,8 +73,8 @@ func (o *Child) Resume(p Progress, started time.Time, published func(seq int) bo
 	}
 	o.Cursor, o.Bytes, o.Agent, o.line = p.Cursor, p.Bytes, o.Agent || p.Agent, p.Line
 	o.Stdout.buf, o.Stderr.buf = p.Stdout, p.Stderr
-	o.Live.Seq, o.Live.lines = p.Segment, p.Lines
-	if p.Inside || p.Lost || !published(p.Segment) {
+	o.Live.Seq, o.Live.segment, o.Live.lines = p.Segment, p.Events, p.Lines
+	if p.Inside || p.Lost || !complete {
 		o.Live.gap()
 	}
 	if p.Inside {

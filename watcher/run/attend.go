@@ -151,7 +151,8 @@ func (a *attendance) read() {
 		}
 	})
 	in := output.NewIntake(a.r.out)
-	flush := time.NewTicker(output.SegmentAge)
+	live := a.r.out.Live
+	flush := time.NewTimer(output.SegmentAge)
 	defer flush.Stop()
 	for {
 		select {
@@ -160,9 +161,11 @@ func (a *attendance) read() {
 				return // conclude publishes what is pending
 			}
 			in.Take(unhurried, chunk)
+		case <-live.Told:
 		case <-flush.C:
-			a.r.out.Live.Flush()
+			live.Flush()
 		}
+		flush.Reset(live.Due())
 	}
 }
 

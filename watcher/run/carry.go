@@ -61,6 +61,7 @@ func (r *runner) runToEnd() {
 		if more {
 			r.workplace.inspectRest()
 		}
+		r.workplace.noteEnd()
 	}
 	r.runs.Schedule.Finished(r.runs.Life, &r.ticket)
 }
@@ -97,6 +98,9 @@ func (r *runner) countLeft() {
 // A sandbox that ends in its hold ran nothing. It is removed, and another one is made for the same attempt.
 func (r *runner) launchAndFollow() verdict {
 	r.times.dequeued = time.Now()
+	if v, ok := r.copyWorkspace(); !ok {
+		return v
+	}
 	r.workplace.hold()
 	if r.Standing().Released {
 		r.runs.claims.hold(r.Run, r.workplace.held)
@@ -172,6 +176,7 @@ func (r *runner) prepare() (verdict, bool) {
 	if v, ok := r.workplace.findRoom(); !ok {
 		return v, false
 	}
+	r.workplace.noteBegin()
 	if v, ok := r.afterJournal(r.bind()); !ok {
 		return v, false
 	}

@@ -61,7 +61,7 @@ func (r *runner) endOf(v verdict) journal.Change {
 	c := journal.Change{
 		Reason: v.reason, Started: r.Standing().Started, Ended: r.times.ended, Warnings: r.warnings,
 		StdoutTail: r.out.Stdout.String(), StderrTail: r.out.Stderr.String(), Timings: r.timings(),
-		Usage:   &delegation.Usage{PeakMemoryBytes: v.exit.PeakMemory, CPUSeconds: v.exit.CPUTime.Seconds(), OutputBytes: r.out.Bytes, Model: r.model},
+		Usage:   &delegation.Usage{PeakMemoryBytes: v.exit.PeakMemory, CPUSeconds: v.exit.CPUTime.Seconds(), OutputBytes: r.out.Bytes, WorkspaceBytes: r.workplace.bytes, Model: r.model},
 		Session: r.session, Artifacts: r.artifacts,
 	}
 	switch v.reason {

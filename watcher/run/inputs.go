@@ -26,8 +26,10 @@ type inputs struct {
 	ready chan struct{} // there is something to send
 
 	mu      sync.Mutex
-	next    int // the number that is read next
-	seen    int // the highest number that a file's name had
+	next    int                         // the number that is read next
+	ahead   int                         // up to here, decisions were looked for before their turn
+	early   map[int]*delegation.Refusal // of the inputs that are decisions and had no turn yet, why they were refused
+	seen    int                         // the highest number that a file's name had
 	held    []heldInput
 	sent    int // how many of held this attachment has sent
 	refused []delegation.RefusedInput
@@ -42,7 +44,7 @@ type heldInput struct {
 }
 
 func newInputs(takes bool) *inputs {
-	return &inputs{takes: takes, wake: make(chan struct{}, 1), ready: make(chan struct{}, 1), next: 1}
+	return &inputs{takes: takes, wake: make(chan struct{}, 1), ready: make(chan struct{}, 1), next: 1, early: make(map[int]*delegation.Refusal)}
 }
 
 // resume goes on where an earlier watcher stopped.
@@ -148,17 +150,6 @@ func (in *inputs) took(input delegation.Input, refusal *delegation.Refusal) {
 	poke(in.ready)
 }
 
-// passed goes by an input that is not for the agent, or says why it was refused.
-func (in *inputs) passed(refusal *delegation.Refusal) {
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	n := in.next
-	in.next++
-	if refusal != nil {
-		in.refuse(n, refusal)
-	}
-}
-
 func notTaken() *delegation.Refusal {
 	return &delegation.Refusal{
 		Code: delegation.CodeInputNotTaken, Text: "The run's program takes no messages while it works",
@@ -196,33 +187,6 @@ func (in *inputs) lacks(absent bool) (news bool) {
 		news = true
 	}
 	return news || missing != before
-}
-
-// takeInputs reads the files that are there.
-func (r *Run) takeInputs() {
-	in, news, absent := r.inputs, false, false
-	for n := in.wanted(); n > 0; n = in.wanted() {
-		input, refusal, there := r.client.ReadInput(n)
-		if !there {
-			absent = true
-			break
-		}
-		if input.Kind == delegation.InputDecision && refusal == nil {
-			in.passed(r.decideByParent(input))
-			news = true
-			continue
-		}
-		in.took(input, refusal)
-		news = news || refusal != nil || !in.takes
-	}
-	if in.lacks(absent) || news {
-		r.showInputs()
-	}
-}
-
-func (r *Run) showInputs() {
-	status := r.inputs.status()
-	r.change(func(s *Standing) { s.Input = status })
 }
 
 // acknowledged takes the word of the agent's adapter that the agent has an input, or will not get it. A child that says so untruly

@@ -11,7 +11,8 @@ func (r *runner) countOn() {
 	if p.Segment == 0 {
 		return
 	}
-	p = p.ForNext(p.Lost || p.Inside || !r.client.HasLive(p.Segment))
+	complete := r.client.CompleteLive(p)
+	p = p.ForNext(p.Lost || p.Inside || !complete)
 	crash.At("segment.noted")
 	r.runs.Notes.Save(r.hash, p)
 	r.out.CountOn(p)
@@ -20,6 +21,7 @@ func (r *runner) countOn() {
 // handOn notes for the next attempt of a lost run where the live output of the lost one stopped.
 func (r *runner) handOn(p output.Progress, next *runner) {
 	if p.Segment > 0 {
+		r.client.CompleteLive(p) // what is not there is told with the gap that follows
 		crash.At("segment.noted")
 		r.runs.Notes.Save(next.hash, p.ForNext(true))
 	}

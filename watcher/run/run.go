@@ -28,6 +28,7 @@ type Request struct {
 	Seen     time.Time // when the file was noticed
 	Bytes    int64     // what it holds in memory while it waits
 	Descent  journal.Descent
+	Made     bool // its client made its workspace
 }
 
 // Client is the one that asked for a run, as far as its outbox reaches it.
@@ -38,7 +39,7 @@ type Client interface {
 	Answer(ended journal.Run) error            // publishes the response, and tries again where it cannot be written
 	DiscardCancels()                           // removes the sentinels of a run that has ended
 	Live() *output.Live                        // where live output goes
-	HasLive(seq int) bool                      // whether live output was published up to a segment
+	CompleteLive(p output.Progress) bool       // publishes what an earlier watcher had noted and not published; false where that is lost
 	KeepLive(first, last int, ended time.Time) // leaves the live output of an ended run to the client
 	// ReadInput reads what the parent has said to the agent, by its number. It is false where that is not there, or not whole.
 	ReadInput(n int) (in delegation.Input, refusal *delegation.Refusal, there bool)

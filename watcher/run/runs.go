@@ -3,6 +3,7 @@ package run
 import (
 	"context"
 	"log/slog"
+	"path/filepath"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -11,6 +12,7 @@ import (
 	"torno/delegation"
 	"torno/internal/agent"
 	"torno/internal/journal"
+	"torno/internal/tree"
 	"torno/sandbox"
 	"torno/watcher/hang"
 	"torno/watcher/notice"
@@ -31,6 +33,7 @@ type Ports struct {
 	Prepared   map[string]Prepared                             // by the same names: of launchers that have sandboxes made ahead
 	Workspaces func(sandbox.Spec) (workspace.Directory, error) // holds the workspace of a run
 	Hangs      *hang.Calls                                     // calls to workspaces
+	Kept       Kept                                            // what becomes of workspaces behind runs; nil where nothing does
 	Floor      workspace.Floor
 	Timing     Timing
 	Log        *slog.Logger
@@ -38,6 +41,41 @@ type Ports struct {
 	Life    context.Context // done when the watcher stops working, some time after it stopped taking
 	Leisure context.Context // done when the watcher begins to stop; what can be left undone ends with it
 	Keeps   func() bool     // what runs is left to the next watcher
+}
+
+// Reads are the places, but for workspaces and the operator's programs, that runs which are not over may read.
+func (runs *Runs) Reads() (places []string) {
+	runs.mu.Lock()
+	defer runs.mu.Unlock()
+	for _, r := range runs.owned {
+		for _, m := range r.spec.Mounts {
+			if !m.Workspace && !m.Programs {
+				places = append(places, filepath.Join(m.Source.Base, m.Source.Rel))
+			}
+		}
+	}
+	return places
+}
+
+// Disk is what the workspace of a run on its way holds, as it was seen last; 0 where it was not.
+func (runs *Runs) Disk(key string) int64 {
+	r := runs.Running(key)
+	if r == nil {
+		return 0
+	}
+	if held := runs.claims.held(r); held != nil {
+		return held.Bytes()
+	}
+	return 0
+}
+
+// Kept looks after workspaces behind the runs in them.
+type Kept interface {
+	Begin(ctx context.Context, outbox string, id delegation.SubagentID, held tree.ID, made bool) // before anything runs there
+	End(ctx context.Context, outbox string, id delegation.SubagentID, bytes int64)               // bytes is 0 where it is not known
+	// Copy makes the workspace of a subagent, unless it is made, as a copy of what the spec says, and returns what its parent should know.
+	// A *delegation.Refusal says why there is none.
+	Copy(ctx context.Context, outbox string, id delegation.SubagentID, spec sandbox.Spec, room func(tree.Space) error) (warnings []string, err error)
 }
 
 // Runs carries runs from their admission to their answer. It owns the list of those that are on their way; the rest of what runs

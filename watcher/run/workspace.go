@@ -18,6 +18,7 @@ type workplace struct {
 	*Run
 	held    *workspace.Held
 	holdErr error // why there is none
+	bytes   int64 // what it held when the run was over; 0 where that is not known
 }
 
 // hold holds the workspace of a run. What is wrong with a workspace that cannot be held is for the launcher to say, which
@@ -52,6 +53,20 @@ func (p *workplace) claim() (verdict, bool) {
 		return verdict{reason: delegation.ReasonRefused, refusal: refusal}, false
 	}
 	return verdict{}, true
+}
+
+// noteBegin has it looked after behind the run, where its client made it.
+func (p *workplace) noteBegin() {
+	if p.runs.Kept != nil && p.held != nil {
+		p.runs.Kept.Begin(p.runs.Life, p.key.Outbox, p.key.Subagent, p.held.ID(), p.request.Made)
+	}
+}
+
+// noteEnd notes that the run is over.
+func (p *workplace) noteEnd() {
+	if p.runs.Kept != nil {
+		p.runs.Kept.End(p.runs.Life, p.key.Outbox, p.key.Subagent, p.bytes)
+	}
 }
 
 // findRoom turns a run down where the disk is full.
@@ -127,6 +142,9 @@ func (p *workplace) inspect(reason delegation.Reason) (warnings []string, more b
 		p.log.Error("what a run has left in its workspace cannot be looked at", "run", p.hash, "error", err)
 		found.Missed++
 	}
+	if found.Whole() {
+		p.bytes = found.Bytes
+	}
 	warnings = workspace.Report(found)
 	if why := workspace.OverLimit(workspace.LimitsOf(p.spec.Limits), found.Usage); why != nil && reason != delegation.ReasonWorkspaceLimit {
 		warnings = append(warnings, why.Text+" The next run in it will be ended.")
@@ -158,6 +176,9 @@ func (p *workplace) inspectRest() {
 	}
 	found, err := p.held.Inspect(ctx, bounds, p.spec.WorkspaceMount().Target)
 	p.client.InspectTurn().End(found.Cost)
+	if err == nil && found.Whole() {
+		p.bytes = found.Bytes
+	}
 	if said := workspace.Report(found); err != nil || len(said) > 0 {
 		p.log.Warn("the rest of what a run has left in its workspace", "run", p.hash, "found", said, "error", err)
 	}

@@ -59,11 +59,13 @@ func TestARunThatWaitsOutsideHoldsNoOtherUp(t *testing.T) {
 	q.has("at first", 1, waits)
 	q.inTest(func() { q.GiveBack(ctx, &waits.Ticket) })
 	q.has("while it waits", 1, waits, plain)
+	q.counts("while it waits", 1, 3)
 	var taken <-chan struct{}
 	q.inTest(func() { taken = q.TakeBack(ctx, &waits.Ticket) })
 	if isClosed(taken) {
 		t.Error("it has a slot, and there is only one")
 	}
+	q.counts("while it waits for a slot", 1, 3)
 	q.endRun(plain)
 	q.has("when it is back", 1, waits, plain)
 	if !isClosed(taken) || waits.state != inSlot {
@@ -100,4 +102,14 @@ func TestARunThatIsEndedOutside(t *testing.T) {
 			}
 		})
 	}
+}
+
+// counts holds what clients are told against what is.
+func (q *queue) counts(when string, running, queued int) {
+	q.Helper()
+	q.inTest(func() {
+		if r, w := q.Load(q.Context(), "main"); r != running || w != queued {
+			q.Errorf("%s %d run and %d wait, not %d and %d", when, r, w, running, queued)
+		}
+	})
 }

@@ -3,38 +3,31 @@ package session
 import (
 	"context"
 	"io/fs"
-	"maps"
 	"os"
 	"slices"
 	"strings"
 	"time"
 
+	"torno/internal/evict"
 	"torno/sandbox"
 )
 
 // pruneEvery is how often sessions that are too old are looked for.
 const pruneEvery = time.Hour
 
-// kept is the file of a session.
-type kept struct {
-	name string
-	size int64
-	at   time.Time
-}
-
 // list are the sessions, the newest first.
-func list(dir *os.Root) ([]kept, error) {
+func list(dir *os.Root) ([]evict.File, error) {
 	entries, err := fs.ReadDir(dir.FS(), ".")
 	if err != nil {
 		return nil, err
 	}
-	var all []kept
+	var all []evict.File
 	for _, e := range entries {
 		if info, err := e.Info(); err == nil && isSession(e.Name()) && info.Mode().IsRegular() {
-			all = append(all, kept{e.Name(), info.Size(), info.ModTime()})
+			all = append(all, evict.File{Name: e.Name(), Owner: outboxOf(e.Name()), Size: info.Size(), At: info.ModTime()})
 		}
 	}
-	slices.SortStableFunc(all, func(a, b kept) int { return b.at.Compare(a.at) })
+	slices.SortStableFunc(all, func(a, b evict.File) int { return b.At.Compare(a.At) })
 	return all, nil
 }
 
@@ -61,59 +54,28 @@ func (s *Store) prune(newest string) {
 		s.log.Warn("sessions cannot be looked through; they are again in an hour", "error", err)
 		return
 	}
-	room := s.bounds
-	all = slices.DeleteFunc(all, func(k kept) bool {
+	room := evict.Bounds{Number: s.bounds.Number, Bytes: s.bounds.Bytes}
+	all = slices.DeleteFunc(all, func(k evict.File) bool {
 		switch {
-		case k.name == newest:
+		case k.Name == newest:
 			room.Number--
-			room.Bytes -= k.size
+			room.Bytes -= k.Size
 			return true
-		case s.bounds.Age > 0 && time.Since(k.at) > s.bounds.Age:
+		case s.bounds.Age > 0 && time.Since(k.At) > s.bounds.Age:
 			s.remove(k)
 			return true
 		}
 		return false
 	})
-	for _, k := range over(all, room) {
+	for _, k := range evict.Over(all, room) {
 		s.remove(k)
 	}
 }
 
-func (s *Store) remove(k kept) {
-	if err := s.dir.Remove(k.name); err != nil {
-		s.log.Warn("a session that is over the bounds cannot be removed", "file", k.name, "error", err)
+func (s *Store) remove(k evict.File) {
+	if err := s.dir.Remove(k.Name); err != nil {
+		s.log.Warn("a session that is over the bounds cannot be removed", "file", k.Name, "error", err)
 	}
-}
-
-// over are the sessions, of those that are sorted with the newest first, for which there is no room: always the oldest of the outbox that has the
-// most, so that an outbox pushes out its own before those of others.
-func over(all []kept, room Bounds) (gone []kept) {
-	number, bytes := len(all), int64(0)
-	numberOf, bytesOf := map[string]int64{}, map[string]int64{}
-	for _, k := range all {
-		bytes += k.size
-		numberOf[outboxOf(k.name)]++
-		bytesOf[outboxOf(k.name)] += k.size
-	}
-	left := slices.Clone(all)
-	for len(left) > 0 && (number > room.Number || bytes > room.Bytes) {
-		share := numberOf
-		if number <= room.Number {
-			share = bytesOf
-		}
-		most := slices.Max(slices.Collect(maps.Values(share)))
-		last := len(left) - 1
-		for share[outboxOf(left[last].name)] < most {
-			last--
-		}
-		k := left[last]
-		left, gone = slices.Delete(left, last, last+1), append(gone, k)
-		number--
-		bytes -= k.size
-		numberOf[outboxOf(k.name)]--
-		bytesOf[outboxOf(k.name)] -= k.size
-	}
-	return gone
 }
 
 // Sweep lets go of what sandboxes of earlier watchers have left, but for those that a run still has. A watcher calls it when it has

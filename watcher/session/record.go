@@ -104,7 +104,7 @@ func List(state string) ([]Record, error) {
 	}
 	var all []Record
 	for _, k := range kept {
-		r, bundle, err := open(dir, k.name)
+		r, bundle, err := open(dir, k.Name)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue // another has taken its place, or it was pruned
 		}
@@ -160,13 +160,13 @@ func find(state, id string) (*os.Root, string, error) {
 	}
 	kept, err := list(dir)
 	for _, k := range kept {
-		r, bundle, err := open(dir, k.name)
+		r, bundle, err := open(dir, k.Name)
 		if err != nil {
 			continue // it is another that cannot be read
 		}
 		_ = bundle.Close()
 		if r.ID == id {
-			return dir, k.name, nil
+			return dir, k.Name, nil
 		}
 	}
 	return nil, "", errors.Join(err, fmt.Errorf("%s: %w", id, ErrNone), dir.Close())

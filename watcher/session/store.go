@@ -108,6 +108,12 @@ func (s *Store) Refuse(outbox string, id delegation.SubagentID, p sandbox.Proces
 	return refusal
 }
 
+// Keeps says whether a session of a subagent is kept.
+func (s *Store) Keeps(outbox string, id delegation.SubagentID) bool {
+	_, err := s.dir.Stat(fileName(outbox, id))
+	return !errors.Is(err, fs.ErrNotExist)
+}
+
 // Ready is for run.Resource.
 func (s *Store) Ready(context.Context, run.Holder) error { return nil }
 

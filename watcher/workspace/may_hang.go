@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"os"
 	"sync"
 	"time"
 
@@ -80,6 +81,10 @@ func (f *farWorkspace) Inspect(ctx context.Context, bounds tree.Bounds, own ...s
 func (f *farWorkspace) Artifacts(ctx context.Context, bounds tree.Bounds, want tree.Want) (tree.Artifacts, error) {
 	bounds.Time = cmp.Or(bounds.Time, lookBudget)
 	return callWorkspace(ctx, f, bounds.Time, func(ctx context.Context) (tree.Artifacts, error) { return f.inner.Artifacts(ctx, bounds, want) })
+}
+
+func (f *farWorkspace) CopyTo(ctx context.Context, to *os.File, bounds tree.CopyBounds) (tree.Copied, error) {
+	return callWorkspace(ctx, f, bounds.Time, func(ctx context.Context) (tree.Copied, error) { return f.inner.CopyTo(ctx, to, bounds) })
 }
 
 // Close lets the workspace go as soon as no call is under way. To close a directory does not ask its file system.

@@ -2,6 +2,7 @@ package workspace
 
 import (
 	"context"
+	"os"
 	"sync"
 	"time"
 
@@ -18,6 +19,7 @@ type Directory interface {
 	Measure(context.Context, tree.Bounds) (tree.Usage, error)
 	Inspect(ctx context.Context, bounds tree.Bounds, own ...string) (tree.Findings, error)
 	Artifacts(context.Context, tree.Bounds, tree.Want) (tree.Artifacts, error)
+	CopyTo(context.Context, *os.File, tree.CopyBounds) (tree.Copied, error)
 	Close() error
 }
 
@@ -31,6 +33,14 @@ type Held struct {
 
 	mu      sync.Mutex
 	written int64 // by the newest look
+	holds   int64 // by the same
+}
+
+// Bytes is what it held when it was looked at last; 0 before that.
+func (h *Held) Bytes() int64 {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.holds
 }
 
 // growth is how much a run has written.

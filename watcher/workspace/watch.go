@@ -61,6 +61,9 @@ func (h *Held) note(u tree.Usage) int64 {
 	if u.Whole() || u.Fresh > h.written {
 		h.written = u.Fresh
 	}
+	if u.Whole() || u.Bytes > h.holds {
+		h.holds = u.Bytes
+	}
 	return h.written
 }
 

@@ -2,6 +2,7 @@ package workspace
 
 import (
 	"context"
+	"os"
 	"sync"
 	"testing"
 	"time"
@@ -93,6 +94,10 @@ func (f *fakeDir) Measure(context.Context, tree.Bounds) (tree.Usage, error) {
 
 func (f *fakeDir) Artifacts(context.Context, tree.Bounds, tree.Want) (tree.Artifacts, error) {
 	return tree.Artifacts{}, nil
+}
+
+func (f *fakeDir) CopyTo(context.Context, *os.File, tree.CopyBounds) (tree.Copied, error) {
+	return tree.Copied{}, nil
 }
 
 func (f *fakeDir) Inspect(context.Context, tree.Bounds, ...string) (tree.Findings, error) {

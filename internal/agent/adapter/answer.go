@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"torno/internal/pipes"
 )
 
 const handle = unix.O_PATH | unix.O_DIRECTORY | unix.O_NOFOLLOW | unix.O_CLOEXEC
@@ -30,7 +32,7 @@ func writeAnswer(name, text string) error {
 	if err != nil {
 		return err
 	}
-	err = errors.Join(writeAll(fd, []byte(text)), unix.Close(fd))
+	err = errors.Join(pipes.WriteAll(fd, []byte(text)), unix.Close(fd))
 	if err == nil {
 		err = unix.Renameat(dir, temp, dir, path.Base(name))
 	}

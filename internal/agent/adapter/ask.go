@@ -2,6 +2,7 @@ package adapter
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -15,15 +16,35 @@ import (
 // maxAsks is how many questions of an agent's may wait at once.
 const maxAsks = 16
 
-// asks are the questions of Claude Code that wait. It asks with a control_request, whose name is its own, and takes the first answer.
-// Questions come with the agent's output, decisions from the host.
+// asks are the questions of an agent that wait. Each has a name that is the agent's own, and the agent takes the first answer. Questions come
+// with the agent's output, decisions from the host.
 type asks struct {
 	on     bool              // the agent was told to ask
 	answer func(line []byte) // hands the agent an answer; it does not wait
 
 	mu   sync.Mutex // guards what follows
 	over bool       // the agent is asked for no more, and gets no answer any more
-	held map[string]approval.Call
+	held map[string]held
+}
+
+// held is a question that waits.
+type held struct {
+	approval.Call
+	answers
+}
+
+// question is what an agent asks.
+type question struct {
+	id, tool, callID string
+	input            json.RawMessage
+	never            string // why nobody can decide it
+	answers          answers
+}
+
+// answers say how an agent is answered, in its own lines.
+type answers interface {
+	grant(arguments json.RawMessage) []byte
+	deny(why string) []byte
 }
 
 // askArgs has Claude Code ask its controller before it uses a tool, where its arguments have it ask for nothing. What the workspace has in
@@ -44,51 +65,71 @@ type claudeControl struct {
 	} `json:"request"`
 }
 
-// control reads a line that has a type of control.
-func control(text []byte) (c claudeControl) {
+// controlOf reads a line that has a type of control.
+func controlOf(text []byte) (c claudeControl) {
 	_ = json.Unmarshal(text, &c) // it was read once as an object
 	return c
 }
 
-// ask takes what the agent asks of its controller. What nobody can decide is denied at once.
-func (a *asks) ask(c claudeControl) []agent.Line {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	id, tool := c.ID.v, c.Request.Tool.v
+// control takes what Claude Code asks of its controller, and answers what is no question.
+func (a *asks) control(c claudeControl) []agent.Line {
+	id, answers := c.ID.v, claudeAnswers(c.ID.v)
 	switch {
 	case !a.on || id == "":
 		return nil
-	case a.over:
-		return notice("it asked for approval after its last turn; that was dropped")
-	case c.Request.Subtype.v != "can_use_tool":
+	case c.Request.Subtype.v != "can_use_tool" && !a.isOver():
 		a.answer(claudeCannot(id))
 		return nil
 	}
-	arguments, err := approval.Canonical(c.Request.Input)
-	why := ""
+	q := question{id: id, tool: c.Request.Tool.v, callID: c.Request.CallID.v, input: c.Request.Input, answers: answers}
+	if c.Request.Person.v {
+		q.never = "nobody sits in front of this agent"
+	}
+	return a.ask(q)
+}
+
+func (a *asks) isOver() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.over
+}
+
+// ask takes a question. What nobody can decide is denied at once.
+func (a *asks) ask(q question) []agent.Line {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.over {
+		return notice("it asked for approval after its last turn; that was dropped")
+	}
+	id, tool := q.id, q.tool
+	var arguments []byte
+	why := q.never
+	if why == "" {
+		var err error
+		if arguments, err = approval.Canonical(q.input); err != nil {
+			why = err.Error()
+		}
+	}
 	_, twice := a.held[id]
 	switch {
-	case err != nil:
-		why = err.Error()
-	case c.Request.Person.v:
-		why = "nobody sits in front of this agent"
+	case twice: // an answer could be about either
+		a.answer(q.answers.deny("there is another question of this name"))
+		return append(a.forget(id), deniedAtOnce(tool, "there are two questions of one name")...)
+	case why != "":
 	case len(id) > maxName || len(tool) > maxName:
 		why = "the question has too long a name"
-	case twice: // an answer could be about either
-		a.answer(claudeAnswer(id, denial("there is another question of this name")))
-		return append(a.forget(id), deniedAtOnce(tool, "there are two questions of one name")...)
 	case len(a.held) >= maxAsks:
 		why = fmt.Sprintf("%d questions wait already", len(a.held))
 	}
 	if why != "" {
-		a.answer(claudeAnswer(id, denial(why)))
+		a.answer(q.answers.deny(why))
 		return deniedAtOnce(tool, why)
 	}
 	if a.held == nil {
-		a.held = map[string]approval.Call{}
+		a.held = map[string]held{}
 	}
-	a.held[id] = approval.Call{Tool: tool, Arguments: arguments}
-	return []agent.Line{{Kind: agent.Ask, Ask: id, Tool: &agent.Tool{ID: name(c.Request.CallID.v), Name: tool, Input: arguments}}}
+	a.held[id] = held{approval.Call{Tool: tool, Arguments: arguments}, q.answers}
+	return []agent.Line{{Kind: agent.Ask, Ask: id, Tool: &agent.Tool{ID: name(q.callID), Name: tool, Input: arguments}}}
 }
 
 func deniedAtOnce(tool, why string) []agent.Line {
@@ -107,10 +148,10 @@ func (a *asks) end() (told []agent.Line) {
 }
 
 // withdraw forgets a question that the agent has taken back.
-func (a *asks) withdraw(c claudeControl) []agent.Line {
+func (a *asks) withdraw(id string) []agent.Line {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.forget(c.ID.v)
+	return a.forget(id)
 }
 
 func (a *asks) forget(id string) []agent.Line {
@@ -127,22 +168,33 @@ func (a *asks) decide(d agent.Decision) agent.Line {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	told := agent.Line{Kind: agent.AskTaken, Ask: d.Ask}
-	call, waits := a.held[d.Ask]
-	if !waits {
+	waits, there := a.held[d.Ask]
+	if !there {
 		told.Failed, told.Text = true, "no such question waits"
 		return told
 	}
 	delete(a.held, d.Ask)
 	switch {
-	case call.Digest(approval.Binding{Run: d.Run, Policy: d.Policy}) != d.Digest:
+	case waits.Digest(approval.Binding{Run: d.Run, Policy: d.Policy}) != d.Digest:
 		told.Failed, told.Text = true, "the decision is about another call"
-		a.answer(claudeAnswer(d.Ask, denial(told.Text)))
+		a.answer(waits.deny(told.Text))
 	case d.Allow:
-		a.answer(claudeAnswer(d.Ask, claudeGrant{Behavior: "allow", Input: call.Arguments}))
+		a.answer(waits.grant(waits.Arguments))
 	default:
-		a.answer(claudeAnswer(d.Ask, denial(d.Why)))
+		a.answer(waits.deny(cmp.Or(d.Why, "it was denied")))
 	}
 	return told
+}
+
+// claudeAnswers answer a question of this name.
+type claudeAnswers string
+
+func (id claudeAnswers) grant(arguments json.RawMessage) []byte {
+	return claudeAnswer(string(id), claudeGrant{Behavior: "allow", Input: arguments})
+}
+
+func (id claudeAnswers) deny(why string) []byte {
+	return claudeAnswer(string(id), claudeDenial{Behavior: "deny", Message: why})
 }
 
 type claudeGrant struct {
@@ -153,13 +205,6 @@ type claudeGrant struct {
 type claudeDenial struct {
 	Behavior string `json:"behavior"`
 	Message  string `json:"message"`
-}
-
-func denial(why string) claudeDenial {
-	if why == "" {
-		why = "it was denied"
-	}
-	return claudeDenial{Behavior: "deny", Message: why}
 }
 
 // claudeAnswer is the line that answers a question.

@@ -26,7 +26,7 @@ func newStand(t *testing.T) *stand {
 	return s
 }
 
-func question(id, tool, input string) string {
+func asksFor(id, tool, input string) string {
 	return fmt.Sprintf(`{"type":"control_request","request_id":%q,"request":{"subtype":"can_use_tool","tool_name":%q,"tool_use_id":"toolu_1","input":%s}}`, id, tool, input)
 }
 
@@ -64,7 +64,7 @@ func decision(id, tool, canonical string, allow bool) agent.Decision {
 // TestWhatWasApprovedIsWhatRuns: the canonical arguments go back, and nothing else of what was asked. A second decision comes too late.
 func TestWhatWasApprovedIsWhatRuns(t *testing.T) {
 	s := newStand(t)
-	told := s.says(question("q", "Bash", `{"description":"<d>","command":"touch \u0061"}`))
+	told := s.says(asksFor("q", "Bash", `{"description":"<d>","command":"touch \u0061"}`))
 	if len(told) != 1 || told[0].Kind != agent.Ask || told[0].Ask != "q" || string(told[0].Tool.Input) != `{"command":"touch a","description":"<d>"}` {
 		t.Fatalf("%+v", told)
 	}
@@ -88,21 +88,21 @@ func TestADecisionAboutAnotherCall(t *testing.T) {
 		"no digest": {Ask: "q", Allow: true},
 	} {
 		s := newStand(t)
-		s.says(question("q", "Bash", `{"command":"rm -rf ."}`))
+		s.says(asksFor("q", "Bash", `{"command":"rm -rf ."}`))
 		if l := s.c.asks.decide(d); !l.Failed {
 			t.Errorf("%s: %+v", name, l)
 		}
 		s.wantAnswered(`"behavior":"deny"`)
 	}
 	s := newStand(t)
-	s.says(question("q", "Bash", `{"command":"rm -rf ."}`))
+	s.says(asksFor("q", "Bash", `{"command":"rm -rf ."}`))
 	s.c.asks.decide(right)
 	s.wantAnswered(`"behavior":"allow"`) // so it was the difference that counted
 }
 
 func TestADenial(t *testing.T) {
 	s := newStand(t)
-	s.says(question("q", "Bash", `{}`))
+	s.says(asksFor("q", "Bash", `{}`))
 	if l := s.c.asks.decide(decision("q", "Bash", `{}`, false)); l.Failed {
 		t.Errorf("%+v", l)
 	}
@@ -112,11 +112,11 @@ func TestADenial(t *testing.T) {
 // TestQuestionsThatNobodyCanDecide: they are denied at once, and the agent does not wait.
 func TestQuestionsThatNobodyCanDecide(t *testing.T) {
 	for name, c := range map[string]struct{ line, want string }{
-		"a member twice":  {question("q", "Bash", `{"a":1,"a":2}`), "twice"},
-		"too long":        {question("q", "Write", `{"content":"`+strings.Repeat("x", approval.MaxArguments)+`"}`), "bytes"},
-		"no arguments":    {question("q", "Bash", `null`), "no object"},
-		"a person":        {strings.Replace(question("q", "AskUserQuestion", `{}`), `"input"`, `"requires_user_interaction":true,"input"`, 1), "nobody"},
-		"a long name":     {question("q", strings.Repeat("x", 300), `{}`), "too long a name"},
+		"a member twice":  {asksFor("q", "Bash", `{"a":1,"a":2}`), "twice"},
+		"too long":        {asksFor("q", "Write", `{"content":"`+strings.Repeat("x", approval.MaxArguments)+`"}`), "bytes"},
+		"no arguments":    {asksFor("q", "Bash", `null`), "no object"},
+		"a person":        {strings.Replace(asksFor("q", "AskUserQuestion", `{}`), `"input"`, `"requires_user_interaction":true,"input"`, 1), "nobody"},
+		"a long name":     {asksFor("q", strings.Repeat("x", 300), `{}`), "too long a name"},
 		"something else":  {`{"type":"control_request","request_id":"q","request":{"subtype":"elicitation"}}`, `"subtype":"error"`},
 		"hardly anything": {`{"type":"control_request","request_id":"q"}`, `"subtype":"error"`},
 	} {
@@ -135,7 +135,7 @@ func TestManyQuestions(t *testing.T) {
 	s := newStand(t)
 	asked := 0
 	for i := range 100 {
-		for _, l := range s.says(question(fmt.Sprint(i), "Bash", `{}`)) {
+		for _, l := range s.says(asksFor(fmt.Sprint(i), "Bash", `{}`)) {
 			if l.Kind == agent.Ask {
 				asked++
 			}
@@ -145,7 +145,7 @@ func TestManyQuestions(t *testing.T) {
 		t.Errorf("%d wait, %d are answered", asked, len(s.answered))
 	}
 	s.answered = nil
-	told := s.says(question("3", "Bash", `{"command":"another"}`))
+	told := s.says(asksFor("3", "Bash", `{"command":"another"}`))
 	s.wantAnswered("another question of this name")
 	if len(told) != 2 || told[0].Kind != agent.AskGone {
 		t.Errorf("%+v", told)
@@ -158,8 +158,8 @@ func TestManyQuestions(t *testing.T) {
 // TestQuestionsThatAreTakenBack: by the agent, and by the end of its last turn.
 func TestQuestionsThatAreTakenBack(t *testing.T) {
 	s := newStand(t)
-	s.says(question("a", "Bash", `{}`))
-	s.says(question("b", "Bash", `{}`))
+	s.says(asksFor("a", "Bash", `{}`))
+	s.says(asksFor("b", "Bash", `{}`))
 	cancel := `{"type":"control_cancel_request","request_id":"a"}`
 	if told := s.says(cancel); len(told) != 1 || told[0].Kind != agent.AskGone || told[0].Ask != "a" {
 		t.Errorf("%+v", told)
@@ -170,7 +170,7 @@ func TestQuestionsThatAreTakenBack(t *testing.T) {
 	if told := s.c.asks.end(); len(told) != 1 || told[0].Ask != "b" {
 		t.Errorf("%+v", told)
 	}
-	told := s.says(question("c", "Bash", `{}`))
+	told := s.says(asksFor("c", "Bash", `{}`))
 	if len(told) != 1 || told[0].Kind != agent.Notice || len(s.answered) != 0 {
 		t.Errorf("behind its end: %+v, %q", told, s.answered)
 	}
@@ -179,19 +179,19 @@ func TestQuestionsThatAreTakenBack(t *testing.T) {
 // TestAnAgentThatWasNotToldToAsk is not answered: nothing on the other side knows of its questions.
 func TestAnAgentThatWasNotToldToAsk(t *testing.T) {
 	c := &claude{}
-	if told := read(c, []byte(question("q", "Bash", `{}`))); len(told) != 0 {
+	if told := read(c, []byte(asksFor("q", "Bash", `{}`))); len(told) != 0 {
 		t.Errorf("%+v", told)
 	}
 }
 
-// TestToldToAsk: by a word of the adapter's own arguments, which only Claude Code understands. Its flags then ask for everything, and the
+// TestToldToAsk: by a word of the adapter's own arguments. Claude Code's flags then ask for everything, and the
 // workspace has no say.
 func TestToldToAsk(t *testing.T) {
 	words := func(name, about string) []string { return []string{name, "--task", "t", "--ask", about, "--", name} }
 	if o, err := parse(words("claude", "tools")); err != nil || o.ask != "tools" {
 		t.Errorf("%+v, %v", o.ask, err)
 	}
-	for _, args := range [][]string{words("codex", "tools"), words("claude", "everything")} {
+	for _, args := range [][]string{words("codex", "everything"), words("claude", "everything")} {
 		if _, err := parse(args); err == nil {
 			t.Errorf("%q is taken", args)
 		}

@@ -40,6 +40,7 @@ type manifest struct {
 // sessions is where an agent has what it needs to go on, and how it is told to.
 type sessions struct {
 	variable, fallback string // the directory's: of the environment, and below the home
+	here               bool   // the directory is the one in which the agent works
 	tree               string // in it, where sessions are
 	files              func(root *os.Root, session string) []string
 	version            func(root *os.Root, file string) string // that wrote a session's file; nil where the agent says it
@@ -64,7 +65,7 @@ func isSessionID(text string) bool {
 		return false
 	}
 	for _, c := range []byte(text) {
-		if c != '-' && (c < '0' || c > '9') && (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') {
+		if c != '-' && c != '_' && (c < '0' || c > '9') && (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') {
 			return false
 		}
 	}

@@ -18,6 +18,7 @@ const readSize = 64 << 10
 // child is the agent's process.
 type child struct {
 	output int                  // what it prints; reading it does not block
+	closed bool                 // it has closed that, and goes on
 	ended  int                  // readable when it has ended
 	over   atomic.Bool          // the same, for a reader that never has to wait
 	end    chan unix.WaitStatus // then says how
@@ -37,7 +38,7 @@ func (r *run) start(start Start) (*child, *Cannot) {
 		}
 	}
 	args := r.args()
-	if r.ask != "" {
+	if r.ask != "" && r.kind.server == nil {
 		args = askArgs(args)
 	}
 	argv := slices.Concat(r.argv, args)
@@ -91,6 +92,7 @@ func (r *run) follow(c *child) {
 	buf := make([]byte, readSize)
 	begun, over, left := time.Now(), false, 1
 	for left > 0 {
+		r.look()
 		n, err := unix.Read(c.output, buf)
 		switch {
 		case n > 0:
@@ -105,6 +107,9 @@ func (r *run) follow(c *child) {
 			if over = r.wait(c, begun); over {
 				left = c.left()
 			}
+		case n == 0 && err == nil && !over && r.beside != nil: // its files say more
+			c.closed = true
+			over = r.wait(c, begun)
 		case !errors.Is(err, unix.EINTR):
 			return
 		}
@@ -125,21 +130,42 @@ func (c *child) left() int {
 
 // wait waits for output, and says whether the agent has ended.
 func (r *run) wait(c *child, begun time.Time) bool {
-	timeout := -1
+	timeout := time.Duration(-1)
 	if r.quiet {
-		timeout = int(max(0, r.patience-time.Since(begun)).Milliseconds())
+		timeout = max(0, r.patience-time.Since(begun))
+	}
+	if r.beside != nil && (timeout < 0 || timeout > lookEvery) {
+		timeout = lookEvery
 	}
 	fds := []unix.PollFd{{Fd: int32(c.output), Events: unix.POLLIN}, {Fd: int32(c.ended), Events: unix.POLLIN}}
+	if c.closed {
+		fds[0].Fd = -1 // which is not waited for
+	}
 	if !r.ear.ended {
 		fds = append(fds, unix.PollFd{Fd: int32(unix.Stdin), Events: unix.POLLIN})
 	}
-	n, err := unix.Poll(fds, timeout)
+	n, err := unix.Poll(fds, milliseconds(timeout))
 	if n > 0 && !r.ear.ended && fds[2].Revents != 0 {
 		r.listen()
 	}
-	if n == 0 && err == nil {
+	if n == 0 && err == nil && r.quiet && time.Since(begun) >= r.patience {
 		r.quiet = false // it is told once
 		r.tellQuiet()
 	}
 	return n > 0 && fds[1].Revents != 0
+}
+
+// milliseconds are those of a timeout, rounded up so that it has passed when they have; -1 is without end.
+func milliseconds(d time.Duration) int {
+	if d < 0 {
+		return -1
+	}
+	return int((d + time.Millisecond - 1) / time.Millisecond)
+}
+
+// look follows the agent's files, where it has some.
+func (r *run) look() {
+	if r.beside != nil && r.beside.look(time.Now()) {
+		r.quiet = false
+	}
 }

@@ -127,9 +127,9 @@ func (c *claude) line(text []byte) []agent.Line {
 	case "result":
 		told = c.ends(l)
 	case "control_request":
-		told = c.asks.ask(control(text))
+		told = c.asks.control(controlOf(text))
 	case "control_cancel_request":
-		told = c.asks.withdraw(control(text))
+		told = c.asks.withdraw(controlOf(text).ID.v)
 	case "stream_event", "command_lifecycle", "control_response", "rate_limit_event", "keep_alive":
 	default:
 		return raw(text)

@@ -8,18 +8,32 @@ import (
 	"torno/internal/agent"
 )
 
-// codexArgs has Codex do one task, which it reads from standard input, and print JSON. It takes the address of its model from no
-// variable, and asks for plugins and sends metrics unless it is told not to, for which it waits where there is no network.
+// codexArgs has Codex do one task, which it reads from standard input, and print JSON.
 func codexArgs(model string, env func(string) string) []string {
 	args := []string{"exec", "--json", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox"}
-	if base := env("OPENAI_BASE_URL"); base != "" {
-		args = append(args, "-c", "openai_base_url="+string(inputOf(base))) // a text in JSON is one in TOML
-	}
-	args = append(args, "-c", "analytics.enabled=false", "--disable", "plugins")
+	args = append(args, codexSettings(env)...)
 	if model != "" {
 		args = append(args, "--model="+model)
 	}
 	return append(args, "-")
+}
+
+// serverArgs has Codex be a server. What else there is to say goes to it in requests.
+func serverArgs(model string, env func(string) string) []string {
+	args := append([]string{"app-server"}, codexSettings(env)...)
+	if model != "" {
+		args = append(args, "-c", "model="+string(inputOf(model)))
+	}
+	return args
+}
+
+// codexSettings are those of every Codex. It takes the address of its model from no variable, and asks for plugins and sends metrics
+// unless it is told not to, for which it waits where there is no network.
+func codexSettings(env func(string) string) (args []string) {
+	if base := env("OPENAI_BASE_URL"); base != "" {
+		args = append(args, "-c", "openai_base_url="+string(inputOf(base))) // a text in JSON is one in TOML
+	}
+	return append(args, "-c", "analytics.enabled=false", "--disable", "plugins")
 }
 
 // codexResume has Codex go on with a session.

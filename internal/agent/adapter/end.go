@@ -21,7 +21,11 @@ func (r *run) ends(end unix.WaitStatus) int {
 		return r.fails(orFailed(code), r.withoutResult(end)+r.lostSession())
 	}
 	if m.failed {
-		warn("%s failed: %s%s", r.kind.name, m.text, r.lostSession())
+		lost := r.lostSession()
+		if r.kind.files != nil {
+			lost = "" // the result says it
+		}
+		warn("%s failed: %s%s", r.kind.name, m.text, lost)
 		return orFailed(code)
 	}
 	if r.answer == "" {

@@ -2,6 +2,7 @@ package adapter
 
 import (
 	"bytes"
+	"encoding/json"
 	"math"
 	"strings"
 	"testing"
@@ -40,7 +41,7 @@ func fuzzParser(f *testing.F, name string) {
 		f.Add([]byte(text))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		k, _ := kindOf(name)
+		k := kindOfWay(name)
 		for range 2 { // the second time in the state after the first
 			holds(t, text, read(k.parser, text))
 		}
@@ -50,6 +51,48 @@ func fuzzParser(f *testing.F, name string) {
 func FuzzClaude(f *testing.F) { fuzzParser(f, "claude") }
 
 func FuzzCodex(f *testing.F) { fuzzParser(f, "codex") }
+
+func FuzzCodexServer(f *testing.F) { fuzzParser(f, "codex-server") }
+
+// FuzzCodexConversation: whatever a server prints in whatever order, while a parent says things and questions are decided, each thing that
+// was said is acknowledged at most once, what goes to the server is JSON by line, and all of it is bounded.
+func FuzzCodexConversation(f *testing.F) {
+	for _, file := range transcripts(f, "codex-server") {
+		f.Add(load(f, file))
+	}
+	f.Fuzz(func(t *testing.T, output []byte) {
+		k := kindOfWay("codex-server")
+		replies, told := 0, map[int]int{}
+		k.server.reply = func(line []byte) {
+			replies++
+			for part := range bytes.Lines(line) {
+				if !json.Valid(part) {
+					t.Errorf("it is asked %q", part)
+				}
+			}
+		}
+		decides(&k)
+		k.server.open("task")
+		lines := 0
+		for line := range bytes.Lines(output) {
+			if lines++; lines <= 8 {
+				kind := []agent.InputKind{agent.Message, agent.Interrupt}[lines%2]
+				n := lines
+				k.server.say(agent.Input{N: n, Kind: kind, Text: strings.Repeat("x", lines%3)}, func(error) { told[n]++ })
+			}
+			holds(t, line, read(k.parser, line))
+			k.server.busy()
+		}
+		for n, times := range told {
+			if times > 1 {
+				t.Errorf("%d was acknowledged %d times", n, times)
+			}
+		}
+		if most := 20 * (lines + 8); replies > most || len(k.server.waiting) > 8 {
+			t.Errorf("%d lines have made %d of ours, and %d wait", lines, replies, len(k.server.waiting))
+		}
+	})
+}
 
 // FuzzSplit: the lines are those of the stream, however it comes; what is too long is counted, and never held.
 func FuzzSplit(f *testing.F) {

@@ -32,6 +32,16 @@ func load(t testing.TB, file string) []byte {
 	return data
 }
 
+// ways are the agents, and Codex in both of its ways.
+var ways = []string{"claude", "codex", "codex-server"}
+
+// kindOfWay is one of them.
+func kindOfWay(way string) kind {
+	name, server := strings.CutSuffix(way, "-server")
+	k, _ := kindOf(name, server)
+	return k
+}
+
 // replay has a parser read a whole output, and returns its lines as they are written.
 func replay(t *testing.T, p parser, output []byte) string {
 	t.Helper()
@@ -52,9 +62,12 @@ func replay(t *testing.T, p parser, output []byte) string {
 
 // TestTranscripts: what real agents printed becomes these lines.
 func TestTranscripts(t *testing.T) {
-	for _, name := range []string{"claude", "codex"} {
-		for _, file := range transcripts(t, name) {
-			k, _ := kindOf(name)
+	for _, way := range ways {
+		for _, file := range transcripts(t, way) {
+			k := kindOfWay(way)
+			if strings.Contains(filepath.Base(file), "asked") {
+				decides(&k)
+			}
 			got := replay(t, k.parser, load(t, file))
 			golden := strings.TrimSuffix(file, ".in") + ".lines"
 			if *update {
@@ -82,10 +95,17 @@ func TestOutcomes(t *testing.T) {
 		"codex/toolfail":     {over: true, text: "…"},
 		"codex/cut":          {over: true, failed: true, text: "…"},
 		"codex/interrupted":  {},
+
+		"codex-server/text":        {over: true, text: "You said: hello"},
+		"codex-server/toolfail":    {over: true, text: "…"},
+		"codex-server/refused":     {over: true, failed: true, text: "…"},
+		"codex-server/retry":       {over: true, text: "You said: hello"},
+		"codex-server/noresume":    {over: true, failed: true, text: "it has no conversation: no rollout found for thread id 01a20c1e-34d4-7023-8663-a963b0dd0ebc"},
+		"codex-server/interrupted": {over: true, text: "You said: lost"},
 	}
 	for name, want := range tests {
-		agentName, _, _ := strings.Cut(name, "/")
-		k, _ := kindOf(agentName)
+		way, _, _ := strings.Cut(name, "/")
+		k := kindOfWay(way)
 		replay(t, k.parser, load(t, "testdata/"+name+".in"))
 		got := k.parser.memory()
 		if got.over != want.over || got.failed != want.failed || !got.understood || (want.text != "…" && got.text != want.text) {

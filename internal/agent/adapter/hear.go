@@ -18,37 +18,41 @@ const maxHeard = 64
 // ear takes what the parent says, on standard input, and hands it to the agent. The main goroutine reads; one goroutine writes to the
 // agent, which may read slowly, and acknowledges what the agent's pipe has taken whole. What came twice is handed on once.
 type ear struct {
-	form  func(agent.Input) [][]byte // the agent's own lines for it; nil where the agent takes none
 	lines splitter
 	ended bool // standard input has
 	last  int  // the highest number that was taken
 	queue chan agent.Input
 
-	decided chan []byte // the agent's own lines of decisions
+	replies chan []byte // the agent's own lines of decisions, and what its server is asked
 }
 
-// maxDecided is how many decisions wait for the agent to read them. An agent that asks on without reading gets no more.
-const maxDecided = 256
+// maxReplies is how many of them wait for the agent to read them. An agent that asks on without reading gets no more.
+const maxReplies = 256
 
 func (r *run) newEar() *ear {
 	r.known = make(map[int]agent.Line)
-	e := &ear{form: r.kind.says, queue: make(chan agent.Input, maxHeard), decided: make(chan []byte, maxDecided)}
+	e := &ear{queue: make(chan agent.Input, maxHeard), replies: make(chan []byte, maxReplies)}
 	e.lines = splitter{most: agent.MaxInputLine, whole: r.hear, tooLong: func(int64) {}}
 	return e
 }
 
-// listenToAsks has the agent's questions be told, and their answers be written, where it was told to ask.
-func (r *run) listenToAsks() {
-	if r.ask == "" {
-		return
+// listenToAgent has what the agent asks be answered: its server's requests, and its questions, where it was told to ask.
+func (r *run) listenToAgent() {
+	if r.kind.server != nil {
+		r.kind.server.reply = r.reply
 	}
-	r.kind.asks.on = true
-	r.kind.asks.answer = func(line []byte) {
-		select {
-		case r.ear.decided <- line:
-		default:
-			warn("%s asks without reading the answers; one is left out", r.kind.name)
-		}
+	if r.ask != "" {
+		r.kind.asks.on = true
+		r.kind.asks.answer = r.reply
+	}
+}
+
+// reply has the agent read a line of its own protocol. It does not wait.
+func (r *run) reply(line []byte) {
+	select {
+	case r.ear.replies <- line:
+	default:
+		warn("%s asks without reading the answers; one is left out", r.kind.name)
 	}
 }
 
@@ -69,12 +73,16 @@ func (r *run) hear(line []byte) {
 	case in.N <= e.last:
 		r.repeat(in)
 		return
-	case e.form == nil:
+	case !r.kind.hears():
 		e.last = in.N
 		r.acknowledge(in, errors.New("it takes no messages while it works"))
 		return
 	}
 	e.last = in.N
+	if r.beside != nil {
+		r.beside.inbox.take(in)
+		return
+	}
 	if !r.expect() {
 		r.acknowledge(in, errLate)
 		return
@@ -86,9 +94,6 @@ func (r *run) hear(line []byte) {
 		r.acknowledge(in, fmt.Errorf("it has %d messages that it has not read", maxHeard))
 	}
 }
-
-// errLate is what came when the agent had ended its last turn.
-var errLate = errors.New("it had ended its last turn")
 
 // expect counts an input that waits. After the last turn there is none.
 func (r *run) expect() bool {
@@ -136,12 +141,13 @@ func (r *run) speak(task []byte, over <-chan struct{}) {
 	for {
 		select {
 		case in := <-r.ear.queue:
-			err := r.say(in)
-			r.heard()
-			r.acknowledge(in, err)
-		case line := <-r.ear.decided:
+			r.say(in, func(err error) {
+				r.heard()
+				r.acknowledge(in, err)
+			})
+		case line := <-r.ear.replies:
 			if _, err := r.task.Write(line); err != nil {
-				warn("%s does not take a decision: %v", r.kind.name, err)
+				warn("%s does not take an answer: %v", r.kind.name, err)
 			}
 		case <-over:
 			return
@@ -156,15 +162,22 @@ func (r *run) heard() {
 	r.waits--
 }
 
-func (r *run) say(in agent.Input) error {
-	for _, line := range r.ear.form(in) {
+// say hands an input to the agent, and calls done when it has it, or will not have it.
+func (r *run) say(in agent.Input, done func(error)) {
+	if r.kind.server != nil {
+		r.kind.server.say(in, done)
+		return
+	}
+	for _, line := range r.kind.says(in) {
 		if _, err := r.task.Write(line); errors.Is(err, os.ErrClosed) {
-			return errLate
+			done(errLate)
+			return
 		} else if err != nil {
-			return err
+			done(err)
+			return
 		}
 	}
-	return nil
+	done(nil)
 }
 
 const hearSize = 64 << 10

@@ -95,7 +95,7 @@ func TestAnAgentIsToldOnce(t *testing.T) {
 	}
 }
 
-// TestCodexIsToldNothing: what its parent says is refused, with the reason.
+// TestCodexIsToldNothing where it does one task and is no server: what its parent says is refused, with the reason.
 func TestCodexIsToldNothing(t *testing.T) {
 	r := newRig(t, "codex", "until [ -e $D/go ]; do :; done; "+codexAnswers)
 	p := r.parent()

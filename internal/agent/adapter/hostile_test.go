@@ -24,13 +24,19 @@ var hostile = []string{
 	`{"type":"item.completed","item":{"type":"mcp_tool_call","arguments":"text","error":"text","result":"text"}}`,
 	`{"type":"assistant","message":{"content":[{"type":"tool_use","input":"` + "\xff" + `"}]}}`, `{"type":"item.started","item":{"type":"x","a":"` + "\xff" + `"}}`,
 	`{"type":"turn.completed"}`, `{"type":"turn.completed","usage":{"input_tokens":-5,"output_tokens":1e300}}`, `{"type":"turn.failed","error":"text"}`,
+	`{"id":null}`, `{"id":7,"method":"x"}`, `{"id":{"a":[]},"method":"item/commandExecution/requestApproval","params":7}`, `{"id":"turn-1","error":"text"}`,
+	`{"id":"turn-1","result":{"turn":{"id":"` + strings.Repeat("t", 400) + `"}}}`, `{"id":"thread","result":{"thread":{"id":{}}}}`, `{"id":"say-99999999999999999999","result":7}`,
+	`{"id":"thread","result":{"thread":{"id":"t"}}}`, `{"method":"turn/completed","params":{"turn":7}}`, `{"method":"item/completed","params":{"item":{"type":"userMessage","clientId":[]}}}`,
+	`{"method":"item/started","params":{"item":{"type":"collabAgentToolCall","id":"c","receiverThreadIds":["a","b",7]}}}`, `{"method":"serverRequest/resolved","params":{"requestId":{}}}`,
+	`{"method":"item/completed","params":{"item":{"type":"fileChange","changes":[{"path":7,"kind":"add"},7]}}}`, `{"method":"` + strings.Repeat("m", 400) + `"}`,
+	`{"method":"thread/tokenUsage/updated","params":{"tokenUsage":{"total":{"inputTokens":-1e300},"last":[]}}}`, `{"method":"error","params":{"error":"text"}}`,
 	`{"type":"assistant","message":{"content":[{"type":"text","text":"\ud800 \u2028 ` + "\u2029\u2028" + `"}]}}`,
 }
 
 func TestHostileLines(t *testing.T) {
-	for _, name := range []string{"claude", "codex"} {
+	for _, way := range ways {
 		for _, text := range hostile {
-			k, _ := kindOf(name)
+			k := kindOfWay(way)
 			holds(t, []byte(text), read(k.parser, []byte(text)))
 		}
 	}
@@ -89,7 +95,7 @@ func TestMemoryOfALine(t *testing.T) {
 	}
 	for what, text := range lines {
 		for _, name := range []string{"claude", "codex"} {
-			k, _ := kindOf(name)
+			k, _ := kindOf(name, false)
 			line := []byte(text)
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)

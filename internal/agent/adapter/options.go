@@ -7,13 +7,16 @@ import (
 )
 
 // Usage is how the adapter is called.
-const Usage = "usage: sandbox-init agent claude|codex --task FILE [--model M] [--answer FILE] [--session FILE] [--ask tools] -- PROGRAM [ARG…]"
+const Usage = "usage: sandbox-init agent claude|codex|massgen --task FILE [--model M] [--config FILE] [--answer FILE] [--session FILE] [--settings FILE] [--ask tools] [--hear messages] -- PROGRAM [ARG…]"
 
 type options struct {
 	kind                kind
 	task, model, answer string
+	config              string // of an agent that is configured by a file
 	session             string
+	settings            string // what the agent is given beside the task
 	ask                 string // what the agent asks about before it does it
+	hear                string // what of its parent's the agent takes while it works, where it has to be asked to
 	argv                []string
 }
 
@@ -22,11 +25,7 @@ func parse(args []string) (o options, err error) {
 	if len(args) == 0 {
 		return o, errors.New("it takes the name of an agent")
 	}
-	kind, known := kindOf(args[0])
-	if !known {
-		return o, fmt.Errorf("%q is no agent that it knows", args[0])
-	}
-	o.kind = kind
+	agentName := args[0]
 	for args = args[1:]; len(args) > 0 && args[0] != "--"; {
 		flag, value, joined := strings.Cut(args[0], "=")
 		args = args[1:]
@@ -38,12 +37,18 @@ func parse(args []string) (o options, err error) {
 			o.task = value
 		case "--model":
 			o.model = value
+		case "--config":
+			o.config = value
 		case "--answer":
 			o.answer = value
 		case "--session":
 			o.session = value
+		case "--settings":
+			o.settings = value
 		case "--ask":
 			o.ask = value
+		case "--hear":
+			o.hear = value
 		default:
 			return o, fmt.Errorf("it does not take %q", flag)
 		}
@@ -54,8 +59,22 @@ func parse(args []string) (o options, err error) {
 	if len(args) < 2 || o.task == "" {
 		return o, errors.New("it takes --task and, behind --, a program")
 	}
+	kind, known := kindOf(agentName, o.ask+o.hear != "")
+	if !known {
+		return o, fmt.Errorf("%q is no agent that it knows", agentName)
+	}
+	o.kind = kind
+	if o.hear != "" && o.hear != "messages" {
+		return o, fmt.Errorf("%s cannot be told to hear %q", o.kind.name, o.hear)
+	}
 	if o.ask != "" && (o.ask != "tools" || o.kind.asks == nil) {
 		return o, fmt.Errorf("%s cannot be told to ask about %q", o.kind.name, o.ask)
+	}
+	if o.config != "" && o.kind.files == nil {
+		return o, fmt.Errorf("%s takes no configuration", o.kind.name)
+	}
+	if o.settings != "" && o.kind.settings == nil {
+		return o, fmt.Errorf("%s takes no settings", o.kind.name)
 	}
 	o.argv = args[1:]
 	return o, nil

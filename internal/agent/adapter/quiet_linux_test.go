@@ -23,7 +23,14 @@ func starting(argv, env []string, stdin, stdout int) (int, *Cannot) {
 
 // TestAnAgentThatPrintsNothing is told of once, while it still can be helped.
 func TestAnAgentThatPrintsNothing(t *testing.T) {
+	for _, name := range []string{"claude", "massgen"} {
+		t.Run(name, func(t *testing.T) { printsNothing(t, name) })
+	}
+}
+
+func printsNothing(t *testing.T, name string) {
 	dir := t.TempDir()
+	t.Chdir(dir)
 	task, release := filepath.Join(dir, "task"), filepath.Join(dir, "go")
 	if err := os.WriteFile(task, nil, 0o600); err != nil {
 		t.Fatal(err)
@@ -33,7 +40,7 @@ func TestAnAgentThatPrintsNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer read.Close()
-	k, _ := kindOf("claude")
+	k, _ := kindOf(name, false)
 	r := &run{out: teller{fd: int(write.Fd())}, patience: time.Millisecond, signals: make(chan os.Signal), quiet: true}
 	r.options = options{kind: k, task: task, argv: []string{"/bin/sh", "-c", `until [ -e "$0" ]; do :; done; exit 4`, release}}
 	code := make(chan int)
@@ -56,7 +63,7 @@ func TestAnAgentThatPrintsNothing(t *testing.T) {
 			}
 		}
 	}
-	if len(told) != 2 || told[0].Kind != agent.Notice || !strings.Contains(told[0].Text, "claude has printed nothing for 1ms") || !told[1].Failed {
+	if len(told) != 2 || told[0].Kind != agent.Notice || !strings.Contains(told[0].Text, name+" has printed nothing for 1ms") || !told[1].Failed {
 		t.Errorf("%+v", told)
 	}
 }

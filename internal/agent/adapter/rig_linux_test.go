@@ -13,12 +13,19 @@ import (
 
 	"torno/internal/agent"
 	"torno/internal/initproc"
+	"torno/test/massgen"
 )
 
 // asInit has the test's own program be sandbox-init.
 const asInit = "TORNO_TEST_AS_INIT=1"
 
+// asMassGen has it be the stand-in for MassGen.
+const asMassGen = "TORNO_TEST_AS_MASSGEN"
+
 func TestMain(m *testing.M) {
+	if os.Getenv(asMassGen) != "" {
+		os.Exit(massgen.Main(os.Args))
+	}
 	if os.Getenv("TORNO_TEST_AS_INIT") != "" {
 		os.Exit(initproc.Main(append([]string{"sandbox-init"}, os.Args[1:]...)))
 	}

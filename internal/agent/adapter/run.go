@@ -46,8 +46,10 @@ type run struct {
 	task     *os.File // the agent's standard input; nil when it is closed
 	memory   *said
 	keeper   keeper
-	quiet    bool // the agent has printed nothing yet
+	given    given // of the settings
+	quiet    bool  // the agent has printed nothing yet
 	ear      *ear
+	beside   *beside // nil for an agent that tells all on its output
 
 	mu    sync.Mutex         // guards what follows
 	waits int                // inputs that the agent's pipe has not taken
@@ -70,7 +72,7 @@ func Main(args []string, start Start) int {
 func (r *run) run(start Start) int {
 	r.memory = r.kind.parser.memory()
 	r.ear = r.newEar()
-	r.listenToAsks()
+	r.listenToAgent()
 	task, err := readTask(r.options.task)
 	if err != nil {
 		return r.fails(codeFailed, fmt.Sprintf("the task cannot be read: %v; --task names a file that the sandbox sees", err))
@@ -78,8 +80,14 @@ func (r *run) run(start Start) int {
 	if err := r.goOn(); err != nil {
 		return r.fails(codeFailed, r.cannotGoOn(err))
 	}
+	if r.given, err = r.takeSettings(); err != nil {
+		return r.fails(codeFailed, fmt.Sprintf("the settings of this run cannot be given to %s: %v; ask again without them, or have the operator look at the sandbox's temporary directory", r.kind.name, err))
+	}
 	if sig, came := r.signal(); came {
 		return r.fails(128+int(sig), fmt.Sprintf("%s came before %s was started", unix.SignalName(sig), r.kind.name))
+	}
+	if err := r.prepareFiles(task); err != nil {
+		return r.fails(codeFailed, fmt.Sprintf("the files of %s cannot be followed: %v; the sandbox's working directory and its temporary one have to be there", r.kind.name, err))
 	}
 	c, cannot := r.start(start)
 	if cannot != nil {
@@ -91,6 +99,7 @@ func (r *run) run(start Start) int {
 	r.follow(c)
 	end := <-c.end
 	r.closeTask()
+	r.endFiles(end)
 	code := r.ends(end)
 	r.keepSession(true)
 	return code
@@ -160,6 +169,9 @@ func (r *run) take(line []byte) {
 // turns of its own; what it was told during the turn it may have answered in that. While something waits to be told there will be one
 // more turn.
 func (r *run) closeUnlessWaited() (closed bool) {
+	if r.kind.server != nil && r.kind.server.busy() { // it would be cut off; more lines come
+		return false
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.waits > 0 {

@@ -75,7 +75,7 @@ func TestAgentsThatAreNotThere(t *testing.T) {
 		{[]string{"--", "/etc/passwd"}, 126, `claude does not start: cannot run "/etc/passwd": permission denied; the profile's`},
 		{[]string{"--"}, 2, "a program"},
 		{[]string{"--other", "x", "--", "claude"}, 2, `it does not take "--other"`},
-		{[]string{"--model", "--", "claude"}, 2, "usage: sandbox-init agent claude|codex --task FILE"},
+		{[]string{"--model", "--", "claude"}, 2, "usage: sandbox-init agent claude|codex|massgen --task FILE"},
 		{[]string{"--model=", "--", "claude"}, 2, "--model lacks its value"},
 		{[]string{"--task", "/no/such", "--", "claude"}, 1, "the task cannot be read: open /no/such"},
 		{[]string{"--task=/", "--", "claude"}, 1, "is a directory"},

@@ -3,7 +3,6 @@
 package adapter
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -11,6 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"torno/internal/agent"
+	"torno/internal/pipes"
 )
 
 // teller writes lines to standard output.
@@ -30,7 +30,7 @@ func (t *teller) tell(lines []agent.Line) {
 			warn("a line of %s is left out: %v", l.Kind, err)
 			continue
 		}
-		t.deaf = t.deaf || writeAll(t.fd, data) != nil
+		t.deaf = t.deaf || pipes.WriteAll(t.fd, data) != nil
 	}
 }
 
@@ -43,24 +43,5 @@ func warn(format string, args ...any) {
 	if first, rest := cut(text, mostSaid); rest != "" {
 		text = first + "…"
 	}
-	_ = writeAll(unix.Stderr, []byte("torno-agent: "+text+"\n")) // without it, the result still tells
-}
-
-// writeAll writes everything, also where the agent has made a descriptor that it shares with us non-blocking.
-func writeAll(fd int, data []byte) error {
-	for len(data) > 0 {
-		n, err := unix.Write(fd, data)
-		switch {
-		case err == nil:
-			data = data[n:]
-		case errors.Is(err, unix.EAGAIN):
-			poll := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLOUT}}
-			if _, err := unix.Poll(poll, -1); err != nil && !errors.Is(err, unix.EINTR) {
-				return err
-			}
-		case !errors.Is(err, unix.EINTR):
-			return err
-		}
-	}
-	return nil
+	_ = pipes.WriteAll(unix.Stderr, []byte("torno-agent: "+text+"\n")) // without it, the result still tells
 }

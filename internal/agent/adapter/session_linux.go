@@ -29,6 +29,9 @@ const (
 
 // directory is where the agent has its sessions.
 func (s sessions) directory() string {
+	if s.here {
+		return "."
+	}
 	return cmp.Or(os.Getenv(s.variable), filepath.Join(cmp.Or(os.Getenv("HOME"), "/"), s.fallback))
 }
 
@@ -77,7 +80,7 @@ func (r *run) goOn() error {
 
 // args are the arguments of the agent.
 func (r *run) args() []string {
-	args := r.kind.args(r.model, os.Getenv)
+	args := r.given.add(r.kind.args(r.model, os.Getenv))
 	if id := r.memory.session.id; id != "" {
 		return r.kind.sessions.resume(args, id)
 	}

@@ -46,6 +46,9 @@ func (s *splitter) part(part []byte, ended bool) {
 	}
 }
 
+// drop forgets the line that has begun.
+func (s *splitter) drop() { s.length, s.held = 0, nil }
+
 // end ends the line that has begun, as the end of the stream does.
 func (s *splitter) end() {
 	if s.length > 0 {

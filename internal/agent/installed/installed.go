@@ -47,6 +47,7 @@ func Here() Machine { return Machine{os.Getenv, exec.LookPath} }
 type known struct {
 	install string   // the command that installs it
 	native  []string // where npm has its program, below a directory node_modules
+	python  bool     // it is a script of Python's instead
 	keys    []string // variables with a key
 	base    string   // the variable with another base of its API
 	preset  string   // of the route for a key
@@ -65,6 +66,10 @@ var agents = map[string]known{
 		install: "npm install -g @openai/codex", native: []string{"@openai/codex-linux-*/vendor/*/bin/codex"},
 		keys: []string{"CODEX_API_KEY", "OPENAI_API_KEY"}, base: "OPENAI_BASE_URL", preset: "openai",
 		login: []string{".codex", "auth.json"}, loginBy: "codex-login", kind: "codex",
+	},
+	"massgen": {
+		install: "uv tool install massgen", python: true,
+		keys: []string{"OPENAI_API_KEY"}, base: "OPENAI_BASE_URL", preset: "openai-chat",
 	},
 }
 
@@ -97,6 +102,9 @@ func (a *Agent) findProgram(about known, m Machine) error {
 	}
 	if err != nil {
 		return fmt.Errorf("%s is not on this machine: %w; install it (%s), or name an image that has it with --image", a.Name, err, about.install)
+	}
+	if about.python {
+		return a.placePython(at, about.install)
 	}
 	native, err := isNative(at)
 	if err != nil {
@@ -162,6 +170,9 @@ func (a *Agent) findCredential(about known, m Machine) error {
 			a.Key, a.Preset = key, about.preset
 			return nil
 		}
+	}
+	if about.login == nil {
+		return fmt.Errorf("there is no credential for %s: set %s", a.Name, strings.Join(about.keys, " or "))
 	}
 	login := filepath.Join(append([]string{m.Env("HOME")}, about.login...)...)
 	info, err := os.Stat(login)

@@ -2,6 +2,7 @@ package installed
 
 import (
 	"errors"
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -103,6 +104,71 @@ func TestPrograms(t *testing.T) {
 	}
 }
 
+// TestAProgramOfPythons: it is a script of an environment, all of which children find where it is, with the Python behind it where children would
+// not see it.
+func TestAProgramOfPythons(t *testing.T) {
+	env := func(m *machine, first, python string) (script, dir string) {
+		m.put("tools/massgen/pyvenv.cfg", "home = /")
+		m.link("tools/massgen/bin/python3", python)
+		interpreter := m.link("tools/massgen/bin/python", "python3")
+		script = m.put("tools/massgen/bin/massgen", fmt.Sprintf(first, interpreter))
+		return script, filepath.Join(m.dir, "tools/massgen")
+	}
+	const plain = "#!%s\nimport sys\n"
+	for name, install := range map[string]func(m *machine) (script string, places []Place){
+		"uv, with the system's Python": func(m *machine) (string, []Place) {
+			script, dir := env(m, plain, "/usr/bin/python3")
+			m.at = m.link(".local/bin/massgen", script)
+			return script, []Place{{dir, dir}}
+		},
+		"pipx, with a path for the shell": func(m *machine) (string, []Place) {
+			script, dir := env(m, "#!/bin/sh\n'''exec' \"%s\" \"$0\" \"$@\"\n' '''\n", "/usr/bin/python3")
+			m.at = script
+			return script, []Place{{dir, dir}}
+		},
+		"uv, with a Python of its own": func(m *machine) (string, []Place) {
+			m.put("python/cpython-3.12.8/bin/python3.12", "\x7fELF")
+			minor := m.link("python/cpython-3.12", "cpython-3.12.8")
+			script, dir := env(m, plain, minor+"/bin/python3.12")
+			m.at = script
+			return script, []Place{{dir, dir}, {filepath.Join(m.dir, "python/cpython-3.12.8"), minor}}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := newMachine(t)
+			script, places := install(m)
+			found, err := m.find("massgen")
+			if err != nil || !reflect.DeepEqual(found.Places, places) || !slices.Equal(found.Command, []string{script}) {
+				t.Errorf("found %+v, %v", found, err)
+			}
+			if want := map[string]any{"preset": "openai-chat", "credential": map[string]any{"file": "/key"}}; !reflect.DeepEqual(found.Route("/key"), want) {
+				t.Errorf("its route is %v", found.Route("/key"))
+			}
+		})
+	}
+	for name, install := range map[string]struct {
+		text, says string
+		env        map[string]string
+	}{
+		"the system's":   {"#!/usr/bin/python3\n", "which is in no environment of its own", nil},
+		"no script":      {"\x7fELF", "is no script of Python's", nil},
+		"env":            {"#!/usr/bin/env python3\n", "is no script of Python's", nil},
+		"no credential":  {"", "there is no credential for massgen: set OPENAI_API_KEY", map[string]string{"OPENAI_API_KEY": ""}},
+		"it is not here": {"", "uv tool install massgen", nil},
+	} {
+		m := newMachine(t)
+		maps.Copy(m.env, install.env)
+		if install.text != "" {
+			m.at = m.put("bin/massgen", install.text)
+		} else if install.env != nil {
+			m.at, _ = env(m, plain, "/usr/bin/python3")
+		}
+		if _, err := m.find("massgen"); err == nil || !strings.Contains(err.Error(), install.says) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
 func TestNoProgram(t *testing.T) {
 	m := newMachine(t)
 	if _, err := m.find("claude"); err == nil || !strings.Contains(err.Error(), "npm install -g @anthropic-ai/claude-code") {
@@ -112,7 +178,7 @@ func TestNoProgram(t *testing.T) {
 	if _, err := m.find("claude"); err == nil || !strings.Contains(err.Error(), "is a script") {
 		t.Error(err)
 	}
-	if _, err := m.find("claud"); err == nil || !strings.Contains(err.Error(), "known are claude, codex") {
+	if _, err := m.find("claud"); err == nil || !strings.Contains(err.Error(), "known are claude, codex, massgen") {
 		t.Error(err)
 	}
 }

@@ -322,3 +322,35 @@ func TestABeginningFollowsWhatIsOnTheDisk(t *testing.T) {
 		}
 	}
 }
+
+// TestAFileThatIsTakenAway: nothing more is spent while the ledger's name leads to another file, or to none. The open file would take every
+// line, and the next process would know nothing of it.
+func TestAFileThatIsTakenAway(t *testing.T) {
+	for what, take := range map[string]func(path string) error{
+		"removed":   os.Remove,
+		"moved":     func(path string) error { return os.Rename(path, path+".old") },
+		"exchanged": func(path string) error { return errors.Join(os.Remove(path), os.WriteFile(path, nil, 0o600)) },
+		"a link": func(path string) error {
+			return errors.Join(os.Rename(path, path+".old"), os.Symlink(path+".old", path))
+		},
+	} {
+		dir := t.TempDir()
+		l := ledger(t, dir)
+		if err := reserve(t, l, oneRequest, run(Limits{})).Settle(oneRequest); err != nil {
+			t.Fatal(err)
+		}
+		if err := take(filepath.Join(dir, ledgerName)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := l.Reserve(t.Context(), []Claim{run(Limits{})}, oneRequest, false); err == nil || !strings.Contains(err.Error(), "taken away or exchanged") {
+			t.Errorf("%s: a request may leave, %v", what, err)
+		}
+	}
+	l := ledger(t, t.TempDir()) // written anew by ourselves, it is the same ledger
+	l.allowed = 0
+	for range 3 {
+		if err := reserve(t, l, oneRequest, run(Limits{})).Settle(oneRequest); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

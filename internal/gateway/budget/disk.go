@@ -16,6 +16,8 @@ type disk interface {
 	open(name string) (file, error)
 	rename(from, to string) error
 	remove(name string) error
+	// holds says whether a name leads to an open file.
+	holds(name string, f file) bool
 	// flush puts the names of the directory on the disk.
 	flush() error
 }
@@ -53,6 +55,15 @@ func (d directory) remove(name string) error {
 		return nil
 	}
 	return err
+}
+
+func (d directory) holds(name string, f file) bool {
+	named, err := os.Lstat(filepath.Join(string(d), name))
+	if err != nil {
+		return false
+	}
+	open, err := f.(*os.File).Stat()
+	return err == nil && os.SameFile(named, open)
 }
 
 func (d directory) flush() error {

@@ -19,7 +19,7 @@
 //   - A power cut keeps that promise although most reservations are not flushed: about one in aheadBy also says what its
 //     scopes may cost ahead, is flushed, and after another start of the machine that much counts.
 //   - A request is refused only if it does not fit although all requests under way were free. Else it waits for them.
-//   - A share of each limit (KeepForLast) is left for the final answer.
+//   - A share of each limit (KeepForLast) is left for final answers: for requests of which the caller says so.
 //   - A day begins once. The clock may jump: the ledger's day is the latest on which something was spent.
 //   - One process has the ledger (*HeldError). Damage that no sudden stop explains is said and not mended (*DamagedError):
 //     what was spent is not known then, so the operator decides.

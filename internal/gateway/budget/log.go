@@ -103,6 +103,15 @@ func openLog(d disk, size int64) (*log, error) {
 	return &log{disk: d, file: f, size: size}, nil
 }
 
+// here is nil as long as the next process will read what this one writes: a file that was taken away or exchanged takes every line, and all
+// that is spent from then on would be forgotten with this process.
+func (l *log) here() error {
+	if l.broken == nil && !l.disk.holds(ledgerName, l.file) {
+		return fmt.Errorf("the budgets' file %s was taken away or exchanged while it is in use; put it back, or start the gateway anew", ledgerName)
+	}
+	return l.broken
+}
+
 // add appends a line and flushes it if it has to be; several are for a file that has no name yet. After an error the line
 // is not in the file, or the log is broken.
 func (l *log) add(records ...record) error {

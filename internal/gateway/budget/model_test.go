@@ -71,7 +71,9 @@ func (w *world) again() bool {
 
 // step does one thing. It is false when the process has died.
 func (w *world) step() bool {
-	switch w.random.IntN(11) {
+	switch w.random.IntN(12) {
+	case 11:
+		w.expect()
 	case 10:
 		w.forget()
 	case 0:
@@ -313,6 +315,14 @@ func (w *world) forget() {
 	}
 	for _, r := range w.now {
 		r.drop(k)
+	}
+}
+
+// expect costs nothing, whatever happens meanwhile.
+func (w *world) expect() {
+	err := w.ledger.Expect(Scope{Run, fmt.Sprint("r", 1+w.random.IntN(2))}, w.amount().amount())
+	if err != nil && !w.tape.dead {
+		w.t.Fatal(err)
 	}
 }
 

@@ -62,3 +62,6 @@ func (m *Money) UnmarshalJSON(raw []byte) error {
 	*m = read
 	return nil
 }
+
+// Units is the amount in units of the currency, for numbers that need not be exact.
+func (m Money) Units() float64 { return float64(m) / float64(Unit) }

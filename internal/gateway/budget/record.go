@@ -1,12 +1,13 @@
 package budget
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"hash/crc32"
 	"strconv"
+
+	"torno/internal/strictjson"
 )
 
 // version is of the ledger's format.
@@ -84,9 +85,7 @@ func decode(line []byte) (r record, err error) {
 	if err != nil || crc32.Checksum(line[sumSize:], castagnoli) != uint32(want) {
 		return r, errTorn
 	}
-	decoder := json.NewDecoder(bytes.NewReader(line[sumSize:]))
-	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(&r); err != nil {
+	if err := strictjson.Decode(line[sumSize:], &r); err != nil {
 		return r, fmt.Errorf("this program does not know such a line: %w", err)
 	}
 	negative := r.Amount.vector().negative()

@@ -94,6 +94,9 @@ func (l *Ledger) try(claims []Claim, bound Amount, last bool) (r *Reservation, w
 	if why != nil {
 		return nil, why, l.released, nil
 	}
+	if err := l.log.here(); err != nil {
+		return nil, nil, nil, err
+	}
 	id := l.book.last + 1
 	reserved := record{Op: opReserve, ID: id, Of: keys, Amount: priced(bound), Ahead: l.ahead(keys, bound.vector())}
 	if err := l.write(reserved); err != nil {
@@ -125,6 +128,33 @@ func (l *Ledger) ahead(of []key, more vector) (all []ahead) {
 		all = append(all, ahead{k, now.amount()})
 	}
 	return all
+}
+
+// Expect lets a scope begin requests with such a bound without a flush: the one that the first of them would wait for is made now. It costs
+// the scope nothing, unless the power is cut.
+func (l *Ledger) Expect(scope Scope, bound Amount) error {
+	if err := check([]Claim{{Scope: scope}}, bound); err != nil {
+		return err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		return errClosed
+	}
+	of := []key{l.keyOf(scope)}
+	ahead := l.ahead(of, bound.vector())
+	if len(ahead) == 0 {
+		return nil
+	}
+	id := l.book.last + 1
+	if err := l.write(record{Op: opReserve, ID: id, Of: of, Amount: Amount{}, Ahead: ahead}); err != nil {
+		return fmt.Errorf("write what is expected: %w", err)
+	}
+	if err := l.write(record{Op: opSettle, ID: id}); err != nil {
+		return fmt.Errorf("write what is expected: %w", errors.Join(err, l.book.apply(record{Op: opSettle, ID: id})))
+	}
+	l.compact()
+	return nil
 }
 
 // Settle ends the reservation with what the exchange did cost, be it less or more than was reserved. A negative number is

@@ -13,6 +13,7 @@ type tape struct {
 	durable map[string]*blob // as they are after a power cut
 	left    int              // steps; below 0 for ever
 	dead    bool
+	flushes int
 }
 
 type blob struct {
@@ -82,6 +83,13 @@ func (t *tape) remove(name string) error {
 	return nil
 }
 
+func (t *tape) holds(name string, f file) bool {
+	if of, ok := f.(*fullFile); ok {
+		f = of.file
+	}
+	return t.names[name] == f.(*tapeFile).blob
+}
+
 func (t *tape) flush() error {
 	if err := t.step(); err != nil {
 		return err
@@ -108,6 +116,7 @@ func (f *tapeFile) Sync() error {
 	if err := f.tape.step(); err != nil {
 		return err
 	}
+	f.tape.flushes++
 	f.blob.flushed, f.blob.wasCut = bytes.Clone(f.blob.data), false
 	return nil
 }

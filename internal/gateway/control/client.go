@@ -91,6 +91,11 @@ func (c *Client) Spent(ctx context.Context, scope budget.Scope) (use budget.Use,
 	return use, c.gateway.Call(ctx, http.MethodGet, "/v1/spent?"+query.Encode(), nil, &use)
 }
 
+// Totals asks what each route has carried since the gateway began.
+func (c *Client) Totals(ctx context.Context) (all []gateway.Total, err error) {
+	return all, c.gateway.Call(ctx, http.MethodGet, "/v1/totals", nil, &all)
+}
+
 // IdleRuns names runs that have spent something and have no open door: in their order, those behind after, not all at once.
 func (c *Client) IdleRuns(ctx context.Context, after string) (runs []string, err error) {
 	query := url.Values{"after": {after}}

@@ -38,6 +38,25 @@ func Listen(stateDir string) (net.Listener, error) {
 	return socket.OperatorsOnly(listener), nil
 }
 
+// ListenFor opens the socket for another process, which takes the descriptor with Taken.
+func ListenFor(stateDir string) (*os.File, error) {
+	listener, err := socket.Listen(stateDir, SocketName, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	file, err := listener.File()
+	return file, errors.Join(err, listener.Close())
+}
+
+// Taken is the socket that another process has opened for this one.
+func Taken(file *os.File) (net.Listener, error) {
+	listener, err := net.FileListener(file)
+	if err := errors.Join(err, file.Close()); err != nil {
+		return nil, err
+	}
+	return socket.OperatorsOnly(listener), nil
+}
+
 // Process is what is asked of the process around a gateway.
 type Process interface {
 	// Digest is that of the text which counts now; "" for none.
@@ -69,6 +88,7 @@ func Serve(ctx context.Context, listener net.Listener, stateDir string, g *gatew
 // Status describes a running gateway.
 type Status struct {
 	Process int      `json:"process"`
+	User    int      `json:"user"` // of the process; one before this field was said has the user of its watcher
 	Version string   `json:"version"`
 	Routes  []string `json:"routes"`
 	Setup   string   `json:"setup"` // the Digest of what it was told
@@ -140,6 +160,7 @@ func handleSpending(mux *http.ServeMux, g *gateway.Gateway) {
 	mux.HandleFunc("GET /v1/spent", func(w http.ResponseWriter, r *http.Request) {
 		failures.Reply(w, g.Ledger.Use(budget.Scope{Kind: r.FormValue("kind"), ID: r.FormValue("id")}), nil)
 	})
+	mux.HandleFunc("GET /v1/totals", func(w http.ResponseWriter, _ *http.Request) { failures.Reply(w, g.Totals(), nil) })
 	mux.HandleFunc("GET /v1/runs", func(w http.ResponseWriter, r *http.Request) { failures.Reply(w, g.IdleRuns(r.FormValue("after")), nil) })
 	mux.HandleFunc("POST /v1/forget", func(w http.ResponseWriter, r *http.Request) {
 		var over []string
@@ -152,7 +173,7 @@ func handleSpending(mux *http.ServeMux, g *gateway.Gateway) {
 }
 
 func status(g *gateway.Gateway, process Process) Status {
-	return Status{os.Getpid(), version.String(), g.Routes(), process.Digest(), len(g.Doors())}
+	return Status{os.Getpid(), os.Geteuid(), version.String(), g.Routes(), process.Digest(), len(g.Doors())}
 }
 
 func read(w http.ResponseWriter, r *http.Request, into any) error {

@@ -19,6 +19,14 @@
 //   - aws: the key signs each request (Signature Version 4). It comes from a file (credentials, or JSON) or a command
 //     (credential_process).
 //
+// # Who reads it
+//
+// A gateway reads credentials itself (Open), or has a Warden read them, which has the rights that it lacks (Access.Open): it names a route
+// there, and the warden reads what the watcher has said of that route.
+//
+//	(&credential.Warden{Routes: said, Setup: text}).Serve(ctx, wardens)   // in one process
+//	access := credential.NewAccess(gateways)                              // in the other one
+//
 // A secret is never in an error, and a Secret prints as "(secret)" in every form. Known remembers every secret that was read,
 // also those that have been replaced, and takes them and pieces of them out of a text.
 package credential

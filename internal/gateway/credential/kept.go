@@ -18,6 +18,7 @@ type until struct{ time.Time }
 // kept is a value that costs something to read. One caller reads it, the others wait for its result.
 type kept[T any] struct {
 	costs bool
+	ends  bool          // a reading ends with its caller, and nothing of it is kept
 	gate  chan struct{} // the goroutine that holds it may read
 
 	mu    sync.Mutex // guards what stands below
@@ -30,6 +31,14 @@ type kept[T any] struct {
 
 func newKept[T any](costs bool) *kept[T] { return &kept[T]{costs: costs, gate: make(chan struct{}, 1)} }
 
+// keptOf is for what is read at a place. What a warden reads comes over a connection, which its caller can close.
+func keptOf[T any](p place) *kept[T] {
+	k := newKept[T](p.costs())
+	_, far := p.(distant)
+	k.ends = far && !k.costs
+	return k
+}
+
 // drop says that the value is not taken.
 func (k *kept[T]) drop() {
 	k.mu.Lock()
@@ -37,7 +46,7 @@ func (k *kept[T]) drop() {
 	k.stale = true
 }
 
-// get returns the value that is kept, or a new one. A reading goes on when its caller is gone: others wait for it.
+// get returns the value that is kept, or a new one. A reading that costs goes on when its caller is gone: others wait for it.
 func (k *kept[T]) get(ctx context.Context, read func(context.Context) (T, until, error)) (T, error) {
 	if value, ok, err := k.look(); ok {
 		return value, err
@@ -50,6 +59,11 @@ func (k *kept[T]) get(ctx context.Context, read func(context.Context) (T, until,
 	}
 	if value, ok, err := k.look(); ok {
 		<-k.gate
+		return value, err
+	}
+	if k.ends {
+		defer func() { <-k.gate }()
+		value, _, err := read(ctx)
 		return value, err
 	}
 	return k.wait(ctx, read)

@@ -38,13 +38,16 @@ var (
 	}
 )
 
+// programs are those whose logins a route can have, by the kind of its credential.
+var programs = map[string]program{"claude": claude, "codex": codex}
+
 // lookAgain is how long a token of the file is used before the file is looked at again: its program may have refreshed it.
 const lookAgain = 15 * time.Second
 
 // login is the source of such a file.
 type login struct {
 	of    program
-	path  string
+	home  home
 	send  func(*http.Request) (*http.Response, error)
 	kept  *kept[tokens]
 	known *Known
@@ -105,14 +108,14 @@ func (l *login) isRefused(access string) bool {
 
 // read takes the file's tokens, or new ones where those have expired or were refused.
 func (l *login) read(ctx context.Context) (tokens, until, error) {
-	now, _, err := l.load(ctx)
+	now, err := l.load(ctx)
 	if err != nil {
 		return tokens{}, until{}, err
 	}
 	if l.unsaved == nil && l.isGood(now) {
 		return l.use(now), l.end(now), nil
 	}
-	release, err := l.alone(ctx)
+	release, err := alone(ctx, l.home)
 	if err != nil {
 		return tokens{}, until{}, err
 	}
@@ -122,7 +125,7 @@ func (l *login) read(ctx context.Context) (tokens, until, error) {
 
 // readAlone looks again: while we waited, another gateway, or another route of ours, may have got new tokens.
 func (l *login) readAlone(ctx context.Context) (tokens, until, error) {
-	now, _, err := l.load(ctx)
+	now, err := l.load(ctx)
 	if err != nil {
 		return tokens{}, until{}, err
 	}
@@ -134,7 +137,7 @@ func (l *login) readAlone(ctx context.Context) (tokens, until, error) {
 		return l.use(now), l.end(now), nil
 	}
 	if now.refresh == "" {
-		return tokens{}, until{}, fmt.Errorf("the login in %s has expired and cannot be refreshed: %s", l.path, l.of.again)
+		return tokens{}, until{}, fmt.Errorf("the login in %s has expired and cannot be refreshed: %s", l.home, l.of.again)
 	}
 	got, err := l.renew(ctx, now)
 	if err != nil {
@@ -144,13 +147,16 @@ func (l *login) readAlone(ctx context.Context) (tokens, until, error) {
 	return l.save(ctx)
 }
 
-// load reads the file.
-func (l *login) load(ctx context.Context) (now contents, text string, err error) {
-	if text, err = file(l.path).read(ctx); err != nil {
-		return contents{}, "", err
+// load reads the file, and remembers its secrets for scrubbing.
+func (l *login) load(ctx context.Context) (contents, error) {
+	text, err := l.home.read(ctx)
+	if err != nil {
+		return contents{}, err
 	}
-	now, err = l.parse(text)
-	return now, text, err
+	now, err := l.of.parse(l.home, text)
+	l.known.add(now.access)
+	l.known.add(now.refresh)
+	return now, err
 }
 
 func (l *login) isGood(now contents) bool {
@@ -159,30 +165,21 @@ func (l *login) isGood(now contents) bool {
 
 // othersOr: a refresh token is good for once, and the program on the host may have been faster. Then the file has its tokens.
 func (l *login) othersOr(ctx context.Context, was contents, err error) (tokens, until, error) {
-	now, _, again := l.load(ctx)
+	now, again := l.load(ctx)
 	if again != nil || now.access == was.access {
 		return tokens{}, until{}, err
 	}
 	return l.use(now), l.end(now), nil
 }
 
-// save puts new tokens into the file as it is now: its program writes other things there too. Where it has others than those
-// that were traded, a person has logged in anew, and these count.
+// save puts new tokens into the file, and takes what the file has then: where a person has logged in anew meanwhile, that counts.
 func (l *login) save(ctx context.Context) (tokens, until, error) {
-	now, text, err := l.load(ctx)
+	if err := l.home.save(ctx, l.unsaved); err != nil {
+		return tokens{}, until{}, fmt.Errorf("new tokens of %s could not be written back, and the file's are no longer good: %w", l.of.name, err)
+	}
+	now, err := l.load(ctx)
 	if err != nil {
 		return tokens{}, until{}, err
-	}
-	if now.refresh == l.unsaved.spent.reveal() {
-		if text, err = l.merge(text, l.unsaved); err != nil {
-			return tokens{}, until{}, err
-		}
-		if now, err = l.parse(text); err != nil {
-			return tokens{}, until{}, err
-		}
-		if err := replace(l.path, []byte(text)); err != nil {
-			return tokens{}, until{}, fmt.Errorf("new tokens of %s could not be written back, and the file's are no longer good: %w", l.of.name, err)
-		}
 	}
 	l.unsaved = nil
 	return l.use(now), l.end(now), nil
@@ -210,23 +207,21 @@ type contents struct {
 	end                      time.Time
 }
 
-// parse reads the file, and remembers its secrets for scrubbing.
-func (l *login) parse(text string) (contents, error) {
+// parse reads the text of a login's file. What it found of the tokens it returns with an error too.
+func (p program) parse(at fmt.Stringer, text string) (contents, error) {
 	var whole map[string]json.RawMessage
 	var inner map[string]json.RawMessage
-	if json.Unmarshal([]byte(text), &whole) != nil || json.Unmarshal(whole[l.of.inner], &inner) != nil {
-		return contents{}, fmt.Errorf("%s has no login of %s: %s", l.path, l.of.name, l.of.again)
+	if json.Unmarshal([]byte(text), &whole) != nil || json.Unmarshal(whole[p.inner], &inner) != nil {
+		return contents{}, fmt.Errorf("%s has no login of %s: %s", at, p.name, p.again)
 	}
 	var c contents
-	for key, to := range map[string]*string{l.of.access: &c.access, l.of.refresh: &c.refresh, "account_id": &c.account} {
+	for key, to := range map[string]*string{p.access: &c.access, p.refresh: &c.refresh, "account_id": &c.account} {
 		if raw, ok := inner[key]; ok && json.Unmarshal(raw, to) != nil {
-			return contents{}, fmt.Errorf("%s: %s is not a text", l.path, key)
+			return c, fmt.Errorf("%s: %s is not a text", at, key)
 		}
 	}
-	l.known.add(c.access)
-	l.known.add(c.refresh)
 	if c.access == "" || !isValue(c.access) || !isValue(c.account) {
-		return contents{}, fmt.Errorf("%s has no login of %s: %s", l.path, l.of.name, l.of.again)
+		return c, fmt.Errorf("%s has no login of %s: %s", at, p.name, p.again)
 	}
 	c.end = expiry(inner["expiresAt"], c.access)
 	return c, nil

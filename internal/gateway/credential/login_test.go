@@ -75,15 +75,15 @@ func TestALoginIsHeld(t *testing.T) {
 		if got := header(t, l); got != "Bearer access-token-1" || s.asked != 1 {
 			t.Errorf("after its end: %q, asked %d times", got, s.asked)
 		}
-		text, err := os.ReadFile(l.path)
+		text, err := os.ReadFile(l.home.(loginFile).path)
 		if err != nil || !strings.Contains(string(text), "refresh-token-1") || !strings.Contains(string(text), `"kept":1`) &&
 			!strings.Contains(string(text), `"kept": 1`) || !strings.Contains(string(text), "user:inference") {
 			t.Errorf("the file: %s, %v", text, err)
 		}
-		if info, err := os.Stat(l.path); err != nil || info.Mode().Perm() != 0o600 {
+		if info, err := os.Stat(l.home.(loginFile).path); err != nil || info.Mode().Perm() != 0o600 {
 			t.Errorf("%v, %v", info.Mode(), err)
 		}
-		if left, err := os.ReadDir(filepath.Dir(l.path)); err != nil || len(left) != 1 {
+		if left, err := os.ReadDir(filepath.Dir(l.home.(loginFile).path)); err != nil || len(left) != 1 {
 			t.Errorf("beside the file lie %v, %v", left, err)
 		}
 		time.Sleep(time.Minute)
@@ -107,7 +107,7 @@ func TestTwoRefreshALogin(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{good: "refresh-token-0"}
 		one := loginOf(t, "claude", claudes("access-token-0", "refresh-token-0", time.Now().Add(-time.Hour)), s)
-		opened, err := Open(route.Credential{Kind: "claude", Path: one.path}, NewKnown())
+		opened, err := Open(route.Credential{Kind: "claude", Path: one.home.(loginFile).path}, NewKnown())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -140,14 +140,14 @@ func TestTheFileChangesMeanwhile(t *testing.T) {
 		s := &server{good: "refresh-token-0"}
 		l := loginOf(t, "claude", claudes("access-token-0", "refresh-token-0", time.Now().Add(-time.Hour)), s)
 		s.then = func() {
-			if err := os.WriteFile(l.path, []byte(test.text), 0o600); err != nil {
+			if err := os.WriteFile(l.home.(loginFile).path, []byte(test.text), 0o600); err != nil {
 				t.Error(err)
 			}
 		}
 		if got := header(t, l); got != test.header {
 			t.Errorf("%s: %q", name, got)
 		}
-		text, err := os.ReadFile(l.path)
+		text, err := os.ReadFile(l.home.(loginFile).path)
 		if err != nil || !strings.Contains(string(text), `"new"`) || !strings.Contains(string(text), strings.TrimPrefix(test.header, "Bearer ")) {
 			t.Errorf("%s: the file has %s, %v", name, text, err)
 		}
@@ -160,7 +160,7 @@ func TestTheProgramOnTheHostWasFaster(t *testing.T) {
 		s := &server{good: "refresh-token-9"}
 		l := loginOf(t, "claude", claudes("access-token-0", "refresh-token-0", time.Now().Add(-time.Hour)), s)
 		s.then = func() {
-			if err := os.WriteFile(l.path, []byte(claudes("access-token-9", "refresh-token-9", time.Now().Add(time.Hour))), 0o600); err != nil {
+			if err := os.WriteFile(l.home.(loginFile).path, []byte(claudes("access-token-9", "refresh-token-9", time.Now().Add(time.Hour))), 0o600); err != nil {
 				t.Error(err)
 			}
 		}
@@ -168,7 +168,7 @@ func TestTheProgramOnTheHostWasFaster(t *testing.T) {
 			t.Errorf("%q, asked %d times", got, s.asked)
 		}
 		time.Sleep(time.Minute)
-		if err := os.WriteFile(l.path, []byte(claudes("access-token-10", "refresh-token-10", time.Now().Add(time.Hour))), 0o600); err != nil {
+		if err := os.WriteFile(l.home.(loginFile).path, []byte(claudes("access-token-10", "refresh-token-10", time.Now().Add(time.Hour))), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		if got := header(t, l); got != "Bearer access-token-10" {
@@ -206,16 +206,16 @@ func TestNoTokenIsLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{good: "refresh-token-0"}
 		l := loginOf(t, "claude", claudes("access-token-0", "refresh-token-0", time.Now().Add(-time.Hour)), s)
-		link := filepath.Join(filepath.Dir(l.path), "link")
-		if err := os.Symlink(l.path, link); err != nil {
+		link := filepath.Join(filepath.Dir(l.home.(loginFile).path), "link")
+		if err := os.Symlink(l.home.(loginFile).path, link); err != nil {
 			t.Fatal(err)
 		}
-		file := l.path
-		l.path = link // which a rename would replace
+		file := l.home.(loginFile).path
+		l.home = loginFile{l.of, link} // which a rename would replace
 		if _, _, err := l.Header(t.Context()); err == nil || s.asked != 0 {
 			t.Errorf("traded %d times before it was known that the file can be replaced: %v", s.asked, err)
 		}
-		l.path = file
+		l.home = loginFile{l.of, file}
 		time.Sleep(time.Minute)
 		dir := filepath.Dir(file)
 		s.then = func() { // the directory is exchanged after it was looked at
@@ -270,7 +270,7 @@ func TestALoginOfCodex(t *testing.T) {
 		if h := apply(); h.Get("Authorization") != "Bearer access-token-1" || s.asked != 1 {
 			t.Errorf("%v, asked %d times", h, s.asked)
 		}
-		written, err := os.ReadFile(l.path)
+		written, err := os.ReadFile(l.home.(loginFile).path)
 		if err != nil || !strings.Contains(string(written), "id-1") || strings.Contains(string(written), "2026-01-01") || !strings.Contains(string(written), "acc-1") {
 			t.Errorf("%s, %v", written, err)
 		}

@@ -49,21 +49,25 @@ func Apply(ctx context.Context, s Source, req *http.Request, body []byte) error 
 
 // Open makes the source that a route describes. It reads nothing yet.
 func Open(c route.Credential, known *Known) (Source, error) {
+	if of, ok := programs[c.Kind]; ok {
+		return openLogin(loginFile{of, c.Path}, known)
+	}
 	p, err := placeOf(c)
 	if err != nil {
 		return nil, err
 	}
+	return openPlace(c, p, known)
+}
+
+// openPlace makes the source of a secret that lies at a place.
+func openPlace(c route.Credential, p place, known *Known) (Source, error) {
 	switch c.Kind {
 	case "":
 		return nothing{}, nil
-	case "claude":
-		return openLogin(claude, c.Path, known)
-	case "codex":
-		return openLogin(codex, c.Path, known)
 	case "aws":
-		return &aws{place: p, region: c.Region, service: c.Service, kept: newKept[keys](p.costs()), known: known}, nil
+		return &aws{place: p, region: c.Region, service: c.Service, kept: keptOf[keys](p), known: known}, nil
 	case "file", "systemd", "command":
-		return &plain{place: p, name: c.Header, prefix: c.Prefix, kept: newKept[Secret](p.costs()), known: known}, nil
+		return &plain{place: p, name: c.Header, prefix: c.Prefix, kept: keptOf[Secret](p), known: known}, nil
 	}
 	return nil, fmt.Errorf("there is no kind of credential %q", c.Kind)
 }

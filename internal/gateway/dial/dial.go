@@ -37,6 +37,7 @@ type Rule struct {
 var (
 	ErrRedirect = errors.New("the upstream redirects, and a redirect is not followed")
 	ErrUpgrade  = errors.New("the upstream wants to speak another protocol")
+	ErrStatus   = errors.New("the upstream answers with a status that HTTP does not have")
 	ErrHost     = errors.New("the request is for another host than the route's")
 )
 
@@ -91,6 +92,8 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	switch code := answer.StatusCode; {
 	case code == http.StatusSwitchingProtocols:
 		err = ErrUpgrade
+	case code < 200, code > 599:
+		err = ErrStatus // a reader could take it for success, for an error, or for no answer at all
 	case code >= 300 && code < 400 && code != http.StatusNotModified:
 		err = fmt.Errorf("%w (%d)", ErrRedirect, code) // where to is the upstream's text, and may hold anything
 	}

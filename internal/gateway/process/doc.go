@@ -9,5 +9,6 @@
 //     the gateway is the watcher's own.
 //   - The process is in a session of its own, and has none of the watcher's descriptors. It goes on when the watcher ends.
 //   - The gateway is told routes and prices whenever those that it has are others.
+//   - Where we are root, a gateway that we start has a user of its own, and a warden (cmd/model-gateway). What that may read is written down by us.
 //   - What keeps it from that is told when it begins and when it is over, and tried again, ever more slowly.
 package process

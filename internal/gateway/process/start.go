@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 
@@ -28,6 +29,9 @@ func (s *Supervisor) start(ctx context.Context) (control.Status, error) {
 	}
 	program, err := s.Program()
 	if err != nil {
+		return control.Status{}, err
+	}
+	if err := s.write(); err != nil {
 		return control.Status{}, err
 	}
 	old := s.started != nil // it has ended in this moment, or still begins
@@ -83,7 +87,11 @@ func (s *Supervisor) spawn(program string) (err error) {
 		return err
 	}
 	defer log.Close()
-	cmd := exec.CommandContext(context.Background(), program, "serve", "--state", s.State, "--log", path)
+	args := []string{"serve", "--state", s.State, "--log", path}
+	if s.User != 0 {
+		args = append(args, "--user", strconv.Itoa(s.User))
+	}
+	cmd := exec.CommandContext(context.Background(), program, args...)
 	cmd.Dir, cmd.Env = "/", environment(os.Environ())
 	cmd.Stdout, cmd.Stderr = log.Handle(), log.Handle() // for a crash
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}

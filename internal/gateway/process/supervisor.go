@@ -1,15 +1,18 @@
 package process
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"time"
 
 	"torno/internal/gateway/control"
+	"torno/internal/gateway/setup"
 	"torno/internal/retry"
 	"torno/internal/version"
 )
@@ -18,6 +21,7 @@ import (
 type Supervisor struct {
 	State   string                 // the gateway's directory
 	Setup   []byte                 // its routes and prices
+	User    int                    // of a gateway that we start, where that is another one than ours; 0 is ours
 	Program func() (string, error) // finds the program to start; nil where something else runs the gateway
 	Client  *control.Client
 	Log     *slog.Logger
@@ -100,6 +104,8 @@ func (s *Supervisor) look(ctx context.Context) error {
 	status, err := s.Client.Status(ctx)
 	if errors.Is(err, control.ErrNoGateway) && s.Program != nil {
 		status, err = s.start(ctx)
+	} else if err == nil {
+		err = s.write()
 	}
 	if err != nil {
 		return err
@@ -116,7 +122,25 @@ func (s *Supervisor) look(ctx context.Context) error {
 	return nil
 }
 
-// compare says, once for each process, that the gateway is another program than we would start.
+// write writes routes and prices down, where the gateway is another user: its warden reads no credential of a route that does not stand
+// there, so it is not the gateway that writes them.
+func (s *Supervisor) write() error {
+	if s.User == 0 {
+		return nil
+	}
+	if err := os.MkdirAll(s.State, 0o700); err != nil {
+		return fmt.Errorf("make the model gateway's directory: %w", err)
+	}
+	if text, err := setup.Read(filepath.Join(s.State, setup.FileName)); err == nil && bytes.Equal(text, s.Setup) {
+		return nil
+	}
+	if err := setup.Write(s.State, s.Setup); err != nil {
+		return fmt.Errorf("write the model gateway's routes down: %w", err)
+	}
+	return nil
+}
+
+// compare says, once for each process, that the gateway is another program than we would start, or has another user.
 func (s *Supervisor) compare(status control.Status) {
 	if status.Process == s.known {
 		return
@@ -125,5 +149,9 @@ func (s *Supervisor) compare(status control.Status) {
 	if ours := version.String(); status.Version != ours {
 		s.Log.Warn("the model gateway is of another version; SIGTERM has it end when its answers under way have ended, and it is started anew",
 			"process", status.Process, "version", status.Version, "ours", ours)
+	}
+	if s.Program != nil && s.User != 0 && status.User != s.User {
+		s.Log.Warn("the model gateway has another user than it gets now; SIGTERM has it end when its answers under way have ended, and it is started anew",
+			"process", status.Process, "user", status.User, "next", s.User)
 	}
 }

@@ -2,6 +2,8 @@ package process
 
 import (
 	"bytes"
+	"errors"
+	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -39,5 +41,21 @@ func TestAnEndIsSaid(t *testing.T) {
 	}
 	if s.Look(t.Context()); s.child.Pid == first || strings.Count(said.String(), "the model gateway has ended") != 1 {
 		t.Errorf("process %d was followed by %d: %s", first, s.child.Pid, said)
+	}
+}
+
+// TestNothingIsWrittenWhereNoGatewayStarts: routes are not written down for a gateway that cannot be started.
+func TestNothingIsWrittenWhereNoGatewayStarts(t *testing.T) {
+	state := filepath.Join(t.TempDir(), "gateway")
+	client := control.Dial(state)
+	defer client.Close()
+	var said error
+	s := &Supervisor{
+		State: state, Setup: []byte("routes: {}\n"), User: 12345, Program: func() (string, error) { return "", errors.New("there is no program") },
+		Client: client, Log: slog.New(slog.DiscardHandler), Trouble: func(err error) { said = err },
+	}
+	s.Look(t.Context())
+	if _, err := os.Lstat(state); !errors.Is(err, fs.ErrNotExist) || said == nil {
+		t.Errorf("the gateway's directory: %v; what was said: %v", err, said)
 	}
 }

@@ -113,6 +113,9 @@ func (r *Route) judgeModel(body object, over []glob, e *Exchange) (edits, error)
 		return nil, nil
 	}
 	name, err := body.getString("model")
+	if err == nil {
+		err = body.spelled("model")
+	}
 	if err != nil {
 		return nil, bad(CodeBody, "%s", err.Error())
 	}

@@ -25,7 +25,7 @@ func (r *Route) Decide(q Request) (Exchange, error) {
 	if e.Header, err = r.judgeHeader(q.Header); err != nil {
 		return Exchange{}, err
 	}
-	path = path[len(path)-len(over):]
+	path, e.over = path[len(path)-len(over):], over
 	if err := r.judgeBody(q, path, over, &e); err != nil {
 		return Exchange{}, err
 	}

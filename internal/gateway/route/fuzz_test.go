@@ -48,6 +48,9 @@ func FuzzDecide(f *testing.F) {
 			checkURL(t, r, e)
 			checkHeader(t, r, e)
 			checkBody(t, r, e)
+			if closing, err := r.Closing(e, 2000); err == nil && r.API != Plain {
+				checkBody(t, r, closing)
+			}
 		}
 	})
 }

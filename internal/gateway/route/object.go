@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -113,6 +114,16 @@ func (o object) find(key string) *member {
 		}
 	}
 	return nil
+}
+
+// spelled is an error where a member is one of these keys in another spelling than any of them. We would count on what it says, and
+// an upstream that knows the real key only would not heed it.
+func (o object) spelled(keys ...string) error {
+	m := o.find(keys[0])
+	if m == nil || slices.Contains(keys, m.key) {
+		return nil
+	}
+	return fmt.Errorf("the key %s is to be spelled %s", short(m.key), keys[0])
 }
 
 // getString is the value of a key that is a text; "" where it is absent.

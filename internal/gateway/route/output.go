@@ -18,11 +18,17 @@ func judgeOutput(api API, body object, over []glob, e *Exchange) error {
 	case OpenAIChat:
 		keys, choices = []string{"max_tokens", "max_completion_tokens"}, "n"
 	case Google:
+		if err := body.spelled("generationConfig", "generation_config"); err != nil {
+			return err
+		}
 		inner, err = body.getObject("generationConfig")
 		keys, choices = []string{"maxOutputTokens"}, "candidateCount"
 	case Bedrock:
 		switch {
 		case converses(over):
+			if err := body.spelled("inferenceConfig"); err != nil {
+				return err
+			}
 			inner, err = body.getObject("inferenceConfig")
 			keys = []string{"maxTokens"}
 			err = errors.Join(err, saysNoLength(body.get(moreFields), 0))
@@ -34,6 +40,13 @@ func judgeOutput(api API, body object, over []glob, e *Exchange) error {
 		return err
 	}
 	for _, key := range keys {
+		spellings := []string{key}
+		if api == Google {
+			spellings = append(spellings, "max_output_tokens") // it takes both
+		}
+		if err := inner.spelled(spellings...); err != nil {
+			return err
+		}
 		n, err := inner.getCount(key)
 		if err != nil {
 			return err

@@ -89,6 +89,7 @@ func (p *parser) route(name string) *Route {
 	r.Silence = p.duration("silence", defaultSilence)
 	r.Private = p.truth("private")
 	r.Roots, r.Pins = p.roots(), p.pins()
+	r.Cache, r.Files = p.cache(), strings.TrimSuffix(p.text("files"), "/")
 	p.check(r)
 	slices.SortStableFunc(p.problems, func(a, b Problem) int { return strings.Compare(a.Key, b.Key) })
 	return r
@@ -106,6 +107,12 @@ func (p *parser) check(r *Route) {
 	}
 	if c := r.Credential; c.Kind != "" && c.Kind != "aws" && c.Header == "" {
 		p.problem("header", "is missing: there is a credential and no header to carry it; write for example \"authorization\"")
+	}
+	if at, err := url.Parse(r.Files); r.Files != "" && (err != nil || at.Host == "" || at.Scheme != "https" && at.Scheme != "http") {
+		p.problem("files", "%s is no address such as \"https://files.example.com\"", short(r.Files))
+	}
+	if said, own := p.keys["cache"]; own && r.API != Plain && said != nil {
+		p.problem("cache", "only files of registries (api: plain) are kept")
 	}
 	if r.AskUsage && r.API != OpenAIChat {
 		p.problem("ask_usage", "only openai-chat has to be asked")

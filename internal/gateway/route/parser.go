@@ -13,7 +13,7 @@ import (
 )
 
 var routeKeys = []string{
-	"allow", "api", "ask_usage", "credential", "header", "header_prefix", "headers", "http_to", "max_body", "max_header", "models", "pins",
+	"allow", "api", "ask_usage", "cache", "credential", "files", "header", "header_prefix", "headers", "http_to", "max_body", "max_header", "models", "pins",
 	"prefix", "preset", "private", "reach", "roots", "set", "silence", "upstream",
 }
 
@@ -207,6 +207,17 @@ func (p *parser) size(key string, otherwise int64) int64 {
 		p.problem(key, "is no size such as \"32MiB\"")
 	}
 	return n
+}
+
+// cache is a size, or 0 for none.
+func (p *parser) cache() int64 {
+	if n, ok := number(p.keys["cache"]); ok && n == 0 {
+		return 0
+	}
+	if _, said := p.keys["cache"]; !said {
+		return 0
+	}
+	return p.size("cache", 0)
 }
 
 func bytesOf(text string) (int64, bool) {

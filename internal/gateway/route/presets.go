@@ -57,13 +57,15 @@ var presets = map[string]preset{
 	},
 	"npm": registry("https://registry.npmjs.org",
 		"GET,HEAD /*", "GET,HEAD /{package}", "GET,HEAD /@*/*", "GET,HEAD /*/-/*.tgz", "GET,HEAD /@*/*/-/*.tgz"),
-	"pypi":       registry("https://pypi.org", "GET,HEAD /simple/", "GET,HEAD /simple/*/", "GET,HEAD /pypi/*/json", "GET,HEAD /pypi/*/*/json"),
+	// Its pages name files on another host, to which the door's route pypi-files leads.
+	"pypi": with(registry("https://pypi.org", "GET,HEAD /simple/", "GET,HEAD /simple/*/", "GET,HEAD /pypi/*/json", "GET,HEAD /pypi/*/*/json"),
+		map[string]any{"files": "https://files.pythonhosted.org"}),
 	"pypi-files": registry("https://files.pythonhosted.org", "GET,HEAD /packages/**"),
 	"goproxy": registry("https://proxy.golang.org", "GET,HEAD /**/@v/list", "GET,HEAD /**/@v/*.info", "GET,HEAD /**/@v/*.mod",
 		"GET,HEAD /**/@v/*.zip", "GET,HEAD /**/@latest", "GET /sumdb/sum.golang.org/**"),
 	// A fetch needs a GET and a POST; neither can change the repository, and a push is another path.
 	"git": with(registry("https://github.com", "GET /**/info/refs?service=git-upload-pack", "POST /**/git-upload-pack"),
-		map[string]any{"header": "authorization", "header_prefix": "Basic "}),
+		map[string]any{"header": "authorization", "header_prefix": "Basic ", "cache": 0}),
 }
 
 func chat(upstream string) preset {
@@ -78,7 +80,7 @@ func chat(upstream string) preset {
 }
 
 func registry(upstream string, allow ...any) preset {
-	return preset{"api": "plain", "upstream": upstream, "allow": allow, "header": "authorization", "header_prefix": "Bearer "}
+	return preset{"api": "plain", "upstream": upstream, "allow": allow, "header": "authorization", "header_prefix": "Bearer ", "cache": "1GiB"}
 }
 
 func with(p preset, more map[string]any) preset {

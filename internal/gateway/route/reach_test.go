@@ -193,8 +193,8 @@ func TestOneModel(t *testing.T) {
 func TestModelsAreRenamed(t *testing.T) {
 	names := map[string]any{"a-*": "b/c", "a-1": "one", "*": "rest:x"}
 	for sent, want := range map[string]string{"a-1": "one", "a-2": "b/c", "z": "rest:x"} {
-		e, err := ofPreset(t, "openai", "models", names).Decide(post("/v1/responses", `{ "top_p": 1e5, "Model" : "`+sent+`", "input":[ ]}`))
-		if err != nil || string(e.Body) != `{"top_p":1e5,"Model":"`+want+`","input":[ ]}` || e.Model != want {
+		e, err := ofPreset(t, "openai", "models", names).Decide(post("/v1/responses", `{ "top_p": 1e5, "model" : "`+sent+`", "input":[ ]}`))
+		if err != nil || string(e.Body) != `{"top_p":1e5,"model":"`+want+`","input":[ ]}` || e.Model != want {
 			t.Errorf("%s: %s, %v", sent, e.Body, err)
 		}
 		e, err = ofPreset(t, "google", "models", names).Decide(post("/v1beta/models/"+sent+":generateContent", `{}`))

@@ -37,6 +37,8 @@ type Route struct {
 
 	Credential Credential
 
+	Cache     int64         // bytes of a registry's files that are kept; 0 for none
+	Files     string        // another host on which a registry's pages name files; a route of the same door leads there
 	MaxBody   int64         // of a request
 	MaxHeader int64         // of an answer
 	Silence   time.Duration // between two bytes of an answer
@@ -86,4 +88,6 @@ type Exchange struct {
 	// Unmeasured says that the model reads what the body's bytes do not bound: documents, sound, what the upstream stores.
 	Unmeasured bool
 	Dropped    []string // what was taken out of the body: "web_search", "mcp_servers"
+
+	over []glob // the rule's pattern, as it lies over the path
 }

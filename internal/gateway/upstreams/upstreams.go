@@ -1,8 +1,9 @@
 // Package upstreams opens what a gateway's routes need: the source of each credential, and a transport with its rules of dialling.
-// It dials nothing and reads no secret yet.
+// It dials nothing and reads no secret yet. With an Access a gateway reaches credentials, and files of certificates, through its warden.
 package upstreams
 
 import (
+	"context"
 	"fmt"
 	"os"
 
@@ -13,10 +14,10 @@ import (
 )
 
 // Open opens what the routes need. known remembers every secret that is read from then on.
-func Open(routes []*route.Route, known *credential.Known) ([]*gateway.Upstream, error) {
+func Open(ctx context.Context, routes []*route.Route, known *credential.Known, access *credential.Access) ([]*gateway.Upstream, error) {
 	var all []*gateway.Upstream
 	for _, r := range routes {
-		u, err := open(r, known)
+		u, err := open(ctx, r, known, access)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", r.Name, err)
 		}
@@ -25,8 +26,8 @@ func Open(routes []*route.Route, known *credential.Known) ([]*gateway.Upstream, 
 	return all, nil
 }
 
-func open(r *route.Route, known *credential.Known) (*gateway.Upstream, error) {
-	source, err := credential.Open(r.Credential, known)
+func open(ctx context.Context, r *route.Route, known *credential.Known, access *credential.Access) (*gateway.Upstream, error) {
+	source, err := access.Open(r, known)
 	if err != nil {
 		return nil, err
 	}
@@ -35,7 +36,7 @@ func open(r *route.Route, known *credential.Known) (*gateway.Upstream, error) {
 		MaxHeader: r.MaxHeader, Silence: r.Silence,
 	}
 	if r.Roots != "" {
-		if rule.Roots, err = os.ReadFile(r.Roots); err != nil {
+		if rule.Roots, err = roots(ctx, r, access); err != nil {
 			return nil, err
 		}
 	}
@@ -44,4 +45,11 @@ func open(r *route.Route, known *credential.Known) (*gateway.Upstream, error) {
 		return nil, err
 	}
 	return &gateway.Upstream{Route: r, Transport: transport, Credential: source}, nil
+}
+
+func roots(ctx context.Context, r *route.Route, access *credential.Access) ([]byte, error) {
+	if access == nil {
+		return os.ReadFile(r.Roots)
+	}
+	return access.Roots(ctx, r.Name)
 }

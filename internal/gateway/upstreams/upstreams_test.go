@@ -14,7 +14,7 @@ func TestOpen(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	all, err := Open(s.Routes, credential.NewKnown())
+	all, err := Open(t.Context(), s.Routes, credential.NewKnown(), nil)
 	if err != nil || len(all) != 2 || all[0].Transport == nil || all[0].Credential == nil {
 		t.Errorf("got %+v, %v", all, err)
 	}
@@ -31,7 +31,7 @@ func TestRootsThatAreNone(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := Open(s.Routes, credential.NewKnown()); err == nil {
+		if _, err := Open(t.Context(), s.Routes, credential.NewKnown(), nil); err == nil {
 			t.Errorf("%s was taken", path)
 		}
 	}

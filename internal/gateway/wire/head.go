@@ -12,6 +12,7 @@ type Head struct {
 	Method   string
 	Path     string // as it was sent, escapes and all; it begins with a slash and climbs nowhere
 	RawQuery string
+	Host     string      // this machine, by the name that the client has for it, with its port
 	Header   http.Header // without what belongs to this connection only
 	Length   int64       // of the body; Chunked where it is told piece by piece
 	Close    bool        // the client wants the connection to end after the answer
@@ -109,6 +110,7 @@ func (h *Head) host() error {
 	switch {
 	case port != "" && !all(port, isDigit):
 	case name == "localhost", name == "127.0.0.1", name == "::1", name == "[::1]":
+		h.Host = named[0]
 		return nil
 	}
 	return &Error{http.StatusMisdirectedRequest, "host", "the Host of a request must be localhost or 127.0.0.1; the upstream is the route's and not the client's choice"}

@@ -3,6 +3,8 @@
 //	{workspace}/subagents/_registry.json        which children there were, and how each is continued
 //	{workspace}/subagents/_spawn_status.json    what the last blocking call has come to
 //	{workspace}/subagents/{id}/_metadata.json   whose child it is
+//	{workspace}/subagents/{id}/_task.md         its whole task, of which the registry has the beginning; ours
+//	{workspace}/subagents/{id}/workspace        its workspace, or a link to it
 //	{logs}/subagents/{id}/live_logs             a link to where the child writes its logs
 //
 // A Tree holds one of the two directories:
@@ -10,6 +12,7 @@
 //	tree, err := layout.Open(workspace)      // *os.Root of the parent's workspace
 //	err = tree.SaveRegistry(registry)
 //	registry, err = tree.Registry()
+//	err = tree.Update(func(r *layout.Registry) { ... }) // one process at a time
 //
 // # Promises
 //

@@ -1,8 +1,10 @@
 package layout
 
 import (
+	"fmt"
 	"os"
 	"strings"
+	"sync"
 	"testing"
 
 	"torno/delegation"
@@ -176,5 +178,83 @@ func TestNothingIsLeftBehind(t *testing.T) {
 	}
 	if entries, err := os.ReadDir(dir + "/subagents"); err != nil || len(entries) != 1 {
 		t.Errorf("there is %v, %v", entries, err)
+	}
+}
+
+// Of several processes that change a registry at once none loses what another has put in.
+func TestUpdatesAreOneAfterTheOther(t *testing.T) {
+	first, dir := tree(t)
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	var group sync.WaitGroup
+	const each = 20
+	for process := range 3 {
+		group.Go(func() {
+			other, err := Open(root)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer other.Close()
+			for i := range each {
+				if err := other.Update(func(r *Registry) { r.Put(Entry{SubagentID: fmt.Sprintf("s%d-%d", process, i)}) }); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	group.Wait()
+	if got, err := first.Registry(); err != nil || len(got.Subagents) != 3*each {
+		t.Errorf("there are %d, %v", len(got.Subagents), err)
+	}
+}
+
+// The whole task of a child is kept, and its workspace is a link where it is elsewhere.
+func TestTaskAndWorkspace(t *testing.T) {
+	tree, dir := tree(t)
+	id := child(t)
+	long := strings.Repeat("ä", 5000)
+	if err := tree.SaveTask(id, long); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := tree.Task(id); err != nil || got != long {
+		t.Error(len(got), err)
+	}
+	if err := tree.LinkWorkspace(id, "/elsewhere"); err != nil {
+		t.Fatal(err)
+	}
+	if target, err := os.Readlink(dir + "/subagents/s1/workspace"); err != nil || target != "/elsewhere" {
+		t.Error(target, err)
+	}
+	root, err := tree.Workspace(id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	if there, err := os.Lstat(dir + "/subagents/s1/workspace"); err != nil || !there.IsDir() {
+		t.Error("the workspace was opened through the link:", there, err)
+	}
+}
+
+// TestARegistryIsNeverTooLongToBeRead: what a child is told may take six times its length in JSON, and thousands of them made a file that the next
+// reader refused, for good.
+func TestARegistryIsNeverTooLongToBeRead(t *testing.T) {
+	opened, _ := tree(t)
+	many := Registry{}
+	for n := range maxEntries {
+		many.Subagents = append(many.Subagents, Entry{SubagentID: fmt.Sprintf("s%d", n), Task: strings.Repeat("<", taskPreview), Workspace: "/workspace"})
+	}
+	if err := opened.SaveRegistry(many); err != nil {
+		t.Fatal(err)
+	}
+	if err := opened.Update(func(r *Registry) { r.Put(Entry{SubagentID: "newest"}) }); err != nil {
+		t.Fatal(err)
+	}
+	read, err := opened.Registry()
+	if err != nil || read.Find("newest") == nil || read.Find(fmt.Sprintf("s%d", maxEntries-1)) == nil || len(read.Subagents) < maxEntries/4 {
+		t.Errorf("there are %d entries, %v", len(read.Subagents), err)
 	}
 }

@@ -7,7 +7,10 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"os"
 	"slices"
+	"syscall"
+	"time"
 
 	"torno/delegation"
 	"torno/internal/beneath"
@@ -45,7 +48,8 @@ type Entry struct {
 	LastContinuedAt string         `json:"last_continued_at,omitempty"`
 }
 
-// SaveRegistry writes the registry. Each entry is continuable: by its session, or from its context where it has none.
+// SaveRegistry writes the registry. Each entry is continuable: by its session, or from its context where it has none. Of entries that make it
+// longer than is read again, the oldest go.
 func (t *Tree) SaveRegistry(registry Registry) error {
 	registry.Subagents = slices.Clone(registry.Subagents)
 	for i := range registry.Subagents {
@@ -61,7 +65,15 @@ func (t *Tree) SaveRegistry(registry Registry) error {
 	if registry.Subagents == nil {
 		registry.Subagents = []Entry{}
 	}
-	return save(t.root, registryName, registry)
+	data, err := encode(registry)
+	for err == nil && len(data) > maxRegistry && len(registry.Subagents) > 0 {
+		registry.Subagents = registry.Subagents[(len(registry.Subagents)+3)/4:]
+		data, err = encode(registry)
+	}
+	if err != nil {
+		return err
+	}
+	return write(t.root, registryName, data)
 }
 
 // Registry reads the registry. Without one it is empty. An entry whose id is none is left out.
@@ -83,6 +95,67 @@ func (t *Tree) Registry() (Registry, error) {
 	return registry, nil
 }
 
+// lockTime is how long an update waits for another one.
+const lockTime = 5 * time.Second
+
+// Update changes the registry as it is now. Of several processes that share a workspace one does so at a time.
+func (t *Tree) Update(change func(*Registry)) error {
+	lock, err := t.lock()
+	if err != nil {
+		return fmt.Errorf("lock %s: %w", registryName, err)
+	}
+	defer lock.Close() // which gives the lock back
+	registry, err := t.Registry()
+	if err != nil {
+		return err
+	}
+	change(&registry)
+	if extra := len(registry.Subagents) - maxEntries; extra > 0 {
+		registry.Subagents = registry.Subagents[extra:] // the oldest stand first
+	}
+	return t.SaveRegistry(registry)
+}
+
+// lock takes the registry's lock. The file is never removed, so that all lock the same one.
+func (t *Tree) lock() (*os.File, error) {
+	file, err := t.root.OpenFile(lockName, os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	for begin := time.Now(); ; time.Sleep(10 * time.Millisecond) {
+		err = syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		if err == nil || !errors.Is(err, syscall.EWOULDBLOCK) && !errors.Is(err, syscall.EINTR) {
+			break
+		}
+		if time.Since(begin) > lockTime {
+			err = fmt.Errorf("another process has held it for %s: %w", lockTime, err)
+			break
+		}
+	}
+	if err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	return file, nil
+}
+
+// Find is the newest entry of a child, or nil.
+func (r *Registry) Find(id string) *Entry {
+	for i := len(r.Subagents) - 1; i >= 0; i-- {
+		if r.Subagents[i].SubagentID == id {
+			return &r.Subagents[i]
+		}
+	}
+	return nil
+}
+
+// Put puts an entry in the place of the child's earlier one, at the end.
+func (r *Registry) Put(entry Entry) {
+	r.Subagents = slices.DeleteFunc(r.Subagents, func(old Entry) bool { return old.SubagentID == entry.SubagentID })
+	r.Subagents = append(r.Subagents, entry)
+}
+
+var errNoRegistry = errors.New("it has no form of a registry that MassGen writes")
+
 // parseRegistry reads both forms: a list of entries, and the older object whose keys are the ids.
 func parseRegistry(data []byte) (Registry, error) {
 	var form struct {
@@ -91,7 +164,7 @@ func parseRegistry(data []byte) (Registry, error) {
 		Subagents      json.RawMessage `json:"subagents"`
 	}
 	if err := json.Unmarshal(data, &form); err != nil {
-		return Registry{}, err
+		return Registry{}, errNoRegistry
 	}
 	registry := Registry{ParentAgentID: form.ParentAgentID, OrchestratorID: form.OrchestratorID}
 	old := form.Subagents
@@ -101,7 +174,7 @@ func parseRegistry(data []byte) (Registry, error) {
 	if bytes.HasPrefix(bytes.TrimSpace(old), []byte("{")) {
 		var byID map[string]Entry
 		if err := json.Unmarshal(old, &byID); err != nil {
-			return Registry{}, err
+			return Registry{}, errNoRegistry
 		}
 		for _, id := range slices.Sorted(maps.Keys(byID)) {
 			entry := byID[id]
@@ -109,7 +182,7 @@ func parseRegistry(data []byte) (Registry, error) {
 			registry.Subagents = append(registry.Subagents, entry)
 		}
 	} else if err := json.Unmarshal(old, &registry.Subagents); err != nil {
-		return Registry{}, err
+		return Registry{}, errNoRegistry
 	}
 	if n := len(registry.Subagents); n > maxEntries {
 		return Registry{}, fmt.Errorf("it has %d entries, at most %d are read", n, maxEntries)

@@ -4,14 +4,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 
-	"github.com/google/renameio/v2"
-
 	"torno/delegation"
 	"torno/internal/beneath"
+	"torno/manager/massgen/carry"
 )
 
 // The names of the layout.
@@ -21,6 +19,9 @@ const (
 	statusName   = "_spawn_status.json"
 	metadataName = "_metadata.json"
 	liveLogs     = "live_logs"
+	lockName     = "_registry.lock"
+	taskName     = "_task.md"
+	workspaceDir = "workspace"
 )
 
 // Tree is the directory subagents of a workspace or of MassGen's logs.
@@ -35,17 +36,25 @@ func Open(above *os.Root) (*Tree, error) {
 	return &Tree{root}, nil
 }
 
+// OpenExisting is Open, and makes nothing. Without the directory the error is fs.ErrNotExist.
+func OpenExisting(above *os.Root) (*Tree, error) {
+	root, err := beneath.Step(above, subagents)
+	if err != nil {
+		return nil, err
+	}
+	return &Tree{root}, nil
+}
+
 // Close gives the directory back.
 func (t *Tree) Close() error { return t.root.Close() }
 
-// enter opens a directory, which it makes where it is not there. A link is refused.
+// enter opens a directory, which it makes where it is not there, as its parent's owner has it. A link is refused.
 func enter(parent *os.Root, name string) (*os.Root, error) {
-	err := parent.Mkdir(name, 0o755)
-	if err != nil && !errors.Is(err, fs.ErrExist) {
-		return nil, err
-	}
-	return beneath.Step(parent, name)
+	return carry.Enter(parent, name)
 }
+
+// Child opens the directory of a child, and makes it where it is not there.
+func (t *Tree) Child(id delegation.SubagentID) (*os.Root, error) { return t.child(id) }
 
 // child opens the directory of a child.
 func (t *Tree) child(id delegation.SubagentID) (*os.Root, error) {
@@ -55,24 +64,15 @@ func (t *Tree) child(id delegation.SubagentID) (*os.Root, error) {
 	return enter(t.root, id.String())
 }
 
-// save writes a value as MassGen does, with an indent of two.
-func save(dir *os.Root, name string, value any) (err error) {
-	data, err := json.MarshalIndent(value, "", "  ")
+// encode is a value as MassGen writes it, with an indent of two.
+func encode(value any) ([]byte, error) { return json.MarshalIndent(value, "", "  ") }
+
+func save(dir *os.Root, name string, value any) error {
+	data, err := encode(value)
 	if err != nil {
 		return err
 	}
-	temp, err := renameio.NewPendingFile(name, renameio.WithRoot(dir), renameio.WithPermissions(0o644))
-	if err != nil {
-		return fmt.Errorf("write %s: %w", name, err)
-	}
-	defer func() { err = errors.Join(err, temp.Cleanup()) }()
-	if _, err := temp.Write(data); err != nil {
-		return fmt.Errorf("write %s: %w", name, err)
-	}
-	if err := temp.CloseAtomicallyReplace(); err != nil {
-		return fmt.Errorf("write %s: %w", name, err)
-	}
-	return flush(dir)
+	return write(dir, name, data)
 }
 
 // flush makes a rename in a directory durable.
@@ -109,22 +109,5 @@ func (t *Tree) LinkLiveLogs(id delegation.SubagentID, workspace string) error {
 	if !filepath.IsAbs(workspace) {
 		return fmt.Errorf("the workspace %s is not absolute", workspace)
 	}
-	dir, err := t.child(id)
-	if err != nil {
-		return err
-	}
-	defer dir.Close()
-	target := filepath.Join(workspace, ".massgen", "massgen_logs")
-	if there, err := dir.Lstat(liveLogs); err == nil {
-		if there.Mode().Type() != fs.ModeSymlink {
-			return fmt.Errorf("%s of %s is %s and no link; move it away", liveLogs, id, beneath.Describe(there.Mode()))
-		}
-		if old, err := dir.Readlink(liveLogs); err == nil && old == target {
-			return nil
-		}
-		if err := dir.Remove(liveLogs); err != nil {
-			return err
-		}
-	}
-	return dir.Symlink(target, liveLogs)
+	return t.link(id, liveLogs, filepath.Join(workspace, ".massgen", "massgen_logs"))
 }

@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"torno/delegation"
+	"torno/internal/massgen/remains"
 	"torno/manager/massgen"
 )
 
@@ -27,11 +28,10 @@ type Result struct {
 }
 
 // TokenUsage is what a child has spent at its models.
-type TokenUsage struct {
-	Input  int64   `json:"input_tokens"`
-	Output int64   `json:"output_tokens"`
-	Cost   float64 `json:"estimated_cost"`
-}
+type TokenUsage = remains.TokenUsage
+
+// Saved is what was found of a run that did not come to its end.
+type Saved = remains.Saved
 
 // End is how a run ended for its parent.
 type End struct {

@@ -17,6 +17,7 @@ type Profile struct {
 	Skills        []string
 	ExpectedInput []string
 	SystemPrompt  string
+	Source        []byte // the file, as it is
 }
 
 var keys = []string{"name", "description", "skills", "expected_input"}
@@ -37,7 +38,7 @@ func Parse(path, dir string, data []byte) (Profile, error) {
 	if err != nil {
 		return Profile{}, err
 	}
-	p := Profile{Name: dir, SystemPrompt: strings.TrimSpace(string(body))}
+	p := Profile{Name: dir, SystemPrompt: strings.TrimSpace(string(body)), Source: data}
 	for _, one := range []struct {
 		key  string
 		into *string

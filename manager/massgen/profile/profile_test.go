@@ -105,3 +105,29 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+// S§1.11: ten are built in, each in the strict form, and a project replaces one without regard to case.
+func TestBuiltIn(t *testing.T) {
+	want := "builder critic evaluator execution_trace_analyzer explorer novelty quality_rethinking regression_guard researcher round_evaluator"
+	names := func(all []Profile) string {
+		var list []string
+		for _, p := range all {
+			if p.SystemPrompt == "" || len(p.ExpectedInput) == 0 {
+				t.Errorf("%s says too little", p.Name)
+			}
+			list = append(list, p.Name)
+		}
+		return strings.Join(list, " ")
+	}
+	if got := names(BuiltIn()); got != want {
+		t.Errorf("got %s", got)
+	}
+	project, _ := directory(t, map[string]string{"x": "---\nname: Critic\ndescription: theirs\nexpected_input: [y]\n---\nz"})
+	all, _, err := All(project)
+	if got := names(all); err != nil || got != strings.Replace(want, "critic", "Critic", 1) || all[1].Description != "theirs" {
+		t.Errorf("got %s, %v", got, err)
+	}
+	if p, err := Parse("t", "t", Template()); err != nil || p.Name != "my_kind" {
+		t.Errorf("the example is %+v, %v", p, err)
+	}
+}

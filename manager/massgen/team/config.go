@@ -20,6 +20,7 @@ type Child struct {
 	MaxNewAnswers  int    // 0 is 3
 	AnswerStrategy string // final_answer_strategy; "" is synthesize for a team
 	SkipSynthesis  bool   // round_evaluator_skip_synthesis
+	Rounds         any    // subagent_round_timeouts, which are the child's timeout_settings; nil is none
 }
 
 // parentsOwn are the keys of a backend that belong to one agent and are never inherited.
@@ -48,7 +49,11 @@ func Config(c Child) map[string]any {
 	if !c.Refine {
 		c.once(orchestrator)
 	}
-	return map[string]any{"agents": agents, "orchestrator": orchestrator}
+	config := map[string]any{"agents": agents, "orchestrator": orchestrator}
+	if c.Rounds != nil {
+		config["timeout_settings"] = c.Rounds
+	}
+	return config
 }
 
 // once makes a child answer once, without rounds of refinement.

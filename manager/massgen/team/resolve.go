@@ -29,11 +29,19 @@ func (r refusal) Error() string { return string(r) }
 // defaultShared is which types have the common agents where the configuration does not say.
 var defaultShared = []string{"round_evaluator"}
 
+// Check says whether there are too many common agents.
+func Check(o Orchestrator) error {
+	if len(o.Agents) > maxAgents {
+		return errTooMany
+	}
+	return nil
+}
+
 // Resolve chooses the agents of a child: the common ones where its type shares them, else the spawning agent's own ones, or one made of its
 // backend, else the common ones, else all parents.
 func Resolve(subagentType string, o Orchestrator, parents []Agent, spawning string) ([]Agent, error) {
-	if len(o.Agents) > maxAgents {
-		return nil, errTooMany
+	if err := Check(o); err != nil {
+		return nil, err
 	}
 	types := o.SharedTypes
 	if types == nil {

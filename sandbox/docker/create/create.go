@@ -37,6 +37,7 @@ type Ground struct {
 	CPUs     int64                         // thousandths that the engine's machine has
 	Enforced map[sandbox.GuaranteeKey]bool // the limits that the engine and its kernel have
 
+	Shut       bool // the engine's kernel keeps a sandbox from the sockets of others
 	ByHandle   bool // workspaces are moved into slots; otherwise the engine is given their paths
 	Slots      *mounts.Slots
 	IDMaps     *mounts.IDMaps

@@ -76,7 +76,7 @@ func (m *making) carryPrograms() error {
 
 // layByHandle moves clones of them into the slot, and has the engine bind the slot's views.
 func (m *making) layByHandle() error {
-	if err := m.Pins.Lay(m.Slot, m.UIDs, m.IDMaps); err != nil {
+	if err := m.Pins.Lay(m.Slot, m.ids()); err != nil {
 		return err
 	}
 	for _, view := range local.Views(m.Spec.Mounts) {
@@ -88,6 +88,8 @@ func (m *making) layByHandle() error {
 	}
 	return nil
 }
+
+func (g *Ground) ids() local.IDs { return local.IDs{Range: g.UIDs, Maps: g.IDMaps, Own: true} }
 
 // bindView is how the engine shows a view. A mount at the prefix has its own mode and its flags, which binding it
 // read-only would set anew. What leads only to mounts is ours and read-only, and the mounts below it keep their modes.
@@ -131,7 +133,7 @@ func (m *making) who() mounts.Identity {
 func (m *making) writeFiles(context.Context) error {
 	run := local.Run{
 		Nonce: m.recipe.Nonce, Who: m.who(), Spec: m.Spec, Mounts: append(m.Pins.Expected(m.ByHandle), m.sockets...),
-		Filter: m.Filter.Program,
+		Filter: m.Filter.Program, Shut: m.Shut,
 	}
 	if err := run.Write(m.Slot.RunDir()); err != nil {
 		return err

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"torno/internal/mounts"
+	"torno/internal/runfile"
 	"torno/sandbox"
 	"torno/sandbox/docker/names"
 	"torno/sandbox/docker/processes"
@@ -20,6 +22,7 @@ type Prepared struct {
 	who    mounts.Identity
 	nonce  string
 	wanted *processes.Wanted // of the empty sandbox
+	places []sandbox.Socket  // where sockets arrive
 }
 
 // ErrByPath says that sandboxes cannot be made ahead where the engine is given paths.
@@ -46,41 +49,62 @@ func (g *Ground) Prepare(ctx context.Context, id sandbox.SandboxID, shape sandbo
 	if err = m.expectPlaces(created.Wanted); err != nil {
 		return Created{}, nil, err
 	}
-	return created, &Prepared{Slot: m.Slot, who: m.who(), nonce: m.recipe.Nonce, wanted: created.Wanted}, nil
+	return created, &Prepared{Slot: m.Slot, who: m.who(), nonce: m.recipe.Nonce, wanted: created.Wanted, places: m.Spec.Sockets}, nil
 }
 
 // bindPlaces has the engine bind the slot's views before anything lies in them.
 func (m *making) bindPlaces(context.Context) error {
 	for _, view := range local.Views(m.Spec.Mounts) {
-		source, err := view.Source(m.Slot)
+		file, err := local.ArrivesFile(view, m.Spec.Mounts)
 		if err != nil {
 			return err
 		}
-		if !view.OnTheWay() {
-			if err := hostroot.MakeDir(source); err != nil {
-				return err
-			}
-		}
-		bound, err := m.bindView(view, true)
-		if err != nil {
+		if err := m.bindPlace(view, file); err != nil {
 			return err
 		}
-		m.recipe.Mounts = append(m.recipe.Mounts, bound)
+	}
+	for i, view := range local.SocketViews(m.Spec) {
+		if err := m.bindPlace(view, !m.Spec.Sockets[i].Lasting); err != nil {
+			return err
+		}
 	}
 	return nil
 }
 
+// bindPlace has a view bound. Where something arrives at its prefix, there is an empty file or directory of ours meanwhile.
+func (m *making) bindPlace(view local.View, file bool) error {
+	source, err := view.Source(m.Slot)
+	switch {
+	case err != nil:
+		return err
+	case view.OnTheWay():
+	case file:
+		err = hostroot.WriteFile(source, nil)
+	default:
+		err = hostroot.MakeDir(source)
+	}
+	if err != nil {
+		return err
+	}
+	bound, err := m.bindView(view, true)
+	if err != nil {
+		return err
+	}
+	m.recipe.Mounts = append(m.recipe.Mounts, bound)
+	return nil
+}
+
 func (m *making) writeUser(context.Context) error {
-	if err := local.WriteUser(m.Slot.RunDir(), m.who()); err != nil {
+	if err := local.WriteBase(m.Slot.RunDir(), m.who(), m.Filter.Program); err != nil {
 		return err
 	}
 	m.recipe.Labels[names.LabelPrepared] = "pool"
 	return m.bindFiles(m.Slot.RunDir())
 }
 
-// expectPlaces adds the places of the workspace to what an empty sandbox should be.
+// expectPlaces adds the places at which something arrives to what an empty sandbox should be.
 func (m *making) expectPlaces(w *processes.Wanted) error {
-	for _, view := range local.Views(m.Spec.Mounts) {
+	for _, view := range slices.Concat(local.Views(m.Spec.Mounts), local.SocketViews(m.Spec)) {
 		if view.OnTheWay() {
 			continue
 		}
@@ -112,15 +136,39 @@ func (g *Ground) Furnish(ctx context.Context, p *Prepared, floors map[string]uin
 	if err := local.RunSteps(ctx, m.CheckSpec, m.PinMounts); err != nil {
 		return Furnished{}, err
 	}
-	if err := m.Pins.Lay(p.Slot, g.UIDs, g.IDMaps); err != nil {
+	if err := m.Pins.Lay(p.Slot, g.ids()); err != nil {
 		return Furnished{}, err
 	}
-	expected := m.Pins.Expected(true)
-	run := local.Run{Nonce: p.nonce, Who: p.who, Spec: o.Spec, Mounts: expected, Filter: g.Filter.Program}
+	sockets, err := g.laySockets(p, o.Spec)
+	if err != nil {
+		return Furnished{}, err
+	}
+	expected := append(m.Pins.Expected(true), sockets...)
+	run := local.Run{Nonce: p.nonce, Who: p.who, Spec: o.Spec, Mounts: expected, Shut: g.Shut}
 	if err := run.WriteRun(p.Slot.RunDir()); err != nil {
 		return Furnished{}, err
 	}
 	f := Furnished{Wanted: p.wanted.With(local.Wants(expected), floors)}
 	f.Device, f.Inode = m.Pins.Workspace()
 	return f, ctx.Err()
+}
+
+// laySockets moves the sockets of a run, as they are found now, into the slot, and returns what init must find.
+func (g *Ground) laySockets(p *Prepared, spec sandbox.Spec) (expected []runfile.Mount, err error) {
+	sameTarget := func(a, b sandbox.Socket) bool { return a.Target == b.Target && a.Lasting == b.Lasting }
+	if !slices.EqualFunc(p.places, spec.Sockets, sameTarget) {
+		return nil, fmt.Errorf("the sandbox has places for other sockets: %d, and the run has %d", len(p.places), len(spec.Sockets))
+	}
+	for i, view := range local.SocketViews(spec) {
+		found, err := local.CheckSocket(spec.Sockets[i], g.Sockets)
+		if err != nil {
+			return nil, err
+		}
+		laid, err := found.Lay(p.Slot, view)
+		if err != nil {
+			return nil, err
+		}
+		expected = append(expected, laid)
+	}
+	return expected, nil
 }

@@ -25,6 +25,7 @@ func (s Subject) Look() (seen Seen, err error) {
 		return Seen{}, err
 	}
 	defer init.Close()
+	defer func() { err = attest.OrEnded(err, init) }()
 	death, err := init.Death()
 	if err != nil {
 		death = nil // the kernel knows no handles, or it has ended
@@ -158,18 +159,4 @@ func isRuntimes(m attest.Mount) bool {
 		return readOnly && m.Kind == "proc"
 	}
 	return false
-}
-
-// MemoryOf is how much memory the control group of a process has in use; 0 where that is not known.
-func MemoryOf(pid int) int64 {
-	p, err := attest.Open(pid)
-	if err != nil {
-		return 0
-	}
-	defer p.Close()
-	bounds, err := p.Bounds()
-	if err != nil {
-		return 0
-	}
-	return bounds.Used
 }

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"torno/sandbox/local"
+	"torno/test/missing"
 	"torno/test/tied"
 )
 
@@ -119,7 +120,7 @@ func inGroup(t *testing.T, group string, uid uint32) *exec.Cmd {
 		}
 	})
 	if err := os.MkdirAll(dir, 0o755); err != nil {
-		t.Skip("NOT SHOWN HERE: no control group can be made:", err)
+		missing.Skip(t, "no control group can be made: ", err)
 	}
 	cmd := exec.Command("/bin/sleep", "1000000")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uid, Gid: uid}}
@@ -128,7 +129,7 @@ func inGroup(t *testing.T, group string, uid uint32) *exec.Cmd {
 	}
 	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
 	if err := os.WriteFile(filepath.Join(dir, "cgroup.procs"), []byte(strconv.Itoa(cmd.Process.Pid)), 0o644); err != nil {
-		t.Skip("NOT SHOWN HERE: no process can be moved into a group:", err)
+		missing.Skip(t, "no process can be moved into a group: ", err)
 	}
 	return cmd
 }

@@ -34,6 +34,8 @@ type Record struct {
 	Shared []string `json:"shared,omitempty"`
 	// Views are what lies in the slot's views.
 	Views lay.Views `json:"views"`
+	// Ahead says that it was made ahead of a run, which has not come yet.
+	Ahead bool `json:"ahead,omitempty"`
 }
 
 const (
@@ -176,6 +178,15 @@ func (b *Boxes) Put(r Record, bundle any, order keeper.Order) (err error) {
 		return fmt.Errorf("let a box be seen: %w", err)
 	}
 	return nil
+}
+
+// Rewrite writes another record of a box, by one rename.
+func (b *Boxes) Rewrite(r Record) error {
+	name := filepath.Join(b.Path(string(r.Sandbox)), recordName)
+	if err := writeJSON(name+".new", r); err != nil {
+		return fmt.Errorf("write the record of a box: %w", err)
+	}
+	return os.Rename(name+".new", name)
 }
 
 // Remove takes a box away at once, and its files after that.

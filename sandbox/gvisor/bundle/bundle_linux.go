@@ -18,7 +18,8 @@ type Recipe struct {
 	Root     string // directories and files that lie under all mounts
 	Nonce    string
 	UID, GID uint32
-	Mounts   []Bind // what the host gives, outermost first
+	Mounts   []Bind  // what the host gives, outermost first
+	Places   []Place // over which the sandbox's kernel is to bind something later
 	Covers   []string
 	Doors    []string // where the agent finds sockets of the host's
 	Limits   sandbox.Limits
@@ -30,6 +31,16 @@ type Bind struct {
 	Source, Target string
 	Writable, Dir  bool
 	Deep           bool // with what is mounted below it
+}
+
+// LateDir is where views lie whose mounts the sandbox's kernel binds at Places. To the sandbox's users it is closed, so that they find what
+// was bound there and nowhere else.
+const LateDir = "/run/torno/late"
+
+// Place is a directory or an empty file of the root.
+type Place struct {
+	Target string
+	Dir    bool
 }
 
 // Config is the runtime's configuration of a sandbox. It has no filter of system calls: gVisor's way with a list costs

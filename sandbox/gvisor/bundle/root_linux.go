@@ -42,6 +42,9 @@ func (r Recipe) targets() (all []string) {
 	for _, b := range r.Mounts {
 		all = append(all, b.Target)
 	}
+	for _, place := range r.Places {
+		all = append(all, place.Target)
+	}
 	return all
 }
 
@@ -72,10 +75,31 @@ func (r Recipe) makePlaces(dir string) error {
 	if err := r.makeDoors(root); err != nil {
 		return fmt.Errorf("make a place for a socket: %w", err)
 	}
+	if len(r.Places) > 0 {
+		if err := makeClosed(root, InRoot(LateDir)); err != nil {
+			return err
+		}
+	}
 	for _, b := range r.Mounts {
 		if err := makePlace(root, InRoot(b.Target), b.Dir); err != nil {
 			return err
 		}
+	}
+	for _, place := range r.Places {
+		if err := makePlace(root, InRoot(place.Target), place.Dir); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// makeClosed makes a directory that no user of the sandbox may enter: nobody is root there.
+func makeClosed(root *os.Root, rel string) error {
+	if err := root.MkdirAll(filepath.Dir(rel), 0o755); err != nil {
+		return fmt.Errorf("make a place for mounts: %w", err)
+	}
+	if err := root.Mkdir(rel, 0o700); err != nil {
+		return fmt.Errorf("make a place for mounts: %w", err)
 	}
 	return nil
 }

@@ -6,12 +6,14 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
+
+	"torno/test/missing"
 )
 
 // TestAStrangerThatCallsItselfTheRuntime is left alone, and does not keep a sandbox from being gone.
 func TestAStrangerThatCallsItselfTheRuntime(t *testing.T) {
 	if os.Geteuid() != 0 {
-		t.Skip("NOT SHOWN HERE: only root can be two users")
+		missing.Skip(t, "only root can be two users")
 	}
 	const box = "/var/lib/torno/boxes/of-nobody"
 	stranger := exec.Command("/bin/sh", "-c", "read word", "boot", "--bundle="+box, filepath.Base(box))

@@ -2,6 +2,7 @@ package keeper
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -48,6 +49,34 @@ func (b Box) Kill(ctx context.Context) error {
 // Dismiss has the keeper end the sandbox and then exit, without waiting for readers that have not read all output yet.
 func (b Box) Dismiss(ctx context.Context) error {
 	return b.retry(ctx, func() error { return b.ask(ctx, leaveHello) })
+}
+
+// Bring tells the keeper of a sandbox that was made ahead of the run that comes into it.
+func (b Box) Bring(ctx context.Context, a Arrival) error {
+	text, err := json.Marshal(a)
+	if err != nil {
+		return err
+	}
+	conn, err := b.dial(ctx)
+	if err != nil {
+		return fmt.Errorf("reach its keeper: %w", err)
+	}
+	defer conn.Close()
+	defer context.AfterFunc(ctx, func() { conn.Close() })()
+	if _, err = io.WriteString(conn, runHello); err == nil {
+		err = output.Frame{Kind: output.Arrive, Bytes: text}.Write(conn)
+	}
+	if err != nil {
+		return fmt.Errorf("tell its keeper of the run: %w", err)
+	}
+	answer, err := output.ReadFrame(conn)
+	switch {
+	case err != nil:
+		return fmt.Errorf("its keeper has not answered: %w", err)
+	case answer.Kind != output.Done:
+		return fmt.Errorf("its keeper refuses the run: %s", answer.Bytes)
+	}
+	return nil
 }
 
 // AwaitEnd waits until the sandbox has ended, and says how. Where no record of the end exists, the error is ErrGone.

@@ -379,13 +379,19 @@ func TestAWatcherThatGoesWithoutAReleaseEndsTheHold(t *testing.T) {
 	}
 }
 
-// TestTheWordComesBeforeTheInput, once, and where there is no input nothing comes after it.
+// TestTheWordComesBeforeTheInput, once, and where there is no input nothing comes after it. The agent lives until its second release: without
+// that the second word would find no reader.
 func TestTheWordComesBeforeTheInput(t *testing.T) {
 	for _, stdin := range []bool{true, false} {
-		box := boxIn(t, t.TempDir(), Order{Argv: standInArgv("run", `read word; echo "$word"; cat`), Word: "go\n", Stdin: stdin, Log: 1 << 20})
+		goOn := filepath.Join(t.TempDir(), "go-on")
+		agent := fmt.Sprintf(`read word; echo "$word"; until test -e '%s'; do sleep 0.01; done; cat`, goOn)
+		box := boxIn(t, t.TempDir(), Order{Argv: standInArgv("run", agent), Word: "go\n", Stdin: stdin, Log: 1 << 20})
 		line := start(t, box)
 		want := "go\n"
 		if err := line.Release(); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(goOn, nil, 0o600); err != nil {
 			t.Fatal(err)
 		}
 		if stdin {

@@ -4,7 +4,7 @@
 //
 //	order.json   what the keeper is to start; written by the launcher, whole
 //	lock         held by the keeper as long as it lives, and by the launcher while it removes the box
-//	started      made before the runtime is executed; after it nothing is started again
+//	started      made before the runtime is executed; after it nothing is started again, unless a power cut takes it: then init holds again
 //	pid          the sentry's, written by the runtime
 //	log.N        the output, bounded: at most two of these files, frame by frame
 //	socket       where watchers attach

@@ -1,10 +1,12 @@
 package keeper
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path"
 	"runtime"
+	"sync/atomic"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -14,12 +16,17 @@ import (
 
 // door is an open one. The sandbox's end of the channel is the runtime's to hand over.
 type door struct {
-	Door
-	held         *os.File // the socket's file, or its directory, with O_PATH
 	ours, theirs *os.File
+	leads        atomic.Pointer[passage] // nil until its socket is known
 }
 
-// openDoors finds the sockets again and holds them. A path that leads elsewhere by now opens no door.
+// passage is where a door leads.
+type passage struct {
+	Door
+	held *os.File // the socket's file, or its directory, with O_PATH
+}
+
+// openDoors makes the channels, finds the sockets again that are known, and holds them. A path that leads elsewhere by now opens no door.
 func openDoors(wanted []Door) (doors []*door, err error) {
 	defer func() {
 		if err != nil {
@@ -27,32 +34,53 @@ func openDoors(wanted []Door) (doors []*door, err error) {
 		}
 	}()
 	for _, w := range wanted {
-		d := &door{Door: w}
+		d := new(door)
 		doors = append(doors, d)
-		if err := d.open(); err != nil {
-			return doors, fmt.Errorf("socket of the profile %s: %w", w.Path, err)
+		if err := d.makeChannel(); err != nil {
+			return doors, err
+		}
+		if w.Path == "" {
+			continue
+		}
+		if err := d.leadTo(w); err != nil {
+			return doors, err
 		}
 	}
 	return doors, nil
 }
 
-func (d *door) open() error {
+// leadTo finds a door's socket, and holds it.
+func (d *door) leadTo(wanted Door) error {
+	held, err := wanted.find()
+	if err != nil {
+		return fmt.Errorf("socket of the profile %s: %w", wanted.Path, err)
+	}
+	d.leads.Store(&passage{wanted, held})
+	return nil
+}
+
+func (d Door) find() (held *os.File, err error) {
 	fd, err := unix.Open(d.Path, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	d.held = os.NewFile(uintptr(fd), d.Path)
+	held = os.NewFile(uintptr(fd), d.Path)
 	var st unix.Stat_t
 	if err := unix.Fstat(fd, &st); err != nil {
-		return err
+		return nil, errors.Join(err, held.Close())
 	}
 	kind := uint32(unix.S_IFSOCK)
 	if d.Name != "" {
 		kind = unix.S_IFDIR
 	}
 	if st.Mode&unix.S_IFMT != kind || uint64(st.Dev) != d.Device || st.Ino != d.Inode {
-		return fmt.Errorf("it is no longer what was found when the sandbox was made (device %d inode %d)", d.Device, d.Inode)
+		held.Close()
+		return nil, fmt.Errorf("it is no longer what was found when the sandbox was made (device %d inode %d)", d.Device, d.Inode)
 	}
+	return held, nil
+}
+
+func (d *door) makeChannel() error {
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return err
@@ -63,7 +91,10 @@ func (d *door) open() error {
 
 func closeDoors(doors []*door) {
 	for _, d := range doors {
-		closeFiles(d.held, d.ours, d.theirs)
+		closeFiles(d.ours, d.theirs)
+		if to := d.leads.Load(); to != nil {
+			to.held.Close()
+		}
 	}
 }
 
@@ -76,7 +107,7 @@ func (d *door) serve() {
 			return
 		}
 		answer, rights := []byte{runfile.DoorShut}, []byte(nil)
-		conn, err := d.connect()
+		conn, err := d.leads.Load().connect()
 		if err == nil {
 			answer, rights = []byte{runfile.DoorOpen}, unix.UnixRights(conn)
 		}
@@ -91,7 +122,10 @@ func (d *door) serve() {
 }
 
 // connect goes through the handle, so that at most a name in one directory is looked up again. A socket whose queue is full does not keep it waiting.
-func (d *door) connect() (int, error) {
+func (d *passage) connect() (int, error) {
+	if d == nil {
+		return -1, errors.New("its socket is not known yet")
+	}
 	fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
 	if err != nil {
 		return -1, err
@@ -108,7 +142,7 @@ func (d *door) connect() (int, error) {
 
 // as does something as the sandbox's user and in no other group, in a thread that ends with it. Root's keeper only: an ordinary
 // user's is the sandbox's user already.
-func (d *door) as(do func() error) error {
+func (d *passage) as(do func() error) error {
 	if os.Geteuid() != 0 {
 		return do()
 	}

@@ -16,6 +16,7 @@ import (
 	"torno/internal/cgroups"
 	"torno/internal/retry"
 	"torno/sandbox/gvisor/keeper/output"
+	"torno/test/missing"
 )
 
 // newBox is a box with an order for the stand-in. After the test nothing of it runs.
@@ -156,7 +157,7 @@ func wantState(t testing.TB, box Box, want State) {
 func inGroup(t testing.TB, order Order) Order {
 	t.Helper()
 	if os.Geteuid() != 0 {
-		t.Skip("groups are made by root")
+		missing.Skip(t, "groups are made by root")
 	}
 	tree, err := cgroups.Find()
 	if err != nil {

@@ -74,9 +74,11 @@ type keeper struct {
 
 	released atomic.Bool // init was given its word, or will never be
 
-	mu    sync.Mutex
-	child int // the runtime's pid and then the sentry's, while it is ours to wait for; else 0
-	asked bool
+	mu      sync.Mutex
+	child   int // the runtime's pid and then the sentry's, while it is ours to wait for; else 0
+	asked   bool
+	arrived bool          // a run has come into a sandbox that was made ahead
+	allowed time.Duration // its time
 }
 
 func newKeeper(box *os.Root) *keeper {
@@ -123,6 +125,7 @@ func (k *keeper) prepare() (err error) {
 	if err := readJSON(k.box, orderName, &k.order); err != nil {
 		return err
 	}
+	k.allowed, k.arrived = k.order.Allowed, !k.order.Ahead
 	if k.order.Plan != nil {
 		if err := k.order.Plan.Lay(firstFD + 1); err != nil {
 			return fmt.Errorf("lay what the sandbox stands on: %w", err)

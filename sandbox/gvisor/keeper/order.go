@@ -34,11 +34,19 @@ type Order struct {
 	// keeper kills the sandbox.
 	Allowed time.Duration `json:"allowed,omitempty"`
 	Grace   time.Duration `json:"grace,omitempty"`
+	// Ahead says that the sandbox is made ahead of its run, which an Arrival brings.
+	Ahead bool `json:"ahead,omitempty"`
 	// Group bounds the sandbox; nil where nothing can.
 	Group *cgroups.Plan `json:"group,omitempty"`
 }
 
-// Door is a socket of the host's that the sandbox may reach.
+// Arrival is what a keeper learns of a run for which its sandbox was made ahead: while init holds, and once.
+type Arrival struct {
+	Doors   []Door        `json:"doors,omitempty"` // in the order's order
+	Allowed time.Duration `json:"allowed,omitempty"`
+}
+
+// Door is a socket of the host's that the sandbox may reach. One without a Path is not known yet: an Arrival says which it is.
 type Door struct {
 	Path string `json:"path"`
 	// Name is set where Path is the directory in which the socket lies under that name. Its owner may make the socket anew: it is
@@ -112,16 +120,12 @@ func readJSON(box *os.Root, name string, v any) error {
 	return nil
 }
 
-// note makes an empty file, once, and sees to it that it is there after a power cut: a box without it would be started.
-// What is to be kept of it is its name, and that is the directory's.
+// note makes an empty file, once. It does not wait for the disk: after a power cut nothing of a sandbox runs, and one that is started
+// again because its note was lost holds, until the journal, which is on the disk, lets an agent run.
 func note(box *os.Root, name string) error {
 	file, err := box.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err
 	}
-	dir, err := box.Open(".")
-	if err != nil {
-		return errors.Join(err, file.Close())
-	}
-	return errors.Join(file.Close(), dir.Sync(), dir.Close())
+	return file.Close()
 }

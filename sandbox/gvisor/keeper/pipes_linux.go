@@ -63,10 +63,13 @@ func (k *keeper) pump(ctx context.Context, p pipes) {
 
 // release gives init its word, once. An agent without an input gets nothing after it.
 func (k *keeper) release(ctx context.Context) {
-	if !k.released.CompareAndSwap(false, true) {
+	k.mu.Lock()
+	mine, allowed := k.released.CompareAndSwap(false, true), k.allowed
+	k.mu.Unlock()
+	if !mine {
 		return
 	}
-	limit := boot.NewBackstop(k.order.Allowed, k.order.Grace)
+	limit := boot.NewBackstop(allowed, k.order.Grace)
 	k.serving.Go(func() { k.endLate(limit) })
 	crash.At("keeper.released")
 	_ = k.write(ctx, []byte(k.order.Word)) // an init that has ended does not want it

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"strings"
@@ -42,6 +43,7 @@ const (
 	killHello  = "kill\n"  // end the sandbox
 	leaveHello = "leave\n" // end it, and wait for no reader
 	endHello   = "end\n"   // tell how it ended, when it has
+	runHello   = "run\n"   // a run comes into the sandbox; an Arrive follows
 )
 
 // greet reads what a watcher wants. What remains to be done for it is returned. The first watcher, which started the keeper, is
@@ -65,6 +67,9 @@ func (k *keeper) greet(ctx context.Context, conn net.Conn, first bool) (attend f
 			k.stop()
 		}
 		return nil
+	case runHello:
+		k.greetRun(conn, in)
+		return nil
 	case endHello:
 		return k.attend(conn, in, first, func(ctx context.Context) error { return k.sendEnd(ctx, conn) })
 	default:
@@ -79,6 +84,46 @@ func (k *keeper) greet(ctx context.Context, conn net.Conn, first bool) (attend f
 			return k.send(ctx, conn, reader, progress)
 		})
 	}
+}
+
+// greetRun takes what a watcher says of the run that comes into the sandbox, and answers.
+func (k *keeper) greetRun(conn net.Conn, in io.Reader) {
+	defer conn.Close()
+	_ = conn.SetDeadline(time.Now().Add(helloTime))
+	f, err := output.ReadFrame(in)
+	if err != nil || f.Kind != output.Arrive {
+		return
+	}
+	var arrival Arrival
+	err = json.Unmarshal(f.Bytes, &arrival)
+	if err == nil {
+		err = k.take(arrival)
+	}
+	if err != nil {
+		_ = output.Frame{Kind: output.Refused, Bytes: []byte(err.Error())}.Write(conn)
+		return
+	}
+	_ = output.Frame{Kind: output.Done}.Write(conn)
+}
+
+// take opens the doors of a run, and learns its time. It does so once, and not when init was given its word.
+func (k *keeper) take(a Arrival) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	switch {
+	case k.arrived || k.released.Load():
+		return errors.New("a run is in the sandbox already")
+	case len(a.Doors) != len(k.doors):
+		return fmt.Errorf("the sandbox has %d doors, and the run %d", len(k.doors), len(a.Doors))
+	}
+	k.arrived = true
+	for i, d := range a.Doors {
+		if err := k.doors[i].leadTo(d); err != nil {
+			return err
+		}
+	}
+	k.allowed = a.Allowed
+	return nil
 }
 
 // attend talks to a watcher, and listens to it meanwhile. A watcher that is gone holds nothing up.

@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"torno/test/missing"
 )
 
 // TestThePidFileLies: only a process that the runtime has left to us is waited for and killed.
@@ -277,7 +279,7 @@ func TestThereIsNoProgram(t *testing.T) {
 // TestFullDisk: what is printed is lost, and the end is not.
 func TestFullDisk(t *testing.T) {
 	if os.Geteuid() != 0 {
-		t.Skip("a small disk is mounted by root")
+		missing.Skip(t, "a small disk is mounted by root")
 	}
 	dir := t.TempDir()
 	if err := unix.Mount("tmpfs", dir, "tmpfs", 0, "size=1m,mode=0700"); err != nil {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"sync"
 	"syscall"
 
 	"torno/internal/paths"
@@ -44,28 +45,50 @@ func (o Observer) Attest(r boxes.Record, box keeper.Box) (sandbox.Attestation, e
 	}
 	var seen attest.Look
 	seen.See("gVisor", fmt.Sprintf("sentry %d and gofer %d, of the sandbox's keeper, the program that was chosen", sentry.Pid(), gofer.Pid()))
-	for _, check := range []func(*attest.Look) error{
-		func(look *attest.Look) error { return sentry.CheckRights(look, "sentry", sentryIs) },
-		func(look *attest.Look) error { return gofer.CheckRights(look, "gofer", goferIs) },
+	looks := []func(*attest.Look) error{ // each takes as long as the others, and none changes anything
 		func(look *attest.Look) error {
-			return sentry.CheckNamespaces(look, "sentry", "user", "pid", "ipc", "uts", "mnt", "net")
+			return firstOf(
+				func() error { return sentry.CheckRights(look, "sentry", sentryIs) },
+				func() error { return sentry.CheckNamespaces(look, "sentry", "user", "pid", "ipc", "uts", "mnt", "net") },
+				func() error { return sentry.CheckNetwork(look, "sentry") },
+				func() error { return checkSentryMounts(look, sentry) },
+				func() error { return s.checkLimits(look, sentry, r) },
+			)
 		},
 		func(look *attest.Look) error {
-			return gofer.CheckNamespaces(look, "gofer", "pid", "ipc", "uts", "mnt", "net")
+			return firstOf(
+				func() error { return gofer.CheckRights(look, "gofer", goferIs) },
+				func() error { return gofer.CheckNamespaces(look, "gofer", "pid", "ipc", "uts", "mnt", "net") },
+				func() error { return gofer.CheckNetwork(look, "gofer") },
+				// there is nothing else that the gofer could show to the sandbox
+				func() error { return gofer.CheckMounts(look, "gofer's mounts", r.Wanted, s.isCover) },
+			)
 		},
-		func(look *attest.Look) error { return sentry.CheckNetwork(look, "sentry") },
-		func(look *attest.Look) error { return gofer.CheckNetwork(look, "gofer") },
-		func(look *attest.Look) error { return s.checkLimits(look, sentry, r) },
-		func(look *attest.Look) error { return checkSentryMounts(look, sentry) },
-		func(look *attest.Look) error { // there is nothing else that the gofer could show to the sandbox
-			return gofer.CheckMounts(look, "gofer's mounts", r.Wanted, s.isCover)
-		},
-	} {
-		if err := check(&seen); err != nil {
-			return sandbox.Attestation{}, err
+	}
+	found, errs := make([]attest.Look, len(looks)), make([]error, len(looks))
+	var work sync.WaitGroup
+	for i, look := range looks {
+		work.Go(func() { errs[i] = look(&found[i]) })
+	}
+	work.Wait()
+	for i := range looks {
+		if errs[i] != nil {
+			return sandbox.Attestation{}, attest.OrEnded(errs[i], sentry, gofer)
+		}
+		seen.Add(&found[i])
+	}
+	attestation, err := seen.Attestation()
+	return attestation, attest.OrEnded(err, sentry, gofer)
+}
+
+// firstOf makes one check after the other, until one fails.
+func firstOf(checks ...func() error) error {
+	for _, check := range checks {
+		if err := check(); err != nil {
+			return err
 		}
 	}
-	return seen.Attestation()
+	return nil
 }
 
 // subject is the sandbox that is looked at.
@@ -108,6 +131,9 @@ func (s subject) findGofer(parent, sentry int) (*attest.Process, error) {
 		return nil, err
 	}
 	children = slices.DeleteFunc(children, func(pid int) bool { return pid == sentry })
+	if len(children) == 0 {
+		return nil, fmt.Errorf("the gofer has ended: %w", sandbox.ErrNotHeld)
+	}
 	if len(children) != 1 {
 		return nil, &sandbox.DifferenceError{Differences: []sandbox.Difference{{
 			What: "the keeper's children beside the sentry", Want: "the gofer alone", Got: fmt.Sprintf("processes %v", children),
@@ -122,7 +148,7 @@ func (s subject) openRuntime(pid int) (*attest.Process, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := s.proveRuntime(p); err != nil {
+	if err := attest.OrEnded(s.proveRuntime(p), p); err != nil {
 		p.Close()
 		return nil, err
 	}

@@ -7,53 +7,75 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"torno/sandbox"
 )
 
 // capabilitySets are all that a process has.
 var capabilitySets = []string{"CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"}
 
-// status is /proc/<pid>/status by its keys.
-func (p *Process) status() (map[string]string, error) { return p.statusOf(strconv.Itoa(p.pid)) }
+// status is the text of a /proc/<pid>/status behind the end of a line: lines of a key, a colon and what it has. A process chooses its
+// own name in it, in which the kernel writes the end of a line otherwise.
+type status string
 
-// statusOf is the same of one thread.
-func (p *Process) statusOf(thread string) (map[string]string, error) {
+// of is what a key has, with one blank between its parts; "" where the key is not there.
+func (s status) of(key string) string {
+	_, rest, found := strings.Cut(string(s), "\n"+key+":")
+	if !found {
+		return ""
+	}
+	value, _, _ := strings.Cut(rest, "\n")
+	return strings.Join(strings.Fields(value), " ")
+}
+
+func (p *Process) status() (status, error) { return p.statusOf(strconv.Itoa(p.pid)) }
+
+// statusOf is the same of one thread. One that is dead or about to die holds nothing, whatever else it shows.
+func (p *Process) statusOf(thread string) (status, error) {
 	text, err := p.read("task/" + thread + "/status")
 	if err != nil {
-		return nil, err
+		return "", err
 	}
-	fields := map[string]string{}
-	for line := range strings.Lines(string(text)) {
-		key, value, _ := strings.Cut(line, ":")
-		fields[key] = strings.Join(strings.Fields(value), " ")
+	s := status("\n" + string(text))
+	if isDying(s) {
+		return "", fmt.Errorf("look at process %d, which has ended or is ending: %w", p.pid, sandbox.ErrNotHeld)
 	}
-	return fields, nil
+	return s, nil
+}
+
+// isDying says whether a thread is dead, or its process was killed and has not got round to dying. That it was, its process's pending signals
+// still say when its threads have begun to.
+func isDying(s status) bool {
+	state, _, _ := strings.Cut(s.of("State"), " ")
+	pending, err := strconv.ParseUint(s.of("ShdPnd"), 16, 64)
+	return state == "Z" || state == "X" || err == nil && pending&(1<<(unix.SIGKILL-1)) != 0
 }
 
 // CheckIdentity compares the process's ids and privileges.
 func (p *Process) CheckIdentity(look *Look, want Identity) error {
-	status, err := p.status()
+	s, err := p.status()
 	if err != nil {
 		return err
 	}
 	four := func(id uint32) string { return strings.TrimSpace(strings.Repeat(fmt.Sprint(id)+" ", 4)) }
-	look.Compare("user ids", four(want.UID), status["Uid"])
-	look.Compare("group ids", four(want.GID), status["Gid"])
-	if groups := status["Groups"]; groups != fmt.Sprint(want.GID) { // a runtime may list the group itself
+	look.Compare("user ids", four(want.UID), s.of("Uid"))
+	look.Compare("group ids", four(want.GID), s.of("Gid"))
+	if groups := s.of("Groups"); groups != fmt.Sprint(want.GID) { // a runtime may list the group itself
 		look.Compare("supplementary groups", "", groups)
 	}
-	p.checkPowers(look, status)
+	p.checkPowers(look, s)
 	if want.Filtered {
-		look.Compare("seccomp mode", "2", status["Seccomp"])
+		look.Compare("seccomp mode", "2", s.of("Seccomp"))
 	}
 	return nil
 }
 
 // checkPowers compares what a process of ours never has.
-func (p *Process) checkPowers(look *Look, status map[string]string) {
+func (p *Process) checkPowers(look *Look, s status) {
 	for _, set := range capabilitySets {
-		look.Compare(set, strings.Repeat("0", 16), status[set])
+		look.Compare(set, strings.Repeat("0", 16), s.of(set))
 	}
-	look.Compare("no_new_privs", "1", status["NoNewPrivs"])
+	look.Compare("no_new_privs", "1", s.of("NoNewPrivs"))
 }
 
 // CheckRights compares what every thread of the process may do: whose it is, and that it has no capability but the allowed ones,
@@ -64,19 +86,19 @@ func (p *Process) CheckRights(look *Look, what string, want Rights) error {
 		return err
 	}
 	for _, thread := range threads {
-		status, err := p.statusOf(thread)
+		s, err := p.statusOf(thread)
 		if err != nil {
 			return err
 		}
-		want.compare(look, what, status)
+		want.compare(look, what, s)
 	}
 	look.See(what, fmt.Sprintf("%d threads of user %d, capabilities %x at most, filtered", len(threads), want.UID, want.Capabilities))
 	return nil
 }
 
 // compare notes every right that one thread should not have. Rights that are as they should be are noted once, for all threads.
-func (r Rights) compare(look *Look, what string, status map[string]string) {
-	if got, want := status["Uid"], strings.TrimSpace(strings.Repeat(fmt.Sprint(r.UID)+" ", 4)); got != want {
+func (r Rights) compare(look *Look, what string, s status) {
+	if got, want := s.of("Uid"), strings.TrimSpace(strings.Repeat(fmt.Sprint(r.UID)+" ", 4)); got != want {
 		look.Differ(what+": user ids", want, got)
 	}
 	for _, set := range capabilitySets {
@@ -84,13 +106,13 @@ func (r Rights) compare(look *Look, what string, status map[string]string) {
 		if set == "CapBnd" {
 			allowed |= r.Bounding
 		}
-		if has, err := strconv.ParseUint(status[set], 16, 64); err != nil || has&^allowed != 0 {
-			look.Differ(what+": "+set, fmt.Sprintf("at most %x", allowed), status[set])
+		if has, err := strconv.ParseUint(s.of(set), 16, 64); err != nil || has&^allowed != 0 {
+			look.Differ(what+": "+set, fmt.Sprintf("at most %x", allowed), s.of(set))
 		}
 	}
 	for key, want := range map[string]string{"NoNewPrivs": "1", "Seccomp": "2"} {
-		if status[key] != want {
-			look.Differ(what+": "+key, want, status[key])
+		if s.of(key) != want {
+			look.Differ(what+": "+key, want, s.of(key))
 		}
 	}
 }
@@ -103,24 +125,24 @@ func Undroppable() (uint64, error) {
 		return 0, err
 	}
 	defer self.Close()
-	status, err := self.status()
+	s, err := self.status()
 	if err != nil {
 		return 0, err
 	}
-	effective, err := strconv.ParseUint(status["CapEff"], 16, 64)
+	effective, err := strconv.ParseUint(s.of("CapEff"), 16, 64)
 	if err != nil || effective&(1<<unix.CAP_SETPCAP) != 0 {
 		return 0, err
 	}
-	return strconv.ParseUint(status["CapBnd"], 16, 64)
+	return strconv.ParseUint(s.of("CapBnd"), 16, 64)
 }
 
 // Parent is the process's parent.
 func (p *Process) Parent() (int, error) {
-	status, err := p.status()
+	s, err := p.status()
 	if err != nil {
 		return 0, err
 	}
-	return strconv.Atoi(status["PPid"])
+	return strconv.Atoi(s.of("PPid"))
 }
 
 // threads are the process's threads, by the names of their directories.

@@ -52,6 +52,14 @@ func (l *Look) Compare(what, want, got string) {
 	}
 }
 
+// Add adds what another look has found.
+func (l *Look) Add(other *Look) {
+	l.seen = append(l.seen, other.seen...)
+	for _, d := range other.differences {
+		l.Differ(d.What, d.Want, d.Got)
+	}
+}
+
 // Attestation is what came of the look.
 func (l *Look) Attestation() (sandbox.Attestation, error) {
 	if len(l.differences) > 0 {

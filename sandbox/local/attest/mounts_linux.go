@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"torno/internal/mounts"
 )
 
 // Mount is a mount that a process sees.
@@ -63,32 +65,68 @@ func (p *Process) root() (*os.File, error) {
 	return os.NewFile(uintptr(fd), "root"), nil
 }
 
+// view is what the process sees, and as whom.
+type view struct {
+	root *os.File
+	user mounts.User
+}
+
+func (p *Process) view() (v view, err error) {
+	s, err := p.status()
+	if err != nil {
+		return v, err
+	}
+	if _, err := fmt.Sscan(s.of("Uid"), &v.user.UID); err != nil {
+		return v, fmt.Errorf("look at process %d: its user ids are %q", p.pid, s.of("Uid"))
+	}
+	v.user.GID = mounts.NoGroup
+	v.root, err = p.root()
+	return v, err
+}
+
+// open finds a path without a link on the way. Where a directory on it is closed to root, in a mount in which root's capabilities do not
+// count (mounts.IDMaps.Reading), it goes with the rights of the process's user.
+func (v view) open(path string) (fd int, err error) {
+	how := unix.OpenHow{
+		Flags:   unix.O_PATH | unix.O_CLOEXEC,
+		Resolve: unix.RESOLVE_IN_ROOT | unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS,
+	}
+	find := func() (err error) {
+		fd, err = unix.Openat2(int(v.root.Fd()), path, &how)
+		return err
+	}
+	if err = find(); errors.Is(err, unix.EACCES) {
+		err = v.user.Do(find)
+	}
+	return fd, err
+}
+
 // CheckMounts compares every mount that the process sees. Each wanted mount must lie at its target, any other mount must be
 // known, and no mount may lie over another one.
 func (p *Process) CheckMounts(look *Look, what string, wants []Want, known func(Mount) bool) error {
-	mounts, err := p.Mounts()
+	all, err := p.Mounts()
 	if err != nil {
 		return err
 	}
-	root, err := p.root()
+	view, err := p.view()
 	if err != nil {
 		return err
 	}
-	defer root.Close()
+	defer view.root.Close()
 	for _, want := range wants {
-		if err := want.check(look, root, mounts); err != nil {
+		if err := want.check(look, view, all); err != nil {
 			return err
 		}
 	}
-	for i, m := range mounts {
-		if isOverAnother(m, mounts[:i], wants) {
+	for i, m := range all {
+		if isOverAnother(m, all[:i], wants) {
 			look.Differ("a mount over another one", "none", m.String())
 		}
 		if !known(m) && !slices.ContainsFunc(wants, func(want Want) bool { return want.Target == m.Point }) {
 			look.Differ("a mount that was not asked for", "none", m.String())
 		}
 	}
-	look.See(what, fmt.Sprintf("%d, all of them known", len(mounts)))
+	look.See(what, fmt.Sprintf("%d, all of them known", len(all)))
 	return nil
 }
 
@@ -105,14 +143,10 @@ func isOverAnother(m Mount, earlier []Mount, wants []Want) bool {
 	})
 }
 
-// check compares what lies at a path below a root, found without a link, with what should be there, and the flags of the
+// check compares what lies at a path of a view, found without a link, with what should be there, and the flags of the
 // mount that it lies in, which must begin there.
-func (w Want) check(look *Look, root *os.File, mounts []Mount) error {
-	how := unix.OpenHow{
-		Flags:   unix.O_PATH | unix.O_CLOEXEC,
-		Resolve: unix.RESOLVE_IN_ROOT | unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS,
-	}
-	fd, err := unix.Openat2(int(root.Fd()), w.Target, &how)
+func (w Want) check(look *Look, view view, all []Mount) error {
+	fd, err := view.open(w.Target)
 	if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ELOOP) || errors.Is(err, unix.ENOTDIR) {
 		look.Differ(w.Target, w.String(), "not there ("+err.Error()+")")
 		return nil
@@ -129,13 +163,13 @@ func (w Want) check(look *Look, root *os.File, mounts []Mount) error {
 	if w.Device == 0 && w.Inode == 0 {
 		got.Device, got.Inode = 0, 0
 	}
-	at := slices.IndexFunc(mounts, func(m Mount) bool { return m.ID == st.Mnt_id })
-	if at < 0 || mounts[at].Point != w.Target {
+	at := slices.IndexFunc(all, func(m Mount) bool { return m.ID == st.Mnt_id })
+	if at < 0 || all[at].Point != w.Target {
 		look.Differ(w.Target, "a mount", "a part of another one")
 		return nil
 	}
-	got.Writable = !mounts[at].Has("ro")
-	got.Hardened = w.Hardened && mounts[at].Has("nosuid") && mounts[at].Has("nodev")
+	got.Writable = !all[at].Has("ro")
+	got.Hardened = w.Hardened && all[at].Has("nosuid") && all[at].Has("nodev")
 	look.Compare(w.Target, w.String(), got.String())
 	return nil
 }

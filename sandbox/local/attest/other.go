@@ -13,6 +13,9 @@ func KnownProgram([]byte) *Program { return &Program{} }
 // RootBehind is our own root.
 func RootBehind(context.Context, string) string { return "/" }
 
+// MemoryOf is not known here.
+func MemoryOf(int) int64 { return 0 }
+
 // Death is never seen.
 type Death struct{}
 

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -42,8 +41,11 @@ func (p *Process) Pid() int { return p.pid }
 // Close closes the handle of the process.
 func (p *Process) Close() error { return p.dir.Close() }
 
-// maxText bounds what is read of one file of a process.
-const maxText = 4 << 20
+// maxText bounds what is read of one file of a process. Most have less than usualText; a look reads one for each thread.
+const (
+	usualText = 4 << 10
+	maxText   = 4 << 20
+)
 
 // read reads a file of the process's directory.
 func (p *Process) read(name string) ([]byte, error) {
@@ -51,13 +53,23 @@ func (p *Process) read(name string) ([]byte, error) {
 	if err != nil {
 		return nil, p.explain(name, err)
 	}
-	file := os.NewFile(uintptr(fd), name)
-	defer file.Close()
-	text, err := io.ReadAll(io.LimitReader(file, maxText))
-	if err != nil {
-		return nil, p.explain(name, err)
+	defer unix.Close(fd)
+	text := make([]byte, 0, usualText)
+	for len(text) < maxText {
+		n, err := unix.Read(fd, text[len(text):cap(text)])
+		switch {
+		case errors.Is(err, unix.EINTR):
+			continue
+		case err != nil:
+			return nil, p.explain(name, err)
+		case n == 0:
+			return text, nil
+		}
+		if text = text[:len(text)+n]; len(text) == cap(text) {
+			text = slices.Grow(text, len(text))
+		}
 	}
-	return text, nil
+	return text[:maxText], nil
 }
 
 // explain tells a process that may not be looked at apart.
@@ -69,6 +81,27 @@ func (p *Process) explain(name string, err error) error {
 		return fmt.Errorf("look at process %d, which has ended: %w", p.pid, sandbox.ErrNotHeld)
 	}
 	return fmt.Errorf("look at process %d: %w", p.pid, &fs.PathError{Op: "open", Path: name, Err: err})
+}
+
+// HasEnded says whether the process is dead or dying, though its parent may not have heard of it. The kernel tells little and other things of a
+// dead process: under version 1 of control groups it is in none.
+func (p *Process) HasEnded() bool {
+	_, err := p.status()
+	return errors.Is(err, sandbox.ErrNotHeld)
+}
+
+// OrEnded is what is wrong with a sandbox, or, where one of the processes has ended that were looked at, that the sandbox does not hold any more:
+// then what was seen says nothing of how it was made.
+func OrEnded(err error, seen ...*Process) error {
+	if err == nil || errors.Is(err, sandbox.ErrNotHeld) {
+		return err
+	}
+	for _, p := range seen {
+		if p.HasEnded() {
+			return fmt.Errorf("look at process %d, which has ended: %w", p.pid, sandbox.ErrNotHeld)
+		}
+	}
+	return err
 }
 
 // File is what tells one file from another, and one state of it from the next.
@@ -123,6 +156,20 @@ func (p *Process) Bounds() (cgroups.Bounds, error) {
 		return cgroups.Bounds{}, &CannotLookError{"the sandbox's control group is not to be seen", "it needs the host's control groups", err}
 	}
 	return bounds, err
+}
+
+// MemoryOf is how much memory the control group of a process has in use; 0 where that is not known.
+func MemoryOf(pid int) int64 {
+	p, err := Open(pid)
+	if err != nil {
+		return 0
+	}
+	defer p.Close()
+	bounds, err := p.Bounds()
+	if err != nil {
+		return 0
+	}
+	return bounds.Used
 }
 
 // InGroup says whether one of the process's control groups has an element of that name in its path. A process cannot leave

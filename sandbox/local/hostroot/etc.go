@@ -58,34 +58,49 @@ const (
 )
 
 // layEtc makes a directory that stands for /etc in sandboxes with the host's programs, beneath dir, and returns
-// its path. It is named by its content: sandboxes of an earlier life may still see an older one.
+// its path. It is named by its content: sandboxes of an earlier life may still see an older one. A start that finds its content laid
+// writes nothing: making some hundred links takes a good part of a second on a slow file system.
 func layEtc(hostRoot, dir string) (string, error) {
+	from := filepath.Join(hostRoot, "etc")
+	s := &etcTree{from: from, sum: sha256.New()}
+	if err := s.fill(); err != nil {
+		return "", fmt.Errorf("read what the /etc of sandboxes shows: %w", err)
+	}
+	if _, err := os.Lstat(s.place(dir)); err == nil {
+		return s.place(dir), nil
+	}
 	temp, err := os.MkdirTemp(dir, ".etc-*")
 	if err != nil {
 		return "", fmt.Errorf("lay the /etc of sandboxes: %w", err)
 	}
-	defer os.RemoveAll(temp) // after the rename there is nothing to remove
-	s := &etcTree{from: filepath.Join(hostRoot, "etc"), to: temp, sum: sha256.New()}
+	defer os.RemoveAll(temp)                              // after the rename there is nothing to remove
+	s = &etcTree{from: from, to: temp, sum: sha256.New()} // the host's files may have changed meanwhile: what is written is summed up again
 	if err := s.fill(); err != nil {
 		return "", fmt.Errorf("lay the /etc of sandboxes: %w", err)
 	}
-	final := filepath.Join(dir, "etc-"+hex.EncodeToString(s.sum.Sum(nil)[:8]))
-	if err := os.Rename(temp, final); err != nil && !errors.Is(err, fs.ErrExist) {
+	if err := os.Rename(temp, s.place(dir)); err != nil && !errors.Is(err, fs.ErrExist) {
 		return "", fmt.Errorf("lay the /etc of sandboxes: %w", err)
 	}
-	return final, nil
+	return s.place(dir), nil
 }
 
-// etcTree copies; sum is over everything that it has written.
+// etcTree copies, or only reads where to is "". sum is over everything that it has read and written.
 type etcTree struct {
 	from, to string
 	sum      hash.Hash
 	total    int64
 }
 
+// place is where a tree with this sum lies in dir.
+func (s *etcTree) place(dir string) string {
+	return filepath.Join(dir, "etc-"+hex.EncodeToString(s.sum.Sum(nil)[:8]))
+}
+
 func (s *etcTree) fill() error {
-	if err := os.Chmod(s.to, 0o755); err != nil {
-		return err
+	if s.to != "" {
+		if err := os.Chmod(s.to, 0o755); err != nil {
+			return err
+		}
 	}
 	for _, name := range hostEtc {
 		if err := s.copy(name); err != nil {
@@ -154,16 +169,25 @@ func (s *etcTree) write(name string, content io.Reader) error {
 	if err := s.makeDir(filepath.Dir(name)); err != nil {
 		return err
 	}
+	fmt.Fprintf(s.sum, "file %s\n", name)
+	if s.to == "" {
+		return s.pour(s.sum, content)
+	}
 	file, err := os.OpenFile(filepath.Join(s.to, name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(s.sum, "file %s\n", name)
-	n, err := io.Copy(io.MultiWriter(file, s.sum), content)
+	err = s.pour(io.MultiWriter(file, s.sum), content)
+	return errors.Join(err, file.Chmod(0o644), file.Close())
+}
+
+// pour brings over a file's content.
+func (s *etcTree) pour(to io.Writer, content io.Reader) error {
+	n, err := io.Copy(to, content)
 	if s.total += n; s.total > maxEtcTotal {
 		err = errors.Join(err, fmt.Errorf("the host's files are over %d MiB", maxEtcTotal>>20))
 	}
-	return errors.Join(err, file.Chmod(0o644), file.Close())
+	return err
 }
 
 func (s *etcTree) link(name, target string) error {
@@ -171,6 +195,9 @@ func (s *etcTree) link(name, target string) error {
 		return err
 	}
 	fmt.Fprintf(s.sum, "link %s %s\n", name, target)
+	if s.to == "" {
+		return nil
+	}
 	return os.Symlink(target, filepath.Join(s.to, name))
 }
 
@@ -183,6 +210,9 @@ func (s *etcTree) makeDir(name string) error {
 		return err
 	}
 	fmt.Fprintf(s.sum, "dir %s\n", name)
+	if s.to == "" {
+		return nil
+	}
 	path := filepath.Join(s.to, name)
 	if err := os.Mkdir(path, 0o755); err != nil {
 		return ignore(err, fs.ErrExist)

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+	"time"
 )
 
 // TestOurEtc has a host with secrets in all the places that a child sees something of.
@@ -35,9 +36,16 @@ func TestOurEtc(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	long := time.Unix(1e9, 0)
+	if err := os.Chtimes(state, long, long); err != nil {
+		t.Fatal(err)
+	}
 	again, err := layEtc(host, state)
 	if err != nil || again != dir {
 		t.Errorf("the same files are laid as %s and as %s, %v", dir, again, err)
+	}
+	if info, err := os.Stat(state); err != nil || !info.ModTime().Equal(long) {
+		t.Errorf("the same files were written again: %v, %v", info, err)
 	}
 	want := []string{
 		"alternatives", "alternatives/deep", "group", "hostname", "hosts", "ld.so.cache", "ld.so.conf.d", "ld.so.conf.d/x.conf",

@@ -25,7 +25,13 @@ type Layout struct {
 // programDirs are the places beside /usr that a host has programs and libraries in.
 var programDirs = []string{"bin", "sbin", "lib", "lib32", "lib64", "libx32"}
 
+// merged are the links of a system that has all programs in /usr.
+var merged = map[string]string{"bin": "usr/bin", "sbin": "usr/sbin", "lib": "usr/lib", "lib64": "usr/lib64"}
+
 // Read looks at a root directory. A link that leads anywhere but to where programs are is left out.
+//
+// A watcher in an image with nothing but our own programs sees no system at all. The machine's is laid out then as that of every
+// distribution of today.
 func Read(root string) Layout {
 	local, err := os.Lstat(filepath.Join(root, "usr/local"))
 	layout := Layout{Links: map[string]string{}, Local: err == nil && local.IsDir()} // a link leads to what is shown anyway, or nowhere
@@ -40,6 +46,9 @@ func Read(root string) Layout {
 				layout.Links[name] = target
 			}
 		}
+	}
+	if len(layout.Dirs) == 0 && len(layout.Links) == 0 {
+		layout.Links = maps.Clone(merged)
 	}
 	return layout
 }

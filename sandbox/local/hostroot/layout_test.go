@@ -2,6 +2,7 @@ package hostroot
 
 import (
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -10,12 +11,12 @@ import (
 )
 
 func TestLayoutOfHosts(t *testing.T) {
-	merged, split := t.TempDir(), t.TempDir()
+	oneUsr, split := t.TempDir(), t.TempDir()
 	for name, target := range map[string]string{"bin": "usr/bin", "lib64": "/usr/lib64", "sbin": "../etc", "lib": "bin/../../x", "usr/local": "../var/local"} {
-		if err := os.MkdirAll(filepath.Join(merged, "usr"), 0o755); err != nil {
+		if err := os.MkdirAll(filepath.Join(oneUsr, "usr"), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.Symlink(target, filepath.Join(merged, name)); err != nil {
+		if err := os.Symlink(target, filepath.Join(oneUsr, name)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -24,10 +25,13 @@ func TestLayoutOfHosts(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if l := Read(merged); len(l.Links) != 2 || l.Links["bin"] != "usr/bin" || l.Links["lib64"] != "/usr/lib64" || len(l.Dirs) != 0 {
+	if l := Read(oneUsr); len(l.Links) != 2 || l.Links["bin"] != "usr/bin" || l.Links["lib64"] != "/usr/lib64" || len(l.Dirs) != 0 {
 		t.Errorf("merged: %+v", l)
 	} else if all := l.Binds("/etc-1", "/empty"); !slices.Equal(all, []Bind{{"/usr", "/usr"}, {"/etc-1", "/etc"}}) {
 		t.Errorf("where /usr/local is a link, the binds are %+v", all)
+	}
+	if bare := Read(t.TempDir()); !maps.Equal(bare.Links, merged) || bare.Dirs != nil || bare.Local {
+		t.Errorf("an image without a system: %+v", bare)
 	}
 	l := Read(split)
 	if len(l.Links) != 0 || !slices.Equal(l.Dirs, []string{"bin", "lib"}) {

@@ -15,6 +15,7 @@ import (
 	"torno/internal/mounts"
 	"torno/sandbox"
 	"torno/sandbox/local/lay"
+	"torno/test/missing"
 )
 
 // ordinary is a user without any right. This machine need not know it.
@@ -185,7 +186,7 @@ func TestAnother(t *testing.T) {
 // TestBelow: an ordinary user cannot leave out what is mounted below a directory, and must not show what lies under it.
 func TestBelow(t *testing.T) {
 	if os.Geteuid() != 0 {
-		t.Skip("only root can mount what an ordinary user finds mounted: nothing was tried")
+		missing.Skip(t, "only root can mount what an ordinary user finds mounted")
 	}
 	s := newScene(t)
 	s.mkdir("work/below/under")

@@ -47,6 +47,16 @@ func (v Views) Seal(slot *mounts.Slot) error {
 	return nil
 }
 
+// Unseal lets mounts be placed in the frames again.
+func (v Views) Unseal(slot *mounts.Slot) error {
+	for _, view := range v.Frames {
+		if err := slot.Unseal(view); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Prove compares what lies in a slot with what was placed there: each mount's device, inode and flags, and that nothing can
 // be written to a frame.
 func (v Views) Prove(slot *mounts.Slot) error {

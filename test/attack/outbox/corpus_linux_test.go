@@ -63,8 +63,13 @@ func TestEveryNounIsTried(t *testing.T) {
 }
 
 // TestCorpus plants everything, asks an honest question beside it, and judges.
-func TestCorpus(t *testing.T) {
-	c := newCorpus(t)
+func TestCorpus(t *testing.T) { tryCorpus(t, "docker", "") }
+
+// TestCorpusAhead is the same where sandboxes are ready for what is asked, and for what is refused.
+func TestCorpusAhead(t *testing.T) { tryCorpus(t, "docker, ahead", "pool: {size: 1, most: 24}") }
+
+func tryCorpus(t *testing.T, where, pool string) {
+	c := newCorpus(t, where, pool)
 	all := attempts()
 	scenes := make([]*scene, len(all))
 	for i, a := range all {
@@ -80,6 +85,9 @@ func TestCorpus(t *testing.T) {
 	}
 	c.everyRequestIsAnsweredOnce()
 	c.nothingLeaked()
+	if pool != "" && c.FoundReady() == 0 {
+		t.Error("no run found a sandbox ready")
+	}
 	for _, trial := range c.trials {
 		attack.Record(t, *trial)
 	}
@@ -100,7 +108,7 @@ func (c *corpus) honest() {
 func (c *corpus) score(t *testing.T, s *scene) {
 	trial := c.trials[s.Row]
 	if trial == nil {
-		trial = &attack.Trial{Row: s.Row, Where: "docker", Oracle: true}
+		trial = &attack.Trial{Row: s.Row, Where: c.where, Oracle: true}
 		c.trials[s.Row] = trial
 	}
 	trial.Tried++

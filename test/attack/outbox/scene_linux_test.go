@@ -22,6 +22,7 @@ const canary = "the-canary-of-the-host"
 // corpus is the machine that is attacked.
 type corpus struct {
 	*house.House
+	where          string // the launcher, and how its sandboxes are made
 	base           string // beside the house: the host's files, and directories that the operator allows
 	secret, victim string // files of the host
 	second         string // another parent's outbox, in a tree that is allowed as a whole
@@ -56,9 +57,9 @@ const profiles = `  args:
     command: [/bin/cat, "{{.Config}}"]
 `
 
-func newCorpus(t *testing.T) *corpus {
+func newCorpus(t *testing.T, where, pool string) *corpus {
 	house.NeedEngine(t)
-	c := &corpus{base: t.TempDir(), trials: map[string]*attack.Trial{}}
+	c := &corpus{where: where, base: t.TempDir(), trials: map[string]*attack.Trial{}}
 	in := func(name string) string { return filepath.Join(c.base, name) }
 	c.secret, c.victim, c.second = in("secret"), in("victim"), in("tree/box")
 	for _, dir := range []string{"mapped", "parents", "tree/box", "tree/nested", "tree/shelf", "tree/deep/shelf", "alias"} {
@@ -69,7 +70,7 @@ func newCorpus(t *testing.T) *corpus {
 	bind(t, in("tree"), in("alias"))
 	c.House = house.New(t, house.Plan{
 		MaxRunning: 24, Allow: []string{in("mapped"), in("parents"), in("tree")}, Profiles: profiles,
-		Offers: ", args, guarded, careless, config", Extra: fmt.Sprintf(setting, c.base),
+		Offers: ", args, guarded, careless, config", Extra: fmt.Sprintf(setting, c.base), Top: pool,
 	})
 	c.before, c.around = look(c, c.victim), names(c, c.Dir, c.base)
 	return c

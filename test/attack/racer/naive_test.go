@@ -24,7 +24,7 @@ type naive struct {
 // run tries until the time is over, and until it has fallen.
 func (n *naive) run(end time.Time) {
 	for i := 0; time.Now().Before(end) || n.fallen == 0; i++ {
-		if time.Now().After(end.Add(chance)) {
+		if n.tried >= enough && time.Now().After(end.Add(chance)) {
 			return
 		}
 		if real, err := filepath.EvalSymlinks(n.path); err != nil || real != n.path {

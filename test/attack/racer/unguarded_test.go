@@ -40,7 +40,7 @@ func (u *unguarded) task() []string {
 
 // run starts sandboxes, one after the other, until one of them shows the victim's file.
 func (u *unguarded) run() {
-	for end := time.Now().Add(chance); u.fallen == 0 && time.Now().Before(end); {
+	for end := time.Now().Add(chance); u.fallen == 0 && (u.tried < enough || time.Now().Before(end)); {
 		u.tried++
 		if strings.Contains(u.try(fmt.Sprintf("torno-unguarded-%d-%d", os.Getpid(), u.tried), u), strings.TrimSpace(secret)) {
 			u.fallen++

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"syscall"
 	"time"
 
@@ -25,8 +26,8 @@ func main() {
 	fmt.Fprintln(os.Stderr, "guest: the machine cannot be ended:", unix.Reboot(unix.LINUX_REBOOT_CMD_RESTART)) // there is no second start
 }
 
-// What the kernel's command line says: reports names the serial line that nothing but process 1 writes to, and patience bounds
-// each test.
+// What the kernel's command line says: reports names the serial line that nothing but process 1 writes to, and patience is the time
+// that the host has for the whole machine. A test that hangs is ended, and told of, before that is over.
 const (
 	reports  = "REPORTS"
 	patience = "PATIENCE"
@@ -42,13 +43,42 @@ func run(tests []string) error {
 		return err
 	}
 	defer line.Close()
-	for _, test := range tests {
-		fmt.Println("guest:", test)
-		if err := report.Write(line, one(test)); err != nil {
+	go beat(line)
+	if err := warm(); err != nil {
+		return err
+	}
+	all, err := time.ParseDuration(os.Getenv(patience))
+	if err != nil {
+		return err
+	}
+	for began, i := time.Now(), 0; i < len(tests); i++ {
+		fmt.Println("guest:", tests[i])
+		if err := report.Write(line, one(tests[i], all-time.Since(began))); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// warm has gVisor read from the disk, and its program translated once, before a watcher asks for its version and wants it within seconds.
+// Here it may take as long as it takes.
+func warm() error {
+	pid, err := syscall.ForkExec("/programs/runsc", []string{"runsc", "--version"}, &syscall.ProcAttr{Dir: "/"})
+	if err != nil {
+		return err
+	}
+	_, err = wait(pid)
+	return err
+}
+
+// beat tells the host that the machine goes on, until it ends. A machine whose kernel stands still says nothing.
+func beat(line io.Writer) {
+	for range time.Tick(time.Second) {
+		if err := report.Beat(line); err != nil {
+			fmt.Fprintln(os.Stderr, "guest: the host cannot be told that the machine goes on:", err)
+			return
+		}
+	}
 }
 
 // places are the mounts, as systemd makes them.
@@ -97,11 +127,14 @@ var environment = []string{
 	"PATH=/usr/sbin:/usr/bin", "HOME=/root", "TMPDIR=/tmp", "CI=true", "TORNO_TEST_PROGRAMS=/programs", "TORNO_TEST_ROOT=/programs",
 }
 
+// patient is how long a test waits for what it wants to come true, see package house.
+const patient = "TORNO_TEST_PATIENCE"
+
 // maxOutput is how much of a test's output is reported.
 const maxOutput = 256 << 10
 
-// one runs a test, and reaps whatever has lost its parent meanwhile.
-func one(test string) report.Result {
+// one runs a test for as long as is allowed, and reaps whatever has lost its parent meanwhile.
+func one(test string, allowed time.Duration) report.Result {
 	r, begun := report.Result{Test: test, Exit: -1}, time.Now()
 	output, err := os.CreateTemp("/run", "output-")
 	if err != nil {
@@ -109,8 +142,8 @@ func one(test string) report.Result {
 		return r
 	}
 	defer output.Close()
-	pid, err := syscall.ForkExec("/programs/inside.test", []string{"inside.test", "-test.v", "-test.run=^" + test + "$", "-test.timeout=" + os.Getenv(patience)}, &syscall.ProcAttr{
-		Env: environment, Dir: "/root", Files: []uintptr{0, output.Fd(), output.Fd()}, Sys: &syscall.SysProcAttr{Setsid: true},
+	pid, err := syscall.ForkExec("/programs/inside.test", []string{"inside.test", "-test.v", "-test.run=^" + test + "$", "-test.timeout=" + max(allowed, time.Second).String()}, &syscall.ProcAttr{
+		Env: append(slices.Clone(environment), patient+"="+(allowed/2).String()), Dir: "/root", Files: []uintptr{0, output.Fd(), output.Fd()}, Sys: &syscall.SysProcAttr{Setsid: true},
 	})
 	if err != nil {
 		r.Error = err.Error()

@@ -74,7 +74,7 @@ func start(t *testing.T, s tests) (string, error) {
 // eventually polls a condition until it holds.
 func eventually(t *testing.T, what string, holds func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(house.Patience); !holds(); time.Sleep(3 * time.Millisecond) {
+	for deadline := time.Now().Add(house.Patient(house.Patience)); !holds(); time.Sleep(3 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("it never came true that %s", what)
 		}

@@ -2,6 +2,7 @@ package report
 
 import (
 	"bytes"
+	"errors"
 	"testing"
 )
 
@@ -28,6 +29,21 @@ func TestOutputIsNoReport(t *testing.T) {
 func TestBrokenReport(t *testing.T) {
 	found, err := Read(bytes.NewBufferString("{\"Test\":\"TestA\"}\r\n{\"Test\":\"TestB\",\"Ex"))
 	if err == nil || len(found) != 1 || found[0].Test != "TestA" {
+		t.Errorf("%+v, %v", found, err)
+	}
+}
+
+// TestBeatsAreNoReports: nor do they disturb one, also as a serial line has them.
+func TestBeatsAreNoReports(t *testing.T) {
+	var line bytes.Buffer
+	for range 2 {
+		if err := errors.Join(Beat(&line), Write(&line, Result{Test: "TestA"}), Beat(&line)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	serial := bytes.ReplaceAll(line.Bytes(), []byte("\n"), []byte("\r\n"))
+	found, err := Read(bytes.NewReader(serial))
+	if err != nil || len(found) != 2 || found[0].Test != "TestA" || found[1].Test != "TestA" {
 		t.Errorf("%+v, %v", found, err)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"strings"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -50,7 +51,18 @@ func inGroup(cmd *exec.Cmd) (out []byte, err error) {
 	if killed := unix.Kill(-cmd.Process.Pid, unix.SIGKILL); killed != nil && !errors.Is(killed, unix.ESRCH) {
 		err = errors.Join(err, killed)
 	}
+	awaitGroup(cmd.Process.Pid)
 	return <-read, err
+}
+
+// awaitGroup waits until init has reaped what was killed: until then it counts against the next taking.
+func awaitGroup(group int) {
+	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); {
+		if err := unix.Kill(-group, 0); errors.Is(err, unix.ESRCH) {
+			return
+		}
+		<-time.After(time.Millisecond)
+	}
 }
 
 // Progress reads what Take wrote: numbers, and at last a word.

@@ -3,9 +3,11 @@ package verdict
 import (
 	"fmt"
 	"maps"
+	"os"
 	"slices"
 	"testing"
 
+	"torno/sandbox"
 	"torno/test/attack"
 	"torno/test/prober/inside"
 )
@@ -16,6 +18,8 @@ type Case struct {
 	Column string // of the page: "docker"
 	// OwnKernel is for a launcher whose sandboxes do not talk to the host's kernel, and which enforces that.
 	OwnKernel bool
+	// Attestation is what the host saw of the probed sandbox before it was released.
+	Attestation sandbox.Attestation
 
 	Strong []inside.Outcome
 	Weak   map[string][]inside.Outcome // by what is taken away
@@ -32,6 +36,11 @@ func Judge(t *testing.T, c Case) {
 		t.Fatalf("test/prober/verdicts.md has no column %q", c.Column)
 	}
 	j := c.judge(page)
+	fault, note := c.attested(os.Getenv("CI") == "true")
+	if fault != "" {
+		t.Error(fault)
+	}
+	t.Log(note)
 	for _, fault := range j.faults {
 		t.Error(fault)
 	}
@@ -43,6 +52,19 @@ func Judge(t *testing.T, c Case) {
 	}
 	for _, row := range slices.Sorted(maps.Keys(j.trials)) {
 		attack.Record(t, *j.trials[row])
+	}
+}
+
+// attested says why a case counts for nothing: the host did not look at the probed sandbox, so that the words may be of one that is not what
+// was asked for. A machine on which the host cannot look says so, and is none for CI.
+func (c Case) attested(ci bool) (fault, note string) {
+	switch a := c.Attestation; {
+	case a.Attested && len(a.Seen) > 0:
+		return "", fmt.Sprintf("%s: attested, %d things seen from outside", c.Where, len(a.Seen))
+	case !a.Attested && a.Why != "" && !ci:
+		return "", "NOT SHOWN HERE: that what was probed is what was asked for: " + a.Why
+	default:
+		return fmt.Sprintf("%s: what was probed was not attested: %+v", c.Where, a), ""
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"torno/sandbox"
 	"torno/test/attack"
 	"torno/test/prober/inside"
 )
@@ -130,5 +131,24 @@ func TestAProbeThatWasNotTried(t *testing.T) {
 	}
 	if j := (Case{Column: "tin"}).judge(page); len(j.faults) != 2 {
 		t.Errorf("found %q", j.faults)
+	}
+}
+
+func TestWhatWasNotAttestedCountsForNothing(t *testing.T) {
+	seen := []sandbox.Observation{{What: "init", Value: "process 7"}}
+	for what, c := range map[string]struct {
+		a  sandbox.Attestation
+		ci bool
+		ok bool
+	}{
+		"attested":                {sandbox.Attestation{Attested: true, Seen: seen}, true, true},
+		"without a look":          {sandbox.Attestation{}, false, false},
+		"a look at nothing":       {sandbox.Attestation{Attested: true}, false, false},
+		"where none can be had":   {sandbox.Attestation{Why: "no right"}, false, true},
+		"where CI should be able": {sandbox.Attestation{Why: "no right"}, true, false},
+	} {
+		if fault, note := (Case{Attestation: c.a}).attested(c.ci); (fault == "") != c.ok || (note == "") == c.ok {
+			t.Errorf("%s: %q, %q", what, fault, note)
+		}
 	}
 }

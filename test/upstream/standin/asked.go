@@ -11,6 +11,7 @@ type asked struct {
 	Stream   bool      `json:"stream"`
 	Messages []message `json:"messages"` // Messages, Chat
 	Input    any       `json:"input"`    // Responses: a text, or a list
+	Choice   any       `json:"tool_choice"`
 	Options  struct {
 		Usage bool `json:"include_usage"`
 	} `json:"stream_options"`
@@ -91,4 +92,12 @@ func textOf(v any) string {
 	}
 	raw, _ := json.Marshal(v)
 	return string(raw)
+}
+
+// mayCall says whether the request allows the model a tool.
+func (a asked) mayCall() bool {
+	if choice, ok := a.Choice.(map[string]any); ok {
+		return choice["type"] != "none"
+	}
+	return a.Choice != "none"
 }

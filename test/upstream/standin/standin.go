@@ -14,6 +14,9 @@ const (
 	OutputTokens = 3
 )
 
+// WithoutTools is the answer to a request that allows no tool.
+const WithoutTools = "That is all that can be said without another tool."
+
 // Seen is a request that arrived.
 type Seen struct {
 	Method, Path, Query string
@@ -90,9 +93,17 @@ func (u *Upstream) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		a.fail(http.StatusBadRequest, "invalid_request_error", "the body is no JSON")
 		return
 	}
+	if !a.asked.mayCall() {
+		a.say(WithoutTools)
+		return
+	}
 	if steps, done := stepsOf(a.asked); steps != nil {
 		a.step = done
 		a.begin(order{text: steps[min(done, len(steps)-1)]})
+		return
+	}
+	if text, told := answerOf(a.asked); told {
+		a.say(text)
 		return
 	}
 	a.begin(api.last(a.asked))

@@ -18,7 +18,29 @@ func stepsOf(a asked) (steps []string, done int) {
 	return steps, done
 }
 
-func stepsIn(content any) []string {
+func stepsIn(content any) []string { return linesBehind(content, "#steps") }
+
+// answerOf is what the stand-in says where a message of the user has told it all its answers.
+func answerOf(a asked) (text string, told bool) {
+	var answers []string
+	next := 0
+	for _, m := range a.Messages {
+		if m.Role != "user" {
+			continue
+		}
+		next++
+		if found := linesBehind(m.Content, "#answers"); found != nil {
+			answers, next = found, 0
+		}
+	}
+	if answers == nil {
+		return "", false
+	}
+	return answers[min(next, len(answers)-1)], true
+}
+
+// linesBehind are the lines of a message whose first line is a word.
+func linesBehind(content any, word string) []string {
 	blocks, ok := content.([]any)
 	if !ok {
 		blocks = []any{map[string]any{"text": content}}
@@ -26,7 +48,7 @@ func stepsIn(content any) []string {
 	for _, each := range blocks {
 		block, _ := each.(map[string]any)
 		text, _ := block["text"].(string)
-		if rest, ok := strings.CutPrefix(strings.TrimSpace(text), "#steps\n"); ok {
+		if rest, ok := strings.CutPrefix(strings.TrimSpace(text), word+"\n"); ok {
 			return strings.Split(rest, "\n")
 		}
 	}

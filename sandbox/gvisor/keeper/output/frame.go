@@ -21,6 +21,8 @@ const (
 	Input   Kind = 'i' // for the agent's standard input
 	Shut    Kind = 'c' // the end of its standard input
 	Release Kind = 'g' // the word for which init waits
+	Arrive  Kind = 'a' // an Arrival
+	Refused Kind = 'n' // why what was asked for on a line of its own was not done
 )
 
 // Frame is a piece of output with its place in its stream, or a word between keeper and watcher.

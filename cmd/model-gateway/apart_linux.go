@@ -1,0 +1,39 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"os/signal"
+	"strconv"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"torno/internal/gateway/control"
+	"torno/internal/gateway/credential"
+)
+
+// handed are the places that the warden has opened for this process.
+func (s *serving) handed(_ context.Context, stop func()) (places, error) {
+	signal.Ignore(syscall.SIGPIPE) // the log is a pipe to the warden, whose end must not cut answers off
+	asks, err := credential.ConnOf(os.NewFile(asksFD, "warden"))
+	if err != nil {
+		return places{}, fmt.Errorf("--apart is for serve --user alone: %w", err)
+	}
+	s.access = credential.NewAccess(asks)
+	go func() {
+		_, _ = asks.Read(make([]byte, 1)) // the warden says nothing here: this is its end
+		stop()
+	}()
+	for fd := listenFD; fd <= cachesFD; fd++ {
+		unix.CloseOnExec(fd)
+	}
+	return places{
+		doors: descriptor(doorsFD), budget: descriptor(budgetFD), records: descriptor(recordsFD), caches: descriptor(cachesFD),
+		listen: func() (net.Listener, error) { return control.Taken(os.NewFile(listenFD, control.SocketName)) },
+	}, nil
+}
+
+func descriptor(fd int) string { return "/proc/self/fd/" + strconv.Itoa(fd) }

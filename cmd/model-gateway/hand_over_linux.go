@@ -1,0 +1,100 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"torno/internal/cli"
+)
+
+// deepest is how deep directories of ours lie in those of the state: a door has one. What lies deeper is not ours.
+const deepest = 1
+
+// handOver gives a directory of the state to the gateway's user, with what is in it that was root's: a gateway of before may have been
+// root. The directory itself comes last, so that what was interrupted is done again. It returns a handle of it.
+func handOver(path string, user uint32) (*os.File, error) {
+	if err := os.Mkdir(path, 0o700); err != nil && !errors.Is(err, os.ErrExist) {
+		return nil, err
+	}
+	dir, err := os.OpenFile(path, os.O_RDONLY|syscall.O_DIRECTORY|syscall.O_NOFOLLOW, 0)
+	if err != nil {
+		return nil, err
+	}
+	var was unix.Stat_t
+	err = unix.Fstat(int(dir.Fd()), &was)
+	if err == nil && was.Mode&0o077 != 0 {
+		err = cli.Hint(fmt.Errorf("%s is open to other users", path), "chmod 700 "+path)
+	}
+	if err == nil {
+		err = handOverBelow(dir, was.Uid, user, deepest)
+	}
+	if err == nil {
+		err = dir.Chown(int(user), int(user))
+	}
+	if err != nil {
+		return nil, errors.Join(err, dir.Close())
+	}
+	return dir, nil
+}
+
+// handOverBelow gives what root, or the gateway's user of before, has in a directory to the user of now. Each thing is held while it is
+// looked at: that user of before may be at work there. A file with a second name may be one of the host's, and stays as it is.
+func handOverBelow(dir *os.File, before, user uint32, depth int) error {
+	for {
+		names, err := dir.Readdirnames(1024)
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if err := handOverNames(dir, names, before, user, depth); err != nil {
+			return err
+		}
+	}
+}
+
+func handOverNames(dir *os.File, names []string, before, user uint32, depth int) error {
+	for _, name := range names {
+		fd, err := unix.Openat(int(dir.Fd()), name, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+		if errors.Is(err, unix.ENOENT) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		err = handOverOne(fd, before, user, depth)
+		if err := errors.Join(err, unix.Close(fd)); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+func handOverOne(fd int, before, user uint32, depth int) error {
+	var is unix.Stat_t
+	if err := unix.Fstat(fd, &is); err != nil {
+		return err
+	}
+	kind := is.Mode & unix.S_IFMT
+	if kind == unix.S_IFDIR && depth > 0 {
+		below, err := unix.Openat(fd, ".", unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+		if err != nil {
+			return err
+		}
+		dir := os.NewFile(uintptr(below), "directory")
+		if err := errors.Join(handOverBelow(dir, before, user, depth-1), dir.Close()); err != nil {
+			return err
+		}
+	}
+	ours := is.Uid == 0 || is.Uid == before
+	if !ours || is.Uid == user || kind != unix.S_IFDIR && kind != unix.S_IFSOCK && (kind != unix.S_IFREG || is.Nlink != 1) {
+		return nil
+	}
+	return unix.Fchownat(fd, "", int(user), int(user), unix.AT_EMPTY_PATH)
+}

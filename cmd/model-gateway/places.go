@@ -1,0 +1,68 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"torno/internal/cli"
+	"torno/internal/gateway/control"
+)
+
+// What lies in the state directory.
+const (
+	doorsName   = "doors"
+	budgetName  = "budget"
+	recordsName = "records"
+	cachesName  = "packages"
+)
+
+// places are where a gateway keeps its things, and how it opens its control socket.
+type places struct {
+	doors, budget, records, caches string
+	listen                         func() (net.Listener, error)
+}
+
+// places are below the state directory, which this process makes, or were opened by the warden, whose end stops this process.
+func (s *serving) places(ctx context.Context, stop func()) (places, error) {
+	if s.apart {
+		return s.handed(ctx, stop)
+	}
+	doors := filepath.Join(s.state, doorsName)
+	if err := os.MkdirAll(doors, 0o700); err != nil {
+		return places{}, err
+	}
+	for _, dir := range []string{s.state, doors} {
+		if err := closed(dir); err != nil {
+			return places{}, err
+		}
+	}
+	return places{
+		doors: doors, budget: filepath.Join(s.state, budgetName), records: filepath.Join(s.state, recordsName), caches: filepath.Join(s.state, cachesName),
+		listen: func() (net.Listener, error) { return control.Listen(s.state) },
+	}, nil
+}
+
+// closed refuses a directory that others may enter: sockets lie in it that every process may open that reaches them.
+func closed(dir string) error {
+	info, err := os.Lstat(dir)
+	if err != nil {
+		return err
+	}
+	return closedTo(dir, info)
+}
+
+func closedTo(dir string, info fs.FileInfo) error {
+	if !info.IsDir() || info.Mode().Perm()&0o077 != 0 {
+		return cli.Hint(fmt.Errorf("%s is open to other users", dir), "chmod 700 "+dir)
+	}
+	if owner, ok := info.Sys().(*syscall.Stat_t); ok && int(owner.Uid) != os.Geteuid() {
+		return cli.Hint(errors.New(dir+" belongs to another user"), "give this gateway a --state of its own")
+	}
+	return nil
+}

@@ -1,0 +1,175 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"net"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"torno/internal/cli"
+	"torno/internal/gateway/control"
+	"torno/internal/gateway/credential"
+	"torno/internal/lock"
+)
+
+// The descriptors that the warden hands to its gateway, behind the standard ones. It has no other, and no path that it could enter: the
+// directories above are closed to its user.
+const (
+	asksFD   = 3 + iota // to the warden, which reads credentials
+	listenFD            // the control socket
+	doorsFD             // directories of the state
+	budgetFD
+	recordsFD
+	cachesFD
+)
+
+// wardenLock keeps a second warden from the state directory.
+const wardenLock = "warden.lock"
+
+// guard starts the gateway as a user of its own, and is its warden: it reads credentials for it, writes its log, and passes signals on.
+// It speaks to no network. It ends with the gateway, and the gateway with it.
+func (s *serving) guard(ctx context.Context, log io.Writer) (exit int, err error) {
+	if os.Geteuid() != 0 || s.config != "" || s.user > math.MaxInt32 {
+		return 0, cli.Usage("--user is a number, for root, and for a gateway that a watcher tells its routes")
+	}
+	asked := make(chan os.Signal, 8)
+	signal.Notify(asked, syscall.SIGTERM, os.Interrupt, syscall.SIGHUP)
+	defer signal.Stop(asked)
+	if err := os.MkdirAll(s.state, 0o700); err != nil {
+		return 0, err
+	}
+	if err := closed(s.state); err != nil {
+		return 0, err
+	}
+	held, err := lock.In(s.state, wardenLock, fmt.Sprintf("process %d", os.Getpid()))
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, held.Unlock()) }()
+	gateway, asks, lines, err := s.startApart()
+	if err != nil {
+		return 0, err
+	}
+	serving, stop := context.WithCancel(ctx)
+	answered, logged := make(chan error, 1), make(chan struct{})
+	said := saidIn(s.state)
+	warden := &credential.Warden{Routes: said.Routes, Setup: said.Setup}
+	go func() { answered <- warden.Serve(serving, asks) }()
+	go func() { defer close(logged); copyLines(log, lines) }()
+	ended := make(chan error, 1)
+	go func() { ended <- gateway.Wait() }()
+	err = s.passOn(asked, gateway.Process, ended)
+	stop()
+	asks.Close()
+	<-logged
+	if serve := <-answered; serve != nil {
+		s.log.Warn("credentials could not be read for the gateway", "error", serve)
+	}
+	if ended, ok := errors.AsType[*exec.ExitError](err); ok {
+		return max(ended.ExitCode(), exitFailure), nil // it has said why
+	}
+	return exitOK, err
+}
+
+// passOn passes signals on to the gateway until it ends.
+func (s *serving) passOn(asked <-chan os.Signal, gateway *os.Process, ended <-chan error) error {
+	for {
+		select {
+		case err := <-ended:
+			return err
+		case sig := <-asked:
+			if sig == os.Interrupt {
+				sig = syscall.SIGTERM
+			}
+			_ = gateway.Signal(sig) // it may have ended
+		}
+	}
+}
+
+// startApart starts this program again as the gateway proper. Its log is what lines yields.
+func (s *serving) startApart() (gateway *exec.Cmd, asks *net.UnixConn, lines io.Reader, err error) {
+	var hand []*os.File
+	defer func() {
+		for _, f := range hand {
+			f.Close()
+		}
+	}()
+	asks, theirs, err := credential.Asks()
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	hand = append(hand, theirs)
+	defer func() {
+		if err != nil {
+			asks.Close()
+		}
+	}()
+	var directories []*os.File
+	for _, name := range []string{doorsName, budgetName, recordsName, cachesName} {
+		dir, err := handOver(filepath.Join(s.state, name), uint32(s.user))
+		if err != nil {
+			return nil, nil, nil, fmt.Errorf("give %s to the gateway's user: %w", name, err)
+		}
+		hand, directories = append(hand, dir), append(directories, dir)
+	}
+	listener, err := control.ListenFor(s.state)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	hand = append(hand, listener)
+	said, theirLog, err := os.Pipe()
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	hand = append(hand, theirLog)
+	args := []string{"serve", "--apart", "--state", s.state, "--drain", s.drain.String()}
+	if s.debug {
+		args = append(args, "--debug")
+	}
+	gateway = exec.CommandContext(context.Background(), "/proc/self/exe", args...)
+	gateway.Args[0] = os.Args[0]
+	gateway.Dir, gateway.Env = "/", apartEnvironment()
+	gateway.Stdout, gateway.Stderr = theirLog, theirLog
+	gateway.ExtraFiles = append([]*os.File{theirs, listener}, directories...)
+	gateway.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(s.user), Gid: uint32(s.user)}}
+	if err := startWithoutPrivileges(gateway); err != nil {
+		said.Close()
+		return nil, nil, nil, fmt.Errorf("start the gateway as user %d: %w", s.user, err)
+	}
+	return gateway, asks, said, nil
+}
+
+// startWithoutPrivileges starts a program that no set-user-ID file gives rights. The kernel has that for a thread, and those that it
+// starts, so the thread is not used again.
+func startWithoutPrivileges(cmd *exec.Cmd) error {
+	started := make(chan error)
+	go func() {
+		runtime.LockOSThread() // and never unlocked: the thread ends with this goroutine
+		err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+		if err == nil {
+			err = cmd.Start()
+		}
+		started <- err
+	}()
+	return <-started
+}
+
+// apartEnvironment is what a resolver, TLS and the runtime of Go read. Everything else may be the operator's secret.
+func apartEnvironment() (env []string) {
+	for _, name := range []string{"GODEBUG", "GOMEMLIMIT", "GOTRACEBACK", "LANG", "LOCALDOMAIN", "RES_OPTIONS", "SSL_CERT_DIR", "SSL_CERT_FILE"} {
+		if value, ok := os.LookupEnv(name); ok {
+			env = append(env, name+"="+value)
+		}
+	}
+	return env
+}

@@ -1,0 +1,15 @@
+//go:build !linux
+
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+)
+
+var errNoWarden = errors.New("a gateway as a user of its own is there on Linux only")
+
+func (s *serving) guard(context.Context, io.Writer) (exit int, err error) { return 0, errNoWarden }
+
+func (s *serving) handed(context.Context, func()) (places, error) { return places{}, errNoWarden }

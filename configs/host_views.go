@@ -1,0 +1,42 @@
+package configs
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+
+	"torno/internal/paths"
+)
+
+// checkViews looks for views of a directory that cannot all be right. How the parent's container and the engine see it is not known here: what
+// remains is compared by `check --try`, whose child has to find its workspace.
+func checkViews(r *report, o *Outbox) {
+	for i, m := range o.Paths {
+		key := fmt.Sprintf("outboxes.%s.paths[%d]", o.Name, i)
+		here, err := os.Stat(m.Here)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			r.warn(key+".here", "%s is not there: what a request calls %s is refused; here is the directory as this watcher sees it, and parent as its agent does", m.Here, m.Parent)
+			continue
+		case err != nil:
+			r.warn(key+".here", "cannot be looked at: %v", err)
+			continue
+		case !o.serves(m.Here):
+			r.warn(key+".here", "%s is not in a root: no request can name anything in %s; add it to allow or read, or take this view away", m.Here, m.Parent)
+		}
+		if m.Engine == m.Here {
+			continue
+		}
+		// Where we are no container the engine's name for it is a name on this machine, too.
+		if there, err := os.Stat(m.Engine); err == nil && !os.SameFile(here, there) {
+			r.warn(key+".engine", "%s is another directory than %s on this machine; engine is only for a watcher in a container, and elsewhere it is left out", m.Engine, m.Here)
+		}
+	}
+}
+
+// serves says whether requests may name something in a directory, or a directory in which it lies.
+func (o *Outbox) serves(dir string) bool {
+	return slices.ContainsFunc(slices.Concat([]string{o.Dir}, o.Allow, o.Read), func(root string) bool { return paths.Nested(root, dir) })
+}

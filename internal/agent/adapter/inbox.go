@@ -1,0 +1,102 @@
+//go:build linux
+
+package adapter
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"torno/internal/agent"
+)
+
+// massgenInbox is where a MassGen finds what its parent says while it works. It takes a file away when it has it.
+const massgenInbox = ".massgen/runtime_inbox"
+
+// inbox brings messages to an agent that takes them from files. The removal of a file is all that says it was taken.
+type inbox struct {
+	root        *os.Root
+	acknowledge func(agent.Input, error)
+	waiting     []left
+}
+
+type left struct {
+	in   agent.Input
+	file string
+}
+
+var errNoInterrupt = errors.New("it cannot be interrupted; cancel it, and continue it with what there is to say")
+
+type massgenMessage struct {
+	Content   string   `json:"content"`
+	Source    string   `json:"source"`
+	Timestamp string   `json:"timestamp"`
+	Targets   []string `json:"target_agents"` // all of the team
+}
+
+// empty removes what was said to an earlier run, which is not said to this one.
+func (b *inbox) empty() {
+	for _, name := range entries(b.root, massgenInbox) {
+		if strings.HasPrefix(name, "msg_") {
+			_ = b.root.Remove(path.Join(massgenInbox, name)) // where that fails the agent reads an old message
+		}
+	}
+}
+
+// take leaves a message for the agent.
+func (b *inbox) take(in agent.Input) {
+	if in.Kind != agent.Message {
+		b.acknowledge(in, errNoInterrupt)
+		return
+	}
+	if len(b.waiting) == maxHeard {
+		b.acknowledge(in, fmt.Errorf("it has %d messages that it has not read", maxHeard))
+		return
+	}
+	now := time.Now()
+	text, err := json.Marshal(massgenMessage{Content: in.Text, Source: "parent", Timestamp: now.UTC().Format(time.RFC3339Nano)})
+	file := path.Join(massgenInbox, fmt.Sprintf("msg_%d_%d.json", now.Unix(), in.N))
+	if err == nil {
+		err = b.root.MkdirAll(massgenInbox, 0o755)
+	}
+	if err == nil {
+		err = writeAnswer(file, string(text))
+	}
+	if err != nil {
+		b.acknowledge(in, fmt.Errorf("it cannot be left for it: %w", err))
+		return
+	}
+	b.waiting = append(b.waiting, left{in, file})
+}
+
+// look acknowledges what the agent has taken.
+func (b *inbox) look() {
+	b.waiting = slices.DeleteFunc(b.waiting, func(l left) bool {
+		_, err := b.root.Lstat(l.file)
+		gone := errors.Is(err, fs.ErrNotExist)
+		if gone {
+			b.acknowledge(l.in, nil)
+		}
+		return gone
+	})
+}
+
+// end takes back what the agent has not read when it has ended.
+func (b *inbox) end() {
+	b.look()
+	for _, l := range b.waiting {
+		err := b.root.Remove(l.file)
+		if errors.Is(err, fs.ErrNotExist) {
+			b.acknowledge(l.in, nil)
+			continue
+		}
+		b.acknowledge(l.in, errLate)
+	}
+	b.waiting = nil
+}

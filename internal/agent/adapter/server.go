@@ -1,0 +1,358 @@
+package adapter
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"torno/internal/agent"
+)
+
+// server drives `codex app-server`, which talks JSON-RPC on its standard input and output: a thread is the conversation, and a turn goes from
+// something that the user says to the model's last word. It reads what the server prints (serverread.go) and what it asks (serverask.go).
+//
+// A message that comes during a turn is steered into it, and is the model's with its next step. Codex takes such a message, and drops it
+// without a word when the turn is interrupted before that step. So it is acknowledged when Codex has taken it, and is kept here until Codex
+// shows it among the items of a turn, under the name that it was given; what was not shown when its turn ends begins the next one.
+type server struct {
+	said
+
+	asks  asks
+	items serverItems
+	used  turnUsage
+	// reply sends the server a line, and does not wait.
+	reply func(line []byte)
+
+	mu      sync.Mutex // guards what follows
+	task    string
+	thread  string    // the conversation; "" until the server has named it
+	turn    string    // the id of the running turn; "" while no turn runs
+	opening bool      // turn/start was sent, and its answer with the turn's id is not there yet
+	waiting []*spoken // messages of the parent that the model has not read, in order
+	gone    bool      // the conversation could not be opened, and never will be
+	begun   int       // number of turn/start requests sent
+}
+
+// spoken is a message, or an interrupt, of the parent.
+type spoken struct {
+	agent.Input
+	done  func(error) // called once; nil after that
+	sent  bool        // the server has it, for the running turn
+	tries int         // turns that ended before the model read it
+}
+
+// Ids of our requests to the server. Requests about a message carry the message's number.
+const (
+	askInitialize = "initialize"
+	askThread     = "thread"
+	askTurn       = "turn-"
+	askSteer      = "say-"
+	askStop       = "stop-"
+	askClean      = "clean-"
+	askWhy        = "why-"
+)
+
+// request is a JSON-RPC request to the server. Without an id it is a notification.
+type request struct {
+	ID     string `json:"id,omitempty"`
+	Method string `json:"method"`
+	Params any    `json:"params,omitempty"`
+}
+
+type object = map[string]any
+
+func encoded(r any) []byte {
+	line, err := json.Marshal(r)
+	if err != nil {
+		panic(err) // texts have a form in JSON
+	}
+	return append(line, '\n')
+}
+
+// unwanted are notifications that the server leaves out: parts of items that it prints as a whole later.
+var unwanted = []string{
+	"item/agentMessage/delta", "item/plan/delta", "item/commandExecution/outputDelta", "item/fileChange/outputDelta",
+	"item/reasoning/summaryTextDelta", "item/reasoning/summaryPartAdded", "item/reasoning/textDelta", "turn/diff/updated", "account/rateLimits/updated",
+}
+
+// open sends the first requests. The answer has the id of the conversation, with which the task is sent.
+func (s *server) open(task string) []byte {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.task = task
+	// With untrusted it asks before each command and each change of files. The sandbox around it is ours. No directory is named: Codex would
+	// trust it, and a rule that lies in the workspace could then have commands run unasked.
+	conversation := object{"approvalPolicy": "never", "sandbox": "danger-full-access"}
+	if s.asks.on {
+		conversation["approvalPolicy"] = "untrusted"
+	}
+	method := "thread/start"
+	if s.session.earlier != "" {
+		method = "thread/resume"
+		conversation["threadId"], conversation["excludeTurns"] = s.session.id, true
+	}
+	who := object{"clientInfo": object{"name": "torno", "version": "1"}, "capabilities": object{"experimentalApi": true, "optOutNotificationMethods": unwanted}}
+	lines := encoded(request{askInitialize, "initialize", who})
+	lines = append(lines, encoded(request{Method: "initialized"})...)
+	return append(lines, encoded(request{askThread, method, conversation})...)
+}
+
+// say queues a message of the parent. It calls done when Codex has taken the message, or never will.
+func (s *server) say(in agent.Input, done func(error)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.gone {
+		done(errLate)
+		return
+	}
+	s.waiting = append(s.waiting, &spoken{Input: in, done: done})
+	s.advance()
+}
+
+// busy says whether a turn or a message is under way. The end of the server's input would cut it off.
+func (s *server) busy() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return !s.gone && (s.thread == "" || s.opening || s.turn != "" || len(s.waiting) > 0)
+}
+
+// advance sends the waiting messages that the server can take now. The lock is held.
+func (s *server) advance() {
+	switch {
+	case s.gone || s.thread == "" || s.opening:
+	case s.turn != "":
+		s.steer()
+	default:
+		s.next()
+	}
+}
+
+// steer sends the waiting messages to the running turn, up to the first interrupt. Messages behind an interrupt are for the next turn.
+func (s *server) steer() {
+	for _, w := range s.waiting {
+		if w.Kind == agent.Interrupt {
+			s.stop(w)
+			return
+		}
+		if !w.sent {
+			w.sent = true
+			s.ask(askSteer, w.N, "turn/steer", object{"expectedTurnId": s.turn, "clientUserMessageId": s.nameOf(w), "input": userInput(w.Text)})
+		}
+	}
+}
+
+// stop interrupts a turn, and ends its commands: Codex would let them run on.
+func (s *server) stop(w *spoken) {
+	if w.sent {
+		return
+	}
+	w.sent = true
+	s.ask(askStop, w.N, "turn/interrupt", object{"turnId": s.turn})
+	s.ask(askClean, w.N, "thread/backgroundTerminals/clean", object{})
+}
+
+// next begins a turn with the first waiting message that has a text.
+func (s *server) next() {
+	for len(s.waiting) > 0 {
+		first := s.waiting[0]
+		if first.Text != "" {
+			first.Kind, first.sent = agent.Message, true
+			s.begin(first.Text, s.nameOf(first))
+			return
+		}
+		s.settle(first, nil) // no turn runs, so the interrupt is done
+	}
+}
+
+func (s *server) begin(text, name string) {
+	s.opening = true
+	s.begun++
+	s.ask(askTurn, s.begun, "turn/start", object{"clientUserMessageId": name, "input": userInput(text)})
+}
+
+// ask sends a request about the conversation.
+func (s *server) ask(kind string, n int, method string, params object) {
+	params["threadId"] = s.thread
+	s.reply(encoded(request{kind + strconv.Itoa(n), method, params}))
+}
+
+func userInput(text string) any { return []object{{"type": "text", "text": text}} }
+
+// nameOf is the client id under which Codex shows the model's copy of a message.
+func (s *server) nameOf(w *spoken) string { return fmt.Sprintf("torno-%d", w.N) }
+
+// acknowledge reports to the parent, once, that the server has a message, or why it will not have it.
+func (w *spoken) acknowledge(err error) {
+	if w.done != nil {
+		w.done(err)
+		w.done = nil
+	}
+}
+
+// settle takes a message off the queue, and acknowledges it.
+func (s *server) settle(w *spoken, err error) {
+	s.waiting = slices.DeleteFunc(s.waiting, func(other *spoken) bool { return other == w })
+	w.acknowledge(err)
+}
+
+// heard settles the message of this client id: the model has read it.
+func (s *server) heard(name string) {
+	for _, w := range s.waiting {
+		if s.nameOf(w) == name {
+			s.settle(w, nil)
+			return
+		}
+	}
+}
+
+// find returns the message of a number; nil when it is settled.
+func (s *server) find(n int) *spoken {
+	for _, w := range s.waiting {
+		if w.N == n {
+			return w
+		}
+	}
+	return nil
+}
+
+// answer is a response of the server's.
+type answer struct {
+	Result struct {
+		Thread struct {
+			ID loose[string] `json:"id"`
+		} `json:"thread"`
+		Turn struct {
+			ID loose[string] `json:"id"`
+		} `json:"turn"`
+	} `json:"result"`
+	Error *struct {
+		Message loose[string] `json:"message"`
+	} `json:"error"`
+}
+
+// why is the text of an error of the server.
+func (a answer) why() error {
+	if a.Error == nil {
+		return nil
+	}
+	return errors.New(a.Error.Message.v)
+}
+
+// answered takes a response to a request of ours. The lock is held.
+func (s *server) answered(id string, a answer) []agent.Line {
+	switch {
+	case id == askInitialize && a.Error != nil:
+		return s.fail(fmt.Sprintf("its server does not talk to this adapter: %v", a.why()))
+	case id == askThread:
+		return s.opened(a)
+	}
+	kind, number, _ := strings.Cut(id, "-")
+	n, _ := strconv.Atoi(number)
+	switch kind + "-" {
+	case askTurn:
+		return s.began(a)
+	case askSteer:
+		if w := s.find(n); w != nil && a.Error == nil { // otherwise the turn has just ended, and the text begins the next one
+			w.acknowledge(nil)
+		}
+	case askStop:
+		s.interrupted(s.find(n))
+	}
+	return nil
+}
+
+// fail ends a conversation that cannot begin.
+func (s *server) fail(why string) []agent.Line {
+	s.gone, s.opening, s.turn = true, false, ""
+	for len(s.waiting) > 0 {
+		s.settle(s.waiting[0], errLate)
+	}
+	return s.result(why, true)
+}
+
+// opened begins the first turn, with the task.
+func (s *server) opened(a answer) []agent.Line {
+	id := a.Result.Thread.ID.v
+	switch {
+	case s.thread != "" || s.gone:
+		return nil
+	case a.Error != nil:
+		return s.fail("it has no conversation: " + a.Error.Message.v)
+	case id == "":
+		return s.fail("its server names no conversation, as " + codexTitle + " does")
+	}
+	s.thread, s.session.id = id, id
+	s.begin(s.task, "torno-task")
+	return nil
+}
+
+// began is the answer to a turn that was asked for. Without one, its text is not told again.
+func (s *server) began(a answer) []agent.Line {
+	var first *spoken // the message that the turn begins with; nil where it begins with the task
+	if len(s.waiting) > 0 && s.waiting[0].sent {
+		first = s.waiting[0]
+	}
+	if a.Error == nil {
+		if first != nil {
+			first.acknowledge(nil)
+		}
+		if s.opening { // otherwise it was told before
+			s.runs(a.Result.Turn.ID.v)
+		}
+		return nil
+	}
+	s.opening = false
+	if first != nil {
+		s.settle(first, a.why())
+	}
+	told := s.result(a.Error.Message.v, true)
+	s.advance()
+	return told
+}
+
+// runs takes the name of a turn that was asked for, or that the server has begun by itself.
+func (s *server) runs(turn string) {
+	if s.turn != "" || s.gone || turn == "" {
+		return
+	}
+	s.opening, s.turn = false, turn
+	s.advance()
+}
+
+// interrupted: where the server says no, there was nothing more to interrupt. A text begins the turn after this one.
+func (s *server) interrupted(w *spoken) {
+	if w != nil && w.Text == "" {
+		s.settle(w, nil)
+	}
+}
+
+// maxTries is the number of turns that may end without the model having read a message. Then the message has failed.
+const maxTries = 3
+
+var errUnheard = errors.New("its turns ended before the model had it")
+
+// ended handles the end of a turn. Messages that the model has not read begin the next turn.
+func (s *server) ended(turn string) (told []agent.Line) {
+	if turn == "" || turn != s.turn {
+		return nil
+	}
+	s.turn = ""
+	for _, w := range slices.Clone(s.waiting) {
+		if !w.sent {
+			continue
+		}
+		w.sent = false
+		if w.Kind == agent.Interrupt {
+			w.Kind = agent.Message // it has stopped what it was to stop
+		} else if w.tries++; w.tries == maxTries {
+			s.settle(w, errUnheard)
+			told = append(told, notice(fmt.Sprintf("message %d is left out: %v", w.N, errUnheard))...)
+		}
+	}
+	s.advance()
+	return told
+}

@@ -1,0 +1,83 @@
+package control
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+
+	"torno/delegation"
+)
+
+// EventQuery chooses events of a run.
+type EventQuery struct {
+	Since  int64 // the last event that the reader has; 0 for none
+	Follow bool  // go on until the run has ended
+}
+
+// EventLine is a line of a stream of events: an event or, in the last line, its end. A stream without an end broke off.
+type EventLine struct {
+	Event *delegation.Event `json:"event,omitempty"`
+	End   *EventsEnd        `json:"end,omitempty"`
+}
+
+// EventsEnd says where a stream of events ends.
+type EventsEnd struct {
+	Newest int64 `json:"newest"` // the last event that there is; what comes later comes after it
+	Over   bool  `json:"over"`   // the run has ended: nothing comes later
+}
+
+// What goes wrong with events.
+var (
+	// ErrNoEvents says that the watcher keeps no events of a run: it was too long ago, or nothing ever happened in it.
+	ErrNoEvents = errors.New("no events of this run are kept")
+	ErrSince    = errors.New("since is the number of an event, from 0")
+	ErrReaders  = errors.New("as many readers as there may be follow events already")
+)
+
+func handleEvents(mux *http.ServeMux, service Service) {
+	mux.HandleFunc("GET /v1/events/{ref...}", func(w http.ResponseWriter, r *http.Request) {
+		q := EventQuery{Follow: r.FormValue("follow") == "1"}
+		if since := r.FormValue("since"); since != "" {
+			n, err := strconv.ParseInt(since, 10, 64)
+			if err != nil || n < 0 {
+				failures.Reply(w, nil, ErrSince)
+				return
+			}
+			q.Since = n
+		}
+		stream(w, func(emit func(any) error) error {
+			return service.Events(r.Context(), r.PathValue("ref"), q, func(l EventLine) error { return emit(l) })
+		})
+	})
+}
+
+// Events hands the events of a run to emit, and at last their end.
+func (c *Client) Events(ctx context.Context, ref string, q EventQuery, emit func(EventLine) error) error {
+	form := url.Values{"since": {strconv.FormatInt(q.Since, 10)}}
+	if q.Follow {
+		form.Set("follow", "1")
+	}
+	body, err := c.watcher.Open(ctx, http.MethodGet, "/v1/events/"+escape(ref)+"?"+form.Encode(), nil)
+	if err != nil {
+		return err
+	}
+	defer body.Close()
+	lines := json.NewDecoder(body)
+	for {
+		var l EventLine
+		switch err := lines.Decode(&l); {
+		case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+			return errors.New("the events broke off: the watcher stopped, or cannot read them any more")
+		case err != nil:
+			return fmt.Errorf("read the events: %w", err)
+		}
+		if err := emit(l); err != nil || l.End != nil {
+			return err
+		}
+	}
+}

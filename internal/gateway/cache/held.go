@@ -1,0 +1,179 @@
+package cache
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"os"
+	"path/filepath"
+	"syscall"
+)
+
+// head is the first line of a file: what follows it, and its digest.
+type head struct {
+	Type      string `json:"type"` // as the registry said it
+	Size      int64  `json:"size"`
+	Algorithm string `json:"algorithm"`
+	Sum       string `json:"sum"` // in hexadecimal
+}
+
+const maxHead = 4 << 10
+
+// Held is a file that was found, at its first byte.
+type Held struct {
+	Type string
+	Size int64
+	file *os.File
+}
+
+func (h *Held) Read(p []byte) (int, error) { return h.file.Read(p) }
+
+// Close lets go of it. It stays readable until then, also when it is removed meanwhile.
+func (h *Held) Close() error { return h.file.Close() }
+
+// Find finds a file, and makes sure that it is what was kept. It is nil where there is none.
+func (c *Cache) Find(key Key) *Held {
+	name := key.name()
+	if !c.has(name) {
+		return nil
+	}
+	file, err := os.OpenFile(filepath.Join(c.dir, name), os.O_RDONLY|syscall.O_NOFOLLOW, 0)
+	if err != nil {
+		c.drop(name)
+		return nil
+	}
+	held, err := verified(file, key.Digest)
+	if err != nil {
+		file.Close()
+		c.drop(name)
+		return nil
+	}
+	c.touch(name)
+	return held
+}
+
+// verified reads all of a file, and leaves it at the first byte behind its head.
+func verified(file *os.File, want Digest) (*Held, error) {
+	in := bufio.NewReaderSize(file, 64<<10)
+	line, err := in.ReadSlice('\n')
+	if err != nil {
+		return nil, err
+	}
+	var h head
+	if err := json.Unmarshal(line, &h); err != nil {
+		return nil, err
+	}
+	begin := int64(len(line))
+	if want != (Digest{}) && (h.Algorithm != want.Algorithm || h.Sum != hex.EncodeToString([]byte(want.Sum))) {
+		return nil, errors.New("it has another digest")
+	}
+	algorithm, ok := algorithms[h.Algorithm]
+	if !ok {
+		return nil, fmt.Errorf("there is no digest %q", h.Algorithm)
+	}
+	sum := algorithm()
+	if n, err := io.Copy(sum, in); err != nil || n != h.Size || hex.EncodeToString(sum.Sum(nil)) != h.Sum {
+		return nil, errors.Join(errors.New("it is damaged"), err)
+	}
+	if _, err := file.Seek(begin, io.SeekStart); err != nil {
+		return nil, err
+	}
+	return &Held{Type: h.Type, Size: h.Size, file: file}, nil
+}
+
+// Draft is a file that is being fetched. One goroutine has it.
+type Draft struct {
+	cache *Cache
+	key   Key
+	file  *os.File
+	sum   hash.Hash
+	head  head
+	taken int64
+	err   error // why it is not kept
+}
+
+// Begin begins a file. The error is of the disk, or of the bound.
+func (c *Cache) Begin(key Key, mediaType string) (*Draft, error) {
+	algorithm := own
+	if key.Digest != (Digest{}) {
+		algorithm = key.Digest.Algorithm
+	}
+	begin, ok := algorithms[algorithm]
+	if !ok || len(mediaType) > 256 {
+		return nil, fmt.Errorf("%q or %q cannot be kept", algorithm, mediaType)
+	}
+	if !c.take(maxHead) {
+		return nil, errFull
+	}
+	file, err := os.CreateTemp(c.dir, draftPrefix+"*") // 0600
+	if err != nil {
+		c.giveBack(maxHead)
+		return nil, err
+	}
+	d := &Draft{cache: c, key: key, file: file, sum: begin(), head: head{Type: mediaType, Algorithm: algorithm}, taken: maxHead}
+	if _, err := file.Seek(maxHead, io.SeekStart); err != nil {
+		d.Drop()
+		return nil, err
+	}
+	return d, nil
+}
+
+var errFull = errors.New("it does not fit into the cache")
+
+// Write adds a part. It never fails, so a full disk does not stop the child's download; Keep reports why nothing was kept.
+func (d *Draft) Write(p []byte) (int, error) {
+	if d.err != nil {
+		return len(p), nil //nolint:nilerr // Keep says it
+	}
+	if !d.cache.take(int64(len(p))) {
+		d.err = errFull
+		return len(p), nil
+	}
+	d.taken += int64(len(p))
+	d.head.Size += int64(len(p))
+	d.sum.Write(p)
+	_, d.err = d.file.Write(p)
+	return len(p), nil
+}
+
+// Keep keeps it, if it is whole and has the digest that the registry says. Either way the draft is over.
+func (d *Draft) Keep() (err error) {
+	defer func() {
+		if err != nil {
+			d.Drop()
+		}
+	}()
+	sum := d.sum.Sum(nil)
+	want := d.key.Digest
+	switch {
+	case d.err != nil:
+		return d.err
+	case want != (Digest{}) && want.Sum != string(sum):
+		return errors.New("what came has not the digest that the registry says")
+	}
+	d.head.Sum = hex.EncodeToString(sum)
+	line, err := json.Marshal(d.head)
+	if err != nil {
+		return err
+	}
+	padded := append(line, bytes.Repeat([]byte(" "), maxHead-1-len(line))...)
+	if _, err := d.file.WriteAt(append(padded, '\n'), 0); err != nil {
+		return err
+	}
+	if err := d.file.Close(); err != nil {
+		return err
+	}
+	return d.cache.keep(d.file.Name(), d.key.name(), d.taken)
+}
+
+// Drop removes it.
+func (d *Draft) Drop() {
+	d.file.Close()
+	os.Remove(d.file.Name()) // if this fails, the next Open removes it
+	d.cache.giveBack(d.taken)
+}

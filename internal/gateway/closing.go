@@ -1,0 +1,47 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+
+	"torno/internal/gateway/budget"
+	"torno/internal/gateway/route"
+)
+
+// shortestAnswer is the number of tokens that a closing answer may have at least. A shorter one is of no use.
+const shortestAnswer = 1024
+
+// close makes this request the last one of an agent, because only the share that is kept for the final answer can pay for it: the
+// model may call no tool, so the agent's loop ends with its answer. Where the answer that the client asked for does not fit, half its
+// length is tried, and so on. Where nothing fits, or the request cannot be a closing one, the error is spent.
+func (x *exchange) close(ctx context.Context, bound budget.Amount, spent error) (*budget.Reservation, error) {
+	asked := x.priced()
+	asked.Body += route.ClosingSize
+	for most := bound.OutputTokens; ; most /= 2 {
+		asked.MaxOutput = most
+		lower, _ := x.prices.Bound(x.event.Route, x.route.Model, asked)
+		reserve, err := x.door.g.Ledger.Reserve(ctx, x.spec.Claims, lower, true)
+		switch {
+		case err == nil && most == bound.OutputTokens:
+			return x.closeWith(reserve, 0, spent)
+		case err == nil:
+			return x.closeWith(reserve, most, spent)
+		case ctx.Err() != nil || !errors.As(err, new(*budget.Spent)):
+			return nil, err
+		case most/2 < shortestAnswer:
+			return nil, spent
+		}
+	}
+}
+
+// closeWith makes the closing request for which something is reserved. An answer has at most so many tokens; 0 is as many as asked.
+func (x *exchange) closeWith(reserve *budget.Reservation, most int64, spent error) (*budget.Reservation, error) {
+	closing, err := x.up.Route.Closing(x.route, most)
+	if err != nil {
+		x.say("ledger", reserve.Cancel())
+		return nil, spent
+	}
+	x.route, x.event.Last = closing, true
+	x.door.sayOnce("last", "a budget is used up; what is kept for the final answer is used", spent)
+	return reserve, nil
+}

@@ -1,0 +1,182 @@
+package credential
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"torno/internal/lock"
+)
+
+// home is where a login's file is kept.
+type home interface {
+	place
+	program() program
+	// lock keeps other gateways, and other routes of ours, from refreshing the logins of one directory. It does not wait: while another
+	// one has the lock, held is true.
+	lock(ctx context.Context) (unlock func(), held bool, err error)
+	// ready makes sure that the file can be replaced.
+	ready(ctx context.Context) error
+	// save puts what the token's server answered into the file, unless it has other tokens than those that were traded.
+	save(ctx context.Context, got *fresh) error
+}
+
+// loginFile is a login's file that we read and write ourselves.
+type loginFile struct {
+	of   program
+	path string
+}
+
+func (f loginFile) String() string                           { return f.path }
+func (f loginFile) costs() bool                              { return true }
+func (f loginFile) program() program                         { return f.of }
+func (f loginFile) read(ctx context.Context) (string, error) { return file(f.path).read(ctx) }
+func (f loginFile) ready(context.Context) error              { return replaceable(f.path) }
+
+// lock is on the directory: a refresh token is good for once, and some servers end a login whose token comes twice. The program itself
+// does not know this lock.
+func (f loginFile) lock(context.Context) (unlock func(), held bool, err error) {
+	dir := filepath.Dir(f.path)
+	at := lock.OfDirectory(dir, func() (*os.File, error) { return os.Open(dir) }, func(error) {})
+	err = at.Lock()
+	if _, other := errors.AsType[*lock.HeldError](err); other {
+		return nil, true, err
+	}
+	return func() { _ = at.Unlock() }, false, err // it ends with the process in any case
+}
+
+// save puts new tokens into the file as it is now: its program writes other things there too. Where it has others than those
+// that were traded, a person has logged in anew, and these count.
+func (f loginFile) save(ctx context.Context, got *fresh) error {
+	text, err := f.read(ctx)
+	if err != nil {
+		return err
+	}
+	now, err := f.of.parse(f, text)
+	if err != nil || now.refresh != got.spent.reveal() {
+		return err
+	}
+	if text, err = f.of.merge(text, got); err != nil {
+		return err
+	}
+	if _, err := f.of.parse(f, text); err != nil {
+		return err
+	}
+	return replace(f.path, []byte(text))
+}
+
+// alone waits until no other gateway, and no other route of ours, refreshes a login of the same directory.
+func alone(ctx context.Context, h home) (unlock func(), err error) {
+	ctx, stop := context.WithTimeout(ctx, 2*toRenew)
+	defer stop()
+	for {
+		unlock, held, err := h.lock(ctx)
+		if err == nil {
+			return unlock, nil
+		}
+		if !held {
+			return nil, fmt.Errorf("refresh the login of %s: %w", h.program().name, err)
+		}
+		select {
+		case <-time.After(toLookAgain):
+		case <-ctx.Done():
+			return nil, fmt.Errorf("refresh the login of %s, which another process does for too long: %w", h.program().name, err)
+		}
+	}
+}
+
+// merge puts the server's tokens into the file's text, and leaves all else as it is.
+func (p program) merge(text string, got *fresh) (string, error) {
+	var fresh answer
+	if err := json.Unmarshal([]byte(got.said.reveal()), &fresh); err != nil {
+		return "", errors.New("the server of " + p.name + " answers without tokens")
+	}
+	var whole map[string]json.RawMessage
+	var inner map[string]any
+	if err := errors.Join(json.Unmarshal([]byte(text), &whole), json.Unmarshal(whole[p.inner], &inner)); err != nil {
+		return "", errors.New("the file of the login is no JSON")
+	}
+	inner[p.access] = fresh.Access
+	if fresh.Refresh != "" {
+		inner[p.refresh] = fresh.Refresh
+	}
+	if _, has := inner["expiresAt"]; has && fresh.Seconds > 0 {
+		inner["expiresAt"] = got.at.Add(time.Duration(min(fresh.Seconds, 1<<32)) * time.Second).UnixMilli()
+	}
+	if _, has := inner["id_token"]; has && fresh.ID != "" {
+		inner["id_token"] = fresh.ID
+	}
+	again, err := json.Marshal(inner)
+	if err != nil {
+		return "", err
+	}
+	whole[p.inner] = again
+	if _, has := whole["last_refresh"]; has {
+		whole["last_refresh"], err = json.Marshal(time.Now().UTC().Format(time.RFC3339Nano))
+	}
+	if err != nil {
+		return "", err
+	}
+	done, err := json.MarshalIndent(whole, "", "  ")
+	return string(done), err
+}
+
+// replaceable makes sure that a file can be replaced, before that has to succeed.
+func replaceable(path string) error {
+	next, err := beside(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(next.Close(), os.Remove(next.Name()))
+}
+
+// beside makes a new file in the directory of another one, for its owner, closed to others.
+func beside(path string) (*os.File, error) {
+	info, err := os.Lstat(path)
+	if err != nil {
+		return nil, err
+	}
+	owner, ok := info.Sys().(*syscall.Stat_t)
+	if !info.Mode().IsRegular() || !ok {
+		return nil, fmt.Errorf("%s is not a file", path)
+	}
+	next, err := os.OpenFile(filepath.Join(filepath.Dir(path), ".torno-"+rand.Text()), os.O_WRONLY|os.O_CREATE|os.O_EXCL|syscall.O_NOFOLLOW, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if err := next.Chown(int(owner.Uid), int(owner.Gid)); err != nil {
+		return nil, errors.Join(err, next.Close(), os.Remove(next.Name()))
+	}
+	return next, nil
+}
+
+// replace puts a text into the place of a file, whole or not at all.
+func replace(path string, text []byte) error {
+	next, err := beside(path)
+	if err != nil {
+		return err
+	}
+	_, err = next.Write(text)
+	if err == nil {
+		err = next.Sync()
+	}
+	err = errors.Join(err, next.Close())
+	if err == nil {
+		err = os.Rename(next.Name(), path)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(next.Name()))
+	}
+	dir, err := os.Open(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	return dir.Sync()
+}

@@ -1,0 +1,185 @@
+package credential
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"slices"
+	"sync"
+	"time"
+
+	"torno/internal/gateway/route"
+)
+
+// Warden reads credentials for a gateway that has no rights of its own: the gateway is a user of its own and speaks to the network, the
+// warden is the watcher's user and speaks to that gateway alone. The gateway names a route, never a place: what the warden touches is what
+// the watcher has said of that route.
+type Warden struct {
+	Routes func() ([]*route.Route, error) // as the watcher said them last
+	Setup  func() ([]byte, error)         // the text of them
+
+	mu   sync.Mutex
+	busy map[string]int // questions about each route that are being answered
+}
+
+// What the gateway may ask for.
+const (
+	askSetup = "setup"
+	askRoots = "roots"
+	askRead  = "read"
+	askReady = "ready"
+	askLock  = "lock"
+	askSave  = "save"
+)
+
+// ask is a question of the gateway's.
+type ask struct {
+	What  string    `json:"what"`
+	Route string    `json:"route,omitempty"`
+	Spent string    `json:"spent,omitempty"` // what askSave is about: see fresh
+	Said  string    `json:"said,omitempty"`
+	At    time.Time `json:"at,omitzero"`
+}
+
+// reply is the warden's answer.
+type reply struct {
+	Text  string `json:"text,omitempty"`
+	Error string `json:"error,omitempty"`
+	Held  bool   `json:"held,omitempty"` // another process has the lock
+}
+
+const (
+	maxLines   = 64       // at once; more of them wait
+	maxOfRoute = 8        // questions at once; more of them are refused
+	maxAsk     = 1 << 20  // bytes
+	maxReply   = 64 << 20 // the largest configuration, in JSON
+)
+
+// Serve answers until the gateway has gone, or ctx ends. Questions come on connections whose other ends the gateway keeps, one after the
+// other on each; asks receives them.
+func (w *Warden) Serve(ctx context.Context, asks *net.UnixConn) error {
+	stop := context.AfterFunc(ctx, func() { asks.Close() })
+	defer stop()
+	places := make(chan struct{}, maxLines)
+	for {
+		conn, err := receive(asks)
+		switch {
+		case errors.Is(err, io.EOF), ctx.Err() != nil:
+			return nil
+		case err != nil:
+			return err
+		case conn == nil:
+			continue
+		}
+		places <- struct{}{}
+		go func() {
+			defer func() { <-places }()
+			defer conn.Close()
+			for l := newLine(conn); w.one(ctx, l); {
+			}
+		}()
+	}
+}
+
+// one answers one question, and says whether another one may follow. A lock is held until the gateway closes its end.
+func (w *Warden) one(ctx context.Context, l *line) (again bool) {
+	var a ask
+	if l.read(&a, maxAsk) != nil {
+		return false
+	}
+	r, unlock, err := w.answer(ctx, a)
+	if unlock != nil {
+		defer unlock()
+	}
+	if err != nil {
+		r.Error = err.Error()
+	}
+	if l.write(r) != nil {
+		return false
+	}
+	if unlock != nil {
+		_, _ = io.Copy(io.Discard, l.conn) // until the gateway lets go
+	}
+	return unlock == nil
+}
+
+func (w *Warden) answer(ctx context.Context, a ask) (r reply, unlock func(), err error) {
+	if a.What == askSetup {
+		text, err := w.Setup()
+		return reply{Text: string(text)}, nil, err
+	}
+	routes, err := w.Routes()
+	if err != nil {
+		return reply{}, nil, err
+	}
+	at := slices.IndexFunc(routes, func(r *route.Route) bool { return r.Name == a.Route })
+	if at < 0 {
+		return reply{}, nil, fmt.Errorf("the watcher has said no route %q", a.Route)
+	}
+	of := routes[at]
+	leave, err := w.enter(of.Name)
+	if err != nil {
+		return reply{}, nil, err
+	}
+	defer leave()
+	if a.What == askRoots && of.Roots != "" {
+		text, err := os.ReadFile(of.Roots)
+		return reply{Text: string(text)}, nil, err
+	}
+	if of.Credential.Kind == "" {
+		return reply{}, nil, fmt.Errorf("the route %s has no credential", of.Name)
+	}
+	if p, ok := programs[of.Credential.Kind]; ok {
+		return ofLogin(ctx, a, loginFile{p, of.Credential.Path})
+	}
+	p, err := placeOf(of.Credential)
+	if err == nil && a.What != askRead {
+		err = fmt.Errorf("%q cannot be asked of the route %s", a.What, of.Name)
+	}
+	if err != nil {
+		return reply{}, nil, err
+	}
+	r.Text, err = p.read(ctx)
+	return r, nil, err
+}
+
+// enter takes one of a route's places. A file may lie where reading hangs; the gateway gives such a question up and asks the next one, and
+// other routes must not wait for all of those.
+func (w *Warden) enter(name string) (leave func(), err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.busy[name] >= maxOfRoute {
+		return nil, fmt.Errorf("the credential of the route %s is being read %d times already, and none of them has come to an end", name, maxOfRoute)
+	}
+	if w.busy == nil {
+		w.busy = map[string]int{}
+	}
+	w.busy[name]++
+	return func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		if w.busy[name]--; w.busy[name] == 0 {
+			delete(w.busy, name)
+		}
+	}, nil
+}
+
+// ofLogin answers what is asked of a login.
+func ofLogin(ctx context.Context, a ask, f loginFile) (r reply, unlock func(), err error) {
+	switch a.What {
+	case askRead:
+		r.Text, err = f.read(ctx)
+	case askReady:
+		err = f.ready(ctx)
+	case askLock:
+		unlock, r.Held, err = f.lock(ctx)
+	case askSave:
+		err = f.save(ctx, &fresh{spent: secretOf(a.Spent), said: secretOf(a.Said), at: a.At})
+	default:
+		err = fmt.Errorf("%q cannot be asked of a login", a.What)
+	}
+	return r, unlock, err
+}

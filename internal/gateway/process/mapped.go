@@ -1,0 +1,17 @@
+package process
+
+import (
+	"fmt"
+	"strings"
+)
+
+// mapped says whether a map of users, in the form of /proc/self/uid_map, has one of them.
+func mapped(text string, user int64) bool {
+	for line := range strings.Lines(text) {
+		var inside, outside, count int64
+		if n, _ := fmt.Sscan(line, &inside, &outside, &count); n == 3 && user >= inside && user-inside < count {
+			return true
+		}
+	}
+	return false
+}

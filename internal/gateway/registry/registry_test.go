@@ -1,0 +1,100 @@
+package registry
+
+import (
+	"crypto/sha256"
+	"crypto/sha512"
+	"encoding/base64"
+	"encoding/hex"
+	"fmt"
+	"maps"
+	"net/url"
+	"strings"
+	"testing"
+
+	"torno/internal/gateway/cache"
+)
+
+func read(t testing.TB, kind, form, page, text string, piece int) map[string]string {
+	t.Helper()
+	at, err := url.Parse(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := map[string]string{}
+	i := NewIndex(kind, form, at, func(address string, d cache.Digest) { all[address] = d.String() })
+	if i == nil {
+		return nil
+	}
+	for len(text) > 0 {
+		n := min(piece, len(text))
+		if _, err := i.Write([]byte(text[:n])); err != nil {
+			t.Fatal(err)
+		}
+		text = text[n:]
+	}
+	i.Close()
+	return all
+}
+
+// TestPagesOfRegistries: each file that a page names, with its strongest digest, wherever the page is cut.
+func TestPagesOfRegistries(t *testing.T) {
+	s256, s512 := sha256.Sum256([]byte("x")), sha512.Sum512([]byte("x"))
+	h256, b512 := hex.EncodeToString(s256[:]), base64.StdEncoding.EncodeToString(s512[:])
+	h512 := "sha512-" + hex.EncodeToString(s512[:])
+	sha1 := strings.Repeat("ab", 20)
+	for name, c := range map[string]struct {
+		kind, form, text string
+		want             map[string]string
+	}{
+		"npm": {NPM, "application/vnd.npm.install-v1+json; charset=utf-8", fmt.Sprintf(`{"name":"a","readme":"\"versions\":{}","versions":{
+			"1.0.0":{"dist":{"shasum":%q,"tarball":"https://r.example/a/-/a-1.0.0.tgz","integrity":"sha256-AAAA sha512-%s","signatures":[{"sig":"x"}]},"deps":[{"x":1}]},
+			"0.9.0":{"dist":{"tarball":"https://r.example/a/-/a-0.9.0.tgz","shasum":%q,"n":{"tarball":"https://evil/"}}},
+			"0.1.0":{"dist":{"tarball":"https://r.example/a/-/a-0.1.0.tgz"}}},
+			"dist":{"tarball":"https://evil/","shasum":%q}}`, sha1, b512, sha1, sha1), map[string]string{
+			"https://r.example/a/-/a-1.0.0.tgz": h512, "https://r.example/a/-/a-0.9.0.tgz": "sha1-" + sha1,
+		}},
+		"pypi": {PyPI, "text/html", fmt.Sprintf(`<a href="https://files.example/p/a.whl?x=1&amp;y=2#sha256=%s" data-x="y">a</a><a href="../../p/b.whl#sha256=%[1]s">b</a>
+			<a href="https://files.example/none.whl">c</a><a href="https://files.example/md5.whl#md5=00">d</a>`, h256), map[string]string{
+			"https://files.example/p/a.whl?x=1&y=2": "sha256-" + h256, "https://r.example/p/b.whl": "sha256-" + h256,
+		}},
+		"pypi json": {PyPI, "application/vnd.pypi.simple.v1+json", fmt.Sprintf(`{"meta":{"api-version":"1.0"},"files":[
+			{"url":"https://files.example/a.whl","hashes":{"sha256":%q},"core-metadata":{"sha256":"00"}},{"filename":"n","url":"https://files.example/n.whl","hashes":{}},
+			{"hashes":{"sha256":%[1]q},"url":"https://files.example/b.whl","yanked":false}]}`, h256), map[string]string{
+			"https://files.example/a.whl": "sha256-" + h256, "https://files.example/b.whl": "sha256-" + h256,
+		}},
+		"broken":          {NPM, "application/json", `{"versions":{"1":{"dist":{"tarball":"https://r.example/x"`, map[string]string{}},
+		"deep":            {NPM, "application/json", strings.Repeat(`{"versions":`, 100_000), map[string]string{}},
+		"a list":          {PyPI, "application/json", `[[[],{}],"url",1]`, map[string]string{}},
+		"another address": {NPM, "application/json", `{"versions":{"1":{"dist":{"tarball":"://\u0000","shasum":"` + sha1 + `"}}}}`, map[string]string{}},
+		"no page":         {NPM, "application/octet-stream", `x`, nil},
+	} {
+		for _, piece := range []int{1, 7, 1 << 20} {
+			if got := read(t, c.kind, c.form, "https://r.example/simple/a/", c.text, piece); !maps.Equal(got, c.want) {
+				t.Errorf("%s in pieces of %d: %v", name, piece, got)
+			}
+		}
+	}
+}
+
+func TestWhatLasts(t *testing.T) {
+	for path, want := range map[string]bool{
+		"/x/@v/v1.2.3.zip": true, "/x/@v/v1.2.3-0.20200101000000-abcdefabcdef.mod": true, "/x/@v/v2.0.0+incompatible.info": true,
+		"/x/@v/list": false, "/x/@latest": false, "/x/@v/master.info": false, "/x/@v/v1.info": false, "/x/@v/v1.2.info": false, "/x/@v/v1.2.3.zip/": false,
+		"/sumdb/sum.golang.org/latest": false,
+	} {
+		if got := Lasts(GoProxy, path); got != want || Lasts(NPM, path) {
+			t.Errorf("%s lasts: %v", path, got)
+		}
+	}
+}
+
+func FuzzIndex(f *testing.F) {
+	f.Add(NPM, "application/json", `{"versions":{"1":{"dist":{"tarball":"x","shasum":"`+strings.Repeat("00", 20)+`"}}}}`)
+	f.Add(PyPI, "text/html", `<a href="a#sha256=`+strings.Repeat("0", 64)+`">`)
+	f.Fuzz(func(t *testing.T, kind, form, text string) {
+		whole, cut := read(t, kind, form, "https://r.example/a/", text, 1<<20), read(t, kind, form, "https://r.example/a/", text, 3)
+		if !maps.Equal(whole, cut) {
+			t.Errorf("%v whole, and %v in pieces", whole, cut)
+		}
+	})
+}

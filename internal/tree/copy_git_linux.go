@@ -1,0 +1,86 @@
+package tree
+
+import (
+	"errors"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// part is where in a tree a directory lies, as far as that decides what of it is copied.
+type part int
+
+const (
+	ordinary   part = iota // outside of git directories
+	gitTop                 // a git directory itself
+	gitObjects             // its objects
+	gitInside              // what else of it is copied
+)
+
+// of says in which part a name of a directory lies. Without take it is left out, and why says it where that does not go without saying.
+//
+// Of a git directory there is a list of what is history and state, and no more: hooks, config, config.worktree, worktrees, modules,
+// commondir, info and all that git may learn to obey stay behind, and with them remotes and their passwords. Alternates lie in the
+// info of the objects; all else there git makes anew.
+func (p part) of(name string) (next part, take bool, why string) {
+	switch p {
+	case gitTop:
+		switch name {
+		case "HEAD", "packed-refs", "index", "shallow", "refs":
+			return gitInside, true, ""
+		case "objects":
+			return gitObjects, true, ""
+		}
+		return 0, false, ""
+	case gitObjects:
+		return gitInside, name != "info", ""
+	case gitInside:
+		return gitInside, true, ""
+	}
+	switch strings.ToLower(name) {
+	case ".hg", ".jj", ".sl", ".bzr", ".svn", ".pijul", "_darcs":
+		return 0, false, "its settings and hooks are not copied"
+	}
+	return ordinary, true, ""
+}
+
+// leadsAway says why what is no directory is left out, or "": a link in a git directory, and a .git that names another place.
+func (p part) leadsAway(name string, link bool) string {
+	if p == ordinary && strings.EqualFold(name, ".git") || p != ordinary && link {
+		return "it leads to a git directory elsewhere"
+	}
+	return ""
+}
+
+// isGitDirectory says whether git takes a directory for one of its own.
+func isGitDirectory(fd int, name string) (bool, error) {
+	if strings.EqualFold(name, ".git") {
+		return true, nil
+	}
+	for _, part := range []string{"HEAD", "objects", "refs"} {
+		var st unix.Stat_t
+		err := unix.Fstatat(fd, part, &st, unix.AT_SYMLINK_NOFOLLOW)
+		if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.EACCES) {
+			return false, nil
+		}
+		if err != nil {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// writeGitSettings gives a copied git directory settings of its own.
+func writeGitSettings(in int, name string) error {
+	settings := "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = true\n"
+	if strings.EqualFold(name, ".git") {
+		settings = strings.Replace(settings, "bare = true", "bare = false", 1)
+	}
+	fd, err := unix.Openat(in, "config", unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o644)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	_, err = unix.Write(fd, []byte(settings))
+	return err
+}

@@ -1,0 +1,103 @@
+package carry
+
+import (
+	"bytes"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"torno/internal/beneath"
+)
+
+// Put writes a file beneath a directory, over what has its name.
+func Put(root *os.Root, rel string, data []byte) error {
+	return put(root, rel, bytes.NewReader(data), time.Time{})
+}
+
+// put writes a file, and gives it a time where there is one.
+func put(root *os.Root, rel string, from io.Reader, at time.Time) (err error) {
+	dir, err := makeDirs(root, filepath.Dir(rel))
+	if err != nil {
+		return fmt.Errorf("write %s: %w", rel, err)
+	}
+	defer dir.Close()
+	temp := newName()
+	file, err := dir.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return fmt.Errorf("write %s: %w", rel, err)
+	}
+	_, err = io.Copy(file, from)
+	err = errors.Join(err, own(dir, file.Chown), file.Close())
+	if err == nil && !at.IsZero() {
+		err = dir.Chtimes(temp, at, at)
+	}
+	if err == nil {
+		err = dir.Rename(temp, filepath.Base(rel))
+	}
+	if err != nil {
+		return fmt.Errorf("write %s: %w", rel, errors.Join(err, dir.Remove(temp)))
+	}
+	return nil
+}
+
+func newName() string {
+	var random [8]byte
+	rand.Read(random[:]) // never fails
+	return ".new-" + hex.EncodeToString(random[:])
+}
+
+// own gives what was made to the owner of its directory, where that may be done.
+func own(dir *os.Root, chown func(uid, gid int) error) error {
+	info, err := dir.Stat(".")
+	if err != nil {
+		return err
+	}
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return nil
+	}
+	if err := chown(int(stat.Uid), int(stat.Gid)); !errors.Is(err, fs.ErrPermission) {
+		return err
+	}
+	return nil
+}
+
+// makeDirs opens a directory beneath a root, and makes what is not there of it. A link on the way is refused.
+func makeDirs(root *os.Root, rel string) (*os.Root, error) {
+	if !filepath.IsLocal(rel) {
+		return nil, fmt.Errorf("%s is no path below the directory", rel)
+	}
+	here, err := root.OpenRoot(".")
+	if err != nil {
+		return nil, err
+	}
+	for name := range strings.SplitSeq(filepath.Clean(rel), string(filepath.Separator)) {
+		next, err := Enter(here, name)
+		here.Close()
+		if err != nil {
+			return nil, err
+		}
+		here = next
+	}
+	return here, nil
+}
+
+// Enter opens a directory of another one, and makes it where it is not there. A link is refused.
+func Enter(parent *os.Root, name string) (*os.Root, error) {
+	err := parent.Mkdir(name, 0o755)
+	if err == nil {
+		err = own(parent, func(uid, gid int) error { return parent.Lchown(name, uid, gid) })
+	}
+	if err != nil && !errors.Is(err, fs.ErrExist) {
+		return nil, err
+	}
+	return beneath.Step(parent, name)
+}

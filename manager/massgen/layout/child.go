@@ -1,0 +1,128 @@
+package layout
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/google/renameio/v2"
+
+	"torno/delegation"
+	"torno/internal/beneath"
+)
+
+// maxTask is how much of a task is kept and read.
+const maxTask = 1 << 20
+
+// SaveTask keeps the whole task of a child, with which it can be continued.
+func (t *Tree) SaveTask(id delegation.SubagentID, task string) error {
+	dir, err := t.child(id)
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	return write(dir, taskName, []byte(task))
+}
+
+// Task is what SaveTask has kept. Without it the error is fs.ErrNotExist.
+func (t *Tree) Task(id delegation.SubagentID) (string, error) {
+	dir, err := beneath.Step(t.root, id.String())
+	if err != nil {
+		return "", err
+	}
+	defer dir.Close()
+	data, more, err := beneath.ReadFile(dir, taskName, maxTask)
+	if err == nil && more {
+		err = fmt.Errorf("%s is longer than %d bytes", taskName, maxTask)
+	}
+	return string(data), err
+}
+
+// Workspace makes the workspace of a child in the tree, and opens it. A link to another one, of LinkWorkspace, goes.
+func (t *Tree) Workspace(id delegation.SubagentID) (*os.Root, error) {
+	dir, err := t.child(id)
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
+	if there, err := dir.Lstat(workspaceDir); err == nil && there.Mode().Type() == fs.ModeSymlink {
+		if err := dir.Remove(workspaceDir); err != nil {
+			return nil, err
+		}
+	}
+	return enter(dir, workspaceDir)
+}
+
+// WorkspacePath is where that is, in a tree of the directory above.
+func WorkspacePath(above string, id delegation.SubagentID) string {
+	return filepath.Join(above, subagents, id.String(), workspaceDir)
+}
+
+// LinkWorkspace makes the workspace of a child a link to where it is. The link is for people and screens: nothing of Torno follows it.
+func (t *Tree) LinkWorkspace(id delegation.SubagentID, workspace string) error {
+	return t.link(id, workspaceDir, workspace)
+}
+
+// ProfilesDir is where the active profiles of a workspace are, for MassGen's own server.
+const ProfilesDir = ".massgen/subagent_types"
+
+// SaveProfile writes an active profile of a workspace.
+func SaveProfile(workspace *os.Root, name string, source []byte) error {
+	here, err := workspace.OpenRoot(".")
+	if err != nil {
+		return err
+	}
+	for _, step := range []string{".massgen", "subagent_types", name} {
+		next, err := enter(here, step)
+		here.Close()
+		if err != nil {
+			return fmt.Errorf("write the profile %s: %w", name, err)
+		}
+		here = next
+	}
+	defer here.Close()
+	old, more, err := beneath.ReadFile(here, "SUBAGENT.md", int64(len(source)))
+	if err == nil && !more && string(old) == string(source) {
+		return nil
+	}
+	return write(here, "SUBAGENT.md", source)
+}
+
+// write writes a file whole.
+func write(dir *os.Root, name string, data []byte) (err error) {
+	temp, err := renameio.NewPendingFile(name, renameio.WithRoot(dir), renameio.WithPermissions(0o644))
+	if err != nil {
+		return fmt.Errorf("write %s: %w", name, err)
+	}
+	defer func() { err = errors.Join(err, temp.Cleanup()) }()
+	if _, err := temp.Write(data); err != nil {
+		return fmt.Errorf("write %s: %w", name, err)
+	}
+	if err := temp.CloseAtomicallyReplace(); err != nil {
+		return fmt.Errorf("write %s: %w", name, err)
+	}
+	return flush(dir)
+}
+
+// link makes a link of a child to a directory. Where there is another link it is replaced, and anything else stays and is an error.
+func (t *Tree) link(id delegation.SubagentID, name, target string) error {
+	dir, err := t.child(id)
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	if there, err := dir.Lstat(name); err == nil {
+		if there.Mode().Type() != fs.ModeSymlink {
+			return fmt.Errorf("%s of %s is %s and no link; move it away", name, id, beneath.Describe(there.Mode()))
+		}
+		if old, err := dir.Readlink(name); err == nil && old == target {
+			return nil
+		}
+		if err := dir.Remove(name); err != nil {
+			return err
+		}
+	}
+	return dir.Symlink(target, name)
+}

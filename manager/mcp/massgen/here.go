@@ -1,0 +1,150 @@
+package massgen
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"torno/manager/massgen/carry"
+	"torno/manager/massgen/inherit"
+	"torno/manager/massgen/layout"
+	"torno/manager/massgen/modes"
+	"torno/manager/mcp"
+)
+
+// Children outside a sandbox: processes of this server, where the settings name the mode inherited, a fallback or a prefix, and where no watcher serves.
+// They end with the server. What there is to know of them is in its memory, and each of their results says what they are.
+
+// local is such a child.
+type local struct {
+	process *inherit.Process
+	request string
+	task    string
+	work    string // its workspace
+	timeout time.Duration
+}
+
+// orderHere starts a child as a process of this server.
+func (h *home) orderHere(ctx context.Context, desk *yard, o *order, way modes.Way) error {
+	if err := desk.Allowed(ctx); err != nil {
+		return err
+	}
+	o.here, o.own, o.workspace, o.statusFile = true, true, layout.WorkspacePath(h.settings.Workspace, o.id), h.statusFile(o.id)
+	o.warnings = append(o.warnings, way.Warning)
+	o.ID, o.outbox, o.Timeout = o.id.String(), desk.Outbox(), time.Duration(o.timeout)*time.Second
+	for _, prepare := range []func(context.Context, *order) error{h.readable, h.prompt, h.team, h.furnish} {
+		if err := prepare(ctx, o); err != nil {
+			return err
+		}
+	}
+	if err := h.register(o); err != nil {
+		return err
+	}
+	if err := h.launch(o, way.Prefix); err != nil {
+		return fmt.Errorf("start it outside a sandbox: %w", errors.Join(err, h.unregister(o)))
+	}
+	if err := h.keepTask(o); err != nil {
+		o.warnings = append(o.warnings, mcp.Words("the whole task was not kept, so continue_subagent has its beginning alone: "+err.Error()))
+	}
+	h.remember(o.ID, o.kid)
+	return nil
+}
+
+// launch starts MassGen in the child's workspace, as its own server does, but with the task behind "--" and without references in it.
+func (h *home) launch(o *order, prefix []string) error {
+	config := fmt.Sprintf("subagent_config_%s.yaml", o.ID)
+	data, err := json.MarshalIndent(o.YAMLConfig, "", "  ") // which is YAML too
+	if err != nil {
+		return err
+	}
+	err = h.withTree(func(_ *os.Root, tree *layout.Tree) error {
+		work, err := tree.Workspace(o.id)
+		if err != nil {
+			return err
+		}
+		defer work.Close()
+		if err := work.Remove("answer.txt"); err != nil && !os.IsNotExist(err) {
+			return err // an answer of before would be taken for this run's
+		}
+		return carry.Put(work, config, data)
+	})
+	if err != nil {
+		return err
+	}
+	argv := append(slices.Clone(prefix), "uv", "run", "massgen", "--config", filepath.Join(o.workspace, config), "--automation", "--no-parse-at-references",
+		"--output-file", filepath.Join(o.workspace, "answer.txt"), "--", o.Text)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	running := 0
+	for _, l := range h.locals {
+		if !l.ended() {
+			running++
+		}
+	}
+	if running >= h.settings.MaxConcurrent {
+		return fmt.Errorf("%d subagents run outside a sandbox, which is as many as may; wait for one of them", running)
+	}
+	process, err := inherit.Start(inherit.Command{Argv: argv, Dir: o.workspace, Timeout: o.Timeout})
+	if err != nil {
+		return err
+	}
+	o.request = newRequest()
+	if len(h.locals) >= maxRemembered { // few of them run
+		maps.DeleteFunc(h.locals, func(_ string, l *local) bool { return l.ended() })
+	}
+	h.locals[o.ID] = &local{process, o.request, o.kid.task, o.workspace, o.Timeout}
+	return nil
+}
+
+func newRequest() string {
+	var random [16]byte
+	rand.Read(random[:]) // never fails
+	return hex.EncodeToString(random[:])
+}
+
+func (l *local) ended() bool {
+	select {
+	case <-l.process.Done():
+		return true
+	default:
+		return false
+	}
+}
+
+// endAll ends the children that end with the server.
+func (h *home) endAll() {
+	h.mu.Lock()
+	all := make([]*local, 0, len(h.locals))
+	for _, l := range h.locals {
+		all = append(all, l)
+	}
+	h.mu.Unlock()
+	for _, l := range all {
+		l.process.Cancel()
+	}
+	for _, l := range all {
+		<-l.process.Done()
+	}
+}
+
+// forgetLocal drops a child that has ended and goes on in a sandbox.
+func (h *home) forgetLocal(id string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.locals, id)
+}
+
+// localOf is the child outside a sandbox of that name, or nil.
+func (h *home) localOf(id string) *local {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.locals[id]
+}

@@ -1,0 +1,85 @@
+package massgen
+
+import (
+	"errors"
+
+	"torno/manager"
+	mg "torno/manager/massgen"
+	"torno/manager/massgen/layout"
+	"torno/manager/mcp"
+)
+
+// subject is a child that a call names, as all that is known of it has it.
+type subject struct {
+	mg.Child
+	entry layout.Entry
+	child mcp.Child
+	there bool // in the outbox, or its result was taken
+}
+
+// who looks a child up: in the outbox, in this parent's registry, and in those of its peers.
+func (h *home) who(desk *yard, id string) (s subject, err error) {
+	s.child, err = desk.Look(id)
+	s.there = err == nil
+	if err != nil && !errors.Is(err, manager.ErrNoRun) {
+		return s, err
+	}
+	registry, err := h.registry()
+	if err != nil && s.there && !s.child.Ended() {
+		s.Known, s.State = h.of(s.child).request != "", mg.StatusRunning // so that it can be ended whatever the file says
+		return s, nil
+	}
+	if err != nil {
+		return s, err
+	}
+	entry := registry.Find(id)
+	if entry == nil {
+		for _, one := range h.peers() {
+			if one.SubagentID == id {
+				entry = &one
+			}
+		}
+	}
+	s.Known = entry != nil || s.there && h.of(s.child).request != ""
+	if entry != nil {
+		s.entry, s.Recovery, s.State = *entry, entry.Continuable, known(entry.Status)
+		s.Workspace, s.SessionID = pathOf(entry.Workspace), sessionOf(*entry)
+	}
+	if !s.there {
+		s.lost()
+		return s, nil
+	}
+	s.Workspace = mcp.Words(s.child.Workspace)
+	switch {
+	case !s.child.Ended():
+		s.State, s.Background = mg.StatusRunning, !h.of(s.child).blocking
+	case s.State == mg.StatusRunning || s.State == "":
+		s.State = endState(s.child)
+	}
+	root, _, err := desk.OpenWorkspace(id)
+	if err == nil {
+		s.There = true
+		root.Close()
+	}
+	return s, nil
+}
+
+// lost is a child of which only a registry speaks.
+func (s *subject) lost() {
+	if s.Known && !s.State.Terminal() {
+		s.State = mg.StatusFailed
+	}
+}
+
+// endState is the state of a child that has ended, by its response alone.
+func endState(child mcp.Child) mg.Status {
+	switch {
+	case child.Status == "completed" && child.ExitCode == 0:
+		return mg.StatusCompleted
+	case child.Status == "timeout":
+		return mg.StatusTimeout
+	case child.Status == "cancelled":
+		return mg.StatusCancelled
+	}
+	return mg.StatusFailed
+}

@@ -1,0 +1,95 @@
+package patch
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// TestWhatAHostGaveIsNoChange: the child was given a link that leads out, and left it. A link that the child has led elsewhere is refused.
+func TestWhatAHostGaveIsNoChange(t *testing.T) {
+	top := t.TempDir()
+	at := func(parts ...string) string { return filepath.Join(append([]string{top}, parts...)...) }
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, dir := range []string{"origin", "given", "work", "outbox"} {
+		must(os.Mkdir(at(dir), 0o755))
+	}
+	for _, dir := range []string{"origin", "given", "work"} {
+		must(errors.Join(os.Symlink("/etc/hostname", at(dir, "same")), os.Symlink("/etc/hostname", at(dir, "other")), os.WriteFile(at(dir, "text"), []byte("one\n"), 0o644)))
+	}
+	must(errors.Join(os.Remove(at("work", "other")), os.Symlink("/etc/passwd", at("work", "other")), os.WriteFile(at("work", "text"), []byte("two\n"), 0o644)))
+	store, err := OpenStore(at("state"), at("outbox"))
+	must(err)
+	defer store.Close()
+	given, err := os.OpenRoot(at("given"))
+	must(err)
+	defer given.Close()
+	work, err := os.OpenRoot(at("work"))
+	must(err)
+	defer work.Close()
+	must(store.Note(t.Context(), given, at("origin"), Destination{Subagent: "s1", Path: at("work"), Root: work}, DefaultLimits))
+	base, err := store.Base("s1")
+	must(err)
+	if !base.IsOf(work) || base.IsOf(given) {
+		t.Error("the base is of another directory")
+	}
+	taken, err := store.Take(t.Context(), "s1", work, Selection{})
+	must(err)
+	defer taken.Close()
+	refused := map[string]bool{}
+	for _, c := range taken.Changes {
+		refused[c.Path] = c.Refused != ""
+	}
+	if len(refused) != 2 || !refused["other"] || refused["text"] {
+		t.Errorf("the changes, and which are refused: %v", refused)
+	}
+}
+
+// TestAHostGivesMoreThanOneLookReads: a file without content on the disk may say that it has terabytes. What the child has made of the others is
+// still known, and taken over without it.
+func TestAHostGivesMoreThanOneLookReads(t *testing.T) {
+	top := t.TempDir()
+	at := func(parts ...string) string { return filepath.Join(append([]string{top}, parts...)...) }
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	must(os.Mkdir(at("outbox"), 0o755))
+	for _, dir := range []string{"origin", "given", "work"} {
+		must(errors.Join(os.Mkdir(at(dir), 0o755), os.WriteFile(at(dir, "sparse"), nil, 0o644), os.Truncate(at(dir, "sparse"), 1<<40)))
+		must(os.WriteFile(at(dir, "text"), []byte("one\n"), 0o644))
+	}
+	must(os.WriteFile(at("work", "text"), []byte("two\n"), 0o644))
+	store, err := OpenStore(at("state"), at("outbox"))
+	must(err)
+	defer store.Close()
+	given, err := os.OpenRoot(at("given"))
+	must(err)
+	defer given.Close()
+	work, err := os.OpenRoot(at("work"))
+	must(err)
+	defer work.Close()
+	must(store.Note(t.Context(), given, at("origin"), Destination{Subagent: "s1", Path: at("work"), Root: work}, NoteLimits))
+	whole, err := store.Take(t.Context(), "s1", work, Selection{})
+	must(err)
+	defer whole.Close()
+	if len(whole.Changes) != 2 || whole.Changes[0].Path != "sparse" || whole.Changes[0].Refused == "" || whole.Changes[1].Refused != "" {
+		t.Errorf("the changes are %+v", whole.Changes)
+	}
+	pick, err := Select(nil, []string{"sparse"})
+	must(err)
+	some, err := store.Take(t.Context(), "s1", work, pick)
+	must(err)
+	defer some.Close()
+	if len(some.Changes) != 1 || some.Changes[0].Path != "text" || some.Changes[0].Refused != "" {
+		t.Errorf("without it the changes are %+v", some.Changes)
+	}
+}

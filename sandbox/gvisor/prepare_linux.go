@@ -1,0 +1,254 @@
+package gvisor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"strconv"
+	"sync"
+
+	"torno/internal/mounts"
+	"torno/sandbox"
+	"torno/sandbox/gvisor/bundle"
+	"torno/sandbox/gvisor/keeper"
+	"torno/sandbox/local"
+	"torno/sandbox/local/attest"
+	"torno/sandbox/local/lay"
+)
+
+// ahead is what is known of a sandbox that was made ahead of a run, until one comes.
+type ahead struct {
+	nonce   string
+	who     mounts.Identity
+	sockets []sandbox.Socket // where sockets arrive
+}
+
+// errOrdinary says why an ordinary user's launcher makes none.
+var errOrdinary = errors.New("a watcher that is not root may mount nothing in a sandbox that has begun: its keeper gives that right up before")
+
+// CanPrepare says why sandboxes cannot be made ahead of runs here, nil where they can.
+func (l *Launcher) CanPrepare() error {
+	switch {
+	case l.rootless:
+		return errOrdinary
+	case l.unattested != "":
+		return fmt.Errorf("they cannot be attested: %s", l.unattested)
+	case l.unbound != nil:
+		return fmt.Errorf("a workspace could not be shown in one later, which takes the runsc that `make build` makes: %w", l.unbound)
+	}
+	return nil
+}
+
+// lateDir is where a sandbox finds what arrives at a prefix itself. gVisor's kernel opens the root of a mount once, when the sandbox
+// begins, and asks anew only below it. So a view lies here, the mounts arrive in it, and the kernel is told to bind them at the prefix.
+func lateDir(view int) string { return path.Join(bundle.LateDir, strconv.Itoa(view)) }
+
+// seen is where the gofer sees what lies in a view. It knows nothing of what the sandbox's kernel binds.
+func seen(v local.View, target string) (string, error) {
+	if v.OnTheWay() {
+		return target, nil
+	}
+	rel, err := v.Rel(target)
+	return path.Join(lateDir(v.Number), rel), err
+}
+
+// Prepare makes a sandbox of a shape, of which nothing runs. Start and Open go on with it, as with every other one.
+func (l *Launcher) Prepare(ctx context.Context, id sandbox.SandboxID, shape sandbox.Shape) (h sandbox.Handle, err error) {
+	if _, err := sandbox.ParseSandboxID(string(id)); err != nil {
+		return sandbox.Handle{}, err
+	}
+	if err := l.CanPrepare(); err != nil {
+		return sandbox.Handle{}, err
+	}
+	unlock, err := l.busy.lock(ctx, string(id))
+	if err != nil {
+		return sandbox.Handle{}, err
+	}
+	defer unlock()
+	if _, err := l.boxes.Read(string(id)); !errors.Is(err, sandbox.ErrNotFound) {
+		return sandbox.Handle{}, errors.Join(fmt.Errorf("a sandbox %s is there already", id), err)
+	}
+	m := &making{Launcher: l, Making: local.Making{Order: local.Order{ID: id, Spec: shape.Spec(), Bases: l.options.Bases}}, ahead: true}
+	m.record.Ahead = true
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, m.RollBack())
+		}
+	}()
+	err = local.RunSteps(ctx, m.CheckSpec, m.takeSlot, m.layPlaces, m.addDoors, m.layRoot, m.writeUser, m.finish)
+	if err != nil {
+		return sandbox.Handle{}, err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.ahead[string(id)] = &ahead{nonce: m.recipe.Nonce, who: m.who, sockets: shape.Sockets}
+	return m.boxes.Handle(m.record), nil
+}
+
+// layPlaces makes the views, which are empty and closed, and the places over which the sandbox's kernel is to bind what arrives.
+func (m *making) layPlaces(context.Context) error {
+	for _, v := range local.Views(m.Spec.Mounts) {
+		source, err := m.Slot.ViewDir(v.Number)
+		if err != nil {
+			return err
+		}
+		shown := bundle.Bind{Source: source, Target: v.Prefix, Dir: true, Deep: true}
+		for _, i := range v.Mounts {
+			shown.Writable = shown.Writable || m.Spec.Mounts[i].Workspace
+		}
+		if !v.OnTheWay() {
+			file, err := local.ArrivesFile(v, m.Spec.Mounts)
+			if err != nil {
+				return err
+			}
+			shown.Target = lateDir(v.Number)
+			m.recipe.Places = append(m.recipe.Places, bundle.Place{Target: v.Prefix, Dir: !file})
+		}
+		m.recipe.Mounts = append(m.recipe.Mounts, shown)
+		m.record.Views.Frames = append(m.record.Views.Frames, v.Number)
+	}
+	m.hideFuse()
+	return errors.Join(m.record.Views.Frame(m.Slot), m.record.Views.Seal(m.Slot))
+}
+
+// addDoors makes the channels of doors of which it is not known yet where they lead.
+func (m *making) addDoors(context.Context) error {
+	for _, socket := range m.Spec.Sockets {
+		m.doors = append(m.doors, keeper.Door{})
+		m.recipe.Doors = append(m.recipe.Doors, socket.Target)
+	}
+	return nil
+}
+
+func (m *making) writeUser(context.Context) error {
+	return errors.Join(m.showFiles(), local.WriteBase(m.Slot.RunDir(), m.who, m.filter))
+}
+
+// Furnish brings a run into a sandbox that was made ahead, whose init holds. A *delegation.Refusal is the request's; after any error the
+// sandbox is to be removed.
+func (l *Launcher) Furnish(ctx context.Context, h sandbox.Handle, spec sandbox.Spec) (sandbox.Handle, error) {
+	if err := local.CheckGuarantees(spec, l.guarantees); err != nil {
+		return h, err
+	}
+	unlock, err := l.busy.lock(ctx, h.ID)
+	if err != nil {
+		return h, err
+	}
+	defer unlock()
+	record, err := l.boxes.Read(h.ID)
+	if err != nil {
+		return h, err
+	}
+	l.mu.Lock()
+	place, held := l.ahead[h.ID], l.held[h.ID]
+	delete(l.ahead, h.ID) // once
+	l.mu.Unlock()
+	if place == nil || !record.Ahead {
+		return h, fmt.Errorf("furnish sandbox %s, which was not made ahead of a run: %w", h.ID, sandbox.ErrNotHeld)
+	}
+	a := &arrival{making: &making{Launcher: l, Making: local.Making{
+		Order: local.Order{ID: h.Sandbox, Spec: spec, Bases: l.options.Bases}, Slot: held.slot,
+	}, who: place.who, record: record}, place: place}
+	a.recipe.Nonce = place.nonce
+	defer func() { a.Pins.Close() }()
+	err = local.RunSteps(ctx, a.CheckSpec, a.PinMounts, a.layArrived, a.tellAll)
+	return l.boxes.Handle(a.record), err
+}
+
+// arrival is a run on its way into a sandbox that was made ahead.
+type arrival struct {
+	*making
+	place *ahead
+}
+
+// layArrived moves the run's mounts into the views, where the sandbox's gofer sees them from then on.
+func (a *arrival) layArrived(context.Context) error {
+	frames := lay.Views{Frames: a.record.Views.Frames}
+	if err := frames.Unseal(a.Slot); err != nil {
+		return err
+	}
+	if err := a.Pins.Lay(a.Slot, local.IDs{Range: a.options.UIDs, Maps: a.idmaps}); err != nil {
+		return err
+	}
+	if err := frames.Seal(a.Slot); err != nil {
+		return err
+	}
+	planned, err := a.planViews()
+	if err != nil {
+		return err
+	}
+	a.record.Views = lay.Views{Mounts: planned.Mounts, Frames: frames.Frames}
+	return a.record.Views.Prove(a.Slot)
+}
+
+func (a *arrival) writeArrived(context.Context) error { return a.run().WriteRun(a.Slot.RunDir()) }
+
+// tellKeeper tells the keeper where the doors lead, and how long the run may take.
+func (a *arrival) tellKeeper(ctx context.Context) error {
+	news := keeper.Arrival{Allowed: a.Spec.Longest()}
+	for i, socket := range a.Spec.Sockets {
+		if i >= len(a.place.sockets) || a.place.sockets[i].Target != socket.Target {
+			return fmt.Errorf("the sandbox has no place for the socket %s", socket.Target)
+		}
+		door, err := a.doorTo(socket)
+		if err != nil {
+			return err
+		}
+		news.Doors = append(news.Doors, door)
+	}
+	return a.boxes.Keeper(string(a.ID)).Bring(ctx, news)
+}
+
+// note writes down what the sandbox is now.
+func (a *arrival) note(context.Context) error {
+	a.record.Ahead = false
+	a.record.Device, a.record.Inode = a.Pins.Workspace()
+	expected := local.Wants(a.Pins.Expected(true))
+	for _, v := range local.Views(a.Spec.Mounts) {
+		for _, i := range v.Mounts {
+			var err error
+			if expected[i].Target, err = seen(v, a.Spec.Mounts[i].Target); err != nil {
+				return err
+			}
+		}
+	}
+	a.record.Wanted = append(a.record.Wanted, expected...)
+	return a.boxes.Rewrite(a.record)
+}
+
+// tellAll tells the sandbox's kernel of the mounts, and meanwhile everything else of the run. The kernel takes longer than all the rest.
+func (a *arrival) tellAll(ctx context.Context) error {
+	var bound error
+	var binding sync.WaitGroup
+	binding.Go(func() { bound = a.bindArrived(ctx) })
+	err := local.RunSteps(ctx, a.writeArrived, a.tellKeeper, a.note)
+	binding.Wait()
+	return errors.Join(err, bound)
+}
+
+// bindArrived has the sandbox's kernel show at a prefix what arrives at the prefix itself.
+func (a *arrival) bindArrived(ctx context.Context) error {
+	for _, v := range local.Views(a.Spec.Mounts) {
+		if v.OnTheWay() {
+			continue
+		}
+		from, err := seen(v, v.Prefix)
+		if err != nil {
+			return err
+		}
+		if err := a.runsc().Bind(ctx, string(a.ID), from, v.Prefix); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Weigh is how much memory a sandbox takes, as its control group counts it.
+func (l *Launcher) Weigh(h sandbox.Handle) int64 {
+	sentry, err := l.boxes.Keeper(h.ID).Sentry()
+	if err != nil || l.groups.Err() != nil {
+		return 0
+	}
+	return attest.MemoryOf(sentry)
+}

@@ -1,0 +1,132 @@
+package approvals
+
+import (
+	"errors"
+	"strings"
+
+	"torno/delegation"
+	"torno/internal/approval"
+	"torno/internal/crash"
+	"torno/internal/journal"
+)
+
+// decided shows a decision that the journal has, and has it sent.
+func (d *Desk) decided(a approval.Approval) {
+	delete(d.calls, a.Number)
+	d.all[a.Number-1].Preview = ""
+	d.Tell(d.decidedEvent(a))
+	notify(d.changed)
+	notify(d.ready)
+}
+
+// end ends a question that nobody will decide any more. Where the journal does not take it, it is tried again.
+func (d *Desk) end(a *journal.Asked, outcome approval.Outcome, by approval.Decider, why string) {
+	now, _ := d.now()
+	ended := a.Approval
+	if !ended.End(outcome, by, why, now) {
+		return
+	}
+	if err := d.note(ended); err != nil {
+		d.Log.Error("the journal does not take the end of a question", "run", d.Run, "error", err)
+		return
+	}
+	a.Approval = ended
+	d.decided(ended)
+}
+
+func (d *Desk) note(a approval.Approval) error {
+	crash.At("approval.decided")
+	return d.Journal.Decide(d.Life, a)
+}
+
+// Decide applies somebody's decision. It is in the journal when this returns.
+func (d *Desk) Decide(by approval.Decision) error { return d.decide(by, nil) }
+
+// DecideAlways grants a question, and approves calls like it from then on, for this run.
+func (d *Desk) DecideAlways(by approval.Decision) error {
+	d.mu.Lock()
+	call, known := d.calls[by.Number]
+	d.mu.Unlock()
+	rule, able := call.Again()
+	if !known || !able {
+		return ErrNoAlways
+	}
+	return d.decide(by, &rule)
+}
+
+// ErrNoAlways says that there is nothing by which calls like one could be known.
+var ErrNoAlways = errors.New("calls like it cannot be known: what this one was is not known any more")
+
+func (d *Desk) decide(by approval.Decision, always *approval.Rule) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.closed || d.Policy == nil || by.Number < 1 || by.Number > len(d.all) {
+		return approval.ErrNone
+	}
+	if len(by.Why) > delegation.MaxWhy {
+		by.Why = strings.ToValidUTF8(by.Why[:delegation.MaxWhy], "")
+	}
+	a := &d.all[by.Number-1]
+	now, _ := d.now()
+	decided := a.Approval
+	if err := decided.Decide(by, d.Policy, d.binding(), now); err != nil {
+		return err
+	}
+	if err := d.note(decided); err != nil {
+		return err
+	}
+	a.Approval = decided
+	d.decided(decided)
+	if always == nil {
+		return nil
+	}
+	return d.change(journal.ApprovalChange{Rule: always, Why: "always, by the " + string(by.By)})
+}
+
+// Was says whether a decision is in the journal already.
+func (d *Desk) Was(by approval.Decision) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return by.Number >= 1 && by.Number <= len(d.all) && d.all[by.Number-1].Is(by)
+}
+
+// Revoke ends all approvals without a question, for this run, and denies what waits. It says how many questions did.
+func (d *Desk) Revoke(why string) (pending int, err error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.closed || d.Policy == nil {
+		return 0, approval.ErrNone
+	}
+	for i := range d.all {
+		if d.all[i].Outcome == "" {
+			pending++
+		}
+	}
+	if d.revoked {
+		return pending, nil
+	}
+	if err := d.change(journal.ApprovalChange{Why: why}); err != nil {
+		return 0, err
+	}
+	d.endOthers()
+	return pending, nil
+}
+
+// change changes what the run may do.
+func (d *Desk) change(c journal.ApprovalChange) error {
+	crash.At("approval.changed")
+	if err := d.Journal.ChangeApprovals(d.Life, d.Run, d.changes+1, c); err != nil {
+		return err
+	}
+	d.changes++
+	d.apply(c)
+	return nil
+}
+
+func (d *Desk) apply(c journal.ApprovalChange) {
+	if c.Rule != nil {
+		d.rules = append(d.rules, *c.Rule)
+		return
+	}
+	d.rules, d.revoked = nil, true
+}

@@ -1,0 +1,193 @@
+package approvals
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"torno/internal/agent"
+	"torno/internal/approval"
+	"torno/internal/crash"
+	"torno/internal/journal"
+)
+
+// Take takes a line of the adapter's that is about a question.
+func (d *Desk) Take(l agent.Line) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	switch l.Kind {
+	case agent.Ask:
+		d.asked(l)
+	case agent.AskTaken:
+		d.taken(l)
+	case agent.AskGone:
+		d.withdrawn(l)
+	}
+}
+
+// asked takes a question.
+func (d *Desk) asked(l agent.Line) {
+	arguments, err := approval.Canonical(l.Tool.Input)
+	call := approval.Call{Tool: l.Tool.Name, Arguments: arguments}
+	before := d.find(l.Ask)
+	same := before != nil && call.Digest(before.Binding) == before.Digest
+	now, known := d.now()
+	switch {
+	case d.closed && same: // it was read once more behind the end, and is over
+	case d.closed || !known:
+		d.late++
+	case err != nil:
+		d.refuse(l.Ask, approval.Call{}, "its arguments cannot be read")
+	case d.Policy == nil:
+		d.refuse(l.Ask, call, "the run's profile has no approvals")
+	case same:
+		d.again(before, call)
+	case before != nil:
+		d.Log.Warn("an agent asks about another call by the name of an earlier question; it is refused", "run", d.Run, "approval", before.Number)
+		d.refuse(l.Ask, call, "its name is that of an earlier question about another call")
+	default:
+		d.consider(l.Ask, call, now)
+	}
+}
+
+// find is the question of a name, nil where there is none.
+func (d *Desk) find(ask string) *journal.Asked {
+	i := slices.IndexFunc(d.all, func(a journal.Asked) bool { return a.Ask == ask })
+	if i < 0 {
+		return nil
+	}
+	return &d.all[i]
+}
+
+// again takes a question that was read before.
+func (d *Desk) again(before *journal.Asked, call approval.Call) {
+	if before.Outcome == "" {
+		d.calls[before.Number] = call
+		return
+	}
+	delete(d.sent, before.Number)
+	before.Taken = false // what asks again has no answer
+	notify(d.ready)
+}
+
+// tooMany says why a question is one too many, or "".
+func (d *Desk) tooMany(now time.Duration) string {
+	pending := 0
+	for i := range d.all {
+		if d.all[i].Outcome == "" {
+			pending++
+		}
+	}
+	switch {
+	case !d.meter.MayAsk(now):
+		return "there were too many questions in a minute"
+	case pending >= maxPending:
+		return fmt.Sprintf("%d questions wait already", pending)
+	case len(d.all) >= maxAsked+d.Policy.Rates.Calls:
+		return "the run has asked too often"
+	}
+	return ""
+}
+
+// consider holds a question against the policy, and notes it.
+func (d *Desk) consider(ask string, call approval.Call, now time.Duration) {
+	if why := d.tooMany(now); why != "" {
+		d.refuse(ask, call, why)
+		return
+	}
+	a := approval.Approval{
+		Number: len(d.all) + 1, Ask: ask, Tool: call.Tool, Binding: d.binding(), Asked: now, Expires: now + d.Policy.Expires,
+	}
+	a.Digest = call.Digest(a.Binding)
+	a.Preview, a.Cut = call.Preview()
+	if outcome, why := d.judge(call, now); outcome != "" {
+		a.End(outcome, approval.ByPolicy, why, now)
+	}
+	crash.At("approval.asked")
+	if err := d.Journal.Ask(d.Life, a); err != nil {
+		d.Log.Error("the journal does not take a question; it is denied", "run", d.Run, "error", err)
+		d.refuse(ask, call, "it cannot be written down")
+		return
+	}
+	d.all = append(d.all, journal.Asked{Approval: a})
+	d.Tell(d.askedEvent(a, call))
+	if a.Outcome != "" {
+		d.decided(a)
+		return
+	}
+	d.calls[a.Number] = call
+	notify(d.changed)
+}
+
+// judge is the policy's word, "" where others decide.
+func (d *Desk) judge(call approval.Call, now time.Duration) (approval.Outcome, string) {
+	policy := *d.Policy
+	policy.Allow = slices.Concat(policy.Allow, d.rules)
+	if d.revoked || now >= policy.TimeBox {
+		policy.Allow = nil
+	}
+	switch policy.Judge(call) {
+	case approval.Denied:
+		return approval.Declined, "the policy denies it"
+	case approval.Allowed:
+		if why := d.meter.May(&policy, call, now); why != "" {
+			return approval.Declined, why
+		}
+		return approval.Granted, ""
+	}
+	return "", ""
+}
+
+// refuse denies a question without a record of it.
+func (d *Desk) refuse(ask string, call approval.Call, why string) {
+	if len(d.denied) < maxDenied { // an adapter of ours does not ask so often without an answer
+		bound := approval.Binding{Run: d.Run}
+		d.denied = append(d.denied, agent.Decision{Ask: ask, Digest: call.Digest(bound), Run: d.Run, Why: why})
+	}
+	notify(d.ready)
+}
+
+// taken notes that the agent has a decision. The journal is told once of each: a child may ask again, and take again, without end.
+func (d *Desk) taken(l agent.Line) {
+	d.forget(l.Ask)
+	a := d.find(l.Ask)
+	if a == nil || a.Outcome == "" || a.Taken {
+		return
+	}
+	a.Taken = true
+	if l.Failed {
+		d.Log.Warn("an agent did not take a decision", "run", d.Run, "approval", a.Number)
+	}
+	if d.noted[a.Number] {
+		return
+	}
+	if err := d.Journal.NoteTaken(d.Life, d.Run, a.Number); err != nil {
+		d.Log.Warn("the journal does not take that an agent has a decision; the next watcher sends it again", "run", d.Run, "error", err)
+		return
+	}
+	d.noted[a.Number] = true
+}
+
+// forget drops the denials of a question that have no record: the agent has them, or wants none any more.
+func (d *Desk) forget(ask string) {
+	var left []agent.Decision
+	told := 0
+	for i, denial := range d.denied {
+		if denial.Ask == ask {
+			continue
+		}
+		left = append(left, denial)
+		if i < d.told {
+			told++
+		}
+	}
+	d.denied, d.told = left, told
+}
+
+// withdrawn ends a question that the agent has taken back.
+func (d *Desk) withdrawn(l agent.Line) {
+	d.forget(l.Ask)
+	if a := d.find(l.Ask); a != nil && a.Outcome == "" {
+		d.end(a, approval.Withdrawn, approval.ByAgent, "the agent has taken it back")
+	}
+}

@@ -1,0 +1,66 @@
+package watcher
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"slices"
+
+	"torno/delegation"
+	"torno/internal/paths"
+	"torno/sandbox/compile"
+	"torno/watcher/collect"
+	"torno/watcher/schedule"
+	"torno/watcher/workspace"
+)
+
+// newCollector looks after the workspaces of outboxes that lie in their own directories.
+func (w *Watcher) newCollector() *collect.Collector {
+	ports := collect.Ports{Journal: w.journal, Take: w.takeWorkspace, Reads: w.isRead, Open: w.config.Workspaces, Hangs: w.hangs, Log: w.log}
+	if w.config.Sessions != nil {
+		ports.GoesOn = w.config.Sessions.Keeps
+	}
+	return collect.New(ports, w.collected, w.config.Collect)
+}
+
+// collected are the outboxes whose workspaces are looked after.
+func (w *Watcher) collected() (all []collect.Outbox) {
+	for _, box := range w.boxes {
+		if box.InOwnDirectory() {
+			all = append(all, collect.Outbox{ID: box.ID, Name: box.Name, Dir: box.Dir})
+		}
+	}
+	return all
+}
+
+// takeWorkspace keeps a subagent's workspace from runs. It finds the workspace as a run of the subagent would, with the same checks.
+func (w *Watcher) takeWorkspace(ctx context.Context, o collect.Outbox, id delegation.SubagentID) (release func(), err error) {
+	request, err := delegation.ParseRequestID("collect")
+	if err != nil {
+		return nil, err
+	}
+	spec, _, err := compile.Compile(delegation.Request{
+		SubagentID: id, RequestID: request, Task: "-", Workspace: filepath.Join(collect.Place, id.String()), TimeoutSeconds: 1,
+	}, w.boxOf(o.ID).Settings.Policy)
+	if err != nil {
+		return nil, err
+	}
+	held, err := workspace.Open(ctx, w.hangs, w.config.Workspaces, spec)
+	if err != nil {
+		return nil, err
+	}
+	defer held.Close()
+	ticket := &schedule.Ticket{Lane: o.Name, Subject: schedule.Subject{Outbox: o.ID, Subagent: id}, Above: held.AboveThen, Anywhere: len(held.AboveThen) == 0}
+	if ticket.Anywhere {
+		return nil, errors.New("it cannot be told what lies above it")
+	}
+	if !w.schedule.Take(ctx, ticket) {
+		return nil, collect.ErrInUse
+	}
+	return func() { w.schedule.Finished(w.life, ticket) }, nil
+}
+
+// isRead says whether a run that is not over may read at a path, or at one that holds it or lies in it.
+func (w *Watcher) isRead(path string) bool {
+	return slices.ContainsFunc(w.runs.Reads(), func(reads string) bool { return paths.Nested(reads, path) })
+}

@@ -1,0 +1,328 @@
+package collect
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+	"time"
+
+	"torno/delegation"
+	"torno/internal/crash"
+	"torno/internal/inode"
+	"torno/internal/journal"
+	"torno/internal/mounts"
+	"torno/internal/tree"
+	"torno/sandbox"
+	"torno/watcher/hang"
+	"torno/watcher/workspace"
+)
+
+const (
+	copyPrefix = ".torno-copy-" // of the names of directories in which copies are made
+	// basePrefix begins the name of what a child was given, beside its workspace and out of its reach. The subagent's id follows.
+	basePrefix = delegation.BasePrefix
+
+	mostCopyBytes   = 8 << 30
+	mostCopyEntries = 500_000
+	copyTime        = 10 * time.Minute
+)
+
+// Copy makes the workspace of a subagent as a copy, unless it is made already, and says what was left out.
+//
+// The journal has it first (I9). The copy grows under a name of its own, together with a second one, the base, with which the parent
+// compares; both get their names when they are whole, the workspace last. What an end in the middle leaves is removed like a workspace that
+// is over the rule, and the next run begins anew.
+func (c *Collector) Copy(ctx context.Context, outbox string, id delegation.SubagentID, spec sandbox.Spec, room func(tree.Space) error) ([]string, error) {
+	b := c.boxOf(outbox)
+	if b == nil {
+		return nil, errors.New("its outbox is not in its own directory")
+	}
+	select {
+	case b.copies <- struct{}{}:
+		defer func() { <-b.copies }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	m := &making{box: b, id: id, spec: spec, room: room, origin: spec.CopyOf.Source.Base + "//" + spec.CopyOf.Source.Rel}
+	is, err := b.far(ctx, func() (inode.Directory, error) { return b.identityAt(id.String()) })
+	if err == nil {
+		return []string{m.where()}, m.isOurs(ctx, is)
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	return m.create(ctx)
+}
+
+// making is one copy that is made.
+type making struct {
+	*box
+	id     delegation.SubagentID
+	spec   sandbox.Spec
+	room   func(tree.Space) error
+	origin string
+	copied tree.Copied
+	base   int64 // bytes of what the child was given, beside its workspace
+}
+
+// isOurs refuses a directory at the workspace's place that is no copy of what the request names.
+func (m *making) isOurs(ctx context.Context, is inode.Directory) error {
+	known, ok, err := m.Journal.WorkspaceOf(ctx, m.ID, m.id)
+	if err != nil || ok && known.Directory.Same(is) && known.Origin == m.origin {
+		return err
+	}
+	return &delegation.Refusal{
+		Code: delegation.CodeWorkspace, Field: "workspace",
+		Text: "The subagent has a workspace already that is no copy of this one: " + Place + "/" + m.id.String(),
+		Hint: "Ask for the workspace of the subagent's earlier runs, or give the new one another subagent_id.",
+	}
+}
+
+// create makes the copy, and leaves it behind when ctx ends and the file system does not answer.
+func (m *making) create(ctx context.Context) ([]string, error) {
+	if err := m.dropOldBase(ctx); err != nil {
+		return nil, err
+	}
+	var random [8]byte
+	rand.Read(random[:]) // never fails
+	staging := journal.LeavingWorkspace{Workspace: journal.Workspace{Outbox: m.ID, Subagent: m.id, Used: time.Now()}, Name: copyPrefix + hex.EncodeToString(random[:])}
+	crash.At("copy.noted")
+	m.busy(staging.Name, true)
+	if err := m.Journal.PartWithWorkspace(ctx, staging); err != nil {
+		m.busy(staging.Name, false)
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, copyTime+hangTime)
+	defer cancel()
+	_, err := hang.DoUnlessFull(ctx, m.Hangs, m.spec.CopyOf.Source.Base, func() (struct{}, error) {
+		defer m.removeSoon(staging.Name)
+		return struct{}{}, m.fill(ctx, staging.Name)
+	}, nil)
+	if errors.Is(err, workspace.ErrHangs) && ctx.Err() == nil {
+		m.removeSoon(staging.Name) // it was not begun
+	}
+	if no, ok := errors.AsType[*tree.NoCopyError](err); ok {
+		return nil, &delegation.Refusal{
+			Code: delegation.CodeWorkspaceLimit, Field: "workspace", Text: "The workspace cannot be copied: " + no.Why,
+			Hint: "Name a smaller directory, or ask for a profile that works in the directory itself.",
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return m.said(), nil
+}
+
+// busy notes which directories are being filled, and so are not to be removed.
+func (b *box) busy(name string, is bool) {
+	b.filling.Lock()
+	defer b.filling.Unlock()
+	if is {
+		b.fills[name] = true
+	} else {
+		delete(b.fills, name)
+	}
+}
+
+func (b *box) isBusy(name string) bool {
+	b.filling.Lock()
+	defer b.filling.Unlock()
+	return b.fills[name]
+}
+
+// removeSoon has removed what is left of a directory that was being filled.
+func (b *box) removeSoon(name string) {
+	b.busy(name, false)
+	select {
+	case b.soon <- struct{}{}:
+	default:
+	}
+}
+
+// fill makes both copies. All that it does in the outbox it does with the rights of the owner of the outbox's workspaces: where root would
+// have to be careful, the kernel is.
+func (m *making) fill(ctx context.Context, name string) error {
+	from, err := m.Open(sandbox.Spec{Mounts: []sandbox.Mount{*m.spec.CopyOf}, Owners: m.spec.Owners})
+	if err != nil {
+		return err
+	}
+	defer from.Close()
+	place, owner, err := m.ensurePlace()
+	if err != nil {
+		return err
+	}
+	defer place.Close()
+	staging, work, base, err := m.stage(place, name, owner)
+	if err != nil {
+		return err
+	}
+	defer staging.Close()
+	defer work.Close()
+	defer base.Close()
+	bounds := m.bounds(owner)
+	if m.copied, err = from.CopyTo(ctx, work, bounds); err != nil {
+		return err
+	}
+	whole, err := tree.Reopen(work)
+	if err != nil {
+		return err
+	}
+	defer whole.Close()
+	bounds.NoGit = true
+	compared, err := whole.CopyTo(ctx, base, bounds)
+	if err != nil {
+		return err
+	}
+	m.base = compared.Bytes
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return m.publish(ctx, place, staging, work, base, owner)
+}
+
+// bounds are those of the run's workspace, below the host's own.
+func (m *making) bounds(owner mounts.User) tree.CopyBounds {
+	atMost := func(limit, most int64) int64 {
+		if limit > 0 {
+			return min(limit, most)
+		}
+		return most
+	}
+	return tree.CopyBounds{
+		Bytes: atMost(m.spec.Limits.Workspace, mostCopyBytes), Entries: atMost(m.spec.Limits.WorkspaceFiles, mostCopyEntries),
+		Time: copyTime, Processor: copyTime / 2, Room: m.room, As: owner.Do,
+	}
+}
+
+// ensurePlace opens the directory of workspaces, and makes it where there is none.
+func (m *making) ensurePlace() (*os.File, mounts.User, error) {
+	place, owner, err := m.place()
+	if !errors.Is(err, fs.ErrNotExist) {
+		return place, owner, err
+	}
+	top, err := m.Dir.Reopen()
+	if err != nil {
+		return nil, owner, err
+	}
+	defer top.Close()
+	if owner, err = userOf(top); err != nil {
+		return nil, owner, err
+	}
+	err = owner.Do(func() error {
+		made, err := tree.Make(top, Place, 0o755)
+		if err == nil {
+			err = made.Close()
+		}
+		return err
+	})
+	if err != nil && !errors.Is(err, fs.ErrExist) {
+		return nil, owner, err
+	}
+	return m.place()
+}
+
+// stage makes the directories that are filled.
+func (m *making) stage(place *os.File, name string, owner mounts.User) (staging, work, base *os.File, err error) {
+	crash.At("copy.staged")
+	err = owner.Do(func() error {
+		if staging, err = tree.Make(place, name, 0o700); err != nil {
+			return err
+		}
+		if work, err = tree.Make(staging, "work", 0o770); err == nil {
+			base, err = tree.Make(staging, "base", 0o770)
+		}
+		return err
+	})
+	if err != nil {
+		for _, f := range []*os.File{staging, work} {
+			if f != nil {
+				f.Close()
+			}
+		}
+	}
+	return staging, work, base, err
+}
+
+// publish gives both copies their names. From the moment in which the workspace has its own, it is the subagent's, and whole.
+func (m *making) publish(ctx context.Context, place, staging, work, base *os.File, owner mounts.User) error {
+	workIs, err := inode.Of(work)
+	if err != nil {
+		return err
+	}
+	baseIs, err := inode.Of(base)
+	if err != nil {
+		return err
+	}
+	w := journal.Workspace{Outbox: m.ID, Subagent: m.id, Directory: workIs, Made: true, Used: time.Now(), Origin: m.origin, Base: m.base}
+	crash.At("copy.known")
+	if err := m.Journal.NoteWorkspace(ctx, w); err != nil {
+		return err
+	}
+	w.Directory = baseIs
+	if err := m.Journal.PartWithWorkspace(ctx, journal.LeavingWorkspace{Workspace: w, Name: basePrefix + m.id.String()}); err != nil {
+		return err
+	}
+	crash.At("copy.based")
+	return owner.Do(func() error {
+		if err := tree.MoveOut(staging, "base", place, basePrefix+m.id.String()); err != nil {
+			return fmt.Errorf("name what a subagent was given: %w", err)
+		}
+		crash.At("copy.named")
+		if err := tree.MoveOut(staging, "work", place, m.id.String()); err != nil {
+			return fmt.Errorf("name a subagent's copy: %w", err)
+		}
+		return nil
+	})
+}
+
+// dropOldBase removes what an earlier copy of the subagent's was compared with, now that this one is gone.
+func (m *making) dropOldBase(ctx context.Context) error {
+	leaving, err := m.Journal.LeavingWorkspaces(ctx, m.ID)
+	if err != nil {
+		return err
+	}
+	for _, w := range leaving {
+		if w.Name == basePrefix+m.id.String() {
+			return m.remove(ctx, w)
+		}
+	}
+	return nil
+}
+
+// isBaseInUse says whether a leaving directory is what a workspace that is kept is compared with.
+func (b *box) isBaseInUse(ctx context.Context, w journal.LeavingWorkspace) bool {
+	if !strings.HasPrefix(w.Name, basePrefix) {
+		return false
+	}
+	known, ok, err := b.Journal.WorkspaceOf(ctx, b.ID, w.Subagent)
+	return err != nil || ok && known.Origin != ""
+}
+
+// mostSaid is how much of what was left out a response names.
+const mostSaid = 5
+
+// where says where the copy is, to a parent that looks for the child's work in what it named.
+func (m *making) where() string {
+	return fmt.Sprintf("The child works in a copy of its workspace, which is %s/%s in the outbox.", Place, m.id)
+}
+
+// said is what a parent should know of the copy.
+func (m *making) said() []string {
+	c := m.copied
+	said := []string{m.where(), fmt.Sprintf("%d files were copied, %d bytes.", c.Files, c.Bytes)}
+	if c.Git > 0 {
+		said = append(said, fmt.Sprintf("%d git directories were copied without hooks, settings, remotes and alternates.", c.Git))
+	}
+	for _, left := range c.Left[:min(len(c.Left), mostSaid)] {
+		said = append(said, fmt.Sprintf("Not copied: %q: %s.", left.Path, left.Why))
+	}
+	if more := c.LeftCount - int64(mostSaid); more > 0 {
+		said = append(said, fmt.Sprintf("Not copied: %d more.", more))
+	}
+	return said
+}

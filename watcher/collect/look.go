@@ -1,0 +1,231 @@
+package collect
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"sync"
+	"time"
+
+	"torno/delegation"
+	"torno/internal/inode"
+	"torno/internal/journal"
+	"torno/internal/tree"
+)
+
+// Ask is what an operator wants of a look.
+type Ask struct {
+	DryRun bool
+	Age    time.Duration // instead of the rule's; 0 for the rule's
+	Now    bool          // no hour of being too old is waited for
+}
+
+// Found is a workspace that a look has come by.
+type Found struct {
+	journal.Workspace
+	Name string // of its outbox
+	Over string // why it is over the rule; "" where it is kept
+	Kept string // why it is kept although it is over
+	Gone bool   // it was there no more, or is being removed now
+}
+
+// How often an outbox is looked at, and how long a workspace has to be too old.
+const (
+	lookEvery = time.Hour
+	tooOldFor = time.Hour
+)
+
+// Loop looks at all outboxes each hour, and goes on first with what was begun, until ctx is done.
+func (c *Collector) Loop(ctx context.Context) {
+	done := make(chan struct{})
+	for _, b := range c.boxes() {
+		go func() { b.loop(ctx); done <- struct{}{} }()
+	}
+	for range c.boxes() {
+		<-done
+	}
+}
+
+func (b *box) loop(ctx context.Context) {
+	ticker := time.NewTicker(lookEvery)
+	defer ticker.Stop()
+	for {
+		b.removeAll(ctx)
+		select {
+		case <-ctx.Done():
+			return
+		case <-b.soon:
+		case <-ticker.C:
+			if _, err := b.look(ctx, Ask{}); err != nil && ctx.Err() == nil {
+				b.Log.Warn("workspaces cannot be looked through; they are again in an hour", "outbox", b.Name, "error", err)
+			}
+		}
+	}
+}
+
+// Look looks at every outbox, or at one by its id, and has removed what is over the rule.
+func (c *Collector) Look(ctx context.Context, outbox string, ask Ask) (all []Found, err error) {
+	for _, b := range c.boxes() {
+		if outbox != "" && outbox != b.ID {
+			continue
+		}
+		found, failed := b.look(ctx, ask)
+		all, err = append(all, found...), errors.Join(err, failed)
+	}
+	return all, err
+}
+
+func (b *box) look(ctx context.Context, ask Ask) ([]Found, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	known, err := b.Journal.Workspaces(ctx, b.ID)
+	if err != nil {
+		return nil, err
+	}
+	rule := b.rule
+	if ask.Age > 0 {
+		rule.Age = ask.Age
+	}
+	var all []Found
+	var covered []journal.Workspace
+	var bytes int64
+	for _, w := range known {
+		if rule.covers(w.Made) {
+			covered = append(covered, w)
+			bytes += w.Disk()
+		}
+	}
+	number := len(covered)
+	old := make(map[delegation.SubagentID]time.Time)
+	for _, w := range covered {
+		f := Found{Workspace: w, Name: b.Name, Over: b.over(rule, w, number, bytes, ask, old)}
+		if f.Over != "" {
+			if f.Kept, f.Gone = b.judge(ctx, w, ask.DryRun); f.Gone || ask.DryRun && f.Kept == "" {
+				number--
+				bytes -= w.Disk()
+			}
+		}
+		all = append(all, f)
+		if ctx.Err() != nil {
+			return all, ctx.Err()
+		}
+	}
+	if ask == (Ask{}) { // an operator's age is not the rule's
+		b.due = old
+	}
+	return all, nil
+}
+
+// over says why a workspace is over the rule. By its age it has to be so at two looks that lie an hour apart, unless an operator wants
+// it now: the time of its last use is a clock's, which may have been set.
+func (b *box) over(rule Rule, w journal.Workspace, number int, bytes int64, ask Ask, old map[delegation.SubagentID]time.Time) string {
+	if why := rule.tooMany(number, bytes); why != "" {
+		return why
+	}
+	why := rule.tooOld(w, time.Now())
+	if why == "" {
+		return ""
+	}
+	since, before := b.due[w.Subagent]
+	if !before {
+		since = time.Now()
+	}
+	old[w.Subagent] = since
+	if ask.Now || before && time.Since(since) >= tooOldFor {
+		return why
+	}
+	return ""
+}
+
+// judge looks whether a workspace that is over the rule is needed, and has it removed if it is not.
+func (b *box) judge(ctx context.Context, w journal.Workspace, dryRun bool) (kept string, gone bool) {
+	if kept = b.references(w.Subagent); kept != "" {
+		return kept, false
+	}
+	is, err := b.isThere(ctx, w)
+	switch {
+	case err != nil:
+		return err.Error(), false
+	case !is && dryRun:
+		return "", true
+	case !is:
+		return "", b.forget(ctx, w)
+	}
+	release, err := b.Take(ctx, b.Outbox, w.Subagent)
+	if err != nil {
+		return err.Error(), false
+	}
+	release = sync.OnceFunc(release)
+	if kept = b.references(w.Subagent); kept != "" || dryRun { // a request that came since goes before
+		release()
+		return kept, false
+	}
+	if err := b.part(ctx, w, release); err != nil {
+		b.Log.Warn("a workspace that is over the rule cannot be removed", "outbox", b.Name, "subagent", w.Subagent, "error", err)
+		return err.Error(), false
+	}
+	return "", true
+}
+
+// errUnborn is why a workspace is never removed.
+var errUnborn = errors.New("its file system does not tell when a directory was made, so another one in its place would look the same: remove it by hand")
+
+// isWorkspace says whether a directory is the workspace that was noted. An inode alone does not tell: it is given again.
+func isWorkspace(noted journal.Workspace, found inode.Directory) (bool, error) {
+	if found.Birth == 0 || noted.Directory.Birth == 0 {
+		return false, errUnborn
+	}
+	return found.Same(noted.Directory), nil
+}
+
+// references say what needs a workspace beside a run, or "".
+func (b *box) references(id delegation.SubagentID) string {
+	for _, file := range []struct{ name, what string }{
+		{delegation.RequestName(id), "its request is still in the outbox"}, {delegation.ResponseName(id), "its answer was not taken yet"},
+	} {
+		if _, err := b.Dir.Stat(file.name); !errors.Is(err, fs.ErrNotExist) {
+			return file.what
+		}
+	}
+	switch {
+	case b.GoesOn != nil && b.GoesOn(b.ID, id):
+		return "a session is kept with which its subagent may go on"
+	case b.Reads(b.path(id)):
+		return "a run reads it"
+	}
+	return ""
+}
+
+// isThere says whether a workspace is still the directory that it was.
+func (b *box) isThere(ctx context.Context, w journal.Workspace) (bool, error) {
+	now, err := b.far(ctx, func() (inode.Directory, error) { return b.identityAt(w.Subagent.String()) })
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return false, b.Dir.Alive()
+	case err != nil:
+		return false, err
+	}
+	return isWorkspace(w, now)
+}
+
+func (b *box) identityAt(name string) (inode.Directory, error) {
+	place, err := b.open(Place)
+	if err != nil {
+		return inode.Directory{}, err
+	}
+	defer place.Close()
+	dir, err := tree.OpenBeneath(place, name)
+	if err != nil {
+		return inode.Directory{}, err
+	}
+	defer dir.Close()
+	return inode.Of(dir)
+}
+
+func (b *box) forget(ctx context.Context, w journal.Workspace) bool {
+	err := b.Journal.ForgetWorkspace(ctx, w)
+	if err != nil {
+		b.Log.Warn("a workspace that is gone is not forgotten", "outbox", b.Name, "subagent", w.Subagent, "error", err)
+	}
+	return err == nil
+}

@@ -1,0 +1,271 @@
+package collect
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+	"time"
+
+	"torno/internal/crash"
+	"torno/internal/inode"
+	"torno/internal/journal"
+	"torno/internal/mounts"
+	"torno/internal/tree"
+	"torno/watcher/hang"
+	"torno/watcher/limit"
+	"torno/watcher/workspace"
+)
+
+// leavingPrefix begins the names of workspaces that are being removed.
+const leavingPrefix = ".torno-leaving-"
+
+// part has a workspace removed: the journal has it first, and then it gets a name under which nothing finds it. The rest is done soon.
+// Until it has that name, or never gets it, it is kept from runs, also where the file system hangs in the middle.
+func (b *box) part(ctx context.Context, w journal.Workspace, release func()) error {
+	var random [8]byte
+	rand.Read(random[:]) // never fails
+	leaving := journal.LeavingWorkspace{Workspace: w, Name: leavingPrefix + hex.EncodeToString(random[:])}
+	crash.At("collect.parted")
+	if err := b.Journal.PartWithWorkspace(ctx, leaving); err != nil {
+		release()
+		return err
+	}
+	b.Log.Info("a workspace is removed", "outbox", b.Name, "subagent", w.Subagent, "unused_since", w.Used, "bytes", w.Disk())
+	crash.At("collect.renamed")
+	if b.Hangs.Full(b.Dir.Path()) {
+		release()
+		return workspace.ErrHangs
+	}
+	limited, cancel := context.WithTimeout(ctx, hangTime)
+	defer cancel()
+	_, err := hang.Do(limited, b.Hangs, b.Dir.Path(), func() (struct{}, error) { defer release(); return struct{}{}, b.putAside(leaving) }, nil)
+	switch {
+	case errors.Is(err, workspace.ErrHangs), errors.Is(err, errAside):
+		return err // the next look finds out what became of it
+	case err != nil:
+		return errors.Join(err, b.takeBack(ctx, leaving))
+	}
+	select {
+	case b.soon <- struct{}{}:
+	default:
+	}
+	return nil
+}
+
+// putAside gives a workspace its other name. What had been put in its place in this moment gets its own name back.
+func (b *box) putAside(w journal.LeavingWorkspace) error {
+	place, owner, err := b.place()
+	if err != nil {
+		return err
+	}
+	defer place.Close()
+	name := w.Subagent.String()
+	if err := owner.Do(func() error { return tree.Rename(place, name, w.Name) }); err != nil {
+		return fmt.Errorf("put the workspace %s aside: %w", name, err)
+	}
+	is, err := b.identityAt(w.Name)
+	if err == nil {
+		err = isMeant(w, is)
+	}
+	if err != nil {
+		return errors.Join(err, putBack(place, owner, w))
+	}
+	return nil
+}
+
+// errAside says that a directory lies under the name that was meant for the workspace.
+var errAside = errors.New("it lies under another name until its own is free")
+
+// putBack gives a directory its own name back. While another directory has that name, it stays where it is.
+func putBack(place *os.File, owner mounts.User, w journal.LeavingWorkspace) error {
+	name := w.Subagent.String()
+	if err := owner.Do(func() error { return tree.Rename(place, w.Name, name) }); err != nil {
+		return fmt.Errorf("give %s its name %s back: %w: %w", w.Name, name, errAside, err)
+	}
+	return nil
+}
+
+// notMeant deals with a foreign directory at a leaving workspace's name: a watcher may have put it aside and died before it
+// looked. The journal knows of it until it has its name back.
+func (b *box) notMeant(ctx context.Context, w journal.LeavingWorkspace) error {
+	if strings.HasPrefix(w.Name, leavingPrefix) {
+		_, err := farFor(ctx, b, 0, func() (struct{}, error) {
+			place, owner, err := b.place()
+			if err != nil {
+				return struct{}{}, err
+			}
+			defer place.Close()
+			return struct{}{}, putBack(place, owner, w)
+		})
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return b.takeBack(ctx, w)
+}
+
+// takeBack keeps a workspace after all.
+func (b *box) takeBack(ctx context.Context, w journal.LeavingWorkspace) error {
+	if is, err := b.isThere(ctx, w.Workspace); err == nil && is {
+		if err := b.Journal.NoteWorkspace(ctx, w.Workspace); err != nil {
+			return err
+		}
+	}
+	return b.Journal.WorkspaceGone(ctx, w)
+}
+
+// place opens the directory in which workspaces lie, and says whose it is.
+func (b *box) place() (*os.File, mounts.User, error) {
+	place, err := b.open(Place)
+	if err != nil {
+		return nil, mounts.User{}, err
+	}
+	owner, err := userOf(place)
+	if err != nil {
+		place.Close()
+	}
+	return place, owner, err
+}
+
+func userOf(dir *os.File) (mounts.User, error) {
+	uid, gid, err := tree.OwnerOf(dir)
+	return mounts.User{UID: uid, GID: gid}, err
+}
+
+// errOther says that another directory lies there.
+var errOther = errors.New("another directory was put in its place")
+
+// isMeant says whether a directory is the workspace that is to be removed.
+func isMeant(w journal.LeavingWorkspace, found inode.Directory) error {
+	is, err := isWorkspace(w.Workspace, found)
+	if err != nil || !is {
+		return errors.Join(errOther, err)
+	}
+	return nil
+}
+
+// holdsMeant is isMeant of a held directory. What a copy was being made in is known by its name alone, which could not be guessed before
+// it was there, and by its owner; see ownerAt.
+func holdsMeant(w journal.LeavingWorkspace, dir *os.File) error {
+	if w.Directory.IsZero() && strings.HasPrefix(w.Name, copyPrefix) {
+		return nil
+	}
+	is, err := inode.Of(dir)
+	if err != nil {
+		return err
+	}
+	return isMeant(w, is)
+}
+
+// removeAll removes what is to be removed. What cannot be is tried again with the next look.
+func (b *box) removeAll(ctx context.Context) {
+	leaving, err := b.Journal.LeavingWorkspaces(ctx, b.ID)
+	if err != nil {
+		b.Log.Warn("workspaces that are to be removed cannot be listed", "outbox", b.Name, "error", err)
+		return
+	}
+	for _, w := range leaving {
+		if b.isBusy(w.Name) || b.isBaseInUse(ctx, w) {
+			continue
+		}
+		if err := b.remove(ctx, w); err != nil && ctx.Err() == nil {
+			b.Log.Warn("a workspace cannot be removed; it is tried again in an hour", "outbox", b.Name, "subagent", w.Subagent, "name", w.Name, "error", err)
+		}
+		if ctx.Err() != nil {
+			return
+		}
+	}
+}
+
+// What one step may take, and all of them one after the other: at most a twentieth of a core, and no workspace for ever.
+var step = tree.Bounds{Entries: 1000, Time: 100 * time.Millisecond}
+
+const (
+	stepShare = 20
+	mostSteps = 10_000
+)
+
+// remove empties a workspace in small steps, and removes it.
+func (b *box) remove(ctx context.Context, w journal.LeavingWorkspace) error {
+	share := limit.Share{Of: stepShare, Burst: time.Second}
+	for range mostSteps {
+		begin := time.Now()
+		e, err := farFor(ctx, b, step.Time, func() (tree.Emptied, error) { return b.empty(ctx, w) })
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return b.takeBack(ctx, w) // it never got its other name, or is gone
+		case errors.Is(err, errOther):
+			return errors.Join(err, b.notMeant(ctx, w))
+		case err != nil:
+			return err
+		case !e.Stopped && e.Left > 0:
+			return fmt.Errorf("%d entries cannot be removed with the rights of its owner: something is mounted there, or belongs to another user", e.Left)
+		case !e.Stopped:
+			return b.removeEmpty(ctx, w)
+		}
+		if share.Pause(ctx, time.Since(begin)); ctx.Err() != nil {
+			return ctx.Err()
+		}
+	}
+	return errors.New("it does not become empty")
+}
+
+// empty removes a part of what is in a workspace.
+func (b *box) empty(ctx context.Context, w journal.LeavingWorkspace) (e tree.Emptied, err error) {
+	place, _, err := b.place()
+	if err != nil {
+		return e, err
+	}
+	defer place.Close()
+	owner, err := ownerAt(place, w)
+	if err != nil {
+		return e, err
+	}
+	failed := owner.Do(func() error {
+		e, err = tree.Empty(ctx, place, w.Name, func(dir *os.File) error { return holdsMeant(w, dir) }, step)
+		return err
+	})
+	return e, failed
+}
+
+// ownerAt is the user to whom a workspace belongs.
+func ownerAt(place *os.File, w journal.LeavingWorkspace) (mounts.User, error) {
+	dir, err := tree.OpenBeneath(place, w.Name)
+	if err != nil {
+		return mounts.User{}, err
+	}
+	defer dir.Close()
+	if err := holdsMeant(w, dir); err != nil {
+		return mounts.User{}, err
+	}
+	owner, err := userOf(dir)
+	if err == nil && w.Directory.IsZero() {
+		var of mounts.User
+		if of, err = userOf(place); err == nil && of.UID != owner.UID {
+			err = errOther
+		}
+	}
+	return owner, err
+}
+
+func (b *box) removeEmpty(ctx context.Context, w journal.LeavingWorkspace) error {
+	crash.At("collect.removed")
+	_, err := farFor(ctx, b, 0, func() (struct{}, error) {
+		place, owner, err := b.place()
+		if err != nil {
+			return struct{}{}, err
+		}
+		defer place.Close()
+		return struct{}{}, owner.Do(func() error { return tree.RemoveEmpty(place, w.Name) })
+	})
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	crash.At("collect.forgotten")
+	return b.Journal.WorkspaceGone(ctx, w)
+}
