@@ -53,7 +53,8 @@ func holds(f *field, a sandbox.Attachment) error {
 // TestCallsOfAPreparedRun: from the claim to the word the engine is asked nothing.
 func TestCallsOfAPreparedRun(t *testing.T) {
 	f := newField(t, docker.MountByHandle)
-	spec := f.spec("/bin/sh", "-c", "echo made >made; cat made")
+	spec := f.spec("/bin/sh", "-c", "echo made >made; read -r go; cat made")
+	spec.Process.Stdin = true // the run lives until its calls are counted
 	h, a := f.ahead(spec)
 	if f.Weigh(h) < 100<<10 {
 		t.Errorf("it weighs %d", f.Weigh(h))
