@@ -12,13 +12,16 @@ import (
 	"torno/test/house"
 )
 
-// TestTheRoadIsShort holds what can be held on a shared machine: how many calls a cold run costs the engine, and that
-// what the watcher adds before and after is small beside one bare call, measured in turn with it. Load only adds to a time, so the
+// TestCallsOfAColdRun: a cold run asks the engine eight times.
+func TestCallsOfAColdRun(t *testing.T) {
+	r := newRoad(t)
+	r.once()
+}
+
+// TestTheRoadIsShort: what the watcher adds before and after is small beside one bare call, measured in turn with it. Load only adds to a time, so the
 // quietest of some series counts.
 func TestTheRoadIsShort(t *testing.T) {
-	e := house.NeedEngine(t)
-	tap := house.NewProxy(t, e)
-	r := road{House: house.New(t, house.Plan{Host: tap.Host()}), engine: e, tap: tap}
+	r := newRoad(t)
 	const series = 4
 	for range series {
 		pickups, answers, bares := r.measure()
@@ -37,11 +40,15 @@ type road struct {
 	runs   int
 }
 
+func newRoad(t testing.TB) road {
+	e := house.NeedEngine(t)
+	tap := house.NewProxy(t, e)
+	return road{House: house.New(t, house.Plan{Host: tap.Host()}), engine: e, tap: tap}
+}
+
 // BenchmarkRoad times what the watcher adds before and after the engine's work, in turn with one bare call for the simplest container.
 func BenchmarkRoad(b *testing.B) {
-	e := house.NeedEngine(b)
-	tap := house.NewProxy(b, e)
-	r := road{House: house.New(b, house.Plan{Host: tap.Host()}), engine: e, tap: tap}
+	r := newRoad(b)
 	var pickups, answers, bares []time.Duration
 	for b.Loop() {
 		p, a, c := r.measure()
@@ -82,14 +89,7 @@ func (r *road) measure() (pickups, answers, bares []time.Duration) {
 	installation := r.Installation()
 	const rounds = 15
 	for range rounds {
-		since := time.Now()
-		r.runs++
-		begin, seen := timed(r.House, house.Ask{ID: fmt.Sprint("noop", r.runs), Task: "true"})
-		r.Eventually("the sandbox is removed", func() bool { return len(r.engine.Containers(r, installation)) == 0 })
-		calls := r.tap.Calls("", since)
-		if len(calls) > 8 { // create, attach for the output and for the word, a look at which engine it is beside them, start, inspect for the look, wait, remove
-			r.Errorf("a cold run cost %d calls: %v", len(calls), calls)
-		}
+		begin, seen, calls := r.once()
 		pickups = append(pickups, one(r, calls, "POST containers/create").Begin.Sub(begin))
 		answers = append(answers, seen.Sub(one(r, calls, "POST containers/ID/wait").Done))
 		bares = append(bares, bareCreate(r, r.engine, installation))
@@ -98,6 +98,20 @@ func (r *road) measure() (pickups, answers, bares []time.Duration) {
 		rounds, median(pickups), median(answers), median(bares))
 	r.Logf("worst: pick-up %s, answer %s", slices.Max(pickups), slices.Max(answers))
 	return pickups, answers, bares
+}
+
+// once has a run from its request to the removal of its sandbox, and returns what the engine was asked meanwhile.
+func (r *road) once() (begin, seen time.Time, calls []house.Call) {
+	r.Helper()
+	since := time.Now()
+	r.runs++
+	begin, seen = timed(r.House, house.Ask{ID: fmt.Sprint("noop", r.runs), Task: "true"})
+	r.Eventually("the sandbox is removed", func() bool { return len(r.engine.Containers(r, r.Installation())) == 0 })
+	calls = r.tap.Calls("", since)
+	if len(calls) > 8 { // create, attach for the output and for the word, a look at which engine it is beside them, start, inspect for the look, wait, remove
+		r.Errorf("a cold run cost %d calls: %v", len(calls), calls)
+	}
+	return begin, seen, calls
 }
 
 // timed submits and waits, and tells when the request was renamed and when the response was visible.

@@ -25,7 +25,7 @@ func TestAnEndIsSaid(t *testing.T) {
 	defer client.Close()
 	s := &Supervisor{
 		State: state, Program: func() (string, error) { return program, nil }, Client: client, Log: slog.New(slog.NewTextHandler(said, nil)),
-		Trouble: func(error) {}, Patience: 300 * time.Millisecond,
+		Trouble: func(error) {}, Patience: 2 * time.Second,
 	}
 	defer func() {
 		_ = s.child.Kill()
@@ -38,6 +38,9 @@ func TestAnEndIsSaid(t *testing.T) {
 	}
 	if err := s.child.Kill(); err != nil {
 		t.Fatal(err)
+	}
+	for len(s.started) == 0 { // until its end is known; go test's own time bounds this
+		time.Sleep(time.Millisecond)
 	}
 	if s.Look(t.Context()); s.child.Pid == first || strings.Count(said.String(), "the model gateway has ended") != 1 {
 		t.Errorf("process %d was followed by %d: %s", first, s.child.Pid, said)
