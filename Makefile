@@ -14,17 +14,10 @@ PROGRAMS := $(if $(filter linux,$(GOOS)),$(ALL),watcher subagent model-gateway)
 RUNSC    := $(if $(filter linux/amd64 linux/arm64,$(GOOS)/$(GOARCH)),runsc)
 LEFT_OUT := $(filter-out $(PROGRAMS) $(RUNSC),$(ALL) runsc)
 
-# The packages that take longest, the longest first. Each of them waits for half of its time, so four go on at once.
-LONGEST := ./sandbox/gvisor ./test/machine ./test/crash ./sandbox/docker ./test/e2e ./test/clients ./test/installed ./watcher ./test/platforms ./test/attack/outbox ./test/engine ./test/soak
-
-# What needs packages beyond git, make and Go is tried where CI or a person asks for it.
-ALL_OF_IT    := test "$$CI" = true
-SAY_LEFT_OUT := echo '*** LEFT OUT: a machine with control groups of version 2, and the packages under systemd. make machine tries them. ***'
-
 TOOL := $(GO) tool -modfile=tools/go.mod
 
 .DEFAULT_GOAL := help
-.PHONY: help build install dist demo demo-agents demo-sidecar test machine quick attack soak bench fuzz compare lint format size clean
+.PHONY: help build install dist demo demo-agents demo-sidecar test vet night quick attack soak bench fuzz compare lint format size clean
 
 help: ## list what there is to do
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -51,14 +44,13 @@ demo-agents: build ## real agents, by npm: Claude Code in a sandbox delegates to
 demo-sidecar: build ## the watcher in a container beside the agent's, as contrib/sidecar has it: its image is built without a registry
 	@PATH="$(CURDIR)/$(BIN):$$PATH" scripts/engine run $(GO) run ./test/demo sidecar
 
-test: build size ## all tests, on a real engine, with the race detector; those of make machine too where CI=true
-	@if $(ALL_OF_IT); then scripts/need git python tmux xfs machine systemd rpm; else $(SAY_LEFT_OUT); fi
-	@scripts/engine run --optional scripts/gotest -vet=all -p 4 -timeout 40m $(TESTFLAGS) $(LONGEST) ./...
-	@$(ALL_OF_IT) || $(SAY_LEFT_OUT)
+test: build size vet ## whether it is right: all tests but those of make night, on a real engine, with the race detector
+	@test "$$CI" != true || scripts/need git python tmux xfs
+	@scripts/engine run --optional $(GO) run ./test/gate test
 
-machine: build ## what make test leaves out: a kernel with control groups of version 2, emulated, and the packages under systemd
-	@scripts/need git machine systemd rpm
-	@CI=true scripts/gotest -count=1 -timeout 40m $(TESTFLAGS) ./test/machine/... ./test/installed
+night: build ## what takes long or measures: emulated machines, packages under systemd, clients from npm, soak, racer; STAGE=name for one
+	@scripts/need git python tmux xfs machine systemd rpm
+	@CI=true scripts/engine run $(GO) run ./test/gate night $(STAGE)
 
 quick: ## the tests that need no engine; those of what has not changed are not run again
 	@env -u DOCKER_HOST scripts/gotest -short -timeout 5m $(TESTFLAGS) ./...
@@ -79,6 +71,9 @@ fuzz: ## every fuzz test for FUZZTIME (30s)
 
 compare: build ## our build of gVisor's runsc beside gVisor's own, both alive; wanted after each change in runsc/
 	@scripts/compare
+
+vet: ## what go vet finds, also in tests
+	@$(GO) vet ./...
 
 lint: ## form and rules: gofumpt, golangci-lint, staticcheck (built from tools/go.mod; minutes the first time)
 	@unformed=$$($(TOOL) gofumpt -l .); test -z "$$unformed" || { echo "make format would change:"; echo "$$unformed"; exit 1; }

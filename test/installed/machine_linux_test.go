@@ -30,11 +30,11 @@ type machine struct {
 
 const systemd = "/lib/systemd/systemd"
 
-// need skips loudly unless CI=true, which `make machine` says too: what it takes is more than git, make and Go.
+// need skips loudly unless CI=true, which `make night` says too: what it takes is more than git, make and Go.
 func need(t *testing.T) {
 	t.Helper()
 	if testing.Short() || os.Getenv("CI") != "true" {
-		t.Skip("NOT SHOWN HERE: packages under systemd: `make machine` tries them")
+		t.Skip("NOT SHOWN HERE: packages under systemd: `make night` tries them")
 	}
 	why := ""
 	if os.Geteuid() != 0 {

@@ -13,5 +13,5 @@
 //
 // The processor is emulated, never the host's own, so a machine can be had wherever qemu can; it is about ten times slower.
 // `scripts/need machine` installs qemu and fetches kernel and busybox into bin/machine. The tests run where CI=true, as in
-// `make machine`, and are skipped loudly elsewhere.
+// `make night`, and are skipped loudly elsewhere.
 package machine

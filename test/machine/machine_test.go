@@ -27,12 +27,12 @@ func TestMain(m *testing.M) {
 
 var opened bool
 
-// need is the workshop. It is skipped loudly unless CI=true, which `make machine` says too: what it takes is more than git, make and
+// need is the workshop. It is skipped loudly unless CI=true, which `make night` says too: what it takes is more than git, make and
 // Go, and minutes of two processors.
 func need(t *testing.T) *Workshop {
 	t.Helper()
 	if testing.Short() || os.Getenv("CI") != "true" {
-		t.Skip("NOT SHOWN HERE: control groups of version 2: `make machine` has emulated machines")
+		t.Skip("NOT SHOWN HERE: control groups of version 2: `make night` has emulated machines")
 	}
 	opened = true
 	w, err := workshop()

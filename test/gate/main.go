@@ -1,0 +1,127 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	switch err := run(ctx, os.Args[1:]); {
+	case errors.Is(err, errRed):
+		os.Exit(1)
+	case err != nil:
+		fmt.Fprintln(os.Stderr, "gate:", err)
+		os.Exit(2)
+	}
+}
+
+// errRed has been explained to the person who ran the gate.
+var errRed = errors.New("red")
+
+func run(ctx context.Context, args []string) error {
+	if len(args) == 0 {
+		return errors.New("usage: gate SUITE [STAGE…]; the suites are test and night")
+	}
+	suite := args[0]
+	stages, err := stagesOf(suite, args[1:])
+	if err != nil {
+		return err
+	}
+	here, err := os.Getwd()
+	if err != nil {
+		return err
+	}
+	commit := output(ctx, "git", "rev-parse", "--short=12", "HEAD")
+	logs, err := openLogs(time.Now(), suite, commit)
+	if err != nil {
+		return err
+	}
+	log, err := os.Create(filepath.Join(logs, "log"))
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	g := &Gate{Checkout: here, Sources: here, Logs: logs, Flags: strings.Fields(os.Getenv("TESTFLAGS")), Out: io.MultiWriter(os.Stdout, log), load: &loadLog{}}
+	watched, unwatch := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() { defer close(done); g.load.Watch(watched) }()
+	defer func() { unwatch(); <-done }()
+
+	fmt.Fprintf(g.Out, "gate: %s of %s; log, JSON and JUnit: %s\n", suite, commit, logs)
+	outcomes, err := g.runAll(ctx, stages, suite == "test")
+	if err != nil {
+		return err
+	}
+	if Print(g.Out, outcomes, commit, time.Now()) {
+		return errRed
+	}
+	return nil
+}
+
+// runAll runs stages in turn, up to the first that is red where stopAtRed says so.
+func (g *Gate) runAll(ctx context.Context, stages []Stage, stopAtRed bool) ([]Outcome, error) {
+	all := strings.Fields(output(ctx, "go", "list", "./..."))
+	var outcomes []Outcome
+	for i, s := range stages {
+		packages := s.Packages
+		if len(packages) == 0 {
+			packages = otherPackages(all)
+		}
+		fmt.Fprintf(g.Out, "\ngate: stage %s, %d of %d\n", s.Name, i+1, len(stages))
+		o, err := g.Run(ctx, s, packages)
+		if err != nil {
+			return nil, err
+		}
+		outcomes = append(outcomes, o)
+		if o.Red && stopAtRed {
+			break
+		}
+	}
+	return outcomes, nil
+}
+
+// output returns what a command prints, without its last line feed; nothing where it fails.
+func output(ctx context.Context, name string, args ...string) string {
+	text, err := exec.CommandContext(ctx, name, args...).Output()
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(text))
+}
+
+// runsKept is how many earlier runs keep their logs.
+const runsKept = 9
+
+// openLogs makes the directory of a run, in the user's cache, and removes those of the oldest runs.
+func openLogs(now time.Time, suite, commit string) (string, error) {
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		cache = os.TempDir()
+	}
+	above := filepath.Join(cache, "torno-gate")
+	if err := os.MkdirAll(above, 0o755); err != nil {
+		return "", err
+	}
+	earlier, err := os.ReadDir(above) // in the order of their names, which begin with their time
+	if err != nil {
+		return "", err
+	}
+	for _, old := range earlier[:max(0, len(earlier)-runsKept)] {
+		if err := os.RemoveAll(filepath.Join(above, old.Name())); err != nil {
+			return "", err
+		}
+	}
+	return os.MkdirTemp(above, strings.Join(slices.DeleteFunc([]string{now.UTC().Format("20060102-150405"), suite, commit}, func(s string) bool { return s == "" }), "-")+"-")
+}

@@ -1,0 +1,101 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Stage is one call of go test.
+type Stage struct {
+	Name     string
+	Packages []string // patterns; none means all packages that no other stage of either suite names
+	Tests    []string // the names of the tests to run; none means all but those of the stage measures
+	Parallel int      // packages at a time
+	Engine   bool     // its tests may ask the Docker engine
+}
+
+// measures are tests whose verdict is a time, a ratio of times or resident memory. Other work on the machine changes it, so they run in the night.
+var measures = []string{
+	"TestTheRoadIsShort", "TestAnIdleWatcherIsSmall", "TestAFloodOfLinesWaits", "TestFiveHundredStreams",
+}
+
+// suites are the stages of each suite, in the order in which they run.
+var suites = map[string][]Stage{
+	"test": {
+		{Name: "plain", Parallel: 2},
+		{Name: "launchers", Parallel: 1, Engine: true, Packages: []string{"./sandbox/docker", "./sandbox/gvisor", "./sandbox/gvisor/keeper"}},
+		{Name: "programs", Parallel: 1, Engine: true, Packages: []string{
+			"./cmd/watcher", "./internal/serve", "./test/attack/outbox", "./test/engine", "./test/crash", "./test/e2e",
+		}},
+	},
+	"night": {
+		{Name: "measures", Parallel: 1, Engine: true, Tests: measures, Packages: []string{"./test/e2e", "./watcher/output", "./cmd/model-gateway"}},
+		{Name: "racer", Parallel: 1, Engine: true, Packages: []string{"./test/attack/racer"}},
+		{Name: "clients", Parallel: 1, Engine: true, Packages: []string{"./test/clients", "./test/demo"}},
+		{Name: "pages", Parallel: 1, Engine: true, Packages: []string{"./test/readme", "./test/terminal", "./test/scripts"}},
+		{Name: "units", Parallel: 1, Engine: true, Packages: []string{"./test/units"}},
+		{Name: "installed", Parallel: 1, Engine: true, Packages: []string{"./test/installed", "./test/platforms"}},
+		{Name: "machine", Parallel: 1, Engine: true, Packages: []string{"./test/machine/..."}},
+		{Name: "soak", Parallel: 1, Engine: true, Packages: []string{"./test/soak"}},
+	},
+}
+
+// strict are packages in which a failure that does not come again is still a failure: the wall, the journal, and that nothing is lost and nothing happens twice.
+var strict = []string{
+	"delegation", "sandbox/...", "watcher/...", "test/attack/...", "test/crash", "test/engine",
+	"internal/cgroups", "internal/gateway/...", "internal/initproc", "internal/journal", "internal/mounts", "internal/seccomp", "internal/trust",
+}
+
+// isStrict: path is the import path of a package.
+func isStrict(path string) bool {
+	path = strings.TrimPrefix(path, "torno/")
+	return slices.ContainsFunc(strict, func(pattern string) bool { return matches(pattern, path) })
+}
+
+func matches(pattern, path string) bool {
+	above, deep := strings.CutSuffix(pattern, "/...")
+	return path == above || deep && strings.HasPrefix(path, above+"/")
+}
+
+// stagesOf returns the stages of a suite with these names, or all of them.
+func stagesOf(suite string, names []string) ([]Stage, error) {
+	all, ok := suites[suite]
+	if !ok {
+		return nil, fmt.Errorf("there is no suite %q: there are test and night", suite)
+	}
+	if len(names) == 0 {
+		return all, nil
+	}
+	var chosen []Stage
+	for _, name := range names {
+		i := slices.IndexFunc(all, func(s Stage) bool { return s.Name == name })
+		if i < 0 {
+			var have []string
+			for _, s := range all {
+				have = append(have, s.Name)
+			}
+			return nil, fmt.Errorf("the suite %s has no stage %q: it has %s", suite, name, strings.Join(have, ", "))
+		}
+		chosen = append(chosen, all[i])
+	}
+	return chosen, nil
+}
+
+// otherPackages returns those of all packages that no stage names.
+func otherPackages(all []string) (rest []string) {
+	for _, path := range all {
+		named := false
+		for _, stages := range suites {
+			for _, s := range stages {
+				named = named || slices.ContainsFunc(s.Packages, func(p string) bool {
+					return matches(strings.TrimPrefix(p, "./"), strings.TrimPrefix(path, "torno/"))
+				})
+			}
+		}
+		if !named {
+			rest = append(rest, path)
+		}
+	}
+	return rest
+}
