@@ -24,9 +24,9 @@ var measures = []string{
 var suites = map[string][]Stage{
 	"test": {
 		{Name: "plain", Parallel: 2},
-		{Name: "launchers", Parallel: 1, Engine: true, Packages: []string{"./sandbox/docker", "./sandbox/gvisor", "./sandbox/gvisor/keeper"}},
+		{Name: "launchers", Parallel: 1, Engine: true, Packages: []string{"./internal/mounts", "./sandbox/docker", "./sandbox/gvisor", "./sandbox/gvisor/keeper"}},
 		{Name: "programs", Parallel: 1, Engine: true, Packages: []string{
-			"./cmd/watcher", "./internal/serve", "./test/attack/outbox", "./test/engine", "./test/crash", "./test/e2e",
+			"./cmd/watcher", "./internal/serve", "./test/work", "./test/attack/client", "./test/attack/outbox", "./test/engine", "./test/crash", "./test/e2e",
 		}},
 	},
 	"night": {
