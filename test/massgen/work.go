@@ -44,6 +44,11 @@ type status struct {
 	Complete     bool   `json:"is_complete"`
 }
 
+// timestamp names what is written now, to the microsecond: two runs of one second do not meet.
+func timestamp() string {
+	return strings.Replace(time.Now().UTC().Format("20060102_150405.000000"), ".", "_", 1)
+}
+
 func newWork(a arguments, t team) (*work, error) {
 	w := &work{arguments: a, team: t, session: a.session}
 	if w.session == "" {
@@ -51,7 +56,7 @@ func newWork(a arguments, t team) (*work, error) {
 	} else if err := w.restore(); err != nil {
 		return nil, err
 	}
-	log := "log_" + time.Now().UTC().Format("20060102_150405_000000000")
+	log := "log_" + timestamp()
 	w.dir = filepath.Join(".massgen", "massgen_logs", log, "turn_1", "attempt_1")
 	for _, dir := range []string{w.dir, ".massgen/runtime_inbox"} {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -117,7 +122,7 @@ func (w *work) solve(task string) int {
 
 // answers leaves an agent's answer where MassGen keeps it.
 func (w *work) answers(m member, answer string) {
-	at := time.Now().UTC().Format("20060102_150405_000000000")
+	at := timestamp()
 	label := "agent1.1"
 	w.event("answer_submitted", m.ID, object{"content": answer, "answer_number": 1, "answer_label": label})
 	kept := filepath.Join(m.Backend.Cwd, "..", "snapshots", m.ID)
